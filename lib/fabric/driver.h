@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef DRIVER_H
+#define DRIVER_H
+
+/*
+ * The contract of a driver.
+ *
+ * Threads: every op on a device, and on what belongs to it, is called on the thread of the engine that
+ * owns the device, except where it says otherwise. No op blocks, sleeps or waits for the peer; ops of
+ * the data path (post_send, post_recv, poll) allocate nothing and make no system call in steady state.
+ *
+ * Lifecycle: open -> mr_register -> listen or connect -> (events) -> qp_destroy, unlisten, mr_deregister
+ * -> close. close is called when nothing of the device is left. destroy and close accept NULL.
+ *
+ * Connecting: connect returns at once with a queue pair to which receives may be posted; the outcome
+ * is one event: ESTABLISHED, REJECTED or FAILED. A REQUEST event hands over a conn_req, which ends with
+ * exactly one accept or reject, on any device of the same driver in this process. Receives may be
+ * posted between accept and the ESTABLISHED event that follows it; sends only after ESTABLISHED (-ENOTCONN before).
+ *
+ * Order, as on a reliable connection: work requests of a queue pair start in the order posted. Sends
+ * arrive in order. WRITEs that were posted before a Send are visible to the peer's CPU before that
+ * Send completes there. A WRITE has no order with respect to other WRITEs or to READs. What is posted
+ * after a READ does not wait for it unless FENCEd. Completions of one queue pair's send queue come in
+ * the order posted, and a completion says that all earlier ones, signalled or not, are done.
+ *
+ * Counting: each posted work request takes a place in its queue until a completion at or after it is
+ * polled. A post that does not fit is refused: posts return how many were taken (a prefix).
+ *
+ * Errors: a failed work request completes with its status; the queue pair is then in error, all that is
+ * posted on it completes FLUSHED, and the peer is disconnected. A peer's mistake (unknown key, bounds,
+ * rights; message longer than the receive; garbage in anything that the peer can write) ends that one
+ * connection and nothing else. After DISCONNECTED, or after disconnect(), everything posted
+ * completes FLUSHED; qp_destroy drops what has not been polled.
+ *
+ * Receives: a message that finds none posted waits; if none is posted in time (driver option
+ * 'rnr_retry': 0 fails at once, 1 to 6 that many tries, 7 for ever) the sender's request fails with RNR.
+ *
+ * Memory: sge.lkey must be of a registration that covers the buffer, except with INLINE.
+ */
+
+#include "fabric.h"
+
+struct fabric_dev_config {
+	const char *options; /* "key=value,..." of this driver (rte_kvargs); may be NULL or "" */
+	uint32_t max_connections;
+	uint32_t max_regions;
+	int numa_node;       /* of the engine's core; -1: unknown */
+};
+
+struct fabric_ops {
+	const char *name;
+	const char *summary; /* one line for --help, with the driver's options */
+
+	/* 0 and *dev with attr filled in, or -errno. */
+	int (*open)(const struct fabric_dev_config *config, struct fabric_dev **dev);
+	void (*close)(struct fabric_dev *dev);
+
+	/* Register memory. 'fd' is the memfd that backs it (at fd_offset, a page boundary), or -1: a
+	 * driver that must share memory with another process refuses remote access (-EOPNOTSUPP) to
+	 * memory without one. */
+	int (*mr_register)(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
+			   uint64_t fd_offset, struct fabric_mr *mr);
+	void (*mr_deregister)(struct fabric_dev *dev, struct fabric_mr *mr);
+	int (*mw_alloc)(struct fabric_dev *dev, struct fabric_mw *mw);
+	void (*mw_free)(struct fabric_dev *dev, struct fabric_mw *mw);
+
+	int (*listen)(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
+		      struct fabric_listener **listener);
+	void (*unlisten)(struct fabric_listener *listener);
+	int (*connect)(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
+		       const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+	int (*accept)(struct fabric_dev *dev, struct fabric_conn_req *req,
+		      const struct fabric_qp_attr *attr, const void *private_data,
+		      uint32_t private_len, struct fabric_qp **qp);
+	int (*reject)(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
+		      uint32_t private_len);
+	/* Up to 'max' events; cheap when there are none (no system call). */
+	uint32_t (*cm_poll)(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+	/* End the connection from this side. Idempotent. No DISCONNECTED event follows. */
+	void (*disconnect)(struct fabric_qp *qp);
+	void (*qp_destroy)(struct fabric_qp *qp);
+
+	uint32_t (*post_recv)(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
+	uint32_t (*post_send)(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
+	uint32_t (*poll)(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
+};
+
+/* Registry: the drivers built in, by name. NULL when there is none of that name. */
+const struct fabric_ops *fabric_driver_find(const char *name);
+const struct fabric_ops *fabric_driver_at(uint32_t index);  /* NULL past the last */
+
+/* Defaults for ops that a driver lacks: they return -EOPNOTSUPP. */
+int fabric_no_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
+void fabric_no_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
+
+#endif

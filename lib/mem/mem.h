@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MEM_H
+#define MEM_H
+
+/*
+ * Regions and buffer pools, inside the library. Devices are known only as registrars: an engine
+ * brings one along with its slot number, and each region keeps the keys that it got per slot.
+ */
+
+#include <rte_mempool.h>
+
+#include "weir_mem.h"
+
+#define MEM_SLOTS_MAX 64u /* engines that a region can be registered with */
+
+/* Keys that one registrar gave to a region. */
+struct mem_keys {
+	uint32_t lkey;  /* 0: not registered */
+	uint32_t rkey;  /* 0: no remote access */
+	uint64_t raddr; /* the peer's name for the region's first byte */
+	void *driver[2]; /* the registrar's own */
+};
+
+struct mem_registrar {
+	void *ctx;
+	uint32_t slot; /* 0 to MEM_SLOTS_MAX - 1, unique among live engines of the process */
+	/* 'remote': the region may be exposed to peers. Fill *keys. 0 or -errno. */
+	int (*reg)(void *ctx, void *base, size_t len, bool remote, int fd, uint64_t fd_offset,
+		   struct mem_keys *keys);
+	void (*dereg)(void *ctx, struct mem_keys *keys);
+};
+
+struct weir_region {
+	uint8_t *base;
+	size_t len_bytes;
+	uint64_t page_bytes;
+	int numa_node;
+	int fd;
+	uint64_t fd_offset;
+	bool is_adopted;
+	bool is_private;
+	struct mem_keys keys[MEM_SLOTS_MAX];
+};
+
+/* Register with one engine's device; idempotent. 0 or -errno. */
+int mem_region_register(struct weir_region *region, const struct mem_registrar *registrar);
+void mem_region_deregister(struct weir_region *region, const struct mem_registrar *registrar);
+
+/* Whether [addr, addr + len) lies in the region. */
+static inline bool mem_region_covers(const struct weir_region *region, const void *addr, size_t len)
+{
+	size_t offset = (size_t)((const uint8_t *)addr - region->base);
+
+	return offset <= region->len_bytes && len <= region->len_bytes - offset;
+}
+
+/* A buffer of a pool: the descriptor is private memory, the data in a region. What a peer may
+ * scribble over is thus never a pointer or a list of ours. */
+struct mem_buf {
+	uint8_t *data;
+	uint32_t size_bytes;
+	uint32_t lkey;
+	uint32_t rkey;
+	struct mem_pool *pool;
+	uint64_t raddr;
+	uint64_t user[2]; /* the owner's, while it holds the buffer */
+};
+
+struct mem_pool_options {
+	const char *name;    /* unique in the process, at most 20 characters */
+	uint32_t count;      /* buffers, all taken at start: the limit */
+	uint32_t buf_bytes;  /* rounded up to a cache line */
+	bool is_private;
+	uint64_t page_bytes; /* as weir_region_options */
+	uint32_t region_flags;
+	int numa_node;
+};
+
+struct mem_pool {
+	struct rte_mempool *mp; /* of struct mem_buf; single producer, single consumer: an engine's own; no atomic operation */
+	struct weir_region *region;
+	uint32_t count;
+	uint32_t in_use;
+	uint32_t in_use_peak;
+	uint64_t empty; /* gets that found nothing */
+};
+
+int mem_pool_create(const struct mem_pool_options *options, const struct mem_registrar *registrar,
+		    struct mem_pool **pool);
+/* All buffers must be back. NULL is allowed. */
+void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registrar);
+
+/* NULL when the pool is dry. Owner's thread. */
+static inline struct mem_buf *mem_pool_get(struct mem_pool *pool)
+{
+	void *buf;
+
+	if (__builtin_expect(rte_mempool_get(pool->mp, &buf) != 0, 0)) {
+		pool->empty++;
+		return NULL;
+	}
+	if (++pool->in_use > pool->in_use_peak)
+		pool->in_use_peak = pool->in_use;
+	return buf;
+}
+
+void mem_pool_put(struct mem_buf *buf);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEIR_MEM_H
+#define WEIR_MEM_H
+
+/*
+ * Memory that data is sent from and received into. A region is registered once, with every engine that
+ * is to use it, before the first call; from then on any byte of it can be named in calls and replies.
+ *
+ * Control path: create, adopt, destroy may be called on any thread, not at the same time on one region.
+ */
+
+#include "weir_common.h"
+
+struct weir_region;
+
+enum weir_region_flags {
+	/** Ordinary pages, without trying hugepages. */
+	WEIR_REGION_NO_HUGE = 1,
+	/** Never visible to a peer: for receive buffers and for what is checked in place. */
+	WEIR_REGION_PRIVATE = 2,
+};
+
+struct weir_region_options {
+	size_t len_bytes;    /**< above 0; rounded up to the page size in use */
+	uint64_t page_bytes; /**< 0: the largest that can be had; or 4096, 2 MiB, 1 GiB: at most that */
+	uint32_t flags;      /**< enum weir_region_flags */
+	int numa_node;       /**< -1: where the calling thread runs */
+};
+
+struct weir_region_info {
+	void *base;
+	size_t len_bytes;
+	uint64_t page_bytes; /**< what it got */
+	int numa_node;       /**< -1: unknown */
+	bool is_adopted;     /**< the embedder's own memory */
+};
+
+/** Create a region of memory that another process can be given (a sealed memfd), zeroed and faulted
+ *  in, from hugepages when there are enough, else from ordinary pages with one notice in the log that
+ *  says how to get hugepages. 0; -EINVAL; -ENOMEM. Owner: the caller, until weir_region_destroy(). */
+WEIR_API int weir_region_create(const struct weir_region_options *options, struct weir_region **region);
+
+/** Make a region of memory that the embedder owns, e.g. its page cache. 'fd' and 'fd_offset' name the
+ *  memfd that it was mapped from, shared, or fd is -1: then drivers between processes can use it only as a local
+ *  source or destination, not expose it. 0; -EINVAL: not page-aligned, or zero length; -ENOMEM. */
+WEIR_API int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset,
+			       struct weir_region **region);
+
+/** Free a region, or let go of an adopted one. It must not be registered any more. NULL is allowed. */
+WEIR_API void weir_region_destroy(struct weir_region *region);
+
+WEIR_API void weir_region_info(const struct weir_region *region, struct weir_region_info *info);
+
+#endif

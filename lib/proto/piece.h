@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PIECE_H
+#define PIECE_H
+
+/*
+ * How a message that is to be sent is described: a list of pieces whose concatenation, with roundup
+ * padding after each item, is the unreduced Payload stream. The reducer decides how each piece travels.
+ */
+
+#include "weir_common.h"
+
+enum piece_kind {
+	PIECE_PLAIN, /* XDR that the caller encoded; its length is a multiple of 4; never reduced */
+	PIECE_OPAQUE, /* bytes of an opaque that is not DDP-eligible: not reduced, padded */
+	PIECE_ITEM,  /* bytes of an opaque that the ULB calls DDP-eligible: may be reduced */
+};
+
+struct piece {
+	uint8_t *base;
+	uint32_t len; /* bytes, without roundup padding */
+	enum piece_kind kind;
+	uint32_t lkey;  /* local key; 0 when the memory is not registered */
+	uint32_t rkey;  /* the key by which the peer may read it; 0 when it may not */
+	uint64_t raddr; /* the address by which the peer names 'base' */
+};
+
+/* Memory that the peer may write to: a Write chunk or Reply chunk (one segment each part). */
+struct target {
+	uint32_t rkey;
+	uint32_t len;
+	uint64_t raddr;
+};
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REDUCE_H
+#define REDUCE_H
+
+/*
+ * The reducer (RFC 8166 sections 3.4 and 3.5): from a message described as pieces it decides how the
+ * message travels, and writes the transport header that says so. Pure: bytes in, bytes and a list of
+ * transfers out.
+ *
+ * A call: Short (everything inline), Chunked (items as Read chunks), or Long (a Position Zero Read
+ * chunk holds the Payload stream, reduced or not).
+ * A reply: items go to Write chunks where the requester gave them, the rest inline, or all that is
+ * left to the Reply chunk.
+ */
+
+#include "piece.h"
+#include "rdma1.h"
+
+enum reduce_form { REDUCE_SHORT, REDUCE_CHUNKED, REDUCE_LONG };
+
+#define REDUCE_PIECES_MAX 32u
+#define REDUCE_RESULT_ITEMS_MAX 16u
+
+/* ---- calls ---- */
+
+/* A DDP-eligible result that the requester is ready to take by a Write chunk (RFC 8166 3.4.6). */
+struct reduce_result {
+	const struct target *segments; /* nsegments 0: an empty Write chunk, 'return it inline' (4.3.2) */
+	uint32_t nsegments;
+	uint32_t max_bytes; /* what the item can be at most; <= sum of the segments when there are any */
+};
+
+struct reduce_call_in {
+	const struct piece *pieces; /* the first starts with the RPC header */
+	uint32_t npieces;           /* 1 to REDUCE_PIECES_MAX */
+	uint32_t call_inline_bytes; /* call inline threshold */
+	uint32_t reply_inline_bytes;
+	uint32_t reply_max_bytes;   /* the largest reply's Payload stream, its items left out */
+	const struct reduce_result *results;
+	uint32_t nresults; /* 0 to REDUCE_RESULT_ITEMS_MAX */
+	bool may_reduce;   /* false: RPCSEC_GSS integrity or privacy (8.2.2): no Read, no Write chunks */
+};
+
+struct reduce_call_plan {
+	enum reduce_form form;
+	bool use_write_list;    /* results travel by Write chunks */
+	bool need_reply_chunk;  /* 4.3.3: the largest reply may not fit inline */
+	uint32_t reduced;       /* bit i: piece i is a Read chunk */
+	uint32_t header_bytes;  /* of the transport header, with one Reply chunk segment if needed */
+	uint32_t inline_bytes;  /* Payload stream bytes that follow it in the Send; 0 when Long */
+	uint32_t stream_bytes;  /* Payload stream after reduction: what a Long Call's chunk must hold */
+	uint32_t reply_bytes;   /* what the Reply chunk must hold, when it is needed */
+};
+
+/* 0; -EINVAL: counts out of range, or a length sum over 32 bits; -EMSGSIZE: even the transport
+ * header is larger than the call inline threshold. */
+int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *plan);
+
+/* Write the transport header of a planned call to 'buf' of 'size' bytes; *len is its length. For a
+ * Long Call, 'long_segs' are the segments that hold the Payload stream, padding included, in order;
+ * otherwise nlong is 0. 'reply' is the Reply chunk's one segment, or NULL when plan says no need.
+ * Reduced pieces must have an rkey. 0, -ENOSPC or -EINVAL. */
+int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call_plan *plan,
+		       uint32_t xid, uint32_t credit, const struct target *long_segs, uint32_t nlong,
+		       const struct target *reply, uint8_t *buf, uint32_t size, uint32_t *len);
+
+/* ---- replies ---- */
+
+/* One RDMA Write: 'len' bytes from local memory to the requester's. */
+struct reduce_xfer {
+	uint8_t *local;
+	uint32_t lkey;
+	uint32_t len;
+	uint32_t handle;
+	uint64_t offset;
+};
+
+struct reduce_reply_in {
+	const struct rdma1_header *call; /* the call's, accepted by rdma1_decode() */
+	const struct piece *pieces;
+	uint32_t npieces;
+	uint32_t reply_inline_bytes;
+	struct piece zeros; /* at least 3 zero bytes of registered memory, for padding in a Reply chunk */
+	uint32_t credit;    /* to grant */
+	bool may_reduce;    /* false: RPCSEC_GSS integrity or privacy */
+};
+
+struct reduce_reply_plan {
+	enum reduce_form form;
+	uint32_t header_bytes; /* of the transport header in 'buf' */
+	uint32_t reduced;      /* bit i: piece i went to a Write chunk: it is not in the Payload stream */
+	uint32_t inline_bytes; /* Payload stream bytes to follow the header in the Send; 0 when Long */
+	uint32_t nxfers;
+};
+
+/* Plan a reply, write its transport header to 'buf', and list the RDMA Writes to be posted before the
+ * Send. Nothing is written past what the requester advertised.
+ * 0; -EMSGSIZE: the reply fits neither inline nor the chunks given: answer ERR_CHUNK (4.5.3) and keep
+ * the connection; -E2BIG: more than max_xfers transfers; -ENOSPC: 'buf' is too small; -EINVAL. */
+int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size,
+		 struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan);
+
+#endif
