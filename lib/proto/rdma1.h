@@ -21,6 +21,7 @@
 #define RDMA1_ERR_VERS_SIZE 28u      /* RDMA_ERROR carrying ERR_VERS */
 #define RDMA1_SEGMENT_SIZE 16u       /* handle, length, offset */
 #define RDMA1_READ_SEGMENT_SIZE 24u  /* 'present' word, position, segment */
+#define RDMA1_POSITION_MIN 40u       /* no Read chunk but Position Zero starts in the RPC header */
 #define RDMA1_INLINE_DEFAULT 1024u   /* RFC 8166 section 3.3.3 */
 
 enum rdma1_proc { RDMA1_MSG = 0, RDMA1_NOMSG = 1, RDMA1_MSGP = 2, RDMA1_DONE = 3, RDMA1_ERROR = 4 };
@@ -49,7 +50,7 @@ enum rdma1_reason {
 	RDMA1_R_BAD_BOOL,       /* an 'item follows' word that is neither 0 nor 1 */
 	RDMA1_R_READ_LIST_IN_REPLY,
 	RDMA1_R_POSITION_UNALIGNED,
-	RDMA1_R_POSITION_BEYOND, /* an RDMA_MSG's chunk past the end of what its Payload stream can be */
+	RDMA1_R_POSITION_BEYOND, /* a chunk outside of what the Payload stream can be, or in its RPC header */
 	RDMA1_R_TOO_MANY_READS,
 	RDMA1_R_TOO_MANY_WRITES,
 	RDMA1_R_TOO_MANY_SEGMENTS,
@@ -58,17 +59,21 @@ enum rdma1_reason {
 	RDMA1_R_NOMSG_WITHOUT_CHUNK,
 	RDMA1_R_NOMSG_WITH_PAYLOAD, /* bytes after the header of an RDMA_NOMSG call */
 	RDMA1_R_MSG_WITH_POSITION_ZERO,
-	RDMA1_R_PAYLOAD_SHORT,  /* RDMA_MSG whose Payload stream has no XID */
+	RDMA1_R_PAYLOAD_SHORT,  /* a Payload stream, inline or in its chunk, that has no XID */
 	RDMA1_R_XID_MISMATCH,   /* transport XID and RPC XID differ */
 	RDMA1_R_MAX
 };
 
 enum rdma1_direction { RDMA1_CALL, RDMA1_REPLY };
 
-/* What a receiver is willing to look at. Counts beyond them are refused before anything is taken. */
+/* Read chunks that a decoder tells apart, whatever the limit is. */
+#define RDMA1_READ_CHUNKS_CAP 64u
+
+/* What a receiver is willing to look at. Counts beyond them are refused before anything is taken.
+ * Counts over 65535 mean 65535. */
 struct rdma1_limits {
 	uint32_t read_segments_max;     /* in the whole Read list */
-	uint32_t read_chunks_max;       /* distinct positions */
+	uint32_t read_chunks_max;       /* distinct positions; at most RDMA1_READ_CHUNKS_CAP */
 	uint32_t write_chunks_max;
 	uint32_t segments_per_chunk_max; /* each Write chunk and the Reply chunk */
 	uint64_t read_bytes_max;        /* sum over the Read list */
@@ -108,14 +113,18 @@ struct rdma1_header {
 	const uint8_t *reads;     /* at the first 'present' word */
 	const uint8_t *writes;
 	const uint8_t *reply;     /* at the segment count; only when has_reply_chunk */
-	uint64_t read_bytes;      /* sums */
-	uint64_t write_bytes;
+	uint64_t read_bytes;      /* sum over the Read list; each Read chunk is below 2^32 */
+	uint64_t write_bytes;     /* sum over the Write list and the Reply chunk */
 	uint64_t reply_bytes;     /* of the Reply chunk alone */
 };
 
-/* Decode and judge one received message of 'len' bytes, sent in 'direction'. *hdr is filled as far as
- * the verdict allows: xid, vers, credit and proc always when len >= 16. *reason says why the verdict
- * is not OK. The XID of the RPC message is checked when it is in an RDMA_MSG. */
+/* Decode and judge one received message of 'len' bytes, sent in 'direction'. When the verdict is not OK,
+ * *reason says why, and *hdr holds xid, vers, credit and proc (when len >= 16) and zeros otherwise. The
+ * XID of the RPC message is checked when it is in an RDMA_MSG.
+ *
+ * An RDMA_ERROR to a responder is dropped whatever its version: it has the same form in all (4.1.2), and
+ * an error that answers an error would have no end. For the same reason a reply's ERR_VERS is accepted
+ * with any version; responders echo the caller's. */
 enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 				const struct rdma1_limits *limits, struct rdma1_header *hdr,
 				enum rdma1_reason *reason);

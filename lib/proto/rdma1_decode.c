@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transport header of version 1, read and judged (RFC 8166 sections 4.2 to 4.6).
+ *
+ * Each message is counted and checked in full here; what iterates it later checks nothing. A header of
+ * three empty lists in front of an RPC message, the common case by far, is told by one comparison.
+ */
+#include "rdma1.h"
+
+#include "wire.h"
+
+const struct rdma1_limits rdma1_limits_default = {
+	.read_segments_max = 256,
+	.read_chunks_max = 16,
+	.write_chunks_max = 16,
+	.segments_per_chunk_max = 256,
+	.read_bytes_max = UINT64_C(64) << 20,
+	.write_bytes_max = UINT64_C(64) << 20,
+};
+
+#define XID_SIZE 4u
+
+struct cursor {
+	const uint8_t *p;
+	const uint8_t *end;
+};
+
+/* The Read chunks of one message, in ascending order of position. */
+struct read_chunks {
+	uint32_t n;
+	struct {
+		uint32_t position;
+		uint64_t bytes;
+	} at[RDMA1_READ_CHUNKS_CAP];
+};
+
+static size_t bytes_left(const struct cursor *c)
+{
+	return (size_t)(c->end - c->p);
+}
+
+/* An optional-data word (RFC 4506 section 4.19). */
+static enum rdma1_reason get_present(struct cursor *c, bool *present)
+{
+	uint32_t word;
+
+	if (bytes_left(c) < 4)
+		return RDMA1_R_TRUNCATED;
+	word = wire_get_u32(c->p);
+	if (word > 1)
+		return RDMA1_R_BAD_BOOL;
+	c->p += 4;
+	*present = word == 1;
+	return RDMA1_R_NONE;
+}
+
+static struct rdma1_segment segment_at(const uint8_t *at)
+{
+	return (struct rdma1_segment){
+		.handle = wire_get_u32(at),
+		.length = wire_get_u32(at + 4),
+		.offset = wire_get_u64(at + 8),
+	};
+}
+
+/* Check one segment and add its length to *sum, which is at most 'max' before and after. */
+static enum rdma1_reason count_segment(const struct rdma1_segment *seg, uint64_t max, uint64_t *sum)
+{
+	if (seg->length > UINT64_MAX - seg->offset)
+		return RDMA1_R_SEGMENT_WRAP;
+	if (seg->length > max - *sum)
+		return RDMA1_R_TOO_LARGE;
+	*sum += seg->length;
+	return RDMA1_R_NONE;
+}
+
+/* Add a segment to the chunk at 'position', a new one where there is none. Senders list positions in
+ * ascending order, so that the search from the end mostly stops at once. */
+static enum rdma1_reason count_read_chunk(struct read_chunks *chunks, uint32_t max, uint32_t position,
+					  uint32_t length)
+{
+	uint32_t i = chunks->n;
+
+	while (i > 0 && chunks->at[i - 1].position > position)
+		i--;
+	if (i > 0 && chunks->at[i - 1].position == position) {
+		chunks->at[i - 1].bytes += length;
+		return chunks->at[i - 1].bytes > UINT32_MAX ? RDMA1_R_TOO_LARGE : RDMA1_R_NONE;
+	}
+	if (chunks->n >= max || chunks->n >= RDMA1_READ_CHUNKS_CAP)
+		return RDMA1_R_TOO_MANY_READS;
+	memmove(&chunks->at[i + 1], &chunks->at[i], (chunks->n - i) * sizeof(chunks->at[0]));
+	chunks->at[i].position = position;
+	chunks->at[i].bytes = length;
+	chunks->n++;
+	return RDMA1_R_NONE;
+}
+
+static enum rdma1_reason decode_read_list(struct cursor *c, enum rdma1_direction direction,
+					  const struct rdma1_limits *limits, struct rdma1_header *hdr,
+					  struct read_chunks *chunks)
+{
+	enum rdma1_reason reason;
+	bool present;
+
+	hdr->reads = c->p;
+	for (;;) {
+		struct rdma1_segment seg;
+		uint32_t position;
+
+		reason = get_present(c, &present);
+		if (reason != RDMA1_R_NONE || !present)
+			return reason;
+		if (direction == RDMA1_REPLY)
+			return RDMA1_R_READ_LIST_IN_REPLY;
+		if (hdr->nread_segments >= limits->read_segments_max || hdr->nread_segments == UINT16_MAX)
+			return RDMA1_R_TOO_MANY_READS;
+		if (bytes_left(c) < RDMA1_READ_SEGMENT_SIZE - 4)
+			return RDMA1_R_TRUNCATED;
+		position = wire_get_u32(c->p);
+		seg = segment_at(c->p + 4);
+		c->p += RDMA1_READ_SEGMENT_SIZE - 4;
+		if (position % 4 != 0)
+			return RDMA1_R_POSITION_UNALIGNED;
+		reason = count_segment(&seg, limits->read_bytes_max, &hdr->read_bytes);
+		if (reason != RDMA1_R_NONE)
+			return reason;
+		reason = count_read_chunk(chunks, limits->read_chunks_max, position, seg.length);
+		if (reason != RDMA1_R_NONE)
+			return reason;
+		hdr->nread_segments++;
+	}
+}
+
+/* A counted array of segments: a Write chunk or the Reply chunk. */
+static enum rdma1_reason decode_chunk(struct cursor *c, const struct rdma1_limits *limits,
+				      struct rdma1_header *hdr, uint16_t *nsegments)
+{
+	uint32_t count;
+
+	if (bytes_left(c) < 4)
+		return RDMA1_R_TRUNCATED;
+	count = wire_get_u32(c->p);
+	c->p += 4;
+	if (count > limits->segments_per_chunk_max || count > UINT16_MAX)
+		return RDMA1_R_TOO_MANY_SEGMENTS;
+	if (count > bytes_left(c) / RDMA1_SEGMENT_SIZE)
+		return RDMA1_R_TRUNCATED;
+	for (uint32_t i = 0; i < count; i++) {
+		struct rdma1_segment seg = segment_at(c->p);
+		enum rdma1_reason reason;
+
+		reason = count_segment(&seg, limits->write_bytes_max, &hdr->write_bytes);
+		if (reason != RDMA1_R_NONE)
+			return reason;
+		c->p += RDMA1_SEGMENT_SIZE;
+	}
+	*nsegments = (uint16_t)count;
+	return RDMA1_R_NONE;
+}
+
+static enum rdma1_reason decode_write_list(struct cursor *c, const struct rdma1_limits *limits,
+					   struct rdma1_header *hdr)
+{
+	hdr->writes = c->p;
+	for (;;) {
+		enum rdma1_reason reason;
+		uint16_t nsegments;
+		bool present;
+
+		reason = get_present(c, &present);
+		if (reason != RDMA1_R_NONE || !present)
+			return reason;
+		if (hdr->nwrite_chunks >= limits->write_chunks_max || hdr->nwrite_chunks == UINT16_MAX)
+			return RDMA1_R_TOO_MANY_WRITES;
+		reason = decode_chunk(c, limits, hdr, &nsegments);
+		if (reason != RDMA1_R_NONE)
+			return reason;
+		hdr->nwrite_chunks++;
+	}
+}
+
+static enum rdma1_reason decode_reply_chunk(struct cursor *c, const struct rdma1_limits *limits,
+					    struct rdma1_header *hdr)
+{
+	uint64_t writes_bytes = hdr->write_bytes;
+	enum rdma1_reason reason;
+
+	reason = get_present(c, &hdr->has_reply_chunk);
+	if (reason != RDMA1_R_NONE || !hdr->has_reply_chunk)
+		return reason;
+	hdr->reply = c->p;
+	reason = decode_chunk(c, limits, hdr, &hdr->nreply_segments);
+	hdr->reply_bytes = hdr->write_bytes - writes_bytes;
+	return reason;
+}
+
+/* Is each Read chunk where a data item can be? The first one can't lie past the bytes that came as the
+ * Payload stream, nor in the RPC header. Each chunk makes room for those after it: at most its own
+ * length, rounded up (3.4.5: a position counts in the unreduced stream, padding included). */
+static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint64_t stream_bytes)
+{
+	uint64_t reach = stream_bytes;
+
+	for (uint32_t i = 0; i < chunks->n; i++) {
+		if (chunks->at[i].position == 0)
+			continue; /* holds the stream itself */
+		if (chunks->at[i].position < RDMA1_POSITION_MIN || chunks->at[i].position > reach)
+			return RDMA1_R_POSITION_BEYOND;
+		reach += (chunks->at[i].bytes + 3) & ~UINT64_C(3);
+	}
+	return RDMA1_R_NONE;
+}
+
+/* RDMA_MSG: the Payload stream follows the header. */
+static enum rdma1_reason check_msg(const struct cursor *c, const struct rdma1_header *hdr,
+				   const struct read_chunks *chunks)
+{
+	if (hdr->has_position_zero)
+		return RDMA1_R_MSG_WITH_POSITION_ZERO;
+	if (bytes_left(c) < XID_SIZE)
+		return RDMA1_R_PAYLOAD_SHORT;
+	if (wire_get_u32(c->p) != hdr->xid)
+		return RDMA1_R_XID_MISMATCH;
+	return check_positions(chunks, bytes_left(c));
+}
+
+/* RDMA_NOMSG call: the Position Zero Read chunk holds the Payload stream (3.5.3). */
+static enum rdma1_reason check_nomsg_call(const struct cursor *c, const struct rdma1_header *hdr,
+					  const struct read_chunks *chunks)
+{
+	if (!hdr->has_position_zero)
+		return RDMA1_R_NOMSG_WITHOUT_CHUNK;
+	if (chunks->at[0].bytes < XID_SIZE)
+		return RDMA1_R_PAYLOAD_SHORT;
+	if (bytes_left(c) > 0)
+		return RDMA1_R_NOMSG_WITH_PAYLOAD;
+	return check_positions(chunks, chunks->at[0].bytes);
+}
+
+/* RDMA_NOMSG reply: the Reply chunk holds it. What follows the header is of no use to anyone, so that
+ * a reply is not refused for it. */
+static enum rdma1_reason check_nomsg_reply(const struct rdma1_header *hdr)
+{
+	if (!hdr->has_reply_chunk)
+		return RDMA1_R_NOMSG_WITHOUT_CHUNK;
+	return hdr->reply_bytes < XID_SIZE ? RDMA1_R_PAYLOAD_SHORT : RDMA1_R_NONE;
+}
+
+/* RDMA_MSG and RDMA_NOMSG. */
+static enum rdma1_reason decode_lists(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+				      const struct rdma1_limits *limits, struct rdma1_header *hdr)
+{
+	struct cursor c = {.p = msg + RDMA1_FIXED_SIZE, .end = msg + len};
+	enum rdma1_reason reason;
+	struct read_chunks chunks;
+
+	chunks.n = 0;
+	reason = decode_read_list(&c, direction, limits, hdr, &chunks);
+	if (reason != RDMA1_R_NONE)
+		return reason;
+	reason = decode_write_list(&c, limits, hdr);
+	if (reason != RDMA1_R_NONE)
+		return reason;
+	reason = decode_reply_chunk(&c, limits, hdr);
+	if (reason != RDMA1_R_NONE)
+		return reason;
+	hdr->header_bytes = (uint32_t)(c.p - msg);
+	hdr->nread_chunks = (uint16_t)chunks.n;
+	hdr->has_position_zero = chunks.n > 0 && chunks.at[0].position == 0;
+	if (hdr->proc == RDMA1_MSG)
+		return check_msg(&c, hdr, &chunks);
+	if (direction == RDMA1_REPLY)
+		return check_nomsg_reply(hdr);
+	return check_nomsg_call(&c, hdr, &chunks);
+}
+
+/* RDMA_ERROR to a requester (4.5). With ERR_CHUNK it is shorter than the 28 bytes that section asks of
+ * every message; responders do send it, and a requester that dropped it would wait for ever. */
+static enum rdma1_reason decode_error(const uint8_t *msg, uint32_t len, struct rdma1_header *hdr)
+{
+	uint32_t err;
+
+	if (len < RDMA1_ERR_CHUNK_SIZE)
+		return RDMA1_R_SHORT;
+	err = wire_get_u32(msg + RDMA1_FIXED_SIZE);
+	if (err == RDMA1_ERR_CHUNK) {
+		if (hdr->vers != RDMA1_VERSION)
+			return RDMA1_R_VERSION;
+		hdr->header_bytes = RDMA1_ERR_CHUNK_SIZE;
+	} else {
+		if (len < RDMA1_ERR_VERS_SIZE)
+			return RDMA1_R_SHORT;
+		if (err != RDMA1_ERR_VERS)
+			return RDMA1_R_ERROR_MALFORMED;
+		hdr->vers_low = wire_get_u32(msg + 20);
+		hdr->vers_high = wire_get_u32(msg + 24);
+		hdr->header_bytes = RDMA1_ERR_VERS_SIZE;
+	}
+	hdr->err = err;
+	return RDMA1_R_NONE;
+}
+
+static enum rdma1_reason decode_message(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+					const struct rdma1_limits *limits, struct rdma1_header *hdr)
+{
+	if (direction == RDMA1_REPLY && len >= RDMA1_FIXED_SIZE && hdr->proc == RDMA1_ERROR)
+		return decode_error(msg, len, hdr);
+	if (len < RDMA1_HEADER_MIN)
+		return RDMA1_R_SHORT;
+	if (hdr->proc == RDMA1_ERROR)
+		return RDMA1_R_ERROR_TO_RESPONDER;
+	if (hdr->vers != RDMA1_VERSION)
+		return RDMA1_R_VERSION;
+	switch (hdr->proc) {
+	case RDMA1_MSG:
+	case RDMA1_NOMSG:
+		return decode_lists(msg, len, direction, limits, hdr);
+	case RDMA1_MSGP:
+		return RDMA1_R_MSGP;
+	case RDMA1_DONE:
+		return RDMA1_R_DONE;
+	default:
+		return RDMA1_R_PROC;
+	}
+}
+
+/* What the reason means on the wire (4.5). */
+static enum rdma1_verdict judge(enum rdma1_reason reason, enum rdma1_direction direction)
+{
+	if (reason == RDMA1_R_NONE)
+		return RDMA1_V_OK;
+	if (direction == RDMA1_REPLY)
+		return RDMA1_V_DROP;
+	switch (reason) {
+	case RDMA1_R_SHORT:
+	case RDMA1_R_DONE:
+	case RDMA1_R_ERROR_TO_RESPONDER:
+		return RDMA1_V_DROP;
+	case RDMA1_R_VERSION:
+		return RDMA1_V_ERR_VERS;
+	default:
+		return RDMA1_V_ERR_CHUNK;
+	}
+}
+
+/* All but the short message. Kept out of line: it would burden rdma1_decode() with its stack frame. */
+static __attribute__((noinline)) enum rdma1_verdict
+decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+	     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
+{
+	struct rdma1_header full;
+
+	*hdr = (struct rdma1_header){0};
+	if (len >= RDMA1_FIXED_SIZE) {
+		hdr->xid = wire_get_u32(msg);
+		hdr->vers = wire_get_u32(msg + 4);
+		hdr->credit = wire_get_u32(msg + 8);
+		hdr->proc = wire_get_u32(msg + 12);
+	}
+	full = *hdr;
+	*reason = decode_message(msg, len, direction, limits, &full);
+	if (*reason == RDMA1_R_NONE)
+		*hdr = full;
+	return judge(*reason, direction);
+}
+
+/* Version 1, RDMA_MSG, three empty lists, and an RPC message with the same XID? */
+static inline bool is_short_message(const uint8_t *msg, uint32_t len)
+{
+	if (len < RDMA1_HEADER_MIN + XID_SIZE)
+		return false;
+	return ((wire_get_u32(msg + 4) ^ RDMA1_VERSION) | wire_get_u64(msg + 12) | wire_get_u64(msg + 20) |
+		(wire_get_u32(msg) ^ wire_get_u32(msg + RDMA1_HEADER_MIN))) == 0;
+}
+
+enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+				const struct rdma1_limits *limits, struct rdma1_header *hdr,
+				enum rdma1_reason *reason)
+{
+	if (__builtin_expect(!is_short_message(msg, len), 0))
+		return decode_other(msg, len, direction, limits, hdr, reason);
+	/* Field by field: of an initializer GCC makes a string instruction, which costs more than all else here. */
+	hdr->xid = wire_get_u32(msg);
+	hdr->vers = RDMA1_VERSION;
+	hdr->credit = wire_get_u32(msg + 8);
+	hdr->proc = RDMA1_MSG;
+	hdr->header_bytes = RDMA1_HEADER_MIN;
+	hdr->err = 0;
+	hdr->vers_low = 0;
+	hdr->vers_high = 0;
+	hdr->nread_segments = 0;
+	hdr->nread_chunks = 0;
+	hdr->nwrite_chunks = 0;
+	hdr->nreply_segments = 0;
+	hdr->has_reply_chunk = false;
+	hdr->has_position_zero = false;
+	hdr->reads = msg + RDMA1_FIXED_SIZE;
+	hdr->writes = hdr->reads + 4;
+	hdr->reply = NULL;
+	hdr->read_bytes = 0;
+	hdr->write_bytes = 0;
+	hdr->reply_bytes = 0;
+	*reason = RDMA1_R_NONE;
+	return RDMA1_V_OK;
+}
+
+void rdma1_reads_begin(const struct rdma1_header *hdr, struct rdma1_read_iter *it)
+{
+	it->p = hdr->reads;
+	it->left = hdr->nread_segments;
+}
+
+bool rdma1_reads_next(struct rdma1_read_iter *it, struct rdma1_read_segment *seg)
+{
+	if (it->left == 0)
+		return false;
+	seg->position = wire_get_u32(it->p + 4);
+	seg->target = segment_at(it->p + 8);
+	it->p += RDMA1_READ_SEGMENT_SIZE;
+	it->left--;
+	return true;
+}
+
+void rdma1_writes_begin(const struct rdma1_header *hdr, struct rdma1_write_iter *it)
+{
+	it->p = hdr->writes;
+	it->left = hdr->nwrite_chunks;
+}
+
+bool rdma1_writes_next(struct rdma1_write_iter *it, struct rdma1_segment_iter *chunk)
+{
+	if (it->left == 0)
+		return false;
+	chunk->left = wire_get_u32(it->p + 4);
+	chunk->p = it->p + 8;
+	it->p = chunk->p + (size_t)chunk->left * RDMA1_SEGMENT_SIZE;
+	it->left--;
+	return true;
+}
+
+void rdma1_reply_begin(const struct rdma1_header *hdr, struct rdma1_segment_iter *chunk)
+{
+	chunk->left = hdr->nreply_segments;
+	chunk->p = hdr->has_reply_chunk ? hdr->reply + 4 : NULL;
+}
+
+bool rdma1_segments_next(struct rdma1_segment_iter *it, struct rdma1_segment *seg)
+{
+	if (it->left == 0)
+		return false;
+	*seg = segment_at(it->p);
+	it->p += RDMA1_SEGMENT_SIZE;
+	it->left--;
+	return true;
+}
+
+/* For people and for counters: kept next to each other so that none is forgotten. */
+static const struct {
+	const char *name;
+	const char *text;
+} reasons[RDMA1_R_MAX] = {
+	[RDMA1_R_NONE] = {"none", "The message is well formed."},
+	[RDMA1_R_SHORT] = {"short", "The message is shorter than the smallest transport header."},
+	[RDMA1_R_VERSION] = {"version", "The version is not 1."},
+	[RDMA1_R_PROC] = {"proc", "The procedure is none that version 1 defines."},
+	[RDMA1_R_MSGP] = {"msgp", "RDMA_MSGP is not supported any more."},
+	[RDMA1_R_DONE] = {"done", "RDMA_DONE is not supported any more."},
+	[RDMA1_R_ERROR_TO_RESPONDER] = {"error_to_responder", "RDMA_ERROR came to a responder."},
+	[RDMA1_R_ERROR_MALFORMED] = {"error_malformed", "RDMA_ERROR carries an unknown error code."},
+	[RDMA1_R_TRUNCATED] = {"truncated", "A chunk list runs past the end of the message."},
+	[RDMA1_R_BAD_BOOL] = {"bad_bool", "The word that says whether an entry follows is neither 0 nor 1."},
+	[RDMA1_R_READ_LIST_IN_REPLY] = {"read_list_in_reply", "A reply has a Read list."},
+	[RDMA1_R_POSITION_UNALIGNED] = {"position_unaligned",
+					"The position of a Read chunk is not a multiple of four."},
+	[RDMA1_R_POSITION_BEYOND] = {"position_beyond",
+				     "The position of a Read chunk is in the RPC header or past the stream."},
+	[RDMA1_R_TOO_MANY_READS] = {"too_many_reads", "The Read list is longer than the receiver accepts."},
+	[RDMA1_R_TOO_MANY_WRITES] = {"too_many_writes",
+				     "The Write list is longer than the receiver accepts."},
+	[RDMA1_R_TOO_MANY_SEGMENTS] = {"too_many_segments",
+				       "A Write or Reply chunk has more segments than the receiver accepts."},
+	[RDMA1_R_TOO_LARGE] = {"too_large", "The segments add up to more bytes than the receiver accepts."},
+	[RDMA1_R_SEGMENT_WRAP] = {"segment_wrap", "A segment runs past the end of the 64-bit address space."},
+	[RDMA1_R_NOMSG_WITHOUT_CHUNK] = {"nomsg_without_chunk",
+					 "RDMA_NOMSG without the chunk that would hold the RPC message."},
+	[RDMA1_R_NOMSG_WITH_PAYLOAD] = {"nomsg_with_payload",
+					"Bytes follow the header of an RDMA_NOMSG call."},
+	[RDMA1_R_MSG_WITH_POSITION_ZERO] = {"msg_with_position_zero",
+					    "RDMA_MSG has a Position Zero Read chunk."},
+	[RDMA1_R_PAYLOAD_SHORT] = {"payload_short", "The RPC message is too short to have an XID."},
+	[RDMA1_R_XID_MISMATCH] = {"xid_mismatch",
+				  "The XIDs of the transport header and the RPC message differ."},
+};
+
+const char *rdma1_reason_text(enum rdma1_reason reason)
+{
+	return (uint32_t)reason < RDMA1_R_MAX ? reasons[reason].text : "Unknown reason.";
+}
+
+const char *rdma1_reason_name(enum rdma1_reason reason)
+{
+	return (uint32_t)reason < RDMA1_R_MAX ? reasons[reason].name : "unknown";
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WIRE_H
+#define WIRE_H
+
+/* Big-endian words at any alignment: a received header starts where the device put it. */
+
+#include <endian.h>
+#include <string.h>
+
+#include "weir_common.h"
+
+static inline uint32_t wire_get_u32(const uint8_t *at)
+{
+	uint32_t be;
+
+	memcpy(&be, at, sizeof(be));
+	return be32toh(be);
+}
+
+static inline uint64_t wire_get_u64(const uint8_t *at)
+{
+	uint64_t be;
+
+	memcpy(&be, at, sizeof(be));
+	return be64toh(be);
+}
+
+static inline void wire_put_u32(uint8_t *at, uint32_t value)
+{
+	uint32_t be = htobe32(value);
+
+	memcpy(at, &be, sizeof(be));
+}
+
+static inline void wire_put_u64(uint8_t *at, uint64_t value)
+{
+	uint64_t be = htobe64(value);
+
+	memcpy(at, &be, sizeof(be));
+}
+
+#endif
