@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * XDR over parts: what does not fit into the inline paths of weir_xdr.h.
+ *
+ * The inline path of a get tests only is_item and the bytes of the present part. A decoder that failed
+ * is therefore left with is_item set and nothing to take, which sends each later get down to
+ * weir_xdr_get_bytes_slow(), where 'failed' is looked at.
+ */
+#include "weir_xdr.h"
+
+#include "xdr_ref.h"
+
+static const uint8_t nothing[1];
+
+static int fail(struct weir_xdr_in *in)
+{
+	in->p = in->end;
+	in->nparts = 0;
+	in->later_bytes = 0;
+	in->is_item = true;
+	in->failed = true;
+	return -EBADMSG;
+}
+
+static void enter_next_part(struct weir_xdr_in *in)
+{
+	/* An empty part may have no memory. */
+	in->p = in->next->len_bytes > 0 ? in->next->base : nothing;
+	in->end = in->p + in->next->len_bytes;
+	in->is_item = in->next->is_item != 0;
+	in->later_bytes -= in->next->len_bytes;
+	in->next++;
+	in->nparts--;
+}
+
+/* Move on to the part that holds the next byte, or to an item not yet taken, be it empty. */
+static void settle(struct weir_xdr_in *in)
+{
+	while (in->p == in->end && !in->is_item && in->nparts > 0)
+		enter_next_part(in);
+}
+
+void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *parts, uint32_t nparts)
+{
+	weir_xdr_in_init(in, nothing, 0);
+	in->next = parts;
+	in->nparts = nparts;
+	for (uint32_t i = 0; i < nparts; i++)
+		in->later_bytes += parts[i].len_bytes;
+	settle(in);
+}
+
+/* Can 'len_bytes' be taken without reaching into an item? */
+static bool has_plain_bytes(const struct weir_xdr_in *in, uint32_t len_bytes)
+{
+	uint64_t have = (uint64_t)(in->end - in->p);
+
+	if (in->is_item)
+		return len_bytes == 0;
+	for (uint32_t i = 0; i < in->nparts && have < len_bytes && !in->next[i].is_item; i++)
+		have += in->next[i].len_bytes;
+	return have >= len_bytes;
+}
+
+int weir_xdr_get_bytes_slow(struct weir_xdr_in *in, void *dst, uint32_t len_bytes)
+{
+	uint8_t *to = dst;
+
+	if (in->failed || !has_plain_bytes(in, len_bytes))
+		return fail(in);
+	while (len_bytes > 0) {
+		uint32_t n = len_bytes;
+
+		settle(in);
+		if ((size_t)(in->end - in->p) < n)
+			n = (uint32_t)(in->end - in->p);
+		if (to) {
+			memcpy(to, in->p, n);
+			to += n;
+		}
+		in->p += n;
+		len_bytes -= n;
+	}
+	return 0;
+}
+
+int weir_xdr_get_bool(struct weir_xdr_in *in, bool *value)
+{
+	uint32_t word;
+
+	if (weir_xdr_get_u32(in, &word) != 0)
+		return -EBADMSG;
+	if (word > 1)
+		return fail(in);
+	*value = word == 1;
+	return 0;
+}
+
+int weir_xdr_get_opaque_fixed(struct weir_xdr_in *in, void *dst, uint32_t len_bytes)
+{
+	if (weir_xdr_get_bytes(in, dst, len_bytes) != 0)
+		return -EBADMSG;
+	return weir_xdr_get_bytes(in, NULL, weir_xdr_pad(len_bytes));
+}
+
+int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max_bytes, uint32_t *len_bytes)
+{
+	uint32_t count;
+
+	if (weir_xdr_get_u32(in, &count) != 0)
+		return -EBADMSG;
+	if (count > max_bytes)
+		return fail(in);
+	if (weir_xdr_get_opaque_fixed(in, dst, count) != 0)
+		return -EBADMSG;
+	*len_bytes = count;
+	return 0;
+}
+
+static int get_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes, uint32_t *len_bytes,
+		   bool may_be_item)
+{
+	const uint8_t *at;
+	uint32_t count;
+
+	if (weir_xdr_get_u32(in, &count) != 0)
+		return -EBADMSG;
+	settle(in);
+	at = in->p;
+	if (count > max_bytes || (size_t)(in->end - at) < count)
+		return fail(in);
+	if (in->is_item) {
+		/* In full or not at all; its padding is not in the stream (RFC 8166 section 3.4.4). */
+		if (!may_be_item || (size_t)(in->end - at) != count)
+			return fail(in);
+		in->is_item = false;
+		in->p = in->end;
+	} else {
+		in->p += count;
+		if (weir_xdr_get_bytes(in, NULL, weir_xdr_pad(count)) != 0)
+			return -EBADMSG;
+	}
+	*data = at;
+	*len_bytes = count;
+	return 0;
+}
+
+int weir_xdr_get_opaque_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes,
+			    uint32_t *len_bytes)
+{
+	return get_ref(in, data, max_bytes, len_bytes, true);
+}
+
+int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes, uint32_t *len_bytes)
+{
+	return get_ref(in, data, max_bytes, len_bytes, false);
+}
+
+/* 'len_bytes' of data and its padding, into room that is there. */
+static void put_padded(uint8_t *at, const void *src, uint32_t len_bytes)
+{
+	if (len_bytes == 0)
+		return;
+	memcpy(at, src, len_bytes);
+	memset(at + len_bytes, 0, weir_xdr_pad(len_bytes));
+}
+
+int weir_xdr_put_opaque_fixed(struct weir_xdr_out *out, const void *src, uint32_t len_bytes)
+{
+	uint8_t *at = weir_xdr_reserve(out, (size_t)len_bytes + weir_xdr_pad(len_bytes));
+
+	if (!at)
+		return -ENOSPC;
+	put_padded(at, src, len_bytes);
+	return 0;
+}
+
+int weir_xdr_put_opaque(struct weir_xdr_out *out, const void *src, uint32_t len_bytes)
+{
+	uint8_t *at = weir_xdr_reserve(out, 4 + (size_t)len_bytes + weir_xdr_pad(len_bytes));
+	uint32_t count = htobe32(len_bytes);
+
+	if (!at)
+		return -ENOSPC;
+	memcpy(at, &count, 4);
+	put_padded(at + 4, src, len_bytes);
+	return 0;
+}
