@@ -15,9 +15,9 @@
 
 /* Keys that one registrar gave to a region. */
 struct mem_keys {
-	uint32_t lkey;  /* 0: not registered */
-	uint32_t rkey;  /* 0: no remote access */
-	uint64_t raddr; /* the peer's name for the region's first byte */
+	uint32_t lkey;	 /* 0: not registered */
+	uint32_t rkey;	 /* 0: no remote access */
+	uint64_t raddr;	 /* the peer's name for the region's first byte */
 	void *driver[2]; /* the registrar's own */
 };
 
@@ -67,9 +67,9 @@ struct mem_buf {
 };
 
 struct mem_pool_options {
-	const char *name;    /* unique in the process, at most 20 characters */
-	uint32_t count;      /* buffers, all taken at start: the limit */
-	uint32_t buf_bytes;  /* rounded up to a cache line */
+	const char *name;   /* unique in the process, at most 20 characters */
+	uint32_t count;	    /* buffers, all taken at start: the limit */
+	uint32_t buf_bytes; /* rounded up to a cache line */
 	bool is_private;
 	uint64_t page_bytes; /* as weir_region_options */
 	uint32_t region_flags;
@@ -77,7 +77,8 @@ struct mem_pool_options {
 };
 
 struct mem_pool {
-	struct rte_mempool *mp; /* of struct mem_buf; single producer, single consumer: an engine's own; no atomic operation */
+	struct rte_mempool *mp; /* of struct mem_buf; single producer, single consumer: no atomic operation */
+	struct rte_mempool_cache *cache; /* in front of it; NULL when the pool is small */
 	struct weir_region *region;
 	uint32_t count;
 	uint32_t in_use;
@@ -95,7 +96,7 @@ static inline struct mem_buf *mem_pool_get(struct mem_pool *pool)
 {
 	void *buf;
 
-	if (__builtin_expect(rte_mempool_get(pool->mp, &buf) != 0, 0)) {
+	if (__builtin_expect(rte_mempool_generic_get(pool->mp, &buf, 1, pool->cache) != 0, 0)) {
 		pool->empty++;
 		return NULL;
 	}
@@ -104,6 +105,14 @@ static inline struct mem_buf *mem_pool_get(struct mem_pool *pool)
 	return buf;
 }
 
-void mem_pool_put(struct mem_buf *buf);
+/* Give a buffer back to its pool. Owner's thread. */
+static inline void mem_pool_put(struct mem_buf *buf)
+{
+	struct mem_pool *pool = buf->pool;
+	void *object = buf;
+
+	pool->in_use--;
+	rte_mempool_generic_put(pool->mp, &object, 1, pool->cache);
+}
 
 #endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pools: descriptors on an rte_mempool, data in one region that is registered once.
+ *
+ * A pool belongs to one engine, not to an lcore, so the cache is the pool's own: the owner's thread need
+ * not be one of EAL's, and no buffer is ever out of reach in the cache of another lcore.
+ */
+#include "mem.h"
+
+#include <errno.h>
+
+#include <rte_errno.h>
+
+#include "alloc.h"
+
+#define CACHE_LINE 64u
+#define CACHE_MAX  256u
+
+/* Small pools go without a cache, so that it never holds most of what there is. */
+static uint32_t cache_size(uint32_t count)
+{
+	uint32_t size = count / 4;
+
+	return size < CACHE_MAX ? size : CACHE_MAX;
+}
+
+struct fill {
+	struct mem_pool *pool;
+	const struct mem_keys *keys;
+	uint32_t buf_bytes;
+};
+
+static void buf_init(struct rte_mempool *mp, void *arg, void *object, unsigned index)
+{
+	const struct fill *fill = arg;
+	size_t offset = (size_t)index * fill->buf_bytes;
+	struct mem_buf *buf = object;
+
+	(void)mp;
+	*buf = (struct mem_buf){
+		.data = fill->pool->region->base + offset,
+		.size_bytes = fill->buf_bytes,
+		.lkey = fill->keys->lkey,
+		.rkey = fill->keys->rkey,
+		.pool = fill->pool,
+		.raddr = fill->keys->raddr + offset,
+	};
+}
+
+static int pool_init(struct mem_pool *pool, const struct mem_pool_options *options,
+		     const struct mem_registrar *registrar)
+{
+	struct fill fill = {.pool = pool};
+	struct weir_region_options region = {
+		.page_bytes = options->page_bytes,
+		.flags = options->region_flags | (options->is_private ? WEIR_REGION_PRIVATE : 0u),
+		.numa_node = options->numa_node,
+	};
+	uint32_t cached = cache_size(options->count);
+	int rc;
+
+	fill.buf_bytes = (options->buf_bytes + CACHE_LINE - 1) & ~(CACHE_LINE - 1);
+	region.len_bytes = (size_t)options->count * fill.buf_bytes;
+	rc = weir_region_create(&region, &pool->region);
+	if (rc == 0)
+		rc = mem_region_register(pool->region, registrar);
+	if (rc != 0)
+		return rc;
+	fill.keys = &pool->region->keys[registrar->slot];
+
+	/* NO_SPREAD: descriptors lie next to each other rather than spread over memory channels. */
+	pool->mp = rte_mempool_create(options->name, options->count, sizeof(struct mem_buf), 0, 0, NULL, NULL,
+				      buf_init, &fill, SOCKET_ID_ANY,
+				      RTE_MEMPOOL_F_SP_PUT | RTE_MEMPOOL_F_SC_GET | RTE_MEMPOOL_F_NO_SPREAD |
+					      RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+	if (!pool->mp)
+		return -rte_errno;
+	if (cached) {
+		pool->cache = rte_mempool_cache_create(cached, SOCKET_ID_ANY);
+		if (!pool->cache)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int mem_pool_create(const struct mem_pool_options *options, const struct mem_registrar *registrar,
+		    struct mem_pool **out)
+{
+	struct mem_pool *pool;
+	int rc;
+
+	if (options->count == 0 || options->buf_bytes == 0 || options->buf_bytes > UINT32_MAX - CACHE_LINE)
+		return -EINVAL;
+	pool = mem_zalloc(sizeof(*pool));
+	if (!pool)
+		return -ENOMEM;
+	pool->count = options->count;
+	rc = pool_init(pool, options, registrar);
+	if (rc != 0) {
+		mem_pool_destroy(pool, registrar);
+		return rc;
+	}
+	*out = pool;
+	return 0;
+}
+
+void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registrar)
+{
+	if (!pool)
+		return;
+	if (pool->cache)
+		rte_mempool_cache_free(pool->cache);
+	rte_mempool_free(pool->mp);
+	if (pool->region)
+		mem_region_deregister(pool->region, registrar);
+	weir_region_destroy(pool->region);
+	mem_free(pool);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Regions: what is mapped, and with which keys.
+ *
+ * A region is mapped once, at a size that never changes (the seals hold that for other processes, too:
+ * nobody can truncate the file under a peer that has mapped it), and faulted in before it is handed out, so
+ * that the data path meets no page fault. Hugepages are reserved by mmap and filled by
+ * MADV_POPULATE_WRITE, both of which return an error where a plain touch would be a SIGBUS.
+ */
+#include "mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/memfd.h>
+#include <numa.h>
+#include <numaif.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "mem_log.h"
+
+#define PAGE_4K (1ull << 12)
+#define PAGE_2M (1ull << 21)
+#define PAGE_1G (1ull << 30)
+
+#define NODES_MAX     1024u
+#define BITS_PER_LONG (8u * sizeof(long))
+
+RTE_LOG_REGISTER(mem_logtype, weir.mem, NOTICE)
+
+static uint64_t page_ordinary(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t round_up(size_t len, uint64_t page)
+{
+	return (len + page - 1) & ~(size_t)(page - 1);
+}
+
+/* A page size serves when at least half of what it takes is used. */
+static bool page_fits(size_t len, uint64_t page)
+{
+	return round_up(len, page) / 2 <= len;
+}
+
+static bool has_nodes(void)
+{
+	return numa_available() >= 0 && numa_max_node() > 0;
+}
+
+/* Where the calling thread runs, when the caller names no node. */
+static int node_wanted(int numa_node)
+{
+	unsigned cpu, node;
+
+	if (numa_node >= 0)
+		return numa_node;
+	return getcpu(&cpu, &node) == 0 ? (int)node : -1;
+}
+
+/* Preferred, not bound: memory on the wrong node is slow, none at all is worse, and with a strict
+ * binding the kernel's answer to a full node is the OOM killer. */
+static void node_prefer(void *base, size_t len, int node)
+{
+	unsigned long mask[NODES_MAX / BITS_PER_LONG] = {0};
+
+	if (node < 0 || (unsigned)node >= NODES_MAX || !has_nodes())
+		return;
+	mask[(unsigned)node / BITS_PER_LONG] = 1ul << ((unsigned)node % BITS_PER_LONG);
+	if (mbind(base, len, MPOL_PREFERRED, mask, NODES_MAX, 0) != 0)
+		MEM_LOG(INFO, "memory can't be placed on node %d", node);
+}
+
+static int node_of(void *addr)
+{
+	int node;
+
+	if (get_mempolicy(&node, NULL, 0, addr, MPOL_F_NODE | MPOL_F_ADDR) != 0)
+		return -1;
+	return node;
+}
+
+/* Take every page now. */
+static int fault_in(void *base, size_t len, uint64_t page)
+{
+	volatile uint8_t *p = base;
+
+	if (madvise(base, len, MADV_POPULATE_WRITE) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -ENOMEM;
+	/* Linux before 5.14. Hugepages can't run out here: mmap has reserved them. */
+	for (size_t at = 0; at < len; at += page)
+		p[at] = 0;
+	return 0;
+}
+
+static int file_create(size_t len, uint64_t page)
+{
+	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd, rc;
+
+	if (page == PAGE_1G)
+		flags |= MFD_HUGETLB | MFD_HUGE_1GB;
+	else if (page == PAGE_2M)
+		flags |= MFD_HUGETLB | MFD_HUGE_2MB;
+	fd = memfd_create("weir", flags);
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)len) != 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+static int anonymous_flags(uint64_t page)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+	if (page == PAGE_1G)
+		flags |= MAP_HUGETLB | (int)MFD_HUGE_1GB;
+	else if (page == PAGE_2M)
+		flags |= MAP_HUGETLB | (int)MFD_HUGE_2MB;
+	return flags;
+}
+
+/* Map 'region' with pages of one size. 0 or -errno, with nothing left behind. */
+static int region_map(struct weir_region *region, size_t len, uint64_t page, int node)
+{
+	int flags = MAP_SHARED;
+	void *base;
+	int rc;
+
+	len = round_up(len, page);
+	if (region->is_private) {
+		region->fd = -1;
+		flags = anonymous_flags(page);
+	} else {
+		region->fd = file_create(len, page);
+		if (region->fd < 0)
+			return region->fd;
+	}
+	base = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, region->fd, 0);
+	if (base == MAP_FAILED) {
+		rc = -errno;
+		goto close_file;
+	}
+	node_prefer(base, len, node);
+	rc = fault_in(base, len, page);
+	if (rc != 0)
+		goto unmap;
+	region->base = base;
+	region->len_bytes = len;
+	region->page_bytes = page;
+	region->numa_node = node_of(base);
+	return 0;
+
+unmap:
+	munmap(base, len);
+close_file:
+	if (region->fd >= 0)
+		close(region->fd);
+	return rc;
+}
+
+static uint64_t hugepages_now(void)
+{
+	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "re");
+	unsigned long count = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%lu", &count) != 1)
+		count = 0;
+	fclose(file);
+	return count;
+}
+
+static void notice_ordinary(size_t len)
+{
+	static atomic_flag done = ATOMIC_FLAG_INIT;
+	uint64_t pages = round_up(len, PAGE_2M) / PAGE_2M;
+
+	if (atomic_flag_test_and_set(&done))
+		return;
+	MEM_LOG(NOTICE,
+		"no hugepages free for %zu MiB, ordinary pages serve instead (slower). To have hugepages, as "
+		"root: "
+		"echo %" PRIu64 " > /proc/sys/vm/nr_hugepages (more if other regions need some, too)",
+		len >> 20, hugepages_now() + pages);
+}
+
+/* The largest pages that can be had and that fit. */
+static int region_map_best(struct weir_region *region, const struct weir_region_options *options)
+{
+	static const uint64_t sizes[] = {PAGE_1G, PAGE_2M};
+	int node = node_wanted(options->numa_node);
+	bool tried = false;
+	int rc;
+
+	for (unsigned i = 0; i < RTE_DIM(sizes); i++) {
+		if (options->flags & WEIR_REGION_NO_HUGE)
+			break;
+		if ((options->page_bytes && sizes[i] > options->page_bytes) ||
+		    !page_fits(options->len_bytes, sizes[i]))
+			continue;
+		if (region_map(region, options->len_bytes, sizes[i], node) == 0)
+			return 0;
+		tried = true;
+	}
+	rc = region_map(region, options->len_bytes, page_ordinary(), node);
+	if (rc == 0 && tried)
+		notice_ordinary(options->len_bytes);
+	return rc;
+}
+
+static bool options_valid(const struct weir_region_options *options)
+{
+	uint64_t page = options->page_bytes;
+
+	if (options->len_bytes == 0 || options->len_bytes > SIZE_MAX / 4)
+		return false;
+	if (page != 0 && page != PAGE_4K && page != PAGE_2M && page != PAGE_1G)
+		return false;
+	if (options->flags & ~(uint32_t)(WEIR_REGION_NO_HUGE | WEIR_REGION_PRIVATE))
+		return false;
+	return options->numa_node >= -1;
+}
+
+int weir_region_create(const struct weir_region_options *options, struct weir_region **out)
+{
+	struct weir_region *region;
+	int rc;
+
+	if (!options_valid(options))
+		return -EINVAL;
+	region = mem_zalloc(sizeof(*region));
+	if (!region)
+		return -ENOMEM;
+	region->is_private = options->flags & WEIR_REGION_PRIVATE;
+	rc = region_map_best(region, options);
+	if (rc != 0) {
+		mem_free(region);
+		return rc == -ENOSPC ? -ENOMEM : rc;
+	}
+	*out = region;
+	return 0;
+}
+
+/* Check the file behind adopted memory, and learn its page size. */
+static int file_check(int fd, uint64_t offset, size_t len, uint64_t *page)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st) != 0 || fstatfs(fd, &fs) != 0)
+		return -EINVAL;
+	/* A peer that maps more than there is would be killed when it touches it. */
+	if (S_ISREG(st.st_mode) && (offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset))
+		return -EINVAL;
+	if (fs.f_type == HUGETLBFS_MAGIC)
+		*page = (uint64_t)fs.f_bsize;
+	return 0;
+}
+
+int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset, struct weir_region **out)
+{
+	uint64_t page = page_ordinary();
+	struct weir_region *region;
+
+	if (!base || len_bytes == 0 || len_bytes - 1 > UINTPTR_MAX - (uintptr_t)base || fd < -1)
+		return -EINVAL;
+	if (fd >= 0 && file_check(fd, fd_offset, len_bytes, &page) != 0)
+		return -EINVAL;
+	if ((uintptr_t)base % page != 0 || (fd >= 0 && fd_offset % page != 0))
+		return -EINVAL;
+	region = mem_zalloc(sizeof(*region));
+	if (!region)
+		return -ENOMEM;
+	region->base = base;
+	region->len_bytes = len_bytes;
+	region->page_bytes = page;
+	region->numa_node = -1;
+	region->fd = -1;
+	region->is_adopted = true;
+	if (fd >= 0) {
+		/* Our own, so that the embedder may close its. */
+		region->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		region->fd_offset = fd_offset;
+		if (region->fd < 0) {
+			mem_free(region);
+			return -ENOMEM;
+		}
+	}
+	*out = region;
+	return 0;
+}
+
+void weir_region_destroy(struct weir_region *region)
+{
+	if (!region)
+		return;
+	for (uint32_t slot = 0; slot < MEM_SLOTS_MAX; slot++) {
+		if (region->keys[slot].lkey != 0) {
+			/* A leak is the lesser evil: a device may still write there. */
+			MEM_LOG(ERR,
+				"region %p is destroyed while it is registered with an engine: kept mapped",
+				(void *)region->base);
+			return;
+		}
+	}
+	if (!region->is_adopted)
+		munmap(region->base, region->len_bytes);
+	if (region->fd >= 0)
+		close(region->fd);
+	mem_free(region);
+}
+
+void weir_region_info(const struct weir_region *region, struct weir_region_info *info)
+{
+	*info = (struct weir_region_info){
+		.base = region->base,
+		.len_bytes = region->len_bytes,
+		.page_bytes = region->page_bytes,
+		.numa_node = region->numa_node,
+		.is_adopted = region->is_adopted,
+	};
+}
+
+int mem_region_register(struct weir_region *region, const struct mem_registrar *registrar)
+{
+	struct mem_keys *keys = &region->keys[registrar->slot];
+
+	if (keys->lkey != 0)
+		return 0;
+	return registrar->reg(registrar->ctx, region->base, region->len_bytes, !region->is_private,
+			      region->fd, region->fd_offset, keys);
+}
+
+void mem_region_deregister(struct weir_region *region, const struct mem_registrar *registrar)
+{
+	struct mem_keys *keys = &region->keys[registrar->slot];
+
+	if (keys->lkey == 0)
+		return;
+	registrar->dereg(registrar->ctx, keys);
+	*keys = (struct mem_keys){0};
+}
