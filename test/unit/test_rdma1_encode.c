@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The version 1 transport header as it is written: the exact words of RFC 8166 section 4.7, the writer's
+ * bounds, and that what is written is what is read. */
+#include "rdma1_msg.h"
+
+static void assert_bytes(const uint8_t *buf, uint32_t len, const struct msg *expected)
+{
+	assert_int_equal(len, expected->len);
+	assert_memory_equal(buf, expected->buf, len);
+}
+
+static void encode_short__4_is_the_exact_header(void **state)
+{
+	uint8_t buf[RDMA1_HEADER_MIN + 1];
+	struct msg m;
+
+	(void)state;
+	memset(buf, 0xee, sizeof(buf));
+	rdma1_encode_short(buf, MSG_XID, MSG_CREDIT);
+	msg_short(&m, 4);
+	m.len = RDMA1_HEADER_MIN;
+	assert_bytes(buf, RDMA1_HEADER_MIN, &m);
+	assert_int_equal(buf[RDMA1_HEADER_MIN], 0xee);
+}
+
+static void encode_short__is_what_the_writer_writes(void **state)
+{
+	uint8_t buf[RDMA1_HEADER_MIN], other[RDMA1_HEADER_MIN];
+	struct rdma1_writer w;
+
+	(void)state;
+	rdma1_encode_short(buf, 0x80000001, 0xffff);
+	rdma1_write_begin(&w, other, sizeof(other), 0x80000001, 0xffff, RDMA1_MSG);
+	rdma1_write_list_end(&w);
+	rdma1_write_list_end(&w);
+	rdma1_write_no_reply_chunk(&w);
+	assert_false(w.failed);
+	assert_int_equal(rdma1_writer_len(&w), RDMA1_HEADER_MIN);
+	assert_memory_equal(buf, other, sizeof(buf));
+}
+
+static void write_call(struct rdma1_writer *w, uint8_t *buf, uint32_t size)
+{
+	rdma1_write_begin(w, buf, size, MSG_XID, MSG_CREDIT, RDMA1_MSG);
+	rdma1_write_read_segment(w, 48, &(struct rdma1_segment){0x11, 1001, 0x1000});
+	rdma1_write_read_segment(w, 1080, &(struct rdma1_segment){0x22, 5, 0x2000});
+	rdma1_write_read_segment(w, 1080, &(struct rdma1_segment){0x23, 4091, 0x200000000});
+	rdma1_write_list_end(w);
+	rdma1_write_chunk(w, 2);
+	rdma1_write_segment(w, &(struct rdma1_segment){0x31, 4096, 0x3000});
+	rdma1_write_segment(w, &(struct rdma1_segment){0x32, 0, 0x4000});
+	rdma1_write_chunk(w, 0);
+	rdma1_write_list_end(w);
+	rdma1_write_reply_chunk(w, 3);
+	rdma1_write_segment(w, &(struct rdma1_segment){0x41, 1, 0x5000});
+	rdma1_write_segment(w, &(struct rdma1_segment){0x42, 2, 0x6000});
+	rdma1_write_segment(w, &(struct rdma1_segment){0x43, 3, 0xfffffffffffffff0});
+}
+
+static void writer__4_header_is_xdr(void **state)
+{
+	struct rdma1_writer w;
+	uint8_t buf[512];
+	struct msg m;
+
+	(void)state;
+	write_call(&w, buf, sizeof(buf));
+	assert_false(w.failed);
+	msg_rich_call(&m, 4);
+	m.len -= 4;
+	assert_bytes(buf, rdma1_writer_len(&w), &m);
+}
+
+static void writer__every_size_too_small_fails_within_bounds(void **state)
+{
+	struct rdma1_writer w;
+	uint8_t full[512];
+	uint32_t need;
+
+	(void)state;
+	write_call(&w, full, sizeof(full));
+	need = rdma1_writer_len(&w);
+	for (uint32_t size = 0; size <= need; size++) {
+		uint8_t *buf = test_malloc(size + 1u); /* test_free() checks what stands behind it */
+
+		memset(buf, 0xee, size + 1u);
+		write_call(&w, buf, size);
+		assert_int_equal(w.failed, size < need);
+		assert_int_equal(buf[size], 0xee);
+		/* Nothing is written after what did not fit. */
+		assert_memory_equal(buf, full, rdma1_writer_len(&w));
+		test_free(buf);
+	}
+}
+
+static void encode_err__4_5_fields_are_those_of_the_failing_request(void **state)
+{
+	uint8_t buf[RDMA1_ERR_VERS_SIZE];
+	struct msg m;
+
+	(void)state;
+	memset(buf, 0xee, sizeof(buf));
+	msg_begin(&m, RDMA1_ERROR);
+	msg_u32(&m, RDMA1_ERR_CHUNK);
+	assert_int_equal(rdma1_encode_err_chunk(buf, MSG_XID, 1, MSG_CREDIT), RDMA1_ERR_CHUNK_SIZE);
+	assert_bytes(buf, RDMA1_ERR_CHUNK_SIZE, &m);
+	assert_int_equal(buf[RDMA1_ERR_CHUNK_SIZE], 0xee);
+
+	msg_begin(&m, RDMA1_ERROR);
+	msg_set_u32(&m, 4, 77); /* the failing request's version, not ours */
+	msg_u32(&m, RDMA1_ERR_VERS);
+	msg_u32(&m, 1);
+	msg_u32(&m, 2);
+	assert_int_equal(rdma1_encode_err_vers(buf, MSG_XID, 77, MSG_CREDIT, 1, 2), RDMA1_ERR_VERS_SIZE);
+	assert_bytes(buf, RDMA1_ERR_VERS_SIZE, &m);
+}
+
+static void encode_err__4_5_1_is_understood_by_the_requester(void **state)
+{
+	uint8_t buf[RDMA1_ERR_VERS_SIZE];
+	enum rdma1_reason reason;
+	struct rdma1_header hdr;
+	uint32_t len;
+
+	(void)state;
+	len = rdma1_encode_err_vers(buf, MSG_XID, 2, 9, 1, 1);
+	assert_int_equal(rdma1_decode(buf, len, RDMA1_REPLY, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
+	assert_int_equal(hdr.err, RDMA1_ERR_VERS);
+	assert_int_equal(hdr.vers_low, 1);
+	assert_int_equal(hdr.vers_high, 1);
+	len = rdma1_encode_err_chunk(buf, MSG_XID, 1, 9);
+	assert_int_equal(rdma1_decode(buf, len, RDMA1_REPLY, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
+	assert_int_equal(hdr.err, RDMA1_ERR_CHUNK);
+	assert_int_equal(hdr.credit, 9);
+	assert_int_equal(hdr.xid, MSG_XID);
+}
+
+/* ---- round trips ---- */
+
+struct shape {
+	uint32_t proc;
+	uint32_t nreads;
+	uint32_t nwrites;
+	uint32_t nsegments; /* of each Write chunk */
+	uint32_t nreply;    /* segments of the Reply chunk, plus 1; 0: none */
+};
+
+static struct rdma1_segment nth_segment(uint32_t n)
+{
+	/* Unaligned lengths, of 0 to 8, at every turn. */
+	return (struct rdma1_segment){
+		.handle = 0x1000 + n, .length = n % 9, .offset = 0x0102030400000000u + n};
+}
+
+static uint32_t nth_position(const struct shape *shape, uint32_t n)
+{
+	return shape->proc == RDMA1_NOMSG ? (n < 2 ? 0 : 40) : 40 + 4 * (n / 2);
+}
+
+static uint32_t write_shape(const struct shape *shape, uint8_t *buf, uint32_t size)
+{
+	struct rdma1_segment seg;
+	struct rdma1_writer w;
+	uint32_t n = 0;
+
+	rdma1_write_begin(&w, buf, size, MSG_XID, MSG_CREDIT, (enum rdma1_proc)shape->proc);
+	for (uint32_t i = 0; i < shape->nreads; i++) {
+		seg = nth_segment(n++);
+		if (nth_position(shape, i) == 0)
+			seg.length = 20; /* Position Zero, which holds a message */
+		rdma1_write_read_segment(&w, nth_position(shape, i), &seg);
+	}
+	rdma1_write_list_end(&w);
+	for (uint32_t i = 0; i < shape->nwrites; i++) {
+		rdma1_write_chunk(&w, shape->nsegments);
+		for (uint32_t j = 0; j < shape->nsegments; j++) {
+			seg = nth_segment(n++);
+			rdma1_write_segment(&w, &seg);
+		}
+	}
+	rdma1_write_list_end(&w);
+	if (shape->nreply == 0)
+		rdma1_write_no_reply_chunk(&w);
+	else
+		rdma1_write_reply_chunk(&w, shape->nreply - 1);
+	for (uint32_t i = 1; i < shape->nreply; i++) {
+		seg = nth_segment(n++);
+		rdma1_write_segment(&w, &seg);
+	}
+	assert_false(w.failed);
+	return rdma1_writer_len(&w);
+}
+
+static void assert_segment(const struct rdma1_segment *got, uint32_t n)
+{
+	struct rdma1_segment seg = nth_segment(n);
+
+	assert_int_equal(got->handle, seg.handle);
+	assert_int_equal(got->length, seg.length);
+	assert_true(got->offset == seg.offset);
+}
+
+static void check_shape(const struct shape *shape, const struct rdma1_header *hdr)
+{
+	struct rdma1_segment_iter chunk;
+	struct rdma1_write_iter writes;
+	struct rdma1_read_segment read;
+	struct rdma1_read_iter reads;
+	struct rdma1_segment seg;
+	uint32_t n = 0;
+
+	rdma1_reads_begin(hdr, &reads);
+	for (uint32_t i = 0; i < shape->nreads; i++, n++) {
+		assert_true(rdma1_reads_next(&reads, &read));
+		assert_int_equal(read.position, nth_position(shape, i));
+		if (read.position != 0)
+			assert_segment(&read.target, n);
+	}
+	assert_false(rdma1_reads_next(&reads, &read));
+	rdma1_writes_begin(hdr, &writes);
+	for (uint32_t i = 0; i < shape->nwrites; i++) {
+		assert_true(rdma1_writes_next(&writes, &chunk));
+		for (uint32_t j = 0; j < shape->nsegments; j++, n++) {
+			assert_true(rdma1_segments_next(&chunk, &seg));
+			assert_segment(&seg, n);
+		}
+		assert_false(rdma1_segments_next(&chunk, &seg));
+	}
+	assert_false(rdma1_writes_next(&writes, &chunk));
+	assert_int_equal(hdr->has_reply_chunk, shape->nreply > 0);
+	rdma1_reply_begin(hdr, &chunk);
+	for (uint32_t i = 1; i < shape->nreply; i++, n++) {
+		assert_true(rdma1_segments_next(&chunk, &seg));
+		assert_segment(&seg, n);
+	}
+	assert_false(rdma1_segments_next(&chunk, &seg));
+}
+
+static void round_trip(const struct shape *shape)
+{
+	enum rdma1_reason reason;
+	struct rdma1_header hdr;
+	uint8_t buf[4096];
+	uint32_t len;
+
+	for (uint32_t payload = 0; payload <= 9; payload++) {
+		len = write_shape(shape, buf, sizeof(buf) - 128);
+		if (shape->proc == RDMA1_MSG) { /* room for the positions, and each residue */
+			memset(buf + len, 0, 128);
+			memcpy(buf + len, buf, 4);
+			len += 80 + payload;
+		} else if (payload > 0) {
+			break;
+		}
+		assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+				 RDMA1_V_OK);
+		assert_int_equal(hdr.header_bytes, len - (shape->proc == RDMA1_MSG ? 80 + payload : 0));
+		check_shape(shape, &hdr);
+	}
+}
+
+static void round_trip__many_shapes(void **state)
+{
+	struct shape shape;
+
+	(void)state;
+	for (shape.proc = RDMA1_MSG; shape.proc <= RDMA1_NOMSG; shape.proc++)
+		for (shape.nreads = shape.proc == RDMA1_NOMSG; shape.nreads <= 7; shape.nreads++)
+			for (shape.nwrites = 0; shape.nwrites <= 3; shape.nwrites++)
+				for (shape.nsegments = 0; shape.nsegments <= 4; shape.nsegments++)
+					for (shape.nreply = 0; shape.nreply <= 4; shape.nreply++)
+						round_trip(&shape);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(encode_short__4_is_the_exact_header),
+		cmocka_unit_test(encode_short__is_what_the_writer_writes),
+		cmocka_unit_test(writer__4_header_is_xdr),
+		cmocka_unit_test(writer__every_size_too_small_fails_within_bounds),
+		cmocka_unit_test(encode_err__4_5_fields_are_those_of_the_failing_request),
+		cmocka_unit_test(encode_err__4_5_1_is_understood_by_the_requester),
+		cmocka_unit_test(round_trip__many_shapes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
