@@ -41,6 +41,21 @@ static void decode__short_message_is_the_same_in_both_directions(void **state)
 	assert_reply(&m, RDMA1_V_OK, RDMA1_R_NONE);
 }
 
+/* The XID stands where it would in a short message, so that only the word itself can tell. */
+static void decode__short_message_is_told_by_every_word(void **state)
+{
+	struct msg m;
+
+	(void)state;
+	for (uint32_t at = 16; at < RDMA1_HEADER_MIN; at += 4) {
+		for (uint32_t bit = 1; bit < 32; bit++) {
+			msg_short(&m, 40);
+			msg_set_u32(&m, at, 1u << bit);
+			assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_BAD_BOOL);
+		}
+	}
+}
+
 static void decode__lists_are_counted_and_iterated(void **state)
 {
 	struct rdma1_segment_iter chunk;
@@ -457,6 +472,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decode__short_message_has_all_fields),
 		cmocka_unit_test(decode__short_message_is_the_same_in_both_directions),
+		cmocka_unit_test(decode__short_message_is_told_by_every_word),
 		cmocka_unit_test(decode__lists_are_counted_and_iterated),
 		cmocka_unit_test(decode__reply_chunk_in_an_inline_reply_moves_the_body),
 		cmocka_unit_test(decode__4_2_1_xids_must_be_the_same),
