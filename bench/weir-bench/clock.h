@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+/* Time by the CPU's time stamp counter, which is the same on all cores of the machines that matter. */
+
+#include <rte_cycles.h>
+
+struct bench_clock {
+	uint64_t base;
+	uint64_t mult; /* ns = ticks * mult >> 32 */
+};
+
+static inline void bench_clock_init(struct bench_clock *clock)
+{
+	clock->base = rte_rdtsc();
+	clock->mult = (uint64_t)((1000000000.0 / (double)rte_get_tsc_hz()) * 4294967296.0);
+}
+
+static inline uint64_t bench_ticks_to_ns(const struct bench_clock *clock, uint64_t ticks)
+{
+	return (uint64_t)(((unsigned __int128)ticks * clock->mult) >> 32);
+}
+
+static inline uint64_t bench_clock_ns(const struct bench_clock *clock)
+{
+	return bench_ticks_to_ns(clock, rte_rdtsc() - clock->base) + 1;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef HIST_H
+#define HIST_H
+
+/* A histogram of times in ns, log-linear: 64 steps to each power of two, so that a value is known to 1.6 %. */
+
+#include <stdint.h>
+
+#define HIST_SUB_BITS 6u
+#define HIST_BUCKETS  ((40u - HIST_SUB_BITS + 1u) << HIST_SUB_BITS) /* up to 2^40 ns: 18 minutes */
+
+struct hist {
+	uint64_t count;
+	uint64_t min;
+	uint64_t max;
+	uint64_t buckets[HIST_BUCKETS];
+};
+
+static inline uint32_t hist_index(uint64_t ns)
+{
+	uint32_t shift;
+
+	if (ns < 1u << HIST_SUB_BITS)
+		return (uint32_t)ns;
+	shift = 63u - (uint32_t)__builtin_clzll(ns) - HIST_SUB_BITS;
+	return ((shift + 1) << HIST_SUB_BITS) + (uint32_t)(ns >> shift) - (1u << HIST_SUB_BITS);
+}
+
+static inline void hist_add(struct hist *hist, uint64_t ns)
+{
+	uint32_t i = hist_index(ns);
+
+	hist->buckets[i < HIST_BUCKETS ? i : HIST_BUCKETS - 1]++;
+	hist->count++;
+	if (ns < hist->min)
+		hist->min = ns;
+	if (ns > hist->max)
+		hist->max = ns;
+}
+
+void hist_init(struct hist *hist);
+void hist_merge(struct hist *into, const struct hist *from);
+
+/* The value that 'fraction' (0 to 1) of the samples do not exceed, as the middle of its bucket, within
+ * min and max. 0 when there are no samples. */
+uint64_t hist_quantile(const struct hist *hist, double fraction);
+
+#endif

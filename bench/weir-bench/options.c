@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+enum {
+	OPT_DRIVER = 256,
+	OPT_DRIVER_OPTIONS,
+	OPT_LISTEN,
+	OPT_CONNECT,
+	OPT_THREADS,
+	OPT_WORKLOAD,
+	OPT_RATIO,
+	OPT_SIZE,
+	OPT_DEPTH,
+	OPT_TIME,
+	OPT_WARMUP,
+	OPT_CALLS,
+	OPT_LCORES,
+	OPT_CONNECTIONS,
+	OPT_INLINE,
+	OPT_VERIFY,
+	OPT_PROFILE,
+	OPT_JSON,
+	OPT_QUIET,
+	OPT_HELP,
+	OPT_VERSION,
+};
+
+static const struct option long_options[] = {
+	{"driver", required_argument, NULL, OPT_DRIVER},
+	{"driver-options", required_argument, NULL, OPT_DRIVER_OPTIONS},
+	{"listen", required_argument, NULL, OPT_LISTEN},
+	{"connect", required_argument, NULL, OPT_CONNECT},
+	{"threads", no_argument, NULL, OPT_THREADS},
+	{"workload", required_argument, NULL, OPT_WORKLOAD},
+	{"ratio", required_argument, NULL, OPT_RATIO},
+	{"size", required_argument, NULL, OPT_SIZE},
+	{"depth", required_argument, NULL, OPT_DEPTH},
+	{"time", required_argument, NULL, OPT_TIME},
+	{"warmup", required_argument, NULL, OPT_WARMUP},
+	{"calls", required_argument, NULL, OPT_CALLS},
+	{"lcores", required_argument, NULL, OPT_LCORES},
+	{"connections", required_argument, NULL, OPT_CONNECTIONS},
+	{"inline", required_argument, NULL, OPT_INLINE},
+	{"verify", no_argument, NULL, OPT_VERIFY},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"json", required_argument, NULL, OPT_JSON},
+	{"quiet", no_argument, NULL, OPT_QUIET},
+	{"help", no_argument, NULL, OPT_HELP},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{NULL, 0, NULL, 0},
+};
+
+static const char *const workloads[] = {
+	[WORKLOAD_NULL] = "null",   [WORKLOAD_ECHO] = "echo",	[WORKLOAD_READ] = "read",
+	[WORKLOAD_WRITE] = "write", [WORKLOAD_MIXED] = "mixed",
+};
+
+#define NWORKLOADS (sizeof(workloads) / sizeof(workloads[0]))
+
+const char *bench_workload_name(enum bench_workload workload)
+{
+	return workloads[workload];
+}
+
+static void help(void)
+{
+	puts("Usage: weir-bench [options]\n"
+	     "Measure RPCs per second and round-trip times over RPC-over-RDMA version 1. Without --listen or\n"
+	     "--connect both sides run here, as two processes that share memory.\n"
+	     "\n"
+	     "Load:\n"
+	     "  --workload NAME    null (size bytes of arguments, no results), echo (size bytes there and back, in\n"
+	     "                     the message), read or write (size bytes placed directly), mixed; default: null\n"
+	     "  --ratio PERCENT    reads in mixed; default 70\n"
+	     "  --size BYTES       k and m may follow; 0 to 64m; default: null 64, others 4096\n"
+	     "  --depth N          calls in flight on each connection, 1 to 1024; default 1\n"
+	     "  --connections N    1 to 4096; default 1\n"
+	     "  --time SECONDS     measured time; default 5\n"
+	     "  --warmup SECONDS   before it; default 1\n"
+	     "  --calls N          make exactly N calls, without warm-up, instead of going by time\n"
+	     "  --verify           check each byte of data, on whichever side receives it\n"
+	     "\n"
+	     "Where:\n"
+	     "  --listen ADDR      be the responder, until interrupted\n"
+	     "  --connect ADDR     be the requester of a responder that runs elsewhere\n"
+	     "  --threads          both sides as threads of one process\n"
+	     "  --lcores LIST      cores to pin to, e.g. 0,1 or 0-3: the first half calls, the second answers; 'any'\n"
+	     "                     does not pin; default: the profile's, else 0,1 where there are two\n"
+	     "  --profile FILE     an INI file, such as those in config/; what follows on the command line wins\n"
+	     "  --driver NAME      one of those below; default: the profile's, else shm\n"
+	     "  --driver-options S key=value,...\n"
+	     "  --inline BYTES     inline threshold, 1024 to 65536\n"
+	     "\n"
+	     "Output:\n"
+	     "  --json FILE|-      all figures as JSON; with '-' on standard output, instead of the table\n"
+	     "  --quiet            no progress line\n"
+	     "  --help, --version\n"
+	     "\n"
+	     "Exit status: 0; 1: calls failed, results were wrong, or a side did not start; 2: usage.\n"
+	     "\n"
+	     "Drivers:");
+	for (uint32_t i = 0; fabric_driver_at(i); i++)
+		printf("  %-8s %s\n", fabric_driver_at(i)->name, fabric_driver_at(i)->summary);
+}
+
+static int bad(const char *option, const char *value, const char *expected)
+{
+	fprintf(stderr, "weir-bench: --%s '%s': %s. See --help\n", option, value, expected);
+	return -1;
+}
+
+/* A number with an optional k, m or g, between low and high. */
+static int parse_u64(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+	unsigned long long number;
+	char expected[96], *end;
+	unsigned shift = 0;
+
+	snprintf(expected, sizeof(expected), "expected a number from %llu to %llu", (unsigned long long)low,
+		 (unsigned long long)high);
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (end == text || errno != 0 || text[0] == '-')
+		return bad(option, text, expected);
+	if (*end == 'k' || *end == 'K')
+		shift = 10;
+	else if (*end == 'm' || *end == 'M')
+		shift = 20;
+	else if (*end == 'g' || *end == 'G')
+		shift = 30;
+	if (end[shift != 0] != '\0' || number > UINT64_MAX >> shift || number << shift < low || number << shift > high)
+		return bad(option, text, expected);
+	*value = number << shift;
+	return 0;
+}
+
+static int parse_u32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
+{
+	uint64_t wide;
+
+	if (parse_u64(option, text, low, high, &wide) != 0)
+		return -1;
+	*value = (uint32_t)wide;
+	return 0;
+}
+
+static int parse_seconds(const char *option, const char *text, double low, double *value)
+{
+	char *end;
+
+	*value = strtod(text, &end);
+	if (end == text || *end != '\0' || !(*value >= low && *value <= 86400))
+		return bad(option, text, "expected seconds, up to 86400");
+	return 0;
+}
+
+static int parse_workload(const char *text, enum bench_workload *workload)
+{
+	for (uint32_t i = 0; i < NWORKLOADS; i++) {
+		if (strcmp(workloads[i], text) == 0) {
+			*workload = (enum bench_workload)i;
+			return 0;
+		}
+	}
+	return bad("workload", text, "expected null, echo, read, write or mixed");
+}
+
+/* "0,2-3" or "any". */
+static int parse_lcores(const char *option, const char *text, struct bench_options *options)
+{
+	const char *p = text;
+
+	options->nlcores = 0;
+	if (strcmp(text, "any") == 0)
+		return 0;
+	do {
+		char *end;
+		unsigned long first = strtoul(p, &end, 10), last = first;
+
+		if (end == p)
+			return bad(option, text, "expected a list such as 0,1 or 0-3, or 'any'");
+		if (*end == '-') {
+			p = end + 1;
+			last = strtoul(p, &end, 10);
+			if (end == p)
+				return bad(option, text, "expected a list such as 0,1 or 0-3, or 'any'");
+		}
+		for (; first <= last && first < CPU_SETSIZE; first++) {
+			if (options->nlcores == BENCH_LCORES_MAX)
+				return bad(option, text, "at most 32 cores");
+			options->lcores[options->nlcores++] = (uint32_t)first;
+		}
+		if (first <= last)
+			return bad(option, text, "no such core");
+		p = end;
+	} while (*p++ == ',');
+	if (p[-1] != '\0')
+		return bad(option, text, "expected a list such as 0,1 or 0-3, or 'any'");
+	return 0;
+}
+
+/* Cores that this process may use: the first two, one for each side; or none to pin to when there is one. */
+static void default_lcores(struct bench_options *options)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	options->nlcores = 0;
+	if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) < 2) {
+		fprintf(stderr, "weir-bench: one core only: both sides share it and yield to each other. Two cores are "
+				"many times faster\n");
+		return;
+	}
+	for (uint32_t cpu = 0; cpu < CPU_SETSIZE && options->nlcores < 2; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			options->lcores[options->nlcores++] = cpu;
+	/* A side that stands alone takes the core that it would have here. */
+	if (options->side == SIDE_RESPONDER)
+		options->lcores[0] = options->lcores[1];
+	if (options->side != SIDE_BOTH)
+		options->nlcores = 1;
+}
+
+static int apply(int opt, const char *value, struct bench_options *o)
+{
+	switch (opt) {
+	case OPT_DRIVER:
+		if (!fabric_driver_find(value))
+			return bad("driver", value, "no such driver in this build");
+		snprintf(o->profile.driver, sizeof(o->profile.driver), "%s", value);
+		return 0;
+	case OPT_DRIVER_OPTIONS:
+		if (strlen(value) >= sizeof(o->profile.driver_options))
+			return bad("driver-options", value, "too long");
+		snprintf(o->profile.driver_options, sizeof(o->profile.driver_options), "%s", value);
+		return 0;
+	case OPT_LISTEN:
+	case OPT_CONNECT:
+		if (o->side != SIDE_BOTH)
+			return bad(opt == OPT_LISTEN ? "listen" : "connect", value, "only one of --listen and --connect");
+		o->side = opt == OPT_LISTEN ? SIDE_RESPONDER : SIDE_REQUESTER;
+		o->addr = value;
+		if (value[0] == '\0' || strlen(value) > 100)
+			return bad(opt == OPT_LISTEN ? "listen" : "connect", value, "expected an address of 1 to 100 characters");
+		return 0;
+	case OPT_THREADS:
+		o->use_threads = true;
+		return 0;
+	case OPT_WORKLOAD:
+		return parse_workload(value, &o->workload);
+	case OPT_RATIO:
+		return parse_u32("ratio", value, 0, 100, &o->read_percent);
+	case OPT_SIZE:
+		return parse_u32("size", value, 0, BENCH_SIZE_MAX, &o->size_bytes);
+	case OPT_DEPTH:
+		return parse_u32("depth", value, 1, BENCH_DEPTH_MAX, &o->depth);
+	case OPT_TIME:
+		return parse_seconds("time", value, 0.001, &o->seconds);
+	case OPT_WARMUP:
+		return parse_seconds("warmup", value, 0, &o->warmup_seconds);
+	case OPT_CALLS:
+		return parse_u64("calls", value, 1, UINT64_MAX, &o->calls_max);
+	case OPT_CONNECTIONS:
+		return parse_u32("connections", value, 1, BENCH_CONNECTIONS_MAX, &o->connections);
+	case OPT_INLINE:
+		return parse_u32("inline", value, 1024, 65536, &o->profile.inline_bytes);
+	case OPT_VERIFY:
+		o->verify = true;
+		return 0;
+	case OPT_JSON:
+		o->json = value;
+		return 0;
+	case OPT_QUIET:
+		o->quiet = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* The buffers that this load needs, where the profile leaves them to weir or has fewer. */
+static void size_buffers(struct bench_options *o)
+{
+	struct weir_profile *p = &o->profile;
+	uint64_t message = (uint64_t)o->size_bytes + p->inline_bytes + 4096;
+	uint32_t per_connection;
+
+	if (p->credits < o->depth)
+		p->credits = o->depth;
+	if (p->connections < o->connections + 1)
+		p->connections = o->connections + 1;
+	per_connection = p->credits + 4;
+	if (p->recv_buffers < per_connection * o->connections)
+		p->recv_buffers = per_connection * o->connections;
+	if (p->send_buffers < 2 * per_connection * o->connections)
+		p->send_buffers = 2 * per_connection * o->connections;
+	if (p->long_buffer_bytes < message)
+		p->long_buffer_bytes = message;
+	if (p->bulk_buffer_bytes < message)
+		p->bulk_buffer_bytes = message;
+	if (p->read_bytes < message)
+		p->read_bytes = message;
+	if (p->write_bytes < message)
+		p->write_bytes = message;
+}
+
+int bench_options_parse(int argc, char **argv, struct bench_options *o)
+{
+	bool has_size = false, has_lcores = false;
+	const char *lcores = NULL;
+	char error[256];
+	int opt;
+
+	*o = (struct bench_options){
+		.workload = WORKLOAD_NULL,
+		.read_percent = 70,
+		.depth = 1,
+		.connections = 1,
+		.seconds = 5,
+		.warmup_seconds = 1,
+	};
+	weir_profile_defaults(&o->profile);
+	/* The profile first, wherever it stands on the command line. */
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (opt == '?')
+			return -1; /* getopt said why */
+		if (opt == OPT_HELP) {
+			help();
+			return 1;
+		}
+		if (opt == OPT_VERSION) {
+			puts("weir-bench " WEIR_VERSION);
+			return 1;
+		}
+		if (opt == OPT_PROFILE && weir_profile_load(optarg, &o->profile, error, sizeof(error)) != 0) {
+			fprintf(stderr, "weir-bench: %s\n", error);
+			return -1;
+		}
+		has_size |= opt == OPT_SIZE;
+		if (opt == OPT_LCORES)
+			lcores = optarg;
+	}
+	if (optind < argc)
+		return bad("", argv[optind], "no arguments are taken beside options");
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+		if (apply(opt, optarg, o) != 0)
+			return -1;
+	if (!lcores && o->profile.lcores[0] != '\0')
+		lcores = o->profile.lcores;
+	has_lcores = lcores != NULL;
+	if (has_lcores && parse_lcores("lcores", lcores, o) != 0)
+		return -1;
+	if (!has_lcores)
+		default_lcores(o);
+	if (!has_size)
+		o->size_bytes = o->workload == WORKLOAD_NULL ? 64 : 4096;
+	if (o->use_threads && o->side != SIDE_BOTH)
+		return bad("threads", "", "both sides must be here: leave out --listen and --connect");
+	size_buffers(o);
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+/*
+ * The bench's RPC program and its upper-layer binding.
+ *
+ *   NULL  (opaque padding[size])                      -> void
+ *   ECHO  (opaque data<>)                             -> opaque data<>            nothing is DDP-eligible
+ *   READ  (u64 offset, u32 count)                     -> opaque data<>            data is DDP-eligible
+ *   WRITE (u64 seed, bool verify, opaque data<>)      -> bool matched, u32 count  data is DDP-eligible
+ *
+ * READ returns bytes of an endless sequence that both sides know, WRITE says where in it its data start:
+ * so each byte can be checked, by whoever receives it.
+ */
+
+#include "weir_ulb.h"
+
+#define BENCH_PROG 0x20b3e1c4u /* in the range that RFC 5531 section 8.3 leaves to sites */
+#define BENCH_VERS 1u
+
+enum bench_proc { BENCH_NULL = 0, BENCH_ECHO = 1, BENCH_READ = 2, BENCH_WRITE = 3, BENCH_NPROCS = 4 };
+
+extern const struct weir_ulb bench_ulb;
+
+/* The sequence repeats with this period: long, and prime, so that no shift by a power of two fits. */
+#define BENCH_PERIOD 65521u
+
+/* Fill, or compare, 'len' bytes with the sequence from 'offset'. */
+void bench_pattern_fill(uint8_t *dst, uint64_t offset, uint32_t len);
+bool bench_pattern_matches(const uint8_t *src, uint64_t offset, uint32_t len);
+
+#endif

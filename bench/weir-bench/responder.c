@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The responder's side: the bench's program behind a listener, one engine a core. */
+#include "responder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "program.h"
+#include "weir_request.h"
+#include "worker.h"
+
+struct server {
+	const struct bench_options *options;
+	struct bench_shared *shared;
+	struct weir_engine *engine;
+	struct weir_region *cache; /* what READ returns: the sequence from 0 */
+	uint8_t *cache_base;
+	uint64_t cache_bytes;
+	uint32_t lcore;
+	int rc;
+	pthread_t thread;
+	struct weir_engine_stats at_warm;
+	bool was_warm;
+};
+
+static void handle_echo(struct weir_request *req)
+{
+	const void *data;
+	uint32_t len;
+	struct weir_xdr_out *out;
+
+	if (weir_xdr_get_opaque_ref(weir_request_args(req), &data, BENCH_SIZE_MAX, &len) != 0) {
+		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+		return;
+	}
+	out = weir_request_results(req, 4 + len + weir_xdr_pad(len));
+	if (!out) {
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
+	weir_xdr_put_opaque(out, data, len);
+	weir_request_reply(req);
+}
+
+static void handle_read(struct weir_request *req, struct server *server)
+{
+	struct weir_xdr_in *args = weir_request_args(req);
+	uint64_t offset = 0;
+	uint32_t count = 0;
+
+	if (weir_xdr_get_u64(args, &offset) != 0 || weir_xdr_get_u32(args, &count) != 0 ||
+	    offset > server->cache_bytes || count > server->cache_bytes - offset) {
+		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+		return;
+	}
+	if (!weir_request_results(req, 4) ||
+	    weir_request_result_item(req, server->cache, server->cache_base + offset, count) != 0) {
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
+	weir_request_reply(req);
+}
+
+static void handle_write(struct weir_request *req, struct server *server)
+{
+	struct weir_xdr_in *args = weir_request_args(req);
+	struct weir_xdr_out *out;
+	bool verify = false, matched = true;
+	const void *data = NULL;
+	uint64_t seed = 0;
+	uint32_t len = 0;
+
+	weir_xdr_get_u64(args, &seed);
+	weir_xdr_get_bool(args, &verify);
+	if (weir_xdr_get_opaque_ref(args, &data, BENCH_SIZE_MAX, &len) != 0) {
+		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+		return;
+	}
+	if (verify && !bench_pattern_matches(data, seed, len)) {
+		matched = false;
+		server->shared->verify_failures++;
+	}
+	out = weir_request_results(req, 8);
+	if (!out) {
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
+	weir_xdr_put_u32(out, matched);
+	weir_xdr_put_u32(out, len);
+	weir_request_reply(req);
+}
+
+static struct server *server_of(struct weir_request *req, struct server *servers)
+{
+	/* Connections may be on any of the engines; there are few. */
+	while (servers->engine != weir_request_engine(req))
+		servers++;
+	return servers;
+}
+
+static void handle(struct weir_request *req, void *arg)
+{
+	switch (weir_request_header(req)->proc) {
+	case BENCH_NULL:
+		weir_request_results(req, 0);
+		weir_request_reply(req);
+		break;
+	case BENCH_ECHO:
+		handle_echo(req);
+		break;
+	case BENCH_READ:
+		handle_read(req, server_of(req, arg));
+		break;
+	case BENCH_WRITE:
+		handle_write(req, server_of(req, arg));
+		break;
+	}
+}
+
+
+static int server_init(struct server *server, struct server *first)
+{
+	struct weir_region_options options = {.numa_node = -1};
+	struct weir_region_info info;
+	int rc = weir_engine_create(&server->options->profile, &server->engine);
+
+	if (rc != 0) {
+		fprintf(stderr, "weir-bench: no engine for the responder: %s\n", strerror(-rc));
+		return rc;
+	}
+	options.len_bytes = server->options->size_bytes > 65536 ? server->options->size_bytes : 65536;
+	options.page_bytes = server->options->profile.page_bytes;
+	if (server == first)
+		rc = weir_region_create(&options, &server->cache);
+	else
+		server->cache = first->cache;
+	if (rc == 0)
+		rc = weir_engine_add_region(server->engine, server->cache);
+	if (rc != 0) {
+		fprintf(stderr, "weir-bench: no memory for the responder's data: %s\n", strerror(-rc));
+		return rc;
+	}
+	weir_region_info(server->cache, &info);
+	server->cache_base = info.base;
+	server->cache_bytes = info.len_bytes;
+	if (server == first)
+		bench_pattern_fill(server->cache_base, 0, (uint32_t)server->cache_bytes);
+	return 0;
+}
+
+static void *serve(void *arg)
+{
+	struct server *server = arg;
+	struct bench_shared *shared = server->shared;
+	struct bench_clock clock;
+	struct bench_idle idle;
+
+	server->rc = bench_worker_start(server->lcore);
+	if (server->rc != 0) {
+		shared->failed++;
+		return NULL;
+	}
+	bench_idle_init(&idle, server->options);
+	bench_clock_init(&clock);
+	while (!atomic_load_explicit(&shared->stop, memory_order_relaxed)) {
+		bench_idle(&idle, weir_engine_poll(server->engine, 0, bench_clock_ns(&clock)));
+		if (!server->was_warm && atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
+			weir_engine_stats(server->engine, &server->at_warm);
+			server->was_warm = true;
+		}
+	}
+	bench_worker_stop();
+	return NULL;
+}
+
+static int listen_on(struct server *servers, uint32_t n, struct weir_listener **listener)
+{
+	struct weir_program program = {
+		.prog = BENCH_PROG,
+		.vers_low = BENCH_VERS,
+		.vers_high = BENCH_VERS,
+		.nprocs = BENCH_NPROCS,
+		.ulb = &bench_ulb,
+		.handle = handle,
+		.arg = servers,
+	};
+	struct weir_engine *engines[BENCH_LCORES_MAX];
+	struct weir_listen_options options = {
+		.programs = &program, .nprograms = 1, .engines = engines, .nengines = n};
+	int rc;
+
+	for (uint32_t i = 0; i < n; i++)
+		engines[i] = servers[i].engine;
+	rc = weir_listen(servers[0].engine, servers[0].shared->addr, &options, listener);
+	if (rc != 0)
+		fprintf(stderr, "weir-bench: can't listen on '%s': %s\n", servers[0].shared->addr, strerror(-rc));
+	return rc;
+}
+
+int bench_responder_run(const struct bench_options *options, struct bench_shared *shared, const uint32_t *lcores,
+			uint32_t nlcores)
+{
+	uint32_t n = nlcores ? nlcores : 1, started = 0;
+	struct server servers[BENCH_LCORES_MAX] = {0};
+	struct weir_listener *listener = NULL;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < n && rc == 0; i++) {
+		servers[i].options = options;
+		servers[i].shared = shared;
+		servers[i].lcore = nlcores ? lcores[i] : UINT32_MAX;
+		rc = server_init(&servers[i], &servers[0]);
+	}
+	if (rc == 0)
+		rc = listen_on(servers, n, &listener);
+	if (rc == 0) {
+		shared->responders_ready = n;
+		for (; started + 1 < n; started++)
+			pthread_create(&servers[started + 1].thread, NULL, serve, &servers[started + 1]);
+		serve(&servers[0]);
+		rc = servers[0].rc;
+	} else {
+		shared->failed++;
+	}
+	for (uint32_t i = 0; i < started; i++)
+		pthread_join(servers[i + 1].thread, NULL);
+	for (uint32_t i = 0; i < n; i++) {
+		struct weir_engine_stats now;
+
+		if (!servers[i].engine)
+			continue;
+		weir_engine_stats(servers[i].engine, &now);
+		if (servers[i].was_warm) {
+			bench_counters_add_difference(&shared->responder.stats, &now, &servers[i].at_warm);
+			shared->responder.valid = 1;
+		}
+	}
+	weir_listener_close(listener);
+	for (uint32_t i = n; i-- > 0;)
+		if (servers[i].engine && servers[i].cache)
+			weir_engine_remove_region(servers[i].engine, servers[i].cache);
+	for (uint32_t i = n; i-- > 0;)
+		weir_engine_destroy(servers[i].engine);
+	weir_region_destroy(servers[0].cache);
+	return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SHARED_H
+#define SHARED_H
+
+/*
+ * What the two sides of one bench tell each other beside their RPCs: memory that both map when weir-bench
+ * starts both (made before the fork, or plain memory between threads).
+ */
+
+#include <stdatomic.h>
+
+#include "weir_engine.h"
+
+/* Counters of one side's engines, summed, since its warm-up ended. */
+struct bench_counters {
+	struct weir_engine_stats stats;
+	uint64_t valid;
+};
+
+struct bench_shared {
+	_Atomic uint32_t responders_ready; /* listeners that are up */
+	_Atomic uint32_t failed;           /* a side could not start */
+	_Atomic uint32_t warm;             /* warm-up is over: the measured time runs */
+	_Atomic uint32_t stop;             /* the measured time is over */
+	_Atomic uint32_t verify_failures;  /* found by the responder */
+	struct bench_counters responder;
+	char addr[108];
+};
+
+/* a += b - c, counter by counter. */
+void bench_counters_add_difference(struct weir_engine_stats *a, const struct weir_engine_stats *b,
+				   const struct weir_engine_stats *c);
+
+#endif

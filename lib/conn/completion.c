@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the device completes: messages to the role, work requests to those who wait for them. */
+#include "conn.h"
+
+#include <errno.h>
+
+#include "log.h"
+
+static const char *status_text(enum fabric_status status)
+{
+	static const char *const text[] = {
+		[FABRIC_OK] = "no error",
+		[FABRIC_ERR_LOCAL_LEN] = "a message was longer than the receive that it met",
+		[FABRIC_ERR_LOCAL_PROT] = "a local buffer lies outside its registration",
+		[FABRIC_ERR_REMOTE_ACCESS] = "a key of the peer's is unknown, ended, or of other bounds or rights",
+		[FABRIC_ERR_RNR] = "the peer had no receive posted",
+		[FABRIC_ERR_REMOTE_LEN] = "the peer's receive was too short",
+		[FABRIC_ERR_RETRY] = "the peer did not answer",
+		[FABRIC_ERR_FLUSHED] = "flushed",
+		[FABRIC_ERR_FATAL] = "the connection broke",
+	};
+
+	return (size_t)status < sizeof(text) / sizeof(text[0]) && text[status] ? text[status] : "unknown";
+}
+
+void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
+{
+	struct weir_conn *conn = (struct weir_conn *)ep;
+
+	if (__builtin_expect(wc->status != FABRIC_OK, 0)) {
+		/* Flushes follow the failure that explains them. */
+		if (wc->status != FABRIC_ERR_FLUSHED)
+			LOG(NOTICE, "connection to %s ends: %s", conn->peer, status_text(wc->status));
+		conn_fail(conn, wc->status == FABRIC_ERR_FLUSHED ? -ECONNRESET : -EPROTO);
+		return;
+	}
+	if (wc->op != FABRIC_RECV) {
+		conn_retire(conn, wc->wr_id, 0);
+		return;
+	}
+	if (__builtin_expect(conn->state == CONN_CONNECTING, 0))
+		conn_keep_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len);
+	else
+		conn->role->on_message(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len, wc->inv_rkey);
+}

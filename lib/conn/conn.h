@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CONN_H
+#define CONN_H
+
+/*
+ * A connection, as its requester or responder sees it.
+ *
+ * Sending: work requests gather in a batch, which is posted once per poll (conn_flush). Each may name a
+ * conn_tx, whose 'done' is called once: when the device no longer needs the buffers, or when the
+ * connection ends. Places in the send queue are counted here, so that a post is never refused; who
+ * needs more places than there are waits (conn_wait_tx).
+ *
+ * Receiving: the role gets each message in a buffer that it owns until conn_recv_done(). Buffers given
+ * back are posted again before anything is sent, so that a grant never exceeds what is posted.
+ */
+
+#include "cm_private.h"
+#include "engine.h"
+#include "weir_conn.h"
+
+/* Receives beyond the credits, for messages outside of any credit. */
+#define CONN_RECV_RESERVE 2u
+#define CONN_BATCH        64u
+#define CONN_BATCH_SGES   128u
+#define CONN_MSG_SGES     16u
+
+enum conn_state {
+	CONN_CONNECTING, /* or accepted and not yet established */
+	CONN_OPEN,
+	CONN_DRAINING,   /* open; ends when no call is in flight */
+	CONN_CLOSED,     /* waits for the reaper */
+};
+
+struct conn_tx {
+	void (*done)(struct conn_tx *tx, int error);
+};
+
+struct conn_waiter {
+	void (*on_room)(struct conn_waiter *waiter);
+	TAILQ_ENTRY(conn_waiter) entry;
+	uint32_t nwrs;
+	bool is_waiting;
+};
+
+struct conn_role {
+	void (*on_open)(struct weir_conn *conn);
+	/* A message of 'len' bytes came; the role owns 'buf' until conn_recv_done(). 'inv_rkey': the key that
+	 * the peer invalidated with it, or 0. */
+	void (*on_message)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
+	/* No call is in flight (asked while draining). */
+	bool (*is_idle)(struct weir_conn *conn);
+	/* The device is out of it: end all calls or requests, give back all buffers, free the role. */
+	void (*on_lost)(struct weir_conn *conn, int error);
+};
+
+struct weir_conn {
+	struct engine_endpoint ep;
+
+	struct fabric_qp *qp;
+	const struct fabric_ops *ops;
+	enum conn_state state;
+	const struct conn_role *role;
+	void *role_data;
+
+	/* the batch */
+	uint32_t nwrs;
+	uint32_t nsges;
+	uint32_t max_inline;
+	uint32_t max_sge;
+	struct fabric_wr wrs[CONN_BATCH];
+	struct conn_tx *txs[CONN_BATCH];
+	struct fabric_sge sges[CONN_BATCH_SGES];
+
+	/* send queue accounting: positions count up, one a work request */
+	uint64_t sq_posted;
+	uint64_t sq_retired;
+	uint64_t sq_signalled; /* position behind the latest signalled one */
+	uint32_t sq_size;
+	struct conn_tx **sq; /* of position % sq_size; NULL: nobody waits for it */
+	TAILQ_HEAD(, conn_waiter) tx_waiters;
+
+	/* receives to be posted again */
+	uint32_t nrecv_free;
+	uint32_t nrecvs;          /* buffers that this connection holds, posted or not */
+	struct mem_buf **recv_free;
+	struct mem_buf **recvs;   /* all of them, to give them back at the end */
+
+	struct mem_buf *early;    /* messages that came before ESTABLISHED: user[0] the next, user[1] the length */
+
+	uint32_t send_inline; /* threshold for what this side sends */
+	uint32_t recv_inline; /* and for what it receives */
+	uint32_t credits;
+	bool remote_invalidation; /* both sides allow it */
+	bool counted;             /* in stats.connections_opened */
+	uint64_t deadline_ns;     /* of the set-up; 0: none */
+	int error;                /* why it ended */
+	weir_conn_event_fn on_event;
+	void *arg;
+	void *user;
+	char peer[FABRIC_ADDR_MAX];
+};
+
+/* Make the object with 'credits' receives taken from the pool; the caller connects or accepts. */
+int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_role *role, void *role_data,
+		struct weir_conn **conn);
+void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr);
+void conn_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRIVATE_SIZE]);
+void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len);
+/* The queue pair is there: post the receives. */
+int conn_attach(struct weir_conn *conn, struct fabric_qp *qp);
+/* Free one that never had a queue pair; the role is the caller's. */
+void conn_free(struct weir_conn *conn);
+
+/* Connect or accept a created one. On failure it is still the caller's. */
+int conn_connect(struct weir_conn *conn, const char *addr);
+int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struct fabric_cm_event *event);
+
+/* It ended: no more sends; the reaper does the rest. 'error' is kept if it is the first. */
+void conn_fail(struct weir_conn *conn, int error);
+
+void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf);
+
+static inline bool conn_can_send(const struct weir_conn *conn)
+{
+	return conn->state == CONN_OPEN || conn->state == CONN_DRAINING;
+}
+
+/* Places left in the send queue, what is in the batch counted as taken. */
+static inline uint32_t conn_tx_room(const struct weir_conn *conn)
+{
+	return conn->sq_size - (uint32_t)(conn->sq_posted - conn->sq_retired) - conn->nwrs;
+}
+
+/* Whether 'nwrs' work requests with 'nsges' elements fit now: posts the batch if that makes room. */
+bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges);
+
+/* Queue a work request; conn_tx_reserve() has said that it fits. 'tx' may be NULL. */
+void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
+	       struct conn_tx *tx);
+void conn_write(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
+		struct conn_tx *tx);
+void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
+	       struct conn_tx *tx);
+/* Make a message that is gathered from more elements than the device takes one element, in a buffer from the
+ * send pool: *spill is set to it, and is the caller's to put back when the Send is done. 0 or -ENOBUFS. */
+int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill);
+void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
+void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
+
+/* The endpoint's functions, one file each. */
+void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* completion.c */
+void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* connect.c */
+void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
+void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
+void conn_on_flush(struct engine_endpoint *ep); /* post.c */
+void conn_on_reap(struct engine_endpoint *ep);  /* close.c */
+void conn_retire(struct weir_conn *conn, uint64_t position, int error); /* post.c */
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Set-up. A connecting side: conn_connect() -> CONNECTING -> ESTABLISHED (its event brings the peer's
+ * private data) -> OPEN; or REJECTED, FAILED, or the deadline -> CLOSED. An accepting side knows the
+ * peer's private data from the request, and waits for ESTABLISHED as well; messages that come earlier are
+ * kept until then. Receives are posted before either side can send.
+ */
+#include "conn.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+
+static void set_deadline(struct weir_conn *conn)
+{
+	/* The clock may not have been seen yet: the first tick then starts it. */
+	struct weir_engine *engine = conn->ep.engine;
+
+	if (engine->now_ns != 0)
+		conn->deadline_ns = engine->now_ns + engine->profile.connect_timeout_ms * 1000000ull;
+}
+
+int conn_connect(struct weir_conn *conn, const char *addr)
+{
+	uint8_t private_data[CM_PRIVATE_SIZE];
+	struct fabric_qp_attr attr;
+	struct fabric_qp *qp;
+	int rc;
+
+	strncpy(conn->peer, addr, sizeof(conn->peer) - 1);
+	conn_qp_attr(conn, &attr);
+	conn_private_data(conn, private_data);
+	rc = conn->ops->connect(conn->ep.engine->dev, addr, &attr, private_data, sizeof(private_data), &qp);
+	if (rc != 0)
+		return rc;
+	set_deadline(conn);
+	return conn_attach(conn, qp);
+}
+
+int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struct fabric_cm_event *event)
+{
+	uint8_t private_data[CM_PRIVATE_SIZE];
+	struct fabric_qp_attr attr;
+	struct fabric_qp *qp;
+	int rc;
+
+	memcpy(conn->peer, event->peer, sizeof(conn->peer));
+	conn_peer_private_data(conn, event->private_data, event->private_len);
+	conn_qp_attr(conn, &attr);
+	conn_private_data(conn, private_data);
+	rc = conn->ops->accept(conn->ep.engine->dev, req, &attr, private_data, sizeof(private_data), &qp);
+	if (rc != 0)
+		return rc;
+	set_deadline(conn);
+	return conn_attach(conn, qp);
+}
+
+/* An accepting side may see the first call before it is told that the connection is established. */
+void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+{
+	struct mem_buf **end = &conn->early;
+
+	while (*end)
+		end = (struct mem_buf **)&(*end)->user[0];
+	buf->user[0] = 0;
+	buf->user[1] = len;
+	*end = buf;
+}
+
+static void deliver_early(struct weir_conn *conn)
+{
+	struct mem_buf *buf;
+
+	while ((buf = conn->early) && conn->state != CONN_CLOSED) {
+		conn->early = (struct mem_buf *)buf->user[0];
+		conn->role->on_message(conn, buf, (uint32_t)buf->user[1], 0);
+	}
+}
+
+static void established(struct weir_conn *conn, const struct fabric_cm_event *event)
+{
+	if (conn->state != CONN_CONNECTING)
+		return;
+	if (event->private_len > 0)
+		conn_peer_private_data(conn, event->private_data, event->private_len);
+	conn->state = CONN_OPEN;
+	conn->deadline_ns = 0;
+	conn->counted = true;
+	conn->ep.engine->stats.connections_opened++;
+	conn->role->on_open(conn);
+	if (conn->on_event)
+		conn->on_event(conn, WEIR_CONN_OPEN, 0, conn->arg);
+	deliver_early(conn);
+	engine_want_flush(&conn->ep);
+}
+
+void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
+{
+	struct weir_conn *conn = (struct weir_conn *)ep;
+
+	switch (event->kind) {
+	case FABRIC_CM_ESTABLISHED:
+		established(conn, event);
+		break;
+	case FABRIC_CM_REJECTED:
+		conn_fail(conn, -ECONNREFUSED);
+		break;
+	case FABRIC_CM_FAILED:
+		conn_fail(conn, event->error ? event->error : -ECONNREFUSED);
+		break;
+	case FABRIC_CM_DISCONNECTED:
+		conn_fail(conn, -ECONNRESET);
+		break;
+	case FABRIC_CM_REQUEST: /* goes to listeners only */
+		break;
+	}
+}
+
+void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
+{
+	struct weir_conn *conn = (struct weir_conn *)ep;
+
+	if (conn->state == CONN_CONNECTING) {
+		if (conn->deadline_ns == 0)
+			set_deadline(conn);
+		else if (now_ns >= conn->deadline_ns)
+			conn_fail(conn, -ETIMEDOUT);
+		return;
+	}
+	conn->role->on_tick(conn, now_ns);
+	if (conn->state == CONN_DRAINING && conn->role->is_idle(conn))
+		conn_fail(conn, 0);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The object: its buffers and queues, sized once. */
+#include "conn.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "log.h"
+
+/* Work requests per credit in the send queue: a request may need several READs and WRITEs; who finds
+ * it full waits. */
+#define SQ_PER_CREDIT 4u
+#define SQ_MIN        64u
+
+static int take_receives(struct weir_conn *conn, uint32_t count)
+{
+	struct weir_engine *engine = conn->ep.engine;
+
+	conn->recvs = mem_zalloc(count * sizeof(conn->recvs[0]));
+	conn->recv_free = mem_zalloc(count * sizeof(conn->recv_free[0]));
+	if (!conn->recvs || !conn->recv_free)
+		return -ENOMEM;
+	for (; conn->nrecvs < count; conn->nrecvs++) {
+		struct mem_buf *buf = mem_pool_get(engine->recv_pool);
+
+		if (!buf) {
+			LOG(ERR, "no receive buffers left for another connection: raise recv_buffers in the profile's "
+				 "[memory], or lower credits");
+			return -ENOBUFS;
+		}
+		conn->recvs[conn->nrecvs] = buf;
+		conn->recv_free[conn->nrecv_free++] = buf;
+	}
+	return 0;
+}
+
+int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_role *role, void *role_data,
+		struct weir_conn **out)
+{
+	const struct fabric_dev_attr *dev = &engine->dev->attr;
+	struct weir_conn *conn;
+	int rc;
+
+	if (engine->nconnections >= engine->profile.connections)
+		return -EBUSY;
+	conn = mem_zalloc(sizeof(*conn));
+	if (!conn)
+		return -ENOMEM;
+	engine->nconnections++;
+	conn->ops = engine->ops;
+	conn->role = role;
+	conn->role_data = role_data;
+	conn->credits = credits;
+	conn->send_inline = RDMA1_INLINE_DEFAULT;
+	conn->recv_inline = RDMA1_INLINE_DEFAULT;
+	conn->ep.on_wc = conn_on_wc;
+	conn->ep.on_cm = conn_on_cm;
+	conn->ep.on_tick = conn_on_tick;
+	conn->ep.on_flush = conn_on_flush;
+	conn->ep.on_reap = conn_on_reap;
+	TAILQ_INIT(&conn->tx_waiters);
+	engine_add(engine, &conn->ep);
+
+	conn->sq_size = credits * SQ_PER_CREDIT > SQ_MIN ? credits * SQ_PER_CREDIT : SQ_MIN;
+	if (conn->sq_size > dev->max_send_wr)
+		conn->sq_size = dev->max_send_wr;
+	conn->max_sge = dev->max_sge < CONN_MSG_SGES ? dev->max_sge : CONN_MSG_SGES;
+	conn->sq = mem_zalloc(conn->sq_size * sizeof(conn->sq[0]));
+	rc = conn->sq ? take_receives(conn, credits + CONN_RECV_RESERVE) : -ENOMEM;
+	if (rc != 0) {
+		conn_free(conn);
+		return rc;
+	}
+	*out = conn;
+	return 0;
+}
+
+void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
+{
+	const struct weir_engine *engine = conn->ep.engine;
+
+	*attr = (struct fabric_qp_attr){
+		.max_send_wr = conn->sq_size,
+		.max_recv_wr = conn->nrecvs,
+		.max_sge = conn->max_sge,
+		.max_inline = engine->profile.inline_bytes,
+		.max_msg_bytes = engine->profile.inline_bytes,
+		.max_rd_atomic = engine->dev->attr.max_rd_atomic,
+		.ctx = (void *)(uintptr_t)&conn->ep,
+	};
+}
+
+int conn_attach(struct weir_conn *conn, struct fabric_qp *qp)
+{
+	conn->qp = qp;
+	conn->max_inline = qp->max_inline;
+	conn_on_flush(&conn->ep); /* posts the receives; the peer may send as soon as it is established */
+	return conn->state == CONN_CLOSED ? conn->error : 0;
+}
+
+void conn_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRIVATE_SIZE])
+{
+	struct cm_private mine = {
+		.send_bytes = conn->ep.engine->profile.inline_bytes,
+		.recv_bytes = conn->ep.engine->profile.inline_bytes,
+		/* Keys of the 'pool' policy are to live on: nobody else may end them. */
+		.remote_invalidation = false,
+	};
+
+	cm_private_encode(&mine, buf);
+}
+
+void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len)
+{
+	uint32_t mine = conn->ep.engine->profile.inline_bytes;
+	struct cm_private theirs;
+
+	cm_private_decode(data, len, &theirs);
+	conn->send_inline = cm_private_threshold(mine, theirs.recv_bytes);
+	conn->recv_inline = cm_private_threshold(theirs.send_bytes, mine);
+}
+
+bool weir_conn_is_open(const struct weir_conn *conn)
+{
+	return conn->state == CONN_OPEN;
+}
+
+struct weir_engine *weir_conn_engine(const struct weir_conn *conn)
+{
+	return conn->ep.engine;
+}
+
+void weir_conn_set_user(struct weir_conn *conn, void *user)
+{
+	conn->user = user;
+}
+
+void *weir_conn_user(const struct weir_conn *conn)
+{
+	return conn->user;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work requests: queued in the batch, posted at the flush, retired in order by their completions. */
+#include "conn.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+
+bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
+{
+	if (__builtin_expect(conn->nwrs + nwrs > CONN_BATCH || conn->nsges + nsges > CONN_BATCH_SGES, 0))
+		conn_on_flush(&conn->ep);
+	return conn_can_send(conn) && nwrs <= CONN_BATCH && nsges <= CONN_BATCH_SGES &&
+	       conn_tx_room(conn) >= nwrs;
+}
+
+/* A work request at the end of the batch; its elements are copied. */
+static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op, const struct fabric_sge *sges,
+				   uint32_t nsges, struct conn_tx *tx)
+{
+	struct fabric_wr *wr = &conn->wrs[conn->nwrs];
+
+	wr->op = op;
+	wr->flags = 0;
+	wr->sge = &conn->sges[conn->nsges];
+	wr->nsge = nsges;
+	for (uint32_t i = 0; i < nsges; i++)
+		wr->sge[i] = sges[i];
+	conn->nsges += nsges;
+	conn->txs[conn->nwrs++] = tx;
+	engine_want_flush(&conn->ep);
+	return wr;
+}
+
+void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
+	       struct conn_tx *tx)
+{
+	struct fabric_wr *wr = batch_add(conn, FABRIC_SEND, sges, nsges, tx);
+
+	if (bytes <= conn->max_inline)
+		wr->flags = FABRIC_INLINE;
+}
+
+void conn_write(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
+		struct conn_tx *tx)
+{
+	struct fabric_wr *wr = batch_add(conn, FABRIC_WRITE, sge, 1, tx);
+
+	wr->rkey = rkey;
+	wr->raddr = raddr;
+}
+
+void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
+	       struct conn_tx *tx)
+{
+	struct fabric_wr *wr = batch_add(conn, FABRIC_READ, sge, 1, tx);
+
+	wr->rkey = rkey;
+	wr->raddr = raddr;
+}
+
+int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill)
+{
+	struct mem_buf *buf;
+	uint32_t bytes = 0;
+
+	if (*nsges <= conn->max_sge)
+		return 0;
+	buf = mem_pool_get(conn->ep.engine->send_pool);
+	if (!buf)
+		return -ENOBUFS;
+	for (uint32_t i = 0; i < *nsges; i++) {
+		memcpy(buf->data + bytes, sges[i].addr, sges[i].len);
+		bytes += sges[i].len;
+	}
+	conn->ep.engine->stats.bulk_copies++;
+	sges[0] = (struct fabric_sge){buf->data, bytes, buf->lkey};
+	*nsges = 1;
+	*spill = buf;
+	return 0;
+}
+
+static void post_recvs(struct weir_conn *conn)
+{
+	struct fabric_recv_wr wrs[32];
+
+	while (conn->nrecv_free > 0) {
+		uint32_t n = conn->nrecv_free < 32 ? conn->nrecv_free : 32;
+
+		for (uint32_t i = 0; i < n; i++) {
+			struct mem_buf *buf = conn->recv_free[conn->nrecv_free - 1 - i];
+
+			wrs[i] = (struct fabric_recv_wr){(uintptr_t)buf, buf->data, buf->size_bytes, buf->lkey};
+		}
+		if (conn->ops->post_recv(conn->qp, wrs, n) != n) {
+			conn_fail(conn, -EIO);
+			return;
+		}
+		conn->nrecv_free -= n;
+	}
+}
+
+/* Which of the batch to signal. Someone waits for the last one that has a conn_tx, and one completion
+ * tells of all before it. And the device gives places back only by completions: ask every quarter queue. */
+static void choose_signals(struct weir_conn *conn)
+{
+	uint64_t unsignalled = conn->sq_posted + conn->nwrs - conn->sq_signalled;
+	uint32_t last = conn->nwrs;
+
+	for (uint32_t i = conn->nwrs; i-- > 0;) {
+		if (conn->txs[i] && !(conn->wrs[i].flags & FABRIC_INLINE)) {
+			conn->wrs[i].flags |= FABRIC_SIGNALED;
+			last = i;
+			break;
+		}
+	}
+	if (last == conn->nwrs && unsignalled >= conn->sq_size / 4)
+		conn->wrs[conn->nwrs - 1].flags |= FABRIC_SIGNALED;
+}
+
+static void post_batch(struct weir_conn *conn)
+{
+	struct conn_tx *inline_done[CONN_BATCH];
+	uint32_t ninline = 0, n = conn->nwrs;
+
+	choose_signals(conn);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t position = conn->sq_posted++;
+		struct conn_tx *tx = conn->txs[i];
+
+		conn->wrs[i].wr_id = position;
+		if (conn->wrs[i].flags & FABRIC_SIGNALED)
+			conn->sq_signalled = position + 1;
+		if (tx && conn->wrs[i].flags & FABRIC_INLINE) {
+			inline_done[ninline++] = tx;
+			tx = NULL;
+		}
+		conn->sq[position % conn->sq_size] = tx;
+	}
+	conn->nwrs = 0;
+	conn->nsges = 0;
+	if (conn->ops->post_send(conn->qp, conn->wrs, n) != n) {
+		LOG(ERR, "connection to %s: the driver refused work requests that its queue has places for",
+		    conn->peer);
+		conn_fail(conn, -EIO);
+	}
+	for (uint32_t i = 0; i < ninline; i++)
+		inline_done[i]->done(inline_done[i], 0);
+}
+
+void conn_on_flush(struct engine_endpoint *ep)
+{
+	struct weir_conn *conn = (struct weir_conn *)ep;
+
+	if (!conn->qp || conn->state == CONN_CLOSED)
+		return;
+	if (conn->nrecv_free > 0)
+		post_recvs(conn);
+	if (conn->nwrs > 0 && conn_can_send(conn))
+		post_batch(conn);
+}
+
+void conn_retire(struct weir_conn *conn, uint64_t position, int error)
+{
+	while (conn->sq_retired <= position && conn->sq_retired < conn->sq_posted) {
+		struct conn_tx **place = &conn->sq[conn->sq_retired++ % conn->sq_size];
+		struct conn_tx *tx = *place;
+
+		if (tx) {
+			*place = NULL;
+			tx->done(tx, error);
+		}
+	}
+	while (!TAILQ_EMPTY(&conn->tx_waiters) && conn_can_send(conn)) {
+		struct conn_waiter *waiter = TAILQ_FIRST(&conn->tx_waiters);
+
+		if (!conn_tx_reserve(conn, waiter->nwrs, waiter->nwrs))
+			break;
+		conn_wait_cancel(conn, waiter);
+		waiter->on_room(waiter);
+	}
+}
+
+void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs)
+{
+	if (waiter->is_waiting)
+		return;
+	waiter->nwrs = nwrs;
+	waiter->is_waiting = true;
+	TAILQ_INSERT_TAIL(&conn->tx_waiters, waiter, entry);
+}
+
+void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter)
+{
+	if (waiter->is_waiting) {
+		waiter->is_waiting = false;
+		TAILQ_REMOVE(&conn->tx_waiters, waiter, entry);
+	}
+}
+
+void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
+{
+	if (conn->state == CONN_CLOSED)
+		return; /* all buffers go back to the pool together, when it is reaped */
+	conn->recv_free[conn->nrecv_free++] = buf;
+	engine_want_flush(&conn->ep);
+}

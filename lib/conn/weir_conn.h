@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEIR_CONN_H
+#define WEIR_CONN_H
+
+/*
+ * Connections. The side that connects is the requester: calls go out on what weir_connect() returns
+ * (weir_call.h). The side that listens is the responder: requests come to the programs that the
+ * listener was given (weir_request.h).
+ *
+ * Owner's thread only. A connection ends once, with one CLOSED event, after which it is gone; each call
+ * on it has had its completion by then.
+ */
+
+#include "weir_engine.h"
+
+struct weir_conn;
+
+enum weir_conn_event {
+	WEIR_CONN_OPEN,   /**< calls may be made */
+	WEIR_CONN_CLOSED, /**< it never opened, was closed, or was lost; the object ends with this event */
+};
+
+/** 'error' is 0 with OPEN. With CLOSED: 0 after weir_conn_shutdown(),
+ *  -ECONNABORTED when this side closed it, -ECONNREFUSED, -ETIMEDOUT
+ *  or -ENOENT when it never opened, -ECONNRESET when the peer left or died, -EPROTO when the peer broke the rules. */
+typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
+
+/** End a connection. Calls complete with -ECONNABORTED and CLOSED follows, within the present or next poll. */
+WEIR_API void weir_conn_close(struct weir_conn *conn);
+
+/** Orderly: take no new calls, close when none is in flight any more. Each call ends as it would have. */
+WEIR_API void weir_conn_shutdown(struct weir_conn *conn);
+
+WEIR_API bool weir_conn_is_open(const struct weir_conn *conn);
+WEIR_API struct weir_engine *weir_conn_engine(const struct weir_conn *conn);
+
+/** The inline thresholds in force (RFC 8166 section 3.3.2), in bytes; 1024 both until it is open. */
+WEIR_API uint32_t weir_conn_call_inline(const struct weir_conn *conn);
+WEIR_API uint32_t weir_conn_reply_inline(const struct weir_conn *conn);
+
+/** The application's own pointer, NULL at first. */
+WEIR_API void weir_conn_set_user(struct weir_conn *conn, void *user);
+WEIR_API void *weir_conn_user(const struct weir_conn *conn);
+
+#endif

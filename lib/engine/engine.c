@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Creating and destroying engines, and their regions. The work is in poll.c. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_lcore.h>
+#include <rte_ring.h>
+
+#include "alloc.h"
+#include "eal.h"
+#include "engine.h"
+#include "log.h"
+#include "mailbox.h"
+
+/* Slots of regions' key tables that are in use, one bit an engine of this process. */
+static _Atomic uint64_t slots_used;
+
+_Static_assert(MEM_SLOTS_MAX == 64, "slots_used has a bit for each");
+
+static int slot_take(uint32_t *slot)
+{
+	uint64_t used = atomic_load(&slots_used);
+
+	for (;;) {
+		if (used == UINT64_MAX)
+			return -EBUSY;
+		*slot = (uint32_t)__builtin_ctzll(~used);
+		if (atomic_compare_exchange_weak(&slots_used, &used, used | 1ull << *slot))
+			return 0;
+	}
+}
+
+static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd, uint64_t fd_offset,
+			 struct mem_keys *keys)
+{
+	struct weir_engine *engine = ctx;
+	uint32_t access = FABRIC_LOCAL_WRITE;
+	struct fabric_mr mr;
+	int rc = -EOPNOTSUPP;
+
+	if (remote)
+		rc = engine->ops->mr_register(engine->dev, base, len,
+					      access | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE, fd, fd_offset, &mr);
+	/* Memory that can't be shared with another process still serves as a local source or target. */
+	if (rc == -EOPNOTSUPP)
+		rc = engine->ops->mr_register(engine->dev, base, len, access, fd, fd_offset, &mr);
+	if (rc != 0)
+		return rc;
+	keys->lkey = mr.lkey;
+	keys->rkey = mr.rkey;
+	keys->raddr = mr.raddr;
+	keys->driver[0] = mr.driver;
+	return 0;
+}
+
+static void registrar_dereg(void *ctx, struct mem_keys *keys)
+{
+	struct weir_engine *engine = ctx;
+	struct fabric_mr mr = {
+		.lkey = keys->lkey, .rkey = keys->rkey, .raddr = keys->raddr, .driver = keys->driver[0]};
+
+	engine->ops->mr_deregister(engine->dev, &mr);
+	memset(keys, 0, sizeof(*keys));
+}
+
+static int pool_create(struct weir_engine *engine, const char *what, uint32_t count, uint64_t buf_bytes,
+		       bool is_private, struct mem_pool **pool)
+{
+	static _Atomic uint32_t serial;
+	char name[24];
+	struct mem_pool_options options = {
+		.name = name,
+		.count = count,
+		.buf_bytes = (uint32_t)buf_bytes,
+		.is_private = is_private,
+		.page_bytes = engine->profile.page_bytes,
+		.numa_node = -1,
+	};
+	int rc;
+
+	snprintf(name, sizeof(name), "weir_%s_%u", what, atomic_fetch_add(&serial, 1));
+	rc = mem_pool_create(&options, &engine->registrar, pool);
+	if (rc != 0)
+		LOG(ERR, "no memory for %u %s buffers of %u bytes (%s): lower the counts in the profile's [memory]",
+		    count, what, options.buf_bytes, strerror(-rc));
+	return rc;
+}
+
+static int pools_create(struct weir_engine *engine)
+{
+	const struct weir_profile *p = &engine->profile;
+	/* Room for the transport header in front of a message of the largest inline size. */
+	uint64_t send_bytes = (uint64_t)p->inline_bytes + ENGINE_HEADROOM;
+	int rc;
+
+	rc = pool_create(engine, "send", p->send_buffers, send_bytes, true, &engine->send_pool);
+	if (rc == 0)
+		rc = pool_create(engine, "recv", p->recv_buffers, p->inline_bytes, true, &engine->recv_pool);
+	if (rc == 0)
+		rc = pool_create(engine, "long", p->long_buffers, p->long_buffer_bytes, false, &engine->long_pool);
+	if (rc == 0)
+		rc = pool_create(engine, "bulk", p->bulk_buffers, p->bulk_buffer_bytes, true, &engine->bulk_pool);
+	if (rc != 0)
+		return rc;
+	engine->zeros = mem_pool_get(engine->send_pool);
+	if (!engine->zeros)
+		return -ENOMEM;
+	memset(engine->zeros->data, 0, ENGINE_ZEROS);
+	return 0;
+}
+
+static void limits_from_profile(const struct weir_profile *p, struct rdma1_limits *limits)
+{
+	*limits = (struct rdma1_limits){
+		.read_segments_max = p->read_segments,
+		.read_chunks_max = p->read_chunks,
+		.write_chunks_max = p->write_chunks,
+		.segments_per_chunk_max = p->segments_per_chunk,
+		.read_bytes_max = p->read_bytes,
+		.write_bytes_max = p->write_bytes,
+	};
+}
+
+int weir_engine_create(const struct weir_profile *profile, struct weir_engine **out)
+{
+	struct weir_engine *engine;
+	struct fabric_dev_config config = {
+		.options = profile->driver_options,
+		.max_connections = profile->connections,
+		.max_regions = MEM_SLOTS_MAX,
+		.numa_node = -1,
+	};
+	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
+	int rc;
+
+	if (!ops) {
+		LOG(ERR, "no driver '%s' in this build", profile->driver);
+		return -ENODEV;
+	}
+	rc = mem_eal_start(NULL);
+	if (rc != 0)
+		return rc;
+	engine = mem_zalloc(sizeof(*engine));
+	if (!engine)
+		return -ENOMEM;
+	rc = slot_take(&engine->slot);
+	if (rc != 0) {
+		mem_free(engine);
+		return rc;
+	}
+	engine->profile = *profile;
+	engine->ops = ops;
+	engine->poll_budget = profile->poll_budget;
+	limits_from_profile(profile, &engine->limits);
+	TAILQ_INIT(&engine->to_flush);
+	TAILQ_INIT(&engine->to_reap);
+	TAILQ_INIT(&engine->waiters);
+	TAILQ_INIT(&engine->all);
+	engine->registrar =
+		(struct mem_registrar){.ctx = engine, .slot = engine->slot, .reg = registrar_reg, .dereg = registrar_dereg};
+
+	rc = ops->open(&config, &engine->dev);
+	if (rc == 0)
+		rc = mailbox_create(engine);
+	if (rc == 0)
+		rc = pools_create(engine);
+	if (rc != 0) {
+		weir_engine_destroy(engine);
+		return rc;
+	}
+	*out = engine;
+	return 0;
+}
+
+void weir_engine_destroy(struct weir_engine *engine)
+{
+	struct engine_endpoint *ep;
+
+	if (!engine)
+		return;
+	/* Endpoints that close may make others close; each goes through the reap list. */
+	while ((ep = TAILQ_FIRST(&engine->all))) {
+		ep->is_reaping = true;
+		ep->on_reap(ep);
+	}
+	if (engine->zeros)
+		mem_pool_put(engine->zeros);
+	mem_pool_destroy(engine->bulk_pool, &engine->registrar);
+	mem_pool_destroy(engine->long_pool, &engine->registrar);
+	mem_pool_destroy(engine->recv_pool, &engine->registrar);
+	mem_pool_destroy(engine->send_pool, &engine->registrar);
+	mailbox_destroy(engine);
+	if (engine->dev)
+		engine->ops->close(engine->dev);
+	atomic_fetch_and(&slots_used, ~(1ull << engine->slot));
+	mem_free(engine);
+}
+
+int weir_engine_add_region(struct weir_engine *engine, struct weir_region *region)
+{
+	return mem_region_register(region, &engine->registrar);
+}
+
+void weir_engine_remove_region(struct weir_engine *engine, struct weir_region *region)
+{
+	mem_region_deregister(region, &engine->registrar);
+}
+
+void engine_add(struct weir_engine *engine, struct engine_endpoint *ep)
+{
+	ep->engine = engine;
+	TAILQ_INSERT_TAIL(&engine->all, ep, all);
+}
+
+void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep)
+{
+	if (ep->is_flushing)
+		TAILQ_REMOVE(&engine->to_flush, ep, flush);
+	ep->is_flushing = false;
+	TAILQ_REMOVE(&engine->all, ep, all);
+}
+
+uint64_t weir_engine_now(const struct weir_engine *engine)
+{
+	return engine->now_ns;
+}
+
+void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stats *stats)
+{
+	const struct fabric_stats *dev = &engine->dev->stats;
+
+	*stats = engine->stats;
+	stats->bulk_copies += dev->bulk_copies;
+	stats->allocations = mem_alloc_count();
+	stats->registrations = dev->registrations;
+	stats->doorbells = dev->doorbells;
+	stats->sends = dev->sends;
+	stats->recvs = dev->recvs;
+	stats->writes = dev->writes;
+	stats->reads = dev->reads;
+	stats->rnr = dev->rnr;
+	stats->remote_access_errors = dev->remote_access_errors;
+	stats->protocol_errors = dev->protocol_errors;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+/* The engine as the layers above it see it. */
+
+#include <sys/queue.h>
+
+#include "driver.h"
+#include "mem.h"
+#include "rdma1.h"
+#include "weir_engine.h"
+
+#define ENGINE_WC_BURST 64u
+#define ENGINE_TICK_NS 1000000u /* how often deadlines are looked at */
+#define ENGINE_HEADROOM 512u /* bytes in front of a message, for its transport header */
+#define ENGINE_ZEROS 64u
+
+struct weir_engine;
+
+/* What the engine drives: a connection or a listener. The first member of its owner. The functions
+ * are never NULL. */
+struct engine_endpoint {
+	void (*on_wc)(struct engine_endpoint *ep, const struct fabric_wc *wc);
+	void (*on_cm)(struct engine_endpoint *ep, const struct fabric_cm_event *event);
+	void (*on_tick)(struct engine_endpoint *ep, uint64_t now_ns);
+	void (*on_flush)(struct engine_endpoint *ep); /* asked for by engine_want_flush() */
+	void (*on_reap)(struct engine_endpoint *ep);  /* asked for by engine_want_reap(): free yourself */
+	struct weir_engine *engine;
+	TAILQ_ENTRY(engine_endpoint) all;
+	TAILQ_ENTRY(engine_endpoint) flush;
+	TAILQ_ENTRY(engine_endpoint) reap;
+	bool is_flushing; /* on the flush list */
+	bool is_reaping;  /* on the reap list: nothing more is delivered to it */
+};
+
+TAILQ_HEAD(engine_endpoints, engine_endpoint);
+
+/* Something that waits until a pool has buffers again. */
+struct engine_waiter {
+	void (*on_buffers)(struct engine_waiter *waiter);
+	TAILQ_ENTRY(engine_waiter) entry;
+	bool is_waiting;
+};
+
+TAILQ_HEAD(engine_waiters, engine_waiter);
+
+struct weir_engine {
+	/* the poll loop's */
+	const struct fabric_ops *ops;
+	struct fabric_dev *dev;
+	uint64_t now_ns;
+	uint64_t next_tick_ns;
+	uint32_t poll_budget;
+	bool in_poll;
+	struct engine_endpoints to_flush;
+	struct engine_endpoints to_reap;
+	struct engine_waiters waiters;
+	struct rte_ring *mailbox;
+	struct weir_engine_stats stats;
+	struct fabric_wc wcs[ENGINE_WC_BURST];
+
+	/* the connections' */
+	struct mem_pool *send_pool; /* private: Sends of one message, with headroom */
+	struct mem_pool *recv_pool; /* private: Receives */
+	struct mem_pool *long_pool; /* exposed: Long Calls and Reply chunks of requesters */
+	struct mem_pool *bulk_pool; /* private: pulled chunks, long results, copies of Long Replies */
+	struct mem_buf *zeros;      /* a few zero bytes with a local key, for roundup padding */
+	struct rdma1_limits limits;
+	struct weir_profile profile;
+	uint32_t slot; /* of regions' key tables */
+	uint32_t nconnections;
+	struct mem_registrar registrar;
+	struct engine_endpoints all;
+};
+
+void engine_add(struct weir_engine *engine, struct engine_endpoint *ep);
+void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep);
+
+/* on_flush before the present poll ends, or in the next one. */
+static inline void engine_want_flush(struct engine_endpoint *ep)
+{
+	if (!ep->is_flushing) {
+		ep->is_flushing = true;
+		TAILQ_INSERT_TAIL(&ep->engine->to_flush, ep, flush);
+	}
+}
+
+/* on_reap when no completion of the endpoint can be in the engine's hands any more. */
+void engine_want_reap(struct engine_endpoint *ep);
+
+/* Queue for buffers; on_buffers is called, once, when some came back. */
+void engine_wait_buffers(struct weir_engine *engine, struct engine_waiter *waiter);
+void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter);
+
+/* Keys of a region on this engine's device; lkey 0 when it was not added. */
+static inline const struct mem_keys *engine_keys(const struct weir_engine *engine,
+						 const struct weir_region *region)
+{
+	return &region->keys[engine->slot];
+}
+
+#endif

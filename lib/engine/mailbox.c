@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mailbox.h"
+
+#include <errno.h>
+
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include "alloc.h"
+#include "engine.h"
+
+#define MAILBOX_SIZE 1024u /* messages; a power of two */
+#define MAILBOX_BURST 32u
+
+struct mail {
+	void (*fn)(struct weir_engine *, void *);
+	void *arg;
+};
+
+int mailbox_create(struct weir_engine *engine)
+{
+	ssize_t bytes = rte_ring_get_memsize_elem(sizeof(struct mail), MAILBOX_SIZE);
+
+	if (bytes < 0)
+		return (int)bytes;
+	engine->mailbox = mem_zalloc((size_t)bytes);
+	if (!engine->mailbox)
+		return -ENOMEM;
+	/* RTS: a producer that is descheduled in the middle does not stop the others for long. */
+	return rte_ring_init(engine->mailbox, "weir_mailbox", MAILBOX_SIZE, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ);
+}
+
+void mailbox_destroy(struct weir_engine *engine)
+{
+	mem_free(engine->mailbox);
+	engine->mailbox = NULL;
+}
+
+int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg)
+{
+	struct mail mail = {fn, arg};
+
+	if (rte_ring_enqueue_elem(engine->mailbox, &mail, sizeof(mail)) != 0)
+		return -EAGAIN;
+	return 0;
+}
+
+uint32_t mailbox_poll(struct weir_engine *engine)
+{
+	struct mail mails[MAILBOX_BURST];
+	uint32_t n;
+
+	if (rte_ring_empty(engine->mailbox))
+		return 0;
+	n = rte_ring_dequeue_burst_elem(engine->mailbox, mails, sizeof(mails[0]), MAILBOX_BURST, NULL);
+	for (uint32_t i = 0; i < n; i++)
+		mails[i].fn(engine, mails[i].arg);
+	return n;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The poll loop. One pass: completions, which run the handlers and callbacks to their end; connection
+ * events and the mailbox; deadlines, once a tick; then one flush for each connection that has something
+ * to send, so that a burst costs one doorbell; then those that ended are freed, when nothing that was
+ * polled can name them any more.
+ */
+#include "engine.h"
+#include "mailbox.h"
+
+/* Connection events are rare: look at them when there is nothing else, or after this many polls. */
+#define CM_EVERY 32u
+#define CM_BURST 8u
+
+static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
+{
+	uint32_t want = budget < ENGINE_WC_BURST ? budget : ENGINE_WC_BURST;
+	uint32_t n = engine->ops->poll(engine->dev, engine->wcs, want);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct engine_endpoint *ep = engine->wcs[i].qp_ctx;
+
+		if (!ep->is_reaping)
+			ep->on_wc(ep, &engine->wcs[i]);
+	}
+	return n;
+}
+
+static uint32_t poll_events(struct weir_engine *engine)
+{
+	struct fabric_cm_event events[CM_BURST];
+	uint32_t n = engine->ops->cm_poll(engine->dev, events, CM_BURST);
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool is_request = events[i].kind == FABRIC_CM_REQUEST;
+		struct engine_endpoint *ep = is_request ? events[i].listener_ctx : events[i].qp_ctx;
+
+		if (!ep->is_reaping)
+			ep->on_cm(ep, &events[i]);
+		else if (is_request)
+			engine->ops->reject(engine->dev, events[i].req, NULL, 0);
+	}
+	return n;
+}
+
+static void tick(struct weir_engine *engine)
+{
+	struct engine_endpoint *ep, *next;
+
+	engine->next_tick_ns = engine->now_ns + ENGINE_TICK_NS;
+	for (ep = TAILQ_FIRST(&engine->all); ep; ep = next) {
+		next = TAILQ_NEXT(ep, all);
+		if (!ep->is_reaping)
+			ep->on_tick(ep, engine->now_ns);
+	}
+}
+
+static void flush(struct weir_engine *engine)
+{
+	struct engine_endpoint *ep;
+
+	while ((ep = TAILQ_FIRST(&engine->to_flush))) {
+		TAILQ_REMOVE(&engine->to_flush, ep, flush);
+		ep->is_flushing = false;
+		ep->on_flush(ep);
+	}
+}
+
+static void reap(struct weir_engine *engine)
+{
+	struct engine_endpoint *ep;
+
+	while ((ep = TAILQ_FIRST(&engine->to_reap))) {
+		TAILQ_REMOVE(&engine->to_reap, ep, reap);
+		ep->on_reap(ep);
+	}
+}
+
+static void wake_waiters(struct weir_engine *engine)
+{
+	struct engine_waiter *waiter = TAILQ_FIRST(&engine->waiters);
+	struct engine_waiter *last = TAILQ_LAST(&engine->waiters, engine_waiters);
+
+	/* Each that waits now gets one try; those that queue again do so behind 'last'. */
+	while (waiter) {
+		bool was_last = waiter == last;
+
+		engine_wait_cancel(engine, waiter);
+		waiter->on_buffers(waiter);
+		if (was_last)
+			break;
+		waiter = TAILQ_FIRST(&engine->waiters);
+	}
+}
+
+uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t now_ns)
+{
+	uint32_t work;
+
+	engine->now_ns = now_ns;
+	engine->in_poll = true;
+	engine->stats.polls++;
+	if (!TAILQ_EMPTY(&engine->to_flush))
+		flush(engine);
+	work = poll_completions(engine, budget ? budget : engine->poll_budget);
+	if (work == 0 || engine->stats.polls % CM_EVERY == 0) {
+		work += poll_events(engine);
+		work += mailbox_poll(engine);
+		if (now_ns >= engine->next_tick_ns)
+			tick(engine);
+		if (!TAILQ_EMPTY(&engine->waiters))
+			wake_waiters(engine);
+	}
+	if (!TAILQ_EMPTY(&engine->to_flush))
+		flush(engine);
+	if (!TAILQ_EMPTY(&engine->to_reap))
+		reap(engine);
+	engine->stats.idle_polls += work == 0;
+	engine->in_poll = false;
+	return work;
+}
+
+void engine_want_reap(struct engine_endpoint *ep)
+{
+	if (!ep->is_reaping) {
+		ep->is_reaping = true;
+		TAILQ_INSERT_TAIL(&ep->engine->to_reap, ep, reap);
+	}
+}
+
+void engine_wait_buffers(struct weir_engine *engine, struct engine_waiter *waiter)
+{
+	if (!waiter->is_waiting) {
+		waiter->is_waiting = true;
+		engine->stats.buffers_waited++;
+		TAILQ_INSERT_TAIL(&engine->waiters, waiter, entry);
+	}
+}
+
+void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter)
+{
+	if (waiter->is_waiting) {
+		waiter->is_waiting = false;
+		TAILQ_REMOVE(&engine->waiters, waiter, entry);
+	}
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Describing a call: a slot, a buffer, the RPC header, arguments and items. */
+#include "requester.h"
+
+#include <errno.h>
+
+#include "rpc_msg.h"
+
+/* What a reply's verifier may add, for flavors whose verifiers are not empty (RFC 8166 section 8.2.2). */
+static uint32_t verifier_max(const struct weir_rpc_auth *cred)
+{
+	if (!cred || cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS)
+		return 0;
+	return WEIR_RPC_AUTH_BODY_MAX;
+}
+
+static uint32_t auth_bytes(const struct weir_rpc_auth *auth)
+{
+	return auth ? auth->len_bytes + weir_xdr_pad(auth->len_bytes) : 0;
+}
+
+/* The RPC header with AUTH_NONE twice, which most calls have: ten words. */
+static void put_plain_header(struct weir_xdr_out *out, uint32_t xid, const struct weir_call_params *params)
+{
+	uint32_t words[10] = {htobe32(xid),           htobe32(WEIR_RPC_CALL),   htobe32(WEIR_RPC_VERSION),
+			      htobe32(params->prog), htobe32(params->vers), htobe32(params->proc)};
+	uint8_t *at = weir_xdr_reserve(out, sizeof(words));
+
+	if (at)
+		memcpy(at, words, sizeof(words));
+}
+
+static int put_header(struct weir_call *call, const struct weir_call_params *params)
+{
+	struct weir_rpc_call_header hdr = {
+		.xid = call->xid,
+		.rpcvers = WEIR_RPC_VERSION,
+		.prog = params->prog,
+		.vers = params->vers,
+		.proc = params->proc,
+	};
+
+	if (!params->cred && !params->verf) {
+		put_plain_header(&call->out, call->xid, params);
+		return 0;
+	}
+	if (params->cred)
+		hdr.cred = *params->cred;
+	if (params->verf)
+		hdr.verf = *params->verf;
+	return rpc_call_encode(&call->out, &hdr);
+}
+
+/* The buffer that the message is written to. One that can only go as a Long Call is written to memory that the
+ * peer may read from the start. */
+static struct mem_buf *take_buffer(struct weir_conn *conn, uint64_t stream_bytes, uint64_t reply_bytes)
+{
+	struct weir_engine *engine = conn->ep.engine;
+	struct mem_pool *pool = engine->send_pool;
+	struct mem_buf *buf;
+
+	if (stream_bytes > engine->profile.inline_bytes)
+		pool = engine->long_pool;
+	if (stream_bytes + ENGINE_HEADROOM > engine->profile.long_buffer_bytes ||
+	    reply_bytes > engine->profile.long_buffer_bytes) {
+		errno = EMSGSIZE;
+		return NULL;
+	}
+	buf = mem_pool_get(pool);
+	if (!buf)
+		errno = ENOBUFS;
+	return buf;
+}
+
+struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params)
+{
+	struct requester *req = requester_of(conn);
+	uint32_t header_bytes = WEIR_RPC_CALL_HEADER_MIN + auth_bytes(params->cred) + auth_bytes(params->verf);
+	uint64_t reply_bytes =
+		(uint64_t)params->results_max_bytes + WEIR_RPC_REPLY_HEADER_MIN + 8 + verifier_max(params->cred);
+	struct weir_call *call;
+	struct mem_buf *args;
+
+	if (__builtin_expect(conn->state != CONN_OPEN, 0)) {
+		errno = ENOTCONN;
+		return NULL;
+	}
+	if (__builtin_expect(!params->done, 0)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (__builtin_expect(req->nfree == 0, 0)) {
+		errno = EAGAIN;
+		return NULL;
+	}
+	args = take_buffer(conn, (uint64_t)params->args_max_bytes + header_bytes, reply_bytes);
+	if (__builtin_expect(!args, 0))
+		return NULL;
+
+	call = &req->calls[req->free[--req->nfree]];
+	call->state = CALL_BUILDING;
+	call->xid += 1u << req->slot_bits;
+	call->args = args;
+	call->done = params->done;
+	call->arg = params->arg;
+	call->timeout_ns = params->timeout_ns;
+	call->ulb = weir_ulb_find(params->ulb, params->proc);
+	call->may_reduce = !params->cred || !rpc_auth_forbids_reduction(params->cred);
+	call->reply_max_bytes = (uint32_t)reply_bytes;
+	call->npieces = 0;
+	call->nitems = 0;
+	call->nresults = 0;
+	call->piece_start = 0;
+	call->is_send_done = false;
+	call->sends_app_memory = false;
+	call->is_exposed = false;
+	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM, args->size_bytes - ENGINE_HEADROOM);
+	if (__builtin_expect(put_header(call, params) != 0, 0)) {
+		weir_call_abandon(call);
+		errno = EINVAL;
+		return NULL;
+	}
+	return call;
+}
+
+struct weir_xdr_out *weir_call_args(struct weir_call *call)
+{
+	return &call->out;
+}
+
+/* What was encoded since the latest item becomes a piece. */
+void call_close_piece(struct weir_call *call)
+{
+	uint32_t end = (uint32_t)weir_xdr_out_len(&call->out);
+	struct piece *piece = &call->pieces[call->npieces];
+
+	if (end == call->piece_start)
+		return;
+	*piece = (struct piece){
+		.base = call->out.start + call->piece_start,
+		.len = end - call->piece_start,
+		.kind = PIECE_PLAIN,
+		.lkey = call->args->lkey,
+		.rkey = call->args->rkey,
+		.raddr = call->args->raddr + ENGINE_HEADROOM + call->piece_start,
+	};
+	call->piece_start = end;
+	call->npieces++;
+}
+
+int weir_call_arg_item(struct weir_call *call, const struct weir_region *region, const void *data,
+		       uint32_t len_bytes)
+{
+	const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
+	bool is_eligible = call->nitems < call->ulb->arg_items_max;
+
+	if (call->state != CALL_BUILDING || keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
+		return -EINVAL;
+	if (call->nitems == CALL_ITEMS_MAX)
+		return -E2BIG;
+	weir_xdr_put_u32(&call->out, len_bytes);
+	if (len_bytes == 0)
+		return 0;
+	call_close_piece(call);
+	call->nitems++;
+	call->pieces[call->npieces++] = (struct piece){
+		.base = (uint8_t *)(uintptr_t)data,
+		.len = len_bytes,
+		.kind = is_eligible ? PIECE_ITEM : PIECE_OPAQUE,
+		.lkey = keys->lkey,
+		.rkey = keys->rkey,
+		.raddr = keys->raddr + (uint64_t)((const uint8_t *)data - region->base),
+	};
+	return 0;
+}
+
+int weir_call_result_item(struct weir_call *call, const struct weir_region *region, void *data,
+			  uint32_t max_bytes)
+{
+	uint32_t i = call->nresults;
+
+	if (i >= CALL_ITEMS_MAX || i >= call->ulb->result_items_max)
+		return -E2BIG;
+	if (call->state != CALL_BUILDING)
+		return -EINVAL;
+	call->results[i] = (struct reduce_result){.max_bytes = max_bytes};
+	call->result_data[i] = data;
+	call->targets[i].len = 0;
+	if (data) {
+		const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
+
+		if (keys->rkey == 0 || max_bytes == 0 || !mem_region_covers(region, data, max_bytes))
+			return -EINVAL;
+		call->targets[i] = (struct target){
+			.rkey = keys->rkey,
+			.len = max_bytes,
+			.raddr = keys->raddr + (uint64_t)((uint8_t *)data - region->base),
+		};
+		call->results[i].segments = &call->targets[i];
+		call->results[i].nsegments = 1;
+	}
+	call->nresults++;
+	return 0;
+}
+
+static void put_buf(struct mem_buf **buf)
+{
+	if (*buf) {
+		mem_pool_put(*buf);
+		*buf = NULL;
+	}
+}
+
+void call_release_extra(struct weir_call *call)
+{
+	put_buf(&call->header_buf);
+	put_buf(&call->long_call);
+	put_buf(&call->long_reply);
+	put_buf(&call->reply_copy);
+	put_buf(&call->spill);
+}
+
+void call_release(struct weir_call *call)
+{
+	struct requester *req = requester_of(call->conn);
+
+	put_buf(&call->args);
+	call_release_extra(call);
+	call->state = CALL_FREE;
+	req->free[req->nfree++] = call->slot;
+}
+
+void weir_call_abandon(struct weir_call *call)
+{
+	if (call->state == CALL_BUILDING)
+		call_release(call);
+}
+
+struct weir_conn *weir_call_conn(const struct weir_call *call)
+{
+	return call->conn;
+}

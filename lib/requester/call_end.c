@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How a call ends: 'done' once, then its slot and buffers, as soon as the device is out of them. */
+#include "requester.h"
+
+#include <errno.h>
+
+void call_complete(struct weir_call *call, const struct weir_result *result)
+{
+	struct requester *req = requester_of(call->conn);
+	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
+
+	stats->calls_completed++;
+	stats->calls_failed += result->status != 0;
+	req->nactive--;
+	call->state = CALL_SENDING;
+	call->done(call, result, call->arg);
+	if (call->is_send_done)
+		call_release(call);
+}
+
+void call_fail(struct weir_call *call, int status)
+{
+	struct requester *req = requester_of(call->conn);
+	const struct weir_result result = {.status = status};
+
+	if (call->state == CALL_QUEUED)
+		TAILQ_REMOVE(&req->queue, call, queue);
+	else if (call->state == CALL_SENT || call->state == CALL_REPLIED)
+		credit_lost(&req->credits);
+	/* A call that was not sent has no Send to wait for; after the end of a connection none has. */
+	if (call->state == CALL_QUEUED || !call->conn->qp)
+		call->is_send_done = true;
+	call_complete(call, &result);
+}
+
+static void time_out(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	const struct weir_result result = {.status = -ETIMEDOUT};
+	struct requester *req = requester_of(conn);
+
+	conn->ep.engine->stats.calls_timed_out++;
+	if (call->state == CALL_QUEUED) {
+		call_fail(call, -ETIMEDOUT);
+		return;
+	}
+	if (call->is_exposed || call->sends_app_memory) {
+		/* The responder may still read or write the memory. It goes back to the application only when
+		 * that is over: the connection ends first (RFC 8166 sections 4.4.1 and 4.5.4). */
+		conn_fail(conn, -ETIMEDOUT);
+		return;
+	}
+	req->nactive--;
+	conn->ep.engine->stats.calls_completed++;
+	conn->ep.engine->stats.calls_failed++;
+	call->state = CALL_ZOMBIE;
+	call->done(call, &result, call->arg);
+}
+
+void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
+{
+	struct requester *req = requester_of(conn);
+
+	if (req->nactive == 0)
+		return;
+	for (uint32_t i = 0; i < req->nslots && conn_can_send(conn); i++) {
+		struct weir_call *call = &req->calls[i];
+
+		if ((call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED) &&
+		    now_ns >= call->deadline_ns)
+			time_out(call);
+	}
+	if (conn_can_send(conn))
+		requester_pump(conn);
+}
+
+bool requester_is_idle(struct weir_conn *conn)
+{
+	return requester_of(conn)->nactive == 0;
+}

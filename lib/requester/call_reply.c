@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A reply came, or the Send of a call was done with. What the peer says is checked against what the call
+ * offered; a reply that is not sound is dropped and counted (RFC 8166 section 4.5).
+ */
+#include "requester.h"
+
+#include <errno.h>
+
+#include "rpc_msg.h"
+
+static struct weir_call *call_find(struct requester *req, uint32_t xid)
+{
+	uint32_t slot = xid & ((1u << req->slot_bits) - 1);
+
+	if (slot >= req->nslots || req->calls[slot].xid != xid)
+		return NULL;
+	return &req->calls[slot];
+}
+
+/* The returned Write list against the offered one: as many chunks, the same segments, none longer. A list
+ * that was left out is taken as unused chunks. */
+static bool check_write_list(const struct weir_call *call, const struct rdma1_header *hdr, uint32_t *item_bytes)
+{
+	uint32_t offered = call->plan.use_write_list ? call->nresults : 0, i = 0;
+	struct rdma1_segment_iter segments;
+	struct rdma1_write_iter chunks;
+
+	if (hdr->nwrite_chunks == 0) {
+		for (; i < offered; i++)
+			item_bytes[i] = 0;
+		return true;
+	}
+	if (hdr->nwrite_chunks != offered)
+		return false;
+	rdma1_writes_begin(hdr, &chunks);
+	for (; rdma1_writes_next(&chunks, &segments); i++) {
+		struct rdma1_segment seg;
+
+		item_bytes[i] = 0;
+		if (segments.left != call->results[i].nsegments)
+			return false;
+		while (rdma1_segments_next(&segments, &seg)) {
+			if (seg.handle != call->targets[i].rkey || seg.offset != call->targets[i].raddr ||
+			    seg.length > call->targets[i].len)
+				return false;
+			item_bytes[i] = seg.length;
+		}
+	}
+	return true;
+}
+
+/* The Payload stream of a Long Reply, in memory that the peer can't change any more; NULL when the Reply chunk
+ * is not the one that was offered. */
+static const uint8_t *long_reply_stream(struct weir_call *call, const struct rdma1_header *hdr)
+{
+	struct rdma1_segment_iter segments;
+	struct rdma1_segment seg;
+
+	rdma1_reply_begin(hdr, &segments);
+	if (!call->long_reply || segments.left != 1 || !rdma1_segments_next(&segments, &seg))
+		return NULL;
+	if (seg.handle != call->long_reply->rkey || seg.length > call->plan.reply_bytes)
+		return NULL;
+	if (!call->reply_copy)
+		return call->long_reply->data;
+	memcpy(call->reply_copy->data, call->long_reply->data, seg.length);
+	call->conn->ep.engine->stats.long_copies++;
+	return call->reply_copy->data;
+}
+
+/* The reply's content to the application. False: not sound, drop it. */
+static bool deliver(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg, uint32_t len)
+{
+	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
+	struct weir_result result = {.nitems = call->plan.use_write_list ? call->nresults : 0};
+	struct weir_rpc_reply_header reply;
+	uint32_t item_bytes[CALL_ITEMS_MAX];
+	struct weir_xdr_in in;
+
+	if (hdr->proc == RDMA1_ERROR) {
+		stats->errors_received++;
+		result.status = -EREMOTEIO;
+		result.rdma_err = hdr->err;
+		call_complete(call, &result);
+		return true;
+	}
+	if (!check_write_list(call, hdr, item_bytes))
+		return false;
+	if (hdr->proc == RDMA1_NOMSG) {
+		const uint8_t *stream = long_reply_stream(call, hdr);
+
+		if (!stream)
+			return false;
+		stats->long_replies++;
+		weir_xdr_in_init(&in, stream, (uint32_t)hdr->reply_bytes);
+	} else {
+		weir_xdr_in_init(&in, msg + hdr->header_bytes, len - hdr->header_bytes);
+	}
+	if (rpc_reply_decode(&in, &reply) != 0 || reply.xid != call->xid) {
+		result.status = -EBADMSG;
+	} else {
+		result.reply = &reply;
+		result.results = &in;
+		result.item_bytes = item_bytes;
+	}
+	call_complete(call, &result);
+	return true;
+}
+
+void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+{
+	struct requester *req = requester_of(conn);
+	struct weir_engine *engine = conn->ep.engine;
+	enum rdma1_reason reason;
+	struct rdma1_header hdr;
+	struct weir_call *call;
+
+	(void)inv_rkey; /* none of our keys may be invalidated remotely: cm_private says so */
+	if (rdma1_decode(buf->data, len, RDMA1_REPLY, &engine->limits, &hdr, &reason) != RDMA1_V_OK) {
+		engine->stats.dropped++;
+		goto done;
+	}
+	call = call_find(req, hdr.xid);
+	if (!call || (call->state != CALL_SENT && call->state != CALL_ZOMBIE)) {
+		engine->stats.dropped++;
+		engine->stats.replies_unmatched++;
+		goto done;
+	}
+	if (call->state == CALL_SENT && call->sends_app_memory && !call->is_send_done) {
+		/* The application gets its memory back with 'done': not while the device may read it. */
+		call->state = CALL_REPLIED;
+		call->reply = buf;
+		call->reply_bytes = len;
+		return;
+	}
+	if (!credit_reply(&req->credits, hdr.credit))
+		engine->stats.zero_grants++;
+	if (call->state == CALL_ZOMBIE) {
+		call->state = CALL_SENDING;
+		if (call->is_send_done)
+			call_release(call);
+	} else if (!deliver(call, &hdr, buf->data, len)) {
+		/* The credit came back, the call did not end: it has no other reply to wait for but its time-out. */
+		engine->stats.dropped++;
+		req->credits.in_flight++;
+	}
+	if (!TAILQ_EMPTY(&req->queue))
+		requester_pump(conn);
+done:
+	conn_recv_done(conn, buf);
+}
+
+void call_on_sent(struct conn_tx *tx, int error)
+{
+	struct weir_call *call = (struct weir_call *)tx;
+
+	call->is_send_done = true;
+	if (call->state == CALL_SENDING) {
+		call_release(call);
+	} else if (call->state == CALL_REPLIED && error == 0) {
+		call->state = CALL_SENT;
+		requester_on_message(call->conn, call->reply, call->reply_bytes, 0);
+	}
+}
+
+int weir_result_opaque(const struct weir_call *call, const struct weir_result *result, uint32_t item,
+		       const void **data, uint32_t max_bytes, uint32_t *len_bytes)
+{
+	uint32_t count;
+
+	if (item >= result->nitems || call->results[item].nsegments == 0)
+		return weir_xdr_get_opaque_ref(result->results, data, max_bytes, len_bytes);
+	if (weir_xdr_get_u32(result->results, &count) != 0 || count > max_bytes)
+		return -EBADMSG;
+	/* RFC 8166 section 6.1: an eligible result that was not put into the chunk that was there for it
+	 * ends the call with an error. */
+	if (count != result->item_bytes[item])
+		return -EBADMSG;
+	*data = call->result_data[item];
+	*len_bytes = count;
+	return 0;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sending a call: the reducer's plan is carried out, a credit taken, the Send queued. */
+#include "requester.h"
+
+#include <errno.h>
+
+static struct weir_engine *engine_of(const struct weir_call *call)
+{
+	return call->conn->ep.engine;
+}
+
+/* Where the transport header goes: right in front of the message, or to a buffer of its own. */
+static int place_header(struct weir_call *call)
+{
+	uint32_t bytes = call->plan.header_bytes;
+
+	if (bytes <= ENGINE_HEADROOM) {
+		call->header = call->out.start - bytes;
+		return 0;
+	}
+	call->header_buf = mem_pool_get(engine_of(call)->send_pool);
+	if (!call->header_buf)
+		return -ENOBUFS;
+	call->header = call->header_buf->data;
+	return 0;
+}
+
+/* Memory for the Reply chunk, and for the private copy of what arrives in it where that is needed. */
+static int offer_reply_chunk(struct weir_call *call, struct target *reply)
+{
+	struct weir_engine *engine = engine_of(call);
+
+	if (call->plan.reply_bytes > engine->profile.long_buffer_bytes)
+		return -EMSGSIZE;
+	call->long_reply = mem_pool_get(engine->long_pool);
+	if (!call->long_reply)
+		return -ENOBUFS;
+	if (!engine->dev->attr.revokes_access) {
+		if (call->plan.reply_bytes > engine->profile.bulk_buffer_bytes)
+			return -EMSGSIZE;
+		call->reply_copy = mem_pool_get(engine->bulk_pool);
+		if (!call->reply_copy)
+			return -ENOBUFS;
+	}
+	*reply = (struct target){
+		.rkey = call->long_reply->rkey,
+		.len = call->plan.reply_bytes,
+		.raddr = call->long_reply->raddr,
+	};
+	return 0;
+}
+
+/* Whether each byte of a Long Call can be read by the peer where it lies. */
+static bool is_readable_in_place(const struct weir_call *call)
+{
+	for (uint32_t i = 0; i < call->npieces; i++)
+		if (call->pieces[i].rkey == 0)
+			return false;
+	return true;
+}
+
+/* The Payload stream, reduced, in one exposed buffer. */
+static int copy_long_call(struct weir_call *call, struct target *segs, uint32_t *nsegs)
+{
+	struct weir_engine *engine = engine_of(call);
+	uint8_t *at;
+
+	if (call->plan.stream_bytes > engine->profile.long_buffer_bytes)
+		return -EMSGSIZE;
+	call->long_call = mem_pool_get(engine->long_pool);
+	if (!call->long_call)
+		return -ENOBUFS;
+	at = call->long_call->data;
+	for (uint32_t i = 0; i < call->npieces; i++) {
+		const struct piece *piece = &call->pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+
+		if (call->plan.reduced & 1u << i)
+			continue;
+		memcpy(at, piece->base, piece->len);
+		memset(at + piece->len, 0, pad);
+		at += piece->len + pad;
+		engine->stats.bulk_copies += piece->kind == PIECE_ITEM;
+	}
+	segs[0] = (struct target){call->long_call->rkey, call->plan.stream_bytes, call->long_call->raddr};
+	*nsegs = 1;
+	return 0;
+}
+
+/* The Payload stream of a Long Call as segments: where its pieces lie when the peer can read them there. */
+static int long_segments(struct weir_call *call, struct target *segs, uint32_t *nsegs)
+{
+	/* Zero bytes that the peer may read: the headroom of a buffer from the long pool. */
+	uint64_t zeros = call->args->raddr;
+	uint32_t n = 0;
+
+	if (!is_readable_in_place(call))
+		return copy_long_call(call, segs, nsegs);
+	for (uint32_t i = 0; i < call->npieces; i++) {
+		const struct piece *piece = &call->pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+
+		if (call->plan.reduced & 1u << i)
+			continue;
+		segs[n++] = (struct target){piece->rkey, piece->len, piece->raddr};
+		if (pad)
+			segs[n++] = (struct target){call->args->rkey, pad, zeros};
+	}
+	memset(call->args->data, 0, WEIR_XDR_UNIT);
+	*nsegs = n;
+	return 0;
+}
+
+static int write_header(struct weir_call *call, struct reduce_call_in *in)
+{
+	struct target segs[2 * CALL_PIECES_MAX], reply;
+	uint32_t nsegs = 0;
+	int rc = 0;
+
+	if (call->plan.form == REDUCE_LONG) {
+		rc = long_segments(call, segs, &nsegs);
+		if (rc != 0)
+			return rc;
+		/* The plan counted one segment for the Payload stream. */
+		call->plan.header_bytes += (nsegs - 1) * RDMA1_READ_SEGMENT_SIZE;
+		if (call->plan.header_bytes > call->conn->send_inline)
+			return -EMSGSIZE;
+	}
+	if (call->plan.need_reply_chunk)
+		rc = offer_reply_chunk(call, &reply);
+	if (rc == 0)
+		rc = place_header(call);
+	if (rc != 0)
+		return rc;
+	return reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted, segs, nsegs,
+				  call->plan.need_reply_chunk ? &reply : NULL, call->header,
+				  call->plan.header_bytes, &call->header_bytes);
+}
+
+static void count_forms(struct weir_call *call)
+{
+	struct weir_engine_stats *stats = &engine_of(call)->stats;
+
+	stats->long_calls += call->plan.form == REDUCE_LONG;
+	stats->read_chunks += (uint32_t)__builtin_popcount(call->plan.reduced);
+	if (call->plan.use_write_list)
+		stats->write_chunks += call->nresults;
+}
+
+static int prepare(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	struct reduce_call_in in;
+	int rc;
+
+	if (__builtin_expect(call->out.failed, 0))
+		return -ENOSPC;
+	call_close_piece(call);
+	if (call->npieces == 1 && call->nresults == 0 &&
+	    RDMA1_HEADER_MIN + call->pieces[0].len <= conn->send_inline &&
+	    RDMA1_HEADER_MIN + call->reply_max_bytes <= conn->recv_inline) {
+		call->plan.form = REDUCE_SHORT;
+		call->plan.reduced = 0;
+		call->plan.use_write_list = false;
+		call->plan.need_reply_chunk = false;
+		call->header_bytes = RDMA1_HEADER_MIN;
+		call->header = call->out.start - RDMA1_HEADER_MIN;
+		rdma1_encode_short(call->header, call->xid, requester_of(conn)->credits.wanted);
+		return 0;
+	}
+	in = (struct reduce_call_in){
+		.pieces = call->pieces,
+		.npieces = call->npieces,
+		.call_inline_bytes = conn->send_inline,
+		.reply_inline_bytes = conn->recv_inline,
+		.reply_max_bytes = call->reply_max_bytes,
+		.results = call->results,
+		.nresults = call->nresults,
+		.may_reduce = call->may_reduce,
+	};
+	rc = reduce_call_plan(&in, &call->plan);
+	if (rc == 0)
+		rc = write_header(call, &in);
+	if (rc != 0)
+		return rc;
+	call->is_exposed = call->plan.form == REDUCE_LONG || call->plan.reduced || call->plan.use_write_list ||
+			   call->plan.need_reply_chunk;
+	count_forms(call);
+	return 0;
+}
+
+/* Add memory to the gather list, to the element before it where they touch. */
+static uint32_t gather(struct fabric_sge *sges, uint32_t n, uint8_t *base, uint32_t len, uint32_t lkey)
+{
+	if (n > 0 && sges[n - 1].lkey == lkey && (uint8_t *)sges[n - 1].addr + sges[n - 1].len == base) {
+		sges[n - 1].len += len;
+		return n;
+	}
+	sges[n] = (struct fabric_sge){base, len, lkey};
+	return n + 1;
+}
+
+/* False: it must wait for a buffer, and was not sent. */
+static bool transmit(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	struct weir_engine *engine = conn->ep.engine;
+	struct fabric_sge sges[2 * CALL_PIECES_MAX + 1];
+	struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
+	uint32_t bytes = call->header_bytes;
+	uint32_t n = gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
+
+	for (uint32_t i = 0; call->plan.form != REDUCE_LONG && i < call->npieces; i++) {
+		struct piece *piece = &call->pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+
+		if (call->plan.reduced & 1u << i)
+			continue;
+		n = gather(sges, n, piece->base, piece->len, piece->lkey);
+		if (pad)
+			n = gather(sges, n, engine->zeros->data, pad, engine->zeros->lkey);
+		bytes += piece->len + pad;
+		call->sends_app_memory |= piece->kind != PIECE_PLAIN;
+	}
+	if (__builtin_expect(n > conn->max_sge, 0) && conn_linearise(conn, sges, &n, &call->spill) != 0)
+		return false;
+	credit_take(&requester_of(conn)->credits);
+	call->state = CALL_SENT;
+	engine->stats.calls_sent++;
+	conn_send(conn, sges, n, bytes, &call->tx);
+	return true;
+}
+
+/* Elements that the Send of a call may need. */
+static uint32_t sges_max(const struct weir_call *call)
+{
+	return call->npieces == 1 ? 2 : 2 * call->npieces + 1;
+}
+
+void requester_pump(struct weir_conn *conn)
+{
+	struct requester *req = requester_of(conn);
+	struct weir_call *call;
+
+	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
+	       conn_tx_reserve(conn, 1, sges_max(call))) {
+		if (!transmit(call))
+			break; /* the next tick tries again */
+		TAILQ_REMOVE(&req->queue, call, queue);
+	}
+}
+
+int weir_call_submit(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	struct requester *req = requester_of(conn);
+	uint64_t timeout_ns = call->timeout_ns;
+	int rc;
+
+	if (call->state != CALL_BUILDING)
+		return -EINVAL;
+	rc = prepare(call);
+	if (__builtin_expect(rc != 0, 0)) {
+		call_release_extra(call);
+		return rc;
+	}
+	if (timeout_ns == 0)
+		timeout_ns = conn->ep.engine->profile.call_timeout_ms * 1000000ull;
+	call->deadline_ns = conn->ep.engine->now_ns + timeout_ns;
+	req->nactive++;
+	if (TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
+	    conn_tx_reserve(conn, 1, sges_max(call)) && transmit(call))
+		return 0;
+	call->state = CALL_QUEUED;
+	conn->ep.engine->stats.calls_queued++;
+	TAILQ_INSERT_TAIL(&req->queue, call, queue);
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A connection that calls go out on. */
+#include "requester.h"
+
+#include <errno.h>
+
+#include <rte_random.h>
+
+#include "alloc.h"
+
+static void on_open(struct weir_conn *conn)
+{
+	requester_pump(conn);
+}
+
+static const struct conn_role requester_role = {
+	.on_open = on_open,
+	.on_message = requester_on_message,
+	.on_tick = requester_on_tick,
+	.is_idle = requester_is_idle,
+	.on_lost = requester_on_lost,
+};
+
+static void requester_free(struct requester *req)
+{
+	if (!req)
+		return;
+	mem_free(req->free);
+	mem_free(req->calls);
+	mem_free(req);
+}
+
+static struct requester *requester_create(uint32_t credits)
+{
+	struct requester *req = mem_zalloc(sizeof(*req));
+	uint32_t nslots = credits * CALL_SLOTS_PER_CREDIT;
+
+	if (!req)
+		return NULL;
+	req->nslots = nslots;
+	while (1u << req->slot_bits < nslots)
+		req->slot_bits++;
+	req->calls = mem_zalloc(nslots * sizeof(req->calls[0]));
+	req->free = mem_zalloc(nslots * sizeof(req->free[0]));
+	if (!req->calls || !req->free) {
+		requester_free(req);
+		return NULL;
+	}
+	TAILQ_INIT(&req->queue);
+	credit_requester_init(&req->credits, credits);
+	/* Uses start at random: XIDs of an earlier connection are not soon met again. */
+	for (uint32_t slot = nslots; slot-- > 0;) {
+		struct weir_call *call = &req->calls[slot];
+
+		call->slot = slot;
+		call->xid = (uint32_t)rte_rand() << req->slot_bits | slot;
+		call->tx.done = call_on_sent;
+		req->free[req->nfree++] = slot;
+	}
+	return req;
+}
+
+int weir_connect(struct weir_engine *engine, const char *addr, const struct weir_connect_options *options,
+		 struct weir_conn **out)
+{
+	uint32_t credits = options && options->credits ? options->credits : engine->profile.credits;
+	struct requester *req;
+	struct weir_conn *conn;
+	int rc;
+
+	if (credits > engine->profile.credits || !addr)
+		return -EINVAL;
+	req = requester_create(credits);
+	if (!req)
+		return -ENOMEM;
+	rc = conn_create(engine, credits, &requester_role, req, &conn);
+	if (rc != 0) {
+		requester_free(req);
+		return rc;
+	}
+	for (uint32_t i = 0; i < req->nslots; i++)
+		req->calls[i].conn = conn;
+	if (options) {
+		conn->on_event = options->on_event;
+		conn->arg = options->arg;
+	}
+	rc = conn_connect(conn, addr);
+	if (rc != 0) {
+		if (conn->qp) {
+			conn->ops->disconnect(conn->qp);
+			conn->ops->qp_destroy(conn->qp);
+		}
+		conn_free(conn);
+		requester_free(req);
+		return rc;
+	}
+	*out = conn;
+	return 0;
+}
+
+void requester_on_lost(struct weir_conn *conn, int error)
+{
+	struct requester *req = requester_of(conn);
+
+	for (uint32_t i = 0; i < req->nslots; i++) {
+		struct weir_call *call = &req->calls[i];
+
+		if (call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED)
+			call_fail(call, error);
+		else if (call->state != CALL_FREE)
+			call_release(call);
+	}
+	requester_free(req);
+	conn->role_data = NULL;
+}

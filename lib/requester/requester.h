@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REQUESTER_H
+#define REQUESTER_H
+
+/*
+ * A requester: the calls of one connection.
+ *
+ * A call's states, and what it holds in each:
+ *
+ *   FREE -> BUILDING  weir_call_begin(): a slot and a buffer for the arguments
+ *        -> QUEUED    submitted, waits for a credit; its header is written
+ *        -> SENT      a credit is taken; the responder may use what the header names
+ *        -> FREE      'done' was called
+ *
+ * From SENT it may pass through
+ *
+ *   REPLIED  the reply is here, but the device may still read memory of the application for the Send: the
+ *            reply waits with it
+ *   SENDING  'done' was called, but the device may still read our own buffer
+ *   ZOMBIE   'done' was called with a time-out; nothing is exposed, but the responder still has the
+ *            call, so the credit stays taken until the reply comes
+ *
+ * A call ends by its reply, its time-out, or the end of the connection. XIDs index: the low bits are the
+ * slot, the high bits count its uses, so a late reply never meets another call.
+ */
+
+#include "conn.h"
+#include "credit.h"
+#include "reduce.h"
+#include "weir_call.h"
+
+#define CALL_ITEMS_MAX  8u
+#define CALL_PIECES_MAX (2u * CALL_ITEMS_MAX + 1u)
+/* Slots for each credit asked for: calls may be queued beyond the credits. */
+#define CALL_SLOTS_PER_CREDIT 2u
+
+enum call_state {
+	CALL_FREE,
+	CALL_BUILDING,
+	CALL_QUEUED,
+	CALL_SENT,
+	CALL_REPLIED,
+	CALL_SENDING,
+	CALL_ZOMBIE,
+};
+
+struct weir_call {
+	struct conn_tx tx; /* of the Send */
+	struct weir_conn *conn;
+	enum call_state state;
+	uint32_t xid;
+	uint32_t slot;
+	bool is_send_done;
+	bool sends_app_memory; /* the Send gathers from the application's memory */
+	bool is_exposed;       /* the header names memory of ours */
+	struct mem_buf *args;  /* headroom, RPC header, arguments */
+	struct weir_xdr_out out;
+	uint64_t deadline_ns;
+	uint64_t timeout_ns;
+	weir_call_done_fn done;
+	void *arg;
+	const struct weir_ulb_proc *ulb;
+	bool may_reduce;
+	uint32_t reply_max_bytes;
+
+	uint32_t npieces;
+	uint32_t nitems;
+	uint32_t nresults;
+	uint32_t piece_start; /* offset in 'out' of the PLAIN piece that is being written */
+	uint32_t header_bytes;
+	uint8_t *header;
+	struct reduce_call_plan plan;
+
+	struct mem_buf *header_buf; /* when the header does not fit into the headroom */
+	struct mem_buf *long_call;  /* when the message had to be moved to memory that the peer may read */
+	struct mem_buf *long_reply; /* the Reply chunk */
+	struct mem_buf *reply_copy; /* its content, private, when the device can't revoke access */
+	struct mem_buf *spill;      /* the message in one piece, when the device can't gather it */
+	struct mem_buf *reply;      /* REPLIED: the message that came */
+	uint32_t reply_bytes;
+	TAILQ_ENTRY(weir_call) queue;
+
+	struct piece pieces[CALL_PIECES_MAX];
+	struct reduce_result results[CALL_ITEMS_MAX];
+	struct target targets[CALL_ITEMS_MAX];
+	void *result_data[CALL_ITEMS_MAX];
+};
+
+TAILQ_HEAD(call_queue, weir_call);
+
+struct requester {
+	struct credit_requester credits;
+	uint32_t nslots;
+	uint32_t slot_bits;
+	uint32_t nfree;
+	uint32_t nactive; /* submitted and not yet done */
+	uint32_t *free;   /* stack of slots */
+	struct call_queue queue;
+	struct weir_call *calls;
+};
+
+static inline struct requester *requester_of(const struct weir_conn *conn)
+{
+	return conn->role_data;
+}
+
+/* call_begin.c */
+void call_release(struct weir_call *call); /* give back slot and buffers */
+void call_release_extra(struct weir_call *call); /* the buffers that submitting took */
+void call_close_piece(struct weir_call *call);
+
+/* call_submit.c */
+void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
+
+/* call_reply.c */
+void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+void call_on_sent(struct conn_tx *tx, int error);
+
+/* call_end.c */
+void call_complete(struct weir_call *call, const struct weir_result *result);
+void call_fail(struct weir_call *call, int status);
+void requester_on_tick(struct weir_conn *conn, uint64_t now_ns);
+void requester_on_lost(struct weir_conn *conn, int error);
+bool requester_is_idle(struct weir_conn *conn);
+
+#endif

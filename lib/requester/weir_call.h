@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEIR_CALL_H
+#define WEIR_CALL_H
+
+/*
+ * Calls: the requester's side (RFC 8166 section 2.2.2).
+ *
+ *     struct weir_call *call = weir_call_begin(conn, &params);
+ *     weir_xdr_put_u32(weir_call_args(call), ...);         arguments
+ *     weir_call_arg_item(call, region, data, len);         a DDP-eligible argument, not copied
+ *     weir_call_result_item(call, region, buffer, len);    where a DDP-eligible result is to go
+ *     weir_call_submit(call);
+ *
+ * and 'done' is called, once, from a later weir_engine_poll(). Owner's thread only.
+ */
+
+#include "weir_conn.h"
+#include "weir_rpc.h"
+#include "weir_ulb.h"
+
+struct weir_call;
+
+struct weir_connect_options {
+	weir_conn_event_fn on_event; /**< may be NULL */
+	void *arg;
+	uint32_t credits; /**< calls in flight at most, and what is asked of the responder; 0: the profile's */
+};
+
+/** Start to connect. The outcome is an event; gives up after the profile's connect_timeout_ms. 'addr'
+ *  is of the driver's form (shm: a name, or a path that starts with '/').
+ *  0 and *conn, or -EINVAL, -ENOMEM, -EBUSY (too many connections), or the driver's error. */
+WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
+			  const struct weir_connect_options *options, struct weir_conn **conn);
+/** How a call ended. Valid during the callback only, with all it points to. */
+struct weir_result {
+	/** 0: a reply came, see 'reply'. -ETIMEDOUT. -ECANCELED. -ECONNABORTED, -ECONNRESET, -EPROTO...: the connection
+	 *  ended, and nobody knows whether the call ran. -EREMOTEIO: the responder answered RDMA_ERROR (RFC
+	 *  8166 section 4.5), see 'rdma_err'. -EBADMSG: the reply breaks the upper-layer binding (6.1). */
+	int status;
+	uint32_t rdma_err; /**< 1: ERR_VERS, 2: ERR_CHUNK, when status is -EREMOTEIO */
+	const struct weir_rpc_reply_header *reply; /**< the RPC header; NULL unless status is 0 */
+	struct weir_xdr_in *results; /**< decoder, at the first byte of the results; NULL unless status is 0 */
+	/** Bytes that came by each Write chunk, in the order of weir_call_result_item(). */
+	const uint32_t *item_bytes;
+	uint32_t nitems;
+};
+
+/** All resources of 'call' are free again when this returns, and memory named in it is the caller's. It
+ *  may begin and submit other calls, and close connections. */
+typedef void (*weir_call_done_fn)(struct weir_call *call, const struct weir_result *result, void *arg);
+
+struct weir_call_params {
+	uint32_t prog;
+	uint32_t vers;
+	uint32_t proc;
+	uint32_t args_max_bytes; /**< bound of the arguments' XDR, items left out; 0: what fits inline */
+	/** Bound of the results' XDR, items left out (RFC 8166 section 6.2). Above what fits inline a Reply chunk
+	 *  is offered. */
+	uint32_t results_max_bytes;
+	uint64_t timeout_ns; /**< 0: the profile's call_timeout_ms */
+	const struct weir_rpc_auth *cred; /**< NULL: AUTH_NONE. Copied */
+	const struct weir_rpc_auth *verf; /**< NULL: AUTH_NONE. Copied */
+	const struct weir_ulb *ulb; /**< which items are DDP-eligible; NULL: none, items travel in the message */
+	weir_call_done_fn done;
+	void *arg;
+};
+
+/** Start to describe a call. NULL with errno: ENOTCONN (not open), EAGAIN (as many calls as credits were asked
+ *  for are under way: wait for one to end), ENOBUFS (buffer pool is dry), EMSGSIZE (args_max_bytes or
+ *  results_max_bytes is over the profile's long_buffer_bytes), EINVAL. */
+WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params);
+
+/** Encoder for the arguments, behind the RPC header. */
+WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);
+
+/** Append variable-length opaque data without copying it: the count word is encoded here, the data stay where they are, and
+ *  must stay unchanged until 'done'. When the binding calls it DDP-eligible it may travel as a Read chunk. It lies
+ *  in 'region', which the engine knows; not WEIR_REGION_PRIVATE if it may be larger than fits inline.
+ *  0; -EINVAL: not in the region, or the region was not added; -E2BIG: more than 8 items. */
+WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region *region, const void *data,
+				uint32_t len_bytes);
+
+/** Offer memory for the next DDP-eligible result, of at most 'max_bytes' (RFC 8166 section 3.4.6). Without
+ *  eligible results in the binding, the offer is refused. 'data' NULL: an empty Write chunk, which asks for this item
+ *  inline (4.3.2). The memory is the responder's until 'done'. 0; -EINVAL; -E2BIG: more than the binding allows. */
+WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_region *region, void *data,
+				   uint32_t max_bytes);
+
+/** Send it, or queue it until there is a credit. From here on 'done' is certain. 0; or the call is as it was, to be
+ *  mended or abandoned: -ENOSPC: the arguments did not fit args_max_bytes; -EMSGSIZE: even the
+ *  transport header does not fit inline; -ENOBUFS: no long buffer is free. */
+WEIR_API int weir_call_submit(struct weir_call *call);
+
+/** Give up a call that was not submitted; 'done' is not called. */
+WEIR_API void weir_call_abandon(struct weir_call *call);
+
+/** Decode a variable-length opaque result that may have come by Write chunk 'item' (RFC 8166 section 4.3.2): the
+ *  count word, then the data, in place. 'data' is the offered memory or points into the message.
+ *  0; -EBADMSG: over 'max_bytes', or the count and the chunk disagree. */
+WEIR_API int weir_result_opaque(const struct weir_call *call, const struct weir_result *result, uint32_t item,
+				const void **data, uint32_t max_bytes, uint32_t *len_bytes);
+
+WEIR_API struct weir_conn *weir_call_conn(const struct weir_call *call);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Listening. Requests for connections come to the engine that listens; each goes to one of the engines in
+ * turn: by a call when that is the same engine, by its mailbox when not. The connection is made there.
+ */
+#include "responder.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "log.h"
+
+#define LISTENER_ENGINES_MAX 64u
+#define LISTENER_BACKLOG     64u
+
+struct weir_listener {
+	struct engine_endpoint ep;
+	struct fabric_listener *fabric;
+	struct program_table *programs;
+	weir_conn_event_fn on_event;
+	void *arg;
+	uint32_t nengines;
+	uint32_t next_engine;
+	struct weir_engine *engines[LISTENER_ENGINES_MAX];
+};
+
+/* A request for a connection, on its way to its engine. */
+struct handover {
+	struct fabric_cm_event event;
+	struct program_table *programs;
+	weir_conn_event_fn on_event;
+	void *arg;
+};
+
+void program_table_put(struct program_table *table)
+{
+	if (--table->refs == 0)
+		mem_free(table);
+}
+
+static void on_open(struct weir_conn *conn)
+{
+	(void)conn;
+}
+
+static void on_tick(struct weir_conn *conn, uint64_t now_ns)
+{
+	(void)conn;
+	(void)now_ns;
+}
+
+static bool is_idle(struct weir_conn *conn)
+{
+	return TAILQ_EMPTY(&responder_of(conn)->busy);
+}
+
+static const struct conn_role responder_role = {
+	.on_open = on_open,
+	.on_message = responder_on_message,
+	.on_tick = on_tick,
+	.is_idle = is_idle,
+	.on_lost = responder_on_lost,
+};
+
+static void accept_here(struct weir_engine *engine, struct handover *handover)
+{
+	uint32_t credits = engine->profile.credits;
+	struct responder *responder = responder_create(engine, credits, handover->programs);
+	struct weir_conn *conn;
+	int rc = responder ? conn_create(engine, credits, &responder_role, responder, &conn) : -ENOMEM;
+
+	if (rc != 0) {
+		LOG(NOTICE, "connection from %s refused: %s", handover->event.peer, strerror(-rc));
+		engine->ops->reject(engine->dev, handover->event.req, NULL, 0);
+		if (responder)
+			responder_free(responder);
+		return;
+	}
+	responder->conn = conn;
+	conn->on_event = handover->on_event;
+	conn->arg = handover->arg;
+	rc = conn_accept(conn, handover->event.req, &handover->event);
+	if (rc != 0)
+		conn_fail(conn, rc);
+}
+
+static void on_handover(struct weir_engine *engine, void *arg)
+{
+	struct handover *handover = arg;
+
+	accept_here(engine, handover);
+	program_table_put(handover->programs);
+	mem_free(handover);
+}
+
+static void hand_over(struct weir_listener *listener, struct weir_engine *engine, const struct handover *handover)
+{
+	struct handover *copy = mem_zalloc(sizeof(*copy));
+
+	if (copy) {
+		*copy = *handover;
+		handover->programs->refs++;
+		if (weir_engine_post(engine, on_handover, copy) == 0)
+			return;
+		program_table_put(handover->programs);
+		mem_free(copy);
+	}
+	LOG(NOTICE, "connection from %s refused: the engine that is to have it does not take messages",
+	    handover->event.peer);
+	listener->ep.engine->ops->reject(listener->ep.engine->dev, handover->event.req, NULL, 0);
+}
+
+static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
+{
+	struct weir_listener *listener = (struct weir_listener *)ep;
+	struct weir_engine *engine = listener->engines[listener->next_engine];
+	struct handover handover = {*event, listener->programs, listener->on_event, listener->arg};
+
+	if (event->kind != FABRIC_CM_REQUEST)
+		return;
+	listener->next_engine = (listener->next_engine + 1) % listener->nengines;
+	if (engine == ep->engine)
+		accept_here(engine, &handover);
+	else
+		hand_over(listener, engine, &handover);
+}
+
+static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
+{
+	(void)ep;
+	(void)wc;
+}
+
+static void on_listener_tick(struct engine_endpoint *ep, uint64_t now_ns)
+{
+	(void)ep;
+	(void)now_ns;
+}
+
+static void on_flush(struct engine_endpoint *ep)
+{
+	(void)ep;
+}
+
+static void on_reap(struct engine_endpoint *ep)
+{
+	struct weir_listener *listener = (struct weir_listener *)ep;
+
+	if (listener->fabric)
+		ep->engine->ops->unlisten(listener->fabric);
+	engine_remove(ep->engine, ep);
+	program_table_put(listener->programs);
+	mem_free(listener);
+}
+
+int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_listen_options *options,
+		struct weir_listener **out)
+{
+	struct weir_listener *listener;
+	int rc;
+
+	if (!addr || !options || options->nprograms == 0 || options->nprograms > LISTENER_PROGRAMS_MAX ||
+	    options->nengines > LISTENER_ENGINES_MAX)
+		return -EINVAL;
+	listener = mem_zalloc(sizeof(*listener));
+	if (!listener)
+		return -ENOMEM;
+	listener->programs = mem_zalloc(sizeof(*listener->programs));
+	if (!listener->programs) {
+		mem_free(listener);
+		return -ENOMEM;
+	}
+	listener->programs->refs = 1;
+	listener->programs->nprograms = options->nprograms;
+	memcpy(listener->programs->programs, options->programs, options->nprograms * sizeof(options->programs[0]));
+	listener->on_event = options->on_event;
+	listener->arg = options->arg;
+	listener->nengines = options->nengines ? options->nengines : 1;
+	listener->engines[0] = engine;
+	for (uint32_t i = 0; i < options->nengines; i++)
+		listener->engines[i] = options->engines[i];
+	listener->ep.on_wc = on_wc;
+	listener->ep.on_cm = on_cm;
+	listener->ep.on_tick = on_listener_tick;
+	listener->ep.on_flush = on_flush;
+	listener->ep.on_reap = on_reap;
+	engine_add(engine, &listener->ep);
+	rc = engine->ops->listen(engine->dev, addr, LISTENER_BACKLOG, &listener->ep, &listener->fabric);
+	if (rc != 0) {
+		on_reap(&listener->ep);
+		return rc;
+	}
+	*out = listener;
+	return 0;
+}
+
+void weir_listener_close(struct weir_listener *listener)
+{
+	if (!listener)
+		return;
+	listener->ep.engine->ops->unlisten(listener->fabric);
+	listener->fabric = NULL;
+	engine_want_reap(&listener->ep);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The RPC header of a call (RFC 5531 section 9), and which program is to have it. */
+#include "responder.h"
+
+static void reply_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, uint32_t high)
+{
+	struct weir_rpc_reply_header reply = {
+		.xid = req->hdr.xid,
+		.reply_stat = is_rpc ? WEIR_RPC_MSG_DENIED : WEIR_RPC_MSG_ACCEPTED,
+		.reject_stat = WEIR_RPC_MISMATCH,
+		.accept_stat = WEIR_RPC_PROG_MISMATCH,
+		.low = low,
+		.high = high,
+	};
+
+	request_reply_rpc_error(req, &reply);
+}
+
+bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
+{
+	const struct program_table *table = req->responder->programs;
+	const struct weir_program *found = NULL;
+
+	if (__builtin_expect(rpc_call_decode(in, &req->rpc) != 0 || req->rpc.xid != req->hdr.xid, 0)) {
+		/* No RPC reply can be made for what is not an RPC call (RFC 8166 section 4.5.2). */
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+		return false;
+	}
+	if (__builtin_expect(req->rpc.rpcvers != WEIR_RPC_VERSION, 0)) {
+		reply_mismatch(req, true, WEIR_RPC_VERSION, WEIR_RPC_VERSION);
+		return false;
+	}
+	req->program = NULL;
+	for (uint32_t i = 0; i < table->nprograms; i++) {
+		const struct weir_program *program = &table->programs[i];
+
+		if (program->prog != req->rpc.prog)
+			continue;
+		found = program;
+		if (req->rpc.vers >= program->vers_low && req->rpc.vers <= program->vers_high) {
+			req->program = program;
+			break;
+		}
+	}
+	if (__builtin_expect(!req->program, 0)) {
+		if (found)
+			reply_mismatch(req, false, found->vers_low, found->vers_high);
+		else
+			weir_request_reply_error(req, WEIR_RPC_PROG_UNAVAIL);
+		return false;
+	}
+	if (__builtin_expect(req->rpc.proc >= req->program->nprocs, 0)) {
+		weir_request_reply_error(req, WEIR_RPC_PROC_UNAVAIL);
+		return false;
+	}
+	req->ulb = weir_ulb_find(req->program->ulb, req->rpc.proc);
+	return true;
+}
+
+void request_dispatch(struct weir_request *req)
+{
+	/* A requester may offer Write chunks only for results that may use them (RFC 8166 section 6.1). */
+	if (__builtin_expect(req->hdr.nwrite_chunks > req->ulb->result_items_max, 0)) {
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+		return;
+	}
+	req->state = REQUEST_HANDLING;
+	req->program->handle(req, req->program->arg);
+}
+
+const struct weir_rpc_call_header *weir_request_header(const struct weir_request *req)
+{
+	return &req->rpc;
+}
+
+struct weir_xdr_in *weir_request_args(struct weir_request *req)
+{
+	return &req->args;
+}
+
+struct weir_conn *weir_request_conn(const struct weir_request *req)
+{
+	return req->responder->conn;
+}
+
+struct weir_engine *weir_request_engine(const struct weir_request *req)
+{
+	return req->responder->engine;
+}
+
+void weir_request_set_user(struct weir_request *req, void *user)
+{
+	req->user = user;
+}
+
+void *weir_request_user(const struct weir_request *req)
+{
+	return req->user;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Read chunks. A Long Call takes two stages: its Position Zero chunk is pulled, then the RPC header in it
+ * says whose call it is; other calls start with the second: each further chunk is pulled to where the program wants it.
+ * Each stage first finds all its buffers, then posts its READs; it may have to wait for either, and comes
+ * back to request_pull(). The last READ of a stage carries the request's conn_tx: completions come in order.
+ */
+#include "responder.h"
+
+#include <errno.h>
+
+/* The binding knows how many items of a call are eligible; more is a violation (RFC 8166 section 6.1). */
+static bool items_allowed(const struct weir_request *req)
+{
+	uint32_t items = req->nchunks - req->hdr.has_position_zero;
+
+	return items <= req->ulb->arg_items_max;
+}
+
+/* 0; -EAGAIN: waits for a buffer; -EFBIG: no buffer is that large. */
+static int own_buffer(struct weir_request *req, uint32_t i)
+{
+	struct weir_engine *engine = req->responder->engine;
+	struct reassemble_chunk *chunk = &req->chunks[i];
+
+	if (chunk->len_bytes > engine->profile.bulk_buffer_bytes)
+		return -EFBIG;
+	req->chunk_bufs[i] = mem_pool_get(engine->bulk_pool);
+	if (!req->chunk_bufs[i]) {
+		engine_wait_buffers(engine, &req->buf_waiter);
+		return -EAGAIN;
+	}
+	chunk->dst = req->chunk_bufs[i]->data;
+	chunk->lkey = req->chunk_bufs[i]->lkey;
+	return 0;
+}
+
+/* Where item chunk 'i' goes: the program's choice, or a buffer of ours. */
+static int place_item(struct weir_request *req, uint32_t i)
+{
+	const struct weir_program *program = req->program;
+	struct reassemble_chunk *chunk = &req->chunks[i];
+	struct weir_place place = {NULL, NULL};
+	const struct mem_keys *keys;
+
+	if (!program->place ||
+	    program->place(req, i - req->hdr.has_position_zero, chunk->len_bytes, &place, program->arg) != 0)
+		return own_buffer(req, i);
+	keys = engine_keys(req->responder->engine, place.region);
+	if (keys->lkey == 0 || !mem_region_covers(place.region, place.data, chunk->len_bytes))
+		return -EINVAL;
+	chunk->dst = place.data;
+	chunk->lkey = keys->lkey;
+	return 0;
+}
+
+static int find_buffers(struct weir_request *req)
+{
+	uint32_t first = req->state == REQUEST_PULL_CALL ? 0 : req->hdr.has_position_zero;
+	uint32_t end = req->state == REQUEST_PULL_CALL ? 1 : req->nchunks;
+	int rc = 0;
+
+	for (uint32_t i = first; i < end && rc == 0; i++) {
+		if (req->chunks[i].dst)
+			continue;
+		rc = req->state == REQUEST_PULL_CALL ? own_buffer(req, i) : place_item(req, i);
+	}
+	return rc;
+}
+
+static bool in_stage(const struct weir_request *req, const struct rdma1_read_segment *seg)
+{
+	return seg->target.length > 0 && (seg->position == 0) == (req->state == REQUEST_PULL_CALL);
+}
+
+static void begin_reads(struct weir_request *req)
+{
+	struct rdma1_read_segment seg;
+	struct rdma1_read_iter it;
+
+	req->reads_left = 0;
+	rdma1_reads_begin(&req->hdr, &it);
+	while (rdma1_reads_next(&it, &seg))
+		req->reads_left += in_stage(req, &seg);
+	rdma1_reads_begin(&req->hdr, &req->next_read);
+	req->is_reading = true;
+}
+
+static struct reassemble_chunk *chunk_at(struct weir_request *req, uint32_t position)
+{
+	uint32_t i = 0;
+
+	while (req->chunks[i].position != position)
+		i++; /* reassemble_chunks() listed each position */
+	return &req->chunks[i];
+}
+
+/* Post as many READs as there are places for. */
+static void post_reads(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+	struct rdma1_read_segment seg;
+
+	while (req->reads_left > 0) {
+		struct reassemble_chunk *chunk;
+		struct fabric_sge sge;
+
+		if (!conn_tx_reserve(conn, 1, 1)) {
+			conn_wait_tx(conn, &req->tx_waiter, 1);
+			return;
+		}
+		do
+			rdma1_reads_next(&req->next_read, &seg);
+		while (!in_stage(req, &seg));
+		chunk = chunk_at(req, seg.position);
+		sge = (struct fabric_sge){chunk->dst + chunk->filled, seg.target.length, chunk->lkey};
+		chunk->filled += seg.target.length;
+		req->reads_left--;
+		conn_read(conn, &sge, seg.target.handle, seg.target.offset, req->reads_left == 0 ? &req->tx : NULL);
+	}
+}
+
+/* The first stage is over, or there was none: the Payload stream is here, save for its items. */
+static bool begin_items(struct weir_request *req)
+{
+	struct weir_xdr_in in;
+
+	req->is_reading = false;
+	if (req->hdr.has_position_zero) {
+		req->stream = req->chunks[0].dst;
+		req->stream_bytes = req->chunks[0].len_bytes;
+	} else {
+		req->stream = req->msg->data + req->hdr.header_bytes;
+		req->stream_bytes = req->msg_bytes - req->hdr.header_bytes;
+	}
+	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
+	if (!request_find_program(req, &in))
+		return false;
+	if (!items_allowed(req)) {
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+		return false;
+	}
+	req->args = in; /* for the program's choice of places */
+	req->state = REQUEST_PULL_ITEMS;
+	return true;
+}
+
+/* All is here: the unreduced Payload stream, as parts. */
+static void finish(struct weir_request *req)
+{
+	uint32_t first = req->hdr.has_position_zero;
+	int nparts = reassemble_parts(req->stream, req->stream_bytes, req->chunks + first, req->nchunks - first,
+				      req->parts, REASSEMBLE_PARTS_MAX);
+
+	req->responder->engine->stats.read_chunks += req->nchunks - first;
+	req->responder->engine->stats.long_calls += first;
+	if (nparts < 0) {
+		/* The header was sound, the arguments are not (RFC 8166 section 4.5.2). */
+		req->state = REQUEST_HANDLING;
+		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+		return;
+	}
+	weir_xdr_in_init_parts(&req->args, req->parts, (uint32_t)nparts);
+	if (request_find_program(req, &req->args))
+		request_dispatch(req);
+}
+
+void request_pull(struct weir_request *req)
+{
+	int rc;
+
+	if (req->state == REQUEST_FREE) {
+		rc = reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
+		if (rc < 0) {
+			request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+			return;
+		}
+		req->nchunks = (uint32_t)rc;
+		for (uint32_t i = 0; i < req->nchunks; i++) {
+			req->chunks[i].dst = NULL;
+			req->chunks[i].filled = 0;
+		}
+		req->is_reading = false;
+		req->state = REQUEST_PULL_CALL;
+		if (!req->hdr.has_position_zero && !begin_items(req))
+			return;
+	}
+	for (;;) {
+		if (!req->is_reading) {
+			rc = find_buffers(req);
+			if (rc == -EAGAIN)
+				return;
+			if (rc != 0) {
+				request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+				return;
+			}
+			begin_reads(req);
+			if (req->reads_left > 0) {
+				post_reads(req);
+				return;
+			}
+		} else if (req->reads_left > 0) {
+			post_reads(req);
+			return;
+		}
+		/* Nothing (more) to read in this stage. */
+		if (req->state == REQUEST_PULL_ITEMS) {
+			finish(req);
+			return;
+		}
+		if (!begin_items(req))
+			return;
+	}
+}
+
+void request_on_read(struct weir_request *req)
+{
+	request_pull(req); /* reads_left is 0: on to what comes next */
+}
+
+void request_on_buffers(struct engine_waiter *waiter)
+{
+	request_pull((struct weir_request *)((char *)waiter - offsetof(struct weir_request, buf_waiter)));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A message came: judged once and in full (RFC 8166 section 4.5), then pulled, dispatched, answered or dropped. */
+#include "responder.h"
+
+/* Behind those that wait already: their order is kept. */
+static void backlog_add(struct responder *responder, struct mem_buf *buf, uint32_t len)
+{
+	struct mem_buf **end = &responder->backlog;
+
+	while (*end)
+		end = (struct mem_buf **)&(*end)->user[0];
+	buf->user[0] = 0;
+	buf->user[1] = len;
+	*end = buf;
+}
+
+static void receive(struct weir_request *req, struct mem_buf *buf, uint32_t len)
+{
+	struct weir_engine *engine = req->responder->engine;
+	enum rdma1_verdict verdict;
+	enum rdma1_reason reason;
+
+	req->msg = buf;
+	req->msg_bytes = len;
+	verdict = rdma1_decode(buf->data, len, RDMA1_CALL, &engine->limits, &req->hdr, &reason);
+	if (__builtin_expect(verdict != RDMA1_V_OK, 0)) {
+		if (verdict == RDMA1_V_DROP) {
+			engine->stats.dropped++;
+			request_release(req);
+		} else {
+			request_reply_transport_error(req, verdict);
+		}
+		return;
+	}
+	engine->stats.requests_received++;
+	if (__builtin_expect(req->hdr.nread_segments > 0, 0)) {
+		request_pull(req);
+		return;
+	}
+	weir_xdr_in_init(&req->args, buf->data + req->hdr.header_bytes, len - req->hdr.header_bytes);
+	if (request_find_program(req, &req->args))
+		request_dispatch(req);
+}
+
+void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+{
+	struct responder *responder = responder_of(conn);
+	struct weir_request *req;
+
+	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
+	req = responder->backlog ? NULL : request_take(responder);
+	if (__builtin_expect(!req, 0)) {
+		/* All requests wait for their Sends. The receive stays taken, so this is bounded. */
+		backlog_add(responder, buf, len);
+		return;
+	}
+	receive(req, buf, len);
+}
+
+void responder_take_backlog(struct responder *responder)
+{
+	struct mem_buf *buf = responder->backlog;
+	struct weir_request *req = buf ? request_take(responder) : NULL;
+
+	if (req) {
+		responder->backlog = (struct mem_buf *)buf->user[0];
+		receive(req, buf, (uint32_t)buf->user[1]);
+	}
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Replies. The program encodes its results behind an RPC header in one of our buffers and names its items; then
+ * the reducer says what goes where: Writes first, the Send behind them, all in one post. The receive goes
+ * back before, so that the credit that the reply grants is real (RFC 8166 section 3.3.1).
+ */
+#include "responder.h"
+
+#include <errno.h>
+
+static bool is_gone(const struct weir_request *req)
+{
+	return !req->responder->conn || !conn_can_send(req->responder->conn);
+}
+
+/* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
+static bool take_buffer(struct weir_request *req, uint64_t bytes)
+{
+	struct weir_engine *engine = req->responder->engine;
+	struct mem_pool *pool = engine->send_pool;
+
+	if (bytes > engine->profile.inline_bytes)
+		pool = engine->bulk_pool;
+	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes && pool == engine->bulk_pool)
+		return false;
+	if (!req->reply)
+		req->reply = mem_pool_get(pool);
+	else if (bytes > req->reply->size_bytes - ENGINE_HEADROOM)
+		return false;
+	if (!req->reply)
+		return false;
+	weir_xdr_out_init(&req->out, req->reply->data + ENGINE_HEADROOM, req->reply->size_bytes - ENGINE_HEADROOM);
+	req->npieces = 0;
+	req->nitems = 0;
+	req->piece_start = 0;
+	return true;
+}
+
+struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes)
+{
+	const uint32_t words[6] = {htobe32(req->rpc.xid), htobe32(WEIR_RPC_REPLY)}; /* accepted, AUTH_NONE, SUCCESS */
+	uint8_t *at;
+
+	if (!take_buffer(req, (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN))
+		return NULL;
+	at = weir_xdr_reserve(&req->out, sizeof(words));
+	memcpy(at, words, sizeof(words));
+	return &req->out;
+}
+
+static void close_piece(struct weir_request *req)
+{
+	uint32_t end = (uint32_t)weir_xdr_out_len(&req->out);
+
+	if (end == req->piece_start)
+		return;
+	req->pieces[req->npieces++] = (struct piece){
+		.base = req->out.start + req->piece_start,
+		.len = end - req->piece_start,
+		.kind = PIECE_PLAIN,
+		.lkey = req->reply->lkey,
+	};
+	req->piece_start = end;
+}
+
+int weir_request_result_item(struct weir_request *req, const struct weir_region *region, const void *data,
+			     uint32_t len_bytes)
+{
+	const struct mem_keys *keys = engine_keys(req->responder->engine, region);
+	bool is_eligible = req->nitems < req->ulb->result_items_max;
+
+	if (keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
+		return -EINVAL;
+	if (req->nitems == REQUEST_ITEMS_MAX)
+		return -E2BIG;
+	weir_xdr_put_u32(&req->out, len_bytes);
+	close_piece(req);
+	req->nitems++;
+	req->pieces[req->npieces++] = (struct piece){
+		.base = (uint8_t *)(uintptr_t)data,
+		.len = len_bytes,
+		.kind = is_eligible ? PIECE_ITEM : PIECE_OPAQUE,
+		.lkey = keys->lkey,
+	};
+	return 0;
+}
+
+void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
+{
+	req->on_sent = fn;
+	req->on_sent_arg = arg;
+}
+
+static uint32_t gather(struct fabric_sge *sges, uint32_t n, uint8_t *base, uint32_t len, uint32_t lkey)
+{
+	if (n > 0 && sges[n - 1].lkey == lkey && (uint8_t *)sges[n - 1].addr + sges[n - 1].len == base) {
+		sges[n - 1].len += len;
+		return n;
+	}
+	sges[n] = (struct fabric_sge){base, len, lkey};
+	return n + 1;
+}
+
+/* The elements of the Send; returns how many. */
+static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, uint32_t *bytes)
+{
+	struct weir_engine *engine = req->responder->engine;
+	struct mem_buf *header_buf = req->header_buf ? req->header_buf : req->reply;
+	uint32_t n = gather(sges, 0, req->header, req->header_bytes, header_buf->lkey);
+
+	*bytes = req->header_bytes;
+	for (uint32_t i = 0; !req->is_long && i < req->npieces; i++) {
+		struct piece *piece = &req->pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+
+		if (req->reduced & 1u << i || piece->len == 0)
+			continue;
+		n = gather(sges, n, piece->base, piece->len, piece->lkey);
+		if (pad)
+			n = gather(sges, n, engine->zeros->data, pad, engine->zeros->lkey);
+		*bytes += piece->len + pad;
+	}
+	return n;
+}
+
+void request_transmit(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+	struct fabric_sge sges[2 * REQUEST_PIECES_MAX + 1];
+	uint32_t nsges, bytes;
+
+	if (__builtin_expect(is_gone(req), 0)) {
+		request_release(req);
+		return;
+	}
+	nsges = gather_reply(req, sges, &bytes);
+	if (__builtin_expect(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges), 0)) {
+		req->state = REQUEST_REPLYING;
+		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
+		return;
+	}
+	if (__builtin_expect(nsges > conn->max_sge, 0) && conn_linearise(conn, sges, &nsges, &req->spill) != 0) {
+		/* A reply that can't be sent must not be lost in silence (RFC 8166 section 4.5.4). */
+		conn_fail(conn, -ENOBUFS);
+		request_release(req);
+		return;
+	}
+	if (req->msg) {
+		conn_recv_done(conn, req->msg);
+		req->msg = NULL;
+	}
+	for (uint32_t i = 0; i < req->nxfers; i++) {
+		const struct reduce_xfer *xfer = &req->xfers[i];
+		const struct fabric_sge sge = {xfer->local, xfer->len, xfer->lkey};
+
+		conn_write(conn, &sge, xfer->handle, xfer->offset, NULL);
+	}
+	req->state = REQUEST_SENT;
+	conn_send(conn, sges, nsges, bytes, &req->tx);
+}
+
+void request_on_room(struct conn_waiter *waiter)
+{
+	struct weir_request *req =
+		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, tx_waiter));
+
+	if (req->state == REQUEST_REPLYING)
+		request_transmit(req);
+	else
+		request_pull(req);
+}
+
+/* The reducer's part: the header to its place, the list of Writes. 0; -EMSGSIZE; or what stops it for good. */
+static int plan_reply(struct weir_request *req)
+{
+	struct weir_engine *engine = req->responder->engine;
+	struct reduce_reply_plan plan;
+	struct reduce_reply_in in = {
+		.call = &req->hdr,
+		.pieces = req->pieces,
+		.npieces = req->npieces,
+		.reply_inline_bytes = req->responder->conn->send_inline,
+		.zeros = {.base = engine->zeros->data, .len = ENGINE_ZEROS, .lkey = engine->zeros->lkey},
+		.credit = credit_grant(&req->responder->credits, req->hdr.credit),
+		.may_reduce = !rpc_auth_forbids_reduction(&req->rpc.cred),
+	};
+	/* Written to where it is on the safe side of its size, then moved up to the message. */
+	uint8_t scratch[ENGINE_HEADROOM];
+	int rc = reduce_reply(&in, scratch, sizeof(scratch), req->xfers, REQUEST_XFERS_MAX, &plan);
+
+	if (rc == 0) {
+		req->header = req->out.start - plan.header_bytes;
+		memcpy(req->header, scratch, plan.header_bytes);
+	} else if (rc == -ENOSPC) {
+		req->header_buf = mem_pool_get(engine->send_pool);
+		if (!req->header_buf)
+			return -ENOBUFS;
+		req->header = req->header_buf->data;
+		rc = reduce_reply(&in, req->header, req->header_buf->size_bytes, req->xfers, REQUEST_XFERS_MAX, &plan);
+	}
+	if (rc != 0)
+		return rc;
+	req->header_bytes = plan.header_bytes;
+	req->reduced = plan.reduced;
+	req->is_long = plan.form == REDUCE_LONG;
+	req->nxfers = plan.nxfers;
+	engine->stats.long_replies += req->is_long;
+	engine->stats.write_chunks += (uint32_t)__builtin_popcount(plan.reduced);
+	return 0;
+}
+
+void weir_request_reply(struct weir_request *req)
+{
+	int rc = 0;
+
+	if (__builtin_expect(is_gone(req), 0)) {
+		request_release(req);
+		return;
+	}
+	if (__builtin_expect(!req->reply || req->out.failed, 0)) {
+		/* The program gave a bound and did not keep it, or made no results. */
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
+	close_piece(req);
+	if (req->npieces == 1 && req->hdr.nwrite_chunks == 0 && !req->hdr.has_reply_chunk &&
+	    RDMA1_HEADER_MIN + req->pieces[0].len <= req->responder->conn->send_inline) {
+		req->header_bytes = RDMA1_HEADER_MIN;
+		req->header = req->out.start - RDMA1_HEADER_MIN;
+		req->reduced = 0;
+		req->is_long = false;
+		req->nxfers = 0;
+		rdma1_encode_short(req->header, req->hdr.xid,
+				   credit_grant(&req->responder->credits, req->hdr.credit));
+	} else {
+		rc = plan_reply(req);
+	}
+	if (__builtin_expect(rc == -EMSGSIZE || rc == -E2BIG, 0)) {
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+		return;
+	}
+	if (__builtin_expect(rc != 0, 0)) {
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
+	req->responder->engine->stats.replies_sent++;
+	request_transmit(req);
+}
+
+void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply)
+{
+	if (is_gone(req)) {
+		request_release(req);
+		return;
+	}
+	if (!take_buffer(req, WEIR_RPC_REPLY_HEADER_MIN + 8)) {
+		conn_fail(req->responder->conn, -ENOBUFS);
+		request_release(req);
+		return;
+	}
+	rpc_reply_encode(&req->out, reply);
+	weir_request_reply(req);
+}
+
+void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat)
+{
+	const struct weir_rpc_reply_header reply = {
+		.xid = req->rpc.xid,
+		.reply_stat = WEIR_RPC_MSG_ACCEPTED,
+		.accept_stat = stat,
+	};
+
+	request_reply_rpc_error(req, &reply);
+}
+
+void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
+{
+	const struct weir_rpc_reply_header reply = {
+		.xid = req->rpc.xid,
+		.reply_stat = WEIR_RPC_MSG_DENIED,
+		.reject_stat = WEIR_RPC_AUTH_ERROR,
+		.auth_stat = stat,
+	};
+
+	request_reply_rpc_error(req, &reply);
+}
+
+/* RDMA_ERROR (RFC 8166 section 4.5): header only. */
+void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict)
+{
+	uint32_t credit = credit_grant(&req->responder->credits, req->hdr.credit);
+
+	if (is_gone(req) || !take_buffer(req, RDMA1_ERR_VERS_SIZE)) {
+		/* The requester must learn that there will be no answer (4.5.4). */
+		if (req->responder->conn)
+			conn_fail(req->responder->conn, -ENOBUFS);
+		request_release(req);
+		return;
+	}
+	req->header = req->out.start;
+	req->nxfers = 0;
+	req->is_long = true; /* nothing follows the header */
+	if (verdict == RDMA1_V_ERR_VERS)
+		req->header_bytes = rdma1_encode_err_vers(req->header, req->hdr.xid, req->hdr.vers, credit,
+							  RDMA1_VERSION, RDMA1_VERSION);
+	else
+		req->header_bytes = rdma1_encode_err_chunk(req->header, req->hdr.xid, req->hdr.vers, credit);
+	req->responder->engine->stats.errors_sent++;
+	request_transmit(req);
+}

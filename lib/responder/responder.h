@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RESPONDER_H
+#define RESPONDER_H
+
+/*
+ * A responder: the requests of one connection.
+ *
+ * A request's states, and what it holds in each:
+ *
+ *   FREE -> PULL_CALL   a Long Call: the Position Zero Read chunk is being read. Holds the message that came
+ *        -> PULL_ITEMS  the other Read chunks are being read, to where the program said or to our buffers
+ *        -> HANDLING    the program has it
+ *        -> REPLYING    the reply is made, and waits for places in the send queue
+ *        -> SENT        queued. The receive was given back; the reply's buffers wait for the Send
+ *        -> FREE
+ *
+ * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. In the PULL states it may
+ * also wait for a buffer or for places. When the connection ends, requests that the program has stay
+ * with it (orphans, without a connection) until it replies; all others are freed.
+ */
+
+#include "conn.h"
+#include "credit.h"
+#include "reassemble.h"
+#include "reduce.h"
+#include "rpc_msg.h"
+#include "weir_request.h"
+
+#define REQUEST_ITEMS_MAX  8u
+#define REQUEST_PIECES_MAX (2u * REQUEST_ITEMS_MAX + 1u)
+#define REQUEST_XFERS_MAX  48u
+#define LISTENER_PROGRAMS_MAX 8u
+
+enum request_state {
+	REQUEST_FREE,
+	REQUEST_PULL_CALL,
+	REQUEST_PULL_ITEMS,
+	REQUEST_HANDLING,
+	REQUEST_REPLYING,
+	REQUEST_SENT,
+};
+
+struct weir_request {
+	struct conn_tx tx; /* of the READs, then of the reply's Send */
+	struct responder *responder;
+	enum request_state state;
+	struct mem_buf *msg; /* the receive */
+	uint32_t msg_bytes;
+	const struct weir_program *program;
+	const struct weir_ulb_proc *ulb;
+	struct rdma1_header hdr;
+	struct weir_rpc_call_header rpc;
+	struct weir_xdr_in args;
+
+	/* the reply */
+	struct mem_buf *reply;
+	struct weir_xdr_out out;
+	uint32_t npieces;
+	uint32_t nitems;
+	uint32_t piece_start;
+	uint32_t header_bytes;
+	uint8_t *header;
+	uint32_t nxfers;
+	uint32_t reduced;
+	bool is_long;
+	void (*on_sent)(void *arg);
+	void *on_sent_arg;
+	void *user;
+	struct mem_buf *header_buf;
+	struct mem_buf *spill;
+
+	/* pulling */
+	uint32_t nchunks;
+	struct rdma1_read_iter next_read;
+	uint32_t reads_left; /* to be posted in this stage, empty segments not counted */
+	bool is_reading;     /* next_read is set up for this stage */
+	const uint8_t *stream; /* the Payload stream as it came: inline, or pulled */
+	uint32_t stream_bytes;
+	struct conn_waiter tx_waiter;
+	struct engine_waiter buf_waiter;
+
+	TAILQ_ENTRY(weir_request) entry; /* of responder.free or .busy */
+
+	struct piece pieces[REQUEST_PIECES_MAX];
+	struct reassemble_chunk chunks[REASSEMBLE_CHUNKS_MAX];
+	struct mem_buf *chunk_bufs[REASSEMBLE_CHUNKS_MAX];
+	struct weir_xdr_part parts[REASSEMBLE_PARTS_MAX];
+	struct reduce_xfer xfers[REQUEST_XFERS_MAX];
+};
+
+TAILQ_HEAD(request_list, weir_request);
+
+/* The programs of a listener, shared by its connections. */
+struct program_table {
+	uint32_t nprograms;
+	_Atomic uint32_t refs; /* listener and connections, of any engine */
+	struct weir_program programs[LISTENER_PROGRAMS_MAX];
+};
+
+struct responder {
+	struct weir_conn *conn; /* NULL: gone, orphans are left */
+	struct weir_engine *engine;
+	struct program_table *programs;
+	struct credit_responder credits;
+	struct mem_buf *backlog; /* messages that found no free request: user[0] the next, user[1] the length */
+	struct request_list free;
+	struct request_list busy;
+	struct weir_request *requests;
+};
+
+static inline struct responder *responder_of(const struct weir_conn *conn)
+{
+	return conn->role_data;
+}
+
+void program_table_put(struct program_table *table); /* listen.c */
+
+/* request_recv.c: a message came */
+void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+void responder_take_backlog(struct responder *responder);
+
+/* request_pull.c: Read chunks */
+void request_pull(struct weir_request *req);
+void request_on_read(struct weir_request *req);
+void request_on_buffers(struct engine_waiter *waiter);
+
+/* request_dispatch.c: the RPC header, the program */
+/* Decode the RPC header at the start of 'in' and find the program; false: it was answered. */
+bool request_find_program(struct weir_request *req, struct weir_xdr_in *in);
+void request_dispatch(struct weir_request *req);
+
+/* request_reply.c */
+void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
+void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict);
+void request_on_room(struct conn_waiter *waiter);
+void request_transmit(struct weir_request *req);
+
+/* request_end.c */
+struct weir_request *request_take(struct responder *responder);
+void request_release(struct weir_request *req);
+void request_on_tx(struct conn_tx *tx, int error);
+void responder_on_lost(struct weir_conn *conn, int error);
+struct responder *responder_create(struct weir_engine *engine, uint32_t credits, struct program_table *programs);
+void responder_free(struct responder *responder);
+
+#endif

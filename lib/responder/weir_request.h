@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEIR_REQUEST_H
+#define WEIR_REQUEST_H
+
+/*
+ * Requests: the responder's side (RFC 8166 section 2.2.2).
+ *
+ * A program's handler gets each call of its program when all arguments are here, in the poll that completed
+ * them. It decodes them, and replies, at once or later:
+ *
+ *     struct weir_xdr_out *out = weir_request_results(req, max);
+ *     weir_xdr_put_u32(out, ...);
+ *     weir_request_result_item(req, region, data, len);      a DDP-eligible result, from where it lies
+ *     weir_request_reply(req);
+ *
+ * A handler may return first and reply later, on the owner's thread (weir_engine_post() brings other
+ * threads there). Each request ends with exactly one weir_request_reply*(); if the connection is gone by then, that
+ * frees it and sends nothing. All functions: owner's thread only.
+ */
+
+#include "weir_conn.h"
+#include "weir_rpc.h"
+#include "weir_ulb.h"
+
+struct weir_request;
+struct weir_listener;
+
+typedef void (*weir_handler_fn)(struct weir_request *req, void *arg);
+
+/** Where a directly placed argument is to go: memory in a region that the engine knows. */
+struct weir_place {
+	const struct weir_region *region;
+	void *data;
+};
+
+/** Asked before a Read chunk is pulled: name the destination of item number 'item' (0 for the first), of 'len_bytes' bytes
+ *  (which may include up to 3 of roundup padding). weir_request_args() reads the arguments that came inline, up to the
+ *  first item. 0, with *place set; anything else: weir takes a buffer of its own. */
+typedef int (*weir_place_fn)(struct weir_request *req, uint32_t item, uint32_t len_bytes,
+			     struct weir_place *place, void *arg);
+
+/** An RPC program. */
+struct weir_program {
+	uint32_t prog;
+	uint32_t vers_low; /**< calls of other versions are answered PROG_MISMATCH */
+	uint32_t vers_high;
+	uint32_t nprocs;   /**< procedures 0 to nprocs - 1; others are answered PROC_UNAVAIL */
+	const struct weir_ulb *ulb; /**< what is DDP-eligible; NULL: nothing */
+	weir_handler_fn handle;     /**< procedure 0 too */
+	weir_place_fn place;        /**< may be NULL */
+	void *arg;
+};
+
+struct weir_listen_options {
+	const struct weir_program *programs; /**< copied */
+	uint32_t nprograms;
+	weir_conn_event_fn on_event; /**< of each connection; may be NULL */
+	void *arg;
+	/** Engines that take the connections in turn; they must be polled. NULL: the listening one takes all. on_event
+	 *  runs on the thread of the engine that has the connection. */
+	struct weir_engine *const *engines;
+	uint32_t nengines;
+};
+
+/** Listen on 'addr', of the driver's form. 0; -EADDRINUSE; -EINVAL; -ENOMEM; or the driver's error. */
+WEIR_API int weir_listen(struct weir_engine *engine, const char *addr,
+			 const struct weir_listen_options *options, struct weir_listener **listener);
+
+/** Stop listening; connections go on. The engines given must not get connections from it any more: let each poll
+ *  once after this. NULL is allowed. */
+WEIR_API void weir_listener_close(struct weir_listener *listener);
+
+/** The call. What they return is valid until the reply. */
+WEIR_API const struct weir_rpc_call_header *weir_request_header(const struct weir_request *req);
+/** Decoder over the arguments. Directly placed items appear as opaque data in place. */
+WEIR_API struct weir_xdr_in *weir_request_args(struct weir_request *req);
+WEIR_API struct weir_conn *weir_request_conn(const struct weir_request *req); /**< NULL when it is gone */
+WEIR_API struct weir_engine *weir_request_engine(const struct weir_request *req);
+
+/** The application's own pointer for this request, NULL at first. */
+WEIR_API void weir_request_set_user(struct weir_request *req, void *user);
+WEIR_API void *weir_request_user(const struct weir_request *req);
+
+/** Start an accepted reply of status SUCCESS whose results, items left out, have at most 'max_bytes' of XDR.
+ *  Encoder for the results; NULL when no buffer of that size is free. */
+WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes);
+
+/** Append variable-length opaque results without copying: count word here, data by a Write chunk where the requester offered
+ *  one and the binding allows it, else in the message. 'data' stays unchanged until on_sent. 0; -EINVAL; -E2BIG: more than 8. */
+WEIR_API int weir_request_result_item(struct weir_request *req, const struct weir_region *region,
+				      const void *data, uint32_t len_bytes);
+
+/** fn(arg) will be called once when memory named in the reply is the application's again. */
+WEIR_API void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg);
+
+/** Send what weir_request_results() started. When it can't be conveyed by what the requester offered, the requester gets
+ *  RDMA_ERROR with ERR_CHUNK (RFC 8166 section 4.5.3). */
+WEIR_API void weir_request_reply(struct weir_request *req);
+
+/** Reply with PROG_UNAVAIL, PROC_UNAVAIL, GARBAGE_ARGS or SYSTEM_ERR instead. */
+WEIR_API void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat);
+
+/** Reply MSG_DENIED, AUTH_ERROR. */
+WEIR_API void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat);
+
+#endif
