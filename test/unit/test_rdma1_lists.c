@@ -108,7 +108,7 @@ static void reads__position_beyond_the_stream_is_refused(void **state)
 }
 
 /* 60 bytes came inline, and a chunk of 101 bytes makes 104 of the unreduced stream. */
-static void reads__position_reaches_as_far_as_the_chunks_before(void **state)
+static void reads__3_4_5_position_counts_in_the_unreduced_stream(void **state)
 {
 	static const uint32_t positions[] = {156, 160, 164, 168};
 	struct msg m;
@@ -560,7 +560,7 @@ int main(void)
 		cmocka_unit_test(reads__3_5_3_position_zero_with_an_inline_message_is_refused),
 		cmocka_unit_test(reads__3_5_3_position_zero_segments_are_one_chunk),
 		cmocka_unit_test(reads__position_beyond_the_stream_is_refused),
-		cmocka_unit_test(reads__position_reaches_as_far_as_the_chunks_before),
+		cmocka_unit_test(reads__3_4_5_position_counts_in_the_unreduced_stream),
 		cmocka_unit_test(reads__position_in_a_long_call_is_held_to_its_stream),
 		cmocka_unit_test(reads__chunks_are_distinct_positions_in_any_order),
 		cmocka_unit_test(reads__count_limits),

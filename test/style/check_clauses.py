@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hold doc/rfc8166-clauses.rst to the tree: each row names code and tests that exist."""
+
+import argparse
+import pathlib
+import re
+import sys
+
+TABLE = 'doc/rfc8166-clauses.rst'
+# How often RFC 8166 says MUST, MUST NOT, SHOULD or SHOULD NOT in sections 3.3 to 4.6; no row can get lost.
+KEYWORDS = 64
+OPEN = '-'
+
+
+def parse_rows(text):
+    """The rows of the list-table as (line number, cells), without its header."""
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith('   * - '):
+            rows.append((number, [line[7:].strip()]))
+        elif line.startswith('     - ') and rows:
+            rows[-1][1].append(line[7:].strip())
+    return rows[1:]
+
+
+def defines(path, name):
+    """Does the file define the C or Python function? A C one starts its line and is not a declaration."""
+    text = path.read_text(encoding='utf-8')
+    if path.suffix == '.py':
+        return re.search(r'^\s*def %s\(' % re.escape(name), text, re.M) is not None
+    return re.search(r'^\w[^;{}()]*\b%s\([^;{}]*\)\s*\{' % re.escape(name), text, re.M) is not None
+
+
+def check_reference(root, reference):
+    """What is wrong with 'file:function', or None."""
+    name, colon, function = reference.partition(':')
+    if not colon or not re.fullmatch(r'\w+', function):
+        return "'%s' is not file:function" % reference
+    path = root / name
+    if not path.is_file():
+        return 'no file %s' % name
+    if not defines(path, function):
+        return 'no function %s in %s' % (function, name)
+    if name.startswith('test/') and path.suffix == '.c' and \
+            not re.search(r'unit_test\w*\(\s*%s\b' % re.escape(function), path.read_text(encoding='utf-8')):
+        return '%s in %s is not run' % (function, name)
+    return None
+
+
+def check_row(root, cells):
+    """Return (errors, open columns) of a row."""
+    if len(cells) != 4:
+        return ['%d cells, not 4' % len(cells)], []
+    clause, text, code, test = cells
+    errors, opened = [], []
+    if not re.fullmatch(r'\d(\.\d)*-[a-z]', clause):
+        errors.append("bad id '%s'" % clause)
+    if not re.search(r'\b(MUST|SHOULD)\b', text):
+        errors.append('says neither MUST nor SHOULD')
+    for column, cell in (('code', code), ('test', test)):
+        if cell == OPEN:
+            opened.append(column)
+            continue
+        for reference in (part.strip() for part in cell.split(',')):
+            if column == 'test' and not reference.startswith('test/'):
+                errors.append('%s is not a test' % reference)
+            error = check_reference(root, reference)
+            if error:
+                errors.append(error)
+    return errors, opened
+
+
+def check_table(root, text):
+    """Return (errors, open cells) of the whole table, as lines for people."""
+    errors, opened, seen, keywords = [], [], set(), 0
+    for number, cells in parse_rows(text):
+        where = '%s:%d: %s' % (TABLE, number, cells[0])
+        row_errors, columns = check_row(root, cells)
+        errors += ['%s: %s' % (where, error) for error in row_errors]
+        opened += ['%s: %s is open' % (where, column) for column in columns]
+        if cells[0] in seen:
+            errors.append('%s: listed twice' % where)
+        seen.add(cells[0])
+        keywords += len(re.findall(r'\b(?:MUST|SHOULD)\b', ' '.join(cells[1:2])))
+    if keywords != KEYWORDS:
+        errors.append('%s: %d keywords, where the RFC has %d' % (TABLE, keywords, KEYWORDS))
+    return errors, opened
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--root', type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2],
+                        help='the source tree')
+    parser.add_argument('--allow-open', action='store_true', help="list cells of '-' instead of failing")
+    args = parser.parse_args()
+    errors, opened = check_table(args.root, (args.root / TABLE).read_text(encoding='utf-8'))
+    for line in errors + opened:
+        print(line)
+    return 1 if errors or (opened and not args.allow_open) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
