@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* weir-decode: what the engine makes of one RPC-over-RDMA message. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hex.h"
+#include "report.h"
+
+#define MESSAGE_MAX (1u << 20)
+#define EXIT_USAGE  2
+
+static const char usage[] =
+	"usage: weir-decode [--direction call|reply] [--json] < message.hex\n"
+	"\n"
+	"Reads one RPC-over-RDMA version 1 message as hex digits from standard input, decodes it as the\n"
+	"engine does, and prints its transport header, its RPC header and the verdict on it.\n"
+	"\n"
+	"  -d, --direction call|reply  which side sent it (call)\n"
+	"  -j, --json                  print JSON\n"
+	"  -h, --help                  print this\n"
+	"  -V, --version               print the version\n"
+	"\n"
+	"Hex digits stand in pairs; white space, 0x in front of a word and comments from '#' to the end\n"
+	"of a line are skipped.\n"
+	"\n"
+	"Exit status: 0 when the message could be judged, be it good or bad; 1 when the output can't be\n"
+	"written; 2 on bad usage or input that is not hex.\n";
+
+static const struct option options[] = {
+	{"direction", required_argument, NULL, 'd'},
+	{"json", no_argument, NULL, 'j'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{NULL, 0, NULL, 0},
+};
+
+static int finish_output(void)
+{
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "weir-decode: standard output can't be written\n");
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
+
+static int decode(enum rdma1_direction direction, bool json)
+{
+	static uint8_t msg[MESSAGE_MAX];
+	char error[128];
+	struct emit e;
+	size_t len;
+
+	if (hex_read(stdin, msg, sizeof(msg), &len, error, sizeof(error)) != 0) {
+		fprintf(stderr, "weir-decode: %s\n", error);
+		return EXIT_USAGE;
+	}
+	emit_begin(&e, stdout, json);
+	report_message(&e, msg, (uint32_t)len, direction);
+	emit_end(&e);
+	return finish_output();
+}
+
+int main(int argc, char **argv)
+{
+	enum rdma1_direction direction = RDMA1_CALL;
+	bool json = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "d:jhV", options, NULL)) != -1) {
+		switch (c) {
+		case 'd':
+			if (strcmp(optarg, "call") != 0 && strcmp(optarg, "reply") != 0) {
+				fprintf(stderr, "weir-decode: --direction is call or reply, not '%s'\n",
+					optarg);
+				return EXIT_USAGE;
+			}
+			direction = optarg[0] == 'c' ? RDMA1_CALL : RDMA1_REPLY;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return finish_output();
+		case 'V':
+			puts("weir-decode " WEIR_VERSION);
+			return finish_output();
+		default:
+			fputs(usage, stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "weir-decode: '%s' is not expected: the message comes from standard input\n",
+			argv[optind]);
+		return EXIT_USAGE;
+	}
+	return decode(direction, json);
+}
