@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loading a profile. rte_cfgfile reads the values, but it skips lines that it does not understand, knows
+ * no line numbers and takes the first of two equal keys. So the file is scanned first, strictly and line
+ * by line, for sections and keys; values are then taken for what the scan has found, and only that.
+ */
+#include "weir_profile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <rte_cfgfile.h>
+
+#include "profile_keys.h"
+
+#define LINE_MAX_BYTES 320u /* rte_cfgfile takes a name, a value and 4 more */
+#define COMMENT	       '#'
+
+struct load {
+	const char *path; /* NULL: no file, a profile made by hand */
+	char *err;
+	size_t err_bytes;
+	uint32_t line;
+	char section[CFG_NAME_LEN];	  /* that the scan is in; "": none yet */
+	uint32_t lines[PROFILE_KEYS_MAX]; /* where each key was set; 0: nowhere */
+	bool seen[PROFILE_KEYS_MAX];	  /* the section of that key has begun */
+};
+
+/* Write "path:line: " and the message. Returns -EINVAL, for the caller to return. */
+__attribute__((format(printf, 3, 4))) static int fail(const struct load *load, uint32_t line,
+						      const char *format, ...)
+{
+	size_t used = 0;
+	va_list args;
+
+	if (load->err_bytes == 0)
+		return -EINVAL;
+	load->err[0] = '\0';
+	if (load->path && line)
+		snprintf(load->err, load->err_bytes, "%s:%u: ", load->path, line);
+	else if (load->path)
+		snprintf(load->err, load->err_bytes, "%s: ", load->path);
+	used = strlen(load->err);
+	va_start(args, format);
+	vsnprintf(load->err + used, load->err_bytes - used, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static int fail_value(const struct load *load, uint32_t line, const struct profile_key *key, const char *why)
+{
+	char allowed[128];
+
+	profile_key_allowed(key, allowed, sizeof(allowed));
+	return fail(load, line, "[%s] %s: %s; allowed: %s; example: %s = %s", key->section, key->name, why,
+		    allowed, key->name, key->example ? key->example : key->initial);
+}
+
+/* The keys of a section, or with NULL all sections. */
+static const char *list_known(const char *section, char *text, size_t bytes)
+{
+	const char *last = "";
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < profile_nkeys && used < bytes; i++) {
+		const struct profile_key *key = &profile_keys[i];
+		const char *word = section ? key->name : key->section;
+
+		if ((section && strcmp(key->section, section) != 0) || strcmp(word, last) == 0)
+			continue;
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", word);
+		last = word;
+	}
+	return text;
+}
+
+/* Cut blanks off both ends, in place. */
+static char *strip(char *text)
+{
+	char *end = text + strlen(text);
+
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	*end = '\0';
+	while (isspace((unsigned char)*text))
+		text++;
+	return text;
+}
+
+static int scan_section(struct load *load, char *text)
+{
+	char *end = strchr(text, ']');
+	char known[256];
+	bool is_known = false;
+	const char *name;
+
+	if (!end || end[1] != '\0')
+		return fail(load, load->line, "a section is [name] on a line of its own; example: [engine]");
+	*end = '\0';
+	name = strip(text + 1);
+	for (uint32_t i = 0; i < profile_nkeys; i++) {
+		if (strcmp(profile_keys[i].section, name) != 0)
+			continue;
+		if (load->seen[i])
+			return fail(load, load->line, "[%s]: a second time; put its keys into the first",
+				    name);
+		load->seen[i] = is_known = true;
+	}
+	if (!is_known)
+		return fail(load, load->line, "[%.63s]: no such section; known: %s", name,
+			    list_known(NULL, known, sizeof(known)));
+	snprintf(load->section, sizeof(load->section), "%s", name);
+	return 0;
+}
+
+static int scan_key(struct load *load, char *text)
+{
+	const struct profile_key *key;
+	char *equals = strchr(text, '=');
+	const char *name, *value;
+	char known[256];
+	uint32_t *line;
+
+	if (!equals)
+		return fail(load, load->line, "'%.64s' is neither [section], key = value nor a comment (#)",
+			    text);
+	*equals = '\0';
+	name = strip(text);
+	value = strip(equals + 1);
+	if (load->section[0] == '\0')
+		return fail(load, load->line, "%.64s: stands before the first section; example: [engine]",
+			    name);
+	key = profile_key_find(load->section, name);
+	if (!key)
+		return fail(load, load->line, "[%s] %.64s: no such key; known: %s", load->section, name,
+			    list_known(load->section, known, sizeof(known)));
+	if (strlen(value) >= CFG_VALUE_LEN)
+		return fail_value(load, load->line, key, "the value is longer than 255 characters");
+	line = &load->lines[key - profile_keys];
+	if (*line)
+		return fail(load, load->line, "[%s] %s: set in line %u already; remove one", key->section,
+			    name, *line);
+	*line = load->line;
+	return 0;
+}
+
+static int scan_line(struct load *load, char *text, size_t len)
+{
+	char *comment;
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\\' ||
+		    (iscntrl((unsigned char)text[i]) && text[i] != '\t' && text[i] != '\r'))
+			return fail(load, load->line,
+				    "a backslash or control character, which has no meaning here");
+	if (len > LINE_MAX_BYTES)
+		return fail(load, load->line, "longer than %u characters", LINE_MAX_BYTES);
+	comment = strchr(text, COMMENT);
+	if (comment)
+		*comment = '\0';
+	text = strip(text);
+	if (*text == '\0')
+		return 0;
+	return *text == '[' ? scan_section(load, text) : scan_key(load, text);
+}
+
+static int scan(struct load *load, FILE *file)
+{
+	char text[LINE_MAX_BYTES + 2]; /* one character too many shows */
+	int rc = 0;
+
+	while (rc == 0) {
+		size_t len = 0;
+		int c = fgetc(file);
+
+		if (c == EOF)
+			break;
+		load->line++;
+		for (; c != EOF && c != '\n'; c = fgetc(file))
+			if (len < sizeof(text) - 1)
+				text[len++] = (char)c;
+		text[len] = '\0';
+		rc = scan_line(load, text, len);
+	}
+	if (rc == 0 && ferror(file))
+		rc = -EIO;
+	return rc;
+}
+
+/* What no single key's range says. Returns the key to blame, or NULL. */
+static const struct profile_key *conflict(const struct weir_profile *profile, char *why, size_t why_bytes)
+{
+	if (profile->recv_buffers < profile->credits + 2) {
+		snprintf(why, why_bytes, "%u are too few for one connection of %u credits, which takes %u",
+			 profile->recv_buffers, profile->credits, profile->credits + 2);
+		return profile_key_find("memory", "recv_buffers");
+	}
+	return NULL;
+}
+
+static int take_values(const struct load *load, struct rte_cfgfile *cfg, struct weir_profile *profile)
+{
+	const struct profile_key *key;
+	char why[192];
+
+	for (uint32_t i = 0; i < profile_nkeys; i++) {
+		const char *value;
+
+		key = &profile_keys[i];
+		if (!load->lines[i])
+			continue;
+		value = rte_cfgfile_get_entry(cfg, key->section, key->name);
+		if (!value)
+			return fail(load, load->lines[i], "[%s] %s: the file changed while it was read",
+				    key->section, key->name);
+		if (!profile_key_set(key, value, profile, why, sizeof(why)))
+			return fail_value(load, load->lines[i], key, why);
+	}
+	key = conflict(profile, why, sizeof(why));
+	return key ? fail_value(load, load->lines[key - profile_keys], key, why) : 0;
+}
+
+static int load_file(struct load *load, FILE *file, struct weir_profile *profile)
+{
+	struct rte_cfgfile_parameters params = {.comment_character = COMMENT};
+	struct weir_profile loaded;
+	struct rte_cfgfile *cfg;
+	struct stat st;
+	int rc;
+
+	if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode))
+		return fail(load, 0, "not a regular file");
+	rc = scan(load, file);
+	if (rc == -EIO)
+		fail(load, load->line, "can't be read");
+	if (rc != 0)
+		return rc;
+	cfg = rte_cfgfile_load_with_params(load->path, CFG_FLAG_EMPTY_VALUES, &params);
+	if (!cfg)
+		return fail(load, 0, "can't be read");
+	weir_profile_defaults(&loaded);
+	rc = take_values(load, cfg, &loaded);
+	rte_cfgfile_close(cfg);
+	if (rc == 0)
+		*profile = loaded;
+	return rc;
+}
+
+int weir_profile_load(const char *path, struct weir_profile *profile, char *err, size_t err_bytes)
+{
+	struct load load = {.path = path, .err = err, .err_bytes = err_bytes};
+	FILE *file = fopen(path, "re");
+	int rc;
+
+	if (!file) {
+		rc = -errno;
+		fail(&load, 0, "%s", strerror(-rc));
+		return rc;
+	}
+	rc = load_file(&load, file, profile);
+	fclose(file);
+	return rc;
+}
+
+int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes)
+{
+	struct load load = {.err = err, .err_bytes = err_bytes};
+	const struct profile_key *key;
+	char why[192];
+
+	for (uint32_t i = 0; i < profile_nkeys; i++)
+		if (!profile_key_check(&profile_keys[i], profile, why, sizeof(why)))
+			return fail_value(&load, 0, &profile_keys[i], why);
+	key = conflict(profile, why, sizeof(why));
+	return key ? fail_value(&load, 0, key, why) : 0;
+}
+
+void weir_profile_defaults(struct weir_profile *profile)
+{
+	char why[192];
+
+	memset(profile, 0, sizeof(*profile));
+	/* Each default is in its key's range: a unit test checks the table. */
+	for (uint32_t i = 0; i < profile_nkeys; i++)
+		(void)profile_key_set(&profile_keys[i], profile_keys[i].initial, profile, why, sizeof(why));
+}

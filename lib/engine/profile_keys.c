@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "profile_keys.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+
+#define CPU_MAX	   1023u
+#define LCORES_MAX 128u
+
+static const struct profile_choice idles[] = {
+	{"auto", WEIR_IDLE_AUTO},
+	{"spin", WEIR_IDLE_SPIN},
+	{"yield", WEIR_IDLE_YIELD},
+	{"sleep", WEIR_IDLE_SLEEP},
+	{NULL, 0},
+};
+
+static const struct profile_choice pages[] = {
+	{"auto", 0}, {"4k", 4 * KIB}, {"2m", 2 * MIB}, {"1g", GIB}, {NULL, 0},
+};
+
+static const struct profile_choice exposures[] = {
+	{"window", WEIR_EXPOSURE_WINDOW},
+	{"pool", WEIR_EXPOSURE_POOL},
+	{NULL, 0},
+};
+
+int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max)
+{
+	const char *p = list;
+	uint32_t n = 0;
+
+	if (*list == '\0' || strcmp(list, "any") == 0)
+		return 0;
+	for (;;) {
+		unsigned long first, last;
+		char *end;
+
+		if (!isdigit((unsigned char)*p))
+			return -EINVAL;
+		first = last = strtoul(p, &end, 10);
+		if (*end == '-') {
+			if (!isdigit((unsigned char)end[1]))
+				return -EINVAL;
+			last = strtoul(end + 1, &end, 10);
+		}
+		if (first > last || last > CPU_MAX)
+			return -EINVAL;
+		for (; first <= last; first++) {
+			if (n == max)
+				return -E2BIG;
+			cpus[n++] = (uint32_t)first;
+		}
+		if (*end == '\0')
+			return (int)n;
+		if (*end != ',')
+			return -EINVAL;
+		p = end + 1;
+	}
+}
+
+static bool is_lcores(const char *text)
+{
+	uint32_t cpus[LCORES_MAX];
+
+	return weir_profile_lcores(text, cpus, LCORES_MAX) >= 0;
+}
+
+static bool is_name(const char *text)
+{
+	return *text != '\0' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+}
+
+static bool is_any(const char *text)
+{
+	(void)text;
+	return true;
+}
+
+#define FIELD(name)                                                                                          \
+	.offset = offsetof(struct weir_profile, name), .size = sizeof(((struct weir_profile *)0)->name)
+
+const struct profile_key profile_keys[] = {
+	{"engine", "lcores", PROFILE_TEXT, FIELD(lcores), .is_valid = is_lcores,
+	 .allowed = "CPUs such as 0,1 or 0-3; any; or empty", .initial = "", .example = "0,1",
+	 .help = "CPUs to pin weir's threads to, in the order of its engines; any: pin none; empty: the "
+		 "program chooses"},
+	{"engine", "idle", PROFILE_CHOICE, FIELD(idle), .choices = idles, .initial = "auto",
+	 .help = "what a thread does when a poll finds nothing; auto: spin on a CPU of its own, else yield"},
+	{"engine", "driver", PROFILE_TEXT, FIELD(driver), .is_valid = is_name,
+	 .allowed = "the name of a driver, in lower case", .initial = "shm",
+	 .help = "how messages and data travel; weir-bench --help lists the drivers"},
+	{"engine", "driver_options", PROFILE_TEXT, FIELD(driver_options), .is_valid = is_any,
+	 .allowed = "key=value,... or empty", .initial = "", .example = "rnr_retry=7",
+	 .help = "options of that driver"},
+	{"engine", "poll_budget", PROFILE_NUMBER, FIELD(poll_budget), .min = 1, .max = 4096, .step = 1,
+	 .unit = "completions", .initial = "64",
+	 .help = "the most that one poll takes before it sends what is queued"},
+
+	{"memory", "pages", PROFILE_CHOICE, FIELD(page_bytes), .choices = pages, .initial = "auto",
+	 .help = "the largest page size to use; where there are too few hugepages, ordinary pages serve"},
+	{"memory", "send_buffers", PROFILE_NUMBER, FIELD(send_buffers), .min = 16, .max = 1u << 20, .step = 1,
+	 .unit = "buffers", .initial = "2048",
+	 .help = "messages on their way out, of inline_bytes each, an engine"},
+	{"memory", "recv_buffers", PROFILE_NUMBER, FIELD(recv_buffers), .min = 16, .max = 1u << 20, .step = 1,
+	 .unit = "buffers", .initial = "2048",
+	 .help = "messages coming in, of inline_bytes each, an engine; a connection takes its credits and 2 "
+		 "more"},
+	{"memory", "long_buffers", PROFILE_NUMBER, FIELD(long_buffers), .min = 1, .max = 1u << 16, .step = 1,
+	 .unit = "buffers", .initial = "64",
+	 .help = "calls and replies too long to go inline, at their requester"},
+	{"memory", "long_buffer_bytes", PROFILE_BYTES, FIELD(long_buffer_bytes), .min = 4 * KIB, .max = GIB,
+	 .step = 64, .initial = "128k", .help = "the longest such call or reply"},
+	{"memory", "bulk_buffers", PROFILE_NUMBER, FIELD(bulk_buffers), .min = 1, .max = 1u << 16, .step = 1,
+	 .unit = "buffers", .initial = "32",
+	 .help = "chunks that a responder pulls, and long results, at a time"},
+	{"memory", "bulk_buffer_bytes", PROFILE_BYTES, FIELD(bulk_buffer_bytes), .min = 4 * KIB, .max = GIB,
+	 .step = 64, .initial = "1088k", .help = "the longest such chunk or result"},
+
+	{"connection", "credits", PROFILE_NUMBER, FIELD(credits), .min = 1, .max = 1024, .step = 1,
+	 .unit = "calls", .initial = "64",
+	 .help = "calls in flight on one connection that this side asks for and grants (RFC 8166 3.3.1)"},
+	{"connection", "inline_bytes", PROFILE_BYTES, FIELD(inline_bytes), .min = KIB, .max = 64 * KIB,
+	 .step = KIB, .initial = "4k",
+	 .help = "the longest message that travels without chunks (RFC 8166 3.3.2); KiB on the wire"},
+	{"connection", "call_timeout_ms", PROFILE_NUMBER, FIELD(call_timeout_ms), .max = 86400000, .step = 1,
+	 .unit = "ms", .initial = "60000", .help = "a call without a reply for so long fails; 0: never"},
+	{"connection", "connect_timeout_ms", PROFILE_NUMBER, FIELD(connect_timeout_ms), .min = 1,
+	 .max = 3600000, .step = 1, .unit = "ms", .initial = "10000",
+	 .help = "a connection that is not open by then fails"},
+
+	{"limits", "connections", PROFILE_NUMBER, FIELD(connections), .min = 1, .max = 65536, .step = 1,
+	 .unit = "connections", .initial = "64", .help = "the most that an engine has at a time"},
+	{"limits", "read_segments", PROFILE_NUMBER, FIELD(read_segments), .min = 1, .max = 65535, .step = 1,
+	 .unit = "segments", .initial = "256",
+	 .help = "in the Read list of one message; more is refused with ERR_CHUNK"},
+	{"limits", "read_chunks", PROFILE_NUMBER, FIELD(read_chunks), .min = 1, .max = 64, .step = 1,
+	 .unit = "chunks", .initial = "16", .help = "Read chunks, that is positions, in one message"},
+	{"limits", "write_chunks", PROFILE_NUMBER, FIELD(write_chunks), .min = 1, .max = 65535, .step = 1,
+	 .unit = "chunks", .initial = "16", .help = "in the Write list of one message"},
+	{"limits", "segments_per_chunk", PROFILE_NUMBER, FIELD(segments_per_chunk), .min = 1, .max = 65535,
+	 .step = 1, .unit = "segments", .initial = "256",
+	 .help = "in each Write chunk and in the Reply chunk"},
+	{"limits", "read_bytes", PROFILE_BYTES, FIELD(read_bytes), .min = 4 * KIB, .max = 1024 * GIB,
+	 .step = 1, .initial = "64m", .help = "sum over the Read list of one message"},
+	{"limits", "write_bytes", PROFILE_BYTES, FIELD(write_bytes), .min = 4 * KIB, .max = 1024 * GIB,
+	 .step = 1, .initial = "64m", .help = "sum over the Write list and Reply chunk of one message"},
+
+	{"exposure", "policy", PROFILE_CHOICE, FIELD(exposure), .choices = exposures, .initial = "window",
+	 .help = "what a peer may reach: window: one call's data while it runs; pool: registered memory, "
+		 "faster"},
+};
+
+const uint32_t profile_nkeys = sizeof(profile_keys) / sizeof(profile_keys[0]);
+
+_Static_assert(sizeof(profile_keys) / sizeof(profile_keys[0]) <= PROFILE_KEYS_MAX, "PROFILE_KEYS_MAX");
+
+const struct profile_key *profile_key_find(const char *section, const char *name)
+{
+	for (uint32_t i = 0; i < profile_nkeys; i++)
+		if (strcmp(profile_keys[i].section, section) == 0 && strcmp(profile_keys[i].name, name) == 0)
+			return &profile_keys[i];
+	return NULL;
+}
+
+/* Append to what is in 'text'; cut at its end. */
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t bytes, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + used, bytes - used, format, args);
+	va_end(args);
+}
+
+static void append_bytes(char *text, size_t bytes, uint64_t value)
+{
+	if (value >= GIB && value % GIB == 0)
+		append(text, bytes, "%" PRIu64 "g", value / GIB);
+	else if (value >= MIB && value % MIB == 0)
+		append(text, bytes, "%" PRIu64 "m", value / MIB);
+	else if (value >= KIB && value % KIB == 0)
+		append(text, bytes, "%" PRIu64 "k", value / KIB);
+	else
+		append(text, bytes, "%" PRIu64, value);
+}
+
+void profile_key_allowed(const struct profile_key *key, char *text, size_t bytes)
+{
+	text[0] = '\0';
+	switch (key->type) {
+	case PROFILE_NUMBER:
+		append(text, bytes, "%" PRIu64 " to %" PRIu64 " %s", key->min, key->max, key->unit);
+		break;
+	case PROFILE_BYTES:
+		append_bytes(text, bytes, key->min);
+		append(text, bytes, " to ");
+		append_bytes(text, bytes, key->max);
+		append(text, bytes, " bytes");
+		if (key->step > 1)
+			append(text, bytes, ", a multiple of %" PRIu64, key->step);
+		break;
+	case PROFILE_CHOICE:
+		for (const struct profile_choice *c = key->choices; c->word; c++)
+			append(text, bytes, "%s%s",
+			       c == key->choices ? ""
+			       : c[1].word	 ? ", "
+						 : " or ",
+			       c->word);
+		break;
+	case PROFILE_TEXT:
+		append(text, bytes, "%s", key->allowed);
+		break;
+	}
+}
+
+static uint64_t field_get(const struct profile_key *key, const struct weir_profile *profile)
+{
+	const char *field = (const char *)profile + key->offset;
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (key->size == sizeof(wide)) {
+		memcpy(&wide, field, sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, field, sizeof(narrow));
+	return narrow;
+}
+
+static void field_set(const struct profile_key *key, struct weir_profile *profile, uint64_t value)
+{
+	char *field = (char *)profile + key->offset;
+	uint32_t narrow = (uint32_t)value;
+
+	if (key->size == sizeof(value))
+		memcpy(field, &value, sizeof(value));
+	else
+		memcpy(field, &narrow, sizeof(narrow));
+}
+
+static bool number_check(const struct profile_key *key, uint64_t value, char *why, size_t why_bytes)
+{
+	if (value < key->min || value > key->max) {
+		snprintf(why, why_bytes, "%" PRIu64 " is out of range", value);
+		return false;
+	}
+	if (value % key->step != 0) {
+		snprintf(why, why_bytes, "%" PRIu64 " is not a multiple of %" PRIu64, value, key->step);
+		return false;
+	}
+	return true;
+}
+
+/* Digits and, for sizes, a suffix. Signs, blanks, fractions and other bases are refused. */
+static bool number_parse(const struct profile_key *key, const char *text, uint64_t *value, char *why,
+			 size_t why_bytes)
+{
+	static const char suffixes[] = "kmg";
+	unsigned shift = 0;
+	char *end = NULL;
+
+	errno = 0;
+	*value = isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0;
+	if (end && errno == 0 && *end != '\0' && key->type == PROFILE_BYTES) {
+		const char *suffix = strchr(suffixes, tolower((unsigned char)*end));
+
+		if (suffix) {
+			shift = 10u * (unsigned)(suffix - suffixes + 1);
+			end++;
+		}
+	}
+	if (!end || *end != '\0') {
+		snprintf(why, why_bytes, "'%.64s' is not a number%s", text,
+			 key->type == PROFILE_BYTES ? " of bytes" : "");
+		return false;
+	}
+	if (errno != 0 || *value > UINT64_MAX >> shift) {
+		snprintf(why, why_bytes, "'%.64s' is too large", text);
+		return false;
+	}
+	*value <<= shift;
+	return true;
+}
+
+static bool text_check(const struct profile_key *key, const char *text, char *why, size_t why_bytes)
+{
+	if (strnlen(text, key->size) == key->size) {
+		snprintf(why, why_bytes, "longer than %zu characters", key->size - 1);
+		return false;
+	}
+	if (!key->is_valid(text)) {
+		snprintf(why, why_bytes, "'%.64s' is not valid", text);
+		return false;
+	}
+	return true;
+}
+
+bool profile_key_set(const struct profile_key *key, const char *text, struct weir_profile *profile, char *why,
+		     size_t why_bytes)
+{
+	uint64_t value;
+
+	switch (key->type) {
+	case PROFILE_NUMBER:
+	case PROFILE_BYTES:
+		if (!number_parse(key, text, &value, why, why_bytes) ||
+		    !number_check(key, value, why, why_bytes))
+			return false;
+		field_set(key, profile, value);
+		return true;
+	case PROFILE_CHOICE:
+		for (const struct profile_choice *c = key->choices; c->word; c++) {
+			if (strcmp(c->word, text) == 0) {
+				field_set(key, profile, c->value);
+				return true;
+			}
+		}
+		snprintf(why, why_bytes, "'%.64s' is none of the choices", text);
+		return false;
+	case PROFILE_TEXT:
+		if (!text_check(key, text, why, why_bytes))
+			return false;
+		memset((char *)profile + key->offset, 0, key->size);
+		memcpy((char *)profile + key->offset, text, strlen(text));
+		return true;
+	}
+	return false;
+}
+
+bool profile_key_check(const struct profile_key *key, const struct weir_profile *profile, char *why,
+		       size_t why_bytes)
+{
+	switch (key->type) {
+	case PROFILE_NUMBER:
+	case PROFILE_BYTES:
+		return number_check(key, field_get(key, profile), why, why_bytes);
+	case PROFILE_CHOICE:
+		for (const struct profile_choice *c = key->choices; c->word; c++)
+			if (c->value == field_get(key, profile))
+				return true;
+		snprintf(why, why_bytes, "%" PRIu64 " is none of the choices", field_get(key, profile));
+		return false;
+	case PROFILE_TEXT:
+		return text_check(key, (const char *)profile + key->offset, why, why_bytes);
+	}
+	return false;
+}
+
+int weir_profile_key_help(uint32_t index, char *line, size_t line_bytes)
+{
+	char allowed[128];
+	const struct profile_key *key;
+
+	if (index >= profile_nkeys)
+		return -ENOENT;
+	key = &profile_keys[index];
+	profile_key_allowed(key, allowed, sizeof(allowed));
+	snprintf(line, line_bytes, "[%s] %s = %s (%s): %s", key->section, key->name, key->initial, allowed,
+		 key->help);
+	return 0;
+}

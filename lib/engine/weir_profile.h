@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEIR_PROFILE_H
+#define WEIR_PROFILE_H
+
+/*
+ * A profile: everything that is chosen once per machine, in one INI file (config/ has examples).
+ *
+ * Take the defaults, load a file over them or set fields by hand, then give the profile to
+ * weir_engine_create(). What each key means, its range and its default come from one table, which
+ * weir_profile_key_help() lists. Any thread.
+ */
+
+#include "weir_common.h"
+
+enum weir_idle {
+	WEIR_IDLE_AUTO,	 /**< spin on pinned lcores, else yield */
+	WEIR_IDLE_SPIN,	 /**< poll on: the core is weir's */
+	WEIR_IDLE_YIELD, /**< give the rest of the time slice away */
+	WEIR_IDLE_SLEEP, /**< sleep, longer the longer nothing comes */
+};
+
+enum weir_exposure {
+	WEIR_EXPOSURE_WINDOW, /**< a memory window per call, invalidated at its end, where the device can */
+	WEIR_EXPOSURE_POOL,   /**< the keys of registered memory, valid as long as the engine */
+};
+
+struct weir_profile {
+	/* [engine] */
+	char lcores[128]; /**< "": the program's choice; "any": not pinned; or see weir_profile_lcores() */
+	enum weir_idle idle;
+	char driver[32];
+	char driver_options[256]; /**< "key=value,..." of that driver */
+	uint32_t poll_budget;	  /**< completions a poll */
+
+	/* [memory] */
+	uint64_t page_bytes; /**< 0: the largest that can be had; or 4096, 2 MiB, 1 GiB: at most that */
+	uint32_t send_buffers;
+	uint32_t recv_buffers;
+	uint32_t long_buffers;
+	uint64_t long_buffer_bytes;
+	uint32_t bulk_buffers;
+	uint64_t bulk_buffer_bytes;
+
+	/* [connection] */
+	uint32_t credits;
+	uint32_t inline_bytes;
+	uint32_t call_timeout_ms; /**< 0: none */
+	uint32_t connect_timeout_ms;
+
+	/* [limits] */
+	uint32_t connections;
+	uint32_t read_segments;
+	uint32_t read_chunks;
+	uint32_t write_chunks;
+	uint32_t segments_per_chunk;
+	uint64_t read_bytes;
+	uint64_t write_bytes;
+
+	/* [exposure] */
+	enum weir_exposure exposure;
+};
+
+WEIR_API void weir_profile_defaults(struct weir_profile *profile);
+
+/** Load a file over the defaults. 0; or -errno with 'err' set to one line that says file, line, section,
+ *  key, what is wrong, what is allowed and an example; then *profile is as it was. 'err_bytes' of about
+ *  400 are enough. The file must be a regular one. */
+WEIR_API int weir_profile_load(const char *path, struct weir_profile *profile, char *err, size_t err_bytes);
+
+/** Check a profile that was made by hand: 0, or -EINVAL with 'err' as above, without file and line. */
+WEIR_API int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes);
+
+/** The CPUs that a list such as "0,1" or "0-3,6" names, in its order, into at most 'max' of 'cpus': how
+ *  many; 0 for "" and "any"; -EINVAL: malformed; -E2BIG: more than 'max'. */
+WEIR_API int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max);
+
+/** One line on the key at 'index', for people: "[section] key = default (allowed): meaning". 0, or
+ *  -ENOENT past the last key. */
+WEIR_API int weir_profile_key_help(uint32_t index, char *line, size_t line_bytes);
+
+#endif
