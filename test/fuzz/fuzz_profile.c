@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A profile's file. Besides crashes it looks for broken promises: what is loaded passes the check of a
+ * profile made by hand and names lcores that parse; what is refused has a message with the file's name and
+ * leaves the profile as it was.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "weir_profile.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define REQUIRE(condition) require((condition), #condition, __LINE__)
+
+static void require(bool holds, const char *condition, int line)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "fuzz_profile.c:%d: %s does not hold\n", line, condition);
+	abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct weir_profile profile, before;
+	int fd = memfd_create("profile", MFD_CLOEXEC);
+	char path[32], err[400] = "";
+	uint32_t cpus[128];
+
+	REQUIRE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	memset(&before, 0x5a, sizeof(before));
+	profile = before;
+	if (weir_profile_load(path, &profile, err, sizeof(err)) == 0) {
+		REQUIRE(weir_profile_check(&profile, err, sizeof(err)) == 0);
+		REQUIRE(weir_profile_lcores(profile.lcores, cpus, 128) >= 0);
+	} else {
+		REQUIRE(strncmp(err, path, strlen(path)) == 0);
+		REQUIRE(strlen(err) > strlen(path) + 2);
+		REQUIRE(memcmp(&profile, &before, sizeof(profile)) == 0);
+	}
+	close(fd);
+	return 0;
+}

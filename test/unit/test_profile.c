@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Profiles: what a file may say, and that everything else is refused with its line. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "profile_keys.h"
+
+static char err[400];
+
+/* Load 'len' bytes as a file. */
+static int load_bytes(const void *bytes, size_t len, struct weir_profile *profile)
+{
+	int fd = memfd_create("profile", MFD_CLOEXEC);
+	char path[32];
+	int rc;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, len), len);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err[0] = '\0';
+	rc = weir_profile_load(path, profile, err, sizeof(err));
+	close(fd);
+	return rc;
+}
+
+static int load(const char *text, struct weir_profile *profile)
+{
+	return load_bytes(text, strlen(text), profile);
+}
+
+static void defaults__are_in_range(void **state)
+{
+	struct weir_profile profile, again;
+
+	(void)state;
+	memset(&profile, 0xff, sizeof(profile));
+	weir_profile_defaults(&profile);
+	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), 0);
+	assert_string_equal(profile.driver, "shm");
+	assert_int_equal(profile.credits, 64);
+	assert_int_equal(profile.inline_bytes, 4096);
+	assert_int_equal(profile.exposure, WEIR_EXPOSURE_WINDOW);
+	assert_int_equal(profile.page_bytes, 0);
+	assert_int_equal(load("", &again), 0);
+	assert_memory_equal(&profile, &again, sizeof(profile));
+}
+
+/* Each row of the table: its default and example parse, its ends are where it says. */
+static void table__each_key(void **state)
+{
+	struct weir_profile profile;
+	char text[64], why[192];
+
+	(void)state;
+	weir_profile_defaults(&profile);
+	for (uint32_t i = 0; i < profile_nkeys; i++) {
+		const struct profile_key *key = &profile_keys[i];
+
+		assert_ptr_equal(profile_key_find(key->section, key->name), key);
+		assert_true(key->offset + key->size <= sizeof(profile));
+		assert_true(profile_key_set(key, key->initial, &profile, why, sizeof(why)));
+		if (key->example)
+			assert_true(profile_key_set(key, key->example, &profile, why, sizeof(why)));
+		if (key->type == PROFILE_TEXT)
+			continue;
+		assert_false(profile_key_set(key, "", &profile, why, sizeof(why)));
+		assert_false(profile_key_set(key, "-1", &profile, why, sizeof(why)));
+		assert_true(key->size == 4 || key->size == 8);
+		if (key->type == PROFILE_CHOICE)
+			continue;
+		assert_true(key->size == 8 || key->max <= UINT32_MAX);
+		snprintf(text, sizeof(text), "%" PRIu64, key->min);
+		assert_true(profile_key_set(key, text, &profile, why, sizeof(why)));
+		snprintf(text, sizeof(text), "%" PRIu64, key->max);
+		assert_true(profile_key_set(key, text, &profile, why, sizeof(why)));
+		snprintf(text, sizeof(text), "%" PRIu64, key->max + key->step);
+		assert_false(profile_key_set(key, text, &profile, why, sizeof(why)));
+		if (key->min > 0) {
+			snprintf(text, sizeof(text), "%" PRIu64, key->min - 1);
+			assert_false(profile_key_set(key, text, &profile, why, sizeof(why)));
+		}
+	}
+}
+
+static void load__every_key(void **state)
+{
+	static const char text[] = "# a comment\n"
+				   "[engine]\n"
+				   "lcores = 2,0-1 # in this order\n"
+				   "idle=spin\n"
+				   "  driver =  sim\n"
+				   "driver_options = seed=7,rnr_retry=3\n"
+				   "poll_budget = 16\n"
+				   "\n"
+				   "[ memory ]\r\n"
+				   "pages = 2m\r\n"
+				   "send_buffers = 100\n"
+				   "recv_buffers = 101\n"
+				   "long_buffers = 5\n"
+				   "long_buffer_bytes = 64K\n"
+				   "bulk_buffers = 6\n"
+				   "bulk_buffer_bytes = 2m\n"
+				   "[connection]\n"
+				   "credits = 32\n"
+				   "inline_bytes = 8192\n"
+				   "call_timeout_ms = 0\n"
+				   "connect_timeout_ms = 77\n"
+				   "[limits]\n"
+				   "connections = 3\n"
+				   "read_segments = 17\n"
+				   "read_chunks = 8\n"
+				   "write_chunks = 9\n"
+				   "segments_per_chunk = 10\n"
+				   "read_bytes = 1g\n"
+				   "write_bytes = 5000\n"
+				   "[exposure]\n"
+				   "policy = pool"; /* no newline at the end */
+	uint32_t cpus[4] = {0};
+	struct weir_profile p;
+
+	(void)state;
+	assert_int_equal(load(text, &p), 0);
+	assert_int_equal(weir_profile_lcores(p.lcores, cpus, 4), 3);
+	assert_int_equal(cpus[0], 2);
+	assert_int_equal(cpus[1], 0);
+	assert_int_equal(cpus[2], 1);
+	assert_int_equal(p.idle, WEIR_IDLE_SPIN);
+	assert_string_equal(p.driver, "sim");
+	assert_string_equal(p.driver_options, "seed=7,rnr_retry=3");
+	assert_int_equal(p.poll_budget, 16);
+	assert_int_equal(p.page_bytes, 2 << 20);
+	assert_int_equal(p.send_buffers, 100);
+	assert_int_equal(p.recv_buffers, 101);
+	assert_int_equal(p.long_buffers, 5);
+	assert_int_equal(p.long_buffer_bytes, 65536);
+	assert_int_equal(p.bulk_buffers, 6);
+	assert_int_equal(p.bulk_buffer_bytes, 2 << 20);
+	assert_int_equal(p.credits, 32);
+	assert_int_equal(p.inline_bytes, 8192);
+	assert_int_equal(p.call_timeout_ms, 0);
+	assert_int_equal(p.connect_timeout_ms, 77);
+	assert_int_equal(p.connections, 3);
+	assert_int_equal(p.read_segments, 17);
+	assert_int_equal(p.read_chunks, 8);
+	assert_int_equal(p.write_chunks, 9);
+	assert_int_equal(p.segments_per_chunk, 10);
+	assert_int_equal(p.read_bytes, 1 << 30);
+	assert_int_equal(p.write_bytes, 5000);
+	assert_int_equal(p.exposure, WEIR_EXPOSURE_POOL);
+}
+
+#define LONG_64	 "aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbccccccccccccccccdddddddddddddddd"
+#define LONG_256 LONG_64 LONG_64 LONG_64 LONG_64
+
+static const struct {
+	const char *text;
+	uint32_t line;
+	const char *says[3];
+} bad_files[] = {
+	/* structure */
+	{"credits = 64\n", 1, {"before the first section"}},
+	{"\n# x\n[engine]\nidle\n", 4, {"'idle' is neither"}},
+	{"[engine]\n= 5\n", 2, {"no such key"}},
+	{"[engine\nidle = spin\n", 1, {"[name] on a line of its own"}},
+	{"[engine] idle = spin\n", 1, {"[name] on a line of its own"}},
+	{"[]\n", 1, {"no such section", "engine, memory"}},
+	{"[motor]\n", 1, {"[motor]: no such section", "known: engine, memory, connection, limits, exposure"}},
+	{"[Engine]\n", 1, {"no such section"}},
+	{"[engine]\n[memory]\n[engine]\n", 3, {"[engine]: a second time"}},
+	{"[engine]\nspeed = 3\n", 2, {"[engine] speed: no such key", "known: lcores, idle"}},
+	{"[engine]\nIdle = spin\n", 2, {"no such key"}},
+	{"[engine]\ncredits = 3\n", 2, {"[engine] credits: no such key"}}, /* of another section */
+	{"[engine]\nidle = spin\n\nidle = spin\n", 4, {"[engine] idle: set in line 2 already"}},
+	{"[engine]\nidle = sp\\in\n", 2, {"backslash"}},
+	{"[engine]\n; idle = spin\n", 2, {"no such key"}}, /* not the comment character here */
+	{"[engine]\nidle = sp\x01in\n", 2, {"control character"}},
+	{"[engine]\n#" LONG_256 LONG_64 "\n", 2, {"longer than 320"}},
+	{"[engine]\n" LONG_64 " = 1\n", 2, {"no such key"}},
+	{"[engine]\ndriver_options = " LONG_256 "\n", 2, {"driver_options", "longer than 255"}},
+	{"[engine]\ndriver = " LONG_64 "\n", 2, {"driver", "longer than 31"}},
+	/* values */
+	{"[connection]\ncredits = 0\n",
+	 2,
+	 {"[connection] credits: 0 is out of range", "1 to 1024", "credits = 64"}},
+	{"[connection]\ncredits = 1025\n", 2, {"1025 is out of range"}},
+	{"[connection]\ncredits =\n", 2, {"'' is not a number"}},
+	{"[connection]\ncredits = -1\n", 2, {"'-1' is not a number"}},
+	{"[connection]\ncredits = +1\n", 2, {"not a number"}},
+	{"[connection]\ncredits = 0x10\n", 2, {"not a number"}},
+	{"[connection]\ncredits = 6 4\n", 2, {"not a number"}},
+	{"[connection]\ncredits = 1k\n", 2, {"not a number"}}, /* a count, not a size */
+	{"[connection]\ncredits = 99999999999999999999\n", 2, {"too large"}},
+	{"[connection]\ncredits = 4294967297\n", 2, {"out of range"}}, /* 1, in 32 bits */
+	{"[connection]\ninline_bytes = 1023\n", 2, {"out of range", "1k to 64k"}},
+	{"[connection]\ninline_bytes = 65537\n", 2, {"out of range"}},
+	{"[connection]\ninline_bytes = 1028\n", 2, {"not a multiple of 1024"}},
+	{"[connection]\ninline_bytes = 4kb\n", 2, {"not a number of bytes"}},
+	{"[connection]\ninline_bytes = 4 k\n", 2, {"not a number of bytes"}},
+	{"[limits]\nread_bytes = 17179869185g\n", 2, {"too large"}}, /* 1 GiB, in 64 bits */
+	{"[limits]\nread_chunks = 65\n", 2, {"out of range", "1 to 64"}},
+	{"[engine]\nidle = nap\n", 2, {"'nap' is none of", "auto, spin, yield or sleep", "idle = auto"}},
+	{"[memory]\npages = 2048k\n", 2, {"none of the choices", "auto, 4k, 2m or 1g"}},
+	{"[exposure]\npolicy = open\n", 2, {"window or pool"}},
+	{"[engine]\nlcores = 1-\n", 2, {"'1-' is not valid", "0,1 or 0-3", "lcores = 0,1"}},
+	{"[engine]\nlcores = 3-1\n", 2, {"not valid"}},
+	{"[engine]\nlcores = 0,,1\n", 2, {"not valid"}},
+	{"[engine]\nlcores = 0,\n", 2, {"not valid"}},
+	{"[engine]\nlcores = 1024\n", 2, {"not valid"}},
+	{"[engine]\nlcores = 0-1023\n", 2, {"not valid"}},
+	{"[engine]\nlcores = 99999999999999999999999\n", 2, {"not valid"}},
+	{"[engine]\ndriver =\n", 2, {"driver"}},
+	{"[engine]\ndriver = ../shm\n", 2, {"'../shm' is not valid"}},
+	/* relations */
+	{"[memory]\nrecv_buffers = 65\n", 2, {"recv_buffers", "65 are too few", "takes 66"}},
+};
+
+static void load__bad_files_name_line_and_cure(void **state)
+{
+	struct weir_profile profile, before;
+	char where[16];
+
+	(void)state;
+	memset(&profile, 0x5a, sizeof(profile));
+	before = profile;
+	for (size_t i = 0; i < sizeof(bad_files) / sizeof(bad_files[0]); i++) {
+		assert_int_equal(load(bad_files[i].text, &profile), -EINVAL);
+		snprintf(where, sizeof(where), ":%u: ", bad_files[i].line);
+		if (!strstr(err, where))
+			fail_msg("'%s' gives '%s', which does not name line %u", bad_files[i].text, err,
+				 bad_files[i].line);
+		for (size_t w = 0; w < 3 && bad_files[i].says[w]; w++)
+			if (!strstr(err, bad_files[i].says[w]))
+				fail_msg("'%s' gives '%s', without '%s'", bad_files[i].text, err,
+					 bad_files[i].says[w]);
+		assert_memory_equal(&profile, &before, sizeof(profile));
+	}
+}
+
+static void load__a_nul_byte_hides_nothing(void **state)
+{
+	static const char bytes[] = "[engine]\nidle = spin\0 # \nspeed = 3\n";
+	struct weir_profile profile;
+
+	(void)state;
+	assert_int_equal(load_bytes(bytes, sizeof(bytes) - 1, &profile), -EINVAL);
+	assert_non_null(strstr(err, ":2: "));
+}
+
+/* The scan's limit is not above what rte_cfgfile takes. */
+static void load__the_longest_line(void **state)
+{
+	char text[400] = "[engine]\n#";
+	struct weir_profile profile;
+
+	(void)state;
+	memset(text + 10, 'x', 319);
+	assert_int_equal(load(text, &profile), 0);
+	text[329] = '\n';
+	assert_int_equal(load(text, &profile), 0);
+	text[329] = 'x';
+	assert_int_equal(load(text, &profile), -EINVAL);
+}
+
+static void load__not_a_file(void **state)
+{
+	struct weir_profile profile;
+
+	(void)state;
+	assert_int_equal(weir_profile_load("/nonexistent.ini", &profile, err, sizeof(err)), -ENOENT);
+	assert_non_null(strstr(err, "/nonexistent.ini: No such file"));
+	assert_int_equal(weir_profile_load("/tmp", &profile, err, sizeof(err)), -EINVAL);
+	assert_non_null(strstr(err, "not a regular file"));
+	assert_int_equal(weir_profile_load("/dev/null", &profile, err, sizeof(err)), -EINVAL);
+}
+
+static void load__a_short_error_buffer(void **state)
+{
+	struct weir_profile profile;
+	char small[8];
+
+	(void)state;
+	assert_int_equal(weir_profile_load("/nonexistent.ini", &profile, small, sizeof(small)), -ENOENT);
+	assert_int_equal(strlen(small), 7);
+	assert_int_equal(weir_profile_load("/nonexistent.ini", &profile, NULL, 0), -ENOENT);
+}
+
+static void check__fields_set_by_hand(void **state)
+{
+	struct weir_profile profile;
+
+	(void)state;
+	weir_profile_defaults(&profile);
+	profile.credits = 1025;
+	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
+	assert_non_null(strstr(err, "[connection] credits: 1025"));
+	weir_profile_defaults(&profile);
+	profile.page_bytes = 8192;
+	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
+	weir_profile_defaults(&profile);
+	memset(profile.driver, 'x', sizeof(profile.driver)); /* no end */
+	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
+	weir_profile_defaults(&profile);
+	profile.recv_buffers = 65;
+	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
+}
+
+static void lcores__lists(void **state)
+{
+	uint32_t cpus[4];
+
+	(void)state;
+	assert_int_equal(weir_profile_lcores("", cpus, 4), 0);
+	assert_int_equal(weir_profile_lcores("any", cpus, 4), 0);
+	assert_int_equal(weir_profile_lcores("0,0", cpus, 4), 2);
+	assert_int_equal(weir_profile_lcores("1-4", cpus, 4), 4);
+	assert_int_equal(cpus[3], 4);
+	assert_int_equal(weir_profile_lcores("0-4", cpus, 4), -E2BIG);
+	assert_int_equal(weir_profile_lcores("0 ,1", cpus, 4), -EINVAL);
+	assert_int_equal(weir_profile_lcores("0x1", cpus, 4), -EINVAL);
+}
+
+static void key_help__lists_each_key_once(void **state)
+{
+	char line[400];
+	uint32_t n = 0;
+
+	(void)state;
+	while (weir_profile_key_help(n, line, sizeof(line)) == 0) {
+		assert_non_null(strstr(line, profile_keys[n].name));
+		assert_true(strlen(line) < sizeof(line) - 1);
+		n++;
+	}
+	assert_int_equal(n, profile_nkeys);
+	assert_int_equal(weir_profile_key_help(UINT32_MAX, line, sizeof(line)), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults__are_in_range),
+		cmocka_unit_test(table__each_key),
+		cmocka_unit_test(load__every_key),
+		cmocka_unit_test(load__bad_files_name_line_and_cure),
+		cmocka_unit_test(load__a_nul_byte_hides_nothing),
+		cmocka_unit_test(load__the_longest_line),
+		cmocka_unit_test(load__not_a_file),
+		cmocka_unit_test(load__a_short_error_buffer),
+		cmocka_unit_test(check__fields_set_by_hand),
+		cmocka_unit_test(lcores__lists),
+		cmocka_unit_test(key_help__lists_each_key_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
