@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sum meson's test logs. Prints what failed, then as the last line 'N passed, N failed, N skipped'.
+
+A log is a file of JSON objects, one a line, with 'name' and 'result' (meson-logs/testlog.json). The exit
+status is 1 when a test failed, when nothing ran, or when a log is missing or empty: a run that did not
+happen is no success."""
+
+import json
+import sys
+
+PASSED = {'OK', 'EXPECTEDFAIL'}
+SKIPPED = {'SKIP'}
+
+
+def read(path):
+    """The log's tests as (name, result)."""
+    try:
+        with open(path, encoding='utf-8') as log:
+            tests = [json.loads(line) for line in log if line.strip()]
+        return [(test['name'], test['result']) for test in tests]
+    except (OSError, ValueError, KeyError) as error:
+        return [('%s can\'t be read: %s' % (path, error), 'ERROR')]
+
+
+def main():
+    passed = failed = skipped = 0
+    for path in sys.argv[1:]:
+        tests = read(path) or [('%s: no test ran' % path, 'ERROR')]
+        for name, result in tests:
+            if result in PASSED:
+                passed += 1
+            elif result in SKIPPED:
+                skipped += 1
+            else:
+                failed += 1
+                print('%s: %s' % (result, name))
+    print('%d passed, %d failed, %d skipped' % (passed, failed, skipped))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
