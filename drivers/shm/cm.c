@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connecting and leaving: what the engine's thread does of it. The rest is in cm_thread.c. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "shm.h"
+
+#define RING_DEFAULT_MAX (256u << 10)
+#define RING_DEFAULT_MIN (16u << 10)
+
+/* "/path" is a socket in the file system, any other name an abstract one. Returns its length, or 0. */
+static socklen_t make_address(const char *addr, struct sockaddr_un *sun)
+{
+	int n;
+
+	*sun = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (addr[0] == '\0')
+		return 0;
+	if (addr[0] == '/')
+		n = snprintf(sun->sun_path, sizeof(sun->sun_path), "%s", addr) + 1;
+	else
+		n = snprintf(sun->sun_path + 1, sizeof(sun->sun_path) - 1, "weir/%s", addr) + 1;
+	if (n < 0 || (size_t)n > sizeof(sun->sun_path))
+		return 0;
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n);
+}
+
+/* A socket file that nobody listens on is what a process that died has left. */
+static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	bool is_stale;
+
+	if (fd < 0)
+		return false;
+	is_stale = connect(fd, (const struct sockaddr *)sun, len) != 0 && errno == ECONNREFUSED;
+	close(fd);
+	return is_stale && unlink(sun->sun_path) == 0;
+}
+
+int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void *ctx,
+	       struct fabric_listener **out)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	struct fabric_listener *listener = calloc(1, sizeof(*listener));
+	struct sockaddr_un sun;
+	socklen_t len = make_address(addr, &sun);
+	int rc;
+
+	if (!listener)
+		return -ENOMEM;
+	listener->dev = dev;
+	listener->ctx = ctx;
+	listener->backlog = backlog ? backlog : 1;
+	listener->fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+	rc = len == 0 ? -EINVAL : listener->fd < 0 ? -errno : 0;
+	if (rc == 0 && bind(listener->fd, (struct sockaddr *)&sun, len) != 0) {
+		rc = -errno;
+		if (rc == -EADDRINUSE && addr[0] == '/' && remove_stale(&sun, len))
+			rc = bind(listener->fd, (struct sockaddr *)&sun, len) == 0 ? 0 : -errno;
+	}
+	if (rc == 0 && addr[0] == '/')
+		snprintf(listener->addr, sizeof(listener->addr), "%s", addr);
+	if (rc == 0 && listen(listener->fd, (int)listener->backlog) != 0)
+		rc = -errno;
+	pthread_mutex_lock(&dev->lock);
+	if (rc == 0) {
+		TAILQ_INSERT_TAIL(&dev->listeners, listener, entry);
+		listener->id = shm_watch(dev, listener->fd);
+		if (listener->id == 0) {
+			rc = -ENOMEM;
+			TAILQ_REMOVE(&dev->listeners, listener, entry);
+		}
+	}
+	pthread_mutex_unlock(&dev->lock);
+	if (rc != 0) {
+		if (listener->fd >= 0)
+			close(listener->fd);
+		if (listener->addr[0])
+			unlink(listener->addr);
+		free(listener);
+		return rc;
+	}
+	*out = listener;
+	return 0;
+}
+
+void shm_unlisten(struct fabric_listener *listener)
+{
+	struct shm_dev *dev;
+	struct shm_sock *sock, *next;
+
+	if (!listener)
+		return;
+	dev = listener->dev;
+	pthread_mutex_lock(&dev->lock);
+	TAILQ_REMOVE(&dev->listeners, listener, entry);
+	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
+		struct shm_event *event;
+		bool is_held = sock->state == SOCK_REQUEST || sock->state == SOCK_DEAD;
+
+		next = TAILQ_NEXT(sock, entry);
+		if (sock->listener != listener)
+			continue;
+		sock->listener = NULL;
+		/* A request that the engine has not been given yet is nobody's; one that it has, is the engine's. */
+		TAILQ_FOREACH(event, &dev->events, entry)
+		if (event->sock == sock && event->event.kind == FABRIC_CM_REQUEST)
+			is_held = false;
+		if (!sock->qp && !is_held)
+			shm_sock_free(sock);
+	}
+	pthread_mutex_unlock(&dev->lock);
+	close(listener->fd);
+	if (listener->addr[0])
+		unlink(listener->addr);
+	free(listener);
+}
+
+static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp_attr *attr)
+{
+	uint64_t want = (uint64_t)(attr->max_recv_wr + 1) * ring_cells_bytes(attr->max_msg_bytes);
+	uint64_t least = 2 * (uint64_t)(ring_cells_bytes(attr->max_msg_bytes) + RING_CELL);
+	uint32_t size = RING_BYTES_MIN;
+
+	if (want > RING_DEFAULT_MAX)
+		want = RING_DEFAULT_MAX;
+	if (want < RING_DEFAULT_MIN)
+		want = RING_DEFAULT_MIN;
+	if (dev->ring_option_bytes)
+		want = dev->ring_option_bytes;
+	while (size < want || size < least)
+		size *= 2;
+	return size;
+}
+
+static uint32_t random_id(void)
+{
+	uint32_t id;
+
+	while (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id) || id == KEY_ANY_CONN)
+		;
+	return id;
+}
+
+static void introduce(struct shm_qp *qp, enum shm_msg_type type, const void *private_data,
+		      uint32_t private_len, struct shm_msg *msg)
+{
+	*msg = (struct shm_msg){
+		.magic = SHM_MAGIC,
+		.version = SHM_VERSION,
+		.type = (uint16_t)type,
+		.max_msg_bytes = qp->max_msg_bytes,
+		.conn_id = qp->conn_id,
+		.private_len = private_len,
+	};
+	if (private_len)
+		memcpy(msg->private_data, private_data, private_len);
+}
+
+static void qp_add(struct shm_dev *dev, struct shm_qp *qp)
+{
+	qp->is_hot = true;
+	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
+	dev->nqps++;
+}
+
+static int say_hello(struct shm_dev *dev, struct shm_sock *sock, const void *private_data,
+		     uint32_t private_len)
+{
+	struct shm_qp *qp = sock->qp;
+	int fds[SHM_FDS_MAX], rings_fd;
+	struct shm_msg msg;
+	uint32_t n;
+	int rc;
+
+	sock->rings_bytes = 2 * ring_footprint(sock->ring_bytes);
+	sock->rings = shm_create("weir-shm-rings", sock->rings_bytes, false, &rings_fd);
+	if (!sock->rings)
+		return -errno;
+	shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, true);
+	introduce(qp, SHM_HELLO, private_data, private_len, &msg);
+	msg.ring_bytes = sock->ring_bytes;
+	fds[0] = rings_fd;
+	fds[1] = dev->keys.fd;
+	n = shm_offer_regions(dev, &msg, fds + 2);
+	rc = shm_sock_send(sock, &msg, fds, n + 2);
+	close(rings_fd);
+	return rc;
+}
+
+int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_qp_attr *attr,
+		const void *private_data, uint32_t private_len, struct fabric_qp **out)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	struct shm_sock *sock = NULL;
+	struct sockaddr_un sun;
+	socklen_t len = make_address(addr, &sun);
+	struct shm_qp *qp;
+	int fd, rc;
+
+	if (len == 0 || private_len > FABRIC_PRIVATE_DATA_MAX)
+		return -EINVAL;
+	rc = shm_qp_create(dev, attr, &qp);
+	if (rc != 0)
+		return rc;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&sun, len) != 0) {
+		/* EAGAIN: the listener's queue is full. */
+		rc = errno == EAGAIN ? -ECONNREFUSED : -errno;
+		if (fd >= 0)
+			close(fd);
+		shm_qp_free(qp);
+		return rc;
+	}
+	qp->conn_id = random_id();
+	pthread_mutex_lock(&dev->lock);
+	sock = shm_sock_new(dev, fd, SOCK_CONNECTING);
+	if (sock) {
+		sock->qp = qp;
+		sock->ring_bytes = ring_bytes_for(dev, attr);
+		rc = say_hello(dev, sock, private_data, private_len);
+		if (rc != 0)
+			shm_sock_free(sock);
+	} else {
+		rc = -ENOSPC;
+		close(fd);
+	}
+	pthread_mutex_unlock(&dev->lock);
+	if (rc != 0) {
+		shm_qp_free(qp);
+		return rc;
+	}
+	qp->sock = sock;
+	qp->peer = &sock->peer;
+	qp_add(dev, qp);
+	*out = &qp->fabric;
+	return 0;
+}
+
+/* A request that came to one device is accepted on another: its socket moves. */
+static int move(struct shm_sock *sock, struct shm_dev *to)
+{
+	struct shm_dev *from = sock->dev;
+	int rc = 0;
+
+	if (from == to)
+		return 0;
+	pthread_mutex_lock(&from->lock);
+	TAILQ_REMOVE(&from->socks, sock, entry);
+	from->nsocks--;
+	sock->listener = NULL;
+	if (sock->fd >= 0)
+		shm_unwatch(from, sock->fd);
+	pthread_mutex_unlock(&from->lock);
+	pthread_mutex_lock(&to->lock);
+	sock->dev = to;
+	TAILQ_INSERT_TAIL(&to->socks, sock, entry);
+	to->nsocks++;
+	if (sock->fd >= 0) {
+		sock->id = shm_watch(to, sock->fd);
+		rc = sock->id ? 0 : -ENOMEM;
+	}
+	pthread_mutex_unlock(&to->lock);
+	return rc;
+}
+
+int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const struct fabric_qp_attr *attr,
+	       const void *private_data, uint32_t private_len, struct fabric_qp **out)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	int fds[SHM_FDS_MAX];
+	struct shm_msg msg;
+	struct shm_qp *qp;
+	int rc = private_len > FABRIC_PRIVATE_DATA_MAX ? -EINVAL : shm_qp_create(dev, attr, &qp);
+
+	if (rc != 0) {
+		shm_reject(fdev, sock, NULL, 0);
+		return rc;
+	}
+	rc = move(sock, dev);
+	qp->conn_id = random_id();
+	pthread_mutex_lock(&dev->lock);
+	if (rc == 0 && sock->state == SOCK_DEAD)
+		rc = -ECONNRESET;
+	if (rc == 0 &&
+	    2 * (uint64_t)(ring_cells_bytes(sock->peer.max_msg_bytes) + RING_CELL) > sock->ring_bytes)
+		rc = -EPROTO; /* its ring can't hold what it wants to receive */
+	if (rc == 0) {
+		uint32_t n;
+
+		introduce(qp, SHM_ACCEPT, private_data, private_len, &msg);
+		fds[0] = dev->keys.fd;
+		n = shm_offer_regions(dev, &msg, fds + 1);
+		rc = shm_sock_send(sock, &msg, fds, n + 1);
+	}
+	if (rc != 0) {
+		shm_sock_free(sock);
+		pthread_mutex_unlock(&dev->lock);
+		shm_qp_free(qp);
+		return rc;
+	}
+	sock->qp = qp;
+	sock->state = SOCK_ACCEPTED;
+	shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, false);
+	pthread_mutex_unlock(&dev->lock);
+	qp->peer_max_msg_bytes = sock->peer.max_msg_bytes;
+	qp->sock = sock;
+	qp->peer = &sock->peer;
+	qp_add(dev, qp);
+	*out = &qp->fabric;
+	return 0;
+}
+
+int shm_reject(struct fabric_dev *fdev, struct fabric_conn_req *sock, const void *private_data,
+	       uint32_t private_len)
+{
+	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REJECT};
+	struct shm_dev *dev = sock->dev;
+	int rc = 0;
+
+	(void)fdev;
+	if (private_len > FABRIC_PRIVATE_DATA_MAX)
+		private_len = FABRIC_PRIVATE_DATA_MAX;
+	msg.private_len = private_len;
+	if (private_len)
+		memcpy(msg.private_data, private_data, private_len);
+	pthread_mutex_lock(&dev->lock);
+	if (sock->fd >= 0)
+		rc = shm_sock_send(sock, &msg, NULL, 0);
+	shm_sock_free(sock);
+	pthread_mutex_unlock(&dev->lock);
+	return rc;
+}
+
+/* What an event means for its queue pair. False: it concerns none that is left. */
+static bool apply(struct shm_event *event)
+{
+	struct shm_qp *qp = event->sock->qp;
+
+	if (event->event.kind == FABRIC_CM_REQUEST)
+		return true;
+	if (!qp)
+		return false;
+	event->event.qp_ctx = qp->fabric.ctx;
+	if (event->event.kind == FABRIC_CM_ESTABLISHED) {
+		qp->peer_max_msg_bytes = qp->peer->max_msg_bytes;
+		if (qp->state == QP_CONNECTING)
+			qp->state = QP_READY;
+	} else {
+		qp->state = QP_ERROR;
+	}
+	shm_qp_warm(qp);
+	return true;
+}
+
+uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	struct shm_event *event;
+	uint32_t n = 0;
+
+	if (__builtin_expect(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0, 1))
+		return 0;
+	pthread_mutex_lock(&dev->lock);
+	while (n < max && (event = TAILQ_FIRST(&dev->events))) {
+		TAILQ_REMOVE(&dev->events, event, entry);
+		dev->nevents--;
+		if (apply(event))
+			events[n++] = event->event;
+		free(event);
+	}
+	pthread_mutex_unlock(&dev->lock);
+	return n;
+}
+
+void shm_disconnect(struct fabric_qp *fqp)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+	struct shm_event *event, *next;
+
+	qp->state = QP_ERROR;
+	shm_qp_warm(qp);
+	if (!qp->sock)
+		return;
+	pthread_mutex_lock(&qp->dev->lock);
+	for (event = TAILQ_FIRST(&qp->dev->events); event; event = next) {
+		next = TAILQ_NEXT(event, entry);
+		if (event->sock != qp->sock)
+			continue;
+		TAILQ_REMOVE(&qp->dev->events, event, entry);
+		qp->dev->nevents--;
+		free(event);
+	}
+	shm_sock_close(qp->sock);
+	pthread_mutex_unlock(&qp->dev->lock);
+}
+
+void shm_qp_destroy(struct fabric_qp *fqp)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+	struct shm_dev *dev;
+
+	if (!qp)
+		return;
+	dev = qp->dev;
+	TAILQ_REMOVE(qp->is_hot ? &dev->hot : &dev->cold, qp, entry);
+	dev->nqps--;
+	if (qp->sock) {
+		pthread_mutex_lock(&dev->lock);
+		shm_sock_free(qp->sock);
+		pthread_mutex_unlock(&dev->lock);
+	}
+	shm_qp_free(qp);
+}
+
+void shm_announce_region(struct shm_dev *dev, uint32_t index)
+{
+	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REGION, .nregions = 1};
+	struct shm_sock *sock;
+
+	msg.regions[0].index = index;
+	msg.regions[0].len = dev->mrs[index].len;
+	msg.regions[0].fd_offset = dev->mrs[index].fd_offset;
+	TAILQ_FOREACH(sock, &dev->socks, entry)
+	if (sock->qp && sock->fd >= 0)
+		shm_sock_send(sock, &msg, &dev->mrs[index].fd, 1);
+}

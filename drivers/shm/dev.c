@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening and closing a device, and the table of what the driver does. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+#include <rte_kvargs.h>
+#include <rte_log.h>
+
+#include "shm.h"
+
+#define RNR_TRY_MS 1u
+
+static const char *const keys[] = {"ring_kib", "rnr_retry", NULL};
+
+static int parse_number(const char *key, const char *value, void *out)
+{
+	char *end;
+	unsigned long number = strtoul(value, &end, 10);
+
+	(void)key;
+	if (end == value || *end != '\0' || number > 65536)
+		return -EINVAL;
+	*(unsigned long *)out = number;
+	return 0;
+}
+
+static int parse_options(struct shm_dev *dev, const char *options)
+{
+	unsigned long ring_kib = 0, rnr_retry = 7;
+	struct rte_kvargs *args;
+	int rc;
+
+	if (options && options[0]) {
+		args = rte_kvargs_parse(options, keys);
+		if (!args) {
+			rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
+				"weir: shm: options '%s': expected ring_kib=N,rnr_retry=0..7\n", options);
+			return -EINVAL;
+		}
+		rc = rte_kvargs_process(args, "ring_kib", parse_number, &ring_kib);
+		if (rc == 0)
+			rc = rte_kvargs_process(args, "rnr_retry", parse_number, &rnr_retry);
+		rte_kvargs_free(args);
+		if (rc != 0 || rnr_retry > 7 || (ring_kib != 0 && ring_kib < RING_BYTES_MIN / 1024)) {
+			rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
+				"weir: shm: options '%s': ring_kib is 4 to 65536, rnr_retry 0 to 7\n",
+				options);
+			return -EINVAL;
+		}
+	}
+	dev->ring_option_bytes = (uint32_t)ring_kib << 10;
+	dev->rnr_ticks = rnr_retry == 7 ? UINT64_MAX : rnr_retry * (rte_get_tsc_hz() / 1000) * RNR_TRY_MS;
+	return 0;
+}
+
+static void shm_close(struct fabric_dev *fdev)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	struct shm_sock *sock;
+
+	if (!dev)
+		return;
+	shm_cm_stop(dev);
+	while ((sock = TAILQ_FIRST(&dev->socks)))
+		shm_sock_free(sock);
+	key_table_destroy(&dev->keys);
+	pthread_mutex_destroy(&dev->lock);
+	free(dev);
+}
+
+static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_dev **out);
+
+const struct fabric_ops shm_ops = {
+	.name = "shm",
+	.summary = "processes or threads of one host (options: ring_kib=N, rnr_retry=0..7, 7: wait for ever)",
+	.open = shm_open_dev,
+	.close = shm_close,
+	.mr_register = shm_mr_register,
+	.mr_deregister = shm_mr_deregister,
+	.mw_alloc = shm_mw_alloc,
+	.mw_free = shm_mw_free,
+	.listen = shm_listen,
+	.unlisten = shm_unlisten,
+	.connect = shm_connect,
+	.accept = shm_accept,
+	.reject = shm_reject,
+	.cm_poll = shm_cm_poll,
+	.disconnect = shm_disconnect,
+	.qp_destroy = shm_qp_destroy,
+	.post_recv = shm_post_recv,
+	.post_send = shm_post_send,
+	.poll = shm_poll,
+};
+
+static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)
+{
+	struct shm_dev *dev = calloc(1, sizeof(*dev));
+	int rc;
+
+	if (!dev)
+		return -ENOMEM;
+	dev->fabric.ops = &shm_ops;
+	dev->fabric.attr = (struct fabric_dev_attr){
+		.max_inline = SHM_MSG_MAX,
+		.max_sge = SHM_SGES_MAX,
+		.max_send_wr = SHM_WRS_MAX,
+		.max_recv_wr = SHM_WRS_MAX,
+		.max_msg_bytes = SHM_MSG_MAX,
+		.max_rd_atomic = SHM_RDS_MAX,
+		.has_mw = true,
+		.has_send_inv = true,
+		.revokes_access = false,
+	};
+	TAILQ_INIT(&dev->hot);
+	TAILQ_INIT(&dev->cold);
+	TAILQ_INIT(&dev->events);
+	TAILQ_INIT(&dev->socks);
+	TAILQ_INIT(&dev->listeners);
+	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)
+		dev->mrs[i].fd = -1;
+	dev->epoll_fd = -1;
+	dev->wake_fd = -1;
+	dev->keys.fd = -1;
+	dev->max_connections = config->max_connections ? config->max_connections : 1;
+	pthread_mutex_init(&dev->lock, NULL);
+	rc = parse_options(dev, config->options);
+	if (rc == 0)
+		rc = key_table_create(&dev->keys);
+	if (rc == 0)
+		rc = shm_cm_start(dev);
+	if (rc != 0) {
+		shm_close(&dev->fabric);
+		return rc;
+	}
+	*out = &dev->fabric;
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef KEYS_H
+#define KEYS_H
+
+/*
+ * The key table of a device: what its peers may name, and how. It lives in a memfd that the owner writes and the
+ * peers map read-only. A key's low bits find its entry; the high bits are random and new each time, so that keys
+ * can be neither guessed nor met again. Each entry has a sequence count: odd while it is written.
+ *
+ * Nothing here keeps a peer from memory that it has mapped; the table is what an honest peer's driver obeys, and
+ * invalidation takes effect with the next request that looks.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KEY_INDEX_BITS 10u
+#define KEY_ENTRIES    (1u << KEY_INDEX_BITS)
+#define KEY_ANY_CONN   0u
+
+struct key_entry {
+	_Alignas(64) _Atomic uint32_t seq;
+	_Atomic uint32_t key;	  /* 0: none */
+	_Atomic uint32_t access;  /* enum fabric_access */
+	_Atomic uint32_t conn_id; /* the one connection that it is for, or KEY_ANY_CONN */
+	_Atomic uint32_t region;  /* index of the region, for the peer's mapping */
+	uint32_t reserved;
+	_Atomic uint64_t raddr; /* the first byte's name */
+	_Atomic uint64_t len;
+	_Atomic uint64_t offset; /* of the first byte in the region */
+};
+
+/* The owner's. */
+struct key_table {
+	struct key_entry *entries;
+	int fd;
+	uint64_t random; /* state of the generator of keys */
+	uint32_t next;	 /* where to look for a free entry */
+	uint64_t used[KEY_ENTRIES / 64];
+};
+
+/* A peer's. */
+struct key_table_view {
+	const struct key_entry *entries;
+};
+
+struct key_ref {
+	uint32_t index;
+	bool valid;
+};
+
+/* What a key names. */
+struct key_range {
+	uint32_t access;
+	uint32_t conn_id;
+	uint32_t region;
+	uint64_t raddr;
+	uint64_t len;
+	uint64_t offset;
+};
+
+int key_table_create(struct key_table *table);
+void key_table_destroy(struct key_table *table);
+
+/* Take an entry, without a key yet. 0 or -ENOSPC. */
+int key_take(struct key_table *table, struct key_ref *ref);
+void key_put(struct key_table *table, struct key_ref *ref);
+/* Give the entry a new key for 'range'; returns it. */
+uint32_t key_set(struct key_table *table, struct key_ref ref, const struct key_range *range);
+/* End a key. False when it is not one of ours or has ended. */
+bool key_invalidate(struct key_table *table, uint32_t key);
+
+/* Look a peer's key up: false when it is unknown or has ended. */
+bool key_find(const struct key_table_view *view, uint32_t key, struct key_range *range);
+
+/* Whether 'len' bytes at 'raddr' may be accessed in the way 'access' on connection 'conn_id'; *offset is
+ * then where they are in the region. */
+bool key_permits(const struct key_range *range, uint64_t raddr, uint64_t len, uint32_t access,
+		 uint32_t conn_id, uint64_t *offset);
+
+#endif

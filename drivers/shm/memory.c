@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory: ours, registered and shown to peers; and theirs, checked and mapped. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shm.h"
+
+/* lkeys: index + 1, so never 0. */
+#define LKEY_BASE 1u
+
+/* The name of a region's first byte: nothing of our address space shows. */
+static uint64_t region_raddr(uint32_t index)
+{
+	return (uint64_t)(index + 1) << 44;
+}
+
+void *shm_create(const char *name, size_t len, bool read_only_for_others, int *fd)
+{
+	int seals = F_SEAL_SHRINK | F_SEAL_GROW, saved;
+	void *p;
+
+	*fd = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	if (*fd < 0)
+		return NULL;
+	if (ftruncate(*fd, (off_t)len) == 0) {
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+		if (read_only_for_others)
+			seals |= F_SEAL_FUTURE_WRITE;
+		if (p != MAP_FAILED && fcntl(*fd, F_ADD_SEALS, seals | F_SEAL_SEAL) == 0)
+			return p;
+		if (p != MAP_FAILED)
+			munmap(p, len);
+	}
+	saved = errno;
+	close(*fd);
+	*fd = -1;
+	errno = saved;
+	return NULL;
+}
+
+/* A memfd that can shrink would let its owner turn our reads into SIGBUS. */
+static bool is_sealed(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && seals & F_SEAL_SHRINK;
+}
+
+void *shm_map(int fd, uint64_t offset, uint64_t len, bool writable)
+{
+	struct stat st;
+	void *p;
+
+	if (!is_sealed(fd) || fstat(fd, &st) != 0 || st.st_size < 0)
+		return NULL;
+	if (len == 0 || offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset)
+		return NULL;
+	p = mmap(NULL, len, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static struct shm_mr *find_free(struct shm_dev *dev, uint32_t *index)
+{
+	for (*index = 0; *index < SHM_REGIONS_MAX; (*index)++)
+		if (!dev->mrs[*index].in_use)
+			return &dev->mrs[*index];
+	return NULL;
+}
+
+int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t access, int fd,
+		    uint64_t fd_offset, struct fabric_mr *mr)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	bool is_remote = access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE);
+	struct key_range range = {.access = access, .conn_id = KEY_ANY_CONN, .len = len};
+	struct shm_mr *m;
+	uint32_t index;
+
+	if (len == 0)
+		return -EINVAL;
+	if (is_remote && (fd < 0 || !is_sealed(fd)))
+		return -EOPNOTSUPP;
+	pthread_mutex_lock(&dev->lock);
+	m = find_free(dev, &index);
+	if (m && is_remote) {
+		m->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (m->fd < 0 || key_take(&dev->keys, &m->key) != 0) {
+			if (m->fd >= 0)
+				close(m->fd);
+			m = NULL;
+		}
+	} else if (m) {
+		m->fd = -1;
+	}
+	if (!m) {
+		pthread_mutex_unlock(&dev->lock);
+		return -ENOSPC;
+	}
+	m->in_use = true;
+	m->base = addr;
+	m->len = len;
+	m->access = access;
+	m->lkey = LKEY_BASE + index;
+	m->fd_offset = fd_offset;
+	mr->lkey = m->lkey;
+	mr->rkey = 0;
+	mr->raddr = region_raddr(index);
+	mr->driver = m;
+	range.region = index;
+	range.raddr = mr->raddr;
+	if (is_remote) {
+		/* Peers hear of the region before its key can be seen. */
+		shm_announce_region(dev, index);
+		mr->rkey = key_set(&dev->keys, m->key, &range);
+	}
+	pthread_mutex_unlock(&dev->lock);
+	fdev->stats.registrations++;
+	return 0;
+}
+
+void shm_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *mr)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	struct shm_mr *m = mr->driver;
+
+	if (!m)
+		return;
+	pthread_mutex_lock(&dev->lock);
+	key_put(&dev->keys, &m->key);
+	if (m->fd >= 0)
+		close(m->fd);
+	*m = (struct shm_mr){.fd = -1};
+	pthread_mutex_unlock(&dev->lock);
+	mr->driver = NULL;
+}
+
+int shm_mw_alloc(struct fabric_dev *fdev, struct fabric_mw *mw)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	struct key_ref *ref = malloc(sizeof(*ref));
+	int rc;
+
+	if (!ref)
+		return -ENOMEM;
+	pthread_mutex_lock(&dev->lock);
+	rc = key_take(&dev->keys, ref);
+	pthread_mutex_unlock(&dev->lock);
+	if (rc != 0) {
+		free(ref);
+		return rc;
+	}
+	mw->rkey = 0;
+	mw->driver = ref;
+	return 0;
+}
+
+void shm_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+
+	if (!mw->driver)
+		return;
+	pthread_mutex_lock(&dev->lock);
+	key_put(&dev->keys, mw->driver);
+	pthread_mutex_unlock(&dev->lock);
+	free(mw->driver);
+	mw->driver = NULL;
+}
+
+bool shm_local_ok(const struct shm_dev *dev, const struct fabric_sge *sge)
+{
+	uint32_t index = sge->lkey - LKEY_BASE;
+	uint64_t at;
+
+	if (index >= SHM_REGIONS_MAX || !dev->mrs[index].in_use)
+		return false;
+	at = (uint64_t)((uintptr_t)sge->addr - (uintptr_t)dev->mrs[index].base);
+	return at <= dev->mrs[index].len && sge->len <= dev->mrs[index].len - at;
+}
+
+int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int *fds, uint32_t nfds)
+{
+	if (msg->nregions > SHM_REGIONS_MAX || msg->nregions != nfds)
+		return -EPROTO;
+	for (uint32_t i = 0; i < nfds; i++) {
+		uint32_t index = msg->regions[i].index;
+		uint8_t *base;
+
+		if (index >= SHM_REGIONS_MAX)
+			return -EPROTO;
+		if (atomic_load_explicit(&peer->imports[index].base, memory_order_relaxed))
+			continue; /* an index that was used before stays what it was, for this connection */
+		base = shm_map(fds[i], msg->regions[i].fd_offset, msg->regions[i].len, true);
+		if (!base)
+			return -EPROTO;
+		peer->imports[index].len = msg->regions[i].len;
+		atomic_store_explicit(&peer->imports[index].base, base, memory_order_release);
+	}
+	return 0;
+}
+
+void shm_peer_release(struct shm_peer *peer)
+{
+	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++) {
+		uint8_t *base = atomic_load_explicit(&peer->imports[i].base, memory_order_relaxed);
+
+		if (base)
+			munmap(base, peer->imports[i].len);
+		atomic_store_explicit(&peer->imports[i].base, NULL, memory_order_relaxed);
+	}
+	if (peer->keys.entries)
+		munmap((void *)(uintptr_t)peer->keys.entries, sizeof(struct key_entry) * KEY_ENTRIES);
+	peer->keys.entries = NULL;
+}
+
+uint32_t shm_offer_regions(const struct shm_dev *dev, struct shm_msg *msg, int *fds)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++) {
+		const struct shm_mr *m = &dev->mrs[i];
+
+		if (!m->in_use || m->fd < 0)
+			continue;
+		msg->regions[n].index = i;
+		msg->regions[n].len = m->len;
+		msg->regions[n].fd_offset = m->fd_offset;
+		fds[n++] = m->fd;
+	}
+	msg->nregions = n;
+	return n;
+}

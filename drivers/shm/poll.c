@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completions. Queue pairs are hot or cold: hot ones are polled each time, of the cold ones a few, in turn, so that
+ * one that is active does not pay for thousands that are idle. While there are few, all stay hot.
+ */
+#include <rte_cycles.h>
+
+#include "shm.h"
+
+#define COLD_SCAN 4u
+
+void shm_qp_warm(struct shm_qp *qp)
+{
+	qp->empty_polls = 0;
+	if (qp->is_hot)
+		return;
+	TAILQ_REMOVE(&qp->dev->cold, qp, entry);
+	TAILQ_INSERT_TAIL(&qp->dev->hot, qp, entry);
+	qp->is_hot = true;
+}
+
+static void cool(struct shm_qp *qp)
+{
+	TAILQ_REMOVE(&qp->dev->hot, qp, entry);
+	TAILQ_INSERT_TAIL(&qp->dev->cold, qp, entry);
+	qp->is_hot = false;
+}
+
+static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+{
+	uint32_t n = 0;
+
+	while (n < max && qp->done_head != qp->done_tail) {
+		wcs[n++] = qp->done[qp->done_head & qp->done_mask].wc;
+		qp->sq_used -= qp->done[qp->done_head++ & qp->done_mask].places;
+	}
+	return n;
+}
+
+/* All receives of a queue pair in error come back. */
+static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+{
+	uint32_t n = 0;
+
+	while (n < max && qp->recv_head != qp->recv_tail) {
+		wcs[n++] = (struct fabric_wc){
+			.wr_id = qp->recvs[qp->recv_head++ & qp->recv_mask].wr_id,
+			.qp_ctx = qp->fabric.ctx,
+			.op = FABRIC_RECV,
+			.status = FABRIC_ERR_FLUSHED,
+		};
+	}
+	return n;
+}
+
+/* A message waits and no receive is posted. */
+static void not_ready(struct shm_qp *qp)
+{
+	struct shm_dev *dev = qp->dev;
+	uint64_t now = rte_rdtsc();
+
+	if (qp->rnr_since == 0) {
+		qp->rnr_since = now;
+		dev->fabric.stats.rnr++;
+	}
+	if (now - qp->rnr_since >= dev->rnr_ticks)
+		shm_qp_break(qp);
+}
+
+static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_status status)
+{
+	*wc = (struct fabric_wc){
+		.wr_id = qp->recvs[qp->recv_head++ & qp->recv_mask].wr_id,
+		.qp_ctx = qp->fabric.ctx,
+		.op = FABRIC_RECV,
+		.status = status,
+	};
+	shm_qp_break(qp);
+}
+
+static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+{
+	struct fabric_stats *stats = &qp->dev->fabric.stats;
+	uint32_t n = 0, word;
+
+	while (n < max && (word = ring_peek(&qp->rx)) != 0) {
+		const struct fabric_recv_wr *wr = &qp->recvs[qp->recv_head & qp->recv_mask];
+		int64_t len = ring_msg_len(&qp->rx, word);
+		uint32_t inv_rkey;
+
+		if (__builtin_expect(qp->recv_head == qp->recv_tail, 0)) {
+			not_ready(qp);
+			break;
+		}
+		qp->rnr_since = 0;
+		if (__builtin_expect(len < 0, 0)) {
+			stats->protocol_errors++;
+			receive_failed(qp, &wcs[n++], FABRIC_ERR_FATAL);
+			break;
+		}
+		if (__builtin_expect((uint64_t)len > wr->len, 0)) {
+			receive_failed(qp, &wcs[n++], FABRIC_ERR_LOCAL_LEN);
+			break;
+		}
+		ring_take(&qp->rx, wr->addr, (uint32_t)len, &inv_rkey);
+		wcs[n] = (struct fabric_wc){
+			.wr_id = wr->wr_id,
+			.qp_ctx = qp->fabric.ctx,
+			.op = FABRIC_RECV,
+			.byte_len = (uint32_t)len,
+			.inv_rkey = inv_rkey,
+		};
+		qp->recv_head++;
+		if (__builtin_expect(inv_rkey != 0, 0) && !key_invalidate(&qp->dev->keys, inv_rkey)) {
+			wcs[n++].status = FABRIC_ERR_REMOTE_ACCESS;
+			stats->remote_access_errors++;
+			shm_qp_break(qp);
+			break;
+		}
+		n++;
+		stats->recvs++;
+		stats->recv_bytes += (uint64_t)len;
+	}
+	return n;
+}
+
+static uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+{
+	uint32_t n = 0;
+
+	if (__builtin_expect(qp->pending_head != qp->pending_tail, 0) && qp->state != QP_CONNECTING)
+		shm_run_pending(qp);
+	if (qp->done_head != qp->done_tail)
+		n = poll_done(qp, wcs, max);
+	if (__builtin_expect(qp->state == QP_ERROR, 0))
+		return n + poll_flush(qp, wcs + n, max - n);
+	if (qp->rx.cells)
+		n += poll_recv(qp, wcs + n, max - n);
+	return n;
+}
+
+uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	bool may_cool = dev->nqps > SHM_HOT_MAX;
+	struct shm_qp *qp, *next;
+	uint32_t n = 0;
+
+	for (qp = TAILQ_FIRST(&dev->hot); qp && n < max; qp = next) {
+		uint32_t got = poll_qp(qp, wcs + n, max - n);
+
+		next = TAILQ_NEXT(qp, entry);
+		n += got;
+		if (got > 0)
+			qp->empty_polls = 0;
+		else if (may_cool && ++qp->empty_polls > SHM_COLD_POLLS &&
+			 qp->pending_head == qp->pending_tail)
+			cool(qp);
+	}
+	if (__builtin_expect(qp != NULL, 0)) {
+		/* The rest goes first the next time. */
+		while ((next = TAILQ_FIRST(&dev->hot)) != qp) {
+			TAILQ_REMOVE(&dev->hot, next, entry);
+			TAILQ_INSERT_TAIL(&dev->hot, next, entry);
+		}
+	}
+	for (uint32_t i = 0; i < COLD_SCAN && n < max && (qp = TAILQ_FIRST(&dev->cold)); i++) {
+		uint32_t got = poll_qp(qp, wcs + n, max - n);
+
+		n += got;
+		if (got > 0) {
+			shm_qp_warm(qp);
+		} else {
+			TAILQ_REMOVE(&dev->cold, qp, entry);
+			TAILQ_INSERT_TAIL(&dev->cold, qp, entry);
+		}
+	}
+	return n;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Work requests. One is carried out when it is posted: a Send is copied into the ring, a WRITE or READ is one
+ * memcpy between our memory and the peer's mapping. Only when the ring is full, or an earlier request waits, does it
+ * go to the pending queue, which poll() runs in order. So completions are in order, and a WRITE is visible before the Send behind it:
+ * the Send's header is stored with release after it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+
+#include "shm.h"
+
+/* How long a request may wait for a region whose announcement is still on its way. */
+#define REGION_WAIT_S 1
+
+static uint32_t power_of_two(uint32_t n)
+{
+	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
+}
+
+int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct shm_qp **out)
+{
+	struct shm_qp *qp;
+	uint32_t nrecvs = power_of_two(attr->max_recv_wr);
+
+	if (attr->max_send_wr == 0 || attr->max_send_wr > SHM_WRS_MAX || attr->max_recv_wr == 0 ||
+	    attr->max_recv_wr > SHM_WRS_MAX || attr->max_msg_bytes == 0 || attr->max_msg_bytes > SHM_MSG_MAX)
+		return -EINVAL;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return -ENOMEM;
+	qp->done_mask = power_of_two(attr->max_send_wr + 1) - 1;
+	qp->recvs = calloc(nrecvs, sizeof(qp->recvs[0]));
+	qp->done = calloc(qp->done_mask + 1, sizeof(qp->done[0]));
+	if (!qp->recvs || !qp->done) {
+		shm_qp_free(qp);
+		return -ENOMEM;
+	}
+	qp->fabric.dev = &dev->fabric;
+	qp->fabric.ctx = attr->ctx;
+	qp->fabric.max_inline = attr->max_inline < SHM_MSG_MAX ? attr->max_inline : SHM_MSG_MAX;
+	qp->dev = dev;
+	qp->recv_mask = nrecvs - 1;
+	qp->max_recv_wr = attr->max_recv_wr;
+	qp->max_send_wr = attr->max_send_wr;
+	qp->max_msg_bytes = attr->max_msg_bytes;
+	*out = qp;
+	return 0;
+}
+
+void shm_qp_free(struct shm_qp *qp)
+{
+	for (; qp->pending && qp->pending_head != qp->pending_tail; qp->pending_head++)
+		free(qp->pending[qp->pending_head % qp->max_send_wr].copy);
+	free(qp->pending);
+	free(qp->done);
+	free(qp->recvs);
+	free(qp);
+}
+
+void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool is_connector)
+{
+	uint8_t *first = rings, *second = first + ring_footprint(ring_bytes);
+
+	ring_writer_init(&qp->tx, is_connector ? first : second, ring_bytes);
+	ring_reader_init(&qp->rx, is_connector ? second : first, ring_bytes, SHM_MSG_MAX);
+}
+
+void shm_qp_break(struct shm_qp *qp)
+{
+	qp->state = QP_ERROR;
+	shm_qp_warm(qp); /* flushes are to be polled */
+	if (qp->sock)
+		shm_disconnect(&qp->fabric);
+}
+
+uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+	uint32_t room = qp->max_recv_wr - (qp->recv_tail - qp->recv_head);
+
+	n = n < room ? n : room;
+	for (uint32_t i = 0; i < n; i++)
+		qp->recvs[qp->recv_tail++ & qp->recv_mask] = wrs[i];
+	return n;
+}
+
+/* The request is over: a completion when it was asked for, or when it failed. Its place, and those of the silent
+ * ones before it, are given back when that is polled. */
+void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes)
+{
+	qp->unsignalled++;
+	if (status == FABRIC_OK && !(wr->flags & FABRIC_SIGNALED))
+		return;
+	qp->done[qp->done_tail & qp->done_mask].wc = (struct fabric_wc){
+		.wr_id = wr->wr_id,
+		.qp_ctx = qp->fabric.ctx,
+		.op = wr->op,
+		.status = status,
+		.byte_len = bytes,
+	};
+	qp->done[qp->done_tail++ & qp->done_mask].places = qp->unsignalled;
+	qp->unsignalled = 0;
+}
+
+static uint64_t sge_bytes(const struct fabric_wr *wr)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < wr->nsge; i++)
+		bytes += wr->sge[i].len;
+	return bytes;
+}
+
+static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
+{
+	if (wr->flags & FABRIC_INLINE)
+		return true;
+	for (uint32_t i = 0; i < wr->nsge; i++)
+		if (!shm_local_ok(qp->dev, &wr->sge[i]))
+			return false;
+	return true;
+}
+
+/* How carrying out a request ended: a status, or: not yet. */
+#define NOT_YET (-1)
+
+static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *bytes)
+{
+	uint64_t len = sge_bytes(wr);
+	int rc;
+
+	if (len > qp->peer_max_msg_bytes)
+		return FABRIC_ERR_REMOTE_LEN;
+	rc = ring_put(&qp->tx, wr->sge, wr->nsge, (uint32_t)len, wr->op == FABRIC_SEND_INV ? wr->rkey : 0);
+	if (rc == 0)
+		return NOT_YET;
+	if (rc < 0) {
+		qp->dev->fabric.stats.protocol_errors++;
+		return FABRIC_ERR_FATAL;
+	}
+	qp->dev->fabric.stats.sends++;
+	qp->dev->fabric.stats.send_bytes += len;
+	*bytes = (uint32_t)len;
+	return FABRIC_OK;
+}
+
+/* Where the peer's memory is mapped. */
+static int find_remote(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t access,
+		       uint8_t **p)
+{
+	struct key_range range;
+	struct shm_import *import;
+	uint64_t offset;
+	uint8_t *base;
+
+	if (!key_find(&qp->peer->keys, wr->rkey, &range) ||
+	    !key_permits(&range, wr->raddr, len, access, qp->peer->conn_id, &offset) ||
+	    range.region >= SHM_REGIONS_MAX)
+		return FABRIC_ERR_REMOTE_ACCESS;
+	import = &qp->peer->imports[range.region];
+	base = atomic_load_explicit(&import->base, memory_order_acquire);
+	if (!base) {
+		uint64_t now = rte_rdtsc();
+
+		if (qp->region_since == 0)
+			qp->region_since = now;
+		return now - qp->region_since < REGION_WAIT_S * rte_get_tsc_hz() ? NOT_YET
+										 : FABRIC_ERR_REMOTE_ACCESS;
+	}
+	qp->region_since = 0;
+	if (offset > import->len || len > import->len - offset)
+		return FABRIC_ERR_REMOTE_ACCESS;
+	*p = base + offset;
+	return FABRIC_OK;
+}
+
+static int do_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *bytes)
+{
+	bool is_write = wr->op == FABRIC_WRITE;
+	uint64_t len = sge_bytes(wr);
+	struct fabric_stats *stats = &qp->dev->fabric.stats;
+	uint8_t *remote;
+	int status;
+
+	if (len > UINT32_MAX)
+		return FABRIC_ERR_LOCAL_LEN;
+	status = find_remote(qp, wr, len, is_write ? FABRIC_REMOTE_WRITE : FABRIC_REMOTE_READ, &remote);
+	if (status != FABRIC_OK) {
+		stats->remote_access_errors += status == FABRIC_ERR_REMOTE_ACCESS;
+		return status;
+	}
+	for (uint32_t i = 0; i < wr->nsge; i++) {
+		if (is_write)
+			memcpy(remote, wr->sge[i].addr, wr->sge[i].len);
+		else
+			memcpy(wr->sge[i].addr, remote, wr->sge[i].len);
+		remote += wr->sge[i].len;
+	}
+	*(is_write ? &stats->writes : &stats->reads) += 1;
+	*(is_write ? &stats->write_bytes : &stats->read_bytes) += len;
+	*bytes = (uint32_t)len;
+	return FABRIC_OK;
+}
+
+static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
+{
+	struct shm_dev *dev = qp->dev;
+	const struct shm_mr *m;
+	struct key_range range = {.access = wr->access, .conn_id = qp->conn_id};
+
+	if (wr->nsge != 1 || !wr->mw || !shm_local_ok(dev, &wr->sge[0]))
+		return FABRIC_ERR_LOCAL_PROT;
+	m = &dev->mrs[wr->sge[0].lkey - 1];
+	if (m->fd < 0 || (m->access & wr->access) != wr->access)
+		return FABRIC_ERR_LOCAL_PROT;
+	range.region = wr->sge[0].lkey - 1;
+	range.offset = (uint64_t)((uint8_t *)wr->sge[0].addr - m->base);
+	range.raddr = ((uint64_t)wr->sge[0].lkey << 44) + range.offset;
+	range.len = wr->sge[0].len;
+	wr->mw->rkey = key_set(&dev->keys, *(struct key_ref *)wr->mw->driver, &range);
+	return FABRIC_OK;
+}
+
+static int execute(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *bytes)
+{
+	if (!locals_ok(qp, wr))
+		return FABRIC_ERR_LOCAL_PROT;
+	switch (wr->op) {
+	case FABRIC_SEND:
+	case FABRIC_SEND_INV:
+		return do_send(qp, wr, bytes);
+	case FABRIC_WRITE:
+	case FABRIC_READ:
+		return do_rdma(qp, wr, bytes);
+	case FABRIC_BIND_MW:
+		return do_bind(qp, wr);
+	case FABRIC_LOCAL_INV:
+		return key_invalidate(&qp->dev->keys, wr->rkey) ? FABRIC_OK : FABRIC_ERR_LOCAL_PROT;
+	default:
+		return FABRIC_ERR_LOCAL_PROT;
+	}
+}
+
+/* Carry out and complete. False: not yet. */
+static bool run(struct shm_qp *qp, const struct fabric_wr *wr)
+{
+	uint32_t bytes = 0;
+	int status = qp->state == QP_ERROR ? FABRIC_ERR_FLUSHED : execute(qp, wr, &bytes);
+
+	if (status == NOT_YET)
+		return false;
+	shm_complete(qp, wr, (enum fabric_status)status, bytes);
+	if (__builtin_expect(status != FABRIC_OK && qp->state != QP_ERROR, 0))
+		shm_qp_break(qp);
+	return true;
+}
+
+bool shm_run_pending(struct shm_qp *qp)
+{
+	uint32_t before = qp->pending_head;
+
+	while (qp->pending_head != qp->pending_tail) {
+		struct shm_pending *pending = &qp->pending[qp->pending_head % qp->max_send_wr];
+
+		pending->wr.sge = pending->sges;
+		if (!run(qp, &pending->wr))
+			break;
+		free(pending->copy);
+		pending->copy = NULL;
+		qp->pending_head++;
+	}
+	return qp->pending_head != before;
+}
+
+/* Keep a request for later, INLINE data with it. */
+static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
+{
+	struct shm_pending *pending;
+	uint8_t *at;
+
+	if (!qp->pending)
+		qp->pending = calloc(qp->max_send_wr, sizeof(qp->pending[0]));
+	if (!qp->pending)
+		return false;
+	pending = &qp->pending[qp->pending_tail % qp->max_send_wr];
+	pending->wr = *wr;
+	pending->copy = NULL;
+	for (uint32_t i = 0; i < wr->nsge; i++)
+		pending->sges[i] = wr->sge[i];
+	if (wr->flags & FABRIC_INLINE) {
+		uint64_t bytes = sge_bytes(wr);
+
+		at = pending->copy = malloc(bytes ? bytes : 1);
+		if (!at)
+			return false;
+		for (uint32_t i = 0; i < wr->nsge; i++) {
+			memcpy(at, wr->sge[i].addr, wr->sge[i].len);
+			at += wr->sge[i].len;
+		}
+		pending->sges[0] = (struct fabric_sge){pending->copy, (uint32_t)bytes, 0};
+		pending->wr.nsge = 1;
+	}
+	qp->pending_tail++;
+	return true;
+}
+
+uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+	uint32_t i;
+
+	if (qp->state == QP_CONNECTING)
+		return 0;
+	for (i = 0; i < n && qp->sq_used < qp->max_send_wr; i++) {
+		const struct fabric_wr *wr = &wrs[i];
+
+		if (wr->nsge > SHM_SGES_MAX || (wr->flags & FABRIC_INLINE && sge_bytes(wr) > fqp->max_inline))
+			break;
+		if (qp->pending_head != qp->pending_tail || !run(qp, wr))
+			if (!defer(qp, wr))
+				break;
+		qp->sq_used++;
+	}
+	qp->dev->fabric.stats.doorbells += i > 0;
+	if (__builtin_expect(!qp->is_hot, 0))
+		shm_qp_warm(qp);
+	return i;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RING_H
+#define RING_H
+
+/*
+ * A one-way ring of messages in memory that two processes map, one writer, one reader.
+ *
+ * It is made of 64-byte cells. A message takes whole cells: an 8-byte header, then the payload, which may
+ * wrap. The header's first word is not zero, and is stored last, with release; the writer has zeroed the
+ * header behind the message before, so that what an earlier lap left there is never taken for a header. So
+ * the reader polls one word, and a message of up to 56 bytes moves one cache line.
+ *
+ * Room: the reader publishes how far it got once a quarter of the ring; the writer looks only when its
+ * last look no longer suffices. All other state is private. Each side takes what the other can write once, and
+ * bounds it: a value that can't be ends the connection.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "fabric.h"
+
+#define RING_CELL      64u
+#define RING_HEADER    8u
+#define RING_VALID     0x80000000u
+#define RING_LEN_MASK  0x00ffffffu
+#define RING_BYTES_MIN 4096u
+#define RING_BYTES_MAX (64u << 20)
+
+/* The shared part; the cells follow it. */
+struct ring_shared {
+	_Alignas(RING_CELL) _Atomic uint64_t head; /* bytes that the reader has done with */
+	uint8_t line[RING_CELL - sizeof(uint64_t)];
+};
+
+struct ring_writer {
+	uint8_t *cells;
+	struct ring_shared *shared;
+	uint64_t tail; /* bytes written */
+	uint64_t head; /* of the reader, as last seen */
+	uint32_t size; /* a power of two */
+};
+
+struct ring_reader {
+	uint8_t *cells;
+	struct ring_shared *shared;
+	uint64_t head;
+	uint64_t published;
+	uint32_t size;
+	uint32_t max_msg; /* longest message that can be */
+};
+
+/* Bytes that a ring of 'size' takes in memory. */
+static inline size_t ring_footprint(uint32_t size)
+{
+	return sizeof(struct ring_shared) + size;
+}
+
+static inline uint32_t ring_cells_bytes(uint32_t len)
+{
+	return (RING_HEADER + len + RING_CELL - 1) & ~(RING_CELL - 1);
+}
+
+void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size);
+void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uint32_t max_msg);
+
+/* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
+int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
+	     uint32_t inv_rkey);
+
+static inline _Atomic uint32_t *ring_header_at(uint8_t *cells, uint32_t size, uint64_t at)
+{
+	return (_Atomic uint32_t *)(void *)(cells + (at & (size - 1)));
+}
+
+/* The header word of the next message, 0 when there is none. */
+static inline uint32_t ring_peek(const struct ring_reader *ring)
+{
+	return atomic_load_explicit(ring_header_at(ring->cells, ring->size, ring->head),
+				    memory_order_acquire);
+}
+
+/* Length of the message that 'word' heads, or -1 when there can be no such message. */
+static inline int64_t ring_msg_len(const struct ring_reader *ring, uint32_t word)
+{
+	uint32_t len = word & RING_LEN_MASK;
+
+	return (word & ~RING_LEN_MASK) == RING_VALID && len <= ring->max_msg ? (int64_t)len : -1;
+}
+
+/* Copy the message that ring_peek() found, of 'len' bytes, to 'dst', and be done with it. */
+void ring_take(struct ring_reader *ring, void *dst, uint32_t len, uint32_t *inv_rkey);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SHM_H
+#define SHM_H
+
+/*
+ * The shm driver: RDMA semantics between processes of one host, or threads of one process, over memory that both
+ * map. Inside the driver; the contract is driver.h.
+ *
+ *   ring.[ch]    one direction of messages
+ *   keys.[ch]    the key table: what memory a peer may name, and the check of what it named
+ *   memory.c     registration, windows; mapping what a peer offers
+ *   qp.c         work requests
+ *   poll.c       completions
+ *   cm.c         connecting: what the engine's thread does
+ *   cm_thread.c  connecting: the thread that listens to the sockets
+ *   dev.c        open and close
+ *
+ * Two threads know a device. The engine's owns everything on the data path and never waits. The control
+ * thread owns reading from the sockets; what both touch (struct shm_sock, the event queue) is
+ * guarded by dev->lock, which the data path never takes.
+ */
+
+#include <pthread.h>
+#include <sys/queue.h>
+
+#include "driver.h"
+#include "keys.h"
+#include "ring.h"
+
+#define SHM_REGIONS_MAX 64u /* of one device, so of one peer */
+#define SHM_SGES_MAX	16u
+#define SHM_RDS_MAX	16u
+#define SHM_MSG_MAX	65536u
+#define SHM_WRS_MAX	16384u
+#define SHM_FDS_MAX	(2u + SHM_REGIONS_MAX)
+#define SHM_HOT_MAX	8u    /* as many queue pairs are polled each time, however idle */
+#define SHM_COLD_POLLS	4096u /* empty polls after which another one is not */
+
+struct shm_dev;
+struct shm_qp;
+
+/* Memory of a peer's that is mapped here. The control thread adds some while the engine's looks: 'base' is
+ * stored last. */
+struct shm_import {
+	_Atomic(uint8_t *) base;
+	uint64_t len;
+};
+
+/* What one side tells the other while they connect. On the wire between two processes of the same
+ * build and host: native byte order, versioned. */
+enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION };
+
+#define SHM_MAGIC   0x77656972u
+#define SHM_VERSION 1u
+
+struct shm_msg {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t type;
+	uint32_t ring_bytes;	/* HELLO: of each of both directions */
+	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
+	uint32_t conn_id;	/* HELLO, ACCEPT: names this side of the connection in its key table */
+	uint32_t private_len;
+	uint32_t nregions; /* HELLO, ACCEPT: that this side exposes; REGION: 1 */
+	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
+	struct {
+		uint32_t index;
+		uint32_t reserved;
+		uint64_t len;
+		uint64_t fd_offset;
+	} regions[SHM_REGIONS_MAX];
+	/* File descriptors: HELLO: rings, key table, regions; ACCEPT: key table, regions; REGION: region. */
+};
+
+/* A peer as it introduced itself: checked, and mapped. */
+struct shm_peer {
+	struct key_table_view keys;
+	struct shm_import imports[SHM_REGIONS_MAX];
+	uint32_t conn_id;
+	uint32_t max_msg_bytes;
+};
+
+enum shm_sock_state {
+	SOCK_GREETING,	 /* accepted; HELLO is to come */
+	SOCK_REQUEST,	 /* a FABRIC_CM_REQUEST was made of it, which waits for accept or reject */
+	SOCK_CONNECTING, /* HELLO was sent */
+	SOCK_ACCEPTED,	 /* ACCEPT was sent, READY is to come */
+	SOCK_OPEN,
+	SOCK_DEAD, /* EOF, an error, or nonsense; its event was made */
+};
+
+/* A socket and the control thread's side of one connection. Guarded by dev->lock. */
+struct fabric_conn_req {
+	struct shm_dev *dev;
+	uint64_t id; /* what epoll knows it by: it may be gone when its event is looked at */
+	int fd;	     /* -1: closed */
+	enum shm_sock_state state;
+	struct shm_qp *qp; /* NULL until there is one, and again when it is destroyed */
+	struct fabric_listener *listener;
+	uint64_t deadline_ns; /* of GREETING; CLOCK_MONOTONIC */
+	struct shm_peer peer;
+	void *rings;
+	size_t rings_bytes;
+	uint32_t ring_bytes;
+	TAILQ_ENTRY(fabric_conn_req) entry;
+};
+
+#define shm_sock fabric_conn_req
+
+struct fabric_listener {
+	struct shm_dev *dev;
+	uint64_t id;
+	int fd;
+	void *ctx;
+	uint32_t backlog;
+	char addr[FABRIC_ADDR_MAX];
+	TAILQ_ENTRY(fabric_listener) entry;
+};
+
+struct shm_event {
+	struct fabric_cm_event event;
+	struct shm_sock *sock; /* it is about */
+	TAILQ_ENTRY(shm_event) entry;
+};
+
+struct shm_mr {
+	bool in_use;
+	uint8_t *base;
+	uint64_t len;
+	uint32_t lkey;
+	uint32_t access;
+	struct key_ref key; /* when exposed */
+	int fd;		    /* its own duplicate; -1: never shown */
+	uint64_t fd_offset;
+};
+
+enum shm_qp_state { QP_CONNECTING, QP_READY, QP_ERROR };
+
+/* A work request that waits for room in the ring. */
+struct shm_pending {
+	struct fabric_wr wr;
+	struct fabric_sge sges[SHM_SGES_MAX];
+	uint8_t *copy; /* of INLINE data */
+};
+
+struct shm_qp {
+	struct fabric_qp fabric;
+	struct shm_dev *dev;
+	enum shm_qp_state state;
+	bool is_hot;
+	uint32_t empty_polls;
+	struct ring_writer tx;
+	struct ring_reader rx;
+
+	struct fabric_recv_wr *recvs; /* queue of max_recv_wr, a power of two */
+	uint32_t recv_mask;
+	uint32_t recv_head, recv_tail;
+	uint32_t max_recv_wr;
+
+	/* send queue: places are taken at the post and given back by polled completions */
+	uint32_t max_send_wr;
+	uint32_t sq_used;
+	uint32_t unsignalled;	     /* carried out since the latest one that completes */
+	struct shm_pending *pending; /* queue of max_send_wr, made when it is first needed */
+	uint32_t pending_head, pending_tail;
+	struct {
+		struct fabric_wc wc;
+		uint32_t places;
+	} * done; /* completions to be polled, a queue of done_mask + 1 */
+	uint32_t done_mask;
+	uint32_t done_head, done_tail;
+
+	uint64_t rnr_since;    /* ticks; 0: no message waits for a receive */
+	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet */
+	uint32_t max_msg_bytes;
+	uint32_t peer_max_msg_bytes;
+	uint32_t conn_id;
+	struct shm_peer *peer;
+	struct shm_sock *sock;
+	TAILQ_ENTRY(shm_qp) entry;
+};
+
+TAILQ_HEAD(shm_qps, shm_qp);
+
+struct shm_dev {
+	struct fabric_dev fabric;
+	struct shm_qps hot;
+	struct shm_qps cold;
+	uint32_t nqps;
+	uint32_t ring_option_bytes; /* 0: by need */
+	uint32_t rnr_retry;
+	uint64_t rnr_ticks; /* that a message may wait for a receive; UINT64_MAX: for ever */
+	struct shm_mr mrs[SHM_REGIONS_MAX];
+	struct key_table keys;
+
+	/* shared with the control thread */
+	pthread_mutex_t lock;
+	pthread_t thread;
+	int epoll_fd;
+	int wake_fd;
+	bool has_thread;
+	bool stops;
+	_Atomic uint32_t nevents; /* in 'events'; read without the lock */
+	TAILQ_HEAD(, shm_event) events;
+	TAILQ_HEAD(, fabric_conn_req) socks;
+	TAILQ_HEAD(, fabric_listener) listeners;
+	uint32_t max_connections;
+	uint32_t nsocks;
+};
+
+/* memory.c */
+int shm_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
+		    uint64_t fd_offset, struct fabric_mr *mr);
+void shm_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
+int shm_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
+void shm_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
+/* Whether a local buffer is what its key covers. */
+bool shm_local_ok(const struct shm_dev *dev, const struct fabric_sge *sge);
+/* Map 'len' bytes of a peer's memfd, when it is sealed against shrinking and large enough. NULL if not. */
+void *shm_map(int fd, uint64_t offset, uint64_t len, bool writable);
+/* A sealed memfd of our own, mapped. */
+void *shm_create(const char *name, size_t len, bool read_only_for_others, int *fd);
+/* Map what a HELLO, ACCEPT or REGION offers. 0 or -errno. Never trusts a count. */
+int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int *fds, uint32_t nfds);
+void shm_peer_release(struct shm_peer *peer);
+/* Fill the regions of a message; fds are borrowed. Returns how many fds were added. */
+uint32_t shm_offer_regions(const struct shm_dev *dev, struct shm_msg *msg, int *fds);
+
+/* qp.c */
+int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct shm_qp **qp);
+void shm_qp_free(struct shm_qp *qp);
+void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool is_connector);
+void shm_qp_break(struct shm_qp *qp); /* to ERROR, and the peer is told by the end of the socket */
+uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n);
+uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
+bool shm_run_pending(struct shm_qp *qp);
+void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes);
+
+/* poll.c */
+uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
+void shm_qp_warm(struct shm_qp *qp); /* it will be polled each time */
+
+/* cm.c */
+int shm_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
+	       struct fabric_listener **listener);
+void shm_unlisten(struct fabric_listener *listener);
+int shm_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
+		const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int shm_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
+	       const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int shm_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
+	       uint32_t private_len);
+uint32_t shm_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+void shm_disconnect(struct fabric_qp *qp);
+void shm_qp_destroy(struct fabric_qp *qp);
+void shm_announce_region(struct shm_dev *dev, uint32_t index);
+
+/* cm_thread.c; the lock is held in all but the first two */
+int shm_cm_start(struct shm_dev *dev);
+void shm_cm_stop(struct shm_dev *dev);
+uint64_t shm_watch(struct shm_dev *dev, int fd); /* the id that epoll reports; 0: failed */
+void shm_unwatch(struct shm_dev *dev, int fd);
+struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state); /* NULL: no room */
+void shm_sock_close(struct shm_sock *sock); /* the descriptor only; the peer sees the end */
+void shm_sock_free(struct shm_sock *sock);  /* all of it, its events too */
+int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds);
+void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg);
+
+#endif
