@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules that can be read off the text: licence lines, lengths, calls and words that have no place here."""
+
+import re
+
+import tree
+
+SOURCES = ('.c', '.h', '.py', '.sh', '.build', '.ini', '.rst', '.txt')
+LINES_MAX = 600
+TAG = 'SPDX-License-Identifier: BSD-3-Clause'
+
+# What to use instead.
+BANNED_EVERYWHERE = {
+    'strcpy': 'snprintf', 'strcat': 'snprintf', 'sprintf': 'snprintf', 'vsprintf': 'vsnprintf', 'gets': 'fgets',
+    'alloca': 'a bounded array',
+}
+BANNED_IN_LIBRARY = {
+    'abort': 'an error code', 'assert': 'an error code, or _Static_assert', 'exit': 'an error code',
+    '_exit': 'an error code', 'rte_panic': 'an error code', 'rte_exit': 'an error code',
+    'RTE_VERIFY': 'an error code', 'malloc': 'mem_zalloc', 'calloc': 'mem_zalloc', 'printf': 'the log',
+}
+# Written so that this file does not find itself.
+UNFINISHED = re.compile(r'\b(TO' r'DO|FIX' r'ME|XX' r'X|HA' r'CK)\b')
+COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def code_only(text):
+    """The text with comments and strings blanked, so that line numbers stay."""
+    return COMMENT_OR_STRING.sub(lambda match: re.sub(r'[^\n]', ' ', match.group()), text)
+
+
+def is_script(path, text):
+    return not path.suffix and text.startswith('#!')
+
+
+def check_licence(path, text):
+    if TAG not in '\n'.join(text.splitlines()[:3]):
+        yield 1, 'no line "%s" at the top' % TAG
+
+
+def check_length(path, text):
+    lines = text.count('\n')
+    if path.suffix in ('.c', '.h') and lines > LINES_MAX:
+        yield lines, 'over %d lines: a second concept is in there; give it a file' % LINES_MAX
+
+
+def check_calls(path, text):
+    if path.suffix not in ('.c', '.h'):
+        return
+    banned = dict(BANNED_EVERYWHERE)
+    if path.parts[0] in ('lib', 'drivers'):
+        banned.update(BANNED_IN_LIBRARY)
+    for number, line in enumerate(code_only(text).split('\n'), 1):
+        for name in re.findall(r'(?<![\w.>])(\w+)\s*\(', line):
+            if name in banned:
+                yield number, '%s(): use %s' % (name, banned[name])
+
+
+def check_words(path, text):
+    for number, line in enumerate(text.split('\n'), 1):
+        match = UNFINISHED.search(line)
+        if match:
+            yield number, '%s: finish it, or describe the limit' % match.group()
+
+
+def check_end(path, text):
+    if text and not text.endswith('\n'):
+        yield text.count('\n') + 1, 'no newline at the end'
+
+
+def main():
+    findings = []
+    for path in tree.files():
+        if 'corpus' in path.parts or path.name in ('.gitignore', 'LICENSE'):
+            continue
+        text = tree.text(path)
+        if path.suffix not in SOURCES and not is_script(path, text):
+            continue
+        for check in (check_licence, check_length, check_calls, check_words, check_end):
+            findings += ['%s:%d: %s' % (path, number, what) for number, what in check(path, text)]
+    tree.finish(findings, 'Each line says what to do.')
+
+
+main()

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the style checks share: the tree's files, and how a finding is reported."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def files(*suffixes):
+    """Tracked files as paths from the root, or all outside of builds where there is no git."""
+    try:
+        out = subprocess.run(['git', '-c', 'safe.directory=*', 'ls-files', '-z'], cwd=ROOT, check=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        paths = [pathlib.Path(os.fsdecode(name)) for name in out.split(b'\0') if name]
+    except (OSError, subprocess.CalledProcessError):
+        paths = [path.relative_to(ROOT) for path in ROOT.rglob('*') if path.is_file()]
+        paths = [path for path in paths if not path.parts[0].startswith(('build', '.git'))]
+    return sorted(path for path in paths if (ROOT / path).is_file() and (not suffixes or path.suffix in suffixes))
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding='utf-8')
+
+
+def finish(findings, cure):
+    """Print the findings and what to do about them; end the check."""
+    for finding in findings:
+        print(finding)
+    if findings:
+        print('%d finding(s). %s' % (len(findings), cure))
+    sys.exit(1 if findings else 0)
