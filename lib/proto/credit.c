@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "credit.h"
+
+void credit_requester_init(struct credit_requester *book, uint32_t wanted)
+{
+	book->wanted = wanted ? wanted : 1;
+	book->granted = 1; /* RFC 8166 section 3.3.3 */
+	book->in_flight = 0;
+}
+
+void credit_lost(struct credit_requester *book)
+{
+	if (book->in_flight > 0)
+		book->in_flight--;
+}
+
+bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
+{
+	uint32_t granted = rdma_credit ? rdma_credit : 1;
+
+	credit_lost(book);
+	book->granted = granted < book->wanted ? granted : book->wanted;
+	return rdma_credit != 0;
+}
+
+uint32_t credit_grant(const struct credit_responder *book, uint32_t requested)
+{
+	uint32_t granted = requested < book->limit ? requested : book->limit;
+
+	return granted ? granted : 1;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a call travels (RFC 8166 section 3.5). Whole and inline when it fits: a Send costs less than a Send and
+ * a READ. Else each DDP-eligible item that the peer may read goes by a Read chunk of its own. Else what is left
+ * of the Payload stream goes by a Position Zero Read chunk, and the Send holds the transport header alone.
+ */
+#include <errno.h>
+
+#include "reduce.h"
+#include "weir_xdr.h"
+
+#define LIST_WORD 4u /* ends a list; 'present' in front of the Reply chunk */
+
+static bool check(const struct reduce_call_in *in, uint64_t *stream)
+{
+	*stream = 0;
+	if (in->npieces == 0 || in->npieces > REDUCE_PIECES_MAX || in->nresults > REDUCE_RESULT_ITEMS_MAX)
+		return false;
+	for (uint32_t i = 0; i < in->npieces; i++) {
+		const struct piece *piece = &in->pieces[i];
+
+		if (piece->kind == PIECE_PLAIN && piece->len % WEIR_XDR_UNIT != 0)
+			return false;
+		*stream += piece->len;
+		if (piece->kind != PIECE_PLAIN)
+			*stream += weir_xdr_pad(piece->len);
+	}
+	return *stream <= UINT32_MAX;
+}
+
+static bool is_reducible(const struct reduce_call_in *in, uint32_t i)
+{
+	const struct piece *piece = &in->pieces[i];
+
+	/* Not the first: the RPC header and the item's count word come before it. */
+	return in->may_reduce && i > 0 && piece->kind == PIECE_ITEM && piece->len > 0 && piece->rkey != 0;
+}
+
+/* Bytes of the Write list with its chunks, its end left out. */
+static uint64_t write_list_bytes(const struct reduce_call_in *in)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < in->nresults; i++)
+		bytes += 8 + (uint64_t)in->results[i].nsegments * RDMA1_SEGMENT_SIZE;
+	return bytes;
+}
+
+/* What the requester must be ready for (RFC 8166 sections 4.3.2 and 4.3.3): the chunks to offer. */
+static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_call_plan *plan)
+{
+	uint64_t stream = in->reply_max_bytes, header = RDMA1_HEADER_MIN;
+
+	plan->use_write_list = false;
+	for (uint32_t i = 0; i < in->nresults && in->may_reduce; i++)
+		plan->use_write_list |= in->results[i].nsegments > 0;
+	for (uint32_t i = 0; i < in->nresults; i++)
+		if (!plan->use_write_list || in->results[i].nsegments == 0)
+			stream += (uint64_t)in->results[i].max_bytes + weir_xdr_pad(in->results[i].max_bytes);
+	if (plan->use_write_list)
+		header += write_list_bytes(in);
+	plan->need_reply_chunk = header + stream > in->reply_inline_bytes;
+	stream += weir_xdr_pad((uint32_t)stream);
+	if (stream > UINT32_MAX)
+		return -EINVAL;
+	plan->reply_bytes = plan->need_reply_chunk ? (uint32_t)stream : 0;
+	return 0;
+}
+
+int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *plan)
+{
+	uint64_t stream, header, left;
+	uint32_t nreads = 0;
+
+	if (!check(in, &stream) || plan_reply_resources(in, plan) != 0)
+		return -EINVAL;
+	header = RDMA1_HEADER_MIN;
+	if (plan->use_write_list)
+		header += write_list_bytes(in);
+	if (plan->need_reply_chunk)
+		header += LIST_WORD + RDMA1_SEGMENT_SIZE;
+	plan->reduced = 0;
+	plan->stream_bytes = (uint32_t)stream;
+	if (header + stream <= in->call_inline_bytes) {
+		plan->form = REDUCE_SHORT;
+		plan->header_bytes = (uint32_t)header;
+		plan->inline_bytes = (uint32_t)stream;
+		return 0;
+	}
+	left = stream;
+	for (uint32_t i = 0; i < in->npieces; i++) {
+		if (!is_reducible(in, i))
+			continue;
+		plan->reduced |= 1u << i;
+		nreads++;
+		left -= (uint64_t)in->pieces[i].len + weir_xdr_pad(in->pieces[i].len);
+	}
+	header += (uint64_t)nreads * RDMA1_READ_SEGMENT_SIZE;
+	plan->form = REDUCE_CHUNKED;
+	if (nreads == 0 || header + left > in->call_inline_bytes) {
+		plan->form = REDUCE_LONG;
+		header += RDMA1_READ_SEGMENT_SIZE;
+	}
+	if (header > in->call_inline_bytes)
+		return -EMSGSIZE;
+	plan->header_bytes = (uint32_t)header;
+	plan->stream_bytes = (uint32_t)left;
+	plan->inline_bytes = plan->form == REDUCE_LONG ? 0 : (uint32_t)left;
+	return 0;
+}
+
+static void write_reads(struct rdma1_writer *w, const struct reduce_call_in *in,
+			const struct reduce_call_plan *plan)
+{
+	uint32_t position = 0;
+
+	for (uint32_t i = 0; i < in->npieces; i++) {
+		const struct piece *piece = &in->pieces[i];
+
+		if (plan->reduced & 1u << i) {
+			/* Without padding: the chunk is as long as the item (3.4.5). */
+			const struct rdma1_segment seg = {piece->rkey, piece->len, piece->raddr};
+
+			rdma1_write_read_segment(w, position, &seg);
+		}
+		position += piece->len;
+		if (piece->kind != PIECE_PLAIN)
+			position += weir_xdr_pad(piece->len);
+	}
+}
+
+int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call_plan *plan, uint32_t xid,
+		       uint32_t credit, const struct target *long_segs, uint32_t nlong,
+		       const struct target *reply, uint8_t *buf, uint32_t size, uint32_t *len)
+{
+	bool is_long = plan->form == REDUCE_LONG;
+	struct rdma1_writer w;
+
+	if (is_long != (nlong > 0) || plan->need_reply_chunk != (reply != NULL))
+		return -EINVAL;
+	rdma1_write_begin(&w, buf, size, xid, credit, is_long ? RDMA1_NOMSG : RDMA1_MSG);
+	for (uint32_t i = 0; i < nlong; i++) {
+		const struct rdma1_segment seg = {long_segs[i].rkey, long_segs[i].len, long_segs[i].raddr};
+
+		rdma1_write_read_segment(&w, 0, &seg);
+	}
+	if (plan->reduced)
+		write_reads(&w, in, plan);
+	rdma1_write_list_end(&w);
+	for (uint32_t i = 0; i < in->nresults && plan->use_write_list; i++) {
+		rdma1_write_chunk(&w, in->results[i].nsegments);
+		for (uint32_t j = 0; j < in->results[i].nsegments; j++) {
+			const struct target *target = &in->results[i].segments[j];
+			const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
+
+			rdma1_write_segment(&w, &seg);
+		}
+	}
+	rdma1_write_list_end(&w);
+	if (reply) {
+		const struct rdma1_segment seg = {reply->rkey, reply->len, reply->raddr};
+
+		rdma1_write_reply_chunk(&w, 1);
+		rdma1_write_segment(&w, &seg);
+	} else {
+		rdma1_write_no_reply_chunk(&w);
+	}
+	if (w.failed)
+		return -ENOSPC;
+	*len = rdma1_writer_len(&w);
+	return 0;
+}

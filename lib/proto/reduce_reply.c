@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a reply travels (RFC 8166 sections 3.5.3 and 4.3). Eligible items pair with the requester's Write chunks in
+ * order; an empty chunk keeps its item in the Payload stream. What is left goes inline when it fits, else
+ * all of it to the Reply chunk. All chunks are returned, with the lengths that were used.
+ *
+ * The plan is made before anything is listed, so that a reply that can't be conveyed writes nothing.
+ */
+#include <errno.h>
+
+#include "reduce.h"
+#include "weir_xdr.h"
+
+/* The transfers, as they are listed. */
+struct xfer_list {
+	struct reduce_xfer *xfers;
+	uint32_t n;
+	uint32_t max;
+};
+
+/* The space of a chunk, segment by segment. */
+struct sink {
+	struct rdma1_segment_iter segments;
+	struct rdma1_segment seg;
+	uint32_t used; /* of seg */
+};
+
+static void sink_init(struct sink *sink, const struct rdma1_segment_iter *segments)
+{
+	sink->segments = *segments;
+	sink->seg.length = 0;
+	sink->used = 0;
+}
+
+/* List the transfers that put 'len' bytes at the sink. 0; -E2BIG: too many; -EMSGSIZE: the chunk is full. */
+static int sink_put(struct sink *sink, struct xfer_list *list, uint8_t *local, uint32_t lkey, uint32_t len)
+{
+	while (len > 0) {
+		uint32_t room = sink->seg.length - sink->used;
+		uint32_t n = len < room ? len : room;
+
+		if (n == 0) {
+			if (!rdma1_segments_next(&sink->segments, &sink->seg))
+				return -EMSGSIZE;
+			sink->used = 0;
+			continue;
+		}
+		if (list->n == list->max)
+			return -E2BIG;
+		list->xfers[list->n++] = (struct reduce_xfer){
+			.local = local,
+			.lkey = lkey,
+			.len = n,
+			.handle = sink->seg.handle,
+			.offset = sink->seg.offset + sink->used,
+		};
+		sink->used += n;
+		local += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static uint64_t chunk_bytes(struct rdma1_segment_iter segments)
+{
+	struct rdma1_segment seg;
+	uint64_t bytes = 0;
+
+	while (rdma1_segments_next(&segments, &seg))
+		bytes += seg.length;
+	return bytes;
+}
+
+/* Return a chunk's segments with 'used' bytes spread over them in order. */
+static void return_segments(struct rdma1_writer *w, struct rdma1_segment_iter segments, uint64_t used)
+{
+	struct rdma1_segment seg;
+
+	while (rdma1_segments_next(&segments, &seg)) {
+		if (seg.length > used)
+			seg.length = (uint32_t)used;
+		used -= seg.length;
+		rdma1_write_segment(w, &seg);
+	}
+}
+
+/* The next piece that pairs with a Write chunk, from 'from'; npieces when there is none. */
+static uint32_t next_item(const struct reduce_reply_in *in, uint32_t from)
+{
+	while (from < in->npieces && in->pieces[from].kind != PIECE_ITEM)
+		from++;
+	return from;
+}
+
+static int pair_items(const struct reduce_reply_in *in, struct xfer_list *list, uint32_t *reduced)
+{
+	struct rdma1_segment_iter segments;
+	struct rdma1_write_iter chunks;
+	uint32_t i = next_item(in, 0);
+
+	*reduced = 0;
+	rdma1_writes_begin(in->call, &chunks);
+	for (; in->may_reduce && i < in->npieces && rdma1_writes_next(&chunks, &segments);
+	     i = next_item(in, i + 1)) {
+		const struct piece *piece = &in->pieces[i];
+		struct sink sink;
+		int rc;
+
+		if (segments.left == 0)
+			continue; /* the requester wants this one inline (4.3.2) */
+		if (piece->len > chunk_bytes(segments))
+			return -EMSGSIZE;
+		sink_init(&sink, &segments);
+		rc = sink_put(&sink, list, piece->base, piece->lkey, piece->len);
+		if (rc != 0)
+			return rc;
+		*reduced |= 1u << i;
+	}
+	return 0;
+}
+
+static int fill_reply_chunk(const struct reduce_reply_in *in, struct xfer_list *list, uint32_t reduced)
+{
+	struct rdma1_segment_iter segments;
+	struct sink sink;
+	int rc = 0;
+
+	rdma1_reply_begin(in->call, &segments);
+	sink_init(&sink, &segments);
+	for (uint32_t i = 0; i < in->npieces && rc == 0; i++) {
+		const struct piece *piece = &in->pieces[i];
+
+		if (reduced & 1u << i)
+			continue;
+		rc = sink_put(&sink, list, piece->base, piece->lkey, piece->len);
+		if (rc == 0 && piece->kind != PIECE_PLAIN)
+			rc = sink_put(&sink, list, in->zeros.base, in->zeros.lkey, weir_xdr_pad(piece->len));
+	}
+	return rc;
+}
+
+static void write_header(const struct reduce_reply_in *in, const struct reduce_reply_plan *plan,
+			 uint64_t stream, struct rdma1_writer *w, uint8_t *buf, uint32_t size)
+{
+	struct rdma1_segment_iter segments;
+	struct rdma1_write_iter chunks;
+	uint32_t i = next_item(in, 0);
+
+	rdma1_write_begin(w, buf, size, in->call->xid, in->credit,
+			  plan->form == REDUCE_LONG ? RDMA1_NOMSG : RDMA1_MSG);
+	rdma1_write_list_end(w); /* the Read list of a reply is empty (4.3.1) */
+	rdma1_writes_begin(in->call, &chunks);
+	while (rdma1_writes_next(&chunks, &segments)) {
+		uint64_t used = i < in->npieces && plan->reduced & 1u << i ? in->pieces[i].len : 0;
+
+		rdma1_write_chunk(w, segments.left);
+		return_segments(w, segments, used);
+		i = next_item(in, i + 1);
+	}
+	rdma1_write_list_end(w);
+	if (in->call->has_reply_chunk) {
+		rdma1_reply_begin(in->call, &segments);
+		rdma1_write_reply_chunk(w, segments.left);
+		return_segments(w, segments, plan->form == REDUCE_LONG ? stream : 0);
+	} else {
+		rdma1_write_no_reply_chunk(w);
+	}
+}
+
+/* Bytes of the header with all of the call's chunks in it. */
+static uint64_t header_bytes(const struct rdma1_header *call)
+{
+	struct rdma1_segment_iter segments;
+	struct rdma1_write_iter chunks;
+	uint64_t bytes = RDMA1_HEADER_MIN;
+
+	rdma1_writes_begin(call, &chunks);
+	while (rdma1_writes_next(&chunks, &segments))
+		bytes += 8 + (uint64_t)segments.left * RDMA1_SEGMENT_SIZE;
+	if (call->has_reply_chunk)
+		bytes += 4 + (uint64_t)call->nreply_segments * RDMA1_SEGMENT_SIZE;
+	return bytes;
+}
+
+int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size, struct reduce_xfer *xfers,
+		 uint32_t max_xfers, struct reduce_reply_plan *plan)
+{
+	struct xfer_list list = {xfers, 0, max_xfers};
+	uint64_t stream = 0, header;
+	struct rdma1_writer w;
+	int rc;
+
+	if (in->npieces == 0 || in->npieces > REDUCE_PIECES_MAX)
+		return -EINVAL;
+	rc = pair_items(in, &list, &plan->reduced);
+	if (rc != 0)
+		return rc;
+	for (uint32_t i = 0; i < in->npieces; i++) {
+		const struct piece *piece = &in->pieces[i];
+
+		if (piece->kind == PIECE_PLAIN && piece->len % WEIR_XDR_UNIT != 0)
+			return -EINVAL;
+		if (plan->reduced & 1u << i)
+			continue;
+		stream += piece->len;
+		if (piece->kind != PIECE_PLAIN)
+			stream += weir_xdr_pad(piece->len);
+	}
+	header = header_bytes(in->call);
+	if (header > in->reply_inline_bytes)
+		return -EMSGSIZE;
+	plan->form = plan->reduced ? REDUCE_CHUNKED : REDUCE_SHORT;
+	plan->inline_bytes = (uint32_t)stream;
+	if (header + stream > in->reply_inline_bytes) {
+		if (!in->call->has_reply_chunk || stream > in->call->reply_bytes)
+			return -EMSGSIZE;
+		plan->form = REDUCE_LONG;
+		plan->inline_bytes = 0;
+		rc = fill_reply_chunk(in, &list, plan->reduced);
+		if (rc != 0)
+			return rc;
+	}
+	write_header(in, plan, stream, &w, buf, size);
+	if (w.failed)
+		return -ENOSPC;
+	plan->header_bytes = rdma1_writer_len(&w);
+	plan->nxfers = list.n;
+	return 0;
+}
