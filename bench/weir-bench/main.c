@@ -28,8 +28,8 @@ static void on_signal(int signo)
 }
 
 /* The first half of the lcores calls, the second answers; with one, both share it. */
-static void split_lcores(const struct bench_options *options, const uint32_t **requester, uint32_t *nrequester,
-			 const uint32_t **responder, uint32_t *nresponder)
+static void split_lcores(const struct bench_options *options, const uint32_t **requester,
+			 uint32_t *nrequester, const uint32_t **responder, uint32_t *nresponder)
 {
 	uint32_t n = options->nlcores;
 
@@ -74,7 +74,8 @@ static int wait_ready(struct bench_shared *shared, pid_t child)
 	return -ETIMEDOUT;
 }
 
-static int run_threads(const struct bench_options *options, struct bench_shared *shared, struct bench_result *result)
+static int run_threads(const struct bench_options *options, struct bench_shared *shared,
+		       struct bench_result *result)
 {
 	struct responder_thread t = {.options = options, .shared = shared};
 	const uint32_t *lcores;
@@ -127,12 +128,13 @@ static int run_responder(const struct bench_options *options, struct bench_share
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (!options->quiet)
-		fprintf(stderr, "weir-bench: responder on '%s' (driver %s); end it with Ctrl-C\n", shared->addr,
-			options->profile.driver);
+		fprintf(stderr, "weir-bench: responder on '%s' (driver %s); end it with Ctrl-C\n",
+			shared->addr, options->profile.driver);
 	return bench_responder_run(options, shared, options->lcores, options->nlcores);
 }
 
-static int report(const struct bench_options *options, struct bench_shared *shared, const struct bench_result *result)
+static int report(const struct bench_options *options, struct bench_shared *shared,
+		  const struct bench_result *result)
 {
 	if (!options->json || strcmp(options->json, "-") != 0)
 		bench_report_text(options, shared, result);
@@ -141,8 +143,8 @@ static int report(const struct bench_options *options, struct bench_shared *shar
 	if (result->errors == 0 && result->verify_failures == 0 && shared->verify_failures == 0)
 		return EXIT_OK;
 	if (result->errors > 0)
-		fprintf(stderr, "weir-bench: %llu calls failed, the first with: %s\n", (unsigned long long)result->errors,
-			strerror(-result->first_error));
+		fprintf(stderr, "weir-bench: %llu calls failed, the first with: %s\n",
+			(unsigned long long)result->errors, strerror(-result->first_error));
 	if (result->verify_failures + shared->verify_failures > 0)
 		fprintf(stderr, "weir-bench: %llu results were wrong\n",
 			(unsigned long long)(result->verify_failures + shared->verify_failures));

@@ -74,12 +74,15 @@ const char *bench_workload_name(enum bench_workload workload)
 static void help(void)
 {
 	puts("Usage: weir-bench [options]\n"
-	     "Measure RPCs per second and round-trip times over RPC-over-RDMA version 1. Without --listen or\n"
+	     "Measure RPCs per second and round-trip times over RPC-over-RDMA version 1. Without --listen "
+	     "or\n"
 	     "--connect both sides run here, as two processes that share memory.\n"
 	     "\n"
 	     "Load:\n"
-	     "  --workload NAME    null (size bytes of arguments, no results), echo (size bytes there and back, in\n"
-	     "                     the message), read or write (size bytes placed directly), mixed; default: null\n"
+	     "  --workload NAME    null (size bytes of arguments, no results), echo (size bytes there and "
+	     "back, in\n"
+	     "                     the message), read or write (size bytes placed directly), mixed; default: "
+	     "null\n"
 	     "  --ratio PERCENT    reads in mixed; default 70\n"
 	     "  --size BYTES       k and m may follow; 0 to 64m; default: null 64, others 4096\n"
 	     "  --depth N          calls in flight on each connection, 1 to 1024; default 1\n"
@@ -93,9 +96,11 @@ static void help(void)
 	     "  --listen ADDR      be the responder, until interrupted\n"
 	     "  --connect ADDR     be the requester of a responder that runs elsewhere\n"
 	     "  --threads          both sides as threads of one process\n"
-	     "  --lcores LIST      cores to pin to, e.g. 0,1 or 0-3: the first half calls, the second answers; 'any'\n"
+	     "  --lcores LIST      cores to pin to, e.g. 0,1 or 0-3: the first half calls, the second "
+	     "answers; 'any'\n"
 	     "                     does not pin; default: the profile's, else 0,1 where there are two\n"
-	     "  --profile FILE     an INI file, such as those in config/; what follows on the command line wins\n"
+	     "  --profile FILE     an INI file, such as those in config/; what follows on the command line "
+	     "wins\n"
 	     "  --driver NAME      one of those below; default: the profile's, else shm\n"
 	     "  --driver-options S key=value,...\n"
 	     "  --inline BYTES     inline threshold, 1024 to 65536\n"
@@ -137,7 +142,8 @@ static int parse_u64(const char *option, const char *text, uint64_t low, uint64_
 		shift = 20;
 	else if (*end == 'g' || *end == 'G')
 		shift = 30;
-	if (end[shift != 0] != '\0' || number > UINT64_MAX >> shift || number << shift < low || number << shift > high)
+	if (end[shift != 0] != '\0' || number > UINT64_MAX >> shift || number << shift < low ||
+	    number << shift > high)
 		return bad(option, text, expected);
 	*value = number << shift;
 	return 0;
@@ -216,7 +222,8 @@ static void default_lcores(struct bench_options *options)
 	CPU_ZERO(&set);
 	options->nlcores = 0;
 	if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) < 2) {
-		fprintf(stderr, "weir-bench: one core only: both sides share it and yield to each other. Two cores are "
+		fprintf(stderr, "weir-bench: one core only: both sides share it and yield to each other. Two "
+				"cores are "
 				"many times faster\n");
 		return;
 	}
@@ -246,11 +253,13 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_LISTEN:
 	case OPT_CONNECT:
 		if (o->side != SIDE_BOTH)
-			return bad(opt == OPT_LISTEN ? "listen" : "connect", value, "only one of --listen and --connect");
+			return bad(opt == OPT_LISTEN ? "listen" : "connect", value,
+				   "only one of --listen and --connect");
 		o->side = opt == OPT_LISTEN ? SIDE_RESPONDER : SIDE_REQUESTER;
 		o->addr = value;
 		if (value[0] == '\0' || strlen(value) > 100)
-			return bad(opt == OPT_LISTEN ? "listen" : "connect", value, "expected an address of 1 to 100 characters");
+			return bad(opt == OPT_LISTEN ? "listen" : "connect", value,
+				   "expected an address of 1 to 100 characters");
 		return 0;
 	case OPT_THREADS:
 		o->use_threads = true;
@@ -315,7 +324,7 @@ static void size_buffers(struct bench_options *o)
 
 int bench_options_parse(int argc, char **argv, struct bench_options *o)
 {
-	bool has_size = false, has_lcores = false;
+	bool has_size = false, has_lcores = false, has_profile = false;
 	const char *lcores = NULL;
 	char error[256];
 	int opt;
@@ -345,6 +354,7 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 			fprintf(stderr, "weir-bench: %s\n", error);
 			return -1;
 		}
+		has_profile |= opt == OPT_PROFILE;
 		has_size |= opt == OPT_SIZE;
 		if (opt == OPT_LCORES)
 			lcores = optarg;
@@ -355,7 +365,7 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (apply(opt, optarg, o) != 0)
 			return -1;
-	if (!lcores && o->profile.lcores[0] != '\0')
+	if (!lcores && has_profile)
 		lcores = o->profile.lcores;
 	has_lcores = lcores != NULL;
 	if (has_lcores && parse_lcores("lcores", lcores, o) != 0)

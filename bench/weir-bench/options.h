@@ -8,13 +8,13 @@
 
 #define BENCH_LCORES_MAX      32u
 #define BENCH_CONNECTIONS_MAX 4096u
-#define BENCH_SIZE_MAX        (64u << 20)
-#define BENCH_DEPTH_MAX       1024u
+#define BENCH_SIZE_MAX	      (64u << 20)
+#define BENCH_DEPTH_MAX	      1024u
 
 enum bench_workload { WORKLOAD_NULL, WORKLOAD_ECHO, WORKLOAD_READ, WORKLOAD_WRITE, WORKLOAD_MIXED };
 
 enum bench_side {
-	SIDE_BOTH,      /* requester and responder here */
+	SIDE_BOTH,	/* requester and responder here */
 	SIDE_RESPONDER, /* --listen */
 	SIDE_REQUESTER, /* --connect */
 };
@@ -27,11 +27,11 @@ struct bench_options {
 	enum bench_workload workload;
 	uint32_t read_percent; /* of mixed */
 	uint32_t size_bytes;
-	uint32_t depth;       /* calls in flight on each connection */
+	uint32_t depth;	      /* calls in flight on each connection */
 	uint32_t connections; /* in all */
 	double seconds;
 	double warmup_seconds;
-	uint64_t calls_max;   /* 0: by time only */
+	uint64_t calls_max; /* 0: by time only */
 	bool verify;
 	const char *json; /* NULL: none; "-": standard output */
 	bool quiet;

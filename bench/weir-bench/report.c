@@ -12,7 +12,10 @@ static const struct {
 	const char *name;
 	size_t offset;
 } counters[] = {
-#define COUNTER(field) {#field, offsetof(struct weir_engine_stats, field)}
+#define COUNTER(field)                                                                                       \
+	{                                                                                                    \
+#field, offsetof(struct weir_engine_stats, field)                                            \
+	}
 	COUNTER(bulk_copies),
 	COUNTER(long_copies),
 	COUNTER(allocations),
@@ -93,10 +96,12 @@ void bench_report_text(const struct bench_options *options, const struct bench_s
 {
 	const struct weir_engine_stats *rq = &result->stats, *rs = &shared->responder.stats;
 
-	printf("%s: driver %s, %u bytes, depth %u, %u connection%s, %s, %.2f s\n", bench_workload_name(options->workload),
-	       options->profile.driver, options->size_bytes, options->depth, options->connections,
-	       options->connections == 1 ? "" : "s",
-	       options->side != SIDE_BOTH ? "responder elsewhere" : options->use_threads ? "threads" : "processes",
+	printf("%s: driver %s, %u bytes, depth %u, %u connection%s, %s, %.2f s\n",
+	       bench_workload_name(options->workload), options->profile.driver, options->size_bytes,
+	       options->depth, options->connections, options->connections == 1 ? "" : "s",
+	       options->side != SIDE_BOTH ? "responder elsewhere"
+	       : options->use_threads	  ? "threads"
+					  : "processes",
 	       result->seconds);
 	printf("  calls        %12.0f RPC/s   %9.3f GB/s of bulk data\n", rate((double)result->calls, result),
 	       rate((double)result->bytes, result) / 1e9);
@@ -111,14 +116,16 @@ void bench_report_text(const struct bench_options *options, const struct bench_s
 	printf("  idle polls   requester %.1f %%", 100 * idle_ratio(rq));
 	if (shared->responder.valid)
 		printf(", responder %.1f %%", 100 * idle_ratio(rs));
-	printf("\n  since warm-up: %llu copies of bulk data, %llu allocations, %llu registrations, %.2f doorbells per RPC\n",
+	printf("\n  since warm-up: %llu copies of bulk data, %llu allocations, %llu registrations, %.2f "
+	       "doorbells per RPC\n",
 	       (unsigned long long)(rq->bulk_copies + rs->bulk_copies),
 	       (unsigned long long)(rq->allocations + rs->allocations),
 	       (unsigned long long)(rq->registrations + rs->registrations),
 	       result->calls ? (double)(rq->doorbells + rs->doorbells) / (double)result->calls : 0.0);
 }
 
-static json_t *counters_json(const struct weir_engine_stats *requester, const struct weir_engine_stats *responder)
+static json_t *counters_json(const struct weir_engine_stats *requester,
+			     const struct weir_engine_stats *responder)
 {
 	json_t *object = json_object();
 
@@ -140,9 +147,10 @@ int bench_report_json(const struct bench_options *options, const struct bench_sh
 	json_object_set_new(root, "schema", json_integer(1));
 	json_object_set_new(root, "driver", json_string(options->profile.driver));
 	json_object_set_new(root, "workload", json_string(bench_workload_name(options->workload)));
-	json_object_set_new(root, "mode", json_string(options->side != SIDE_BOTH ? "remote"
-						      : options->use_threads	 ? "threads"
-										 : "processes"));
+	json_object_set_new(root, "mode",
+			    json_string(options->side != SIDE_BOTH ? "remote"
+					: options->use_threads	   ? "threads"
+								   : "processes"));
 	json_object_set_new(root, "size", json_integer(options->size_bytes));
 	json_object_set_new(root, "depth", json_integer(options->depth));
 	json_object_set_new(root, "connections", json_integer(options->connections));
@@ -153,8 +161,9 @@ int bench_report_json(const struct bench_options *options, const struct bench_sh
 	json_object_set_new(root, "bytes_per_s", json_real(rate((double)result->bytes, result)));
 	json_object_set_new(rtt, "min", json_integer((json_int_t)(result->rtt.count ? result->rtt.min : 0)));
 	for (size_t i = 0; i < NQUANTILES; i++)
-		json_object_set_new(rtt, quantiles[i].name,
-				    json_integer((json_int_t)hist_quantile(&result->rtt, quantiles[i].fraction)));
+		json_object_set_new(
+			rtt, quantiles[i].name,
+			json_integer((json_int_t)hist_quantile(&result->rtt, quantiles[i].fraction)));
 	json_object_set_new(rtt, "max", json_integer((json_int_t)result->rtt.max));
 	json_object_set_new(root, "rtt_ns", rtt);
 	json_object_set_new(root, "errors", json_integer((json_int_t)result->errors));

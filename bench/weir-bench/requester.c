@@ -16,7 +16,7 @@
 #include "weir_call.h"
 #include "worker.h"
 
-#define LANE_ALIGN      4096u
+#define LANE_ALIGN	4096u
 #define CONNECT_RETRIES 200u /* while a responder that was just started comes up */
 
 struct lane {
@@ -277,7 +277,8 @@ static int client_init(struct client *client)
 	if (rc == 0)
 		rc = weir_engine_add_region(client->engine, client->region);
 	if (rc != 0) {
-		fprintf(stderr, "weir-bench: no memory for %zu bytes of data: %s\n", region.len_bytes, strerror(-rc));
+		fprintf(stderr, "weir-bench: no memory for %zu bytes of data: %s\n", region.len_bytes,
+			strerror(-rc));
 		return rc;
 	}
 	weir_region_info(client->region, &info);
@@ -362,7 +363,8 @@ static int connect_all(struct client *client)
 		return -ECANCELED; /* the other side said why */
 	fprintf(stderr, "weir-bench: can't connect to '%s': %s\n", client->shared->addr, strerror(-rc));
 	if (rc == -ECONNREFUSED || rc == -ENOENT)
-		fprintf(stderr, "weir-bench: start the responder first: weir-bench --listen %s\n", client->shared->addr);
+		fprintf(stderr, "weir-bench: start the responder first: weir-bench --listen %s\n",
+			client->shared->addr);
 	return rc;
 }
 
@@ -392,8 +394,8 @@ static void run_until(struct client *client, struct bench_idle *idle, uint64_t u
 			break;
 		bench_idle(idle, weir_engine_poll(client->engine, 0, now));
 		if (shows_progress && now >= next_report) {
-			progress(client, (double)(now - begin) / 1e9, (double)(until_ns - begin) / 1e9, &last_calls,
-				 &last_ns);
+			progress(client, (double)(now - begin) / 1e9, (double)(until_ns - begin) / 1e9,
+				 &last_calls, &last_ns);
 			next_report = now + 500000000u;
 		}
 	}
@@ -427,7 +429,8 @@ static void run_load(struct client *client, bool shows_progress)
 	client->is_measuring = options->calls_max > 0;
 	client->is_stopping = true;
 	if (client->ngone > 0)
-		fprintf(stderr, "\nweir-bench: a connection was lost: %s\n", strerror(-client->result.first_error));
+		fprintf(stderr, "\nweir-bench: a connection was lost: %s\n",
+			strerror(-client->result.first_error));
 	/* Every call that is in flight gets its completion. */
 	begin = bench_clock_ns(&client->clock);
 	while (client->in_flight > 0 && bench_clock_ns(&client->clock) - begin < 10000000000ull)
@@ -481,8 +484,8 @@ static void add_result(struct bench_result *sum, const struct client *client)
 	bench_counters_add_difference(&sum->stats, &r->stats, &none);
 }
 
-int bench_requester_run(const struct bench_options *options, struct bench_shared *shared, const uint32_t *lcores,
-			uint32_t nlcores, struct bench_result *result)
+int bench_requester_run(const struct bench_options *options, struct bench_shared *shared,
+			const uint32_t *lcores, uint32_t nlcores, struct bench_result *result)
 {
 	uint32_t n = nlcores ? nlcores : 1, ready = 0, started = 0;
 	struct client *clients;

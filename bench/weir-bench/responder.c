@@ -119,7 +119,6 @@ static void handle(struct weir_request *req, void *arg)
 	}
 }
 
-
 static int server_init(struct server *server, struct server *first)
 {
 	struct weir_region_options options = {.numa_node = -1};
@@ -195,12 +194,13 @@ static int listen_on(struct server *servers, uint32_t n, struct weir_listener **
 		engines[i] = servers[i].engine;
 	rc = weir_listen(servers[0].engine, servers[0].shared->addr, &options, listener);
 	if (rc != 0)
-		fprintf(stderr, "weir-bench: can't listen on '%s': %s\n", servers[0].shared->addr, strerror(-rc));
+		fprintf(stderr, "weir-bench: can't listen on '%s': %s\n", servers[0].shared->addr,
+			strerror(-rc));
 	return rc;
 }
 
-int bench_responder_run(const struct bench_options *options, struct bench_shared *shared, const uint32_t *lcores,
-			uint32_t nlcores)
+int bench_responder_run(const struct bench_options *options, struct bench_shared *shared,
+			const uint32_t *lcores, uint32_t nlcores)
 {
 	uint32_t n = nlcores ? nlcores : 1, started = 0;
 	struct server servers[BENCH_LCORES_MAX] = {0};

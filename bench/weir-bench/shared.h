@@ -19,9 +19,9 @@ struct bench_counters {
 
 struct bench_shared {
 	_Atomic uint32_t responders_ready; /* listeners that are up */
-	_Atomic uint32_t failed;           /* a side could not start */
-	_Atomic uint32_t warm;             /* warm-up is over: the measured time runs */
-	_Atomic uint32_t stop;             /* the measured time is over */
+	_Atomic uint32_t failed;	   /* a side could not start */
+	_Atomic uint32_t warm;		   /* warm-up is over: the measured time runs */
+	_Atomic uint32_t stop;		   /* the measured time is over */
 	_Atomic uint32_t verify_failures;  /* found by the responder */
 	struct bench_counters responder;
 	char addr[108];

@@ -19,8 +19,10 @@ int bench_worker_start(uint32_t cpu)
 		CPU_SET(cpu, &set);
 		rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 		if (rc != 0) {
-			fprintf(stderr, "weir-bench: can't run on core %u: %s. Name cores that this process may use "
-					"with --lcores, or --lcores any\n", cpu, strerror(rc));
+			fprintf(stderr,
+				"weir-bench: can't run on core %u: %s. Name cores that this process may use "
+				"with --lcores, or --lcores any\n",
+				cpu, strerror(rc));
 			return -rc;
 		}
 	}

@@ -12,7 +12,8 @@ static const char *status_text(enum fabric_status status)
 		[FABRIC_OK] = "no error",
 		[FABRIC_ERR_LOCAL_LEN] = "a message was longer than the receive that it met",
 		[FABRIC_ERR_LOCAL_PROT] = "a local buffer lies outside its registration",
-		[FABRIC_ERR_REMOTE_ACCESS] = "a key of the peer's is unknown, ended, or of other bounds or rights",
+		[FABRIC_ERR_REMOTE_ACCESS] =
+			"a key of the peer's is unknown, ended, or of other bounds or rights",
 		[FABRIC_ERR_RNR] = "the peer had no receive posted",
 		[FABRIC_ERR_REMOTE_LEN] = "the peer's receive was too short",
 		[FABRIC_ERR_RETRY] = "the peer did not answer",
@@ -41,5 +42,6 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 	if (__builtin_expect(conn->state == CONN_CONNECTING, 0))
 		conn_keep_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len);
 	else
-		conn->role->on_message(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len, wc->inv_rkey);
+		conn->role->on_message(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len,
+				       wc->inv_rkey);
 }

@@ -20,15 +20,15 @@
 
 /* Receives beyond the credits, for messages outside of any credit. */
 #define CONN_RECV_RESERVE 2u
-#define CONN_BATCH        64u
-#define CONN_BATCH_SGES   128u
-#define CONN_MSG_SGES     16u
+#define CONN_BATCH	  64u
+#define CONN_BATCH_SGES	  128u
+#define CONN_MSG_SGES	  16u
 
 enum conn_state {
 	CONN_CONNECTING, /* or accepted and not yet established */
 	CONN_OPEN,
-	CONN_DRAINING,   /* open; ends when no call is in flight */
-	CONN_CLOSED,     /* waits for the reaper */
+	CONN_DRAINING, /* open; ends when no call is in flight */
+	CONN_CLOSED,   /* waits for the reaper */
 };
 
 struct conn_tx {
@@ -82,19 +82,20 @@ struct weir_conn {
 
 	/* receives to be posted again */
 	uint32_t nrecv_free;
-	uint32_t nrecvs;          /* buffers that this connection holds, posted or not */
+	uint32_t nrecvs; /* buffers that this connection holds, posted or not */
 	struct mem_buf **recv_free;
-	struct mem_buf **recvs;   /* all of them, to give them back at the end */
+	struct mem_buf **recvs; /* all of them, to give them back at the end */
 
-	struct mem_buf *early;    /* messages that came before ESTABLISHED: user[0] the next, user[1] the length */
+	struct mem_buf
+		*early; /* messages that came before ESTABLISHED: user[0] the next, user[1] the length */
 
 	uint32_t send_inline; /* threshold for what this side sends */
 	uint32_t recv_inline; /* and for what it receives */
 	uint32_t credits;
 	bool remote_invalidation; /* both sides allow it */
-	bool counted;             /* in stats.connections_opened */
-	uint64_t deadline_ns;     /* of the set-up; 0: none */
-	int error;                /* why it ended */
+	bool counted;		  /* in stats.connections_opened */
+	uint64_t deadline_ns;	  /* of the set-up; 0: none */
+	int error;		  /* why it ended */
 	weir_conn_event_fn on_event;
 	void *arg;
 	void *user;
@@ -149,12 +150,12 @@ void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t n
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 
 /* The endpoint's functions, one file each. */
-void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* completion.c */
+void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc);	  /* completion.c */
 void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* connect.c */
 void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
 void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
-void conn_on_flush(struct engine_endpoint *ep); /* post.c */
-void conn_on_reap(struct engine_endpoint *ep);  /* close.c */
+void conn_on_flush(struct engine_endpoint *ep);				/* post.c */
+void conn_on_reap(struct engine_endpoint *ep);				/* close.c */
 void conn_retire(struct weir_conn *conn, uint64_t position, int error); /* post.c */
 
 #endif

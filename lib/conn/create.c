@@ -11,7 +11,7 @@
 /* Work requests per credit in the send queue: a request may need several READs and WRITEs; who finds
  * it full waits. */
 #define SQ_PER_CREDIT 4u
-#define SQ_MIN        64u
+#define SQ_MIN	      64u
 
 static int take_receives(struct weir_conn *conn, uint32_t count)
 {
@@ -25,7 +25,8 @@ static int take_receives(struct weir_conn *conn, uint32_t count)
 		struct mem_buf *buf = mem_pool_get(engine->recv_pool);
 
 		if (!buf) {
-			LOG(ERR, "no receive buffers left for another connection: raise recv_buffers in the profile's "
+			LOG(ERR, "no receive buffers left for another connection: raise recv_buffers in the "
+				 "profile's "
 				 "[memory], or lower credits");
 			return -ENOBUFS;
 		}

@@ -91,7 +91,8 @@ static void post_recvs(struct weir_conn *conn)
 		for (uint32_t i = 0; i < n; i++) {
 			struct mem_buf *buf = conn->recv_free[conn->nrecv_free - 1 - i];
 
-			wrs[i] = (struct fabric_recv_wr){(uintptr_t)buf, buf->data, buf->size_bytes, buf->lkey};
+			wrs[i] = (struct fabric_recv_wr){(uintptr_t)buf, buf->data, buf->size_bytes,
+							 buf->lkey};
 		}
 		if (conn->ops->post_recv(conn->qp, wrs, n) != n) {
 			conn_fail(conn, -EIO);

@@ -16,7 +16,7 @@
 struct weir_conn;
 
 enum weir_conn_event {
-	WEIR_CONN_OPEN,   /**< calls may be made */
+	WEIR_CONN_OPEN,	  /**< calls may be made */
 	WEIR_CONN_CLOSED, /**< it never opened, was closed, or was lost; the object ends with this event */
 };
 

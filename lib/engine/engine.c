@@ -42,7 +42,8 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 
 	if (remote)
 		rc = engine->ops->mr_register(engine->dev, base, len,
-					      access | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE, fd, fd_offset, &mr);
+					      access | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE, fd,
+					      fd_offset, &mr);
 	/* Memory that can't be shared with another process still serves as a local source or target. */
 	if (rc == -EOPNOTSUPP)
 		rc = engine->ops->mr_register(engine->dev, base, len, access, fd, fd_offset, &mr);
@@ -83,7 +84,9 @@ static int pool_create(struct weir_engine *engine, const char *what, uint32_t co
 	snprintf(name, sizeof(name), "weir_%s_%u", what, atomic_fetch_add(&serial, 1));
 	rc = mem_pool_create(&options, &engine->registrar, pool);
 	if (rc != 0)
-		LOG(ERR, "no memory for %u %s buffers of %u bytes (%s): lower the counts in the profile's [memory]",
+		LOG(ERR,
+		    "no memory for %u %s buffers of %u bytes (%s): lower the counts in the profile's "
+		    "[memory]",
 		    count, what, options.buf_bytes, strerror(-rc));
 	return rc;
 }
@@ -99,9 +102,11 @@ static int pools_create(struct weir_engine *engine)
 	if (rc == 0)
 		rc = pool_create(engine, "recv", p->recv_buffers, p->inline_bytes, true, &engine->recv_pool);
 	if (rc == 0)
-		rc = pool_create(engine, "long", p->long_buffers, p->long_buffer_bytes, false, &engine->long_pool);
+		rc = pool_create(engine, "long", p->long_buffers, p->long_buffer_bytes, false,
+				 &engine->long_pool);
 	if (rc == 0)
-		rc = pool_create(engine, "bulk", p->bulk_buffers, p->bulk_buffer_bytes, true, &engine->bulk_pool);
+		rc = pool_create(engine, "bulk", p->bulk_buffers, p->bulk_buffer_bytes, true,
+				 &engine->bulk_pool);
 	if (rc != 0)
 		return rc;
 	engine->zeros = mem_pool_get(engine->send_pool);
@@ -129,7 +134,7 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	struct fabric_dev_config config = {
 		.options = profile->driver_options,
 		.max_connections = profile->connections,
-		.max_regions = MEM_SLOTS_MAX,
+		.max_regions = ENGINE_REGIONS_MAX + 4, /* and the pools' */
 		.numa_node = -1,
 	};
 	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
@@ -153,13 +158,15 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	engine->profile = *profile;
 	engine->ops = ops;
 	engine->poll_budget = profile->poll_budget;
+	engine->call_timeout_ns =
+		profile->call_timeout_ms ? profile->call_timeout_ms * 1000000ull : UINT64_MAX;
 	limits_from_profile(profile, &engine->limits);
 	TAILQ_INIT(&engine->to_flush);
 	TAILQ_INIT(&engine->to_reap);
 	TAILQ_INIT(&engine->waiters);
 	TAILQ_INIT(&engine->all);
-	engine->registrar =
-		(struct mem_registrar){.ctx = engine, .slot = engine->slot, .reg = registrar_reg, .dereg = registrar_dereg};
+	engine->registrar = (struct mem_registrar){
+		.ctx = engine, .slot = engine->slot, .reg = registrar_reg, .dereg = registrar_dereg};
 
 	rc = ops->open(&config, &engine->dev);
 	if (rc == 0)
@@ -185,6 +192,8 @@ void weir_engine_destroy(struct weir_engine *engine)
 		ep->is_reaping = true;
 		ep->on_reap(ep);
 	}
+	while (engine->nregions > 0)
+		weir_engine_remove_region(engine, engine->regions[0]);
 	if (engine->zeros)
 		mem_pool_put(engine->zeros);
 	mem_pool_destroy(engine->bulk_pool, &engine->registrar);
@@ -200,12 +209,28 @@ void weir_engine_destroy(struct weir_engine *engine)
 
 int weir_engine_add_region(struct weir_engine *engine, struct weir_region *region)
 {
-	return mem_region_register(region, &engine->registrar);
+	uint32_t i = 0;
+	int rc;
+
+	while (i < engine->nregions && engine->regions[i] != region)
+		i++;
+	if (i == ENGINE_REGIONS_MAX)
+		return -ENOSPC;
+	rc = mem_region_register(region, &engine->registrar);
+	if (rc == 0 && i == engine->nregions)
+		engine->regions[engine->nregions++] = region;
+	return rc;
 }
 
 void weir_engine_remove_region(struct weir_engine *engine, struct weir_region *region)
 {
-	mem_region_deregister(region, &engine->registrar);
+	for (uint32_t i = 0; i < engine->nregions; i++) {
+		if (engine->regions[i] == region) {
+			engine->regions[i] = engine->regions[--engine->nregions];
+			mem_region_deregister(region, &engine->registrar);
+			return;
+		}
+	}
 }
 
 void engine_add(struct weir_engine *engine, struct engine_endpoint *ep)

@@ -11,10 +11,11 @@
 #include "rdma1.h"
 #include "weir_engine.h"
 
-#define ENGINE_WC_BURST 64u
-#define ENGINE_TICK_NS 1000000u /* how often deadlines are looked at */
-#define ENGINE_HEADROOM 512u /* bytes in front of a message, for its transport header */
-#define ENGINE_ZEROS 64u
+#define ENGINE_WC_BURST	   64u
+#define ENGINE_TICK_NS	   1000000u /* how often deadlines are looked at */
+#define ENGINE_HEADROOM	   512u	    /* bytes in front of a message, for its transport header */
+#define ENGINE_REGIONS_MAX 48u
+#define ENGINE_ZEROS	   64u
 
 struct weir_engine;
 
@@ -51,6 +52,7 @@ struct weir_engine {
 	struct fabric_dev *dev;
 	uint64_t now_ns;
 	uint64_t next_tick_ns;
+	uint64_t call_timeout_ns; /* the profile's; UINT64_MAX: none */
 	uint32_t poll_budget;
 	bool in_poll;
 	struct engine_endpoints to_flush;
@@ -65,12 +67,14 @@ struct weir_engine {
 	struct mem_pool *recv_pool; /* private: Receives */
 	struct mem_pool *long_pool; /* exposed: Long Calls and Reply chunks of requesters */
 	struct mem_pool *bulk_pool; /* private: pulled chunks, long results, copies of Long Replies */
-	struct mem_buf *zeros;      /* a few zero bytes with a local key, for roundup padding */
+	struct mem_buf *zeros;	    /* a few zero bytes with a local key, for roundup padding */
 	struct rdma1_limits limits;
 	struct weir_profile profile;
 	uint32_t slot; /* of regions' key tables */
 	uint32_t nconnections;
 	struct mem_registrar registrar;
+	uint32_t nregions; /* the application's */
+	struct weir_region *regions[ENGINE_REGIONS_MAX];
 	struct engine_endpoints all;
 };
 

@@ -9,7 +9,7 @@
 #include "alloc.h"
 #include "engine.h"
 
-#define MAILBOX_SIZE 1024u /* messages; a power of two */
+#define MAILBOX_SIZE  1024u /* messages; a power of two */
 #define MAILBOX_BURST 32u
 
 struct mail {
@@ -27,7 +27,8 @@ int mailbox_create(struct weir_engine *engine)
 	if (!engine->mailbox)
 		return -ENOMEM;
 	/* RTS: a producer that is descheduled in the middle does not stop the others for long. */
-	return rte_ring_init(engine->mailbox, "weir_mailbox", MAILBOX_SIZE, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ);
+	return rte_ring_init(engine->mailbox, "weir_mailbox", MAILBOX_SIZE,
+			     RING_F_MP_RTS_ENQ | RING_F_SC_DEQ);
 }
 
 void mailbox_destroy(struct weir_engine *engine)

@@ -17,28 +17,30 @@ struct weir_engine;
 
 /** What an engine counted since it was created. Each only grows. Read on the owner's thread. */
 struct weir_engine_stats {
-	uint64_t polls;      /**< calls of weir_engine_poll() */
+	uint64_t polls;	     /**< calls of weir_engine_poll() */
 	uint64_t idle_polls; /**< of these, those that found nothing to do */
 
 	uint64_t calls_sent, calls_completed, calls_failed, calls_timed_out;
 	uint64_t requests_received, replies_sent;
 	uint64_t long_calls, long_replies, read_chunks, write_chunks;
-	uint64_t errors_sent;     /**< RDMA_ERROR answers */
-	uint64_t errors_received; /**< RDMA_ERROR answers to calls of ours */
-	uint64_t dropped;         /**< messages discarded as RFC 8166 section 4.5 says */
+	uint64_t errors_sent;	    /**< RDMA_ERROR answers */
+	uint64_t errors_received;   /**< RDMA_ERROR answers to calls of ours */
+	uint64_t dropped;	    /**< messages discarded as RFC 8166 section 4.5 says */
 	uint64_t replies_unmatched; /**< of these, replies without a call that waits for them */
-	uint64_t zero_grants;     /**< replies that granted no credit; taken as one */
-	uint64_t calls_queued;    /**< calls that had to wait for a credit */
-	uint64_t buffers_waited;  /**< requests that had to wait for a buffer */
+	uint64_t zero_grants;	    /**< replies that granted no credit; taken as one */
+	uint64_t calls_queued;	    /**< calls that had to wait for a credit */
+	uint64_t buffers_waited;    /**< requests that had to wait for a buffer */
 
 	uint64_t connections_opened, connections_lost;
 
-	uint64_t bulk_copies;   /**< copies of DDP-eligible data by weir or its driver, the one transfer apart */
-	uint64_t long_copies;   /**< Long messages copied once, before checking, since the device can't revoke access */
-	uint64_t allocations;   /**< from the heap, by this process's weir */
+	uint64_t
+		bulk_copies; /**< copies of DDP-eligible data by weir or its driver, the one transfer apart */
+	uint64_t
+		long_copies; /**< Long messages copied once, before checking, since the device can't revoke access */
+	uint64_t allocations;	/**< from the heap, by this process's weir */
 	uint64_t registrations; /**< of memory, with the device */
-	uint64_t doorbells;     /**< posts of the driver that told its peer or device something */
-	uint64_t sends, recvs, writes, reads; /**< work requests that the driver carried out */
+	uint64_t doorbells;	/**< posts of the driver that told its peer or device something */
+	uint64_t sends, recvs, writes, reads;		     /**< work requests that the driver carried out */
 	uint64_t rnr, remote_access_errors, protocol_errors; /**< see each driver */
 };
 
@@ -49,7 +51,7 @@ struct weir_engine_stats {
 WEIR_API int weir_engine_create(const struct weir_profile *profile, struct weir_engine **engine);
 
 /** Close all connections (each call gets its completion, -ECONNABORTED) and listeners, and free the
- *  engine. Regions that were added stay the caller's. Not from inside a callback. NULL is allowed. */
+ *  engine. Regions that were added stay the caller's, to be destroyed after this. Not from inside a callback. NULL is allowed. */
 WEIR_API void weir_engine_destroy(struct weir_engine *engine);
 
 /** Do what there is to do: completions, connection events, timers, the mailbox, then send what
@@ -63,11 +65,14 @@ WEIR_API uint64_t weir_engine_now(const struct weir_engine *engine);
 
 /** Any thread: run fn(engine, arg) inside a later poll of the owner's thread. 0, or -EAGAIN when the
  *  mailbox is full (try again after the owner polled). Messages of one thread keep their order. */
-WEIR_API int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg);
+WEIR_API int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
+			      void *arg);
 
 /** Register a region with the engine's device, so that it may be named in calls and replies. Before
- *  the first call, since it may take long. 0; -EBUSY: too many engines; or the driver's error. */
+ *  the first call, since it may take long. 0; -ENOSPC: over 48 regions; or the driver's error. */
 WEIR_API int weir_engine_add_region(struct weir_engine *engine, struct weir_region *region);
+
+/** The reverse, when no call or reply names the region any more; weir_engine_destroy() does it for those left. */
 WEIR_API void weir_engine_remove_region(struct weir_engine *engine, struct weir_region *region);
 
 WEIR_API void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stats *stats);

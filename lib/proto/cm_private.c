@@ -6,7 +6,7 @@
 /* RFC 8797 section 4: identifier, version, flags, send size, receive size. */
 static const uint8_t identifier[4] = {0xf6, 0xab, 0x0e, 0x18};
 
-#define VERSION  1u
+#define VERSION	 1u
 #define FLAG_INV 0x01u
 
 static uint8_t size_code(uint32_t bytes)

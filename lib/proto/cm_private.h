@@ -8,12 +8,12 @@
 #include "weir_common.h"
 
 #define CM_PRIVATE_SIZE 8u
-#define CM_PRIVATE_UNIT 1024u  /* sizes travel in these steps */
-#define CM_PRIVATE_MAX 262144u /* the largest size that can be said */
+#define CM_PRIVATE_UNIT 1024u	/* sizes travel in these steps */
+#define CM_PRIVATE_MAX	262144u /* the largest size that can be said */
 
 struct cm_private {
-	uint32_t send_bytes; /* the most that this side puts into one Send */
-	uint32_t recv_bytes; /* the most that one Receive of this side takes */
+	uint32_t send_bytes;	  /* the most that this side puts into one Send */
+	uint32_t recv_bytes;	  /* the most that one Receive of this side takes */
 	bool remote_invalidation; /* each key that this side advertises may be invalidated remotely */
 };
 

@@ -22,8 +22,8 @@ static uint32_t auth_bytes(const struct weir_rpc_auth *auth)
 /* The RPC header with AUTH_NONE twice, which most calls have: ten words. */
 static void put_plain_header(struct weir_xdr_out *out, uint32_t xid, const struct weir_call_params *params)
 {
-	uint32_t words[10] = {htobe32(xid),           htobe32(WEIR_RPC_CALL),   htobe32(WEIR_RPC_VERSION),
-			      htobe32(params->prog), htobe32(params->vers), htobe32(params->proc)};
+	uint32_t words[10] = {htobe32(xid),	     htobe32(WEIR_RPC_CALL), htobe32(WEIR_RPC_VERSION),
+			      htobe32(params->prog), htobe32(params->vers),  htobe32(params->proc)};
 	uint8_t *at = weir_xdr_reserve(out, sizeof(words));
 
 	if (at)
@@ -75,9 +75,10 @@ static struct mem_buf *take_buffer(struct weir_conn *conn, uint64_t stream_bytes
 struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params)
 {
 	struct requester *req = requester_of(conn);
-	uint32_t header_bytes = WEIR_RPC_CALL_HEADER_MIN + auth_bytes(params->cred) + auth_bytes(params->verf);
-	uint64_t reply_bytes =
-		(uint64_t)params->results_max_bytes + WEIR_RPC_REPLY_HEADER_MIN + 8 + verifier_max(params->cred);
+	uint32_t header_bytes =
+		WEIR_RPC_CALL_HEADER_MIN + auth_bytes(params->cred) + auth_bytes(params->verf);
+	uint64_t reply_bytes = (uint64_t)params->results_max_bytes + WEIR_RPC_REPLY_HEADER_MIN + 8 +
+			       verifier_max(params->cred);
 	struct weir_call *call;
 	struct mem_buf *args;
 

@@ -20,7 +20,8 @@ static struct weir_call *call_find(struct requester *req, uint32_t xid)
 
 /* The returned Write list against the offered one: as many chunks, the same segments, none longer. A list
  * that was left out is taken as unused chunks. */
-static bool check_write_list(const struct weir_call *call, const struct rdma1_header *hdr, uint32_t *item_bytes)
+static bool check_write_list(const struct weir_call *call, const struct rdma1_header *hdr,
+			     uint32_t *item_bytes)
 {
 	uint32_t offered = call->plan.use_write_list ? call->nresults : 0, i = 0;
 	struct rdma1_segment_iter segments;

@@ -132,8 +132,8 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 		rc = place_header(call);
 	if (rc != 0)
 		return rc;
-	return reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted, segs, nsegs,
-				  call->plan.need_reply_chunk ? &reply : NULL, call->header,
+	return reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted, segs,
+				  nsegs, call->plan.need_reply_chunk ? &reply : NULL, call->header,
 				  call->plan.header_bytes, &call->header_bytes);
 }
 
@@ -183,8 +183,8 @@ static int prepare(struct weir_call *call)
 		rc = write_header(call, &in);
 	if (rc != 0)
 		return rc;
-	call->is_exposed = call->plan.form == REDUCE_LONG || call->plan.reduced || call->plan.use_write_list ||
-			   call->plan.need_reply_chunk;
+	call->is_exposed = call->plan.form == REDUCE_LONG || call->plan.reduced ||
+			   call->plan.use_write_list || call->plan.need_reply_chunk;
 	count_forms(call);
 	return 0;
 }
@@ -254,7 +254,7 @@ int weir_call_submit(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 	struct requester *req = requester_of(conn);
-	uint64_t timeout_ns = call->timeout_ns;
+	uint64_t timeout_ns = call->timeout_ns ? call->timeout_ns : conn->ep.engine->call_timeout_ns;
 	int rc;
 
 	if (call->state != CALL_BUILDING)
@@ -264,9 +264,9 @@ int weir_call_submit(struct weir_call *call)
 		call_release_extra(call);
 		return rc;
 	}
-	if (timeout_ns == 0)
-		timeout_ns = conn->ep.engine->profile.call_timeout_ms * 1000000ull;
 	call->deadline_ns = conn->ep.engine->now_ns + timeout_ns;
+	if (__builtin_expect(call->deadline_ns < timeout_ns, 0))
+		call->deadline_ns = UINT64_MAX;
 	req->nactive++;
 	if (TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
 	    conn_tx_reserve(conn, 1, sges_max(call)) && transmit(call))

@@ -29,7 +29,7 @@
 #include "reduce.h"
 #include "weir_call.h"
 
-#define CALL_ITEMS_MAX  8u
+#define CALL_ITEMS_MAX	8u
 #define CALL_PIECES_MAX (2u * CALL_ITEMS_MAX + 1u)
 /* Slots for each credit asked for: calls may be queued beyond the credits. */
 #define CALL_SLOTS_PER_CREDIT 2u
@@ -75,8 +75,8 @@ struct weir_call {
 	struct mem_buf *long_call;  /* when the message had to be moved to memory that the peer may read */
 	struct mem_buf *long_reply; /* the Reply chunk */
 	struct mem_buf *reply_copy; /* its content, private, when the device can't revoke access */
-	struct mem_buf *spill;      /* the message in one piece, when the device can't gather it */
-	struct mem_buf *reply;      /* REPLIED: the message that came */
+	struct mem_buf *spill;	    /* the message in one piece, when the device can't gather it */
+	struct mem_buf *reply;	    /* REPLIED: the message that came */
 	uint32_t reply_bytes;
 	TAILQ_ENTRY(weir_call) queue;
 
@@ -94,7 +94,7 @@ struct requester {
 	uint32_t slot_bits;
 	uint32_t nfree;
 	uint32_t nactive; /* submitted and not yet done */
-	uint32_t *free;   /* stack of slots */
+	uint32_t *free;	  /* stack of slots */
 	struct call_queue queue;
 	struct weir_call *calls;
 };
@@ -105,7 +105,7 @@ static inline struct requester *requester_of(const struct weir_conn *conn)
 }
 
 /* call_begin.c */
-void call_release(struct weir_call *call); /* give back slot and buffers */
+void call_release(struct weir_call *call);	 /* give back slot and buffers */
 void call_release_extra(struct weir_call *call); /* the buffers that submitting took */
 void call_close_piece(struct weir_call *call);
 

@@ -23,7 +23,8 @@ struct weir_call;
 struct weir_connect_options {
 	weir_conn_event_fn on_event; /**< may be NULL */
 	void *arg;
-	uint32_t credits; /**< calls in flight at most, and what is asked of the responder; 0: the profile's */
+	uint32_t
+		credits; /**< calls in flight at most, and what is asked of the responder; 0: the profile's */
 };
 
 /** Start to connect. The outcome is an event; gives up after the profile's connect_timeout_ms. 'addr'
@@ -39,7 +40,8 @@ struct weir_result {
 	int status;
 	uint32_t rdma_err; /**< 1: ERR_VERS, 2: ERR_CHUNK, when status is -EREMOTEIO */
 	const struct weir_rpc_reply_header *reply; /**< the RPC header; NULL unless status is 0 */
-	struct weir_xdr_in *results; /**< decoder, at the first byte of the results; NULL unless status is 0 */
+	struct weir_xdr_in
+		*results; /**< decoder, at the first byte of the results; NULL unless status is 0 */
 	/** Bytes that came by each Write chunk, in the order of weir_call_result_item(). */
 	const uint32_t *item_bytes;
 	uint32_t nitems;
@@ -57,10 +59,11 @@ struct weir_call_params {
 	/** Bound of the results' XDR, items left out (RFC 8166 section 6.2). Above what fits inline a Reply chunk
 	 *  is offered. */
 	uint32_t results_max_bytes;
-	uint64_t timeout_ns; /**< 0: the profile's call_timeout_ms */
+	uint64_t timeout_ns;		  /**< 0: the profile's call_timeout_ms; UINT64_MAX: none */
 	const struct weir_rpc_auth *cred; /**< NULL: AUTH_NONE. Copied */
 	const struct weir_rpc_auth *verf; /**< NULL: AUTH_NONE. Copied */
-	const struct weir_ulb *ulb; /**< which items are DDP-eligible; NULL: none, items travel in the message */
+	const struct weir_ulb
+		*ulb; /**< which items are DDP-eligible; NULL: none, items travel in the message */
 	weir_call_done_fn done;
 	void *arg;
 };

@@ -94,7 +94,8 @@ static void on_handover(struct weir_engine *engine, void *arg)
 	mem_free(handover);
 }
 
-static void hand_over(struct weir_listener *listener, struct weir_engine *engine, const struct handover *handover)
+static void hand_over(struct weir_listener *listener, struct weir_engine *engine,
+		      const struct handover *handover)
 {
 	struct handover *copy = mem_zalloc(sizeof(*copy));
 
@@ -173,7 +174,8 @@ int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_
 	}
 	listener->programs->refs = 1;
 	listener->programs->nprograms = options->nprograms;
-	memcpy(listener->programs->programs, options->programs, options->nprograms * sizeof(options->programs[0]));
+	memcpy(listener->programs->programs, options->programs,
+	       options->nprograms * sizeof(options->programs[0]));
 	listener->on_event = options->on_event;
 	listener->arg = options->arg;
 	listener->nengines = options->nengines ? options->nengines : 1;

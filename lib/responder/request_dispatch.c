@@ -59,11 +59,6 @@ bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
 
 void request_dispatch(struct weir_request *req)
 {
-	/* A requester may offer Write chunks only for results that may use them (RFC 8166 section 6.1). */
-	if (__builtin_expect(req->hdr.nwrite_chunks > req->ulb->result_items_max, 0)) {
-		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
-		return;
-	}
 	req->state = REQUEST_HANDLING;
 	req->program->handle(req, req->program->arg);
 }

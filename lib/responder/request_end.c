@@ -7,7 +7,8 @@
 /* Requests for each receive: those whose replies are on their way no longer hold one. */
 #define REQUESTS_PER_RECEIVE 2u
 
-struct responder *responder_create(struct weir_engine *engine, uint32_t credits, struct program_table *programs)
+struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
+				   struct program_table *programs)
 {
 	uint32_t nrequests = (credits + CONN_RECV_RESERVE) * REQUESTS_PER_RECEIVE;
 	struct responder *responder = mem_zalloc(sizeof(*responder));

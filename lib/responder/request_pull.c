@@ -116,7 +116,8 @@ static void post_reads(struct weir_request *req)
 		sge = (struct fabric_sge){chunk->dst + chunk->filled, seg.target.length, chunk->lkey};
 		chunk->filled += seg.target.length;
 		req->reads_left--;
-		conn_read(conn, &sge, seg.target.handle, seg.target.offset, req->reads_left == 0 ? &req->tx : NULL);
+		conn_read(conn, &sge, seg.target.handle, seg.target.offset,
+			  req->reads_left == 0 ? &req->tx : NULL);
 	}
 }
 
@@ -149,8 +150,8 @@ static bool begin_items(struct weir_request *req)
 static void finish(struct weir_request *req)
 {
 	uint32_t first = req->hdr.has_position_zero;
-	int nparts = reassemble_parts(req->stream, req->stream_bytes, req->chunks + first, req->nchunks - first,
-				      req->parts, REASSEMBLE_PARTS_MAX);
+	int nparts = reassemble_parts(req->stream, req->stream_bytes, req->chunks + first,
+				      req->nchunks - first, req->parts, REASSEMBLE_PARTS_MAX);
 
 	req->responder->engine->stats.read_chunks += req->nchunks - first;
 	req->responder->engine->stats.long_calls += first;

@@ -29,7 +29,8 @@ static bool take_buffer(struct weir_request *req, uint64_t bytes)
 		return false;
 	if (!req->reply)
 		return false;
-	weir_xdr_out_init(&req->out, req->reply->data + ENGINE_HEADROOM, req->reply->size_bytes - ENGINE_HEADROOM);
+	weir_xdr_out_init(&req->out, req->reply->data + ENGINE_HEADROOM,
+			  req->reply->size_bytes - ENGINE_HEADROOM);
 	req->npieces = 0;
 	req->nitems = 0;
 	req->piece_start = 0;
@@ -38,7 +39,8 @@ static bool take_buffer(struct weir_request *req, uint64_t bytes)
 
 struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes)
 {
-	const uint32_t words[6] = {htobe32(req->rpc.xid), htobe32(WEIR_RPC_REPLY)}; /* accepted, AUTH_NONE, SUCCESS */
+	const uint32_t words[6] = {htobe32(req->rpc.xid),
+				   htobe32(WEIR_RPC_REPLY)}; /* accepted, AUTH_NONE, SUCCESS */
 	uint8_t *at;
 
 	if (!take_buffer(req, (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN))
@@ -139,7 +141,8 @@ void request_transmit(struct weir_request *req)
 		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
 		return;
 	}
-	if (__builtin_expect(nsges > conn->max_sge, 0) && conn_linearise(conn, sges, &nsges, &req->spill) != 0) {
+	if (__builtin_expect(nsges > conn->max_sge, 0) &&
+	    conn_linearise(conn, sges, &nsges, &req->spill) != 0) {
 		/* A reply that can't be sent must not be lost in silence (RFC 8166 section 4.5.4). */
 		conn_fail(conn, -ENOBUFS);
 		request_release(req);
@@ -196,7 +199,8 @@ static int plan_reply(struct weir_request *req)
 		if (!req->header_buf)
 			return -ENOBUFS;
 		req->header = req->header_buf->data;
-		rc = reduce_reply(&in, req->header, req->header_buf->size_bytes, req->xfers, REQUEST_XFERS_MAX, &plan);
+		rc = reduce_reply(&in, req->header, req->header_buf->size_bytes, req->xfers,
+				  REQUEST_XFERS_MAX, &plan);
 	}
 	if (rc != 0)
 		return rc;

@@ -26,9 +26,9 @@
 #include "rpc_msg.h"
 #include "weir_request.h"
 
-#define REQUEST_ITEMS_MAX  8u
-#define REQUEST_PIECES_MAX (2u * REQUEST_ITEMS_MAX + 1u)
-#define REQUEST_XFERS_MAX  48u
+#define REQUEST_ITEMS_MAX     8u
+#define REQUEST_PIECES_MAX    (2u * REQUEST_ITEMS_MAX + 1u)
+#define REQUEST_XFERS_MAX     48u
 #define LISTENER_PROGRAMS_MAX 8u
 
 enum request_state {
@@ -72,8 +72,8 @@ struct weir_request {
 	/* pulling */
 	uint32_t nchunks;
 	struct rdma1_read_iter next_read;
-	uint32_t reads_left; /* to be posted in this stage, empty segments not counted */
-	bool is_reading;     /* next_read is set up for this stage */
+	uint32_t reads_left;   /* to be posted in this stage, empty segments not counted */
+	bool is_reading;       /* next_read is set up for this stage */
 	const uint8_t *stream; /* the Payload stream as it came: inline, or pulled */
 	uint32_t stream_bytes;
 	struct conn_waiter tx_waiter;
@@ -102,7 +102,8 @@ struct responder {
 	struct weir_engine *engine;
 	struct program_table *programs;
 	struct credit_responder credits;
-	struct mem_buf *backlog; /* messages that found no free request: user[0] the next, user[1] the length */
+	struct mem_buf
+		*backlog; /* messages that found no free request: user[0] the next, user[1] the length */
 	struct request_list free;
 	struct request_list busy;
 	struct weir_request *requests;
@@ -140,7 +141,8 @@ struct weir_request *request_take(struct responder *responder);
 void request_release(struct weir_request *req);
 void request_on_tx(struct conn_tx *tx, int error);
 void responder_on_lost(struct weir_conn *conn, int error);
-struct responder *responder_create(struct weir_engine *engine, uint32_t credits, struct program_table *programs);
+struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
+				   struct program_table *programs);
 void responder_free(struct responder *responder);
 
 #endif

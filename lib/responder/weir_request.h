@@ -44,10 +44,10 @@ struct weir_program {
 	uint32_t prog;
 	uint32_t vers_low; /**< calls of other versions are answered PROG_MISMATCH */
 	uint32_t vers_high;
-	uint32_t nprocs;   /**< procedures 0 to nprocs - 1; others are answered PROC_UNAVAIL */
+	uint32_t nprocs;	    /**< procedures 0 to nprocs - 1; others are answered PROC_UNAVAIL */
 	const struct weir_ulb *ulb; /**< what is DDP-eligible; NULL: nothing */
-	weir_handler_fn handle;     /**< procedure 0 too */
-	weir_place_fn place;        /**< may be NULL */
+	weir_handler_fn handle;	    /**< procedure 0 too */
+	weir_place_fn place;	    /**< may be NULL */
 	void *arg;
 };
 

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""weir-bench as its users run it: each workload, both ways to have two sides, peers that die, mistakes."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BENCH = sys.argv.pop(1)
+KEYS = {'driver', 'workload', 'size', 'depth', 'connections', 'seconds', 'rpc_per_s', 'bytes_per_s', 'rtt_ns', 'errors',
+        'verify_failures', 'idle_poll_ratio', 'counters'}
+QUICK = ['--warmup', '0.05', '--time', '0.2', '--quiet', '--lcores', 'any']
+
+
+def run(*args, timeout=60):
+    return subprocess.run([BENCH, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout,
+                          stdin=subprocess.DEVNULL)
+
+
+def measure(case, *args):
+    done = run('--json', '-', '--verify', *QUICK, *args)
+    case.assertEqual(done.returncode, 0, done.stderr)
+    result = json.loads(done.stdout)
+    case.assertEqual((result['errors'], result['verify_failures']), (0, 0))
+    case.assertGreater(result['rpc_per_s'], 0)
+    return result
+
+
+class Load(unittest.TestCase):
+    def test_json_has_the_promised_keys(self):
+        result = measure(self, '--workload', 'null')
+        self.assertLessEqual(KEYS, set(result))
+        self.assertEqual(set(result['rtt_ns']), {'min', 'p50', 'p90', 'p99', 'p999', 'p9999', 'max'})
+        values = [result['rtt_ns'][key] for key in ('min', 'p50', 'p90', 'p99', 'p999', 'p9999', 'max')]
+        self.assertEqual(values, sorted(values))
+        self.assertLessEqual({'bulk_copies', 'allocations', 'registrations', 'doorbells'}, set(result['counters']))
+
+    def test_each_workload_over_processes_and_threads(self):
+        for mode in ([], ['--threads']):
+            for workload in ('null', 'echo', 'read', 'write', 'mixed'):
+                for size in ('0', '1', '4096', '70001'):
+                    with self.subTest(workload=workload, size=size, mode=mode):
+                        if (workload == 'null' and size == '70001') or (workload != 'null' and size == '0'):
+                            continue
+                        result = measure(self, '--workload', workload, '--size', size, '--depth', '8', *mode,
+                                         '--time', '0.05')
+                        self.assertEqual(result['mode'], 'threads' if mode else 'processes')
+
+    def test_steady_state_does_no_work_twice(self):
+        for workload in ('null', 'read', 'write'):
+            counters = measure(self, '--workload', workload, '--depth', '16')['counters']
+            for name in ('allocations', 'registrations', 'bulk_copies'):
+                self.assertEqual(counters[name], 0, (workload, name))
+            self.assertLess(counters['doorbells'], 2.2 * counters['calls_completed'] + 100)
+
+    def test_several_connections_and_one_core(self):
+        result = measure(self, '--workload', 'read', '--connections', '5', '--depth', '4')
+        self.assertEqual(result['connections'], 5)
+        result = measure(self, '--workload', 'read', '--lcores', '0', '--depth', '4')
+        self.assertGreater(result['calls'], 10)
+
+    def test_small_inline_threshold(self):
+        for workload in ('echo', 'read', 'write'):
+            measure(self, '--workload', workload, '--inline', '1024', '--size', '3000', '--depth', '3')
+
+    def test_a_number_of_calls(self):
+        done = run('--calls', '1000', '--json', '-', '--lcores', 'any')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)['calls'], 1000)
+
+    def test_table_and_json_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'out.json')
+            done = run('--json', path, *QUICK)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn('RPC/s', done.stdout)
+            with open(path) as file:
+                self.assertEqual(json.load(file)['errors'], 0)
+            done = run('--json', os.path.join(folder, 'no', 'out.json'), *QUICK)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn('out.json', done.stderr)
+
+
+class Death(unittest.TestCase):
+    def setUp(self):
+        self.addr = f'weir-test-bench-{os.getpid()}-{time.monotonic_ns()}'
+        self.server = self.start('--listen', self.addr)
+        time.sleep(0.5)
+
+    def tearDown(self):
+        self.server.terminate()
+        self.assertEqual(self.server.wait(timeout=10), 0, 'the responder did not end well')
+        self.server.stderr.close()
+
+    def start(self, *args):
+        return subprocess.Popen([BENCH, '--lcores', 'any', '--quiet', *args], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+
+    def load(self, *args):
+        return self.start('--connect', self.addr, '--workload', 'mixed', '--depth', '16', *args)
+
+    def finish_one(self):
+        client = self.load('--time', '0.2', '--warmup', '0.05', '--verify')
+        self.assertEqual(client.wait(timeout=20), 0, client.stderr.read())
+        client.stderr.close()
+
+    def test_a_requester_is_killed_under_load(self):
+        for _ in range(5):
+            client = self.load('--time', '20')
+            time.sleep(0.7)
+            self.assertIsNone(client.poll())
+            client.kill()
+            client.wait()
+            client.stderr.close()
+        self.finish_one()
+
+    def test_the_responder_is_killed_under_load(self):
+        client = self.load('--time', '20')
+        time.sleep(0.8)
+        self.assertIsNone(client.poll())
+        self.server.kill()
+        self.server.wait()
+        self.server.stderr.close()
+        begin = time.monotonic()
+        status = client.wait(timeout=10)
+        took = time.monotonic() - begin
+        text = client.stderr.read().decode()
+        client.stderr.close()
+        self.assertEqual(status, 1)
+        # It is told within a second; then the report is made and everything freed.
+        self.assertLess(took, 2 if not os.environ.get('WEIR_TEST_SLOW') else 10)
+        self.assertIn('connection was lost', text)
+        self.assertNotIn('did not complete', text)
+        self.server = self.start('--listen', self.addr)
+        time.sleep(0.5)
+        self.finish_one()
+
+    def test_a_requester_is_stopped_and_another_works(self):
+        client = self.load('--time', '20')
+        time.sleep(0.5)
+        client.send_signal(signal.SIGSTOP)
+        self.finish_one()
+        client.kill()
+        client.wait()
+        client.stderr.close()
+
+
+class Mistakes(unittest.TestCase):
+    def expect(self, status, text, *args):
+        done = run(*args)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertEqual(done.stdout, '')
+
+    def test_usage(self):
+        self.expect(2, 'no-such', '--no-such')
+        self.expect(2, 'workload', '--workload', 'rread')
+        self.expect(2, 'from 1 to 1024', '--depth', '0')
+        self.expect(2, 'from 1 to 1024', '--depth', '-1')
+        self.expect(2, 'from 0 to', '--size', '4q')
+        self.expect(2, 'from 0 to', '--size', '99g')
+        self.expect(2, 'driver', '--driver', 'none')
+        self.expect(2, 'list', '--lcores', '0,')
+        self.expect(2, 'list', '--lcores', 'x')
+        self.expect(2, 'only one', '--listen', 'a', '--connect', 'b')
+        self.expect(2, 'arguments', 'stray')
+        self.expect(2, '/no/such.ini', '--profile', '/no/such.ini')
+        self.expect(2, 'seconds', '--time', 'nan')
+
+    def test_help_and_version(self):
+        done = run('--help')
+        self.assertEqual(done.returncode, 0)
+        for option in ('--driver', '--listen', '--connect', '--threads', '--size', '--depth', '--time', '--warmup',
+                       '--lcores', '--connections', '--inline', '--verify', '--profile', '--json'):
+            self.assertIn(option, done.stdout)
+        self.assertIn('weir-bench', run('--version').stdout)
+
+    def test_nobody_listens(self):
+        done = run('--connect', 'weir-test-nobody', '--lcores', 'any')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('--listen weir-test-nobody', done.stderr)
+
+    def test_address_in_use(self):
+        addr = f'weir-test-in-use-{os.getpid()}'
+        server = subprocess.Popen([BENCH, '--listen', addr, '--lcores', 'any', '--quiet'], stdin=subprocess.DEVNULL)
+        try:
+            time.sleep(0.7)
+            done = run('--listen', addr, '--lcores', 'any')
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(addr, done.stderr)
+        finally:
+            server.terminate()
+            server.wait(timeout=10)
+
+    def test_a_core_that_is_not_there(self):
+        done = run('--lcores', '1000,1001', '--time', '0.1')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('core 100', done.stderr)
+
+    def test_a_bad_profile_names_file_and_line(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.ini') as file:
+            file.write('[connection]\ncredits = 16\ninlin = 4096\n')
+            file.flush()
+            done = run('--profile', file.name)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f'{file.name}:3', done.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=1)

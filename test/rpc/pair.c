@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pair.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+#define MEM_BYTES (8u << 20)
+#define STEP_NS	  1000u
+#define POLLS_MAX 4000000
+
+const char *pair_driver = "sim";
+uint64_t pair_seed = 1;
+
+static const struct weir_ulb_proc ulb_procs[] = {
+	{.proc = PAIR_READ, .result_items_max = 1},
+	{.proc = PAIR_WRITE, .arg_items_max = 1},
+	{.proc = PAIR_MULTI, .arg_items_max = 2, .result_items_max = 2},
+};
+
+static const struct weir_ulb ulb = {
+	.name = "pair",
+	.prog = PAIR_PROG,
+	.vers_low = PAIR_VERS,
+	.vers_high = PAIR_VERS,
+	.procs = ulb_procs,
+	.nprocs = sizeof(ulb_procs) / sizeof(ulb_procs[0]),
+};
+
+static void garbage(struct weir_request *req)
+{
+	weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+}
+
+static void handle_echo(struct weir_request *req)
+{
+	struct weir_xdr_out *out;
+	const void *data;
+	uint32_t len;
+
+	if (weir_xdr_get_opaque_ref(weir_request_args(req), &data, MEM_BYTES, &len) != 0) {
+		garbage(req);
+		return;
+	}
+	out = weir_request_results(req, 8 + len);
+	assert_non_null(out);
+	weir_xdr_put_opaque(out, data, len);
+	weir_request_reply(req);
+}
+
+static void handle_read(struct weir_request *req, struct pair *pair)
+{
+	uint32_t count;
+
+	if (weir_xdr_get_u32(weir_request_args(req), &count) != 0) {
+		garbage(req);
+		return;
+	}
+	assert_non_null(weir_request_results(req, 4));
+	assert_int_equal(weir_request_result_item(req, pair->server_region, pair->server_mem, count), 0);
+	weir_request_reply(req);
+}
+
+static void handle_big(struct weir_request *req, struct pair *pair)
+{
+	struct weir_xdr_out *out;
+	uint32_t count;
+
+	if (weir_xdr_get_u32(weir_request_args(req), &count) != 0) {
+		garbage(req);
+		return;
+	}
+	out = weir_request_results(req, count + 8);
+	assert_non_null(out);
+	weir_xdr_put_opaque(out, pair->server_mem, count);
+	weir_request_reply(req);
+}
+
+static void handle_write(struct weir_request *req)
+{
+	struct weir_xdr_in *args = weir_request_args(req);
+	uint32_t before = 0, after = 0, len = 0, sum = 0;
+	struct weir_xdr_out *out;
+	const void *data = NULL;
+
+	weir_xdr_get_u32(args, &before);
+	weir_xdr_get_opaque_ref(args, &data, MEM_BYTES, &len);
+	weir_xdr_get_u32(args, &after);
+	if (args->failed || weir_xdr_remaining(args) != 0) {
+		garbage(req);
+		return;
+	}
+	for (uint32_t i = 0; i < len; i++)
+		sum = sum * 33 + ((const uint8_t *)data)[i];
+	out = weir_request_results(req, 12);
+	weir_xdr_put_u32(out, before + after);
+	weir_xdr_put_u32(out, len);
+	weir_xdr_put_u32(out, sum);
+	weir_request_reply(req);
+}
+
+static void handle_multi(struct weir_request *req, struct pair *pair)
+{
+	struct weir_xdr_in *args = weir_request_args(req);
+	uint32_t a = 0, b = 0, c = 0, len[2] = {0};
+	const void *data[2] = {NULL};
+	struct weir_xdr_out *out;
+	uint8_t *mem = pair->server_mem + (1u << 20);
+
+	weir_xdr_get_u32(args, &a);
+	weir_xdr_get_opaque_ref(args, &data[0], 1u << 19, &len[0]);
+	weir_xdr_get_u32(args, &b);
+	weir_xdr_get_opaque_ref(args, &data[1], 1u << 19, &len[1]);
+	weir_xdr_get_u32(args, &c);
+	if (args->failed || weir_xdr_remaining(args) != 0) {
+		garbage(req);
+		return;
+	}
+	memcpy(mem, data[0], len[0]);
+	memcpy(mem + (1u << 19), data[1], len[1]);
+	out = weir_request_results(req, 32);
+	weir_xdr_put_u32(out, a);
+	weir_request_result_item(req, pair->server_region, mem, len[0]);
+	weir_xdr_put_u32(out, c);
+	weir_request_result_item(req, pair->server_region, mem + (1u << 19), len[1]);
+	weir_xdr_put_u32(out, b);
+	weir_request_reply(req);
+}
+
+static void handle(struct weir_request *req, void *arg)
+{
+	struct pair *pair = arg;
+	struct weir_xdr_out *out;
+
+	pair->handled++;
+	switch (weir_request_header(req)->proc) {
+	case PAIR_NULL:
+		weir_request_results(req, 0);
+		weir_request_reply(req);
+		break;
+	case PAIR_ECHO:
+		handle_echo(req);
+		break;
+	case PAIR_READ:
+		handle_read(req, pair);
+		break;
+	case PAIR_BIG:
+		handle_big(req, pair);
+		break;
+	case PAIR_WRITE:
+		handle_write(req);
+		break;
+	case PAIR_MULTI:
+		handle_multi(req, pair);
+		break;
+	case PAIR_LATER:
+		assert_true(pair->nlater < PAIR_LATER_MAX);
+		pair->later[pair->nlater++] = req;
+		break;
+	case PAIR_GARBAGE:
+		garbage(req);
+		break;
+	case PAIR_FAIL:
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		break;
+	case PAIR_DENY:
+		weir_request_reply_denied(req, WEIR_RPC_AUTH_TOOWEAK);
+		break;
+	case PAIR_OVERRUN:
+		out = weir_request_results(req, 4);
+		while (weir_xdr_put_u32(out, 1) == 0)
+			;
+		weir_request_reply(req);
+		break;
+	}
+}
+
+void pair_release_later(struct pair *pair)
+{
+	for (uint32_t i = 0; i < pair->nlater; i++) {
+		struct weir_request *req = pair->later[i];
+		struct weir_xdr_out *out = weir_request_results(req, 4);
+		uint32_t value = 0;
+
+		weir_xdr_get_u32(weir_request_args(req), &value);
+		weir_xdr_put_u32(out, value + 1);
+		weir_request_reply(req);
+	}
+	pair->nlater = 0;
+}
+
+static int place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_place *where, void *arg)
+{
+	struct pair *pair = arg;
+
+	(void)req;
+	if (!pair->place_writes)
+		return -1;
+	assert_true(len <= 1u << 20);
+	where->region = pair->server_region;
+	where->data = pair->server_mem + 65536 + item * (2u << 20);
+	return 0;
+}
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	struct pair *pair = arg;
+
+	(void)conn;
+	if (event == WEIR_CONN_OPEN) {
+		pair->opened++;
+	} else {
+		pair->closed++;
+		pair->close_error = error;
+		pair->conn = NULL;
+	}
+}
+
+static void on_server_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	struct pair *pair = arg;
+
+	if (event == WEIR_CONN_OPEN) {
+		pair->server_opened++;
+		pair->server_conn = conn;
+	} else {
+		pair->server_closed++;
+		pair->server_close_error = error;
+		pair->server_conn = NULL;
+	}
+}
+
+static uint8_t *region_make(struct weir_engine *engine, struct weir_region **region)
+{
+	struct weir_region_options options = {
+		.len_bytes = MEM_BYTES, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
+	struct weir_region_info info;
+
+	assert_int_equal(weir_region_create(&options, region), 0);
+	assert_int_equal(weir_engine_add_region(engine, *region), 0);
+	weir_region_info(*region, &info);
+	return info.base;
+}
+
+void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
+{
+	static unsigned serial;
+	const struct weir_program program = {
+		.prog = PAIR_PROG,
+		.vers_low = PAIR_VERS,
+		.vers_high = PAIR_VERS,
+		.nprocs = PAIR_NPROCS,
+		.ulb = &ulb,
+		.handle = handle,
+		.place = place,
+		.arg = pair,
+	};
+	const struct weir_listen_options listen = {
+		.programs = &program, .nprograms = 1, .on_event = on_server_event, .arg = pair};
+
+	memset(pair, 0, sizeof(*pair));
+	pair->driver = pair_driver;
+	pair->mem_bytes = MEM_BYTES;
+	weir_profile_defaults(&pair->profile);
+	snprintf(pair->profile.driver, sizeof(pair->profile.driver), "%s", pair_driver);
+	pair->profile.credits = 16;
+	pair->profile.send_buffers = 128;
+	pair->profile.recv_buffers = 64;
+	pair->profile.long_buffers = 8;
+	pair->profile.bulk_buffers = 8;
+	pair->profile.page_bytes = 4096;
+	if (strcmp(pair_driver, "sim") == 0) {
+		pair->world = sim_world_create(pair_seed, NULL);
+		assert_non_null(pair->world);
+		snprintf(pair->profile.driver_options, sizeof(pair->profile.driver_options), "world=%u",
+			 sim_world_id(pair->world));
+	}
+	if (change)
+		change(&pair->profile);
+	snprintf(pair->addr, sizeof(pair->addr), "weir-test-%d-%u", (int)getpid(), serial++);
+	assert_int_equal(weir_engine_create(&pair->profile, &pair->client), 0);
+	assert_int_equal(weir_engine_create(&pair->profile, &pair->server), 0);
+	pair->client_mem = region_make(pair->client, &pair->client_region);
+	pair->server_mem = region_make(pair->server, &pair->server_region);
+	for (uint32_t i = 0; i < MEM_BYTES; i++)
+		pair->server_mem[i] = pair_byte(i);
+	assert_int_equal(weir_listen(pair->server, pair->addr, &listen, &pair->listener), 0);
+}
+
+void pair_connect(struct pair *pair)
+{
+	const struct weir_connect_options options = {.on_event = on_event, .arg = pair};
+	int opened = pair->opened, server_opened = pair->server_opened;
+
+	assert_int_equal(weir_connect(pair->client, pair->addr, &options, &pair->conn), 0);
+	pair_until(pair, &pair->opened, opened + 1);
+	pair_until(pair, &pair->server_opened, server_opened + 1);
+}
+
+void pair_stop(struct pair *pair)
+{
+	pair_release_later(pair);
+	weir_listener_close(pair->listener);
+	pair_poll(pair);
+	weir_engine_remove_region(pair->client, pair->client_region);
+	weir_engine_remove_region(pair->server, pair->server_region);
+	weir_engine_destroy(pair->client);
+	weir_engine_destroy(pair->server);
+	weir_region_destroy(pair->client_region);
+	weir_region_destroy(pair->server_region);
+	if (pair->world)
+		sim_world_destroy(pair->world);
+}
+
+void pair_poll(struct pair *pair)
+{
+	if (pair->world) {
+		/* Without events only the clock moves, for the engines' own deadlines. */
+		if (!sim_step(pair->world))
+			sim_run_until(pair->world, sim_now(pair->world) + 100000);
+		pair->now_ns = sim_now(pair->world);
+	} else {
+		pair->now_ns += STEP_NS;
+	}
+	weir_engine_poll(pair->client, 0, pair->now_ns + 1);
+	weir_engine_poll(pair->server, 0, pair->now_ns + 1);
+}
+
+void pair_until(struct pair *pair, const int *flag, int value)
+{
+	for (int i = 0; i < POLLS_MAX && *flag < value; i++) {
+		pair_poll(pair);
+		if (!pair->world && i > 1000 && i % 1000 == 0)
+			usleep(100); /* another thread or process has a part in it */
+	}
+	assert_true(*flag >= value);
+}
+
+void pair_settle(struct pair *pair)
+{
+	for (int i = 0; i < 2000; i++)
+		pair_poll(pair);
+}
+
+void outcome_init(struct outcome *outcome, struct pair *pair)
+{
+	memset(outcome, 0, sizeof(*outcome));
+	outcome->pair = pair;
+	outcome->status = 12345;
+}
+
+void pair_done(struct weir_call *call, const struct weir_result *result, void *arg)
+{
+	struct outcome *outcome = arg;
+
+	outcome->done++;
+	outcome->status = result->status;
+	outcome->rdma_err = result->rdma_err;
+	if (result->reply)
+		outcome->reply = *result->reply;
+	if (outcome->check) {
+		outcome->check(outcome, call, result);
+		return;
+	}
+	while (result->results && outcome->nwords < 8 && weir_xdr_remaining(result->results) >= 4)
+		weir_xdr_get_u32(result->results, &outcome->words[outcome->nwords++]);
+}
+
+struct weir_call_params pair_params(uint32_t proc, struct outcome *outcome)
+{
+	return (struct weir_call_params){
+		.prog = PAIR_PROG,
+		.vers = PAIR_VERS,
+		.proc = proc,
+		.args_max_bytes = 64,
+		.results_max_bytes = 64,
+		.ulb = &ulb,
+		.done = pair_done,
+		.arg = outcome,
+	};
+}
+
+void pair_call(struct pair *pair, uint32_t proc, const uint32_t *words, uint32_t nwords,
+	       struct outcome *outcome)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(outcome, pair);
+	params = pair_params(proc, outcome);
+	call = weir_call_begin(pair->conn, &params);
+	assert_non_null(call);
+	for (uint32_t i = 0; i < nwords; i++)
+		weir_xdr_put_u32(weir_call_args(call), words[i]);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(pair, &outcome->done, 1);
+	assert_int_equal(outcome->done, 1);
+}

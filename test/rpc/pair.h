@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PAIR_H
+#define PAIR_H
+
+/*
+ * A requester and a responder in one thread, over any driver, for tests of the whole: two engines that are
+ * polled in turn, a connection, a test program with its binding, and memory.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "weir_call.h"
+#include "weir_request.h"
+
+#define PAIR_PROG 0x20000099u
+#define PAIR_VERS 3u
+
+/* The procedures of the test program. */
+enum pair_proc {
+	PAIR_NULL,
+	PAIR_ECHO,  /* opaque -> opaque, nothing eligible */
+	PAIR_READ,  /* u32 count -> opaque eligible: bytes pair_byte(0), (1), ... */
+	PAIR_WRITE, /* u32 before, opaque eligible, u32 after -> u32 before + after, u32 count, u32 checksum */
+	PAIR_MULTI, /* u32 a, opaque eligible, u32 b, opaque eligible, u32 c -> both opaque eligible, c between, b after */
+	PAIR_LATER,   /* u32 -> the same u32 + 1, replied when pair_release_later() is called */
+	PAIR_GARBAGE, /* replies GARBAGE_ARGS */
+	PAIR_FAIL,    /* SYSTEM_ERR */
+	PAIR_DENY,    /* AUTH_TOOWEAK */
+	PAIR_OVERRUN, /* encodes more results than it said */
+	PAIR_BIG,     /* u32 count -> opaque not eligible of count bytes, in the message */
+	PAIR_NPROCS,
+};
+
+#define PAIR_LATER_MAX 64
+
+struct pair {
+	const char *driver;
+	char addr[64];
+	struct weir_profile profile;
+	struct weir_engine *client;
+	struct weir_engine *server;
+	struct weir_listener *listener;
+	struct weir_conn *conn;
+	struct weir_region *client_region;
+	struct weir_region *server_region;
+	uint8_t *client_mem;
+	uint8_t *server_mem;
+	size_t mem_bytes;
+	uint64_t now_ns;
+	struct sim_world *world;
+
+	int opened, closed, close_error; /* the client's connection */
+	int server_opened, server_closed, server_close_error;
+	struct weir_conn *server_conn;
+	uint32_t handled;
+	bool place_writes; /* WRITE's data are asked for at server_mem + 64 KiB */
+	uint32_t nlater;
+	struct weir_request *later[PAIR_LATER_MAX];
+};
+
+/* How one call ended. */
+struct outcome {
+	struct pair *pair;
+	int done; /* how often the callback ran */
+	int status;
+	uint32_t rdma_err;
+	struct weir_rpc_reply_header reply;
+	uint32_t nwords; /* results, as words, when the test asks for those */
+	uint32_t words[8];
+	void (*check)(struct outcome *outcome, struct weir_call *call, const struct weir_result *result);
+	void *arg;
+	uint32_t bytes;
+};
+
+static inline uint8_t pair_byte(uint32_t i)
+{
+	return (uint8_t)(i * 31 + (i >> 8) * 7 + 5);
+}
+
+/* Set by each test program: "shm" or "sim". */
+extern const char *pair_driver;
+extern uint64_t pair_seed;
+
+/* Engines, listener and regions; then pair_connect(). 'change' may alter the profile first, or is NULL. */
+void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile));
+void pair_connect(struct pair *pair);
+void pair_stop(struct pair *pair);
+
+/* Poll both engines once and let time pass: the simulation's, or a made-up step for shm. */
+void pair_poll(struct pair *pair);
+/* Until *flag is at least 'value'; fails the test after a bound. */
+void pair_until(struct pair *pair, const int *flag, int value);
+void pair_settle(struct pair *pair); /* until nothing moves any more */
+
+/* Callback for weir_call_params.done, with a struct outcome as its argument. */
+void pair_done(struct weir_call *call, const struct weir_result *result, void *arg);
+void outcome_init(struct outcome *outcome, struct pair *pair);
+struct weir_call_params pair_params(uint32_t proc, struct outcome *outcome);
+
+/* Make one call of 'proc' with 'nwords' words of arguments and wait for its end. */
+void pair_call(struct pair *pair, uint32_t proc, const uint32_t *words, uint32_t nwords,
+	       struct outcome *outcome);
+void pair_release_later(struct pair *pair);
+
+#endif

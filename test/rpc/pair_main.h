@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PAIR_MAIN_H
+#define PAIR_MAIN_H
+
+/* main() of a test program that runs over any driver: PROGRAM DRIVER [FIRST-SEED [SEEDS]]. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pair.h"
+
+static int pair_main(int argc, char **argv, int (*run)(void))
+{
+	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	uint64_t seeds = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
+	int failed = 0;
+
+	if (argc > 1)
+		pair_driver = argv[1];
+	for (pair_seed = first; pair_seed < first + seeds && failed == 0; pair_seed++) {
+		failed = run();
+		if (failed)
+			fprintf(stderr, "failed over '%s' with seed %llu\n", pair_driver,
+				(unsigned long long)pair_seed);
+	}
+	return failed;
+}
+
+#endif

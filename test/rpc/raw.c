@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "raw.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SEND_AT	  (RAW_RECVS * RAW_MSG_MAX)
+#define MEM_AT	  (SEND_AT + RAW_MSG_MAX)
+#define ALL_BYTES (MEM_AT + RAW_MEM)
+
+static void post_recv(struct raw *raw, uint32_t i)
+{
+	const struct fabric_recv_wr wr = {i, raw->base + (size_t)i * RAW_MSG_MAX, RAW_MSG_MAX, raw->mr.lkey};
+
+	assert_int_equal(raw->ops->post_recv(raw->qp, &wr, 1), 1);
+}
+
+static void attach(struct raw *raw)
+{
+	for (uint32_t i = 0; i < RAW_RECVS; i++)
+		post_recv(raw, i);
+}
+
+static struct fabric_qp_attr qp_attr(struct raw *raw)
+{
+	return (struct fabric_qp_attr){
+		.max_send_wr = 64,
+		.max_recv_wr = RAW_RECVS,
+		.max_sge = 1,
+		.max_inline = RAW_MSG_MAX,
+		.max_msg_bytes = RAW_MSG_MAX,
+		.max_rd_atomic = 4,
+		.ctx = raw,
+	};
+}
+
+void raw_open(struct raw *raw, struct pair *pair)
+{
+	const struct fabric_dev_config config = {.options = pair->profile.driver_options,
+						 .max_connections = 8,
+						 .max_regions = 8,
+						 .numa_node = -1};
+	int fd;
+
+	memset(raw, 0, sizeof(*raw));
+	raw->pair = pair;
+	raw->ops = fabric_driver_find(pair->driver);
+	assert_int_equal(raw->ops->open(&config, &raw->dev), 0);
+	fd = memfd_create("raw", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, ALL_BYTES), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	raw->base = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(raw->base != MAP_FAILED);
+	assert_int_equal(raw->ops->mr_register(raw->dev, raw->base, ALL_BYTES,
+					       FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
+					       fd, 0, &raw->mr),
+			 0);
+	close(fd);
+	raw->mem = raw->base + MEM_AT;
+	raw->raddr = raw->mr.raddr + MEM_AT;
+}
+
+void raw_connect(struct raw *raw)
+{
+	struct fabric_qp_attr attr = qp_attr(raw);
+
+	assert_int_equal(raw->ops->connect(raw->dev, raw->pair->addr, &attr, NULL, 0, &raw->qp), 0);
+	attach(raw);
+	raw_until(raw, &raw->established, 1);
+	raw_until(raw, &raw->pair->server_opened, raw->pair->server_opened);
+}
+
+void raw_listen(struct raw *raw, const char *addr)
+{
+	assert_int_equal(raw->ops->listen(raw->dev, addr, 4, raw, &raw->listener), 0);
+}
+
+void raw_close(struct raw *raw)
+{
+	if (raw->qp) {
+		raw->ops->disconnect(raw->qp);
+		raw->ops->qp_destroy(raw->qp);
+	}
+	raw->ops->unlisten(raw->listener);
+	raw->ops->mr_deregister(raw->dev, &raw->mr);
+	raw->ops->close(raw->dev);
+	munmap(raw->base, ALL_BYTES);
+}
+
+static void on_event(struct raw *raw, const struct fabric_cm_event *event)
+{
+	struct fabric_qp_attr attr = qp_attr(raw);
+
+	switch (event->kind) {
+	case FABRIC_CM_REQUEST:
+		assert_int_equal(raw->ops->accept(raw->dev, event->req, &attr, NULL, 0, &raw->qp), 0);
+		attach(raw);
+		break;
+	case FABRIC_CM_ESTABLISHED:
+		raw->established++;
+		break;
+	default:
+		raw->disconnected++;
+	}
+}
+
+void raw_poll(struct raw *raw)
+{
+	struct fabric_cm_event events[4];
+	struct fabric_wc wcs[16];
+	uint32_t n;
+
+	pair_poll(raw->pair);
+	n = raw->ops->cm_poll(raw->dev, events, 4);
+	for (uint32_t i = 0; i < n; i++)
+		on_event(raw, &events[i]);
+	n = raw->ops->poll(raw->dev, wcs, 16);
+	for (uint32_t i = 0; i < n; i++) {
+		if (wcs[i].status != FABRIC_OK)
+			continue;
+		if (wcs[i].op != FABRIC_RECV) {
+			raw->sent++;
+			continue;
+		}
+		assert_true(raw->nmsgs < (int)RAW_RECVS);
+		raw->len[raw->nmsgs] = wcs[i].byte_len;
+		memcpy(raw->msgs[raw->nmsgs++], raw->base + wcs[i].wr_id * RAW_MSG_MAX, wcs[i].byte_len);
+		post_recv(raw, (uint32_t)wcs[i].wr_id);
+	}
+}
+
+void raw_until(struct raw *raw, const int *flag, int value)
+{
+	for (int i = 0; i < 1000000 && *flag < value; i++) {
+		raw_poll(raw);
+		if (!raw->pair->world && i > 1000 && i % 1000 == 0)
+			usleep(100);
+	}
+	assert_true(*flag >= value);
+}
+
+void raw_settle(struct raw *raw)
+{
+	for (int i = 0; i < 2000; i++)
+		raw_poll(raw);
+}
+
+void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len)
+{
+	struct fabric_sge sge = {raw->base + SEND_AT, len, raw->mr.lkey};
+	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+	int sent = raw->sent;
+
+	memcpy(raw->base + SEND_AT, msg, len);
+	assert_int_equal(raw->ops->post_send(raw->qp, &wr, 1), 1);
+	raw_until(raw, &raw->sent, sent + 1);
+}
+
+uint32_t raw_recv(struct raw *raw, uint8_t *msg)
+{
+	uint32_t len;
+
+	raw_until(raw, &raw->nmsgs, 1);
+	len = raw->len[0];
+	memcpy(msg, raw->msgs[0], len);
+	raw->nmsgs--;
+	memmove(raw->msgs[0], raw->msgs[1], sizeof(raw->msgs[0]) * (size_t)raw->nmsgs);
+	memmove(&raw->len[0], &raw->len[1], sizeof(raw->len[0]) * (size_t)raw->nmsgs);
+	return len;
+}
+
+void words_put(struct words *words, uint32_t n, ...)
+{
+	va_list args;
+
+	va_start(args, n);
+	while (n-- > 0)
+		words->w[words->n++] = htobe32(va_arg(args, uint32_t));
+	va_end(args);
+}
+
+void raw_send_words(struct raw *raw, const struct words *words)
+{
+	raw_send(raw, (const uint8_t *)words->w, words->n * 4);
+}
+
+void raw_recv_words(struct raw *raw, struct words *words)
+{
+	uint32_t len = raw_recv(raw, (uint8_t *)words->w);
+
+	assert_int_equal(len % 4, 0);
+	words->n = len / 4;
+	for (uint32_t i = 0; i < words->n; i++)
+		words->w[i] = be32toh(words->w[i]);
+}

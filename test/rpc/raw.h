@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RAW_H
+#define RAW_H
+
+/*
+ * A peer that says what a test wants it to say: bytes over a driver, without weir's protocol above it. Either
+ * side of a connection to an engine of the pair under test.
+ */
+
+#include "driver.h"
+#include "pair.h"
+
+#define RAW_MSG_MAX 4096u
+#define RAW_RECVS   24u
+#define RAW_MEM	    (1u << 20) /* exposed memory, after the receives and the send buffer */
+
+struct raw {
+	struct pair *pair;
+	const struct fabric_ops *ops;
+	struct fabric_dev *dev;
+	struct fabric_qp *qp;
+	struct fabric_listener *listener;
+	struct fabric_mr mr;
+	uint8_t *base;
+	uint8_t *mem;	/* the exposed part */
+	uint64_t raddr; /* its name */
+	int established, disconnected;
+	int nmsgs; /* messages that came and were not taken */
+	uint32_t len[RAW_RECVS];
+	uint8_t msgs[RAW_RECVS][RAW_MSG_MAX];
+	int sent; /* completions of sends */
+};
+
+void raw_open(struct raw *raw, struct pair *pair);
+void raw_connect(struct raw *raw);		    /* to the pair's responder */
+void raw_listen(struct raw *raw, const char *addr); /* for the pair's requester */
+void raw_close(struct raw *raw);
+
+void raw_poll(struct raw *raw); /* the raw peer and the pair */
+void raw_until(struct raw *raw, const int *flag, int value);
+void raw_settle(struct raw *raw);
+void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len);
+/* The next message, waiting for it; its length. */
+uint32_t raw_recv(struct raw *raw, uint8_t *msg);
+
+/* Messages by words, big-endian. */
+struct words {
+	uint32_t n;
+	uint32_t w[RAW_MSG_MAX / 4];
+};
+
+void words_put(struct words *words, uint32_t n, ...);
+void raw_send_words(struct raw *raw, const struct words *words);
+/* Receive and turn into words; fails the test when the length is no multiple of 4. */
+void raw_recv_words(struct raw *raw, struct words *words);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How calls and connections end: each call gets exactly one completion, whatever happens. */
+#include "pair_main.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct pair pair;
+static struct outcome outcomes[16];
+
+static void short_timeouts(struct weir_profile *profile)
+{
+	profile->call_timeout_ms = 50;
+	profile->connect_timeout_ms = 200;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	pair_start(&pair, short_timeouts);
+	return 0;
+}
+
+static int setup_connected(void **state)
+{
+	setup(state);
+	pair_connect(&pair);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	return 0;
+}
+
+/* Get past the first credit. */
+static void warm_up(void)
+{
+	struct outcome outcome;
+
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	assert_int_equal(outcome.status, 0);
+}
+
+static void start_later(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct weir_call_params params;
+		struct weir_call *call;
+
+		outcome_init(&outcomes[i], &pair);
+		params = pair_params(PAIR_LATER, &outcomes[i]);
+		call = weir_call_begin(pair.conn, &params);
+		assert_non_null(call);
+		weir_xdr_put_u32(weir_call_args(call), i);
+		assert_int_equal(weir_call_submit(call), 0);
+	}
+}
+
+static void expect_all(uint32_t n, int status)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(outcomes[i].done, 1);
+		assert_int_equal(outcomes[i].status, status);
+	}
+}
+
+static void connect__nobody_listens(void **state)
+{
+	const struct weir_connect_options none = {0};
+	struct weir_conn *conn;
+
+	(void)state;
+	pair.conn = NULL;
+	if (weir_connect(pair.client, "nobody-listens-here", &none, &conn) == 0)
+		pair_settle(&pair);
+	/* The engine is as good as before. */
+	pair_connect(&pair);
+	warm_up();
+}
+
+static void timeout__a_call_that_exposes_nothing_ends_alone(void **state)
+{
+	(void)state;
+	warm_up();
+	start_later(1);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
+	assert_int_equal(pair.closed, 0);
+	/* The late reply is dropped without harm, and the slot comes back. */
+	pair_release_later(&pair);
+	pair_settle(&pair);
+	assert_int_equal(outcomes[0].done, 1);
+	warm_up();
+}
+
+static void timeout__4_4_1_memory_comes_back_only_when_the_peer_is_kept_out(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	(void)state;
+	warm_up();
+	outcome_init(&outcomes[0], &pair);
+	params = pair_params(PAIR_LATER, &outcomes[0]);
+	params.results_max_bytes = 100000; /* a Reply chunk: memory of ours in the responder's hands */
+	call = weir_call_begin(pair.conn, &params);
+	weir_xdr_put_u32(weir_call_args(call), 7);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
+	pair_until(&pair, &pair.closed, 1);
+	pair_release_later(&pair); /* an orphan by now: replying frees it */
+	pair_connect(&pair);
+	warm_up();
+}
+
+static void timeout__a_call_that_still_waits_for_a_credit(void **state)
+{
+	(void)state;
+	start_later(2); /* one credit: the second is queued */
+	pair_until(&pair, &outcomes[1].done, 1);
+	assert_int_equal(outcomes[1].status, -ETIMEDOUT);
+	assert_int_equal(pair.closed, 0);
+	assert_int_equal(pair.nlater, 1);
+	pair_release_later(&pair);
+	pair_settle(&pair);
+	warm_up();
+}
+
+static void close__every_call_completes_once(void **state)
+{
+	(void)state;
+	warm_up();
+	start_later(16);
+	pair_poll(&pair);
+	weir_conn_close(pair.conn);
+	pair_until(&pair, &pair.closed, 1);
+	expect_all(16, -ECONNABORTED);
+	assert_int_equal(pair.close_error, -ECONNABORTED);
+	pair_until(&pair, &pair.server_closed, 1);
+	assert_int_equal(pair.server_close_error, -ECONNRESET);
+	pair_connect(&pair);
+	warm_up();
+}
+
+static void close__the_responder_leaves(void **state)
+{
+	(void)state;
+	warm_up();
+	start_later(8);
+	for (int i = 0; i < 100000 && pair.nlater < 8; i++)
+		pair_poll(&pair);
+	weir_conn_close(pair.server_conn);
+	pair_until(&pair, &pair.closed, 1);
+	expect_all(8, -ECONNRESET);
+	assert_int_equal(pair.nlater, 8);
+	pair_release_later(&pair); /* orphans */
+	pair_connect(&pair);
+	warm_up();
+}
+
+static void shutdown__waits_for_what_is_in_flight(void **state)
+{
+	struct weir_call_params params = pair_params(PAIR_NULL, &outcomes[0]);
+
+	(void)state;
+	warm_up();
+	start_later(4);
+	weir_conn_shutdown(pair.conn);
+	assert_null(weir_call_begin(pair.conn, &params));
+	assert_int_equal(errno, ENOTCONN);
+	for (int i = 0; i < 100000 && pair.nlater < 4; i++)
+		pair_poll(&pair);
+	assert_int_equal(pair.closed, 0);
+	pair_release_later(&pair);
+	pair_until(&pair, &pair.closed, 1);
+	expect_all(4, 0);
+	assert_int_equal(pair.close_error, 0);
+}
+
+static void call_again(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+{
+	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
+
+	(void)result;
+	if (outcome->bytes++ == 0) /* once: the connection is as good as gone */
+		assert_null(weir_call_begin(weir_call_conn(call), &params));
+}
+
+static void close__a_callback_cannot_call_on_what_is_closed(void **state)
+{
+	(void)state;
+	warm_up();
+	start_later(1);
+	outcomes[0].check = call_again;
+	weir_conn_close(pair.conn);
+	pair_until(&pair, &pair.closed, 1);
+	expect_all(1, -ECONNABORTED);
+}
+
+static void destroy__with_everything_under_way(void **state)
+{
+	(void)state;
+	warm_up();
+	start_later(16);
+	pair_poll(&pair);
+	/* teardown destroys both engines; ASan looks for what was left. */
+}
+
+static int teardown_busy(void **state)
+{
+	for (int i = 0; i < 100000 && pair.nlater < 1; i++)
+		pair_poll(&pair);
+	teardown(state);
+	expect_all(16, -ECONNABORTED);
+	return 0;
+}
+
+static void post_fn(struct weir_engine *engine, void *arg)
+{
+	int *count = arg;
+
+	assert_ptr_equal(engine, pair.client);
+	++*count;
+}
+
+static void post__runs_on_the_owners_poll_in_order(void **state)
+{
+	int count = 0, rc;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(weir_engine_post(pair.client, post_fn, &count), 0);
+	assert_int_equal(count, 0);
+	pair_until(&pair, &count, 100);
+	while ((rc = weir_engine_post(pair.client, post_fn, &count)) == 0)
+		;
+	assert_int_equal(rc, -EAGAIN);
+	pair_settle(&pair);
+	assert_int_equal(weir_engine_post(pair.client, post_fn, &count), 0);
+	pair_settle(&pair);
+}
+
+static void connect__limit_of_connections(void **state)
+{
+	const struct weir_connect_options none = {0};
+	struct weir_conn *conns[64], *one_more;
+	uint32_t n = 0;
+
+	(void)state;
+	while (n < 64 && weir_connect(pair.client, pair.addr, &none, &conns[n]) == 0)
+		n++;
+	assert_true(n >= 1 && n < 64);
+	assert_true(weir_connect(pair.client, pair.addr, &none, &one_more) != 0);
+	pair_settle(&pair);
+	for (uint32_t i = 0; i < n; i++)
+		if (weir_conn_is_open(conns[i]))
+			weir_conn_close(conns[i]);
+	pair_settle(&pair);
+	pair_connect(&pair);
+	warm_up();
+}
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(connect__nobody_listens, setup, teardown),
+		cmocka_unit_test_setup_teardown(timeout__a_call_that_exposes_nothing_ends_alone,
+						setup_connected, teardown),
+		cmocka_unit_test_setup_teardown(
+			timeout__4_4_1_memory_comes_back_only_when_the_peer_is_kept_out, setup_connected,
+			teardown),
+		cmocka_unit_test_setup_teardown(timeout__a_call_that_still_waits_for_a_credit,
+						setup_connected, teardown),
+		cmocka_unit_test_setup_teardown(close__every_call_completes_once, setup_connected, teardown),
+		cmocka_unit_test_setup_teardown(close__the_responder_leaves, setup_connected, teardown),
+		cmocka_unit_test_setup_teardown(shutdown__waits_for_what_is_in_flight, setup_connected,
+						teardown),
+		cmocka_unit_test_setup_teardown(close__a_callback_cannot_call_on_what_is_closed,
+						setup_connected, teardown),
+		cmocka_unit_test_setup_teardown(destroy__with_everything_under_way, setup_connected,
+						teardown_busy),
+		cmocka_unit_test_setup_teardown(post__runs_on_the_owners_poll_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(connect__limit_of_connections, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("ends", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a requester does with what a responder may send it. */
+#include "pair_main.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "raw.h"
+
+static struct pair pair;
+static struct raw raw;
+static struct outcome outcome;
+
+static int setup(void **state)
+{
+	const struct weir_connect_options none = {0};
+	char addr[80];
+
+	(void)state;
+	pair_start(&pair, NULL);
+	raw_open(&raw, &pair);
+	snprintf(addr, sizeof(addr), "%s-raw", pair.addr);
+	raw_listen(&raw, addr);
+	assert_int_equal(weir_connect(pair.client, addr, &none, &pair.conn), 0);
+	raw_until(&raw, &raw.established, 1);
+	while (!weir_conn_is_open(pair.conn))
+		raw_poll(&raw);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	raw_close(&raw);
+	pair_stop(&pair);
+	return 0;
+}
+
+static struct weir_call *begin(uint32_t proc)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(&outcome, &pair);
+	params = pair_params(proc, &outcome);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	return call;
+}
+
+/* Start a call and return what arrived of it. */
+static void start_null(struct words *call)
+{
+	memset(call, 0, sizeof(*call));
+	assert_int_equal(weir_call_submit(begin(PAIR_NULL)), 0);
+	raw_recv_words(&raw, call);
+}
+
+static struct words reply_to(const struct words *call, uint32_t credit)
+{
+	struct words m = {0};
+
+	words_put(&m, 7, call->w[0], 1, credit, 0, 0, 0, 0);
+	words_put(&m, 6, call->w[0], 1, 0, 0, 0, 0);
+	return m;
+}
+
+static void expect_still_waiting(void)
+{
+	raw_settle(&raw);
+	assert_int_equal(outcome.done, 0);
+	assert_int_equal(raw.disconnected, 0);
+}
+
+static void finish(const struct words *call)
+{
+	struct words m = reply_to(call, 4);
+
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(outcome.done, 1);
+}
+
+static void call__4_2_fields_are_as_the_rfc_says(void **state)
+{
+	struct words call;
+
+	(void)state;
+	start_null(&call);
+	assert_int_equal(call.n, 17);
+	assert_int_equal(call.w[1], 1);
+	assert_int_equal(call.w[2], 16); /* credits asked for */
+	assert_int_equal(call.w[3], 0);
+	assert_int_equal(call.w[7], call.w[0]);
+	assert_int_equal(call.w[8], 0);
+	assert_int_equal(call.w[9], 2);
+	finish(&call);
+}
+
+static void reply__4_5_unsound_headers_are_dropped_without_an_answer(void **state)
+{
+	struct words call, m;
+	struct weir_engine_stats stats;
+
+	(void)state;
+	start_null(&call);
+	m = reply_to(&call, 4);
+	for (uint32_t len = 1; len < 28; len++)
+		raw_send(&raw, (const uint8_t *)m.w, len);
+	m.w[1] = htobe32(2); /* version */
+	raw_send_words(&raw, &m);
+	m = reply_to(&call, 4);
+	m.w[3] = htobe32(2); /* RDMA_MSGP, 4.6.1 */
+	raw_send_words(&raw, &m);
+	m.w[3] = htobe32(3); /* RDMA_DONE, 4.6.2 */
+	raw_send_words(&raw, &m);
+	m.w[3] = htobe32(9);
+	raw_send_words(&raw, &m);
+	m = reply_to(&call, 4);
+	m.w[7] = htobe32(call.w[0] + 1); /* XIDs differ */
+	raw_send_words(&raw, &m);
+	expect_still_waiting();
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.dropped, 27 + 5);
+	finish(&call);
+	assert_int_equal(raw.nmsgs, 0);
+}
+
+static void reply__for_hours_unsound_ones_cost_no_receive(void **state)
+{
+	struct words call, m;
+
+	(void)state;
+	start_null(&call);
+	m = reply_to(&call, 4);
+	m.w[1] = htobe32(7);
+	for (int i = 0; i < 500; i++)
+		raw_send_words(&raw, &m);
+	expect_still_waiting();
+	finish(&call);
+}
+
+static void reply__without_a_call_is_dropped_and_counted(void **state)
+{
+	struct weir_engine_stats stats;
+	struct words call, m;
+
+	(void)state;
+	start_null(&call);
+	for (uint32_t i = 1; i < 40; i++) {
+		m = reply_to(&call, 4);
+		m.w[0] = m.w[7] = htobe32(call.w[0] + i * 0x01010101u);
+		raw_send_words(&raw, &m);
+	}
+	expect_still_waiting();
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.replies_unmatched, 39);
+	finish(&call);
+	/* The same reply once more: its call is over. */
+	m = reply_to(&call, 4);
+	raw_send_words(&raw, &m);
+	raw_settle(&raw);
+	assert_int_equal(outcome.done, 1);
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.replies_unmatched, 40);
+}
+
+static void reply__4_5_rdma_error_ends_the_call(void **state)
+{
+	struct words call, m;
+
+	(void)state;
+	start_null(&call);
+	memset(&m, 0, sizeof(m));
+	words_put(&m, 5, call.w[0], 1, 4, 4, 2); /* 20 bytes */
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, -EREMOTEIO);
+	assert_int_equal(outcome.rdma_err, 2);
+	start_null(&call);
+	memset(&m, 0, sizeof(m));
+	words_put(&m, 7, call.w[0], 1, 4, 4, 1, 1, 1);
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, -EREMOTEIO);
+	assert_int_equal(outcome.rdma_err, 1);
+}
+
+static void reply__4_5_an_rdma_error_that_cannot_be_decoded_is_dropped(void **state)
+{
+	struct words call, m = {0};
+
+	(void)state;
+	start_null(&call);
+	words_put(&m, 5, call.w[0], 1, 4, 4, 77);
+	raw_send_words(&raw, &m);
+	memset(&m, 0, sizeof(m));
+	words_put(&m, 5, call.w[0], 1, 4, 4, 1); /* ERR_VERS without its range */
+	raw_send_words(&raw, &m);
+	expect_still_waiting();
+	finish(&call);
+}
+
+static void credit__3_3_1_a_grant_of_zero_is_taken_as_one(void **state)
+{
+	struct weir_engine_stats stats;
+	struct words call, m;
+
+	(void)state;
+	start_null(&call);
+	m = reply_to(&call, 0);
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.zero_grants, 1);
+	start_null(&call);
+	finish(&call);
+}
+
+static void credit__3_3_1_no_more_calls_than_granted_or_asked_for(void **state)
+{
+	struct words call, m;
+
+	(void)state;
+	for (uint32_t grant = 1; grant < 40; grant += 5) {
+		uint32_t want = grant < 16 ? grant : 16;
+
+		start_null(&call);
+		m = reply_to(&call, grant);
+		raw_send_words(&raw, &m);
+		raw_until(&raw, &outcome.done, 1);
+		for (uint32_t i = 0; i < 20; i++)
+			assert_int_equal(weir_call_submit(begin(PAIR_NULL)), 0);
+		raw_settle(&raw);
+		assert_int_equal(raw.nmsgs, want);
+		for (uint32_t i = 0; i < 20; i++) {
+			raw_recv_words(&raw, &call);
+			m = reply_to(&call, grant);
+			raw_send_words(&raw, &m);
+			raw_settle(&raw);
+		}
+		assert_int_equal(raw.nmsgs, 0);
+	}
+}
+
+static void check_violation(struct outcome *o, struct weir_call *call, const struct weir_result *result)
+{
+	const void *data;
+	uint32_t len;
+
+	o->bytes = 0;
+	assert_int_equal(result->status, 0);
+	if (weir_result_opaque(call, result, 0, &data, 4096, &len) == 0)
+		o->bytes = len;
+}
+
+static void start_read(struct words *m, uint32_t count)
+{
+	struct weir_call *call = begin(PAIR_READ);
+
+	outcome.check = check_violation;
+	weir_xdr_put_u32(weir_call_args(call), count);
+	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, count), 0);
+	assert_int_equal(weir_call_submit(call), 0);
+	memset(m, 0, sizeof(*m));
+	raw_recv_words(&raw, m);
+	assert_int_equal(m->w[5], 1); /* a Write list of one chunk */
+	assert_int_equal(m->w[6], 1); /* of one segment */
+	assert_int_equal(m->w[8], count);
+}
+
+/* The reply to a READ with the Write chunk as it came, 'returned' bytes long. */
+static struct words read_reply(const struct words *call, uint32_t returned, uint32_t count)
+{
+	struct words m = {0};
+
+	words_put(&m, 5, call->w[0], 1, 4, 0, 0);
+	words_put(&m, 6, 1, 1, call->w[7], returned, call->w[9], call->w[10]);
+	words_put(&m, 2, 0, 0);
+	words_put(&m, 7, call->w[0], 1, 0, 0, 0, 0, count);
+	return m;
+}
+
+static void reply__the_result_length_is_the_returned_one(void **state)
+{
+	struct words call, m;
+
+	(void)state;
+	start_read(&call, 1000);
+	m = read_reply(&call, 600, 600);
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.bytes, 600);
+}
+
+static void reply__a_chunk_longer_than_offered_or_of_other_segments_is_dropped(void **state)
+{
+	struct words call, m;
+
+	(void)state;
+	start_read(&call, 1000);
+	m = read_reply(&call, 1001, 1001);
+	raw_send_words(&raw, &m);
+	m = read_reply(&call, 1000, 1000);
+	m.w[7] ^= 1; /* handle */
+	raw_send_words(&raw, &m);
+	m = read_reply(&call, 1000, 1000);
+	m.w[10] ^= htobe32(1); /* offset */
+	raw_send_words(&raw, &m);
+	expect_still_waiting();
+	m = read_reply(&call, 1000, 1000);
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.bytes, 1000);
+}
+
+static void reply__6_1_an_item_not_put_into_its_chunk_is_a_violation(void **state)
+{
+	struct words call, m;
+
+	(void)state;
+	start_read(&call, 8);
+	m = read_reply(&call, 0, 8);
+	words_put(&m, 2, 1, 2); /* inline, though there was a chunk */
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.bytes, 0);
+	start_read(&call, 8);
+	m = read_reply(&call, 8, 7); /* count and chunk disagree */
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.bytes, 0);
+}
+
+static void reply__a_long_reply_that_was_not_offered_is_dropped(void **state)
+{
+	struct words call, m = {0};
+
+	(void)state;
+	start_null(&call);
+	words_put(&m, 6, call.w[0], 1, 4, 1, 0, 0);
+	words_put(&m, 6, 1, 1, 1234, 24, 0, 0);
+	raw_send_words(&raw, &m);
+	expect_still_waiting();
+	finish(&call);
+}
+
+static void reply__whose_rpc_header_is_garbage_ends_the_call(void **state)
+{
+	struct words call, m;
+
+	(void)state;
+	start_null(&call);
+	m = reply_to(&call, 4);
+	m.w[8] = 0; /* a CALL */
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, -EBADMSG);
+	start_null(&call);
+	m = reply_to(&call, 4);
+	m.n -= 2;
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, -EBADMSG);
+}
+
+static void reply__of_the_largest_size_is_judged_like_any_other(void **state)
+{
+	struct words call;
+	uint8_t big[RAW_MSG_MAX] = {0};
+
+	(void)state;
+	start_null(&call);
+	/* The pair posts receives of its inline size, which is RAW_MSG_MAX: fits, and is judged. */
+	raw_send(&raw, big, sizeof(big));
+	expect_still_waiting();
+	finish(&call);
+}
+
+static int run(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(call__4_2_fields_are_as_the_rfc_says),
+		T(reply__4_5_unsound_headers_are_dropped_without_an_answer),
+		T(reply__for_hours_unsound_ones_cost_no_receive),
+		T(reply__without_a_call_is_dropped_and_counted),
+		T(reply__4_5_rdma_error_ends_the_call),
+		T(reply__4_5_an_rdma_error_that_cannot_be_decoded_is_dropped),
+		T(credit__3_3_1_a_grant_of_zero_is_taken_as_one),
+		T(credit__3_3_1_no_more_calls_than_granted_or_asked_for),
+		T(reply__the_result_length_is_the_returned_one),
+		T(reply__a_chunk_longer_than_offered_or_of_other_segments_is_dropped),
+		T(reply__6_1_an_item_not_put_into_its_chunk_is_a_violation),
+		T(reply__a_long_reply_that_was_not_offered_is_dropped),
+		T(reply__whose_rpc_header_is_garbage_ends_the_call),
+		T(reply__of_the_largest_size_is_judged_like_any_other),
+	};
+
+	return cmocka_run_group_tests_name("wire_requester", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a responder answers, on the wire, to what a requester may send it. */
+#include "pair_main.h"
+
+#include <string.h>
+
+#include "raw.h"
+
+static struct pair pair;
+static struct raw raw;
+
+static int setup(void **state)
+{
+	(void)state;
+	pair_start(&pair, NULL);
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	raw_close(&raw);
+	pair_stop(&pair);
+	return 0;
+}
+
+/* xid, vers, credit, proc */
+static void put_fixed(struct words *m, uint32_t xid, uint32_t vers, uint32_t credit, uint32_t proc)
+{
+	words_put(m, 4, xid, vers, credit, proc);
+}
+
+static void put_rpc(struct words *m, uint32_t xid, uint32_t proc)
+{
+	words_put(m, 10, xid, 0, 2, PAIR_PROG, PAIR_VERS, proc, 0, 0, 0, 0);
+}
+
+static void put_segment(struct words *m, uint32_t handle, uint32_t len, uint64_t offset)
+{
+	words_put(m, 4, handle, len, (uint32_t)(offset >> 32), (uint32_t)offset);
+}
+
+/* A Short NULL call. */
+static struct words null_call(uint32_t xid, uint32_t credit)
+{
+	struct words m = {0};
+
+	put_fixed(&m, xid, 1, credit, 0);
+	words_put(&m, 3, 0, 0, 0);
+	put_rpc(&m, xid, PAIR_NULL);
+	return m;
+}
+
+/* The responder still answers: nothing before this ended the connection or lost a receive. */
+static void expect_alive(void)
+{
+	struct words m = null_call(0xa11fe, 4), r = {0};
+
+	raw_send_words(&raw, &m);
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.w[0], 0xa11fe);
+	assert_int_equal(r.w[3], 0);
+	assert_int_equal(r.w[7], 0xa11fe);
+	assert_int_equal(r.w[8], 1);
+	assert_int_equal(raw.disconnected, 0);
+	assert_int_equal(raw.nmsgs, 0);
+}
+
+static void expect_err_chunk(uint32_t xid, uint32_t vers)
+{
+	struct words r = {0};
+
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.n, 5);
+	assert_int_equal(r.w[0], xid);
+	assert_int_equal(r.w[1], vers);
+	assert_true(r.w[2] >= 1);
+	assert_int_equal(r.w[3], 4);
+	assert_int_equal(r.w[4], 2);
+	expect_alive();
+}
+
+static void receive__4_5_short_messages_are_dropped(void **state)
+{
+	struct weir_engine_stats stats;
+	struct words m = null_call(1, 1);
+
+	(void)state;
+	for (uint32_t len = 1; len < 28; len++)
+		raw_send(&raw, (const uint8_t *)m.w, len);
+	raw_settle(&raw);
+	assert_int_equal(raw.nmsgs, 0);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.dropped, 27);
+	expect_alive();
+}
+
+static void receive__4_5_1_another_version_is_err_vers(void **state)
+{
+	struct words m = {0}, r = {0};
+
+	(void)state;
+	put_fixed(&m, 77, 2, 1, 0);
+	words_put(&m, 3, 0, 0, 0);
+	put_rpc(&m, 77, PAIR_NULL);
+	raw_send_words(&raw, &m);
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.n, 7);
+	assert_int_equal(r.w[0], 77);
+	assert_int_equal(r.w[1], 2);
+	assert_int_equal(r.w[3], 4);
+	assert_int_equal(r.w[4], 1);
+	assert_int_equal(r.w[5], 1);
+	assert_int_equal(r.w[6], 1);
+	expect_alive();
+}
+
+static void receive__4_5_2_an_unknown_procedure_is_err_chunk(void **state)
+{
+	struct words m = null_call(5, 1);
+
+	(void)state;
+	m.w[3] = htobe32(5);
+	raw_send_words(&raw, &m);
+	expect_err_chunk(5, 1);
+}
+
+static void receive__4_6_1_msgp_is_err_chunk(void **state)
+{
+	struct words m = {0};
+
+	(void)state;
+	put_fixed(&m, 6, 1, 1, 2);
+	words_put(&m, 5, 0, 0, 0, 0, 0);
+	put_rpc(&m, 6, PAIR_NULL);
+	raw_send_words(&raw, &m);
+	expect_err_chunk(6, 1);
+}
+
+static void receive__4_6_2_done_and_4_2_4_error_are_dropped(void **state)
+{
+	struct words m = null_call(5, 1);
+
+	(void)state;
+	m.w[3] = htobe32(3);
+	raw_send_words(&raw, &m);
+	m.w[3] = htobe32(4);
+	raw_send_words(&raw, &m);
+	raw_settle(&raw);
+	assert_int_equal(raw.nmsgs, 0);
+	expect_alive();
+}
+
+static void receive__4_5_2_what_is_not_an_rpc_call_is_err_chunk(void **state)
+{
+	struct words m = null_call(9, 1);
+
+	(void)state;
+	m.w[8] = htobe32(1); /* a REPLY */
+	raw_send_words(&raw, &m);
+	expect_err_chunk(9, 1);
+	m = null_call(10, 1);
+	m.n = 12; /* cut in the RPC header */
+	raw_send_words(&raw, &m);
+	expect_err_chunk(10, 1);
+}
+
+static void receive__4_5_2_xids_that_differ_are_err_chunk(void **state)
+{
+	struct words m = null_call(11, 1);
+
+	(void)state;
+	m.w[7] = htobe32(12);
+	raw_send_words(&raw, &m);
+	expect_err_chunk(11, 1);
+}
+
+static void receive__rpc_version_3_is_denied(void **state)
+{
+	struct words m = null_call(13, 1), r = {0};
+
+	(void)state;
+	m.w[9] = htobe32(3);
+	raw_send_words(&raw, &m);
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.w[8], 1);  /* REPLY */
+	assert_int_equal(r.w[9], 1);  /* MSG_DENIED */
+	assert_int_equal(r.w[10], 0); /* RPC_MISMATCH */
+	assert_int_equal(r.w[11], 2);
+	assert_int_equal(r.w[12], 2);
+	expect_alive();
+}
+
+static void grant__3_3_1_is_never_zero_nor_more_than_posted(void **state)
+{
+	static const struct {
+		uint32_t asked, granted;
+	} cases[] = {{0, 1}, {1, 1}, {5, 5}, {16, 16}, {17, 16}, {100000, 16}, {UINT32_MAX, 16}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct words m = null_call(20, cases[i].asked), r = {0};
+
+		raw_send_words(&raw, &m);
+		raw_recv_words(&raw, &r);
+		assert_int_equal(r.w[2], cases[i].granted);
+	}
+}
+
+/* A WRITE call whose data are in a Read chunk of the given segments, each of 'len' bytes. */
+static struct words write_call(uint32_t xid, uint32_t proc, uint32_t position, uint32_t nsegs, uint32_t len,
+			       uint32_t count, uint32_t handle)
+{
+	struct words m = {0};
+
+	put_fixed(&m, xid, 1, 1, 0);
+	for (uint32_t i = 0; i < nsegs; i++) {
+		words_put(&m, 2, 1, position);
+		put_segment(&m, handle, len, raw.raddr + i * len);
+	}
+	words_put(&m, 3, 0, 0, 0);
+	put_rpc(&m, xid, proc);
+	words_put(&m, 3, 100, count, 11);
+	return m;
+}
+
+static uint32_t checksum(uint32_t len)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		sum = sum * 33 + raw.mem[i];
+	return sum;
+}
+
+static void expect_written(uint32_t xid, uint32_t len)
+{
+	struct words r = {0};
+
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.n, 7 + 6 + 3);
+	assert_int_equal(r.w[0], xid);
+	assert_int_equal(r.w[3], 0);
+	assert_int_equal(r.w[4], 0); /* 4.3.1: the Read list is empty in all replies */
+	assert_int_equal(r.w[12], 0);
+	assert_int_equal(r.w[13], 111);
+	assert_int_equal(r.w[14], len);
+	assert_int_equal(r.w[15], checksum(len));
+}
+
+static void pull__3_4_5_segments_are_concatenated_in_list_order(void **state)
+{
+	struct words m;
+
+	(void)state;
+	for (uint32_t i = 0; i < 5000; i++)
+		raw.mem[i] = pair_byte(i + 3);
+	for (uint32_t nsegs = 1; nsegs <= 9; nsegs += 2) {
+		for (uint32_t len = 1; len < 12; len++) {
+			m = write_call(30 + nsegs, PAIR_WRITE, 48, nsegs, len, nsegs * len, raw.mr.rkey);
+			raw_send_words(&raw, &m);
+			expect_written(30 + nsegs, nsegs * len);
+		}
+	}
+	m = write_call(50, PAIR_WRITE, 48, 5, 1000, 5000, raw.mr.rkey);
+	raw_send_words(&raw, &m);
+	expect_written(50, 5000);
+}
+
+static void pull__3_4_5_roundup_padding_in_the_chunk_is_allowed(void **state)
+{
+	struct words m = write_call(51, PAIR_WRITE, 48, 1, 1000, 997, raw.mr.rkey);
+
+	(void)state;
+	memset(raw.mem, 0xbb, 1000);
+	raw_send_words(&raw, &m);
+	expect_written(51, 997);
+}
+
+static void pull__4_5_2_a_chunk_that_does_not_fit_the_arguments_is_garbage_args(void **state)
+{
+	static const struct {
+		uint32_t position, len, count;
+	} cases[] = {
+		{48, 100, 96},	/* longer than the count says */
+		{48, 100, 104}, /* shorter */
+		{44, 100, 100}, /* in the place of the count */
+		{52, 100, 100}, /* one word too late */
+		{48, 4, UINT32_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct words m = write_call(60, PAIR_WRITE, cases[i].position, 1, cases[i].len,
+					    cases[i].count, raw.mr.rkey);
+		struct words r = {0};
+
+		raw_send_words(&raw, &m);
+		raw_recv_words(&raw, &r);
+		assert_int_equal(r.n, 13);
+		assert_int_equal(r.w[12], WEIR_RPC_GARBAGE_ARGS);
+		expect_alive();
+	}
+	assert_int_equal(pair.handled, sizeof(cases) / sizeof(cases[0])); /* only the expect_alive() calls */
+}
+
+static void pull__3_4_5_a_position_that_is_no_multiple_of_four_is_err_chunk(void **state)
+{
+	struct words m = write_call(61, PAIR_WRITE, 46, 1, 100, 100, raw.mr.rkey);
+
+	(void)state;
+	raw_send_words(&raw, &m);
+	expect_err_chunk(61, 1);
+}
+
+static void pull__position_beyond_the_body_is_err_chunk(void **state)
+{
+	struct words m = write_call(62, PAIR_WRITE, 4000, 1, 100, 100, raw.mr.rkey);
+
+	(void)state;
+	raw_send_words(&raw, &m);
+	expect_err_chunk(62, 1);
+}
+
+static void pull__6_1_reducing_what_is_not_eligible_is_err_chunk(void **state)
+{
+	struct words m = write_call(63, PAIR_ECHO, 48, 1, 100, 100, raw.mr.rkey);
+	struct weir_engine_stats before, after;
+
+	(void)state;
+	weir_engine_stats(pair.server, &before);
+	raw_send_words(&raw, &m);
+	expect_err_chunk(63, 1);
+	weir_engine_stats(pair.server, &after);
+	assert_int_equal(after.reads, before.reads); /* nothing was pulled */
+}
+
+static void pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_taken(void **state)
+{
+	struct weir_engine_stats before, after;
+	struct words m;
+
+	(void)state;
+	weir_engine_stats(pair.server, &before);
+	m = write_call(64, PAIR_WRITE, 48, 1, UINT32_MAX, UINT32_MAX, raw.mr.rkey);
+	raw_send_words(&raw, &m);
+	expect_err_chunk(64, 1);
+	m = write_call(65, PAIR_WRITE, 48, 9, 0x20000000, 0x20000000, raw.mr.rkey); /* wraps 32 bits */
+	raw_send_words(&raw, &m);
+	expect_err_chunk(65, 1);
+	weir_engine_stats(pair.server, &after);
+	assert_int_equal(after.reads, before.reads);
+	assert_int_equal(after.buffers_waited, before.buffers_waited);
+}
+
+static void pull__4_5_3_a_bad_key_ends_this_connection_only(void **state)
+{
+	struct words m = write_call(66, PAIR_WRITE, 48, 1, 100, 100, raw.mr.rkey ^ 0x5a5a0000);
+	struct outcome outcome;
+
+	(void)state;
+	pair_connect(&pair);
+	raw_send_words(&raw, &m);
+	raw_until(&raw, &raw.disconnected, 1);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(pair.closed, 0);
+}
+
+/* A READ of 'count' bytes with one Write chunk of segments of the given lengths, and a Reply chunk. */
+static struct words read_call(uint32_t xid, uint32_t count, uint32_t nsegs, const uint32_t *lens,
+			      uint32_t reply_len)
+{
+	struct words m = {0};
+	uint64_t at = raw.raddr;
+
+	put_fixed(&m, xid, 1, 1, 0);
+	words_put(&m, 3, 0, 1, nsegs);
+	for (uint32_t i = 0; i < nsegs; i++) {
+		put_segment(&m, raw.mr.rkey, lens[i], at);
+		at += lens[i];
+	}
+	words_put(&m, 1, 0);
+	if (reply_len) {
+		words_put(&m, 2, 1, 1);
+		put_segment(&m, raw.mr.rkey, reply_len, raw.raddr + 65536);
+	} else {
+		words_put(&m, 1, 0);
+	}
+	put_rpc(&m, xid, PAIR_READ);
+	words_put(&m, 1, count);
+	return m;
+}
+
+static void reply__3_4_6_segments_are_filled_in_order_and_returned_with_their_lengths(void **state)
+{
+	static const uint32_t lens[] = {10, 0, 7, 100, 50};
+	struct words m, r = {0};
+
+	(void)state;
+	memset(raw.mem, 0xee, 200);
+	m = read_call(70, 61, 5, lens, 0);
+	raw_send_words(&raw, &m);
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.w[3], 0);
+	assert_int_equal(r.w[4], 0);
+	assert_int_equal(r.w[5], 1);
+	assert_int_equal(r.w[6], 5);
+	for (uint32_t i = 0, left = 61; i < 5; i++) {
+		uint32_t want = left < lens[i] ? left : lens[i];
+
+		assert_int_equal(r.w[7 + 4 * i], raw.mr.rkey);
+		assert_int_equal(r.w[8 + 4 * i], want);
+		left -= want;
+	}
+	assert_int_equal(r.w[27], 0); /* end of the Write list */
+	assert_int_equal(r.w[28], 0); /* no Reply chunk */
+	assert_int_equal(r.n, 29 + 6 + 1);
+	assert_int_equal(r.w[35], 61);
+	assert_memory_equal(raw.mem, pair.server_mem, 61);
+	for (int i = 61; i < 200; i++) /* no padding, nothing behind it */
+		assert_int_equal(raw.mem[i], 0xee);
+}
+
+static void reply__a_result_longer_than_its_chunk_is_err_chunk_and_nothing_is_written(void **state)
+{
+	static const uint32_t lens[] = {10, 20};
+	struct words m;
+
+	(void)state;
+	memset(raw.mem, 0xee, 200);
+	m = read_call(71, 31, 2, lens, 0);
+	raw_send_words(&raw, &m);
+	expect_err_chunk(71, 1);
+	for (int i = 30; i < 200; i++)
+		assert_int_equal(raw.mem[i], 0xee);
+}
+
+static void reply__4_3_2_an_unused_chunk_returns_with_empty_segments(void **state)
+{
+	static const uint32_t lens[] = {10, 20};
+	struct words m = read_call(72, 5, 2, lens, 0), r = {0};
+
+	(void)state;
+	m.w[24 + 1] = htobe32(PAIR_GARBAGE); /* the procedure */
+	assert_int_equal(be32toh(m.w[20]), 72);
+	raw_send_words(&raw, &m);
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.w[5], 1);
+	assert_int_equal(r.w[6], 2);
+	assert_int_equal(r.w[8], 0);
+	assert_int_equal(r.w[12], 0);
+	expect_alive();
+}
+
+static void reply__4_3_3_a_reply_chunk_is_copied_into_the_reply(void **state)
+{
+	static const uint32_t lens[] = {100};
+	struct words m = read_call(73, 50, 1, lens, 4096), r = {0};
+
+	(void)state;
+	raw_send_words(&raw, &m);
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.w[3], 0);
+	assert_int_equal(r.w[12], 1); /* Reply chunk present */
+	assert_int_equal(r.w[13], 1);
+	assert_int_equal(r.w[14], raw.mr.rkey);
+	assert_int_equal(r.w[15], 0); /* nothing in it: the message is inline */
+	expect_alive();
+}
+
+static void reply__4_3_2_zero_segments_ask_for_the_item_inline(void **state)
+{
+	struct words m = read_call(74, 50, 0, NULL, 0), r = {0};
+
+	(void)state;
+	raw_send_words(&raw, &m);
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.w[5], 1); /* an empty Write chunk in the same place */
+	assert_int_equal(r.w[6], 0);
+	assert_int_equal(r.n, 9 + 6 + 1 + 13);
+	expect_alive();
+}
+
+static void receive__more_calls_than_granted_end_the_connection_or_wait(void **state)
+{
+	(void)state;
+	/* Far more than granted, none of them answered in between: whatever happens happens to this connection. */
+	pair_connect(&pair);
+	for (int i = 0; i < 60 && raw.disconnected == 0; i++) {
+		struct fabric_sge sge = {raw.base + (RAW_RECVS * RAW_MSG_MAX), 68, raw.mr.lkey};
+		const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = 0, .sge = &sge, .nsge = 1};
+		struct words m = null_call(100, 1);
+
+		memcpy(sge.addr, m.w, 68);
+		raw.ops->post_send(raw.qp, &wr, 1);
+		if (i % 20 == 19)
+			pair_poll(&pair);
+		if (raw.nmsgs > 16)
+			raw.nmsgs = 0;
+	}
+	for (int i = 0; i < 3000; i++) {
+		raw_poll(&raw);
+		if (raw.nmsgs > 16)
+			raw.nmsgs = 0;
+	}
+	struct outcome outcome;
+
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	assert_int_equal(outcome.status, 0);
+}
+
+static int run(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(receive__4_5_short_messages_are_dropped),
+		T(receive__4_5_1_another_version_is_err_vers),
+		T(receive__4_5_2_an_unknown_procedure_is_err_chunk),
+		T(receive__4_6_1_msgp_is_err_chunk),
+		T(receive__4_6_2_done_and_4_2_4_error_are_dropped),
+		T(receive__4_5_2_what_is_not_an_rpc_call_is_err_chunk),
+		T(receive__4_5_2_xids_that_differ_are_err_chunk),
+		T(receive__rpc_version_3_is_denied),
+		T(grant__3_3_1_is_never_zero_nor_more_than_posted),
+		T(pull__3_4_5_segments_are_concatenated_in_list_order),
+		T(pull__3_4_5_roundup_padding_in_the_chunk_is_allowed),
+		T(pull__4_5_2_a_chunk_that_does_not_fit_the_arguments_is_garbage_args),
+		T(pull__3_4_5_a_position_that_is_no_multiple_of_four_is_err_chunk),
+		T(pull__position_beyond_the_body_is_err_chunk),
+		T(pull__6_1_reducing_what_is_not_eligible_is_err_chunk),
+		T(pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_taken),
+		T(pull__4_5_3_a_bad_key_ends_this_connection_only),
+		T(reply__3_4_6_segments_are_filled_in_order_and_returned_with_their_lengths),
+		T(reply__a_result_longer_than_its_chunk_is_err_chunk_and_nothing_is_written),
+		T(reply__4_3_2_an_unused_chunk_returns_with_empty_segments),
+		T(reply__4_3_3_a_reply_chunk_is_copied_into_the_reply),
+		T(reply__4_3_2_zero_segments_ask_for_the_item_inline),
+		T(receive__more_calls_than_granted_end_the_connection_or_wait),
+	};
+
+	return cmocka_run_group_tests_name("wire_responder", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
