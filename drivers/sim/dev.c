@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices: options, completions, death. */
+#include "sim_world.h"
+
+#include <errno.h>
+#include <rte_kvargs.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_ABSENT UINT64_MAX
+
+struct dev_options {
+	uint64_t world, seed, rnr_retry, max_inline, max_rd_atomic;
+};
+
+static int parse_number(const char *key, const char *value, void *opaque)
+{
+	uint64_t *number = opaque;
+	char *end;
+
+	(void)key;
+	if (!value || *value < '0' || *value > '9')
+		return -1;
+	errno = 0;
+	*number = strtoull(value, &end, 0);
+	return errno == 0 && *end == '\0' && *number != NUMBER_ABSENT ? 0 : -1;
+}
+
+static int parse_options(const char *text, struct dev_options *options)
+{
+	static const char *const names[] = {"world",	  "seed",	   "rnr_retry",
+					    "max_inline", "max_rd_atomic", NULL};
+	uint64_t *const values[] = {&options->world, &options->seed, &options->rnr_retry,
+				    &options->max_inline, &options->max_rd_atomic};
+	struct rte_kvargs *args;
+	int rc = 0;
+
+	for (uint32_t i = 0; names[i]; i++)
+		*values[i] = NUMBER_ABSENT;
+	if (!text || !*text)
+		return 0;
+	args = rte_kvargs_parse(text, names);
+	if (!args)
+		return -EINVAL;
+	for (uint32_t i = 0; names[i] && rc == 0; i++)
+		rc = rte_kvargs_process(args, names[i], parse_number, values[i]);
+	rte_kvargs_free(args);
+	return rc == 0 ? 0 : -EINVAL;
+}
+
+static struct sim_world *find_world(const struct dev_options *options)
+{
+	if (options->world == NUMBER_ABSENT || options->world == 0)
+		return sim_world_default(options->seed == NUMBER_ABSENT ? 1 : options->seed);
+	return options->world <= UINT32_MAX ? sim_world_find((uint32_t)options->world) : NULL;
+}
+
+static void end_default_world(struct sim_world *world)
+{
+	if (world->runs_itself && TAILQ_EMPTY(&world->devs))
+		sim_world_destroy(world);
+}
+
+static int sim_open(const struct fabric_dev_config *config, struct fabric_dev **out)
+{
+	const struct sim_options *defaults;
+	struct dev_options options;
+	struct sim_world *world;
+	struct sim_dev *dev;
+	int rc = parse_options(config->options, &options);
+
+	if (rc != 0)
+		return rc;
+	if ((options.rnr_retry != NUMBER_ABSENT && options.rnr_retry > 7) ||
+	    (options.max_inline != NUMBER_ABSENT && options.max_inline > 65536) ||
+	    (options.max_rd_atomic != NUMBER_ABSENT &&
+	     (options.max_rd_atomic == 0 || options.max_rd_atomic > UINT32_MAX)))
+		return -EINVAL;
+	world = find_world(&options);
+	if (!world)
+		return -ENODEV;
+	dev = calloc(1, sizeof(*dev));
+	if (!dev) {
+		end_default_world(world);
+		return -ENOMEM;
+	}
+	defaults = &world->options;
+	dev->base.ops = &sim_ops;
+	dev->base.attr = (struct fabric_dev_attr){
+		.max_inline = options.max_inline == NUMBER_ABSENT ? defaults->max_inline
+								  : (uint32_t)options.max_inline,
+		.max_sge = defaults->max_sge,
+		.max_send_wr = defaults->max_send_wr,
+		.max_recv_wr = defaults->max_recv_wr,
+		.max_msg_bytes = defaults->max_msg_bytes,
+		.max_rd_atomic = options.max_rd_atomic == NUMBER_ABSENT ? defaults->max_rd_atomic
+									: (uint32_t)options.max_rd_atomic,
+		.has_mw = defaults->has_mw,
+		.has_send_inv = defaults->has_send_inv,
+		.revokes_access = true,
+	};
+	dev->world = world;
+	dev->number = ++world->dev_count;
+	dev->rnr_retry =
+		options.rnr_retry == NUMBER_ABSENT ? defaults->rnr_retry : (uint32_t)options.rnr_retry;
+	dev->regions_max = config->max_regions;
+	dev->qps_max = config->max_connections;
+	TAILQ_INIT(&dev->cm);
+	TAILQ_INSERT_TAIL(&world->devs, dev, entry);
+	*out = &dev->base;
+	return 0;
+}
+
+void sim_dev_free(struct sim_dev *dev)
+{
+	struct sim_cm_entry *entry;
+	struct sim_mr *mr;
+	struct sim_mw *mw;
+
+	while ((entry = TAILQ_FIRST(&dev->cm))) {
+		TAILQ_REMOVE(&dev->cm, entry, entry);
+		free(entry);
+	}
+	while ((mw = LIST_FIRST(&dev->mws))) {
+		LIST_REMOVE(mw, entry);
+		free(mw);
+	}
+	while ((mr = LIST_FIRST(&dev->mrs))) {
+		LIST_REMOVE(mr, entry);
+		free(mr);
+	}
+	TAILQ_REMOVE(&dev->world->devs, dev, entry);
+	free(dev->cq);
+	free(dev);
+}
+
+static void sim_close(struct fabric_dev *fdev)
+{
+	struct sim_world *world;
+
+	if (!fdev)
+		return;
+	world = ((struct sim_dev *)fdev)->world;
+	sim_dev_free((struct sim_dev *)fdev);
+	end_default_world(world);
+}
+
+void sim_kill(struct sim_world *world, struct fabric_dev *fdev)
+{
+	struct sim_dev *dev = (struct sim_dev *)fdev;
+	const struct fabric_conn_req *req;
+
+	sim_note(world, "kill", 0, dev->number, 0);
+	dev->is_dead = true;
+	TAILQ_FOREACH(req, &world->reqs, entry)
+	if (req->listener && req->listener->dev == dev && sim_world_qp(world, req->qp))
+		sim_cm_lose(sim_world_qp(world, req->qp));
+	for (uint32_t i = 1; i < world->nqps; i++) {
+		struct sim_qp *qp = world->qps[i], *peer;
+
+		if (!qp || qp->dev != dev)
+			continue;
+		peer = sim_world_qp(world, qp->peer);
+		if (peer && qp->state != SIM_BROKEN)
+			sim_cm_lose(peer);
+		qp->state = SIM_BROKEN;
+	}
+}
+
+static void cq_grow(struct sim_dev *dev)
+{
+	uint32_t size = dev->cq_size ? dev->cq_size * 2 : 64;
+	struct sim_cqe *cq = calloc(size, sizeof(*cq));
+
+	if (!cq)
+		abort();
+	for (uint32_t i = 0; i < dev->cq_count; i++)
+		cq[i] = dev->cq[(dev->cq_head + i) & (dev->cq_size - 1)];
+	free(dev->cq);
+	dev->cq = cq;
+	dev->cq_size = size;
+	dev->cq_head = 0;
+}
+
+void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t position)
+{
+	struct sim_dev *dev = qp->dev;
+
+	if (dev->cq_count == dev->cq_size)
+		cq_grow(dev);
+	dev->cq[(dev->cq_head + dev->cq_count++) & (dev->cq_size - 1)] =
+		(struct sim_cqe){.wc = *wc, .qp = qp->number, .position = position};
+	sim_note(dev->world, "completion", qp->number, position,
+		 (uint64_t)wc->op << 40 | (uint64_t)wc->status << 32 | wc->byte_len);
+}
+
+/* Forget the completions of a queue pair that goes. */
+void sim_cq_drop(struct sim_dev *dev, uint32_t qp)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < dev->cq_count; i++) {
+		struct sim_cqe *cqe = &dev->cq[(dev->cq_head + i) & (dev->cq_size - 1)];
+
+		if (cqe->qp != qp)
+			dev->cq[(dev->cq_head + kept++) & (dev->cq_size - 1)] = *cqe;
+	}
+	dev->cq_count = kept;
+}
+
+uint32_t sim_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
+{
+	struct sim_dev *dev = (struct sim_dev *)fdev;
+	uint32_t n = 0;
+
+	if (dev->world->runs_itself && dev->cq_count == 0)
+		sim_step(dev->world);
+	if (dev->is_dead)
+		return 0;
+	for (; n < max && dev->cq_count > 0; n++) {
+		struct sim_cqe *cqe = &dev->cq[dev->cq_head];
+		struct sim_qp *qp = sim_world_qp(dev->world, cqe->qp);
+
+		wcs[n] = cqe->wc;
+		/* Only now are the places free: of this one and of those before it. */
+		if (cqe->wc.op == FABRIC_RECV)
+			qp->rq.head = cqe->position + 1;
+		else
+			qp->sq.head = cqe->position + 1;
+		dev->cq_head = (dev->cq_head + 1) & (dev->cq_size - 1);
+		dev->cq_count--;
+	}
+	return n;
+}
+
+const struct fabric_ops sim_ops = {
+	.name = "sim",
+	.summary = "simulated devices in one thread and virtual time, for tests: world, seed, rnr_retry, "
+		   "max_inline, "
+		   "max_rd_atomic",
+	.open = sim_open,
+	.close = sim_close,
+	.mr_register = sim_mr_register,
+	.mr_deregister = sim_mr_deregister,
+	.mw_alloc = sim_mw_alloc,
+	.mw_free = sim_mw_free,
+	.listen = sim_listen,
+	.unlisten = sim_unlisten,
+	.connect = sim_connect,
+	.accept = sim_accept,
+	.reject = sim_reject,
+	.cm_poll = sim_cm_poll,
+	.disconnect = sim_disconnect,
+	.qp_destroy = sim_qp_destroy,
+	.post_recv = sim_post_recv,
+	.post_send = sim_post_send,
+	.poll = sim_poll,
+};

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Keys, and what they open. Keys are a permutation of a counter, chosen by the seed: they look like chance,
+ * and none comes back in the life of a world, so that the use of one that has ended is always noticed. They
+ * are unique over all devices, so that a key used with the wrong device is noticed, too. And the addresses that
+ * peers use are not the local ones, as nothing in the contract says that they are.
+ */
+#include "sim_world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PAGE_MASK  4095u
+#define RADDR_MASK 0x0000fffffffff000ull
+
+uint32_t sim_key_make(struct sim_world *world)
+{
+	uint32_t x;
+
+	do {
+		/* each line is a bijection */
+		x = world->key_count++ ^ world->key_mask;
+		x *= 0x9e3779b1u;
+		x ^= x >> 15;
+		x *= 0x85ebca6bu;
+		x ^= x >> 13;
+		x *= 0xc2b2ae35u;
+		x ^= x >> 16;
+	} while (x == 0);
+	return x;
+}
+
+static struct sim_keys *bucket_of(const struct sim_dev *dev, uint32_t key)
+{
+	return (struct sim_keys *)(uintptr_t)&dev->keys[key % SIM_KEY_BUCKETS];
+}
+
+static void key_enter(struct sim_dev *dev, struct sim_key *key)
+{
+	LIST_INSERT_HEAD(bucket_of(dev, key->key), key, entry);
+}
+
+static struct sim_key *key_find(const struct sim_dev *dev, uint32_t value)
+{
+	struct sim_key *key;
+
+	LIST_FOREACH(key, bucket_of(dev, value), entry)
+	if (key->key == value)
+		return key;
+	return NULL;
+}
+
+/* Whether [offset, offset + len) lies in [0, size). */
+static bool is_within(uint64_t offset, uint64_t len, uint64_t size)
+{
+	return offset <= size && len <= size - offset;
+}
+
+int sim_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t access, int fd,
+		    uint64_t fd_offset, struct fabric_mr *user)
+{
+	const uint32_t remote = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
+	struct sim_dev *dev = (struct sim_dev *)fdev;
+	struct sim_mr *mr;
+
+	(void)fd;
+	(void)fd_offset;
+	if (dev->is_dead)
+		return -ENODEV;
+	/* As verbs has it: who lets a peer write must be able to write. */
+	if (!addr || len == 0 || access & ~(remote | FABRIC_LOCAL_WRITE) ||
+	    (access & FABRIC_REMOTE_WRITE && !(access & FABRIC_LOCAL_WRITE)))
+		return -EINVAL;
+	if (dev->regions_max && dev->nregions >= dev->regions_max)
+		return -ENOSPC;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	mr->local = (struct sim_key){
+		.key = sim_key_make(dev->world),
+		.kind = SIM_LKEY,
+		.mr = mr,
+		.base = addr,
+		.len = len,
+		.raddr = (sim_random(dev->world) & RADDR_MASK) | ((uintptr_t)addr & PAGE_MASK),
+		.access = access,
+	};
+	key_enter(dev, &mr->local);
+	*user = (struct fabric_mr){.lkey = mr->local.key, .raddr = mr->local.raddr, .driver = mr};
+	if (access & remote) {
+		mr->remote = mr->local;
+		mr->remote.kind = SIM_RKEY;
+		mr->remote.key = sim_key_make(dev->world);
+		key_enter(dev, &mr->remote);
+		user->rkey = mr->remote.key;
+	}
+	LIST_INSERT_HEAD(&dev->mrs, mr, entry);
+	dev->nregions++;
+	dev->base.stats.registrations++;
+	return 0;
+}
+
+static void window_end(struct sim_mw *mw)
+{
+	if (mw->is_bound)
+		LIST_REMOVE(&mw->key, entry);
+	mw->is_bound = false;
+}
+
+void sim_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *user)
+{
+	struct sim_dev *dev = (struct sim_dev *)fdev;
+	struct sim_mr *mr = user->driver;
+	struct sim_mw *mw;
+
+	if (!mr)
+		return;
+	LIST_FOREACH(mw, &dev->mws, entry)
+	if (mw->is_bound && mw->key.mr == mr)
+		window_end(mw);
+	LIST_REMOVE(&mr->local, entry);
+	if (mr->remote.key)
+		LIST_REMOVE(&mr->remote, entry);
+	LIST_REMOVE(mr, entry);
+	dev->nregions--;
+	free(mr);
+	*user = (struct fabric_mr){0};
+}
+
+int sim_mw_alloc(struct fabric_dev *fdev, struct fabric_mw *user)
+{
+	struct sim_dev *dev = (struct sim_dev *)fdev;
+	struct sim_mw *mw;
+
+	if (!dev->base.attr.has_mw)
+		return -EOPNOTSUPP;
+	mw = calloc(1, sizeof(*mw));
+	if (!mw)
+		return -ENOMEM;
+	mw->number = ++dev->world->mw_count;
+	LIST_INSERT_HEAD(&dev->mws, mw, entry);
+	*user = (struct fabric_mw){.driver = mw};
+	return 0;
+}
+
+void sim_mw_free(struct fabric_dev *dev, struct fabric_mw *user)
+{
+	struct sim_mw *mw = user->driver;
+
+	(void)dev;
+	if (!mw)
+		return;
+	window_end(mw);
+	LIST_REMOVE(mw, entry);
+	free(mw);
+	*user = (struct fabric_mw){0};
+}
+
+bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len, uint32_t access)
+{
+	const struct sim_key *key = key_find(dev, lkey);
+
+	return key && key->kind == SIM_LKEY && (key->access & access) == access &&
+	       is_within((uintptr_t)addr - (uintptr_t)key->base, len, key->len);
+}
+
+uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access)
+{
+	const struct sim_key *key = key_find(qp->dev, rkey);
+
+	if (!key || key->kind == SIM_LKEY || (key->access & access) != access)
+		return NULL;
+	if (key->kind == SIM_WINDOW && key->qp != qp->number)
+		return NULL;
+	if (!is_within(raddr - key->raddr, len, key->len))
+		return NULL;
+	return key->base + (raddr - key->raddr);
+}
+
+bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr)
+{
+	const struct fabric_sge *sge = &swr->sges[0];
+	const struct sim_key *mr = key_find(qp->dev, sge->lkey);
+	struct sim_mw *mw;
+
+	LIST_FOREACH(mw, &qp->dev->mws, entry)
+	if (mw->number == swr->bind_mw)
+		break;
+	/* A type 2 window has to be invalidated before it is bound again, and is never empty. */
+	if (!mw || mw->is_bound || sge->len == 0 ||
+	    !sim_local_ok(qp->dev, sge->lkey, sge->addr, sge->len, 0) ||
+	    (swr->wr.access & FABRIC_REMOTE_WRITE && !(mr->access & FABRIC_LOCAL_WRITE)))
+		return false;
+	mw->key = *mr;
+	mw->key.kind = SIM_WINDOW;
+	mw->key.key = swr->bind_key;
+	mw->key.base = sge->addr;
+	mw->key.len = sge->len;
+	mw->key.raddr += (uint64_t)(mw->key.base - mr->base);
+	mw->key.access = swr->wr.access;
+	mw->key.qp = qp->number;
+	mw->latest = swr->bind_key;
+	mw->latest_qp = qp->number;
+	mw->is_bound = true;
+	key_enter(qp->dev, &mw->key);
+	return true;
+}
+
+bool sim_window_invalidate(struct sim_qp *qp, uint32_t rkey, bool by_peer)
+{
+	struct sim_mw *mw;
+
+	LIST_FOREACH(mw, &qp->dev->mws, entry)
+	if (mw->latest == rkey && mw->latest_qp == qp->number)
+		break;
+	/* Its owner may invalidate what the peer has invalidated meanwhile; a peer may not do it twice. */
+	if (rkey == 0 || !mw || (by_peer && !mw->is_bound))
+		return false;
+	window_end(mw);
+	return true;
+}
+
+void sim_windows_of_qp_end(struct sim_qp *qp)
+{
+	struct sim_mw *mw;
+
+	LIST_FOREACH(mw, &qp->dev->mws, entry)
+	if (mw->is_bound && mw->key.qp == qp->number)
+		window_end(mw);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+/*
+ * Inside the simulated driver.
+ *
+ * All that happens later is an event in the world's heap, ordered by time and, at the same time, by when it was
+ * made. Every event is about one queue pair, named by its number: numbers are not used twice, so that an
+ * event outlives its queue pair without harm, and is then dropped without time passing.
+ *
+ * world.c: chance, time, the heap. dev.c: devices, options, completions. memory.c: registrations, windows, who
+ * may touch what. cm.c: set-up and end of connections. qp.c: the queues. execute.c: what work requests do.
+ */
+
+#include <sys/queue.h>
+
+#include "driver.h"
+#include "sim.h"
+
+#define SIM_PIECES_MAX	4u
+#define SIM_KEY_BUCKETS 256u
+
+enum sim_event_kind {
+	SIM_START,	/* the device takes up the next work request */
+	SIM_LAND,	/* a piece of a WRITE reaches the peer's memory */
+	SIM_FETCH,	/* a piece of a READ comes back */
+	SIM_ARRIVE,	/* a Send reaches the peer */
+	SIM_ACK,	/* the sender hears that a work request is done */
+	SIM_NAK,	/* or that it failed */
+	SIM_RECV_DONE,	/* the next receive completes */
+	SIM_FLUSH,	/* all that is posted on a broken queue pair completes */
+	SIM_CM_REQUEST, /* the request reaches the listener; of the connecting queue pair, as the next two */
+	SIM_CM_ANSWER,
+	SIM_CM_TIMEOUT,
+	SIM_CM_READY, /* the accepting side hears that the other has heard */
+	SIM_CM_LOST,  /* this side notices that the connection is over */
+	SIM_NEVENTS
+};
+
+struct sim_event {
+	uint64_t at_ns;
+	uint64_t seq;
+	uint64_t wr; /* position in the send queue */
+	uint32_t qp;
+	uint32_t offset; /* LAND, FETCH: of the piece */
+	uint32_t len;
+	enum sim_event_kind kind;
+};
+
+TAILQ_HEAD(sim_devs, sim_dev);
+TAILQ_HEAD(sim_listeners, fabric_listener);
+TAILQ_HEAD(sim_reqs, fabric_conn_req);
+
+struct sim_world {
+	struct sim_options options;
+	uint32_t id;
+	bool runs_itself; /* the default world: a poll is a step */
+	uint64_t rng[4];
+	uint64_t now_ns;
+	uint64_t seq;
+	uint64_t hash;
+	uint64_t sources_changed;
+
+	struct sim_event *heap;
+	uint32_t nevents;
+	uint32_t heap_size;
+
+	struct sim_qp **qps; /* by number; NULL: destroyed */
+	uint32_t nqps;
+	uint32_t qps_size;
+
+	uint32_t key_count; /* keys made so far */
+	uint32_t key_mask;  /* chosen by the seed */
+	uint32_t mw_count;
+	uint32_t dev_count;
+	struct sim_devs devs;
+	struct sim_listeners listeners;
+	struct sim_reqs reqs;
+};
+
+/* Memory that a key opens. */
+enum sim_key_kind { SIM_LKEY, SIM_RKEY, SIM_WINDOW };
+
+struct sim_key {
+	LIST_ENTRY(sim_key) entry;
+	uint32_t key;
+	enum sim_key_kind kind;
+	struct sim_mr *mr;
+	uint8_t *base;
+	uint64_t len;
+	uint64_t raddr; /* of 'base' */
+	uint32_t access;
+	uint32_t qp; /* SIM_WINDOW: the one that it is for */
+};
+
+LIST_HEAD(sim_keys, sim_key);
+
+struct sim_mr {
+	LIST_ENTRY(sim_mr) entry;
+	struct sim_key local;
+	struct sim_key remote; /* entered only when there is remote access */
+};
+
+struct sim_mw {
+	LIST_ENTRY(sim_mw) entry;
+	uint32_t number;    /* unique in the world: a posted binding may outlive its window */
+	struct sim_key key; /* entered while bound */
+	uint32_t latest;    /* the key of the latest binding that was executed; 0: none */
+	uint32_t latest_qp;
+	bool is_bound;
+};
+
+LIST_HEAD(sim_mrs, sim_mr);
+LIST_HEAD(sim_mws, sim_mw);
+
+struct sim_cqe {
+	struct fabric_wc wc;
+	uint32_t qp;
+	uint64_t position; /* in its queue */
+};
+
+struct sim_cm_entry {
+	TAILQ_ENTRY(sim_cm_entry) entry;
+	struct fabric_cm_event event;
+	struct fabric_listener *listener; /* of a REQUEST */
+	uint32_t qp;			  /* of any other */
+};
+
+TAILQ_HEAD(sim_cm_entries, sim_cm_entry);
+
+struct sim_dev {
+	struct fabric_dev base;
+	TAILQ_ENTRY(sim_dev) entry;
+	struct sim_world *world;
+	uint32_t number;
+	uint32_t rnr_retry;
+	uint32_t nregions, regions_max; /* 0: no limit */
+	uint32_t nqps, qps_max;
+	bool is_dead;
+	struct sim_keys keys[SIM_KEY_BUCKETS];
+	struct sim_mrs mrs;
+	struct sim_mws mws;
+	struct sim_cm_entries cm;
+	struct sim_cqe *cq; /* a ring that grows */
+	uint32_t cq_size;   /* a power of two */
+	uint32_t cq_head, cq_count;
+};
+
+struct fabric_listener {
+	TAILQ_ENTRY(fabric_listener) entry;
+	struct sim_dev *dev;
+	void *ctx;
+	uint32_t backlog;
+	uint32_t nwaiting;
+	char addr[FABRIC_ADDR_MAX];
+};
+
+struct fabric_conn_req {
+	TAILQ_ENTRY(fabric_conn_req) entry;
+	struct fabric_listener *listener; /* NULL: closed since */
+	uint32_t qp;			  /* that connects */
+};
+
+/* States of a work request in the send queue. */
+enum sim_wr_state { SIM_POSTED, SIM_STARTED, SIM_DELIVERED, SIM_DONE };
+
+struct sim_swr {
+	struct fabric_wr wr; /* wr.sge points to 'sges' */
+	enum sim_wr_state state;
+	enum fabric_status status;
+	uint32_t len;
+	uint32_t pieces_left;
+	uint32_t rnr_tries;
+	uint32_t bind_key;
+	uint32_t bind_mw;    /* its number */
+	uint64_t arrives_ns; /* a Send, not before */
+	uint64_t source_sum; /* of what is to be sent, at the post */
+	bool has_sum;
+	uint8_t *inline_data;
+	struct fabric_sge sges[FABRIC_SGE_MAX];
+};
+
+struct sim_rwr {
+	struct fabric_recv_wr wr;
+	enum fabric_status status;
+	uint32_t len;
+	uint32_t inv_rkey;
+};
+
+/* Positions count up; place = position % size. head: oldest that still holds a place. */
+struct sim_sq {
+	struct sim_swr *wrs;
+	uint8_t *inline_data;
+	uint32_t size;
+	uint64_t head;
+	uint64_t completed; /* first without its completion made */
+	uint64_t next;	    /* first that is not started */
+	uint64_t tail;
+};
+
+struct sim_rq {
+	struct sim_rwr *wrs;
+	uint32_t size;
+	uint64_t head;
+	uint64_t completed;
+	uint64_t filled; /* first that has met no message */
+	uint64_t tail;
+};
+
+enum sim_answer { SIM_ANSWER_ACCEPT, SIM_ANSWER_REJECT, SIM_ANSWER_REFUSE };
+enum sim_qp_state { SIM_CONNECTING, SIM_ACCEPTED, SIM_CONNECTED, SIM_BROKEN };
+
+struct sim_qp {
+	struct fabric_qp base;
+	struct sim_dev *dev;
+	struct fabric_qp_attr attr;
+	uint32_t number;
+	uint32_t peer; /* 0: none yet */
+	enum sim_qp_state state;
+	bool was_established; /* its event was raised */
+	bool may_send;	      /* and polled */
+	bool is_closed;	      /* from this side */
+	bool end_raised;      /* FAILED, REJECTED or DISCONNECTED was */
+	bool is_starting;     /* a START is under way */
+	bool is_parked;	      /* the Send at 'parked' waits for a receive, for ever */
+	struct sim_sq sq;
+	struct sim_rq rq;
+	uint64_t parked;
+	uint32_t reads;	    /* in flight */
+	uint32_t sends;	    /* started, and not with the peer yet */
+	uint64_t landed_ns; /* by when all that was started has landed */
+	uint64_t recv_ns;   /* of the latest receive completion */
+	uint64_t failed;    /* position of the first work request that failed; UINT64_MAX: none */
+	char addr[FABRIC_ADDR_MAX];
+	/* what goes along with the request, then with the answer */
+	enum sim_answer answer;
+	uint32_t private_len;
+	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
+};
+
+/* world.c */
+uint64_t sim_random(struct sim_world *world);
+uint64_t sim_random_below(struct sim_world *world, uint64_t limit);
+uint64_t sim_draw(struct sim_world *world, const struct sim_latency *latency);
+struct sim_world *sim_world_find(uint32_t id);
+struct sim_world *sim_world_default(uint64_t seed);
+struct sim_qp *sim_world_qp(const struct sim_world *world, uint32_t number);
+uint32_t sim_world_add_qp(struct sim_world *world, struct sim_qp *qp); /* 0: no memory */
+/* Aborts the process when there is no memory: a world that loses events is of no use. */
+void sim_schedule(struct sim_world *world, const struct sim_event *event);
+void sim_note(struct sim_world *world, const char *what, uint32_t qp, uint64_t a, uint64_t b);
+
+/* dev.c */
+extern const struct fabric_ops sim_ops;
+void sim_dev_free(struct sim_dev *dev);
+void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t position);
+void sim_cq_drop(struct sim_dev *dev, uint32_t qp);
+uint32_t sim_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
+
+/* memory.c */
+int sim_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
+		    uint64_t fd_offset, struct fabric_mr *mr);
+void sim_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
+int sim_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
+void sim_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
+uint32_t sim_key_make(struct sim_world *world);
+/* Whether [addr, addr + len) is in the registration of that lkey, with those rights. */
+bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len, uint32_t access);
+/* Memory of 'qp's side that its peer names so; NULL when it may not. */
+uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access);
+bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr);
+bool sim_window_invalidate(struct sim_qp *qp, uint32_t rkey, bool by_peer);
+void sim_windows_of_qp_end(struct sim_qp *qp);
+
+/* cm.c */
+int sim_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
+	       struct fabric_listener **listener);
+void sim_unlisten(struct fabric_listener *listener);
+int sim_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
+		const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int sim_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
+	       const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int sim_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
+	       uint32_t private_len);
+uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+void sim_cm_drop(struct sim_dev *dev, uint32_t qp);
+void sim_cm_run(struct sim_qp *qp, enum sim_event_kind kind);
+void sim_cm_lose(struct sim_qp *qp); /* it will notice after a while that the connection is over */
+
+/* qp.c */
+int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct sim_qp **qp);
+void sim_qp_free(struct sim_qp *qp);
+void sim_disconnect(struct fabric_qp *qp);
+void sim_qp_destroy(struct fabric_qp *qp);
+uint32_t sim_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
+uint32_t sim_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
+void sim_qp_break(struct sim_qp *qp); /* into error: all that is posted will be flushed */
+void sim_qp_flush(struct sim_qp *qp);
+void sim_sq_complete(struct sim_qp *qp); /* make the completions that can be made */
+void sim_rq_complete(struct sim_qp *qp);
+
+static inline struct sim_swr *sim_sq_at(const struct sim_qp *qp, uint64_t position)
+{
+	return &qp->sq.wrs[position % qp->sq.size];
+}
+
+static inline struct sim_rwr *sim_rq_at(const struct sim_qp *qp, uint64_t position)
+{
+	return &qp->rq.wrs[position % qp->rq.size];
+}
+
+/* execute.c */
+void sim_execute(struct sim_qp *qp, const struct sim_event *event);
+void sim_start(struct sim_qp *qp); /* have the device take up what can be started */
+bool sim_source_sum(const struct sim_qp *qp, const struct sim_swr *swr, uint64_t *sum);
+
+#endif

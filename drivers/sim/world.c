@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A world: its chance, its clock, and the heap of what is to happen. */
+#include "sim_world.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define WORLDS_MAX 64u
+
+/* Worlds by number; 0 is the default world. */
+static struct sim_world *worlds[WORLDS_MAX];
+
+static uint64_t splitmix(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+static uint64_t rotate(uint64_t x, int by)
+{
+	return x << by | x >> (64 - by);
+}
+
+/* xoshiro256** */
+uint64_t sim_random(struct sim_world *world)
+{
+	uint64_t *s = world->rng, result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
+
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = rotate(s[3], 45);
+	return result;
+}
+
+uint64_t sim_random_below(struct sim_world *world, uint64_t limit)
+{
+	return sim_random(world) % limit; /* the bias is of no account here */
+}
+
+uint64_t sim_draw(struct sim_world *world, const struct sim_latency *latency)
+{
+	return latency->min_ns + sim_random_below(world, latency->max_ns - latency->min_ns + 1);
+}
+
+void sim_options_init(struct sim_options *options)
+{
+	*options = (struct sim_options){
+		.start = {20, 400},
+		.wire = {500, 3000},
+		.completion = {100, 4000},
+		.cm = {5000, 50000},
+		.cm_timeout_ns = 10000000000ull,
+		.rnr_timer_ns = 10000,
+		.rnr_retry = 0,
+		.max_inline = 64,
+		.max_sge = FABRIC_SGE_MAX,
+		.max_send_wr = 4096,
+		.max_recv_wr = 4096,
+		.max_msg_bytes = 1u << 20,
+		.max_rd_atomic = 4,
+		.has_mw = true,
+		.has_send_inv = true,
+	};
+}
+
+static struct sim_world *world_new(uint32_t id, uint64_t seed, const struct sim_options *options)
+{
+	struct sim_world *world = calloc(1, sizeof(*world));
+
+	if (!world)
+		return NULL;
+	if (options)
+		world->options = *options;
+	else
+		sim_options_init(&world->options);
+	world->id = id;
+	for (int i = 0; i < 4; i++)
+		world->rng[i] = splitmix(&seed);
+	world->key_mask = (uint32_t)sim_random(world);
+	world->hash = 0xcbf29ce484222325ull;
+	world->nqps = 1; /* there is no queue pair 0 */
+	TAILQ_INIT(&world->devs);
+	TAILQ_INIT(&world->listeners);
+	TAILQ_INIT(&world->reqs);
+	worlds[id] = world;
+	return world;
+}
+
+static bool latency_ok(const struct sim_latency *latency)
+{
+	return latency->min_ns <= latency->max_ns && latency->max_ns < UINT32_MAX;
+}
+
+struct sim_world *sim_world_create(uint64_t seed, const struct sim_options *options)
+{
+	if (options && (!latency_ok(&options->start) || !latency_ok(&options->wire) ||
+			!latency_ok(&options->completion) || !latency_ok(&options->cm) ||
+			options->max_sge > FABRIC_SGE_MAX))
+		return NULL;
+	for (uint32_t id = 1; id < WORLDS_MAX; id++)
+		if (!worlds[id])
+			return world_new(id, seed, options);
+	return NULL;
+}
+
+struct sim_world *sim_world_default(uint64_t seed)
+{
+	struct sim_world *world = worlds[0];
+
+	if (!world) {
+		world = world_new(0, seed, NULL);
+		if (world)
+			world->runs_itself = true;
+	}
+	return world;
+}
+
+struct sim_world *sim_world_find(uint32_t id)
+{
+	return id < WORLDS_MAX ? worlds[id] : NULL;
+}
+
+void sim_world_destroy(struct sim_world *world)
+{
+	struct fabric_listener *listener;
+	struct fabric_conn_req *req;
+	struct sim_dev *dev;
+
+	if (!world)
+		return;
+	worlds[world->id] = NULL;
+	for (uint32_t i = 1; i < world->nqps; i++)
+		if (world->qps[i])
+			sim_qp_free(world->qps[i]);
+	while ((req = TAILQ_FIRST(&world->reqs))) {
+		TAILQ_REMOVE(&world->reqs, req, entry);
+		free(req);
+	}
+	while ((listener = TAILQ_FIRST(&world->listeners))) {
+		TAILQ_REMOVE(&world->listeners, listener, entry);
+		free(listener);
+	}
+	while ((dev = TAILQ_FIRST(&world->devs)))
+		sim_dev_free(dev);
+	free(world->qps);
+	free(world->heap);
+	free(world);
+}
+
+uint32_t sim_world_objects(const struct sim_world *world)
+{
+	const struct fabric_listener *listener;
+	const struct fabric_conn_req *req;
+	const struct sim_dev *dev;
+	const struct sim_mr *mr;
+	const struct sim_mw *mw;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH(dev, &world->devs, entry)
+	{
+		n += 1 + dev->nqps;
+		LIST_FOREACH(mr, &dev->mrs, entry)
+		n++;
+		LIST_FOREACH(mw, &dev->mws, entry)
+		n++;
+	}
+	TAILQ_FOREACH(listener, &world->listeners, entry)
+	n++;
+	TAILQ_FOREACH(req, &world->reqs, entry)
+	n++;
+	return n;
+}
+
+uint32_t sim_world_id(const struct sim_world *world)
+{
+	return world->id;
+}
+
+uint64_t sim_now(const struct sim_world *world)
+{
+	return world->now_ns;
+}
+
+uint64_t sim_trace_hash(const struct sim_world *world)
+{
+	return world->hash;
+}
+
+uint64_t sim_sources_changed(const struct sim_world *world)
+{
+	return world->sources_changed;
+}
+
+struct sim_qp *sim_world_qp(const struct sim_world *world, uint32_t number)
+{
+	return number < world->nqps && number > 0 ? world->qps[number] : NULL;
+}
+
+uint32_t sim_world_add_qp(struct sim_world *world, struct sim_qp *qp)
+{
+	if (world->nqps >= world->qps_size) {
+		uint32_t size = world->qps_size ? world->qps_size * 2 : 64;
+		struct sim_qp **qps = realloc(world->qps, size * sizeof(struct sim_qp *));
+
+		if (!qps)
+			return 0;
+		world->qps = qps;
+		world->qps_size = size;
+	}
+	world->qps[world->nqps] = qp;
+	return world->nqps++;
+}
+
+static void hash_word(struct sim_world *world, uint64_t word)
+{
+	world->hash = rotate((world->hash ^ word) * 0x9e3779b97f4a7c15ull, 29);
+}
+
+void sim_note(struct sim_world *world, const char *what, uint32_t qp, uint64_t a, uint64_t b)
+{
+	hash_word(world, world->now_ns);
+	for (const char *p = what; *p; p++)
+		hash_word(world, (uint8_t)*p);
+	hash_word(world, qp);
+	hash_word(world, a);
+	hash_word(world, b);
+	if (world->options.trace)
+		fprintf(world->options.trace,
+			"%12" PRIu64 " qp %-4" PRIu32 " %-12s %" PRIu64 " %" PRIu64 "\n", world->now_ns, qp,
+			what, a, b);
+}
+
+static bool is_before(const struct sim_event *a, const struct sim_event *b)
+{
+	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->seq < b->seq;
+}
+
+void sim_schedule(struct sim_world *world, const struct sim_event *event)
+{
+	uint32_t at = world->nevents;
+	struct sim_event added = *event;
+
+	if (world->nevents == world->heap_size) {
+		uint32_t size = world->heap_size ? world->heap_size * 2 : 256;
+		struct sim_event *heap = realloc(world->heap, size * sizeof(*heap));
+
+		if (!heap)
+			abort();
+		world->heap = heap;
+		world->heap_size = size;
+	}
+	added.seq = world->seq++;
+	world->nevents++;
+	for (; at > 0 && is_before(&added, &world->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		world->heap[at] = world->heap[(at - 1) / 2];
+	world->heap[at] = added;
+}
+
+static void heap_pop(struct sim_world *world)
+{
+	struct sim_event last = world->heap[--world->nevents];
+	uint32_t at = 0, child;
+
+	for (; (child = at * 2 + 1) < world->nevents; at = child) {
+		if (child + 1 < world->nevents && is_before(&world->heap[child + 1], &world->heap[child]))
+			child++;
+		if (!is_before(&world->heap[child], &last))
+			break;
+		world->heap[at] = world->heap[child];
+	}
+	world->heap[at] = last;
+}
+
+/* Whether it would do nothing: time must not pass for it. */
+static bool is_stale(const struct sim_world *world, const struct sim_event *event)
+{
+	const struct sim_qp *qp = sim_world_qp(world, event->qp);
+
+	if (!qp || qp->dev->is_dead)
+		return true;
+	switch (event->kind) {
+	case SIM_CM_REQUEST:
+	case SIM_CM_ANSWER:
+	case SIM_CM_TIMEOUT:
+		return qp->state != SIM_CONNECTING;
+	case SIM_CM_READY:
+		return qp->state != SIM_ACCEPTED;
+	case SIM_CM_LOST:
+		return qp->is_closed || qp->end_raised;
+	case SIM_FLUSH:
+		return qp->sq.completed == qp->sq.tail && qp->rq.completed == qp->rq.tail;
+	default:
+		return qp->state == SIM_BROKEN;
+	}
+}
+
+uint64_t sim_next(struct sim_world *world)
+{
+	while (world->nevents > 0 && is_stale(world, &world->heap[0]))
+		heap_pop(world);
+	return world->nevents > 0 ? world->heap[0].at_ns : UINT64_MAX;
+}
+
+static const char *const event_names[SIM_NEVENTS] = {
+	[SIM_START] = "start",
+	[SIM_LAND] = "land",
+	[SIM_FETCH] = "fetch",
+	[SIM_ARRIVE] = "arrive",
+	[SIM_ACK] = "ack",
+	[SIM_NAK] = "nak",
+	[SIM_RECV_DONE] = "recv-done",
+	[SIM_FLUSH] = "flush",
+	[SIM_CM_REQUEST] = "cm-request",
+	[SIM_CM_ANSWER] = "cm-answer",
+	[SIM_CM_TIMEOUT] = "cm-timeout",
+	[SIM_CM_READY] = "cm-ready",
+	[SIM_CM_LOST] = "cm-lost",
+};
+
+bool sim_step(struct sim_world *world)
+{
+	struct sim_event event;
+	struct sim_qp *qp;
+
+	if (sim_next(world) == UINT64_MAX)
+		return false;
+	event = world->heap[0];
+	heap_pop(world);
+	if (event.at_ns > world->now_ns)
+		world->now_ns = event.at_ns;
+	sim_note(world, event_names[event.kind], event.qp, event.wr, event.len);
+	qp = sim_world_qp(world, event.qp);
+	if (event.kind >= SIM_CM_REQUEST)
+		sim_cm_run(qp, event.kind);
+	else if (event.kind == SIM_FLUSH)
+		sim_qp_flush(qp);
+	else if (event.kind == SIM_RECV_DONE)
+		sim_rq_complete(qp);
+	else
+		sim_execute(qp, &event);
+	return true;
+}
+
+void sim_run_until(struct sim_world *world, uint64_t until_ns)
+{
+	while (sim_next(world) <= until_ns && sim_step(world))
+		;
+	if (until_ns > world->now_ns)
+		world->now_ns = until_ns;
+}
