@@ -271,6 +271,8 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 	pair->profile.recv_buffers = 64;
 	pair->profile.long_buffers = 8;
 	pair->profile.bulk_buffers = 8;
+	pair->profile.long_buffer_bytes = 5u << 18;
+	pair->profile.bulk_buffer_bytes = 5u << 18;
 	pair->profile.page_bytes = 4096;
 	if (strcmp(pair_driver, "sim") == 0) {
 		pair->world = sim_world_create(pair_seed, NULL);

@@ -28,7 +28,8 @@ struct raw {
 	int nmsgs; /* messages that came and were not taken */
 	uint32_t len[RAW_RECVS];
 	uint8_t msgs[RAW_RECVS][RAW_MSG_MAX];
-	int sent; /* completions of sends */
+	int sent;     /* completions of sends */
+	bool ignores; /* messages are received and forgotten */
 };
 
 void raw_open(struct raw *raw, struct pair *pair);

@@ -244,21 +244,28 @@ static void post__runs_on_the_owners_poll_in_order(void **state)
 	pair_settle(&pair);
 }
 
+static void on_one_of_many(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	int *ended = arg;
+
+	(void)error;
+	if (event == WEIR_CONN_OPEN)
+		weir_conn_close(conn);
+	else
+		++*ended;
+}
+
 static void connect__limit_of_connections(void **state)
 {
-	const struct weir_connect_options none = {0};
-	struct weir_conn *conns[64], *one_more;
-	uint32_t n = 0;
+	int started = 0, ended = 0;
+	const struct weir_connect_options options = {.on_event = on_one_of_many, .arg = &ended};
+	struct weir_conn *conn;
 
 	(void)state;
-	while (n < 64 && weir_connect(pair.client, pair.addr, &none, &conns[n]) == 0)
-		n++;
-	assert_true(n >= 1 && n < 64);
-	assert_true(weir_connect(pair.client, pair.addr, &none, &one_more) != 0);
-	pair_settle(&pair);
-	for (uint32_t i = 0; i < n; i++)
-		if (weir_conn_is_open(conns[i]))
-			weir_conn_close(conns[i]);
+	while (started < 64 && weir_connect(pair.client, pair.addr, &options, &conn) == 0)
+		started++;
+	assert_true(started >= 1 && started < 64);
+	pair_until(&pair, &ended, started);
 	pair_settle(&pair);
 	pair_connect(&pair);
 	warm_up();
