@@ -121,12 +121,10 @@ void raw_poll(struct raw *raw)
 		on_event(raw, &events[i]);
 	n = raw->ops->poll(raw->dev, wcs, 16);
 	for (uint32_t i = 0; i < n; i++) {
-		if (wcs[i].status != FABRIC_OK)
+		if (wcs[i].op != FABRIC_RECV)
+			raw->sent++; /* or flushed: what it caused may have ended the connection already */
+		if (wcs[i].op != FABRIC_RECV || wcs[i].status != FABRIC_OK)
 			continue;
-		if (wcs[i].op != FABRIC_RECV) {
-			raw->sent++;
-			continue;
-		}
 		if (raw->ignores) {
 			post_recv(raw, (uint32_t)wcs[i].wr_id);
 			continue;
