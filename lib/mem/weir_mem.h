@@ -23,15 +23,15 @@ enum weir_region_flags {
 struct weir_region_options {
 	size_t len_bytes;    /**< above 0; rounded up to the page size in use */
 	uint64_t page_bytes; /**< 0: the largest that can be had; or 4096, 2 MiB, 1 GiB: at most that */
-	uint32_t flags;      /**< enum weir_region_flags */
-	int numa_node;       /**< -1: where the calling thread runs */
+	uint32_t flags;	     /**< enum weir_region_flags */
+	int numa_node;	     /**< -1: where the calling thread runs */
 };
 
 struct weir_region_info {
 	void *base;
 	size_t len_bytes;
 	uint64_t page_bytes; /**< what it got */
-	int numa_node;       /**< -1: unknown */
+	int numa_node;	     /**< -1: unknown */
 	bool is_adopted;     /**< the embedder's own memory */
 };
 
