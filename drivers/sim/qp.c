@@ -188,7 +188,8 @@ void sim_qp_flush(struct sim_qp *qp)
 	for (; qp->sq.completed < qp->sq.tail; qp->sq.completed++) {
 		struct sim_swr *swr = sim_sq_at(qp, qp->sq.completed);
 
-		if (swr->state != SIM_DONE)
+		/* What is behind a failure has not been done, whatever became of it. */
+		if (swr->state != SIM_DONE || qp->sq.completed > qp->failed)
 			swr->status = FABRIC_ERR_FLUSHED;
 		push_send(qp, qp->sq.completed);
 	}

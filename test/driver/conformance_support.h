@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CONFORMANCE_SUPPORT_H
+#define CONFORMANCE_SUPPORT_H
+
+/* What the conformance tests have in common. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "conformance.h"
+
+#define GUARD_BYTES  4096u   /* mapped on both sides of the registered memory */
+#define MEM_BYTES    262144u /* registered */
+#define SIDE_WCS     1024u
+#define SIDE_EVENTS  64u
+#define CONF_QPS_MAX 16u
+#define SIGNAL	     FABRIC_SIGNALED
+
+struct side {
+	struct fabric_dev *dev;
+	int fd;
+	uint8_t *map;
+	uint8_t *mem;	     /* behind the first guard */
+	struct fabric_mr mr; /* of 'mem', with all rights */
+	uint32_t nwcs;
+	uint32_t nevents;
+	struct fabric_wc wcs[SIDE_WCS];
+	struct fabric_cm_event events[SIDE_EVENTS];
+};
+
+/* Side a connects, b listens. */
+struct conf {
+	struct driver_harness *harness;
+	const struct fabric_ops *ops;
+	struct side a, b;
+	struct fabric_listener *listener;
+	struct fabric_qp *qp[2];	     /* of a and b, by conf_pair() */
+	struct fabric_qp *qps[CONF_QPS_MAX]; /* all there are; the end of the test destroys them */
+	struct fabric_qp_attr attr;
+	uint32_t idle;
+};
+
+/* Poll both sides; when there was nothing, let something happen. false: nothing more is to be expected. */
+bool conf_round(struct conf *c, bool settling);
+void conf_settle(struct conf *c);
+
+#define WAIT_FOR(c, condition)                                                                               \
+	do {                                                                                                 \
+		while (!(condition))                                                                         \
+			if (!conf_round(c, false))                                                           \
+				fail_msg("never came: %s", #condition);                                      \
+	} while (0)
+
+/* Open the devices again, with more options. */
+void conf_reopen(struct conf *c, const char *options);
+
+void conf_listen(struct conf *c);
+/* Wait for an event, which must be the next one, and of that kind. */
+struct fabric_cm_event conf_event(struct conf *c, struct side *side, enum fabric_cm_kind kind);
+struct fabric_qp *conf_connect(struct conf *c, void *ctx);
+struct fabric_qp *conf_accept(struct conf *c, struct side *side, struct fabric_conn_req *req, void *ctx);
+void conf_destroy(struct conf *c, struct fabric_qp *qp);
+/* A connection, established: its queue pairs, at a and b. The contexts are what they are called. */
+void conf_connection(struct conf *c, struct fabric_qp *qp[2], void *ctx_a, void *ctx_b);
+/* The usual one: c->qp, with c->attr; contexts &c->a and &c->b. */
+void conf_pair(struct conf *c);
+
+struct fabric_wc conf_wc(struct conf *c, struct side *side);
+/* The next completion must be this. */
+struct fabric_wc conf_expect(struct conf *c, struct side *side, uint64_t wr_id, enum fabric_op op,
+			     enum fabric_status status);
+/* Both sides have heard of the end, once. */
+void conf_both_lost(struct conf *c);
+/* Both ways, a message goes through. */
+void conf_works(struct conf *c, struct fabric_qp *qp[2]);
+
+void conf_fill(uint8_t *mem, uint32_t len, uint32_t seed);
+bool conf_filled(const uint8_t *mem, uint32_t len, uint32_t seed);
+
+struct fabric_sge conf_sge(const struct side *side, uint32_t offset, uint32_t len);
+void conf_recv(struct conf *c, struct fabric_qp *qp, const struct side *side, uint64_t wr_id, uint32_t offset,
+	       uint32_t len);
+/* Post one, which must be taken. */
+void conf_post(struct conf *c, struct fabric_qp *qp, const struct fabric_wr *wr);
+void conf_send(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags, struct fabric_sge sge);
+void conf_write(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags, struct fabric_sge sge,
+		uint32_t rkey, uint64_t raddr);
+void conf_read(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags, struct fabric_sge sge,
+	       uint32_t rkey, uint64_t raddr);
+
+struct conformance_tests {
+	const struct CMUnitTest *tests;
+	size_t count;
+};
+
+extern const struct conformance_tests conformance_cm, conformance_send, conformance_rdma, conformance_window;
+
+#endif

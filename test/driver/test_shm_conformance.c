@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The driver contract over shm, with both devices in this process. */
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conformance_support.h"
+
+#define SETTLED_NS  30000000ull /* nothing for this long: nothing comes */
+#define EXPECTED_NS 10000000000ull
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void start(struct driver_harness *harness)
+{
+	static unsigned serial;
+
+	harness->options[0] = '\0';
+	snprintf(harness->addr, sizeof(harness->addr), "conformance-%d-%u", (int)getpid(), serial++);
+}
+
+static void stop(struct driver_harness *harness)
+{
+	(void)harness;
+}
+
+/* Another thread brings events: give it time, when there was nothing for a while. */
+static bool progress(struct driver_harness *harness, uint32_t idle, bool settling)
+{
+	static uint64_t since_ns;
+	uint64_t at_ns = now_ns();
+
+	(void)harness;
+	if (idle == 0)
+		since_ns = at_ns;
+	if (idle > 1000)
+		usleep(100);
+	return at_ns - since_ns < (settling ? SETTLED_NS : EXPECTED_NS);
+}
+
+int main(void)
+{
+	struct driver_harness harness = {.name = "shm",
+					 .ops = fabric_driver_find("shm"),
+					 .start = start,
+					 .stop = stop,
+					 .progress = progress};
+
+	return driver_conformance(&harness);
+}
