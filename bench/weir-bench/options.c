@@ -180,37 +180,14 @@ static int parse_workload(const char *text, enum bench_workload *workload)
 	return bad("workload", text, "expected null, echo, read, write or mixed");
 }
 
-/* "0,2-3" or "any". */
-static int parse_lcores(const char *option, const char *text, struct bench_options *options)
+static int parse_lcores(const char *text, struct bench_options *options)
 {
-	const char *p = text;
+	int n = weir_profile_lcores(text, options->lcores, BENCH_LCORES_MAX);
 
-	options->nlcores = 0;
-	if (strcmp(text, "any") == 0)
-		return 0;
-	do {
-		char *end;
-		unsigned long first = strtoul(p, &end, 10), last = first;
-
-		if (end == p)
-			return bad(option, text, "expected a list such as 0,1 or 0-3, or 'any'");
-		if (*end == '-') {
-			p = end + 1;
-			last = strtoul(p, &end, 10);
-			if (end == p)
-				return bad(option, text, "expected a list such as 0,1 or 0-3, or 'any'");
-		}
-		for (; first <= last && first < CPU_SETSIZE; first++) {
-			if (options->nlcores == BENCH_LCORES_MAX)
-				return bad(option, text, "at most 32 cores");
-			options->lcores[options->nlcores++] = (uint32_t)first;
-		}
-		if (first <= last)
-			return bad(option, text, "no such core");
-		p = end;
-	} while (*p++ == ',');
-	if (p[-1] != '\0')
-		return bad(option, text, "expected a list such as 0,1 or 0-3, or 'any'");
+	if (n < 0)
+		return bad("lcores", text,
+			   n == -E2BIG ? "at most 32 cores" : "expected a list such as 0,1 or 0-3, or 'any'");
+	options->nlcores = (uint32_t)n;
 	return 0;
 }
 
@@ -281,7 +258,12 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_CONNECTIONS:
 		return parse_u32("connections", value, 1, BENCH_CONNECTIONS_MAX, &o->connections);
 	case OPT_INLINE:
-		return parse_u32("inline", value, 1024, 65536, &o->profile.inline_bytes);
+		if (parse_u32("inline", value, 1024, 65536, &o->profile.inline_bytes) != 0)
+			return -1;
+		if (o->profile.inline_bytes % 1024 != 0)
+			return bad("inline", value,
+				   "expected a multiple of 1024: the peers tell each other KiB");
+		return 0;
 	case OPT_VERIFY:
 		o->verify = true;
 		return 0;
@@ -365,10 +347,10 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (apply(opt, optarg, o) != 0)
 			return -1;
-	if (!lcores && has_profile)
+	if (!lcores && has_profile && o->profile.lcores[0] != '\0')
 		lcores = o->profile.lcores;
 	has_lcores = lcores != NULL;
-	if (has_lcores && parse_lcores("lcores", lcores, o) != 0)
+	if (has_lcores && parse_lcores(lcores, o) != 0)
 		return -1;
 	if (!has_lcores)
 		default_lcores(o);
@@ -377,5 +359,9 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 	if (o->use_threads && o->side != SIDE_BOTH)
 		return bad("threads", "", "both sides must be here: leave out --listen and --connect");
 	size_buffers(o);
+	if (weir_profile_check(&o->profile, error, sizeof(error)) != 0) {
+		fprintf(stderr, "weir-bench: %s\n", error);
+		return -1;
+	}
 	return 0;
 }

@@ -260,7 +260,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 static int client_init(struct client *client)
 {
 	const struct bench_options *options = client->options;
-	uint32_t stride = (options->size_bytes + LANE_ALIGN - 1) / LANE_ALIGN * LANE_ALIGN;
+	uint32_t stride = (options->size_bytes + LANE_ALIGN) / LANE_ALIGN * LANE_ALIGN;
 	struct weir_region_options region = {
 		.len_bytes = (size_t)client->nlinks * options->depth * stride,
 		.page_bytes = options->profile.page_bytes,

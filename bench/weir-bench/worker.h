@@ -5,6 +5,7 @@
 /* Threads that poll engines: pinned where cores were named, yielding where they share them. */
 
 #include <sched.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "options.h"
@@ -16,8 +17,11 @@ void bench_worker_stop(void);
 
 struct bench_idle {
 	bool yields;
+	bool sleeps;
 	uint32_t empty; /* polls in a row that found nothing */
 };
+
+#define BENCH_SLEEP_US 50
 
 /* How this profile idles: spin where each thread has a core to itself, else yield. */
 void bench_idle_init(struct bench_idle *idle, const struct bench_options *options);
@@ -28,7 +32,10 @@ static inline void bench_idle(struct bench_idle *idle, uint32_t work)
 		idle->empty = 0;
 	} else if (idle->yields && ++idle->empty > 64) {
 		idle->empty = 0;
-		sched_yield();
+		if (idle->sleeps)
+			usleep(BENCH_SLEEP_US);
+		else
+			sched_yield();
 	}
 }
 

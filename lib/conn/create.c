@@ -127,6 +127,16 @@ bool weir_conn_is_open(const struct weir_conn *conn)
 	return conn->state == CONN_OPEN;
 }
 
+uint32_t weir_conn_send_inline(const struct weir_conn *conn)
+{
+	return conn->send_inline;
+}
+
+uint32_t weir_conn_recv_inline(const struct weir_conn *conn)
+{
+	return conn->recv_inline;
+}
+
 struct weir_engine *weir_conn_engine(const struct weir_conn *conn)
 {
 	return conn->ep.engine;

@@ -34,9 +34,10 @@ WEIR_API void weir_conn_shutdown(struct weir_conn *conn);
 WEIR_API bool weir_conn_is_open(const struct weir_conn *conn);
 WEIR_API struct weir_engine *weir_conn_engine(const struct weir_conn *conn);
 
-/** The inline thresholds in force (RFC 8166 section 3.3.2), in bytes; 1024 both until it is open. */
-WEIR_API uint32_t weir_conn_call_inline(const struct weir_conn *conn);
-WEIR_API uint32_t weir_conn_reply_inline(const struct weir_conn *conn);
+/** The inline thresholds in force (RFC 8166 section 3.3.2), in bytes, for what this side sends and receives: the
+ *  call and the reply inline threshold at a requester, the reverse at a responder. 1024 both until it is open. */
+WEIR_API uint32_t weir_conn_send_inline(const struct weir_conn *conn);
+WEIR_API uint32_t weir_conn_recv_inline(const struct weir_conn *conn);
 
 /** The application's own pointer, NULL at first. */
 WEIR_API void weir_conn_set_user(struct weir_conn *conn, void *user);

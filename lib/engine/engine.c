@@ -138,7 +138,13 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		.numa_node = -1,
 	};
 	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
+	char error[256];
 	int rc;
+
+	if (weir_profile_check(profile, error, sizeof(error)) != 0) {
+		LOG(ERR, "%s", error);
+		return -EINVAL;
+	}
 
 	if (!ops) {
 		LOG(ERR, "no driver '%s' in this build", profile->driver);

@@ -29,7 +29,6 @@ static const struct profile_choice pages[] = {
 };
 
 static const struct profile_choice exposures[] = {
-	{"window", WEIR_EXPOSURE_WINDOW},
 	{"pool", WEIR_EXPOSURE_POOL},
 	{NULL, 0},
 };
@@ -155,9 +154,9 @@ const struct profile_key profile_keys[] = {
 	{"limits", "write_bytes", PROFILE_BYTES, FIELD(write_bytes), .min = 4 * KIB, .max = 1024 * GIB,
 	 .step = 1, .initial = "64m", .help = "sum over the Write list and Reply chunk of one message"},
 
-	{"exposure", "policy", PROFILE_CHOICE, FIELD(exposure), .choices = exposures, .initial = "window",
-	 .help = "what a peer may reach: window: one call's data while it runs; pool: registered memory, "
-		 "faster"},
+	{"exposure", "policy", PROFILE_CHOICE, FIELD(exposure), .choices = exposures, .initial = "pool",
+	 .help = "what a peer may reach, and when; pool: all regions that are not private, as long as it is "
+		 "connected: for peers that are trusted"},
 };
 
 const uint32_t profile_nkeys = sizeof(profile_keys) / sizeof(profile_keys[0]);

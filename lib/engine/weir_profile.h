@@ -20,8 +20,8 @@ enum weir_idle {
 };
 
 enum weir_exposure {
-	WEIR_EXPOSURE_WINDOW, /**< a memory window per call, invalidated at its end, where the device can */
-	WEIR_EXPOSURE_POOL,   /**< the keys of registered memory, valid as long as the engine */
+	WEIR_EXPOSURE_POOL, /**< the keys of registered regions, valid as long as the engine has them: a peer
+			     *   may reach any region that is not WEIR_REGION_PRIVATE at any time */
 };
 
 struct weir_profile {

@@ -50,7 +50,7 @@ static void defaults__are_in_range(void **state)
 	assert_string_equal(profile.driver, "shm");
 	assert_int_equal(profile.credits, 64);
 	assert_int_equal(profile.inline_bytes, 4096);
-	assert_int_equal(profile.exposure, WEIR_EXPOSURE_WINDOW);
+	assert_int_equal(profile.exposure, WEIR_EXPOSURE_POOL);
 	assert_int_equal(profile.page_bytes, 0);
 	assert_int_equal(load("", &again), 0);
 	assert_memory_equal(&profile, &again, sizeof(profile));
@@ -211,7 +211,7 @@ static const struct {
 	{"[limits]\nread_chunks = 65\n", 2, {"out of range", "1 to 64"}},
 	{"[engine]\nidle = nap\n", 2, {"'nap' is none of", "auto, spin, yield or sleep", "idle = auto"}},
 	{"[memory]\npages = 2048k\n", 2, {"none of the choices", "auto, 4k, 2m or 1g"}},
-	{"[exposure]\npolicy = open\n", 2, {"window or pool"}},
+	{"[exposure]\npolicy = open\n", 2, {"pool"}},
 	{"[engine]\nlcores = 1-\n", 2, {"'1-' is not valid", "0,1 or 0-3", "lcores = 0,1"}},
 	{"[engine]\nlcores = 3-1\n", 2, {"not valid"}},
 	{"[engine]\nlcores = 0,,1\n", 2, {"not valid"}},
