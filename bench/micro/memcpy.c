@@ -37,7 +37,8 @@ static void *buffers(size_t bytes)
 
 static void help(void)
 {
-	puts("Usage: weir-micro-memcpy [--size BYTES] [--sources N] [--targets N] [--time SECONDS] [--core N]\n"
+	puts("Usage: weir-micro-memcpy [--size BYTES] [--sources N] [--targets N] [--time SECONDS] [--core "
+	     "N]\n"
 	     "Copy from N source buffers to N target buffers, in turn; print the copies' rate as JSON.\n"
 	     "Defaults: 1048576 bytes, 1 source, 1 target, 1 s, not pinned.");
 }
@@ -48,7 +49,8 @@ static unsigned long number(const char *option, const char *text, unsigned long 
 	unsigned long value = strtoul(text, &end, 10);
 
 	if (end == text || *end != '\0' || value > max || text[0] == '-') {
-		fprintf(stderr, "weir-micro-memcpy: --%s '%s': expected a number up to %lu\n", option, text, max);
+		fprintf(stderr, "weir-micro-memcpy: --%s '%s': expected a number up to %lu\n", option, text,
+			max);
 		exit(2);
 	}
 	return value;
@@ -56,11 +58,13 @@ static unsigned long number(const char *option, const char *text, unsigned long 
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"size", required_argument, NULL, 's'},	   {"sources", required_argument, NULL, 'f'},
-		{"targets", required_argument, NULL, 't'}, {"time", required_argument, NULL, 'd'},
-		{"core", required_argument, NULL, 'c'},	   {"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"size", required_argument, NULL, 's'},
+						{"sources", required_argument, NULL, 'f'},
+						{"targets", required_argument, NULL, 't'},
+						{"time", required_argument, NULL, 'd'},
+						{"core", required_argument, NULL, 'c'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
 	unsigned long size = 1u << 20, sources = 1, targets = 1;
 	uint64_t begin, end, copies = 0;
 	double seconds = 1;

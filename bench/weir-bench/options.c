@@ -283,6 +283,7 @@ static void size_buffers(struct bench_options *o)
 {
 	struct weir_profile *p = &o->profile;
 	uint64_t message = (uint64_t)o->size_bytes + p->inline_bytes + 4096;
+	uint64_t in_flight = (uint64_t)o->depth * o->connections;
 	uint32_t per_connection;
 
 	if (p->credits < o->depth)
@@ -295,9 +296,18 @@ static void size_buffers(struct bench_options *o)
 	if (p->send_buffers < 2 * per_connection * o->connections)
 		p->send_buffers = 2 * per_connection * o->connections;
 	if (p->long_buffer_bytes < message)
-		p->long_buffer_bytes = message;
+		p->long_buffer_bytes = (message + 63) / 64 * 64;
 	if (p->bulk_buffer_bytes < message)
-		p->bulk_buffer_bytes = message;
+		p->bulk_buffer_bytes = (message + 63) / 64 * 64;
+	/* A call that travels by chunks holds up to two of each. */
+	if (o->workload != WORKLOAD_NULL && o->workload != WORKLOAD_READ && in_flight <= 8192) {
+		if (p->long_buffers < 2 * in_flight)
+			p->long_buffers = (uint32_t)(2 * in_flight);
+		if (p->bulk_buffers < 2 * in_flight) {
+			p->bulk_buffers = (uint32_t)(2 * in_flight);
+			p->bulk_buffer_bytes = (message + 63) / 64 * 64;
+		}
+	}
 	if (p->read_bytes < message)
 		p->read_bytes = message;
 	if (p->write_bytes < message)

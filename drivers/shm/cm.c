@@ -368,6 +368,8 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 	struct shm_event *event;
 	uint32_t n = 0;
 
+	if (__builtin_expect(atomic_load_explicit(&dev->nerrors, memory_order_relaxed) != 0, 0))
+		fdev->stats.protocol_errors += atomic_exchange(&dev->nerrors, 0);
 	if (__builtin_expect(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0, 1))
 		return 0;
 	pthread_mutex_lock(&dev->lock);

@@ -304,7 +304,7 @@ static void on_readable(struct shm_sock *sock)
 	while (rc == 0 && sock->fd >= 0)
 		rc = read_one(sock);
 	if (rc != 0 && rc != -EAGAIN) {
-		sock->dev->fabric.stats.protocol_errors += rc == -EPROTO;
+		sock->dev->nerrors += rc == -EPROTO;
 		sock_ended(sock, rc);
 	}
 }

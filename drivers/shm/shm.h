@@ -201,6 +201,7 @@ struct shm_dev {
 	bool has_thread;
 	bool stops;
 	_Atomic uint32_t nevents; /* in 'events'; read without the lock */
+	_Atomic uint32_t nerrors; /* protocol errors that the statistics do not show yet; likewise */
 	TAILQ_HEAD(, shm_event) events;
 	TAILQ_HEAD(, fabric_conn_req) socks;
 	TAILQ_HEAD(, fabric_listener) listeners;

@@ -44,7 +44,7 @@ struct fabric_dev_config {
 	const char *options; /* "key=value,..." of this driver (rte_kvargs); may be NULL or "" */
 	uint32_t max_connections;
 	uint32_t max_regions;
-	int numa_node;       /* of the engine's core; -1: unknown */
+	int numa_node; /* of the engine's core; -1: unknown */
 };
 
 struct fabric_ops {
@@ -69,9 +69,8 @@ struct fabric_ops {
 	void (*unlisten)(struct fabric_listener *listener);
 	int (*connect)(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
 		       const void *private_data, uint32_t private_len, struct fabric_qp **qp);
-	int (*accept)(struct fabric_dev *dev, struct fabric_conn_req *req,
-		      const struct fabric_qp_attr *attr, const void *private_data,
-		      uint32_t private_len, struct fabric_qp **qp);
+	int (*accept)(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
+		      const void *private_data, uint32_t private_len, struct fabric_qp **qp);
 	int (*reject)(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 		      uint32_t private_len);
 	/* Up to 'max' events; cheap when there are none (no system call). */
@@ -87,7 +86,7 @@ struct fabric_ops {
 
 /* Registry: the drivers built in, by name. NULL when there is none of that name. */
 const struct fabric_ops *fabric_driver_find(const char *name);
-const struct fabric_ops *fabric_driver_at(uint32_t index);  /* NULL past the last */
+const struct fabric_ops *fabric_driver_at(uint32_t index); /* NULL past the last */
 
 /* Defaults for ops that a driver lacks: they return -EOPNOTSUPP. */
 int fabric_no_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);

@@ -13,8 +13,8 @@
 #include "weir_common.h"
 
 #define FABRIC_PRIVATE_DATA_MAX 56u /* what rdma_cm leaves of a connection request on InfiniBand */
-#define FABRIC_ADDR_MAX 108u
-#define FABRIC_SGE_MAX 16u /* the most that any driver may announce in max_sge */
+#define FABRIC_ADDR_MAX		108u
+#define FABRIC_SGE_MAX		16u /* the most that any driver may announce in max_sge */
 
 enum fabric_access {
 	FABRIC_LOCAL_WRITE = 1,
@@ -29,9 +29,9 @@ struct fabric_conn_req; /* a connection request that waits for accept or reject 
 /* Memory registered with one device. Keys are never 0. */
 struct fabric_mr {
 	uint32_t lkey;
-	uint32_t rkey; /* 0 when there is no remote access */
+	uint32_t rkey;	/* 0 when there is no remote access */
 	uint64_t raddr; /* the address by which a peer names the first byte */
-	void *driver;  /* the driver's own */
+	void *driver;	/* the driver's own */
 };
 
 /* A type 2 memory window: remote access to part of a region, for one queue pair, until invalidated. */
@@ -51,9 +51,9 @@ enum fabric_op {
 	FABRIC_SEND_INV, /* Send with Invalidate of 'rkey', a key of the peer's */
 	FABRIC_WRITE,
 	FABRIC_READ,
-	FABRIC_BIND_MW,   /* bind 'mw' over sge[0] with 'access'; mw->rkey is the new key as soon as posted */
+	FABRIC_BIND_MW,	  /* bind 'mw' over sge[0] with 'access'; mw->rkey is the new key as soon as posted */
 	FABRIC_LOCAL_INV, /* invalidate 'rkey', a window's key of one's own */
-	FABRIC_RECV,      /* in completions only */
+	FABRIC_RECV,	  /* in completions only */
 };
 
 enum fabric_wr_flags {
@@ -68,10 +68,10 @@ struct fabric_wr {
 	uint32_t flags;
 	struct fabric_sge *sge;
 	uint32_t nsge;
-	uint32_t rkey;         /* WRITE, READ: of the peer's memory; SEND_INV, LOCAL_INV: the key to end */
-	uint64_t raddr;        /* WRITE, READ */
-	struct fabric_mw *mw;  /* BIND_MW */
-	uint32_t access;       /* BIND_MW: enum fabric_access */
+	uint32_t rkey;	      /* WRITE, READ: of the peer's memory; SEND_INV, LOCAL_INV: the key to end */
+	uint64_t raddr;	      /* WRITE, READ */
+	struct fabric_mw *mw; /* BIND_MW */
+	uint32_t access;      /* BIND_MW: enum fabric_access */
 };
 
 struct fabric_recv_wr {
@@ -83,13 +83,13 @@ struct fabric_recv_wr {
 
 enum fabric_status {
 	FABRIC_OK = 0,
-	FABRIC_ERR_LOCAL_LEN,     /* a message longer than the receive it met */
-	FABRIC_ERR_LOCAL_PROT,    /* a local buffer outside its registration */
+	FABRIC_ERR_LOCAL_LEN,	  /* a message longer than the receive it met */
+	FABRIC_ERR_LOCAL_PROT,	  /* a local buffer outside its registration */
 	FABRIC_ERR_REMOTE_ACCESS, /* key unknown, ended, or of other rights or bounds; also at the peer */
-	FABRIC_ERR_RNR,           /* the peer had no receive posted for longer than it is given */
-	FABRIC_ERR_REMOTE_LEN,    /* the peer's receive was shorter than the message */
-	FABRIC_ERR_RETRY,         /* the peer did not answer */
-	FABRIC_ERR_FLUSHED,       /* the queue pair was in error before this could run */
+	FABRIC_ERR_RNR,		  /* the peer had no receive posted for longer than it is given */
+	FABRIC_ERR_REMOTE_LEN,	  /* the peer's receive was shorter than the message */
+	FABRIC_ERR_RETRY,	  /* the peer did not answer */
+	FABRIC_ERR_FLUSHED,	  /* the queue pair was in error before this could run */
 	FABRIC_ERR_FATAL,
 };
 
@@ -98,8 +98,8 @@ struct fabric_wc {
 	void *qp_ctx; /* fabric_qp_attr.ctx */
 	enum fabric_op op;
 	enum fabric_status status;
-	uint32_t byte_len;  /* RECV: bytes received; READ: bytes read */
-	uint32_t inv_rkey;  /* RECV: the key that came with Send with Invalidate, or 0 */
+	uint32_t byte_len; /* RECV: bytes received; READ: bytes read */
+	uint32_t inv_rkey; /* RECV: the key that came with Send with Invalidate, or 0 */
 };
 
 /* What a queue pair is to hold. Counts of work requests. */
@@ -107,10 +107,10 @@ struct fabric_qp_attr {
 	uint32_t max_send_wr;
 	uint32_t max_recv_wr;
 	uint32_t max_sge;
-	uint32_t max_inline;    /* wanted; cut to the device's */
+	uint32_t max_inline;	/* wanted; cut to the device's */
 	uint32_t max_msg_bytes; /* the largest Send of either side: sizes driver-owned buffers */
 	uint32_t max_rd_atomic; /* READs in flight that this side starts; more are queued */
-	void *ctx;              /* returned in completions and events */
+	void *ctx;		/* returned in completions and events */
 };
 
 struct fabric_dev_attr {
@@ -120,17 +120,17 @@ struct fabric_dev_attr {
 	uint32_t max_recv_wr;
 	uint32_t max_msg_bytes;
 	uint32_t max_rd_atomic;
-	bool has_mw;           /* type 2 memory windows */
-	bool has_send_inv;     /* SEND_INV */
-	bool revokes_access;   /* an invalidated key really keeps the peer out: nobody can write to that
+	bool has_mw;	     /* type 2 memory windows */
+	bool has_send_inv;   /* SEND_INV */
+	bool revokes_access; /* an invalidated key really keeps the peer out: nobody can write to that
 	                        * memory any more. false for shm: copy before you check */
 };
 
 enum fabric_cm_kind {
-	FABRIC_CM_REQUEST,      /* listener_ctx, req, private data: accept or reject it */
-	FABRIC_CM_ESTABLISHED,  /* qp_ctx; at the connecting side with the private data of the accept */
-	FABRIC_CM_REJECTED,     /* qp_ctx; with the private data of the reject */
-	FABRIC_CM_FAILED,       /* qp_ctx: not connected; 'error' is a negative errno */
+	FABRIC_CM_REQUEST,	/* listener_ctx, req, private data: accept or reject it */
+	FABRIC_CM_ESTABLISHED,	/* qp_ctx; at the connecting side with the private data of the accept */
+	FABRIC_CM_REJECTED,	/* qp_ctx; with the private data of the reject */
+	FABRIC_CM_FAILED,	/* qp_ctx: not connected; 'error' is a negative errno */
 	FABRIC_CM_DISCONNECTED, /* qp_ctx: peer left, died or broke; once per established connection */
 };
 
@@ -147,12 +147,12 @@ struct fabric_cm_event {
 
 /* What a driver counted since open. Each only grows. */
 struct fabric_stats {
-	uint64_t doorbells;   /* posts that told the device or peer something */
+	uint64_t doorbells; /* posts that told the device or peer something */
 	uint64_t sends, recvs, writes, reads;
 	uint64_t send_bytes, recv_bytes, write_bytes, read_bytes;
 	uint64_t bulk_copies; /* copies of bulk data beyond the one transfer that RDMA itself is */
 	uint64_t registrations;
-	uint64_t rnr;         /* a message met no posted receive */
+	uint64_t rnr; /* a message met no posted receive */
 	uint64_t remote_access_errors;
 	uint64_t protocol_errors; /* the peer's ring, control message or key table made no sense */
 };

@@ -16,7 +16,7 @@ struct credit_requester {
 };
 
 struct credit_responder {
-	uint32_t limit;  /* receives posted for calls */
+	uint32_t limit; /* receives posted for calls */
 };
 
 void credit_requester_init(struct credit_requester *book, uint32_t wanted);

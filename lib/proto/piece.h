@@ -10,17 +10,17 @@
 #include "weir_common.h"
 
 enum piece_kind {
-	PIECE_PLAIN, /* XDR that the caller encoded; its length is a multiple of 4; never reduced */
+	PIECE_PLAIN,  /* XDR that the caller encoded; its length is a multiple of 4; never reduced */
 	PIECE_OPAQUE, /* bytes of an opaque that is not DDP-eligible: not reduced, padded */
-	PIECE_ITEM,  /* bytes of an opaque that the ULB calls DDP-eligible: may be reduced */
+	PIECE_ITEM,   /* bytes of an opaque that the ULB calls DDP-eligible: may be reduced */
 };
 
 struct piece {
 	uint8_t *base;
 	uint32_t len; /* bytes, without roundup padding */
 	enum piece_kind kind;
-	uint32_t lkey;  /* local key; 0 when the memory is not registered */
-	uint32_t rkey;  /* the key by which the peer may read it; 0 when it may not */
+	uint32_t lkey;	/* local key; 0 when the memory is not registered */
+	uint32_t rkey;	/* the key by which the peer may read it; 0 when it may not */
 	uint64_t raddr; /* the address by which the peer names 'base' */
 };
 

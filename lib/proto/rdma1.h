@@ -15,14 +15,14 @@
 #define RDMA1_VERSION 1u
 
 /* Sizes in bytes. */
-#define RDMA1_FIXED_SIZE 16u         /* xid, vers, credit, proc */
-#define RDMA1_HEADER_MIN 28u         /* with three empty lists */
-#define RDMA1_ERR_CHUNK_SIZE 20u     /* RDMA_ERROR carrying ERR_CHUNK: shorter than HEADER_MIN */
-#define RDMA1_ERR_VERS_SIZE 28u      /* RDMA_ERROR carrying ERR_VERS */
-#define RDMA1_SEGMENT_SIZE 16u       /* handle, length, offset */
-#define RDMA1_READ_SEGMENT_SIZE 24u  /* 'present' word, position, segment */
-#define RDMA1_POSITION_MIN 40u       /* no Read chunk but Position Zero starts in the RPC header */
-#define RDMA1_INLINE_DEFAULT 1024u   /* RFC 8166 section 3.3.3 */
+#define RDMA1_FIXED_SIZE	16u   /* xid, vers, credit, proc */
+#define RDMA1_HEADER_MIN	28u   /* with three empty lists */
+#define RDMA1_ERR_CHUNK_SIZE	20u   /* RDMA_ERROR carrying ERR_CHUNK: shorter than HEADER_MIN */
+#define RDMA1_ERR_VERS_SIZE	28u   /* RDMA_ERROR carrying ERR_VERS */
+#define RDMA1_SEGMENT_SIZE	16u   /* handle, length, offset */
+#define RDMA1_READ_SEGMENT_SIZE 24u   /* 'present' word, position, segment */
+#define RDMA1_POSITION_MIN	40u   /* no Read chunk but Position Zero starts in the RPC header */
+#define RDMA1_INLINE_DEFAULT	1024u /* RFC 8166 section 3.3.3 */
 
 enum rdma1_proc { RDMA1_MSG = 0, RDMA1_NOMSG = 1, RDMA1_MSGP = 2, RDMA1_DONE = 3, RDMA1_ERROR = 4 };
 enum rdma1_err { RDMA1_ERR_VERS = 1, RDMA1_ERR_CHUNK = 2 };
@@ -31,7 +31,7 @@ enum rdma1_err { RDMA1_ERR_VERS = 1, RDMA1_ERR_CHUNK = 2 };
  * ERR_*: it drops what it can't decode. */
 enum rdma1_verdict {
 	RDMA1_V_OK,
-	RDMA1_V_DROP,      /* discard silently, count */
+	RDMA1_V_DROP,	   /* discard silently, count */
 	RDMA1_V_ERR_VERS,  /* answer RDMA_ERROR, ERR_VERS */
 	RDMA1_V_ERR_CHUNK, /* answer RDMA_ERROR, ERR_CHUNK */
 };
@@ -39,28 +39,28 @@ enum rdma1_verdict {
 /* Why, for counters, logs and weir-decode. rdma1_reason_text() has a sentence for each. */
 enum rdma1_reason {
 	RDMA1_R_NONE,
-	RDMA1_R_SHORT,          /* under 28 bytes (a reply's RDMA_ERROR: under 20) */
+	RDMA1_R_SHORT, /* under 28 bytes (a reply's RDMA_ERROR: under 20) */
 	RDMA1_R_VERSION,
-	RDMA1_R_PROC,           /* rdma_proc is none of the five */
+	RDMA1_R_PROC, /* rdma_proc is none of the five */
 	RDMA1_R_MSGP,
 	RDMA1_R_DONE,
 	RDMA1_R_ERROR_TO_RESPONDER,
 	RDMA1_R_ERROR_MALFORMED,
-	RDMA1_R_TRUNCATED,      /* a list runs past the end of the message */
-	RDMA1_R_BAD_BOOL,       /* an 'item follows' word that is neither 0 nor 1 */
+	RDMA1_R_TRUNCATED, /* a list runs past the end of the message */
+	RDMA1_R_BAD_BOOL,  /* an 'item follows' word that is neither 0 nor 1 */
 	RDMA1_R_READ_LIST_IN_REPLY,
 	RDMA1_R_POSITION_UNALIGNED,
 	RDMA1_R_POSITION_BEYOND, /* a chunk outside of what the Payload stream can be, or in its RPC header */
 	RDMA1_R_TOO_MANY_READS,
 	RDMA1_R_TOO_MANY_WRITES,
 	RDMA1_R_TOO_MANY_SEGMENTS,
-	RDMA1_R_TOO_LARGE,      /* sum of lengths over the limit */
-	RDMA1_R_SEGMENT_WRAP,   /* offset + length wraps 64 bits */
+	RDMA1_R_TOO_LARGE,    /* sum of lengths over the limit */
+	RDMA1_R_SEGMENT_WRAP, /* offset + length wraps 64 bits */
 	RDMA1_R_NOMSG_WITHOUT_CHUNK,
 	RDMA1_R_NOMSG_WITH_PAYLOAD, /* bytes after the header of an RDMA_NOMSG call */
 	RDMA1_R_MSG_WITH_POSITION_ZERO,
-	RDMA1_R_PAYLOAD_SHORT,  /* a Payload stream, inline or in its chunk, that has no XID */
-	RDMA1_R_XID_MISMATCH,   /* transport XID and RPC XID differ */
+	RDMA1_R_PAYLOAD_SHORT, /* a Payload stream, inline or in its chunk, that has no XID */
+	RDMA1_R_XID_MISMATCH,  /* transport XID and RPC XID differ */
 	RDMA1_R_MAX
 };
 
@@ -72,12 +72,12 @@ enum rdma1_direction { RDMA1_CALL, RDMA1_REPLY };
 /* What a receiver is willing to look at. Counts beyond them are refused before anything is taken.
  * Counts over 65535 mean 65535. */
 struct rdma1_limits {
-	uint32_t read_segments_max;     /* in the whole Read list */
-	uint32_t read_chunks_max;       /* distinct positions; at most RDMA1_READ_CHUNKS_CAP */
+	uint32_t read_segments_max; /* in the whole Read list */
+	uint32_t read_chunks_max;   /* distinct positions; at most RDMA1_READ_CHUNKS_CAP */
 	uint32_t write_chunks_max;
 	uint32_t segments_per_chunk_max; /* each Write chunk and the Reply chunk */
-	uint64_t read_bytes_max;        /* sum over the Read list */
-	uint64_t write_bytes_max;       /* sum over Write list and Reply chunk */
+	uint64_t read_bytes_max;	 /* sum over the Read list */
+	uint64_t write_bytes_max;	 /* sum over Write list and Reply chunk */
 };
 
 /* Generous for version 1: more than any known sender uses (Linux: 16 segments a chunk). */
@@ -100,22 +100,22 @@ struct rdma1_header {
 	uint32_t vers;
 	uint32_t credit;
 	uint32_t proc;
-	uint32_t header_bytes;    /* the Payload stream starts here */
-	uint32_t err;             /* RDMA_ERROR: enum rdma1_err */
-	uint32_t vers_low;        /* ERR_VERS */
+	uint32_t header_bytes; /* the Payload stream starts here */
+	uint32_t err;	       /* RDMA_ERROR: enum rdma1_err */
+	uint32_t vers_low;     /* ERR_VERS */
 	uint32_t vers_high;
 	uint16_t nread_segments;
-	uint16_t nread_chunks;    /* distinct positions; Position Zero counts */
+	uint16_t nread_chunks; /* distinct positions; Position Zero counts */
 	uint16_t nwrite_chunks;
 	uint16_t nreply_segments; /* of the Reply chunk */
 	bool has_reply_chunk;
-	bool has_position_zero;   /* there is a Position Zero Read chunk (Long Call) */
-	const uint8_t *reads;     /* at the first 'present' word */
+	bool has_position_zero; /* there is a Position Zero Read chunk (Long Call) */
+	const uint8_t *reads;	/* at the first 'present' word */
 	const uint8_t *writes;
-	const uint8_t *reply;     /* at the segment count; only when has_reply_chunk */
-	uint64_t read_bytes;      /* sum over the Read list; each Read chunk is below 2^32 */
-	uint64_t write_bytes;     /* sum over the Write list and the Reply chunk */
-	uint64_t reply_bytes;     /* of the Reply chunk alone */
+	const uint8_t *reply; /* at the segment count; only when has_reply_chunk */
+	uint64_t read_bytes;  /* sum over the Read list; each Read chunk is below 2^32 */
+	uint64_t write_bytes; /* sum over the Write list and the Reply chunk */
+	uint64_t reply_bytes; /* of the Reply chunk alone */
 };
 
 /* Decode and judge one received message of 'len' bytes, sent in 'direction'. When the verdict is not OK,
@@ -129,13 +129,22 @@ enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_dir
 				const struct rdma1_limits *limits, struct rdma1_header *hdr,
 				enum rdma1_reason *reason);
 
-const char *rdma1_reason_text(enum rdma1_reason reason);  /* a sentence, for people */
-const char *rdma1_reason_name(enum rdma1_reason reason);  /* snake_case, for counters and JSON */
+const char *rdma1_reason_text(enum rdma1_reason reason); /* a sentence, for people */
+const char *rdma1_reason_name(enum rdma1_reason reason); /* snake_case, for counters and JSON */
 
 /* Iterate a header that rdma1_decode() accepted. */
-struct rdma1_read_iter { const uint8_t *p; uint32_t left; };
-struct rdma1_write_iter { const uint8_t *p; uint32_t left; };   /* over chunks */
-struct rdma1_segment_iter { const uint8_t *p; uint32_t left; }; /* over a chunk's segments */
+struct rdma1_read_iter {
+	const uint8_t *p;
+	uint32_t left;
+};
+struct rdma1_write_iter {
+	const uint8_t *p;
+	uint32_t left;
+}; /* over chunks */
+struct rdma1_segment_iter {
+	const uint8_t *p;
+	uint32_t left;
+}; /* over a chunk's segments */
 
 void rdma1_reads_begin(const struct rdma1_header *hdr, struct rdma1_read_iter *it);
 bool rdma1_reads_next(struct rdma1_read_iter *it, struct rdma1_read_segment *seg);
@@ -148,14 +157,16 @@ bool rdma1_segments_next(struct rdma1_segment_iter *it, struct rdma1_segment *se
 /* Encoding writes forward into a buffer through a bounded writer. On overflow 'failed' is set and
  * rdma1_writer_len() is not to be used. Call in this order: begin, read segments, end of Read list,
  * (write chunk, its segments)*, end of Write list, then the Reply chunk or its absence. */
-struct rdma1_writer { uint8_t *start, *p, *end; bool failed; };
+struct rdma1_writer {
+	uint8_t *start, *p, *end;
+	bool failed;
+};
 
-void rdma1_write_begin(struct rdma1_writer *w, uint8_t *buf, uint32_t size, uint32_t xid,
-		       uint32_t credit, enum rdma1_proc proc);
-void rdma1_write_read_segment(struct rdma1_writer *w, uint32_t position,
-			      const struct rdma1_segment *seg);
-void rdma1_write_list_end(struct rdma1_writer *w);  /* ends the Read list, then the Write list */
-void rdma1_write_chunk(struct rdma1_writer *w, uint32_t nsegments); /* an entry of the Write list */
+void rdma1_write_begin(struct rdma1_writer *w, uint8_t *buf, uint32_t size, uint32_t xid, uint32_t credit,
+		       enum rdma1_proc proc);
+void rdma1_write_read_segment(struct rdma1_writer *w, uint32_t position, const struct rdma1_segment *seg);
+void rdma1_write_list_end(struct rdma1_writer *w); /* ends the Read list, then the Write list */
+void rdma1_write_chunk(struct rdma1_writer *w, uint32_t nsegments);	  /* an entry of the Write list */
 void rdma1_write_reply_chunk(struct rdma1_writer *w, uint32_t nsegments); /* instead of _no_reply */
 void rdma1_write_segment(struct rdma1_writer *w, const struct rdma1_segment *seg);
 void rdma1_write_no_reply_chunk(struct rdma1_writer *w);
@@ -169,8 +180,8 @@ void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credit);
 
 /* RDMA_ERROR (RFC 8166 section 4.5). 'vers' is copied from the message that failed. Return the length:
  * RDMA1_ERR_VERS_SIZE or RDMA1_ERR_CHUNK_SIZE; buf has room for RDMA1_ERR_VERS_SIZE. */
-uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit,
-			       uint32_t low, uint32_t high);
+uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit, uint32_t low,
+			       uint32_t high);
 uint32_t rdma1_encode_err_chunk(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit);
 
 #endif

@@ -16,28 +16,26 @@
 #include "weir_xdr.h"
 
 #define REASSEMBLE_CHUNKS_MAX 16u
-#define REASSEMBLE_PARTS_MAX (2u * REASSEMBLE_CHUNKS_MAX + 1u)
+#define REASSEMBLE_PARTS_MAX  (2u * REASSEMBLE_CHUNKS_MAX + 1u)
 
 struct reassemble_chunk {
 	uint32_t position;
 	uint32_t len_bytes; /* sum of the segments; roundup padding included if the sender sent it */
 	uint32_t filled;    /* bytes already asked for: the caller's, while it pulls segment by segment */
-	uint32_t lkey;      /* of dst: the caller's */
-	uint8_t *dst;       /* set by the caller before reassemble_parts() */
+	uint32_t lkey;	    /* of dst: the caller's */
+	uint8_t *dst;	    /* set by the caller before reassemble_parts() */
 };
 
 /* List the Read chunks of an accepted call, sorted by position whatever the order of the Read list (the
  * segments of one chunk keep their order, and may stand apart). Returns how many, or -E2BIG. */
-int reassemble_chunks(const struct rdma1_header *hdr, struct reassemble_chunk *chunks,
-		      uint32_t max_chunks);
+int reassemble_chunks(const struct rdma1_header *hdr, struct reassemble_chunk *chunks, uint32_t max_chunks);
 
 /* Make the parts. 'stream' is the Payload stream as it came: inline, or the pulled Position Zero
  * chunk; 'chunks' are those with a position other than zero, 'dst' set. The data's own length, without
  * padding, is taken from the count word in front of it, and must match the chunk's length with or
  * without roundup padding. Returns the number of parts; or -EBADMSG, to be answered as 4.5.2 says:
  * a position that is not where a part ends, in the count's place, or past the stream. */
-int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes,
-		     const struct reassemble_chunk *chunks, uint32_t nchunks,
-		     struct weir_xdr_part *parts, uint32_t max_parts);
+int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes, const struct reassemble_chunk *chunks,
+		     uint32_t nchunks, struct weir_xdr_part *parts, uint32_t max_parts);
 
 #endif

@@ -18,7 +18,7 @@
 
 enum reduce_form { REDUCE_SHORT, REDUCE_CHUNKED, REDUCE_LONG };
 
-#define REDUCE_PIECES_MAX 32u
+#define REDUCE_PIECES_MAX	32u
 #define REDUCE_RESULT_ITEMS_MAX 16u
 
 /* ---- calls ---- */
@@ -32,10 +32,10 @@ struct reduce_result {
 
 struct reduce_call_in {
 	const struct piece *pieces; /* the first starts with the RPC header */
-	uint32_t npieces;           /* 1 to REDUCE_PIECES_MAX */
+	uint32_t npieces;	    /* 1 to REDUCE_PIECES_MAX */
 	uint32_t call_inline_bytes; /* call inline threshold */
 	uint32_t reply_inline_bytes;
-	uint32_t reply_max_bytes;   /* the largest reply's Payload stream, its items left out */
+	uint32_t reply_max_bytes; /* the largest reply's Payload stream, its items left out */
 	const struct reduce_result *results;
 	uint32_t nresults; /* 0 to REDUCE_RESULT_ITEMS_MAX */
 	bool may_reduce;   /* false: RPCSEC_GSS integrity or privacy (8.2.2): no Read, no Write chunks */
@@ -43,13 +43,13 @@ struct reduce_call_in {
 
 struct reduce_call_plan {
 	enum reduce_form form;
-	bool use_write_list;    /* results travel by Write chunks */
-	bool need_reply_chunk;  /* 4.3.3: the largest reply may not fit inline */
-	uint32_t reduced;       /* bit i: piece i is a Read chunk */
-	uint32_t header_bytes;  /* of the transport header, with one Reply chunk segment if needed */
-	uint32_t inline_bytes;  /* Payload stream bytes that follow it in the Send; 0 when Long */
-	uint32_t stream_bytes;  /* Payload stream after reduction: what a Long Call's chunk must hold */
-	uint32_t reply_bytes;   /* what the Reply chunk must hold, when it is needed */
+	bool use_write_list;   /* results travel by Write chunks */
+	bool need_reply_chunk; /* 4.3.3: the largest reply may not fit inline */
+	uint32_t reduced;      /* bit i: piece i is a Read chunk */
+	uint32_t header_bytes; /* of the transport header, with one Reply chunk segment if needed */
+	uint32_t inline_bytes; /* Payload stream bytes that follow it in the Send; 0 when Long */
+	uint32_t stream_bytes; /* Payload stream after reduction: what a Long Call's chunk must hold */
+	uint32_t reply_bytes;  /* what the Reply chunk must hold, when it is needed */
 };
 
 /* 0; -EINVAL: counts out of range, or a length sum over 32 bits; -EMSGSIZE: even the transport
@@ -60,8 +60,8 @@ int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *p
  * Long Call, 'long_segs' are the segments that hold the Payload stream, padding included, in order;
  * otherwise nlong is 0. 'reply' is the Reply chunk's one segment, or NULL when plan says no need.
  * Reduced pieces must have an rkey. 0, -ENOSPC or -EINVAL. */
-int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call_plan *plan,
-		       uint32_t xid, uint32_t credit, const struct target *long_segs, uint32_t nlong,
+int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call_plan *plan, uint32_t xid,
+		       uint32_t credit, const struct target *long_segs, uint32_t nlong,
 		       const struct target *reply, uint8_t *buf, uint32_t size, uint32_t *len);
 
 /* ---- replies ---- */
@@ -97,7 +97,7 @@ struct reduce_reply_plan {
  * Send. Nothing is written past what the requester advertised.
  * 0; -EMSGSIZE: the reply fits neither inline nor the chunks given: answer ERR_CHUNK (4.5.3) and keep
  * the connection; -E2BIG: more than max_xfers transfers; -ENOSPC: 'buf' is too small; -EINVAL. */
-int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size,
-		 struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan);
+int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size, struct reduce_xfer *xfers,
+		 uint32_t max_xfers, struct reduce_reply_plan *plan);
 
 #endif

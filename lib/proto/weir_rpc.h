@@ -9,12 +9,12 @@
 
 #include "weir_xdr.h"
 
-#define WEIR_RPC_VERSION 2u
-#define WEIR_RPC_AUTH_BODY_MAX 400u      /**< RFC 5531 section 8.2 */
-#define WEIR_RPC_MACHINE_NAME_MAX 255u   /**< RFC 5531 appendix A */
-#define WEIR_RPC_GIDS_MAX 16u            /**< RFC 5531 appendix A */
-#define WEIR_RPC_CALL_HEADER_MIN 40u     /**< bytes: AUTH_NONE credential and verifier */
-#define WEIR_RPC_REPLY_HEADER_MIN 24u    /**< bytes: accepted, AUTH_NONE verifier */
+#define WEIR_RPC_VERSION	  2u
+#define WEIR_RPC_AUTH_BODY_MAX	  400u /**< RFC 5531 section 8.2 */
+#define WEIR_RPC_MACHINE_NAME_MAX 255u /**< RFC 5531 appendix A */
+#define WEIR_RPC_GIDS_MAX	  16u  /**< RFC 5531 appendix A */
+#define WEIR_RPC_CALL_HEADER_MIN  40u  /**< bytes: AUTH_NONE credential and verifier */
+#define WEIR_RPC_REPLY_HEADER_MIN 24u  /**< bytes: accepted, AUTH_NONE verifier */
 
 enum weir_rpc_msg_type { WEIR_RPC_CALL = 0, WEIR_RPC_REPLY = 1 };
 
@@ -61,7 +61,7 @@ enum weir_rpc_auth_flavor {
 /** opaque_auth: a credential or a verifier. 'body' points into the message that it came from, or to
  *  the caller's memory when a call is made; it is not NUL-terminated. */
 struct weir_rpc_auth {
-	uint32_t flavor; /**< enum weir_rpc_auth_flavor, or any other value */
+	uint32_t flavor;    /**< enum weir_rpc_auth_flavor, or any other value */
 	uint32_t len_bytes; /**< 0 to WEIR_RPC_AUTH_BODY_MAX */
 	const uint8_t *body;
 };
@@ -70,7 +70,7 @@ struct weir_rpc_auth {
 struct weir_rpc_auth_sys {
 	uint32_t stamp;
 	uint32_t name_len_bytes; /**< 0 to WEIR_RPC_MACHINE_NAME_MAX */
-	const char *name;        /**< not NUL-terminated */
+	const char *name;	 /**< not NUL-terminated */
 	uint32_t uid;
 	uint32_t gid;
 	uint32_t ngids; /**< 0 to WEIR_RPC_GIDS_MAX */
@@ -89,12 +89,12 @@ struct weir_rpc_call_header {
 
 struct weir_rpc_reply_header {
 	uint32_t xid;
-	uint32_t reply_stat;  /**< enum weir_rpc_reply_stat */
-	uint32_t accept_stat; /**< when accepted: enum weir_rpc_accept_stat */
-	uint32_t reject_stat; /**< when denied: enum weir_rpc_reject_stat */
-	uint32_t auth_stat;   /**< when AUTH_ERROR: enum weir_rpc_auth_stat */
-	uint32_t low;         /**< PROG_MISMATCH or RPC_MISMATCH: lowest version supported */
-	uint32_t high;        /**< the same: highest */
+	uint32_t reply_stat;	   /**< enum weir_rpc_reply_stat */
+	uint32_t accept_stat;	   /**< when accepted: enum weir_rpc_accept_stat */
+	uint32_t reject_stat;	   /**< when denied: enum weir_rpc_reject_stat */
+	uint32_t auth_stat;	   /**< when AUTH_ERROR: enum weir_rpc_auth_stat */
+	uint32_t low;		   /**< PROG_MISMATCH or RPC_MISMATCH: lowest version supported */
+	uint32_t high;		   /**< the same: highest */
 	struct weir_rpc_auth verf; /**< when accepted */
 };
 

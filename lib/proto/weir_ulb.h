@@ -13,7 +13,7 @@
 /** One procedure's rules. */
 struct weir_ulb_proc {
 	uint32_t proc;
-	uint32_t arg_items_max;    /**< DDP-eligible arguments: Read chunks, besides Position Zero; 0 to 16 */
+	uint32_t arg_items_max;	   /**< DDP-eligible arguments: Read chunks, besides Position Zero; 0 to 16 */
 	uint32_t result_items_max; /**< DDP-eligible results: Write chunks; 0 to 16 */
 };
 

@@ -43,8 +43,8 @@ struct weir_xdr_in {
 	const uint8_t *p;
 	const uint8_t *end;
 	const struct weir_xdr_part *next; /* parts after the present one */
-	uint32_t nparts;                  /* how many */
-	bool is_item;                     /* the present part is an item not yet taken */
+	uint32_t nparts;		  /* how many */
+	bool is_item;			  /* the present part is an item not yet taken */
 	bool failed;
 	uint64_t later_bytes; /* sum of the lengths of the parts after the present one */
 };
@@ -121,8 +121,7 @@ WEIR_API int weir_xdr_get_bool(struct weir_xdr_in *in, bool *value);
 WEIR_API int weir_xdr_get_opaque_fixed(struct weir_xdr_in *in, void *dst, uint32_t len_bytes);
 
 /** Variable-length opaque or string copied to dst: at most 'max_bytes', else error. */
-WEIR_API int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max_bytes,
-				 uint32_t *len_bytes);
+WEIR_API int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max_bytes, uint32_t *len_bytes);
 
 /** Variable-length opaque in place: *data points into the stream and is valid as long as its buffers.
  *  For inline data the bytes must be contiguous (else -EBADMSG: use weir_xdr_get_opaque()); an item is

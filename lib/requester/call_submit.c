@@ -50,79 +50,80 @@ static int offer_reply_chunk(struct weir_call *call, struct target *reply)
 	return 0;
 }
 
-/* Whether each byte of a Long Call can be read by the peer where it lies. */
-static bool is_readable_in_place(const struct weir_call *call)
+/* The segments of a Long Call, as they are listed. */
+struct segment_list {
+	struct target segs[2 * CALL_PIECES_MAX];
+	uint32_t n;
+	uint32_t copied; /* bytes of call->long_call in use */
+};
+
+/* Copy 'len' bytes (NULL: zeros) to memory that the peer may read. 0; -ENOBUFS; -EMSGSIZE. */
+static int list_copied(struct weir_call *call, struct segment_list *list, const uint8_t *src, uint32_t len)
 {
-	for (uint32_t i = 0; i < call->npieces; i++)
-		if (call->pieces[i].rkey == 0)
-			return false;
-	return true;
+	struct target *last = list->n > 0 ? &list->segs[list->n - 1] : NULL;
+	struct mem_buf *buf;
+	uint64_t raddr;
+
+	if (!call->long_call)
+		call->long_call = mem_pool_get(engine_of(call)->long_pool);
+	buf = call->long_call;
+	if (!buf)
+		return -ENOBUFS;
+	if (len > buf->size_bytes - list->copied)
+		return -EMSGSIZE;
+	if (src)
+		memcpy(buf->data + list->copied, src, len);
+	else
+		memset(buf->data + list->copied, 0, len);
+	raddr = buf->raddr + list->copied;
+	list->copied += len;
+	if (last && last->rkey == buf->rkey && last->raddr + last->len == raddr)
+		last->len += len;
+	else
+		list->segs[list->n++] = (struct target){buf->rkey, len, raddr};
+	return 0;
 }
 
-/* The Payload stream, reduced, in one exposed buffer. */
-static int copy_long_call(struct weir_call *call, struct target *segs, uint32_t *nsegs)
+/* The Payload stream of a Long Call: data where they lie when the peer may read them there; what lies in our
+ * private buffers, and padding, from a copy. */
+static int list_segments(struct weir_call *call, struct segment_list *list)
 {
 	struct weir_engine *engine = engine_of(call);
-	uint8_t *at;
+	int rc = 0;
 
-	if (call->plan.stream_bytes > engine->profile.long_buffer_bytes)
-		return -EMSGSIZE;
-	call->long_call = mem_pool_get(engine->long_pool);
-	if (!call->long_call)
-		return -ENOBUFS;
-	at = call->long_call->data;
-	for (uint32_t i = 0; i < call->npieces; i++) {
+	list->n = 0;
+	list->copied = 0;
+	for (uint32_t i = 0; i < call->npieces && rc == 0; i++) {
 		const struct piece *piece = &call->pieces[i];
 		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
 
 		if (call->plan.reduced & 1u << i)
 			continue;
-		memcpy(at, piece->base, piece->len);
-		memset(at + piece->len, 0, pad);
-		at += piece->len + pad;
-		engine->stats.bulk_copies += piece->kind == PIECE_ITEM;
+		if (piece->rkey) {
+			list->segs[list->n++] = (struct target){piece->rkey, piece->len, piece->raddr};
+		} else {
+			rc = list_copied(call, list, piece->base, piece->len);
+			engine->stats.bulk_copies += piece->kind != PIECE_PLAIN;
+		}
+		if (rc == 0 && pad)
+			rc = list_copied(call, list, NULL, pad);
 	}
-	segs[0] = (struct target){call->long_call->rkey, call->plan.stream_bytes, call->long_call->raddr};
-	*nsegs = 1;
-	return 0;
-}
-
-/* The Payload stream of a Long Call as segments: where its pieces lie when the peer can read them there. */
-static int long_segments(struct weir_call *call, struct target *segs, uint32_t *nsegs)
-{
-	/* Zero bytes that the peer may read: the headroom of a buffer from the long pool. */
-	uint64_t zeros = call->args->raddr;
-	uint32_t n = 0;
-
-	if (!is_readable_in_place(call))
-		return copy_long_call(call, segs, nsegs);
-	for (uint32_t i = 0; i < call->npieces; i++) {
-		const struct piece *piece = &call->pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
-
-		if (call->plan.reduced & 1u << i)
-			continue;
-		segs[n++] = (struct target){piece->rkey, piece->len, piece->raddr};
-		if (pad)
-			segs[n++] = (struct target){call->args->rkey, pad, zeros};
-	}
-	memset(call->args->data, 0, WEIR_XDR_UNIT);
-	*nsegs = n;
-	return 0;
+	return rc;
 }
 
 static int write_header(struct weir_call *call, struct reduce_call_in *in)
 {
-	struct target segs[2 * CALL_PIECES_MAX], reply;
-	uint32_t nsegs = 0;
+	struct segment_list list;
+	struct target reply;
 	int rc = 0;
 
+	list.n = 0;
 	if (call->plan.form == REDUCE_LONG) {
-		rc = long_segments(call, segs, &nsegs);
+		rc = list_segments(call, &list);
 		if (rc != 0)
 			return rc;
 		/* The plan counted one segment for the Payload stream. */
-		call->plan.header_bytes += (nsegs - 1) * RDMA1_READ_SEGMENT_SIZE;
+		call->plan.header_bytes += (list.n - 1) * RDMA1_READ_SEGMENT_SIZE;
 		if (call->plan.header_bytes > call->conn->send_inline)
 			return -EMSGSIZE;
 	}
@@ -132,9 +133,9 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 		rc = place_header(call);
 	if (rc != 0)
 		return rc;
-	return reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted, segs,
-				  nsegs, call->plan.need_reply_chunk ? &reply : NULL, call->header,
-				  call->plan.header_bytes, &call->header_bytes);
+	return reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted,
+				  list.segs, list.n, call->plan.need_reply_chunk ? &reply : NULL,
+				  call->header, call->plan.header_bytes, &call->header_bytes);
 }
 
 static void count_forms(struct weir_call *call)
