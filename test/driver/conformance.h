@@ -9,6 +9,15 @@
 
 #include "driver.h"
 
+/* Where a driver falls short of the contract, and why that is borne. */
+enum driver_shortfall {
+	/* A Send completes when it is on its way: that it met no receive, or a short one, shows on the sending side
+	 * only as the end of the connection. */
+	DRIVER_SENDS_UNANSWERED = 1,
+	/* The key of a receive buffer, which is this process's own, is taken on trust. */
+	DRIVER_RECEIVES_UNCHECKED = 2,
+};
+
 struct driver_harness {
 	const char *name; /* of the group of tests, so that a failure can be had again */
 	const struct fabric_ops *ops;
@@ -18,6 +27,7 @@ struct driver_harness {
 	/* Called after polls that found nothing ('idle' in a row): let something happen, or time pass. false when
 	 * nothing more is to be expected. 'settling': the test waits for nothing, and looks that nothing comes. */
 	bool (*progress)(struct driver_harness *harness, uint32_t idle, bool settling);
+	uint32_t shortfalls; /* enum driver_shortfall */
 	char options[64];
 	char addr[FABRIC_ADDR_MAX];
 	void *state;

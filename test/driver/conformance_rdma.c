@@ -230,7 +230,7 @@ static void refused(struct conf *c, enum fabric_op op, uint32_t len, uint32_t rk
 	conf_expect(c, &c->a, 7, op, FABRIC_ERR_REMOTE_ACCESS);
 	conf_expect(c, &c->a, 8, FABRIC_SEND, FABRIC_ERR_FLUSHED);
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_ERR_FLUSHED);
-	conf_both_lost(c);
+	conf_lost(c, &c->b);
 	for (uint32_t i = 0; i < MEM_BYTES; i++)
 		assert_int_equal(c->a.mem[i], 0xaa);
 	for (uint32_t i = 0; i < MEM_BYTES + 2 * GUARD_BYTES; i++)
@@ -364,7 +364,7 @@ static void read__into_memory_that_is_not_registered(void **state)
 	conf_pair(c);
 	conf_read(c, c->qp[0], 1, 0, conf_sge(&c->a, MEM_BYTES - 8, 9), c->b.mr.rkey, c->b.mr.raddr);
 	conf_expect(c, &c->a, 1, FABRIC_READ, FABRIC_ERR_LOCAL_PROT);
-	conf_both_lost(c);
+	conf_lost(c, &c->b);
 }
 
 static void write__several_errors_tell_of_the_first(void **state)
@@ -379,7 +379,7 @@ static void write__several_errors_tell_of_the_first(void **state)
 	conf_expect(c, &c->a, 2, FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS);
 	for (uint32_t i = 3; i < 6; i++)
 		conf_expect(c, &c->a, i, FABRIC_WRITE, FABRIC_ERR_FLUSHED);
-	conf_both_lost(c);
+	conf_lost(c, &c->b);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -223,10 +223,26 @@ static void send__longer_than_the_receive(void **state)
 	conf_send(c, c->qp[0], 4, SIGNAL, conf_sge(&c->a, 0, 10));
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_ERR_LOCAL_LEN);
 	conf_expect(c, &c->b, 2, FABRIC_RECV, FABRIC_ERR_FLUSHED);
+	assert_int_equal(c->b.mem[99], 0xee);
+	if (c->harness->shortfalls & DRIVER_SENDS_UNANSWERED) {
+		conf_lost(c, &c->a);
+		return;
+	}
 	conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_ERR_REMOTE_LEN);
 	conf_expect(c, &c->a, 4, FABRIC_SEND, FABRIC_ERR_FLUSHED);
-	assert_int_equal(c->b.mem[99], 0xee);
-	conf_both_lost(c);
+	conf_lost(c, NULL);
+}
+
+/* Send 3 of a fails as the peer has no receive for it. */
+static void not_ready(struct conf *c)
+{
+	if (c->harness->shortfalls & DRIVER_SENDS_UNANSWERED) {
+		conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_OK);
+		conf_lost(c, &c->a);
+	} else {
+		conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_ERR_RNR);
+		conf_lost(c, &c->b);
+	}
 }
 
 static void send__finds_no_receive_and_may_not_wait(void **state)
@@ -240,9 +256,8 @@ static void send__finds_no_receive_and_may_not_wait(void **state)
 	conf_send(c, c->qp[0], 3, SIGNAL, conf_sge(&c->a, 0, 8));
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_OK);
 	conf_expect(c, &c->a, 2, FABRIC_SEND, FABRIC_OK);
-	conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_ERR_RNR);
+	not_ready(c);
 	assert_true(c->b.dev->stats.rnr > 0);
-	conf_both_lost(c);
 }
 
 static void send__finds_no_receive_for_too_long(void **state)
@@ -252,8 +267,7 @@ static void send__finds_no_receive_for_too_long(void **state)
 	conf_reopen(c, "rnr_retry=1");
 	conf_pair(c);
 	conf_send(c, c->qp[0], 3, SIGNAL, conf_sge(&c->a, 0, 8));
-	conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_ERR_RNR);
-	conf_both_lost(c);
+	not_ready(c);
 }
 
 static void send__waits_for_a_receive(void **state)
@@ -286,7 +300,7 @@ static void bad_source(struct conf *c, struct fabric_sge sge)
 	conf_send(c, c->qp[0], 2, 0, sge);
 	conf_expect(c, &c->a, 2, FABRIC_SEND, FABRIC_ERR_LOCAL_PROT);
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_ERR_FLUSHED);
-	conf_both_lost(c);
+	conf_lost(c, &c->b);
 }
 
 static void send__unknown_lkey(void **state)
@@ -318,6 +332,8 @@ static void recv__past_the_registration(void **state)
 {
 	struct conf *c = *state;
 
+	if (c->harness->shortfalls & DRIVER_RECEIVES_UNCHECKED)
+		skip();
 	conf_pair(c);
 	memset(c->b.mem + MEM_BYTES, 0xee, 8);
 	conf_recv(c, c->qp[1], &c->b, 1, MEM_BYTES - 8, 16);
@@ -325,7 +341,7 @@ static void recv__past_the_registration(void **state)
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_ERR_LOCAL_PROT);
 	assert_int_not_equal(conf_wc(c, &c->a).status, FABRIC_OK);
 	assert_int_equal(c->b.mem[MEM_BYTES], 0xee);
-	conf_both_lost(c);
+	conf_lost(c, NULL);
 }
 
 static void error__completes_in_order(void **state)
@@ -350,7 +366,7 @@ static void error__completes_in_order(void **state)
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_OK);
 	conf_expect(c, &c->b, 2, FABRIC_RECV, FABRIC_ERR_FLUSHED);
 	conf_expect(c, &c->b, 3, FABRIC_RECV, FABRIC_ERR_FLUSHED);
-	conf_both_lost(c);
+	conf_lost(c, &c->b);
 }
 
 static void error__ends_one_connection_only(void **state)
@@ -364,7 +380,7 @@ static void error__ends_one_connection_only(void **state)
 	conf_write(c, c->qp[0], 1, SIGNAL, conf_sge(&c->a, 0, 8), c->b.mr.rkey ^ 0x5a5a5a5a, c->b.mr.raddr);
 	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS);
 	conf_works(c, other);
-	conf_both_lost(c);
+	conf_lost(c, &c->b);
 	conf_works(c, other);
 	conf_pair(c);
 	conf_works(c, c->qp);

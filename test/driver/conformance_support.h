@@ -73,8 +73,9 @@ struct fabric_wc conf_wc(struct conf *c, struct side *side);
 /* The next completion must be this. */
 struct fabric_wc conf_expect(struct conf *c, struct side *side, uint64_t wr_id, enum fabric_op op,
 			     enum fabric_status status);
-/* Both sides have heard of the end, once. */
-void conf_both_lost(struct conf *c);
+/* A connection broke: 'told', whose fault it was not, has heard of it, once; the other side, which knows from its
+ * completions, at most once. NULL: both know from completions. */
+void conf_lost(struct conf *c, struct side *told);
 /* Both ways, a message goes through. */
 void conf_works(struct conf *c, struct fabric_qp *qp[2]);
 

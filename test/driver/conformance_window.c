@@ -9,8 +9,10 @@
 
 enum { BIND = 100, INV = 101, SEND = 102, RECV = 103, ACCESS = 104 };
 
+static const uint32_t both = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
+
 struct window {
-	struct fabric_mr mr; /* of b's memory, closed to peers: only windows open it */
+	struct fabric_mr mr; /* of b's memory; its own key is not used */
 	struct fabric_mw mw;
 	uint64_t raddr; /* of the window */
 };
@@ -19,8 +21,8 @@ static void window_start(struct conf *c, struct window *window)
 {
 	if (!c->b.dev->attr.has_mw)
 		skip();
-	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE, c->b.fd,
-					     GUARD_BYTES, &window->mr),
+	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE | both,
+					     c->b.fd, GUARD_BYTES, &window->mr),
 			 0);
 	window->raddr = window->mr.raddr + WINDOW_AT;
 	assert_int_equal(c->ops->mw_alloc(c->b.dev, &window->mw), 0);
@@ -89,12 +91,10 @@ static void refused(struct conf *c, enum fabric_op op, uint32_t rkey, uint64_t r
 	memset(c->b.map, 0xbb, MEM_BYTES + 2 * GUARD_BYTES);
 	conf_post(c, c->qp[0], &wr);
 	conf_expect(c, &c->a, ACCESS, op, FABRIC_ERR_REMOTE_ACCESS);
-	conf_both_lost(c);
+	conf_lost(c, &c->b);
 	for (uint32_t i = 0; i < MEM_BYTES + 2 * GUARD_BYTES; i++)
 		assert_int_equal(c->b.map[i], 0xbb);
 }
-
-static const uint32_t both = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
 
 static void bind__opens_part_of_a_region(void **state)
 {
@@ -263,9 +263,10 @@ static void send_inv_refused(struct conf *c, uint32_t rkey)
 {
 	conf_recv(c, c->qp[1], &c->b, RECV, 0, 64);
 	send_inv(c, c->qp[0], rkey);
-	assert_int_not_equal(conf_wc(c, &c->a).status, FABRIC_OK);
 	assert_int_not_equal(conf_wc(c, &c->b).status, FABRIC_OK);
-	conf_both_lost(c);
+	if (!(c->harness->shortfalls & DRIVER_SENDS_UNANSWERED))
+		conf_expect(c, &c->a, SEND, FABRIC_SEND_INV, FABRIC_ERR_REMOTE_ACCESS);
+	conf_lost(c, c->harness->shortfalls & DRIVER_SENDS_UNANSWERED ? &c->a : &c->b);
 }
 
 static void send_inv__of_an_unknown_key(void **state)
@@ -329,7 +330,7 @@ static void bind__outside_the_registration(void **state)
 	sge = (struct fabric_sge){c->b.mem + MEM_BYTES - 8, 9, window.mr.lkey};
 	conf_post(c, c->qp[1], &wr);
 	conf_expect(c, &c->b, BIND, FABRIC_BIND_MW, FABRIC_ERR_LOCAL_PROT);
-	conf_both_lost(c);
+	conf_lost(c, &c->a);
 	window_stop(c, &window);
 }
 

@@ -7,7 +7,7 @@
 #include "conformance_support.h"
 
 #define SETTLED_NS  30000000ull /* nothing for this long: nothing comes */
-#define EXPECTED_NS 10000000000ull
+#define EXPECTED_NS 2000000000ull
 
 static uint64_t now_ns(void)
 {
@@ -50,7 +50,8 @@ int main(void)
 					 .ops = fabric_driver_find("shm"),
 					 .start = start,
 					 .stop = stop,
-					 .progress = progress};
+					 .progress = progress,
+					 .shortfalls = DRIVER_SENDS_UNANSWERED | DRIVER_RECEIVES_UNCHECKED};
 
 	return driver_conformance(&harness);
 }
