@@ -78,6 +78,9 @@ static inline _Atomic uint32_t *ring_header_at(uint8_t *cells, uint32_t size, ui
 /* The header word of the next message, 0 when there is none. */
 static inline uint32_t ring_peek(const struct ring_reader *ring)
 {
+	/* The rest of a short message was written before its header: fetch it along with that, not after. */
+	__builtin_prefetch(ring->cells + ((ring->head + RING_CELL) & (ring->size - 1)));
+	__builtin_prefetch(ring->cells + ((ring->head + 2 * RING_CELL) & (ring->size - 1)));
 	return atomic_load_explicit(ring_header_at(ring->cells, ring->size, ring->head),
 				    memory_order_acquire);
 }

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * weir-micro-pingpong: how long one 64-byte cache line takes from a core to another and back, each side waiting for the
+ * other's word in its own line. What no message between those cores can be faster than.
+ */
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+
+#include "../weir-bench/hist.h"
+
+#define WARMUP 10000u
+
+/* Two lines, one for each direction, not next to each other: no prefetcher takes one for the other. */
+struct lines {
+	_Alignas(256) struct {
+		uint64_t payload[7];
+		_Atomic uint64_t turn;
+	} there;
+	_Alignas(256) struct {
+		uint64_t payload[7];
+		_Atomic uint64_t turn;
+	} back;
+};
+
+static void pin(unsigned long core)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(core, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) != 0) {
+		perror("weir-micro-pingpong: can't run on that core");
+		exit(1);
+	}
+}
+
+static void answer(struct lines *lines, uint64_t rounds)
+{
+	for (uint64_t turn = 1; turn <= rounds; turn++) {
+		while (atomic_load_explicit(&lines->there.turn, memory_order_acquire) != turn)
+			;
+		memcpy(lines->back.payload, lines->there.payload, sizeof(lines->back.payload));
+		atomic_store_explicit(&lines->back.turn, turn, memory_order_release);
+	}
+}
+
+/* Ticks of the time stamp counter in a nanosecond. */
+static double ticks_per_ns(void)
+{
+	struct timespec begin, end;
+	uint64_t ticks = rte_rdtsc();
+	double ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	usleep(50000);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	ticks = rte_rdtsc() - ticks;
+	ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
+	return (double)ticks / ns;
+}
+
+static void ask(struct lines *lines, uint64_t rounds, struct hist *hist)
+{
+	double scale = ticks_per_ns();
+
+	for (uint64_t turn = 1; turn <= rounds; turn++) {
+		uint64_t begin = rte_rdtsc();
+
+		lines->there.payload[0] = turn;
+		atomic_store_explicit(&lines->there.turn, turn, memory_order_release);
+		while (atomic_load_explicit(&lines->back.turn, memory_order_acquire) != turn)
+			;
+		if (turn > WARMUP)
+			hist_add(hist, (uint64_t)((double)(rte_rdtsc() - begin) / scale + 0.5));
+	}
+}
+
+static int usage(int status)
+{
+	fputs("Usage: weir-micro-pingpong [--cores A,B] [--iters N] [--json]\n"
+	      "Round trips of one cache line between two cores. Defaults: 0,1 and 1000000.\n",
+	      status ? stderr : stdout);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {{"cores", required_argument, NULL, 'c'},
+						{"iters", required_argument, NULL, 'n'},
+						{"json", no_argument, NULL, 'j'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
+	unsigned long cores[2] = {0, 1}, iters = 1000000;
+	static struct hist hist;
+	struct lines *lines;
+	bool json = false;
+	int opt, status;
+	pid_t child;
+
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (opt) {
+		case 'c':
+			if (sscanf(optarg, "%lu,%lu", &cores[0], &cores[1]) != 2 || cores[0] >= CPU_SETSIZE ||
+			    cores[1] >= CPU_SETSIZE || cores[0] == cores[1])
+				return usage(2);
+			break;
+		case 'n':
+			iters = strtoul(optarg, NULL, 10);
+			if (iters == 0 || iters > 1000000000)
+				return usage(2);
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			return usage(0);
+		default:
+			return usage(2);
+		}
+	}
+	lines = mmap(NULL, sizeof(*lines), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	child = lines == MAP_FAILED ? -1 : fork();
+	if (child < 0) {
+		perror("weir-micro-pingpong");
+		return 1;
+	}
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pin(cores[1]);
+		answer(lines, iters + WARMUP);
+		_exit(0);
+	}
+	pin(cores[0]);
+	hist_init(&hist);
+	ask(lines, iters + WARMUP, &hist);
+	waitpid(child, &status, 0);
+	printf(json ? "{\"rounds\": %lu, \"min_ns\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu}\n"
+		    : "%lu round trips: min %llu, p50 %llu, p99 %llu ns\n",
+	       iters, (unsigned long long)hist.min, (unsigned long long)hist_quantile(&hist, 0.5),
+	       (unsigned long long)hist_quantile(&hist, 0.99));
+	return 0;
+}
