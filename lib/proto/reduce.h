@@ -52,8 +52,8 @@ struct reduce_call_plan {
 	uint32_t reply_bytes;  /* what the Reply chunk must hold, when it is needed */
 };
 
-/* 0; -EINVAL: counts out of range, or a length sum over 32 bits; -EMSGSIZE: even the transport
- * header is larger than the call inline threshold. */
+/* 0; -EINVAL: counts out of range, a length sum over 32 bits, or a Write chunk shorter than its item can be;
+ * -EMSGSIZE: even the transport header is larger than the call inline threshold. */
 int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *plan);
 
 /* Write the transport header of a planned call to 'buf' of 'size' bytes; *len is its length. For a

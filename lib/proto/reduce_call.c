@@ -11,6 +11,16 @@
 
 #define LIST_WORD 4u /* ends a list; 'present' in front of the Reply chunk */
 
+/* A Write chunk holds the largest item that can come (RFC 8166 sections 3.4.6 and 4.3.2). */
+static bool check_result(const struct reduce_result *result)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < result->nsegments; i++)
+		bytes += result->segments[i].len;
+	return result->nsegments == 0 || result->max_bytes <= bytes;
+}
+
 static bool check(const struct reduce_call_in *in, uint64_t *stream)
 {
 	*stream = 0;
@@ -25,6 +35,9 @@ static bool check(const struct reduce_call_in *in, uint64_t *stream)
 		if (piece->kind != PIECE_PLAIN)
 			*stream += weir_xdr_pad(piece->len);
 	}
+	for (uint32_t i = 0; i < in->nresults; i++)
+		if (!check_result(&in->results[i]))
+			return false;
 	return *stream <= UINT32_MAX;
 }
 

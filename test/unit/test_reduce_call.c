@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What goes where in a call; test_reduce_roundtrip.c has the bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "reduce.h"
+#include "wire.h"
+
+#define INLINE_BYTES 1024u
+
+static uint8_t memory[8192];
+static struct reduce_call_in in;
+static struct reduce_call_plan plan;
+static struct piece pieces[REDUCE_PIECES_MAX];
+static uint8_t header[INLINE_BYTES];
+static uint32_t header_len;
+
+/* A 40-byte RPC header with a count word, an item of 'len' bytes, and a word behind it. */
+static int setup(void **state)
+{
+	(void)state;
+	memset(&in, 0, sizeof(in));
+	memset(memory, 0x77, sizeof(memory));
+	pieces[0] = (struct piece){.base = memory, .len = 44, .kind = PIECE_PLAIN};
+	pieces[1] = (struct piece){
+		.base = memory, .len = 100, .kind = PIECE_ITEM, .lkey = 1, .rkey = 0x11, .raddr = 0x1000};
+	pieces[2] = (struct piece){.base = memory, .len = 4, .kind = PIECE_PLAIN};
+	in.pieces = pieces;
+	in.npieces = 3;
+	in.call_inline_bytes = INLINE_BYTES;
+	in.reply_inline_bytes = INLINE_BYTES;
+	in.reply_max_bytes = 100;
+	in.may_reduce = true;
+	return 0;
+}
+
+static void expect_plan(enum reduce_form form)
+{
+	assert_int_equal(reduce_call_plan(&in, &plan), 0);
+	assert_int_equal(plan.form, form);
+	assert_true(plan.header_bytes + plan.inline_bytes <= in.call_inline_bytes);
+}
+
+static void encode(const struct target *segs, uint32_t nsegs, const struct target *reply)
+{
+	assert_int_equal(
+		reduce_call_encode(&in, &plan, 7, 3, segs, nsegs, reply, header, sizeof(header), &header_len),
+		0);
+	assert_int_equal(header_len, plan.header_bytes + (nsegs > 1 ? (nsegs - 1) * 24 : 0));
+}
+
+static uint32_t word(uint32_t i)
+{
+	return wire_get_u32(header + 4 * i);
+}
+
+static void plan__is_short_when_all_fits(void **state)
+{
+	(void)state;
+	pieces[1].len = INLINE_BYTES - 28 - 48;
+	expect_plan(REDUCE_SHORT);
+	assert_int_equal(plan.reduced, 0);
+	assert_int_equal(plan.inline_bytes, INLINE_BYTES - 28);
+	pieces[1].len++;
+	expect_plan(REDUCE_CHUNKED);
+	assert_int_equal(plan.reduced, 1u << 1);
+	assert_int_equal(plan.inline_bytes, 48);
+}
+
+static void plan__3_5_3_stream_too_large_when_reduced_is_long(void **state)
+{
+	(void)state;
+	/* The largest Chunked message, then a word more. */
+	pieces[1].len = 4096;
+	pieces[2].len = INLINE_BYTES - 28 - 24 - 44;
+	expect_plan(REDUCE_CHUNKED);
+	pieces[2].len += 4;
+	expect_plan(REDUCE_LONG);
+	assert_int_equal(plan.inline_bytes, 0);
+	assert_int_equal(plan.stream_bytes, 44 + pieces[2].len);
+	assert_int_equal(plan.reduced, 1u << 1);
+}
+
+static void plan__3_5_3_long_stream_includes_roundup_padding(void **state)
+{
+	(void)state;
+	in.may_reduce = false;
+	for (uint32_t len = 1000; len < 1009; len++) {
+		pieces[1].len = len;
+		expect_plan(REDUCE_LONG);
+		assert_int_equal(plan.stream_bytes, 48 + ((len + 3) & ~3u));
+	}
+}
+
+static void plan__3_4_2_only_eligible_items_are_reduced(void **state)
+{
+	(void)state;
+	pieces[1].len = 4000;
+	pieces[1].kind = PIECE_OPAQUE;
+	expect_plan(REDUCE_LONG);
+	assert_int_equal(plan.reduced, 0);
+	pieces[1].kind = PIECE_ITEM;
+	pieces[1].rkey = 0; /* eligible, but not for the peer to read */
+	expect_plan(REDUCE_LONG);
+	assert_int_equal(plan.reduced, 0);
+	pieces[1].rkey = 1;
+	in.may_reduce = false; /* RPCSEC_GSS integrity: section 8.2.2 */
+	expect_plan(REDUCE_LONG);
+	assert_int_equal(plan.reduced, 0);
+}
+
+static void plan__header_that_does_not_fit_is_too_large(void **state)
+{
+	struct target segs[64] = {{0}};
+	const struct reduce_result result = {.segments = segs, .nsegments = 64};
+
+	(void)state;
+	in.results = &result;
+	in.nresults = 1;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EMSGSIZE);
+	in.call_inline_bytes = 4096;
+	expect_plan(REDUCE_SHORT);
+}
+
+static void plan__refuses_what_is_out_of_range(void **state)
+{
+	(void)state;
+	in.npieces = 0;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	in.npieces = REDUCE_PIECES_MAX + 1;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	in.npieces = 3;
+	in.nresults = REDUCE_RESULT_ITEMS_MAX + 1;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	in.nresults = 0;
+	pieces[2].len = 3; /* not XDR */
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	pieces[2].len = 4;
+	pieces[1].len = UINT32_MAX;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	pieces[1].len = 4;
+	in.reply_max_bytes = UINT32_MAX;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+}
+
+static void plan__3_4_6_write_chunk_holds_the_largest_item(void **state)
+{
+	static const struct target segs[] = {{1, 60, 0x1000}, {2, 40, 0x2000}};
+	struct reduce_result result = {.segments = segs, .nsegments = 2, .max_bytes = 100};
+
+	(void)state;
+	in.results = &result;
+	in.nresults = 1;
+	expect_plan(REDUCE_SHORT);
+	assert_true(plan.use_write_list);
+	result.max_bytes = 101;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	result = (struct reduce_result){.max_bytes = 101}; /* an empty chunk: comes inline */
+	expect_plan(REDUCE_SHORT);
+}
+
+static void plan__4_3_3_reply_chunk_when_the_largest_reply_exceeds_the_threshold(void **state)
+{
+	(void)state;
+	in.reply_max_bytes = INLINE_BYTES - 28;
+	expect_plan(REDUCE_SHORT);
+	assert_false(plan.need_reply_chunk);
+	in.reply_max_bytes++;
+	expect_plan(REDUCE_SHORT);
+	assert_true(plan.need_reply_chunk);
+	assert_int_equal(plan.reply_bytes, INLINE_BYTES - 28 + 4);
+}
+
+static void plan__4_3_3_largest_reply_counts_the_items_that_come_inline(void **state)
+{
+	static const struct target seg = {1, 500, 0x1000};
+	struct reduce_result results[] = {{.max_bytes = 301}, {&seg, 1, 500}};
+
+	(void)state;
+	in.results = results;
+	in.nresults = 2;
+	in.reply_max_bytes = 400;
+	expect_plan(REDUCE_SHORT);
+	/* 28 + two chunks with one segment in all + 400 + 304 */
+	assert_false(plan.need_reply_chunk);
+	results[0].max_bytes = 564;
+	expect_plan(REDUCE_SHORT);
+	assert_false(plan.need_reply_chunk);
+	results[0].max_bytes = 565;
+	expect_plan(REDUCE_SHORT);
+	assert_true(plan.need_reply_chunk);
+	assert_int_equal(plan.reply_bytes, 400 + 568);
+	in.may_reduce = false; /* all items come in the message */
+	expect_plan(REDUCE_SHORT);
+	assert_false(plan.use_write_list);
+	assert_int_equal(plan.reply_bytes, 400 + 568 + 500);
+}
+
+static void encode__3_4_5_read_chunk_has_no_padding_and_its_unreduced_position(void **state)
+{
+	(void)state;
+	pieces[1].len = 4093;
+	pieces[3] = (struct piece){.base = memory, .len = 5000, .kind = PIECE_ITEM, .rkey = 0x22};
+	in.npieces = 4;
+	expect_plan(REDUCE_CHUNKED);
+	encode(NULL, 0, NULL);
+	assert_int_equal(word(3), RDMA1_MSG);
+	assert_int_equal(word(4), 1);
+	assert_int_equal(word(5), 44);
+	assert_int_equal(word(6), 0x11);
+	assert_int_equal(word(7), 4093);
+	assert_int_equal(word(9), 0x1000);
+	assert_int_equal(word(10), 1);
+	assert_int_equal(word(11), 44 + 4096 + 4);
+	assert_int_equal(word(13), 5000);
+	assert_int_equal(word(16), 0);
+	assert_int_equal(header_len, 19 * 4);
+}
+
+static void encode__3_5_3_segments_of_a_long_call_have_position_zero(void **state)
+{
+	static const struct target segs[] = {{5, 40, 0x5000}, {6, 8, 0x6000}, {7, 1000, 0x7000}};
+
+	(void)state;
+	in.may_reduce = false;
+	pieces[1].len = 1000;
+	expect_plan(REDUCE_LONG);
+	encode(segs, 3, NULL);
+	assert_int_equal(word(3), RDMA1_NOMSG);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(word(4 + 6 * i), 1);
+		assert_int_equal(word(5 + 6 * i), 0);
+		assert_int_equal(word(6 + 6 * i), segs[i].rkey);
+		assert_int_equal(word(7 + 6 * i), segs[i].len);
+	}
+	assert_int_equal(word(22), 0);
+}
+
+static void encode__3_4_6_write_chunk_is_as_given_without_room_for_padding(void **state)
+{
+	static const struct target segs[] = {{1, 60, 0x1000}, {2, 41, 0x2000}};
+	static const struct reduce_result results[] = {{segs, 2, 101}, {.max_bytes = 10}};
+	static const struct target reply = {3, 1200, 0x3000};
+
+	(void)state;
+	in.results = results;
+	in.nresults = 2;
+	in.reply_max_bytes = 1000;
+	expect_plan(REDUCE_SHORT);
+	encode(NULL, 0, &reply);
+	assert_int_equal(word(4), 0);
+	assert_int_equal(word(5), 1);
+	assert_int_equal(word(6), 2);
+	assert_int_equal(word(8), 60);
+	assert_int_equal(word(12), 41);
+	assert_int_equal(word(15), 1);
+	assert_int_equal(word(16), 0); /* the empty chunk of the second */
+	assert_int_equal(word(17), 0);
+	assert_int_equal(word(18), 1);
+	assert_int_equal(word(19), 1);
+	assert_int_equal(word(21), 1200);
+}
+
+static void encode__refuses_what_is_not_the_plans(void **state)
+{
+	static const struct target seg = {5, 40, 0x5000};
+
+	(void)state;
+	expect_plan(REDUCE_SHORT);
+	assert_int_equal(reduce_call_encode(&in, &plan, 7, 3, &seg, 1, NULL, header, 1024, &header_len),
+			 -EINVAL);
+	assert_int_equal(reduce_call_encode(&in, &plan, 7, 3, NULL, 0, &seg, header, 1024, &header_len),
+			 -EINVAL);
+	for (uint32_t size = 0; size < 28; size++)
+		assert_int_equal(
+			reduce_call_encode(&in, &plan, 7, 3, NULL, 0, NULL, header, size, &header_len),
+			-ENOSPC);
+	encode(NULL, 0, NULL);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup(name, setup)
+	const struct CMUnitTest tests[] = {
+		T(plan__is_short_when_all_fits),
+		T(plan__3_5_3_stream_too_large_when_reduced_is_long),
+		T(plan__3_5_3_long_stream_includes_roundup_padding),
+		T(plan__3_4_2_only_eligible_items_are_reduced),
+		T(plan__header_that_does_not_fit_is_too_large),
+		T(plan__refuses_what_is_out_of_range),
+		T(plan__3_4_6_write_chunk_holds_the_largest_item),
+		T(plan__4_3_3_reply_chunk_when_the_largest_reply_exceeds_the_threshold),
+		T(plan__4_3_3_largest_reply_counts_the_items_that_come_inline),
+		T(encode__3_4_5_read_chunk_has_no_padding_and_its_unreduced_position),
+		T(encode__3_5_3_segments_of_a_long_call_have_position_zero),
+		T(encode__3_4_6_write_chunk_is_as_given_without_room_for_padding),
+		T(encode__refuses_what_is_not_the_plans),
+	};
+
+	return cmocka_run_group_tests_name("reduce_call", tests, NULL, NULL);
+}

@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random messages, from their pieces over the wire's bytes and simulated memory to the stream again, against
+ * the naive stream: all pieces one behind the other. A failure names its seed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "reassemble.h"
+#include "reduce.h"
+#include "wire.h"
+
+#define SEEDS	   4000u
+#define XID	   0x5eed0001u
+#define RPC_HEADER 40u
+#define STREAM_MAX (64u << 10)
+#define MSG_MAX	   4096u
+#define ITEMS_MAX  6u
+#define CHUNKS_MAX 7u
+#define SEGS_MAX   5u /* of a chunk */
+#define XFERS_MAX  128u
+#define GUARD	   0xa5u
+#define LKEY_ZEROS 0xffu
+
+/* ---- chance ---- */
+
+static uint64_t rng;
+
+static uint32_t below(uint32_t limit)
+{
+	uint64_t z = (rng += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return (uint32_t)((z ^ z >> 31) >> 16) % limit;
+}
+
+static bool one_in(uint32_t n)
+{
+	return below(n) == 0;
+}
+
+/* Short, or around what fits inline, or long. */
+static uint32_t any_length(uint32_t inline_bytes)
+{
+	switch (below(4)) {
+	case 0:
+		return below(10);
+	case 1:
+		return inline_bytes - 140 + below(148);
+	case 2:
+		return below(200);
+	default:
+		return below(5000);
+	}
+}
+
+/* ---- a message: pieces in one buffer, and the naive stream ---- */
+
+static struct message {
+	struct piece pieces[REDUCE_PIECES_MAX];
+	uint32_t n;
+	uint32_t used;
+	uint32_t stream_bytes;
+	uint8_t memory[STREAM_MAX];
+	uint8_t stream[STREAM_MAX];
+} message;
+
+static void add_piece(enum piece_kind kind, uint32_t len)
+{
+	struct piece *piece = &message.pieces[message.n];
+	uint32_t pad = kind == PIECE_PLAIN ? 0 : (4 - len % 4) % 4;
+
+	*piece = (struct piece){
+		.base = message.memory + message.used,
+		.len = len,
+		.kind = kind,
+		.lkey = message.n + 1,
+		.rkey = message.n + 1,
+		.raddr = (uint64_t)below(UINT32_MAX) << 20 | below(1000),
+	};
+	for (uint32_t i = 0; i < len; i++)
+		piece->base[i] = (uint8_t)(1 + below(255));
+	memcpy(message.stream + message.stream_bytes, piece->base, len);
+	memset(message.stream + message.stream_bytes + len, 0, pad);
+	message.stream_bytes += len + pad;
+	message.used += len;
+	message.n++;
+}
+
+/* Set the last word of the latest piece, which is PLAIN. */
+static void set_word(uint32_t at, uint32_t value)
+{
+	wire_put_u32(message.memory + at, value);
+}
+
+static void add_opaque(enum piece_kind kind, uint32_t len)
+{
+	wire_put_u32(message.memory + message.used - 4, len);
+	wire_put_u32(message.stream + message.stream_bytes - 4, len);
+	add_piece(kind, len);
+}
+
+static void make_message(uint32_t header_bytes, uint32_t inline_bytes)
+{
+	uint32_t nitems = below(ITEMS_MAX + 1);
+
+	message.n = 0;
+	message.used = 0;
+	message.stream_bytes = 0;
+	add_piece(PIECE_PLAIN, header_bytes + 4 * below(8) + 4);
+	set_word(0, XID);
+	wire_put_u32(message.stream, XID);
+	for (uint32_t i = 0; i < nitems; i++) {
+		if (i > 0)
+			add_piece(PIECE_PLAIN, 4 + 4 * below(4));
+		add_opaque(one_in(4) ? PIECE_OPAQUE : PIECE_ITEM, any_length(inline_bytes));
+	}
+	if (one_in(2))
+		add_piece(PIECE_PLAIN, 4 * (1 + (one_in(3) ? below(300) : below(3))));
+}
+
+/* ---- the wire ---- */
+
+static uint8_t wire[MSG_MAX];
+static uint32_t wire_len;
+
+/* The header is in 'wire' already: the pieces that go inline, behind it. */
+static void send_inline(uint32_t header_bytes, uint32_t reduced, uint32_t inline_bytes)
+{
+	uint32_t start = header_bytes;
+
+	wire_len = header_bytes;
+	for (uint32_t i = 0; inline_bytes > 0 && i < message.n; i++) {
+		const struct piece *piece = &message.pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : (4 - piece->len % 4) % 4;
+
+		if (reduced & 1u << i)
+			continue;
+		assert_true(wire_len + piece->len + pad <= sizeof(wire));
+		memcpy(wire + wire_len, piece->base, piece->len);
+		memset(wire + wire_len + piece->len, 0, pad);
+		wire_len += piece->len + pad;
+	}
+	assert_int_equal(wire_len - start, inline_bytes);
+}
+
+/* ---- calls ---- */
+
+/* A Long Call's Payload stream, in the requester's memory. */
+static struct long_memory {
+	uint8_t bytes[STREAM_MAX];
+	uint32_t used;
+	struct target segs[SEGS_MAX];
+	uint32_t nsegs;
+} long_memory;
+
+#define LONG_KEY 0x1000u
+
+static void make_long(const struct reduce_call_plan *plan)
+{
+	uint32_t at = 0;
+
+	long_memory.used = 0;
+	for (uint32_t i = 0; i < message.n; i++) {
+		const struct piece *piece = &message.pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : (4 - piece->len % 4) % 4;
+
+		if (plan->reduced & 1u << i)
+			continue;
+		memcpy(long_memory.bytes + long_memory.used, piece->base, piece->len);
+		memset(long_memory.bytes + long_memory.used + piece->len, 0, pad);
+		long_memory.used += piece->len + pad;
+	}
+	assert_int_equal(long_memory.used, plan->stream_bytes); /* padding included: 3.5.3 */
+	long_memory.nsegs = 1 + below(SEGS_MAX);
+	for (uint32_t i = 0; i < long_memory.nsegs; i++) {
+		uint32_t left = long_memory.used - at;
+		uint32_t len = i + 1 == long_memory.nsegs ? left : below(left + 1);
+
+		long_memory.segs[i] = (struct target){LONG_KEY, len, at};
+		at += len;
+	}
+}
+
+/* RDMA Read, as the requester's device would do it. */
+static void pull(const struct rdma1_segment *seg, uint8_t *dst)
+{
+	const struct piece *piece;
+
+	if (seg->handle == LONG_KEY) {
+		assert_true(seg->offset + seg->length <= long_memory.used);
+		memcpy(dst, long_memory.bytes + seg->offset, seg->length);
+		return;
+	}
+	assert_true(seg->handle >= 1 && seg->handle <= message.n);
+	piece = &message.pieces[seg->handle - 1];
+	assert_int_equal(piece->kind, PIECE_ITEM);
+	assert_true(seg->offset >= piece->raddr);
+	assert_true(seg->offset - piece->raddr + seg->length <= piece->len);
+	memcpy(dst, piece->base + (seg->offset - piece->raddr), seg->length);
+}
+
+static void pull_all(const struct rdma1_header *hdr, struct reassemble_chunk *chunks, int nchunks,
+		     uint8_t *pulled)
+{
+	struct rdma1_read_segment seg;
+	struct rdma1_read_iter it;
+
+	for (int i = 0; i < nchunks; i++) {
+		chunks[i].dst = pulled;
+		chunks[i].filled = 0;
+		pulled += chunks[i].len_bytes;
+	}
+	rdma1_reads_begin(hdr, &it);
+	while (rdma1_reads_next(&it, &seg)) {
+		int i = 0;
+
+		while (chunks[i].position != seg.position)
+			i++;
+		pull(&seg.target, chunks[i].dst + chunks[i].filled);
+		chunks[i].filled += seg.target.length;
+	}
+}
+
+/* What the responder makes of the message, as one stream. */
+static uint32_t receive_call(uint8_t *out)
+{
+	static uint8_t pulled[STREAM_MAX];
+	struct reassemble_chunk chunks[REASSEMBLE_CHUNKS_MAX];
+	struct weir_xdr_part parts[REASSEMBLE_PARTS_MAX];
+	const uint8_t *stream;
+	enum rdma1_reason reason;
+	struct rdma1_header hdr;
+	uint32_t stream_bytes, len = 0, first;
+	int nchunks, nparts;
+
+	assert_int_equal(rdma1_decode(wire, wire_len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
+	nchunks = reassemble_chunks(&hdr, chunks, REASSEMBLE_CHUNKS_MAX);
+	assert_true(nchunks >= 0);
+	pull_all(&hdr, chunks, nchunks, pulled);
+	first = hdr.has_position_zero;
+	stream = first ? chunks[0].dst : wire + hdr.header_bytes;
+	stream_bytes = first ? chunks[0].len_bytes : wire_len - hdr.header_bytes;
+	nparts = reassemble_parts(stream, stream_bytes, chunks + first, (uint32_t)nchunks - first, parts,
+				  REASSEMBLE_PARTS_MAX);
+	assert_true(nparts >= 0);
+	for (int i = 0; i < nparts; i++) {
+		uint32_t pad = parts[i].is_item ? (4 - parts[i].len_bytes % 4) % 4 : 0;
+
+		memcpy(out + len, parts[i].base, parts[i].len_bytes);
+		memset(out + len + parts[i].len_bytes, 0, pad);
+		len += parts[i].len_bytes + pad;
+	}
+	return len;
+}
+
+static enum reduce_form one_call(uint32_t *proc)
+{
+	static uint8_t got[STREAM_MAX];
+	const uint32_t inline_bytes = one_in(2) ? 1024 : 4096;
+	const struct target seg = {0x2000, 1 + below(6000), 0};
+	const struct target reply = {0x3000, 6000, 0};
+	struct reduce_result results[3];
+	struct reduce_call_in in = {
+		.pieces = message.pieces,
+		.call_inline_bytes = inline_bytes,
+		.reply_inline_bytes = inline_bytes,
+		.reply_max_bytes = any_length(inline_bytes),
+		.results = results,
+		.nresults = below(4),
+		.may_reduce = !one_in(8),
+	};
+	struct reduce_call_plan plan;
+	uint32_t nsegs = 0, header_bytes;
+
+	make_message(RPC_HEADER, inline_bytes);
+	in.npieces = message.n;
+	for (uint32_t i = 0; i < message.n; i++)
+		if (one_in(5))
+			message.pieces[i].rkey = 0;
+	for (uint32_t i = 0; i < in.nresults; i++)
+		results[i] = (struct reduce_result){&seg, one_in(3) ? 0 : 1, seg.len};
+
+	assert_int_equal(reduce_call_plan(&in, &plan), 0);
+	header_bytes = plan.header_bytes;
+	if (plan.form == REDUCE_LONG) {
+		make_long(&plan);
+		nsegs = long_memory.nsegs;
+		header_bytes += (nsegs - 1) * RDMA1_READ_SEGMENT_SIZE;
+	}
+	assert_true(plan.header_bytes + plan.inline_bytes <= inline_bytes);
+	assert_int_equal(reduce_call_encode(&in, &plan, XID, 5, long_memory.segs, nsegs,
+					    plan.need_reply_chunk ? &reply : NULL, wire, sizeof(wire),
+					    &wire_len),
+			 0);
+	assert_int_equal(wire_len, header_bytes);
+	send_inline(wire_len, plan.reduced, plan.inline_bytes);
+	assert_int_equal(receive_call(got), message.stream_bytes);
+	assert_memory_equal(got, message.stream, message.stream_bytes);
+	*proc = wire_get_u32(wire + 12);
+	return plan.form;
+}
+
+/* ---- replies ---- */
+
+/* The requester's memory: each segment with its own handle, in one array, with guards between them. */
+static struct chunk_memory {
+	struct rdma1_segment segs[SEGS_MAX];
+	uint32_t at[SEGS_MAX]; /* in 'bytes' */
+	uint32_t nsegs;
+	uint32_t len;
+} chunks[CHUNKS_MAX + 1]; /* the last: the Reply chunk */
+
+static uint32_t nchunks; /* of the Write list */
+static bool has_reply_chunk;
+static uint8_t bytes[512u << 10];
+static uint8_t expected[512u << 10];
+static uint32_t bytes_used;
+
+/* A chunk of 'len' bytes, cut at random, with segments of no length among them. */
+static void make_chunk(struct chunk_memory *chunk, uint32_t number, uint32_t len)
+{
+	uint32_t left = len;
+
+	chunk->nsegs = 1 + below(SEGS_MAX);
+	chunk->len = len;
+	for (uint32_t i = 0; i < chunk->nsegs; i++) {
+		uint32_t n = i + 1 == chunk->nsegs ? left : one_in(4) ? 0 : below(left + 1);
+
+		chunk->segs[i] = (struct rdma1_segment){number << 8 | i, n, below(UINT32_MAX)};
+		chunk->at[i] = bytes_used;
+		assert_true(bytes_used + n + 16 <= sizeof(bytes));
+		bytes_used += n + 16;
+		left -= n;
+	}
+}
+
+static void write_chunk(struct rdma1_writer *w, const struct chunk_memory *chunk)
+{
+	for (uint32_t i = 0; i < chunk->nsegs; i++)
+		rdma1_write_segment(w, &chunk->segs[i]);
+}
+
+/* A call with room for the items of the message at hand, mostly enough. */
+static uint32_t make_call(uint8_t *buf, uint32_t size)
+{
+	struct rdma1_writer w;
+
+	bytes_used = 0;
+	nchunks = 0;
+	for (uint32_t i = 0; i < message.n && nchunks < CHUNKS_MAX; i++) {
+		struct chunk_memory *chunk = &chunks[nchunks];
+		uint32_t len = message.pieces[i].len;
+
+		if (message.pieces[i].kind != PIECE_ITEM || one_in(10))
+			continue;
+		*chunk = (struct chunk_memory){.nsegs = 0};
+		if (!one_in(6))
+			make_chunk(chunk, nchunks, one_in(40) ? len / 2 : len + below(20));
+		nchunks++;
+	}
+	has_reply_chunk = !one_in(4);
+	if (has_reply_chunk)
+		make_chunk(&chunks[CHUNKS_MAX], CHUNKS_MAX, message.stream_bytes - below(8));
+	memset(bytes, GUARD, bytes_used);
+	memset(expected, GUARD, bytes_used);
+
+	rdma1_write_begin(&w, buf, size, XID, 5, RDMA1_MSG);
+	rdma1_write_list_end(&w);
+	for (uint32_t i = 0; i < nchunks; i++) {
+		rdma1_write_chunk(&w, chunks[i].nsegs);
+		write_chunk(&w, &chunks[i]);
+	}
+	rdma1_write_list_end(&w);
+	if (has_reply_chunk) {
+		rdma1_write_reply_chunk(&w, chunks[CHUNKS_MAX].nsegs);
+		write_chunk(&w, &chunks[CHUNKS_MAX]);
+	} else {
+		rdma1_write_no_reply_chunk(&w);
+	}
+	assert_false(w.failed);
+	memset(w.p, 0, RPC_HEADER);
+	wire_put_u32(w.p, XID);
+	return rdma1_writer_len(&w) + RPC_HEADER;
+}
+
+/* RDMA Write, as the requester's device would do it. */
+static void push(const struct reduce_xfer *xfer)
+{
+	const struct chunk_memory *chunk = &chunks[xfer->handle >> 8];
+	uint32_t i = xfer->handle & 0xff;
+
+	assert_true(xfer->handle >> 8 <= CHUNKS_MAX && i < chunk->nsegs);
+	assert_true(xfer->offset >= chunk->segs[i].offset);
+	assert_true(xfer->len > 0);
+	assert_true(xfer->offset - chunk->segs[i].offset + xfer->len <= chunk->segs[i].length);
+	memcpy(bytes + chunk->at[i] + (xfer->offset - chunk->segs[i].offset), xfer->local, xfer->len);
+}
+
+/* Expect 'len' bytes from 'src' in a chunk: in its returned segments, and in its memory. */
+static void expect_chunk(const struct chunk_memory *chunk, struct rdma1_segment_iter returned,
+			 const uint8_t *src, uint32_t len)
+{
+	struct rdma1_segment seg;
+	uint32_t i = 0;
+
+	assert_int_equal(returned.left, chunk->nsegs);
+	for (; rdma1_segments_next(&returned, &seg); i++) {
+		uint32_t n = len < chunk->segs[i].length ? len : chunk->segs[i].length;
+
+		assert_int_equal(seg.handle, chunk->segs[i].handle);
+		assert_int_equal(seg.offset, chunk->segs[i].offset);
+		assert_int_equal(seg.length, n);
+		if (n > 0)
+			memcpy(expected + chunk->at[i], src, n);
+		src += n;
+		len -= n;
+	}
+	assert_int_equal(len, 0);
+}
+
+/* The naive model: which pieces go to which chunk, and what is left. False: it can't be conveyed. */
+static bool model(uint32_t header_bytes, uint32_t inline_bytes, bool may_reduce, uint32_t *to_chunk,
+		  uint8_t *rest, uint32_t *rest_bytes)
+{
+	uint32_t next = 0;
+	const uint8_t *from = message.stream;
+
+	*rest_bytes = 0;
+	for (uint32_t i = 0; i < message.n; i++) {
+		const struct piece *piece = &message.pieces[i];
+		uint32_t padded = piece->kind == PIECE_PLAIN ? piece->len : (piece->len + 3) & ~3u;
+
+		to_chunk[i] = UINT32_MAX;
+		if (piece->kind == PIECE_ITEM && may_reduce && next < nchunks) {
+			if (chunks[next].nsegs > 0)
+				to_chunk[i] = next;
+			next++;
+		}
+		if (to_chunk[i] != UINT32_MAX && chunks[to_chunk[i]].len < piece->len)
+			return false;
+		if (to_chunk[i] == UINT32_MAX) {
+			memcpy(rest + *rest_bytes, from, padded);
+			*rest_bytes += padded;
+		}
+		from += padded;
+	}
+	if (header_bytes > inline_bytes)
+		return false;
+	return header_bytes + *rest_bytes <= inline_bytes ||
+	       (has_reply_chunk && *rest_bytes <= chunks[CHUNKS_MAX].len);
+}
+
+static void expect_received(const uint32_t *to_chunk, const uint8_t *rest, uint32_t rest_bytes,
+			    enum reduce_form form)
+{
+	struct rdma1_segment_iter segments;
+	struct rdma1_write_iter writes;
+	enum rdma1_reason reason;
+	struct rdma1_header hdr;
+
+	assert_int_equal(rdma1_decode(wire, wire_len, RDMA1_REPLY, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
+	assert_int_equal(hdr.nwrite_chunks, nchunks);
+	assert_int_equal(hdr.has_reply_chunk, has_reply_chunk);
+	rdma1_writes_begin(&hdr, &writes);
+	for (uint32_t c = 0; rdma1_writes_next(&writes, &segments); c++) {
+		const struct piece *piece = NULL;
+
+		for (uint32_t i = 0; i < message.n; i++)
+			if (to_chunk[i] == c)
+				piece = &message.pieces[i];
+		expect_chunk(&chunks[c], segments, piece ? piece->base : NULL, piece ? piece->len : 0);
+	}
+	rdma1_reply_begin(&hdr, &segments);
+	if (has_reply_chunk)
+		expect_chunk(&chunks[CHUNKS_MAX], segments, rest, form == REDUCE_LONG ? rest_bytes : 0);
+	if (form != REDUCE_LONG) {
+		assert_int_equal(wire_len - hdr.header_bytes, rest_bytes);
+		assert_memory_equal(wire + hdr.header_bytes, rest, rest_bytes);
+	}
+	/* Nothing but that was written: no padding, nothing past a segment. */
+	assert_memory_equal(bytes, expected, bytes_used);
+}
+
+/* False: it could not be conveyed, and must not. */
+static bool one_reply(enum reduce_form *form, uint32_t *proc)
+{
+	static uint8_t call_buf[MSG_MAX], rest[STREAM_MAX], zeros[4];
+	static struct reduce_xfer xfers[XFERS_MAX];
+	const uint32_t inline_bytes = one_in(2) ? 1024 : 4096;
+	struct rdma1_header call;
+	struct reduce_reply_in in = {
+		.call = &call,
+		.pieces = message.pieces,
+		.reply_inline_bytes = inline_bytes,
+		.zeros = {.base = zeros, .len = sizeof(zeros), .lkey = LKEY_ZEROS},
+		.credit = 3,
+		.may_reduce = !one_in(8),
+	};
+	uint32_t to_chunk[REDUCE_PIECES_MAX], rest_bytes, call_len;
+	struct reduce_reply_plan plan;
+	enum rdma1_reason reason;
+	int rc;
+
+	make_message(24, inline_bytes);
+	in.npieces = message.n;
+	call_len = make_call(call_buf, sizeof(call_buf) - RPC_HEADER);
+	assert_int_equal(rdma1_decode(call_buf, call_len, RDMA1_CALL, &rdma1_limits_default, &call, &reason),
+			 RDMA1_V_OK);
+	rc = reduce_reply(&in, wire, sizeof(wire), xfers, XFERS_MAX, &plan);
+	/* The reply's header has the call's chunks, and so its length. */
+	if (!model(call_len - RPC_HEADER, inline_bytes, in.may_reduce, to_chunk, rest, &rest_bytes)) {
+		assert_int_equal(rc, -EMSGSIZE);
+		return false;
+	}
+	assert_int_equal(rc, 0);
+	assert_int_equal(plan.header_bytes, call_len - RPC_HEADER);
+	assert_true(plan.header_bytes + plan.inline_bytes <= inline_bytes);
+	send_inline(plan.header_bytes, plan.reduced, plan.inline_bytes);
+	for (uint32_t i = 0; i < plan.nxfers; i++)
+		push(&xfers[i]);
+	expect_received(to_chunk, rest, rest_bytes, plan.form);
+	*form = plan.form;
+	*proc = wire_get_u32(wire + 12);
+	return true;
+}
+
+/* ---- tests ---- */
+
+static uint32_t failing;
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (failing)
+		print_message("seed %u\n", failing);
+	failing = 0;
+	return 0;
+}
+
+static void call__3_4_and_3_5_stream_arrives_byte_for_byte(void **state)
+{
+	uint32_t forms[3] = {0}, proc;
+
+	(void)state;
+	for (failing = 1; failing <= SEEDS; failing++) {
+		rng = failing;
+		forms[one_call(&proc)]++;
+	}
+	failing = 0;
+	for (int i = 0; i < 3; i++) /* each form was among them */
+		assert_true(forms[i] > SEEDS / 20);
+}
+
+static void reply__3_4_6_and_4_3_stream_and_items_arrive_byte_for_byte(void **state)
+{
+	uint32_t forms[3] = {0}, refused = 0, proc;
+
+	(void)state;
+	for (failing = 1; failing <= SEEDS; failing++) {
+		enum reduce_form form;
+
+		rng = failing;
+		if (one_reply(&form, &proc))
+			forms[form]++;
+		else
+			refused++;
+	}
+	failing = 0;
+	for (int i = 0; i < 3; i++)
+		assert_true(forms[i] > SEEDS / 20);
+	assert_true(refused > SEEDS / 20);
+}
+
+static void all__4_6_1_and_4_6_2_only_rdma_msg_and_rdma_nomsg_are_made(void **state)
+{
+	(void)state;
+	for (failing = 1; failing <= SEEDS / 4; failing++) {
+		enum reduce_form form;
+		uint32_t proc;
+
+		rng = failing;
+		form = one_call(&proc);
+		assert_int_equal(proc, form == REDUCE_LONG ? RDMA1_NOMSG : RDMA1_MSG);
+		if (one_reply(&form, &proc))
+			assert_int_equal(proc, form == REDUCE_LONG ? RDMA1_NOMSG : RDMA1_MSG);
+	}
+	failing = 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(call__3_4_and_3_5_stream_arrives_byte_for_byte, teardown),
+		cmocka_unit_test_teardown(reply__3_4_6_and_4_3_stream_and_items_arrive_byte_for_byte,
+					  teardown),
+		cmocka_unit_test_teardown(all__4_6_1_and_4_6_2_only_rdma_msg_and_rdma_nomsg_are_made,
+					  teardown),
+	};
+
+	return cmocka_run_group_tests_name("reduce_roundtrip", tests, NULL, NULL);
+}
