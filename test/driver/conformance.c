@@ -8,9 +8,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+int conf_memfd(size_t len, uint8_t **map)
+{
+	int fd = memfd_create("conformance", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)len), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+	*map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(*map, MAP_FAILED);
+	return fd;
+}
+
 static void side_open(struct conf *c, struct side *side, const char *more)
 {
-	const size_t len = MEM_BYTES + 2 * GUARD_BYTES;
 	const uint32_t all = FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
 	char options[128];
 	const struct fabric_dev_config config = {
@@ -20,13 +31,7 @@ static void side_open(struct conf *c, struct side *side, const char *more)
 	snprintf(options, sizeof(options), "%s%s%s", own, *own && *more ? "," : "", more);
 	assert_int_equal(c->ops->open(&config, &side->dev), 0);
 	assert_ptr_equal(side->dev->ops, c->ops);
-	side->fd = memfd_create("conformance", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	assert_true(side->fd >= 0);
-	assert_int_equal(ftruncate(side->fd, (off_t)len), 0);
-	/* Nobody maps memory of others that may be cut off. */
-	assert_int_equal(fcntl(side->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
-	side->map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, side->fd, 0);
-	assert_ptr_not_equal(side->map, MAP_FAILED);
+	side->fd = conf_memfd(MEM_BYTES + 2 * GUARD_BYTES, &side->map);
 	side->mem = side->map + GUARD_BYTES;
 	assert_int_equal(
 		c->ops->mr_register(side->dev, side->mem, MEM_BYTES, all, side->fd, GUARD_BYTES, &side->mr),
@@ -126,6 +131,12 @@ void conf_settle(struct conf *c)
 	while (conf_round(c, true))
 		;
 	c->idle = 0;
+}
+
+void conf_look_away(struct conf *c)
+{
+	for (uint32_t i = 0; i < 60; i++)
+		c->harness->progress(c->harness, i * 1000, true);
 }
 
 void conf_listen(struct conf *c)

@@ -3,6 +3,8 @@
 #include "conformance_support.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void write__is_there_when_the_send_completes(void **state)
 {
@@ -357,6 +359,30 @@ static void mr_register__while_connected(void **state)
 	c->ops->mr_deregister(c->b.dev, &mr);
 }
 
+/* Regions come and go under one connection, each with memory of its own. */
+static void mr_register__again_and_again_while_connected(void **state)
+{
+	struct conf *c = *state;
+
+	conf_pair(c);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct fabric_mr mr;
+		uint8_t *mem;
+		int fd = conf_memfd(4096, &mem);
+
+		assert_int_equal(c->ops->mr_register(c->b.dev, mem, 4096,
+						     FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE, fd, 0, &mr),
+				 0);
+		conf_fill(c->a.mem, 4096, i);
+		conf_write(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, 4096), mr.rkey, mr.raddr);
+		conf_expect(c, &c->a, i, FABRIC_WRITE, FABRIC_OK);
+		assert_true(conf_filled(mem, 4096, i));
+		c->ops->mr_deregister(c->b.dev, &mr);
+		munmap(mem, 4096);
+		close(fd);
+	}
+}
+
 static void read__into_memory_that_is_not_registered(void **state)
 {
 	struct conf *c = *state;
@@ -412,6 +438,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(read__where_only_writes_are_allowed),
 	cmocka_unit_test(mr_register__local_memory_has_no_rkey),
 	cmocka_unit_test(mr_register__while_connected),
+	cmocka_unit_test(mr_register__again_and_again_while_connected),
 	cmocka_unit_test(mr_deregister__ends_the_key),
 	cmocka_unit_test(read__into_memory_that_is_not_registered),
 	cmocka_unit_test(write__several_errors_tell_of_the_first),

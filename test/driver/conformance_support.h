@@ -47,6 +47,8 @@ struct conf {
 /* Poll both sides; when there was nothing, let something happen. false: nothing more is to be expected. */
 bool conf_round(struct conf *c, bool settling);
 void conf_settle(struct conf *c);
+/* Let things happen, and poll nothing. */
+void conf_look_away(struct conf *c);
 
 #define WAIT_FOR(c, condition)                                                                               \
 	do {                                                                                                 \
@@ -78,6 +80,9 @@ struct fabric_wc conf_expect(struct conf *c, struct side *side, uint64_t wr_id, 
 void conf_lost(struct conf *c, struct side *told);
 /* Both ways, a message goes through. */
 void conf_works(struct conf *c, struct fabric_qp *qp[2]);
+
+/* A file of shared memory, mapped, that can't be cut off any more. Its descriptor. */
+int conf_memfd(size_t len, uint8_t **map);
 
 void conf_fill(uint8_t *mem, uint32_t len, uint32_t seed);
 bool conf_filled(const uint8_t *mem, uint32_t len, uint32_t seed);
