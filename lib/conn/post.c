@@ -7,12 +7,17 @@
 
 #include "log.h"
 
+static bool fits_batch(const struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
+{
+	return conn->nwrs + nwrs <= CONN_BATCH && conn->nsges + nsges <= CONN_BATCH_SGES;
+}
+
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
-	if (__builtin_expect(conn->nwrs + nwrs > CONN_BATCH || conn->nsges + nsges > CONN_BATCH_SGES, 0))
+	/* More than once: what a flush completes may put new work into the batch. */
+	while (__builtin_expect(!fits_batch(conn, nwrs, nsges), 0) && conn->nwrs > 0 && conn_can_send(conn))
 		conn_on_flush(&conn->ep);
-	return conn_can_send(conn) && nwrs <= CONN_BATCH && nsges <= CONN_BATCH_SGES &&
-	       conn_tx_room(conn) >= nwrs;
+	return conn_can_send(conn) && fits_batch(conn, nwrs, nsges) && conn_tx_room(conn) >= nwrs;
 }
 
 /* A work request at the end of the batch; its elements are copied. */
@@ -103,20 +108,20 @@ static void post_recvs(struct weir_conn *conn)
 }
 
 /* Which of the batch to signal. Someone waits for the last one that has a conn_tx, and one completion
- * tells of all before it. And the device gives places back only by completions: ask every quarter queue. */
+ * tells of all before it. And the device gives places back only by completions: never is a quarter of the
+ * queue behind the last signalled one, so that who waits for up to three quarters is woken. */
 static void choose_signals(struct weir_conn *conn)
 {
 	uint64_t unsignalled = conn->sq_posted + conn->nwrs - conn->sq_signalled;
-	uint32_t last = conn->nwrs;
 
 	for (uint32_t i = conn->nwrs; i-- > 0;) {
 		if (conn->txs[i] && !(conn->wrs[i].flags & FABRIC_INLINE)) {
 			conn->wrs[i].flags |= FABRIC_SIGNALED;
-			last = i;
+			unsignalled = conn->nwrs - 1 - i;
 			break;
 		}
 	}
-	if (last == conn->nwrs && unsignalled >= conn->sq_size / 4)
+	if (unsignalled >= conn->sq_size / 4)
 		conn->wrs[conn->nwrs - 1].flags |= FABRIC_SIGNALED;
 }
 

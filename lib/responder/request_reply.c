@@ -243,6 +243,12 @@ void weir_request_reply(struct weir_request *req)
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return;
 	}
+	if (__builtin_expect(rc == -ENOBUFS, 0)) {
+		/* Nor is there memory to say so: an error's header is no shorter (RFC 8166 section 4.5.4). */
+		conn_fail(req->responder->conn, -ENOBUFS);
+		request_release(req);
+		return;
+	}
 	if (__builtin_expect(rc != 0, 0)) {
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;

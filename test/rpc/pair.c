@@ -304,9 +304,9 @@ void pair_connect(struct pair *pair)
 
 void pair_stop(struct pair *pair)
 {
-	pair_release_later(pair);
 	weir_listener_close(pair->listener);
 	pair_poll(pair);
+	pair_release_later(pair);
 	weir_engine_remove_region(pair->client, pair->client_region);
 	weir_engine_remove_region(pair->server, pair->server_region);
 	weir_engine_destroy(pair->client);

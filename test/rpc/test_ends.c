@@ -96,7 +96,7 @@ static void timeout__a_call_that_exposes_nothing_ends_alone(void **state)
 	warm_up();
 }
 
-static void timeout__4_4_1_memory_comes_back_only_when_the_peer_is_kept_out(void **state)
+static void timeout__4_4_1_and_4_5_4_memory_comes_back_only_when_the_peer_is_kept_out(void **state)
 {
 	struct weir_call_params params;
 	struct weir_call *call;
@@ -278,8 +278,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(timeout__a_call_that_exposes_nothing_ends_alone,
 						setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(
-			timeout__4_4_1_memory_comes_back_only_when_the_peer_is_kept_out, setup_connected,
-			teardown),
+			timeout__4_4_1_and_4_5_4_memory_comes_back_only_when_the_peer_is_kept_out,
+			setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(timeout__a_call_that_still_waits_for_a_credit,
 						setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(close__every_call_completes_once, setup_connected, teardown),

@@ -99,7 +99,7 @@ static void call__4_2_fields_are_as_the_rfc_says(void **state)
 	finish(&call);
 }
 
-static void reply__4_5_unsound_headers_are_dropped_without_an_answer(void **state)
+static void reply__4_5_and_4_2_4_unsound_headers_are_dropped_without_an_answer(void **state)
 {
 	struct words call, m;
 	struct weir_engine_stats stats;
@@ -283,7 +283,7 @@ static struct words read_reply(const struct words *call, uint32_t returned, uint
 	return m;
 }
 
-static void reply__the_result_length_is_the_returned_one(void **state)
+static void reply__4_3_2_the_result_is_what_was_returned_not_what_memory_holds(void **state)
 {
 	struct words call, m;
 
@@ -384,14 +384,14 @@ static int run(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(call__4_2_fields_are_as_the_rfc_says),
-		T(reply__4_5_unsound_headers_are_dropped_without_an_answer),
+		T(reply__4_5_and_4_2_4_unsound_headers_are_dropped_without_an_answer),
 		T(reply__for_hours_unsound_ones_cost_no_receive),
 		T(reply__without_a_call_is_dropped_and_counted),
 		T(reply__4_5_rdma_error_ends_the_call),
 		T(reply__4_5_an_rdma_error_that_cannot_be_decoded_is_dropped),
 		T(credit__3_3_1_a_grant_of_zero_is_taken_as_one),
 		T(credit__3_3_1_no_more_calls_than_granted_or_asked_for),
-		T(reply__the_result_length_is_the_returned_one),
+		T(reply__4_3_2_the_result_is_what_was_returned_not_what_memory_holds),
 		T(reply__a_chunk_longer_than_offered_or_of_other_segments_is_dropped),
 		T(reply__6_1_an_item_not_put_into_its_chunk_is_a_violation),
 		T(reply__a_long_reply_that_was_not_offered_is_dropped),

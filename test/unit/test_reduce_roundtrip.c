@@ -95,12 +95,6 @@ static void add_piece(enum piece_kind kind, uint32_t len)
 	message.n++;
 }
 
-/* Set the last word of the latest piece, which is PLAIN. */
-static void set_word(uint32_t at, uint32_t value)
-{
-	wire_put_u32(message.memory + at, value);
-}
-
 static void add_opaque(enum piece_kind kind, uint32_t len)
 {
 	wire_put_u32(message.memory + message.used - 4, len);
@@ -116,7 +110,7 @@ static void make_message(uint32_t header_bytes, uint32_t inline_bytes)
 	message.used = 0;
 	message.stream_bytes = 0;
 	add_piece(PIECE_PLAIN, header_bytes + 4 * below(8) + 4);
-	set_word(0, XID);
+	wire_put_u32(message.memory, XID);
 	wire_put_u32(message.stream, XID);
 	for (uint32_t i = 0; i < nitems; i++) {
 		if (i > 0)
@@ -479,7 +473,8 @@ static void expect_received(const uint32_t *to_chunk, const uint8_t *rest, uint3
 		for (uint32_t i = 0; i < message.n; i++)
 			if (to_chunk[i] == c)
 				piece = &message.pieces[i];
-		expect_chunk(&chunks[c], segments, piece ? piece->base : NULL, piece ? piece->len : 0);
+		expect_chunk(&chunks[c], segments, piece ? piece->base : message.memory,
+			     piece ? piece->len : 0);
 	}
 	rdma1_reply_begin(&hdr, &segments);
 	if (has_reply_chunk)
