@@ -35,25 +35,29 @@ void sim_cm_lose(struct sim_qp *qp)
 	schedule_message(qp, SIM_CM_LOST);
 }
 
-static struct sim_cm_entry *entry_add(struct sim_dev *dev, enum fabric_cm_kind kind)
+static void entry_add(struct sim_dev *dev, struct sim_cm_entry *entry, enum fabric_cm_kind kind)
 {
-	struct sim_cm_entry *entry = calloc(1, sizeof(*entry));
-
-	if (!entry)
-		abort();
 	entry->event.kind = kind;
+	entry->is_queued = true;
 	TAILQ_INSERT_TAIL(&dev->cm, entry, entry);
-	return entry;
+}
+
+static void entry_drop(struct sim_dev *dev, struct sim_cm_entry *entry)
+{
+	if (entry->is_queued)
+		TAILQ_REMOVE(&dev->cm, entry, entry);
+	entry->is_queued = false;
 }
 
 static struct sim_cm_entry *raise_event(struct sim_qp *qp, enum fabric_cm_kind kind, int error)
 {
-	struct sim_cm_entry *entry = entry_add(qp->dev, kind);
+	struct sim_cm_entry *entry = kind == FABRIC_CM_ESTABLISHED ? &qp->established : &qp->end;
 
-	entry->qp = qp->number;
+	entry->qp = qp;
 	entry->event.error = error;
 	entry->event.qp_ctx = qp->attr.ctx;
 	memcpy(entry->event.peer, qp->addr, sizeof(entry->event.peer));
+	entry_add(qp->dev, entry, kind);
 	sim_note(qp->dev->world, "cm-event", qp->number, kind, (uint64_t)-error);
 	return entry;
 }
@@ -129,7 +133,7 @@ int sim_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 	listener->dev = dev;
 	listener->ctx = ctx;
 	listener->backlog = backlog > 0 ? backlog : 1;
-	strcpy(listener->addr, addr);
+	snprintf(listener->addr, sizeof(listener->addr), "%s", addr);
 	TAILQ_INSERT_TAIL(&dev->world->listeners, listener, entry);
 	*out = listener;
 	return 0;
@@ -163,11 +167,10 @@ void sim_unlisten(struct fabric_listener *listener)
 	dev = listener->dev;
 	for (entry = TAILQ_FIRST(&dev->cm); entry; entry = next) {
 		next = TAILQ_NEXT(entry, entry);
-		if (entry->listener != listener)
+		if (!entry->req || entry->req->listener != listener)
 			continue;
-		refuse(dev->world, entry->event.req);
-		TAILQ_REMOVE(&dev->cm, entry, entry);
-		free(entry);
+		entry_drop(dev, entry);
+		refuse(dev->world, entry->req);
 	}
 	/* Those that were handed over live on until they are answered. */
 	TAILQ_FOREACH(req, &dev->world->reqs, entry)
@@ -196,7 +199,7 @@ int sim_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		sim_qp_free(qp);
 		return rc;
 	}
-	strcpy(qp->addr, addr);
+	snprintf(qp->addr, sizeof(qp->addr), "%s", addr);
 	schedule_message(qp, SIM_CM_REQUEST);
 	schedule(qp, SIM_CM_TIMEOUT, dev->world->options.cm_timeout_ns);
 	*out = &qp->base;
@@ -215,18 +218,21 @@ static void request(struct sim_qp *qp)
 		return;
 	}
 	req = calloc(1, sizeof(*req));
-	if (!req)
-		abort();
+	if (!req) {
+		answer(qp, SIM_ANSWER_REFUSE);
+		return;
+	}
 	req->listener = listener;
 	req->qp = qp->number;
 	TAILQ_INSERT_TAIL(&world->reqs, req, entry);
 	listener->nwaiting++;
-	entry = entry_add(listener->dev, FABRIC_CM_REQUEST);
-	entry->listener = listener;
-	entry->event.listener_ctx = listener->ctx;
+	entry = &req->request;
+	entry->req = req;
 	entry->event.req = req;
+	entry->event.listener_ctx = listener->ctx;
 	add_private_data(entry, qp);
 	snprintf(entry->event.peer, sizeof(entry->event.peer), "sim-%u", qp->dev->number);
+	entry_add(listener->dev, entry, FABRIC_CM_REQUEST);
 }
 
 int sim_accept(struct fabric_dev *fdev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
@@ -352,26 +358,16 @@ uint32_t sim_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 	if (dev->is_dead)
 		return 0;
 	while (n < max && (entry = TAILQ_FIRST(&dev->cm))) {
-		struct sim_qp *qp = sim_world_qp(dev->world, entry->qp);
-
-		if (qp && entry->event.kind == FABRIC_CM_ESTABLISHED)
-			qp->may_send = true;
+		if (entry->event.kind == FABRIC_CM_ESTABLISHED)
+			entry->qp->may_send = true;
 		events[n++] = entry->event;
-		TAILQ_REMOVE(&dev->cm, entry, entry);
-		free(entry);
+		entry_drop(dev, entry);
 	}
 	return n;
 }
 
-void sim_cm_drop(struct sim_dev *dev, uint32_t qp)
+void sim_cm_drop(struct sim_qp *qp)
 {
-	struct sim_cm_entry *entry, *next;
-
-	for (entry = TAILQ_FIRST(&dev->cm); entry; entry = next) {
-		next = TAILQ_NEXT(entry, entry);
-		if (entry->qp != qp || entry->listener)
-			continue;
-		TAILQ_REMOVE(&dev->cm, entry, entry);
-		free(entry);
-	}
+	entry_drop(qp->dev, &qp->established);
+	entry_drop(qp->dev, &qp->end);
 }

@@ -113,14 +113,9 @@ static int sim_open(const struct fabric_dev_config *config, struct fabric_dev **
 
 void sim_dev_free(struct sim_dev *dev)
 {
-	struct sim_cm_entry *entry;
 	struct sim_mr *mr;
 	struct sim_mw *mw;
 
-	while ((entry = TAILQ_FIRST(&dev->cm))) {
-		TAILQ_REMOVE(&dev->cm, entry, entry);
-		free(entry);
-	}
 	while ((mw = LIST_FIRST(&dev->mws))) {
 		LIST_REMOVE(mw, entry);
 		free(mw);
@@ -167,27 +162,32 @@ void sim_kill(struct sim_world *world, struct fabric_dev *fdev)
 	}
 }
 
-static void cq_grow(struct sim_dev *dev)
+int sim_cq_reserve(struct sim_dev *dev, uint32_t more)
 {
-	uint32_t size = dev->cq_size ? dev->cq_size * 2 : 64;
-	struct sim_cqe *cq = calloc(size, sizeof(*cq));
+	uint32_t size = dev->cq_size ? dev->cq_size : 64;
+	struct sim_cqe *cq;
 
-	if (!cq)
-		abort();
-	for (uint32_t i = 0; i < dev->cq_count; i++)
-		cq[i] = dev->cq[(dev->cq_head + i) & (dev->cq_size - 1)];
-	free(dev->cq);
-	dev->cq = cq;
-	dev->cq_size = size;
-	dev->cq_head = 0;
+	while (size < dev->cq_reserved + more)
+		size *= 2;
+	if (size > dev->cq_size) {
+		cq = calloc(size, sizeof(*cq));
+		if (!cq)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < dev->cq_count; i++)
+			cq[i] = dev->cq[(dev->cq_head + i) & (dev->cq_size - 1)];
+		free(dev->cq);
+		dev->cq = cq;
+		dev->cq_size = size;
+		dev->cq_head = 0;
+	}
+	dev->cq_reserved += more;
+	return 0;
 }
 
 void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t position)
 {
 	struct sim_dev *dev = qp->dev;
 
-	if (dev->cq_count == dev->cq_size)
-		cq_grow(dev);
 	dev->cq[(dev->cq_head + dev->cq_count++) & (dev->cq_size - 1)] =
 		(struct sim_cqe){.wc = *wc, .qp = qp->number, .position = position};
 	sim_note(dev->world, "completion", qp->number, position,

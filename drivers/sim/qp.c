@@ -38,13 +38,17 @@ int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp->sq.inline_data = calloc(qp->sq.size + 1u, qp->base.max_inline + 1u);
 	if (!qp->sq.wrs || !qp->rq.wrs || !qp->sq.inline_data)
 		goto no_memory;
+	if (sim_cq_reserve(dev, qp->sq.size + qp->rq.size) != 0)
+		goto no_memory;
 	qp->number = sim_world_add_qp(dev->world, qp);
 	if (qp->number == 0)
-		goto no_memory;
+		goto unreserve;
 	dev->nqps++;
 	*out = qp;
 	return 0;
 
+unreserve:
+	dev->cq_reserved -= qp->sq.size + qp->rq.size;
 no_memory:
 	free(qp->sq.inline_data);
 	free(qp->rq.wrs);
@@ -58,10 +62,11 @@ void sim_qp_free(struct sim_qp *qp)
 	struct sim_dev *dev = qp->dev;
 
 	sim_cq_drop(dev, qp->number);
-	sim_cm_drop(dev, qp->number);
+	sim_cm_drop(qp);
 	sim_windows_of_qp_end(qp);
 	dev->world->qps[qp->number] = NULL;
 	dev->nqps--;
+	dev->cq_reserved -= qp->sq.size + qp->rq.size;
 	free(qp->sq.inline_data);
 	free(qp->rq.wrs);
 	free(qp->sq.wrs);
@@ -97,7 +102,7 @@ void sim_disconnect(struct fabric_qp *fqp)
 		return;
 	qp->is_closed = true;
 	sim_note(qp->dev->world, "disconnect", qp->number, 0, 0);
-	sim_cm_drop(qp->dev, qp->number);
+	sim_cm_drop(qp);
 	if (peer && !qp->dev->is_dead)
 		sim_cm_lose(peer);
 	sim_qp_break(qp);

@@ -56,6 +56,7 @@ struct sim_world {
 	struct sim_options options;
 	uint32_t id;
 	bool runs_itself; /* the default world: a poll is a step */
+	bool is_over;
 	uint64_t rng[4];
 	uint64_t now_ns;
 	uint64_t seq;
@@ -120,11 +121,13 @@ struct sim_cqe {
 	uint64_t position; /* in its queue */
 };
 
+/* An event to be polled; part of what it is about. */
 struct sim_cm_entry {
 	TAILQ_ENTRY(sim_cm_entry) entry;
+	bool is_queued;
 	struct fabric_cm_event event;
-	struct fabric_listener *listener; /* of a REQUEST */
-	uint32_t qp;			  /* of any other */
+	struct fabric_conn_req *req; /* a REQUEST's */
+	struct sim_qp *qp;	     /* of any other */
 };
 
 TAILQ_HEAD(sim_cm_entries, sim_cm_entry);
@@ -142,9 +145,9 @@ struct sim_dev {
 	struct sim_mrs mrs;
 	struct sim_mws mws;
 	struct sim_cm_entries cm;
-	struct sim_cqe *cq; /* a ring that grows */
+	struct sim_cqe *cq; /* a ring that holds all that its queue pairs may complete */
 	uint32_t cq_size;   /* a power of two */
-	uint32_t cq_head, cq_count;
+	uint32_t cq_head, cq_count, cq_reserved;
 };
 
 struct fabric_listener {
@@ -160,6 +163,7 @@ struct fabric_conn_req {
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	struct fabric_listener *listener; /* NULL: closed since */
 	uint32_t qp;			  /* that connects */
+	struct sim_cm_entry request;
 };
 
 /* States of a work request in the send queue. */
@@ -222,8 +226,9 @@ struct sim_qp {
 	bool may_send;	      /* and polled */
 	bool is_closed;	      /* from this side */
 	bool end_raised;      /* FAILED, REJECTED or DISCONNECTED was */
-	bool is_starting;     /* a START is under way */
-	bool is_parked;	      /* the Send at 'parked' waits for a receive, for ever */
+	struct sim_cm_entry established, end;
+	bool is_starting; /* a START is under way */
+	bool is_parked;	  /* the Send at 'parked' waits for a receive, for ever */
 	struct sim_sq sq;
 	struct sim_rq rq;
 	uint64_t parked;
@@ -247,13 +252,15 @@ struct sim_world *sim_world_find(uint32_t id);
 struct sim_world *sim_world_default(uint64_t seed);
 struct sim_qp *sim_world_qp(const struct sim_world *world, uint32_t number);
 uint32_t sim_world_add_qp(struct sim_world *world, struct sim_qp *qp); /* 0: no memory */
-/* Aborts the process when there is no memory: a world that loses events is of no use. */
+/* Without memory for the event the world is over: nothing happens in it any more. */
 void sim_schedule(struct sim_world *world, const struct sim_event *event);
 void sim_note(struct sim_world *world, const char *what, uint32_t qp, uint64_t a, uint64_t b);
 
 /* dev.c */
 extern const struct fabric_ops sim_ops;
 void sim_dev_free(struct sim_dev *dev);
+/* Make room for 'more' completions that may wait at once. 0 or -ENOMEM. */
+int sim_cq_reserve(struct sim_dev *dev, uint32_t more);
 void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t position);
 void sim_cq_drop(struct sim_dev *dev, uint32_t qp);
 uint32_t sim_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
@@ -284,7 +291,7 @@ int sim_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct
 int sim_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 	       uint32_t private_len);
 uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
-void sim_cm_drop(struct sim_dev *dev, uint32_t qp);
+void sim_cm_drop(struct sim_qp *qp); /* the events that were not polled */
 void sim_cm_run(struct sim_qp *qp, enum sim_event_kind kind);
 void sim_cm_lose(struct sim_qp *qp); /* it will notice after a while that the connection is over */
 

@@ -250,8 +250,10 @@ void sim_schedule(struct sim_world *world, const struct sim_event *event)
 		uint32_t size = world->heap_size ? world->heap_size * 2 : 256;
 		struct sim_event *heap = realloc(world->heap, size * sizeof(*heap));
 
-		if (!heap)
-			abort();
+		if (!heap) {
+			world->is_over = true;
+			return;
+		}
 		world->heap = heap;
 		world->heap_size = size;
 	}
@@ -328,7 +330,7 @@ bool sim_step(struct sim_world *world)
 	struct sim_event event;
 	struct sim_qp *qp;
 
-	if (sim_next(world) == UINT64_MAX)
+	if (world->is_over || sim_next(world) == UINT64_MAX)
 		return false;
 	event = world->heap[0];
 	heap_pop(world);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim.h"
+
 struct net net;
 
 static void side_open(struct side *side, const char *more)

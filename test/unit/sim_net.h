@@ -12,11 +12,12 @@
 #include <cmocka.h>
 
 #include "driver.h"
-#include "sim.h"
 
 #define SEEDS	   200u
 #define MEM_BYTES  65536u
 #define ALL_RIGHTS (FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)
+
+struct sim_options;
 
 struct side {
 	struct fabric_dev *dev;

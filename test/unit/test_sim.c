@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sim.h"
+
 /* A bit of everything; the hash of what happened. */
 static uint64_t course(uint64_t seed, uint64_t *now_ns)
 {

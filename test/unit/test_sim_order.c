@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "sim.h"
+
 /* Each of these runs with many seeds, and says how many showed what it looks for. */
 #define EACH_SEED(name, once)                                                                                \
 	static void name(void **state)                                                                       \
