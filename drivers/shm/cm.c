@@ -429,7 +429,7 @@ void shm_announce_region(struct shm_dev *dev, uint32_t index)
 	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REGION, .nregions = 1};
 	struct shm_sock *sock;
 
-	msg.regions[0].index = index;
+	msg.regions[0].id = dev->mrs[index].id;
 	msg.regions[0].len = dev->mrs[index].len;
 	msg.regions[0].fd_offset = dev->mrs[index].fd_offset;
 	TAILQ_FOREACH(sock, &dev->socks, entry)

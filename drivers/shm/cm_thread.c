@@ -196,7 +196,7 @@ static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, const int
 		return -EPROTO;
 	peer->conn_id = msg->conn_id;
 	peer->max_msg_bytes = msg->max_msg_bytes;
-	return shm_peer_import(peer, msg, fds + 1, nfds - 1);
+	return shm_peer_import(peer, msg, fds + 1, nfds - 1, false);
 }
 
 static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
@@ -236,7 +236,7 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
 {
 	if (msg->type == SHM_REGION && sock->state != SOCK_GREETING && sock->state != SOCK_CONNECTING)
-		return shm_peer_import(&sock->peer, msg, fds, nfds);
+		return shm_peer_import(&sock->peer, msg, fds, nfds, true);
 	switch (sock->state) {
 	case SOCK_GREETING:
 		return on_hello(sock, msg, fds, nfds);

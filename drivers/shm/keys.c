@@ -104,11 +104,12 @@ uint32_t key_set(struct key_table *table, struct key_ref ref, const struct key_r
 	return key;
 }
 
-bool key_invalidate(struct key_table *table, uint32_t key)
+bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id)
 {
 	struct key_entry *entry = &table->entries[key & (KEY_ENTRIES - 1)];
 
-	if (key == 0 || atomic_load_explicit(&entry->key, memory_order_relaxed) != key)
+	if (key == 0 || atomic_load_explicit(&entry->key, memory_order_relaxed) != key ||
+	    atomic_load_explicit(&entry->conn_id, memory_order_relaxed) != conn_id)
 		return false;
 	write_begin(entry);
 	atomic_store_explicit(&entry->key, 0, memory_order_release);

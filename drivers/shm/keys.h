@@ -68,8 +68,9 @@ int key_take(struct key_table *table, struct key_ref *ref);
 void key_put(struct key_table *table, struct key_ref *ref);
 /* Give the entry a new key for 'range'; returns it. */
 uint32_t key_set(struct key_table *table, struct key_ref ref, const struct key_range *range);
-/* End a key. False when it is not one of ours or has ended. */
-bool key_invalidate(struct key_table *table, uint32_t key);
+/* End the key of a window that is bound to connection 'conn_id'. False when it is not one: a region's key, or
+ * another connection's, or ended already. */
+bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id);
 
 /* Look a peer's key up: false when it is unknown or has ended. */
 bool key_find(const struct key_table_view *view, uint32_t key, struct key_range *range);

@@ -101,6 +101,7 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 		return -ENOSPC;
 	}
 	m->in_use = true;
+	m->id = ++dev->region_ids * SHM_REGIONS_MAX + index;
 	m->base = addr;
 	m->len = len;
 	m->access = access;
@@ -110,7 +111,7 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	mr->rkey = 0;
 	mr->raddr = region_raddr(index);
 	mr->driver = m;
-	range.region = index;
+	range.region = m->id;
 	range.raddr = mr->raddr;
 	if (is_remote) {
 		/* Peers hear of the region before its key can be seen. */
@@ -182,36 +183,57 @@ bool shm_local_ok(const struct shm_dev *dev, const struct fabric_sge *sge)
 	return at <= dev->mrs[index].len && sge->len <= dev->mrs[index].len - at;
 }
 
-int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int *fds, uint32_t nfds)
+int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int *fds, uint32_t nfds,
+		    bool is_fresh)
 {
 	if (msg->nregions > SHM_REGIONS_MAX || msg->nregions != nfds)
 		return -EPROTO;
 	for (uint32_t i = 0; i < nfds; i++) {
-		uint32_t index = msg->regions[i].index;
+		uint32_t id = msg->regions[i].id;
+		struct shm_import *import = &(is_fresh ? peer->fresh : peer->imports)[id % SHM_REGIONS_MAX];
 		uint8_t *base;
 
-		if (index >= SHM_REGIONS_MAX)
+		/* Of an introduction, each place once; what comes later replaces what nobody has taken up. */
+		if (id == 0 || (!is_fresh && import->id != 0))
 			return -EPROTO;
-		if (atomic_load_explicit(&peer->imports[index].base, memory_order_relaxed))
-			continue; /* an index that was used before stays what it was, for this connection */
 		base = shm_map(fds[i], msg->regions[i].fd_offset, msg->regions[i].len, true);
 		if (!base)
 			return -EPROTO;
-		peer->imports[index].len = msg->regions[i].len;
-		atomic_store_explicit(&peer->imports[index].base, base, memory_order_release);
+		if (import->id)
+			munmap(import->base, import->len);
+		*import = (struct shm_import){id, base, msg->regions[i].len};
 	}
 	return 0;
 }
 
-void shm_peer_release(struct shm_peer *peer)
+void shm_peer_adopt(struct shm_qp *qp, uint32_t id)
+{
+	struct shm_import *fresh = &qp->peer->fresh[id % SHM_REGIONS_MAX];
+	struct shm_import *import = &qp->peer->imports[id % SHM_REGIONS_MAX];
+
+	pthread_mutex_lock(&qp->dev->lock);
+	if (fresh->id == id) {
+		if (import->id)
+			munmap(import->base, import->len);
+		*import = *fresh;
+		fresh->id = 0;
+	}
+	pthread_mutex_unlock(&qp->dev->lock);
+}
+
+static void release(struct shm_import *imports)
 {
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++) {
-		uint8_t *base = atomic_load_explicit(&peer->imports[i].base, memory_order_relaxed);
-
-		if (base)
-			munmap(base, peer->imports[i].len);
-		atomic_store_explicit(&peer->imports[i].base, NULL, memory_order_relaxed);
+		if (imports[i].id)
+			munmap(imports[i].base, imports[i].len);
+		imports[i].id = 0;
 	}
+}
+
+void shm_peer_release(struct shm_peer *peer)
+{
+	release(peer->imports);
+	release(peer->fresh);
 	if (peer->keys.entries)
 		munmap((void *)(uintptr_t)peer->keys.entries, sizeof(struct key_entry) * KEY_ENTRIES);
 	peer->keys.entries = NULL;
@@ -226,7 +248,7 @@ uint32_t shm_offer_regions(const struct shm_dev *dev, struct shm_msg *msg, int *
 
 		if (!m->in_use || m->fd < 0)
 			continue;
-		msg->regions[n].index = i;
+		msg->regions[n].id = m->id;
 		msg->regions[n].len = m->len;
 		msg->regions[n].fd_offset = m->fd_offset;
 		fds[n++] = m->fd;

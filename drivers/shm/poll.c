@@ -102,6 +102,12 @@ static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 			receive_failed(qp, &wcs[n++], FABRIC_ERR_LOCAL_LEN);
 			break;
 		}
+		if (__builtin_expect(
+			    !shm_local_ok(qp->dev, &(struct fabric_sge){wr->addr, (uint32_t)len, wr->lkey}),
+			    0)) {
+			receive_failed(qp, &wcs[n++], FABRIC_ERR_LOCAL_PROT);
+			break;
+		}
 		ring_take(&qp->rx, wr->addr, (uint32_t)len, &inv_rkey);
 		wcs[n] = (struct fabric_wc){
 			.wr_id = wr->wr_id,
@@ -111,7 +117,8 @@ static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 			.inv_rkey = inv_rkey,
 		};
 		qp->recv_head++;
-		if (__builtin_expect(inv_rkey != 0, 0) && !key_invalidate(&qp->dev->keys, inv_rkey)) {
+		if (__builtin_expect(inv_rkey != 0, 0) &&
+		    !key_invalidate(&qp->dev->keys, inv_rkey, qp->conn_id)) {
 			wcs[n++].status = FABRIC_ERR_REMOTE_ACCESS;
 			stats->remote_access_errors++;
 			shm_qp_break(qp);

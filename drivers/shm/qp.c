@@ -154,15 +154,14 @@ static int find_remote(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t l
 	struct key_range range;
 	struct shm_import *import;
 	uint64_t offset;
-	uint8_t *base;
 
 	if (!key_find(&qp->peer->keys, wr->rkey, &range) ||
-	    !key_permits(&range, wr->raddr, len, access, qp->peer->conn_id, &offset) ||
-	    range.region >= SHM_REGIONS_MAX)
+	    !key_permits(&range, wr->raddr, len, access, qp->peer->conn_id, &offset) || range.region == 0)
 		return FABRIC_ERR_REMOTE_ACCESS;
-	import = &qp->peer->imports[range.region];
-	base = atomic_load_explicit(&import->base, memory_order_acquire);
-	if (!base) {
+	import = &qp->peer->imports[range.region % SHM_REGIONS_MAX];
+	if (__builtin_expect(import->id != range.region, 0))
+		shm_peer_adopt(qp, range.region);
+	if (__builtin_expect(import->id != range.region, 0)) {
 		uint64_t now = rte_rdtsc();
 
 		if (qp->region_since == 0)
@@ -173,7 +172,7 @@ static int find_remote(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t l
 	qp->region_since = 0;
 	if (offset > import->len || len > import->len - offset)
 		return FABRIC_ERR_REMOTE_ACCESS;
-	*p = base + offset;
+	*p = import->base + offset;
 	return FABRIC_OK;
 }
 
@@ -216,7 +215,7 @@ static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
 	m = &dev->mrs[wr->sge[0].lkey - 1];
 	if (m->fd < 0 || (m->access & wr->access) != wr->access)
 		return FABRIC_ERR_LOCAL_PROT;
-	range.region = wr->sge[0].lkey - 1;
+	range.region = m->id;
 	range.offset = (uint64_t)((uint8_t *)wr->sge[0].addr - m->base);
 	range.raddr = ((uint64_t)wr->sge[0].lkey << 44) + range.offset;
 	range.len = wr->sge[0].len;
@@ -238,7 +237,8 @@ static int execute(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 	case FABRIC_BIND_MW:
 		return do_bind(qp, wr);
 	case FABRIC_LOCAL_INV:
-		return key_invalidate(&qp->dev->keys, wr->rkey) ? FABRIC_OK : FABRIC_ERR_LOCAL_PROT;
+		return key_invalidate(&qp->dev->keys, wr->rkey, qp->conn_id) ? FABRIC_OK
+									     : FABRIC_ERR_LOCAL_PROT;
 	default:
 		return FABRIC_ERR_LOCAL_PROT;
 	}

@@ -39,10 +39,10 @@
 struct shm_dev;
 struct shm_qp;
 
-/* Memory of a peer's that is mapped here. The control thread adds some while the engine's looks: 'base' is
- * stored last. */
+/* Memory of a peer's that is mapped here. */
 struct shm_import {
-	_Atomic(uint8_t *) base;
+	uint32_t id; /* of the peer's region; 0: none */
+	uint8_t *base;
 	uint64_t len;
 };
 
@@ -64,7 +64,7 @@ struct shm_msg {
 	uint32_t nregions; /* HELLO, ACCEPT: that this side exposes; REGION: 1 */
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct {
-		uint32_t index;
+		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used again */
 		uint32_t reserved;
 		uint64_t len;
 		uint64_t fd_offset;
@@ -75,7 +75,8 @@ struct shm_msg {
 /* A peer as it introduced itself: checked, and mapped. */
 struct shm_peer {
 	struct key_table_view keys;
-	struct shm_import imports[SHM_REGIONS_MAX];
+	struct shm_import imports[SHM_REGIONS_MAX]; /* the engine's, once there is a queue pair */
+	struct shm_import fresh[SHM_REGIONS_MAX];   /* mapped by the control thread since; the lock's */
 	uint32_t conn_id;
 	uint32_t max_msg_bytes;
 };
@@ -125,6 +126,7 @@ struct shm_event {
 
 struct shm_mr {
 	bool in_use;
+	uint32_t id; /* never 0, not used again */
 	uint8_t *base;
 	uint64_t len;
 	uint32_t lkey;
@@ -191,6 +193,7 @@ struct shm_dev {
 	uint32_t rnr_retry;
 	uint64_t rnr_ticks; /* that a message may wait for a receive; UINT64_MAX: for ever */
 	struct shm_mr mrs[SHM_REGIONS_MAX];
+	uint32_t region_ids; /* ids given out, in each place */
 	struct key_table keys;
 
 	/* shared with the control thread */
@@ -221,8 +224,12 @@ bool shm_local_ok(const struct shm_dev *dev, const struct fabric_sge *sge);
 void *shm_map(int fd, uint64_t offset, uint64_t len, bool writable);
 /* A sealed memfd of our own, mapped. */
 void *shm_create(const char *name, size_t len, bool read_only_for_others, int *fd);
-/* Map what a HELLO, ACCEPT or REGION offers. 0 or -errno. Never trusts a count. */
-int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int *fds, uint32_t nfds);
+/* Map what a HELLO, ACCEPT or REGION offers: to 'imports', or to 'fresh' when the engine uses those already. 0 or -errno.
+ * Never trusts a count. */
+int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int *fds, uint32_t nfds,
+		    bool is_fresh);
+/* The engine found a region that it has not got: take it from 'fresh' if it is there. */
+void shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 void shm_peer_release(struct shm_peer *peer);
 /* Fill the regions of a message; fds are borrowed. Returns how many fds were added. */
 uint32_t shm_offer_regions(const struct shm_dev *dev, struct shm_msg *msg, int *fds);

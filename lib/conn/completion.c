@@ -40,7 +40,7 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 		return;
 	}
 	if (__builtin_expect(conn->state == CONN_CONNECTING, 0))
-		conn_keep_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len);
+		conn_keep_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len, wc->inv_rkey);
 	else
 		conn->role->on_message(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len,
 				       wc->inv_rkey);

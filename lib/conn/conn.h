@@ -24,6 +24,8 @@
 #define CONN_BATCH_SGES	  128u
 #define CONN_MSG_SGES	  16u
 
+_Static_assert(CONN_BATCH <= 64, "weir_conn.alone has a bit for each");
+
 enum conn_state {
 	CONN_CONNECTING, /* or accepted and not yet established */
 	CONN_OPEN,
@@ -70,6 +72,7 @@ struct weir_conn {
 	uint32_t max_sge;
 	struct fabric_wr wrs[CONN_BATCH];
 	struct conn_tx *txs[CONN_BATCH];
+	uint64_t alone; /* bit i: nothing but Send i, which is INLINE, reads txs[i]'s buffers */
 	struct fabric_sge sges[CONN_BATCH_SGES];
 
 	/* send queue accounting: positions count up, one a work request */
@@ -86,8 +89,8 @@ struct weir_conn {
 	struct mem_buf **recv_free;
 	struct mem_buf **recvs; /* all of them, to give them back at the end */
 
-	struct mem_buf
-		*early; /* messages that came before ESTABLISHED: user[0] the next, user[1] the length */
+	struct mem_buf *early; /* messages that came before ESTABLISHED: user[0] the next, user[1] the
+			       * length and, above it, the invalidated key */
 
 	uint32_t send_inline; /* threshold for what this side sends */
 	uint32_t recv_inline; /* and for what it receives */
@@ -136,9 +139,11 @@ static inline uint32_t conn_tx_room(const struct weir_conn *conn)
 /* Whether 'nwrs' work requests with 'nsges' elements fit now: posts the batch if that makes room. */
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges);
 
-/* Queue a work request; conn_tx_reserve() has said that it fits. 'tx' may be NULL. */
+/* Queue a work request; conn_tx_reserve() has said that it fits. 'tx' may be NULL. 'is_alone': the Send is all that
+ * 'tx' stands for, so that it is done at the post when the device takes the data along; not so when
+ * Writes are queued before it for the same 'tx'. */
 void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
-	       struct conn_tx *tx);
+	       struct conn_tx *tx, bool is_alone);
 void conn_write(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
 		struct conn_tx *tx);
 void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
@@ -153,7 +158,7 @@ void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc);	  /* completion.c */
 void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* connect.c */
 void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
-void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
+void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
 void conn_on_flush(struct engine_endpoint *ep);				/* post.c */
 void conn_on_reap(struct engine_endpoint *ep);				/* close.c */
 void conn_retire(struct weir_conn *conn, uint64_t position, int error); /* post.c */

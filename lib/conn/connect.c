@@ -57,14 +57,14 @@ int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struc
 }
 
 /* An accepting side may see the first call before it is told that the connection is established. */
-void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
 {
 	struct mem_buf **end = &conn->early;
 
 	while (*end)
 		end = (struct mem_buf **)&(*end)->user[0];
 	buf->user[0] = 0;
-	buf->user[1] = len;
+	buf->user[1] = (uint64_t)inv_rkey << 32 | len;
 	*end = buf;
 }
 
@@ -74,7 +74,7 @@ static void deliver_early(struct weir_conn *conn)
 
 	while ((buf = conn->early) && conn->state != CONN_CLOSED) {
 		conn->early = (struct mem_buf *)buf->user[0];
-		conn->role->on_message(conn, buf, (uint32_t)buf->user[1], 0);
+		conn->role->on_message(conn, buf, (uint32_t)buf->user[1], (uint32_t)(buf->user[1] >> 32));
 	}
 }
 

@@ -39,12 +39,14 @@ static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op, co
 }
 
 void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
-	       struct conn_tx *tx)
+	       struct conn_tx *tx, bool is_alone)
 {
 	struct fabric_wr *wr = batch_add(conn, FABRIC_SEND, sges, nsges, tx);
 
-	if (bytes <= conn->max_inline)
+	if (bytes <= conn->max_inline) {
 		wr->flags = FABRIC_INLINE;
+		conn->alone |= (uint64_t)is_alone << (conn->nwrs - 1);
+	}
 }
 
 void conn_write(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
@@ -115,7 +117,7 @@ static void choose_signals(struct weir_conn *conn)
 	uint64_t unsignalled = conn->sq_posted + conn->nwrs - conn->sq_signalled;
 
 	for (uint32_t i = conn->nwrs; i-- > 0;) {
-		if (conn->txs[i] && !(conn->wrs[i].flags & FABRIC_INLINE)) {
+		if (conn->txs[i] && !(conn->alone >> i & 1)) {
 			conn->wrs[i].flags |= FABRIC_SIGNALED;
 			unsignalled = conn->nwrs - 1 - i;
 			break;
@@ -138,7 +140,7 @@ static void post_batch(struct weir_conn *conn)
 		conn->wrs[i].wr_id = position;
 		if (conn->wrs[i].flags & FABRIC_SIGNALED)
 			conn->sq_signalled = position + 1;
-		if (tx && conn->wrs[i].flags & FABRIC_INLINE) {
+		if (tx && conn->alone >> i & 1) {
 			inline_done[ninline++] = tx;
 			tx = NULL;
 		}
@@ -146,6 +148,7 @@ static void post_batch(struct weir_conn *conn)
 	}
 	conn->nwrs = 0;
 	conn->nsges = 0;
+	conn->alone = 0;
 	if (conn->ops->post_send(conn->qp, conn->wrs, n) != n) {
 		LOG(ERR, "connection to %s: the driver refused work requests that its queue has places for",
 		    conn->peer);

@@ -15,7 +15,8 @@
  * Connecting: connect returns at once with a queue pair to which receives may be posted; the outcome
  * is one event: ESTABLISHED, REJECTED or FAILED. A REQUEST event hands over a conn_req, which ends with
  * exactly one accept or reject, on any device of the same driver in this process. Receives may be
- * posted between accept and the ESTABLISHED event that follows it; sends only after ESTABLISHED (-ENOTCONN before).
+ * posted between accept and the ESTABLISHED event that follows it; sends only after ESTABLISHED (a post takes none before).
+ * What is seen to fail at once (nobody listens; the one to accept is gone) may be returned instead, without an event.
  *
  * Order, as on a reliable connection: work requests of a queue pair start in the order posted. Sends
  * arrive in order. WRITEs that were posted before a Send are visible to the peer's CPU before that
@@ -31,6 +32,9 @@
  * rights; message longer than the receive; garbage in anything that the peer can write) ends that one
  * connection and nothing else. After DISCONNECTED, or after disconnect(), everything posted
  * completes FLUSHED; qp_destroy drops what has not been polled.
+ *
+ * A driver may complete a Send when it is on its way rather than taken: that it met no receive, or one too short, then
+ * shows at the sender as DISCONNECTED. A side whose own request failed may or may not get DISCONNECTED.
  *
  * Receives: a message that finds none posted waits; if none is posted in time (driver option
  * 'rnr_retry': 0 fails at once, 1 to 6 that many tries, 7 for ever) the sender's request fails with RNR.

@@ -19,6 +19,7 @@
 #define RDMA1_HEADER_MIN	28u   /* with three empty lists */
 #define RDMA1_ERR_CHUNK_SIZE	20u   /* RDMA_ERROR carrying ERR_CHUNK: shorter than HEADER_MIN */
 #define RDMA1_ERR_VERS_SIZE	28u   /* RDMA_ERROR carrying ERR_VERS */
+#define RDMA1_ONE_CHUNK_SIZE	52u   /* with one Write chunk of one segment */
 #define RDMA1_SEGMENT_SIZE	16u   /* handle, length, offset */
 #define RDMA1_READ_SEGMENT_SIZE 24u   /* 'present' word, position, segment */
 #define RDMA1_POSITION_MIN	40u   /* no Read chunk but Position Zero starts in the RPC header */
@@ -177,6 +178,13 @@ static inline uint32_t rdma1_writer_len(const struct rdma1_writer *w)
 
 /* The whole header of a message without chunks: the hot path. Always RDMA1_HEADER_MIN bytes. */
 void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credit);
+
+/* The whole header of a message with one Write chunk of one segment and no other chunk, which is what a READ is, call
+ * and reply: the other hot path. Always RDMA1_ONE_CHUNK_SIZE bytes. */
+void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_segment *seg);
+
+/* Whether an accepted header has that shape, and then its segment. */
+bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg);
 
 /* RDMA_ERROR (RFC 8166 section 4.5). 'vers' is copied from the message that failed. Return the length:
  * RDMA1_ERR_VERS_SIZE or RDMA1_ERR_CHUNK_SIZE; buf has room for RDMA1_ERR_VERS_SIZE. */

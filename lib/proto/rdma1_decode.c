@@ -374,13 +374,10 @@ static inline bool is_short_message(const uint8_t *msg, uint32_t len)
 		(wire_get_u32(msg) ^ wire_get_u32(msg + RDMA1_HEADER_MIN))) == 0;
 }
 
-enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
-				const struct rdma1_limits *limits, struct rdma1_header *hdr,
-				enum rdma1_reason *reason)
+/* A header without chunks but for what is set afterwards. Field by field: of an initializer GCC makes a string
+ * instruction, which costs more than all else here. */
+static inline void set_plain(const uint8_t *msg, struct rdma1_header *hdr)
 {
-	if (__builtin_expect(!is_short_message(msg, len), 0))
-		return decode_other(msg, len, direction, limits, hdr, reason);
-	/* Field by field: of an initializer GCC makes a string instruction, which costs more than all else here. */
 	hdr->xid = wire_get_u32(msg);
 	hdr->vers = RDMA1_VERSION;
 	hdr->credit = wire_get_u32(msg + 8);
@@ -401,6 +398,54 @@ enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_dir
 	hdr->read_bytes = 0;
 	hdr->write_bytes = 0;
 	hdr->reply_bytes = 0;
+}
+
+/* The same with one Write chunk of one segment, within the limits? */
+static inline bool is_one_chunk_message(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
+{
+	uint32_t bytes;
+
+	if (len < RDMA1_ONE_CHUNK_SIZE + XID_SIZE)
+		return false;
+	if (((wire_get_u32(msg + 4) ^ RDMA1_VERSION) | wire_get_u64(msg + 12) |
+	     (wire_get_u64(msg + 20) ^ 0x0000000100000001u) | wire_get_u64(msg + 44) |
+	     (wire_get_u32(msg) ^ wire_get_u32(msg + RDMA1_ONE_CHUNK_SIZE))) != 0)
+		return false;
+	bytes = wire_get_u32(msg + 32);
+	return limits->write_chunks_max >= 1 && limits->segments_per_chunk_max >= 1 &&
+	       bytes <= limits->write_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 36);
+}
+
+static enum rdma1_verdict decode_one_chunk(const uint8_t *msg, struct rdma1_header *hdr,
+					   enum rdma1_reason *reason)
+{
+	set_plain(msg, hdr);
+	hdr->header_bytes = RDMA1_ONE_CHUNK_SIZE;
+	hdr->nwrite_chunks = 1;
+	hdr->write_bytes = wire_get_u32(msg + 32);
+	*reason = RDMA1_R_NONE;
+	return RDMA1_V_OK;
+}
+
+bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg)
+{
+	if (hdr->header_bytes != RDMA1_ONE_CHUNK_SIZE || hdr->nwrite_chunks != 1 || hdr->has_reply_chunk ||
+	    hdr->nread_segments != 0)
+		return false;
+	*seg = segment_at(hdr->writes + 8);
+	return true;
+}
+
+enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+				const struct rdma1_limits *limits, struct rdma1_header *hdr,
+				enum rdma1_reason *reason)
+{
+	if (!is_short_message(msg, len)) {
+		if (is_one_chunk_message(msg, len, limits))
+			return decode_one_chunk(msg, hdr, reason);
+		return decode_other(msg, len, direction, limits, hdr, reason);
+	}
+	set_plain(msg, hdr);
 	*reason = RDMA1_R_NONE;
 	return RDMA1_V_OK;
 }

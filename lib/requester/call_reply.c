@@ -26,7 +26,13 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 	uint32_t offered = call->plan.use_write_list ? call->nresults : 0, i = 0;
 	struct rdma1_segment_iter segments;
 	struct rdma1_write_iter chunks;
+	struct rdma1_segment one;
 
+	if (offered == 1 && call->results[0].nsegments == 1 && rdma1_is_one_chunk(hdr, &one)) {
+		item_bytes[0] = one.length;
+		return one.handle == call->targets[0].rkey && one.offset == call->targets[0].raddr &&
+		       one.length <= call->targets[0].len;
+	}
 	if (hdr->nwrite_chunks == 0) {
 		for (; i < offered; i++)
 			item_bytes[i] = 0;

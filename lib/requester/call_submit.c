@@ -148,6 +148,43 @@ static void count_forms(struct weir_call *call)
 		stats->write_chunks += call->nresults;
 }
 
+/* A call without chunks, or with one Write chunk of one segment: nothing to plan. */
+static bool prepare_plain(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	uint32_t credits = requester_of(conn)->credits.wanted;
+	uint32_t bytes = RDMA1_HEADER_MIN;
+	bool has_chunk = call->nresults == 1;
+
+	if (call->npieces != 1 || call->nresults > 1)
+		return false;
+	if (has_chunk) {
+		if (call->results[0].nsegments != 1 || !call->may_reduce)
+			return false;
+		bytes = RDMA1_ONE_CHUNK_SIZE;
+	}
+	if (bytes + call->pieces[0].len > conn->send_inline ||
+	    bytes + call->reply_max_bytes > conn->recv_inline)
+		return false;
+	call->plan.form = REDUCE_SHORT;
+	call->plan.reduced = 0;
+	call->plan.use_write_list = has_chunk;
+	call->plan.need_reply_chunk = false;
+	call->is_exposed = has_chunk;
+	call->header_bytes = bytes;
+	call->header = call->out.start - bytes;
+	if (has_chunk) {
+		const struct target *target = &call->targets[0];
+		const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
+
+		rdma1_encode_one_chunk(call->header, call->xid, credits, &seg);
+		conn->ep.engine->stats.write_chunks++;
+	} else {
+		rdma1_encode_short(call->header, call->xid, credits);
+	}
+	return true;
+}
+
 static int prepare(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
@@ -157,18 +194,8 @@ static int prepare(struct weir_call *call)
 	if (__builtin_expect(call->out.failed, 0))
 		return -ENOSPC;
 	call_close_piece(call);
-	if (call->npieces == 1 && call->nresults == 0 &&
-	    RDMA1_HEADER_MIN + call->pieces[0].len <= conn->send_inline &&
-	    RDMA1_HEADER_MIN + call->reply_max_bytes <= conn->recv_inline) {
-		call->plan.form = REDUCE_SHORT;
-		call->plan.reduced = 0;
-		call->plan.use_write_list = false;
-		call->plan.need_reply_chunk = false;
-		call->header_bytes = RDMA1_HEADER_MIN;
-		call->header = call->out.start - RDMA1_HEADER_MIN;
-		rdma1_encode_short(call->header, call->xid, requester_of(conn)->credits.wanted);
+	if (prepare_plain(call))
 		return 0;
-	}
 	in = (struct reduce_call_in){
 		.pieces = call->pieces,
 		.npieces = call->npieces,
@@ -228,7 +255,7 @@ static bool transmit(struct weir_call *call)
 	credit_take(&requester_of(conn)->credits);
 	call->state = CALL_SENT;
 	engine->stats.calls_sent++;
-	conn_send(conn, sges, n, bytes, &call->tx);
+	conn_send(conn, sges, n, bytes, &call->tx, true);
 	return true;
 }
 

@@ -159,7 +159,7 @@ void request_transmit(struct weir_request *req)
 		conn_write(conn, &sge, xfer->handle, xfer->offset, NULL);
 	}
 	req->state = REQUEST_SENT;
-	conn_send(conn, sges, nsges, bytes, &req->tx);
+	conn_send(conn, sges, nsges, bytes, &req->tx, req->nxfers == 0);
 }
 
 void request_on_room(struct conn_waiter *waiter)
@@ -213,6 +213,40 @@ static int plan_reply(struct weir_request *req)
 	return 0;
 }
 
+/* A reply without chunks, or with one item for the one Write chunk of one segment: nothing to plan. */
+static bool plan_plain(struct weir_request *req)
+{
+	uint32_t credit = credit_grant(&req->responder->credits, req->hdr.credit);
+	uint32_t room = req->responder->conn->send_inline;
+	struct rdma1_segment seg;
+
+	if (req->npieces == 1 && req->hdr.nwrite_chunks == 0 && !req->hdr.has_reply_chunk &&
+	    RDMA1_HEADER_MIN + req->pieces[0].len <= room) {
+		req->header_bytes = RDMA1_HEADER_MIN;
+		req->header = req->out.start - RDMA1_HEADER_MIN;
+		req->reduced = 0;
+		req->nxfers = 0;
+		rdma1_encode_short(req->header, req->hdr.xid, credit);
+	} else if (req->npieces == 2 && req->pieces[1].kind == PIECE_ITEM &&
+		   rdma1_is_one_chunk(&req->hdr, &seg) && req->pieces[1].len > 0 &&
+		   req->pieces[1].len <= seg.length && RDMA1_ONE_CHUNK_SIZE + req->pieces[0].len <= room &&
+		   !rpc_auth_forbids_reduction(&req->rpc.cred)) {
+		req->xfers[0] = (struct reduce_xfer){req->pieces[1].base, req->pieces[1].lkey,
+						     req->pieces[1].len, seg.handle, seg.offset};
+		seg.length = req->pieces[1].len;
+		req->header_bytes = RDMA1_ONE_CHUNK_SIZE;
+		req->header = req->out.start - RDMA1_ONE_CHUNK_SIZE;
+		req->reduced = 1u << 1;
+		req->nxfers = 1;
+		rdma1_encode_one_chunk(req->header, req->hdr.xid, credit, &seg);
+		req->responder->engine->stats.write_chunks++;
+	} else {
+		return false;
+	}
+	req->is_long = false;
+	return true;
+}
+
 void weir_request_reply(struct weir_request *req)
 {
 	int rc = 0;
@@ -227,18 +261,8 @@ void weir_request_reply(struct weir_request *req)
 		return;
 	}
 	close_piece(req);
-	if (req->npieces == 1 && req->hdr.nwrite_chunks == 0 && !req->hdr.has_reply_chunk &&
-	    RDMA1_HEADER_MIN + req->pieces[0].len <= req->responder->conn->send_inline) {
-		req->header_bytes = RDMA1_HEADER_MIN;
-		req->header = req->out.start - RDMA1_HEADER_MIN;
-		req->reduced = 0;
-		req->is_long = false;
-		req->nxfers = 0;
-		rdma1_encode_short(req->header, req->hdr.xid,
-				   credit_grant(&req->responder->credits, req->hdr.credit));
-	} else {
+	if (!plan_plain(req))
 		rc = plan_reply(req);
-	}
 	if (__builtin_expect(rc == -EMSGSIZE || rc == -E2BIG, 0)) {
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return;

@@ -14,8 +14,6 @@ enum driver_shortfall {
 	/* A Send completes when it is on its way: that it met no receive, or a short one, shows on the sending side
 	 * only as the end of the connection. */
 	DRIVER_SENDS_UNANSWERED = 1,
-	/* The key of a receive buffer, which is this process's own, is taken on trust. */
-	DRIVER_RECEIVES_UNCHECKED = 2,
 };
 
 struct driver_harness {

@@ -52,7 +52,7 @@ int main(void)
 					 .start = start,
 					 .stop = stop,
 					 .progress = progress,
-					 .shortfalls = DRIVER_SENDS_UNANSWERED | DRIVER_RECEIVES_UNCHECKED};
+					 .shortfalls = DRIVER_SENDS_UNANSWERED};
 
 	if (mem_eal_start(NULL) != 0) /* for the frequency of its clock */
 		return 1;

@@ -313,8 +313,12 @@ void pair_stop(struct pair *pair)
 	weir_engine_destroy(pair->server);
 	weir_region_destroy(pair->client_region);
 	weir_region_destroy(pair->server_region);
-	if (pair->world)
+	if (pair->world) {
+		/* No buffer was reused while the device might still read it, and nothing was left behind. */
+		assert_int_equal(sim_sources_changed(pair->world), 0);
+		assert_int_equal(sim_world_objects(pair->world), 0);
 		sim_world_destroy(pair->world);
+	}
 }
 
 void pair_poll(struct pair *pair)
