@@ -53,7 +53,8 @@ struct reduce_call_plan {
 };
 
 /* 0; -EINVAL: counts out of range, a length sum over 32 bits, or a Write chunk shorter than its item can be;
- * -EMSGSIZE: even the transport header is larger than the call inline threshold. */
+ * -EMSGSIZE: even the transport header is larger than the call inline threshold, or the reply's, which returns all
+ * chunks, than the reply inline threshold. */
 int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *plan);
 
 /* Write the transport header of a planned call to 'buf' of 'size' bytes; *len is its length. For a

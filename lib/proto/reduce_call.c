@@ -9,7 +9,8 @@
 #include "reduce.h"
 #include "weir_xdr.h"
 
-#define LIST_WORD 4u /* ends a list; 'present' in front of the Reply chunk */
+/* A Reply chunk of one segment adds its count and the segment; the word that says whether it is there always is. */
+#define REPLY_CHUNK_SIZE (4u + RDMA1_SEGMENT_SIZE)
 
 /* A Write chunk holds the largest item that can come (RFC 8166 sections 3.4.6 and 4.3.2). */
 static bool check_result(const struct reduce_result *result)
@@ -73,6 +74,9 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	if (plan->use_write_list)
 		header += write_list_bytes(in);
 	plan->need_reply_chunk = header + stream > in->reply_inline_bytes;
+	/* All chunks come back in the reply's header, which is always inline. */
+	if (plan->need_reply_chunk && header + REPLY_CHUNK_SIZE > in->reply_inline_bytes)
+		return -EMSGSIZE;
 	stream += weir_xdr_pad((uint32_t)stream);
 	if (stream > UINT32_MAX)
 		return -EINVAL;
@@ -80,18 +84,37 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	return 0;
 }
 
+/* Reduce all that can be, which leaves *left bytes of the stream. Returns the bytes of the Read list, its end left
+ * out. */
+static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint64_t *left)
+{
+	uint64_t list_bytes = 0;
+
+	for (uint32_t i = 0; i < in->npieces; i++) {
+		if (!is_reducible(in, i))
+			continue;
+		plan->reduced |= 1u << i;
+		list_bytes += RDMA1_READ_SEGMENT_SIZE;
+		*left -= (uint64_t)in->pieces[i].len + weir_xdr_pad(in->pieces[i].len);
+	}
+	return list_bytes;
+}
+
 int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *plan)
 {
-	uint64_t stream, header, left;
-	uint32_t nreads = 0;
+	uint64_t stream, header, left, reads;
+	int rc;
 
-	if (!check(in, &stream) || plan_reply_resources(in, plan) != 0)
+	if (!check(in, &stream))
 		return -EINVAL;
+	rc = plan_reply_resources(in, plan);
+	if (rc != 0)
+		return rc;
 	header = RDMA1_HEADER_MIN;
 	if (plan->use_write_list)
 		header += write_list_bytes(in);
 	if (plan->need_reply_chunk)
-		header += LIST_WORD + RDMA1_SEGMENT_SIZE;
+		header += REPLY_CHUNK_SIZE;
 	plan->reduced = 0;
 	plan->stream_bytes = (uint32_t)stream;
 	if (header + stream <= in->call_inline_bytes) {
@@ -101,19 +124,19 @@ int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *p
 		return 0;
 	}
 	left = stream;
-	for (uint32_t i = 0; i < in->npieces; i++) {
-		if (!is_reducible(in, i))
-			continue;
-		plan->reduced |= 1u << i;
-		nreads++;
-		left -= (uint64_t)in->pieces[i].len + weir_xdr_pad(in->pieces[i].len);
-	}
-	header += (uint64_t)nreads * RDMA1_READ_SEGMENT_SIZE;
+	reads = reduce_items(in, plan, &left);
 	plan->form = REDUCE_CHUNKED;
-	if (nreads == 0 || header + left > in->call_inline_bytes) {
+	if (reads == 0 || header + reads + left > in->call_inline_bytes) {
 		plan->form = REDUCE_LONG;
 		header += RDMA1_READ_SEGMENT_SIZE;
+		if (header + reads > in->call_inline_bytes) {
+			/* No room to list the items: they stay in the stream. */
+			plan->reduced = 0;
+			reads = 0;
+			left = stream;
+		}
 	}
+	header += reads;
 	if (header > in->call_inline_bytes)
 		return -EMSGSIZE;
 	plan->header_bytes = (uint32_t)header;

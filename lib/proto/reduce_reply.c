@@ -4,7 +4,7 @@
  * order; an empty chunk keeps its item in the Payload stream. What is left goes inline when it fits, else
  * all of it to the Reply chunk. All chunks are returned, with the lengths that were used.
  *
- * The plan is made before anything is listed, so that a reply that can't be conveyed writes nothing.
+ * Transfers are only listed here: of a reply that turns out not to be conveyable none is posted.
  */
 #include <errno.h>
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "reduce.h"
+#include "weir_xdr.h"
 #include "wire.h"
 
 #define XID	   0x5eed0001u
@@ -25,7 +26,7 @@
 
 static uint64_t rng;
 
-static uint32_t below(uint32_t limit)
+static inline uint32_t below(uint32_t limit)
 {
 	uint64_t z = (rng += 0x9e3779b97f4a7c15u);
 
@@ -34,13 +35,13 @@ static uint32_t below(uint32_t limit)
 	return (uint32_t)((z ^ z >> 31) >> 16) % limit;
 }
 
-static bool one_in(uint32_t n)
+static inline bool one_in(uint32_t n)
 {
 	return below(n) == 0;
 }
 
 /* Short, or around what fits inline, or long. */
-static uint32_t any_length(uint32_t inline_bytes)
+static inline uint32_t any_length(uint32_t inline_bytes)
 {
 	switch (below(4)) {
 	case 0:
@@ -65,7 +66,7 @@ static struct message {
 	uint8_t stream[STREAM_MAX];
 } message;
 
-static void add_piece(enum piece_kind kind, uint32_t len)
+static inline void add_piece(enum piece_kind kind, uint32_t len)
 {
 	struct piece *piece = &message.pieces[message.n];
 	uint32_t pad = kind == PIECE_PLAIN ? 0 : (4 - len % 4) % 4;
@@ -87,14 +88,14 @@ static void add_piece(enum piece_kind kind, uint32_t len)
 	message.n++;
 }
 
-static void add_opaque(enum piece_kind kind, uint32_t len)
+static inline void add_opaque(enum piece_kind kind, uint32_t len)
 {
 	wire_put_u32(message.memory + message.used - 4, len);
 	wire_put_u32(message.stream + message.stream_bytes - 4, len);
 	add_piece(kind, len);
 }
 
-static void make_message(uint32_t header_bytes, uint32_t inline_bytes)
+static inline void make_message(uint32_t header_bytes, uint32_t inline_bytes)
 {
 	uint32_t nitems = below(ITEMS_MAX + 1);
 
@@ -113,13 +114,36 @@ static void make_message(uint32_t header_bytes, uint32_t inline_bytes)
 		add_piece(PIECE_PLAIN, 4 * (1 + (one_in(3) ? below(300) : below(3))));
 }
 
+/* A decoder takes the message from its parts: item by item, byte for byte, and all of it. */
+static inline void expect_message(const struct weir_xdr_part *parts, uint32_t nparts)
+{
+	static uint8_t plain[STREAM_MAX];
+	struct weir_xdr_in in;
+
+	weir_xdr_in_init_parts(&in, parts, nparts);
+	for (uint32_t i = 0; i < message.n; i++) {
+		const struct piece *piece = &message.pieces[i];
+		bool has_count = i + 1 < message.n && piece[1].kind != PIECE_PLAIN;
+		uint32_t len = piece->len - (has_count ? 4 : 0);
+		const void *data = plain;
+
+		if (piece->kind == PIECE_PLAIN)
+			assert_int_equal(weir_xdr_get_bytes(&in, plain, len), 0);
+		else
+			assert_int_equal(weir_xdr_get_opaque_ref(&in, &data, UINT32_MAX, &len), 0);
+		assert_int_equal(len, piece->len - (has_count ? 4 : 0));
+		assert_memory_equal(data, piece->base, len);
+	}
+	assert_int_equal(weir_xdr_remaining(&in), 0);
+}
+
 /* ---- the wire ---- */
 
 static uint8_t wire[MSG_MAX];
 static uint32_t wire_len;
 
 /* The header is in 'wire' already: the pieces that go inline, behind it. */
-static void send_inline(uint32_t header_bytes, uint32_t reduced, uint32_t inline_bytes)
+static inline void send_inline(uint32_t header_bytes, uint32_t reduced, uint32_t inline_bytes)
 {
 	uint32_t start = header_bytes;
 

@@ -4,6 +4,10 @@
 #include "reassemble.h"
 
 #include "rdma1_msg.h"
+#include "reduce_message.h"
+
+#define FOREIGN_SEEDS 20000u
+#define HOSTILE_SEEDS 50000u
 
 static int list(const struct msg *m, struct reassemble_chunk *chunks, uint32_t max)
 {
@@ -69,6 +73,23 @@ static void chunks__position_zero_comes_first(void **state)
 	assert_int_equal(chunks[0].position, 0);
 	assert_int_equal(chunks[0].len_bytes, 150);
 	assert_int_equal(chunks[1].len_bytes, 40);
+}
+
+static void chunks__4_5_2_lengths_that_wrap_32_bits_are_refused(void **state)
+{
+	/* The decoder has looked at the sum too; this does not lean on it. */
+	struct rdma1_header hdr = {.nread_segments = 2};
+	struct reassemble_chunk chunks[1];
+	struct msg m;
+
+	(void)state;
+	for (uint32_t second = 1; second < 4; second++) {
+		msg_begin(&m, RDMA1_MSG);
+		hdr.reads = m.buf + m.len;
+		msg_read(&m, 44, 1, UINT32_MAX - 2, 0);
+		msg_read(&m, 44, 1, second, 0);
+		assert_int_equal(reassemble_chunks(&hdr, chunks, 1), second < 3 ? 1 : -E2BIG);
+	}
 }
 
 /* A stream of 40 bytes, then count words with 'gap' bytes between them. */
@@ -145,7 +166,13 @@ static void parts__4_5_2_chunk_that_does_not_meet_its_count_is_refused(void **st
 	(void)state;
 	assert_int_equal(one(44, 8, UINT32_MAX, parts), -EBADMSG); /* padding would wrap 32 bits */
 	assert_int_equal(one(44, 0, UINT32_MAX, parts), -EBADMSG);
-	assert_int_equal(one(0, 8, 8, parts), -EBADMSG); /* no room for a count in front */
+	assert_int_equal(one(40, 8, 8, parts), -EBADMSG); /* in the count's place */
+	assert_int_equal(one(48, 8, 8, parts), -EBADMSG); /* behind the item's first bytes */
+	assert_int_equal(one(44, 7, 8, parts), -EBADMSG);
+	assert_int_equal(one(44, 9, 8, parts), -EBADMSG);
+	assert_int_equal(one(44, 12, 8, parts), -EBADMSG);
+	assert_int_equal(one(64, 8, 8, parts), -EBADMSG); /* at the end: no count there */
+	assert_int_equal(one(0, 8, 8, parts), -EBADMSG);  /* no room for a count in front */
 	assert_int_equal(one(68, 8, 8, parts), -EBADMSG);
 	assert_int_equal(one(0xfffffffc, 8, 8, parts), -EBADMSG);
 	assert_int_equal(one(44, 8, 8, parts), 3);
@@ -170,16 +197,276 @@ static void parts__4_5_2_chunks_that_overlap_are_refused(void **state)
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), 5);
 }
 
+static void parts__4_5_2_position_does_not_wrap_behind_a_chunk(void **state)
+{
+	static uint8_t data[16];
+	/* The first reaches past 2^32, of which the second would be 8 behind. */
+	const struct reassemble_chunk chunks[] = {
+		{.position = 44, .len_bytes = 0xfffffffc, .dst = data},
+		{.position = 48, .len_bytes = 8, .dst = data},
+	};
+	struct weir_xdr_part parts[5];
+
+	(void)state;
+	put_count(40, 0xfffffffc);
+	put_count(48, 8);
+	assert_int_equal(reassemble_parts(stream, 64, chunks, 1, parts, 5), 3);
+	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), -EBADMSG);
+}
+
+/* ---- calls as another requester may make them ---- */
+
+#define FOREIGN_CHUNKS_MAX 8u
+#define FOREIGN_CUTS_MAX   4u
+
+/* A Read chunk: bytes of 'base' from 'at' to 'end', cut into segments as they are listed. */
+struct foreign_chunk {
+	const uint8_t *base;
+	uint32_t position, at, end;
+	uint32_t cuts; /* segments still to be listed */
+};
+
+static struct foreign_chunk foreign[FOREIGN_CHUNKS_MAX];
+static uint32_t nforeign;
+static uint8_t left_over[STREAM_MAX]; /* the Payload stream, reduced */
+static uint32_t left_over_bytes;
+
+static void add_chunk(const uint8_t *base, uint32_t position, uint32_t len)
+{
+	foreign[nforeign++] = (struct foreign_chunk){base, position, 0, len, 1 + below(FOREIGN_CUTS_MAX)};
+}
+
+/* Make Read chunks of some items, be they empty, with roundup padding or without. */
+static void reduce_some(void)
+{
+	uint32_t position = 0;
+
+	nforeign = 0;
+	left_over_bytes = 0;
+	for (uint32_t i = 0; i < message.n; i++) {
+		const struct piece *piece = &message.pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+
+		if (piece->kind == PIECE_ITEM && !one_in(4)) {
+			/* What lies behind the item in memory stands for the padding: it is not looked at. */
+			add_chunk(piece->base, position, piece->len + (one_in(2) ? pad : 0));
+		} else {
+			memcpy(left_over + left_over_bytes, message.stream + position, piece->len + pad);
+			left_over_bytes += piece->len + pad;
+		}
+		position += piece->len + pad;
+	}
+}
+
+/* The Read list: the segments of each chunk in order, the chunks mixed. */
+static void list_foreign(struct msg *m)
+{
+	for (uint32_t left = nforeign; left > 0;) {
+		uint32_t pick = below(nforeign), len;
+		struct foreign_chunk *chunk = &foreign[pick];
+
+		if (chunk->cuts == 0)
+			continue;
+		len = chunk->end - chunk->at;
+		if (--chunk->cuts > 0)
+			len = one_in(4) ? 0 : below(len + 1);
+		else
+			left--;
+		msg_read(m, chunk->position, pick, len, chunk->at);
+		chunk->at += len;
+	}
+}
+
+/* Pull the segments to where their chunks are to be. */
+static void pull_foreign(const struct rdma1_header *hdr, struct reassemble_chunk *chunks, uint32_t n)
+{
+	static uint8_t pulled[2 * STREAM_MAX];
+	struct rdma1_read_segment seg;
+	struct rdma1_read_iter it;
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		chunks[i].dst = pulled + used;
+		used += chunks[i].len_bytes;
+	}
+	rdma1_reads_begin(hdr, &it);
+	while (rdma1_reads_next(&it, &seg)) {
+		struct reassemble_chunk *chunk = chunks;
+
+		while (chunk->position != seg.position)
+			chunk++;
+		memcpy(chunk->dst + chunk->filled, foreign[seg.target.handle].base + seg.target.offset,
+		       seg.target.length);
+		chunk->filled += seg.target.length;
+	}
+}
+
+static void foreign_call(bool is_long)
+{
+	struct reassemble_chunk chunks[REASSEMBLE_CHUNKS_MAX];
+	struct weir_xdr_part parts[REASSEMBLE_PARTS_MAX];
+	const uint8_t *inline_stream = left_over;
+	enum rdma1_reason reason;
+	struct rdma1_header hdr;
+	struct msg m;
+	int n;
+
+	if (is_long)
+		add_chunk(left_over, 0, left_over_bytes);
+	msg_begin(&m, is_long ? RDMA1_NOMSG : RDMA1_MSG);
+	list_foreign(&m);
+	msg_end(&m);
+	msg_end(&m);
+	msg_end(&m);
+	if (!is_long) {
+		inline_stream = memcpy(m.buf + m.len, left_over, left_over_bytes);
+		m.len += left_over_bytes;
+	}
+	assert_int_equal(rdma1_decode(m.buf, m.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
+	n = reassemble_chunks(&hdr, chunks, REASSEMBLE_CHUNKS_MAX);
+	assert_int_equal(n, nforeign);
+	pull_foreign(&hdr, chunks, nforeign);
+	if (is_long) {
+		assert_int_equal(chunks[0].position, 0);
+		inline_stream = chunks[0].dst;
+	}
+	n = reassemble_parts(inline_stream, left_over_bytes, chunks + is_long, nforeign - is_long, parts,
+			     REASSEMBLE_PARTS_MAX);
+	assert_true(n >= 0);
+	expect_message(parts, (uint32_t)n);
+}
+
+static uint32_t failing;
+
+static int print_seed(void **state)
+{
+	(void)state;
+	if (failing)
+		print_message("seed %u\n", failing);
+	failing = 0;
+	return 0;
+}
+
+static void all__3_4_5_chunks_in_any_segments_and_order_make_the_message(void **state)
+{
+	uint32_t nlong = 0;
+
+	(void)state;
+	for (failing = 1; failing <= FOREIGN_SEEDS; failing++) {
+		bool is_long;
+
+		rng = failing;
+		make_message(RPC_HEADER, 1024);
+		reduce_some();
+		is_long = left_over_bytes > 4096;
+		nlong += is_long;
+		foreign_call(is_long);
+	}
+	failing = 0;
+	assert_true(nlong > FOREIGN_SEEDS / 10 && nlong < FOREIGN_SEEDS - FOREIGN_SEEDS / 10);
+}
+
+/* ---- chunks as nobody should make them ---- */
+
+/* What is made of unsound chunks holds together: parts within what was given, whole, and fit for a decoder. */
+static void expect_sound(const uint8_t *base, uint32_t len, const struct reassemble_chunk *chunks,
+			 uint32_t nchunks, const struct weir_xdr_part *parts, uint32_t n)
+{
+	uint32_t taken = 0, items = 0;
+	struct weir_xdr_in in;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (parts[i].is_item) {
+			assert_true(items < nchunks);
+			assert_ptr_equal(parts[i].base, chunks[items].dst);
+			assert_true(parts[i].len_bytes <= chunks[items].len_bytes);
+			assert_true(chunks[items].len_bytes - parts[i].len_bytes <= 3);
+			items++;
+		} else {
+			assert_ptr_equal(parts[i].base, base + taken);
+			assert_true(parts[i].len_bytes <= len - taken);
+			taken += parts[i].len_bytes;
+		}
+		sum += parts[i].len_bytes;
+	}
+	assert_int_equal(taken, len);
+	assert_int_equal(items, nchunks);
+	weir_xdr_in_init_parts(&in, parts, n);
+	assert_int_equal(weir_xdr_remaining(&in), sum);
+	for (uint32_t i = 0; i < n; i++) {
+		bool has_count = i + 1 < n && parts[i + 1].is_item;
+		const void *data;
+		uint32_t count;
+
+		if (parts[i].is_item) {
+			assert_int_equal(weir_xdr_get_opaque_ref(&in, &data, UINT32_MAX, &count), 0);
+			assert_int_equal(count, parts[i].len_bytes);
+			assert_true(count == 0 || data == parts[i].base);
+		} else {
+			count = parts[i].len_bytes - (has_count ? 4 : 0);
+			assert_int_equal(weir_xdr_get_bytes(&in, NULL, count), 0);
+		}
+	}
+}
+
+static void parts__4_5_2_random_positions_and_counts_never_lead_astray(void **state)
+{
+	static uint8_t data[64];
+	uint32_t accepted = 0;
+
+	(void)state;
+	for (failing = 1; failing <= HOSTILE_SEEDS; failing++) {
+		struct reassemble_chunk chunks[3];
+		struct weir_xdr_part parts[7];
+		uint32_t words, n = 1, position = 0;
+		uint8_t *exact;
+		int rc;
+
+		rng = failing;
+		words = below(12);
+		n += below(3);
+		exact = test_malloc(4 * words + 1); /* its end is watched */
+		for (uint32_t i = 0; i < words; i++)
+			wire_put_u32(exact + 1 + 4 * i, one_in(9) ? UINT32_MAX - below(8) : below(9));
+		for (uint32_t i = 0; i < n; i++) {
+			position += 4 * below(6);
+			chunks[i] = (struct reassemble_chunk){
+				.position = one_in(20) ? UINT32_MAX - 3 - 4 * below(4) : position,
+				.len_bytes = one_in(9) ? UINT32_MAX - below(8) : below(9),
+				.dst = data,
+			};
+		}
+		rc = reassemble_parts(exact + 1, 4 * words, chunks, n, parts, 7);
+		if (rc >= 0) {
+			accepted++;
+			expect_sound(exact + 1, 4 * words, chunks, n, parts, (uint32_t)rc);
+		} else {
+			assert_int_equal(rc, -EBADMSG);
+		}
+		test_free(exact);
+	}
+	failing = 0;
+	assert_true(accepted > HOSTILE_SEEDS / 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chunks__none_in_a_short_call),
 		cmocka_unit_test(chunks__3_4_5_are_sorted_and_their_segments_added_up),
 		cmocka_unit_test(chunks__position_zero_comes_first),
+		cmocka_unit_test(chunks__4_5_2_lengths_that_wrap_32_bits_are_refused),
 		cmocka_unit_test(parts__3_4_5_item_stands_where_the_unreduced_stream_has_it),
 		cmocka_unit_test(parts__3_4_5_roundup_padding_in_a_chunk_is_exact_or_absent),
 		cmocka_unit_test(parts__4_5_2_chunk_that_does_not_meet_its_count_is_refused),
 		cmocka_unit_test(parts__4_5_2_chunks_that_overlap_are_refused),
+		cmocka_unit_test(parts__4_5_2_position_does_not_wrap_behind_a_chunk),
+		cmocka_unit_test_teardown(all__3_4_5_chunks_in_any_segments_and_order_make_the_message,
+					  print_seed),
+		cmocka_unit_test_teardown(parts__4_5_2_random_positions_and_counts_never_lead_astray,
+					  print_seed),
 	};
 
 	return cmocka_run_group_tests_name("reassemble", tests, NULL, NULL);

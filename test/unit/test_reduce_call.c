@@ -110,9 +110,74 @@ static void plan__3_4_2_only_eligible_items_are_reduced(void **state)
 	expect_plan(REDUCE_LONG);
 	assert_int_equal(plan.reduced, 0);
 	pieces[1].rkey = 1;
-	in.may_reduce = false; /* RPCSEC_GSS integrity: section 8.2.2 */
+	expect_plan(REDUCE_CHUNKED);
+	assert_int_equal(plan.reduced, 1u << 1);
+}
+
+static void plan__item_without_data_is_not_reduced(void **state)
+{
+	(void)state;
+	pieces[1].len = 0;
+	pieces[2].len = 2000;
 	expect_plan(REDUCE_LONG);
 	assert_int_equal(plan.reduced, 0);
+	assert_int_equal(plan.stream_bytes, 44 + 2000);
+}
+
+/* As many items as there can be, with a count word in front of each. */
+static void set_many_items(uint32_t len)
+{
+	for (uint32_t i = 1; i < REDUCE_PIECES_MAX; i++)
+		pieces[i] = (struct piece){.base = memory,
+					   .len = i % 2 ? len : 4,
+					   .kind = i % 2 ? PIECE_ITEM : PIECE_PLAIN,
+					   .rkey = 1};
+	in.npieces = REDUCE_PIECES_MAX;
+}
+
+static void plan__3_5_3_long_call_without_room_to_list_its_items_keeps_them(void **state)
+{
+	const uint32_t items = REDUCE_PIECES_MAX / 2, stream = 44 + 4 * (items - 1);
+	const uint32_t lists = 28 + (items + 1) * RDMA1_READ_SEGMENT_SIZE;
+
+	(void)state;
+	set_many_items(101);
+	in.call_inline_bytes = lists;
+	expect_plan(REDUCE_LONG);
+	assert_int_equal(plan.header_bytes, lists);
+	assert_int_equal(plan.stream_bytes, stream);
+	in.call_inline_bytes--;
+	expect_plan(REDUCE_LONG);
+	assert_int_equal(plan.reduced, 0);
+	assert_int_equal(plan.header_bytes, 28 + RDMA1_READ_SEGMENT_SIZE);
+	assert_int_equal(plan.stream_bytes, stream + items * 104);
+	encode(&(const struct target){5, plan.stream_bytes, 0x5000}, 1, NULL);
+	in.call_inline_bytes = 28 + RDMA1_READ_SEGMENT_SIZE;
+	expect_plan(REDUCE_LONG);
+	in.call_inline_bytes--;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EMSGSIZE);
+}
+
+static void plan__8_2_2_nothing_is_reduced_under_gss_integrity(void **state)
+{
+	static const struct target seg = {1, 500, 0x1000}, long_seg = {5, 4144, 0x5000};
+	const struct reduce_result result = {&seg, 1, 500};
+
+	(void)state;
+	in.results = &result;
+	in.nresults = 1;
+	pieces[1].len = 4096;
+	expect_plan(REDUCE_CHUNKED);
+	assert_true(plan.use_write_list);
+	in.may_reduce = false;
+	expect_plan(REDUCE_LONG);
+	assert_int_equal(plan.reduced, 0);
+	assert_false(plan.use_write_list);
+	assert_int_equal(plan.stream_bytes, 44 + 4096 + 4);
+	encode(&long_seg, 1, NULL);
+	assert_int_equal(word(5), 0);  /* the Position Zero chunk */
+	assert_int_equal(word(10), 0); /* no other Read chunk */
+	assert_int_equal(word(11), 0); /* no Write chunk */
 }
 
 static void plan__header_that_does_not_fit_is_too_large(void **state)
@@ -125,7 +190,30 @@ static void plan__header_that_does_not_fit_is_too_large(void **state)
 	in.nresults = 1;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EMSGSIZE);
 	in.call_inline_bytes = 4096;
+	in.reply_inline_bytes = 4096;
 	expect_plan(REDUCE_SHORT);
+}
+
+static void plan__4_3_3_chunks_that_a_reply_can_not_return_are_too_large(void **state)
+{
+	static const struct target segs[64] = {{0}};
+	const uint32_t returned = 28 + 8 + 64 * RDMA1_SEGMENT_SIZE;
+	const struct reduce_result result = {.segments = segs, .nsegments = 64};
+
+	(void)state;
+	in.results = &result;
+	in.nresults = 1;
+	in.call_inline_bytes = 4096;
+	in.reply_inline_bytes = returned + in.reply_max_bytes;
+	expect_plan(REDUCE_SHORT);
+	assert_false(plan.need_reply_chunk);
+	in.reply_inline_bytes--;
+	expect_plan(REDUCE_SHORT);
+	assert_true(plan.need_reply_chunk);
+	in.reply_inline_bytes = returned + 4 + RDMA1_SEGMENT_SIZE;
+	expect_plan(REDUCE_SHORT);
+	in.reply_inline_bytes--;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EMSGSIZE);
 }
 
 static void plan__refuses_what_is_out_of_range(void **state)
@@ -144,6 +232,13 @@ static void plan__refuses_what_is_out_of_range(void **state)
 	pieces[2].len = 4;
 	pieces[1].len = UINT32_MAX;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	pieces[1].len = UINT32_MAX - 3 - 48; /* the most there can be */
+	expect_plan(REDUCE_CHUNKED);
+	pieces[1].len++;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	set_many_items(UINT32_C(1) << 28); /* 2^32 and some */
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	in.npieces = 3;
 	pieces[1].len = 4;
 	in.reply_max_bytes = UINT32_MAX;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
@@ -152,6 +247,7 @@ static void plan__refuses_what_is_out_of_range(void **state)
 static void plan__3_4_6_write_chunk_holds_the_largest_item(void **state)
 {
 	static const struct target segs[] = {{1, 60, 0x1000}, {2, 40, 0x2000}};
+	static const struct target wide[] = {{1, UINT32_MAX, 0x1000}, {2, 2, 0x2000}};
 	struct reduce_result result = {.segments = segs, .nsegments = 2, .max_bytes = 100};
 
 	(void)state;
@@ -161,6 +257,9 @@ static void plan__3_4_6_write_chunk_holds_the_largest_item(void **state)
 	assert_true(plan.use_write_list);
 	result.max_bytes = 101;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
+	/* Lengths whose sum wraps 32 bits to less. */
+	result = (struct reduce_result){wide, 2, 100};
+	expect_plan(REDUCE_SHORT);
 	result = (struct reduce_result){.max_bytes = 101}; /* an empty chunk: comes inline */
 	expect_plan(REDUCE_SHORT);
 }
@@ -292,7 +391,11 @@ int main(void)
 		T(plan__3_5_3_stream_too_large_when_reduced_is_long),
 		T(plan__3_5_3_long_stream_includes_roundup_padding),
 		T(plan__3_4_2_only_eligible_items_are_reduced),
+		T(plan__item_without_data_is_not_reduced),
+		T(plan__3_5_3_long_call_without_room_to_list_its_items_keeps_them),
+		T(plan__8_2_2_nothing_is_reduced_under_gss_integrity),
 		T(plan__header_that_does_not_fit_is_too_large),
+		T(plan__4_3_3_chunks_that_a_reply_can_not_return_are_too_large),
 		T(plan__refuses_what_is_out_of_range),
 		T(plan__3_4_6_write_chunk_holds_the_largest_item),
 		T(plan__4_3_3_reply_chunk_when_the_largest_reply_exceeds_the_threshold),

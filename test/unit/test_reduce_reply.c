@@ -12,6 +12,7 @@
 
 static uint8_t memory[8192];
 static uint8_t zeros[4];
+static struct rdma1_limits limits;
 static struct msg call;
 static struct rdma1_header hdr;
 static struct reduce_reply_in in;
@@ -27,6 +28,7 @@ static int setup(void **state)
 	memset(&in, 0, sizeof(in));
 	pieces[0] = (struct piece){.base = memory, .len = 28, .kind = PIECE_PLAIN, .lkey = 1};
 	pieces[1] = (struct piece){.base = memory + 1000, .len = 100, .kind = PIECE_ITEM, .lkey = 2};
+	limits = rdma1_limits_default;
 	in.call = &hdr;
 	in.pieces = pieces;
 	in.npieces = 2;
@@ -61,8 +63,7 @@ static void call_end(uint32_t reply_nsegs, uint32_t reply_len)
 	else
 		call_chunk(reply_nsegs, reply_len);
 	msg_payload(&call, 40);
-	assert_int_equal(rdma1_decode(call.buf, call.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
-			 RDMA1_V_OK);
+	assert_int_equal(rdma1_decode(call.buf, call.len, RDMA1_CALL, &limits, &hdr, &reason), RDMA1_V_OK);
 }
 
 static int reply(void)
@@ -145,6 +146,71 @@ static void reduce_reply__3_4_6_segments_are_returned_with_the_items_length(void
 	assert_int_equal(xfers[2].offset, 0x30000);
 }
 
+/* The transfers of an item of 'len' bytes: where the one before ended, in local memory and in the segments. */
+static void expect_split(const uint32_t *room, uint32_t nsegs, uint32_t len)
+{
+	uint32_t seg = 0, used = 0, done = 0;
+
+	for (uint32_t i = 0; i < plan.nxfers; i++) {
+		for (; used == room[seg]; used = 0)
+			seg++;
+		assert_true(seg < nsegs);
+		assert_int_equal(xfers[i].handle, 0x100 + seg);
+		assert_int_equal(xfers[i].offset, 0x10000 * (seg + 1) + used);
+		assert_ptr_equal(xfers[i].local, pieces[1].base + done);
+		assert_true(xfers[i].len > 0 && xfers[i].len <= room[seg] - used);
+		used += xfers[i].len;
+		done += xfers[i].len;
+	}
+	assert_int_equal(done, len);
+}
+
+static void reduce_reply__3_4_6_segments_of_any_length_are_filled_in_order(void **state)
+{
+	(void)state;
+	for (uint32_t cut = 0; cut < 9 * 9 * 9; cut++) {
+		const uint32_t room[] = {cut % 9, cut / 9 % 9, cut / 81};
+		const uint32_t sum = room[0] + room[1] + room[2];
+
+		call_begin();
+		msg_chunk(&call, 3);
+		for (uint32_t i = 0; i < 3; i++)
+			msg_segment(&call, 0x100 + i, room[i], 0x10000 * (i + 1));
+		call_end(0, 0);
+		for (uint32_t len = 0; len <= sum; len++) {
+			pieces[1].len = len;
+			expect_reply(REDUCE_CHUNKED);
+			expect_split(room, 3, len);
+			assert_int_equal(word(8) + word(12) + word(16), len);
+		}
+		pieces[1].len = sum + 1; /* full in the middle of the item */
+		assert_int_equal(reply(), -EMSGSIZE);
+	}
+}
+
+static void reduce_reply__lengths_that_wrap_32_bits_are_added_up(void **state)
+{
+	(void)state;
+	limits.write_bytes_max = UINT64_C(1) << 40;
+	call_begin();
+	call_chunk(2, UINT32_C(1) << 31);
+	call_end(2, UINT32_C(1) << 31);
+	expect_reply(REDUCE_CHUNKED);
+	assert_int_equal(word(8), 100);
+	assert_int_equal(word(12), 0);
+	pieces[0].len = 2000;
+	expect_reply(REDUCE_LONG);
+	assert_int_equal(word(19), 2000);
+	assert_int_equal(word(23), 0);
+	pieces[0].len = 28;
+	/* Pieces that together wrap, and are more than the Reply chunk takes. */
+	pieces[1].kind = PIECE_OPAQUE;
+	pieces[1].len = UINT32_MAX;
+	pieces[2] = (struct piece){.base = memory, .len = 128, .kind = PIECE_PLAIN};
+	in.npieces = 3;
+	assert_int_equal(reply(), -EMSGSIZE);
+}
+
 static void reduce_reply__4_3_2_unused_chunk_is_returned_with_empty_segments(void **state)
 {
 	(void)state;
@@ -166,6 +232,23 @@ static void reduce_reply__4_3_2_unused_chunk_is_returned_with_empty_segments(voi
 	expect_reply(REDUCE_SHORT);
 	assert_int_equal(word(8), 0);
 	assert_int_equal(word(14), 0);
+}
+
+static void reduce_reply__4_3_2_item_without_data_has_its_chunk(void **state)
+{
+	(void)state;
+	call_begin();
+	call_chunk(1, 200);
+	call_chunk(1, 200);
+	call_end(0, 0);
+	pieces[2] = pieces[1];
+	pieces[1].len = 0;
+	in.npieces = 3;
+	expect_reply(REDUCE_CHUNKED);
+	assert_int_equal(plan.reduced, 1u << 1 | 1u << 2);
+	assert_int_equal(plan.nxfers, 1);
+	assert_int_equal(word(8), 0);
+	assert_int_equal(word(14), 100);
 }
 
 static void reduce_reply__4_3_2_later_item_takes_the_chunk_that_an_absent_one_left(void **state)
@@ -323,7 +406,10 @@ int main(void)
 		T(reduce_reply__4_3_2_eligible_item_goes_to_the_write_chunk),
 		T(reduce_reply__4_3_1_read_list_is_empty),
 		T(reduce_reply__3_4_6_segments_are_returned_with_the_items_length),
+		T(reduce_reply__3_4_6_segments_of_any_length_are_filled_in_order),
+		T(reduce_reply__lengths_that_wrap_32_bits_are_added_up),
 		T(reduce_reply__4_3_2_unused_chunk_is_returned_with_empty_segments),
+		T(reduce_reply__4_3_2_item_without_data_has_its_chunk),
 		T(reduce_reply__4_3_2_later_item_takes_the_chunk_that_an_absent_one_left),
 		T(reduce_reply__4_3_2_empty_chunk_keeps_its_item_inline),
 		T(reduce_reply__4_3_3_reply_chunk_is_copied_and_empty_when_unused),

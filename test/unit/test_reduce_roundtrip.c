@@ -9,7 +9,7 @@
 
 #include "reduce_message.h"
 
-#define SEEDS	   4000u
+#define SEEDS	   20000u
 #define CHUNKS_MAX 7u
 #define SEGS_MAX   5u /* of a chunk */
 #define XFERS_MAX  128u
@@ -117,6 +117,7 @@ static uint32_t receive_call(uint8_t *out)
 	nparts = reassemble_parts(stream, stream_bytes, chunks + first, (uint32_t)nchunks - first, parts,
 				  REASSEMBLE_PARTS_MAX);
 	assert_true(nparts >= 0);
+	expect_message(parts, (uint32_t)nparts);
 	for (int i = 0; i < nparts; i++) {
 		uint32_t pad = parts[i].is_item ? (4 - parts[i].len_bytes % 4) % 4 : 0;
 
