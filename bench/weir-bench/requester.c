@@ -16,8 +16,9 @@
 #include "weir_call.h"
 #include "worker.h"
 
-#define LANE_ALIGN	4096u
-#define CONNECT_RETRIES 200u /* while a responder that was just started comes up */
+#define LANE_ALIGN	 4096u
+#define READ_WORKING_SET 32768u /* the responder has the sequence from 0 for twice that */
+#define CONNECT_RETRIES	 200u	/* while a responder that was just started comes up */
 
 struct lane {
 	struct link *link;
@@ -152,8 +153,12 @@ static int add_arguments(struct lane *lane, struct weir_call *call)
 
 	switch (lane->proc) {
 	case BENCH_READ:
-		/* Any offset is as good as another: the responder has the sequence from 0 for 64 KiB at least. */
-		lane->offset = options->size_bytes < 32768 ? next_random(client) % 32768 : 0;
+		/* Whole blocks, at random, of a working set that stays in a CPU's first-level cache. */
+		lane->offset = 0;
+		if (options->size_bytes > 0 && options->size_bytes <= READ_WORKING_SET / 2)
+			lane->offset =
+				(uint64_t)(next_random(client) % (READ_WORKING_SET / options->size_bytes)) *
+				options->size_bytes;
 		weir_xdr_put_u64(args, lane->offset);
 		weir_xdr_put_u32(args, options->size_bytes);
 		if (options->verify)

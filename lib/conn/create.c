@@ -45,6 +45,11 @@ int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_
 
 	if (engine->nconnections >= engine->profile.connections)
 		return -EBUSY;
+	if (dev->max_send_wr < SQ_MIN) {
+		LOG(ERR, "driver %s: a send queue of %u places is too short for a reply", engine->ops->name,
+		    dev->max_send_wr);
+		return -EOPNOTSUPP;
+	}
 	conn = mem_zalloc(sizeof(*conn));
 	if (!conn)
 		return -ENOMEM;

@@ -17,25 +17,34 @@ static bool items_allowed(const struct weir_request *req)
 	return items <= req->ulb->arg_items_max;
 }
 
-/* 0; -EAGAIN: waits for a buffer; -EFBIG: no buffer is that large. */
-static int own_buffer(struct weir_request *req, uint32_t i)
+/* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the queue, so that
+ * no two requests can each hold what the other waits for. 0; -EAGAIN: waits; -EFBIG: it can never have them. */
+static int own_buffers(struct weir_request *req, uint32_t which)
 {
 	struct weir_engine *engine = req->responder->engine;
-	struct reassemble_chunk *chunk = &req->chunks[i];
+	struct mem_pool *pool = engine->bulk_pool;
+	uint32_t need = (uint32_t)__builtin_popcount(which);
 
-	if (chunk->len_bytes > engine->profile.bulk_buffer_bytes)
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		if (which >> i & 1 && req->chunks[i].len_bytes > engine->profile.bulk_buffer_bytes)
+			return -EFBIG;
+	if (need > pool->count)
 		return -EFBIG;
-	req->chunk_bufs[i] = mem_pool_get(engine->bulk_pool);
-	if (!req->chunk_bufs[i]) {
+	if (need > pool->count - pool->in_use) {
 		engine_wait_buffers(engine, &req->buf_waiter);
 		return -EAGAIN;
 	}
-	chunk->dst = req->chunk_bufs[i]->data;
-	chunk->lkey = req->chunk_bufs[i]->lkey;
+	for (uint32_t i = 0; i < req->nchunks; i++) {
+		if (!(which >> i & 1))
+			continue;
+		req->chunk_bufs[i] = mem_pool_get(pool);
+		req->chunks[i].dst = req->chunk_bufs[i]->data;
+		req->chunks[i].lkey = req->chunk_bufs[i]->lkey;
+	}
 	return 0;
 }
 
-/* Where item chunk 'i' goes: the program's choice, or a buffer of ours. */
+/* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: it named memory that is none. */
 static int place_item(struct weir_request *req, uint32_t i)
 {
 	const struct weir_program *program = req->program;
@@ -45,10 +54,13 @@ static int place_item(struct weir_request *req, uint32_t i)
 
 	if (!program->place ||
 	    program->place(req, i - req->hdr.has_position_zero, chunk->len_bytes, &place, program->arg) != 0)
-		return own_buffer(req, i);
+		return 1;
 	keys = engine_keys(req->responder->engine, place.region);
 	if (keys->lkey == 0 || !mem_region_covers(place.region, place.data, chunk->len_bytes))
 		return -EINVAL;
+	if (req->chunk_bufs[i])
+		mem_pool_put(req->chunk_bufs[i]);
+	req->chunk_bufs[i] = NULL;
 	chunk->dst = place.data;
 	chunk->lkey = keys->lkey;
 	return 0;
@@ -56,16 +68,27 @@ static int place_item(struct weir_request *req, uint32_t i)
 
 static int find_buffers(struct weir_request *req)
 {
-	uint32_t first = req->state == REQUEST_PULL_CALL ? 0 : req->hdr.has_position_zero;
-	uint32_t end = req->state == REQUEST_PULL_CALL ? 1 : req->nchunks;
-	int rc = 0;
+	uint32_t own = 0;
 
-	for (uint32_t i = first; i < end && rc == 0; i++) {
-		if (req->chunks[i].dst)
-			continue;
-		rc = req->state == REQUEST_PULL_CALL ? own_buffer(req, i) : place_item(req, i);
+	/* A Long Call's program is not known yet: a buffer for each item that one of ours can hold, too. */
+	if (req->state == REQUEST_PULL_CALL) {
+		own = 1;
+		for (uint32_t i = 1; i < req->nchunks; i++)
+			if (req->chunks[i].len_bytes <= req->responder->engine->profile.bulk_buffer_bytes)
+				own |= 1u << i;
+		return own_buffers(req, own);
 	}
-	return rc;
+	for (uint32_t i = req->hdr.has_position_zero; i < req->nchunks && !req->has_asked; i++) {
+		int rc = place_item(req, i);
+
+		if (rc < 0)
+			return rc;
+	}
+	req->has_asked = true;
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		if (!req->chunks[i].dst)
+			own |= 1u << i;
+	return own_buffers(req, own);
 }
 
 static bool in_stage(const struct weir_request *req, const struct rdma1_read_segment *seg)
@@ -181,6 +204,7 @@ void request_pull(struct weir_request *req)
 			req->chunks[i].dst = NULL;
 			req->chunks[i].filled = 0;
 		}
+		req->has_asked = false;
 		req->is_reading = false;
 		req->state = REQUEST_PULL_CALL;
 		if (!req->hdr.has_position_zero && !begin_items(req))

@@ -73,6 +73,7 @@ struct weir_request {
 	uint32_t nchunks;
 	struct rdma1_read_iter next_read;
 	uint32_t reads_left;   /* to be posted in this stage, empty segments not counted */
+	bool has_asked;	       /* the program was asked for places */
 	bool is_reading;       /* next_read is set up for this stage */
 	const uint8_t *stream; /* the Payload stream as it came: inline, or pulled */
 	uint32_t stream_bytes;

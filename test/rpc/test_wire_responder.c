@@ -279,6 +279,54 @@ static void pull__3_4_5_roundup_padding_in_the_chunk_is_allowed(void **state)
 	expect_written(51, 997);
 }
 
+static void two_bulk_buffers(struct weir_profile *profile)
+{
+	profile->bulk_buffers = 2;
+}
+
+static int setup_two_bulk_buffers(void **state)
+{
+	(void)state;
+	pair_start(&pair, two_bulk_buffers);
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	return 0;
+}
+
+/* Each needs two buffers and there are two: if each took one and waited, none would get on. */
+static void pull__long_calls_with_items_do_not_wait_for_each_other(void **state)
+{
+	const uint32_t rpc_at = 65536, rpc_bytes = 52, nmsgs = 8;
+
+	(void)state;
+	memset(raw.mem, 0x3c, 5000);
+	for (uint32_t i = 0; i < nmsgs; i++) {
+		struct words m = {0}, rpc = {0};
+		uint64_t at = rpc_at + i * 64;
+
+		put_rpc(&rpc, 80 + i, PAIR_WRITE);
+		words_put(&rpc, 3, 100, 5000, 11);
+		memcpy(raw.mem + at, rpc.w, rpc_bytes);
+		put_fixed(&m, 80 + i, 1, nmsgs, 1);
+		words_put(&m, 2, 1, 0);
+		put_segment(&m, raw.mr.rkey, rpc_bytes, raw.raddr + at);
+		words_put(&m, 2, 1, 48);
+		put_segment(&m, raw.mr.rkey, 5000, raw.raddr);
+		words_put(&m, 3, 0, 0, 0);
+		raw_send_words(&raw, &m);
+	}
+	for (uint32_t i = 0; i < nmsgs; i++) {
+		struct words r = {0};
+
+		raw_recv_words(&raw, &r);
+		assert_int_equal(r.n, 16);
+		assert_in_range(r.w[0], 80, 80 + nmsgs - 1);
+		assert_int_equal(r.w[14], 5000);
+		assert_int_equal(r.w[15], checksum(5000));
+	}
+	assert_int_equal(pair.handled, nmsgs);
+}
+
 static void pull__4_5_2_a_chunk_that_does_not_fit_the_arguments_is_garbage_args(void **state)
 {
 	static const struct {
@@ -520,6 +568,8 @@ static int run(void)
 		T(grant__3_3_1_is_never_zero_nor_more_than_posted),
 		T(pull__3_4_5_segments_are_concatenated_in_list_order),
 		T(pull__3_4_5_roundup_padding_in_the_chunk_is_allowed),
+		cmocka_unit_test_setup_teardown(pull__long_calls_with_items_do_not_wait_for_each_other,
+						setup_two_bulk_buffers, teardown),
 		T(pull__4_5_2_a_chunk_that_does_not_fit_the_arguments_is_garbage_args),
 		T(pull__3_4_5_a_position_that_is_no_multiple_of_four_is_err_chunk),
 		T(pull__position_beyond_the_body_is_err_chunk),
