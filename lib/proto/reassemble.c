@@ -54,8 +54,7 @@ int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes, const struct 
 		if (before < WEIR_XDR_UNIT)
 			return -EBADMSG;
 		count = wire_get_u32(stream + taken + before - WEIR_XDR_UNIT);
-		if (count != chunk->len_bytes &&
-		    (uint64_t)count + weir_xdr_pad(count) != (uint64_t)chunk->len_bytes)
+		if (count != chunk->len_bytes && (uint64_t)count + weir_xdr_pad(count) != chunk->len_bytes)
 			return -EBADMSG;
 		if (max_parts - n < 2)
 			return -EBADMSG;

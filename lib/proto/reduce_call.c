@@ -126,7 +126,7 @@ int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *p
 	left = stream;
 	reads = reduce_items(in, plan, &left);
 	plan->form = REDUCE_CHUNKED;
-	if (reads == 0 || header + reads + left > in->call_inline_bytes) {
+	if (header + reads + left > in->call_inline_bytes) {
 		plan->form = REDUCE_LONG;
 		header += RDMA1_READ_SEGMENT_SIZE;
 		if (header + reads > in->call_inline_bytes) {

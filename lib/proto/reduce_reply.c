@@ -61,16 +61,6 @@ static int sink_put(struct sink *sink, struct xfer_list *list, uint8_t *local, u
 	return 0;
 }
 
-static uint64_t chunk_bytes(struct rdma1_segment_iter segments)
-{
-	struct rdma1_segment seg;
-	uint64_t bytes = 0;
-
-	while (rdma1_segments_next(&segments, &seg))
-		bytes += seg.length;
-	return bytes;
-}
-
 /* Return a chunk's segments with 'used' bytes spread over them in order. */
 static void return_segments(struct rdma1_writer *w, struct rdma1_segment_iter segments, uint64_t used)
 {
@@ -108,8 +98,6 @@ static int pair_items(const struct reduce_reply_in *in, struct xfer_list *list, 
 
 		if (segments.left == 0)
 			continue; /* the requester wants this one inline (4.3.2) */
-		if (piece->len > chunk_bytes(segments))
-			return -EMSGSIZE;
 		sink_init(&sink, &segments);
 		rc = sink_put(&sink, list, piece->base, piece->lkey, piece->len);
 		if (rc != 0)
@@ -119,6 +107,7 @@ static int pair_items(const struct reduce_reply_in *in, struct xfer_list *list, 
 	return 0;
 }
 
+/* -EMSGSIZE also when there is no Reply chunk. */
 static int fill_reply_chunk(const struct reduce_reply_in *in, struct xfer_list *list, uint32_t reduced)
 {
 	struct rdma1_segment_iter segments;
@@ -212,8 +201,6 @@ int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size, 
 	plan->form = plan->reduced ? REDUCE_CHUNKED : REDUCE_SHORT;
 	plan->inline_bytes = (uint32_t)stream;
 	if (header + stream > in->reply_inline_bytes) {
-		if (!in->call->has_reply_chunk || stream > in->call->reply_bytes)
-			return -EMSGSIZE;
 		plan->form = REDUCE_LONG;
 		plan->inline_bytes = 0;
 		rc = fill_reply_chunk(in, &list, plan->reduced);

@@ -127,7 +127,9 @@ static void parts__3_4_5_item_stands_where_the_unreduced_stream_has_it(void **st
 	assert_ptr_equal(parts[4].base, stream + 52);
 	assert_int_equal(parts[4].len_bytes, 12);
 	/* With nothing behind the last item there is no part for it. */
-	assert_int_equal(reassemble_parts(stream, 52, chunks, 2, parts, 5), 4);
+	assert_int_equal(reassemble_parts(stream, 52, chunks, 2, parts, 4), 4);
+	/* Without the second one's count in the stream, though memory has it behind. */
+	assert_int_equal(reassemble_parts(stream, 51, chunks, 2, parts, 5), -EBADMSG);
 	for (uint32_t max = 0; max < 5; max++)
 		assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, max), -EBADMSG);
 }

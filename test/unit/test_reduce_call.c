@@ -67,6 +67,7 @@ static void plan__is_short_when_all_fits(void **state)
 	expect_plan(REDUCE_SHORT);
 	assert_int_equal(plan.reduced, 0);
 	assert_int_equal(plan.inline_bytes, INLINE_BYTES - 28);
+	assert_int_equal(plan.stream_bytes, INLINE_BYTES - 28);
 	pieces[1].len++;
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 1);
@@ -122,6 +123,20 @@ static void plan__item_without_data_is_not_reduced(void **state)
 	expect_plan(REDUCE_LONG);
 	assert_int_equal(plan.reduced, 0);
 	assert_int_equal(plan.stream_bytes, 44 + 2000);
+	pieces[1].len = 1;
+	expect_plan(REDUCE_LONG);
+	assert_int_equal(plan.reduced, 1u << 1);
+	assert_int_equal(plan.stream_bytes, 44 + 2000);
+}
+
+static void plan__3_4_4_item_without_a_count_in_front_is_not_reduced(void **state)
+{
+	(void)state;
+	pieces[0] = pieces[1];
+	pieces[0].len = 4000;
+	in.npieces = 1;
+	expect_plan(REDUCE_LONG);
+	assert_int_equal(plan.reduced, 0);
 }
 
 /* As many items as there can be, with a count word in front of each. */
@@ -218,13 +233,18 @@ static void plan__4_3_3_chunks_that_a_reply_can_not_return_are_too_large(void **
 
 static void plan__refuses_what_is_out_of_range(void **state)
 {
+	static const struct reduce_result results[REDUCE_RESULT_ITEMS_MAX + 1];
+
 	(void)state;
 	in.npieces = 0;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
 	in.npieces = REDUCE_PIECES_MAX + 1;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
 	in.npieces = 3;
-	in.nresults = REDUCE_RESULT_ITEMS_MAX + 1;
+	in.results = results;
+	in.nresults = REDUCE_RESULT_ITEMS_MAX;
+	expect_plan(REDUCE_SHORT);
+	in.nresults++;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
 	in.nresults = 0;
 	pieces[2].len = 3; /* not XDR */
@@ -262,6 +282,20 @@ static void plan__3_4_6_write_chunk_holds_the_largest_item(void **state)
 	expect_plan(REDUCE_SHORT);
 	result = (struct reduce_result){.max_bytes = 101}; /* an empty chunk: comes inline */
 	expect_plan(REDUCE_SHORT);
+	assert_false(plan.use_write_list);
+}
+
+static void plan__4_3_2_each_write_chunk_holds_the_largest_item(void **state)
+{
+	static const struct target seg = {1, 60, 0x1000};
+	struct reduce_result results[] = {{&seg, 1, 60}, {.max_bytes = 100}, {&seg, 1, 60}};
+
+	(void)state;
+	in.results = results;
+	in.nresults = 3;
+	expect_plan(REDUCE_SHORT);
+	results[2].max_bytes++;
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
 }
 
 static void plan__4_3_3_reply_chunk_when_the_largest_reply_exceeds_the_threshold(void **state)
@@ -270,6 +304,7 @@ static void plan__4_3_3_reply_chunk_when_the_largest_reply_exceeds_the_threshold
 	in.reply_max_bytes = INLINE_BYTES - 28;
 	expect_plan(REDUCE_SHORT);
 	assert_false(plan.need_reply_chunk);
+	assert_int_equal(plan.reply_bytes, 0);
 	in.reply_max_bytes++;
 	expect_plan(REDUCE_SHORT);
 	assert_true(plan.need_reply_chunk);
@@ -299,6 +334,8 @@ static void plan__4_3_3_largest_reply_counts_the_items_that_come_inline(void **s
 	expect_plan(REDUCE_SHORT);
 	assert_false(plan.use_write_list);
 	assert_int_equal(plan.reply_bytes, 400 + 568 + 500);
+	results[0].max_bytes = UINT32_MAX; /* padded, it is 2^32 */
+	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
 }
 
 static void encode__3_4_5_read_chunk_has_no_padding_and_its_unreduced_position(void **state)
@@ -392,12 +429,14 @@ int main(void)
 		T(plan__3_5_3_long_stream_includes_roundup_padding),
 		T(plan__3_4_2_only_eligible_items_are_reduced),
 		T(plan__item_without_data_is_not_reduced),
+		T(plan__3_4_4_item_without_a_count_in_front_is_not_reduced),
 		T(plan__3_5_3_long_call_without_room_to_list_its_items_keeps_them),
 		T(plan__8_2_2_nothing_is_reduced_under_gss_integrity),
 		T(plan__header_that_does_not_fit_is_too_large),
 		T(plan__4_3_3_chunks_that_a_reply_can_not_return_are_too_large),
 		T(plan__refuses_what_is_out_of_range),
 		T(plan__3_4_6_write_chunk_holds_the_largest_item),
+		T(plan__4_3_2_each_write_chunk_holds_the_largest_item),
 		T(plan__4_3_3_reply_chunk_when_the_largest_reply_exceeds_the_threshold),
 		T(plan__4_3_3_largest_reply_counts_the_items_that_come_inline),
 		T(encode__3_4_5_read_chunk_has_no_padding_and_its_unreduced_position),

@@ -17,7 +17,7 @@ static struct msg call;
 static struct rdma1_header hdr;
 static struct reduce_reply_in in;
 static struct reduce_reply_plan plan;
-static struct piece pieces[8];
+static struct piece pieces[REDUCE_PIECES_MAX];
 static struct reduce_xfer xfers[XFERS_MAX];
 static uint8_t header[INLINE_BYTES];
 
@@ -209,6 +209,12 @@ static void reduce_reply__lengths_that_wrap_32_bits_are_added_up(void **state)
 	pieces[2] = (struct piece){.base = memory, .len = 128, .kind = PIECE_PLAIN};
 	in.npieces = 3;
 	assert_int_equal(reply(), -EMSGSIZE);
+	call_begin();
+	call_end(3, UINT32_C(1) << 31);
+	expect_reply(REDUCE_LONG);
+	assert_int_equal(word(9), UINT32_C(1) << 31);
+	assert_int_equal(word(13), UINT32_C(1) << 31);
+	assert_int_equal(word(17), 28 + 128);
 }
 
 static void reduce_reply__4_3_2_unused_chunk_is_returned_with_empty_segments(void **state)
@@ -362,6 +368,13 @@ static void reduce_reply__4_5_3_header_above_the_threshold_is_too_large(void **s
 	call_chunk(64, 10);
 	call_end(0, 0);
 	assert_int_equal(reply(), -EMSGSIZE);
+	/* Nor is a Reply chunk of use then: the header is always inline. */
+	call_begin();
+	call_end(2, 600);
+	in.reply_inline_bytes = RDMA1_HEADER_MIN + 4 + 2 * RDMA1_SEGMENT_SIZE;
+	expect_reply(REDUCE_LONG);
+	in.reply_inline_bytes--;
+	assert_int_equal(reply(), -EMSGSIZE);
 }
 
 static void reduce_reply__8_2_2_nothing_is_reduced_under_gss_integrity(void **state)
@@ -391,7 +404,11 @@ static void reduce_reply__bounds_of_the_callers_arrays_are_kept(void **state)
 		assert_int_equal(reduce_reply(&in, header, size, xfers, XFERS_MAX, &plan), -ENOSPC);
 	in.npieces = 0;
 	assert_int_equal(reply(), -EINVAL);
-	in.npieces = REDUCE_PIECES_MAX + 1;
+	for (uint32_t i = 2; i < REDUCE_PIECES_MAX; i++)
+		pieces[i] = (struct piece){.base = memory, .len = 4, .kind = PIECE_PLAIN};
+	in.npieces = REDUCE_PIECES_MAX;
+	assert_int_equal(reply(), 0);
+	in.npieces++;
 	assert_int_equal(reply(), -EINVAL);
 	in.npieces = 1;
 	pieces[0].len = 27;
