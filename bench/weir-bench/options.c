@@ -19,6 +19,7 @@ enum {
 	OPT_WORKLOAD,
 	OPT_RATIO,
 	OPT_SIZE,
+	OPT_WORKING_SET,
 	OPT_DEPTH,
 	OPT_TIME,
 	OPT_WARMUP,
@@ -43,6 +44,7 @@ static const struct option long_options[] = {
 	{"workload", required_argument, NULL, OPT_WORKLOAD},
 	{"ratio", required_argument, NULL, OPT_RATIO},
 	{"size", required_argument, NULL, OPT_SIZE},
+	{"working-set", required_argument, NULL, OPT_WORKING_SET},
 	{"depth", required_argument, NULL, OPT_DEPTH},
 	{"time", required_argument, NULL, OPT_TIME},
 	{"warmup", required_argument, NULL, OPT_WARMUP},
@@ -85,6 +87,8 @@ static void help(void)
 	     "null\n"
 	     "  --ratio PERCENT    reads in mixed; default 70\n"
 	     "  --size BYTES       k and m may follow; 0 to 64m; default: null 64, others 4096\n"
+	     "  --working-set B    what reads are spread over, in blocks of size, at random; default 32k, or "
+	     "size\n"
 	     "  --depth N          calls in flight on each connection, 1 to 1024; default 1\n"
 	     "  --connections N    1 to 4096; default 1\n"
 	     "  --time SECONDS     measured time; default 5\n"
@@ -247,6 +251,8 @@ static int apply(int opt, const char *value, struct bench_options *o)
 		return parse_u32("ratio", value, 0, 100, &o->read_percent);
 	case OPT_SIZE:
 		return parse_u32("size", value, 0, BENCH_SIZE_MAX, &o->size_bytes);
+	case OPT_WORKING_SET:
+		return parse_u32("working-set", value, 1, BENCH_WORKING_SET_MAX, &o->working_set_bytes);
 	case OPT_DEPTH:
 		return parse_u32("depth", value, 1, BENCH_DEPTH_MAX, &o->depth);
 	case OPT_TIME:
@@ -324,6 +330,7 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 	*o = (struct bench_options){
 		.workload = WORKLOAD_NULL,
 		.read_percent = 70,
+		.working_set_bytes = 32768,
 		.depth = 1,
 		.connections = 1,
 		.seconds = 5,

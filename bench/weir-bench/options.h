@@ -9,6 +9,7 @@
 #define BENCH_LCORES_MAX      32u
 #define BENCH_CONNECTIONS_MAX 4096u
 #define BENCH_SIZE_MAX	      (64u << 20)
+#define BENCH_WORKING_SET_MAX (1u << 30)
 #define BENCH_DEPTH_MAX	      1024u
 
 enum bench_workload { WORKLOAD_NULL, WORKLOAD_ECHO, WORKLOAD_READ, WORKLOAD_WRITE, WORKLOAD_MIXED };
@@ -27,8 +28,9 @@ struct bench_options {
 	enum bench_workload workload;
 	uint32_t read_percent; /* of mixed */
 	uint32_t size_bytes;
-	uint32_t depth;	      /* calls in flight on each connection */
-	uint32_t connections; /* in all */
+	uint32_t working_set_bytes; /* that READs are spread over */
+	uint32_t depth;		    /* calls in flight on each connection */
+	uint32_t connections;	    /* in all */
 	double seconds;
 	double warmup_seconds;
 	uint64_t calls_max; /* 0: by time only */

@@ -16,9 +16,8 @@
 #include "weir_call.h"
 #include "worker.h"
 
-#define LANE_ALIGN	 4096u
-#define READ_WORKING_SET 32768u /* the responder has the sequence from 0 for twice that */
-#define CONNECT_RETRIES	 200u	/* while a responder that was just started comes up */
+#define LANE_ALIGN	4096u
+#define CONNECT_RETRIES 200u /* while a responder that was just started comes up */
 
 struct lane {
 	struct link *link;
@@ -51,6 +50,7 @@ struct client {
 	uint32_t in_flight;
 	uint32_t lcore;
 	uint32_t random;
+	uint32_t nblocks; /* of size_bytes, in the working set */
 	bool is_measuring;
 	bool is_stopping;
 	uint64_t calls_left;
@@ -153,12 +153,11 @@ static int add_arguments(struct lane *lane, struct weir_call *call)
 
 	switch (lane->proc) {
 	case BENCH_READ:
-		/* Whole blocks, at random, of a working set that stays in a CPU's first-level cache. */
+		/* Whole blocks, at random, of the working set. */
 		lane->offset = 0;
-		if (options->size_bytes > 0 && options->size_bytes <= READ_WORKING_SET / 2)
+		if (client->nblocks > 1)
 			lane->offset =
-				(uint64_t)(next_random(client) % (READ_WORKING_SET / options->size_bytes)) *
-				options->size_bytes;
+				(uint64_t)(next_random(client) % client->nblocks) * options->size_bytes;
 		weir_xdr_put_u64(args, lane->offset);
 		weir_xdr_put_u32(args, options->size_bytes);
 		if (options->verify)
@@ -305,6 +304,7 @@ static int client_init(struct client *client)
 				.data = client->region_base + ((size_t)i * options->depth + j) * stride,
 			};
 	}
+	client->nblocks = options->size_bytes ? options->working_set_bytes / options->size_bytes : 0;
 	client->ngone = client->nlinks;
 	hist_init(&client->result.rtt);
 	return 0;

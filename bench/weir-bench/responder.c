@@ -11,6 +11,9 @@
 #include "weir_request.h"
 #include "worker.h"
 
+/* What a responder that stands alone has to read from, whatever its requesters ask for. */
+#define RESPONDER_ALONE_BYTES (4u << 20)
+
 struct server {
 	const struct bench_options *options;
 	struct bench_shared *shared;
@@ -129,7 +132,12 @@ static int server_init(struct server *server, struct server *first)
 		fprintf(stderr, "weir-bench: no engine for the responder: %s\n", strerror(-rc));
 		return rc;
 	}
-	options.len_bytes = server->options->size_bytes > 65536 ? server->options->size_bytes : 65536;
+	/* A requester elsewhere may read up to the largest that is asked for here. */
+	options.len_bytes = server->options->working_set_bytes;
+	if (options.len_bytes < server->options->size_bytes)
+		options.len_bytes = server->options->size_bytes;
+	if (server->options->side == SIDE_RESPONDER && options.len_bytes < RESPONDER_ALONE_BYTES)
+		options.len_bytes = RESPONDER_ALONE_BYTES;
 	options.page_bytes = server->options->profile.page_bytes;
 	if (server == first)
 		rc = weir_region_create(&options, &server->cache);
