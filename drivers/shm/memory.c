@@ -9,9 +9,6 @@
 
 #include "shm.h"
 
-/* lkeys: index + 1, so never 0. */
-#define LKEY_BASE 1u
-
 /* The name of a region's first byte: nothing of our address space shows. */
 static uint64_t region_raddr(uint32_t index)
 {
@@ -170,17 +167,6 @@ void shm_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 	pthread_mutex_unlock(&dev->lock);
 	free(mw->driver);
 	mw->driver = NULL;
-}
-
-bool shm_local_ok(const struct shm_dev *dev, const struct fabric_sge *sge)
-{
-	uint32_t index = sge->lkey - LKEY_BASE;
-	uint64_t at;
-
-	if (index >= SHM_REGIONS_MAX || !dev->mrs[index].in_use)
-		return false;
-	at = (uint64_t)((uintptr_t)sge->addr - (uintptr_t)dev->mrs[index].base);
-	return at <= dev->mrs[index].len && sge->len <= dev->mrs[index].len - at;
 }
 
 int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int *fds, uint32_t nfds,

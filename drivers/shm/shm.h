@@ -28,6 +28,7 @@
 #include "ring.h"
 
 #define SHM_REGIONS_MAX 64u /* of one device, so of one peer */
+#define LKEY_BASE	1u  /* lkeys are places + 1, so never 0 */
 #define SHM_SGES_MAX	16u
 #define SHM_RDS_MAX	16u
 #define SHM_MSG_MAX	65536u
@@ -212,14 +213,24 @@ struct shm_dev {
 	uint32_t nsocks;
 };
 
+/* Whether a local buffer is what its key covers. */
+static inline bool shm_local_ok(const struct shm_dev *dev, const struct fabric_sge *sge)
+{
+	uint32_t index = sge->lkey - LKEY_BASE;
+	uint64_t at;
+
+	if (index >= SHM_REGIONS_MAX || !dev->mrs[index].in_use)
+		return false;
+	at = (uint64_t)((uintptr_t)sge->addr - (uintptr_t)dev->mrs[index].base);
+	return at <= dev->mrs[index].len && sge->len <= dev->mrs[index].len - at;
+}
+
 /* memory.c */
 int shm_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
 		    uint64_t fd_offset, struct fabric_mr *mr);
 void shm_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int shm_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void shm_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
-/* Whether a local buffer is what its key covers. */
-bool shm_local_ok(const struct shm_dev *dev, const struct fabric_sge *sge);
 /* Map 'len' bytes of a peer's memfd, when it is sealed against shrinking and large enough. NULL if not. */
 void *shm_map(int fd, uint64_t offset, uint64_t len, bool writable);
 /* A sealed memfd of our own, mapped. */

@@ -2,6 +2,8 @@
 /* ONC RPC message headers (RFC 5531 section 9) and the credentials that weir looks into. */
 #include "rpc_msg.h"
 
+#include "wire.h"
+
 #include "xdr_ref.h"
 
 /* The part of an RPCSEC_GSS credential that comes before the handle (RFC 2203 section 5). */
@@ -47,10 +49,35 @@ static int get_range(struct weir_xdr_in *in, uint32_t *low, uint32_t *high)
 	return weir_xdr_get_u32(in, high);
 }
 
+/* The header that most calls have, in one piece: version 2, AUTH_NONE twice. */
+static inline bool is_plain_call(const struct weir_xdr_in *in)
+{
+	if (in->is_item || in->failed || in->end - in->p < (ptrdiff_t)WEIR_RPC_CALL_HEADER_MIN)
+		return false;
+	return ((wire_get_u64(in->p + 4) ^ ((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION)) |
+		wire_get_u64(in->p + 24) | wire_get_u64(in->p + 32)) == 0;
+}
+
+static inline void take_plain_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
+{
+	hdr->xid = wire_get_u32(in->p);
+	hdr->rpcvers = WEIR_RPC_VERSION;
+	hdr->prog = wire_get_u32(in->p + 12);
+	hdr->vers = wire_get_u32(in->p + 16);
+	hdr->proc = wire_get_u32(in->p + 20);
+	hdr->cred = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, in->p + 32};
+	hdr->verf = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, in->p + 40};
+	in->p += WEIR_RPC_CALL_HEADER_MIN;
+}
+
 int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	uint32_t type;
 
+	if (__builtin_expect(is_plain_call(in), 1)) {
+		take_plain_call(in, hdr);
+		return 0;
+	}
 	*hdr = (struct weir_rpc_call_header){0};
 	if (weir_xdr_get_u32(in, &hdr->xid) != 0 || weir_xdr_get_u32(in, &type) != 0 ||
 	    type != WEIR_RPC_CALL || weir_xdr_get_u32(in, &hdr->rpcvers) != 0)
@@ -102,11 +129,26 @@ static int get_denied(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 	return get_enum(in, WEIR_RPC_GSS_CTXPROBLEM, &hdr->auth_stat);
 }
 
+/* The header that most replies have, in one piece: accepted, AUTH_NONE, SUCCESS, all but the first zero. */
+static inline bool is_plain_reply(const struct weir_xdr_in *in)
+{
+	if (in->is_item || in->failed || in->end - in->p < (ptrdiff_t)WEIR_RPC_REPLY_HEADER_MIN)
+		return false;
+	return ((wire_get_u64(in->p + 4) ^ (uint64_t)WEIR_RPC_REPLY << 32) | wire_get_u64(in->p + 12) |
+		wire_get_u32(in->p + 20)) == 0;
+}
+
 int rpc_reply_decode(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 {
 	uint32_t type;
 
 	*hdr = (struct weir_rpc_reply_header){0};
+	if (__builtin_expect(is_plain_reply(in), 1)) {
+		hdr->xid = wire_get_u32(in->p);
+		hdr->verf.body = in->p + 20;
+		in->p += WEIR_RPC_REPLY_HEADER_MIN;
+		return 0;
+	}
 	if (weir_xdr_get_u32(in, &hdr->xid) != 0 || weir_xdr_get_u32(in, &type) != 0 ||
 	    type != WEIR_RPC_REPLY || get_enum(in, WEIR_RPC_MSG_DENIED, &hdr->reply_stat) != 0)
 		return -EBADMSG;
