@@ -8,8 +8,8 @@
 #include "engine.h"
 #include "mailbox.h"
 
-/* Connection events, the mailbox and deadlines can wait this many polls, however short those are. */
-#define RARE_EVERY 16u
+/* Connection events are rare: look at them when there is nothing else, or after this many polls. */
+#define CM_EVERY 32u
 #define CM_BURST 8u
 
 static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
@@ -103,7 +103,7 @@ uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t 
 	if (!TAILQ_EMPTY(&engine->to_flush))
 		flush(engine);
 	work = poll_completions(engine, budget ? budget : engine->poll_budget);
-	if (engine->stats.polls % RARE_EVERY == 0) {
+	if (work == 0 || engine->stats.polls % CM_EVERY == 0) {
 		work += poll_events(engine);
 		work += mailbox_poll(engine);
 		if (now_ns >= engine->next_tick_ns)
