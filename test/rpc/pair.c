@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sim.h"
 
 #define MEM_BYTES (8u << 20)
-#define STEP_NS	  1000u
 #define POLLS_MAX 4000000
 
 const char *pair_driver = "sim";
@@ -321,6 +321,15 @@ void pair_stop(struct pair *pair)
 	}
 }
 
+/* The time that other threads and processes live in. */
+static uint64_t real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 void pair_poll(struct pair *pair)
 {
 	if (pair->world) {
@@ -329,7 +338,7 @@ void pair_poll(struct pair *pair)
 			sim_run_until(pair->world, sim_now(pair->world) + 100000);
 		pair->now_ns = sim_now(pair->world);
 	} else {
-		pair->now_ns += STEP_NS;
+		pair->now_ns = real_ns();
 	}
 	weir_engine_poll(pair->client, 0, pair->now_ns + 1);
 	weir_engine_poll(pair->server, 0, pair->now_ns + 1);

@@ -91,7 +91,7 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 void pair_connect(struct pair *pair);
 void pair_stop(struct pair *pair);
 
-/* Poll both engines once and let time pass: the simulation's, or a made-up step for shm. */
+/* Poll both engines once and let time pass: the simulation's, or the real one for shm. */
 void pair_poll(struct pair *pair);
 /* Until *flag is at least 'value'; fails the test after a bound. */
 void pair_until(struct pair *pair, const int *flag, int value);
