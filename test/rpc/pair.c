@@ -10,7 +10,8 @@
 #include "sim.h"
 
 #define MEM_BYTES (8u << 20)
-#define POLLS_MAX 4000000
+#define POLLS_MAX 4000000u     /* simulated: what is to come comes within so many */
+#define WAIT_NS	  20000000000u /* real: within this time, however busy the machine is */
 
 const char *pair_driver = "sim";
 uint64_t pair_seed = 1;
@@ -344,13 +345,21 @@ void pair_poll(struct pair *pair)
 	weir_engine_poll(pair->server, 0, pair->now_ns + 1);
 }
 
+bool pair_wait(struct pair *pair, uint32_t polls)
+{
+	if (pair->world)
+		return polls < POLLS_MAX;
+	if (polls == 0)
+		pair->wait_end_ns = real_ns() + WAIT_NS;
+	if (polls > 1000 && polls % 1000 == 0)
+		usleep(100); /* another thread or process has a part in it */
+	return polls % 1000 != 0 || real_ns() < pair->wait_end_ns;
+}
+
 void pair_until(struct pair *pair, const int *flag, int value)
 {
-	for (int i = 0; i < POLLS_MAX && *flag < value; i++) {
+	for (uint32_t i = 0; *flag < value && pair_wait(pair, i); i++)
 		pair_poll(pair);
-		if (!pair->world && i > 1000 && i % 1000 == 0)
-			usleep(100); /* another thread or process has a part in it */
-	}
 	assert_true(*flag >= value);
 }
 

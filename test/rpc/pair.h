@@ -52,6 +52,7 @@ struct pair {
 	uint8_t *server_mem;
 	size_t mem_bytes;
 	uint64_t now_ns;
+	uint64_t wait_end_ns; /* pair_wait()'s */
 	struct sim_world *world;
 
 	int opened, closed, close_error; /* the client's connection */
@@ -93,6 +94,8 @@ void pair_stop(struct pair *pair);
 
 /* Poll both engines once and let time pass: the simulation's, or the real one for shm. */
 void pair_poll(struct pair *pair);
+/* Whether a wait that has taken 'polls' polls may go on; gives others the CPU now and then. */
+bool pair_wait(struct pair *pair, uint32_t polls);
 /* Until *flag is at least 'value'; fails the test after a bound. */
 void pair_until(struct pair *pair, const int *flag, int value);
 void pair_settle(struct pair *pair); /* until nothing moves any more */

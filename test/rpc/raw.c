@@ -138,11 +138,8 @@ void raw_poll(struct raw *raw)
 
 void raw_until(struct raw *raw, const int *flag, int value)
 {
-	for (int i = 0; i < 1000000 && *flag < value; i++) {
+	for (uint32_t i = 0; *flag < value && pair_wait(raw->pair, i); i++)
 		raw_poll(raw);
-		if (!raw->pair->world && i > 1000 && i % 1000 == 0)
-			usleep(100);
-	}
 	assert_true(*flag >= value);
 }
 
