@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ring: every length at every place of the wrap, a full ring, and a peer that writes nonsense into it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ring.h"
+
+#define SIZE	4096u
+#define MAX_MSG 1500u
+
+static uint8_t *memory;
+static struct ring_writer writer;
+static struct ring_reader reader;
+
+static int setup(void **state)
+{
+	(void)state;
+	memory = aligned_alloc(RING_CELL, ring_footprint(SIZE));
+	memset(memory, 0, ring_footprint(SIZE));
+	ring_writer_init(&writer, memory, SIZE);
+	ring_reader_init(&reader, memory, SIZE, MAX_MSG);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(memory);
+	return 0;
+}
+
+static int put(const uint8_t *data, uint32_t len, uint32_t inv_rkey)
+{
+	const struct fabric_sge sge = {(void *)(uintptr_t)data, len, 0};
+
+	return ring_put(&writer, &sge, 1, len, inv_rkey);
+}
+
+static void expect_taken(const uint8_t *data, uint32_t len, uint32_t inv_rkey)
+{
+	uint8_t got[MAX_MSG + 8];
+	uint32_t word = ring_peek(&reader), key;
+
+	assert_int_not_equal(word, 0);
+	assert_int_equal(ring_msg_len(&reader, word), len);
+	memset(got, 0xee, sizeof(got));
+	ring_take(&reader, got, len, &key);
+	assert_memory_equal(got, data, len);
+	assert_int_equal(got[len], 0xee);
+	assert_int_equal(key, inv_rkey);
+}
+
+static void put__any_length_at_any_place_arrives(void **state)
+{
+	uint8_t data[MAX_MSG];
+
+	(void)state;
+	for (uint32_t i = 0; i < MAX_MSG; i++)
+		data[i] = (uint8_t)(i * 7 + 1);
+	for (uint32_t start = 0; start < SIZE / RING_CELL; start++) {
+		for (uint32_t len = 0; len <= MAX_MSG; len += len < 200 ? 1 : 61) {
+			assert_int_equal(put(data, len, len), 1);
+			expect_taken(data, len, len);
+			assert_int_equal(ring_peek(&reader), 0);
+		}
+		assert_int_equal(put(data, 1, 0), 1); /* shifts the next round by a cell */
+		expect_taken(data, 1, 0);
+	}
+}
+
+static void put__stale_payload_is_never_a_header(void **state)
+{
+	uint8_t data[MAX_MSG];
+	const uint32_t valid = RING_VALID | 4;
+
+	(void)state;
+	for (uint32_t i = 0; i + 4 <= MAX_MSG; i += 4)
+		memcpy(data + i, &valid, 4); /* each word looks like the header of a message of 4 bytes */
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t len = i * 37 % MAX_MSG / 4 * 4;
+
+		assert_int_equal(put(data, len, 0), 1);
+		expect_taken(data, len, 0);
+		assert_int_equal(ring_peek(&reader), 0);
+	}
+}
+
+static void put__full_ring_takes_nothing_until_the_reader_says(void **state)
+{
+	uint8_t data[200] = {1};
+	uint32_t n = 0, taken = 0;
+
+	(void)state;
+	while (put(data, sizeof(data), n) == 1)
+		n++;
+	assert_int_equal(n, (SIZE - RING_CELL) / ring_cells_bytes(sizeof(data)));
+	for (; taken < n; taken++)
+		expect_taken(data, sizeof(data), taken);
+	assert_int_equal(ring_peek(&reader), 0);
+	while (put(data, sizeof(data), n) == 1)
+		n++;
+	assert_true(n - taken >= 8); /* three quarters at least: what is done with is published in quarters */
+}
+
+static void put__gathers_its_elements(void **state)
+{
+	uint8_t data[300], empty[1];
+	const struct fabric_sge sges[] = {
+		{data, 3, 0}, {empty, 0, 0}, {data + 3, 90, 0}, {data + 93, 207, 0}};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i + 9);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(ring_put(&writer, sges, 4, 300, 5), 1);
+		expect_taken(data, 300, 5);
+	}
+}
+
+static void fill(void)
+{
+	uint8_t data[200] = {0};
+
+	while (put(data, sizeof(data), 0) == 1)
+		;
+}
+
+static void put__a_mark_that_cannot_be_ends_the_writer(void **state)
+{
+	static const uint64_t offsets[] = {1, 63, 65, 1u << 20, UINT64_MAX};
+	struct ring_shared *shared = (struct ring_shared *)memory;
+	uint8_t data[200] = {0};
+
+	(void)state;
+	fill();
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		shared->head = offsets[i] == 1u << 20 ? writer.tail + RING_CELL : offsets[i];
+		assert_int_equal(put(data, sizeof(data), 0), -1);
+	}
+	shared->head = 2 * RING_CELL; /* forward is well; back again is not */
+	assert_int_equal(put(data, 8, 0), 1);
+	fill();
+	shared->head = RING_CELL;
+	assert_int_equal(put(data, sizeof(data), 0), -1);
+}
+
+static void peek__headers_that_cannot_be_are_told(void **state)
+{
+	static const uint32_t words[] = {1,	     0x7fffffff,
+					 0xffffffff, RING_VALID | (MAX_MSG + 1),
+					 0x81000000, RING_VALID | RING_LEN_MASK,
+					 0xc0000004};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		assert_int_equal(ring_msg_len(&reader, words[i]), -1);
+	assert_int_equal(ring_msg_len(&reader, RING_VALID), 0);
+	assert_int_equal(ring_msg_len(&reader, RING_VALID | MAX_MSG), MAX_MSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(put__any_length_at_any_place_arrives, setup, teardown),
+		cmocka_unit_test_setup_teardown(put__stale_payload_is_never_a_header, setup, teardown),
+		cmocka_unit_test_setup_teardown(put__full_ring_takes_nothing_until_the_reader_says, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(put__gathers_its_elements, setup, teardown),
+		cmocka_unit_test_setup_teardown(put__a_mark_that_cannot_be_ends_the_writer, setup, teardown),
+		cmocka_unit_test_setup_teardown(peek__headers_that_cannot_be_are_told, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
