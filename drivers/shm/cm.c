@@ -71,7 +71,7 @@ int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 		snprintf(listener->addr, sizeof(listener->addr), "%s", addr);
 	if (rc == 0 && listen(listener->fd, (int)listener->backlog) != 0)
 		rc = -errno;
-	pthread_mutex_lock(&dev->lock);
+	shm_lock(dev);
 	if (rc == 0) {
 		TAILQ_INSERT_TAIL(&dev->listeners, listener, entry);
 		listener->id = shm_watch(dev, listener->fd);
@@ -80,7 +80,7 @@ int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 			TAILQ_REMOVE(&dev->listeners, listener, entry);
 		}
 	}
-	pthread_mutex_unlock(&dev->lock);
+	shm_unlock(dev);
 	if (rc != 0) {
 		if (listener->fd >= 0)
 			close(listener->fd);
@@ -101,10 +101,9 @@ void shm_unlisten(struct fabric_listener *listener)
 	if (!listener)
 		return;
 	dev = listener->dev;
-	pthread_mutex_lock(&dev->lock);
+	shm_lock(dev);
 	TAILQ_REMOVE(&dev->listeners, listener, entry);
 	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
-		struct shm_event *event;
 		bool is_held = sock->state == SOCK_REQUEST || sock->state == SOCK_DEAD;
 
 		next = TAILQ_NEXT(sock, entry);
@@ -112,13 +111,10 @@ void shm_unlisten(struct fabric_listener *listener)
 			continue;
 		sock->listener = NULL;
 		/* A request that the engine has not been given yet is nobody's; one that it has, is the engine's. */
-		TAILQ_FOREACH(event, &dev->events, entry)
-		if (event->sock == sock && event->event.kind == FABRIC_CM_REQUEST)
-			is_held = false;
-		if (!sock->qp && !is_held)
+		if (!sock->qp && (!is_held || sock->events[0].is_queued))
 			shm_sock_free(sock);
 	}
-	pthread_mutex_unlock(&dev->lock);
+	shm_unlock(dev);
 	close(listener->fd);
 	if (listener->addr[0])
 		unlink(listener->addr);
@@ -128,7 +124,6 @@ void shm_unlisten(struct fabric_listener *listener)
 static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp_attr *attr)
 {
 	uint64_t want = (uint64_t)(attr->max_recv_wr + 1) * ring_cells_bytes(attr->max_msg_bytes);
-	uint64_t least = 2 * (uint64_t)(ring_cells_bytes(attr->max_msg_bytes) + RING_CELL);
 	uint32_t size = RING_BYTES_MIN;
 
 	if (want > RING_DEFAULT_MAX)
@@ -137,7 +132,7 @@ static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp
 		want = RING_DEFAULT_MIN;
 	if (dev->ring_option_bytes)
 		want = dev->ring_option_bytes;
-	while (size < want || size < least)
+	while (size < want || ring_msg_max(size) < attr->max_msg_bytes)
 		size *= 2;
 	return size;
 }
@@ -191,7 +186,7 @@ static int say_hello(struct shm_dev *dev, struct shm_sock *sock, const void *pri
 	msg.ring_bytes = sock->ring_bytes;
 	fds[0] = rings_fd;
 	fds[1] = dev->keys.fd;
-	n = shm_offer_regions(dev, &msg, fds + 2);
+	n = shm_offer_regions(dev, UINT64_MAX, &msg, fds + 2);
 	rc = shm_sock_send(sock, &msg, fds, n + 2);
 	close(rings_fd);
 	return rc;
@@ -221,8 +216,13 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		shm_qp_free(qp);
 		return rc;
 	}
+	if (!shm_sock_is_user_ok(dev, fd)) {
+		close(fd);
+		shm_qp_free(qp);
+		return -EACCES;
+	}
 	qp->conn_id = random_id();
-	pthread_mutex_lock(&dev->lock);
+	shm_lock(dev);
 	sock = shm_sock_new(dev, fd, SOCK_CONNECTING);
 	if (sock) {
 		sock->qp = qp;
@@ -234,7 +234,7 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		rc = -ENOSPC;
 		close(fd);
 	}
-	pthread_mutex_unlock(&dev->lock);
+	shm_unlock(dev);
 	if (rc != 0) {
 		shm_qp_free(qp);
 		return rc;
@@ -254,22 +254,23 @@ static int move(struct shm_sock *sock, struct shm_dev *to)
 
 	if (from == to)
 		return 0;
-	pthread_mutex_lock(&from->lock);
+	shm_lock(from);
 	TAILQ_REMOVE(&from->socks, sock, entry);
 	from->nsocks--;
 	sock->listener = NULL;
 	if (sock->fd >= 0)
 		shm_unwatch(from, sock->fd);
-	pthread_mutex_unlock(&from->lock);
-	pthread_mutex_lock(&to->lock);
+	shm_unlock(from);
+	shm_lock(to);
+	rc = to->nsocks < to->max_connections ? 0 : -ENOSPC;
 	sock->dev = to;
 	TAILQ_INSERT_TAIL(&to->socks, sock, entry);
 	to->nsocks++;
-	if (sock->fd >= 0) {
+	if (rc == 0 && sock->fd >= 0) {
 		sock->id = shm_watch(to, sock->fd);
 		rc = sock->id ? 0 : -ENOMEM;
 	}
-	pthread_mutex_unlock(&to->lock);
+	shm_unlock(to);
 	return rc;
 }
 
@@ -288,30 +289,27 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 	}
 	rc = move(sock, dev);
 	qp->conn_id = random_id();
-	pthread_mutex_lock(&dev->lock);
+	shm_lock(dev);
 	if (rc == 0 && sock->state == SOCK_DEAD)
 		rc = -ECONNRESET;
-	if (rc == 0 &&
-	    2 * (uint64_t)(ring_cells_bytes(sock->peer.max_msg_bytes) + RING_CELL) > sock->ring_bytes)
-		rc = -EPROTO; /* its ring can't hold what it wants to receive */
 	if (rc == 0) {
 		uint32_t n;
 
+		shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, false);
 		introduce(qp, SHM_ACCEPT, private_data, private_len, &msg);
 		fds[0] = dev->keys.fd;
-		n = shm_offer_regions(dev, &msg, fds + 1);
+		n = shm_offer_regions(dev, UINT64_MAX, &msg, fds + 1);
 		rc = shm_sock_send(sock, &msg, fds, n + 1);
 	}
 	if (rc != 0) {
 		shm_sock_free(sock);
-		pthread_mutex_unlock(&dev->lock);
+		shm_unlock(dev);
 		shm_qp_free(qp);
 		return rc;
 	}
 	sock->qp = qp;
-	sock->state = SOCK_ACCEPTED;
-	shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, false);
-	pthread_mutex_unlock(&dev->lock);
+	shm_sock_enter(sock, SOCK_ACCEPTED);
+	shm_unlock(dev);
 	qp->peer_max_msg_bytes = sock->peer.max_msg_bytes;
 	qp->sock = sock;
 	qp->peer = &sock->peer;
@@ -333,11 +331,11 @@ int shm_reject(struct fabric_dev *fdev, struct fabric_conn_req *sock, const void
 	msg.private_len = private_len;
 	if (private_len)
 		memcpy(msg.private_data, private_data, private_len);
-	pthread_mutex_lock(&dev->lock);
+	shm_lock(dev);
 	if (sock->fd >= 0)
 		rc = shm_sock_send(sock, &msg, NULL, 0);
 	shm_sock_free(sock);
-	pthread_mutex_unlock(&dev->lock);
+	shm_unlock(dev);
 	return rc;
 }
 
@@ -362,48 +360,55 @@ static bool apply(struct shm_event *event)
 	return true;
 }
 
+/* Messages that came before the peer left are delivered before it is said to have. No more than the ring holds: a
+ * peer that is only said to have left may still write. */
+static bool still_drains(const struct shm_event *event)
+{
+	struct shm_qp *qp = event->sock->qp;
+
+	if (event->event.kind != FABRIC_CM_DISCONNECTED || !qp || qp->state != QP_READY)
+		return false;
+	if (qp->drain_end == 0)
+		qp->drain_end = qp->rx.head + qp->rx.size;
+	return qp->recv_head != qp->recv_tail && ring_peek(&qp->rx) != 0 && qp->rx.head < qp->drain_end;
+}
+
 uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
-	struct shm_event *event;
+	struct shm_event *event, *next;
 	uint32_t n = 0;
 
 	if (__builtin_expect(atomic_load_explicit(&dev->nerrors, memory_order_relaxed) != 0, 0))
 		fdev->stats.protocol_errors += atomic_exchange(&dev->nerrors, 0);
 	if (__builtin_expect(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0, 1))
 		return 0;
-	pthread_mutex_lock(&dev->lock);
-	while (n < max && (event = TAILQ_FIRST(&dev->events))) {
-		TAILQ_REMOVE(&dev->events, event, entry);
-		dev->nevents--;
+	shm_lock(dev);
+	for (event = TAILQ_FIRST(&dev->events); event && n < max; event = next) {
+		next = TAILQ_NEXT(event, entry);
+		if (still_drains(event))
+			continue;
+		shm_event_drop(event);
 		if (apply(event))
 			events[n++] = event->event;
-		free(event);
 	}
-	pthread_mutex_unlock(&dev->lock);
+	shm_unlock(dev);
 	return n;
 }
 
 void shm_disconnect(struct fabric_qp *fqp)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
-	struct shm_event *event, *next;
 
 	qp->state = QP_ERROR;
 	shm_qp_warm(qp);
 	if (!qp->sock)
 		return;
-	pthread_mutex_lock(&qp->dev->lock);
-	for (event = TAILQ_FIRST(&qp->dev->events); event; event = next) {
-		next = TAILQ_NEXT(event, entry);
-		if (event->sock != qp->sock)
-			continue;
-		TAILQ_REMOVE(&qp->dev->events, event, entry);
-		qp->dev->nevents--;
-		free(event);
-	}
+	shm_lock(qp->dev);
+	shm_event_drop(&qp->sock->events[0]);
+	shm_event_drop(&qp->sock->events[1]);
 	shm_sock_close(qp->sock);
-	pthread_mutex_unlock(&qp->dev->lock);
+	shm_unlock(qp->dev);
 }
 
 void shm_qp_destroy(struct fabric_qp *fqp)
@@ -414,25 +419,13 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 	if (!qp)
 		return;
 	dev = qp->dev;
-	TAILQ_REMOVE(qp->is_hot ? &dev->hot : &dev->cold, qp, entry);
+	shm_qp_warm(qp); /* cold ones are not in the list */
+	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nqps--;
 	if (qp->sock) {
-		pthread_mutex_lock(&dev->lock);
+		shm_lock(dev);
 		shm_sock_free(qp->sock);
-		pthread_mutex_unlock(&dev->lock);
+		shm_unlock(dev);
 	}
 	shm_qp_free(qp);
-}
-
-void shm_announce_region(struct shm_dev *dev, uint32_t index)
-{
-	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REGION, .nregions = 1};
-	struct shm_sock *sock;
-
-	msg.regions[0].id = dev->mrs[index].id;
-	msg.regions[0].len = dev->mrs[index].len;
-	msg.regions[0].fd_offset = dev->mrs[index].fd_offset;
-	TAILQ_FOREACH(sock, &dev->socks, entry)
-	if (sock->qp && sock->fd >= 0)
-		shm_sock_send(sock, &msg, &dev->mrs[index].fd, 1);
 }

@@ -7,13 +7,13 @@
  *   connected: CONNECTING -ACCEPT-> OPEN
  *
  * An end of file is how a peer leaves, or dies: the kernel closes its sockets. Anything that is not the message that
- * is due ends the connection. What a peer that says nothing can hold is bounded in number and time.
- * The lock is held while an event is handled; the engine's thread takes it only to set up or tear down.
+ * is due ends the connection. What a peer that says nothing can hold is bounded in number and time, and one that says
+ * too much keeps nobody waiting: it is read a few messages at a time, and engines' threads, which take
+ * the lock only to set up or tear down, get it before this thread does.
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -22,165 +22,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_lcore.h>
+
 #include "shm.h"
 
-#define GREETING_NS 5000000000ull /* how long a HELLO may take */
-#define SWEEP_MS    500		  /* how often that is looked at, while someone owes one */
-
-static _Atomic uint64_t next_id = 1;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t shm_watch(struct shm_dev *dev, int fd)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = next_id++};
-
-	return epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? event.data.u64 : 0;
-}
-
-void shm_unwatch(struct shm_dev *dev, int fd)
-{
-	epoll_ctl(dev->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-}
-
-struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state)
-{
-	struct shm_sock *sock;
-
-	if (dev->nsocks >= dev->max_connections)
-		return NULL;
-	sock = calloc(1, sizeof(*sock));
-	if (!sock)
-		return NULL;
-	sock->dev = dev;
-	sock->fd = fd;
-	sock->state = state;
-	sock->deadline_ns = now_ns() + GREETING_NS;
-	sock->id = shm_watch(dev, fd);
-	if (sock->id == 0) {
-		free(sock);
-		return NULL;
-	}
-	dev->nsocks++;
-	TAILQ_INSERT_TAIL(&dev->socks, sock, entry);
-	return sock;
-}
-
-void shm_sock_close(struct shm_sock *sock)
-{
-	if (sock->fd >= 0)
-		close(sock->fd); /* leaves epoll by itself: nobody else has the descriptor */
-	sock->fd = -1;
-	sock->state = SOCK_DEAD;
-}
-
-void shm_sock_free(struct shm_sock *sock)
-{
-	struct shm_dev *dev = sock->dev;
-	struct shm_event *event, *next;
-
-	for (event = TAILQ_FIRST(&dev->events); event; event = next) {
-		next = TAILQ_NEXT(event, entry);
-		if (event->sock != sock)
-			continue;
-		TAILQ_REMOVE(&dev->events, event, entry);
-		dev->nevents--;
-		free(event);
-	}
-	shm_sock_close(sock);
-	shm_peer_release(&sock->peer);
-	if (sock->rings)
-		munmap(sock->rings, sock->rings_bytes);
-	TAILQ_REMOVE(&dev->socks, sock, entry);
-	dev->nsocks--;
-	free(sock);
-}
-
-int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(SHM_FDS_MAX * sizeof(int))];
-	} control = {0};
-	struct iovec iov = {(void *)(uintptr_t)msg, sizeof(*msg)};
-	struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
-
-	if (nfds > 0) {
-		struct cmsghdr *cmsg;
-
-		hdr.msg_control = control.bytes;
-		hdr.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-		cmsg = CMSG_FIRSTHDR(&hdr);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(nfds * sizeof(int));
-		memcpy(CMSG_DATA(cmsg), fds, nfds * sizeof(int));
-	}
-	if (sendmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof(*msg))
-		return errno ? -errno : -EIO;
-	return 0;
-}
-
-void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg)
-{
-	struct shm_dev *dev = sock->dev;
-	struct shm_event *event = calloc(1, sizeof(*event));
-	struct ucred cred = {0};
-	socklen_t len = sizeof(cred);
-
-	if (!event)
-		return;
-	event->sock = sock;
-	event->event.kind = kind;
-	event->event.error = error;
-	if (kind == FABRIC_CM_REQUEST) {
-		event->event.req = sock;
-		event->event.listener_ctx = sock->listener->ctx;
-	}
-	if (msg && msg->private_len <= FABRIC_PRIVATE_DATA_MAX) {
-		event->event.private_len = msg->private_len;
-		memcpy(event->event.private_data, msg->private_data, msg->private_len);
-	}
-	if (sock->fd >= 0 && getsockopt(sock->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0)
-		snprintf(event->event.peer, sizeof(event->event.peer), "process %d", (int)cred.pid);
-	TAILQ_INSERT_TAIL(&dev->events, event, entry);
-	dev->nevents++;
-}
-
-/* It is over, from the peer's side: tell the engine what it needs to hear. */
-static void sock_ended(struct shm_sock *sock, int error)
-{
-	enum shm_sock_state state = sock->state;
-
-	shm_sock_close(sock);
-	switch (state) {
-	case SOCK_GREETING:
-		shm_sock_free(sock);
-		break;
-	case SOCK_CONNECTING:
-	case SOCK_ACCEPTED:
-		shm_event_push(sock, FABRIC_CM_FAILED, error, NULL);
-		break;
-	case SOCK_OPEN:
-		shm_event_push(sock, FABRIC_CM_DISCONNECTED, error, NULL);
-		break;
-	case SOCK_REQUEST: /* accept will find it dead */
-	case SOCK_DEAD:
-		break;
-	}
-}
+#define SWEEP_MS     500 /* how often late ones are looked for, while a message is due */
+#define MESSAGES_MAX 16u /* read from one socket before others have their turn */
 
 static bool ring_bytes_ok(const struct shm_msg *msg)
 {
 	uint32_t size = msg->ring_bytes;
 
-	return size >= RING_BYTES_MIN && size <= RING_BYTES_MAX && (size & (size - 1)) == 0;
+	return size >= RING_BYTES_MIN && size <= RING_BYTES_MAX && (size & (size - 1)) == 0 &&
+	       msg->max_msg_bytes <= ring_msg_max(size);
 }
 
 /* HELLO and ACCEPT: who the peer is, its key table, its regions. 'fds' starts at the key table's. */
@@ -210,7 +64,7 @@ static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int 
 		return -EPROTO;
 	if (take_peer(sock, msg, fds + 1, nfds - 1) != 0)
 		return -EPROTO;
-	sock->state = SOCK_REQUEST;
+	shm_sock_enter(sock, SOCK_REQUEST);
 	shm_event_push(sock, FABRIC_CM_REQUEST, 0, msg);
 	return 0;
 }
@@ -224,11 +78,12 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 		shm_sock_close(sock);
 		return 0;
 	}
-	if (msg->type != SHM_ACCEPT || take_peer(sock, msg, fds, nfds) != 0)
+	if (msg->type != SHM_ACCEPT || msg->max_msg_bytes > ring_msg_max(sock->ring_bytes) ||
+	    take_peer(sock, msg, fds, nfds) != 0)
 		return -EPROTO;
 	if (shm_sock_send(sock, &ready, NULL, 0) != 0)
 		return -ECONNRESET;
-	sock->state = SOCK_OPEN;
+	shm_sock_enter(sock, SOCK_OPEN);
 	shm_event_push(sock, FABRIC_CM_ESTABLISHED, 0, msg);
 	return 0;
 }
@@ -245,7 +100,7 @@ static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const in
 	case SOCK_ACCEPTED:
 		if (msg->type != SHM_READY)
 			return -EPROTO;
-		sock->state = SOCK_OPEN;
+		shm_sock_enter(sock, SOCK_OPEN);
 		shm_event_push(sock, FABRIC_CM_ESTABLISHED, 0, NULL);
 		return 0;
 	default:
@@ -297,15 +152,17 @@ static int read_one(struct shm_sock *sock)
 	return rc;
 }
 
-static void on_readable(struct shm_sock *sock)
+static void on_socket(struct shm_sock *sock, uint32_t events)
 {
 	int rc = 0;
 
-	while (rc == 0 && sock->fd >= 0)
+	if (events & EPOLLOUT)
+		shm_sock_announce(sock, 0);
+	for (uint32_t i = 0; i < MESSAGES_MAX && rc == 0 && sock->fd >= 0; i++)
 		rc = read_one(sock);
 	if (rc != 0 && rc != -EAGAIN) {
 		sock->dev->nerrors += rc == -EPROTO;
-		sock_ended(sock, rc);
+		shm_sock_ended(sock, rc);
 	}
 }
 
@@ -327,7 +184,7 @@ static void on_connection(struct fabric_listener *listener)
 	while ((fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
 		struct shm_sock *sock = NULL;
 
-		if (waiting(listener) < listener->backlog)
+		if (waiting(listener) < listener->backlog && shm_sock_is_user_ok(listener->dev, fd))
 			sock = shm_sock_new(listener->dev, fd, SOCK_GREETING);
 		if (sock)
 			sock->listener = listener;
@@ -336,11 +193,16 @@ static void on_connection(struct fabric_listener *listener)
 	}
 }
 
-static void on_ready(struct shm_dev *dev, uint64_t id)
+static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 {
+	uint64_t wakes;
 	struct fabric_listener *listener;
 	struct shm_sock *sock;
 
+	if (id == 0) {
+		(void)!read(dev->wake_fd, &wakes, sizeof(wakes));
+		return;
+	}
 	TAILQ_FOREACH(listener, &dev->listeners, entry)
 	{
 		if (listener->id == id) {
@@ -351,27 +213,27 @@ static void on_ready(struct shm_dev *dev, uint64_t id)
 	TAILQ_FOREACH(sock, &dev->socks, entry)
 	{
 		if (sock->id == id) {
-			on_readable(sock);
+			on_socket(sock, events);
 			return;
 		}
 	}
 }
 
-/* End those that owe their HELLO for too long. Returns whether any still owes one. */
+/* End those whose message did not come. Returns whether any is still due. */
 static bool sweep(struct shm_dev *dev)
 {
 	struct shm_sock *sock, *next;
-	uint64_t now = now_ns();
+	struct timespec ts;
 	bool any = false;
+	uint64_t now;
 
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
 		next = TAILQ_NEXT(sock, entry);
-		if (sock->state != SOCK_GREETING)
-			continue;
+		any |= sock->deadline_ns != UINT64_MAX && now < sock->deadline_ns;
 		if (now >= sock->deadline_ns)
-			sock_ended(sock, -ETIMEDOUT);
-		else
-			any = true;
+			shm_sock_ended(sock, -ETIMEDOUT);
 	}
 	return any;
 }
@@ -385,13 +247,15 @@ static void *control(void *arg)
 		struct epoll_event events[16];
 		int n = epoll_wait(dev->epoll_fd, events, 16, sweeps ? SWEEP_MS : -1);
 
+		while (atomic_load(&dev->nwanting) != 0)
+			sched_yield();
 		pthread_mutex_lock(&dev->lock);
 		if (dev->stops) {
 			pthread_mutex_unlock(&dev->lock);
 			return NULL;
 		}
 		for (int i = 0; i < n; i++)
-			on_ready(dev, events[i].data.u64);
+			on_ready(dev, events[i].data.u64, events[i].events);
 		sweeps = sweep(dev);
 		pthread_mutex_unlock(&dev->lock);
 	}
@@ -408,27 +272,31 @@ int shm_cm_start(struct shm_dev *dev)
 	if (dev->epoll_fd < 0 || dev->wake_fd < 0 ||
 	    epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, dev->wake_fd, &wake) != 0)
 		return -errno;
-	/* Signals are the application's threads' business. */
+	/* Signals are the application's threads' business; and this one's CPUs those that EAL gives to no lcore. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = -pthread_create(&dev->thread, NULL, control, dev);
+	rc = rte_ctrl_thread_create(&dev->thread, "weir-shm-cm", NULL, control, dev);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc == 0)
-		pthread_setname_np(dev->thread, "weir-shm-cm");
 	dev->has_thread = rc == 0;
 	return rc;
 }
 
-void shm_cm_stop(struct shm_dev *dev)
+void shm_cm_wake(struct shm_dev *dev)
 {
 	uint64_t one = 1;
 
+	/* It can fail only when the counter is full: then the thread is awake, or will be. */
+	(void)!write(dev->wake_fd, &one, sizeof(one));
+}
+
+void shm_cm_stop(struct shm_dev *dev)
+{
 	if (dev->has_thread) {
-		pthread_mutex_lock(&dev->lock);
+		shm_lock(dev);
 		dev->stops = true;
-		pthread_mutex_unlock(&dev->lock);
-		if (write(dev->wake_fd, &one, sizeof(one)) == (ssize_t)sizeof(one))
-			pthread_join(dev->thread, NULL);
+		shm_unlock(dev);
+		shm_cm_wake(dev);
+		pthread_join(dev->thread, NULL);
 	}
 	if (dev->epoll_fd >= 0)
 		close(dev->epoll_fd);

@@ -11,7 +11,7 @@
 
 #define RNR_TRY_MS 1u
 
-static const char *const keys[] = {"ring_kib", "rnr_retry", NULL};
+static const char *const keys[] = {"ring_kib", "rnr_retry", "peer_uid", NULL};
 
 static int parse_number(const char *key, const char *value, void *out)
 {
@@ -19,7 +19,7 @@ static int parse_number(const char *key, const char *value, void *out)
 	unsigned long number = strtoul(value, &end, 10);
 
 	(void)key;
-	if (end == value || *end != '\0' || number > 65536)
+	if (end == value || *end != '\0' || value[0] == '-' || number >= SHM_ANY_USER)
 		return -EINVAL;
 	*(unsigned long *)out = number;
 	return 0;
@@ -27,7 +27,7 @@ static int parse_number(const char *key, const char *value, void *out)
 
 static int parse_options(struct shm_dev *dev, const char *options)
 {
-	unsigned long ring_kib = 0, rnr_retry = 7;
+	unsigned long ring_kib = 0, rnr_retry = 7, peer_uid = SHM_ANY_USER;
 	struct rte_kvargs *args;
 	int rc;
 
@@ -35,21 +35,29 @@ static int parse_options(struct shm_dev *dev, const char *options)
 		args = rte_kvargs_parse(options, keys);
 		if (!args) {
 			rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-				"weir: shm: options '%s': expected ring_kib=N,rnr_retry=0..7\n", options);
+				"weir: shm: options '%s': expected ring_kib=N,rnr_retry=0..7,peer_uid=N\n",
+				options);
 			return -EINVAL;
 		}
 		rc = rte_kvargs_process(args, "ring_kib", parse_number, &ring_kib);
 		if (rc == 0)
 			rc = rte_kvargs_process(args, "rnr_retry", parse_number, &rnr_retry);
+		if (rc == 0)
+			rc = rte_kvargs_process(args, "peer_uid", parse_number, &peer_uid);
 		rte_kvargs_free(args);
-		if (rc != 0 || rnr_retry > 7 || (ring_kib != 0 && ring_kib < RING_BYTES_MIN / 1024)) {
+		if (rc != 0 || rnr_retry > 7 ||
+		    (ring_kib != 0 &&
+		     (ring_kib < RING_BYTES_MIN / 1024 || ring_kib > RING_BYTES_MAX / 1024))) {
 			rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-				"weir: shm: options '%s': ring_kib is 4 to 65536, rnr_retry 0 to 7\n",
+				"weir: shm: options '%s': ring_kib is 4 to 65536, rnr_retry 0 to 7, peer_uid "
+				"a "
+				"user's number\n",
 				options);
 			return -EINVAL;
 		}
 	}
 	dev->ring_option_bytes = (uint32_t)ring_kib << 10;
+	dev->peer_uid = (uint32_t)peer_uid;
 	dev->rnr_ticks = rnr_retry == 7 ? UINT64_MAX : rnr_retry * (rte_get_tsc_hz() / 1000) * RNR_TRY_MS;
 	return 0;
 }
@@ -65,6 +73,7 @@ static void shm_close(struct fabric_dev *fdev)
 	while ((sock = TAILQ_FIRST(&dev->socks)))
 		shm_sock_free(sock);
 	key_table_destroy(&dev->keys);
+	free(dev->cold);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev);
 }
@@ -73,7 +82,8 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 
 const struct fabric_ops shm_ops = {
 	.name = "shm",
-	.summary = "processes or threads of one host (options: ring_kib=N, rnr_retry=0..7, 7: wait for ever)",
+	.summary = "processes or threads of one host (options: ring_kib=N; rnr_retry=0..7, 7: wait for ever; "
+		   "peer_uid=N: connect with that user's processes only)",
 	.open = shm_open_dev,
 	.close = shm_close,
 	.mr_register = shm_mr_register,
@@ -113,7 +123,6 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 		.revokes_access = false,
 	};
 	TAILQ_INIT(&dev->hot);
-	TAILQ_INIT(&dev->cold);
 	TAILQ_INIT(&dev->events);
 	TAILQ_INIT(&dev->socks);
 	TAILQ_INIT(&dev->listeners);
@@ -123,8 +132,9 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
+	dev->cold = calloc(dev->max_connections, sizeof(dev->cold[0]));
 	pthread_mutex_init(&dev->lock, NULL);
-	rc = parse_options(dev, config->options);
+	rc = dev->cold ? parse_options(dev, config->options) : -ENOMEM;
 	if (rc == 0)
 		rc = key_table_create(&dev->keys);
 	if (rc == 0)

@@ -84,14 +84,21 @@ void key_put(struct key_table *table, struct key_ref *ref)
 	ref->valid = false;
 }
 
-uint32_t key_set(struct key_table *table, struct key_ref ref, const struct key_range *range)
+uint32_t key_new(struct key_table *table, struct key_ref ref)
 {
-	struct key_entry *entry = &table->entries[ref.index];
+	const struct key_entry *entry = &table->entries[ref.index];
 	uint32_t old = atomic_load_explicit(&entry->key, memory_order_relaxed), key;
 
 	do
 		key = (uint32_t)next_random(table) << KEY_INDEX_BITS | ref.index;
 	while (key >> KEY_INDEX_BITS == 0 || key == old);
+	return key;
+}
+
+void key_set(struct key_table *table, struct key_ref ref, uint32_t key, const struct key_range *range)
+{
+	struct key_entry *entry = &table->entries[ref.index];
+
 	write_begin(entry);
 	atomic_store_explicit(&entry->key, key, memory_order_release);
 	atomic_store_explicit(&entry->access, range->access, memory_order_release);
@@ -101,7 +108,6 @@ uint32_t key_set(struct key_table *table, struct key_ref ref, const struct key_r
 	atomic_store_explicit(&entry->len, range->len, memory_order_release);
 	atomic_store_explicit(&entry->offset, range->offset, memory_order_release);
 	write_end(entry);
-	return key;
 }
 
 bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id)

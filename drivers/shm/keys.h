@@ -66,8 +66,10 @@ void key_table_destroy(struct key_table *table);
 /* Take an entry, without a key yet. 0 or -ENOSPC. */
 int key_take(struct key_table *table, struct key_ref *ref);
 void key_put(struct key_table *table, struct key_ref *ref);
-/* Give the entry a new key for 'range'; returns it. */
-uint32_t key_set(struct key_table *table, struct key_ref ref, const struct key_range *range);
+/* A key that the entry does not have now, to be set. */
+uint32_t key_new(struct key_table *table, struct key_ref ref);
+/* Let the entry's key be 'key', of key_new(), for 'range'; the one it had ends. */
+void key_set(struct key_table *table, struct key_ref ref, uint32_t key, const struct key_range *range);
 /* End the key of a window that is bound to connection 'conn_id'. False when it is not one: a region's key, or
  * another connection's, or ended already. */
 bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id);

@@ -2,6 +2,7 @@
 /* Memory: ours, registered and shown to peers; and theirs, checked and mapped. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -60,6 +61,19 @@ void *shm_map(int fd, uint64_t offset, uint64_t len, bool writable)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* What peers are given of a memfd: when they are to read only, a descriptor that can do no more. */
+static int for_peers(int fd, uint32_t access)
+{
+	char path[32];
+	int out = -1;
+
+	if (!(access & FABRIC_REMOTE_WRITE)) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		out = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	return out >= 0 ? out : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
 static struct shm_mr *find_free(struct shm_dev *dev, uint32_t *index)
 {
 	for (*index = 0; *index < SHM_REGIONS_MAX; (*index)++)
@@ -81,20 +95,21 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 		return -EINVAL;
 	if (is_remote && (fd < 0 || !is_sealed(fd)))
 		return -EOPNOTSUPP;
-	pthread_mutex_lock(&dev->lock);
+	shm_lock(dev);
 	m = find_free(dev, &index);
 	if (m && is_remote) {
-		m->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		m->fd = for_peers(fd, access);
 		if (m->fd < 0 || key_take(&dev->keys, &m->key) != 0) {
 			if (m->fd >= 0)
 				close(m->fd);
+			m->fd = -1;
 			m = NULL;
 		}
 	} else if (m) {
 		m->fd = -1;
 	}
 	if (!m) {
-		pthread_mutex_unlock(&dev->lock);
+		shm_unlock(dev);
 		return -ENOSPC;
 	}
 	m->in_use = true;
@@ -112,10 +127,15 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	range.raddr = mr->raddr;
 	if (is_remote) {
 		/* Peers hear of the region before its key can be seen. */
-		shm_announce_region(dev, index);
-		mr->rkey = key_set(&dev->keys, m->key, &range);
+		struct shm_sock *sock;
+
+		TAILQ_FOREACH(sock, &dev->socks, entry)
+		if (sock->qp && sock->fd >= 0)
+			shm_sock_announce(sock, 1ull << index);
+		mr->rkey = key_new(&dev->keys, m->key);
+		key_set(&dev->keys, m->key, mr->rkey, &range);
 	}
-	pthread_mutex_unlock(&dev->lock);
+	shm_unlock(dev);
 	fdev->stats.registrations++;
 	return 0;
 }
@@ -127,12 +147,12 @@ void shm_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *mr)
 
 	if (!m)
 		return;
-	pthread_mutex_lock(&dev->lock);
+	shm_lock(dev);
 	key_put(&dev->keys, &m->key);
 	if (m->fd >= 0)
 		close(m->fd);
 	*m = (struct shm_mr){.fd = -1};
-	pthread_mutex_unlock(&dev->lock);
+	shm_unlock(dev);
 	mr->driver = NULL;
 }
 
@@ -144,9 +164,9 @@ int shm_mw_alloc(struct fabric_dev *fdev, struct fabric_mw *mw)
 
 	if (!ref)
 		return -ENOMEM;
-	pthread_mutex_lock(&dev->lock);
+	shm_lock(dev);
 	rc = key_take(&dev->keys, ref);
-	pthread_mutex_unlock(&dev->lock);
+	shm_unlock(dev);
 	if (rc != 0) {
 		free(ref);
 		return rc;
@@ -162,9 +182,9 @@ void shm_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 
 	if (!mw->driver)
 		return;
-	pthread_mutex_lock(&dev->lock);
+	shm_lock(dev);
 	key_put(&dev->keys, mw->driver);
-	pthread_mutex_unlock(&dev->lock);
+	shm_unlock(dev);
 	free(mw->driver);
 	mw->driver = NULL;
 }
@@ -177,17 +197,18 @@ int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int 
 	for (uint32_t i = 0; i < nfds; i++) {
 		uint32_t id = msg->regions[i].id;
 		struct shm_import *import = &(is_fresh ? peer->fresh : peer->imports)[id % SHM_REGIONS_MAX];
+		bool is_writable = msg->regions[i].is_writable != 0;
 		uint8_t *base;
 
 		/* Of an introduction, each place once; what comes later replaces what nobody has taken up. */
 		if (id == 0 || (!is_fresh && import->id != 0))
 			return -EPROTO;
-		base = shm_map(fds[i], msg->regions[i].fd_offset, msg->regions[i].len, true);
+		base = shm_map(fds[i], msg->regions[i].fd_offset, msg->regions[i].len, is_writable);
 		if (!base)
 			return -EPROTO;
 		if (import->id)
 			munmap(import->base, import->len);
-		*import = (struct shm_import){id, base, msg->regions[i].len};
+		*import = (struct shm_import){id, is_writable, base, msg->regions[i].len};
 	}
 	return 0;
 }
@@ -197,14 +218,14 @@ void shm_peer_adopt(struct shm_qp *qp, uint32_t id)
 	struct shm_import *fresh = &qp->peer->fresh[id % SHM_REGIONS_MAX];
 	struct shm_import *import = &qp->peer->imports[id % SHM_REGIONS_MAX];
 
-	pthread_mutex_lock(&qp->dev->lock);
+	shm_lock(qp->dev);
 	if (fresh->id == id) {
 		if (import->id)
 			munmap(import->base, import->len);
 		*import = *fresh;
 		fresh->id = 0;
 	}
-	pthread_mutex_unlock(&qp->dev->lock);
+	shm_unlock(qp->dev);
 }
 
 static void release(struct shm_import *imports)
@@ -225,16 +246,17 @@ void shm_peer_release(struct shm_peer *peer)
 	peer->keys.entries = NULL;
 }
 
-uint32_t shm_offer_regions(const struct shm_dev *dev, struct shm_msg *msg, int *fds)
+uint32_t shm_offer_regions(const struct shm_dev *dev, uint64_t places, struct shm_msg *msg, int *fds)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++) {
 		const struct shm_mr *m = &dev->mrs[i];
 
-		if (!m->in_use || m->fd < 0)
+		if (!(places >> i & 1) || !m->in_use || m->fd < 0)
 			continue;
 		msg->regions[n].id = m->id;
+		msg->regions[n].is_writable = (m->access & FABRIC_REMOTE_WRITE) != 0;
 		msg->regions[n].len = m->len;
 		msg->regions[n].fd_offset = m->fd_offset;
 		fds[n++] = m->fd;

@@ -1,29 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions. Queue pairs are hot or cold: hot ones are polled each time, of the cold ones a few, in turn, so that
- * one that is active does not pay for thousands that are idle. While there are few, all stay hot.
+ * Completions. Queue pairs are hot or cold. Hot ones are polled each time. A cold one has nothing outstanding but receives:
+ * of it only the ring's next header is looked at, of a few in turn at each poll, fetched some polls before. So one that
+ * is active does not pay for thousands that are idle. While there are few, all stay hot.
  */
 #include <rte_cycles.h>
 
 #include "shm.h"
 
-#define COLD_SCAN 4u
+#define COLD_SCAN  2u  /* looked at in a poll */
+#define COLD_AHEAD 16u /* fetched before they are */
+
+/* The header of a ring that nobody reads any more. */
+static const _Atomic uint32_t no_message;
 
 void shm_qp_warm(struct shm_qp *qp)
 {
+	struct shm_dev *dev = qp->dev;
+	uint32_t place = qp->cold_place;
+
 	qp->empty_polls = 0;
 	if (qp->is_hot)
 		return;
-	TAILQ_REMOVE(&qp->dev->cold, qp, entry);
-	TAILQ_INSERT_TAIL(&qp->dev->hot, qp, entry);
+	dev->cold[place] = dev->cold[--dev->ncold];
+	dev->cold[place].qp->cold_place = place;
+	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
 	qp->is_hot = true;
 }
 
 static void cool(struct shm_qp *qp)
 {
-	TAILQ_REMOVE(&qp->dev->hot, qp, entry);
-	TAILQ_INSERT_TAIL(&qp->dev->cold, qp, entry);
+	struct shm_dev *dev = qp->dev;
+
+	TAILQ_REMOVE(&dev->hot, qp, entry);
 	qp->is_hot = false;
+	qp->cold_place = dev->ncold++;
+	dev->cold[qp->cold_place].qp = qp;
+	dev->cold[qp->cold_place].header =
+		qp->state == QP_READY ? ring_header_at(qp->rx.cells, qp->rx.size, qp->rx.head) : &no_message;
+}
+
+/* Look at the next few cold ones; those with a message are polled from now on. */
+static void scan_cold(struct shm_dev *dev)
+{
+	for (uint32_t i = 0; i < COLD_SCAN && dev->ncold > 0; i++) {
+		uint32_t ahead;
+
+		if (++dev->next_cold >= dev->ncold)
+			dev->next_cold = 0;
+		ahead = dev->next_cold + COLD_AHEAD;
+		if (ahead < dev->ncold)
+			__builtin_prefetch((const void *)(uintptr_t)dev->cold[ahead].header);
+		if (atomic_load_explicit(dev->cold[dev->next_cold].header, memory_order_relaxed) != 0)
+			shm_qp_warm(dev->cold[dev->next_cold].qp);
+	}
 }
 
 static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
@@ -139,11 +169,17 @@ static uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 		shm_run_pending(qp);
 	if (qp->done_head != qp->done_tail)
 		n = poll_done(qp, wcs, max);
-	if (__builtin_expect(qp->state == QP_ERROR, 0))
-		return n + poll_flush(qp, wcs + n, max - n);
-	if (qp->rx.cells)
-		n += poll_recv(qp, wcs + n, max - n);
+	if (__builtin_expect(qp->state == QP_READY, 1))
+		return n + poll_recv(qp, wcs + n, max - n);
+	if (qp->state == QP_ERROR)
+		n += poll_flush(qp, wcs + n, max - n);
 	return n;
+}
+
+static bool is_idle(const struct shm_qp *qp)
+{
+	return qp->state != QP_CONNECTING && qp->pending_head == qp->pending_tail &&
+	       qp->done_head == qp->done_tail && qp->rnr_since == 0;
 }
 
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
@@ -153,6 +189,8 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 	struct shm_qp *qp, *next;
 	uint32_t n = 0;
 
+	if (__builtin_expect(dev->ncold > 0, 0))
+		scan_cold(dev);
 	for (qp = TAILQ_FIRST(&dev->hot); qp && n < max; qp = next) {
 		uint32_t got = poll_qp(qp, wcs + n, max - n);
 
@@ -160,8 +198,7 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 		n += got;
 		if (got > 0)
 			qp->empty_polls = 0;
-		else if (may_cool && ++qp->empty_polls > SHM_COLD_POLLS &&
-			 qp->pending_head == qp->pending_tail)
+		else if (may_cool && ++qp->empty_polls > SHM_COLD_POLLS && is_idle(qp))
 			cool(qp);
 	}
 	if (__builtin_expect(qp != NULL, 0)) {
@@ -169,17 +206,6 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 		while ((next = TAILQ_FIRST(&dev->hot)) != qp) {
 			TAILQ_REMOVE(&dev->hot, next, entry);
 			TAILQ_INSERT_TAIL(&dev->hot, next, entry);
-		}
-	}
-	for (uint32_t i = 0; i < COLD_SCAN && n < max && (qp = TAILQ_FIRST(&dev->cold)); i++) {
-		uint32_t got = poll_qp(qp, wcs + n, max - n);
-
-		n += got;
-		if (got > 0) {
-			shm_qp_warm(qp);
-		} else {
-			TAILQ_REMOVE(&dev->cold, qp, entry);
-			TAILQ_INSERT_TAIL(&dev->cold, qp, entry);
 		}
 	}
 	return n;

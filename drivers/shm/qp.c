@@ -52,8 +52,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 
 void shm_qp_free(struct shm_qp *qp)
 {
-	for (; qp->pending && qp->pending_head != qp->pending_tail; qp->pending_head++)
-		free(qp->pending[qp->pending_head % qp->max_send_wr].copy);
+	free(qp->pending_inlines);
 	free(qp->pending);
 	free(qp->done);
 	free(qp->recvs);
@@ -64,8 +63,10 @@ void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool 
 {
 	uint8_t *first = rings, *second = first + ring_footprint(ring_bytes);
 
+	if (qp->max_msg_bytes > ring_msg_max(ring_bytes))
+		qp->max_msg_bytes = ring_msg_max(ring_bytes);
 	ring_writer_init(&qp->tx, is_connector ? first : second, ring_bytes);
-	ring_reader_init(&qp->rx, is_connector ? second : first, ring_bytes, SHM_MSG_MAX);
+	ring_reader_init(&qp->rx, is_connector ? second : first, ring_bytes, qp->max_msg_bytes);
 }
 
 void shm_qp_break(struct shm_qp *qp)
@@ -84,6 +85,8 @@ uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, 
 	n = n < room ? n : room;
 	for (uint32_t i = 0; i < n; i++)
 		qp->recvs[qp->recv_tail++ & qp->recv_mask] = wrs[i];
+	if (__builtin_expect(qp->state == QP_ERROR, 0))
+		shm_qp_warm(qp);
 	return n;
 }
 
@@ -170,7 +173,8 @@ static int find_remote(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t l
 										 : FABRIC_ERR_REMOTE_ACCESS;
 	}
 	qp->region_since = 0;
-	if (offset > import->len || len > import->len - offset)
+	if (offset > import->len || len > import->len - offset ||
+	    (access & FABRIC_REMOTE_WRITE && !import->is_writable))
 		return FABRIC_ERR_REMOTE_ACCESS;
 	*p = import->base + offset;
 	return FABRIC_OK;
@@ -204,13 +208,14 @@ static int do_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 	return FABRIC_OK;
 }
 
+/* wr->rkey is the key to be. */
 static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
 {
 	struct shm_dev *dev = qp->dev;
 	const struct shm_mr *m;
 	struct key_range range = {.access = wr->access, .conn_id = qp->conn_id};
 
-	if (wr->nsge != 1 || !wr->mw || !shm_local_ok(dev, &wr->sge[0]))
+	if (wr->nsge != 1 || !wr->mw || !wr->mw->driver || !shm_local_ok(dev, &wr->sge[0]))
 		return FABRIC_ERR_LOCAL_PROT;
 	m = &dev->mrs[wr->sge[0].lkey - 1];
 	if (m->fd < 0 || (m->access & wr->access) != wr->access)
@@ -219,7 +224,7 @@ static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
 	range.offset = (uint64_t)((uint8_t *)wr->sge[0].addr - m->base);
 	range.raddr = ((uint64_t)wr->sge[0].lkey << 44) + range.offset;
 	range.len = wr->sge[0].len;
-	wr->mw->rkey = key_set(&dev->keys, *(struct key_ref *)wr->mw->driver, &range);
+	key_set(&dev->keys, *(struct key_ref *)wr->mw->driver, wr->rkey, &range);
 	return FABRIC_OK;
 }
 
@@ -268,40 +273,37 @@ bool shm_run_pending(struct shm_qp *qp)
 		pending->wr.sge = pending->sges;
 		if (!run(qp, &pending->wr))
 			break;
-		free(pending->copy);
-		pending->copy = NULL;
 		qp->pending_head++;
 	}
 	return qp->pending_head != before;
 }
 
-/* Keep a request for later, INLINE data with it. */
+/* Keep a request for later, INLINE data with it. The room for all that there can be is taken the first time. */
 static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 {
+	uint32_t place = qp->pending_tail % qp->max_send_wr;
 	struct shm_pending *pending;
-	uint8_t *at;
 
 	if (!qp->pending)
-		qp->pending = calloc(qp->max_send_wr, sizeof(qp->pending[0]));
-	if (!qp->pending)
+		qp->pending = malloc(qp->max_send_wr * sizeof(qp->pending[0]));
+	if (wr->flags & FABRIC_INLINE && !qp->pending_inlines)
+		qp->pending_inlines = malloc((size_t)qp->max_send_wr * qp->fabric.max_inline + 1);
+	if (!qp->pending || (wr->flags & FABRIC_INLINE && !qp->pending_inlines))
 		return false;
-	pending = &qp->pending[qp->pending_tail % qp->max_send_wr];
+	pending = &qp->pending[place];
 	pending->wr = *wr;
-	pending->copy = NULL;
-	for (uint32_t i = 0; i < wr->nsge; i++)
-		pending->sges[i] = wr->sge[i];
 	if (wr->flags & FABRIC_INLINE) {
-		uint64_t bytes = sge_bytes(wr);
+		uint8_t *copy = qp->pending_inlines + (size_t)place * qp->fabric.max_inline, *at = copy;
 
-		at = pending->copy = malloc(bytes ? bytes : 1);
-		if (!at)
-			return false;
 		for (uint32_t i = 0; i < wr->nsge; i++) {
 			memcpy(at, wr->sge[i].addr, wr->sge[i].len);
 			at += wr->sge[i].len;
 		}
-		pending->sges[0] = (struct fabric_sge){pending->copy, (uint32_t)bytes, 0};
+		pending->sges[0] = (struct fabric_sge){copy, (uint32_t)(at - copy), 0};
 		pending->wr.nsge = 1;
+	} else {
+		for (uint32_t i = 0; i < wr->nsge; i++)
+			pending->sges[i] = wr->sge[i];
 	}
 	qp->pending_tail++;
 	return true;
@@ -316,7 +318,15 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 		return 0;
 	for (i = 0; i < n && qp->sq_used < qp->max_send_wr; i++) {
 		const struct fabric_wr *wr = &wrs[i];
+		struct fabric_wr bind;
 
+		if (__builtin_expect(wr->op == FABRIC_BIND_MW && wr->mw && wr->mw->driver, 0)) {
+			/* The caller may name the key behind this, be it carried out now or later. */
+			bind = *wr;
+			bind.rkey = key_new(&qp->dev->keys, *(struct key_ref *)wr->mw->driver);
+			wr->mw->rkey = bind.rkey;
+			wr = &bind;
+		}
 		if (wr->nsge > SHM_SGES_MAX || (wr->flags & FABRIC_INLINE && sge_bytes(wr) > fqp->max_inline))
 			break;
 		if (qp->pending_head != qp->pending_tail || !run(qp, wr))

@@ -49,7 +49,7 @@ struct ring_reader {
 	uint64_t head;
 	uint64_t published;
 	uint32_t size;
-	uint32_t max_msg; /* longest message that can be */
+	uint32_t max_msg; /* longest message that can be; at most ring_msg_max() */
 };
 
 /* Bytes that a ring of 'size' takes in memory. */
@@ -61,6 +61,13 @@ static inline size_t ring_footprint(uint32_t size)
 static inline uint32_t ring_cells_bytes(uint32_t len)
 {
 	return (RING_HEADER + len + RING_CELL - 1) & ~(RING_CELL - 1);
+}
+
+/* The longest message that a ring of 'size' can always take, however late the reader says how far it got. More
+ * would never fit, or be read past the ring's end. */
+static inline uint32_t ring_msg_max(uint32_t size)
+{
+	return size / 2 - RING_CELL - RING_HEADER;
 }
 
 void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size);

@@ -12,12 +12,15 @@
  *   qp.c         work requests
  *   poll.c       completions
  *   cm.c         connecting: what the engine's thread does
+ *   sock.c       a connection's socket, its messages and events
  *   cm_thread.c  connecting: the thread that listens to the sockets
  *   dev.c        open and close
  *
  * Two threads know a device. The engine's owns everything on the data path and never waits. The control
  * thread owns reading from the sockets; what both touch (struct shm_sock, the event queue) is
  * guarded by dev->lock, which the data path never takes.
+ *
+ * EAL must be there when a device is opened: it knows the clock's rate and where threads of control belong.
  */
 
 #include <pthread.h>
@@ -36,6 +39,7 @@
 #define SHM_FDS_MAX	(2u + SHM_REGIONS_MAX)
 #define SHM_HOT_MAX	8u    /* as many queue pairs are polled each time, however idle */
 #define SHM_COLD_POLLS	4096u /* empty polls after which another one is not */
+#define SHM_ANY_USER	UINT32_MAX
 
 struct shm_dev;
 struct shm_qp;
@@ -43,6 +47,7 @@ struct shm_qp;
 /* Memory of a peer's that is mapped here. */
 struct shm_import {
 	uint32_t id; /* of the peer's region; 0: none */
+	bool is_writable;
 	uint8_t *base;
 	uint64_t len;
 };
@@ -52,7 +57,7 @@ struct shm_import {
 enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION };
 
 #define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 1u
+#define SHM_VERSION 2u
 
 struct shm_msg {
 	uint32_t magic;
@@ -66,7 +71,7 @@ struct shm_msg {
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct {
 		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used again */
-		uint32_t reserved;
+		uint32_t is_writable; /* else its descriptor is for reading only */
 		uint64_t len;
 		uint64_t fd_offset;
 	} regions[SHM_REGIONS_MAX];
@@ -91,6 +96,13 @@ enum shm_sock_state {
 	SOCK_DEAD, /* EOF, an error, or nonsense; its event was made */
 };
 
+struct shm_event {
+	struct fabric_cm_event event;
+	bool is_queued;
+	struct fabric_conn_req *sock; /* it is about */
+	TAILQ_ENTRY(shm_event) entry;
+};
+
 /* A socket and the control thread's side of one connection. Guarded by dev->lock. */
 struct fabric_conn_req {
 	struct shm_dev *dev;
@@ -99,11 +111,13 @@ struct fabric_conn_req {
 	enum shm_sock_state state;
 	struct shm_qp *qp; /* NULL until there is one, and again when it is destroyed */
 	struct fabric_listener *listener;
-	uint64_t deadline_ns; /* of GREETING; CLOCK_MONOTONIC */
+	uint64_t deadline_ns; /* of the message that is due; CLOCK_MONOTONIC; UINT64_MAX: none is */
 	struct shm_peer peer;
 	void *rings;
 	size_t rings_bytes;
 	uint32_t ring_bytes;
+	uint64_t unannounced;	    /* regions, by place, that the peer has not been told of yet */
+	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
 	TAILQ_ENTRY(fabric_conn_req) entry;
 };
 
@@ -119,12 +133,6 @@ struct fabric_listener {
 	TAILQ_ENTRY(fabric_listener) entry;
 };
 
-struct shm_event {
-	struct fabric_cm_event event;
-	struct shm_sock *sock; /* it is about */
-	TAILQ_ENTRY(shm_event) entry;
-};
-
 struct shm_mr {
 	bool in_use;
 	uint32_t id; /* never 0, not used again */
@@ -133,7 +141,7 @@ struct shm_mr {
 	uint32_t lkey;
 	uint32_t access;
 	struct key_ref key; /* when exposed */
-	int fd;		    /* its own duplicate; -1: never shown */
+	int fd;		    /* for peers; -1: never shown */
 	uint64_t fd_offset;
 };
 
@@ -143,7 +151,6 @@ enum shm_qp_state { QP_CONNECTING, QP_READY, QP_ERROR };
 struct shm_pending {
 	struct fabric_wr wr;
 	struct fabric_sge sges[SHM_SGES_MAX];
-	uint8_t *copy; /* of INLINE data */
 };
 
 struct shm_qp {
@@ -152,6 +159,7 @@ struct shm_qp {
 	enum shm_qp_state state;
 	bool is_hot;
 	uint32_t empty_polls;
+	uint32_t cold_place; /* in dev->cold */
 	struct ring_writer tx;
 	struct ring_reader rx;
 
@@ -165,6 +173,7 @@ struct shm_qp {
 	uint32_t sq_used;
 	uint32_t unsignalled;	     /* carried out since the latest one that completes */
 	struct shm_pending *pending; /* queue of max_send_wr, made when it is first needed */
+	uint8_t *pending_inlines;    /* max_inline bytes for each of them */
 	uint32_t pending_head, pending_tail;
 	struct {
 		struct fabric_wc wc;
@@ -175,6 +184,7 @@ struct shm_qp {
 
 	uint64_t rnr_since;    /* ticks; 0: no message waits for a receive */
 	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet */
+	uint64_t drain_end;    /* how far rx may still be read when the peer has left; 0: it has not */
 	uint32_t max_msg_bytes;
 	uint32_t peer_max_msg_bytes;
 	uint32_t conn_id;
@@ -183,22 +193,29 @@ struct shm_qp {
 	TAILQ_ENTRY(shm_qp) entry;
 };
 
-TAILQ_HEAD(shm_qps, shm_qp);
+/* All that is looked at of a queue pair that is not hot: whether its ring has a message. */
+struct shm_cold {
+	const _Atomic uint32_t *header;
+	struct shm_qp *qp;
+};
 
 struct shm_dev {
 	struct fabric_dev fabric;
-	struct shm_qps hot;
-	struct shm_qps cold;
+	TAILQ_HEAD(, shm_qp) hot;
+	struct shm_cold *cold; /* of max_connections */
+	uint32_t ncold;
+	uint32_t next_cold; /* to be looked at */
 	uint32_t nqps;
 	uint32_t ring_option_bytes; /* 0: by need */
-	uint32_t rnr_retry;
-	uint64_t rnr_ticks; /* that a message may wait for a receive; UINT64_MAX: for ever */
+	uint32_t peer_uid;	    /* whom to connect with, or SHM_ANY_USER */
+	uint64_t rnr_ticks;	    /* that a message may wait for a receive; UINT64_MAX: for ever */
 	struct shm_mr mrs[SHM_REGIONS_MAX];
 	uint32_t region_ids; /* ids given out, in each place */
 	struct key_table keys;
 
 	/* shared with the control thread */
 	pthread_mutex_t lock;
+	_Atomic uint32_t nwanting; /* engine's threads that want the lock: they come first */
 	pthread_t thread;
 	int epoll_fd;
 	int wake_fd;
@@ -225,6 +242,19 @@ static inline bool shm_local_ok(const struct shm_dev *dev, const struct fabric_s
 	return at <= dev->mrs[index].len && sge->len <= dev->mrs[index].len - at;
 }
 
+/* The lock, for engines' threads. */
+static inline void shm_lock(struct shm_dev *dev)
+{
+	atomic_fetch_add(&dev->nwanting, 1);
+	pthread_mutex_lock(&dev->lock);
+	atomic_fetch_sub(&dev->nwanting, 1);
+}
+
+static inline void shm_unlock(struct shm_dev *dev)
+{
+	pthread_mutex_unlock(&dev->lock);
+}
+
 /* memory.c */
 int shm_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
 		    uint64_t fd_offset, struct fabric_mr *mr);
@@ -242,8 +272,8 @@ int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int 
 /* The engine found a region that it has not got: take it from 'fresh' if it is there. */
 void shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 void shm_peer_release(struct shm_peer *peer);
-/* Fill the regions of a message; fds are borrowed. Returns how many fds were added. */
-uint32_t shm_offer_regions(const struct shm_dev *dev, struct shm_msg *msg, int *fds);
+/* Add to a message the regions that are set in 'places'; fds are borrowed. Returns how many were added. */
+uint32_t shm_offer_regions(const struct shm_dev *dev, uint64_t places, struct shm_msg *msg, int *fds);
 
 /* qp.c */
 int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct shm_qp **qp);
@@ -272,17 +302,26 @@ int shm_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *
 uint32_t shm_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
 void shm_disconnect(struct fabric_qp *qp);
 void shm_qp_destroy(struct fabric_qp *qp);
-void shm_announce_region(struct shm_dev *dev, uint32_t index);
 
-/* cm_thread.c; the lock is held in all but the first two */
-int shm_cm_start(struct shm_dev *dev);
-void shm_cm_stop(struct shm_dev *dev);
+/* sock.c; the lock is held in all of it */
 uint64_t shm_watch(struct shm_dev *dev, int fd); /* the id that epoll reports; 0: failed */
 void shm_unwatch(struct shm_dev *dev, int fd);
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state); /* NULL: no room */
-void shm_sock_close(struct shm_sock *sock); /* the descriptor only; the peer sees the end */
-void shm_sock_free(struct shm_sock *sock);  /* all of it, its events too */
+/* It waits in this state now, for the message that is due, if one is: so long. */
+void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state);
+void shm_sock_close(struct shm_sock *sock);	       /* the descriptor only; the peer sees the end */
+void shm_sock_free(struct shm_sock *sock);	       /* all of it, its events too */
+void shm_sock_ended(struct shm_sock *sock, int error); /* from the peer's side: the engine hears of it */
 int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds);
+/* Tell the peer of regions, now or when its socket takes more. */
+void shm_sock_announce(struct shm_sock *sock, uint64_t places);
+bool shm_sock_is_user_ok(const struct shm_dev *dev, int fd);
 void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg);
+void shm_event_drop(struct shm_event *event);
+
+/* cm_thread.c */
+int shm_cm_start(struct shm_dev *dev);
+void shm_cm_stop(struct shm_dev *dev);
+void shm_cm_wake(struct shm_dev *dev); /* something is due that was not */
 
 #endif
