@@ -266,7 +266,7 @@ static void connect__limit_of_connections(void **state)
 		started++;
 	assert_true(started >= 1 && started < 64);
 	pair_until(&pair, &ended, started);
-	pair_settle(&pair);
+	pair_until(&pair, &pair.server_closed, started); /* its buffers are back, too */
 	pair_connect(&pair);
 	warm_up();
 }
