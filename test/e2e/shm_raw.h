@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SHM_RAW_H
+#define SHM_RAW_H
+
+/* A peer over shm without a driver: it can say and write anything. */
+
+#include "shm.h"
+#include "shm_ends.h"
+
+#define RAW_RING_BYTES	 8192u
+#define RAW_REGION_BYTES 65536u
+#define RAW_REGION_ID	 (SHM_REGIONS_MAX + 3)
+#define RAW_CONN_ID	 4711u
+
+struct raw {
+	int fd;
+	int fds[SHM_FDS_MAX +
+		1]; /* rings, key table, region: what a HELLO takes along; more are the test's */
+	uint32_t nfds;
+	struct shm_msg hello; /* a good one */
+	uint8_t *rings;
+	struct key_entry *keys;
+	uint8_t *region;
+	struct shm_msg answer;	  /* the last that came */
+	struct ring_writer tx;	  /* to the driver under test */
+	struct ring_shared *mark; /* how far the driver under test believes that its messages were read */
+};
+
+/* A sealed memfd of that size, mapped to *map unless NULL. */
+int raw_memfd(size_t len, void **map);
+void raw_init(struct raw *raw);
+void raw_fini(struct raw *raw);
+void raw_connect(struct raw *raw, const char *addr);
+int raw_listen(const char *addr);
+void raw_send(const struct raw *raw, const void *data, size_t len, const int *fds, uint32_t nfds);
+void raw_send_type(const struct raw *raw, enum shm_msg_type type);
+/* Wait for a message, whose descriptors are dropped. False: the other side has closed the connection. */
+bool raw_recv(struct raw *raw, struct end *polled);
+/* All of it, up to an open connection whose other queue pair is end->qp. */
+void raw_pair(struct raw *raw, struct end *end);
+
+#endif

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What shm does beyond the contract that all drivers share: rings that are full, cold queue pairs, late announcements. */
+#include "shm_raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "eal.h"
+
+#define MANY 300u
+
+static struct end a, b;
+
+static int setup(void **state)
+{
+	(void)state;
+	end_open(&a, "", MANY);
+	end_open(&b, "", MANY);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	end_close(&a);
+	end_close(&b);
+	return 0;
+}
+
+/* Unsignalled Sends of 3000 bytes until the ring takes no more: b reads none. How many. */
+static uint32_t fill_ring(void)
+{
+	struct shm_qp *qp = (struct shm_qp *)a.qp;
+	uint32_t n = 0;
+
+	while (qp->pending_head == qp->pending_tail) {
+		end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, 3000));
+		n++;
+	}
+	assert_in_range(n, 2, end_attr.max_send_wr / 2);
+	return n;
+}
+
+static void receive(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		end_recv(&b, b.qp, i, 0, 4096);
+		end_wc(&b, &a, FABRIC_RECV, FABRIC_OK);
+	}
+}
+
+static void small_rings(void)
+{
+	end_close(&a);
+	end_open(&a, "ring_kib=16", MANY);
+	end_pair(&a, &b);
+}
+
+static void full_ring__inline_data_is_kept(void **state)
+{
+	const struct fabric_wr wr = {.wr_id = 7, .op = FABRIC_SEND, .flags = FABRIC_INLINE};
+	uint32_t n;
+
+	(void)state;
+	small_rings();
+	n = fill_ring();
+	for (uint8_t i = 0; i < 10; i++) {
+		memset(a.mem, i + 1, 200);
+		end_post(&a, wr, end_sge(&a, 0, 20 * i));
+	}
+	memset(a.mem, 0xff, 200);
+	receive(n);
+	for (uint8_t i = 0; i < 10; i++) {
+		end_recv(&b, b.qp, i, 0, 4096);
+		assert_int_equal(end_wc(&b, &a, FABRIC_RECV, FABRIC_OK).byte_len, 20 * i);
+		for (uint32_t at = 0; at < 20u * i; at++)
+			assert_int_equal(b.mem[at], i + 1);
+	}
+}
+
+static void full_ring__all_places_are_counted(void **state)
+{
+	const struct fabric_wr wr = {.wr_id = 7, .op = FABRIC_SEND, .flags = FABRIC_SIGNALED};
+	uint32_t n, waiting;
+
+	(void)state;
+	small_rings();
+	waiting = n = fill_ring();
+	for (; n < end_attr.max_send_wr; n++)
+		end_post(&a, wr, end_sge(&a, 0, 8));
+	assert_int_equal(a.ops->post_send(a.qp, &wr, 1), 0);
+	receive(n);
+	END_WAIT(&a, &b, ((struct shm_qp *)a.qp)->sq_used == 0);
+	for (uint32_t i = 0; i < a.nwcs; i++)
+		assert_int_equal(a.wcs[i].status, FABRIC_OK);
+	assert_int_equal(a.nwcs, end_attr.max_send_wr - waiting);
+}
+
+/* A WRITE behind a Send that waits is not done before it, and what is sent behind the WRITE not before that. */
+static void full_ring__order_is_kept(void **state)
+{
+	struct fabric_wr write = {.op = FABRIC_WRITE, .rkey = b.mr.rkey, .raddr = b.mr.raddr + 8192};
+	uint32_t n;
+
+	(void)state;
+	small_rings();
+	n = fill_ring();
+	memset(a.mem + 8192, 0x77, 64);
+	memset(b.mem + 8192, 0, 64);
+	end_post(&a, write, end_sge(&a, 8192, 64));
+	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, 1));
+	assert_int_equal(b.mem[8192], 0);
+	receive(n);
+	end_recv(&b, b.qp, 0, 0, 4096);
+	assert_int_equal(end_wc(&b, &a, FABRIC_RECV, FABRIC_OK).byte_len, 1);
+	assert_memory_equal(b.mem + 8192, a.mem + 8192, 64);
+}
+
+/* The key of a BIND is known when it is posted, though it is carried out later. */
+static void full_ring__key_of_a_window_is_known_at_the_post(void **state)
+{
+	struct fabric_wr bind = {.op = FABRIC_BIND_MW, .access = FABRIC_REMOTE_READ};
+	struct fabric_wr inv = {.op = FABRIC_LOCAL_INV};
+	struct fabric_mw mw = {0};
+	uint32_t n, first, second;
+
+	(void)state;
+	small_rings();
+	assert_int_equal(a.ops->mw_alloc(a.dev, &mw), 0);
+	bind.mw = &mw;
+	end_post(&a, bind, end_sge(&a, 0, 100));
+	first = mw.rkey;
+	n = fill_ring();
+	inv.rkey = first;
+	end_post(&a, inv, end_sge(&a, 0, 0));
+	end_post(&a, bind, end_sge(&a, 4096, 64));
+	second = mw.rkey;
+	assert_int_not_equal(second, first);
+	assert_int_not_equal(second, 0);
+	receive(n);
+	memset(a.mem + 4096, 0x33, 64);
+	end_post(&b,
+		 (struct fabric_wr){.op = FABRIC_READ,
+				    .flags = FABRIC_SIGNALED,
+				    .rkey = second,
+				    .raddr = a.mr.raddr + 4096},
+		 end_sge(&b, 512, 64));
+	end_wc(&b, &a, FABRIC_READ, FABRIC_OK);
+	assert_memory_equal(b.mem + 512, a.mem + 4096, 64);
+	end_post(&b, (struct fabric_wr){.op = FABRIC_READ, .rkey = first, .raddr = a.mr.raddr},
+		 end_sge(&b, 512, 64));
+	end_wc(&b, &a, FABRIC_READ, FABRIC_ERR_REMOTE_ACCESS);
+	a.ops->mw_free(a.dev, &mw);
+}
+
+static void full_ring__the_end_flushes_what_waits(void **state)
+{
+	uint32_t n;
+
+	(void)state;
+	small_rings();
+	n = fill_ring();
+	b.ops->disconnect(b.qp);
+	end_event(&a, NULL, FABRIC_CM_DISCONNECTED);
+	assert_int_equal(end_wc(&a, NULL, FABRIC_SEND, FABRIC_ERR_FLUSHED).wr_id, 0);
+	assert_int_equal(((struct shm_qp *)a.qp)->sq_used, 0);
+	assert_true(n > 0);
+}
+
+static void established__no_message_comes_before_it(void **state)
+{
+	const char *addr = end_address();
+
+	(void)state;
+	end_listen(&b, addr);
+	a.qp = end_connect(&a, addr, &a);
+	b.qp = end_accept(&b, &a, &b);
+	end_recv(&b, b.qp, 1, 0, 100);
+	end_event(&a, NULL, FABRIC_CM_ESTABLISHED);
+	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, 10));
+	usleep(20000);
+	assert_int_equal(b.ops->poll(b.dev, b.wcs, END_WCS), 0);
+	end_event(&b, NULL, FABRIC_CM_ESTABLISHED);
+	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
+}
+
+static void disconnected__messages_before_it_are_delivered(void **state)
+{
+	struct fabric_cm_event event;
+
+	(void)state;
+	end_pair(&a, &b);
+	for (uint32_t i = 0; i < 10; i++) {
+		end_recv(&b, b.qp, i, i * 4096, 4096);
+		end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, i));
+	}
+	a.ops->disconnect(a.qp);
+	usleep(50000);
+	assert_int_equal(b.ops->cm_poll(b.dev, &event, 1), 0);
+	for (uint32_t i = 0; i < 10; i++)
+		assert_int_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).byte_len, i);
+	end_event(&b, NULL, FABRIC_CM_DISCONNECTED);
+}
+
+static void disconnected__does_not_wait_for_receives(void **state)
+{
+	(void)state;
+	end_pair(&a, &b);
+	end_recv(&b, b.qp, 1, 0, 100);
+	for (uint32_t i = 0; i < 5; i++)
+		end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, 10));
+	a.ops->disconnect(a.qp);
+	end_event(&b, NULL, FABRIC_CM_DISCONNECTED);
+	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
+}
+
+static void connect_many(struct fabric_qp *qps[2][MANY])
+{
+	const char *addr = end_address();
+
+	end_listen(&b, addr);
+	for (uint32_t i = 0; i < MANY; i++) {
+		qps[0][i] = end_connect(&a, addr, &qps[0][i]);
+		qps[1][i] = end_accept(&b, &a, &qps[1][i]);
+		end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+		end_event(&b, &a, FABRIC_CM_ESTABLISHED);
+	}
+}
+
+static void cool_down(const struct end *end)
+{
+	const struct shm_dev *dev = (const struct shm_dev *)end->dev;
+
+	for (uint32_t i = 0; i < 20 * SHM_COLD_POLLS && dev->ncold < MANY; i++)
+		end->ops->poll(end->dev, b.wcs, 1);
+	assert_int_equal(dev->ncold, MANY);
+}
+
+static void cold__is_noticed_when_a_message_comes(void **state)
+{
+	static struct fabric_qp *qps[2][MANY];
+
+	(void)state;
+	connect_many(qps);
+	cool_down(&a);
+	cool_down(&b);
+	for (uint32_t n = 0; n < MANY; n++) {
+		uint32_t i = n * 7919 % MANY;
+
+		a.qp = qps[0][i];
+		end_recv(&b, qps[1][i], i, 0, 100);
+		end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, 10));
+		assert_ptr_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).qp_ctx, &qps[1][i]);
+		assert_int_equal(b.nwcs, 0);
+	}
+	a.qp = NULL;
+	for (uint32_t i = 0; i < MANY; i++) {
+		a.ops->qp_destroy(qps[0][i]);
+		b.ops->qp_destroy(qps[1][i]);
+	}
+}
+
+/* What ends while it is cold: it is told, receives come back, those that are posted later, too. */
+static void cold__is_noticed_when_it_ends(void **state)
+{
+	static struct fabric_qp *qps[2][MANY];
+
+	(void)state;
+	connect_many(qps);
+	for (uint32_t i = 0; i < MANY; i++)
+		end_recv(&b, qps[1][i], i, 0, 100);
+	cool_down(&b);
+	for (uint32_t i = 0; i < MANY; i += 3) {
+		a.ops->disconnect(qps[0][i]);
+		assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[1][i]);
+		assert_int_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_ERR_FLUSHED).wr_id, i);
+	}
+	cool_down(&b);
+	end_recv(&b, qps[1][3], 5000, 0, 100);
+	assert_int_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_ERR_FLUSHED).wr_id, 5000);
+	for (uint32_t i = 0; i < MANY; i++) {
+		a.ops->qp_destroy(qps[0][i]);
+		b.ops->qp_destroy(qps[1][i]);
+	}
+}
+
+/* A message waits in the ring of a cold one that has no receive, for longer than it may. */
+static void cold__rnr_breaks_it(void **state)
+{
+	static struct fabric_qp *qps[2][MANY];
+
+	(void)state;
+	end_close(&b);
+	end_open(&b, "rnr_retry=1", MANY);
+	connect_many(qps);
+	cool_down(&b);
+	for (uint32_t i = 0; i < MANY; i += 50) {
+		a.qp = qps[0][i];
+		end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, 10));
+		assert_ptr_equal(end_event(&a, &b, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[0][i]);
+	}
+	assert_int_equal(b.dev->stats.rnr, MANY / 50);
+	a.qp = NULL;
+	for (uint32_t i = 0; i < MANY; i++) {
+		a.ops->qp_destroy(qps[0][i]);
+		b.ops->qp_destroy(qps[1][i]);
+	}
+}
+
+static void connect__more_than_there_may_be(void **state)
+{
+	struct fabric_qp_attr attr = end_attr;
+	const char *addr = end_address();
+	struct fabric_qp *qps[2], *qp;
+
+	(void)state;
+	end_close(&a);
+	end_open(&a, "", 2);
+	end_listen(&b, addr);
+	qps[0] = end_connect(&a, addr, &a);
+	qps[1] = end_connect(&a, addr, &a);
+	assert_int_equal(a.ops->connect(a.dev, addr, &attr, NULL, 0, &qp), -ENOSPC);
+	a.ops->qp_destroy(qps[0]);
+	qps[0] = end_connect(&a, addr, &a);
+	a.ops->qp_destroy(qps[0]);
+	a.ops->qp_destroy(qps[1]);
+}
+
+static void accept__on_a_device_that_is_full(void **state)
+{
+	const char *addr = end_address();
+	struct fabric_qp_attr attr = end_attr;
+	struct fabric_cm_event event;
+	struct fabric_qp *qp;
+	struct end full;
+
+	(void)state;
+	end_open(&full, "", 1);
+	end_listen(&b, addr);
+	full.qp = end_connect(&full, addr, &full);
+	b.qp = end_accept(&b, &full, &b);
+	end_event(&full, &b, FABRIC_CM_ESTABLISHED);
+	end_event(&b, &full, FABRIC_CM_ESTABLISHED);
+	a.qp = end_connect(&a, addr, &a);
+	event = end_event(&b, &a, FABRIC_CM_REQUEST);
+	assert_int_equal(full.ops->accept(full.dev, event.req, &attr, NULL, 0, &qp), -ENOSPC);
+	end_event(&a, &b, FABRIC_CM_FAILED);
+	end_close(&full);
+}
+
+/* The connecting side makes the ring, the accepting side would take longer messages than it holds. */
+static void max_msg__is_what_the_ring_holds(void **state)
+{
+	struct fabric_qp_attr attr = end_attr;
+	const char *addr = end_address();
+	struct fabric_cm_event event;
+
+	(void)state;
+	end_close(&a);
+	end_open(&a, "ring_kib=16", MANY);
+	end_listen(&b, addr);
+	a.qp = end_connect(&a, addr, &a);
+	event = end_event(&b, &a, FABRIC_CM_REQUEST);
+	attr.max_msg_bytes = 65536;
+	assert_int_equal(b.ops->accept(b.dev, event.req, &attr, NULL, 0, &b.qp), 0);
+	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+	end_event(&b, &a, FABRIC_CM_ESTABLISHED);
+	end_recv(&b, b.qp, 1, 0, 65536);
+	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, ring_msg_max(16384)));
+	assert_int_equal(end_wc(&b, &a, FABRIC_RECV, FABRIC_OK).byte_len, ring_msg_max(16384));
+	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, ring_msg_max(16384) + 1));
+	end_wc(&a, &b, FABRIC_SEND, FABRIC_ERR_REMOTE_LEN);
+}
+
+static uint64_t unannounced(struct end *end)
+{
+	struct shm_dev *dev = (struct shm_dev *)end->dev;
+	uint64_t places;
+
+	shm_lock(dev);
+	places = ((struct shm_qp *)end->qp)->sock->unannounced;
+	shm_unlock(dev);
+	return places;
+}
+
+/* A peer that does not look at its socket is told of all regions when it does, in their latest state. */
+static void announce__waits_for_a_slow_peer(void **state)
+{
+	struct fabric_mr mrs[SHM_REGIONS_MAX - 1];
+	uint32_t seen[SHM_REGIONS_MAX] = {0};
+	struct raw raw;
+
+	(void)state;
+	raw_init(&raw);
+	raw_pair(&raw, &b);
+	for (uint32_t round = 0; round < 5; round++) {
+		for (uint32_t i = 0; i < SHM_REGIONS_MAX - 1; i++) {
+			if (round > 0)
+				b.ops->mr_deregister(b.dev, &mrs[i]);
+			assert_int_equal(
+				b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, b.fd, 0, &mrs[i]),
+				0);
+		}
+	}
+	assert_int_not_equal(unannounced(&b), 0);
+	while (unannounced(&b) != 0 || seen[SHM_REGIONS_MAX - 1] == 0 ||
+	       recv(raw.fd, &raw.answer, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+		assert_true(raw_recv(&raw, &b));
+		assert_int_equal(raw.answer.type, SHM_REGION);
+		seen[raw.answer.regions[0].id % SHM_REGIONS_MAX] = raw.answer.regions[0].id;
+	}
+	for (uint32_t i = 0; i < SHM_REGIONS_MAX - 1; i++) {
+		uint32_t id = ((struct shm_mr *)mrs[i].driver)->id;
+
+		assert_int_equal(seen[id % SHM_REGIONS_MAX], id);
+		b.ops->mr_deregister(b.dev, &mrs[i]);
+	}
+	assert_int_equal(b.nevents, 0);
+	raw_fini(&raw);
+}
+
+static uint32_t maps_of(const char *name, const char *rights)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	uint32_t n = 0;
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		n += strstr(line, name) && strstr(line, rights);
+	fclose(maps);
+	return n;
+}
+
+static void region__for_reading_is_mapped_so(void **state)
+{
+	int fd = memfd_create("to-be-read", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct fabric_mr mr;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_int_equal(pwrite(fd, "here", 4, 4096), 4);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	end_pair(&a, &b);
+	/* The memory is not looked at here: any address does. */
+	assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, fd, 4096, &mr), 0);
+	end_post(&a,
+		 (struct fabric_wr){
+			 .op = FABRIC_READ, .flags = FABRIC_SIGNALED, .rkey = mr.rkey, .raddr = mr.raddr},
+		 end_sge(&a, 0, 4));
+	end_wc(&a, &b, FABRIC_READ, FABRIC_OK);
+	assert_memory_equal(a.mem, "here", 4);
+	assert_int_equal(maps_of("to-be-read", " r--s "), 1);
+	assert_int_equal(maps_of("to-be-read", " rw-s "), 0);
+	b.ops->mr_deregister(b.dev, &mr);
+	close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(full_ring__inline_data_is_kept),
+		TEST(full_ring__all_places_are_counted),
+		TEST(full_ring__order_is_kept),
+		TEST(full_ring__key_of_a_window_is_known_at_the_post),
+		TEST(full_ring__the_end_flushes_what_waits),
+		TEST(established__no_message_comes_before_it),
+		TEST(disconnected__messages_before_it_are_delivered),
+		TEST(disconnected__does_not_wait_for_receives),
+		TEST(cold__is_noticed_when_a_message_comes),
+		TEST(cold__is_noticed_when_it_ends),
+		TEST(cold__rnr_breaks_it),
+		TEST(connect__more_than_there_may_be),
+		TEST(accept__on_a_device_that_is_full),
+		TEST(max_msg__is_what_the_ring_holds),
+		TEST(announce__waits_for_a_slow_peer),
+		TEST(region__for_reading_is_mapped_so),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

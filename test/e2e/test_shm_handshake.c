@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Peers that connect over shm and do it wrong. Each is cut off, counted, and leaves nothing behind; a good one
+ * gets through afterwards.
+ */
+#include "shm_raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "eal.h"
+
+static struct end a, b;
+static char here[64], there[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(here, sizeof(here), "%s", end_address());
+	snprintf(there, sizeof(there), "%s", end_address());
+	end_open(&a, "", 128);
+	end_open(&b, "", 128);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	end_close(&a);
+	end_close(&b);
+	return 0;
+}
+
+/* A good HELLO, and what is wrong with this one. The length that is sent. */
+static size_t spoil_hello(struct raw *raw, unsigned how)
+{
+	struct shm_msg *msg = &raw->hello;
+	size_t len = sizeof(*msg);
+
+	switch (how) {
+	case 0:
+		return 1;
+	case 1:
+		return len - 1;
+	case 2:
+		msg->magic++;
+		break;
+	case 3:
+		msg->version++;
+		break;
+	case 4:
+		msg->type = SHM_READY;
+		break;
+	case 5:
+		msg->type = SHM_ACCEPT;
+		break;
+	case 6:
+		msg->type = SHM_REGION;
+		break;
+	case 7:
+		msg->type = 77;
+		break;
+	case 8:
+		msg->ring_bytes = 0;
+		break;
+	case 9:
+		msg->ring_bytes = RAW_RING_BYTES - 64;
+		break;
+	case 10:
+		msg->ring_bytes = 1u << 31;
+		break;
+	case 11:
+		msg->ring_bytes = 2 * RAW_RING_BYTES; /* more than its file */
+		break;
+	case 12:
+		msg->max_msg_bytes = 0;
+		break;
+	case 13:
+		msg->max_msg_bytes = UINT32_MAX;
+		break;
+	case 14:
+		msg->max_msg_bytes = ring_msg_max(RAW_RING_BYTES) + 1;
+		break;
+	case 15:
+		msg->conn_id = KEY_ANY_CONN;
+		break;
+	case 16:
+		msg->private_len = FABRIC_PRIVATE_DATA_MAX + 1;
+		break;
+	case 17:
+		msg->private_len = UINT32_MAX;
+		break;
+	case 18:
+		msg->nregions = 0;
+		break;
+	case 19:
+		msg->nregions = 2;
+		break;
+	case 20:
+		msg->nregions = UINT32_MAX;
+		break;
+	case 21:
+		msg->regions[0].id = 0;
+		break;
+	case 22:
+		msg->regions[0].len = 0;
+		break;
+	case 23:
+		msg->regions[0].len = RAW_REGION_BYTES + 1;
+		break;
+	case 24:
+		msg->regions[0].len = UINT64_MAX;
+		break;
+	case 25:
+		msg->regions[0].fd_offset = UINT64_MAX - 4095;
+		break;
+	case 26:
+		msg->regions[0].fd_offset = 64; /* no page boundary */
+		msg->regions[0].len = 64;
+		break;
+	case 27: /* the same place twice */
+		msg->nregions = 2;
+		msg->regions[1] = msg->regions[0];
+		msg->regions[1].id += SHM_REGIONS_MAX;
+		raw->fds[raw->nfds++] = dup(raw->fds[2]);
+		break;
+	case 28:
+		while (raw->nfds > 0)
+			close(raw->fds[--raw->nfds]);
+		break;
+	case 29:
+		while (raw->nfds > 1)
+			close(raw->fds[--raw->nfds]);
+		break;
+	case 30: /* more than any message has */
+		while (raw->nfds <= SHM_FDS_MAX)
+			raw->fds[raw->nfds++] = dup(raw->fds[2]);
+		break;
+	default:
+		return 0;
+	}
+	return len;
+}
+
+/* A file that is not what it must be, in place 'index'. False: there are no more ways. */
+static bool spoil_file(struct raw *raw, uint32_t index, unsigned how)
+{
+	static const size_t bytes[] = {2 * (RAW_RING_BYTES + RING_CELL),
+				       KEY_ENTRIES * sizeof(struct key_entry), RAW_REGION_BYTES};
+	int fds[2];
+
+	close(raw->fds[index]);
+	switch (how) {
+	case 0: /* could be cut off later */
+		raw->fds[index] = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		assert_int_equal(ftruncate(raw->fds[index], (off_t)bytes[index]), 0);
+		break;
+	case 1:
+		raw->fds[index] = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		assert_int_equal(ftruncate(raw->fds[index], (off_t)bytes[index]), 0);
+		assert_int_equal(fcntl(raw->fds[index], F_ADD_SEALS, F_SEAL_GROW), 0);
+		break;
+	case 2:
+		raw->fds[index] = raw_memfd(bytes[index] - 4096, NULL);
+		break;
+	case 3:
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+		close(fds[1]);
+		raw->fds[index] = fds[0];
+		break;
+	case 4:
+		raw->fds[index] = open("/dev/zero", O_RDWR | O_CLOEXEC);
+		break;
+	default: /* nothing can be written to it; a key table need not be */
+		raw->fds[index] = raw_memfd(bytes[index], NULL);
+		assert_int_equal(fcntl(raw->fds[index], F_ADD_SEALS, F_SEAL_WRITE), 0);
+		return index != 1;
+	}
+	return true;
+}
+
+static void expect_cut_off(struct raw *raw, size_t len, uint64_t errors_before)
+{
+	raw_connect(raw, here);
+	raw_send(raw, &raw->hello, len, raw->fds, raw->nfds);
+	assert_false(raw_recv(raw, &b));
+	raw_fini(raw);
+	END_WAIT(&b, NULL, b.dev->stats.protocol_errors > errors_before);
+	assert_int_equal(b.dev->stats.protocol_errors, errors_before + 1);
+	assert_int_equal(b.nevents, 0);
+}
+
+static void hello__that_is_wrong_is_cut_off(void **state)
+{
+	struct end_holdings before, after;
+	struct raw raw;
+	unsigned how;
+	size_t len;
+
+	(void)state;
+	end_listen(&b, here);
+	before = end_count();
+	for (how = 0; raw_init(&raw), (len = spoil_hello(&raw, how)) != 0; how++)
+		expect_cut_off(&raw, len, how);
+	raw_fini(&raw);
+	assert_int_equal(how, 31);
+	after = end_count();
+	assert_int_equal(after.fds, before.fds);
+	assert_int_equal(after.maps, before.maps);
+}
+
+static void hello__with_wrong_files_is_cut_off(void **state)
+{
+	struct end_holdings before, after;
+	uint64_t errors = 0;
+	struct raw raw;
+
+	(void)state;
+	end_listen(&b, here);
+	before = end_count();
+	for (uint32_t index = 0; index < 3; index++) {
+		for (unsigned how = 0; how < 6; how++) {
+			raw_init(&raw);
+			if (spoil_file(&raw, index, how))
+				expect_cut_off(&raw, sizeof(raw.hello), errors++);
+			else
+				raw_fini(&raw);
+		}
+	}
+	assert_int_equal(errors, 17);
+	after = end_count();
+	assert_int_equal(after.fds, before.fds);
+	assert_int_equal(after.maps, before.maps);
+}
+
+static void hello__that_is_good_gets_through(void **state)
+{
+	struct raw raw;
+
+	(void)state;
+	raw_init(&raw);
+	raw_pair(&raw, &b);
+	assert_int_equal(b.dev->stats.protocol_errors, 0);
+	raw_fini(&raw);
+	end_event(&b, NULL, FABRIC_CM_DISCONNECTED);
+}
+
+static void accept__is_followed_by_nonsense(void **state)
+{
+	struct raw raw;
+
+	(void)state;
+	raw_init(&raw);
+	end_listen(&b, here);
+	raw_connect(&raw, here);
+	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+	b.qp = end_accept(&b, NULL, &b);
+	assert_true(raw_recv(&raw, &b));
+	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+	end_event(&b, NULL, FABRIC_CM_FAILED);
+	assert_int_equal(b.dev->stats.protocol_errors, 1);
+	raw_fini(&raw);
+}
+
+static void open__nonsense_on_the_socket_ends_it(void **state)
+{
+	struct raw raw;
+
+	(void)state;
+	raw_init(&raw);
+	raw_pair(&raw, &b);
+	raw_send_type(&raw, SHM_READY);
+	end_event(&b, NULL, FABRIC_CM_DISCONNECTED);
+	assert_false(raw_recv(&raw, &b));
+	assert_int_equal(b.dev->stats.protocol_errors, 1);
+	raw_fini(&raw);
+}
+
+static void connect__to_one_that_answers_nonsense(void **state)
+{
+	static const uint32_t wrong[] = {0, 1, 2, 3, 4, 5, 6};
+	int listener = raw_listen(here);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct raw raw;
+		struct shm_msg msg;
+		struct fabric_qp *qp = end_connect(&a, here, &a);
+		uint32_t nfds = 2;
+
+		raw_init(&raw);
+		raw.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		assert_true(raw_recv(&raw, &a));
+		assert_int_equal(raw.answer.type, SHM_HELLO);
+		msg = raw.hello;
+		msg.type = SHM_ACCEPT;
+		if (wrong[i] == 0)
+			msg.max_msg_bytes = ring_msg_max(raw.answer.ring_bytes) + 1;
+		else if (wrong[i] == 1)
+			msg.conn_id = 0;
+		else if (wrong[i] == 2)
+			nfds = 1; /* no region */
+		else if (wrong[i] == 3)
+			nfds = 0;
+		else if (wrong[i] == 4)
+			msg.private_len = 57;
+		else if (wrong[i] == 5)
+			msg.type = SHM_READY;
+		else
+			msg.nregions = 65;
+		raw_send(&raw, &msg, sizeof(msg), raw.fds + 1, nfds);
+		end_event(&a, NULL, FABRIC_CM_FAILED);
+		assert_int_equal(a.dev->stats.protocol_errors, i + 1);
+		a.ops->qp_destroy(qp);
+		raw_fini(&raw);
+	}
+	close(listener);
+	end_pair(&a, &b);
+	end_works(&a, &b);
+}
+
+static void greeting__that_never_comes_is_given_up(void **state)
+{
+	struct raw raw[64];
+
+	(void)state;
+	end_listen(&b, here);
+	for (uint32_t i = 0; i < 64; i++) {
+		raw_init(&raw[i]);
+		raw_connect(&raw[i], here); /* as many as may wait */
+	}
+	for (uint32_t i = 0; i < 64; i++) {
+		assert_false(raw_recv(&raw[i], &b));
+		raw_fini(&raw[i]);
+	}
+	a.qp = end_connect(&a, here, &a);
+	b.qp = end_accept(&b, &a, &b);
+	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+}
+
+static void accept__whose_ready_never_comes_fails(void **state)
+{
+	struct raw raw;
+
+	(void)state;
+	raw_init(&raw);
+	end_listen(&b, here);
+	raw_connect(&raw, here);
+	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+	b.qp = end_accept(&b, NULL, &b);
+	assert_int_equal(end_event(&b, NULL, FABRIC_CM_FAILED).error, -ETIMEDOUT);
+	raw_fini(&raw);
+}
+
+static _Atomic bool flood_stops;
+
+static void *flood(void *arg)
+{
+	struct raw *raw = arg;
+	struct shm_msg msg = raw->hello;
+
+	msg.type = SHM_REGION;
+	while (!flood_stops)
+		raw_send(raw, &msg, sizeof(msg), &raw->fds[2], 1);
+	return NULL;
+}
+
+static void region__a_flood_of_them_blocks_nobody(void **state)
+{
+	struct fabric_listener *listener;
+	uint64_t begin_ns;
+	struct raw raw;
+	pthread_t thread;
+
+	(void)state;
+	raw_init(&raw);
+	raw_pair(&raw, &b);
+	flood_stops = false;
+	assert_int_equal(pthread_create(&thread, NULL, flood, &raw), 0);
+	assert_int_equal(b.ops->listen(b.dev, there, 8, &b, &listener), 0);
+	begin_ns = end_now_ns();
+	for (uint32_t i = 0; i < 20; i++) {
+		struct fabric_qp *qp = end_connect(&a, there, &a), *other = end_accept(&b, &a, &b);
+
+		end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+		end_event(&b, &a, FABRIC_CM_ESTABLISHED);
+		a.ops->disconnect(qp);
+		end_event(&b, &a, FABRIC_CM_DISCONNECTED);
+		a.ops->qp_destroy(qp);
+		b.ops->qp_destroy(other);
+	}
+	assert_true(end_now_ns() - begin_ns < 5000000000u);
+	flood_stops = true;
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(b.dev->stats.protocol_errors, 0);
+	b.ops->unlisten(listener);
+	raw_fini(&raw);
+}
+
+static void peer_uid__another_users_process_is_refused(void **state)
+{
+	struct fabric_qp_attr attr = end_attr;
+	struct fabric_qp *qp;
+	char options[32];
+
+	(void)state;
+	end_close(&a);
+	snprintf(options, sizeof(options), "peer_uid=%u", getuid() + 1);
+	end_open(&a, options, 8);
+	end_listen(&b, here);
+	assert_int_equal(a.ops->connect(a.dev, here, &attr, NULL, 0, &qp), -EACCES);
+	end_listen(&a, there);
+	/* Whether it is cut off before it has spoken or after. */
+	if (b.ops->connect(b.dev, there, &attr, NULL, 0, &qp) == 0) {
+		end_event(&b, &a, FABRIC_CM_FAILED);
+		b.ops->qp_destroy(qp);
+	}
+	assert_int_equal(a.nevents, 0);
+	end_close(&a);
+	snprintf(options, sizeof(options), "peer_uid=%u", getuid());
+	end_open(&a, options, 8);
+	a.qp = end_connect(&a, here, &a);
+	b.qp = end_accept(&b, &a, &b);
+	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(hello__that_is_wrong_is_cut_off),
+		TEST(hello__with_wrong_files_is_cut_off),
+		TEST(hello__that_is_good_gets_through),
+		TEST(accept__is_followed_by_nonsense),
+		TEST(open__nonsense_on_the_socket_ends_it),
+		TEST(connect__to_one_that_answers_nonsense),
+		TEST(greeting__that_never_comes_is_given_up),
+		TEST(accept__whose_ready_never_comes_fails),
+		TEST(region__a_flood_of_them_blocks_nobody),
+		TEST(peer_uid__another_users_process_is_refused),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

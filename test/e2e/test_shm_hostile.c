@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Peers that are connected over shm and write nonsense where they can write: into the rings, and into the key
+ * table that the other side reads. It ends their connection, and nothing else.
+ */
+#include "shm_raw.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "eal.h"
+
+static struct end a, b;
+static struct raw raw;
+
+static int setup(void **state)
+{
+	(void)state;
+	end_open(&a, "", 16);
+	end_open(&b, "", 16);
+	raw_init(&raw);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	raw_fini(&raw);
+	end_close(&a);
+	end_close(&b);
+	return 0;
+}
+
+/* The driver under test holds 'error' against the peer, and its other connections live. */
+static void expect_broken(enum fabric_op op, enum fabric_status status)
+{
+	struct fabric_qp *broken = b.qp;
+	struct fabric_listener *listener = b.listener;
+
+	end_wc(&b, NULL, op, status);
+	assert_false(raw_recv(&raw, &b));
+	b.ops->qp_destroy(broken);
+	b.ops->unlisten(listener);
+	b.nwcs = b.nevents = 0;
+	b.qp = NULL;
+	end_pair(&a, &b);
+	end_works(&a, &b);
+}
+
+static void write_header(uint32_t word)
+{
+	atomic_store(ring_header_at(raw.tx.cells, raw.tx.size, raw.tx.tail), word);
+}
+
+static void ring__a_good_message_is_received(void **state)
+{
+	struct fabric_sge sge = {raw.region, 300, 0};
+
+	(void)state;
+	memset(raw.region, 0x42, 300);
+	raw_pair(&raw, &b);
+	end_recv(&b, b.qp, 1, 0, 4096);
+	assert_int_equal(ring_put(&raw.tx, &sge, 1, 300, 0), 1);
+	assert_int_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).byte_len, 300);
+	assert_memory_equal(b.mem, raw.region, 300);
+}
+
+static void ring__bits_that_no_header_has(void **state)
+{
+	(void)state;
+	raw_pair(&raw, &b);
+	end_recv(&b, b.qp, 1, 0, 4096);
+	write_header(0x41000010);
+	expect_broken(FABRIC_RECV, FABRIC_ERR_FATAL);
+	assert_int_equal(b.dev->stats.protocol_errors, 1);
+}
+
+/* The receive would take it, and the ring would be read past its end. */
+static void ring__a_message_longer_than_can_be(void **state)
+{
+	(void)state;
+	raw_pair(&raw, &b);
+	end_recv(&b, b.qp, 1, 0, END_MEM_BYTES);
+	write_header(RING_VALID | (ring_msg_max(RAW_RING_BYTES) + 1));
+	expect_broken(FABRIC_RECV, FABRIC_ERR_FATAL);
+	assert_int_equal(b.dev->stats.protocol_errors, 1);
+}
+
+static void ring__the_longest_message_of_all(void **state)
+{
+	(void)state;
+	raw_pair(&raw, &b);
+	end_recv(&b, b.qp, 1, 0, END_MEM_BYTES);
+	write_header(RING_VALID | RING_LEN_MASK);
+	expect_broken(FABRIC_RECV, FABRIC_ERR_FATAL);
+}
+
+static void ring__a_key_to_invalidate_that_is_none(void **state)
+{
+	struct fabric_sge sge = {raw.region, 8, 0};
+
+	(void)state;
+	raw_pair(&raw, &b);
+	end_recv(&b, b.qp, 1, 0, 4096);
+	assert_int_equal(ring_put(&raw.tx, &sge, 1, 8, b.mr.rkey), 1);
+	expect_broken(FABRIC_RECV, FABRIC_ERR_REMOTE_ACCESS);
+}
+
+/* Send until the ring is full, so that the mark is looked at. */
+static void mark(uint64_t head)
+{
+	struct fabric_wr wr = {.op = FABRIC_SEND};
+
+	raw_pair(&raw, &b);
+	atomic_store(&raw.mark->head, head);
+	for (uint32_t i = 0; i < RAW_RING_BYTES / 1024 - 1; i++)
+		end_post(&b, wr, end_sge(&b, 0, 1000));
+	end_post(&b, wr, end_sge(&b, 0, 1000));
+	expect_broken(FABRIC_SEND, FABRIC_ERR_FATAL);
+	assert_int_equal(b.dev->stats.protocol_errors, 1);
+}
+
+static void mark__ahead_of_what_was_written(void **state)
+{
+	(void)state;
+	mark(RAW_RING_BYTES * 16);
+}
+
+static void mark__not_at_a_cell(void **state)
+{
+	(void)state;
+	mark(63);
+}
+
+static void mark__as_large_as_can_be(void **state)
+{
+	(void)state;
+	mark(UINT64_MAX);
+}
+
+/* All that the peer can write, at random, while messages go to and fro. */
+static void ring__scribbled_at_random(void **state)
+{
+	uint32_t nbroken = 0;
+
+	(void)state;
+	srandom(1);
+	for (uint32_t round = 0; round < 300; round++) {
+		raw_pair(&raw, &b);
+		for (uint32_t i = 0; i < 8; i++)
+			end_recv(&b, b.qp, i, i * 4096, i % 2 ? 4096 : 64);
+		for (uint32_t i = 0; i < 40 && b.nevents == 0; i++) {
+			for (uint32_t n = 0; n < 200; n++) {
+				size_t at = (size_t)random() % (2 * ring_footprint(RAW_RING_BYTES) / 4) * 4;
+				uint32_t word = (uint32_t)random();
+
+				if (random() % 2) /* one that could be a header */
+					word = RING_VALID | (word & 0x7ff);
+				atomic_store((_Atomic uint32_t *)(void *)(raw.rings + at), word);
+			}
+			b.ops->post_send(
+				b.qp,
+				&(struct fabric_wr){.op = FABRIC_SEND,
+						    .sge = &(struct fabric_sge){b.mem, 1000, b.mr.lkey},
+						    .nsge = 1},
+				1);
+			end_poll(&b);
+			b.nwcs = 0;
+		}
+		nbroken += b.dev->stats.protocol_errors > 0;
+		b.ops->qp_destroy(b.qp);
+		b.ops->unlisten(b.listener);
+		b.qp = NULL;
+		b.listener = NULL;
+		b.nwcs = b.nevents = 0;
+		b.dev->stats.protocol_errors = 0;
+		raw_fini(&raw);
+		raw_init(&raw);
+	}
+	assert_true(nbroken > 100);
+	end_pair(&a, &b);
+	end_works(&a, &b);
+}
+
+/* The peer's key table: an entry as it should be, for all of its region. */
+static const struct key_entry good = {.key = 5u << KEY_INDEX_BITS | 9,
+				      .access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
+				      .region = RAW_REGION_ID,
+				      .raddr = 4096,
+				      .len = RAW_REGION_BYTES};
+
+static void access_remote(enum fabric_op op, const struct key_entry *entry, uint64_t raddr, uint32_t len)
+{
+	struct fabric_wr wr = {
+		.op = op, .flags = FABRIC_SIGNALED, .rkey = 5u << KEY_INDEX_BITS | 9, .raddr = raddr};
+
+	raw_pair(&raw, &b);
+	memcpy(&raw.keys[9], entry, sizeof(*entry));
+	end_post(&b, wr, end_sge(&b, 0, len));
+}
+
+static void keys__a_good_one_gives_access(void **state)
+{
+	(void)state;
+	memset(raw.region, 0x17, RAW_REGION_BYTES);
+	access_remote(FABRIC_READ, &good, 4096, RAW_REGION_BYTES);
+	end_wc(&b, NULL, FABRIC_READ, FABRIC_OK);
+	assert_memory_equal(b.mem, raw.region, RAW_REGION_BYTES);
+}
+
+/* For each way in which a table can lie: the request fails, and nothing outside of the peer's file is touched. */
+static void expect_refused(const struct key_entry *entry, uint64_t raddr, uint32_t len)
+{
+	access_remote(FABRIC_WRITE, entry, raddr, len);
+	expect_broken(FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS);
+}
+
+static void keys__longer_than_the_region(void **state)
+{
+	struct key_entry entry = good;
+
+	(void)state;
+	entry.len = RAW_REGION_BYTES + 1;
+	expect_refused(&entry, 4096, RAW_REGION_BYTES + 1);
+}
+
+static void keys__all_of_memory(void **state)
+{
+	struct key_entry entry = good;
+
+	(void)state;
+	entry.raddr = 0;
+	entry.len = UINT64_MAX;
+	expect_refused(&entry, UINT64_MAX - 64, 64);
+}
+
+static void keys__an_offset_behind_the_region(void **state)
+{
+	struct key_entry entry = good;
+
+	(void)state;
+	entry.offset = RAW_REGION_BYTES;
+	expect_refused(&entry, 4096, 1);
+}
+
+static void keys__an_offset_that_wraps(void **state)
+{
+	struct key_entry entry = good;
+
+	(void)state;
+	entry.offset = UINT64_MAX - 15;
+	expect_refused(&entry, 4096 + 16, 64);
+}
+
+static void keys__no_region(void **state)
+{
+	struct key_entry entry = good;
+
+	(void)state;
+	entry.region = 0;
+	expect_refused(&entry, 4096, 1);
+}
+
+static void keys__a_region_that_is_never_announced(void **state)
+{
+	struct key_entry entry = good;
+	uint64_t begin_ns = end_now_ns();
+
+	(void)state;
+	entry.region = RAW_REGION_ID + 1;
+	expect_refused(&entry, 4096, 1);
+	assert_in_range(end_now_ns() - begin_ns, 900000000u, END_WAIT_NS);
+}
+
+static void keys__an_entry_that_is_written_for_ever(void **state)
+{
+	struct key_entry entry = good;
+
+	(void)state;
+	entry.seq = 1;
+	expect_refused(&entry, 4096, 1);
+}
+
+/* It was mapped for reading only, as it was offered. */
+static void keys__say_that_a_region_for_reading_may_be_written(void **state)
+{
+	(void)state;
+	raw.hello.regions[0].is_writable = 0;
+	expect_refused(&good, 4096, 64);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(ring__a_good_message_is_received),
+		TEST(ring__bits_that_no_header_has),
+		TEST(ring__a_message_longer_than_can_be),
+		TEST(ring__the_longest_message_of_all),
+		TEST(ring__a_key_to_invalidate_that_is_none),
+		TEST(ring__scribbled_at_random),
+		TEST(mark__ahead_of_what_was_written),
+		TEST(mark__not_at_a_cell),
+		TEST(mark__as_large_as_can_be),
+		TEST(keys__a_good_one_gives_access),
+		TEST(keys__longer_than_the_region),
+		TEST(keys__all_of_memory),
+		TEST(keys__an_offset_behind_the_region),
+		TEST(keys__an_offset_that_wraps),
+		TEST(keys__no_region),
+		TEST(keys__a_region_that_is_never_announced),
+		TEST(keys__an_entry_that_is_written_for_ever),
+		TEST(keys__say_that_a_region_for_reading_may_be_written),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

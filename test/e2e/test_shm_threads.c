@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shm between two threads of a process: what is seen in which order. */
+#include "shm_ends.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "eal.h"
+
+#define ROUNDS	   3000u
+#define SLOTS	   8u
+#define SLOT_BYTES 8192u
+
+/* What a WRITE brings for a message: all of it differs from what the slot held before. */
+static uint32_t written_len(uint32_t n)
+{
+	return 1 + n * 977 % SLOT_BYTES;
+}
+
+struct order {
+	struct end end;
+	const char *addr;
+	_Atomic bool listens;
+	uint32_t nchecked;
+	uint32_t nwrong;
+};
+
+static void check_messages(struct order *order)
+{
+	struct end *end = &order->end;
+
+	while (order->nchecked < ROUNDS) {
+		end_step(end, NULL);
+		for (uint32_t i = 0; i < end->nwcs; i++) {
+			uint32_t slot = (uint32_t)end->wcs[i].wr_id, n = order->nchecked;
+			const uint8_t *data = end->mem + slot * SLOT_BYTES;
+			const struct fabric_recv_wr recv = {slot, end->mem + 262144 + slot * 64, 64,
+							    end->mr.lkey};
+			struct fabric_sge sge = {end->mem + 262144 + slot * 64, 4, end->mr.lkey};
+			const struct fabric_wr answer = {
+				.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+
+			if (end->wcs[i].op != FABRIC_RECV)
+				continue;
+			order->nwrong += slot != n % SLOTS || memcmp(sge.addr, &n, 4) != 0;
+			for (uint32_t at = 0; at < written_len(n); at++)
+				order->nwrong += data[at] != (uint8_t)(n + at);
+			order->nchecked++;
+			order->nwrong += end->ops->post_recv(end->qp, &recv, 1) != 1;
+			order->nwrong += end->ops->post_send(end->qp, &answer, 1) != 1;
+		}
+		end->nwcs = 0;
+	}
+}
+
+static void *checker(void *arg)
+{
+	struct order *order = arg;
+	struct end *end = &order->end;
+
+	end_open(end, "", 4);
+	end_listen(end, order->addr);
+	order->listens = true;
+	end->qp = end_accept(end, NULL, end);
+	for (uint32_t slot = 0; slot < SLOTS; slot++)
+		end_recv(end, end->qp, slot, 262144 + slot * 64, 64);
+	end_event(end, NULL, FABRIC_CM_ESTABLISHED);
+	check_messages(order);
+	end_event(end, NULL, FABRIC_CM_DISCONNECTED);
+	end_close(end);
+	return NULL;
+}
+
+/* Two threads: whatever was written before a Send is there when that is received. */
+static void order__a_write_is_there_before_the_send(void **state)
+{
+	static struct order order;
+	static struct end a;
+	uint32_t sent = 0, answered = 0;
+	uint64_t until = end_now_ns() + 6 * END_WAIT_NS;
+	pthread_t thread;
+
+	(void)state;
+	order.addr = end_address();
+	assert_int_equal(pthread_create(&thread, NULL, checker, &order), 0);
+	while (!order.listens)
+		usleep(100);
+	end_open(&a, "", 4);
+	a.qp = end_connect(&a, order.addr, &a);
+	end_event(&a, NULL, FABRIC_CM_ESTABLISHED);
+	for (uint32_t slot = 0; slot < SLOTS; slot++)
+		end_recv(&a, a.qp, 0, 262144 + slot * 64, 64);
+	while (answered < ROUNDS) {
+		while (sent < ROUNDS && sent - answered < SLOTS) {
+			uint32_t slot = sent % SLOTS, at = slot * SLOT_BYTES;
+
+			for (uint32_t i = 0; i < written_len(sent); i++)
+				a.mem[at + i] = (uint8_t)(sent + i);
+			memcpy(a.mem + 524288 + slot * 64, &sent, 4);
+			end_post(&a,
+				 (struct fabric_wr){.op = FABRIC_WRITE,
+						    .rkey = order.end.mr.rkey,
+						    .raddr = order.end.mr.raddr + at},
+				 end_sge(&a, at, written_len(sent)));
+			end_post(&a, (struct fabric_wr){.op = FABRIC_SEND, .flags = FABRIC_SIGNALED},
+				 end_sge(&a, 524288 + slot * 64, 4));
+			sent++;
+		}
+		end_step(&a, NULL);
+		for (uint32_t i = 0; i < a.nwcs; i++) {
+			assert_int_equal(a.wcs[i].status, FABRIC_OK);
+			if (a.wcs[i].op == FABRIC_RECV) {
+				end_recv(&a, a.qp, 0, 262144, 64);
+				answered++;
+			}
+		}
+		a.nwcs = 0;
+		assert_true(end_now_ns() < until);
+	}
+	end_close(&a);
+	pthread_join(thread, NULL);
+	assert_int_equal(order.nwrong, 0);
+	assert_int_equal(order.nchecked, ROUNDS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(order__a_write_is_there_before_the_send),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
