@@ -139,6 +139,18 @@ static inline uint32_t conn_tx_room(const struct weir_conn *conn)
 /* Whether 'nwrs' work requests with 'nsges' elements fit now: posts the batch if that makes room. */
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges);
 
+/* Add memory to the gather list of 'n' elements, to the one before it where they touch. Returns how many there are then. */
+static inline uint32_t conn_gather(struct fabric_sge *sges, uint32_t n, uint8_t *base, uint32_t len,
+				   uint32_t lkey)
+{
+	if (n > 0 && sges[n - 1].lkey == lkey && (uint8_t *)sges[n - 1].addr + sges[n - 1].len == base) {
+		sges[n - 1].len += len;
+		return n;
+	}
+	sges[n] = (struct fabric_sge){base, len, lkey};
+	return n + 1;
+}
+
 /* Queue a work request; conn_tx_reserve() has said that it fits. 'tx' may be NULL. 'is_alone': the Send is all that
  * 'tx' stands for, so that it is done at the post when the device takes the data along; not so when
  * Writes are queued before it for the same 'tx'. */

@@ -217,17 +217,6 @@ static int prepare(struct weir_call *call)
 	return 0;
 }
 
-/* Add memory to the gather list, to the element before it where they touch. */
-static uint32_t gather(struct fabric_sge *sges, uint32_t n, uint8_t *base, uint32_t len, uint32_t lkey)
-{
-	if (n > 0 && sges[n - 1].lkey == lkey && (uint8_t *)sges[n - 1].addr + sges[n - 1].len == base) {
-		sges[n - 1].len += len;
-		return n;
-	}
-	sges[n] = (struct fabric_sge){base, len, lkey};
-	return n + 1;
-}
-
 /* False: it must wait for a buffer, and was not sent. */
 static bool transmit(struct weir_call *call)
 {
@@ -236,7 +225,7 @@ static bool transmit(struct weir_call *call)
 	struct fabric_sge sges[2 * CALL_PIECES_MAX + 1];
 	struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
 	uint32_t bytes = call->header_bytes;
-	uint32_t n = gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
+	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
 
 	for (uint32_t i = 0; call->plan.form != REDUCE_LONG && i < call->npieces; i++) {
 		struct piece *piece = &call->pieces[i];
@@ -244,9 +233,9 @@ static bool transmit(struct weir_call *call)
 
 		if (call->plan.reduced & 1u << i)
 			continue;
-		n = gather(sges, n, piece->base, piece->len, piece->lkey);
+		n = conn_gather(sges, n, piece->base, piece->len, piece->lkey);
 		if (pad)
-			n = gather(sges, n, engine->zeros->data, pad, engine->zeros->lkey);
+			n = conn_gather(sges, n, engine->zeros->data, pad, engine->zeros->lkey);
 		bytes += piece->len + pad;
 		call->sends_app_memory |= piece->kind != PIECE_PLAIN;
 	}

@@ -93,22 +93,12 @@ void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void 
 	req->on_sent_arg = arg;
 }
 
-static uint32_t gather(struct fabric_sge *sges, uint32_t n, uint8_t *base, uint32_t len, uint32_t lkey)
-{
-	if (n > 0 && sges[n - 1].lkey == lkey && (uint8_t *)sges[n - 1].addr + sges[n - 1].len == base) {
-		sges[n - 1].len += len;
-		return n;
-	}
-	sges[n] = (struct fabric_sge){base, len, lkey};
-	return n + 1;
-}
-
 /* The elements of the Send; returns how many. */
 static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, uint32_t *bytes)
 {
 	struct weir_engine *engine = req->responder->engine;
 	struct mem_buf *header_buf = req->header_buf ? req->header_buf : req->reply;
-	uint32_t n = gather(sges, 0, req->header, req->header_bytes, header_buf->lkey);
+	uint32_t n = conn_gather(sges, 0, req->header, req->header_bytes, header_buf->lkey);
 
 	*bytes = req->header_bytes;
 	for (uint32_t i = 0; !req->is_long && i < req->npieces; i++) {
@@ -117,9 +107,9 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 
 		if (req->reduced & 1u << i || piece->len == 0)
 			continue;
-		n = gather(sges, n, piece->base, piece->len, piece->lkey);
+		n = conn_gather(sges, n, piece->base, piece->len, piece->lkey);
 		if (pad)
-			n = gather(sges, n, engine->zeros->data, pad, engine->zeros->lkey);
+			n = conn_gather(sges, n, engine->zeros->data, pad, engine->zeros->lkey);
 		*bytes += piece->len + pad;
 	}
 	return n;
