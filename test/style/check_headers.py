@@ -21,7 +21,7 @@ def includes(path, order):
     """The project's include directories that a header may see, or None where it is none of a library's."""
     if path.parts[0] == 'lib' and path.parts[1] in order:
         return ['lib/' + lib for lib in order[:order.index(path.parts[1]) + 1]]
-    return ['lib/' + lib for lib in order] + [str(path.parent)]
+    return ['lib/' + lib for lib in order] + ['drivers/shm', 'drivers/sim', str(path.parent)]
 
 
 def main():
