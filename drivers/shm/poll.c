@@ -2,13 +2,13 @@
 /*
  * Completions. Queue pairs are hot or cold. Hot ones are polled each time. A cold one has nothing outstanding but receives:
  * of it only the ring's next header is looked at, of a few in turn at each poll, fetched some polls before. So one that
- * is active does not pay for thousands that are idle. While there are few, all stay hot.
+ * is active does not pay for those that are idle, be they a few or thousands. One alone stays hot.
  */
 #include <rte_cycles.h>
 
 #include "shm.h"
 
-#define COLD_SCAN  2u  /* looked at in a poll */
+#define COLD_SCAN  1u  /* looked at in a poll */
 #define COLD_AHEAD 16u /* fetched before they are */
 
 /* The header of a ring that nobody reads any more. */
@@ -185,7 +185,7 @@ static bool is_idle(const struct shm_qp *qp)
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
-	bool may_cool = dev->nqps > SHM_HOT_MAX;
+	uint32_t cold_polls = SHM_COLD_POLLS / (dev->nqps - dev->ncold + 1);
 	struct shm_qp *qp, *next;
 	uint32_t n = 0;
 
@@ -198,7 +198,7 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 		n += got;
 		if (got > 0)
 			qp->empty_polls = 0;
-		else if (may_cool && ++qp->empty_polls > SHM_COLD_POLLS && is_idle(qp))
+		else if (++qp->empty_polls > cold_polls && dev->nqps > 1 && is_idle(qp))
 			cool(qp);
 	}
 	if (__builtin_expect(qp != NULL, 0)) {

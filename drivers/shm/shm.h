@@ -37,8 +37,7 @@
 #define SHM_MSG_MAX	65536u
 #define SHM_WRS_MAX	16384u
 #define SHM_FDS_MAX	(2u + SHM_REGIONS_MAX)
-#define SHM_HOT_MAX	8u    /* as many queue pairs are polled each time, however idle */
-#define SHM_COLD_POLLS	4096u /* empty polls after which another one is not */
+#define SHM_COLD_POLLS	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
 #define SHM_ANY_USER	UINT32_MAX
 
 struct shm_dev;
