@@ -249,23 +249,45 @@ static void report_rpc(struct emit *e, const uint8_t *msg, uint32_t len, enum rd
 	emit_close(e);
 }
 
+/* The RPC header is judged, too, where it came inline. A responder answers ERR_CHUNK when it is none of a call
+ * (RFC 8166 section 4.5.2); a requester knows by the XID whose reply it is, and ends that call. */
+static void judge_rpc(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+		      enum rdma1_verdict *verdict, enum rdma1_reason *reason)
+{
+	struct weir_rpc_reply_header reply;
+	struct weir_rpc_call_header call;
+	struct weir_xdr_in in;
+
+	weir_xdr_in_init(&in, msg, len);
+	if (direction == RDMA1_CALL ? rpc_call_decode(&in, &call) == 0 : rpc_reply_decode(&in, &reply) == 0)
+		return;
+	*reason = RDMA1_R_RPC_HEADER;
+	if (direction == RDMA1_CALL)
+		*verdict = RDMA1_V_ERR_CHUNK;
+}
+
 void report_message(struct emit *e, const uint8_t *msg, uint32_t len, enum rdma1_direction direction)
 {
 	enum rdma1_verdict verdict;
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
+	bool accepted, has_rpc;
 
 	verdict = rdma1_decode(msg, len, direction, &rdma1_limits_default, &hdr, &reason);
+	accepted = verdict == RDMA1_V_OK;
+	has_rpc = accepted && hdr.proc == RDMA1_MSG;
+	if (has_rpc)
+		judge_rpc(msg + hdr.header_bytes, len - hdr.header_bytes, direction, &verdict, &reason);
 	emit_string(e, "verdict", verdicts[verdict]);
 	emit_string(e, "reason", rdma1_reason_name(reason));
 	emit_string(e, "reason_text", rdma1_reason_text(reason));
 	emit_string(e, "direction", direction == RDMA1_CALL ? "call" : "reply");
 	emit_u64(e, "bytes", len);
 	if (len >= RDMA1_FIXED_SIZE)
-		report_transport(e, &hdr, verdict == RDMA1_V_OK);
+		report_transport(e, &hdr, accepted);
 	else
 		emit_none(e, "transport");
-	if (verdict == RDMA1_V_OK && hdr.proc == RDMA1_MSG)
+	if (has_rpc)
 		report_rpc(e, msg + hdr.header_bytes, len - hdr.header_bytes, direction);
 	else
 		emit_none(e, "rpc");

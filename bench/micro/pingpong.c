@@ -20,7 +20,7 @@
 
 #include <rte_cycles.h>
 
-#include "../weir-bench/hist.h"
+#include "../measure/hist.h"
 
 #define WARMUP 10000u
 

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../weir-bench/clock.h"
-#include "../weir-bench/hist.h"
+#include "../measure/clock.h"
+#include "../measure/hist.h"
 #include "driver.h"
 #include "eal.h"
 

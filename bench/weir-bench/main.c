@@ -133,6 +133,26 @@ static int run_responder(const struct bench_options *options, struct bench_share
 	return bench_responder_run(options, shared, options->lcores, options->nlcores);
 }
 
+/* What to do about a status of calls; NULL: it says enough. */
+static const char *cure(const struct bench_options *options, int status)
+{
+	switch (-status) {
+	case ENOBUFS:
+		return "raise send_buffers, long_buffers and bulk_buffers in the profile's [memory], or "
+		       "lower --depth or "
+		       "--connections";
+	case ETIMEDOUT:
+		return "the responder did not answer: see whether it still runs";
+	case EIO:
+	case EREMOTEIO:
+		return options->side == SIDE_REQUESTER
+			       ? "the responder refuses them: give it the same --size and --working-set"
+			       : NULL;
+	default:
+		return NULL;
+	}
+}
+
 static int report(const struct bench_options *options, struct bench_shared *shared,
 		  const struct bench_result *result)
 {
@@ -145,10 +165,28 @@ static int report(const struct bench_options *options, struct bench_shared *shar
 	if (result->errors > 0)
 		fprintf(stderr, "weir-bench: %llu calls failed, the first with: %s\n",
 			(unsigned long long)result->errors, strerror(-result->first_error));
+	if (result->errors > 0 && cure(options, result->first_error))
+		fprintf(stderr, "weir-bench: %s\n", cure(options, result->first_error));
 	if (result->verify_failures + shared->verify_failures > 0)
 		fprintf(stderr, "weir-bench: %llu results were wrong\n",
 			(unsigned long long)(result->verify_failures + shared->verify_failures));
 	return EXIT_LOAD;
+}
+
+/* Before the load runs, rather than after. */
+static bool json_is_writable(const struct bench_options *options)
+{
+	FILE *file;
+
+	if (!options->json || strcmp(options->json, "-") == 0)
+		return true;
+	file = fopen(options->json, "ae");
+	if (!file) {
+		fprintf(stderr, "weir-bench: can't write '%s': %s\n", options->json, strerror(errno));
+		return false;
+	}
+	fclose(file);
+	return true;
 }
 
 int main(int argc, char **argv)
@@ -160,6 +198,8 @@ int main(int argc, char **argv)
 
 	if (rc != 0)
 		return rc > 0 ? EXIT_OK : EXIT_USAGE;
+	if (!json_is_writable(&options))
+		return EXIT_LOAD;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED) {
 		perror("weir-bench: mmap");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "number.h"
 
 enum {
 	OPT_DRIVER = 256,
@@ -73,6 +74,12 @@ const char *bench_workload_name(enum bench_workload workload)
 	return workloads[workload];
 }
 
+/* A driver in virtual time has no load, and no peer in another thread or process. */
+static bool is_for_load(const char *driver)
+{
+	return strcmp(driver, "sim") != 0;
+}
+
 static void help(void)
 {
 	puts("Usage: weir-bench [options]\n"
@@ -118,59 +125,8 @@ static void help(void)
 	     "\n"
 	     "Drivers:");
 	for (uint32_t i = 0; fabric_driver_at(i); i++)
-		printf("  %-8s %s\n", fabric_driver_at(i)->name, fabric_driver_at(i)->summary);
-}
-
-static int bad(const char *option, const char *value, const char *expected)
-{
-	fprintf(stderr, "weir-bench: --%s '%s': %s. See --help\n", option, value, expected);
-	return -1;
-}
-
-/* A number with an optional k, m or g, between low and high. */
-static int parse_u64(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
-{
-	unsigned long long number;
-	char expected[96], *end;
-	unsigned shift = 0;
-
-	snprintf(expected, sizeof(expected), "expected a number from %llu to %llu", (unsigned long long)low,
-		 (unsigned long long)high);
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (end == text || errno != 0 || text[0] == '-')
-		return bad(option, text, expected);
-	if (*end == 'k' || *end == 'K')
-		shift = 10;
-	else if (*end == 'm' || *end == 'M')
-		shift = 20;
-	else if (*end == 'g' || *end == 'G')
-		shift = 30;
-	if (end[shift != 0] != '\0' || number > UINT64_MAX >> shift || number << shift < low ||
-	    number << shift > high)
-		return bad(option, text, expected);
-	*value = number << shift;
-	return 0;
-}
-
-static int parse_u32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
-{
-	uint64_t wide;
-
-	if (parse_u64(option, text, low, high, &wide) != 0)
-		return -1;
-	*value = (uint32_t)wide;
-	return 0;
-}
-
-static int parse_seconds(const char *option, const char *text, double low, double *value)
-{
-	char *end;
-
-	*value = strtod(text, &end);
-	if (end == text || *end != '\0' || !(*value >= low && *value <= 86400))
-		return bad(option, text, "expected seconds, up to 86400");
-	return 0;
+		if (is_for_load(fabric_driver_at(i)->name))
+			printf("  %-8s %s\n", fabric_driver_at(i)->name, fabric_driver_at(i)->summary);
 }
 
 static int parse_workload(const char *text, enum bench_workload *workload)
@@ -181,7 +137,7 @@ static int parse_workload(const char *text, enum bench_workload *workload)
 			return 0;
 		}
 	}
-	return bad("workload", text, "expected null, echo, read, write or mixed");
+	return option_bad("workload", text, "expected null, echo, read, write or mixed");
 }
 
 static int parse_lcores(const char *text, struct bench_options *options)
@@ -189,8 +145,9 @@ static int parse_lcores(const char *text, struct bench_options *options)
 	int n = weir_profile_lcores(text, options->lcores, BENCH_LCORES_MAX);
 
 	if (n < 0)
-		return bad("lcores", text,
-			   n == -E2BIG ? "at most 32 cores" : "expected a list such as 0,1 or 0-3, or 'any'");
+		return option_bad("lcores", text,
+				  n == -E2BIG ? "at most 32 cores"
+					      : "expected a list such as 0,1 or 0-3, or 'any'");
 	options->nlcores = (uint32_t)n;
 	return 0;
 }
@@ -223,24 +180,26 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	switch (opt) {
 	case OPT_DRIVER:
 		if (!fabric_driver_find(value))
-			return bad("driver", value, "no such driver in this build");
+			return option_bad("driver", value, "no such driver in this build");
+		if (!is_for_load(value))
+			return option_bad("driver", value, "it is for tests, in virtual time");
 		snprintf(o->profile.driver, sizeof(o->profile.driver), "%s", value);
 		return 0;
 	case OPT_DRIVER_OPTIONS:
 		if (strlen(value) >= sizeof(o->profile.driver_options))
-			return bad("driver-options", value, "too long");
+			return option_bad("driver-options", value, "too long");
 		snprintf(o->profile.driver_options, sizeof(o->profile.driver_options), "%s", value);
 		return 0;
 	case OPT_LISTEN:
 	case OPT_CONNECT:
 		if (o->side != SIDE_BOTH)
-			return bad(opt == OPT_LISTEN ? "listen" : "connect", value,
-				   "only one of --listen and --connect");
+			return option_bad(opt == OPT_LISTEN ? "listen" : "connect", value,
+					  "only one of --listen and --connect");
 		o->side = opt == OPT_LISTEN ? SIDE_RESPONDER : SIDE_REQUESTER;
 		o->addr = value;
 		if (value[0] == '\0' || strlen(value) > 100)
-			return bad(opt == OPT_LISTEN ? "listen" : "connect", value,
-				   "expected an address of 1 to 100 characters");
+			return option_bad(opt == OPT_LISTEN ? "listen" : "connect", value,
+					  "expected an address of 1 to 100 characters");
 		return 0;
 	case OPT_THREADS:
 		o->use_threads = true;
@@ -248,27 +207,27 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_WORKLOAD:
 		return parse_workload(value, &o->workload);
 	case OPT_RATIO:
-		return parse_u32("ratio", value, 0, 100, &o->read_percent);
+		return option_u32("ratio", value, 0, 100, &o->read_percent);
 	case OPT_SIZE:
-		return parse_u32("size", value, 0, BENCH_SIZE_MAX, &o->size_bytes);
+		return option_u32("size", value, 0, BENCH_SIZE_MAX, &o->size_bytes);
 	case OPT_WORKING_SET:
-		return parse_u32("working-set", value, 1, BENCH_WORKING_SET_MAX, &o->working_set_bytes);
+		return option_u32("working-set", value, 1, BENCH_WORKING_SET_MAX, &o->working_set_bytes);
 	case OPT_DEPTH:
-		return parse_u32("depth", value, 1, BENCH_DEPTH_MAX, &o->depth);
+		return option_u32("depth", value, 1, BENCH_DEPTH_MAX, &o->depth);
 	case OPT_TIME:
-		return parse_seconds("time", value, 0.001, &o->seconds);
+		return option_seconds("time", value, 0.001, &o->seconds);
 	case OPT_WARMUP:
-		return parse_seconds("warmup", value, 0, &o->warmup_seconds);
+		return option_seconds("warmup", value, 0, &o->warmup_seconds);
 	case OPT_CALLS:
-		return parse_u64("calls", value, 1, UINT64_MAX, &o->calls_max);
+		return option_u64("calls", value, 1, UINT64_MAX, &o->calls_max);
 	case OPT_CONNECTIONS:
-		return parse_u32("connections", value, 1, BENCH_CONNECTIONS_MAX, &o->connections);
+		return option_u32("connections", value, 1, BENCH_CONNECTIONS_MAX, &o->connections);
 	case OPT_INLINE:
-		if (parse_u32("inline", value, 1024, 65536, &o->profile.inline_bytes) != 0)
+		if (option_u32("inline", value, 1024, 65536, &o->profile.inline_bytes) != 0)
 			return -1;
 		if (o->profile.inline_bytes % 1024 != 0)
-			return bad("inline", value,
-				   "expected a multiple of 1024: the peers tell each other KiB");
+			return option_bad("inline", value,
+					  "expected a multiple of 1024: the peers tell each other KiB");
 		return 0;
 	case OPT_VERIFY:
 		o->verify = true;
@@ -284,19 +243,30 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	}
 }
 
+#define PROFILE_BUFFERS_MAX 65536u /* of long_buffers and bulk_buffers */
+
+/* Whether messages may travel other than inline and by a Write chunk. */
+static bool may_be_long(const struct bench_options *o)
+{
+	if (o->workload == WORKLOAD_NULL)
+		return (uint64_t)o->size_bytes + 256 > o->profile.inline_bytes; /* headers included */
+	return o->workload != WORKLOAD_READ;
+}
+
 /* The buffers that this load needs, where the profile leaves them to weir or has fewer. */
 static void size_buffers(struct bench_options *o)
 {
 	struct weir_profile *p = &o->profile;
 	uint64_t message = (uint64_t)o->size_bytes + p->inline_bytes + 4096;
 	uint64_t in_flight = (uint64_t)o->depth * o->connections;
+	uint64_t buffers;
 	uint32_t per_connection;
 
 	if (p->credits < o->depth)
 		p->credits = o->depth;
 	if (p->connections < o->connections + 1)
 		p->connections = o->connections + 1;
-	per_connection = p->credits + 4;
+	per_connection = p->credits + p->credits / 8 + 2; /* as profiles say of recv_buffers */
 	if (p->recv_buffers < per_connection * o->connections)
 		p->recv_buffers = per_connection * o->connections;
 	if (p->send_buffers < 2 * per_connection * o->connections)
@@ -305,12 +275,14 @@ static void size_buffers(struct bench_options *o)
 		p->long_buffer_bytes = (message + 63) / 64 * 64;
 	if (p->bulk_buffer_bytes < message)
 		p->bulk_buffer_bytes = (message + 63) / 64 * 64;
-	/* A call that travels by chunks holds up to two of each. */
-	if (o->workload != WORKLOAD_NULL && o->workload != WORKLOAD_READ && in_flight <= 8192) {
-		if (p->long_buffers < 2 * in_flight)
-			p->long_buffers = (uint32_t)(2 * in_flight);
-		if (p->bulk_buffers < 2 * in_flight) {
-			p->bulk_buffers = (uint32_t)(2 * in_flight);
+	/* A call that travels by chunks holds up to two of each, and one more is held by the call whose callback makes
+	 * the next one; at the responder, by replies whose Sends are not done yet. */
+	buffers = 2 * in_flight + (in_flight < BENCH_DEPTH_MAX ? in_flight : BENCH_DEPTH_MAX);
+	if (may_be_long(o) && buffers <= PROFILE_BUFFERS_MAX) {
+		if (p->long_buffers < buffers)
+			p->long_buffers = (uint32_t)buffers;
+		if (p->bulk_buffers < buffers) {
+			p->bulk_buffers = (uint32_t)buffers;
 			p->bulk_buffer_bytes = (message + 63) / 64 * 64;
 		}
 	}
@@ -359,7 +331,7 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 			lcores = optarg;
 	}
 	if (optind < argc)
-		return bad("", argv[optind], "no arguments are taken beside options");
+		return option_bad("", argv[optind], "no arguments are taken beside options");
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (apply(opt, optarg, o) != 0)
@@ -374,7 +346,7 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 	if (!has_size)
 		o->size_bytes = o->workload == WORKLOAD_NULL ? 64 : 4096;
 	if (o->use_threads && o->side != SIDE_BOTH)
-		return bad("threads", "", "both sides must be here: leave out --listen and --connect");
+		return option_bad("threads", "", "both sides must be here: leave out --listen and --connect");
 	size_buffers(o);
 	if (weir_profile_check(&o->profile, error, sizeof(error)) != 0) {
 		fprintf(stderr, "weir-bench: %s\n", error);

@@ -14,6 +14,7 @@
  * so each byte can be checked, by whoever receives it.
  */
 
+#include "pattern.h"
 #include "weir_ulb.h"
 
 #define BENCH_PROG 0x20b3e1c4u /* in the range that RFC 5531 section 8.3 leaves to sites */
@@ -22,12 +23,5 @@
 enum bench_proc { BENCH_NULL = 0, BENCH_ECHO = 1, BENCH_READ = 2, BENCH_WRITE = 3, BENCH_NPROCS = 4 };
 
 extern const struct weir_ulb bench_ulb;
-
-/* The sequence repeats with this period: long, and prime, so that no shift by a power of two fits. */
-#define BENCH_PERIOD 65521u
-
-/* Fill, or compare, 'len' bytes with the sequence from 'offset'. */
-void bench_pattern_fill(uint8_t *dst, uint64_t offset, uint32_t len);
-bool bench_pattern_matches(const uint8_t *src, uint64_t offset, uint32_t len);
 
 #endif

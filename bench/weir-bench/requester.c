@@ -162,7 +162,10 @@ static int add_arguments(struct lane *lane, struct weir_call *call)
 		weir_xdr_put_u32(args, options->size_bytes);
 		if (options->verify)
 			memset(lane->data, 0xa5, options->size_bytes);
-		return weir_call_result_item(call, client->region, lane->data, options->size_bytes);
+		/* Nothing to offer memory for, where nothing is to come. */
+		return options->size_bytes == 0
+			       ? 0
+			       : weir_call_result_item(call, client->region, lane->data, options->size_bytes);
 	case BENCH_WRITE:
 		lane->offset = options->verify ? next_random(client) : 0;
 		if (options->verify)
@@ -367,7 +370,12 @@ static int connect_all(struct client *client)
 	if (client->shared->failed)
 		return -ECANCELED; /* the other side said why */
 	fprintf(stderr, "weir-bench: can't connect to '%s': %s\n", client->shared->addr, strerror(-rc));
-	if (rc == -ECONNREFUSED || rc == -ENOENT)
+	if (client->nopen > 0)
+		fprintf(stderr,
+			"weir-bench: %u of %u connections were taken: give the responder --connections %u, "
+			"too\n",
+			client->nopen, client->nlinks, client->options->connections);
+	else if (rc == -ECONNREFUSED || rc == -ENOENT)
 		fprintf(stderr, "weir-bench: start the responder first: weir-bench --listen %s\n",
 			client->shared->addr);
 	return rc;
@@ -414,7 +422,6 @@ static void run_load(struct client *client, bool shows_progress)
 	uint64_t begin;
 
 	bench_idle_init(&idle, options);
-	client->calls_left = options->calls_max;
 	client->is_measuring = options->calls_max > 0;
 	for (uint32_t i = 0; i < client->nlinks && !client->is_stopping; i++)
 		for (uint32_t j = 0; j < options->depth && !client->is_stopping; j++)
@@ -427,7 +434,8 @@ static void run_load(struct client *client, bool shows_progress)
 		weir_engine_stats(client->engine, &client->at_warm);
 		begin = bench_clock_ns(&client->clock);
 	}
-	run_until(client, &idle, begin + (uint64_t)(options->seconds * 1e9), shows_progress);
+	run_until(client, &idle, options->calls_max ? UINT64_MAX : begin + (uint64_t)(options->seconds * 1e9),
+		  shows_progress);
 	client->result.seconds = (double)(bench_clock_ns(&client->clock) - begin) / 1e9;
 	weir_engine_stats(client->engine, &end);
 	bench_counters_add_difference(&client->result.stats, &end, &client->at_warm);
@@ -443,6 +451,8 @@ static void run_load(struct client *client, bool shows_progress)
 	if (client->in_flight > 0) {
 		fprintf(stderr, "weir-bench: %u calls did not complete\n", client->in_flight);
 		client->result.errors += client->in_flight;
+		if (client->result.first_error == 0)
+			client->result.first_error = -ETIMEDOUT;
 	}
 	for (uint32_t i = 0; i < client->nlinks; i++)
 		if (client->links[i].is_open)
@@ -511,6 +521,7 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 		client->lcore = nlcores ? lcores[ready] : UINT32_MAX;
 		client->nlinks = options->connections / n + (ready < options->connections % n);
 		client->random = ready + 1;
+		client->calls_left = options->calls_max / n + (ready < options->calls_max % n);
 		rc = client_init(client);
 	}
 	if (rc == 0) {

@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-#include "weir_engine.h"
+#include "counters.h"
 
 /* Counters of one side's engines, summed, since its warm-up ended. */
 struct bench_counters {
@@ -26,9 +26,5 @@ struct bench_shared {
 	struct bench_counters responder;
 	char addr[108];
 };
-
-/* a += b - c, counter by counter. */
-void bench_counters_add_difference(struct weir_engine_stats *a, const struct weir_engine_stats *b,
-				   const struct weir_engine_stats *c);
 
 #endif

@@ -28,6 +28,7 @@
 
 #define SWEEP_MS     500 /* how often late ones are looked for, while a message is due */
 #define MESSAGES_MAX 16u /* read from one socket before others have their turn */
+#define ACCEPTS_MAX  16u /* connections taken in a round */
 
 static bool ring_bytes_ok(const struct shm_msg *msg)
 {
@@ -177,15 +178,51 @@ static uint32_t waiting(const struct fabric_listener *listener)
 	return n;
 }
 
+static bool is_full(const struct fabric_listener *listener)
+{
+	return waiting(listener) >= listener->backlog ||
+	       listener->dev->nsocks >= listener->dev->max_connections;
+}
+
+/* Those that are silent must not keep others out: when all places are taken, the one that has been silent longest
+ * goes, unless it has said something meanwhile. False: none is silent. */
+static bool make_room(struct fabric_listener *listener)
+{
+	struct shm_sock *sock;
+	uint64_t id;
+
+	TAILQ_FOREACH(sock, &listener->dev->socks, entry)
+	if (sock->listener == listener && sock->state == SOCK_GREETING)
+		break;
+	if (!sock)
+		return false;
+	id = sock->id;
+	on_socket(sock, EPOLLIN); /* which may end it */
+	TAILQ_FOREACH(sock, &listener->dev->socks, entry)
+	if (sock->id == id && sock->state == SOCK_GREETING) {
+		shm_sock_ended(sock, -ETIMEDOUT);
+		break;
+	}
+	return true;
+}
+
 static void on_connection(struct fabric_listener *listener)
 {
 	int fd;
 
-	while ((fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+	/* What is left waits for the next round: others want the lock, too. */
+	for (uint32_t i = 0; i < ACCEPTS_MAX; i++) {
 		struct shm_sock *sock = NULL;
 
-		if (waiting(listener) < listener->backlog && shm_sock_is_user_ok(listener->dev, fd))
-			sock = shm_sock_new(listener->dev, fd, SOCK_GREETING);
+		fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0)
+			return;
+		if (shm_sock_is_user_ok(listener->dev, fd)) {
+			while (is_full(listener) && make_room(listener))
+				;
+			if (!is_full(listener))
+				sock = shm_sock_new(listener->dev, fd, SOCK_GREETING);
+		}
 		if (sock)
 			sock->listener = listener;
 		else

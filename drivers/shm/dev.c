@@ -101,6 +101,8 @@ const struct fabric_ops shm_ops = {
 	.post_recv = shm_post_recv,
 	.post_send = shm_post_send,
 	.poll = shm_poll,
+	.send_now = shm_send_now,
+	.rdma_now = shm_rdma_now,
 };
 
 static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)

@@ -8,8 +8,6 @@
 
 #include "shm.h"
 
-#define SEQ_TRIES 64 /* looks at an entry that is being written; then it counts as unknown */
-
 int key_table_create(struct key_table *table)
 {
 	/* Others map it read-only: the seal refuses any new writable mapping, once we have ours. */
@@ -121,40 +119,4 @@ bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id)
 	atomic_store_explicit(&entry->key, 0, memory_order_release);
 	write_end(entry);
 	return true;
-}
-
-bool key_find(const struct key_table_view *view, uint32_t key, struct key_range *range)
-{
-	const struct key_entry *entry = &view->entries[key & (KEY_ENTRIES - 1)];
-
-	if (key == 0)
-		return false;
-	for (int i = 0; i < SEQ_TRIES; i++) {
-		uint32_t seq = atomic_load_explicit(&entry->seq, memory_order_acquire);
-		uint32_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
-
-		range->access = atomic_load_explicit(&entry->access, memory_order_acquire);
-		range->conn_id = atomic_load_explicit(&entry->conn_id, memory_order_acquire);
-		range->region = atomic_load_explicit(&entry->region, memory_order_acquire);
-		range->raddr = atomic_load_explicit(&entry->raddr, memory_order_acquire);
-		range->len = atomic_load_explicit(&entry->len, memory_order_acquire);
-		range->offset = atomic_load_explicit(&entry->offset, memory_order_acquire);
-		/* The loads above are acquires: this one comes after them. */
-		if ((seq & 1) == 0 && atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq)
-			return found == key;
-	}
-	return false;
-}
-
-bool key_permits(const struct key_range *range, uint64_t raddr, uint64_t len, uint32_t access,
-		 uint32_t conn_id, uint64_t *offset)
-{
-	uint64_t at = raddr - range->raddr; /* wraps to a large number below the range */
-
-	if ((range->access & access) != access || at > range->len || len > range->len - at)
-		return false;
-	if (range->conn_id != KEY_ANY_CONN && range->conn_id != conn_id)
-		return false;
-	*offset = range->offset + at;
-	return *offset >= at;
 }

@@ -18,6 +18,7 @@
 #define KEY_INDEX_BITS 10u
 #define KEY_ENTRIES    (1u << KEY_INDEX_BITS)
 #define KEY_ANY_CONN   0u
+#define KEY_TRIES      64 /* looks at an entry that is being written; then it counts as unknown */
 
 struct key_entry {
 	_Alignas(64) _Atomic uint32_t seq;
@@ -75,11 +76,42 @@ void key_set(struct key_table *table, struct key_ref ref, uint32_t key, const st
 bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id);
 
 /* Look a peer's key up: false when it is unknown or has ended. */
-bool key_find(const struct key_table_view *view, uint32_t key, struct key_range *range);
+static inline bool key_find(const struct key_table_view *view, uint32_t key, struct key_range *range)
+{
+	const struct key_entry *entry = &view->entries[key & (KEY_ENTRIES - 1)];
+
+	if (key == 0)
+		return false;
+	for (int i = 0; i < KEY_TRIES; i++) {
+		uint32_t seq = atomic_load_explicit(&entry->seq, memory_order_acquire);
+		uint32_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
+
+		range->access = atomic_load_explicit(&entry->access, memory_order_acquire);
+		range->conn_id = atomic_load_explicit(&entry->conn_id, memory_order_acquire);
+		range->region = atomic_load_explicit(&entry->region, memory_order_acquire);
+		range->raddr = atomic_load_explicit(&entry->raddr, memory_order_acquire);
+		range->len = atomic_load_explicit(&entry->len, memory_order_acquire);
+		range->offset = atomic_load_explicit(&entry->offset, memory_order_acquire);
+		/* The loads above are acquires: this one comes after them. */
+		if ((seq & 1) == 0 && atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq)
+			return found == key;
+	}
+	return false;
+}
 
 /* Whether 'len' bytes at 'raddr' may be accessed in the way 'access' on connection 'conn_id'; *offset is
  * then where they are in the region. */
-bool key_permits(const struct key_range *range, uint64_t raddr, uint64_t len, uint32_t access,
-		 uint32_t conn_id, uint64_t *offset);
+static inline bool key_permits(const struct key_range *range, uint64_t raddr, uint64_t len, uint32_t access,
+			       uint32_t conn_id, uint64_t *offset)
+{
+	uint64_t at = raddr - range->raddr; /* wraps to a large number below the range */
+
+	if ((range->access & access) != access || at > range->len || len > range->len - at)
+		return false;
+	if (range->conn_id != KEY_ANY_CONN && range->conn_id != conn_id)
+		return false;
+	*offset = range->offset + at;
+	return *offset >= at;
+}
 
 #endif

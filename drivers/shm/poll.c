@@ -12,7 +12,7 @@
 #define COLD_AHEAD 16u /* fetched before they are */
 
 /* The header of a ring that nobody reads any more. */
-static const _Atomic uint32_t no_message;
+static const _Atomic uint64_t no_message;
 
 void shm_qp_warm(struct shm_qp *qp)
 {
@@ -38,12 +38,14 @@ static void cool(struct shm_qp *qp)
 	dev->cold[qp->cold_place].qp = qp;
 	dev->cold[qp->cold_place].header =
 		qp->state == QP_READY ? ring_header_at(qp->rx.cells, qp->rx.size, qp->rx.head) : &no_message;
+	dev->cold[qp->cold_place].lap = qp->state == QP_READY ? qp->rx.lap : 1;
 }
 
 /* Look at the next few cold ones; those with a message are polled from now on. */
 static void scan_cold(struct shm_dev *dev)
 {
 	for (uint32_t i = 0; i < COLD_SCAN && dev->ncold > 0; i++) {
+		const struct shm_cold *cold;
 		uint32_t ahead;
 
 		if (++dev->next_cold >= dev->ncold)
@@ -51,8 +53,9 @@ static void scan_cold(struct shm_dev *dev)
 		ahead = dev->next_cold + COLD_AHEAD;
 		if (ahead < dev->ncold)
 			__builtin_prefetch((const void *)(uintptr_t)dev->cold[ahead].header);
-		if (atomic_load_explicit(dev->cold[dev->next_cold].header, memory_order_relaxed) != 0)
-			shm_qp_warm(dev->cold[dev->next_cold].qp);
+		cold = &dev->cold[dev->next_cold];
+		if (ring_is_of_lap(atomic_load_explicit(cold->header, memory_order_relaxed), cold->lap))
+			shm_qp_warm(cold->qp);
 	}
 }
 
@@ -132,13 +135,11 @@ static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 			receive_failed(qp, &wcs[n++], FABRIC_ERR_LOCAL_LEN);
 			break;
 		}
-		if (__builtin_expect(
-			    !shm_local_ok(qp->dev, &(struct fabric_sge){wr->addr, (uint32_t)len, wr->lkey}),
-			    0)) {
+		if (__builtin_expect(wr->lkey == SHM_NO_LKEY, 0)) {
 			receive_failed(qp, &wcs[n++], FABRIC_ERR_LOCAL_PROT);
 			break;
 		}
-		ring_take(&qp->rx, wr->addr, (uint32_t)len, &inv_rkey);
+		inv_rkey = ring_take(&qp->rx, word, wr->addr, wr->len, (uint32_t)len);
 		wcs[n] = (struct fabric_wc){
 			.wr_id = wr->wr_id,
 			.qp_ctx = qp->fabric.ctx,
@@ -182,10 +183,17 @@ static bool is_idle(const struct shm_qp *qp)
 	       qp->done_head == qp->done_tail && qp->rnr_since == 0;
 }
 
+/* One more look was in vain: of so many at all hot ones together that it is to be looked at less often? */
+static bool is_long_empty(struct shm_qp *qp)
+{
+	const struct shm_dev *dev = qp->dev;
+
+	return dev->nqps > 1 && ++qp->empty_polls * (dev->nqps - dev->ncold) > SHM_COLD_POLLS;
+}
+
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
-	uint32_t cold_polls = SHM_COLD_POLLS / (dev->nqps - dev->ncold + 1);
 	struct shm_qp *qp, *next;
 	uint32_t n = 0;
 
@@ -198,7 +206,7 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 		n += got;
 		if (got > 0)
 			qp->empty_polls = 0;
-		else if (++qp->empty_polls > cold_polls && dev->nqps > 1 && is_idle(qp))
+		else if (is_long_empty(qp) && is_idle(qp))
 			cool(qp);
 	}
 	if (__builtin_expect(qp != NULL, 0)) {

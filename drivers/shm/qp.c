@@ -83,8 +83,13 @@ uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, 
 	uint32_t room = qp->max_recv_wr - (qp->recv_tail - qp->recv_head);
 
 	n = n < room ? n : room;
-	for (uint32_t i = 0; i < n; i++)
-		qp->recvs[qp->recv_tail++ & qp->recv_mask] = wrs[i];
+	for (uint32_t i = 0; i < n; i++) {
+		struct fabric_recv_wr *wr = &qp->recvs[qp->recv_tail++ & qp->recv_mask];
+
+		*wr = wrs[i];
+		if (!shm_local_ok(qp->dev, &(struct fabric_sge){wr->addr, wr->len, wr->lkey}))
+			wr->lkey = SHM_NO_LKEY; /* the message that meets it fails */
+	}
 	if (__builtin_expect(qp->state == QP_ERROR, 0))
 		shm_qp_warm(qp);
 	return n;
@@ -137,7 +142,11 @@ static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 
 	if (len > qp->peer_max_msg_bytes)
 		return FABRIC_ERR_REMOTE_LEN;
-	rc = ring_put(&qp->tx, wr->sge, wr->nsge, (uint32_t)len, wr->op == FABRIC_SEND_INV ? wr->rkey : 0);
+	if (wr->nsge == 1 && wr->op == FABRIC_SEND)
+		rc = ring_put_one(&qp->tx, wr->sge[0].addr, (uint32_t)len);
+	else
+		rc = ring_put(&qp->tx, wr->sge, wr->nsge, (uint32_t)len,
+			      wr->op == FABRIC_SEND_INV ? wr->rkey : 0);
 	if (rc == 0)
 		return NOT_YET;
 	if (rc < 0) {
@@ -151,15 +160,15 @@ static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 }
 
 /* Where the peer's memory is mapped. */
-static int find_remote(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t access,
-		       uint8_t **p)
+static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access,
+			      uint8_t **p)
 {
 	struct key_range range;
 	struct shm_import *import;
 	uint64_t offset;
 
-	if (!key_find(&qp->peer->keys, wr->rkey, &range) ||
-	    !key_permits(&range, wr->raddr, len, access, qp->peer->conn_id, &offset) || range.region == 0)
+	if (!key_find(&qp->peer->keys, rkey, &range) ||
+	    !key_permits(&range, raddr, len, access, qp->peer->conn_id, &offset) || range.region == 0)
 		return FABRIC_ERR_REMOTE_ACCESS;
 	import = &qp->peer->imports[range.region % SHM_REGIONS_MAX];
 	if (__builtin_expect(import->id != range.region, 0))
@@ -180,6 +189,12 @@ static int find_remote(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t l
 	return FABRIC_OK;
 }
 
+static void count_rdma(struct fabric_stats *stats, bool is_write, uint64_t len)
+{
+	*(is_write ? &stats->writes : &stats->reads) += 1;
+	*(is_write ? &stats->write_bytes : &stats->read_bytes) += len;
+}
+
 static int do_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *bytes)
 {
 	bool is_write = wr->op == FABRIC_WRITE;
@@ -190,7 +205,8 @@ static int do_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 
 	if (len > UINT32_MAX)
 		return FABRIC_ERR_LOCAL_LEN;
-	status = find_remote(qp, wr, len, is_write ? FABRIC_REMOTE_WRITE : FABRIC_REMOTE_READ, &remote);
+	status = find_remote(qp, wr->rkey, wr->raddr, len,
+			     is_write ? FABRIC_REMOTE_WRITE : FABRIC_REMOTE_READ, &remote);
 	if (status != FABRIC_OK) {
 		stats->remote_access_errors += status == FABRIC_ERR_REMOTE_ACCESS;
 		return status;
@@ -202,8 +218,7 @@ static int do_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 			memcpy(wr->sge[i].addr, remote, wr->sge[i].len);
 		remote += wr->sge[i].len;
 	}
-	*(is_write ? &stats->writes : &stats->reads) += 1;
-	*(is_write ? &stats->write_bytes : &stats->read_bytes) += len;
+	count_rdma(stats, is_write, len);
 	*bytes = (uint32_t)len;
 	return FABRIC_OK;
 }
@@ -338,4 +353,46 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 	if (__builtin_expect(!qp->is_hot, 0))
 		shm_qp_warm(qp);
 	return i;
+}
+
+/* Nothing stands in the way of what would be posted now. */
+static inline bool is_clear(const struct shm_qp *qp)
+{
+	return qp->state == QP_READY && qp->pending_head == qp->pending_tail;
+}
+
+bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+	struct fabric_stats *stats = &qp->dev->fabric.stats;
+
+	if (__builtin_expect(!is_clear(qp) || len > qp->peer_max_msg_bytes ||
+				     ring_put_one(&qp->tx, data, len) != 1,
+			     0))
+		return false;
+	stats->doorbells++;
+	stats->sends++;
+	stats->send_bytes += len;
+	if (__builtin_expect(!qp->is_hot, 0))
+		shm_qp_warm(qp);
+	return true;
+}
+
+bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
+		  uint64_t raddr)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+	bool is_write = op == FABRIC_WRITE;
+	uint8_t *remote;
+
+	if (!is_clear(qp) || !shm_local_ok(qp->dev, local) ||
+	    find_remote(qp, rkey, raddr, local->len, is_write ? FABRIC_REMOTE_WRITE : FABRIC_REMOTE_READ,
+			&remote) != FABRIC_OK)
+		return false;
+	if (is_write)
+		memcpy(remote, local->addr, local->len);
+	else
+		memcpy(local->addr, remote, local->len);
+	count_rdma(&qp->dev->fabric.stats, is_write, local->len);
+	return true;
 }

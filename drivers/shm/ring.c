@@ -4,91 +4,180 @@
 void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size)
 {
 	*ring = (struct ring_writer){
-		.cells = (uint8_t *)memory + sizeof(struct ring_shared), .shared = memory, .size = size};
+		.cells = (uint8_t *)memory + sizeof(struct ring_shared),
+		.shared = memory,
+		.size = size,
+		.shift = (uint32_t)__builtin_ctz(size),
+	};
 }
 
 void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uint32_t max_msg)
 {
-	*ring = (struct ring_reader){.cells = (uint8_t *)memory + sizeof(struct ring_shared),
-				     .shared = memory,
-				     .size = size,
-				     .max_msg = max_msg};
+	*ring = (struct ring_reader){
+		.cells = (uint8_t *)memory + sizeof(struct ring_shared),
+		.shared = memory,
+		.lap = 1,
+		.size = size,
+		.shift = (uint32_t)__builtin_ctz(size),
+		.max_msg = max_msg,
+	};
 }
 
-/* Whether 'need' bytes and the header behind them fit. */
-static int has_room(struct ring_writer *ring, uint32_t need)
+static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint32_t need)
 {
-	uint64_t head;
+	uint64_t head = atomic_load_explicit(&ring->shared->head, memory_order_acquire);
 
-	need += RING_CELL;
-	if (__builtin_expect(ring->size - (ring->tail - ring->head) >= need, 1))
-		return 1;
-	head = atomic_load_explicit(&ring->shared->head, memory_order_acquire);
 	if (head < ring->head || head > ring->tail || head % RING_CELL != 0)
 		return -1;
 	ring->head = head;
 	return ring->size - (ring->tail - head) >= need;
 }
 
-static void copy_in(struct ring_writer *ring, uint64_t at, const uint8_t *src, uint32_t len)
+/* Whether 'need' bytes fit: 1, 0, or -1 when the reader's mark makes no sense. */
+static inline int has_room(struct ring_writer *ring, uint32_t need)
 {
-	uint32_t offset = (uint32_t)at & (ring->size - 1);
-	uint32_t first = ring->size - offset;
+	if (__builtin_expect(ring->size - (ring->tail - ring->head) >= need, 1))
+		return 1;
+	return has_room_now(ring, need);
+}
 
-	if (__builtin_expect(len <= first, 1)) {
-		memcpy(ring->cells + offset, src, len);
-	} else {
-		memcpy(ring->cells + offset, src, first);
-		memcpy(ring->cells, src + first, len - first);
+/* Less than 64 bytes, in moves that may overlap: a call to memcpy() costs more than that. */
+static inline void copy_short(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	uint8_t head[32], tail[32];
+	uint32_t n = len >= 32 ? 32 : len >= 16 ? 16 : len >= 8 ? 8 : 4;
+
+#define COPY_ENDS(bytes)                                                                                     \
+	do {                                                                                                 \
+		memcpy(head, src, bytes);                                                                    \
+		memcpy(tail, src + len - (bytes), bytes);                                                    \
+		memcpy(dst, head, bytes);                                                                    \
+		memcpy(dst + len - (bytes), tail, bytes);                                                    \
+	} while (0)
+	if (n == 32)
+		COPY_ENDS(32);
+	else if (n == 16)
+		COPY_ENDS(16);
+	else if (n == 8)
+		COPY_ENDS(8);
+	else if (len >= 4)
+		COPY_ENDS(4);
+	else
+		for (uint32_t i = 0; i < len; i++)
+			dst[i] = src[i];
+#undef COPY_ENDS
+}
+
+static inline void put_header(struct ring_writer *ring, uint64_t at, uint32_t word, memory_order order)
+{
+	atomic_store_explicit(ring_header_at(ring->cells, ring->size, at),
+			      (uint64_t)ring_lap(at, ring->shift) << 32 | word, order);
+}
+
+/* The payload of the cells from 'at' on, all but whose first has its header then, too. */
+static inline void put_cells(struct ring_writer *ring, uint64_t at, const uint8_t *data, uint32_t len)
+{
+	while (len > RING_DATA) {
+		memcpy(ring->cells + (at & (ring->size - 1)) + RING_HEADER, data, RING_DATA);
+		data += RING_DATA;
+		len -= RING_DATA;
+		at += RING_CELL;
+		put_header(ring, at, 0, memory_order_relaxed);
 	}
+	copy_short(ring->cells + (at & (ring->size - 1)) + RING_HEADER, data, len);
+}
+
+int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+{
+	uint32_t need = ring_cells_bytes(len);
+	int room = has_room(ring, need);
+
+	if (__builtin_expect(room != 1, 0))
+		return room;
+	if (len > RING_DATA) {
+		/* The first cell last: the reader polls on it, and each of its looks would take the line away. */
+		put_cells(ring, ring->tail + RING_CELL, data + RING_DATA, len - RING_DATA);
+		put_header(ring, ring->tail + RING_CELL, 0, memory_order_relaxed);
+		memcpy(ring->cells + (ring->tail & (ring->size - 1)) + RING_HEADER, data, RING_DATA);
+	} else {
+		copy_short(ring->cells + (ring->tail & (ring->size - 1)) + RING_HEADER, data, len);
+	}
+	put_header(ring, ring->tail, RING_VALID | len, memory_order_release);
+	ring->tail += need;
+	return 1;
 }
 
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey)
 {
-	uint32_t need = ring_cells_bytes(len);
-	uint64_t at = ring->tail + RING_HEADER;
+	uint32_t need = ring_cells_bytes(len) + (inv_rkey ? RING_CELL : 0);
+	uint32_t used = 0; /* of the payload of the cell at 'at' */
+	uint64_t at = ring->tail;
 	int room = has_room(ring, need);
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	atomic_store_explicit(ring_header_at(ring->cells, ring->size, ring->tail + need), 0,
-			      memory_order_relaxed);
-	if (__builtin_expect(nsges == 1 && len > RING_CELL - RING_HEADER, 1)) {
-		/* The first cell last: the reader polls on it, and each of its looks would take the line away. */
-		uint32_t first = RING_CELL - RING_HEADER;
+	if (inv_rkey) {
+		memcpy(ring->cells + (at & (ring->size - 1)) + RING_HEADER, &inv_rkey, sizeof(inv_rkey));
+		at += RING_CELL;
+		put_header(ring, at, 0, memory_order_relaxed);
+	}
+	for (uint32_t i = 0; i < nsges; i++) {
+		const uint8_t *from = sges[i].addr;
+		uint32_t left = sges[i].len;
 
-		copy_in(ring, at + first, (const uint8_t *)sges[0].addr + first, len - first);
-		memcpy(ring->cells + (at & (ring->size - 1)), sges[0].addr, first);
-	} else {
-		for (uint32_t i = 0; i < nsges; i++) {
-			copy_in(ring, at, sges[i].addr, sges[i].len);
-			at += sges[i].len;
+		while (left > 0) {
+			uint32_t n;
+
+			if (used == RING_DATA) {
+				used = 0;
+				at += RING_CELL;
+				put_header(ring, at, 0, memory_order_relaxed);
+			}
+			n = left < RING_DATA - used ? left : RING_DATA - used;
+			memcpy(ring->cells + (at & (ring->size - 1)) + RING_HEADER + used, from, n);
+			used += n;
+			from += n;
+			left -= n;
 		}
 	}
-	memcpy(ring->cells + (ring->tail & (ring->size - 1)) + 4, &inv_rkey, sizeof(inv_rkey));
-	atomic_store_explicit(ring_header_at(ring->cells, ring->size, ring->tail), RING_VALID | len,
-			      memory_order_release);
+	put_header(ring, ring->tail, RING_VALID | (inv_rkey ? RING_INV : 0) | len, memory_order_release);
 	ring->tail += need;
 	return 1;
 }
 
-void ring_take(struct ring_reader *ring, void *dst, uint32_t len, uint32_t *inv_rkey)
+/* The payload of the cells from 'at' on. */
+static inline void take_cells(const struct ring_reader *ring, uint64_t at, uint8_t *dst, uint32_t size,
+			      uint32_t len)
 {
-	uint32_t offset = (uint32_t)ring->head & (ring->size - 1);
-	uint32_t at = (offset + RING_HEADER) & (ring->size - 1);
-	uint32_t first = ring->size - at;
+	const uint8_t *end = dst + len;
 
-	memcpy(inv_rkey, ring->cells + offset + 4, sizeof(*inv_rkey));
-	if (__builtin_expect(len <= first, 1)) {
-		memcpy(dst, ring->cells + at, len);
-	} else {
-		memcpy(dst, ring->cells + at, first);
-		memcpy((uint8_t *)dst + first, ring->cells, len - first);
+	/* Whole cells where there is room: what is behind the message in its last one is the writer's own affair. */
+	if (__builtin_expect(ring_cells_bytes(len) / RING_CELL * RING_DATA <= size, 1)) {
+		for (; dst < end; dst += RING_DATA, at += RING_CELL)
+			memcpy(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER, RING_DATA);
+		return;
 	}
-	ring->head += ring_cells_bytes(len);
+	for (; end - dst > (ptrdiff_t)RING_DATA; dst += RING_DATA, at += RING_CELL)
+		memcpy(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER, RING_DATA);
+	copy_short(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER, (uint32_t)(end - dst));
+}
+
+uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len)
+{
+	uint64_t at = ring->head;
+	uint32_t inv_rkey = 0;
+
+	if (__builtin_expect((word & RING_INV) != 0, 0)) {
+		memcpy(&inv_rkey, ring->cells + (at & (ring->size - 1)) + RING_HEADER, sizeof(inv_rkey));
+		at += RING_CELL;
+	}
+	take_cells(ring, at, dst, size, len);
+	ring->head = at + ring_cells_bytes(len);
+	ring->lap = ring_lap(ring->head, ring->shift);
 	if (ring->head - ring->published >= ring->size / 4) {
 		ring->published = ring->head;
 		atomic_store_explicit(&ring->shared->head, ring->head, memory_order_release);
 	}
+	return inv_rkey;
 }

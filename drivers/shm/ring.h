@@ -5,10 +5,10 @@
 /*
  * A one-way ring of messages in memory that two processes map, one writer, one reader.
  *
- * It is made of 64-byte cells. A message takes whole cells: an 8-byte header, then the payload, which may
- * wrap. The header's first word is not zero, and is stored last, with release; the writer has zeroed the
- * header behind the message before, so that what an earlier lap left there is never taken for a header. So
- * the reader polls one word, and a message of up to 56 bytes moves one cache line.
+ * It is made of 64-byte cells: 8 bytes of header, 56 of payload. A message takes whole cells, which may wrap. Each
+ * cell's header has the lap in which it was written, counted from 1, so that nothing of an earlier lap is ever taken for
+ * news; the first cell's has the length, too, and is stored last, with release. So the reader polls one word,
+ * the writer touches no line but the message's own, and a message of up to 56 bytes moves one cache line.
  *
  * Room: the reader publishes how far it got once a quarter of the ring; the writer looks only when its
  * last look no longer suffices. All other state is private. Each side takes what the other can write once, and
@@ -24,7 +24,9 @@
 
 #define RING_CELL      64u
 #define RING_HEADER    8u
+#define RING_DATA      (RING_CELL - RING_HEADER)
 #define RING_VALID     0x80000000u
+#define RING_INV       0x40000000u /* a key to invalidate is all that the first cell has; the message follows */
 #define RING_LEN_MASK  0x00ffffffu
 #define RING_BYTES_MIN 4096u
 #define RING_BYTES_MAX (64u << 20)
@@ -41,6 +43,7 @@ struct ring_writer {
 	uint64_t tail; /* bytes written */
 	uint64_t head; /* of the reader, as last seen */
 	uint32_t size; /* a power of two */
+	uint32_t shift;
 };
 
 struct ring_reader {
@@ -48,7 +51,9 @@ struct ring_reader {
 	struct ring_shared *shared;
 	uint64_t head;
 	uint64_t published;
+	uint32_t lap; /* of the next header */
 	uint32_t size;
+	uint32_t shift;
 	uint32_t max_msg; /* longest message that can be; at most ring_msg_max() */
 };
 
@@ -58,16 +63,17 @@ static inline size_t ring_footprint(uint32_t size)
 	return sizeof(struct ring_shared) + size;
 }
 
+/* Bytes of the cells that a message takes. */
 static inline uint32_t ring_cells_bytes(uint32_t len)
 {
-	return (RING_HEADER + len + RING_CELL - 1) & ~(RING_CELL - 1);
+	return len <= RING_DATA ? RING_CELL : (len + RING_DATA - 1) / RING_DATA * RING_CELL;
 }
 
-/* The longest message that a ring of 'size' can always take, however late the reader says how far it got. More
- * would never fit, or be read past the ring's end. */
+/* The longest message that a ring of 'size' can always take, with a key, however late the reader says how far it got.
+ * More would never fit, or be read past the ring's end. */
 static inline uint32_t ring_msg_max(uint32_t size)
 {
-	return size / 2 - RING_CELL - RING_HEADER;
+	return (size / 2 / RING_CELL - 1) * RING_DATA;
 }
 
 void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size);
@@ -76,20 +82,36 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 /* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey);
+/* The same for a message that lies in one piece and invalidates nothing. */
+int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 
-static inline _Atomic uint32_t *ring_header_at(uint8_t *cells, uint32_t size, uint64_t at)
+static inline _Atomic uint64_t *ring_header_at(uint8_t *cells, uint32_t size, uint64_t at)
 {
-	return (_Atomic uint32_t *)(void *)(cells + (at & (size - 1)));
+	return (_Atomic uint64_t *)(void *)(cells + (at & (size - 1)));
+}
+
+static inline uint32_t ring_lap(uint64_t at, uint32_t shift)
+{
+	return (uint32_t)(at >> shift) + 1;
+}
+
+/* Whether a header is one of that lap. */
+static inline bool ring_is_of_lap(uint64_t header, uint32_t lap)
+{
+	return header >> 32 == lap;
 }
 
 /* The header word of the next message, 0 when there is none. */
 static inline uint32_t ring_peek(const struct ring_reader *ring)
 {
+	uint64_t header;
+
 	/* The rest of a short message was written before its header: fetch it along with that, not after. */
 	__builtin_prefetch(ring->cells + ((ring->head + RING_CELL) & (ring->size - 1)));
 	__builtin_prefetch(ring->cells + ((ring->head + 2 * RING_CELL) & (ring->size - 1)));
-	return atomic_load_explicit(ring_header_at(ring->cells, ring->size, ring->head),
-				    memory_order_acquire);
+	header = atomic_load_explicit(ring_header_at(ring->cells, ring->size, ring->head),
+				      memory_order_acquire);
+	return ring_is_of_lap(header, ring->lap) ? (uint32_t)header : 0;
 }
 
 /* Length of the message that 'word' heads, or -1 when there can be no such message. */
@@ -97,10 +119,11 @@ static inline int64_t ring_msg_len(const struct ring_reader *ring, uint32_t word
 {
 	uint32_t len = word & RING_LEN_MASK;
 
-	return (word & ~RING_LEN_MASK) == RING_VALID && len <= ring->max_msg ? (int64_t)len : -1;
+	return (word & ~(RING_LEN_MASK | RING_INV)) == RING_VALID && len <= ring->max_msg ? (int64_t)len : -1;
 }
 
-/* Copy the message that ring_peek() found, of 'len' bytes, to 'dst', and be done with it. */
-void ring_take(struct ring_reader *ring, void *dst, uint32_t len, uint32_t *inv_rkey);
+/* Copy the message of 'len' bytes that ring_peek() found with 'word' to 'dst', of 'size' bytes, and be done with it. What
+ * 'dst' has behind the message is undefined then. Returns the key that it invalidates, or 0. */
+uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len);
 
 #endif

@@ -32,6 +32,7 @@
 
 #define SHM_REGIONS_MAX 64u /* of one device, so of one peer */
 #define LKEY_BASE	1u  /* lkeys are places + 1, so never 0 */
+#define SHM_NO_LKEY	0u
 #define SHM_SGES_MAX	16u
 #define SHM_RDS_MAX	16u
 #define SHM_MSG_MAX	65536u
@@ -56,7 +57,7 @@ struct shm_import {
 enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION };
 
 #define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 2u
+#define SHM_VERSION 3u
 
 struct shm_msg {
 	uint32_t magic;
@@ -194,7 +195,8 @@ struct shm_qp {
 
 /* All that is looked at of a queue pair that is not hot: whether its ring has a message. */
 struct shm_cold {
-	const _Atomic uint32_t *header;
+	const _Atomic uint64_t *header;
+	uint32_t lap; /* that a message would be of */
 	struct shm_qp *qp;
 };
 
@@ -281,6 +283,9 @@ void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool 
 void shm_qp_break(struct shm_qp *qp); /* to ERROR, and the peer is told by the end of the socket */
 uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n);
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
+bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len);
+bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
+		  uint64_t raddr);
 bool shm_run_pending(struct shm_qp *qp);
 void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes);
 

@@ -228,3 +228,15 @@ void sim_windows_of_qp_end(struct sim_qp *qp)
 	if (mw->is_bound && mw->key.qp == qp->number)
 		window_end(mw);
 }
+
+uint32_t sim_windows_over(const struct fabric_dev *fdev, const void *base, uint64_t len)
+{
+	const struct sim_dev *dev = (const struct sim_dev *)fdev;
+	const uint8_t *from = base;
+	const struct sim_mw *mw;
+	uint32_t n = 0;
+
+	LIST_FOREACH(mw, &dev->mws, entry)
+	n += mw->is_bound && mw->key.base < from + len && from < mw->key.base + mw->key.len;
+	return n;
+}

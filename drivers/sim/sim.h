@@ -13,11 +13,10 @@
  * lives in a default world, made for the first such device and ended with the last; there each poll is a step.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
-struct fabric_dev;
+#include "fabric.h"
+
 struct sim_world;
 
 /* A latency is drawn evenly from [min_ns, max_ns]. */
@@ -69,6 +68,15 @@ uint64_t sim_trace_hash(const struct sim_world *world);
 /* Sources of a SEND or WRITE that changed between the post and the completion: each is a bug of the user's, as
  * the device may read them (again) until then. */
 uint64_t sim_sources_changed(const struct sim_world *world);
+
+/* The contract's short cuts, for those who put them into a table of ops of their own; sim's own has none, so that what is
+ * sent over it can be seen to be posted. They succeed only when nothing is outstanding in the send queue. */
+bool sim_send_now(struct fabric_qp *qp, const void *data, uint32_t len);
+bool sim_rdma_now(struct fabric_qp *qp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
+		  uint64_t raddr);
+
+/* Windows of the device that are bound over some of [base, base + len): who may still reach memory that was lent. */
+uint32_t sim_windows_over(const struct fabric_dev *dev, const void *base, uint64_t len);
 
 /* The process that has the device dies: its connections, listeners and memory are gone, peers notice after
  * a while. Ops on the device do nothing from now on; what belongs to it is still to be destroyed, and it closed. */

@@ -27,10 +27,13 @@ void weir_conn_close(struct weir_conn *conn)
 
 void weir_conn_shutdown(struct weir_conn *conn)
 {
-	if (conn->state == CONN_CONNECTING)
+	if (conn->state == CONN_CONNECTING) {
 		conn_fail(conn, -ECONNABORTED);
-	else if (conn->state == CONN_OPEN)
+	} else if (conn->state == CONN_OPEN) {
 		conn->state = CONN_DRAINING;
+		if (conn->role->on_drain)
+			conn->role->on_drain(conn);
+	}
 }
 
 void conn_on_reap(struct engine_endpoint *ep)

@@ -11,18 +11,17 @@
  * needs more places than there are waits (conn_wait_tx).
  *
  * Receiving: the role gets each message in a buffer that it owns until conn_recv_done(). Buffers given
- * back are posted again before anything is sent, so that a grant never exceeds what is posted.
+ * back are posted again, all but a few, before anything is sent; there are as many more than credits, so that a
+ * grant never exceeds what is posted.
  */
 
 #include "cm_private.h"
 #include "engine.h"
 #include "weir_conn.h"
 
-/* Receives beyond the credits, for messages outside of any credit. */
-#define CONN_RECV_RESERVE 2u
-#define CONN_BATCH	  64u
-#define CONN_BATCH_SGES	  128u
-#define CONN_MSG_SGES	  16u
+#define CONN_BATCH	64u
+#define CONN_BATCH_SGES 128u
+#define CONN_MSG_SGES	16u
 
 _Static_assert(CONN_BATCH <= 64, "weir_conn.alone has a bit for each");
 
@@ -50,6 +49,8 @@ struct conn_role {
 	 * the peer invalidated with it, or 0. */
 	void (*on_message)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
 	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
+	/* No calls are to begin any more. May be NULL. */
+	void (*on_drain)(struct weir_conn *conn);
 	/* No call is in flight (asked while draining). */
 	bool (*is_idle)(struct weir_conn *conn);
 	/* The device is out of it: end all calls or requests, give back all buffers, free the role. */
@@ -85,7 +86,8 @@ struct weir_conn {
 
 	/* receives to be posted again */
 	uint32_t nrecv_free;
-	uint32_t nrecvs; /* buffers that this connection holds, posted or not */
+	uint32_t recv_slack; /* so many of them may wait for more */
+	uint32_t nrecvs;     /* buffers that this connection holds, posted or not */
 	struct mem_buf **recv_free;
 	struct mem_buf **recvs; /* all of them, to give them back at the end */
 
@@ -123,7 +125,17 @@ int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struc
 /* It ended: no more sends; the reaper does the rest. 'error' is kept if it is the first. */
 void conn_fail(struct weir_conn *conn, int error);
 
-void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf);
+/* Post all receives that are free. */
+void conn_post_recvs(struct weir_conn *conn);
+
+static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
+{
+	if (conn->state == CONN_CLOSED)
+		return; /* all buffers go back to the pool together, when it is reaped */
+	conn->recv_free[conn->nrecv_free++] = buf;
+	if (conn->nrecv_free > conn->recv_slack)
+		engine_want_flush(&conn->ep);
+}
 
 static inline bool conn_can_send(const struct weir_conn *conn)
 {
@@ -160,6 +172,24 @@ void conn_write(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t r
 		struct conn_tx *tx);
 void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
 	       struct conn_tx *tx);
+/* The same without the batch, by drivers that can: done when this returns true, and nobody is called. False: nothing was
+ * done. A Send goes ahead of no work request that was queued before it. */
+static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
+{
+	if (conn->nwrs > 0 || !conn->ops->send_now || !conn_can_send(conn))
+		return false;
+	if (conn->nrecv_free > conn->recv_slack)
+		conn_post_recvs(conn);
+	return conn->ops->send_now(conn->qp, data, bytes);
+}
+
+static inline bool conn_rdma_now(struct weir_conn *conn, enum fabric_op op, const struct fabric_sge *sge,
+				 uint32_t rkey, uint64_t raddr)
+{
+	return conn->ops->rdma_now && conn_can_send(conn) &&
+	       conn->ops->rdma_now(conn->qp, op, sge, rkey, raddr);
+}
+
 /* Make a message that is gathered from more elements than the device takes one element, in a buffer from the
  * send pool: *spill is set to it, and is the caller's to put back when the Send is done. 0 or -ENOBUFS. */
 int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill);

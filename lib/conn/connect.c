@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "planted.h"
 
 static void set_deadline(struct weir_conn *conn)
 {
@@ -91,6 +92,8 @@ static void established(struct weir_conn *conn, const struct fabric_cm_event *ev
 	conn->role->on_open(conn);
 	if (conn->on_event)
 		conn->on_event(conn, WEIR_CONN_OPEN, 0, conn->arg);
+	if (PLANTED(2) && conn->early)
+		conn->role->on_message(conn, conn->early, (uint32_t)conn->early->user[1], 0);
 	deliver_early(conn);
 	engine_want_flush(&conn->ep);
 }

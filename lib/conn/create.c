@@ -58,6 +58,7 @@ int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_
 	conn->role = role;
 	conn->role_data = role_data;
 	conn->credits = credits;
+	conn->recv_slack = engine_recv_slack(credits);
 	conn->send_inline = RDMA1_INLINE_DEFAULT;
 	conn->recv_inline = RDMA1_INLINE_DEFAULT;
 	conn->ep.on_wc = conn_on_wc;
@@ -73,7 +74,7 @@ int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_
 		conn->sq_size = dev->max_send_wr;
 	conn->max_sge = dev->max_sge < CONN_MSG_SGES ? dev->max_sge : CONN_MSG_SGES;
 	conn->sq = mem_zalloc(conn->sq_size * sizeof(conn->sq[0]));
-	rc = conn->sq ? take_receives(conn, credits + CONN_RECV_RESERVE) : -ENOMEM;
+	rc = conn->sq ? take_receives(conn, engine_recvs(credits)) : -ENOMEM;
 	if (rc != 0) {
 		conn_free(conn);
 		return rc;
@@ -101,7 +102,7 @@ int conn_attach(struct weir_conn *conn, struct fabric_qp *qp)
 {
 	conn->qp = qp;
 	conn->max_inline = qp->max_inline;
-	conn_on_flush(&conn->ep); /* posts the receives; the peer may send as soon as it is established */
+	conn_post_recvs(conn); /* the peer may send as soon as it is established */
 	return conn->state == CONN_CLOSED ? conn->error : 0;
 }
 

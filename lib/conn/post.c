@@ -88,7 +88,7 @@ int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *ns
 	return 0;
 }
 
-static void post_recvs(struct weir_conn *conn)
+void conn_post_recvs(struct weir_conn *conn)
 {
 	struct fabric_recv_wr wrs[32];
 
@@ -123,7 +123,8 @@ static void choose_signals(struct weir_conn *conn)
 			break;
 		}
 	}
-	if (unsignalled >= conn->sq_size / 4)
+	/* The last ones of a connection are waited for before it is closed. */
+	if (unsignalled >= conn->sq_size / 4 || conn->state == CONN_DRAINING)
 		conn->wrs[conn->nwrs - 1].flags |= FABRIC_SIGNALED;
 }
 
@@ -164,8 +165,8 @@ void conn_on_flush(struct engine_endpoint *ep)
 
 	if (!conn->qp || conn->state == CONN_CLOSED)
 		return;
-	if (conn->nrecv_free > 0)
-		post_recvs(conn);
+	if (conn->nrecv_free > conn->recv_slack)
+		conn_post_recvs(conn);
 	if (conn->nwrs > 0 && conn_can_send(conn))
 		post_batch(conn);
 }
@@ -186,6 +187,8 @@ void conn_retire(struct weir_conn *conn, uint64_t position, int error)
 
 		if (!conn_tx_reserve(conn, waiter->nwrs, waiter->nwrs))
 			break;
+		if (waiter != TAILQ_FIRST(&conn->tx_waiters))
+			continue; /* making room ended what it waited for */
 		conn_wait_cancel(conn, waiter);
 		waiter->on_room(waiter);
 	}
@@ -206,12 +209,4 @@ void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter)
 		waiter->is_waiting = false;
 		TAILQ_REMOVE(&conn->tx_waiters, waiter, entry);
 	}
-}
-
-void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
-{
-	if (conn->state == CONN_CLOSED)
-		return; /* all buffers go back to the pool together, when it is reaped */
-	conn->recv_free[conn->nrecv_free++] = buf;
-	engine_want_flush(&conn->ep);
 }

@@ -28,7 +28,9 @@ typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event 
 /** End a connection. Calls complete with -ECONNABORTED and CLOSED follows, within the present or next poll. */
 WEIR_API void weir_conn_close(struct weir_conn *conn);
 
-/** Orderly: take no new calls, close when none is in flight any more. Each call ends as it would have. */
+/** Orderly: take no new calls, close when none is in flight any more. Each call that was taken ends as it would have. At a
+ *  responder, calls that come after this are not taken; version 1 has no way to say so: they end at their requester
+ *  with the connection. */
 WEIR_API void weir_conn_shutdown(struct weir_conn *conn);
 
 WEIR_API bool weir_conn_is_open(const struct weir_conn *conn);

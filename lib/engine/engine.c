@@ -45,6 +45,12 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 					      access | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE, fd,
 					      fd_offset, &mr);
 	/* Memory that can't be shared with another process still serves as a local source or target. */
+	if (rc == -EOPNOTSUPP && remote && fd >= 0)
+		LOG(NOTICE,
+		    "region at %p: driver %s can't expose it to peers, it serves as a local source or target "
+		    "only. A memfd "
+		    "needs F_SEAL_SHRINK for that (fcntl, F_ADD_SEALS)",
+		    base, engine->ops->name);
 	if (rc == -EOPNOTSUPP)
 		rc = engine->ops->mr_register(engine->dev, base, len, access, fd, fd_offset, &mr);
 	if (rc != 0)
@@ -171,6 +177,7 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	TAILQ_INIT(&engine->to_reap);
 	TAILQ_INIT(&engine->waiters);
 	TAILQ_INIT(&engine->all);
+	TAILQ_INIT(&engine->orphans);
 	engine->registrar = (struct mem_registrar){
 		.ctx = engine, .slot = engine->slot, .reg = registrar_reg, .dereg = registrar_dereg};
 
@@ -189,14 +196,23 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 
 void weir_engine_destroy(struct weir_engine *engine)
 {
+	struct engine_orphan *orphan;
 	struct engine_endpoint *ep;
 
 	if (!engine)
 		return;
+	engine->is_ending = true;
+	/* What was posted is run: a connection on its way to this engine must end, too. A bound, as it may post more. */
+	for (uint32_t i = 0; engine->mailbox && i < MAILBOX_ROUNDS_MAX && mailbox_poll(engine) > 0; i++)
+		;
 	/* Endpoints that close may make others close; each goes through the reap list. */
 	while ((ep = TAILQ_FIRST(&engine->all))) {
 		ep->is_reaping = true;
 		ep->on_reap(ep);
+	}
+	while ((orphan = TAILQ_FIRST(&engine->orphans))) {
+		TAILQ_REMOVE(&engine->orphans, orphan, entry);
+		orphan->on_destroy(orphan);
 	}
 	while (engine->nregions > 0)
 		weir_engine_remove_region(engine, engine->regions[0]);
@@ -250,6 +266,9 @@ void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep)
 	if (ep->is_flushing)
 		TAILQ_REMOVE(&engine->to_flush, ep, flush);
 	ep->is_flushing = false;
+	if (ep->is_to_reap)
+		TAILQ_REMOVE(&engine->to_reap, ep, reap);
+	ep->is_to_reap = false;
 	TAILQ_REMOVE(&engine->all, ep, all);
 }
 

@@ -16,6 +16,8 @@
 #define ENGINE_HEADROOM	   512u	    /* bytes in front of a message, for its transport header */
 #define ENGINE_REGIONS_MAX 48u
 #define ENGINE_ZEROS	   64u
+/* Receives beyond the credits, for messages outside of any credit. */
+#define ENGINE_RECV_RESERVE 2u
 
 struct weir_engine;
 
@@ -32,7 +34,8 @@ struct engine_endpoint {
 	TAILQ_ENTRY(engine_endpoint) flush;
 	TAILQ_ENTRY(engine_endpoint) reap;
 	bool is_flushing; /* on the flush list */
-	bool is_reaping;  /* on the reap list: nothing more is delivered to it */
+	bool is_reaping;  /* it ends: nothing more is delivered to it */
+	bool is_to_reap;  /* on the reap list */
 };
 
 TAILQ_HEAD(engine_endpoints, engine_endpoint);
@@ -45,6 +48,14 @@ struct engine_waiter {
 };
 
 TAILQ_HEAD(engine_waiters, engine_waiter);
+
+/* What outlives its connection, held by the application: told before the engine's buffers go. */
+struct engine_orphan {
+	void (*on_destroy)(struct engine_orphan *orphan);
+	TAILQ_ENTRY(engine_orphan) entry;
+};
+
+TAILQ_HEAD(engine_orphans, engine_orphan);
 
 struct weir_engine {
 	/* the poll loop's */
@@ -76,6 +87,8 @@ struct weir_engine {
 	uint32_t nregions; /* the application's */
 	struct weir_region *regions[ENGINE_REGIONS_MAX];
 	struct engine_endpoints all;
+	struct engine_orphans orphans;
+	bool is_ending; /* weir_engine_destroy(): nothing new may begin */
 };
 
 void engine_add(struct weir_engine *engine, struct engine_endpoint *ep);
@@ -96,6 +109,18 @@ void engine_want_reap(struct engine_endpoint *ep);
 /* Queue for buffers; on_buffers is called, once, when some came back. */
 void engine_wait_buffers(struct weir_engine *engine, struct engine_waiter *waiter);
 void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter);
+
+/* Receives that a connection may have free and not posted yet, so that they are posted some at a time. */
+static inline uint32_t engine_recv_slack(uint32_t credits)
+{
+	return credits / 8;
+}
+
+/* Receives that a connection of so many credits takes: as many as the credits are always posted or in use. */
+static inline uint32_t engine_recvs(uint32_t credits)
+{
+	return credits + ENGINE_RECV_RESERVE + engine_recv_slack(credits);
+}
 
 /* Keys of a region on this engine's device; lkey 0 when it was not added. */
 static inline const struct mem_keys *engine_keys(const struct weir_engine *engine,

@@ -7,6 +7,7 @@
  */
 #include "engine.h"
 #include "mailbox.h"
+#include "planted.h"
 
 /* Connection events are rare: look at them when there is nothing else, or after this many polls. */
 #define CM_EVERY 32u
@@ -72,6 +73,7 @@ static void reap(struct weir_engine *engine)
 
 	while ((ep = TAILQ_FIRST(&engine->to_reap))) {
 		TAILQ_REMOVE(&engine->to_reap, ep, reap);
+		ep->is_to_reap = false;
 		ep->on_reap(ep);
 	}
 }
@@ -86,7 +88,8 @@ static void wake_waiters(struct weir_engine *engine)
 		bool was_last = waiter == last;
 
 		engine_wait_cancel(engine, waiter);
-		waiter->on_buffers(waiter);
+		if (!PLANTED(9))
+			waiter->on_buffers(waiter);
 		if (was_last)
 			break;
 		waiter = TAILQ_FIRST(&engine->waiters);
@@ -124,6 +127,7 @@ void engine_want_reap(struct engine_endpoint *ep)
 {
 	if (!ep->is_reaping) {
 		ep->is_reaping = true;
+		ep->is_to_reap = true;
 		TAILQ_INSERT_TAIL(&ep->engine->to_reap, ep, reap);
 	}
 }

@@ -15,6 +15,7 @@
 
 #include <rte_cfgfile.h>
 
+#include "engine.h"
 #include "profile_keys.h"
 
 #define LINE_MAX_BYTES 320u /* rte_cfgfile takes a name, a value and 4 more */
@@ -195,12 +196,23 @@ static int scan(struct load *load, FILE *file)
 /* What no single key's range says. Returns the key to blame, or NULL. */
 static const struct profile_key *conflict(const struct weir_profile *profile, char *why, size_t why_bytes)
 {
-	if (profile->recv_buffers < profile->credits + 2) {
+	if (profile->recv_buffers < engine_recvs(profile->credits)) {
 		snprintf(why, why_bytes, "%u are too few for one connection of %u credits, which takes %u",
-			 profile->recv_buffers, profile->credits, profile->credits + 2);
+			 profile->recv_buffers, profile->credits, engine_recvs(profile->credits));
 		return profile_key_find("memory", "recv_buffers");
 	}
 	return NULL;
+}
+
+static int fail_driver(const struct load *load, uint32_t line, const char *name)
+{
+	char known[128] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; fabric_driver_at(i) && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 fabric_driver_at(i)->name);
+	return fail(load, line, "[engine] driver: no driver '%s' in this build; known: %s", name, known);
 }
 
 static int take_values(const struct load *load, struct rte_cfgfile *cfg, struct weir_profile *profile)
@@ -220,6 +232,8 @@ static int take_values(const struct load *load, struct rte_cfgfile *cfg, struct 
 				    key->section, key->name);
 		if (!profile_key_set(key, value, profile, why, sizeof(why)))
 			return fail_value(load, load->lines[i], key, why);
+		if (strcmp(key->name, "driver") == 0 && !fabric_driver_find(value))
+			return fail_driver(load, load->lines[i], value);
 	}
 	key = conflict(profile, why, sizeof(why));
 	return key ? fail_value(load, load->lines[key - profile_keys], key, why) : 0;

@@ -51,7 +51,9 @@ struct weir_engine_stats {
 WEIR_API int weir_engine_create(const struct weir_profile *profile, struct weir_engine **engine);
 
 /** Close all connections (each call gets its completion, -ECONNABORTED) and listeners, and free the
- *  engine. Regions that were added stay the caller's, to be destroyed after this. Not from inside a callback. NULL is allowed. */
+ *  engine. Callbacks run inside; in them weir_connect() and weir_listen() fail with -ECANCELED. Requests that handlers
+ *  still hold stay theirs, without arguments, until weir_request_reply(), which then only frees them. Regions that
+ *  were added stay the caller's, to be destroyed after this. Not from inside a callback. NULL is allowed. */
 WEIR_API void weir_engine_destroy(struct weir_engine *engine);
 
 /** Do what there is to do: completions, connection events, timers, the mailbox, then send what
@@ -63,7 +65,7 @@ WEIR_API uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, 
 /** The 'now_ns' of the latest poll. */
 WEIR_API uint64_t weir_engine_now(const struct weir_engine *engine);
 
-/** Any thread: run fn(engine, arg) inside a later poll of the owner's thread. 0, or -EAGAIN when the
+/** Any thread: run fn(engine, arg) inside a later poll of the owner's thread, or in weir_engine_destroy(). 0, or -EAGAIN when the
  *  mailbox is full (try again after the owner polled). Messages of one thread keep their order. */
 WEIR_API int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
 			      void *arg);

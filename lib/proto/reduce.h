@@ -81,9 +81,10 @@ struct reduce_reply_in {
 	const struct piece *pieces;
 	uint32_t npieces;
 	uint32_t reply_inline_bytes;
-	struct piece zeros; /* at least 3 zero bytes of registered memory, for padding in a Reply chunk */
-	uint32_t credit;    /* to grant */
-	bool may_reduce;    /* false: RPCSEC_GSS integrity or privacy */
+	struct piece zeros;  /* at least 3 zero bytes of registered memory, for padding in a Reply chunk */
+	uint32_t credit;     /* to grant */
+	bool may_reduce;     /* false: RPCSEC_GSS integrity or privacy */
+	uint32_t first_xfer; /* list transfers from this one on */
 };
 
 struct reduce_reply_plan {
@@ -91,13 +92,14 @@ struct reduce_reply_plan {
 	uint32_t header_bytes; /* of the transport header in 'buf' */
 	uint32_t reduced;      /* bit i: piece i went to a Write chunk: it is not in the Payload stream */
 	uint32_t inline_bytes; /* Payload stream bytes to follow the header in the Send; 0 when Long */
-	uint32_t nxfers;
+	uint32_t nxfers;       /* in all: of these, at most max_xfers are listed, from first_xfer on */
 };
 
 /* Plan a reply, write its transport header to 'buf', and list the RDMA Writes to be posted before the
- * Send. Nothing is written past what the requester advertised.
+ * Send: as many as there is room for; the same call with another first_xfer lists others. Nothing is written past what
+ * the requester advertised.
  * 0; -EMSGSIZE: the reply fits neither inline nor the chunks given: answer ERR_CHUNK (4.5.3) and keep
- * the connection; -E2BIG: more than max_xfers transfers; -ENOSPC: 'buf' is too small; -EINVAL. */
+ * the connection; -ENOSPC: 'buf' is too small; -EINVAL. */
 int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size, struct reduce_xfer *xfers,
 		 uint32_t max_xfers, struct reduce_reply_plan *plan);
 

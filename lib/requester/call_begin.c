@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "planted.h"
 #include "rpc_msg.h"
 
 /* What a reply's verifier may add, for flavors whose verifiers are not empty (RFC 8166 section 8.2.2). */
@@ -105,7 +106,8 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	call->done = params->done;
 	call->arg = params->arg;
 	call->timeout_ns = params->timeout_ns;
-	call->ulb = weir_ulb_find(params->ulb, params->proc);
+	call->ulb = params->ulb;
+	call->proc = params->proc;
 	call->may_reduce = !params->cred || !rpc_auth_forbids_reduction(params->cred);
 	call->reply_max_bytes = (uint32_t)reply_bytes;
 	call->npieces = 0;
@@ -153,17 +155,17 @@ int weir_call_arg_item(struct weir_call *call, const struct weir_region *region,
 		       uint32_t len_bytes)
 {
 	const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
-	bool is_eligible = call->nitems < call->ulb->arg_items_max;
+	bool is_eligible = call->nitems < weir_ulb_find(call->ulb, call->proc)->arg_items_max;
 
 	if (call->state != CALL_BUILDING || keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
 	if (call->nitems == CALL_ITEMS_MAX)
 		return -E2BIG;
 	weir_xdr_put_u32(&call->out, len_bytes);
+	call->nitems++; /* an empty one counts: the next is not the binding's first */
 	if (len_bytes == 0)
 		return 0;
 	call_close_piece(call);
-	call->nitems++;
 	call->pieces[call->npieces++] = (struct piece){
 		.base = (uint8_t *)(uintptr_t)data,
 		.len = len_bytes,
@@ -180,7 +182,7 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 {
 	uint32_t i = call->nresults;
 
-	if (i >= CALL_ITEMS_MAX || i >= call->ulb->result_items_max)
+	if (i >= CALL_ITEMS_MAX || i >= weir_ulb_find(call->ulb, call->proc)->result_items_max)
 		return -E2BIG;
 	if (call->state != CALL_BUILDING)
 		return -EINVAL;
@@ -219,16 +221,29 @@ void call_release_extra(struct weir_call *call)
 	put_buf(&call->long_reply);
 	put_buf(&call->reply_copy);
 	put_buf(&call->spill);
+	call->has_extra = false;
+}
+
+void call_release_unread(struct weir_call *call)
+{
+	if (PLANTED(6))
+		call->spill = NULL;
+	put_buf(&call->long_call);
+	if (call->reply_copy)
+		put_buf(&call->long_reply);
+	if (call->is_send_done) {
+		put_buf(&call->args);
+		put_buf(&call->header_buf);
+		put_buf(&call->spill);
+	}
 }
 
 void call_release(struct weir_call *call)
 {
-	struct requester *req = requester_of(call->conn);
-
 	put_buf(&call->args);
-	call_release_extra(call);
-	call->state = CALL_FREE;
-	req->free[req->nfree++] = call->slot;
+	if (__builtin_expect(call->has_extra, 0))
+		call_release_extra(call);
+	call_free_slot(requester_of(call->conn), call);
 }
 
 void weir_call_abandon(struct weir_call *call)

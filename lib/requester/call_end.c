@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "planted.h"
+
 void call_complete(struct weir_call *call, const struct weir_result *result)
 {
 	struct requester *req = requester_of(call->conn);
@@ -13,8 +15,17 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 	stats->calls_failed += result->status != 0;
 	req->nactive--;
 	call->state = CALL_SENDING;
+	/* Before 'done', since a call that it makes may need the buffers. */
+	if (__builtin_expect(call->is_send_done && !call->has_extra, 1)) {
+		mem_pool_put(call->args);
+		call->args = NULL;
+		call->done(call, result, call->arg);
+		call_free_slot(req, call);
+		return;
+	}
+	call_release_unread(call);
 	call->done(call, result, call->arg);
-	if (call->is_send_done)
+	if (call->is_send_done || PLANTED(7))
 		call_release(call);
 }
 
@@ -44,7 +55,7 @@ static void time_out(struct weir_call *call)
 		call_fail(call, -ETIMEDOUT);
 		return;
 	}
-	if (call->is_exposed || call->sends_app_memory) {
+	if ((call->is_exposed || call->sends_app_memory) && !PLANTED(8)) {
 		/* The responder may still read or write the memory. It goes back to the application only when
 		 * that is over: the connection ends first (RFC 8166 sections 4.4.1 and 4.5.4). */
 		conn_fail(conn, -ETIMEDOUT);

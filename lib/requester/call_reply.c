@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "planted.h"
 #include "rpc_msg.h"
 
 static struct weir_call *call_find(struct requester *req, uint32_t xid)
@@ -67,7 +68,8 @@ static const uint8_t *long_reply_stream(struct weir_call *call, const struct rdm
 	rdma1_reply_begin(hdr, &segments);
 	if (!call->long_reply || segments.left != 1 || !rdma1_segments_next(&segments, &seg))
 		return NULL;
-	if (seg.handle != call->long_reply->rkey || seg.length > call->plan.reply_bytes)
+	if (seg.handle != call->long_reply->rkey || seg.offset != call->long_reply->raddr ||
+	    seg.length > call->plan.reply_bytes)
 		return NULL;
 	if (!call->reply_copy)
 		return call->long_reply->data;
@@ -141,9 +143,9 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		call->reply_bytes = len;
 		return;
 	}
-	if (!credit_reply(&req->credits, hdr.credit))
+	if (!(PLANTED(5) && call->state == CALL_ZOMBIE) && !credit_reply(&req->credits, hdr.credit))
 		engine->stats.zero_grants++;
-	if (call->state == CALL_ZOMBIE) {
+	if (call->state == CALL_ZOMBIE && !PLANTED(1)) {
 		call->state = CALL_SENDING;
 		if (call->is_send_done)
 			call_release(call);

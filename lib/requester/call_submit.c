@@ -148,7 +148,8 @@ static void count_forms(struct weir_call *call)
 		stats->write_chunks += call->nresults;
 }
 
-/* A call without chunks, or with one Write chunk of one segment: nothing to plan. */
+/* A call without items, and without chunks or with one Write chunk of one segment: nothing to plan. Its
+ * header goes right in front of it: the message lies in one piece. */
 static bool prepare_plain(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
@@ -156,14 +157,14 @@ static bool prepare_plain(struct weir_call *call)
 	uint32_t bytes = RDMA1_HEADER_MIN;
 	bool has_chunk = call->nresults == 1;
 
-	if (call->npieces != 1 || call->nresults > 1)
+	if (call->nitems > 0 || call->nresults > 1)
 		return false;
 	if (has_chunk) {
 		if (call->results[0].nsegments != 1 || !call->may_reduce)
 			return false;
 		bytes = RDMA1_ONE_CHUNK_SIZE;
 	}
-	if (bytes + call->pieces[0].len > conn->send_inline ||
+	if (bytes + (uint32_t)weir_xdr_out_len(&call->out) > conn->send_inline ||
 	    bytes + call->reply_max_bytes > conn->recv_inline)
 		return false;
 	call->plan.form = REDUCE_SHORT;
@@ -191,11 +192,8 @@ static int prepare(struct weir_call *call)
 	struct reduce_call_in in;
 	int rc;
 
-	if (__builtin_expect(call->out.failed, 0))
-		return -ENOSPC;
 	call_close_piece(call);
-	if (prepare_plain(call))
-		return 0;
+	call->has_extra = true;
 	in = (struct reduce_call_in){
 		.pieces = call->pieces,
 		.npieces = call->npieces,
@@ -215,6 +213,13 @@ static int prepare(struct weir_call *call)
 			   call->plan.use_write_list || call->plan.need_reply_chunk;
 	count_forms(call);
 	return 0;
+}
+
+static void mark_sent(struct weir_call *call)
+{
+	credit_take(&requester_of(call->conn)->credits);
+	call->state = CALL_SENT;
+	engine_of(call)->stats.calls_sent++;
 }
 
 /* False: it must wait for a buffer, and was not sent. */
@@ -239,12 +244,25 @@ static bool transmit(struct weir_call *call)
 		bytes += piece->len + pad;
 		call->sends_app_memory |= piece->kind != PIECE_PLAIN;
 	}
-	if (__builtin_expect(n > conn->max_sge, 0) && conn_linearise(conn, sges, &n, &call->spill) != 0)
-		return false;
-	credit_take(&requester_of(conn)->credits);
-	call->state = CALL_SENT;
-	engine->stats.calls_sent++;
+	if (__builtin_expect(n > conn->max_sge, 0)) {
+		if (conn_linearise(conn, sges, &n, &call->spill) != 0)
+			return false;
+		call->has_extra = true;
+	}
+	mark_sent(call);
 	conn_send(conn, sges, n, bytes, &call->tx, true);
+	return true;
+}
+
+/* A plain call in one go, if the driver can; it is done with the message then. */
+static bool transmit_now(struct weir_call *call)
+{
+	uint32_t bytes = call->header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
+
+	if (!conn_send_now(call->conn, call->header, bytes))
+		return false;
+	mark_sent(call);
+	call->is_send_done = true;
 	return true;
 }
 
@@ -261,6 +279,9 @@ void requester_pump(struct weir_conn *conn)
 
 	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
 	       conn_tx_reserve(conn, 1, sges_max(call))) {
+		/* Making room may have ended calls, and this one been sent from there. */
+		if (call != TAILQ_FIRST(&req->queue) || credit_available(&req->credits) == 0)
+			continue;
 		if (!transmit(call))
 			break; /* the next tick tries again */
 		TAILQ_REMOVE(&req->queue, call, queue);
@@ -272,21 +293,37 @@ int weir_call_submit(struct weir_call *call)
 	struct weir_conn *conn = call->conn;
 	struct requester *req = requester_of(conn);
 	uint64_t timeout_ns = call->timeout_ns ? call->timeout_ns : conn->ep.engine->call_timeout_ns;
-	int rc;
+	bool is_plain, may_send;
 
-	if (call->state != CALL_BUILDING)
+	if (__builtin_expect(call->state != CALL_BUILDING, 0))
 		return -EINVAL;
-	rc = prepare(call);
-	if (__builtin_expect(rc != 0, 0)) {
-		call_release_extra(call);
-		return rc;
+	if (__builtin_expect(call->out.failed, 0))
+		return -ENOSPC;
+	is_plain = prepare_plain(call);
+	if (!is_plain) {
+		uint32_t npieces = call->npieces, piece_start = call->piece_start;
+		int rc = prepare(call);
+
+		if (__builtin_expect(rc != 0, 0)) {
+			call->npieces = npieces; /* as it was: the application may add to it */
+			call->piece_start = piece_start;
+			call_release_extra(call);
+			return rc;
+		}
 	}
 	call->deadline_ns = conn->ep.engine->now_ns + timeout_ns;
 	if (__builtin_expect(call->deadline_ns < timeout_ns, 0))
 		call->deadline_ns = UINT64_MAX;
 	req->nactive++;
-	if (TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
-	    conn_tx_reserve(conn, 1, sges_max(call)) && transmit(call))
+	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0;
+	if (is_plain) {
+		if (__builtin_expect(may_send && transmit_now(call), 1))
+			return 0;
+		call_close_piece(call); /* as transmit() wants it */
+	}
+	/* Making room may end calls, whose callbacks take credits: looked at again behind it. */
+	if (may_send && conn_tx_reserve(conn, 1, sges_max(call)) && TAILQ_EMPTY(&req->queue) &&
+	    credit_available(&req->credits) > 0 && transmit(call))
 		return 0;
 	call->state = CALL_QUEUED;
 	conn->ep.engine->stats.calls_queued++;

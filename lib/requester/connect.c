@@ -7,6 +7,7 @@
 #include <rte_random.h>
 
 #include "alloc.h"
+#include "planted.h"
 
 static void on_open(struct weir_conn *conn)
 {
@@ -70,6 +71,8 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 
 	if (credits > engine->profile.credits || !addr)
 		return -EINVAL;
+	if (engine->is_ending)
+		return -ECANCELED;
 	req = requester_create(credits);
 	if (!req)
 		return -ENOMEM;
@@ -105,7 +108,8 @@ void requester_on_lost(struct weir_conn *conn, int error)
 	for (uint32_t i = 0; i < req->nslots; i++) {
 		struct weir_call *call = &req->calls[i];
 
-		if (call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED)
+		if ((call->state == CALL_QUEUED && !PLANTED(3)) || call->state == CALL_SENT ||
+		    call->state == CALL_REPLIED)
 			call_fail(call, error);
 		else if (call->state != CALL_FREE)
 			call_release(call);

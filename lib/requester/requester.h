@@ -53,13 +53,15 @@ struct weir_call {
 	bool is_send_done;
 	bool sends_app_memory; /* the Send gathers from the application's memory */
 	bool is_exposed;       /* the header names memory of ours */
+	bool has_extra;	       /* there may be buffers besides 'args' */
 	struct mem_buf *args;  /* headroom, RPC header, arguments */
 	struct weir_xdr_out out;
 	uint64_t deadline_ns;
 	uint64_t timeout_ns;
 	weir_call_done_fn done;
 	void *arg;
-	const struct weir_ulb_proc *ulb;
+	const struct weir_ulb *ulb;
+	uint32_t proc;
 	bool may_reduce;
 	uint32_t reply_max_bytes;
 
@@ -104,9 +106,17 @@ static inline struct requester *requester_of(const struct weir_conn *conn)
 	return conn->role_data;
 }
 
+static inline void call_free_slot(struct requester *req, struct weir_call *call)
+{
+	call->state = CALL_FREE;
+	req->free[req->nfree++] = call->slot;
+}
+
 /* call_begin.c */
 void call_release(struct weir_call *call);	 /* give back slot and buffers */
 void call_release_extra(struct weir_call *call); /* the buffers that submitting took */
+/* Of a call that ended: the buffers that neither the device nor 'done' will look at. */
+void call_release_unread(struct weir_call *call);
 void call_close_piece(struct weir_call *call);
 
 /* call_submit.c */

@@ -23,13 +23,15 @@ struct weir_call;
 struct weir_connect_options {
 	weir_conn_event_fn on_event; /**< may be NULL */
 	void *arg;
-	uint32_t
-		credits; /**< calls in flight at most, and what is asked of the responder; 0: the profile's */
+	/** Calls that the responder may have at a time, and what is asked of it; as many again may be queued. 0: the
+	 *  profile's. */
+	uint32_t credits;
 };
 
 /** Start to connect. The outcome is an event; gives up after the profile's connect_timeout_ms. 'addr'
  *  is of the driver's form (shm: a name, or a path that starts with '/').
- *  0 and *conn, or -EINVAL, -ENOMEM, -EBUSY (too many connections), or the driver's error. */
+ *  0 and *conn, or -EINVAL, -ENOMEM, -EBUSY (too many connections), -ECANCELED (the engine is being destroyed), or the
+ *  driver's error. */
 WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
 			  const struct weir_connect_options *options, struct weir_conn **conn);
 /** How a call ended. Valid during the callback only, with all it points to. */
@@ -47,8 +49,10 @@ struct weir_result {
 	uint32_t nitems;
 };
 
-/** All resources of 'call' are free again when this returns, and memory named in it is the caller's. It
- *  may begin and submit other calls, and close connections. */
+/** Memory named in 'call' is the caller's again. It may begin and submit other calls, and close connections: 'call' holds
+ *  its slot and the buffer that 'result' points into until this returns, its other buffers are free (those that a
+ *  device may still read follow when it is done). One that timed out keeps its slot and its credit until its
+ *  reply comes after all, or the connection ends. */
 typedef void (*weir_call_done_fn)(struct weir_call *call, const struct weir_result *result, void *arg);
 
 struct weir_call_params {
@@ -68,8 +72,8 @@ struct weir_call_params {
 	void *arg;
 };
 
-/** Start to describe a call. NULL with errno: ENOTCONN (not open), EAGAIN (as many calls as credits were asked
- *  for are under way: wait for one to end), ENOBUFS (buffer pool is dry), EMSGSIZE (args_max_bytes or
+/** Start to describe a call. NULL with errno: ENOTCONN (not open), EAGAIN (twice as many calls as credits were asked
+ *  for are begun and not done, those queued for a credit included: wait for one to end), ENOBUFS (buffer pool is dry), EMSGSIZE (args_max_bytes or
  *  results_max_bytes is over the profile's long_buffer_bytes), EINVAL. */
 WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params);
 
@@ -85,7 +89,8 @@ WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region
 
 /** Offer memory for the next DDP-eligible result, of at most 'max_bytes' (RFC 8166 section 3.4.6). Without
  *  eligible results in the binding, the offer is refused. 'data' NULL: an empty Write chunk, which asks for this item
- *  inline (4.3.2). The memory is the responder's until 'done'. 0; -EINVAL; -E2BIG: more than the binding allows. */
+ *  inline (4.3.2). The memory is the responder's until 'done'. 0; -EINVAL: not in a region that the engine may
+ *  expose, or 'max_bytes' 0 with memory; -E2BIG: more than the binding allows. */
 WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_region *region, void *data,
 				   uint32_t max_bytes);
 
@@ -94,7 +99,8 @@ WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_reg
  *  transport header does not fit inline; -ENOBUFS: no long buffer is free. */
 WEIR_API int weir_call_submit(struct weir_call *call);
 
-/** Give up a call that was not submitted; 'done' is not called. */
+/** Give up a call that was not submitted; 'done' is not called. One that is neither submitted nor given up when
+ *  its connection ends is given up by weir: after CLOSED it is gone, like the connection. */
 WEIR_API void weir_call_abandon(struct weir_call *call);
 
 /** Decode a variable-length opaque result that may have come by Write chunk 'item' (RFC 8166 section 4.3.2): the

@@ -13,6 +13,7 @@
 
 #define LISTENER_ENGINES_MAX 64u
 #define LISTENER_BACKLOG     64u
+#define LINGER_NS	     10000000u /* for Sends to arrive that nobody asked a completion of */
 
 struct weir_listener {
 	struct engine_endpoint ep;
@@ -52,13 +53,51 @@ static void on_tick(struct weir_conn *conn, uint64_t now_ns)
 
 static bool is_idle(struct weir_conn *conn)
 {
-	return TAILQ_EMPTY(&responder_of(conn)->busy);
+	return responder_of(conn)->nbusy == 0 && !responder_of(conn)->backlog;
+}
+
+/* After weir_conn_shutdown(): a call that comes now is not taken. */
+static void on_message_draining(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+{
+	(void)len;
+	(void)inv_rkey;
+	conn_recv_done(conn, buf);
+}
+
+/* All requests are answered and the answers are out. What was sent before the shutdown may have asked for no
+ * completion: it is given time. */
+static bool is_drained(struct weir_conn *conn)
+{
+	struct responder *responder = responder_of(conn);
+	uint64_t now_ns = conn->ep.engine->now_ns;
+
+	if (!is_idle(conn))
+		return false;
+	if (conn->nwrs == 0 && conn->sq_retired == conn->sq_posted)
+		return true;
+	if (responder->linger_until_ns == 0)
+		responder->linger_until_ns = now_ns + LINGER_NS;
+	return now_ns >= responder->linger_until_ns;
+}
+
+static const struct conn_role draining_role = {
+	.on_open = on_open,
+	.on_message = on_message_draining,
+	.on_tick = on_tick,
+	.is_idle = is_drained,
+	.on_lost = responder_on_lost,
+};
+
+static void on_drain(struct weir_conn *conn)
+{
+	conn->role = &draining_role;
 }
 
 static const struct conn_role responder_role = {
 	.on_open = on_open,
 	.on_message = responder_on_message,
 	.on_tick = on_tick,
+	.on_drain = on_drain,
 	.is_idle = is_idle,
 	.on_lost = responder_on_lost,
 };
@@ -164,6 +203,8 @@ int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_
 	if (!addr || !options || options->nprograms == 0 || options->nprograms > LISTENER_PROGRAMS_MAX ||
 	    options->nengines > LISTENER_ENGINES_MAX)
 		return -EINVAL;
+	if (engine->is_ending)
+		return -ECANCELED;
 	listener = mem_zalloc(sizeof(*listener));
 	if (!listener)
 		return -ENOMEM;

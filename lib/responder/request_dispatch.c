@@ -53,7 +53,6 @@ bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
 		weir_request_reply_error(req, WEIR_RPC_PROC_UNAVAIL);
 		return false;
 	}
-	req->ulb = weir_ulb_find(req->program->ulb, req->rpc.proc);
 	return true;
 }
 
@@ -80,7 +79,7 @@ struct weir_conn *weir_request_conn(const struct weir_request *req)
 
 struct weir_engine *weir_request_engine(const struct weir_request *req)
 {
-	return req->responder->engine;
+	return responder_engine(req->responder);
 }
 
 void weir_request_set_user(struct weir_request *req, void *user)

@@ -7,10 +7,18 @@
 /* Requests for each receive: those whose replies are on their way no longer hold one. */
 #define REQUESTS_PER_RECEIVE 2u
 
+/* Stands for an engine that is gone, so that who makes replies needs no check: it has no buffer for any. */
+static struct weir_engine no_engine;
+
+struct weir_engine *responder_engine(const struct responder *responder)
+{
+	return responder->engine == &no_engine ? NULL : responder->engine;
+}
+
 struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 				   struct program_table *programs)
 {
-	uint32_t nrequests = (credits + CONN_RECV_RESERVE) * REQUESTS_PER_RECEIVE;
+	uint32_t nrequests = engine_recvs(credits) * REQUESTS_PER_RECEIVE;
 	struct responder *responder = mem_zalloc(sizeof(*responder));
 
 	if (!responder)
@@ -24,8 +32,7 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 	responder->credits.limit = credits;
 	responder->programs = programs;
 	programs->refs++;
-	TAILQ_INIT(&responder->free);
-	TAILQ_INIT(&responder->busy);
+	responder->nrequests = nrequests;
 	for (uint32_t i = 0; i < nrequests; i++) {
 		struct weir_request *req = &responder->requests[i];
 
@@ -33,35 +40,69 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 		req->tx.done = request_on_tx;
 		req->tx_waiter.on_room = request_on_room;
 		req->buf_waiter.on_buffers = request_on_buffers;
-		TAILQ_INSERT_TAIL(&responder->free, req, entry);
+		req->next_free = responder->free;
+		responder->free = req;
 	}
 	return responder;
 }
 
 void responder_free(struct responder *responder)
 {
+	if (responder->is_orphan)
+		TAILQ_REMOVE(&responder->engine->orphans, &responder->orphan, entry);
 	program_table_put(responder->programs);
 	mem_free(responder->requests);
 	mem_free(responder);
 }
 
-/* The latest used first: it is in the cache. */
 struct weir_request *request_take(struct responder *responder)
 {
-	struct weir_request *req = TAILQ_FIRST(&responder->free);
+	struct weir_request *req = responder->free;
 
 	if (__builtin_expect(!req, 0))
 		return NULL;
-	TAILQ_REMOVE(&responder->free, req, entry);
-	TAILQ_INSERT_TAIL(&responder->busy, req, entry);
+	responder->free = req->next_free;
+	responder->nbusy++;
 	return req;
 }
 
-static void put_buf(struct mem_buf **buf)
+static inline void put_buf(struct mem_buf **buf)
 {
 	if (*buf) {
 		mem_pool_put(*buf);
 		*buf = NULL;
+	}
+}
+
+static void put_bufs(struct weir_request *req)
+{
+	put_buf(&req->reply);
+	put_buf(&req->header_buf);
+	put_buf(&req->spill);
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		put_buf(&req->chunk_bufs[i]);
+	req->nchunks = 0;
+}
+
+/* The program still holds requests: all that they are made of is the engine's. */
+static void on_engine_destroy(struct engine_orphan *orphan)
+{
+	struct responder *responder =
+		(struct responder *)((char *)orphan - offsetof(struct responder, orphan));
+
+	responder->is_orphan = false;
+	responder->engine = &no_engine;
+	for (uint32_t i = 0; i < responder->nrequests; i++) {
+		struct weir_request *req = &responder->requests[i];
+
+		if (req->state == REQUEST_FREE)
+			continue;
+		put_buf(&req->msg);
+		put_bufs(req);
+		req->rpc.cred = req->rpc.verf = (struct weir_rpc_auth){0};
+		req->npieces = req->nitems = req->piece_start = 0;
+		weir_xdr_in_init(&req->args, NULL, 0);
+		weir_xdr_out_init(&req->out, NULL, 0);
 	}
 }
 
@@ -76,26 +117,22 @@ void request_release(struct weir_request *req)
 	else if (req->msg)
 		mem_pool_put(req->msg);
 	req->msg = NULL;
-	put_buf(&req->reply);
-	put_buf(&req->header_buf);
-	put_buf(&req->spill);
-	for (uint32_t i = 0; i < req->nchunks; i++)
-		put_buf(&req->chunk_bufs[i]);
-	req->nchunks = 0;
-	req->ulb = NULL;
+	put_bufs(req);
 	req->user = NULL;
 	req->on_sent = NULL;
 	req->state = REQUEST_FREE;
-	if (conn)
+	if (__builtin_expect(req->tx_waiter.is_waiting && conn, 0))
 		conn_wait_cancel(conn, &req->tx_waiter);
-	engine_wait_cancel(responder->engine, &req->buf_waiter);
-	TAILQ_REMOVE(&responder->busy, req, entry);
-	TAILQ_INSERT_HEAD(&responder->free, req, entry);
+	if (__builtin_expect(req->buf_waiter.is_waiting, 0))
+		engine_wait_cancel(responder->engine, &req->buf_waiter);
+	req->next_free = responder->free;
+	responder->free = req;
 	if (on_sent)
-		on_sent(req->on_sent_arg);
+		on_sent(req->on_sent_arg); /* which may end others: this one still counts */
+	responder->nbusy--;
 	if (conn && responder->backlog && conn_can_send(conn))
 		responder_take_backlog(responder);
-	else if (!conn && TAILQ_EMPTY(&responder->busy))
+	else if (!conn && responder->nbusy == 0)
 		responder_free(responder);
 }
 
@@ -123,19 +160,31 @@ static void keep_message(struct weir_conn *conn, const struct mem_buf *msg)
 void responder_on_lost(struct weir_conn *conn, int error)
 {
 	struct responder *responder = responder_of(conn);
-	struct weir_request *req, *next;
 
 	(void)error;
 	responder->backlog = NULL;
-	for (req = TAILQ_FIRST(&responder->busy); req; req = next) {
-		next = TAILQ_NEXT(req, entry);
+	for (uint32_t i = 0; i < responder->nrequests; i++) {
+		struct weir_request *req = &responder->requests[i];
+
 		if (req->state == REQUEST_HANDLING)
 			keep_message(conn, req->msg);
 		else
-			request_release(req);
+			req->msg = NULL; /* the connection gives it back */
 	}
 	responder->conn = NULL;
 	conn->role_data = NULL;
-	if (TAILQ_EMPTY(&responder->busy))
+	responder->nbusy++; /* what is released in here may reply to what the program holds */
+	for (uint32_t i = 0; i < responder->nrequests; i++) {
+		struct weir_request *req = &responder->requests[i];
+
+		if (req->state != REQUEST_HANDLING && req->state != REQUEST_FREE)
+			request_release(req);
+	}
+	if (--responder->nbusy == 0) {
 		responder_free(responder);
+		return;
+	}
+	responder->orphan.on_destroy = on_engine_destroy;
+	responder->is_orphan = true;
+	TAILQ_INSERT_TAIL(&responder->engine->orphans, &responder->orphan, entry);
 }

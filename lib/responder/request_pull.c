@@ -14,7 +14,7 @@ static bool items_allowed(const struct weir_request *req)
 {
 	uint32_t items = req->nchunks - req->hdr.has_position_zero;
 
-	return items <= req->ulb->arg_items_max;
+	return items <= request_ulb(req)->arg_items_max;
 }
 
 /* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the queue, so that
@@ -107,6 +107,7 @@ static void begin_reads(struct weir_request *req)
 		req->reads_left += in_stage(req, &seg);
 	rdma1_reads_begin(&req->hdr, &req->next_read);
 	req->is_reading = true;
+	req->has_posted = false;
 }
 
 static struct reassemble_chunk *chunk_at(struct weir_request *req, uint32_t position)
@@ -118,29 +119,35 @@ static struct reassemble_chunk *chunk_at(struct weir_request *req, uint32_t posi
 	return &req->chunks[i];
 }
 
-/* Post as many READs as there are places for. */
+/* Carry out as many READs at once as the driver can, then post as many as there are places for. */
 static void post_reads(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
-	struct rdma1_read_segment seg;
 
 	while (req->reads_left > 0) {
+		struct rdma1_read_iter next = req->next_read;
 		struct reassemble_chunk *chunk;
+		struct rdma1_read_segment seg;
 		struct fabric_sge sge;
 
-		if (!conn_tx_reserve(conn, 1, 1)) {
-			conn_wait_tx(conn, &req->tx_waiter, 1);
-			return;
-		}
 		do
-			rdma1_reads_next(&req->next_read, &seg);
+			rdma1_reads_next(&next, &seg);
 		while (!in_stage(req, &seg));
 		chunk = chunk_at(req, seg.position);
 		sge = (struct fabric_sge){chunk->dst + chunk->filled, seg.target.length, chunk->lkey};
+		if (req->has_posted ||
+		    !conn_rdma_now(conn, FABRIC_READ, &sge, seg.target.handle, seg.target.offset)) {
+			if (!conn_tx_reserve(conn, 1, 1)) {
+				conn_wait_tx(conn, &req->tx_waiter, 1);
+				return;
+			}
+			req->has_posted = true;
+			conn_read(conn, &sge, seg.target.handle, seg.target.offset,
+				  req->reads_left == 1 ? &req->tx : NULL);
+		}
 		chunk->filled += seg.target.length;
+		req->next_read = next;
 		req->reads_left--;
-		conn_read(conn, &sge, seg.target.handle, seg.target.offset,
-			  req->reads_left == 0 ? &req->tx : NULL);
 	}
 }
 
@@ -220,14 +227,12 @@ void request_pull(struct weir_request *req)
 				return;
 			}
 			begin_reads(req);
-			if (req->reads_left > 0) {
-				post_reads(req);
-				return;
-			}
-		} else if (req->reads_left > 0) {
-			post_reads(req);
-			return;
+		} else if (req->reads_left == 0) {
+			req->has_posted = false; /* the last of them is done */
 		}
+		post_reads(req);
+		if (req->reads_left > 0 || req->has_posted)
+			return;
 		/* Nothing (more) to read in this stage. */
 		if (req->state == REQUEST_PULL_ITEMS) {
 			finish(req);

@@ -59,11 +59,18 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 
 void responder_take_backlog(struct responder *responder)
 {
-	struct mem_buf *buf = responder->backlog;
-	struct weir_request *req = buf ? request_take(responder) : NULL;
+	/* A request that is answered at once is released in here: a loop, so that the stack does not grow with the backlog. */
+	if (responder->is_taking)
+		return;
+	responder->is_taking = true;
+	while (responder->backlog && conn_can_send(responder->conn)) {
+		struct mem_buf *buf = responder->backlog;
+		struct weir_request *req = request_take(responder);
 
-	if (req) {
+		if (!req)
+			break;
 		responder->backlog = (struct mem_buf *)buf->user[0];
 		receive(req, buf, (uint32_t)buf->user[1]);
 	}
+	responder->is_taking = false;
 }

@@ -69,7 +69,7 @@ int weir_request_result_item(struct weir_request *req, const struct weir_region 
 			     uint32_t len_bytes)
 {
 	const struct mem_keys *keys = engine_keys(req->responder->engine, region);
-	bool is_eligible = req->nitems < req->ulb->result_items_max;
+	bool is_eligible = req->nitems < request_ulb(req)->result_items_max;
 
 	if (keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
@@ -84,6 +84,19 @@ int weir_request_result_item(struct weir_request *req, const struct weir_region 
 		.kind = is_eligible ? PIECE_ITEM : PIECE_OPAQUE,
 		.lkey = keys->lkey,
 	};
+	return 0;
+}
+
+int weir_request_result_absent(struct weir_request *req)
+{
+	if (req->nitems == REQUEST_ITEMS_MAX)
+		return -E2BIG;
+	if (req->nitems >= request_ulb(req)->result_items_max)
+		return 0; /* it would have had no chunk */
+	close_piece(req);
+	req->nitems++;
+	/* An item of no bytes: the reducer gives it the chunk, and nothing to transfer. */
+	req->pieces[req->npieces++] = (struct piece){.base = req->out.start, .kind = PIECE_ITEM};
 	return 0;
 }
 
@@ -115,6 +128,100 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 	return n;
 }
 
+static void give_back_receive(struct weir_request *req)
+{
+	if (req->msg) {
+		conn_recv_done(req->responder->conn, req->msg);
+		req->msg = NULL;
+	}
+}
+
+/* A plain reply in one go, if the driver can: its Write, then the message, which lies in one piece. False: what is
+ * left of it is to be queued. */
+static bool transmit_now(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+	uint32_t bytes = req->header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
+
+	if (req->nxfers == 1) {
+		const struct reduce_xfer *xfer = &req->xfers[0];
+		const struct fabric_sge sge = {xfer->local, xfer->len, xfer->lkey};
+
+		if (!conn_rdma_now(conn, FABRIC_WRITE, &sge, xfer->handle, xfer->offset))
+			return false;
+		req->nxfers = 0;
+	}
+	give_back_receive(req);
+	if (!conn_send_now(conn, req->header, bytes))
+		return false;
+	request_release(req);
+	return true;
+}
+
+static struct reduce_reply_in reply_in(struct weir_request *req)
+{
+	const struct mem_buf *zeros = req->responder->engine->zeros;
+
+	return (struct reduce_reply_in){
+		.call = &req->hdr,
+		.pieces = req->pieces,
+		.npieces = req->npieces,
+		.reply_inline_bytes = req->responder->conn->send_inline,
+		.zeros = {.base = zeros->data, .len = ENGINE_ZEROS, .lkey = zeros->lkey},
+		.credit = credit_grant(&req->responder->credits, req->hdr.credit),
+		.may_reduce = !rpc_auth_forbids_reduction(&req->rpc.cred),
+	};
+}
+
+static void note_xfers(struct weir_request *req, uint32_t total)
+{
+	uint32_t left = total - req->xfers_done;
+
+	req->nxfers = left < REQUEST_XFERS_MAX ? left : REQUEST_XFERS_MAX;
+	req->xfers_after = left - req->nxfers;
+}
+
+static void post_writes(struct weir_request *req)
+{
+	for (uint32_t i = 0; i < req->nxfers; i++) {
+		const struct reduce_xfer *xfer = &req->xfers[i];
+		const struct fabric_sge sge = {xfer->local, xfer->len, xfer->lkey};
+
+		conn_write(req->responder->conn, &sge, xfer->handle, xfer->offset, NULL);
+	}
+}
+
+/* A requester may offer chunks of more segments than Writes are listed at a time: post them, list the next, until those
+ * that are left go with the Send. False: it waits for places in the send queue. The call's header, which the
+ * lists are made from, is there until the Send. */
+static bool write_ahead(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+
+	while (req->xfers_after > 0) {
+		struct reduce_reply_in in = reply_in(req);
+		struct reduce_reply_plan plan;
+
+		if (!conn_tx_reserve(conn, req->nxfers, req->nxfers)) {
+			req->state = REQUEST_REPLYING;
+			conn_wait_tx(conn, &req->tx_waiter, req->nxfers);
+			return false;
+		}
+		post_writes(req);
+		req->xfers_done += req->nxfers;
+		in.first_xfer = req->xfers_done;
+		/* As before, where the same header stands: it can't fail. */
+		if (reduce_reply(&in, req->header, req->header_bytes, req->xfers, REQUEST_XFERS_MAX, &plan) !=
+		    0) {
+			conn_fail(conn, -EIO);
+			request_release(req);
+			return false;
+		}
+		note_xfers(req, plan.nxfers);
+	}
+	return true;
+}
+
 void request_transmit(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -125,6 +232,8 @@ void request_transmit(struct weir_request *req)
 		request_release(req);
 		return;
 	}
+	if (__builtin_expect(req->xfers_after > 0, 0) && !write_ahead(req))
+		return;
 	nsges = gather_reply(req, sges, &bytes);
 	if (__builtin_expect(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges), 0)) {
 		req->state = REQUEST_REPLYING;
@@ -138,16 +247,8 @@ void request_transmit(struct weir_request *req)
 		request_release(req);
 		return;
 	}
-	if (req->msg) {
-		conn_recv_done(conn, req->msg);
-		req->msg = NULL;
-	}
-	for (uint32_t i = 0; i < req->nxfers; i++) {
-		const struct reduce_xfer *xfer = &req->xfers[i];
-		const struct fabric_sge sge = {xfer->local, xfer->len, xfer->lkey};
-
-		conn_write(conn, &sge, xfer->handle, xfer->offset, NULL);
-	}
+	give_back_receive(req);
+	post_writes(req);
 	req->state = REQUEST_SENT;
 	conn_send(conn, sges, nsges, bytes, &req->tx, req->nxfers == 0);
 }
@@ -168,15 +269,7 @@ static int plan_reply(struct weir_request *req)
 {
 	struct weir_engine *engine = req->responder->engine;
 	struct reduce_reply_plan plan;
-	struct reduce_reply_in in = {
-		.call = &req->hdr,
-		.pieces = req->pieces,
-		.npieces = req->npieces,
-		.reply_inline_bytes = req->responder->conn->send_inline,
-		.zeros = {.base = engine->zeros->data, .len = ENGINE_ZEROS, .lkey = engine->zeros->lkey},
-		.credit = credit_grant(&req->responder->credits, req->hdr.credit),
-		.may_reduce = !rpc_auth_forbids_reduction(&req->rpc.cred),
-	};
+	struct reduce_reply_in in = reply_in(req);
 	/* Written to where it is on the safe side of its size, then moved up to the message. */
 	uint8_t scratch[ENGINE_HEADROOM];
 	int rc = reduce_reply(&in, scratch, sizeof(scratch), req->xfers, REQUEST_XFERS_MAX, &plan);
@@ -197,7 +290,8 @@ static int plan_reply(struct weir_request *req)
 	req->header_bytes = plan.header_bytes;
 	req->reduced = plan.reduced;
 	req->is_long = plan.form == REDUCE_LONG;
-	req->nxfers = plan.nxfers;
+	req->xfers_done = 0;
+	note_xfers(req, plan.nxfers);
 	engine->stats.long_replies += req->is_long;
 	engine->stats.write_chunks += (uint32_t)__builtin_popcount(plan.reduced);
 	return 0;
@@ -210,16 +304,17 @@ static bool plan_plain(struct weir_request *req)
 	uint32_t room = req->responder->conn->send_inline;
 	struct rdma1_segment seg;
 
-	if (req->npieces == 1 && req->hdr.nwrite_chunks == 0 && !req->hdr.has_reply_chunk &&
-	    RDMA1_HEADER_MIN + req->pieces[0].len <= room) {
+	if (req->nitems == 0 && req->hdr.nwrite_chunks == 0 && !req->hdr.has_reply_chunk &&
+	    RDMA1_HEADER_MIN + weir_xdr_out_len(&req->out) <= room) {
 		req->header_bytes = RDMA1_HEADER_MIN;
 		req->header = req->out.start - RDMA1_HEADER_MIN;
 		req->reduced = 0;
 		req->nxfers = 0;
 		rdma1_encode_short(req->header, req->hdr.xid, credit);
 	} else if (req->npieces == 2 && req->pieces[1].kind == PIECE_ITEM &&
-		   rdma1_is_one_chunk(&req->hdr, &seg) && req->pieces[1].len > 0 &&
-		   req->pieces[1].len <= seg.length && RDMA1_ONE_CHUNK_SIZE + req->pieces[0].len <= room &&
+		   weir_xdr_out_len(&req->out) == req->pieces[0].len && rdma1_is_one_chunk(&req->hdr, &seg) &&
+		   req->pieces[1].len > 0 && req->pieces[1].len <= seg.length &&
+		   RDMA1_ONE_CHUNK_SIZE + req->pieces[0].len <= room &&
 		   !rpc_auth_forbids_reduction(&req->rpc.cred)) {
 		req->xfers[0] = (struct reduce_xfer){req->pieces[1].base, req->pieces[1].lkey,
 						     req->pieces[1].len, seg.handle, seg.offset};
@@ -239,7 +334,7 @@ static bool plan_plain(struct weir_request *req)
 
 void weir_request_reply(struct weir_request *req)
 {
-	int rc = 0;
+	int rc;
 
 	if (__builtin_expect(is_gone(req), 0)) {
 		request_release(req);
@@ -250,10 +345,17 @@ void weir_request_reply(struct weir_request *req)
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;
 	}
+	if (plan_plain(req)) {
+		req->responder->engine->stats.replies_sent++;
+		if (__builtin_expect(transmit_now(req), 1))
+			return;
+		close_piece(req); /* as request_transmit() wants it */
+		request_transmit(req);
+		return;
+	}
 	close_piece(req);
-	if (!plan_plain(req))
-		rc = plan_reply(req);
-	if (__builtin_expect(rc == -EMSGSIZE || rc == -E2BIG, 0)) {
+	rc = plan_reply(req);
+	if (__builtin_expect(rc == -EMSGSIZE, 0)) {
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return;
 	}

@@ -28,7 +28,7 @@
 
 #define REQUEST_ITEMS_MAX     8u
 #define REQUEST_PIECES_MAX    (2u * REQUEST_ITEMS_MAX + 1u)
-#define REQUEST_XFERS_MAX     48u
+#define REQUEST_XFERS_MAX     16u /* Writes that are listed at a time */
 #define LISTENER_PROGRAMS_MAX 8u
 
 enum request_state {
@@ -47,7 +47,6 @@ struct weir_request {
 	struct mem_buf *msg; /* the receive */
 	uint32_t msg_bytes;
 	const struct weir_program *program;
-	const struct weir_ulb_proc *ulb;
 	struct rdma1_header hdr;
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in args;
@@ -60,7 +59,9 @@ struct weir_request {
 	uint32_t piece_start;
 	uint32_t header_bytes;
 	uint8_t *header;
-	uint32_t nxfers;
+	uint32_t nxfers;      /* listed, to be posted */
+	uint32_t xfers_done;  /* of a reply with more than can be listed: those posted before them */
+	uint32_t xfers_after; /* and those behind them */
 	uint32_t reduced;
 	bool is_long;
 	void (*on_sent)(void *arg);
@@ -75,12 +76,13 @@ struct weir_request {
 	uint32_t reads_left;   /* to be posted in this stage, empty segments not counted */
 	bool has_asked;	       /* the program was asked for places */
 	bool is_reading;       /* next_read is set up for this stage */
+	bool has_posted;       /* a READ of this stage, whose completion is to come */
 	const uint8_t *stream; /* the Payload stream as it came: inline, or pulled */
 	uint32_t stream_bytes;
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
-	TAILQ_ENTRY(weir_request) entry; /* of responder.free or .busy */
+	struct weir_request *next_free;
 
 	struct piece pieces[REQUEST_PIECES_MAX];
 	struct reassemble_chunk chunks[REASSEMBLE_CHUNKS_MAX];
@@ -88,8 +90,6 @@ struct weir_request {
 	struct weir_xdr_part parts[REASSEMBLE_PARTS_MAX];
 	struct reduce_xfer xfers[REQUEST_XFERS_MAX];
 };
-
-TAILQ_HEAD(request_list, weir_request);
 
 /* The programs of a listener, shared by its connections. */
 struct program_table {
@@ -101,18 +101,29 @@ struct program_table {
 struct responder {
 	struct weir_conn *conn; /* NULL: gone, orphans are left */
 	struct weir_engine *engine;
+	struct engine_orphan orphan;
+	bool is_orphan;		  /* in the engine's list */
+	uint64_t linger_until_ns; /* while draining: 0, or when Sends without completion have arrived */
 	struct program_table *programs;
 	struct credit_responder credits;
 	struct mem_buf
 		*backlog; /* messages that found no free request: user[0] the next, user[1] the length */
-	struct request_list free;
-	struct request_list busy;
+	bool is_taking;	  /* from the backlog */
+	struct weir_request *free; /* the latest used first: it is in the cache */
+	uint32_t nbusy;
+	uint32_t nrequests;
 	struct weir_request *requests;
 };
 
 static inline struct responder *responder_of(const struct weir_conn *conn)
 {
 	return conn->role_data;
+}
+
+/* What the binding says of the request's procedure. */
+static inline const struct weir_ulb_proc *request_ulb(const struct weir_request *req)
+{
+	return weir_ulb_find(req->program->ulb, req->rpc.proc);
 }
 
 void program_table_put(struct program_table *table); /* listen.c */
@@ -145,5 +156,7 @@ void responder_on_lost(struct weir_conn *conn, int error);
 struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 				   struct program_table *programs);
 void responder_free(struct responder *responder);
+/* NULL: gone. */
+struct weir_engine *responder_engine(const struct responder *responder);
 
 #endif

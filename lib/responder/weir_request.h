@@ -15,7 +15,8 @@
  *
  * A handler may return first and reply later, on the owner's thread (weir_engine_post() brings other
  * threads there). Each request ends with exactly one weir_request_reply*(); if the connection is gone by then, that
- * frees it and sends nothing. All functions: owner's thread only.
+ * frees it and sends nothing. If the engine is gone, too, the request has no arguments any more, and weir_request_results()
+ * returns NULL: all that is left to do is to reply. All functions: owner's thread only.
  */
 
 #include "weir_conn.h"
@@ -62,7 +63,8 @@ struct weir_listen_options {
 	uint32_t nengines;
 };
 
-/** Listen on 'addr', of the driver's form. 0; -EADDRINUSE; -EINVAL; -ENOMEM; or the driver's error. */
+/** Listen on 'addr', of the driver's form. 0; -EADDRINUSE; -EINVAL; -ENOMEM; -ECANCELED: the engine is being destroyed; or
+ *  the driver's error. */
 WEIR_API int weir_listen(struct weir_engine *engine, const char *addr,
 			 const struct weir_listen_options *options, struct weir_listener **listener);
 
@@ -74,8 +76,8 @@ WEIR_API void weir_listener_close(struct weir_listener *listener);
 WEIR_API const struct weir_rpc_call_header *weir_request_header(const struct weir_request *req);
 /** Decoder over the arguments. Directly placed items appear as opaque data in place. */
 WEIR_API struct weir_xdr_in *weir_request_args(struct weir_request *req);
-WEIR_API struct weir_conn *weir_request_conn(const struct weir_request *req); /**< NULL when it is gone */
-WEIR_API struct weir_engine *weir_request_engine(const struct weir_request *req);
+WEIR_API struct weir_conn *weir_request_conn(const struct weir_request *req);	  /**< NULL when it is gone */
+WEIR_API struct weir_engine *weir_request_engine(const struct weir_request *req); /**< NULL when it is gone */
 
 /** The application's own pointer for this request, NULL at first. */
 WEIR_API void weir_request_set_user(struct weir_request *req, void *user);
@@ -90,7 +92,13 @@ WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uin
 WEIR_API int weir_request_result_item(struct weir_request *req, const struct weir_region *region,
 				      const void *data, uint32_t len_bytes);
 
-/** fn(arg) will be called once when memory named in the reply is the application's again. */
+/** In the place of weir_request_result_item() where the binding pairs items with Write chunks by the operation that returns
+ *  them and this one has taken an arm without data (RFC 8267): its chunk goes back unused, and the next
+ *  item has the next chunk. Encodes nothing. 0, or -E2BIG. */
+WEIR_API int weir_request_result_absent(struct weir_request *req);
+
+/** fn(arg) will be called once when memory named in the reply is the application's again, which may be before
+ *  weir_request_reply() returns. */
 WEIR_API void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg);
 
 /** Send what weir_request_results() started. When it can't be conveyed by what the requester offered, the requester gets

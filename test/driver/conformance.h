@@ -14,6 +14,20 @@ enum driver_shortfall {
 	/* A Send completes when it is on its way: that it met no receive, or a short one, shows on the sending side
 	 * only as the end of the connection. */
 	DRIVER_SENDS_UNANSWERED = 1,
+	/* Private data arrives at its full length, what was not sent as zeros: so InfiniBand's messages are. */
+	DRIVER_PRIVATE_DATA_PADDED = 2,
+	/* That a message met no receive, only the sender is told. */
+	DRIVER_RNR_AT_SENDER = 4,
+	/* rxe has one code for a receive that is too short and for one that is not registered, and the peer of either
+	 * gets one that says nothing. */
+	DRIVER_RECV_ERRORS_VAGUE = 8,
+	/* rxe answers a Send whose key it can't invalidate as if it had been one without, and invalidates the windows
+	 * of other connections, too. */
+	DRIVER_INVALIDATION_LAX = 16,
+	/* rxe checks what comes through a window against the bounds of the window's region. */
+	DRIVER_WINDOWS_UNBOUNDED = 32,
+	/* 8 bits of a window's key change with each bind: the 257th key is the first one again. */
+	DRIVER_WINDOW_KEYS_256 = 64,
 };
 
 struct driver_harness {

@@ -408,6 +408,36 @@ static void write__several_errors_tell_of_the_first(void **state)
 	conf_lost(c, &c->b);
 }
 
+/* The short cut, where there is one: WRITE and READ with all checks, or nothing at all. */
+static void rdma_now__does_all_or_nothing(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_sge sge = conf_sge(&c->a, 100, 5000), bad = sge;
+	const uint64_t end = c->b.mr.raddr + MEM_BYTES;
+
+	conf_pair(c);
+	if (!c->ops->rdma_now)
+		return;
+	conf_fill(sge.addr, sge.len, 1);
+	assert_true(c->ops->rdma_now(c->qp[0], FABRIC_WRITE, &sge, c->b.mr.rkey, c->b.mr.raddr + 7));
+	assert_true(conf_filled(c->b.mem + 7, 5000, 1));
+	conf_fill(c->b.mem + 9, 5000, 2);
+	assert_true(c->ops->rdma_now(c->qp[0], FABRIC_READ, &sge, c->b.mr.rkey, c->b.mr.raddr + 9));
+	assert_true(conf_filled(sge.addr, 5000, 2));
+
+	bad.lkey ^= 0x5a5a5a5a;
+	assert_false(c->ops->rdma_now(c->qp[0], FABRIC_WRITE, &bad, c->b.mr.rkey, c->b.mr.raddr));
+	assert_false(
+		c->ops->rdma_now(c->qp[0], FABRIC_WRITE, &sge, c->b.mr.rkey ^ 0x5a5a5a5a, c->b.mr.raddr));
+	assert_false(c->ops->rdma_now(c->qp[0], FABRIC_WRITE, &sge, c->b.mr.rkey, end - 4999));
+	assert_false(c->ops->rdma_now(c->qp[0], FABRIC_READ, &sge, c->b.mr.rkey, c->b.mr.raddr - 1));
+	assert_false(c->ops->rdma_now(c->qp[0], FABRIC_READ, &sge, c->b.mr.rkey, UINT64_MAX - 100));
+	assert_true(conf_filled(sge.addr, 5000, 2));
+	conf_settle(c);
+	assert_int_equal(c->a.nwcs + c->b.nwcs, 0); /* nor is the connection lost */
+	conf_works(c, c->qp);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(write__is_there_when_the_send_completes),
 	cmocka_unit_test(write__completes_when_it_is_there),
@@ -442,6 +472,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(mr_deregister__ends_the_key),
 	cmocka_unit_test(read__into_memory_that_is_not_registered),
 	cmocka_unit_test(write__several_errors_tell_of_the_first),
+	cmocka_unit_test(rdma_now__does_all_or_nothing),
 };
 
 const struct conformance_tests conformance_rdma = {tests, sizeof(tests) / sizeof(tests[0])};

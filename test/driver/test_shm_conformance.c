@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver contract over shm, with both devices in this process. */
+/* The driver contract over shm, with both devices in this process; with the argument "fault", over fault over shm. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 
 #define SETTLED_NS  30000000ull /* nothing for this long: nothing comes */
 #define EXPECTED_NS 2000000000ull
+
+static const char *options = "";
 
 static uint64_t now_ns(void)
 {
@@ -22,7 +25,7 @@ static void start(struct driver_harness *harness)
 {
 	static unsigned serial;
 
-	harness->options[0] = '\0';
+	snprintf(harness->options, sizeof(harness->options), "%s", options);
 	snprintf(harness->addr, sizeof(harness->addr), "conformance-%d-%u", (int)getpid(), serial++);
 }
 
@@ -45,7 +48,7 @@ static bool progress(struct driver_harness *harness, uint32_t idle, bool settlin
 	return at_ns - since_ns < (settling ? SETTLED_NS : EXPECTED_NS);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct driver_harness harness = {.name = "shm",
 					 .ops = fabric_driver_find("shm"),
@@ -54,6 +57,11 @@ int main(void)
 					 .progress = progress,
 					 .shortfalls = DRIVER_SENDS_UNANSWERED};
 
+	if (argc > 1 && strcmp(argv[1], "fault") == 0) {
+		harness.name = "fault over shm";
+		harness.ops = fabric_driver_find("fault");
+		options = "over=shm";
+	}
 	if (mem_eal_start(NULL) != 0) /* for the frequency of its clock */
 		return 1;
 	return driver_conformance(&harness);

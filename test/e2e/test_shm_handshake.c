@@ -343,6 +343,31 @@ static void greeting__that_never_comes_is_given_up(void **state)
 	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
 }
 
+static void greeting__silent_ones_keep_nobody_out(void **state)
+{
+	struct raw raw;
+	int fds[100];
+	char c;
+
+	(void)state;
+	end_listen(&b, here);
+	raw_init(&raw);
+	for (uint32_t i = 0; i < 100; i++) { /* more than may wait, all of them silent */
+		raw_connect(&raw, here);
+		fds[i] = raw.fd;
+	}
+	a.qp = end_connect(&a, here, &a);
+	b.qp = end_accept(&b, &a, &b);
+	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+	/* Room was made for it by the first, and none of them was given up for being late. */
+	assert_int_equal(recv(fds[0], &c, 1, MSG_DONTWAIT), 0);
+	assert_int_equal(recv(fds[99], &c, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+	for (uint32_t i = 0; i < 99; i++)
+		close(fds[i]);
+	raw_fini(&raw); /* the hundredth is its */
+}
+
 static void accept__whose_ready_never_comes_fails(void **state)
 {
 	struct raw raw;
@@ -441,6 +466,7 @@ int main(void)
 		TEST(open__nonsense_on_the_socket_ends_it),
 		TEST(connect__to_one_that_answers_nonsense),
 		TEST(greeting__that_never_comes_is_given_up),
+		TEST(greeting__silent_ones_keep_nobody_out),
 		TEST(accept__whose_ready_never_comes_fails),
 		TEST(region__a_flood_of_them_blocks_nobody),
 		TEST(peer_uid__another_users_process_is_refused),

@@ -50,7 +50,8 @@ static void expect_broken(enum fabric_op op, enum fabric_status status)
 
 static void write_header(uint32_t word)
 {
-	atomic_store(ring_header_at(raw.tx.cells, raw.tx.size, raw.tx.tail), word);
+	atomic_store(ring_header_at(raw.tx.cells, raw.tx.size, raw.tx.tail),
+		     (uint64_t)ring_lap(raw.tx.tail, raw.tx.shift) << 32 | word);
 }
 
 static void ring__a_good_message_is_received(void **state)
@@ -155,8 +156,11 @@ static void ring__scribbled_at_random(void **state)
 				size_t at = (size_t)random() % (2 * ring_footprint(RAW_RING_BYTES) / 4) * 4;
 				uint32_t word = (uint32_t)random();
 
-				if (random() % 2) /* one that could be a header */
-					word = RING_VALID | (word & 0x7ff);
+				if (random() % 4 ==
+				    0) /* one that could be a header, with the lap behind it */
+					word = RING_VALID | (word & (RING_INV | 0x7ff));
+				else if (random() % 2)
+					word = 1 + word % 4;
 				atomic_store((_Atomic uint32_t *)(void *)(raw.rings + at), word);
 			}
 			b.ops->post_send(

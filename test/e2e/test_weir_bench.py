@@ -44,10 +44,11 @@ class Load(unittest.TestCase):
             for workload in ('null', 'echo', 'read', 'write', 'mixed'):
                 for size in ('0', '1', '4096', '70001'):
                     with self.subTest(workload=workload, size=size, mode=mode):
-                        if (workload == 'null' and size == '70001') or (workload != 'null' and size == '0'):
+                        if workload == 'null' and size == '70001':
                             continue
                         result = measure(self, '--workload', workload, '--size', size, '--depth', '8', *mode,
-                                         '--time', '0.05')
+                                         '--calls', '300')
+                        self.assertEqual(result['calls'], 300)
                         self.assertEqual(result['mode'], 'threads' if mode else 'processes')
 
     def test_steady_state_does_no_work_twice(self):
@@ -67,10 +68,22 @@ class Load(unittest.TestCase):
         for workload in ('echo', 'read', 'write'):
             measure(self, '--workload', workload, '--inline', '1024', '--size', '3000', '--depth', '3')
 
+    def test_long_messages_at_depth(self):
+        for load in (['echo', '--depth', '32'], ['echo', '--size', '100k', '--depth', '32'],
+                     ['echo', '--size', '64k', '--connections', '64'], ['null', '--size', '16k', '--depth', '64']):
+            with self.subTest(load=load):
+                measure(self, '--calls', '500', '--workload', *load)
+
     def test_a_number_of_calls(self):
         done = run('--calls', '1000', '--json', '-', '--lcores', 'any')
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)['calls'], 1000)
+        # By calls, not by time; and so many in all, whatever the number of threads.
+        done = run('--calls', '100001', '--time', '0.001', '--depth', '4', '--json', '-', '--lcores', 'any')
+        self.assertEqual(json.loads(done.stdout)['calls'], 100001)
+        for calls in ('1', '1001'):
+            done = run('--calls', calls, '--connections', '2', '--lcores', '0,0,0,0', '--json', '-')
+            self.assertEqual((done.returncode, json.loads(done.stdout)['calls']), (0, int(calls)), done.stderr)
 
     def test_table_and_json_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -80,7 +93,7 @@ class Load(unittest.TestCase):
             self.assertIn('RPC/s', done.stdout)
             with open(path) as file:
                 self.assertEqual(json.load(file)['errors'], 0)
-            done = run('--json', os.path.join(folder, 'no', 'out.json'), *QUICK)
+            done = run('--json', os.path.join(folder, 'no', 'out.json'), '--lcores', 'any', '--time', '86400', timeout=20)
             self.assertEqual(done.returncode, 1)
             self.assertIn('out.json', done.stderr)
 
@@ -139,6 +152,30 @@ class Death(unittest.TestCase):
         time.sleep(0.5)
         self.finish_one()
 
+    def test_a_responder_that_is_made_for_less_is_named(self):
+        for load in (['--workload', 'read', '--size', '8m'], ['--workload', 'write', '--size', '2m']):
+            client = self.start('--connect', self.addr, *load, '--time', '0.1', '--warmup', '0')
+            self.assertEqual(client.wait(timeout=30), 1)
+            self.assertIn('give it the same --size', client.stderr.read().decode())
+            client.stderr.close()
+        client = self.start('--connect', self.addr, '--connections', '80', '--time', '0.1')
+        self.assertEqual(client.wait(timeout=30), 1)
+        self.assertIn('give the responder --connections 80', client.stderr.read().decode())
+        client.stderr.close()
+        self.finish_one()
+
+    def test_the_responder_is_stopped(self):
+        client = self.load('--time', '1')
+        time.sleep(0.5)
+        self.server.send_signal(signal.SIGSTOP)
+        self.assertEqual(client.wait(timeout=60), 1)
+        self.server.send_signal(signal.SIGCONT)
+        text = client.stderr.read().decode()
+        client.stderr.close()
+        self.assertIn('Connection timed out', text)
+        self.assertIn('see whether it still runs', text)
+        self.finish_one()
+
     def test_a_requester_is_stopped_and_another_works(self):
         client = self.load('--time', '20')
         time.sleep(0.5)
@@ -164,6 +201,7 @@ class Mistakes(unittest.TestCase):
         self.expect(2, 'from 0 to', '--size', '4q')
         self.expect(2, 'from 0 to', '--size', '99g')
         self.expect(2, 'driver', '--driver', 'none')
+        self.expect(2, 'for tests', '--driver', 'sim')
         self.expect(2, 'list', '--lcores', '0,')
         self.expect(2, 'list', '--lcores', 'x')
         self.expect(2, 'only one', '--listen', 'a', '--connect', 'b')

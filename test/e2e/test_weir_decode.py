@@ -111,9 +111,14 @@ class Fields(unittest.TestCase):
         self.assertIsNone(got['rpc']['cred']['auth_sys'])
 
     def test_not_an_rpc_header(self):
-        got = decode(fixed() + NO_LISTS + struct.pack('>2I', XID, 1))
-        self.assertEqual(got['verdict'], 'ok')
-        self.assertEqual(got['rpc'], {'error': 'not an RPC call header'})
+        for body in (b'', struct.pack('>I', 1), struct.pack('>5I', 1, 0, 0, 0, 0), struct.pack('>6I', 0, 2, 1, 1, 0, 0)):
+            got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + body)
+            self.assertEqual((got['verdict'], got['reason']), ('err_chunk', 'rpc_header'), body)
+            self.assertEqual(got['rpc'], {'error': 'not an RPC call header'})
+            self.assertIn('read_list', got['transport'])
+        # A requester ends the call that the XID names; it does not drop the reply.
+        got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + struct.pack('>I', 0), '--direction=reply')
+        self.assertEqual((got['verdict'], got['reason']), ('ok', 'rpc_header'))
 
     def test_replies(self):
         def reply(body):

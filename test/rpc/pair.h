@@ -36,6 +36,9 @@ enum pair_proc {
 	PAIR_NPROCS,
 };
 
+/* As MULTI's a: the first result is absent. */
+#define PAIR_ABSENT 0xffffffffu
+
 #define PAIR_LATER_MAX 64
 
 struct pair {
@@ -83,16 +86,20 @@ static inline uint8_t pair_byte(uint32_t i)
 	return (uint8_t)(i * 31 + (i >> 8) * 7 + 5);
 }
 
-/* Set by each test program: "shm" or "sim". */
+/* Set by each test program: "shm", "sim" or "verbs"; of the last, an address of the device. */
 extern const char *pair_driver;
+extern const char *pair_host;
 extern uint64_t pair_seed;
 
+/* An address of the driver's kind that nobody listens at. */
+void pair_new_addr(char *addr, size_t size);
 /* Engines, listener and regions; then pair_connect(). 'change' may alter the profile first, or is NULL. */
 void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile));
 void pair_connect(struct pair *pair);
+int pair_connect_begin(struct pair *pair); /* the same, and wait for nothing; weir_connect()'s result */
 void pair_stop(struct pair *pair);
 
-/* Poll both engines once and let time pass: the simulation's, or the real one for shm. */
+/* Poll both engines once and let time pass: the simulation's, or the real one. */
 void pair_poll(struct pair *pair);
 /* Whether a wait that has taken 'polls' polls may go on; gives others the CPU now and then. */
 bool pair_wait(struct pair *pair, uint32_t polls);

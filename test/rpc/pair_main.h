@@ -2,10 +2,12 @@
 #ifndef PAIR_MAIN_H
 #define PAIR_MAIN_H
 
-/* main() of a test program that runs over any driver: PROGRAM DRIVER [FIRST-SEED [SEEDS]]. */
+/* main() of a test program that runs over any driver: PROGRAM DRIVER [FIRST-SEED [SEEDS]], or
+ * PROGRAM verbs ADDRESS. */
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pair.h"
 
@@ -17,6 +19,10 @@ static int pair_main(int argc, char **argv, int (*run)(void))
 
 	if (argc > 1)
 		pair_driver = argv[1];
+	if (argc > 2 && strcmp(pair_driver, "verbs") == 0) {
+		pair_host = argv[2];
+		first = 1;
+	}
 	for (pair_seed = first; pair_seed < first + seeds && failed == 0; pair_seed++) {
 		failed = run();
 		if (failed)

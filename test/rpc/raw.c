@@ -68,11 +68,12 @@ void raw_open(struct raw *raw, struct pair *pair)
 void raw_connect(struct raw *raw)
 {
 	struct fabric_qp_attr attr = qp_attr(raw);
+	int server_opened = raw->pair->server_opened;
 
 	assert_int_equal(raw->ops->connect(raw->dev, raw->pair->addr, &attr, NULL, 0, &raw->qp), 0);
 	attach(raw);
 	raw_until(raw, &raw->established, 1);
-	raw_until(raw, &raw->pair->server_opened, raw->pair->server_opened);
+	raw_until(raw, &raw->pair->server_opened, server_opened + 1);
 }
 
 void raw_listen(struct raw *raw, const char *addr)
@@ -156,6 +157,21 @@ void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len)
 	int sent = raw->sent;
 
 	memcpy(raw->base + SEND_AT, msg, len);
+	assert_int_equal(raw->ops->post_send(raw->qp, &wr, 1), 1);
+	raw_until(raw, &raw->sent, sent + 1);
+}
+
+void raw_write(struct raw *raw, uint32_t handle, uint64_t offset, uint32_t len)
+{
+	struct fabric_sge sge = {raw->mem, len, raw->mr.lkey};
+	const struct fabric_wr wr = {.op = FABRIC_WRITE,
+				     .flags = FABRIC_SIGNALED,
+				     .sge = &sge,
+				     .nsge = 1,
+				     .rkey = handle,
+				     .raddr = offset};
+	int sent = raw->sent;
+
 	assert_int_equal(raw->ops->post_send(raw->qp, &wr, 1), 1);
 	raw_until(raw, &raw->sent, sent + 1);
 }

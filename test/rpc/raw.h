@@ -41,6 +41,8 @@ void raw_poll(struct raw *raw); /* the raw peer and the pair */
 void raw_until(struct raw *raw, const int *flag, int value);
 void raw_settle(struct raw *raw);
 void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len);
+/* RDMA Write of the first 'len' bytes of 'mem' to memory of the pair's. */
+void raw_write(struct raw *raw, uint32_t handle, uint64_t offset, uint32_t len);
 /* The next message, waiting for it; its length. */
 uint32_t raw_recv(struct raw *raw, uint8_t *msg);
 

@@ -209,6 +209,57 @@ static void call__4_3_2_an_empty_write_chunk_asks_for_the_item_inline(void **sta
 	assert_int_equal(pair.closed, 0);
 }
 
+static void check_absent(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+{
+	uint32_t a = 0, c = 0, got = 0;
+	const void *data = NULL;
+
+	(void)outcome;
+	assert_int_equal(result->status, 0);
+	assert_int_equal(result->reply->accept_stat, WEIR_RPC_SUCCESS);
+	weir_xdr_get_u32(result->results, &a);
+	assert_int_equal(a, PAIR_ABSENT);
+	/* No count word: the first operation took an arm without data. */
+	weir_xdr_get_u32(result->results, &c);
+	assert_int_equal(c, 0xc);
+	assert_int_equal(weir_result_opaque(call, result, 1, &data, 1u << 20, &got), 0);
+	assert_int_equal(got, 2000);
+	assert_memory_equal(data, pair.client_mem + 5000, 2000);
+	assert_int_equal(result->nitems, 2);
+	assert_int_equal(result->item_bytes[0], 0);
+	assert_int_equal(result->item_bytes[1], 2000);
+}
+
+/* RFC 8267: an operation that fails leaves its Write chunk unused, and the next one has the next. */
+static void call__an_absent_item_leaves_its_write_chunk_unused(void **state)
+{
+	struct weir_call_params params;
+	struct outcome outcome;
+	struct weir_call *call;
+
+	(void)state;
+	outcome_init(&outcome, &pair);
+	outcome.check = check_absent;
+	params = pair_params(PAIR_MULTI, &outcome);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	for (uint32_t i = 0; i < 7000; i++)
+		pair.client_mem[i] = pair_byte(i);
+	memset(pair.client_mem + 8192, 0x5a, 4096);
+	weir_xdr_put_u32(weir_call_args(call), PAIR_ABSENT);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 5000), 0);
+	weir_xdr_put_u32(weir_call_args(call), 0xb);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + 5000, 2000), 0);
+	weir_xdr_put_u32(weir_call_args(call), 0xc);
+	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem + 8192, 4096), 0);
+	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem + 16384, 4096), 0);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(&pair, &outcome.done, 1);
+	for (uint32_t i = 0; i < 4096; i++)
+		assert_int_equal(pair.client_mem[8192 + i], 0x5a);
+	assert_int_equal(pair.closed, 0);
+}
+
 static void call__items_go_where_the_program_says(void **state)
 {
 	struct weir_call_params params;
@@ -365,6 +416,69 @@ static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 	assert_int_equal(stats.calls_queued, 31);
 }
 
+static int rounds_left;
+
+static void few_buffers(struct weir_profile *profile)
+{
+	profile->long_buffers = 3; /* two for one call, and one for the reply that its callback looks at */
+	profile->bulk_buffers = 2;
+}
+
+static int setup_few_buffers(void **state)
+{
+	(void)state;
+	pair_start(&pair, few_buffers);
+	pair_connect(&pair);
+	return 0;
+}
+
+/* A Long Call with a Long Reply: from memory of the application ('item') or from the arguments' buffer. */
+static void echo_long(struct outcome *outcome, bool item)
+{
+	struct weir_call_params params = pair_params(PAIR_ECHO, outcome);
+	struct weir_call *call;
+
+	params.args_max_bytes = item ? 8 : 8 + 70000;
+	params.results_max_bytes = 8 + 70000;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	if (item)
+		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 70000), 0);
+	else
+		weir_xdr_put_opaque(weir_call_args(call), pair.client_mem, 70000);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+static void echo_next(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+{
+	const void *data;
+	uint32_t len;
+
+	(void)call;
+	assert_int_equal(result->status, 0);
+	if (rounds_left-- > 0)
+		echo_long(outcome, rounds_left % 2);
+	/* The next call took nothing that this one's result lies in. */
+	assert_int_equal(weir_xdr_get_opaque_ref(result->results, &data, 70000, &len), 0);
+	assert_int_equal(len, 70000);
+	assert_memory_equal(data, pair.client_mem, len);
+}
+
+static void done__finds_the_buffers_of_its_call_free(void **state)
+{
+	struct outcome outcome;
+
+	(void)state;
+	for (uint32_t i = 0; i < 70000; i++)
+		pair.client_mem[i] = pair_byte(i + 9);
+	outcome_init(&outcome, &pair);
+	outcome.check = echo_next;
+	rounds_left = 8;
+	echo_long(&outcome, true);
+	pair_until(&pair, &outcome.done, 9);
+	assert_int_equal(pair.handled, 9);
+}
+
 static void begin__refuses_what_it_cannot_do(void **state)
 {
 	struct weir_call_params params;
@@ -423,6 +537,8 @@ static int run(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(call__4_3_2_an_empty_write_chunk_asks_for_the_item_inline,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(call__an_absent_item_leaves_its_write_chunk_unused, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(call__items_go_where_the_program_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			call__4_3_3_a_reply_above_the_threshold_comes_by_the_reply_chunk, setup, teardown),
@@ -432,6 +548,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(call__3_5_3_a_long_call_takes_a_position_zero_chunk, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(call__3_3_1_calls_beyond_the_credits_wait_their_turn, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(done__finds_the_buffers_of_its_call_free, setup_few_buffers,
 						teardown),
 		cmocka_unit_test_setup_teardown(begin__refuses_what_it_cannot_do, setup, teardown),
 	};

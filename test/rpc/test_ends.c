@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine.h"
+
 static struct pair pair;
 static struct outcome outcomes[16];
 
@@ -219,6 +221,165 @@ static int teardown_busy(void **state)
 	return 0;
 }
 
+static struct weir_request *held[PAIR_LATER_MAX];
+static uint32_t nheld;
+
+static void destroy__requests_that_a_handler_holds_can_still_be_replied_to(void **state)
+{
+	(void)state;
+	warm_up();
+	start_later(4);
+	for (int i = 0; i < 100000 && pair.nlater < 4; i++)
+		pair_poll(&pair);
+	assert_int_equal(pair.nlater, 4);
+}
+
+static int teardown_held(void **state)
+{
+	struct weir_xdr_out *out = weir_request_results(pair.later[0], 4); /* before: it is left half done */
+
+	assert_non_null(out);
+	nheld = pair.nlater;
+	memcpy(held, pair.later, sizeof(held));
+	pair.nlater = 0;
+	teardown(state);
+	expect_all(4, -ECONNABORTED);
+	assert_int_not_equal(weir_xdr_put_u32(out, 1), 0);
+	for (uint32_t i = 0; i < nheld; i++) {
+		assert_null(weir_request_conn(held[i]));
+		assert_null(weir_request_engine(held[i]));
+		assert_int_equal(weir_xdr_remaining(weir_request_args(held[i])), 0);
+		assert_int_equal(weir_request_header(held[i])->proc, PAIR_LATER);
+		if (i % 2) {
+			assert_null(weir_request_results(held[i], 4));
+			weir_request_reply(held[i]);
+		} else {
+			weir_request_reply_error(held[i], WEIR_RPC_SYSTEM_ERR);
+		}
+	}
+	return 0;
+}
+
+static int reconnects;
+
+static void on_event_reconnect(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	const struct weir_connect_options options = {.on_event = on_event_reconnect};
+	struct weir_conn *next;
+
+	(void)conn;
+	(void)error;
+	(void)arg;
+	if (event == WEIR_CONN_CLOSED && reconnects++ < 100)
+		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &next), -ECANCELED);
+}
+
+static void destroy__nothing_new_begins_while_it_runs(void **state)
+{
+	const struct weir_connect_options options = {.on_event = on_event_reconnect};
+	struct weir_conn *conn;
+
+	(void)state;
+	reconnects = 0;
+	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conn), 0);
+	for (int i = 0; i < 100000 && !weir_conn_is_open(conn); i++)
+		pair_poll(&pair);
+}
+
+static int teardown_reconnecting(void **state)
+{
+	teardown(state);
+	assert_int_equal(reconnects, 1);
+	return 0;
+}
+
+static void close__ends_a_call_that_is_being_made(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	(void)state;
+	warm_up();
+	for (int i = 0; i < 2; i++) {
+		outcome_init(&outcomes[i], &pair);
+		params = pair_params(PAIR_LATER, &outcomes[i]);
+		call = weir_call_begin(pair.conn, &params);
+		assert_non_null(call);
+		weir_xdr_put_u32(weir_call_args(call), 1);
+	}
+	weir_conn_close(pair.conn);
+	/* One is submitted between the close and CLOSED: it has its completion. */
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(&pair, &pair.closed, 1);
+	assert_int_equal(outcomes[0].done, 0);
+	assert_int_equal(outcomes[1].done, 1);
+	assert_int_equal(outcomes[1].status, -ECONNABORTED);
+	pair_settle(&pair);
+	/* The rest of its buffers is that of an engine without connections. */
+	assert_int_equal(pair.client->send_pool->in_use, 1); /* the engine's zeros */
+	assert_int_equal(pair.client->recv_pool->in_use, 0);
+}
+
+static void keep_calling(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+{
+	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
+	struct weir_call *next;
+
+	outcome->bytes = (uint32_t)-result->status;
+	next = result->status == 0 ? weir_call_begin(weir_call_conn(call), &params) : NULL;
+	if (next) {
+		outcome->nwords++; /* submitted */
+		assert_int_equal(weir_call_submit(next), 0);
+	}
+}
+
+static void shutdown__of_a_responder_ends_under_load(void **state)
+{
+	int done = 0, submitted = 0;
+
+	(void)state;
+	warm_up();
+	for (int i = 0; i < 8; i++) {
+		struct weir_call_params params;
+
+		outcome_init(&outcomes[i], &pair);
+		outcomes[i].check = keep_calling;
+		params = pair_params(PAIR_NULL, &outcomes[i]);
+		outcomes[i].nwords = 1;
+		assert_int_equal(weir_call_submit(weir_call_begin(pair.conn, &params)), 0);
+	}
+	pair_until(&pair, &outcomes[0].done, 20);
+	weir_conn_shutdown(pair.server_conn);
+	pair_until(&pair, &pair.server_closed, 1);
+	assert_int_equal(pair.server_close_error, 0);
+	pair_until(&pair, &pair.closed, 1);
+	for (int i = 0; i < 8; i++) {
+		done += outcomes[i].done;
+		submitted += (int)outcomes[i].nwords;
+		assert_int_equal(outcomes[i].bytes, ECONNRESET);
+	}
+	assert_int_equal(done, submitted);
+	pair_connect(&pair);
+	warm_up();
+}
+
+static void shutdown__of_a_responder_waits_for_its_requests(void **state)
+{
+	(void)state;
+	warm_up();
+	start_later(4);
+	for (int i = 0; i < 100000 && pair.nlater < 4; i++)
+		pair_poll(&pair);
+	weir_conn_shutdown(pair.server_conn);
+	for (int i = 0; i < 100; i++)
+		pair_poll(&pair);
+	assert_int_equal(pair.server_closed, 0);
+	pair_release_later(&pair);
+	pair_until(&pair, &pair.server_closed, 1);
+	pair_until(&pair, &pair.closed, 1);
+	expect_all(4, 0);
+}
+
 static void post_fn(struct weir_engine *engine, void *arg)
 {
 	int *count = arg;
@@ -242,6 +403,26 @@ static void post__runs_on_the_owners_poll_in_order(void **state)
 	pair_settle(&pair);
 	assert_int_equal(weir_engine_post(pair.client, post_fn, &count), 0);
 	pair_settle(&pair);
+}
+
+static void count_fn(struct weir_engine *engine, void *arg)
+{
+	(void)engine;
+	++*(int *)arg;
+}
+
+static void post__is_run_by_destroy_at_the_latest(void **state)
+{
+	struct weir_engine *other;
+	int count = 0, taken = 0;
+
+	(void)state;
+	assert_int_equal(weir_engine_create(&pair.profile, &other), 0);
+	while (weir_engine_post(other, count_fn, &count) == 0)
+		taken++;
+	assert_true(taken > 0);
+	weir_engine_destroy(other);
+	assert_int_equal(count, taken);
 }
 
 static void on_one_of_many(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -290,7 +471,19 @@ static int run(void)
 						setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(destroy__with_everything_under_way, setup_connected,
 						teardown_busy),
+		cmocka_unit_test_setup_teardown(
+			destroy__requests_that_a_handler_holds_can_still_be_replied_to, setup_connected,
+			teardown_held),
+		cmocka_unit_test_setup_teardown(destroy__nothing_new_begins_while_it_runs, setup,
+						teardown_reconnecting),
+		cmocka_unit_test_setup_teardown(close__ends_a_call_that_is_being_made, setup_connected,
+						teardown),
+		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_ends_under_load, setup_connected,
+						teardown),
+		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_waits_for_its_requests,
+						setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(post__runs_on_the_owners_poll_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(post__is_run_by_destroy_at_the_latest, setup, teardown),
 		cmocka_unit_test_setup_teardown(connect__limit_of_connections, setup, teardown),
 	};
 

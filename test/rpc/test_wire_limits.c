@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine.h"
+#include "conn.h"
 #include "raw.h"
 
 #define BUFS_MAX 256u
@@ -17,6 +17,22 @@ static int setup(void **state)
 {
 	(void)state;
 	pair_start(&pair, NULL);
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	raw_until(&raw, &pair.server_opened, 1);
+	return 0;
+}
+
+/* Receives of 1024 bytes and no more. */
+static void smallest_inline(struct weir_profile *profile)
+{
+	profile->inline_bytes = 1024;
+}
+
+static int setup_smallest_inline(void **state)
+{
+	(void)state;
+	pair_start(&pair, smallest_inline);
 	raw_open(&raw, &pair);
 	raw_connect(&raw);
 	raw_until(&raw, &pair.server_opened, 1);
@@ -121,6 +137,16 @@ static void reply__4_5_4_as_does_one_without_memory_for_a_long_header(void **sta
 	expect_close(&m, 1);
 }
 
+static void reply__4_5_4_as_does_one_without_memory_to_gather_it(void **state)
+{
+	struct words m = call(PAIR_READ, 0, 100);
+
+	(void)state;
+	/* Header and item lie apart: a device that gathers nothing needs a copy in one piece. */
+	pair.server_conn->max_sge = 1;
+	expect_close(&m, 1);
+}
+
 static void error__4_5_4_that_can_not_be_sent_closes_the_connection(void **state)
 {
 	struct words m = call(PAIR_NULL, 0, 0);
@@ -135,9 +161,11 @@ static int run(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(inline__3_3_3_is_1024_bytes_where_nothing_was_agreed),
-		T(receive__3_3_3_a_message_of_1024_bytes_is_taken),
+		cmocka_unit_test_setup_teardown(receive__3_3_3_a_message_of_1024_bytes_is_taken,
+						setup_smallest_inline, teardown),
 		T(reply__4_5_4_a_responder_that_can_not_send_it_closes_the_connection),
 		T(reply__4_5_4_as_does_one_without_memory_for_a_long_header),
+		T(reply__4_5_4_as_does_one_without_memory_to_gather_it),
 		T(error__4_5_4_that_can_not_be_sent_closes_the_connection),
 	};
 

@@ -21,12 +21,13 @@ def includes(path, order):
     """The project's include directories that a header may see, or None where it is none of a library's."""
     if path.parts[0] == 'lib' and path.parts[1] in order:
         return ['lib/' + lib for lib in order[:order.index(path.parts[1]) + 1]]
-    return ['lib/' + lib for lib in order] + ['drivers/shm', 'drivers/sim', str(path.parent)]
+    return ['lib/' + lib for lib in order] + ['drivers/shm', 'drivers/sim', 'apps/nfs3', 'bench/measure',
+                                                    str(path.parent)]
 
 
 def main():
     compiler = sys.argv[1:]
-    dpdk = shlex.split(subprocess.run(['pkg-config', '--cflags', 'libdpdk'], check=True, text=True,
+    dpdk = shlex.split(subprocess.run(['pkg-config', '--cflags', 'libdpdk', 'libtirpc'], check=True, text=True,
                                       stdout=subprocess.PIPE).stdout)
     # As the build does, so that DPDK's own warnings are not ours. lib/proto has no dependency at all.
     dpdk = ['-isystem' + flag[2:] if flag.startswith('-I') else flag for flag in dpdk]

@@ -7,13 +7,14 @@
 #include "sim.h"
 
 struct net net;
+const char *sim_net_driver = "sim", *sim_net_options = "";
 
 static void side_open(struct side *side, const char *more)
 {
-	char options[64];
+	char options[128];
 	const struct fabric_dev_config config = {.options = options};
 
-	snprintf(options, sizeof(options), "world=%u%s", sim_world_id(net.world), more);
+	snprintf(options, sizeof(options), "%sworld=%u%s", sim_net_options, sim_world_id(net.world), more);
 	assert_int_equal(net.ops->open(&config, &side->dev), 0);
 	assert_int_equal(net.ops->mr_register(side->dev, side->mem, MEM_BYTES, ALL_RIGHTS, -1, 0, &side->mr),
 			 0);
@@ -22,7 +23,7 @@ static void side_open(struct side *side, const char *more)
 void sim_net_open(uint64_t seed, const struct sim_options *options, const char *more)
 {
 	memset(&net, 0, sizeof(net));
-	net.ops = fabric_driver_find("sim");
+	net.ops = fabric_driver_find(sim_net_driver);
 	net.world = sim_world_create(seed, options);
 	assert_non_null(net.world);
 	net.attr = (struct fabric_qp_attr){

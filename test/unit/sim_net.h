@@ -35,6 +35,8 @@ struct net {
 };
 
 extern struct net net;
+/* The driver, and what its options begin with; "sim" and "" unless a test program says otherwise. */
+extern const char *sim_net_driver, *sim_net_options;
 
 /* A world with both devices, whose options get 'more' (",key=value") added. */
 void sim_net_open(uint64_t seed, const struct sim_options *options, const char *more);

@@ -220,9 +220,10 @@ static const struct {
 	{"[engine]\nlcores = 0-1023\n", 2, {"not valid"}},
 	{"[engine]\nlcores = 99999999999999999999999\n", 2, {"not valid"}},
 	{"[engine]\ndriver =\n", 2, {"driver"}},
+	{"[engine]\n\ndriver = infiniband\n", 3, {"no driver 'infiniband'", "known: shm, "}},
 	{"[engine]\ndriver = ../shm\n", 2, {"'../shm' is not valid"}},
 	/* relations */
-	{"[memory]\nrecv_buffers = 65\n", 2, {"recv_buffers", "65 are too few", "takes 66"}},
+	{"[memory]\nrecv_buffers = 65\n", 2, {"recv_buffers", "65 are too few", "takes 74"}},
 };
 
 static void load__bad_files_name_line_and_cure(void **state)

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MOUNT version 3 in XDR, by libtirpc's filters. One filter serves both directions. */
+#include "mount3.h"
+
+#include <string.h>
+
+/* A string into an array of 'max' + 1 bytes, without a NUL inside. */
+static bool_t xdr_text(XDR *xdrs, char *text, u_int max)
+{
+	u_int len = xdrs->x_op == XDR_DECODE ? 0 : (u_int)strnlen(text, max);
+
+	/* XDR_FREE: nothing was allocated. */
+	if (xdrs->x_op == XDR_FREE)
+		return TRUE;
+	if (!xdr_u_int(xdrs, &len) || len > max || !xdr_opaque(xdrs, text, len))
+		return FALSE;
+	text[len] = '\0';
+	return strlen(text) == len;
+}
+
+bool_t mount3_xdr_path(XDR *xdrs, struct mount3_path *path)
+{
+	return xdr_text(xdrs, path->path, MOUNT3_PATH_MAX);
+}
+
+bool_t mount3_xdr_mnt_res(XDR *xdrs, struct mount3_mnt_res *res)
+{
+	if (xdrs->x_op == XDR_FREE)
+		return TRUE;
+	if (!xdr_uint32_t(xdrs, &res->status))
+		return FALSE;
+	if (res->status != MOUNT3_OK)
+		return TRUE;
+	if (!xdr_uint32_t(xdrs, &res->fh.len_bytes) || res->fh.len_bytes > NFS3_FH_MAX ||
+	    !xdr_opaque(xdrs, (char *)res->fh.data, res->fh.len_bytes))
+		return FALSE;
+	if (!xdr_uint32_t(xdrs, &res->nflavors) || res->nflavors > MOUNT3_FLAVORS_MAX)
+		return FALSE;
+	for (uint32_t i = 0; i < res->nflavors; i++)
+		if (!xdr_uint32_t(xdrs, &res->flavors[i]))
+			return FALSE;
+	return TRUE;
+}
+
+/* The word before each entry of a list, and after the last; 'i' is the entry's index, *n their number. */
+static bool_t xdr_next(XDR *xdrs, uint32_t i, uint32_t *n, bool_t *more)
+{
+	*more = i < *n;
+	if (!xdr_bool(xdrs, more))
+		return FALSE;
+	if (xdrs->x_op == XDR_DECODE)
+		*n = i + (*more ? 1u : 0u);
+	return *n <= MOUNT3_LIST_MAX;
+}
+
+bool_t mount3_xdr_dump_res(XDR *xdrs, struct mount3_dump_res *res)
+{
+	bool_t more = TRUE;
+
+	if (xdrs->x_op == XDR_FREE)
+		return TRUE;
+	for (uint32_t i = 0; more; i++) {
+		if (!xdr_next(xdrs, i, &res->n, &more))
+			return FALSE;
+		if (more && (!xdr_text(xdrs, res->mounts[i].host, MOUNT3_NAME_MAX) ||
+			     !xdr_text(xdrs, res->mounts[i].path, MOUNT3_PATH_MAX)))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+/* Groups that may mount an export: none are sent, those that come are passed over. */
+static bool_t xdr_groups(XDR *xdrs)
+{
+	char group[MOUNT3_NAME_MAX + 1];
+	bool_t more = FALSE;
+
+	for (uint32_t i = 0; i <= MOUNT3_LIST_MAX; i++) {
+		if (!xdr_bool(xdrs, &more))
+			return FALSE;
+		if (!more)
+			return TRUE;
+		if (!xdr_text(xdrs, group, MOUNT3_NAME_MAX))
+			return FALSE;
+	}
+	return FALSE;
+}
+
+bool_t mount3_xdr_export_res(XDR *xdrs, struct mount3_export_res *res)
+{
+	bool_t more = TRUE;
+
+	if (xdrs->x_op == XDR_FREE)
+		return TRUE;
+	for (uint32_t i = 0; more; i++) {
+		if (!xdr_next(xdrs, i, &res->n, &more))
+			return FALSE;
+		if (more && (!mount3_xdr_path(xdrs, &res->exports[i]) || !xdr_groups(xdrs)))
+			return FALSE;
+	}
+	return TRUE;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NFS3_XDR_H
+#define NFS3_XDR_H
+
+/*
+ * Encode and decode what nfs3_types.h holds. Gets return 0 or -EBADMSG: the stream is exhausted, a bool above 1,
+ * an enum value that RFC 1813 does not declare, or a length over its bound; what was decoded before the
+ * failure may have been written. Puts return 0 or -ENOSPC. Neither takes or encodes bulk items: after the
+ * arguments of WRITE and SYMLINK, and after NFS3_OK results of READ and READLINK, the caller does that
+ * (weir_xdr_get_opaque_ref(), weir_call_arg_item(), weir_request_result_item(), weir_result_opaque()).
+ * Gets are for a peer's bytes; puts trust the caller, apart from lengths, which are cut to their bounds.
+ */
+
+#include "nfs3_types.h"
+#include "weir_xdr.h"
+
+/* Bytes of XDR, at most. */
+#define NFS3_FH_XDR_MAX	   (4u + NFS3_FH_MAX)
+#define NFS3_NAME_XDR_MAX  (4u + NFS3_NAME_MAX + 1u)
+#define NFS3_FATTR_XDR	   84u
+#define NFS3_POST_ATTR_MAX (4u + NFS3_FATTR_XDR)
+#define NFS3_WCC_XDR_MAX   (4u + 24u + NFS3_POST_ATTR_MAX)
+#define NFS3_SATTR_XDR_MAX 60u
+#define NFS3_ARGS_XDR_MAX                                                                                    \
+	(2u * (NFS3_FH_XDR_MAX + NFS3_NAME_XDR_MAX) + NFS3_SATTR_XDR_MAX) /* of any procedure */
+#define NFS3_RESULTS_XDR_MAX 512u /* of any procedure, without entries of a directory */
+
+/* ---- arguments ---- */
+
+int nfs3_get_fh(struct weir_xdr_in *in, struct nfs3_fh *fh);
+int nfs3_put_fh(struct weir_xdr_out *out, const struct nfs3_fh *fh);
+int nfs3_get_dirop(struct weir_xdr_in *in, struct nfs3_dirop *dirop);
+int nfs3_put_dirop(struct weir_xdr_out *out, const struct nfs3_dirop *dirop);
+int nfs3_get_setattr_args(struct weir_xdr_in *in, struct nfs3_setattr_args *args);
+int nfs3_put_setattr_args(struct weir_xdr_out *out, const struct nfs3_setattr_args *args);
+int nfs3_get_access_args(struct weir_xdr_in *in, struct nfs3_access_args *args);
+int nfs3_put_access_args(struct weir_xdr_out *out, const struct nfs3_access_args *args);
+int nfs3_get_read_args(struct weir_xdr_in *in, struct nfs3_read_args *args);
+int nfs3_put_read_args(struct weir_xdr_out *out, const struct nfs3_read_args *args);
+int nfs3_get_write_args(struct weir_xdr_in *in, struct nfs3_write_args *args);
+int nfs3_put_write_args(struct weir_xdr_out *out, const struct nfs3_write_args *args);
+int nfs3_get_create_args(struct weir_xdr_in *in, struct nfs3_create_args *args);
+int nfs3_put_create_args(struct weir_xdr_out *out, const struct nfs3_create_args *args);
+int nfs3_get_mkdir_args(struct weir_xdr_in *in, struct nfs3_mkdir_args *args);
+int nfs3_put_mkdir_args(struct weir_xdr_out *out, const struct nfs3_mkdir_args *args);
+int nfs3_get_mknod_args(struct weir_xdr_in *in, struct nfs3_mknod_args *args);
+int nfs3_put_mknod_args(struct weir_xdr_out *out, const struct nfs3_mknod_args *args);
+int nfs3_get_rename_args(struct weir_xdr_in *in, struct nfs3_rename_args *args);
+int nfs3_put_rename_args(struct weir_xdr_out *out, const struct nfs3_rename_args *args);
+int nfs3_get_link_args(struct weir_xdr_in *in, struct nfs3_link_args *args);
+int nfs3_put_link_args(struct weir_xdr_out *out, const struct nfs3_link_args *args);
+/* 'plus': READDIRPLUS; else READDIR, whose dircount is neither sent nor set. */
+int nfs3_get_readdir_args(struct weir_xdr_in *in, struct nfs3_readdir_args *args, bool plus);
+int nfs3_put_readdir_args(struct weir_xdr_out *out, const struct nfs3_readdir_args *args, bool plus);
+int nfs3_get_commit_args(struct weir_xdr_in *in, struct nfs3_commit_args *args);
+int nfs3_put_commit_args(struct weir_xdr_out *out, const struct nfs3_commit_args *args);
+
+/* ---- results ---- */
+
+int nfs3_get_getattr_res(struct weir_xdr_in *in, struct nfs3_getattr_res *res);
+int nfs3_put_getattr_res(struct weir_xdr_out *out, const struct nfs3_getattr_res *res);
+int nfs3_get_wcc_res(struct weir_xdr_in *in, struct nfs3_wcc_res *res);
+int nfs3_put_wcc_res(struct weir_xdr_out *out, const struct nfs3_wcc_res *res);
+int nfs3_get_lookup_res(struct weir_xdr_in *in, struct nfs3_lookup_res *res);
+int nfs3_put_lookup_res(struct weir_xdr_out *out, const struct nfs3_lookup_res *res);
+int nfs3_get_access_res(struct weir_xdr_in *in, struct nfs3_access_res *res);
+int nfs3_put_access_res(struct weir_xdr_out *out, const struct nfs3_access_res *res);
+int nfs3_get_readlink_res(struct weir_xdr_in *in, struct nfs3_readlink_res *res);
+int nfs3_put_readlink_res(struct weir_xdr_out *out, const struct nfs3_readlink_res *res);
+int nfs3_get_read_res(struct weir_xdr_in *in, struct nfs3_read_res *res);
+int nfs3_put_read_res(struct weir_xdr_out *out, const struct nfs3_read_res *res);
+int nfs3_get_write_res(struct weir_xdr_in *in, struct nfs3_write_res *res);
+int nfs3_put_write_res(struct weir_xdr_out *out, const struct nfs3_write_res *res);
+int nfs3_get_create_res(struct weir_xdr_in *in, struct nfs3_create_res *res);
+int nfs3_put_create_res(struct weir_xdr_out *out, const struct nfs3_create_res *res);
+int nfs3_get_rename_res(struct weir_xdr_in *in, struct nfs3_rename_res *res);
+int nfs3_put_rename_res(struct weir_xdr_out *out, const struct nfs3_rename_res *res);
+int nfs3_get_link_res(struct weir_xdr_in *in, struct nfs3_link_res *res);
+int nfs3_put_link_res(struct weir_xdr_out *out, const struct nfs3_link_res *res);
+int nfs3_get_readdir_res(struct weir_xdr_in *in, struct nfs3_readdir_res *res);
+int nfs3_put_readdir_res(struct weir_xdr_out *out, const struct nfs3_readdir_res *res);
+int nfs3_get_fsstat_res(struct weir_xdr_in *in, struct nfs3_fsstat_res *res);
+int nfs3_put_fsstat_res(struct weir_xdr_out *out, const struct nfs3_fsstat_res *res);
+int nfs3_get_fsinfo_res(struct weir_xdr_in *in, struct nfs3_fsinfo_res *res);
+int nfs3_put_fsinfo_res(struct weir_xdr_out *out, const struct nfs3_fsinfo_res *res);
+int nfs3_get_pathconf_res(struct weir_xdr_in *in, struct nfs3_pathconf_res *res);
+int nfs3_put_pathconf_res(struct weir_xdr_out *out, const struct nfs3_pathconf_res *res);
+int nfs3_get_commit_res(struct weir_xdr_in *in, struct nfs3_commit_res *res);
+int nfs3_put_commit_res(struct weir_xdr_out *out, const struct nfs3_commit_res *res);
+
+/* Entries of a directory, one at a time, after nfs3_get_readdir_res() of NFS3_OK. *more false: there was no further one, and
+ * *eof says whether the directory ends here. */
+int nfs3_get_entry(struct weir_xdr_in *in, struct nfs3_entry *entry, bool plus, bool *more, bool *eof);
+int nfs3_put_entry(struct weir_xdr_out *out, const struct nfs3_entry *entry, bool plus);
+int nfs3_put_entries_end(struct weir_xdr_out *out, bool eof);
+/* Bytes that nfs3_put_entry() takes. */
+uint32_t nfs3_entry_bytes(const struct nfs3_entry *entry, bool plus);
+
+#endif

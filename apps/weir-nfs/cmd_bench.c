@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bench: READs and WRITEs of one file on the server, in a closed loop: each lane has one op in flight, and the next
+ * follows from its end. The file is written first, with a sequence that is known, so that each byte can be checked;
+ * WRITEs write the same bytes again, which makes checking independent of their order.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "commands.h"
+#include "counters.h"
+#include "pattern.h"
+#include "transfer.h"
+
+#define BLOCK_DEFAULT 4096u
+
+struct bench_lane {
+	struct bench *bench;
+	struct op op;
+	uint8_t *data;
+	uint64_t start_ns;
+};
+
+struct bench {
+	struct session *session;
+	const struct nfs_options *options;
+	const struct bench_load *load;
+	struct nfs3_fh fh;
+	uint32_t block_bytes;
+	uint64_t nblocks;
+	struct bench_lane *lanes;
+	uint64_t random;
+	uint64_t next_block; /* sequential */
+	uint32_t in_flight;
+	bool is_filling;
+	bool is_measuring;
+	bool is_stopping;
+
+	/* what was measured */
+	double seconds;
+	uint64_t reads, writes;
+	uint64_t errors;
+	int first_error;
+	uint64_t verify_failures;
+	struct hist rtt;
+	struct weir_engine_stats at_warm, stats;
+};
+
+static uint64_t next_random(struct bench *bench)
+{
+	bench->random ^= bench->random << 13;
+	bench->random ^= bench->random >> 7;
+	bench->random ^= bench->random << 17;
+	return bench->random;
+}
+
+static void on_done(struct op *op);
+
+static uint64_t op_offset(const struct op *op)
+{
+	return op->proc == NFS3_READ ? op->args.read.offset : op->args.write.offset;
+}
+
+static void submit(struct bench_lane *lane, bool is_read, uint64_t offset)
+{
+	struct bench *bench = lane->bench;
+	struct op *op = &lane->op;
+
+	op->proc = is_read ? NFS3_READ : NFS3_WRITE;
+	op->item = lane->data;
+	op->item_bytes = bench->block_bytes;
+	op->done = on_done;
+	op->arg = lane;
+	if (is_read)
+		op->args.read = (struct nfs3_read_args){
+			.fh = bench->fh, .offset = offset, .count = bench->block_bytes};
+	else
+		op->args.write = (struct nfs3_write_args){
+			.fh = bench->fh,
+			.offset = offset,
+			.count = bench->block_bytes,
+			.stable = bench->options->flags & FLAG_SYNC ? NFS3_FILE_SYNC : NFS3_UNSTABLE,
+		};
+	lane->start_ns = bench_clock_ns(&bench->session->clock);
+	bench->in_flight++;
+	session_submit(bench->session, op);
+}
+
+/* The next block of the file as it is made. */
+static void next_fill(struct bench_lane *lane)
+{
+	struct bench *bench = lane->bench;
+	uint64_t offset = bench->next_block * bench->block_bytes;
+
+	if (bench->next_block == bench->nblocks)
+		return;
+	bench->next_block++;
+	bench_pattern_fill(lane->data, offset, bench->block_bytes);
+	submit(lane, false, offset);
+}
+
+static void next_load(struct bench_lane *lane)
+{
+	struct bench *bench = lane->bench;
+	bool is_read = next_random(bench) % 100 < bench->load->read_percent;
+	uint64_t block = next_random(bench) % bench->nblocks;
+
+	if (bench->load->is_sequential) {
+		block = bench->next_block;
+		bench->next_block = (block + 1) % bench->nblocks;
+	}
+	if (bench->load->verify && is_read)
+		memset(lane->data, 0xa5, bench->block_bytes);
+	else if (bench->load->verify || !is_read)
+		bench_pattern_fill(lane->data, block * bench->block_bytes, bench->block_bytes);
+	submit(lane, is_read, block * bench->block_bytes);
+}
+
+/* Whether all of a block went, and is what it must be. */
+static bool check(const struct bench_lane *lane)
+{
+	const struct bench *bench = lane->bench;
+	const struct op *op = &lane->op;
+
+	if (op->proc == NFS3_WRITE)
+		return op->res.write.count == bench->block_bytes;
+	if (op->res.read.count != bench->block_bytes)
+		return false;
+	return !bench->load->verify || bench_pattern_matches(lane->data, op_offset(op), bench->block_bytes);
+}
+
+static void on_done(struct op *op)
+{
+	struct bench_lane *lane = op->arg;
+	struct bench *bench = lane->bench;
+
+	bench->in_flight--;
+	if (op_result(op) != 0) {
+		bench->errors++;
+		if (bench->first_error == 0)
+			bench->first_error = op_result(op);
+		bench->is_stopping = true;
+		return;
+	}
+	if (!check(lane))
+		bench->verify_failures++;
+	if (bench->is_measuring) {
+		hist_add(&bench->rtt, bench_clock_ns(&bench->session->clock) - lane->start_ns);
+		bench->reads += op->proc == NFS3_READ;
+		bench->writes += op->proc == NFS3_WRITE;
+	}
+	if (bench->is_stopping)
+		return;
+	if (bench->is_filling)
+		next_fill(lane);
+	else
+		next_load(lane);
+}
+
+static void poll_until_idle(struct bench *bench)
+{
+	while (bench->in_flight > 0)
+		session_poll(bench->session);
+}
+
+static int commit(struct bench *bench)
+{
+	struct op op = {.proc = NFS3_COMMIT, .args.commit.fh = bench->fh};
+
+	return session_call(bench->session, &op);
+}
+
+/* Create the file and write the sequence to it. 0; or as session_call(). */
+static int make_file(struct bench *bench, const struct nfs3_fh *dir, const char *name)
+{
+	const struct nfs3_sattr attr = {.set_mode = true, .mode = 0644, .set_size = true};
+	struct node node;
+	int rc = tree_create(bench->session, dir, name, &attr, &node);
+
+	if (rc != 0)
+		return rc;
+	bench->fh = node.fh;
+	bench->is_filling = true;
+	bench->next_block = 0;
+	for (uint32_t i = 0; i < bench->options->depth; i++)
+		next_fill(&bench->lanes[i]);
+	poll_until_idle(bench);
+	bench->is_filling = false;
+	bench->next_block = 0;
+	if (bench->first_error != 0)
+		return bench->first_error;
+	return commit(bench);
+}
+
+static void show(const struct bench *bench, uint64_t begin_ns, uint64_t until_ns)
+{
+	fprintf(stderr, "\r%5.1f / %.1f s  %s  %12llu calls  errors %llu  ",
+		(double)(bench->session->now_ns - begin_ns) / 1e9, (double)(until_ns - begin_ns) / 1e9,
+		bench->is_measuring ? "measuring" : "warming up",
+		(unsigned long long)(bench->reads + bench->writes), (unsigned long long)bench->errors);
+	fflush(stderr);
+}
+
+static void run_for(struct bench *bench, double seconds)
+{
+	struct session *session = bench->session;
+	uint64_t begin = bench_clock_ns(&session->clock), shown = begin;
+	uint64_t until = begin + (uint64_t)(seconds * 1e9);
+	bool shows = !bench->options->quiet && isatty(STDERR_FILENO);
+
+	do {
+		session_poll(session);
+		if (shows && session->now_ns - shown > 500000000u) {
+			show(bench, begin, until);
+			shown = session->now_ns;
+		}
+	} while (session->now_ns < until && !bench->is_stopping);
+	if (shows)
+		fprintf(stderr, "\r%70s\r", "");
+}
+
+static void run_load(struct bench *bench)
+{
+	struct weir_engine *engine = bench->session->engine;
+	struct weir_engine_stats end;
+	uint64_t begin;
+
+	for (uint32_t i = 0; i < bench->options->depth && !bench->is_stopping; i++)
+		next_load(&bench->lanes[i]);
+	run_for(bench, bench->load->warmup_seconds);
+	bench->is_measuring = true;
+	weir_engine_stats(engine, &bench->at_warm);
+	begin = bench_clock_ns(&bench->session->clock);
+	run_for(bench, bench->load->seconds);
+	bench->seconds = (double)(bench_clock_ns(&bench->session->clock) - begin) / 1e9;
+	weir_engine_stats(engine, &end);
+	bench_counters_add_difference(&bench->stats, &end, &bench->at_warm);
+	bench->is_measuring = false;
+	bench->is_stopping = true;
+	poll_until_idle(bench);
+}
+
+static double rate(const struct bench *bench, uint64_t count)
+{
+	return bench->seconds > 0 ? (double)count / bench->seconds : 0;
+}
+
+static void report_text(const struct bench *bench)
+{
+	const struct weir_engine_stats *stats = &bench->stats;
+	uint64_t calls = bench->reads + bench->writes;
+
+	printf("nfs3: driver %s, %u bytes, %s, %u %% reads, depth %u, %.2f s\n",
+	       bench->options->profile.driver, bench->block_bytes,
+	       bench->load->is_sequential ? "sequential" : "random", bench->load->read_percent,
+	       bench->options->depth, bench->seconds);
+	printf("  reads        %12.0f /s   writes %12.0f /s   %9.3f GB/s\n", rate(bench, bench->reads),
+	       rate(bench, bench->writes), rate(bench, calls) * bench->block_bytes / 1e9);
+	bench_rtt_print(&bench->rtt);
+	printf("  errors %llu, verify failures %llu%s, reconnections %u\n", (unsigned long long)bench->errors,
+	       (unsigned long long)bench->verify_failures,
+	       bench->load->verify ? "" : " (lengths only: --verify checks each byte)",
+	       bench->session->reconnects);
+	printf("  idle polls %.1f %%; since warm-up: %llu copies of bulk data, %llu allocations, %llu "
+	       "registrations\n",
+	       100 * bench_idle_ratio(stats), (unsigned long long)stats->bulk_copies,
+	       (unsigned long long)stats->allocations, (unsigned long long)stats->registrations);
+}
+
+static int report_json(const struct bench *bench)
+{
+	json_t *root = json_object();
+	uint64_t calls = bench->reads + bench->writes;
+
+	json_object_set_new(root, "schema", json_integer(1));
+	json_object_set_new(root, "driver", json_string(bench->options->profile.driver));
+	json_object_set_new(root, "workload", json_string("nfs3"));
+	json_object_set_new(root, "pattern",
+			    json_string(bench->load->is_sequential ? "sequential" : "random"));
+	json_object_set_new(root, "ratio", json_integer(bench->load->read_percent));
+	json_object_set_new(root, "sync", json_boolean(bench->options->flags & FLAG_SYNC));
+	json_object_set_new(root, "size", json_integer(bench->block_bytes));
+	json_object_set_new(root, "file_bytes",
+			    json_integer((json_int_t)(bench->nblocks * bench->block_bytes)));
+	json_object_set_new(root, "depth", json_integer(bench->options->depth));
+	json_object_set_new(root, "seconds", json_real(bench->seconds));
+	json_object_set_new(root, "calls", json_integer((json_int_t)calls));
+	json_object_set_new(root, "rpc_per_s", json_real(rate(bench, calls)));
+	json_object_set_new(root, "reads_per_s", json_real(rate(bench, bench->reads)));
+	json_object_set_new(root, "writes_per_s", json_real(rate(bench, bench->writes)));
+	json_object_set_new(root, "bytes_per_s", json_real(rate(bench, calls) * bench->block_bytes));
+	json_object_set_new(root, "rtt_ns", bench_rtt_json(&bench->rtt));
+	json_object_set_new(root, "errors", json_integer((json_int_t)bench->errors));
+	json_object_set_new(root, "verify", json_boolean(bench->load->verify));
+	json_object_set_new(root, "verify_failures", json_integer((json_int_t)bench->verify_failures));
+	json_object_set_new(root, "reconnections", json_integer(bench->session->reconnects));
+	json_object_set_new(root, "idle_poll_ratio", json_real(bench_idle_ratio(&bench->stats)));
+	json_object_set_new(root, "counters", bench_counters_json(&bench->stats, NULL));
+	return bench_json_write(root, bench->load->json);
+}
+
+static int report(const struct bench *bench)
+{
+	if (!bench->load->json || strcmp(bench->load->json, "-") != 0)
+		report_text(bench);
+	if (bench->load->json && report_json(bench) != 0)
+		return EXIT_LOCAL;
+	if (bench->first_error != 0)
+		return tree_complain("bench", bench->load->file, bench->first_error);
+	if (bench->verify_failures == 0)
+		return EXIT_OK;
+	fprintf(stderr, "weir-nfs: bench: %llu results were wrong\n",
+		(unsigned long long)bench->verify_failures);
+	return EXIT_NFS;
+}
+
+static int run(struct bench *bench)
+{
+	const char *file = bench->load->file;
+	struct path path;
+	struct node dir;
+	int status = cmd_walk_parent(bench->session, "bench", file, &path, &dir), rc;
+
+	if (status != EXIT_OK)
+		return status;
+	rc = make_file(bench, &dir.fh, cmd_last_name(&path));
+	if (rc == 0) {
+		run_load(bench);
+		status = report(bench);
+	} else {
+		status = tree_complain("bench", file, rc);
+	}
+	if (!bench->load->keep && bench->session->error == 0) {
+		rc = tree_remove(bench->session, &dir.fh, cmd_last_name(&path), false);
+		if (rc != 0 && status == EXIT_OK)
+			status = tree_complain("rm", file, rc);
+	}
+	return status;
+}
+
+static int init(struct bench *bench, const struct nfs_options *options, struct session *session)
+{
+	bench->options = options;
+	bench->session = session;
+	bench->load = &options->bench;
+	bench->block_bytes = options->block_bytes ? options->block_bytes : BLOCK_DEFAULT;
+	bench->nblocks = bench->load->size_bytes / bench->block_bytes;
+	bench->random = 0x9e3779b97f4a7c15u;
+	hist_init(&bench->rtt);
+	bench->lanes = calloc(options->depth, sizeof(bench->lanes[0]));
+	if (!bench->lanes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < options->depth; i++) {
+		bench->lanes[i].bench = bench;
+		bench->lanes[i].data = session->slots + (size_t)i * session->slot_bytes;
+	}
+	return 0;
+}
+
+int cmd_bench(const struct nfs_options *options)
+{
+	static struct bench bench;
+	uint32_t block_bytes = options->block_bytes ? options->block_bytes : BLOCK_DEFAULT;
+	struct session *session;
+	int status;
+
+	if (options->bench.size_bytes < block_bytes) {
+		fprintf(stderr, "weir-nfs: --size is less than one block. See --help\n");
+		return EXIT_USAGE;
+	}
+	status = cmd_open_transfer(options, block_bytes, &session);
+	if (status != EXIT_OK)
+		return status;
+	status = init(&bench, options, session) == 0 ? run(&bench) : EXIT_LOCAL;
+	free(bench.lanes);
+	return cmd_close(session, status);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+/* The commands. Each opens a session of its own, does its work, and returns an exit_status. */
+
+#include "options.h"
+
+/* cmd_look.c: what only looks */
+int cmd_ls(const struct nfs_options *options);
+int cmd_stat(const struct nfs_options *options);
+int cmd_readlink(const struct nfs_options *options);
+int cmd_df(const struct nfs_options *options);
+int cmd_ping(const struct nfs_options *options);
+int cmd_exports(const struct nfs_options *options);
+
+/* cmd_copy.c: files and trees, there and back */
+int cmd_get(const struct nfs_options *options);
+int cmd_cat(const struct nfs_options *options);
+int cmd_put(const struct nfs_options *options);
+
+/* cmd_change.c: names and attributes */
+int cmd_rm(const struct nfs_options *options);
+int cmd_rmdir(const struct nfs_options *options);
+int cmd_mkdir(const struct nfs_options *options);
+int cmd_mv(const struct nfs_options *options);
+int cmd_ln(const struct nfs_options *options);
+int cmd_chmod(const struct nfs_options *options);
+int cmd_truncate(const struct nfs_options *options);
+
+/* cmd_bench.c */
+int cmd_bench(const struct nfs_options *options);
+
+#endif

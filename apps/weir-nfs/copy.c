@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Trees from the server, and removing them there. */
+#include "copy.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int copy_worse(int a, int b)
+{
+	static const int weights[] = {[EXIT_OK] = 0, [EXIT_NFS] = 1, [EXIT_LOCAL] = 2, [EXIT_TRANSPORT] = 3};
+
+	return weights[a] >= weights[b] ? a : b;
+}
+
+bool copy_can_go_on(const struct session *session)
+{
+	return session->error == 0;
+}
+
+int copy_left_out(const char *what, const char *path)
+{
+	char text[PATH_BYTES_MAX];
+
+	name_for_terminal(path, text, sizeof(text));
+	fprintf(stderr, "weir-nfs: %s %s: neither file, directory nor symbolic link: left out\n", what, text);
+	return EXIT_OK;
+}
+
+/* "PATH/NAME", cut off when it does not fit. */
+static void join(char text[PATH_BYTES_MAX], const char *path, const char *name)
+{
+	snprintf(text, PATH_BYTES_MAX, "%s/%s", path, name);
+}
+
+static int get_file(struct transfer *transfer, const struct node *node, int dir_fd, const char *name,
+		    const char *path)
+{
+	struct local_file file;
+	int rc = local_begin(&file, dir_fd, name);
+
+	if (rc != 0)
+		return local_complain(name, rc);
+	rc = transfer_fetch(transfer, node, &file, path);
+	if (rc != 0) {
+		local_abandon(&file);
+		return transfer->error == -ECANCELED && transfer->local_error
+			       ? local_complain(name, transfer->local_error)
+			       : tree_complain("get", path, rc);
+	}
+	rc = local_finish(&file, node->attr.mode);
+	return rc == 0 ? EXIT_OK : local_complain(name, rc);
+}
+
+static int get_link(struct transfer *transfer, const struct node *node, int dir_fd, const char *name,
+		    const char *path)
+{
+	char target[NFS3_PATH_MAX + 1];
+	int rc = tree_readlink(transfer->session, &node->fh, target);
+
+	if (rc != 0)
+		return tree_complain("readlink", path, rc);
+	/* As a file would, it takes the place of what is there, a directory apart. */
+	if (unlinkat(dir_fd, name, 0) != 0 && errno != ENOENT)
+		return local_complain(name, -errno);
+	return symlinkat(target, dir_fd, name) == 0 ? EXIT_OK : local_complain(name, -errno);
+}
+
+static int get_dir(struct transfer *transfer, const struct node *node, int dir_fd, const char *name,
+		   const char *path, uint32_t level)
+{
+	struct session *session = transfer->session;
+	char text[PATH_BYTES_MAX];
+	struct dir_list list;
+	int fd, status = EXIT_OK, rc;
+
+	if (level == COPY_LEVELS_MAX)
+		return tree_complain("get", path, NFS3ERR_NAMETOOLONG);
+	if (mkdirat(dir_fd, name, 0777) != 0 && errno != EEXIST)
+		return local_complain(name, -errno);
+	/* Never through a symbolic link, which may be one that the server had us make. */
+	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (level > 0 ? O_NOFOLLOW : 0));
+	if (fd < 0)
+		return local_complain(name, -errno);
+	rc = dir_list(session, &node->fh, &list, false);
+	if (rc != 0)
+		status = tree_complain("ls", path, rc);
+	for (uint32_t i = 0; i < list.n && copy_can_go_on(session); i++) {
+		struct node child;
+
+		join(text, path, list.entries[i].name);
+		rc = dir_entry_node(session, &node->fh, &list.entries[i], &child);
+		status = copy_worse(status, rc != 0 ? tree_complain("lookup", text, rc)
+						    : copy_get(transfer, &child, fd, list.entries[i].name,
+							       text, level + 1));
+	}
+	dir_list_free(&list);
+	close(fd);
+	return status;
+}
+
+int copy_get(struct transfer *transfer, const struct node *node, int dir_fd, const char *name,
+	     const char *path, uint32_t level)
+{
+	switch (node->attr.type) {
+	case NFS3_REG:
+		return get_file(transfer, node, dir_fd, name, path);
+	case NFS3_DIR:
+		return get_dir(transfer, node, dir_fd, name, path, level);
+	case NFS3_LNK:
+		return get_link(transfer, node, dir_fd, name, path);
+	default:
+		return copy_left_out("get", path);
+	}
+}
+
+/* What is in the directory 'node'. */
+static int remove_content(struct session *session, const struct node *node, const char *path, uint32_t level)
+{
+	char text[PATH_BYTES_MAX];
+	struct dir_list list;
+	int status = EXIT_OK, rc;
+
+	if (level == COPY_LEVELS_MAX)
+		return tree_complain("rm", path, NFS3ERR_NAMETOOLONG);
+	rc = dir_list(session, &node->fh, &list, false);
+	if (rc != 0)
+		status = tree_complain("ls", path, rc);
+	for (uint32_t i = 0; i < list.n && copy_can_go_on(session); i++) {
+		struct node child;
+
+		join(text, path, list.entries[i].name);
+		rc = dir_entry_node(session, &node->fh, &list.entries[i], &child);
+		status = copy_worse(status, rc != 0 ? tree_complain("lookup", text, rc)
+						    : copy_remove(session, &node->fh, list.entries[i].name,
+								  &child, text, level + 1));
+	}
+	dir_list_free(&list);
+	return status;
+}
+
+int copy_remove(struct session *session, const struct nfs3_fh *dir, const char *name, const struct node *node,
+		const char *path, uint32_t level)
+{
+	bool is_dir = node->attr.type == NFS3_DIR;
+	int status = is_dir ? remove_content(session, node, path, level) : EXIT_OK;
+	int rc;
+
+	if (status != EXIT_OK)
+		return status;
+	rc = tree_remove(session, dir, name, is_dir);
+	return rc == 0 ? EXIT_OK : tree_complain("rm", path, rc);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mount.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int mount_find_port(const struct mount_options *options, uint16_t *port, char why[TCP_RPC_TEXT])
+{
+	*port = options->port;
+	if (*port != 0)
+		return 0;
+	return rpcbind_getaddr(options->host, options->rpcbind_port, MOUNT3_PROGRAM, MOUNT3_VERSION,
+			       options->timeout_ms, port, why);
+}
+
+/* One call of MOUNT with a connection of its own. */
+static int call(const struct mount_options *options, uint32_t proc, xdrproc_t put, void *args, xdrproc_t get,
+		void *res, char why[TCP_RPC_TEXT])
+{
+	char name[] = "weir-nfs";
+	struct tcp_rpc rpc;
+	AUTH *auth;
+	int rc = tcp_rpc_open(&rpc, options->host, options->port, MOUNT3_PROGRAM, MOUNT3_VERSION,
+			      options->timeout_ms, true, why);
+
+	if (rc != 0)
+		return rc;
+	auth = authunix_create(name, options->uid, options->gid, 0, NULL);
+	if (auth) {
+		if (rpc.client->cl_auth)
+			auth_destroy(rpc.client->cl_auth);
+		rpc.client->cl_auth = auth;
+	}
+	rc = tcp_rpc_call(&rpc, proc, put, args, get, res, why);
+	tcp_rpc_close(&rpc);
+	return rc;
+}
+
+int mount_mnt(const struct mount_options *options, const char *path, struct mount3_mnt_res *res,
+	      char why[TCP_RPC_TEXT])
+{
+	struct mount3_path arg;
+	int rc;
+
+	memset(res, 0, sizeof(*res));
+	snprintf(arg.path, sizeof(arg.path), "%s", path);
+	rc = call(options, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, &arg, (xdrproc_t)mount3_xdr_mnt_res, res,
+		  why);
+	if (rc != 0)
+		return rc;
+	if (!nfs3_status_is_known(res->status) || (res->status == MOUNT3_OK && res->fh.len_bytes == 0)) {
+		snprintf(why, TCP_RPC_TEXT, "the answer has a status or a handle that is none");
+		return -EPROTO;
+	}
+	return 0;
+}
+
+void mount_umnt(const struct mount_options *options, const char *path)
+{
+	char why[TCP_RPC_TEXT];
+	struct mount3_path arg;
+
+	snprintf(arg.path, sizeof(arg.path), "%s", path);
+	(void)call(options, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, &arg, (xdrproc_t)tcp_rpc_void, NULL,
+		   why);
+}
+
+int mount_exports(const struct mount_options *options, struct mount3_export_res *res, char why[TCP_RPC_TEXT])
+{
+	memset(res, 0, sizeof(*res));
+	return call(options, MOUNT3_EXPORT, (xdrproc_t)tcp_rpc_void, NULL, (xdrproc_t)mount3_xdr_export_res,
+		    res, why);
+}
+
+const char *mount_status_text(uint32_t status)
+{
+	switch (status) {
+	case MOUNT3ERR_NOENT:
+		return "no such export";
+	case MOUNT3ERR_ACCES:
+		return "permission denied: is the export meant for this host and user?";
+	default:
+		/* The values are those that NFS has for the same. */
+		return nfs3_status_text(status);
+	}
+}

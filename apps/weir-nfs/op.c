@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "op.h"
+
+uint32_t op_reply_count(const struct op *op)
+{
+	return op->proc == NFS3_READDIR || op->proc == NFS3_READDIRPLUS ? op->args.readdir.maxcount : 0;
+}
+
+static int put_args(const struct op *op, struct weir_xdr_out *out)
+{
+	switch (op->proc) {
+	case NFS3_NULL:
+		return 0;
+	case NFS3_GETATTR:
+	case NFS3_READLINK:
+	case NFS3_FSSTAT:
+	case NFS3_FSINFO:
+		return nfs3_put_fh(out, &op->args.fh);
+	case NFS3_LOOKUP:
+	case NFS3_REMOVE:
+	case NFS3_RMDIR:
+		return nfs3_put_dirop(out, &op->args.dirop);
+	case NFS3_SETATTR:
+		return nfs3_put_setattr_args(out, &op->args.setattr);
+	case NFS3_READ:
+		return nfs3_put_read_args(out, &op->args.read);
+	case NFS3_WRITE:
+		return nfs3_put_write_args(out, &op->args.write);
+	case NFS3_CREATE:
+		return nfs3_put_create_args(out, &op->args.create);
+	case NFS3_MKDIR:
+	case NFS3_SYMLINK:
+		return nfs3_put_mkdir_args(out, &op->args.mkdir);
+	case NFS3_RENAME:
+		return nfs3_put_rename_args(out, &op->args.rename);
+	case NFS3_LINK:
+		return nfs3_put_link_args(out, &op->args.link);
+	case NFS3_READDIR:
+	case NFS3_READDIRPLUS:
+		return nfs3_put_readdir_args(out, &op->args.readdir, op->proc == NFS3_READDIRPLUS);
+	case NFS3_COMMIT:
+		return nfs3_put_commit_args(out, &op->args.commit);
+	default:
+		return -EINVAL;
+	}
+}
+
+int op_put_args(const struct op *op, struct weir_call *call, const struct weir_region *region)
+{
+	int rc = put_args(op, weir_call_args(call));
+
+	if (rc != 0)
+		return rc;
+	if (op->proc == NFS3_READ || op->proc == NFS3_READLINK)
+		return weir_call_result_item(call, region, op->item, op->item_bytes);
+	if (op->proc == NFS3_WRITE || op->proc == NFS3_SYMLINK)
+		return weir_call_arg_item(call, region, op->item, op->item_bytes);
+	return 0;
+}
+
+/* The opaque result, which is at op->item if it came by the Write chunk; else it is brought there. */
+static int get_item(const struct op *op, const struct weir_call *call, const struct weir_result *result,
+		    uint32_t *len)
+{
+	const void *data;
+
+	if (weir_result_opaque(call, result, 0, &data, op->item_bytes, len) != 0)
+		return -EBADMSG;
+	if (data != op->item)
+		memcpy(op->item, data, *len);
+	return 0;
+}
+
+static int get_read(struct op *op, const struct weir_call *call, const struct weir_result *result)
+{
+	struct nfs3_read_res *res = &op->res.read;
+	uint32_t len = 0;
+
+	if (nfs3_get_read_res(result->results, res) != 0)
+		return -EBADMSG;
+	if (res->status != NFS3_OK)
+		return 0;
+	if (get_item(op, call, result, &len) != 0 || len != res->count)
+		return -EBADMSG;
+	/* Nothing, and not the end: asking again would not end either. */
+	return res->count == 0 && !res->eof && op->args.read.count > 0 ? -EBADMSG : 0;
+}
+
+static int get_readlink(struct op *op, const struct weir_call *call, const struct weir_result *result)
+{
+	if (nfs3_get_readlink_res(result->results, &op->res.readlink) != 0)
+		return -EBADMSG;
+	if (op->res.status != NFS3_OK)
+		return 0;
+	return get_item(op, call, result, &op->item_bytes);
+}
+
+static int get_write(struct op *op, struct weir_xdr_in *in)
+{
+	struct nfs3_write_res *res = &op->res.write;
+
+	if (nfs3_get_write_res(in, res) != 0)
+		return -EBADMSG;
+	if (res->status != NFS3_OK)
+		return 0;
+	/* RFC 1813 section 3.3.7: at least one byte, never more than asked, and as stable as asked or more. */
+	if (res->count > op->args.write.count || (res->count == 0 && op->args.write.count > 0) ||
+	    res->committed < op->args.write.stable)
+		return -EBADMSG;
+	return 0;
+}
+
+static int get_readdir(struct op *op, struct weir_xdr_in *in)
+{
+	if (nfs3_get_readdir_res(in, &op->res.readdir) != 0)
+		return -EBADMSG;
+	return op->res.status == NFS3_OK ? op->take_entries(op, in) : 0;
+}
+
+int op_get_results(struct op *op, const struct weir_call *call, const struct weir_result *result)
+{
+	struct weir_xdr_in *in = result->results;
+
+	switch (op->proc) {
+	case NFS3_NULL:
+		op->res.status = NFS3_OK;
+		return 0;
+	case NFS3_GETATTR:
+		return nfs3_get_getattr_res(in, &op->res.getattr);
+	case NFS3_SETATTR:
+	case NFS3_REMOVE:
+	case NFS3_RMDIR:
+		return nfs3_get_wcc_res(in, &op->res.wcc);
+	case NFS3_LOOKUP:
+		return nfs3_get_lookup_res(in, &op->res.lookup);
+	case NFS3_READLINK:
+		return get_readlink(op, call, result);
+	case NFS3_READ:
+		return get_read(op, call, result);
+	case NFS3_WRITE:
+		return get_write(op, in);
+	case NFS3_CREATE:
+	case NFS3_MKDIR:
+	case NFS3_SYMLINK:
+		return nfs3_get_create_res(in, &op->res.create);
+	case NFS3_RENAME:
+		return nfs3_get_rename_res(in, &op->res.rename);
+	case NFS3_LINK:
+		return nfs3_get_link_res(in, &op->res.link);
+	case NFS3_READDIR:
+	case NFS3_READDIRPLUS:
+		return get_readdir(op, in);
+	case NFS3_FSSTAT:
+		return nfs3_get_fsstat_res(in, &op->res.fsstat);
+	case NFS3_FSINFO:
+		return nfs3_get_fsinfo_res(in, &op->res.fsinfo);
+	case NFS3_COMMIT:
+		return nfs3_get_commit_res(in, &op->res.commit);
+	default:
+		return -EBADMSG;
+	}
+}
+
+bool op_is_own_echo(const struct op *op)
+{
+	switch (op->proc) {
+	case NFS3_MKDIR:
+	case NFS3_SYMLINK:
+	case NFS3_LINK:
+		return op->res.status == NFS3ERR_EXIST;
+	case NFS3_REMOVE:
+	case NFS3_RMDIR:
+	case NFS3_RENAME:
+		return op->res.status == NFS3ERR_NOENT;
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "number.h"
+
+enum {
+	OPT_DRIVER = 256,
+	OPT_DRIVER_OPTIONS,
+	OPT_SERVER,
+	OPT_PORT,
+	OPT_EXPORT,
+	OPT_HANDLE,
+	OPT_MOUNT_SERVER,
+	OPT_MOUNT_PORT,
+	OPT_RPCBIND_PORT,
+	OPT_PROFILE,
+	OPT_UID,
+	OPT_GID,
+	OPT_LCORE,
+	OPT_TIMEOUT,
+	OPT_RETRIES,
+	OPT_DEPTH,
+	OPT_BLOCK,
+	OPT_SYNC,
+	OPT_FILE,
+	OPT_SIZE,
+	OPT_RATIO,
+	OPT_SEQUENTIAL,
+	OPT_TIME,
+	OPT_WARMUP,
+	OPT_VERIFY,
+	OPT_KEEP,
+	OPT_JSON,
+	OPT_VERSION,
+};
+
+/* Options, and the flag of the commands that take them; 0: all. */
+static const struct option long_options[] = {
+	{"driver", required_argument, NULL, OPT_DRIVER},
+	{"driver-options", required_argument, NULL, OPT_DRIVER_OPTIONS},
+	{"server", required_argument, NULL, OPT_SERVER},
+	{"port", required_argument, NULL, OPT_PORT},
+	{"export", required_argument, NULL, OPT_EXPORT},
+	{"handle", required_argument, NULL, OPT_HANDLE},
+	{"mount-server", required_argument, NULL, OPT_MOUNT_SERVER},
+	{"mount-port", required_argument, NULL, OPT_MOUNT_PORT},
+	{"rpcbind-port", required_argument, NULL, OPT_RPCBIND_PORT},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"uid", required_argument, NULL, OPT_UID},
+	{"gid", required_argument, NULL, OPT_GID},
+	{"lcore", required_argument, NULL, OPT_LCORE},
+	{"timeout", required_argument, NULL, OPT_TIMEOUT},
+	{"retries", required_argument, NULL, OPT_RETRIES},
+	{"depth", required_argument, NULL, OPT_DEPTH},
+	{"block", required_argument, NULL, OPT_BLOCK},
+	{"sync", no_argument, NULL, OPT_SYNC},
+	{"file", required_argument, NULL, OPT_FILE},
+	{"size", required_argument, NULL, OPT_SIZE},
+	{"ratio", required_argument, NULL, OPT_RATIO},
+	{"sequential", no_argument, NULL, OPT_SEQUENTIAL},
+	{"time", required_argument, NULL, OPT_TIME},
+	{"warmup", required_argument, NULL, OPT_WARMUP},
+	{"verify", no_argument, NULL, OPT_VERIFY},
+	{"keep", no_argument, NULL, OPT_KEEP},
+	{"json", required_argument, NULL, OPT_JSON},
+	{"long", no_argument, NULL, 'l'},
+	{"unsorted", no_argument, NULL, 'U'},
+	{"recursive", no_argument, NULL, 'r'},
+	{"parents", no_argument, NULL, 'p'},
+	{"symbolic", no_argument, NULL, 's'},
+	{"follow", no_argument, NULL, 'L'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"verbose", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{NULL, 0, NULL, 0},
+};
+
+static void help(const struct command *commands, uint32_t ncommands)
+{
+	puts("Usage: weir-nfs --server ADDR --export NAME [options] COMMAND [arguments]\n"
+	     "Use files of an NFSv3 server over RPC-over-RDMA version 1, without mounting anything.\n"
+	     "\n"
+	     "Commands:");
+	for (uint32_t i = 0; i < ncommands; i++)
+		printf("  %-8s %-32s %s\n", commands[i].name, commands[i].usage, commands[i].help);
+	puts("\n"
+	     "Where:\n"
+	     "  --server ADDR[:PORT]   host or address, [V6]:PORT; with the driver shm the responder's name\n"
+	     "  --port N|rpcbind       the port, when ADDR has none: N, or ask rpcbind for netid rdma or "
+	     "rdma6;\n"
+	     "                         default: 20049\n"
+	     "  --export NAME          what to ask MOUNT for\n"
+	     "  --handle HEX           the export's root handle, instead of asking MOUNT\n"
+	     "  --mount-server HOST    where MOUNT is, if not at ADDR; with shm 127.0.0.1\n"
+	     "  --mount-port N         MOUNT's TCP port; default: ask rpcbind\n"
+	     "  --rpcbind-port N       default: 111\n"
+	     "  --uid N, --gid N       who to be, by AUTH_SYS; default: this process's, with its groups\n"
+	     "\n"
+	     "How:\n"
+	     "  --driver NAME          one of those below; default: the profile's, else shm\n"
+	     "  --driver-options S     key=value,...\n"
+	     "  --profile FILE         an INI file, such as those in config/\n"
+	     "  --lcore N              core to pin to; default: none\n"
+	     "  --timeout SECONDS      for an answer, before it is tried again; default: the profile's, else "
+	     "60\n"
+	     "  --retries N            times that a call, and a connection, is tried again; default 10\n"
+	     "  -q, --quiet            no progress line, no notices;  -v, --verbose: what is used\n"
+	     "\n"
+	     "Options of commands:\n"
+	     "  -l, -U                 ls: with attributes; in the server's order\n"
+	     "  -r                     get, put, rm: directories, too\n"
+	     "  -p                     mkdir: parents, too;  -s  ln: symbolic\n"
+	     "  -L                     follow symbolic links in PATH\n"
+	     "  --depth N              get, put, cat, bench: READs or WRITEs in flight, 1 to 1024; default "
+	     "16\n"
+	     "  --block BYTES          the same: of each; k and m may follow; default: what the server "
+	     "prefers\n"
+	     "                         (bench: 4k)\n"
+	     "  --sync                 put, bench: WRITE FILE_SYNC, not UNSTABLE with COMMIT\n"
+	     "\n"
+	     "bench: --file PATH (default .weir-nfs-bench), --size BYTES (16m), --ratio PERCENT of READs "
+	     "(100),\n"
+	     "  --sequential, --time SECONDS (5), --warmup SECONDS (1), --verify, --keep (the file), --json "
+	     "FILE|-\n"
+	     "\n"
+	     "Exit status: 0; 1: the server answered with an NFS error, or bench --verify found wrong data; "
+	     "2: usage;\n"
+	     "3: no answer that can be used; 4: a local file can't be read or written.\n"
+	     "\n"
+	     "Drivers:");
+	for (uint32_t i = 0; fabric_driver_at(i); i++)
+		printf("  %-8s %s\n", fabric_driver_at(i)->name, fabric_driver_at(i)->summary);
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static int parse_handle(const char *text, struct nfs3_fh *fh)
+{
+	size_t len = strlen(text);
+
+	if (len == 0 || len % 2 != 0 || len > (size_t)2 * NFS3_FH_MAX)
+		return option_bad("handle", text, "expected 1 to 64 bytes as hexadecimal digits");
+	for (size_t i = 0; i < len; i += 2) {
+		int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
+
+		if (high < 0 || low < 0)
+			return option_bad("handle", text, "expected hexadecimal digits");
+		fh->data[i / 2] = (uint8_t)(high << 4 | low);
+	}
+	fh->len_bytes = (uint32_t)(len / 2);
+	return 0;
+}
+
+static int parse_port(const char *option, const char *text, uint16_t *port)
+{
+	uint32_t number;
+
+	if (option_u32(option, text, 1, UINT16_MAX, &number) != 0)
+		return -1;
+	*port = (uint16_t)number;
+	return 0;
+}
+
+static int apply_bench(int opt, const char *value, struct bench_load *load)
+{
+	switch (opt) {
+	case OPT_FILE:
+		load->file = value;
+		return 0;
+	case OPT_SIZE:
+		return option_u64("size", value, 1, 1ull << 40, &load->size_bytes);
+	case OPT_RATIO:
+		return option_u32("ratio", value, 0, 100, &load->read_percent);
+	case OPT_SEQUENTIAL:
+		load->is_sequential = true;
+		return 0;
+	case OPT_TIME:
+		return option_seconds("time", value, 0.001, &load->seconds);
+	case OPT_WARMUP:
+		return option_seconds("warmup", value, 0, &load->warmup_seconds);
+	case OPT_VERIFY:
+		load->verify = true;
+		return 0;
+	case OPT_KEEP:
+		load->keep = true;
+		return 0;
+	default:
+		load->json = value;
+		return 0;
+	}
+}
+
+static int apply_server(int opt, const char *value, struct nfs_options *o)
+{
+	switch (opt) {
+	case OPT_SERVER:
+		o->server = value;
+		return 0;
+	case OPT_PORT:
+		o->port_from = strcmp(value, "rpcbind") == 0 ? PORT_RPCBIND : PORT_GIVEN;
+		return o->port_from == PORT_RPCBIND ? 0 : parse_port("port", value, &o->port);
+	case OPT_EXPORT:
+		if (value[0] == '\0' || strlen(value) > MOUNT3_PATH_MAX)
+			return option_bad("export", value, "expected 1 to 1024 characters");
+		o->export = value;
+		return 0;
+	case OPT_HANDLE:
+		return parse_handle(value, &o->handle);
+	case OPT_MOUNT_SERVER:
+		if (value[0] == '\0' || strlen(value) >= HOST_MAX)
+			return option_bad("mount-server", value, "expected a host");
+		o->mount.host = value;
+		return 0;
+	case OPT_MOUNT_PORT:
+		return parse_port("mount-port", value, &o->mount.port);
+	default:
+		return parse_port("rpcbind-port", value, &o->mount.rpcbind_port);
+	}
+}
+
+static int apply(int opt, const char *value, struct nfs_options *o)
+{
+	switch (opt) {
+	case OPT_DRIVER:
+		if (!fabric_driver_find(value))
+			return option_bad("driver", value, "no such driver in this build");
+		snprintf(o->profile.driver, sizeof(o->profile.driver), "%s", value);
+		return 0;
+	case OPT_DRIVER_OPTIONS:
+		if (strlen(value) >= sizeof(o->profile.driver_options))
+			return option_bad("driver-options", value, "too long");
+		snprintf(o->profile.driver_options, sizeof(o->profile.driver_options), "%s", value);
+		return 0;
+	case OPT_UID:
+		return option_u32("uid", value, 0, UINT32_MAX, &o->uid);
+	case OPT_GID:
+		return option_u32("gid", value, 0, UINT32_MAX, &o->gid);
+	case OPT_LCORE:
+		o->is_pinned = true;
+		return option_u32("lcore", value, 0, 1023, &o->lcore);
+	case OPT_TIMEOUT:
+		return option_seconds("timeout", value, 0.01, &o->timeout_seconds);
+	case OPT_RETRIES:
+		return option_u32("retries", value, 0, 1000, &o->retries);
+	case OPT_DEPTH:
+		o->flags |= FLAG_TRANSFER;
+		return option_u32("depth", value, 1, NFS_DEPTH_MAX, &o->depth);
+	case OPT_BLOCK:
+		o->flags |= FLAG_TRANSFER;
+		return option_u32("block", value, NFS_BLOCK_MIN, NFS_BLOCK_MAX, &o->block_bytes);
+	case OPT_SYNC:
+		o->flags |= FLAG_SYNC;
+		return 0;
+	case 'l':
+		o->flags |= FLAG_LONG;
+		return 0;
+	case 'U':
+		o->flags |= FLAG_UNSORTED;
+		return 0;
+	case 'r':
+		o->flags |= FLAG_RECURSIVE;
+		return 0;
+	case 'p':
+		o->flags |= FLAG_PARENTS;
+		return 0;
+	case 's':
+		o->flags |= FLAG_SYMBOLIC;
+		return 0;
+	case 'L':
+		o->flags |= FLAG_FOLLOW;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	default:
+		if (opt >= OPT_FILE && opt <= OPT_JSON) {
+			o->flags |= FLAG_BENCH;
+			return apply_bench(opt, value, &o->bench);
+		}
+		return opt >= OPT_SERVER && opt <= OPT_RPCBIND_PORT ? apply_server(opt, value, o) : 0;
+	}
+}
+
+static int mistake(const char *what, const char *which)
+{
+	fprintf(stderr, "weir-nfs: %s%s. See --help\n", what, which);
+	return -1;
+}
+
+static int check_command(const struct command *commands, uint32_t ncommands, struct nfs_options *o)
+{
+	if (o->nargs == 0)
+		return mistake("no command was given", "");
+	for (uint32_t i = 0; i < ncommands; i++)
+		if (strcmp(commands[i].name, o->args[0]) == 0)
+			o->command = &commands[i];
+	if (!o->command)
+		return mistake("no such command: ", o->args[0]);
+	o->args++;
+	o->nargs--;
+	if (o->nargs < o->command->nargs_min || o->nargs > o->command->nargs_max) {
+		fprintf(stderr, "weir-nfs: usage: weir-nfs [options] %s %s\n", o->command->name,
+			o->command->usage);
+		return -1;
+	}
+	if (o->flags & ~o->command->flags)
+		return mistake("an option that this command does not take: ", o->command->name);
+	return 0;
+}
+
+static int check_server(struct nfs_options *o)
+{
+	/* Those whose addresses are names; all others' are hosts with ports. */
+	static const char *const drivers[] = {"shm", "sim", "fault"};
+	uint16_t port = 0;
+
+	o->has_ports = true;
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+		o->has_ports &= strcmp(o->profile.driver, drivers[i]) != 0;
+	if (!o->server)
+		return mistake("no server was given: --server", "");
+	if (!o->has_ports) {
+		if (o->server[0] == '\0' || strlen(o->server) > 100)
+			return option_bad("server", o->server, "expected a name of 1 to 100 characters");
+		if (o->port_from != PORT_WELL_KNOWN)
+			return mistake("--port: this driver's addresses have none: ", o->profile.driver);
+		if (!o->mount.host)
+			o->mount.host = "127.0.0.1";
+		snprintf(o->host, sizeof(o->host), "%s", o->server);
+	} else if (address_split(o->server, o->host, &port) != 0) {
+		return option_bad("server", o->server, "expected HOST, HOST:PORT or [V6]:PORT");
+	}
+	if (port != 0 && o->port_from != PORT_WELL_KNOWN)
+		return mistake("two ports were given: in --server and by --port", "");
+	if (port != 0) {
+		o->port = port;
+		o->port_from = PORT_GIVEN;
+	}
+	if (!o->mount.host)
+		o->mount.host = o->host;
+	if (o->command->needs_export && !o->export && o->handle.len_bytes == 0)
+		return mistake("no export was given: --export or --handle", "");
+	return 0;
+}
+
+/* The buffers that this needs, where no profile says otherwise: a command is to start at once. */
+static int size_buffers(struct nfs_options *o, bool has_profile)
+{
+	struct weir_profile *p = &o->profile;
+	char error[400];
+
+	if (!has_profile) {
+		p->page_bytes = 4096;
+		p->send_buffers = 256;
+		p->recv_buffers = 256;
+		p->long_buffers = 8;
+		p->bulk_buffers = 8;
+		p->bulk_buffer_bytes = p->long_buffer_bytes;
+		p->credits = 16;
+	}
+	if (p->credits < o->depth)
+		p->credits = o->depth;
+	/* Two connections' worth: the old one may not be gone when the next is made. */
+	if (p->recv_buffers < 2 * (p->credits + 4))
+		p->recv_buffers = 2 * (p->credits + 4);
+	if (p->send_buffers < 4 * (p->credits + 4))
+		p->send_buffers = 4 * (p->credits + 4);
+	if (p->connections < 2)
+		p->connections = 2;
+	if (o->timeout_seconds > 0)
+		p->call_timeout_ms = (uint32_t)(o->timeout_seconds * 1000);
+	if (weir_profile_check(p, error, sizeof(error)) == 0)
+		return 0;
+	fprintf(stderr, "weir-nfs: %s\n", error);
+	return -1;
+}
+
+/* The profile first, wherever it stands on the command line. */
+static int first_pass(int argc, char **argv, const struct command *commands, uint32_t ncommands,
+		      struct nfs_options *o, bool *has_profile)
+{
+	char error[400];
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "lUrpsLqvh", long_options, NULL)) != -1) {
+		if (opt == '?')
+			return -1; /* getopt said why */
+		if (opt == 'h') {
+			help(commands, ncommands);
+			return 1;
+		}
+		if (opt == OPT_VERSION) {
+			puts("weir-nfs " WEIR_VERSION);
+			return 1;
+		}
+		if (opt != OPT_PROFILE)
+			continue;
+		*has_profile = true;
+		if (weir_profile_load(optarg, &o->profile, error, sizeof(error)) != 0) {
+			fprintf(stderr, "weir-nfs: %s\n", error);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int nfs_options_parse(int argc, char **argv, const struct command *commands, uint32_t ncommands,
+		      struct nfs_options *o)
+{
+	bool has_profile = false;
+	int opt, rc;
+
+	*o = (struct nfs_options){
+		.uid = geteuid(),
+		.gid = getegid(),
+		.depth = 16,
+		.retries = 10,
+		.mount.rpcbind_port = 111,
+		.bench = {.file = ".weir-nfs-bench",
+			  .size_bytes = 16u << 20,
+			  .read_percent = 100,
+			  .seconds = 5,
+			  .warmup_seconds = 1},
+	};
+	weir_profile_defaults(&o->profile);
+	rc = first_pass(argc, argv, commands, ncommands, o, &has_profile);
+	if (rc != 0)
+		return rc;
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "lUrpsLqvh", long_options, NULL)) != -1)
+		if (apply(opt, optarg, o) != 0)
+			return -1;
+	o->args = argv + optind;
+	o->nargs = argc - optind;
+	if (check_command(commands, ncommands, o) != 0 || check_server(o) != 0 ||
+	    size_buffers(o, has_profile) != 0)
+		return -1;
+	o->mount.uid = o->uid;
+	o->mount.gid = o->gid;
+	o->mount.timeout_ms = o->profile.connect_timeout_ms;
+	return 0;
+}

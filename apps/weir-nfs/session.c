@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "session.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "weir_ulb_nfs.h"
+
+/* Pauses between attempts to connect double from the first to the last. */
+#define PAUSE_FIRST_NS 50000000ull
+#define PAUSE_LAST_NS  5000000000ull
+/* Answers of NFS3ERR_JUKEBOX to one op, with the same pauses: about a minute. */
+#define DELAYS_MAX 16u
+
+#define POLLS_BEFORE_YIELD 64u
+#define POLLS_BEFORE_SLEEP 20000u
+#define SLEEP_US	   100u
+
+volatile sig_atomic_t session_interrupted;
+
+static void pump(struct session *session);
+
+static uint64_t pause_ns(uint32_t attempt)
+{
+	uint64_t pause = PAUSE_FIRST_NS << (attempt < 16 ? attempt : 16);
+
+	return pause < PAUSE_LAST_NS ? pause : PAUSE_LAST_NS;
+}
+
+static void finish(struct op *op, int error)
+{
+	op->error = error;
+	op->done(op);
+}
+
+/* The oldest goes out first, so that none is overtaken for ever on connections that do not last. */
+static void wait_again(struct op *op)
+{
+	struct op_queue *queue = &op->session->waiting;
+	struct op *last = TAILQ_LAST(queue, op_queue);
+
+	while (last && last->number > op->number)
+		last = TAILQ_PREV(last, op_queue, waiting);
+	if (last)
+		TAILQ_INSERT_AFTER(queue, last, op, waiting);
+	else
+		TAILQ_INSERT_HEAD(queue, op, waiting);
+}
+
+/* No op can succeed any more: all end, those in flight with their calls. */
+static void fail_all(struct session *session, int error)
+{
+	struct op *op;
+
+	if (session->error == 0)
+		session->error = error;
+	while ((op = TAILQ_FIRST(&session->waiting))) {
+		TAILQ_REMOVE(&session->waiting, op, waiting);
+		finish(op, session->error);
+	}
+	if (session->conn)
+		weir_conn_close(session->conn);
+}
+
+/* What the RPC layer says to a call that it did not carry out. */
+static int rpc_error(const struct weir_rpc_reply_header *reply)
+{
+	if (reply->reply_stat != WEIR_RPC_MSG_ACCEPTED)
+		return reply->reject_stat == WEIR_RPC_AUTH_ERROR ? -EACCES : -EPROTONOSUPPORT;
+	switch (reply->accept_stat) {
+	case WEIR_RPC_SUCCESS:
+		return 0;
+	case WEIR_RPC_PROC_UNAVAIL:
+		return -EOPNOTSUPP;
+	case WEIR_RPC_PROG_UNAVAIL:
+	case WEIR_RPC_PROG_MISMATCH:
+		return -EPROTONOSUPPORT;
+	case WEIR_RPC_GARBAGE_ARGS:
+		return -EINVAL;
+	default:
+		return -EREMOTEIO;
+	}
+}
+
+static void on_answer(struct op *op, const struct weir_call *call, const struct weir_result *result)
+{
+	struct session *session = op->session;
+	int error = rpc_error(result->reply);
+
+	session->attempts = 0;
+	if (error == 0)
+		error = op_get_results(op, call, result);
+	if (error == 0 && op->res.status == NFS3ERR_JUKEBOX && op->delays < DELAYS_MAX &&
+	    session->error == 0) {
+		op->not_before_ns = session->now_ns + pause_ns(op->delays++);
+		op->sends = 0;
+		wait_again(op);
+		return;
+	}
+	if (error == 0 && op->sends > 1 && op_is_own_echo(op))
+		op->res.status = NFS3_OK;
+	finish(op, error);
+}
+
+static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
+{
+	struct op *op = arg;
+	struct session *session = op->session;
+
+	session->in_flight--;
+	if (result->status == 0) {
+		on_answer(op, call, result);
+	} else if (result->status == -EBADMSG || result->status == -EREMOTEIO) {
+		finish(op, result->status);
+	} else if (session->error != 0) {
+		finish(op, session->error);
+	} else {
+		if (session->conn && result->status == -ETIMEDOUT && weir_conn_is_open(session->conn))
+			weir_conn_close(session->conn);
+		wait_again(op);
+	}
+	if (!TAILQ_EMPTY(&session->waiting))
+		pump(session);
+}
+
+/* 0: it is on its way. -EAGAIN: it must wait. Else it can't be sent. */
+static int start(struct op *op)
+{
+	struct session *session = op->session;
+	const struct weir_call_params params = {
+		.prog = NFS3_PROGRAM,
+		.vers = NFS3_VERSION,
+		.proc = op->proc,
+		.results_max_bytes = weir_ulb_nfs_results_max(NFS3_VERSION, op->proc, op_reply_count(op)),
+		.cred = &session->cred,
+		.ulb = weir_ulb_nfs(NFS3_VERSION),
+		.done = on_done,
+		.arg = op,
+	};
+	struct weir_call *call = weir_call_begin(session->conn, &params);
+	int rc;
+
+	if (!call)
+		return errno == EAGAIN || errno == ENOBUFS || errno == ENOTCONN ? -EAGAIN : -errno;
+	rc = op_put_args(op, call, session->region);
+	if (rc == 0)
+		rc = weir_call_submit(call);
+	if (rc != 0) {
+		weir_call_abandon(call);
+		/* A buffer comes back when another call ends; without another there is none to wait for. */
+		return rc == -ENOBUFS && session->in_flight > 0 ? -EAGAIN : rc;
+	}
+	op->sends++;
+	session->in_flight++;
+	return 0;
+}
+
+/* Send what waits, in order, as far as that goes. */
+static void pump(struct session *session)
+{
+	struct op *op, *next;
+
+	for (op = TAILQ_FIRST(&session->waiting); op && session->state == SESSION_UP; op = next) {
+		int rc;
+
+		next = TAILQ_NEXT(op, waiting);
+		if (op->not_before_ns > session->now_ns)
+			continue;
+		rc = start(op);
+		if (rc == -EAGAIN)
+			break;
+		TAILQ_REMOVE(&session->waiting, op, waiting);
+		if (rc != 0) {
+			finish(op, rc);
+			next = TAILQ_FIRST(&session->waiting); /* 'done' may have changed the list */
+		}
+	}
+}
+
+void session_submit(struct session *session, struct op *op)
+{
+	int rc = session->error;
+
+	op->session = session;
+	op->sends = 0;
+	op->delays = 0;
+	op->losses = 0;
+	op->not_before_ns = 0;
+	op->number = session->nsubmitted++;
+	if (rc == 0)
+		rc = session->state == SESSION_UP && TAILQ_EMPTY(&session->waiting) ? start(op) : -EAGAIN;
+	if (rc == -EAGAIN)
+		wait_again(op);
+	else if (rc != 0)
+		finish(op, rc);
+}
+
+static void on_call_done(struct op *op)
+{
+	*(bool *)op->arg = true;
+}
+
+int session_call(struct session *session, struct op *op)
+{
+	bool is_done = false;
+
+	op->done = on_call_done;
+	op->arg = &is_done;
+	session_submit(session, op);
+	while (!is_done)
+		session_poll(session);
+	return op_result(op);
+}
+
+/* The oldest of those that were in flight may be what the server can't stand: it does not get the chance too often. */
+static void blame_oldest(struct session *session, int error)
+{
+	struct op *op;
+
+	TAILQ_FOREACH(op, &session->waiting, waiting)
+	{
+		if (op->sends == 0)
+			continue;
+		if (++op->losses > session->options->retries) {
+			TAILQ_REMOVE(&session->waiting, op, waiting);
+			finish(op, error);
+		}
+		return;
+	}
+}
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	struct session *session = arg;
+
+	(void)conn;
+	if (event == WEIR_CONN_OPEN) {
+		session->state = SESSION_UP;
+		session->reconnects += session->has_been_up;
+		session->has_been_up = true;
+		return;
+	}
+	session->conn = NULL;
+	session->state = SESSION_DOWN;
+	if (session->is_closing || session->error)
+		return;
+	session->connect_at_ns = session->now_ns + pause_ns(session->attempts);
+	/* One that is not there at the start is a mistake more often than an outage. */
+	if (++session->attempts > session->options->retries || !session->has_been_up) {
+		session->error = error ? error : -ECONNRESET;
+		return;
+	}
+	blame_oldest(session, error);
+	if (!session->options->quiet)
+		fprintf(stderr, "weir-nfs: the connection was lost (%s): trying again\n", strerror(-error));
+}
+
+static void connect_now(struct session *session)
+{
+	struct weir_connect_options options = {
+		.on_event = on_event, .arg = session, .credits = session->options->profile.credits};
+	int rc;
+
+	session->state = SESSION_CONNECTING;
+	rc = weir_connect(session->engine, session->addr, &options, &session->conn);
+	if (rc == 0)
+		return;
+	session->conn = NULL;
+	on_event(NULL, WEIR_CONN_CLOSED, rc, session);
+}
+
+static void idle(struct session *session, uint32_t work)
+{
+	enum weir_idle how = session->options->profile.idle;
+
+	if (work > 0) {
+		session->empty_polls = 0;
+		return;
+	}
+	session->empty_polls++;
+	if (how == WEIR_IDLE_SPIN || session->empty_polls % POLLS_BEFORE_YIELD != 0)
+		return;
+	if (how == WEIR_IDLE_SLEEP || (how == WEIR_IDLE_AUTO && session->empty_polls > POLLS_BEFORE_SLEEP))
+		usleep(SLEEP_US);
+	else
+		sched_yield();
+}
+
+void session_poll(struct session *session)
+{
+	uint32_t work;
+
+	session->now_ns = bench_clock_ns(&session->clock);
+	work = weir_engine_poll(session->engine, 0, session->now_ns);
+	if (session_interrupted && session->error == 0)
+		fail_all(session, -EINTR);
+	if (session->error != 0)
+		fail_all(session, session->error);
+	else if (session->state == SESSION_UP && !TAILQ_EMPTY(&session->waiting))
+		pump(session);
+	else if (session->state == SESSION_DOWN && session->now_ns >= session->connect_at_ns)
+		connect_now(session);
+	idle(session, work);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SESSION_H
+#define SESSION_H
+
+/*
+ * A server as the commands see it: NFS procedures go out, and each ends once, whatever happens to the
+ * connection.
+ *
+ * An op is WAITING (no connection, no credit, or the server asked for patience) or IN FLIGHT. When the
+ * connection is lost, what was in flight waits again, and goes out on the next connection; connecting is
+ * tried a bounded number of times, with growing pauses. A call without an answer ends its connection
+ * (RFC 8166 has no other way to send again), and so is the same. An op that was the oldest in flight on too many connections
+ * that were lost ends with an error; so do all ops when too many in a row brought no answer.
+ *
+ * Procedures that are not idempotent go out again, too, as other NFS clients do: if the answer is then the one that
+ * their own first run would cause (REMOVE: no such file), it is taken as success.
+ */
+
+#include <signal.h>
+
+#include "clock.h"
+#include "op.h"
+#include "options.h"
+#include "weir_engine.h"
+
+TAILQ_HEAD(op_queue, op);
+
+enum session_state { SESSION_DOWN, SESSION_CONNECTING, SESSION_UP };
+
+struct session {
+	const struct nfs_options *options;
+	char addr[HOST_MAX + 8];   /* as the driver takes it */
+	char where[HOST_MAX + 64]; /* for people: the address, and where its port is from */
+	struct weir_engine *engine;
+	struct weir_conn *conn;
+	enum session_state state;
+	struct bench_clock clock;
+	uint64_t now_ns;
+	uint16_t mount_port; /* 0: MOUNT was not used */
+
+	struct weir_region *region;
+	uint8_t *slots; /* nslots of slot_bytes each: bulk data */
+	uint32_t nslots;
+	uint32_t slot_bytes;
+	uint8_t *path; /* NFS3_PATH_MAX bytes: what READLINK returns and SYMLINK takes */
+
+	struct weir_rpc_auth cred;
+	uint8_t cred_body[WEIR_RPC_AUTH_BODY_MAX];
+	struct nfs3_fh root;
+
+	struct op_queue waiting;
+	uint32_t in_flight;
+	uint64_t nsubmitted;
+	uint32_t attempts; /* to connect, since the latest answer */
+	uint64_t connect_at_ns;
+	uint32_t reconnects;
+	uint32_t empty_polls;
+	bool has_been_up;
+	bool is_closing;
+	int error; /* no op can succeed any more */
+};
+
+/* Set by signals; a session then ends all its ops with -EINTR. */
+extern volatile sig_atomic_t session_interrupted;
+
+/* Find the server's port, connect, and learn the export's root. 'nslots' of 'slot_bytes' for bulk data. 0, or -errno
+ * or a positive status that was said on standard error. */
+int session_open(const struct nfs_options *options, uint32_t nslots, uint32_t slot_bytes,
+		 struct session **session);
+void session_close(struct session *session);
+
+/* Send 'op', now or later; op->done is called once, from here or from a later poll. */
+void session_submit(struct session *session, struct op *op);
+
+/* Send it and wait for its end. Returns op_result(). Not from inside 'done'. */
+int session_call(struct session *session, struct op *op);
+
+/* Do what there is to do; yields or sleeps when that was nothing for long. */
+void session_poll(struct session *session);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A session's beginning and end: the port, MOUNT, the engine and its memory, the connection. */
+#include <netdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session.h"
+#include "weir_ulb_nfs.h"
+
+static int complain(int rc, const char *what, const char *why)
+{
+	fprintf(stderr, "weir-nfs: %s: %s\n", what, why);
+	return rc;
+}
+
+/* The server's address as digits, which is what drivers take, and its family. */
+static int resolve(const char *host, char *numeric, size_t bytes, int *family, char why[TCP_RPC_TEXT])
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
+	int rc = getaddrinfo(host, NULL, &hints, &list);
+
+	if (rc == 0) {
+		rc = getnameinfo(list->ai_addr, list->ai_addrlen, numeric, (socklen_t)bytes, NULL, 0,
+				 NI_NUMERICHOST);
+		*family = list->ai_family;
+		freeaddrinfo(list);
+	}
+	if (rc != 0)
+		snprintf(why, TCP_RPC_TEXT, "%s", gai_strerror(rc));
+	return rc == 0 ? 0 : -EHOSTUNREACH;
+}
+
+/* The three ways to a port (RFC 8267 section 5). */
+static int find_address(struct session *session)
+{
+	const struct nfs_options *o = session->options;
+	static const char *const from[] = {
+		[PORT_WELL_KNOWN] = "the well-known port",
+		[PORT_GIVEN] = "the port that was given",
+		[PORT_RPCBIND] = "the port that rpcbind gave",
+	};
+	uint16_t port = o->port_from == PORT_GIVEN ? o->port : NFS3_PORT_RDMA;
+	char numeric[HOST_MAX], why[TCP_RPC_TEXT];
+	int family = AF_INET, rc;
+
+	if (!o->has_ports) {
+		snprintf(session->addr, sizeof(session->addr), "%s", o->server);
+		snprintf(session->where, sizeof(session->where), "'%s'", o->server);
+		return 0;
+	}
+	rc = resolve(o->host, numeric, sizeof(numeric), &family, why);
+	if (rc != 0)
+		return complain(rc, o->host, why);
+	if (o->port_from == PORT_RPCBIND) {
+		rc = rpcbind_find(numeric, o->mount.rpcbind_port, NFS3_PROGRAM, NFS3_VERSION,
+				  family == AF_INET6 ? WEIR_NFS_RDMA6_NETID : WEIR_NFS_RDMA_NETID,
+				  o->mount.timeout_ms, &port, why);
+		if (rc != 0)
+			return complain(rc, "rpcbind", why);
+		if (o->verbose)
+			fprintf(stderr, "weir-nfs: rpcbind at %s says port %u\n", o->host, port);
+	}
+	if (!address_join(numeric, port, session->addr, sizeof(session->addr)))
+		return complain(-EINVAL, o->host, "the address is too long");
+	snprintf(session->where, sizeof(session->where), "%s (%s)", session->addr, from[o->port_from]);
+	return 0;
+}
+
+static int find_root(struct session *session)
+{
+	struct mount_options mount = session->options->mount;
+	const struct nfs_options *o = session->options;
+	struct mount3_mnt_res res;
+	char why[TCP_RPC_TEXT];
+	bool allows = false;
+	int rc;
+
+	session->root = o->handle;
+	if (o->handle.len_bytes > 0 || !o->export)
+		return 0;
+	rc = mount_find_port(&mount, &mount.port, why);
+	if (rc != 0)
+		return complain(rc, "MOUNT's port, from rpcbind", why);
+	rc = mount_mnt(&mount, o->export, &res, why);
+	if (rc != 0)
+		return complain(rc, "MOUNT", why);
+	if (res.status != MOUNT3_OK)
+		return complain(EXIT_NFS, o->export, mount_status_text(res.status));
+	/* None listed: the server does not say. */
+	for (uint32_t i = 0; i < res.nflavors; i++)
+		allows |= res.flavors[i] == AUTH_SYS;
+	if (!allows && res.nflavors > 0 && !o->quiet)
+		fprintf(stderr, "weir-nfs: the export does not list AUTH_SYS; trying all the same\n");
+	session->root = res.fh;
+	session->mount_port = mount.port;
+	if (o->verbose)
+		fprintf(stderr, "weir-nfs: MOUNT at TCP port %u of %s\n", mount.port, mount.host);
+	return 0;
+}
+
+/* Who we are. The groups are this process's own, when it speaks for its own user. */
+static int make_cred(struct session *session)
+{
+	struct weir_rpc_auth_sys sys = {
+		.stamp = (uint32_t)time(NULL),
+		.uid = session->options->uid,
+		.gid = session->options->gid,
+	};
+	char name[65] = "";
+	gid_t gids[256];
+	int n = 0;
+
+	gethostname(name, sizeof(name) - 1);
+	sys.name = name;
+	sys.name_len_bytes = (uint32_t)strnlen(name, sizeof(name));
+	if (sys.uid == geteuid())
+		n = getgroups((int)(sizeof(gids) / sizeof(gids[0])), gids);
+	for (int i = 0; i < n && sys.ngids < WEIR_RPC_GIDS_MAX; i++)
+		sys.gids[sys.ngids++] = gids[i];
+	return weir_rpc_auth_sys_encode(&sys, session->cred_body, &session->cred);
+}
+
+static int make_memory(struct session *session, uint32_t nslots, uint32_t slot_bytes)
+{
+	struct weir_region_options options = {
+		.len_bytes = (size_t)nslots * slot_bytes + NFS3_PATH_MAX,
+		.page_bytes = session->options->profile.page_bytes,
+		.numa_node = -1,
+	};
+	struct weir_region_info info;
+	int rc;
+
+	/* Hugepages are for what lives long; a small region would waste one. */
+	if (options.len_bytes < 1u << 20)
+		options.flags |= WEIR_REGION_NO_HUGE;
+	rc = weir_region_create(&options, &session->region);
+	if (rc == 0)
+		rc = weir_engine_add_region(session->engine, session->region);
+	if (rc != 0)
+		return complain(rc, "no memory for data", strerror(-rc));
+	weir_region_info(session->region, &info);
+	session->path = info.base;
+	session->slots = session->path + NFS3_PATH_MAX;
+	session->nslots = nslots;
+	session->slot_bytes = slot_bytes;
+	return 0;
+}
+
+static int pin(const struct nfs_options *options)
+{
+	cpu_set_t set;
+	int rc;
+
+	if (!options->is_pinned)
+		return 0;
+	CPU_ZERO(&set);
+	CPU_SET(options->lcore, &set);
+	rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	return rc == 0 ? 0 : complain(-rc, "--lcore", strerror(rc));
+}
+
+static int connect_first(struct session *session)
+{
+	while (session->state != SESSION_UP && session->error == 0)
+		session_poll(session);
+	if (session->error != 0)
+		return complain(session->error, session->where, strerror(-session->error));
+	if (session->options->verbose)
+		fprintf(stderr, "weir-nfs: connected to %s by driver %s\n", session->where,
+			session->options->profile.driver);
+	return 0;
+}
+
+int session_open(const struct nfs_options *options, uint32_t nslots, uint32_t slot_bytes,
+		 struct session **out)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	int rc;
+
+	if (!session)
+		return -ENOMEM;
+	session->options = options;
+	TAILQ_INIT(&session->waiting);
+	rc = find_address(session);
+	if (rc == 0)
+		rc = find_root(session);
+	if (rc == 0)
+		rc = make_cred(session);
+	if (rc == 0)
+		rc = pin(options);
+	if (rc == 0) {
+		rc = weir_engine_create(&options->profile, &session->engine);
+		if (rc != 0)
+			complain(rc, "no engine", strerror(-rc));
+	}
+	if (rc == 0)
+		rc = make_memory(session, nslots, slot_bytes);
+	if (rc == 0) {
+		bench_clock_init(&session->clock);
+		rc = connect_first(session);
+	}
+	if (rc != 0) {
+		session_close(session);
+		return rc;
+	}
+	*out = session;
+	return 0;
+}
+
+void session_close(struct session *session)
+{
+	struct mount_options mount;
+
+	if (!session)
+		return;
+	session->is_closing = true;
+	if (session->conn && session->error == 0)
+		weir_conn_shutdown(session->conn);
+	for (uint32_t polls = 0; session->conn && session->error == 0 && polls < 1000; polls++) {
+		session->now_ns = bench_clock_ns(&session->clock);
+		weir_engine_poll(session->engine, 0, session->now_ns);
+	}
+	weir_engine_destroy(session->engine);
+	weir_region_destroy(session->region);
+	if (session->mount_port != 0 && session->error == 0) {
+		mount = session->options->mount;
+		mount.port = session->mount_port;
+		mount_umnt(&mount, session->options->export);
+	}
+	free(session);
+}

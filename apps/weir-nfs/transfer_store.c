@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Storing: WRITE UNSTABLE and COMMIT, and again when the verifier says that the server lost something (RFC 1813
+ * section 4.8). */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "transfer.h"
+
+/* Times that a file is sent in all, while the server goes on losing it. */
+#define PASSES_MAX 5u
+
+static void on_written(struct op *op);
+
+static void write_rest(struct lane *lane)
+{
+	struct transfer *transfer = lane->transfer;
+
+	lane->op.proc = NFS3_WRITE;
+	lane->op.args.write = (struct nfs3_write_args){
+		.fh = transfer->fh,
+		.offset = lane->offset + lane->got,
+		.count = lane->want - lane->got,
+		.stable = transfer->stable,
+	};
+	lane->op.item = lane->data + lane->got;
+	lane->op.item_bytes = lane->want - lane->got;
+	lane->op.done = on_written;
+	lane->op.arg = lane;
+	lane->is_busy = true;
+	transfer->in_flight++;
+	session_submit(transfer->session, &lane->op);
+}
+
+/* All that is not on stable storage must have been written with one verifier. */
+static void check_verf(struct transfer *transfer, const uint8_t verf[NFS3_VERF_BYTES])
+{
+	if (!transfer->has_verf)
+		memcpy(transfer->verf, verf, NFS3_VERF_BYTES);
+	else if (memcmp(transfer->verf, verf, NFS3_VERF_BYTES) != 0)
+		transfer->is_verf_changed = true;
+	transfer->has_verf = true;
+}
+
+static void on_written(struct op *op)
+{
+	struct lane *lane = op->arg;
+	struct transfer *transfer = lane->transfer;
+	const struct nfs3_write_res *res = &op->res.write;
+
+	lane->is_busy = false;
+	transfer->in_flight--;
+	if (op_result(op) != 0) {
+		transfer->error = transfer->error ? transfer->error : op_result(op);
+		return;
+	}
+	if (res->committed != NFS3_FILE_SYNC) {
+		transfer->needs_commit = true;
+		check_verf(transfer, res->verf);
+	}
+	lane->got += res->count;
+	transfer->progress.done += res->count;
+	if (lane->got < lane->want && transfer->error == 0)
+		write_rest(lane);
+}
+
+/* Fill a lane that is free and send it. False: 'fd' has no more, or can't be read. */
+static bool issue_write(struct transfer *transfer, struct lane *lane, int fd, bool is_seekable)
+{
+	ssize_t n = local_read(fd, lane->data, transfer->write_bytes,
+			       is_seekable ? (int64_t)transfer->next_offset : -1);
+
+	if (n < 0) {
+		transfer->local_error = (int)n;
+		transfer->error = -ECANCELED;
+	}
+	if (n <= 0)
+		return false;
+	lane->offset = transfer->next_offset;
+	lane->want = (uint32_t)n;
+	lane->got = 0;
+	transfer->next_offset += (uint64_t)n;
+	write_rest(lane);
+	return true;
+}
+
+static int commit(struct transfer *transfer)
+{
+	struct op op = {.proc = NFS3_COMMIT, .args.commit = {.fh = transfer->fh}};
+	int rc = session_call(transfer->session, &op);
+
+	if (rc == 0)
+		check_verf(transfer, op.res.commit.verf);
+	return rc;
+}
+
+/* Everything once. */
+static int pass(struct transfer *transfer, int fd, bool is_seekable)
+{
+	bool more = true;
+
+	transfer->next_offset = 0;
+	transfer->error = 0;
+	transfer->has_verf = false;
+	transfer->is_verf_changed = false;
+	transfer->needs_commit = false;
+	while (more && transfer->error == 0 && !transfer->is_verf_changed) {
+		for (uint32_t i = 0; i < transfer->nlanes && more && transfer->error == 0; i++)
+			if (!transfer->lanes[i].is_busy)
+				more = issue_write(transfer, &transfer->lanes[i], fd, is_seekable);
+		session_poll(transfer->session);
+		progress_show(&transfer->progress, transfer->session->now_ns);
+	}
+	while (transfer->in_flight > 0) {
+		session_poll(transfer->session);
+		progress_show(&transfer->progress, transfer->session->now_ns);
+	}
+	if (transfer->error == 0 && transfer->needs_commit && !transfer->is_verf_changed)
+		transfer->error = commit(transfer);
+	return transfer->error;
+}
+
+int transfer_store(struct transfer *transfer, const struct nfs3_fh *fh, int fd, const char *name)
+{
+	bool is_seekable, quiet = transfer->session->options->quiet;
+	struct stat st;
+	int rc;
+
+	if (fstat(fd, &st) != 0) {
+		transfer->local_error = -errno;
+		return -ECANCELED;
+	}
+	is_seekable = S_ISREG(st.st_mode);
+	transfer->fh = *fh;
+	transfer->stable = NFS3_UNSTABLE;
+	if (!is_seekable || transfer->session->options->flags & FLAG_SYNC)
+		transfer->stable = NFS3_FILE_SYNC;
+	progress_begin(&transfer->progress, transfer->session, name, is_seekable ? (uint64_t)st.st_size : 0);
+	for (uint32_t i = 0; i < PASSES_MAX; i++) {
+		transfer->progress.done = 0;
+		rc = pass(transfer, fd, is_seekable);
+		if (rc != 0 || !transfer->is_verf_changed)
+			break;
+		if (!quiet)
+			fprintf(stderr, "weir-nfs: the server restarted and lost data: sending again\n");
+		rc = NFS3ERR_IO;
+	}
+	progress_end(&transfer->progress);
+	return rc;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* As many as Linux follows in one path. */
+#define LINKS_MAX 40u
+
+void tree_name(struct nfs3_name *out, const char *name)
+{
+	out->len_bytes = (uint32_t)strnlen(name, NFS3_NAME_MAX);
+	memcpy(out->data, name, out->len_bytes);
+}
+
+static void set_dirop(struct nfs3_dirop *dirop, const struct nfs3_fh *dir, const char *name)
+{
+	dirop->dir = *dir;
+	tree_name(&dirop->name, name);
+}
+
+int tree_getattr(struct session *session, const struct nfs3_fh *fh, struct nfs3_fattr *attr)
+{
+	struct op op = {.proc = NFS3_GETATTR, .args.fh = *fh};
+	int rc = session_call(session, &op);
+
+	if (rc == 0)
+		*attr = op.res.getattr.attr;
+	return rc;
+}
+
+int tree_lookup(struct session *session, const struct nfs3_fh *dir, const char *name, struct node *node)
+{
+	struct op op = {.proc = NFS3_LOOKUP};
+	int rc;
+
+	set_dirop(&op.args.dirop, dir, name);
+	rc = session_call(session, &op);
+	if (rc != 0)
+		return rc;
+	node->fh = op.res.lookup.fh;
+	if (!op.res.lookup.attr.is_set)
+		return tree_getattr(session, &node->fh, &node->attr);
+	node->attr = op.res.lookup.attr.attr;
+	return 0;
+}
+
+int tree_setattr(struct session *session, const struct nfs3_fh *fh, const struct nfs3_sattr *attr)
+{
+	struct op op = {.proc = NFS3_SETATTR, .args.setattr = {.fh = *fh, .attr = *attr}};
+
+	return session_call(session, &op);
+}
+
+/* What CREATE and MKDIR made; the server may leave out the handle, or the attributes. */
+static int made(struct session *session, const struct op *op, const struct nfs3_fh *dir, const char *name,
+		struct node *node)
+{
+	const struct nfs3_create_res *res = &op->res.create;
+
+	if (op_result(op) != 0)
+		return op_result(op);
+	/* An answer that stands for a lost one has neither. */
+	if (op->sends > 1 || !res->fh.is_set)
+		return tree_lookup(session, dir, name, node);
+	node->fh = res->fh.fh;
+	if (!res->attr.is_set)
+		return tree_getattr(session, &node->fh, &node->attr);
+	node->attr = res->attr.attr;
+	return 0;
+}
+
+int tree_create(struct session *session, const struct nfs3_fh *dir, const char *name,
+		const struct nfs3_sattr *attr, struct node *node)
+{
+	struct op op = {.proc = NFS3_CREATE, .args.create = {.mode = NFS3_UNCHECKED, .attr = *attr}};
+
+	set_dirop(&op.args.create.where, dir, name);
+	session_call(session, &op);
+	return made(session, &op, dir, name, node);
+}
+
+int tree_mkdir(struct session *session, const struct nfs3_fh *dir, const char *name, uint32_t mode,
+	       struct node *node)
+{
+	struct op op = {.proc = NFS3_MKDIR, .args.mkdir.attr = {.set_mode = true, .mode = mode}};
+
+	set_dirop(&op.args.mkdir.where, dir, name);
+	session_call(session, &op);
+	return made(session, &op, dir, name, node);
+}
+
+int tree_symlink(struct session *session, const struct nfs3_fh *dir, const char *name, const char *target)
+{
+	struct op op = {.proc = NFS3_SYMLINK,
+			.args.mkdir.attr = {.set_mode = true, .mode = 0777},
+			.item = session->path,
+			.item_bytes = (uint32_t)strnlen(target, NFS3_PATH_MAX)};
+
+	memcpy(session->path, target, op.item_bytes);
+	set_dirop(&op.args.mkdir.where, dir, name);
+	return session_call(session, &op);
+}
+
+int tree_readlink(struct session *session, const struct nfs3_fh *fh, char *target)
+{
+	struct op op = {
+		.proc = NFS3_READLINK, .args.fh = *fh, .item = session->path, .item_bytes = NFS3_PATH_MAX};
+	int rc = session_call(session, &op);
+
+	if (rc != 0)
+		return rc;
+	/* The memory is the server's to write to for as long as it is connected: one look, at a copy. */
+	memcpy(target, session->path, op.item_bytes);
+	target[op.item_bytes] = '\0';
+	return strlen(target) == op.item_bytes ? 0 : -EBADMSG;
+}
+
+int tree_remove(struct session *session, const struct nfs3_fh *dir, const char *name, bool is_dir)
+{
+	struct op op = {.proc = is_dir ? NFS3_RMDIR : NFS3_REMOVE};
+
+	set_dirop(&op.args.dirop, dir, name);
+	return session_call(session, &op);
+}
+
+int tree_rename(struct session *session, const struct nfs3_fh *from, const char *from_name,
+		const struct nfs3_fh *to, const char *to_name)
+{
+	struct op op = {.proc = NFS3_RENAME};
+
+	set_dirop(&op.args.rename.from, from, from_name);
+	set_dirop(&op.args.rename.to, to, to_name);
+	return session_call(session, &op);
+}
+
+int tree_link(struct session *session, const struct nfs3_fh *fh, const struct nfs3_fh *dir, const char *name)
+{
+	struct op op = {.proc = NFS3_LINK, .args.link.fh = *fh};
+
+	set_dirop(&op.args.link.link, dir, name);
+	return session_call(session, &op);
+}
+
+/* Names 0 to 'nnames' of 'path'. *link is the index of the first symbolic link, or nnames. */
+static int walk_to_link(struct session *session, const struct path *path, uint32_t nnames, struct node *node,
+			uint32_t *link)
+{
+	int rc;
+
+	node->fh = session->root;
+	rc = tree_getattr(session, &session->root, &node->attr);
+	for (*link = 0; rc == 0 && *link < nnames; (*link)++) {
+		struct node next;
+
+		rc = tree_lookup(session, &node->fh, path_name(path, *link), &next);
+		if (rc != 0)
+			break;
+		*node = next;
+		if (node->attr.type == NFS3_LNK)
+			break;
+	}
+	return rc;
+}
+
+/* As tree_walk(), for the first names of 'path' only; the names behind them stay as they are. */
+static int walk(struct session *session, const struct path *path, uint32_t nbehind, struct node *node,
+		struct path *last)
+{
+	bool follows = session->options->flags & FLAG_FOLLOW;
+	struct path own;
+
+	*last = *path;
+	for (uint32_t links = 0; links <= LINKS_MAX; links++) {
+		char target[NFS3_PATH_MAX + 1];
+		uint32_t at;
+		int rc = walk_to_link(session, last, last->nnames - nbehind, node, &at);
+
+		if (rc != 0 || at + nbehind == last->nnames)
+			return rc;
+		/* A link: the end, unless it is to be followed, or to be gone through. */
+		if (!follows)
+			return at + 1 + nbehind == last->nnames && nbehind == 0 ? 0 : NFS3ERR_NOTDIR;
+		rc = tree_readlink(session, &node->fh, target);
+		if (rc != 0)
+			return rc;
+		if (path_splice(last, at, target, &own) != 0)
+			return NFS3ERR_NAMETOOLONG;
+		if (own.nnames < nbehind)
+			return NFS3ERR_INVAL;
+		*last = own;
+	}
+	return -ELOOP;
+}
+
+int tree_walk(struct session *session, const struct path *path, struct node *node, struct path *last)
+{
+	return walk(session, path, 0, node, last);
+}
+
+int tree_walk_parent(struct session *session, const struct path *path, struct node *dir)
+{
+	struct path last;
+	int rc = walk(session, path, 1, dir, &last);
+
+	return rc == 0 && dir->attr.type != NFS3_DIR ? NFS3ERR_NOTDIR : rc;
+}
+
+const char *tree_strerror(int rc)
+{
+	if (rc > 0)
+		return nfs3_status_text((uint32_t)rc);
+	switch (-rc) {
+	case EBADMSG:
+		return "the answer can't be decoded, or breaks the protocol";
+	case EREMOTEIO:
+		return "the server could not carry it out (RPC or RDMA error)";
+	case EACCES:
+		return "the server refused the credential";
+	case EPROTONOSUPPORT:
+		return "the server has no NFS version 3 here";
+	case EOPNOTSUPP:
+		return "the server does not have this procedure";
+	default:
+		return strerror(-rc);
+	}
+}
+
+int tree_complain(const char *what, const char *path, int rc)
+{
+	char text[PATH_BYTES_MAX];
+
+	name_for_terminal(path, text, sizeof(text));
+	fprintf(stderr, "weir-nfs: %s %s: %s\n", what, text, tree_strerror(rc));
+	return rc > 0 || rc == -ELOOP ? EXIT_NFS : EXIT_TRANSPORT;
+}

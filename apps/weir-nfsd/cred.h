@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CRED_H
+#define CRED_H
+
+/* Who makes a call, and what mode bits let them do. */
+
+#include "export.h"
+#include "weir_rpc.h"
+
+struct cred {
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t ngids;
+	uint32_t gids[WEIR_RPC_GIDS_MAX];
+};
+
+enum { MAY_EXEC = 1, MAY_WRITE = 2, MAY_READ = 4 };
+
+/* From an RPC credential, by the export's rules. WEIR_RPC_AUTH_OK, or what to deny the call with. */
+enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct export *export,
+				struct cred *cred);
+
+bool cred_in_group(const struct cred *cred, uint32_t gid);
+
+/* May they do all of 'want' to an object of this owner and mode? Root may, but execute only what someone may. */
+bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir, uint32_t want);
+
+#endif

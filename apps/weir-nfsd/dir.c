@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The back end 'dir' as a whole: start and stop, and which way each procedure takes. */
+#include "dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef enum nfs3_status (*dir_proc)(struct dir_fs *fs, struct op *op);
+
+static const dir_proc procs[NFS3_NPROCS] = {
+	[NFS3_GETATTR] = dir_getattr, [NFS3_SETATTR] = dir_setattr,   [NFS3_LOOKUP] = dir_lookup,
+	[NFS3_ACCESS] = dir_access,   [NFS3_READLINK] = dir_readlink, [NFS3_CREATE] = dir_create,
+	[NFS3_MKDIR] = dir_make,      [NFS3_SYMLINK] = dir_make,      [NFS3_MKNOD] = dir_make,
+	[NFS3_REMOVE] = dir_remove,   [NFS3_RMDIR] = dir_remove,      [NFS3_RENAME] = dir_rename,
+	[NFS3_LINK] = dir_link,	      [NFS3_READDIR] = dir_readdir,   [NFS3_READDIRPLUS] = dir_readdir,
+	[NFS3_FSSTAT] = dir_fsstat,   [NFS3_FSINFO] = dir_fsstat,     [NFS3_PATHCONF] = dir_fsstat,
+};
+
+static bool is_transfer(const struct op *op)
+{
+	return op->proc == NFS3_READ || op->proc == NFS3_WRITE || op->proc == NFS3_COMMIT;
+}
+
+void dir_carry_out(struct dir_fs *fs, struct op *op)
+{
+	if (is_transfer(op))
+		op->fs_data = (void *)(intptr_t)dir_open_data(fs, op);
+	else
+		op->res.status = procs[op->proc](fs, op);
+}
+
+void dir_worked(struct dir_fs *fs, struct op *op)
+{
+	fs->nworking--;
+	if (is_transfer(op)) {
+		dir_opened(fs, op, (int)(intptr_t)op->fs_data);
+		return;
+	}
+	/* A file that has lost a name may be gone: it must not stay open. */
+	if (op->res.status == NFS3_OK && (op->proc == NFS3_REMOVE || op->proc == NFS3_RENAME))
+		dir_fd_forget(fs, &op->id2);
+	op_done(op);
+}
+
+static void dir_start(struct fs *fs_, struct op *op)
+{
+	struct dir_fs *fs = (struct dir_fs *)fs_;
+
+	if (is_transfer(op))
+		dir_transfer(fs, op);
+	else if (op->proc == NFS3_READLINK && !dir_link_begin(fs, op))
+		op_fail(op, NFS3ERR_JUKEBOX);
+	else
+		dir_work(fs, op);
+}
+
+static void dir_close(struct fs *fs_)
+{
+	struct dir_fs *fs = (struct dir_fs *)fs_;
+
+	if (!fs)
+		return;
+	dir_work_stop(fs);
+	dir_io_stop(fs);
+	if (fs->root_fd >= 0)
+		close(fs->root_fd);
+	free(fs);
+}
+
+static int open_root(struct dir_fs *fs, const char *path)
+{
+	struct stat st;
+	int fd, rc;
+
+	fs->root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fs->root_fd < 0 || fstat(fs->root_fd, &st) != 0)
+		return -errno;
+	fs->dev = st.st_dev;
+	fs->root_ino = st.st_ino;
+	rc = dir_id_of(fs->root_fd, "", &fs->root_id);
+	if (rc != 0)
+		return rc;
+	/* It must work the other way, too. */
+	fd = dir_open_id(fs, &fs->root_id, O_PATH);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int dir_open(struct export *export, struct server *server)
+{
+	struct dir_fs *fs = calloc(1, sizeof(*fs));
+	int rc;
+
+	if (!fs)
+		return -ENOMEM;
+	fs->server = server;
+	fs->export = export;
+	fs->root_fd = -1;
+	TAILQ_INIT(&fs->waiting);
+	TAILQ_INIT(&fs->queue);
+	TAILQ_INIT(&fs->by_age);
+	if (geteuid() != 0) {
+		fprintf(stderr,
+			"weir-nfsd: export %s: a directory can be served by root only, who may open files by "
+			"their handles\n",
+			export->name);
+		dir_close((struct fs *)fs);
+		return -EPERM;
+	}
+	umask(0); /* modes are the clients' affair */
+	rc = open_root(fs, export->path);
+	if (rc == 0)
+		rc = dir_io_start(fs);
+	if (rc == 0)
+		rc = dir_work_start(fs);
+	if (rc != 0) {
+		fprintf(stderr, "weir-nfsd: export %s: can't serve %s: %s%s\n", export->name, export->path,
+			strerror(-rc), rc == -EOPNOTSUPP ? ": its file system has no file handles" : "");
+		dir_close((struct fs *)fs);
+		return rc;
+	}
+	export->fs = (struct fs *)fs;
+	return 0;
+}
+
+static void dir_root(struct fs *fs, struct handle_id *id)
+{
+	*id = ((struct dir_fs *)fs)->root_id;
+}
+
+static void dir_drain(struct fs *fs_)
+{
+	struct dir_fs *fs = (struct dir_fs *)fs_;
+
+	while (fs->nworking > 0 || fs->nios > 0 || !TAILQ_EMPTY(&fs->waiting)) {
+		weir_engine_poll(fs->server->engine, 0, server_now_ns());
+		dir_poll(fs_);
+	}
+}
+
+static uint32_t dir_transfer_max(const struct fs *fs)
+{
+	(void)fs;
+	return RAM_CHUNK;
+}
+
+static uint64_t dir_file_max(const struct fs *fs)
+{
+	(void)fs;
+	return INT64_MAX;
+}
+
+static uint32_t dir_link_max(const struct fs *fs)
+{
+	long max = fpathconf(((const struct dir_fs *)fs)->root_fd, _PC_LINK_MAX);
+
+	return max > 0 && max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
+}
+
+const struct fs_ops dir_ops = {
+	.name = "dir",
+	.open = dir_open,
+	.close = dir_close,
+	.root = dir_root,
+	.start = dir_start,
+	.place = dir_place,
+	.poll = dir_poll,
+	.drain = dir_drain,
+	.transfer_max = dir_transfer_max,
+	.file_max = dir_file_max,
+	.link_max = dir_link_max,
+};

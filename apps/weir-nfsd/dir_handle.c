@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files by the kernel's handles, and names one at a time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "dir.h"
+
+/* An id is the handle's type, in 4 bytes, and its bytes. */
+#define TYPE_BYTES   4u
+#define HANDLE_BYTES (HANDLE_ID_MAX - TYPE_BYTES)
+
+#define PARENTS_MAX 256 /* levels between a directory and its export's root, to go up */
+
+union handle {
+	struct file_handle handle;
+	uint8_t bytes[sizeof(struct file_handle) + HANDLE_BYTES];
+};
+
+int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags)
+{
+	union handle h = {.handle = {.handle_bytes = id->len_bytes - TYPE_BYTES}};
+	int32_t type;
+	int fd;
+
+	if (id->len_bytes <= TYPE_BYTES || id->len_bytes > HANDLE_ID_MAX)
+		return -ESTALE;
+	memcpy(&type, id->data, TYPE_BYTES);
+	h.handle.handle_type = type;
+	memcpy(h.handle.f_handle, id->data + TYPE_BYTES, id->len_bytes - TYPE_BYTES);
+	fd = open_by_handle_at(fs->root_fd, &h.handle, flags | O_CLOEXEC);
+	/* A symbolic link is no directory, whatever the kernel calls it. */
+	if (fd < 0)
+		return errno == ELOOP && (flags & O_DIRECTORY) ? -ENOTDIR : -errno;
+	return fd;
+}
+
+int dir_id_of(int dir, const char *name, struct handle_id *id)
+{
+	union handle h = {.handle = {.handle_bytes = HANDLE_BYTES}};
+	int32_t type;
+	int mount;
+
+	if (name_to_handle_at(dir, name, &h.handle, &mount, name[0] ? 0 : AT_EMPTY_PATH) != 0)
+		return -errno;
+	type = h.handle.handle_type;
+	memcpy(id->data, &type, TYPE_BYTES);
+	memcpy(id->data + TYPE_BYTES, h.handle.f_handle, h.handle.handle_bytes);
+	id->len_bytes = TYPE_BYTES + h.handle.handle_bytes;
+	return 0;
+}
+
+void dir_text(const struct nfs3_name *name, char text[NFS3_NAME_MAX + 1])
+{
+	memcpy(text, name->data, name->len_bytes);
+	text[name->len_bytes] = '\0';
+}
+
+int dir_open_name(int dir, const struct nfs3_name *name, int flags, mode_t mode)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(unsigned)(flags | O_NOFOLLOW | O_CLOEXEC),
+		.mode = mode,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+	char text[NFS3_NAME_MAX + 1];
+	long fd;
+
+	dir_text(name, text);
+	fd = syscall(SYS_openat2, dir, text, &how, sizeof(how));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static bool is_root(const struct dir_fs *fs, const struct stat *st)
+{
+	return st->st_dev == fs->dev && st->st_ino == fs->root_ino;
+}
+
+/* The parent, if the export's root is above: a directory that somebody moved out of it has none. */
+int dir_open_parent(const struct dir_fs *fs, int dir)
+{
+	int parent = -1, at = dir, next;
+	struct stat st;
+
+	for (int level = 0; level < PARENTS_MAX; level++) {
+		if (fstat(at, &st) != 0 || st.st_dev != fs->dev)
+			break;
+		if (is_root(fs, &st)) {
+			if (at != dir && at != parent)
+				close(at);
+			return parent >= 0 ? parent : openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		}
+		next = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (at != dir && at != parent)
+			close(at);
+		if (next < 0) {
+			at = dir;
+			break;
+		}
+		if (parent < 0)
+			parent = next;
+		at = next;
+	}
+	if (at != dir && at != parent)
+		close(at);
+	if (parent >= 0)
+		close(parent);
+	return -ESTALE;
+}
+
+static struct nfs3_time time_of(const struct timespec *ts)
+{
+	return (struct nfs3_time){(uint32_t)ts->tv_sec, (uint32_t)ts->tv_nsec};
+}
+
+static enum nfs3_ftype type_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return NFS3_DIR;
+	case S_IFBLK:
+		return NFS3_BLK;
+	case S_IFCHR:
+		return NFS3_CHR;
+	case S_IFLNK:
+		return NFS3_LNK;
+	case S_IFSOCK:
+		return NFS3_SOCK;
+	case S_IFIFO:
+		return NFS3_FIFO;
+	default:
+		return NFS3_REG;
+	}
+}
+
+void dir_fattr(const struct dir_fs *fs, const struct stat *st, struct nfs3_fattr *attr)
+{
+	*attr = (struct nfs3_fattr){
+		.type = type_of(st->st_mode),
+		.mode = st->st_mode & 07777,
+		.nlink = (uint32_t)st->st_nlink,
+		.uid = st->st_uid,
+		.gid = st->st_gid,
+		.size = (uint64_t)st->st_size,
+		.used = (uint64_t)st->st_blocks * 512,
+		.rdev = {major(st->st_rdev), minor(st->st_rdev)},
+		.fsid = fs->export->id,
+		.fileid = st->st_ino,
+		.atime = time_of(&st->st_atim),
+		.mtime = time_of(&st->st_mtim),
+		.ctime = time_of(&st->st_ctim),
+	};
+}
+
+void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post)
+{
+	struct stat st;
+
+	post->is_set = fd >= 0 && fstat(fd, &st) == 0;
+	if (post->is_set)
+		dir_fattr(fs, &st, &post->attr);
+}
+
+bool dir_may(const struct cred *cred, const struct stat *st, uint32_t want)
+{
+	return cred_may(cred, st->st_uid, st->st_gid, st->st_mode, S_ISDIR(st->st_mode), want);
+}
+
+enum nfs3_status dir_status(int error)
+{
+	static const struct {
+		int error;
+		enum nfs3_status status;
+	} table[] = {
+		{0, NFS3_OK},
+		{EPERM, NFS3ERR_PERM},
+		{ENOENT, NFS3ERR_NOENT},
+		{ENXIO, NFS3ERR_NXIO},
+		{EACCES, NFS3ERR_ACCES},
+		{EEXIST, NFS3ERR_EXIST},
+		{EXDEV, NFS3ERR_ACCES}, /* behind a mount: not exported */
+		{ELOOP, NFS3ERR_ACCES},
+		{ENODEV, NFS3ERR_NODEV},
+		{ENOTDIR, NFS3ERR_NOTDIR},
+		{EISDIR, NFS3ERR_ISDIR},
+		{EINVAL, NFS3ERR_INVAL},
+		{EFBIG, NFS3ERR_FBIG},
+		{EOVERFLOW, NFS3ERR_FBIG},
+		{ENOSPC, NFS3ERR_NOSPC},
+		{EROFS, NFS3ERR_ROFS},
+		{EMLINK, NFS3ERR_MLINK},
+		{ENAMETOOLONG, NFS3ERR_NAMETOOLONG},
+		{ENOTEMPTY, NFS3ERR_NOTEMPTY},
+		{EDQUOT, NFS3ERR_DQUOT},
+		{ESTALE, NFS3ERR_STALE},
+		{EOPNOTSUPP, NFS3ERR_NOTSUPP},
+		{ENOMEM, NFS3ERR_JUKEBOX},
+		{EAGAIN, NFS3ERR_JUKEBOX},
+		{EMFILE, NFS3ERR_JUKEBOX},
+		{ENFILE, NFS3ERR_JUKEBOX},
+		{EBUSY, NFS3ERR_ACCES},
+	};
+
+	for (uint32_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].error == -error)
+			return table[i].status;
+	return NFS3ERR_IO;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* READDIR and READDIRPLUS. Cookies are the file system's own offsets, which it keeps for as long as it can. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "dir.h"
+
+#define LIST_BYTES 16384u
+
+/* As getdents64() has it. */
+struct kernel_dirent {
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* What READDIRPLUS adds; nothing for "..", which may be outside, and for what is mounted here. */
+static void add_attr(struct dir_fs *fs, struct op *op, int dir, const char *name, struct nfs3_entry *entry)
+{
+	struct handle_id id;
+	struct stat st;
+
+	if (is_dots(name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_dev != fs->dev ||
+	    dir_id_of(dir, name, &id) != 0)
+		return;
+	entry->attr.is_set = entry->fh.is_set = true;
+	dir_fattr(fs, &st, &entry->attr.attr);
+	op_make_fh(op, &id, &entry->fh.fh);
+}
+
+static bool put(struct dir_fs *fs, struct op *op, int dir, bool is_root, const struct kernel_dirent *d)
+{
+	size_t len = strlen(d->name);
+	struct nfs3_entry entry = {.fileid = d->ino, .cookie = (uint64_t)d->off};
+
+	if (len > NFS3_NAME_MAX)
+		return true; /* it could not be named by a client */
+	/* The root is its own parent, as far as clients see. */
+	if (is_root && strcmp(d->name, "..") == 0)
+		entry.fileid = fs->root_ino;
+	entry.name.len_bytes = (uint32_t)len;
+	memcpy(entry.name.data, d->name, len);
+	if (op->proc == NFS3_READDIRPLUS)
+		add_attr(fs, op, dir, d->name, &entry);
+	return op_entry(op, &entry);
+}
+
+static int list(struct dir_fs *fs, struct op *op, int dir, bool is_root)
+{
+	_Alignas(struct kernel_dirent) uint8_t buf[LIST_BYTES];
+
+	if (op->args.readdir.cookie > INT64_MAX ||
+	    lseek(dir, (off_t)op->args.readdir.cookie, SEEK_SET) == (off_t)-1)
+		return -EINVAL;
+	for (;;) {
+		long n = syscall(SYS_getdents64, dir, buf, sizeof(buf));
+
+		if (n < 0)
+			return -errno;
+		if (n == 0) {
+			op->eof = true;
+			return 0;
+		}
+		for (long at = 0; at < n;) {
+			const struct kernel_dirent *d = (const void *)(buf + at);
+
+			if (!put(fs, op, dir, is_root, d))
+				return 0;
+			at += d->len;
+		}
+	}
+}
+
+/* Cookies are of no version of the directory: the verifier is zero always. */
+static bool is_verf_good(const struct nfs3_readdir_args *args)
+{
+	static const uint8_t zero[NFS3_VERF_BYTES];
+
+	return args->cookie == 0 || memcmp(args->verf, zero, sizeof(zero)) == 0;
+}
+
+enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op)
+{
+	int dir = dir_open_id(fs, &op->id, O_RDONLY | O_DIRECTORY), rc;
+	enum nfs3_status status;
+	struct stat st;
+
+	if (dir < 0)
+		return dir_status(dir);
+	dir_post(fs, dir, &op->res.readdir.dir_attr);
+	if (fstat(dir, &st) != 0)
+		status = NFS3ERR_IO;
+	else if (!dir_may(&op->cred, &st, MAY_READ))
+		status = NFS3ERR_ACCES;
+	else if (!is_verf_good(&op->args.readdir))
+		status = NFS3ERR_BAD_COOKIE;
+	else
+		status = op_entries_begin(op);
+	if (status == NFS3_OK) {
+		rc = list(fs, op, dir, st.st_ino == fs->root_ino && st.st_dev == fs->dev);
+		status = rc == -EINVAL ? NFS3ERR_BAD_COOKIE : dir_status(rc);
+	}
+	close(dir);
+	return status;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* LOOKUP and new names: CREATE, MKDIR, SYMLINK, MKNOD, LINK. Each new name is on the disk before it is told of. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "dir.h"
+
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
+
+static bool is_name(const struct nfs3_name *name, const char *text)
+{
+	return name->len_bytes == strlen(text) && memcmp(name->data, text, name->len_bytes) == 0;
+}
+
+/* Open by name, as the caller. */
+static int open_as(const struct op *op, int dir, const struct nfs3_name *name, int flags, mode_t mode)
+{
+	int fd;
+
+	dir_become(&op->cred);
+	fd = dir_open_name(dir, name, flags, mode);
+	dir_become_self();
+	return fd;
+}
+
+/* May the caller search this directory? Opening a name in it asks the kernel; "." and ".." are opened as ourselves. */
+static int may_search(const struct op *op, int dir)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) != 0)
+		return -errno;
+	return dir_may(&op->cred, &st, MAY_EXEC) ? 0 : -EACCES;
+}
+
+enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
+{
+	const struct nfs3_name *name = &op->args.dirop.name;
+	struct nfs3_lookup_res *res = &op->res.lookup;
+	int dir = dir_open_id(fs, &op->id, O_PATH | O_DIRECTORY), fd, rc = 0;
+	struct handle_id id;
+
+	if (dir < 0)
+		return dir_status(dir);
+	dir_post(fs, dir, &res->dir_attr);
+	if (is_name(name, ".") || is_name(name, "..")) {
+		rc = may_search(op, dir);
+		fd = rc != 0 ? rc : name->len_bytes == 1 ? dup(dir) : dir_open_parent(fs, dir);
+	} else {
+		fd = open_as(op, dir, name, O_PATH, 0);
+	}
+	rc = fd < 0 ? fd : dir_id_of(fd, "", &id);
+	if (rc == 0) {
+		op_make_fh(op, &id, &res->fh);
+		dir_post(fs, fd, &res->attr);
+	}
+	if (fd >= 0)
+		close(fd);
+	close(dir);
+	return dir_status(rc);
+}
+
+/* The results for what 'fd' is. 0 or -errno. */
+static int made(struct dir_fs *fs, struct op *op, int fd)
+{
+	struct nfs3_create_res *res = &op->res.create;
+	struct handle_id id;
+	int rc = dir_id_of(fd, "", &id);
+
+	if (rc != 0)
+		return rc;
+	res->fh.is_set = true;
+	op_make_fh(op, &id, &res->fh.fh);
+	dir_post(fs, fd, &res->attr);
+	return 0;
+}
+
+/* Attributes for a new file, those left out that its caller can't give. */
+static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given, bool with_mode)
+{
+	struct nfs3_sattr attr = *given;
+
+	if (op->cred.uid != 0) {
+		attr.set_uid = false;
+		attr.set_gid = attr.set_gid && cred_in_group(&op->cred, attr.gid);
+	}
+	attr.set_mode = attr.set_mode && with_mode;
+	return dir_apply(op, fd, &attr);
+}
+
+/* Exclusive: the verifier is kept as times, as any file system keeps those (RFC 1813 section 3.3.8). */
+static void verf_times(const uint8_t *verf, struct timespec times[2])
+{
+	uint32_t words[2];
+
+	memcpy(words, verf, sizeof(words));
+	times[0] = (struct timespec){.tv_sec = words[0] & 0x7fffffff};
+	times[1] = (struct timespec){.tv_sec = words[1] & 0x7fffffff};
+}
+
+static int create_existing(struct dir_fs *fs, struct op *op, int fd)
+{
+	const struct nfs3_create_args *args = &op->args.create;
+	struct timespec times[2];
+	struct stat st;
+	int rc = 0;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (args->mode == NFS3_EXCLUSIVE) {
+		verf_times(args->verf, times);
+		if (!S_ISREG(st.st_mode) || st.st_atim.tv_sec != times[0].tv_sec ||
+		    st.st_mtim.tv_sec != times[1].tv_sec || st.st_atim.tv_nsec != 0 ||
+		    st.st_mtim.tv_nsec != 0)
+			return -EEXIST;
+	} else if (!S_ISREG(st.st_mode)) {
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
+	} else if (args->attr.set_size) {
+		const struct nfs3_sattr size = {.set_size = true, .size = args->attr.size};
+
+		rc = dir_apply(op, fd, &size);
+	}
+	return rc == 0 ? made(fs, op, fd) : rc;
+}
+
+static int create_new(struct dir_fs *fs, struct op *op, int fd)
+{
+	const struct nfs3_create_args *args = &op->args.create;
+	struct timespec times[2];
+	int rc;
+
+	if (args->mode == NFS3_EXCLUSIVE) {
+		verf_times(args->verf, times);
+		rc = futimens(fd, times) == 0 ? 0 : -errno;
+	} else {
+		rc = apply_new(op, fd, &args->attr, true);
+	}
+	if (rc == 0 && fsync(fd) != 0)
+		rc = -errno;
+	return rc == 0 ? made(fs, op, fd) : rc;
+}
+
+static int end_dir(struct dir_fs *fs, int dir, int rc, struct nfs3_wcc *wcc)
+{
+	if (rc == 0 && fsync(dir) != 0)
+		rc = -errno;
+	dir_post(fs, dir, &wcc->after);
+	close(dir);
+	return rc;
+}
+
+enum nfs3_status dir_create(struct dir_fs *fs, struct op *op)
+{
+	const struct nfs3_create_args *args = &op->args.create;
+	const struct nfs3_name *name = &args->where.name;
+	int dir = dir_open_id(fs, &op->id, DIR_FLAGS), fd, rc;
+	mode_t mode = args->mode != NFS3_EXCLUSIVE && args->attr.set_mode ? args->attr.mode & 07777 : 0600;
+
+	if (dir < 0)
+		return dir_status(dir);
+	fd = open_as(op, dir, name, O_CREAT | O_EXCL | O_WRONLY, mode);
+	if (fd >= 0) {
+		rc = create_new(fs, op, fd);
+	} else if (fd == -EEXIST && args->mode != NFS3_GUARDED) {
+		fd = open_as(op, dir, name, O_PATH, 0);
+		rc = fd < 0 ? fd : create_existing(fs, op, fd);
+	} else {
+		rc = fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return dir_status(end_dir(fs, dir, rc, &op->res.create.dir_wcc));
+}
+
+static mode_t special_mode(enum nfs3_ftype type)
+{
+	return type == NFS3_CHR	   ? S_IFCHR
+	       : type == NFS3_BLK  ? S_IFBLK
+	       : type == NFS3_SOCK ? S_IFSOCK
+				   : S_IFIFO;
+}
+
+/* The call that makes it, as the caller. */
+static int make_as(const struct op *op, int dir, const char *name, const struct nfs3_sattr *attr)
+{
+	mode_t mode = attr->set_mode ? attr->mode & 07777 : op->proc == NFS3_MKDIR ? 0755 : 0644;
+	enum nfs3_ftype type = op->args.mknod.type;
+	char path[NFS3_PATH_MAX + 1];
+	dev_t dev = 0;
+	int rc;
+
+	/* Others come without a number. */
+	if (op->proc == NFS3_MKNOD && (type == NFS3_CHR || type == NFS3_BLK))
+		dev = makedev(op->args.mknod.rdev.major, op->args.mknod.rdev.minor);
+	if (op->proc == NFS3_SYMLINK) {
+		if (op->data_bytes == 0 || memchr(op->data, '\0', op->data_bytes))
+			return -EINVAL;
+		memcpy(path, op->data, op->data_bytes);
+		path[op->data_bytes] = '\0';
+	}
+	dir_become(&op->cred);
+	if (op->proc == NFS3_MKDIR)
+		rc = mkdirat(dir, name, mode);
+	else if (op->proc == NFS3_SYMLINK)
+		rc = symlinkat(path, dir, name);
+	else
+		rc = mknodat(dir, name, special_mode(type) | mode, dev);
+	if (rc != 0)
+		rc = -errno;
+	dir_become_self();
+	return rc;
+}
+
+enum nfs3_status dir_make(struct dir_fs *fs, struct op *op)
+{
+	const struct nfs3_name *name = &op->args.dirop.name;
+	struct nfs3_sattr attr = op->proc == NFS3_MKNOD ? op->args.mknod.attr : op->args.mkdir.attr;
+	enum nfs3_ftype type = op->proc == NFS3_MKNOD ? op->args.mknod.type : NFS3_DIR;
+	char text[NFS3_NAME_MAX + 1];
+	int dir, fd, rc;
+
+	if (op->proc == NFS3_MKNOD && (type == NFS3_REG || type == NFS3_DIR || type == NFS3_LNK))
+		return NFS3ERR_BADTYPE;
+	dir = dir_open_id(fs, &op->id, DIR_FLAGS);
+	if (dir < 0)
+		return dir_status(dir);
+	dir_text(name, text);
+	rc = make_as(op, dir, text, &attr);
+	if (rc == 0) {
+		fd = dir_open_name(dir, name, O_PATH, 0);
+		attr.set_size = false;
+		/* A new directory keeps the set-gid bit that it has inherited. */
+		rc = fd < 0 ? fd : apply_new(op, fd, &attr, op->proc == NFS3_MKNOD);
+		if (rc == 0)
+			rc = made(fs, op, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	return dir_status(end_dir(fs, dir, rc, &op->res.create.dir_wcc));
+}
+
+enum nfs3_status dir_link(struct dir_fs *fs, struct op *op)
+{
+	int fd = dir_open_id(fs, &op->id, O_PATH), dir, rc;
+	char text[NFS3_NAME_MAX + 1], path[64];
+
+	if (fd < 0)
+		return dir_status(fd);
+	dir = dir_open_id(fs, &op->id2, DIR_FLAGS);
+	if (dir < 0) {
+		close(fd);
+		return dir_status(dir);
+	}
+	dir_text(&op->args.link.link.name, text);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	dir_become(&op->cred);
+	rc = linkat(AT_FDCWD, path, dir, text, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
+	dir_become_self();
+	dir_post(fs, fd, &op->res.link.attr);
+	close(fd);
+	return dir_status(end_dir(fs, dir, rc, &op->res.link.dir_wcc));
+}

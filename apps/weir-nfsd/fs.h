@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FS_H
+#define FS_H
+
+/*
+ * A back end: where files are.
+ *
+ * All ops run on the poller's thread, except that open and close run while nobody polls. start() carries out one NFS
+ * call: op->proc says which, op->args holds the arguments, op->id (and id2) the files by the ids that this back end gave out;
+ * names were checked (1 to 255 bytes, no '/', no NUL; "." and ".." may come to LOOKUP only). It fills op->res and
+ * calls op_done(), before it returns or from a later poll(). FSINFO and PATHCONF get their constants from op.c.
+ */
+
+#include "export.h"
+#include "handle.h"
+#include "weir_request.h"
+
+struct op;
+struct server;
+struct cred;
+
+struct fs_ops {
+	const char *name;
+	bool is_volatile; /* its files end with the server: handles are of this epoch */
+	/* Open what the export names. 0 with export->fs set, or -errno, which was said on standard error. */
+	int (*open)(struct export *export, struct server *server);
+	void (*close)(struct fs *fs); /* NULL is allowed */
+	void (*root)(struct fs *fs, struct handle_id *id);
+	void (*start)(struct fs *fs, struct op *op);
+	/* Where WRITE's data are to be pulled to: all 'len_bytes' of them are data. 0 with *place set; -1: to a buffer of
+	 * weir's. 'cred' is who writes. The request's user pointer and on_sent are the back end's then. */
+	int (*place)(struct fs *fs, struct weir_request *req, const struct handle_id *id,
+		     const struct cred *cred, uint64_t offset, uint32_t len_bytes, struct weir_place *place);
+	/* Completions, when there can be any; the work done. */
+	uint32_t (*poll)(struct fs *fs);
+	/* Before the engine ends: finish what is under way, its replies apart. Or NULL. */
+	void (*drain)(struct fs *fs);
+	uint32_t (*transfer_max)(const struct fs *fs); /* bytes of one READ or WRITE */
+	uint64_t (*file_max)(const struct fs *fs);
+	uint32_t (*link_max)(const struct fs *fs);
+};
+
+extern const struct fs_ops ram_ops;
+extern const struct fs_ops dir_ops;
+
+#endif

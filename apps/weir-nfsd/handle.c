@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "handle.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs.h"
+
+#define HEAD_BYTES 16u /* format, length, zero, zero, export id, epoch */
+#define MAC_BYTES  8u
+
+_Static_assert(crypto_shorthash_KEYBYTES == SECRET_BYTES, "SipHash-2-4's key");
+_Static_assert(crypto_shorthash_BYTES == MAC_BYTES, "SipHash-2-4's output");
+_Static_assert(HEAD_BYTES + HANDLE_ID_MAX + MAC_BYTES == NFS3_FH_MAX, "the longest id fills a handle");
+
+static void put_u32(uint8_t *at, uint32_t value)
+{
+	value = htobe32(value);
+	memcpy(at, &value, sizeof(value));
+}
+
+static void put_u64(uint8_t *at, uint64_t value)
+{
+	value = htobe64(value);
+	memcpy(at, &value, sizeof(value));
+}
+
+static uint32_t get_u32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return be32toh(value);
+}
+
+static uint64_t get_u64(const uint8_t *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return be64toh(value);
+}
+
+void handle_make(const struct handle_key *key, const struct export *export, const struct handle_id *id,
+		 struct nfs3_fh *fh)
+{
+	uint32_t signed_bytes = HEAD_BYTES + id->len_bytes;
+
+	fh->data[0] = HANDLE_FORMAT;
+	fh->data[1] = (uint8_t)id->len_bytes;
+	fh->data[2] = 0;
+	fh->data[3] = 0;
+	put_u32(fh->data + 4, export->id);
+	put_u64(fh->data + 8, export->ops->is_volatile ? key->epoch : 0);
+	memcpy(fh->data + HEAD_BYTES, id->data, id->len_bytes);
+	crypto_shorthash(fh->data + signed_bytes, fh->data, signed_bytes, key->secret);
+	fh->len_bytes = signed_bytes + MAC_BYTES;
+}
+
+enum nfs3_status handle_check(const struct handle_key *key, struct exports *exports, const struct nfs3_fh *fh,
+			      struct export **export, struct handle_id *id)
+{
+	uint32_t signed_bytes = fh->len_bytes - MAC_BYTES;
+	uint8_t mac[MAC_BYTES];
+	uint64_t epoch;
+
+	if (fh->len_bytes < HEAD_BYTES + MAC_BYTES || fh->len_bytes > NFS3_FH_MAX ||
+	    fh->data[0] != HANDLE_FORMAT || fh->data[1] != signed_bytes - HEAD_BYTES || fh->data[2] != 0 ||
+	    fh->data[3] != 0)
+		return NFS3ERR_BADHANDLE;
+	epoch = get_u64(fh->data + 8);
+	if (epoch != 0 && epoch != key->epoch)
+		return NFS3ERR_STALE;
+	crypto_shorthash(mac, fh->data, signed_bytes, key->secret);
+	if (sodium_memcmp(mac, fh->data + signed_bytes, MAC_BYTES) != 0)
+		return NFS3ERR_BADHANDLE;
+	*export = export_by_id(exports, get_u32(fh->data + 4));
+	if (!*export)
+		return NFS3ERR_STALE; /* it was exported once */
+	id->len_bytes = fh->data[1];
+	memcpy(id->data, fh->data + HEAD_BYTES, id->len_bytes);
+	return NFS3_OK;
+}
+
+void handle_key_init(struct handle_key *key)
+{
+	randombytes_buf(key->secret, sizeof(key->secret));
+	do
+		randombytes_buf(&key->epoch, sizeof(key->epoch));
+	while (key->epoch == 0);
+}
+
+/* Write the secret to a file that appears in full or not at all. */
+static int save(const struct handle_key *key, const char *path)
+{
+	char temporary[4200];
+	int fd, rc = 0;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.new", path) >= (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, key->secret, SECRET_BYTES) != (ssize_t)SECRET_BYTES || fsync(fd) != 0)
+		rc = errno ? -errno : -EIO;
+	close(fd);
+	if (rc == 0 && rename(temporary, path) != 0)
+		rc = -errno;
+	return rc;
+}
+
+int handle_key_load(struct handle_key *key, const char *path)
+{
+	uint8_t secret[SECRET_BYTES];
+	struct stat st;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0 && errno == ENOENT)
+		return save(key, path);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_mode & 077) != 0) {
+		close(fd);
+		return -EPERM; /* others could make handles */
+	}
+	n = read(fd, secret, sizeof(secret));
+	close(fd);
+	if (n != (ssize_t)sizeof(secret))
+		return -EINVAL;
+	memcpy(key->secret, secret, sizeof(secret));
+	return 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A call's way in: arguments, reply cache, handles, names, back end. */
+#include "op.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op_name.h"
+#include "op_table.h"
+#include "server.h"
+
+#define OPS_MAX 8192u
+
+static struct op *op_take(struct server *server, struct weir_request *req)
+{
+	struct op *op = TAILQ_FIRST(&server->free_ops);
+
+	if (op) {
+		TAILQ_REMOVE(&server->free_ops, op, entry);
+	} else {
+		if (server->nops == OPS_MAX)
+			return NULL;
+		op = malloc(sizeof(*op));
+		if (!op)
+			return NULL;
+		server->nops++;
+	}
+	/* Not the arguments, which are large, and written before they are read. */
+	memset(&op->res, 0, sizeof(*op) - offsetof(struct op, res));
+	op->server = server;
+	op->req = req;
+	op->proc = weir_request_header(req)->proc;
+	op->export = NULL;
+	op->data = NULL;
+	op->data_bytes = 0;
+	return op;
+}
+
+void op_free(struct op *op)
+{
+	free(op->entries_buf);
+	TAILQ_INSERT_HEAD(&op->server->free_ops, op, entry);
+}
+
+void op_free_all(struct server *server)
+{
+	struct op *op;
+
+	while ((op = TAILQ_FIRST(&server->free_ops))) {
+		TAILQ_REMOVE(&server->free_ops, op, entry);
+		free(op);
+	}
+}
+
+/* Arguments, the bulk ones in place. */
+static int get_args(struct op *op)
+{
+	struct weir_xdr_in *in = weir_request_args(op->req);
+	const void *data = NULL;
+
+	if (op_procs[op->proc].get(in, &op->args) != 0)
+		return -1;
+	if (op->proc == NFS3_WRITE || op->proc == NFS3_SYMLINK) {
+		uint32_t max = op->proc == NFS3_WRITE ? UINT32_MAX : NFS3_PATH_MAX;
+
+		if (weir_xdr_get_opaque_ref(in, &data, max, &op->data_bytes) != 0)
+			return -1;
+		op->data = data;
+	}
+	/* The count is there twice (RFC 1813 section 3.3.7): two that differ are no arguments. */
+	if (op->proc == NFS3_WRITE && op->args.write.count != op->data_bytes)
+		return -1;
+	return 0;
+}
+
+static enum nfs3_status check_handles(struct op *op)
+{
+	struct server *server = op->server;
+	const struct nfs3_fh *second = NULL;
+	enum nfs3_status status;
+	struct export *export;
+
+	status = handle_check(&server->key, &server->exports, &op->args.fh, &op->export, &op->id);
+	if (op->proc == NFS3_RENAME)
+		second = &op->args.rename.to.dir;
+	else if (op->proc == NFS3_LINK)
+		second = &op->args.link.link.dir;
+	if (status != NFS3_OK || !second)
+		return status;
+	status = handle_check(&server->key, &server->exports, second, &export, &op->id2);
+	if (status == NFS3_OK && export != op->export)
+		status = NFS3ERR_XDEV;
+	return status;
+}
+
+/* true: the reply cache has answered. */
+static bool answer_again(struct op *op)
+{
+	const struct op_proc *proc = &op_procs[op->proc];
+	const struct weir_rpc_call_header *header = weir_request_header(op->req);
+	uint8_t bytes[NFS3_ARGS_XDR_MAX + 8];
+	struct weir_xdr_out out, *results;
+	struct drc_key key;
+	bool is_new;
+
+	if (!proc->put_args)
+		return false;
+	weir_xdr_out_init(&out, bytes, sizeof(bytes));
+	proc->put_args(&out, &op->args);
+	if (op->data) {
+		uint8_t path[8];
+
+		crypto_shorthash(path, op->data, op->data_bytes, op->server->drc.secret);
+		weir_xdr_put_opaque_fixed(&out, path, sizeof(path));
+	}
+	drc_make_key(&op->server->drc, header->xid, op->proc, header->cred.body, header->cred.len_bytes,
+		     bytes, (uint32_t)weir_xdr_out_len(&out), &key);
+	op->drc = drc_get(&op->server->drc, &key, &is_new);
+	if (!op->drc || is_new)
+		return false;
+	if (op->drc->state == DRC_BUSY) {
+		/* Being carried out: the client is to ask once more. */
+		op->drc = NULL;
+		op_fail(op, NFS3ERR_JUKEBOX);
+		return true;
+	}
+	results = weir_request_results(op->req, NFS3_RESULTS_XDR_MAX);
+	if (results) {
+		weir_xdr_put_opaque_fixed(results, op->drc->results, op->drc->len_bytes);
+		weir_request_reply(op->req);
+	} else {
+		weir_request_reply_error(op->req, WEIR_RPC_SYSTEM_ERR);
+	}
+	op_free(op);
+	return true;
+}
+
+void op_handle(struct weir_request *req, void *arg)
+{
+	struct server *server = arg;
+	enum weir_rpc_auth_stat auth;
+	enum nfs3_status status;
+	struct op *op;
+
+	if (weir_request_header(req)->proc == NFS3_NULL) {
+		weir_request_results(req, 0);
+		weir_request_reply(req);
+		return;
+	}
+	op = op_take(server, req);
+	if (!op) {
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
+	if (get_args(op) != 0) {
+		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+		op_free(op);
+		return;
+	}
+	status = server->is_stopping ? NFS3ERR_JUKEBOX : check_handles(op);
+	/* A credential is understood by an export's rules; without one, the first's will do to refuse nonsense. */
+	auth = cred_of(&weir_request_header(req)->cred, op->export ? op->export : &server->exports.all[0],
+		       &op->cred);
+	if (auth != WEIR_RPC_AUTH_OK) {
+		weir_request_reply_denied(req, auth);
+		op_free(op);
+		return;
+	}
+	if (answer_again(op))
+		return;
+	if (status == NFS3_OK && op_procs[op->proc].changes && op->export->is_read_only)
+		status = NFS3ERR_ROFS;
+	if (status == NFS3_OK && (op_procs[op->proc].has_name || op->proc == NFS3_LINK))
+		status = name_check_op(op);
+	if (status != NFS3_OK)
+		op_fail(op, status);
+	else
+		op->export->ops->start(op->export->fs, op);
+}
+
+int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_place *place, void *arg)
+{
+	const struct weir_rpc_call_header *header = weir_request_header(req);
+	struct weir_xdr_in in = *weir_request_args(req);
+	struct server *server = arg;
+	struct nfs3_write_args args;
+	struct export *export;
+	struct handle_id id;
+	struct cred cred;
+	uint32_t count;
+
+	/* Only data, all of them and nothing else: padding in the chunk would overwrite what follows in the file. */
+	if (header->proc != NFS3_WRITE || item != 0 || nfs3_get_write_args(&in, &args) != 0 ||
+	    weir_xdr_get_u32(&in, &count) != 0 || count != args.count || count != len_bytes ||
+	    weir_xdr_remaining(&in) != 0)
+		return -1;
+	if (handle_check(&server->key, &server->exports, &args.fh, &export, &id) != NFS3_OK ||
+	    export->is_read_only || !export->ops->place)
+		return -1;
+	if (cred_of(&header->cred, export, &cred) != WEIR_RPC_AUTH_OK)
+		return -1;
+	return export->ops->place(export->fs, req, &id, &cred, args.offset, len_bytes, place);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OP_H
+#define OP_H
+
+/*
+ * One NFS call, from its arguments to its reply.
+ *
+ *   op_start()   decodes, looks up the reply cache, checks handles and names, asks the back end
+ *   back end     fills 'res', at once or later, on the poller's thread, and calls
+ *   op_done()    encodes, replies, frees
+ *
+ * A call that ends early (bad handle, bad name, read-only) goes to op_done() without a back end.
+ */
+
+#include <sys/queue.h>
+
+#include "cred.h"
+#include "fs.h"
+#include "handle.h"
+#include "nfs3_xdr.h"
+#include "weir_request.h"
+
+struct server;
+struct drc_entry;
+
+union op_args {
+	struct nfs3_fh fh; /* each starts with the first handle */
+	struct nfs3_dirop dirop;
+	struct nfs3_setattr_args setattr;
+	struct nfs3_access_args access;
+	struct nfs3_read_args read;
+	struct nfs3_write_args write;
+	struct nfs3_create_args create;
+	struct nfs3_mkdir_args mkdir; /* SYMLINK, too */
+	struct nfs3_mknod_args mknod;
+	struct nfs3_rename_args rename;
+	struct nfs3_link_args link;
+	struct nfs3_readdir_args readdir;
+	struct nfs3_commit_args commit;
+};
+
+union op_res {
+	enum nfs3_status status; /* each starts with it */
+	struct nfs3_getattr_res getattr;
+	struct nfs3_wcc_res wcc; /* SETATTR, REMOVE, RMDIR */
+	struct nfs3_lookup_res lookup;
+	struct nfs3_access_res access;
+	struct nfs3_readlink_res readlink;
+	struct nfs3_read_res read;
+	struct nfs3_write_res write;
+	struct nfs3_create_res create; /* MKDIR, SYMLINK, MKNOD, too */
+	struct nfs3_rename_res rename;
+	struct nfs3_link_res link;
+	struct nfs3_readdir_res readdir;
+	struct nfs3_fsstat_res fsstat;
+	struct nfs3_fsinfo_res fsinfo;
+	struct nfs3_pathconf_res pathconf;
+	struct nfs3_commit_res commit;
+};
+
+struct op {
+	struct server *server;
+	struct weir_request *req;
+	uint32_t proc;
+	struct export *export;
+	struct cred cred;
+	union op_args args;
+	struct handle_id id;  /* the first handle's file */
+	struct handle_id id2; /* the second's: RENAME's target directory, LINK's directory */
+	const uint8_t *data;  /* WRITE's data, SYMLINK's path; in place */
+	uint32_t data_bytes;
+
+	union op_res res;
+	/* READ, READLINK with NFS3_OK: where the data lie. They stay until 'on_sent'. */
+	const struct weir_region *region;
+	const void *item;
+	uint32_t item_bytes;
+	void (*on_sent)(void *arg); /* or NULL */
+	void *on_sent_arg;
+	/* READDIR, READDIRPLUS: entries, encoded */
+	struct weir_xdr_out entries;
+	uint8_t *entries_buf;
+	uint32_t entries_left; /* bytes that the client takes */
+	uint32_t names_left;   /* READDIRPLUS: bytes of names and cookies that the client wants */
+	bool eof;
+
+	struct drc_entry *drc;
+	void *fs_data; /* the back end's own */
+	TAILQ_ENTRY(op) entry;
+};
+
+TAILQ_HEAD(op_list, op);
+
+/* The program's callbacks; 'arg' is the struct server. */
+void op_handle(struct weir_request *req, void *arg);
+int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_place *place,
+	     void *arg);
+
+/* The back end has filled op->res (zeroed before), and more of 'op' as its procedure says. */
+void op_done(struct op *op);
+
+/* Short for a failure without more to say. */
+void op_fail(struct op *op, enum nfs3_status status);
+
+/* A handle for a file of the op's export. */
+void op_make_fh(const struct op *op, const struct handle_id *id, struct nfs3_fh *fh);
+
+/* Prepare for op_entry(), after checking the count that the client gave: NFS3_OK, NFS3ERR_TOOSMALL, NFS3ERR_SERVERFAULT. */
+enum nfs3_status op_entries_begin(struct op *op);
+/* Add an entry; false: it does not fit any more, the reply ends before it. */
+bool op_entry(struct op *op, const struct nfs3_entry *entry);
+
+/* For op.c and op_done.c. */
+void op_free(struct op *op);
+void op_free_all(struct server *server);
+
+#endif

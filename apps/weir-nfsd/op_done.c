@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A call's way out: results, reply cache, reply. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "op.h"
+#include "op_table.h"
+#include "server.h"
+
+/* Of READDIR's results, what is not entries: attributes, verifier, the end of the list. */
+#define ENTRIES_REST (NFS3_POST_ATTR_MAX + NFS3_VERF_BYTES + 8u)
+
+void op_make_fh(const struct op *op, const struct handle_id *id, struct nfs3_fh *fh)
+{
+	handle_make(&op->server->key, op->export, id, fh);
+}
+
+enum nfs3_status op_entries_begin(struct op *op)
+{
+	uint32_t max = op->args.readdir.maxcount;
+
+	if (max > op->server->readdir_max)
+		max = op->server->readdir_max;
+	if (max < ENTRIES_REST)
+		return NFS3ERR_TOOSMALL;
+	op->entries_left = max - ENTRIES_REST;
+	op->names_left = op->proc == NFS3_READDIRPLUS ? op->args.readdir.dircount : UINT32_MAX;
+	op->entries_buf = malloc(op->entries_left + 1);
+	if (!op->entries_buf)
+		return NFS3ERR_SERVERFAULT;
+	weir_xdr_out_init(&op->entries, op->entries_buf, op->entries_left);
+	return NFS3_OK;
+}
+
+bool op_entry(struct op *op, const struct nfs3_entry *entry)
+{
+	bool plus = op->proc == NFS3_READDIRPLUS;
+	uint32_t names = 8 + 4 + entry->name.len_bytes + weir_xdr_pad(entry->name.len_bytes) + 8;
+	uint32_t bytes = nfs3_entry_bytes(entry, plus);
+
+	/* dircount is advice: one entry goes in any case. */
+	if (bytes > op->entries_left || (names > op->names_left && weir_xdr_out_len(&op->entries) > 0))
+		return false;
+	nfs3_put_entry(&op->entries, entry, plus);
+	op->entries_left -= bytes;
+	op->names_left -= names < op->names_left ? names : op->names_left;
+	return true;
+}
+
+/* What is the same for all files of a back end. */
+static void fill_constants(struct op *op)
+{
+	const struct fs_ops *ops = op->export->ops;
+	struct fs *fs = op->export->fs;
+
+	if (op->proc == NFS3_FSINFO) {
+		struct nfs3_fsinfo_res *res = &op->res.fsinfo;
+		uint32_t max = op->server->transfer_max;
+
+		if (max > ops->transfer_max(fs))
+			max = ops->transfer_max(fs);
+		res->rtmax = res->rtpref = res->wtmax = res->wtpref = max;
+		res->rtmult = res->wtmult = 4096;
+		res->dtpref = op->server->readdir_max;
+		res->maxfilesize = ops->file_max(fs);
+		res->time_delta = (struct nfs3_time){0, 1};
+		res->properties =
+			NFS3_FSF_LINK | NFS3_FSF_SYMLINK | NFS3_FSF_HOMOGENEOUS | NFS3_FSF_CANSETTIME;
+	} else if (op->proc == NFS3_PATHCONF) {
+		struct nfs3_pathconf_res *res = &op->res.pathconf;
+
+		res->linkmax = ops->link_max(fs);
+		res->name_max = NFS3_NAME_MAX;
+		res->no_trunc = true;
+		res->chown_restricted = true;
+		res->case_preserving = true;
+	}
+}
+
+/* Item results: their count word and data. */
+static void put_item(struct op *op, struct weir_xdr_out *out)
+{
+	if (op->item_bytes == 0)
+		weir_xdr_put_u32(out, 0);
+	else if (weir_request_result_item(op->req, op->region, op->item, op->item_bytes) != 0)
+		out->failed = true; /* which the reply tells as SYSTEM_ERR */
+}
+
+static void put_entries(struct op *op, struct weir_xdr_out *out)
+{
+	uint32_t len = (uint32_t)weir_xdr_out_len(&op->entries);
+	uint8_t *at = weir_xdr_reserve(out, len);
+
+	if (at && len > 0)
+		memcpy(at, op->entries_buf, len);
+	nfs3_put_entries_end(out, op->eof);
+}
+
+static void put_results(struct op *op, struct weir_xdr_out *out)
+{
+	bool ok = op->res.status == NFS3_OK;
+
+	op_procs[op->proc].put(out, &op->res);
+	if (ok && (op->proc == NFS3_READ || op->proc == NFS3_READLINK))
+		put_item(op, out);
+	else if (ok && (op->proc == NFS3_READDIR || op->proc == NFS3_READDIRPLUS))
+		put_entries(op, out);
+}
+
+static void keep_reply(struct op *op)
+{
+	uint8_t bytes[NFS3_RESULTS_XDR_MAX];
+	struct drc *drc = &op->server->drc;
+	struct weir_xdr_out out;
+
+	if (!op->drc)
+		return;
+	weir_xdr_out_init(&out, bytes, sizeof(bytes));
+	op_procs[op->proc].put(&out, &op->res);
+	/* 'Try again' must not be what a second try gets. */
+	if (out.failed || op->res.status == NFS3ERR_JUKEBOX)
+		drc_drop(drc, op->drc);
+	else
+		drc_done(drc, op->drc, bytes, (uint32_t)weir_xdr_out_len(&out));
+	op->drc = NULL;
+}
+
+void op_done(struct op *op)
+{
+	struct weir_xdr_out *out;
+
+	if (op->entries_buf && op->res.status == NFS3_OK && !op->eof && weir_xdr_out_len(&op->entries) == 0)
+		op->res.status = NFS3ERR_TOOSMALL;
+	if (op->res.status == NFS3_OK)
+		fill_constants(op);
+	keep_reply(op);
+	if (op->on_sent)
+		weir_request_on_sent(op->req, op->on_sent, op->on_sent_arg);
+	out = weir_request_results(op->req,
+				   NFS3_RESULTS_XDR_MAX +
+					   (op->entries_buf ? (uint32_t)weir_xdr_out_len(&op->entries) : 0));
+	if (out) {
+		put_results(op, out);
+		weir_request_reply(op->req);
+	} else {
+		weir_request_reply_error(op->req, WEIR_RPC_SYSTEM_ERR);
+	}
+	op_free(op);
+}
+
+void op_fail(struct op *op, enum nfs3_status status)
+{
+	memset(&op->res, 0, sizeof(op->res));
+	op->res.status = status;
+	op_done(op);
+}

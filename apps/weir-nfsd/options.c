@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+enum {
+	OPT_DRIVER = 256,
+	OPT_DRIVER_OPTIONS,
+	OPT_LISTEN,
+	OPT_EXPORT,
+	OPT_EXPORTS,
+	OPT_PROFILE,
+	OPT_FOREGROUND,
+	OPT_MOUNT_PORT,
+	OPT_NO_MOUNT,
+	OPT_NO_RPCBIND,
+	OPT_STATE,
+	OPT_HELP,
+	OPT_VERSION,
+};
+
+static const struct option long_options[] = {
+	{"driver", required_argument, NULL, OPT_DRIVER},
+	{"driver-options", required_argument, NULL, OPT_DRIVER_OPTIONS},
+	{"listen", required_argument, NULL, OPT_LISTEN},
+	{"export", required_argument, NULL, OPT_EXPORT},
+	{"exports", required_argument, NULL, OPT_EXPORTS},
+	{"profile", required_argument, NULL, OPT_PROFILE},
+	{"foreground", no_argument, NULL, OPT_FOREGROUND},
+	{"mount-port", required_argument, NULL, OPT_MOUNT_PORT},
+	{"no-mount", no_argument, NULL, OPT_NO_MOUNT},
+	{"no-rpcbind", no_argument, NULL, OPT_NO_RPCBIND},
+	{"state", required_argument, NULL, OPT_STATE},
+	{"help", no_argument, NULL, OPT_HELP},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{NULL, 0, NULL, 0},
+};
+
+static void help(void)
+{
+	puts("Usage: weir-nfsd --listen ADDR[:PORT] --export NAME=ram[:SIZE]|dir:PATH [options]\n"
+	     "Serve files by NFS version 3 over RPC-over-RDMA version 1.\n"
+	     "\n"
+	     "What:\n"
+	     "  --export NAME=ram[:SIZE]  files in memory, 256m unless SIZE says else; gone when this ends\n"
+	     "  --export NAME=dir:PATH    the files below the directory PATH (root only)\n"
+	     "                            --export may be given up to 32 times\n"
+	     "  --exports FILE            exports with options (access, root_squash, anonuid, anongid, size) "
+	     "from\n"
+	     "                            an INI file, see doc/weir-nfsd.rst\n"
+	     "  --state DIR               where the secret of dir exports' handles is kept; default:\n"
+	     "                            /var/lib/weir-nfsd\n"
+	     "\n"
+	     "Where:\n"
+	     "  --listen ADDR[:PORT]      with an IP driver the port is 20049 unless said; with shm a name\n"
+	     "  --mount-port PORT         of MOUNT over TCP; default 0: any that is free\n"
+	     "  --no-mount                no MOUNT: clients are given the handles that are printed at start\n"
+	     "  --no-rpcbind              don't register with rpcbind\n"
+	     "  --profile FILE            an INI file, such as those in config/; what follows wins\n"
+	     "  --driver NAME             one of those below; default: the profile's, else shm\n"
+	     "  --driver-options S        key=value,...\n"
+	     "  --foreground              stay in the foreground\n"
+	     "  --help, --version\n"
+	     "\n"
+	     "With driver shm, MOUNT and rpcbind are off unless --mount-port is given.\n"
+	     "Exit status: 0; 1: it could not start; 2: usage.\n"
+	     "\n"
+	     "Drivers:");
+	for (uint32_t i = 0; fabric_driver_at(i); i++)
+		printf("  %-8s %s\n", fabric_driver_at(i)->name, fabric_driver_at(i)->summary);
+}
+
+static int bad(const char *option, const char *value, const char *expected)
+{
+	fprintf(stderr, "weir-nfsd: --%s '%s': %s. See --help\n", option, value, expected);
+	return -1;
+}
+
+static int parse_port(const char *text, uint32_t *port)
+{
+	unsigned long number;
+	char *end;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (end == text || *end != '\0' || text[0] == '-' || errno != 0 || number > 65535)
+		return bad("mount-port", text, "expected a number from 0 to 65535");
+	*port = (uint32_t)number;
+	return 0;
+}
+
+static int apply(int opt, const char *value, struct options *o, struct exports *exports, bool *wants_mount)
+{
+	switch (opt) {
+	case OPT_DRIVER:
+		if (!fabric_driver_find(value))
+			return bad("driver", value, "no such driver in this build");
+		snprintf(o->profile.driver, sizeof(o->profile.driver), "%s", value);
+		return 0;
+	case OPT_DRIVER_OPTIONS:
+		if (strlen(value) >= sizeof(o->profile.driver_options))
+			return bad("driver-options", value, "too long");
+		snprintf(o->profile.driver_options, sizeof(o->profile.driver_options), "%s", value);
+		return 0;
+	case OPT_LISTEN:
+		if (value[0] == '\0' || strlen(value) > 100)
+			return bad("listen", value, "expected an address of 1 to 100 characters");
+		o->listen = value;
+		return 0;
+	case OPT_EXPORT:
+		return export_add(exports, value);
+	case OPT_EXPORTS:
+		return export_file_load(exports, value);
+	case OPT_MOUNT_PORT:
+		*wants_mount = true;
+		return parse_port(value, &o->mount_port);
+	case OPT_NO_MOUNT:
+		o->has_mount = false;
+		return 0;
+	case OPT_NO_RPCBIND:
+		o->has_rpcbind = false;
+		return 0;
+	case OPT_STATE:
+		o->state = value;
+		return 0;
+	case OPT_FOREGROUND:
+		o->is_foreground = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* The profile first: the rest of the command line wins over it. */
+static int load_profile(int argc, char **argv, struct options *options)
+{
+	char err[512];
+	int opt;
+
+	weir_profile_defaults(&options->profile);
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (opt == '?')
+			return -1;
+		if (opt == OPT_PROFILE &&
+		    weir_profile_load(optarg, &options->profile, err, sizeof(err)) != 0) {
+			fprintf(stderr, "weir-nfsd: %s\n", err);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *options, struct exports *exports)
+{
+	bool wants_mount = false;
+	int opt;
+
+	*options = (struct options){.state = "/var/lib/weir-nfsd", .has_mount = true, .has_rpcbind = true};
+	if (load_profile(argc, argv, options) != 0)
+		return -1;
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (opt == OPT_HELP) {
+			help();
+			return 1;
+		}
+		if (opt == OPT_VERSION) {
+			puts("weir-nfsd " WEIR_VERSION);
+			return 1;
+		}
+		if (apply(opt, optarg, options, exports, &wants_mount) != 0)
+			return -1;
+	}
+	if (optind < argc)
+		return bad("listen", argv[optind], "unexpected argument");
+	if (!options->listen) {
+		fprintf(stderr, "weir-nfsd: --listen is missing. See --help\n");
+		return -1;
+	}
+	if (exports->n == 0) {
+		fprintf(stderr,
+			"weir-nfsd: nothing to serve: --export or --exports is missing. See --help\n");
+		return -1;
+	}
+	/* Peers of shm have no IP address to ask from. */
+	if (strcmp(options->profile.driver, "shm") == 0 && !wants_mount)
+		options->has_mount = false;
+	if (!options->has_mount)
+		options->has_rpcbind = false;
+	return 0;
+}

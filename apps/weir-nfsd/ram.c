@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The back end 'ram' as a whole: what it takes at start, and its procedures. */
+#include "ram.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void ram_close(struct fs *fs_)
+{
+	struct ram_fs *fs = (struct ram_fs *)fs_;
+
+	if (!fs)
+		return;
+	for (uint32_t i = 0; fs->inodes && i < fs->nslots; i++)
+		if (fs->inodes[i].is_used)
+			ram_inode_free(fs, &fs->inodes[i]);
+	free(fs->inodes);
+	free(fs->buckets);
+	ram_placements_fini(fs);
+	ram_blocks_fini(&fs->blocks);
+	weir_region_destroy(fs->region);
+	free(fs);
+}
+
+static int take_memory(struct ram_fs *fs)
+{
+	struct weir_region_options options = {
+		.len_bytes = fs->size_bytes,
+		.page_bytes = fs->server->profile.page_bytes,
+		.flags = WEIR_REGION_PRIVATE, /* clients reach it through replies and calls alone */
+		.numa_node = -1,
+	};
+	struct weir_region_info info;
+	struct ram_inode *root;
+	int rc = weir_region_create(&options, &fs->region);
+
+	if (rc == 0)
+		rc = weir_engine_add_region(fs->server->engine, fs->region);
+	if (rc != 0)
+		return rc;
+	weir_region_info(fs->region, &info);
+	rc = ram_blocks_init(&fs->blocks, info.base, fs->size_bytes);
+	if (rc != 0)
+		return rc;
+	fs->inodes = calloc(fs->ninodes_max, sizeof(fs->inodes[0]));
+	fs->buckets = calloc(fs->nbuckets, sizeof(fs->buckets[0]));
+	if (!fs->inodes || !fs->buckets)
+		return -ENOMEM;
+	fs->zeros = ram_block_get(&fs->blocks, RAM_CHUNK);
+	root = ram_inode_make(fs, NFS3_DIR, 01777, 0, 0);
+	if (fs->zeros == RAM_NONE || !root)
+		return -ENOMEM;
+	memset(ram_block_data(&fs->blocks, fs->zeros), 0, RAM_CHUNK);
+	root->dir.parent = ram_slot(fs, root);
+	return 0;
+}
+
+static int ram_open(struct export *export, struct server *server)
+{
+	struct ram_fs *fs = calloc(1, sizeof(*fs));
+	int rc;
+
+	if (!fs)
+		return -ENOMEM;
+	fs->server = server;
+	fs->export = export;
+	fs->size_bytes = export->size_bytes / RAM_PAGE * RAM_PAGE;
+	fs->ninodes_max = (uint32_t)(fs->size_bytes / RAM_PAGE);
+	fs->nentries_max = 2 * fs->ninodes_max;
+	fs->free_slot = RAM_NONE;
+	fs->nbuckets = 1024;
+	while (fs->nbuckets < fs->ninodes_max)
+		fs->nbuckets *= 2;
+	randombytes_buf(fs->secret, sizeof(fs->secret));
+	LIST_INIT(&fs->free_placements);
+	rc = take_memory(fs);
+	if (rc != 0) {
+		fprintf(stderr, "weir-nfsd: export %s: no memory for %llu bytes: %s\n", export->name,
+			(unsigned long long)fs->size_bytes, strerror(-rc));
+		ram_close((struct fs *)fs);
+		return rc;
+	}
+	export->fs = (struct fs *)fs;
+	return 0;
+}
+
+static void ram_root(struct fs *fs, struct handle_id *id)
+{
+	ram_id_of((struct ram_fs *)fs, &((struct ram_fs *)fs)->inodes[0], id);
+}
+
+typedef enum nfs3_status (*ram_proc)(struct ram_fs *fs, struct op *op);
+
+static const ram_proc procs[NFS3_NPROCS] = {
+	[NFS3_GETATTR] = ram_getattr, [NFS3_SETATTR] = ram_setattr,	[NFS3_LOOKUP] = ram_lookup,
+	[NFS3_ACCESS] = ram_access,   [NFS3_READLINK] = ram_readlink,	[NFS3_READ] = ram_read,
+	[NFS3_WRITE] = ram_write,     [NFS3_CREATE] = ram_create,	[NFS3_MKDIR] = ram_make,
+	[NFS3_SYMLINK] = ram_make,    [NFS3_MKNOD] = ram_make,		[NFS3_REMOVE] = ram_remove,
+	[NFS3_RMDIR] = ram_remove,    [NFS3_RENAME] = ram_rename,	[NFS3_LINK] = ram_link,
+	[NFS3_READDIR] = ram_readdir, [NFS3_READDIRPLUS] = ram_readdir, [NFS3_FSSTAT] = ram_fsstat,
+	[NFS3_FSINFO] = ram_fsstat,   [NFS3_PATHCONF] = ram_fsstat,	[NFS3_COMMIT] = ram_commit,
+};
+
+static void ram_start(struct fs *fs, struct op *op)
+{
+	op->res.status = procs[op->proc]((struct ram_fs *)fs, op);
+	op_done(op);
+}
+
+static uint32_t ram_transfer_max(const struct fs *fs)
+{
+	(void)fs;
+	return RAM_CHUNK;
+}
+
+static uint64_t ram_file_max(const struct fs *fs)
+{
+	return ((const struct ram_fs *)fs)->size_bytes;
+}
+
+static uint32_t ram_link_max(const struct fs *fs)
+{
+	(void)fs;
+	return RAM_LINKS_MAX;
+}
+
+const struct fs_ops ram_ops = {
+	.name = "ram",
+	.is_volatile = true,
+	.open = ram_open,
+	.close = ram_close,
+	.root = ram_root,
+	.start = ram_start,
+	.place = ram_place,
+	.transfer_max = ram_transfer_max,
+	.file_max = ram_file_max,
+	.link_max = ram_link_max,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Directories: all entries in one hash table, and each directory's in the order of their cookies. */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ram.h"
+
+/* Keyed, so that no client can choose names that all fall into one bucket. */
+static struct ram_dirent **bucket_of(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes)
+{
+	uint8_t bytes[sizeof(dir) + NFS3_NAME_MAX];
+	uint64_t hash;
+
+	memcpy(bytes, &dir, sizeof(dir));
+	memcpy(bytes + sizeof(dir), name, len_bytes);
+	crypto_shorthash((uint8_t *)&hash, bytes, sizeof(dir) + len_bytes, fs->secret);
+	return &fs->buckets[hash & (fs->nbuckets - 1)];
+}
+
+struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes)
+{
+	struct ram_dirent *entry = *bucket_of(fs, dir, name, len_bytes);
+
+	while (entry && (entry->dir != dir || entry->len_bytes != len_bytes ||
+			 memcmp(entry->name, name, len_bytes) != 0))
+		entry = entry->next;
+	return entry;
+}
+
+/* Room for one more place: without the gaps first. */
+static bool make_room(struct ram_dir *dir)
+{
+	struct ram_place *places;
+	uint32_t capacity;
+
+	if (dir->nplaces < dir->capacity)
+		return true;
+	if (dir->nlive < dir->nplaces / 2) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < dir->nplaces; i++)
+			if (dir->places[i].entry)
+				dir->places[n++] = dir->places[i];
+		dir->nplaces = n;
+		return true;
+	}
+	capacity = dir->capacity ? 2 * dir->capacity : 8;
+	places = realloc(dir->places, capacity * sizeof(places[0]));
+	if (!places)
+		return false;
+	dir->places = places;
+	dir->capacity = capacity;
+	return true;
+}
+
+enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes,
+			       uint32_t slot)
+{
+	struct ram_dirent **bucket = bucket_of(fs, dir, name, len_bytes);
+	struct ram_inode *parent = &fs->inodes[dir];
+	struct ram_dirent *entry;
+
+	if (fs->nentries >= fs->nentries_max || !make_room(&parent->dir))
+		return NFS3ERR_NOSPC;
+	entry = malloc(sizeof(*entry) + len_bytes);
+	if (!entry)
+		return NFS3ERR_NOSPC;
+	entry->next = *bucket;
+	entry->cookie = parent->dir.next_cookie++;
+	entry->dir = dir;
+	entry->slot = slot;
+	entry->len_bytes = len_bytes;
+	memcpy(entry->name, name, len_bytes);
+	*bucket = entry;
+	parent->dir.places[parent->dir.nplaces++] = (struct ram_place){entry->cookie, entry};
+	parent->dir.nlive++;
+	fs->nentries++;
+	if (fs->inodes[slot].attr.type == NFS3_DIR) {
+		fs->inodes[slot].dir.parent = dir;
+		parent->attr.nlink++; /* its ".." */
+	}
+	ram_touch(parent, true);
+	return NFS3_OK;
+}
+
+uint32_t ram_dir_seek(const struct ram_dir *dir, uint64_t cookie)
+{
+	uint32_t low = 0, high = dir->nplaces;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (dir->places[middle].cookie <= cookie)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
+{
+	struct ram_dirent **at = bucket_of(fs, entry->dir, entry->name, entry->len_bytes);
+	struct ram_inode *parent = &fs->inodes[entry->dir];
+
+	while (*at != entry)
+		at = &(*at)->next;
+	*at = entry->next;
+	parent->dir.places[ram_dir_seek(&parent->dir, entry->cookie - 1)].entry = NULL;
+	parent->dir.nlive--;
+	fs->nentries--;
+	if (fs->inodes[entry->slot].attr.type == NFS3_DIR)
+		parent->attr.nlink--;
+	ram_touch(parent, true);
+	free(entry);
+}
+
+void ram_dir_fini(struct ram_dir *dir)
+{
+	/* All entries were removed before, or the whole is being closed. */
+	for (uint32_t i = 0; i < dir->nplaces; i++)
+		free(dir->places[i].entry);
+	free(dir->places);
+	*dir = (struct ram_dir){0};
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* READDIR and READDIRPLUS (RFC 1813 sections 3.3.16 and 3.3.17). A cookie is an entry's for good: one whose entry is gone
+ * goes on at the next. The verifier says which directory the cookies are of. */
+#include <string.h>
+
+#include "ram.h"
+
+/* 0 means from the start. */
+static bool is_verf_good(const struct ram_inode *dir, const uint8_t *verf, uint64_t cookie)
+{
+	return cookie == 0 || memcmp(verf, &dir->attr.fileid, NFS3_VERF_BYTES) == 0;
+}
+
+static bool put(struct ram_fs *fs, struct op *op, uint64_t cookie, uint32_t slot, const char *name,
+		uint32_t len_bytes)
+{
+	const struct ram_inode *inode = &fs->inodes[slot];
+	struct nfs3_entry entry;
+	struct handle_id id;
+
+	entry.fileid = inode->attr.fileid;
+	entry.cookie = cookie;
+	entry.name.len_bytes = len_bytes;
+	memcpy(entry.name.data, name, len_bytes);
+	entry.attr.is_set = entry.fh.is_set = op->proc == NFS3_READDIRPLUS;
+	if (entry.fh.is_set) {
+		entry.attr.attr = inode->attr;
+		ram_id_of(fs, inode, &id);
+		op_make_fh(op, &id, &entry.fh.fh);
+	}
+	return op_entry(op, &entry);
+}
+
+static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
+{
+	uint64_t cookie = op->args.readdir.cookie;
+
+	if (cookie < 1 && !put(fs, op, 1, ram_slot(fs, dir), ".", 1))
+		return;
+	if (cookie < 2 && !put(fs, op, 2, dir->dir.parent, "..", 2))
+		return;
+	for (uint32_t i = ram_dir_seek(&dir->dir, cookie); i < dir->dir.nplaces; i++) {
+		const struct ram_dirent *entry = dir->dir.places[i].entry;
+
+		if (entry && !put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes))
+			return;
+	}
+	op->eof = true;
+}
+
+enum nfs3_status ram_readdir(struct ram_fs *fs, struct op *op)
+{
+	struct ram_inode *dir = ram_inode_of(fs, &op->id);
+	struct nfs3_readdir_res *res = &op->res.readdir;
+	enum nfs3_status status;
+
+	if (!dir)
+		return NFS3ERR_STALE;
+	ram_post(dir, &res->dir_attr);
+	if (dir->attr.type != NFS3_DIR)
+		return NFS3ERR_NOTDIR;
+	if (!ram_may(op, dir, MAY_READ))
+		return NFS3ERR_ACCES;
+	if (!is_verf_good(dir, op->args.readdir.verf, op->args.readdir.cookie))
+		return NFS3ERR_BAD_COOKIE;
+	status = op_entries_begin(op);
+	if (status != NFS3_OK)
+		return status;
+	list(fs, op, dir);
+	memcpy(res->verf, &dir->attr.fileid, NFS3_VERF_BYTES);
+	return NFS3_OK;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * WRITE's data are pulled straight to their block. From then to the end of the request:
+ *
+ *   ram_place()            reserves the block, references it, lists the WRITE with its inode
+ *   the handler            finds data in place, makes them part of the file: ram_placement_done()
+ *   on_sent                takes it off the list, drops the reference
+ *
+ * A request can end without its handler, when the connection does. Then what lies behind the file's end is
+ * zeroed again; before it, the client was overwriting its file, and some of that is done.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ram.h"
+
+#define PLACEMENTS_MAX 65536u
+
+static struct ram_placement *placement_take(struct ram_fs *fs)
+{
+	struct ram_placement *placement = LIST_FIRST(&fs->free_placements);
+
+	if (placement) {
+		LIST_REMOVE(placement, entry);
+		return placement;
+	}
+	if (fs->nplacements == PLACEMENTS_MAX)
+		return NULL;
+	placement = malloc(sizeof(*placement));
+	fs->nplacements += placement != NULL;
+	return placement;
+}
+
+bool ram_placement_overlaps(const struct ram_inode *inode, uint32_t block, uint64_t from, uint64_t to,
+			    const struct ram_placement *except)
+{
+	const struct ram_placement *p;
+
+	LIST_FOREACH(p, &inode->placements, entry)
+	if (p != except && p->block == block && p->offset < to && p->offset + p->len_bytes > from)
+		return true;
+	return false;
+}
+
+void ram_placement_done(struct ram_placement *placement)
+{
+	placement->is_done = true;
+}
+
+/* Zero what a WRITE that never was has left behind the file's end, unless another is on its way there. */
+static void undo(struct ram_inode *inode, const struct ram_placement *p)
+{
+	struct ram_blocks *blocks = &p->fs->blocks;
+	uint32_t chunk = (uint32_t)(p->offset / RAM_CHUNK);
+	uint64_t from = p->offset > inode->attr.size ? p->offset : inode->attr.size;
+	uint64_t to = p->offset + p->len_bytes;
+
+	if (from >= to || chunk >= inode->nchunks || inode->chunks[chunk] != p->block ||
+	    ram_placement_overlaps(inode, p->block, from, to, p))
+		return;
+	memset(ram_block_data(blocks, p->block) + from % RAM_CHUNK, 0, to - from);
+}
+
+static void on_sent(void *arg)
+{
+	struct ram_placement *p = arg;
+	struct ram_inode *inode = &p->fs->inodes[p->slot];
+
+	if (inode->is_used && inode->generation == p->generation) {
+		LIST_REMOVE(p, entry);
+		if (!p->is_done)
+			undo(inode, p);
+	}
+	ram_block_unref(&p->fs->blocks, p->block);
+	LIST_INSERT_HEAD(&p->fs->free_placements, p, entry);
+}
+
+void ram_placements_forget(struct ram_inode *inode)
+{
+	struct ram_placement *p;
+
+	while ((p = LIST_FIRST(&inode->placements)))
+		LIST_REMOVE(p, entry);
+}
+
+int ram_place(struct fs *fs_, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
+	      uint64_t offset, uint32_t len_bytes, struct weir_place *place)
+{
+	struct ram_fs *fs = (struct ram_fs *)fs_;
+	struct ram_inode *inode = ram_inode_of(fs, id);
+	struct ram_placement *p;
+	uint8_t *data;
+
+	if (!inode || inode->attr.type != NFS3_REG || len_bytes == 0 || len_bytes > RAM_CHUNK ||
+	    offset > fs->size_bytes || len_bytes > fs->size_bytes - offset ||
+	    offset % RAM_CHUNK + len_bytes > RAM_CHUNK)
+		return -1;
+	if (cred->uid != inode->attr.uid &&
+	    !cred_may(cred, inode->attr.uid, inode->attr.gid, inode->attr.mode, false, MAY_WRITE))
+		return -1;
+	p = placement_take(fs);
+	if (!p)
+		return -1;
+	*p = (struct ram_placement){
+		.fs = fs,
+		.slot = ram_slot(fs, inode),
+		.generation = inode->generation,
+		.offset = offset,
+		.len_bytes = len_bytes,
+	};
+	data = ram_data_reserve(fs, inode, offset, len_bytes, &p->block);
+	if (!data) {
+		LIST_INSERT_HEAD(&fs->free_placements, p, entry);
+		return -1;
+	}
+	ram_block_ref(&fs->blocks, p->block);
+	LIST_INSERT_HEAD(&inode->placements, p, entry);
+	weir_request_set_user(req, p);
+	weir_request_on_sent(req, on_sent, p);
+	*place = (struct weir_place){.region = fs->region, .data = data};
+	return 0;
+}
+
+void ram_placements_fini(struct ram_fs *fs)
+{
+	struct ram_placement *p;
+
+	while ((p = LIST_FIRST(&fs->free_placements))) {
+		LIST_REMOVE(p, entry);
+		free(p);
+	}
+}

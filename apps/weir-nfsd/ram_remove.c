@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names that go or move: REMOVE, RMDIR, RENAME (RFC 1813 sections 3.3.12 to 3.3.14). */
+#include "ram.h"
+
+enum nfs3_status ram_may_remove(const struct op *op, const struct ram_inode *dir,
+				const struct ram_inode *victim)
+{
+	if (!ram_may(op, dir, MAY_WRITE | MAY_EXEC))
+		return NFS3ERR_ACCES;
+	/* Sticky: one's own, or from a directory of one's own. */
+	if ((dir->attr.mode & 01000) && op->cred.uid != 0 && op->cred.uid != victim->attr.uid &&
+	    op->cred.uid != dir->attr.uid)
+		return NFS3ERR_PERM;
+	return NFS3_OK;
+}
+
+static enum nfs3_status check_remove(const struct op *op, const struct ram_inode *victim)
+{
+	if (op->proc == NFS3_REMOVE)
+		return victim->attr.type == NFS3_DIR ? NFS3ERR_ISDIR : NFS3_OK;
+	if (victim->attr.type != NFS3_DIR)
+		return NFS3ERR_NOTDIR;
+	return victim->dir.nlive > 0 ? NFS3ERR_NOTEMPTY : NFS3_OK;
+}
+
+enum nfs3_status ram_remove(struct ram_fs *fs, struct op *op)
+{
+	const struct nfs3_name *name = &op->args.dirop.name;
+	struct ram_inode *dir = ram_inode_of(fs, &op->id), *victim;
+	struct ram_dirent *entry = NULL;
+	enum nfs3_status status = NFS3_OK;
+
+	if (!dir)
+		return NFS3ERR_STALE;
+	ram_before(dir, &op->res.wcc.wcc);
+	if (dir->attr.type != NFS3_DIR)
+		status = NFS3ERR_NOTDIR;
+	else if (!ram_may(op, dir, MAY_EXEC))
+		status = NFS3ERR_ACCES;
+	else
+		entry = ram_entry_find(fs, ram_slot(fs, dir), name->data, name->len_bytes);
+	if (status == NFS3_OK && !entry)
+		status = NFS3ERR_NOENT;
+	if (status == NFS3_OK) {
+		victim = &fs->inodes[entry->slot];
+		status = ram_may_remove(op, dir, victim);
+		if (status == NFS3_OK)
+			status = check_remove(op, victim);
+		if (status == NFS3_OK) {
+			ram_entry_remove(fs, entry);
+			ram_inode_unlink(fs, victim);
+		}
+	}
+	ram_after(dir, &op->res.wcc.wcc);
+	return status;
+}
+
+/* Is 'dir' within 'tree', or 'tree' itself? */
+static bool is_within(const struct ram_fs *fs, const struct ram_inode *dir, const struct ram_inode *tree)
+{
+	uint32_t slot = ram_slot(fs, dir);
+
+	/* Directories form a tree with the root as its own parent, so this ends. */
+	while (slot != ram_slot(fs, tree)) {
+		if (fs->inodes[slot].dir.parent == slot)
+			return false;
+		slot = fs->inodes[slot].dir.parent;
+	}
+	return true;
+}
+
+/* May 'from' take the place of 'to'? */
+static enum nfs3_status check_replace(const struct ram_inode *from, const struct ram_inode *to)
+{
+	if (to->attr.type == NFS3_DIR) {
+		if (from->attr.type != NFS3_DIR)
+			return NFS3ERR_EXIST;
+		return to->dir.nlive > 0 ? NFS3ERR_NOTEMPTY : NFS3_OK;
+	}
+	return from->attr.type == NFS3_DIR ? NFS3ERR_EXIST : NFS3_OK;
+}
+
+static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_inode *from_dir,
+				  struct ram_inode *to_dir)
+{
+	const struct nfs3_name *from = &op->args.rename.from.name, *to = &op->args.rename.to.name;
+	struct ram_dirent *entry, *old;
+	enum nfs3_status status;
+	uint32_t slot;
+
+	if (from_dir->attr.type != NFS3_DIR || to_dir->attr.type != NFS3_DIR)
+		return NFS3ERR_NOTDIR;
+	if (!ram_may(op, from_dir, MAY_WRITE | MAY_EXEC) || !ram_may(op, to_dir, MAY_WRITE | MAY_EXEC))
+		return NFS3ERR_ACCES;
+	entry = ram_entry_find(fs, ram_slot(fs, from_dir), from->data, from->len_bytes);
+	if (!entry)
+		return NFS3ERR_NOENT;
+	slot = entry->slot;
+	status = ram_may_remove(op, from_dir, &fs->inodes[slot]);
+	if (status != NFS3_OK)
+		return status;
+	if (fs->inodes[slot].attr.type == NFS3_DIR && is_within(fs, to_dir, &fs->inodes[slot]))
+		return NFS3ERR_INVAL;
+	old = ram_entry_find(fs, ram_slot(fs, to_dir), to->data, to->len_bytes);
+	if (old && old->slot == slot)
+		return NFS3_OK; /* two names of one file: nothing is done */
+	if (old) {
+		struct ram_inode *victim = &fs->inodes[old->slot];
+
+		status = ram_may_remove(op, to_dir, victim);
+		if (status == NFS3_OK)
+			status = check_replace(&fs->inodes[slot], victim);
+		if (status != NFS3_OK)
+			return status;
+		ram_entry_remove(fs, old);
+		ram_inode_unlink(fs, victim);
+	}
+	/* In, then out, so that nothing is lost when there is no memory for the new name. */
+	status = ram_entry_add(fs, ram_slot(fs, to_dir), to->data, to->len_bytes, slot);
+	if (status != NFS3_OK)
+		return status;
+	ram_entry_remove(fs, entry);
+	ram_touch(&fs->inodes[slot], false);
+	return status;
+}
+
+enum nfs3_status ram_rename(struct ram_fs *fs, struct op *op)
+{
+	struct ram_inode *from_dir = ram_inode_of(fs, &op->id);
+	struct ram_inode *to_dir = ram_inode_of(fs, &op->id2);
+	struct nfs3_rename_res *res = &op->res.rename;
+	enum nfs3_status status;
+
+	if (!from_dir || !to_dir)
+		return NFS3ERR_STALE;
+	ram_before(from_dir, &res->from_wcc);
+	ram_before(to_dir, &res->to_wcc);
+	status = do_rename(fs, op, from_dir, to_dir);
+	ram_after(from_dir, &res->from_wcc);
+	ram_after(to_dir, &res->to_wcc);
+	return status;
+}

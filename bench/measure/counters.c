@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "counters.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	size_t offset;
+} counters[] = {
+#define COUNTER(field)                                                                                       \
+	{                                                                                                    \
+#field, offsetof(struct weir_engine_stats, field)                                            \
+	}
+	COUNTER(bulk_copies),
+	COUNTER(long_copies),
+	COUNTER(allocations),
+	COUNTER(registrations),
+	COUNTER(doorbells),
+	COUNTER(sends),
+	COUNTER(recvs),
+	COUNTER(writes),
+	COUNTER(reads),
+	COUNTER(calls_sent),
+	COUNTER(calls_completed),
+	COUNTER(calls_failed),
+	COUNTER(calls_timed_out),
+	COUNTER(calls_queued),
+	COUNTER(requests_received),
+	COUNTER(replies_sent),
+	COUNTER(long_calls),
+	COUNTER(long_replies),
+	COUNTER(read_chunks),
+	COUNTER(write_chunks),
+	COUNTER(errors_sent),
+	COUNTER(errors_received),
+	COUNTER(dropped),
+	COUNTER(replies_unmatched),
+	COUNTER(zero_grants),
+	COUNTER(buffers_waited),
+	COUNTER(connections_opened),
+	COUNTER(connections_lost),
+	COUNTER(rnr),
+	COUNTER(remote_access_errors),
+	COUNTER(protocol_errors),
+	COUNTER(polls),
+	COUNTER(idle_polls),
+#undef COUNTER
+};
+
+#define NCOUNTERS (sizeof(counters) / sizeof(counters[0]))
+
+static uint64_t *counter_of(struct weir_engine_stats *stats, size_t i)
+{
+	return (uint64_t *)(void *)((char *)stats + counters[i].offset);
+}
+
+static uint64_t counter_get(const struct weir_engine_stats *stats, size_t i)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)stats + counters[i].offset, sizeof(value));
+	return value;
+}
+
+void bench_counters_add_difference(struct weir_engine_stats *a, const struct weir_engine_stats *b,
+				   const struct weir_engine_stats *c)
+{
+	for (size_t i = 0; i < NCOUNTERS; i++)
+		*counter_of(a, i) += counter_get(b, i) - counter_get(c, i);
+}
+
+double bench_idle_ratio(const struct weir_engine_stats *stats)
+{
+	return stats->polls ? (double)stats->idle_polls / (double)stats->polls : 0;
+}
+
+static const struct {
+	const char *name;
+	double fraction;
+} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}, {"p9999", 0.9999}};
+
+#define NQUANTILES (sizeof(quantiles) / sizeof(quantiles[0]))
+
+void bench_rtt_print(const struct hist *rtt)
+{
+	printf("  round trip   min %llu", (unsigned long long)(rtt->count ? rtt->min : 0));
+	for (size_t i = 0; i < NQUANTILES; i++)
+		printf("  %s %llu", quantiles[i].name,
+		       (unsigned long long)hist_quantile(rtt, quantiles[i].fraction));
+	printf("  max %llu ns\n", (unsigned long long)rtt->max);
+}
+
+json_t *bench_rtt_json(const struct hist *rtt)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "min", json_integer((json_int_t)(rtt->count ? rtt->min : 0)));
+	for (size_t i = 0; i < NQUANTILES; i++)
+		json_object_set_new(object, quantiles[i].name,
+				    json_integer((json_int_t)hist_quantile(rtt, quantiles[i].fraction)));
+	json_object_set_new(object, "max", json_integer((json_int_t)rtt->max));
+	return object;
+}
+
+json_t *bench_counters_json(const struct weir_engine_stats *requester,
+			    const struct weir_engine_stats *responder)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < NCOUNTERS; i++)
+		json_object_set_new(object, counters[i].name,
+				    json_integer((json_int_t)((requester ? counter_get(requester, i) : 0) +
+							      (responder ? counter_get(responder, i) : 0))));
+	return object;
+}
+
+int bench_json_write(json_t *root, const char *path)
+{
+	bool to_stdout = strcmp(path, "-") == 0;
+	int rc;
+
+	if (to_stdout) {
+		rc = json_dumpf(root, stdout, JSON_INDENT(2));
+		putchar('\n');
+		if (fflush(stdout) != 0)
+			rc = -1;
+	} else {
+		rc = json_dump_file(root, path, JSON_INDENT(2));
+	}
+	json_decref(root);
+	if (rc != 0) {
+		fprintf(stderr, "%s: can't write '%s': %s\n", program_invocation_short_name, path,
+			strerror(errno));
+		return -EIO;
+	}
+	return 0;
+}

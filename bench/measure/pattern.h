@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PATTERN_H
+#define PATTERN_H
+
+/* An endless sequence of bytes that whoever sends and whoever receives data know, so that each byte can be checked. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The sequence repeats with this period: long, and prime, so that no shift by a power of two fits. */
+#define BENCH_PERIOD 65521u
+
+/* Fill, or compare, 'len' bytes with the sequence from 'offset'. */
+void bench_pattern_fill(uint8_t *dst, uint64_t offset, uint32_t len);
+bool bench_pattern_matches(const uint8_t *src, uint64_t offset, uint32_t len);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * weir-micro-rpc: whole RPCs on one thread. A requester's engine and a responder's, over shm, polled in turn: what an RPC
+ * costs both sides together, without waiting for anything. Made to be counted, by
+ * 'valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure'.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../measure/clock.h"
+#include "weir_call.h"
+#include "weir_engine.h"
+#include "weir_request.h"
+
+#define PROG	   0x20000000u
+#define DATA_BYTES (1u << 20)
+#define WAIT_NS	   5000000000u
+
+enum { PROC_NULL, PROC_READ, PROC_WRITE, NPROCS };
+
+struct micro {
+	struct weir_engine *requester, *responder;
+	struct weir_region *source, *sink;
+	uint8_t *source_base, *sink_base;
+	struct weir_conn *conn;
+	uint32_t proc, size, depth;
+	uint64_t left, completed, failed;
+	bool is_open, is_closed;
+	struct bench_clock clock;
+};
+
+static const struct weir_ulb_proc ulb_procs[] = {
+	{.proc = PROC_READ, .result_items_max = 1},
+	{.proc = PROC_WRITE, .arg_items_max = 1},
+};
+static const struct weir_ulb ulb = {"micro", PROG, 1, 1, ulb_procs, 2};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "weir-micro-rpc: %s\n", what);
+	exit(1);
+}
+
+static void handle(struct weir_request *req, void *arg)
+{
+	struct micro *micro = arg;
+
+	switch (weir_request_header(req)->proc) {
+	case PROC_READ:
+		weir_request_results(req, 4);
+		weir_request_result_item(req, micro->source, micro->source_base, micro->size);
+		break;
+	default:
+		weir_request_results(req, 0);
+	}
+	weir_request_reply(req);
+}
+
+static void call_next(struct micro *micro);
+
+static void done(struct weir_call *call, const struct weir_result *result, void *arg)
+{
+	struct micro *micro = arg;
+
+	(void)call;
+	micro->completed++;
+	micro->failed += result->status != 0;
+	if (micro->left > 0)
+		call_next(micro);
+}
+
+static void call_next(struct micro *micro)
+{
+	const struct weir_call_params params = {
+		.prog = PROG,
+		.vers = 1,
+		.proc = micro->proc,
+		.args_max_bytes = micro->proc == PROC_NULL ? micro->size : 4,
+		.results_max_bytes = 4,
+		.ulb = &ulb,
+		.done = done,
+		.arg = micro,
+	};
+	struct weir_call *call = weir_call_begin(micro->conn, &params);
+	int rc = call ? 0 : -errno;
+
+	micro->left--;
+	if (call && micro->proc == PROC_READ)
+		rc = weir_call_result_item(call, micro->sink, micro->sink_base, micro->size);
+	else if (call && micro->proc == PROC_WRITE)
+		rc = weir_call_arg_item(call, micro->sink, micro->sink_base, micro->size);
+	else if (call)
+		rc = weir_xdr_put_opaque_fixed(weir_call_args(call), micro->sink_base, micro->size);
+	if (rc == 0)
+		rc = weir_call_submit(call);
+	if (rc != 0)
+		die(strerror(-rc));
+}
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	struct micro *micro = arg;
+
+	(void)conn;
+	(void)error;
+	micro->is_open = event == WEIR_CONN_OPEN;
+	micro->is_closed = event != WEIR_CONN_OPEN;
+}
+
+static struct weir_region *region_of(struct weir_engine *engine, uint8_t **base)
+{
+	const struct weir_region_options options = {.len_bytes = DATA_BYTES, .numa_node = -1};
+	struct weir_region_info info;
+	struct weir_region *region;
+
+	if (weir_region_create(&options, &region) != 0 || weir_engine_add_region(engine, region) != 0)
+		die("no memory");
+	weir_region_info(region, &info);
+	*base = info.base;
+	memset(info.base, 1, DATA_BYTES);
+	return region;
+}
+
+static void set_up(struct micro *micro, struct weir_listener **listener)
+{
+	struct weir_program program = {.prog = PROG,
+				       .vers_low = 1,
+				       .vers_high = 1,
+				       .nprocs = NPROCS,
+				       .ulb = &ulb,
+				       .handle = handle,
+				       .arg = micro};
+	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
+	const struct weir_connect_options options = {.on_event = on_event, .arg = micro, .credits = 64};
+	struct weir_profile profile;
+	char name[64];
+	uint64_t until;
+
+	weir_profile_defaults(&profile);
+	if (weir_engine_create(&profile, &micro->responder) != 0 ||
+	    weir_engine_create(&profile, &micro->requester) != 0)
+		die("no engines");
+	micro->source = region_of(micro->responder, &micro->source_base);
+	micro->sink = region_of(micro->requester, &micro->sink_base);
+	bench_clock_init(&micro->clock);
+	snprintf(name, sizeof(name), "weir-micro-rpc-%d", (int)getpid());
+	if (weir_listen(micro->responder, name, &listen, listener) != 0 ||
+	    weir_connect(micro->requester, name, &options, &micro->conn) != 0)
+		die("can't connect");
+	until = bench_clock_ns(&micro->clock) + WAIT_NS;
+	while (!micro->is_open) {
+		uint64_t now = bench_clock_ns(&micro->clock);
+
+		if (micro->is_closed || now > until)
+			die("can't connect");
+		weir_engine_poll(micro->responder, 0, now);
+		weir_engine_poll(micro->requester, 0, now);
+	}
+}
+
+static void run_calls(struct micro *micro, uint64_t calls)
+{
+	uint64_t now = bench_clock_ns(&micro->clock), until = micro->completed + calls;
+
+	micro->left = calls;
+	for (uint32_t i = 0; i < micro->depth && micro->left > 0; i++)
+		call_next(micro);
+	while (micro->completed < until && micro->failed == 0) {
+		weir_engine_poll(micro->requester, 0, now);
+		weir_engine_poll(micro->responder, 0, now);
+	}
+	if (micro->failed > 0)
+		die("a call failed");
+}
+
+/* What is counted: a name of its own for --toggle-collect. */
+static void __attribute__((noinline)) measure(struct micro *micro, uint64_t calls)
+{
+	run_calls(micro, calls);
+}
+
+static void usage(FILE *to)
+{
+	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] [--calls N]\n"
+	      "\n"
+	      "One thread makes RPCs and answers them, over shm. Prints nanoseconds per RPC, both sides "
+	      "together.\n"
+	      "For instructions: valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure "
+	      "weir-micro-rpc ...\n",
+	      to);
+}
+
+static unsigned long number(const char *text, unsigned long min, unsigned long max)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || end == text || *end || value < min || value > max) {
+		fprintf(stderr, "weir-micro-rpc: '%s' is not a number from %lu to %lu\n", text, min, max);
+		exit(2);
+	}
+	return value;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"workload", required_argument, NULL, 'w'}, {"size", required_argument, NULL, 's'},
+		{"depth", required_argument, NULL, 'd'},    {"calls", required_argument, NULL, 'c'},
+		{"help", no_argument, NULL, 'h'},	    {0}};
+	static const char *const names[] = {"null", "read", "write"};
+	struct micro micro = {.size = 64, .depth = 1};
+	struct weir_listener *listener;
+	unsigned long calls = 1000000;
+	uint64_t begin, end;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (option) {
+		case 'w':
+			for (micro.proc = 0; micro.proc < NPROCS; micro.proc++)
+				if (strcmp(optarg, names[micro.proc]) == 0)
+					break;
+			if (micro.proc == NPROCS) {
+				usage(stderr);
+				return 2;
+			}
+			break;
+		case 's':
+			micro.size = (uint32_t)number(optarg, 0, DATA_BYTES);
+			break;
+		case 'd':
+			micro.depth = (uint32_t)number(optarg, 1, 32);
+			break;
+		case 'c':
+			calls = number(optarg, 1, UINT32_MAX);
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		default:
+			usage(stderr);
+			return 2;
+		}
+	}
+	set_up(&micro, &listener);
+	run_calls(&micro, 200); /* credits are granted, caches are warm */
+	begin = bench_clock_ns(&micro.clock);
+	measure(&micro, calls);
+	end = bench_clock_ns(&micro.clock);
+	printf("%.1f ns per RPC\n", (double)(end - begin) / (double)calls);
+	weir_listener_close(listener);
+	weir_engine_destroy(micro.requester);
+	weir_engine_destroy(micro.responder);
+	weir_region_destroy(micro.source);
+	weir_region_destroy(micro.sink);
+	return 0;
+}

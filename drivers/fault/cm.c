@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connections. Events come from underneath, or are raised here when a fault ends a connection; all wait in one list
+ * until they are due, those of one queue pair in order. Of FAILED, REJECTED and DISCONNECTED each queue pair has one.
+ */
+#include "fault_dev.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONG_POLLS 400 /* a DISCONNECTED that comes when all has been flushed */
+
+static uint64_t delay(struct fault_dev *dev, enum fault_kind kind, uint32_t most)
+{
+	int how;
+
+	if (!fault_fires(dev, kind, &how))
+		return 0;
+	return how >= 0 ? (uint64_t)how : 1 + fault_random(dev, most);
+}
+
+static void raise_event(struct fault_dev *dev, const struct fabric_cm_event *event, struct fault_qp *qp,
+			uint64_t late)
+{
+	struct fault_event *held = &dev->events[dev->nevents++];
+
+	*held = (struct fault_event){.event = *event, .qp = qp};
+	held->due = dev->cm_polls + late;
+	if (qp) {
+		held->event.qp_ctx = qp->base.ctx;
+		if (held->due < qp->event_due)
+			held->due = qp->event_due;
+		qp->event_due = held->due;
+	}
+}
+
+static void raise_end(struct fault_qp *qp, enum fabric_cm_kind kind, int error)
+{
+	const struct fabric_cm_event event = {.kind = kind, .error = error};
+
+	if (qp->has_end || qp->is_closed)
+		return;
+	qp->has_end = true;
+	raise_event(qp->dev, &event, qp, delay(qp->dev, FAULT_DELAY, FAULT_DELAY_POLLS));
+}
+
+static void end_inner(struct fault_qp *qp)
+{
+	if (!qp->is_ended)
+		qp->dev->ops->disconnect(qp->inner);
+	qp->is_ended = true;
+}
+
+void fault_break(struct fault_qp *qp, int error)
+{
+	end_inner(qp);
+	if (qp->is_up)
+		raise_end(qp, FABRIC_CM_DISCONNECTED, 0);
+	else
+		raise_end(qp, FABRIC_CM_FAILED, -error);
+}
+
+void fault_fail(struct fault_qp *qp)
+{
+	if (fault_random(qp->dev, 2) == 0)
+		fault_break(qp, ECONNRESET);
+	else
+		end_inner(qp);
+}
+
+int fault_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void *ctx,
+		 struct fabric_listener **out)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+	struct fault_event *events;
+	struct fabric_listener *listener;
+	int how, rc;
+
+	if (fault_fires(dev, FAULT_LISTEN, &how))
+		return how > 0 ? -how : -EADDRINUSE;
+	if (dev->events_reserved < FAULT_REQUESTS_MAX) { /* the first listener */
+		events = realloc(dev->events,
+				 (dev->events_size + FAULT_REQUESTS_MAX) * sizeof(struct fault_event));
+		if (!events)
+			return -ENOMEM;
+		dev->events = events;
+		dev->events_size += FAULT_REQUESTS_MAX;
+		dev->events_reserved += FAULT_REQUESTS_MAX;
+	}
+	listener = calloc(1, sizeof(*listener));
+	if (!listener)
+		return -ENOMEM;
+	listener->dev = dev;
+	listener->ctx = ctx;
+	rc = dev->ops->listen(dev->inner, addr, backlog, listener, &listener->inner);
+	if (rc != 0) {
+		free(listener);
+		return rc;
+	}
+	*out = listener;
+	return 0;
+}
+
+static void drop_event(struct fault_dev *dev, uint32_t i)
+{
+	dev->nrequests -= dev->events[i].event.kind == FABRIC_CM_REQUEST;
+	dev->nevents--;
+	memmove(&dev->events[i], &dev->events[i + 1], (dev->nevents - i) * sizeof(dev->events[0]));
+}
+
+void fault_unlisten(struct fabric_listener *listener)
+{
+	struct fault_dev *dev;
+
+	if (!listener)
+		return;
+	dev = listener->dev;
+	for (uint32_t i = dev->nevents; i-- > 0;) {
+		if (dev->events[i].listener != listener)
+			continue;
+		dev->ops->reject(dev->inner, dev->events[i].event.req, NULL, 0);
+		drop_event(dev, i);
+	}
+	dev->ops->unlisten(listener->inner);
+	free(listener);
+}
+
+/* The queue pair is there on both levels. */
+static void join(struct fault_qp *qp, struct fabric_qp *inner, struct fabric_qp **out)
+{
+	qp->inner = inner;
+	qp->base.max_inline = inner->max_inline;
+	*out = &qp->base;
+}
+
+int fault_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_qp_attr *attr,
+		  const void *private_data, uint32_t private_len, struct fabric_qp **out)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+	struct fabric_qp_attr its = *attr;
+	struct fabric_qp *inner;
+	struct fault_qp *qp;
+	int how, rc;
+
+	if (fault_fires(dev, FAULT_CONNECT, &how))
+		return how > 0 ? -how : -ENOMEM;
+	rc = fault_qp_create(dev, attr, &qp);
+	if (rc != 0)
+		return rc;
+	its.ctx = qp;
+	qp->has_connected = true;
+	rc = dev->ops->connect(dev->inner, addr, &its, private_data, private_len, &inner);
+	if (rc != 0) {
+		fault_qp_free(qp);
+		return rc;
+	}
+	join(qp, inner, out);
+	if (fault_fires(dev, FAULT_CONNECTING, &how))
+		fault_break(qp, how > 0 ? how : ENETUNREACH);
+	return 0;
+}
+
+int fault_accept(struct fabric_dev *fdev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
+		 const void *private_data, uint32_t private_len, struct fabric_qp **out)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+	struct fabric_qp_attr its = *attr;
+	struct fabric_qp *inner;
+	struct fault_qp *qp;
+	int how, rc;
+
+	rc = fault_fires(dev, FAULT_ACCEPT, &how) ? (how > 0 ? -how : -ENOMEM)
+						  : fault_qp_create(dev, attr, &qp);
+	if (rc != 0) {
+		dev->ops->reject(dev->inner, req, NULL, 0);
+		return rc;
+	}
+	its.ctx = qp;
+	rc = dev->ops->accept(dev->inner, req, &its, private_data, private_len, &inner);
+	if (rc != 0) {
+		fault_qp_free(qp);
+		return rc;
+	}
+	join(qp, inner, out);
+	if (fault_fires(dev, FAULT_ACCEPTED, &how))
+		fault_break(qp, how > 0 ? how : ECONNRESET);
+	return 0;
+}
+
+int fault_reject(struct fabric_dev *fdev, struct fabric_conn_req *req, const void *private_data,
+		 uint32_t private_len)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+
+	return dev->ops->reject(dev->inner, req, private_data, private_len);
+}
+
+/* It was to be ESTABLISHED where one connected; true: it comes to nothing. */
+static bool comes_to_nothing(struct fault_qp *qp)
+{
+	int how;
+
+	if (!qp->has_connected)
+		return false;
+	if (fault_fires(qp->dev, FAULT_FAILED, &how)) {
+		end_inner(qp);
+		raise_end(qp, FABRIC_CM_FAILED, how > 0 ? -how : -ETIMEDOUT);
+		return true;
+	}
+	if (fault_fires(qp->dev, FAULT_REJECTED, &how)) {
+		end_inner(qp);
+		raise_end(qp, FABRIC_CM_REJECTED, 0);
+		return true;
+	}
+	return false;
+}
+
+static void take_event(struct fault_dev *dev, const struct fabric_cm_event *event)
+{
+	struct fabric_listener *listener = event->listener_ctx;
+	struct fault_qp *qp = event->qp_ctx;
+	uint64_t late;
+
+	if (event->kind == FABRIC_CM_REQUEST) {
+		raise_event(dev, event, NULL, delay(dev, FAULT_DELAY, FAULT_DELAY_POLLS));
+		dev->events[dev->nevents - 1].listener = listener;
+		dev->events[dev->nevents - 1].event.listener_ctx = listener->ctx;
+		dev->nrequests++;
+		return;
+	}
+	if (qp->has_end || (event->kind == FABRIC_CM_ESTABLISHED && comes_to_nothing(qp)))
+		return;
+	late = delay(dev, FAULT_DELAY, FAULT_DELAY_POLLS);
+	if (event->kind == FABRIC_CM_ESTABLISHED)
+		qp->is_up = true;
+	else
+		qp->has_end = true;
+	if (event->kind == FABRIC_CM_DISCONNECTED)
+		late += delay(dev, FAULT_DISCONNECTING, LONG_POLLS);
+	raise_event(dev, event, qp, late);
+}
+
+uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+	struct fabric_cm_event its[8];
+	uint32_t n = 0, room = 8;
+
+	dev->cm_polls++;
+	/* Any of them may be a REQUEST; there is room for all others. */
+	if (dev->events_reserved >= FAULT_REQUESTS_MAX && room > FAULT_REQUESTS_MAX - dev->nrequests)
+		room = FAULT_REQUESTS_MAX - dev->nrequests;
+	room = room > 0 ? dev->ops->cm_poll(dev->inner, its, room) : 0;
+	for (uint32_t i = 0; i < room; i++)
+		take_event(dev, &its[i]);
+	fault_sync(dev);
+	for (uint32_t i = 0; i < dev->nevents && n < max;) {
+		struct fault_event *held = &dev->events[i];
+
+		if (held->due > dev->cm_polls) {
+			i++; /* those of the same queue pair are not due either */
+			continue;
+		}
+		if (held->event.kind == FABRIC_CM_ESTABLISHED)
+			held->qp->may_send = true;
+		events[n++] = held->event;
+		drop_event(dev, i);
+	}
+	return n;
+}
+
+static void drop_events(struct fault_qp *qp)
+{
+	for (uint32_t i = qp->dev->nevents; i-- > 0;)
+		if (qp->dev->events[i].qp == qp)
+			drop_event(qp->dev, i);
+}
+
+void fault_disconnect(struct fabric_qp *fqp)
+{
+	struct fault_qp *qp = (struct fault_qp *)fqp;
+
+	if (qp->is_closed)
+		return;
+	qp->is_closed = true;
+	drop_events(qp);
+	end_inner(qp);
+}
+
+void fault_qp_destroy(struct fabric_qp *fqp)
+{
+	struct fault_qp *qp = (struct fault_qp *)fqp;
+
+	if (!qp)
+		return;
+	drop_events(qp);
+	fault_cq_drop(qp);
+	qp->dev->ops->qp_destroy(qp->inner);
+	fault_qp_free(qp);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices: options, memory, and the table of ops. */
+#include "fault_dev.h"
+
+#include <errno.h>
+#include <rte_kvargs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INNER_OPTIONS_MAX 512u
+
+struct options {
+	const char *over;
+	uint64_t seed, nth, rate;
+	uint32_t kinds;
+	int how;
+	char inner[INNER_OPTIONS_MAX]; /* what is the other driver's */
+};
+
+static int parse_number(const char *text, uint64_t *number)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	*number = strtoull(text, &end, 0);
+	return errno == 0 && *end == '\0' ? 0 : -EINVAL;
+}
+
+static int pass_on(struct options *options, const char *key, const char *value)
+{
+	size_t used = strlen(options->inner);
+	int n = snprintf(options->inner + used, INNER_OPTIONS_MAX - used, "%s%s=%s", used ? "," : "", key,
+			 value);
+
+	return n >= 0 && (size_t)n < INNER_OPTIONS_MAX - used ? 0 : -EINVAL;
+}
+
+static int parse_option(struct options *options, const char *key, const char *value)
+{
+	if (!value)
+		return -EINVAL;
+	if (strcmp(key, "over") == 0) {
+		options->over = value;
+		return 0;
+	}
+	if (strcmp(key, "seed") == 0)
+		return parse_number(value, &options->seed);
+	if (strcmp(key, "nth") == 0)
+		return parse_number(value, &options->nth);
+	if (strcmp(key, "rate") == 0)
+		return parse_number(value, &options->rate);
+	if (strcmp(key, "kinds") == 0)
+		return fault_kinds_parse(value, &options->kinds);
+	if (strcmp(key, "status") == 0)
+		return fault_status_parse(value, &options->how);
+	return pass_on(options, key, value);
+}
+
+/* Open the device underneath, as 'over' says. */
+static int open_inner(const struct fabric_dev_config *config, const struct options *options,
+		      struct fabric_dev **inner)
+{
+	const struct fabric_ops *ops = options->over ? fabric_driver_find(options->over) : NULL;
+	struct fabric_dev_config its = *config;
+
+	if (!ops)
+		return -ENODEV;
+	if (ops == &fault_ops)
+		return -EINVAL;
+	its.options = options->inner;
+	return ops->open(&its, inner);
+}
+
+static int fault_open(const struct fabric_dev_config *config, struct fabric_dev **out)
+{
+	struct options options = {.kinds = FAULT_ALL, .seed = 1, .how = FAULT_SOME_HOW};
+	struct rte_kvargs *args = rte_kvargs_parse(config->options ? config->options : "", NULL);
+	struct fault_dev *dev;
+	int rc = 0;
+
+	if (!args)
+		return -EINVAL;
+	for (uint32_t i = 0; i < args->count && rc == 0; i++)
+		rc = parse_option(&options, args->pairs[i].key, args->pairs[i].value);
+	dev = rc == 0 ? calloc(1, sizeof(*dev)) : NULL;
+	if (rc == 0 && !dev)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = open_inner(config, &options, &dev->inner);
+	rte_kvargs_free(args); /* 'over' is in there */
+	if (rc != 0) {
+		free(dev);
+		return rc;
+	}
+	dev->ops = dev->inner->ops;
+	dev->base.ops = &fault_ops;
+	dev->base.attr = dev->inner->attr;
+	dev->rng = options.seed;
+	LIST_INIT(&dev->qps);
+	fault_rate(&dev->base, options.kinds, options.rate < UINT32_MAX ? (uint32_t)options.rate : 0);
+	for (uint32_t kind = 0; options.nth > 0 && kind < FAULT_NKINDS; kind++)
+		if (options.kinds >> kind & 1)
+			fault_at(&dev->base, kind, options.nth, options.how);
+	fault_sync(dev);
+	*out = &dev->base;
+	return 0;
+}
+
+static void fault_close(struct fabric_dev *fdev)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+
+	if (!dev)
+		return;
+	dev->ops->close(dev->inner);
+	free(dev->events);
+	free(dev->cq);
+	free(dev);
+}
+
+void fault_sync(struct fault_dev *dev)
+{
+	dev->base.stats = dev->inner->stats;
+}
+
+struct fabric_dev *fault_inner(struct fabric_dev *dev)
+{
+	return ((struct fault_dev *)dev)->inner;
+}
+
+static int fault_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t access, int fd,
+			     uint64_t fd_offset, struct fabric_mr *mr)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+	int how, rc;
+
+	if (fault_fires(dev, FAULT_MR, &how))
+		return how > 0 ? -how : -ENOMEM;
+	rc = dev->ops->mr_register(dev->inner, addr, len, access, fd, fd_offset, mr);
+	fault_sync(dev);
+	return rc;
+}
+
+static void fault_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *mr)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+
+	dev->ops->mr_deregister(dev->inner, mr);
+}
+
+static int fault_mw_alloc(struct fabric_dev *fdev, struct fabric_mw *mw)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+	int how;
+
+	if (fault_fires(dev, FAULT_MW, &how))
+		return how > 0 ? -how : -ENOMEM;
+	return dev->ops->mw_alloc(dev->inner, mw);
+}
+
+static void fault_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+
+	dev->ops->mw_free(dev->inner, mw);
+}
+
+const struct fabric_ops fault_ops = {
+	.name = "fault",
+	.summary =
+		"makes another driver fail, for tests: over, seed, kinds (joined by +), nth, rate, status; "
+		"others are that driver's",
+	.open = fault_open,
+	.close = fault_close,
+	.mr_register = fault_mr_register,
+	.mr_deregister = fault_mr_deregister,
+	.mw_alloc = fault_mw_alloc,
+	.mw_free = fault_mw_free,
+	.listen = fault_listen,
+	.unlisten = fault_unlisten,
+	.connect = fault_connect,
+	.accept = fault_accept,
+	.reject = fault_reject,
+	.cm_poll = fault_cm_poll,
+	.disconnect = fault_disconnect,
+	.qp_destroy = fault_qp_destroy,
+	.post_recv = fault_post_recv,
+	.post_send = fault_post_send,
+	.poll = fault_poll,
+};

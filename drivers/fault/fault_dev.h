@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FAULT_DEV_H
+#define FAULT_DEV_H
+
+/*
+ * Inside the driver 'fault'.
+ *
+ * Each queue pair stands before one of the driver underneath. There every work request is signalled and its wr_id is
+ * its position, so that it is known of each when it is done; completions for the user are made here, in the order posted,
+ * and wait in the device's list until they are due. From the position where a work request is to fail ('doomed') nothing
+ * is passed on any more: when all before it is done, it fails, and the connection underneath is ended.
+ *
+ * chance.c: what fails when. dev.c: devices, options, memory. cm.c: connections. qp.c: what is posted. poll.c: what completes.
+ */
+
+#include <sys/queue.h>
+
+#include "driver.h"
+#include "fault.h"
+
+#define FAULT_PLANS_MAX	   64u
+#define FAULT_REQUESTS_MAX 128u /* REQUEST events that are held */
+#define FAULT_BURST	   64u
+#define FAULT_DELAY_POLLS  64 /* by chance, at most */
+
+struct fault_plan {
+	enum fault_kind kind;
+	uint64_t at; /* occasion; 0: none planned */
+	int how;
+};
+
+struct fault_swr {
+	uint64_t wr_id;
+	enum fabric_op op;
+	enum fabric_status status;
+	uint32_t byte_len;
+	bool is_signalled;
+	bool is_done;
+};
+
+struct fault_qp {
+	struct fabric_qp base;
+	LIST_ENTRY(fault_qp) entry;
+	struct fault_dev *dev;
+	struct fabric_qp *inner;
+	bool has_connected; /* this side did */
+	bool may_send;	    /* ESTABLISHED was polled */
+	bool is_up;	    /* ESTABLISHED came from underneath */
+	bool is_broken;	    /* a work request failed: the rest is flushed */
+	bool is_rq_broken;  /* a receive did */
+	bool is_ended;	    /* the connection underneath was ended by a fault */
+	bool is_closed;	    /* by the user */
+	bool has_end;	    /* FAILED, REJECTED or DISCONNECTED was raised */
+	uint64_t event_due; /* polls of the device: not before, as events keep their order */
+	uint64_t sq_due, rq_due;
+	uint64_t sq_blocked, rq_blocked; /* the poll in which a completion of the queue was left waiting */
+
+	uint32_t sq_size, rq_size, max_sge;
+	uint64_t sq_head;      /* oldest that still holds a place */
+	uint64_t sq_completed; /* first without its completion made */
+	uint64_t sq_tail;
+	uint64_t rq_head, rq_tail;
+	uint64_t doomed; /* position from which nothing is passed on; UINT64_MAX: none */
+	enum fabric_status doomed_status;
+	uint64_t late; /* the effect is had, and it fails yet; UINT64_MAX: none */
+	enum fabric_status late_status;
+	struct fault_swr *sq;	   /* of position % sq_size */
+	struct fabric_wr *scratch; /* what is passed on */
+};
+
+/* A completion that waits to be polled. */
+struct fault_cqe {
+	struct fabric_wc wc;
+	struct fault_qp *qp;
+	uint64_t position; /* send queue */
+	uint64_t due;
+};
+
+struct fault_event {
+	struct fabric_cm_event event;
+	struct fault_qp *qp;
+	struct fabric_listener *listener;
+	uint64_t due;
+};
+
+struct fabric_listener {
+	struct fabric_listener *inner;
+	struct fault_dev *dev;
+	void *ctx;
+};
+
+LIST_HEAD(fault_qps, fault_qp);
+
+struct fault_dev {
+	struct fabric_dev base;
+	struct fabric_dev *inner;
+	const struct fabric_ops *ops; /* of the driver underneath */
+	uint64_t rng;
+	uint64_t polls, cm_polls;
+	uint32_t kinds; /* that fail by chance */
+	uint32_t one_in;
+	struct fault_plan plans[FAULT_PLANS_MAX];
+	uint64_t occasions[FAULT_NKINDS];
+	uint64_t injected[FAULT_NKINDS];
+	struct fault_qps qps;
+	struct fault_cqe *cq; /* what waits, in the order in which it came; room for all that may complete */
+	uint32_t ncq, cq_size, cq_reserved;
+	struct fault_event *events;
+	uint32_t nevents, events_size, events_reserved, nrequests;
+};
+
+extern const struct fabric_ops fault_ops;
+
+/* chance.c */
+uint64_t fault_random(struct fault_dev *dev, uint64_t limit); /* below it */
+/* Whether this occasion is to fail; *how as planned, or FAULT_SOME_HOW. */
+bool fault_fires(struct fault_dev *dev, enum fault_kind kind, int *how);
+int fault_kinds_parse(const char *text, uint32_t *kinds);
+int fault_status_parse(const char *text, int *status);
+enum fabric_status fault_status(struct fault_dev *dev, enum fabric_op op, int how);
+
+/* dev.c */
+void fault_sync(struct fault_dev *dev); /* the counters */
+
+/* cm.c */
+int fault_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
+		 struct fabric_listener **listener);
+void fault_unlisten(struct fabric_listener *listener);
+int fault_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
+		  const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int fault_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
+		 const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int fault_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
+		 uint32_t private_len);
+uint32_t fault_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+void fault_disconnect(struct fabric_qp *qp);
+void fault_qp_destroy(struct fabric_qp *qp);
+/* The connection breaks here; this side hears of it by an event unless it closed it itself. */
+void fault_break(struct fault_qp *qp, int error);
+/* The same because a request of this side's failed: it may or may not get the event. */
+void fault_fail(struct fault_qp *qp);
+
+/* qp.c */
+int fault_qp_create(struct fault_dev *dev, const struct fabric_qp_attr *attr, struct fault_qp **qp);
+void fault_qp_free(struct fault_qp *qp);
+uint32_t fault_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
+uint32_t fault_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
+void fault_sq_advance(struct fault_qp *qp); /* make the completions that can be made */
+
+/* poll.c */
+void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position);
+void fault_cq_drop(const struct fault_qp *qp);
+uint32_t fault_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
+
+static inline struct fault_swr *fault_sq_at(const struct fault_qp *qp, uint64_t position)
+{
+	return &qp->sq[position % qp->sq_size];
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completions: taken from underneath, turned into the user's, held until they are due. Those of one queue keep their order. */
+#include "fault_dev.h"
+
+#include <errno.h>
+
+void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position)
+{
+	struct fault_dev *dev = qp->dev;
+	uint64_t *queue_due = wc->op == FABRIC_RECV ? &qp->rq_due : &qp->sq_due;
+	struct fault_cqe *cqe = &dev->cq[dev->ncq++];
+	int how;
+
+	*cqe = (struct fault_cqe){.wc = *wc, .qp = qp, .position = position, .due = dev->polls};
+	if (fault_fires(dev, FAULT_DELAY, &how))
+		cqe->due += how >= 0 ? (uint64_t)how : 1 + fault_random(dev, FAULT_DELAY_POLLS);
+	if (cqe->due < *queue_due)
+		cqe->due = *queue_due;
+	*queue_due = cqe->due;
+}
+
+void fault_cq_drop(const struct fault_qp *qp)
+{
+	struct fault_dev *dev = qp->dev;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < dev->ncq; i++)
+		if (dev->cq[i].qp != qp)
+			dev->cq[kept++] = dev->cq[i];
+	dev->ncq = kept;
+}
+
+static void take_send(struct fault_qp *qp, const struct fabric_wc *wc)
+{
+	struct fault_swr *swr = fault_sq_at(qp, wc->wr_id);
+
+	/* WRITEs may have gone in another order: the failure is then that of the first that is not done. */
+	for (uint64_t position = qp->sq_completed; wc->status != FABRIC_OK; position++) {
+		swr = fault_sq_at(qp, position);
+		if (!swr->is_done)
+			break;
+	}
+	swr->is_done = true;
+	swr->status = wc->status;
+	swr->byte_len = wc->byte_len;
+	fault_sq_advance(qp);
+}
+
+static void take_recv(struct fault_qp *qp, const struct fabric_wc *wc)
+{
+	struct fabric_wc its = *wc;
+	bool is_fault = false;
+	int how;
+
+	its.qp_ctx = qp->base.ctx;
+	if (qp->is_rq_broken)
+		its.status = FABRIC_ERR_FLUSHED;
+	else if (wc->status == FABRIC_OK && fault_fires(qp->dev, FAULT_RECV, &how)) {
+		its.status = fault_status(qp->dev, FABRIC_RECV, how);
+		is_fault = true;
+	}
+	if (its.status != FABRIC_OK) {
+		its.byte_len = 0;
+		its.inv_rkey = 0;
+		qp->is_rq_broken = true;
+	}
+	fault_cq_push(qp, &its, 0);
+	if (is_fault)
+		fault_fail(qp);
+}
+
+static void take(struct fault_dev *dev, const struct fabric_wc *wc)
+{
+	struct fault_qp *qp = wc->qp_ctx;
+	int how;
+
+	if (wc->op == FABRIC_RECV)
+		take_recv(qp, wc);
+	else
+		take_send(qp, wc);
+	if (wc->status == FABRIC_OK && qp->is_up && !qp->is_ended && fault_fires(dev, FAULT_DROP, &how))
+		fault_break(qp, ECONNRESET);
+}
+
+/* Neighbours of different queues may change places. */
+static void reorder(struct fault_dev *dev)
+{
+	for (uint32_t i = 1; i < dev->ncq; i++) {
+		struct fault_cqe cqe = dev->cq[i];
+		const struct fault_cqe *before = &dev->cq[i - 1];
+		int how;
+
+		if (cqe.qp == before->qp && (cqe.wc.op == FABRIC_RECV) == (before->wc.op == FABRIC_RECV))
+			continue;
+		if (!fault_fires(dev, FAULT_REORDER, &how))
+			continue;
+		dev->cq[i] = dev->cq[i - 1];
+		dev->cq[i - 1] = cqe;
+	}
+}
+
+/* Whether it is its queue's turn; if not, what is behind it in the queue has to wait as well. */
+static bool may_go(struct fault_dev *dev, const struct fault_cqe *cqe, bool has_room)
+{
+	uint64_t *blocked = cqe->wc.op == FABRIC_RECV ? &cqe->qp->rq_blocked : &cqe->qp->sq_blocked;
+
+	if (has_room && cqe->due <= dev->polls && *blocked != dev->polls)
+		return true;
+	*blocked = dev->polls;
+	return false;
+}
+
+uint32_t fault_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+	struct fabric_wc its[FAULT_BURST];
+	uint32_t n = dev->ops->poll(dev->inner, its, FAULT_BURST), kept = 0;
+
+	dev->polls++;
+	for (uint32_t i = 0; i < n; i++)
+		take(dev, &its[i]);
+	fault_sync(dev);
+	reorder(dev);
+	n = 0;
+	for (uint32_t i = 0; i < dev->ncq; i++) {
+		struct fault_cqe *cqe = &dev->cq[i];
+
+		if (!may_go(dev, cqe, n < max)) {
+			dev->cq[kept++] = *cqe;
+			continue;
+		}
+		wcs[n++] = cqe->wc;
+		/* Only now are the places free: of this one and of those before it. */
+		if (cqe->wc.op == FABRIC_RECV)
+			cqe->qp->rq_head++;
+		else
+			cqe->qp->sq_head = cqe->position + 1;
+	}
+	dev->ncq = kept;
+	return n;
+}

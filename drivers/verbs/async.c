@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a device tells of itself: what ends it ends each of its connections; the rest is for the log. */
+#include <errno.h>
+
+#include "verbs.h"
+
+static void device_died(struct verbs_dev *dev)
+{
+	struct verbs_link *link;
+
+	atomic_store(&dev->is_dead, true);
+	TAILQ_FOREACH(link, &dev->links, entry)
+	verbs_link_ended(link, -EIO);
+}
+
+/* The queue pair broke without a completion of ours saying so. */
+static void qp_died(struct verbs_qp *qp, bool is_access)
+{
+	/* Without an identifier it is being destroyed, by one that waits for us to acknowledge this. */
+	if (!qp || !qp->link)
+		return;
+	if (is_access)
+		atomic_fetch_add(&qp->dev->nerrors, 1);
+	rdma_disconnect(qp->link->id);
+	verbs_link_ended(qp->link, -ECONNRESET);
+}
+
+void verbs_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	const char *name = ibv_get_device_name(context->device);
+	struct verbs_qp *qp;
+
+	verbs_lock();
+	switch (event->event_type) {
+	case IBV_EVENT_DEVICE_FATAL:
+	case IBV_EVENT_CQ_ERR:
+		VERBS_LOG(ERR, "%s: %s: its connections end\n", name, ibv_event_type_str(event->event_type));
+		verbs_hub_each(context, device_died);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_PATH_MIG_ERR:
+		qp_died(event->element.qp->qp_context, event->event_type == IBV_EVENT_QP_ACCESS_ERR);
+		break;
+	case IBV_EVENT_COMM_EST:
+		/* A message came before the word that the connection is up. */
+		qp = event->element.qp->qp_context;
+		if (qp && qp->link)
+			rdma_notify(qp->link->id, IBV_EVENT_COMM_EST);
+		break;
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_GID_CHANGE:
+		/* A connection that this breaks ends by its own time-outs; others live on. */
+		VERBS_LOG(NOTICE, "%s: port %d: %s\n", name, event->element.port_num,
+			  ibv_event_type_str(event->event_type));
+		break;
+	default:
+		break;
+	}
+	verbs_unlock();
+	ibv_ack_async_event(event);
+}

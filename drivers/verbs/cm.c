@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connecting, on the engine's thread. None of it waits for a peer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs.h"
+
+int verbs_listen(struct fabric_dev *fdev, const char *text, uint32_t backlog, void *ctx,
+		 struct fabric_listener **out)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct sockaddr_storage addr;
+	struct fabric_listener *listener;
+	int rc = verbs_addr_parse(text, &addr);
+
+	if (rc != 0)
+		return rc;
+	listener = calloc(1, sizeof(*listener));
+	if (!listener)
+		return -ENOMEM;
+	listener->is_listener = true;
+	listener->dev = dev;
+	listener->ctx = ctx;
+	listener->backlog = backlog ? backlog : 1;
+	if (rdma_create_id(verbs_hub_channel(), &listener->id, listener, RDMA_PS_TCP) != 0) {
+		rc = -errno;
+		free(listener);
+		return rc;
+	}
+	if (rdma_bind_addr(listener->id, (struct sockaddr *)&addr) != 0 ||
+	    rdma_listen(listener->id, (int)listener->backlog) != 0) {
+		rc = -errno;
+		VERBS_LOG(ERR, "can't listen at %s: %s%s\n", text, strerror(-rc),
+			  rc == -ENODEV || rc == -EADDRNOTAVAIL ? ": no RDMA device has that address" : "");
+		rdma_destroy_id(listener->id);
+		free(listener);
+		return rc;
+	}
+	*out = listener;
+	return 0;
+}
+
+void verbs_unlisten(struct fabric_listener *listener)
+{
+	struct verbs_links refused = TAILQ_HEAD_INITIALIZER(refused);
+	struct verbs_link *link, *next;
+
+	if (!listener)
+		return;
+	verbs_lock();
+	listener->is_closing = true;
+	for (link = TAILQ_FIRST(&listener->dev->links); link; link = next) {
+		next = TAILQ_NEXT(link, entry);
+		if (link->listener != listener)
+			continue;
+		verbs_event_drop_all(link);
+		TAILQ_REMOVE(&listener->dev->links, link, entry);
+		TAILQ_INSERT_TAIL(&refused, link, entry);
+	}
+	verbs_unlock();
+	while ((link = TAILQ_FIRST(&refused))) {
+		TAILQ_REMOVE(&refused, link, entry);
+		rdma_reject(link->id, NULL, 0);
+		verbs_link_free(link);
+	}
+	rdma_destroy_id(listener->id);
+	free(listener);
+}
+
+void verbs_link_free(struct verbs_link *link)
+{
+	if (link->id)
+		rdma_destroy_id(link->id);
+	free(link);
+}
+
+/* Take it out of everything that the hub's thread looks at. */
+static void link_remove(struct verbs_link *link)
+{
+	verbs_lock();
+	verbs_event_drop_all(link);
+	TAILQ_REMOVE(&link->dev->links, link, entry);
+	link->state = LINK_DEAD;
+	if (link->qp)
+		link->qp->link = NULL;
+	link->qp = NULL;
+	verbs_unlock();
+}
+
+int verbs_connect(struct fabric_dev *fdev, const char *text, const struct fabric_qp_attr *attr,
+		  const void *private_data, uint32_t private_len, struct fabric_qp **out)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct sockaddr_storage addr;
+	struct verbs_link *link;
+	struct verbs_qp *qp = NULL;
+	int rc = verbs_addr_parse(text, &addr);
+
+	if (rc != 0)
+		return rc;
+	if (private_len > FABRIC_PRIVATE_DATA_MAX)
+		return -EINVAL;
+	if (atomic_load(&dev->is_dead))
+		return -EIO;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return -ENOMEM;
+	rc = verbs_qp_create(dev, attr, &qp);
+	if (rc == 0 && rdma_create_id(verbs_hub_channel(), &link->id, link, RDMA_PS_TCP) != 0)
+		rc = -errno;
+	if (rc != 0) {
+		if (qp)
+			verbs_qp_free(qp);
+		verbs_link_free(link);
+		return rc;
+	}
+	link->dev = dev;
+	link->state = LINK_RESOLVING;
+	link->initiator_depth = (uint8_t)(attr->max_rd_atomic < dev->fabric.attr.max_rd_atomic
+						  ? attr->max_rd_atomic
+						  : dev->fabric.attr.max_rd_atomic);
+	link->responder_resources = dev->responder_resources;
+	link->private_len = (uint8_t)private_len;
+	if (private_len > 0)
+		memcpy(link->private_data, private_data, private_len);
+	verbs_lock();
+	link->qp = qp;
+	qp->link = link;
+	TAILQ_INSERT_TAIL(&dev->links, link, entry);
+	if (rdma_resolve_addr(link->id, NULL, (struct sockaddr *)&addr, VERBS_RESOLVE_MS) != 0)
+		rc = -errno;
+	verbs_unlock();
+	if (rc != 0) {
+		VERBS_LOG(ERR, "can't connect to %s: %s%s\n", text, strerror(-rc),
+			  rc == -ENODEV ? ": no RDMA device is on the way to it" : "");
+		link_remove(link);
+		verbs_qp_free(qp);
+		verbs_link_free(link);
+		return rc;
+	}
+	*out = &qp->fabric;
+	return 0;
+}
+
+static uint8_t least(uint32_t a, uint32_t b)
+{
+	return (uint8_t)(a < b ? a : b);
+}
+
+/* Say yes. 0, or -errno with nothing of it left but the identifier. */
+static int answer(struct verbs_dev *dev, struct verbs_link *link, struct verbs_qp *qp,
+		  const void *private_data, uint32_t private_len)
+{
+	struct rdma_conn_param param;
+	int rc;
+
+	link->responder_resources = least(link->responder_resources, dev->responder_resources);
+	rc = verbs_qp_to_init(qp, link->id);
+	if (rc == 0)
+		rc = verbs_qp_to_ready(qp, link);
+	if (rc != 0)
+		return rc;
+	verbs_lock();
+	if (link->state == LINK_DEAD) {
+		rc = -ECONNRESET;
+	} else {
+		link->qp = qp;
+		qp->link = link;
+		link->state = LINK_ACCEPTED;
+		param = verbs_conn_param(link, qp, private_data, private_len);
+		rc = rdma_accept(link->id, &param) == 0 ? 0 : -errno;
+	}
+	verbs_unlock();
+	return rc;
+}
+
+int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link, const struct fabric_qp_attr *attr,
+		 const void *private_data, uint32_t private_len, struct fabric_qp **out)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct verbs_qp *qp = NULL;
+	int rc = 0;
+
+	verbs_lock();
+	TAILQ_REMOVE(&link->dev->links, link, entry);
+	link->dev = dev;
+	TAILQ_INSERT_TAIL(&dev->links, link, entry);
+	verbs_unlock();
+	if (private_len > FABRIC_PRIVATE_DATA_MAX) {
+		rc = -EINVAL;
+	} else if (link->id->verbs != dev->context) {
+		VERBS_LOG(ERR,
+			  "a request came by device %s, and %s was opened: choose it by driver option "
+			  "device=%s\n",
+			  ibv_get_device_name(link->id->verbs->device), dev->name,
+			  ibv_get_device_name(link->id->verbs->device));
+		rc = -EXDEV;
+	}
+	if (rc == 0)
+		rc = verbs_qp_create(dev, attr, &qp);
+	if (rc == 0) {
+		link->initiator_depth = least(link->initiator_depth,
+					      least(attr->max_rd_atomic, dev->fabric.attr.max_rd_atomic));
+		rc = answer(dev, link, qp, private_data, private_len);
+	}
+	if (rc != 0) {
+		rdma_reject(link->id, NULL, 0);
+		link_remove(link);
+		if (qp)
+			verbs_qp_free(qp);
+		verbs_link_free(link);
+		return rc;
+	}
+	*out = &qp->fabric;
+	return 0;
+}
+
+int verbs_reject(struct fabric_dev *fdev, struct fabric_conn_req *link, const void *private_data,
+		 uint32_t private_len)
+{
+	int rc = 0;
+
+	(void)fdev;
+	if (private_len > FABRIC_PRIVATE_DATA_MAX)
+		rc = -EINVAL;
+	link_remove(link);
+	/* It fails when the peer has left, which is no failure of ours. */
+	rdma_reject(link->id, private_data, rc == 0 ? (uint8_t)private_len : 0);
+	verbs_link_free(link);
+	return rc;
+}
+
+/* What an event means for the data path. */
+static void take_note(struct verbs_qp *qp, enum fabric_cm_kind kind)
+{
+	if (kind != FABRIC_CM_ESTABLISHED)
+		verbs_qp_fail(qp);
+	else if (qp->state == QP_CONNECTING)
+		qp->state = QP_READY;
+}
+
+uint32_t verbs_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct verbs_event *e;
+	uint32_t n = 0;
+
+	if (__builtin_expect(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0, 1))
+		return 0;
+	fdev->stats.remote_access_errors += atomic_exchange(&dev->nerrors, 0);
+	verbs_lock();
+	while (n < max && (e = TAILQ_FIRST(&dev->events))) {
+		struct verbs_link *link = e->link;
+		bool is_request = e->event.kind == FABRIC_CM_REQUEST;
+
+		TAILQ_REMOVE(&dev->events, e, entry);
+		e->is_queued = false;
+		atomic_fetch_sub(&dev->nevents, 1);
+		if (is_request) {
+			link->listener->nwaiting--;
+			link->listener = NULL;
+		} else {
+			take_note(link->qp, e->event.kind);
+		}
+		events[n++] = e->event;
+	}
+	verbs_unlock();
+	return n;
+}
+
+void verbs_link_break(struct verbs_qp *qp)
+{
+	verbs_lock();
+	/* The end of it, by the peer's answer or for the lack of one, makes the event. */
+	if (qp->link && qp->link->state == LINK_OPEN)
+		rdma_disconnect(qp->link->id);
+	verbs_unlock();
+}
+
+void verbs_disconnect(struct fabric_qp *fqp)
+{
+	struct verbs_qp *qp = (struct verbs_qp *)fqp;
+
+	verbs_lock();
+	if (qp->link) {
+		verbs_event_drop_all(qp->link);
+		if (qp->link->state == LINK_OPEN || qp->link->state == LINK_ACCEPTED)
+			rdma_disconnect(qp->link->id);
+		qp->link->state = LINK_DEAD;
+	}
+	verbs_unlock();
+	verbs_qp_fail(qp);
+}
+
+void verbs_qp_destroy(struct fabric_qp *fqp)
+{
+	struct verbs_qp *qp = (struct verbs_qp *)fqp;
+	struct verbs_link *link;
+
+	if (!qp)
+		return;
+	verbs_disconnect(fqp);
+	link = qp->link;
+	link_remove(link);
+	verbs_qp_free(qp);
+	verbs_link_free(link);
+}

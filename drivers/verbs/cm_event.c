@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connecting, on the hub's thread: each event of librdmacm's moves one identifier on.
+ *
+ * A connecting side: RESOLVING -> (address) -> (route) -> CONNECTING -> (response) -> OPEN. An accepting side: REQUEST ->
+ * ACCEPTED, by the engine -> (established) -> OPEN. What ends it in between makes REJECTED or FAILED; from OPEN on,
+ * DISCONNECTED; each once, and then it is DEAD, and waits for the engine to destroy it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs.h"
+
+/* Of InfiniBand's reasons for a rejection. */
+#define REJ_INVALID_SERVICE_ID 8 /* nobody listens */
+#define REJ_CONSUMER_DEFINED   28
+
+void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int error, const void *private_data,
+		      uint32_t private_len)
+{
+	struct verbs_event *e = link->events[0].is_queued ? &link->events[1] : &link->events[0];
+
+	if (e->is_queued)
+		return; /* there is no third */
+	e->event = (struct fabric_cm_event){.kind = kind, .error = error};
+	if (kind == FABRIC_CM_REQUEST) {
+		e->event.listener_ctx = link->listener->ctx;
+		e->event.req = link;
+	} else if (link->qp) {
+		e->event.qp_ctx = link->qp->fabric.ctx;
+	}
+	e->event.private_len = private_len < FABRIC_PRIVATE_DATA_MAX ? private_len : FABRIC_PRIVATE_DATA_MAX;
+	if (e->event.private_len > 0)
+		memcpy(e->event.private_data, private_data, e->event.private_len);
+	verbs_addr_print(rdma_get_peer_addr(link->id), e->event.peer, sizeof(e->event.peer));
+	e->link = link;
+	e->is_queued = true;
+	TAILQ_INSERT_TAIL(&link->dev->events, e, entry);
+	atomic_fetch_add(&link->dev->nevents, 1);
+}
+
+void verbs_event_drop_all(struct verbs_link *link)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		if (!link->events[i].is_queued)
+			continue;
+		link->events[i].is_queued = false;
+		TAILQ_REMOVE(&link->dev->events, &link->events[i], entry);
+		atomic_fetch_sub(&link->dev->nevents, 1);
+	}
+}
+
+void verbs_link_ended(struct verbs_link *link, int error)
+{
+	enum verbs_link_state state = link->state;
+
+	link->state = LINK_DEAD;
+	if (state == LINK_DEAD || state == LINK_REQUEST)
+		return; /* the engine learns it from accept */
+	if (state != LINK_OPEN) {
+		/* Receives are flushed when it is polled: they would tell of an end before the event tells why. */
+		verbs_event_push(link, FABRIC_CM_FAILED, error, NULL, 0);
+		return;
+	}
+	if (link->qp)
+		verbs_qp_to_error(link->qp);
+	verbs_event_push(link, FABRIC_CM_DISCONNECTED, 0, NULL, 0);
+}
+
+struct rdma_conn_param verbs_conn_param(const struct verbs_link *link, const struct verbs_qp *qp,
+					const void *private_data, uint32_t private_len)
+{
+	return (struct rdma_conn_param){
+		.private_data = private_data,
+		.private_data_len = (uint8_t)private_len,
+		.responder_resources = link->responder_resources,
+		.initiator_depth = link->initiator_depth,
+		.flow_control = 1,
+		.retry_count = VERBS_RETRIES,
+		.rnr_retry_count = link->dev->rnr_retry,
+		.qp_num = qp->ibv->qp_num,
+	};
+}
+
+static void on_address(struct verbs_link *link)
+{
+	if (link->id->verbs != link->dev->context) {
+		VERBS_LOG(ERR,
+			  "the way to that address is by device %s, and %s was opened: choose it by driver "
+			  "option device=%s\n",
+			  ibv_get_device_name(link->id->verbs->device), link->dev->name,
+			  ibv_get_device_name(link->id->verbs->device));
+		verbs_link_ended(link, -EXDEV);
+	} else if (rdma_resolve_route(link->id, VERBS_RESOLVE_MS) != 0) {
+		verbs_link_ended(link, -errno);
+	}
+}
+
+static void on_route(struct verbs_link *link)
+{
+	struct rdma_conn_param param;
+	int rc;
+
+	if (!link->qp)
+		return;
+	rc = verbs_qp_to_init(link->qp, link->id);
+	param = verbs_conn_param(link, link->qp, link->private_data, link->private_len);
+	link->state = LINK_CONNECTING;
+	if (rc == 0 && rdma_connect(link->id, &param) != 0)
+		rc = -errno;
+	if (rc != 0)
+		verbs_link_ended(link, rc);
+}
+
+static void on_response(struct verbs_link *link, const struct rdma_conn_param *param)
+{
+	int rc = link->qp ? verbs_qp_to_ready(link->qp, link) : -ECONNABORTED;
+
+	if (rc == 0 && rdma_establish(link->id) != 0)
+		rc = -errno;
+	if (rc != 0) {
+		rdma_reject(link->id, NULL, 0);
+		verbs_link_ended(link, rc);
+		return;
+	}
+	link->state = LINK_OPEN;
+	verbs_event_push(link, FABRIC_CM_ESTABLISHED, 0, param->private_data, param->private_data_len);
+}
+
+static void on_established(struct verbs_link *link, const struct rdma_conn_param *param)
+{
+	bool is_ours = link->state == LINK_CONNECTING; /* iWARP answers so */
+
+	if (!is_ours && link->state != LINK_ACCEPTED)
+		return;
+	link->state = LINK_OPEN;
+	verbs_event_push(link, FABRIC_CM_ESTABLISHED, 0, param->private_data,
+			 is_ours ? param->private_data_len : 0);
+}
+
+static void on_rejected(struct verbs_link *link, int status, const struct rdma_conn_param *param)
+{
+	bool by_peer =
+		status == REJ_CONSUMER_DEFINED || (status == -ECONNREFUSED && param->private_data_len > 0);
+
+	if (link->state != LINK_CONNECTING || !by_peer) {
+		verbs_link_ended(link, status == REJ_INVALID_SERVICE_ID ? -ECONNREFUSED : -ECONNRESET);
+		return;
+	}
+	link->state = LINK_DEAD;
+	verbs_event_push(link, FABRIC_CM_REJECTED, 0, param->private_data, param->private_data_len);
+}
+
+/* A peer wants to connect. NULL, or the identifier if it is refused: to be destroyed. */
+static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
+{
+	struct fabric_listener *listener = event->listen_id->context;
+	const struct rdma_conn_param *param = &event->param.conn;
+	struct verbs_link *link;
+
+	event->id->context = NULL;
+	if (listener->is_closing || listener->nwaiting >= listener->backlog ||
+	    atomic_load(&listener->dev->is_dead))
+		return event->id;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return event->id;
+	event->id->context = link;
+	link->id = event->id;
+	link->dev = listener->dev;
+	link->listener = listener;
+	link->state = LINK_REQUEST;
+	/* The numbers are named from this side already: what the peer starts is ours to answer. */
+	link->responder_resources = param->responder_resources;
+	link->initiator_depth = param->initiator_depth;
+	listener->nwaiting++;
+	TAILQ_INSERT_TAIL(&link->dev->links, link, entry);
+	verbs_event_push(link, FABRIC_CM_REQUEST, 0, param->private_data, param->private_data_len);
+	return NULL;
+}
+
+static void on_disconnected(struct verbs_link *link)
+{
+	if (link->state == LINK_OPEN)
+		rdma_disconnect(link->id); /* the answer */
+	verbs_link_ended(link, -ECONNRESET);
+}
+
+static void on_event(struct verbs_link *link, const struct rdma_cm_event *event)
+{
+	int error = event->status < 0 ? event->status : -EHOSTUNREACH;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		on_address(link);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		on_route(link);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		on_response(link, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(link, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		on_rejected(link, event->status, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		verbs_link_ended(link, error);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		on_disconnected(link);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		VERBS_LOG(ERR, "%s: device removed: its connections end\n", link->dev->name);
+		atomic_store(&link->dev->is_dead, true);
+		verbs_link_ended(link, -ENODEV);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Connections end by events of their own; no more of them come here. */
+static void on_listener_event(struct fabric_listener *listener, const struct rdma_cm_event *event)
+{
+	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return;
+	VERBS_LOG(ERR, "%s: device removed: nothing listens on it any more\n", listener->dev->name);
+	listener->is_closing = true;
+}
+
+void verbs_cm_event(struct rdma_cm_event *event)
+{
+	struct rdma_cm_id *refused = NULL;
+	void *context = event->id->context;
+
+	verbs_lock();
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		refused = on_request(event);
+	else if (context && *(const bool *)context)
+		on_listener_event(context, event);
+	else if (context)
+		on_event(context, event);
+	verbs_unlock();
+	rdma_ack_cm_event(event);
+	if (refused) {
+		rdma_reject(refused, NULL, 0);
+		rdma_destroy_id(refused);
+	}
+}

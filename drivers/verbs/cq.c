@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completion queues: as many as it takes for none to overflow, whatever completes at once. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs.h"
+
+#define CQ_MIN 1024u
+
+static int cq_create(struct verbs_dev *dev, uint32_t places, struct verbs_cq **out)
+{
+	uint32_t max = (uint32_t)dev->device.max_cqe;
+	uint64_t size = (uint64_t)places * dev->max_connections;
+	struct verbs_cq *cq;
+
+	if (places > max) {
+		VERBS_LOG(ERR,
+			  "%s: queues of %u places in all, where a completion queue has %u: lower credits\n",
+			  dev->name, places, max);
+		return -EINVAL;
+	}
+	if (size < CQ_MIN)
+		size = CQ_MIN;
+	if (size > max)
+		size = max;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	cq->ibv = ibv_create_cq(dev->context, (int)size, NULL, NULL, 0);
+	if (!cq->ibv) {
+		int rc = -errno;
+
+		VERBS_LOG(ERR, "%s: no completion queue of %u places: %s\n", dev->name, (uint32_t)size,
+			  strerror(-rc));
+		free(cq);
+		return rc;
+	}
+	cq->size = (uint32_t)size;
+	TAILQ_INSERT_TAIL(&dev->cqs, cq, entry);
+	*out = cq;
+	return 0;
+}
+
+int verbs_cq_get(struct verbs_dev *dev, uint32_t places, struct verbs_cq **out)
+{
+	struct verbs_cq *cq;
+	int rc;
+
+	TAILQ_FOREACH(cq, &dev->cqs, entry)
+	if (cq->size - cq->used >= places)
+		break;
+	if (!cq) {
+		rc = cq_create(dev, places, &cq);
+		if (rc != 0)
+			return rc;
+	}
+	cq->used += places;
+	*out = cq;
+	return 0;
+}
+
+void verbs_cq_put(struct verbs_cq *cq, uint32_t places)
+{
+	/* Given back when the queue was seen empty: completions of a destroyed queue pair may stay in it. */
+	cq->stale += places;
+}
+
+void verbs_cq_destroy_all(struct verbs_dev *dev)
+{
+	struct verbs_cq *cq;
+
+	while ((cq = TAILQ_FIRST(&dev->cqs))) {
+		TAILQ_REMOVE(&dev->cqs, cq, entry);
+		ibv_destroy_cq(cq->ibv);
+		free(cq);
+	}
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening and closing a device, what it can do, and the table of what the driver does. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_kvargs.h>
+
+#include "verbs.h"
+
+#define INLINE_MAX    1024u /* more than any device takes */
+#define VENDOR_OF_RXE 0xffffffu
+
+static const char *const keys[] = {"device", "rnr_retry", NULL};
+
+struct options {
+	char device[IBV_SYSFS_NAME_MAX]; /* empty: the first one with an active port */
+	uint8_t rnr_retry;
+};
+
+static int parse_device(const char *key, const char *value, void *out)
+{
+	struct options *options = out;
+
+	(void)key;
+	if (value[0] == '\0' || strlen(value) >= sizeof(options->device))
+		return -EINVAL;
+	memcpy(options->device, value, strlen(value) + 1);
+	return 0;
+}
+
+static int parse_rnr_retry(const char *key, const char *value, void *out)
+{
+	struct options *options = out;
+
+	(void)key;
+	if (value[0] < '0' || value[0] > '7' || value[1] != '\0')
+		return -EINVAL;
+	options->rnr_retry = (uint8_t)(value[0] - '0');
+	return 0;
+}
+
+static int parse_options(const char *text, struct options *options)
+{
+	struct rte_kvargs *args;
+	int rc = -EINVAL;
+
+	*options = (struct options){.rnr_retry = 7};
+	if (!text || !text[0])
+		return 0;
+	args = rte_kvargs_parse(text, keys);
+	if (args) {
+		rc = rte_kvargs_process(args, "device", parse_device, options);
+		if (rc == 0)
+			rc = rte_kvargs_process(args, "rnr_retry", parse_rnr_retry, options);
+		rte_kvargs_free(args);
+	}
+	if (rc != 0) {
+		VERBS_LOG(ERR, "options '%s': expected device=NAME,rnr_retry=0..7\n", text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The first active port of a device, or 0. */
+static uint8_t active_port(struct ibv_context *context, const struct ibv_device_attr *device,
+			   struct ibv_port_attr *port)
+{
+	for (uint8_t i = 1; i <= device->phys_port_cnt; i++)
+		if (ibv_query_port(context, i, port) == 0 && port->state == IBV_PORT_ACTIVE)
+			return i;
+	return 0;
+}
+
+static void log_devices(void)
+{
+	for (uint32_t i = 0; verbs_hub_context(i); i++)
+		VERBS_LOG(ERR, "there is a device %s\n", ibv_get_device_name(verbs_hub_context(i)->device));
+}
+
+static int choose(struct verbs_dev *dev, const char *name, struct ibv_port_attr *port)
+{
+	for (uint32_t i = 0; verbs_hub_context(i); i++) {
+		struct ibv_context *context = verbs_hub_context(i);
+
+		if (name[0] && strcmp(name, ibv_get_device_name(context->device)) != 0)
+			continue;
+		if (ibv_query_device(context, &dev->device) != 0)
+			continue;
+		dev->port = active_port(context, &dev->device, port);
+		if (dev->port == 0)
+			continue;
+		dev->context = context;
+		dev->name = ibv_get_device_name(context->device);
+		return 0;
+	}
+	VERBS_LOG(ERR,
+		  "no device%s%s with an active port: see 'rdma link'; its network interface has to be up\n",
+		  name[0] ? " " : "", name);
+	log_devices();
+	return -ENODEV;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static void fill_attr(struct verbs_dev *dev, const struct ibv_port_attr *port)
+{
+	const struct ibv_device_attr *device = &dev->device;
+	uint32_t wrs = smaller((uint32_t)device->max_qp_wr, VERBS_WRS_MAX);
+	uint32_t flags = device->device_cap_flags;
+
+	dev->fabric.attr = (struct fabric_dev_attr){
+		.max_inline = INLINE_MAX,
+		.max_sge = smaller((uint32_t)device->max_sge, FABRIC_SGE_MAX),
+		.max_send_wr = wrs,
+		.max_recv_wr = wrs,
+		.max_msg_bytes = port->max_msg_sz,
+		.max_rd_atomic = smaller((uint32_t)device->max_qp_init_rd_atom, UINT8_MAX),
+		.has_mw = (flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0,
+		.has_send_inv = (flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0,
+		.revokes_access = true,
+	};
+	if (device->max_sge_rd > 0)
+		dev->fabric.attr.max_sge = smaller(dev->fabric.attr.max_sge, (uint32_t)device->max_sge_rd);
+	/* rxe passes the kernel's flag, which is another one's in user space, and means nothing here. */
+	dev->invalidated_flags =
+		IBV_WC_WITH_INV | (device->vendor_id == VENDOR_OF_RXE ? IBV_WC_IP_CSUM_OK : 0);
+	dev->responder_resources = (uint8_t)smaller((uint32_t)device->max_qp_rd_atom, UINT8_MAX);
+}
+
+/* What a device takes inline, only a queue pair tells. */
+static int probe_inline(struct verbs_dev *dev)
+{
+	const struct fabric_qp_attr attr = {.max_send_wr = 1,
+					    .max_recv_wr = 1,
+					    .max_sge = dev->fabric.attr.max_sge,
+					    .max_inline = INLINE_MAX};
+	struct verbs_qp *qp;
+	int rc = verbs_qp_create(dev, &attr, &qp);
+
+	if (rc != 0)
+		return rc;
+	dev->fabric.attr.max_inline = qp->fabric.max_inline;
+	verbs_qp_free(qp);
+	return 0;
+}
+
+static void close_dev(struct fabric_dev *fdev)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct verbs_link *link;
+
+	if (!dev)
+		return;
+	/* Requests that nobody answered. */
+	while ((link = TAILQ_FIRST(&dev->links)))
+		verbs_reject(fdev, link, NULL, 0);
+	verbs_cq_destroy_all(dev);
+	if (dev->pd)
+		ibv_dealloc_pd(dev->pd);
+	verbs_hub_leave(dev);
+	free(dev->table);
+	free(dev);
+}
+
+static int make_table(struct verbs_dev *dev)
+{
+	uint32_t size = 16;
+
+	while (size < 2 * dev->max_connections)
+		size <<= 1;
+	dev->table = calloc(size, sizeof(dev->table[0]));
+	dev->table_mask = size - 1;
+	return dev->table ? 0 : -ENOMEM;
+}
+
+static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **out);
+
+const struct fabric_ops verbs_ops = {
+	.name = "verbs",
+	.summary = "RDMA devices, by ADDR[:PORT] (options: device=NAME, default: the first that is active; "
+		   "rnr_retry=0..7, 7: wait for ever)",
+	.open = open_dev,
+	.close = close_dev,
+	.mr_register = verbs_mr_register,
+	.mr_deregister = verbs_mr_deregister,
+	.mw_alloc = verbs_mw_alloc,
+	.mw_free = verbs_mw_free,
+	.listen = verbs_listen,
+	.unlisten = verbs_unlisten,
+	.connect = verbs_connect,
+	.accept = verbs_accept,
+	.reject = verbs_reject,
+	.cm_poll = verbs_cm_poll,
+	.disconnect = verbs_disconnect,
+	.qp_destroy = verbs_qp_destroy,
+	.post_recv = verbs_post_recv,
+	.post_send = verbs_post_send,
+	.poll = verbs_poll,
+};
+
+static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)
+{
+	struct ibv_port_attr port;
+	struct options options;
+	struct verbs_dev *dev;
+	int rc = parse_options(config->options, &options);
+
+	if (rc != 0)
+		return rc;
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return -ENOMEM;
+	dev->fabric.ops = &verbs_ops;
+	dev->rnr_retry = options.rnr_retry;
+	dev->max_connections = config->max_connections ? config->max_connections : 1;
+	TAILQ_INIT(&dev->cqs);
+	TAILQ_INIT(&dev->mrs);
+	TAILQ_INIT(&dev->broken);
+	TAILQ_INIT(&dev->events);
+	TAILQ_INIT(&dev->links);
+	rc = verbs_hub_join(dev);
+	if (rc != 0) {
+		free(dev);
+		return rc;
+	}
+	rc = choose(dev, options.device, &port);
+	if (rc == 0)
+		rc = make_table(dev);
+	if (rc == 0) {
+		dev->pd = ibv_alloc_pd(dev->context);
+		rc = dev->pd ? 0 : -errno;
+	}
+	if (rc == 0) {
+		fill_attr(dev, &port);
+		rc = probe_inline(dev);
+	}
+	if (rc != 0) {
+		close_dev(&dev->fabric);
+		return rc;
+	}
+	*out = &dev->fabric;
+	return 0;
+}

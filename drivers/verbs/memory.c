@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registration, and type 2 memory windows. Peers name memory by our virtual addresses. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs.h"
+
+static unsigned access_flags(const struct verbs_dev *dev, uint32_t access)
+{
+	unsigned flags = 0;
+
+	if (access & (FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE)) /* the latter is not allowed alone */
+		flags |= IBV_ACCESS_LOCAL_WRITE;
+	if (access & FABRIC_REMOTE_READ)
+		flags |= IBV_ACCESS_REMOTE_READ;
+	if (access & FABRIC_REMOTE_WRITE)
+		flags |= IBV_ACCESS_REMOTE_WRITE;
+	if (dev->fabric.attr.has_mw && access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE))
+		flags |= IBV_ACCESS_MW_BIND;
+	return flags;
+}
+
+int verbs_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t access, int fd,
+		      uint64_t fd_offset, struct fabric_mr *mr)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct verbs_mr *m;
+	int rc;
+
+	(void)fd;
+	(void)fd_offset;
+	if (len == 0)
+		return -EINVAL;
+	m = malloc(sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->ibv = ibv_reg_mr(dev->pd, addr, len, access_flags(dev, access));
+	if (!m->ibv) {
+		rc = -errno;
+		VERBS_LOG(ERR, "%s: %zu bytes can't be registered: %s%s\n", dev->name, len, strerror(-rc),
+			  rc == -ENOMEM
+				  ? "; registered memory is locked: raise the limit (ulimit -l unlimited)"
+				  : "");
+		free(m);
+		return rc;
+	}
+	TAILQ_INSERT_TAIL(&dev->mrs, m, entry);
+	mr->lkey = m->ibv->lkey;
+	mr->rkey = access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE) ? m->ibv->rkey : 0;
+	mr->raddr = (uintptr_t)addr;
+	mr->driver = m;
+	fdev->stats.registrations++;
+	return 0;
+}
+
+void verbs_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *mr)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct verbs_mr *m = mr->driver;
+
+	if (!m)
+		return;
+	TAILQ_REMOVE(&dev->mrs, m, entry);
+	ibv_dereg_mr(m->ibv);
+	free(m);
+	mr->driver = NULL;
+}
+
+struct ibv_mr *verbs_mr_find(struct verbs_dev *dev, uint32_t lkey)
+{
+	struct verbs_mr *m;
+
+	TAILQ_FOREACH(m, &dev->mrs, entry)
+	if (m->ibv->lkey == lkey)
+		return m->ibv;
+	return NULL;
+}
+
+int verbs_mw_alloc(struct fabric_dev *fdev, struct fabric_mw *mw)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct verbs_mw *w;
+
+	if (!fdev->attr.has_mw)
+		return -EOPNOTSUPP;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->ibv = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);
+	if (!w->ibv) {
+		free(w);
+		return -errno;
+	}
+	mw->rkey = 0;
+	mw->driver = w;
+	return 0;
+}
+
+static void unbind(struct verbs_mw *w)
+{
+	if (w->qp)
+		TAILQ_REMOVE(&w->qp->windows, w, entry);
+	w->qp = NULL;
+	if (w->ibv)
+		ibv_dealloc_mw(w->ibv);
+	w->ibv = NULL;
+}
+
+void verbs_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
+{
+	struct verbs_mw *w = mw->driver;
+
+	(void)fdev;
+	if (!w)
+		return;
+	unbind(w);
+	free(w);
+	mw->driver = NULL;
+}
+
+bool verbs_mw_prepare(struct verbs_qp *qp, struct verbs_mw *w)
+{
+	/* The latest key is unknown when a bind was flushed: the device may have done it or not. */
+	if (w->qp && w->qp != qp && w->qp->state == QP_ERROR)
+		unbind(w);
+	if (!w->ibv) {
+		w->ibv = ibv_alloc_mw(qp->dev->pd, IBV_MW_TYPE_2);
+		if (!w->ibv)
+			return false;
+	}
+	if (w->qp != qp) {
+		if (w->qp)
+			TAILQ_REMOVE(&w->qp->windows, w, entry);
+		w->qp = qp;
+		TAILQ_INSERT_TAIL(&qp->windows, w, entry);
+	}
+	return true;
+}
+
+void verbs_mw_drop(struct verbs_qp *qp)
+{
+	struct verbs_mw *w;
+
+	while ((w = TAILQ_FIRST(&qp->windows)))
+		unbind(w);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completions: found by what they were posted as, since a failed one says no more than its number. */
+#include "verbs.h"
+
+#define BURST 32u
+
+static enum fabric_status status_of(const struct ibv_wc *wc, enum fabric_op op)
+{
+	switch (wc->status) {
+	case IBV_WC_SUCCESS:
+		return FABRIC_OK;
+	case IBV_WC_LOC_LEN_ERR:
+		return FABRIC_ERR_LOCAL_LEN;
+	case IBV_WC_LOC_PROT_ERR:
+	case IBV_WC_LOC_ACCESS_ERR:
+	case IBV_WC_MW_BIND_ERR:
+		return FABRIC_ERR_LOCAL_PROT;
+	case IBV_WC_LOC_QP_OP_ERR:
+		/* rxe's of a local key that is unknown, and of a message that was longer than its receive; our receives
+		 * have keys that are known. */
+		return op == FABRIC_RECV ? FABRIC_ERR_LOCAL_LEN : FABRIC_ERR_LOCAL_PROT;
+	case IBV_WC_REM_ACCESS_ERR:
+		return FABRIC_ERR_REMOTE_ACCESS;
+	case IBV_WC_REM_INV_REQ_ERR:
+		return op == FABRIC_RECV			    ? FABRIC_ERR_LOCAL_LEN
+		       : op == FABRIC_SEND || op == FABRIC_SEND_INV ? FABRIC_ERR_REMOTE_LEN
+								    : FABRIC_ERR_REMOTE_ACCESS;
+	case IBV_WC_RETRY_EXC_ERR:
+		return FABRIC_ERR_RETRY;
+	case IBV_WC_RNR_RETRY_EXC_ERR:
+		return FABRIC_ERR_RNR;
+	case IBV_WC_WR_FLUSH_ERR:
+		return FABRIC_ERR_FLUSHED;
+	default:
+		return FABRIC_ERR_FATAL;
+	}
+}
+
+/* The first failure that is seen of a queue pair. */
+static void failed(struct verbs_qp *qp, enum fabric_status status)
+{
+	struct fabric_stats *stats = &qp->dev->fabric.stats;
+
+	if (status == FABRIC_ERR_REMOTE_ACCESS)
+		stats->remote_access_errors++;
+	if (status == FABRIC_ERR_RNR)
+		stats->rnr++;
+	if (qp->state == QP_ERROR)
+		return;
+	verbs_qp_fail(qp);
+	verbs_link_break(qp);
+}
+
+/* One completion of the device's. How many it makes: none if its queue pair is gone. */
+static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
+{
+	uint32_t id = (uint32_t)(raw->wr_id >> 32);
+	struct verbs_qp *qp = dev->table[id & dev->table_mask];
+	struct verbs_queue *queue;
+	const struct verbs_place *place;
+	uint32_t ahead;
+
+	if (__builtin_expect(!qp || qp->id != id, 0))
+		return 0;
+	queue = raw->wr_id & VERBS_WR_RECV ? &qp->rq : &qp->sq;
+	ahead = ((uint32_t)raw->wr_id - queue->retired) & VERBS_WR_POSITION;
+	if (__builtin_expect(ahead >= queue->posted - queue->retired, 0))
+		return 0; /* it was given up already */
+	place = &queue->places[(queue->retired + ahead) & queue->mask];
+	*wc = (struct fabric_wc){
+		.wr_id = place->wr_id,
+		.qp_ctx = qp->fabric.ctx,
+		.op = place->op,
+		.status = status_of(raw, place->op),
+	};
+	queue->retired += ahead + 1;
+	if (__builtin_expect(wc->status != FABRIC_OK, 0)) {
+		failed(qp, wc->status);
+	} else if (place->op == FABRIC_RECV) {
+		wc->byte_len = raw->byte_len;
+		if (raw->wc_flags & dev->invalidated_flags)
+			wc->inv_rkey = raw->invalidated_rkey;
+		dev->fabric.stats.recvs++;
+		dev->fabric.stats.recv_bytes += raw->byte_len;
+	} else if (place->op == FABRIC_READ) {
+		wc->byte_len = place->len;
+	}
+	return 1;
+}
+
+static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabric_wc *wcs, uint32_t max)
+{
+	uint32_t want = max < BURST ? max : BURST, n = 0;
+	struct ibv_wc raw[BURST];
+	int got = ibv_poll_cq(cq->ibv, (int)want, raw);
+
+	for (int i = 0; i < got; i++)
+		n += take(dev, &raw[i], &wcs[n]);
+	if (__builtin_expect(cq->stale > 0, 0) && got >= 0 && (uint32_t)got < want) {
+		cq->used -= cq->stale;
+		cq->stale = 0;
+	}
+	return n;
+}
+
+/* What was posted to a queue that is in error, once the device has given back all before it. */
+static uint32_t flush(const struct verbs_qp *qp, struct verbs_queue *queue, struct fabric_wc *wcs,
+		      uint32_t max)
+{
+	uint32_t n = 0;
+
+	if ((int32_t)(queue->retired - queue->kept) < 0)
+		return 0;
+	while (n < max && queue->retired != queue->posted) {
+		const struct verbs_place *place = &queue->places[queue->retired++ & queue->mask];
+
+		wcs[n++] = (struct fabric_wc){
+			.wr_id = place->wr_id,
+			.qp_ctx = qp->fabric.ctx,
+			.op = place->op,
+			.status = FABRIC_ERR_FLUSHED,
+		};
+	}
+	return n;
+}
+
+uint32_t verbs_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct verbs_cq *cq;
+	struct verbs_qp *qp;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH(cq, &dev->cqs, entry)
+	if (n < max)
+		n += poll_cq(dev, cq, wcs + n, max - n);
+	TAILQ_FOREACH(qp, &dev->broken, broken)
+	{
+		n += flush(qp, &qp->sq, wcs + n, max - n);
+		n += flush(qp, &qp->rq, wcs + n, max - n);
+	}
+	return n;
+}

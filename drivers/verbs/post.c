@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work requests: all of one call go to the device in one chain. */
+#include <stddef.h>
+
+#include "verbs.h"
+
+/* So that a list of ours is a list of theirs. */
+_Static_assert(sizeof(struct fabric_sge) == sizeof(struct ibv_sge) &&
+		       offsetof(struct fabric_sge, addr) == offsetof(struct ibv_sge, addr) &&
+		       offsetof(struct fabric_sge, len) == offsetof(struct ibv_sge, length) &&
+		       offsetof(struct fabric_sge, lkey) == offsetof(struct ibv_sge, lkey),
+	       "elements are passed on as they are");
+
+static inline uint32_t room(const struct verbs_queue *queue, uint32_t n)
+{
+	uint32_t left = queue->max - (queue->posted - queue->retired);
+
+	return n < left ? n : left;
+}
+
+static inline void take_place(struct verbs_queue *queue, uint64_t wr_id, enum fabric_op op, uint32_t len)
+{
+	queue->places[queue->posted++ & queue->mask] =
+		(struct verbs_place){.wr_id = wr_id, .op = op, .len = len};
+}
+
+static uint32_t post_recv_chain(struct verbs_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct verbs_dev *dev = qp->dev;
+	uint32_t first = qp->rq.posted;
+	struct ibv_recv_wr *bad = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		dev->sges[i] = (struct ibv_sge){
+			.addr = (uintptr_t)wrs[i].addr, .length = wrs[i].len, .lkey = wrs[i].lkey};
+		dev->recvs[i] = (struct ibv_recv_wr){
+			.wr_id = verbs_wr_id(qp, VERBS_WR_RECV, qp->rq.posted),
+			.next = i + 1 < n ? &dev->recvs[i + 1] : NULL,
+			.sg_list = &dev->sges[i],
+			.num_sge = 1,
+		};
+		take_place(&qp->rq, wrs[i].wr_id, FABRIC_RECV, 0);
+	}
+	if (ibv_post_recv(qp->ibv, dev->recvs, &bad) == 0 || !bad)
+		return n;
+	n = (uint32_t)(bad - dev->recvs);
+	qp->rq.posted = first + n;
+	return n;
+}
+
+uint32_t verbs_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct verbs_qp *qp = (struct verbs_qp *)fqp;
+	uint32_t done = 0;
+
+	n = room(&qp->rq, n);
+	if (__builtin_expect(qp->state == QP_ERROR, 0)) {
+		for (; done < n; done++)
+			take_place(&qp->rq, wrs[done].wr_id, FABRIC_RECV, 0);
+		return n;
+	}
+	while (done < n) {
+		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
+		uint32_t took = post_recv_chain(qp, wrs + done, want);
+
+		done += took;
+		if (took < want)
+			break;
+	}
+	return done;
+}
+
+static uint64_t sum(const struct fabric_wr *wr)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < wr->nsge; i++)
+		bytes += wr->sge[i].len;
+	return bytes;
+}
+
+static bool to_bind(struct verbs_qp *qp, const struct fabric_wr *wr, struct ibv_send_wr *out)
+{
+	struct verbs_mw *w = wr->mw->driver;
+	struct ibv_mr *mr = verbs_mr_find(qp->dev, wr->sge[0].lkey);
+	unsigned access = 0;
+
+	if (!mr || !verbs_mw_prepare(qp, w))
+		return false;
+	if (wr->access & FABRIC_REMOTE_READ)
+		access |= IBV_ACCESS_REMOTE_READ;
+	if (wr->access & FABRIC_REMOTE_WRITE)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	out->opcode = IBV_WR_BIND_MW;
+	out->num_sge = 0;
+	out->bind_mw.mw = w->ibv;
+	out->bind_mw.rkey = ibv_inc_rkey(w->ibv->rkey);
+	out->bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = mr,
+		.addr = (uintptr_t)wr->sge[0].addr,
+		.length = wr->sge[0].len,
+		.mw_access_flags = access,
+	};
+	return true;
+}
+
+/* One of ours as one of theirs. false: it can't be. */
+static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, struct ibv_send_wr *out)
+{
+	struct fabric_stats *stats = &qp->dev->fabric.stats;
+	uint64_t bytes = sum(wr);
+
+	*out = (struct ibv_send_wr){
+		.wr_id = verbs_wr_id(qp, 0, qp->sq.posted),
+		.sg_list = (struct ibv_sge *)(void *)wr->sge,
+		.num_sge = (int)wr->nsge,
+		.send_flags = (wr->flags & FABRIC_SIGNALED ? IBV_SEND_SIGNALED : 0u) |
+			      (wr->flags & FABRIC_INLINE ? IBV_SEND_INLINE : 0u) |
+			      (wr->flags & FABRIC_FENCE ? IBV_SEND_FENCE : 0u),
+	};
+	switch (wr->op) {
+	case FABRIC_SEND:
+	case FABRIC_SEND_INV:
+		out->opcode = wr->op == FABRIC_SEND ? IBV_WR_SEND : IBV_WR_SEND_WITH_INV;
+		out->invalidate_rkey = wr->rkey;
+		stats->sends++;
+		stats->send_bytes += bytes;
+		break;
+	case FABRIC_WRITE:
+	case FABRIC_READ:
+		out->opcode = wr->op == FABRIC_WRITE ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
+		out->wr.rdma.remote_addr = wr->raddr;
+		out->wr.rdma.rkey = wr->rkey;
+		if (bytes == 0)
+			out->num_sge = 0; /* nothing of the peer's is checked then */
+		if (wr->op == FABRIC_WRITE) {
+			stats->writes++;
+			stats->write_bytes += bytes;
+		} else {
+			stats->reads++;
+			stats->read_bytes += bytes;
+		}
+		break;
+	case FABRIC_BIND_MW:
+		return to_bind(qp, wr, out);
+	case FABRIC_LOCAL_INV:
+		out->opcode = IBV_WR_LOCAL_INV;
+		out->num_sge = 0;
+		out->invalidate_rkey = wr->rkey;
+		break;
+	case FABRIC_RECV:
+		return false;
+	}
+	take_place(&qp->sq, wr->wr_id, wr->op, (uint32_t)bytes);
+	return true;
+}
+
+/* Give the first 'n' of the chain to the device. How many it took. */
+static uint32_t ring(struct verbs_qp *qp, uint32_t n)
+{
+	struct ibv_send_wr *wrs = qp->dev->wrs, *bad = NULL;
+
+	wrs[n - 1].next = NULL;
+	qp->dev->fabric.stats.doorbells++;
+	if (__builtin_expect(ibv_post_send(qp->ibv, wrs, &bad) == 0, 1))
+		return n;
+	if (!bad) {
+		/* They are in the queue, and what failed was the doorbell: they come back flushed. */
+		verbs_qp_fail(qp);
+		verbs_link_break(qp);
+		return n;
+	}
+	qp->sq.posted -= n - (uint32_t)(bad - wrs);
+	return (uint32_t)(bad - wrs);
+}
+
+/* Post up to VERBS_CHAIN, as far as the next bind. */
+static uint32_t post_send_chain(struct verbs_qp *qp, const struct fabric_wr *wrs, uint32_t n)
+{
+	struct verbs_dev *dev = qp->dev;
+	uint32_t i;
+
+	for (i = 0; i < n && wrs[i].op != FABRIC_BIND_MW; i++) {
+		if (!convert(qp, &wrs[i], &dev->wrs[i]))
+			break;
+		dev->wrs[i].next = &dev->wrs[i + 1];
+	}
+	return i > 0 ? ring(qp, i) : 0;
+}
+
+/* Alone: the device takes the window's latest key from it at the post. */
+static uint32_t post_bind(struct verbs_qp *qp, const struct fabric_wr *wr)
+{
+	struct verbs_dev *dev = qp->dev;
+	uint32_t rkey;
+
+	if (!convert(qp, wr, &dev->wrs[0]))
+		return 0;
+	take_place(&qp->sq, wr->wr_id, wr->op, 0);
+	rkey = dev->wrs[0].bind_mw.rkey;
+	if (ring(qp, 1) == 0)
+		return 0;
+	dev->wrs[0].bind_mw.mw->rkey = rkey;
+	wr->mw->rkey = rkey;
+	return 1;
+}
+
+uint32_t verbs_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n)
+{
+	struct verbs_qp *qp = (struct verbs_qp *)fqp;
+	uint32_t done = 0;
+
+	n = room(&qp->sq, n);
+	if (__builtin_expect(qp->state != QP_READY, 0)) {
+		if (qp->state == QP_CONNECTING)
+			return 0;
+		for (; done < n; done++)
+			take_place(&qp->sq, wrs[done].wr_id, wrs[done].op, 0);
+		return n;
+	}
+	while (done < n) {
+		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
+		uint32_t took = wrs[done].op == FABRIC_BIND_MW ? post_bind(qp, &wrs[done])
+							       : post_send_chain(qp, wrs + done, want);
+
+		if (took == 0)
+			break;
+		done += took;
+	}
+	return done;
+}

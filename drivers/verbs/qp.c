@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Queue pairs: making them, their states, and their end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs.h"
+
+static uint32_t power_of_two(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+static int queue_init(struct verbs_queue *queue, uint32_t max)
+{
+	queue->max = max ? max : 1;
+	queue->mask = power_of_two(queue->max) - 1;
+	queue->places = calloc(queue->mask + 1, sizeof(queue->places[0]));
+	return queue->places ? 0 : -ENOMEM;
+}
+
+/* An id whose place in the table is free. There is one: the table is larger than the connections. */
+static int take_id(struct verbs_dev *dev, struct verbs_qp *qp)
+{
+	for (uint32_t i = 0; i <= dev->table_mask; i++) {
+		uint32_t id = ++dev->ids;
+
+		if (!dev->table[id & dev->table_mask]) {
+			qp->id = id;
+			dev->table[id & dev->table_mask] = qp;
+			return 0;
+		}
+	}
+	return -EBUSY;
+}
+
+/* Devices say what they take by refusing more. */
+static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
+{
+	uint32_t wanted = init->cap.max_inline_data;
+	struct ibv_qp_cap cap = init->cap;
+
+	for (;;) {
+		init->cap = cap;
+		init->cap.max_inline_data = wanted;
+		qp->ibv = ibv_create_qp(qp->dev->pd, init);
+		if (qp->ibv)
+			return 0;
+		if (wanted == 0)
+			return -errno;
+		wanted = wanted > 32 ? wanted / 2 : 0;
+	}
+}
+
+/* So that receives can be posted, before it is known where it is connected to. */
+static int to_first_init(struct verbs_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = qp->dev->port,
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
+	};
+	int rc = ibv_modify_qp(qp->ibv, &attr,
+			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+
+	return rc > 0 ? -rc : rc;
+}
+
+int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, struct verbs_qp **out)
+{
+	const struct fabric_dev_attr *most = &dev->fabric.attr;
+	struct ibv_qp_init_attr init = {
+		.cap = {.max_send_wr = attr->max_send_wr,
+			.max_recv_wr = attr->max_recv_wr,
+			.max_send_sge = attr->max_sge,
+			.max_recv_sge = 1,
+			.max_inline_data =
+				attr->max_inline < most->max_inline ? attr->max_inline : most->max_inline},
+		.qp_type = IBV_QPT_RC,
+	};
+	struct verbs_qp *qp;
+	int rc;
+
+	if (attr->max_send_wr > most->max_send_wr || attr->max_recv_wr > most->max_recv_wr ||
+	    attr->max_sge > most->max_sge)
+		return -EINVAL;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return -ENOMEM;
+	TAILQ_INIT(&qp->windows);
+	qp->dev = dev;
+	qp->fabric.dev = &dev->fabric;
+	qp->fabric.ctx = attr->ctx;
+	rc = queue_init(&qp->sq, attr->max_send_wr);
+	if (rc == 0)
+		rc = queue_init(&qp->rq, attr->max_recv_wr);
+	if (rc == 0)
+		rc = take_id(dev, qp);
+	if (rc == 0)
+		rc = verbs_cq_get(dev, qp->sq.max + qp->rq.max, &qp->cq);
+	if (rc == 0) {
+		init.send_cq = init.recv_cq = qp->cq->ibv;
+		init.qp_context = qp;
+		rc = create_ibv(qp, &init);
+	}
+	if (rc == 0)
+		rc = to_first_init(qp);
+	if (rc != 0) {
+		VERBS_LOG(ERR, "%s: no queue pair: %s\n", dev->name, strerror(-rc));
+		verbs_qp_free(qp);
+		return rc;
+	}
+	qp->fabric.max_inline =
+		init.cap.max_inline_data < most->max_inline ? init.cap.max_inline_data : most->max_inline;
+	*out = qp;
+	return 0;
+}
+
+void verbs_qp_free(struct verbs_qp *qp)
+{
+	struct verbs_dev *dev = qp->dev;
+
+	if (qp->state == QP_ERROR)
+		TAILQ_REMOVE(&dev->broken, qp, broken);
+	verbs_mw_drop(qp);
+	if (qp->ibv)
+		ibv_destroy_qp(qp->ibv);
+	if (qp->cq)
+		verbs_cq_put(qp->cq, qp->sq.max + qp->rq.max);
+	if (dev->table[qp->id & dev->table_mask] == qp)
+		dev->table[qp->id & dev->table_mask] = NULL;
+	free(qp->sq.places);
+	free(qp->rq.places);
+	free(qp);
+}
+
+void verbs_qp_to_error(struct verbs_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	ibv_modify_qp(qp->ibv, &attr, IBV_QP_STATE);
+}
+
+void verbs_qp_fail(struct verbs_qp *qp)
+{
+	bool is_dead = atomic_load(&qp->dev->is_dead);
+
+	if (qp->state == QP_ERROR)
+		return;
+	qp->state = QP_ERROR;
+	TAILQ_INSERT_TAIL(&qp->dev->broken, qp, broken);
+	/* Also when it is there already: rxe flushes receives at this call, and not those that come after it. */
+	verbs_qp_to_error(qp);
+	qp->sq.kept = is_dead ? qp->sq.retired : qp->sq.posted;
+	qp->rq.kept = is_dead ? qp->rq.retired : qp->rq.posted;
+}
+
+int verbs_qp_to_init(struct verbs_qp *qp, struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT};
+	int mask, rc;
+
+	if (rdma_init_qp_attr(id, &attr, &mask) != 0)
+		return -errno;
+	attr.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+	rc = ibv_modify_qp(qp->ibv, &attr, mask);
+	return rc > 0 ? -rc : rc;
+}
+
+int verbs_qp_to_ready(struct verbs_qp *qp, struct verbs_link *link)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
+	int mask, rc;
+
+	/* Path, MTU and numbers are those of the connection manager. */
+	if (rdma_init_qp_attr(link->id, &attr, &mask) != 0)
+		return -errno;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		attr.max_dest_rd_atomic = link->responder_resources;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		attr.min_rnr_timer = VERBS_RNR_TIMER;
+	rc = ibv_modify_qp(qp->ibv, &attr, mask);
+	if (rc != 0)
+		return rc > 0 ? -rc : rc;
+	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS};
+	if (rdma_init_qp_attr(link->id, &attr, &mask) != 0)
+		return -errno;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		attr.max_rd_atomic = link->initiator_depth;
+	rc = ibv_modify_qp(qp->ibv, &attr, mask);
+	return rc > 0 ? -rc : rc;
+}

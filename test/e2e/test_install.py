@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is installed is all that an embedder needs: headers, both libraries, pkg-config files."""
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MESON, BUILD, *CC = sys.argv[1:]
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*args, env=None):
+    done = subprocess.run([*args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, check=False,
+                          stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+    return done.returncode, done.stdout
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = pathlib.Path(cls.folder.name)
+        status, text = run(*shlex.split(MESON), 'install', '-C', BUILD, '--no-rebuild', '--quiet',
+                           env={'DESTDIR': str(cls.root)})
+        assert status == 0, text
+        cls.pc = {path.stem: path for path in cls.root.rglob('*.pc')}
+        # The tree stands under DESTDIR and is used there.
+        for path in cls.pc.values():
+            lines = path.read_text(encoding='utf-8').splitlines()
+            moved = [f'prefix={cls.root}{line[7:]}' if line.startswith('prefix=') else line for line in lines]
+            path.write_text('\n'.join(moved) + '\n', encoding='utf-8')
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def flags(self, name, *what):
+        status, text = run('pkg-config', *what, name, env={'PKG_CONFIG_PATH': str(self.pc[name].parent)})
+        self.assertEqual(status, 0, text)
+        return shlex.split(text)
+
+    def test_all_public_headers_are_there_and_no_others(self):
+        installed = sorted(path.name for path in self.root.rglob('*.h'))
+        self.assertEqual(installed, sorted(path.name for path in (SOURCE / 'lib').rglob('weir_*.h')))
+
+    def embed(self, name):
+        program = self.root / f'embedder-{name}'
+        status, text = run(*CC, '-std=gnu11', '-Wall', '-Wextra', '-Werror', str(SOURCE / 'test/e2e/embedder.c'), '-o',
+                           str(program), *self.flags(name, '--cflags', '--libs'))
+        self.assertEqual(status, 0, text)
+        library = next(self.root.rglob('libweir.so')).parent
+        needs = run('ldd', str(program), env={'LD_LIBRARY_PATH': str(library)})[1]
+        self.assertEqual('libweir.so' in needs, name == 'weir', needs)
+        status, text = run(str(program), env={'LD_LIBRARY_PATH': str(library)})
+        self.assertEqual((status, text.splitlines()[-1:]), (0, ['ok']), text)
+
+    def test_a_program_embeds_the_shared_library(self):
+        self.embed('weir')
+
+    def test_a_program_embeds_the_static_library(self):
+        self.embed('weir-static')
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

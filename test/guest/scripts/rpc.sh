@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# limit: 600
+# The whole, requester to responder, over verbs: the programs that also run over shm and sim.
+. "$WEIR_SOURCE/test/guest/rdma.sh"
+rdma_up
+failed=
+for name in calls ends receives wire_responder wire_requester wire_limits sizes; do
+	echo "== $name"
+	SECONDS=0
+	"$WEIR_BUILD/test/rpc/test_rpc_$name" verbs "$ADDR4" || failed="$failed $name"
+	echo "== $name: $SECONDS s"
+done
+[[ -z $failed ]] || { echo "failed:$failed" >&2; exit 1; }

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "client.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "weir_ulb_nfs.h"
+
+const char *client_program;
+const char *client_backend = "ram";
+char client_dir[64];
+
+#define WAIT_NS (60ull * 1000000000u)
+
+static pid_t main_process;
+
+static void remove_dir(void)
+{
+	pid_t child;
+	int status;
+
+	if (getpid() != main_process)
+		return;
+	child = fork();
+	if (child == 0) {
+		execlp("rm", "rm", "-rf", client_dir, (char *)NULL);
+		_exit(127);
+	}
+	waitpid(child, &status, 0);
+}
+
+void client_main(int argc, char **argv)
+{
+	if (argc > 1)
+		client_program = argv[1];
+	if (argc > 2)
+		client_backend = argv[2];
+	if (!client_program) {
+		fprintf(stderr, "usage: %s PATH-OF-WEIR-NFSD [ram|dir]\n", argv[0]);
+		exit(2);
+	}
+	snprintf(client_dir, sizeof(client_dir), "/tmp/weir-nfsd-test-XXXXXX");
+	if (!mkdtemp(client_dir)) {
+		perror("mkdtemp");
+		exit(2);
+	}
+	main_process = getpid();
+	atexit(remove_dir);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- the server ---- */
+
+static void parse_handle(struct nfs3_fh *fh, const char *hex)
+{
+	fh->len_bytes = 0;
+	for (; fh->len_bytes < NFS3_FH_MAX && hex[0] > ' ' && hex[1] > ' '; hex += 2) {
+		char byte[3] = {hex[0], hex[1], '\0'};
+
+		fh->data[fh->len_bytes++] = (uint8_t)strtoul(byte, NULL, 16);
+	}
+}
+
+static void read_handles(struct client *c, uint32_t n)
+{
+	FILE *out = fdopen(c->server_out, "r");
+	char line[512];
+
+	assert_non_null(out);
+	c->nroots = 0;
+	while (c->nroots < n && fgets(line, sizeof(line), out)) {
+		const char *hex = strstr(line, " handle ");
+
+		if (hex)
+			parse_handle(&c->roots[c->nroots++], hex + strlen(" handle "));
+	}
+	assert_int_equal(c->nroots, n);
+	fclose(out);
+}
+
+/* How many exports a file has. */
+static uint32_t sections_of(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char line[256];
+	uint32_t n = 0;
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		n += line[0] == '[';
+	fclose(file);
+	return n;
+}
+
+void client_start_server(struct client *c, const char *const *args)
+{
+	const char *argv[32] = {client_program, "--driver", "shm", "--foreground", "--listen", c->addr};
+	uint32_t n = 6, nexports = 0;
+	int fds[2];
+
+	for (; *args; args++) {
+		argv[n++] = *args;
+		nexports += strcmp(*args, "--export") == 0;
+		if (strcmp(*args, "--exports") == 0)
+			nexports += sections_of(args[1]);
+	}
+	assert_int_equal(pipe(fds), 0);
+	c->server = fork();
+	assert_true(c->server >= 0);
+	if (c->server == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(fds[1], STDOUT_FILENO);
+		close(fds[0]);
+		close(fds[1]);
+		execv(client_program, (char *const *)(uintptr_t)argv);
+		_exit(127);
+	}
+	close(fds[1]);
+	c->server_out = fds[0];
+	if (nexports > 0)
+		read_handles(c, nexports);
+}
+
+void client_kill_server(struct client *c, int signo)
+{
+	int status;
+
+	kill(c->server, signo);
+	assert_int_equal(waitpid(c->server, &status, 0), c->server);
+	if (signo != SIGKILL) {
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+	c->server = 0;
+}
+
+/* ---- the connection ---- */
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	struct client *c = arg;
+
+	(void)conn;
+	(void)error;
+	if (event == WEIR_CONN_OPEN)
+		c->opened++;
+	else
+		c->closed++;
+}
+
+static void wait_for(struct client *c, const int *flag)
+{
+	uint64_t end = now_ns() + WAIT_NS;
+
+	while (!*flag && now_ns() < end)
+		if (weir_engine_poll(c->engine, 0, now_ns()) == 0)
+			sched_yield();
+	assert_true(*flag);
+}
+
+void client_connect(struct client *c)
+{
+	struct weir_connect_options options = {.on_event = on_event, .arg = c};
+
+	c->opened = c->closed = 0;
+	assert_int_equal(weir_connect(c->engine, c->addr, &options, &c->conn), 0);
+	wait_for(c, &c->opened);
+}
+
+void client_disconnect(struct client *c)
+{
+	if (!c->closed) {
+		weir_conn_close(c->conn);
+		wait_for(c, &c->closed);
+	}
+}
+
+/* A new directory for each test; those of a test program lie in one, which client_main() removes at exit. */
+static void make_export(char *text, size_t bytes)
+{
+	static int serial;
+
+	if (strcmp(client_backend, "ram") == 0) {
+		snprintf(text, bytes, "vol=ram:64m");
+		return;
+	}
+	snprintf(text, bytes, "vol=dir:%s/%d", client_dir, serial++);
+	assert_int_equal(mkdir(strchr(text, ':') + 1, 0777), 0);
+	assert_int_equal(chmod(strchr(text, ':') + 1, 01777), 0);
+}
+
+void client_start(struct client *c, const char *const *args)
+{
+	static int serial;
+	struct weir_region_options options = {
+		.len_bytes = CLIENT_MEM, .page_bytes = 4096, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
+	struct weir_region_info info;
+	struct weir_profile profile;
+	char export[128];
+	const char *usual[] = {"--export", export, "--state", client_dir, NULL};
+
+	memset(c, 0, sizeof(*c));
+	c->uid = c->gid = 1000;
+	make_export(export, sizeof(export));
+	snprintf(c->addr, sizeof(c->addr), "nfsd-test-%d-%d", (int)getpid(), serial++);
+	client_start_server(c, args ? args : usual);
+	weir_profile_defaults(&profile);
+	assert_int_equal(weir_engine_create(&profile, &c->engine), 0);
+	assert_int_equal(weir_region_create(&options, &c->region), 0);
+	assert_int_equal(weir_engine_add_region(c->engine, c->region), 0);
+	weir_region_info(c->region, &info);
+	c->mem = info.base;
+	client_connect(c);
+}
+
+void client_stop(struct client *c)
+{
+	client_disconnect(c);
+	weir_engine_destroy(c->engine);
+	weir_region_destroy(c->region);
+	if (c->server)
+		client_kill_server(c, SIGTERM);
+}
+
+/* ---- calls ---- */
+
+static int put_args(struct weir_xdr_out *out, uint32_t proc, const union client_args *a)
+{
+	switch (proc) {
+	case NFS3_NULL:
+		return 0;
+	case NFS3_SETATTR:
+		return nfs3_put_setattr_args(out, &a->setattr);
+	case NFS3_LOOKUP:
+	case NFS3_REMOVE:
+	case NFS3_RMDIR:
+		return nfs3_put_dirop(out, &a->dirop);
+	case NFS3_ACCESS:
+		return nfs3_put_access_args(out, &a->access);
+	case NFS3_READ:
+		return nfs3_put_read_args(out, &a->read);
+	case NFS3_WRITE:
+		return nfs3_put_write_args(out, &a->write);
+	case NFS3_CREATE:
+		return nfs3_put_create_args(out, &a->create);
+	case NFS3_MKDIR:
+	case NFS3_SYMLINK:
+		return nfs3_put_mkdir_args(out, &a->mkdir);
+	case NFS3_MKNOD:
+		return nfs3_put_mknod_args(out, &a->mknod);
+	case NFS3_RENAME:
+		return nfs3_put_rename_args(out, &a->rename);
+	case NFS3_LINK:
+		return nfs3_put_link_args(out, &a->link);
+	case NFS3_READDIR:
+	case NFS3_READDIRPLUS:
+		return nfs3_put_readdir_args(out, &a->readdir, proc == NFS3_READDIRPLUS);
+	case NFS3_COMMIT:
+		return nfs3_put_commit_args(out, &a->commit);
+	default:
+		return nfs3_put_fh(out, &a->fh);
+	}
+}
+
+static int get_res(struct weir_xdr_in *in, uint32_t proc, union client_res *r)
+{
+	switch (proc) {
+	case NFS3_NULL:
+		r->status = NFS3_OK;
+		return 0;
+	case NFS3_GETATTR:
+		return nfs3_get_getattr_res(in, &r->getattr);
+	case NFS3_SETATTR:
+	case NFS3_REMOVE:
+	case NFS3_RMDIR:
+		return nfs3_get_wcc_res(in, &r->wcc);
+	case NFS3_LOOKUP:
+		return nfs3_get_lookup_res(in, &r->lookup);
+	case NFS3_ACCESS:
+		return nfs3_get_access_res(in, &r->access);
+	case NFS3_READLINK:
+		return nfs3_get_readlink_res(in, &r->readlink);
+	case NFS3_READ:
+		return nfs3_get_read_res(in, &r->read);
+	case NFS3_WRITE:
+		return nfs3_get_write_res(in, &r->write);
+	case NFS3_RENAME:
+		return nfs3_get_rename_res(in, &r->rename);
+	case NFS3_LINK:
+		return nfs3_get_link_res(in, &r->link);
+	case NFS3_READDIR:
+	case NFS3_READDIRPLUS:
+		return nfs3_get_readdir_res(in, &r->readdir);
+	case NFS3_FSSTAT:
+		return nfs3_get_fsstat_res(in, &r->fsstat);
+	case NFS3_FSINFO:
+		return nfs3_get_fsinfo_res(in, &r->fsinfo);
+	case NFS3_PATHCONF:
+		return nfs3_get_pathconf_res(in, &r->pathconf);
+	case NFS3_COMMIT:
+		return nfs3_get_commit_res(in, &r->commit);
+	default:
+		return nfs3_get_create_res(in, &r->create);
+	}
+}
+
+struct pending {
+	struct client *c;
+	uint32_t proc;
+};
+
+static void get_entries(struct client *c, struct weir_xdr_in *in, bool plus)
+{
+	bool more = true;
+
+	for (c->nentries = 0; more; c->nentries += more) {
+		assert_true(c->nentries < CLIENT_ENTRIES);
+		assert_int_equal(nfs3_get_entry(in, &c->entries[c->nentries], plus, &more, &c->eof), 0);
+	}
+}
+
+static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
+{
+	struct pending *pending = arg;
+	struct client *c = pending->c;
+	const void *data;
+
+	c->done = 1;
+	c->status = result->status;
+	if (result->status != 0)
+		return;
+	c->reply_stat = result->reply->reply_stat;
+	c->accept_stat = result->reply->accept_stat;
+	if (c->reply_stat != WEIR_RPC_MSG_ACCEPTED || c->accept_stat != WEIR_RPC_SUCCESS)
+		return;
+	assert_int_equal(get_res(result->results, pending->proc, &c->res), 0);
+	if (c->res.status == NFS3_OK && (pending->proc == NFS3_READ || pending->proc == NFS3_READLINK)) {
+		uint8_t *to = c->mem + CLIENT_MEM / 2;
+
+		assert_int_equal(weir_result_opaque(call, result, 0, &data, CLIENT_MEM / 2, &c->data_bytes),
+				 0);
+		if (data != to && c->data_bytes > 0)
+			memcpy(to, data, c->data_bytes);
+		c->data = to;
+	}
+	if (c->res.status == NFS3_OK && (pending->proc == NFS3_READDIR || pending->proc == NFS3_READDIRPLUS))
+		get_entries(c, result->results, pending->proc == NFS3_READDIRPLUS);
+	assert_int_equal(weir_xdr_remaining(result->results), 0);
+}
+
+static struct weir_call *begin(struct client *c, struct pending *pending, uint32_t results_max)
+{
+	static uint8_t body[WEIR_RPC_AUTH_BODY_MAX];
+	struct weir_rpc_auth_sys sys = {.name = "test", .name_len_bytes = 4, .uid = c->uid, .gid = c->gid};
+	struct weir_rpc_auth cred;
+	struct weir_call_params params = {
+		.prog = NFS3_PROGRAM,
+		.vers = NFS3_VERSION,
+		.proc = pending->proc,
+		.args_max_bytes = 8192,
+		.results_max_bytes = results_max,
+		.cred = c->is_anonymous ? NULL : &cred,
+		.ulb = c->sends_inline ? NULL : weir_ulb_nfs(3),
+		.done = on_done,
+		.arg = pending,
+	};
+	struct weir_call *call;
+
+	assert_int_equal(weir_rpc_auth_sys_encode(&sys, body, &cred), 0);
+	call = weir_call_begin(c->conn, &params);
+	assert_non_null(call);
+	c->done = 0;
+	return call;
+}
+
+void client_try(struct client *c, uint32_t proc)
+{
+	struct pending pending = {c, proc};
+	uint32_t max = weir_ulb_nfs_results_max(3, proc, c->args.readdir.maxcount);
+	uint32_t wants = proc == NFS3_READ ? c->args.read.count : NFS3_PATH_MAX;
+	struct weir_call *call;
+
+	if (wants > CLIENT_MEM / 2)
+		wants = CLIENT_MEM / 2;
+	if (max > 96u << 10)
+		max = 96u << 10;
+	if (c->sends_inline && (proc == NFS3_READ || proc == NFS3_READLINK))
+		max += wants + 4;
+	call = begin(c, &pending, max);
+	put_args(weir_call_args(call), proc, &c->args);
+	if (proc == NFS3_WRITE)
+		assert_int_equal(weir_call_arg_item(call, c->region, c->mem, c->args.write.count), 0);
+	else if (proc == NFS3_SYMLINK)
+		assert_int_equal(weir_call_arg_item(call, c->region, c->mem, c->data_bytes), 0);
+	else if ((proc == NFS3_READ || proc == NFS3_READLINK) && !c->sends_inline)
+		assert_int_equal(
+			weir_call_result_item(call, c->region, c->mem + CLIENT_MEM / 2, wants ? wants : 4),
+			0);
+	assert_int_equal(weir_call_submit(call), 0);
+	wait_for(c, &c->done);
+}
+
+enum nfs3_status client_call(struct client *c, uint32_t proc)
+{
+	client_try(c, proc);
+	assert_int_equal(c->status, 0);
+	assert_int_equal(c->reply_stat, WEIR_RPC_MSG_ACCEPTED);
+	assert_int_equal(c->accept_stat, WEIR_RPC_SUCCESS);
+	return c->res.status;
+}
+
+void client_call_raw(struct client *c, uint32_t proc, const void *raw, uint32_t bytes)
+{
+	struct pending pending = {c, proc};
+	struct weir_call *call = begin(c, &pending, 4096);
+
+	assert_int_equal(weir_xdr_put_opaque_fixed(weir_call_args(call), raw, bytes), 0);
+	assert_int_equal(weir_call_submit(call), 0);
+	wait_for(c, &c->done);
+}
+
+/* ---- short forms ---- */
+
+void client_name(struct nfs3_name *name, const char *text)
+{
+	name->len_bytes = (uint32_t)strlen(text);
+	memcpy(name->data, text, name->len_bytes);
+}
+
+static void set_dirop(struct client *c, const struct nfs3_fh *dir, const char *name)
+{
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.dirop.dir = *dir;
+	client_name(&c->args.dirop.name, name);
+}
+
+static enum nfs3_status made(struct client *c, uint32_t proc, struct nfs3_fh *fh)
+{
+	enum nfs3_status status = client_call(c, proc);
+
+	if (status == NFS3_OK) {
+		assert_true(c->res.create.fh.is_set);
+		if (fh)
+			*fh = c->res.create.fh.fh;
+	}
+	return status;
+}
+
+enum nfs3_status client_lookup(struct client *c, const struct nfs3_fh *dir, const char *name,
+			       struct nfs3_fh *fh)
+{
+	enum nfs3_status status;
+
+	set_dirop(c, dir, name);
+	status = client_call(c, NFS3_LOOKUP);
+	if (status == NFS3_OK && fh)
+		*fh = c->res.lookup.fh;
+	return status;
+}
+
+enum nfs3_status client_create(struct client *c, const struct nfs3_fh *dir, const char *name,
+			       struct nfs3_fh *fh)
+{
+	set_dirop(c, dir, name);
+	c->args.create.mode = NFS3_GUARDED;
+	c->args.create.attr.set_mode = true;
+	c->args.create.attr.mode = 0644;
+	return made(c, NFS3_CREATE, fh);
+}
+
+enum nfs3_status client_mkdir(struct client *c, const struct nfs3_fh *dir, const char *name,
+			      struct nfs3_fh *fh)
+{
+	set_dirop(c, dir, name);
+	c->args.mkdir.attr.set_mode = true;
+	c->args.mkdir.attr.mode = 0755;
+	return made(c, NFS3_MKDIR, fh);
+}
+
+enum nfs3_status client_remove(struct client *c, uint32_t proc, const struct nfs3_fh *dir, const char *name)
+{
+	set_dirop(c, dir, name);
+	return client_call(c, proc);
+}
+
+enum nfs3_status client_rename(struct client *c, const struct nfs3_fh *from_dir, const char *from,
+			       const struct nfs3_fh *to_dir, const char *to)
+{
+	set_dirop(c, from_dir, from);
+	c->args.rename.to.dir = *to_dir;
+	client_name(&c->args.rename.to.name, to);
+	return client_call(c, NFS3_RENAME);
+}
+
+enum nfs3_status client_getattr(struct client *c, const struct nfs3_fh *fh, struct nfs3_fattr *attr)
+{
+	enum nfs3_status status;
+
+	c->args.fh = *fh;
+	status = client_call(c, NFS3_GETATTR);
+	if (status == NFS3_OK && attr)
+		*attr = c->res.getattr.attr;
+	return status;
+}
+
+enum nfs3_status client_truncate(struct client *c, const struct nfs3_fh *fh, uint64_t size)
+{
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.setattr.fh = *fh;
+	c->args.setattr.attr.set_size = true;
+	c->args.setattr.attr.size = size;
+	return client_call(c, NFS3_SETATTR);
+}
+
+enum nfs3_status client_symlink(struct client *c, const struct nfs3_fh *dir, const char *name,
+				const char *path, uint32_t path_bytes)
+{
+	set_dirop(c, dir, name);
+	memcpy(c->mem, path, path_bytes);
+	c->data_bytes = path_bytes;
+	return made(c, NFS3_SYMLINK, NULL);
+}
+
+enum nfs3_status client_write(struct client *c, const struct nfs3_fh *fh, uint64_t offset, uint32_t count,
+			      enum nfs3_stable stable)
+{
+	c->args.write = (struct nfs3_write_args){*fh, offset, count, stable};
+	return client_call(c, NFS3_WRITE);
+}
+
+enum nfs3_status client_read(struct client *c, const struct nfs3_fh *fh, uint64_t offset, uint32_t count)
+{
+	c->args.read = (struct nfs3_read_args){*fh, offset, count};
+	return client_call(c, NFS3_READ);
+}
+
+enum nfs3_status client_readdir(struct client *c, const struct nfs3_fh *dir, bool plus, uint64_t cookie,
+				uint32_t count)
+{
+	uint8_t verf[NFS3_VERF_BYTES] = {0};
+
+	/* The verifier of the call before, when this goes on. */
+	if (cookie != 0)
+		memcpy(verf, c->res.readdir.verf, sizeof(verf));
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.readdir.dir = *dir;
+	c->args.readdir.cookie = cookie;
+	memcpy(c->args.readdir.verf, verf, sizeof(verf));
+	c->args.readdir.dircount = c->args.readdir.maxcount = count;
+	return client_call(c, plus ? NFS3_READDIRPLUS : NFS3_READDIR);
+}

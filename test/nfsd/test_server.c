@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the server is beyond files: handles, callers' rights, exports' rules, the reply cache, MOUNT, restarts. */
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "mount3.h"
+
+static struct client *c;
+static struct nfs3_fh root;
+
+static void start(const char *const *args)
+{
+	static struct client client;
+
+	c = &client;
+	client_start(c, args);
+	root = c->roots[0];
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	start(NULL);
+	return 0;
+}
+
+static int setup_none(void **state)
+{
+	(void)state;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	client_stop(c);
+	return 0;
+}
+
+/* ---- handles ---- */
+
+static void handle__each_byte_is_checked(void **state)
+{
+	struct nfs3_fh file, forged;
+	enum nfs3_status status;
+
+	(void)state;
+	assert_int_equal(client_create(c, &root, "f", &file), NFS3_OK);
+	for (uint32_t i = 0; i < file.len_bytes; i++) {
+		for (uint32_t bit = 0; bit < 8; bit++) {
+			forged = file;
+			forged.data[i] ^= (uint8_t)(1u << bit);
+			status = client_getattr(c, &forged, NULL);
+			/* Another epoch can't be told from an earlier one of this server. */
+			assert_true(status == NFS3ERR_BADHANDLE ||
+				    (status == NFS3ERR_STALE && i >= 8 && i < 16));
+		}
+	}
+	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
+}
+
+static void handle__of_any_length(void **state)
+{
+	struct nfs3_fh fh = {0};
+
+	(void)state;
+	for (uint32_t len = 0; len <= NFS3_FH_MAX; len++) {
+		fh = root;
+		if (len == root.len_bytes)
+			continue;
+		fh.len_bytes = len;
+		assert_int_equal(client_getattr(c, &fh, NULL), NFS3ERR_BADHANDLE);
+		memset(fh.data, (int)len, sizeof(fh.data));
+		assert_int_equal(client_getattr(c, &fh, NULL), NFS3ERR_BADHANDLE);
+	}
+}
+
+static void handle__each_procedure_refuses_a_forged_one(void **state)
+{
+	(void)state;
+	for (uint32_t proc = NFS3_GETATTR; proc < NFS3_NPROCS; proc++) {
+		memset(&c->args, 0, sizeof(c->args));
+		c->args.fh = root;
+		c->args.fh.data[root.len_bytes - 1] ^= 1;
+		c->data_bytes = 1;
+		if (proc == NFS3_LINK)
+			c->args.link.link.dir = root;
+		else if (proc == NFS3_RENAME)
+			c->args.rename.to.dir = root;
+		else if (proc == NFS3_MKNOD)
+			c->args.mknod.type = NFS3_FIFO;
+		assert_int_equal(client_call(c, proc), NFS3ERR_BADHANDLE);
+	}
+}
+
+static void args__garbage_is_said_to_be(void **state)
+{
+	uint8_t raw[96];
+
+	(void)state;
+	for (uint32_t proc = NFS3_GETATTR; proc < NFS3_NPROCS; proc++) {
+		client_call_raw(c, proc, raw, 0);
+		assert_int_equal(c->status, 0);
+		assert_int_equal(c->accept_stat, WEIR_RPC_GARBAGE_ARGS);
+		memset(raw, 0xff, sizeof(raw));
+		client_call_raw(c, proc, raw, sizeof(raw));
+		assert_int_equal(c->accept_stat, WEIR_RPC_GARBAGE_ARGS);
+	}
+	client_call_raw(c, NFS3_NULL, raw, 0);
+	assert_int_equal(c->accept_stat, WEIR_RPC_SUCCESS);
+	assert_int_equal(c->closed, 0);
+}
+
+/* ---- rights ---- */
+
+static enum nfs3_status chmod_to(const struct nfs3_fh *fh, uint32_t mode)
+{
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.setattr.fh = *fh;
+	c->args.setattr.attr.set_mode = true;
+	c->args.setattr.attr.mode = mode;
+	return client_call(c, NFS3_SETATTR);
+}
+
+static void rights__mode_bits_hold(void **state)
+{
+	struct nfs3_fh file, dir;
+
+	(void)state;
+	assert_int_equal(client_mkdir(c, &root, "d", &dir), NFS3_OK);
+	assert_int_equal(client_create(c, &dir, "f", &file), NFS3_OK);
+	assert_int_equal(c->res.create.attr.attr.uid, 1000);
+	assert_int_equal(c->res.create.attr.attr.gid, 1000);
+	assert_int_equal(chmod_to(&file, 0600), NFS3_OK);
+	assert_int_equal(client_write(c, &file, 0, 10, NFS3_UNSTABLE), NFS3_OK);
+	c->uid = c->gid = 2000;
+	assert_int_equal(client_read(c, &file, 0, 10), NFS3ERR_ACCES);
+	assert_int_equal(client_write(c, &file, 0, 10, NFS3_UNSTABLE), NFS3ERR_ACCES);
+	assert_int_equal(client_truncate(c, &file, 0), NFS3ERR_ACCES);
+	assert_int_equal(chmod_to(&file, 0666), NFS3ERR_PERM);
+	assert_int_equal(client_create(c, &dir, "g", NULL), NFS3ERR_ACCES);
+	assert_int_equal(client_remove(c, NFS3_REMOVE, &dir, "f"), NFS3ERR_ACCES);
+	c->args.access = (struct nfs3_access_args){file, 0x3f};
+	assert_int_equal(client_call(c, NFS3_ACCESS), NFS3_OK);
+	assert_int_equal(c->res.access.access, 0);
+	/* The root is sticky: what another has made stays. */
+	assert_int_not_equal(client_remove(c, NFS3_RMDIR, &root, "d"), NFS3_OK);
+	c->is_anonymous = true;
+	assert_int_equal(client_read(c, &file, 0, 10), NFS3ERR_ACCES);
+	c->is_anonymous = false;
+	c->uid = c->gid = 1000;
+	/* The owner goes on with what is open, whatever the mode. */
+	assert_int_equal(chmod_to(&file, 0), NFS3_OK);
+	assert_int_equal(client_read(c, &file, 0, 10), NFS3_OK);
+	assert_int_equal(client_write(c, &file, 0, 10, NFS3_UNSTABLE), NFS3_OK);
+}
+
+static void setattr__guard_and_times(void **state)
+{
+	struct nfs3_fattr attr;
+	struct nfs3_fh file;
+
+	(void)state;
+	assert_int_equal(client_create(c, &root, "f", &file), NFS3_OK);
+	assert_int_equal(client_getattr(c, &file, &attr), NFS3_OK);
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.setattr.fh = file;
+	c->args.setattr.is_guarded = true;
+	c->args.setattr.guard = (struct nfs3_time){attr.ctime.seconds - 1, attr.ctime.nseconds};
+	c->args.setattr.attr.mtime_how = NFS3_SET_TO_CLIENT_TIME;
+	c->args.setattr.attr.mtime = (struct nfs3_time){12345, 678};
+	assert_int_equal(client_call(c, NFS3_SETATTR), NFS3ERR_NOT_SYNC);
+	c->args.setattr.guard = attr.ctime;
+	assert_int_equal(client_call(c, NFS3_SETATTR), NFS3_OK);
+	assert_int_equal(client_getattr(c, &file, &attr), NFS3_OK);
+	assert_int_equal(attr.mtime.seconds, 12345);
+	assert_int_equal(attr.mtime.nseconds, 678);
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.setattr.fh = file;
+	c->args.setattr.attr.mtime_how = NFS3_SET_TO_CLIENT_TIME;
+	c->args.setattr.attr.mtime = (struct nfs3_time){1, 1000000000};
+	assert_int_equal(client_call(c, NFS3_SETATTR), NFS3ERR_INVAL);
+}
+
+static void filesystem__says_what_it_can(void **state)
+{
+	(void)state;
+	c->args.fh = root;
+	assert_int_equal(client_call(c, NFS3_FSSTAT), NFS3_OK);
+	assert_true(c->res.fsstat.tbytes > 0 && c->res.fsstat.fbytes <= c->res.fsstat.tbytes);
+	c->args.fh = root;
+	assert_int_equal(client_call(c, NFS3_FSINFO), NFS3_OK);
+	assert_true(c->res.fsinfo.rtmax > 0 && c->res.fsinfo.dtpref > 0 && c->res.fsinfo.maxfilesize > 0);
+	assert_true(c->res.fsinfo.attr.is_set);
+	c->args.fh = root;
+	assert_int_equal(client_call(c, NFS3_PATHCONF), NFS3_OK);
+	assert_int_equal(c->res.pathconf.name_max, 255);
+	assert_true(c->res.pathconf.no_trunc && c->res.pathconf.case_preserving);
+}
+
+/* ---- exports ---- */
+
+static void exports__rules_from_a_file(void **state)
+{
+	char path[96];
+	const char *args[] = {"--exports", path, "--export", "last=ram:8m", NULL};
+	struct nfs3_fh squashed, trusted;
+	FILE *file;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/exports", client_dir);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("# two\n[/squashed]\nbackend = ram:8m\nanonuid = 77\nanongid = 78\n\n"
+	      "[/trusted]\nbackend = ram\nsize = 8m\nroot_squash = no\n",
+	      file);
+	fclose(file);
+	start(args);
+	squashed = c->roots[0];
+	c->uid = c->gid = 0;
+	assert_int_equal(client_create(c, &squashed, "f", NULL), NFS3_OK);
+	assert_int_equal(c->res.create.attr.attr.uid, 77);
+	assert_int_equal(c->res.create.attr.attr.gid, 78);
+	trusted = c->roots[1];
+	assert_int_equal(client_create(c, &trusted, "f", NULL), NFS3_OK);
+	assert_int_equal(c->res.create.attr.attr.uid, 0);
+	/* Not from one export to the other. */
+	assert_int_equal(client_rename(c, &trusted, "f", &squashed, "g"), NFS3ERR_XDEV);
+}
+
+static void exports__read_only(void **state)
+{
+	static const uint32_t changes[] = {NFS3_SETATTR, NFS3_WRITE,  NFS3_CREATE, NFS3_MKDIR,	NFS3_SYMLINK,
+					   NFS3_MKNOD,	 NFS3_REMOVE, NFS3_RMDIR,  NFS3_RENAME, NFS3_LINK};
+	char path[96];
+	const char *args[] = {"--exports", path, "--export", "last=ram:8m", NULL};
+	FILE *file;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/exports-ro", client_dir);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("[/ro]\nbackend = ram:8m\naccess = ro\nroot_squash = no\n", file);
+	fclose(file);
+	start(args);
+	c->uid = 0;
+	for (uint32_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		memset(&c->args, 0, sizeof(c->args));
+		c->args.fh = root;
+		c->data_bytes = 1;
+		if (changes[i] == NFS3_LINK)
+			c->args.link.link.dir = root;
+		else if (changes[i] == NFS3_RENAME)
+			c->args.rename.to.dir = root;
+		else if (changes[i] == NFS3_MKNOD)
+			c->args.mknod.type = NFS3_FIFO;
+		assert_int_equal(client_call(c, changes[i]), NFS3ERR_ROFS);
+	}
+	assert_int_equal(client_readdir(c, &root, false, 0, 4096), NFS3_OK);
+}
+
+/* ---- MOUNT ---- */
+
+static bool_t xdr_nothing(XDR *xdrs, void *nothing)
+{
+	(void)xdrs;
+	(void)nothing;
+	return TRUE;
+}
+
+static CLIENT *mount_client(uint16_t port)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(port)};
+	CLIENT *clnt;
+	int fd = -1;
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	clnt = clnttcp_create(&addr, MOUNT3_PROGRAM, MOUNT3_VERSION, &fd, 0, 0);
+	assert_non_null(clnt);
+	return clnt;
+}
+
+static void mount__gives_the_roots_handle(void **state)
+{
+	static struct mount3_export_res exports;
+	static struct mount3_dump_res dump;
+	const struct timeval wait = {.tv_sec = 20};
+	struct mount3_path path = {"/vol/"};
+	struct mount3_mnt_res res;
+	char port[16];
+	const char *args[] = {"--export", "vol=ram:8m", "--mount-port", port, "--no-rpcbind", NULL};
+	uint16_t number = (uint16_t)(20000 + getpid() % 20000);
+	CLIENT *clnt;
+
+	(void)state;
+	snprintf(port, sizeof(port), "%u", number);
+	start(args);
+	clnt = mount_client(number);
+	assert_int_equal(clnt_call(clnt, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
+				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
+			 RPC_SUCCESS);
+	assert_int_equal(res.status, MOUNT3_OK);
+	assert_int_equal(res.fh.len_bytes, root.len_bytes);
+	assert_memory_equal(res.fh.data, root.data, root.len_bytes);
+	assert_true(res.nflavors >= 1);
+	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)xdr_nothing, NULL,
+				   (xdrproc_t)mount3_xdr_dump_res, (char *)&dump, wait),
+			 RPC_SUCCESS);
+	assert_int_equal(dump.n, 1);
+	assert_string_equal(dump.mounts[0].path, "/vol");
+	assert_int_equal(clnt_call(clnt, MOUNT3_EXPORT, (xdrproc_t)xdr_nothing, NULL,
+				   (xdrproc_t)mount3_xdr_export_res, (char *)&exports, wait),
+			 RPC_SUCCESS);
+	assert_int_equal(exports.n, 1);
+	assert_string_equal(exports.exports[0].path, "/vol");
+	assert_int_equal(clnt_call(clnt, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
+				   (xdrproc_t)xdr_nothing, NULL, wait),
+			 RPC_SUCCESS);
+	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)xdr_nothing, NULL,
+				   (xdrproc_t)mount3_xdr_dump_res, (char *)&dump, wait),
+			 RPC_SUCCESS);
+	assert_int_equal(dump.n, 0);
+	snprintf(path.path, sizeof(path.path), "/vol/../etc");
+	assert_int_equal(clnt_call(clnt, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
+				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
+			 RPC_SUCCESS);
+	assert_int_equal(res.status, MOUNT3ERR_NOENT);
+	assert_int_equal(clnt_call(clnt, 9, (xdrproc_t)xdr_nothing, NULL, (xdrproc_t)xdr_nothing, NULL, wait),
+			 RPC_PROCUNAVAIL);
+	clnt_destroy(clnt);
+}
+
+/* ---- restarts ---- */
+
+static void restart__of_ram_makes_handles_stale(void **state)
+{
+	const char *args[] = {"--export", "vol=ram:8m", NULL};
+	struct nfs3_fh file;
+
+	(void)state;
+	start(args);
+	assert_int_equal(client_create(c, &root, "f", &file), NFS3_OK);
+	client_disconnect(c);
+	client_kill_server(c, SIGKILL);
+	client_start_server(c, args);
+	client_connect(c);
+	assert_int_equal(client_getattr(c, &file, NULL), NFS3ERR_STALE);
+	assert_int_equal(client_getattr(c, &root, NULL), NFS3ERR_STALE);
+	assert_int_equal(client_getattr(c, &c->roots[0], NULL), NFS3_OK);
+}
+
+/* The server is killed under writes that it has acknowledged as stable; the client goes on with its handles. */
+static void restart__of_dir_loses_no_stable_byte(void **state)
+{
+	char export[128];
+	const char *args[] = {"--export", export, "--state", client_dir, NULL};
+	uint8_t verf[NFS3_VERF_BYTES];
+	struct nfs3_fh file;
+
+	(void)state;
+	snprintf(export, sizeof(export), "vol=dir:%s/restart", client_dir);
+	assert_int_equal(mkdir(strchr(export, ':') + 1, 0777), 0);
+	assert_int_equal(chmod(strchr(export, ':') + 1, 01777), 0);
+	start(args);
+	assert_int_equal(client_create(c, &root, "f", &file), NFS3_OK);
+	for (uint32_t round = 0; round < 5; round++) {
+		for (uint32_t i = 0; i < 20; i++) {
+			memset(c->mem, (int)(round * 20 + i + 1), 30000);
+			assert_int_equal(
+				client_write(c, &file, (round * 20 + i) * 30000ull, 30000, NFS3_FILE_SYNC),
+				NFS3_OK);
+			assert_int_equal(c->res.write.count, 30000);
+			assert_int_equal(c->res.write.committed, NFS3_FILE_SYNC);
+		}
+		memcpy(verf, c->res.write.verf, sizeof(verf));
+		client_disconnect(c);
+		client_kill_server(c, SIGKILL);
+		client_start_server(c, args);
+		client_connect(c);
+		for (uint32_t i = 0; i < (round + 1) * 20; i++) {
+			assert_int_equal(client_read(c, &file, i * 30000ull, 30000), NFS3_OK);
+			assert_int_equal(c->data_bytes, 30000);
+			for (uint32_t j = 0; j < 30000; j++)
+				assert_int_equal(c->data[j], i + 1);
+		}
+		/* Unstable data of before may be lost: the verifier says so. */
+		assert_int_equal(client_write(c, &file, 0, 0, NFS3_UNSTABLE), NFS3_OK);
+		assert_memory_not_equal(c->res.write.verf, verf, sizeof(verf));
+	}
+}
+
+/* Links that lead out are the client's to follow; the server follows none. */
+static void dir__nothing_outside_is_reached(void **state)
+{
+	char export[128], path[160];
+	const char *args[] = {"--export", export, "--state", client_dir, NULL};
+	struct nfs3_fh link, dir, found;
+
+	(void)state;
+	snprintf(export, sizeof(export), "vol=dir:%s/inside", client_dir);
+	assert_int_equal(mkdir(strchr(export, ':') + 1, 0777), 0);
+	snprintf(path, sizeof(path), "%s/out", strchr(export, ':') + 1);
+	assert_int_equal(symlink("/etc", path), 0);
+	snprintf(path, sizeof(path), "%s/d", strchr(export, ':') + 1);
+	assert_int_equal(mkdir(path, 0777), 0);
+	start(args);
+	assert_int_equal(client_lookup(c, &root, "out", &link), NFS3_OK);
+	assert_int_equal(c->res.lookup.attr.attr.type, NFS3_LNK);
+	assert_int_equal(client_lookup(c, &link, "passwd", &found), NFS3ERR_NOTDIR);
+	assert_int_equal(client_readdir(c, &link, false, 0, 4096), NFS3ERR_NOTDIR);
+	assert_int_equal(client_lookup(c, &root, "..", &found), NFS3_OK);
+	assert_memory_equal(&found, &root, 4 + root.len_bytes);
+	/* A directory that is moved out, behind the server's back, has no parent any more. */
+	assert_int_equal(client_lookup(c, &root, "d", &dir), NFS3_OK);
+	snprintf(export, sizeof(export), "%s/moved", client_dir);
+	assert_int_equal(rename(path, export), 0);
+	assert_int_equal(client_lookup(c, &dir, "..", &found), NFS3ERR_STALE);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(handle__each_byte_is_checked, setup, teardown),
+		cmocka_unit_test_setup_teardown(handle__of_any_length, setup, teardown),
+		cmocka_unit_test_setup_teardown(handle__each_procedure_refuses_a_forged_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(args__garbage_is_said_to_be, setup, teardown),
+		cmocka_unit_test_setup_teardown(rights__mode_bits_hold, setup, teardown),
+		cmocka_unit_test_setup_teardown(setattr__guard_and_times, setup, teardown),
+		cmocka_unit_test_setup_teardown(filesystem__says_what_it_can, setup, teardown),
+		cmocka_unit_test_setup_teardown(exports__rules_from_a_file, setup_none, teardown),
+		cmocka_unit_test_setup_teardown(exports__read_only, setup_none, teardown),
+		cmocka_unit_test_setup_teardown(mount__gives_the_roots_handle, setup_none, teardown),
+		cmocka_unit_test_setup_teardown(restart__of_ram_makes_handles_stale, setup_none, teardown),
+		cmocka_unit_test_setup_teardown(restart__of_dir_loses_no_stable_byte, setup_none, teardown),
+		cmocka_unit_test_setup_teardown(dir__nothing_outside_is_reached, setup_none, teardown),
+	};
+
+	client_main(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Submitting what can't be sent yet. */
+#include "pair_main.h"
+
+#include <string.h>
+
+#include "raw.h"
+#include "requester.h"
+
+static struct pair pair;
+static struct raw raw;
+
+static void one_long_buffer(struct weir_profile *profile)
+{
+	profile->long_buffers = 1;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	pair_start(&pair, one_long_buffer);
+	pair_connect(&pair);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	return 0;
+}
+
+static struct weir_call *begin(struct outcome *outcome, uint32_t proc)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(outcome, &pair);
+	params = pair_params(proc, outcome);
+	params.args_max_bytes = 400;
+	params.results_max_bytes = 3 * pair.profile.inline_bytes; /* a Reply chunk is to be offered */
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	return call;
+}
+
+/* A call that is refused is as it was: added to, and tried again as often as one likes. */
+static void submit__refused_many_times_is_as_it_was(void **state)
+{
+	struct outcome holder, outcome;
+	struct weir_call *call;
+
+	(void)state;
+	call = begin(&holder, PAIR_LATER);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_submit(call), 0); /* has the one buffer until it is answered */
+	pair_settle(&pair);
+	call = begin(&outcome, PAIR_ECHO);
+	weir_xdr_put_u32(weir_call_args(call), 4 * 40);
+	for (uint32_t i = 0; i < 40; i++) {
+		weir_xdr_put_u32(weir_call_args(call), i);
+		assert_int_equal(weir_call_submit(call), -ENOBUFS);
+		assert_int_equal(call->npieces, 0);
+	}
+	pair_release_later(&pair);
+	pair_until(&pair, &holder.done, 1);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(&pair, &outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(outcome.reply.accept_stat, WEIR_RPC_SUCCESS);
+}
+
+#define FIRST 32u /* calls, as many as there are credits at first */
+#define ALL   64u
+
+static struct outcome outcomes[ALL];
+
+/* A NULL call that is gathered from the application's memory. */
+static void submit_gathered(uint32_t i)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(&outcomes[i], &pair);
+	params = pair_params(PAIR_NULL, &outcomes[i]);
+	params.ulb = NULL;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	for (uint32_t k = 0; k < 5; k++)
+		assert_int_equal(
+			weir_call_arg_item(call, pair.client_region, pair.client_mem + 1000 * i + 100 * k, 5),
+			0);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+static struct words reply_to(uint32_t xid, uint32_t credit)
+{
+	struct words m = {0};
+
+	words_put(&m, 7, xid, 1, credit, 0, 0, 0, 0);
+	words_put(&m, 6, xid, 1, 0, 0, 0, 0);
+	return m;
+}
+
+/* Post without waiting, so that several messages come in one poll. */
+static void post(const struct words *m, uint32_t slot)
+{
+	struct fabric_sge sge = {raw.mem + 4096 * slot, m->n * 4, raw.mr.lkey};
+	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+
+	memcpy(sge.addr, m->w, sge.len);
+	assert_int_equal(raw.ops->post_send(raw.qp, &wr, 1), 1);
+}
+
+/* A responder that answers a call whose Send still waits in the batch, which it can, as XIDs follow each other: making
+ * room for the next call then ends that one, from within. No call goes out twice, nor more than were granted. */
+static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
+{
+	const struct weir_connect_options none = {0};
+	uint32_t xids[FIRST], seen[2];
+	struct words m = {0};
+	char addr[80];
+
+	(void)state;
+	pair_start(&pair, NULL);
+	raw_open(&raw, &pair);
+	pair_new_addr(addr, sizeof(addr));
+	raw_listen(&raw, addr);
+	assert_int_equal(weir_connect(pair.client, addr, &none, &pair.conn), 0);
+	raw_until(&raw, &raw.established, 1);
+	for (uint32_t i = 0; !weir_conn_is_open(pair.conn) && pair_wait(&pair, i); i++)
+		raw_poll(&raw);
+	for (uint32_t i = 0; i < FIRST; i++)
+		submit_gathered(i);
+	for (uint32_t i = 0; i < FIRST; i++) {
+		struct words reply;
+
+		raw_recv_words(&raw, &m);
+		xids[i] = m.w[0];
+		reply = reply_to(m.w[0], i == FIRST - 1 ? 2 : 1);
+		raw_send_words(&raw, &reply);
+	}
+	raw_until(&raw, &outcomes[FIRST - 1].done, 1);
+	raw_settle(&raw);
+	for (uint32_t i = FIRST; i < ALL; i++)
+		submit_gathered(i); /* two go out, the others are queued */
+	for (uint32_t i = 0; i < 2; i++) {
+		raw_recv_words(&raw, &m);
+		seen[i] = m.w[0];
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		/* The second is for one that is queued: its slot's next XID. */
+		const uint32_t answered[] = {seen[0], xids[FIRST - 3] + (seen[0] - xids[FIRST - 1]), seen[1]};
+		const struct words reply = reply_to(answered[i], i == 0 ? 2 : 16);
+
+		post(&reply, i);
+	}
+	raw_settle(&raw);
+	assert_in_range(raw.nmsgs, 1, 17); /* the one that was answered, and as many as were granted then */
+	for (int i = 0; i < raw.nmsgs; i++)
+		for (int j = 0; j < i; j++)
+			assert_memory_not_equal(raw.msgs[i], raw.msgs[j], 4);
+	raw_close(&raw);
+	pair_stop(&pair);
+	for (uint32_t i = 0; i < ALL; i++)
+		assert_int_equal(outcomes[i].done, 1);
+}
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(submit__a_reply_ahead_of_its_call_sends_none_twice),
+		cmocka_unit_test_setup_teardown(submit__refused_many_times_is_as_it_was, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("submit", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The chunks that a requester lists, and what it does with those that a reply returns. */
+#include "pair_main.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine.h"
+#include "raw.h"
+
+#define BIG_BYTES 5000u
+
+static struct pair pair;
+static struct raw raw;
+static struct outcome outcome;
+
+static int setup(void **state)
+{
+	const struct weir_connect_options none = {0};
+	char addr[80];
+
+	(void)state;
+	pair_start(&pair, NULL);
+	raw_open(&raw, &pair);
+	snprintf(addr, sizeof(addr), "%s-raw", pair.addr);
+	raw_listen(&raw, addr);
+	assert_int_equal(weir_connect(pair.client, addr, &none, &pair.conn), 0);
+	raw_until(&raw, &raw.established, 1);
+	while (!weir_conn_is_open(pair.conn))
+		raw_poll(&raw);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	raw_close(&raw);
+	pair_stop(&pair);
+	return 0;
+}
+
+static struct weir_call *begin(uint32_t proc, uint32_t results_max)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(&outcome, &pair);
+	params = pair_params(proc, &outcome);
+	params.results_max_bytes = results_max;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	return call;
+}
+
+static void submit(struct weir_call *call, struct words *m)
+{
+	assert_int_equal(weir_call_submit(call), 0);
+	memset(m, 0, sizeof(*m));
+	raw_recv_words(&raw, m);
+}
+
+static void expect_dropped(const struct words *m)
+{
+	struct weir_engine_stats before, after;
+
+	weir_engine_stats(pair.client, &before);
+	raw_send_words(&raw, m);
+	raw_settle(&raw);
+	weir_engine_stats(pair.client, &after);
+	assert_int_equal(after.dropped, before.dropped + 1);
+	assert_int_equal(outcome.done, 0);
+	assert_int_equal(raw.disconnected, 0);
+}
+
+static void call__3_4_6_a_write_chunk_has_no_room_for_padding(void **state)
+{
+	(void)state;
+	for (uint32_t max = 1001; max <= 1004; max++) {
+		struct weir_call *call = begin(PAIR_READ, 64);
+		struct words m, r = {0};
+
+		weir_xdr_put_u32(weir_call_args(call), max);
+		assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, max), 0);
+		submit(call, &m);
+		assert_int_equal(m.w[6], 1);
+		assert_int_equal(m.w[8], max);
+		words_put(&r, 5, m.w[0], 1, 4, 4, 2);
+		raw_send_words(&raw, &r);
+		raw_until(&raw, &outcome.done, 1);
+	}
+}
+
+/* The bytes of the Position Zero chunk of a message, whose Read list must hold nothing else. */
+static uint32_t position_zero_bytes(const struct words *m)
+{
+	uint32_t sum = 0, at = 4;
+
+	assert_int_equal(m->w[3], 1); /* RDMA_NOMSG */
+	for (; m->w[at] == 1; at += 6) {
+		assert_int_equal(m->w[at + 1], 0);
+		sum += m->w[at + 3];
+	}
+	return sum;
+}
+
+static void call__3_5_3_the_chunk_of_a_long_call_includes_roundup_padding(void **state)
+{
+	(void)state;
+	for (uint32_t len = BIG_BYTES; len < BIG_BYTES + 5; len++) {
+		struct weir_call *call = begin(PAIR_ECHO, 64);
+		struct words m, r = {0};
+
+		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, len), 0);
+		submit(call, &m);
+		assert_int_equal(position_zero_bytes(&m), 40 + 4 + (len + 3) / 4 * 4);
+		words_put(&r, 5, m.w[0], 1, 4, 4, 2);
+		raw_send_words(&raw, &r);
+		raw_until(&raw, &outcome.done, 1);
+	}
+}
+
+static void call__3_4_2_an_empty_item_is_the_one_that_the_binding_allows(void **state)
+{
+	struct weir_call *call = begin(PAIR_WRITE, 64);
+	struct words m, r = {0};
+
+	(void)state;
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 0), 0);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, BIG_BYTES), 0);
+	submit(call, &m);
+	assert_int_equal(position_zero_bytes(&m), 40 + 4 + 4 + BIG_BYTES); /* not reduced */
+	words_put(&r, 5, m.w[0], 1, 4, 4, 2);
+	raw_send_words(&raw, &r);
+	raw_until(&raw, &outcome.done, 1);
+}
+
+/* What a peer could do that has mapped the memory of the Reply chunk: change it when it is looked at. */
+static void check_big(struct outcome *o, struct weir_call *call, const struct weir_result *result)
+{
+	const struct weir_region *exposed = pair.client->long_pool->region;
+	const void *data;
+	uint32_t len;
+
+	(void)o;
+	(void)call;
+	assert_int_equal(result->status, 0);
+	if (!pair.client->dev->attr.revokes_access)
+		memset(exposed->base, 0xee, exposed->len_bytes);
+	assert_int_equal(weir_xdr_get_opaque_ref(result->results, &data, BIG_BYTES, &len), 0);
+	assert_int_equal(len, BIG_BYTES);
+	for (uint32_t i = 0; i < len; i++)
+		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
+}
+
+/* Start a call that offers a Reply chunk, and put a Long Reply into it. *m: the call; returns the reply. */
+static struct words start_big(struct words *m)
+{
+	struct weir_call *call = begin(PAIR_BIG, 2 * BIG_BYTES);
+	struct words stream = {0}, r = {0};
+
+	outcome.check = check_big;
+	weir_xdr_put_u32(weir_call_args(call), BIG_BYTES);
+	submit(call, m);
+	assert_int_equal(m->w[6], 1); /* a Reply chunk */
+	assert_int_equal(m->w[7], 1); /* of one segment */
+	words_put(&stream, 7, m->w[0], 1, 0, 0, 0, 0, BIG_BYTES);
+	memcpy(raw.mem, stream.w, 28);
+	for (uint32_t i = 0; i < BIG_BYTES; i++)
+		raw.mem[28 + i] = pair_byte(i);
+	raw_write(&raw, m->w[8], (uint64_t)m->w[10] << 32 | m->w[11], 28 + BIG_BYTES);
+	words_put(&r, 6, m->w[0], 1, 4, 1, 0, 0);
+	words_put(&r, 6, 1, 1, m->w[8], 28 + BIG_BYTES, m->w[10], m->w[11]);
+	return r;
+}
+
+static void reply__a_reply_chunk_of_another_segment_is_dropped(void **state)
+{
+	static const uint32_t words[] = {8, 10, 11}; /* handle and offset */
+	struct words m, good = start_big(&m), bad;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		bad = good;
+		bad.w[words[i]] ^= htobe32(4);
+		expect_dropped(&bad);
+	}
+	bad = good;
+	bad.w[9] = htobe32(m.w[9] + 4); /* longer than offered */
+	expect_dropped(&bad);
+	raw_send_words(&raw, &good);
+	raw_until(&raw, &outcome.done, 1);
+}
+
+static void reply__a_long_reply_is_out_of_reach_when_it_is_looked_at(void **state)
+{
+	struct words m, good = start_big(&m);
+
+	(void)state;
+	raw_send_words(&raw, &good);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+}
+
+static void check_two(struct outcome *o, struct weir_call *call, const struct weir_result *result)
+{
+	(void)call;
+	assert_int_equal(result->status, 0);
+	assert_int_equal(result->nitems, 2);
+	o->bytes = result->item_bytes[0] + result->item_bytes[1];
+}
+
+static void reply__each_of_several_write_chunks_is_checked(void **state)
+{
+	static const uint32_t words[] = {7, 9, 10, 13, 15, 16}; /* handle and offset of each */
+	struct weir_call *call = begin(PAIR_MULTI, 64);
+	struct words m, good = {0}, bad;
+
+	(void)state;
+	outcome.check = check_two;
+	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, 100), 0);
+	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem + 4096, 200), 0);
+	submit(call, &m);
+	assert_int_equal(m.w[5] & m.w[6] & m.w[11] & m.w[12], 1); /* two chunks of one segment */
+	words_put(&good, 5, m.w[0], 1, 4, 0, 0);
+	words_put(&good, 6, 1, 1, m.w[7], 50, m.w[9], m.w[10]);
+	words_put(&good, 6, 1, 1, m.w[13], 60, m.w[15], m.w[16]);
+	words_put(&good, 2, 0, 0);
+	words_put(&good, 6, m.w[0], 1, 0, 0, 0, 0);
+	for (uint32_t i = 0; i < 6; i++) {
+		bad = good;
+		bad.w[words[i]] ^= htobe32(4);
+		expect_dropped(&bad);
+	}
+	bad = good;
+	bad.w[14] = htobe32(201);
+	expect_dropped(&bad);
+	raw_send_words(&raw, &good);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.bytes, 110);
+}
+
+static int run(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(call__3_4_6_a_write_chunk_has_no_room_for_padding),
+		T(call__3_5_3_the_chunk_of_a_long_call_includes_roundup_padding),
+		T(call__3_4_2_an_empty_item_is_the_one_that_the_binding_allows),
+		T(reply__a_reply_chunk_of_another_segment_is_dropped),
+		T(reply__a_long_reply_is_out_of_reach_when_it_is_looked_at),
+		T(reply__each_of_several_write_chunks_is_checked),
+	};
+
+	return cmocka_run_group_tests_name("wire_chunks", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}

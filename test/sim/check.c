@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What must hold, at each step and at the end.
+ *
+ * The books are audited rather than trusted: each buffer that a pool counts as taken must be found with exactly as
+ * many owners, each credit with a call that the responder has, each request that a program has with that program.
+ */
+#include "wsim.h"
+
+struct owned {
+	uint32_t send, recv, lng, bulk;
+};
+
+static void count_buf(const struct weir_engine *engine, const struct mem_buf *buf, struct owned *owned)
+{
+	if (!buf)
+		return;
+	owned->send += buf->pool == engine->send_pool;
+	owned->recv += buf->pool == engine->recv_pool;
+	owned->lng += buf->pool == engine->long_pool;
+	owned->bulk += buf->pool == engine->bulk_pool;
+}
+
+static void check_requester(struct wsim_side *side, const struct weir_conn *conn, struct owned *owned)
+{
+	const struct requester *req = requester_of(conn);
+	uint32_t nfree = 0, nactive = 0, in_flight = 0;
+
+	for (uint32_t i = 0; i < req->nslots; i++) {
+		const struct weir_call *call = &req->calls[i];
+
+		nfree += call->state == CALL_FREE;
+		nactive +=
+			call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED;
+		in_flight +=
+			call->state == CALL_SENT || call->state == CALL_REPLIED || call->state == CALL_ZOMBIE;
+		if (call->state == CALL_FREE && (call->args || call->spill || call->long_reply))
+			wsim_violation(side->run, "a call that is over has buffers");
+		count_buf(side->engine, call->args, owned);
+		count_buf(side->engine, call->header_buf, owned);
+		count_buf(side->engine, call->long_call, owned);
+		count_buf(side->engine, call->long_reply, owned);
+		count_buf(side->engine, call->reply_copy, owned);
+		count_buf(side->engine, call->spill, owned);
+	}
+	if (nfree != req->nfree)
+		wsim_violation(side->run, "%u slots of calls are free, %u are listed", nfree, req->nfree);
+	if (nactive != req->nactive)
+		wsim_violation(side->run, "%u calls are under way, %u are counted", nactive, req->nactive);
+	if (in_flight != req->credits.in_flight)
+		wsim_violation(side->run, "%u calls are with the responder, %u credits are taken", in_flight,
+			       req->credits.in_flight);
+	if (in_flight > req->credits.wanted || req->credits.granted == 0 ||
+	    req->credits.granted > req->credits.wanted)
+		wsim_violation(side->run, "%u calls in flight, %u granted, %u asked for", in_flight,
+			       req->credits.granted, req->credits.wanted);
+}
+
+static void count_request(const struct weir_engine *engine, const struct weir_request *req,
+			  struct owned *owned)
+{
+	count_buf(engine, req->reply, owned);
+	count_buf(engine, req->header_buf, owned);
+	count_buf(engine, req->spill, owned);
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		count_buf(engine, req->chunk_bufs[i], owned);
+}
+
+static uint32_t check_responder(struct wsim_side *side, const struct weir_conn *conn, struct owned *owned)
+{
+	const struct responder *responder = responder_of(conn);
+	uint32_t handling = 0, busy = 0;
+
+	for (uint32_t i = 0; i < responder->nrequests; i++) {
+		const struct weir_request *req = &responder->requests[i];
+
+		busy += req->state != REQUEST_FREE;
+		handling += req->state == REQUEST_HANDLING;
+		count_request(side->engine, req, owned);
+	}
+	if (busy != responder->nbusy)
+		wsim_violation(side->run, "%u requests are busy, %u were taken", busy, responder->nbusy);
+	return handling;
+}
+
+static void check_pool(struct wsim_side *side, const char *what, const struct mem_pool *pool, uint32_t owned)
+{
+	if (pool->in_use != owned)
+		wsim_violation(side->run, "engine %u: %u %s buffers are taken, %u have an owner", side->index,
+			       pool->in_use, what, owned);
+}
+
+/* Nothing went wrong that no fault could have brought about. */
+static void check_stats(struct wsim_side *side)
+{
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(side->engine, &stats);
+	if (stats.rnr)
+		wsim_violation(side->run, "engine %u: a message met no receive", side->index);
+	if (stats.remote_access_errors)
+		wsim_violation(side->run, "engine %u: a key was used that does not open the memory",
+			       side->index);
+	if (stats.dropped || stats.protocol_errors)
+		wsim_violation(side->run, "engine %u: a message was not sound", side->index);
+	if (stats.zero_grants)
+		wsim_violation(side->run, "engine %u: no credit was granted", side->index);
+}
+
+static void check_side(struct wsim_side *side)
+{
+	const struct wsim_run *run = side->run;
+	struct owned owned = {.send = 1}; /* the zeros */
+	uint32_t nconns = 0, handling = 0, held = 0;
+	const struct engine_endpoint *ep;
+
+	TAILQ_FOREACH(ep, &side->engine->all, all)
+	{
+		const struct weir_conn *conn = (const struct weir_conn *)ep;
+
+		if (ep->on_wc != conn_on_wc)
+			continue;
+		nconns++;
+		owned.recv += conn->nrecvs;
+		if (conn->sq_posted - conn->sq_retired > conn->sq_size || conn->nrecv_free > conn->nrecvs)
+			wsim_violation(side->run, "a queue holds more than it can");
+		if (side->is_requester)
+			check_requester(side, conn, &owned);
+		else
+			handling += check_responder(side, conn, &owned);
+	}
+	for (uint32_t i = 0; i < run->nheld; i++) {
+		const struct weir_request *req = run->held[i].req;
+
+		if (run->held[i].side != side)
+			continue;
+		held++;
+		if (!weir_request_conn(req)) { /* an orphan, and its message with it */
+			handling++;
+			count_request(side->engine, req, &owned);
+			count_buf(side->engine, req->msg, &owned);
+		}
+	}
+	if (nconns != side->engine->nconnections)
+		wsim_violation(side->run, "engine %u: %u connections, %u counted", side->index, nconns,
+			       side->engine->nconnections);
+	if (handling != held)
+		wsim_violation(side->run, "engine %u: programs have %u requests, %u are known to them",
+			       side->index, handling, held);
+	check_pool(side, "send", side->engine->send_pool, owned.send);
+	check_pool(side, "receive", side->engine->recv_pool, owned.recv);
+	check_pool(side, "long", side->engine->long_pool, owned.lng);
+	check_pool(side, "bulk", side->engine->bulk_pool, owned.bulk);
+	check_stats(side);
+}
+
+/* Memory of calls that are over: nobody has written to it since. No window may open it any more, whatever
+ * the policy; with 'pool' the keys of whole regions stay valid, by its definition. */
+static void check_memory(struct wsim_side *side)
+{
+	uint32_t slot = side->run->step % WSIM_SLOTS; /* one a step */
+
+	if (side->slots[slot].is_busy)
+		return;
+	if (!wsim_slot_is_calm(side, slot))
+		wsim_violation(side->run, "engine %u: memory of a call that is over was written to",
+			       side->index);
+	if (sim_windows_over(wsim_device(side), side->mem + slot * WSIM_SLOT_BYTES, WSIM_SLOT_BYTES) > 0)
+		wsim_violation(side->run, "engine %u: a key opens memory of a call that is over",
+			       side->index);
+}
+
+void wsim_check_step(struct wsim_run *run)
+{
+	for (uint32_t i = 0; i < wsim_nsides(run); i++) {
+		if (run->sides[i].is_dead)
+			continue;
+		check_side(&run->sides[i]);
+		check_memory(&run->sides[i]);
+	}
+	if (sim_sources_changed(run->world) > 0)
+		wsim_violation(run, "memory was changed that a device was still sending from");
+}
+
+void wsim_check_rest(struct wsim_run *run)
+{
+	for (uint32_t i = 0; i < run->ncalls; i++)
+		if (run->calls[i].is_submitted && run->calls[i].done != 1)
+			wsim_violation(run, "call %u: completed %u times", i, run->calls[i].done);
+	for (uint32_t i = 0; i < wsim_nsides(run); i++) {
+		struct wsim_side *side = &run->sides[i];
+
+		if (side->engine->nconnections != 0)
+			wsim_violation(run, "engine %u: %u connections are left", i,
+				       side->engine->nconnections);
+		if (side->engine->send_pool->in_use != 1 || side->engine->recv_pool->in_use != 0 ||
+		    side->engine->long_pool->in_use != 0 || side->engine->bulk_pool->in_use != 0)
+			wsim_violation(run, "engine %u: buffers are left", i);
+		if (side->on_sent_done != side->on_sent_asked)
+			wsim_violation(run, "engine %u: %lu of %lu replies gave their memory back", i,
+				       (unsigned long)side->on_sent_done, (unsigned long)side->on_sent_asked);
+		if (side->nslots_busy != 0)
+			wsim_violation(run, "engine %u: memory of %u calls is left", i, side->nslots_busy);
+		for (uint32_t slot = 0; slot < WSIM_SLOTS; slot++)
+			if (!wsim_slot_is_calm(side, slot))
+				wsim_violation(run, "engine %u: memory of a call that is over was written to",
+					       i);
+	}
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* weir-sim: which seeds to run, and what to say about them. doc/weir-sim.rst describes it. */
+#include "wsim.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_log.h>
+
+#include "planted.h"
+
+#define STEPS_DEFAULT 2000u
+#define STEPS_MAX     10000000u
+
+static const char usage[] =
+	"weir-sim: requesters and responders under faults, in virtual time\n"
+	"\n"
+	"  --seed N          run this seed (default: 1)\n"
+	"  --seeds A..B      run these seeds\n"
+	"  --fresh N         run N seeds that nobody has run before; the first is printed\n"
+	"  --seeds-from FILE run the seeds in a file: a line has a seed, and may have steps and level behind "
+	"it\n"
+	"  --steps M         steps with faults, before all has to come to its end (default: 2000)\n"
+	"  --faults LEVEL    0: none. 1: delays, closes, time-outs. 2: and failures and lost connections.\n"
+	"                    3: and refused posts and resources, killed processes, much more often "
+	"(default)\n"
+	"  --plant K         with the build option planted_bugs: the bug to plant, 1 to 10\n"
+	"  --verbose         a line for each seed;  --verbose trace: a line for each event\n"
+	"  --json            a JSON object for each seed, a line each\n"
+	"\n"
+	"Ends with status 1 at the first seed for which something did not hold, and says how to have it "
+	"again.\n";
+
+static struct wsim_run run;
+
+struct settings {
+	struct wsim_options options;
+	uint64_t first, last;
+	const char *file;
+	bool is_fresh, is_verbose, is_json;
+	uint64_t nseeds;
+	struct wsim_counts counts;
+};
+
+static void on_crash(int signal)
+{
+	char text[96];
+	int n = snprintf(text, sizeof(text), "weir-sim: seed %" PRIu64 ", step %u: crashed (signal %d)\n",
+			 run.options.seed, run.step, signal);
+
+	if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0)
+		_exit(2);
+	_exit(1);
+}
+
+/* The address sanitizer has a better report. */
+static void catch_crashes(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	(void)on_crash;
+#else
+	signal(SIGSEGV, on_crash);
+	signal(SIGBUS, on_crash);
+	signal(SIGABRT, on_crash);
+	signal(SIGFPE, on_crash);
+#endif
+}
+
+static bool parse_number(const char *text, uint64_t *number, char **end)
+{
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*number = strtoull(text, end, 0);
+	return errno == 0;
+}
+
+static bool parse_only(const char *text, uint64_t max, uint64_t *number)
+{
+	char *end;
+
+	return parse_number(text, number, &end) && *end == '\0' && *number <= max;
+}
+
+static bool parse_range(const char *text, uint64_t *first, uint64_t *last)
+{
+	char *end;
+
+	return parse_number(text, first, &end) && strncmp(end, "..", 2) == 0 &&
+	       parse_only(end + 2, UINT64_MAX - 1, last) && *first <= *last;
+}
+
+static void print_json(const struct wsim_run *r)
+{
+	const struct wsim_counts *c = &r->counts;
+
+	printf("{\"seed\": %" PRIu64 ", \"steps\": %u, \"faults\": %u, \"ok\": %s, \"hash\": \"%016" PRIx64
+	       "\", \"calls\": %" PRIu64 ", \"replies\": %" PRIu64 ", \"refused\": %" PRIu64
+	       ", \"timed_out\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"err_chunk\": %" PRIu64
+	       ", \"handled\": %" PRIu64 ", \"orphans\": %" PRIu64 ", \"connections\": %" PRIu64
+	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 "}\n",
+	       r->options.seed, r->options.steps, r->options.level, r->is_violated ? "false" : "true",
+	       r->hash, c->calls, c->ok, c->refused, c->timed_out, c->lost, c->err_chunk, c->handled,
+	       c->orphans, c->opened, c->kills, c->faults);
+}
+
+static void add(struct wsim_counts *sum, const struct wsim_counts *counts)
+{
+	const uint64_t *from = (const uint64_t *)counts;
+	uint64_t *to = (uint64_t *)sum;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+static int run_seed(struct settings *settings, const struct wsim_options *options)
+{
+	int rc = wsim_run(&run, options);
+
+	settings->nseeds++;
+	add(&settings->counts, &run.counts);
+	if (settings->is_json)
+		print_json(&run);
+	else if (settings->is_verbose)
+		printf("seed %" PRIu64 ": hash %016" PRIx64 ", %" PRIu64 " calls, %" PRIu64
+		       " replies, %" PRIu64 " faults\n",
+		       options->seed, run.hash, run.counts.calls, run.counts.ok, run.counts.faults);
+	if (rc != 0) {
+		char plant[32] = "";
+
+		if (options->plant)
+			snprintf(plant, sizeof(plant), " --plant %u", options->plant);
+		fflush(stdout);
+		fprintf(stderr,
+			"weir-sim: seed %" PRIu64 ", step %u: %s\n"
+			"again: weir-sim --seed %" PRIu64 " --steps %u --faults %u%s --verbose trace\n",
+			options->seed, run.step, run.violation, options->seed, options->steps, options->level,
+			plant);
+	}
+	return rc;
+}
+
+/* Lines of "SEED [STEPS [LEVEL]]"; '#' begins a comment. */
+static int run_file(struct settings *settings)
+{
+	FILE *file = fopen(settings->file, "r");
+	uint32_t number = 0;
+	char line[256];
+	int rc = 0;
+
+	if (!file) {
+		fprintf(stderr, "weir-sim: %s: %s\n", settings->file, strerror(errno));
+		return 2;
+	}
+	while (rc == 0 && fgets(line, sizeof(line), file)) {
+		struct wsim_options options = settings->options;
+		int n, level = (int)options.level;
+
+		number++;
+		line[strcspn(line, "#\n")] = '\0';
+		if (line[strspn(line, " \t")] == '\0')
+			continue;
+		n = sscanf(line, "%" SCNu64 " %" SCNu32 " %d", &options.seed, &options.steps, &level);
+		if (n < 1 || options.steps > STEPS_MAX || level < 0 || level > (int)WSIM_LEVEL_MAX) {
+			fprintf(stderr, "weir-sim: %s:%u: not SEED [STEPS [LEVEL]]\n", settings->file,
+				number);
+			rc = 2;
+			break;
+		}
+		options.level = (uint32_t)level;
+		rc = run_seed(settings, &options);
+	}
+	fclose(file);
+	return rc;
+}
+
+static int run_range(struct settings *settings)
+{
+	struct wsim_options options = settings->options;
+	int rc = 0;
+
+	for (options.seed = settings->first; options.seed <= settings->last && rc == 0; options.seed++)
+		rc = run_seed(settings, &options);
+	return rc;
+}
+
+static bool set_fresh(struct settings *settings, uint64_t n)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	settings->is_fresh = true;
+	settings->first = (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+	settings->last = settings->first + n - 1;
+	return n > 0;
+}
+
+static bool set(struct settings *settings, int option, const char *text)
+{
+	uint64_t number = 0;
+
+	switch (option) {
+	case 's':
+		if (!parse_only(text, UINT64_MAX - 1, &number))
+			return false;
+		settings->first = settings->last = number;
+		return true;
+	case 'r':
+		return parse_range(text, &settings->first, &settings->last);
+	case 'f':
+		return parse_only(text, 1u << 30, &number) && set_fresh(settings, number);
+	case 'F':
+		settings->file = text;
+		return true;
+	case 'm':
+		if (!parse_only(text, STEPS_MAX, &number))
+			return false;
+		settings->options.steps = (uint32_t)number;
+		return true;
+	case 'l':
+		if (!parse_only(text, WSIM_LEVEL_MAX, &number))
+			return false;
+		settings->options.level = (uint32_t)number;
+		return true;
+	case 'p':
+		if (!parse_only(text, PLANTED_BUGS, &number))
+			return false;
+		settings->options.plant = (uint32_t)number;
+		return true;
+	case 'j':
+		settings->is_json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{"seed", required_argument, NULL, 's'},
+		{"seeds", required_argument, NULL, 'r'},
+		{"fresh", required_argument, NULL, 'f'},
+		{"seeds-from", required_argument, NULL, 'F'},
+		{"steps", required_argument, NULL, 'm'},
+		{"faults", required_argument, NULL, 'l'},
+		{"plant", required_argument, NULL, 'p'},
+		{"json", no_argument, NULL, 'j'},
+		{"verbose", optional_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	struct settings settings = {
+		.options = {.steps = STEPS_DEFAULT, .level = WSIM_LEVEL_MAX}, .first = 1, .last = 1};
+	int option, rc;
+
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (option == 'v') {
+			settings.is_verbose = true;
+			if (!optarg && optind < argc && strcmp(argv[optind], "trace") == 0)
+				optarg = argv[optind++];
+			if (optarg && strcmp(optarg, "trace") == 0)
+				settings.options.trace = stdout;
+			continue;
+		}
+		if (!set(&settings, option, optarg)) {
+			fprintf(stderr, "weir-sim: wrong option or value; see --help\n");
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "weir-sim: '%s' is no option; see --help\n", argv[optind]);
+		return 2;
+	}
+	if (!planted_select(settings.options.plant)) {
+		fprintf(stderr, "weir-sim: --plant needs a build with -Dplanted_bugs=true\n");
+		return 2;
+	}
+	catch_crashes();
+	if (!settings.options.trace)
+		rte_log_set_level_pattern("weir*", RTE_LOG_EMERG);
+	wsim_plan_init();
+	if (settings.is_fresh && !settings.is_json)
+		printf("seeds from %" PRIu64 "\n", settings.first);
+	fflush(stdout);
+	rc = settings.file ? run_file(&settings) : run_range(&settings);
+	if (!settings.is_json && rc == 0)
+		printf("%" PRIu64 " seeds, %" PRIu64 " calls, %" PRIu64 " replies, %" PRIu64
+		       " connections, %" PRIu64 " faults: 0 violations%s",
+		       settings.nseeds, settings.counts.calls, settings.counts.ok, settings.counts.opened,
+		       settings.counts.faults, settings.nseeds == 1 ? "" : "\n");
+	if (!settings.is_json && rc == 0 && settings.nseeds == 1)
+		printf(", hash %016" PRIx64 "\n", run.hash);
+	return rc;
+}

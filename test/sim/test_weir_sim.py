@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""weir-sim as a program: seeds replay exactly, options are checked, output can be read. Argument: the program."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = None
+
+
+def sim(*args):
+    return subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+
+
+def results(*args):
+    done = sim('--json', *args)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Replay(unittest.TestCase):
+    def test_a_seed_is_one_course_of_events_at_each_level(self):
+        for level in '0123':
+            once = results('--seeds', '1..10', '--faults', level)
+            again = results('--seeds', '1..10', '--faults', level)
+            self.assertEqual(once, again)
+            self.assertEqual(len({result['hash'] for result in once}), 10)
+
+    def test_a_seed_does_not_depend_on_those_before_it(self):
+        self.assertEqual(results('--seed', '7'), results('--seeds', '1..7')[6:])
+
+    def test_the_trace_is_the_same(self):
+        once, again = (sim('--seed', '3', '--steps', '300', '--verbose', 'trace').stdout for _ in range(2))
+        self.assertEqual(once, again)
+        self.assertGreater(once.count('\n'), 300)
+
+
+class Levels(unittest.TestCase):
+    def test_without_faults_all_calls_are_answered(self):
+        for result in results('--seeds', '1..10', '--faults', '0'):
+            self.assertEqual(result['injected'], 0)
+            self.assertEqual(result['calls'], result['replies'])
+            self.assertGreater(result['calls'], 0)
+
+    def test_with_faults_they_befall(self):
+        runs = results('--seeds', '1..30', '--faults', '3')
+        for what in ('injected', 'lost', 'timed_out', 'refused', 'kills', 'orphans', 'err_chunk', 'replies'):
+            self.assertGreater(sum(result[what] for result in runs), 0, what)
+
+
+class Options(unittest.TestCase):
+    def test_wrong_ones_are_refused(self):
+        for args in (['--seed', 'x'], ['--seed', '-1'], ['--seeds', '9..1'], ['--seeds', '1-2'], ['--faults', '4'],
+                     ['--steps', '99999999999'], ['--fresh', '0'], ['--unknown'], ['stray'], ['--plant', '11'],
+                     ['--seeds-from', '/nonexistent/seeds']):
+            done = sim(*args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertNotEqual(done.stderr, '')
+
+    def test_help_names_them(self):
+        done = sim('--help')
+        self.assertEqual(done.returncode, 0)
+        for option in ('--seed', '--seeds', '--fresh', '--seeds-from', '--steps', '--faults', '--plant', '--json'):
+            self.assertIn(option, done.stdout)
+
+    def test_seeds_from_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'seeds')
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write('# a comment\n\n3\n4 100\n5 50 0 # another\n')
+            runs = results('--seeds-from', path)
+            self.assertEqual([(r['seed'], r['steps'], r['faults']) for r in runs],
+                             [(3, 2000, 3), (4, 100, 3), (5, 50, 0)])
+            with open(path, 'a', encoding='utf-8') as file:
+                file.write('nonsense\n')
+            self.assertEqual(sim('--seeds-from', path).returncode, 2)
+
+    def test_fresh_seeds_say_where_they_begin(self):
+        done = sim('--fresh', '2', '--steps', '50')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first = int(done.stdout.split('seeds from ')[1].split()[0])
+        self.assertGreater(first, 1 << 40)
+
+
+if __name__ == '__main__':
+    PROGRAM = sys.argv.pop()
+    unittest.main()

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NFS3_RANDOM_H
+#define NFS3_RANDOM_H
+
+/* Values of NFSv3's types, valid and from a seed. */
+
+#include <string.h>
+
+#include "nfs3_types.h"
+
+struct random {
+	uint64_t state;
+};
+
+static inline uint32_t random_u32(struct random *r)
+{
+	r->state = r->state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(r->state >> 33) ^ (uint32_t)(r->state << 7);
+}
+
+static inline uint64_t random_u64(struct random *r)
+{
+	uint64_t high = random_u32(r);
+
+	return high << 32 | random_u32(r);
+}
+
+static inline uint32_t random_below(struct random *r, uint32_t n)
+{
+	return (random_u32(r) >> 8) % n;
+}
+
+static inline bool random_bool(struct random *r)
+{
+	return random_below(r, 2) == 1;
+}
+
+static inline void random_bytes(struct random *r, void *to, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		((uint8_t *)to)[i] = (uint8_t)random_u32(r);
+}
+
+static inline void random_fh(struct random *r, struct nfs3_fh *fh)
+{
+	fh->len_bytes = random_below(r, NFS3_FH_MAX + 1);
+	random_bytes(r, fh->data, fh->len_bytes);
+}
+
+static inline void random_dirop(struct random *r, struct nfs3_dirop *dirop)
+{
+	random_fh(r, &dirop->dir);
+	dirop->name.len_bytes = random_below(r, NFS3_NAME_MAX + 1);
+	random_bytes(r, dirop->name.data, dirop->name.len_bytes);
+}
+
+static inline struct nfs3_time random_time(struct random *r)
+{
+	return (struct nfs3_time){random_u32(r), random_u32(r)};
+}
+
+static inline void random_post_attr(struct random *r, struct nfs3_post_op_attr *post)
+{
+	post->is_set = random_bool(r);
+	post->attr = (struct nfs3_fattr){
+		.type = (enum nfs3_ftype)(1 + random_below(r, 7)),
+		.mode = random_u32(r),
+		.nlink = random_u32(r),
+		.uid = random_u32(r),
+		.gid = random_u32(r),
+		.size = random_u64(r),
+		.used = random_u64(r),
+		.rdev = {random_u32(r), random_u32(r)},
+		.fsid = random_u64(r),
+		.fileid = random_u64(r),
+		.atime = random_time(r),
+		.mtime = random_time(r),
+		.ctime = random_time(r),
+	};
+}
+
+static inline void random_wcc(struct random *r, struct nfs3_wcc *wcc)
+{
+	wcc->has_before = random_bool(r);
+	wcc->before = (struct nfs3_wcc_attr){random_u64(r), random_time(r), random_time(r)};
+	random_post_attr(r, &wcc->after);
+}
+
+static inline void random_sattr(struct random *r, struct nfs3_sattr *attr)
+{
+	*attr = (struct nfs3_sattr){
+		.set_mode = random_bool(r),
+		.set_uid = random_bool(r),
+		.set_gid = random_bool(r),
+		.set_size = random_bool(r),
+		.mode = random_u32(r),
+		.uid = random_u32(r),
+		.gid = random_u32(r),
+		.size = random_u64(r),
+		.atime_how = (enum nfs3_time_how)random_below(r, 3),
+		.mtime_how = (enum nfs3_time_how)random_below(r, 3),
+		.atime = random_time(r),
+		.mtime = random_time(r),
+	};
+}
+
+static inline enum nfs3_status random_status(struct random *r)
+{
+	static const enum nfs3_status some[] = {
+		NFS3_OK, NFS3_OK, NFS3_OK, NFS3ERR_PERM, NFS3ERR_STALE, NFS3ERR_BADHANDLE, NFS3ERR_JUKEBOX};
+
+	return some[random_below(r, sizeof(some) / sizeof(some[0]))];
+}
+
+#endif
