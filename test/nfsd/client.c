@@ -190,8 +190,7 @@ void client_disconnect(struct client *c)
 	}
 }
 
-/* A new directory for each test; those of a test program lie in one, which client_main() removes at exit. */
-static void make_export(char *text, size_t bytes)
+void client_export(char *text, size_t bytes)
 {
 	static int serial;
 
@@ -216,7 +215,7 @@ void client_start(struct client *c, const char *const *args)
 
 	memset(c, 0, sizeof(*c));
 	c->uid = c->gid = 1000;
-	make_export(export, sizeof(export));
+	client_export(export, sizeof(export));
 	snprintf(c->addr, sizeof(c->addr), "nfsd-test-%d-%d", (int)getpid(), serial++);
 	client_start_server(c, args ? args : usual);
 	weir_profile_defaults(&profile);

@@ -94,6 +94,9 @@ extern const char *client_program;
 extern const char *client_backend;
 extern char client_dir[64]; /* of "dir" */
 
+/* An export "vol" of client_backend, for --export. A new directory each time; client_main() removes them at exit. */
+void client_export(char *text, size_t bytes);
+
 /* Start a server with these arguments, up to a NULL; --driver, --listen and --foreground are added. */
 void client_start_server(struct client *c, const char *const *args);
 void client_kill_server(struct client *c, int signo); /* and wait for it */

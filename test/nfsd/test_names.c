@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names: made, found, listed, moved, removed; and those that can't be. */
+/* Names: made, found, listed, moved, removed. */
 #include <stdio.h>
 
 #include "client.h"
@@ -53,67 +53,6 @@ static void lookup__finds_what_was_made(void **state)
 	/* No way out of the export. */
 	assert_int_equal(client_lookup(c, &root, "..", &found), NFS3_OK);
 	assert_true(is_same(&found, &root));
-}
-
-static void names__that_are_none(void **state)
-{
-	static const uint32_t procs[] = {NFS3_LOOKUP, NFS3_CREATE, NFS3_MKDIR, NFS3_SYMLINK,
-					 NFS3_MKNOD,  NFS3_REMOVE, NFS3_RMDIR};
-	static const struct {
-		const char *name;
-		uint32_t len;
-	} bad[] = {{"", 0}, {"a/b", 3}, {"/", 1}, {"a\0b", 3}, {"\0", 1}, {"../x", 4}};
-
-	(void)state;
-	for (uint32_t p = 0; p < sizeof(procs) / sizeof(procs[0]); p++) {
-		for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-			memset(&c->args, 0, sizeof(c->args));
-			c->args.dirop.dir = root;
-			c->args.dirop.name.len_bytes = bad[i].len;
-			memcpy(c->args.dirop.name.data, bad[i].name, bad[i].len);
-			if (procs[p] == NFS3_MKNOD)
-				c->args.mknod.type = NFS3_FIFO;
-			c->data_bytes = 1;
-			assert_int_equal(client_call(c, procs[p]), NFS3ERR_INVAL);
-		}
-	}
-}
-
-static void names__of_255_bytes_are_good(void **state)
-{
-	char name[256];
-	struct nfs3_fh fh, found;
-
-	(void)state;
-	memset(name, 'n', sizeof(name));
-	name[255] = '\0';
-	assert_int_equal(client_create(c, &root, name, &fh), NFS3_OK);
-	assert_int_equal(client_lookup(c, &root, name, &found), NFS3_OK);
-	assert_true(is_same(&fh, &found));
-	assert_int_equal(client_readdir(c, &root, true, 0, 8192), NFS3_OK);
-	assert_int_equal(c->nentries, 3);
-	assert_int_equal(client_remove(c, NFS3_REMOVE, &root, name), NFS3_OK);
-	assert_int_equal(client_lookup(c, &root, name, &found), NFS3ERR_NOENT);
-}
-
-/* One more byte goes over the wire, but no further. */
-static void names__of_256_bytes_are_too_long(void **state)
-{
-	static const uint32_t procs[] = {NFS3_LOOKUP, NFS3_REMOVE, NFS3_RMDIR};
-	uint8_t raw[512] = {0};
-	struct weir_xdr_out out;
-
-	(void)state;
-	for (uint32_t i = 0; i < sizeof(procs) / sizeof(procs[0]); i++) {
-		weir_xdr_out_init(&out, raw, sizeof(raw));
-		nfs3_put_fh(&out, &root);
-		weir_xdr_put_u32(&out, 256);
-		memset(weir_xdr_reserve(&out, 256), 'x', 256);
-		client_call_raw(c, procs[i], raw, (uint32_t)weir_xdr_out_len(&out));
-		assert_int_equal(c->status, 0);
-		assert_int_equal(c->accept_stat, WEIR_RPC_SUCCESS);
-		assert_int_equal(c->res.status, NFS3ERR_NAMETOOLONG);
-	}
 }
 
 static void names__dot_and_dot_dot(void **state)
@@ -415,9 +354,6 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(lookup__finds_what_was_made, setup, teardown),
-		cmocka_unit_test_setup_teardown(names__that_are_none, setup, teardown),
-		cmocka_unit_test_setup_teardown(names__of_255_bytes_are_good, setup, teardown),
-		cmocka_unit_test_setup_teardown(names__of_256_bytes_are_too_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(names__dot_and_dot_dot, setup, teardown),
 		cmocka_unit_test_setup_teardown(create__unchecked_guarded_exclusive, setup, teardown),
 		cmocka_unit_test_setup_teardown(remove__and_rmdir, setup, teardown),
