@@ -4,61 +4,23 @@
 #include <stdlib.h>
 
 #include <rte_cycles.h>
-#include <rte_kvargs.h>
-#include <rte_log.h>
 
 #include "shm.h"
 
 #define RNR_TRY_MS 1u
 
-static const char *const keys[] = {"ring_kib", "rnr_retry", "peer_uid", NULL};
-
-static int parse_number(const char *key, const char *value, void *out)
+static int apply_options(struct shm_dev *dev, const char *text)
 {
-	char *end;
-	unsigned long number = strtoul(value, &end, 10);
+	struct shm_options options;
+	int rc = shm_options_parse(text, &options);
 
-	(void)key;
-	if (end == value || *end != '\0' || value[0] == '-' || number >= SHM_ANY_USER)
-		return -EINVAL;
-	*(unsigned long *)out = number;
-	return 0;
-}
-
-static int parse_options(struct shm_dev *dev, const char *options)
-{
-	unsigned long ring_kib = 0, rnr_retry = 7, peer_uid = SHM_ANY_USER;
-	struct rte_kvargs *args;
-	int rc;
-
-	if (options && options[0]) {
-		args = rte_kvargs_parse(options, keys);
-		if (!args) {
-			rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-				"weir: shm: options '%s': expected ring_kib=N,rnr_retry=0..7,peer_uid=N\n",
-				options);
-			return -EINVAL;
-		}
-		rc = rte_kvargs_process(args, "ring_kib", parse_number, &ring_kib);
-		if (rc == 0)
-			rc = rte_kvargs_process(args, "rnr_retry", parse_number, &rnr_retry);
-		if (rc == 0)
-			rc = rte_kvargs_process(args, "peer_uid", parse_number, &peer_uid);
-		rte_kvargs_free(args);
-		if (rc != 0 || rnr_retry > 7 ||
-		    (ring_kib != 0 &&
-		     (ring_kib < RING_BYTES_MIN / 1024 || ring_kib > RING_BYTES_MAX / 1024))) {
-			rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-				"weir: shm: options '%s': ring_kib is 4 to 65536, rnr_retry 0 to 7, peer_uid "
-				"a "
-				"user's number\n",
-				options);
-			return -EINVAL;
-		}
-	}
-	dev->ring_option_bytes = (uint32_t)ring_kib << 10;
-	dev->peer_uid = (uint32_t)peer_uid;
-	dev->rnr_ticks = rnr_retry == 7 ? UINT64_MAX : rnr_retry * (rte_get_tsc_hz() / 1000) * RNR_TRY_MS;
+	if (rc != 0)
+		return rc;
+	dev->ring_option_bytes = options.ring_kib << 10;
+	dev->peer_uid = options.peer_uid;
+	dev->rnr_ticks = options.rnr_retry == SHM_RNR_FOR_EVER
+				 ? UINT64_MAX
+				 : options.rnr_retry * (rte_get_tsc_hz() / 1000) * RNR_TRY_MS;
 	return 0;
 }
 
@@ -136,7 +98,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
 	dev->cold = calloc(dev->max_connections, sizeof(dev->cold[0]));
 	pthread_mutex_init(&dev->lock, NULL);
-	rc = dev->cold ? parse_options(dev, config->options) : -ENOMEM;
+	rc = dev->cold ? apply_options(dev, config->options) : -ENOMEM;
 	if (rc == 0)
 		rc = key_table_create(&dev->keys);
 	if (rc == 0)

@@ -15,6 +15,7 @@
  *   sock.c       a connection's socket, its messages and events
  *   cm_thread.c  connecting: the thread that listens to the sockets
  *   dev.c        open and close
+ *   options.c    what the user chooses
  *
  * Two threads know a device. The engine's owns everything on the data path and never waits. The control
  * thread owns reading from the sockets; what both touch (struct shm_sock, the event queue) is
@@ -29,6 +30,7 @@
 #include "driver.h"
 #include "keys.h"
 #include "ring.h"
+#include "shm_options.h"
 
 #define SHM_REGIONS_MAX 64u /* of one device, so of one peer */
 #define LKEY_BASE	1u  /* lkeys are places + 1, so never 0 */
@@ -39,8 +41,6 @@
 #define SHM_WRS_MAX	16384u
 #define SHM_FDS_MAX	(2u + SHM_REGIONS_MAX)
 #define SHM_COLD_POLLS	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
-#define SHM_ANY_USER	UINT32_MAX
-
 struct shm_dev;
 struct shm_qp;
 

@@ -4,63 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_kvargs.h>
-
 #include "verbs.h"
 
 #define INLINE_MAX    1024u /* more than any device takes */
 #define VENDOR_OF_RXE 0xffffffu
-
-static const char *const keys[] = {"device", "rnr_retry", NULL};
-
-struct options {
-	char device[IBV_SYSFS_NAME_MAX]; /* empty: the first one with an active port */
-	uint8_t rnr_retry;
-};
-
-static int parse_device(const char *key, const char *value, void *out)
-{
-	struct options *options = out;
-
-	(void)key;
-	if (value[0] == '\0' || strlen(value) >= sizeof(options->device))
-		return -EINVAL;
-	memcpy(options->device, value, strlen(value) + 1);
-	return 0;
-}
-
-static int parse_rnr_retry(const char *key, const char *value, void *out)
-{
-	struct options *options = out;
-
-	(void)key;
-	if (value[0] < '0' || value[0] > '7' || value[1] != '\0')
-		return -EINVAL;
-	options->rnr_retry = (uint8_t)(value[0] - '0');
-	return 0;
-}
-
-static int parse_options(const char *text, struct options *options)
-{
-	struct rte_kvargs *args;
-	int rc = -EINVAL;
-
-	*options = (struct options){.rnr_retry = 7};
-	if (!text || !text[0])
-		return 0;
-	args = rte_kvargs_parse(text, keys);
-	if (args) {
-		rc = rte_kvargs_process(args, "device", parse_device, options);
-		if (rc == 0)
-			rc = rte_kvargs_process(args, "rnr_retry", parse_rnr_retry, options);
-		rte_kvargs_free(args);
-	}
-	if (rc != 0) {
-		VERBS_LOG(ERR, "options '%s': expected device=NAME,rnr_retry=0..7\n", text);
-		return -EINVAL;
-	}
-	return 0;
-}
 
 /* The first active port of a device, or 0. */
 static uint8_t active_port(struct ibv_context *context, const struct ibv_device_attr *device,
@@ -205,9 +152,9 @@ const struct fabric_ops verbs_ops = {
 static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)
 {
 	struct ibv_port_attr port;
-	struct options options;
+	struct verbs_options options;
 	struct verbs_dev *dev;
-	int rc = parse_options(config->options, &options);
+	int rc = verbs_options_parse(config->options, &options);
 
 	if (rc != 0)
 		return rc;

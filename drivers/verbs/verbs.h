@@ -5,7 +5,8 @@
 /*
  * The verbs driver: any device of libibverbs, connections by librdmacm. Inside the driver; the contract is driver.h.
  *
- *   dev.c       open and close, options, what the device can do
+ *   dev.c       open and close, what the device can do
+ *   options.c   what the user chooses
  *   addr.c      addresses
  *   memory.c    registration, windows
  *   cq.c        completion queues
@@ -38,6 +39,7 @@
 #include <rte_log.h>
 
 #include "driver.h"
+#include "verbs_options.h"
 
 #define VERBS_WRS_MAX	 16384u
 #define VERBS_CHAIN	 64u	/* work requests in one post to the device, at most */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The driver's options: key=value, separated by commas. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_kvargs.h>
+
+#include "verbs.h"
+
+static const char *const keys[] = {"device", "rnr_retry", NULL};
+
+/* A key without '=' has no value at all. */
+static int parse_device(const char *key, const char *value, void *out)
+{
+	struct verbs_options *options = out;
+
+	(void)key;
+	if (!value || value[0] == '\0' || strlen(value) >= sizeof(options->device))
+		return -EINVAL;
+	memcpy(options->device, value, strlen(value) + 1);
+	return 0;
+}
+
+static int parse_rnr_retry(const char *key, const char *value, void *out)
+{
+	struct verbs_options *options = out;
+
+	(void)key;
+	if (!value || value[0] < '0' || value[0] > '7' || value[1] != '\0')
+		return -EINVAL;
+	options->rnr_retry = (uint8_t)(value[0] - '0');
+	return 0;
+}
+
+int verbs_options_parse(const char *text, struct verbs_options *options)
+{
+	struct rte_kvargs *args;
+	int rc = -EINVAL;
+
+	*options = (struct verbs_options){.rnr_retry = 7};
+	if (!text || !text[0])
+		return 0;
+	args = rte_kvargs_parse(text, keys);
+	if (args) {
+		rc = rte_kvargs_process(args, "device", parse_device, options);
+		if (rc == 0)
+			rc = rte_kvargs_process(args, "rnr_retry", parse_rnr_retry, options);
+		rte_kvargs_free(args);
+	}
+	if (rc != 0) {
+		VERBS_LOG(ERR, "options '%s': expected device=NAME,rnr_retry=0..7\n", text);
+		return -EINVAL;
+	}
+	return 0;
+}
