@@ -18,6 +18,12 @@ static int bad(const char *where, const char *what, const char *value, const cha
 	return -1;
 }
 
+/* strtoull() takes blanks and signs, too. */
+static bool starts_with_digit(const char *text)
+{
+	return *text >= '0' && *text <= '9';
+}
+
 static int set_size(struct export *export, const char *text, const char *where)
 {
 	unsigned long long number;
@@ -32,7 +38,7 @@ static int set_size(struct export *export, const char *text, const char *where)
 		shift = 20;
 	else if (*end == 'g' || *end == 'G')
 		shift = 30;
-	if (end == text || text[0] == '-' || errno != 0 || end[shift != 0] != '\0' ||
+	if (!starts_with_digit(text) || errno != 0 || end[shift != 0] != '\0' ||
 	    number > RAM_SIZE_MAX >> shift || number << shift < RAM_SIZE_MIN)
 		return bad(where, "size", text, "expected bytes from 4m to 1024g; k, m or g may follow");
 	export->size_bytes = number << shift;
@@ -73,7 +79,7 @@ static int set_id(const char *key, const char *value, const char *where, uint32_
 
 	errno = 0;
 	number = strtoull(value, &end, 10);
-	if (end == value || *end != '\0' || value[0] == '-' || errno != 0 || number >= UINT32_MAX)
+	if (!starts_with_digit(value) || *end != '\0' || errno != 0 || number >= UINT32_MAX)
 		return bad(where, key, value, "expected a number from 0 to 4294967294");
 	*to = (uint32_t)number;
 	return 0;

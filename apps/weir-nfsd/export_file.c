@@ -11,11 +11,10 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
-
-#define FILE_LINE_BYTES 2048u
 
 /* The text without white space around it. */
 static char *trim(char *text)
@@ -62,20 +61,22 @@ static int take_line(struct exports *exports, struct export **export, char *line
 
 int export_file_load(struct exports *exports, const char *path)
 {
-	char line[FILE_LINE_BYTES], where[1200];
 	struct export *export = NULL;
 	FILE *file = fopen(path, "re");
+	size_t room = 0;
 	unsigned number = 0;
+	char *line = NULL, where[1200];
+	ssize_t n;
 	int rc = 0;
 
 	if (!file) {
 		fprintf(stderr, "weir-nfsd: can't read %s: %s\n", path, strerror(errno));
 		return -1;
 	}
-	while (rc == 0 && fgets(line, sizeof(line), file)) {
+	while (rc == 0 && (n = getline(&line, &room, file)) >= 0) {
 		snprintf(where, sizeof(where), "%.1100s:%u", path, ++number);
-		if (!strchr(line, '\n') && !feof(file))
-			rc = bad_line(where, "the line is too long, or has a NUL");
+		if ((size_t)n != strlen(line))
+			rc = bad_line(where, "the line has a NUL");
 		else
 			rc = take_line(exports, &export, trim(line), where);
 	}
@@ -83,6 +84,7 @@ int export_file_load(struct exports *exports, const char *path)
 		rc = bad_line(path, "can't be read");
 	if (rc == 0 && export && !export->ops)
 		rc = bad_line(path, "the last export has no 'backend = '");
+	free(line);
 	fclose(file);
 	return rc;
 }
