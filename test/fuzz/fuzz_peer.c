@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuzz_peer.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "cm_private.h"
 #include "wire.h"
 
@@ -13,14 +10,6 @@
 #define ALL_BYTES  (MEM_AT + PEER_MEM_BYTES)
 #define MAGIC_KEY  0xfeedbee0u
 #define MAGIC_CALL 0xca110000u
-
-void require(bool holds, const char *condition, const char *file, int line)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "%s:%d: %s does not hold\n", file, line, condition);
-	abort();
-}
 
 void peer_open(struct peer *peer, const char *options)
 {

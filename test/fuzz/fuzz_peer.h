@@ -13,6 +13,7 @@
  */
 
 #include "driver.h"
+#include "fuzz.h"
 
 #define PEER_MSG_MAX   4096u
 #define PEER_RECVS     32u
@@ -21,9 +22,6 @@
 #define PEER_RECORD_BURST  0x8000u /* the next record follows at once, without a poll between them */
 #define PEER_RECORD_MEMORY 0x4000u /* not a message, but what is in memory */
 #define PEER_RECORD_LENGTH 0x0fffu
-
-#define REQUIRE(condition) require((condition), #condition, __FILE__, __LINE__)
-void require(bool holds, const char *condition, const char *file, int line);
 
 struct peer {
 	const struct fabric_ops *ops;

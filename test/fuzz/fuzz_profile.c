@@ -4,25 +4,11 @@
  * profile made by hand and names lcores that parse; what is refused has a message with the file's name and
  * leaves the profile as it was.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "weir_profile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(condition) require((condition), #condition, __LINE__)
-
-static void require(bool holds, const char *condition, int line)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "fuzz_profile.c:%d: %s does not hold\n", line, condition);
-	abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -7,16 +7,12 @@
  * lies within the header and the limits, and is encoded to the same bytes again; what tight limits
  * accept, wide ones do too.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
+#include "fuzz.h"
 #include "reassemble.h"
 #include "rpc_msg.h"
 
 #define PULL_MAX    (64u << 10) /* of Read chunks: enough for every path, and quick */
 #define ENCODED_MAX (1u << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct rdma1_limits tiny = {
 	.read_segments_max = 4,
@@ -26,16 +22,6 @@ static const struct rdma1_limits tiny = {
 	.read_bytes_max = 8192,
 	.write_bytes_max = 8192,
 };
-
-#define REQUIRE(condition) require((condition), #condition, __LINE__)
-
-static void require(bool holds, const char *condition, int line)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "fuzz_rdma1.c:%d: %s does not hold\n", line, condition);
-	abort();
-}
 
 /* ---- the header ---- */
 

@@ -9,10 +9,6 @@
  *
  * The same input does the same again: latencies are constant, and each run starts at a tick of the engines.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <rte_random.h>
 
 #include "engine.h"
@@ -29,8 +25,6 @@
 #define QUIET_NS     1000000u
 #define LATER_MAX    8u
 #define CALLS	     6u
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The program. Its procedures are those of the tests in test/rpc. */
 enum { NULL_PROC, ECHO, READ, WRITE, MULTI, LATER, GARBAGE, FAIL, DENY, PLACED, BIG, NPROCS };

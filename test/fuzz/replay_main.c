@@ -2,12 +2,8 @@
 /* Run a fuzz target on each file of the directories given: the kept corpus, in any build. */
 #include <dirent.h>
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 /* Memory of exactly the file's size, so that a sanitizer sees a read past it. */
 static int replay_file(const char *path)

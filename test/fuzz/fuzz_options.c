@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Driver options. The input's first byte picks the driver, the rest is the text.
+ *
+ * What is accepted is in range, and said again in its shortest form means the same; a key that nobody knows is
+ * refused in front of anything. A refused device is not opened.
+ */
+#include <errno.h>
+
+#include <rte_log.h>
+
+#include "driver.h"
+#include "fuzz.h"
+#include "ring.h"
+#include "shm_options.h"
+#include "verbs_options.h"
+
+#define TEXT_MAX 300u
+#define UNKNOWN	 "nosuch=1,"
+
+enum { SHM, VERBS, SIM, FAULT, NDRIVERS };
+
+/* 'text' behind a key that is none. */
+static const char *with_unknown(const char *text)
+{
+	static char longer[TEXT_MAX + sizeof(UNKNOWN)];
+
+	snprintf(longer, sizeof(longer), UNKNOWN "%s", text);
+	return longer;
+}
+
+static void check_shm(const char *text)
+{
+	struct shm_options options, again;
+	char said[128];
+	int rc = shm_options_parse(text, &options);
+
+	REQUIRE(rc == 0 || rc == -EINVAL);
+	if (rc != 0)
+		return;
+	REQUIRE(options.ring_kib == 0 ||
+		(options.ring_kib >= RING_BYTES_MIN / 1024 && options.ring_kib <= RING_BYTES_MAX / 1024));
+	REQUIRE(options.rnr_retry <= SHM_RNR_FOR_EVER);
+	snprintf(said, sizeof(said), "ring_kib=%u,rnr_retry=%u", options.ring_kib, options.rnr_retry);
+	if (options.peer_uid != SHM_ANY_USER)
+		snprintf(said + strlen(said), sizeof(said) - strlen(said), ",peer_uid=%u", options.peer_uid);
+	REQUIRE(shm_options_parse(said, &again) == 0);
+	REQUIRE(again.ring_kib == options.ring_kib && again.rnr_retry == options.rnr_retry &&
+		again.peer_uid == options.peer_uid);
+	REQUIRE(shm_options_parse(with_unknown(text), &again) == -EINVAL);
+}
+
+static void check_verbs(const char *text)
+{
+	struct verbs_options options, again;
+	char said[128];
+	int rc = verbs_options_parse(text, &options);
+
+	REQUIRE(rc == 0 || rc == -EINVAL);
+	if (rc != 0)
+		return;
+	REQUIRE(options.rnr_retry <= 7);
+	REQUIRE(strnlen(options.device, sizeof(options.device)) < sizeof(options.device));
+	snprintf(said, sizeof(said), "rnr_retry=%u%s%s", options.rnr_retry,
+		 options.device[0] ? ",device=" : "", options.device);
+	REQUIRE(verbs_options_parse(said, &again) == 0);
+	REQUIRE(again.rnr_retry == options.rnr_retry && strcmp(again.device, options.device) == 0);
+	REQUIRE(verbs_options_parse(with_unknown(text), &again) == -EINVAL);
+}
+
+/* A driver whose devices take nothing to open. */
+static void check_open(const char *name, const char *text)
+{
+	const struct fabric_ops *ops = fabric_driver_find(name);
+	struct fabric_dev_config config = {
+		.options = text, .max_connections = 1, .max_regions = 1, .numa_node = -1};
+	struct fabric_dev *dev = NULL;
+	int rc = ops->open(&config, &dev);
+
+	REQUIRE(rc <= 0 && (rc == 0) == (dev != NULL));
+	if (rc != 0)
+		return;
+	REQUIRE(dev->ops == ops && dev->attr.max_rd_atomic > 0 && dev->attr.max_sge > 0);
+	ops->close(dev);
+	dev = NULL;
+	config.options = with_unknown(text);
+	REQUIRE(ops->open(&config, &dev) == -EINVAL && !dev);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char text[TEXT_MAX];
+
+	if (size < 1 || size > TEXT_MAX)
+		return 0;
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	rte_log_set_global_level(RTE_LOG_EMERG);
+	switch (data[0] % NDRIVERS) {
+	case SHM:
+		check_shm(text);
+		break;
+	case VERBS:
+		check_verbs(text);
+		break;
+	case SIM:
+		check_open("sim", text);
+		break;
+	default:
+		/* Others need EAL, or hardware. */
+		if (strstr(text, "over=sim") && strstr(text, "over=") == strstr(text, "over=sim"))
+			check_open("fault", text);
+		break;
+	}
+	return 0;
+}

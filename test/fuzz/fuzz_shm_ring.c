@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ring of driver shm, each side against another that writes what it likes into the shared memory.
+ *
+ * An input is a list of steps, a byte each with what it needs behind it: messages put and taken as they should be, and
+ * bytes, headers of the right lap and reader's marks that the hostile side stores, also between a look at a header and
+ * the taking of its message.
+ *
+ * As long as nothing was scribbled, messages come in order and byte-exact, an empty ring takes any message, and a
+ * full one nothing. Always, neither side touches memory outside the ring or behind the receiver's buffer, private state
+ * stays what it must be, and a header or mark that can't be is refused.
+ */
+#include "fuzz.h"
+#include "ring.h"
+
+#define SIZE	4096u
+#define QUEUE	(SIZE / RING_CELL)
+#define MARGIN	128u /* a receiver's buffer may be that much longer than the message */
+#define KEY	0x5eed5eedu
+#define SGE_MAX 4u
+
+enum { PUT_ONE, PUT, TAKE, TAKE_SCRIBBLED, SCRIBBLE, HEADER, MARK, NSTEPS };
+
+struct message {
+	uint32_t len;
+	uint8_t first; /* byte; each one after it is one more */
+	bool has_key;
+};
+
+struct run {
+	uint8_t *memory;
+	struct ring_writer writer;
+	struct ring_reader reader;
+	uint32_t max_msg;
+	struct message queue[QUEUE]; /* put and not taken */
+	uint32_t nqueued;
+	uint8_t next_first;
+	bool is_tainted; /* something was scribbled: what is taken need not be what was put */
+	bool is_over;	 /* one side found that the other can't be */
+};
+
+static void fill(uint8_t *bytes, uint32_t len, uint8_t first)
+{
+	for (uint32_t i = 0; i < len; i++)
+		bytes[i] = (uint8_t)(first + i);
+}
+
+/* ---- the writer ---- */
+
+/* What is wrong with the reader's mark, as the writer has to see it. */
+static bool is_mark_bad(const struct run *run)
+{
+	uint64_t mark = atomic_load(&run->writer.shared->head);
+
+	return mark < run->writer.head || mark > run->writer.tail || mark % RING_CELL != 0;
+}
+
+static int put_gathered(struct run *run, const struct message *msg, const uint8_t *data, struct fuzz_in *in)
+{
+	struct fabric_sge sges[SGE_MAX];
+	uint32_t nsges = fuzz_u8(in) % SGE_MAX + 1, at = 0;
+
+	for (uint32_t i = 0; i < nsges; i++) {
+		uint32_t len = i + 1 == nsges ? msg->len - at : fuzz_u16(in) % (msg->len - at + 1);
+
+		sges[i] = (struct fabric_sge){(void *)(uintptr_t)(data + at), len, 0};
+		at += len;
+	}
+	return ring_put(&run->writer, sges, nsges, msg->len, msg->has_key ? KEY : 0);
+}
+
+static void step_put(struct run *run, bool is_gathered, struct fuzz_in *in)
+{
+	struct message msg = {.len = fuzz_u16(in) % (run->max_msg + 1), .first = run->next_first++};
+	uint8_t *data = fuzz_copy(NULL, msg.len);
+	uint64_t tail = run->writer.tail, used;
+	uint32_t need;
+	bool is_bad = is_mark_bad(run);
+	int rc;
+
+	fill(data, msg.len, msg.first);
+	msg.has_key = is_gathered && (fuzz_u8(in) & 1);
+	need = ring_cells_bytes(msg.len) + (msg.has_key ? RING_CELL : 0);
+	rc = is_gathered ? put_gathered(run, &msg, data, in) : ring_put_one(&run->writer, data, msg.len);
+	used = run->writer.tail - run->writer.head;
+	free(data);
+	REQUIRE(rc == 1 || run->writer.tail == tail);
+	REQUIRE(rc != 1 || run->writer.tail == tail + need);
+	REQUIRE(used <= SIZE);
+	REQUIRE(rc != -1 || is_bad);
+	REQUIRE(rc != 0 || (!is_bad && SIZE - used < need));
+	if (rc == 1 && run->nqueued < QUEUE)
+		run->queue[run->nqueued++] = msg;
+	else
+		REQUIRE(run->is_tainted || rc == 0);
+	REQUIRE(rc == 1 || run->is_tainted || run->nqueued > 0);
+	run->is_over = rc == -1;
+}
+
+/* ---- the reader ---- */
+
+static void check_reader(const struct run *run, uint64_t head_before)
+{
+	const struct ring_reader *r = &run->reader;
+
+	REQUIRE(r->head % RING_CELL == 0 && r->head >= head_before);
+	REQUIRE(r->head - head_before <=
+		SIZE / 2); /* so that the next header is not one of those just read */
+	REQUIRE(r->head - r->published < SIZE / 4);
+	REQUIRE(r->lap == r->head / SIZE + 1);
+	REQUIRE(r->cells == run->memory + sizeof(struct ring_shared) && r->size == SIZE);
+}
+
+static void expect_message(struct run *run, const uint8_t *got, uint32_t len, uint32_t key)
+{
+	const struct message *msg = &run->queue[0];
+	uint8_t *want;
+
+	REQUIRE(run->nqueued > 0 && len == msg->len);
+	want = fuzz_copy(NULL, len);
+	fill(want, len, msg->first);
+	REQUIRE(len == 0 || memcmp(got, want, len) == 0);
+	REQUIRE(key == (msg->has_key ? KEY : 0));
+	free(want);
+	memmove(&run->queue[0], &run->queue[1], --run->nqueued * sizeof(run->queue[0]));
+}
+
+static void scribble(struct run *run, struct fuzz_in *in)
+{
+	size_t at = fuzz_u16(in) % ring_footprint(SIZE), len = fuzz_u8(in) % RING_CELL + 1;
+
+	for (size_t i = 0; i < len; i++)
+		run->memory[(at + i) % ring_footprint(SIZE)] = fuzz_u8(in);
+	run->is_tainted = true;
+}
+
+static void step_take(struct run *run, bool is_scribbled, struct fuzz_in *in)
+{
+	uint32_t word = ring_peek(&run->reader), size, key;
+	uint64_t head = run->reader.head;
+	uint8_t *buffer;
+	int64_t len;
+
+	REQUIRE(run->is_tainted || (word != 0) == (run->nqueued > 0));
+	if (word == 0)
+		return;
+	len = ring_msg_len(&run->reader, word);
+	if (len < 0) {
+		REQUIRE(run->is_tainted);
+		run->is_over = true;
+		return;
+	}
+	REQUIRE((uint64_t)len <= run->max_msg);
+	if (is_scribbled)
+		scribble(run, in);
+	size = (uint32_t)len + fuzz_u8(in) % MARGIN;
+	buffer = fuzz_copy(NULL, size);
+	key = ring_take(&run->reader, word, buffer, size, (uint32_t)len);
+	check_reader(run, head);
+	REQUIRE(run->reader.head - head ==
+		ring_cells_bytes((uint32_t)len) + (word & RING_INV ? RING_CELL : 0));
+	if (!run->is_tainted)
+		expect_message(run, buffer, (uint32_t)len, key);
+	free(buffer);
+}
+
+/* ---- one input ---- */
+
+/* A header of the lap that the reader waits for. */
+static void step_header(struct run *run, struct fuzz_in *in)
+{
+	uint32_t word = fuzz_u32(in);
+
+	atomic_store(ring_header_at(run->reader.cells, SIZE, run->reader.head),
+		     (uint64_t)run->reader.lap << 32 | word);
+	run->is_tainted = true;
+	if (word & ~(RING_VALID | RING_INV | RING_LEN_MASK) || !(word & RING_VALID) ||
+	    (word & RING_LEN_MASK) > run->max_msg)
+		REQUIRE(ring_msg_len(&run->reader, word) == -1);
+	else
+		REQUIRE(ring_msg_len(&run->reader, word) == (word & RING_LEN_MASK));
+}
+
+/* Somewhere near to what can be, or anywhere. */
+static void step_mark(struct run *run, struct fuzz_in *in)
+{
+	bool is_near = (fuzz_u8(in) & 1) == 0;
+	uint64_t mark = is_near ? run->writer.head + fuzz_u16(in) : fuzz_u64(in);
+
+	atomic_store(&run->writer.shared->head, mark);
+	run->is_tainted = true;
+}
+
+static void step(struct run *run, struct fuzz_in *in)
+{
+	uint8_t kind = fuzz_u8(in) % NSTEPS;
+
+	switch (kind) {
+	case PUT_ONE:
+	case PUT:
+		step_put(run, kind == PUT, in);
+		break;
+	case TAKE:
+	case TAKE_SCRIBBLED:
+		step_take(run, kind == TAKE_SCRIBBLED, in);
+		break;
+	case SCRIBBLE:
+		scribble(run, in);
+		break;
+	case HEADER:
+		step_header(run, in);
+		break;
+	default:
+		step_mark(run, in);
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct run run;
+	struct fuzz_in in = {data, size};
+
+	if (size > 4096)
+		return 0;
+	memset(&run, 0, sizeof(run));
+	run.memory = aligned_alloc(RING_CELL, ring_footprint(SIZE));
+	REQUIRE(run.memory != NULL);
+	memset(run.memory, 0, ring_footprint(SIZE));
+	run.max_msg = ring_msg_max(SIZE) - fuzz_u8(&in);
+	ring_writer_init(&run.writer, run.memory, SIZE);
+	ring_reader_init(&run.reader, run.memory, SIZE, run.max_msg);
+	while (in.left > 0 && !run.is_over)
+		step(&run, &in);
+	free(run.memory);
+	return 0;
+}
