@@ -429,8 +429,8 @@ static enum rdma1_verdict decode_one_chunk(const uint8_t *msg, struct rdma1_head
 
 bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg)
 {
-	if (hdr->header_bytes != RDMA1_ONE_CHUNK_SIZE || hdr->nwrite_chunks != 1 || hdr->has_reply_chunk ||
-	    hdr->nread_segments != 0)
+	/* With the three lists' ends, no other list than one Write chunk of one segment makes up that size. */
+	if (hdr->header_bytes != RDMA1_ONE_CHUNK_SIZE || hdr->nwrite_chunks != 1)
 		return false;
 	*seg = segment_at(hdr->writes + 8);
 	return true;

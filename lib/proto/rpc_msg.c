@@ -49,10 +49,10 @@ static int get_range(struct weir_xdr_in *in, uint32_t *low, uint32_t *high)
 	return weir_xdr_get_u32(in, high);
 }
 
-/* The header that most calls have, in one piece: version 2, AUTH_NONE twice. */
+/* The header that most calls have, in one piece: version 2, AUTH_NONE twice. A decoder that failed has nothing left. */
 static inline bool is_plain_call(const struct weir_xdr_in *in)
 {
-	if (in->is_item || in->failed || in->end - in->p < (ptrdiff_t)WEIR_RPC_CALL_HEADER_MIN)
+	if (in->is_item || in->end - in->p < (ptrdiff_t)WEIR_RPC_CALL_HEADER_MIN)
 		return false;
 	return ((wire_get_u64(in->p + 4) ^ ((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION)) |
 		wire_get_u64(in->p + 24) | wire_get_u64(in->p + 32)) == 0;
@@ -132,7 +132,7 @@ static int get_denied(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 /* The header that most replies have, in one piece: accepted, AUTH_NONE, SUCCESS, all but the first zero. */
 static inline bool is_plain_reply(const struct weir_xdr_in *in)
 {
-	if (in->is_item || in->failed || in->end - in->p < (ptrdiff_t)WEIR_RPC_REPLY_HEADER_MIN)
+	if (in->is_item || in->end - in->p < (ptrdiff_t)WEIR_RPC_REPLY_HEADER_MIN)
 		return false;
 	return ((wire_get_u64(in->p + 4) ^ (uint64_t)WEIR_RPC_REPLY << 32) | wire_get_u64(in->p + 12) |
 		wire_get_u32(in->p + 20)) == 0;
@@ -207,15 +207,13 @@ int rpc_reply_encode(struct weir_xdr_out *out, const struct weir_rpc_reply_heade
 
 static bool gss_forbids_reduction(const struct weir_rpc_auth *cred)
 {
-	uint32_t version, proc, seq, service;
-	struct weir_xdr_in in;
+	uint32_t version, proc, service;
 
 	if (cred->len_bytes < GSS_CRED_MIN)
 		return true;
-	weir_xdr_in_init(&in, cred->body, cred->len_bytes);
-	if (weir_xdr_get_u32(&in, &version) != 0 || weir_xdr_get_u32(&in, &proc) != 0 ||
-	    weir_xdr_get_u32(&in, &seq) != 0 || weir_xdr_get_u32(&in, &service) != 0)
-		return true;
+	version = wire_get_u32(cred->body);
+	proc = wire_get_u32(cred->body + 4);
+	service = wire_get_u32(cred->body + 12); /* behind the sequence number */
 	/* Control messages are not reduced either: all but data has its own arguments. */
 	return version != GSS_VERSION_1 || proc != GSS_PROC_DATA || service != GSS_SERVICE_NONE;
 }

@@ -76,6 +76,25 @@ static void encode_lists(const struct rdma1_header *hdr, const struct rdma1_limi
 	REQUIRE(reply_bytes == hdr->reply_bytes);
 }
 
+/* The shape of a READ is told by what iterates, whatever the decoder's short way to it. */
+static void check_one_chunk(const struct rdma1_header *hdr)
+{
+	struct rdma1_segment_iter chunk = {NULL, 0};
+	struct rdma1_segment seg, first;
+	struct rdma1_write_iter writes;
+	bool is_one;
+
+	rdma1_writes_begin(hdr, &writes);
+	is_one = rdma1_writes_next(&writes, &chunk) && chunk.left == 1 && hdr->nwrite_chunks == 1 &&
+		 hdr->nread_segments == 0 && !hdr->has_reply_chunk;
+	REQUIRE(rdma1_is_one_chunk(hdr, &seg) == is_one);
+	if (is_one) {
+		REQUIRE(rdma1_segments_next(&chunk, &first));
+		REQUIRE(seg.handle == first.handle && seg.length == first.length &&
+			seg.offset == first.offset);
+	}
+}
+
 static void check_header(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits,
 			 const struct rdma1_header *hdr)
 {
@@ -96,6 +115,7 @@ static void check_header(const uint8_t *msg, uint32_t len, const struct rdma1_li
 		encode_lists(hdr, limits, &w);
 		REQUIRE(!w.failed);
 		n = rdma1_writer_len(&w);
+		check_one_chunk(hdr);
 	}
 	REQUIRE(n == hdr->header_bytes);
 	REQUIRE(memcmp(encoded, msg, n) == 0);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the decoder of the version 1 transport header accepts, and what it makes of the rest. */
+#include <stdlib.h>
+
 #include "rdma1_msg.h"
 
 static void decode__short_message_has_all_fields(void **state)
@@ -467,6 +469,48 @@ static void reason__each_has_a_name_and_a_sentence(void **state)
 	assert_string_equal(rdma1_reason_text((enum rdma1_reason) - 1), "Unknown reason.");
 }
 
+/* A header keeps counts in 16 bits: limits beyond are that many (RFC 8166 section 4.3 has no bound of its own). */
+static void limits__counts_over_65535_mean_65535(void **state)
+{
+	struct rdma1_limits wide = rdma1_limits_default;
+	const uint32_t size = 16 + 65536 * RDMA1_READ_SEGMENT_SIZE + 64;
+	const struct rdma1_segment empty = {1, 0, 0x1000};
+	uint8_t *msg = malloc(size);
+	enum rdma1_reason reason;
+	struct rdma1_header hdr;
+	struct rdma1_writer w;
+
+	(void)state;
+	assert_non_null(msg);
+	wide.read_segments_max = wide.write_chunks_max = UINT32_MAX;
+	for (uint32_t n = 65535; n <= 65536; n++) {
+		enum rdma1_verdict verdict = n == 65535 ? RDMA1_V_OK : RDMA1_V_ERR_CHUNK;
+
+		rdma1_write_begin(&w, msg, size, 7, 1, RDMA1_NOMSG);
+		for (uint32_t i = 0; i < n; i++)
+			rdma1_write_read_segment(&w, 0, &(struct rdma1_segment){1, i == 0 ? 64 : 0, 0x1000});
+		rdma1_write_list_end(&w);
+		rdma1_write_list_end(&w);
+		rdma1_write_no_reply_chunk(&w);
+		assert_int_equal(rdma1_decode(msg, rdma1_writer_len(&w), RDMA1_CALL, &wide, &hdr, &reason),
+				 verdict);
+		assert_int_equal(reason, n == 65535 ? RDMA1_R_NONE : RDMA1_R_TOO_MANY_READS);
+
+		rdma1_write_begin(&w, msg, size, 7, 1, RDMA1_NOMSG);
+		rdma1_write_read_segment(&w, 0, &(struct rdma1_segment){1, 64, 0x1000});
+		rdma1_write_list_end(&w);
+		for (uint32_t i = 0; i < n; i++)
+			rdma1_write_chunk(&w, 0);
+		rdma1_write_list_end(&w);
+		rdma1_write_reply_chunk(&w, 1);
+		rdma1_write_segment(&w, &empty);
+		assert_int_equal(rdma1_decode(msg, rdma1_writer_len(&w), RDMA1_CALL, &wide, &hdr, &reason),
+				 verdict);
+		assert_int_equal(reason, n == 65535 ? RDMA1_R_NONE : RDMA1_R_TOO_MANY_WRITES);
+	}
+	free(msg);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,6 +535,7 @@ int main(void)
 		cmocka_unit_test(decode__4_6_1_msgp_is_err_chunk_to_a_call_and_dropped_as_a_reply),
 		cmocka_unit_test(decode__4_6_2_done_is_dropped),
 		cmocka_unit_test(reason__each_has_a_name_and_a_sentence),
+		cmocka_unit_test(limits__counts_over_65535_mean_65535),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

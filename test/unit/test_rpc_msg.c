@@ -355,6 +355,38 @@ static void auth_sys__bad_bodies_are_refused(void **state)
 	assert_int_equal(weir_rpc_auth_sys_encode(&sys, buf, &auth), -EINVAL);
 }
 
+/* An earlier put that did not fit leaves room that the header takes, and the message is no message all the same. */
+static void encode__after_a_put_that_failed_is_no_success(void **state)
+{
+	struct weir_rpc_reply_header reply = {.xid = 7};
+	struct weir_rpc_call_header call = null_call;
+	struct weir_xdr_out out;
+	uint8_t buf[64];
+
+	(void)state;
+	weir_xdr_out_init(&out, buf, sizeof(buf));
+	assert_null(weir_xdr_reserve(&out, sizeof(buf) + 1));
+	assert_int_equal(rpc_call_encode(&out, &call), -ENOSPC);
+	weir_xdr_out_init(&out, buf, sizeof(buf));
+	assert_null(weir_xdr_reserve(&out, sizeof(buf) + 1));
+	assert_int_equal(rpc_reply_encode(&out, &reply), -ENOSPC);
+}
+
+/* RFC 5531 section 9: nothing of a message is taken from a decoder that has failed before. */
+static void decode__after_a_get_that_failed_fails(void **state)
+{
+	struct weir_rpc_reply_header reply;
+	struct weir_rpc_call_header call;
+	struct weir_xdr_in in;
+	uint8_t buf[128];
+
+	(void)state;
+	weir_xdr_in_init(&in, buf, encode_call(buf, sizeof(buf), &null_call));
+	assert_int_equal(weir_xdr_get_bytes(&in, NULL, sizeof(buf)), -EBADMSG);
+	assert_int_equal(rpc_call_decode(&in, &call), -EBADMSG);
+	assert_int_equal(rpc_reply_decode(&in, &reply), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +402,8 @@ int main(void)
 		cmocka_unit_test(auth_forbids_reduction__by_flavor_and_service),
 		cmocka_unit_test(auth_sys__round_trip),
 		cmocka_unit_test(auth_sys__bad_bodies_are_refused),
+		cmocka_unit_test(encode__after_a_put_that_failed_is_no_success),
+		cmocka_unit_test(decode__after_a_get_that_failed_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
