@@ -3,7 +3,7 @@
  * The end of a connection. conn_fail() marks it, whoever finds the reason; the reaper comes at the end of
  * the poll, when nothing polled can name it any more, and goes in this order: the device first, so that
  * nothing touches a buffer; then all that was posted is retired; then the role ends each call, once; then
- * the application is told; then memory.
+ * the application is told; then memory. One that is to be remade is only suspended behind the second (reconnect.c).
  */
 #include "conn.h"
 
@@ -11,7 +11,7 @@
 
 #include "alloc.h"
 
-void conn_fail(struct weir_conn *conn, int error)
+void conn_end(struct weir_conn *conn, int error)
 {
 	if (conn->state == CONN_CLOSED)
 		return;
@@ -20,15 +20,34 @@ void conn_fail(struct weir_conn *conn, int error)
 	engine_want_reap(&conn->ep);
 }
 
+void conn_fail(struct weir_conn *conn, int error)
+{
+	if (!conn->remakes || !conn->was_open) {
+		conn_end(conn, error);
+	} else if (conn->state < CONN_LOST) {
+		conn->state = CONN_LOST;
+		conn->error = error;
+		engine_want_reap(&conn->ep);
+	}
+}
+
 void weir_conn_close(struct weir_conn *conn)
 {
-	conn_fail(conn, -ECONNABORTED);
+	conn_end(conn, -ECONNABORTED);
+}
+
+void weir_conn_reset(struct weir_conn *conn)
+{
+	/* Without a queue pair it is being remade already. */
+	if (conn->state != CONN_WAITING)
+		conn_fail(conn, -ECONNABORTED);
 }
 
 void weir_conn_shutdown(struct weir_conn *conn)
 {
-	if (conn->state == CONN_CONNECTING) {
-		conn_fail(conn, -ECONNABORTED);
+	conn->drains = true;
+	if (conn->state == CONN_CONNECTING && !conn->was_open) {
+		conn_end(conn, -ECONNABORTED);
 	} else if (conn->state == CONN_OPEN) {
 		conn->state = CONN_DRAINING;
 		if (conn->role->on_drain)
@@ -36,16 +55,11 @@ void weir_conn_shutdown(struct weir_conn *conn)
 	}
 }
 
-void conn_on_reap(struct engine_endpoint *ep)
+/* The device is out of it, and who waits for something of the device is told. */
+static void detach(struct weir_conn *conn)
 {
-	struct weir_conn *conn = (struct weir_conn *)ep;
-	struct weir_engine *engine = ep->engine;
 	struct conn_waiter *waiter;
 
-	if (conn->state != CONN_CLOSED) {
-		conn->state = CONN_CLOSED;
-		conn->error = -ECONNABORTED;
-	}
 	if (conn->qp) {
 		conn->ops->disconnect(conn->qp);
 		conn->ops->qp_destroy(conn->qp);
@@ -58,9 +72,26 @@ void conn_on_reap(struct engine_endpoint *ep)
 	conn->nwrs = 0;
 	while ((waiter = TAILQ_FIRST(&conn->tx_waiters)))
 		conn_wait_cancel(conn, waiter);
-	conn->role->on_lost(conn, conn->error);
 	if (conn->counted)
-		engine->stats.connections_lost++;
+		conn->ep.engine->stats.connections_lost++;
+	conn->counted = false;
+}
+
+void conn_on_reap(struct engine_endpoint *ep)
+{
+	struct weir_conn *conn = (struct weir_conn *)ep;
+
+	/* Others are reaped when their engine is destroyed. */
+	if (conn->state != CONN_CLOSED && (conn->state != CONN_LOST || ep->engine->is_ending)) {
+		conn->state = CONN_CLOSED;
+		conn->error = -ECONNABORTED;
+	}
+	detach(conn);
+	if (conn->state == CONN_LOST) {
+		conn_suspend(conn);
+		return;
+	}
+	conn->role->on_lost(conn, conn->error);
 	if (conn->on_event)
 		conn->on_event(conn, WEIR_CONN_CLOSED, conn->error, conn->arg);
 	conn_free(conn);

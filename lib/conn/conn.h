@@ -29,7 +29,10 @@ enum conn_state {
 	CONN_CONNECTING, /* or accepted and not yet established */
 	CONN_OPEN,
 	CONN_DRAINING, /* open; ends when no call is in flight */
-	CONN_CLOSED,   /* waits for the reaper */
+	CONN_WAITING,  /* was open, has no queue pair, connects again when its pause is over: reconnect.c */
+	/* No more than the reaper is to come: */
+	CONN_LOST,   /* connects again after that */
+	CONN_CLOSED, /* ends */
 };
 
 struct conn_tx {
@@ -53,6 +56,9 @@ struct conn_role {
 	void (*on_drain)(struct weir_conn *conn);
 	/* No call is in flight (asked while draining). */
 	bool (*is_idle)(struct weir_conn *conn);
+	/* The device is out of it, but the connection is to be remade: on_open comes again, or on_lost. All buffers of
+	 * messages are the connection's again. NULL: of connections that are never remade. */
+	void (*on_suspend)(struct weir_conn *conn, int error);
 	/* The device is out of it: end all calls or requests, give back all buffers, free the role. */
 	void (*on_lost)(struct weir_conn *conn, int error);
 };
@@ -100,7 +106,19 @@ struct weir_conn {
 	bool remote_invalidation; /* both sides allow it */
 	bool counted;		  /* in stats.connections_opened */
 	uint64_t deadline_ns;	  /* of the set-up; 0: none */
-	int error;		  /* why it ended */
+	int error;		  /* why it ended, or was lost the latest time */
+
+	/* reconnect.c */
+	bool remakes;	      /* it connects again when it is lost */
+	bool was_open;	      /* once: calls may be made from then on */
+	bool is_up;	      /* the application was told that it is open, and not yet that it was lost */
+	bool drains;	      /* weir_conn_shutdown() was called */
+	bool heard;	      /* the role has got an answer since it was opened */
+	uint32_t attempts;    /* to connect, since it was of use */
+	uint64_t opened_ns;   /* the latest time */
+	uint64_t lost_ns;     /* when it was lost first since it was of use */
+	uint64_t retry_at_ns; /* WAITING: the end of the pause */
+
 	weir_conn_event_fn on_event;
 	void *arg;
 	void *user;
@@ -122,16 +140,19 @@ void conn_free(struct weir_conn *conn);
 int conn_connect(struct weir_conn *conn, const char *addr);
 int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struct fabric_cm_event *event);
 
-/* It ended: no more sends; the reaper does the rest. 'error' is kept if it is the first. */
+/* It is lost: no more sends; the reaper does the rest, which is to remake it if it is of that kind, and was open. 'error' is
+ * kept if it is the first. */
 void conn_fail(struct weir_conn *conn, int error);
+/* It ends, of whatever kind it is. */
+void conn_end(struct weir_conn *conn, int error);
 
 /* Post all receives that are free. */
 void conn_post_recvs(struct weir_conn *conn);
 
 static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
 {
-	if (conn->state == CONN_CLOSED)
-		return; /* all buffers go back to the pool together, when it is reaped */
+	if (conn->state >= CONN_LOST)
+		return; /* all buffers go back together, when it is reaped */
 	conn->recv_free[conn->nrecv_free++] = buf;
 	if (conn->nrecv_free > conn->recv_slack)
 		engine_want_flush(&conn->ep);
@@ -140,6 +161,13 @@ static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
 static inline bool conn_can_send(const struct weir_conn *conn)
 {
 	return conn->state == CONN_OPEN || conn->state == CONN_DRAINING;
+}
+
+/* Whether calls may be begun: while it is remade, too, where they wait. */
+static inline bool conn_takes_calls(const struct weir_conn *conn)
+{
+	return conn->state == CONN_OPEN ||
+	       (conn->remakes && conn->was_open && !conn->drains && conn->state != CONN_CLOSED);
 }
 
 /* Places left in the send queue, what is in the batch counted as taken. */
@@ -201,8 +229,10 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc);	  /* co
 void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* connect.c */
 void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
 void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
-void conn_on_flush(struct engine_endpoint *ep);				/* post.c */
-void conn_on_reap(struct engine_endpoint *ep);				/* close.c */
+void conn_on_flush(struct engine_endpoint *ep); /* post.c */
+void conn_on_reap(struct engine_endpoint *ep);	/* close.c */
+void conn_suspend(struct weir_conn *conn);	/* reconnect.c */
+void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns);
 void conn_retire(struct weir_conn *conn, uint64_t position, int error); /* post.c */
 
 #endif

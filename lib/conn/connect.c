@@ -29,7 +29,8 @@ int conn_connect(struct weir_conn *conn, const char *addr)
 	struct fabric_qp *qp;
 	int rc;
 
-	strncpy(conn->peer, addr, sizeof(conn->peer) - 1);
+	if (addr != conn->peer)
+		strncpy(conn->peer, addr, sizeof(conn->peer) - 1);
 	conn_qp_attr(conn, &attr);
 	conn_private_data(conn, private_data);
 	rc = conn->ops->connect(conn->ep.engine->dev, addr, &attr, private_data, sizeof(private_data), &qp);
@@ -73,7 +74,7 @@ static void deliver_early(struct weir_conn *conn)
 {
 	struct mem_buf *buf;
 
-	while ((buf = conn->early) && conn->state != CONN_CLOSED) {
+	while ((buf = conn->early) && conn->state < CONN_LOST) {
 		conn->early = (struct mem_buf *)buf->user[0];
 		conn->role->on_message(conn, buf, (uint32_t)buf->user[1], (uint32_t)(buf->user[1] >> 32));
 	}
@@ -85,10 +86,15 @@ static void established(struct weir_conn *conn, const struct fabric_cm_event *ev
 		return;
 	if (event->private_len > 0)
 		conn_peer_private_data(conn, event->private_data, event->private_len);
-	conn->state = CONN_OPEN;
+	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
 	conn->deadline_ns = 0;
 	conn->counted = true;
+	conn->heard = false;
+	conn->is_up = true;
+	conn->opened_ns = conn->ep.engine->now_ns;
 	conn->ep.engine->stats.connections_opened++;
+	conn->ep.engine->stats.reconnects += conn->was_open;
+	conn->was_open = true;
 	conn->role->on_open(conn);
 	if (conn->on_event)
 		conn->on_event(conn, WEIR_CONN_OPEN, 0, conn->arg);
@@ -129,9 +135,12 @@ void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 			set_deadline(conn);
 		else if (now_ns >= conn->deadline_ns)
 			conn_fail(conn, -ETIMEDOUT);
-		return;
+	} else if (conn->state == CONN_WAITING) {
+		conn_on_retry_tick(conn, now_ns);
 	}
+	if (!conn->was_open || conn->state >= CONN_LOST)
+		return;
 	conn->role->on_tick(conn, now_ns);
-	if (conn->state == CONN_DRAINING && conn->role->is_idle(conn))
-		conn_fail(conn, 0);
+	if (conn->drains && conn->state < CONN_LOST && conn->role->is_idle(conn))
+		conn_end(conn, 0);
 }

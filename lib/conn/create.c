@@ -103,7 +103,7 @@ int conn_attach(struct weir_conn *conn, struct fabric_qp *qp)
 	conn->qp = qp;
 	conn->max_inline = qp->max_inline;
 	conn_post_recvs(conn); /* the peer may send as soon as it is established */
-	return conn->state == CONN_CLOSED ? conn->error : 0;
+	return conn->state >= CONN_LOST ? conn->error : 0;
 }
 
 void conn_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRIVATE_SIZE])

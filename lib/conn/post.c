@@ -163,7 +163,7 @@ void conn_on_flush(struct engine_endpoint *ep)
 {
 	struct weir_conn *conn = (struct weir_conn *)ep;
 
-	if (!conn->qp || conn->state == CONN_CLOSED)
+	if (!conn->qp || conn->state >= CONN_LOST)
 		return;
 	if (conn->nrecv_free > conn->recv_slack)
 		conn_post_recvs(conn);

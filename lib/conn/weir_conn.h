@@ -9,6 +9,14 @@
  *
  * Owner's thread only. A connection ends once, with one CLOSED event, after which it is gone; each call
  * on it has had its completion by then.
+ *
+ * A requester's connection may be one that is remade when it is lost (weir_connect_options.reconnect). Its events are then
+ *
+ *     OPEN (LOST OPEN)* [LOST] CLOSED        or CLOSED alone: the first attempt is the only one until it was open
+ *
+ * From LOST to OPEN calls wait, and new ones may be begun; their time-outs go on. With OPEN, those that were in flight
+ * are sent again with their XIDs, oldest first, header and chunks made anew for the new connection. Remade is what was lost,
+ * whatever the reason; not what was closed, shut down and done, or given up (the profile's reconnect_give_up_ms).
  */
 
 #include "weir_engine.h"
@@ -18,9 +26,11 @@ struct weir_conn;
 enum weir_conn_event {
 	WEIR_CONN_OPEN,	  /**< calls may be made */
 	WEIR_CONN_CLOSED, /**< it never opened, was closed, or was lost; the object ends with this event */
+	WEIR_CONN_LOST,	  /**< and is being remade; only of connections that were asked to be */
 };
 
-/** 'error' is 0 with OPEN. With CLOSED: 0 after weir_conn_shutdown(),
+/** 'error' is 0 with OPEN. With LOST, why: as with CLOSED, or -ETIMEDOUT when a call's time-out had to take back memory
+ *  that the responder could reach (RFC 8166 section 4.5.4). With CLOSED: 0 after weir_conn_shutdown(),
  *  -ECONNABORTED when this side closed it, -ECONNREFUSED, -ETIMEDOUT
  *  or -ENOENT when it never opened, -ECONNRESET when the peer left or died, -EPROTO when the peer broke the rules. */
 typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
@@ -28,11 +38,16 @@ typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event 
 /** End a connection. Calls complete with -ECONNABORTED and CLOSED follows, within the present or next poll. */
 WEIR_API void weir_conn_close(struct weir_conn *conn);
 
+/** Act as if it was lost just now: to have calls sent again to a responder that does not answer, since a connection is the only
+ *  reason that version 1 knows to do so. One that is not remade is closed. */
+WEIR_API void weir_conn_reset(struct weir_conn *conn);
+
 /** Orderly: take no new calls, close when none is in flight any more. Each call that was taken ends as it would have. At a
  *  responder, calls that come after this are not taken; version 1 has no way to say so: they end at their requester
  *  with the connection. */
 WEIR_API void weir_conn_shutdown(struct weir_conn *conn);
 
+/** Not so while it is remade or shut down. */
 WEIR_API bool weir_conn_is_open(const struct weir_conn *conn);
 WEIR_API struct weir_engine *weir_conn_engine(const struct weir_conn *conn);
 

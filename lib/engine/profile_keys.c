@@ -33,6 +33,12 @@ static const struct profile_choice exposures[] = {
 	{NULL, 0},
 };
 
+static const struct profile_choice reconnects[] = {
+	{"off", WEIR_RECONNECT_OFF},
+	{"on", WEIR_RECONNECT_ON},
+	{NULL, 0},
+};
+
 int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max)
 {
 	const char *p = list;
@@ -136,6 +142,23 @@ const struct profile_key profile_keys[] = {
 	{"connection", "connect_timeout_ms", PROFILE_NUMBER, FIELD(connect_timeout_ms), .min = 1,
 	 .max = 3600000, .step = 1, .unit = "ms", .initial = "10000",
 	 .help = "a connection that is not open by then fails"},
+	{"connection", "reconnect", PROFILE_CHOICE, FIELD(reconnect), .choices = reconnects, .initial = "off",
+	 .help = "on: a requester's connection that is lost is remade, and the calls that were in flight are "
+		 "sent "
+		 "again, with the same XID; a responder without a duplicate request cache may carry them out "
+		 "twice"},
+	{"connection", "reconnect_delay_ms", PROFILE_NUMBER, FIELD(reconnect_delay_ms), .min = 1,
+	 .max = 3600000, .step = 1, .unit = "ms", .initial = "50",
+	 .help = "the pause before the first attempt; each further one doubles it; of each, half is by "
+		 "chance"},
+	{"connection", "reconnect_delay_max_ms", PROFILE_NUMBER, FIELD(reconnect_delay_max_ms), .min = 1,
+	 .max = 3600000, .step = 1, .unit = "ms", .initial = "10000", .help = "the longest pause"},
+	{"connection", "reconnect_give_up_ms", PROFILE_NUMBER, FIELD(reconnect_give_up_ms), .max = 86400000,
+	 .step = 1, .unit = "ms", .initial = "600000",
+	 .help = "a connection that nothing was answered on for so long since it was lost ends; 0: never"},
+	{"connection", "resends", PROFILE_NUMBER, FIELD(resends), .max = 100, .step = 1, .unit = "times",
+	 .initial = "5",
+	 .help = "a call that was in flight on more connections that were lost fails (RFC 8166 4.5.3)"},
 
 	{"limits", "connections", PROFILE_NUMBER, FIELD(connections), .min = 1, .max = 65536, .step = 1,
 	 .unit = "connections", .initial = "64", .help = "the most that an engine has at a time"},
@@ -153,6 +176,13 @@ const struct profile_key profile_keys[] = {
 	 .step = 1, .initial = "64m", .help = "sum over the Read list of one message"},
 	{"limits", "write_bytes", PROFILE_BYTES, FIELD(write_bytes), .min = 4 * KIB, .max = 1024 * GIB,
 	 .step = 1, .initial = "64m", .help = "sum over the Write list and Reply chunk of one message"},
+	{"limits", "replay_entries", PROFILE_NUMBER, FIELD(replay_entries), .min = 1, .max = 1u << 20,
+	 .step = 1, .unit = "calls", .initial = "4096",
+	 .help = "of procedures that are not idempotent: those being carried out, and the latest whose "
+		 "replies are "
+		 "kept, a listener and engine"},
+	{"limits", "replay_bytes", PROFILE_BYTES, FIELD(replay_bytes), .min = 4 * KIB, .max = GIB, .step = 8,
+	 .initial = "1m", .help = "their replies together; none longer than an eighth of this is kept"},
 
 	{"exposure", "policy", PROFILE_CHOICE, FIELD(exposure), .choices = exposures, .initial = "pool",
 	 .help = "what a peer may reach, and when; pool: all regions that are not private, as long as it is "

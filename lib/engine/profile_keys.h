@@ -6,7 +6,7 @@
 
 #include "weir_profile.h"
 
-#define PROFILE_KEYS_MAX 32u
+#define PROFILE_KEYS_MAX 64u
 
 enum profile_key_type {
 	PROFILE_NUMBER,

@@ -29,9 +29,15 @@ struct weir_engine_stats {
 	uint64_t replies_unmatched; /**< of these, replies without a call that waits for them */
 	uint64_t zero_grants;	    /**< replies that granted no credit; taken as one */
 	uint64_t calls_queued;	    /**< calls that had to wait for a credit */
-	uint64_t buffers_waited;    /**< requests that had to wait for a buffer */
+	uint64_t replays; /**< calls that had been carried out before and were answered from the cache */
+	uint64_t buffers_waited; /**< requests that had to wait for a buffer */
 
-	uint64_t connections_opened, connections_lost;
+	uint64_t connections_opened, connections_lost; /**< each remaking counts */
+	uint64_t reconnect_attempts;		       /**< to remake a connection that was lost */
+	uint64_t reconnects;			       /**< of these, those that succeeded */
+	uint64_t reconnects_given_up; /**< connections that ended because nothing came of that for too long */
+	uint64_t calls_resent;	      /**< calls_sent counts them, too */
+	uint64_t calls_given_up;      /**< that were in flight on too many connections that were lost */
 
 	uint64_t
 		bulk_copies; /**< copies of DDP-eligible data by weir or its driver, the one transfer apart */

@@ -24,6 +24,12 @@ enum weir_exposure {
 			     *   may reach any region that is not WEIR_REGION_PRIVATE at any time */
 };
 
+enum weir_reconnect {
+	WEIR_RECONNECT_DEFAULT, /**< in weir_connect_options: as the profile says. Not in a profile */
+	WEIR_RECONNECT_OFF,	/**< a connection that is lost ends, and its calls with it */
+	WEIR_RECONNECT_ON,	/**< it is remade, and its calls are sent again */
+};
+
 struct weir_profile {
 	/* [engine] */
 	char lcores[128]; /**< "": the program's choice; "any": not pinned; or see weir_profile_lcores() */
@@ -46,6 +52,11 @@ struct weir_profile {
 	uint32_t inline_bytes;
 	uint32_t call_timeout_ms; /**< 0: none */
 	uint32_t connect_timeout_ms;
+	enum weir_reconnect reconnect; /**< see weir_call.h */
+	uint32_t reconnect_delay_ms;
+	uint32_t reconnect_delay_max_ms;
+	uint32_t reconnect_give_up_ms; /**< 0: never */
+	uint32_t resends;
 
 	/* [limits] */
 	uint32_t connections;
@@ -55,6 +66,8 @@ struct weir_profile {
 	uint32_t segments_per_chunk;
 	uint64_t read_bytes;
 	uint64_t write_bytes;
+	uint32_t replay_entries;
+	uint64_t replay_bytes;
 
 	/* [exposure] */
 	enum weir_exposure exposure;

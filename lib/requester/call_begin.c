@@ -83,7 +83,7 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	struct weir_call *call;
 	struct mem_buf *args;
 
-	if (__builtin_expect(conn->state != CONN_OPEN, 0)) {
+	if (__builtin_expect(conn->state != CONN_OPEN, 0) && !conn_takes_calls(conn)) {
 		errno = ENOTCONN;
 		return NULL;
 	}
@@ -117,6 +117,8 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	call->is_send_done = false;
 	call->sends_app_memory = false;
 	call->is_exposed = false;
+	call->is_stale = false;
+	call->losses = 0;
 	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM, args->size_bytes - ENGINE_HEADROOM);
 	if (__builtin_expect(put_header(call, params) != 0, 0)) {
 		weir_call_abandon(call);

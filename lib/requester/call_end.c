@@ -74,7 +74,7 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (req->nactive == 0)
 		return;
-	for (uint32_t i = 0; i < req->nslots && conn_can_send(conn); i++) {
+	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {
 		struct weir_call *call = &req->calls[i];
 
 		if ((call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED) &&

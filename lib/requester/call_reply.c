@@ -143,6 +143,7 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		call->reply_bytes = len;
 		return;
 	}
+	conn->heard = true;
 	if (!(PLANTED(5) && call->state == CALL_ZOMBIE) && !credit_reply(&req->credits, hdr.credit))
 		engine->stats.zero_grants++;
 	if (call->state == CALL_ZOMBIE && !PLANTED(1)) {

@@ -215,6 +215,25 @@ static int prepare(struct weir_call *call)
 	return 0;
 }
 
+/* 0; or the call is as it was: the application may add to it. */
+static int prepare_planned(struct weir_call *call)
+{
+	uint32_t npieces = call->npieces, piece_start = call->piece_start;
+	int rc = prepare(call);
+
+	if (__builtin_expect(rc != 0, 0)) {
+		call->npieces = npieces;
+		call->piece_start = piece_start;
+		call_release_extra(call);
+	}
+	return rc;
+}
+
+int call_prepare(struct weir_call *call)
+{
+	return prepare_plain(call) ? 0 : prepare_planned(call);
+}
+
 static void mark_sent(struct weir_call *call)
 {
 	credit_take(&requester_of(call->conn)->credits);
@@ -278,13 +297,25 @@ void requester_pump(struct weir_conn *conn)
 	struct weir_call *call;
 
 	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
-	       conn_tx_reserve(conn, 1, sges_max(call))) {
+	       conn_can_send(conn) && !requester_has_trial(req)) {
+		if (__builtin_expect(call->is_stale || call->losses > 0, 0)) {
+			enum resend when = call_resend(call);
+
+			if (when == RESEND_OTHER)
+				continue;
+			if (when == RESEND_LATER)
+				break;
+		}
+		if (!conn_tx_reserve(conn, 1, sges_max(call)))
+			break;
 		/* Making room may have ended calls, and this one been sent from there. */
 		if (call != TAILQ_FIRST(&req->queue) || credit_available(&req->credits) == 0)
 			continue;
 		if (!transmit(call))
 			break; /* the next tick tries again */
 		TAILQ_REMOVE(&req->queue, call, queue);
+		if (__builtin_expect(call->losses > 0, 0))
+			call_note_resent(call);
 	}
 }
 
@@ -301,15 +332,10 @@ int weir_call_submit(struct weir_call *call)
 		return -ENOSPC;
 	is_plain = prepare_plain(call);
 	if (!is_plain) {
-		uint32_t npieces = call->npieces, piece_start = call->piece_start;
-		int rc = prepare(call);
+		int rc = prepare_planned(call);
 
-		if (__builtin_expect(rc != 0, 0)) {
-			call->npieces = npieces; /* as it was: the application may add to it */
-			call->piece_start = piece_start;
-			call_release_extra(call);
+		if (__builtin_expect(rc != 0, 0))
 			return rc;
-		}
 	}
 	call->deadline_ns = conn->ep.engine->now_ns + timeout_ns;
 	if (__builtin_expect(call->deadline_ns < timeout_ns, 0))
@@ -328,5 +354,7 @@ int weir_call_submit(struct weir_call *call)
 	call->state = CALL_QUEUED;
 	conn->ep.engine->stats.calls_queued++;
 	TAILQ_INSERT_TAIL(&req->queue, call, queue);
+	if (!conn_can_send(conn))
+		call_make_stale(call); /* its connection is remade, which may take long */
 	return 0;
 }

@@ -3,22 +3,19 @@
 #include "requester.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <rte_random.h>
 
 #include "alloc.h"
 #include "planted.h"
 
-static void on_open(struct weir_conn *conn)
-{
-	requester_pump(conn);
-}
-
 static const struct conn_role requester_role = {
-	.on_open = on_open,
+	.on_open = requester_on_open,
 	.on_message = requester_on_message,
 	.on_tick = requester_on_tick,
 	.is_idle = requester_is_idle,
+	.on_suspend = requester_on_suspend,
 	.on_lost = requester_on_lost,
 };
 
@@ -65,11 +62,13 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 		 struct weir_conn **out)
 {
 	uint32_t credits = options && options->credits ? options->credits : engine->profile.credits;
+	enum weir_reconnect how =
+		options && options->reconnect ? options->reconnect : engine->profile.reconnect;
 	struct requester *req;
 	struct weir_conn *conn;
 	int rc;
 
-	if (credits > engine->profile.credits || !addr)
+	if (credits > engine->profile.credits || !addr || strlen(addr) >= FABRIC_ADDR_MAX)
 		return -EINVAL;
 	if (engine->is_ending)
 		return -ECANCELED;
@@ -87,6 +86,7 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 		conn->on_event = options->on_event;
 		conn->arg = options->arg;
 	}
+	conn->remakes = how == WEIR_RECONNECT_ON;
 	rc = conn_connect(conn, addr);
 	if (rc != 0) {
 		if (conn->qp) {

@@ -20,7 +20,8 @@
  *   ZOMBIE   'done' was called with a time-out; nothing is exposed, but the responder still has the
  *            call, so the credit stays taken until the reply comes
  *
- * A call ends by its reply, its time-out, or the end of the connection. XIDs index: the low bits are the
+ * A call ends by its reply, its time-out, or the end of the connection. When the connection is remade, calls in flight are QUEUED
+ * again (retransmit.c). XIDs index: the low bits are the
  * slot, the high bits count its uses, so a late reply never meets another call.
  */
 
@@ -53,6 +54,8 @@ struct weir_call {
 	bool is_send_done;
 	bool sends_app_memory; /* the Send gathers from the application's memory */
 	bool is_exposed;       /* the header names memory of ours */
+	bool is_stale;	       /* QUEUED: the header is to be made, for the present connection */
+	uint8_t losses;	       /* connections that were lost while it was in flight */
 	bool has_extra;	       /* there may be buffers besides 'args' */
 	struct mem_buf *args;  /* headroom, RPC header, arguments */
 	struct weir_xdr_out out;
@@ -95,8 +98,10 @@ struct requester {
 	uint32_t nslots;
 	uint32_t slot_bits;
 	uint32_t nfree;
-	uint32_t nactive; /* submitted and not yet done */
-	uint32_t *free;	  /* stack of slots */
+	uint32_t nactive;	 /* submitted and not yet done */
+	struct weir_call *trial; /* sent alone; over when it is not SENT any more, or its XID another's */
+	uint32_t trial_xid;
+	uint32_t *free; /* stack of slots */
 	struct call_queue queue;
 	struct weir_call *calls;
 };
@@ -121,6 +126,19 @@ void call_close_piece(struct weir_call *call);
 
 /* call_submit.c */
 void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
+/* Choose the call's form and write its header. 0; or it can't be sent so, and holds what it held before. */
+int call_prepare(struct weir_call *call);
+
+/* retransmit.c */
+enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER };
+/* Of the first one queued, which was lost or is stale. OTHER: the first one is another now, if any. */
+enum resend call_resend(struct weir_call *call);
+/* It holds no more than its message, until it is sent. */
+void call_make_stale(struct weir_call *call);
+void call_note_resent(struct weir_call *call);
+bool requester_has_trial(struct requester *req);
+void requester_on_suspend(struct weir_conn *conn, int error);
+void requester_on_open(struct weir_conn *conn);
 
 /* call_reply.c */
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);

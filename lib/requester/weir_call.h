@@ -26,6 +26,10 @@ struct weir_connect_options {
 	/** Calls that the responder may have at a time, and what is asked of it; as many again may be queued. 0: the
 	 *  profile's. */
 	uint32_t credits;
+	/** What becomes of the connection when it is lost (weir_conn.h). A call that is sent again may be carried out again, by
+	 *  a responder that keeps no replies or has forgotten them: ON is for procedures that allow for that, or
+	 *  responders that declare those that do not (weir_program.non_idempotent). */
+	enum weir_reconnect reconnect;
 };
 
 /** Start to connect. The outcome is an event; gives up after the profile's connect_timeout_ms. 'addr'
@@ -37,7 +41,10 @@ WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
 /** How a call ended. Valid during the callback only, with all it points to. */
 struct weir_result {
 	/** 0: a reply came, see 'reply'. -ETIMEDOUT. -ECANCELED. -ECONNABORTED, -ECONNRESET, -EPROTO...: the connection
-	 *  ended, and nobody knows whether the call ran. -EREMOTEIO: the responder answered RDMA_ERROR (RFC
+	 *  ended, and nobody knows whether the call ran. -ENOTRECOVERABLE: it was in flight on more connections that were
+	 *  lost than the profile's 'resends' allow (4.5.3). -ENOBUFS: the connection was remade, and others
+	 *  have the buffers that the call needs. -EMSGSIZE: it was, with an inline threshold that the call's header
+	 *  is too long for. -EREMOTEIO: the responder answered RDMA_ERROR (RFC
 	 *  8166 section 4.5), see 'rdma_err'. -EBADMSG: the reply breaks the upper-layer binding (6.1). */
 	int status;
 	uint32_t rdma_err; /**< 1: ERR_VERS, 2: ERR_CHUNK, when status is -EREMOTEIO */
@@ -108,6 +115,10 @@ WEIR_API void weir_call_abandon(struct weir_call *call);
  *  0; -EBADMSG: over 'max_bytes', or the count and the chunk disagree. */
 WEIR_API int weir_result_opaque(const struct weir_call *call, const struct weir_result *result, uint32_t item,
 				const void **data, uint32_t max_bytes, uint32_t *len_bytes);
+
+/** Connections that were lost while the call was in flight, each time to send it again: above 0, what it did may have been done
+ *  before the run that answered. */
+WEIR_API uint32_t weir_call_losses(const struct weir_call *call);
 
 WEIR_API struct weir_conn *weir_call_conn(const struct weir_call *call);
 

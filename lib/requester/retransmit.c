@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls of a connection that is remade (lib/conn/reconnect.c). Its queue pair is gone, so that nobody reads or writes their
+ * memory any more. A call that was SENT is QUEUED again, in front of those that never were, the oldest first: with its
+ * message, which has been kept for this, and its XID. Its transport header, chunks and long buffers go: they are made anew
+ * when it is sent, by what the new connection agreed on (call_resend).
+ *
+ * A call may be what the connection broke on, each time (RFC 8166 section 4.5.3). One that was lost twice is on trial: it is sent
+ * when nothing else is in flight, and what is queued waits for its end, so that it takes no others with it. One that was
+ * lost more often than the profile's 'resends' fails with -ENOTRECOVERABLE.
+ */
+#include "requester.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "planted.h"
+
+#define LOSSES_TRIAL 2u
+
+static void put_behind_older(struct requester *req, struct weir_call *call)
+{
+	struct weir_call *other;
+
+	TAILQ_FOREACH(other, &req->queue, queue)
+	{
+		if (other->losses == 0 || other->deadline_ns > call->deadline_ns) {
+			TAILQ_INSERT_BEFORE(other, call, queue);
+			return;
+		}
+	}
+	TAILQ_INSERT_TAIL(&req->queue, call, queue);
+}
+
+static void hold(struct weir_call *call)
+{
+	struct requester *req = requester_of(call->conn);
+
+	credit_lost(&req->credits);
+	call_close_piece(call); /* one that went out by a short cut has none yet */
+	call_release_extra(call);
+	if (PLANTED(12)) {
+		uint32_t xid = htobe32(call->xid += 1u << req->slot_bits);
+
+		memcpy(call->out.start, &xid, sizeof(xid));
+	}
+	call->is_send_done = false;
+	call->sends_app_memory = false;
+	call->losses++; /* the profile's bound of 'resends' is below its own */
+	call->is_stale = true;
+	call->state = CALL_QUEUED;
+	put_behind_older(req, call);
+}
+
+/* What came before the connection was lost counts: its Send is done with now. */
+static void deliver(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+
+	call->state = CALL_SENT;
+	requester_on_message(conn, call->reply, call->reply_bytes, 0);
+}
+
+static void end_or_keep(struct weir_call *call, int error)
+{
+	struct weir_engine *engine = call->conn->ep.engine;
+	uint32_t resends = engine->profile.resends;
+
+	if (engine->now_ns >= call->deadline_ns) {
+		engine->stats.calls_timed_out++;
+		call_fail(call, -ETIMEDOUT);
+	} else if (call->losses > resends) {
+		engine->stats.calls_given_up++;
+		call_fail(call, resends == 0 ? error : -ENOTRECOVERABLE);
+	}
+}
+
+void requester_on_suspend(struct weir_conn *conn, int error)
+{
+	struct requester *req = requester_of(conn);
+
+	for (uint32_t i = 0; i < req->nslots; i++)
+		if (req->calls[i].state == CALL_REPLIED)
+			deliver(&req->calls[i]);
+	for (uint32_t i = 0; i < req->nslots; i++) {
+		struct weir_call *call = &req->calls[i];
+
+		if (call->state == CALL_SENT)
+			hold(call);
+		else if (call->state == CALL_ZOMBIE || call->state == CALL_SENDING)
+			call_release(call);
+	}
+	credit_requester_init(&req->credits, req->credits.wanted);
+	req->trial = NULL;
+	/* Callbacks from here on: they may begin calls, and close the connection, which then ends the others. */
+	for (uint32_t i = 0; i < req->nslots && conn->state == CONN_LOST; i++)
+		if (req->calls[i].state == CALL_QUEUED)
+			end_or_keep(&req->calls[i], error);
+}
+
+void call_make_stale(struct weir_call *call)
+{
+	call_release_extra(call);
+	call->is_stale = true;
+}
+
+void requester_on_open(struct weir_conn *conn)
+{
+	struct weir_call *call;
+
+	/* Made for a connection that is no more. */
+	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_make_stale(call);
+	requester_pump(conn);
+}
+
+/* Calls that the responder has and that still matter. */
+static bool has_others_in_flight(const struct requester *req)
+{
+	for (uint32_t i = 0; i < req->nslots; i++)
+		if (req->calls[i].state == CALL_SENT || req->calls[i].state == CALL_REPLIED)
+			return true;
+	return false;
+}
+
+bool requester_has_trial(struct requester *req)
+{
+	if (__builtin_expect(!req->trial, 1))
+		return false;
+	if (req->trial->xid == req->trial_xid &&
+	    (req->trial->state == CALL_SENT || req->trial->state == CALL_REPLIED))
+		return true;
+	req->trial = NULL;
+	return false;
+}
+
+/* Calls that were sent, or could have been, had the buffers that they need; now others may have them, down to those behind
+ * in the queue. While something is in flight, that brings buffers back. Else the first one that finds enough overtakes. If
+ * none does, other connections of the engine may bring some, for a while. */
+static enum resend without_buffers(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	const struct weir_engine *engine = conn->ep.engine;
+	struct requester *req = requester_of(conn);
+	struct weir_call *other = call;
+
+	if (has_others_in_flight(req))
+		return RESEND_LATER;
+	while ((other = TAILQ_NEXT(other, queue)))
+		call_make_stale(other);
+	for (other = call; other; other = TAILQ_NEXT(other, queue)) {
+		if (call_prepare(other) != 0)
+			continue;
+		other->is_stale = false;
+		TAILQ_REMOVE(&req->queue, other, queue);
+		TAILQ_INSERT_HEAD(&req->queue, other, queue);
+		return RESEND_OTHER;
+	}
+	if (engine->now_ns - conn->opened_ns < engine->profile.reconnect_delay_max_ms * 1000000ull)
+		return RESEND_LATER;
+	call_fail(call, -ENOBUFS);
+	return RESEND_OTHER;
+}
+
+enum resend call_resend(struct weir_call *call)
+{
+	struct requester *req = requester_of(call->conn);
+	int rc;
+
+	if (call->losses >= LOSSES_TRIAL && has_others_in_flight(req))
+		return RESEND_LATER;
+	if (!call->is_stale)
+		return RESEND_NOW;
+	rc = call_prepare(call);
+	if (rc == -ENOBUFS)
+		return without_buffers(call);
+	if (rc != 0) {
+		call_fail(call, rc); /* the new connection's thresholds are too small for its header */
+		return RESEND_OTHER;
+	}
+	call->is_stale = false;
+	return RESEND_NOW;
+}
+
+void call_note_resent(struct weir_call *call)
+{
+	struct requester *req = requester_of(call->conn);
+
+	call->conn->ep.engine->stats.calls_resent++;
+	if (call->losses < LOSSES_TRIAL)
+		return;
+	req->trial = call;
+	req->trial_xid = call->xid;
+}
+
+uint32_t weir_call_losses(const struct weir_call *call)
+{
+	return call->losses;
+}
