@@ -11,9 +11,8 @@
 #include "alloc.h"
 #include "log.h"
 
-#define LISTENER_ENGINES_MAX 64u
-#define LISTENER_BACKLOG     64u
-#define LINGER_NS	     10000000u /* for Sends to arrive that nobody asked a completion of */
+#define LISTENER_BACKLOG 64u
+#define LINGER_NS	 10000000u /* for Sends to arrive that nobody asked a completion of */
 
 struct weir_listener {
 	struct engine_endpoint ep;
@@ -30,14 +29,18 @@ struct weir_listener {
 struct handover {
 	struct fabric_cm_event event;
 	struct program_table *programs;
+	struct drc *drc;
 	weir_conn_event_fn on_event;
 	void *arg;
 };
 
 void program_table_put(struct program_table *table)
 {
-	if (--table->refs == 0)
-		mem_free(table);
+	if (--table->refs > 0)
+		return;
+	for (uint32_t i = 0; i < table->ndrcs; i++)
+		drc_destroy(table->drcs[i]);
+	mem_free(table);
 }
 
 static void on_open(struct weir_conn *conn)
@@ -105,7 +108,7 @@ static const struct conn_role responder_role = {
 static void accept_here(struct weir_engine *engine, struct handover *handover)
 {
 	uint32_t credits = engine->profile.credits;
-	struct responder *responder = responder_create(engine, credits, handover->programs);
+	struct responder *responder = responder_create(engine, credits, handover->programs, handover->drc);
 	struct weir_conn *conn;
 	int rc = responder ? conn_create(engine, credits, &responder_role, responder, &conn) : -ENOMEM;
 
@@ -154,12 +157,21 @@ static void hand_over(struct weir_listener *listener, struct weir_engine *engine
 static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 {
 	struct weir_listener *listener = (struct weir_listener *)ep;
-	struct weir_engine *engine = listener->engines[listener->next_engine];
-	struct handover handover = {*event, listener->programs, listener->on_event, listener->arg};
+	struct program_table *programs = listener->programs;
+	struct handover handover = {*event, programs, NULL, listener->on_event, listener->arg};
+	struct weir_engine *engine;
+	uint32_t which;
 
 	if (event->kind != FABRIC_CM_REQUEST)
 		return;
-	listener->next_engine = (listener->next_engine + 1) % listener->nengines;
+	which = listener->next_engine;
+	listener->next_engine = (which + 1) % listener->nengines;
+	if (programs->ndrcs > 0) {
+		/* What a peer sends again has to come to the engine that knows of it. */
+		which = request_peer_hash(event->peer) % listener->nengines;
+		handover.drc = programs->drcs[which];
+	}
+	engine = listener->engines[which];
 	if (engine == ep->engine)
 		accept_here(engine, &handover);
 	else
@@ -192,6 +204,21 @@ static void on_reap(struct engine_endpoint *ep)
 	engine_remove(ep->engine, ep);
 	program_table_put(listener->programs);
 	mem_free(listener);
+}
+
+static int make_drcs(struct weir_listener *listener, const struct weir_profile *profile)
+{
+	struct program_table *table = listener->programs;
+	bool is_needed = false;
+
+	for (uint32_t i = 0; i < table->nprograms; i++)
+		is_needed |= table->programs[i].non_idempotent != NULL;
+	for (; is_needed && table->ndrcs < listener->nengines; table->ndrcs++) {
+		table->drcs[table->ndrcs] = drc_create(profile->replay_entries, profile->replay_bytes);
+		if (!table->drcs[table->ndrcs])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_listen_options *options,
@@ -229,7 +256,10 @@ int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_
 	listener->ep.on_flush = on_flush;
 	listener->ep.on_reap = on_reap;
 	engine_add(engine, &listener->ep);
-	rc = engine->ops->listen(engine->dev, addr, LISTENER_BACKLOG, &listener->ep, &listener->fabric);
+	rc = make_drcs(listener, &engine->profile);
+	if (rc == 0)
+		rc = engine->ops->listen(engine->dev, addr, LISTENER_BACKLOG, &listener->ep,
+					 &listener->fabric);
 	if (rc != 0) {
 		on_reap(&listener->ep);
 		return rc;

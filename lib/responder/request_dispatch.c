@@ -59,6 +59,8 @@ bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
 void request_dispatch(struct weir_request *req)
 {
 	req->state = REQUEST_HANDLING;
+	if (__builtin_expect(req->program->non_idempotent != NULL, 0) && !request_is_new(req))
+		return;
 	req->program->handle(req, req->program->arg);
 }
 

@@ -16,7 +16,7 @@ struct weir_engine *responder_engine(const struct responder *responder)
 }
 
 struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
-				   struct program_table *programs)
+				   struct program_table *programs, struct drc *drc)
 {
 	uint32_t nrequests = engine_recvs(credits) * REQUESTS_PER_RECEIVE;
 	struct responder *responder = mem_zalloc(sizeof(*responder));
@@ -31,6 +31,7 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 	responder->engine = engine;
 	responder->credits.limit = credits;
 	responder->programs = programs;
+	responder->drc = drc;
 	programs->refs++;
 	responder->nrequests = nrequests;
 	for (uint32_t i = 0; i < nrequests; i++) {
@@ -120,6 +121,8 @@ void request_release(struct weir_request *req)
 	put_bufs(req);
 	req->user = NULL;
 	req->on_sent = NULL;
+	if (__builtin_expect(req->state == REQUEST_DUPLICATE, 0))
+		LIST_REMOVE(req, duplicate);
 	req->state = REQUEST_FREE;
 	if (__builtin_expect(req->tx_waiter.is_waiting && conn, 0))
 		conn_wait_cancel(conn, &req->tx_waiter);

@@ -52,7 +52,8 @@ static int place_item(struct weir_request *req, uint32_t i)
 	struct weir_place place = {NULL, NULL};
 	const struct mem_keys *keys;
 
-	if (!program->place ||
+	/* Memory of the program's is not written to by a call that may prove to be a duplicate. */
+	if (!program->place || (program->non_idempotent && program->non_idempotent[req->rpc.proc]) ||
 	    program->place(req, i - req->hdr.has_position_zero, chunk->len_bytes, &place, program->arg) != 0)
 		return 1;
 	keys = engine_keys(req->responder->engine, place.region);

@@ -13,8 +13,7 @@ static bool is_gone(const struct weir_request *req)
 	return !req->responder->conn || !conn_can_send(req->responder->conn);
 }
 
-/* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
-static bool take_buffer(struct weir_request *req, uint64_t bytes)
+bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 {
 	struct weir_engine *engine = req->responder->engine;
 	struct mem_pool *pool = engine->send_pool;
@@ -43,7 +42,7 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 				   htobe32(WEIR_RPC_REPLY)}; /* accepted, AUTH_NONE, SUCCESS */
 	uint8_t *at;
 
-	if (!take_buffer(req, (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN))
+	if (!request_take_buffer(req, (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN))
 		return NULL;
 	at = weir_xdr_reserve(&req->out, sizeof(words));
 	memcpy(at, words, sizeof(words));
@@ -336,7 +335,11 @@ void weir_request_reply(struct weir_request *req)
 {
 	int rc;
 
-	if (__builtin_expect(is_gone(req), 0)) {
+	if (__builtin_expect(req->replay != NULL, 0) && req->reply && !req->out.failed) {
+		close_piece(req);
+		request_keep_reply(req, req->pieces, req->npieces);
+	}
+	if (__builtin_expect(is_gone(req) && !req->replay, 0)) {
 		request_release(req);
 		return;
 	}
@@ -375,11 +378,13 @@ void weir_request_reply(struct weir_request *req)
 
 void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply)
 {
+	if (req->replay)
+		request_keep_error(req, reply);
 	if (is_gone(req)) {
 		request_release(req);
 		return;
 	}
-	if (!take_buffer(req, WEIR_RPC_REPLY_HEADER_MIN + 8)) {
+	if (!request_take_buffer(req, WEIR_RPC_REPLY_HEADER_MIN + 8)) {
 		conn_fail(req->responder->conn, -ENOBUFS);
 		request_release(req);
 		return;
@@ -416,7 +421,7 @@ void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict 
 {
 	uint32_t credit = credit_grant(&req->responder->credits, req->hdr.credit);
 
-	if (is_gone(req) || !take_buffer(req, RDMA1_ERR_VERS_SIZE)) {
+	if (is_gone(req) || !request_take_buffer(req, RDMA1_ERR_VERS_SIZE)) {
 		/* The requester must learn that there will be no answer (4.5.4). */
 		if (req->responder->conn)
 			conn_fail(req->responder->conn, -ENOBUFS);

@@ -14,13 +14,15 @@
  *        -> SENT        queued. The receive was given back; the reply's buffers wait for the Send
  *        -> FREE
  *
- * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. In the PULL states it may
+ * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. A call that the program has already, since it
+ * came before, is DUPLICATE until the program has replied to that, then goes on to REPLYING. In the PULL states it may
  * also wait for a buffer or for places. When the connection ends, requests that the program has stay
  * with it (orphans, without a connection) until it replies; all others are freed.
  */
 
 #include "conn.h"
 #include "credit.h"
+#include "drc.h"
 #include "reassemble.h"
 #include "reduce.h"
 #include "rpc_msg.h"
@@ -30,12 +32,14 @@
 #define REQUEST_PIECES_MAX    (2u * REQUEST_ITEMS_MAX + 1u)
 #define REQUEST_XFERS_MAX     16u /* Writes that are listed at a time */
 #define LISTENER_PROGRAMS_MAX 8u
+#define LISTENER_ENGINES_MAX  64u
 
 enum request_state {
 	REQUEST_FREE,
 	REQUEST_PULL_CALL,
 	REQUEST_PULL_ITEMS,
 	REQUEST_HANDLING,
+	REQUEST_DUPLICATE,
 	REQUEST_REPLYING,
 	REQUEST_SENT,
 };
@@ -82,6 +86,10 @@ struct weir_request {
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
+	struct drc_entry *replay;	    /* HANDLING: where the reply is to be kept; NULL: nowhere */
+	bool forgets;			    /* the reply is not to be kept after all */
+	LIST_ENTRY(weir_request) duplicate; /* DUPLICATE: in the entry of the other */
+
 	struct weir_request *next_free;
 
 	struct piece pieces[REQUEST_PIECES_MAX];
@@ -95,6 +103,8 @@ struct weir_request {
 struct program_table {
 	uint32_t nprograms;
 	_Atomic uint32_t refs; /* listener and connections, of any engine */
+	uint32_t ndrcs;	       /* one for each engine of the listener; 0: no program has use for it */
+	struct drc *drcs[LISTENER_ENGINES_MAX];
 	struct weir_program programs[LISTENER_PROGRAMS_MAX];
 };
 
@@ -105,6 +115,7 @@ struct responder {
 	bool is_orphan;		  /* in the engine's list */
 	uint64_t linger_until_ns; /* while draining: 0, or when Sends without completion have arrived */
 	struct program_table *programs;
+	struct drc *drc; /* NULL: no program has use for it */
 	struct credit_responder credits;
 	struct mem_buf
 		*backlog; /* messages that found no free request: user[0] the next, user[1] the length */
@@ -142,7 +153,17 @@ void request_on_buffers(struct engine_waiter *waiter);
 bool request_find_program(struct weir_request *req, struct weir_xdr_in *in);
 void request_dispatch(struct weir_request *req);
 
+/* request_replay.c: duplicates */
+/* Whether the program is to get it: no other call like it came before. Else it was answered or waits. */
+bool request_is_new(struct weir_request *req);
+/* The reply of one that has an entry of the cache is made: keep it, and answer its duplicates. */
+void request_keep_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces);
+void request_keep_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
+uint32_t request_peer_hash(const char *peer);
+
 /* request_reply.c */
+/* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
+bool request_take_buffer(struct weir_request *req, uint64_t bytes);
 void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
 void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict);
 void request_on_room(struct conn_waiter *waiter);
@@ -154,7 +175,7 @@ void request_release(struct weir_request *req);
 void request_on_tx(struct conn_tx *tx, int error);
 void responder_on_lost(struct weir_conn *conn, int error);
 struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
-				   struct program_table *programs);
+				   struct program_table *programs, struct drc *drc);
 void responder_free(struct responder *responder);
 /* NULL: gone. */
 struct weir_engine *responder_engine(const struct responder *responder);

@@ -50,6 +50,12 @@ struct weir_program {
 	weir_handler_fn handle;	    /**< procedure 0 too */
 	weir_place_fn place;	    /**< may be NULL */
 	void *arg;
+	/** For each procedure, whether carrying it out twice does more than once does: true has weir keep its replies, in a cache
+	 *  of the profile's replay_entries and replay_bytes. A call that comes once more, by this or another connection of
+	 *  its peer, is answered from there and not given to the program; while the first is being carried out, when
+	 *  that is replied to. Such a procedure's 'place' is not asked. NULL: all may be carried out twice. The same call
+	 *  is one of the same XID, credential and arguments, from the same address, ports apart. Not copied. */
+	const bool *non_idempotent;
 };
 
 struct weir_listen_options {
@@ -57,7 +63,8 @@ struct weir_listen_options {
 	uint32_t nprograms;
 	weir_conn_event_fn on_event; /**< of each connection; may be NULL */
 	void *arg;
-	/** Engines that take the connections in turn; they must be polled. NULL: the listening one takes all. on_event
+	/** Engines that take the connections in turn; they must be polled. With procedures that are not idempotent, all
+	 *  connections from one address go to the same engine, which knows what it replied. NULL: the listening one takes all. on_event
 	 *  runs on the thread of the engine that has the connection. */
 	struct weir_engine *const *engines;
 	uint32_t nengines;
@@ -100,6 +107,10 @@ WEIR_API int weir_request_result_absent(struct weir_request *req);
 /** fn(arg) will be called once when memory named in the reply is the application's again, which may be before
  *  weir_request_reply() returns. */
 WEIR_API void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg);
+
+/** Of a procedure that is not idempotent, before the reply: the call had no effect, and is to be carried out when it comes
+ *  once more, such as after a reply that says 'try again later'. */
+WEIR_API void weir_request_forget(struct weir_request *req);
 
 /** Send what weir_request_results() started. When it can't be conveyed by what the requester offered, the requester gets
  *  RDMA_ERROR with ERR_CHUNK (RFC 8166 section 4.5.3). */

@@ -16,6 +16,7 @@
 const char *pair_driver = "sim";
 const char *pair_host = "127.0.0.1";
 uint64_t pair_seed = 1;
+const bool *pair_non_idempotent;
 
 static const struct weir_ulb_proc ulb_procs[] = {
 	{.proc = PAIR_READ, .result_items_max = 1},
@@ -169,6 +170,8 @@ static void handle(struct weir_request *req, void *arg)
 		garbage(req);
 		break;
 	case PAIR_FAIL:
+		if (pair->forgets)
+			weir_request_forget(req);
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		break;
 	case PAIR_DENY:
@@ -217,6 +220,8 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 	(void)conn;
 	if (event == WEIR_CONN_OPEN) {
 		pair->opened++;
+	} else if (event == WEIR_CONN_LOST) {
+		pair->lost++;
 	} else {
 		pair->closed++;
 		pair->close_error = error;
@@ -260,7 +265,7 @@ void pair_new_addr(char *addr, size_t size)
 		snprintf(addr, size, "weir-test-%d-%u", (int)getpid(), serial++);
 }
 
-void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
+void pair_server_start(struct pair *pair)
 {
 	const struct weir_program program = {
 		.prog = PAIR_PROG,
@@ -271,10 +276,31 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 		.handle = handle,
 		.place = place,
 		.arg = pair,
+		.non_idempotent = pair_non_idempotent,
 	};
 	const struct weir_listen_options listen = {
 		.programs = &program, .nprograms = 1, .on_event = on_server_event, .arg = pair};
 
+	assert_int_equal(weir_engine_create(&pair->profile, &pair->server), 0);
+	pair->server_mem = region_make(pair->server, &pair->server_region);
+	for (uint32_t i = 0; i < MEM_BYTES; i++)
+		pair->server_mem[i] = pair_byte(i);
+	assert_int_equal(weir_listen(pair->server, pair->addr, &listen, &pair->listener), 0);
+}
+
+void pair_server_stop(struct pair *pair)
+{
+	weir_listener_close(pair->listener);
+	weir_engine_poll(pair->server, 0, pair->now_ns + 1);
+	weir_engine_remove_region(pair->server, pair->server_region);
+	weir_engine_destroy(pair->server);
+	weir_region_destroy(pair->server_region);
+	pair->server = NULL;
+	pair->listener = NULL;
+}
+
+void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
+{
 	memset(pair, 0, sizeof(*pair));
 	pair->driver = pair_driver;
 	pair->mem_bytes = MEM_BYTES;
@@ -298,12 +324,8 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 		change(&pair->profile);
 	pair_new_addr(pair->addr, sizeof(pair->addr));
 	assert_int_equal(weir_engine_create(&pair->profile, &pair->client), 0);
-	assert_int_equal(weir_engine_create(&pair->profile, &pair->server), 0);
 	pair->client_mem = region_make(pair->client, &pair->client_region);
-	pair->server_mem = region_make(pair->server, &pair->server_region);
-	for (uint32_t i = 0; i < MEM_BYTES; i++)
-		pair->server_mem[i] = pair_byte(i);
-	assert_int_equal(weir_listen(pair->server, pair->addr, &listen, &pair->listener), 0);
+	pair_server_start(pair);
 }
 
 int pair_connect_begin(struct pair *pair)
@@ -325,14 +347,14 @@ void pair_connect(struct pair *pair)
 void pair_stop(struct pair *pair)
 {
 	weir_listener_close(pair->listener);
+	pair->listener = NULL;
 	pair_poll(pair);
 	pair_release_later(pair);
 	weir_engine_remove_region(pair->client, pair->client_region);
-	weir_engine_remove_region(pair->server, pair->server_region);
 	weir_engine_destroy(pair->client);
-	weir_engine_destroy(pair->server);
+	if (pair->server)
+		pair_server_stop(pair);
 	weir_region_destroy(pair->client_region);
-	weir_region_destroy(pair->server_region);
 	if (pair->world) {
 		/* No buffer was reused while the device might still read it, and nothing was left behind. */
 		assert_int_equal(sim_sources_changed(pair->world), 0);
@@ -350,7 +372,7 @@ static uint64_t real_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-void pair_poll(struct pair *pair)
+void pair_pass(struct pair *pair)
 {
 	if (pair->world) {
 		/* Without events only the clock moves, for the engines' own deadlines. */
@@ -360,8 +382,14 @@ void pair_poll(struct pair *pair)
 	} else {
 		pair->now_ns = real_ns();
 	}
+}
+
+void pair_poll(struct pair *pair)
+{
+	pair_pass(pair);
 	weir_engine_poll(pair->client, 0, pair->now_ns + 1);
-	weir_engine_poll(pair->server, 0, pair->now_ns + 1);
+	if (pair->server)
+		weir_engine_poll(pair->server, 0, pair->now_ns + 1);
 }
 
 bool pair_wait(struct pair *pair, uint32_t polls)

@@ -58,10 +58,11 @@ struct pair {
 	uint64_t wait_end_ns; /* pair_wait()'s */
 	struct sim_world *world;
 
-	int opened, closed, close_error; /* the client's connection */
+	int opened, lost, closed, close_error; /* the client's connection */
 	int server_opened, server_closed, server_close_error;
 	struct weir_conn *server_conn;
 	uint32_t handled;
+	bool forgets;	   /* FAIL had no effect, it says */
 	bool place_writes; /* WRITE's data are asked for at server_mem + 64 KiB */
 	uint32_t nlater;
 	struct weir_request *later[PAIR_LATER_MAX];
@@ -90,17 +91,23 @@ static inline uint8_t pair_byte(uint32_t i)
 extern const char *pair_driver;
 extern const char *pair_host;
 extern uint64_t pair_seed;
+/* Of the test program, one for each procedure; NULL at first. */
+extern const bool *pair_non_idempotent;
 
 /* An address of the driver's kind that nobody listens at. */
 void pair_new_addr(char *addr, size_t size);
 /* Engines, listener and regions; then pair_connect(). 'change' may alter the profile first, or is NULL. */
 void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile));
+/* The server alone, to be started again. Requests that wait for pair_release_later() are the test's to release. */
+void pair_server_stop(struct pair *pair);
+void pair_server_start(struct pair *pair);
 void pair_connect(struct pair *pair);
 int pair_connect_begin(struct pair *pair); /* the same, and wait for nothing; weir_connect()'s result */
 void pair_stop(struct pair *pair);
 
 /* Poll both engines once and let time pass: the simulation's, or the real one. */
 void pair_poll(struct pair *pair);
+void pair_pass(struct pair *pair); /* time alone */
 /* Whether a wait that has taken 'polls' polls may go on; gives others the CPU now and then. */
 bool pair_wait(struct pair *pair, uint32_t polls);
 /* Until *flag is at least 'value'; fails the test after a bound. */

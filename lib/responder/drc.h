@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef DRC_H
+#define DRC_H
+
+/*
+ * A duplicate request cache: which calls were carried out, and what was replied, so that a call that comes once more is
+ * not carried out once more. Kept are RPC replies, as pieces of the Payload stream; never a transport header, which
+ * belongs to one message.
+ *
+ * An entry is BUSY while its call is carried out, then DONE. It is found by the XID and a hash, under a secret of the
+ * cache's own, of who calls what with which arguments: nobody can make calls whose entries meet. Entries and bytes are
+ * taken at the start. When either runs out, the oldest that is DONE goes: replies lie in a ring in the order of their age.
+ * One engine's; no locks.
+ */
+
+#include <sys/queue.h>
+
+#include "piece.h"
+
+#define DRC_HASH_BYTES 16u
+
+struct drc;
+struct weir_request;
+
+enum drc_state { DRC_FREE, DRC_BUSY, DRC_DONE };
+
+struct drc_key {
+	uint32_t xid;
+	uint8_t hash[DRC_HASH_BYTES];
+};
+
+struct drc_entry {
+	struct drc_key key;
+	enum drc_state state;
+	uint32_t offset;		   /* DONE: of the reply, in the ring */
+	LIST_HEAD(, weir_request) waiting; /* BUSY: the same call, come once more */
+	LIST_ENTRY(drc_entry) bucket;
+	TAILQ_ENTRY(drc_entry) age; /* DONE: oldest first; FREE */
+};
+
+/* For at most so many calls at a time, and replies of so many bytes, some for their bookkeeping. NULL: no memory. */
+struct drc *drc_create(uint32_t nentries, uint64_t nbytes);
+void drc_destroy(struct drc *drc); /* NULL is allowed */
+
+/* The secret of its hashes. */
+const uint8_t *drc_secret(const struct drc *drc);
+
+/* NULL: no such call. */
+struct drc_entry *drc_find(struct drc *drc, const struct drc_key *key);
+/* A new one, BUSY. NULL: all are. */
+struct drc_entry *drc_add(struct drc *drc, const struct drc_key *key);
+/* It is DONE: keep a copy of the reply, if it is not too long for the cache. */
+void drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces);
+/* It never was: the call, when it comes once more, is a new one. */
+void drc_forget(struct drc *drc, struct drc_entry *entry);
+
+/* The reply of an entry that is DONE: its pieces, at most 'max', valid until the next drc_done(). How many; 0: it was not
+ * kept. */
+uint32_t drc_reply(const struct drc *drc, const struct drc_entry *entry, struct piece *pieces, uint32_t max);
+
+#endif

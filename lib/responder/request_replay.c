@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls of procedures that their program declares not to be idempotent: each is looked up in the duplicate request cache
+ * before the program gets it (RFC 8166 section 4.5.3: a requester that has lost its connection sends its calls again).
+ *
+ * One that is new is carried out, and its reply kept when it is made, whether there is still a connection to send it on or
+ * not. One that was carried out is answered from the cache: its reply is laid out in a buffer of this request, whose own
+ * chunks say how it travels. One that is being carried out waits (DUPLICATE) and is answered with the other.
+ */
+#include "responder.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "planted.h"
+
+/* Who asks: the address, without what changes from connection to connection of one peer: a port at its end. */
+static uint32_t peer_bytes(const char *peer)
+{
+	const char *colon = strrchr(peer, ':');
+
+	return (uint32_t)(colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1)
+				  ? (size_t)(colon - peer)
+				  : strlen(peer));
+}
+
+uint32_t request_peer_hash(const char *peer)
+{
+	uint32_t hash = 2166136261u;
+
+	for (uint32_t i = 0, n = peer_bytes(peer); i < n; i++)
+		hash = (hash ^ (uint8_t)peer[i]) * 16777619u;
+	return hash;
+}
+
+/* All arguments as one stream, however they came: an item with its padding is as it would have been inline. */
+static void hash_args(crypto_generichash_state *state, const struct weir_xdr_in *args)
+{
+	static const uint8_t zeros[4];
+
+	if (!args->is_item)
+		crypto_generichash_update(state, args->p, (size_t)(args->end - args->p));
+	for (uint32_t i = 0; i < args->nparts; i++) {
+		const struct weir_xdr_part *part = &args->next[i];
+
+		crypto_generichash_update(state, part->base, part->len_bytes);
+		if (part->is_item)
+			crypto_generichash_update(state, zeros, weir_xdr_pad(part->len_bytes));
+	}
+}
+
+static void make_key(const struct weir_request *req, struct drc_key *key)
+{
+	const struct responder *responder = req->responder;
+	const struct weir_rpc_auth *cred = &req->rpc.cred;
+	/* What GSS puts there is new with each message (RFC 2203 section 5.3.1). */
+	bool is_constant = cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS;
+	const uint32_t words[] = {
+		req->rpc.prog, req->rpc.vers,
+		req->rpc.proc, peer_bytes(responder->conn->peer),
+		cred->flavor,  is_constant ? cred->len_bytes : 0,
+	};
+	crypto_generichash_state state;
+
+	key->xid = req->rpc.xid;
+	crypto_generichash_init(&state, drc_secret(responder->drc), crypto_generichash_KEYBYTES,
+				DRC_HASH_BYTES);
+	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
+	crypto_generichash_update(&state, (const uint8_t *)responder->conn->peer, words[3]);
+	if (words[5] > 0)
+		crypto_generichash_update(&state, cred->body, words[5]);
+	hash_args(&state, &req->args);
+	crypto_generichash_final(&state, key->hash, DRC_HASH_BYTES);
+}
+
+/* Lay the reply out in a buffer of the request: what was encoded, then the items. False: there is no buffer. */
+static bool copy_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < npieces; i++)
+		bytes += pieces[i].len;
+	if (!request_take_buffer(req, bytes))
+		return false;
+	for (uint32_t i = 0; i < npieces; i++)
+		if (pieces[i].kind == PIECE_PLAIN)
+			weir_xdr_put_opaque_fixed(&req->out, pieces[i].base, pieces[i].len);
+	req->piece_start = (uint32_t)weir_xdr_out_len(&req->out);
+	req->npieces = npieces;
+	for (uint32_t i = 0, plain = 0, item = req->piece_start; i < npieces; i++) {
+		bool is_plain = pieces[i].kind == PIECE_PLAIN;
+		uint32_t *at = is_plain ? &plain : &item;
+
+		req->pieces[i] = (struct piece){
+			.base = req->out.start + *at,
+			.len = pieces[i].len,
+			.kind = pieces[i].kind,
+			.lkey = req->reply->lkey,
+		};
+		if (!is_plain && pieces[i].len > 0)
+			memcpy(req->pieces[i].base, pieces[i].base, pieces[i].len);
+		req->nitems += !is_plain;
+		*at += pieces[i].len;
+	}
+	return true;
+}
+
+/* Answer a duplicate. Its pieces may be gone when this returns. */
+static void replay(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
+{
+	req->state = REQUEST_HANDLING;
+	req->responder->engine->stats.replays++;
+	if (npieces == 0) {
+		/* It was carried out, and nobody knows any more what came of it. */
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+	} else if (copy_reply(req, pieces, npieces)) {
+		weir_request_reply(req);
+	} else {
+		/* To be asked for once more, on another connection, when there are buffers (RFC 8166 section 4.5.4). */
+		conn_fail(req->responder->conn, -ENOBUFS);
+		request_release(req);
+	}
+}
+
+bool request_is_new(struct weir_request *req)
+{
+	struct drc *drc = req->responder->drc;
+	struct piece pieces[REQUEST_PIECES_MAX];
+	struct drc_entry *entry;
+	struct drc_key key;
+
+	if (!req->program->non_idempotent[req->rpc.proc])
+		return true;
+	make_key(req, &key);
+	entry = drc_find(drc, &key);
+	if (!entry) {
+		req->replay = drc_add(drc, &key);
+		if (!req->replay) /* it can't be seen to that it is carried out once */
+			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return req->replay != NULL;
+	}
+	if (entry->state == DRC_BUSY && PLANTED(11))
+		return true;
+	if (entry->state == DRC_BUSY) {
+		req->state = REQUEST_DUPLICATE;
+		LIST_INSERT_HEAD(&entry->waiting, req, duplicate);
+	} else {
+		replay(req, pieces, drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
+	}
+	return false;
+}
+
+void request_keep_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
+{
+	struct drc_entry *entry = req->replay;
+	struct weir_request *other;
+
+	req->replay = NULL;
+	/* First those that wait: what comes of an answer may be one more. */
+	while ((other = LIST_FIRST(&entry->waiting))) {
+		LIST_REMOVE(other, duplicate);
+		replay(other, pieces, npieces);
+	}
+	if (req->forgets)
+		drc_forget(req->responder->drc, entry);
+	else
+		drc_done(req->responder->drc, entry, pieces, npieces);
+	req->forgets = false;
+}
+
+void request_keep_error(struct weir_request *req, const struct weir_rpc_reply_header *reply)
+{
+	uint8_t bytes[WEIR_RPC_REPLY_HEADER_MIN + 8];
+	struct weir_xdr_out out;
+	struct piece piece;
+
+	weir_xdr_out_init(&out, bytes, sizeof(bytes));
+	rpc_reply_encode(&out, reply);
+	piece = (struct piece){.base = bytes, .len = (uint32_t)weir_xdr_out_len(&out), .kind = PIECE_PLAIN};
+	request_keep_reply(req, &piece, 1);
+}
+
+void weir_request_forget(struct weir_request *req)
+{
+	req->forgets = req->replay != NULL;
+}

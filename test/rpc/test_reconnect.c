@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connections that are remade: what becomes of their calls, and when they are given up. */
+#include "pair_main.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "requester.h"
+
+#define NCALLS 12
+#define BYTES  20000u
+#define MS     1000000ull
+
+static struct pair pair;
+static struct outcome outcomes[NCALLS];
+
+static void remade(struct weir_profile *profile)
+{
+	profile->reconnect = WEIR_RECONNECT_ON;
+	profile->reconnect_delay_ms = 2;
+	profile->reconnect_delay_max_ms = 8;
+	profile->reconnect_give_up_ms = 400;
+	profile->connect_timeout_ms = 300;
+	profile->resends = 3;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	pair_start(&pair, remade);
+	pair_connect(&pair);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	return 0;
+}
+
+static struct weir_engine_stats stats(void)
+{
+	struct weir_engine_stats now;
+
+	weir_engine_stats(pair.client, &now);
+	return now;
+}
+
+static struct weir_call *begin(uint32_t i, uint32_t proc, uint64_t timeout_ns)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(&outcomes[i], &pair);
+	params = pair_params(proc, &outcomes[i]);
+	params.timeout_ns = timeout_ns;
+	params.results_max_bytes = proc == PAIR_BIG ? BYTES + 8 : 64;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	return call;
+}
+
+static void start_later(uint32_t i, uint64_t timeout_ns)
+{
+	struct weir_call *call = begin(i, PAIR_LATER, timeout_ns);
+
+	weir_xdr_put_u32(weir_call_args(call), i);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+/* Past the first credit: several can be in flight. */
+static void warm_up(void)
+{
+	struct outcome outcome;
+
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	assert_int_equal(outcome.status, 0);
+}
+
+static void until_later(uint32_t n)
+{
+	for (uint32_t i = 0; pair.nlater < n && pair_wait(&pair, i); i++)
+		pair_poll(&pair);
+	assert_int_equal(pair.nlater, n);
+}
+
+/* The responder's engine goes; requests that its program holds are only freed then. */
+static void stop_server(void)
+{
+	if (pair.server_conn)
+		weir_conn_close(pair.server_conn); /* what it has not looked at is lost, too */
+	pair_server_stop(&pair);
+	for (uint32_t i = 0; i < pair.nlater; i++)
+		weir_request_reply_error(pair.later[i], WEIR_RPC_SYSTEM_ERR);
+	pair.nlater = 0;
+}
+
+/* The responder ends the connection; the requester learns of it. */
+static void lose(void)
+{
+	int lost = pair.lost;
+
+	assert_non_null(pair.server_conn);
+	weir_conn_close(pair.server_conn);
+	pair_until(&pair, &pair.lost, lost + 1);
+}
+
+static void expect_done(uint32_t i, int status)
+{
+	pair_until(&pair, &outcomes[i].done, 1);
+	assert_int_equal(outcomes[i].done, 1);
+	assert_int_equal(outcomes[i].status, status);
+}
+
+static void resend__same_xid_same_bytes(void **state)
+{
+	uint32_t xid;
+
+	(void)state;
+	start_later(0, 0);
+	until_later(1);
+	xid = weir_request_header(pair.later[0])->xid;
+	lose();
+	assert_false(weir_conn_is_open(pair.conn));
+	assert_int_equal(outcomes[0].done, 0);
+	until_later(2);
+	assert_int_equal(weir_request_header(pair.later[1])->xid, xid);
+	assert_null(weir_request_conn(pair.later[0]));
+	pair_release_later(&pair); /* the first has nobody to go to */
+	expect_done(0, 0);
+	assert_int_equal(outcomes[0].words[0], 1);
+	assert_int_equal(pair.opened, 2);
+	assert_int_equal(pair.closed, 0);
+	assert_int_equal(stats().calls_resent, 1);
+	assert_int_equal(stats().reconnects, 1);
+	assert_int_equal(stats().reconnect_attempts, 1);
+	assert_int_equal(stats().calls_given_up, 0);
+}
+
+static void check_read(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+{
+	const uint8_t *data;
+	uint32_t len;
+
+	assert_int_equal(result->status, 0);
+	assert_int_equal(weir_result_opaque(call, result, 0, (const void **)&data, BYTES, &len), 0);
+	assert_int_equal(len, BYTES);
+	for (uint32_t i = 0; i < len; i++)
+		assert_int_equal(data[i], pair_byte(i));
+	outcome->bytes = weir_call_losses(call);
+}
+
+static void check_write(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+{
+	uint32_t value, sum = 0;
+
+	assert_int_equal(result->status, 0);
+	for (uint32_t i = 0; i < BYTES; i++)
+		sum = sum * 33 + pair.client_mem[i];
+	weir_xdr_get_u32(result->results, &value);
+	assert_int_equal(value, 7);
+	weir_xdr_get_u32(result->results, &value);
+	assert_int_equal(value, BYTES);
+	weir_xdr_get_u32(result->results, &value);
+	assert_int_equal(value, sum);
+	outcome->bytes = weir_call_losses(call);
+}
+
+static void start_read(uint32_t i)
+{
+	struct weir_call *call = begin(i, PAIR_READ, 0);
+
+	outcomes[i].check = check_read;
+	weir_xdr_put_u32(weir_call_args(call), BYTES);
+	assert_int_equal(
+		weir_call_result_item(call, pair.client_region, pair.client_mem + (i + 1) * 65536, BYTES), 0);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+static void start_write(uint32_t i)
+{
+	struct weir_call *call = begin(i, PAIR_WRITE, 0);
+
+	outcomes[i].check = check_write;
+	weir_xdr_put_u32(weir_call_args(call), 3);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, BYTES), 0);
+	weir_xdr_put_u32(weir_call_args(call), 4);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+static void start_big(uint32_t i)
+{
+	struct weir_call *call = begin(i, PAIR_BIG, 0);
+
+	outcomes[i].check = check_read;
+	weir_xdr_put_u32(weir_call_args(call), BYTES);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+/* A Short Call, a Write chunk, a Read chunk, a Reply chunk, by turns. */
+static void start_each(uint32_t n)
+{
+	memset(pair.client_mem, 0x5a, BYTES);
+	for (uint32_t i = 0; i < n; i++) {
+		if (i % 4 == 0)
+			start_later(i, 0);
+		else if (i % 4 == 1)
+			start_read(i);
+		else if (i % 4 == 2)
+			start_write(i);
+		else
+			start_big(i);
+	}
+}
+
+static void resend__each_form_at_each_moment(void **state)
+{
+	uint32_t losses = 0;
+
+	(void)state;
+	for (uint32_t polls = 0; polls < 60; polls++) {
+		warm_up();
+		start_each(NCALLS);
+		for (uint32_t i = 0; i < polls; i++)
+			pair_poll(&pair);
+		if (pair.server_conn && weir_conn_is_open(pair.conn))
+			lose();
+		for (uint32_t i = 0; i < NCALLS; i++)
+			for (uint32_t k = 0; !outcomes[i].done && pair_wait(&pair, k); k++) {
+				pair_poll(&pair);
+				pair_release_later(&pair);
+			}
+		for (uint32_t i = 0; i < NCALLS; i++) {
+			assert_int_equal(outcomes[i].done, 1);
+			assert_int_equal(outcomes[i].status, 0);
+			losses += i % 4 ? outcomes[i].bytes : 0;
+		}
+	}
+	assert_true(losses >= 9);
+	assert_int_equal(pair.closed, 0);
+	pair_settle(&pair);
+	assert_int_equal(pair.client->send_pool->in_use, 1);
+	assert_int_equal(pair.client->long_pool->in_use, 0);
+	assert_int_equal(pair.client->bulk_pool->in_use, 0);
+}
+
+/* The one that was submitted first goes first; those that never were in flight come behind. */
+static void resend__3_3_3_oldest_first_by_one_credit(void **state)
+{
+	uint32_t value;
+
+	(void)state;
+	warm_up();
+	for (uint32_t i = 0; i < 8; i++) {
+		start_later(i, 1000 * MS + i * MS);
+		if (i == 3)
+			until_later(4);
+	}
+	until_later(8);
+	lose();
+	pair_release_later(&pair);
+	until_later(1); /* there is one credit until the first reply (RFC 8166 section 3.3.3) */
+	weir_xdr_get_u32(weir_request_args(pair.later[0]), &value);
+	assert_int_equal(value, 0);
+	pair_release_later(&pair);
+	expect_done(0, 0);
+	until_later(7);
+	for (uint32_t i = 0; i < 7; i++) {
+		weir_xdr_get_u32(weir_request_args(pair.later[i]), &value);
+		assert_int_equal(value, i + 1);
+	}
+	for (uint32_t i = 0; i < 7; i++)
+		weir_request_reply_error(pair.later[i], WEIR_RPC_GARBAGE_ARGS);
+	pair.nlater = 0;
+	for (uint32_t i = 1; i < 8; i++)
+		expect_done(i, 0);
+}
+
+static void begin__while_it_is_remade_waits(void **state)
+{
+	(void)state;
+	lose();
+	start_read(0);
+	start_write(1);
+	start_big(2);
+	assert_int_equal(requester_of(pair.conn)->nactive, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		expect_done(i, 0);
+	assert_int_equal(stats().calls_resent, 0); /* they had not been sent */
+}
+
+static void timeout__goes_on_while_it_is_remade(void **state)
+{
+	uint64_t begun_ns;
+
+	(void)state;
+	warm_up();
+	start_later(0, 60 * MS);
+	until_later(1);
+	begun_ns = weir_engine_now(pair.client);
+	stop_server();
+	pair_until(&pair, &pair.lost, 1);
+	start_later(1, 30 * MS);
+	expect_done(1, -ETIMEDOUT);
+	expect_done(0, -ETIMEDOUT);
+	assert_true(weir_engine_now(pair.client) - begun_ns >= 60 * MS);
+	assert_int_equal(pair.closed, 0);
+	pair_server_start(&pair);
+	pair_until(&pair, &pair.opened, 2);
+	warm_up();
+}
+
+/* A responder may have the memory of a call that timed out: the connection is lost for it, and other calls go on. */
+static void timeout__of_exposed_memory_costs_the_others_nothing(void **state)
+{
+	struct weir_call *call;
+
+	(void)state;
+	warm_up();
+	start_later(0, 0);
+	until_later(1);
+	call = begin(1, PAIR_LATER, 20 * MS);
+	call->ulb = NULL;
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	call->reply_max_bytes = BYTES; /* a Reply chunk is offered */
+	assert_int_equal(weir_call_submit(call), 0);
+	expect_done(1, -ETIMEDOUT);
+	assert_int_equal(outcomes[0].done, 0);
+	pair_until(&pair, &pair.opened, 2);
+	until_later(3); /* the first two, and the first one again */
+	pair_release_later(&pair);
+	expect_done(0, 0);
+	assert_int_equal(pair.closed, 0);
+}
+
+static void give_up__after_its_time(void **state)
+{
+	uint64_t lost_ns;
+
+	(void)state;
+	start_later(0, UINT64_MAX);
+	until_later(1);
+	stop_server();
+	pair_until(&pair, &pair.lost, 1);
+	lost_ns = weir_engine_now(pair.client);
+	pair_until(&pair, &pair.closed, 1);
+	assert_true(weir_engine_now(pair.client) - lost_ns <= 401 * MS + 300 * MS);
+	assert_true(weir_engine_now(pair.client) - lost_ns >= 300 * MS);
+	assert_int_equal(outcomes[0].done, 1);
+	assert_int_not_equal(outcomes[0].status, 0);
+	assert_int_equal(outcomes[0].status, pair.close_error);
+	assert_int_equal(stats().reconnects_given_up, 1);
+	assert_int_equal(stats().reconnects, 0);
+	/* Pauses of 2, 4, 8, 8... ms, each at least half of it: no more attempts than these have room for. */
+	assert_true(stats().reconnect_attempts > 1 && stats().reconnect_attempts <= 102);
+}
+
+/* RFC 8166 section 4.5.3: a call that breaks each connection is not sent for ever; others are not taken along. */
+static void resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else(void **state)
+{
+	uint32_t breaks = 0;
+
+	(void)state;
+	warm_up();
+	start_later(0, 0);
+	for (uint32_t i = 1; i < 8; i++)
+		start_read(i);
+	start_later(8, 0);
+	while (breaks <= 4 && !outcomes[0].done) {
+		for (uint32_t i = 0; !outcomes[0].done && pair.nlater == 0 && pair_wait(&pair, i); i++)
+			pair_poll(&pair);
+		for (uint32_t i = 0; i < pair.nlater; i++) {
+			uint32_t value = 0;
+
+			weir_xdr_get_u32(weir_request_args(pair.later[i]), &value);
+			if (value == 0 && pair.server_conn == weir_request_conn(pair.later[i])) {
+				weir_conn_close(pair.server_conn);
+				breaks++;
+			}
+		}
+		pair_release_later(&pair);
+	}
+	expect_done(0, -ENOTRECOVERABLE);
+	assert_int_equal(breaks, 4); /* sent once and again three times */
+	for (uint32_t k = 0; !outcomes[8].done && pair_wait(&pair, k); k++) {
+		pair_poll(&pair);
+		pair_release_later(&pair);
+	}
+	for (uint32_t i = 1; i < 9; i++)
+		expect_done(i, 0);
+	assert_int_equal(stats().calls_given_up, 1);
+	assert_int_equal(pair.closed, 0);
+}
+
+/* RDMA_ERROR is an answer, and ends the call: it is not sent again (RFC 8166 section 4.5). */
+static void resend__not_after_rdma_error(void **state)
+{
+	struct weir_call *call;
+
+	(void)state;
+	warm_up();
+	call = begin(0, PAIR_BIG, 0);
+	call->reply_max_bytes = 64; /* no Reply chunk for what does not fit inline */
+	weir_xdr_put_u32(weir_call_args(call), BYTES);
+	assert_int_equal(weir_call_submit(call), 0);
+	expect_done(0, -EREMOTEIO);
+	assert_int_equal(outcomes[0].rdma_err, 2);
+	assert_int_equal(pair.handled, 2);
+	pair_settle(&pair);
+	assert_int_equal(pair.handled, 2);
+	assert_int_equal(pair.lost, 0);
+}
+
+static void resend__by_the_new_connections_threshold(void **state)
+{
+	uint8_t bytes[3000];
+	struct weir_call *call;
+	struct weir_call_params params;
+
+	(void)state;
+	warm_up();
+	memset(bytes, 0x33, sizeof(bytes));
+	start_later(0, 0);
+	until_later(1);
+	outcome_init(&outcomes[1], &pair);
+	params = pair_params(PAIR_ECHO, &outcomes[1]);
+	params.args_max_bytes = params.results_max_bytes = 3200;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_opaque(weir_call_args(call), bytes, sizeof(bytes));
+	assert_int_equal(stats().long_calls, 0);
+	assert_int_equal(weir_call_submit(call), 0);
+	assert_int_equal(stats().long_calls, 0);
+	stop_server();
+	pair.profile.inline_bytes = 1024;
+	pair_server_start(&pair);
+	for (uint32_t k = 0; (!outcomes[1].done || !outcomes[0].done) && pair_wait(&pair, k); k++) {
+		pair_poll(&pair);
+		pair_release_later(&pair);
+	}
+	expect_done(0, 0);
+	expect_done(1, 0);
+	assert_int_equal(outcomes[1].words[0], sizeof(bytes));
+	assert_int_equal(outcomes[1].words[1], 0x33333333);
+	assert_int_equal(weir_conn_send_inline(pair.conn), 1024);
+	assert_int_equal(stats().long_calls, 1);
+}
+
+static void close__while_it_is_remade(void **state)
+{
+	(void)state;
+	start_later(0, 0);
+	until_later(1);
+	lose();
+	weir_conn_close(pair.conn);
+	pair_until(&pair, &pair.closed, 1);
+	assert_int_equal(pair.close_error, -ECONNABORTED);
+	assert_int_equal(outcomes[0].done, 1);
+	assert_int_equal(outcomes[0].status, -ECONNABORTED);
+	pair_settle(&pair);
+	assert_int_equal(pair.opened, 1);
+}
+
+static void shutdown__while_it_is_remade_lets_calls_end(void **state)
+{
+	struct weir_call_params params;
+
+	(void)state;
+	start_later(0, 0);
+	until_later(1);
+	lose();
+	weir_conn_shutdown(pair.conn);
+	params = pair_params(PAIR_NULL, &outcomes[1]);
+	assert_null(weir_call_begin(pair.conn, &params));
+	assert_int_equal(errno, ENOTCONN);
+	until_later(2);
+	pair_release_later(&pair);
+	pair_until(&pair, &pair.closed, 1);
+	assert_int_equal(pair.close_error, 0);
+	expect_done(0, 0);
+}
+
+static void shutdown__without_calls_does_not_wait(void **state)
+{
+	(void)state;
+	stop_server();
+	pair_until(&pair, &pair.lost, 1);
+	weir_conn_shutdown(pair.conn);
+	pair_until(&pair, &pair.closed, 1);
+	assert_int_equal(pair.close_error, 0);
+}
+
+static void reset__sends_again(void **state)
+{
+	(void)state;
+	start_later(0, 0);
+	until_later(1);
+	weir_conn_reset(pair.conn);
+	pair_until(&pair, &pair.lost, 1);
+	weir_conn_reset(pair.conn); /* it is being remade: nothing to lose */
+	until_later(2);
+	pair_release_later(&pair);
+	expect_done(0, 0);
+	assert_int_equal(pair.lost, 1);
+	assert_int_equal(pair.opened, 2);
+}
+
+static void off__ends_as_it_did(void **state)
+{
+	const struct weir_connect_options options = {.reconnect = WEIR_RECONNECT_OFF};
+	struct weir_conn *conn;
+
+	(void)state;
+	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conn), 0);
+	pair_until(&pair, &pair.server_opened, 2);
+	pair_settle(&pair);
+	weir_conn_reset(conn);
+	pair_settle(&pair);
+	assert_int_equal(pair.client->nconnections, 1);
+	assert_int_equal(stats().reconnect_attempts, 0);
+}
+
+/* The first attempt is the only one: that nobody is there is a mistake as often as an outage. */
+static void connect__first_attempt_is_the_only_one(void **state)
+{
+	const struct weir_connect_options options = {.reconnect = WEIR_RECONNECT_ON};
+	struct weir_conn *conn;
+
+	(void)state;
+	if (weir_connect(pair.client, "nobody-listens-here", &options, &conn) == 0)
+		pair_settle(&pair);
+	assert_int_equal(pair.client->nconnections, 1);
+	assert_int_equal(stats().reconnect_attempts, 0);
+}
+
+static void destroy__while_it_is_remade(void **state)
+{
+	(void)state;
+	start_later(0, 0);
+	until_later(1);
+	stop_server();
+	pair_until(&pair, &pair.lost, 1);
+	start_later(1, 0);
+	weir_engine_destroy(pair.client);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(outcomes[i].done, 1);
+		assert_int_equal(outcomes[i].status, -ECONNABORTED);
+	}
+	assert_int_equal(pair.close_error, -ECONNABORTED);
+	assert_int_equal(weir_engine_create(&pair.profile, &pair.client), 0); /* for teardown */
+}
+
+static void connect__once_more_after_each_pause(void **state)
+{
+	(void)state;
+	for (int n = 1; n <= 20; n++) {
+		lose();
+		pair_until(&pair, &pair.opened, n + 1);
+		warm_up();
+	}
+	assert_int_equal(stats().reconnects, 20);
+	assert_int_equal(stats().connections_opened, 21);
+	assert_int_equal(stats().connections_lost, 20);
+	assert_int_equal(pair.client->nconnections, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(resend__same_xid_same_bytes),
+		TEST(resend__each_form_at_each_moment),
+		TEST(resend__3_3_3_oldest_first_by_one_credit),
+		TEST(begin__while_it_is_remade_waits),
+		TEST(timeout__goes_on_while_it_is_remade),
+		TEST(timeout__of_exposed_memory_costs_the_others_nothing),
+		TEST(give_up__after_its_time),
+		TEST(resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else),
+		TEST(resend__not_after_rdma_error),
+		TEST(resend__by_the_new_connections_threshold),
+		TEST(close__while_it_is_remade),
+		TEST(shutdown__while_it_is_remade_lets_calls_end),
+		TEST(shutdown__without_calls_does_not_wait),
+		TEST(reset__sends_again),
+		TEST(off__ends_as_it_did),
+		TEST(connect__first_attempt_is_the_only_one),
+		TEST(destroy__while_it_is_remade),
+		TEST(connect__once_more_after_each_pause),
+	};
+
+	return cmocka_run_group_tests_name("reconnect", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}

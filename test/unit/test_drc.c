@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The duplicate request cache by itself: its bounds, and what goes when they are met. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "drc.h"
+
+#define ENTRIES 8u
+#define BYTES	4096u
+
+static struct drc *drc;
+
+static int setup(void **state)
+{
+	(void)state;
+	drc = drc_create(ENTRIES, BYTES);
+	return drc ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	drc_destroy(drc);
+	return 0;
+}
+
+static struct drc_key key(uint32_t xid)
+{
+	struct drc_key key = {.xid = xid};
+
+	memset(key.hash, (int)(xid * 7), sizeof(key.hash));
+	return key;
+}
+
+static struct drc_entry *add(uint32_t xid)
+{
+	struct drc_key k = key(xid);
+
+	return drc_add(drc, &k);
+}
+
+static struct drc_entry *find(uint32_t xid)
+{
+	struct drc_key k = key(xid);
+
+	return drc_find(drc, &k);
+}
+
+static uint8_t content[BYTES];
+
+/* A reply of two pieces, of 'bytes' in all. */
+static void done(struct drc_entry *entry, uint32_t xid, uint32_t bytes)
+{
+	struct piece pieces[2] = {{.base = content, .len = 4, .kind = PIECE_PLAIN},
+				  {.base = content + 4, .len = bytes - 4, .kind = PIECE_ITEM}};
+
+	memset(content, (int)xid, sizeof(content));
+	drc_done(drc, entry, pieces, 2);
+}
+
+static void expect_reply(uint32_t xid, uint32_t bytes)
+{
+	struct drc_entry *entry = find(xid);
+	struct piece pieces[2];
+
+	assert_non_null(entry);
+	assert_int_equal(entry->state, DRC_DONE);
+	assert_int_equal(drc_reply(drc, entry, pieces, 2), 2);
+	assert_int_equal(pieces[0].len, 4);
+	assert_int_equal(pieces[0].kind, PIECE_PLAIN);
+	assert_int_equal(pieces[1].len, bytes - 4);
+	assert_int_equal(pieces[1].kind, PIECE_ITEM);
+	memset(content, (int)xid, sizeof(content));
+	assert_memory_equal(pieces[0].base, content, 4);
+	assert_memory_equal(pieces[1].base, content, bytes - 4);
+}
+
+static void find__by_all_of_the_key(void **state)
+{
+	struct drc_entry *entry = add(1);
+	struct drc_key other = key(1);
+
+	(void)state;
+	assert_ptr_equal(find(1), entry);
+	assert_int_equal(entry->state, DRC_BUSY);
+	assert_null(find(2));
+	other.hash[DRC_HASH_BYTES - 1] ^= 1;
+	assert_null(drc_find(drc, &other));
+	other = key(1);
+	other.xid = 2;
+	assert_null(drc_find(drc, &other));
+}
+
+static void done__reply_comes_back(void **state)
+{
+	(void)state;
+	for (uint32_t xid = 1; xid <= ENTRIES; xid++)
+		done(add(xid), xid, xid * 9 + 4);
+	for (uint32_t xid = 1; xid <= ENTRIES; xid++)
+		expect_reply(xid, xid * 9 + 4);
+}
+
+static void done__of_no_bytes_and_too_many(void **state)
+{
+	struct piece empty = {.base = content, .kind = PIECE_PLAIN}, piece;
+
+	(void)state;
+	drc_done(drc, add(1), &empty, 1);
+	assert_int_equal(drc_reply(drc, find(1), &piece, 1), 1);
+	assert_int_equal(piece.len, 0);
+	done(add(2), 2, BYTES / 8 - 24); /* just short enough, with its bookkeeping */
+	expect_reply(2, BYTES / 8 - 24);
+	done(add(3), 3, BYTES / 8 - 23);
+	assert_int_equal(find(3)->state, DRC_DONE);
+	assert_int_equal(drc_reply(drc, find(3), &piece, 1), 0);
+	assert_int_equal(drc_reply(drc, find(2), &piece, 1), 0); /* nor what there is no room for */
+}
+
+static void add__oldest_that_is_done_goes(void **state)
+{
+	(void)state;
+	for (uint32_t xid = 1; xid <= ENTRIES; xid++)
+		assert_non_null(add(xid));
+	assert_null(add(100)); /* all run */
+	done(find(3), 3, 20);
+	done(find(2), 2, 20);
+	assert_non_null(add(100));
+	assert_null(find(3)); /* it was done first */
+	expect_reply(2, 20);
+	assert_non_null(add(101));
+	assert_null(find(2));
+	assert_null(add(102));
+}
+
+static void forget__makes_room(void **state)
+{
+	(void)state;
+	for (uint32_t xid = 1; xid <= ENTRIES; xid++)
+		assert_non_null(add(xid));
+	drc_forget(drc, find(5));
+	assert_null(find(5));
+	assert_non_null(add(5));
+	assert_null(add(100));
+}
+
+/* Whatever is found is right, and all is found that there is room for. */
+static void done__round_the_ring(void **state)
+{
+	const uint32_t sizes[] = {4, 5, 11, 480, 130, 77, 488, 8, 300, 16};
+	uint32_t bytes[2000];
+
+	(void)state;
+	for (uint32_t xid = 1; xid < 2000; xid++) {
+		bytes[xid] = sizes[(xid * xid / 3 + xid) % 10];
+		done(add(xid), xid, bytes[xid]);
+		for (uint32_t old = xid > 12 ? xid - 12 : 1; old <= xid; old++)
+			if (find(old))
+				expect_reply(old, bytes[old]);
+		/* The longest are of an eighth: of seven there is always room, the end of the ring apart. */
+		for (uint32_t old = xid > 5 ? xid - 5 : 1; old <= xid; old++)
+			assert_non_null(find(old));
+		assert_null(find(xid - ENTRIES));
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(find__by_all_of_the_key),
+		TEST(done__reply_comes_back),
+		TEST(done__of_no_bytes_and_too_many),
+		TEST(add__oldest_that_is_done_goes),
+		TEST(forget__makes_room),
+		TEST(done__round_the_ring),
+	};
+
+	return cmocka_run_group_tests_name("drc", tests, NULL, NULL);
+}
