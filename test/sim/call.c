@@ -74,14 +74,20 @@ static void check_reply(struct wsim_run *run, uint32_t id, struct weir_call *cal
 	const struct weir_rpc_reply_header *reply = result->reply;
 	const struct wsim_call *plan = &run->calls[id];
 
+	if (weir_call_losses(call) > run->profile.resends)
+		wsim_violation(run, "call %u: sent again too often", id);
 	run->counts.rpc_errors += plan->answer != ANSWER_OK || plan->had_no_buffer;
-	if (plan->handled != 1 || plan->replied != 1)
+	bool ran_again = plan->is_remade && weir_call_losses(call) > 0 && plan->handled > 1;
+
+	if (plan->handled == 0 || plan->replied == 0 ||
+	    (!ran_again && (plan->handled != 1 || plan->replied != 1)))
 		wsim_violation(run, "call %u: a reply came, but its handler ran %u times and replied %u", id,
 			       plan->handled, plan->replied);
 	else if (plan->answer == ANSWER_DENIED && reply->reply_stat == WEIR_RPC_MSG_DENIED)
 		return;
 	else if (reply->reply_stat != WEIR_RPC_MSG_ACCEPTED ||
-		 reply->accept_stat != (plan->had_no_buffer ? WEIR_RPC_SYSTEM_ERR : stats[plan->answer]))
+		 (reply->accept_stat != (plan->had_no_buffer ? WEIR_RPC_SYSTEM_ERR : stats[plan->answer]) &&
+		  !(ran_again && reply->accept_stat == stats[plan->answer])))
 		wsim_violation(run, "call %u: the reply's status is %u, %u", id, reply->reply_stat,
 			       reply->accept_stat);
 	else if (reply->accept_stat == WEIR_RPC_SUCCESS)
@@ -116,6 +122,8 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 	case -EPROTO:
 	case -EIO:
 		run->counts.lost++;
+		if (result->status == -ENOBUFS && plan->is_remade && run->is_tight)
+			return;
 		if (!is_closed)
 			wsim_violation(run, "call %u: ended with %d, but the connection goes on", id,
 				       result->status);
@@ -126,8 +134,17 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 			wsim_violation(run, "call %u: a peer broke the rules, or the driver (%d)", id,
 				       result->status);
 		return;
+	case -ENOTRECOVERABLE:
+		run->counts.lost++;
+		if (!plan->is_remade || weir_call_losses(call) <= run->profile.resends ||
+		    !may_end_connections(run))
+			wsim_violation(run, "call %u: given up too early", id);
+		return;
 	default:
-		wsim_violation(run, "call %u: ended with %d", id, result->status);
+		/* Why the latest attempt to remake the connection failed. */
+		run->counts.lost++;
+		if (!plan->is_remade || !is_closed || !may_end_connections(run))
+			wsim_violation(run, "call %u: ended with %d", id, result->status);
 	}
 }
 
@@ -251,6 +268,7 @@ void wsim_call_make(struct wsim_link *link, bool must_work)
 	plan->side = side;
 	plan->slot = (uint32_t)slot;
 	plan->begun_ns = weir_engine_now(side->engine);
+	plan->is_remade = link->is_remade;
 	rc = describe(link, id, call);
 	if (rc == 0) {
 		/* A time-out may end other calls in here, but not this one. */

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-BUGS = 10
+BUGS = 12
 SEARCH = '1..2000'
 
 

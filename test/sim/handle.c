@@ -138,6 +138,21 @@ static void reply(struct wsim_side *side, struct weir_request *req, uint32_t id)
 	weir_request_reply(req);
 }
 
+/* A call runs once. One that may be sent again may run again, but not if it is not idempotent: not but by a responder
+ * that died, and its memory of the call with it. */
+static void check_runs(struct wsim_run *run, uint32_t id, const struct wsim_side *side)
+{
+	struct wsim_call *plan = &run->calls[id];
+	bool was_here = plan->ran_side == side->index && plan->ran_life == side->life;
+	bool has_died = plan->handled > 0 && plan->ran_life != run->sides[plan->ran_side].life;
+
+	if (plan->handled++ > 0 && (!plan->is_remade || (wsim_non_idempotent[plan->proc] && !has_died)))
+		wsim_violation(run, "call %u: its handler ran %u times%s", id, plan->handled,
+			       was_here ? "" : ", on two engines");
+	plan->ran_side = side->index;
+	plan->ran_life = side->life;
+}
+
 void wsim_handle(struct weir_request *req, void *arg)
 {
 	struct wsim_run *run = arg;
@@ -154,9 +169,7 @@ void wsim_handle(struct weir_request *req, void *arg)
 	}
 	wsim_note(run, "handle", side->index, id, plan->proc);
 	run->counts.handled++;
-	/* Nothing is sent again, today: not even one that got no reply may run twice. */
-	if (plan->handled++ > 0)
-		wsim_violation(run, "call %u: its handler ran %u times", id, plan->handled);
+	check_runs(run, id, side);
 	check_args(run, id, args);
 	if (plan->delay_ns > 0 && run->nheld < WSIM_HELD)
 		run->held[run->nheld++] = (struct wsim_held){req, side, id, wsim_now(run) + plan->delay_ns};

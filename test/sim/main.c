@@ -30,7 +30,7 @@ static const char usage[] =
 	"  --faults LEVEL    0: none. 1: delays, closes, time-outs. 2: and failures and lost connections.\n"
 	"                    3: and refused posts and resources, killed processes, much more often "
 	"(default)\n"
-	"  --plant K         with the build option planted_bugs: the bug to plant, 1 to 10\n"
+	"  --plant K         with the build option planted_bugs: the bug to plant, 1 to 12\n"
 	"  --verbose         a line for each seed;  --verbose trace: a line for each event\n"
 	"  --json            a JSON object for each seed, a line each\n"
 	"\n"
@@ -104,10 +104,11 @@ static void print_json(const struct wsim_run *r)
 	       "\", \"calls\": %" PRIu64 ", \"replies\": %" PRIu64 ", \"refused\": %" PRIu64
 	       ", \"timed_out\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"err_chunk\": %" PRIu64
 	       ", \"handled\": %" PRIu64 ", \"orphans\": %" PRIu64 ", \"connections\": %" PRIu64
-	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 "}\n",
+	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 ", \"remade\": %" PRIu64
+	       ", \"resent\": %" PRIu64 ", \"given_up\": %" PRIu64 ", \"replays\": %" PRIu64 "}\n",
 	       r->options.seed, r->options.steps, r->options.level, r->is_violated ? "false" : "true",
 	       r->hash, c->calls, c->ok, c->refused, c->timed_out, c->lost, c->err_chunk, c->handled,
-	       c->orphans, c->opened, c->kills, c->faults);
+	       c->orphans, c->opened, c->kills, c->faults, c->remade, c->resent, c->given_up, c->replays);
 }
 
 static void add(struct wsim_counts *sum, const struct wsim_counts *counts)

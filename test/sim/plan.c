@@ -17,6 +17,8 @@ static const struct weir_ulb_proc procs[] = {
 	{.proc = WSIM_TWO, .arg_items_max = 2, .result_items_max = 2},
 };
 
+const bool wsim_non_idempotent[WSIM_NPROCS] = {[WSIM_PLAIN] = true, [WSIM_WRITE] = true, [WSIM_TWO] = true};
+
 const struct weir_ulb wsim_ulb = {
 	.name = "weir-sim",
 	.prog = WSIM_PROG,

@@ -112,6 +112,8 @@ static void close_one(struct wsim_run *run)
 		return;
 	wsim_note(run, "close", side->index, 0, 0);
 	if (wsim_chance(run, 50))
+		weir_conn_reset(conn);
+	else if (wsim_chance(run, 50))
 		weir_conn_close(conn);
 	else
 		weir_conn_shutdown(conn);
@@ -140,7 +142,8 @@ static void connect_or_call(struct wsim_run *run, struct wsim_link *link)
 		wsim_link_connect(link);
 		return;
 	}
-	while (link->conn && link->is_open && burst-- > 0)
+	/* Calls of one that is being remade wait. */
+	while (link->conn && (link->is_open || conn_takes_calls(link->conn)) && burst-- > 0)
 		wsim_call_make(link, false);
 }
 
@@ -251,7 +254,8 @@ static void prove(struct wsim_run *run)
 		for (uint32_t i = first; i < run->ncalls; i++)
 			if (run->calls[i].is_submitted && run->calls[i].status != 0 &&
 			    run->calls[i].status != -EREMOTEIO &&
-			    !(run->is_tight && run->calls[i].status == -ECONNRESET))
+			    !(run->is_tight && (run->calls[i].status == -ECONNRESET ||
+						run->calls[i].status == -ENOTRECOVERABLE)))
 				wsim_violation(run, "call %u: ended with %d, long after the last fault", i,
 					       run->calls[i].status);
 	}
@@ -285,6 +289,7 @@ static void end(struct wsim_run *run)
 	}
 	for (uint32_t i = 0; i < wsim_nsides(run); i++) {
 		count_faults(run, &run->sides[i]);
+		wsim_count_side(&run->sides[i]);
 		wsim_side_destroy(&run->sides[i]);
 	}
 	if (sim_world_objects(run->world) != 0)

@@ -48,14 +48,15 @@ class Levels(unittest.TestCase):
 
     def test_with_faults_they_befall(self):
         runs = results('--seeds', '1..30', '--faults', '3')
-        for what in ('injected', 'lost', 'timed_out', 'refused', 'kills', 'orphans', 'err_chunk', 'replies'):
+        for what in ('injected', 'lost', 'timed_out', 'refused', 'kills', 'orphans', 'err_chunk', 'replies', 'remade',
+                     'resent', 'given_up', 'replays'):
             self.assertGreater(sum(result[what] for result in runs), 0, what)
 
 
 class Options(unittest.TestCase):
     def test_wrong_ones_are_refused(self):
         for args in (['--seed', 'x'], ['--seed', '-1'], ['--seeds', '9..1'], ['--seeds', '1-2'], ['--faults', '4'],
-                     ['--steps', '99999999999'], ['--fresh', '0'], ['--unknown'], ['stray'], ['--plant', '11'],
+                     ['--steps', '99999999999'], ['--fresh', '0'], ['--unknown'], ['stray'], ['--plant', '13'],
                      ['--seeds-from', '/nonexistent/seeds']):
             done = sim(*args)
             self.assertEqual(done.returncode, 2, args)

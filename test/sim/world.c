@@ -45,6 +45,13 @@ static void draw_profile(struct wsim_run *run)
 	profile->call_timeout_ms =
 		1000; /* a call that has to wait for it is lost: the bound of a run is shorter */
 	profile->connect_timeout_ms = 5;
+	profile->reconnect_delay_ms = 1;
+	profile->reconnect_delay_max_ms = 1 + wsim_below(run, 4);
+	profile->reconnect_give_up_ms = 10 + wsim_below(run, 30);
+	profile->resends = 1 + wsim_below(run, 6);
+	/* No reply is forgotten in a run. */
+	profile->replay_entries = WSIM_CALLS;
+	profile->replay_bytes = 4u << 20;
 	profile->poll_budget = 1 + wsim_below(run, 64);
 }
 
@@ -163,6 +170,7 @@ static int listen(struct wsim_side *side)
 		.handle = wsim_handle,
 		.place = wsim_place,
 		.arg = run,
+		.non_idempotent = wsim_non_idempotent,
 	};
 	struct weir_engine *engines[WSIM_ENGINES];
 	struct weir_listen_options options = {
@@ -191,12 +199,25 @@ int wsim_side_create(struct wsim_run *run, uint32_t index)
 	if (rc != 0)
 		return rc;
 	side->is_dead = false;
+	side->life++;
 	if (run->has_now)
 		add_short_cuts(side->engine);
 	rc = regions_create(side);
 	if (rc == 0 && !side->is_requester && !run->hands_over)
 		rc = listen(side);
 	return rc;
+}
+
+void wsim_count_side(struct wsim_side *side)
+{
+	struct wsim_counts *counts = &side->run->counts;
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(side->engine, &stats);
+	counts->remade += stats.reconnects;
+	counts->resent += stats.calls_resent;
+	counts->given_up += stats.reconnects_given_up + stats.calls_given_up;
+	counts->replays += stats.replays;
 }
 
 void wsim_side_destroy(struct wsim_side *side)
@@ -217,6 +238,7 @@ void wsim_side_kill(struct wsim_side *side)
 	side->run->counts.kills++;
 	sim_kill(side->run->world, wsim_device(side));
 	wsim_reply_all_of(side);
+	wsim_count_side(side);
 	wsim_side_destroy(side);
 	side->is_dead = true;
 }
@@ -269,12 +291,20 @@ static void on_link(struct weir_conn *conn, enum weir_conn_event event, int erro
 	struct wsim_link *link = arg;
 	struct wsim_run *run = link->side->run;
 
-	wsim_note(run, event == WEIR_CONN_OPEN ? "open" : "closed", link->side->index, (uint64_t)-error, 0);
+	wsim_note(run,
+		  event == WEIR_CONN_OPEN   ? "open"
+		  : event == WEIR_CONN_LOST ? "lost"
+					    : "closed",
+		  link->side->index, (uint64_t)-error, 0);
 	if (link->conn != conn || (event == WEIR_CONN_OPEN && link->is_open))
 		wsim_violation(run, "a connection that is over has an event");
+	if (event == WEIR_CONN_LOST && (!link->is_remade || !link->is_open))
+		wsim_violation(run, "a connection is remade that was not asked to be, or not open");
 	if (event == WEIR_CONN_OPEN) {
 		link->is_open = true;
 		run->counts.opened++;
+	} else if (event == WEIR_CONN_LOST) {
+		link->is_open = false;
 	} else {
 		link->conn = NULL;
 		link->is_open = false;
@@ -284,13 +314,13 @@ static void on_link(struct weir_conn *conn, enum weir_conn_event event, int erro
 void wsim_link_connect(struct wsim_link *link)
 {
 	struct wsim_run *run = link->side->run;
-	const struct weir_connect_options options = {.on_event = on_link,
-						     .arg = link,
-						     .credits = 1 +
-								wsim_below(run, link->side->profile.credits)};
+	struct weir_connect_options options = {.on_event = on_link, .arg = link};
 	char addr[16];
 	int rc;
 
+	options.credits = 1 + wsim_below(run, link->side->profile.credits);
+	link->is_remade = wsim_chance(run, 60);
+	options.reconnect = link->is_remade ? WEIR_RECONNECT_ON : WEIR_RECONNECT_OFF;
 	snprintf(addr, sizeof(addr), "responder-%u", link->responder);
 	rc = weir_connect(link->side->engine, addr, &options, &link->conn);
 	wsim_note(run, "connect", link->side->index, link->responder, (uint64_t)-rc);

@@ -67,6 +67,7 @@ struct wsim_call {
 	uint64_t timeout_ns; /* 0: the profile's */
 	uint32_t place;	     /* bit i: the handler names memory for argument i */
 	bool has_cred;
+	bool is_remade;	  /* its connection is remade when it is lost: it may be sent again */
 	bool use_scratch; /* results are sent from memory that is reused when they are sent */
 
 	/* what became of it */
@@ -79,6 +80,7 @@ struct wsim_call {
 	int status;
 	uint32_t handled;
 	uint32_t replied;
+	uint32_t ran_side, ran_life; /* who carried it out last */
 };
 
 /* A connection as a requester's application has it. */
@@ -86,7 +88,7 @@ struct wsim_link {
 	struct wsim_side *side;
 	struct weir_conn *conn; /* NULL: none */
 	bool is_open;
-	uint32_t wants_credits;
+	bool is_remade; /* when it is lost */
 	uint32_t responder;
 };
 
@@ -101,7 +103,8 @@ struct wsim_side {
 	struct wsim_run *run;
 	uint32_t index;
 	bool is_requester;
-	bool is_dead; /* killed, and not made again yet */
+	bool is_dead;  /* killed, and not made again yet */
+	uint32_t life; /* how often it was made */
 	struct weir_profile profile;
 	struct weir_engine *engine;
 	struct weir_region *region; /* of 'mem' */
@@ -138,7 +141,7 @@ struct wsim_options {
 
 struct wsim_counts {
 	uint64_t calls, ok, refused, timed_out, lost, err_chunk, rpc_errors, handled, orphans, opened, kills,
-		faults;
+		faults, remade, resent, given_up, replays;
 };
 
 struct wsim_run {
@@ -185,6 +188,8 @@ int wsim_side_create(struct wsim_run *run, uint32_t index);
 void wsim_side_destroy(struct wsim_side *side);
 void wsim_side_kill(struct wsim_side *side);
 void wsim_link_connect(struct wsim_link *link);
+/* What the engine counted, before it goes. */
+void wsim_count_side(struct wsim_side *side);
 void wsim_faults_set(struct wsim_run *run, uint32_t one_in);
 /* Of the driver sim, underneath. */
 struct fabric_dev *wsim_device(const struct wsim_side *side);
@@ -197,6 +202,7 @@ bool wsim_slot_is_calm(const struct wsim_side *side, uint32_t slot);
 
 /* plan.c */
 extern const struct weir_ulb wsim_ulb;
+extern const bool wsim_non_idempotent[WSIM_NPROCS];
 void wsim_plan_init(void);
 void wsim_plan(struct wsim_run *run, struct wsim_call *call);
 uint8_t *wsim_table(size_t *bytes);
