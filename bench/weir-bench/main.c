@@ -127,9 +127,6 @@ static int run_responder(const struct bench_options *options, struct bench_share
 	shared_for_signals = shared;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (!options->quiet)
-		fprintf(stderr, "weir-bench: responder on '%s' (driver %s); end it with Ctrl-C\n",
-			shared->addr, options->profile.driver);
 	return bench_responder_run(options, shared, options->lcores, options->nlcores);
 }
 

@@ -358,7 +358,8 @@ static int connect_all(struct client *client)
 	do {
 		client->result.first_error = 0;
 		rc = start_connecting(client);
-		while (rc == 0 && client->nopen + client->ngone < client->nlinks)
+		/* Those begun before one that could not be are waited for: how many were taken is worth knowing. */
+		while (client->nopen + client->ngone < client->nlinks)
 			if (poll_once(client) == 0)
 				sched_yield();
 		if (client->nopen == client->nlinks)
@@ -378,6 +379,8 @@ static int connect_all(struct client *client)
 	else if (rc == -ECONNREFUSED || rc == -ENOENT)
 		fprintf(stderr, "weir-bench: start the responder first: weir-bench --listen %s\n",
 			client->shared->addr);
+	else if (rc == -ETIMEDOUT)
+		fprintf(stderr, "weir-bench: the responder did not answer: see whether it still runs\n");
 	return rc;
 }
 
@@ -474,6 +477,8 @@ static void *run(void *arg)
 	client->rc = connect_all(client);
 	if (client->rc == 0) {
 		client->result.connected = true;
+		if (client->options->side == SIDE_REQUESTER && !client->options->quiet && client->random == 1)
+			fprintf(stderr, "weir-bench: connected to '%s'\n", client->shared->addr);
 		run_load(client, shows_progress);
 		if (shows_progress)
 			fprintf(stderr, "\r%70s\r", "");

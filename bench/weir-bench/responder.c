@@ -225,6 +225,9 @@ int bench_responder_run(const struct bench_options *options, struct bench_shared
 		rc = listen_on(servers, n, &listener);
 	if (rc == 0) {
 		shared->responders_ready = n;
+		if (options->side == SIDE_RESPONDER && !options->quiet)
+			fprintf(stderr, "weir-bench: responder on '%s' (driver %s); end it with Ctrl-C\n",
+				shared->addr, options->profile.driver);
 		for (; started + 1 < n; started++)
 			pthread_create(&servers[started + 1].thread, NULL, serve, &servers[started + 1]);
 		serve(&servers[0]);

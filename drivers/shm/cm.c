@@ -189,7 +189,8 @@ static int say_hello(struct shm_dev *dev, struct shm_sock *sock, const void *pri
 	n = shm_offer_regions(dev, UINT64_MAX, &msg, fds + 2);
 	rc = shm_sock_send(sock, &msg, fds, n + 2);
 	close(rings_fd);
-	return rc;
+	return rc == -EPIPE || rc == -ECONNRESET ? -ECONNREFUSED
+						 : rc; /* it has no place for us and closed at once */
 }
 
 int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_qp_attr *attr,

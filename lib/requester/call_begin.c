@@ -6,6 +6,7 @@
 
 #include "planted.h"
 #include "rpc_msg.h"
+#include "wire.h"
 
 /* What a reply's verifier may add, for flavors whose verifiers are not empty (RFC 8166 section 8.2.2). */
 static uint32_t verifier_max(const struct weir_rpc_auth *cred)
@@ -23,12 +24,17 @@ static uint32_t auth_bytes(const struct weir_rpc_auth *auth)
 /* The RPC header with AUTH_NONE twice, which most calls have: ten words. */
 static void put_plain_header(struct weir_xdr_out *out, uint32_t xid, const struct weir_call_params *params)
 {
-	uint32_t words[10] = {htobe32(xid),	     htobe32(WEIR_RPC_CALL), htobe32(WEIR_RPC_VERSION),
-			      htobe32(params->prog), htobe32(params->vers),  htobe32(params->proc)};
-	uint8_t *at = weir_xdr_reserve(out, sizeof(words));
+	uint8_t *at = weir_xdr_reserve(out, WEIR_RPC_CALL_HEADER_MIN);
 
-	if (at)
-		memcpy(at, words, sizeof(words));
+	if (!at)
+		return;
+	wire_put_u32(at, xid);
+	wire_put_u32(at + 4, WEIR_RPC_CALL);
+	wire_put_u32(at + 8, WEIR_RPC_VERSION);
+	wire_put_u32(at + 12, params->prog);
+	wire_put_u32(at + 16, params->vers);
+	wire_put_u32(at + 20, params->proc);
+	memset(at + 24, 0, WEIR_RPC_CALL_HEADER_MIN - 24);
 }
 
 static int put_header(struct weir_call *call, const struct weir_call_params *params)

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "wire.h"
+
 static bool is_gone(const struct weir_request *req)
 {
 	return !req->responder->conn || !conn_can_send(req->responder->conn);
@@ -38,14 +40,14 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 
 struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes)
 {
-	const uint32_t words[6] = {htobe32(req->rpc.xid),
-				   htobe32(WEIR_RPC_REPLY)}; /* accepted, AUTH_NONE, SUCCESS */
 	uint8_t *at;
 
 	if (!request_take_buffer(req, (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN))
 		return NULL;
-	at = weir_xdr_reserve(&req->out, sizeof(words));
-	memcpy(at, words, sizeof(words));
+	at = weir_xdr_reserve(&req->out, WEIR_RPC_REPLY_HEADER_MIN);
+	wire_put_u32(at, req->rpc.xid);
+	wire_put_u32(at + 4, WEIR_RPC_REPLY);
+	memset(at + 8, 0, WEIR_RPC_REPLY_HEADER_MIN - 8); /* accepted, AUTH_NONE, SUCCESS */
 	return &req->out;
 }
 

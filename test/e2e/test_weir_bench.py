@@ -79,8 +79,8 @@ class Load(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)['calls'], 1000)
         # By calls, not by time; and so many in all, whatever the number of threads.
-        done = run('--calls', '100001', '--time', '0.001', '--depth', '4', '--json', '-', '--lcores', 'any')
-        self.assertEqual(json.loads(done.stdout)['calls'], 100001)
+        done = run('--calls', '20001', '--time', '0.001', '--depth', '4', '--json', '-', '--lcores', 'any')
+        self.assertEqual(json.loads(done.stdout)['calls'], 20001)
         for calls in ('1', '1001'):
             done = run('--calls', calls, '--connections', '2', '--lcores', '0,0,0,0', '--json', '-')
             self.assertEqual((done.returncode, json.loads(done.stdout)['calls']), (0, int(calls)), done.stderr)
@@ -93,7 +93,7 @@ class Load(unittest.TestCase):
             self.assertIn('RPC/s', done.stdout)
             with open(path) as file:
                 self.assertEqual(json.load(file)['errors'], 0)
-            done = run('--json', os.path.join(folder, 'no', 'out.json'), '--lcores', 'any', '--time', '86400', timeout=20)
+            done = run('--json', os.path.join(folder, 'no', 'out.json'), '--lcores', 'any', '--time', '86400', timeout=60)
             self.assertEqual(done.returncode, 1)
             self.assertIn('out.json', done.stderr)
 
@@ -101,30 +101,46 @@ class Load(unittest.TestCase):
 class Death(unittest.TestCase):
     def setUp(self):
         self.addr = f'weir-test-bench-{os.getpid()}-{time.monotonic_ns()}'
-        self.server = self.start('--listen', self.addr)
-        time.sleep(0.5)
+        self.server = self.listen()
 
     def tearDown(self):
+        self.server.send_signal(signal.SIGCONT)
         self.server.terminate()
-        self.assertEqual(self.server.wait(timeout=10), 0, 'the responder did not end well')
+        self.assertEqual(self.server.wait(timeout=60), 0, 'the responder did not end well')
         self.server.stderr.close()
 
     def start(self, *args):
-        return subprocess.Popen([BENCH, '--lcores', 'any', '--quiet', *args], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        return subprocess.Popen([BENCH, '--lcores', 'any', *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                stdin=subprocess.DEVNULL)
+
+    def wait_for_line(self, process, text):
+        while line := process.stderr.readline().decode():
+            if text in line:
+                return
+        self.fail(f"ended without '{text}'")
+
+    def listen(self):
+        server = self.start('--listen', self.addr)
+        self.wait_for_line(server, 'responder on')
+        return server
 
     def load(self, *args):
         return self.start('--connect', self.addr, '--workload', 'mixed', '--depth', '16', *args)
 
+    def load_that_runs(self, *args):
+        client = self.load(*args)
+        self.wait_for_line(client, 'connected to')
+        time.sleep(0.2) # into the load; that it is there already is not needed
+        return client
+
     def finish_one(self):
         client = self.load('--time', '0.2', '--warmup', '0.05', '--verify')
-        self.assertEqual(client.wait(timeout=20), 0, client.stderr.read())
+        self.assertEqual(client.wait(timeout=60), 0, client.stderr.read())
         client.stderr.close()
 
     def test_a_requester_is_killed_under_load(self):
         for _ in range(5):
-            client = self.load('--time', '20')
-            time.sleep(0.7)
+            client = self.load_that_runs('--time', '600')
             self.assertIsNone(client.poll())
             client.kill()
             client.wait()
@@ -132,41 +148,35 @@ class Death(unittest.TestCase):
         self.finish_one()
 
     def test_the_responder_is_killed_under_load(self):
-        client = self.load('--time', '20')
-        time.sleep(0.8)
+        client = self.load_that_runs('--time', '600')
         self.assertIsNone(client.poll())
         self.server.kill()
         self.server.wait()
         self.server.stderr.close()
-        begin = time.monotonic()
-        status = client.wait(timeout=10)
-        took = time.monotonic() - begin
+        status = client.wait(timeout=60)
         text = client.stderr.read().decode()
         client.stderr.close()
         self.assertEqual(status, 1)
-        # It is told within a second; then the report is made and everything freed.
-        self.assertLess(took, 2 if not os.environ.get('WEIR_TEST_SLOW') else 10)
-        self.assertIn('connection was lost', text)
+        # It is told by the end of the socket, not by a time-out, long before its load would be over.
+        self.assertIn('connection was lost: Connection reset', text)
         self.assertNotIn('did not complete', text)
-        self.server = self.start('--listen', self.addr)
-        time.sleep(0.5)
+        self.server = self.listen()
         self.finish_one()
 
     def test_a_responder_that_is_made_for_less_is_named(self):
         for load in (['--workload', 'read', '--size', '8m'], ['--workload', 'write', '--size', '2m']):
             client = self.start('--connect', self.addr, *load, '--time', '0.1', '--warmup', '0')
-            self.assertEqual(client.wait(timeout=30), 1)
+            self.assertEqual(client.wait(timeout=60), 1)
             self.assertIn('give it the same --size', client.stderr.read().decode())
             client.stderr.close()
         client = self.start('--connect', self.addr, '--connections', '80', '--time', '0.1')
-        self.assertEqual(client.wait(timeout=30), 1)
+        self.assertEqual(client.wait(timeout=60), 1)
         self.assertIn('give the responder --connections 80', client.stderr.read().decode())
         client.stderr.close()
         self.finish_one()
 
     def test_the_responder_is_stopped(self):
-        client = self.load('--time', '1')
-        time.sleep(0.5)
+        client = self.load_that_runs('--time', '5') # it waits for ten more seconds
         self.server.send_signal(signal.SIGSTOP)
         self.assertEqual(client.wait(timeout=60), 1)
         self.server.send_signal(signal.SIGCONT)
@@ -177,8 +187,7 @@ class Death(unittest.TestCase):
         self.finish_one()
 
     def test_a_requester_is_stopped_and_another_works(self):
-        client = self.load('--time', '20')
-        time.sleep(0.5)
+        client = self.load_that_runs('--time', '600')
         client.send_signal(signal.SIGSTOP)
         self.finish_one()
         client.kill()
@@ -224,15 +233,17 @@ class Mistakes(unittest.TestCase):
 
     def test_address_in_use(self):
         addr = f'weir-test-in-use-{os.getpid()}'
-        server = subprocess.Popen([BENCH, '--listen', addr, '--lcores', 'any', '--quiet'], stdin=subprocess.DEVNULL)
+        server = subprocess.Popen([BENCH, '--listen', addr, '--lcores', 'any'], stdin=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE)
         try:
-            time.sleep(0.7)
+            self.assertIn(b'responder on', server.stderr.readline())
             done = run('--listen', addr, '--lcores', 'any')
             self.assertEqual(done.returncode, 1)
             self.assertIn(addr, done.stderr)
         finally:
             server.terminate()
-            server.wait(timeout=10)
+            server.wait(timeout=60)
+            server.stderr.close()
 
     def test_a_core_that_is_not_there(self):
         done = run('--lcores', '1000,1001', '--time', '0.1')
