@@ -90,7 +90,7 @@ struct drc_entry *drc_get(struct drc *drc, const struct drc_key *key, bool *is_n
 	return entry;
 }
 
-void drc_done(struct drc *drc, struct drc_entry *entry, const void *results, uint32_t len_bytes)
+void drc_answered(struct drc *drc, struct drc_entry *entry, const void *results, uint32_t len_bytes)
 {
 	if (len_bytes > sizeof(entry->results)) {
 		drc_drop(drc, entry);

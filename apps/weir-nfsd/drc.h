@@ -49,9 +49,9 @@ void drc_make_key(const struct drc *drc, uint32_t xid, uint32_t proc, const void
 		  const void *args, uint32_t args_bytes, struct drc_key *key);
 
 /* The entry of this key: DRC_DONE, with results; DRC_BUSY: being carried out; or a new one, *is_new true, to be ended with
- * drc_done() or drc_drop(). NULL: none is free, as all are busy. */
+ * drc_answered() or drc_drop(). NULL: none is free, as all are busy. */
 struct drc_entry *drc_get(struct drc *drc, const struct drc_key *key, bool *is_new);
-void drc_done(struct drc *drc, struct drc_entry *entry, const void *results, uint32_t len_bytes);
+void drc_answered(struct drc *drc, struct drc_entry *entry, const void *results, uint32_t len_bytes);
 void drc_drop(struct drc *drc, struct drc_entry *entry);
 
 #endif

@@ -121,7 +121,7 @@ static void keep_reply(struct op *op)
 	if (out.failed || op->res.status == NFS3ERR_JUKEBOX)
 		drc_drop(drc, op->drc);
 	else
-		drc_done(drc, op->drc, bytes, (uint32_t)weir_xdr_out_len(&out));
+		drc_answered(drc, op->drc, bytes, (uint32_t)weir_xdr_out_len(&out));
 	op->drc = NULL;
 }
 

@@ -43,7 +43,7 @@ static bool is_new(uint32_t xid, uint32_t proc, const char *cred, const char *ar
 
 	assert_non_null(entry);
 	if (new)
-		drc_done(&drc, entry, args, (uint32_t)strlen(args));
+		drc_answered(&drc, entry, args, (uint32_t)strlen(args));
 	return new;
 }
 
@@ -60,7 +60,7 @@ static void drc__the_same_call_has_its_reply(void **state)
 	assert_ptr_equal(drc_get(&drc, &key, &new), entry);
 	assert_false(new);
 	assert_int_equal(entry->state, DRC_BUSY);
-	drc_done(&drc, entry, "reply", 5);
+	drc_answered(&drc, entry, "reply", 5);
 	assert_ptr_equal(drc_get(&drc, &key, &new), entry);
 	assert_false(new);
 	assert_int_equal(entry->state, DRC_DONE);
@@ -123,7 +123,7 @@ static void drc__results_that_are_too_long_are_not_kept(void **state)
 	bool new;
 
 	(void)state;
-	drc_done(&drc, drc_get(&drc, &key, &new), results, sizeof(results));
+	drc_answered(&drc, drc_get(&drc, &key, &new), results, sizeof(results));
 	assert_true(is_new(1, NFS3_CREATE, "c", "a"));
 }
 
