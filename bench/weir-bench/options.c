@@ -31,6 +31,7 @@ enum {
 	OPT_VERIFY,
 	OPT_PROFILE,
 	OPT_JSON,
+	OPT_RECONNECT,
 	OPT_QUIET,
 	OPT_HELP,
 	OPT_VERSION,
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
 	{"verify", no_argument, NULL, OPT_VERIFY},
 	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"json", required_argument, NULL, OPT_JSON},
+	{"reconnect", no_argument, NULL, OPT_RECONNECT},
 	{"quiet", no_argument, NULL, OPT_QUIET},
 	{"help", no_argument, NULL, OPT_HELP},
 	{"version", no_argument, NULL, OPT_VERSION},
@@ -102,6 +104,9 @@ static void help(void)
 	     "  --warmup SECONDS   before it; default 1\n"
 	     "  --calls N          make exactly N calls, without warm-up, instead of going by time\n"
 	     "  --verify           check each byte of data, on whichever side receives it\n"
+	     "  --reconnect        remake connections that are lost, by the profile's limits, and send their "
+	     "calls again;\n"
+	     "                     else the first one that is lost ends the run\n"
 	     "\n"
 	     "Where:\n"
 	     "  --listen ADDR      be the responder, until interrupted\n"
@@ -231,6 +236,9 @@ static int apply(int opt, const char *value, struct bench_options *o)
 		return 0;
 	case OPT_VERIFY:
 		o->verify = true;
+		return 0;
+	case OPT_RECONNECT:
+		o->reconnect = true;
 		return 0;
 	case OPT_JSON:
 		o->json = value;

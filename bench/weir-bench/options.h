@@ -35,6 +35,7 @@ struct bench_options {
 	double warmup_seconds;
 	uint64_t calls_max; /* 0: by time only */
 	bool verify;
+	bool reconnect;
 	const char *json; /* NULL: none; "-": standard output */
 	bool quiet;
 	uint32_t nlcores; /* 0: not pinned */

@@ -128,7 +128,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 		r->errors++;
 		if (r->first_error == 0)
 			r->first_error = result->status ? result->status : -EIO;
-		if (lane->link->is_gone || !weir_conn_is_open(lane->link->conn))
+		if (lane->link->is_gone ||
+		    (!weir_conn_is_open(lane->link->conn) && !client->options->reconnect))
 			return;
 	} else {
 		if (__builtin_expect(!check(lane, call, result), 0))
@@ -251,9 +252,11 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 	struct client *client = link->client;
 
 	(void)conn;
+	if (event == WEIR_CONN_LOST)
+		return; /* it comes back, or its end does */
 	if (event == WEIR_CONN_OPEN) {
+		client->nopen += !link->is_open;
 		link->is_open = true;
-		client->nopen++;
 		return;
 	}
 	client->nopen -= link->is_open;
@@ -331,7 +334,11 @@ static int start_connecting(struct client *client)
 {
 	for (uint32_t i = 0; i < client->nlinks; i++) {
 		struct link *link = &client->links[i];
-		struct weir_connect_options options = {.on_event = on_event, .arg = link};
+		struct weir_connect_options options = {
+			.on_event = on_event,
+			.arg = link,
+			.reconnect = client->options->reconnect ? WEIR_RECONNECT_ON : WEIR_RECONNECT_OFF,
+		};
 		int rc;
 
 		if (!link->is_gone)

@@ -163,6 +163,32 @@ class Death(unittest.TestCase):
         self.server = self.listen()
         self.finish_one()
 
+    def files(self):
+        return len(os.listdir(f'/proc/{self.server.pid}/fd'))
+
+    def test_the_responder_is_killed_and_started_under_load(self):
+        alone = self.files()
+        client = subprocess.Popen([BENCH, '--lcores', 'any', '--connect', self.addr, '--workload', 'mixed', '--depth', '16',
+                                   '--connections', '3', '--time', '3', '--verify', '--reconnect', '--json', '-'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.wait_for_line(client, 'connected to')
+        for _ in range(3):
+            self.server.kill()
+            self.server.wait()
+            self.server.stderr.close()
+            self.server = self.listen()
+            while self.files() <= alone and client.poll() is None:
+                time.sleep(0.01) # until it has connected again
+        out, err = client.communicate(timeout=60)
+        self.assertEqual(client.returncode, 0, err)
+        result = json.loads(out)
+        self.assertEqual((result['errors'], result['verify_failures']), (0, 0))
+        counters = result['requester_counters']
+        self.assertGreaterEqual(counters['reconnects'], 3)
+        self.assertGreater(counters['calls_resent'], 0)
+        self.assertEqual(counters['calls_given_up'] + counters['calls_failed'], 0)
+        self.finish_one()
+
     def test_a_responder_that_is_made_for_less_is_named(self):
         for load in (['--workload', 'read', '--size', '8m'], ['--workload', 'write', '--size', '2m']):
             client = self.start('--connect', self.addr, *load, '--time', '0.1', '--warmup', '0')
