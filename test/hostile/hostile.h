@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef HOSTILE_H
+#define HOSTILE_H
+
+/*
+ * weir-hostile: cases of bad input as data, run against a live responder or requester over any driver. The same cases,
+ * whatever the driver and whoever the other side is; see doc/weir-hostile.rst.
+ */
+
+#include "message.h"
+#include "peer.h"
+
+/* What became of a case; also as a set. */
+enum outcome {
+	GOT_REPLY = 1,	   /* the call was answered with results */
+	GOT_RPC_ERROR = 2, /* with an error of RPC's, or was denied */
+	GOT_ERR_VERS = 4,  /* RDMA_ERROR */
+	GOT_ERR_CHUNK = 8,
+	GOT_DROPPED = 16,    /* no answer, and the connection goes on */
+	GOT_CLOSED = 32,     /* the connection was closed, and a new one works */
+	GOT_REFUSED = 64,    /* no connection came about */
+	GOT_ENDED = 128,     /* of a requester: the call was over, and the connection goes on */
+	GOT_UNSOUND = 256,   /* an answer that no side may send, or memory touched that was not offered */
+	GOT_DEAD = 512,	     /* nothing is answered any more, by this connection or a new one */
+	GOT_UNTESTED = 1024, /* the other side did not do what the case needs */
+};
+#define GOT_OUTCOMES 11u
+#define GOT_SURVIVED                                                                                         \
+	(GOT_REPLY | GOT_RPC_ERROR | GOT_ERR_VERS | GOT_ERR_CHUNK | GOT_DROPPED | GOT_CLOSED | GOT_ENDED)
+#define GOT_ANY_ERROR (GOT_RPC_ERROR | GOT_ERR_CHUNK)
+
+/* How a message is brought. */
+enum delivery {
+	ONCE,
+	OFTEN,	/* 200 times, one after the other, each answer awaited if there is to be one */
+	BURST,	/* 60 times at once, whatever the credits are */
+	VANISH, /* once, and the connection is closed at once; 8 connections in turn */
+	REJECT, /* the connection is refused */
+	WRITE, /* RDMA Write to the place of the call's Write chunk, plus 'h' and 'o' of the text; then a good answer */
+};
+
+struct hostile_case {
+	const char *name;
+	const char *clause;  /* of RFC 8166, unless it names another */
+	const char *what;    /* a sentence */
+	const char *message; /* see message.h */
+	uint32_t allowed;    /* set of outcomes that the clause allows */
+	enum delivery delivery;
+	const char *private_data; /* RFC 8797, in hex; NULL: valid, 4096 bytes both ways */
+};
+
+/* A case whose message is right is a base for mutations. */
+static inline bool case_is_valid(const struct hostile_case *c)
+{
+	return c->allowed == GOT_REPLY && c->delivery == ONCE && !c->private_data;
+}
+
+extern const struct hostile_case responder_cases[]; /* to be sent to a responder; ends with a NULL name */
+extern const struct hostile_case requester_cases[]; /* answers to a requester */
+
+struct result {
+	const struct hostile_case *c;
+	enum outcome got;
+	char detail[48]; /* which error, for instance */
+};
+
+/* The XIDs of what was sent on a connection: an answer has one of them. */
+#define SENT_MAX 1024u
+
+struct sent {
+	uint32_t count;
+	uint32_t xids[SENT_MAX]; /* the latest */
+};
+
+struct hostile {
+	struct peer peer;
+	struct sent sent;
+	struct peer_config config;
+	const char *addr;
+	struct parse parse;
+	uint32_t xid;
+	int status;	     /* of the requester's latest process */
+	const char *command; /* that is a requester; or NULL: they come by themselves */
+	struct message message;
+	uint32_t len; /* of 'bytes': the latest message that was made */
+	uint8_t bytes[MESSAGE_MAX];
+	uint8_t canary[EXPOSED_BYTES];
+};
+
+const char *outcome_name(enum outcome outcome); /* ERR_CHUNK, for instance */
+void outcome_names(uint32_t set, char *text, size_t size);
+
+/* judge.c: what a message means that came to a requester. */
+enum outcome judge_answer(const struct peer *peer, const struct peer_message *answer, const struct sent *sent,
+			  char detail[48]);
+
+/* to_responder.c. A file is made where the program has files: 0, or -1 with a line on standard error. */
+int to_responder_prepare(struct hostile *h);
+void to_responder_run(struct hostile *h, const struct hostile_case *c, struct result *result);
+/* Mutation number 'seed' of any valid case: its name in *base. */
+void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *result);
+
+/* to_requester.c */
+void to_requester_run(struct hostile *h, const struct hostile_case *c, struct result *result);
+/* Mutations number 'seed' on, up to 'count', for as long as one connection takes: how many there were. */
+uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count, struct result *result);
+
+/* Before a case: what is exposed holds what is in h->canary. After it: nothing else does, but for what was offered. */
+void expose(struct hostile *h);
+bool exposure_is_kept(const struct hostile *h);
+/* h->message to h->bytes and to exposed memory. */
+uint32_t make_message(struct hostile *h, const struct values *values);
+struct values own_values(const struct hostile *h);
+/* Parse a case's text, which is a mistake of ours when it fails: the program ends. */
+void parse_case(struct hostile *h, const char *text);
+/* A case's private data: how many bytes. */
+uint32_t private_data(const struct hostile_case *c, uint8_t data[FABRIC_PRIVATE_DATA_MAX]);
+
+/* report.c */
+#include <jansson.h>
+void report_result(const struct result *result, bool is_quiet);
+json_t *report_json(const struct result *result);
+int report_table(char *const *files, int nfiles);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* weir-hostile: which cases to run, against whom. doc/weir-hostile.rst describes it. */
+#include "hostile.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eal.h"
+
+#define CASES_CHOSEN_MAX 64
+
+static const char usage[] =
+	"Usage: weir-hostile --connect ADDR | --listen ADDR [options]\n"
+	"A peer that sends what no peer should, and says what it got for it.\n"
+	"\n"
+	"  --connect ADDR       be a requester, of a responder at ADDR\n"
+	"  --listen ADDR        be a responder: requesters connect to ADDR\n"
+	"  --run COMMAND        with --listen: a shell command that is a requester, started for each case; "
+	"it\n"
+	"                       may end with status 0 or 1\n"
+	"  --driver NAME        shm (default) or verbs\n"
+	"  --driver-options S   key=value,...\n"
+	"  --program NAME       whose calls: bench (weir-bench's, default) or nfs (NFS version 3)\n"
+	"  --handle HEX         with nfs: the export's root, where a file 'weir-hostile' is made\n"
+	"  --case NAME          this case only; may be given several times; all: all (default)\n"
+	"  --seed N             the first mutation (default: 1)\n"
+	"  --count M            as many mutations; without --case, instead of cases\n"
+	"  --timeout MS         what has to come, comes within it (default: 5000)\n"
+	"  --settle MS          what has not come by then, is taken not to come (default: 50)\n"
+	"  --json FILE|-        the results as JSON\n"
+	"  --label TEXT         names the other side in it\n"
+	"  --quiet              say only what is not allowed\n"
+	"  --list               the cases\n"
+	"  --table FILE...      the table of doc/conformance.rst, from results of --json\n"
+	"\n"
+	"Exit status: 0: all that was got is allowed by RFC 8166; 1: something is not; 2: usage;\n"
+	"3: no responder, no listener or no driver.\n";
+
+static struct hostile h;
+
+struct settings {
+	const char *connect;
+	const char *listen;
+	const char *json;
+	const char *label;
+	const char *cases[CASES_CHOSEN_MAX];
+	uint32_t ncases;
+	uint64_t seed;
+	uint32_t count;
+	bool is_quiet, is_list, is_table;
+	bool has_failed;
+	json_t *results;
+	json_t *failed;
+	uint32_t outcomes[GOT_OUTCOMES];
+};
+
+static bool parse_u64(const char *text, uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(text, &end, 0);
+	return errno == 0 && end != text && *end == '\0' && text[0] != '-';
+}
+
+static bool parse_handle(const char *hex, struct handle *handle)
+{
+	size_t len = strlen(hex) / 2;
+
+	if (len == 0 || len > HANDLE_MAX || len % 4 != 0 || strspn(hex, "0123456789abcdefABCDEF") != 2 * len)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		unsigned byte;
+
+		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+			return false;
+		handle->data[i] = (uint8_t)byte;
+	}
+	handle->len_bytes = (uint32_t)len;
+	return true;
+}
+
+static const struct hostile_case *find_case(const char *name)
+{
+	const struct hostile_case *const tables[] = {responder_cases, requester_cases};
+
+	for (int i = 0; i < 2; i++)
+		for (const struct hostile_case *c = tables[i]; c->name; c++)
+			if (strcmp(c->name, name) == 0)
+				return c;
+	return NULL;
+}
+
+static bool parse_number_option(struct settings *s, char option, const char *text)
+{
+	uint64_t number;
+
+	if (!parse_u64(text, &number) || (option != 's' && number > 1000000000))
+		return false;
+	if (option == 's')
+		s->seed = number;
+	else if (option == 'n')
+		s->count = (uint32_t)number;
+	else if (option == 't')
+		h.config.timeout_ms = (uint32_t)number;
+	else
+		h.config.settle_ms = (uint32_t)number;
+	return true;
+}
+
+/* One option; false: it is not understood. */
+static bool parse_option(struct settings *s, int option, const char *text)
+{
+	switch (option) {
+	case 'c':
+		s->connect = text;
+		return true;
+	case 'l':
+		s->listen = text;
+		return true;
+	case 'r':
+		h.command = text;
+		return true;
+	case 'd':
+		h.config.driver = text;
+		return true;
+	case 'o':
+		h.config.driver_options = text;
+		return true;
+	case 'p':
+		h.parse.program = program_find(text);
+		return h.parse.program != NULL;
+	case 'f':
+		return parse_handle(text, &h.parse.root);
+	case 'k':
+		s->cases[s->ncases++] = text;
+		return s->ncases < CASES_CHOSEN_MAX && (strcmp(text, "all") == 0 || find_case(text));
+	case 'j':
+		s->json = text;
+		return true;
+	case 'L':
+		s->label = text;
+		return true;
+	case 'q':
+		s->is_quiet = true;
+		return true;
+	case 'i':
+		s->is_list = true;
+		return true;
+	case 'T':
+		s->is_table = true;
+		return true;
+	default:
+		return strchr("snte", option) && parse_number_option(s, (char)option, text);
+	}
+}
+
+static bool parse_options(struct settings *s, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"connect", 1, NULL, 'c'}, {"listen", 1, NULL, 'l'},	     {"run", 1, NULL, 'r'},
+		{"driver", 1, NULL, 'd'},  {"driver-options", 1, NULL, 'o'}, {"program", 1, NULL, 'p'},
+		{"handle", 1, NULL, 'f'},  {"case", 1, NULL, 'k'},	     {"seed", 1, NULL, 's'},
+		{"count", 1, NULL, 'n'},   {"timeout", 1, NULL, 't'},	     {"settle", 1, NULL, 'e'},
+		{"json", 1, NULL, 'j'},	   {"label", 1, NULL, 'L'},	     {"quiet", 0, NULL, 'q'},
+		{"list", 0, NULL, 'i'},	   {"table", 0, NULL, 'T'},	     {"help", 0, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(usage, stdout);
+			exit(0);
+		}
+		if (option == '?')
+			return false;
+		if (!parse_option(s, option, optarg)) {
+			fprintf(stderr, "weir-hostile: not understood: '%s'\n", optarg ? optarg : "");
+			return false;
+		}
+	}
+	if (s->is_list || s->is_table)
+		return true;
+	if ((optind < argc) || !s->connect == !s->listen || (h.command && !s->listen))
+		return false;
+	if (h.parse.program->create && s->connect && h.parse.root.len_bytes == 0) {
+		fprintf(stderr, "weir-hostile: --program nfs takes --handle\n");
+		return false;
+	}
+	return true;
+}
+
+static void list(void)
+{
+	const struct hostile_case *const tables[] = {responder_cases, requester_cases};
+	char allowed[160];
+
+	for (int i = 0; i < 2; i++) {
+		printf("%s\n",
+		       i == 0 ? "Against a responder (--connect):" : "Against a requester (--listen):");
+		for (const struct hostile_case *c = tables[i]; c->name; c++) {
+			outcome_names(c->allowed, allowed, sizeof(allowed));
+			printf("  %-24s %-13s %s Allowed: %s.\n", c->name, c->clause, c->what, allowed);
+		}
+	}
+}
+
+static bool is_chosen(const struct settings *s, const struct hostile_case *c)
+{
+	if (s->ncases == 0)
+		return s->count == 0;
+	for (uint32_t i = 0; i < s->ncases; i++)
+		if (strcmp(s->cases[i], "all") == 0 || strcmp(s->cases[i], c->name) == 0)
+			return true;
+	return false;
+}
+
+static void run_cases(struct settings *s)
+{
+	struct result result;
+
+	for (const struct hostile_case *c = s->connect ? responder_cases : requester_cases; c->name; c++) {
+		if (!is_chosen(s, c))
+			continue;
+		if (s->connect)
+			to_responder_run(&h, c, &result);
+		else
+			to_requester_run(&h, c, &result);
+		report_result(&result, s->is_quiet);
+		s->has_failed |= !(result.got & c->allowed);
+		json_array_append_new(s->results, report_json(&result));
+	}
+}
+
+static void run_mutations(struct settings *s)
+{
+	struct result result;
+
+	for (uint32_t i = 0; i < s->count;) {
+		uint64_t seed = s->seed + i;
+		uint32_t n = 1;
+
+		if (s->connect)
+			to_responder_mutated(&h, seed, &result);
+		else
+			n = to_requester_mutated(&h, seed, s->count - i, &result);
+		s->outcomes[__builtin_ctz(result.got)] += n;
+		if (!(result.got & GOT_SURVIVED)) {
+			printf("FAILED  mutation %llu, of %s: %s%s%s\n        again: --seed %llu --count "
+			       "%u\n",
+			       (unsigned long long)seed, result.c->name, outcome_name(result.got),
+			       result.detail[0] ? ": " : "", result.detail, (unsigned long long)seed,
+			       n ? n : 1);
+			s->has_failed = true;
+			json_array_append_new(s->failed,
+					      json_pack("{s:I, s:s, s:s, s:s}", "seed", (json_int_t)seed,
+							"base", result.c->name, "got",
+							outcome_name(result.got), "detail", result.detail));
+		}
+		i += n ? n : 1;
+	}
+	if (s->count > 0 && !s->is_quiet) {
+		printf("%u mutations from seed %llu on:", s->count, (unsigned long long)s->seed);
+		for (uint32_t i = 0; i < GOT_OUTCOMES; i++)
+			if (s->outcomes[i])
+				printf(" %u %s", s->outcomes[i], outcome_name((enum outcome)(1u << i)));
+		printf("\n");
+	}
+}
+
+static int write_json(const struct settings *s)
+{
+	json_t *outcomes = json_object(), *all;
+	FILE *file = strcmp(s->json, "-") == 0 ? stdout : fopen(s->json, "w");
+	int rc;
+
+	for (uint32_t i = 0; i < GOT_OUTCOMES; i++)
+		if (s->outcomes[i])
+			json_object_set_new(outcomes, outcome_name((enum outcome)(1u << i)),
+					    json_integer(s->outcomes[i]));
+	all = json_pack("{s:s, s:s, s:s, s:s, s:O}", "label", s->label ? s->label : "", "side",
+			s->connect ? "responder" : "requester", "driver", h.config.driver, "program",
+			h.parse.program->name, "cases", s->results);
+	if (all && s->count > 0)
+		json_object_set_new(all, "mutations",
+				    json_pack("{s:I, s:i, s:O, s:O}", "seed", (json_int_t)s->seed, "count",
+					      (int)s->count, "outcomes", outcomes, "failed", s->failed));
+	json_decref(outcomes);
+	rc = file && all && json_dumpf(all, file, JSON_INDENT(1)) == 0 ? 0 : 1;
+	if (file == stdout)
+		putchar('\n');
+	else if (file && fclose(file) != 0)
+		rc = 1;
+	json_decref(all);
+	if (rc != 0)
+		fprintf(stderr, "weir-hostile: can't write %s\n", s->json);
+	return rc;
+}
+
+static int start(const struct settings *s)
+{
+	int rc = mem_eal_start(NULL);
+
+	h.addr = s->connect ? s->connect : s->listen;
+	if (rc == 0)
+		rc = peer_open(&h.peer, &h.config);
+	if (rc == 0 && s->connect)
+		rc = to_responder_prepare(&h);
+	if (rc == 0 && s->listen) {
+		rc = peer_listen(&h.peer, s->listen);
+		if (rc != 0)
+			fprintf(stderr, "weir-hostile: can't listen at %s: %s\n", s->listen, strerror(-rc));
+	}
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings s = {.seed = 1};
+	int rc;
+
+	h.config = (struct peer_config){
+		.driver = "shm", .driver_options = "", .timeout_ms = 5000, .settle_ms = 50};
+	h.parse.program = programs;
+	if (!parse_options(&s, argc, argv)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (s.is_list) {
+		list();
+		return 0;
+	}
+	if (s.is_table)
+		return report_table(argv + optind, argc - optind);
+	signal(SIGPIPE, SIG_IGN);
+	if (start(&s) != 0) {
+		peer_close(&h.peer);
+		return 3;
+	}
+	s.results = json_array();
+	s.failed = json_array();
+	run_cases(&s);
+	run_mutations(&s);
+	rc = s.has_failed;
+	if (s.json && write_json(&s) != 0)
+		rc = 1;
+	json_decref(s.results);
+	json_decref(s.failed);
+	peer_close(&h.peer);
+	return rc;
+}

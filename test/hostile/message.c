@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text to fields to bytes. */
+#include "message.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire.h"
+
+#define TOKEN_MAX 48u
+
+struct parser {
+	struct message *message;
+	const struct parse *parse;
+	uint32_t arg; /* of the call that is expanded */
+};
+
+static int parse_text(struct parser *parser, const char *text, const char **error);
+
+static int put(struct parser *parser, enum field_kind kind, enum field_base base, uint64_t value)
+{
+	struct message *m = parser->message;
+
+	if (m->nfields == FIELDS_MAX)
+		return -EINVAL;
+	m->fields[m->nfields++] = (struct field){(uint8_t)kind, (uint8_t)base, value};
+	return 0;
+}
+
+static int put_segment(struct parser *parser, uint64_t len)
+{
+	struct message *m = parser->message;
+	uint32_t at = m->exposed;
+
+	/* Lengths that are beyond all memory don't move the next one. */
+	m->exposed += len < EXPOSED_LONG - at ? (uint32_t)len : 0;
+	return put(parser, FIELD_HANDLE, BASE_KEY, 0) || put(parser, FIELD_LENGTH, BASE_ZERO, len) ||
+			       put(parser, FIELD_OFFSET, BASE_ADDRESS, at)
+		       ? -EINVAL
+		       : 0;
+}
+
+static int put_handle(struct parser *parser, const struct handle *handle)
+{
+	int rc = put(parser, FIELD_RPC, BASE_ZERO, handle->len_bytes);
+
+	for (uint32_t i = 0; i < handle->len_bytes && rc == 0; i += 4)
+		rc = put(parser, FIELD_RPC, BASE_ZERO, wire_get_u32(handle->data + i));
+	return rc;
+}
+
+/* Tokens that stand for one field. */
+static const struct {
+	const char *name;
+	uint8_t kind;
+	uint8_t base;
+} words[] = {
+	{"xid", FIELD_XID, BASE_XID},
+	{"v", FIELD_VERS, BASE_ZERO},
+	{"c", FIELD_CREDIT, BASE_ZERO},
+	{"p", FIELD_PROC, BASE_ZERO},
+	{"err", FIELD_ERR, BASE_ZERO},
+	{"b", FIELD_PRESENT, BASE_ZERO},
+	{"n", FIELD_COUNT, BASE_ZERO},
+	{"pos", FIELD_POSITION, BASE_ZERO},
+	{"item", FIELD_POSITION, BASE_ITEM},
+	{"h", FIELD_HANDLE, BASE_KEY},
+	{"l", FIELD_LENGTH, BASE_ZERO},
+	{"o", FIELD_OFFSET, BASE_ADDRESS},
+	{"a", FIELD_OFFSET, BASE_ZERO},
+	{"ch", FIELD_HANDLE, BASE_CALL_KEY},
+	{"cl", FIELD_LENGTH, BASE_CALL_LENGTH},
+	{"co", FIELD_OFFSET, BASE_CALL_ADDRESS},
+	{"wx", FIELD_RPC, BASE_XID},
+	{"w", FIELD_RPC, BASE_ZERO},
+	{"wl", FIELD_RPC, BASE_CALL_LENGTH},
+	{"data", FIELD_BYTES, BASE_ZERO},
+	{"fill", FIELD_BYTES, BASE_ZERO},
+};
+
+/* Tokens that stand for others. */
+static const struct {
+	const char *name;
+	const char *text;
+} phrases[] = {
+	{"none", "b:0 b:0 b:0"},
+	{"call", "wx w:0 w:2 prog vers"},
+	{"null", "call w:0 cred w:0 w:0"},
+	{"void", "wx w:1 w:0 w:0 w:0 w:0"},
+	{"results", "void wl"},
+	{"good", "xid v:1 c:8 p:msg b:0 b:1 n:1 ch cl co b:0 b:0 results"},
+	{"long", "h longbytes o:196608"},
+};
+
+static int parse_number(const char *text, uint64_t *number)
+{
+	static const char *const procs[] = {"msg", "nomsg", "msgp", "done", "error"};
+	char *end;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		if (strcmp(text, procs[i]) == 0) {
+			*number = i;
+			return 0;
+		}
+	}
+	errno = 0;
+	if (text[0] == '-')
+		*number = (uint64_t)strtoll(text, &end, 0);
+	else
+		*number = strtoull(text, &end, 0);
+	return errno == 0 && end != text && *end == '\0' ? 0 : -EINVAL;
+}
+
+/* K segments, Read list entries or Write chunks of N bytes. */
+static int parse_repeated(struct parser *parser, const char *name, const char *text)
+{
+	uint32_t count, len;
+	int rc = 0;
+
+	if (sscanf(text, "%ux%u", &count, &len) != 2)
+		return -EINVAL;
+	for (uint32_t i = 0; i < count && rc == 0; i++) {
+		if (strcmp(name, "segs") != 0)
+			rc = put(parser, FIELD_PRESENT, BASE_ZERO, 1);
+		if (rc == 0 && strcmp(name, "reads") == 0)
+			rc = put(parser, FIELD_POSITION, BASE_ITEM, 0);
+		if (rc == 0 && strcmp(name, "chunks") == 0)
+			rc = put(parser, FIELD_COUNT, BASE_ZERO, 1);
+		if (rc == 0)
+			rc = put_segment(parser, len);
+	}
+	return rc;
+}
+
+static uint32_t rpc_bytes(const struct message *m)
+{
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < m->nfields; i++)
+		if (m->fields[i].kind == FIELD_RPC)
+			bytes += 4;
+	return bytes;
+}
+
+/* A call of the program's. */
+static int parse_call(struct parser *parser, const char *name, uint64_t arg)
+{
+	const struct program *program = parser->parse->program;
+	const char *text = strcmp(name, "read") == 0	 ? program->read
+			   : strcmp(name, "write") == 0	 ? program->write
+			   : strcmp(name, "create") == 0 ? program->create
+							 : NULL;
+	const char *error;
+	int rc;
+
+	if (!text)
+		return -EINVAL;
+	parser->arg = (uint32_t)arg;
+	rc = parse_text(parser, text, &error);
+	if (strcmp(name, "write") == 0)
+		parser->message->item_bytes = rpc_bytes(parser->message);
+	return rc;
+}
+
+/* Tokens of the program's, and those that say how the message is put together. */
+static int parse_special(struct parser *parser, const char *name, const char *text)
+{
+	const struct program *program = parser->parse->program;
+	const char *error;
+	uint64_t number = 0;
+
+	if (strcmp(name, "segs") == 0 || strcmp(name, "reads") == 0 || strcmp(name, "chunks") == 0)
+		return text ? parse_repeated(parser, name, text) : -EINVAL;
+	if (text && parse_number(text, &number) != 0)
+		return -EINVAL;
+	if (strcmp(name, "seg") == 0)
+		return put_segment(parser, number);
+	if (strcmp(name, "longbytes") == 0)
+		return put(parser, FIELD_LENGTH, BASE_LONG_BYTES, number);
+	if (strcmp(name, "prog") == 0)
+		return put(parser, FIELD_RPC, BASE_ZERO, program->prog + number);
+	if (strcmp(name, "vers") == 0)
+		return put(parser, FIELD_RPC, BASE_ZERO, program->vers + number);
+	if (strcmp(name, "arg") == 0)
+		return put(parser, FIELD_RPC, BASE_ZERO, parser->arg);
+	if (strcmp(name, "cred") == 0)
+		return parse_text(parser, program->cred, &error);
+	if (strcmp(name, "fh") == 0)
+		return put_handle(parser, &parser->parse->file);
+	if (strcmp(name, "root") == 0)
+		return put_handle(parser, &parser->parse->root);
+	if (strcmp(name, "cut") == 0)
+		parser->message->cut_bytes = (uint32_t)number;
+	else if (strcmp(name, "|") == 0)
+		parser->message->nsent = parser->message->nfields;
+	else
+		return parse_call(parser, name, number);
+	return 0;
+}
+
+static int parse_token(struct parser *parser, char *token)
+{
+	char *colon = strchr(token, ':');
+	const char *error;
+	uint64_t number = 0;
+
+	if (colon)
+		*colon++ = '\0';
+	for (uint32_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+		if (strcmp(token, phrases[i].name) == 0)
+			return parse_text(parser, phrases[i].text, &error);
+	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(token, words[i].name) != 0)
+			continue;
+		if (colon && parse_number(colon, &number) != 0)
+			return -EINVAL;
+		if (strcmp(token, "data") == 0)
+			number = (number + 3) & ~UINT64_C(3);
+		return put(parser, words[i].kind, words[i].base, number);
+	}
+	return parse_special(parser, token, colon);
+}
+
+static int parse_text(struct parser *parser, const char *text, const char **error)
+{
+	char token[TOKEN_MAX];
+
+	for (;;) {
+		size_t len;
+
+		text += strspn(text, " ");
+		len = strcspn(text, " ");
+		if (len == 0)
+			return 0;
+		*error = text;
+		if (len >= sizeof(token))
+			return -EINVAL;
+		memcpy(token, text, len);
+		token[len] = '\0';
+		if (parse_token(parser, token) != 0)
+			return -EINVAL;
+		text += len;
+	}
+}
+
+int message_parse(struct message *message, const char *text, const struct parse *parse, const char **error)
+{
+	struct parser parser = {.message = message, .parse = parse};
+	int rc;
+
+	message->nfields = 0;
+	message->nsent = FIELDS_MAX;
+	message->item_bytes = 0;
+	message->cut_bytes = MESSAGE_UNCUT;
+	message->exposed = 0;
+	rc = parse_text(&parser, text, error);
+	if (message->nsent > message->nfields)
+		message->nsent = message->nfields;
+	return rc;
+}
+
+uint32_t field_bytes(const struct field *field)
+{
+	if (field->kind == FIELD_BYTES)
+		return (uint32_t)field->value;
+	return field->kind == FIELD_OFFSET ? 8 : 4;
+}
+
+static uint32_t long_bytes(const struct message *message)
+{
+	uint32_t bytes = 0;
+
+	for (uint32_t i = message->nsent; i < message->nfields; i++)
+		bytes += field_bytes(&message->fields[i]);
+	return bytes;
+}
+
+uint64_t field_value(const struct message *message, const struct field *field, const struct values *values)
+{
+	switch ((enum field_base)field->base) {
+	case BASE_XID:
+		return values->xid + field->value;
+	case BASE_KEY:
+		return values->key + field->value;
+	case BASE_ADDRESS:
+		return values->address + field->value;
+	case BASE_ITEM:
+		return message->item_bytes + field->value;
+	case BASE_LONG_BYTES:
+		return long_bytes(message) + field->value;
+	case BASE_CALL_KEY:
+		return values->call_key + field->value;
+	case BASE_CALL_LENGTH:
+		return values->call_length + field->value;
+	case BASE_CALL_ADDRESS:
+		return values->call_address + field->value;
+	default:
+		return field->value;
+	}
+}
+
+static uint32_t encode(const struct message *message, const struct values *values, uint32_t first,
+		       uint32_t end, uint8_t *out, uint32_t size)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = first; i < end; i++) {
+		const struct field *field = &message->fields[i];
+		uint32_t len = field_bytes(field);
+
+		if (len > size - at)
+			break;
+		if (field->kind == FIELD_BYTES)
+			memset(out + at, 0, len);
+		else if (len == 8)
+			wire_put_u64(out + at, field_value(message, field, values));
+		else
+			wire_put_u32(out + at, (uint32_t)field_value(message, field, values));
+		at += len;
+	}
+	return at;
+}
+
+uint32_t message_encode(const struct message *message, const struct values *values, uint8_t *out,
+			uint8_t *exposed)
+{
+	uint32_t len = encode(message, values, 0, message->nsent, out, MESSAGE_MAX);
+
+	encode(message, values, message->nsent, message->nfields, exposed + EXPOSED_LONG,
+	       EXPOSED_BYTES - EXPOSED_LONG);
+	return len < message->cut_bytes ? len : message->cut_bytes;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MESSAGE_H
+#define MESSAGE_H
+
+/*
+ * Messages as lists of fields that know what they are, so that a case is a line of text, and a mutation knows what it
+ * changes. Tokens of that text, with blanks between them:
+ *
+ *   xid xid:N         transport XID (plus N)            v:N c:N       version, credits
+ *   p:N               rdma_proc, or p:msg nomsg msgp done error       err:N         a word of RDMA_ERROR
+ *   b:N n:N           'present' word, count of a list   none          b:0 b:0 b:0: three empty lists
+ *   pos:N item item:N position: N, or where the DDP-eligible argument is (plus N)
+ *   h h:N l:N o:N a:N handle of the memory exposed (plus N), length, offset in that memory, offset as it is
+ *   seg:N             h l:N o:(the next N bytes)        segs:KxN      K of them
+ *   reads:KxN         K entries of a Read list at 'item'              chunks:KxN    K Write chunks of a segment
+ *   long              h l:(of what follows |) o:(where that is)
+ *   ch cl cl:N co co:N  handle, length and offset of the first Write chunk's segment in the call that is answered
+ *   wx wx:N w:N       word of the RPC message: XID (plus N), N        prog vers cred fh root arg   the program's
+ *   wl:N              the same: the length of the call's Write chunk plus N
+ *   null read:N write:N create  an RPC call of the program's; of write: up to the count, N, of its data
+ *   void results good   an RPC reply without results; with as many bytes as were asked for; all of that message
+ *   data:N            N bytes of XDR opaque data with padding         fill:N        N bytes of zeros
+ *   cut:N             the message ends behind N bytes   |             what follows lies in exposed memory instead
+ */
+
+#include "weir_common.h"
+
+#define FIELDS_MAX    4096u
+#define MESSAGE_MAX   65536u
+#define EXPOSED_BYTES (256u << 10)
+#define EXPOSED_LONG  (192u << 10) /* where in it lies what follows '|' */
+#define HANDLE_MAX    64u	   /* of NFS version 3 */
+#define MESSAGE_UNCUT UINT32_MAX
+
+enum field_kind {
+	FIELD_XID,
+	FIELD_VERS,
+	FIELD_CREDIT,
+	FIELD_PROC,
+	FIELD_ERR,
+	FIELD_PRESENT,
+	FIELD_COUNT,
+	FIELD_POSITION,
+	FIELD_HANDLE,
+	FIELD_LENGTH,
+	FIELD_OFFSET, /* 8 bytes */
+	FIELD_RPC,
+	FIELD_BYTES, /* 'value' bytes of data */
+	FIELD_KINDS,
+};
+
+/* What a field's value is added to, when the message is made. */
+enum field_base {
+	BASE_ZERO,
+	BASE_XID,
+	BASE_KEY,
+	BASE_ADDRESS,
+	BASE_ITEM,
+	BASE_LONG_BYTES,
+	BASE_CALL_KEY,
+	BASE_CALL_LENGTH,
+	BASE_CALL_ADDRESS,
+};
+
+struct field {
+	uint8_t kind;
+	uint8_t base;
+	uint64_t value;
+};
+
+struct message {
+	uint32_t nfields;
+	uint32_t nsent;	     /* fields of the message itself; those behind them are in exposed memory */
+	uint32_t item_bytes; /* of the RPC message in front of the DDP-eligible argument */
+	uint32_t cut_bytes;  /* or MESSAGE_UNCUT */
+	uint32_t exposed;    /* next offset for 'seg' */
+	struct field fields[FIELDS_MAX];
+};
+
+/* What tests of a program need: how its calls look, as text. */
+struct program {
+	const char *name;
+	uint32_t prog;
+	uint32_t vers;
+	const char *cred;
+	const char *read;
+	const char *write;
+	const char *create; /* or NULL: there is nothing to make first */
+};
+
+extern const struct program programs[];
+const struct program *program_find(const char *name);
+
+/* An NFS handle, as it goes over the wire. */
+struct handle {
+	uint32_t len_bytes;
+	uint8_t data[HANDLE_MAX];
+};
+
+struct parse {
+	const struct program *program;
+	struct handle root; /* of the export */
+	struct handle file; /* to read and write */
+};
+
+/* 0, or -EINVAL with *error at the token that is not understood. */
+int message_parse(struct message *message, const char *text, const struct parse *parse, const char **error);
+
+/* What this side has exposed, and what the call to be answered offers. */
+struct values {
+	uint32_t xid;
+	uint32_t key;
+	uint64_t address;
+	uint32_t call_key;
+	uint32_t call_length;
+	uint64_t call_address;
+};
+
+/* The bytes of the message to 'out' of MESSAGE_MAX, and what lies in memory to 'exposed' of EXPOSED_BYTES. The length. */
+uint32_t message_encode(const struct message *message, const struct values *values, uint8_t *out,
+			uint8_t *exposed);
+uint64_t field_value(const struct message *message, const struct field *field, const struct values *values);
+uint32_t field_bytes(const struct field *field);
+
+struct rng {
+	uint64_t state;
+};
+uint32_t rng_below(struct rng *rng, uint32_t n);
+
+/* mutate.c: change a message, in one to four places. */
+void message_mutate(struct message *message, struct rng *rng);
+
+#endif

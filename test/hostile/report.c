@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What came of it: lines for people, JSON, and the table of doc/conformance.rst from several of those. */
+#include "hostile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COLUMNS_MAX 6
+
+static bool is_met(const struct result *result)
+{
+	return result->c->allowed & result->got;
+}
+
+void report_result(const struct result *result, bool is_quiet)
+{
+	char allowed[160];
+
+	if (is_quiet && is_met(result))
+		return;
+	outcome_names(result->c->allowed, allowed, sizeof(allowed));
+	printf("%s  %-24s %s%s%s%s\n", is_met(result) ? "ok    " : "FAILED", result->c->name,
+	       outcome_name(result->got), result->detail[0] ? " (" : "", result->detail,
+	       result->detail[0] ? ")" : "");
+	if (!is_met(result))
+		printf("        %s %s\n        allowed: %s\n        sent: %s\n", result->c->clause,
+		       result->c->what, allowed, result->c->message);
+	fflush(stdout);
+}
+
+json_t *report_json(const struct result *result)
+{
+	char allowed[160];
+
+	outcome_names(result->c->allowed, allowed, sizeof(allowed));
+	return json_pack("{s:s, s:s, s:s, s:s, s:b}", "name", result->c->name, "got",
+			 outcome_name(result->got), "detail", result->detail, "allowed", allowed, "ok",
+			 is_met(result));
+}
+
+/* A run's result for a case, as a cell. */
+static void cell(const json_t *run, const char *name, char *text, size_t size)
+{
+	const json_t *cases = json_object_get(run, "cases");
+	json_t *one;
+	size_t i;
+
+	snprintf(text, size, "-");
+	json_array_foreach(cases, i, one)
+	{
+		const char *detail = json_string_value(json_object_get(one, "detail"));
+		bool is_ok = json_is_true(json_object_get(one, "ok"));
+
+		if (strcmp(json_string_value(json_object_get(one, "name")), name) != 0)
+			continue;
+		snprintf(text, size, "%s%s%s%s%s%s", is_ok ? "" : "**",
+			 json_string_value(json_object_get(one, "got")), is_ok ? "" : "**",
+			 detail[0] ? " (" : "", detail, detail[0] ? ")" : "");
+	}
+}
+
+static const char *label(const json_t *run)
+{
+	return json_string_value(json_object_get(run, "label"));
+}
+
+static bool is_of(const json_t *run, const char *side)
+{
+	return strcmp(json_string_value(json_object_get(run, "side")), side) == 0;
+}
+
+static void table(json_t *const *runs, int nruns, const char *side, const char *title,
+		  const struct hostile_case *cases)
+{
+	char text[160];
+	int n = 0;
+
+	for (int i = 0; i < nruns; i++)
+		n += is_of(runs[i], side);
+	if (n == 0)
+		return;
+	printf("\n%s\n", title);
+	for (size_t i = 0; i < strlen(title); i++)
+		putchar('=');
+	printf("\n\n.. list-table::\n   :header-rows: 1\n\n   * - case\n     - clause\n     - allowed\n");
+	for (int i = 0; i < nruns; i++)
+		if (is_of(runs[i], side))
+			printf("     - %s\n", label(runs[i]));
+	for (const struct hostile_case *c = cases; c->name; c++) {
+		outcome_names(c->allowed, text, sizeof(text));
+		printf("   * - %s: %s\n     - %s\n     - %s\n", c->name, c->what, c->clause, text);
+		for (int i = 0; i < nruns; i++) {
+			if (!is_of(runs[i], side))
+				continue;
+			cell(runs[i], c->name, text, sizeof(text));
+			printf("     - %s\n", text);
+		}
+	}
+}
+
+static void mutations(json_t *const *runs, int nruns)
+{
+	printf("\nMutations\n=========\n\nOf the cases that are right, by ``--seed`` and ``--count``. "
+	       "'dropped' is also "
+	       "what was answered behind the call that\nfollowed; of a requester, what was followed by a "
+	       "good "
+	       "answer.\n\n");
+	for (int i = 0; i < nruns; i++) {
+		json_t *mutated = json_object_get(runs[i], "mutations"), *number;
+		const char *name, *between = "";
+
+		if (!mutated)
+			continue;
+		printf("* %s (%s), seed %lld, %lld of them: ", label(runs[i]),
+		       json_string_value(json_object_get(runs[i], "side")),
+		       (long long)json_integer_value(json_object_get(mutated, "seed")),
+		       (long long)json_integer_value(json_object_get(mutated, "count")));
+		json_object_foreach(json_object_get(mutated, "outcomes"), name, number)
+		{
+			printf("%s%lld %s", between, (long long)json_integer_value(number), name);
+			between = ", ";
+		}
+		printf(".\n");
+	}
+}
+
+static const char *const introduction = ".. SPDX-License-Identifier: BSD-3-Clause\n"
+					".. Written by weir-hostile --table.\n"
+					"\n"
+					"===========\n"
+					"Conformance\n"
+					"===========\n"
+					"\n"
+					"What implementations do about bad input, as ``weir-hostile`` saw it "
+					"over the wire (``doc/weir-hostile.rst``). "
+					"Sections are of\nRFC 8166. 'Allowed' is what the section, or a "
+					"SHOULD in it, permits; **this** is not. Other "
+					"implementations may have reasons:\nsome bound what a message may "
+					"hold below what the cases use. Written by::\n"
+					"\n"
+					"   test/hostile/results build out\n"
+					"   test/guest/run test/guest/scripts/hostile.sh\n"
+					"   build/test/hostile/weir-hostile --table out/*.json "
+					"build/guest-logs/*.json > doc/conformance.rst\n";
+
+int report_table(char *const *files, int nfiles)
+{
+	json_t *runs[COLUMNS_MAX];
+	json_error_t error;
+
+	if (nfiles < 1 || nfiles > COLUMNS_MAX)
+		return 2;
+	for (int i = 0; i < nfiles; i++) {
+		runs[i] = json_load_file(files[i], 0, &error);
+		if (!runs[i] || !label(runs[i])) {
+			fprintf(stderr, "weir-hostile: %s: %s\n", files[i],
+				runs[i] ? "no label" : error.text);
+			return 1;
+		}
+	}
+	fputs(introduction, stdout);
+	table(runs, nfiles, "responder", "Responders", responder_cases);
+	table(runs, nfiles, "requester", "Requesters", requester_cases);
+	mutations(runs, nfiles);
+	for (int i = 0; i < nfiles; i++)
+		json_decref(runs[i]);
+	return 0;
+}

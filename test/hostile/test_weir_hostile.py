@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""weir-hostile over shm against weir's programs: every case and a few thousand mutations, while another connection of the
+same engine works on; and against itself, to see that it finds what is wrong."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HOSTILE, BENCH, NFSD = sys.argv[1:4]
+del sys.argv[1:4]
+PROFILE = os.path.join(os.path.dirname(__file__), '../../config/laptop.ini')
+WAIT = ['--timeout', '30000']  # what has to come, comes, however busy the machine is
+# Status 99: a sanitizer found something. weir-hostile takes 0 and 1 of a requester for an answer.
+ENV = dict(os.environ, ASAN_OPTIONS='exitcode=99', UBSAN_OPTIONS='halt_on_error=1:exitcode=99:print_stacktrace=1',
+           LSAN_OPTIONS='exitcode=99')
+
+
+def unique(what):
+    return f'weir-test-{what}-{os.getpid()}-{time.monotonic_ns()}'
+
+
+def run(*args, timeout=300):
+    return subprocess.run([HOSTILE, *WAIT, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          stdin=subprocess.DEVNULL, timeout=timeout, env=ENV)
+
+
+def start(*command, **kwargs):
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, env=ENV, **kwargs)
+
+
+class Peer(unittest.TestCase):
+    """One who is under attack, in self.server, and what became of its cases."""
+
+    def setUp(self):
+        self.addr = unique('hostile')
+        self.log = tempfile.TemporaryFile('w+')
+        self.addCleanup(self.log.close)
+        self.server = None
+
+    def tearDown(self):
+        if self.server and self.server.returncode is None:
+            self.server.kill()
+            self.server.wait()
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()[-4000:]
+
+    def serve(self, *command):
+        self.server = start(*command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.addCleanup(self.server.stdout.close)
+
+    def end(self):
+        """It is still there, and ends as it should when it is told to: without a leak, too."""
+        self.assertIsNone(self.server.poll(), self.said())
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server.wait(timeout=60), 0, self.said())
+
+    def attack(self, *args):
+        done = run(*args)
+        self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr + self.said())
+        return done.stdout
+
+
+class Responder(Peer):
+    def serve_bench(self, *args):
+        self.serve(BENCH, '--listen', self.addr, '--profile', PROFILE, '--lcores', 'any', '--quiet', *args)
+
+    def load(self, *args):
+        return start(BENCH, '--connect', self.addr, '--profile', PROFILE, '--lcores', 'any', '--quiet', '--verify',
+                     '--workload', 'mixed', '--size', '4096', '--depth', '4', '--warmup', '0', '--json', '-', *args,
+                     stdout=subprocess.PIPE, stderr=self.log, text=True)
+
+    def result(self, load):
+        out, _ = load.communicate(timeout=120)
+        self.assertEqual(load.returncode, 0, out + self.said())
+        result = json.loads(out)
+        self.assertEqual((result['errors'], result['verify_failures']), (0, 0))
+        self.assertGreater(result['calls'], 0)
+        return result
+
+    def test_bench(self):
+        self.serve_bench()
+        said = self.attack('--connect', self.addr)
+        self.assertEqual(said.count('ok  '), self.ncases(said))
+        self.attack('--connect', self.addr, '--count', '2000', '--seed', '1')
+        self.attack('--connect', self.addr, '--count', '1000', '--seed', str(time.time_ns() // 1000))
+        self.end()
+
+    def ncases(self, said):
+        listed = run('--list').stdout.split('Against a requester')[0].splitlines()[1:]
+        self.assertGreater(len(listed), 90)
+        return len(listed)
+
+    def test_nfsd(self):
+        self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m', '--profile', PROFILE,
+                   '--foreground')
+        handle = self.server.stdout.readline().split()[-1]
+        nfs = ['--connect', self.addr, '--program', 'nfs', '--handle', handle]
+        self.attack(*nfs)
+        self.attack(*nfs, '--count', '2000', '--seed', '1')
+        self.attack(*nfs, '--count', '1000', '--seed', str(time.time_ns() // 1000))
+        self.end()
+
+    def test_others_lose_nothing(self):
+        """A connection of the same engine, with all data checked, while all cases run and mutations without end."""
+        self.serve_bench()
+        self.attack('--connect', self.addr, '--case', 'null')  # it is up
+        alone = self.result(self.load('--time', '1'))
+        load = self.load('--time', '4')
+        attacks = 0
+        while load.poll() is None:
+            seed = str(1000000 * attacks)
+            self.attack('--connect', self.addr, *([] if attacks == 0 else ['--count', '1000', '--seed', seed]))
+            attacks += 1
+        under = self.result(load)
+        print('beside weir-hostile: %.0f calls/s, alone: %.0f; %d attacks' %
+              (under['rpc_per_s'], alone['rpc_per_s'], attacks), file=sys.stderr)
+        self.end()
+
+
+class Requester(Peer):
+    def command(self, *args):
+        return ' '.join([BENCH, '--connect', self.addr, '--profile', os.path.abspath(PROFILE), '--lcores', 'any',
+                         '--quiet', *args, '>/dev/null', '2>&1'])
+
+    def test_bench(self):
+        self.attack('--listen', self.addr, '--run', self.command('--workload', 'read', '--size', '1000', '--calls', '3'))
+
+    def test_bench_with_mutations(self):
+        read = self.command('--workload', 'read', '--size', '1000', '--calls', '400')
+        self.attack('--listen', self.addr, '--count', '1500', '--seed', '1', '--run', read)
+        self.attack('--listen', self.addr, '--count', '500', '--seed', str(time.time_ns() // 1000), '--run', read)
+
+    def test_sends_no_more_than_the_responder_takes(self):
+        """Calls of 2000 bytes, of a requester whose inline threshold is 4096 and whose responder's is 1024."""
+        cases = ('absent', 'short', 'version-2', 'smallest')
+        self.attack('--listen', self.addr, *(word for name in cases for word in ('--case', 'accept-private-' + name)),
+                    '--run', self.command('--workload', 'null', '--size', '2000', '--calls', '3'))
+
+
+class Itself(Peer):
+    """Each side against the other, which is as wrong as can be: it must be found."""
+
+    def attack_itself(self, case, *args):
+        responder = start(HOSTILE, *WAIT, '--listen', self.addr, '--case', case, stdout=subprocess.DEVNULL,
+                          stderr=self.log)
+        try:
+            return run('--timeout', '3000', '--connect', self.addr, '--case', 'null', *args)
+        finally:
+            responder.kill()
+            responder.wait()
+
+    def test_finds_what_is_wrong(self):
+        for case, got in (('reply-short-27', 'UNSOUND'), ('reply-credits-0', 'UNSOUND'),
+                          ('reply-xid-unknown', 'UNSOUND'), ('reply-read-list', 'UNSOUND'),
+                          ('reply-err-chunk', 'ERR_CHUNK'), ('reply-denied', 'RPC error')):
+            with self.subTest(case=case):
+                done = self.attack_itself(case)
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                self.assertIn('FAILED  null', done.stdout)
+                self.assertIn(got, done.stdout)
+
+    def test_finds_a_requester_that_crashes_or_stays(self):
+        for command, says in (('kill -SEGV $$', 'status 139'), ('exit 99', 'status 99'), ('exit 1', 'no connection')):
+            done = run('--timeout', '300', '--listen', self.addr, '--case', 'reply', '--run', command)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn(says, done.stdout)
+
+
+class Usage(unittest.TestCase):
+    def test_mistakes(self):
+        for args in ([], ['--connect', 'a', '--listen', 'b'], ['--connect', 'a', '--run', 'true'],
+                     ['--connect', 'a', '--program', 'none'], ['--connect', 'a', '--program', 'nfs'],
+                     ['--connect', 'a', '--handle', '123'], ['--connect', 'a', '--case', 'none'],
+                     ['--connect', 'a', '--count', '-1'], ['--connect', 'a', 'stray'], ['--no-such']):
+            with self.subTest(args=args):
+                self.assertEqual(run(*args).returncode, 2)
+        self.assertEqual(run('--timeout', '200', '--connect', unique('nobody')).returncode, 3)
+        self.assertEqual(run('--driver', 'none', '--connect', 'a').returncode, 3)
+        self.assertIn('--count', run('--help').stdout)
+
+    def test_the_table(self):
+        def made(name, side, case, got, ok):
+            with open(name, 'w', encoding='utf-8') as file:
+                json.dump({'label': name, 'side': side, 'cases': [
+                    {'name': case, 'got': got, 'detail': 'why', 'allowed': 'reply', 'ok': ok}]}, file)
+
+        with tempfile.TemporaryDirectory() as folder:
+            names = [os.path.join(folder, name) for name in ('one', 'other')]
+            made(names[0], 'responder', 'short-27', 'dropped', True)
+            made(names[1], 'responder', 'short-27', 'closed', False)
+            table = run('--table', *names).stdout
+        self.assertIn('     - dropped (why)\n     - **closed** (why)\n', table)
+        self.assertEqual(run('--table', '/no/such').returncode, 1)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=1)

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cases against a requester, which connects here and makes calls: of READ of the bench's program, with one Write chunk. Its
+ * first call gets the case's answer. What it does next is the outcome: another call (this one is over), the end of the
+ * connection, or nothing; then a good answer follows, and so to the end of the process, whatever it connects again for.
+ */
+#include "hostile.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cm_private.h"
+#include "rdma1.h"
+
+#define OFTEN_TIMES   200u
+#define BURST_TIMES   48u
+#define STATUS_RUNS   -1
+#define STATUS_KILLED 128
+
+/* The requester's process, in a shell that becomes it. -1 when there is none to start. */
+static pid_t start_requester(const struct hostile *h)
+{
+	pid_t pid = h->command ? fork() : -1;
+
+	if (pid == 0) {
+		execl("/bin/sh", "sh", "-c", h->command, (char *)NULL);
+		_exit(127);
+	}
+	return pid;
+}
+
+/* 'exit status', STATUS_KILLED plus a signal, or STATUS_RUNS. */
+static int poll_requester(pid_t *pid)
+{
+	int status = 0;
+
+	if (*pid < 0 || waitpid(*pid, &status, WNOHANG) == 0)
+		return STATUS_RUNS;
+	*pid = -1;
+	return WIFSIGNALED(status) ? STATUS_KILLED + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* What the call that came offers. False: it is not sound, or longer than it may be. */
+static bool take_call(const struct hostile *h, const struct hostile_case *c, const struct peer_message *call,
+		      struct values *values, char detail[48])
+{
+	uint8_t data[FABRIC_PRIVATE_DATA_MAX];
+	struct rdma1_segment_iter segments;
+	struct rdma1_write_iter chunks;
+	struct rdma1_segment segment;
+	struct cm_private mine;
+	struct rdma1_header hdr;
+	enum rdma1_reason reason;
+
+	cm_private_decode(data, private_data(c, data), &mine);
+	if (rdma1_decode(call->bytes, call->len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason) !=
+	    RDMA1_V_OK) {
+		snprintf(detail, 48, "a call: %s", rdma1_reason_name(reason));
+		return false;
+	}
+	if (call->len > mine.recv_bytes) {
+		snprintf(detail, 48, "a call of %u bytes, of %u", call->len, mine.recv_bytes);
+		return false;
+	}
+	*values = own_values(h);
+	values->xid = hdr.xid;
+	rdma1_writes_begin(&hdr, &chunks);
+	if (rdma1_writes_next(&chunks, &segments) && rdma1_segments_next(&segments, &segment)) {
+		values->call_key = segment.handle;
+		values->call_length = segment.length;
+		values->call_address = segment.offset;
+	}
+	return true;
+}
+
+/* A case's answer; the good one is not the same to a call without a chunk, as NULL is. */
+static const char *answer_text(const char *text, const struct values *values)
+{
+	return strcmp(text, "good") == 0 && values->call_length == 0 ? "xid v:1 c:8 p:msg none void" : text;
+}
+
+static bool send_good(struct hostile *h, const struct values *values)
+{
+	parse_case(h, answer_text("good", values));
+	return peer_send(&h->peer, h->bytes, make_message(h, values));
+}
+
+/* The case's answer. */
+static void attack(struct hostile *h, const struct hostile_case *c, const struct values *values)
+{
+	uint32_t times = c->delivery == OFTEN ? OFTEN_TIMES : c->delivery == BURST ? BURST_TIMES : 1;
+
+	parse_case(h, answer_text(c->message, values));
+	if (c->delivery == VANISH) {
+		peer_disconnect(&h->peer);
+	} else if (c->delivery == WRITE) {
+		peer_write(&h->peer, values->call_key + (uint32_t)h->message.fields[0].value,
+			   values->call_address + h->message.fields[1].value, 64);
+	} else {
+		uint32_t len = make_message(h, values);
+
+		while (times-- > 0 && peer_send(&h->peer, h->bytes, len))
+			;
+	}
+}
+
+/* What the requester does about it. A call that came meanwhile is left in *next. */
+static enum outcome observe(struct hostile *h, const struct hostile_case *c, struct peer_message *next)
+{
+	bool may_drop = c->allowed & GOT_DROPPED;
+
+	next->len = 0;
+	if (!h->peer.qp)
+		return GOT_CLOSED;
+	switch (peer_wait(&h->peer, may_drop ? h->config.settle_ms : h->config.timeout_ms, next)) {
+	case PEER_MESSAGE:
+		return GOT_ENDED;
+	case PEER_CLOSED:
+		return GOT_CLOSED;
+	default:
+		return GOT_DROPPED;
+	}
+}
+
+/* Answer calls well until the process ends, taking new connections. Without a process: until the connection ends. */
+static int serve(struct hostile *h, const struct hostile_case *c, pid_t pid, struct peer_message *call,
+		 struct result *result)
+{
+	uint64_t end = peer_now_ms() + 4 * h->config.timeout_ms;
+	struct values values;
+	int status = STATUS_RUNS;
+
+	while (status == STATUS_RUNS && peer_now_ms() < end) {
+		if (!peer_is_usable(&h->peer)) {
+			peer_disconnect(&h->peer);
+			if (pid < 0)
+				return 0;
+			c = NULL;
+			if (peer_wait_request(&h->peer, 1)) {
+				uint8_t data[FABRIC_PRIVATE_DATA_MAX];
+
+				peer_accept(&h->peer, data, private_data(NULL, data));
+			}
+		}
+		if (call->len > 0 || peer_wait(&h->peer, 1, call) == PEER_MESSAGE) {
+			if (take_call(h, c, call, &values, result->detail))
+				send_good(h, &values);
+			else
+				result->got = GOT_UNSOUND;
+			call->len = 0;
+		}
+		status = poll_requester(&pid);
+	}
+	if (pid < 0)
+		return status;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return STATUS_RUNS;
+}
+
+static void judge_status(struct result *result, int status, bool has_command)
+{
+	if (has_command && status == STATUS_RUNS) {
+		result->got = GOT_DEAD;
+		snprintf(result->detail, sizeof(result->detail), "it does not end");
+	} else if (status > 1) {
+		result->got = GOT_DEAD;
+		snprintf(result->detail, sizeof(result->detail), "it ended with status %d", status);
+	} else if (result->got == GOT_ENDED && status == 0) {
+		result->got = GOT_REPLY;
+	} else if (has_command && result->got != GOT_ENDED && !result->detail[0] && status != 0) {
+		snprintf(result->detail, sizeof(result->detail), "it says so");
+	}
+}
+
+/* A connection, made as the case says. False: none came. */
+static bool take_connection(struct hostile *h, const struct hostile_case *c)
+{
+	uint8_t data[FABRIC_PRIVATE_DATA_MAX];
+
+	peer_disconnect(&h->peer);
+	if (!peer_wait_request(&h->peer, h->config.timeout_ms))
+		return false;
+	if (c->delivery == REJECT) {
+		peer_reject(&h->peer);
+		return true;
+	}
+	return peer_accept(&h->peer, data, private_data(c, data)) == 0;
+}
+
+/* The first call of a connection; false: there is none. Who connects by itself may look first whether it can. */
+static bool wait_call(struct hostile *h, struct peer_message *call)
+{
+	return peer_wait(&h->peer, h->config.timeout_ms, call) == PEER_MESSAGE;
+}
+
+void to_requester_run(struct hostile *h, const struct hostile_case *c, struct result *result)
+{
+	pid_t pid = start_requester(h);
+	bool has_command = pid > 0, has_connection;
+	struct peer_message call = {0};
+	struct values values;
+
+	*result = (struct result){.c = c, .got = GOT_UNTESTED};
+	expose(h);
+	do
+		has_connection = take_connection(h, c);
+	while (has_connection && c->delivery != REJECT && !wait_call(h, &call) && !has_command);
+	if (!has_connection)
+		snprintf(result->detail, sizeof(result->detail), "no connection came");
+	else if (c->delivery == REJECT)
+		result->got = GOT_REFUSED;
+	else if (call.len == 0)
+		snprintf(result->detail, sizeof(result->detail), "no call came");
+	else if (!take_call(h, c, &call, &values, result->detail))
+		result->got = GOT_UNSOUND;
+	else {
+		attack(h, c, &values);
+		result->got = observe(h, c, &call);
+		if (result->got == GOT_DROPPED)
+			send_good(h, &values);
+	}
+	judge_status(result, serve(h, c, pid, &call, result), has_command);
+	peer_disconnect(&h->peer);
+}
+
+uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count, struct result *result)
+{
+	const struct hostile_case *c = requester_cases; /* the good answer */
+	pid_t pid = start_requester(h);
+	bool has_command = pid > 0;
+	struct peer_message call = {0};
+	struct values values;
+	uint32_t n = 0;
+
+	*result = (struct result){.c = c, .got = GOT_ENDED};
+	expose(h);
+	if (!take_connection(h, c)) {
+		result->got = GOT_UNTESTED;
+		snprintf(result->detail, sizeof(result->detail), "no connection came");
+	}
+	while (n < count && wait_call(h, &call)) {
+		struct rng rng = {seed + n};
+
+		if (!take_call(h, c, &call, &values, result->detail)) {
+			result->got = GOT_UNSOUND;
+			break;
+		}
+		parse_case(h, c->message);
+		message_mutate(&h->message, &rng);
+		n++;
+		if (!peer_send(&h->peer, h->bytes, make_message(h, &values)) || !send_good(h, &values))
+			break;
+	}
+	if (peer_is_usable(&h->peer) && n < count && result->got == GOT_ENDED)
+		result->got = GOT_DROPPED; /* it did not call again */
+	else if (!peer_is_usable(&h->peer) && result->got == GOT_ENDED)
+		result->got = GOT_CLOSED;
+	call.len = 0;
+	judge_status(result, serve(h, c, pid, &call, result), has_command);
+	peer_disconnect(&h->peer);
+	return n;
+}

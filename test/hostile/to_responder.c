@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cases against a responder. Each has a connection of its own: the message is sent, and behind it a NULL call, the probe.
+ * An answer that must come is waited for; where none may come, the probe's answer and some time after it say so. A
+ * connection that was closed is followed by another one with a probe, for the responder may have died of it.
+ */
+#include "hostile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire.h"
+
+#define OFTEN_TIMES  200u
+#define BURST_TIMES  48u
+#define VANISH_TIMES 8u
+#define NULL_CALL    "xid v:1 c:8 p:msg none null"
+#define BAD_ANSWERS  (GOT_UNSOUND | GOT_DEAD)
+
+/* Connect, for as long as it takes the responder to be done with earlier ones. False: it does not take any. */
+static bool connect_to(struct hostile *h, const struct hostile_case *c)
+{
+	uint64_t end = peer_now_ms() + h->config.timeout_ms;
+	uint8_t data[FABRIC_PRIVATE_DATA_MAX];
+	uint32_t len = private_data(c, data);
+
+	peer_disconnect(&h->peer);
+	h->sent.count = 0;
+	do {
+		if (peer_connect(&h->peer, h->addr, data, len) == 0)
+			return true;
+	} while (peer_now_ms() < end);
+	return false;
+}
+
+static bool send_bytes(struct hostile *h, const uint8_t *bytes, uint32_t len)
+{
+	if (len >= 4)
+		h->sent.xids[h->sent.count++ % SENT_MAX] = wire_get_u32(bytes);
+	return peer_send(&h->peer, bytes, len);
+}
+
+/* Send h->message with a new XID. */
+static bool send_message(struct hostile *h)
+{
+	struct values values;
+
+	h->xid++;
+	values = own_values(h);
+	return send_bytes(h, h->bytes, make_message(h, &values));
+}
+
+/* A probe on this connection: its XID is h->xid. */
+static bool send_probe(struct hostile *h)
+{
+	static struct message probe;
+	struct values values;
+	const char *error;
+	uint8_t bytes[256];
+
+	message_parse(&probe, NULL_CALL, &h->parse, &error);
+	h->xid++;
+	values = own_values(h);
+	return send_bytes(h, bytes, message_encode(&probe, &values, bytes, h->peer.exposed));
+}
+
+/* A probe, on a new connection if this one is closed. Answers of earlier calls may still come. */
+static bool is_alive(struct hostile *h)
+{
+	struct peer_message answer;
+	char detail[48];
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t end = peer_now_ms() + h->config.timeout_ms;
+
+		if ((i > 0 || !peer_is_usable(&h->peer)) && !connect_to(h, NULL))
+			return false;
+		if (!send_probe(h))
+			continue;
+		while (peer_now_ms() < end && peer_wait(&h->peer, 50, &answer) != PEER_CLOSED) {
+			if (answer.len >= 4 && wire_get_u32(answer.bytes) == h->xid)
+				return judge_answer(&h->peer, &answer, &h->sent, detail) == GOT_REPLY;
+			answer.len = 0;
+		}
+	}
+	return false;
+}
+
+/* After a connection was closed, and at the end of a case: does it serve others? */
+static enum outcome dead_or(struct hostile *h, enum outcome got)
+{
+	return is_alive(h) ? got : GOT_DEAD;
+}
+
+static void judge_end(struct hostile *h, struct result *result)
+{
+	if (!exposure_is_kept(h)) {
+		result->got = GOT_UNSOUND;
+		snprintf(result->detail, sizeof(result->detail), "memory that was not offered was written");
+	}
+	if (result->got == GOT_CLOSED)
+		result->got = dead_or(h, GOT_CLOSED);
+}
+
+/* What comes, up to the probe's answer. The first counts, but an unsound one before all. */
+static enum outcome collect(struct hostile *h, uint32_t allowed, uint32_t settle_ms, char detail[48])
+{
+	uint64_t end = peer_now_ms() + h->config.timeout_ms;
+	enum outcome got = GOT_DROPPED;
+	bool is_probed = false;
+
+	while (peer_now_ms() < end) {
+		/* Once the probe is answered, wait in full only for what has to come. */
+		bool must_wait = !is_probed || (got == GOT_DROPPED && !(allowed & GOT_DROPPED));
+		uint32_t ms = must_wait ? (uint32_t)(end - peer_now_ms()) : settle_ms;
+		struct peer_message answer;
+		enum peer_event event;
+		enum outcome one;
+
+		if (is_probed && got != GOT_DROPPED)
+			ms = 0;
+		event = peer_wait(&h->peer, ms, &answer);
+		if (event == PEER_CLOSED)
+			return got == GOT_DROPPED ? GOT_CLOSED : got;
+		if (event == PEER_NOTHING)
+			break;
+		one = judge_answer(&h->peer, &answer, &h->sent, detail);
+		if (one == GOT_UNSOUND)
+			return one;
+		if (answer.len >= 4 && wire_get_u32(answer.bytes) == h->xid)
+			is_probed = true;
+		else if (got == GOT_DROPPED)
+			got = one;
+	}
+	if (is_probed)
+		return got;
+	snprintf(detail, 48, "the connection is open and answers nothing");
+	return GOT_DEAD;
+}
+
+static enum outcome vanish(struct hostile *h, const struct hostile_case *c)
+{
+	for (uint32_t i = 0; i < VANISH_TIMES; i++) {
+		if (!connect_to(h, c))
+			return GOT_DEAD;
+		if (h->message.nsent > 0)
+			send_message(h);
+		peer_disconnect(&h->peer);
+	}
+	return dead_or(h, GOT_CLOSED);
+}
+
+/* Several times, with the receives of this side never short of what can come. */
+static enum outcome repeat(struct hostile *h, const struct hostile_case *c, char detail[48])
+{
+	uint32_t times = c->delivery == OFTEN ? OFTEN_TIMES : c->delivery == BURST ? BURST_TIMES : 1;
+	enum outcome got = GOT_DROPPED;
+
+	for (uint32_t i = 0; i < times; i++) {
+		if (!send_message(h))
+			break;
+		if (c->delivery != OFTEN || i + 1 == times)
+			continue;
+		/* A call at a time: its answer makes room for the next. */
+		if (i % 16 == 15 || !(c->allowed & GOT_DROPPED)) {
+			if (!send_probe(h))
+				break;
+			got = collect(h, c->allowed, h->config.settle_ms, detail);
+			if (got & (GOT_CLOSED | BAD_ANSWERS))
+				return got;
+		}
+	}
+	send_probe(h);
+	return collect(h, c->allowed, h->config.settle_ms, detail);
+}
+
+void to_responder_run(struct hostile *h, const struct hostile_case *c, struct result *result)
+{
+	*result = (struct result){.c = c};
+	parse_case(h, c->message);
+	expose(h);
+	if (c->delivery == VANISH) {
+		result->got = vanish(h, c);
+		return;
+	}
+	if (!connect_to(h, c)) {
+		result->got = is_alive(h) ? GOT_REFUSED : GOT_DEAD;
+		return;
+	}
+	result->got = repeat(h, c, result->detail);
+	judge_end(h, result);
+	peer_disconnect(&h->peer);
+}
+
+void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *result)
+{
+	struct rng rng = {seed};
+	uint32_t nvalid = 0, pick;
+
+	for (const struct hostile_case *c = responder_cases; c->name; c++)
+		nvalid += case_is_valid(c);
+	pick = rng_below(&rng, nvalid);
+	*result = (struct result){.c = responder_cases};
+	while (!case_is_valid(result->c) || pick-- > 0)
+		result->c++;
+	parse_case(h, result->c->message);
+	message_mutate(&h->message, &rng);
+	expose(h);
+	if (!peer_is_usable(&h->peer) && !connect_to(h, NULL)) {
+		result->got = GOT_DEAD;
+		return;
+	}
+	send_message(h);
+	send_probe(h);
+	result->got = collect(h, UINT32_MAX, 0, result->detail);
+	judge_end(h, result);
+	if (result->got & BAD_ANSWERS)
+		peer_disconnect(&h->peer);
+}
+
+/* The handle in the results of CREATE (RFC 1813 section 3.3.8), behind the status and the word that says it is there. */
+static int take_handle(struct hostile *h, const struct peer_message *answer)
+{
+	const uint32_t at = 28 + 24 + 8;
+	uint32_t len;
+
+	if (answer->len < at + 4 || wire_get_u32(answer->bytes + at - 8) != 0 ||
+	    wire_get_u32(answer->bytes + at - 4) != 1)
+		return -1;
+	len = wire_get_u32(answer->bytes + at);
+	if (len > HANDLE_MAX || len % 4 != 0 || answer->len < at + 4 + len)
+		return -1;
+	h->parse.file.len_bytes = len;
+	memcpy(h->parse.file.data, answer->bytes + at + 4, len);
+	return 0;
+}
+
+static enum outcome call(struct hostile *h, const char *text, struct peer_message *answer)
+{
+	char detail[48];
+
+	parse_case(h, text);
+	if (!send_message(h) || peer_wait(&h->peer, h->config.timeout_ms, answer) != PEER_MESSAGE)
+		return GOT_DEAD;
+	return judge_answer(&h->peer, answer, &h->sent, detail);
+}
+
+int to_responder_prepare(struct hostile *h)
+{
+	struct peer_message answer;
+	bool is_ready = connect_to(h, NULL);
+
+	expose(h);
+	if (is_ready && h->parse.program->create)
+		is_ready = call(h, "xid v:1 c:8 p:msg none create", &answer) == GOT_REPLY &&
+			   take_handle(h, &answer) == 0 &&
+			   call(h, "xid v:1 c:8 p:msg b:1 item seg:65536 b:0 b:0 b:0 write:65536", &answer) ==
+				   GOT_REPLY;
+	peer_disconnect(&h->peer);
+	if (is_ready)
+		return 0;
+	fprintf(stderr, "weir-hostile: no responder of program %s answers at %s%s\n", h->parse.program->name,
+		h->addr, h->parse.program->create ? ", or it lets no file be made (--handle)" : "");
+	return -1;
+}
