@@ -36,7 +36,7 @@ struct drc {
 	uint8_t secret[crypto_generichash_KEYBYTES];
 };
 
-struct drc *drc_create(uint32_t nentries, uint64_t nbytes)
+struct drc *request_drc_create(uint32_t nentries, uint64_t nbytes)
 {
 	struct drc *drc = mem_zalloc(sizeof(*drc));
 	uint32_t nbuckets = 1;
@@ -51,7 +51,7 @@ struct drc *drc_create(uint32_t nentries, uint64_t nbytes)
 	drc->buckets = mem_zalloc(nbuckets * sizeof(drc->buckets[0]));
 	drc->ring = mem_zalloc(drc->ring_bytes);
 	if (!drc->entries || !drc->buckets || !drc->ring || sodium_init() < 0) {
-		drc_destroy(drc);
+		request_drc_destroy(drc);
 		return NULL;
 	}
 	randombytes_buf(drc->secret, sizeof(drc->secret));
@@ -62,7 +62,7 @@ struct drc *drc_create(uint32_t nentries, uint64_t nbytes)
 	return drc;
 }
 
-void drc_destroy(struct drc *drc)
+void request_drc_destroy(struct drc *drc)
 {
 	if (!drc)
 		return;
@@ -72,7 +72,7 @@ void drc_destroy(struct drc *drc)
 	mem_free(drc);
 }
 
-const uint8_t *drc_secret(const struct drc *drc)
+const uint8_t *request_drc_secret(const struct drc *drc)
 {
 	return drc->secret;
 }
@@ -85,7 +85,7 @@ static struct drc_bucket *bucket_of(struct drc *drc, const struct drc_key *key)
 	return &drc->buckets[i & drc->bucket_mask];
 }
 
-struct drc_entry *drc_find(struct drc *drc, const struct drc_key *key)
+struct drc_entry *request_drc_find(struct drc *drc, const struct drc_key *key)
 {
 	struct drc_entry *entry;
 
@@ -107,7 +107,7 @@ static void push_out_oldest(struct drc *drc)
 	TAILQ_INSERT_HEAD(&drc->free, entry, age);
 }
 
-struct drc_entry *drc_add(struct drc *drc, const struct drc_key *key)
+struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key)
 {
 	struct drc_entry *entry;
 
@@ -124,7 +124,7 @@ struct drc_entry *drc_add(struct drc *drc, const struct drc_key *key)
 	return entry;
 }
 
-void drc_forget(struct drc *drc, struct drc_entry *entry)
+void request_drc_forget(struct drc *drc, struct drc_entry *entry)
 {
 	LIST_REMOVE(entry, bucket);
 	entry->state = DRC_FREE;
@@ -149,7 +149,7 @@ static uint32_t place(struct drc *drc, uint32_t len)
 	return at;
 }
 
-void drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces)
+void request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces)
 {
 	uint64_t bytes = sizeof(struct reply) + npieces * sizeof(struct stored_piece);
 	struct reply reply = {0, 0};
@@ -177,7 +177,8 @@ void drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *piec
 	TAILQ_INSERT_TAIL(&drc->done, entry, age);
 }
 
-uint32_t drc_reply(const struct drc *drc, const struct drc_entry *entry, struct piece *pieces, uint32_t max)
+uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
+			   uint32_t max)
 {
 	uint8_t *at = drc->ring + entry->offset, *bytes;
 	struct reply reply;

@@ -39,23 +39,24 @@ struct drc_entry {
 };
 
 /* For at most so many calls at a time, and replies of so many bytes, some for their bookkeeping. NULL: no memory. */
-struct drc *drc_create(uint32_t nentries, uint64_t nbytes);
-void drc_destroy(struct drc *drc); /* NULL is allowed */
+struct drc *request_drc_create(uint32_t nentries, uint64_t nbytes);
+void request_drc_destroy(struct drc *drc); /* NULL is allowed */
 
 /* The secret of its hashes. */
-const uint8_t *drc_secret(const struct drc *drc);
+const uint8_t *request_drc_secret(const struct drc *drc);
 
 /* NULL: no such call. */
-struct drc_entry *drc_find(struct drc *drc, const struct drc_key *key);
+struct drc_entry *request_drc_find(struct drc *drc, const struct drc_key *key);
 /* A new one, BUSY. NULL: all are. */
-struct drc_entry *drc_add(struct drc *drc, const struct drc_key *key);
+struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key);
 /* It is DONE: keep a copy of the reply, if it is not too long for the cache. */
-void drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces);
+void request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces);
 /* It never was: the call, when it comes once more, is a new one. */
-void drc_forget(struct drc *drc, struct drc_entry *entry);
+void request_drc_forget(struct drc *drc, struct drc_entry *entry);
 
-/* The reply of an entry that is DONE: its pieces, at most 'max', valid until the next drc_done(). How many; 0: it was not
- * kept. */
-uint32_t drc_reply(const struct drc *drc, const struct drc_entry *entry, struct piece *pieces, uint32_t max);
+/* The reply of an entry that is DONE: its pieces, at most 'max', valid until the next request_drc_done(). How many;
+ * 0: it was not kept. */
+uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
+			   uint32_t max);
 
 #endif

@@ -39,7 +39,7 @@ void program_table_put(struct program_table *table)
 	if (--table->refs > 0)
 		return;
 	for (uint32_t i = 0; i < table->ndrcs; i++)
-		drc_destroy(table->drcs[i]);
+		request_drc_destroy(table->drcs[i]);
 	mem_free(table);
 }
 
@@ -214,7 +214,8 @@ static int make_drcs(struct weir_listener *listener, const struct weir_profile *
 	for (uint32_t i = 0; i < table->nprograms; i++)
 		is_needed |= table->programs[i].non_idempotent != NULL;
 	for (; is_needed && table->ndrcs < listener->nengines; table->ndrcs++) {
-		table->drcs[table->ndrcs] = drc_create(profile->replay_entries, profile->replay_bytes);
+		table->drcs[table->ndrcs] =
+			request_drc_create(profile->replay_entries, profile->replay_bytes);
 		if (!table->drcs[table->ndrcs])
 			return -ENOMEM;
 	}

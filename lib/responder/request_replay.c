@@ -64,7 +64,7 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 	crypto_generichash_state state;
 
 	key->xid = req->rpc.xid;
-	crypto_generichash_init(&state, drc_secret(responder->drc), crypto_generichash_KEYBYTES,
+	crypto_generichash_init(&state, request_drc_secret(responder->drc), crypto_generichash_KEYBYTES,
 				DRC_HASH_BYTES);
 	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
 	crypto_generichash_update(&state, (const uint8_t *)responder->conn->peer, words[3]);
@@ -133,9 +133,9 @@ bool request_is_new(struct weir_request *req)
 	if (!req->program->non_idempotent[req->rpc.proc])
 		return true;
 	make_key(req, &key);
-	entry = drc_find(drc, &key);
+	entry = request_drc_find(drc, &key);
 	if (!entry) {
-		req->replay = drc_add(drc, &key);
+		req->replay = request_drc_add(drc, &key);
 		if (!req->replay) /* it can't be seen to that it is carried out once */
 			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return req->replay != NULL;
@@ -146,7 +146,7 @@ bool request_is_new(struct weir_request *req)
 		req->state = REQUEST_DUPLICATE;
 		LIST_INSERT_HEAD(&entry->waiting, req, duplicate);
 	} else {
-		replay(req, pieces, drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
+		replay(req, pieces, request_drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
 	}
 	return false;
 }
@@ -163,9 +163,9 @@ void request_keep_reply(struct weir_request *req, const struct piece *pieces, ui
 		replay(other, pieces, npieces);
 	}
 	if (req->forgets)
-		drc_forget(req->responder->drc, entry);
+		request_drc_forget(req->responder->drc, entry);
 	else
-		drc_done(req->responder->drc, entry, pieces, npieces);
+		request_drc_done(req->responder->drc, entry, pieces, npieces);
 	req->forgets = false;
 }
 

@@ -18,14 +18,14 @@ static struct drc *drc;
 static int setup(void **state)
 {
 	(void)state;
-	drc = drc_create(ENTRIES, BYTES);
+	drc = request_drc_create(ENTRIES, BYTES);
 	return drc ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	drc_destroy(drc);
+	request_drc_destroy(drc);
 	return 0;
 }
 
@@ -41,14 +41,14 @@ static struct drc_entry *add(uint32_t xid)
 {
 	struct drc_key k = key(xid);
 
-	return drc_add(drc, &k);
+	return request_drc_add(drc, &k);
 }
 
 static struct drc_entry *find(uint32_t xid)
 {
 	struct drc_key k = key(xid);
 
-	return drc_find(drc, &k);
+	return request_drc_find(drc, &k);
 }
 
 static uint8_t content[BYTES];
@@ -60,7 +60,7 @@ static void done(struct drc_entry *entry, uint32_t xid, uint32_t bytes)
 				  {.base = content + 4, .len = bytes - 4, .kind = PIECE_ITEM}};
 
 	memset(content, (int)xid, sizeof(content));
-	drc_done(drc, entry, pieces, 2);
+	request_drc_done(drc, entry, pieces, 2);
 }
 
 static void expect_reply(uint32_t xid, uint32_t bytes)
@@ -70,7 +70,7 @@ static void expect_reply(uint32_t xid, uint32_t bytes)
 
 	assert_non_null(entry);
 	assert_int_equal(entry->state, DRC_DONE);
-	assert_int_equal(drc_reply(drc, entry, pieces, 2), 2);
+	assert_int_equal(request_drc_reply(drc, entry, pieces, 2), 2);
 	assert_int_equal(pieces[0].len, 4);
 	assert_int_equal(pieces[0].kind, PIECE_PLAIN);
 	assert_int_equal(pieces[1].len, bytes - 4);
@@ -90,10 +90,10 @@ static void find__by_all_of_the_key(void **state)
 	assert_int_equal(entry->state, DRC_BUSY);
 	assert_null(find(2));
 	other.hash[DRC_HASH_BYTES - 1] ^= 1;
-	assert_null(drc_find(drc, &other));
+	assert_null(request_drc_find(drc, &other));
 	other = key(1);
 	other.xid = 2;
-	assert_null(drc_find(drc, &other));
+	assert_null(request_drc_find(drc, &other));
 }
 
 static void done__reply_comes_back(void **state)
@@ -110,15 +110,15 @@ static void done__of_no_bytes_and_too_many(void **state)
 	struct piece empty = {.base = content, .kind = PIECE_PLAIN}, piece;
 
 	(void)state;
-	drc_done(drc, add(1), &empty, 1);
-	assert_int_equal(drc_reply(drc, find(1), &piece, 1), 1);
+	request_drc_done(drc, add(1), &empty, 1);
+	assert_int_equal(request_drc_reply(drc, find(1), &piece, 1), 1);
 	assert_int_equal(piece.len, 0);
 	done(add(2), 2, BYTES / 8 - 24); /* just short enough, with its bookkeeping */
 	expect_reply(2, BYTES / 8 - 24);
 	done(add(3), 3, BYTES / 8 - 23);
 	assert_int_equal(find(3)->state, DRC_DONE);
-	assert_int_equal(drc_reply(drc, find(3), &piece, 1), 0);
-	assert_int_equal(drc_reply(drc, find(2), &piece, 1), 0); /* nor what there is no room for */
+	assert_int_equal(request_drc_reply(drc, find(3), &piece, 1), 0);
+	assert_int_equal(request_drc_reply(drc, find(2), &piece, 1), 0); /* nor what there is no room for */
 }
 
 static void add__oldest_that_is_done_goes(void **state)
@@ -142,7 +142,7 @@ static void forget__makes_room(void **state)
 	(void)state;
 	for (uint32_t xid = 1; xid <= ENTRIES; xid++)
 		assert_non_null(add(xid));
-	drc_forget(drc, find(5));
+	request_drc_forget(drc, find(5));
 	assert_null(find(5));
 	assert_non_null(add(5));
 	assert_null(add(100));
