@@ -149,6 +149,7 @@ int fault_connect(struct fabric_dev *fdev, const char *addr, const struct fabric
 	if (rc != 0)
 		return rc;
 	its.ctx = qp;
+	its.srq = attr->srq ? ((struct fault_srq *)attr->srq)->inner : NULL;
 	qp->has_connected = true;
 	rc = dev->ops->connect(dev->inner, addr, &its, private_data, private_len, &inner);
 	if (rc != 0) {
@@ -177,6 +178,7 @@ int fault_accept(struct fabric_dev *fdev, struct fabric_conn_req *req, const str
 		return rc;
 	}
 	its.ctx = qp;
+	its.srq = attr->srq ? ((struct fault_srq *)attr->srq)->inner : NULL;
 	rc = dev->ops->accept(dev->inner, req, &its, private_data, private_len, &inner);
 	if (rc != 0) {
 		fault_qp_free(qp);
@@ -295,7 +297,7 @@ void fault_qp_destroy(struct fabric_qp *fqp)
 	if (!qp)
 		return;
 	drop_events(qp);
-	fault_cq_drop(qp);
+	fault_cq_drop(qp, qp->dev);
 	qp->dev->ops->qp_destroy(qp->inner);
 	fault_qp_free(qp);
 }

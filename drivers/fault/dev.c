@@ -190,4 +190,7 @@ const struct fabric_ops fault_ops = {
 	.post_recv = fault_post_recv,
 	.post_send = fault_post_send,
 	.poll = fault_poll,
+	.srq_create = fault_srq_create,
+	.srq_destroy = fault_srq_destroy,
+	.srq_post_recv = fault_srq_post_recv,
 };

@@ -55,6 +55,7 @@ struct fault_qp {
 	uint64_t sq_due, rq_due;
 	uint64_t sq_blocked, rq_blocked; /* the poll in which a completion of the queue was left waiting */
 
+	bool is_shared;	       /* its receives are */
 	uint32_t sq_size, rq_size, max_sge;
 	uint64_t sq_head;      /* oldest that still holds a place */
 	uint64_t sq_completed; /* first without its completion made */
@@ -68,10 +69,17 @@ struct fault_qp {
 	struct fabric_wr *scratch; /* what is passed on */
 };
 
+struct fault_srq {
+	struct fabric_srq base;
+	struct fabric_srq *inner;
+	void *ctx;
+	uint32_t size;
+};
+
 /* A completion that waits to be polled. */
 struct fault_cqe {
 	struct fabric_wc wc;
-	struct fault_qp *qp;
+	struct fault_qp *qp; /* NULL: of none any more, a shared receive */
 	uint64_t position; /* send queue */
 	uint64_t due;
 };
@@ -103,6 +111,7 @@ struct fault_dev {
 	uint64_t occasions[FAULT_NKINDS];
 	uint64_t injected[FAULT_NKINDS];
 	struct fault_qps qps;
+	struct fault_srq *srq;
 	struct fault_cqe *cq; /* what waits, in the order in which it came; room for all that may complete */
 	uint32_t ncq, cq_size, cq_reserved;
 	struct fault_event *events;
@@ -145,11 +154,15 @@ int fault_qp_create(struct fault_dev *dev, const struct fabric_qp_attr *attr, st
 void fault_qp_free(struct fault_qp *qp);
 uint32_t fault_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 uint32_t fault_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
+int fault_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
+void fault_srq_destroy(struct fabric_srq *srq);
+uint32_t fault_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
 void fault_sq_advance(struct fault_qp *qp); /* make the completions that can be made */
 
 /* poll.c */
 void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position);
-void fault_cq_drop(const struct fault_qp *qp);
+/* Of a queue pair that goes, or with NULL those that are of none any more; its shared receives become such. */
+void fault_cq_drop(const struct fault_qp *qp, struct fault_dev *dev);
 uint32_t fault_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 
 static inline struct fault_swr *fault_sq_at(const struct fault_qp *qp, uint64_t position)

@@ -19,14 +19,25 @@ void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t pos
 	*queue_due = cqe->due;
 }
 
-void fault_cq_drop(const struct fault_qp *qp)
+/* What becomes of a shared receive whose queue pair is gone. */
+static struct fault_cqe taken_back(const struct fault_dev *dev, uint64_t wr_id)
 {
-	struct fault_dev *dev = qp->dev;
+	return (struct fault_cqe){.wc = {.wr_id = wr_id,
+					 .qp_ctx = dev->srq->ctx,
+					 .op = FABRIC_RECV,
+					 .status = FABRIC_ERR_FLUSHED}};
+}
+
+void fault_cq_drop(const struct fault_qp *qp, struct fault_dev *dev)
+{
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < dev->ncq; i++)
+	for (uint32_t i = 0; i < dev->ncq; i++) {
 		if (dev->cq[i].qp != qp)
 			dev->cq[kept++] = dev->cq[i];
+		else if (qp && qp->is_shared && dev->cq[i].wc.op == FABRIC_RECV)
+			dev->cq[kept++] = taken_back(dev, dev->cq[i].wc.wr_id);
+	}
 	dev->ncq = kept;
 }
 
@@ -74,6 +85,10 @@ static void take(struct fault_dev *dev, const struct fabric_wc *wc)
 	struct fault_qp *qp = wc->qp_ctx;
 	int how;
 
+	if (dev->srq && wc->qp_ctx == dev->srq) {
+		dev->cq[dev->ncq++] = taken_back(dev, wc->wr_id);
+		return;
+	}
 	if (wc->op == FABRIC_RECV)
 		take_recv(qp, wc);
 	else
@@ -90,6 +105,8 @@ static void reorder(struct fault_dev *dev)
 		const struct fault_cqe *before = &dev->cq[i - 1];
 		int how;
 
+		if (!cqe.qp || !before->qp)
+			continue;
 		if (cqe.qp == before->qp && (cqe.wc.op == FABRIC_RECV) == (before->wc.op == FABRIC_RECV))
 			continue;
 		if (!fault_fires(dev, FAULT_REORDER, &how))
@@ -102,8 +119,11 @@ static void reorder(struct fault_dev *dev)
 /* Whether it is its queue's turn; if not, what is behind it in the queue has to wait as well. */
 static bool may_go(struct fault_dev *dev, const struct fault_cqe *cqe, bool has_room)
 {
-	uint64_t *blocked = cqe->wc.op == FABRIC_RECV ? &cqe->qp->rq_blocked : &cqe->qp->sq_blocked;
+	uint64_t *blocked;
 
+	if (!cqe->qp)
+		return has_room;
+	blocked = cqe->wc.op == FABRIC_RECV ? &cqe->qp->rq_blocked : &cqe->qp->sq_blocked;
 	if (has_room && cqe->due <= dev->polls && *blocked != dev->polls)
 		return true;
 	*blocked = dev->polls;
@@ -131,9 +151,9 @@ uint32_t fault_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max
 		}
 		wcs[n++] = cqe->wc;
 		/* Only now are the places free: of this one and of those before it. */
-		if (cqe->wc.op == FABRIC_RECV)
-			cqe->qp->rq_head++;
-		else
+		if (cqe->wc.op == FABRIC_RECV && cqe->qp)
+			cqe->qp->rq_head += !cqe->qp->is_shared;
+		else if (cqe->qp)
 			cqe->qp->sq_head = cqe->position + 1;
 	}
 	dev->ncq = kept;

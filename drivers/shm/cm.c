@@ -371,7 +371,7 @@ static bool still_drains(const struct shm_event *event)
 		return false;
 	if (qp->drain_end == 0)
 		qp->drain_end = qp->rx.head + qp->rx.size;
-	return qp->recv_head != qp->recv_tail && ring_peek(&qp->rx) != 0 && qp->rx.head < qp->drain_end;
+	return !shm_recvs_empty(qp->recvs) && ring_peek(&qp->rx) != 0 && qp->rx.head < qp->drain_end;
 }
 
 uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)

@@ -63,6 +63,9 @@ const struct fabric_ops shm_ops = {
 	.post_recv = shm_post_recv,
 	.post_send = shm_post_send,
 	.poll = shm_poll,
+	.srq_create = shm_srq_create,
+	.srq_destroy = shm_srq_destroy,
+	.srq_post_recv = shm_srq_post_recv,
 	.send_now = shm_send_now,
 	.rdma_now = shm_rdma_now,
 };
@@ -80,6 +83,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 		.max_sge = SHM_SGES_MAX,
 		.max_send_wr = SHM_WRS_MAX,
 		.max_recv_wr = SHM_WRS_MAX,
+		.max_srq_wr = SHM_SRQ_MAX,
 		.max_msg_bytes = SHM_MSG_MAX,
 		.max_rd_atomic = SHM_RDS_MAX,
 		.has_mw = true,

@@ -70,14 +70,14 @@ static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 	return n;
 }
 
-/* All receives of a queue pair in error come back. */
+/* All receives of a queue pair in error come back, its own only. */
 static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
 	uint32_t n = 0;
 
-	while (n < max && qp->recv_head != qp->recv_tail) {
+	while (n < max && !shm_recvs_empty(&qp->own)) {
 		wcs[n++] = (struct fabric_wc){
-			.wr_id = qp->recvs[qp->recv_head++ & qp->recv_mask].wr_id,
+			.wr_id = qp->own.wrs[qp->own.head++ & qp->own.mask].wr_id,
 			.qp_ctx = qp->fabric.ctx,
 			.op = FABRIC_RECV,
 			.status = FABRIC_ERR_FLUSHED,
@@ -103,25 +103,27 @@ static void not_ready(struct shm_qp *qp)
 static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_status status)
 {
 	*wc = (struct fabric_wc){
-		.wr_id = qp->recvs[qp->recv_head++ & qp->recv_mask].wr_id,
+		.wr_id = shm_recvs_first(qp->recvs)->wr_id,
 		.qp_ctx = qp->fabric.ctx,
 		.op = FABRIC_RECV,
 		.status = status,
 	};
+	qp->recvs->head++;
 	shm_qp_break(qp);
 }
 
 static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
 	struct fabric_stats *stats = &qp->dev->fabric.stats;
+	struct shm_recvs *recvs = qp->recvs;
 	uint32_t n = 0, word;
 
 	while (n < max && (word = ring_peek(&qp->rx)) != 0) {
-		const struct fabric_recv_wr *wr = &qp->recvs[qp->recv_head & qp->recv_mask];
+		const struct fabric_recv_wr *wr = shm_recvs_first(recvs);
 		int64_t len = ring_msg_len(&qp->rx, word);
 		uint32_t inv_rkey;
 
-		if (__builtin_expect(qp->recv_head == qp->recv_tail, 0)) {
+		if (__builtin_expect(shm_recvs_empty(recvs), 0)) {
 			not_ready(qp);
 			break;
 		}
@@ -147,7 +149,7 @@ static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 			.byte_len = (uint32_t)len,
 			.inv_rkey = inv_rkey,
 		};
-		qp->recv_head++;
+		recvs->head++;
 		if (__builtin_expect(inv_rkey != 0, 0) &&
 		    !key_invalidate(&qp->dev->keys, inv_rkey, qp->conn_id)) {
 			wcs[n++].status = FABRIC_ERR_REMOTE_ACCESS;

@@ -23,7 +23,6 @@ static uint32_t power_of_two(uint32_t n)
 int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct shm_qp **out)
 {
 	struct shm_qp *qp;
-	uint32_t nrecvs = power_of_two(attr->max_recv_wr);
 
 	if (attr->max_send_wr == 0 || attr->max_send_wr > SHM_WRS_MAX || attr->max_recv_wr == 0 ||
 	    attr->max_recv_wr > SHM_WRS_MAX || attr->max_msg_bytes == 0 || attr->max_msg_bytes > SHM_MSG_MAX)
@@ -32,9 +31,9 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	if (!qp)
 		return -ENOMEM;
 	qp->done_mask = power_of_two(attr->max_send_wr + 1) - 1;
-	qp->recvs = calloc(nrecvs, sizeof(qp->recvs[0]));
+	qp->recvs = attr->srq ? &((struct shm_srq *)attr->srq)->recvs : &qp->own;
 	qp->done = calloc(qp->done_mask + 1, sizeof(qp->done[0]));
-	if (!qp->recvs || !qp->done) {
+	if (!qp->done || (!attr->srq && shm_recvs_init(&qp->own, attr->max_recv_wr) != 0)) {
 		shm_qp_free(qp);
 		return -ENOMEM;
 	}
@@ -42,8 +41,6 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp->fabric.ctx = attr->ctx;
 	qp->fabric.max_inline = attr->max_inline < SHM_MSG_MAX ? attr->max_inline : SHM_MSG_MAX;
 	qp->dev = dev;
-	qp->recv_mask = nrecvs - 1;
-	qp->max_recv_wr = attr->max_recv_wr;
 	qp->max_send_wr = attr->max_send_wr;
 	qp->max_msg_bytes = attr->max_msg_bytes;
 	*out = qp;
@@ -55,7 +52,7 @@ void shm_qp_free(struct shm_qp *qp)
 	free(qp->pending_inlines);
 	free(qp->pending);
 	free(qp->done);
-	free(qp->recvs);
+	free(qp->own.wrs);
 	free(qp);
 }
 
@@ -75,24 +72,6 @@ void shm_qp_break(struct shm_qp *qp)
 	shm_qp_warm(qp); /* flushes are to be polled */
 	if (qp->sock)
 		shm_disconnect(&qp->fabric);
-}
-
-uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
-{
-	struct shm_qp *qp = (struct shm_qp *)fqp;
-	uint32_t room = qp->max_recv_wr - (qp->recv_tail - qp->recv_head);
-
-	n = n < room ? n : room;
-	for (uint32_t i = 0; i < n; i++) {
-		struct fabric_recv_wr *wr = &qp->recvs[qp->recv_tail++ & qp->recv_mask];
-
-		*wr = wrs[i];
-		if (!shm_local_ok(qp->dev, &(struct fabric_sge){wr->addr, wr->len, wr->lkey}))
-			wr->lkey = SHM_NO_LKEY; /* the message that meets it fails */
-	}
-	if (__builtin_expect(qp->state == QP_ERROR, 0))
-		shm_qp_warm(qp);
-	return n;
 }
 
 /* The request is over: a completion when it was asked for, or when it failed. Its place, and those of the silent

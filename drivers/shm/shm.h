@@ -10,6 +10,7 @@
  *   keys.[ch]    the key table: what memory a peer may name, and the check of what it named
  *   memory.c     registration, windows; mapping what a peer offers
  *   qp.c         work requests
+ *   recvs.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
  *   cm.c         connecting: what the engine's thread does
  *   sock.c       a connection's socket, its messages and events
@@ -39,6 +40,7 @@
 #define SHM_RDS_MAX	16u
 #define SHM_MSG_MAX	65536u
 #define SHM_WRS_MAX	16384u
+#define SHM_SRQ_MAX	65536u
 #define SHM_FDS_MAX	(2u + SHM_REGIONS_MAX)
 #define SHM_COLD_POLLS	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
 struct shm_dev;
@@ -153,6 +155,18 @@ struct shm_pending {
 	struct fabric_sge sges[SHM_SGES_MAX];
 };
 
+struct shm_recvs {
+	struct fabric_recv_wr *wrs; /* a power of two */
+	uint32_t mask;
+	uint32_t head, tail;
+	uint32_t max;
+};
+
+struct shm_srq {
+	struct fabric_srq fabric;
+	struct shm_recvs recvs;
+};
+
 struct shm_qp {
 	struct fabric_qp fabric;
 	struct shm_dev *dev;
@@ -163,10 +177,8 @@ struct shm_qp {
 	struct ring_writer tx;
 	struct ring_reader rx;
 
-	struct fabric_recv_wr *recvs; /* queue of max_recv_wr, a power of two */
-	uint32_t recv_mask;
-	uint32_t recv_head, recv_tail;
-	uint32_t max_recv_wr;
+	struct shm_recvs *recvs; /* that its messages take */
+	struct shm_recvs own;	 /* empty when they are shared */
 
 	/* send queue: places are taken at the post and given back by polled completions */
 	uint32_t max_send_wr;
@@ -207,6 +219,7 @@ struct shm_dev {
 	uint32_t ncold;
 	uint32_t next_cold; /* to be looked at */
 	uint32_t nqps;
+	struct shm_srq *srq;
 	uint32_t ring_option_bytes; /* 0: by need */
 	uint32_t peer_uid;	    /* whom to connect with, or SHM_ANY_USER */
 	uint64_t rnr_ticks;	    /* that a message may wait for a receive; UINT64_MAX: for ever */
@@ -281,13 +294,29 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 void shm_qp_free(struct shm_qp *qp);
 void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool is_connector);
 void shm_qp_break(struct shm_qp *qp); /* to ERROR, and the peer is told by the end of the socket */
-uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n);
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
 bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len);
 bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
 		  uint64_t raddr);
 bool shm_run_pending(struct shm_qp *qp);
 void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes);
+
+/* recvs.c */
+int shm_recvs_init(struct shm_recvs *recvs, uint32_t max);
+uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n);
+int shm_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
+void shm_srq_destroy(struct fabric_srq *srq);
+uint32_t shm_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
+
+static inline bool shm_recvs_empty(const struct shm_recvs *recvs)
+{
+	return recvs->head == recvs->tail;
+}
+
+static inline const struct fabric_recv_wr *shm_recvs_first(const struct shm_recvs *recvs)
+{
+	return &recvs->wrs[recvs->head & recvs->mask];
+}
 
 /* poll.c */
 uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);

@@ -92,6 +92,7 @@ static int sim_open(const struct fabric_dev_config *config, struct fabric_dev **
 		.max_sge = defaults->max_sge,
 		.max_send_wr = defaults->max_send_wr,
 		.max_recv_wr = defaults->max_recv_wr,
+		.max_srq_wr = defaults->max_srq_wr,
 		.max_msg_bytes = defaults->max_msg_bytes,
 		.max_rd_atomic = options.max_rd_atomic == NUMBER_ABSENT ? defaults->max_rd_atomic
 									: (uint32_t)options.max_rd_atomic,
@@ -124,6 +125,7 @@ void sim_dev_free(struct sim_dev *dev)
 		LIST_REMOVE(mr, entry);
 		free(mr);
 	}
+	sim_srq_destroy((struct fabric_srq *)dev->srq);
 	TAILQ_REMOVE(&dev->world->devs, dev, entry);
 	free(dev->cq);
 	free(dev);
@@ -223,9 +225,11 @@ uint32_t sim_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 
 		wcs[n] = cqe->wc;
 		/* Only now are the places free: of this one and of those before it. */
-		if (cqe->wc.op == FABRIC_RECV)
+		if (cqe->wc.op == FABRIC_RECV && (!qp || qp->srq))
+			dev->srq->used--;
+		if (qp && cqe->wc.op == FABRIC_RECV)
 			qp->rq.head = cqe->position + 1;
-		else
+		else if (qp)
 			qp->sq.head = cqe->position + 1;
 		dev->cq_head = (dev->cq_head + 1) & (dev->cq_size - 1);
 		dev->cq_count--;
@@ -255,4 +259,7 @@ const struct fabric_ops sim_ops = {
 	.post_recv = sim_post_recv,
 	.post_send = sim_post_send,
 	.poll = sim_poll,
+	.srq_create = sim_srq_create,
+	.srq_destroy = sim_srq_destroy,
+	.srq_post_recv = sim_srq_post_recv,
 };

@@ -306,11 +306,11 @@ static void arrive(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
 		fail(qp, position, FABRIC_ERR_LOCAL_PROT);
 		return;
 	}
-	if (peer->rq.filled == peer->rq.tail) {
+	rwr = sim_next_receive(peer);
+	if (!rwr) {
 		not_ready(qp, peer, position);
 		return;
 	}
-	rwr = sim_rq_at(peer, peer->rq.filled);
 	if (!sim_local_ok(peer->dev, rwr->wr.lkey, rwr->wr.addr, rwr->wr.len, FABRIC_LOCAL_WRITE)) {
 		receive_done(peer, FABRIC_ERR_LOCAL_PROT);
 		refuse(qp, position, FABRIC_ERR_FATAL);
@@ -417,10 +417,11 @@ bool sim_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 	struct sim_qp *qp = (struct sim_qp *)fqp, *peer = peer_now(qp);
 	struct sim_rwr *rwr;
 
-	if (!peer || peer->rq.filled == peer->rq.tail ||
-	    (qp->attr.max_msg_bytes && len > qp->attr.max_msg_bytes))
+	if (!peer || (qp->attr.max_msg_bytes && len > qp->attr.max_msg_bytes))
 		return false;
-	rwr = sim_rq_at(peer, peer->rq.filled);
+	rwr = sim_next_receive(peer);
+	if (!rwr)
+		return false;
 	if (len > rwr->wr.len ||
 	    !sim_local_ok(peer->dev, rwr->wr.lkey, rwr->wr.addr, rwr->wr.len, FABRIC_LOCAL_WRITE))
 		return false;

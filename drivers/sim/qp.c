@@ -29,7 +29,8 @@ int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp->attr.max_rd_atomic = least(attr->max_rd_atomic, limits->max_rd_atomic);
 	qp->failed = UINT64_MAX;
 	qp->sq.size = attr->max_send_wr;
-	qp->rq.size = attr->max_recv_wr;
+	qp->srq = (struct sim_srq *)attr->srq;
+	qp->rq.size = qp->srq ? qp->srq->size : attr->max_recv_wr;
 	qp->base.dev = &dev->base;
 	qp->base.ctx = attr->ctx;
 	qp->base.max_inline = least(attr->max_inline, limits->max_inline);
@@ -38,7 +39,8 @@ int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp->sq.inline_data = calloc(qp->sq.size + 1u, qp->base.max_inline + 1u);
 	if (!qp->sq.wrs || !qp->rq.wrs || !qp->sq.inline_data)
 		goto no_memory;
-	if (sim_cq_reserve(dev, qp->sq.size + qp->rq.size) != 0)
+	qp->ncqes = qp->sq.size + (qp->srq ? 0 : qp->rq.size);
+	if (sim_cq_reserve(dev, qp->ncqes) != 0)
 		goto no_memory;
 	qp->number = sim_world_add_qp(dev->world, qp);
 	if (qp->number == 0)
@@ -48,7 +50,7 @@ int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct
 	return 0;
 
 unreserve:
-	dev->cq_reserved -= qp->sq.size + qp->rq.size;
+	dev->cq_reserved -= qp->ncqes;
 no_memory:
 	free(qp->sq.inline_data);
 	free(qp->rq.wrs);
@@ -62,11 +64,13 @@ void sim_qp_free(struct sim_qp *qp)
 	struct sim_dev *dev = qp->dev;
 
 	sim_cq_drop(dev, qp->number);
+	if (qp->srq)
+		sim_srq_take_back(qp);
 	sim_cm_drop(qp);
 	sim_windows_of_qp_end(qp);
 	dev->world->qps[qp->number] = NULL;
 	dev->nqps--;
-	dev->cq_reserved -= qp->sq.size + qp->rq.size;
+	dev->cq_reserved -= qp->ncqes;
 	free(qp->sq.inline_data);
 	free(qp->rq.wrs);
 	free(qp->sq.wrs);
@@ -284,8 +288,7 @@ uint32_t sim_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 	return taken;
 }
 
-/* A Send of the peer's may be waiting for this. */
-static void wake_peer(struct sim_qp *qp)
+void sim_rq_wake_peer(struct sim_qp *qp)
 {
 	struct sim_world *world = qp->dev->world;
 	struct sim_qp *peer = sim_world_qp(world, qp->peer);
@@ -305,7 +308,7 @@ uint32_t sim_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, 
 	struct sim_qp *qp = (struct sim_qp *)fqp;
 	uint32_t taken = 0;
 
-	if (qp->dev->is_dead)
+	if (qp->dev->is_dead || qp->srq)
 		return 0;
 	for (; taken < n && qp->rq.tail - qp->rq.head < qp->rq.size; taken++) {
 		*sim_rq_at(qp, qp->rq.tail++) = (struct sim_rwr){.wr = wrs[taken]};
@@ -317,6 +320,6 @@ uint32_t sim_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, 
 	if (qp->state == SIM_BROKEN)
 		schedule_flush(qp);
 	else
-		wake_peer(qp);
+		sim_rq_wake_peer(qp);
 	return taken;
 }

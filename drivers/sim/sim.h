@@ -37,6 +37,7 @@ struct sim_options {
 	uint32_t max_sge;
 	uint32_t max_send_wr;
 	uint32_t max_recv_wr;
+	uint32_t max_srq_wr;
 	uint32_t max_msg_bytes;
 	uint32_t max_rd_atomic;
 	bool has_mw;

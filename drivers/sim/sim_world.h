@@ -10,7 +10,8 @@
  * event outlives its queue pair without harm, and is then dropped without time passing.
  *
  * world.c: chance, time, the heap. dev.c: devices, options, completions. memory.c: registrations, windows, who
- * may touch what. cm.c: set-up and end of connections. qp.c: the queues. execute.c: what work requests do.
+ * may touch what. cm.c: set-up and end of connections. qp.c: the queues. srq.c: shared receives. execute.c: what work
+ * requests do.
  */
 
 #include <sys/queue.h>
@@ -117,7 +118,7 @@ LIST_HEAD(sim_mws, sim_mw);
 
 struct sim_cqe {
 	struct fabric_wc wc;
-	uint32_t qp;
+	uint32_t qp;	   /* 0: of none any more, a shared receive */
 	uint64_t position; /* in its queue */
 };
 
@@ -145,6 +146,7 @@ struct sim_dev {
 	struct sim_mrs mrs;
 	struct sim_mws mws;
 	struct sim_cm_entries cm;
+	struct sim_srq *srq;
 	struct sim_cqe *cq; /* a ring that holds all that its queue pairs may complete */
 	uint32_t cq_size;   /* a power of two */
 	uint32_t cq_head, cq_count, cq_reserved;
@@ -203,6 +205,7 @@ struct sim_sq {
 	uint64_t tail;
 };
 
+/* With a shared queue, a receive is moved here from there by the message that takes it. */
 struct sim_rq {
 	struct sim_rwr *wrs;
 	uint32_t size;
@@ -210,6 +213,16 @@ struct sim_rq {
 	uint64_t completed;
 	uint64_t filled; /* first that has met no message */
 	uint64_t tail;
+};
+
+struct sim_srq {
+	struct fabric_srq base;
+	struct sim_dev *dev;
+	void *ctx;
+	struct fabric_recv_wr *wrs; /* that wait, of place % size */
+	uint32_t size;
+	uint32_t used; /* places: waiting, taken, and completions not polled */
+	uint64_t head, tail;
 };
 
 enum sim_answer { SIM_ANSWER_ACCEPT, SIM_ANSWER_REJECT, SIM_ANSWER_REFUSE };
@@ -231,6 +244,8 @@ struct sim_qp {
 	bool is_parked;	  /* the Send at 'parked' waits for a receive, for ever */
 	struct sim_sq sq;
 	struct sim_rq rq;
+	struct sim_srq *srq;
+	uint32_t ncqes; /* completions that may wait; those of shared receives are the shared queue's */
 	uint64_t parked;
 	uint32_t reads;	    /* in flight */
 	uint32_t sends;	    /* started, and not with the peer yet */
@@ -295,6 +310,14 @@ void sim_cm_drop(struct sim_qp *qp); /* the events that were not polled */
 void sim_cm_run(struct sim_qp *qp, enum sim_event_kind kind);
 void sim_cm_lose(struct sim_qp *qp); /* it will notice after a while that the connection is over */
 
+/* srq.c */
+int sim_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
+void sim_srq_destroy(struct fabric_srq *srq);
+uint32_t sim_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
+/* The receive that the next message to 'qp' takes, from the shared queue if it has one; NULL: none is posted. */
+struct sim_rwr *sim_next_receive(struct sim_qp *qp);
+void sim_srq_take_back(struct sim_qp *qp); /* what it has taken and was not polled; the queue pair goes */
+
 /* qp.c */
 int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct sim_qp **qp);
 void sim_qp_free(struct sim_qp *qp);
@@ -306,6 +329,7 @@ void sim_qp_break(struct sim_qp *qp); /* into error: all that is posted will be 
 void sim_qp_flush(struct sim_qp *qp);
 void sim_sq_complete(struct sim_qp *qp); /* make the completions that can be made */
 void sim_rq_complete(struct sim_qp *qp);
+void sim_rq_wake_peer(struct sim_qp *qp); /* a Send of the peer's may be waiting for a receive that is there now */
 
 static inline struct sim_swr *sim_sq_at(const struct sim_qp *qp, uint64_t position)
 {

@@ -62,6 +62,7 @@ void sim_options_init(struct sim_options *options)
 		.max_sge = FABRIC_SGE_MAX,
 		.max_send_wr = 4096,
 		.max_recv_wr = 4096,
+		.max_srq_wr = 65536,
 		.max_msg_bytes = 1u << 20,
 		.max_rd_atomic = 4,
 		.has_mw = true,
@@ -164,7 +165,7 @@ uint32_t sim_world_objects(const struct sim_world *world)
 
 	TAILQ_FOREACH(dev, &world->devs, entry)
 	{
-		n += 1 + dev->nqps;
+		n += 1 + dev->nqps + (dev->srq != NULL);
 		LIST_FOREACH(mr, &dev->mrs, entry)
 		n++;
 		LIST_FOREACH(mw, &dev->mws, entry)

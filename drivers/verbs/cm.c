@@ -303,6 +303,9 @@ void verbs_qp_destroy(struct fabric_qp *fqp)
 	verbs_disconnect(fqp);
 	link = qp->link;
 	link_remove(link);
-	verbs_qp_free(qp);
+	if (qp->srq)
+		verbs_srq_leave(qp);
+	else
+		verbs_qp_free(qp);
 	verbs_link_free(link);
 }

@@ -8,16 +8,16 @@
 
 #define CQ_MIN 1024u
 
-static int cq_create(struct verbs_dev *dev, uint32_t places, struct verbs_cq **out)
+static int cq_create(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct verbs_cq **out)
 {
 	uint32_t max = (uint32_t)dev->device.max_cqe;
-	uint64_t size = (uint64_t)places * dev->max_connections;
+	uint64_t size = (uint64_t)places * dev->max_connections + shared;
 	struct verbs_cq *cq;
 
-	if (places > max) {
+	if ((uint64_t)places + shared > max) {
 		VERBS_LOG(ERR,
 			  "%s: queues of %u places in all, where a completion queue has %u: lower credits\n",
-			  dev->name, places, max);
+			  dev->name, places + shared, max);
 		return -EINVAL;
 	}
 	if (size < CQ_MIN)
@@ -42,18 +42,22 @@ static int cq_create(struct verbs_dev *dev, uint32_t places, struct verbs_cq **o
 	return 0;
 }
 
-int verbs_cq_get(struct verbs_dev *dev, uint32_t places, struct verbs_cq **out)
+int verbs_cq_get(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct verbs_cq **out)
 {
 	struct verbs_cq *cq;
 	int rc;
 
 	TAILQ_FOREACH(cq, &dev->cqs, entry)
-	if (cq->size - cq->used >= places)
+	if (cq->size - cq->used >= places + (cq->has_shared ? 0 : shared))
 		break;
 	if (!cq) {
-		rc = cq_create(dev, places, &cq);
+		rc = cq_create(dev, places, shared, &cq);
 		if (rc != 0)
 			return rc;
+	}
+	if (shared && !cq->has_shared) {
+		cq->has_shared = true;
+		cq->used += shared;
 	}
 	cq->used += places;
 	*out = cq;

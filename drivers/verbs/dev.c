@@ -64,6 +64,7 @@ static void fill_attr(struct verbs_dev *dev, const struct ibv_port_attr *port)
 		.max_sge = smaller((uint32_t)device->max_sge, FABRIC_SGE_MAX),
 		.max_send_wr = wrs,
 		.max_recv_wr = wrs,
+		.max_srq_wr = device->max_srq > 0 ? smaller((uint32_t)device->max_srq_wr, VERBS_SRQ_MAX) : 0,
 		.max_msg_bytes = port->max_msg_sz,
 		.max_rd_atomic = smaller((uint32_t)device->max_qp_init_rd_atom, UINT8_MAX),
 		.has_mw = (flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0,
@@ -105,10 +106,13 @@ static void close_dev(struct fabric_dev *fdev)
 	/* Requests that nobody answered. */
 	while ((link = TAILQ_FIRST(&dev->links)))
 		verbs_reject(fdev, link, NULL, 0);
+	verbs_srq_reap(dev, true);
+	verbs_srq_destroy((struct fabric_srq *)dev->srq);
 	verbs_cq_destroy_all(dev);
 	if (dev->pd)
 		ibv_dealloc_pd(dev->pd);
 	verbs_hub_leave(dev);
+	free(dev->by_num);
 	free(dev->table);
 	free(dev);
 }
@@ -120,8 +124,9 @@ static int make_table(struct verbs_dev *dev)
 	while (size < 2 * dev->max_connections)
 		size <<= 1;
 	dev->table = calloc(size, sizeof(dev->table[0]));
+	dev->by_num = calloc(size, sizeof(dev->by_num[0]));
 	dev->table_mask = size - 1;
-	return dev->table ? 0 : -ENOMEM;
+	return dev->table && dev->by_num ? 0 : -ENOMEM;
 }
 
 static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **out);
@@ -147,6 +152,9 @@ const struct fabric_ops verbs_ops = {
 	.post_recv = verbs_post_recv,
 	.post_send = verbs_post_send,
 	.poll = verbs_poll,
+	.srq_create = verbs_srq_create,
+	.srq_destroy = verbs_srq_destroy,
+	.srq_post_recv = verbs_srq_post_recv,
 };
 
 static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)
@@ -167,6 +175,7 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 	TAILQ_INIT(&dev->cqs);
 	TAILQ_INIT(&dev->mrs);
 	TAILQ_INIT(&dev->broken);
+	TAILQ_INIT(&dev->leaving);
 	TAILQ_INIT(&dev->events);
 	TAILQ_INIT(&dev->links);
 	rc = verbs_hub_join(dev);

@@ -51,6 +51,36 @@ static void failed(struct verbs_qp *qp, enum fabric_status status)
 	verbs_link_break(qp);
 }
 
+static void received(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
+{
+	wc->byte_len = raw->byte_len;
+	if (raw->wc_flags & dev->invalidated_flags)
+		wc->inv_rkey = raw->invalidated_rkey;
+	dev->fabric.stats.recvs++;
+	dev->fabric.stats.recv_bytes += raw->byte_len;
+}
+
+/* The completion of a shared receive. */
+static uint32_t take_shared(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
+{
+	struct verbs_qp *qp;
+	uint64_t wr_id;
+
+	if (!verbs_srq_take(dev, raw, &wr_id, &qp))
+		return 0;
+	*wc = (struct fabric_wc){
+		.wr_id = wr_id,
+		.qp_ctx = qp ? qp->fabric.ctx : dev->srq->ctx,
+		.op = FABRIC_RECV,
+		.status = qp ? status_of(raw, FABRIC_RECV) : FABRIC_ERR_FLUSHED,
+	};
+	if (wc->status == FABRIC_OK)
+		received(dev, raw, wc);
+	else if (qp)
+		failed(qp, wc->status);
+	return 1;
+}
+
 /* One completion of the device's. How many it makes: none if its queue pair is gone. */
 static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
 {
@@ -61,7 +91,7 @@ static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	uint32_t ahead;
 
 	if (__builtin_expect(!qp || qp->id != id, 0))
-		return 0;
+		return id == 0 ? take_shared(dev, raw, wc) : 0;
 	queue = raw->wr_id & VERBS_WR_RECV ? &qp->rq : &qp->sq;
 	ahead = ((uint32_t)raw->wr_id - queue->retired) & VERBS_WR_POSITION;
 	if (__builtin_expect(ahead >= queue->posted - queue->retired, 0))
@@ -77,11 +107,7 @@ static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	if (__builtin_expect(wc->status != FABRIC_OK, 0)) {
 		failed(qp, wc->status);
 	} else if (place->op == FABRIC_RECV) {
-		wc->byte_len = raw->byte_len;
-		if (raw->wc_flags & dev->invalidated_flags)
-			wc->inv_rkey = raw->invalidated_rkey;
-		dev->fabric.stats.recvs++;
-		dev->fabric.stats.recv_bytes += raw->byte_len;
+		received(dev, raw, wc);
 	} else if (place->op == FABRIC_READ) {
 		wc->byte_len = place->len;
 	}
@@ -96,7 +122,8 @@ static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabri
 
 	for (int i = 0; i < got; i++)
 		n += take(dev, &raw[i], &wcs[n]);
-	if (__builtin_expect(cq->stale > 0, 0) && got >= 0 && (uint32_t)got < want) {
+	cq->is_empty = got >= 0 && (uint32_t)got < want;
+	if (__builtin_expect(cq->stale > 0, 0) && cq->is_empty) {
 		cq->used -= cq->stale;
 		cq->stale = 0;
 	}
@@ -134,6 +161,8 @@ uint32_t verbs_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max
 	TAILQ_FOREACH(cq, &dev->cqs, entry)
 	if (n < max)
 		n += poll_cq(dev, cq, wcs + n, max - n);
+	if (__builtin_expect(!TAILQ_EMPTY(&dev->leaving), 0) && n < max)
+		verbs_srq_reap(dev, false);
 	TAILQ_FOREACH(qp, &dev->broken, broken)
 	{
 		n += flush(qp, &qp->sq, wcs + n, max - n);

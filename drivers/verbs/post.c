@@ -53,6 +53,8 @@ uint32_t verbs_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs
 	struct verbs_qp *qp = (struct verbs_qp *)fqp;
 	uint32_t done = 0;
 
+	if (__builtin_expect(qp->srq != NULL, 0))
+		return 0;
 	n = room(&qp->rq, n);
 	if (__builtin_expect(qp->state == QP_ERROR, 0)) {
 		for (; done < n; done++)

@@ -26,10 +26,10 @@ static int queue_init(struct verbs_queue *queue, uint32_t max)
 /* An id whose place in the table is free. There is one: the table is larger than the connections. */
 static int take_id(struct verbs_dev *dev, struct verbs_qp *qp)
 {
-	for (uint32_t i = 0; i <= dev->table_mask; i++) {
+	for (uint32_t i = 0; i <= dev->table_mask + 1; i++) {
 		uint32_t id = ++dev->ids;
 
-		if (!dev->table[id & dev->table_mask]) {
+		if (id != 0 && !dev->table[id & dev->table_mask]) {
 			qp->id = id;
 			dev->table[id & dev->table_mask] = qp;
 			return 0;
@@ -82,6 +82,7 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 				attr->max_inline < most->max_inline ? attr->max_inline : most->max_inline},
 		.qp_type = IBV_QPT_RC,
 	};
+	struct verbs_srq *srq = (struct verbs_srq *)attr->srq;
 	struct verbs_qp *qp;
 	int rc;
 
@@ -95,16 +96,19 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 	qp->dev = dev;
 	qp->fabric.dev = &dev->fabric;
 	qp->fabric.ctx = attr->ctx;
+	if (srq)
+		init.cap.max_recv_wr = 0;
 	rc = queue_init(&qp->sq, attr->max_send_wr);
 	if (rc == 0)
-		rc = queue_init(&qp->rq, attr->max_recv_wr);
+		rc = queue_init(&qp->rq, init.cap.max_recv_wr);
 	if (rc == 0)
 		rc = take_id(dev, qp);
 	if (rc == 0)
-		rc = verbs_cq_get(dev, qp->sq.max + qp->rq.max, &qp->cq);
+		rc = verbs_cq_get(dev, qp->sq.max + qp->rq.max, srq ? srq->max : 0, &qp->cq);
 	if (rc == 0) {
 		init.send_cq = init.recv_cq = qp->cq->ibv;
 		init.qp_context = qp;
+		init.srq = srq ? srq->ibv : NULL;
 		rc = create_ibv(qp, &init);
 	}
 	if (rc == 0)
@@ -114,6 +118,9 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 		verbs_qp_free(qp);
 		return rc;
 	}
+	qp->srq = srq;
+	if (srq)
+		verbs_srq_join(qp);
 	qp->fabric.max_inline =
 		init.cap.max_inline_data < most->max_inline ? init.cap.max_inline_data : most->max_inline;
 	*out = qp;
@@ -127,6 +134,8 @@ void verbs_qp_free(struct verbs_qp *qp)
 	if (qp->state == QP_ERROR)
 		TAILQ_REMOVE(&dev->broken, qp, broken);
 	verbs_mw_drop(qp);
+	if (qp->srq)
+		verbs_srq_part(qp);
 	if (qp->ibv)
 		ibv_destroy_qp(qp->ibv);
 	if (qp->cq)

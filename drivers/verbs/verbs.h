@@ -11,6 +11,7 @@
  *   memory.c    registration, windows
  *   cq.c        completion queues
  *   qp.c        queue pairs: making, states, end
+ *   srq.c       shared receives
  *   post.c      work requests
  *   poll.c      completions
  *   cm.c        connecting: what the engine's thread does
@@ -42,6 +43,7 @@
 #include "verbs_options.h"
 
 #define VERBS_WRS_MAX	 16384u
+#define VERBS_SRQ_MAX	 65536u
 #define VERBS_CHAIN	 64u	/* work requests in one post to the device, at most */
 #define VERBS_PORT	 20049u /* of NFS over RDMA, when an address names none */
 #define VERBS_RNR_TIMER	 12u	/* in InfiniBand's code: 0.64 ms between tries */
@@ -57,8 +59,10 @@ struct verbs_qp;
 struct verbs_cq {
 	struct ibv_cq *ibv;
 	uint32_t size;
-	uint32_t used;	/* places of queue pairs, and 'stale' */
+	uint32_t used;	/* places of queue pairs, of the shared receives, and 'stale' */
 	uint32_t stale; /* places of destroyed queue pairs, whose completions may still be in it */
+	bool has_shared; /* all shared receives may complete in it */
+	bool is_empty;	 /* when it was last polled */
 	TAILQ_ENTRY(verbs_cq) entry;
 };
 
@@ -77,6 +81,22 @@ struct verbs_queue {
 	uint32_t posted;
 	uint32_t retired;
 	uint32_t kept; /* in error: from this position on the device has none */
+};
+
+/*
+ * Shared receives complete in any order: each has a slot, which its completion carries, and the queue pair is found by
+ * its number. A queue pair that used them is destroyed later than the user destroys it ('leaving'), when its completion
+ * queue has been empty since: devices drop what is still in there, and with it the receives.
+ */
+struct verbs_srq {
+	struct fabric_srq fabric;
+	struct ibv_srq *ibv;
+	void *ctx;
+	uint32_t max;
+	uint32_t nfree;
+	uint32_t *free;	 /* stack of slots */
+	uint64_t *wr_ids; /* by slot */
+	bool *is_posted; /* by slot */
 };
 
 enum verbs_qp_state { QP_CONNECTING, QP_READY, QP_ERROR };
@@ -98,6 +118,10 @@ struct verbs_qp {
 	enum verbs_qp_state state; /* as the engine's thread knows it */
 	struct verbs_queue sq, rq;
 	struct verbs_windows windows; /* bound by it */
+	struct verbs_srq *srq;
+	bool is_leaving;	      /* the user has destroyed it */
+	struct verbs_qp *next_num;    /* of those with shared receives, in the same bucket of dev->by_num */
+	TAILQ_ENTRY(verbs_qp) leaving;
 	struct fabric_conn_req *link; /* the lock's; NULL: being destroyed */
 	TAILQ_ENTRY(verbs_qp) broken; /* in dev->broken, when in error */
 };
@@ -167,9 +191,12 @@ struct verbs_dev {
 	TAILQ_HEAD(, verbs_cq) cqs;
 	TAILQ_HEAD(, verbs_mr) mrs;
 	TAILQ_HEAD(, verbs_qp) broken;
-	struct verbs_qp **table; /* by id */
+	TAILQ_HEAD(, verbs_qp) leaving;
+	struct verbs_srq *srq;
+	struct verbs_qp **by_num; /* those with shared receives, by their number; table_mask + 1 buckets */
+	struct verbs_qp **table;  /* by id */
 	uint32_t table_mask;
-	uint32_t ids; /* given out */
+	uint32_t ids; /* given out; 0 is that of the shared receives */
 	struct ibv_send_wr wrs[VERBS_CHAIN];
 	struct ibv_recv_wr recvs[VERBS_CHAIN];
 	struct ibv_sge sges[VERBS_CHAIN];
@@ -200,7 +227,8 @@ void verbs_mw_drop(struct verbs_qp *qp);
 struct ibv_mr *verbs_mr_find(struct verbs_dev *dev, uint32_t lkey);
 
 /* cq.c */
-int verbs_cq_get(struct verbs_dev *dev, uint32_t places, struct verbs_cq **cq);
+/* 'shared': and for all shared receives. */
+int verbs_cq_get(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct verbs_cq **cq);
 void verbs_cq_put(struct verbs_cq *cq, uint32_t places);
 void verbs_cq_destroy_all(struct verbs_dev *dev);
 
@@ -214,6 +242,20 @@ void verbs_qp_to_error(struct verbs_qp *qp);
 /* To what the connection's identifier says now. 0 or -errno. */
 int verbs_qp_to_init(struct verbs_qp *qp, struct rdma_cm_id *id);
 int verbs_qp_to_ready(struct verbs_qp *qp, struct verbs_link *link);
+
+/* srq.c */
+int verbs_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
+void verbs_srq_destroy(struct fabric_srq *srq);
+uint32_t verbs_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
+/* Completions find it by its number, from here to there. */
+void verbs_srq_join(struct verbs_qp *qp);
+void verbs_srq_part(struct verbs_qp *qp);
+/* The user is done with it: out of everything but what its receives need. */
+void verbs_srq_leave(struct verbs_qp *qp);
+/* Destroy those whose receives are back, or with 'all' every one that leaves. */
+void verbs_srq_reap(struct verbs_dev *dev, bool all);
+/* The slot of a completion: its queue pair, or NULL when that is gone; false: nothing was posted there. */
+bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *wr_id, struct verbs_qp **qp);
 
 /* post.c */
 uint32_t verbs_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);

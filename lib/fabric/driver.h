@@ -39,6 +39,12 @@
  * Receives: a message that finds none posted waits; if none is posted in time (driver option
  * 'rnr_retry': 0 fails at once, 1 to 6 that many tries, 7 for ever) the sender's request fails with RNR.
  *
+ * Shared receives: a queue pair that is made with an 'srq' has no receives of its own (post_recv takes none): each message
+ * takes the oldest of the shared queue, and completes it with the ctx of the queue pair that it came on. A device
+ * has one such queue at most, made before and destroyed after the queue pairs that use it. The end of a queue pair
+ * flushes none of what waits there. A receive that a queue pair had taken, and whose completion was not polled when
+ * it was destroyed, completes FLUSHED with the shared queue's ctx. Each takes a place until its completion is polled.
+ *
  * Memory: sge.lkey must be of a registration that covers the buffer, except with INLINE.
  */
 
@@ -87,6 +93,13 @@ struct fabric_ops {
 	uint32_t (*post_send)(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 	uint32_t (*poll)(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 
+	/* Shared receives, for devices whose max_srq_wr is not 0. */
+	int (*srq_create)(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
+			  struct fabric_srq **srq);
+	/* What is posted there is dropped. NULL is allowed. */
+	void (*srq_destroy)(struct fabric_srq *srq);
+	uint32_t (*srq_post_recv)(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
+
 	/* Short cuts, NULL where a driver gains nothing by them: carry out at once, in full, what would be posted, in
 	 * its order with what was; without a completion and without a place in the queue. The local memory is the
 	 * caller's again on return. False: it can't be done so now, and nothing happened; the caller posts it, and an
@@ -99,9 +112,5 @@ struct fabric_ops {
 /* Registry: the drivers built in, by name. NULL when there is none of that name. */
 const struct fabric_ops *fabric_driver_find(const char *name);
 const struct fabric_ops *fabric_driver_at(uint32_t index); /* NULL past the last */
-
-/* Defaults for ops that a driver lacks: they return -EOPNOTSUPP. */
-int fabric_no_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
-void fabric_no_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
 
 #endif

@@ -24,6 +24,7 @@ enum fabric_access {
 
 struct fabric_qp;
 struct fabric_listener;
+struct fabric_srq;
 struct fabric_conn_req; /* a connection request that waits for accept or reject */
 
 /* Memory registered with one device. Keys are never 0. */
@@ -105,12 +106,19 @@ struct fabric_wc {
 /* What a queue pair is to hold. Counts of work requests. */
 struct fabric_qp_attr {
 	uint32_t max_send_wr;
-	uint32_t max_recv_wr;
+	uint32_t max_recv_wr; /* with 'srq': how many of its may be in use here, as a hint */
 	uint32_t max_sge;
 	uint32_t max_inline;	/* wanted; cut to the device's */
 	uint32_t max_msg_bytes; /* the largest Send of either side: sizes driver-owned buffers */
 	uint32_t max_rd_atomic; /* READs in flight that this side starts; more are queued */
+	struct fabric_srq *srq; /* where its receives come from; NULL: a queue of its own */
 	void *ctx;		/* returned in completions and events */
+};
+
+/* What a shared receive queue is to hold. */
+struct fabric_srq_attr {
+	uint32_t max_wr;
+	void *ctx; /* of the completions that are of no queue pair any more */
 };
 
 struct fabric_dev_attr {
@@ -118,6 +126,7 @@ struct fabric_dev_attr {
 	uint32_t max_sge;
 	uint32_t max_send_wr;
 	uint32_t max_recv_wr;
+	uint32_t max_srq_wr; /* 0: no shared receive queues */
 	uint32_t max_msg_bytes;
 	uint32_t max_rd_atomic;
 	bool has_mw;	     /* type 2 memory windows */
@@ -161,6 +170,10 @@ struct fabric_dev {
 	const struct fabric_ops *ops;
 	struct fabric_dev_attr attr;
 	struct fabric_stats stats;
+};
+
+struct fabric_srq {
+	struct fabric_dev *dev;
 };
 
 struct fabric_qp {

@@ -103,6 +103,7 @@ struct conformance_tests {
 	size_t count;
 };
 
-extern const struct conformance_tests conformance_cm, conformance_send, conformance_rdma, conformance_window;
+extern const struct conformance_tests conformance_cm, conformance_send, conformance_rdma, conformance_window,
+	conformance_srq;
 
 #endif

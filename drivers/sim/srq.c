@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared receives. A receive waits in the shared queue until a message takes it; then it is moved to the receive queue
+ * of the message's queue pair, and completes there like one of its own.
+ */
+#include "sim_world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int sim_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
+{
+	struct sim_dev *dev = (struct sim_dev *)fdev;
+	struct sim_srq *srq;
+
+	if (attr->max_wr == 0 || attr->max_wr > dev->base.attr.max_srq_wr)
+		return -EINVAL;
+	if (dev->srq)
+		return -EBUSY;
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return -ENOMEM;
+	srq->wrs = calloc(attr->max_wr, sizeof(*srq->wrs));
+	if (!srq->wrs || sim_cq_reserve(dev, attr->max_wr) != 0) {
+		free(srq->wrs);
+		free(srq);
+		return -ENOMEM;
+	}
+	srq->base.dev = fdev;
+	srq->dev = dev;
+	srq->ctx = attr->ctx;
+	srq->size = attr->max_wr;
+	dev->srq = srq;
+	*out = &srq->base;
+	return 0;
+}
+
+void sim_srq_destroy(struct fabric_srq *fsrq)
+{
+	struct sim_srq *srq = (struct sim_srq *)fsrq;
+
+	if (!srq)
+		return;
+	sim_cq_drop(srq->dev, 0);
+	srq->dev->cq_reserved -= srq->size;
+	srq->dev->srq = NULL;
+	free(srq->wrs);
+	free(srq);
+}
+
+uint32_t sim_srq_post_recv(struct fabric_srq *fsrq, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct sim_srq *srq = (struct sim_srq *)fsrq;
+	struct sim_world *world = srq->dev->world;
+	uint32_t taken = 0;
+
+	if (srq->dev->is_dead)
+		return 0;
+	for (; taken < n && srq->used < srq->size; taken++, srq->used++) {
+		sim_note(world, "post-srq", 0, srq->tail, wrs[taken].len);
+		srq->wrs[srq->tail++ % srq->size] = wrs[taken];
+	}
+	if (taken == 0)
+		return 0;
+	srq->dev->base.stats.doorbells++;
+	for (uint32_t i = 1; i < world->nqps; i++)
+		if (world->qps[i] && world->qps[i]->srq == srq)
+			sim_rq_wake_peer(world->qps[i]);
+	return taken;
+}
+
+struct sim_rwr *sim_next_receive(struct sim_qp *qp)
+{
+	struct sim_srq *srq = qp->srq;
+
+	if (qp->rq.filled < qp->rq.tail)
+		return sim_rq_at(qp, qp->rq.filled);
+	if (!srq || srq->head == srq->tail)
+		return NULL;
+	*sim_rq_at(qp, qp->rq.tail++) = (struct sim_rwr){.wr = srq->wrs[srq->head++ % srq->size]};
+	return sim_rq_at(qp, qp->rq.filled);
+}
+
+void sim_srq_take_back(struct sim_qp *qp)
+{
+	struct sim_dev *dev = qp->dev;
+
+	for (uint64_t position = qp->rq.head; position < qp->rq.tail; position++) {
+		const struct fabric_wc wc = {
+			.wr_id = sim_rq_at(qp, position)->wr.wr_id,
+			.qp_ctx = qp->srq->ctx,
+			.op = FABRIC_RECV,
+			.status = FABRIC_ERR_FLUSHED,
+		};
+
+		dev->cq[(dev->cq_head + dev->cq_count++) & (dev->cq_size - 1)] = (struct sim_cqe){.wc = wc};
+		sim_note(dev->world, "take-back", qp->number, position, 0);
+	}
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared receives: their slots, and the queue pairs that use them, which leave in two steps. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs.h"
+
+static void srq_free(struct verbs_srq *srq)
+{
+	free(srq->is_posted);
+	free(srq->wr_ids);
+	free(srq->free);
+	free(srq);
+}
+
+int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = attr->max_wr, .max_sge = 1}};
+	struct verbs_srq *srq;
+
+	if (attr->max_wr == 0 || attr->max_wr > fdev->attr.max_srq_wr)
+		return -EINVAL;
+	if (dev->srq)
+		return -EBUSY;
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return -ENOMEM;
+	srq->free = calloc(attr->max_wr, sizeof(srq->free[0]));
+	srq->wr_ids = calloc(attr->max_wr, sizeof(srq->wr_ids[0]));
+	srq->is_posted = calloc(attr->max_wr, sizeof(srq->is_posted[0]));
+	if (!srq->free || !srq->wr_ids || !srq->is_posted) {
+		srq_free(srq);
+		return -ENOMEM;
+	}
+	srq->ibv = ibv_create_srq(dev->pd, &init);
+	if (!srq->ibv) {
+		int rc = -errno;
+
+		VERBS_LOG(ERR, "%s: no shared receive queue of %u places: %s\n", dev->name, attr->max_wr,
+			  strerror(-rc));
+		srq_free(srq);
+		return rc;
+	}
+	srq->fabric.dev = fdev;
+	srq->ctx = attr->ctx;
+	srq->max = attr->max_wr;
+	for (uint32_t slot = srq->max; slot-- > 0;)
+		srq->free[srq->nfree++] = slot;
+	dev->srq = srq;
+	*out = &srq->fabric;
+	return 0;
+}
+
+void verbs_srq_destroy(struct fabric_srq *fsrq)
+{
+	struct verbs_srq *srq = (struct verbs_srq *)fsrq;
+	struct verbs_dev *dev;
+
+	if (!srq)
+		return;
+	dev = (struct verbs_dev *)fsrq->dev;
+	verbs_srq_reap(dev, true);
+	ibv_destroy_srq(srq->ibv);
+	dev->srq = NULL;
+	srq_free(srq);
+}
+
+static uint32_t post_chain(struct verbs_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)srq->fabric.dev;
+	struct ibv_recv_wr *bad = NULL;
+	uint32_t done = n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t slot = srq->free[srq->nfree - 1 - i];
+
+		dev->sges[i] = (struct ibv_sge){
+			.addr = (uintptr_t)wrs[i].addr, .length = wrs[i].len, .lkey = wrs[i].lkey};
+		dev->recvs[i] = (struct ibv_recv_wr){
+			.wr_id = VERBS_WR_RECV | slot,
+			.next = i + 1 < n ? &dev->recvs[i + 1] : NULL,
+			.sg_list = &dev->sges[i],
+			.num_sge = 1,
+		};
+		srq->wr_ids[slot] = wrs[i].wr_id;
+		srq->is_posted[slot] = true;
+	}
+	if (ibv_post_srq_recv(srq->ibv, dev->recvs, &bad) != 0 && bad)
+		done = (uint32_t)(bad - dev->recvs);
+	for (uint32_t i = done; i < n; i++)
+		srq->is_posted[srq->free[srq->nfree - 1 - i]] = false;
+	srq->nfree -= done; /* those that were not taken lie below those that were */
+	return done;
+}
+
+uint32_t verbs_srq_post_recv(struct fabric_srq *fsrq, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct verbs_srq *srq = (struct verbs_srq *)fsrq;
+	uint32_t done = 0;
+
+	n = n < srq->nfree ? n : srq->nfree;
+	while (done < n) {
+		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
+		uint32_t took = post_chain(srq, wrs + done, want);
+
+		done += took;
+		if (took < want)
+			break;
+	}
+	return done;
+}
+
+static struct verbs_qp **bucket(struct verbs_dev *dev, uint32_t num)
+{
+	return &dev->by_num[num & dev->table_mask];
+}
+
+void verbs_srq_join(struct verbs_qp *qp)
+{
+	struct verbs_qp **first = bucket(qp->dev, qp->ibv->qp_num);
+
+	qp->next_num = *first;
+	*first = qp;
+}
+
+void verbs_srq_part(struct verbs_qp *qp)
+{
+	struct verbs_qp **at = bucket(qp->dev, qp->ibv->qp_num);
+
+	while (*at != qp)
+		at = &(*at)->next_num;
+	*at = qp->next_num;
+}
+
+void verbs_srq_leave(struct verbs_qp *qp)
+{
+	struct verbs_dev *dev = qp->dev;
+
+	TAILQ_REMOVE(&dev->broken, qp, broken);
+	qp->state = QP_CONNECTING; /* not to be flushed */
+	verbs_mw_drop(qp);
+	dev->table[qp->id & dev->table_mask] = NULL;
+	qp->is_leaving = true;
+	qp->cq->is_empty = false;
+	TAILQ_INSERT_TAIL(&dev->leaving, qp, leaving);
+}
+
+void verbs_srq_reap(struct verbs_dev *dev, bool all)
+{
+	struct verbs_qp *qp, *next;
+
+	for (qp = TAILQ_FIRST(&dev->leaving); qp; qp = next) {
+		next = TAILQ_NEXT(qp, leaving);
+		if (!all && !qp->cq->is_empty)
+			continue;
+		TAILQ_REMOVE(&dev->leaving, qp, leaving);
+		verbs_qp_free(qp);
+	}
+}
+
+bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *wr_id, struct verbs_qp **out)
+{
+	struct verbs_srq *srq = dev->srq;
+	uint32_t slot = (uint32_t)raw->wr_id & VERBS_WR_POSITION;
+	struct verbs_qp *qp = *bucket(dev, raw->qp_num);
+
+	if (!srq || slot >= srq->max || !srq->is_posted[slot])
+		return false;
+	srq->is_posted[slot] = false;
+	srq->free[srq->nfree++] = slot;
+	*wr_id = srq->wr_ids[slot];
+	while (qp && qp->ibv->qp_num != raw->qp_num)
+		qp = qp->next_num;
+	*out = qp && !qp->is_leaving ? qp : NULL;
+	return true;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared receives: side b's queue pairs take theirs from one queue. */
+#include "conformance_support.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PLACES 8u
+#define LEN    64u
+
+static int shared_ctx;
+
+static struct fabric_srq *shared_open(struct conf *c)
+{
+	const struct fabric_srq_attr attr = {.max_wr = PLACES, .ctx = &shared_ctx};
+	struct fabric_srq *srq;
+
+	assert_true(c->b.dev->attr.max_srq_wr >= PLACES);
+	assert_int_equal(c->ops->srq_create(c->b.dev, &attr, &srq), 0);
+	return srq;
+}
+
+/* Its queue pairs are to go before it. */
+static void shared_close(struct conf *c, struct fabric_srq *srq)
+{
+	for (uint32_t i = 0; i < CONF_QPS_MAX; i++)
+		conf_destroy(c, c->qps[i]);
+	c->ops->srq_destroy(srq);
+}
+
+static void shared_connection(struct conf *c, struct fabric_srq *srq, struct fabric_qp *qp[2], void *ctx_a,
+			      void *ctx_b)
+{
+	struct fabric_cm_event event;
+
+	if (!c->listener)
+		conf_listen(c);
+	qp[0] = conf_connect(c, ctx_a);
+	event = conf_event(c, &c->b, FABRIC_CM_REQUEST);
+	c->attr.srq = srq;
+	qp[1] = conf_accept(c, &c->b, event.req, ctx_b);
+	c->attr.srq = NULL;
+	conf_event(c, &c->a, FABRIC_CM_ESTABLISHED);
+	conf_event(c, &c->b, FABRIC_CM_ESTABLISHED);
+}
+
+static void post_shared(struct conf *c, struct fabric_srq *srq, uint64_t wr_id)
+{
+	const struct fabric_recv_wr wr = {wr_id, c->b.mem + wr_id * LEN, LEN, c->b.mr.lkey};
+
+	assert_int_equal(c->ops->srq_post_recv(srq, &wr, 1), 1);
+}
+
+static void send_to(struct conf *c, struct fabric_qp *qp, uint32_t len, uint32_t seed)
+{
+	conf_fill(c->a.mem, len, seed);
+	conf_send(c, qp, seed, SIGNAL, conf_sge(&c->a, 0, len));
+	conf_expect(c, &c->a, seed, FABRIC_SEND, FABRIC_OK);
+}
+
+static void srq__each_message_takes_the_oldest(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_srq *srq = shared_open(c);
+	struct fabric_qp *qp[2][2];
+	int ctx[4];
+
+	shared_connection(c, srq, qp[0], &ctx[0], &ctx[1]);
+	shared_connection(c, srq, qp[1], &ctx[2], &ctx[3]);
+	for (uint32_t i = 0; i < 4 * PLACES; i++) {
+		uint32_t from = i / 3 % 2; /* three of one, three of the other */
+		struct fabric_wc wc;
+
+		if (i == 0)
+			for (uint32_t j = 0; j < PLACES; j++)
+				post_shared(c, srq, j);
+		send_to(c, qp[from][0], 1 + i, i);
+		wc = conf_expect(c, &c->b, i % PLACES, FABRIC_RECV, FABRIC_OK);
+		assert_ptr_equal(wc.qp_ctx, &ctx[2 * from + 1]);
+		assert_int_equal(wc.byte_len, 1 + i);
+		assert_true(conf_filled(c->b.mem + i % PLACES * LEN, 1 + i, i));
+		post_shared(c, srq, i % PLACES);
+	}
+	shared_close(c, srq);
+}
+
+static void srq__takes_what_fits(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_srq *srq = shared_open(c), *another;
+	const struct fabric_srq_attr one = {.max_wr = 1}, none = {.max_wr = 0},
+				     many = {.max_wr = c->b.dev->attr.max_srq_wr + 1};
+	struct fabric_recv_wr wrs[PLACES + 1];
+	struct fabric_qp *qp[2];
+	int ctx[2];
+
+	for (uint32_t i = 0; i <= PLACES; i++)
+		wrs[i] = (struct fabric_recv_wr){i, c->b.mem + (uint64_t)i * LEN, LEN, c->b.mr.lkey};
+	assert_int_equal(c->ops->srq_create(c->b.dev, &one, &another), -EBUSY);
+	assert_int_equal(c->ops->srq_create(c->a.dev, &none, &another), -EINVAL);
+	assert_int_equal(c->ops->srq_create(c->a.dev, &many, &another), -EINVAL);
+	shared_connection(c, srq, qp, &ctx[0], &ctx[1]);
+	assert_int_equal(c->ops->post_recv(qp[1], wrs, 1), 0); /* it has none of its own */
+	assert_int_equal(c->ops->srq_post_recv(srq, wrs, PLACES + 1), PLACES);
+	assert_int_equal(c->ops->srq_post_recv(srq, wrs, 1), 0);
+	send_to(c, qp[0], LEN, 0);
+	conf_expect(c, &c->b, 0, FABRIC_RECV, FABRIC_OK);
+	assert_int_equal(c->ops->srq_post_recv(srq, wrs, 2), 1);
+	shared_close(c, srq);
+}
+
+static void srq__a_message_waits_for_a_receive(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_qp *qp[2];
+	struct fabric_srq *srq;
+	int ctx[2];
+
+	conf_reopen(c, "rnr_retry=7");
+	srq = shared_open(c);
+	shared_connection(c, srq, qp, &ctx[0], &ctx[1]);
+	conf_fill(c->a.mem, LEN, 5);
+	conf_send(c, qp[0], 1, SIGNAL, conf_sge(&c->a, 0, LEN));
+	conf_look_away(c);
+	assert_int_equal(c->b.nwcs, 0);
+	post_shared(c, srq, 3);
+	conf_expect(c, &c->b, 3, FABRIC_RECV, FABRIC_OK);
+	assert_true(conf_filled(c->b.mem + 3 * LEN, LEN, 5));
+	shared_close(c, srq);
+}
+
+/* Whatever a queue pair has taken or not when it ends: no receive is lost. */
+static void srq__the_end_of_one_loses_no_receive(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_srq *srq = shared_open(c);
+	struct fabric_qp *qp[2][2];
+	uint32_t back = 0;
+	int ctx[4];
+
+	shared_connection(c, srq, qp[0], &ctx[0], &ctx[1]);
+	shared_connection(c, srq, qp[1], &ctx[2], &ctx[3]);
+	for (uint32_t i = 0; i < PLACES; i++)
+		post_shared(c, srq, i);
+	for (uint32_t i = 0; i < PLACES / 2; i++)
+		conf_send(c, qp[0][0], i, 0, conf_sge(&c->a, 0, LEN));
+	conf_look_away(c);
+	conf_destroy(c, qp[0][1]);
+	conf_settle(c);
+	for (; back < c->b.nwcs; back++) {
+		assert_ptr_equal(c->b.wcs[back].qp_ctx, &shared_ctx);
+		assert_int_equal(c->b.wcs[back].op, FABRIC_RECV);
+		assert_int_equal(c->b.wcs[back].status, FABRIC_ERR_FLUSHED);
+		assert_in_range(c->b.wcs[back].wr_id, 0, PLACES - 1);
+	}
+	assert_in_range(back, 0, PLACES / 2);
+	c->b.nwcs = 0;
+	c->a.nwcs = 0;
+	c->a.nevents = 0;
+	for (uint32_t i = 0; i < back; i++)
+		post_shared(c, srq, i);
+	for (uint32_t i = 0; i < PLACES; i++) {
+		send_to(c, qp[1][0], LEN, 100 + i);
+		assert_ptr_equal(conf_wc(c, &c->b).qp_ctx, &ctx[3]);
+	}
+	shared_close(c, srq);
+}
+
+static void srq__a_message_too_long_ends_one_connection_only(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_srq *srq = shared_open(c);
+	struct fabric_qp *qp[2][2];
+	struct fabric_wc wc;
+	int ctx[4];
+
+	shared_connection(c, srq, qp[0], &ctx[0], &ctx[1]);
+	shared_connection(c, srq, qp[1], &ctx[2], &ctx[3]);
+	for (uint32_t i = 0; i < PLACES; i++)
+		post_shared(c, srq, i);
+	conf_send(c, qp[0][0], 1, 0, conf_sge(&c->a, 0, LEN + 1));
+	wc = conf_expect(c, &c->b, 0, FABRIC_RECV, FABRIC_ERR_LOCAL_LEN);
+	assert_ptr_equal(wc.qp_ctx, &ctx[1]);
+	conf_settle(c);
+	assert_int_equal(c->b.nwcs, 0); /* nothing of the shared queue is flushed */
+	c->a.nwcs = 0;
+	for (uint32_t i = 1; i < PLACES; i++) {
+		send_to(c, qp[1][0], LEN, 100 + i);
+		assert_ptr_equal(conf_expect(c, &c->b, i, FABRIC_RECV, FABRIC_OK).qp_ctx, &ctx[3]);
+	}
+	shared_close(c, srq);
+}
+
+static void srq__what_waits_is_dropped_with_it(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_srq *srq = shared_open(c);
+
+	for (uint32_t i = 0; i < PLACES; i++)
+		post_shared(c, srq, i);
+	shared_close(c, srq);
+	conf_settle(c);
+	assert_int_equal(c->b.nwcs, 0);
+	c->ops->srq_destroy(NULL);
+	srq = shared_open(c); /* another takes its place */
+	shared_close(c, srq);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(srq__each_message_takes_the_oldest),
+	cmocka_unit_test(srq__takes_what_fits),
+	cmocka_unit_test(srq__a_message_waits_for_a_receive),
+	cmocka_unit_test(srq__the_end_of_one_loses_no_receive),
+	cmocka_unit_test(srq__a_message_too_long_ends_one_connection_only),
+	cmocka_unit_test(srq__what_waits_is_dropped_with_it),
+};
+
+const struct conformance_tests conformance_srq = {tests, sizeof(tests) / sizeof(tests[0])};
