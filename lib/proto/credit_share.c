@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "credit_share.h"
+
+void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t members_max)
+{
+	*pool = (struct credit_pool){.capacity = capacity, .to_join = members_max};
+}
+
+/* What nobody has and nobody is to have. */
+static uint32_t left(const struct credit_pool *pool)
+{
+	uint32_t taken = pool->shared + pool->to_join;
+
+	return taken < pool->capacity ? pool->capacity - taken : 0;
+}
+
+static void set_size(struct credit_pool *pool, struct credit_share *share, uint32_t size)
+{
+	pool->shared += size - share->size;
+	share->size = size;
+}
+
+bool credit_share_join(struct credit_pool *pool, struct credit_share *share)
+{
+	if (pool->to_join > 0 ? pool->shared >= pool->capacity : left(pool) == 0)
+		return false;
+	pool->to_join -= pool->to_join > 0;
+	*share = (struct credit_share){.latest = 1, .next = 2};
+	set_size(pool, share, 1); /* RFC 8166 section 3.3.3 */
+	return true;
+}
+
+void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use)
+{
+	set_size(pool, share, in_use);
+	*share = (struct credit_share){0};
+	pool->to_join++;
+}
+
+void credit_pool_return(struct credit_pool *pool)
+{
+	pool->shared--;
+}
+
+uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
+			    uint32_t limit)
+{
+	uint32_t most = left(pool), granted = requested < limit ? requested : limit;
+
+	if (granted > share->next)
+		granted = share->next;
+	if (granted > most)
+		granted = most;
+	if (granted == 0)
+		granted = 1;
+	if (granted > share->size)
+		set_size(pool, share, granted);
+	share->latest = granted;
+	share->next = 2 * granted;
+	share->unsent++;
+	return granted;
+}
+
+void credit_share_sent(struct credit_pool *pool, struct credit_share *share, uint32_t granted)
+{
+	/* While another one is to be sent, which of the grants the peer has is open. */
+	if (--share->unsent == 0 && granted < share->size)
+		set_size(pool, share, share->size - 1);
+}
+
+void credit_share_idle(struct credit_pool *pool, struct credit_share *share)
+{
+	if (share->unsent > 0)
+		return;
+	if (share->latest < share->size)
+		set_size(pool, share, share->latest);
+	share->next = share->next > 1 ? share->next / 2 : 1;
+}
+
+uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *share, uint32_t wanted,
+			     uint32_t in_flight)
+{
+	uint32_t most = left(pool);
+
+	if (wanted > share->size)
+		wanted = wanted < most ? wanted : (most > share->size ? most : share->size);
+	else if (share->size > most && wanted > most)
+		wanted = most; /* others are short of it */
+	if (wanted < in_flight)
+		wanted = in_flight;
+	if (wanted == 0)
+		wanted = 1;
+	set_size(pool, share, wanted);
+	return wanted;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CREDIT_SHARE_H
+#define CREDIT_SHARE_H
+
+/*
+ * Credits where connections share one queue of receives (RFC 8166 section 3.3.1: a grant is never more than what is
+ * posted, and never 0). A connection's share is how many messages its peer may have under way, those counted that came
+ * and still hold their receive. The sum of all shares stays within what the queue holds, whatever peers do within
+ * their grants, and each member has at least one.
+ *
+ * A grant may double with each reply, up to what nobody has: so one that is busy alone gets half of the queue, n that
+ * are busy get the n+1st part each, and there is always something left for one that starts. What a peer was granted it may
+ * use until it learns of less. It has one call fewer under way with each reply that it gets, so a share shrinks by one
+ * a reply, down to the grant; when nothing was heard for long enough that the peer has all replies, at once.
+ */
+
+#include "weir_common.h"
+
+struct credit_pool {
+	uint32_t capacity; /* messages that the queue can hold */
+	uint32_t shared;   /* sum of the shares, and of receives in use that their connections left behind */
+	uint32_t to_join;  /* members that may still come: one is kept for each */
+};
+
+struct credit_share {
+	uint32_t size;
+	uint32_t latest; /* grant */
+	uint32_t next;	 /* grant that would follow, at most */
+	uint32_t unsent; /* replies that have a grant and were not sent yet */
+};
+
+void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t members_max);
+
+/* A connection comes, with a share of one. False: there is no room for it. */
+bool credit_share_join(struct credit_pool *pool, struct credit_share *share);
+/* It goes; 'in_use' receives are left behind, each to be given back by credit_pool_return(). */
+void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use);
+void credit_pool_return(struct credit_pool *pool);
+
+/* What to put into a reply: at most what was asked for, at most 'limit', at least 1. */
+uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
+			    uint32_t limit);
+/* That reply is on its way, and its call's receive was given back. */
+void credit_share_sent(struct credit_pool *pool, struct credit_share *share, uint32_t granted);
+/* For long enough nothing came, nothing is in use, and the peer has got all replies. */
+void credit_share_idle(struct credit_pool *pool, struct credit_share *share);
+
+/* Of the side that calls, which knows what is under way: a share of 'wanted', or as much of it as there is; at least
+ * 'in_flight'. Returns the share. */
+uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *share, uint32_t wanted,
+			     uint32_t in_flight);
+
+#endif

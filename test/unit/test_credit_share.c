@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "credit.h"
+#include "credit_share.h"
+
+#define MEMBERS 6u
+#define ASKED	64u
+
+static void join__3_3_3_one_credit_until_the_first_reply(void **state)
+{
+	struct credit_pool pool;
+	struct credit_share share[3];
+
+	(void)state;
+	credit_pool_init(&pool, 2, 2);
+	assert_true(credit_share_join(&pool, &share[0]));
+	assert_true(credit_share_join(&pool, &share[1]));
+	assert_int_equal(share[0].size, 1);
+	assert_false(credit_share_join(&pool, &share[2])); /* the queue is full */
+	credit_share_leave(&pool, &share[0], 0);
+	assert_true(credit_share_join(&pool, &share[2]));
+	assert_int_equal(pool.shared, 2);
+}
+
+static void grant__3_3_1_is_never_zero_nor_more_than_asked_or_allowed(void **state)
+{
+	struct credit_pool pool;
+	struct credit_share share;
+
+	(void)state;
+	credit_pool_init(&pool, 100, 1);
+	credit_share_join(&pool, &share);
+	assert_int_equal(credit_share_grant(&pool, &share, 0, 64), 1);
+	for (uint32_t i = 0; i < 10; i++) {
+		assert_in_range(credit_share_grant(&pool, &share, 7, 64), 1, 7);
+		assert_in_range(credit_share_grant(&pool, &share, UINT32_MAX, 9), 1, 9);
+	}
+	assert_int_equal(share.size, 9);
+	credit_pool_init(&pool, 1, 1);
+	credit_share_join(&pool, &share);
+	assert_int_equal(credit_share_grant(&pool, &share, 64, 64), 1);
+	assert_int_equal(pool.shared, 1);
+}
+
+/* Grant and send, 'n' times. The last grant. */
+static uint32_t replies(struct credit_pool *pool, struct credit_share *share, uint32_t n)
+{
+	uint32_t granted = 0;
+
+	for (; n > 0; n--) {
+		granted = credit_share_grant(pool, share, ASKED, ASKED);
+		credit_share_sent(pool, share, granted);
+	}
+	return granted;
+}
+
+static void grant__grows_for_one_that_is_busy_and_leaves_some(void **state)
+{
+	struct credit_pool pool;
+	struct credit_share busy, late;
+
+	(void)state;
+	credit_pool_init(&pool, 64, 4);
+	credit_share_join(&pool, &busy);
+	assert_int_equal(replies(&pool, &busy, 1), 2);
+	assert_int_equal(replies(&pool, &busy, 1), 4);
+	replies(&pool, &busy, 100);
+	assert_in_range(busy.size, 28, 32); /* half of it */
+	credit_share_join(&pool, &late);
+	assert_int_equal(replies(&pool, &late, 1), 2);
+	for (uint32_t i = 0; i < 200; i++) {
+		replies(&pool, &late, 1);
+		replies(&pool, &busy, 1);
+	}
+	assert_in_range(busy.size, 18, 22); /* a third each */
+	assert_in_range(late.size, 18, 22);
+}
+
+static void idle__shrinks_with_the_next_reply(void **state)
+{
+	struct credit_pool pool;
+	struct credit_share share;
+
+	(void)state;
+	credit_pool_init(&pool, 200, 1);
+	credit_share_join(&pool, &share);
+	replies(&pool, &share, 20);
+	assert_int_equal(share.size, 64);
+	for (uint32_t i = 0; i < 8; i++)
+		credit_share_idle(&pool, &share);
+	assert_int_equal(share.size, 64); /* the peer may use it yet */
+	assert_int_equal(replies(&pool, &share, 1), 1);
+	assert_int_equal(share.size, 63);
+	credit_share_idle(&pool, &share);
+	assert_int_equal(share.size, 1);
+	assert_int_equal(pool.shared, 1);
+}
+
+static void resize__takes_what_there_is_and_keeps_what_is_in_flight(void **state)
+{
+	struct credit_pool pool;
+	struct credit_share share, other;
+
+	(void)state;
+	credit_pool_init(&pool, 16, 2);
+	credit_share_join(&pool, &share);
+	credit_share_join(&pool, &other);
+	assert_int_equal(credit_share_resize(&pool, &share, 64, 1), 14);
+	assert_int_equal(pool.shared, 15);
+	assert_int_equal(credit_share_resize(&pool, &other, 8, 1), 1);
+	/* Others are short of it: back to what there is, but for what is under way. */
+	assert_int_equal(credit_share_resize(&pool, &share, 14, 10), 10);
+	assert_int_equal(credit_share_resize(&pool, &other, 8, 1), 5);
+	assert_int_equal(credit_share_resize(&pool, &share, 0, 0), 1);
+}
+
+/* A requester as hostile to the queue as its grants allow: it sends all it may, at once. */
+struct peer {
+	struct credit_requester book;
+	struct credit_share share;
+	uint32_t on_the_way; /* calls */
+	uint32_t held;	     /* calls that came and were not answered */
+	uint32_t nreplies;   /* on their way back */
+	uint32_t replies[64];
+};
+
+static uint64_t random_state;
+
+static uint32_t below(uint32_t n)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(random_state >> 33) % n;
+}
+
+static void step(struct credit_pool *pool, struct peer *peer)
+{
+	switch (below(8)) {
+	case 0: /* all that the grant allows */
+	case 1:
+		while (credit_available(&peer->book) > 0) {
+			credit_take(&peer->book);
+			peer->on_the_way++;
+		}
+		break;
+	case 2:
+	case 3:
+		if (peer->on_the_way > 0) {
+			peer->on_the_way--;
+			peer->held++;
+		}
+		break;
+	case 4:
+	case 5:
+		if (peer->held > 0 && peer->nreplies < 64) {
+			uint32_t granted = credit_share_grant(pool, &peer->share, ASKED, ASKED);
+
+			peer->held--;
+			credit_share_sent(pool, &peer->share, granted);
+			peer->replies[peer->nreplies++] = granted;
+		}
+		break;
+	case 6:
+		if (peer->nreplies > 0) {
+			credit_reply(&peer->book, peer->replies[0]);
+			for (uint32_t i = 1; i < peer->nreplies; i++)
+				peer->replies[i - 1] = peer->replies[i];
+			peer->nreplies--;
+		}
+		break;
+	case 7:
+		if (peer->on_the_way == 0 && peer->held == 0 && peer->nreplies == 0)
+			credit_share_idle(pool, &peer->share);
+		break;
+	}
+}
+
+static void grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send(void **state)
+{
+	(void)state;
+	for (uint32_t run = 0; run < 200; run++) {
+		struct peer peers[MEMBERS] = {0};
+		struct credit_pool pool;
+		uint32_t capacity = MEMBERS + run % 60;
+
+		random_state = run;
+		credit_pool_init(&pool, capacity, MEMBERS);
+		for (uint32_t i = 0; i < MEMBERS; i++) {
+			assert_true(credit_share_join(&pool, &peers[i].share));
+			credit_requester_init(&peers[i].book, ASKED);
+		}
+		for (uint32_t n = 0; n < 3000; n++) {
+			uint32_t need = 0, shares = 0;
+
+			step(&pool, &peers[below(n / 500 % MEMBERS + 1)]);
+			for (uint32_t i = 0; i < MEMBERS; i++) {
+				/* What may come at any time from now on: all that the peer may send. */
+				uint32_t most = peers[i].on_the_way + peers[i].held +
+						credit_available(&peers[i].book);
+
+				assert_true(most <= peers[i].share.size);
+				assert_true(peers[i].share.size >= 1);
+				need += most;
+				shares += peers[i].share.size;
+			}
+			assert_int_equal(shares, pool.shared);
+			assert_true(shares <= capacity);
+			assert_true(need <= capacity);
+		}
+	}
+}
+
+static void leave__what_is_in_use_is_kept_until_it_comes_back(void **state)
+{
+	struct credit_pool pool;
+	struct credit_share share, next;
+
+	(void)state;
+	credit_pool_init(&pool, 4, 1);
+	credit_share_join(&pool, &share);
+	replies(&pool, &share, 4);
+	credit_share_leave(&pool, &share, 4);
+	assert_int_equal(pool.shared, 4);
+	assert_false(credit_share_join(&pool, &next));
+	credit_pool_return(&pool);
+	assert_true(credit_share_join(&pool, &next));
+	for (uint32_t i = 0; i < 3; i++)
+		credit_pool_return(&pool);
+	assert_int_equal(pool.shared, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(join__3_3_3_one_credit_until_the_first_reply),
+		cmocka_unit_test(grant__3_3_1_is_never_zero_nor_more_than_asked_or_allowed),
+		cmocka_unit_test(grant__grows_for_one_that_is_busy_and_leaves_some),
+		cmocka_unit_test(idle__shrinks_with_the_next_reply),
+		cmocka_unit_test(resize__takes_what_there_is_and_keeps_what_is_in_flight),
+		cmocka_unit_test(grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send),
+		cmocka_unit_test(leave__what_is_in_use_is_kept_until_it_comes_back),
+	};
+
+	return cmocka_run_group_tests_name("credit_share", tests, NULL, NULL);
+}
