@@ -39,6 +39,7 @@ static const struct {
 	COUNTER(replies_unmatched),
 	COUNTER(zero_grants),
 	COUNTER(buffers_waited),
+	COUNTER(credits_exceeded),
 	COUNTER(connections_opened),
 	COUNTER(connections_lost),
 	COUNTER(reconnect_attempts),

@@ -103,6 +103,8 @@ void conn_free(struct weir_conn *conn)
 
 	for (uint32_t i = 0; i < conn->nrecvs; i++)
 		mem_pool_put(conn->recvs[i]);
+	if (conn->shared)
+		conn_share_leave(conn);
 	engine_remove(engine, &conn->ep);
 	engine->nconnections--;
 	mem_free(conn->recvs);

@@ -29,6 +29,8 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 	struct weir_conn *conn = (struct weir_conn *)ep;
 
 	if (__builtin_expect(wc->status != FABRIC_OK, 0)) {
+		if (conn->shared && wc->op == FABRIC_RECV)
+			engine_shared_put(conn->shared, (struct mem_buf *)(uintptr_t)wc->wr_id);
 		/* Flushes follow the failure that explains them. */
 		if (wc->status != FABRIC_ERR_FLUSHED)
 			LOG(NOTICE, "connection to %s ends: %s", conn->peer, status_text(wc->status));
@@ -39,6 +41,9 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 		conn_retire(conn, wc->wr_id, 0);
 		return;
 	}
+	if (__builtin_expect(conn->shared != NULL, 0) &&
+	    !conn_share_take(conn, (struct mem_buf *)(uintptr_t)wc->wr_id))
+		return;
 	if (__builtin_expect(conn->state == CONN_CONNECTING, 0))
 		conn_keep_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len, wc->inv_rkey);
 	else

@@ -17,6 +17,7 @@
 
 #include "cm_private.h"
 #include "engine.h"
+#include "shared.h"
 #include "weir_conn.h"
 
 #define CONN_BATCH	64u
@@ -52,6 +53,8 @@ struct conn_role {
 	 * the peer invalidated with it, or 0. */
 	void (*on_message)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
 	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
+	/* Where receives are shared: nothing came for a while, and nothing is held. May be NULL. */
+	void (*on_idle)(struct weir_conn *conn);
 	/* No calls are to begin any more. May be NULL. */
 	void (*on_drain)(struct weir_conn *conn);
 	/* No call is in flight (asked while draining). */
@@ -96,6 +99,13 @@ struct weir_conn {
 	uint32_t nrecvs;     /* buffers that this connection holds, posted or not */
 	struct mem_buf **recv_free;
 	struct mem_buf **recvs; /* all of them, to give them back at the end */
+
+	/* where receives are shared; then the above is empty */
+	struct engine_shared *shared; /* NULL: they are not */
+	struct credit_share share;
+	uint32_t nheld;		/* messages that came and hold their receive */
+	uint64_t share_tick_ns; /* when it is looked at again */
+	bool was_heard;		/* since it was last looked at */
 
 	struct mem_buf *early; /* messages that came before ESTABLISHED: user[0] the next, user[1] the
 			       * length and, above it, the invalidated key */
@@ -149,14 +159,40 @@ void conn_end(struct weir_conn *conn, int error);
 /* Post all receives that are free. */
 void conn_post_recvs(struct weir_conn *conn);
 
+/* Before anything is sent that grants credits. */
+static inline void conn_top_up(struct weir_conn *conn)
+{
+	if (conn->nrecv_free > conn->recv_slack)
+		conn_post_recvs(conn);
+	else if (__builtin_expect(conn->shared != NULL, 0))
+		engine_shared_top_up(conn->shared);
+}
+
 static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
 {
 	if (conn->state >= CONN_LOST)
 		return; /* all buffers go back together, when it is reaped */
+	if (__builtin_expect(conn->shared != NULL, 0)) {
+		conn->nheld--;
+		engine_shared_put(conn->shared, buf);
+		return;
+	}
 	conn->recv_free[conn->nrecv_free++] = buf;
 	if (conn->nrecv_free > conn->recv_slack)
 		engine_want_flush(&conn->ep);
 }
+
+/* share.c: where receives are shared */
+/* A message came. False: the peer has more under way than it was granted, and the connection ends. */
+bool conn_share_take(struct weir_conn *conn, struct mem_buf *buf);
+/* All messages that it holds are done with. */
+void conn_share_reset(struct weir_conn *conn);
+void conn_share_leave(struct weir_conn *conn);
+/* Once a tick: what the peer has not used for a while goes back. */
+void conn_share_tick(struct weir_conn *conn, uint64_t now_ns);
+/* It outlives its connection, which is ending: its holder gives it back. */
+void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg);
+void conn_put_kept(struct weir_engine *engine, struct mem_buf *msg);
 
 static inline bool conn_can_send(const struct weir_conn *conn)
 {
@@ -206,8 +242,7 @@ static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, ui
 {
 	if (conn->nwrs > 0 || !conn->ops->send_now || !conn_can_send(conn))
 		return false;
-	if (conn->nrecv_free > conn->recv_slack)
-		conn_post_recvs(conn);
+	conn_top_up(conn);
 	return conn->ops->send_now(conn->qp, data, bytes);
 }
 

@@ -140,6 +140,8 @@ void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	}
 	if (!conn->was_open || conn->state >= CONN_LOST)
 		return;
+	if (conn->shared)
+		conn_share_tick(conn, now_ns);
 	conn->role->on_tick(conn, now_ns);
 	if (conn->drains && conn->state < CONN_LOST && conn->role->is_idle(conn))
 		conn_end(conn, 0);

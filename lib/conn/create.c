@@ -69,12 +69,18 @@ int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_
 	TAILQ_INIT(&conn->tx_waiters);
 	engine_add(engine, &conn->ep);
 
+	if (engine->shared && credit_share_join(&engine->shared->credits, &conn->share))
+		conn->shared = engine->shared;
 	conn->sq_size = credits * SQ_PER_CREDIT > SQ_MIN ? credits * SQ_PER_CREDIT : SQ_MIN;
 	if (conn->sq_size > dev->max_send_wr)
 		conn->sq_size = dev->max_send_wr;
 	conn->max_sge = dev->max_sge < CONN_MSG_SGES ? dev->max_sge : CONN_MSG_SGES;
 	conn->sq = mem_zalloc(conn->sq_size * sizeof(conn->sq[0]));
-	rc = conn->sq ? take_receives(conn, engine_recvs(credits)) : -ENOMEM;
+	rc = conn->sq ? 0 : -ENOMEM;
+	if (rc == 0 && !engine->shared)
+		rc = take_receives(conn, engine_recvs(credits));
+	else if (rc == 0 && !conn->shared)
+		rc = -ENOBUFS;
 	if (rc != 0) {
 		conn_free(conn);
 		return rc;
@@ -89,7 +95,8 @@ void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
 
 	*attr = (struct fabric_qp_attr){
 		.max_send_wr = conn->sq_size,
-		.max_recv_wr = conn->nrecvs,
+		.max_recv_wr = engine_recvs(conn->credits),
+		.srq = conn->shared ? conn->shared->srq : NULL,
 		.max_sge = conn->max_sge,
 		.max_inline = engine->profile.inline_bytes,
 		.max_msg_bytes = engine->profile.inline_bytes,

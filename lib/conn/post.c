@@ -165,8 +165,7 @@ void conn_on_flush(struct engine_endpoint *ep)
 
 	if (!conn->qp || conn->state >= CONN_LOST)
 		return;
-	if (conn->nrecv_free > conn->recv_slack)
-		conn_post_recvs(conn);
+	conn_top_up(conn);
 	if (conn->nwrs > 0 && conn_can_send(conn))
 		post_batch(conn);
 }

@@ -64,6 +64,10 @@ static void reset(struct weir_conn *conn)
 	conn->nsges = 0;
 	conn->alone = 0;
 	conn->early = NULL;
+	if (conn->shared) {
+		conn_share_reset(conn);
+		return;
+	}
 	memcpy(conn->recv_free, conn->recvs, conn->nrecvs * sizeof(conn->recvs[0]));
 	conn->nrecv_free = conn->nrecvs;
 }

@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "log.h"
 #include "mailbox.h"
+#include "shared.h"
 
 /* Slots of regions' key tables that are in use, one bit an engine of this process. */
 static _Atomic uint64_t slots_used;
@@ -186,6 +187,8 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		rc = mailbox_create(engine);
 	if (rc == 0)
 		rc = pools_create(engine);
+	if (rc == 0 && profile->shared_receives)
+		rc = engine_shared_create(engine);
 	if (rc != 0) {
 		weir_engine_destroy(engine);
 		return rc;
@@ -216,6 +219,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	}
 	while (engine->nregions > 0)
 		weir_engine_remove_region(engine, engine->regions[0]);
+	engine_shared_destroy(engine);
 	if (engine->zeros)
 		mem_pool_put(engine->zeros);
 	mem_pool_destroy(engine->bulk_pool, &engine->registrar);

@@ -20,6 +20,7 @@
 #define ENGINE_RECV_RESERVE 2u
 
 struct weir_engine;
+struct engine_shared;
 
 /* What the engine drives: a connection or a listener. The first member of its owner. The functions
  * are never NULL. */
@@ -74,11 +75,12 @@ struct weir_engine {
 	struct fabric_wc wcs[ENGINE_WC_BURST];
 
 	/* the connections' */
-	struct mem_pool *send_pool; /* private: Sends of one message, with headroom */
-	struct mem_pool *recv_pool; /* private: Receives */
-	struct mem_pool *long_pool; /* exposed: Long Calls and Reply chunks of requesters */
-	struct mem_pool *bulk_pool; /* private: pulled chunks, long results, copies of Long Replies */
-	struct mem_buf *zeros;	    /* a few zero bytes with a local key, for roundup padding */
+	struct mem_pool *send_pool;   /* private: Sends of one message, with headroom */
+	struct mem_pool *recv_pool;   /* private: Receives */
+	struct engine_shared *shared; /* shared.h; NULL: each connection has receives of its own */
+	struct mem_pool *long_pool;   /* exposed: Long Calls and Reply chunks of requesters */
+	struct mem_pool *bulk_pool;   /* private: pulled chunks, long results, copies of Long Replies */
+	struct mem_buf *zeros;	      /* a few zero bytes with a local key, for roundup padding */
 	struct rdma1_limits limits;
 	struct weir_profile profile;
 	uint32_t slot; /* of regions' key tables */
@@ -88,7 +90,8 @@ struct weir_engine {
 	struct weir_region *regions[ENGINE_REGIONS_MAX];
 	struct engine_endpoints all;
 	struct engine_orphans orphans;
-	bool is_ending; /* weir_engine_destroy(): nothing new may begin */
+	struct request_pool *requests; /* lib/responder's, where receives are shared */
+	bool is_ending;		       /* weir_engine_destroy(): nothing new may begin */
 };
 
 void engine_add(struct weir_engine *engine, struct engine_endpoint *ep);
@@ -120,6 +123,18 @@ static inline uint32_t engine_recv_slack(uint32_t credits)
 static inline uint32_t engine_recvs(uint32_t credits)
 {
 	return credits + ENGINE_RECV_RESERVE + engine_recv_slack(credits);
+}
+
+/* Of a queue of so many receives that connections share: those that may be free and not posted yet, and the messages
+ * that it can take in at any time. */
+static inline uint32_t engine_shared_slack(uint32_t nbufs)
+{
+	return nbufs / 8 < 32 ? nbufs / 8 : 32;
+}
+
+static inline uint32_t engine_shared_capacity(uint32_t nbufs)
+{
+	return nbufs - engine_shared_slack(nbufs) - nbufs / 16 - ENGINE_RECV_RESERVE;
 }
 
 /* Keys of a region on this engine's device; lkey 0 when it was not added. */

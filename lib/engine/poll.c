@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "mailbox.h"
 #include "planted.h"
+#include "shared.h"
 
 /* Connection events are rare: look at them when there is nothing else, or after this many polls. */
 #define CM_EVERY 32u
@@ -21,8 +22,10 @@ static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 	for (uint32_t i = 0; i < n; i++) {
 		struct engine_endpoint *ep = engine->wcs[i].qp_ctx;
 
-		if (!ep->is_reaping)
+		if (__builtin_expect(!ep->is_reaping, 1))
 			ep->on_wc(ep, &engine->wcs[i]);
+		else if (engine->shared && engine->wcs[i].op == FABRIC_RECV)
+			engine_shared_put(engine->shared, (struct mem_buf *)(uintptr_t)engine->wcs[i].wr_id);
 	}
 	return n;
 }
@@ -49,6 +52,8 @@ static void tick(struct weir_engine *engine)
 	struct engine_endpoint *ep, *next;
 
 	engine->next_tick_ns = engine->now_ns + ENGINE_TICK_NS;
+	if (engine->shared)
+		engine_shared_post(engine->shared); /* what the device did not take before */
 	for (ep = TAILQ_FIRST(&engine->all); ep; ep = next) {
 		next = TAILQ_NEXT(ep, all);
 		if (!ep->is_reaping)

@@ -196,7 +196,16 @@ static int scan(struct load *load, FILE *file)
 /* What no single key's range says. Returns the key to blame, or NULL. */
 static const struct profile_key *conflict(const struct weir_profile *profile, char *why, size_t why_bytes)
 {
-	if (profile->recv_buffers < engine_recvs(profile->credits)) {
+	if (profile->shared_receives) {
+		uint32_t capacity = engine_shared_capacity(profile->recv_buffers);
+
+		if (capacity < profile->connections) {
+			snprintf(why, why_bytes,
+				 "%u that are shared serve %u connections, and [limits] connections is %u",
+				 profile->recv_buffers, capacity, profile->connections);
+			return profile_key_find("memory", "recv_buffers");
+		}
+	} else if (profile->recv_buffers < engine_recvs(profile->credits)) {
 		snprintf(why, why_bytes, "%u are too few for one connection of %u credits, which takes %u",
 			 profile->recv_buffers, profile->credits, engine_recvs(profile->credits));
 		return profile_key_find("memory", "recv_buffers");

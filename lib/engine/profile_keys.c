@@ -28,6 +28,12 @@ static const struct profile_choice pages[] = {
 	{"auto", 0}, {"4k", 4 * KIB}, {"2m", 2 * MIB}, {"1g", GIB}, {NULL, 0},
 };
 
+static const struct profile_choice switches[] = {
+	{"off", 0},
+	{"on", 1},
+	{NULL, 0},
+};
+
 static const struct profile_choice exposures[] = {
 	{"pool", WEIR_EXPOSURE_POOL},
 	{NULL, 0},
@@ -119,7 +125,7 @@ const struct profile_key profile_keys[] = {
 	{"memory", "recv_buffers", PROFILE_NUMBER, FIELD(recv_buffers), .min = 16, .max = 1u << 20, .step = 1,
 	 .unit = "buffers", .initial = "2048",
 	 .help = "messages coming in, of inline_bytes each, an engine; a connection takes its credits and 2 "
-		 "more"},
+		 "more, unless receives are shared"},
 	{"memory", "long_buffers", PROFILE_NUMBER, FIELD(long_buffers), .min = 1, .max = 1u << 16, .step = 1,
 	 .unit = "buffers", .initial = "64",
 	 .help = "calls and replies too long to go inline, at their requester"},
@@ -134,6 +140,11 @@ const struct profile_key profile_keys[] = {
 	{"connection", "credits", PROFILE_NUMBER, FIELD(credits), .min = 1, .max = 1024, .step = 1,
 	 .unit = "calls", .initial = "64",
 	 .help = "calls in flight on one connection that this side asks for and grants (RFC 8166 3.3.1)"},
+	{"connection", "shared_receives", PROFILE_CHOICE, FIELD(shared_receives), .choices = switches,
+	 .initial = "off", .example = "on",
+	 .help = "all connections of an engine take their receives from one queue of recv_buffers, and "
+		 "credits "
+		 "follow use: for many connections, few of them busy at a time"},
 	{"connection", "inline_bytes", PROFILE_BYTES, FIELD(inline_bytes), .min = KIB, .max = 64 * KIB,
 	 .step = KIB, .initial = "4k",
 	 .help = "the longest message that travels without chunks (RFC 8166 3.3.2); KiB on the wire"},

@@ -32,6 +32,8 @@ struct weir_engine_stats {
 	uint64_t replays; /**< calls that had been carried out before and were answered from the cache */
 	uint64_t buffers_waited; /**< requests that had to wait for a buffer */
 
+	uint64_t credits_exceeded; /**< connections ended, as the peer sent more than it was granted */
+
 	uint64_t connections_opened, connections_lost; /**< each remaking counts */
 	uint64_t reconnect_attempts;		       /**< to remake a connection that was lost */
 	uint64_t reconnects;			       /**< of these, those that succeeded */

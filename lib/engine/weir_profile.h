@@ -49,6 +49,7 @@ struct weir_profile {
 
 	/* [connection] */
 	uint32_t credits;
+	uint32_t shared_receives; /**< 1: all connections of an engine take receives from one queue; 0 */
 	uint32_t inline_bytes;
 	uint32_t call_timeout_ms; /**< 0: none */
 	uint32_t connect_timeout_ms;

@@ -64,6 +64,7 @@ struct mem_buf {
 	struct mem_pool *pool;
 	uint64_t raddr;
 	uint64_t user[2]; /* the owner's, while it holds the buffer */
+	void *owner;	  /* of a shared receive: the connection that holds it; NULL: nobody */
 };
 
 struct mem_pool_options {

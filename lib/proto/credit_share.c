@@ -25,7 +25,7 @@ bool credit_share_join(struct credit_pool *pool, struct credit_share *share)
 	if (pool->to_join > 0 ? pool->shared >= pool->capacity : left(pool) == 0)
 		return false;
 	pool->to_join -= pool->to_join > 0;
-	*share = (struct credit_share){.latest = 1, .next = 2};
+	*share = (struct credit_share){.latest = 1, .next = CREDIT_SHARE_START};
 	set_size(pool, share, 1); /* RFC 8166 section 3.3.3 */
 	return true;
 }
@@ -56,7 +56,8 @@ uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share
 	if (granted > share->size)
 		set_size(pool, share, granted);
 	share->latest = granted;
-	share->next = 2 * granted;
+	if (2 * granted > share->next)
+		share->next = 2 * granted;
 	share->unsent++;
 	return granted;
 }

@@ -16,6 +16,8 @@
 
 #include "weir_common.h"
 
+#define CREDIT_SHARE_START 16u /* the first grant, at most; from there it doubles */
+
 struct credit_pool {
 	uint32_t capacity; /* messages that the queue can hold */
 	uint32_t shared;   /* sum of the shares, and of receives in use that their connections left behind */

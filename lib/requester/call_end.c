@@ -72,6 +72,8 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	struct requester *req = requester_of(conn);
 
+	if (conn->shared)
+		requester_share_tick(conn, now_ns);
 	if (req->nactive == 0)
 		return;
 	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {

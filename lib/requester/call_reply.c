@@ -155,8 +155,11 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		engine->stats.dropped++;
 		req->credits.in_flight++;
 	}
-	if (!TAILQ_EMPTY(&req->queue))
+	if (!TAILQ_EMPTY(&req->queue)) {
+		if (conn->shared)
+			requester_share_grow(conn);
 		requester_pump(conn);
+	}
 done:
 	conn_recv_done(conn, buf);
 }

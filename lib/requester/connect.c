@@ -45,6 +45,7 @@ static struct requester *requester_create(uint32_t credits)
 		return NULL;
 	}
 	TAILQ_INIT(&req->queue);
+	req->credits_max = credits;
 	credit_requester_init(&req->credits, credits);
 	/* Uses start at random: XIDs of an earlier connection are not soon met again. */
 	for (uint32_t slot = nslots; slot-- > 0;) {
@@ -82,6 +83,8 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 	}
 	for (uint32_t i = 0; i < req->nslots; i++)
 		req->calls[i].conn = conn;
+	if (conn->shared)
+		requester_share_start(conn);
 	if (options) {
 		conn->on_event = options->on_event;
 		conn->arg = options->arg;

@@ -95,6 +95,9 @@ TAILQ_HEAD(call_queue, weir_call);
 
 struct requester {
 	struct credit_requester credits;
+	uint32_t
+		credits_max; /* 'wanted' at most: it follows the connection's share where receives are shared */
+	uint32_t in_flight_peak; /* seen at ticks, since the share was last looked at */
 	uint32_t nslots;
 	uint32_t slot_bits;
 	uint32_t nfree;
@@ -147,6 +150,11 @@ void call_on_sent(struct conn_tx *tx, int error);
 /* call_end.c */
 void call_complete(struct weir_call *call, const struct weir_result *result);
 void call_fail(struct weir_call *call, int status);
+/* share.c: where receives are shared */
+void requester_share_start(struct weir_conn *conn);
+void requester_share_grow(struct weir_conn *conn); /* calls wait for credits */
+void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);
+
 void requester_on_tick(struct weir_conn *conn, uint64_t now_ns);
 void requester_on_lost(struct weir_conn *conn, int error);
 bool requester_is_idle(struct weir_conn *conn);

@@ -54,6 +54,11 @@ static void on_tick(struct weir_conn *conn, uint64_t now_ns)
 	(void)now_ns;
 }
 
+static void on_idle(struct weir_conn *conn)
+{
+	credit_share_idle(&conn->shared->credits, &conn->share);
+}
+
 static bool is_idle(struct weir_conn *conn)
 {
 	return responder_of(conn)->nbusy == 0 && !responder_of(conn)->backlog;
@@ -100,6 +105,7 @@ static const struct conn_role responder_role = {
 	.on_open = on_open,
 	.on_message = responder_on_message,
 	.on_tick = on_tick,
+	.on_idle = on_idle,
 	.on_drain = on_drain,
 	.is_idle = is_idle,
 	.on_lost = responder_on_lost,

@@ -15,16 +15,69 @@ struct weir_engine *responder_engine(const struct responder *responder)
 	return responder->engine == &no_engine ? NULL : responder->engine;
 }
 
+static struct request_pool *pool_create(uint32_t nrequests)
+{
+	struct request_pool *pool = mem_zalloc(sizeof(*pool));
+
+	if (!pool)
+		return NULL;
+	pool->requests = mem_zalloc(nrequests * sizeof(pool->requests[0]));
+	if (!pool->requests) {
+		mem_free(pool);
+		return NULL;
+	}
+	TAILQ_INIT(&pool->waiting);
+	pool->nrequests = nrequests;
+	for (uint32_t i = 0; i < nrequests; i++) {
+		struct weir_request *req = &pool->requests[i];
+
+		req->tx.done = request_on_tx;
+		req->tx_waiter.on_room = request_on_room;
+		req->buf_waiter.on_buffers = request_on_buffers;
+		req->next_free = pool->free;
+		pool->free = req;
+	}
+	return pool;
+}
+
+/* The engine's, with the first connection, where receives are shared; else one for this connection. */
+static struct request_pool *pool_get(struct weir_engine *engine, uint32_t nrequests)
+{
+	struct request_pool *pool = engine->requests;
+
+	if (!pool) {
+		pool = pool_create(engine->shared ? engine->shared->nbufs + nrequests : nrequests);
+		if (!pool)
+			return NULL;
+		if (engine->shared) {
+			pool->engine = engine;
+			engine->requests = pool;
+		}
+	}
+	pool->refs++;
+	return pool;
+}
+
+static void pool_put(struct request_pool *pool)
+{
+	if (--pool->refs > 0)
+		return;
+	if (pool->engine)
+		pool->engine->requests = NULL;
+	mem_free(pool->requests);
+	mem_free(pool);
+}
+
 struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 				   struct program_table *programs, struct drc *drc)
 {
-	uint32_t nrequests = engine_recvs(credits) * REQUESTS_PER_RECEIVE;
 	struct responder *responder = mem_zalloc(sizeof(*responder));
 
 	if (!responder)
 		return NULL;
-	responder->requests = mem_zalloc(nrequests * sizeof(responder->requests[0]));
-	if (!responder->requests) {
+	responder->nbusy_max = engine_recvs(credits) * REQUESTS_PER_RECEIVE;
+	responder->pool = pool_get(engine, responder->nbusy_max);
+	if (!responder->pool) {
 		mem_free(responder);
 		return NULL;
 	}
@@ -33,17 +86,6 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 	responder->programs = programs;
 	responder->drc = drc;
 	programs->refs++;
-	responder->nrequests = nrequests;
-	for (uint32_t i = 0; i < nrequests; i++) {
-		struct weir_request *req = &responder->requests[i];
-
-		req->responder = responder;
-		req->tx.done = request_on_tx;
-		req->tx_waiter.on_room = request_on_room;
-		req->buf_waiter.on_buffers = request_on_buffers;
-		req->next_free = responder->free;
-		responder->free = req;
-	}
 	return responder;
 }
 
@@ -52,18 +94,19 @@ void responder_free(struct responder *responder)
 	if (responder->is_orphan)
 		TAILQ_REMOVE(&responder->engine->orphans, &responder->orphan, entry);
 	program_table_put(responder->programs);
-	mem_free(responder->requests);
+	pool_put(responder->pool);
 	mem_free(responder);
 }
 
 struct weir_request *request_take(struct responder *responder)
 {
-	struct weir_request *req = responder->free;
+	struct weir_request *req = responder->pool->free;
 
-	if (__builtin_expect(!req, 0))
+	if (__builtin_expect(!req || responder->nbusy >= responder->nbusy_max, 0))
 		return NULL;
-	responder->free = req->next_free;
+	responder->pool->free = req->next_free;
 	responder->nbusy++;
+	req->responder = responder;
 	return req;
 }
 
@@ -85,6 +128,11 @@ static void put_bufs(struct weir_request *req)
 	req->nchunks = 0;
 }
 
+static bool is_of(const struct weir_request *req, const struct responder *responder)
+{
+	return req->state != REQUEST_FREE && req->responder == responder;
+}
+
 /* The program still holds requests: all that they are made of is the engine's. */
 static void on_engine_destroy(struct engine_orphan *orphan)
 {
@@ -92,32 +140,36 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 		(struct responder *)((char *)orphan - offsetof(struct responder, orphan));
 
 	responder->is_orphan = false;
-	responder->engine = &no_engine;
-	for (uint32_t i = 0; i < responder->nrequests; i++) {
-		struct weir_request *req = &responder->requests[i];
+	for (uint32_t i = 0; i < responder->pool->nrequests; i++) {
+		struct weir_request *req = &responder->pool->requests[i];
 
-		if (req->state == REQUEST_FREE)
+		if (!is_of(req, responder))
 			continue;
-		put_buf(&req->msg);
+		conn_put_kept(responder->engine, req->msg);
+		req->msg = NULL;
 		put_bufs(req);
 		req->rpc.cred = req->rpc.verf = (struct weir_rpc_auth){0};
 		req->npieces = req->nitems = req->piece_start = 0;
 		weir_xdr_in_init(&req->args, NULL, 0);
 		weir_xdr_out_init(&req->out, NULL, 0);
 	}
+	responder->engine = &no_engine;
+	responder->pool->engine = NULL;
 }
 
 void request_release(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
+	struct request_pool *pool = responder->pool;
 	struct weir_conn *conn = responder->conn;
 	void (*on_sent)(void *) = req->on_sent;
 
 	if (req->msg && conn)
 		conn_recv_done(conn, req->msg);
 	else if (req->msg)
-		mem_pool_put(req->msg);
+		conn_put_kept(responder->engine, req->msg);
 	req->msg = NULL;
+	req->credit = 0;
 	put_bufs(req);
 	req->user = NULL;
 	req->on_sent = NULL;
@@ -128,14 +180,14 @@ void request_release(struct weir_request *req)
 		conn_wait_cancel(conn, &req->tx_waiter);
 	if (__builtin_expect(req->buf_waiter.is_waiting, 0))
 		engine_wait_cancel(responder->engine, &req->buf_waiter);
-	req->next_free = responder->free;
-	responder->free = req;
+	req->next_free = pool->free;
+	pool->free = req;
 	if (on_sent)
 		on_sent(req->on_sent_arg); /* which may end others: this one still counts */
 	responder->nbusy--;
-	if (conn && responder->backlog && conn_can_send(conn))
-		responder_take_backlog(responder);
-	else if (!conn && responder->nbusy == 0)
+	if (__builtin_expect(!TAILQ_EMPTY(&pool->waiting), 0))
+		request_pool_serve(pool);
+	if (__builtin_expect(!conn, 0) && responder->nbusy == 0)
 		responder_free(responder);
 }
 
@@ -149,38 +201,30 @@ void request_on_tx(struct conn_tx *tx, int error)
 		request_on_read(req);
 }
 
-/* An orphan keeps the message that its arguments are in: it is no longer the connection's to give back. */
-static void keep_message(struct weir_conn *conn, const struct mem_buf *msg)
-{
-	for (uint32_t i = 0; i < conn->nrecvs; i++) {
-		if (conn->recvs[i] == msg) {
-			conn->recvs[i] = conn->recvs[--conn->nrecvs];
-			return;
-		}
-	}
-}
-
 void responder_on_lost(struct weir_conn *conn, int error)
 {
 	struct responder *responder = responder_of(conn);
+	struct request_pool *pool = responder->pool;
 
 	(void)error;
-	responder->backlog = NULL;
-	for (uint32_t i = 0; i < responder->nrequests; i++) {
-		struct weir_request *req = &responder->requests[i];
+	responder_drop_backlog(responder);
+	for (uint32_t i = 0; i < pool->nrequests; i++) {
+		struct weir_request *req = &pool->requests[i];
 
+		if (!is_of(req, responder))
+			continue;
 		if (req->state == REQUEST_HANDLING)
-			keep_message(conn, req->msg);
+			conn_keep_message(conn, req->msg); /* its arguments are in there */
 		else
 			req->msg = NULL; /* the connection gives it back */
 	}
 	responder->conn = NULL;
 	conn->role_data = NULL;
 	responder->nbusy++; /* what is released in here may reply to what the program holds */
-	for (uint32_t i = 0; i < responder->nrequests; i++) {
-		struct weir_request *req = &responder->requests[i];
+	for (uint32_t i = 0; i < pool->nrequests; i++) {
+		struct weir_request *req = &pool->requests[i];
 
-		if (req->state != REQUEST_HANDLING && req->state != REQUEST_FREE)
+		if (is_of(req, responder) && req->state != REQUEST_HANDLING)
 			request_release(req);
 	}
 	if (--responder->nbusy == 0) {

@@ -7,11 +7,20 @@ static void backlog_add(struct responder *responder, struct mem_buf *buf, uint32
 {
 	struct mem_buf **end = &responder->backlog;
 
+	if (!*end)
+		TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);
 	while (*end)
 		end = (struct mem_buf **)&(*end)->user[0];
 	buf->user[0] = 0;
 	buf->user[1] = len;
 	*end = buf;
+}
+
+void responder_drop_backlog(struct responder *responder)
+{
+	if (responder->backlog)
+		TAILQ_REMOVE(&responder->pool->waiting, responder, waiting);
+	responder->backlog = NULL;
 }
 
 static void receive(struct weir_request *req, struct mem_buf *buf, uint32_t len)
@@ -50,27 +59,41 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
 	req = responder->backlog ? NULL : request_take(responder);
 	if (__builtin_expect(!req, 0)) {
-		/* All requests wait for their Sends. The receive stays taken, so this is bounded. */
+		/* All requests wait for their Sends, or are other connections'. The receive stays taken: this is bounded. */
 		backlog_add(responder, buf, len);
 		return;
 	}
 	receive(req, buf, len);
 }
 
-void responder_take_backlog(struct responder *responder)
+/* The next in turn that may have a request now. */
+static struct responder *next_waiting(struct request_pool *pool)
 {
+	struct responder *responder;
+
+	TAILQ_FOREACH(responder, &pool->waiting, waiting)
+	if (responder->nbusy < responder->nbusy_max && conn_can_send(responder->conn))
+		break;
+	return pool->free ? responder : NULL;
+}
+
+void request_pool_serve(struct request_pool *pool)
+{
+	struct responder *responder;
+
 	/* A request that is answered at once is released in here: a loop, so that the stack does not grow with the backlog. */
-	if (responder->is_taking)
+	if (pool->is_serving)
 		return;
-	responder->is_taking = true;
-	while (responder->backlog && conn_can_send(responder->conn)) {
+	pool->is_serving = true;
+	while ((responder = next_waiting(pool))) {
 		struct mem_buf *buf = responder->backlog;
 		struct weir_request *req = request_take(responder);
 
-		if (!req)
-			break;
 		responder->backlog = (struct mem_buf *)buf->user[0];
+		TAILQ_REMOVE(&pool->waiting, responder, waiting);
+		if (responder->backlog)
+			TAILQ_INSERT_TAIL(&pool->waiting, responder, waiting);
 		receive(req, buf, (uint32_t)buf->user[1]);
 	}
-	responder->is_taking = false;
+	pool->is_serving = false;
 }

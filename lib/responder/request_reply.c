@@ -129,12 +129,31 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 	return n;
 }
 
+/* What the reply grants, decided once. */
+static uint32_t grant(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+
+	if (__builtin_expect(req->credit == 0, 1)) {
+		if (__builtin_expect(conn->shared != NULL, 0))
+			req->credit = credit_share_grant(&conn->shared->credits, &conn->share,
+							 req->hdr.credit, req->responder->credits.limit);
+		else
+			req->credit = credit_grant(&req->responder->credits, req->hdr.credit);
+	}
+	return req->credit;
+}
+
 static void give_back_receive(struct weir_request *req)
 {
-	if (req->msg) {
-		conn_recv_done(req->responder->conn, req->msg);
-		req->msg = NULL;
-	}
+	struct weir_conn *conn = req->responder->conn;
+
+	if (!req->msg)
+		return;
+	conn_recv_done(conn, req->msg);
+	req->msg = NULL;
+	if (__builtin_expect(conn->shared != NULL, 0))
+		credit_share_sent(&conn->shared->credits, &conn->share, req->credit);
 }
 
 /* A plain reply in one go, if the driver can: its Write, then the message, which lies in one piece. False: what is
@@ -169,7 +188,7 @@ static struct reduce_reply_in reply_in(struct weir_request *req)
 		.npieces = req->npieces,
 		.reply_inline_bytes = req->responder->conn->send_inline,
 		.zeros = {.base = zeros->data, .len = ENGINE_ZEROS, .lkey = zeros->lkey},
-		.credit = credit_grant(&req->responder->credits, req->hdr.credit),
+		.credit = grant(req),
 		.may_reduce = !rpc_auth_forbids_reduction(&req->rpc.cred),
 	};
 }
@@ -301,7 +320,6 @@ static int plan_reply(struct weir_request *req)
 /* A reply without chunks, or with one item for the one Write chunk of one segment: nothing to plan. */
 static bool plan_plain(struct weir_request *req)
 {
-	uint32_t credit = credit_grant(&req->responder->credits, req->hdr.credit);
 	uint32_t room = req->responder->conn->send_inline;
 	struct rdma1_segment seg;
 
@@ -311,7 +329,7 @@ static bool plan_plain(struct weir_request *req)
 		req->header = req->out.start - RDMA1_HEADER_MIN;
 		req->reduced = 0;
 		req->nxfers = 0;
-		rdma1_encode_short(req->header, req->hdr.xid, credit);
+		rdma1_encode_short(req->header, req->hdr.xid, grant(req));
 	} else if (req->npieces == 2 && req->pieces[1].kind == PIECE_ITEM &&
 		   weir_xdr_out_len(&req->out) == req->pieces[0].len && rdma1_is_one_chunk(&req->hdr, &seg) &&
 		   req->pieces[1].len > 0 && req->pieces[1].len <= seg.length &&
@@ -324,7 +342,7 @@ static bool plan_plain(struct weir_request *req)
 		req->header = req->out.start - RDMA1_ONE_CHUNK_SIZE;
 		req->reduced = 1u << 1;
 		req->nxfers = 1;
-		rdma1_encode_one_chunk(req->header, req->hdr.xid, credit, &seg);
+		rdma1_encode_one_chunk(req->header, req->hdr.xid, grant(req), &seg);
 		req->responder->engine->stats.write_chunks++;
 	} else {
 		return false;
@@ -421,7 +439,7 @@ void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat
 /* RDMA_ERROR (RFC 8166 section 4.5): header only. */
 void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict)
 {
-	uint32_t credit = credit_grant(&req->responder->credits, req->hdr.credit);
+	uint32_t credit;
 
 	if (is_gone(req) || !request_take_buffer(req, RDMA1_ERR_VERS_SIZE)) {
 		/* The requester must learn that there will be no answer (4.5.4). */
@@ -430,6 +448,7 @@ void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict 
 		request_release(req);
 		return;
 	}
+	credit = grant(req);
 	req->header = req->out.start;
 	req->nxfers = 0;
 	req->is_long = true; /* nothing follows the header */

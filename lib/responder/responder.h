@@ -50,6 +50,7 @@ struct weir_request {
 	enum request_state state;
 	struct mem_buf *msg; /* the receive */
 	uint32_t msg_bytes;
+	uint32_t credit; /* granted by the reply; 0: not yet */
 	const struct weir_program *program;
 	struct rdma1_header hdr;
 	struct weir_rpc_call_header rpc;
@@ -108,6 +109,17 @@ struct program_table {
 	struct weir_program programs[LISTENER_PROGRAMS_MAX];
 };
 
+/* Request objects: of one connection, or where receives are shared of all connections of an engine. */
+struct request_pool {
+	struct weir_engine *engine; /* whose connections share it; NULL: they don't, or it is gone */
+	uint32_t refs;		    /* responders */
+	bool is_serving;
+	struct weir_request *free;	 /* the latest used first: it is in the cache */
+	TAILQ_HEAD(, responder) waiting; /* those with a backlog, in turn */
+	uint32_t nrequests;
+	struct weir_request *requests;
+};
+
 struct responder {
 	struct weir_conn *conn; /* NULL: gone, orphans are left */
 	struct weir_engine *engine;
@@ -119,11 +131,10 @@ struct responder {
 	struct credit_responder credits;
 	struct mem_buf
 		*backlog; /* messages that found no free request: user[0] the next, user[1] the length */
-	bool is_taking;	  /* from the backlog */
-	struct weir_request *free; /* the latest used first: it is in the cache */
+	TAILQ_ENTRY(responder) waiting; /* while there is a backlog */
 	uint32_t nbusy;
-	uint32_t nrequests;
-	struct weir_request *requests;
+	uint32_t nbusy_max;
+	struct request_pool *pool;
 };
 
 static inline struct responder *responder_of(const struct weir_conn *conn)
@@ -141,7 +152,9 @@ void program_table_put(struct program_table *table); /* listen.c */
 
 /* request_recv.c: a message came */
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
-void responder_take_backlog(struct responder *responder);
+void responder_drop_backlog(struct responder *responder);
+/* Requests are free: messages that wait get them, one a connection in turn. */
+void request_pool_serve(struct request_pool *pool);
 
 /* request_pull.c: Read chunks */
 void request_pull(struct weir_request *req);

@@ -15,6 +15,7 @@
 
 const char *pair_driver = "sim";
 const char *pair_host = "127.0.0.1";
+bool pair_shared;
 uint64_t pair_seed = 1;
 const bool *pair_non_idempotent;
 
@@ -200,6 +201,11 @@ void pair_release_later(struct pair *pair)
 	pair->nlater = 0;
 }
 
+uint32_t pair_recvs_at_rest(const struct pair *pair)
+{
+	return pair->profile.shared_receives ? pair->profile.recv_buffers : 0;
+}
+
 static int place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_place *where, void *arg)
 {
 	struct pair *pair = arg;
@@ -319,6 +325,10 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 		assert_non_null(pair->world);
 		snprintf(pair->profile.driver_options, sizeof(pair->profile.driver_options), "world=%u",
 			 sim_world_id(pair->world));
+	}
+	if (pair_shared) {
+		pair->profile.shared_receives = 1;
+		pair->profile.connections = 16;
 	}
 	if (change)
 		change(&pair->profile);

@@ -90,6 +90,7 @@ static inline uint8_t pair_byte(uint32_t i)
 /* Set by each test program: "shm", "sim" or "verbs"; of the last, an address of the device. */
 extern const char *pair_driver;
 extern const char *pair_host;
+extern bool pair_shared; /* connections share receives */
 extern uint64_t pair_seed;
 /* Of the test program, one for each procedure; NULL at first. */
 extern const bool *pair_non_idempotent;
@@ -123,5 +124,7 @@ struct weir_call_params pair_params(uint32_t proc, struct outcome *outcome);
 void pair_call(struct pair *pair, uint32_t proc, const uint32_t *words, uint32_t nwords,
 	       struct outcome *outcome);
 void pair_release_later(struct pair *pair);
+/* Receives that an engine without connections has taken from its pool. */
+uint32_t pair_recvs_at_rest(const struct pair *pair);
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef PAIR_MAIN_H
 #define PAIR_MAIN_H
 
-/* main() of a test program that runs over any driver: PROGRAM DRIVER [FIRST-SEED [SEEDS]], or
- * PROGRAM verbs ADDRESS. */
+/* main() of a test program that runs over any driver: PROGRAM [shared] DRIVER [FIRST-SEED [SEEDS]], or
+ * PROGRAM [shared] verbs ADDRESS. 'shared': with the profile's shared_receives. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,16 @@
 
 static int pair_main(int argc, char **argv, int (*run)(void))
 {
-	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-	uint64_t seeds = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
+	uint64_t first, seeds;
 	int failed = 0;
 
+	if (argc > 1 && strcmp(argv[1], "shared") == 0) {
+		pair_shared = true;
+		argc--;
+		argv++;
+	}
+	first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	seeds = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
 	if (argc > 1)
 		pair_driver = argv[1];
 	if (argc > 2 && strcmp(pair_driver, "verbs") == 0) {

@@ -317,7 +317,7 @@ static void close__ends_a_call_that_is_being_made(void **state)
 	pair_settle(&pair);
 	/* The rest of its buffers is that of an engine without connections. */
 	assert_int_equal(pair.client->send_pool->in_use, 1); /* the engine's zeros */
-	assert_int_equal(pair.client->recv_pool->in_use, 0);
+	assert_int_equal(pair.client->recv_pool->in_use, pair_recvs_at_rest(&pair));
 }
 
 static void keep_calling(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)

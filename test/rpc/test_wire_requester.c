@@ -234,7 +234,8 @@ static void credit__3_3_1_no_more_calls_than_granted_or_asked_for(void **state)
 		for (uint32_t i = 0; i < 20; i++)
 			assert_int_equal(weir_call_submit(begin(PAIR_NULL)), 0);
 		raw_settle(&raw);
-		assert_int_equal(raw.nmsgs, want);
+		/* Where receives are shared it starts anew with few after each pause. */
+		assert_in_range(raw.nmsgs, pair_shared ? 1 : want, want);
 		for (uint32_t i = 0; i < 20; i++) {
 			raw_recv_words(&raw, &call);
 			m = reply_to(&call, grant);

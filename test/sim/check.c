@@ -71,8 +71,11 @@ static uint32_t check_responder(struct wsim_side *side, const struct weir_conn *
 	const struct responder *responder = responder_of(conn);
 	uint32_t handling = 0, busy = 0;
 
-	for (uint32_t i = 0; i < responder->nrequests; i++) {
-		const struct weir_request *req = &responder->requests[i];
+	for (uint32_t i = 0; i < responder->pool->nrequests; i++) {
+		const struct weir_request *req = &responder->pool->requests[i];
+
+		if (req->responder != responder)
+			continue;
 
 		busy += req->state != REQUEST_FREE;
 		handling += req->state == REQUEST_HANDLING;
@@ -111,6 +114,7 @@ static void check_side(struct wsim_side *side)
 {
 	const struct wsim_run *run = side->run;
 	struct owned owned = {.send = 1}; /* the zeros */
+	const struct engine_shared *shared = side->engine->shared;
 	uint32_t nconns = 0, handling = 0, held = 0;
 	const struct engine_endpoint *ep;
 
@@ -148,10 +152,29 @@ static void check_side(struct wsim_side *side)
 		wsim_violation(side->run, "engine %u: programs have %u requests, %u are known to them",
 			       side->index, handling, held);
 	check_pool(side, "send", side->engine->send_pool, owned.send);
+	if (shared) {
+		owned.recv = shared->nbufs;
+		if (shared->credits.shared > shared->credits.capacity)
+			wsim_violation(side->run, "engine %u: shares of %u receives, where there are %u",
+				       side->index, shared->credits.shared, shared->credits.capacity);
+	}
 	check_pool(side, "receive", side->engine->recv_pool, owned.recv);
 	check_pool(side, "long", side->engine->long_pool, owned.lng);
 	check_pool(side, "bulk", side->engine->bulk_pool, owned.bulk);
 	check_stats(side);
+}
+
+/* With no connection left. Those that are shared stay with the engine, and none is held. */
+static bool receives_are_back(const struct weir_engine *engine)
+{
+	const struct engine_shared *shared = engine->shared;
+
+	if (!shared)
+		return engine->recv_pool->in_use == 0;
+	for (uint32_t i = 0; i < shared->nbufs; i++)
+		if (shared->bufs[i]->owner)
+			return false;
+	return engine->recv_pool->in_use == shared->nbufs && shared->credits.shared == 0;
 }
 
 /* Memory of calls that are over: nobody has written to it since. No window may open it any more, whatever
@@ -193,7 +216,7 @@ void wsim_check_rest(struct wsim_run *run)
 		if (side->engine->nconnections != 0)
 			wsim_violation(run, "engine %u: %u connections are left", i,
 				       side->engine->nconnections);
-		if (side->engine->send_pool->in_use != 1 || side->engine->recv_pool->in_use != 0 ||
+		if (side->engine->send_pool->in_use != 1 || !receives_are_back(side->engine) ||
 		    side->engine->long_pool->in_use != 0 || side->engine->bulk_pool->in_use != 0)
 			wsim_violation(run, "engine %u: buffers are left", i);
 		if (side->on_sent_done != side->on_sent_asked)

@@ -37,6 +37,8 @@ static void draw_profile(struct wsim_run *run)
 	profile->connections = WSIM_CONNS * 3;
 	/* A connection that is over is still counted until its end is noticed. */
 	profile->recv_buffers = profile->connections * (profile->credits + ENGINE_RECV_RESERVE);
+	/* Not drawn: the runs of seeds that are kept are to stay what they were. */
+	profile->shared_receives = run->options.seed % 4 == 3;
 	profile->send_buffers = is_tight ? 16 + wsim_below(run, 16) : 256;
 	profile->long_buffers = is_tight ? 1 + wsim_below(run, 4) : 20;
 	profile->bulk_buffers = is_tight ? WSIM_ITEMS + 1 + wsim_below(run, 4) : 20;

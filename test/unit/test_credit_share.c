@@ -68,12 +68,12 @@ static void grant__grows_for_one_that_is_busy_and_leaves_some(void **state)
 	(void)state;
 	credit_pool_init(&pool, 64, 4);
 	credit_share_join(&pool, &busy);
-	assert_int_equal(replies(&pool, &busy, 1), 2);
-	assert_int_equal(replies(&pool, &busy, 1), 4);
+	assert_int_equal(replies(&pool, &busy, 1), CREDIT_SHARE_START);
+	assert_in_range(replies(&pool, &busy, 1), CREDIT_SHARE_START + 1, 2 * CREDIT_SHARE_START);
 	replies(&pool, &busy, 100);
 	assert_in_range(busy.size, 28, 32); /* half of it */
 	credit_share_join(&pool, &late);
-	assert_int_equal(replies(&pool, &late, 1), 2);
+	assert_int_equal(replies(&pool, &late, 1), CREDIT_SHARE_START);
 	for (uint32_t i = 0; i < 200; i++) {
 		replies(&pool, &late, 1);
 		replies(&pool, &busy, 1);
@@ -92,7 +92,7 @@ static void idle__shrinks_with_the_next_reply(void **state)
 	credit_share_join(&pool, &share);
 	replies(&pool, &share, 20);
 	assert_int_equal(share.size, 64);
-	for (uint32_t i = 0; i < 8; i++)
+	for (uint32_t i = 0; i < 10; i++)
 		credit_share_idle(&pool, &share);
 	assert_int_equal(share.size, 64); /* the peer may use it yet */
 	assert_int_equal(replies(&pool, &share, 1), 1);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A connection's part of the receives that all connections of its engine share. The share bounds what the peer may send
+ * (lib/proto/credit_share.h); what it sends beyond that would be taken from the others, so it ends the connection.
+ */
+#include <errno.h>
+
+#include "conn.h"
+#include "log.h"
+
+/* Without a message for so long, the peer has received all that was sent to it. */
+#define SHARE_IDLE_NS 1000000000u
+
+bool conn_share_take(struct weir_conn *conn, struct mem_buf *buf)
+{
+	buf->owner = conn;
+	conn->was_heard = true;
+	if (++conn->nheld <= conn->share.size + ENGINE_RECV_RESERVE)
+		return true;
+	conn->ep.engine->stats.credits_exceeded++;
+	LOG(NOTICE, "connection to %s ends: it has %u messages under way, and credits for %u", conn->peer,
+	    conn->nheld, conn->share.size);
+	conn_fail(conn, -EPROTO);
+	return false;
+}
+
+void conn_share_reset(struct weir_conn *conn)
+{
+	struct engine_shared *shared = conn->shared;
+
+	for (uint32_t i = 0; i < shared->nbufs; i++)
+		if (shared->bufs[i]->owner == conn)
+			engine_shared_put(shared, shared->bufs[i]);
+	conn->nheld = 0;
+}
+
+void conn_share_leave(struct weir_conn *conn)
+{
+	struct engine_shared *shared = conn->shared;
+	uint32_t nkept = 0;
+
+	conn_share_reset(conn);
+	for (uint32_t i = 0; i < shared->nbufs; i++) {
+		struct mem_buf *buf = shared->bufs[i];
+
+		nkept += buf->owner == &conn->share;
+		if (buf->owner == &conn->share)
+			buf->owner = shared; /* whose it was is forgotten with the connection */
+	}
+	credit_share_leave(&shared->credits, &conn->share, nkept);
+	conn->shared = NULL;
+}
+
+void conn_share_tick(struct weir_conn *conn, uint64_t now_ns)
+{
+	if (!conn->role->on_idle || now_ns < conn->share_tick_ns)
+		return;
+	if (conn->nheld == 0 && !conn->was_heard && conn->share_tick_ns != 0)
+		conn->role->on_idle(conn);
+	conn->was_heard = false;
+	conn->share_tick_ns = now_ns + SHARE_IDLE_NS;
+}
+
+void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg)
+{
+	if (conn->shared) {
+		msg->owner = &conn->share;
+		return;
+	}
+	for (uint32_t i = 0; i < conn->nrecvs; i++) {
+		if (conn->recvs[i] == msg) {
+			conn->recvs[i] = conn->recvs[--conn->nrecvs];
+			return;
+		}
+	}
+}
+
+void conn_put_kept(struct weir_engine *engine, struct mem_buf *msg)
+{
+	if (!engine->shared) {
+		mem_pool_put(msg);
+		return;
+	}
+	if (msg->owner == engine->shared) /* else its connection has yet to leave */
+		credit_pool_return(&engine->shared->credits);
+	engine_shared_put(engine->shared, msg);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shared.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "log.h"
+
+#define POST_BURST 32u
+
+void engine_shared_post(struct engine_shared *shared)
+{
+	const struct weir_engine *engine = shared->ep.engine;
+	struct fabric_recv_wr wrs[POST_BURST];
+
+	while (shared->nfree > 0) {
+		uint32_t n = shared->nfree < POST_BURST ? shared->nfree : POST_BURST;
+
+		for (uint32_t i = 0; i < n; i++) {
+			struct mem_buf *buf = shared->free[shared->nfree - 1 - i];
+
+			wrs[i] = (struct fabric_recv_wr){(uintptr_t)buf, buf->data, buf->size_bytes,
+							 buf->lkey};
+		}
+		n = engine->ops->srq_post_recv(shared->srq, wrs, n);
+		if (n == 0)
+			return; /* the device takes none now: with the next flush */
+		shared->nfree -= n;
+	}
+}
+
+/* One that a connection had taken. */
+static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
+{
+	engine_shared_put((struct engine_shared *)ep, (struct mem_buf *)(uintptr_t)wc->wr_id);
+}
+
+static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
+{
+	(void)ep;
+	(void)event;
+}
+
+static void on_tick(struct engine_endpoint *ep, uint64_t now_ns)
+{
+	(void)ep;
+	(void)now_ns;
+}
+
+static void on_flush(struct engine_endpoint *ep)
+{
+	engine_shared_post((struct engine_shared *)ep);
+}
+
+static void on_reap(struct engine_endpoint *ep)
+{
+	(void)ep;
+}
+
+static int take_buffers(struct engine_shared *shared, struct weir_engine *engine)
+{
+	shared->free = mem_zalloc(shared->nbufs * sizeof(shared->free[0]));
+	shared->bufs = mem_zalloc(shared->nbufs * sizeof(shared->bufs[0]));
+	if (!shared->free || !shared->bufs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < shared->nbufs; i++) {
+		struct mem_buf *buf = mem_pool_get(engine->recv_pool);
+
+		if (!buf)
+			return -ENOBUFS;
+		buf->owner = NULL;
+		shared->bufs[i] = shared->free[shared->nfree++] = buf;
+	}
+	return 0;
+}
+
+int engine_shared_create(struct weir_engine *engine)
+{
+	const struct weir_profile *profile = &engine->profile;
+	struct fabric_srq_attr attr = {.max_wr = profile->recv_buffers};
+	struct engine_shared *shared;
+	int rc;
+
+	if (engine->dev->attr.max_srq_wr < profile->recv_buffers) {
+		LOG(ERR,
+		    "driver %s: a shared receive queue has at most %u places here, and recv_buffers is %u: "
+		    "lower "
+		    "it, or "
+		    "set shared_receives = off in the profile's [connection]",
+		    engine->ops->name, engine->dev->attr.max_srq_wr, profile->recv_buffers);
+		return -EOPNOTSUPP;
+	}
+	shared = mem_zalloc(sizeof(*shared));
+	if (!shared)
+		return -ENOMEM;
+	engine->shared = shared;
+	shared->ep = (struct engine_endpoint){.on_wc = on_wc,
+					      .on_cm = on_cm,
+					      .on_tick = on_tick,
+					      .on_flush = on_flush,
+					      .on_reap = on_reap,
+					      .engine = engine};
+	shared->nbufs = profile->recv_buffers;
+	shared->slack = engine_shared_slack(shared->nbufs);
+	credit_pool_init(&shared->credits, engine_shared_capacity(shared->nbufs), profile->connections);
+	rc = take_buffers(shared, engine);
+	if (rc != 0)
+		return rc;
+	attr.ctx = &shared->ep;
+	rc = engine->ops->srq_create(engine->dev, &attr, &shared->srq);
+	if (rc != 0)
+		return rc;
+	engine_shared_post(shared);
+	return 0;
+}
+
+void engine_shared_destroy(struct weir_engine *engine)
+{
+	struct engine_shared *shared = engine->shared;
+
+	if (!shared)
+		return;
+	if (shared->ep.is_flushing)
+		TAILQ_REMOVE(&engine->to_flush, &shared->ep, flush);
+	if (shared->srq)
+		engine->ops->srq_destroy(shared->srq);
+	for (uint32_t i = 0; shared->bufs && i < shared->nbufs && shared->bufs[i]; i++)
+		mem_pool_put(shared->bufs[i]);
+	mem_free(shared->bufs);
+	mem_free(shared->free);
+	mem_free(shared);
+	engine->shared = NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_SHARED_H
+#define ENGINE_SHARED_H
+
+/*
+ * One queue of receives for all connections of an engine, by the profile's shared_receives: all of its recv_buffers. A
+ * buffer is posted, or free and to be posted with others, or held by a connection ('owner') since its message came, until
+ * that gives it back. Shares of it, and with them credits, are lib/proto/credit_share.h's.
+ */
+
+#include "credit_share.h"
+#include "engine.h"
+
+struct engine_shared {
+	struct engine_endpoint ep; /* of receives whose connection ended before their completion was seen */
+	struct fabric_srq *srq;
+	struct credit_pool credits;
+	uint32_t nbufs;
+	uint32_t nfree;
+	uint32_t slack; /* so many free ones may wait for more */
+	struct mem_buf **free;
+	struct mem_buf **bufs; /* all of them */
+};
+
+int engine_shared_create(struct weir_engine *engine);
+/* After the last connection. */
+void engine_shared_destroy(struct weir_engine *engine);
+/* Post all that is free. */
+void engine_shared_post(struct engine_shared *shared);
+
+/* Before anything is sent that grants credits. */
+static inline void engine_shared_top_up(struct engine_shared *shared)
+{
+	if (shared->nfree > shared->slack)
+		engine_shared_post(shared);
+}
+
+/* The message is done with. */
+static inline void engine_shared_put(struct engine_shared *shared, struct mem_buf *buf)
+{
+	buf->owner = NULL;
+	shared->free[shared->nfree++] = buf;
+	if (shared->nfree > shared->slack)
+		engine_want_flush(&shared->ep);
+}
+
+#endif

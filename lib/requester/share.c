@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where receives are shared: as many calls are under way as there are receives for their replies. */
+#include "requester.h"
+
+#define SHARE_LOOK_NS 1000000000u
+
+static void resize(struct weir_conn *conn, uint32_t wanted)
+{
+	struct credit_requester *credits = &requester_of(conn)->credits;
+
+	credits->wanted =
+		credit_share_resize(&conn->shared->credits, &conn->share, wanted, credits->in_flight);
+	if (credits->granted > credits->wanted)
+		credits->granted = credits->wanted;
+}
+
+void requester_share_start(struct weir_conn *conn)
+{
+	const struct requester *req = requester_of(conn);
+
+	resize(conn, req->credits_max < CREDIT_SHARE_START ? req->credits_max : CREDIT_SHARE_START);
+}
+
+void requester_share_grow(struct weir_conn *conn)
+{
+	const struct requester *req = requester_of(conn);
+	uint32_t twice = 2 * req->credits.wanted;
+
+	/* What was asked for is granted: it can be used at once. */
+	if (req->credits.granted == req->credits.wanted && req->credits.wanted < req->credits_max)
+		resize(conn, twice < req->credits_max ? twice : req->credits_max);
+}
+
+void requester_share_tick(struct weir_conn *conn, uint64_t now_ns)
+{
+	struct requester *req = requester_of(conn);
+
+	if (req->credits.in_flight > req->in_flight_peak)
+		req->in_flight_peak = req->credits.in_flight;
+	if (now_ns < conn->share_tick_ns)
+		return;
+	if (conn->share_tick_ns != 0 && req->in_flight_peak < req->credits.wanted)
+		resize(conn, req->in_flight_peak);
+	req->in_flight_peak = req->credits.in_flight;
+	conn->share_tick_ns = now_ns + SHARE_LOOK_NS;
+}

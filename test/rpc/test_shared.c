@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connections that share the receives of their engine: what each takes, and what its peer may not take from others. */
+#include "pair_main.h"
+
+#include <errno.h>
+
+#include "raw.h"
+#include "responder.h"
+#include "shared.h"
+
+#define CONNS 12u
+#define CALLS 24u
+
+static struct pair pair;
+static struct raw raw;
+static struct weir_conn *conns[CONNS];
+static int nopen, nclosed;
+
+static void share(struct weir_profile *profile)
+{
+	profile->shared_receives = 1;
+	profile->connections = 16;
+	profile->send_buffers = 1024;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	nopen = nclosed = 0;
+	pair_start(&pair, share);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	return 0;
+}
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	(void)error;
+	(void)arg;
+	nopen += event == WEIR_CONN_OPEN;
+	nclosed += event == WEIR_CONN_CLOSED;
+	for (uint32_t i = 0; i < CONNS && event == WEIR_CONN_CLOSED; i++)
+		if (conns[i] == conn)
+			conns[i] = NULL;
+}
+
+static void connect_all(void)
+{
+	const struct weir_connect_options options = {.on_event = on_event};
+
+	for (uint32_t i = 0; i < CONNS; i++)
+		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conns[i]), 0);
+	pair_until(&pair, &nopen, CONNS);
+	pair_until(&pair, &pair.server_opened, CONNS);
+}
+
+static void submit(struct weir_conn *conn, uint32_t proc, struct outcome *outcome)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(outcome, &pair);
+	params = pair_params(proc, outcome);
+	call = weir_call_begin(conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+static void expect_within(const struct weir_engine *engine)
+{
+	const struct engine_shared *shared = engine->shared;
+	uint32_t nheld = 0;
+
+	for (uint32_t i = 0; i < shared->nbufs; i++)
+		nheld += shared->bufs[i]->owner != NULL;
+	assert_in_range(shared->credits.shared, 0, shared->credits.capacity);
+	/* What is granted and did not come yet finds a receive. */
+	assert_true(shared->credits.shared - nheld <= shared->nbufs - nheld - shared->slack);
+	assert_int_equal(engine->dev->stats.rnr, 0);
+}
+
+static void idle__connections_take_no_receives_and_no_requests(void **state)
+{
+	uint32_t taken = pair.server->recv_pool->in_use;
+
+	(void)state;
+	connect_all();
+	assert_int_equal(pair.server->recv_pool->in_use, taken);
+	assert_int_equal(pair.client->recv_pool->in_use, taken);
+	assert_int_equal(pair.server->shared->credits.shared, CONNS); /* one credit each */
+	assert_int_equal(pair.server->requests->refs, CONNS);
+}
+
+static void busy__all_at_once_stay_within_the_queue(void **state)
+{
+	static struct outcome outcomes[CONNS][CALLS];
+	uint32_t left = CONNS * CALLS;
+
+	(void)state;
+	connect_all();
+	for (uint32_t i = 0; i < CONNS * CALLS; i++)
+		submit(conns[i % CONNS], i % 3 == 0 ? PAIR_LATER : PAIR_NULL,
+		       &outcomes[i % CONNS][i / CONNS]);
+	for (uint32_t polls = 0; left > 0 && pair_wait(&pair, polls); polls++) {
+		pair_poll(&pair);
+		expect_within(pair.server);
+		expect_within(pair.client);
+		if (pair.nlater >= 16 || polls % 64 == 63)
+			pair_release_later(&pair);
+		left = 0;
+		for (uint32_t i = 0; i < CONNS * CALLS; i++)
+			left += outcomes[i % CONNS][i / CONNS].done == 0;
+	}
+	for (uint32_t i = 0; i < CONNS * CALLS; i++)
+		assert_int_equal(outcomes[i % CONNS][i / CONNS].status, 0);
+}
+
+/* Many calls that nobody answers, on one credit. */
+static void excess__of_credits_ends_the_connection_and_no_other(void **state)
+{
+	struct weir_engine_stats stats;
+	struct outcome outcome;
+
+	(void)state;
+	connect_all();
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	raw_until(&raw, &pair.server_opened, CONNS + 1);
+	/* As many as one credit and the reserve allow. */
+	for (uint32_t i = 0; i < 2 + ENGINE_RECV_RESERVE; i++) {
+		struct words m = {0};
+
+		if (i == 1 + ENGINE_RECV_RESERVE) {
+			raw_settle(&raw);
+			assert_int_equal(raw.disconnected, 0);
+			assert_int_equal(pair.nlater, 1 + ENGINE_RECV_RESERVE);
+		}
+		words_put(&m, 7, 50 + i, 1, 16, 0, 0, 0, 0);
+		words_put(&m, 11, 50 + i, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_LATER, 0, 0, 0, 0, 7);
+		raw_send_words(&raw, &m);
+	}
+	raw_until(&raw, &raw.disconnected, 1);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.credits_exceeded, 1);
+	/* What the program has of it, it keeps; and the receives with it. */
+	raw_settle(&raw);
+	assert_int_equal(pair.nlater, 1 + ENGINE_RECV_RESERVE);
+	assert_int_equal(pair.server->shared->credits.shared, CONNS + pair.nlater);
+	pair_release_later(&pair);
+	assert_int_equal(pair.server->shared->credits.shared, CONNS);
+	for (uint32_t i = 0; i < CONNS; i++) {
+		submit(conns[i], PAIR_NULL, &outcome);
+		pair_until(&pair, &outcome.done, 1);
+		assert_int_equal(outcome.status, 0);
+	}
+	expect_within(pair.server);
+	raw_close(&raw);
+}
+
+static void idle__gives_credits_back(void **state)
+{
+	static struct outcome outcomes[CALLS];
+	struct outcome outcome;
+
+	(void)state;
+	connect_all();
+	for (uint32_t i = 0; i < CALLS; i++)
+		submit(conns[0], PAIR_NULL, &outcomes[i]);
+	for (uint32_t i = 0; i < CALLS; i++)
+		pair_until(&pair, &outcomes[i].done, 1);
+	assert_true(pair.server->shared->credits.shared > CONNS);
+	assert_true(pair.client->shared->credits.shared > CONNS);
+	/* The requester knows by itself. The responder has to say so, with replies: one call now and then does it. */
+	for (uint32_t i = 0; i < 12; i++) {
+		for (uint64_t until = pair.now_ns + 2500000000u; pair.now_ns < until;)
+			pair_poll(&pair);
+		submit(conns[0], PAIR_NULL, &outcome);
+		pair_until(&pair, &outcome.done, 1);
+	}
+	for (uint64_t until = pair.now_ns + 2500000000u; pair.now_ns < until;)
+		pair_poll(&pair);
+	assert_int_equal(pair.client->shared->credits.shared, CONNS);
+	assert_int_equal(pair.server->shared->credits.shared, CONNS);
+}
+
+static void connection__that_finds_no_receive_left_is_refused(void **state)
+{
+	const struct weir_connect_options options = {.on_event = on_event};
+	struct credit_pool *pool = &pair.client->shared->credits;
+	uint32_t shared = pool->shared;
+
+	(void)state;
+	pool->shared = pool->capacity; /* as if others had them all */
+	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conns[0]), -ENOBUFS);
+	pool->shared = shared;
+	assert_int_equal(pair.client->nconnections, 0);
+	connect_all();
+}
+
+static int run(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(idle__connections_take_no_receives_and_no_requests),
+		T(busy__all_at_once_stay_within_the_queue),
+		T(excess__of_credits_ends_the_connection_and_no_other),
+		T(connection__that_finds_no_receive_left_is_refused),
+	};
+	const struct CMUnitTest in_virtual_time[] = {T(idle__gives_credits_back)};
+	int failed = cmocka_run_group_tests_name("shared", tests, NULL, NULL);
+
+	if (pair_driver[0] == 's' && pair_driver[1] == 'i') /* it takes a minute */
+		failed += cmocka_run_group_tests_name("shared, idle", in_virtual_time, NULL, NULL);
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
