@@ -55,7 +55,7 @@ struct fault_qp {
 	uint64_t sq_due, rq_due;
 	uint64_t sq_blocked, rq_blocked; /* the poll in which a completion of the queue was left waiting */
 
-	bool is_shared;	       /* its receives are */
+	bool is_shared; /* its receives are */
 	uint32_t sq_size, rq_size, max_sge;
 	uint64_t sq_head;      /* oldest that still holds a place */
 	uint64_t sq_completed; /* first without its completion made */
@@ -80,7 +80,7 @@ struct fault_srq {
 struct fault_cqe {
 	struct fabric_wc wc;
 	struct fault_qp *qp; /* NULL: of none any more, a shared receive */
-	uint64_t position; /* send queue */
+	uint64_t position;   /* send queue */
 	uint64_t due;
 };
 

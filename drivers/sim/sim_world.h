@@ -329,7 +329,8 @@ void sim_qp_break(struct sim_qp *qp); /* into error: all that is posted will be 
 void sim_qp_flush(struct sim_qp *qp);
 void sim_sq_complete(struct sim_qp *qp); /* make the completions that can be made */
 void sim_rq_complete(struct sim_qp *qp);
-void sim_rq_wake_peer(struct sim_qp *qp); /* a Send of the peer's may be waiting for a receive that is there now */
+void sim_rq_wake_peer(
+	struct sim_qp *qp); /* a Send of the peer's may be waiting for a receive that is there now */
 
 static inline struct sim_swr *sim_sq_at(const struct sim_qp *qp, uint64_t position)
 {

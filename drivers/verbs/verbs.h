@@ -59,8 +59,8 @@ struct verbs_qp;
 struct verbs_cq {
 	struct ibv_cq *ibv;
 	uint32_t size;
-	uint32_t used;	/* places of queue pairs, of the shared receives, and 'stale' */
-	uint32_t stale; /* places of destroyed queue pairs, whose completions may still be in it */
+	uint32_t used;	 /* places of queue pairs, of the shared receives, and 'stale' */
+	uint32_t stale;	 /* places of destroyed queue pairs, whose completions may still be in it */
 	bool has_shared; /* all shared receives may complete in it */
 	bool is_empty;	 /* when it was last polled */
 	TAILQ_ENTRY(verbs_cq) entry;
@@ -94,9 +94,9 @@ struct verbs_srq {
 	void *ctx;
 	uint32_t max;
 	uint32_t nfree;
-	uint32_t *free;	 /* stack of slots */
+	uint32_t *free;	  /* stack of slots */
 	uint64_t *wr_ids; /* by slot */
-	bool *is_posted; /* by slot */
+	bool *is_posted;  /* by slot */
 };
 
 enum verbs_qp_state { QP_CONNECTING, QP_READY, QP_ERROR };
@@ -119,8 +119,8 @@ struct verbs_qp {
 	struct verbs_queue sq, rq;
 	struct verbs_windows windows; /* bound by it */
 	struct verbs_srq *srq;
-	bool is_leaving;	      /* the user has destroyed it */
-	struct verbs_qp *next_num;    /* of those with shared receives, in the same bucket of dev->by_num */
+	bool is_leaving;	   /* the user has destroyed it */
+	struct verbs_qp *next_num; /* of those with shared receives, in the same bucket of dev->by_num */
 	TAILQ_ENTRY(verbs_qp) leaving;
 	struct fabric_conn_req *link; /* the lock's; NULL: being destroyed */
 	TAILQ_ENTRY(verbs_qp) broken; /* in dev->broken, when in error */
