@@ -62,10 +62,10 @@ struct op {
 	/* the session's */
 	struct session *session;
 	uint64_t number;	/* in the order of submission */
-	uint32_t sends;		/* how often it went out */
-	uint32_t losses;	/* of connections, while it was the oldest in flight */
+	bool is_echo;		/* the answer stands for one that was lost: there are no results */
 	uint32_t delays;	/* answers of NFS3ERR_JUKEBOX */
 	uint64_t not_before_ns; /* it waits until then */
+	uint64_t sent_ns;	/* by a connection that was there then */
 	TAILQ_ENTRY(op) waiting;
 };
 

@@ -12,6 +12,10 @@
 #include "driver.h"
 #include "number.h"
 
+/* Pauses between attempts to connect double from the first to the last. */
+#define RECONNECT_FIRST_MS 50u
+#define RECONNECT_LAST_MS  5000u
+
 enum {
 	OPT_DRIVER = 256,
 	OPT_DRIVER_OPTIONS,
@@ -363,6 +367,22 @@ static int check_server(struct nfs_options *o)
 	return 0;
 }
 
+/* So many times a call is sent again; and connecting goes on for as long as so many pauses take. */
+static void limit_retries(struct nfs_options *o)
+{
+	struct weir_profile *p = &o->profile;
+	uint64_t pause_ms = RECONNECT_FIRST_MS, all_ms = 1; /* 0 would be for ever */
+
+	for (uint32_t i = 0; i < o->retries; i++) {
+		all_ms += pause_ms;
+		pause_ms = pause_ms * 2 < RECONNECT_LAST_MS ? pause_ms * 2 : RECONNECT_LAST_MS;
+	}
+	p->resends = o->retries;
+	p->reconnect_delay_ms = RECONNECT_FIRST_MS;
+	p->reconnect_delay_max_ms = RECONNECT_LAST_MS;
+	p->reconnect_give_up_ms = (uint32_t)all_ms;
+}
+
 /* The buffers that this needs, where no profile says otherwise: a command is to start at once. */
 static int size_buffers(struct nfs_options *o, bool has_profile)
 {
@@ -387,6 +407,7 @@ static int size_buffers(struct nfs_options *o, bool has_profile)
 		p->send_buffers = 4 * (p->credits + 4);
 	if (p->connections < 2)
 		p->connections = 2;
+	limit_retries(o);
 	if (o->timeout_seconds > 0)
 		p->call_timeout_ms = (uint32_t)(o->timeout_seconds * 1000);
 	if (weir_profile_check(p, error, sizeof(error)) == 0)

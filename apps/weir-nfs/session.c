@@ -8,11 +8,10 @@
 
 #include "weir_ulb_nfs.h"
 
-/* Pauses between attempts to connect double from the first to the last. */
+/* Pauses after answers of NFS3ERR_JUKEBOX to one op, which double from the first to the last: about a minute. */
 #define PAUSE_FIRST_NS 50000000ull
 #define PAUSE_LAST_NS  5000000000ull
-/* Answers of NFS3ERR_JUKEBOX to one op, with the same pauses: about a minute. */
-#define DELAYS_MAX 16u
+#define DELAYS_MAX     16u
 
 #define POLLS_BEFORE_YIELD 64u
 #define POLLS_BEFORE_SLEEP 20000u
@@ -35,7 +34,7 @@ static void finish(struct op *op, int error)
 	op->done(op);
 }
 
-/* The oldest goes out first, so that none is overtaken for ever on connections that do not last. */
+/* The oldest goes out first. */
 static void wait_again(struct op *op)
 {
 	struct op_queue *queue = &op->session->waiting;
@@ -89,19 +88,24 @@ static void on_answer(struct op *op, const struct weir_call *call, const struct 
 	struct session *session = op->session;
 	int error = rpc_error(result->reply);
 
-	session->attempts = 0;
 	if (error == 0)
 		error = op_get_results(op, call, result);
 	if (error == 0 && op->res.status == NFS3ERR_JUKEBOX && op->delays < DELAYS_MAX &&
 	    session->error == 0) {
 		op->not_before_ns = session->now_ns + pause_ns(op->delays++);
-		op->sends = 0;
 		wait_again(op);
 		return;
 	}
-	if (error == 0 && op->sends > 1 && op_is_own_echo(op))
+	if (error == 0 && weir_call_losses(call) > 0 && op_is_own_echo(op)) {
+		op->is_echo = true;
 		op->res.status = NFS3_OK;
+	}
 	finish(op, error);
+}
+
+static int why_lost(const struct session *session, int error)
+{
+	return session->is_impatient ? -ETIMEDOUT : error;
 }
 
 static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
@@ -110,17 +114,14 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	struct session *session = op->session;
 
 	session->in_flight--;
-	if (result->status == 0) {
+	TAILQ_REMOVE(&session->flying, op, waiting);
+	if (result->status == 0)
 		on_answer(op, call, result);
-	} else if (result->status == -EBADMSG || result->status == -EREMOTEIO) {
-		finish(op, result->status);
-	} else if (session->error != 0) {
+	else if (session->error != 0)
 		finish(op, session->error);
-	} else {
-		if (session->conn && result->status == -ETIMEDOUT && weir_conn_is_open(session->conn))
-			weir_conn_close(session->conn);
-		wait_again(op);
-	}
+	else
+		finish(op, result->status == -ENOTRECOVERABLE ? why_lost(session, session->lost)
+							      : result->status);
 	if (!TAILQ_EMPTY(&session->waiting))
 		pump(session);
 }
@@ -134,6 +135,7 @@ static int start(struct op *op)
 		.vers = NFS3_VERSION,
 		.proc = op->proc,
 		.results_max_bytes = weir_ulb_nfs_results_max(NFS3_VERSION, op->proc, op_reply_count(op)),
+		.timeout_ns = UINT64_MAX, /* see check_patience() */
 		.cred = &session->cred,
 		.ulb = weir_ulb_nfs(NFS3_VERSION),
 		.done = on_done,
@@ -152,7 +154,8 @@ static int start(struct op *op)
 		/* A buffer comes back when another call ends; without another there is none to wait for. */
 		return rc == -ENOBUFS && session->in_flight > 0 ? -EAGAIN : rc;
 	}
-	op->sends++;
+	op->sent_ns = session->now_ns;
+	TAILQ_INSERT_TAIL(&session->flying, op, waiting);
 	session->in_flight++;
 	return 0;
 }
@@ -162,16 +165,18 @@ static void pump(struct session *session)
 {
 	struct op *op, *next;
 
-	for (op = TAILQ_FIRST(&session->waiting); op && session->state == SESSION_UP; op = next) {
+	for (op = TAILQ_FIRST(&session->waiting); op && session->is_up; op = next) {
 		int rc;
 
 		next = TAILQ_NEXT(op, waiting);
 		if (op->not_before_ns > session->now_ns)
 			continue;
-		rc = start(op);
-		if (rc == -EAGAIN)
-			break;
 		TAILQ_REMOVE(&session->waiting, op, waiting);
+		rc = start(op);
+		if (rc == -EAGAIN) {
+			wait_again(op);
+			break;
+		}
 		if (rc != 0) {
 			finish(op, rc);
 			next = TAILQ_FIRST(&session->waiting); /* 'done' may have changed the list */
@@ -184,13 +189,12 @@ void session_submit(struct session *session, struct op *op)
 	int rc = session->error;
 
 	op->session = session;
-	op->sends = 0;
+	op->is_echo = false;
 	op->delays = 0;
-	op->losses = 0;
 	op->not_before_ns = 0;
 	op->number = session->nsubmitted++;
 	if (rc == 0)
-		rc = session->state == SESSION_UP && TAILQ_EMPTY(&session->waiting) ? start(op) : -EAGAIN;
+		rc = session->is_up && TAILQ_EMPTY(&session->waiting) ? start(op) : -EAGAIN;
 	if (rc == -EAGAIN)
 		wait_again(op);
 	else if (rc != 0)
@@ -214,21 +218,28 @@ int session_call(struct session *session, struct op *op)
 	return op_result(op);
 }
 
-/* The oldest of those that were in flight may be what the server can't stand: it does not get the chance too often. */
-static void blame_oldest(struct session *session, int error)
+/* Their answers are waited for from now on. */
+static void restart_patience(struct session *session)
 {
 	struct op *op;
 
-	TAILQ_FOREACH(op, &session->waiting, waiting)
-	{
-		if (op->sends == 0)
-			continue;
-		if (++op->losses > session->options->retries) {
-			TAILQ_REMOVE(&session->waiting, op, waiting);
-			finish(op, error);
-		}
-		return;
-	}
+	TAILQ_FOREACH(op, &session->flying, waiting) op->sent_ns = session->now_ns;
+}
+
+static void on_open(struct session *session)
+{
+	session->reconnects += session->lost != 0;
+	session->is_up = true;
+	restart_patience(session);
+}
+
+static void on_lost(struct session *session, int error)
+{
+	session->lost = why_lost(session, error);
+	session->is_impatient = false;
+	if (session->options->retries > 0 && !session->options->quiet)
+		fprintf(stderr, "weir-nfs: the connection was lost (%s): trying again\n",
+			strerror(-session->lost));
 }
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -237,38 +248,41 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 	(void)conn;
 	if (event == WEIR_CONN_OPEN) {
-		session->state = SESSION_UP;
-		session->reconnects += session->has_been_up;
-		session->has_been_up = true;
-		return;
+		on_open(session);
+	} else if (event == WEIR_CONN_LOST) {
+		on_lost(session, error);
+	} else {
+		session->conn = NULL;
+		session->is_up = false;
+		if (!session->is_closing && session->error == 0)
+			session->error = error ? error : -ECONNRESET;
 	}
-	session->conn = NULL;
-	session->state = SESSION_DOWN;
-	if (session->is_closing || session->error)
-		return;
-	session->connect_at_ns = session->now_ns + pause_ns(session->attempts);
-	/* One that is not there at the start is a mistake more often than an outage. */
-	if (++session->attempts > session->options->retries || !session->has_been_up) {
-		session->error = error ? error : -ECONNRESET;
-		return;
-	}
-	blame_oldest(session, error);
-	if (!session->options->quiet)
-		fprintf(stderr, "weir-nfs: the connection was lost (%s): trying again\n", strerror(-error));
 }
 
-static void connect_now(struct session *session)
+int session_connect(struct session *session)
 {
-	struct weir_connect_options options = {
-		.on_event = on_event, .arg = session, .credits = session->options->profile.credits};
-	int rc;
+	const struct weir_connect_options options = {
+		.on_event = on_event,
+		.arg = session,
+		.credits = session->options->profile.credits,
+		.reconnect = WEIR_RECONNECT_ON,
+	};
+	uint32_t timeout_ms = session->options->profile.call_timeout_ms;
 
-	session->state = SESSION_CONNECTING;
-	rc = weir_connect(session->engine, session->addr, &options, &session->conn);
-	if (rc == 0)
+	session->patience_ns = timeout_ms ? timeout_ms * 1000000ull : UINT64_MAX;
+	return weir_connect(session->engine, session->addr, &options, &session->conn);
+}
+
+/* A call that has no answer for too long goes out again, which takes another connection. */
+static void check_patience(struct session *session)
+{
+	const struct op *first = TAILQ_FIRST(&session->flying);
+
+	if (!first || session->now_ns - first->sent_ns < session->patience_ns ||
+	    !weir_conn_is_open(session->conn))
 		return;
-	session->conn = NULL;
-	on_event(NULL, WEIR_CONN_CLOSED, rc, session);
+	session->is_impatient = true;
+	weir_conn_reset(session->conn);
 }
 
 static void idle(struct session *session, uint32_t work)
@@ -298,9 +312,9 @@ void session_poll(struct session *session)
 		fail_all(session, -EINTR);
 	if (session->error != 0)
 		fail_all(session, session->error);
-	else if (session->state == SESSION_UP && !TAILQ_EMPTY(&session->waiting))
+	else if (session->is_up && !TAILQ_EMPTY(&session->waiting))
 		pump(session);
-	else if (session->state == SESSION_DOWN && session->now_ns >= session->connect_at_ns)
-		connect_now(session);
+	if (session->conn)
+		check_patience(session);
 	idle(session, work);
 }

@@ -165,7 +165,8 @@ static int pin(const struct nfs_options *options)
 
 static int connect_first(struct session *session)
 {
-	while (session->state != SESSION_UP && session->error == 0)
+	session->error = session_connect(session);
+	while (!session->is_up && session->error == 0)
 		session_poll(session);
 	if (session->error != 0)
 		return complain(session->error, session->where, strerror(-session->error));
@@ -185,6 +186,7 @@ int session_open(const struct nfs_options *options, uint32_t nslots, uint32_t sl
 		return -ENOMEM;
 	session->options = options;
 	TAILQ_INIT(&session->waiting);
+	TAILQ_INIT(&session->flying);
 	rc = find_address(session);
 	if (rc == 0)
 		rc = find_root(session);

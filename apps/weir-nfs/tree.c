@@ -61,7 +61,7 @@ static int made(struct session *session, const struct op *op, const struct nfs3_
 	if (op_result(op) != 0)
 		return op_result(op);
 	/* An answer that stands for a lost one has neither. */
-	if (op->sends > 1 || !res->fh.is_set)
+	if (op->is_echo || !res->fh.is_set)
 		return tree_lookup(session, dir, name, node);
 	node->fh = res->fh.fh;
 	if (!res->attr.is_set)

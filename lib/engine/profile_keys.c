@@ -167,7 +167,7 @@ const struct profile_key profile_keys[] = {
 	{"connection", "reconnect_give_up_ms", PROFILE_NUMBER, FIELD(reconnect_give_up_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "600000",
 	 .help = "a connection that nothing was answered on for so long since it was lost ends; 0: never"},
-	{"connection", "resends", PROFILE_NUMBER, FIELD(resends), .max = 100, .step = 1, .unit = "times",
+	{"connection", "resends", PROFILE_NUMBER, FIELD(resends), .max = 1000, .step = 1, .unit = "times",
 	 .initial = "5",
 	 .help = "a call that was in flight on more connections that were lost fails (RFC 8166 4.5.3)"},
 

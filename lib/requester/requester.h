@@ -55,7 +55,7 @@ struct weir_call {
 	bool sends_app_memory; /* the Send gathers from the application's memory */
 	bool is_exposed;       /* the header names memory of ours */
 	bool is_stale;	       /* QUEUED: the header is to be made, for the present connection */
-	uint8_t losses;	       /* connections that were lost while it was in flight */
+	uint16_t losses;       /* connections that were lost while it was in flight */
 	bool has_extra;	       /* there may be buffers besides 'args' */
 	struct mem_buf *args;  /* headroom, RPC header, arguments */
 	struct weir_xdr_out out;

@@ -309,6 +309,37 @@ class Death(Served):
         # It has no such file, so that what it says to the handle ends it.
         self.assertIn('get file', self.end(process, NFS))
 
+    def test_bench_is_carried_over_a_server_that_is_killed_and_started(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        exported, state = (os.path.join(folder.name, name) for name in ('exported', 'state'))
+        os.mkdir(exported)
+        os.chmod(exported, 0o777) # root of the client is nobody here
+        self.server.stop()
+        command = [SERVER, '--driver', 'shm', '--listen', self.addr, '--export', f'/dir=dir:{exported}', '--state', state,
+                   '--foreground', '--no-rpcbind', '--no-mount']
+        server = Server(*command, ready='export /dir handle ')
+        alone = len(os.listdir(f'/proc/{server.process.pid}/fd'))
+        client = Client(CLIENT, '--server', self.addr, '--handle', server.line.split()[-1], '--retries', '100')
+        process = subprocess.Popen([*client.command, 'bench', '--size', '1m', '--ratio', '50', '--depth', '8', '--time',
+                                    '3', '--verify', '--json', '-'], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        while process.poll() is None and not os.listdir(exported):
+            time.sleep(0.01)
+        for _ in range(3):
+            server.kill()
+            server = Server(*command, ready='export /dir handle ')
+            while process.poll() is None and len(os.listdir(f'/proc/{server.process.pid}/fd')) <= alone:
+                time.sleep(0.01) # until it has connected again
+        self.addCleanup(server.stop)
+        out, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, said)
+        result = json.loads(out)
+        self.assertEqual((result['errors'], result['verify_failures']), (0, 0))
+        self.assertGreater(result['reconnections'], 0)
+        self.assertEqual(os.listdir(exported), [])
+
     def test_interrupted(self):
         for signo in (signal.SIGINT, signal.SIGTERM):
             process = self.begin_get()
