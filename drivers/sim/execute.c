@@ -188,7 +188,8 @@ static void start_one(struct sim_qp *qp)
 	} else if (swr->wr.op == FABRIC_WRITE) {
 		start_pieces(qp, position, SIM_LAND);
 	} else if (swr->wr.op == FABRIC_READ) {
-		qp->reads++;
+		if (++qp->reads > qp->dev->world->reads_most)
+			qp->dev->world->reads_most = qp->reads;
 		start_pieces(qp, position, SIM_FETCH);
 	} else {
 		schedule(qp, SIM_ACK, position, qp->dev->world->now_ns + completion(qp));

@@ -70,6 +70,9 @@ uint64_t sim_trace_hash(const struct sim_world *world);
  * the device may read them (again) until then. */
 uint64_t sim_sources_changed(const struct sim_world *world);
 
+/* READs that one queue pair had in flight, at most so far. */
+uint32_t sim_reads_most(const struct sim_world *world);
+
 /* The contract's short cuts, for those who put them into a table of ops of their own; sim's own has none, so that what is
  * sent over it can be seen to be posted. They succeed only when nothing is outstanding in the send queue. */
 bool sim_send_now(struct fabric_qp *qp, const void *data, uint32_t len);

@@ -63,6 +63,7 @@ struct sim_world {
 	uint64_t seq;
 	uint64_t hash;
 	uint64_t sources_changed;
+	uint32_t reads_most;
 
 	struct sim_event *heap;
 	uint32_t nevents;

@@ -178,6 +178,11 @@ uint32_t sim_world_objects(const struct sim_world *world)
 	return n;
 }
 
+uint32_t sim_reads_most(const struct sim_world *world)
+{
+	return world->reads_most;
+}
+
 uint32_t sim_world_id(const struct sim_world *world)
 {
 	return world->id;
