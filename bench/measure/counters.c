@@ -39,6 +39,7 @@ static const struct {
 	COUNTER(replies_unmatched),
 	COUNTER(zero_grants),
 	COUNTER(buffers_waited),
+	COUNTER(waits_refused),
 	COUNTER(credits_exceeded),
 	COUNTER(connections_opened),
 	COUNTER(connections_lost),

@@ -176,7 +176,7 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	limits_from_profile(profile, &engine->limits);
 	TAILQ_INIT(&engine->to_flush);
 	TAILQ_INIT(&engine->to_reap);
-	TAILQ_INIT(&engine->waiters);
+	TAILQ_INIT(&engine->lines);
 	TAILQ_INIT(&engine->all);
 	TAILQ_INIT(&engine->orphans);
 	engine->registrar = (struct mem_registrar){

@@ -41,14 +41,24 @@ struct engine_endpoint {
 
 TAILQ_HEAD(engine_endpoints, engine_endpoint);
 
+struct engine_line;
+
 /* Something that waits until a pool has buffers again. */
 struct engine_waiter {
 	void (*on_buffers)(struct engine_waiter *waiter);
 	TAILQ_ENTRY(engine_waiter) entry;
+	struct engine_line *line;
 	bool is_waiting;
+	bool is_own; /* what it waits for, only its own connection can bring: others need not wait behind it */
 };
 
-TAILQ_HEAD(engine_waiters, engine_waiter);
+/* What waits of one connection. Lines have turns, so that many waiters of one don't keep others waiting. */
+struct engine_line {
+	TAILQ_HEAD(, engine_waiter) waiters;
+	TAILQ_ENTRY(engine_line) entry;
+};
+
+TAILQ_HEAD(engine_lines, engine_line);
 
 /* What outlives its connection, held by the application: told before the engine's buffers go. */
 struct engine_orphan {
@@ -69,7 +79,10 @@ struct weir_engine {
 	bool in_poll;
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
-	struct engine_waiters waiters;
+	struct engine_lines lines; /* those with waiters */
+	uint32_t nwaiting;
+	struct engine_waiter *waking; /* whose turn it is */
+	bool waits_again;	      /* that one */
 	struct rte_ring *mailbox;
 	struct weir_engine_stats stats;
 	struct fabric_wc wcs[ENGINE_WC_BURST];
@@ -109,8 +122,15 @@ static inline void engine_want_flush(struct engine_endpoint *ep)
 /* on_reap when no completion of the endpoint can be in the engine's hands any more. */
 void engine_want_reap(struct engine_endpoint *ep);
 
-/* Queue for buffers; on_buffers is called, once, when some came back. */
-void engine_wait_buffers(struct weir_engine *engine, struct engine_waiter *waiter);
+/* Queue for buffers; on_buffers is called, once, when some came back. One that was called and asks again keeps its turn.
+ * False: more wait already than the profile's waiting_requests allow. */
+bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter);
+/* Whether others have been waiting for longer: who is new queues behind them. */
+static inline bool engine_has_waiters(const struct weir_engine *engine, const struct engine_waiter *but)
+{
+	return engine->nwaiting > 0 && engine->waking != but;
+}
+
 void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter);
 
 /* Receives that a connection may have free and not posted yet, so that they are posted some at a time. */

@@ -83,21 +83,57 @@ static void reap(struct weir_engine *engine)
 	}
 }
 
+static void line_add(struct weir_engine *engine, struct engine_waiter *waiter, bool first)
+{
+	struct engine_line *line = waiter->line;
+
+	if (TAILQ_EMPTY(&line->waiters)) {
+		if (first)
+			TAILQ_INSERT_HEAD(&engine->lines, line, entry);
+		else
+			TAILQ_INSERT_TAIL(&engine->lines, line, entry);
+	}
+	if (first)
+		TAILQ_INSERT_HEAD(&line->waiters, waiter, entry);
+	else
+		TAILQ_INSERT_TAIL(&line->waiters, waiter, entry);
+	waiter->is_waiting = true;
+	engine->nwaiting++;
+}
+
+/* The first of each line in turn, until one finds too little: it goes first the next time, so that one that needs much
+ * gets it, too. */
 static void wake_waiters(struct weir_engine *engine)
 {
-	struct engine_waiter *waiter = TAILQ_FIRST(&engine->waiters);
-	struct engine_waiter *last = TAILQ_LAST(&engine->waiters, engine_waiters);
+	for (uint32_t tries = engine->nwaiting; tries > 0; tries--) {
+		struct engine_line *line = TAILQ_FIRST(&engine->lines);
+		struct engine_waiter *waiter;
 
-	/* Each that waits now gets one try; those that queue again do so behind 'last'. */
-	while (waiter) {
-		bool was_last = waiter == last;
-
-		engine_wait_cancel(engine, waiter);
-		if (!PLANTED(9))
-			waiter->on_buffers(waiter);
-		if (was_last)
+		if (!line)
 			break;
-		waiter = TAILQ_FIRST(&engine->waiters);
+		waiter = TAILQ_FIRST(&line->waiters);
+		engine_wait_cancel(engine, waiter);
+		if (!TAILQ_EMPTY(&line->waiters)) {
+			TAILQ_REMOVE(&engine->lines, line, entry);
+			TAILQ_INSERT_TAIL(&engine->lines, line, entry);
+		}
+		engine->waking = waiter;
+		engine->waits_again = false;
+		if (!PLANTED(9))
+			waiter->on_buffers(waiter); /* it may be gone with that */
+		engine->waking = NULL;
+		if (!engine->waits_again)
+			continue;
+		if (waiter->is_own) {
+			line_add(engine, waiter, false);
+			continue;
+		}
+		if (!TAILQ_EMPTY(&waiter->line->waiters)) {
+			TAILQ_REMOVE(&engine->lines, waiter->line, entry);
+			TAILQ_INSERT_HEAD(&engine->lines, waiter->line, entry);
+		}
+		line_add(engine, waiter, true);
+		break;
 	}
 }
 
@@ -116,7 +152,7 @@ uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t 
 		work += mailbox_poll(engine);
 		if (now_ns >= engine->next_tick_ns)
 			tick(engine);
-		if (!TAILQ_EMPTY(&engine->waiters))
+		if (!TAILQ_EMPTY(&engine->lines))
 			wake_waiters(engine);
 	}
 	if (!TAILQ_EMPTY(&engine->to_flush))
@@ -137,19 +173,34 @@ void engine_want_reap(struct engine_endpoint *ep)
 	}
 }
 
-void engine_wait_buffers(struct weir_engine *engine, struct engine_waiter *waiter)
+bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter)
 {
-	if (!waiter->is_waiting) {
-		waiter->is_waiting = true;
-		engine->stats.buffers_waited++;
-		TAILQ_INSERT_TAIL(&engine->waiters, waiter, entry);
+	if (waiter->is_waiting)
+		return true;
+	if (waiter == engine->waking) {
+		waiter->line = line;
+		engine->waits_again = true;
+		return true;
 	}
+	if (engine->nwaiting >= engine->profile.waiting_requests) {
+		engine->stats.waits_refused++;
+		return false;
+	}
+	engine->stats.buffers_waited++;
+	waiter->line = line;
+	line_add(engine, waiter, false);
+	return true;
 }
 
 void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter)
 {
-	if (waiter->is_waiting) {
-		waiter->is_waiting = false;
-		TAILQ_REMOVE(&engine->waiters, waiter, entry);
-	}
+	if (waiter == engine->waking)
+		engine->waits_again = false;
+	if (!waiter->is_waiting)
+		return;
+	waiter->is_waiting = false;
+	engine->nwaiting--;
+	TAILQ_REMOVE(&waiter->line->waiters, waiter, entry);
+	if (TAILQ_EMPTY(&waiter->line->waiters))
+		TAILQ_REMOVE(&engine->lines, waiter->line, entry);
 }

@@ -173,6 +173,9 @@ const struct profile_key profile_keys[] = {
 
 	{"limits", "connections", PROFILE_NUMBER, FIELD(connections), .min = 1, .max = 65536, .step = 1,
 	 .unit = "connections", .initial = "64", .help = "the most that an engine has at a time"},
+	{"limits", "waiting_requests", PROFILE_NUMBER, FIELD(waiting_requests), .min = 1, .max = 1u << 20,
+	 .step = 1, .unit = "requests", .initial = "4096",
+	 .help = "that wait for buffers at a time, of an engine; one more is answered with an error"},
 	{"limits", "read_segments", PROFILE_NUMBER, FIELD(read_segments), .min = 1, .max = 65535, .step = 1,
 	 .unit = "segments", .initial = "256",
 	 .help = "in the Read list of one message; more is refused with ERR_CHUNK"},

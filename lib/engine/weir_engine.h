@@ -30,7 +30,9 @@ struct weir_engine_stats {
 	uint64_t zero_grants;	    /**< replies that granted no credit; taken as one */
 	uint64_t calls_queued;	    /**< calls that had to wait for a credit */
 	uint64_t replays; /**< calls that had been carried out before and were answered from the cache */
-	uint64_t buffers_waited; /**< requests that had to wait for a buffer */
+	uint64_t
+		buffers_waited; /**< requests that had to wait for a buffer, or for others of their connection */
+	uint64_t waits_refused; /**< requests that could not wait, as too many did */
 
 	uint64_t credits_exceeded; /**< connections ended, as the peer sent more than it was granted */
 

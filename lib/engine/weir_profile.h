@@ -61,6 +61,7 @@ struct weir_profile {
 
 	/* [limits] */
 	uint32_t connections;
+	uint32_t waiting_requests;
 	uint32_t read_segments;
 	uint32_t read_chunks;
 	uint32_t write_chunks;

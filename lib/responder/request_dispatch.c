@@ -2,6 +2,8 @@
 /* The RPC header of a call (RFC 5531 section 9), and which program is to have it. */
 #include "responder.h"
 
+#include <errno.h>
+
 static void reply_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, uint32_t high)
 {
 	struct weir_rpc_reply_header reply = {
@@ -62,6 +64,34 @@ void request_dispatch(struct weir_request *req)
 	if (__builtin_expect(req->program->non_idempotent != NULL, 0) && !request_is_new(req))
 		return;
 	req->program->handle(req, req->program->arg);
+}
+
+int weir_request_wait(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	if (!responder_engine(responder))
+		return -ENOTCONN;
+	if (req->reply || !req->may_wait)
+		return -EMSGSIZE;
+	/* What it holds, others may be waiting for. */
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		if (req->chunk_bufs[i])
+			return -ENOBUFS;
+	req->buf_waiter.is_own = false;
+	return engine_wait_buffers(responder->engine, &responder->line, &req->buf_waiter) ? 0 : -ENOBUFS;
+}
+
+void request_handle_again(struct weir_request *req)
+{
+	if (req->nparts > 0)
+		weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
+	else if (req->msg)
+		weir_xdr_in_init(&req->args, req->msg->data + req->hdr.header_bytes,
+				 req->msg_bytes - req->hdr.header_bytes);
+	/* It was decoded before; without an engine there is nothing left to decode. */
+	if (!req->msg || request_find_program(req, &req->args))
+		req->program->handle(req, req->program->arg);
 }
 
 const struct weir_rpc_call_header *weir_request_header(const struct weir_request *req)

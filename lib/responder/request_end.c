@@ -81,6 +81,7 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 		mem_free(responder);
 		return NULL;
 	}
+	TAILQ_INIT(&responder->line.waiters);
 	responder->engine = engine;
 	responder->credits.limit = credits;
 	responder->programs = programs;
@@ -133,6 +134,23 @@ static bool is_of(const struct weir_request *req, const struct responder *respon
 	return req->state != REQUEST_FREE && req->responder == responder;
 }
 
+/* Handlers that wait for buffers are called once more, to end their requests. */
+static void end_waiting(struct responder *responder)
+{
+	struct weir_engine *engine = responder->engine;
+	struct engine_waiter *waiter;
+
+	responder->engine = &no_engine;
+	responder->pool->engine = NULL;
+	responder->nbusy++; /* they may be the last ones */
+	while ((waiter = TAILQ_FIRST(&responder->line.waiters))) {
+		engine_wait_cancel(engine, waiter);
+		waiter->on_buffers(waiter);
+	}
+	if (--responder->nbusy == 0)
+		responder_free(responder);
+}
+
 /* The program still holds requests: all that they are made of is the engine's. */
 static void on_engine_destroy(struct engine_orphan *orphan)
 {
@@ -153,8 +171,7 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 		weir_xdr_in_init(&req->args, NULL, 0);
 		weir_xdr_out_init(&req->out, NULL, 0);
 	}
-	responder->engine = &no_engine;
-	responder->pool->engine = NULL;
+	end_waiting(responder);
 }
 
 void request_release(struct weir_request *req)
@@ -170,6 +187,7 @@ void request_release(struct weir_request *req)
 		conn_put_kept(responder->engine, req->msg);
 	req->msg = NULL;
 	req->credit = 0;
+	req->nparts = 0;
 	put_bufs(req);
 	req->user = NULL;
 	req->on_sent = NULL;
@@ -178,7 +196,7 @@ void request_release(struct weir_request *req)
 	req->state = REQUEST_FREE;
 	if (__builtin_expect(req->tx_waiter.is_waiting && conn, 0))
 		conn_wait_cancel(conn, &req->tx_waiter);
-	if (__builtin_expect(req->buf_waiter.is_waiting, 0))
+	if (__builtin_expect(req->buf_waiter.is_waiting || responder->engine->waking == &req->buf_waiter, 0))
 		engine_wait_cancel(responder->engine, &req->buf_waiter);
 	req->next_free = pool->free;
 	pool->free = req;

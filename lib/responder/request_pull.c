@@ -18,7 +18,8 @@ static bool items_allowed(const struct weir_request *req)
 }
 
 /* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the queue, so that
- * no two requests can each hold what the other waits for. 0; -EAGAIN: waits; -EFBIG: it can never have them. */
+ * no two requests can each hold what the other waits for. 0; -EAGAIN: waits; -ENOBUFS: too many do; -EFBIG: it can never have
+ * them. */
 static int own_buffers(struct weir_request *req, uint32_t which)
 {
 	struct weir_engine *engine = req->responder->engine;
@@ -30,9 +31,10 @@ static int own_buffers(struct weir_request *req, uint32_t which)
 			return -EFBIG;
 	if (need > pool->count)
 		return -EFBIG;
-	if (need > pool->count - pool->in_use) {
-		engine_wait_buffers(engine, &req->buf_waiter);
-		return -EAGAIN;
+	if (need > pool->count - pool->in_use || (need > 0 && engine_has_waiters(engine, &req->buf_waiter))) {
+		req->buf_waiter.is_own = false;
+		return engine_wait_buffers(engine, &req->responder->line, &req->buf_waiter) ? -EAGAIN
+											    : -ENOBUFS;
 	}
 	for (uint32_t i = 0; i < req->nchunks; i++) {
 		if (!(which >> i & 1))
@@ -192,9 +194,19 @@ static void finish(struct weir_request *req)
 		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
 		return;
 	}
-	weir_xdr_in_init_parts(&req->args, req->parts, (uint32_t)nparts);
+	req->nparts = (uint32_t)nparts;
+	weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
 	if (request_find_program(req, &req->args))
 		request_dispatch(req);
+}
+
+/* What it can't have now it may have later; of what it can never have, the requester is told another way. */
+static void refuse(struct weir_request *req, int rc)
+{
+	if (rc == -ENOBUFS && req->state == REQUEST_PULL_ITEMS)
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+	else
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 }
 
 void request_pull(struct weir_request *req)
@@ -224,7 +236,7 @@ void request_pull(struct weir_request *req)
 			if (rc == -EAGAIN)
 				return;
 			if (rc != 0) {
-				request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+				refuse(req, rc);
 				return;
 			}
 			begin_reads(req);
@@ -251,5 +263,11 @@ void request_on_read(struct weir_request *req)
 
 void request_on_buffers(struct engine_waiter *waiter)
 {
-	request_pull((struct weir_request *)((char *)waiter - offsetof(struct weir_request, buf_waiter)));
+	struct weir_request *req =
+		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, buf_waiter));
+
+	if (req->state == REQUEST_HANDLING)
+		request_handle_again(req);
+	else
+		request_pull(req);
 }

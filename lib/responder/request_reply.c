@@ -20,6 +20,7 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 	struct weir_engine *engine = req->responder->engine;
 	struct mem_pool *pool = engine->send_pool;
 
+	req->may_wait = false;
 	if (bytes > engine->profile.inline_bytes)
 		pool = engine->bulk_pool;
 	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes && pool == engine->bulk_pool)
@@ -28,8 +29,10 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 		req->reply = mem_pool_get(pool);
 	else if (bytes > req->reply->size_bytes - ENGINE_HEADROOM)
 		return false;
-	if (!req->reply)
+	if (__builtin_expect(!req->reply, 0)) {
+		req->may_wait = true;
 		return false;
+	}
 	weir_xdr_out_init(&req->out, req->reply->data + ENGINE_HEADROOM,
 			  req->reply->size_bytes - ENGINE_HEADROOM);
 	req->npieces = 0;

@@ -82,6 +82,8 @@ struct weir_request {
 	bool has_asked;	       /* the program was asked for places */
 	bool is_reading;       /* next_read is set up for this stage */
 	bool has_posted;       /* a READ of this stage, whose completion is to come */
+	uint32_t nparts;       /* of the arguments; 0: they came inline */
+	bool may_wait;	       /* there was no buffer for the reply, and there may be one later */
 	const uint8_t *stream; /* the Payload stream as it came: inline, or pulled */
 	uint32_t stream_bytes;
 	struct conn_waiter tx_waiter;
@@ -132,6 +134,7 @@ struct responder {
 	struct mem_buf
 		*backlog; /* messages that found no free request: user[0] the next, user[1] the length */
 	TAILQ_ENTRY(responder) waiting; /* while there is a backlog */
+	struct engine_line line;	/* requests that wait for buffers */
 	uint32_t nbusy;
 	uint32_t nbusy_max;
 	struct request_pool *pool;
@@ -165,6 +168,8 @@ void request_on_buffers(struct engine_waiter *waiter);
 /* Decode the RPC header at the start of 'in' and find the program; false: it was answered. */
 bool request_find_program(struct weir_request *req, struct weir_xdr_in *in);
 void request_dispatch(struct weir_request *req);
+/* The handler that waits for buffers is called again. */
+void request_handle_again(struct weir_request *req);
 
 /* request_replay.c: duplicates */
 /* Whether the program is to get it: no other call like it came before. Else it was answered or waits. */

@@ -94,6 +94,12 @@ WEIR_API void *weir_request_user(const struct weir_request *req);
  *  Encoder for the results; NULL when no buffer of that size is free. */
 WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes);
 
+/** After weir_request_results() has returned NULL: have the handler called again, from the start, with its arguments as they
+ *  were, when buffers are back; connections take turns. 0: it will be, and is to return now. Else it is to reply with
+ *  an error. -EMSGSIZE: there is no buffer of that size, ever. -ENOBUFS: too many wait (the profile's waiting_requests), or its
+ *  own arguments are in buffers that others wait for. -ENOTCONN: the engine is gone. */
+WEIR_API int weir_request_wait(struct weir_request *req);
+
 /** Append variable-length opaque results without copying: count word here, data by a Write chunk where the requester offered
  *  one and the binding allows it, else in the message. 'data' stays unchanged until on_sent. 0; -EINVAL; -E2BIG: more than 8. */
 WEIR_API int weir_request_result_item(struct weir_request *req, const struct weir_region *region,

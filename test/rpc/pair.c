@@ -78,7 +78,11 @@ static void handle_big(struct weir_request *req, struct pair *pair)
 		return;
 	}
 	out = weir_request_results(req, count + 8);
-	assert_non_null(out);
+	if (!out) {
+		if (weir_request_wait(req) != 0)
+			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
 	weir_xdr_put_opaque(out, pair->server_mem, count);
 	weir_request_reply(req);
 }

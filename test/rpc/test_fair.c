@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers that are short: connections take turns, and what can't wait is told. */
+#include "pair_main.h"
+
+#include <errno.h>
+
+#include "engine.h"
+
+#define MODEST 4u  /* connections with one call at a time */
+#define GREEDY 12u /* calls at a time of another one */
+#define ROUNDS 20
+#define ITEM   8192u
+#define BIG    20000u
+
+static struct pair pair;
+static int nopen;
+
+/* One of several that call without a pause. */
+struct lane {
+	struct weir_conn *conn;
+	int done;
+};
+
+static struct lane lanes[MODEST + 1]; /* the last is greedy */
+
+static void one_bulk_buffer(struct weir_profile *profile)
+{
+	profile->bulk_buffers = 1;
+	profile->recv_buffers = 256;
+	profile->waiting_requests = 2 * GREEDY;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	nopen = 0;
+	pair_start(&pair, one_bulk_buffer);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	return 0;
+}
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	(void)conn;
+	(void)error;
+	(void)arg;
+	nopen += event == WEIR_CONN_OPEN;
+}
+
+static void write_call(struct lane *lane);
+
+static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
+{
+	struct lane *lane = arg;
+
+	(void)call;
+	if (result->status != 0)
+		return; /* the engine ends */
+	lane->done++;
+	write_call(lane);
+}
+
+/* Its data are pulled to a bulk buffer of the responder's. */
+static void write_call(struct lane *lane)
+{
+	struct outcome unused;
+	struct weir_call_params params = pair_params(PAIR_WRITE, &unused);
+	struct weir_call *call;
+
+	params.done = on_done;
+	params.arg = lane;
+	call = weir_call_begin(lane->conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM), 0);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+static void pull__a_greedy_connection_starves_no_other(void **state)
+{
+	const struct weir_connect_options options = {.on_event = on_event};
+	int least = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i <= MODEST; i++) {
+		lanes[i] = (struct lane){0};
+		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lanes[i].conn), 0);
+	}
+	pair_until(&pair, &nopen, MODEST + 1);
+	for (uint32_t i = 0; i < GREEDY; i++)
+		write_call(&lanes[MODEST]);
+	pair_until(&pair, &lanes[MODEST].done, GREEDY); /* it has all of its credits, and a queue */
+	lanes[MODEST].done = 0;
+	for (uint32_t i = 0; i < MODEST; i++)
+		write_call(&lanes[i]);
+	for (uint32_t polls = 0; least < ROUNDS && pair_wait(&pair, polls); polls++) {
+		pair_poll(&pair);
+		least = lanes[0].done;
+		for (uint32_t i = 1; i < MODEST; i++)
+			least = lanes[i].done < least ? lanes[i].done : least;
+	}
+	assert_int_equal(least, ROUNDS);
+	/* One turn each: the greedy one has one call served where each other has one, but for those at the ends. */
+	for (uint32_t i = 0; i < MODEST; i++)
+		assert_in_range(lanes[i].done, ROUNDS, ROUNDS + ROUNDS / 2);
+	assert_in_range(lanes[MODEST].done, ROUNDS / 2, 2 * ROUNDS + (int)GREEDY);
+}
+
+static struct outcome outcomes[2 * GREEDY + 1];
+
+static void submit_big(uint32_t i)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(&outcomes[i], &pair);
+	params = pair_params(PAIR_BIG, &outcomes[i]);
+	params.results_max_bytes = BIG + 8;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), BIG);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+static void big_first(void)
+{
+	struct outcome outcome;
+
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* past the first credit */
+}
+
+static void results__wait_for_a_buffer(void **state)
+{
+	struct mem_buf *all;
+
+	(void)state;
+	big_first();
+	all = mem_pool_get(pair.server->bulk_pool);
+	for (uint32_t i = 0; i < 4; i++)
+		submit_big(i);
+	pair_settle(&pair);
+	assert_int_equal(pair.server->nwaiting, 4);
+	assert_int_equal(outcomes[0].done, 0);
+	mem_pool_put(all);
+	for (uint32_t i = 0; i < 4; i++) {
+		pair_until(&pair, &outcomes[i].done, 1);
+		assert_int_equal(outcomes[i].status, 0);
+		assert_int_equal(outcomes[i].reply.accept_stat, WEIR_RPC_SUCCESS);
+	}
+	assert_int_equal(pair.server->nwaiting, 0);
+}
+
+static void few_may_wait(struct weir_profile *profile)
+{
+	one_bulk_buffer(profile);
+	profile->waiting_requests = 3;
+}
+
+static int setup_few(void **state)
+{
+	(void)state;
+	nopen = 0;
+	pair_start(&pair, few_may_wait);
+	return 0;
+}
+
+/* At the limit all wait; the one past it gets an error, and takes nothing from the others. */
+static void wait__is_bounded_and_past_it_is_an_error(void **state)
+{
+	struct weir_engine_stats stats;
+	struct mem_buf *all;
+
+	(void)state;
+	big_first();
+	all = mem_pool_get(pair.server->bulk_pool);
+	for (uint32_t i = 0; i < 3; i++)
+		submit_big(i);
+	pair_settle(&pair);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(pair.server->nwaiting, 3);
+	assert_int_equal(stats.waits_refused, 0);
+	submit_big(3);
+	pair_until(&pair, &outcomes[3].done, 1);
+	assert_int_equal(outcomes[3].status, 0);
+	assert_int_equal(outcomes[3].reply.accept_stat, WEIR_RPC_SYSTEM_ERR);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.waits_refused, 1);
+	mem_pool_put(all);
+	for (uint32_t i = 0; i < 3; i++) {
+		pair_until(&pair, &outcomes[i].done, 1);
+		assert_int_equal(outcomes[i].reply.accept_stat, WEIR_RPC_SUCCESS);
+	}
+}
+
+/* The same for what is to be pulled. */
+static void pull__that_may_not_wait_is_told(void **state)
+{
+	struct mem_buf *all;
+
+	(void)state;
+	big_first();
+	all = mem_pool_get(pair.server->bulk_pool);
+	for (uint32_t i = 0; i < 3; i++)
+		submit_big(i);
+	pair_settle(&pair);
+	outcome_init(&outcomes[3], &pair);
+	{
+		struct weir_call_params params = pair_params(PAIR_WRITE, &outcomes[3]);
+		struct weir_call *call = weir_call_begin(pair.conn, &params);
+
+		assert_non_null(call);
+		weir_xdr_put_u32(weir_call_args(call), 1);
+		weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM);
+		weir_xdr_put_u32(weir_call_args(call), 1);
+		assert_int_equal(weir_call_submit(call), 0);
+	}
+	pair_until(&pair, &outcomes[3].done, 1);
+	assert_int_equal(outcomes[3].reply.accept_stat, WEIR_RPC_SYSTEM_ERR);
+	mem_pool_put(all);
+	for (uint32_t i = 0; i < 3; i++)
+		pair_until(&pair, &outcomes[i].done, 1);
+}
+
+/* The connection, then the engine, ends under handlers that wait. */
+static void wait__ends_with_the_connection_or_the_engine(void **state)
+{
+	struct mem_buf *all;
+
+	(void)state;
+	big_first();
+	all = mem_pool_get(pair.server->bulk_pool);
+	submit_big(0);
+	submit_big(1);
+	pair_settle(&pair);
+	assert_int_equal(pair.server->nwaiting, 2);
+	weir_conn_close(pair.conn);
+	pair_until(&pair, &pair.server_closed, 1);
+	assert_int_equal(pair.server->nwaiting, 2); /* the program has them */
+	mem_pool_put(all);
+	pair_settle(&pair);
+	assert_int_equal(pair.server->nwaiting, 0);
+	big_first();
+	all = mem_pool_get(pair.server->bulk_pool);
+	submit_big(0);
+	pair_settle(&pair);
+	assert_int_equal(pair.server->nwaiting, 1);
+	mem_pool_put(all);
+}
+
+static int run(void)
+{
+#define T(name, before) cmocka_unit_test_setup_teardown(name, before, teardown)
+	const struct CMUnitTest tests[] = {
+		T(pull__a_greedy_connection_starves_no_other, setup),
+		T(results__wait_for_a_buffer, setup),
+		T(wait__is_bounded_and_past_it_is_an_error, setup_few),
+		T(pull__that_may_not_wait_is_told, setup_few),
+		T(wait__ends_with_the_connection_or_the_engine, setup),
+	};
+
+	return cmocka_run_group_tests_name("fair", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
