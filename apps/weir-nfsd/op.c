@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call's way in: arguments, reply cache, handles, names, back end. */
+/* A call's way in: arguments, handles, names, back end. */
 #include "op.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,48 +93,6 @@ static enum nfs3_status check_handles(struct op *op)
 	return status;
 }
 
-/* true: the reply cache has answered. */
-static bool answer_again(struct op *op)
-{
-	const struct op_proc *proc = &op_procs[op->proc];
-	const struct weir_rpc_call_header *header = weir_request_header(op->req);
-	uint8_t bytes[NFS3_ARGS_XDR_MAX + 8];
-	struct weir_xdr_out out, *results;
-	struct drc_key key;
-	bool is_new;
-
-	if (!proc->put_args)
-		return false;
-	weir_xdr_out_init(&out, bytes, sizeof(bytes));
-	proc->put_args(&out, &op->args);
-	if (op->data) {
-		uint8_t path[8];
-
-		crypto_shorthash(path, op->data, op->data_bytes, op->server->drc.secret);
-		weir_xdr_put_opaque_fixed(&out, path, sizeof(path));
-	}
-	drc_make_key(&op->server->drc, header->xid, op->proc, header->cred.body, header->cred.len_bytes,
-		     bytes, (uint32_t)weir_xdr_out_len(&out), &key);
-	op->drc = drc_get(&op->server->drc, &key, &is_new);
-	if (!op->drc || is_new)
-		return false;
-	if (op->drc->state == DRC_BUSY) {
-		/* Being carried out: the client is to ask once more. */
-		op->drc = NULL;
-		op_fail(op, NFS3ERR_JUKEBOX);
-		return true;
-	}
-	results = weir_request_results(op->req, NFS3_RESULTS_XDR_MAX);
-	if (results) {
-		weir_xdr_put_opaque_fixed(results, op->drc->results, op->drc->len_bytes);
-		weir_request_reply(op->req);
-	} else {
-		weir_request_reply_error(op->req, WEIR_RPC_SYSTEM_ERR);
-	}
-	op_free(op);
-	return true;
-}
-
 void op_handle(struct weir_request *req, void *arg)
 {
 	struct server *server = arg;
@@ -150,6 +107,7 @@ void op_handle(struct weir_request *req, void *arg)
 	}
 	op = op_take(server, req);
 	if (!op) {
+		weir_request_forget(req);
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;
 	}
@@ -167,8 +125,6 @@ void op_handle(struct weir_request *req, void *arg)
 		op_free(op);
 		return;
 	}
-	if (answer_again(op))
-		return;
 	if (status == NFS3_OK && op_procs[op->proc].changes && op->export->is_read_only)
 		status = NFS3ERR_ROFS;
 	if (status == NFS3_OK && (op_procs[op->proc].has_name || op->proc == NFS3_LINK))

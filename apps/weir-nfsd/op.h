@@ -5,7 +5,7 @@
 /*
  * One NFS call, from its arguments to its reply.
  *
- *   op_start()   decodes, looks up the reply cache, checks handles and names, asks the back end
+ *   op_start()   decodes, checks handles and names, asks the back end
  *   back end     fills 'res', at once or later, on the poller's thread, and calls
  *   op_done()    encodes, replies, frees
  *
@@ -21,7 +21,6 @@
 #include "weir_request.h"
 
 struct server;
-struct drc_entry;
 
 union op_args {
 	struct nfs3_fh fh; /* each starts with the first handle */
@@ -84,7 +83,6 @@ struct op {
 	uint32_t names_left;   /* READDIRPLUS: bytes of names and cookies that the client wants */
 	bool eof;
 
-	struct drc_entry *drc;
 	void *fs_data; /* the back end's own */
 	TAILQ_ENTRY(op) entry;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call's way out: results, reply cache, reply. */
+/* A call's way out: results, reply. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,24 +107,6 @@ static void put_results(struct op *op, struct weir_xdr_out *out)
 		put_entries(op, out);
 }
 
-static void keep_reply(struct op *op)
-{
-	uint8_t bytes[NFS3_RESULTS_XDR_MAX];
-	struct drc *drc = &op->server->drc;
-	struct weir_xdr_out out;
-
-	if (!op->drc)
-		return;
-	weir_xdr_out_init(&out, bytes, sizeof(bytes));
-	op_procs[op->proc].put(&out, &op->res);
-	/* 'Try again' must not be what a second try gets. */
-	if (out.failed || op->res.status == NFS3ERR_JUKEBOX)
-		drc_drop(drc, op->drc);
-	else
-		drc_answered(drc, op->drc, bytes, (uint32_t)weir_xdr_out_len(&out));
-	op->drc = NULL;
-}
-
 void op_done(struct op *op)
 {
 	struct weir_xdr_out *out;
@@ -133,7 +115,9 @@ void op_done(struct op *op)
 		op->res.status = NFS3ERR_TOOSMALL;
 	if (op->res.status == NFS3_OK)
 		fill_constants(op);
-	keep_reply(op);
+	/* 'Try again' must not be what a second try gets. */
+	if (op->res.status == NFS3ERR_JUKEBOX)
+		weir_request_forget(op->req);
 	if (op->on_sent)
 		weir_request_on_sent(op->req, op->on_sent, op->on_sent_arg);
 	out = weir_request_results(op->req,

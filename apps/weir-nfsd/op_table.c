@@ -7,13 +7,6 @@
 		return nfs3_get_##what(in, &args->member);                                                   \
 	}
 
-#define GET_AND_PUT(member, what)                                                                            \
-	GET(member, what)                                                                                    \
-	static int put_args_##member(struct weir_xdr_out *out, const union op_args *args)                    \
-	{                                                                                                    \
-		return nfs3_put_##what(out, &args->member);                                                  \
-	}
-
 #define PUT(member)                                                                                          \
 	static int put_##member(struct weir_xdr_out *out, const union op_res *res)                           \
 	{                                                                                                    \
@@ -25,13 +18,13 @@ GET(access, access_args)
 GET(read, read_args)
 GET(write, write_args)
 GET(commit, commit_args)
-GET_AND_PUT(dirop, dirop)
-GET_AND_PUT(setattr, setattr_args)
-GET_AND_PUT(create, create_args)
-GET_AND_PUT(mkdir, mkdir_args)
-GET_AND_PUT(mknod, mknod_args)
-GET_AND_PUT(rename, rename_args)
-GET_AND_PUT(link, link_args)
+GET(dirop, dirop)
+GET(setattr, setattr_args)
+GET(create, create_args)
+GET(mkdir, mkdir_args)
+GET(mknod, mknod_args)
+GET(rename, rename_args)
+GET(link, link_args)
 
 PUT(getattr)
 PUT(wcc)
@@ -61,25 +54,33 @@ static int get_readdirplus(struct weir_xdr_in *in, union op_args *args)
 
 /* NULL does not come here. */
 const struct op_proc op_procs[NFS3_NPROCS] = {
-	[NFS3_GETATTR] = {get_fh, NULL, put_getattr, false, false},
-	[NFS3_SETATTR] = {get_setattr, put_args_setattr, put_wcc, true, false},
-	[NFS3_LOOKUP] = {get_dirop, NULL, put_lookup, false, true},
-	[NFS3_ACCESS] = {get_access, NULL, put_access, false, false},
-	[NFS3_READLINK] = {get_fh, NULL, put_readlink, false, false},
-	[NFS3_READ] = {get_read, NULL, put_read, false, false},
-	[NFS3_WRITE] = {get_write, NULL, put_write, true, false},
-	[NFS3_CREATE] = {get_create, put_args_create, put_create, true, true},
-	[NFS3_MKDIR] = {get_mkdir, put_args_mkdir, put_create, true, true},
-	[NFS3_SYMLINK] = {get_mkdir, put_args_mkdir, put_create, true, true},
-	[NFS3_MKNOD] = {get_mknod, put_args_mknod, put_create, true, true},
-	[NFS3_REMOVE] = {get_dirop, put_args_dirop, put_wcc, true, true},
-	[NFS3_RMDIR] = {get_dirop, put_args_dirop, put_wcc, true, true},
-	[NFS3_RENAME] = {get_rename, put_args_rename, put_rename, true, true},
-	[NFS3_LINK] = {get_link, put_args_link, put_link, true, false},
-	[NFS3_READDIR] = {get_readdir, NULL, put_readdir, false, false},
-	[NFS3_READDIRPLUS] = {get_readdirplus, NULL, put_readdir, false, false},
-	[NFS3_FSSTAT] = {get_fh, NULL, put_fsstat, false, false},
-	[NFS3_FSINFO] = {get_fh, NULL, put_fsinfo, false, false},
-	[NFS3_PATHCONF] = {get_fh, NULL, put_pathconf, false, false},
-	[NFS3_COMMIT] = {get_commit, NULL, put_commit, true, false},
+	[NFS3_GETATTR] = {get_fh, put_getattr, false, false},
+	[NFS3_SETATTR] = {get_setattr, put_wcc, true, false},
+	[NFS3_LOOKUP] = {get_dirop, put_lookup, false, true},
+	[NFS3_ACCESS] = {get_access, put_access, false, false},
+	[NFS3_READLINK] = {get_fh, put_readlink, false, false},
+	[NFS3_READ] = {get_read, put_read, false, false},
+	[NFS3_WRITE] = {get_write, put_write, true, false},
+	[NFS3_CREATE] = {get_create, put_create, true, true},
+	[NFS3_MKDIR] = {get_mkdir, put_create, true, true},
+	[NFS3_SYMLINK] = {get_mkdir, put_create, true, true},
+	[NFS3_MKNOD] = {get_mknod, put_create, true, true},
+	[NFS3_REMOVE] = {get_dirop, put_wcc, true, true},
+	[NFS3_RMDIR] = {get_dirop, put_wcc, true, true},
+	[NFS3_RENAME] = {get_rename, put_rename, true, true},
+	[NFS3_LINK] = {get_link, put_link, true, false},
+	[NFS3_READDIR] = {get_readdir, put_readdir, false, false},
+	[NFS3_READDIRPLUS] = {get_readdirplus, put_readdir, false, false},
+	[NFS3_FSSTAT] = {get_fh, put_fsstat, false, false},
+	[NFS3_FSINFO] = {get_fh, put_fsinfo, false, false},
+	[NFS3_PATHCONF] = {get_fh, put_pathconf, false, false},
+	[NFS3_COMMIT] = {get_commit, put_commit, true, false},
+};
+
+/* RFC 1813 section 4.7: a second run has another answer, or undoes what came in between. WRITE has the same, at the same
+ * place. */
+const bool op_non_idempotent[NFS3_NPROCS] = {
+	[NFS3_SETATTR] = true, [NFS3_CREATE] = true, [NFS3_MKDIR] = true,
+	[NFS3_SYMLINK] = true, [NFS3_MKNOD] = true,  [NFS3_REMOVE] = true,
+	[NFS3_RMDIR] = true,   [NFS3_RENAME] = true, [NFS3_LINK] = true,
 };

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "op_table.h"
 #include "weir_ulb_nfs.h"
 
 #define REPLY_ROOM    8192u /* of a bulk buffer, for headers and attributes */
@@ -92,6 +93,7 @@ static int start_listening(struct server *server, const char *addr)
 		.handle = op_handle,
 		.place = op_place,
 		.arg = server,
+		.non_idempotent = op_non_idempotent,
 	};
 	struct weir_listen_options options = {.programs = &program, .nprograms = 1};
 	int rc = weir_listen(server->engine, addr, &options, &server->listener);
@@ -125,8 +127,6 @@ int server_start(struct server *server, const struct weir_profile *profile, cons
 	rc = set_limits(server);
 	if (rc == 0)
 		rc = load_secret(server, state);
-	if (rc == 0)
-		rc = drc_init(&server->drc);
 	if (rc != 0)
 		return rc;
 	rc = weir_engine_create(profile, &server->engine);
@@ -158,7 +158,6 @@ void server_stop(struct server *server)
 		if (server->exports.all[i].ops)
 			server->exports.all[i].ops->close(server->exports.all[i].fs);
 	op_free_all(server);
-	drc_fini(&server->drc);
 }
 
 uint64_t server_now_ns(void)

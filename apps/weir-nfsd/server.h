@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <time.h>
 
-#include "drc.h"
 #include "export.h"
 #include "handle.h"
 #include "op.h"
@@ -20,10 +19,9 @@ struct server {
 	struct exports exports;
 	struct handle_key key;
 	uint8_t write_verf[NFS3_VERF_BYTES]; /* of this start: data written UNSTABLE before it may be lost */
-	struct drc drc;
-	uint32_t transfer_max; /* READ and WRITE, of any export */
-	uint32_t readdir_max;  /* bytes of results of READDIR */
-	bool is_stopping;      /* new calls are told to come back: to the next server */
+	uint32_t transfer_max;		     /* READ and WRITE, of any export */
+	uint32_t readdir_max;		     /* bytes of results of READDIR */
+	bool is_stopping;		     /* new calls are told to come back: to the next server */
 	struct op_list free_ops;
 	uint32_t nops; /* made so far */
 };
