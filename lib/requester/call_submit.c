@@ -215,8 +215,7 @@ static int prepare(struct weir_call *call)
 	return 0;
 }
 
-/* 0; or the call is as it was: the application may add to it. */
-static int prepare_planned(struct weir_call *call)
+int call_prepare(struct weir_call *call)
 {
 	uint32_t npieces = call->npieces, piece_start = call->piece_start;
 	int rc = prepare(call);
@@ -227,11 +226,6 @@ static int prepare_planned(struct weir_call *call)
 		call_release_extra(call);
 	}
 	return rc;
-}
-
-int call_prepare(struct weir_call *call)
-{
-	return prepare_plain(call) ? 0 : prepare_planned(call);
 }
 
 static void mark_sent(struct weir_call *call)
@@ -332,7 +326,7 @@ int weir_call_submit(struct weir_call *call)
 		return -ENOSPC;
 	is_plain = prepare_plain(call);
 	if (!is_plain) {
-		int rc = prepare_planned(call);
+		int rc = call_prepare(call);
 
 		if (__builtin_expect(rc != 0, 0))
 			return rc;

@@ -129,7 +129,8 @@ void call_close_piece(struct weir_call *call);
 
 /* call_submit.c */
 void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
-/* Choose the call's form and write its header. 0; or it can't be sent so, and holds what it held before. */
+/* Choose the call's form and write its header, with chunks where it needs some. 0; or it can't be sent so, and is as it was: the
+ * application may add to it. */
 int call_prepare(struct weir_call *call);
 
 /* retransmit.c */
