@@ -19,15 +19,27 @@ static void remade(struct weir_profile *profile)
 	profile->reconnect = WEIR_RECONNECT_ON;
 	profile->reconnect_delay_ms = 2;
 	profile->reconnect_delay_max_ms = 8;
-	profile->reconnect_give_up_ms = 400;
-	profile->connect_timeout_ms = 300;
 	profile->resends = 3;
+}
+
+static void given_up(struct weir_profile *profile)
+{
+	remade(profile);
+	profile->reconnect_give_up_ms = 400;
 }
 
 static int setup(void **state)
 {
 	(void)state;
 	pair_start(&pair, remade);
+	pair_connect(&pair);
+	return 0;
+}
+
+static int setup_given_up(void **state)
+{
+	(void)state;
+	pair_start(&pair, given_up);
 	pair_connect(&pair);
 	return 0;
 }
@@ -345,7 +357,8 @@ static void give_up__after_its_time(void **state)
 	pair_until(&pair, &pair.lost, 1);
 	lost_ns = weir_engine_now(pair.client);
 	pair_until(&pair, &pair.closed, 1);
-	assert_true(weir_engine_now(pair.client) - lost_ns <= 401 * MS + 300 * MS);
+	if (pair.world) /* in real time this process may have been kept waiting */
+		assert_true(weir_engine_now(pair.client) - lost_ns <= 410 * MS);
 	assert_true(weir_engine_now(pair.client) - lost_ns >= 300 * MS);
 	assert_int_equal(outcomes[0].done, 1);
 	assert_int_not_equal(outcomes[0].status, 0);
@@ -576,7 +589,7 @@ static int run(void)
 		TEST(begin__while_it_is_remade_waits),
 		TEST(timeout__goes_on_while_it_is_remade),
 		TEST(timeout__of_exposed_memory_costs_the_others_nothing),
-		TEST(give_up__after_its_time),
+		cmocka_unit_test_setup_teardown(give_up__after_its_time, setup_given_up, teardown),
 		TEST(resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else),
 		TEST(resend__not_after_rdma_error),
 		TEST(resend__by_the_new_connections_threshold),
