@@ -151,7 +151,7 @@ class Itself(Peer):
         responder = start(HOSTILE, *WAIT, '--listen', self.addr, '--case', case, stdout=subprocess.DEVNULL,
                           stderr=self.log)
         try:
-            return run('--timeout', '3000', '--connect', self.addr, '--case', 'null', *args)
+            return run('--connect', self.addr, '--case', 'null', *args)
         finally:
             responder.kill()
             responder.wait()
@@ -168,7 +168,7 @@ class Itself(Peer):
 
     def test_finds_a_requester_that_crashes_or_stays(self):
         for command, says in (('kill -SEGV $$', 'status 139'), ('exit 99', 'status 99'), ('exit 1', 'no connection')):
-            done = run('--timeout', '300', '--listen', self.addr, '--case', 'reply', '--run', command)
+            done = run('--timeout', '2000', '--listen', self.addr, '--case', 'reply', '--run', command)
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertIn(says, done.stdout)
 

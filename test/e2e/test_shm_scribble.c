@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process that scribbles over everything that it can map of a connection over shm, at random and on purpose, all the
+ * time, while the engine on the other side serves it and others: its connection ends, and nothing else.
+ */
+#include "pair.h"
+#include "shm_raw.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "eal.h"
+#include "engine.h"
+#include "wire.h"
+
+#define ROUNDS	   48u
+#define CALLS	   24u
+#define LOOPS	   4000u		      /* of a process, until it is given up as not found out */
+#define KEY	   (5u << KEY_INDEX_BITS | 9) /* of the entry below */
+#define READ_BYTES 4096u
+
+static struct pair pair;
+static struct raw raw;
+
+/* The regions of the other side's, mapped as they were offered. */
+static struct {
+	uint8_t *base;
+	size_t len;
+} theirs[SHM_REGIONS_MAX];
+static uint32_t ntheirs;
+
+static _Atomic uint32_t *loops; /* of the process at work */
+
+/* What a process does: all of it at random; or right messages, of which one part changes under the reader's eyes. */
+enum target { EVERYTHING, MESSAGES, KEYS, MARKS, TARGETS };
+
+static const struct key_entry good = {.key = KEY,
+				      .access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
+				      .region = RAW_REGION_ID,
+				      .raddr = 4096,
+				      .len = RAW_REGION_BYTES};
+
+/* A call of WRITE with its argument in a Read chunk of the peer's region. */
+static uint32_t make_call(uint8_t *msg, uint32_t xid)
+{
+	const uint32_t words[] = {xid,	      1, 8, 0, 1,   48, KEY,	    READ_BYTES, 0,
+				  4096,	      0, 0, 0, xid, 0,	2,	    PAIR_PROG,	PAIR_VERS,
+				  PAIR_WRITE, 0, 0, 0, 0,   1,	READ_BYTES, 1};
+	uint32_t n = sizeof(words) / sizeof(words[0]);
+
+	for (uint32_t i = 0; i < n; i++)
+		wire_put_u32(msg + 4 * i, words[i]);
+	return 4 * n;
+}
+
+static void scribble(uint8_t *base, size_t len, uint32_t times)
+{
+	for (uint32_t i = 0; i < times; i++) {
+		size_t at = (size_t)random() % (len / 4) * 4;
+		uint32_t word = (uint32_t)random();
+
+		if (random() % 4 == 0) /* what could be a header, with a lap behind it */
+			word = RING_VALID | (word & (RING_INV | 0x7ff));
+		else if (random() % 2)
+			word = word % 5;
+		atomic_store((_Atomic uint32_t *)(void *)(base + at), word);
+	}
+}
+
+/* Right traffic, as fast as it is taken: messages there, answers away. */
+static void serve_ring(struct ring_reader *rx, uint32_t *xid)
+{
+	uint8_t msg[2048], answer[2048];
+	struct fabric_sge sge = {msg, make_call(msg, ++*xid), 0};
+	uint32_t word;
+
+	ring_put(&raw.tx, &sge, 1, sge.len, 0);
+	while ((word = ring_peek(rx)) != 0) {
+		int64_t len = ring_msg_len(rx, word);
+
+		if (len < 0)
+			break;
+		ring_take(rx, word, answer, sizeof(answer), (uint32_t)len);
+	}
+}
+
+/* The other process: until it is killed. */
+static void run_scribbler(enum target target, uint32_t seed)
+{
+	uint8_t *second = raw.rings + ring_footprint(RAW_RING_BYTES);
+	struct ring_reader rx;
+	uint32_t xid = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	srandom(seed);
+	ring_reader_init(&rx, second, RAW_RING_BYTES, 2048);
+	for (;; atomic_fetch_add(loops, 1)) {
+		if (target != EVERYTHING)
+			serve_ring(&rx, &xid);
+		switch (target) {
+		case MESSAGES: /* behind the first header, which stays */
+			scribble(raw.rings + sizeof(struct ring_shared), RAW_RING_BYTES, 1);
+			break;
+		case KEYS:
+			memcpy(&raw.keys[9], &good, sizeof(good));
+			scribble((uint8_t *)&raw.keys[9], sizeof(good), 1);
+			break;
+		case MARKS:
+			scribble((uint8_t *)raw.mark, sizeof(*raw.mark), 1);
+			scribble(second, ring_footprint(RAW_RING_BYTES), 8);
+			break;
+		default:
+			scribble(raw.rings, 2 * ring_footprint(RAW_RING_BYTES), 64);
+			scribble((uint8_t *)raw.keys, KEY_ENTRIES * sizeof(struct key_entry), 64);
+		}
+		scribble(raw.region, RAW_REGION_BYTES, 16);
+		for (uint32_t i = 0; i < ntheirs; i++)
+			scribble(theirs[i].base, theirs[i].len, 16);
+	}
+}
+
+/* Receive ACCEPT, and map what comes with it: the key table can only be read, whatever one tries. */
+static void map_theirs(void)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(SHM_FDS_MAX * sizeof(int))];
+	} control;
+	struct iovec iov = {&raw.answer, sizeof(raw.answer)};
+	struct msghdr hdr = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.bytes,
+			     .msg_controllen = sizeof(control.bytes)};
+	uint64_t until = end_now_ns() + END_WAIT_NS;
+	int fds[SHM_FDS_MAX];
+
+	while (recvmsg(raw.fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0) {
+		assert_true(end_now_ns() < until);
+		pair_poll(&pair);
+	}
+	assert_int_equal(raw.answer.type, SHM_ACCEPT);
+	assert_non_null(CMSG_FIRSTHDR(&hdr));
+	memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&hdr)), (raw.answer.nregions + 1) * sizeof(int));
+	assert_ptr_equal(mmap(NULL, KEY_ENTRIES * sizeof(struct key_entry), PROT_READ | PROT_WRITE,
+			      MAP_SHARED, fds[0], 0),
+			 MAP_FAILED);
+	close(fds[0]);
+	for (ntheirs = 0; ntheirs < raw.answer.nregions; ntheirs++) {
+		size_t len = (size_t)raw.answer.regions[ntheirs].len;
+		void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fds[ntheirs + 1],
+				  (off_t)raw.answer.regions[ntheirs].fd_offset);
+
+		assert_ptr_not_equal(base, MAP_FAILED);
+		theirs[ntheirs].base = base;
+		theirs[ntheirs].len = len;
+		close(fds[ntheirs + 1]);
+	}
+	assert_true(ntheirs > 0);
+}
+
+static void unmap_theirs(void)
+{
+	while (ntheirs > 0) {
+		ntheirs--;
+		munmap(theirs[ntheirs].base, theirs[ntheirs].len);
+	}
+}
+
+/* Connected to the pair's responder, with a process at work. */
+static pid_t attack(enum target target, uint32_t seed)
+{
+	int opened = pair.server_opened;
+	pid_t pid;
+
+	raw_init(&raw);
+	memcpy(&raw.keys[9], &good, sizeof(good));
+	raw_connect(&raw, pair.addr);
+	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+	map_theirs();
+	raw_send_type(&raw, SHM_READY);
+	pair_until(&pair, &pair.server_opened, opened + 1);
+	atomic_store(loops, 0);
+	pid = fork();
+	if (pid == 0)
+		run_scribbler(target, seed);
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* Calls of the honest connection, whose results are right. */
+static void call_honestly(void)
+{
+	for (uint32_t i = 0; i < CALLS; i++) {
+		uint32_t args[] = {8, i, ~i};
+		struct outcome outcome;
+
+		pair_call(&pair, PAIR_ECHO, args, 3, &outcome);
+		assert_int_equal(outcome.status, 0);
+		assert_int_equal(outcome.nwords, 3);
+		assert_memory_equal(outcome.words, args, sizeof(args));
+	}
+}
+
+/* What the engine holds of its own. */
+static uint32_t held(void)
+{
+	const struct weir_engine *engine = pair.server;
+
+	return engine->nconnections + engine->send_pool->in_use + engine->recv_pool->in_use +
+	       engine->long_pool->in_use + engine->bulk_pool->in_use;
+}
+
+static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
+{
+	uint32_t before, nclosed[TARGETS] = {0};
+
+	(void)state;
+	pair_start(&pair, NULL);
+	pair_connect(&pair);
+	call_honestly();
+	before = held();
+	loops = mmap(NULL, sizeof(*loops), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(loops, MAP_FAILED);
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		int closed = pair.server_closed;
+		pid_t pid = attack(round % TARGETS, round);
+
+		do {
+			call_honestly();
+			sched_yield();
+		} while (pair.server_closed == closed && atomic_load(loops) < LOOPS);
+		nclosed[round % TARGETS] += pair.server_closed > closed;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		raw_fini(&raw);
+		unmap_theirs();
+		pair_until(&pair, &pair.server_closed, closed + 1);
+		call_honestly();
+		assert_int_equal(held(), before);
+		assert_int_equal(pair.closed, 0);
+		assert_int_equal(pair.server_closed, closed + 1);
+	}
+	/* By the engine, and not for the end of the process. */
+	for (uint32_t target = 0; target < TARGETS; target++)
+		print_message("target %u: closed in %u of %u rounds\n", target, nclosed[target],
+			      ROUNDS / TARGETS);
+	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0);
+	pair_stop(&pair);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scribbler__has_its_connection_closed_and_nothing_else),
+	};
+
+	pair_driver = "shm";
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
