@@ -40,12 +40,20 @@ static void shm_close(struct fabric_dev *fdev)
 	free(dev);
 }
 
+static int check_options(const char *text)
+{
+	struct shm_options options;
+
+	return shm_options_parse(text, &options);
+}
+
 static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_dev **out);
 
 const struct fabric_ops shm_ops = {
 	.name = "shm",
 	.summary = "processes or threads of one host (options: ring_kib=N; rnr_retry=0..7, 7: wait for ever; "
 		   "peer_uid=N: connect with that user's processes only)",
+	.options_check = check_options,
 	.open = shm_open_dev,
 	.close = shm_close,
 	.mr_register = shm_mr_register,

@@ -45,7 +45,19 @@ static int parse_options(const char *text, struct dev_options *options)
 	for (uint32_t i = 0; names[i] && rc == 0; i++)
 		rc = rte_kvargs_process(args, names[i], parse_number, values[i]);
 	rte_kvargs_free(args);
+	if ((options->rnr_retry != NUMBER_ABSENT && options->rnr_retry > 7) ||
+	    (options->max_inline != NUMBER_ABSENT && options->max_inline > 65536) ||
+	    (options->max_rd_atomic != NUMBER_ABSENT &&
+	     (options->max_rd_atomic == 0 || options->max_rd_atomic > UINT32_MAX)))
+		return -EINVAL;
 	return rc == 0 ? 0 : -EINVAL;
+}
+
+static int sim_options_check(const char *text)
+{
+	struct dev_options options;
+
+	return parse_options(text, &options);
 }
 
 static struct sim_world *find_world(const struct dev_options *options)
@@ -71,11 +83,6 @@ static int sim_open(const struct fabric_dev_config *config, struct fabric_dev **
 
 	if (rc != 0)
 		return rc;
-	if ((options.rnr_retry != NUMBER_ABSENT && options.rnr_retry > 7) ||
-	    (options.max_inline != NUMBER_ABSENT && options.max_inline > 65536) ||
-	    (options.max_rd_atomic != NUMBER_ABSENT &&
-	     (options.max_rd_atomic == 0 || options.max_rd_atomic > UINT32_MAX)))
-		return -EINVAL;
 	world = find_world(&options);
 	if (!world)
 		return -ENODEV;
@@ -242,6 +249,7 @@ const struct fabric_ops sim_ops = {
 	.summary = "simulated devices in one thread and virtual time, for tests: world, seed, rnr_retry, "
 		   "max_inline, "
 		   "max_rd_atomic",
+	.options_check = sim_options_check,
 	.open = sim_open,
 	.close = sim_close,
 	.mr_register = sim_mr_register,

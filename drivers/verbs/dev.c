@@ -129,12 +129,20 @@ static int make_table(struct verbs_dev *dev)
 	return dev->table && dev->by_num ? 0 : -ENOMEM;
 }
 
+static int check_options(const char *text)
+{
+	struct verbs_options options;
+
+	return verbs_options_parse(text, &options);
+}
+
 static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **out);
 
 const struct fabric_ops verbs_ops = {
 	.name = "verbs",
 	.summary = "RDMA devices, by ADDR[:PORT] (options: device=NAME, default: the first that is active; "
 		   "rnr_retry=0..7, 7: wait for ever)",
+	.options_check = check_options,
 	.open = open_dev,
 	.close = close_dev,
 	.mr_register = verbs_mr_register,

@@ -116,6 +116,7 @@ struct weir_conn {
 	bool remote_invalidation; /* both sides allow it */
 	bool counted;		  /* in stats.connections_opened */
 	uint64_t deadline_ns;	  /* of the set-up; 0: none */
+	uint64_t drain_ns;	  /* when it was first seen to drain; 0: not yet */
 	int error;		  /* why it ended, or was lost the latest time */
 
 	/* reconnect.c */
@@ -123,7 +124,7 @@ struct weir_conn {
 	bool was_open;	      /* once: calls may be made from then on */
 	bool is_up;	      /* the application was told that it is open, and not yet that it was lost */
 	bool drains;	      /* weir_conn_shutdown() was called */
-	bool heard;	      /* the role has got an answer since it was opened */
+	bool heard;	      /* the role has got an answer, or a call, since it was opened */
 	uint32_t attempts;    /* to connect, since it was of use */
 	uint64_t opened_ns;   /* the latest time */
 	uint64_t lost_ns;     /* when it was lost first since it was of use */

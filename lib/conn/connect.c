@@ -126,6 +126,22 @@ void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 	}
 }
 
+/* An orderly end that does not come. */
+static bool closes_late(struct weir_conn *conn, uint64_t now_ns)
+{
+	uint64_t timeout_ns = conn->ep.engine->profile.close_timeout_ms * 1000000ull;
+
+	if (conn->drain_ns == 0)
+		conn->drain_ns = now_ns;
+	if (timeout_ns == 0 || now_ns - conn->drain_ns < timeout_ns)
+		return false;
+	conn->ep.engine->stats.close_timeouts++;
+	LOG(NOTICE, "connection to %s: closed with calls in flight, after the profile's close_timeout_ms",
+	    conn->peer);
+	conn_end(conn, -ETIMEDOUT);
+	return true;
+}
+
 void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 {
 	struct weir_conn *conn = (struct weir_conn *)ep;
@@ -133,8 +149,10 @@ void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	if (conn->state == CONN_CONNECTING) {
 		if (conn->deadline_ns == 0)
 			set_deadline(conn);
-		else if (now_ns >= conn->deadline_ns)
+		else if (now_ns >= conn->deadline_ns) {
+			conn->ep.engine->stats.connect_timeouts++;
 			conn_fail(conn, -ETIMEDOUT);
+		}
 	} else if (conn->state == CONN_WAITING) {
 		conn_on_retry_tick(conn, now_ns);
 	}
@@ -142,6 +160,8 @@ void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 		return;
 	if (conn->shared)
 		conn_share_tick(conn, now_ns);
+	if (conn->drains && closes_late(conn, now_ns))
+		return;
 	conn->role->on_tick(conn, now_ns);
 	if (conn->drains && conn->state < CONN_LOST && conn->role->is_idle(conn))
 		conn_end(conn, 0);

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "driver.h"
+#include "log_rate.h"
 #include "mem.h"
 #include "rdma1.h"
 #include "weir_engine.h"
@@ -80,6 +81,8 @@ struct weir_engine {
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
 	struct engine_lines lines; /* those with waiters */
+	uint64_t pulling_bytes;	   /* of Read chunks */
+	struct log_rate refusals;
 	uint32_t nwaiting;
 	struct engine_waiter *waking; /* whose turn it is */
 	bool waits_again;	      /* that one */

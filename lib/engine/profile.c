@@ -244,6 +244,15 @@ static int take_values(const struct load *load, struct rte_cfgfile *cfg, struct 
 		if (strcmp(key->name, "driver") == 0 && !fabric_driver_find(value))
 			return fail_driver(load, load->lines[i], value);
 	}
+	key = profile_key_find("engine", "driver_options");
+	if (load->lines[key - profile_keys]) {
+		const struct fabric_ops *ops = fabric_driver_find(profile->driver);
+
+		if (ops && ops->options_check && ops->options_check(profile->driver_options) != 0)
+			return fail(load, load->lines[key - profile_keys],
+				    "[engine] driver_options: '%.64s' are none of driver %s: %s",
+				    profile->driver_options, ops->name, ops->summary);
+	}
 	key = conflict(profile, why, sizeof(why));
 	return key ? fail_value(load, load->lines[key - profile_keys], key, why) : 0;
 }

@@ -34,7 +34,14 @@ struct weir_engine_stats {
 		buffers_waited; /**< requests that had to wait for a buffer, or for others of their connection */
 	uint64_t waits_refused; /**< requests that could not wait, as too many did */
 
-	uint64_t credits_exceeded; /**< connections ended, as the peer sent more than it was granted */
+	uint64_t limits_exceeded; /**< messages over the profile's limits on chunks, segments and bytes */
+	uint64_t pulls_waited; /**< calls that waited for others to be pulled, by pull_bytes and its like */
+	uint64_t connect_timeouts; /**< connections that ended as they took too long, by connect_timeout_ms */
+	uint64_t first_call_timeouts; /**< the same by first_call_timeout_ms */
+	uint64_t pull_timeouts;	      /**< by pull_timeout_ms */
+	uint64_t close_timeouts;      /**< by close_timeout_ms */
+	uint64_t connections_refused; /**< of peers */
+	uint64_t credits_exceeded;    /**< connections ended, as the peer sent more than it was granted */
 
 	uint64_t connections_opened, connections_lost; /**< each remaking counts */
 	uint64_t reconnect_attempts;		       /**< to remake a connection that was lost */

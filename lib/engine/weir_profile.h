@@ -62,6 +62,11 @@ struct weir_profile {
 	/* [limits] */
 	uint32_t connections;
 	uint32_t waiting_requests;
+	uint64_t pull_bytes_connection;
+	uint64_t pull_bytes;
+	uint32_t first_call_timeout_ms; /**< 0: never; so with the next two */
+	uint32_t pull_timeout_ms;
+	uint32_t close_timeout_ms;
 	uint32_t read_segments;
 	uint32_t read_chunks;
 	uint32_t write_chunks;

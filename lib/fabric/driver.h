@@ -61,6 +61,8 @@ struct fabric_ops {
 	const char *name;
 	const char *summary; /* one line for --help, with the driver's options */
 
+	/* Whether 'options' could be those of a device: 0 or -EINVAL. Any thread. */
+	int (*options_check)(const char *options);
 	/* 0 and *dev with attr filled in, or -errno. */
 	int (*open)(const struct fabric_dev_config *config, struct fabric_dev **dev);
 	void (*close)(struct fabric_dev *dev);

@@ -50,8 +50,18 @@ static void on_open(struct weir_conn *conn)
 
 static void on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
-	(void)conn;
-	(void)now_ns;
+	struct weir_engine *engine = conn->ep.engine;
+	uint64_t timeout_ns = engine->profile.first_call_timeout_ms * 1000000ull;
+
+	if (!conn->heard && timeout_ns > 0 && now_ns - conn->opened_ns >= timeout_ns) {
+		engine->stats.first_call_timeouts++;
+		LOG(NOTICE, "connection to %s ends: no call came for the profile's first_call_timeout_ms",
+		    conn->peer);
+		conn_fail(conn, -ETIMEDOUT);
+		return;
+	}
+	if (responder_of(conn)->npulling > 0)
+		request_pull_tick(responder_of(conn), now_ns);
 }
 
 static void on_idle(struct weir_conn *conn)
@@ -111,6 +121,29 @@ static const struct conn_role responder_role = {
 	.on_lost = responder_on_lost,
 };
 
+static const char *why_refused(int rc)
+{
+	switch (rc) {
+	case -EBUSY:
+		return "the profile's [limits] connections are all there";
+	case -ENOBUFS:
+		return "no receives are left: see recv_buffers in the profile's [memory]";
+	default:
+		return strerror(-rc);
+	}
+}
+
+static void refuse(struct weir_engine *engine, struct handover *handover, const char *why)
+{
+	uint32_t left_out;
+
+	engine->stats.connections_refused++;
+	if (log_rate_take(&engine->refusals, engine->now_ns, &left_out))
+		LOG(NOTICE, "connection from %s refused: %s (and %u before it that no line tells of)",
+		    handover->event.peer, why, left_out);
+	engine->ops->reject(engine->dev, handover->event.req, NULL, 0);
+}
+
 static void accept_here(struct weir_engine *engine, struct handover *handover)
 {
 	uint32_t credits = engine->profile.credits;
@@ -119,8 +152,7 @@ static void accept_here(struct weir_engine *engine, struct handover *handover)
 	int rc = responder ? conn_create(engine, credits, &responder_role, responder, &conn) : -ENOMEM;
 
 	if (rc != 0) {
-		LOG(NOTICE, "connection from %s refused: %s", handover->event.peer, strerror(-rc));
-		engine->ops->reject(engine->dev, handover->event.req, NULL, 0);
+		refuse(engine, handover, why_refused(rc));
 		if (responder)
 			responder_free(responder);
 		return;
@@ -142,8 +174,7 @@ static void on_handover(struct weir_engine *engine, void *arg)
 	mem_free(handover);
 }
 
-static void hand_over(struct weir_listener *listener, struct weir_engine *engine,
-		      const struct handover *handover)
+static void hand_over(struct weir_listener *listener, struct weir_engine *engine, struct handover *handover)
 {
 	struct handover *copy = mem_zalloc(sizeof(*copy));
 
@@ -155,9 +186,7 @@ static void hand_over(struct weir_listener *listener, struct weir_engine *engine
 		program_table_put(handover->programs);
 		mem_free(copy);
 	}
-	LOG(NOTICE, "connection from %s refused: the engine that is to have it does not take messages",
-	    handover->event.peer);
-	listener->ep.engine->ops->reject(listener->ep.engine->dev, handover->event.req, NULL, 0);
+	refuse(listener->ep.engine, handover, "the engine that is to have it does not take messages");
 }
 
 static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)

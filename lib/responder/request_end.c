@@ -188,6 +188,8 @@ void request_release(struct weir_request *req)
 	req->msg = NULL;
 	req->credit = 0;
 	req->nparts = 0;
+	if (__builtin_expect(req->pull_since_ns != 0, 0))
+		request_pull_end(req);
 	put_bufs(req);
 	req->user = NULL;
 	req->on_sent = NULL;

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 
+#include "log.h"
+
 /* The binding knows how many items of a call are eligible; more is a violation (RFC 8166 section 6.1). */
 static bool items_allowed(const struct weir_request *req)
 {
@@ -186,6 +188,7 @@ static void finish(struct weir_request *req)
 	int nparts = reassemble_parts(req->stream, req->stream_bytes, req->chunks + first,
 				      req->nchunks - first, req->parts, REASSEMBLE_PARTS_MAX);
 
+	request_pull_end(req);
 	req->responder->engine->stats.read_chunks += req->nchunks - first;
 	req->responder->engine->stats.long_calls += first;
 	if (nparts < 0) {
@@ -198,6 +201,75 @@ static void finish(struct weir_request *req)
 	weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
 	if (request_find_program(req, &req->args))
 		request_dispatch(req);
+}
+
+static void begin(struct weir_request *req)
+{
+	uint64_t now_ns = req->responder->engine->now_ns;
+
+	req->pull_bytes = 0;
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		req->pull_bytes += req->chunks[i].len_bytes;
+	req->pull_since_ns = now_ns ? now_ns : 1;
+	req->is_pulling = false;
+	req->responder->npulling++;
+}
+
+void request_pull_end(struct weir_request *req)
+{
+	req->responder->npulling--;
+	req->pull_since_ns = 0;
+	if (!req->is_pulling)
+		return;
+	req->is_pulling = false;
+	req->responder->pulling_bytes -= req->pull_bytes;
+	req->responder->engine->pulling_bytes -= req->pull_bytes;
+}
+
+/* Within what may be pulled at a time; one call alone always is. 0; -EAGAIN: waits; -ENOBUFS: too many do. */
+static int admit(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+	struct weir_engine *engine = responder->engine;
+	const struct weir_profile *profile = &engine->profile;
+	bool is_own = responder->pulling_bytes > 0 &&
+		      responder->pulling_bytes + req->pull_bytes > profile->pull_bytes_connection;
+
+	if (req->is_pulling)
+		return 0;
+	if (!is_own &&
+	    (engine->pulling_bytes == 0 || engine->pulling_bytes + req->pull_bytes <= profile->pull_bytes)) {
+		req->is_pulling = true;
+		responder->pulling_bytes += req->pull_bytes;
+		engine->pulling_bytes += req->pull_bytes;
+		return 0;
+	}
+	engine->stats.pulls_waited += engine->waking != &req->buf_waiter;
+	req->buf_waiter.is_own = is_own;
+	return engine_wait_buffers(engine, &responder->line, &req->buf_waiter) ? -EAGAIN : -ENOBUFS;
+}
+
+void request_pull_tick(struct responder *responder, uint64_t now_ns)
+{
+	struct weir_engine *engine = responder->engine;
+	uint64_t timeout_ns = engine->profile.pull_timeout_ms * 1000000ull;
+
+	if (timeout_ns == 0 || now_ns < responder->next_pull_tick_ns)
+		return;
+	responder->next_pull_tick_ns = now_ns + timeout_ns / 16;
+	for (uint32_t i = 0; i < responder->pool->nrequests; i++) {
+		const struct weir_request *req = &responder->pool->requests[i];
+
+		if ((req->state != REQUEST_PULL_CALL && req->state != REQUEST_PULL_ITEMS) ||
+		    req->responder != responder || now_ns - req->pull_since_ns < timeout_ns)
+			continue;
+		engine->stats.pull_timeouts++;
+		LOG(NOTICE,
+		    "connection to %s ends: a call was not pulled within the profile's pull_timeout_ms",
+		    responder->conn->peer);
+		conn_fail(responder->conn, -ETIMEDOUT);
+		return;
+	}
 }
 
 /* What it can't have now it may have later; of what it can never have, the requester is told another way. */
@@ -226,13 +298,16 @@ void request_pull(struct weir_request *req)
 		}
 		req->has_asked = false;
 		req->is_reading = false;
+		begin(req);
 		req->state = REQUEST_PULL_CALL;
 		if (!req->hdr.has_position_zero && !begin_items(req))
 			return;
 	}
 	for (;;) {
 		if (!req->is_reading) {
-			rc = find_buffers(req);
+			rc = admit(req);
+			if (rc == 0)
+				rc = find_buffers(req);
 			if (rc == -EAGAIN)
 				return;
 			if (rc != 0) {

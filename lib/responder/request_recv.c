@@ -23,6 +23,12 @@ void responder_drop_backlog(struct responder *responder)
 	responder->backlog = NULL;
 }
 
+static bool is_limit(enum rdma1_reason reason)
+{
+	return reason == RDMA1_R_TOO_MANY_READS || reason == RDMA1_R_TOO_MANY_WRITES ||
+	       reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE;
+}
+
 static void receive(struct weir_request *req, struct mem_buf *buf, uint32_t len)
 {
 	struct weir_engine *engine = req->responder->engine;
@@ -33,6 +39,7 @@ static void receive(struct weir_request *req, struct mem_buf *buf, uint32_t len)
 	req->msg_bytes = len;
 	verdict = rdma1_decode(buf->data, len, RDMA1_CALL, &engine->limits, &req->hdr, &reason);
 	if (__builtin_expect(verdict != RDMA1_V_OK, 0)) {
+		engine->stats.limits_exceeded += is_limit(reason);
 		if (verdict == RDMA1_V_DROP) {
 			engine->stats.dropped++;
 			request_release(req);
@@ -56,6 +63,7 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	struct responder *responder = responder_of(conn);
 	struct weir_request *req;
 
+	conn->heard = true;
 	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
 	req = responder->backlog ? NULL : request_take(responder);
 	if (__builtin_expect(!req, 0)) {

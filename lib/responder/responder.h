@@ -78,6 +78,9 @@ struct weir_request {
 	/* pulling */
 	uint32_t nchunks;
 	struct rdma1_read_iter next_read;
+	uint64_t pull_bytes; /* in all of its chunks */
+	uint64_t pull_since_ns;
+	bool is_pulling;       /* it counts in pulling_bytes; not so while it waits for others */
 	uint32_t reads_left;   /* to be posted in this stage, empty segments not counted */
 	bool has_asked;	       /* the program was asked for places */
 	bool is_reading;       /* next_read is set up for this stage */
@@ -134,7 +137,10 @@ struct responder {
 	struct mem_buf
 		*backlog; /* messages that found no free request: user[0] the next, user[1] the length */
 	TAILQ_ENTRY(responder) waiting; /* while there is a backlog */
-	struct engine_line line;	/* requests that wait for buffers */
+	uint32_t npulling;		/* requests in the PULL states */
+	uint64_t pulling_bytes;
+	uint64_t next_pull_tick_ns;
+	struct engine_line line; /* requests that wait for buffers */
 	uint32_t nbusy;
 	uint32_t nbusy_max;
 	struct request_pool *pool;
@@ -161,6 +167,10 @@ void request_pool_serve(struct request_pool *pool);
 
 /* request_pull.c: Read chunks */
 void request_pull(struct weir_request *req);
+/* It is pulled, or will not be. */
+void request_pull_end(struct weir_request *req);
+/* The connection ends when one takes too long. */
+void request_pull_tick(struct responder *responder, uint64_t now_ns);
 void request_on_read(struct weir_request *req);
 void request_on_buffers(struct engine_waiter *waiter);
 

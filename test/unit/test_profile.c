@@ -220,6 +220,11 @@ static const struct {
 	{"[engine]\nlcores = 0-1023\n", 2, {"not valid"}},
 	{"[engine]\nlcores = 99999999999999999999999\n", 2, {"not valid"}},
 	{"[engine]\ndriver =\n", 2, {"driver"}},
+	{"[engine]\n\ndriver_options = speed=9\n",
+	 3,
+	 {"driver_options", "'speed=9'", "driver shm"}},
+	{"[engine]\ndriver_options = rnr_retry=8\ndriver = verbs\n", 2, {"driver_options", "driver verbs"}},
+	{"[engine]\ndriver_options = max_rd_atomic=0\ndriver = sim\n", 2, {"driver_options", "driver sim"}},
 	{"[engine]\n\ndriver = infiniband\n", 3, {"no driver 'infiniband'", "known: shm, "}},
 	{"[engine]\ndriver = ../shm\n", 2, {"'../shm' is not valid"}},
 	/* relations */

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The profile's [limits], each at its value and one past it, with its counter. In virtual time. */
+#include "pair_main.h"
+
+#include <errno.h>
+
+#include "conn.h"
+#include "raw.h"
+
+#define MS	 1000000ull
+#define TIME_MS	 50u
+#define ITEM	 4096u
+#define BUFS_MAX 16u
+
+static struct pair pair;
+static struct raw raw;
+static struct outcome outcomes[4];
+static struct mem_buf *bufs[BUFS_MAX];
+static uint32_t nbufs;
+
+static void low(struct weir_profile *profile)
+{
+	profile->read_segments = 3;
+	profile->read_chunks = 2;
+	profile->write_chunks = 2;
+	profile->segments_per_chunk = 3;
+	profile->read_bytes = 3 * ITEM;
+	profile->write_bytes = 2 * ITEM;
+	profile->pull_bytes_connection = 2 * ITEM;
+	profile->pull_bytes = 3 * ITEM;
+	profile->first_call_timeout_ms = TIME_MS;
+	profile->pull_timeout_ms = TIME_MS;
+	profile->close_timeout_ms = TIME_MS;
+	profile->connect_timeout_ms = TIME_MS;
+	profile->reconnect = WEIR_RECONNECT_OFF;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	nbufs = 0;
+	pair_start(&pair, low);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	return 0;
+}
+
+static void pass(uint64_t ns)
+{
+	for (uint64_t until = pair.now_ns + ns; pair.now_ns < until;)
+		pair_poll(&pair);
+}
+
+static struct weir_engine_stats stats_of(const struct weir_engine *engine)
+{
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(engine, &stats);
+	return stats;
+}
+
+/* Lists of a call: so many Read segments at so many positions, Write chunks, and segments in each. */
+struct lists {
+	uint32_t nreads, npositions, nwrites, nsegs, read_bytes, write_bytes;
+	bool is_over;
+};
+
+static void send_lists(const struct lists *lists)
+{
+	struct words m = {0};
+
+	words_put(&m, 4, 9, 1, 8, 0);
+	for (uint32_t i = 0; i < lists->nreads; i++)
+		words_put(&m, 6, 1, 48 + 4 * (i % lists->npositions), raw.mr.rkey, lists->read_bytes,
+			  (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr);
+	words_put(&m, 1, 0);
+	for (uint32_t i = 0; i < lists->nwrites; i++) {
+		words_put(&m, 2, 1, lists->nsegs);
+		for (uint32_t j = 0; j < lists->nsegs; j++)
+			words_put(&m, 4, raw.mr.rkey, lists->write_bytes, (uint32_t)(raw.raddr >> 32),
+				  (uint32_t)raw.raddr);
+	}
+	words_put(&m, 2, 0, 0);
+	words_put(&m, 10, 9, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_NULL, 0, 0, 0, 0);
+	raw_send_words(&raw, &m);
+}
+
+static void message__chunks_segments_and_bytes(void **state)
+{
+	static const struct lists cases[] = {
+		{2, 1, 0, 0, 4, 0, false},	 {3, 1, 0, 0, 4, 0, false},
+		{4, 1, 0, 0, 4, 0, true},	 {2, 2, 0, 0, 4, 0, false},
+		{3, 3, 0, 0, 4, 0, true},	 {0, 1, 2, 1, 0, 4, false},
+		{0, 1, 3, 1, 0, 4, true},	 {0, 1, 1, 3, 0, 4, false},
+		{0, 1, 1, 4, 0, 4, true},	 {3, 1, 0, 0, ITEM, 0, false},
+		{3, 1, 0, 0, ITEM + 1, 0, true}, {0, 1, 2, 1, 0, ITEM, false},
+		{0, 1, 2, 1, 0, ITEM + 4, true},
+	};
+	uint64_t over = 0;
+
+	(void)state;
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	raw_until(&raw, &pair.server_opened, 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct words r = {0};
+
+		send_lists(&cases[i]);
+		raw_recv_words(&raw, &r);
+		over += cases[i].is_over;
+		if (cases[i].is_over)
+			assert_int_equal(r.w[4], 2); /* ERR_CHUNK */
+		assert_int_equal(stats_of(pair.server).limits_exceeded, over);
+	}
+	assert_int_equal(raw.disconnected, 0);
+	raw_close(&raw);
+}
+
+/* No buffer of the responder's is left: what is admitted stays where it is. */
+static void hold_pulls(void)
+{
+	struct outcome outcome;
+
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* past the first credit */
+	while ((bufs[nbufs] = mem_pool_get(pair.server->bulk_pool)))
+		nbufs++;
+}
+
+static void let_go(void)
+{
+	while (nbufs > 0)
+		mem_pool_put(bufs[--nbufs]);
+}
+
+static void write_call(struct weir_conn *conn, uint32_t i)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(&outcomes[i], &pair);
+	params = pair_params(PAIR_WRITE, &outcomes[i]);
+	call = weir_call_begin(conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM), 0);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_submit(call), 0);
+	pass(MS);
+}
+
+static void expect_done(uint32_t n)
+{
+	let_go();
+	for (uint32_t i = 0; i < n; i++) {
+		pair_until(&pair, &outcomes[i].done, 1);
+		assert_int_equal(outcomes[i].status, 0);
+		assert_int_equal(outcomes[i].reply.accept_stat, WEIR_RPC_SUCCESS);
+	}
+	assert_int_equal(pair.server->pulling_bytes, 0);
+}
+
+static void pull_bytes__of_a_connection(void **state)
+{
+	(void)state;
+	hold_pulls();
+	write_call(pair.conn, 0);
+	write_call(pair.conn, 1);
+	assert_int_equal(pair.server->pulling_bytes, 2 * ITEM);
+	assert_int_equal(stats_of(pair.server).pulls_waited, 0);
+	write_call(pair.conn, 2);
+	assert_int_equal(pair.server->pulling_bytes, 2 * ITEM);
+	assert_int_equal(stats_of(pair.server).pulls_waited, 1);
+	expect_done(3);
+}
+
+static void pull_bytes__of_an_engine(void **state)
+{
+	struct weir_conn *first;
+	struct outcome outcome;
+
+	(void)state;
+	hold_pulls();
+	first = pair.conn;
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	write_call(first, 0);
+	write_call(first, 1);
+	write_call(pair.conn, 2);
+	assert_int_equal(pair.server->pulling_bytes, 3 * ITEM);
+	assert_int_equal(stats_of(pair.server).pulls_waited, 0);
+	write_call(pair.conn, 3);
+	assert_int_equal(pair.server->pulling_bytes, 3 * ITEM);
+	assert_int_equal(stats_of(pair.server).pulls_waited, 1);
+	expect_done(4);
+}
+
+static void pull_timeout__ends_the_connection(void **state)
+{
+	(void)state;
+	hold_pulls();
+	write_call(pair.conn, 0);
+	pass((TIME_MS - 5) * MS);
+	assert_int_equal(pair.server_closed, 0);
+	pass(15 * MS); /* it is looked at now and then */
+	assert_int_equal(pair.server_closed, 1);
+	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
+	assert_int_equal(stats_of(pair.server).pull_timeouts, 1);
+	assert_int_equal(pair.server->pulling_bytes, 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_not_equal(outcomes[0].status, 0);
+	let_go();
+}
+
+static void first_call_timeout__of_one_that_never_calls(void **state)
+{
+	struct outcome outcome;
+
+	(void)state;
+	pair_connect(&pair);
+	pass((TIME_MS - 5) * MS);
+	assert_int_equal(pair.server_closed, 0);
+	pass(10 * MS);
+	assert_int_equal(pair.server_closed, 1);
+	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
+	assert_int_equal(stats_of(pair.server).first_call_timeouts, 1);
+	pair_until(&pair, &pair.closed, 1);
+	/* One that has called stays, however idle it is. */
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	pass(5 * TIME_MS * MS);
+	assert_int_equal(pair.server_closed, 1);
+	assert_int_equal(stats_of(pair.server).first_call_timeouts, 1);
+}
+
+static void close_timeout__ends_what_does_not_end(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	(void)state;
+	pair_connect(&pair);
+	outcome_init(&outcomes[0], &pair);
+	params = pair_params(PAIR_LATER, &outcomes[0]);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_submit(call), 0);
+	pass(MS);
+	assert_int_equal(pair.nlater, 1);
+	weir_conn_shutdown(pair.conn);
+	pass((TIME_MS - 5) * MS);
+	assert_int_equal(pair.closed, 0);
+	pass(10 * MS);
+	assert_int_equal(pair.closed, 1);
+	assert_int_equal(pair.close_error, -ETIMEDOUT);
+	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
+	assert_int_equal(stats_of(pair.client).close_timeouts, 1);
+}
+
+static void connect_timeout__of_one_that_nobody_accepts(void **state)
+{
+	(void)state;
+	assert_int_equal(pair_connect_begin(&pair), 0);
+	/* The other engine is not polled. */
+	while (pair.closed == 0) {
+		assert_true(pair.now_ns < 10 * TIME_MS * MS);
+		pair.now_ns += MS;
+		weir_engine_poll(pair.client, 0, pair.now_ns);
+	}
+	assert_int_equal(pair.close_error, -ETIMEDOUT);
+	assert_int_equal(stats_of(pair.client).connect_timeouts, 1);
+}
+
+static void connections__one_past_the_limit_is_refused(void **state)
+{
+	struct outcome outcome;
+	struct weir_conn *first;
+
+	(void)state;
+	pair.server->profile.connections = 1;
+	pair_connect(&pair);
+	first = pair.conn;
+	assert_int_equal(stats_of(pair.server).connections_refused, 0);
+	for (int i = 0; i < 20; i++) { /* more than there are lines for in the log */
+		assert_int_equal(pair_connect_begin(&pair), 0);
+		pair_until(&pair, &pair.closed, i + 1);
+		assert_int_equal(pair.close_error, -ECONNREFUSED);
+		assert_int_equal(stats_of(pair.server).connections_refused, i + 1);
+	}
+	assert_in_range(pair.server->refusals.left_out, 1, 15);
+	pair.conn = first;
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	assert_int_equal(outcome.status, 0);
+}
+
+static int run(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(message__chunks_segments_and_bytes),
+		T(pull_bytes__of_a_connection),
+		T(pull_bytes__of_an_engine),
+		T(pull_timeout__ends_the_connection),
+		T(first_call_timeout__of_one_that_never_calls),
+		T(close_timeout__ends_what_does_not_end),
+		T(connect_timeout__of_one_that_nobody_accepts),
+		T(connections__one_past_the_limit_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
