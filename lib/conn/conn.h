@@ -100,7 +100,7 @@ struct weir_conn {
 	struct mem_buf **recv_free;
 	struct mem_buf **recvs; /* all of them, to give them back at the end */
 
-	/* where receives are shared; then the above is empty */
+	/* where receives are shared; then the above is empty, and says that there is something to post */
 	struct engine_shared *shared; /* NULL: they are not */
 	struct credit_share share;
 	uint32_t nheld;		/* messages that came and hold their receive */
@@ -163,10 +163,8 @@ void conn_post_recvs(struct weir_conn *conn);
 /* Before anything is sent that grants credits. */
 static inline void conn_top_up(struct weir_conn *conn)
 {
-	if (conn->nrecv_free > conn->recv_slack)
+	if (conn->nrecv_free > conn->recv_slack) /* always, where they are shared */
 		conn_post_recvs(conn);
-	else if (__builtin_expect(conn->shared != NULL, 0))
-		engine_shared_top_up(conn->shared);
 }
 
 static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)

@@ -71,6 +71,10 @@ int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_
 
 	if (engine->shared && credit_share_join(&engine->shared->credits, &conn->share))
 		conn->shared = engine->shared;
+	if (conn->shared) {
+		conn->nrecv_free = 1;
+		conn->recv_slack = 0;
+	}
 	conn->sq_size = credits * SQ_PER_CREDIT > SQ_MIN ? credits * SQ_PER_CREDIT : SQ_MIN;
 	if (conn->sq_size > dev->max_send_wr)
 		conn->sq_size = dev->max_send_wr;

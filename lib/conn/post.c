@@ -92,6 +92,10 @@ void conn_post_recvs(struct weir_conn *conn)
 {
 	struct fabric_recv_wr wrs[32];
 
+	if (conn->shared) {
+		engine_shared_top_up(conn->shared);
+		return;
+	}
 	while (conn->nrecv_free > 0) {
 		uint32_t n = conn->nrecv_free < 32 ? conn->nrecv_free : 32;
 

@@ -75,8 +75,7 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 
 	if (!responder)
 		return NULL;
-	responder->nbusy_max = engine_recvs(credits) * REQUESTS_PER_RECEIVE;
-	responder->pool = pool_get(engine, responder->nbusy_max);
+	responder->pool = pool_get(engine, engine_recvs(credits) * REQUESTS_PER_RECEIVE);
 	if (!responder->pool) {
 		mem_free(responder);
 		return NULL;
@@ -103,7 +102,7 @@ struct weir_request *request_take(struct responder *responder)
 {
 	struct weir_request *req = responder->pool->free;
 
-	if (__builtin_expect(!req || responder->nbusy >= responder->nbusy_max, 0))
+	if (__builtin_expect(!req, 0))
 		return NULL;
 	responder->pool->free = req->next_free;
 	responder->nbusy++;
@@ -124,9 +123,14 @@ static void put_bufs(struct weir_request *req)
 	put_buf(&req->reply);
 	put_buf(&req->header_buf);
 	put_buf(&req->spill);
+	if (__builtin_expect(req->nchunks == 0, 1))
+		return;
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		put_buf(&req->chunk_bufs[i]);
 	req->nchunks = 0;
+	req->nparts = 0;
+	if (req->pull_since_ns != 0)
+		request_pull_end(req);
 }
 
 static bool is_of(const struct weir_request *req, const struct responder *responder)
@@ -187,9 +191,6 @@ void request_release(struct weir_request *req)
 		conn_put_kept(responder->engine, req->msg);
 	req->msg = NULL;
 	req->credit = 0;
-	req->nparts = 0;
-	if (__builtin_expect(req->pull_since_ns != 0, 0))
-		request_pull_end(req);
 	put_bufs(req);
 	req->user = NULL;
 	req->on_sent = NULL;

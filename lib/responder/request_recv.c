@@ -80,7 +80,7 @@ static struct responder *next_waiting(struct request_pool *pool)
 	struct responder *responder;
 
 	TAILQ_FOREACH(responder, &pool->waiting, waiting)
-	if (responder->nbusy < responder->nbusy_max && conn_can_send(responder->conn))
+	if (conn_can_send(responder->conn))
 		break;
 	return pool->free ? responder : NULL;
 }

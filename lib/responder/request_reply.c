@@ -20,11 +20,12 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 	struct weir_engine *engine = req->responder->engine;
 	struct mem_pool *pool = engine->send_pool;
 
-	req->may_wait = false;
 	if (bytes > engine->profile.inline_bytes)
 		pool = engine->bulk_pool;
-	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes && pool == engine->bulk_pool)
+	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes && pool == engine->bulk_pool) {
+		req->may_wait = false;
 		return false;
+	}
 	if (!req->reply)
 		req->reply = mem_pool_get(pool);
 	else if (bytes > req->reply->size_bytes - ENGINE_HEADROOM)
@@ -132,19 +133,23 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 	return n;
 }
 
-/* What the reply grants, decided once. */
-static uint32_t grant(struct weir_request *req)
+/* Where receives are shared: decided once, as it is accounted for. */
+static uint32_t grant_share(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
-	if (__builtin_expect(req->credit == 0, 1)) {
-		if (__builtin_expect(conn->shared != NULL, 0))
-			req->credit = credit_share_grant(&conn->shared->credits, &conn->share,
-							 req->hdr.credit, req->responder->credits.limit);
-		else
-			req->credit = credit_grant(&req->responder->credits, req->hdr.credit);
-	}
+	if (req->credit == 0)
+		req->credit = credit_share_grant(&conn->shared->credits, &conn->share, req->hdr.credit,
+						 req->responder->credits.limit);
 	return req->credit;
+}
+
+/* What the reply grants. */
+static inline uint32_t grant(struct weir_request *req)
+{
+	if (__builtin_expect(req->responder->conn->shared != NULL, 0))
+		return grant_share(req);
+	return credit_grant(&req->responder->credits, req->hdr.credit);
 }
 
 static void give_back_receive(struct weir_request *req)

@@ -142,7 +142,6 @@ struct responder {
 	uint64_t next_pull_tick_ns;
 	struct engine_line line; /* requests that wait for buffers */
 	uint32_t nbusy;
-	uint32_t nbusy_max;
 	struct request_pool *pool;
 };
 
