@@ -146,14 +146,14 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	return 1;
 }
 
-/* The payload of the cells from 'at' on. */
-static inline void take_cells(const struct ring_reader *ring, uint64_t at, uint8_t *dst, uint32_t size,
-			      uint32_t len)
+/* The payload of the cells from 'at' on; they have 'bytes' with their headers. */
+static inline void take_cells(const struct ring_reader *ring, uint64_t at, uint32_t bytes, uint8_t *dst,
+			      uint32_t size, uint32_t len)
 {
 	const uint8_t *end = dst + len;
 
 	/* Whole cells where there is room: what is behind the message in its last one is the writer's own affair. */
-	if (__builtin_expect(ring_cells_bytes(len) / RING_CELL * RING_DATA <= size, 1)) {
+	if (__builtin_expect(bytes <= size, 1)) {
 		for (; dst < end; dst += RING_DATA, at += RING_CELL)
 			memcpy(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER, RING_DATA);
 		return;
@@ -166,14 +166,14 @@ static inline void take_cells(const struct ring_reader *ring, uint64_t at, uint8
 uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len)
 {
 	uint64_t at = ring->head;
-	uint32_t inv_rkey = 0;
+	uint32_t inv_rkey = 0, bytes = ring_cells_bytes(len);
 
 	if (__builtin_expect((word & RING_INV) != 0, 0)) {
 		memcpy(&inv_rkey, ring->cells + (at & (ring->size - 1)) + RING_HEADER, sizeof(inv_rkey));
 		at += RING_CELL;
 	}
-	take_cells(ring, at, dst, size, len);
-	ring->head = at + ring_cells_bytes(len);
+	take_cells(ring, at, bytes, dst, size, len);
+	ring->head = at + bytes;
 	ring->lap = ring_lap(ring->head, ring->shift);
 	if (ring->head - ring->published >= ring->size / 4) {
 		ring->published = ring->head;
