@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 600
+# limit: 900
 # The whole, requester to responder, over verbs: the programs that also run over shm and sim.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
@@ -9,5 +9,9 @@ for name in calls ends receives wire_responder wire_requester wire_limits sizes;
 	SECONDS=0
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" verbs "$ADDR4" || failed="$failed $name"
 	echo "== $name: $SECONDS s"
+done
+for name in shared calls; do
+	echo "== $name, with shared receives"
+	"$WEIR_BUILD/test/rpc/test_rpc_$name" shared verbs "$ADDR4" || failed="$failed $name-shared"
 done
 [[ -z $failed ]] || { echo "failed:$failed" >&2; exit 1; }
