@@ -44,6 +44,8 @@ copy_and_check() { # the export is mounted on mnt
 	ln "$mnt/tree/renamed" "$mnt/tree/hard link"
 	[[ $(stat -c %h "$mnt/tree/renamed") = 2 ]]
 	[[ $(ls "$mnt/tree/a/b" | wc -l) = 300 ]] # 299 files and c
+	python3 "$WEIR_SOURCE/test/guest/fsx" --seconds 8 "$mnt/fsx"
+	rm "$mnt/fsx"
 	mkfifo "$mnt/fifo"
 	! rmdir "$mnt/tree" 2>/dev/null
 	rm -r "$mnt/tree" "$mnt/direct" "$mnt/fifo"
@@ -80,3 +82,11 @@ for export in ram dir; do
 	umount "$WORK/mnt"
 	kill -0 "$SERVER"
 done
+kill -TERM "$SERVER"
+status=0
+wait "$SERVER" || status=$?
+echo "note: weir-nfsd ended with status $status"
+[[ $status = 0 ]]
+trap - EXIT
+# The kernel ends a process's io_uring, and lets go of its files, a little later than the process.
+wait_for "the end of the file system's use" umount "$WORK/dir"

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the scripts, which set 'export': the kernel's NFS client works on weir-nfsd for long: thousands of files, random
+# I/O, git, tar and a compile, on its back end ram or dir.
+FSX_SECONDS=120
+rdma_up
+modprobe -a rpcrdma nfsv3 loop ext4
+[[ -e /dev/fd ]] || ln -s /proc/self/fd /dev/fd # which the shell's <( ) takes
+WORK=$(mktemp -d)
+mount -t tmpfs -o size=3g none "$WORK"
+mkdir "$WORK/dir" "$WORK/mnt" "$WORK/tree" "$WORK/home"
+# A file system of its own for dir, that has file handles.
+truncate -s 1536M "$WORK/image"
+mkfs.ext4 -q -b 4096 "$WORK/image"
+mount -o loop "$WORK/image" "$WORK/dir"
+rmdir "$WORK/dir/lost+found"
+export HOME=$WORK/home
+git config --global safe.directory '*'
+
+M=$WORK/mnt
+step() { # NAME COMMAND...: how long it took is noted
+	local name=$1 began=$SECONDS
+	shift
+	"$@"
+	echo "note: $export: $name: $((SECONDS - began)) s"
+}
+
+drop() {
+	sync
+	echo 3 > /proc/sys/vm/drop_caches
+}
+
+names() {
+	mkdir "$M/names"
+	head -c 1000000 /dev/urandom > "$WORK/data"
+	cp "$WORK/data" "$M/names/file"
+	truncate -s 500001 "$M/names/file"
+	drop
+	head -c 500001 "$WORK/data" | cmp - "$M/names/file"
+	truncate -s 600000 "$M/names/file"
+	drop
+	cmp <(head -c 500001 "$WORK/data"; head -c 99999 /dev/zero) "$M/names/file"
+	mv "$M/names/file" "$M/names/moved"
+	[[ ! -e $M/names/file ]]
+	echo other > "$M/names/replaced"
+	mv "$M/names/moved" "$M/names/replaced"
+	[[ $(stat -c %s "$M/names/replaced") = 600000 ]]
+	ln "$M/names/replaced" "$M/names/hard"
+	[[ $(stat -c %h "$M/names/hard") = 2 && $M/names/hard -ef $M/names/replaced ]]
+	ln -s "replaced" "$M/names/soft"
+	cmp "$M/names/soft" "$M/names/hard"
+	local length target
+	# Sizes on both sides of the inline threshold, 4,096 bytes here with the header, and of a long request's.
+	for length in 1000 3000 3900 4000 4075; do
+		target=$(printf 'x%.0s' $(seq "$length"))
+		ln -s "$target" "$M/names/soft $length"
+		drop
+		[[ $(readlink "$M/names/soft $length") = "$target" ]]
+	done
+	rm -r "$M/names"
+}
+
+many_entries() {
+	mkdir "$M/many"
+	seq -f "$M/many/entry-%05.0f-with-a-name-that-is-not-so-short" 10000 | xargs touch
+	drop
+	diff <(seq -f 'entry-%05.0f-with-a-name-that-is-not-so-short' 10000 | sort) <(ls -U "$M/many" | sort)
+	drop
+	[[ $(ls -l "$M/many" | tail -n +2 | wc -l) = 10000 ]]
+	rm -r "$M/many"
+	[[ ! -e $M/many ]]
+}
+
+tree_buffered() {
+	cp -a "$WORK/tree" "$M/tree"
+	drop
+	file_tree sums "$M/tree" | diff "$WORK/sums" -
+	drop
+	file_tree sums --direct "$M/tree" | diff "$WORK/sums" -
+	rm -r "$M/tree"
+}
+
+tree_direct() {
+	mkdir "$M/direct"
+	file_tree copy "$WORK/tree" "$M/direct"
+	drop
+	file_tree sums "$M/direct" | diff "$WORK/sums" -
+	rm -r "$M/direct"
+}
+
+file_tree() {
+	python3 "$WEIR_SOURCE/test/guest/file-tree" "$@"
+}
+
+git_clone() {
+	git clone -q "file://$WEIR_SOURCE" "$M/clone"
+	drop
+	git -C "$M/clone" fsck --full --no-progress
+	[[ -z $(git -C "$M/clone" status --porcelain) ]]
+}
+
+tar_both_ways() {
+	tar -C "$M" -cf "$M/clone.tar" clone
+	drop
+	mkdir "$M/untarred"
+	tar -C "$M/untarred" -xf "$M/clone.tar"
+	drop
+	diff -r "$M/clone" "$M/untarred/clone"
+	tar -C "$M/untarred" -cf - clone | tar -C "$WORK" -xf -
+	diff -r "$M/clone" "$WORK/clone"
+	rm -r "$M/untarred" "$M/clone.tar" "$WORK/clone"
+}
+
+compile() {
+	meson setup "$M/build" "$M/clone" -Dguest=false > "$WORK/meson.log" || { tail -30 "$WORK/meson.log"; return 1; }
+	ninja -C "$M/build" lib/libweir_proto.a
+	[[ $(ar t "$M/build/lib/libweir_proto.a" | wc -l) -gt 3 ]]
+	rm -r "$M/build"
+}
+
+cat > "$WORK/exports" << END
+[/ram]
+backend = ram:1g
+root_squash = no
+[/dir]
+backend = dir:$WORK/dir
+root_squash = no
+END
+"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" --exports "$WORK/exports" \
+	--state "$WORK/state" --mount-port 20048 --no-rpcbind --profile "$WEIR_SOURCE/config/laptop.ini" --foreground &
+SERVER=$!
+trap 'umount -lf "$M" 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
+# Its memory is touched before it listens, which takes an emulated CPU a while.
+for _ in 1 2 3 4; do wait_for "MOUNT's port" listens_tcp 20048 && break; done
+listens_tcp 20048
+step "the tree of 2,000 files made" file_tree make "$WORK/tree"
+file_tree sums "$WORK/tree" > "$WORK/sums"
+mount -t nfs -o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,mountaddr=$ADDR4" \
+	"$ADDR4:/$export" "$M"
+grep -q "proto=rdma.*port=20049" /proc/mounts
+step "truncate, rename, links" names
+step "10,000 entries" many_entries
+step "random I/O" python3 "$WEIR_SOURCE/test/guest/fsx" --seconds "$FSX_SECONDS" "$M/fsx"
+rm "$M/fsx"
+step "the tree in, and back buffered and direct" tree_buffered
+step "the tree in with O_DIRECT, and back" tree_direct
+step "git clone and fsck" git_clone
+step "tar" tar_both_ways
+step "meson setup and a library's compile" compile
+rm -r "$M/clone"
+[[ -z $(ls -A "$M") ]]
+# All three kinds of chunk were in use, and no reply was bad.
+awk -v export="$export" '/xprt:[ \t]*rdma/ {
+	seen = 1
+	printf "note: %s: %s read chunks, %s write chunks, %s reply chunks, %s bad replies, %s bad XIDs, %s connects\n",
+		export, $13, $14, $15, $22, $10, $5
+	if ($13 == 0 || $14 == 0 || $15 == 0 || $22 != 0) { print "chunks not in use, or bad replies: " $0; exit 1 } }
+	END { if (!seen) { print "no RDMA transport"; exit 1 } }' /proc/self/mountstats
+umount "$M"
+kill -TERM "$SERVER"
+status=0
+wait "$SERVER" || status=$?
+echo "note: weir-nfsd ended with status $status"
+[[ $status = 0 ]]
+trap - EXIT
+# The kernel ends a process's io_uring, and lets go of its files, a little later than the process.
+wait_for "the end of the file system's use" umount "$WORK/dir"
