@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "op_name.h"
+
 typedef enum nfs3_status (*dir_proc)(struct dir_fs *fs, struct op *op);
 
 static const dir_proc procs[NFS3_NPROCS] = {
@@ -134,14 +136,36 @@ static void dir_root(struct fs *fs, struct handle_id *id)
 	*id = ((struct dir_fs *)fs)->root_id;
 }
 
-static void dir_drain(struct fs *fs_)
+static enum nfs3_status dir_walk(struct fs *fs_, const char *path, struct handle_id *id)
 {
 	struct dir_fs *fs = (struct dir_fs *)fs_;
+	int dir = openat(fs->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), rc = 0;
+	enum nfs3_status status = NFS3_OK;
+	struct nfs3_name name;
 
-	while (fs->nworking > 0 || fs->nios > 0 || !TAILQ_EMPTY(&fs->waiting)) {
-		weir_engine_poll(fs->server->engine, 0, server_now_ns());
-		dir_poll(fs_);
+	while (dir >= 0 && (status = name_next(&path, &name)) == NFS3_OK && name.len_bytes > 0) {
+		int next = dir_open_name(dir, &name, O_PATH | O_DIRECTORY, 0);
+
+		close(dir);
+		dir = next;
 	}
+	if (status == NFS3_OK)
+		rc = dir < 0 ? dir : dir_id_of(dir, "", id);
+	if (dir >= 0)
+		close(dir);
+	return status != NFS3_OK ? status : dir_status(rc);
+}
+
+static bool dir_is_busy(const struct fs *fs_)
+{
+	const struct dir_fs *fs = (const struct dir_fs *)fs_;
+
+	return fs->nworking > 0 || fs->nios > 0 || !TAILQ_EMPTY(&fs->waiting);
+}
+
+static void dir_stop(struct fs *fs)
+{
+	dir_work_stop((struct dir_fs *)fs);
 }
 
 static uint32_t dir_transfer_max(const struct fs *fs)
@@ -169,9 +193,12 @@ const struct fs_ops dir_ops = {
 	.close = dir_close,
 	.root = dir_root,
 	.start = dir_start,
+	.walk = dir_walk,
+	.walk_waits = true,
 	.place = dir_place,
 	.poll = dir_poll,
-	.drain = dir_drain,
+	.is_busy = dir_is_busy,
+	.stop = dir_stop,
 	.transfer_max = dir_transfer_max,
 	.file_max = dir_file_max,
 	.link_max = dir_link_max,

@@ -46,6 +46,12 @@ static void io_release(void *arg)
 	LIST_INSERT_HEAD(&io->fs->free_ios, io, entry);
 }
 
+static void io_mail(struct weir_engine *engine, void *arg)
+{
+	(void)engine;
+	io_release(arg);
+}
+
 /* ---- rights ---- */
 
 static enum nfs3_status check(const struct op *op, const struct stat *st)
@@ -148,6 +154,7 @@ static void finish(struct dir_io *io)
 	io->op = NULL;
 	/* One that came placed has its on_sent since then; the others give their memory back now. */
 	op->on_sent = io_release;
+	op->on_sent_mail = io_mail;
 	op->on_sent_arg = io;
 	op_done(op);
 }
@@ -366,6 +373,7 @@ bool dir_link_begin(struct dir_fs *fs, struct op *op)
 	op->region = fs->region;
 	op->item = ram_block_data(&fs->blocks, block);
 	op->on_sent = ram_block_release;
+	op->on_sent_mail = ram_block_mail;
 	op->on_sent_arg = &fs->blocks.blocks[block];
 	return true;
 }
@@ -383,7 +391,7 @@ int dir_io_start(struct dir_fs *fs)
 	int rc = weir_region_create(&options, &fs->region);
 
 	if (rc == 0)
-		rc = weir_engine_add_region(fs->server->engine, fs->region);
+		rc = server_add_region(fs->server, fs->region);
 	if (rc != 0)
 		return rc;
 	weir_region_info(fs->region, &info);

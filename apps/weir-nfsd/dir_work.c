@@ -59,7 +59,7 @@ static void *run(void *arg)
 			return NULL;
 		dir_carry_out(fs, op);
 		/* A full mailbox empties: the poller never waits for this thread. */
-		while (weir_engine_post(fs->server->engine, on_posted, op) != 0)
+		while (weir_engine_post(fs->export->owner->engine, on_posted, op) != 0)
 			sched_yield();
 	}
 }

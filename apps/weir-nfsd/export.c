@@ -156,14 +156,6 @@ int export_add(struct exports *exports, const char *text)
 	return export ? set_backend(export, equals + 1, "--export") : -1;
 }
 
-struct export *export_find(struct exports *exports, const char *name)
-{
-	for (uint32_t i = 0; i < exports->n; i++)
-		if (strcmp(exports->all[i].name, name) == 0)
-			return &exports->all[i];
-	return NULL;
-}
-
 struct export *export_by_id(struct exports *exports, uint32_t id)
 {
 	for (uint32_t i = 0; i < exports->n; i++)

@@ -13,6 +13,7 @@
 
 struct fs;
 struct fs_ops;
+struct poller;
 
 struct export
 {
@@ -25,6 +26,7 @@ struct export
 	bool squashes_root;
 	uint32_t anon_uid, anon_gid;
 	struct fs *fs;
+	struct poller *owner; /* whose thread alone calls the back end */
 };
 
 struct exports {
@@ -45,7 +47,6 @@ struct export *export_make(struct exports *exports, const char *name, const char
 int export_set(struct export *export, const char *key, const char *value, const char *where);
 
 /* NULL when there is none. */
-struct export *export_find(struct exports *exports, const char *name);
 struct export *export_by_id(struct exports *exports, uint32_t id);
 
 #endif

@@ -5,7 +5,7 @@
 /*
  * A back end: where files are.
  *
- * All ops run on the poller's thread, except that open and close run while nobody polls. start() carries out one NFS
+ * All ops run on the thread of the export's owner, except that open and close run while nobody polls. start() carries out one NFS
  * call: op->proc says which, op->args holds the arguments, op->id (and id2) the files by the ids that this back end gave out;
  * names were checked (1 to 255 bytes, no '/', no NUL; "." and ".." may come to LOOKUP only). It fills op->res and
  * calls op_done(), before it returns or from a later poll(). FSINFO and PATHCONF get their constants from op.c.
@@ -27,14 +27,20 @@ struct fs_ops {
 	void (*close)(struct fs *fs); /* NULL is allowed */
 	void (*root)(struct fs *fs, struct handle_id *id);
 	void (*start)(struct fs *fs, struct op *op);
+	/* The directory that 'path' leads to, see name_next(): NFS3_OK with *id set, or why not. No symbolic link is followed.
+	 * By the owner; where it may wait for a disk, by any thread but a poller's. */
+	enum nfs3_status (*walk)(struct fs *fs, const char *path, struct handle_id *id);
+	bool walk_waits;
 	/* Where WRITE's data are to be pulled to: all 'len_bytes' of them are data. 0 with *place set; -1: to a buffer of
 	 * weir's. 'cred' is who writes. The request's user pointer and on_sent are the back end's then. */
 	int (*place)(struct fs *fs, struct weir_request *req, const struct handle_id *id,
 		     const struct cred *cred, uint64_t offset, uint32_t len_bytes, struct weir_place *place);
 	/* Completions, when there can be any; the work done. */
 	uint32_t (*poll)(struct fs *fs);
-	/* Before the engine ends: finish what is under way, its replies apart. Or NULL. */
-	void (*drain)(struct fs *fs);
+	/* Are calls under way? NULL: never, each ends at once. */
+	bool (*is_busy)(const struct fs *fs);
+	/* None is, and none will be: end what posts to the owner's engine, which is about to end. Or NULL. */
+	void (*stop)(struct fs *fs);
 	uint32_t (*transfer_max)(const struct fs *fs); /* bytes of one READ or WRITE */
 	uint64_t (*file_max)(const struct fs *fs);
 	uint32_t (*link_max)(const struct fs *fs);

@@ -14,7 +14,7 @@
 
 enum exit_status { EXIT_OK = 0, EXIT_START = 1, EXIT_USAGE = 2 };
 
-static volatile sig_atomic_t stop;
+static atomic_bool stop;
 
 static void on_signal(int signo)
 {
@@ -58,7 +58,7 @@ static int serve(const struct options *options, struct server *server, void (*re
 			rpcbind_register(options->listen, mountd_port(mountd));
 		print_handles(server);
 		ready(fd);
-		server_run(server, &stop);
+		rc = server_run(server, &stop);
 		if (options->has_rpcbind)
 			rpcbind_withdraw();
 	}

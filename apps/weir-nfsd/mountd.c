@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +26,7 @@ struct mountd {
 	pthread_t thread;
 	atomic_bool stop;
 	uint32_t port;
-	struct exports *exports;
-	struct nfs3_fh roots[EXPORTS_MAX];
+	struct server *server;
 	struct mount3_dump_res mounts;
 };
 
@@ -86,33 +86,44 @@ static void forget_mounts(struct mount3_dump_res *mounts, const char *host, cons
 	mounts->n = n;
 }
 
-/* The export that a client names, with or without slashes at its end. */
-static struct export *find_export(struct mountd *mountd, struct mount3_path *path)
+/* A path, with or without slashes at its end. */
+static void trim(struct mount3_path *path)
 {
 	size_t n = strlen(path->path);
 
 	while (n > 1 && path->path[n - 1] == '/')
 		path->path[--n] = '\0';
-	return export_find(mountd->exports, path->path);
+}
+
+/* Of NFS, as MOUNT has it: most are the same. */
+static uint32_t status_of(enum nfs3_status status)
+{
+	switch (status) {
+	case NFS3_OK:
+	case NFS3ERR_NOENT:
+	case NFS3ERR_IO:
+	case NFS3ERR_ACCES:
+	case NFS3ERR_NOTDIR:
+	case NFS3ERR_NAMETOOLONG:
+		return status;
+	default:
+		return MOUNT3ERR_SERVERFAULT;
+	}
 }
 
 static void do_mnt(struct mountd *mountd, SVCXPRT *xprt, const char *host)
 {
-	struct mount3_mnt_res res = {
-		.status = MOUNT3ERR_NOENT, .nflavors = 2, .flavors = {AUTH_SYS, AUTH_NONE}};
+	struct mount3_mnt_res res = {.nflavors = 2, .flavors = {AUTH_SYS, AUTH_NONE}};
 	static struct mount3_path path;
-	struct export *export;
 
 	if (!svc_getargs(xprt, (xdrproc_t)mount3_xdr_path, (char *)&path)) {
 		svcerr_decode(xprt);
 		return;
 	}
-	export = find_export(mountd, &path);
-	if (export) {
-		res.status = MOUNT3_OK;
-		res.fh = mountd->roots[export - mountd->exports->all];
-		note_mount(&mountd->mounts, host, export->name);
-	}
+	trim(&path);
+	res.status = status_of(server_find(mountd->server, path.path, &res.fh));
+	if (res.status == MOUNT3_OK)
+		note_mount(&mountd->mounts, host, path.path);
 	svc_sendreply(xprt, (xdrproc_t)mount3_xdr_mnt_res, (char *)&res);
 }
 
@@ -124,19 +135,19 @@ static void do_umnt(struct mountd *mountd, SVCXPRT *xprt, const char *host)
 		svcerr_decode(xprt);
 		return;
 	}
-	if (find_export(mountd, &path))
-		forget_mounts(&mountd->mounts, host, path.path);
+	trim(&path);
+	forget_mounts(&mountd->mounts, host, path.path);
 	svc_sendreply(xprt, (xdrproc_t)xdr_nothing, NULL);
 }
 
 static void do_export(struct mountd *mountd, SVCXPRT *xprt)
 {
+	const struct exports *exports = &mountd->server->exports;
 	static struct mount3_export_res res;
 
-	res.n = mountd->exports->n;
+	res.n = exports->n;
 	for (uint32_t i = 0; i < res.n; i++)
-		snprintf(res.exports[i].path, sizeof(res.exports[i].path), "%s",
-			 mountd->exports->all[i].name);
+		snprintf(res.exports[i].path, sizeof(res.exports[i].path), "%s", exports->all[i].name);
 	svc_sendreply(xprt, (xdrproc_t)mount3_xdr_export_res, (char *)&res);
 }
 
@@ -239,10 +250,8 @@ int mountd_start(struct server *server, uint32_t port, struct mountd **mountd)
 		free(m);
 		return fd;
 	}
-	m->exports = &server->exports;
+	m->server = server;
 	m->port = port_of(fd);
-	for (uint32_t i = 0; i < server->exports.n; i++)
-		server_root(server, &server->exports.all[i], &m->roots[i]);
 	mountd_here = m;
 	xprt = svc_vc_create(fd, BUFFER_BYTES, BUFFER_BYTES);
 	if (!xprt || !svc_reg(xprt, MOUNT3_PROGRAM, MOUNT3_VERSION, dispatch, NULL)) {
@@ -267,7 +276,11 @@ void mountd_stop(struct mountd *mountd)
 	if (!mountd)
 		return;
 	mountd->stop = true;
-	pthread_join(mountd->thread, NULL);
+	/* It may wait for an answer of a poller's. */
+	while (pthread_tryjoin_np(mountd->thread, NULL) != 0) {
+		server_poll(mountd->server);
+		sched_yield();
+	}
 	svc_exit();
 	free(mountd);
 }

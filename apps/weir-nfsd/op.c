@@ -11,23 +11,36 @@
 
 #define OPS_MAX 8192u
 
-static struct op *op_take(struct server *server, struct weir_request *req)
+/* The poller that has this request. Few have more than one lcore, and none has many. */
+static struct poller *home_of(struct server *server, const struct weir_request *req)
 {
-	struct op *op = TAILQ_FIRST(&server->free_ops);
+	const struct weir_engine *engine = weir_request_engine(req);
+	uint32_t i = 0;
+
+	while (server->pollers[i].engine != engine)
+		i++;
+	return &server->pollers[i];
+}
+
+static struct op *op_take(struct poller *home, struct weir_request *req)
+{
+	struct op *op = TAILQ_FIRST(&home->free_ops);
 
 	if (op) {
-		TAILQ_REMOVE(&server->free_ops, op, entry);
+		TAILQ_REMOVE(&home->free_ops, op, entry);
 	} else {
-		if (server->nops == OPS_MAX)
+		if (home->nops == OPS_MAX)
 			return NULL;
 		op = malloc(sizeof(*op));
 		if (!op)
 			return NULL;
-		server->nops++;
+		home->nops++;
 	}
 	/* Not the arguments, which are large, and written before they are read. */
 	memset(&op->res, 0, sizeof(*op) - offsetof(struct op, res));
-	op->server = server;
+	op->server = home->server;
+	op->home = home;
+	op->is_away = false;
 	op->req = req;
 	op->proc = weir_request_header(req)->proc;
 	op->export = NULL;
@@ -39,15 +52,15 @@ static struct op *op_take(struct server *server, struct weir_request *req)
 void op_free(struct op *op)
 {
 	free(op->entries_buf);
-	TAILQ_INSERT_HEAD(&op->server->free_ops, op, entry);
+	TAILQ_INSERT_HEAD(&op->home->free_ops, op, entry);
 }
 
-void op_free_all(struct server *server)
+void op_free_all(struct poller *poller)
 {
 	struct op *op;
 
-	while ((op = TAILQ_FIRST(&server->free_ops))) {
-		TAILQ_REMOVE(&server->free_ops, op, entry);
+	while ((op = TAILQ_FIRST(&poller->free_ops))) {
+		TAILQ_REMOVE(&poller->free_ops, op, entry);
 		free(op);
 	}
 }
@@ -93,6 +106,31 @@ static enum nfs3_status check_handles(struct op *op)
 	return status;
 }
 
+/* On the owner's thread. */
+static void run(struct op *op)
+{
+	op->export->ops->start(op->export->fs, op);
+}
+
+static void on_handed_over(struct weir_engine *engine, void *arg)
+{
+	(void)engine;
+	run(arg);
+}
+
+static void carry_out(struct op *op)
+{
+	struct poller *owner = op->export->owner;
+
+	if (owner == op->home) {
+		run(op);
+		return;
+	}
+	op->is_away = true;
+	op->home->naway++;
+	poller_send(op->home, owner, op, on_handed_over, op);
+}
+
 void op_handle(struct weir_request *req, void *arg)
 {
 	struct server *server = arg;
@@ -105,7 +143,7 @@ void op_handle(struct weir_request *req, void *arg)
 		weir_request_reply(req);
 		return;
 	}
-	op = op_take(server, req);
+	op = op_take(home_of(server, req), req);
 	if (!op) {
 		weir_request_forget(req);
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
@@ -132,7 +170,7 @@ void op_handle(struct weir_request *req, void *arg)
 	if (status != NFS3_OK)
 		op_fail(op, status);
 	else
-		op->export->ops->start(op->export->fs, op);
+		carry_out(op);
 }
 
 int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_place *place, void *arg)
@@ -153,6 +191,9 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct
 		return -1;
 	if (handle_check(&server->key, &server->exports, &args.fh, &export, &id) != NFS3_OK ||
 	    export->is_read_only || !export->ops->place)
+		return -1;
+	/* Where the data are to be is the owner's to say, who can't be asked here: it will take them from a buffer. */
+	if (export->owner != home_of(server, req))
 		return -1;
 	if (cred_of(&header->cred, export, &cred) != WEIR_RPC_AUTH_OK)
 		return -1;

@@ -5,11 +5,14 @@
 /*
  * One NFS call, from its arguments to its reply.
  *
- *   op_start()   decodes, checks handles and names, asks the back end
- *   back end     fills 'res', at once or later, on the poller's thread, and calls
- *   op_done()    encodes, replies, frees
+ *   op_handle()  home: decodes, checks handles and names
+ *   run()        owner: asks the back end
+ *   back end     owner: fills 'res', at once or later, and calls
+ *   op_done()    owner: hands it back
+ *   reply()      home: encodes, replies, frees
  *
- * A call that ends early (bad handle, bad name, read-only) goes to op_done() without a back end.
+ * Home and owner are pollers, see poller.h; most often the same. A call that ends early (bad handle, bad name, read-only) goes
+ * to op_done() at home, without a back end.
  */
 
 #include <sys/queue.h>
@@ -20,6 +23,8 @@
 #include "nfs3_xdr.h"
 #include "weir_request.h"
 
+struct op;
+struct poller;
 struct server;
 
 union op_args {
@@ -57,10 +62,20 @@ union op_res {
 	struct nfs3_commit_res commit;
 };
 
+/* On its way to another poller. */
+struct op_mail {
+	struct poller *to;
+	void (*fn)(struct weir_engine *engine, void *arg);
+	void *arg; /* the op itself; else it is memory to be released, and the op its sender's */
+};
+
 struct op {
 	struct server *server;
-	struct weir_request *req;
+	struct poller *home;
+	struct weir_request *req; /* the home's, but for what is read with a call in hand */
 	uint32_t proc;
+	bool is_away; /* with an owner that is not its home */
+	struct op_mail mail;
 	struct export *export;
 	struct cred cred;
 	union op_args args;
@@ -74,7 +89,8 @@ struct op {
 	const struct weir_region *region;
 	const void *item;
 	uint32_t item_bytes;
-	void (*on_sent)(void *arg); /* or NULL */
+	void (*on_sent)(void *arg);				     /* or NULL; on the owner's thread */
+	void (*on_sent_mail)(struct weir_engine *engine, void *arg); /* the same, as a mailbox calls it */
 	void *on_sent_arg;
 	/* READDIR, READDIRPLUS: entries, encoded */
 	struct weir_xdr_out entries;
@@ -108,8 +124,9 @@ enum nfs3_status op_entries_begin(struct op *op);
 /* Add an entry; false: it does not fit any more, the reply ends before it. */
 bool op_entry(struct op *op, const struct nfs3_entry *entry);
 
-/* For op.c and op_done.c. */
+/* For op.c, op_done.c and poller.c. */
 void op_free(struct op *op);
-void op_free_all(struct server *server);
+void op_free_all(struct poller *poller);
+void op_returned(struct weir_engine *engine, void *op); /* home: the owner is done with it */
 
 #endif

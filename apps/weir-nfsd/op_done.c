@@ -107,18 +107,32 @@ static void put_results(struct op *op, struct weir_xdr_out *out)
 		put_entries(op, out);
 }
 
-void op_done(struct op *op)
+/* Home, where the memory of a reply belongs to another poller. */
+static void on_sent_away(void *arg)
 {
+	struct op *op = arg;
+
+	/* When all have stopped, there is one thread. */
+	if (op->server->is_single) {
+		op->on_sent(op->on_sent_arg);
+		op_free(op);
+		return;
+	}
+	poller_send(op->home, op->export->owner, op, op->on_sent_mail, op->on_sent_arg);
+}
+
+/* Home. 'was_away': the op is needed until the owner's memory is no longer named. */
+static void reply(struct op *op, bool was_away)
+{
+	bool waits = was_away && op->on_sent;
 	struct weir_xdr_out *out;
 
-	if (op->entries_buf && op->res.status == NFS3_OK && !op->eof && weir_xdr_out_len(&op->entries) == 0)
-		op->res.status = NFS3ERR_TOOSMALL;
-	if (op->res.status == NFS3_OK)
-		fill_constants(op);
 	/* 'Try again' must not be what a second try gets. */
 	if (op->res.status == NFS3ERR_JUKEBOX)
 		weir_request_forget(op->req);
-	if (op->on_sent)
+	if (waits)
+		weir_request_on_sent(op->req, on_sent_away, op);
+	else if (op->on_sent)
 		weir_request_on_sent(op->req, op->on_sent, op->on_sent_arg);
 	out = weir_request_results(op->req,
 				   NFS3_RESULTS_XDR_MAX +
@@ -129,7 +143,29 @@ void op_done(struct op *op)
 	} else {
 		weir_request_reply_error(op->req, WEIR_RPC_SYSTEM_ERR);
 	}
-	op_free(op);
+	if (!waits)
+		op_free(op);
+}
+
+void op_returned(struct weir_engine *engine, void *arg)
+{
+	struct op *op = arg;
+
+	(void)engine;
+	op->home->naway--;
+	reply(op, true);
+}
+
+void op_done(struct op *op)
+{
+	if (op->entries_buf && op->res.status == NFS3_OK && !op->eof && weir_xdr_out_len(&op->entries) == 0)
+		op->res.status = NFS3ERR_TOOSMALL;
+	if (op->res.status == NFS3_OK)
+		fill_constants(op);
+	if (op->is_away)
+		poller_send(op->export->owner, op->home, op, op_returned, op);
+	else
+		reply(op, false);
 }
 
 void op_fail(struct op *op, enum nfs3_status status)

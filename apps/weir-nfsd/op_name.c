@@ -62,3 +62,16 @@ enum nfs3_status name_check_op(const struct op *op)
 		status = check_dots(op->proc, second);
 	return status;
 }
+
+enum nfs3_status name_next(const char **path, struct nfs3_name *name)
+{
+	const char *start = *path + strspn(*path, "/");
+	size_t len = strcspn(start, "/");
+
+	*path = start + len;
+	if (len > NFS3_NAME_MAX)
+		return NFS3ERR_NAMETOOLONG;
+	name->len_bytes = (uint32_t)len;
+	memcpy(name->data, start, len);
+	return is_dot(name) || is_dot_dot(name) ? NFS3ERR_NOENT : NFS3_OK;
+}

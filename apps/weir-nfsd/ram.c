@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op_name.h"
+
 static void ram_close(struct fs *fs_)
 {
 	struct ram_fs *fs = (struct ram_fs *)fs_;
@@ -38,7 +40,7 @@ static int take_memory(struct ram_fs *fs)
 	int rc = weir_region_create(&options, &fs->region);
 
 	if (rc == 0)
-		rc = weir_engine_add_region(fs->server->engine, fs->region);
+		rc = server_add_region(fs->server, fs->region);
 	if (rc != 0)
 		return rc;
 	weir_region_info(fs->region, &info);
@@ -92,6 +94,27 @@ static void ram_root(struct fs *fs, struct handle_id *id)
 	ram_id_of((struct ram_fs *)fs, &((struct ram_fs *)fs)->inodes[0], id);
 }
 
+static enum nfs3_status ram_walk(struct fs *fs_, const char *path, struct handle_id *id)
+{
+	struct ram_fs *fs = (struct ram_fs *)fs_;
+	struct ram_inode *inode = &fs->inodes[0];
+	enum nfs3_status status;
+	struct nfs3_name name;
+
+	while ((status = name_next(&path, &name)) == NFS3_OK && name.len_bytes > 0) {
+		const struct ram_dirent *entry =
+			ram_entry_find(fs, ram_slot(fs, inode), name.data, name.len_bytes);
+
+		if (!entry)
+			return NFS3ERR_NOENT;
+		inode = &fs->inodes[entry->slot];
+		if (inode->attr.type != NFS3_DIR)
+			return NFS3ERR_NOTDIR;
+	}
+	ram_id_of(fs, inode, id);
+	return status;
+}
+
 typedef enum nfs3_status (*ram_proc)(struct ram_fs *fs, struct op *op);
 
 static const ram_proc procs[NFS3_NPROCS] = {
@@ -134,6 +157,7 @@ const struct fs_ops ram_ops = {
 	.close = ram_close,
 	.root = ram_root,
 	.start = ram_start,
+	.walk = ram_walk,
 	.place = ram_place,
 	.transfer_max = ram_transfer_max,
 	.file_max = ram_file_max,

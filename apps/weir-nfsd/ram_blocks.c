@@ -121,3 +121,9 @@ void ram_block_release(void *arg)
 
 	ram_block_unref(block->owner, (uint32_t)(block - block->owner->blocks));
 }
+
+void ram_block_mail(struct weir_engine *engine, void *arg)
+{
+	(void)engine;
+	ram_block_release(arg);
+}

@@ -11,6 +11,8 @@
 #define RAM_CHUNK  (RAM_PAGE << (RAM_ORDERS - 1))
 #define RAM_NONE   UINT32_MAX
 
+struct weir_engine;
+
 struct ram_block {
 	struct ram_blocks *owner;
 	uint32_t refs; /* of a block in use */
@@ -36,6 +38,8 @@ void ram_block_ref(struct ram_blocks *blocks, uint32_t block);
 void ram_block_unref(struct ram_blocks *blocks, uint32_t block);
 /* weir_request_on_sent()'s form; 'arg' is the struct ram_block. */
 void ram_block_release(void *arg);
+/* weir_engine_post()'s form of it */
+void ram_block_mail(struct weir_engine *engine, void *arg);
 
 static inline uint8_t *ram_block_data(const struct ram_blocks *blocks, uint32_t block)
 {

@@ -23,6 +23,7 @@ static void reply_from(struct ram_fs *fs, struct op *op, uint32_t block, const v
 	op->item_bytes = len_bytes;
 	ram_block_ref(&fs->blocks, block);
 	op->on_sent = ram_block_release;
+	op->on_sent_mail = ram_block_mail;
 	op->on_sent_arg = &fs->blocks.blocks[block];
 }
 

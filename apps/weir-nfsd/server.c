@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start and stop of all that the poller owns, and its loop. */
+/* Start and stop of all that the pollers own. */
 #include "server.h"
 
 #include <errno.h>
-#include <rte_lcore.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "op_table.h"
 #include "weir_ulb_nfs.h"
 
-#define REPLY_ROOM    8192u /* of a bulk buffer, for headers and attributes */
-#define TRANSFER_MAX  (1u << 20)
-#define READDIR_MAX   (64u << 10)
-#define READDIR_MIN   (4u << 10)
-#define IDLE_POLLS    64u
-#define IDLE_SLEEP_US 50u
+#define REPLY_ROOM   8192u /* of a bulk buffer, for headers and attributes */
+#define TRANSFER_MAX (1u << 20)
+#define READDIR_MAX  (64u << 10)
+#define READDIR_MIN  (4u << 10)
 
 static uint32_t smaller(uint64_t a, uint32_t b)
 {
@@ -95,8 +92,14 @@ static int start_listening(struct server *server, const char *addr)
 		.arg = server,
 		.non_idempotent = op_non_idempotent,
 	};
-	struct weir_listen_options options = {.programs = &program, .nprograms = 1};
-	int rc = weir_listen(server->engine, addr, &options, &server->listener);
+	struct weir_engine *engines[POLLERS_MAX];
+	struct weir_listen_options options = {
+		.programs = &program, .nprograms = 1, .engines = engines, .nengines = server->npollers};
+	int rc;
+
+	for (uint32_t i = 0; i < server->npollers; i++)
+		engines[i] = server->pollers[i].engine;
+	rc = weir_listen(engines[0], addr, &options, &server->listener);
 
 	if (rc != 0)
 		fprintf(stderr, "weir-nfsd: can't listen on '%s' (driver %s): %s\n", addr,
@@ -112,12 +115,97 @@ void server_root(struct server *server, const struct export *export, struct nfs3
 	handle_make(&server->key, export, &id, fh);
 }
 
+/* One for each lcore that the profile names; without names, one that runs anywhere. */
+static int make_pollers(struct server *server)
+{
+	uint32_t cpus[POLLERS_MAX];
+	int n = weir_profile_lcores(server->profile.lcores, cpus, POLLERS_MAX), rc = 0;
+
+	if (n < 0) {
+		fprintf(stderr, "weir-nfsd: more than %u lcores: %s\n", POLLERS_MAX, server->profile.lcores);
+		return n;
+	}
+	for (uint32_t i = 0; rc == 0 && (int)i < (n > 0 ? n : 1); i++)
+		rc = poller_init(&server->pollers[server->npollers++], server, n > 0 ? (int)cpus[i] : -1);
+	for (uint32_t i = 0; i < server->exports.n; i++)
+		server->exports.all[i].owner = &server->pollers[i % server->npollers];
+	return rc;
+}
+
+int server_add_region(struct server *server, struct weir_region *region)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < server->npollers; i++)
+		rc = weir_engine_add_region(server->pollers[i].engine, region);
+	return rc;
+}
+
+/* A walk on its way to the export's owner and back. */
+struct walk {
+	struct export *export;
+	const char *path;
+	struct handle_id id;
+	enum nfs3_status status;
+	sem_t done;
+};
+
+static void on_walk(struct weir_engine *engine, void *arg)
+{
+	struct walk *walk = arg;
+
+	(void)engine;
+	walk->status = walk->export->ops->walk(walk->export->fs, walk->path, &walk->id);
+	sem_post(&walk->done);
+}
+
+/* The export whose name 'path' is, or starts with, the longest if there are several; *rest is what is below it. */
+static struct export *export_above(struct exports *exports, const char *path, const char **rest)
+{
+	struct export *best = NULL;
+	size_t longest = 0;
+
+	for (uint32_t i = 0; i < exports->n; i++) {
+		const char *name = exports->all[i].name;
+		size_t len = strlen(name);
+
+		if (len > longest && strncmp(path, name, len) == 0 &&
+		    (path[len] == '\0' || path[len] == '/')) {
+			best = &exports->all[i];
+			longest = len;
+		}
+	}
+	*rest = path + longest;
+	return best;
+}
+
+enum nfs3_status server_find(struct server *server, const char *path, struct nfs3_fh *fh)
+{
+	struct walk walk = {.status = NFS3ERR_NOENT};
+
+	walk.export = export_above(&server->exports, path, &walk.path);
+	if (!walk.export)
+		return NFS3ERR_NOENT;
+	if (walk.export->ops->walk_waits) {
+		walk.status = walk.export->ops->walk(walk.export->fs, walk.path, &walk.id);
+	} else {
+		sem_init(&walk.done, 0, 0);
+		while (weir_engine_post(walk.export->owner->engine, on_walk, &walk) != 0)
+			sched_yield(); /* a full mailbox empties */
+		while (sem_wait(&walk.done) != 0)
+			; /* a signal came */
+		sem_destroy(&walk.done);
+	}
+	if (walk.status == NFS3_OK)
+		handle_make(&server->key, walk.export, &walk.id, fh);
+	return walk.status;
+}
+
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
 		 const char *state)
 {
 	int rc;
 
-	TAILQ_INIT(&server->free_ops);
 	server->profile = *profile;
 	if (sodium_init() < 0) {
 		fprintf(stderr, "weir-nfsd: libsodium can't start\n");
@@ -127,37 +215,61 @@ int server_start(struct server *server, const struct weir_profile *profile, cons
 	rc = set_limits(server);
 	if (rc == 0)
 		rc = load_secret(server, state);
-	if (rc != 0)
-		return rc;
-	rc = weir_engine_create(profile, &server->engine);
-	if (rc != 0) {
-		fprintf(stderr, "weir-nfsd: no engine (driver %s): %s\n", profile->driver, strerror(-rc));
-		return rc;
-	}
-	rc = open_exports(server);
+	if (rc == 0)
+		rc = make_pollers(server);
+	if (rc == 0)
+		rc = open_exports(server);
 	if (rc == 0)
 		rc = start_listening(server, addr);
 	return rc;
 }
 
+void server_poll(struct server *server)
+{
+	for (uint32_t i = 0; i < server->npollers; i++)
+		poller_poll(&server->pollers[i]);
+}
+
+static bool is_busy(const struct server *server)
+{
+	for (uint32_t i = 0; i < server->npollers; i++)
+		if (server->pollers[i].naway > 0 || !TAILQ_EMPTY(&server->pollers[i].outbox))
+			return true;
+	for (uint32_t i = 0; i < server->exports.n; i++) {
+		const struct export *export = &server->exports.all[i];
+
+		if (export->ops->is_busy && export->ops->is_busy(export->fs))
+			return true;
+	}
+	return false;
+}
+
+/* What is under way comes to its end: until then replies use the exports' memory, and pollers each other's. */
+static void drain(struct server *server)
+{
+	while (is_busy(server))
+		server_poll(server);
+	for (uint32_t i = 0; i < server->exports.n; i++)
+		if (server->exports.all[i].ops->stop)
+			server->exports.all[i].ops->stop(server->exports.all[i].fs);
+}
+
 void server_stop(struct server *server)
 {
+	server->is_single = server->is_stopping = true;
 	weir_listener_close(server->listener);
-	server->is_stopping = true;
-	/* Connections end first: until then replies use the exports' memory. */
-	for (uint32_t i = 0; i < server->exports.n; i++) {
-		struct export *export = &server->exports.all[i];
-
-		if (export->fs && export->ops->drain)
-			export->ops->drain(export->fs);
+	if (server->listener) {
+		server_poll(server); /* connections on their way to an engine */
+		drain(server);
 	}
-	if (server->engine)
-		weir_engine_destroy(server->engine);
-	server->engine = NULL;
+	/* Connections end before the exports. */
+	for (uint32_t i = 0; i < server->npollers; i++)
+		weir_engine_destroy(server->pollers[i].engine);
 	for (uint32_t i = server->exports.n; i-- > 0;)
 		if (server->exports.all[i].ops)
 			server->exports.all[i].ops->close(server->exports.all[i].fs);
-	op_free_all(server);
+	for (uint32_t i = 0; i < server->npollers; i++)
+		poller_fini(&server->pollers[i]);
 }
 
 uint64_t server_now_ns(void)
@@ -168,48 +280,32 @@ uint64_t server_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* A thread that was given cores polls on them; any other lets others run when there is nothing to do. */
-static bool pin(const struct weir_profile *profile)
+static void *run(void *arg)
 {
-	uint32_t cpus[256];
-	cpu_set_t set;
-
-	if (weir_profile_lcores(profile->lcores, cpus, 256) <= 0)
-		return false;
-	CPU_ZERO(&set);
-	CPU_SET(cpus[0], &set);
-	if (sched_setaffinity(0, sizeof(set), &set) == 0)
-		return true;
-	fprintf(stderr, "weir-nfsd: can't run on core %u: %s; running on any\n", cpus[0], strerror(errno));
-	return false;
+	poller_run(arg);
+	return NULL;
 }
 
-void server_run(struct server *server, const volatile sig_atomic_t *stop)
+int server_run(struct server *server, atomic_bool *stop)
 {
-	bool is_pinned = pin(&server->profile);
-	enum weir_idle idle = server->profile.idle;
-	bool spins = idle == WEIR_IDLE_SPIN || (idle == WEIR_IDLE_AUTO && is_pinned);
-	bool is_known = rte_lcore_id() == LCORE_ID_ANY && rte_thread_register() == 0;
-	uint32_t empty = 0;
+	int rc = 0;
 
-	while (!*stop) {
-		uint32_t work = weir_engine_poll(server->engine, 0, server_now_ns());
+	server->stop = stop;
+	for (uint32_t i = 1; rc == 0 && i < server->npollers; i++) {
+		struct poller *poller = &server->pollers[i];
 
-		for (uint32_t i = 0; i < server->exports.n; i++) {
-			struct export *export = &server->exports.all[i];
-
-			if (export->ops->poll)
-				work += export->ops->poll(export->fs);
+		rc = -pthread_create(&poller->thread, NULL, run, poller);
+		poller->has_thread = rc == 0;
+		if (rc != 0) {
+			fprintf(stderr, "weir-nfsd: no thread for lcore %d: %s\n", poller->cpu,
+				strerror(-rc));
+			atomic_store(stop, true);
 		}
-		empty = work > 0 ? 0 : empty + 1;
-		if (spins || empty < IDLE_POLLS)
-			continue;
-		empty = 0;
-		if (idle == WEIR_IDLE_SLEEP)
-			usleep(IDLE_SLEEP_US);
-		else
-			sched_yield();
 	}
-	if (is_known)
-		rte_thread_unregister();
+	poller_run(&server->pollers[0]);
+	for (uint32_t i = 1; i < server->npollers; i++)
+		if (server->pollers[i].has_thread)
+			pthread_join(server->pollers[i].thread, NULL);
+	server->is_single = true;
+	return rc;
 }

@@ -4,37 +4,45 @@
 
 /* The whole: what all files of this program share. */
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "export.h"
 #include "handle.h"
 #include "op.h"
-#include "weir_engine.h"
+#include "poller.h"
 
 struct server {
 	struct weir_profile profile;
-	struct weir_engine *engine;
+	uint32_t npollers;
+	struct poller pollers[POLLERS_MAX]; /* the first one listens */
 	struct weir_listener *listener;
 	struct exports exports;
 	struct handle_key key;
 	uint8_t write_verf[NFS3_VERF_BYTES]; /* of this start: data written UNSTABLE before it may be lost */
 	uint32_t transfer_max;		     /* READ and WRITE, of any export */
 	uint32_t readdir_max;		     /* bytes of results of READDIR */
-	bool is_stopping;		     /* new calls are told to come back: to the next server */
-	struct op_list free_ops;
-	uint32_t nops; /* made so far */
+	atomic_bool *stop;
+	bool is_single;	  /* the pollers' threads have ended: who is left may do everything */
+	bool is_stopping; /* new calls are told to come back: to the next server */
 };
 
 /* server->exports is set, the rest zero. 0 or -errno, said on standard error; then server_stop() is to be called, too. */
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
 		 const char *state);
 void server_stop(struct server *server);
-/* Poll until *stop. */
-void server_run(struct server *server, const volatile sig_atomic_t *stop);
+/* Poll, on this thread and as many more as there are lcores, until *stop. 0, or -errno, said on standard error: a thread
+ * could not be made. */
+int server_run(struct server *server, atomic_bool *stop);
+/* Before server_run(), or after it: poll all once. */
+void server_poll(struct server *server);
+/* Make a region known to all engines, while nobody polls. 0 or -errno. */
+int server_add_region(struct server *server, struct weir_region *region);
 uint64_t server_now_ns(void); /* the clock of the engine's polls */
 /* The handle of an export's root. */
 void server_root(struct server *server, const struct export *export, struct nfs3_fh *fh);
+/* The handle of the directory that MOUNT names, an export or below one. Any thread but a poller's; waits for a poller. */
+enum nfs3_status server_find(struct server *server, const char *path, struct nfs3_fh *fh);
 
 static inline struct nfs3_time time_now(void)
 {

@@ -16,6 +16,7 @@
 
 const char *client_program;
 const char *client_backend = "ram";
+bool client_has_two;
 char client_dir[64];
 
 #define WAIT_NS (60ull * 1000000000u)
@@ -43,8 +44,9 @@ void client_main(int argc, char **argv)
 		client_program = argv[1];
 	if (argc > 2)
 		client_backend = argv[2];
+	client_has_two = argc > 3 && strcmp(argv[3], "two") == 0;
 	if (!client_program) {
-		fprintf(stderr, "usage: %s PATH-OF-WEIR-NFSD [ram|dir]\n", argv[0]);
+		fprintf(stderr, "usage: %s PATH-OF-WEIR-NFSD [ram|dir [two]]\n", argv[0]);
 		exit(2);
 	}
 	snprintf(client_dir, sizeof(client_dir), "/tmp/weir-nfsd-test-XXXXXX");
@@ -93,6 +95,20 @@ static void read_handles(struct client *c, uint32_t n)
 	fclose(out);
 }
 
+/* A profile of two lcores that others may use as well. */
+static const char *two_lcores(void)
+{
+	static char path[80];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/two.ini", client_dir);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("[engine]\nlcores = 0,1\nidle = yield\n", file);
+	fclose(file);
+	return path;
+}
+
 /* How many exports a file has. */
 static uint32_t sections_of(const char *path)
 {
@@ -110,14 +126,20 @@ static uint32_t sections_of(const char *path)
 void client_start_server(struct client *c, const char *const *args)
 {
 	const char *argv[32] = {client_program, "--driver", "shm", "--foreground", "--listen", c->addr};
+	bool has_profile = false;
 	uint32_t n = 6, nexports = 0;
 	int fds[2];
 
 	for (; *args; args++) {
+		has_profile |= strcmp(*args, "--profile") == 0;
 		argv[n++] = *args;
 		nexports += strcmp(*args, "--export") == 0;
 		if (strcmp(*args, "--exports") == 0)
 			nexports += sections_of(args[1]);
+	}
+	if (client_has_two && !has_profile) {
+		argv[n++] = "--profile";
+		argv[n++] = two_lcores();
 	}
 	assert_int_equal(pipe(fds), 0);
 	c->server = fork();

@@ -88,16 +88,18 @@ struct client {
 	int done;
 };
 
-/* Arguments of a test program: the server's program, and the back end: "ram", or "dir" in a new directory. */
+/* Arguments of a test program: the server's program; the back end: "ram", or "dir" in a new directory; and "two", for a
+ * server on two lcores, one of which has the first export, and either the client, as its address, that is its process, falls. */
 void client_main(int argc, char **argv);
 extern const char *client_program;
 extern const char *client_backend;
+extern bool client_has_two;
 extern char client_dir[64]; /* of "dir" */
 
 /* An export "vol" of client_backend, for --export. A new directory each time; client_main() removes them at exit. */
 void client_export(char *text, size_t bytes);
 
-/* Start a server with these arguments, up to a NULL; --driver, --listen and --foreground are added. */
+/* Start a server with these arguments, up to a NULL; --driver, --listen and --foreground are added, with "two" --profile, too. */
 void client_start_server(struct client *c, const char *const *args);
 void client_kill_server(struct client *c, int signo); /* and wait for it */
 void client_connect(struct client *c);

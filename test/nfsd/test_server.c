@@ -336,6 +336,67 @@ static void mount__gives_the_roots_handle(void **state)
 	clnt_destroy(clnt);
 }
 
+static uint32_t mount_of(CLIENT *clnt, const char *text, struct nfs3_fh *fh)
+{
+	const struct timeval wait = {.tv_sec = 20};
+	static struct mount3_mnt_res res;
+	struct mount3_path path;
+
+	snprintf(path.path, sizeof(path.path), "%s", text);
+	assert_int_equal(clnt_call(clnt, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
+				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
+			 RPC_SUCCESS);
+	if (res.status == MOUNT3_OK && fh)
+		*fh = res.fh;
+	return res.status;
+}
+
+static void mount__of_directories_below_an_export(void **state)
+{
+	char vol[128], port[16], name[300];
+	const char *args[] = {"--export",     vol,	  "--export",	  "vol/deep/er=ram:8m",
+			      "--state",      client_dir, "--mount-port", port,
+			      "--no-rpcbind", NULL};
+	uint16_t number = (uint16_t)(20000 + getpid() % 20000);
+	struct nfs3_fh a, b, fh;
+	CLIENT *clnt;
+
+	(void)state;
+	client_export(vol, sizeof(vol));
+	snprintf(port, sizeof(port), "%u", number);
+	start(args);
+	assert_int_equal(client_mkdir(c, &root, "a", &a), NFS3_OK);
+	assert_int_equal(client_mkdir(c, &a, "b", &b), NFS3_OK);
+	assert_int_equal(client_mkdir(c, &root, "deep", NULL), NFS3_OK);
+	assert_int_equal(client_create(c, &a, "file", NULL), NFS3_OK);
+	assert_int_equal(client_symlink(c, &root, "link", "a", 1), NFS3_OK);
+	clnt = mount_client(number);
+	assert_int_equal(mount_of(clnt, "/vol/a", &fh), MOUNT3_OK);
+	assert_memory_equal(&fh, &a, 4 + a.len_bytes);
+	assert_int_equal(mount_of(clnt, "/vol//a/b//", &fh), MOUNT3_OK);
+	assert_memory_equal(&fh, &b, 4 + b.len_bytes);
+	assert_int_equal(client_getattr(c, &fh, NULL), NFS3_OK);
+	/* The longest name of an export counts. */
+	assert_int_equal(mount_of(clnt, "/vol/deep/er", &fh), MOUNT3_OK);
+	assert_memory_equal(&fh, &c->roots[1], 4 + fh.len_bytes);
+	assert_int_equal(mount_of(clnt, "/vol/deep", &fh), MOUNT3_OK);
+	assert_int_equal(mount_of(clnt, "/vol/deep/ero", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_of(clnt, "/vola", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_of(clnt, "/vol/a/no", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_of(clnt, "/vol/a/file", NULL), MOUNT3ERR_NOTDIR);
+	assert_int_equal(mount_of(clnt, "/vol/a/file/x", NULL), MOUNT3ERR_NOTDIR);
+	assert_int_not_equal(mount_of(clnt, "/vol/link", NULL), MOUNT3_OK);
+	assert_int_equal(mount_of(clnt, "/vol/a/..", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_of(clnt, "/vol/./a", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_of(clnt, "/", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_of(clnt, "", NULL), MOUNT3ERR_NOENT);
+	memset(name, 'n', sizeof(name));
+	memcpy(name, "/vol/", 5);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(mount_of(clnt, name, NULL), MOUNT3ERR_NAMETOOLONG);
+	clnt_destroy(clnt);
+}
+
 /* ---- restarts ---- */
 
 static void restart__of_ram_makes_handles_stale(void **state)
@@ -436,6 +497,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(exports__rules_from_a_file, setup_none, teardown),
 		cmocka_unit_test_setup_teardown(exports__read_only, setup_none, teardown),
 		cmocka_unit_test_setup_teardown(mount__gives_the_roots_handle, setup_none, teardown),
+		cmocka_unit_test_setup_teardown(mount__of_directories_below_an_export, setup_none, teardown),
 		cmocka_unit_test_setup_teardown(restart__of_ram_makes_handles_stale, setup_none, teardown),
 		cmocka_unit_test_setup_teardown(restart__of_dir_loses_no_stable_byte, setup_none, teardown),
 		cmocka_unit_test_setup_teardown(dir__nothing_outside_is_reached, setup_none, teardown),
