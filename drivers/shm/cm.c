@@ -423,6 +423,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 	shm_qp_warm(qp); /* cold ones are not in the list */
 	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nqps--;
+	key_invalidate_all(&dev->keys, qp->conn_id);
 	if (qp->sock) {
 		shm_lock(dev);
 		shm_sock_free(qp->sock);

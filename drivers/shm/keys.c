@@ -108,6 +108,11 @@ void key_set(struct key_table *table, struct key_ref ref, uint32_t key, const st
 	write_end(entry);
 }
 
+bool key_is_set(const struct key_table *table, struct key_ref ref)
+{
+	return atomic_load_explicit(&table->entries[ref.index].key, memory_order_relaxed) != 0;
+}
+
 bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id)
 {
 	struct key_entry *entry = &table->entries[key & (KEY_ENTRIES - 1)];
@@ -119,4 +124,11 @@ bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id)
 	atomic_store_explicit(&entry->key, 0, memory_order_release);
 	write_end(entry);
 	return true;
+}
+
+void key_invalidate_all(struct key_table *table, uint32_t conn_id)
+{
+	for (uint32_t i = 0; i < KEY_ENTRIES && conn_id != KEY_ANY_CONN; i++)
+		key_invalidate(table, atomic_load_explicit(&table->entries[i].key, memory_order_relaxed),
+			       conn_id);
 }

@@ -71,9 +71,13 @@ void key_put(struct key_table *table, struct key_ref *ref);
 uint32_t key_new(struct key_table *table, struct key_ref ref);
 /* Let the entry's key be 'key', of key_new(), for 'range'; the one it had ends. */
 void key_set(struct key_table *table, struct key_ref ref, uint32_t key, const struct key_range *range);
+/* Whether the entry has a key that holds. */
+bool key_is_set(const struct key_table *table, struct key_ref ref);
 /* End the key of a window that is bound to connection 'conn_id'. False when it is not one: a region's key, or
  * another connection's, or ended already. */
 bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id);
+/* End all keys of windows that are bound to a connection; there is no other for KEY_ANY_CONN. */
+void key_invalidate_all(struct key_table *table, uint32_t conn_id);
 
 /* Look a peer's key up: false when it is unknown or has ended. */
 static inline bool key_find(const struct key_table_view *view, uint32_t key, struct key_range *range)

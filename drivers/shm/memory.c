@@ -61,13 +61,19 @@ void *shm_map(int fd, uint64_t offset, uint64_t len, bool writable)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* Whether a peer may ever have to write: by the region's own key, or by a window. */
+static bool peers_write(uint32_t access)
+{
+	return access & FABRIC_REMOTE_WRITE || (access & FABRIC_BIND && access & FABRIC_LOCAL_WRITE);
+}
+
 /* What peers are given of a memfd: when they are to read only, a descriptor that can do no more. */
 static int for_peers(int fd, uint32_t access)
 {
 	char path[32];
 	int out = -1;
 
-	if (!(access & FABRIC_REMOTE_WRITE)) {
+	if (!peers_write(access)) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		out = open(path, O_RDONLY | O_CLOEXEC);
 	}
@@ -86,20 +92,21 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 		    uint64_t fd_offset, struct fabric_mr *mr)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
-	bool is_remote = access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE);
+	bool has_key = access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE);
+	bool is_shared = has_key || access & FABRIC_BIND;
 	struct key_range range = {.access = access, .conn_id = KEY_ANY_CONN, .len = len};
 	struct shm_mr *m;
 	uint32_t index;
 
 	if (len == 0)
 		return -EINVAL;
-	if (is_remote && (fd < 0 || !is_sealed(fd)))
+	if (is_shared && (fd < 0 || !is_sealed(fd)))
 		return -EOPNOTSUPP;
 	shm_lock(dev);
 	m = find_free(dev, &index);
-	if (m && is_remote) {
+	if (m && is_shared) {
 		m->fd = for_peers(fd, access);
-		if (m->fd < 0 || key_take(&dev->keys, &m->key) != 0) {
+		if (m->fd < 0 || (has_key && key_take(&dev->keys, &m->key) != 0)) {
 			if (m->fd >= 0)
 				close(m->fd);
 			m->fd = -1;
@@ -125,13 +132,15 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	mr->driver = m;
 	range.region = m->id;
 	range.raddr = mr->raddr;
-	if (is_remote) {
-		/* Peers hear of the region before its key can be seen. */
+	if (is_shared) {
+		/* Peers hear of the region before a key of it can be seen. */
 		struct shm_sock *sock;
 
 		TAILQ_FOREACH(sock, &dev->socks, entry)
 		if (sock->qp && sock->fd >= 0)
 			shm_sock_announce(sock, 1ull << index);
+	}
+	if (has_key) {
 		mr->rkey = key_new(&dev->keys, m->key);
 		key_set(&dev->keys, m->key, mr->rkey, &range);
 	}
@@ -256,7 +265,7 @@ uint32_t shm_offer_regions(const struct shm_dev *dev, uint64_t places, struct sh
 		if (!(places >> i & 1) || !m->in_use || m->fd < 0)
 			continue;
 		msg->regions[n].id = m->id;
-		msg->regions[n].is_writable = (m->access & FABRIC_REMOTE_WRITE) != 0;
+		msg->regions[n].is_writable = peers_write(m->access);
 		msg->regions[n].len = m->len;
 		msg->regions[n].fd_offset = m->fd_offset;
 		fds[n++] = m->fd;

@@ -212,7 +212,9 @@ static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
 	if (wr->nsge != 1 || !wr->mw || !wr->mw->driver || !shm_local_ok(dev, &wr->sge[0]))
 		return FABRIC_ERR_LOCAL_PROT;
 	m = &dev->mrs[wr->sge[0].lkey - 1];
-	if (m->fd < 0 || (m->access & wr->access) != wr->access)
+	if (!(m->access & FABRIC_BIND) ||
+	    (wr->access & FABRIC_REMOTE_WRITE && !(m->access & FABRIC_LOCAL_WRITE)) ||
+	    key_is_set(&dev->keys, *(struct key_ref *)wr->mw->driver))
 		return FABRIC_ERR_LOCAL_PROT;
 	range.region = m->id;
 	range.offset = (uint64_t)((uint8_t *)wr->sge[0].addr - m->base);

@@ -68,7 +68,7 @@ int sim_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	if (dev->is_dead)
 		return -ENODEV;
 	/* As verbs has it: who lets a peer write must be able to write. */
-	if (!addr || len == 0 || access & ~(remote | FABRIC_LOCAL_WRITE) ||
+	if (!addr || len == 0 || access & ~(remote | FABRIC_LOCAL_WRITE | FABRIC_BIND) ||
 	    (access & FABRIC_REMOTE_WRITE && !(access & FABRIC_LOCAL_WRITE)))
 		return -EINVAL;
 	if (dev->regions_max && dev->nregions >= dev->regions_max)
@@ -188,7 +188,7 @@ bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr)
 		break;
 	/* A type 2 window has to be invalidated before it is bound again, and is never empty. */
 	if (!mw || mw->is_bound || sge->len == 0 ||
-	    !sim_local_ok(qp->dev, sge->lkey, sge->addr, sge->len, 0) ||
+	    !sim_local_ok(qp->dev, sge->lkey, sge->addr, sge->len, FABRIC_BIND) ||
 	    (swr->wr.access & FABRIC_REMOTE_WRITE && !(mr->access & FABRIC_LOCAL_WRITE)))
 		return false;
 	mw->key = *mr;
@@ -238,5 +238,15 @@ uint32_t sim_windows_over(const struct fabric_dev *fdev, const void *base, uint6
 
 	LIST_FOREACH(mw, &dev->mws, entry)
 	n += mw->is_bound && mw->key.base < from + len && from < mw->key.base + mw->key.len;
+	return n;
+}
+
+uint32_t sim_windows_bound(const struct fabric_dev *fdev)
+{
+	const struct sim_mw *mw;
+	uint32_t n = 0;
+
+	LIST_FOREACH(mw, &((const struct sim_dev *)fdev)->mws, entry)
+	n += mw->is_bound;
 	return n;
 }

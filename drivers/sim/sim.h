@@ -81,6 +81,8 @@ bool sim_rdma_now(struct fabric_qp *qp, enum fabric_op op, const struct fabric_s
 
 /* Windows of the device that are bound over some of [base, base + len): who may still reach memory that was lent. */
 uint32_t sim_windows_over(const struct fabric_dev *dev, const void *base, uint64_t len);
+/* All of the device's that are bound. */
+uint32_t sim_windows_bound(const struct fabric_dev *dev);
 
 /* The process that has the device dies: its connections, listeners and memory are gone, peers notice after
  * a while. Ops on the device do nothing from now on; what belongs to it is still to be destroyed, and it closed. */

@@ -16,7 +16,7 @@ static unsigned access_flags(const struct verbs_dev *dev, uint32_t access)
 		flags |= IBV_ACCESS_REMOTE_READ;
 	if (access & FABRIC_REMOTE_WRITE)
 		flags |= IBV_ACCESS_REMOTE_WRITE;
-	if (dev->fabric.attr.has_mw && access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE))
+	if (dev->fabric.attr.has_mw && access & FABRIC_BIND)
 		flags |= IBV_ACCESS_MW_BIND;
 	return flags;
 }

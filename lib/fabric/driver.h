@@ -45,7 +45,15 @@
  * flushes none of what waits there. A receive that a queue pair had taken, and whose completion was not polled when
  * it was destroyed, completes FLUSHED with the shared queue's ctx. Each takes a place until its completion is polled.
  *
- * Memory: sge.lkey must be of a registration that covers the buffer, except with INLINE.
+ * Memory: sge.lkey must be of a registration that covers the buffer, except with INLINE. Keys can't be guessed where the
+ * driver makes them up.
+ *
+ * Windows: of type 2. A window is bound over part of a registration that has FABRIC_BIND (for a peer that writes:
+ * FABRIC_LOCAL_WRITE, too), by the queue pair whose peer is to use it, and for nobody else's. Its key, a new one
+ * with each bind, is known as soon as the bind is posted, and holds from when it is carried out until LOCAL_INV, the
+ * peer's SEND_INV, mw_free, or the end of the queue pair. A window that is bound can't be bound again (LOCAL_PROT).
+ * Which of LOCAL_INV and the peer's SEND_INV of one key comes second may fail. Bytes in a window have the names
+ * (raddr) that they have in their registration. A registration with FABRIC_BIND and without remote rights has rkey 0.
  */
 
 #include "fabric.h"
@@ -68,8 +76,8 @@ struct fabric_ops {
 	void (*close)(struct fabric_dev *dev);
 
 	/* Register memory. 'fd' is the memfd that backs it (at fd_offset, a page boundary), or -1: a
-	 * driver that must share memory with another process refuses remote access (-EOPNOTSUPP) to
-	 * memory without one. */
+	 * driver that must share memory with another process refuses remote access and windows (-EOPNOTSUPP)
+	 * for memory without one. */
 	int (*mr_register)(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
 			   uint64_t fd_offset, struct fabric_mr *mr);
 	void (*mr_deregister)(struct fabric_dev *dev, struct fabric_mr *mr);

@@ -20,6 +20,7 @@ enum fabric_access {
 	FABRIC_LOCAL_WRITE = 1,
 	FABRIC_REMOTE_READ = 2,
 	FABRIC_REMOTE_WRITE = 4,
+	FABRIC_BIND = 8, /* of a registration: windows may be bound over it, with rights of their own */
 };
 
 struct fabric_qp;
@@ -72,7 +73,7 @@ struct fabric_wr {
 	uint32_t rkey;	      /* WRITE, READ: of the peer's memory; SEND_INV, LOCAL_INV: the key to end */
 	uint64_t raddr;	      /* WRITE, READ */
 	struct fabric_mw *mw; /* BIND_MW */
-	uint32_t access;      /* BIND_MW: enum fabric_access */
+	uint32_t access;      /* BIND_MW: FABRIC_REMOTE_READ, FABRIC_REMOTE_WRITE or both */
 };
 
 struct fabric_recv_wr {

@@ -12,7 +12,7 @@ enum { BIND = 100, INV = 101, SEND = 102, RECV = 103, ACCESS = 104 };
 static const uint32_t both = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
 
 struct window {
-	struct fabric_mr mr; /* of b's memory; its own key is not used */
+	struct fabric_mr mr; /* of b's memory: nothing but a window opens it */
 	struct fabric_mw mw;
 	uint64_t raddr; /* of the window */
 };
@@ -21,9 +21,10 @@ static void window_start(struct conf *c, struct window *window)
 {
 	if (!c->b.dev->attr.has_mw)
 		skip();
-	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE | both,
+	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE | FABRIC_BIND,
 					     c->b.fd, GUARD_BYTES, &window->mr),
 			 0);
+	assert_int_equal(window->mr.rkey, 0);
 	window->raddr = window->mr.raddr + WINDOW_AT;
 	assert_int_equal(c->ops->mw_alloc(c->b.dev, &window->mw), 0);
 }
@@ -337,6 +338,83 @@ static void bind__outside_the_registration(void **state)
 	window_stop(c, &window);
 }
 
+static void bind_refused(struct conf *c, const struct window *window, uint32_t lkey, uint32_t access)
+{
+	struct fabric_sge sge = {c->b.mem + WINDOW_AT, WINDOW_LEN, lkey};
+	struct fabric_mw mw = window->mw;
+	const struct fabric_wr wr = {
+		.wr_id = BIND, .op = FABRIC_BIND_MW, .sge = &sge, .nsge = 1, .mw = &mw, .access = access};
+
+	conf_post(c, c->qp[1], &wr);
+	conf_expect(c, &c->b, BIND, FABRIC_BIND_MW, FABRIC_ERR_LOCAL_PROT);
+	conf_lost(c, &c->a);
+}
+
+static void bind__of_a_window_that_is_bound(void **state)
+{
+	struct conf *c = *state;
+	struct window window;
+
+	window_start(c, &window);
+	conf_pair(c);
+	bind(c, &window, both);
+	write_ok(c, window.mw.rkey, window.raddr, 8, 1);
+	bind_refused(c, &window, window.mr.lkey, both);
+	window_stop(c, &window);
+}
+
+static void bind__over_memory_that_is_not_for_windows(void **state)
+{
+	struct conf *c = *state;
+	struct window window;
+
+	window_start(c, &window);
+	conf_pair(c);
+	bind_refused(c, &window, c->b.mr.lkey, FABRIC_REMOTE_READ); /* with remote rights of its own */
+	window_stop(c, &window);
+}
+
+static void bind__for_writes_over_memory_for_reads(void **state)
+{
+	struct conf *c = *state;
+	struct window window;
+	struct fabric_mr mr;
+
+	window_start(c, &window);
+	assert_int_equal(
+		c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_BIND, c->b.fd, GUARD_BYTES, &mr),
+		0);
+	conf_pair(c);
+	bind_refused(c, &window, mr.lkey, FABRIC_REMOTE_WRITE);
+	c->ops->mr_deregister(c->b.dev, &mr);
+	window_stop(c, &window);
+}
+
+/* The window is free for another then. */
+static void qp_destroy__ends_the_key(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_qp *other[2];
+	struct window window;
+	uint32_t rkey;
+	int ctx[2];
+
+	window_start(c, &window);
+	conf_connection(c, other, &ctx[0], &ctx[1]);
+	bind_post(c, other[1], &window, both);
+	conf_expect(c, &c->b, BIND, FABRIC_BIND_MW, FABRIC_OK);
+	rkey = window.mw.rkey;
+	c->ops->disconnect(other[1]);
+	conf_destroy(c, other[1]);
+	conf_event(c, &c->a, FABRIC_CM_DISCONNECTED);
+	conf_pair(c);
+	bind(c, &window, both);
+	write_ok(c, window.mw.rkey, window.raddr, 8, 1);
+	if (window.mw.rkey != rkey) /* the device may have made the window anew, with the first of its keys */
+		refused(c, FABRIC_WRITE, rkey, window.raddr, 8);
+	window_stop(c, &window);
+}
+
 static void mw_free__ends_the_key(void **state)
 {
 	struct conf *c = *state;
@@ -362,6 +440,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(bind__is_for_one_connection),
 	cmocka_unit_test(bind__counts_before_the_send_behind_it),
 	cmocka_unit_test(bind__outside_the_registration),
+	cmocka_unit_test(bind__of_a_window_that_is_bound),
+	cmocka_unit_test(bind__over_memory_that_is_not_for_windows),
+	cmocka_unit_test(bind__for_writes_over_memory_for_reads),
+	cmocka_unit_test(qp_destroy__ends_the_key),
 	cmocka_unit_test(local_inv__ends_the_key),
 	cmocka_unit_test(local_inv__old_keys_stay_ended),
 	cmocka_unit_test(send_inv__ends_the_key_and_says_so),

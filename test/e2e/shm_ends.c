@@ -51,7 +51,8 @@ void end_open(struct end *end, const char *options, uint32_t max_connections)
 	end->mem = mmap(NULL, END_MEM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, end->fd, 0);
 	assert_ptr_not_equal(end->mem, MAP_FAILED);
 	assert_int_equal(end->ops->mr_register(end->dev, end->mem, END_MEM_BYTES,
-					       FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
+					       FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE |
+						       FABRIC_BIND,
 					       end->fd, 0, &end->mr),
 			 0);
 }

@@ -159,7 +159,7 @@ static void bind__over_memory_without_a_key(void **state)
 	(void)state;
 	sim_net_start(1);
 	net.ops->mr_deregister(net.b.dev, &net.b.mr);
-	net.ops->mr_register(net.b.dev, net.b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE, -1, 0, &mr);
+	net.ops->mr_register(net.b.dev, net.b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE | FABRIC_BIND, -1, 0, &mr);
 	assert_int_equal(net.ops->mw_alloc(net.b.dev, &mw), 0);
 	bind(&mw, mr.lkey, 1);
 	sim_net_wc(&net.b, 1, FABRIC_OK);
