@@ -113,7 +113,8 @@ struct weir_conn {
 	uint32_t send_inline; /* threshold for what this side sends */
 	uint32_t recv_inline; /* and for what it receives */
 	uint32_t credits;
-	bool remote_invalidation; /* both sides allow it */
+	bool may_invalidate; /* this side's part in remote invalidation, which it tells the peer (RFC 8797) */
+	bool remote_invalidation; /* both sides have said so: a responder may end a key with its reply */
 	bool counted;		  /* in stats.connections_opened */
 	uint64_t deadline_ns;	  /* of the set-up; 0: none */
 	uint64_t drain_ns;	  /* when it was first seen to drain; 0: not yet */
@@ -235,6 +236,13 @@ void conn_write(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t r
 		struct conn_tx *tx);
 void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
 	       struct conn_tx *tx);
+/* As conn_send() with 'is_alone' false, and ends 'rkey', which the peer named in the call that this replies to. */
+void conn_send_inv(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
+		   struct conn_tx *tx, uint32_t rkey);
+/* End a key of a window of our own. */
+void conn_local_inv(struct weir_conn *conn, uint32_t rkey, struct conn_tx *tx);
+/* Bind a window, ahead of all that is queued, as its key is known when this is posted. */
+void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge, uint32_t access);
 /* The same without the batch, by drivers that can: done when this returns true, and nobody is called. False: nothing was
  * done. A Send goes ahead of no work request that was queued before it. */
 static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)

@@ -122,8 +122,7 @@ void conn_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRIVATE_SIZE
 	struct cm_private mine = {
 		.send_bytes = conn->ep.engine->profile.inline_bytes,
 		.recv_bytes = conn->ep.engine->profile.inline_bytes,
-		/* Keys of the 'pool' policy are to live on: nobody else may end them. */
-		.remote_invalidation = false,
+		.remote_invalidation = conn->may_invalidate,
 	};
 
 	cm_private_encode(&mine, buf);
@@ -137,6 +136,7 @@ void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_
 	cm_private_decode(data, len, &theirs);
 	conn->send_inline = cm_private_threshold(mine, theirs.recv_bytes);
 	conn->recv_inline = cm_private_threshold(theirs.send_bytes, mine);
+	conn->remote_invalidation = conn->may_invalidate && theirs.remote_invalidation;
 }
 
 bool weir_conn_is_open(const struct weir_conn *conn)

@@ -49,6 +49,38 @@ void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t n
 	}
 }
 
+void conn_send_inv(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
+		   struct conn_tx *tx, uint32_t rkey)
+{
+	struct fabric_wr *wr = batch_add(conn, FABRIC_SEND_INV, sges, nsges, tx);
+
+	wr->rkey = rkey;
+	if (bytes <= conn->max_inline)
+		wr->flags = FABRIC_INLINE;
+}
+
+void conn_local_inv(struct weir_conn *conn, uint32_t rkey, struct conn_tx *tx)
+{
+	batch_add(conn, FABRIC_LOCAL_INV, NULL, 0, tx)->rkey = rkey;
+}
+
+void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge, uint32_t access)
+{
+	struct fabric_sge element = *sge;
+	const struct fabric_wr wr = {.wr_id = conn->sq_posted,
+				     .op = FABRIC_BIND_MW,
+				     .sge = &element,
+				     .nsge = 1,
+				     .mw = mw,
+				     .access = access};
+
+	conn->sq[conn->sq_posted++ % conn->sq_size] = NULL;
+	if (conn->ops->post_send(conn->qp, &wr, 1) != 1) {
+		LOG(ERR, "connection to %s: the driver refused to bind a window", conn->peer);
+		conn_fail(conn, -EIO);
+	}
+}
+
 void conn_write(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
 		struct conn_tx *tx)
 {

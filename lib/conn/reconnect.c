@@ -109,6 +109,7 @@ void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns)
 	/* What is agreed on anew by each connection. */
 	conn->send_inline = RDMA1_INLINE_DEFAULT;
 	conn->recv_inline = RDMA1_INLINE_DEFAULT;
+	conn->remote_invalidation = false;
 	conn->state = CONN_CONNECTING;
 	conn->ep.engine->stats.reconnect_attempts++;
 	rc = conn_connect(conn, conn->peer);

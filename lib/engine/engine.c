@@ -14,6 +14,7 @@
 #include "log.h"
 #include "mailbox.h"
 #include "shared.h"
+#include "windows.h"
 
 /* Slots of regions' key tables that are in use, one bit an engine of this process. */
 static _Atomic uint64_t slots_used;
@@ -38,13 +39,15 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 {
 	struct weir_engine *engine = ctx;
 	uint32_t access = FABRIC_LOCAL_WRITE;
+	uint32_t exposed = engine->uses_windows ? FABRIC_BIND : FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
+	bool may_bind = false;
 	struct fabric_mr mr;
 	int rc = -EOPNOTSUPP;
 
-	if (remote)
-		rc = engine->ops->mr_register(engine->dev, base, len,
-					      access | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE, fd,
-					      fd_offset, &mr);
+	if (remote) {
+		rc = engine->ops->mr_register(engine->dev, base, len, access | exposed, fd, fd_offset, &mr);
+		may_bind = rc == 0 && engine->uses_windows;
+	}
 	/* Memory that can't be shared with another process still serves as a local source or target. */
 	if (rc == -EOPNOTSUPP && remote && fd >= 0)
 		LOG(NOTICE,
@@ -57,7 +60,7 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 	if (rc != 0)
 		return rc;
 	keys->lkey = mr.lkey;
-	keys->rkey = mr.rkey;
+	keys->rkey = may_bind ? mr.lkey : mr.rkey;
 	keys->raddr = mr.raddr;
 	keys->driver[0] = mr.driver;
 	return 0;
@@ -183,8 +186,10 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		.ctx = engine, .slot = engine->slot, .reg = registrar_reg, .dereg = registrar_dereg};
 
 	rc = ops->open(&config, &engine->dev);
-	if (rc == 0)
+	if (rc == 0) {
+		engine_exposure_choose(engine);
 		rc = mailbox_create(engine);
+	}
 	if (rc == 0)
 		rc = pools_create(engine);
 	if (rc == 0 && profile->shared_receives)
@@ -217,6 +222,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 		TAILQ_REMOVE(&engine->orphans, orphan, entry);
 		orphan->on_destroy(orphan);
 	}
+	engine_windows_destroy(engine);
 	while (engine->nregions > 0)
 		weir_engine_remove_region(engine, engine->regions[0]);
 	engine_shared_destroy(engine);
@@ -279,6 +285,11 @@ void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep)
 uint64_t weir_engine_now(const struct weir_engine *engine)
 {
 	return engine->now_ns;
+}
+
+enum weir_exposure weir_engine_exposure(const struct weir_engine *engine)
+{
+	return engine->uses_windows ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
 }
 
 void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stats *stats)

@@ -99,7 +99,13 @@ struct weir_engine {
 	struct mem_buf *zeros;	      /* a few zero bytes with a local key, for roundup padding */
 	struct rdma1_limits limits;
 	struct weir_profile profile;
-	uint32_t slot; /* of regions' key tables */
+	uint32_t slot;	   /* of regions' key tables */
+	bool uses_windows; /* the exposure policy: see windows.h */
+	bool revokes_access; /* what a call exposed can't be changed by its peer when the call ends: no need to copy */
+	uint32_t nwindows;
+	uint32_t nwindows_free;
+	struct fabric_mw *windows;
+	struct fabric_mw **windows_free;
 	uint32_t nconnections;
 	struct mem_registrar registrar;
 	uint32_t nregions; /* the application's */
@@ -158,6 +164,12 @@ static inline uint32_t engine_shared_slack(uint32_t nbufs)
 static inline uint32_t engine_shared_capacity(uint32_t nbufs)
 {
 	return nbufs - engine_shared_slack(nbufs) - nbufs / 16 - ENGINE_RECV_RESERVE;
+}
+
+/* Whether keys may be ended with a reply, by either side's part in it (RFC 8797). */
+static inline bool engine_may_invalidate(const struct weir_engine *engine)
+{
+	return engine->profile.remote_invalidation && engine->dev->attr.has_send_inv;
 }
 
 /* Keys of a region on this engine's device; lkey 0 when it was not added. */

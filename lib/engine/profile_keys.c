@@ -35,6 +35,8 @@ static const struct profile_choice switches[] = {
 };
 
 static const struct profile_choice exposures[] = {
+	{"auto", WEIR_EXPOSURE_AUTO},
+	{"window", WEIR_EXPOSURE_WINDOW},
 	{"pool", WEIR_EXPOSURE_POOL},
 	{NULL, 0},
 };
@@ -44,6 +46,8 @@ static const struct profile_choice reconnects[] = {
 	{"on", WEIR_RECONNECT_ON},
 	{NULL, 0},
 };
+
+static const struct profile_choice yes_no[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
 
 int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max)
 {
@@ -213,9 +217,22 @@ const struct profile_key profile_keys[] = {
 	{"limits", "replay_bytes", PROFILE_BYTES, FIELD(replay_bytes), .min = 4 * KIB, .max = GIB, .step = 8,
 	 .initial = "1m", .help = "their replies together; none longer than an eighth of this is kept"},
 
-	{"exposure", "policy", PROFILE_CHOICE, FIELD(exposure), .choices = exposures, .initial = "pool",
-	 .help = "what a peer may reach, and when; pool: all regions that are not private, as long as it is "
-		 "connected: for peers that are trusted"},
+	{"exposure", "policy", PROFILE_CHOICE, FIELD(exposure), .choices = exposures, .initial = "auto",
+	 .help = "what a peer may reach, and when; window: what a call names, until it ends; pool: all "
+		 "regions that "
+		 "are not private, as long as it is connected: for peers that are trusted; auto: window "
+		 "where that "
+		 "keeps peers out, pool over shm"},
+	{"exposure", "remote_invalidation", PROFILE_CHOICE, FIELD(remote_invalidation), .choices = yes_no,
+	 .initial = "yes",
+	 .help = "whether responders may end one key of a call with its reply, and do so here (RFC 8797): "
+		 "with policy "
+		 "window, devices that can, and peers that say so"},
+	{"exposure", "windows", PROFILE_NUMBER, FIELD(windows), .min = 64, .max = 1u << 20, .step = 1,
+	 .unit = "windows", .initial = "512",
+	 .help = "memory windows of an engine that makes calls, with policy window: a call takes one for "
+		 "each segment "
+		 "that it names, and waits when there are too few"},
 };
 
 const uint32_t profile_nkeys = sizeof(profile_keys) / sizeof(profile_keys[0]);

@@ -43,6 +43,12 @@ struct weir_engine_stats {
 	uint64_t connections_refused; /**< of peers */
 	uint64_t credits_exceeded;    /**< connections ended, as the peer sent more than it was granted */
 
+	/* with the exposure policy 'window' */
+	uint64_t windows_bound;	    /**< memory windows that calls have opened */
+	uint64_t keys_ended_local;  /**< of their keys, those that this side invalidated */
+	uint64_t keys_ended_remote; /**< and those that the responder did, with its reply (RFC 8797) */
+	uint64_t windows_waited;    /**< times that a call had to wait for windows */
+
 	uint64_t connections_opened, connections_lost; /**< each remaking counts */
 	uint64_t reconnect_attempts;		       /**< to remake a connection that was lost */
 	uint64_t reconnects;			       /**< of these, those that succeeded */
@@ -93,6 +99,9 @@ WEIR_API int weir_engine_add_region(struct weir_engine *engine, struct weir_regi
 
 /** The reverse, when no call or reply names the region any more; weir_engine_destroy() does it for those left. */
 WEIR_API void weir_engine_remove_region(struct weir_engine *engine, struct weir_region *region);
+
+/** The exposure policy in force, WEIR_EXPOSURE_WINDOW or WEIR_EXPOSURE_POOL: what 'auto' is on this engine's device. */
+WEIR_API enum weir_exposure weir_engine_exposure(const struct weir_engine *engine);
 
 WEIR_API void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stats *stats);
 

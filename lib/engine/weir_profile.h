@@ -19,9 +19,18 @@ enum weir_idle {
 	WEIR_IDLE_SLEEP, /**< sleep, longer the longer nothing comes */
 };
 
+/** What peers may reach of this side's memory, and when (RFC 8166 section 8.1). Memory of a responder is named to nobody,
+ *  and with 'window' has no key at all. */
 enum weir_exposure {
-	WEIR_EXPOSURE_POOL, /**< the keys of registered regions, valid as long as the engine has them: a peer
-			     *   may reach any region that is not WEIR_REGION_PRIVATE at any time */
+	/** 'window' where that keeps peers out, that is, with all drivers but shm; there 'pool', which the log says. */
+	WEIR_EXPOSURE_AUTO,
+	/** What a call names, for the time of that call, to the one connection, for reading or for writing: by
+	 *  memory windows. All of a call's keys are invalid before its 'done' is called. Over shm nobody can be kept from what he
+	 *  has mapped, but keys that have ended are refused all the same. */
+	WEIR_EXPOSURE_WINDOW,
+	/** The keys of registered regions, valid as long as the engine has them: every peer may reach any region
+	 *  that is not WEIR_REGION_PRIVATE at any time, for reading and writing. For peers that are trusted. */
+	WEIR_EXPOSURE_POOL,
 };
 
 enum weir_reconnect {
@@ -78,6 +87,8 @@ struct weir_profile {
 
 	/* [exposure] */
 	enum weir_exposure exposure;
+	uint32_t remote_invalidation; /**< 0 or 1: whether replies may end keys of their calls (RFC 8797) */
+	uint32_t windows; /**< that the calls of an engine can hold: one for each segment they name */
 };
 
 WEIR_API void weir_profile_defaults(struct weir_profile *profile);

@@ -16,7 +16,7 @@
 /* Keys that one registrar gave to a region. */
 struct mem_keys {
 	uint32_t lkey;	 /* 0: not registered */
-	uint32_t rkey;	 /* 0: no remote access */
+	uint32_t rkey;	 /* 0: no remote access. Where calls bind windows: lkey, for them to be bound over */
 	uint64_t raddr;	 /* the peer's name for the region's first byte */
 	void *driver[2]; /* the registrar's own */
 };

@@ -187,6 +187,10 @@ void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit, const s
 /* Whether an accepted header has that shape, and then its segment. */
 bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg);
 
+/* Where the handles stand in the header of a call that was encoded here, in the order of its segments: Read list, Write
+ * list, Reply chunk. How many; at most 'max' are looked for. */
+uint32_t rdma1_handles(uint8_t *header, uint8_t **handles, uint32_t max);
+
 /* RDMA_ERROR (RFC 8166 section 4.5). 'vers' is copied from the message that failed. Return the length:
  * RDMA1_ERR_VERS_SIZE or RDMA1_ERR_CHUNK_SIZE; buf has room for RDMA1_ERR_VERS_SIZE. */
 uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit, uint32_t low,

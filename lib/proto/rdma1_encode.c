@@ -116,6 +116,39 @@ void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credit)
 	memset(buf + RDMA1_FIXED_SIZE, 0, RDMA1_HEADER_MIN - RDMA1_FIXED_SIZE);
 }
 
+/* The handles of a counted array of segments; 'at' is moved behind it. */
+static uint32_t chunk_handles(uint8_t **at, uint8_t **handles, uint32_t n, uint32_t max)
+{
+	uint32_t nsegments = wire_get_u32(*at);
+
+	*at += 4;
+	for (; nsegments > 0; nsegments--, *at += RDMA1_SEGMENT_SIZE)
+		if (n < max)
+			handles[n++] = *at;
+	return n;
+}
+
+uint32_t rdma1_handles(uint8_t *header, uint8_t **handles, uint32_t max)
+{
+	uint8_t *at = header + RDMA1_FIXED_SIZE;
+	uint32_t n = 0;
+
+	for (; wire_get_u32(at) != 0; at += RDMA1_READ_SEGMENT_SIZE)
+		if (n < max)
+			handles[n++] = at + 8;
+	at += 4;
+	while (wire_get_u32(at) != 0) {
+		at += 4;
+		n = chunk_handles(&at, handles, n, max);
+	}
+	at += 4;
+	if (wire_get_u32(at) != 0) {
+		at += 4;
+		n = chunk_handles(&at, handles, n, max);
+	}
+	return n;
+}
+
 uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit, uint32_t low,
 			       uint32_t high)
 {

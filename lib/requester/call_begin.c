@@ -125,6 +125,7 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	call->is_exposed = false;
 	call->is_stale = false;
 	call->losses = 0;
+	call->is_cancelled = false;
 	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM, args->size_bytes - ENGINE_HEADROOM);
 	if (__builtin_expect(put_header(call, params) != 0, 0)) {
 		weir_call_abandon(call);
@@ -229,6 +230,7 @@ void call_release_extra(struct weir_call *call)
 	put_buf(&call->long_reply);
 	put_buf(&call->reply_copy);
 	put_buf(&call->spill);
+	call_drop_windows(call);
 	call->has_extra = false;
 }
 
@@ -236,6 +238,7 @@ void call_release_unread(struct weir_call *call)
 {
 	if (PLANTED(6))
 		call->spill = NULL;
+	call_drop_windows(call);
 	put_buf(&call->long_call);
 	if (call->reply_copy)
 		put_buf(&call->long_reply);

@@ -6,6 +6,8 @@
 
 #include "planted.h"
 
+#define REVOKE_NS 1000000000u /* for the device to invalidate the keys of a call that is given up */
+
 void call_complete(struct weir_call *call, const struct weir_result *result)
 {
 	struct requester *req = requester_of(call->conn);
@@ -36,7 +38,7 @@ void call_fail(struct weir_call *call, int status)
 
 	if (call->state == CALL_QUEUED)
 		TAILQ_REMOVE(&req->queue, call, queue);
-	else if (call->state == CALL_SENT || call->state == CALL_REPLIED)
+	else if (call->state == CALL_SENT || call->state == CALL_REPLIED || call->state == CALL_REVOKING)
 		credit_lost(&req->credits);
 	/* A call that was not sent has no Send to wait for; after the end of a connection none has. */
 	if (call->state == CALL_QUEUED || !call->conn->qp)
@@ -44,28 +46,58 @@ void call_fail(struct weir_call *call, int status)
 	call_complete(call, &result);
 }
 
+void call_give_up(struct weir_call *call)
+{
+	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
+	const struct weir_result result = {.status = call->is_cancelled ? -ECANCELED : -ETIMEDOUT};
+
+	requester_of(call->conn)->nactive--;
+	stats->calls_completed++;
+	stats->calls_failed++;
+	call->state = CALL_ZOMBIE;
+	call->done(call, &result, call->arg);
+}
+
+/* A call that is given up keeps its windows while the responder has it: not when that might leave other connections too
+ * few. */
+static bool may_keep_windows(const struct weir_engine *engine)
+{
+	return engine->nwindows_free >= engine->nwindows / 2;
+}
+
+/* Its time is over, or it was cancelled. Memory that the responder may still read or write goes back to the application
+ * only when it can't any more: the keys are invalidated first, or the connection is ended (RFC 8166 sections 4.4.1
+ * and 4.5.4). */
 static void time_out(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
-	const struct weir_result result = {.status = -ETIMEDOUT};
-	struct requester *req = requester_of(conn);
 
-	conn->ep.engine->stats.calls_timed_out++;
+	if (call->state == CALL_REVOKING) {
+		conn_fail(conn, -ETIMEDOUT); /* the device does not get to it: the peer keeps it from that */
+		return;
+	}
+	conn->ep.engine->stats.calls_timed_out += !call->is_cancelled;
 	if (call->state == CALL_QUEUED) {
-		call_fail(call, -ETIMEDOUT);
-		return;
+		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
+	} else if (call->state == CALL_SENT && call->nvalid > 0 && may_keep_windows(conn->ep.engine) &&
+		   !PLANTED(8)) {
+		call->state = CALL_REVOKING;
+		call->deadline_ns = conn->ep.engine->now_ns + REVOKE_NS;
+		call_hide(call);
+	} else if ((call->is_exposed || call->sends_app_memory) && !PLANTED(8)) {
+		conn_fail(conn, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
+	} else {
+		call_give_up(call);
 	}
-	if ((call->is_exposed || call->sends_app_memory) && !PLANTED(8)) {
-		/* The responder may still read or write the memory. It goes back to the application only when
-		 * that is over: the connection ends first (RFC 8166 sections 4.4.1 and 4.5.4). */
-		conn_fail(conn, -ETIMEDOUT);
-		return;
-	}
-	req->nactive--;
-	conn->ep.engine->stats.calls_completed++;
-	conn->ep.engine->stats.calls_failed++;
-	call->state = CALL_ZOMBIE;
-	call->done(call, &result, call->arg);
+}
+
+int weir_call_cancel(struct weir_call *call)
+{
+	if (call->state != CALL_QUEUED && call->state != CALL_SENT && call->state != CALL_REPLIED)
+		return -EINVAL;
+	call->is_cancelled = true;
+	call->deadline_ns = 0; /* as a time-out, at the next tick */
+	return 0;
 }
 
 void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
@@ -79,7 +111,8 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {
 		struct weir_call *call = &req->calls[i];
 
-		if ((call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED) &&
+		if ((call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED ||
+		     call->state == CALL_REVOKING) &&
 		    now_ns >= call->deadline_ns)
 			time_out(call);
 	}

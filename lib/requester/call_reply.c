@@ -68,7 +68,7 @@ static const uint8_t *long_reply_stream(struct weir_call *call, const struct rdm
 	rdma1_reply_begin(hdr, &segments);
 	if (!call->long_reply || segments.left != 1 || !rdma1_segments_next(&segments, &seg))
 		return NULL;
-	if (seg.handle != call->long_reply->rkey || seg.offset != call->long_reply->raddr ||
+	if (seg.handle != call->reply_handle || seg.offset != call->long_reply->raddr ||
 	    seg.length > call->plan.reply_bytes)
 		return NULL;
 	if (!call->reply_copy)
@@ -117,6 +117,19 @@ static bool deliver(struct weir_call *call, const struct rdma1_header *hdr, cons
 	return true;
 }
 
+static bool waits_for_reply(const struct weir_call *call)
+{
+	return call->state == CALL_SENT || call->state == CALL_ZOMBIE || call->state == CALL_REVOKING;
+}
+
+/* The application gets its memory back with 'done': not while the device may read it for the Send, nor while the peer
+ * has a key for it. */
+static bool must_wait(const struct weir_call *call)
+{
+	return call->state != CALL_ZOMBIE &&
+	       ((call->sends_app_memory && !call->is_send_done) || call->nvalid > 0);
+}
+
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
 {
 	struct requester *req = requester_of(conn);
@@ -125,22 +138,28 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	struct rdma1_header hdr;
 	struct weir_call *call;
 
-	(void)inv_rkey; /* none of our keys may be invalidated remotely: cm_private says so */
 	if (rdma1_decode(buf->data, len, RDMA1_REPLY, &engine->limits, &hdr, &reason) != RDMA1_V_OK) {
 		engine->stats.dropped++;
 		goto done;
 	}
 	call = call_find(req, hdr.xid);
-	if (!call || (call->state != CALL_SENT && call->state != CALL_ZOMBIE)) {
+	if (!call || !waits_for_reply(call)) {
 		engine->stats.dropped++;
 		engine->stats.replies_unmatched++;
 		goto done;
 	}
-	if (call->state == CALL_SENT && call->sends_app_memory && !call->is_send_done) {
-		/* The application gets its memory back with 'done': not while the device may read it. */
+	if (__builtin_expect(inv_rkey != 0, 0) && call_key_ended(call, inv_rkey))
+		inv_rkey = 0;
+	if (must_wait(call)) {
+		bool is_new = call->state == CALL_SENT;
+
 		call->state = CALL_REPLIED;
 		call->reply = buf;
 		call->reply_bytes = len;
+		if (call->nvalid > 0 && is_new)
+			call_hide(call);
+		if (inv_rkey != 0)
+			conn_fail(conn, -EPROTO);
 		return;
 	}
 	conn->heard = true;
@@ -161,7 +180,19 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		requester_pump(conn);
 	}
 done:
+	/* A key that is not of the call that was replied to: another call's, or none that was in use (RFC 8797). */
+	if (__builtin_expect(inv_rkey != 0, 0))
+		conn_fail(conn, -EPROTO);
 	conn_recv_done(conn, buf);
+}
+
+void call_resume(struct weir_call *call)
+{
+	if (call->state != CALL_REPLIED || call->nvalid > 0 ||
+	    (call->sends_app_memory && !call->is_send_done))
+		return;
+	call->state = CALL_SENT;
+	requester_on_message(call->conn, call->reply, call->reply_bytes, 0);
 }
 
 void call_on_sent(struct conn_tx *tx, int error)
@@ -169,12 +200,10 @@ void call_on_sent(struct conn_tx *tx, int error)
 	struct weir_call *call = (struct weir_call *)tx;
 
 	call->is_send_done = true;
-	if (call->state == CALL_SENDING) {
+	if (call->state == CALL_SENDING)
 		call_release(call);
-	} else if (call->state == CALL_REPLIED && error == 0) {
-		call->state = CALL_SENT;
-		requester_on_message(call->conn, call->reply, call->reply_bytes, 0);
-	}
+	else if (error == 0)
+		call_resume(call);
 }
 
 int weir_result_opaque(const struct weir_call *call, const struct weir_result *result, uint32_t item,

@@ -35,7 +35,8 @@ static int offer_reply_chunk(struct weir_call *call, struct target *reply)
 	call->long_reply = mem_pool_get(engine->long_pool);
 	if (!call->long_reply)
 		return -ENOBUFS;
-	if (!engine->dev->attr.revokes_access) {
+	call->reply_handle = call->long_reply->rkey;
+	if (!engine->revokes_access) {
 		if (call->plan.reply_bytes > engine->profile.bulk_buffer_bytes)
 			return -EMSGSIZE;
 		call->reply_copy = mem_pool_get(engine->bulk_pool);
@@ -53,15 +54,23 @@ static int offer_reply_chunk(struct weir_call *call, struct target *reply)
 /* The segments of a Long Call, as they are listed. */
 struct segment_list {
 	struct target segs[2 * CALL_PIECES_MAX];
+	uint8_t *base[2 * CALL_PIECES_MAX];
 	uint32_t n;
 	uint32_t copied; /* bytes of call->long_call in use */
 };
+
+static void list_segment(struct segment_list *list, uint8_t *base, struct target seg)
+{
+	list->base[list->n] = base;
+	list->segs[list->n++] = seg;
+}
 
 /* Copy 'len' bytes (NULL: zeros) to memory that the peer may read. 0; -ENOBUFS; -EMSGSIZE. */
 static int list_copied(struct weir_call *call, struct segment_list *list, const uint8_t *src, uint32_t len)
 {
 	struct target *last = list->n > 0 ? &list->segs[list->n - 1] : NULL;
 	struct mem_buf *buf;
+	uint8_t *base;
 	uint64_t raddr;
 
 	if (!call->long_call)
@@ -71,16 +80,17 @@ static int list_copied(struct weir_call *call, struct segment_list *list, const 
 		return -ENOBUFS;
 	if (len > buf->size_bytes - list->copied)
 		return -EMSGSIZE;
+	base = buf->data + list->copied;
 	if (src)
-		memcpy(buf->data + list->copied, src, len);
+		memcpy(base, src, len);
 	else
-		memset(buf->data + list->copied, 0, len);
+		memset(base, 0, len);
 	raddr = buf->raddr + list->copied;
 	list->copied += len;
 	if (last && last->rkey == buf->rkey && last->raddr + last->len == raddr)
 		last->len += len;
 	else
-		list->segs[list->n++] = (struct target){buf->rkey, len, raddr};
+		list_segment(list, base, (struct target){buf->rkey, len, raddr});
 	return 0;
 }
 
@@ -100,7 +110,8 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 		if (call->plan.reduced & 1u << i)
 			continue;
 		if (piece->rkey) {
-			list->segs[list->n++] = (struct target){piece->rkey, piece->len, piece->raddr};
+			list_segment(list, piece->base,
+				     (struct target){piece->rkey, piece->len, piece->raddr});
 		} else {
 			rc = list_copied(call, list, piece->base, piece->len);
 			engine->stats.bulk_copies += piece->kind != PIECE_PLAIN;
@@ -109,6 +120,27 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 			rc = list_copied(call, list, NULL, pad);
 	}
 	return rc;
+}
+
+/* What the header names, in its order: the exposures that the windows of the call are to be bound over. For each segment
+ * rkey is the key to bind over, and a placeholder in the header. */
+static void plan_exposures(struct weir_call *call, const struct segment_list *list)
+{
+	const uint32_t for_reads = FABRIC_REMOTE_READ, for_writes = FABRIC_REMOTE_WRITE;
+
+	for (uint32_t i = 0; i < list->n; i++)
+		expose_add(call, list->base[i], list->segs[i].len, list->segs[i].rkey, for_reads, NULL);
+	for (uint32_t i = 0; i < call->npieces; i++)
+		if (call->plan.reduced & 1u << i)
+			expose_add(call, call->pieces[i].base, call->pieces[i].len, call->pieces[i].rkey,
+				   for_reads, NULL);
+	for (uint32_t i = 0; i < call->nresults && call->plan.use_write_list; i++)
+		if (call->results[i].nsegments > 0)
+			expose_add(call, call->result_data[i], call->targets[i].len, call->targets[i].rkey,
+				   for_writes, &call->targets[i].rkey);
+	if (call->long_reply)
+		expose_add(call, call->long_reply->data, call->plan.reply_bytes, call->long_reply->rkey,
+			   for_writes, &call->reply_handle);
 }
 
 static int write_header(struct weir_call *call, struct reduce_call_in *in)
@@ -133,9 +165,12 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 		rc = place_header(call);
 	if (rc != 0)
 		return rc;
-	return reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted,
-				  list.segs, list.n, call->plan.need_reply_chunk ? &reply : NULL,
-				  call->header, call->plan.header_bytes, &call->header_bytes);
+	rc = reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted,
+				list.segs, list.n, call->plan.need_reply_chunk ? &reply : NULL, call->header,
+				call->plan.header_bytes, &call->header_bytes);
+	if (rc == 0 && call->exposures)
+		plan_exposures(call, &list);
+	return rc;
 }
 
 static void count_forms(struct weir_call *call)
@@ -160,7 +195,7 @@ static bool prepare_plain(struct weir_call *call)
 	if (call->nitems > 0 || call->nresults > 1)
 		return false;
 	if (has_chunk) {
-		if (call->results[0].nsegments != 1 || !call->may_reduce)
+		if (call->results[0].nsegments != 1 || !call->may_reduce || call->exposures)
 			return false;
 		bytes = RDMA1_ONE_CHUNK_SIZE;
 	}
@@ -245,6 +280,10 @@ static bool transmit(struct weir_call *call)
 	uint32_t bytes = call->header_bytes;
 	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
 
+	if (__builtin_expect(engine->nwindows_free < call->nexposures, 0)) {
+		engine->stats.windows_waited++;
+		return false;
+	}
 	for (uint32_t i = 0; call->plan.form != REDUCE_LONG && i < call->npieces; i++) {
 		struct piece *piece = &call->pieces[i];
 		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
@@ -261,6 +300,11 @@ static bool transmit(struct weir_call *call)
 		if (conn_linearise(conn, sges, &n, &call->spill) != 0)
 			return false;
 		call->has_extra = true;
+	}
+	if (call->nexposures > 0) {
+		call_expose(call);
+		if (call->spill) /* which begins with the header */
+			memcpy(call->spill->data, call->header, call->header_bytes);
 	}
 	mark_sent(call);
 	conn_send(conn, sges, n, bytes, &call->tx, true);
@@ -300,7 +344,7 @@ void requester_pump(struct weir_conn *conn)
 			if (when == RESEND_LATER)
 				break;
 		}
-		if (!conn_tx_reserve(conn, 1, sges_max(call)))
+		if (!conn_tx_reserve(conn, 1 + call->nexposures, sges_max(call)))
 			break;
 		/* Making room may have ended calls, and this one been sent from there. */
 		if (call != TAILQ_FIRST(&req->queue) || credit_available(&req->credits) == 0)
@@ -342,8 +386,8 @@ int weir_call_submit(struct weir_call *call)
 		call_close_piece(call); /* as transmit() wants it */
 	}
 	/* Making room may end calls, whose callbacks take credits: looked at again behind it. */
-	if (may_send && conn_tx_reserve(conn, 1, sges_max(call)) && TAILQ_EMPTY(&req->queue) &&
-	    credit_available(&req->credits) > 0 && transmit(call))
+	if (may_send && conn_tx_reserve(conn, 1 + call->nexposures, sges_max(call)) &&
+	    TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 && transmit(call))
 		return 0;
 	call->state = CALL_QUEUED;
 	conn->ep.engine->stats.calls_queued++;

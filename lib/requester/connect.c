@@ -9,6 +9,7 @@
 
 #include "alloc.h"
 #include "planted.h"
+#include "windows.h"
 
 static const struct conn_role requester_role = {
 	.on_open = requester_on_open,
@@ -24,11 +25,12 @@ static void requester_free(struct requester *req)
 	if (!req)
 		return;
 	mem_free(req->free);
+	mem_free(req->exposures);
 	mem_free(req->calls);
 	mem_free(req);
 }
 
-static struct requester *requester_create(uint32_t credits)
+static struct requester *requester_create(uint32_t credits, bool uses_windows)
 {
 	struct requester *req = mem_zalloc(sizeof(*req));
 	uint32_t nslots = credits * CALL_SLOTS_PER_CREDIT;
@@ -40,7 +42,9 @@ static struct requester *requester_create(uint32_t credits)
 		req->slot_bits++;
 	req->calls = mem_zalloc(nslots * sizeof(req->calls[0]));
 	req->free = mem_zalloc(nslots * sizeof(req->free[0]));
-	if (!req->calls || !req->free) {
+	if (uses_windows)
+		req->exposures = mem_zalloc(nslots * CALL_EXPOSURES_MAX * sizeof(req->exposures[0]));
+	if (!req->calls || !req->free || (uses_windows && !req->exposures)) {
 		requester_free(req);
 		return NULL;
 	}
@@ -54,6 +58,10 @@ static struct requester *requester_create(uint32_t credits)
 		call->slot = slot;
 		call->xid = (uint32_t)rte_rand() << req->slot_bits | slot;
 		call->tx.done = call_on_sent;
+		call->inv_tx.done = call_on_hidden;
+		call->inv_waiter.on_room = call_on_room;
+		if (uses_windows)
+			call->exposures = &req->exposures[slot * CALL_EXPOSURES_MAX];
 		req->free[req->nfree++] = slot;
 	}
 	return req;
@@ -73,7 +81,10 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 		return -EINVAL;
 	if (engine->is_ending)
 		return -ECANCELED;
-	req = requester_create(credits);
+	rc = engine_windows_create(engine);
+	if (rc != 0)
+		return rc;
+	req = requester_create(credits, engine->uses_windows);
 	if (!req)
 		return -ENOMEM;
 	rc = conn_create(engine, credits, &requester_role, req, &conn);
@@ -81,6 +92,8 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 		requester_free(req);
 		return rc;
 	}
+	/* Keys of the policy 'pool' are to live on: nobody else may end them. */
+	conn->may_invalidate = engine->uses_windows && engine_may_invalidate(engine);
 	for (uint32_t i = 0; i < req->nslots; i++)
 		req->calls[i].conn = conn;
 	if (conn->shared)
@@ -112,7 +125,7 @@ void requester_on_lost(struct weir_conn *conn, int error)
 		struct weir_call *call = &req->calls[i];
 
 		if ((call->state == CALL_QUEUED && !PLANTED(3)) || call->state == CALL_SENT ||
-		    call->state == CALL_REPLIED)
+		    call->state == CALL_REPLIED || call->state == CALL_REVOKING)
 			call_fail(call, error);
 		else if (call->state != CALL_FREE)
 			call_release(call);

@@ -14,15 +14,17 @@
  *
  * From SENT it may pass through
  *
- *   REPLIED  the reply is here, but the device may still read memory of the application for the Send: the
- *            reply waits with it
+ *   REPLIED  the reply is here, but the device may still read memory of the application for the Send, or keys
+ *            of the call are still valid: the reply waits
+ *   REVOKING the call is given up, timed out or cancelled, and its keys are being invalidated; then a ZOMBIE, or
+ *            REPLIED, if the reply comes meanwhile
  *   SENDING  'done' was called, but the device may still read our own buffer
  *   ZOMBIE   'done' was called with a time-out; nothing is exposed, but the responder still has the
  *            call, so the credit stays taken until the reply comes
  *
- * A call ends by its reply, its time-out, or the end of the connection. When the connection is remade, calls in flight are QUEUED
- * again (retransmit.c). XIDs index: the low bits are the
- * slot, the high bits count its uses, so a late reply never meets another call.
+ * A call ends by its reply, its time-out, weir_call_cancel(), or the end of the connection. When the connection is
+ * remade, calls in flight are QUEUED again (retransmit.c). XIDs index: the low bits are the slot, the high bits count
+ * its uses, so a late reply never meets another call.
  */
 
 #include "conn.h"
@@ -32,6 +34,8 @@
 
 #define CALL_ITEMS_MAX	8u
 #define CALL_PIECES_MAX (2u * CALL_ITEMS_MAX + 1u)
+/* Segments that a call can list: those of a Long Call, and a Write chunk for each result, and the Reply chunk. */
+#define CALL_EXPOSURES_MAX (2u * CALL_PIECES_MAX + CALL_ITEMS_MAX + 1u)
 /* Slots for each credit asked for: calls may be queued beyond the credits. */
 #define CALL_SLOTS_PER_CREDIT 2u
 
@@ -41,8 +45,20 @@ enum call_state {
 	CALL_QUEUED,
 	CALL_SENT,
 	CALL_REPLIED,
+	CALL_REVOKING,
 	CALL_SENDING,
 	CALL_ZOMBIE,
+};
+
+/* A segment of the call's header, with the exposure policy 'window': see expose.c. */
+struct exposure {
+	struct fabric_mw *mw; /* NULL: none yet */
+	uint8_t *base;
+	uint32_t len;
+	uint32_t lkey;
+	uint32_t access;
+	bool is_valid;	/* its key may still be used by the peer */
+	uint32_t *copy; /* where the key is also kept, for what is checked of the reply; or NULL */
 };
 
 struct weir_call {
@@ -57,7 +73,8 @@ struct weir_call {
 	bool is_stale;	       /* QUEUED: the header is to be made, for the present connection */
 	uint16_t losses;       /* connections that were lost while it was in flight */
 	bool has_extra;	       /* there may be buffers besides 'args' */
-	struct mem_buf *args;  /* headroom, RPC header, arguments */
+	bool is_cancelled;
+	struct mem_buf *args; /* headroom, RPC header, arguments */
 	struct weir_xdr_out out;
 	uint64_t deadline_ns;
 	uint64_t timeout_ns;
@@ -83,6 +100,13 @@ struct weir_call {
 	struct mem_buf *spill;	    /* the message in one piece, when the device can't gather it */
 	struct mem_buf *reply;	    /* REPLIED: the message that came */
 	uint32_t reply_bytes;
+	uint32_t reply_handle; /* of the Reply chunk */
+	uint32_t nexposures;   /* 0 but with the exposure policy 'window', between submit and the end */
+	uint32_t nvalid;       /* of these, the keys that the peer may still use */
+	bool is_hiding;	       /* these are being invalidated */
+	struct exposure *exposures;
+	struct conn_tx inv_tx; /* of the last invalidation */
+	struct conn_waiter inv_waiter;
 	TAILQ_ENTRY(weir_call) queue;
 
 	struct piece pieces[CALL_PIECES_MAX];
@@ -104,7 +128,8 @@ struct requester {
 	uint32_t nactive;	 /* submitted and not yet done */
 	struct weir_call *trial; /* sent alone; over when it is not SENT any more, or its XID another's */
 	uint32_t trial_xid;
-	uint32_t *free; /* stack of slots */
+	uint32_t *free;		    /* stack of slots */
+	struct exposure *exposures; /* of all calls; NULL: policy 'pool' */
 	struct call_queue queue;
 	struct weir_call *calls;
 };
@@ -148,7 +173,30 @@ void requester_on_open(struct weir_conn *conn);
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
 void call_on_sent(struct conn_tx *tx, int error);
 
+/* REPLIED, and something that it waited for has come: goes on when nothing is left to wait for. */
+void call_resume(struct weir_call *call);
+
+/* expose.c */
+/* Plan an exposure: of the next segment in the call's header. */
+void expose_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey, uint32_t access,
+		uint32_t *copy);
+/* Open what is planned, and write the keys into the header; there are windows for all, and conn_tx_reserve() has found
+ * places. */
+void call_expose(struct weir_call *call);
+/* The peer has invalidated a key. False: it is none of the call's. */
+bool call_key_ended(struct weir_call *call, uint32_t rkey);
+/* Invalidate the keys that are still valid, of which there are some; call_on_hidden() follows. */
+void call_hide(struct weir_call *call);
+void call_on_hidden(struct conn_tx *tx, int error);
+void call_on_room(struct conn_waiter *waiter);
+/* The queue pair is gone, and with it all keys. */
+void call_keys_gone(struct weir_call *call);
+/* Forget what was planned or exposed: no key is valid, or the queue pair is gone. */
+void call_drop_windows(struct weir_call *call);
+
 /* call_end.c */
+/* 'done' of a call that the responder still has, of which nothing is exposed. */
+void call_give_up(struct weir_call *call);
 void call_complete(struct weir_call *call, const struct weir_result *result);
 void call_fail(struct weir_call *call, int status);
 /* share.c: where receives are shared */

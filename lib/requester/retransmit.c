@@ -58,6 +58,7 @@ static void deliver(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 
+	call_keys_gone(call);
 	call->state = CALL_SENT;
 	requester_on_message(conn, call->reply, call->reply_bytes, 0);
 }
@@ -68,8 +69,8 @@ static void end_or_keep(struct weir_call *call, int error)
 	uint32_t resends = engine->profile.resends;
 
 	if (engine->now_ns >= call->deadline_ns) {
-		engine->stats.calls_timed_out++;
-		call_fail(call, -ETIMEDOUT);
+		engine->stats.calls_timed_out += call->deadline_ns != 0; /* else that was said before */
+		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 	} else if (call->losses > resends) {
 		engine->stats.calls_given_up++;
 		call_fail(call, resends == 0 ? error : -ENOTRECOVERABLE);
@@ -86,7 +87,9 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 	for (uint32_t i = 0; i < req->nslots; i++) {
 		struct weir_call *call = &req->calls[i];
 
-		if (call->state == CALL_SENT)
+		if (call->state == CALL_REVOKING)
+			call->deadline_ns = 0; /* it was given up */
+		if (call->state == CALL_SENT || call->state == CALL_REVOKING)
 			hold(call);
 		else if (call->state == CALL_ZOMBIE || call->state == CALL_SENDING)
 			call_release(call);

@@ -34,8 +34,8 @@ struct weir_connect_options {
 
 /** Start to connect. The outcome is an event; gives up after the profile's connect_timeout_ms. 'addr'
  *  is of the driver's form (shm: a name, or a path that starts with '/').
- *  0 and *conn, or -EINVAL, -ENOMEM, -EBUSY (too many connections), -ECANCELED (the engine is being destroyed), or the
- *  driver's error. */
+ *  0 and *conn, or -EINVAL, -ENOMEM, -EBUSY (too many connections), -ECANCELED (the engine is being destroyed),
+ *  -EOPNOTSUPP (the exposure policy is 'window', and the device has no memory windows), or the driver's error. */
 WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
 			  const struct weir_connect_options *options, struct weir_conn **conn);
 /** How a call ended. Valid during the callback only, with all it points to. */
@@ -119,6 +119,13 @@ WEIR_API int weir_result_opaque(const struct weir_call *call, const struct weir_
 /** Connections that were lost while the call was in flight, each time to send it again: above 0, what it did may have been done
  *  before the run that answered. */
 WEIR_API uint32_t weir_call_losses(const struct weir_call *call);
+
+/** End a call that was submitted before its reply comes: 'done' follows, with -ECANCELED or with how the call ended meanwhile,
+ *  from one of the next polls. What it exposed is invalidated first; with the exposure policy 'pool', where that can't be, a
+ *  call that named memory takes its connection with it (RFC 8166 sections 4.4.1 and 4.5.4), as its time-out would.
+ *  The responder may run the call all the same; when it then uses a key that has ended, the connection ends, too.
+ *  0; -EINVAL: not submitted, or being ended already. */
+WEIR_API int weir_call_cancel(struct weir_call *call);
 
 WEIR_API struct weir_conn *weir_call_conn(const struct weir_call *call);
 

@@ -158,6 +158,7 @@ static void accept_here(struct weir_engine *engine, struct handover *handover)
 		return;
 	}
 	responder->conn = conn;
+	conn->may_invalidate = engine_may_invalidate(engine);
 	conn->on_event = handover->on_event;
 	conn->arg = handover->arg;
 	rc = conn_accept(conn, handover->event.req, &handover->event);

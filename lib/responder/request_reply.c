@@ -171,6 +171,8 @@ static bool transmit_now(struct weir_request *req)
 	struct weir_conn *conn = req->responder->conn;
 	uint32_t bytes = req->header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
 
+	if (__builtin_expect(conn->remote_invalidation, 0))
+		return false; /* the Send may be more than that */
 	if (req->nxfers == 1) {
 		const struct reduce_xfer *xfer = &req->xfers[0];
 		const struct fabric_sge sge = {xfer->local, xfer->len, xfer->lkey};
@@ -250,11 +252,31 @@ static bool write_ahead(struct weir_request *req)
 	return true;
 }
 
+/* The one key of the requester's that the reply ends (RFC 8797 section 4.1): the first that the call named; 0: none. */
+static uint32_t key_to_end(const struct weir_request *req)
+{
+	struct rdma1_segment_iter segments;
+	struct rdma1_read_segment read;
+	struct rdma1_write_iter writes;
+	struct rdma1_read_iter reads;
+	struct rdma1_segment seg;
+
+	rdma1_reads_begin(&req->hdr, &reads);
+	if (rdma1_reads_next(&reads, &read))
+		return read.target.handle;
+	rdma1_writes_begin(&req->hdr, &writes);
+	while (rdma1_writes_next(&writes, &segments))
+		if (rdma1_segments_next(&segments, &seg))
+			return seg.handle;
+	rdma1_reply_begin(&req->hdr, &segments);
+	return rdma1_segments_next(&segments, &seg) ? seg.handle : 0;
+}
+
 void request_transmit(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 	struct fabric_sge sges[2 * REQUEST_PIECES_MAX + 1];
-	uint32_t nsges, bytes;
+	uint32_t nsges, bytes, rkey;
 
 	if (__builtin_expect(is_gone(req), 0)) {
 		request_release(req);
@@ -275,10 +297,14 @@ void request_transmit(struct weir_request *req)
 		request_release(req);
 		return;
 	}
+	rkey = conn->remote_invalidation ? key_to_end(req) : 0; /* before its header may be overwritten */
 	give_back_receive(req);
 	post_writes(req);
 	req->state = REQUEST_SENT;
-	conn_send(conn, sges, nsges, bytes, &req->tx, req->nxfers == 0);
+	if (rkey != 0)
+		conn_send_inv(conn, sges, nsges, bytes, &req->tx, rkey);
+	else
+		conn_send(conn, sges, nsges, bytes, &req->tx, req->nxfers == 0);
 }
 
 void request_on_room(struct conn_waiter *waiter)

@@ -18,6 +18,8 @@ const char *pair_host = "127.0.0.1";
 bool pair_shared;
 uint64_t pair_seed = 1;
 const bool *pair_non_idempotent;
+enum weir_exposure pair_exposure = WEIR_EXPOSURE_AUTO;
+const struct sim_options *pair_wires;
 
 static const struct weir_ulb_proc ulb_procs[] = {
 	{.proc = PAIR_READ, .result_items_max = 1},
@@ -324,8 +326,9 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 	pair->profile.long_buffer_bytes = 5u << 18;
 	pair->profile.bulk_buffer_bytes = 5u << 18;
 	pair->profile.page_bytes = 4096;
+	pair->profile.exposure = pair_exposure;
 	if (strcmp(pair_driver, "sim") == 0) {
-		pair->world = sim_world_create(pair_seed, NULL);
+		pair->world = sim_world_create(pair_seed, pair_wires);
 		assert_non_null(pair->world);
 		snprintf(pair->profile.driver_options, sizeof(pair->profile.driver_options), "world=%u",
 			 sim_world_id(pair->world));

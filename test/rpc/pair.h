@@ -17,6 +17,8 @@
 #include "weir_call.h"
 #include "weir_request.h"
 
+struct sim_options;
+
 #define PAIR_PROG 0x20000099u
 #define PAIR_VERS 3u
 
@@ -94,6 +96,9 @@ extern bool pair_shared; /* connections share receives */
 extern uint64_t pair_seed;
 /* Of the test program, one for each procedure; NULL at first. */
 extern const bool *pair_non_idempotent;
+extern enum weir_exposure pair_exposure;
+/* The simulated world's, for the tests that want another; NULL: the usual. */
+extern const struct sim_options *pair_wires;
 
 /* An address of the driver's kind that nobody listens at. */
 void pair_new_addr(char *addr, size_t size);

@@ -3,7 +3,8 @@
 #define PAIR_MAIN_H
 
 /* main() of a test program that runs over any driver: PROGRAM [shared] DRIVER [FIRST-SEED [SEEDS]], or
- * PROGRAM [shared] verbs ADDRESS. 'shared': with the profile's shared_receives. */
+ * PROGRAM [shared] verbs ADDRESS. 'shared': with the profile's shared_receives.
+ * DRIVER/window, DRIVER/pool: with that exposure policy rather than the driver's usual. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,16 @@ static int pair_main(int argc, char **argv, int (*run)(void))
 	}
 	first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	seeds = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
-	if (argc > 1)
+	if (argc > 1) {
+		char *policy = strchr(argv[1], '/');
+
 		pair_driver = argv[1];
+		if (policy) {
+			*policy++ = '\0';
+			pair_exposure =
+				strcmp(policy, "pool") == 0 ? WEIR_EXPOSURE_POOL : WEIR_EXPOSURE_WINDOW;
+		}
+	}
 	if (argc > 2 && strcmp(pair_driver, "verbs") == 0) {
 		pair_host = argv[2];
 		first = 1;

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cm_private.h"
+
 #define SEND_AT	  (RAW_RECVS * RAW_MSG_MAX)
 #define MEM_AT	  (SEND_AT + RAW_MSG_MAX)
 #define ALL_BYTES (MEM_AT + RAW_MEM)
@@ -95,11 +97,16 @@ void raw_close(struct raw *raw)
 
 static void on_event(struct raw *raw, const struct fabric_cm_event *event)
 {
+	const struct cm_private mine = {RAW_MSG_MAX, RAW_MSG_MAX, true};
 	struct fabric_qp_attr attr = qp_attr(raw);
+	uint8_t data[CM_PRIVATE_SIZE];
 
 	switch (event->kind) {
 	case FABRIC_CM_REQUEST:
-		assert_int_equal(raw->ops->accept(raw->dev, event->req, &attr, NULL, 0, &raw->qp), 0);
+		cm_private_encode(&mine, data);
+		assert_int_equal(raw->ops->accept(raw->dev, event->req, &attr, data,
+						  raw->may_invalidate ? sizeof(data) : 0, &raw->qp),
+				 0);
 		attach(raw);
 		break;
 	case FABRIC_CM_ESTABLISHED:
@@ -123,6 +130,8 @@ void raw_poll(struct raw *raw)
 	n = raw->ops->poll(raw->dev, wcs, 16);
 	for (uint32_t i = 0; i < n; i++) {
 		if (wcs[i].op != FABRIC_RECV)
+			raw->status = wcs[i].status;
+		if (wcs[i].op != FABRIC_RECV)
 			raw->sent++; /* or flushed: what it caused may have ended the connection already */
 		if (wcs[i].op != FABRIC_RECV || wcs[i].status != FABRIC_OK)
 			continue;
@@ -131,6 +140,7 @@ void raw_poll(struct raw *raw)
 			continue;
 		}
 		assert_true(raw->nmsgs < (int)RAW_RECVS);
+		raw->inv_rkey = wcs[i].inv_rkey;
 		raw->len[raw->nmsgs] = wcs[i].byte_len;
 		memcpy(raw->msgs[raw->nmsgs++], raw->base + wcs[i].wr_id * RAW_MSG_MAX, wcs[i].byte_len);
 		post_recv(raw, (uint32_t)wcs[i].wr_id);
@@ -161,19 +171,34 @@ void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len)
 	raw_until(raw, &raw->sent, sent + 1);
 }
 
-void raw_write(struct raw *raw, uint32_t handle, uint64_t offset, uint32_t len)
+void raw_send_inv(struct raw *raw, const struct words *words, uint32_t handle)
+{
+	struct fabric_sge sge = {raw->base + SEND_AT, words->n * 4, raw->mr.lkey};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND_INV, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1, .rkey = handle};
+	int sent = raw->sent;
+
+	memcpy(raw->base + SEND_AT, words->w, words->n * 4);
+	assert_int_equal(raw->ops->post_send(raw->qp, &wr, 1), 1);
+	raw_until(raw, &raw->sent, sent + 1);
+}
+
+enum fabric_status raw_access(struct raw *raw, enum fabric_op op, uint32_t handle, uint64_t offset,
+			      uint32_t len)
 {
 	struct fabric_sge sge = {raw->mem, len, raw->mr.lkey};
-	const struct fabric_wr wr = {.op = FABRIC_WRITE,
-				     .flags = FABRIC_SIGNALED,
-				     .sge = &sge,
-				     .nsge = 1,
-				     .rkey = handle,
-				     .raddr = offset};
+	const struct fabric_wr wr = {
+		.op = op, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1, .rkey = handle, .raddr = offset};
 	int sent = raw->sent;
 
 	assert_int_equal(raw->ops->post_send(raw->qp, &wr, 1), 1);
 	raw_until(raw, &raw->sent, sent + 1);
+	return raw->status;
+}
+
+void raw_write(struct raw *raw, uint32_t handle, uint64_t offset, uint32_t len)
+{
+	raw_access(raw, FABRIC_WRITE, handle, offset, len);
 }
 
 uint32_t raw_recv(struct raw *raw, uint8_t *msg)

@@ -28,8 +28,17 @@ struct raw {
 	int nmsgs; /* messages that came and were not taken */
 	uint32_t len[RAW_RECVS];
 	uint8_t msgs[RAW_RECVS][RAW_MSG_MAX];
-	int sent;     /* completions of sends */
-	bool ignores; /* messages are received and forgotten */
+	int sent;		   /* completions of sends */
+	bool ignores;		   /* messages are received and forgotten */
+	bool may_invalidate;	   /* says so to those who connect (RFC 8797) */
+	uint32_t inv_rkey;	   /* that came with the latest message, or 0 */
+	enum fabric_status status; /* of the latest completion of what was sent */
+};
+
+/* Messages by words, big-endian. */
+struct words {
+	uint32_t n;
+	uint32_t w[RAW_MSG_MAX / 4];
 };
 
 void raw_open(struct raw *raw, struct pair *pair);
@@ -43,14 +52,13 @@ void raw_settle(struct raw *raw);
 void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len);
 /* RDMA Write of the first 'len' bytes of 'mem' to memory of the pair's. */
 void raw_write(struct raw *raw, uint32_t handle, uint64_t offset, uint32_t len);
+/* The same, and RDMA Read to there; returns how it completed. */
+enum fabric_status raw_access(struct raw *raw, enum fabric_op op, uint32_t handle, uint64_t offset,
+			      uint32_t len);
+/* As raw_send_words(), ending a key of the pair's. */
+void raw_send_inv(struct raw *raw, const struct words *words, uint32_t handle);
 /* The next message, waiting for it; its length. */
 uint32_t raw_recv(struct raw *raw, uint8_t *msg);
-
-/* Messages by words, big-endian. */
-struct words {
-	uint32_t n;
-	uint32_t w[RAW_MSG_MAX / 4];
-};
 
 void words_put(struct words *words, uint32_t n, ...);
 void raw_send_words(struct raw *raw, const struct words *words);

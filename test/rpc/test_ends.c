@@ -30,6 +30,15 @@ static int setup_connected(void **state)
 	return 0;
 }
 
+/* For what must not end by a time-out, however busy the machine is. */
+static int setup_patient(void **state)
+{
+	(void)state;
+	pair_start(&pair, NULL);
+	pair_connect(&pair);
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -113,6 +122,11 @@ static void timeout__4_4_1_and_4_5_4_memory_comes_back_only_when_the_peer_is_kep
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
+	if (pair.client->uses_windows) {
+		/* The keys have ended, and the connection is kept. See test_windows.c. */
+		assert_int_equal(pair.closed, 0);
+		return;
+	}
 	pair_until(&pair, &pair.closed, 1);
 	pair_release_later(&pair); /* an orphan by now: replying frees it */
 	pair_connect(&pair);
@@ -478,7 +492,7 @@ static int run(void)
 						teardown_reconnecting),
 		cmocka_unit_test_setup_teardown(close__ends_a_call_that_is_being_made, setup_connected,
 						teardown),
-		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_ends_under_load, setup_connected,
+		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_ends_under_load, setup_patient,
 						teardown),
 		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_waits_for_its_requests,
 						setup_connected, teardown),

@@ -50,7 +50,9 @@ static void defaults__are_in_range(void **state)
 	assert_string_equal(profile.driver, "shm");
 	assert_int_equal(profile.credits, 64);
 	assert_int_equal(profile.inline_bytes, 4096);
-	assert_int_equal(profile.exposure, WEIR_EXPOSURE_POOL);
+	assert_int_equal(profile.exposure,
+			 WEIR_EXPOSURE_AUTO); /* never 'pool' where it can be had otherwise */
+	assert_int_equal(profile.remote_invalidation, 1);
 	assert_int_equal(profile.page_bytes, 0);
 	assert_int_equal(load("", &again), 0);
 	assert_memory_equal(&profile, &again, sizeof(profile));
@@ -125,6 +127,8 @@ static void load__every_key(void **state)
 				   "read_bytes = 1g\n"
 				   "write_bytes = 5000\n"
 				   "[exposure]\n"
+				   "remote_invalidation = no\n"
+				   "windows = 64\n"
 				   "policy = pool"; /* no newline at the end */
 	uint32_t cpus[4] = {0};
 	struct weir_profile p;
@@ -158,6 +162,10 @@ static void load__every_key(void **state)
 	assert_int_equal(p.read_bytes, 1 << 30);
 	assert_int_equal(p.write_bytes, 5000);
 	assert_int_equal(p.exposure, WEIR_EXPOSURE_POOL);
+	assert_int_equal(p.remote_invalidation, 0);
+	assert_int_equal(p.windows, 64);
+	assert_int_equal(load("[exposure]\npolicy = window\n", &p), 0);
+	assert_int_equal(p.exposure, WEIR_EXPOSURE_WINDOW);
 }
 
 #define LONG_64	 "aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbccccccccccccccccdddddddddddddddd"
@@ -211,7 +219,9 @@ static const struct {
 	{"[limits]\nread_chunks = 65\n", 2, {"out of range", "1 to 64"}},
 	{"[engine]\nidle = nap\n", 2, {"'nap' is none of", "auto, spin, yield or sleep", "idle = auto"}},
 	{"[memory]\npages = 2048k\n", 2, {"none of the choices", "auto, 4k, 2m or 1g"}},
-	{"[exposure]\npolicy = open\n", 2, {"pool"}},
+	{"[exposure]\npolicy = open\n", 2, {"auto, window or pool"}},
+	{"[exposure]\nremote_invalidation = maybe\n", 2, {"yes or no"}},
+	{"[exposure]\nwindows = 63\n", 2, {"out of range"}},
 	{"[engine]\nlcores = 1-\n", 2, {"'1-' is not valid", "0,1 or 0-3", "lcores = 0,1"}},
 	{"[engine]\nlcores = 3-1\n", 2, {"not valid"}},
 	{"[engine]\nlcores = 0,,1\n", 2, {"not valid"}},

@@ -274,6 +274,44 @@ static void round_trip__many_shapes(void **state)
 						round_trip(&shape);
 }
 
+static void handles__of_all_segments_in_their_order(void **state)
+{
+	struct rdma1_segment seg = {.length = 100, .offset = 1};
+	uint8_t buf[512], *handles[8];
+	struct rdma1_writer w;
+
+	(void)state;
+	rdma1_write_begin(&w, buf, sizeof(buf), 7, 1, RDMA1_NOMSG);
+	for (; seg.handle < 2; seg.handle++)
+		rdma1_write_read_segment(&w, 1,
+					 &seg); /* what stands before a handle is not 0, nor a length */
+	rdma1_write_list_end(&w);
+	rdma1_write_chunk(&w, 2);
+	for (; seg.handle < 4; seg.handle++)
+		rdma1_write_segment(&w, &seg);
+	rdma1_write_chunk(&w, 0);
+	rdma1_write_chunk(&w, 1);
+	seg.handle = 4;
+	rdma1_write_segment(&w, &seg);
+	rdma1_write_list_end(&w);
+	rdma1_write_reply_chunk(&w, 1);
+	seg.handle = 5;
+	rdma1_write_segment(&w, &seg);
+	assert_int_equal(rdma1_handles(buf, handles, 8), 6);
+	for (uint32_t i = 0; i < 6; i++) {
+		const uint8_t expected[8] = {0, 0, 0, (uint8_t)i, 0, 0, 0, 100};
+
+		assert_memory_equal(handles[i], expected, 8);
+	}
+	assert_int_equal(rdma1_handles(buf, handles, 3), 3);
+	rdma1_encode_short(buf, 7, 1);
+	assert_int_equal(rdma1_handles(buf, handles, 8), 0);
+	seg.handle = 9;
+	rdma1_encode_one_chunk(buf, 7, 1, &seg);
+	assert_int_equal(rdma1_handles(buf, handles, 8), 1);
+	assert_int_equal(handles[0][3], 9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +322,7 @@ int main(void)
 		cmocka_unit_test(encode_err__4_5_fields_are_those_of_the_failing_request),
 		cmocka_unit_test(encode_err__4_5_1_is_understood_by_the_requester),
 		cmocka_unit_test(round_trip__many_shapes),
+		cmocka_unit_test(handles__of_all_segments_in_their_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "windows.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "log.h"
+
+static void say_pool(const struct weir_engine *engine)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (atomic_flag_test_and_set(&said))
+		return;
+	LOG(WARNING,
+	    "exposure policy 'pool', as the profile asks: while it is connected, any peer of driver %s may "
+	    "read and "
+	    "write all memory of regions that are not private, at any time. Only for peers that are trusted",
+	    engine->ops->name);
+}
+
+static void say_auto(const struct weir_engine *engine)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (atomic_flag_test_and_set(&said))
+		return;
+	LOG(NOTICE,
+	    "driver %s can't take memory back from a peer that has mapped it: exposure policy 'pool'. "
+	    "Connect only "
+	    "to processes that may see and change this one's data (policy = window: keys for one call)",
+	    engine->ops->name);
+}
+
+void engine_exposure_choose(struct weir_engine *engine)
+{
+	enum weir_exposure policy = engine->profile.exposure;
+
+	if (policy == WEIR_EXPOSURE_AUTO)
+		policy = engine->dev->attr.revokes_access ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
+	engine->uses_windows = policy == WEIR_EXPOSURE_WINDOW;
+	engine->revokes_access = engine->uses_windows && engine->dev->attr.revokes_access;
+	if (engine->profile.exposure == WEIR_EXPOSURE_POOL)
+		say_pool(engine);
+	else if (!engine->uses_windows)
+		say_auto(engine);
+}
+
+static int take(struct weir_engine *engine)
+{
+	uint32_t wanted = engine->profile.windows;
+
+	engine->windows = mem_zalloc(wanted * sizeof(engine->windows[0]));
+	engine->windows_free = mem_zalloc(wanted * sizeof(engine->windows_free[0]));
+	if (!engine->windows || !engine->windows_free)
+		return -ENOMEM;
+	while (engine->nwindows < wanted) {
+		int rc = engine->ops->mw_alloc(engine->dev, &engine->windows[engine->nwindows]);
+
+		if (rc != 0)
+			return rc;
+		engine_window_put(engine, &engine->windows[engine->nwindows++]);
+	}
+	return 0;
+}
+
+int engine_windows_create(struct weir_engine *engine)
+{
+	int rc;
+
+	if (!engine->uses_windows || engine->windows)
+		return 0;
+	if (!engine->dev->attr.has_mw) {
+		LOG(ERR,
+		    "driver %s: this device has no memory windows, so that calls can't expose memory for "
+		    "their own time "
+		    "only. 'policy = pool' in the profile's [exposure] exposes it for as long as it is "
+		    "registered, to "
+		    "all peers",
+		    engine->ops->name);
+		return -EOPNOTSUPP;
+	}
+	rc = take(engine);
+	if (rc == 0)
+		return 0;
+	LOG(NOTICE,
+	    "driver %s: %u memory windows rather than %u (%s): see windows in the profile's [exposure]",
+	    engine->ops->name, engine->nwindows, engine->profile.windows, strerror(-rc));
+	if (engine->nwindows >= ENGINE_WINDOWS_MIN)
+		return 0;
+	engine_windows_destroy(engine);
+	return rc;
+}
+
+void engine_windows_destroy(struct weir_engine *engine)
+{
+	while (engine->nwindows > 0)
+		engine->ops->mw_free(engine->dev, &engine->windows[--engine->nwindows]);
+	engine->nwindows_free = 0;
+	mem_free(engine->windows);
+	mem_free(engine->windows_free);
+	engine->windows = NULL;
+	engine->windows_free = NULL;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exposure of a call's memory by windows (RFC 8166 section 8.1): each segment that its header lists is one exposure.
+ *
+ *   planned  by expose_add(), when the call is submitted; the header has placeholders for keys
+ *   open     call_expose(), when it is sent: windows are bound, and their keys written into the header. The binds go
+ *            ahead of the Send, so the peer never has a key that does not hold yet
+ *   ended    by the responder, with its reply, or by call_hide(): by a work request of ours, whose completion says so.
+ *            Or by the end of the queue pair
+ *   free     call_drop_windows(), when the call is over. One that is given up keeps its windows until the responder is done
+ *            with it: a late access must not meet the key of another call
+ *
+ * A call is not completed while one of its keys holds (sections 4.4.1 and 4.5.4).
+ */
+#include "requester.h"
+
+#include "planted.h"
+#include "windows.h"
+#include "wire.h"
+
+_Static_assert(CALL_EXPOSURES_MAX <= ENGINE_WINDOWS_MIN,
+	       "a call must not wait for more windows than there are");
+
+void expose_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey, uint32_t access,
+		uint32_t *copy)
+{
+	call->exposures[call->nexposures++] =
+		(struct exposure){.base = base, .len = len, .lkey = lkey, .access = access, .copy = copy};
+}
+
+void call_expose(struct weir_call *call)
+{
+	struct weir_engine *engine = call->conn->ep.engine;
+	uint8_t *handles[CALL_EXPOSURES_MAX];
+	uint32_t n = rdma1_handles(call->header, handles, CALL_EXPOSURES_MAX);
+
+	for (uint32_t i = 0; i < n && i < call->nexposures; i++) {
+		struct exposure *exposure = &call->exposures[i];
+		struct fabric_sge sge = {exposure->base, exposure->len, exposure->lkey};
+
+		exposure->mw = engine_window_get(engine);
+		conn_bind(call->conn, exposure->mw, &sge, exposure->access);
+		exposure->is_valid = true;
+		call->nvalid++;
+		wire_put_u32(handles[i], exposure->mw->rkey);
+		if (exposure->copy)
+			*exposure->copy = exposure->mw->rkey;
+	}
+	engine->stats.windows_bound += call->nexposures;
+}
+
+static void all_ended(struct weir_call *call)
+{
+	call->is_exposed = false; /* a time-out need not end the connection for it */
+	call->is_hiding = false;
+	conn_wait_cancel(call->conn, &call->inv_waiter);
+}
+
+bool call_key_ended(struct weir_call *call, uint32_t rkey)
+{
+	for (uint32_t i = 0; i < call->nexposures; i++) {
+		struct exposure *exposure = &call->exposures[i];
+
+		if (!exposure->mw || exposure->mw->rkey != rkey)
+			continue;
+		/* Otherwise the call was given up, and both sides ended the key at the same time. */
+		if (exposure->is_valid && !call->is_hiding) {
+			exposure->is_valid = false;
+			call->conn->ep.engine->stats.keys_ended_remote++;
+			if (--call->nvalid == 0)
+				all_ended(call);
+		}
+		return true;
+	}
+	return false;
+}
+
+void call_hide(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	uint32_t left = call->nvalid;
+
+	if (!conn_tx_reserve(conn, left, 0)) {
+		conn_wait_tx(conn, &call->inv_waiter, left);
+		return;
+	}
+	call->is_hiding = true;
+	for (uint32_t i = 0; i < call->nexposures; i++)
+		if (call->exposures[i].is_valid)
+			conn_local_inv(conn, call->exposures[i].mw->rkey, --left == 0 ? &call->inv_tx : NULL);
+}
+
+void call_on_room(struct conn_waiter *waiter)
+{
+	call_hide((struct weir_call *)((char *)waiter - offsetof(struct weir_call, inv_waiter)));
+}
+
+void call_keys_gone(struct weir_call *call)
+{
+	for (uint32_t i = 0; i < call->nexposures; i++)
+		call->exposures[i].is_valid = false;
+	call->nvalid = 0;
+	all_ended(call);
+}
+
+void call_on_hidden(struct conn_tx *tx, int error)
+{
+	struct weir_call *call = (struct weir_call *)((char *)tx - offsetof(struct weir_call, inv_tx));
+
+	if (error != 0)
+		return; /* the connection is over, and ends its calls */
+	call->conn->ep.engine->stats.keys_ended_local += call->nvalid;
+	call_keys_gone(call);
+	if (call->state == CALL_REVOKING)
+		call_give_up(call);
+	else
+		call_resume(call);
+}
+
+void call_drop_windows(struct weir_call *call)
+{
+	for (uint32_t i = 0; i < call->nexposures; i++) {
+		struct exposure *exposure = &call->exposures[i];
+
+		if (exposure->mw)
+			engine_window_put(call->conn->ep.engine, exposure->mw);
+		if (exposure->copy)
+			*exposure->copy = exposure->lkey; /* as it was planned: it may be sent once more */
+	}
+	call->nexposures = 0;
+	call->nvalid = 0;
+	call->is_hiding = false;
+}
