@@ -8,7 +8,7 @@
 #include "wsim.h"
 
 struct owned {
-	uint32_t send, recv, lng, bulk;
+	uint32_t send, recv, lng, bulk, windows, keys;
 };
 
 static void count_buf(const struct weir_engine *engine, const struct mem_buf *buf, struct owned *owned)
@@ -24,16 +24,28 @@ static void count_buf(const struct weir_engine *engine, const struct mem_buf *bu
 static void check_requester(struct wsim_side *side, const struct weir_conn *conn, struct owned *owned)
 {
 	const struct requester *req = requester_of(conn);
-	uint32_t nfree = 0, nactive = 0, in_flight = 0;
+	uint32_t nfree = 0, nactive = 0, in_flight = 0, nvalid = 0;
 
 	for (uint32_t i = 0; i < req->nslots; i++) {
 		const struct weir_call *call = &req->calls[i];
 
 		nfree += call->state == CALL_FREE;
-		nactive +=
-			call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED;
-		in_flight +=
-			call->state == CALL_SENT || call->state == CALL_REPLIED || call->state == CALL_ZOMBIE;
+		nactive += call->state == CALL_QUEUED || call->state == CALL_SENT ||
+			   call->state == CALL_REPLIED || call->state == CALL_REVOKING;
+		in_flight += call->state == CALL_SENT || call->state == CALL_REPLIED ||
+			     call->state == CALL_REVOKING || call->state == CALL_ZOMBIE;
+		nvalid = 0;
+		for (uint32_t j = 0; j < call->nexposures; j++) {
+			owned->windows += call->exposures[j].mw != NULL;
+			nvalid += call->exposures[j].is_valid;
+		}
+		owned->keys += nvalid;
+		if (nvalid != call->nvalid)
+			wsim_violation(side->run, "%u keys of a call hold, %u are counted", nvalid,
+				       call->nvalid);
+		if (nvalid > 0 && call->state != CALL_SENT && call->state != CALL_REPLIED &&
+		    call->state != CALL_REVOKING)
+			wsim_violation(side->run, "a key holds, but its call is over");
 		if (call->state == CALL_FREE && (call->args || call->spill || call->long_reply))
 			wsim_violation(side->run, "a call that is over has buffers");
 		count_buf(side->engine, call->args, owned);
@@ -101,7 +113,8 @@ static void check_stats(struct wsim_side *side)
 	weir_engine_stats(side->engine, &stats);
 	if (stats.rnr)
 		wsim_violation(side->run, "engine %u: a message met no receive", side->index);
-	if (stats.remote_access_errors)
+	/* A responder may come late to a call that was given up: its key has ended then. */
+	if (stats.remote_access_errors && !(side->engine->uses_windows && stats.calls_timed_out))
 		wsim_violation(side->run, "engine %u: a key was used that does not open the memory",
 			       side->index);
 	if (stats.dropped || stats.protocol_errors)
@@ -162,6 +175,12 @@ static void check_side(struct wsim_side *side)
 	check_pool(side, "receive", side->engine->recv_pool, owned.recv);
 	check_pool(side, "long", side->engine->long_pool, owned.lng);
 	check_pool(side, "bulk", side->engine->bulk_pool, owned.bulk);
+	if (side->engine->nwindows - side->engine->nwindows_free != owned.windows)
+		wsim_violation(side->run, "engine %u: %u windows are taken, %u have an owner", side->index,
+			       side->engine->nwindows - side->engine->nwindows_free, owned.windows);
+	if (sim_windows_bound(wsim_device(side)) > owned.keys)
+		wsim_violation(side->run, "engine %u: %u windows are bound, for %u keys of calls",
+			       side->index, sim_windows_bound(wsim_device(side)), owned.keys);
 	check_stats(side);
 }
 
@@ -178,8 +197,8 @@ static bool receives_are_back(const struct weir_engine *engine)
 	return engine->recv_pool->in_use == shared->nbufs && shared->credits.shared == 0;
 }
 
-/* Memory of calls that are over: nobody has written to it since. No window may open it any more, whatever
- * the policy; with 'pool' the keys of whole regions stay valid, by its definition. */
+/* Memory of calls that are over: nobody has written to it since, and no window opens it. With the policy 'window' that is all
+ * that could; with 'pool' the keys of whole regions stay valid, by its definition. */
 static void check_memory(struct wsim_side *side)
 {
 	uint32_t slot = side->run->step % WSIM_SLOTS; /* one a step */
@@ -220,6 +239,8 @@ void wsim_check_rest(struct wsim_run *run)
 		if (side->engine->send_pool->in_use != 1 || !receives_are_back(side->engine) ||
 		    side->engine->long_pool->in_use != 0 || side->engine->bulk_pool->in_use != 0)
 			wsim_violation(run, "engine %u: buffers are left", i);
+		if (side->engine->nwindows_free != side->engine->nwindows)
+			wsim_violation(run, "engine %u: windows are left", i);
 		if (side->on_sent_done != side->on_sent_asked)
 			wsim_violation(run, "engine %u: %lu of %lu replies gave their memory back", i,
 				       (unsigned long)side->on_sent_done, (unsigned long)side->on_sent_asked);

@@ -44,6 +44,9 @@ static void draw_profile(struct wsim_run *run)
 	profile->bulk_buffers = is_tight ? WSIM_ITEMS + 1 + wsim_below(run, 4) : 20;
 	profile->long_buffer_bytes = 72u << 10;
 	profile->bulk_buffer_bytes = 72u << 10;
+	profile->exposure = wsim_chance(run, 75) ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
+	profile->windows = is_tight ? 64 : 256;
+	profile->remote_invalidation = wsim_chance(run, 70);
 	profile->call_timeout_ms =
 		1000; /* a call that has to wait for it is lost: the bound of a run is shorter */
 	profile->connect_timeout_ms = 5;
