@@ -28,6 +28,7 @@ enum {
 	OPT_LCORES,
 	OPT_CONNECTIONS,
 	OPT_INLINE,
+	OPT_EXPOSURE,
 	OPT_VERIFY,
 	OPT_PROFILE,
 	OPT_JSON,
@@ -54,6 +55,7 @@ static const struct option long_options[] = {
 	{"lcores", required_argument, NULL, OPT_LCORES},
 	{"connections", required_argument, NULL, OPT_CONNECTIONS},
 	{"inline", required_argument, NULL, OPT_INLINE},
+	{"exposure", required_argument, NULL, OPT_EXPOSURE},
 	{"verify", no_argument, NULL, OPT_VERIFY},
 	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"json", required_argument, NULL, OPT_JSON},
@@ -120,6 +122,13 @@ static void help(void)
 	     "  --driver NAME      one of those below; default: the profile's, else shm\n"
 	     "  --driver-options S key=value,...\n"
 	     "  --inline BYTES     inline threshold, 1024 to 65536\n"
+	     "  --exposure POLICY  what the responder may reach of the requester's memory: window (what a "
+	     "call "
+	     "names,\n"
+	     "                     until it ends), pool (all of it, while connected); default: the "
+	     "profile's, "
+	     "else window\n"
+	     "                     where the driver can keep a peer out, and pool over shm, which can't\n"
 	     "\n"
 	     "Output:\n"
 	     "  --json FILE|-      all figures as JSON; with '-' on standard output, instead of the table\n"
@@ -143,6 +152,17 @@ static int parse_workload(const char *text, enum bench_workload *workload)
 		}
 	}
 	return option_bad("workload", text, "expected null, echo, read, write or mixed");
+}
+
+static int parse_exposure(const char *text, enum weir_exposure *exposure)
+{
+	if (strcmp(text, "window") == 0)
+		*exposure = WEIR_EXPOSURE_WINDOW;
+	else if (strcmp(text, "pool") == 0)
+		*exposure = WEIR_EXPOSURE_POOL;
+	else
+		return option_bad("exposure", text, "expected window or pool");
+	return 0;
 }
 
 static int parse_lcores(const char *text, struct bench_options *options)
@@ -234,6 +254,8 @@ static int apply(int opt, const char *value, struct bench_options *o)
 			return option_bad("inline", value,
 					  "expected a multiple of 1024: the peers tell each other KiB");
 		return 0;
+	case OPT_EXPOSURE:
+		return parse_exposure(value, &o->profile.exposure);
 	case OPT_VERIFY:
 		o->verify = true;
 		return 0;
@@ -252,6 +274,8 @@ static int apply(int opt, const char *value, struct bench_options *o)
 }
 
 #define PROFILE_BUFFERS_MAX 65536u /* of long_buffers and bulk_buffers */
+
+#define PROFILE_WINDOWS_MAX (1u << 20)
 
 /* Whether messages may travel other than inline and by a Write chunk. */
 static bool may_be_long(const struct bench_options *o)
@@ -294,6 +318,10 @@ static void size_buffers(struct bench_options *o)
 			p->bulk_buffer_bytes = (message + 63) / 64 * 64;
 		}
 	}
+	/* A call names up to three segments: of the message, of its item, and for the reply. */
+	if (p->windows < 3 * in_flight)
+		p->windows =
+			3 * in_flight < PROFILE_WINDOWS_MAX ? (uint32_t)(3 * in_flight) : PROFILE_WINDOWS_MAX;
 	if (p->read_bytes < message)
 		p->read_bytes = message;
 	if (p->write_bytes < message)

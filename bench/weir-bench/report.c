@@ -13,14 +13,20 @@ static double rate(double count, const struct bench_result *result)
 	return result->seconds > 0 ? count / result->seconds : 0;
 }
 
+static const char *exposure_name(enum weir_exposure exposure)
+{
+	return exposure == WEIR_EXPOSURE_WINDOW ? "window" : "pool";
+}
+
 void bench_report_text(const struct bench_options *options, const struct bench_shared *shared,
 		       const struct bench_result *result)
 {
 	const struct weir_engine_stats *rq = &result->stats, *rs = &shared->responder.stats;
 
-	printf("%s: driver %s, %u bytes, depth %u, %u connection%s, %s, %.2f s\n",
-	       bench_workload_name(options->workload), options->profile.driver, options->size_bytes,
-	       options->depth, options->connections, options->connections == 1 ? "" : "s",
+	printf("%s: driver %s, exposure %s, %u bytes, depth %u, %u connection%s, %s, %.2f s\n",
+	       bench_workload_name(options->workload), options->profile.driver,
+	       exposure_name(result->exposure), options->size_bytes, options->depth, options->connections,
+	       options->connections == 1 ? "" : "s",
 	       options->side != SIDE_BOTH ? "responder elsewhere"
 	       : options->use_threads	  ? "threads"
 					  : "processes",
@@ -50,6 +56,7 @@ int bench_report_json(const struct bench_options *options, const struct bench_sh
 
 	json_object_set_new(root, "schema", json_integer(1));
 	json_object_set_new(root, "driver", json_string(options->profile.driver));
+	json_object_set_new(root, "exposure", json_string(exposure_name(result->exposure)));
 	json_object_set_new(root, "workload", json_string(bench_workload_name(options->workload)));
 	json_object_set_new(root, "mode",
 			    json_string(options->side != SIDE_BOTH ? "remote"

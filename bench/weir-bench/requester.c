@@ -449,6 +449,7 @@ static void run_load(struct client *client, bool shows_progress)
 	client->result.seconds = (double)(bench_clock_ns(&client->clock) - begin) / 1e9;
 	weir_engine_stats(client->engine, &end);
 	bench_counters_add_difference(&client->result.stats, &end, &client->at_warm);
+	client->result.exposure = weir_engine_exposure(client->engine);
 	client->is_measuring = options->calls_max > 0;
 	client->is_stopping = true;
 	if (client->ngone > 0)
@@ -509,6 +510,7 @@ static void add_result(struct bench_result *sum, const struct client *client)
 		sum->first_error = r->first_error;
 	hist_merge(&sum->rtt, &r->rtt);
 	bench_counters_add_difference(&sum->stats, &r->stats, &none);
+	sum->exposure = r->exposure;
 }
 
 int bench_requester_run(const struct bench_options *options, struct bench_shared *shared,

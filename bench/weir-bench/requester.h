@@ -15,6 +15,7 @@ struct bench_result {
 	uint64_t verify_failures;
 	struct hist rtt;
 	struct weir_engine_stats stats; /* since the warm-up's end */
+	enum weir_exposure exposure;	/* the policy in force */
 	bool connected;
 	int first_error; /* status of the first call that failed, 0: none */
 };

@@ -11,7 +11,7 @@ import time
 import unittest
 
 BENCH = sys.argv.pop(1)
-KEYS = {'driver', 'workload', 'size', 'depth', 'connections', 'seconds', 'rpc_per_s', 'bytes_per_s', 'rtt_ns', 'errors',
+KEYS = {'driver', 'exposure', 'workload', 'size', 'depth', 'connections', 'seconds', 'rpc_per_s', 'bytes_per_s', 'rtt_ns', 'errors',
         'verify_failures', 'idle_poll_ratio', 'counters'}
 QUICK = ['--warmup', '0.05', '--time', '0.2', '--quiet', '--lcores', 'any']
 
@@ -239,6 +239,7 @@ class Mistakes(unittest.TestCase):
         self.expect(2, 'for tests', '--driver', 'sim')
         self.expect(2, 'list', '--lcores', '0,')
         self.expect(2, 'list', '--lcores', 'x')
+        self.expect(2, 'window or pool', '--exposure', 'both')
         self.expect(2, 'only one', '--listen', 'a', '--connect', 'b')
         self.expect(2, 'arguments', 'stray')
         self.expect(2, '/no/such.ini', '--profile', '/no/such.ini')
@@ -248,7 +249,7 @@ class Mistakes(unittest.TestCase):
         done = run('--help')
         self.assertEqual(done.returncode, 0)
         for option in ('--driver', '--listen', '--connect', '--threads', '--size', '--depth', '--time', '--warmup',
-                       '--lcores', '--connections', '--inline', '--verify', '--profile', '--json'):
+                       '--lcores', '--connections', '--inline', '--exposure', '--verify', '--profile', '--json'):
             self.assertIn(option, done.stdout)
         self.assertIn('weir-bench', run('--version').stdout)
 
