@@ -14,4 +14,9 @@ for name in shared calls; do
 	echo "== $name, with shared receives"
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" shared verbs "$ADDR4" || failed="$failed $name-shared"
 done
+# The other exposure policy: 'window' is the usual one here.
+for name in calls ends; do
+	echo "== $name, pool"
+	"$WEIR_BUILD/test/rpc/test_rpc_$name" verbs/pool "$ADDR4" || failed="$failed $name/pool"
+done
 [[ -z $failed ]] || { echo "failed:$failed" >&2; exit 1; }
