@@ -60,6 +60,8 @@ static void check_export(const struct exports *exports, const struct export *exp
 {
 	REQUIRE(export->name[0] == '/' && export->name[1] != '\0');
 	REQUIRE(memchr(export->name, '\0', sizeof(export->name)) != NULL);
+	for (const struct export *other = exports->all; other < export; other++)
+		REQUIRE(strcmp(other->name, export->name) != 0); /* a name finds one export */
 	REQUIRE(export_by_id((struct exports *)(uintptr_t)exports, export->id) == export);
 	REQUIRE(export->ops == &ram_ops || export->ops == &dir_ops);
 	REQUIRE(export->ops == &ram_ops || export->path[0] != '\0');
