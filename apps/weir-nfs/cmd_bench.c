@@ -21,6 +21,8 @@ struct bench_lane {
 	struct bench *bench;
 	struct op op;
 	uint8_t *data;
+	uint64_t offset;     /* of the block in the file */
+	uint32_t done_bytes; /* of the block */
 	uint64_t start_ns;
 };
 
@@ -59,34 +61,40 @@ static uint64_t next_random(struct bench *bench)
 
 static void on_done(struct op *op);
 
-static uint64_t op_offset(const struct op *op)
+/* The block, or what a short answer left of it. */
+static void submit_rest(struct bench_lane *lane)
 {
-	return op->proc == NFS3_READ ? op->args.read.offset : op->args.write.offset;
+	struct bench *bench = lane->bench;
+	uint64_t offset = lane->offset + lane->done_bytes;
+	uint32_t count = bench->block_bytes - lane->done_bytes;
+	struct op *op = &lane->op;
+
+	op->item = lane->data + lane->done_bytes;
+	op->item_bytes = count;
+	if (op->proc == NFS3_READ)
+		op->args.read = (struct nfs3_read_args){.fh = bench->fh, .offset = offset, .count = count};
+	else
+		op->args.write = (struct nfs3_write_args){
+			.fh = bench->fh,
+			.offset = offset,
+			.count = count,
+			.stable = bench->options->flags & FLAG_SYNC ? NFS3_FILE_SYNC : NFS3_UNSTABLE,
+		};
+	session_submit(bench->session, op);
 }
 
 static void submit(struct bench_lane *lane, bool is_read, uint64_t offset)
 {
 	struct bench *bench = lane->bench;
-	struct op *op = &lane->op;
 
-	op->proc = is_read ? NFS3_READ : NFS3_WRITE;
-	op->item = lane->data;
-	op->item_bytes = bench->block_bytes;
-	op->done = on_done;
-	op->arg = lane;
-	if (is_read)
-		op->args.read = (struct nfs3_read_args){
-			.fh = bench->fh, .offset = offset, .count = bench->block_bytes};
-	else
-		op->args.write = (struct nfs3_write_args){
-			.fh = bench->fh,
-			.offset = offset,
-			.count = bench->block_bytes,
-			.stable = bench->options->flags & FLAG_SYNC ? NFS3_FILE_SYNC : NFS3_UNSTABLE,
-		};
+	lane->op.proc = is_read ? NFS3_READ : NFS3_WRITE;
+	lane->op.done = on_done;
+	lane->op.arg = lane;
+	lane->offset = offset;
+	lane->done_bytes = 0;
 	lane->start_ns = bench_clock_ns(&bench->session->clock);
 	bench->in_flight++;
-	session_submit(bench->session, op);
+	submit_rest(lane);
 }
 
 /* The next block of the file as it is made. */
@@ -119,17 +127,26 @@ static void next_load(struct bench_lane *lane)
 	submit(lane, is_read, block * bench->block_bytes);
 }
 
+/* A server may do less than it was asked for; it is asked for the rest then (RFC 1813 sections 3.3.6 and 3.3.7). */
+static bool is_short(struct bench_lane *lane)
+{
+	const struct op *op = &lane->op;
+	uint32_t count = op->proc == NFS3_READ ? op->res.read.count : op->res.write.count;
+
+	lane->done_bytes += count;
+	return lane->done_bytes < lane->bench->block_bytes && count > 0 &&
+	       !(op->proc == NFS3_READ && op->res.read.eof);
+}
+
 /* Whether all of a block went, and is what it must be. */
 static bool check(const struct bench_lane *lane)
 {
 	const struct bench *bench = lane->bench;
-	const struct op *op = &lane->op;
 
-	if (op->proc == NFS3_WRITE)
-		return op->res.write.count == bench->block_bytes;
-	if (op->res.read.count != bench->block_bytes)
+	if (lane->done_bytes != bench->block_bytes)
 		return false;
-	return !bench->load->verify || bench_pattern_matches(lane->data, op_offset(op), bench->block_bytes);
+	return lane->op.proc == NFS3_WRITE || !bench->load->verify ||
+	       bench_pattern_matches(lane->data, lane->offset, bench->block_bytes);
 }
 
 static void on_done(struct op *op)
@@ -137,6 +154,10 @@ static void on_done(struct op *op)
 	struct bench_lane *lane = op->arg;
 	struct bench *bench = lane->bench;
 
+	if (op_result(op) == 0 && is_short(lane)) {
+		submit_rest(lane);
+		return;
+	}
 	bench->in_flight--;
 	if (op_result(op) != 0) {
 		bench->errors++;

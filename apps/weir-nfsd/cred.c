@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cred.h"
 
+#include "nfs3_types.h"
+
+/* No user and no group has this number: it is how chown() and setfsuid() say "leave it". Taken for an id it would do so. */
+#define ID_OF_NOBODY UINT32_MAX
+
 static void make_anonymous(const struct export *export, struct cred *cred)
 {
 	cred->uid = export->anon_uid;
 	cred->gid = export->anon_gid;
 	cred->ngids = 0;
+}
+
+static uint32_t gid_of(const struct export *export, uint32_t gid)
+{
+	bool is_squashed = gid == ID_OF_NOBODY || (gid == 0 && export->squashes_root);
+
+	return is_squashed ? export->anon_gid : gid;
 }
 
 enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct export *export,
@@ -24,15 +36,15 @@ enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct e
 	}
 	if (weir_rpc_auth_sys_decode(auth, &sys) != 0)
 		return WEIR_RPC_AUTH_BADCRED;
+	if (sys.uid == ID_OF_NOBODY || (sys.uid == 0 && export->squashes_root)) {
+		make_anonymous(export, cred);
+		return WEIR_RPC_AUTH_OK;
+	}
 	cred->uid = sys.uid;
-	cred->gid = sys.gid;
+	cred->gid = gid_of(export, sys.gid);
 	cred->ngids = sys.ngids;
 	for (uint32_t i = 0; i < sys.ngids; i++)
-		cred->gids[i] = export->squashes_root && sys.gids[i] == 0 ? export->anon_gid : sys.gids[i];
-	if (export->squashes_root && cred->uid == 0)
-		make_anonymous(export, cred);
-	else if (export->squashes_root && cred->gid == 0)
-		cred->gid = export->anon_gid;
+		cred->gids[i] = gid_of(export, sys.gids[i]);
 	return WEIR_RPC_AUTH_OK;
 }
 
@@ -55,4 +67,19 @@ bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode
 	else if (cred_in_group(cred, gid))
 		mode >>= 3;
 	return (mode & want) == want;
+}
+
+uint32_t cred_access(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir,
+		     bool is_read_only)
+{
+	/* To change what is in a directory takes finding it there. */
+	uint32_t change = is_dir ? MAY_WRITE | MAY_EXEC : MAY_WRITE, grant = 0;
+
+	if (cred_may(cred, uid, gid, mode, is_dir, MAY_READ))
+		grant |= NFS3_ACCESS_READ;
+	if (cred_may(cred, uid, gid, mode, is_dir, MAY_EXEC))
+		grant |= is_dir ? NFS3_ACCESS_LOOKUP : NFS3_ACCESS_EXECUTE;
+	if (!is_read_only && cred_may(cred, uid, gid, mode, is_dir, change))
+		grant |= NFS3_ACCESS_MODIFY | NFS3_ACCESS_EXTEND | (is_dir ? NFS3_ACCESS_DELETE : 0);
+	return grant;
 }

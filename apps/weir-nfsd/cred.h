@@ -16,7 +16,8 @@ struct cred {
 
 enum { MAY_EXEC = 1, MAY_WRITE = 2, MAY_READ = 4 };
 
-/* From an RPC credential, by the export's rules. WEIR_RPC_AUTH_OK, or what to deny the call with. */
+/* From an RPC credential, by the export's rules: who is squashed, and whoever claims the id 2^32 - 1, which is no id, is
+ * anonymous. WEIR_RPC_AUTH_OK, or what to deny the call with. */
 enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct export *export,
 				struct cred *cred);
 
@@ -24,5 +25,9 @@ bool cred_in_group(const struct cred *cred, uint32_t gid);
 
 /* May they do all of 'want' to an object of this owner and mode? Root may, but execute only what someone may. */
 bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir, uint32_t want);
+
+/* ACCESS (RFC 1813 section 3.3.4): all of what there is to ask for that they may. */
+uint32_t cred_access(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir,
+		     bool is_read_only);
 
 #endif

@@ -30,7 +30,7 @@ static bool is_transfer(const struct op *op)
 void dir_carry_out(struct dir_fs *fs, struct op *op)
 {
 	if (is_transfer(op))
-		op->fs_data = (void *)(intptr_t)dir_open_data(fs, op);
+		dir_open_data(fs, op);
 	else
 		op->res.status = procs[op->proc](fs, op);
 }
@@ -39,9 +39,15 @@ void dir_worked(struct dir_fs *fs, struct op *op)
 {
 	fs->nworking--;
 	if (is_transfer(op)) {
-		dir_opened(fs, op, (int)(intptr_t)op->fs_data);
+		dir_opened(fs, op);
 		return;
 	}
+	if (op->res.status == NFS3_OK && op->fs_data) {
+		dir_settle(fs, op);
+		return;
+	}
+	if (op->fs_data)
+		dir_work_close(fs, op->fs_data); /* it failed after all */
 	/* A file that has lost a name may be gone: it must not stay open. */
 	if (op->res.status == NFS3_OK && (op->proc == NFS3_REMOVE || op->proc == NFS3_RENAME))
 		dir_fd_forget(fs, &op->id2);
@@ -94,8 +100,21 @@ static int open_root(struct dir_fs *fs, const char *path)
 	return 0;
 }
 
+/* What the host's administrator is to know of it. */
+static const char *advice(bool is_ring, int rc)
+{
+	if (is_ring && (rc == -EPERM || rc == -EACCES || rc == -ENOSYS))
+		return ". This host has no io_uring for us, by which files are read and written: see sysctl "
+		       "kernel.io_uring_disabled, which is to be 0, and the seccomp filter of the container "
+		       "or service "
+		       "that this runs in. Back end ram does without";
+	return rc == -EOPNOTSUPP ? ". Its file system has no file handles" : "";
+}
+
 static int dir_open(struct export *export, struct server *server)
 {
+	bool is_ring = false;
+
 	struct dir_fs *fs = calloc(1, sizeof(*fs));
 	int rc;
 
@@ -104,9 +123,11 @@ static int dir_open(struct export *export, struct server *server)
 	fs->server = server;
 	fs->export = export;
 	fs->root_fd = -1;
+	memcpy(fs->write_verf, server->write_verf, sizeof(fs->write_verf));
 	TAILQ_INIT(&fs->waiting);
 	TAILQ_INIT(&fs->queue);
 	TAILQ_INIT(&fs->by_age);
+	TAILQ_INIT(&fs->closing);
 	if (geteuid() != 0) {
 		fprintf(stderr,
 			"weir-nfsd: export %s: a directory can be served by root only, who may open files by "
@@ -115,15 +136,24 @@ static int dir_open(struct export *export, struct server *server)
 		dir_close((struct fs *)fs);
 		return -EPERM;
 	}
+	LIST_INIT(&fs->free_ios);
+	TAILQ_INIT(&fs->unbegun);
+	dir_fds_start(fs);
 	umask(0); /* modes are the clients' affair */
 	rc = open_root(fs, export->path);
 	if (rc == 0)
 		rc = dir_io_start(fs);
-	if (rc == 0)
+	if (rc == 0) {
+		is_ring = true;
+		rc = dir_ring_start(fs);
+	}
+	if (rc == 0) {
+		is_ring = false;
 		rc = dir_work_start(fs);
+	}
 	if (rc != 0) {
-		fprintf(stderr, "weir-nfsd: export %s: can't serve %s: %s%s\n", export->name, export->path,
-			strerror(-rc), rc == -EOPNOTSUPP ? ": its file system has no file handles" : "");
+		fprintf(stderr, "weir-nfsd: export %s: can't serve %s: %s%s%s\n", export->name, export->path,
+			is_ring ? "io_uring: " : "", strerror(-rc), advice(is_ring, rc));
 		dir_close((struct fs *)fs);
 		return rc;
 	}

@@ -6,7 +6,7 @@
  * The back end 'dir': the files below a directory of this host.
  *
  * The poller never waits for a disk. READ, WRITE and COMMIT go to io_uring, with the memory that replies and calls use
- * registered as its buffers; their files stay open in a small cache. All else is done by threads: a call waits in a
+ * registered as its buffers; their files stay open in a small cache, for some seconds. All else is done by threads: a call waits in a
  * queue, a thread carries it out as the caller (fsuid, fsgid, groups) and posts it back to the poller, which replies.
  *
  * A file's id is the kernel's own handle of it (name_to_handle_at()), good as long as the file is, over restarts of this
@@ -16,6 +16,7 @@
 
 #include <liburing.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "op.h"
@@ -23,30 +24,52 @@
 #include "server.h"
 
 #define DIR_THREADS 4u
-#define DIR_FDS	    256u
+#define DIR_FDS	    256u /* of an export, where the process may have so many */
 #define DIR_BUCKETS 256u
 #define DIR_RING    256u
 #define DIR_MEMORY  (64u << 20)
 
+#define DIR_FD_IDLE_NS	 (3ull * 1000000000u) /* a file that was not used for this long is closed */
+#define DIR_FDS_PER_TICK 8u
+#define DIR_TICK_POLLS	 256u
+
+TAILQ_HEAD(dir_ios, dir_io);
+
 /* An open file. */
 struct dir_fd {
 	struct handle_id id;
+	bool is_written;   /* open for writing, only; else for reading, only */
+	bool is_forgotten; /* to be closed when it is no longer in use */
+	bool is_dirty;	   /* was written to since the start of the latest sync */
 	int fd;
 	uint32_t refs;
+	uint64_t used_ns;
+	struct dir_ios syncing; /* those whom the sync that is under way is for */
+	struct dir_ios to_sync; /* and the next; see dir_sync.c */
+	int sync_result;	/* of the latest, 0 or -errno */
+	uint32_t nlost;		/* syncs that failed */
+	TAILQ_ENTRY(dir_fd) unbegun;
 	LIST_ENTRY(dir_fd) bucket;
-	TAILQ_ENTRY(dir_fd) age; /* the least recently used first */
+	TAILQ_ENTRY(dir_fd) age; /* the least recently used first; or of those to be closed */
 };
 
-/* A READ, WRITE or COMMIT, from its start to its reply, and a WRITE's memory before that. */
+TAILQ_HEAD(dir_fd_list, dir_fd);
+
+/* A READ, WRITE, COMMIT, or what SETATTR made stable, from its start to its reply, and a WRITE's memory before that. */
 struct dir_io {
 	struct dir_fs *fs;
-	struct op *op; /* NULL: a WRITE whose data are being pulled */
+	struct op *
+		op; /* NULL: a WRITE whose data are being pulled; or the sync of a file that is to be closed */
 	struct dir_fd *file;
 	uint32_t block; /* RAM_NONE: none */
-	uint32_t ncqes; /* completions to come */
 	int result;	/* bytes, or -errno */
 	int sync_result;
-	LIST_ENTRY(dir_io) entry; /* of the free ones */
+	bool is_second; /* COMMIT: by the other of two open files */
+	uint32_t nlost; /* the file's, at its start */
+	uint8_t verf
+		[NFS3_VERF_BYTES]; /* WRITE's: of its start, as what is lost from then on may be its own */
+	LIST_ENTRY(dir_io) entry;  /* of the free ones */
+	TAILQ_ENTRY(dir_io) sync;
 };
 
 struct dir_fs {
@@ -61,31 +84,50 @@ struct dir_fs {
 	struct ram_blocks blocks;
 	struct io_uring ring;
 	bool has_ring;
-	uint32_t nios;	  /* calls in the ring */
-	uint32_t nqueued; /* work requests not yet submitted */
+	uint16_t personality; /* the ring's, for WRITEs of all but root */
+	uint32_t nios;	      /* calls in the ring */
+	uint32_t nqueued;     /* work requests not yet submitted */
 	LIST_HEAD(, dir_io) free_ios;
-	struct op_list waiting; /* for memory or places in the ring */
+	uint8_t write_verf[NFS3_VERF_BYTES]; /* of dir_verf() */
+	atomic_bool has_lost;		     /* data that were written, as a sync has said */
+	struct op_list waiting;		     /* for memory or places in the ring */
+	TAILQ_HEAD(, dir_fd) unbegun;	     /* whose sync waits for a place in the ring */
 
 	LIST_HEAD(, dir_fd) buckets[DIR_BUCKETS];
-	TAILQ_HEAD(dir_fd_list, dir_fd) by_age;
-	uint32_t nfds;
+	struct dir_fd_list by_age;
+	uint32_t nfds, nfds_max;
+	uint32_t npolls; /* since the clock was looked at */
+	uint64_t now_ns; /* what it said */
 
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake;
 	struct op_list queue;
+	struct dir_fd_list closing;
 	bool stop;
 	pthread_t threads[DIR_THREADS];
 	uint32_t nthreads;
 	uint32_t nworking; /* the poller's: calls that threads have */
 };
 
+/* A sync has failed: what it was to make stable may be lost, and the next one will not say so. Any thread. */
+static inline void dir_lose(struct dir_fs *fs)
+{
+	atomic_store_explicit(&fs->has_lost, true, memory_order_release);
+}
+
 /* dir_work.c */
 int dir_work_start(struct dir_fs *fs);
 void dir_work_stop(struct dir_fs *fs);
 /* Let a thread have the call: dir_carry_out() there, dir_worked() back on the poller. */
 void dir_work(struct dir_fs *fs, struct op *op);
-/* Act as a caller on this thread, and as oneself again. */
-void dir_become(const struct cred *cred);
+/* Let a thread close and free it, after a sync if it is dirty: nobody could be told later of what was lost.
+ * When there are no threads any more, at once. The poller. */
+void dir_work_close(struct dir_fs *fs, struct dir_fd *file);
+/* For good, on this thread and those that it makes: quotas bind all, who come from clients. Never on one that polls, as the kernel
+ * then refuses it its RDMA device. 0 or -errno. */
+int dir_obey_quotas(void);
+/* Act as a caller on this thread, and as oneself again. 0, or -EPERM: the kernel would not have it, and one is oneself. */
+int dir_become(const struct cred *cred);
 void dir_become_self(void);
 
 /* dir.c: on a thread; on the poller */
@@ -118,22 +160,52 @@ enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op);
 /* Set attributes of 'fd' (O_PATH will do) as op's caller. 0 or -errno. */
 int dir_apply(struct op *op, int fd, const struct nfs3_sattr *attr);
+/* What was changed of 'fd', the file 'id', is to outlive a crash of the host: a regular file's is left to dir_settle(). 0 or -errno. */
+int dir_make_stable(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id);
 
-/* dir_fds.c: open files, for the poller */
-struct dir_fd *dir_fd_get(struct dir_fs *fs,
-			  const struct handle_id *id); /* with a reference; NULL: not open */
-struct dir_fd *dir_fd_add(struct dir_fs *fs, const struct handle_id *id, int fd); /* with a reference */
+/* dir_fds.c: open files, for the poller but for dir_fd_make() */
+void dir_fds_start(struct dir_fs *fs);
+/* With a reference; NULL: not open. */
+struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is_written);
+/* Any thread. NULL: no memory, and 'fd' is still the caller's. */
+struct dir_fd *dir_fd_make(const struct handle_id *id, bool is_written, int fd);
+/* With a reference: this one, or that which was there already. */
+struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_fd *file);
 void dir_fd_put(struct dir_fs *fs, struct dir_fd *file);
-void dir_fd_forget(struct dir_fs *fs, const struct handle_id *id); /* close it when it is not in use */
+/* The same file, opened for the other purpose, if it is; without a reference. */
+struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file);
+void dir_fd_forget(struct dir_fs *fs, const struct handle_id *id); /* close it as soon as it is not in use */
+void dir_fds_shrink(struct dir_fs *fs, uint32_t n);		   /* close 'n', or all that are not in use */
+void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns);		   /* close some that are idle */
 void dir_fds_close(struct dir_fs *fs);
 
-/* dir_io.c: data, on the poller */
-int dir_io_start(struct dir_fs *fs);
+/* dir_ring.c */
+int dir_io_start(struct dir_fs *fs);   /* memory */
+int dir_ring_start(struct dir_fs *fs); /* then what the kernel is asked by; 0 or -errno, as of the others */
 void dir_io_stop(struct dir_fs *fs);
+
+/* dir_sync.c: who waits for syncs of a file; no sync is made here */
+void dir_sync_init(struct dir_fd *file);
+/* Have io->file's next sync be for it. True: none is under way or asked for, so ask for one. */
+bool dir_sync_want(struct dir_io *io);
+/* One is about to begin, for all who want it. True: it may be one of data alone. */
+bool dir_sync_begin(struct dir_fd *file);
+/* It ended with 0 or -errno: then dir_sync_next() until it is NULL, which are to be ended, before another begins. */
+void dir_sync_end(struct dir_fd *file, int result);
+struct dir_io *dir_sync_next(struct dir_fd *file);
+
+/* dir_io.c: data, on the poller */
 void dir_transfer(struct dir_fs *fs,
 		  struct op *op); /* READ, WRITE, COMMIT: opens the file first if it has to */
-void dir_opened(struct dir_fs *fs, struct op *op, int fd); /* a thread has opened it, or fd is -errno */
-int dir_open_data(struct dir_fs *fs, struct op *op);	   /* on a thread */
+/* What was carried out has changed op->fs_data, an open file: sync it, then reply. */
+void dir_settle(struct dir_fs *fs, struct op *op);
+/* Sync a file that is dirty and in nobody's use, then close it. False: no memory. */
+bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file);
+/* A thread has opened op->fs_data, NULL with op->res.status set: why not. */
+void dir_opened(struct dir_fs *fs, struct op *op);
+void dir_open_data(struct dir_fs *fs, struct op *op); /* on a thread */
+/* The verifier of WRITE and COMMIT: another one after each sync that failed, as what it lost may have been any client's. */
+const uint8_t *dir_verf(struct dir_fs *fs);
 int dir_place(struct fs *fs, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
 	      uint64_t offset, uint32_t len_bytes, struct weir_place *place);
 uint32_t dir_poll(struct fs *fs);

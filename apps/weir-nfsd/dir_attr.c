@@ -18,6 +18,8 @@ enum nfs3_status dir_getattr(struct dir_fs *fs, struct op *op)
 		return dir_status(fd);
 	if (fstat(fd, &st) != 0)
 		rc = -errno;
+	else if (st.st_nlink == 0)
+		rc = -ESTALE; /* removed; somebody still has it open, which is no client's affair */
 	else
 		dir_fattr(fs, &st, &op->res.getattr.attr);
 	close(fd);
@@ -33,26 +35,35 @@ static struct timespec time_for(enum nfs3_time_how how, const struct nfs3_time *
 	return (struct timespec){0, UTIME_OMIT};
 }
 
-static int set_size(const struct op *op, int fd, const char *path, const struct stat *st, uint64_t size)
+/* Opened as ourselves, as the owner may, whatever the mode says: opening was the client's affair. Cut as the caller, so that
+ * set-user-ID and set-group-ID bits go as they do for anybody. */
+static int set_size(const struct op *op, const char *path, const struct stat *st, uint64_t size)
 {
-	(void)fd;
+	int fd, rc;
+
 	if (S_ISDIR(st->st_mode))
 		return -EISDIR;
 	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
 	if (size > INT64_MAX)
 		return -EFBIG;
-	/* The owner may, whatever the mode says: opening was the client's affair. */
 	if (op->cred.uid != st->st_uid && !dir_may(&op->cred, st, MAY_WRITE))
 		return -EACCES;
-	return truncate(path, (off_t)size) == 0 ? 0 : -errno;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = dir_become(&op->cred);
+	if (rc == 0) {
+		rc = ftruncate(fd, (off_t)size) == 0 ? 0 : -errno;
+		dir_become_self();
+	}
+	close(fd);
+	return rc;
 }
 
 /* As the caller. */
 static int set_rest(int fd, const char *path, const struct stat *st, const struct nfs3_sattr *attr)
 {
-	struct timespec times[2] = {time_for(attr->atime_how, &attr->atime),
-				    time_for(attr->mtime_how, &attr->mtime)};
 	int rc = 0;
 
 	if (attr->set_uid || attr->set_gid)
@@ -60,9 +71,24 @@ static int set_rest(int fd, const char *path, const struct stat *st, const struc
 			      attr->set_gid ? attr->gid : (gid_t)-1, AT_EMPTY_PATH);
 	if (rc == 0 && attr->set_mode && !S_ISLNK(st->st_mode))
 		rc = chmod(path, attr->mode & 07777);
-	if (rc == 0 && (attr->atime_how != NFS3_DONT_CHANGE || attr->mtime_how != NFS3_DONT_CHANGE))
-		rc = utimensat(fd, "", times, AT_EMPTY_PATH);
 	return rc == 0 ? 0 : -errno;
+}
+
+/* As ourselves: of others than the owner the kernel lets those who may write set both times to now, and not one. */
+static int set_times(int fd, const struct cred *cred, const struct stat *st, const struct nfs3_sattr *attr)
+{
+	const struct timespec times[2] = {time_for(attr->atime_how, &attr->atime),
+					  time_for(attr->mtime_how, &attr->mtime)};
+
+	if (attr->atime_how == NFS3_DONT_CHANGE && attr->mtime_how == NFS3_DONT_CHANGE)
+		return 0;
+	if (cred->uid != 0 && cred->uid != st->st_uid) {
+		if (attr->atime_how == NFS3_SET_TO_CLIENT_TIME || attr->mtime_how == NFS3_SET_TO_CLIENT_TIME)
+			return -EPERM;
+		if (!dir_may(cred, st, MAY_WRITE))
+			return -EACCES;
+	}
+	return utimensat(fd, "", times, AT_EMPTY_PATH) == 0 ? 0 : -errno;
 }
 
 int dir_apply(struct op *op, int fd, const struct nfs3_sattr *attr)
@@ -78,28 +104,36 @@ int dir_apply(struct op *op, int fd, const struct nfs3_sattr *attr)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (attr->set_size)
-		rc = set_size(op, fd, path, &st, attr->size);
+		rc = set_size(op, path, &st, attr->size);
+	if (rc == 0)
+		rc = dir_become(&op->cred);
 	if (rc == 0) {
-		dir_become(&op->cred);
 		rc = set_rest(fd, path, &st, attr);
 		dir_become_self();
 	}
-	return rc;
+	return rc == 0 ? set_times(fd, &op->cred, &st, attr) : rc;
 }
 
-/* What was changed is to outlive a crash of the host, too. */
-static void make_stable(struct dir_fs *fs, const struct op *op, int fd)
+int dir_make_stable(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id)
 {
 	struct stat st;
-	int real;
+	int real, rc = 0;
 
 	if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
-		return;
-	real = dir_open_id(fs, &op->id, O_RDONLY | O_NONBLOCK);
+		return 0;
+	real = dir_open_id(fs, id, O_RDONLY | O_NONBLOCK);
 	if (real < 0)
-		return;
-	fsync(real);
+		return real;
+	if (S_ISREG(st.st_mode)) {
+		op->fs_data = dir_fd_make(id, false, real);
+		if (op->fs_data)
+			return 0;
+		rc = -ENOMEM;
+	} else if (fsync(real) != 0) {
+		rc = -errno;
+	}
 	close(real);
+	return rc;
 }
 
 enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op)
@@ -119,7 +153,7 @@ enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op)
 	if (status == NFS3_OK)
 		status = dir_status(dir_apply(op, fd, &args->attr));
 	if (status == NFS3_OK)
-		make_stable(fs, op, fd);
+		status = dir_status(dir_make_stable(fs, op, fd, &op->id));
 	dir_post(fs, fd, &op->res.wcc.wcc.after);
 	close(fd);
 	return status;
@@ -128,9 +162,7 @@ enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op)
 enum nfs3_status dir_access(struct dir_fs *fs, struct op *op)
 {
 	int fd = dir_open_id(fs, &op->id, O_PATH);
-	uint32_t grant = 0;
 	struct stat st;
-	bool is_dir;
 
 	if (fd < 0)
 		return dir_status(fd);
@@ -139,16 +171,11 @@ enum nfs3_status dir_access(struct dir_fs *fs, struct op *op)
 		return NFS3ERR_IO;
 	}
 	close(fd);
-	is_dir = S_ISDIR(st.st_mode);
-	if (dir_may(&op->cred, &st, MAY_READ))
-		grant |= NFS3_ACCESS_READ;
-	if (dir_may(&op->cred, &st, MAY_EXEC))
-		grant |= is_dir ? NFS3_ACCESS_LOOKUP : NFS3_ACCESS_EXECUTE;
-	if (!op->export->is_read_only && dir_may(&op->cred, &st, MAY_WRITE))
-		grant |= NFS3_ACCESS_MODIFY | NFS3_ACCESS_EXTEND | (is_dir ? NFS3_ACCESS_DELETE : 0);
 	op->res.access.attr.is_set = true;
 	dir_fattr(fs, &st, &op->res.access.attr.attr);
-	op->res.access.access = op->args.access.access & grant;
+	op->res.access.access =
+		op->args.access.access & cred_access(&op->cred, st.st_uid, st.st_gid, st.st_mode,
+						     S_ISDIR(st.st_mode), op->export->is_read_only);
 	return NFS3_OK;
 }
 

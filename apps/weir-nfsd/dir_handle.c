@@ -203,6 +203,7 @@ enum nfs3_status dir_status(int error)
 		{EMFILE, NFS3ERR_JUKEBOX},
 		{ENFILE, NFS3ERR_JUKEBOX},
 		{EBUSY, NFS3ERR_ACCES},
+		{ETXTBSY, NFS3ERR_ACCES}, /* a program that runs on this host */
 	};
 
 	for (uint32_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

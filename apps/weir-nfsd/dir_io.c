@@ -4,14 +4,19 @@
  *
  *   dir_transfer()   the file is open, or a thread opens it; rights; then the ring
  *   READ             into a block of memory, from which the reply is sent; freed when it was
- *   WRITE            from a block that the data were pulled to, or from the message. When it is to be stable, a sync is
- *                    linked behind it, and the reply waits for both
- *   COMMIT           a sync
+ *   WRITE            from a block that the data were pulled to, or from the message. When it is to be stable, it
+ *                    wants a sync when it is done, and the reply waits for that
+ *   COMMIT           a sync, see dir_sync.c
  *
  * A call that finds no memory or no place in the ring waits; each poll tries the first of them again.
+ *
+ * The verifier is honest when it changes between the reply to a WRITE and that to a COMMIT if data were lost since the WRITE began. So a
+ * WRITE is told the one of its start, a COMMIT that of its end, when all failures that its own sync can't know of are known here:
+ * the file is open twice at most, once for reading, and is synced by this thread's ring only.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +25,7 @@
 
 #define CQES_PER_POLL 64u
 
-/* Completions say which call, and in the lowest bit whether it was its sync. */
+/* Completions say which call; those of syncs, with the lowest bit set, which file. */
 #define CQE_SYNC 1u
 
 static struct dir_io *io_take(struct dir_fs *fs)
@@ -79,8 +84,8 @@ static enum nfs3_status check_range(const struct op *op)
 	return NFS3_OK;
 }
 
-/* On a thread: as ourselves, as rights are looked at for each call. Not what is no file: opening might wait. */
-int dir_open_data(struct dir_fs *fs, struct op *op)
+/* As ourselves, as rights are looked at for each call. Not what is no file: opening might wait. */
+static int open_data(const struct dir_fs *fs, const struct op *op)
 {
 	int fd = dir_open_id(fs, &op->id, O_PATH);
 	struct stat st;
@@ -95,8 +100,23 @@ int dir_open_data(struct dir_fs *fs, struct op *op)
 	close(fd);
 	if (rc != 0)
 		return rc;
-	fd = dir_open_id(fs, &op->id, O_RDWR);
-	return fd == -EROFS || fd == -EACCES || fd == -ETXTBSY ? dir_open_id(fs, &op->id, O_RDONLY) : fd;
+	return dir_open_id(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
+}
+
+void dir_open_data(struct dir_fs *fs, struct op *op)
+{
+	int fd = open_data(fs, op);
+
+	op->fs_data = NULL;
+	if (fd < 0) {
+		op->res.status = dir_status(fd);
+		return;
+	}
+	op->fs_data = dir_fd_make(&op->id, op->proc == NFS3_WRITE, fd);
+	if (!op->fs_data) {
+		close(fd);
+		op->res.status = NFS3ERR_JUKEBOX;
+	}
 }
 
 /* ---- ends ---- */
@@ -125,31 +145,46 @@ static void end_read(struct op *op, struct dir_io *io, const struct stat *st)
 	op->item_bytes = res->count;
 }
 
+const uint8_t *dir_verf(struct dir_fs *fs)
+{
+	if (atomic_load_explicit(&fs->has_lost, memory_order_acquire)) {
+		/* Another loss from now on changes it again. */
+		atomic_store_explicit(&fs->has_lost, false, memory_order_relaxed);
+		randombytes_buf(fs->write_verf, sizeof(fs->write_verf));
+	}
+	return fs->write_verf;
+}
+
 static void end_write(struct op *op, struct dir_io *io)
 {
 	struct nfs3_write_res *res = &op->res.write;
 
 	res->count = (uint32_t)io->result;
-	res->committed = op->args.write.stable == NFS3_UNSTABLE ? NFS3_UNSTABLE : NFS3_FILE_SYNC;
-	memcpy(res->verf, op->server->write_verf, sizeof(res->verf));
+	res->committed = op->args.write.stable;
+	if (io->result > 0 && res->committed == NFS3_UNSTABLE)
+		io->file->is_dirty = true;
+	memcpy(res->verf, io->verf, sizeof(res->verf));
 }
 
-/* All completions are here, or there was nothing to do. */
+/* It is done, or there was nothing to do. */
 static void finish(struct dir_io *io)
 {
 	struct op *op = io->op;
 	int error = io->result < 0 ? io->result : io->sync_result;
 	struct stat st = {0};
 
-	post_attr(op, io->file->fd, &st);
+	/* Other procedures have said theirs. */
+	if (op->proc == NFS3_READ || op->proc == NFS3_WRITE || op->proc == NFS3_COMMIT)
+		post_attr(op, io->file->fd, &st);
 	if (error == 0 && op->proc == NFS3_READ)
 		end_read(op, io, &st);
 	else if (error == 0 && op->proc == NFS3_WRITE)
 		end_write(op, io);
-	else if (error == 0)
-		memcpy(op->res.commit.verf, op->server->write_verf, NFS3_VERF_BYTES);
+	else if (error == 0 && op->proc == NFS3_COMMIT)
+		memcpy(op->res.commit.verf, dir_verf(io->fs), NFS3_VERF_BYTES);
 	op->res.status = dir_status(error < 0 ? error : 0);
 	dir_fd_put(io->fs, io->file);
+	io->fs->nios--;
 	io->file = NULL;
 	io->op = NULL;
 	/* One that came placed has its on_sent since then; the others give their memory back now. */
@@ -161,29 +196,38 @@ static void finish(struct dir_io *io)
 
 /* ---- the ring ---- */
 
-static struct io_uring_sqe *next_sqe(struct dir_io *io, uint64_t kind)
+/* For all who want one. */
+static void begin_sync(struct dir_fs *fs, struct dir_fd *file)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&io->fs->ring);
+	struct io_uring_sqe *sqe;
 
-	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io | kind);
-	io->ncqes++;
-	io->fs->nqueued++;
-	return sqe;
+	if (io_uring_sq_space_left(&fs->ring) == 0) {
+		TAILQ_INSERT_TAIL(&fs->unbegun, file, unbegun);
+		return;
+	}
+	sqe = io_uring_get_sqe(&fs->ring);
+	io_uring_prep_fsync(sqe, file->fd, dir_sync_begin(file) ? IORING_FSYNC_DATASYNC : 0);
+	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)file | CQE_SYNC);
+	fs->nqueued++;
 }
 
-static void queue_sync(struct dir_io *io, unsigned flags)
+static void want_sync(struct dir_io *io)
 {
-	struct io_uring_sqe *sqe = next_sqe(io, CQE_SYNC);
-	void *data = (void *)(uintptr_t)sqe->user_data;
+	if (dir_sync_want(io))
+		begin_sync(io->fs, io->file);
+}
 
-	io_uring_prep_fsync(sqe, io->file->fd, flags);
-	io_uring_sqe_set_data(sqe, data);
+/* There is a place: begin() has looked. */
+static struct io_uring_sqe *next_sqe(struct dir_io *io)
+{
+	io->fs->nqueued++;
+	return io_uring_get_sqe(&io->fs->ring);
 }
 
 static void queue_write(struct dir_io *io)
 {
 	const struct nfs3_write_args *args = &io->op->args.write;
-	struct io_uring_sqe *sqe = next_sqe(io, 0);
+	struct io_uring_sqe *sqe = next_sqe(io);
 	uint32_t count = io->op->data_bytes;
 
 	if (io->block != RAM_NONE)
@@ -191,34 +235,41 @@ static void queue_write(struct dir_io *io)
 	else
 		io_uring_prep_write(sqe, io->file->fd, io->op->data, count, args->offset);
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
-	if (args->stable != NFS3_UNSTABLE) {
-		sqe->flags |= IOSQE_IO_LINK;
-		queue_sync(io, IORING_FSYNC_DATASYNC);
-	}
+	if (io->op->cred.uid != 0)
+		sqe->personality = io->fs->personality;
+}
+
+/* How much of a READ there is to do; 0: nothing. */
+static uint32_t read_bytes(const struct op *op, const struct stat *st)
+{
+	const struct nfs3_read_args *args = &op->args.read;
+	uint64_t left = args->offset < (uint64_t)st->st_size ? (uint64_t)st->st_size - args->offset : 0;
+	uint32_t count = args->count;
+
+	if (count > op->server->transfer_max)
+		count = op->server->transfer_max;
+	return count > left ? (uint32_t)left : count;
 }
 
 /* false: no memory now. */
-static bool queue_read(struct dir_io *io, const struct stat *st)
+static bool queue_read(struct dir_io *io, uint32_t count)
 {
-	const struct nfs3_read_args *args = &io->op->args.read;
-	uint64_t left = args->offset < (uint64_t)st->st_size ? (uint64_t)st->st_size - args->offset : 0;
-	uint32_t count = args->count;
 	struct io_uring_sqe *sqe;
 
-	if (count > io->op->server->transfer_max)
-		count = io->op->server->transfer_max;
-	if (count > left)
-		count = (uint32_t)left;
-	if (count == 0)
-		return true;
 	io->block = ram_block_get(&io->fs->blocks, count);
 	if (io->block == RAM_NONE)
 		return false;
-	sqe = next_sqe(io, 0);
+	sqe = next_sqe(io);
 	io_uring_prep_read_fixed(sqe, io->file->fd, ram_block_data(&io->fs->blocks, io->block), count,
-				 args->offset, 0);
+				 io->op->args.read.offset, 0);
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
 	return true;
+}
+
+static void put_off(struct dir_fs *fs, struct op *op, struct dir_fd *file)
+{
+	dir_fd_put(fs, file);
+	TAILQ_INSERT_TAIL(&fs->waiting, op, entry);
 }
 
 /* The file is open, with a reference of this call. */
@@ -235,31 +286,33 @@ static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	if (status != NFS3_OK) {
 		post_attr(op, file->fd, &st);
 		op->res.status = status;
+		if (status == NFS3ERR_STALE)
+			dir_fd_forget(fs, &op->id);
 		dir_fd_put(fs, file);
 		op_done(op);
 		return;
 	}
-	io = placed ? placed : io_uring_sq_space_left(&fs->ring) >= 2 ? io_take(fs) : NULL;
-	if (!io || io_uring_sq_space_left(&fs->ring) < 2)
-		goto wait;
+	io = io_uring_sq_space_left(&fs->ring) == 0 ? NULL : placed ? placed : io_take(fs);
+	if (!io) {
+		put_off(fs, op, file);
+		return;
+	}
 	io->op = op;
 	io->file = file;
-	if (op->proc == NFS3_COMMIT)
-		queue_sync(io, 0);
-	else if (op->proc == NFS3_WRITE && op->data_bytes > 0)
+	io->nlost = file->nlost;
+	memcpy(io->verf, dir_verf(fs), sizeof(io->verf));
+	fs->nios++;
+	if (op->proc == NFS3_COMMIT) {
+		want_sync(io);
+	} else if (op->proc == NFS3_WRITE && op->data_bytes > 0) {
 		queue_write(io);
-	else if (op->proc == NFS3_READ && !queue_read(io, &st)) {
-		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
-		goto wait;
-	}
-	if (io->ncqes == 0)
+	} else if (op->proc == NFS3_WRITE || read_bytes(op, &st) == 0) {
 		finish(io);
-	else
-		fs->nios++;
-	return;
-wait:
-	dir_fd_put(fs, file);
-	TAILQ_INSERT_TAIL(&fs->waiting, op, entry);
+	} else if (!queue_read(io, read_bytes(op, &st))) {
+		fs->nios--;
+		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
+		put_off(fs, op, file);
+	}
 }
 
 void dir_transfer(struct dir_fs *fs, struct op *op)
@@ -268,44 +321,126 @@ void dir_transfer(struct dir_fs *fs, struct op *op)
 
 	if (op->data_bytes > op->server->transfer_max)
 		op->data_bytes = op->server->transfer_max; /* the reply says how much was written */
-	file = dir_fd_get(fs, &op->id);
+	/* A sync is one of the file, however it was opened; what went wrong with its data, who wrote them is told first. */
+	file = dir_fd_get(fs, &op->id, op->proc != NFS3_READ);
+	if (!file && op->proc == NFS3_COMMIT)
+		file = dir_fd_get(fs, &op->id, false);
 	if (file)
 		begin(fs, op, file);
 	else
 		dir_work(fs, op);
 }
 
-void dir_opened(struct dir_fs *fs, struct op *op, int fd)
+void dir_opened(struct dir_fs *fs, struct op *op)
 {
-	struct dir_fd *file = fd >= 0 ? dir_fd_add(fs, &op->id, fd) : NULL;
+	enum nfs3_status status = op->res.status;
 
-	if (file)
-		begin(fs, op, file);
-	else
-		op_fail(op, fd < 0 ? dir_status(fd) : NFS3ERR_JUKEBOX);
+	if (op->fs_data) {
+		begin(fs, op, dir_fd_add(fs, op->fs_data));
+		return;
+	}
+	/* Too many may be open: there will be room when the client comes back. */
+	if (status == NFS3ERR_JUKEBOX)
+		dir_fds_shrink(fs, DIR_FDS_PER_TICK);
+	op_fail(op, status);
+}
+
+void dir_settle(struct dir_fs *fs, struct op *op)
+{
+	struct dir_fd *file = dir_fd_add(fs, op->fs_data);
+	struct dir_io *io = io_take(fs);
+
+	if (!io) {
+		dir_fd_put(fs, file);
+		op->res.status = NFS3ERR_JUKEBOX;
+		op_done(op);
+		return;
+	}
+	io->op = op;
+	io->file = file;
+	fs->nios++;
+	want_sync(io);
+}
+
+bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file)
+{
+	struct dir_io *io = io_take(fs);
+
+	if (!io)
+		return false;
+	file->is_forgotten = true;
+	file->refs++;
+	io->file = file;
+	fs->nios++;
+	want_sync(io);
+	return true;
+}
+
+/* COMMIT: what this file's sync can't know of, as it was opened later, one of the other that is under way may. */
+static bool needs_second(struct dir_io *io)
+{
+	struct dir_fd *other;
+
+	if (io->op->proc != NFS3_COMMIT || io->is_second || io->sync_result != 0)
+		return false;
+	other = dir_fd_other(io->fs, io->file);
+	if (!other || TAILQ_EMPTY(&other->syncing))
+		return false;
+	io->is_second = true;
+	other->refs++;
+	dir_fd_put(io->fs, io->file);
+	io->file = other;
+	return true;
+}
+
+static void on_synced(struct dir_fs *fs, struct dir_fd *file, int result)
+{
+	struct dir_io *io;
+
+	dir_sync_end(file, result < 0 ? result : 0);
+	if (result < 0)
+		dir_lose(fs);
+	file->refs++;
+	while ((io = dir_sync_next(file))) {
+		if (!io->op) {
+			dir_fd_put(fs, file);
+			fs->nios--;
+			LIST_INSERT_HEAD(&fs->free_ios, io, entry);
+		} else if (needs_second(io)) {
+			want_sync(io);
+		} else {
+			finish(io);
+		}
+	}
+	if (!TAILQ_EMPTY(&file->to_sync))
+		begin_sync(fs, file);
+	dir_fd_put(fs, file);
 }
 
 static void on_cqe(struct dir_fs *fs, uint64_t data, int result)
 {
-	struct dir_io *io = (struct dir_io *)(uintptr_t)(data & ~(uint64_t)CQE_SYNC);
+	struct dir_io *io = (struct dir_io *)(uintptr_t)data;
 
-	if (!(data & CQE_SYNC))
-		io->result = result;
-	else if (result < 0)
-		io->sync_result = result;
-	if (--io->ncqes > 0)
+	if (data & CQE_SYNC) {
+		on_synced(fs, (struct dir_fd *)(uintptr_t)(data & ~(uint64_t)CQE_SYNC), result);
 		return;
-	/* A write that was cut short breaks the link: what was written is made stable all the same. */
-	if (io->sync_result == -ECANCELED && io->result > 0) {
-		io->sync_result = 0;
-		if (io_uring_sq_space_left(&fs->ring) > 0) {
-			queue_sync(io, IORING_FSYNC_DATASYNC);
-			return;
-		}
-		io->sync_result = -EAGAIN;
 	}
-	fs->nios--;
-	finish(io);
+	io->result = result;
+	/* One that was cut short, too: what was written is to be stable. */
+	if (io->op->proc == NFS3_WRITE && io->op->args.write.stable != NFS3_UNSTABLE && result > 0)
+		want_sync(io);
+	else
+		finish(io);
+}
+
+static void begin_unbegun(struct dir_fs *fs)
+{
+	struct dir_fd *file;
+
+	while ((file = TAILQ_FIRST(&fs->unbegun)) && io_uring_sq_space_left(&fs->ring) > 0) {
+		TAILQ_REMOVE(&fs->unbegun, file, unbegun);
+		begin_sync(fs, file);
+	}
 }
 
 static uint32_t retry_waiting(struct dir_fs *fs)
@@ -325,10 +460,16 @@ uint32_t dir_poll(struct fs *fs_)
 	struct io_uring_cqe *cqes[CQES_PER_POLL];
 	uint32_t n;
 
+	if (++fs->npolls >= DIR_TICK_POLLS) {
+		fs->npolls = 0;
+		dir_fds_tick(fs, server_now_ns());
+	}
 	if (fs->nqueued > 0 && io_uring_submit(&fs->ring) >= 0)
 		fs->nqueued = 0;
 	if (fs->nios == 0)
 		return retry_waiting(fs);
+	if (!TAILQ_EMPTY(&fs->unbegun))
+		begin_unbegun(fs);
 	n = io_uring_peek_batch_cqe(&fs->ring, cqes, CQES_PER_POLL);
 	for (uint32_t i = 0; i < n; i++)
 		on_cqe(fs, cqes[i]->user_data, cqes[i]->res);
@@ -376,46 +517,4 @@ bool dir_link_begin(struct dir_fs *fs, struct op *op)
 	op->on_sent_mail = ram_block_mail;
 	op->on_sent_arg = &fs->blocks.blocks[block];
 	return true;
-}
-
-int dir_io_start(struct dir_fs *fs)
-{
-	struct weir_region_options options = {
-		.len_bytes = DIR_MEMORY,
-		.page_bytes = fs->server->profile.page_bytes,
-		.flags = WEIR_REGION_PRIVATE,
-		.numa_node = -1,
-	};
-	struct weir_region_info info;
-	struct iovec memory;
-	int rc = weir_region_create(&options, &fs->region);
-
-	if (rc == 0)
-		rc = server_add_region(fs->server, fs->region);
-	if (rc != 0)
-		return rc;
-	weir_region_info(fs->region, &info);
-	rc = ram_blocks_init(&fs->blocks, info.base, DIR_MEMORY);
-	if (rc == 0)
-		rc = io_uring_queue_init(DIR_RING, &fs->ring, 0);
-	if (rc != 0)
-		return rc;
-	fs->has_ring = true;
-	memory = (struct iovec){info.base, DIR_MEMORY};
-	return io_uring_register_buffers(&fs->ring, &memory, 1);
-}
-
-void dir_io_stop(struct dir_fs *fs)
-{
-	struct dir_io *io;
-
-	if (fs->has_ring)
-		io_uring_queue_exit(&fs->ring);
-	while ((io = LIST_FIRST(&fs->free_ios))) {
-		LIST_REMOVE(io, entry);
-		free(io);
-	}
-	dir_fds_close(fs);
-	ram_blocks_fini(&fs->blocks);
-	weir_region_destroy(fs->region);
 }

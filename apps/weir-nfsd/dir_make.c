@@ -19,9 +19,10 @@ static bool is_name(const struct nfs3_name *name, const char *text)
 /* Open by name, as the caller. */
 static int open_as(const struct op *op, int dir, const struct nfs3_name *name, int flags, mode_t mode)
 {
-	int fd;
+	int fd = dir_become(&op->cred);
 
-	dir_become(&op->cred);
+	if (fd != 0)
+		return fd;
 	fd = dir_open_name(dir, name, flags, mode);
 	dir_become_self();
 	return fd;
@@ -106,6 +107,7 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 {
 	const struct nfs3_create_args *args = &op->args.create;
 	struct timespec times[2];
+	struct handle_id id;
 	struct stat st;
 	int rc = 0;
 
@@ -118,11 +120,15 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 		    st.st_mtim.tv_nsec != 0)
 			return -EEXIST;
 	} else if (!S_ISREG(st.st_mode)) {
-		return S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
+		return -EEXIST;
 	} else if (args->attr.set_size) {
 		const struct nfs3_sattr size = {.set_size = true, .size = args->attr.size};
 
 		rc = dir_apply(op, fd, &size);
+		if (rc == 0)
+			rc = dir_id_of(fd, "", &id);
+		if (rc == 0)
+			rc = dir_make_stable(fs, op, fd, &id);
 	}
 	return rc == 0 ? made(fs, op, fd) : rc;
 }
@@ -202,7 +208,9 @@ static int make_as(const struct op *op, int dir, const char *name, const struct 
 		memcpy(path, op->data, op->data_bytes);
 		path[op->data_bytes] = '\0';
 	}
-	dir_become(&op->cred);
+	rc = dir_become(&op->cred);
+	if (rc != 0)
+		return rc;
 	if (op->proc == NFS3_MKDIR)
 		rc = mkdirat(dir, name, mode);
 	else if (op->proc == NFS3_SYMLINK)
@@ -243,10 +251,29 @@ enum nfs3_status dir_make(struct dir_fs *fs, struct op *op)
 	return dir_status(end_dir(fs, dir, rc, &op->res.create.dir_wcc));
 }
 
+static int link_as(const struct op *op, int fd, int dir, const char *name)
+{
+	struct stat st;
+	char path[64];
+	int rc;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR; /* the kernel has the word that is meant for those who may not */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = dir_become(&op->cred);
+	if (rc == 0) {
+		rc = linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
+		dir_become_self();
+	}
+	return rc;
+}
+
 enum nfs3_status dir_link(struct dir_fs *fs, struct op *op)
 {
 	int fd = dir_open_id(fs, &op->id, O_PATH), dir, rc;
-	char text[NFS3_NAME_MAX + 1], path[64];
+	char text[NFS3_NAME_MAX + 1];
 
 	if (fd < 0)
 		return dir_status(fd);
@@ -256,10 +283,7 @@ enum nfs3_status dir_link(struct dir_fs *fs, struct op *op)
 		return dir_status(dir);
 	}
 	dir_text(&op->args.link.link.name, text);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	dir_become(&op->cred);
-	rc = linkat(AT_FDCWD, path, dir, text, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
-	dir_become_self();
+	rc = link_as(op, fd, dir, text);
 	dir_post(fs, fd, &op->res.link.attr);
 	close(fd);
 	return dir_status(end_dir(fs, dir, rc, &op->res.link.dir_wcc));

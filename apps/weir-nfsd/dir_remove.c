@@ -26,9 +26,11 @@ enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op)
 		return dir_status(dir);
 	dir_text(&op->args.dirop.name, text);
 	note_victim(dir, text, &op->id2);
-	dir_become(&op->cred);
-	rc = unlinkat(dir, text, op->proc == NFS3_RMDIR ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
-	dir_become_self();
+	rc = dir_become(&op->cred);
+	if (rc == 0) {
+		rc = unlinkat(dir, text, op->proc == NFS3_RMDIR ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
+		dir_become_self();
+	}
 	if (rc == 0 && fsync(dir) != 0)
 		rc = -errno;
 	dir_post(fs, dir, &op->res.wcc.wcc.after);
@@ -53,9 +55,11 @@ enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op)
 	dir_text(&op->args.rename.from.name, from);
 	dir_text(&op->args.rename.to.name, to);
 	note_victim(to_dir, to, &op->id2);
-	dir_become(&op->cred);
-	rc = renameat(from_dir, from, to_dir, to) == 0 ? 0 : -errno;
-	dir_become_self();
+	rc = dir_become(&op->cred);
+	if (rc == 0) {
+		rc = renameat(from_dir, from, to_dir, to) == 0 ? 0 : -errno;
+		dir_become_self();
+	}
 	if (rc == 0 && (fsync(to_dir) != 0 || fsync(from_dir) != 0))
 		rc = -errno;
 	dir_post(fs, from_dir, &op->res.rename.from_wcc.after);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads that carry out what may wait for a disk, as the one who asks. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
@@ -10,21 +12,32 @@
 #include "dir.h"
 
 /* By the kernel's own calls: the C library's would change all threads. */
-static void set_groups(uint32_t n, const uint32_t *gids)
+static int set_groups(uint32_t n, const uint32_t *gids)
 {
 	gid_t groups[WEIR_RPC_GIDS_MAX];
 
 	for (uint32_t i = 0; i < n; i++)
 		groups[i] = gids[i];
-	syscall(SYS_setgroups, (size_t)n, groups);
+	return syscall(SYS_setgroups, (size_t)n, groups) == 0 ? 0 : -errno;
 }
 
-void dir_become(const struct cred *cred)
+/* They return what was before, whether they did anything or not: asked with what is no id, they tell what is. */
+static bool has_become(const struct cred *cred)
 {
-	set_groups(cred->ngids, cred->gids);
+	return (uint32_t)setfsgid((gid_t)-1) == cred->gid && (uint32_t)setfsuid((uid_t)-1) == cred->uid;
+}
+
+int dir_become(const struct cred *cred)
+{
+	int rc = set_groups(cred->ngids, cred->gids);
+
 	setfsgid(cred->gid);
 	/* Last: it takes the privileges over files away. */
 	setfsuid(cred->uid);
+	if (rc == 0 && has_become(cred))
+		return 0;
+	dir_become_self();
+	return -EPERM;
 }
 
 void dir_become_self(void)
@@ -32,6 +45,17 @@ void dir_become_self(void)
 	setfsuid(0);
 	setfsgid(0);
 	set_groups(0, NULL);
+}
+
+int dir_obey_quotas(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	data[CAP_TO_INDEX(CAP_SYS_RESOURCE)].effective &= ~CAP_TO_MASK(CAP_SYS_RESOURCE);
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
 }
 
 static void on_posted(struct weir_engine *engine, void *arg)
@@ -42,26 +66,64 @@ static void on_posted(struct weir_engine *engine, void *arg)
 	dir_worked((struct dir_fs *)op->export->fs, op);
 }
 
+static void close_file(struct dir_fs *fs, struct dir_fd *file)
+{
+	struct stat st;
+
+	/* Not of a file that is gone. */
+	if (file->is_dirty && !(fstat(file->fd, &st) == 0 && st.st_nlink == 0) && fsync(file->fd) != 0)
+		dir_lose(fs);
+	close(file->fd);
+	free(file);
+}
+
+/* What there is to do, one of both; false: stop. */
+static bool next_job(struct dir_fs *fs, struct op **op, struct dir_fd **file)
+{
+	pthread_mutex_lock(&fs->lock);
+	while (TAILQ_EMPTY(&fs->queue) && TAILQ_EMPTY(&fs->closing) && !fs->stop)
+		pthread_cond_wait(&fs->wake, &fs->lock);
+	*op = NULL;
+	/* First, as it makes room for files that calls open. */
+	*file = TAILQ_FIRST(&fs->closing);
+	if (*file)
+		TAILQ_REMOVE(&fs->closing, *file, age);
+	else if ((*op = TAILQ_FIRST(&fs->queue)))
+		TAILQ_REMOVE(&fs->queue, *op, entry);
+	pthread_mutex_unlock(&fs->lock);
+	return *file || *op;
+}
+
 static void *run(void *arg)
 {
 	struct dir_fs *fs = arg;
+	struct dir_fd *file;
 	struct op *op;
 
-	for (;;) {
-		pthread_mutex_lock(&fs->lock);
-		while (TAILQ_EMPTY(&fs->queue) && !fs->stop)
-			pthread_cond_wait(&fs->wake, &fs->lock);
-		op = TAILQ_FIRST(&fs->queue);
-		if (op)
-			TAILQ_REMOVE(&fs->queue, op, entry);
-		pthread_mutex_unlock(&fs->lock);
-		if (!op)
-			return NULL;
+	dir_obey_quotas(); /* as it did when the ring's writer was registered */
+	while (next_job(fs, &op, &file)) {
+		if (file) {
+			close_file(fs, file);
+			continue;
+		}
 		dir_carry_out(fs, op);
 		/* A full mailbox empties: the poller never waits for this thread. */
 		while (weir_engine_post(fs->export->owner->engine, on_posted, op) != 0)
 			sched_yield();
 	}
+	return NULL;
+}
+
+void dir_work_close(struct dir_fs *fs, struct dir_fd *file)
+{
+	if (fs->nthreads == 0) {
+		close_file(fs, file);
+		return;
+	}
+	pthread_mutex_lock(&fs->lock);
+	TAILQ_INSERT_TAIL(&fs->closing, file, age);
+	pthread_cond_signal(&fs->wake);
+	pthread_mutex_unlock(&fs->lock);
 }
 
 void dir_work(struct dir_fs *fs, struct op *op)

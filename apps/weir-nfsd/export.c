@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "export.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -106,6 +107,15 @@ int export_set(struct export *export, const char *key, const char *value, const 
 	return bad(where, "key", key, "expected backend, access, size, root_squash, anonuid or anongid");
 }
 
+/* What a client can ask for, and a file of exports can say: no control characters, and no blank at the end. */
+static bool is_name(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (iscntrl((unsigned char)text[i]))
+			return false;
+	return n > 0 && text[n - 1] != ' ';
+}
+
 /* 32 bits of a SipHash without a secret: the same at each start. */
 static uint32_t id_of(const char *name)
 {
@@ -120,19 +130,24 @@ static uint32_t id_of(const char *name)
 
 struct export *export_make(struct exports *exports, const char *name, const char *where)
 {
-	const char *slash = name[0] == '/' ? "" : "/";
 	struct export *export = &exports->all[exports->n];
+	const char *inner = name + strspn(name, "/");
+	size_t n = strlen(inner);
 
 	if (exports->n == EXPORTS_MAX) {
 		bad(where, "export", name, "there are 32 already");
 		return NULL;
 	}
 	*export = (struct export){.squashes_root = true, .anon_uid = ANONYMOUS, .anon_gid = ANONYMOUS};
-	if (name[strspn(name, "/")] == '\0' || strlen(name) + 2 > sizeof(export->name)) {
-		bad(where, "export", name, "expected a name of 1 to 254 bytes");
+	/* MOUNT's paths have one slash in front and none behind. */
+	while (n > 0 && inner[n - 1] == '/')
+		n--;
+	if (n + 2 > sizeof(export->name) || !is_name(inner, n)) {
+		bad(where, "export", name,
+		    "expected a name of 1 to 254 bytes, no control characters, no blank at the end");
 		return NULL;
 	}
-	snprintf(export->name, sizeof(export->name), "%s%s", slash, name);
+	snprintf(export->name, sizeof(export->name), "/%.*s", (int)n, inner);
 	export->id = id_of(export->name);
 	export->size_bytes = RAM_SIZE_USUAL;
 	if (export_by_id(exports, export->id)) {

@@ -10,6 +10,7 @@
 #define EXPORTS_MAX	  32u
 #define EXPORT_NAME_BYTES 256u
 #define EXPORT_PATH_BYTES 1024u
+#define EXPORT_KEYS	  6u /* that export_set() knows, each of less than 16 bytes */
 
 struct fs;
 struct fs_ops;
@@ -17,7 +18,7 @@ struct poller;
 
 struct export
 {
-	char name[EXPORT_NAME_BYTES]; /* starts with '/' */
+	char name[EXPORT_NAME_BYTES]; /* starts with one '/' and ends without */
 	uint32_t id;		      /* a hash of the name: handles have it, over restarts, too */
 	const struct fs_ops *ops;
 	char path[EXPORT_PATH_BYTES]; /* dir: the directory */

@@ -10,9 +10,12 @@
  * Each line is one of these or empty; anything else is refused, with its place.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "export.h"
 
@@ -34,7 +37,26 @@ static int bad_line(const char *where, const char *what)
 	return -1;
 }
 
-static int take_line(struct exports *exports, struct export **export, char *line, const char *where)
+/* The export that lines are of, and the keys that it was given: each goes once. */
+struct section {
+	struct export *export;
+	uint32_t nkeys;
+	char keys[EXPORT_KEYS][16];
+};
+
+static int take_key(struct section *section, const char *key, const char *value, const char *where)
+{
+	for (uint32_t i = 0; i < section->nkeys; i++)
+		if (strcmp(section->keys[i], key) == 0)
+			return bad_line(where, "this export has that key already");
+	if (export_set(section->export, key, value, where) != 0)
+		return -1;
+	/* It is one of those that there are: there is room. */
+	snprintf(section->keys[section->nkeys++], sizeof(section->keys[0]), "%s", key);
+	return 0;
+}
+
+static int take_line(struct exports *exports, struct section *section, char *line, const char *where)
 {
 	size_t n = strlen(line);
 	char *equals;
@@ -45,24 +67,45 @@ static int take_line(struct exports *exports, struct export **export, char *line
 		if (line[n - 1] != ']')
 			return bad_line(where, "expected [/NAME]");
 		line[n - 1] = '\0';
-		if (*export && !(*export)->ops)
+		if (section->export && !section->export->ops)
 			return bad_line(where, "the export before this has no 'backend = '");
-		*export = export_make(exports, trim(line + 1), where);
-		return *export ? 0 : -1;
+		section->nkeys = 0;
+		section->export = export_make(exports, trim(line + 1), where);
+		return section->export ? 0 : -1;
 	}
 	equals = strchr(line, '=');
 	if (!equals)
 		return bad_line(where, "expected 'key = value'");
-	if (!*export)
+	if (!section->export)
 		return bad_line(where, "expected [/NAME] before the first key");
 	*equals = '\0';
-	return export_set(*export, trim(line), trim(equals + 1), where);
+	return take_key(section, trim(line), trim(equals + 1), where);
+}
+
+/* NULL: errno says why. Of a FIFO that nobody writes to, open() would wait for ever. */
+static FILE *open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0) {
+		if (S_ISREG(st.st_mode))
+			file = fdopen(fd, "r");
+		else
+			errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+	}
+	if (!file)
+		close(fd);
+	return file;
 }
 
 int export_file_load(struct exports *exports, const char *path)
 {
-	struct export *export = NULL;
-	FILE *file = fopen(path, "re");
+	struct section section = {.export = NULL};
+	FILE *file = open_regular(path);
 	size_t room = 0;
 	unsigned number = 0;
 	char *line = NULL, where[1200];
@@ -70,7 +113,8 @@ int export_file_load(struct exports *exports, const char *path)
 	int rc = 0;
 
 	if (!file) {
-		fprintf(stderr, "weir-nfsd: can't read %s: %s\n", path, strerror(errno));
+		fprintf(stderr, "weir-nfsd: can't read %s: %s\n", path,
+			errno == EINVAL ? "not a regular file" : strerror(errno));
 		return -1;
 	}
 	while (rc == 0 && (n = getline(&line, &room, file)) >= 0) {
@@ -78,11 +122,11 @@ int export_file_load(struct exports *exports, const char *path)
 		if ((size_t)n != strlen(line))
 			rc = bad_line(where, "the line has a NUL");
 		else
-			rc = take_line(exports, &export, trim(line), where);
+			rc = take_line(exports, &section, trim(line), where);
 	}
 	if (rc == 0 && ferror(file))
 		rc = bad_line(path, "can't be read");
-	if (rc == 0 && export && !export->ops)
+	if (rc == 0 && section.export && !section.export->ops)
 		rc = bad_line(path, "the last export has no 'backend = '");
 	free(line);
 	fclose(file);

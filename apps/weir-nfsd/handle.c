@@ -120,7 +120,7 @@ int handle_key_load(struct handle_key *key, const char *path)
 	uint8_t secret[SECRET_BYTES];
 	struct stat st;
 	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0 && errno == ENOENT)
 		return save(key, path);

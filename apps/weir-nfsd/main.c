@@ -12,7 +12,7 @@
 #include "rpcbind.h"
 #include "server.h"
 
-enum exit_status { EXIT_OK = 0, EXIT_START = 1, EXIT_USAGE = 2 };
+enum exit_status { EXIT_OK = 0, EXIT_START = 1, EXIT_USAGE = 2, EXIT_LOST = 3 };
 
 static atomic_bool stop;
 
@@ -49,22 +49,28 @@ static void print_handles(struct server *server)
 static int serve(const struct options *options, struct server *server, void (*ready)(int fd), int fd)
 {
 	struct mountd *mountd = NULL;
+	struct rpcbind rpcbind;
 	int rc = server_start(server, &options->profile, options->listen, options->state);
 
 	if (rc == 0 && options->has_mount)
 		rc = mountd_start(server, options->mount_port, &mountd);
 	if (rc == 0) {
+		/* Other drivers' addresses are no network's. */
+		bool is_ip = strcmp(options->profile.driver, "verbs") == 0;
+
+		rpcbind_init(&rpcbind, options->rpcbind, is_ip ? options->listen : NULL, mountd_port(mountd));
 		if (options->has_rpcbind)
-			rpcbind_register(options->listen, mountd_port(mountd));
+			rpcbind_register(&rpcbind);
 		print_handles(server);
 		ready(fd);
-		rc = server_run(server, &stop);
-		if (options->has_rpcbind)
-			rpcbind_withdraw();
+		rc = server_run(server);
+		rpcbind_withdraw(&rpcbind);
 	}
 	mountd_stop(mountd);
 	server_stop(server);
-	return rc == 0 ? EXIT_OK : EXIT_START;
+	if (rc != 0)
+		return EXIT_START;
+	return server->is_lost ? EXIT_LOST : EXIT_OK;
 }
 
 static void ready_in_foreground(int fd)
@@ -72,16 +78,22 @@ static void ready_in_foreground(int fd)
 	(void)fd;
 }
 
-/* Tell the one who waits, and let go of the terminal. */
+/* Let go of the terminal and of the directory, and tell the one who waits. All that the command line names is open by now,
+ * or absolute. */
 static void ready_in_background(int fd)
 {
 	const char ok = 1;
 
-	if (write(fd, &ok, 1) != 1)
+	if (chdir("/") != 0) {
+		perror("weir-nfsd: /");
+		stop = 1;
+	}
+	if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) ||
+	    !freopen("/dev/null", "w", stderr))
+		stop = 1;
+	if (!stop && write(fd, &ok, 1) != 1)
 		stop = 1; /* it is gone: nobody knows of us */
 	close(fd);
-	if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout))
-		stop = 1;
 }
 
 /* The parent's part: wait until the server is up, or has failed. */
@@ -123,7 +135,7 @@ static int serve_in_background(const struct options *options, struct server *ser
 int main(int argc, char **argv)
 {
 	static struct options options;
-	static struct server server;
+	static struct server server = {.stop = &stop};
 	int rc = options_parse(argc, argv, &options, &server.exports);
 
 	if (rc != 0)

@@ -2,7 +2,7 @@
 #ifndef MOUNTD_H
 #define MOUNTD_H
 
-/* MOUNT version 3 over TCP, by libtirpc, in a thread of its own: it needs the exports' names, which don't change, and
+/* MOUNT version 3 over TCP (rpc_tcp.h), in a thread of its own: it needs the exports' names, which don't change, and
  * server_find(). Exports can be mounted, and directories below them. */
 
 #include <stdint.h>

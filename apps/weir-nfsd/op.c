@@ -138,9 +138,13 @@ void op_handle(struct weir_request *req, void *arg)
 	enum nfs3_status status;
 	struct op *op;
 
+	if (weir_request_is_carried_out(req)) { /* there was no buffer for the reply */
+		op_reply(weir_request_user(req));
+		return;
+	}
 	if (weir_request_header(req)->proc == NFS3_NULL) {
-		weir_request_results(req, 0);
-		weir_request_reply(req);
+		if (weir_request_results(req, 0) || weir_request_wait(req) != 0)
+			weir_request_reply(req);
 		return;
 	}
 	op = op_take(home_of(server, req), req);

@@ -9,7 +9,7 @@
  *   run()        owner: asks the back end
  *   back end     owner: fills 'res', at once or later, and calls
  *   op_done()    owner: hands it back
- *   reply()      home: encodes, replies, frees
+ *   op_reply()   home: encodes, replies, frees; without a buffer it waits, and op_handle() calls it again
  *
  * Home and owner are pollers, see poller.h; most often the same. A call that ends early (bad handle, bad name, read-only) goes
  * to op_done() at home, without a back end.
@@ -74,7 +74,7 @@ struct op {
 	struct poller *home;
 	struct weir_request *req; /* the home's, but for what is read with a call in hand */
 	uint32_t proc;
-	bool is_away; /* with an owner that is not its home */
+	bool is_away; /* with an owner that is not its home, or back from there */
 	struct op_mail mail;
 	struct export *export;
 	struct cred cred;
@@ -125,6 +125,7 @@ enum nfs3_status op_entries_begin(struct op *op);
 bool op_entry(struct op *op, const struct nfs3_entry *entry);
 
 /* For op.c, op_done.c and poller.c. */
+void op_reply(struct op *op);
 void op_free(struct op *op);
 void op_free_all(struct poller *poller);
 void op_returned(struct weir_engine *engine, void *op); /* home: the owner is done with it */

@@ -121,10 +121,10 @@ static void on_sent_away(void *arg)
 	poller_send(op->home, op->export->owner, op, op->on_sent_mail, op->on_sent_arg);
 }
 
-/* Home. 'was_away': the op is needed until the owner's memory is no longer named. */
-static void reply(struct op *op, bool was_away)
+void op_reply(struct op *op)
 {
-	bool waits = was_away && op->on_sent;
+	/* The op is needed until the owner's memory is no longer named. */
+	bool waits = op->is_away && op->on_sent;
 	struct weir_xdr_out *out;
 
 	/* 'Try again' must not be what a second try gets. */
@@ -137,6 +137,13 @@ static void reply(struct op *op, bool was_away)
 	out = weir_request_results(op->req,
 				   NFS3_RESULTS_XDR_MAX +
 					   (op->entries_buf ? (uint32_t)weir_xdr_out_len(&op->entries) : 0));
+	if (!out) {
+		/* No buffer is free. What was done can't be called off: op_handle() comes back with it. */
+		weir_request_set_user(op->req, op);
+		weir_request_release_args(op->req);
+		if (weir_request_wait(op->req) == 0)
+			return;
+	}
 	if (out) {
 		put_results(op, out);
 		weir_request_reply(op->req);
@@ -153,7 +160,7 @@ void op_returned(struct weir_engine *engine, void *arg)
 
 	(void)engine;
 	op->home->naway--;
-	reply(op, true);
+	op_reply(op);
 }
 
 void op_done(struct op *op)
@@ -165,7 +172,7 @@ void op_done(struct op *op)
 	if (op->is_away)
 		poller_send(op->export->owner, op->home, op, op_returned, op);
 	else
-		reply(op, false);
+		op_reply(op);
 }
 
 void op_fail(struct op *op, enum nfs3_status status)

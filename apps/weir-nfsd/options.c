@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "rpcbind.h"
 
 enum {
 	OPT_DRIVER = 256,
@@ -20,6 +21,7 @@ enum {
 	OPT_MOUNT_PORT,
 	OPT_NO_MOUNT,
 	OPT_NO_RPCBIND,
+	OPT_RPCBIND,
 	OPT_STATE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -36,6 +38,7 @@ static const struct option long_options[] = {
 	{"mount-port", required_argument, NULL, OPT_MOUNT_PORT},
 	{"no-mount", no_argument, NULL, OPT_NO_MOUNT},
 	{"no-rpcbind", no_argument, NULL, OPT_NO_RPCBIND},
+	{"rpcbind", required_argument, NULL, OPT_RPCBIND},
 	{"state", required_argument, NULL, OPT_STATE},
 	{"help", no_argument, NULL, OPT_HELP},
 	{"version", no_argument, NULL, OPT_VERSION},
@@ -62,14 +65,15 @@ static void help(void)
 	     "  --mount-port PORT         of MOUNT over TCP; default 0: any that is free\n"
 	     "  --no-mount                no MOUNT: clients are given the handles that are printed at start\n"
 	     "  --no-rpcbind              don't register with rpcbind\n"
+	     "  --rpcbind PATH            rpcbind's local socket; default " RPCBIND_SOCKET "\n"
 	     "  --profile FILE            an INI file, such as those in config/; what follows wins\n"
 	     "  --driver NAME             one of those below; default: the profile's, else shm\n"
 	     "  --driver-options S        key=value,...\n"
 	     "  --foreground              stay in the foreground\n"
 	     "  --help, --version\n"
 	     "\n"
-	     "With driver shm, MOUNT and rpcbind are off unless --mount-port is given.\n"
-	     "Exit status: 0; 1: it could not start; 2: usage.\n"
+	     "With driver shm, MOUNT is off unless --mount-port is given, and NFS not known to rpcbind.\n"
+	     "Exit status: 0; 1: it could not start; 2: usage; 3: the device went away.\n"
 	     "\n"
 	     "Drivers:");
 	for (uint32_t i = 0; fabric_driver_at(i); i++)
@@ -126,6 +130,11 @@ static int apply(int opt, const char *value, struct options *o, struct exports *
 	case OPT_NO_RPCBIND:
 		o->has_rpcbind = false;
 		return 0;
+	case OPT_RPCBIND:
+		if (value[0] != '/')
+			return bad("rpcbind", value, "expected a path that starts with /");
+		o->rpcbind = value;
+		return 0;
 	case OPT_STATE:
 		o->state = value;
 		return 0;
@@ -162,7 +171,10 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	bool wants_mount = false;
 	int opt;
 
-	*options = (struct options){.state = "/var/lib/weir-nfsd", .has_mount = true, .has_rpcbind = true};
+	*options = (struct options){.state = "/var/lib/weir-nfsd",
+				    .rpcbind = RPCBIND_SOCKET,
+				    .has_mount = true,
+				    .has_rpcbind = true};
 	if (load_profile(argc, argv, options) != 0)
 		return -1;
 	optind = 1;
@@ -192,7 +204,5 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	/* Peers of shm have no IP address to ask from. */
 	if (strcmp(options->profile.driver, "shm") == 0 && !wants_mount)
 		options->has_mount = false;
-	if (!options->has_mount)
-		options->has_rpcbind = false;
 	return 0;
 }

@@ -11,6 +11,7 @@ struct options {
 	struct weir_profile profile;
 	const char *listen;
 	const char *state;   /* a directory for what outlives the server */
+	const char *rpcbind; /* rpcbind's local socket */
 	uint32_t mount_port; /* 0: any */
 	bool has_mount;
 	bool has_rpcbind;

@@ -20,6 +20,8 @@
 #define RAM_SIZE_MAX   (1ull << 40)
 #define RAM_SIZE_USUAL (256ull << 20)
 #define RAM_LINKS_MAX  65000u
+/* Places in tables of chunks, for each page of the export: files without holes need two at most. */
+#define RAM_CHUNKS_PER_PAGE 4u
 
 /* ---- inodes ---- */
 
@@ -81,7 +83,8 @@ struct ram_fs {
 	struct weir_region *region;
 	struct ram_blocks blocks;
 	uint64_t size_bytes;
-	uint32_t zeros; /* a block of zeros, for holes */
+	uint32_t zeros;		       /* a block of zeros, for holes */
+	uint64_t nchunks, nchunks_max; /* of all files' tables: holes take no memory, but places in these */
 	uint32_t ninodes_max, ninodes, nslots, free_slot;
 	struct ram_inode *inodes;
 	uint32_t nentries, nentries_max;

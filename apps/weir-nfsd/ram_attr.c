@@ -76,7 +76,8 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 			return status;
 		to->mtime = time_now();
 	}
-	if ((attr->set_uid || attr->set_gid || attr->set_size) && cred->uid != 0 && to->type != NFS3_DIR)
+	/* Of another owner, whoever makes it so; or of other data, unless root changes them. */
+	if (to->type != NFS3_DIR && (attr->set_uid || attr->set_gid || (attr->set_size && cred->uid != 0)))
 		to->mode &= ~06000u;
 	if (attr->set_uid)
 		to->uid = attr->uid;
@@ -84,7 +85,7 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 		to->gid = attr->gid;
 	if (attr->set_mode) {
 		to->mode = attr->mode & 07777;
-		if (cred->uid != 0 && to->type != NFS3_DIR && !cred_in_group(cred, to->gid))
+		if (cred->uid != 0 && !cred_in_group(cred, to->gid))
 			to->mode &= ~02000u;
 	}
 	set_time(&to->atime, attr->atime_how, &attr->atime);
@@ -109,6 +110,8 @@ enum nfs3_status ram_setattr(struct ram_fs *fs, struct op *op)
 		status = may_set(op, inode, &args->attr);
 	if (status == NFS3_OK)
 		status = ram_apply(fs, inode, &op->cred, &args->attr);
+	if (status == NFS3_OK)
+		inode->has_create_verf = false; /* its maker has had the reply */
 	ram_after(inode, &op->res.wcc.wcc);
 	return status;
 }
@@ -116,20 +119,13 @@ enum nfs3_status ram_setattr(struct ram_fs *fs, struct op *op)
 enum nfs3_status ram_access(struct ram_fs *fs, struct op *op)
 {
 	struct ram_inode *inode = ram_inode_of(fs, &op->id);
-	uint32_t ask = op->args.access.access, grant = 0;
-	bool is_dir;
 
 	if (!inode)
 		return NFS3ERR_STALE;
-	is_dir = inode->attr.type == NFS3_DIR;
-	if (ram_may(op, inode, MAY_READ))
-		grant |= NFS3_ACCESS_READ;
-	if (ram_may(op, inode, MAY_EXEC))
-		grant |= is_dir ? NFS3_ACCESS_LOOKUP : NFS3_ACCESS_EXECUTE;
-	if (!op->export->is_read_only && ram_may(op, inode, MAY_WRITE))
-		grant |= NFS3_ACCESS_MODIFY | NFS3_ACCESS_EXTEND | (is_dir ? NFS3_ACCESS_DELETE : 0);
 	ram_post(inode, &op->res.access.attr);
-	op->res.access.access = ask & grant;
+	op->res.access.access = op->args.access.access &
+				cred_access(&op->cred, inode->attr.uid, inode->attr.gid, inode->attr.mode,
+					    inode->attr.type == NFS3_DIR, op->export->is_read_only);
 	return NFS3_OK;
 }
 

@@ -28,7 +28,9 @@ uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t 
 	return len_bytes;
 }
 
-static bool make_chunks(struct ram_inode *inode, uint32_t n)
+/* A table up to the file's last chunk. All are bounded by the export's size: a byte at the end of each of many files would
+ * otherwise take any amount of memory. */
+static bool make_chunks(struct ram_fs *fs, struct ram_inode *inode, uint32_t n)
 {
 	uint32_t capacity = inode->nchunks ? inode->nchunks : 1;
 	uint32_t *chunks;
@@ -37,14 +39,25 @@ static bool make_chunks(struct ram_inode *inode, uint32_t n)
 		return true;
 	while (capacity < n)
 		capacity *= 2;
+	if (capacity - inode->nchunks > fs->nchunks_max - fs->nchunks)
+		return false;
 	chunks = realloc(inode->chunks, capacity * sizeof(chunks[0]));
 	if (!chunks)
 		return false;
 	for (uint32_t i = inode->nchunks; i < capacity; i++)
 		chunks[i] = RAM_NONE;
+	fs->nchunks += capacity - inode->nchunks;
 	inode->chunks = chunks;
 	inode->nchunks = capacity;
 	return true;
+}
+
+static void free_chunks(struct ram_fs *fs, struct ram_inode *inode)
+{
+	fs->nchunks -= inode->nchunks;
+	free(inode->chunks);
+	inode->chunks = NULL;
+	inode->nchunks = 0;
 }
 
 static void set_block(struct ram_fs *fs, struct ram_inode *inode, uint32_t chunk, uint32_t block)
@@ -94,7 +107,7 @@ uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t o
 	uint32_t inside = (uint32_t)(offset % RAM_CHUNK);
 	uint32_t chunk = (uint32_t)(offset / RAM_CHUNK);
 
-	if (!make_chunks(inode, chunk + 1))
+	if (!make_chunks(fs, inode, chunk + 1))
 		return NULL;
 	*block = inode->chunks[chunk];
 	if (*block == RAM_NONE || ram_block_bytes(&fs->blocks, *block) < inside + len_bytes)
@@ -165,6 +178,8 @@ enum nfs3_status ram_data_truncate(struct ram_fs *fs, struct ram_inode *inode, u
 		}
 		for (uint64_t i = first; i < inode->nchunks; i++)
 			set_block(fs, inode, (uint32_t)i, RAM_NONE);
+		if (first == 0)
+			free_chunks(fs, inode);
 	}
 	inode->attr.size = size;
 	return NFS3_OK;
@@ -174,9 +189,7 @@ void ram_data_free(struct ram_fs *fs, struct ram_inode *inode)
 {
 	for (uint32_t i = 0; i < inode->nchunks; i++)
 		set_block(fs, inode, i, RAM_NONE);
-	free(inode->chunks);
-	inode->chunks = NULL;
-	inode->nchunks = 0;
+	free_chunks(fs, inode);
 	if (inode->block != RAM_NONE)
 		ram_block_unref(&fs->blocks, inode->block);
 	inode->block = RAM_NONE;

@@ -99,6 +99,7 @@ enum nfs3_status ram_write(struct ram_fs *fs, struct op *op)
 			if (op->cred.uid != 0)
 				inode->attr.mode &= ~06000u;
 			ram_touch(inode, true);
+			inode->has_create_verf = false;
 		}
 	}
 	ram_after(inode, &res->wcc);

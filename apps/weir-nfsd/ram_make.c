@@ -86,8 +86,6 @@ static struct ram_inode *make(struct ram_fs *fs, struct op *op, struct ram_inode
 		*status = NFS3ERR_NOSPC;
 		return NULL;
 	}
-	if (inherits && type == NFS3_DIR)
-		inode->attr.mode |= 02000;
 	if (attr) {
 		struct nfs3_sattr set = *attr;
 
@@ -98,10 +96,10 @@ static struct ram_inode *make(struct ram_fs *fs, struct op *op, struct ram_inode
 		}
 		if (type == NFS3_LNK)
 			set.set_mode = set.set_size = false;
-		if (type == NFS3_DIR && inherits)
-			set.mode |= 02000;
 		*status = ram_apply(fs, inode, &op->cred, &set);
 	}
+	if (inherits && type == NFS3_DIR)
+		inode->attr.mode |= 02000;
 	if (*status == NFS3_OK)
 		*status = ram_entry_add(fs, ram_slot(fs, dir), name->data, name->len_bytes,
 					ram_slot(fs, inode));
@@ -126,7 +124,7 @@ static enum nfs3_status create_existing(struct ram_fs *fs, struct op *op, struct
 		    memcmp(inode->create_verf, args->verf, NFS3_VERF_BYTES) != 0)
 			return NFS3ERR_EXIST;
 	} else if (inode->attr.type != NFS3_REG) {
-		return inode->attr.type == NFS3_DIR ? NFS3ERR_ISDIR : NFS3ERR_EXIST;
+		return NFS3ERR_EXIST;
 	} else if (args->attr.set_size) {
 		/* Of an existing file, the size alone is set: as open() with O_TRUNC does. */
 		struct nfs3_sattr set = {.set_size = true, .size = args->attr.size};

@@ -90,7 +90,7 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 
 	if (from_dir->attr.type != NFS3_DIR || to_dir->attr.type != NFS3_DIR)
 		return NFS3ERR_NOTDIR;
-	if (!ram_may(op, from_dir, MAY_WRITE | MAY_EXEC) || !ram_may(op, to_dir, MAY_WRITE | MAY_EXEC))
+	if (!ram_may(op, from_dir, MAY_EXEC) || !ram_may(op, to_dir, MAY_EXEC))
 		return NFS3ERR_ACCES;
 	entry = ram_entry_find(fs, ram_slot(fs, from_dir), from->data, from->len_bytes);
 	if (!entry)
@@ -99,6 +99,8 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 	status = ram_may_remove(op, from_dir, &fs->inodes[slot]);
 	if (status != NFS3_OK)
 		return status;
+	if (!ram_may(op, to_dir, MAY_WRITE))
+		return NFS3ERR_ACCES;
 	if (fs->inodes[slot].attr.type == NFS3_DIR && is_within(fs, to_dir, &fs->inodes[slot]))
 		return NFS3ERR_INVAL;
 	old = ram_entry_find(fs, ram_slot(fs, to_dir), to->data, to->len_bytes);

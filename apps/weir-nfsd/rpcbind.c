@@ -1,101 +1,224 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Registration with rpcbind (RFC 1833 section 2.2.1), by its local socket, where it knows the caller's user. libtirpc's
+ * rpcb_set() is not for netids other than those in its own table: it has no universal address for them. */
 #include "rpcbind.h"
 
-#include <netinet/in.h>
-#include <stdbool.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <rpc/rpc.h>
-#include <rpc/rpcb_clnt.h>
+#include <rpc/rpcb_prot.h>
 
 #include "mount3.h"
+#include "server.h"
+#include "uaddr.h"
 
-/* rdma and rdma6 (RFC 5665) are not in /etc/netconfig; their universal addresses are those of IP (RFC 8166 section 7.1). */
-struct registration {
-	char netid[8];
-	char family[8];
-	char proto[8];
-	bool is_mount;
-	bool is_done;
+#define VERSION 3u /* of NFS and of MOUNT */
+
+/* A connection to rpcbind, and until when we wait for it. */
+struct session {
+	CLIENT *client;
+	uint64_t deadline_ns;
 };
 
-static struct registration all[] = {
-	{"rdma", NC_INET, NC_TCP, false, false},
-	{"rdma6", NC_INET6, NC_TCP, false, false},
-	{"tcp", NC_INET, NC_TCP, true, false},
-	{"tcp6", NC_INET6, NC_TCP, true, false},
-};
-
-static struct netconfig config_of(struct registration *r)
+static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const char *host, uint32_t port)
 {
-	return (struct netconfig){
-		.nc_netid = r->netid,
-		.nc_semantics = NC_TPI_COTS_ORD,
-		.nc_protofmly = r->family,
-		.nc_proto = r->proto,
-	};
+	struct rpcbind_entry *entry = &rpcbind->entries[rpcbind->n++];
+
+	*entry = (struct rpcbind_entry){.prog = prog};
+	snprintf(entry->netid, sizeof(entry->netid), "%s", netid);
+	uaddr_print(host, port, entry->uaddr, sizeof(entry->uaddr));
 }
 
-/* The port that "ADDR:PORT" or "[ADDR6]:PORT" ends with. */
-static uint32_t port_of(const char *listen)
+/* Universal addresses (RFC 5665 section 5.2.3) of rdma and rdma6 are those of IP (RFC 8166 section 7.1). For this host's
+ * any address rpcbind gives a client the one that it came to. */
+void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen, uint32_t mount_port)
 {
-	const char *colon = strrchr(listen, ':'), *bracket = strrchr(listen, ']');
-	unsigned long port;
+	char host[UADDR_HOST_BYTES];
+	uint32_t port;
 
-	/* An IPv6 address without brackets has more than one. */
-	if (!colon || (bracket && colon < bracket) || (!bracket && strchr(listen, ':') != colon))
-		return NFS3_PORT_RDMA;
-	port = strtoul(colon + 1, NULL, 10);
-	return port > 0 && port < 65536 ? (uint32_t)port : NFS3_PORT_RDMA;
-}
+	*rpcbind = (struct rpcbind){.path = path};
+	if (listen && uaddr_split(listen, NFS3_PORT_RDMA, host, &port)) {
+		bool is_v6 = strchr(host, ':') != NULL;
 
-/* Any address of this host: rpcbind gives a client the one that it came to. */
-static bool set(struct registration *r, uint32_t port)
-{
-	struct sockaddr_in any4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-	struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
-	struct netconfig config = config_of(r);
-	bool is_v6 = strcmp(r->family, NC_INET6) == 0;
-	struct netbuf addr = {
-		.maxlen = is_v6 ? sizeof(any6) : sizeof(any4),
-		.len = is_v6 ? sizeof(any6) : sizeof(any4),
-		.buf = is_v6 ? (void *)&any6 : (void *)&any4,
-	};
-	rpcprog_t prog = r->is_mount ? MOUNT3_PROGRAM : NFS3_PROGRAM;
-
-	/* One left behind by a server that was killed would be in the way. */
-	rpcb_unset(prog, 3, &config);
-	return rpcb_set(prog, 3, &config, &addr);
-}
-
-void rpcbind_register(const char *listen, uint32_t mount_port)
-{
-	bool is_missing = false;
-
-	for (uint32_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		uint32_t port = all[i].is_mount ? mount_port : port_of(listen);
-
-		if (port == 0)
-			continue;
-		all[i].is_done = set(&all[i], port);
-		is_missing |= !all[i].is_done;
+		if (!is_v6 || strcmp(host, "::") == 0)
+			add(rpcbind, NFS3_PROGRAM, "rdma", is_v6 ? "0.0.0.0" : host, port);
+		if (is_v6)
+			add(rpcbind, NFS3_PROGRAM, "rdma6", host, port);
 	}
-	if (is_missing)
-		fprintf(stderr,
-			"weir-nfsd: rpcbind does not run, or has not taken everything: clients must be "
-			"told the ports (NFS %u, MOUNT %u)\n",
-			port_of(listen), mount_port);
+	if (mount_port > 0) {
+		add(rpcbind, MOUNT3_PROGRAM, "tcp", "0.0.0.0", mount_port);
+		add(rpcbind, MOUNT3_PROGRAM, "tcp6", "::", mount_port);
+	}
 }
 
-void rpcbind_withdraw(void)
+/* One that is stopped may have no place in its queue: that is not waited for. */
+static bool connect_now(int fd, const char *path)
 {
-	for (uint32_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		struct netconfig config = config_of(&all[i]);
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int flags = fcntl(fd, F_GETFL);
 
-		if (all[i].is_done)
-			rpcb_unset(all[i].is_mount ? MOUNT3_PROGRAM : NFS3_PROGRAM, 3, &config);
-		all[i].is_done = false;
+	if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path) >= (int)sizeof(addr.sun_path))
+		return false;
+	return fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
+	       connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 && fcntl(fd, F_SETFL, flags) == 0;
+}
+
+static bool open_session(struct session *session, const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct netbuf netbuf = {.maxlen = sizeof(addr), .len = sizeof(addr), .buf = &addr};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	*session = (struct session){.deadline_ns = server_now_ns() + RPCBIND_PATIENCE_MS * 1000000ull};
+	if (fd < 0)
+		return false;
+	if (connect_now(fd, path))
+		session->client = clnt_vc_create(fd, &netbuf, RPCBPROG, RPCBVERS, 0, 0);
+	if (session->client)
+		clnt_control(session->client, CLSET_FD_CLOSE, NULL);
+	else
+		close(fd);
+	return session->client != NULL;
+}
+
+static void close_session(struct session *session)
+{
+	if (!session->client)
+		return;
+	if (session->client->cl_auth)
+		auth_destroy(session->client->cl_auth);
+	clnt_destroy(session->client);
+}
+
+static bool call(struct session *session, uint32_t proc, xdrproc_t put, void *args, xdrproc_t get,
+		 void *results)
+{
+	uint64_t now = server_now_ns(), left;
+	struct timeval timeout;
+
+	if (now >= session->deadline_ns)
+		return false;
+	left = (session->deadline_ns - now) / 1000u + 1u;
+	timeout = (struct timeval){(time_t)(left / 1000000u), (suseconds_t)(left % 1000000u)};
+	return clnt_call(session->client, proc, put, args, get, results, timeout) == RPC_SUCCESS;
+}
+
+/* SET or UNSET. Whether rpcbind did it. */
+static bool change(struct session *session, uint32_t proc, struct rpcbind_entry *entry)
+{
+	char owner[] = ""; /* rpcbind sees who we are */
+	struct rpcb args = {.r_prog = entry->prog,
+			    .r_vers = VERSION,
+			    .r_netid = entry->netid,
+			    .r_addr = entry->uaddr,
+			    .r_owner = owner};
+	bool_t is_done = FALSE;
+
+	return call(session, proc, (xdrproc_t)xdr_rpcb, &args, (xdrproc_t)xdr_bool, &is_done) && is_done;
+}
+
+/* The address that is registered in an entry's place, or NULL. */
+static const char *find(rpcblist *list, const struct rpcbind_entry *entry)
+{
+	for (; list; list = list->rpcb_next) {
+		const struct rpcb *map = &list->rpcb_map;
+
+		if (map->r_prog == entry->prog && map->r_vers == VERSION &&
+		    strcmp(map->r_netid, entry->netid) == 0)
+			return map->r_addr;
 	}
+	return NULL;
+}
+
+/* One with our own address is left from a server before us, since that address is ours now. Whether somebody listens at
+ * another one can be asked of TCP only; without a way to ask, we leave it. */
+static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
+{
+	if (strcmp(uaddr, entry->uaddr) == 0)
+		return false;
+	return entry->prog == MOUNT3_PROGRAM ? uaddr_answers(uaddr) : true;
+}
+
+static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
+{
+	fprintf(stderr,
+		"weir-nfsd: rpcbind has %s for netid %s at %s, another server's: left as it is. If that "
+		"server is "
+		"gone: rpcinfo -T %s -d %u 3\n",
+		entry->prog == MOUNT3_PROGRAM ? "MOUNT" : "NFS", entry->netid, uaddr, entry->netid,
+		entry->prog);
+}
+
+/* Whether it is as it should be: ours, or said to be another's. */
+static bool register_one(struct session *session, rpcblist *list, struct rpcbind_entry *entry)
+{
+	const char *uaddr = find(list, entry);
+
+	if (uaddr && is_anothers(entry, uaddr)) {
+		say_kept(entry, uaddr);
+		return true;
+	}
+	if (uaddr)
+		change(session, RPCBPROC_UNSET, entry);
+	entry->is_ours = change(session, RPCBPROC_SET, entry);
+	return entry->is_ours;
+}
+
+static bool get_list(struct session *session, rpcblist **list)
+{
+	*list = NULL;
+	return call(session, RPCBPROC_DUMP, (xdrproc_t)mount3_xdr_nothing, NULL, (xdrproc_t)xdr_rpcblist_ptr,
+		    list);
+}
+
+void rpcbind_register(struct rpcbind *rpcbind)
+{
+	struct session session;
+	rpcblist *list = NULL;
+	bool is_good = true;
+
+	if (rpcbind->n == 0)
+		return;
+	is_good = open_session(&session, rpcbind->path) && get_list(&session, &list);
+	for (uint32_t i = 0; is_good && i < rpcbind->n; i++)
+		is_good = register_one(&session, list, &rpcbind->entries[i]);
+	xdr_free((xdrproc_t)xdr_rpcblist_ptr, &list);
+	close_session(&session);
+	if (is_good)
+		return;
+	fprintf(stderr, "weir-nfsd: rpcbind does not run, does not answer or has not taken everything: "
+			"clients must be "
+			"told where this server is:");
+	for (uint32_t i = 0; i < rpcbind->n; i++)
+		fprintf(stderr, " %s %s", rpcbind->entries[i].netid, rpcbind->entries[i].uaddr);
+	fputc('\n', stderr);
+}
+
+void rpcbind_withdraw(struct rpcbind *rpcbind)
+{
+	struct session session;
+	rpcblist *list = NULL;
+	bool is_needed = false;
+
+	for (uint32_t i = 0; i < rpcbind->n; i++)
+		is_needed |= rpcbind->entries[i].is_ours;
+	if (!is_needed)
+		return;
+	if (open_session(&session, rpcbind->path) && get_list(&session, &list)) {
+		for (uint32_t i = 0; i < rpcbind->n; i++) {
+			struct rpcbind_entry *entry = &rpcbind->entries[i];
+			const char *uaddr = entry->is_ours ? find(list, entry) : NULL;
+
+			if (uaddr && strcmp(uaddr, entry->uaddr) == 0)
+				change(&session, RPCBPROC_UNSET, entry);
+			entry->is_ours = false;
+		}
+	}
+	xdr_free((xdrproc_t)xdr_rpcblist_ptr, &list);
+	close_session(&session);
 }

@@ -4,11 +4,33 @@
 
 /* This host's rpcbind, so that clients can ask where we are: NFS under netids rdma and rdma6, MOUNT under tcp and tcp6. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* 'listen' is what the NFS listener was given; 'mount_port' 0: no MOUNT. Without rpcbind one notice is given. */
-void rpcbind_register(const char *listen, uint32_t mount_port);
-/* Take back what was registered. */
-void rpcbind_withdraw(void);
+#define RPCBIND_SOCKET	    "/var/run/rpcbind.sock"
+#define RPCBIND_ENTRIES_MAX 4u
+#define RPCBIND_UADDR_BYTES 64u
+#define RPCBIND_PATIENCE_MS 3000u /* for all that is asked at the start, and again at the end */
+
+struct rpcbind_entry {
+	uint32_t prog;
+	char netid[8];
+	char uaddr[RPCBIND_UADDR_BYTES];
+	bool is_ours; /* rpcbind has it from us */
+};
+
+struct rpcbind {
+	const char *path;
+	uint32_t n;
+	struct rpcbind_entry entries[RPCBIND_ENTRIES_MAX];
+};
+
+/* What is to be registered. 'path': rpcbind's local socket, kept; 'listen': ADDR[:PORT] that the NFS listener was given, NULL:
+ * of no use to others; 'mount_port' 0: no MOUNT. */
+void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen, uint32_t mount_port);
+/* Register it, but for what another server has registered and serves. Trouble is said on standard error. */
+void rpcbind_register(struct rpcbind *rpcbind);
+/* Take back what was registered, and is still as it was. */
+void rpcbind_withdraw(struct rpcbind *rpcbind);
 
 #endif

@@ -79,6 +79,22 @@ static int open_exports(struct server *server)
 	return 0;
 }
 
+/* Nothing can be had of the device any more, not even by the same name: engines would have to be made anew, and all that is
+ * registered with them. That is a new start, which a supervisor tries until the device is back. */
+static void on_lost(struct weir_listener *listener, int error, void *arg)
+{
+	struct server *server = arg;
+
+	(void)listener;
+	fprintf(stderr,
+		"weir-nfsd: the device is gone, nobody can connect any more (%s): ending, to be started "
+		"again "
+		"when it is back\n",
+		strerror(-error));
+	server->is_lost = true;
+	atomic_store(server->stop, true);
+}
+
 static int start_listening(struct server *server, const char *addr)
 {
 	struct weir_program program = {
@@ -94,7 +110,13 @@ static int start_listening(struct server *server, const char *addr)
 	};
 	struct weir_engine *engines[POLLERS_MAX];
 	struct weir_listen_options options = {
-		.programs = &program, .nprograms = 1, .engines = engines, .nengines = server->npollers};
+		.programs = &program,
+		.nprograms = 1,
+		.engines = engines,
+		.nengines = server->npollers,
+		.on_lost = on_lost,
+		.arg = server,
+	};
 	int rc;
 
 	for (uint32_t i = 0; i < server->npollers; i++)
@@ -286,11 +308,10 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int server_run(struct server *server, atomic_bool *stop)
+int server_run(struct server *server)
 {
 	int rc = 0;
 
-	server->stop = stop;
 	for (uint32_t i = 1; rc == 0 && i < server->npollers; i++) {
 		struct poller *poller = &server->pollers[i];
 
@@ -299,7 +320,7 @@ int server_run(struct server *server, atomic_bool *stop)
 		if (rc != 0) {
 			fprintf(stderr, "weir-nfsd: no thread for lcore %d: %s\n", poller->cpu,
 				strerror(-rc));
-			atomic_store(stop, true);
+			atomic_store(server->stop, true);
 		}
 	}
 	poller_run(&server->pollers[0]);

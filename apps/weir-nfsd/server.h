@@ -23,17 +23,18 @@ struct server {
 	uint32_t transfer_max;		     /* READ and WRITE, of any export */
 	uint32_t readdir_max;		     /* bytes of results of READDIR */
 	atomic_bool *stop;
+	bool is_lost;	  /* the device is gone, and with it all clients */
 	bool is_single;	  /* the pollers' threads have ended: who is left may do everything */
 	bool is_stopping; /* new calls are told to come back: to the next server */
 };
 
-/* server->exports is set, the rest zero. 0 or -errno, said on standard error; then server_stop() is to be called, too. */
+/* server->exports and server->stop are set, the rest zero. 0 or -errno, said on standard error; then server_stop() is to be called, too. */
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
 		 const char *state);
 void server_stop(struct server *server);
-/* Poll, on this thread and as many more as there are lcores, until *stop. 0, or -errno, said on standard error: a thread
- * could not be made. */
-int server_run(struct server *server, atomic_bool *stop);
+/* Poll, on this thread and as many more as there are lcores, until *server->stop, which is set here when the device is lost. 0,
+ * or -errno, said on standard error: a thread could not be made. */
+int server_run(struct server *server);
 /* Before server_run(), or after it: poll all once. */
 void server_poll(struct server *server);
 /* Make a region known to all engines, while nobody polls. 0 or -errno. */

@@ -22,9 +22,20 @@ static inline uint64_t bench_ticks_to_ns(const struct bench_clock *clock, uint64
 	return (uint64_t)(((unsigned __int128)ticks * clock->mult) >> 32);
 }
 
+static inline uint64_t bench_ns_to_ticks(uint64_t ns)
+{
+	return (uint64_t)((double)ns * 1e-9 * (double)rte_get_tsc_hz());
+}
+
+/* The clock's time at a reading of the counter that was taken since it began; never 0. */
+static inline uint64_t bench_clock_at(const struct bench_clock *clock, uint64_t ticks)
+{
+	return bench_ticks_to_ns(clock, ticks - clock->base) + 1;
+}
+
 static inline uint64_t bench_clock_ns(const struct bench_clock *clock)
 {
-	return bench_ticks_to_ns(clock, rte_rdtsc() - clock->base) + 1;
+	return bench_clock_at(clock, rte_rdtsc());
 }
 
 #endif

@@ -40,12 +40,17 @@ static const struct {
 	COUNTER(zero_grants),
 	COUNTER(buffers_waited),
 	COUNTER(waits_refused),
+	COUNTER(send_dry),
+	COUNTER(recv_dry),
+	COUNTER(long_dry),
+	COUNTER(bulk_dry),
 	COUNTER(limits_exceeded),
 	COUNTER(pulls_waited),
 	COUNTER(connect_timeouts),
 	COUNTER(first_call_timeouts),
 	COUNTER(pull_timeouts),
 	COUNTER(close_timeouts),
+	COUNTER(send_timeouts),
 	COUNTER(connections_refused),
 	COUNTER(credits_exceeded),
 	COUNTER(windows_bound),
@@ -54,12 +59,26 @@ static const struct {
 	COUNTER(windows_waited),
 	COUNTER(connections_opened),
 	COUNTER(connections_lost),
+	COUNTER(extended_calls),
+	COUNTER(continued_calls),
+	COUNTER(continued_replies),
+	COUNTER(groups_received),
+	COUNTER(fallbacks_credits),
+	COUNTER(fallbacks_limits),
+	COUNTER(fallbacks_buffers),
+	COUNTER(fallbacks_refused),
+	COUNTER(groups_broken),
+	COUNTER(group_timeouts),
+	COUNTER(reports_sent),
+	COUNTER(reports_received),
 	COUNTER(reconnect_attempts),
 	COUNTER(reconnects),
 	COUNTER(reconnects_given_up),
 	COUNTER(calls_resent),
 	COUNTER(calls_given_up),
 	COUNTER(replays),
+	COUNTER(replays_refused),
+	COUNTER(replies_not_kept),
 	COUNTER(rnr),
 	COUNTER(remote_access_errors),
 	COUNTER(protocol_errors),
@@ -95,31 +114,37 @@ double bench_idle_ratio(const struct weir_engine_stats *stats)
 	return stats->polls ? (double)stats->idle_polls / (double)stats->polls : 0;
 }
 
-static const struct {
-	const char *name;
-	double fraction;
-} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}, {"p9999", 0.9999}};
-
-#define NQUANTILES (sizeof(quantiles) / sizeof(quantiles[0]))
-
 void bench_rtt_print(const struct hist *rtt)
 {
-	printf("  round trip   min %llu", (unsigned long long)(rtt->count ? rtt->min : 0));
-	for (size_t i = 0; i < NQUANTILES; i++)
-		printf("  %s %llu", quantiles[i].name,
-		       (unsigned long long)hist_quantile(rtt, quantiles[i].fraction));
-	printf("  max %llu ns\n", (unsigned long long)rtt->max);
+	struct bench_figures figures;
+
+	bench_figures_of(0, 0, 0, rtt, &figures);
+	bench_figures_print(&figures);
+}
+
+void bench_figures_print(const struct bench_figures *figures)
+{
+	printf("  round trip  ");
+	for (uint32_t m = METRIC_MIN; m < METRICS; m++)
+		printf(" %s%s %.0f", m == METRIC_MIN ? "" : " ", bench_metric_name(m), figures->values[m]);
+	printf(" ns\n");
 }
 
 json_t *bench_rtt_json(const struct hist *rtt)
 {
+	struct bench_figures figures;
+
+	bench_figures_of(0, 0, 0, rtt, &figures);
+	return bench_figures_rtt_json(&figures);
+}
+
+json_t *bench_figures_rtt_json(const struct bench_figures *figures)
+{
 	json_t *object = json_object();
 
-	json_object_set_new(object, "min", json_integer((json_int_t)(rtt->count ? rtt->min : 0)));
-	for (size_t i = 0; i < NQUANTILES; i++)
-		json_object_set_new(object, quantiles[i].name,
-				    json_integer((json_int_t)hist_quantile(rtt, quantiles[i].fraction)));
-	json_object_set_new(object, "max", json_integer((json_int_t)rtt->max));
+	for (uint32_t m = METRIC_MIN; m < METRICS; m++)
+		json_object_set_new(object, bench_metric_name(m),
+				    json_integer((json_int_t)figures->values[m]));
 	return object;
 }
 

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "hist.h"
+#include "metric.h"
 #include "weir_engine.h"
 
 /* a += b - c, counter by counter. */
@@ -19,9 +20,13 @@ json_t *bench_counters_json(const struct weir_engine_stats *requester,
 
 double bench_idle_ratio(const struct weir_engine_stats *stats);
 
-/* "round trip   min .. p50 .. max .. ns", a line on standard output. */
+/* "round trip   min .. p50 .. max ns", a line on standard output. */
 void bench_rtt_print(const struct hist *rtt);
 json_t *bench_rtt_json(const struct hist *rtt);
+
+/* The same, of figures that may be medians of several runs. */
+void bench_figures_print(const struct bench_figures *figures);
+json_t *bench_figures_rtt_json(const struct bench_figures *figures);
 
 /* Write 'root' to the file at 'path', "-" being standard output, and free it. 0, or -EIO that was said on
  * standard error. */

@@ -15,22 +15,29 @@ void hist_merge(struct hist *into, const struct hist *from)
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
 		into->buckets[i] += from->buckets[i];
 	into->count += from->count;
+	into->sum += from->sum;
 	if (from->min < into->min)
 		into->min = from->min;
 	if (from->max > into->max)
 		into->max = from->max;
 }
 
-static uint64_t bucket_middle(uint32_t i)
+uint64_t hist_bucket_low(uint32_t i)
 {
-	uint32_t shift;
-	uint64_t low;
-
 	if (i < 1u << HIST_SUB_BITS)
 		return i;
-	shift = (i >> HIST_SUB_BITS) - 1;
-	low = (uint64_t)((i & ((1u << HIST_SUB_BITS) - 1)) + (1u << HIST_SUB_BITS)) << shift;
-	return low + ((1ull << shift) - 1) / 2;
+	return (uint64_t)((i & ((1u << HIST_SUB_BITS) - 1)) + (1u << HIST_SUB_BITS))
+	       << ((i >> HIST_SUB_BITS) - 1);
+}
+
+static uint64_t bucket_middle(uint32_t i)
+{
+	return hist_bucket_low(i) + (hist_bucket_low(i + 1) - hist_bucket_low(i) - 1) / 2;
+}
+
+double hist_mean(const struct hist *hist)
+{
+	return hist->count ? (double)hist->sum / (double)hist->count : 0;
 }
 
 uint64_t hist_quantile(const struct hist *hist, double fraction)

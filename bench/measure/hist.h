@@ -13,6 +13,7 @@ struct hist {
 	uint64_t count;
 	uint64_t min;
 	uint64_t max;
+	uint64_t sum;
 	uint64_t buckets[HIST_BUCKETS];
 };
 
@@ -26,16 +27,23 @@ static inline uint32_t hist_index(uint64_t ns)
 	return ((shift + 1) << HIST_SUB_BITS) + (uint32_t)(ns >> shift) - (1u << HIST_SUB_BITS);
 }
 
-static inline void hist_add(struct hist *hist, uint64_t ns)
+/* 'n' samples of the same time. */
+static inline void hist_add_n(struct hist *hist, uint64_t ns, uint64_t n)
 {
 	uint32_t i = hist_index(ns);
 
-	hist->buckets[i < HIST_BUCKETS ? i : HIST_BUCKETS - 1]++;
-	hist->count++;
+	hist->buckets[i < HIST_BUCKETS ? i : HIST_BUCKETS - 1] += n;
+	hist->count += n;
+	hist->sum += ns * n;
 	if (ns < hist->min)
 		hist->min = ns;
 	if (ns > hist->max)
 		hist->max = ns;
+}
+
+static inline void hist_add(struct hist *hist, uint64_t ns)
+{
+	hist_add_n(hist, ns, 1);
 }
 
 void hist_init(struct hist *hist);
@@ -44,5 +52,10 @@ void hist_merge(struct hist *into, const struct hist *from);
 /* The value that 'fraction' (0 to 1) of the samples do not exceed, as the middle of its bucket, within
  * min and max. 0 when there are no samples. */
 uint64_t hist_quantile(const struct hist *hist, double fraction);
+
+double hist_mean(const struct hist *hist);
+
+/* The least time that bucket 'i' holds; it ends where the next one begins. */
+uint64_t hist_bucket_low(uint32_t i);
 
 #endif

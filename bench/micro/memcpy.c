@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * weir-micro-memcpy: what one core copies between two sets of buffers of a size, in turn, in the same kind of
- * memory that weir uses for bulk data: the measure for READ and WRITE of that size.
+ * memory that weir uses for bulk data: the measure for READ and WRITE of that size. And the shm driver's copy beside it.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "copy.h"
 #include "weir_mem.h"
 
 static uint64_t now_ns(void)
@@ -37,10 +39,11 @@ static void *buffers(size_t bytes)
 
 static void help(void)
 {
-	puts("Usage: weir-micro-memcpy [--size BYTES] [--sources N] [--targets N] [--time SECONDS] [--core "
-	     "N]\n"
-	     "Copy from N source buffers to N target buffers, in turn; print the copies' rate as JSON.\n"
-	     "Defaults: 1048576 bytes, 1 source, 1 target, 1 s, not pinned.");
+	puts("Usage: weir-micro-memcpy [--size BYTES] [--sources N] [--targets N] [--offset BYTES]\n"
+	     "                         [--by memcpy|shm] [--time SECONDS] [--core N]\n"
+	     "Copy from N source buffers to N target buffers, in turn; print the copies' rate as JSON. The\n"
+	     "targets lie BYTES above their sources in the low 20 bits of the addresses.\n"
+	     "Defaults: 1048576 bytes, 1 source, 1 target, offset 0, by the C library, 1 s, not pinned.");
 }
 
 static unsigned long number(const char *option, const char *text, unsigned long max)
@@ -61,11 +64,14 @@ int main(int argc, char **argv)
 	static const struct option options[] = {{"size", required_argument, NULL, 's'},
 						{"sources", required_argument, NULL, 'f'},
 						{"targets", required_argument, NULL, 't'},
+						{"offset", required_argument, NULL, 'o'},
+						{"by", required_argument, NULL, 'b'},
 						{"time", required_argument, NULL, 'd'},
 						{"core", required_argument, NULL, 'c'},
 						{"help", no_argument, NULL, 'h'},
 						{NULL, 0, NULL, 0}};
-	unsigned long size = 1u << 20, sources = 1, targets = 1;
+	unsigned long size = 1u << 20, sources = 1, targets = 1, offset = 0;
+	bool by_shm = false;
 	uint64_t begin, end, copies = 0;
 	double seconds = 1;
 	uint8_t *from, *to;
@@ -83,6 +89,17 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			targets = number("targets", optarg, 65536);
+			break;
+		case 'o':
+			offset = number("offset", optarg, SHM_COPY_SPAN - 1);
+			break;
+		case 'b':
+			by_shm = strcmp(optarg, "shm") == 0;
+			if (!by_shm && strcmp(optarg, "memcpy") != 0) {
+				fprintf(stderr, "weir-micro-memcpy: --by '%s': expected memcpy or shm\n",
+					optarg);
+				return 2;
+			}
 			break;
 		case 'd':
 			seconds = strtod(optarg, NULL);
@@ -106,14 +123,22 @@ int main(int argc, char **argv)
 		help();
 		return 2;
 	}
-	from = buffers(size * sources);
-	to = buffers(size * targets);
+	/* Enough for hugepages, and for the one to be put in place by the other. */
+	from = buffers(size * sources + 2 * SHM_COPY_SPAN);
+	to = buffers(size * targets + 2 * SHM_COPY_SPAN);
+	to += ((uintptr_t)from - (uintptr_t)to) % SHM_COPY_SPAN + offset;
 	memset(from, 1, size * sources);
 	memset(to, 2, size * targets);
 	begin = now_ns();
 	do {
 		for (int i = 0; i < 16; i++, copies++) {
-			memcpy(to + size * (copies % targets), from + size * (copies % sources), size);
+			uint8_t *dst = to + size * (copies % targets);
+			const uint8_t *src = from + size * (copies % sources);
+
+			if (by_shm)
+				shm_copy(dst, src, size);
+			else
+				memcpy(dst, src, size);
 			/* The copy is made: the compiler may not leave it out. */
 			__asm__ volatile("" ::: "memory");
 		}

@@ -1,134 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-bench: RPCs over RPC-over-RDMA, measured. Starts the side or sides that were asked for. */
+/* weir-bench: RPCs over RPC-over-RDMA, measured. Runs each combination that was asked for, then reports. */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "report.h"
-#include "requester.h"
-#include "responder.h"
+#include "sides.h"
 #include "worker.h"
 
-enum exit_status { EXIT_OK = 0, EXIT_LOAD = 1, EXIT_USAGE = 2 };
-
-/* Set by signals: the side that stands alone ends its poll loop. */
-static struct bench_shared *shared_for_signals;
-
-static void on_signal(int signo)
-{
-	(void)signo;
-	shared_for_signals->stop = 1;
-}
-
-/* The first half of the lcores calls, the second answers; with one, both share it. */
-static void split_lcores(const struct bench_options *options, const uint32_t **requester,
-			 uint32_t *nrequester, const uint32_t **responder, uint32_t *nresponder)
-{
-	uint32_t n = options->nlcores;
-
-	*requester = options->lcores;
-	*responder = options->lcores;
-	*nrequester = n;
-	*nresponder = n;
-	if (options->side != SIDE_BOTH || n < 2)
-		return;
-	*nrequester = n / 2;
-	*responder = options->lcores + n / 2;
-	*nresponder = n - n / 2;
-}
-
-struct responder_thread {
-	const struct bench_options *options;
-	struct bench_shared *shared;
-	const uint32_t *lcores;
-	uint32_t nlcores;
-};
-
-static void *responder_thread(void *arg)
-{
-	struct responder_thread *t = arg;
-
-	bench_responder_run(t->options, t->shared, t->lcores, t->nlcores);
-	return NULL;
-}
-
-static int wait_ready(struct bench_shared *shared, pid_t child)
-{
-	for (int i = 0; i < 3000; i++) {
-		int status;
-
-		if (shared->responders_ready)
-			return 0;
-		if (shared->failed || (child > 0 && waitpid(child, &status, WNOHANG) == child))
-			return -ECHILD;
-		usleep(10000);
-	}
-	fprintf(stderr, "weir-bench: the responder did not start in 30 s\n");
-	return -ETIMEDOUT;
-}
-
-static int run_threads(const struct bench_options *options, struct bench_shared *shared,
-		       struct bench_result *result)
-{
-	struct responder_thread t = {.options = options, .shared = shared};
-	const uint32_t *lcores;
-	uint32_t nlcores;
-	pthread_t thread;
-	int rc;
-
-	split_lcores(options, &lcores, &nlcores, &t.lcores, &t.nlcores);
-	rc = -pthread_create(&thread, NULL, responder_thread, &t);
-	if (rc != 0)
-		return rc;
-	rc = wait_ready(shared, 0);
-	if (rc == 0)
-		rc = bench_requester_run(options, shared, lcores, nlcores, result);
-	shared->stop = 1;
-	pthread_join(thread, NULL);
-	return rc;
-}
-
-static int run_processes(const struct bench_options *options, struct bench_shared *shared,
-			 struct bench_result *result)
-{
-	const uint32_t *rq_lcores, *rs_lcores;
-	uint32_t nrq, nrs;
-	int rc, status;
-	pid_t child;
-
-	split_lcores(options, &rq_lcores, &nrq, &rs_lcores, &nrs);
-	child = fork();
-	if (child < 0)
-		return -errno;
-	if (child == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		rc = bench_responder_run(options, shared, rs_lcores, nrs);
-		_exit(rc == 0 ? EXIT_OK : EXIT_LOAD);
-	}
-	rc = wait_ready(shared, child);
-	if (rc == 0)
-		rc = bench_requester_run(options, shared, rq_lcores, nrq, result);
-	shared->stop = 1;
-	waitpid(child, &status, 0);
-	return rc;
-}
-
-static int run_responder(const struct bench_options *options, struct bench_shared *shared)
-{
-	struct sigaction action = {.sa_handler = on_signal};
-
-	shared_for_signals = shared;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	return bench_responder_run(options, shared, options->lcores, options->nlcores);
-}
+enum exit_status { EXIT_OK = 0, EXIT_LOAD = 1, EXIT_USAGE = 2, EXIT_THRESHOLD = 3 };
 
 /* What to do about a status of calls; NULL: it says enough. */
 static const char *cure(const struct bench_options *options, int status)
@@ -136,8 +17,7 @@ static const char *cure(const struct bench_options *options, int status)
 	switch (-status) {
 	case ENOBUFS:
 		return "raise send_buffers, long_buffers and bulk_buffers in the profile's [memory], or "
-		       "lower --depth or "
-		       "--connections";
+		       "lower --depth or --connections";
 	case ETIMEDOUT:
 		return "the responder did not answer: see whether it still runs";
 	case EIO:
@@ -150,73 +30,87 @@ static const char *cure(const struct bench_options *options, int status)
 	}
 }
 
-static int report(const struct bench_options *options, struct bench_shared *shared,
-		  const struct bench_result *result)
+/* Combinations whose figures are of nothing. */
+static void report_empty(const struct bench_results *results)
 {
-	if (!options->json || strcmp(options->json, "-") != 0)
-		bench_report_text(options, shared, result);
-	if (options->json && bench_report_json(options, shared, result) != 0)
-		return EXIT_LOAD;
-	if (result->errors == 0 && result->verify_failures == 0 && shared->verify_failures == 0)
-		return EXIT_OK;
-	if (result->errors > 0)
-		fprintf(stderr, "weir-bench: %llu calls failed, the first with: %s\n",
-			(unsigned long long)result->errors, strerror(-result->first_error));
-	if (result->errors > 0 && cure(options, result->first_error))
-		fprintf(stderr, "weir-bench: %s\n", cure(options, result->first_error));
-	if (result->verify_failures + shared->verify_failures > 0)
-		fprintf(stderr, "weir-bench: %llu results were wrong\n",
-			(unsigned long long)(result->verify_failures + shared->verify_failures));
-	return EXIT_LOAD;
+	for (uint32_t i = 0; i < results->npoints; i++)
+		if (results->points[i].sum.calls == 0 && results->points[i].sum.errors == 0)
+			fprintf(stderr,
+				"weir-bench: no call was completed in the measured time%s: its figures say "
+				"nothing; "
+				"give it more --time\n",
+				results->npoints > 1 ? " of a combination" : "");
 }
 
-/* Before the load runs, rather than after. */
-static bool json_is_writable(const struct bench_options *options)
+static int report(const struct bench_results *results)
 {
-	FILE *file;
+	const struct bench_options *options = results->options;
+	uint64_t errors, failures = bench_results_verify_failures(results);
+	int first_error;
 
-	if (!options->json || strcmp(options->json, "-") == 0)
-		return true;
-	file = fopen(options->json, "ae");
-	if (!file) {
-		fprintf(stderr, "weir-bench: can't write '%s': %s\n", options->json, strerror(errno));
-		return false;
+	if (bench_report(results) != 0)
+		return EXIT_LOAD;
+	report_empty(results);
+	errors = bench_results_errors(results, &first_error);
+	if (errors > 0)
+		fprintf(stderr, "weir-bench: %llu calls failed, the first with: %s\n",
+			(unsigned long long)errors, strerror(-first_error));
+	if (errors > 0 && cure(options, first_error))
+		fprintf(stderr, "weir-bench: %s\n", cure(options, first_error));
+	if (failures > 0)
+		fprintf(stderr, "weir-bench: %llu results were wrong\n", (unsigned long long)failures);
+	if (errors > 0 || failures > 0)
+		return EXIT_LOAD;
+	return bench_results_missed(results) > 0 ? EXIT_THRESHOLD : EXIT_OK;
+}
+
+/* All runs: the repetitions outermost, so that what the machine does meanwhile falls on all combinations alike. */
+static int run_all(struct bench_results *results)
+{
+	const struct bench_options *options = results->options;
+	uint32_t nruns = results->npoints * options->repeat;
+	static struct bench_result result;
+	struct sides sides;
+	int rc = sides_start(&sides, options, nruns);
+
+	for (uint32_t i = 0; i < nruns && rc == 0; i++) {
+		struct bench_point *point = &results->points[i % results->npoints];
+
+		if (nruns > 1 && !options->quiet && isatty(STDERR_FILENO))
+			fprintf(stderr, "run %u of %u: size %u, depth %u, connections %u, rate %llu\n", i + 1,
+				nruns, point->options.size_bytes, point->options.depth,
+				point->options.connections, (unsigned long long)point->options.rate);
+		rc = sides_run(&sides, i, &point->options, &result);
+		if (rc == 0 || result.connected) {
+			bench_point_add(point, &result, sides.shared);
+			rc = 0;
+		}
 	}
-	fclose(file);
-	return true;
+	if (sides.shared)
+		sides_end(&sides);
+	return rc;
 }
 
 int main(int argc, char **argv)
 {
 	static struct bench_options options;
-	static struct bench_result result;
-	struct bench_shared *shared;
+	struct bench_results results;
 	int rc = bench_options_parse(argc, argv, &options);
 
 	if (rc != 0)
 		return rc > 0 ? EXIT_OK : EXIT_USAGE;
-	if (!json_is_writable(&options))
+	if (bench_worker_check(&options) != 0)
 		return EXIT_LOAD;
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED) {
-		perror("weir-bench: mmap");
+	if (options.side == SIDE_RESPONDER)
+		return sides_listen(&options) == 0 ? EXIT_OK : EXIT_LOAD;
+	if (bench_report_check(&options) != 0)
 		return EXIT_LOAD;
-	}
-	if (options.addr)
-		snprintf(shared->addr, sizeof(shared->addr), "%s", options.addr);
+	rc = bench_results_init(&results, &options);
+	if (rc != 0)
+		fprintf(stderr, "weir-bench: no memory for the results\n");
 	else
-		snprintf(shared->addr, sizeof(shared->addr), "weir-bench-%d", (int)getpid());
-	if (options.side == SIDE_RESPONDER) {
-		rc = run_responder(&options, shared);
-		return rc == 0 ? EXIT_OK : EXIT_LOAD;
-	}
-	if (options.side == SIDE_REQUESTER)
-		rc = bench_requester_run(&options, shared, options.lcores, options.nlcores, &result);
-	else if (options.use_threads)
-		rc = run_threads(&options, shared, &result);
-	else
-		rc = run_processes(&options, shared, &result);
-	if (rc != 0 && !result.connected)
-		return EXIT_LOAD;
-	return report(&options, shared, &result);
+		rc = run_all(&results);
+	rc = rc == 0 ? report(&results) : EXIT_LOAD;
+	bench_results_fini(&results);
+	return rc;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "help.h"
 #include "number.h"
 
 enum {
@@ -20,18 +21,33 @@ enum {
 	OPT_WORKLOAD,
 	OPT_RATIO,
 	OPT_SIZE,
+	OPT_READ_SIZE,
+	OPT_WRITE_SIZE,
 	OPT_WORKING_SET,
+	OPT_ACCESS,
 	OPT_DEPTH,
+	OPT_RATE,
+	OPT_THINK,
+	OPT_STEADY,
+	OPT_STEADY_TIME,
+	OPT_REPEAT,
+	OPT_THRESHOLD,
 	OPT_TIME,
 	OPT_WARMUP,
 	OPT_CALLS,
 	OPT_LCORES,
 	OPT_CONNECTIONS,
+	OPT_ACTIVE,
+	OPT_IN_TURN,
 	OPT_INLINE,
 	OPT_EXPOSURE,
+	OPT_PROTOCOL,
+	OPT_EXTENSION,
 	OPT_VERIFY,
 	OPT_PROFILE,
 	OPT_JSON,
+	OPT_CSV,
+	OPT_HTML,
 	OPT_RECONNECT,
 	OPT_QUIET,
 	OPT_HELP,
@@ -47,18 +63,33 @@ static const struct option long_options[] = {
 	{"workload", required_argument, NULL, OPT_WORKLOAD},
 	{"ratio", required_argument, NULL, OPT_RATIO},
 	{"size", required_argument, NULL, OPT_SIZE},
+	{"read-size", required_argument, NULL, OPT_READ_SIZE},
+	{"write-size", required_argument, NULL, OPT_WRITE_SIZE},
 	{"working-set", required_argument, NULL, OPT_WORKING_SET},
+	{"access", required_argument, NULL, OPT_ACCESS},
 	{"depth", required_argument, NULL, OPT_DEPTH},
+	{"rate", required_argument, NULL, OPT_RATE},
+	{"think", required_argument, NULL, OPT_THINK},
+	{"steady", required_argument, NULL, OPT_STEADY},
+	{"steady-time", required_argument, NULL, OPT_STEADY_TIME},
+	{"repeat", required_argument, NULL, OPT_REPEAT},
+	{"threshold", required_argument, NULL, OPT_THRESHOLD},
 	{"time", required_argument, NULL, OPT_TIME},
 	{"warmup", required_argument, NULL, OPT_WARMUP},
 	{"calls", required_argument, NULL, OPT_CALLS},
 	{"lcores", required_argument, NULL, OPT_LCORES},
 	{"connections", required_argument, NULL, OPT_CONNECTIONS},
+	{"active", required_argument, NULL, OPT_ACTIVE},
+	{"in-turn", no_argument, NULL, OPT_IN_TURN},
 	{"inline", required_argument, NULL, OPT_INLINE},
 	{"exposure", required_argument, NULL, OPT_EXPOSURE},
+	{"protocol", required_argument, NULL, OPT_PROTOCOL},
+	{"extension", required_argument, NULL, OPT_EXTENSION},
 	{"verify", no_argument, NULL, OPT_VERIFY},
 	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"json", required_argument, NULL, OPT_JSON},
+	{"csv", required_argument, NULL, OPT_CSV},
+	{"html", required_argument, NULL, OPT_HTML},
 	{"reconnect", no_argument, NULL, OPT_RECONNECT},
 	{"quiet", no_argument, NULL, OPT_QUIET},
 	{"help", no_argument, NULL, OPT_HELP},
@@ -76,71 +107,6 @@ static const char *const workloads[] = {
 const char *bench_workload_name(enum bench_workload workload)
 {
 	return workloads[workload];
-}
-
-/* A driver in virtual time has no load, and no peer in another thread or process. */
-static bool is_for_load(const char *driver)
-{
-	return strcmp(driver, "sim") != 0;
-}
-
-static void help(void)
-{
-	puts("Usage: weir-bench [options]\n"
-	     "Measure RPCs per second and round-trip times over RPC-over-RDMA version 1. Without --listen "
-	     "or\n"
-	     "--connect both sides run here, as two processes that share memory.\n"
-	     "\n"
-	     "Load:\n"
-	     "  --workload NAME    null (size bytes of arguments, no results), echo (size bytes there and "
-	     "back, in\n"
-	     "                     the message), read or write (size bytes placed directly), mixed; default: "
-	     "null\n"
-	     "  --ratio PERCENT    reads in mixed; default 70\n"
-	     "  --size BYTES       k and m may follow; 0 to 64m; default: null 64, others 4096\n"
-	     "  --working-set B    what reads are spread over, in blocks of size, at random; default 32k, or "
-	     "size\n"
-	     "  --depth N          calls in flight on each connection, 1 to 1024; default 1\n"
-	     "  --connections N    1 to 4096; default 1\n"
-	     "  --time SECONDS     measured time; default 5\n"
-	     "  --warmup SECONDS   before it; default 1\n"
-	     "  --calls N          make exactly N calls, without warm-up, instead of going by time\n"
-	     "  --verify           check each byte of data, on whichever side receives it\n"
-	     "  --reconnect        remake connections that are lost, by the profile's limits, and send their "
-	     "calls again;\n"
-	     "                     else the first one that is lost ends the run\n"
-	     "\n"
-	     "Where:\n"
-	     "  --listen ADDR      be the responder, until interrupted\n"
-	     "  --connect ADDR     be the requester of a responder that runs elsewhere\n"
-	     "  --threads          both sides as threads of one process\n"
-	     "  --lcores LIST      cores to pin to, e.g. 0,1 or 0-3: the first half calls, the second "
-	     "answers; 'any'\n"
-	     "                     does not pin; default: the profile's, else 0,1 where there are two\n"
-	     "  --profile FILE     an INI file, such as those in config/; what follows on the command line "
-	     "wins\n"
-	     "  --driver NAME      one of those below; default: the profile's, else shm\n"
-	     "  --driver-options S key=value,...\n"
-	     "  --inline BYTES     inline threshold, 1024 to 65536\n"
-	     "  --exposure POLICY  what the responder may reach of the requester's memory: window (what a "
-	     "call "
-	     "names,\n"
-	     "                     until it ends), pool (all of it, while connected); default: the "
-	     "profile's, "
-	     "else window\n"
-	     "                     where the driver can keep a peer out, and pool over shm, which can't\n"
-	     "\n"
-	     "Output:\n"
-	     "  --json FILE|-      all figures as JSON; with '-' on standard output, instead of the table\n"
-	     "  --quiet            no progress line\n"
-	     "  --help, --version\n"
-	     "\n"
-	     "Exit status: 0; 1: calls failed, results were wrong, or a side did not start; 2: usage.\n"
-	     "\n"
-	     "Drivers:");
-	for (uint32_t i = 0; fabric_driver_at(i); i++)
-		if (is_for_load(fabric_driver_at(i)->name))
-			printf("  %-8s %s\n", fabric_driver_at(i)->name, fabric_driver_at(i)->summary);
 }
 
 static int parse_workload(const char *text, enum bench_workload *workload)
@@ -165,11 +131,72 @@ static int parse_exposure(const char *text, enum weir_exposure *exposure)
 	return 0;
 }
 
+static const char *const protocols[] = {
+	[WEIR_PROTOCOL_V1] = "v1",
+	[WEIR_PROTOCOL_V2] = "v2",
+	[WEIR_PROTOCOL_AUTO] = "auto",
+};
+
+const char *bench_protocol_name(enum weir_protocol protocol)
+{
+	return protocols[protocol];
+}
+
+static int parse_protocol(const char *text, enum weir_protocol *protocol)
+{
+	for (uint32_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++) {
+		if (strcmp(protocols[i], text) == 0) {
+			*protocol = (enum weir_protocol)i;
+			return 0;
+		}
+	}
+	return option_bad("protocol", text, "expected v1, v2 or auto");
+}
+
+static const char *const extensions[] = {
+	[WEIR_EXTENSION_OFF] = "off",
+	[WEIR_EXTENSION_CONTINUATION] = "continuation",
+};
+
+const char *bench_extension_name(enum weir_extension extension)
+{
+	return extensions[extension];
+}
+
+static int parse_extension(const char *text, enum weir_extension *extension)
+{
+	for (uint32_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+		if (strcmp(extensions[i], text) == 0) {
+			*extension = (enum weir_extension)i;
+			return 0;
+		}
+	}
+	return option_bad("extension", text, "expected off or continuation");
+}
+
+static int parse_access(const char *text, bool *is_sequential)
+{
+	*is_sequential = strcmp(text, "sequential") == 0;
+	if (!*is_sequential && strcmp(text, "random") != 0)
+		return option_bad("access", text, "expected random or sequential");
+	return 0;
+}
+
+static int parse_percent(const char *text, double *percent)
+{
+	char *end;
+
+	*percent = strtod(text, &end);
+	if (end == text || *end != '\0' || !(*percent > 0 && *percent <= 100))
+		return option_bad("steady", text, "expected per cent, over 0 and up to 100");
+	return 0;
+}
+
 static int parse_lcores(const char *text, struct bench_options *options)
 {
 	int n = weir_profile_lcores(text, options->lcores, BENCH_LCORES_MAX);
 
-	if (n < 0)
+	if (n < 0 || *text == '\0')
 		return option_bad("lcores", text,
 				  n == -E2BIG ? "at most 32 cores"
 					      : "expected a list such as 0,1 or 0-3, or 'any'");
@@ -206,7 +233,7 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_DRIVER:
 		if (!fabric_driver_find(value))
 			return option_bad("driver", value, "no such driver in this build");
-		if (!is_for_load(value))
+		if (!bench_driver_is_for_load(value))
 			return option_bad("driver", value, "it is for tests, in virtual time");
 		snprintf(o->profile.driver, sizeof(o->profile.driver), "%s", value);
 		return 0;
@@ -234,11 +261,33 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_RATIO:
 		return option_u32("ratio", value, 0, 100, &o->read_percent);
 	case OPT_SIZE:
-		return option_u32("size", value, 0, BENCH_SIZE_MAX, &o->size_bytes);
+		return option_range("size", value, 0, BENCH_SIZE_MAX, 1024, &o->sweep.sizes);
+	case OPT_READ_SIZE:
+		o->has_read_size = true;
+		return option_u32("read-size", value, 0, BENCH_SIZE_MAX, &o->read_bytes);
+	case OPT_WRITE_SIZE:
+		o->has_write_size = true;
+		return option_u32("write-size", value, 0, BENCH_SIZE_MAX, &o->write_bytes);
 	case OPT_WORKING_SET:
 		return option_u32("working-set", value, 1, BENCH_WORKING_SET_MAX, &o->working_set_bytes);
+	case OPT_ACCESS:
+		return parse_access(value, &o->is_sequential);
 	case OPT_DEPTH:
-		return option_u32("depth", value, 1, BENCH_DEPTH_MAX, &o->depth);
+		return option_range("depth", value, 1, BENCH_DEPTH_MAX, 1024, &o->sweep.depths);
+	case OPT_RATE:
+		return option_range("rate", value, 1, BENCH_RATE_MAX, 1000, &o->sweep.rates);
+	case OPT_THINK:
+		return option_time("think", value, &o->think_ns);
+	case OPT_STEADY:
+		return parse_percent(value, &o->steady_percent);
+	case OPT_STEADY_TIME:
+		return option_seconds("steady-time", value, 0.5, &o->steady_seconds);
+	case OPT_REPEAT:
+		return option_u32("repeat", value, 1, BENCH_REPEAT_MAX, &o->repeat);
+	case OPT_THRESHOLD:
+		if (o->nthresholds == BENCH_THRESHOLDS_MAX)
+			return option_bad("threshold", value, "too many");
+		return option_threshold("threshold", value, &o->thresholds[o->nthresholds++]);
 	case OPT_TIME:
 		return option_seconds("time", value, 0.001, &o->seconds);
 	case OPT_WARMUP:
@@ -246,7 +295,13 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_CALLS:
 		return option_u64("calls", value, 1, UINT64_MAX, &o->calls_max);
 	case OPT_CONNECTIONS:
-		return option_u32("connections", value, 1, BENCH_CONNECTIONS_MAX, &o->connections);
+		return option_range("connections", value, 1, BENCH_CONNECTIONS_MAX, 1024,
+				    &o->sweep.connections);
+	case OPT_ACTIVE:
+		return option_u32("active", value, 1, BENCH_CONNECTIONS_MAX, &o->active);
+	case OPT_IN_TURN:
+		o->takes_turns = true;
+		return 0;
 	case OPT_INLINE:
 		if (option_u32("inline", value, 1024, 65536, &o->profile.inline_bytes) != 0)
 			return -1;
@@ -256,6 +311,10 @@ static int apply(int opt, const char *value, struct bench_options *o)
 		return 0;
 	case OPT_EXPOSURE:
 		return parse_exposure(value, &o->profile.exposure);
+	case OPT_PROTOCOL:
+		return parse_protocol(value, &o->profile.protocol);
+	case OPT_EXTENSION:
+		return parse_extension(value, &o->profile.extension);
 	case OPT_VERIFY:
 		o->verify = true;
 		return 0;
@@ -265,6 +324,12 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_JSON:
 		o->json = value;
 		return 0;
+	case OPT_CSV:
+		o->csv = value;
+		return 0;
+	case OPT_HTML:
+		o->html = value;
+		return 0;
 	case OPT_QUIET:
 		o->quiet = true;
 		return 0;
@@ -273,84 +338,41 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	}
 }
 
-#define PROFILE_BUFFERS_MAX 65536u /* of long_buffers and bulk_buffers */
-
-#define PROFILE_WINDOWS_MAX (1u << 20)
-
-/* Whether messages may travel other than inline and by a Write chunk. */
-static bool may_be_long(const struct bench_options *o)
+/* What can't be asked for together. */
+static int check_together(const struct bench_options *o)
 {
-	if (o->workload == WORKLOAD_NULL)
-		return (uint64_t)o->size_bytes + 256 > o->profile.inline_bytes; /* headers included */
-	return o->workload != WORKLOAD_READ;
+	if (o->use_threads && o->side != SIDE_BOTH)
+		return option_bad("threads", "", "both sides must be here: leave out --listen and --connect");
+	if (o->think_ns > 0 && o->sweep.rates.n > 0)
+		return option_bad("think", "",
+				  "with --rate, calls come when they are due: leave out one of them");
+	if ((o->has_read_size || o->has_write_size) && o->workload != WORKLOAD_MIXED)
+		return option_bad(o->has_read_size ? "read-size" : "write-size", "",
+				  "for --workload mixed; others have one --size");
+	if (o->json && o->csv && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0)
+		return option_bad("csv", "-", "standard output is --json's already");
+	if (o->side == SIDE_RESPONDER && bench_options_points(o) > 1)
+		return option_bad("listen", o->addr,
+				  "a responder takes one size and depth: the largest that come");
+	if (bench_options_points(o) > BENCH_POINTS_MAX)
+		return option_bad("size", "",
+				  "too many combinations of sizes, depths, rates and connections");
+	return 0;
 }
 
-/* The buffers that this load needs, where the profile leaves them to weir or has fewer. */
-static void size_buffers(struct bench_options *o)
+/* First the profile, wherever it stands on the command line, then what is said over it. 0, 1 or -1 as for
+ * bench_options_parse(). */
+static int parse_all(int argc, char **argv, struct bench_options *o, const char **lcores)
 {
-	struct weir_profile *p = &o->profile;
-	uint64_t message = (uint64_t)o->size_bytes + p->inline_bytes + 4096;
-	uint64_t in_flight = (uint64_t)o->depth * o->connections;
-	uint64_t buffers;
-	uint32_t per_connection;
-
-	if (p->credits < o->depth)
-		p->credits = o->depth;
-	if (p->connections < o->connections + 1)
-		p->connections = o->connections + 1;
-	per_connection = p->credits + p->credits / 8 + 2; /* as profiles say of recv_buffers */
-	if (p->recv_buffers < per_connection * o->connections)
-		p->recv_buffers = per_connection * o->connections;
-	if (p->send_buffers < 2 * per_connection * o->connections)
-		p->send_buffers = 2 * per_connection * o->connections;
-	if (p->long_buffer_bytes < message)
-		p->long_buffer_bytes = (message + 63) / 64 * 64;
-	if (p->bulk_buffer_bytes < message)
-		p->bulk_buffer_bytes = (message + 63) / 64 * 64;
-	/* A call that travels by chunks holds up to two of each, and one more is held by the call whose callback makes
-	 * the next one; at the responder, by replies whose Sends are not done yet. */
-	buffers = 2 * in_flight + (in_flight < BENCH_DEPTH_MAX ? in_flight : BENCH_DEPTH_MAX);
-	if (may_be_long(o) && buffers <= PROFILE_BUFFERS_MAX) {
-		if (p->long_buffers < buffers)
-			p->long_buffers = (uint32_t)buffers;
-		if (p->bulk_buffers < buffers) {
-			p->bulk_buffers = (uint32_t)buffers;
-			p->bulk_buffer_bytes = (message + 63) / 64 * 64;
-		}
-	}
-	/* A call names up to three segments: of the message, of its item, and for the reply. */
-	if (p->windows < 3 * in_flight)
-		p->windows =
-			3 * in_flight < PROFILE_WINDOWS_MAX ? (uint32_t)(3 * in_flight) : PROFILE_WINDOWS_MAX;
-	if (p->read_bytes < message)
-		p->read_bytes = message;
-	if (p->write_bytes < message)
-		p->write_bytes = message;
-}
-
-int bench_options_parse(int argc, char **argv, struct bench_options *o)
-{
-	bool has_size = false, has_lcores = false, has_profile = false;
-	const char *lcores = NULL;
+	bool has_profile = false;
 	char error[256];
 	int opt;
 
-	*o = (struct bench_options){
-		.workload = WORKLOAD_NULL,
-		.read_percent = 70,
-		.working_set_bytes = 32768,
-		.depth = 1,
-		.connections = 1,
-		.seconds = 5,
-		.warmup_seconds = 1,
-	};
-	weir_profile_defaults(&o->profile);
-	/* The profile first, wherever it stands on the command line. */
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (opt == '?')
 			return -1; /* getopt said why */
 		if (opt == OPT_HELP) {
-			help();
+			bench_help();
 			return 1;
 		}
 		if (opt == OPT_VERSION) {
@@ -362,9 +384,8 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 			return -1;
 		}
 		has_profile |= opt == OPT_PROFILE;
-		has_size |= opt == OPT_SIZE;
 		if (opt == OPT_LCORES)
-			lcores = optarg;
+			*lcores = optarg;
 	}
 	if (optind < argc)
 		return option_bad("", argv[optind], "no arguments are taken beside options");
@@ -372,21 +393,59 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (apply(opt, optarg, o) != 0)
 			return -1;
-	if (!lcores && has_profile && o->profile.lcores[0] != '\0')
-		lcores = o->profile.lcores;
-	has_lcores = lcores != NULL;
-	if (has_lcores && parse_lcores(lcores, o) != 0)
+	if (!bench_driver_is_for_load(o->profile.driver)) /* the profile's */
+		return option_bad("profile", o->profile.driver, "this driver is for tests, in virtual time");
+	if (!*lcores && has_profile && o->profile.lcores[0] != '\0')
+		*lcores = o->profile.lcores;
+	return 0;
+}
+
+/* Ranges that were not given have one value. */
+static void default_range(struct bench_range *range, uint64_t value)
+{
+	if (range->n == 0)
+		*range = (struct bench_range){.n = 1, .values = {value}};
+}
+
+int bench_options_parse(int argc, char **argv, struct bench_options *o)
+{
+	const char *lcores = NULL;
+	int rc;
+
+	*o = (struct bench_options){
+		.workload = WORKLOAD_NULL,
+		.read_percent = 70,
+		.working_set_bytes = 32768,
+		.seconds = 5,
+		.warmup_seconds = 1,
+		.steady_seconds = 10,
+		.repeat = 1,
+	};
+	weir_profile_defaults(&o->profile);
+	rc = parse_all(argc, argv, o, &lcores);
+	if (rc != 0)
+		return rc;
+	if (lcores && parse_lcores(lcores, o) != 0)
 		return -1;
-	if (!has_lcores)
+	if (!lcores)
 		default_lcores(o);
-	if (!has_size)
-		o->size_bytes = o->workload == WORKLOAD_NULL ? 64 : 4096;
-	if (o->use_threads && o->side != SIDE_BOTH)
-		return option_bad("threads", "", "both sides must be here: leave out --listen and --connect");
-	size_buffers(o);
-	if (weir_profile_check(&o->profile, error, sizeof(error)) != 0) {
-		fprintf(stderr, "weir-bench: %s\n", error);
+	if (check_together(o) != 0)
 		return -1;
+	default_range(&o->sweep.sizes, o->workload == WORKLOAD_NULL ? 64 : 4096);
+	default_range(&o->sweep.depths, 1);
+	default_range(&o->sweep.connections, 1);
+	default_range(&o->sweep.rates, 0);
+	for (uint32_t i = 0; i < bench_options_points(o); i++) {
+		struct bench_options point;
+		char error[256];
+
+		bench_options_point(o, i, &point);
+		if (o->active > point.connections)
+			return option_bad("active", "", "that many connections are needed: --connections");
+		if (weir_profile_check(&point.profile, error, sizeof(error)) != 0) {
+			fprintf(stderr, "weir-bench: %s\n", error);
+			return -1;
+		}
 	}
 	return 0;
 }

@@ -2,8 +2,10 @@
 #ifndef BENCH_REQUESTER_H
 #define BENCH_REQUESTER_H
 
+#include "cpu.h"
 #include "hist.h"
 #include "options.h"
+#include "series.h"
 #include "shared.h"
 
 /* What the requester's side measured, all engines together. */
@@ -13,7 +15,16 @@ struct bench_result {
 	uint64_t bytes; /* of bulk data, both ways */
 	uint64_t errors;
 	uint64_t verify_failures;
+	uint64_t least_calls, most_calls; /* of 'calls', on one connection with load */
+	uint64_t idle_calls;		  /* on those without load */
+	uint64_t late;	  /* open loop: arrivals that found every lane busy; rtt has them all */
+	uint64_t untaken; /* of these, those that were not sent by the end; calls is without them */
 	struct hist rtt;
+	struct series series;
+	struct bench_cpu cpu;
+	bool settled;			/* with --steady: the rate settled in time */
+	double settle_spread;		/* of the latest rates then, the worst client's */
+	double settle_seconds;		/* after the warm-up */
 	struct weir_engine_stats stats; /* since the warm-up's end */
 	enum weir_exposure exposure;	/* the policy in force */
 	bool connected;

@@ -25,6 +25,7 @@ struct server {
 	int rc;
 	pthread_t thread;
 	struct weir_engine_stats at_warm;
+	struct bench_cpu cpu; /* since then */
 	bool was_warm;
 };
 
@@ -134,8 +135,8 @@ static int server_init(struct server *server, struct server *first)
 	}
 	/* A requester elsewhere may read up to the largest that is asked for here. */
 	options.len_bytes = server->options->working_set_bytes;
-	if (options.len_bytes < server->options->size_bytes)
-		options.len_bytes = server->options->size_bytes;
+	if (options.len_bytes < bench_largest_bytes(server->options))
+		options.len_bytes = bench_largest_bytes(server->options);
 	if (server->options->side == SIDE_RESPONDER && options.len_bytes < RESPONDER_ALONE_BYTES)
 		options.len_bytes = RESPONDER_ALONE_BYTES;
 	options.page_bytes = server->options->profile.page_bytes;
@@ -157,29 +158,84 @@ static int server_init(struct server *server, struct server *first)
 	return 0;
 }
 
+static void serve_polls(struct server *server, const struct bench_clock *clock, struct bench_idle *idle)
+{
+	struct bench_shared *shared = server->shared;
+	uint64_t turn = rte_rdtsc(), warm = turn, instructions = 0;
+	int counter = bench_cpu_open();
+	uint32_t work = 0;
+
+	while (!atomic_load_explicit(&shared->stop, memory_order_relaxed)) {
+		uint64_t now = rte_rdtsc();
+
+		server->cpu.busy_ticks += work > 0 ? now - turn : 0;
+		turn = now;
+		work = weir_engine_poll(server->engine, 0, bench_clock_at(clock, now));
+		bench_idle(idle, work);
+		if (!server->was_warm && atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
+			weir_engine_stats(server->engine, &server->at_warm);
+			server->was_warm = true;
+			server->cpu.busy_ticks = 0;
+			work = 0;
+			warm = rte_rdtsc();
+			instructions = bench_cpu_read(counter);
+		}
+	}
+	server->cpu.total_ticks = rte_rdtsc() - warm;
+	server->cpu.instructions = bench_cpu_read(counter) - instructions;
+	server->cpu.threads = 1;
+	server->cpu.counted = counter >= 0;
+	bench_cpu_close(counter);
+}
+
+/* Connections are spread over all: where one does not serve, none may. The requester says when it is over, if it is of this bench. */
+static void server_failed(struct server *server)
+{
+	server->shared->failed++;
+	if (server->options->side == SIDE_RESPONDER)
+		server->shared->stop = 1;
+}
+
 static void *serve(void *arg)
 {
 	struct server *server = arg;
-	struct bench_shared *shared = server->shared;
 	struct bench_clock clock;
 	struct bench_idle idle;
 
 	server->rc = bench_worker_start(server->lcore);
 	if (server->rc != 0) {
-		shared->failed++;
+		server_failed(server);
 		return NULL;
 	}
 	bench_idle_init(&idle, server->options);
 	bench_clock_init(&clock);
-	while (!atomic_load_explicit(&shared->stop, memory_order_relaxed)) {
-		bench_idle(&idle, weir_engine_poll(server->engine, 0, bench_clock_ns(&clock)));
-		if (!server->was_warm && atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
-			weir_engine_stats(server->engine, &server->at_warm);
-			server->was_warm = true;
-		}
-	}
+	serve_polls(server, &clock, &idle);
 	bench_worker_stop();
 	return NULL;
+}
+
+static int server_start(struct server *server)
+{
+	int rc = -pthread_create(&server->thread, NULL, serve, server);
+
+	if (rc != 0) {
+		fprintf(stderr, "weir-bench: no thread for the responder: %s\n", strerror(-rc));
+		server_failed(server);
+	}
+	return rc;
+}
+
+static void on_lost(struct weir_listener *listener, int error, void *arg)
+{
+	struct server *first = arg;
+
+	(void)listener;
+	fprintf(stderr, "weir-bench: the responder's device is gone, nobody can connect any more: %s\n",
+		strerror(-error));
+	first->rc = error;
+	/* Else the requester says when it is over. */
+	if (first->options->side == SIDE_RESPONDER)
+		first->shared->stop = 1;
 }
 
 static int listen_on(struct server *servers, uint32_t n, struct weir_listener **listener)
@@ -194,8 +250,12 @@ static int listen_on(struct server *servers, uint32_t n, struct weir_listener **
 		.arg = servers,
 	};
 	struct weir_engine *engines[BENCH_LCORES_MAX];
-	struct weir_listen_options options = {
-		.programs = &program, .nprograms = 1, .engines = engines, .nengines = n};
+	struct weir_listen_options options = {.programs = &program,
+					      .nprograms = 1,
+					      .engines = engines,
+					      .nengines = n,
+					      .on_lost = on_lost,
+					      .arg = servers};
 	int rc;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -228,15 +288,17 @@ int bench_responder_run(const struct bench_options *options, struct bench_shared
 		if (options->side == SIDE_RESPONDER && !options->quiet)
 			fprintf(stderr, "weir-bench: responder on '%s' (driver %s); end it with Ctrl-C\n",
 				shared->addr, options->profile.driver);
-		for (; started + 1 < n; started++)
-			pthread_create(&servers[started + 1].thread, NULL, serve, &servers[started + 1]);
+		for (; started + 1 < n && rc == 0; started += rc == 0)
+			rc = server_start(&servers[started + 1]);
 		serve(&servers[0]);
-		rc = servers[0].rc;
+		rc = rc ? rc : servers[0].rc;
 	} else {
 		shared->failed++;
 	}
-	for (uint32_t i = 0; i < started; i++)
+	for (uint32_t i = 0; i < started; i++) {
 		pthread_join(servers[i + 1].thread, NULL);
+		rc = rc ? rc : servers[i + 1].rc;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		struct weir_engine_stats now;
 
@@ -245,6 +307,7 @@ int bench_responder_run(const struct bench_options *options, struct bench_shared
 		weir_engine_stats(servers[i].engine, &now);
 		if (servers[i].was_warm) {
 			bench_counters_add_difference(&shared->responder.stats, &now, &servers[i].at_warm);
+			bench_cpu_add(&shared->responder.cpu, &servers[i].cpu);
 			shared->responder.valid = 1;
 		}
 	}

@@ -9,23 +9,40 @@
 #include <rte_lcore.h>
 #include <rte_errno.h>
 
+static int run_on(uint32_t cpu)
+{
+	cpu_set_t set;
+	int rc;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	if (rc != 0)
+		fprintf(stderr,
+			"weir-bench: can't run on core %u: %s. Name cores that this process may use "
+			"with --lcores, or --lcores any\n",
+			cpu, strerror(rc));
+	return -rc;
+}
+
+int bench_worker_check(const struct bench_options *options)
+{
+	cpu_set_t before;
+	int rc = 0;
+
+	sched_getaffinity(0, sizeof(before), &before);
+	for (uint32_t i = 0; i < options->nlcores && rc == 0; i++)
+		rc = run_on(options->lcores[i]);
+	sched_setaffinity(0, sizeof(before), &before);
+	return rc;
+}
+
 int bench_worker_start(uint32_t cpu)
 {
-	if (cpu != UINT32_MAX) {
-		cpu_set_t set;
-		int rc;
+	int rc = cpu != UINT32_MAX ? run_on(cpu) : 0;
 
-		CPU_ZERO(&set);
-		CPU_SET(cpu, &set);
-		rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-		if (rc != 0) {
-			fprintf(stderr,
-				"weir-bench: can't run on core %u: %s. Name cores that this process may use "
-				"with --lcores, or --lcores any\n",
-				cpu, strerror(rc));
-			return -rc;
-		}
-	}
+	if (rc != 0)
+		return rc;
 	if (rte_lcore_id() == LCORE_ID_ANY && rte_thread_register() != 0) {
 		fprintf(stderr, "weir-bench: no lcore id left for a thread: %s\n", rte_strerror(rte_errno));
 		return -rte_errno;

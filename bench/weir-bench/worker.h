@@ -14,6 +14,8 @@
  * UINT32_MAX: not pinned. 0 or -errno, said on standard error. */
 int bench_worker_start(uint32_t cpu);
 void bench_worker_stop(void);
+/* Whether threads can be pinned to each of --lcores: 0 or -errno, said on standard error. */
+int bench_worker_check(const struct bench_options *options);
 
 struct bench_idle {
 	bool yields;

@@ -28,6 +28,7 @@ static const struct {
 	[FAULT_LISTEN] = {"listen", OFTEN},
 	[FAULT_MR] = {"mr", OFTEN},
 	[FAULT_MW] = {"mw", OFTEN},
+	[FAULT_UNLISTENED] = {"unlistened", 1},
 };
 
 static const char *const statuses[] = {

@@ -98,13 +98,14 @@ int fault_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, vo
 		free(listener);
 		return rc;
 	}
+	LIST_INSERT_HEAD(&dev->listeners, listener, entry);
 	*out = listener;
 	return 0;
 }
 
 static void drop_event(struct fault_dev *dev, uint32_t i)
 {
-	dev->nrequests -= dev->events[i].event.kind == FABRIC_CM_REQUEST;
+	dev->nrequests -= dev->events[i].listener != NULL;
 	dev->nevents--;
 	memmove(&dev->events[i], &dev->events[i + 1], (dev->nevents - i) * sizeof(dev->events[0]));
 }
@@ -119,9 +120,11 @@ void fault_unlisten(struct fabric_listener *listener)
 	for (uint32_t i = dev->nevents; i-- > 0;) {
 		if (dev->events[i].listener != listener)
 			continue;
-		dev->ops->reject(dev->inner, dev->events[i].event.req, NULL, 0);
+		if (dev->events[i].event.kind == FABRIC_CM_REQUEST)
+			dev->ops->reject(dev->inner, dev->events[i].event.req, NULL, 0);
 		drop_event(dev, i);
 	}
+	LIST_REMOVE(listener, entry);
 	dev->ops->unlisten(listener->inner);
 	free(listener);
 }
@@ -218,17 +221,43 @@ static bool comes_to_nothing(struct fault_qp *qp)
 	return false;
 }
 
+static void raise_listeners(struct fabric_listener *listener, const struct fabric_cm_event *event,
+			    uint64_t late)
+{
+	struct fault_dev *dev = listener->dev;
+
+	raise_event(dev, event, NULL, late);
+	dev->events[dev->nevents - 1].listener = listener;
+	dev->events[dev->nevents - 1].event.listener_ctx = listener->ctx;
+	dev->nrequests++;
+}
+
+static void lose_listeners(struct fault_dev *dev)
+{
+	struct fabric_cm_event event = {.kind = FABRIC_CM_UNLISTENED};
+	struct fabric_listener *listener;
+	int how;
+
+	LIST_FOREACH(listener, &dev->listeners, entry)
+	{
+		if (!listener->inner || dev->nrequests >= FAULT_REQUESTS_MAX ||
+		    !fault_fires(dev, FAULT_UNLISTENED, &how))
+			continue;
+		dev->ops->unlisten(listener->inner);
+		listener->inner = NULL;
+		event.error = how > 0 ? -how : -ENODEV;
+		raise_listeners(listener, &event, 0);
+	}
+}
+
 static void take_event(struct fault_dev *dev, const struct fabric_cm_event *event)
 {
 	struct fabric_listener *listener = event->listener_ctx;
 	struct fault_qp *qp = event->qp_ctx;
 	uint64_t late;
 
-	if (event->kind == FABRIC_CM_REQUEST) {
-		raise_event(dev, event, NULL, delay(dev, FAULT_DELAY, FAULT_DELAY_POLLS));
-		dev->events[dev->nevents - 1].listener = listener;
-		dev->events[dev->nevents - 1].event.listener_ctx = listener->ctx;
-		dev->nrequests++;
+	if (event->kind == FABRIC_CM_REQUEST || event->kind == FABRIC_CM_UNLISTENED) {
+		raise_listeners(listener, event, delay(dev, FAULT_DELAY, FAULT_DELAY_POLLS));
 		return;
 	}
 	if (qp->has_end || (event->kind == FABRIC_CM_ESTABLISHED && comes_to_nothing(qp)))
@@ -256,6 +285,7 @@ uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 	room = room > 0 ? dev->ops->cm_poll(dev->inner, its, room) : 0;
 	for (uint32_t i = 0; i < room; i++)
 		take_event(dev, &its[i]);
+	lose_listeners(dev);
 	fault_sync(dev);
 	for (uint32_t i = 0; i < dev->nevents && n < max;) {
 		struct fault_event *held = &dev->events[i];

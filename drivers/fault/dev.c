@@ -100,6 +100,7 @@ static int fault_open(const struct fabric_dev_config *config, struct fabric_dev 
 	dev->base.attr = dev->inner->attr;
 	dev->rng = options.seed;
 	LIST_INIT(&dev->qps);
+	LIST_INIT(&dev->listeners);
 	fault_rate(&dev->base, options.kinds, options.rate < UINT32_MAX ? (uint32_t)options.rate : 0);
 	for (uint32_t kind = 0; options.nth > 0 && kind < FAULT_NKINDS; kind++)
 		if (options.kinds >> kind & 1)
@@ -168,6 +169,20 @@ static void fault_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 	dev->ops->mw_free(dev->inner, mw);
 }
 
+static int fault_own_domains(struct fabric_dev *fdev)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+
+	return dev->ops->own_domains(dev->inner);
+}
+
+static uint32_t fault_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
+{
+	const struct fault_qp *qp = (const struct fault_qp *)fqp;
+
+	return qp->dev->ops->qp_rkey(qp->inner, rkey);
+}
+
 const struct fabric_ops fault_ops = {
 	.name = "fault",
 	.summary =
@@ -175,6 +190,7 @@ const struct fabric_ops fault_ops = {
 		"others are that driver's",
 	.open = fault_open,
 	.close = fault_close,
+	.own_domains = fault_own_domains,
 	.mr_register = fault_mr_register,
 	.mr_deregister = fault_mr_deregister,
 	.mw_alloc = fault_mw_alloc,
@@ -187,6 +203,7 @@ const struct fabric_ops fault_ops = {
 	.cm_poll = fault_cm_poll,
 	.disconnect = fault_disconnect,
 	.qp_destroy = fault_qp_destroy,
+	.qp_rkey = fault_qp_rkey,
 	.post_recv = fault_post_recv,
 	.post_send = fault_post_send,
 	.poll = fault_poll,

@@ -45,11 +45,14 @@ enum fault_kind {
 	FAULT_LISTEN,
 	FAULT_MR, /* mr_register */
 	FAULT_MW, /* mw_alloc */
+
+	/* Events are polled where one listens, once for each listener: it is lost, as when the device goes. 'how' is the errno. */
+	FAULT_UNLISTENED,
 	FAULT_NKINDS
 };
 
-#define FAULT_ALL      ((1u << FAULT_NKINDS) - 1)
-#define FAULT_SOME_HOW (-1) /* chosen by the seed, of what suits the occasion */
+#define FAULT_ALL      ((1u << FAULT_UNLISTENED) - 1) /* but that: polls are many, and listeners few */
+#define FAULT_SOME_HOW (-1)			      /* chosen by the seed, of what suits the occasion */
 
 /* The nth occasion from now (1: the next) is to fail. false when too many faults are planned. */
 bool fault_at(struct fabric_dev *dev, enum fault_kind kind, uint64_t nth, int how);

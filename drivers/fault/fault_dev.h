@@ -19,7 +19,7 @@
 #include "fault.h"
 
 #define FAULT_PLANS_MAX	   64u
-#define FAULT_REQUESTS_MAX 128u /* REQUEST events that are held */
+#define FAULT_REQUESTS_MAX 128u /* events of listeners that are held */
 #define FAULT_BURST	   64u
 #define FAULT_DELAY_POLLS  64 /* by chance, at most */
 
@@ -92,7 +92,8 @@ struct fault_event {
 };
 
 struct fabric_listener {
-	struct fabric_listener *inner;
+	LIST_ENTRY(fabric_listener) entry;
+	struct fabric_listener *inner; /* NULL: lost */
 	struct fault_dev *dev;
 	void *ctx;
 };
@@ -111,6 +112,7 @@ struct fault_dev {
 	uint64_t occasions[FAULT_NKINDS];
 	uint64_t injected[FAULT_NKINDS];
 	struct fault_qps qps;
+	LIST_HEAD(, fabric_listener) listeners;
 	struct fault_srq *srq;
 	struct fault_cqe *cq; /* what waits, in the order in which it came; room for all that may complete */
 	uint32_t ncq, cq_size, cq_reserved;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connecting and leaving: what the engine's thread does of it. The rest is in cm_thread.c. */
+/* Connecting and leaving: what the engine's thread does of it. The rest is in cm_thread.c, listeners in listen.c. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -15,111 +14,6 @@
 
 #define RING_DEFAULT_MAX (256u << 10)
 #define RING_DEFAULT_MIN (16u << 10)
-
-/* "/path" is a socket in the file system, any other name an abstract one. Returns its length, or 0. */
-static socklen_t make_address(const char *addr, struct sockaddr_un *sun)
-{
-	int n;
-
-	*sun = (struct sockaddr_un){.sun_family = AF_UNIX};
-	if (addr[0] == '\0')
-		return 0;
-	if (addr[0] == '/')
-		n = snprintf(sun->sun_path, sizeof(sun->sun_path), "%s", addr) + 1;
-	else
-		n = snprintf(sun->sun_path + 1, sizeof(sun->sun_path) - 1, "weir/%s", addr) + 1;
-	if (n < 0 || (size_t)n > sizeof(sun->sun_path))
-		return 0;
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n);
-}
-
-/* A socket file that nobody listens on is what a process that died has left. */
-static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
-{
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	bool is_stale;
-
-	if (fd < 0)
-		return false;
-	is_stale = connect(fd, (const struct sockaddr *)sun, len) != 0 && errno == ECONNREFUSED;
-	close(fd);
-	return is_stale && unlink(sun->sun_path) == 0;
-}
-
-int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void *ctx,
-	       struct fabric_listener **out)
-{
-	struct shm_dev *dev = (struct shm_dev *)fdev;
-	struct fabric_listener *listener = calloc(1, sizeof(*listener));
-	struct sockaddr_un sun;
-	socklen_t len = make_address(addr, &sun);
-	int rc;
-
-	if (!listener)
-		return -ENOMEM;
-	listener->dev = dev;
-	listener->ctx = ctx;
-	listener->backlog = backlog ? backlog : 1;
-	listener->fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
-	rc = len == 0 ? -EINVAL : listener->fd < 0 ? -errno : 0;
-	if (rc == 0 && bind(listener->fd, (struct sockaddr *)&sun, len) != 0) {
-		rc = -errno;
-		if (rc == -EADDRINUSE && addr[0] == '/' && remove_stale(&sun, len))
-			rc = bind(listener->fd, (struct sockaddr *)&sun, len) == 0 ? 0 : -errno;
-	}
-	if (rc == 0 && addr[0] == '/')
-		snprintf(listener->addr, sizeof(listener->addr), "%s", addr);
-	if (rc == 0 && listen(listener->fd, (int)listener->backlog) != 0)
-		rc = -errno;
-	shm_lock(dev);
-	if (rc == 0) {
-		TAILQ_INSERT_TAIL(&dev->listeners, listener, entry);
-		listener->id = shm_watch(dev, listener->fd);
-		if (listener->id == 0) {
-			rc = -ENOMEM;
-			TAILQ_REMOVE(&dev->listeners, listener, entry);
-		}
-	}
-	shm_unlock(dev);
-	if (rc != 0) {
-		if (listener->fd >= 0)
-			close(listener->fd);
-		if (listener->addr[0])
-			unlink(listener->addr);
-		free(listener);
-		return rc;
-	}
-	*out = listener;
-	return 0;
-}
-
-void shm_unlisten(struct fabric_listener *listener)
-{
-	struct shm_dev *dev;
-	struct shm_sock *sock, *next;
-
-	if (!listener)
-		return;
-	dev = listener->dev;
-	shm_lock(dev);
-	TAILQ_REMOVE(&dev->listeners, listener, entry);
-	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
-		bool is_held = sock->state == SOCK_REQUEST || sock->state == SOCK_DEAD;
-
-		next = TAILQ_NEXT(sock, entry);
-		if (sock->listener != listener)
-			continue;
-		sock->listener = NULL;
-		/* A request that the engine has not been given yet is nobody's; one that it has, is the engine's. */
-		if (!sock->qp && (!is_held || sock->events[0].is_queued))
-			shm_sock_free(sock);
-	}
-	shm_unlock(dev);
-	close(listener->fd);
-	if (listener->addr[0])
-		unlink(listener->addr);
-	free(listener);
-}
 
 static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp_attr *attr)
 {
@@ -186,7 +80,7 @@ static int say_hello(struct shm_dev *dev, struct shm_sock *sock, const void *pri
 	msg.ring_bytes = sock->ring_bytes;
 	fds[0] = rings_fd;
 	fds[1] = dev->keys.fd;
-	n = shm_offer_regions(dev, UINT64_MAX, &msg, fds + 2);
+	n = shm_offer_regions(dev, qp->exposes ? UINT64_MAX : 0, &msg, fds + 2);
 	rc = shm_sock_send(sock, &msg, fds, n + 2);
 	close(rings_fd);
 	return rc == -EPIPE || rc == -ECONNRESET ? -ECONNREFUSED
@@ -199,7 +93,7 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct shm_sock *sock = NULL;
 	struct sockaddr_un sun;
-	socklen_t len = make_address(addr, &sun);
+	socklen_t len = shm_address(addr, &sun);
 	struct shm_qp *qp;
 	int fd, rc;
 
@@ -208,6 +102,12 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	rc = shm_qp_create(dev, attr, &qp);
 	if (rc != 0)
 		return rc;
+	qp->conn_id = random_id();
+	rc = shm_domain_create(qp);
+	if (rc != 0) {
+		shm_qp_free(qp);
+		return rc;
+	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&sun, len) != 0) {
 		/* EAGAIN: the listener's queue is full. */
@@ -222,7 +122,6 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		shm_qp_free(qp);
 		return -EACCES;
 	}
-	qp->conn_id = random_id();
 	shm_lock(dev);
 	sock = shm_sock_new(dev, fd, SOCK_CONNECTING);
 	if (sock) {
@@ -251,13 +150,17 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 static int move(struct shm_sock *sock, struct shm_dev *to)
 {
 	struct shm_dev *from = sock->dev;
+	uint64_t id = 0;
 	int rc = 0;
 
 	if (from == to)
 		return 0;
 	shm_lock(from);
 	TAILQ_REMOVE(&from->socks, sock, entry);
+	LIST_REMOVE(sock, same);
 	from->nsocks--;
+	if (sock->listener && sock->state == SOCK_REQUEST)
+		sock->listener->nwaiting--;
 	sock->listener = NULL;
 	if (sock->fd >= 0)
 		shm_unwatch(from, sock->fd);
@@ -268,9 +171,10 @@ static int move(struct shm_sock *sock, struct shm_dev *to)
 	TAILQ_INSERT_TAIL(&to->socks, sock, entry);
 	to->nsocks++;
 	if (rc == 0 && sock->fd >= 0) {
-		sock->id = shm_watch(to, sock->fd);
-		rc = sock->id ? 0 : -ENOMEM;
+		id = shm_watch(to, sock->fd);
+		rc = id ? 0 : -ENOMEM;
 	}
+	shm_sock_set_id(sock, id);
 	shm_unlock(to);
 	return rc;
 }
@@ -290,6 +194,8 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 	}
 	rc = move(sock, dev);
 	qp->conn_id = random_id();
+	if (rc == 0)
+		rc = shm_domain_create(qp);
 	shm_lock(dev);
 	if (rc == 0 && sock->state == SOCK_DEAD)
 		rc = -ECONNRESET;
@@ -299,7 +205,7 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 		shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, false);
 		introduce(qp, SHM_ACCEPT, private_data, private_len, &msg);
 		fds[0] = dev->keys.fd;
-		n = shm_offer_regions(dev, UINT64_MAX, &msg, fds + 1);
+		n = shm_offer_regions(dev, qp->exposes ? UINT64_MAX : 0, &msg, fds + 1);
 		rc = shm_sock_send(sock, &msg, fds, n + 1);
 	}
 	if (rc != 0) {

@@ -24,8 +24,10 @@
 
 #include <rte_lcore.h>
 
+#include "guard.h"
 #include "shm.h"
 
+#define STARVED_NS   10000000L
 #define SWEEP_MS     500 /* how often late ones are looked for, while a message is due */
 #define MESSAGES_MAX 16u /* read from one socket before others have their turn */
 #define ACCEPTS_MAX  16u /* connections taken in a round */
@@ -46,12 +48,12 @@ static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, const int
 	if (nfds < 1 || msg->conn_id == KEY_ANY_CONN || msg->max_msg_bytes == 0 ||
 	    msg->max_msg_bytes > SHM_MSG_MAX || msg->private_len > FABRIC_PRIVATE_DATA_MAX)
 		return -EPROTO;
-	peer->keys.entries = shm_map(fds[0], 0, sizeof(struct key_entry) * KEY_ENTRIES, false);
+	peer->keys.entries = shm_map(fds[0], sizeof(struct key_entry) * KEY_ENTRIES, false);
 	if (!peer->keys.entries)
 		return -EPROTO;
 	peer->conn_id = msg->conn_id;
 	peer->max_msg_bytes = msg->max_msg_bytes;
-	return shm_peer_import(peer, msg, fds + 1, nfds - 1, false);
+	return shm_peer_import(sock->dev, peer, msg, fds + 1, nfds - 1, false);
 }
 
 static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
@@ -60,7 +62,7 @@ static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int 
 		return -EPROTO;
 	sock->ring_bytes = msg->ring_bytes;
 	sock->rings_bytes = 2 * ring_footprint(msg->ring_bytes);
-	sock->rings = shm_map(fds[0], 0, sock->rings_bytes, true);
+	sock->rings = shm_map(fds[0], sock->rings_bytes, true);
 	if (!sock->rings)
 		return -EPROTO;
 	if (take_peer(sock, msg, fds + 1, nfds - 1) != 0)
@@ -92,7 +94,7 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
 {
 	if (msg->type == SHM_REGION && sock->state != SOCK_GREETING && sock->state != SOCK_CONNECTING)
-		return shm_peer_import(&sock->peer, msg, fds, nfds, true);
+		return shm_peer_import(sock->dev, &sock->peer, msg, fds, nfds, true);
 	switch (sock->state) {
 	case SOCK_GREETING:
 		return on_hello(sock, msg, fds, nfds);
@@ -167,20 +169,9 @@ static void on_socket(struct shm_sock *sock, uint32_t events)
 	}
 }
 
-/* Connections of this listener that nobody has accepted yet. */
-static uint32_t waiting(const struct fabric_listener *listener)
-{
-	const struct shm_sock *sock;
-	uint32_t n = 0;
-
-	TAILQ_FOREACH(sock, &listener->dev->socks, entry)
-	n += sock->listener == listener && (sock->state == SOCK_GREETING || sock->state == SOCK_REQUEST);
-	return n;
-}
-
 static bool is_full(const struct fabric_listener *listener)
 {
-	return waiting(listener) >= listener->backlog ||
+	return listener->nwaiting >= listener->backlog ||
 	       listener->dev->nsocks >= listener->dev->max_connections;
 }
 
@@ -215,18 +206,43 @@ static void on_connection(struct fabric_listener *listener)
 		struct shm_sock *sock = NULL;
 
 		fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd < 0)
+		if (fd < 0) {
+			listener->dev->is_starved =
+				errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
 			return;
+		}
 		if (shm_sock_is_user_ok(listener->dev, fd)) {
 			while (is_full(listener) && make_room(listener))
 				;
 			if (!is_full(listener))
 				sock = shm_sock_new(listener->dev, fd, SOCK_GREETING);
 		}
-		if (sock)
+		if (sock) {
 			sock->listener = listener;
-		else
+			listener->nwaiting++;
+		} else {
 			close(fd);
+		}
+	}
+}
+
+/* Memory of peers', or of ours that peers write to, has gone: the connections that it is of end. */
+static void end_lost(struct shm_dev *dev)
+{
+	struct shm_sock *sock, *next;
+	unsigned losses = guard_losses();
+	bool is_ours;
+
+	if (losses == dev->losses_seen)
+		return;
+	dev->losses_seen = losses;
+	is_ours = shm_own_has_lost(dev);
+	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
+		next = TAILQ_NEXT(sock, entry);
+		if (sock->fd < 0 || (!is_ours && !shm_peer_has_lost(&sock->peer)))
+			continue;
+		dev->nerrors++;
+		shm_sock_ended(sock, is_ours ? -EIO : -EPROTO);
 	}
 }
 
@@ -238,6 +254,7 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 
 	if (id == 0) {
 		(void)!read(dev->wake_fd, &wakes, sizeof(wakes));
+		end_lost(dev);
 		return;
 	}
 	TAILQ_FOREACH(listener, &dev->listeners, entry)
@@ -247,7 +264,7 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 			return;
 		}
 	}
-	TAILQ_FOREACH(sock, &dev->socks, entry)
+	LIST_FOREACH(sock, &dev->by_id[id % SHM_ID_LISTS], same)
 	{
 		if (sock->id == id) {
 			on_socket(sock, events);
@@ -256,8 +273,9 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 	}
 }
 
-/* End those whose message did not come. Returns whether any is still due. */
-static bool sweep(struct shm_dev *dev)
+/* End those whose message did not come. Returns whether any is still due, or may be: it looks at all, so not at each event
+ * of thousands. */
+static bool sweep(struct shm_dev *dev, uint64_t *next_ns)
 {
 	struct shm_sock *sock, *next;
 	struct timespec ts;
@@ -266,6 +284,9 @@ static bool sweep(struct shm_dev *dev)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	if (now < *next_ns)
+		return true;
+	*next_ns = now + SWEEP_MS * 1000000ull;
 	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
 		next = TAILQ_NEXT(sock, entry);
 		any |= sock->deadline_ns != UINT64_MAX && now < sock->deadline_ns;
@@ -277,8 +298,10 @@ static bool sweep(struct shm_dev *dev)
 
 static void *control(void *arg)
 {
+	const struct timespec pause = {.tv_nsec = STARVED_NS};
 	struct shm_dev *dev = arg;
-	bool sweeps = false;
+	bool sweeps = false, starves;
+	uint64_t next_sweep_ns = 0;
 
 	for (;;) {
 		struct epoll_event events[16];
@@ -291,10 +314,15 @@ static void *control(void *arg)
 			pthread_mutex_unlock(&dev->lock);
 			return NULL;
 		}
+		dev->is_starved = false;
 		for (int i = 0; i < n; i++)
 			on_ready(dev, events[i].data.u64, events[i].events);
-		sweeps = sweep(dev);
+		sweeps = sweep(dev, &next_sweep_ns);
+		starves = dev->is_starved;
 		pthread_mutex_unlock(&dev->lock);
+		/* What can't be accepted would be reported again at once. */
+		if (starves)
+			nanosleep(&pause, NULL);
 	}
 }
 

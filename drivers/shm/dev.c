@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing a device, and the table of what the driver does. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include <rte_cycles.h>
 
+#include "alloc.h"
+#include "guard.h"
 #include "shm.h"
 
 #define RNR_TRY_MS 1u
@@ -35,9 +36,9 @@ static void shm_close(struct fabric_dev *fdev)
 	while ((sock = TAILQ_FIRST(&dev->socks)))
 		shm_sock_free(sock);
 	key_table_destroy(&dev->keys);
-	free(dev->cold);
+	mem_free(dev->cold);
 	pthread_mutex_destroy(&dev->lock);
-	free(dev);
+	mem_free(dev);
 }
 
 static int check_options(const char *text)
@@ -56,6 +57,7 @@ const struct fabric_ops shm_ops = {
 	.options_check = check_options,
 	.open = shm_open_dev,
 	.close = shm_close,
+	.own_domains = shm_own_domains,
 	.mr_register = shm_mr_register,
 	.mr_deregister = shm_mr_deregister,
 	.mw_alloc = shm_mw_alloc,
@@ -68,6 +70,7 @@ const struct fabric_ops shm_ops = {
 	.cm_poll = shm_cm_poll,
 	.disconnect = shm_disconnect,
 	.qp_destroy = shm_qp_destroy,
+	.qp_rkey = shm_qp_rkey,
 	.post_recv = shm_post_recv,
 	.post_send = shm_post_send,
 	.poll = shm_poll,
@@ -80,7 +83,7 @@ const struct fabric_ops shm_ops = {
 
 static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)
 {
-	struct shm_dev *dev = calloc(1, sizeof(*dev));
+	struct shm_dev *dev = mem_zalloc(sizeof(*dev));
 	int rc;
 
 	if (!dev)
@@ -99,16 +102,17 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 		.revokes_access = false,
 	};
 	TAILQ_INIT(&dev->hot);
+	LIST_INIT(&dev->own);
 	TAILQ_INIT(&dev->events);
 	TAILQ_INIT(&dev->socks);
 	TAILQ_INIT(&dev->listeners);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)
-		dev->mrs[i].fd = -1;
+		dev->mrs[i] = (struct shm_mr){.fd = -1, .guard = GUARD_NONE};
 	dev->epoll_fd = -1;
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
-	dev->cold = calloc(dev->max_connections, sizeof(dev->cold[0]));
+	dev->cold = mem_zalloc(dev->max_connections * sizeof(dev->cold[0]));
 	pthread_mutex_init(&dev->lock, NULL);
 	rc = dev->cold ? apply_options(dev, config->options) : -ENOMEM;
 	if (rc == 0)

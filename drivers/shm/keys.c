@@ -101,6 +101,7 @@ void key_set(struct key_table *table, struct key_ref ref, uint32_t key, const st
 	atomic_store_explicit(&entry->key, key, memory_order_release);
 	atomic_store_explicit(&entry->access, range->access, memory_order_release);
 	atomic_store_explicit(&entry->conn_id, range->conn_id, memory_order_release);
+	entry->is_lasting = range->is_lasting;
 	atomic_store_explicit(&entry->region, range->region, memory_order_release);
 	atomic_store_explicit(&entry->raddr, range->raddr, memory_order_release);
 	atomic_store_explicit(&entry->len, range->len, memory_order_release);
@@ -117,7 +118,7 @@ bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id)
 {
 	struct key_entry *entry = &table->entries[key & (KEY_ENTRIES - 1)];
 
-	if (key == 0 || atomic_load_explicit(&entry->key, memory_order_relaxed) != key ||
+	if (key == 0 || entry->is_lasting || atomic_load_explicit(&entry->key, memory_order_relaxed) != key ||
 	    atomic_load_explicit(&entry->conn_id, memory_order_relaxed) != conn_id)
 		return false;
 	write_begin(entry);

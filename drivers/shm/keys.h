@@ -26,8 +26,8 @@ struct key_entry {
 	_Atomic uint32_t access;  /* enum fabric_access */
 	_Atomic uint32_t conn_id; /* the one connection that it is for, or KEY_ANY_CONN */
 	_Atomic uint32_t region;  /* index of the region, for the peer's mapping */
-	uint32_t reserved;
-	_Atomic uint64_t raddr; /* the first byte's name */
+	uint32_t is_lasting;	  /* the owner's: see key_range */
+	_Atomic uint64_t raddr;	  /* the first byte's name */
 	_Atomic uint64_t len;
 	_Atomic uint64_t offset; /* of the first byte in the region */
 };
@@ -54,6 +54,7 @@ struct key_ref {
 /* What a key names. */
 struct key_range {
 	uint32_t access;
+	bool is_lasting; /* a registration's, which nobody invalidates: the owner's to know */
 	uint32_t conn_id;
 	uint32_t region;
 	uint64_t raddr;
@@ -73,7 +74,7 @@ uint32_t key_new(struct key_table *table, struct key_ref ref);
 void key_set(struct key_table *table, struct key_ref ref, uint32_t key, const struct key_range *range);
 /* Whether the entry has a key that holds. */
 bool key_is_set(const struct key_table *table, struct key_ref ref);
-/* End the key of a window that is bound to connection 'conn_id'. False when it is not one: a region's key, or
+/* End the key of a window that is bound to connection 'conn_id'. False when it is not one: a registration's key, or
  * another connection's, or ended already. */
 bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id);
 /* End all keys of windows that are bound to a connection; there is no other for KEY_ANY_CONN. */

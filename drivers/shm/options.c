@@ -36,6 +36,7 @@ int shm_options_parse(const char *text, struct shm_options *options)
 {
 	uint32_t *const values[] = {&options->ring_kib, &options->rnr_retry, &options->peer_uid};
 	struct rte_kvargs *args;
+	bool has_ring;
 	int rc = 0;
 
 	*options = (struct shm_options){.rnr_retry = SHM_RNR_FOR_EVER, .peer_uid = SHM_ANY_USER};
@@ -46,9 +47,10 @@ int shm_options_parse(const char *text, struct shm_options *options)
 		return refuse(text, "expected ring_kib=N,rnr_retry=0..7,peer_uid=N");
 	for (uint32_t i = 0; keys[i] && rc == 0; i++)
 		rc = rte_kvargs_process(args, keys[i], parse_number, values[i]);
+	has_ring = rte_kvargs_count(args, "ring_kib") > 0;
 	rte_kvargs_free(args);
 	if (rc != 0 || options->rnr_retry > SHM_RNR_FOR_EVER ||
-	    (options->ring_kib != 0 &&
+	    (has_ring &&
 	     (options->ring_kib < RING_BYTES_MIN / 1024 || options->ring_kib > RING_BYTES_MAX / 1024)))
 		return refuse(text, "ring_kib is 4 to 65536, rnr_retry 0 to 7, peer_uid a user's number");
 	return 0;

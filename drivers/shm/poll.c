@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Completions. Queue pairs are hot or cold. Hot ones are polled each time. A cold one has nothing outstanding but receives:
- * of it only the ring's next header is looked at, of a few in turn at each poll, fetched some polls before. So one that
- * is active does not pay for those that are idle, be they a few or thousands. One alone stays hot.
+ * of it only the ring's next header is looked at, of a few in turn at each poll, fetched some looks before. So one that
+ * is active does not pay for those that are idle, be they a few or thousands. One alone stays hot. As many cold ones are
+ * looked at as hot ones were in vain: where thousands are active now and then, the looks go where the messages are.
+ *
+ * Where several are hot, none gives more than a few completions at a visit: a peer that sends without a pause takes no more of the
+ * engine than one with as many calls under way as that. One that is alone gives all that it has, and a cold one is
+ * looked at for each such share of it: its first message waits for as many as the others would have had in their turns.
  */
 #include <rte_cycles.h>
 
@@ -10,6 +15,7 @@
 
 #define COLD_SCAN  1u  /* looked at in a poll */
 #define COLD_AHEAD 16u /* fetched before they are */
+#define HOT_SHARE  8u  /* completions at a visit */
 
 /* The header of a ring that nobody reads any more. */
 static const _Atomic uint64_t no_message;
@@ -42,9 +48,9 @@ static void cool(struct shm_qp *qp)
 }
 
 /* Look at the next few cold ones; those with a message are polled from now on. */
-static void scan_cold(struct shm_dev *dev)
+static void scan_cold(struct shm_dev *dev, uint32_t few)
 {
-	for (uint32_t i = 0; i < COLD_SCAN && dev->ncold > 0; i++) {
+	for (uint32_t i = 0; i < few && dev->ncold > 0; i++) {
 		const struct shm_cold *cold;
 		uint32_t ahead;
 
@@ -64,8 +70,16 @@ static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 	uint32_t n = 0;
 
 	while (n < max && qp->done_head != qp->done_tail) {
-		wcs[n++] = qp->done[qp->done_head & qp->done_mask].wc;
-		qp->sq_used -= qp->done[qp->done_head++ & qp->done_mask].places;
+		const struct shm_done *done = &qp->done[qp->done_head++ & qp->done_mask];
+
+		wcs[n++] = (struct fabric_wc){
+			.wr_id = done->wr_id,
+			.qp_ctx = qp->fabric.ctx,
+			.op = (enum fabric_op)done->op,
+			.status = (enum fabric_status)done->status,
+			.byte_len = done->bytes,
+		};
+		qp->sq_used -= done->places;
 	}
 	return n;
 }
@@ -103,12 +117,12 @@ static void not_ready(struct shm_qp *qp)
 static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_status status)
 {
 	*wc = (struct fabric_wc){
-		.wr_id = shm_recvs_first(qp->recvs)->wr_id,
+		.wr_id = shm_recvs_next(qp->recvs)->wr_id,
 		.qp_ctx = qp->fabric.ctx,
 		.op = FABRIC_RECV,
 		.status = status,
 	};
-	qp->recvs->head++;
+	shm_recvs_take(qp->recvs);
 	shm_qp_break(qp);
 }
 
@@ -119,7 +133,7 @@ static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 	uint32_t n = 0, word;
 
 	while (n < max && (word = ring_peek(&qp->rx)) != 0) {
-		const struct fabric_recv_wr *wr = shm_recvs_first(recvs);
+		const struct fabric_recv_wr *wr = shm_recvs_next(recvs);
 		int64_t len = ring_msg_len(&qp->rx, word);
 		uint32_t inv_rkey;
 
@@ -149,7 +163,7 @@ static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 			.byte_len = (uint32_t)len,
 			.inv_rkey = inv_rkey,
 		};
-		recvs->head++;
+		shm_recvs_take(recvs);
 		if (__builtin_expect(inv_rkey != 0, 0) &&
 		    !key_invalidate(&qp->dev->keys, inv_rkey, qp->conn_id)) {
 			wcs[n++].status = FABRIC_ERR_REMOTE_ACCESS;
@@ -197,18 +211,22 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct shm_qp *qp, *next;
-	uint32_t n = 0;
+	uint32_t n = 0, share, vain = 0;
 
 	if (__builtin_expect(dev->ncold > 0, 0))
-		scan_cold(dev);
+		scan_cold(dev, COLD_SCAN);
+	share = dev->nqps - dev->ncold > 1 ? HOT_SHARE : max;
 	for (qp = TAILQ_FIRST(&dev->hot); qp && n < max; qp = next) {
-		uint32_t got = poll_qp(qp, wcs + n, max - n);
+		uint32_t got = poll_qp(qp, wcs + n, max - n < share ? max - n : share);
 
 		next = TAILQ_NEXT(qp, entry);
 		n += got;
-		if (got > 0)
+		if (got > 0) {
 			qp->empty_polls = 0;
-		else if (is_long_empty(qp) && is_idle(qp))
+			continue;
+		}
+		vain++;
+		if (is_long_empty(qp) && is_idle(qp))
 			cool(qp);
 	}
 	if (__builtin_expect(qp != NULL, 0)) {
@@ -218,5 +236,7 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 			TAILQ_INSERT_TAIL(&dev->hot, next, entry);
 		}
 	}
+	if (__builtin_expect(dev->ncold > 0, 0))
+		scan_cold(dev, n / HOT_SHARE + vain);
 	return n;
 }

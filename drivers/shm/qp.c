@@ -6,10 +6,11 @@
  * the Send's header is stored with release after it.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include <rte_cycles.h>
 
+#include "alloc.h"
+#include "copy.h"
 #include "shm.h"
 
 /* How long a request may wait for a region whose announcement is still on its way. */
@@ -27,13 +28,12 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	if (attr->max_send_wr == 0 || attr->max_send_wr > SHM_WRS_MAX || attr->max_recv_wr == 0 ||
 	    attr->max_recv_wr > SHM_WRS_MAX || attr->max_msg_bytes == 0 || attr->max_msg_bytes > SHM_MSG_MAX)
 		return -EINVAL;
-	qp = calloc(1, sizeof(*qp));
+	qp = mem_zalloc(sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
-	qp->done_mask = power_of_two(attr->max_send_wr + 1) - 1;
+	qp->done_mask = power_of_two(attr->max_send_wr) - 1;
 	qp->recvs = attr->srq ? &((struct shm_srq *)attr->srq)->recvs : &qp->own;
-	qp->done = calloc(qp->done_mask + 1, sizeof(qp->done[0]));
-	if (!qp->done || (!attr->srq && shm_recvs_init(&qp->own, attr->max_recv_wr) != 0)) {
+	if (!attr->srq && shm_recvs_init(&qp->own, attr->max_recv_wr) != 0) {
 		shm_qp_free(qp);
 		return -ENOMEM;
 	}
@@ -43,17 +43,19 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp->dev = dev;
 	qp->max_send_wr = attr->max_send_wr;
 	qp->max_msg_bytes = attr->max_msg_bytes;
+	qp->exposes = attr->exposes || !dev->own_domains;
 	*out = qp;
 	return 0;
 }
 
 void shm_qp_free(struct shm_qp *qp)
 {
-	free(qp->pending_inlines);
-	free(qp->pending);
-	free(qp->done);
-	free(qp->own.wrs);
-	free(qp);
+	shm_domain_destroy(qp);
+	mem_free(qp->pending_inlines);
+	mem_free(qp->pending);
+	mem_free(qp->done);
+	mem_free(qp->own.wrs);
+	mem_free(qp);
 }
 
 void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool is_connector)
@@ -81,14 +83,13 @@ void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_sta
 	qp->unsignalled++;
 	if (status == FABRIC_OK && !(wr->flags & FABRIC_SIGNALED))
 		return;
-	qp->done[qp->done_tail & qp->done_mask].wc = (struct fabric_wc){
+	qp->done[qp->done_tail++ & qp->done_mask] = (struct shm_done){
 		.wr_id = wr->wr_id,
-		.qp_ctx = qp->fabric.ctx,
-		.op = wr->op,
-		.status = status,
-		.byte_len = bytes,
+		.bytes = bytes,
+		.places = qp->unsignalled,
+		.op = (uint8_t)wr->op,
+		.status = (uint8_t)status,
 	};
-	qp->done[qp->done_tail++ & qp->done_mask].places = qp->unsignalled;
 	qp->unsignalled = 0;
 }
 
@@ -143,16 +144,16 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 			      uint8_t **p)
 {
 	struct key_range range;
-	struct shm_import *import;
+	const struct shm_import *import;
 	uint64_t offset;
 
 	if (!key_find(&qp->peer->keys, rkey, &range) ||
 	    !key_permits(&range, raddr, len, access, qp->peer->conn_id, &offset) || range.region == 0)
 		return FABRIC_ERR_REMOTE_ACCESS;
-	import = &qp->peer->imports[range.region % SHM_REGIONS_MAX];
-	if (__builtin_expect(import->id != range.region, 0))
-		shm_peer_adopt(qp, range.region);
-	if (__builtin_expect(import->id != range.region, 0)) {
+	import = shm_import_find(&qp->peer->imports, range.region);
+	if (__builtin_expect(!import, 0))
+		import = shm_peer_adopt(qp, range.region);
+	if (__builtin_expect(!import, 0)) {
 		uint64_t now = rte_rdtsc();
 
 		if (qp->region_since == 0)
@@ -192,9 +193,9 @@ static int do_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 	}
 	for (uint32_t i = 0; i < wr->nsge; i++) {
 		if (is_write)
-			memcpy(remote, wr->sge[i].addr, wr->sge[i].len);
+			shm_copy(remote, wr->sge[i].addr, wr->sge[i].len);
 		else
-			memcpy(wr->sge[i].addr, remote, wr->sge[i].len);
+			shm_copy(wr->sge[i].addr, remote, wr->sge[i].len);
 		remote += wr->sge[i].len;
 	}
 	count_rdma(stats, is_write, len);
@@ -261,7 +262,7 @@ static bool run(struct shm_qp *qp, const struct fabric_wr *wr)
 
 bool shm_run_pending(struct shm_qp *qp)
 {
-	uint32_t before = qp->pending_head;
+	uint64_t before = qp->pending_head;
 
 	while (qp->pending_head != qp->pending_tail) {
 		struct shm_pending *pending = &qp->pending[qp->pending_head % qp->max_send_wr];
@@ -277,13 +278,13 @@ bool shm_run_pending(struct shm_qp *qp)
 /* Keep a request for later, INLINE data with it. The room for all that there can be is taken the first time. */
 static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 {
-	uint32_t place = qp->pending_tail % qp->max_send_wr;
+	uint32_t place = (uint32_t)(qp->pending_tail % qp->max_send_wr);
 	struct shm_pending *pending;
 
 	if (!qp->pending)
-		qp->pending = malloc(qp->max_send_wr * sizeof(qp->pending[0]));
+		qp->pending = mem_zalloc(qp->max_send_wr * sizeof(qp->pending[0]));
 	if (wr->flags & FABRIC_INLINE && !qp->pending_inlines)
-		qp->pending_inlines = malloc((size_t)qp->max_send_wr * qp->fabric.max_inline + 1);
+		qp->pending_inlines = mem_zalloc((size_t)qp->max_send_wr * qp->fabric.max_inline + 1);
 	if (!qp->pending || (wr->flags & FABRIC_INLINE && !qp->pending_inlines))
 		return false;
 	pending = &qp->pending[place];
@@ -305,12 +306,21 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 	return true;
 }
 
+/* A queue pair that only ever sends by short cuts has no completions. */
+static __attribute__((noinline)) bool make_done(struct shm_qp *qp)
+{
+	qp->done = mem_zalloc((qp->done_mask + 1) * sizeof(qp->done[0]));
+	return qp->done != NULL;
+}
+
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 	uint32_t i;
 
 	if (qp->state == QP_CONNECTING)
+		return 0;
+	if (__builtin_expect(!qp->done, 0) && !make_done(qp))
 		return 0;
 	for (i = 0; i < n && qp->sq_used < qp->max_send_wr; i++) {
 		const struct fabric_wr *wr = &wrs[i];
@@ -371,9 +381,9 @@ bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_
 			&remote) != FABRIC_OK)
 		return false;
 	if (is_write)
-		memcpy(remote, local->addr, local->len);
+		shm_copy(remote, local->addr, local->len);
 	else
-		memcpy(local->addr, remote, local->len);
+		shm_copy(local->addr, remote, local->len);
 	count_rdma(&qp->dev->fabric.stats, is_write, local->len);
 	return true;
 }

@@ -4,15 +4,15 @@
  * behind by it, be it shared or not.
  */
 #include <errno.h>
-#include <stdlib.h>
 
+#include "alloc.h"
 #include "shm.h"
 
 int shm_recvs_init(struct shm_recvs *recvs, uint32_t max)
 {
 	uint32_t size = max <= 1 ? 1 : 1u << (32 - __builtin_clz(max - 1));
 
-	recvs->wrs = calloc(size, sizeof(recvs->wrs[0]));
+	recvs->wrs = mem_zalloc(size * sizeof(recvs->wrs[0]));
 	if (!recvs->wrs)
 		return -ENOMEM;
 	recvs->mask = size - 1;
@@ -20,19 +20,40 @@ int shm_recvs_init(struct shm_recvs *recvs, uint32_t max)
 	return 0;
 }
 
+/* One that is not there covers nothing. */
+static void find_registration(const struct shm_dev *dev, uint32_t lkey, uint64_t *base, uint64_t *len)
+{
+	uint32_t index = lkey - LKEY_BASE;
+	bool is_there = index < SHM_REGIONS_MAX && dev->mrs[index].in_use;
+
+	*base = is_there ? (uintptr_t)dev->mrs[index].base : UINT64_MAX;
+	*len = is_there ? dev->mrs[index].len : 0;
+}
+
 static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs, const struct fabric_recv_wr *wrs,
 		     uint32_t n)
 {
-	uint32_t room = recvs->max - (recvs->tail - recvs->head);
+	uint32_t tail = recvs->tail, mask = recvs->mask, room = recvs->max - (tail - recvs->head);
+	struct fabric_recv_wr *places = recvs->wrs;
+	uint64_t base = 0, len = 0; /* of the registration of 'lkey' */
+	uint32_t lkey = SHM_NO_LKEY;
 
 	n = n < room ? n : room;
 	for (uint32_t i = 0; i < n; i++) {
-		struct fabric_recv_wr *wr = &recvs->wrs[recvs->tail++ & recvs->mask];
+		struct fabric_recv_wr *wr = &places[tail++ & mask];
+		uint64_t at;
 
 		*wr = wrs[i];
-		if (!shm_local_ok(dev, &(struct fabric_sge){wr->addr, wr->len, wr->lkey}))
+		/* Mostly all of one registration, which is looked up once. */
+		if (__builtin_expect(wr->lkey != lkey, 0)) {
+			lkey = wr->lkey;
+			find_registration(dev, lkey, &base, &len);
+		}
+		at = (uintptr_t)wr->addr - base;
+		if (__builtin_expect(at > len || wr->len > len - at, 0))
 			wr->lkey = SHM_NO_LKEY; /* the message that meets it fails */
 	}
+	recvs->tail = tail;
 	return n;
 }
 
@@ -58,15 +79,18 @@ int shm_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, 
 
 	if (attr->max_wr == 0 || attr->max_wr > SHM_SRQ_MAX)
 		return -EINVAL;
+	if (dev->own_domains)
+		return -EOPNOTSUPP;
 	if (dev->srq)
 		return -EBUSY;
-	srq = calloc(1, sizeof(*srq));
+	srq = mem_zalloc(sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
 	if (shm_recvs_init(&srq->recvs, attr->max_wr) != 0) {
-		free(srq);
+		mem_free(srq);
 		return -ENOMEM;
 	}
+	srq->recvs.is_shared = true;
 	srq->fabric.dev = fdev;
 	dev->srq = srq;
 	*out = &srq->fabric;
@@ -80,6 +104,6 @@ void shm_srq_destroy(struct fabric_srq *fsrq)
 	if (!srq)
 		return;
 	((struct shm_dev *)fsrq->dev)->srq = NULL;
-	free(srq->recvs.wrs);
-	free(srq);
+	mem_free(srq->recvs.wrs);
+	mem_free(srq);
 }

@@ -9,6 +9,9 @@
  *   ring.[ch]    one direction of messages
  *   keys.[ch]    the key table: what memory a peer may name, and the check of what it named
  *   memory.c     registration, windows; mapping what a peer offers
+ *   domain.c     keys of one connection
+ *   guard.[ch]   memory of which a peer can take pages away
+ *   copy.h       what RDMA Reads and Writes carry
  *   qp.c         work requests
  *   recvs.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
@@ -27,6 +30,8 @@
 
 #include <pthread.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/types.h>
 
 #include "driver.h"
 #include "keys.h"
@@ -42,6 +47,7 @@
 #define SHM_WRS_MAX	16384u
 #define SHM_SRQ_MAX	65536u
 #define SHM_FDS_MAX	(2u + SHM_REGIONS_MAX)
+#define SHM_ID_LISTS	1024u
 #define SHM_COLD_POLLS	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
 struct shm_dev;
 struct shm_qp;
@@ -52,6 +58,8 @@ struct shm_import {
 	bool is_writable;
 	uint8_t *base;
 	uint64_t len;
+	size_t mapped_len;
+	int guard;
 };
 
 /* What one side tells the other while they connect. On the wire between two processes of the same
@@ -80,11 +88,17 @@ struct shm_msg {
 	/* File descriptors: HELLO: rings, key table, regions; ACCEPT: key table, regions; REGION: region. */
 };
 
+/* By their places, up to the highest that was ever offered: most peers offer few. */
+struct shm_imports {
+	struct shm_import *at;
+	uint32_t n;
+};
+
 /* A peer as it introduced itself: checked, and mapped. */
 struct shm_peer {
 	struct key_table_view keys;
-	struct shm_import imports[SHM_REGIONS_MAX]; /* the engine's, once there is a queue pair */
-	struct shm_import fresh[SHM_REGIONS_MAX];   /* mapped by the control thread since; the lock's */
+	struct shm_imports imports; /* the engine's, once there is a queue pair */
+	struct shm_imports fresh;   /* mapped by the control thread since; the lock's */
 	uint32_t conn_id;
 	uint32_t max_msg_bytes;
 };
@@ -121,6 +135,7 @@ struct fabric_conn_req {
 	uint64_t unannounced;	    /* regions, by place, that the peer has not been told of yet */
 	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
 	TAILQ_ENTRY(fabric_conn_req) entry;
+	LIST_ENTRY(fabric_conn_req) same; /* in dev->by_id */
 };
 
 #define shm_sock fabric_conn_req
@@ -131,7 +146,10 @@ struct fabric_listener {
 	int fd;
 	void *ctx;
 	uint32_t backlog;
-	char addr[FABRIC_ADDR_MAX];
+	uint32_t nwaiting;	    /* connections that nobody has accepted yet */
+	char addr[FABRIC_ADDR_MAX]; /* of a file that we made; else "" */
+	dev_t file_dev;
+	ino_t file_ino;
 	TAILQ_ENTRY(fabric_listener) entry;
 };
 
@@ -144,6 +162,7 @@ struct shm_mr {
 	uint32_t access;
 	struct key_ref key; /* when exposed */
 	int fd;		    /* for peers; -1: never shown */
+	int guard;
 	uint64_t fd_offset;
 };
 
@@ -155,11 +174,21 @@ struct shm_pending {
 	struct fabric_sge sges[SHM_SGES_MAX];
 };
 
+/* A completion that waits to be polled. */
+struct shm_done {
+	uint64_t wr_id;
+	uint32_t bytes;
+	uint32_t places; /* in the send queue that it gives back */
+	uint8_t op;
+	uint8_t status;
+};
+
 struct shm_recvs {
 	struct fabric_recv_wr *wrs; /* a power of two */
 	uint32_t mask;
 	uint32_t head, tail;
 	uint32_t max;
+	bool is_shared; /* the newest goes first: what was given back last is in the cache, however many are posted */
 };
 
 struct shm_srq {
@@ -186,11 +215,8 @@ struct shm_qp {
 	uint32_t unsignalled;	     /* carried out since the latest one that completes */
 	struct shm_pending *pending; /* queue of max_send_wr, made when it is first needed */
 	uint8_t *pending_inlines;    /* max_inline bytes for each of them */
-	uint32_t pending_head, pending_tail;
-	struct {
-		struct fabric_wc wc;
-		uint32_t places;
-	} * done; /* completions to be polled, a queue of done_mask + 1 */
+	uint64_t pending_head, pending_tail;
+	struct shm_done *done; /* a queue of done_mask + 1, made with the first post */
 	uint32_t done_mask;
 	uint32_t done_head, done_tail;
 
@@ -202,7 +228,16 @@ struct shm_qp {
 	uint32_t conn_id;
 	struct shm_peer *peer;
 	struct shm_sock *sock;
+	struct shm_own_key *own_keys; /* of its own domain, by place of the region; NULL: none */
+	LIST_ENTRY(shm_qp) owner;     /* with such keys */
+	bool exposes;		      /* its peer may map our regions */
 	TAILQ_ENTRY(shm_qp) entry;
+};
+
+/* A registration's key in a queue pair's own domain. */
+struct shm_own_key {
+	struct key_ref ref;
+	uint32_t key;
 };
 
 /* All that is looked at of a queue pair that is not hot: whether its ring has a message. */
@@ -219,6 +254,8 @@ struct shm_dev {
 	uint32_t ncold;
 	uint32_t next_cold; /* to be looked at */
 	uint32_t nqps;
+	bool own_domains;
+	LIST_HEAD(, shm_qp) own; /* queue pairs with keys of their own */
 	struct shm_srq *srq;
 	uint32_t ring_option_bytes; /* 0: by need */
 	uint32_t peer_uid;	    /* whom to connect with, or SHM_ANY_USER */
@@ -235,10 +272,13 @@ struct shm_dev {
 	int wake_fd;
 	bool has_thread;
 	bool stops;
+	unsigned losses_seen;	  /* of guards: guard.h */
+	bool is_starved;	  /* of descriptors: what waits to be accepted waits on */
 	_Atomic uint32_t nevents; /* in 'events'; read without the lock */
 	_Atomic uint32_t nerrors; /* protocol errors that the statistics do not show yet; likewise */
 	TAILQ_HEAD(, shm_event) events;
 	TAILQ_HEAD(, fabric_conn_req) socks;
+	LIST_HEAD(, fabric_conn_req) by_id[SHM_ID_LISTS];
 	TAILQ_HEAD(, fabric_listener) listeners;
 	uint32_t max_connections;
 	uint32_t nsocks;
@@ -254,6 +294,14 @@ static inline bool shm_local_ok(const struct shm_dev *dev, const struct fabric_s
 		return false;
 	at = (uint64_t)((uintptr_t)sge->addr - (uintptr_t)dev->mrs[index].base);
 	return at <= dev->mrs[index].len && sge->len <= dev->mrs[index].len - at;
+}
+
+/* NULL: it has not come, or another is in its place. */
+static inline const struct shm_import *shm_import_find(const struct shm_imports *imports, uint32_t id)
+{
+	uint32_t place = id % SHM_REGIONS_MAX;
+
+	return place < imports->n && imports->at[place].id == id ? &imports->at[place] : NULL;
 }
 
 /* The lock, for engines' threads. */
@@ -275,19 +323,36 @@ int shm_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t acc
 void shm_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int shm_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void shm_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
-/* Map 'len' bytes of a peer's memfd, when it is sealed against shrinking and large enough. NULL if not. */
-void *shm_map(int fd, uint64_t offset, uint64_t len, bool writable);
+/* Map the first 'len' bytes of a peer's memfd, when it is sealed against shrinking, large enough, and of ordinary pages.
+ * NULL if not. */
+void *shm_map(int fd, uint64_t len, bool writable);
 /* A sealed memfd of our own, mapped. */
 void *shm_create(const char *name, size_t len, bool read_only_for_others, int *fd);
 /* Map what a HELLO, ACCEPT or REGION offers: to 'imports', or to 'fresh' when the engine uses those already. 0 or -errno.
  * Never trusts a count. */
-int shm_peer_import(struct shm_peer *peer, const struct shm_msg *msg, const int *fds, uint32_t nfds,
-		    bool is_fresh);
-/* The engine found a region that it has not got: take it from 'fresh' if it is there. */
-void shm_peer_adopt(struct shm_qp *qp, uint32_t id);
+int shm_peer_import(struct shm_dev *dev, struct shm_peer *peer, const struct shm_msg *msg, const int *fds,
+		    uint32_t nfds, bool is_fresh);
+/* The engine found a region that it has not got: take it from 'fresh' if it is there. NULL: it is not, or no memory is. */
+const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 void shm_peer_release(struct shm_peer *peer);
+/* Whether pages of its regions were taken away: guard.h. The lock is held. */
+bool shm_peer_has_lost(const struct shm_peer *peer);
+/* The same of this side's, which nobody can name then any more. The lock is held. */
+bool shm_own_has_lost(struct shm_dev *dev);
 /* Add to a message the regions that are set in 'places'; fds are borrowed. Returns how many were added. */
 uint32_t shm_offer_regions(const struct shm_dev *dev, uint64_t places, struct shm_msg *msg, int *fds);
+/* A region's name, by its place. */
+uint64_t shm_region_raddr(uint32_t place);
+
+/* domain.c; on the engine's thread */
+int shm_own_domains(struct fabric_dev *dev);
+uint32_t shm_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
+/* The keys of a queue pair, whose conn_id is known, and of a registration: none where the device is one domain. 0, -ENOMEM or
+ * -ENOSPC, logged. */
+int shm_domain_create(struct shm_qp *qp);
+void shm_domain_destroy(struct shm_qp *qp);
+int shm_domain_add(struct shm_dev *dev, uint32_t place);
+void shm_domain_remove(struct shm_dev *dev, uint32_t place);
 
 /* qp.c */
 int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct shm_qp **qp);
@@ -313,9 +378,16 @@ static inline bool shm_recvs_empty(const struct shm_recvs *recvs)
 	return recvs->head == recvs->tail;
 }
 
-static inline const struct fabric_recv_wr *shm_recvs_first(const struct shm_recvs *recvs)
+/* The one that the next message takes. */
+static inline const struct fabric_recv_wr *shm_recvs_next(const struct shm_recvs *recvs)
 {
-	return &recvs->wrs[recvs->head & recvs->mask];
+	return &recvs->wrs[(recvs->is_shared ? recvs->tail - 1 : recvs->head) & recvs->mask];
+}
+
+static inline void shm_recvs_take(struct shm_recvs *recvs)
+{
+	recvs->head += !recvs->is_shared;
+	recvs->tail -= recvs->is_shared;
 }
 
 /* poll.c */
@@ -323,6 +395,9 @@ uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 void shm_qp_warm(struct shm_qp *qp); /* it will be polled each time */
 
 /* cm.c */
+struct sockaddr_un;
+/* "/path" is a socket in the file system, any other name an abstract one. Returns its length, or 0. */
+socklen_t shm_address(const char *addr, struct sockaddr_un *sun);
 int shm_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
 	       struct fabric_listener **listener);
 void shm_unlisten(struct fabric_listener *listener);
@@ -341,6 +416,8 @@ uint64_t shm_watch(struct shm_dev *dev, int fd); /* the id that epoll reports; 0
 void shm_unwatch(struct shm_dev *dev, int fd);
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state); /* NULL: no room */
 /* It waits in this state now, for the message that is due, if one is: so long. */
+/* What epoll knows it by. */
+void shm_sock_set_id(struct shm_sock *sock, uint64_t id);
 void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state);
 void shm_sock_close(struct shm_sock *sock);	       /* the descriptor only; the peer sees the end */
 void shm_sock_free(struct shm_sock *sock);	       /* all of it, its events too */

@@ -10,7 +10,7 @@
 #define SHM_RNR_FOR_EVER 7u
 
 struct shm_options {
-	uint32_t ring_kib; /* 4 to 65536, or 0: by need */
+	uint32_t ring_kib; /* 4 to 65536; 0: none was given, by need */
 	uint32_t
 		rnr_retry; /* 0 to 7: milliseconds that a message may wait for a receive, SHM_RNR_FOR_EVER: no limit */
 	uint32_t peer_uid; /* whom to connect with, or SHM_ANY_USER */

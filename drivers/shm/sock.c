@@ -2,7 +2,6 @@
 /* A connection's socket: its messages out, its end, and the events made of it. The lock is held in all of it. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "alloc.h"
 #include "shm.h"
 
 #define GREETING_NS 5000000000ull  /* how long a HELLO or a READY may take: threads of control send them */
@@ -29,34 +29,49 @@ void shm_unwatch(struct shm_dev *dev, int fd)
 	epoll_ctl(dev->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
+void shm_sock_set_id(struct shm_sock *sock, uint64_t id)
+{
+	sock->id = id;
+	LIST_INSERT_HEAD(&sock->dev->by_id[id % SHM_ID_LISTS], sock, same);
+}
+
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state)
 {
 	struct shm_sock *sock;
+	uint64_t id;
 
 	if (dev->nsocks >= dev->max_connections)
 		return NULL;
-	sock = calloc(1, sizeof(*sock));
+	sock = mem_zalloc(sizeof(*sock));
 	if (!sock)
 		return NULL;
 	sock->dev = dev;
 	sock->fd = fd;
 	sock->events[0].sock = sock;
 	sock->events[1].sock = sock;
-	sock->id = shm_watch(dev, fd);
-	if (sock->id == 0) {
-		free(sock);
+	id = shm_watch(dev, fd);
+	if (id == 0) {
+		mem_free(sock);
 		return NULL;
 	}
+	shm_sock_set_id(sock, id);
 	shm_sock_enter(sock, state);
 	dev->nsocks++;
 	TAILQ_INSERT_TAIL(&dev->socks, sock, entry);
 	return sock;
 }
 
+static bool is_waiting(enum shm_sock_state state)
+{
+	return state == SOCK_GREETING || state == SOCK_REQUEST;
+}
+
 void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state)
 {
 	struct timespec now;
 
+	if (sock->listener && is_waiting(sock->state) && !is_waiting(state))
+		sock->listener->nwaiting--;
 	sock->state = state;
 	sock->deadline_ns = UINT64_MAX;
 	if (state != SOCK_GREETING && state != SOCK_ACCEPTED && state != SOCK_CONNECTING)
@@ -86,8 +101,9 @@ void shm_sock_free(struct shm_sock *sock)
 	if (sock->rings)
 		munmap(sock->rings, sock->rings_bytes);
 	TAILQ_REMOVE(&dev->socks, sock, entry);
+	LIST_REMOVE(sock, same);
 	dev->nsocks--;
-	free(sock);
+	mem_free(sock);
 }
 
 void shm_sock_ended(struct shm_sock *sock, int error)

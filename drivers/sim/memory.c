@@ -35,7 +35,7 @@ static struct sim_keys *bucket_of(const struct sim_dev *dev, uint32_t key)
 	return (struct sim_keys *)(uintptr_t)&dev->keys[key % SIM_KEY_BUCKETS];
 }
 
-static void key_enter(struct sim_dev *dev, struct sim_key *key)
+void sim_key_enter(struct sim_dev *dev, struct sim_key *key)
 {
 	LIST_INSERT_HEAD(bucket_of(dev, key->key), key, entry);
 }
@@ -85,13 +85,20 @@ int sim_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 		.raddr = (sim_random(dev->world) & RADDR_MASK) | ((uintptr_t)addr & PAGE_MASK),
 		.access = access,
 	};
-	key_enter(dev, &mr->local);
+	sim_key_enter(dev, &mr->local);
 	*user = (struct fabric_mr){.lkey = mr->local.key, .raddr = mr->local.raddr, .driver = mr};
-	if (access & remote) {
+	if (access & remote && dev->own_domains) {
+		if (sim_domain_add(dev, mr) != 0) {
+			LIST_REMOVE(&mr->local, entry);
+			free(mr);
+			return -ENOMEM;
+		}
+		user->rkey = mr->local.key; /* which opens nothing to a peer */
+	} else if (access & remote) {
 		mr->remote = mr->local;
 		mr->remote.kind = SIM_RKEY;
 		mr->remote.key = sim_key_make(dev->world);
-		key_enter(dev, &mr->remote);
+		sim_key_enter(dev, &mr->remote);
 		user->rkey = mr->remote.key;
 	}
 	LIST_INSERT_HEAD(&dev->mrs, mr, entry);
@@ -118,6 +125,7 @@ void sim_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *user)
 	LIST_FOREACH(mw, &dev->mws, entry)
 	if (mw->is_bound && mw->key.mr == mr)
 		window_end(mw);
+	sim_domain_remove(dev, mr);
 	LIST_REMOVE(&mr->local, entry);
 	if (mr->remote.key)
 		LIST_REMOVE(&mr->remote, entry);
@@ -132,7 +140,7 @@ int sim_mw_alloc(struct fabric_dev *fdev, struct fabric_mw *user)
 	struct sim_dev *dev = (struct sim_dev *)fdev;
 	struct sim_mw *mw;
 
-	if (!dev->base.attr.has_mw)
+	if (!dev->base.attr.has_mw || dev->own_domains)
 		return -EOPNOTSUPP;
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
@@ -170,7 +178,7 @@ uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint
 
 	if (!key || key->kind == SIM_LKEY || (key->access & access) != access)
 		return NULL;
-	if (key->kind == SIM_WINDOW && key->qp != qp->number)
+	if (key->qp != 0 && key->qp != qp->number)
 		return NULL;
 	if (!is_within(raddr - key->raddr, len, key->len))
 		return NULL;
@@ -202,7 +210,7 @@ bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr)
 	mw->latest = swr->bind_key;
 	mw->latest_qp = qp->number;
 	mw->is_bound = true;
-	key_enter(qp->dev, &mw->key);
+	sim_key_enter(qp->dev, &mw->key);
 	return true;
 }
 

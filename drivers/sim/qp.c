@@ -45,10 +45,15 @@ int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp->number = sim_world_add_qp(dev->world, qp);
 	if (qp->number == 0)
 		goto unreserve;
+	if (sim_domain_create(qp) != 0)
+		goto forget;
 	dev->nqps++;
 	*out = qp;
 	return 0;
 
+forget:
+	sim_domain_destroy(qp);
+	dev->world->qps[qp->number] = NULL;
 unreserve:
 	dev->cq_reserved -= qp->ncqes;
 no_memory:
@@ -68,6 +73,7 @@ void sim_qp_free(struct sim_qp *qp)
 		sim_srq_take_back(qp);
 	sim_cm_drop(qp);
 	sim_windows_of_qp_end(qp);
+	sim_domain_destroy(qp);
 	dev->world->qps[qp->number] = NULL;
 	dev->nqps--;
 	dev->cq_reserved -= qp->ncqes;

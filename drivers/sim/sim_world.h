@@ -10,7 +10,7 @@
  * event outlives its queue pair without harm, and is then dropped without time passing.
  *
  * world.c: chance, time, the heap. dev.c: devices, options, completions. memory.c: registrations, windows, who
- * may touch what. cm.c: set-up and end of connections. qp.c: the queues. srq.c: shared receives. execute.c: what work
+ * may touch what. domain.c: keys of one queue pair. cm.c: set-up and end of connections. qp.c: the queues. srq.c: shared receives. execute.c: what work
  * requests do.
  */
 
@@ -94,7 +94,7 @@ struct sim_key {
 	uint64_t len;
 	uint64_t raddr; /* of 'base' */
 	uint32_t access;
-	uint32_t qp; /* SIM_WINDOW: the one that it is for */
+	uint32_t qp; /* of a window, or in a queue pair's own domain: the one that it is for; 0: all */
 };
 
 LIST_HEAD(sim_keys, sim_key);
@@ -114,6 +114,13 @@ struct sim_mw {
 	bool is_bound;
 };
 
+/* A registration in a queue pair's own domain. */
+struct sim_own_key {
+	LIST_ENTRY(sim_own_key) entry;
+	struct sim_key key;
+};
+
+LIST_HEAD(sim_own_keys, sim_own_key);
 LIST_HEAD(sim_mrs, sim_mr);
 LIST_HEAD(sim_mws, sim_mw);
 
@@ -143,6 +150,7 @@ struct sim_dev {
 	uint32_t nregions, regions_max; /* 0: no limit */
 	uint32_t nqps, qps_max;
 	bool is_dead;
+	bool own_domains;
 	struct sim_keys keys[SIM_KEY_BUCKETS];
 	struct sim_mrs mrs;
 	struct sim_mws mws;
@@ -246,6 +254,7 @@ struct sim_qp {
 	struct sim_sq sq;
 	struct sim_rq rq;
 	struct sim_srq *srq;
+	struct sim_own_keys own_keys;
 	uint32_t ncqes; /* completions that may wait; those of shared receives are the shared queue's */
 	uint64_t parked;
 	uint32_t reads;	    /* in flight */
@@ -288,6 +297,17 @@ void sim_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int sim_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void sim_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
 uint32_t sim_key_make(struct sim_world *world);
+/* domain.c */
+int sim_own_domains(struct fabric_dev *dev);
+uint32_t sim_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
+/* A queue pair's keys of all registrations, of all queue pairs' of one, and their ends. 0 or -ENOMEM. */
+int sim_domain_create(struct sim_qp *qp);
+void sim_domain_destroy(struct sim_qp *qp);
+int sim_domain_add(struct sim_dev *dev, struct sim_mr *mr);
+void sim_domain_remove(struct sim_dev *dev, const struct sim_mr *mr);
+
+/* memory.c, too */
+void sim_key_enter(struct sim_dev *dev, struct sim_key *key);
 /* Whether [addr, addr + len) is in the registration of that lkey, with those rights. */
 bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len, uint32_t access);
 /* Memory of 'qp's side that its peer names so; NULL when it may not. */

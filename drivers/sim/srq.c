@@ -15,6 +15,8 @@ int sim_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, 
 
 	if (attr->max_wr == 0 || attr->max_wr > dev->base.attr.max_srq_wr)
 		return -EINVAL;
+	if (dev->own_domains)
+		return -EOPNOTSUPP;
 	if (dev->srq)
 		return -EBUSY;
 	srq = calloc(1, sizeof(*srq));

@@ -8,7 +8,7 @@ static void device_died(struct verbs_dev *dev)
 {
 	struct verbs_link *link;
 
-	atomic_store(&dev->is_dead, true);
+	verbs_dev_lost(dev, -EIO);
 	TAILQ_FOREACH(link, &dev->links, entry)
 	verbs_link_ended(link, -EIO);
 }
@@ -42,6 +42,11 @@ void verbs_async_event(struct ibv_context *context, struct ibv_async_event *even
 	case IBV_EVENT_QP_ACCESS_ERR:
 	case IBV_EVENT_PATH_MIG_ERR:
 		qp_died(event->element.qp->qp_context, event->event_type == IBV_EVENT_QP_ACCESS_ERR);
+		break;
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		qp = event->element.qp->qp_context;
+		if (qp)
+			atomic_store(&qp->has_last, true);
 		break;
 	case IBV_EVENT_COMM_EST:
 		/* A message came before the word that the connection is up. */

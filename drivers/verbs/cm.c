@@ -1,78 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connecting, on the engine's thread. None of it waits for a peer. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "verbs.h"
-
-int verbs_listen(struct fabric_dev *fdev, const char *text, uint32_t backlog, void *ctx,
-		 struct fabric_listener **out)
-{
-	struct verbs_dev *dev = (struct verbs_dev *)fdev;
-	struct sockaddr_storage addr;
-	struct fabric_listener *listener;
-	int rc = verbs_addr_parse(text, &addr);
-
-	if (rc != 0)
-		return rc;
-	listener = calloc(1, sizeof(*listener));
-	if (!listener)
-		return -ENOMEM;
-	listener->is_listener = true;
-	listener->dev = dev;
-	listener->ctx = ctx;
-	listener->backlog = backlog ? backlog : 1;
-	if (rdma_create_id(verbs_hub_channel(), &listener->id, listener, RDMA_PS_TCP) != 0) {
-		rc = -errno;
-		free(listener);
-		return rc;
-	}
-	if (rdma_bind_addr(listener->id, (struct sockaddr *)&addr) != 0 ||
-	    rdma_listen(listener->id, (int)listener->backlog) != 0) {
-		rc = -errno;
-		VERBS_LOG(ERR, "can't listen at %s: %s%s\n", text, strerror(-rc),
-			  rc == -ENODEV || rc == -EADDRNOTAVAIL ? ": no RDMA device has that address" : "");
-		rdma_destroy_id(listener->id);
-		free(listener);
-		return rc;
-	}
-	*out = listener;
-	return 0;
-}
-
-void verbs_unlisten(struct fabric_listener *listener)
-{
-	struct verbs_links refused = TAILQ_HEAD_INITIALIZER(refused);
-	struct verbs_link *link, *next;
-
-	if (!listener)
-		return;
-	verbs_lock();
-	listener->is_closing = true;
-	for (link = TAILQ_FIRST(&listener->dev->links); link; link = next) {
-		next = TAILQ_NEXT(link, entry);
-		if (link->listener != listener)
-			continue;
-		verbs_event_drop_all(link);
-		TAILQ_REMOVE(&listener->dev->links, link, entry);
-		TAILQ_INSERT_TAIL(&refused, link, entry);
-	}
-	verbs_unlock();
-	while ((link = TAILQ_FIRST(&refused))) {
-		TAILQ_REMOVE(&refused, link, entry);
-		rdma_reject(link->id, NULL, 0);
-		verbs_link_free(link);
-	}
-	rdma_destroy_id(listener->id);
-	free(listener);
-}
 
 void verbs_link_free(struct verbs_link *link)
 {
 	if (link->id)
 		rdma_destroy_id(link->id);
-	free(link);
+	mem_free(link);
 }
 
 /* Take it out of everything that the hub's thread looks at. */
@@ -103,7 +41,7 @@ int verbs_connect(struct fabric_dev *fdev, const char *text, const struct fabric
 		return -EINVAL;
 	if (atomic_load(&dev->is_dead))
 		return -EIO;
-	link = calloc(1, sizeof(*link));
+	link = mem_zalloc(sizeof(*link));
 	if (!link)
 		return -ENOMEM;
 	rc = verbs_qp_create(dev, attr, &qp);
@@ -252,15 +190,14 @@ uint32_t verbs_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 	verbs_lock();
 	while (n < max && (e = TAILQ_FIRST(&dev->events))) {
 		struct verbs_link *link = e->link;
-		bool is_request = e->event.kind == FABRIC_CM_REQUEST;
 
 		TAILQ_REMOVE(&dev->events, e, entry);
 		e->is_queued = false;
 		atomic_fetch_sub(&dev->nevents, 1);
-		if (is_request) {
+		if (e->event.kind == FABRIC_CM_REQUEST) {
 			link->listener->nwaiting--;
 			link->listener = NULL;
-		} else {
+		} else if (link) {
 			take_note(link->qp, e->event.kind);
 		}
 		events[n++] = e->event;

@@ -7,9 +7,9 @@
  * DISCONNECTED; each once, and then it is DEAD, and waits for the engine to destroy it.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "verbs.h"
 
 /* Of InfiniBand's reasons for a rejection. */
@@ -66,6 +66,26 @@ void verbs_link_ended(struct verbs_link *link, int error)
 	if (link->qp)
 		verbs_qp_to_error(link->qp);
 	verbs_event_push(link, FABRIC_CM_DISCONNECTED, 0, NULL, 0);
+}
+
+void verbs_dev_lost(struct verbs_dev *dev, int error)
+{
+	struct fabric_listener *listener;
+
+	atomic_store(&dev->is_dead, true);
+	TAILQ_FOREACH(listener, &dev->listeners, entry)
+	{
+		struct verbs_event *e = &listener->lost;
+
+		if (listener->is_closing)
+			continue;
+		listener->is_closing = true;
+		e->event = (struct fabric_cm_event){
+			.kind = FABRIC_CM_UNLISTENED, .error = error, .listener_ctx = listener->ctx};
+		e->is_queued = true;
+		TAILQ_INSERT_TAIL(&dev->events, e, entry);
+		atomic_fetch_add(&dev->nevents, 1);
+	}
 }
 
 struct rdma_conn_param verbs_conn_param(const struct verbs_link *link, const struct verbs_qp *qp,
@@ -163,7 +183,7 @@ static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 	if (listener->is_closing || listener->nwaiting >= listener->backlog ||
 	    atomic_load(&listener->dev->is_dead))
 		return event->id;
-	link = calloc(1, sizeof(*link));
+	link = mem_zalloc(sizeof(*link));
 	if (!link)
 		return event->id;
 	event->id->context = link;
@@ -218,7 +238,7 @@ static void on_event(struct verbs_link *link, const struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		VERBS_LOG(ERR, "%s: device removed: its connections end\n", link->dev->name);
-		atomic_store(&link->dev->is_dead, true);
+		verbs_dev_lost(link->dev, -ENODEV);
 		verbs_link_ended(link, -ENODEV);
 		break;
 	default:
@@ -232,7 +252,7 @@ static void on_listener_event(struct fabric_listener *listener, const struct rdm
 	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return;
 	VERBS_LOG(ERR, "%s: device removed: nothing listens on it any more\n", listener->dev->name);
-	listener->is_closing = true;
+	verbs_dev_lost(listener->dev, -ENODEV);
 }
 
 void verbs_cm_event(struct rdma_cm_event *event)

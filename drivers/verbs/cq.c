@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queues: as many as it takes for none to overflow, whatever completes at once. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "verbs.h"
 
 #define CQ_MIN 1024u
@@ -24,7 +24,7 @@ static int cq_create(struct verbs_dev *dev, uint32_t places, uint32_t shared, st
 		size = CQ_MIN;
 	if (size > max)
 		size = max;
-	cq = calloc(1, sizeof(*cq));
+	cq = mem_zalloc(sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
 	cq->ibv = ibv_create_cq(dev->context, (int)size, NULL, NULL, 0);
@@ -33,7 +33,7 @@ static int cq_create(struct verbs_dev *dev, uint32_t places, uint32_t shared, st
 
 		VERBS_LOG(ERR, "%s: no completion queue of %u places: %s\n", dev->name, (uint32_t)size,
 			  strerror(-rc));
-		free(cq);
+		mem_free(cq);
 		return rc;
 	}
 	cq->size = (uint32_t)size;
@@ -77,6 +77,6 @@ void verbs_cq_destroy_all(struct verbs_dev *dev)
 	while ((cq = TAILQ_FIRST(&dev->cqs))) {
 		TAILQ_REMOVE(&dev->cqs, cq, entry);
 		ibv_destroy_cq(cq->ibv);
-		free(cq);
+		mem_free(cq);
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing a device, what it can do, and the table of what the driver does. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "verbs.h"
 
 #define INLINE_MAX    1024u /* more than any device takes */
@@ -112,9 +112,11 @@ static void close_dev(struct fabric_dev *fdev)
 	if (dev->pd)
 		ibv_dealloc_pd(dev->pd);
 	verbs_hub_leave(dev);
-	free(dev->by_num);
-	free(dev->table);
-	free(dev);
+	mem_free(dev->own_places);
+	mem_free(dev->own_sges);
+	mem_free(dev->by_num);
+	mem_free(dev->table);
+	mem_free(dev);
 }
 
 static int make_table(struct verbs_dev *dev)
@@ -123,8 +125,8 @@ static int make_table(struct verbs_dev *dev)
 
 	while (size < 2 * dev->max_connections)
 		size <<= 1;
-	dev->table = calloc(size, sizeof(dev->table[0]));
-	dev->by_num = calloc(size, sizeof(dev->by_num[0]));
+	dev->table = mem_zalloc(size * sizeof(dev->table[0]));
+	dev->by_num = mem_zalloc(size * sizeof(dev->by_num[0]));
 	dev->table_mask = size - 1;
 	return dev->table && dev->by_num ? 0 : -ENOMEM;
 }
@@ -145,6 +147,7 @@ const struct fabric_ops verbs_ops = {
 	.options_check = check_options,
 	.open = open_dev,
 	.close = close_dev,
+	.own_domains = verbs_own_domains,
 	.mr_register = verbs_mr_register,
 	.mr_deregister = verbs_mr_deregister,
 	.mw_alloc = verbs_mw_alloc,
@@ -157,6 +160,7 @@ const struct fabric_ops verbs_ops = {
 	.cm_poll = verbs_cm_poll,
 	.disconnect = verbs_disconnect,
 	.qp_destroy = verbs_qp_destroy,
+	.qp_rkey = verbs_qp_rkey,
 	.post_recv = verbs_post_recv,
 	.post_send = verbs_post_send,
 	.poll = verbs_poll,
@@ -174,21 +178,24 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 
 	if (rc != 0)
 		return rc;
-	dev = calloc(1, sizeof(*dev));
+	dev = mem_zalloc(sizeof(*dev));
 	if (!dev)
 		return -ENOMEM;
 	dev->fabric.ops = &verbs_ops;
 	dev->rnr_retry = options.rnr_retry;
+	dev->max_places = config->max_regions ? config->max_regions : 1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
 	TAILQ_INIT(&dev->cqs);
 	TAILQ_INIT(&dev->mrs);
+	TAILQ_INIT(&dev->own);
 	TAILQ_INIT(&dev->broken);
 	TAILQ_INIT(&dev->leaving);
 	TAILQ_INIT(&dev->events);
 	TAILQ_INIT(&dev->links);
+	TAILQ_INIT(&dev->listeners);
 	rc = verbs_hub_join(dev);
 	if (rc != 0) {
-		free(dev);
+		mem_free(dev);
 		return rc;
 	}
 	rc = choose(dev, options.device, &port);

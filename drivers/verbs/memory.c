@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Registration, and type 2 memory windows. Peers name memory by our virtual addresses. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "verbs.h"
 
-static unsigned access_flags(const struct verbs_dev *dev, uint32_t access)
+unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access)
 {
 	unsigned flags = 0;
 
@@ -21,6 +21,13 @@ static unsigned access_flags(const struct verbs_dev *dev, uint32_t access)
 	return flags;
 }
 
+void verbs_mr_explain(const struct verbs_dev *dev, size_t len, int rc)
+{
+	VERBS_LOG(ERR, "%s: %zu bytes can't be registered: %s%s\n", dev->name, len, strerror(-rc),
+		  rc == -ENOMEM ? "; registered memory is locked: raise the limit (ulimit -l unlimited)"
+				: "");
+}
+
 int verbs_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t access, int fd,
 		      uint64_t fd_offset, struct fabric_mr *mr)
 {
@@ -32,22 +39,29 @@ int verbs_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t 
 	(void)fd_offset;
 	if (len == 0)
 		return -EINVAL;
-	m = malloc(sizeof(*m));
+	m = mem_zalloc(sizeof(*m));
 	if (!m)
 		return -ENOMEM;
-	m->ibv = ibv_reg_mr(dev->pd, addr, len, access_flags(dev, access));
-	if (!m->ibv) {
-		rc = -errno;
-		VERBS_LOG(ERR, "%s: %zu bytes can't be registered: %s%s\n", dev->name, len, strerror(-rc),
-			  rc == -ENOMEM
-				  ? "; registered memory is locked: raise the limit (ulimit -l unlimited)"
-				  : "");
-		free(m);
+	m->addr = addr;
+	m->len = len;
+	m->access = access;
+	if (dev->own_sges) {
+		rc = verbs_domain_register(dev, m);
+	} else {
+		m->ibv = ibv_reg_mr(dev->pd, addr, len, verbs_access_flags(dev, access));
+		rc = m->ibv ? 0 : -errno;
+		if (rc != 0)
+			verbs_mr_explain(dev, len, rc);
+	}
+	if (rc != 0) {
+		mem_free(m);
 		return rc;
 	}
 	TAILQ_INSERT_TAIL(&dev->mrs, m, entry);
-	mr->lkey = m->ibv->lkey;
-	mr->rkey = access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE) ? m->ibv->rkey : 0;
+	mr->lkey = m->ibv ? m->ibv->lkey : m->place + 1;
+	mr->rkey = m->ibv ? m->ibv->rkey : m->place + 1;
+	if (!(access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)))
+		mr->rkey = 0;
 	mr->raddr = (uintptr_t)addr;
 	mr->driver = m;
 	fdev->stats.registrations++;
@@ -62,8 +76,11 @@ void verbs_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *mr)
 	if (!m)
 		return;
 	TAILQ_REMOVE(&dev->mrs, m, entry);
-	ibv_dereg_mr(m->ibv);
-	free(m);
+	if (m->ibv)
+		ibv_dereg_mr(m->ibv);
+	else
+		verbs_domain_deregister(dev, m);
+	mem_free(m);
 	mr->driver = NULL;
 }
 
@@ -72,7 +89,7 @@ struct ibv_mr *verbs_mr_find(struct verbs_dev *dev, uint32_t lkey)
 	struct verbs_mr *m;
 
 	TAILQ_FOREACH(m, &dev->mrs, entry)
-	if (m->ibv->lkey == lkey)
+	if (m->ibv && m->ibv->lkey == lkey)
 		return m->ibv;
 	return NULL;
 }
@@ -82,14 +99,14 @@ int verbs_mw_alloc(struct fabric_dev *fdev, struct fabric_mw *mw)
 	struct verbs_dev *dev = (struct verbs_dev *)fdev;
 	struct verbs_mw *w;
 
-	if (!fdev->attr.has_mw)
+	if (!fdev->attr.has_mw || dev->own_sges)
 		return -EOPNOTSUPP;
-	w = calloc(1, sizeof(*w));
+	w = mem_zalloc(sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	w->ibv = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);
 	if (!w->ibv) {
-		free(w);
+		mem_free(w);
 		return -errno;
 	}
 	mw->rkey = 0;
@@ -115,7 +132,7 @@ void verbs_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 	if (!w)
 		return;
 	unbind(w);
-	free(w);
+	mem_free(w);
 	mw->driver = NULL;
 }
 

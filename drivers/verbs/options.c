@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The driver's options: key=value, separated by commas. */
+#include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <rte_kvargs.h>
@@ -9,13 +11,27 @@
 
 static const char *const keys[] = {"device", "rnr_retry", NULL};
 
+/*
+ * What could be the name of a device: a file's name in /sys, of printable characters. rte_kvargs takes a comma between
+ * brackets as part of a value; no device has any of these.
+ */
+static bool is_name(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++)
+		if (!isgraph((unsigned char)text[i]) || strchr(",[]=/", text[i]))
+			return false;
+	return len > 0 && len < VERBS_NAME_MAX;
+}
+
 /* A key without '=' has no value at all. */
 static int parse_device(const char *key, const char *value, void *out)
 {
 	struct verbs_options *options = out;
 
 	(void)key;
-	if (!value || value[0] == '\0' || strlen(value) >= sizeof(options->device))
+	if (!value || !is_name(value))
 		return -EINVAL;
 	memcpy(options->device, value, strlen(value) + 1);
 	return 0;

@@ -31,8 +31,9 @@ static uint32_t post_recv_chain(struct verbs_qp *qp, const struct fabric_recv_wr
 	struct ibv_recv_wr *bad = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
-		dev->sges[i] = (struct ibv_sge){
-			.addr = (uintptr_t)wrs[i].addr, .length = wrs[i].len, .lkey = wrs[i].lkey};
+		dev->sges[i] = (struct ibv_sge){.addr = (uintptr_t)wrs[i].addr,
+						.length = wrs[i].len,
+						.lkey = verbs_local_key(qp, wrs[i].lkey)};
 		dev->recvs[i] = (struct ibv_recv_wr){
 			.wr_id = verbs_wr_id(qp, VERBS_WR_RECV, qp->rq.posted),
 			.next = i + 1 < n ? &dev->recvs[i + 1] : NULL,
@@ -106,9 +107,10 @@ static bool to_bind(struct verbs_qp *qp, const struct fabric_wr *wr, struct ibv_
 	return true;
 }
 
-/* One of ours as one of theirs. false: it can't be. */
-static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, struct ibv_send_wr *out)
+/* One of ours as one of theirs, the i-th of a chain. false: it can't be. */
+static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 {
+	struct ibv_send_wr *out = &qp->dev->wrs[i];
 	struct fabric_stats *stats = &qp->dev->fabric.stats;
 	uint64_t bytes = sum(wr);
 
@@ -120,6 +122,8 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, struct ibv_
 			      (wr->flags & FABRIC_INLINE ? IBV_SEND_INLINE : 0u) |
 			      (wr->flags & FABRIC_FENCE ? IBV_SEND_FENCE : 0u),
 	};
+	if (__builtin_expect(qp->mrs != NULL, 0))
+		out->sg_list = verbs_domain_sges(qp, wr, i);
 	switch (wr->op) {
 	case FABRIC_SEND:
 	case FABRIC_SEND_INV:
@@ -183,7 +187,7 @@ static uint32_t post_send_chain(struct verbs_qp *qp, const struct fabric_wr *wrs
 	uint32_t i;
 
 	for (i = 0; i < n && wrs[i].op != FABRIC_BIND_MW; i++) {
-		if (!convert(qp, &wrs[i], &dev->wrs[i]))
+		if (!convert(qp, &wrs[i], i))
 			break;
 		dev->wrs[i].next = &dev->wrs[i + 1];
 	}
@@ -196,7 +200,7 @@ static uint32_t post_bind(struct verbs_qp *qp, const struct fabric_wr *wr)
 	struct verbs_dev *dev = qp->dev;
 	uint32_t rkey;
 
-	if (!convert(qp, wr, &dev->wrs[0]))
+	if (!convert(qp, wr, 0))
 		return 0;
 	take_place(&qp->sq, wr->wr_id, wr->op, 0);
 	rkey = dev->wrs[0].bind_mw.rkey;

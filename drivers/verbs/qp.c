@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queue pairs: making them, their states, and their end. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "verbs.h"
 
 static uint32_t power_of_two(uint32_t n)
@@ -19,7 +19,7 @@ static int queue_init(struct verbs_queue *queue, uint32_t max)
 {
 	queue->max = max ? max : 1;
 	queue->mask = power_of_two(queue->max) - 1;
-	queue->places = calloc(queue->mask + 1, sizeof(queue->places[0]));
+	queue->places = mem_zalloc((queue->mask + 1) * sizeof(queue->places[0]));
 	return queue->places ? 0 : -ENOMEM;
 }
 
@@ -47,7 +47,7 @@ static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
 	for (;;) {
 		init->cap = cap;
 		init->cap.max_inline_data = wanted;
-		qp->ibv = ibv_create_qp(qp->dev->pd, init);
+		qp->ibv = ibv_create_qp(qp->pd ? qp->pd : qp->dev->pd, init);
 		if (qp->ibv)
 			return 0;
 		if (wanted == 0)
@@ -89,7 +89,7 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 	if (attr->max_send_wr > most->max_send_wr || attr->max_recv_wr > most->max_recv_wr ||
 	    attr->max_sge > most->max_sge)
 		return -EINVAL;
-	qp = calloc(1, sizeof(*qp));
+	qp = mem_zalloc(sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
 	TAILQ_INIT(&qp->windows);
@@ -103,6 +103,8 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 		rc = queue_init(&qp->rq, init.cap.max_recv_wr);
 	if (rc == 0)
 		rc = take_id(dev, qp);
+	if (rc == 0 && dev->own_sges)
+		rc = verbs_domain_create(qp, attr->exposes);
 	if (rc == 0)
 		rc = verbs_cq_get(dev, qp->sq.max + qp->rq.max, srq ? srq->max : 0, &qp->cq);
 	if (rc == 0) {
@@ -138,13 +140,14 @@ void verbs_qp_free(struct verbs_qp *qp)
 		verbs_srq_part(qp);
 	if (qp->ibv)
 		ibv_destroy_qp(qp->ibv);
+	verbs_domain_destroy(qp);
 	if (qp->cq)
 		verbs_cq_put(qp->cq, qp->sq.max + qp->rq.max);
 	if (dev->table[qp->id & dev->table_mask] == qp)
 		dev->table[qp->id & dev->table_mask] = NULL;
-	free(qp->sq.places);
-	free(qp->rq.places);
-	free(qp);
+	mem_free(qp->sq.places);
+	mem_free(qp->rq.places);
+	mem_free(qp);
 }
 
 void verbs_qp_to_error(struct verbs_qp *qp)
@@ -195,6 +198,7 @@ int verbs_qp_to_ready(struct verbs_qp *qp, struct verbs_link *link)
 	rc = ibv_modify_qp(qp->ibv, &attr, mask);
 	if (rc != 0)
 		return rc > 0 ? -rc : rc;
+	atomic_store(&qp->may_take, true);
 	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS};
 	if (rdma_init_qp_attr(link->id, &attr, &mask) != 0)
 		return -errno;

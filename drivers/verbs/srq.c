@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared receives: their slots, and the queue pairs that use them, which leave in two steps. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "alloc.h"
 #include "verbs.h"
+
+#define LAST_WAIT_NS 2000000000u /* what a device that says so takes less than by far */
 
 static void srq_free(struct verbs_srq *srq)
 {
-	free(srq->is_posted);
-	free(srq->wr_ids);
-	free(srq->free);
-	free(srq);
+	mem_free(srq->is_posted);
+	mem_free(srq->wr_ids);
+	mem_free(srq->free);
+	mem_free(srq);
 }
 
 int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
@@ -22,14 +25,16 @@ int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr
 
 	if (attr->max_wr == 0 || attr->max_wr > fdev->attr.max_srq_wr)
 		return -EINVAL;
+	if (dev->own_sges)
+		return -EOPNOTSUPP;
 	if (dev->srq)
 		return -EBUSY;
-	srq = calloc(1, sizeof(*srq));
+	srq = mem_zalloc(sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
-	srq->free = calloc(attr->max_wr, sizeof(srq->free[0]));
-	srq->wr_ids = calloc(attr->max_wr, sizeof(srq->wr_ids[0]));
-	srq->is_posted = calloc(attr->max_wr, sizeof(srq->is_posted[0]));
+	srq->free = mem_zalloc(attr->max_wr * sizeof(srq->free[0]));
+	srq->wr_ids = mem_zalloc(attr->max_wr * sizeof(srq->wr_ids[0]));
+	srq->is_posted = mem_zalloc(attr->max_wr * sizeof(srq->is_posted[0]));
 	if (!srq->free || !srq->wr_ids || !srq->is_posted) {
 		srq_free(srq);
 		return -ENOMEM;
@@ -134,6 +139,14 @@ void verbs_srq_part(struct verbs_qp *qp)
 	*at = qp->next_num;
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 void verbs_srq_leave(struct verbs_qp *qp)
 {
 	struct verbs_dev *dev = qp->dev;
@@ -143,8 +156,39 @@ void verbs_srq_leave(struct verbs_qp *qp)
 	verbs_mw_drop(qp);
 	dev->table[qp->id & dev->table_mask] = NULL;
 	qp->is_leaving = true;
+	qp->left_ns = monotonic_ns();
 	qp->cq->is_empty = false;
 	TAILQ_INSERT_TAIL(&dev->leaving, qp, leaving);
+}
+
+/* The device has no receive any more that this one took, as far as that can be known. */
+static bool is_done_taking(struct verbs_qp *qp)
+{
+	struct verbs_dev *dev = qp->dev;
+
+	if (atomic_load(&qp->has_last) || dev->is_silent || !atomic_load(&qp->may_take) ||
+	    atomic_load(&dev->is_dead))
+		return true;
+	if (monotonic_ns() - qp->left_ns < LAST_WAIT_NS)
+		return false;
+	VERBS_LOG(NOTICE,
+		  "%s: it does not say when it is done with the last shared receive of a connection "
+		  "(IBV_EVENT_QP_LAST_WQE_REACHED)\n",
+		  dev->name);
+	dev->is_silent = true;
+	return true;
+}
+
+/* And all completions that it made of them were polled. */
+static bool is_back(struct verbs_qp *qp)
+{
+	if (!qp->saw_last) {
+		if (!is_done_taking(qp))
+			return false;
+		qp->saw_last = true;
+		qp->cq->is_empty = false;
+	}
+	return qp->cq->is_empty;
 }
 
 void verbs_srq_reap(struct verbs_dev *dev, bool all)
@@ -153,7 +197,7 @@ void verbs_srq_reap(struct verbs_dev *dev, bool all)
 
 	for (qp = TAILQ_FIRST(&dev->leaving); qp; qp = next) {
 		next = TAILQ_NEXT(qp, leaving);
-		if (!all && !qp->cq->is_empty)
+		if (!all && !is_back(qp))
 			continue;
 		TAILQ_REMOVE(&dev->leaving, qp, leaving);
 		verbs_qp_free(qp);

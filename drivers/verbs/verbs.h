@@ -9,17 +9,19 @@
  *   options.c   what the user chooses
  *   addr.c      addresses
  *   memory.c    registration, windows
+ *   domain.c    queue pairs that are protection domains
  *   cq.c        completion queues
  *   qp.c        queue pairs: making, states, end
  *   srq.c       shared receives
  *   post.c      work requests
  *   poll.c      completions
+ *   listen.c    listening
  *   cm.c        connecting: what the engine's thread does
  *   cm_event.c  connecting: what the hub's thread does
  *   async.c     asynchronous events of a device
  *   hub.c       the thread that waits for both kinds of events
  *
- * A device object has one protection domain, on one device of libibverbs. librdmacm keeps one context of each device of
+ * A device object has one protection domain, or one of each queue pair, on one device of libibverbs. librdmacm keeps one context of each device of
  * libibverbs for the process, and so does the hub, with one thread, for all device objects. What that thread and the
  * engines' threads both touch is guarded by the hub's lock, which the data path never takes; cm_poll takes it when there is
  * an event.
@@ -85,8 +87,10 @@ struct verbs_queue {
 
 /*
  * Shared receives complete in any order: each has a slot, which its completion carries, and the queue pair is found by
- * its number. A queue pair that used them is destroyed later than the user destroys it ('leaving'), when its completion
- * queue has been empty since: devices drop what is still in there, and with it the receives.
+ * its number. A queue pair that used them is destroyed later than the user destroys it ('leaving'), since devices drop the
+ * completions that it still has, and with them the receives: when the device has said that it is done with the last one
+ * (IBV_EVENT_QP_LAST_WQE_REACHED), and the completion queue has been empty since. Some devices never say so; of such a one the
+ * first queue pairs wait for a while, and the others for the empty completion queue alone.
  */
 struct verbs_srq {
 	struct fabric_srq fabric;
@@ -114,12 +118,20 @@ struct verbs_qp {
 	struct verbs_dev *dev;
 	struct ibv_qp *ibv;
 	struct verbs_cq *cq;
+	struct ibv_pd *pd;	   /* of its own; NULL: the device's */
+	struct ibv_mr **mrs;	   /* what is registered there, by place */
+	bool exposes;		   /* there */
+	TAILQ_ENTRY(verbs_qp) own; /* of those with domains */
 	uint32_t id;		   /* its completions carry; id & dev->table_mask is its place in the table */
 	enum verbs_qp_state state; /* as the engine's thread knows it */
 	struct verbs_queue sq, rq;
 	struct verbs_windows windows; /* bound by it */
 	struct verbs_srq *srq;
 	bool is_leaving;	   /* the user has destroyed it */
+	uint64_t left_ns;	   /* and when that was, by CLOCK_MONOTONIC */
+	_Atomic bool may_take;	   /* it has been connected: it may have taken shared receives */
+	_Atomic bool has_last;	   /* the device is done with the last of them; set by the hub's thread */
+	bool saw_last;		   /* and the completion queue was looked at after that */
 	struct verbs_qp *next_num; /* of those with shared receives, in the same bucket of dev->by_num */
 	TAILQ_ENTRY(verbs_qp) leaving;
 	struct fabric_conn_req *link; /* the lock's; NULL: being destroyed */
@@ -138,7 +150,7 @@ enum verbs_link_state {
 struct verbs_event {
 	struct fabric_cm_event event;
 	bool is_queued;
-	struct fabric_conn_req *link;
+	struct fabric_conn_req *link; /* NULL: a listener's */
 	TAILQ_ENTRY(verbs_event) entry;
 };
 
@@ -163,16 +175,23 @@ struct fabric_conn_req {
 struct fabric_listener {
 	bool is_listener; /* true */
 	struct rdma_cm_id *id;
+	struct rdma_cm_id *watch; /* of the device, when 'id' is at all addresses; NULL: none */
 	struct verbs_dev *dev;
 	void *ctx;
 	bool is_closing;
 	uint32_t backlog;
-	uint32_t nwaiting; /* requests that were not polled yet */
+	uint32_t nwaiting;	 /* requests that were not polled yet */
+	struct verbs_event lost; /* the device is gone */
+	TAILQ_ENTRY(fabric_listener) entry;
 };
 
 struct verbs_mr {
-	struct ibv_mr *ibv;
+	struct ibv_mr *ibv; /* NULL: its registrations are the queue pairs' */
 	TAILQ_ENTRY(verbs_mr) entry;
+	uint32_t place; /* these are all at */
+	void *addr;
+	size_t len;
+	uint32_t access; /* enum fabric_access */
 };
 
 TAILQ_HEAD(verbs_links, fabric_conn_req);
@@ -182,6 +201,11 @@ struct verbs_dev {
 	struct ibv_context *context; /* librdmacm's */
 	const char *name;
 	struct ibv_pd *pd;
+	struct ibv_sge
+		*own_sges; /* with keys of a queue pair's domain, as a chain takes them; NULL: one domain */
+	struct verbs_mr **own_places; /* of max_places */
+	uint32_t max_places;
+	TAILQ_HEAD(, verbs_qp) own;
 	struct ibv_device_attr device;
 	uint8_t port;
 	uint8_t rnr_retry;
@@ -192,6 +216,7 @@ struct verbs_dev {
 	TAILQ_HEAD(, verbs_mr) mrs;
 	TAILQ_HEAD(, verbs_qp) broken;
 	TAILQ_HEAD(, verbs_qp) leaving;
+	bool is_silent; /* it does not say when it is done with the last shared receive of a queue pair */
 	struct verbs_srq *srq;
 	struct verbs_qp **by_num; /* those with shared receives, by their number; table_mask + 1 buckets */
 	struct verbs_qp **table;  /* by id */
@@ -207,6 +232,7 @@ struct verbs_dev {
 	_Atomic bool is_dead;	  /* the device is gone or broken for good */
 	TAILQ_HEAD(, verbs_event) events;
 	struct verbs_links links;
+	TAILQ_HEAD(, fabric_listener) listeners;
 	TAILQ_ENTRY(verbs_dev) entry; /* in the hub */
 };
 
@@ -225,6 +251,29 @@ bool verbs_mw_prepare(struct verbs_qp *qp, struct verbs_mw *mw);
 /* The queue pair ends, and what it bound with it. */
 void verbs_mw_drop(struct verbs_qp *qp);
 struct ibv_mr *verbs_mr_find(struct verbs_dev *dev, uint32_t lkey);
+unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access);
+/* Of a registration that failed, for the log. */
+void verbs_mr_explain(const struct verbs_dev *dev, size_t len, int rc);
+
+/* domain.c: a registration has a place there, and lkey and rkey for the user are place + 1 */
+int verbs_own_domains(struct fabric_dev *dev);
+uint32_t verbs_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
+/* In the domain of each queue pair. 0 or -errno, logged. */
+int verbs_domain_register(struct verbs_dev *dev, struct verbs_mr *m);
+void verbs_domain_deregister(struct verbs_dev *dev, const struct verbs_mr *m);
+/* The domain of a queue pair that is being made, and its end, when there is no queue pair any more. */
+int verbs_domain_create(struct verbs_qp *qp, bool exposes);
+void verbs_domain_destroy(struct verbs_qp *qp);
+/* What the device knows memory by, over this queue pair. */
+static inline uint32_t verbs_local_key(const struct verbs_qp *qp, uint32_t lkey)
+{
+	if (__builtin_expect(!qp->mrs, 1))
+		return lkey;
+	return lkey - 1 < qp->dev->max_places && qp->mrs[lkey - 1] ? qp->mrs[lkey - 1]->lkey : 0;
+}
+
+/* The elements of a work request, the i-th of a chain, with such keys. */
+struct ibv_sge *verbs_domain_sges(const struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i);
 
 /* cq.c */
 /* 'shared': and for all shared receives. */
@@ -252,7 +301,7 @@ void verbs_srq_join(struct verbs_qp *qp);
 void verbs_srq_part(struct verbs_qp *qp);
 /* The user is done with it: out of everything but what its receives need. */
 void verbs_srq_leave(struct verbs_qp *qp);
-/* Destroy those whose receives are back, or with 'all' every one that leaves. */
+/* Destroy those whose receives are back, or with 'all' every one that leaves. After a poll, as it goes by what was seen there. */
 void verbs_srq_reap(struct verbs_dev *dev, bool all);
 /* The slot of a completion: its queue pair, or NULL when that is gone; false: nothing was posted there. */
 bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *wr_id, struct verbs_qp **qp);
@@ -273,10 +322,12 @@ static inline uint64_t verbs_wr_id(const struct verbs_qp *qp, uint64_t kind, uin
 	return (uint64_t)qp->id << 32 | kind | (position & VERBS_WR_POSITION);
 }
 
-/* cm.c */
+/* listen.c */
 int verbs_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
 		 struct fabric_listener **listener);
 void verbs_unlisten(struct fabric_listener *listener);
+
+/* cm.c */
 int verbs_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
 		  const void *private_data, uint32_t private_len, struct fabric_qp **qp);
 int verbs_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
@@ -298,6 +349,8 @@ void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int err
 void verbs_event_drop_all(struct verbs_link *link);
 /* It ended from the peer's or the device's side: the engine hears of it, once. */
 void verbs_link_ended(struct verbs_link *link, int error);
+/* It is gone or broken for good: no more connections by it, and those that listen hear of it, once. */
+void verbs_dev_lost(struct verbs_dev *dev, int error);
 /* Without the lock: handle and acknowledge one event. */
 void verbs_cm_event(struct rdma_cm_event *event);
 

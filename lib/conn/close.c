@@ -22,6 +22,7 @@ void conn_end(struct weir_conn *conn, int error)
 
 void conn_fail(struct weir_conn *conn, int error)
 {
+	conn_agree_on_fail(conn);
 	if (!conn->remakes || !conn->was_open) {
 		conn_end(conn, error);
 	} else if (conn->state < CONN_LOST) {
@@ -46,13 +47,25 @@ void weir_conn_reset(struct weir_conn *conn)
 void weir_conn_shutdown(struct weir_conn *conn)
 {
 	conn->drains = true;
-	if (conn->state == CONN_CONNECTING && !conn->was_open) {
+	engine_want_ticks(&conn->ep);
+	if (conn->state <= CONN_AGREEING && !conn->was_open) {
 		conn_end(conn, -ECONNABORTED);
 	} else if (conn->state == CONN_OPEN) {
 		conn->state = CONN_DRAINING;
 		if (conn->role->on_drain)
 			conn->role->on_drain(conn);
 	}
+}
+
+/* What was not posted will not be. */
+static void drop_batch(struct weir_conn *conn)
+{
+	for (uint32_t i = 0; i < conn->nwrs; i++)
+		if (conn->batch->txs[i])
+			conn->batch->txs[i]->done(conn->batch->txs[i], conn->error);
+	if (conn->nwrs > 0)
+		batch_put(conn->ep.engine->batches, conn->batch);
+	conn->nwrs = 0;
 }
 
 /* The device is out of it, and who waits for something of the device is told. */
@@ -66,10 +79,7 @@ static void detach(struct weir_conn *conn)
 		conn->qp = NULL;
 	}
 	conn_retire(conn, UINT64_MAX, conn->error);
-	for (uint32_t i = 0; i < conn->nwrs; i++)
-		if (conn->txs[i])
-			conn->txs[i]->done(conn->txs[i], conn->error);
-	conn->nwrs = 0;
+	drop_batch(conn);
 	while ((waiter = TAILQ_FIRST(&conn->tx_waiters)))
 		conn_wait_cancel(conn, waiter);
 	if (conn->counted)
@@ -106,7 +116,9 @@ void conn_free(struct weir_conn *conn)
 	if (conn->shared)
 		conn_share_leave(conn);
 	engine_remove(engine, &conn->ep);
-	engine->nconnections--;
+	if (--engine->nconnections == 0)
+		batch_pool_destroy(engine);
+	conn_v2_destroy(conn);
 	mem_free(conn->recvs);
 	mem_free(conn->recv_free);
 	mem_free(conn->sq);

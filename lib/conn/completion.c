@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "log.h"
-
 static const char *status_text(enum fabric_status status)
 {
 	static const char *const text[] = {
@@ -24,28 +22,46 @@ static const char *status_text(enum fabric_status status)
 	return (size_t)status < sizeof(text) / sizeof(text[0]) && text[status] ? text[status] : "unknown";
 }
 
+/* Out of line, as all that is rare, so that the rest needs no stack frame. */
+static __attribute__((noinline)) void on_failure(struct weir_conn *conn, const struct fabric_wc *wc)
+{
+	struct weir_engine *engine = conn->ep.engine;
+
+	if (conn->shared && wc->op == FABRIC_RECV)
+		engine_shared_put(conn->shared, (struct mem_buf *)(uintptr_t)wc->wr_id);
+	/* Flushes follow the failure that explains them. */
+	if (wc->status != FABRIC_ERR_FLUSHED)
+		engine_log_peer(engine, &engine->ends, "connection to %s ends: %s", conn->peer,
+				status_text(wc->status));
+	conn_fail(conn, wc->status == FABRIC_ERR_FLUSHED ? -ECONNRESET : -EPROTO);
+}
+
+/* Where receives are shared: it is of the connection now. False: it is one too many. */
+static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
+{
+	buf->owner = conn;
+	conn->was_heard = true;
+	return ++conn->nheld <= conn->share.size + ENGINE_RECV_RESERVE;
+}
+
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 {
 	struct weir_conn *conn = (struct weir_conn *)ep;
 
 	if (__builtin_expect(wc->status != FABRIC_OK, 0)) {
-		if (conn->shared && wc->op == FABRIC_RECV)
-			engine_shared_put(conn->shared, (struct mem_buf *)(uintptr_t)wc->wr_id);
-		/* Flushes follow the failure that explains them. */
-		if (wc->status != FABRIC_ERR_FLUSHED)
-			LOG(NOTICE, "connection to %s ends: %s", conn->peer, status_text(wc->status));
-		conn_fail(conn, wc->status == FABRIC_ERR_FLUSHED ? -ECONNRESET : -EPROTO);
+		on_failure(conn, wc);
 		return;
 	}
 	if (wc->op != FABRIC_RECV) {
 		conn_retire(conn, wc->wr_id, 0);
 		return;
 	}
-	if (__builtin_expect(conn->shared != NULL, 0) &&
-	    !conn_share_take(conn, (struct mem_buf *)(uintptr_t)wc->wr_id))
+	if (conn->shared && __builtin_expect(!take_shared(conn, (struct mem_buf *)(uintptr_t)wc->wr_id), 0)) {
+		conn_share_exceeded(conn);
 		return;
-	if (__builtin_expect(conn->state == CONN_CONNECTING, 0))
-		conn_keep_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len, wc->inv_rkey);
+	}
+	if (__builtin_expect(conn->state <= CONN_AGREEING, 0))
+		conn_on_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len, wc->inv_rkey);
 	else
 		conn->role->on_message(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len,
 				       wc->inv_rkey);

@@ -5,7 +5,7 @@
 /*
  * A connection, as its requester or responder sees it.
  *
- * Sending: work requests gather in a batch, which is posted once per poll (conn_flush). Each may name a
+ * Sending: work requests gather in a batch (batch.h), which is posted once per poll (conn_flush). Each may name a
  * conn_tx, whose 'done' is called once: when the device no longer needs the buffers, or when the
  * connection ends. Places in the send queue are counted here, so that a post is never refused; who
  * needs more places than there are waits (conn_wait_tx).
@@ -15,29 +15,26 @@
  * grant never exceeds what is posted.
  */
 
+#include "agree.h"
+#include "batch.h"
 #include "cm_private.h"
 #include "engine.h"
 #include "shared.h"
 #include "weir_conn.h"
 
-#define CONN_BATCH	64u
-#define CONN_BATCH_SGES 128u
-#define CONN_MSG_SGES	16u
+#define CONN_MSG_SGES 16u
 
 _Static_assert(CONN_BATCH <= 64, "weir_conn.alone has a bit for each");
 
 enum conn_state {
 	CONN_CONNECTING, /* or accepted and not yet established */
+	CONN_AGREEING,	 /* established; the peer is being asked for version 2: agree.c */
 	CONN_OPEN,
 	CONN_DRAINING, /* open; ends when no call is in flight */
 	CONN_WAITING,  /* was open, has no queue pair, connects again when its pause is over: reconnect.c */
 	/* No more than the reaper is to come: */
 	CONN_LOST,   /* connects again after that */
 	CONN_CLOSED, /* ends */
-};
-
-struct conn_tx {
-	void (*done)(struct conn_tx *tx, int error);
 };
 
 struct conn_waiter {
@@ -80,17 +77,18 @@ struct weir_conn {
 	uint32_t nsges;
 	uint32_t max_inline;
 	uint32_t max_sge;
-	struct fabric_wr wrs[CONN_BATCH];
-	struct conn_tx *txs[CONN_BATCH];
-	uint64_t alone; /* bit i: nothing but Send i, which is INLINE, reads txs[i]'s buffers */
-	struct fabric_sge sges[CONN_BATCH_SGES];
+	uint64_t alone;		  /* bit i: nothing but Send i, which is INLINE, reads txs[i]'s buffers */
+	struct conn_batch *batch; /* while nwrs > 0 */
 
 	/* send queue accounting: positions count up, one a work request */
 	uint64_t sq_posted;
 	uint64_t sq_retired;
 	uint64_t sq_signalled; /* position behind the latest signalled one */
 	uint32_t sq_size;
+	bool sq_waits;	     /* the latest tick saw some that have not completed */
 	struct conn_tx **sq; /* of position % sq_size; NULL: nobody waits for it */
+	uint64_t sq_seen;    /* sq_retired, when they were first seen, or it to change */
+	uint64_t sq_seen_ns; /* and when that was */
 	TAILQ_HEAD(, conn_waiter) tx_waiters;
 
 	/* receives to be posted again */
@@ -100,7 +98,7 @@ struct weir_conn {
 	struct mem_buf **recv_free;
 	struct mem_buf **recvs; /* all of them, to give them back at the end */
 
-	/* where receives are shared; then the above is empty, and says that there is something to post */
+	/* where receives are shared; then the above is empty */
 	struct engine_shared *shared; /* NULL: they are not */
 	struct credit_share share;
 	uint32_t nheld;		/* messages that came and hold their receive */
@@ -110,9 +108,15 @@ struct weir_conn {
 	struct mem_buf *early; /* messages that came before ESTABLISHED: user[0] the next, user[1] the
 			       * length and, above it, the invalidated key */
 
-	uint32_t send_inline; /* threshold for what this side sends */
-	uint32_t recv_inline; /* and for what it receives */
+	uint32_t send_inline;	  /* threshold for what this side sends */
+	uint32_t recv_inline;	  /* and for what it receives */
+	uint32_t vers;		  /* that it speaks; of a responder's connection: the latest call's */
+	uint32_t extra_bytes;	  /* of a transport header of that version, in front of what version 1 has */
+	struct conn_v2 *v2;	  /* NULL: no other than version 1 is spoken */
+	struct cm_private theirs; /* what the peer told at the set-up, or the defaults */
 	uint32_t credits;
+	uint32_t nreply_recvs; /* a requester's, besides those for its credits: engine_reply_recvs() */
+	bool exposes;	       /* it makes calls: the peer gets keys */
 	bool may_invalidate; /* this side's part in remote invalidation, which it tells the peer (RFC 8797) */
 	bool remote_invalidation; /* both sides have said so: a responder may end a key with its reply */
 	bool counted;		  /* in stats.connections_opened */
@@ -137,9 +141,9 @@ struct weir_conn {
 	char peer[FABRIC_ADDR_MAX];
 };
 
-/* Make the object with 'credits' receives taken from the pool; the caller connects or accepts. */
-int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_role *role, void *role_data,
-		struct weir_conn **conn);
+/* Make the object with receives for so many credits taken from the pool, and as many more; the caller connects or accepts. */
+int conn_create(struct weir_engine *engine, uint32_t credits, uint32_t nreply_recvs,
+		const struct conn_role *role, void *role_data, struct weir_conn **conn);
 void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr);
 void conn_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRIVATE_SIZE]);
 void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len);
@@ -164,7 +168,9 @@ void conn_post_recvs(struct weir_conn *conn);
 /* Before anything is sent that grants credits. */
 static inline void conn_top_up(struct weir_conn *conn)
 {
-	if (conn->nrecv_free > conn->recv_slack) /* always, where they are shared */
+	if (conn->shared)
+		engine_shared_top_up(conn->shared);
+	else if (conn->nrecv_free > conn->recv_slack)
 		conn_post_recvs(conn);
 }
 
@@ -172,7 +178,7 @@ static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
 {
 	if (conn->state >= CONN_LOST)
 		return; /* all buffers go back together, when it is reaped */
-	if (__builtin_expect(conn->shared != NULL, 0)) {
+	if (conn->shared) {
 		conn->nheld--;
 		engine_shared_put(conn->shared, buf);
 		return;
@@ -183,8 +189,8 @@ static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
 }
 
 /* share.c: where receives are shared */
-/* A message came. False: the peer has more under way than it was granted, and the connection ends. */
-bool conn_share_take(struct weir_conn *conn, struct mem_buf *buf);
+/* The peer has more under way than it was granted, and the connection ends. */
+void conn_share_exceeded(struct weir_conn *conn);
 /* All messages that it holds are done with. */
 void conn_share_reset(struct weir_conn *conn);
 void conn_share_leave(struct weir_conn *conn);
@@ -260,17 +266,57 @@ static inline bool conn_rdma_now(struct weir_conn *conn, enum fabric_op op, cons
 	       conn->ops->rdma_now(conn->qp, op, sge, rkey, raddr);
 }
 
-/* Make a message that is gathered from more elements than the device takes one element, in a buffer from the
- * send pool: *spill is set to it, and is the caller's to put back when the Send is done. 0 or -ENOBUFS. */
-int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill);
+/* Make a message that is gathered from more elements than the device takes one element, in *spill: if it is NULL, a buffer
+ * by engine_spare_get(); else one that has the first element at its start already. The caller puts it back when the Send is
+ * done. 0; or -ENOBUFS: 'waiter' waits now. */
+int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill,
+		   struct engine_line *line, struct engine_waiter *waiter);
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
+
+/* agree.c: which version is spoken. At conn_create(), 0 or -ENOMEM, -ENOBUFS; and its reverse. */
+int conn_v2_create(struct weir_conn *conn);
+void conn_v2_destroy(struct weir_conn *conn);
+/* As conn_v2_create() left it, for the next connection of one that is remade. */
+void conn_v2_reset(struct weir_conn *conn);
+/* Whether a connection that was just established has to ask; then it is AGREEING, or failed. */
+bool conn_agree_begin(struct weir_conn *conn);
+void conn_agree_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
+void conn_agree_on_fail(struct weir_conn *conn);
+void conn_agree_on_tick(struct weir_conn *conn, uint64_t now_ns);
+/* From here on it speaks 'vers', with that version's thresholds. */
+void conn_set_version(struct weir_conn *conn, uint32_t vers);
+/* The range of versions that this side understands. */
+void conn_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high);
+
+/* group.h: whether messages may be parts of others */
+static inline bool conn_has_extension(const struct weir_conn *conn)
+{
+	return conn->v2 && conn->ep.engine->profile.extension != WEIR_EXTENSION_OFF;
+}
+
+/* control.c: messages of version 2 that belong to no call */
+/* An accepted message of one of the property procedures came. What asks for an answer gets it. */
+void conn_on_properties(struct weir_conn *conn, const struct rdma2_header *hdr);
+/* Answer a message by RDMA2_ERROR; where that can't be sent now it is dropped, and counted. */
+void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enum rdma2_err err);
+/* Report Error, in the direction against what it is about. */
+void conn_send_report(struct weir_conn *conn, const struct rtr_report *report, uint32_t base,
+		      uint32_t credit);
+/* What this side grants outside of a reply, where 'wanted' is asked for. */
+uint32_t conn_first_grant(const struct weir_conn *conn, uint32_t wanted);
+/* This side's RDMA2_CONNPROP. False: it can't be sent now. */
+bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit);
+
+/* connect.c: it may be used. */
+void conn_opened(struct weir_conn *conn);
 
 /* The endpoint's functions, one file each. */
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc);	  /* completion.c */
 void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* connect.c */
-void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
-void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
+/* A message came before it is open. */
+void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
 void conn_on_flush(struct engine_endpoint *ep); /* post.c */
 void conn_on_reap(struct engine_endpoint *ep);	/* close.c */
 void conn_suspend(struct weir_conn *conn);	/* reconnect.c */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Set-up. A connecting side: conn_connect() -> CONNECTING -> ESTABLISHED (its event brings the peer's
- * private data) -> OPEN; or REJECTED, FAILED, or the deadline -> CLOSED. An accepting side knows the
- * peer's private data from the request, and waits for ESTABLISHED as well; messages that come earlier are
- * kept until then. Receives are posted before either side can send.
+ * private data) -> OPEN, by way of AGREEING where version 2 is asked for (agree.c); or REJECTED, FAILED, or the
+ * deadline -> CLOSED. An accepting side knows the peer's private data from the request, and waits for ESTABLISHED
+ * as well; messages that come earlier are kept until then. Receives are posted before either side can send.
  */
 #include "conn.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "log.h"
 #include "planted.h"
 
 static void set_deadline(struct weir_conn *conn)
@@ -59,10 +58,15 @@ int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struc
 }
 
 /* An accepting side may see the first call before it is told that the connection is established. */
-void conn_keep_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+__attribute__((noinline)) void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+					     uint32_t inv_rkey)
 {
 	struct mem_buf **end = &conn->early;
 
+	if (conn->state == CONN_AGREEING) {
+		conn_agree_on_message(conn, buf, len);
+		return;
+	}
 	while (*end)
 		end = (struct mem_buf **)&(*end)->user[0];
 	buf->user[0] = 0;
@@ -80,12 +84,8 @@ static void deliver_early(struct weir_conn *conn)
 	}
 }
 
-static void established(struct weir_conn *conn, const struct fabric_cm_event *event)
+void conn_opened(struct weir_conn *conn)
 {
-	if (conn->state != CONN_CONNECTING)
-		return;
-	if (event->private_len > 0)
-		conn_peer_private_data(conn, event->private_data, event->private_len);
 	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
 	conn->deadline_ns = 0;
 	conn->counted = true;
@@ -93,6 +93,7 @@ static void established(struct weir_conn *conn, const struct fabric_cm_event *ev
 	conn->is_up = true;
 	conn->opened_ns = conn->ep.engine->now_ns;
 	conn->ep.engine->stats.connections_opened++;
+	conn->ep.engine->stats.connections_v2 += conn->vers == RDMA2_VERSION;
 	conn->ep.engine->stats.reconnects += conn->was_open;
 	conn->was_open = true;
 	conn->role->on_open(conn);
@@ -102,6 +103,16 @@ static void established(struct weir_conn *conn, const struct fabric_cm_event *ev
 		conn->role->on_message(conn, conn->early, (uint32_t)conn->early->user[1], 0);
 	deliver_early(conn);
 	engine_want_flush(&conn->ep);
+}
+
+static void established(struct weir_conn *conn, const struct fabric_cm_event *event)
+{
+	if (conn->state != CONN_CONNECTING)
+		return;
+	if (event->private_len > 0)
+		conn_peer_private_data(conn, event->private_data, event->private_len);
+	if (!conn_agree_begin(conn))
+		conn_opened(conn);
 }
 
 void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
@@ -121,7 +132,8 @@ void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 	case FABRIC_CM_DISCONNECTED:
 		conn_fail(conn, -ECONNRESET);
 		break;
-	case FABRIC_CM_REQUEST: /* goes to listeners only */
+	case FABRIC_CM_REQUEST: /* these go to listeners only */
+	case FABRIC_CM_UNLISTENED:
 		break;
 	}
 }
@@ -136,13 +148,49 @@ static bool closes_late(struct weir_conn *conn, uint64_t now_ns)
 	if (timeout_ns == 0 || now_ns - conn->drain_ns < timeout_ns)
 		return false;
 	conn->ep.engine->stats.close_timeouts++;
-	LOG(NOTICE, "connection to %s: closed with calls in flight, after the profile's close_timeout_ms",
-	    conn->peer);
+	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
+			"connection to %s: closed with calls in flight, after the profile's close_timeout_ms",
+			conn->peer);
 	conn_end(conn, -ETIMEDOUT);
 	return true;
 }
 
-void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
+/* Work requests that do not complete: a peer that takes no message holds the buffers of all that are queued for it. (Messages that the
+ * device takes along hold none, and are not waited for.) */
+static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
+{
+	uint64_t timeout_ns = conn->ep.engine->profile.send_timeout_ms * 1000000ull;
+
+	if (conn->sq_signalled <= conn->sq_retired || !conn_can_send(conn)) {
+		conn->sq_waits = false;
+		return false;
+	}
+	/* Some tick is the first that sees one: that is when the time begins. */
+	if (!conn->sq_waits || conn->sq_retired != conn->sq_seen) {
+		conn->sq_waits = true;
+		conn->sq_seen = conn->sq_retired;
+		conn->sq_seen_ns = now_ns;
+		return false;
+	}
+	if (timeout_ns == 0 || now_ns - conn->sq_seen_ns < timeout_ns)
+		return false;
+	conn->ep.engine->stats.send_timeouts++;
+	engine_log_peer(
+		conn->ep.engine, &conn->ep.engine->ends,
+		"connection to %s ends: nothing that was posted completed for the profile's send_timeout_ms",
+		conn->peer);
+	conn_fail(conn, -ETIMEDOUT);
+	return true;
+}
+
+/* Open, and nothing under way: what is left are bounds on its silence, which may be noticed late. */
+static bool is_quiet(struct weir_conn *conn)
+{
+	return conn->state == CONN_OPEN && !conn->drains && conn->sq_signalled <= conn->sq_retired &&
+	       conn->role->is_idle(conn);
+}
+
+bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 {
 	struct weir_conn *conn = (struct weir_conn *)ep;
 
@@ -153,16 +201,19 @@ void conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 			conn->ep.engine->stats.connect_timeouts++;
 			conn_fail(conn, -ETIMEDOUT);
 		}
+	} else if (conn->state == CONN_AGREEING) {
+		conn_agree_on_tick(conn, now_ns);
 	} else if (conn->state == CONN_WAITING) {
 		conn_on_retry_tick(conn, now_ns);
 	}
 	if (!conn->was_open || conn->state >= CONN_LOST)
-		return;
+		return true;
 	if (conn->shared)
 		conn_share_tick(conn, now_ns);
-	if (conn->drains && closes_late(conn, now_ns))
-		return;
+	if (sends_late(conn, now_ns) || (conn->drains && closes_late(conn, now_ns)))
+		return true;
 	conn->role->on_tick(conn, now_ns);
 	if (conn->drains && conn->state < CONN_LOST && conn->role->is_idle(conn))
 		conn_end(conn, 0);
+	return !is_quiet(conn);
 }

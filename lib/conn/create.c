@@ -25,9 +25,10 @@ static int take_receives(struct weir_conn *conn, uint32_t count)
 		struct mem_buf *buf = mem_pool_get(engine->recv_pool);
 
 		if (!buf) {
-			LOG(ERR, "no receive buffers left for another connection: raise recv_buffers in the "
-				 "profile's "
-				 "[memory], or lower credits");
+			engine_log_peer(
+				engine, &engine->refusals,
+				"no receive buffers left for another connection: raise recv_buffers in the "
+				"profile's [memory], or lower credits");
 			return -ENOBUFS;
 		}
 		conn->recvs[conn->nrecvs] = buf;
@@ -36,8 +37,8 @@ static int take_receives(struct weir_conn *conn, uint32_t count)
 	return 0;
 }
 
-int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_role *role, void *role_data,
-		struct weir_conn **out)
+int conn_create(struct weir_engine *engine, uint32_t credits, uint32_t nreply_recvs,
+		const struct conn_role *role, void *role_data, struct weir_conn **out)
 {
 	const struct fabric_dev_attr *dev = &engine->dev->attr;
 	struct weir_conn *conn;
@@ -58,9 +59,9 @@ int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_
 	conn->role = role;
 	conn->role_data = role_data;
 	conn->credits = credits;
+	conn->nreply_recvs = nreply_recvs;
 	conn->recv_slack = engine_recv_slack(credits);
-	conn->send_inline = RDMA1_INLINE_DEFAULT;
-	conn->recv_inline = RDMA1_INLINE_DEFAULT;
+	cm_private_decode(NULL, 0, &conn->theirs);
 	conn->ep.on_wc = conn_on_wc;
 	conn->ep.on_cm = conn_on_cm;
 	conn->ep.on_tick = conn_on_tick;
@@ -71,18 +72,20 @@ int conn_create(struct weir_engine *engine, uint32_t credits, const struct conn_
 
 	if (engine->shared && credit_share_join(&engine->shared->credits, &conn->share))
 		conn->shared = engine->shared;
-	if (conn->shared) {
-		conn->nrecv_free = 1;
-		conn->recv_slack = 0;
-	}
 	conn->sq_size = credits * SQ_PER_CREDIT > SQ_MIN ? credits * SQ_PER_CREDIT : SQ_MIN;
 	if (conn->sq_size > dev->max_send_wr)
 		conn->sq_size = dev->max_send_wr;
 	conn->max_sge = dev->max_sge < CONN_MSG_SGES ? dev->max_sge : CONN_MSG_SGES;
 	conn->sq = mem_zalloc(conn->sq_size * sizeof(conn->sq[0]));
 	rc = conn->sq ? 0 : -ENOMEM;
+	if (rc == 0 && !engine->batches)
+		rc = batch_pool_create(engine);
+	if (rc == 0 && engine->profile.protocol != WEIR_PROTOCOL_V1)
+		rc = conn_v2_create(conn);
+	if (rc == 0)
+		conn_set_version(conn, RDMA1_VERSION);
 	if (rc == 0 && !engine->shared)
-		rc = take_receives(conn, engine_recvs(credits));
+		rc = take_receives(conn, engine_recvs(credits) + nreply_recvs);
 	else if (rc == 0 && !conn->shared)
 		rc = -ENOBUFS;
 	if (rc != 0) {
@@ -99,12 +102,13 @@ void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
 
 	*attr = (struct fabric_qp_attr){
 		.max_send_wr = conn->sq_size,
-		.max_recv_wr = engine_recvs(conn->credits),
+		.max_recv_wr = engine_recvs(conn->credits) + conn->nreply_recvs,
 		.srq = conn->shared ? conn->shared->srq : NULL,
 		.max_sge = conn->max_sge,
 		.max_inline = engine->profile.inline_bytes,
-		.max_msg_bytes = engine->profile.inline_bytes,
+		.max_msg_bytes = engine->msg_bytes,
 		.max_rd_atomic = engine->dev->attr.max_rd_atomic,
+		.exposes = conn->exposes,
 		.ctx = (void *)(uintptr_t)&conn->ep,
 	};
 }
@@ -130,18 +134,19 @@ void conn_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRIVATE_SIZE
 
 void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len)
 {
-	uint32_t mine = conn->ep.engine->profile.inline_bytes;
-	struct cm_private theirs;
-
-	cm_private_decode(data, len, &theirs);
-	conn->send_inline = cm_private_threshold(mine, theirs.recv_bytes);
-	conn->recv_inline = cm_private_threshold(theirs.send_bytes, mine);
-	conn->remote_invalidation = conn->may_invalidate && theirs.remote_invalidation;
+	cm_private_decode(data, len, &conn->theirs);
+	conn->remote_invalidation = conn->may_invalidate && conn->theirs.remote_invalidation;
+	conn_set_version(conn, conn->vers);
 }
 
 bool weir_conn_is_open(const struct weir_conn *conn)
 {
 	return conn->state == CONN_OPEN;
+}
+
+uint32_t weir_conn_version(const struct weir_conn *conn)
+{
+	return conn->vers;
 }
 
 uint32_t weir_conn_send_inline(const struct weir_conn *conn)

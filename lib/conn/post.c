@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "spare.h"
 
 static bool fits_batch(const struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
@@ -24,16 +25,19 @@ bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op, const struct fabric_sge *sges,
 				   uint32_t nsges, struct conn_tx *tx)
 {
-	struct fabric_wr *wr = &conn->wrs[conn->nwrs];
+	struct fabric_wr *wr;
 
+	if (conn->nwrs == 0)
+		conn->batch = batch_take(conn->ep.engine->batches);
+	wr = &conn->batch->wrs[conn->nwrs];
 	wr->op = op;
 	wr->flags = 0;
-	wr->sge = &conn->sges[conn->nsges];
+	wr->sge = &conn->batch->sges[conn->nsges];
 	wr->nsge = nsges;
 	for (uint32_t i = 0; i < nsges; i++)
 		wr->sge[i] = sges[i];
 	conn->nsges += nsges;
-	conn->txs[conn->nwrs++] = tx;
+	conn->batch->txs[conn->nwrs++] = tx;
 	engine_want_flush(&conn->ep);
 	return wr;
 }
@@ -99,21 +103,26 @@ void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rk
 	wr->raddr = raddr;
 }
 
-int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill)
+int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill,
+		   struct engine_line *line, struct engine_waiter *waiter)
 {
-	struct mem_buf *buf;
-	uint32_t bytes = 0;
+	struct weir_engine *engine = conn->ep.engine;
+	uint32_t first = *spill ? 1 : 0, bytes = first ? sges[0].len : 0;
+	struct mem_buf *buf = *spill;
 
 	if (*nsges <= conn->max_sge)
 		return 0;
-	buf = mem_pool_get(conn->ep.engine->send_pool);
 	if (!buf)
+		buf = engine_spare_get(engine, waiter);
+	if (!buf) {
+		engine_wait_always(engine, line, waiter);
 		return -ENOBUFS;
-	for (uint32_t i = 0; i < *nsges; i++) {
+	}
+	for (uint32_t i = first; i < *nsges; i++) {
 		memcpy(buf->data + bytes, sges[i].addr, sges[i].len);
 		bytes += sges[i].len;
 	}
-	conn->ep.engine->stats.bulk_copies++;
+	engine->stats.bulk_copies++;
 	sges[0] = (struct fabric_sge){buf->data, bytes, buf->lkey};
 	*nsges = 1;
 	*spill = buf;
@@ -124,10 +133,6 @@ void conn_post_recvs(struct weir_conn *conn)
 {
 	struct fabric_recv_wr wrs[32];
 
-	if (conn->shared) {
-		engine_shared_top_up(conn->shared);
-		return;
-	}
 	while (conn->nrecv_free > 0) {
 		uint32_t n = conn->nrecv_free < 32 ? conn->nrecv_free : 32;
 
@@ -151,31 +156,33 @@ void conn_post_recvs(struct weir_conn *conn)
 static void choose_signals(struct weir_conn *conn)
 {
 	uint64_t unsignalled = conn->sq_posted + conn->nwrs - conn->sq_signalled;
+	struct conn_batch *batch = conn->batch;
 
 	for (uint32_t i = conn->nwrs; i-- > 0;) {
-		if (conn->txs[i] && !(conn->alone >> i & 1)) {
-			conn->wrs[i].flags |= FABRIC_SIGNALED;
+		if (batch->txs[i] && !(conn->alone >> i & 1)) {
+			batch->wrs[i].flags |= FABRIC_SIGNALED;
 			unsignalled = conn->nwrs - 1 - i;
 			break;
 		}
 	}
 	/* The last ones of a connection are waited for before it is closed. */
 	if (unsignalled >= conn->sq_size / 4 || conn->state == CONN_DRAINING)
-		conn->wrs[conn->nwrs - 1].flags |= FABRIC_SIGNALED;
+		batch->wrs[conn->nwrs - 1].flags |= FABRIC_SIGNALED;
 }
 
 static void post_batch(struct weir_conn *conn)
 {
 	struct conn_tx *inline_done[CONN_BATCH];
+	struct conn_batch *batch = conn->batch;
 	uint32_t ninline = 0, n = conn->nwrs;
 
 	choose_signals(conn);
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t position = conn->sq_posted++;
-		struct conn_tx *tx = conn->txs[i];
+		struct conn_tx *tx = batch->txs[i];
 
-		conn->wrs[i].wr_id = position;
-		if (conn->wrs[i].flags & FABRIC_SIGNALED)
+		batch->wrs[i].wr_id = position;
+		if (batch->wrs[i].flags & FABRIC_SIGNALED)
 			conn->sq_signalled = position + 1;
 		if (tx && conn->alone >> i & 1) {
 			inline_done[ninline++] = tx;
@@ -186,11 +193,12 @@ static void post_batch(struct weir_conn *conn)
 	conn->nwrs = 0;
 	conn->nsges = 0;
 	conn->alone = 0;
-	if (conn->ops->post_send(conn->qp, conn->wrs, n) != n) {
+	if (conn->ops->post_send(conn->qp, batch->wrs, n) != n) {
 		LOG(ERR, "connection to %s: the driver refused work requests that its queue has places for",
 		    conn->peer);
 		conn_fail(conn, -EIO);
 	}
+	batch_put(conn->ep.engine->batches, batch);
 	for (uint32_t i = 0; i < ninline; i++)
 		inline_done[i]->done(inline_done[i], 0);
 }

@@ -85,6 +85,7 @@ void conn_suspend(struct weir_conn *conn)
 	bool was_up = conn->is_up;
 
 	conn->ep.is_reaping = false;
+	engine_want_ticks(&conn->ep);
 	if (was_of_use(conn))
 		conn->attempts = 0;
 	if (conn->attempts == 0)
@@ -107,9 +108,10 @@ void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns)
 	if (now_ns < conn->retry_at_ns)
 		return;
 	/* What is agreed on anew by each connection. */
-	conn->send_inline = RDMA1_INLINE_DEFAULT;
-	conn->recv_inline = RDMA1_INLINE_DEFAULT;
+	cm_private_decode(NULL, 0, &conn->theirs);
 	conn->remote_invalidation = false;
+	conn_v2_reset(conn);
+	conn_set_version(conn, RDMA1_VERSION);
 	conn->state = CONN_CONNECTING;
 	conn->ep.engine->stats.reconnect_attempts++;
 	rc = conn_connect(conn, conn->peer);

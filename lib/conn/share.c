@@ -6,22 +6,17 @@
 #include <errno.h>
 
 #include "conn.h"
-#include "log.h"
 
 /* Without a message for so long, the peer has received all that was sent to it. */
 #define SHARE_IDLE_NS 1000000000u
 
-bool conn_share_take(struct weir_conn *conn, struct mem_buf *buf)
+void conn_share_exceeded(struct weir_conn *conn)
 {
-	buf->owner = conn;
-	conn->was_heard = true;
-	if (++conn->nheld <= conn->share.size + ENGINE_RECV_RESERVE)
-		return true;
 	conn->ep.engine->stats.credits_exceeded++;
-	LOG(NOTICE, "connection to %s ends: it has %u messages under way, and credits for %u", conn->peer,
-	    conn->nheld, conn->share.size);
+	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
+			"connection to %s ends: it has %u messages under way, and credits for %u", conn->peer,
+			conn->nheld, conn->share.size);
 	conn_fail(conn, -EPROTO);
-	return false;
 }
 
 void conn_share_reset(struct weir_conn *conn)

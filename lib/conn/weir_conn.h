@@ -21,6 +21,8 @@
 
 #include "weir_engine.h"
 
+WEIR_BEGIN_DECLS
+
 struct weir_conn;
 
 enum weir_conn_event {
@@ -31,8 +33,9 @@ enum weir_conn_event {
 
 /** 'error' is 0 with OPEN. With LOST, why: as with CLOSED, or -ETIMEDOUT when a call's time-out had to take back memory
  *  that the responder could reach (RFC 8166 section 4.5.4). With CLOSED: 0 after weir_conn_shutdown(),
- *  -ECONNABORTED when this side closed it, -ECONNREFUSED, -ETIMEDOUT
- *  or -ENOENT when it never opened, -ECONNRESET when the peer left or died, -EPROTO when the peer broke the rules. */
+ *  -ECONNABORTED when this side closed it, -ECONNREFUSED, -ETIMEDOUT, -ENOENT or -EPROTONOSUPPORT (the profile wants
+ *  version 2, and the peer does not speak it) when it never opened, -ECONNRESET when the peer left or died, -EPROTO when
+ *  the peer broke the rules. */
 typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
 
 /** End a connection. Calls complete with -ECONNABORTED and CLOSED follows, within the present or next poll. */
@@ -51,6 +54,10 @@ WEIR_API void weir_conn_shutdown(struct weir_conn *conn);
 WEIR_API bool weir_conn_is_open(const struct weir_conn *conn);
 WEIR_API struct weir_engine *weir_conn_engine(const struct weir_conn *conn);
 
+/** The version of RPC-over-RDMA that it speaks, 1 or 2: from OPEN on, of a requester's connection; of a responder's, that of the
+ *  latest call. The profile's 'protocol' says which there may be. */
+WEIR_API uint32_t weir_conn_version(const struct weir_conn *conn);
+
 /** The inline thresholds in force (RFC 8166 section 3.3.2), in bytes, for what this side sends and receives: the
  *  call and the reply inline threshold at a requester, the reverse at a responder. 1024 both until it is open. */
 WEIR_API uint32_t weir_conn_send_inline(const struct weir_conn *conn);
@@ -59,5 +66,7 @@ WEIR_API uint32_t weir_conn_recv_inline(const struct weir_conn *conn);
 /** The application's own pointer, NULL at first. */
 WEIR_API void weir_conn_set_user(struct weir_conn *conn, void *user);
 WEIR_API void *weir_conn_user(const struct weir_conn *conn);
+
+WEIR_END_DECLS
 
 #endif

@@ -13,7 +13,9 @@
 #include "engine.h"
 #include "log.h"
 #include "mailbox.h"
+#include "rdma2.h"
 #include "shared.h"
+#include "spare.h"
 #include "windows.h"
 
 /* Slots of regions' key tables that are in use, one bit an engine of this process. */
@@ -105,18 +107,25 @@ static int pools_create(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
 	/* Room for the transport header in front of a message of the largest inline size. */
-	uint64_t send_bytes = (uint64_t)p->inline_bytes + ENGINE_HEADROOM;
+	uint64_t send_bytes = (uint64_t)engine->msg_bytes + ENGINE_HEADROOM;
 	int rc;
 
 	rc = pool_create(engine, "send", p->send_buffers, send_bytes, true, &engine->send_pool);
 	if (rc == 0)
-		rc = pool_create(engine, "recv", p->recv_buffers, p->inline_bytes, true, &engine->recv_pool);
+		rc = pool_create(engine, "spare", engine_spares(engine), send_bytes, true,
+				 &engine->spare_pool);
+	if (rc == 0)
+		rc = pool_create(engine, "recv", p->recv_buffers, engine->msg_bytes, true,
+				 &engine->recv_pool);
 	if (rc == 0)
 		rc = pool_create(engine, "long", p->long_buffers, p->long_buffer_bytes, false,
 				 &engine->long_pool);
 	if (rc == 0)
 		rc = pool_create(engine, "bulk", p->bulk_buffers, p->bulk_buffer_bytes, true,
 				 &engine->bulk_pool);
+	if (rc == 0 && p->protocol != WEIR_PROTOCOL_V1)
+		rc = pool_create(engine, "control", p->connections * ENGINE_CONTROLS, ENGINE_CONTROL_BYTES,
+				 true, &engine->control_pool);
 	if (rc != 0)
 		return rc;
 	engine->zeros = mem_pool_get(engine->send_pool);
@@ -138,13 +147,24 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 	};
 }
 
+/* What crosses from one transmission to the next is put together in a bulk buffer. */
+static uint32_t group_max(const struct weir_engine *engine)
+{
+	const struct weir_profile *p = &engine->profile;
+	uint64_t fit = p->bulk_buffer_bytes / engine->msg_bytes;
+
+	if (p->extension == WEIR_EXTENSION_OFF || p->protocol == WEIR_PROTOCOL_V1 || fit == 0)
+		return 1;
+	return fit < p->transmissions ? (uint32_t)fit : p->transmissions;
+}
+
 int weir_engine_create(const struct weir_profile *profile, struct weir_engine **out)
 {
 	struct weir_engine *engine;
 	struct fabric_dev_config config = {
 		.options = profile->driver_options,
 		.max_connections = profile->connections,
-		.max_regions = ENGINE_REGIONS_MAX + 4, /* and the pools' */
+		.max_regions = ENGINE_REGIONS_MAX + 6, /* and the pools' */
 		.numa_node = -1,
 	};
 	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
@@ -172,6 +192,10 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		return rc;
 	}
 	engine->profile = *profile;
+	engine->msg_bytes = profile->inline_bytes;
+	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < RDMA2_INLINE_DEFAULT)
+		engine->msg_bytes = RDMA2_INLINE_DEFAULT;
+	engine->group_max = group_max(engine);
 	engine->ops = ops;
 	engine->poll_budget = profile->poll_budget;
 	engine->call_timeout_ns =
@@ -180,19 +204,22 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	TAILQ_INIT(&engine->to_flush);
 	TAILQ_INIT(&engine->to_reap);
 	TAILQ_INIT(&engine->lines);
+	TAILQ_INIT(&engine->spare_lines);
 	TAILQ_INIT(&engine->all);
+	TAILQ_INIT(&engine->ticking);
+	TAILQ_INIT(&engine->quiet);
 	TAILQ_INIT(&engine->orphans);
 	engine->registrar = (struct mem_registrar){
 		.ctx = engine, .slot = engine->slot, .reg = registrar_reg, .dereg = registrar_dereg};
 
 	rc = ops->open(&config, &engine->dev);
-	if (rc == 0) {
-		engine_exposure_choose(engine);
+	if (rc == 0)
+		rc = engine_exposure_choose(engine);
+	if (rc == 0)
 		rc = mailbox_create(engine);
-	}
 	if (rc == 0)
 		rc = pools_create(engine);
-	if (rc == 0 && profile->shared_receives)
+	if (rc == 0 && engine_shared_is_wanted(engine))
 		rc = engine_shared_create(engine);
 	if (rc != 0) {
 		weir_engine_destroy(engine);
@@ -228,9 +255,11 @@ void weir_engine_destroy(struct weir_engine *engine)
 	engine_shared_destroy(engine);
 	if (engine->zeros)
 		mem_pool_put(engine->zeros);
+	mem_pool_destroy(engine->control_pool, &engine->registrar);
 	mem_pool_destroy(engine->bulk_pool, &engine->registrar);
 	mem_pool_destroy(engine->long_pool, &engine->registrar);
 	mem_pool_destroy(engine->recv_pool, &engine->registrar);
+	mem_pool_destroy(engine->spare_pool, &engine->registrar);
 	mem_pool_destroy(engine->send_pool, &engine->registrar);
 	mailbox_destroy(engine);
 	if (engine->dev)
@@ -269,6 +298,8 @@ void engine_add(struct weir_engine *engine, struct engine_endpoint *ep)
 {
 	ep->engine = engine;
 	TAILQ_INSERT_TAIL(&engine->all, ep, all);
+	TAILQ_INSERT_TAIL(&engine->quiet, ep, tick);
+	engine_tick_begin(ep);
 }
 
 void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep)
@@ -280,6 +311,7 @@ void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep)
 		TAILQ_REMOVE(&engine->to_reap, ep, reap);
 	ep->is_to_reap = false;
 	TAILQ_REMOVE(&engine->all, ep, all);
+	TAILQ_REMOVE(ep->is_ticking ? &engine->ticking : &engine->quiet, ep, tick);
 }
 
 uint64_t weir_engine_now(const struct weir_engine *engine)
@@ -297,6 +329,10 @@ void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stat
 	const struct fabric_stats *dev = &engine->dev->stats;
 
 	*stats = engine->stats;
+	stats->send_dry = engine->send_pool->empty;
+	stats->recv_dry = engine->recv_pool->empty;
+	stats->long_dry = engine->long_pool->empty;
+	stats->bulk_dry = engine->bulk_pool->empty;
 	stats->bulk_copies += dev->bulk_copies;
 	stats->allocations = mem_alloc_count();
 	stats->registrations = dev->registrations;

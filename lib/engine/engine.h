@@ -20,21 +20,30 @@
 /* Receives beyond the credits, for messages outside of any credit. */
 #define ENGINE_RECV_RESERVE 2u
 
+/* Where version 2 is spoken, of a connection: messages of its own that belong to no call. */
+#define ENGINE_CONTROLS	     4u
+#define ENGINE_CONTROL_BYTES 256u
+
 struct weir_engine;
 struct engine_shared;
+struct batch_pool;
+struct call_pool;
 
 /* What the engine drives: a connection or a listener. The first member of its owner. The functions
  * are never NULL. */
 struct engine_endpoint {
 	void (*on_wc)(struct engine_endpoint *ep, const struct fabric_wc *wc);
 	void (*on_cm)(struct engine_endpoint *ep, const struct fabric_cm_event *event);
-	void (*on_tick)(struct engine_endpoint *ep, uint64_t now_ns);
+	/* Returns whether time matters to it: see engine_want_ticks(). */
+	bool (*on_tick)(struct engine_endpoint *ep, uint64_t now_ns);
 	void (*on_flush)(struct engine_endpoint *ep); /* asked for by engine_want_flush() */
 	void (*on_reap)(struct engine_endpoint *ep);  /* asked for by engine_want_reap(): free yourself */
 	struct weir_engine *engine;
 	TAILQ_ENTRY(engine_endpoint) all;
+	TAILQ_ENTRY(engine_endpoint) tick;
 	TAILQ_ENTRY(engine_endpoint) flush;
 	TAILQ_ENTRY(engine_endpoint) reap;
+	bool is_ticking;  /* on that list, else on the quiet ones' */
 	bool is_flushing; /* on the flush list */
 	bool is_reaping;  /* it ends: nothing more is delivered to it */
 	bool is_to_reap;  /* on the reap list */
@@ -57,6 +66,7 @@ struct engine_waiter {
 struct engine_line {
 	TAILQ_HEAD(, engine_waiter) waiters;
 	TAILQ_ENTRY(engine_line) entry;
+	bool is_spare; /* for a last buffer: see spare.h */
 };
 
 TAILQ_HEAD(engine_lines, engine_line);
@@ -80,27 +90,35 @@ struct weir_engine {
 	bool in_poll;
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
-	struct engine_lines lines; /* those with waiters */
-	uint64_t pulling_bytes;	   /* of Read chunks */
-	struct log_rate refusals;
-	uint32_t nwaiting;
-	struct engine_waiter *waking; /* whose turn it is */
-	bool waits_again;	      /* that one */
+	struct engine_lines lines;	 /* those with waiters */
+	struct engine_lines spare_lines; /* of these, the ones that wait for a last buffer */
+	uint64_t pulling_bytes;		 /* of Read chunks */
+	struct log_rate refusals, ends;	 /* lines on connections that peers bring about */
+	uint32_t nwaiting;		 /* in 'lines' */
+	struct engine_waiter *waking;	 /* whose turn it is */
+	bool waits_again;		 /* that one */
+	bool spare_turn;		 /* it is of the spare lines */
+	bool spare_given;		 /* and got what it waited for */
 	struct rte_ring *mailbox;
 	struct weir_engine_stats stats;
 	struct fabric_wc wcs[ENGINE_WC_BURST];
 
 	/* the connections' */
-	struct mem_pool *send_pool;   /* private: Sends of one message, with headroom */
-	struct mem_pool *recv_pool;   /* private: Receives */
-	struct engine_shared *shared; /* shared.h; NULL: each connection has receives of its own */
-	struct mem_pool *long_pool;   /* exposed: Long Calls and Reply chunks of requesters */
-	struct mem_pool *bulk_pool;   /* private: pulled chunks, long results, copies of Long Replies */
-	struct mem_buf *zeros;	      /* a few zero bytes with a local key, for roundup padding */
+	struct mem_pool *send_pool;    /* private: Sends of one message, with headroom */
+	struct mem_pool *spare_pool;   /* private: one more of those, see spare.h */
+	struct mem_pool *recv_pool;    /* private: Receives */
+	struct engine_shared *shared;  /* shared.h; NULL: each connection has receives of its own */
+	struct mem_pool *long_pool;    /* exposed: Long Calls and Reply chunks of requesters */
+	struct mem_pool *bulk_pool;    /* private: pulled chunks, long results, copies of Long Replies */
+	struct mem_pool *control_pool; /* private: ENGINE_CONTROLS a connection; NULL: version 1 alone */
+	struct mem_buf *zeros;	       /* a few zero bytes with a local key, for roundup padding */
 	struct rdma1_limits limits;
 	struct weir_profile profile;
-	uint32_t slot;	   /* of regions' key tables */
-	bool uses_windows; /* the exposure policy: see windows.h */
+	uint32_t msg_bytes; /* the longest message that buffers hold: inline_bytes, or version 2's 4096 */
+	uint32_t group_max; /* transmissions of a message that are taken in, 1 to RTR_TRANSMISSIONS_MAX */
+	uint32_t slot;	    /* of regions' key tables */
+	bool uses_windows;  /* the exposure policy: see windows.h */
+	bool own_domains;   /* each connection's keys are its own; without windows */
 	bool revokes_access; /* what a call exposed can't be changed by its peer when the call ends: no need to copy */
 	uint32_t nwindows;
 	uint32_t nwindows_free;
@@ -111,13 +129,28 @@ struct weir_engine {
 	uint32_t nregions; /* the application's */
 	struct weir_region *regions[ENGINE_REGIONS_MAX];
 	struct engine_endpoints all;
+	struct engine_endpoints ticking, quiet; /* together, all */
 	struct engine_orphans orphans;
+	struct batch_pool *batches;    /* lib/conn's; NULL: there is no connection */
+	struct call_pool *calls;       /* lib/requester's; NULL: there is none on this engine */
 	struct request_pool *requests; /* lib/responder's, where receives are shared */
 	bool is_ending;		       /* weir_engine_destroy(): nothing new may begin */
 };
 
 void engine_add(struct weir_engine *engine, struct engine_endpoint *ep);
 void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep);
+void engine_tick_begin(struct engine_endpoint *ep);
+/* Deadlines, when it is time. */
+void engine_tick(struct weir_engine *engine);
+
+/* on_tick at each tick again, until it says that time does not matter. Quiet endpoints have it a few at a time, so that
+ * thousands cost what a few do: a deadline that nobody asked this for is late by one tick for each of those few. A
+ * completion asks for it. */
+static inline void engine_want_ticks(struct engine_endpoint *ep)
+{
+	if (__builtin_expect(!ep->is_ticking, 0))
+		engine_tick_begin(ep);
+}
 
 /* on_flush before the present poll ends, or in the next one. */
 static inline void engine_want_flush(struct engine_endpoint *ep)
@@ -134,6 +167,8 @@ void engine_want_reap(struct engine_endpoint *ep);
 /* Queue for buffers; on_buffers is called, once, when some came back. One that was called and asks again keeps its turn.
  * False: more wait already than the profile's waiting_requests allow. */
 bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter);
+/* The same without that limit, for what can't be refused any more, and is bounded by what is waiting: one of a request each. */
+void engine_wait_always(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter);
 /* Whether others have been waiting for longer: who is new queues behind them. */
 static inline bool engine_has_waiters(const struct weir_engine *engine, const struct engine_waiter *but)
 {
@@ -154,6 +189,15 @@ static inline uint32_t engine_recvs(uint32_t credits)
 	return credits + ENGINE_RECV_RESERVE + engine_recv_slack(credits);
 }
 
+/* The most that calls of a requester may reserve for replies that are continued. Where receives are shared, each reservation is of
+ * those, as far as there are some left; else the connection takes as many besides engine_recvs(). */
+static inline uint32_t engine_reply_recvs(const struct weir_profile *profile, uint32_t credits)
+{
+	if (profile->extension == WEIR_EXTENSION_OFF || profile->protocol == WEIR_PROTOCOL_V1)
+		return 0;
+	return credits > profile->transmissions ? credits : profile->transmissions;
+}
+
 /* Of a queue of so many receives that connections share: those that may be free and not posted yet, and the messages
  * that it can take in at any time. */
 static inline uint32_t engine_shared_slack(uint32_t nbufs)
@@ -165,6 +209,19 @@ static inline uint32_t engine_shared_capacity(uint32_t nbufs)
 {
 	return nbufs - engine_shared_slack(nbufs) - nbufs / 16 - ENGINE_RECV_RESERVE;
 }
+
+/* What 'auto' asks of a profile: receives for all connections that there may be, and as many as one asks for, twice, for the one that
+ * is busy alone gets half. Protection domains of connections and a queue of one domain don't go together. */
+static inline bool engine_may_share(const struct weir_profile *profile)
+{
+	return profile->shared_receives == WEIR_SHARED_RECEIVES_AUTO &&
+	       profile->protection != WEIR_PROTECTION_CONNECTION &&
+	       engine_shared_capacity(profile->recv_buffers) >= profile->connections + 2 * profile->credits;
+}
+
+/* A line that a peer can bring about, of the kind that 'rate' is of: a few a second, the others are counted. */
+void engine_log_peer(struct weir_engine *engine, struct log_rate *rate, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Whether keys may be ended with a reply, by either side's part in it (RFC 8797). */
 static inline bool engine_may_invalidate(const struct weir_engine *engine)

@@ -22,10 +22,12 @@ static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 	for (uint32_t i = 0; i < n; i++) {
 		struct engine_endpoint *ep = engine->wcs[i].qp_ctx;
 
-		if (__builtin_expect(!ep->is_reaping, 1))
+		if (__builtin_expect(!ep->is_reaping, 1)) {
+			engine_want_ticks(ep);
 			ep->on_wc(ep, &engine->wcs[i]);
-		else if (engine->shared && engine->wcs[i].op == FABRIC_RECV)
+		} else if (engine->shared && engine->wcs[i].op == FABRIC_RECV) {
 			engine_shared_put(engine->shared, (struct mem_buf *)(uintptr_t)engine->wcs[i].wr_id);
+		}
 	}
 	return n;
 }
@@ -37,28 +39,17 @@ static uint32_t poll_events(struct weir_engine *engine)
 
 	for (uint32_t i = 0; i < n; i++) {
 		bool is_request = events[i].kind == FABRIC_CM_REQUEST;
-		struct engine_endpoint *ep = is_request ? events[i].listener_ctx : events[i].qp_ctx;
+		bool is_listeners = is_request || events[i].kind == FABRIC_CM_UNLISTENED;
+		struct engine_endpoint *ep = is_listeners ? events[i].listener_ctx : events[i].qp_ctx;
 
-		if (!ep->is_reaping)
+		if (!ep->is_reaping) {
+			engine_want_ticks(ep);
 			ep->on_cm(ep, &events[i]);
-		else if (is_request)
+		} else if (is_request) {
 			engine->ops->reject(engine->dev, events[i].req, NULL, 0);
+		}
 	}
 	return n;
-}
-
-static void tick(struct weir_engine *engine)
-{
-	struct engine_endpoint *ep, *next;
-
-	engine->next_tick_ns = engine->now_ns + ENGINE_TICK_NS;
-	if (engine->shared)
-		engine_shared_post(engine->shared); /* what the device did not take before */
-	for (ep = TAILQ_FIRST(&engine->all); ep; ep = next) {
-		next = TAILQ_NEXT(ep, all);
-		if (!ep->is_reaping)
-			ep->on_tick(ep, engine->now_ns);
-	}
 }
 
 static void flush(struct weir_engine *engine)
@@ -83,22 +74,59 @@ static void reap(struct weir_engine *engine)
 	}
 }
 
+static inline struct engine_lines *lines_of(struct weir_engine *engine, const struct engine_line *line)
+{
+	return line->is_spare ? &engine->spare_lines : &engine->lines;
+}
+
 static void line_add(struct weir_engine *engine, struct engine_waiter *waiter, bool first)
 {
 	struct engine_line *line = waiter->line;
+	struct engine_lines *lines = lines_of(engine, line);
 
 	if (TAILQ_EMPTY(&line->waiters)) {
 		if (first)
-			TAILQ_INSERT_HEAD(&engine->lines, line, entry);
+			TAILQ_INSERT_HEAD(lines, line, entry);
 		else
-			TAILQ_INSERT_TAIL(&engine->lines, line, entry);
+			TAILQ_INSERT_TAIL(lines, line, entry);
 	}
 	if (first)
 		TAILQ_INSERT_HEAD(&line->waiters, waiter, entry);
 	else
 		TAILQ_INSERT_TAIL(&line->waiters, waiter, entry);
 	waiter->is_waiting = true;
-	engine->nwaiting++;
+	engine->nwaiting += !line->is_spare;
+}
+
+/* The first of a line, which is the last one in turn then. Whether it waits again; it may be gone, else. */
+static bool wake_first(struct weir_engine *engine, struct engine_line *line)
+{
+	struct engine_lines *lines = lines_of(engine, line);
+	struct engine_waiter *waiter = TAILQ_FIRST(&line->waiters);
+
+	engine_wait_cancel(engine, waiter);
+	if (!TAILQ_EMPTY(&line->waiters)) {
+		TAILQ_REMOVE(lines, line, entry);
+		TAILQ_INSERT_TAIL(lines, line, entry);
+	}
+	engine->waking = waiter;
+	engine->waits_again = false;
+	if (!PLANTED(9))
+		waiter->on_buffers(waiter);
+	engine->waking = NULL;
+	return engine->waits_again;
+}
+
+/* It found too little, and is the first one in turn the next time, too. */
+static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
+{
+	struct engine_line *line = waiter->line;
+
+	if (!TAILQ_EMPTY(&line->waiters)) {
+		TAILQ_REMOVE(lines_of(engine, line), line, entry);
+		TAILQ_INSERT_HEAD(lines_of(engine, line), line, entry);
+	}
+	line_add(engine, waiter, true);
 }
 
 /* The first of each line in turn, until one finds too little: it goes first the next time, so that one that needs much
@@ -112,29 +140,38 @@ static void wake_waiters(struct weir_engine *engine)
 		if (!line)
 			break;
 		waiter = TAILQ_FIRST(&line->waiters);
-		engine_wait_cancel(engine, waiter);
-		if (!TAILQ_EMPTY(&line->waiters)) {
-			TAILQ_REMOVE(&engine->lines, line, entry);
-			TAILQ_INSERT_TAIL(&engine->lines, line, entry);
-		}
-		engine->waking = waiter;
-		engine->waits_again = false;
-		if (!PLANTED(9))
-			waiter->on_buffers(waiter); /* it may be gone with that */
-		engine->waking = NULL;
-		if (!engine->waits_again)
+		if (!wake_first(engine, line))
 			continue;
-		if (waiter->is_own) {
+		if (waiter->is_own || waiter->line->is_spare) {
 			line_add(engine, waiter, false);
 			continue;
 		}
-		if (!TAILQ_EMPTY(&waiter->line->waiters)) {
-			TAILQ_REMOVE(&engine->lines, waiter->line, entry);
-			TAILQ_INSERT_HEAD(&engine->lines, waiter->line, entry);
-		}
-		line_add(engine, waiter, true);
+		keep_turn(engine, waiter);
 		break;
 	}
+}
+
+/* Those that wait for a last buffer, before others could take it; one that got it and wants another goes to the end. */
+static void wake_spare_waiters(struct weir_engine *engine)
+{
+	const struct engine_line *line, *last = TAILQ_LAST(&engine->spare_lines, engine_lines);
+
+	engine->spare_turn = true;
+	do {
+		struct engine_waiter *waiter;
+
+		line = TAILQ_FIRST(&engine->spare_lines);
+		waiter = TAILQ_FIRST(&line->waiters);
+		engine->spare_given = false;
+		if (!wake_first(engine, TAILQ_FIRST(&engine->spare_lines)))
+			continue;
+		if (!engine->spare_given) {
+			keep_turn(engine, waiter);
+			break;
+		}
+		line_add(engine, waiter, false);
+	} while (line != last && !TAILQ_EMPTY(&engine->spare_lines));
+	engine->spare_turn = false;
 }
 
 uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t now_ns)
@@ -151,7 +188,9 @@ uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t 
 		work += poll_events(engine);
 		work += mailbox_poll(engine);
 		if (now_ns >= engine->next_tick_ns)
-			tick(engine);
+			engine_tick(engine);
+		if (!TAILQ_EMPTY(&engine->spare_lines))
+			wake_spare_waiters(engine);
 		if (!TAILQ_EMPTY(&engine->lines))
 			wake_waiters(engine);
 	}
@@ -173,22 +212,29 @@ void engine_want_reap(struct engine_endpoint *ep)
 	}
 }
 
-bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter)
+void engine_wait_always(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter)
 {
 	if (waiter->is_waiting)
-		return true;
+		return;
 	if (waiter == engine->waking) {
 		waiter->line = line;
 		engine->waits_again = true;
-		return true;
-	}
-	if (engine->nwaiting >= engine->profile.waiting_requests) {
-		engine->stats.waits_refused++;
-		return false;
+		return;
 	}
 	engine->stats.buffers_waited++;
 	waiter->line = line;
 	line_add(engine, waiter, false);
+}
+
+bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter)
+{
+	bool is_new = !waiter->is_waiting && waiter != engine->waking;
+
+	if (is_new && engine->nwaiting >= engine->profile.waiting_requests) {
+		engine->stats.waits_refused++;
+		return false;
+	}
+	engine_wait_always(engine, line, waiter);
 	return true;
 }
 
@@ -199,8 +245,8 @@ void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter
 	if (!waiter->is_waiting)
 		return;
 	waiter->is_waiting = false;
-	engine->nwaiting--;
+	engine->nwaiting -= !waiter->line->is_spare;
 	TAILQ_REMOVE(&waiter->line->waiters, waiter, entry);
 	if (TAILQ_EMPTY(&waiter->line->waiters))
-		TAILQ_REMOVE(&engine->lines, waiter->line, entry);
+		TAILQ_REMOVE(lines_of(engine, waiter->line), waiter->line, entry);
 }

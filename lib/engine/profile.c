@@ -8,10 +8,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <rte_cfgfile.h>
 
@@ -196,7 +198,7 @@ static int scan(struct load *load, FILE *file)
 /* What no single key's range says. Returns the key to blame, or NULL. */
 static const struct profile_key *conflict(const struct weir_profile *profile, char *why, size_t why_bytes)
 {
-	if (profile->shared_receives) {
+	if (profile->shared_receives == WEIR_SHARED_RECEIVES_ON) {
 		uint32_t capacity = engine_shared_capacity(profile->recv_buffers);
 
 		if (capacity < profile->connections) {
@@ -205,9 +207,12 @@ static const struct profile_key *conflict(const struct weir_profile *profile, ch
 				 profile->recv_buffers, capacity, profile->connections);
 			return profile_key_find("memory", "recv_buffers");
 		}
-	} else if (profile->recv_buffers < engine_recvs(profile->credits)) {
+	} else if (!engine_may_share(profile) &&
+		   profile->recv_buffers <
+			   engine_recvs(profile->credits) + engine_reply_recvs(profile, profile->credits)) {
 		snprintf(why, why_bytes, "%u are too few for one connection of %u credits, which takes %u",
-			 profile->recv_buffers, profile->credits, engine_recvs(profile->credits));
+			 profile->recv_buffers, profile->credits,
+			 engine_recvs(profile->credits) + engine_reply_recvs(profile, profile->credits));
 		return profile_key_find("memory", "recv_buffers");
 	}
 	return NULL;
@@ -286,11 +291,14 @@ static int load_file(struct load *load, FILE *file, struct weir_profile *profile
 int weir_profile_load(const char *path, struct weir_profile *profile, char *err, size_t err_bytes)
 {
 	struct load load = {.path = path, .err = err, .err_bytes = err_bytes};
-	FILE *file = fopen(path, "re");
-	int rc;
+	/* Of a FIFO that nobody writes to, open() would wait for ever. */
+	int rc, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
 	if (!file) {
 		rc = -errno;
+		if (fd >= 0)
+			close(fd);
 		fail(&load, 0, "%s", strerror(-rc));
 		return rc;
 	}

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rtr.h"
+
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
@@ -28,9 +30,10 @@ static const struct profile_choice pages[] = {
 	{"auto", 0}, {"4k", 4 * KIB}, {"2m", 2 * MIB}, {"1g", GIB}, {NULL, 0},
 };
 
-static const struct profile_choice switches[] = {
-	{"off", 0},
-	{"on", 1},
+static const struct profile_choice sharings[] = {
+	{"auto", WEIR_SHARED_RECEIVES_AUTO},
+	{"on", WEIR_SHARED_RECEIVES_ON},
+	{"off", WEIR_SHARED_RECEIVES_OFF},
 	{NULL, 0},
 };
 
@@ -41,9 +44,28 @@ static const struct profile_choice exposures[] = {
 	{NULL, 0},
 };
 
+static const struct profile_choice protections[] = {
+	{"shared", WEIR_PROTECTION_SHARED},
+	{"connection", WEIR_PROTECTION_CONNECTION},
+	{NULL, 0},
+};
+
 static const struct profile_choice reconnects[] = {
 	{"off", WEIR_RECONNECT_OFF},
 	{"on", WEIR_RECONNECT_ON},
+	{NULL, 0},
+};
+
+static const struct profile_choice protocols[] = {
+	{"v1", WEIR_PROTOCOL_V1},
+	{"v2", WEIR_PROTOCOL_V2},
+	{"auto", WEIR_PROTOCOL_AUTO},
+	{NULL, 0},
+};
+
+static const struct profile_choice extensions[] = {
+	{"off", WEIR_EXTENSION_OFF},
+	{"continuation", WEIR_EXTENSION_CONTINUATION},
 	{NULL, 0},
 };
 
@@ -128,8 +150,8 @@ const struct profile_key profile_keys[] = {
 	 .help = "messages on their way out, of inline_bytes each, an engine"},
 	{"memory", "recv_buffers", PROFILE_NUMBER, FIELD(recv_buffers), .min = 16, .max = 1u << 20, .step = 1,
 	 .unit = "buffers", .initial = "2048",
-	 .help = "messages coming in, of inline_bytes each, an engine; a connection takes its credits and 2 "
-		 "more, unless receives are shared"},
+	 .help = "messages coming in, of inline_bytes each, an engine; shared by its connections, or each "
+		 "takes its credits, an eighth of these, and 2 more"},
 	{"memory", "long_buffers", PROFILE_NUMBER, FIELD(long_buffers), .min = 1, .max = 1u << 16, .step = 1,
 	 .unit = "buffers", .initial = "64",
 	 .help = "calls and replies too long to go inline, at their requester"},
@@ -141,14 +163,28 @@ const struct profile_key profile_keys[] = {
 	{"memory", "bulk_buffer_bytes", PROFILE_BYTES, FIELD(bulk_buffer_bytes), .min = 4 * KIB, .max = GIB,
 	 .step = 64, .initial = "1088k", .help = "the longest such chunk or result"},
 
+	{"connection", "protocol", PROFILE_CHOICE, FIELD(protocol), .choices = protocols, .initial = "v1",
+	 .help = "the version of RPC-over-RDMA; auto: 2 with peers that speak it, which connections begin by "
+		 "asking, "
+		 "else 1"},
+	{"connection", "extension", PROFILE_CHOICE, FIELD(extension), .choices = extensions, .initial = "off",
+	 .example = "continuation",
+	 .help = "what is used of version 2's extension, with peers that have it, too; continuation: long "
+		 "calls "
+		 "and replies go in several messages instead of by chunks"},
+	{"connection", "transmissions", PROFILE_NUMBER, FIELD(transmissions), .min = 2,
+	 .max = RTR_TRANSMISSIONS_MAX, .step = 1, .unit = "messages", .initial = "8",
+	 .help = "the most that a call or a reply is continued over; a requester then has twice as many "
+		 "receives"},
 	{"connection", "credits", PROFILE_NUMBER, FIELD(credits), .min = 1, .max = 1024, .step = 1,
 	 .unit = "calls", .initial = "64",
 	 .help = "calls in flight on one connection that this side asks for and grants (RFC 8166 3.3.1)"},
-	{"connection", "shared_receives", PROFILE_CHOICE, FIELD(shared_receives), .choices = switches,
-	 .initial = "off", .example = "on",
-	 .help = "all connections of an engine take their receives from one queue of recv_buffers, and "
-		 "credits "
-		 "follow use: for many connections, few of them busy at a time"},
+	{"connection", "shared_receives", PROFILE_CHOICE, FIELD(shared_receives), .choices = sharings,
+	 .initial = "auto", .example = "off",
+	 .help = "on: all connections of an engine take their receives from one queue of recv_buffers, and "
+		 "credits follow use, so that an idle one takes one; off: each has its own for all of its "
+		 "credits; "
+		 "auto: on over shm, where recv_buffers are enough"},
 	{"connection", "inline_bytes", PROFILE_BYTES, FIELD(inline_bytes), .min = KIB, .max = 64 * KIB,
 	 .step = KIB, .initial = "4k",
 	 .help = "the longest message that travels without chunks (RFC 8166 3.3.2); KiB on the wire"},
@@ -195,6 +231,15 @@ const struct profile_key profile_keys[] = {
 	{"limits", "close_timeout_ms", PROFILE_NUMBER, FIELD(close_timeout_ms), .max = 86400000, .step = 1,
 	 .unit = "ms", .initial = "120000",
 	 .help = "an orderly shutdown that takes longer ends at once; 0: never"},
+	{"limits", "send_timeout_ms", PROFILE_NUMBER, FIELD(send_timeout_ms), .max = 86400000, .step = 1,
+	 .unit = "ms", .initial = "120000",
+	 .help = "a connection on which nothing that was posted completes for so long ends: the peer takes "
+		 "no "
+		 "messages, and buffers wait with them; so does one with a reply that found no buffer for so "
+		 "long; 0: never"},
+	{"limits", "group_timeout_ms", PROFILE_NUMBER, FIELD(group_timeout_ms), .max = 86400000, .step = 1,
+	 .unit = "ms", .initial = "10000",
+	 .help = "a message that is continued over several and not complete by then is dropped; 0: never"},
 	{"limits", "read_segments", PROFILE_NUMBER, FIELD(read_segments), .min = 1, .max = 65535, .step = 1,
 	 .unit = "segments", .initial = "256",
 	 .help = "in the Read list of one message; more is refused with ERR_CHUNK"},
@@ -223,6 +268,12 @@ const struct profile_key profile_keys[] = {
 		 "are not private, as long as it is connected: for peers that are trusted; auto: window "
 		 "where that "
 		 "keeps peers out, pool over shm"},
+	{"exposure", "protection", PROFILE_CHOICE, FIELD(protection), .choices = protections,
+	 .initial = "shared",
+	 .help = "with policy pool, over which connections a key holds; shared: all of the engine; "
+		 "connection: "
+		 "the one that it was given away on, as each has a protection domain of its own. With policy "
+		 "window that is so anyway"},
 	{"exposure", "remote_invalidation", PROFILE_CHOICE, FIELD(remote_invalidation), .choices = yes_no,
 	 .initial = "yes",
 	 .help = "whether responders may end one key of a call with its reply, and do so here (RFC 8797): "

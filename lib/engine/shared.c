@@ -42,10 +42,11 @@ static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *even
 	(void)event;
 }
 
-static void on_tick(struct engine_endpoint *ep, uint64_t now_ns)
+static bool on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 {
 	(void)ep;
 	(void)now_ns;
+	return false;
 }
 
 static void on_flush(struct engine_endpoint *ep)
@@ -75,6 +76,18 @@ static int take_buffers(struct engine_shared *shared, struct weir_engine *engine
 	return 0;
 }
 
+bool engine_shared_is_wanted(const struct weir_engine *engine)
+{
+	const struct weir_profile *profile = &engine->profile;
+
+	if (profile->shared_receives != WEIR_SHARED_RECEIVES_AUTO)
+		return profile->shared_receives == WEIR_SHARED_RECEIVES_ON;
+	/* Not with RDMA devices, which are those that can take memory back: that all receives which a queue pair had taken come back
+	 * when it ends was not yet seen on one. */
+	return engine_may_share(profile) && !engine->dev->attr.revokes_access &&
+	       engine->dev->attr.max_srq_wr >= profile->recv_buffers;
+}
+
 int engine_shared_create(struct weir_engine *engine)
 {
 	const struct weir_profile *profile = &engine->profile;
@@ -100,7 +113,8 @@ int engine_shared_create(struct weir_engine *engine)
 					      .on_tick = on_tick,
 					      .on_flush = on_flush,
 					      .on_reap = on_reap,
-					      .engine = engine};
+					      .engine = engine,
+					      .is_ticking = true /* on no list, and asked by none */};
 	shared->nbufs = profile->recv_buffers;
 	shared->slack = engine_shared_slack(shared->nbufs);
 	credit_pool_init(&shared->credits, engine_shared_capacity(shared->nbufs), profile->connections);

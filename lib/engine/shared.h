@@ -22,6 +22,8 @@ struct engine_shared {
 	struct mem_buf **bufs; /* all of them */
 };
 
+/* What the profile says of this engine's device. */
+bool engine_shared_is_wanted(const struct weir_engine *engine);
 int engine_shared_create(struct weir_engine *engine);
 /* After the last connection. */
 void engine_shared_destroy(struct weir_engine *engine);

@@ -13,6 +13,8 @@
 #include "weir_mem.h"
 #include "weir_profile.h"
 
+WEIR_BEGIN_DECLS
+
 struct weir_engine;
 
 /** What an engine counted since it was created. Each only grows. Read on the owner's thread. */
@@ -30,9 +32,14 @@ struct weir_engine_stats {
 	uint64_t zero_grants;	    /**< replies that granted no credit; taken as one */
 	uint64_t calls_queued;	    /**< calls that had to wait for a credit */
 	uint64_t replays; /**< calls that had been carried out before and were answered from the cache */
-	uint64_t
-		buffers_waited; /**< requests that had to wait for a buffer, or for others of their connection */
+	/** Requests, and messages to be sent, that had to wait for a buffer, or for others of their connection. */
+	uint64_t buffers_waited;
 	uint64_t waits_refused; /**< requests that could not wait, as too many did */
+	uint64_t
+		replays_refused; /**< calls not carried out, as all of replay_entries were of others that are */
+	uint64_t replies_not_kept; /**< replies too long to be kept in replay_bytes */
+	/** Times that a buffer was asked for and none was free, of send_buffers and its like. */
+	uint64_t send_dry, recv_dry, long_dry, bulk_dry;
 
 	uint64_t limits_exceeded; /**< messages over the profile's limits on chunks, segments and bytes */
 	uint64_t pulls_waited; /**< calls that waited for others to be pulled, by pull_bytes and its like */
@@ -40,8 +47,11 @@ struct weir_engine_stats {
 	uint64_t first_call_timeouts; /**< the same by first_call_timeout_ms */
 	uint64_t pull_timeouts;	      /**< by pull_timeout_ms */
 	uint64_t close_timeouts;      /**< by close_timeout_ms */
+	uint64_t send_timeouts;	      /**< by send_timeout_ms */
 	uint64_t connections_refused; /**< of peers */
 	uint64_t credits_exceeded;    /**< connections ended, as the peer sent more than it was granted */
+	uint64_t
+		log_lines_left_out; /**< on connections that peers refused or ended: beyond five a second of either */
 
 	/* with the exposure policy 'window' */
 	uint64_t windows_bound;	    /**< memory windows that calls have opened */
@@ -50,8 +60,26 @@ struct weir_engine_stats {
 	uint64_t windows_waited;    /**< times that a call had to wait for windows */
 
 	uint64_t connections_opened, connections_lost; /**< each remaking counts */
-	uint64_t reconnect_attempts;		       /**< to remake a connection that was lost */
-	uint64_t reconnects;			       /**< of these, those that succeeded */
+	uint64_t connections_v2;   /**< of those opened by connecting, the ones that speak version 2 */
+	uint64_t versions_refused; /**< times that a peer turned out not to speak version 2 */
+	uint64_t
+		properties_refused; /**< changes that a peer asked for, or told, of properties that may not change */
+
+	/* of version 2's extension (rtrext-01) */
+	uint64_t extended_calls;    /**< calls sent by Transmit Request */
+	uint64_t continued_calls;   /**< of these, those in several transmissions */
+	uint64_t continued_replies; /**< replies sent in several transmissions */
+	uint64_t groups_received;   /**< calls and replies that came in several transmissions */
+	/** Calls that went by explicit RDMA instead: too few credits for them; over a limit of either side's; too few receives or
+	 *  buffers; or the peer refused them, and they were sent again. */
+	uint64_t fallbacks_credits, fallbacks_limits, fallbacks_buffers, fallbacks_refused;
+	uint64_t
+		groups_broken; /**< groups of transmissions that were not as they have to be, and were dropped */
+	uint64_t group_timeouts; /**< groups that did not come to their end, by group_timeout_ms */
+	uint64_t reports_sent, reports_received; /**< Report Error */
+
+	uint64_t reconnect_attempts;  /**< to remake a connection that was lost */
+	uint64_t reconnects;	      /**< of these, those that succeeded */
 	uint64_t reconnects_given_up; /**< connections that ended because nothing came of that for too long */
 	uint64_t calls_resent;	      /**< calls_sent counts them, too */
 	uint64_t calls_given_up;      /**< that were in flight on too many connections that were lost */
@@ -60,7 +88,7 @@ struct weir_engine_stats {
 		bulk_copies; /**< copies of DDP-eligible data by weir or its driver, the one transfer apart */
 	uint64_t
 		long_copies; /**< Long messages copied once, before checking, since the device can't revoke access */
-	uint64_t allocations;	/**< from the heap, by this process's weir */
+	uint64_t allocations; /**< by weir and its drivers shm and verbs, in this process; not by libraries */
 	uint64_t registrations; /**< of memory, with the device */
 	uint64_t doorbells;	/**< posts of the driver that told its peer or device something */
 	uint64_t sends, recvs, writes, reads;		     /**< work requests that the driver carried out */
@@ -103,6 +131,9 @@ WEIR_API void weir_engine_remove_region(struct weir_engine *engine, struct weir_
 /** The exposure policy in force, WEIR_EXPOSURE_WINDOW or WEIR_EXPOSURE_POOL: what 'auto' is on this engine's device. */
 WEIR_API enum weir_exposure weir_engine_exposure(const struct weir_engine *engine);
 
+/** What was counted so far, copied to *stats, which is the caller's. On the owner's thread. Never fails. */
 WEIR_API void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stats *stats);
+
+WEIR_END_DECLS
 
 #endif

@@ -12,6 +12,8 @@
 
 #include "weir_common.h"
 
+WEIR_BEGIN_DECLS
+
 enum weir_idle {
 	WEIR_IDLE_AUTO,	 /**< spin on pinned lcores, else yield */
 	WEIR_IDLE_SPIN,	 /**< poll on: the core is weir's */
@@ -33,10 +35,52 @@ enum weir_exposure {
 	WEIR_EXPOSURE_POOL,
 };
 
+/** Over which connections of an engine a key that a call gave away opens memory. With 'window' always over its own only. */
+enum weir_protection {
+	/** Over all: one protection domain for the engine. */
+	WEIR_PROTECTION_SHARED,
+	/** Over the one that it was given away on: each connection has a protection domain, in which all regions are
+	 *  registered when it is made; those of a responder have no keys at all. Not with 'pool' and shared receives at once:
+	 *  'auto' are not shared then. */
+	WEIR_PROTECTION_CONNECTION,
+};
+
 enum weir_reconnect {
 	WEIR_RECONNECT_DEFAULT, /**< in weir_connect_options: as the profile says. Not in a profile */
 	WEIR_RECONNECT_OFF,	/**< a connection that is lost ends, and its calls with it */
 	WEIR_RECONNECT_ON,	/**< it is remade, and its calls are sent again */
+};
+
+/** Versions of RPC-over-RDMA that connections speak. */
+enum weir_protocol {
+	/** Version 1 (RFC 8166). A message of version 2 is answered by ERR_VERS. */
+	WEIR_PROTOCOL_V1,
+	/** Version 2 (draft-cel-nfsv4-rpcrdma-version-two-03). A requester's connection to a peer that does not speak it fails
+	 *  with -EPROTONOSUPPORT; a responder answers messages of version 1 by ERR_VERS. */
+	WEIR_PROTOCOL_V2,
+	/** Either: a requester asks for version 2, and goes on by version 1, on the same connection, where the peer does not
+	 *  speak it; a responder answers each call in its version. */
+	WEIR_PROTOCOL_AUTO,
+};
+
+/** Where the receives of an engine's connections come from. */
+enum weir_shared_receives {
+	/** Each connection has its own, as many as its credits. */
+	WEIR_SHARED_RECEIVES_OFF,
+	/** All take theirs from one queue of recv_buffers, and credits follow use. Not with 'pool' and 'protection = connection' at once. */
+	WEIR_SHARED_RECEIVES_ON,
+	/** ON over shm, where the profile allows it and recv_buffers are enough for one busy connection beside all that there may be;
+	 *  else OFF: that the end of a connection gives the queue all receives back was not yet seen on an RDMA device. */
+	WEIR_SHARED_RECEIVES_AUTO,
+};
+
+/** Which part of the extension draft-dnoveck-nfsv4-rpcrdma-rtrext-01 is used on connections of version 2, with peers that have it
+ *  as well. */
+enum weir_extension {
+	WEIR_EXTENSION_OFF,
+	/** Calls and replies that are too long for one message, and of which nothing is placed directly, go in several messages
+	 *  rather than by a chunk that is read or written (sections 4 and 5.2). */
+	WEIR_EXTENSION_CONTINUATION,
 };
 
 struct weir_profile {
@@ -57,8 +101,11 @@ struct weir_profile {
 	uint64_t bulk_buffer_bytes;
 
 	/* [connection] */
+	enum weir_protocol protocol;
+	enum weir_extension extension; /**< without version 2 it means nothing */
+	uint32_t transmissions;	       /**< with the extension, of a call or a reply at most */
 	uint32_t credits;
-	uint32_t shared_receives; /**< 1: all connections of an engine take receives from one queue; 0 */
+	enum weir_shared_receives shared_receives;
 	uint32_t inline_bytes;
 	uint32_t call_timeout_ms; /**< 0: none */
 	uint32_t connect_timeout_ms;
@@ -73,9 +120,11 @@ struct weir_profile {
 	uint32_t waiting_requests;
 	uint64_t pull_bytes_connection;
 	uint64_t pull_bytes;
-	uint32_t first_call_timeout_ms; /**< 0: never; so with the next two */
+	uint32_t first_call_timeout_ms; /**< 0: never; so with the next four */
 	uint32_t pull_timeout_ms;
 	uint32_t close_timeout_ms;
+	uint32_t send_timeout_ms;
+	uint32_t group_timeout_ms;
 	uint32_t read_segments;
 	uint32_t read_chunks;
 	uint32_t write_chunks;
@@ -87,10 +136,12 @@ struct weir_profile {
 
 	/* [exposure] */
 	enum weir_exposure exposure;
+	enum weir_protection protection;
 	uint32_t remote_invalidation; /**< 0 or 1: whether replies may end keys of their calls (RFC 8797) */
 	uint32_t windows; /**< that the calls of an engine can hold: one for each segment they name */
 };
 
+/** Fill *profile, the caller's, with what holds for keys that a profile does not name. Any thread. Never fails. */
 WEIR_API void weir_profile_defaults(struct weir_profile *profile);
 
 /** Load a file over the defaults. 0; or -errno with 'err' set to one line that says file, line, section,
@@ -108,5 +159,7 @@ WEIR_API int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max)
 /** One line on the key at 'index', for people: "[section] key = default (allowed): meaning". 0, or
  *  -ENOENT past the last key. */
 WEIR_API int weir_profile_key_help(uint32_t index, char *line, size_t line_bytes);
+
+WEIR_END_DECLS
 
 #endif

@@ -34,7 +34,28 @@ static void say_auto(const struct weir_engine *engine)
 	    engine->ops->name);
 }
 
-void engine_exposure_choose(struct weir_engine *engine)
+/* With windows every key is of one connection already. */
+static int domains_choose(struct weir_engine *engine)
+{
+	int rc;
+
+	if (engine->profile.protection != WEIR_PROTECTION_CONNECTION || engine->uses_windows)
+		return 0;
+	if (engine->profile.shared_receives == WEIR_SHARED_RECEIVES_ON) {
+		LOG(ERR,
+		    "a shared receive queue is of one protection domain: with shared_receives = on, either "
+		    "'protection = shared' or 'policy = window' in the profile's [exposure]");
+		return -EINVAL;
+	}
+	rc = engine->ops->own_domains(engine->dev);
+	if (rc != 0)
+		LOG(ERR, "driver %s: no protection domain for each connection (%s)", engine->ops->name,
+		    strerror(-rc));
+	engine->own_domains = rc == 0;
+	return rc;
+}
+
+int engine_exposure_choose(struct weir_engine *engine)
 {
 	enum weir_exposure policy = engine->profile.exposure;
 
@@ -46,6 +67,7 @@ void engine_exposure_choose(struct weir_engine *engine)
 		say_pool(engine);
 	else if (!engine->uses_windows)
 		say_auto(engine);
+	return domains_choose(engine);
 }
 
 static int take(struct weir_engine *engine)

@@ -40,7 +40,7 @@
  * 'rnr_retry': 0 fails at once, 1 to 6 that many tries, 7 for ever) the sender's request fails with RNR.
  *
  * Shared receives: a queue pair that is made with an 'srq' has no receives of its own (post_recv takes none): each message
- * takes the oldest of the shared queue, and completes it with the ctx of the queue pair that it came on. A device
+ * takes one of the shared queue, whichever the driver likes, and completes it with the ctx of the queue pair that it came on. A device
  * has one such queue at most, made before and destroyed after the queue pairs that use it. The end of a queue pair
  * flushes none of what waits there. A receive that a queue pair had taken, and whose completion was not polled when
  * it was destroyed, completes FLUSHED with the shared queue's ctx. Each takes a place until its completion is polled.
@@ -54,6 +54,12 @@
  * peer's SEND_INV, mw_free, or the end of the queue pair. A window that is bound can't be bound again (LOCAL_PROT).
  * Which of LOCAL_INV and the peer's SEND_INV of one key comes second may fail. Bytes in a window have the names
  * (raddr) that they have in their registration. A registration with FABRIC_BIND and without remote rights has rkey 0.
+ *
+ * Domains: a device is one protection domain, whose keys hold on all of its connections, unless own_domains() was called.
+ * Then each queue pair is a domain. lkeys hold on all of them all the same. The rkey of a registration is no key any more but
+ * stands for one of each queue pair: qp_rkey(), for those made with 'exposes'; the others expose nothing. Such a key
+ * holds over that one connection, until it or the registration ends. A device with such domains has neither windows
+ * nor shared receives, which are of one domain by their nature (-EOPNOTSUPP).
  */
 
 #include "fabric.h"
@@ -74,6 +80,10 @@ struct fabric_ops {
 	/* 0 and *dev with attr filled in, or -errno. */
 	int (*open)(const struct fabric_dev_config *config, struct fabric_dev **dev);
 	void (*close)(struct fabric_dev *dev);
+
+	/* From now on each queue pair is a protection domain: see above. Before the first registration and queue pair. 0 or
+	 * -errno. */
+	int (*own_domains)(struct fabric_dev *dev);
 
 	/* Register memory. 'fd' is the memfd that backs it (at fd_offset, a page boundary), or -1: a
 	 * driver that must share memory with another process refuses remote access and windows (-EOPNOTSUPP)
@@ -98,6 +108,8 @@ struct fabric_ops {
 	/* End the connection from this side. Idempotent. No DISCONNECTED event follows. */
 	void (*disconnect)(struct fabric_qp *qp);
 	void (*qp_destroy)(struct fabric_qp *qp);
+	/* With domains of their own: what the peer of 'qp' is to be told, for the rkey of a registration. 0: it has none. */
+	uint32_t (*qp_rkey)(const struct fabric_qp *qp, uint32_t rkey);
 
 	uint32_t (*post_recv)(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
 	uint32_t (*post_send)(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);

@@ -6,7 +6,7 @@
  * What the layers above see of a driver: devices, queue pairs, work requests and completions, with the
  * semantics of a reliable connection of RDMA verbs. driver.h is the other side: the contract.
  *
- * One device object belongs to one engine: it stands for the engine's protection domain, completion
+ * One device object belongs to one engine: it stands for the engine's protection domain or domains, completion
  * queue and connection manager channel, and is used on the engine's thread only.
  */
 
@@ -112,6 +112,7 @@ struct fabric_qp_attr {
 	uint32_t max_inline;	/* wanted; cut to the device's */
 	uint32_t max_msg_bytes; /* the largest Send of either side: sizes driver-owned buffers */
 	uint32_t max_rd_atomic; /* READs in flight that this side starts; more are queued */
+	bool exposes; /* with domains of their own (driver.h): the peer gets keys of registrations */
 	struct fabric_srq *srq; /* where its receives come from; NULL: a queue of its own */
 	void *ctx;		/* returned in completions and events */
 };
@@ -142,6 +143,8 @@ enum fabric_cm_kind {
 	FABRIC_CM_REJECTED,	/* qp_ctx; with the private data of the reject */
 	FABRIC_CM_FAILED,	/* qp_ctx: not connected; 'error' is a negative errno */
 	FABRIC_CM_DISCONNECTED, /* qp_ctx: peer left, died or broke; once per established connection */
+	FABRIC_CM_UNLISTENED, /* listener_ctx: its device is gone or broke, 'error' is a negative errno: nobody can
+				 * connect there any more. Once at most; unlisten is still to be called */
 };
 
 struct fabric_cm_event {

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define CACHE_LINE 64u
 
@@ -26,6 +27,23 @@ void *mem_zalloc(size_t bytes)
 void mem_free(void *p)
 {
 	free(p);
+}
+
+void *mem_reserve(size_t bytes)
+{
+	void *p =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+	return p;
+}
+
+void mem_unreserve(void *p, size_t bytes)
+{
+	if (p)
+		munmap(p, bytes);
 }
 
 uint64_t mem_alloc_count(void)

@@ -11,7 +11,12 @@
 void *mem_zalloc(size_t bytes);
 void mem_free(void *p);
 
-/* mem_zalloc() calls of this process so far. Any thread. */
+/* The same for tables that are sized for the most there can be, of which little may ever be used: each page is taken when it
+ * is first touched. Of whole pages, and not of the heap. */
+void *mem_reserve(size_t bytes);
+void mem_unreserve(void *p, size_t bytes); /* NULL is allowed */
+
+/* Allocations of both kinds by this process so far. Any thread. */
 uint64_t mem_alloc_count(void);
 
 #endif

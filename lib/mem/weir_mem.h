@@ -11,6 +11,8 @@
 
 #include "weir_common.h"
 
+WEIR_BEGIN_DECLS
+
 struct weir_region;
 
 enum weir_region_flags {
@@ -50,6 +52,10 @@ WEIR_API int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd
 /** Free a region, or let go of an adopted one. It must not be registered any more. NULL is allowed. */
 WEIR_API void weir_region_destroy(struct weir_region *region);
 
+/** Where a region is, and what it got, copied to *info, which is the caller's. Any thread, while the region is there. Never
+ *  fails. */
 WEIR_API void weir_region_info(const struct weir_region *region, struct weir_region_info *info);
+
+WEIR_END_DECLS
 
 #endif

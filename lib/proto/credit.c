@@ -10,17 +10,23 @@ void credit_requester_init(struct credit_requester *book, uint32_t wanted)
 	book->in_flight = 0;
 }
 
-void credit_lost(struct credit_requester *book)
+void credit_first(struct credit_requester *book, uint32_t granted)
 {
-	if (book->in_flight > 0)
-		book->in_flight--;
+	if (granted > 0)
+		book->granted = granted < book->wanted ? granted : book->wanted;
+}
+
+void credit_lost(struct credit_requester *book, uint32_t messages)
+{
+	book->in_flight -= messages < book->in_flight ? messages : book->in_flight;
 }
 
 bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
 {
 	uint32_t granted = rdma_credit ? rdma_credit : 1;
 
-	credit_lost(book);
+	if (book->in_flight > 0)
+		book->in_flight--;
 	book->granted = granted < book->wanted ? granted : book->wanted;
 	return rdma_credit != 0;
 }

@@ -21,6 +21,9 @@ struct credit_responder {
 
 void credit_requester_init(struct credit_requester *book, uint32_t wanted);
 
+/* A grant came before any call was sent (version 2's properties bring one); 0: none did. */
+void credit_first(struct credit_requester *book, uint32_t granted);
+
 /* Calls that may be sent now. */
 static inline uint32_t credit_available(const struct credit_requester *book)
 {
@@ -33,13 +36,19 @@ static inline void credit_take(struct credit_requester *book)
 	book->in_flight++;
 }
 
+/* It takes 'more' messages than one, each of which takes a receive; only when so many are available, too. */
+static inline void credit_take_more(struct credit_requester *book, uint32_t more)
+{
+	book->in_flight += more;
+}
+
 /* A reply (or RDMA_ERROR for a known XID) came, with its rdma_credit. A grant of zero counts as one
  * (3.3.1: it MUST NOT be zero), one above what was asked as that. Returns false when it was clamped up
  * from zero, for a counter. */
 bool credit_reply(struct credit_requester *book, uint32_t rdma_credit);
 
-/* A call ended without a reply (connection lost). */
-void credit_lost(struct credit_requester *book);
+/* A call of so many messages ended without a reply (connection lost), or all but one of them are answered for. */
+void credit_lost(struct credit_requester *book, uint32_t messages);
 
 /* What to put into a reply: at most what was asked for, at most the receives posted, at least 1. */
 uint32_t credit_grant(const struct credit_responder *book, uint32_t requested);

@@ -42,8 +42,8 @@ void credit_pool_return(struct credit_pool *pool)
 	pool->shared--;
 }
 
-uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
-			    uint32_t limit)
+uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
+			     uint32_t limit)
 {
 	uint32_t most = left(pool), granted = requested < limit ? requested : limit;
 
@@ -62,11 +62,9 @@ uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share
 	return granted;
 }
 
-void credit_share_sent(struct credit_pool *pool, struct credit_share *share, uint32_t granted)
+void credit_share_shrink(struct credit_pool *pool, struct credit_share *share)
 {
-	/* While another one is to be sent, which of the grants the peer has is open. */
-	if (--share->unsent == 0 && granted < share->size)
-		set_size(pool, share, share->size - 1);
+	set_size(pool, share, share->size - 1);
 }
 
 void credit_share_idle(struct credit_pool *pool, struct credit_share *share)
@@ -93,4 +91,17 @@ uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *shar
 		wanted = 1;
 	set_size(pool, share, wanted);
 	return wanted;
+}
+
+bool credit_share_extend(struct credit_pool *pool, struct credit_share *share, uint32_t count)
+{
+	if (count > left(pool))
+		return false;
+	set_size(pool, share, share->size + count);
+	return true;
+}
+
+void credit_share_reduce(struct credit_pool *pool, struct credit_share *share, uint32_t count)
+{
+	set_size(pool, share, share->size - count);
 }

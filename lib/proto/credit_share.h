@@ -39,11 +39,31 @@ bool credit_share_join(struct credit_pool *pool, struct credit_share *share);
 void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use);
 void credit_pool_return(struct credit_pool *pool);
 
+/* Parts of the two below. */
+uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
+			     uint32_t limit);
+void credit_share_shrink(struct credit_pool *pool, struct credit_share *share);
+
 /* What to put into a reply: at most what was asked for, at most 'limit', at least 1. */
-uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
-			    uint32_t limit);
+static inline uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share,
+					  uint32_t requested, uint32_t limit)
+{
+	/* Once more what it has: nothing changes, while that much is left for one that starts. */
+	if (requested != share->size || requested != share->latest || requested > limit ||
+	    requested > share->next / 2 || requested > pool->capacity - pool->shared - pool->to_join ||
+	    pool->shared + pool->to_join > pool->capacity)
+		return credit_share_change(pool, share, requested, limit);
+	share->unsent++;
+	return requested;
+}
+
 /* That reply is on its way, and its call's receive was given back. */
-void credit_share_sent(struct credit_pool *pool, struct credit_share *share, uint32_t granted);
+static inline void credit_share_sent(struct credit_pool *pool, struct credit_share *share, uint32_t granted)
+{
+	/* While another one is to be sent, which of the grants the peer has is open. */
+	if (--share->unsent == 0 && granted < share->size)
+		credit_share_shrink(pool, share);
+}
 /* For long enough nothing came, nothing is in use, and the peer has got all replies. */
 void credit_share_idle(struct credit_pool *pool, struct credit_share *share);
 
@@ -51,5 +71,9 @@ void credit_share_idle(struct credit_pool *pool, struct credit_share *share);
  * 'in_flight'. Returns the share. */
 uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *share, uint32_t wanted,
 			     uint32_t in_flight);
+
+/* Of the same side: so many more than its calls take, for one of them. False: there is no room. And its reverse. */
+bool credit_share_extend(struct credit_pool *pool, struct credit_share *share, uint32_t count);
+void credit_share_reduce(struct credit_pool *pool, struct credit_share *share, uint32_t count);
 
 #endif

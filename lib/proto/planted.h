@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLANTED_BUGS 12u
+#define PLANTED_BUGS 13u
 
 #ifdef WEIR_PLANTED_BUGS
 extern uint32_t planted_bug;

@@ -131,6 +131,13 @@ enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_dir
 				const struct rdma1_limits *limits, struct rdma1_header *hdr,
 				enum rdma1_reason *reason);
 
+/* The part of it that RDMA_MSG and RDMA_NOMSG have in both versions of the protocol: three chunk lists, from byte 'at' <=
+ * len on, and what follows them. hdr has xid and proc, one of these two, and zeros; what it has when the reason is another
+ * than RDMA1_R_NONE is not to be used. */
+enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t at,
+				     enum rdma1_direction direction, const struct rdma1_limits *limits,
+				     struct rdma1_header *hdr);
+
 const char *rdma1_reason_text(enum rdma1_reason reason); /* a sentence, for people */
 const char *rdma1_reason_name(enum rdma1_reason reason); /* snake_case, for counters and JSON */
 

@@ -247,11 +247,11 @@ static enum rdma1_reason check_nomsg_reply(const struct rdma1_header *hdr)
 	return hdr->reply_bytes < XID_SIZE ? RDMA1_R_PAYLOAD_SHORT : RDMA1_R_NONE;
 }
 
-/* RDMA_MSG and RDMA_NOMSG. */
-static enum rdma1_reason decode_lists(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
-				      const struct rdma1_limits *limits, struct rdma1_header *hdr)
+enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t at,
+				     enum rdma1_direction direction, const struct rdma1_limits *limits,
+				     struct rdma1_header *hdr)
 {
-	struct cursor c = {.p = msg + RDMA1_FIXED_SIZE, .end = msg + len};
+	struct cursor c = {.p = msg + at, .end = msg + len};
 	enum rdma1_reason reason;
 	struct read_chunks chunks;
 
@@ -315,7 +315,7 @@ static enum rdma1_reason decode_message(const uint8_t *msg, uint32_t len, enum r
 	switch (hdr->proc) {
 	case RDMA1_MSG:
 	case RDMA1_NOMSG:
-		return decode_lists(msg, len, direction, limits, hdr);
+		return rdma1_decode_lists(msg, len, RDMA1_FIXED_SIZE, direction, limits, hdr);
 	case RDMA1_MSGP:
 		return RDMA1_R_MSGP;
 	case RDMA1_DONE:
@@ -526,7 +526,7 @@ static const struct {
 	[RDMA1_R_TOO_MANY_SEGMENTS] = {"too_many_segments",
 				       "A Write or Reply chunk has more segments than the receiver accepts."},
 	[RDMA1_R_TOO_LARGE] = {"too_large", "The segments add up to more bytes than the receiver accepts."},
-	[RDMA1_R_SEGMENT_WRAP] = {"segment_wrap", "A segment runs past the end of the 64-bit address space."},
+	[RDMA1_R_SEGMENT_WRAP] = {"segment_wrap", "A segment reaches the end of the 64-bit address space."},
 	[RDMA1_R_NOMSG_WITHOUT_CHUNK] = {"nomsg_without_chunk",
 					 "RDMA_NOMSG without the chunk that would hold the RPC message."},
 	[RDMA1_R_NOMSG_WITH_PAYLOAD] = {"nomsg_with_payload",

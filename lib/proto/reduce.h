@@ -103,4 +103,9 @@ struct reduce_reply_plan {
 int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size, struct reduce_xfer *xfers,
 		 uint32_t max_xfers, struct reduce_reply_plan *plan);
 
+/* Of a reply that reduce_reply() could not convey: the first segment that is too short, counted from 1 on through the Write list
+ * and then the Reply chunk, and the bytes that it would need (draft-cel-nfsv4-rpcrdma-version-two-03 section 6.2.4). Segment 0:
+ * there is no such segment; the bytes are then those of the Payload stream that has no place. */
+void reduce_reply_lack(const struct reduce_reply_in *in, uint32_t *segment, uint32_t *bytes);
+
 #endif

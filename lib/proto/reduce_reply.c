@@ -29,7 +29,8 @@ struct sink {
 static void sink_init(struct sink *sink, const struct rdma1_segment_iter *segments)
 {
 	sink->segments = *segments;
-	sink->seg.length = 0;
+	/* The rest of it is not used, which gcc can't see when it links all of weir. */
+	sink->seg = (struct rdma1_segment){0};
 	sink->used = 0;
 }
 
@@ -214,4 +215,54 @@ int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size, 
 	plan->header_bytes = rdma1_writer_len(&w);
 	plan->nxfers = list.n;
 	return 0;
+}
+
+static uint32_t saturate(uint64_t value)
+{
+	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+/* What the last segment of a chunk lacks for 'need' bytes; *segment is that of its first one, and moved behind it. True: it lacks
+ * some. */
+static bool chunk_lacks(struct rdma1_segment_iter chunk, uint64_t need, uint32_t *segment, uint32_t *bytes)
+{
+	struct rdma1_segment seg = {0};
+	uint64_t sum = 0;
+
+	*segment += chunk.left;
+	while (rdma1_segments_next(&chunk, &seg))
+		sum += seg.length;
+	if (sum >= need)
+		return false;
+	*segment -= 1;
+	*bytes = saturate(seg.length + (need - sum));
+	return true;
+}
+
+void reduce_reply_lack(const struct reduce_reply_in *in, uint32_t *segment, uint32_t *bytes)
+{
+	struct rdma1_segment_iter segments;
+	struct rdma1_write_iter chunks;
+	uint32_t i = next_item(in, 0), reduced = 0;
+	uint64_t stream = 0;
+
+	*segment = 1;
+	rdma1_writes_begin(in->call, &chunks);
+	while (rdma1_writes_next(&chunks, &segments)) {
+		bool is_used = in->may_reduce && i < in->npieces && segments.left > 0;
+
+		if (chunk_lacks(segments, is_used ? in->pieces[i].len : 0, segment, bytes))
+			return;
+		reduced |= is_used ? 1u << i : 0;
+		i = next_item(in, i + 1);
+	}
+	for (i = 0; i < in->npieces; i++)
+		if (!(reduced & 1u << i))
+			stream += in->pieces[i].len +
+				  (in->pieces[i].kind == PIECE_PLAIN ? 0 : weir_xdr_pad(in->pieces[i].len));
+	rdma1_reply_begin(in->call, &segments);
+	if (segments.left > 0 && chunk_lacks(segments, stream, segment, bytes))
+		return;
+	*segment = 0;
+	*bytes = saturate(stream);
 }

@@ -10,8 +10,13 @@
  *  set that the shared library exports and the set with the prefix weir_ in public headers equal. */
 #define WEIR_API __attribute__((visibility("default")))
 
+/** Around the declarations of each public header: in C++ they are C's. */
 #ifdef __cplusplus
-#error "libweir's headers are C11; wrap them in extern \"C\" on your side"
+#define WEIR_BEGIN_DECLS extern "C" {
+#define WEIR_END_DECLS	 }
+#else
+#define WEIR_BEGIN_DECLS
+#define WEIR_END_DECLS
 #endif
 
 #endif

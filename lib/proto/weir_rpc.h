@@ -9,6 +9,8 @@
 
 #include "weir_xdr.h"
 
+WEIR_BEGIN_DECLS
+
 #define WEIR_RPC_VERSION	  2u
 #define WEIR_RPC_AUTH_BODY_MAX	  400u /**< RFC 5531 section 8.2 */
 #define WEIR_RPC_MACHINE_NAME_MAX 255u /**< RFC 5531 appendix A */
@@ -106,5 +108,7 @@ WEIR_API int weir_rpc_auth_sys_decode(const struct weir_rpc_auth *auth, struct w
  *  as long as *auth is used. 0, or -EINVAL when a length is over its bound. */
 WEIR_API int weir_rpc_auth_sys_encode(const struct weir_rpc_auth_sys *sys, uint8_t *buf,
 				      struct weir_rpc_auth *auth);
+
+WEIR_END_DECLS
 
 #endif

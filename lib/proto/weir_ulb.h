@@ -10,6 +10,8 @@
 
 #include "weir_common.h"
 
+WEIR_BEGIN_DECLS
+
 /** One procedure's rules. */
 struct weir_ulb_proc {
 	uint32_t proc;
@@ -31,5 +33,7 @@ struct weir_ulb {
 /** The rules for 'proc' of a binding; all zero limits when it is not listed or 'ulb' is NULL. Any
  *  thread; never NULL. */
 WEIR_API const struct weir_ulb_proc *weir_ulb_find(const struct weir_ulb *ulb, uint32_t proc);
+
+WEIR_END_DECLS
 
 #endif

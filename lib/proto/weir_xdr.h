@@ -22,6 +22,8 @@
 
 #include "weir_common.h"
 
+WEIR_BEGIN_DECLS
+
 /** XDR's unit: everything is a multiple of this many bytes (RFC 4506 section 3). */
 #define WEIR_XDR_UNIT 4u
 
@@ -47,6 +49,8 @@ struct weir_xdr_in {
 	bool is_item;			  /* the present part is an item not yet taken */
 	bool failed;
 	uint64_t later_bytes; /* sum of the lengths of the parts after the present one */
+	uint8_t *join;	      /* of several parts: memory to put what crosses them together in, and its end */
+	uint8_t *join_end;
 };
 
 /** Encoder into one buffer. Fields may be read. */
@@ -60,8 +64,8 @@ struct weir_xdr_out {
 /** Decode one contiguous buffer of 'len_bytes'. The buffer must stay until the last get. */
 static inline void weir_xdr_in_init(struct weir_xdr_in *in, const void *base, uint32_t len_bytes)
 {
-	in->p = base;
-	in->end = in->p + len_bytes;
+	in->p = (const uint8_t *)base;
+	in->end = len_bytes ? in->p + len_bytes : in->p; /* NULL + 0 is not defined in C */
 	in->next = NULL;
 	in->nparts = 0;
 	in->is_item = false;
@@ -93,6 +97,8 @@ static inline int weir_xdr_get_bytes(struct weir_xdr_in *in, void *dst, uint32_t
 	return 0;
 }
 
+/** A word (RFC 4506 4.1, 4.2). 0, or -EBADMSG where the message ends before, or a
+ *  chunk's data is next: *value is as it was then. */
 static inline int weir_xdr_get_u32(struct weir_xdr_in *in, uint32_t *value)
 {
 	uint32_t be;
@@ -103,6 +109,7 @@ static inline int weir_xdr_get_u32(struct weir_xdr_in *in, uint32_t *value)
 	return rc;
 }
 
+/** The same of a hyper (RFC 4506 4.5). */
 static inline int weir_xdr_get_u64(struct weir_xdr_in *in, uint64_t *value)
 {
 	uint64_t be;
@@ -124,8 +131,8 @@ WEIR_API int weir_xdr_get_opaque_fixed(struct weir_xdr_in *in, void *dst, uint32
 WEIR_API int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max_bytes, uint32_t *len_bytes);
 
 /** Variable-length opaque in place: *data points into the stream and is valid as long as its buffers.
- *  For inline data the bytes must be contiguous (else -EBADMSG: use weir_xdr_get_opaque()); an item is
- *  contiguous always. At most 'max_bytes', else error. An item must have exactly the length that the
+ *  An item is contiguous always, and so is inline data but in a decoder that the caller made of several parts (there
+ *  -EBADMSG: use weir_xdr_get_opaque()): where weir received them apart, it has memory to put the bytes together in. At most 'max_bytes', else error. An item must have exactly the length that the
  *  count says (RFC 8166 section 3.4.5). */
 WEIR_API int weir_xdr_get_opaque_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes,
 				     uint32_t *len_bytes);
@@ -133,12 +140,13 @@ WEIR_API int weir_xdr_get_opaque_ref(struct weir_xdr_in *in, const void **data, 
 /** Encode into 'base', at most 'size_bytes'. */
 static inline void weir_xdr_out_init(struct weir_xdr_out *out, void *base, size_t size_bytes)
 {
-	out->start = base;
+	out->start = (uint8_t *)base;
 	out->p = out->start;
-	out->end = out->start + size_bytes;
+	out->end = size_bytes ? out->start + size_bytes : out->start;
 	out->failed = false;
 }
 
+/** Bytes written so far. */
 static inline size_t weir_xdr_out_len(const struct weir_xdr_out *out)
 {
 	return (size_t)(out->p - out->start);
@@ -169,6 +177,7 @@ static inline int weir_xdr_put_u32(struct weir_xdr_out *out, uint32_t value)
 	return 0;
 }
 
+/** A hyper (RFC 4506 4.5). 0, or -ENOSPC when the output is full. */
 static inline int weir_xdr_put_u64(struct weir_xdr_out *out, uint64_t value)
 {
 	uint8_t *at = weir_xdr_reserve(out, 8);
@@ -185,5 +194,7 @@ WEIR_API int weir_xdr_put_opaque_fixed(struct weir_xdr_out *out, const void *src
 
 /** Variable-length opaque: count, bytes, zero padding. */
 WEIR_API int weir_xdr_put_opaque(struct weir_xdr_out *out, const void *src, uint32_t len_bytes);
+
+WEIR_END_DECLS
 
 #endif

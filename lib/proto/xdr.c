@@ -45,6 +45,7 @@ void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *
 	weir_xdr_in_init(in, nothing, 0);
 	in->next = parts;
 	in->nparts = nparts;
+	in->join = in->join_end = NULL;
 	for (uint32_t i = 0; i < nparts; i++)
 		in->later_bytes += parts[i].len_bytes;
 	settle(in);
@@ -117,6 +118,27 @@ int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max_bytes, u
 	return 0;
 }
 
+void xdr_in_join(struct weir_xdr_in *in, uint8_t *memory, uint32_t bytes)
+{
+	in->join = memory;
+	in->join_end = memory + bytes;
+}
+
+/* The body of an opaque that crosses parts. */
+static int get_joined(struct weir_xdr_in *in, const void **data, uint32_t count)
+{
+	uint8_t *to = in->join;
+
+	if (in->is_item || in->nparts == 0 || (size_t)(in->join_end - to) < count)
+		return fail(in);
+	if (weir_xdr_get_opaque_fixed(in, to, count) != 0)
+		return -EBADMSG;
+	/* The next one is aligned as data in a message is. */
+	in->join += (size_t)(in->join_end - to) - count < WEIR_XDR_UNIT ? count : count + weir_xdr_pad(count);
+	*data = to;
+	return 0;
+}
+
 static int get_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes, uint32_t *len_bytes,
 		   bool may_be_item)
 {
@@ -127,8 +149,12 @@ static int get_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes
 		return -EBADMSG;
 	settle(in);
 	at = in->p;
-	if (count > max_bytes || (size_t)(in->end - at) < count)
+	if (count > max_bytes)
 		return fail(in);
+	if ((size_t)(in->end - at) < count) {
+		*len_bytes = count;
+		return get_joined(in, data, count);
+	}
 	if (in->is_item) {
 		/* In full or not at all; its padding is not in the stream (RFC 8166 section 3.4.4). */
 		if (!may_be_item || (size_t)(in->end - at) != count)

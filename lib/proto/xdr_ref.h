@@ -7,4 +7,8 @@
 /* Like weir_xdr_get_opaque_ref(), for fields that no peer may reduce: an item here is an error. */
 int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes, uint32_t *len_bytes);
 
+/* Of a decoder that weir_xdr_in_init_parts() set up: memory for opaques that are taken in place and cross parts. As many bytes as
+ * the parts have are enough for all of them. It must stay as long as the parts. */
+void xdr_in_join(struct weir_xdr_in *in, uint8_t *memory, uint32_t bytes);
+
 #endif

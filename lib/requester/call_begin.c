@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "call_pool.h"
 #include "planted.h"
 #include "rpc_msg.h"
 #include "wire.h"
@@ -66,7 +67,7 @@ static struct mem_buf *take_buffer(struct weir_conn *conn, uint64_t stream_bytes
 	struct mem_pool *pool = engine->send_pool;
 	struct mem_buf *buf;
 
-	if (stream_bytes > engine->profile.inline_bytes)
+	if (stream_bytes > engine->msg_bytes)
 		pool = engine->long_pool;
 	if (stream_bytes + ENGINE_HEADROOM > engine->profile.long_buffer_bytes ||
 	    reply_bytes > engine->profile.long_buffer_bytes) {
@@ -77,6 +78,35 @@ static struct mem_buf *take_buffer(struct weir_conn *conn, uint64_t stream_bytes
 	if (!buf)
 		errno = ENOBUFS;
 	return buf;
+}
+
+/* A call of a free slot, of which there is one; NULL: there is no call left. */
+static inline struct weir_call *take_slot(struct weir_conn *conn, struct requester *req)
+{
+	struct call_slot *slot = &req->slots[req->free_slot];
+	struct weir_call *call = call_pool_take(req->pool);
+
+	if (__builtin_expect(!call, 0))
+		return NULL;
+	slot->call = call;
+	slot->xid += 1u << req->slot_bits;
+	call->conn = conn;
+	call->slot = req->free_slot;
+	call->xid = slot->xid;
+	req->free_slot = slot->next_free;
+	return call;
+}
+
+void call_free_slot(struct requester *req, struct weir_call *call)
+{
+	struct call_slot *slot = &req->slots[call->slot];
+
+	slot->call = NULL;
+	slot->next_free = req->free_slot;
+	req->free_slot = call->slot;
+	call->state = CALL_FREE;
+	call->next_free = req->pool->free;
+	req->pool->free = call;
 }
 
 struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params)
@@ -97,7 +127,7 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 		errno = EINVAL;
 		return NULL;
 	}
-	if (__builtin_expect(req->nfree == 0, 0)) {
+	if (__builtin_expect(req->free_slot == CALL_NO_SLOT, 0)) {
 		errno = EAGAIN;
 		return NULL;
 	}
@@ -105,9 +135,13 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	if (__builtin_expect(!args, 0))
 		return NULL;
 
-	call = &req->calls[req->free[--req->nfree]];
+	call = take_slot(conn, req);
+	if (__builtin_expect(!call, 0)) {
+		mem_pool_put(args);
+		errno = ENOBUFS;
+		return NULL;
+	}
 	call->state = CALL_BUILDING;
-	call->xid += 1u << req->slot_bits;
 	call->args = args;
 	call->done = params->done;
 	call->arg = params->arg;
@@ -126,6 +160,7 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	call->is_stale = false;
 	call->losses = 0;
 	call->is_cancelled = false;
+	call->avoids_extension = false;
 	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM, args->size_bytes - ENGINE_HEADROOM);
 	if (__builtin_expect(put_header(call, params) != 0, 0)) {
 		weir_call_abandon(call);
@@ -223,29 +258,52 @@ static void put_buf(struct mem_buf **buf)
 	}
 }
 
-void call_release_extra(struct weir_call *call)
+/* What it has by the extension. */
+static __attribute__((noinline)) void release_group(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+
+	conn_group_put_bufs(&call->group_bufs);
+	put_buf(&call->reply_join);
+	if (conn->shared && call->reply_reserved > 0)
+		credit_share_reduce(&conn->shared->credits, &conn->share, call->reply_reserved);
+	requester_of(conn)->reply_reserved -= call->reply_reserved;
+	call->reply_reserved = 0;
+	call->rtr_base = 0;
+	call->more = 0;
+	call->is_refused = false;
+	call->is_reply_group = false;
+}
+
+void call_release_sent(struct weir_call *call)
 {
 	put_buf(&call->header_buf);
+	if (PLANTED(6))
+		call->spill = NULL;
+	put_buf(&call->spill);
+}
+
+void call_release_extra(struct weir_call *call)
+{
+	call_release_sent(call);
 	put_buf(&call->long_call);
 	put_buf(&call->long_reply);
 	put_buf(&call->reply_copy);
-	put_buf(&call->spill);
 	call_drop_windows(call);
+	if (__builtin_expect(call->conn->v2 != NULL, 0))
+		release_group(call);
 	call->has_extra = false;
 }
 
 void call_release_unread(struct weir_call *call)
 {
-	if (PLANTED(6))
-		call->spill = NULL;
 	call_drop_windows(call);
 	put_buf(&call->long_call);
 	if (call->reply_copy)
 		put_buf(&call->long_reply);
 	if (call->is_send_done) {
 		put_buf(&call->args);
-		put_buf(&call->header_buf);
-		put_buf(&call->spill);
+		call_release_sent(call);
 	}
 }
 

@@ -39,7 +39,7 @@ void call_fail(struct weir_call *call, int status)
 	if (call->state == CALL_QUEUED)
 		TAILQ_REMOVE(&req->queue, call, queue);
 	else if (call->state == CALL_SENT || call->state == CALL_REPLIED || call->state == CALL_REVOKING)
-		credit_lost(&req->credits);
+		credit_lost(&req->credits, 1 + call->more);
 	/* A call that was not sent has no Send to wait for; after the end of a connection none has. */
 	if (call->state == CALL_QUEUED || !call->conn->qp)
 		call->is_send_done = true;
@@ -106,12 +106,15 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (conn->shared)
 		requester_share_tick(conn, now_ns);
+	if (conn->v2 && conn_group_is_late(conn, now_ns))
+		requester_drop_group(conn);
 	if (req->nactive == 0)
 		return;
 	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {
-		struct weir_call *call = &req->calls[i];
+		struct weir_call *call = req->slots[i].call;
 
-		if ((call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED ||
+		if (call &&
+		    (call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED ||
 		     call->state == CALL_REVOKING) &&
 		    now_ns >= call->deadline_ns)
 			time_out(call);

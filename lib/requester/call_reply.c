@@ -10,15 +10,6 @@
 #include "planted.h"
 #include "rpc_msg.h"
 
-static struct weir_call *call_find(struct requester *req, uint32_t xid)
-{
-	uint32_t slot = xid & ((1u << req->slot_bits) - 1);
-
-	if (slot >= req->nslots || req->calls[slot].xid != xid)
-		return NULL;
-	return &req->calls[slot];
-}
-
 /* The returned Write list against the offered one: as many chunks, the same segments, none longer. A list
  * that was left out is taken as unused chunks. */
 static bool check_write_list(const struct weir_call *call, const struct rdma1_header *hdr,
@@ -49,10 +40,11 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 		if (segments.left != call->results[i].nsegments)
 			return false;
 		while (rdma1_segments_next(&segments, &seg)) {
-			if (seg.handle != call->targets[i].rkey || seg.offset != call->targets[i].raddr ||
-			    seg.length > call->targets[i].len)
+			if (seg.handle != call->targets[i].rkey ||
+			    seg.offset != call->targets[i].raddr + item_bytes[i] ||
+			    seg.length > call->targets[i].len - item_bytes[i])
 				return false;
-			item_bytes[i] = seg.length;
+			item_bytes[i] += seg.length;
 		}
 	}
 	return true;
@@ -117,14 +109,12 @@ static bool deliver(struct weir_call *call, const struct rdma1_header *hdr, cons
 	return true;
 }
 
-static bool waits_for_reply(const struct weir_call *call)
+bool call_waits_for_reply(const struct weir_call *call)
 {
 	return call->state == CALL_SENT || call->state == CALL_ZOMBIE || call->state == CALL_REVOKING;
 }
 
-/* The application gets its memory back with 'done': not while the device may read it for the Send, nor while the peer
- * has a key for it. */
-static bool must_wait(const struct weir_call *call)
+bool call_must_wait(const struct weir_call *call)
 {
 	return call->state != CALL_ZOMBIE &&
 	       ((call->sends_app_memory && !call->is_send_done) || call->nvalid > 0);
@@ -134,23 +124,30 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 {
 	struct requester *req = requester_of(conn);
 	struct weir_engine *engine = conn->ep.engine;
+	enum rdma1_verdict verdict;
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
 	struct weir_call *call;
 
-	if (rdma1_decode(buf->data, len, RDMA1_REPLY, &engine->limits, &hdr, &reason) != RDMA1_V_OK) {
+	if (__builtin_expect(conn->v2 != NULL, 0)) {
+		if (requester_receive_v2(conn, buf, len, inv_rkey, &hdr, &verdict))
+			return;
+	} else {
+		verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, &engine->limits, &hdr, &reason);
+	}
+	if (verdict != RDMA1_V_OK) {
 		engine->stats.dropped++;
 		goto done;
 	}
 	call = call_find(req, hdr.xid);
-	if (!call || !waits_for_reply(call)) {
+	if (!call || !call_waits_for_reply(call)) {
 		engine->stats.dropped++;
 		engine->stats.replies_unmatched++;
 		goto done;
 	}
 	if (__builtin_expect(inv_rkey != 0, 0) && call_key_ended(call, inv_rkey))
 		inv_rkey = 0;
-	if (must_wait(call)) {
+	if (call_must_wait(call)) {
 		bool is_new = call->state == CALL_SENT;
 
 		call->state = CALL_REPLIED;
@@ -163,6 +160,8 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		return;
 	}
 	conn->heard = true;
+	if (__builtin_expect(call->has_extra, 0) && call->more > 0)
+		credit_lost(&req->credits, call->more);
 	if (!(PLANTED(5) && call->state == CALL_ZOMBIE) && !credit_reply(&req->credits, hdr.credit))
 		engine->stats.zero_grants++;
 	if (call->state == CALL_ZOMBIE && !PLANTED(1)) {
@@ -172,7 +171,7 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	} else if (!deliver(call, &hdr, buf->data, len)) {
 		/* The credit came back, the call did not end: it has no other reply to wait for but its time-out. */
 		engine->stats.dropped++;
-		req->credits.in_flight++;
+		req->credits.in_flight += 1 + call->more;
 	}
 	if (!TAILQ_EMPTY(&req->queue)) {
 		if (conn->shared)
@@ -186,13 +185,27 @@ done:
 	conn_recv_done(conn, buf);
 }
 
+void call_take_reply(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+
+	call->state = CALL_SENT;
+	if (__builtin_expect(conn->v2 != NULL, 0)) {
+		if (call->is_reply_group) {
+			call_finish_group(call);
+			return;
+		}
+		conn->v2->is_again = true;
+	}
+	requester_on_message(conn, call->reply, call->reply_bytes, 0);
+}
+
 void call_resume(struct weir_call *call)
 {
 	if (call->state != CALL_REPLIED || call->nvalid > 0 ||
 	    (call->sends_app_memory && !call->is_send_done))
 		return;
-	call->state = CALL_SENT;
-	requester_on_message(call->conn, call->reply, call->reply_bytes, 0);
+	call_take_reply(call);
 }
 
 void call_on_sent(struct conn_tx *tx, int error)
@@ -200,8 +213,12 @@ void call_on_sent(struct conn_tx *tx, int error)
 	struct weir_call *call = (struct weir_call *)tx;
 
 	call->is_send_done = true;
+	if (__builtin_expect(call->has_extra, 0))
+		call_release_sent(call); /* others may be waiting for it */
 	if (call->state == CALL_SENDING)
 		call_release(call);
+	else if (__builtin_expect(call->is_refused, 0) && call->state == CALL_SENT && error == 0)
+		call_requeue(call);
 	else if (error == 0)
 		call_resume(call);
 }

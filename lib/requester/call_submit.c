@@ -4,6 +4,9 @@
 
 #include <errno.h>
 
+#include "rdma2.h"
+#include "spare.h"
+
 static struct weir_engine *engine_of(const struct weir_call *call)
 {
 	return call->conn->ep.engine;
@@ -12,13 +15,16 @@ static struct weir_engine *engine_of(const struct weir_call *call)
 /* Where the transport header goes: right in front of the message, or to a buffer of its own. */
 static int place_header(struct weir_call *call)
 {
-	uint32_t bytes = call->plan.header_bytes;
+	uint32_t bytes = call->plan.header_bytes + call->conn->extra_bytes;
 
 	if (bytes <= ENGINE_HEADROOM) {
 		call->header = call->out.start - bytes;
 		return 0;
 	}
-	call->header_buf = mem_pool_get(engine_of(call)->send_pool);
+	/* One that is being sent again may have the reserve: it goes out at once. */
+	call->header_buf = call->is_stale
+				   ? engine_spare_get(engine_of(call), &requester_of(call->conn)->buf_waiter)
+				   : mem_pool_get(engine_of(call)->send_pool);
 	if (!call->header_buf)
 		return -ENOBUFS;
 	call->header = call->header_buf->data;
@@ -145,6 +151,7 @@ static void plan_exposures(struct weir_call *call, const struct segment_list *li
 
 static int write_header(struct weir_call *call, struct reduce_call_in *in)
 {
+	uint32_t extra = call->conn->extra_bytes;
 	struct segment_list list;
 	struct target reply;
 	int rc = 0;
@@ -156,7 +163,7 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 			return rc;
 		/* The plan counted one segment for the Payload stream. */
 		call->plan.header_bytes += (list.n - 1) * RDMA1_READ_SEGMENT_SIZE;
-		if (call->plan.header_bytes > call->conn->send_inline)
+		if (call->plan.header_bytes > in->call_inline_bytes)
 			return -EMSGSIZE;
 	}
 	if (call->plan.need_reply_chunk)
@@ -166,8 +173,11 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 	if (rc != 0)
 		return rc;
 	rc = reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted,
-				list.segs, list.n, call->plan.need_reply_chunk ? &reply : NULL, call->header,
-				call->plan.header_bytes, &call->header_bytes);
+				list.segs, list.n, call->plan.need_reply_chunk ? &reply : NULL,
+				call->header + extra, call->plan.header_bytes, &call->header_bytes);
+	call->header_bytes += extra;
+	if (extra)
+		rdma2_write_over(call->header, RDMA1_CALL, 0);
 	if (rc == 0 && call->exposures)
 		plan_exposures(call, &list);
 	return rc;
@@ -184,12 +194,13 @@ static void count_forms(struct weir_call *call)
 }
 
 /* A call without items, and without chunks or with one Write chunk of one segment: nothing to plan. Its
- * header goes right in front of it: the message lies in one piece. */
-static bool prepare_plain(struct weir_call *call)
+ * header goes right in front of it: the message lies in one piece. 'extra' is a constant, so that version 1 does not pay for
+ * version 2. */
+static inline __attribute__((always_inline)) bool prepare_plain_as(struct weir_call *call, uint32_t extra)
 {
 	struct weir_conn *conn = call->conn;
 	uint32_t credits = requester_of(conn)->credits.wanted;
-	uint32_t bytes = RDMA1_HEADER_MIN;
+	uint32_t bytes = RDMA1_HEADER_MIN + extra;
 	bool has_chunk = call->nresults == 1;
 
 	if (call->nitems > 0 || call->nresults > 1)
@@ -197,7 +208,7 @@ static bool prepare_plain(struct weir_call *call)
 	if (has_chunk) {
 		if (call->results[0].nsegments != 1 || !call->may_reduce || call->exposures)
 			return false;
-		bytes = RDMA1_ONE_CHUNK_SIZE;
+		bytes = RDMA1_ONE_CHUNK_SIZE + extra;
 	}
 	if (bytes + (uint32_t)weir_xdr_out_len(&call->out) > conn->send_inline ||
 	    bytes + call->reply_max_bytes > conn->recv_inline)
@@ -213,12 +224,25 @@ static bool prepare_plain(struct weir_call *call)
 		const struct target *target = &call->targets[0];
 		const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
 
-		rdma1_encode_one_chunk(call->header, call->xid, credits, &seg);
+		rdma1_encode_one_chunk(call->header + extra, call->xid, credits, &seg);
 		conn->ep.engine->stats.write_chunks++;
 	} else {
-		rdma1_encode_short(call->header, call->xid, credits);
+		rdma1_encode_short(call->header + extra, call->xid, credits);
 	}
+	if (extra > 0)
+		rdma2_write_over(call->header, RDMA1_CALL, 0);
 	return true;
+}
+
+static __attribute__((noinline)) bool prepare_plain_v2(struct weir_call *call)
+{
+	return prepare_plain_as(call, RDMA2_EXTRA);
+}
+
+static bool prepare_plain(struct weir_call *call)
+{
+	return __builtin_expect(call->conn->extra_bytes > 0, 0) ? prepare_plain_v2(call)
+								: prepare_plain_as(call, 0);
 }
 
 static int prepare(struct weir_call *call)
@@ -232,14 +256,16 @@ static int prepare(struct weir_call *call)
 	in = (struct reduce_call_in){
 		.pieces = call->pieces,
 		.npieces = call->npieces,
-		.call_inline_bytes = conn->send_inline,
-		.reply_inline_bytes = conn->recv_inline,
+		.call_inline_bytes = conn->send_inline - conn->extra_bytes,
+		.reply_inline_bytes = conn->recv_inline - conn->extra_bytes,
 		.reply_max_bytes = call->reply_max_bytes,
 		.results = call->results,
 		.nresults = call->nresults,
 		.may_reduce = call->may_reduce,
 	};
 	rc = reduce_call_plan(&in, &call->plan);
+	if (rc == 0 && __builtin_expect(conn->v2 != NULL, 0) && call_prepare_group(call))
+		return 0;
 	if (rc == 0)
 		rc = write_header(call, &in);
 	if (rc != 0)
@@ -280,8 +306,12 @@ static bool transmit(struct weir_call *call)
 	uint32_t bytes = call->header_bytes;
 	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
 
-	if (__builtin_expect(engine->nwindows_free < call->nexposures, 0)) {
+	if (__builtin_expect(call->has_extra, 0) && call->more > 0)
+		return call_transmit_group(call), true;
+	if (__builtin_expect(engine->nwindows_free < call->nexposures, 0) && !engine->own_domains) {
 		engine->stats.windows_waited++;
+		if (header_buf->pool == engine->spare_pool)
+			call_make_stale(call); /* others need it meanwhile */
 		return false;
 	}
 	for (uint32_t i = 0; call->plan.form != REDUCE_LONG && i < call->npieces; i++) {
@@ -297,7 +327,10 @@ static bool transmit(struct weir_call *call)
 		call->sends_app_memory |= piece->kind != PIECE_PLAIN;
 	}
 	if (__builtin_expect(n > conn->max_sge, 0)) {
-		if (conn_linearise(conn, sges, &n, &call->spill) != 0)
+		struct requester *req = requester_of(conn);
+
+		if (conn_linearise(conn, sges, &n, call->header_buf ? &call->header_buf : &call->spill,
+				   &req->line, &req->buf_waiter) != 0)
 			return false;
 		call->has_extra = true;
 	}
@@ -326,7 +359,17 @@ static bool transmit_now(struct weir_call *call)
 /* Elements that the Send of a call may need. */
 static uint32_t sges_max(const struct weir_call *call)
 {
+	if (__builtin_expect(call->more > 0, 0))
+		return conn_group_sges(call->npieces, 1 + call->more);
 	return call->npieces == 1 ? 2 : 2 * call->npieces + 1;
+}
+
+/* The first one queued, which is no plain call. */
+static __attribute__((noinline)) enum resend when_to_send(struct weir_call *call)
+{
+	enum resend when = call->is_stale || call->losses > 0 ? call_resend(call) : RESEND_NOW;
+
+	return when == RESEND_NOW && call->more > 0 ? call_claim_credits(call) : when;
 }
 
 void requester_pump(struct weir_conn *conn)
@@ -336,25 +379,33 @@ void requester_pump(struct weir_conn *conn)
 
 	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
 	       conn_can_send(conn) && !requester_has_trial(req)) {
-		if (__builtin_expect(call->is_stale || call->losses > 0, 0)) {
-			enum resend when = call_resend(call);
+		if (__builtin_expect(call->is_stale || call->losses > 0 || call->more > 0, 0)) {
+			enum resend when = when_to_send(call);
 
 			if (when == RESEND_OTHER)
 				continue;
 			if (when == RESEND_LATER)
 				break;
 		}
-		if (!conn_tx_reserve(conn, 1 + call->nexposures, sges_max(call)))
+		if (!conn_tx_reserve(conn, 1 + call->more + call->nexposures, sges_max(call)))
 			break;
 		/* Making room may have ended calls, and this one been sent from there. */
-		if (call != TAILQ_FIRST(&req->queue) || credit_available(&req->credits) == 0)
+		if (call != TAILQ_FIRST(&req->queue) || credit_available(&req->credits) <= call->more)
 			continue;
 		if (!transmit(call))
-			break; /* the next tick tries again */
+			break; /* for windows, the next tick tries again */
 		TAILQ_REMOVE(&req->queue, call, queue);
 		if (__builtin_expect(call->losses > 0, 0))
 			call_note_resent(call);
 	}
+}
+
+void requester_on_buffers(struct engine_waiter *waiter)
+{
+	struct requester *req = (struct requester *)((char *)waiter - offsetof(struct requester, buf_waiter));
+
+	if (!TAILQ_EMPTY(&req->queue)) /* nothing waits any more: no use for buffers */
+		requester_pump(TAILQ_FIRST(&req->queue)->conn);
 }
 
 int weir_call_submit(struct weir_call *call)
@@ -379,6 +430,7 @@ int weir_call_submit(struct weir_call *call)
 	if (__builtin_expect(call->deadline_ns < timeout_ns, 0))
 		call->deadline_ns = UINT64_MAX;
 	req->nactive++;
+	engine_want_ticks(&conn->ep);
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0;
 	if (is_plain) {
 		if (__builtin_expect(may_send && transmit_now(call), 1))
@@ -386,8 +438,8 @@ int weir_call_submit(struct weir_call *call)
 		call_close_piece(call); /* as transmit() wants it */
 	}
 	/* Making room may end calls, whose callbacks take credits: looked at again behind it. */
-	if (may_send && conn_tx_reserve(conn, 1 + call->nexposures, sges_max(call)) &&
-	    TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 && transmit(call))
+	if (may_send && conn_tx_reserve(conn, 1 + call->more + call->nexposures, sges_max(call)) &&
+	    TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > call->more && transmit(call))
 		return 0;
 	call->state = CALL_QUEUED;
 	conn->ep.engine->stats.calls_queued++;

@@ -8,6 +8,7 @@
 #include <rte_random.h>
 
 #include "alloc.h"
+#include "call_pool.h"
 #include "planted.h"
 #include "windows.h"
 
@@ -24,13 +25,13 @@ static void requester_free(struct requester *req)
 {
 	if (!req)
 		return;
-	mem_free(req->free);
-	mem_free(req->exposures);
-	mem_free(req->calls);
+	if (req->pool)
+		call_pool_put(req->pool);
+	mem_free(req->slots);
 	mem_free(req);
 }
 
-static struct requester *requester_create(uint32_t credits, bool uses_windows)
+static struct requester *requester_create(struct weir_engine *engine, uint32_t credits)
 {
 	struct requester *req = mem_zalloc(sizeof(*req));
 	uint32_t nslots = credits * CALL_SLOTS_PER_CREDIT;
@@ -40,29 +41,24 @@ static struct requester *requester_create(uint32_t credits, bool uses_windows)
 	req->nslots = nslots;
 	while (1u << req->slot_bits < nslots)
 		req->slot_bits++;
-	req->calls = mem_zalloc(nslots * sizeof(req->calls[0]));
-	req->free = mem_zalloc(nslots * sizeof(req->free[0]));
-	if (uses_windows)
-		req->exposures = mem_zalloc(nslots * CALL_EXPOSURES_MAX * sizeof(req->exposures[0]));
-	if (!req->calls || !req->free || (uses_windows && !req->exposures)) {
+	req->slots = mem_zalloc(nslots * sizeof(req->slots[0]));
+	req->pool = call_pool_get(engine);
+	if (!req->slots || !req->pool) {
 		requester_free(req);
 		return NULL;
 	}
 	TAILQ_INIT(&req->queue);
+	TAILQ_INIT(&req->line.waiters);
+	req->buf_waiter.on_buffers = requester_on_buffers;
+	req->line.is_spare = true;
 	req->credits_max = credits;
 	credit_requester_init(&req->credits, credits);
 	/* Uses start at random: XIDs of an earlier connection are not soon met again. */
+	req->free_slot = CALL_NO_SLOT;
 	for (uint32_t slot = nslots; slot-- > 0;) {
-		struct weir_call *call = &req->calls[slot];
-
-		call->slot = slot;
-		call->xid = (uint32_t)rte_rand() << req->slot_bits | slot;
-		call->tx.done = call_on_sent;
-		call->inv_tx.done = call_on_hidden;
-		call->inv_waiter.on_room = call_on_room;
-		if (uses_windows)
-			call->exposures = &req->exposures[slot * CALL_EXPOSURES_MAX];
-		req->free[req->nfree++] = slot;
+		req->slots[slot].xid = (uint32_t)rte_rand() << req->slot_bits | slot;
+		req->slots[slot].next_free = req->free_slot;
+		req->free_slot = slot;
 	}
 	return req;
 }
@@ -84,18 +80,18 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 	rc = engine_windows_create(engine);
 	if (rc != 0)
 		return rc;
-	req = requester_create(credits, engine->uses_windows);
+	req = requester_create(engine, credits);
 	if (!req)
 		return -ENOMEM;
-	rc = conn_create(engine, credits, &requester_role, req, &conn);
+	req->reply_recvs = engine_reply_recvs(&engine->profile, credits);
+	rc = conn_create(engine, credits, req->reply_recvs, &requester_role, req, &conn);
 	if (rc != 0) {
 		requester_free(req);
 		return rc;
 	}
+	conn->exposes = true;
 	/* Keys of the policy 'pool' are to live on: nobody else may end them. */
 	conn->may_invalidate = engine->uses_windows && engine_may_invalidate(engine);
-	for (uint32_t i = 0; i < req->nslots; i++)
-		req->calls[i].conn = conn;
 	if (conn->shared)
 		requester_share_start(conn);
 	if (options) {
@@ -121,13 +117,16 @@ void requester_on_lost(struct weir_conn *conn, int error)
 {
 	struct requester *req = requester_of(conn);
 
+	engine_wait_cancel(conn->ep.engine, &req->buf_waiter);
 	for (uint32_t i = 0; i < req->nslots; i++) {
-		struct weir_call *call = &req->calls[i];
+		struct weir_call *call = req->slots[i].call;
 
+		if (!call)
+			continue;
 		if ((call->state == CALL_QUEUED && !PLANTED(3)) || call->state == CALL_SENT ||
 		    call->state == CALL_REPLIED || call->state == CALL_REVOKING)
 			call_fail(call, error);
-		else if (call->state != CALL_FREE)
+		else
 			call_release(call);
 	}
 	requester_free(req);

@@ -11,10 +11,14 @@
  *            with it: a late access must not meet the key of another call
  *
  * A call is not completed while one of its keys holds (sections 4.4.1 and 4.5.4).
+ *
+ * Where each connection is a protection domain, with the policy 'pool', the same plan serves to write the connection's keys
+ * into the header. Nothing is bound then, and nothing ended.
  */
 #include "requester.h"
 
 #include "planted.h"
+#include "rdma2.h"
 #include "windows.h"
 #include "wire.h"
 
@@ -28,12 +32,34 @@ void expose_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lk
 		(struct exposure){.base = base, .len = len, .lkey = lkey, .access = access, .copy = copy};
 }
 
+/* The connection's keys, which hold as long as it does. */
+static void tell_keys(struct weir_call *call)
+{
+	const struct weir_conn *conn = call->conn;
+	uint8_t *handles[CALL_EXPOSURES_MAX];
+	uint32_t n = rdma1_handles(call->header + conn->extra_bytes, handles, CALL_EXPOSURES_MAX);
+
+	for (uint32_t i = 0; i < n && i < call->nexposures; i++) {
+		const struct exposure *exposure = &call->exposures[i];
+		uint32_t rkey = conn->ops->qp_rkey(conn->qp, exposure->lkey);
+
+		wire_put_u32(handles[i], rkey);
+		if (exposure->copy)
+			*exposure->copy = rkey;
+	}
+}
+
 void call_expose(struct weir_call *call)
 {
 	struct weir_engine *engine = call->conn->ep.engine;
 	uint8_t *handles[CALL_EXPOSURES_MAX];
-	uint32_t n = rdma1_handles(call->header, handles, CALL_EXPOSURES_MAX);
+	uint32_t n;
 
+	if (engine->own_domains) {
+		tell_keys(call);
+		return;
+	}
+	n = rdma1_handles(call->header + call->conn->extra_bytes, handles, CALL_EXPOSURES_MAX);
 	for (uint32_t i = 0; i < n && i < call->nexposures; i++) {
 		struct exposure *exposure = &call->exposures[i];
 		struct fabric_sge sge = {exposure->base, exposure->len, exposure->lkey};
@@ -46,6 +72,8 @@ void call_expose(struct weir_call *call)
 		if (exposure->copy)
 			*exposure->copy = exposure->mw->rkey;
 	}
+	if (call->conn->vers == RDMA2_VERSION && call->conn->may_invalidate)
+		rdma2_set_inv_handle(call->header, call->exposures[0].mw->rkey);
 	engine->stats.windows_bound += call->nexposures;
 }
 
@@ -85,9 +113,14 @@ void call_hide(struct weir_call *call)
 		return;
 	}
 	call->is_hiding = true;
-	for (uint32_t i = 0; i < call->nexposures; i++)
-		if (call->exposures[i].is_valid)
+	for (uint32_t i = 0; i < call->nexposures; i++) {
+		if (!call->exposures[i].is_valid)
+			continue;
+		if (PLANTED(13) && left > 1)
+			left--;
+		else
 			conn_local_inv(conn, call->exposures[i].mw->rkey, --left == 0 ? &call->inv_tx : NULL);
+	}
 }
 
 void call_on_room(struct conn_waiter *waiter)

@@ -29,6 +29,7 @@
 
 #include "conn.h"
 #include "credit.h"
+#include "group.h"
 #include "reduce.h"
 #include "weir_call.h"
 
@@ -36,11 +37,12 @@
 #define CALL_PIECES_MAX (2u * CALL_ITEMS_MAX + 1u)
 /* Segments that a call can list: those of a Long Call, and a Write chunk for each result, and the Reply chunk. */
 #define CALL_EXPOSURES_MAX (2u * CALL_PIECES_MAX + CALL_ITEMS_MAX + 1u)
-/* Slots for each credit asked for: calls may be queued beyond the credits. */
+/* Slots for each credit asked for: calls may be queued beyond the credits. A slot is a call that a connection may have; the memory
+ * of it is the engine's (call_pool.h). */
 #define CALL_SLOTS_PER_CREDIT 2u
 
 enum call_state {
-	CALL_FREE,
+	CALL_FREE, /* with its pool */
 	CALL_BUILDING,
 	CALL_QUEUED,
 	CALL_SENT,
@@ -50,9 +52,9 @@ enum call_state {
 	CALL_ZOMBIE,
 };
 
-/* A segment of the call's header, with the exposure policy 'window': see expose.c. */
+/* A segment of the call's header, where keys are a call's or a connection's own: see expose.c. */
 struct exposure {
-	struct fabric_mw *mw; /* NULL: none yet */
+	struct fabric_mw *mw; /* NULL: none yet; with domains of connections none ever */
 	uint8_t *base;
 	uint32_t len;
 	uint32_t lkey;
@@ -71,8 +73,12 @@ struct weir_call {
 	bool sends_app_memory; /* the Send gathers from the application's memory */
 	bool is_exposed;       /* the header names memory of ours */
 	bool is_stale;	       /* QUEUED: the header is to be made, for the present connection */
-	uint16_t losses;       /* connections that were lost while it was in flight */
-	bool has_extra;	       /* there may be buffers besides 'args' */
+	bool avoids_extension; /* it was refused, or can't be had now */
+	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with its Sends */
+	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
+	uint64_t stale_ns;   /* since when */
+	uint16_t losses;     /* connections that were lost while it was in flight */
+	bool has_extra;	     /* there may be buffers besides 'args' */
 	bool is_cancelled;
 	struct mem_buf *args; /* headroom, RPC header, arguments */
 	struct weir_xdr_out out;
@@ -93,6 +99,14 @@ struct weir_call {
 	uint8_t *header;
 	struct reduce_call_plan plan;
 
+	/* by the extension: continue.c */
+	uint32_t rtr_base;	    /* of the operations that it is sent with; 0: by the base protocol */
+	uint32_t more;		    /* transmissions beyond the first, a credit each */
+	uint32_t reply_reserved;    /* receives, of requester.reply_recvs */
+	uint32_t reply_count_max;   /* transmissions that its reply may have */
+	struct mem_buf *reply_join; /* for what crosses from one of them to the next */
+	struct mem_buf *group_bufs; /* of its own transmissions: conn_group_take_bufs() */
+
 	struct mem_buf *header_buf; /* when the header does not fit into the headroom */
 	struct mem_buf *long_call;  /* when the message had to be moved to memory that the peer may read */
 	struct mem_buf *long_reply; /* the Reply chunk */
@@ -101,13 +115,14 @@ struct weir_call {
 	struct mem_buf *reply;	    /* REPLIED: the message that came */
 	uint32_t reply_bytes;
 	uint32_t reply_handle; /* of the Reply chunk */
-	uint32_t nexposures;   /* 0 but with the exposure policy 'window', between submit and the end */
+	uint32_t nexposures;   /* 0 where keys are the engine's, and but between submit and the end */
 	uint32_t nvalid;       /* of these, the keys that the peer may still use */
 	bool is_hiding;	       /* these are being invalidated */
 	struct exposure *exposures;
 	struct conn_tx inv_tx; /* of the last invalidation */
 	struct conn_waiter inv_waiter;
 	TAILQ_ENTRY(weir_call) queue;
+	struct weir_call *next_free; /* FREE */
 
 	struct piece pieces[CALL_PIECES_MAX];
 	struct reduce_result results[CALL_ITEMS_MAX];
@@ -117,43 +132,67 @@ struct weir_call {
 
 TAILQ_HEAD(call_queue, weir_call);
 
+#define CALL_NO_SLOT UINT32_MAX
+
+struct call_slot {
+	struct weir_call *call; /* NULL: it is free */
+	uint32_t xid;		/* of its latest call */
+	uint32_t next_free;	/* CALL_NO_SLOT: none */
+};
+
 struct requester {
 	struct credit_requester credits;
 	uint32_t
 		credits_max; /* 'wanted' at most: it follows the connection's share where receives are shared */
+	uint32_t reply_recvs;	 /* that calls may reserve for the transmissions of their replies */
+	uint32_t reply_reserved; /* of these, by calls that are prepared and not done with */
 	uint32_t in_flight_peak; /* seen at ticks, since the share was last looked at */
 	uint32_t nslots;
 	uint32_t slot_bits;
-	uint32_t nfree;
-	uint32_t nactive;	 /* submitted and not yet done */
-	struct weir_call *trial; /* sent alone; over when it is not SENT any more, or its XID another's */
+	uint32_t free_slot; /* the latest that was given back; CALL_NO_SLOT: all are in use */
+	uint32_t nactive;   /* submitted and not yet done */
+	bool has_trial;	    /* one was sent alone; over when it is not SENT any more, or its XID another's */
 	uint32_t trial_xid;
-	uint32_t *free;		    /* stack of slots */
-	struct exposure *exposures; /* of all calls; NULL: policy 'pool' */
 	struct call_queue queue;
-	struct weir_call *calls;
+	struct call_slot *slots;
+	struct call_pool *pool;
+	struct engine_line line; /* of the one that waits for a buffer to send the first of the queue with: */
+	struct engine_waiter buf_waiter;
 };
+
+/* For one buffer more, to send the first of the queue with. */
+static inline void requester_wait(struct weir_conn *conn, struct requester *req)
+{
+	engine_wait_always(conn->ep.engine, &req->line, &req->buf_waiter);
+}
 
 static inline struct requester *requester_of(const struct weir_conn *conn)
 {
 	return conn->role_data;
 }
 
-static inline void call_free_slot(struct requester *req, struct weir_call *call)
+/* The call of an XID that a peer named, whatever its state; NULL: there is none. */
+static inline struct weir_call *call_find(struct requester *req, uint32_t xid)
 {
-	call->state = CALL_FREE;
-	req->free[req->nfree++] = call->slot;
+	uint32_t slot = xid & ((1u << req->slot_bits) - 1);
+
+	if (slot >= req->nslots || req->slots[slot].xid != xid)
+		return NULL;
+	return req->slots[slot].call;
 }
 
 /* call_begin.c */
-void call_release(struct weir_call *call);	 /* give back slot and buffers */
+void call_release(struct weir_call *call); /* give back slot and buffers */
+void call_free_slot(struct requester *req, struct weir_call *call);
 void call_release_extra(struct weir_call *call); /* the buffers that submitting took */
+void call_release_sent(struct weir_call *call);	 /* of these, the ones that only its Send was for */
 /* Of a call that ended: the buffers that neither the device nor 'done' will look at. */
 void call_release_unread(struct weir_call *call);
 void call_close_piece(struct weir_call *call);
 
 /* call_submit.c */
 void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
+void requester_on_buffers(struct engine_waiter *waiter);
 /* Choose the call's form and write its header, with chunks where it needs some. 0; or it can't be sent so, and is as it was: the
  * application may add to it. */
 int call_prepare(struct weir_call *call);
@@ -169,8 +208,38 @@ bool requester_has_trial(struct requester *req);
 void requester_on_suspend(struct weir_conn *conn, int error);
 void requester_on_open(struct weir_conn *conn);
 
+/* continue.c: message continuation */
+/* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its message, or its reply, in a chunk. False: the base it is. */
+bool call_prepare_group(struct weir_call *call);
+/* The plan is of a group, each transmission of which takes a credit. LATER: they are with calls in flight; OTHER: it is to be prepared once
+ * more, by the base. */
+enum resend call_claim_credits(struct weir_call *call);
+/* As transmit(); it can't fail. */
+void call_transmit_group(struct weir_call *call);
+/* The responder has not carried it out, and says so: it is sent again by the base. */
+void call_refused(struct weir_call *call);
+void call_requeue(struct weir_call *call);
+
+/* reply_rtr.c */
+/* An accepted message of version 2 came. True: it belongs to the extension, and is dealt with, its buffer too. */
+bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			   const struct rdma2_header *hdr);
+/* The reply, all of it, waited, and need not any more. */
+void call_finish_group(struct weir_call *call);
+/* The open group is over. */
+void requester_drop_group(struct weir_conn *conn);
+
 /* call_reply.c */
+bool call_waits_for_reply(const struct weir_call *call);
+/* The application gets its memory back with 'done': not while the device may read it for the Send, nor while the peer
+ * has a key for it. */
+bool call_must_wait(const struct weir_call *call);
+/* The reply that waited: look at it once more. */
+void call_take_reply(struct weir_call *call);
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+/* reply_v2.c: where version 2 may be spoken, a message of either version came. True: it is dealt with, its buffer too. */
+bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
+			  struct rdma1_header *hdr, enum rdma1_verdict *verdict);
 void call_on_sent(struct conn_tx *tx, int error);
 
 /* REPLIED, and something that it waited for has come: goes on when nothing is left to wait for. */

@@ -33,22 +33,32 @@ static void put_behind_older(struct requester *req, struct weir_call *call)
 	TAILQ_INSERT_TAIL(&req->queue, call, queue);
 }
 
+static void note_stale(struct weir_call *call)
+{
+	if (call->is_stale)
+		return;
+	call->is_stale = true;
+	call->stale_ns = call->conn->ep.engine->now_ns;
+}
+
 static void hold(struct weir_call *call)
 {
 	struct requester *req = requester_of(call->conn);
 
-	credit_lost(&req->credits);
+	credit_lost(&req->credits, 1 + call->more);
 	call_close_piece(call); /* one that went out by a short cut has none yet */
 	call_release_extra(call);
 	if (PLANTED(12)) {
 		uint32_t xid = htobe32(call->xid += 1u << req->slot_bits);
 
+		req->slots[call->slot].xid = call->xid;
 		memcpy(call->out.start, &xid, sizeof(xid));
 	}
 	call->is_send_done = false;
+	call->is_refused = false;
 	call->sends_app_memory = false;
 	call->losses++; /* the profile's bound of 'resends' is below its own */
-	call->is_stale = true;
+	note_stale(call);
 	call->state = CALL_QUEUED;
 	put_behind_older(req, call);
 }
@@ -56,11 +66,8 @@ static void hold(struct weir_call *call)
 /* What came before the connection was lost counts: its Send is done with now. */
 static void deliver(struct weir_call *call)
 {
-	struct weir_conn *conn = call->conn;
-
 	call_keys_gone(call);
-	call->state = CALL_SENT;
-	requester_on_message(conn, call->reply, call->reply_bytes, 0);
+	call_take_reply(call);
 }
 
 static void end_or_keep(struct weir_call *call, int error)
@@ -77,16 +84,26 @@ static void end_or_keep(struct weir_call *call, int error)
 	}
 }
 
+static bool is_in_state(const struct requester *req, uint32_t slot, enum call_state state)
+{
+	return req->slots[slot].call && req->slots[slot].call->state == state;
+}
+
 void requester_on_suspend(struct weir_conn *conn, int error)
 {
 	struct requester *req = requester_of(conn);
 
+	engine_wait_cancel(conn->ep.engine, &req->buf_waiter);
+	if (conn->v2)
+		conn->v2->group_chain = NULL; /* its receives are the connection's again */
 	for (uint32_t i = 0; i < req->nslots; i++)
-		if (req->calls[i].state == CALL_REPLIED)
-			deliver(&req->calls[i]);
+		if (is_in_state(req, i, CALL_REPLIED))
+			deliver(req->slots[i].call);
 	for (uint32_t i = 0; i < req->nslots; i++) {
-		struct weir_call *call = &req->calls[i];
+		struct weir_call *call = req->slots[i].call;
 
+		if (!call)
+			continue;
 		if (call->state == CALL_REVOKING)
 			call->deadline_ns = 0; /* it was given up */
 		if (call->state == CALL_SENT || call->state == CALL_REVOKING)
@@ -95,23 +112,25 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 			call_release(call);
 	}
 	credit_requester_init(&req->credits, req->credits.wanted);
-	req->trial = NULL;
+	req->has_trial = false;
 	/* Callbacks from here on: they may begin calls, and close the connection, which then ends the others. */
 	for (uint32_t i = 0; i < req->nslots && conn->state == CONN_LOST; i++)
-		if (req->calls[i].state == CALL_QUEUED)
-			end_or_keep(&req->calls[i], error);
+		if (is_in_state(req, i, CALL_QUEUED))
+			end_or_keep(req->slots[i].call, error);
 }
 
 void call_make_stale(struct weir_call *call)
 {
 	call_release_extra(call);
-	call->is_stale = true;
+	note_stale(call);
 }
 
 void requester_on_open(struct weir_conn *conn)
 {
 	struct weir_call *call;
 
+	if (conn->v2)
+		credit_first(&requester_of(conn)->credits, conn->v2->granted);
 	/* Made for a connection that is no more. */
 	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_make_stale(call);
 	requester_pump(conn);
@@ -121,20 +140,30 @@ void requester_on_open(struct weir_conn *conn)
 static bool has_others_in_flight(const struct requester *req)
 {
 	for (uint32_t i = 0; i < req->nslots; i++)
-		if (req->calls[i].state == CALL_SENT || req->calls[i].state == CALL_REPLIED)
+		if (is_in_state(req, i, CALL_SENT) || is_in_state(req, i, CALL_REPLIED))
 			return true;
 	return false;
 }
 
 bool requester_has_trial(struct requester *req)
 {
-	if (__builtin_expect(!req->trial, 1))
+	const struct weir_call *call;
+
+	if (__builtin_expect(!req->has_trial, 1))
 		return false;
-	if (req->trial->xid == req->trial_xid &&
-	    (req->trial->state == CALL_SENT || req->trial->state == CALL_REPLIED))
-		return true;
-	req->trial = NULL;
-	return false;
+	call = call_find(req, req->trial_xid);
+	req->has_trial = call && (call->state == CALL_SENT || call->state == CALL_REPLIED);
+	return req->has_trial;
+}
+
+/* It tries again: at a tick, and where the send pool is dry at its turn, too, when it may have the reserve. */
+static enum resend later(struct weir_conn *conn)
+{
+	const struct mem_pool *pool = conn->ep.engine->send_pool;
+
+	if (pool->in_use == pool->count)
+		requester_wait(conn, requester_of(conn));
+	return RESEND_LATER;
 }
 
 /* Calls that were sent, or could have been, had the buffers that they need; now others may have them, down to those behind
@@ -146,9 +175,10 @@ static enum resend without_buffers(struct weir_call *call)
 	const struct weir_engine *engine = conn->ep.engine;
 	struct requester *req = requester_of(conn);
 	struct weir_call *other = call;
+	uint64_t since_ns;
 
 	if (has_others_in_flight(req))
-		return RESEND_LATER;
+		return later(conn);
 	while ((other = TAILQ_NEXT(other, queue)))
 		call_make_stale(other);
 	for (other = call; other; other = TAILQ_NEXT(other, queue)) {
@@ -159,8 +189,9 @@ static enum resend without_buffers(struct weir_call *call)
 		TAILQ_INSERT_HEAD(&req->queue, other, queue);
 		return RESEND_OTHER;
 	}
-	if (engine->now_ns - conn->opened_ns < engine->profile.reconnect_delay_max_ms * 1000000ull)
-		return RESEND_LATER;
+	since_ns = conn->opened_ns > call->stale_ns ? conn->opened_ns : call->stale_ns;
+	if (engine->now_ns - since_ns < engine->profile.reconnect_delay_max_ms * 1000000ull)
+		return later(conn);
 	call_fail(call, -ENOBUFS);
 	return RESEND_OTHER;
 }
@@ -192,7 +223,7 @@ void call_note_resent(struct weir_call *call)
 	call->conn->ep.engine->stats.calls_resent++;
 	if (call->losses < LOSSES_TRIAL)
 		return;
-	req->trial = call;
+	req->has_trial = true;
 	req->trial_xid = call->xid;
 }
 

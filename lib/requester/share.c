@@ -6,10 +6,15 @@
 
 static void resize(struct weir_conn *conn, uint32_t wanted)
 {
+	const struct requester *req = requester_of(conn);
 	struct credit_requester *credits = &requester_of(conn)->credits;
+	uint32_t least = credits->in_flight > 0 ? credits->in_flight : 1;
+	/* Besides what calls have reserved for replies. */
+	uint32_t reserved = req->reply_reserved;
 
-	credits->wanted =
-		credit_share_resize(&conn->shared->credits, &conn->share, wanted, credits->in_flight);
+	credits->wanted = credit_share_resize(&conn->shared->credits, &conn->share, wanted + reserved,
+					      least + reserved) -
+			  reserved;
 	if (credits->granted > credits->wanted)
 		credits->granted = credits->wanted;
 }

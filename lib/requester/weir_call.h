@@ -18,6 +18,8 @@
 #include "weir_rpc.h"
 #include "weir_ulb.h"
 
+WEIR_BEGIN_DECLS
+
 struct weir_call;
 
 struct weir_connect_options {
@@ -47,7 +49,9 @@ struct weir_result {
 	 *  is too long for. -EREMOTEIO: the responder answered RDMA_ERROR (RFC
 	 *  8166 section 4.5), see 'rdma_err'. -EBADMSG: the reply breaks the upper-layer binding (6.1). */
 	int status;
-	uint32_t rdma_err; /**< 1: ERR_VERS, 2: ERR_CHUNK, when status is -EREMOTEIO */
+	/** When status is -EREMOTEIO: 1: ERR_VERS, 2: ERR_CHUNK; by version 2, 2: BAD_XDR, 3: REPLY_RESOURCE, 4: INVAL_PROC,
+	 *  5: INVAL_OPTION, 6: SYSTEM. */
+	uint32_t rdma_err;
 	const struct weir_rpc_reply_header *reply; /**< the RPC header; NULL unless status is 0 */
 	struct weir_xdr_in
 		*results; /**< decoder, at the first byte of the results; NULL unless status is 0 */
@@ -127,6 +131,9 @@ WEIR_API uint32_t weir_call_losses(const struct weir_call *call);
  *  0; -EINVAL: not submitted, or being ended already. */
 WEIR_API int weir_call_cancel(struct weir_call *call);
 
+/** The connection that a call was begun on. Any time until its end. On the engine's thread. */
 WEIR_API struct weir_conn *weir_call_conn(const struct weir_call *call);
+
+WEIR_END_DECLS
 
 #endif

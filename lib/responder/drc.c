@@ -149,7 +149,7 @@ static uint32_t place(struct drc *drc, uint32_t len)
 	return at;
 }
 
-void request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces)
+bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces)
 {
 	uint64_t bytes = sizeof(struct reply) + npieces * sizeof(struct stored_piece);
 	struct reply reply = {0, 0};
@@ -175,6 +175,7 @@ void request_drc_done(struct drc *drc, struct drc_entry *entry, const struct pie
 			memcpy(to, pieces[i].base, pieces[i].len);
 	entry->state = DRC_DONE;
 	TAILQ_INSERT_TAIL(&drc->done, entry, age);
+	return reply.npieces == npieces;
 }
 
 uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry, struct piece *pieces,

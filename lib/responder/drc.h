@@ -13,6 +13,7 @@
  * One engine's; no locks.
  */
 
+#include <stdbool.h>
 #include <sys/queue.h>
 
 #include "piece.h"
@@ -49,8 +50,8 @@ const uint8_t *request_drc_secret(const struct drc *drc);
 struct drc_entry *request_drc_find(struct drc *drc, const struct drc_key *key);
 /* A new one, BUSY. NULL: all are. */
 struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key);
-/* It is DONE: keep a copy of the reply, if it is not too long for the cache. */
-void request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces);
+/* It is DONE: keep a copy of the reply. False: it is too long for the cache. */
+bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces);
 /* It never was: the call, when it comes once more, is a new one. */
 void request_drc_forget(struct drc *drc, struct drc_entry *entry);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "log.h"
 
 #define LISTENER_BACKLOG 64u
 #define LINGER_NS	 10000000u /* for Sends to arrive that nobody asked a completion of */
@@ -19,6 +18,7 @@ struct weir_listener {
 	struct fabric_listener *fabric;
 	struct program_table *programs;
 	weir_conn_event_fn on_event;
+	weir_listener_lost_fn on_lost;
 	void *arg;
 	uint32_t nengines;
 	uint32_t next_engine;
@@ -55,13 +55,18 @@ static void on_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (!conn->heard && timeout_ns > 0 && now_ns - conn->opened_ns >= timeout_ns) {
 		engine->stats.first_call_timeouts++;
-		LOG(NOTICE, "connection to %s ends: no call came for the profile's first_call_timeout_ms",
-		    conn->peer);
+		engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
+				"connection to %s ends: no call came for the profile's first_call_timeout_ms",
+				conn->peer);
 		conn_fail(conn, -ETIMEDOUT);
 		return;
 	}
+	if (conn->v2)
+		request_group_tick(responder_of(conn), now_ns);
 	if (responder_of(conn)->npulling > 0)
 		request_pull_tick(responder_of(conn), now_ns);
+	if (!TAILQ_EMPTY(&responder_of(conn)->spare_line.waiters))
+		request_wait_tick(responder_of(conn), now_ns);
 }
 
 static void on_idle(struct weir_conn *conn)
@@ -108,6 +113,8 @@ static const struct conn_role draining_role = {
 
 static void on_drain(struct weir_conn *conn)
 {
+	if (conn->v2) /* a call that has yet to come, in part */
+		request_group_break(responder_of(conn));
 	conn->role = &draining_role;
 }
 
@@ -135,12 +142,9 @@ static const char *why_refused(int rc)
 
 static void refuse(struct weir_engine *engine, struct handover *handover, const char *why)
 {
-	uint32_t left_out;
-
 	engine->stats.connections_refused++;
-	if (log_rate_take(&engine->refusals, engine->now_ns, &left_out))
-		LOG(NOTICE, "connection from %s refused: %s (and %u before it that no line tells of)",
-		    handover->event.peer, why, left_out);
+	engine_log_peer(engine, &engine->refusals, "connection from %s refused: %s", handover->event.peer,
+			why);
 	engine->ops->reject(engine->dev, handover->event.req, NULL, 0);
 }
 
@@ -149,7 +153,7 @@ static void accept_here(struct weir_engine *engine, struct handover *handover)
 	uint32_t credits = engine->profile.credits;
 	struct responder *responder = responder_create(engine, credits, handover->programs, handover->drc);
 	struct weir_conn *conn;
-	int rc = responder ? conn_create(engine, credits, &responder_role, responder, &conn) : -ENOMEM;
+	int rc = responder ? conn_create(engine, credits, 0, &responder_role, responder, &conn) : -ENOMEM;
 
 	if (rc != 0) {
 		refuse(engine, handover, why_refused(rc));
@@ -198,6 +202,8 @@ static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *even
 	struct weir_engine *engine;
 	uint32_t which;
 
+	if (event->kind == FABRIC_CM_UNLISTENED && listener->on_lost)
+		listener->on_lost(listener, event->error, listener->arg);
 	if (event->kind != FABRIC_CM_REQUEST)
 		return;
 	which = listener->next_engine;
@@ -220,10 +226,11 @@ static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 	(void)wc;
 }
 
-static void on_listener_tick(struct engine_endpoint *ep, uint64_t now_ns)
+static bool on_listener_tick(struct engine_endpoint *ep, uint64_t now_ns)
 {
 	(void)ep;
 	(void)now_ns;
+	return false;
 }
 
 static void on_flush(struct engine_endpoint *ep)
@@ -282,6 +289,7 @@ int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_
 	memcpy(listener->programs->programs, options->programs,
 	       options->nprograms * sizeof(options->programs[0]));
 	listener->on_event = options->on_event;
+	listener->on_lost = options->on_lost;
 	listener->arg = options->arg;
 	listener->nengines = options->nengines ? options->nengines : 1;
 	listener->engines[0] = engine;

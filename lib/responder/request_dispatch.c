@@ -74,18 +74,44 @@ int weir_request_wait(struct weir_request *req)
 		return -ENOTCONN;
 	if (req->reply || !req->may_wait)
 		return -EMSGSIZE;
+	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it. */
+	req->buf_waiter.is_own = req->is_carried_out;
+	if (req->is_carried_out) {
+		engine_wait_always(responder->engine, &responder->line, &req->buf_waiter);
+		return 0;
+	}
 	/* What it holds, others may be waiting for. */
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		if (req->chunk_bufs[i])
 			return -ENOBUFS;
-	req->buf_waiter.is_own = false;
 	return engine_wait_buffers(responder->engine, &responder->line, &req->buf_waiter) ? 0 : -ENOBUFS;
+}
+
+void weir_request_release_args(struct weir_request *req)
+{
+	/* All that a reply needs to know of them. */
+	bool forbids = rpc_auth_forbids_reduction(&req->rpc.cred);
+
+	request_put_chunks(req);
+	weir_xdr_in_init(&req->args, NULL, 0);
+	req->rpc.cred = (struct weir_rpc_auth){.flavor = forbids ? req->rpc.cred.flavor : WEIR_RPC_AUTH_NONE};
+	req->rpc.verf = (struct weir_rpc_auth){0};
+	req->is_carried_out = true;
+}
+
+bool weir_request_is_carried_out(const struct weir_request *req)
+{
+	return req->is_carried_out;
 }
 
 void request_handle_again(struct weir_request *req)
 {
+	if (req->is_carried_out) {
+		req->program->handle(req, req->program->arg);
+		return;
+	}
 	if (req->nparts > 0)
-		weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
+		request_read_parts(req);
 	else if (req->msg)
 		weir_xdr_in_init(&req->args, req->msg->data + req->hdr.header_bytes,
 				 req->msg_bytes - req->hdr.header_bytes);

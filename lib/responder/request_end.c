@@ -3,6 +3,7 @@
 #include "responder.h"
 
 #include "alloc.h"
+#include "group.h"
 
 /* Requests for each receive: those whose replies are on their way no longer hold one. */
 #define REQUESTS_PER_RECEIVE 2u
@@ -21,23 +22,28 @@ static struct request_pool *pool_create(uint32_t nrequests)
 
 	if (!pool)
 		return NULL;
-	pool->requests = mem_zalloc(nrequests * sizeof(pool->requests[0]));
+	pool->requests = mem_reserve(nrequests * sizeof(pool->requests[0]));
 	if (!pool->requests) {
 		mem_free(pool);
 		return NULL;
 	}
 	TAILQ_INIT(&pool->waiting);
 	pool->nrequests = nrequests;
-	for (uint32_t i = 0; i < nrequests; i++) {
-		struct weir_request *req = &pool->requests[i];
-
-		req->tx.done = request_on_tx;
-		req->tx_waiter.on_room = request_on_room;
-		req->buf_waiter.on_buffers = request_on_buffers;
-		req->next_free = pool->free;
-		pool->free = req;
-	}
 	return pool;
+}
+
+/* One that was never used; NULL: there is none left. */
+static struct weir_request *pool_next(struct request_pool *pool)
+{
+	struct weir_request *req;
+
+	if (pool->nused == pool->nrequests)
+		return NULL;
+	req = &pool->requests[pool->nused++];
+	req->tx.done = request_on_tx;
+	req->tx_waiter.on_room = request_on_room;
+	req->buf_waiter.on_buffers = request_on_buffers;
+	return req;
 }
 
 /* The engine's, with the first connection, where receives are shared; else one for this connection. */
@@ -64,7 +70,7 @@ static void pool_put(struct request_pool *pool)
 		return;
 	if (pool->engine)
 		pool->engine->requests = NULL;
-	mem_free(pool->requests);
+	mem_unreserve(pool->requests, pool->nrequests * sizeof(pool->requests[0]));
 	mem_free(pool);
 }
 
@@ -81,6 +87,8 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 		return NULL;
 	}
 	TAILQ_INIT(&responder->line.waiters);
+	TAILQ_INIT(&responder->spare_line.waiters);
+	responder->spare_line.is_spare = true;
 	responder->engine = engine;
 	responder->credits.limit = credits;
 	responder->programs = programs;
@@ -102,9 +110,13 @@ struct weir_request *request_take(struct responder *responder)
 {
 	struct weir_request *req = responder->pool->free;
 
-	if (__builtin_expect(!req, 0))
-		return NULL;
-	responder->pool->free = req->next_free;
+	if (__builtin_expect(!req, 0)) {
+		req = pool_next(responder->pool);
+		if (!req)
+			return NULL;
+	} else {
+		responder->pool->free = req->next_free;
+	}
 	responder->nbusy++;
 	req->responder = responder;
 	return req;
@@ -118,19 +130,34 @@ static inline void put_buf(struct mem_buf **buf)
 	}
 }
 
-static void put_bufs(struct weir_request *req)
+void request_put_chunks(struct weir_request *req)
 {
-	put_buf(&req->reply);
-	put_buf(&req->header_buf);
-	put_buf(&req->spill);
-	if (__builtin_expect(req->nchunks == 0, 1))
-		return;
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		put_buf(&req->chunk_bufs[i]);
 	req->nchunks = 0;
 	req->nparts = 0;
 	if (req->pull_since_ns != 0)
 		request_pull_end(req);
+}
+
+/* What it has by the extension; the next one may be of a connection without. */
+static __attribute__((noinline)) void put_group(struct weir_request *req)
+{
+	conn_group_put_bufs(&req->group_bufs);
+	req->rtr_base = 0;
+	req->nsends = 0;
+	req->is_group = false;
+}
+
+static void put_bufs(struct weir_request *req)
+{
+	put_buf(&req->reply);
+	put_buf(&req->header_buf);
+	put_buf(&req->spill);
+	if (__builtin_expect(req->rtr_base != 0, 0))
+		put_group(req);
+	if (__builtin_expect(req->nchunks > 0, 0))
+		request_put_chunks(req);
 }
 
 static bool is_of(const struct weir_request *req, const struct responder *responder)
@@ -155,6 +182,36 @@ static void end_waiting(struct responder *responder)
 		responder_free(responder);
 }
 
+/* Each receive of a message that is one of several, by 'fn'. */
+static void each_receive(struct mem_buf *chain, void (*fn)(void *arg, struct mem_buf *buf), void *arg)
+{
+	while (chain) {
+		struct mem_buf *next = conn_chain_next(chain);
+
+		fn(arg, chain);
+		chain = next;
+	}
+}
+
+static void keep(void *conn, struct mem_buf *buf)
+{
+	conn_keep_message(conn, buf);
+}
+
+static void put_kept(void *engine, struct mem_buf *buf)
+{
+	conn_put_kept(engine, buf);
+}
+
+/* Its receive, or receives, when there is no connection to give them back to. */
+static void put_message(struct weir_request *req, struct weir_engine *engine)
+{
+	if (req->is_group)
+		each_receive(req->msg, put_kept, engine);
+	else
+		conn_put_kept(engine, req->msg);
+}
+
 /* The program still holds requests: all that they are made of is the engine's. */
 static void on_engine_destroy(struct engine_orphan *orphan)
 {
@@ -162,12 +219,12 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 		(struct responder *)((char *)orphan - offsetof(struct responder, orphan));
 
 	responder->is_orphan = false;
-	for (uint32_t i = 0; i < responder->pool->nrequests; i++) {
+	for (uint32_t i = 0; i < responder->pool->nused; i++) {
 		struct weir_request *req = &responder->pool->requests[i];
 
 		if (!is_of(req, responder))
 			continue;
-		conn_put_kept(responder->engine, req->msg);
+		put_message(req, responder->engine);
 		req->msg = NULL;
 		put_bufs(req);
 		req->rpc.cred = req->rpc.verf = (struct weir_rpc_auth){0};
@@ -178,6 +235,31 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 	end_waiting(responder);
 }
 
+/* What it waited for is another's by now, maybe of another connection. */
+static void end_wait(struct weir_request *req)
+{
+	if (req->state == REQUEST_DUPLICATE)
+		LIST_REMOVE(req, duplicate);
+	req->must_plan = false;
+	req->error_bytes = 0;
+	req->xfers_after = 0;
+	req->wait_ns = 0;
+}
+
+/* Before its reply: later there is no message to give back any more. */
+static __attribute__((noinline)) void release_message(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+
+	if (!conn)
+		put_message(req, req->responder->engine);
+	else if (req->is_group)
+		conn_chain_done(conn, req->msg);
+	else
+		conn_recv_done(conn, req->msg);
+	req->msg = NULL;
+}
+
 void request_release(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -185,17 +267,15 @@ void request_release(struct weir_request *req)
 	struct weir_conn *conn = responder->conn;
 	void (*on_sent)(void *) = req->on_sent;
 
-	if (req->msg && conn)
-		conn_recv_done(conn, req->msg);
-	else if (req->msg)
-		conn_put_kept(responder->engine, req->msg);
-	req->msg = NULL;
+	if (__builtin_expect(req->msg != NULL, 0))
+		release_message(req);
 	req->credit = 0;
+	req->is_carried_out = false;
 	put_bufs(req);
 	req->user = NULL;
 	req->on_sent = NULL;
-	if (__builtin_expect(req->state == REQUEST_DUPLICATE, 0))
-		LIST_REMOVE(req, duplicate);
+	if (__builtin_expect(req->state == REQUEST_DUPLICATE || req->state == REQUEST_REPLYING, 0))
+		end_wait(req);
 	req->state = REQUEST_FREE;
 	if (__builtin_expect(req->tx_waiter.is_waiting && conn, 0))
 		conn_wait_cancel(conn, &req->tx_waiter);
@@ -229,12 +309,14 @@ void responder_on_lost(struct weir_conn *conn, int error)
 
 	(void)error;
 	responder_drop_backlog(responder);
-	for (uint32_t i = 0; i < pool->nrequests; i++) {
+	for (uint32_t i = 0; i < pool->nused; i++) {
 		struct weir_request *req = &pool->requests[i];
 
 		if (!is_of(req, responder))
 			continue;
-		if (req->state == REQUEST_HANDLING)
+		if (req->state == REQUEST_HANDLING && req->is_group)
+			each_receive(req->msg, keep, conn);
+		else if (req->state == REQUEST_HANDLING)
 			conn_keep_message(conn, req->msg); /* its arguments are in there */
 		else
 			req->msg = NULL; /* the connection gives it back */
@@ -242,7 +324,7 @@ void responder_on_lost(struct weir_conn *conn, int error)
 	responder->conn = NULL;
 	conn->role_data = NULL;
 	responder->nbusy++; /* what is released in here may reply to what the program holds */
-	for (uint32_t i = 0; i < pool->nrequests; i++) {
+	for (uint32_t i = 0; i < pool->nused; i++) {
 		struct weir_request *req = &pool->requests[i];
 
 		if (is_of(req, responder) && req->state != REQUEST_HANDLING)

@@ -9,8 +9,6 @@
 
 #include <errno.h>
 
-#include "log.h"
-
 /* The binding knows how many items of a call are eligible; more is a violation (RFC 8166 section 6.1). */
 static bool items_allowed(const struct weir_request *req)
 {
@@ -19,10 +17,7 @@ static bool items_allowed(const struct weir_request *req)
 	return items <= request_ulb(req)->arg_items_max;
 }
 
-/* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the queue, so that
- * no two requests can each hold what the other waits for. 0; -EAGAIN: waits; -ENOBUFS: too many do; -EFBIG: it can never have
- * them. */
-static int own_buffers(struct weir_request *req, uint32_t which)
+int request_own_buffers(struct weir_request *req, uint32_t which)
 {
 	struct weir_engine *engine = req->responder->engine;
 	struct mem_pool *pool = engine->bulk_pool;
@@ -35,6 +30,7 @@ static int own_buffers(struct weir_request *req, uint32_t which)
 		return -EFBIG;
 	if (need > pool->count - pool->in_use || (need > 0 && engine_has_waiters(engine, &req->buf_waiter))) {
 		req->buf_waiter.is_own = false;
+		pool->empty += need > pool->count - pool->in_use;
 		return engine_wait_buffers(engine, &req->responder->line, &req->buf_waiter) ? -EAGAIN
 											    : -ENOBUFS;
 	}
@@ -81,7 +77,7 @@ static int find_buffers(struct weir_request *req)
 		for (uint32_t i = 1; i < req->nchunks; i++)
 			if (req->chunks[i].len_bytes <= req->responder->engine->profile.bulk_buffer_bytes)
 				own |= 1u << i;
-		return own_buffers(req, own);
+		return request_own_buffers(req, own);
 	}
 	for (uint32_t i = req->hdr.has_position_zero; i < req->nchunks && !req->has_asked; i++) {
 		int rc = place_item(req, i);
@@ -93,7 +89,7 @@ static int find_buffers(struct weir_request *req)
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		if (!req->chunks[i].dst)
 			own |= 1u << i;
-	return own_buffers(req, own);
+	return request_own_buffers(req, own);
 }
 
 static bool in_stage(const struct weir_request *req, const struct rdma1_read_segment *seg)
@@ -257,16 +253,18 @@ void request_pull_tick(struct responder *responder, uint64_t now_ns)
 	if (timeout_ns == 0 || now_ns < responder->next_pull_tick_ns)
 		return;
 	responder->next_pull_tick_ns = now_ns + timeout_ns / 16;
-	for (uint32_t i = 0; i < responder->pool->nrequests; i++) {
+	for (uint32_t i = 0; i < responder->pool->nused; i++) {
 		const struct weir_request *req = &responder->pool->requests[i];
 
-		if ((req->state != REQUEST_PULL_CALL && req->state != REQUEST_PULL_ITEMS) ||
+		if ((req->state != REQUEST_PULL_CALL && req->state != REQUEST_PULL_ITEMS &&
+		     req->state != REQUEST_JOIN) ||
 		    req->responder != responder || now_ns - req->pull_since_ns < timeout_ns)
 			continue;
 		engine->stats.pull_timeouts++;
-		LOG(NOTICE,
-		    "connection to %s ends: a call was not pulled within the profile's pull_timeout_ms",
-		    responder->conn->peer);
+		engine_log_peer(
+			engine, &engine->ends,
+			"connection to %s ends: a call was not pulled within the profile's pull_timeout_ms",
+			responder->conn->peer);
 		conn_fail(responder->conn, -ETIMEDOUT);
 		return;
 	}
@@ -275,8 +273,11 @@ void request_pull_tick(struct responder *responder, uint64_t now_ns)
 /* What it can't have now it may have later; of what it can never have, the requester is told another way. */
 static void refuse(struct weir_request *req, int rc)
 {
+	req->responder->engine->stats.limits_exceeded += rc == -EFBIG;
 	if (rc == -ENOBUFS && req->state == REQUEST_PULL_ITEMS)
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+	else if (req->hdr.vers == RDMA2_VERSION) /* its header can be parsed: it is no RDMA2_ERR_BAD_XDR */
+		request_reply_error_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
 	else
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 }
@@ -288,7 +289,7 @@ void request_pull(struct weir_request *req)
 	if (req->state == REQUEST_FREE) {
 		rc = reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
 		if (rc < 0) {
-			request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+			refuse(req, rc);
 			return;
 		}
 		req->nchunks = (uint32_t)rc;
@@ -343,6 +344,10 @@ void request_on_buffers(struct engine_waiter *waiter)
 
 	if (req->state == REQUEST_HANDLING)
 		request_handle_again(req);
+	else if (req->state == REQUEST_REPLYING)
+		request_reply_again(req);
+	else if (req->state == REQUEST_JOIN)
+		request_join(req);
 	else
 		request_pull(req);
 }

@@ -23,13 +23,38 @@ void responder_drop_backlog(struct responder *responder)
 	responder->backlog = NULL;
 }
 
-static bool is_limit(enum rdma1_reason reason)
+static bool is_limit(uint32_t reason)
 {
 	return reason == RDMA1_R_TOO_MANY_READS || reason == RDMA1_R_TOO_MANY_WRITES ||
 	       reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE;
 }
 
-static void receive(struct weir_request *req, struct mem_buf *buf, uint32_t len)
+void request_count_refused(struct weir_engine *engine, uint32_t reason)
+{
+	engine->stats.limits_exceeded += is_limit(reason);
+}
+
+static inline __attribute__((always_inline)) void begin(struct weir_request *req)
+{
+	req->responder->conn->heard = true;
+	req->responder->engine->stats.requests_received++;
+	if (__builtin_expect(req->hdr.nread_segments > 0, 0)) {
+		request_pull(req);
+		return;
+	}
+	weir_xdr_in_init(&req->args, req->msg->data + req->hdr.header_bytes,
+			 req->msg_bytes - req->hdr.header_bytes);
+	if (request_find_program(req, &req->args))
+		request_dispatch(req);
+}
+
+void request_begin(struct weir_request *req)
+{
+	begin(req);
+}
+
+static inline __attribute__((always_inline)) void receive(struct weir_request *req, struct mem_buf *buf,
+							  uint32_t len)
 {
 	struct weir_engine *engine = req->responder->engine;
 	enum rdma1_verdict verdict;
@@ -37,9 +62,11 @@ static void receive(struct weir_request *req, struct mem_buf *buf, uint32_t len)
 
 	req->msg = buf;
 	req->msg_bytes = len;
+	if (__builtin_expect(req->responder->conn->v2 != NULL, 0) && request_receive_v2(req))
+		return;
 	verdict = rdma1_decode(buf->data, len, RDMA1_CALL, &engine->limits, &req->hdr, &reason);
 	if (__builtin_expect(verdict != RDMA1_V_OK, 0)) {
-		engine->stats.limits_exceeded += is_limit(reason);
+		request_count_refused(engine, reason);
 		if (verdict == RDMA1_V_DROP) {
 			engine->stats.dropped++;
 			request_release(req);
@@ -48,14 +75,7 @@ static void receive(struct weir_request *req, struct mem_buf *buf, uint32_t len)
 		}
 		return;
 	}
-	engine->stats.requests_received++;
-	if (__builtin_expect(req->hdr.nread_segments > 0, 0)) {
-		request_pull(req);
-		return;
-	}
-	weir_xdr_in_init(&req->args, buf->data + req->hdr.header_bytes, len - req->hdr.header_bytes);
-	if (request_find_program(req, &req->args))
-		request_dispatch(req);
+	begin(req);
 }
 
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
@@ -63,11 +83,12 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	struct responder *responder = responder_of(conn);
 	struct weir_request *req;
 
-	conn->heard = true;
 	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
 	req = responder->backlog ? NULL : request_take(responder);
 	if (__builtin_expect(!req, 0)) {
 		/* All requests wait for their Sends, or are other connections'. The receive stays taken: this is bounded. */
+		/* It can't be judged yet, which is not to be counted as its silence. */
+		conn->heard = true;
 		backlog_add(responder, buf, len);
 		return;
 	}
@@ -82,7 +103,7 @@ static struct responder *next_waiting(struct request_pool *pool)
 	TAILQ_FOREACH(responder, &pool->waiting, waiting)
 	if (conn_can_send(responder->conn))
 		break;
-	return pool->free ? responder : NULL;
+	return request_pool_is_dry(pool) ? NULL : responder;
 }
 
 void request_pool_serve(struct request_pool *pool)

@@ -136,8 +136,10 @@ bool request_is_new(struct weir_request *req)
 	entry = request_drc_find(drc, &key);
 	if (!entry) {
 		req->replay = request_drc_add(drc, &key);
-		if (!req->replay) /* it can't be seen to that it is carried out once */
+		if (!req->replay) { /* it can't be seen to that it is carried out once */
+			req->responder->engine->stats.replays_refused++;
 			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		}
 		return req->replay != NULL;
 	}
 	if (entry->state == DRC_BUSY && PLANTED(11))
@@ -164,8 +166,8 @@ void request_keep_reply(struct weir_request *req, const struct piece *pieces, ui
 	}
 	if (req->forgets)
 		request_drc_forget(req->responder->drc, entry);
-	else
-		request_drc_done(req->responder->drc, entry, pieces, npieces);
+	else if (!request_drc_done(req->responder->drc, entry, pieces, npieces))
+		req->responder->engine->stats.replies_not_kept++;
 	req->forgets = false;
 }
 

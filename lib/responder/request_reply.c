@@ -8,9 +8,11 @@
 
 #include <errno.h>
 
+#include "group.h"
+#include "spare.h"
 #include "wire.h"
 
-static bool is_gone(const struct weir_request *req)
+bool request_is_gone(const struct weir_request *req)
 {
 	return !req->responder->conn || !conn_can_send(req->responder->conn);
 }
@@ -20,7 +22,7 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 	struct weir_engine *engine = req->responder->engine;
 	struct mem_pool *pool = engine->send_pool;
 
-	if (bytes > engine->profile.inline_bytes)
+	if (bytes > engine->msg_bytes)
 		pool = engine->bulk_pool;
 	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes && pool == engine->bulk_pool) {
 		req->may_wait = false;
@@ -147,9 +149,14 @@ static uint32_t grant_share(struct weir_request *req)
 /* What the reply grants. */
 static inline uint32_t grant(struct weir_request *req)
 {
-	if (__builtin_expect(req->responder->conn->shared != NULL, 0))
+	if (req->responder->conn->shared)
 		return grant_share(req);
 	return credit_grant(&req->responder->credits, req->hdr.credit);
+}
+
+uint32_t request_grant(struct weir_request *req)
+{
+	return grant(req);
 }
 
 static void give_back_receive(struct weir_request *req)
@@ -158,9 +165,12 @@ static void give_back_receive(struct weir_request *req)
 
 	if (!req->msg)
 		return;
-	conn_recv_done(conn, req->msg);
+	if (__builtin_expect(req->is_group, 0))
+		conn_chain_done(conn, req->msg);
+	else
+		conn_recv_done(conn, req->msg);
 	req->msg = NULL;
-	if (__builtin_expect(conn->shared != NULL, 0))
+	if (conn->shared)
 		credit_share_sent(&conn->shared->credits, &conn->share, req->credit);
 }
 
@@ -188,6 +198,12 @@ static bool transmit_now(struct weir_request *req)
 	return true;
 }
 
+/* What a header of the call's version has more than one of version 1. */
+static inline uint32_t extra_bytes(const struct weir_request *req)
+{
+	return req->hdr.vers == RDMA2_VERSION ? RDMA2_EXTRA : 0;
+}
+
 static struct reduce_reply_in reply_in(struct weir_request *req)
 {
 	const struct mem_buf *zeros = req->responder->engine->zeros;
@@ -196,11 +212,26 @@ static struct reduce_reply_in reply_in(struct weir_request *req)
 		.call = &req->hdr,
 		.pieces = req->pieces,
 		.npieces = req->npieces,
-		.reply_inline_bytes = req->responder->conn->send_inline,
+		.reply_inline_bytes = req->responder->conn->send_inline - extra_bytes(req),
 		.zeros = {.base = zeros->data, .len = ENGINE_ZEROS, .lkey = zeros->lkey},
 		.credit = grant(req),
 		.may_reduce = !rpc_auth_forbids_reduction(&req->rpc.cred),
 	};
+}
+
+/* The reducer's header, in the call's version. */
+static int reduce(const struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+		  uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
+{
+	uint32_t extra = extra_bytes(req);
+	int rc = size < extra ? -ENOSPC
+			      : reduce_reply(in, buf + extra, size - extra, xfers, REQUEST_XFERS_MAX, plan);
+
+	if (rc != 0 || extra == 0)
+		return rc;
+	rdma2_write_over(buf, RDMA1_REPLY, 0);
+	plan->header_bytes += extra;
+	return 0;
 }
 
 static void note_xfers(struct weir_request *req, uint32_t total)
@@ -241,8 +272,7 @@ static bool write_ahead(struct weir_request *req)
 		req->xfers_done += req->nxfers;
 		in.first_xfer = req->xfers_done;
 		/* As before, where the same header stands: it can't fail. */
-		if (reduce_reply(&in, req->header, req->header_bytes, req->xfers, REQUEST_XFERS_MAX, &plan) !=
-		    0) {
+		if (reduce(req, &in, req->header, req->header_bytes, req->xfers, &plan) != 0) {
 			conn_fail(conn, -EIO);
 			request_release(req);
 			return false;
@@ -252,15 +282,21 @@ static bool write_ahead(struct weir_request *req)
 	return true;
 }
 
-/* The one key of the requester's that the reply ends (RFC 8797 section 4.1): the first that the call named; 0: none. */
+/* The one key of the requester's that the reply ends; 0: none. Version 2's calls name it (section 6.2.3 of its draft); of others
+ * it is the first that the call named (RFC 8797 section 4.1). */
 static uint32_t key_to_end(const struct weir_request *req)
 {
+	const struct weir_conn *conn = req->responder->conn;
 	struct rdma1_segment_iter segments;
 	struct rdma1_read_segment read;
 	struct rdma1_write_iter writes;
 	struct rdma1_read_iter reads;
 	struct rdma1_segment seg;
 
+	if (req->hdr.vers == RDMA2_VERSION)
+		return conn->may_invalidate ? req->inv_handle : 0;
+	if (!conn->remote_invalidation)
+		return 0;
 	rdma1_reads_begin(&req->hdr, &reads);
 	if (rdma1_reads_next(&reads, &read))
 		return read.target.handle;
@@ -272,14 +308,80 @@ static uint32_t key_to_end(const struct weir_request *req)
 	return rdma1_segments_next(&segments, &seg) ? seg.handle : 0;
 }
 
+static void note_wait(struct weir_request *req)
+{
+	uint64_t now_ns = req->responder->engine->now_ns;
+
+	req->state = REQUEST_REPLYING;
+	if (req->wait_ns == 0)
+		req->wait_ns = now_ns ? now_ns : 1;
+}
+
+void request_wait_spare(struct weir_request *req)
+{
+	note_wait(req);
+	engine_wait_always(req->responder->engine, &req->responder->spare_line, &req->buf_waiter);
+}
+
+/* False: it waits for a buffer. */
+static bool linearise(struct weir_request *req, struct fabric_sge *sges, uint32_t *nsges)
+{
+	struct mem_buf **buf = req->header_buf ? &req->header_buf : &req->spill;
+
+	if (conn_linearise(req->responder->conn, sges, nsges, buf, &req->responder->spare_line,
+			   &req->buf_waiter) == 0)
+		return true;
+	note_wait(req);
+	return false;
+}
+
+void request_wait_tick(struct responder *responder, uint64_t now_ns)
+{
+	struct weir_engine *engine = responder->engine;
+	uint64_t timeout_ns = engine->profile.send_timeout_ms * 1000000ull;
+	const struct engine_waiter *waiter;
+
+	TAILQ_FOREACH(waiter, &responder->spare_line.waiters, entry)
+	{
+		const struct weir_request *req =
+			(const struct weir_request *)((const char *)waiter -
+						      offsetof(struct weir_request, buf_waiter));
+
+		if (timeout_ns == 0 || now_ns - req->wait_ns < timeout_ns)
+			continue;
+		/* A reply that can't be sent must not be lost in silence (RFC 8166 section 4.5.4). */
+		engine->stats.send_timeouts++;
+		engine_log_peer(
+			engine, &engine->ends,
+			"connection to %s ends: a reply found no buffer for the profile's send_timeout_ms",
+			responder->conn->peer);
+		conn_fail(responder->conn, -ENOBUFS);
+		return;
+	}
+}
+
+static void transmit_group(struct weir_request *req)
+{
+	if (!request_group_fits(req))
+		return;
+	give_back_receive(req);
+	req->wait_ns = 0;
+	req->state = REQUEST_SENT;
+	request_send_group(req);
+}
+
 void request_transmit(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 	struct fabric_sge sges[2 * REQUEST_PIECES_MAX + 1];
 	uint32_t nsges, bytes, rkey;
 
-	if (__builtin_expect(is_gone(req), 0)) {
+	if (__builtin_expect(request_is_gone(req), 0)) {
 		request_release(req);
+		return;
+	}
+	if (__builtin_expect(req->nsends > 1, 0)) {
+		transmit_group(req);
 		return;
 	}
 	if (__builtin_expect(req->xfers_after > 0, 0) && !write_ahead(req))
@@ -290,16 +392,12 @@ void request_transmit(struct weir_request *req)
 		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
 		return;
 	}
-	if (__builtin_expect(nsges > conn->max_sge, 0) &&
-	    conn_linearise(conn, sges, &nsges, &req->spill) != 0) {
-		/* A reply that can't be sent must not be lost in silence (RFC 8166 section 4.5.4). */
-		conn_fail(conn, -ENOBUFS);
-		request_release(req);
+	if (__builtin_expect(nsges > conn->max_sge, 0) && !linearise(req, sges, &nsges))
 		return;
-	}
-	rkey = conn->remote_invalidation ? key_to_end(req) : 0; /* before its header may be overwritten */
+	rkey = key_to_end(req); /* before its header may be overwritten */
 	give_back_receive(req);
 	post_writes(req);
+	req->wait_ns = 0;
 	req->state = REQUEST_SENT;
 	if (rkey != 0)
 		conn_send_inv(conn, sges, nsges, bytes, &req->tx, rkey);
@@ -326,18 +424,21 @@ static int plan_reply(struct weir_request *req)
 	struct reduce_reply_in in = reply_in(req);
 	/* Written to where it is on the safe side of its size, then moved up to the message. */
 	uint8_t scratch[ENGINE_HEADROOM];
-	int rc = reduce_reply(&in, scratch, sizeof(scratch), req->xfers, REQUEST_XFERS_MAX, &plan);
+	int rc;
+
+	if (__builtin_expect(req->rtr_base != 0, 0))
+		return request_plan_rtr(req, in.credit);
+	rc = reduce(req, &in, scratch, sizeof(scratch), req->xfers, &plan);
 
 	if (rc == 0) {
 		req->header = req->out.start - plan.header_bytes;
 		memcpy(req->header, scratch, plan.header_bytes);
 	} else if (rc == -ENOSPC) {
-		req->header_buf = mem_pool_get(engine->send_pool);
+		req->header_buf = engine_spare_get(engine, &req->buf_waiter);
 		if (!req->header_buf)
 			return -ENOBUFS;
 		req->header = req->header_buf->data;
-		rc = reduce_reply(&in, req->header, req->header_buf->size_bytes, req->xfers,
-				  REQUEST_XFERS_MAX, &plan);
+		rc = reduce(req, &in, req->header, req->header_buf->size_bytes, req->xfers, &plan);
 	}
 	if (rc != 0)
 		return rc;
@@ -351,49 +452,110 @@ static int plan_reply(struct weir_request *req)
 	return 0;
 }
 
-/* A reply without chunks, or with one item for the one Write chunk of one segment: nothing to plan. */
-static bool plan_plain(struct weir_request *req)
+/* A reply without chunks, or with one item for the one Write chunk of one segment: nothing to plan. 'extra' is a constant, so
+ * that version 1 does not pay for version 2. */
+static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_request *req, uint32_t extra)
 {
 	uint32_t room = req->responder->conn->send_inline;
 	struct rdma1_segment seg;
 
 	if (req->nitems == 0 && req->hdr.nwrite_chunks == 0 && !req->hdr.has_reply_chunk &&
-	    RDMA1_HEADER_MIN + weir_xdr_out_len(&req->out) <= room) {
-		req->header_bytes = RDMA1_HEADER_MIN;
-		req->header = req->out.start - RDMA1_HEADER_MIN;
+	    RDMA1_HEADER_MIN + extra + weir_xdr_out_len(&req->out) <= room) {
+		req->header_bytes = RDMA1_HEADER_MIN + extra;
+		req->header = req->out.start - req->header_bytes;
 		req->reduced = 0;
 		req->nxfers = 0;
-		rdma1_encode_short(req->header, req->hdr.xid, grant(req));
+		rdma1_encode_short(req->header + extra, req->hdr.xid, grant(req));
 	} else if (req->npieces == 2 && req->pieces[1].kind == PIECE_ITEM &&
 		   weir_xdr_out_len(&req->out) == req->pieces[0].len && rdma1_is_one_chunk(&req->hdr, &seg) &&
 		   req->pieces[1].len > 0 && req->pieces[1].len <= seg.length &&
-		   RDMA1_ONE_CHUNK_SIZE + req->pieces[0].len <= room &&
+		   RDMA1_ONE_CHUNK_SIZE + extra + req->pieces[0].len <= room &&
 		   !rpc_auth_forbids_reduction(&req->rpc.cred)) {
 		req->xfers[0] = (struct reduce_xfer){req->pieces[1].base, req->pieces[1].lkey,
 						     req->pieces[1].len, seg.handle, seg.offset};
 		seg.length = req->pieces[1].len;
-		req->header_bytes = RDMA1_ONE_CHUNK_SIZE;
-		req->header = req->out.start - RDMA1_ONE_CHUNK_SIZE;
+		req->header_bytes = RDMA1_ONE_CHUNK_SIZE + extra;
+		req->header = req->out.start - req->header_bytes;
 		req->reduced = 1u << 1;
 		req->nxfers = 1;
-		rdma1_encode_one_chunk(req->header, req->hdr.xid, grant(req), &seg);
+		rdma1_encode_one_chunk(req->header + extra, req->hdr.xid, grant(req), &seg);
 		req->responder->engine->stats.write_chunks++;
 	} else {
 		return false;
 	}
+	if (extra > 0)
+		rdma2_write_over(req->header, RDMA1_REPLY, 0);
 	req->is_long = false;
 	return true;
 }
 
+static __attribute__((noinline)) bool plan_plain_v2(struct weir_request *req)
+{
+	/* With a handle to invalidate the Send is more than that. */
+	return req->inv_handle == 0 && req->rtr_base == 0 && plan_plain_as(req, RDMA2_EXTRA);
+}
+
+static bool plan_plain(struct weir_request *req)
+{
+	return __builtin_expect(req->hdr.vers == RDMA2_VERSION, 0) ? plan_plain_v2(req)
+								   : plan_plain_as(req, 0);
+}
+
+/* The chunks are too small for the reply. */
+static void reply_too_long(struct weir_request *req)
+{
+	struct reduce_reply_in in = reply_in(req);
+	uint32_t segment, bytes;
+
+	if (req->hdr.vers != RDMA2_VERSION) {
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+		return;
+	}
+	reduce_reply_lack(&in, &segment, &bytes);
+	request_reply_error_v2(req, RDMA2_ERR_REPLY_RESOURCE, segment, bytes);
+}
+
+/* One with something to plan: chunks, or more than one message takes. */
+static void reply_by_plan(struct weir_request *req)
+{
+	int rc = plan_reply(req);
+
+	req->must_plan = rc == -ENOBUFS;
+	if (req->must_plan) {
+		request_wait_spare(req);
+		return;
+	}
+	if (__builtin_expect(rc == -EMSGSIZE, 0)) {
+		reply_too_long(req);
+		return;
+	}
+	if (__builtin_expect(rc != 0, 0)) {
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
+	req->responder->engine->stats.replies_sent++;
+	request_transmit(req);
+}
+
+void request_reply_again(struct weir_request *req)
+{
+	if (request_is_gone(req))
+		request_release(req);
+	else if (req->error_bytes > 0)
+		request_send_error(req);
+	else if (req->must_plan)
+		reply_by_plan(req);
+	else
+		request_transmit(req);
+}
+
 void weir_request_reply(struct weir_request *req)
 {
-	int rc;
-
 	if (__builtin_expect(req->replay != NULL, 0) && req->reply && !req->out.failed) {
 		close_piece(req);
 		request_keep_reply(req, req->pieces, req->npieces);
 	}
-	if (__builtin_expect(is_gone(req) && !req->replay, 0)) {
+	if (__builtin_expect(request_is_gone(req) && !req->replay, 0)) {
 		request_release(req);
 		return;
 	}
@@ -411,86 +573,5 @@ void weir_request_reply(struct weir_request *req)
 		return;
 	}
 	close_piece(req);
-	rc = plan_reply(req);
-	if (__builtin_expect(rc == -EMSGSIZE, 0)) {
-		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
-		return;
-	}
-	if (__builtin_expect(rc == -ENOBUFS, 0)) {
-		/* Nor is there memory to say so: an error's header is no shorter (RFC 8166 section 4.5.4). */
-		conn_fail(req->responder->conn, -ENOBUFS);
-		request_release(req);
-		return;
-	}
-	if (__builtin_expect(rc != 0, 0)) {
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		return;
-	}
-	req->responder->engine->stats.replies_sent++;
-	request_transmit(req);
-}
-
-void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply)
-{
-	if (req->replay)
-		request_keep_error(req, reply);
-	if (is_gone(req)) {
-		request_release(req);
-		return;
-	}
-	if (!request_take_buffer(req, WEIR_RPC_REPLY_HEADER_MIN + 8)) {
-		conn_fail(req->responder->conn, -ENOBUFS);
-		request_release(req);
-		return;
-	}
-	rpc_reply_encode(&req->out, reply);
-	weir_request_reply(req);
-}
-
-void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat)
-{
-	const struct weir_rpc_reply_header reply = {
-		.xid = req->rpc.xid,
-		.reply_stat = WEIR_RPC_MSG_ACCEPTED,
-		.accept_stat = stat,
-	};
-
-	request_reply_rpc_error(req, &reply);
-}
-
-void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
-{
-	const struct weir_rpc_reply_header reply = {
-		.xid = req->rpc.xid,
-		.reply_stat = WEIR_RPC_MSG_DENIED,
-		.reject_stat = WEIR_RPC_AUTH_ERROR,
-		.auth_stat = stat,
-	};
-
-	request_reply_rpc_error(req, &reply);
-}
-
-/* RDMA_ERROR (RFC 8166 section 4.5): header only. */
-void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict)
-{
-	uint32_t credit;
-
-	if (is_gone(req) || !request_take_buffer(req, RDMA1_ERR_VERS_SIZE)) {
-		/* The requester must learn that there will be no answer (4.5.4). */
-		if (req->responder->conn)
-			conn_fail(req->responder->conn, -ENOBUFS);
-		request_release(req);
-		return;
-	}
-	credit = grant(req);
-	req->header = req->out.start;
-	req->nxfers = 0;
-	req->is_long = true; /* nothing follows the header */
-	if (verdict == RDMA1_V_ERR_VERS)
-		req->header_bytes = rdma1_encode_err_vers(req->header, req->hdr.xid, req->hdr.vers, credit,
-							  RDMA1_VERSION, RDMA1_VERSION);
-	else
-		req->header_bytes = rdma1_encode_err_chunk(req->header, req->hdr.xid, req->hdr.vers, credit);
-	req->responder->engine->stats.errors_sent++;
-	request_transmit(req);
+	reply_by_plan(req);
 }

@@ -10,11 +10,12 @@
  *   FREE -> PULL_CALL   a Long Call: the Position Zero Read chunk is being read. Holds the message that came
  *        -> PULL_ITEMS  the other Read chunks are being read, to where the program said or to our buffers
  *        -> HANDLING    the program has it
- *        -> REPLYING    the reply is made, and waits for places in the send queue
+ *        -> REPLYING    the reply is made, and waits for places in the send queue, or for one more buffer
  *        -> SENT        queued. The receive was given back; the reply's buffers wait for the Send
  *        -> FREE
  *
- * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. A call that the program has already, since it
+ * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. One that comes in several transmissions takes
+ * others instead: GATHER, until the last is here, and JOIN, a buffer for what crosses from one to the next (request_rtr.c). A call that the program has already, since it
  * came before, is DUPLICATE until the program has replied to that, then goes on to REPLYING. In the PULL states it may
  * also wait for a buffer or for places. When the connection ends, requests that the program has stay
  * with it (orphans, without a connection) until it replies; all others are freed.
@@ -25,12 +26,14 @@
 #include "drc.h"
 #include "reassemble.h"
 #include "reduce.h"
+#include "rdma2.h"
 #include "rpc_msg.h"
 #include "weir_request.h"
 
 #define REQUEST_ITEMS_MAX     8u
 #define REQUEST_PIECES_MAX    (2u * REQUEST_ITEMS_MAX + 1u)
 #define REQUEST_XFERS_MAX     16u /* Writes that are listed at a time */
+#define REQUEST_ERROR_MAX     (WEIR_RPC_REPLY_HEADER_MIN + 8u)
 #define LISTENER_PROGRAMS_MAX 8u
 #define LISTENER_ENGINES_MAX  64u
 
@@ -38,6 +41,8 @@ enum request_state {
 	REQUEST_FREE,
 	REQUEST_PULL_CALL,
 	REQUEST_PULL_ITEMS,
+	REQUEST_GATHER,
+	REQUEST_JOIN,
 	REQUEST_HANDLING,
 	REQUEST_DUPLICATE,
 	REQUEST_REPLYING,
@@ -48,11 +53,16 @@ struct weir_request {
 	struct conn_tx tx; /* of the READs, then of the reply's Send */
 	struct responder *responder;
 	enum request_state state;
-	struct mem_buf *msg; /* the receive */
+	struct mem_buf *msg; /* the receive; where 'is_group' it is a chain of them */
 	uint32_t msg_bytes;
-	uint32_t credit; /* granted by the reply; 0: not yet */
+	uint32_t credit; /* granted by the reply; 0: not yet, or it is not kept */
 	const struct weir_program *program;
-	struct rdma1_header hdr;
+	struct rdma1_header hdr;  /* of either version: its lists are those of version 1 */
+	bool is_group;		  /* it came in several transmissions: the first is what 'hdr' is of */
+	uint32_t rtr_base;	  /* by the extension: of its operations; 0: by the base protocol */
+	uint32_t reply_count_max; /* transmissions that its reply may have */
+	uint32_t nsends;	  /* of a reply in several transmissions */
+	uint32_t inv_handle;	  /* version 2: which the requester offers to have invalidated; 0: none */
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in args;
 
@@ -66,14 +76,20 @@ struct weir_request {
 	uint8_t *header;
 	uint32_t nxfers;      /* listed, to be posted */
 	uint32_t xfers_done;  /* of a reply with more than can be listed: those posted before them */
-	uint32_t xfers_after; /* and those behind them */
+	uint32_t xfers_after; /* and those behind them; 0 when they are posted, or never will be */
 	uint32_t reduced;
 	bool is_long;
+	bool must_plan;	      /* REPLYING: there was no buffer for its header */
+	uint64_t wait_ns;     /* REPLYING: since when it waits for a buffer; 0: it does not */
+	uint32_t error_bytes; /* REPLYING: there was no buffer for what 'error' has; 0: it is no such reply */
+	bool error_is_header; /* RDMA_ERROR; false: an RPC reply */
+	uint8_t error[REQUEST_ERROR_MAX];
 	void (*on_sent)(void *arg);
 	void *on_sent_arg;
 	void *user;
 	struct mem_buf *header_buf;
 	struct mem_buf *spill;
+	struct mem_buf *group_bufs; /* of a reply in several transmissions: conn_group_take_bufs() */
 
 	/* pulling */
 	uint32_t nchunks;
@@ -86,6 +102,7 @@ struct weir_request {
 	bool is_reading;       /* next_read is set up for this stage */
 	bool has_posted;       /* a READ of this stage, whose completion is to come */
 	uint32_t nparts;       /* of the arguments; 0: they came inline */
+	bool is_carried_out;   /* HANDLING: its arguments are gone, the reply is still to be made */
 	bool may_wait;	       /* there was no buffer for the reply, and there may be one later */
 	const uint8_t *stream; /* the Payload stream as it came: inline, or pulled */
 	uint32_t stream_bytes;
@@ -114,7 +131,8 @@ struct program_table {
 	struct weir_program programs[LISTENER_PROGRAMS_MAX];
 };
 
-/* Request objects: of one connection, or where receives are shared of all connections of an engine. */
+/* Request objects: of one connection, or where receives are shared of all connections of an engine. Memory of those that were
+ * never used is never touched. */
 struct request_pool {
 	struct weir_engine *engine; /* whose connections share it; NULL: they don't, or it is gone */
 	uint32_t refs;		    /* responders */
@@ -122,8 +140,14 @@ struct request_pool {
 	struct weir_request *free;	 /* the latest used first: it is in the cache */
 	TAILQ_HEAD(, responder) waiting; /* those with a backlog, in turn */
 	uint32_t nrequests;
+	uint32_t nused; /* of them the first ones, which were in use once */
 	struct weir_request *requests;
 };
+
+static inline bool request_pool_is_dry(const struct request_pool *pool)
+{
+	return !pool->free && pool->nused == pool->nrequests;
+}
 
 struct responder {
 	struct weir_conn *conn; /* NULL: gone, orphans are left */
@@ -137,10 +161,12 @@ struct responder {
 	struct mem_buf
 		*backlog; /* messages that found no free request: user[0] the next, user[1] the length */
 	TAILQ_ENTRY(responder) waiting; /* while there is a backlog */
-	uint32_t npulling;		/* requests in the PULL states */
+	struct weir_request *gathering; /* the open group's; NULL: there is none */
+	uint32_t npulling;		/* requests in the PULL states, and JOIN */
 	uint64_t pulling_bytes;
 	uint64_t next_pull_tick_ns;
-	struct engine_line line; /* requests that wait for buffers */
+	struct engine_line line;       /* requests that wait for buffers */
+	struct engine_line spare_line; /* replies that wait for a last one: spare.h */
 	uint32_t nbusy;
 	struct request_pool *pool;
 };
@@ -160,11 +186,39 @@ void program_table_put(struct program_table *table); /* listen.c */
 
 /* request_recv.c: a message came */
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+/* The header in req->hdr was accepted: on with what it brings. */
+void request_begin(struct weir_request *req);
+void request_count_refused(struct weir_engine *engine, uint32_t reason);
 void responder_drop_backlog(struct responder *responder);
 /* Requests are free: messages that wait get them, one a connection in turn. */
 void request_pool_serve(struct request_pool *pool);
 
+/* request_recv_v2.c: where version 2 may be spoken. False: the message is of version 1, and has yet to be looked at. */
+bool request_receive_v2(struct weir_request *req) __attribute__((noinline));
+
+/* request_rtr.c: the extension */
+/* An accepted message of version 2 came. True: it belongs to the extension, or is wrong about it, and is dealt with. */
+bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr);
+/* A message came that can't be told from a transmission of the open group. */
+void request_group_break(struct responder *responder);
+/* What came of the open group goes back. */
+void request_drop_group(struct responder *responder);
+void request_group_tick(struct responder *responder, uint64_t now_ns);
+void request_join(struct weir_request *req);
+/* The decoder, at the start of arguments that are in parts. */
+void request_read_parts(struct weir_request *req);
+/* Lay out the reply of a request by the extension: in one transmission, as request_transmit() sends any; or, nsends above 1, in several.
+ * 0; -EMSGSIZE; or what stops it for good. */
+int request_plan_rtr(struct weir_request *req, uint32_t credit);
+/* False: it waits for places in the send queue. */
+bool request_group_fits(struct weir_request *req);
+void request_send_group(struct weir_request *req);
+
 /* request_pull.c: Read chunks */
+/* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the queue, so that
+ * no two requests can each hold what the other waits for. 0; -EAGAIN: waits; -ENOBUFS: too many do; -EFBIG: it can never have
+ * them. */
+int request_own_buffers(struct weir_request *req, uint32_t which);
 void request_pull(struct weir_request *req);
 /* It is pulled, or will not be. */
 void request_pull_end(struct weir_request *req);
@@ -191,14 +245,30 @@ uint32_t request_peer_hash(const char *peer);
 /* request_reply.c */
 /* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
 bool request_take_buffer(struct weir_request *req, uint64_t bytes);
-void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
-void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict);
 void request_on_room(struct conn_waiter *waiter);
 void request_transmit(struct weir_request *req);
+/* The reply is made but for a buffer, which it waits for; and it is its turn. */
+void request_wait_spare(struct weir_request *req);
+void request_reply_again(struct weir_request *req);
+/* The connection ends when one waits for too long. */
+void request_wait_tick(struct responder *responder, uint64_t now_ns);
+/* The connection is gone, or has ended: no reply is sent. */
+bool request_is_gone(const struct weir_request *req);
+/* What the reply grants. */
+uint32_t request_grant(struct weir_request *req);
+
+/* request_error.c */
+void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
+void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict);
+/* RDMA2_ERROR; 'first' and 'second' are its values, where it has some. */
+void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first, uint32_t second);
+void request_send_error(struct weir_request *req);
 
 /* request_end.c */
 struct weir_request *request_take(struct responder *responder);
 void request_release(struct weir_request *req);
+/* The buffers that its Read chunks were pulled to. */
+void request_put_chunks(struct weir_request *req);
 void request_on_tx(struct conn_tx *tx, int error);
 void responder_on_lost(struct weir_conn *conn, int error);
 struct responder *responder_create(struct weir_engine *engine, uint32_t credits,

@@ -23,6 +23,8 @@
 #include "weir_rpc.h"
 #include "weir_ulb.h"
 
+WEIR_BEGIN_DECLS
+
 struct weir_request;
 struct weir_listener;
 
@@ -58,6 +60,11 @@ struct weir_program {
 	const bool *non_idempotent;
 };
 
+/** A listener's device is gone or broken for good; 'error' is a negative errno. Nobody can connect any more; connections end by
+ *  events of their own. Once at most, on the thread of the engine that listens. weir_listener_close() is still to be
+ *  called, in here or later. Engines stay with the device that they opened: an application goes on with new ones, or ends. */
+typedef void (*weir_listener_lost_fn)(struct weir_listener *listener, int error, void *arg);
+
 struct weir_listen_options {
 	const struct weir_program *programs; /**< copied */
 	uint32_t nprograms;
@@ -68,6 +75,7 @@ struct weir_listen_options {
 	 *  runs on the thread of the engine that has the connection. */
 	struct weir_engine *const *engines;
 	uint32_t nengines;
+	weir_listener_lost_fn on_lost; /**< may be NULL */
 };
 
 /** Listen on 'addr', of the driver's form. 0; -EADDRINUSE; -EINVAL; -ENOMEM; -ECANCELED: the engine is being destroyed; or
@@ -100,6 +108,13 @@ WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uin
  *  own arguments are in buffers that others wait for. -ENOTCONN: the engine is gone. */
 WEIR_API int weir_request_wait(struct weir_request *req);
 
+/** The call was carried out, and its arguments are not needed any more: buffers that they were pulled to go back.
+ *  weir_request_args() are none after this, nor are there the credential and the verifier of weir_request_header(). From
+ *  then on weir_request_wait() is not refused with -ENOBUFS, since an error would be wrong by now. */
+WEIR_API void weir_request_release_args(struct weir_request *req);
+/** Whether that was done: the handler is called again, for the reply alone. */
+WEIR_API bool weir_request_is_carried_out(const struct weir_request *req);
+
 /** Append variable-length opaque results without copying: count word here, data by a Write chunk where the requester offered
  *  one and the binding allows it, else in the message. 'data' stays unchanged until on_sent. 0; -EINVAL; -E2BIG: more than 8. */
 WEIR_API int weir_request_result_item(struct weir_request *req, const struct weir_region *region,
@@ -127,5 +142,7 @@ WEIR_API void weir_request_reply_error(struct weir_request *req, enum weir_rpc_a
 
 /** Reply MSG_DENIED, AUTH_ERROR. */
 WEIR_API void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat);
+
+WEIR_END_DECLS
 
 #endif

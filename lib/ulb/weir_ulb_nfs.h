@@ -21,6 +21,8 @@
 
 #include "weir_ulb.h"
 
+WEIR_BEGIN_DECLS
+
 #define WEIR_NFS_PROGRAM    100003u
 #define WEIR_NFSACL_PROGRAM 100227u
 #define WEIR_MOUNT_PROGRAM  100005u
@@ -69,6 +71,8 @@ enum weir_nfs4_eligible {
 	WEIR_NFS4_RESULT,   /**< READ's data, READLINK's path. READ_PLUS has none */
 };
 
+/** What may travel by a chunk of an operation of a COMPOUND (RFC 8267 section 5.1); WEIR_NFS4_NOTHING for those that are not
+ *  known here. Any thread. */
 WEIR_API enum weir_nfs4_eligible weir_ulb_nfs4_op(uint32_t op);
 
 /** Which Write chunk each of 'nops' operations has: chunk_of[i] is set to its index, from 0, or to UINT32_MAX when
@@ -80,5 +84,7 @@ WEIR_API enum weir_nfs4_eligible weir_ulb_nfs4_op(uint32_t op);
  *  says its place by its position. */
 WEIR_API uint32_t weir_ulb_nfs4_pair(const uint32_t *ops, uint32_t nops, uint32_t nchunks,
 				     uint32_t *chunk_of);
+
+WEIR_END_DECLS
 
 #endif

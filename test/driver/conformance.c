@@ -31,6 +31,8 @@ static void side_open(struct conf *c, struct side *side, const char *more)
 	snprintf(options, sizeof(options), "%s%s%s", own, *own && *more ? "," : "", more);
 	assert_int_equal(c->ops->open(&config, &side->dev), 0);
 	assert_ptr_equal(side->dev->ops, c->ops);
+	if (c->own_domains)
+		assert_int_equal(c->ops->own_domains(side->dev), 0);
 	side->fd = conf_memfd(MEM_BYTES + 2 * GUARD_BYTES, &side->map);
 	side->mem = side->map + GUARD_BYTES;
 	assert_int_equal(
@@ -352,8 +354,9 @@ void conf_read(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t fl
 
 int driver_conformance(struct driver_harness *harness)
 {
-	const struct conformance_tests *const parts[] = {
-		&conformance_cm, &conformance_send, &conformance_rdma, &conformance_window, &conformance_srq};
+	const struct conformance_tests *const parts[] = {&conformance_cm,   &conformance_send,
+							 &conformance_rdma, &conformance_window,
+							 &conformance_srq,  &conformance_domain};
 	struct CMUnitTest tests[128];
 	size_t n = 0;
 

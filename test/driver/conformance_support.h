@@ -42,6 +42,7 @@ struct conf {
 	struct fabric_qp *qps[CONF_QPS_MAX]; /* all there are; the end of the test destroys them */
 	struct fabric_qp_attr attr;
 	uint32_t idle;
+	bool own_domains; /* side_open() asks for them */
 };
 
 /* Poll both sides; when there was nothing, let something happen. false: nothing more is to be expected. */
@@ -104,6 +105,6 @@ struct conformance_tests {
 };
 
 extern const struct conformance_tests conformance_cm, conformance_send, conformance_rdma, conformance_window,
-	conformance_srq;
+	conformance_srq, conformance_domain;
 
 #endif

@@ -47,6 +47,10 @@ class Install(unittest.TestCase):
         installed = sorted(path.name for path in self.root.rglob('*.h'))
         self.assertEqual(installed, sorted(path.name for path in (SOURCE / 'lib').rglob('weir_*.h')))
 
+    def test_dissector_is_there(self):
+        self.assertEqual([path.relative_to(self.root).parts[-3:] for path in self.root.rglob('*.lua')],
+                         [('weir', 'wireshark', 'rpcrdma2.lua')])
+
     def embed(self, name):
         program = self.root / f'embedder-{name}'
         status, text = run(*CC, '-std=gnu11', '-Wall', '-Wextra', '-Werror', str(SOURCE / 'test/e2e/embedder.c'), '-o',
@@ -57,6 +61,21 @@ class Install(unittest.TestCase):
         self.assertEqual('libweir.so' in needs, name == 'weir', needs)
         status, text = run(str(program), env={'LD_LIBRARY_PATH': str(library)})
         self.assertEqual((status, text.splitlines()[-1:]), (0, ['ok']), text)
+
+    def test_cpp_sees_functions_of_c(self):
+        """All headers in a program of C++, which calls into the library. Debian's clang compiles it without more packages."""
+        source = self.root / 'embedder.cc'
+        names = sorted(path.name for path in (SOURCE / 'lib').rglob('weir_*.h'))
+        source.write_text(''.join(f'#include <{name}>\n' for name in names) + 'int main()\n{\n'
+                          '\tstruct weir_xdr_in in;\n\tweir_xdr_in_init(&in, "", 0);\n'
+                          '\treturn weir_profile_lcores("0", nullptr, 0) < 0 && weir_xdr_remaining(&in) == 0 ? 0 : 1;\n}\n',
+                          encoding='utf-8')
+        program = self.root / 'embedder-cpp'
+        status, text = run('clang', '-x', 'c++', '-std=c++17', '-Wall', '-Wextra', '-Werror', str(source), '-o', str(program),
+                           *self.flags('weir', '--cflags', '--libs'))
+        self.assertEqual(status, 0, text)
+        library = next(self.root.rglob('libweir.so')).parent
+        self.assertEqual(run(str(program), env={'LD_LIBRARY_PATH': str(library)}), (0, ''))
 
     def test_a_program_embeds_the_shared_library(self):
         self.embed('weir')

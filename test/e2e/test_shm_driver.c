@@ -9,9 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "alloc.h"
 #include "eal.h"
 
-#define MANY 300u
+#define MANY  300u
+#define FLOOD 32u
 
 static struct end a, b;
 
@@ -58,6 +60,35 @@ static void small_rings(void)
 	end_close(&a);
 	end_open(&a, "ring_kib=16", MANY);
 	end_pair(&a, &b);
+}
+
+static void options__out_of_their_ranges_are_refused(void **state)
+{
+	static const char *const bad[] = {"ring_kib=0", "ring_kib=3", "ring_kib=65537",
+					  "ring_kib=", "rnr_retry=8"};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct fabric_dev_config config = {
+			.options = bad[i], .max_connections = 1, .max_regions = 1, .numa_node = -1};
+		struct fabric_dev *dev;
+
+		assert_int_equal(a.ops->open(&config, &dev), -EINVAL);
+	}
+}
+
+/* The one allocation of what is sent: the engine's counter shows it. */
+static void full_ring__room_for_what_waits_is_counted(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	small_rings();
+	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, 8));
+	receive(1);
+	before = mem_alloc_count();
+	fill_ring();
+	assert_int_equal(mem_alloc_count(), before + 1);
 }
 
 static void full_ring__inline_data_is_kept(void **state)
@@ -257,6 +288,56 @@ static void cold__is_noticed_when_a_message_comes(void **state)
 		assert_ptr_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).qp_ctx, &qps[1][i]);
 		assert_int_equal(b.nwcs, 0);
 	}
+	a.qp = NULL;
+	for (uint32_t i = 0; i < MANY; i++) {
+		a.ops->qp_destroy(qps[0][i]);
+		b.ops->qp_destroy(qps[1][i]);
+	}
+}
+
+static void flood(struct fabric_qp *from, struct fabric_qp *to, uint32_t n)
+{
+	struct fabric_sge sge = end_sge(&a, 0, 10);
+	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+
+	for (uint32_t i = 0; i < n; i++) {
+		end_recv(&b, to, 2, 0, 100);
+		assert_int_equal(a.ops->post_send(from, &wr, 1), 1);
+	}
+	while (n > 0)
+		n -= a.ops->poll(a.dev, a.wcs, n);
+}
+
+/* One floods, all others are cold, and the first message comes on the one whose turn was just over: it is found when each of the
+ * others could have had a share of the flood's length. */
+static void cold__waits_for_a_share_of_a_flood_each(void **state)
+{
+	static struct fabric_qp *qps[2][MANY];
+	const struct shm_dev *dev = (const struct shm_dev *)b.dev;
+	uint32_t of_flood = 0, found = 0, unlucky = 1;
+
+	(void)state;
+	connect_many(qps);
+	cool_down(&a);
+	cool_down(&b);
+	flood(qps[0][0], qps[1][0], 1);
+	assert_ptr_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).qp_ctx, &qps[1][0]);
+	while (qps[1][unlucky] != &dev->cold[dev->next_cold].qp->fabric)
+		unlucky++;
+	a.qp = qps[0][unlucky];
+	end_recv(&b, qps[1][unlucky], 1, 0, 100);
+	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, 10));
+	for (uint32_t polls = 0; found == 0 && polls < 2 * MANY; polls++) {
+		uint32_t n;
+
+		flood(qps[0][0], qps[1][0], FLOOD);
+		n = b.ops->poll(b.dev, b.wcs, FLOOD);
+		for (uint32_t i = 0; i < n; i++)
+			found += b.wcs[i].qp_ctx == &qps[1][unlucky];
+		of_flood += n - found;
+	}
+	assert_int_equal(found, 1);
+	assert_in_range(of_flood, FLOOD, (MANY + 1) * 8);
 	a.qp = NULL;
 	for (uint32_t i = 0; i < MANY; i++) {
 		a.ops->qp_destroy(qps[0][i]);
@@ -466,6 +547,8 @@ static void region__for_reading_is_mapped_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(options__out_of_their_ranges_are_refused),
+		TEST(full_ring__room_for_what_waits_is_counted),
 		TEST(full_ring__inline_data_is_kept),
 		TEST(full_ring__all_places_are_counted),
 		TEST(full_ring__order_is_kept),
@@ -475,6 +558,7 @@ int main(void)
 		TEST(disconnected__messages_before_it_are_delivered),
 		TEST(disconnected__does_not_wait_for_receives),
 		TEST(cold__is_noticed_when_a_message_comes),
+		TEST(cold__waits_for_a_share_of_a_flood_each),
 		TEST(cold__is_noticed_when_it_ends),
 		TEST(cold__rnr_breaks_it),
 		TEST(connect__more_than_there_may_be),

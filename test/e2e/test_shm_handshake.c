@@ -9,8 +9,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "eal.h"
@@ -454,6 +458,66 @@ static void peer_uid__another_users_process_is_refused(void **state)
 	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
 }
 
+static void listen__takes_the_place_of_sockets_only(void **state)
+{
+	char path[] = "/tmp/weir-test-XXXXXX", other[sizeof(path) + 2];
+	int fd = mkstemp(path);
+	struct stat st;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "kept", 4), 4);
+	assert_int_equal(b.ops->listen(b.dev, path, 8, &b, &b.listener), -EADDRINUSE);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 4);
+	snprintf(other, sizeof(other), "%s-l", path);
+	assert_int_equal(symlink(path, other), 0);
+	assert_int_equal(b.ops->listen(b.dev, other, 8, &b, &b.listener), -EADDRINUSE);
+	assert_int_equal(lstat(other, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	b.listener = NULL;
+	unlink(other);
+	unlink(path);
+	close(fd);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* A busy machine makes what this measures less, never more. */
+static void listen__without_descriptors_waits_for_some(void **state)
+{
+	struct rlimit limit, few;
+	uint64_t begin_ns;
+	struct raw raw;
+	int fd;
+
+	(void)state;
+	end_listen(&b, here);
+	raw_init(&raw);
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = limit;
+	few.rlim_cur = (rlim_t)fd + 1; /* all below are in use: one is left, the connection's own end */
+	close(fd);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	raw_connect(&raw, here);
+	begin_ns = cpu_ns();
+	usleep(200000);
+	assert_true(cpu_ns() - begin_ns < 100000000u);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+	b.qp = end_accept(&b, NULL, &b);
+	assert_true(raw_recv(&raw, &b));
+	assert_int_equal(raw.answer.type, SHM_ACCEPT);
+	raw_fini(&raw);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -470,6 +534,8 @@ int main(void)
 		TEST(accept__whose_ready_never_comes_fails),
 		TEST(region__a_flood_of_them_blocks_nobody),
 		TEST(peer_uid__another_users_process_is_refused),
+		TEST(listen__takes_the_place_of_sockets_only),
+		TEST(listen__without_descriptors_waits_for_some),
 	};
 
 	if (mem_eal_start(NULL) != 0)

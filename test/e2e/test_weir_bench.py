@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """weir-bench as its users run it: each workload, both ways to have two sides, peers that die, mistakes."""
+import itertools
 import json
 import os
 import signal
@@ -34,7 +35,7 @@ class Load(unittest.TestCase):
     def test_json_has_the_promised_keys(self):
         result = measure(self, '--workload', 'null')
         self.assertLessEqual(KEYS, set(result))
-        self.assertEqual(set(result['rtt_ns']), {'min', 'p50', 'p90', 'p99', 'p999', 'p9999', 'max'})
+        self.assertEqual(set(result['rtt_ns']), {'min', 'mean', 'p50', 'p90', 'p99', 'p999', 'p9999', 'max'})
         values = [result['rtt_ns'][key] for key in ('min', 'p50', 'p90', 'p99', 'p999', 'p9999', 'max')]
         self.assertEqual(values, sorted(values))
         self.assertLessEqual({'bulk_copies', 'allocations', 'registrations', 'doorbells'}, set(result['counters']))
@@ -51,9 +52,35 @@ class Load(unittest.TestCase):
                         self.assertEqual(result['calls'], 300)
                         self.assertEqual(result['mode'], 'threads' if mode else 'processes')
 
+    def test_each_workload_by_version_2(self):
+        for protocol in ('v2', 'auto'):
+            for workload in ('null', 'echo', 'read', 'write', 'mixed'):
+                for size in ('0', '1', '1000', '4096', '5000', '70001'):
+                    with self.subTest(workload=workload, size=size, protocol=protocol):
+                        result = measure(self, '--workload', workload, '--size', size, '--depth', '8', '--calls', '300',
+                                         '--protocol', protocol)
+                        self.assertEqual(result['calls'], 300)
+                        self.assertEqual(result['protocol'], protocol)
+
+    def test_each_workload_by_the_extension(self):
+        for extension in ('continuation',):
+            for workload in ('null', 'echo', 'read', 'write', 'mixed'):
+                for size in ('0', '1', '1000', '4096', '5000', '16384', '31000', '70001'):
+                    with self.subTest(workload=workload, size=size, extension=extension):
+                        result = measure(self, '--workload', workload, '--size', size, '--depth', '8', '--calls', '300',
+                                         '--protocol', 'v2', '--extension', extension)
+                        self.assertEqual(result['calls'], 300)
+                        self.assertEqual(result['extension'], extension)
+                        counters = result['counters']
+                        if workload == 'echo' and 4096 <= int(size) <= 31000:
+                            self.assertGreater(counters['groups_received'], 0)
+                            self.assertGreater(counters['continued_calls'], 0)
+                        if workload == 'echo' and size == '70001':
+                            self.assertGreater(counters['fallbacks_limits'], 0)
+
     def test_steady_state_does_no_work_twice(self):
-        for workload in ('null', 'read', 'write'):
-            counters = measure(self, '--workload', workload, '--depth', '16')['counters']
+        for workload, protocol in itertools.product(('null', 'read', 'write'), ('v1', 'v2')):
+            counters = measure(self, '--workload', workload, '--depth', '16', '--protocol', protocol)['counters']
             for name in ('allocations', 'registrations', 'bulk_copies'):
                 self.assertEqual(counters[name], 0, (workload, name))
             self.assertLess(counters['doorbells'], 2.2 * counters['calls_completed'] + 100)
@@ -98,6 +125,51 @@ class Load(unittest.TestCase):
             self.assertIn('out.json', done.stderr)
 
 
+class Sides(unittest.TestCase):
+    """Of a bench that starts both."""
+
+    def start(self, *args):
+        return subprocess.Popen([BENCH, '--lcores', 'any', '--time', '600', *args], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+
+    def child_of(self, process):
+        """The responder's process, once it serves: it has a listening socket by then."""
+        while process.poll() is None:
+            with open(f'/proc/{process.pid}/task/{process.pid}/children') as file:
+                children = file.read().split()
+            if children and len(os.listdir(f'/proc/{children[0]}/fd')) > 6:
+                return int(children[0])
+        self.fail(process.stderr.read())
+
+    def test_a_core_that_is_not_there(self):
+        for args in (['--lcores', '0,900'], ['--threads', '--lcores', '0,900'], ['--lcores', '0,0,900', '--time', '0.1'],
+                     ['--listen', 'weir-test-no-core', '--lcores', '0,900']):
+            done = run(*args)
+            self.assertEqual(done.returncode, 1, args)
+            self.assertIn("can't run on core 900", done.stderr)
+            self.assertNotIn('responder on', done.stderr)
+
+    def test_the_responder_is_killed(self):
+        process = self.start()
+        os.kill(self.child_of(process), signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn('ended by signal 9', said)
+
+    def test_the_responder_is_stopped(self):
+        process = self.start('--time', '1')
+        os.kill(self.child_of(process), signal.SIGSTOP)
+        _, said = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn('killed', said)
+
+    def test_an_end_without_a_word(self):
+        done = subprocess.run(['prlimit', '--fsize=100000', BENCH, '--lcores', 'any', '--time', '0.1'],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertNotEqual(done.stderr, '')
+
+
 class Death(unittest.TestCase):
     def setUp(self):
         self.addr = f'weir-test-bench-{os.getpid()}-{time.monotonic_ns()}'
@@ -119,8 +191,8 @@ class Death(unittest.TestCase):
                 return
         self.fail(f"ended without '{text}'")
 
-    def listen(self):
-        server = self.start('--listen', self.addr)
+    def listen(self, *args):
+        server = self.start('--listen', self.addr, *args)
         self.wait_for_line(server, 'responder on')
         return server
 
@@ -216,6 +288,27 @@ class Death(unittest.TestCase):
         self.assertIn('see whether it still runs', text)
         self.finish_one()
 
+    def test_no_more_connect_at_a_time_than_a_listener_takes(self):
+        def sockets(process):
+            try:
+                names = [os.readlink(f'/proc/{process.pid}/fd/{fd}') for fd in os.listdir(f'/proc/{process.pid}/fd')]
+            except OSError:
+                return 0 # it opens and closes them just now, or is gone
+            return sum(name.startswith('socket:') for name in names)
+
+        self.server.kill()
+        self.server.wait()
+        self.server.stderr.close()
+        self.server = self.listen('--connections', '100')
+        self.server.send_signal(signal.SIGSTOP)
+        client = self.start('--connect', self.addr, '--connections', '100', '--active', '1', '--calls', '10', '--warmup', '0')
+        # What it connects waits in the listener's queue, which holds 64, until that one runs again.
+        while sockets(client) < 32 and client.poll() is None:
+            time.sleep(0.01)
+        self.server.send_signal(signal.SIGCONT)
+        self.assertEqual(client.wait(timeout=60), 0, client.stderr.read())
+        client.stderr.close()
+
     def test_a_requester_is_stopped_and_another_works(self):
         client = self.load_that_runs('--time', '600')
         client.send_signal(signal.SIGSTOP)
@@ -243,6 +336,7 @@ class Mistakes(unittest.TestCase):
         self.expect(2, 'for tests', '--driver', 'sim')
         self.expect(2, 'list', '--lcores', '0,')
         self.expect(2, 'list', '--lcores', 'x')
+        self.expect(2, 'list', '--lcores', '')
         self.expect(2, 'window or pool', '--exposure', 'both')
         self.expect(2, 'only one', '--listen', 'a', '--connect', 'b')
         self.expect(2, 'arguments', 'stray')
@@ -253,9 +347,15 @@ class Mistakes(unittest.TestCase):
         done = run('--help')
         self.assertEqual(done.returncode, 0)
         for option in ('--driver', '--listen', '--connect', '--threads', '--size', '--depth', '--time', '--warmup',
-                       '--lcores', '--connections', '--inline', '--exposure', '--verify', '--profile', '--json'):
+                       '--lcores', '--connections', '--inline', '--exposure', '--protocol', '--extension', '--verify', '--profile', '--json'):
             self.assertIn(option, done.stdout)
         self.assertIn('weir-bench', run('--version').stdout)
+
+    def test_a_driver_that_does_not_open(self):
+        for side in ([], ['--threads'], ['--connect', 'weir-test-nobody'], ['--listen', 'weir-test-nobody']):
+            done = run(*side, '--driver-options', 'bogus=1', '--lcores', 'any', '--quiet')
+            self.assertEqual((done.returncode, done.stdout), (1, ''), done.stderr)
+            self.assertIn("options 'bogus=1': expected", done.stderr)
 
     def test_nobody_listens(self):
         done = run('--connect', 'weir-test-nobody', '--lcores', 'any')
@@ -288,6 +388,14 @@ class Mistakes(unittest.TestCase):
             done = run('--profile', file.name)
             self.assertEqual(done.returncode, 2)
             self.assertIn(f'{file.name}:3', done.stderr)
+
+    def test_a_profile_with_a_driver_for_tests(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.ini') as file:
+            file.write('[engine]\ndriver = sim\n')
+            file.flush()
+            self.expect(2, 'for tests', '--profile', file.name, '--calls', '1', '--lcores', 'any')
+            done = run('--profile', file.name, '--driver', 'shm', '--calls', '1', '--lcores', 'any')
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == '__main__':

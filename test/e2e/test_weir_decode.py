@@ -66,8 +66,8 @@ class Verdicts(unittest.TestCase):
         self.check(fixed() + NO_LISTS, 'drop', 'payload_short', '--direction', 'reply')
 
     def test_err_vers(self):
-        got = self.check(fixed(vers=2) + NO_LISTS + rpc_call(), 'err_vers', 'version')
-        self.assertEqual(got['transport']['vers'], 2)
+        got = self.check(fixed(vers=3) + NO_LISTS + rpc_call(), 'err_vers', 'version')
+        self.assertEqual(got['transport']['vers'], 3)
         self.assertIsNone(got['rpc'])
 
     def test_err_chunk(self):
@@ -132,7 +132,7 @@ class Fields(unittest.TestCase):
         self.assertEqual(reply(struct.pack('>I', 9)), {'error': 'not an RPC reply header'})
 
     def test_rdma_errors(self):
-        got = decode(fixed(proc=4, vers=2) + struct.pack('>3I', 1, 1, 3), '--direction=reply')
+        got = decode(fixed(proc=4, vers=3) + struct.pack('>3I', 1, 1, 3), '--direction=reply')
         self.assertEqual(got['transport']['error'], 'ERR_VERS')
         self.assertEqual((got['transport']['vers_low'], got['transport']['vers_high']), (1, 3))
         got = decode(fixed(proc=4) + struct.pack('>I', 2), '--direction=reply')

@@ -193,8 +193,7 @@ static int from_command_line(struct exports *exports, const uint8_t *data, size_
 	close(fd);
 	if (rc == 0) {
 		REQUIRE(options.listen && options.listen[0] != '\0' && exports->n > 0);
-		REQUIRE(options.mount_port <= 65535 && options.state);
-		REQUIRE(options.has_mount || !options.has_rpcbind);
+		REQUIRE(options.mount_port <= 65535 && options.state && options.rpcbind);
 		REQUIRE(weir_profile_check(&options.profile, text, sizeof(text)) == 0);
 	}
 	return rc;

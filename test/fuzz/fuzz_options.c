@@ -41,7 +41,9 @@ static void check_shm(const char *text)
 	REQUIRE(options.ring_kib == 0 ||
 		(options.ring_kib >= RING_BYTES_MIN / 1024 && options.ring_kib <= RING_BYTES_MAX / 1024));
 	REQUIRE(options.rnr_retry <= SHM_RNR_FOR_EVER);
-	snprintf(said, sizeof(said), "ring_kib=%u,rnr_retry=%u", options.ring_kib, options.rnr_retry);
+	snprintf(said, sizeof(said), "rnr_retry=%u", options.rnr_retry);
+	if (options.ring_kib != 0)
+		snprintf(said + strlen(said), sizeof(said) - strlen(said), ",ring_kib=%u", options.ring_kib);
 	if (options.peer_uid != SHM_ANY_USER)
 		snprintf(said + strlen(said), sizeof(said) - strlen(said), ",peer_uid=%u", options.peer_uid);
 	REQUIRE(shm_options_parse(said, &again) == 0);

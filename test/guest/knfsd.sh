@@ -15,7 +15,7 @@ knfsd_up() {
 }
 
 knfsd_start() {
-	rpc.nfsd 2
+	rpc.nfsd 8 # as Debian's nfs-kernel-server
 	echo 'rdma 20049' >/proc/fs/nfsd/portlist
 }
 

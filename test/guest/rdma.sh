@@ -29,12 +29,22 @@ rdma_up_over() {
 	wait_for "$DEVICE to be active" grep -q ACTIVE "/sys/class/infiniband/$DEVICE/ports/1/state"
 }
 
-# wait_for WHAT COMMAND...: until it succeeds.
+# fails COMMAND...: it must. What '!' turns round never ends a script by 'set -e'.
+fails() {
+	if "$@"; then
+		echo "did not fail: $*" >&2
+		return 1
+	fi
+}
+
+# wait_for WHAT COMMAND...: until it succeeds, WAIT_SECONDS at most.
 wait_for() {
-	local what=$1 end=$((SECONDS + 30))
+	local what=$1 end=$((SECONDS + ${WAIT_SECONDS:-30}))
 	shift
 	while ((SECONDS < end)); do
-		! "$@" >/dev/null 2>&1 || return 0
+		if "$@" >/dev/null 2>&1; then
+			return 0
+		fi
 		sleep 0.1
 	done
 	echo "never came: $what" >&2

@@ -214,7 +214,7 @@ const struct hostile_case responder_cases[] = {
 
 	/* ---- ends: last, since there are those who die of it ---- */
 	{"vanish", "", "Connections that are closed as soon as they are open.", "", GOT_CLOSED, VANISH},
-	{"vanish-in-read", "4.5.3", "Connections that are closed while an argument of 160 KiB is pulled.",
+	{"vanish-in-read", "4.5.3", "Connections that are closed while an argument is pulled.",
 	 HEAD "reads:40x4096 b:0 b:0 b:0 write:163840", GOT_CLOSED, VANISH},
 	{"vanish-in-write", "4.5.3", "Connections that are closed while a result is pushed.",
 	 HEAD "b:0 b:1 n:1 seg:65536 b:0 b:0 read:65536", GOT_CLOSED, VANISH},

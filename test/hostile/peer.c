@@ -133,6 +133,7 @@ static void on_event(struct peer *peer, const struct fabric_cm_event *event)
 		peer->is_closed = true;
 		break;
 	case FABRIC_CM_DISCONNECTED:
+	case FABRIC_CM_UNLISTENED:
 		peer->is_closed = true;
 		break;
 	}

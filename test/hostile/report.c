@@ -38,10 +38,17 @@ json_t *report_json(const struct result *result)
 			 is_met(result));
 }
 
+/* A case whose end nobody was there to tell of; what is run after it says nothing more. */
+static bool is_dead(const json_t *one)
+{
+	return strcmp(json_string_value(json_object_get(one, "got")), outcome_name(GOT_DEAD)) == 0;
+}
+
 /* A run's result for a case, as a cell. */
 static void cell(const json_t *run, const char *name, char *text, size_t size)
 {
 	const json_t *cases = json_object_get(run, "cases");
+	bool is_over = false;
 	json_t *one;
 	size_t i;
 
@@ -51,8 +58,14 @@ static void cell(const json_t *run, const char *name, char *text, size_t size)
 		const char *detail = json_string_value(json_object_get(one, "detail"));
 		bool is_ok = json_is_true(json_object_get(one, "ok"));
 
-		if (strcmp(json_string_value(json_object_get(one, "name")), name) != 0)
+		if (strcmp(json_string_value(json_object_get(one, "name")), name) != 0) {
+			is_over = is_dead(one);
 			continue;
+		}
+		if (is_dead(one)) {
+			snprintf(text, size, "%s", is_over ? "(it had stopped)" : "**stopped answering**");
+			return;
+		}
 		snprintf(text, size, "%s%s%s%s%s%s", is_ok ? "" : "**",
 			 json_string_value(json_object_get(one, "got")), is_ok ? "" : "**",
 			 detail[0] ? " (" : "", detail, detail[0] ? ")" : "");

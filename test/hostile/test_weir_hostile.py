@@ -192,11 +192,12 @@ class Usage(unittest.TestCase):
                     {'name': case, 'got': got, 'detail': 'why', 'allowed': 'reply', 'ok': ok}]}, file)
 
         with tempfile.TemporaryDirectory() as folder:
-            names = [os.path.join(folder, name) for name in ('one', 'other')]
+            names = [os.path.join(folder, name) for name in ('one', 'other', 'third')]
             made(names[0], 'responder', 'short-27', 'dropped', True)
             made(names[1], 'responder', 'short-27', 'closed', False)
+            made(names[2], 'responder', 'short-27', 'DEAD', False)
             table = run('--table', *names).stdout
-        self.assertIn('     - dropped (why)\n     - **closed** (why)\n', table)
+        self.assertIn('     - dropped (why)\n     - **closed** (why)\n     - **stopped answering**\n', table)
         self.assertEqual(run('--table', '/no/such').returncode, 1)
 
 

@@ -21,6 +21,9 @@ char client_dir[64];
 
 #define WAIT_NS (60ull * 1000000000u)
 
+/* Of a server that is not ours. */
+static const char *others_addr, *others_root;
+
 static pid_t main_process;
 
 static void remove_dir(void)
@@ -40,6 +43,14 @@ static void remove_dir(void)
 
 void client_main(int argc, char **argv)
 {
+	const char *tmp = getenv("TMPDIR");
+
+	if (argc > 3 && strcmp(argv[1], "kernel") == 0) {
+		client_backend = argv[1];
+		others_addr = argv[2];
+		others_root = argv[3];
+		return;
+	}
 	if (argc > 1)
 		client_program = argv[1];
 	if (argc > 2)
@@ -49,8 +60,9 @@ void client_main(int argc, char **argv)
 		fprintf(stderr, "usage: %s PATH-OF-WEIR-NFSD [ram|dir [two]]\n", argv[0]);
 		exit(2);
 	}
-	snprintf(client_dir, sizeof(client_dir), "/tmp/weir-nfsd-test-XXXXXX");
-	if (!mkdtemp(client_dir)) {
+	if (snprintf(client_dir, sizeof(client_dir), "%s/weir-nfsd-test-XXXXXX", tmp ? tmp : "/tmp") >=
+		    (int)sizeof(client_dir) ||
+	    !mkdtemp(client_dir)) {
 		perror("mkdtemp");
 		exit(2);
 	}
@@ -237,10 +249,16 @@ void client_start(struct client *c, const char *const *args)
 
 	memset(c, 0, sizeof(*c));
 	c->uid = c->gid = 1000;
-	client_export(export, sizeof(export));
-	snprintf(c->addr, sizeof(c->addr), "nfsd-test-%d-%d", (int)getpid(), serial++);
-	client_start_server(c, args ? args : usual);
 	weir_profile_defaults(&profile);
+	if (others_addr) {
+		snprintf(profile.driver, sizeof(profile.driver), "verbs");
+		snprintf(c->addr, sizeof(c->addr), "%s", others_addr);
+		parse_handle(&c->roots[0], others_root);
+	} else {
+		client_export(export, sizeof(export));
+		snprintf(c->addr, sizeof(c->addr), "nfsd-test-%d-%d", (int)getpid(), serial++);
+		client_start_server(c, args ? args : usual);
+	}
 	assert_int_equal(weir_engine_create(&profile, &c->engine), 0);
 	assert_int_equal(weir_region_create(&options, &c->region), 0);
 	assert_int_equal(weir_engine_add_region(c->engine, c->region), 0);
@@ -453,135 +471,4 @@ void client_call_raw(struct client *c, uint32_t proc, const void *raw, uint32_t 
 	assert_int_equal(weir_xdr_put_opaque_fixed(weir_call_args(call), raw, bytes), 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	wait_for(c, &c->done);
-}
-
-/* ---- short forms ---- */
-
-void client_name(struct nfs3_name *name, const char *text)
-{
-	name->len_bytes = (uint32_t)strlen(text);
-	memcpy(name->data, text, name->len_bytes);
-}
-
-static void set_dirop(struct client *c, const struct nfs3_fh *dir, const char *name)
-{
-	memset(&c->args, 0, sizeof(c->args));
-	c->args.dirop.dir = *dir;
-	client_name(&c->args.dirop.name, name);
-}
-
-static enum nfs3_status made(struct client *c, uint32_t proc, struct nfs3_fh *fh)
-{
-	enum nfs3_status status = client_call(c, proc);
-
-	if (status == NFS3_OK) {
-		assert_true(c->res.create.fh.is_set);
-		if (fh)
-			*fh = c->res.create.fh.fh;
-	}
-	return status;
-}
-
-enum nfs3_status client_lookup(struct client *c, const struct nfs3_fh *dir, const char *name,
-			       struct nfs3_fh *fh)
-{
-	enum nfs3_status status;
-
-	set_dirop(c, dir, name);
-	status = client_call(c, NFS3_LOOKUP);
-	if (status == NFS3_OK && fh)
-		*fh = c->res.lookup.fh;
-	return status;
-}
-
-enum nfs3_status client_create(struct client *c, const struct nfs3_fh *dir, const char *name,
-			       struct nfs3_fh *fh)
-{
-	set_dirop(c, dir, name);
-	c->args.create.mode = NFS3_GUARDED;
-	c->args.create.attr.set_mode = true;
-	c->args.create.attr.mode = 0644;
-	return made(c, NFS3_CREATE, fh);
-}
-
-enum nfs3_status client_mkdir(struct client *c, const struct nfs3_fh *dir, const char *name,
-			      struct nfs3_fh *fh)
-{
-	set_dirop(c, dir, name);
-	c->args.mkdir.attr.set_mode = true;
-	c->args.mkdir.attr.mode = 0755;
-	return made(c, NFS3_MKDIR, fh);
-}
-
-enum nfs3_status client_remove(struct client *c, uint32_t proc, const struct nfs3_fh *dir, const char *name)
-{
-	set_dirop(c, dir, name);
-	return client_call(c, proc);
-}
-
-enum nfs3_status client_rename(struct client *c, const struct nfs3_fh *from_dir, const char *from,
-			       const struct nfs3_fh *to_dir, const char *to)
-{
-	set_dirop(c, from_dir, from);
-	c->args.rename.to.dir = *to_dir;
-	client_name(&c->args.rename.to.name, to);
-	return client_call(c, NFS3_RENAME);
-}
-
-enum nfs3_status client_getattr(struct client *c, const struct nfs3_fh *fh, struct nfs3_fattr *attr)
-{
-	enum nfs3_status status;
-
-	c->args.fh = *fh;
-	status = client_call(c, NFS3_GETATTR);
-	if (status == NFS3_OK && attr)
-		*attr = c->res.getattr.attr;
-	return status;
-}
-
-enum nfs3_status client_truncate(struct client *c, const struct nfs3_fh *fh, uint64_t size)
-{
-	memset(&c->args, 0, sizeof(c->args));
-	c->args.setattr.fh = *fh;
-	c->args.setattr.attr.set_size = true;
-	c->args.setattr.attr.size = size;
-	return client_call(c, NFS3_SETATTR);
-}
-
-enum nfs3_status client_symlink(struct client *c, const struct nfs3_fh *dir, const char *name,
-				const char *path, uint32_t path_bytes)
-{
-	set_dirop(c, dir, name);
-	memcpy(c->mem, path, path_bytes);
-	c->data_bytes = path_bytes;
-	return made(c, NFS3_SYMLINK, NULL);
-}
-
-enum nfs3_status client_write(struct client *c, const struct nfs3_fh *fh, uint64_t offset, uint32_t count,
-			      enum nfs3_stable stable)
-{
-	c->args.write = (struct nfs3_write_args){*fh, offset, count, stable};
-	return client_call(c, NFS3_WRITE);
-}
-
-enum nfs3_status client_read(struct client *c, const struct nfs3_fh *fh, uint64_t offset, uint32_t count)
-{
-	c->args.read = (struct nfs3_read_args){*fh, offset, count};
-	return client_call(c, NFS3_READ);
-}
-
-enum nfs3_status client_readdir(struct client *c, const struct nfs3_fh *dir, bool plus, uint64_t cookie,
-				uint32_t count)
-{
-	uint8_t verf[NFS3_VERF_BYTES] = {0};
-
-	/* The verifier of the call before, when this goes on. */
-	if (cookie != 0)
-		memcpy(verf, c->res.readdir.verf, sizeof(verf));
-	memset(&c->args, 0, sizeof(c->args));
-	c->args.readdir.dir = *dir;
-	c->args.readdir.cookie = cookie;
-	memcpy(c->args.readdir.verf, verf, sizeof(verf));
-	c->args.readdir.dircount = c->args.readdir.maxcount = count;
-	return client_call(c, plus ? NFS3_READDIRPLUS : NFS3_READDIR);
 }

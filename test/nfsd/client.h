@@ -88,7 +88,7 @@ struct client {
 	int done;
 };
 
-/* Arguments of a test program: the server's program; the back end: "ram", or "dir" in a new directory; and "two", for a
+/* Arguments of a test program: "kernel", an address and a root's handle, for a server that runs there already, over verbs; or the server's program; the back end: "ram", or "dir" in a new directory; and "two", for a
  * server on two lcores, one of which has the first export, and either the client, as its address, that is its process, falls. */
 void client_main(int argc, char **argv);
 extern const char *client_program;

@@ -3,7 +3,7 @@
  * Calls that come twice (RFC 1813 section 4.7): a raw peer sends the very bytes of a call again, as a client does that has
  * lost the reply. Each procedure that can't be repeated is carried out once, and answered twice.
  */
-#include "client.h"
+#include "fixture.h"
 #include "nfs3_codec.h"
 #include "shm_ends.h"
 
@@ -12,8 +12,6 @@
 #define MSG_MAX	 4096u
 #define HEAD_MIN 28u /* of RPC-over-RDMA without chunks */
 
-static struct client *c;
-static struct nfs3_fh root;
 static struct end raw;
 static uint8_t call[MSG_MAX], reply[MSG_MAX];
 static uint32_t call_bytes, reply_bytes;
@@ -27,24 +25,17 @@ static void raw_open(struct end *end)
 	end_event(end, NULL, FABRIC_CM_ESTABLISHED);
 }
 
-static int setup(void **state)
+static int setup_raw(void **state)
 {
-	static struct client client;
-
-	(void)state;
-	c = &client;
-	client_start(c, NULL);
-	root = c->roots[0];
+	setup(state);
 	raw_open(&raw);
 	return 0;
 }
 
-static int teardown(void **state)
+static int teardown_raw(void **state)
 {
-	(void)state;
 	end_close(&raw);
-	client_stop(c);
-	return 0;
+	return teardown(state);
 }
 
 /* The message of a call as 'uid', up to its arguments. */
@@ -271,12 +262,13 @@ static void again__before_the_first_is_answered(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(again__what_is_made_is_made_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(again__what_is_removed_is_removed_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(again__rename_link_and_setattr, setup, teardown),
-		cmocka_unit_test_setup_teardown(again__on_another_connection, setup, teardown),
-		cmocka_unit_test_setup_teardown(again__only_what_is_the_same, setup, teardown),
-		cmocka_unit_test_setup_teardown(again__before_the_first_is_answered, setup, teardown),
+		cmocka_unit_test_setup_teardown(again__what_is_made_is_made_once, setup_raw, teardown_raw),
+		cmocka_unit_test_setup_teardown(again__what_is_removed_is_removed_once, setup_raw,
+						teardown_raw),
+		cmocka_unit_test_setup_teardown(again__rename_link_and_setattr, setup_raw, teardown_raw),
+		cmocka_unit_test_setup_teardown(again__on_another_connection, setup_raw, teardown_raw),
+		cmocka_unit_test_setup_teardown(again__only_what_is_the_same, setup_raw, teardown_raw),
+		cmocka_unit_test_setup_teardown(again__before_the_first_is_answered, setup_raw, teardown_raw),
 	};
 
 	client_main(argc, argv);

@@ -3,39 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "client.h"
-
-static struct client *c;
-static struct nfs3_fh root;
-
-static void start(const char *const *args)
-{
-	static struct client client;
-
-	c = &client;
-	client_start(c, args);
-	root = c->roots[0];
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	start(NULL);
-	return 0;
-}
-
-static int setup_none(void **state)
-{
-	(void)state;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	client_stop(c);
-	return 0;
-}
+#include "fixture.h"
 
 /* ---- names ---- */
 

@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* READ, WRITE, COMMIT, sizes: what is written is what is read, at each offset and by each way. */
-#include "client.h"
+#include "fixture.h"
 
 #define WTMAX (1u << 20)
 
-static struct client *c;
-static struct nfs3_fh root, file;
+static struct nfs3_fh file;
 
-static int setup(void **state)
+static int setup_file(void **state)
 {
-	static struct client client;
-
-	(void)state;
-	c = &client;
-	client_start(c, NULL);
-	root = c->roots[0];
+	setup(state);
 	assert_int_equal(client_create(c, &root, "file", &file), NFS3_OK);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	client_stop(c);
 	return 0;
 }
 
@@ -333,18 +320,21 @@ static void data__random_operations_match_a_copy(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(write__each_length_is_read_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(write__without_chunks_goes_in_the_message, setup, teardown),
-		cmocka_unit_test_setup_teardown(write__overwrites_leave_neighbours_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(write__behind_the_end_leaves_zeros, setup, teardown),
-		cmocka_unit_test_setup_teardown(truncate__what_comes_back_is_zeros, setup, teardown),
-		cmocka_unit_test_setup_teardown(read__at_and_behind_the_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(write__offsets_near_2_to_64_are_too_big, setup, teardown),
-		cmocka_unit_test_setup_teardown(counts__above_rtmax_and_wtmax_are_cut, setup, teardown),
-		cmocka_unit_test_setup_teardown(commit__answers_the_writes_verifier, setup, teardown),
-		cmocka_unit_test_setup_teardown(data__of_what_is_no_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(readlink__short_and_long_paths, setup, teardown),
-		cmocka_unit_test_setup_teardown(data__random_operations_match_a_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(write__each_length_is_read_back, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(write__without_chunks_goes_in_the_message, setup_file,
+						teardown),
+		cmocka_unit_test_setup_teardown(write__overwrites_leave_neighbours_alone, setup_file,
+						teardown),
+		cmocka_unit_test_setup_teardown(write__behind_the_end_leaves_zeros, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(truncate__what_comes_back_is_zeros, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(read__at_and_behind_the_end, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(write__offsets_near_2_to_64_are_too_big, setup_file,
+						teardown),
+		cmocka_unit_test_setup_teardown(counts__above_rtmax_and_wtmax_are_cut, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(commit__answers_the_writes_verifier, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(data__of_what_is_no_file, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(readlink__short_and_long_paths, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(data__random_operations_match_a_copy, setup_file, teardown),
 	};
 
 	client_main(argc, argv);

@@ -2,28 +2,7 @@
 /* Names: made, found, listed, moved, removed. */
 #include <stdio.h>
 
-#include "client.h"
-
-static struct client *c;
-static struct nfs3_fh root;
-
-static int setup(void **state)
-{
-	static struct client client;
-
-	(void)state;
-	c = &client;
-	client_start(c, NULL);
-	root = c->roots[0];
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	client_stop(c);
-	return 0;
-}
+#include "fixture.h"
 
 static bool is_same(const struct nfs3_fh *a, const struct nfs3_fh *b)
 {

@@ -8,40 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "fixture.h"
 #include "mount3.h"
-
-static struct client *c;
-static struct nfs3_fh root;
-
-static void start(const char *const *args)
-{
-	static struct client client;
-
-	c = &client;
-	client_start(c, args);
-	root = c->roots[0];
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	start(NULL);
-	return 0;
-}
-
-static int setup_none(void **state)
-{
-	(void)state;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	client_stop(c);
-	return 0;
-}
 
 /* ---- handles ---- */
 
@@ -267,13 +235,6 @@ static void exports__read_only(void **state)
 
 /* ---- MOUNT ---- */
 
-static bool_t xdr_nothing(XDR *xdrs, void *nothing)
-{
-	(void)xdrs;
-	(void)nothing;
-	return TRUE;
-}
-
 static CLIENT *mount_client(uint16_t port)
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -309,20 +270,20 @@ static void mount__gives_the_roots_handle(void **state)
 	assert_int_equal(res.fh.len_bytes, root.len_bytes);
 	assert_memory_equal(res.fh.data, root.data, root.len_bytes);
 	assert_true(res.nflavors >= 1);
-	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)xdr_nothing, NULL,
+	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)mount3_xdr_nothing, NULL,
 				   (xdrproc_t)mount3_xdr_dump_res, (char *)&dump, wait),
 			 RPC_SUCCESS);
 	assert_int_equal(dump.n, 1);
 	assert_string_equal(dump.mounts[0].path, "/vol");
-	assert_int_equal(clnt_call(clnt, MOUNT3_EXPORT, (xdrproc_t)xdr_nothing, NULL,
+	assert_int_equal(clnt_call(clnt, MOUNT3_EXPORT, (xdrproc_t)mount3_xdr_nothing, NULL,
 				   (xdrproc_t)mount3_xdr_export_res, (char *)&exports, wait),
 			 RPC_SUCCESS);
 	assert_int_equal(exports.n, 1);
 	assert_string_equal(exports.exports[0].path, "/vol");
 	assert_int_equal(clnt_call(clnt, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
-				   (xdrproc_t)xdr_nothing, NULL, wait),
+				   (xdrproc_t)mount3_xdr_nothing, NULL, wait),
 			 RPC_SUCCESS);
-	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)xdr_nothing, NULL,
+	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)mount3_xdr_nothing, NULL,
 				   (xdrproc_t)mount3_xdr_dump_res, (char *)&dump, wait),
 			 RPC_SUCCESS);
 	assert_int_equal(dump.n, 0);
@@ -331,7 +292,8 @@ static void mount__gives_the_roots_handle(void **state)
 				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
 			 RPC_SUCCESS);
 	assert_int_equal(res.status, MOUNT3ERR_NOENT);
-	assert_int_equal(clnt_call(clnt, 9, (xdrproc_t)xdr_nothing, NULL, (xdrproc_t)xdr_nothing, NULL, wait),
+	assert_int_equal(clnt_call(clnt, 9, (xdrproc_t)mount3_xdr_nothing, NULL,
+				   (xdrproc_t)mount3_xdr_nothing, NULL, wait),
 			 RPC_PROCUNAVAIL);
 	clnt_destroy(clnt);
 }

@@ -3,8 +3,8 @@
 #define PAIR_H
 
 /*
- * A requester and a responder in one thread, over any driver, for tests of the whole: two engines that are
- * polled in turn, a connection, a test program with its binding, and memory.
+ * A requester and a responder in one thread (or apart: apart.h), over any driver, for tests of the whole: two engines that
+ * are polled in turn, a connection, a test program with its binding, and memory.
  */
 
 #include <setjmp.h>
@@ -41,7 +41,12 @@ enum pair_proc {
 /* As MULTI's a: the first result is absent. */
 #define PAIR_ABSENT 0xffffffffu
 
-#define PAIR_LATER_MAX 64
+#define PAIR_LATER_MAX	 64
+#define PAIR_RESULTS_MAX 64u
+
+struct pair_results {
+	uint32_t words[3];
+};
 
 struct pair {
 	const char *driver;
@@ -68,6 +73,14 @@ struct pair {
 	bool place_writes; /* WRITE's data are asked for at server_mem + 64 KiB */
 	uint32_t nlater;
 	struct weir_request *later[PAIR_LATER_MAX];
+	uint32_t nresults; /* of WRITEs, kept where no buffer was free for them */
+	struct pair_results results[PAIR_RESULTS_MAX];
+};
+
+/* A wait for nothing to move any more; of zeros at first. */
+struct pair_quiet {
+	uint32_t polls;
+	uint64_t since_ns;
 };
 
 /* How one call ended. */
@@ -97,6 +110,11 @@ extern uint64_t pair_seed;
 /* Of the test program, one for each procedure; NULL at first. */
 extern const bool *pair_non_idempotent;
 extern enum weir_exposure pair_exposure;
+extern enum weir_protection pair_protection;
+/* The versions of the protocol that either side speaks. */
+extern enum weir_protocol pair_client_protocol, pair_server_protocol;
+/* Of version 2, at both sides. */
+extern enum weir_extension pair_extension;
 /* The simulated world's, for the tests that want another; NULL: the usual. */
 extern const struct sim_options *pair_wires;
 
@@ -111,14 +129,18 @@ void pair_connect(struct pair *pair);
 int pair_connect_begin(struct pair *pair); /* the same, and wait for nothing; weir_connect()'s result */
 void pair_stop(struct pair *pair);
 
-/* Poll both engines once and let time pass: the simulation's, or the real one. */
-void pair_poll(struct pair *pair);
+/* Poll both engines once and let time pass: the simulation's, or the real one. The work done. */
+uint32_t pair_poll(struct pair *pair);
 void pair_pass(struct pair *pair); /* time alone */
 /* Whether a wait that has taken 'polls' polls may go on; gives others the CPU now and then. */
 bool pair_wait(struct pair *pair, uint32_t polls);
 /* Until *flag is at least 'value'; fails the test after a bound. */
 void pair_until(struct pair *pair, const int *flag, int value);
+/* Until 'n' requests wait for pair_release_later(); fails the test after a bound. */
+void pair_until_later(struct pair *pair, uint32_t n);
 void pair_settle(struct pair *pair); /* until nothing moves any more */
+/* Whether to go on polling for that, after a poll that did so much work. */
+bool pair_unsettled(struct pair *pair, struct pair_quiet *quiet, uint32_t work);
 
 /* Callback for weir_call_params.done, with a struct outcome as its argument. */
 void pair_done(struct weir_call *call, const struct weir_result *result, void *arg);

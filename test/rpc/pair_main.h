@@ -2,23 +2,59 @@
 #ifndef PAIR_MAIN_H
 #define PAIR_MAIN_H
 
-/* main() of a test program that runs over any driver: PROGRAM [shared] DRIVER [FIRST-SEED [SEEDS]], or
- * PROGRAM [shared] verbs ADDRESS. 'shared': with the profile's shared_receives.
- * DRIVER/window, DRIVER/pool: with that exposure policy rather than the driver's usual. */
+/* main() of a test program that runs over any driver: PROGRAM [PROTOCOLS] [shared] [APART] DRIVER [FIRST-SEED [SEEDS]],
+ * or PROGRAM [PROTOCOLS] [shared] verbs ADDRESS. APART: threads or processes, the server being in another one: for programs
+ * that do not look at it. 'shared': with the profile's shared_receives. PROTOCOLS: v2: both sides speak
+ * version 2, with v2+continuation and that part of its extension; auto-v1: the requester would, and the responder does not; v1-auto: the reverse; else they speak version 1.
+ * DRIVER/window, DRIVER/pool: with that exposure policy rather than the driver's usual. DRIVER/own: with 'pool', and a
+ * protection domain for each connection. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "apart.h"
 #include "pair.h"
+
+static bool pair_set_protocols(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum weir_protocol client, server;
+		enum weir_extension extension;
+	} words[] = {
+		{"v2", WEIR_PROTOCOL_V2, WEIR_PROTOCOL_V2, WEIR_EXTENSION_OFF},
+		{"auto-v1", WEIR_PROTOCOL_AUTO, WEIR_PROTOCOL_V1, WEIR_EXTENSION_OFF},
+		{"v1-auto", WEIR_PROTOCOL_V1, WEIR_PROTOCOL_AUTO, WEIR_EXTENSION_OFF},
+		{"v2+continuation", WEIR_PROTOCOL_V2, WEIR_PROTOCOL_V2, WEIR_EXTENSION_CONTINUATION},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(words[i].word, word) != 0)
+			continue;
+		pair_client_protocol = words[i].client;
+		pair_server_protocol = words[i].server;
+		pair_extension = words[i].extension;
+		return true;
+	}
+	return false;
+}
 
 static int pair_main(int argc, char **argv, int (*run)(void))
 {
 	uint64_t first, seeds;
 	int failed = 0;
 
+	if (argc > 1 && pair_set_protocols(argv[1])) {
+		argc--;
+		argv++;
+	}
 	if (argc > 1 && strcmp(argv[1], "shared") == 0) {
 		pair_shared = true;
+		argc--;
+		argv++;
+	}
+	if (argc > 2 && apart_begin(argv[1])) {
 		argc--;
 		argv++;
 	}
@@ -31,7 +67,9 @@ static int pair_main(int argc, char **argv, int (*run)(void))
 		if (policy) {
 			*policy++ = '\0';
 			pair_exposure =
-				strcmp(policy, "pool") == 0 ? WEIR_EXPOSURE_POOL : WEIR_EXPOSURE_WINDOW;
+				strcmp(policy, "window") == 0 ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
+			if (strcmp(policy, "own") == 0)
+				pair_protection = WEIR_PROTECTION_CONNECTION;
 		}
 	}
 	if (argc > 2 && strcmp(pair_driver, "verbs") == 0) {
@@ -43,6 +81,10 @@ static int pair_main(int argc, char **argv, int (*run)(void))
 		if (failed)
 			fprintf(stderr, "failed over '%s' with seed %llu\n", pair_driver,
 				(unsigned long long)pair_seed);
+	}
+	if (apart_is_on() && !apart_end()) {
+		fprintf(stderr, "the server's process did not end well\n");
+		failed = 1;
 	}
 	return failed;
 }

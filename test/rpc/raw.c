@@ -83,6 +83,21 @@ void raw_listen(struct raw *raw, const char *addr)
 	assert_int_equal(raw->ops->listen(raw->dev, addr, 4, raw, &raw->listener), 0);
 }
 
+void raw_serve(struct raw *raw)
+{
+	const struct weir_connect_options none = {0};
+	struct pair *pair = raw->pair;
+	char addr[80];
+
+	pair_new_addr(addr, sizeof(addr));
+	raw_listen(raw, addr);
+	assert_int_equal(weir_connect(pair->client, addr, &none, &pair->conn), 0);
+	raw_until(raw, &raw->established, 1);
+	for (uint32_t i = 0; !weir_conn_is_open(pair->conn) && pair_wait(pair, i); i++)
+		raw_poll(raw);
+	assert_true(weir_conn_is_open(pair->conn));
+}
+
 void raw_close(struct raw *raw)
 {
 	if (raw->qp) {
@@ -117,17 +132,18 @@ static void on_event(struct raw *raw, const struct fabric_cm_event *event)
 	}
 }
 
-void raw_poll(struct raw *raw)
+uint32_t raw_poll(struct raw *raw)
 {
 	struct fabric_cm_event events[4];
 	struct fabric_wc wcs[16];
-	uint32_t n;
+	uint32_t n, work = pair_poll(raw->pair);
 
-	pair_poll(raw->pair);
 	n = raw->ops->cm_poll(raw->dev, events, 4);
+	work += n;
 	for (uint32_t i = 0; i < n; i++)
 		on_event(raw, &events[i]);
 	n = raw->ops->poll(raw->dev, wcs, 16);
+	work += n;
 	for (uint32_t i = 0; i < n; i++) {
 		if (wcs[i].op != FABRIC_RECV)
 			raw->status = wcs[i].status;
@@ -143,8 +159,16 @@ void raw_poll(struct raw *raw)
 		raw->inv_rkey = wcs[i].inv_rkey;
 		raw->len[raw->nmsgs] = wcs[i].byte_len;
 		memcpy(raw->msgs[raw->nmsgs++], raw->base + wcs[i].wr_id * RAW_MSG_MAX, wcs[i].byte_len);
-		post_recv(raw, (uint32_t)wcs[i].wr_id);
+		if (!raw->stops)
+			post_recv(raw, (uint32_t)wcs[i].wr_id);
 	}
+	return work;
+}
+
+void raw_take_one(struct raw *raw)
+{
+	raw->nmsgs = 0;
+	post_recv(raw, 0);
 }
 
 void raw_until(struct raw *raw, const int *flag, int value)
@@ -156,8 +180,10 @@ void raw_until(struct raw *raw, const int *flag, int value)
 
 void raw_settle(struct raw *raw)
 {
-	for (int i = 0; i < 2000; i++)
-		raw_poll(raw);
+	struct pair_quiet quiet = {0};
+
+	while (pair_unsettled(raw->pair, &quiet, raw_poll(raw)))
+		;
 }
 
 void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len)

@@ -30,6 +30,7 @@ struct raw {
 	uint8_t msgs[RAW_RECVS][RAW_MSG_MAX];
 	int sent;		   /* completions of sends */
 	bool ignores;		   /* messages are received and forgotten */
+	bool stops;		   /* messages are received, and their receives not posted again */
 	bool may_invalidate;	   /* says so to those who connect (RFC 8797) */
 	uint32_t inv_rkey;	   /* that came with the latest message, or 0 */
 	enum fabric_status status; /* of the latest completion of what was sent */
@@ -44,10 +45,14 @@ struct words {
 void raw_open(struct raw *raw, struct pair *pair);
 void raw_connect(struct raw *raw);		    /* to the pair's responder */
 void raw_listen(struct raw *raw, const char *addr); /* for the pair's requester */
+/* The same, at an address of its own, and the pair's requester has connected to it. */
+void raw_serve(struct raw *raw);
 void raw_close(struct raw *raw);
 
-void raw_poll(struct raw *raw); /* the raw peer and the pair */
+uint32_t raw_poll(struct raw *raw); /* the raw peer and the pair; the work done */
 void raw_until(struct raw *raw, const int *flag, int value);
+/* With 'stops': one more message can come. */
+void raw_take_one(struct raw *raw);
 void raw_settle(struct raw *raw);
 void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len);
 /* RDMA Write of the first 'len' bytes of 'mem' to memory of the pair's. */

@@ -331,7 +331,7 @@ static void call__4_3_3_a_reply_above_the_threshold_comes_by_the_reply_chunk(voi
 		pair_until(&pair, &outcome.done, 1);
 	}
 	weir_engine_stats(pair.client, &stats);
-	assert_true(stats.long_replies >= 3);
+	assert_true(stats.long_replies + stats.groups_received >= 3);
 	assert_int_equal(pair.closed, 0);
 }
 
@@ -343,11 +343,11 @@ static void call__4_5_3_a_reply_chunk_too_small_is_err_chunk_and_the_connection_
 	big(9000, 16, &outcome); /* no Reply chunk at all */
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EREMOTEIO);
-	assert_int_equal(outcome.rdma_err, 2);
+	assert_int_equal(outcome.rdma_err, weir_conn_version(pair.conn) == 2 ? 3 : 2);
 	big(9000, 8000, &outcome); /* one that is too small */
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EREMOTEIO);
-	assert_int_equal(outcome.rdma_err, 2);
+	assert_int_equal(outcome.rdma_err, weir_conn_version(pair.conn) == 2 ? 3 : 2);
 	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 	assert_int_equal(outcome.status, 0);
 	assert_int_equal(pair.closed + pair.server_closed, 0);
@@ -381,11 +381,13 @@ static void call__3_5_3_a_long_call_takes_a_position_zero_chunk(void **state)
 		pair_until(&pair, &outcome.done, 1);
 	}
 	weir_engine_stats(pair.client, &stats);
-	assert_true(stats.long_calls >= 3);
+	assert_true(stats.long_calls + stats.continued_calls >= 3);
 }
 
 static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 {
+	/* Version 2 grants with its properties, before the first call; where receives are shared, one. */
+	const uint32_t first = weir_conn_version(pair.conn) == 2 && !pair_shared ? 16 : 1;
 	struct outcome outcomes[32];
 	struct weir_engine_stats stats;
 
@@ -401,11 +403,12 @@ static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 		weir_xdr_put_u32(weir_call_args(call), (uint32_t)i);
 		assert_int_equal(weir_call_submit(call), 0);
 	}
+	pair_until_later(&pair, first);
 	for (int i = 0; i < 100 && outcomes[31].done == 0; i++) {
-		pair_settle(&pair);
+		pair_settle(&pair);		/* all that may be under way is */
 		assert_true(pair.nlater <= 16); /* the responder granted 16 */
 		if (i == 0)
-			assert_int_equal(pair.nlater, 1); /* and nothing yet */
+			assert_int_equal(pair.nlater, first);
 		pair_release_later(&pair);
 	}
 	for (int i = 0; i < 32; i++) {
@@ -413,7 +416,7 @@ static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 		assert_int_equal(outcomes[i].words[0], i + 1);
 	}
 	weir_engine_stats(pair.client, &stats);
-	assert_int_equal(stats.calls_queued, 31);
+	assert_int_equal(stats.calls_queued, 32 - first);
 }
 
 static int rounds_left;

@@ -10,31 +10,18 @@
 static struct pair pair;
 static struct outcome outcomes[16];
 
-static void short_timeouts(struct weir_profile *profile)
-{
-	profile->call_timeout_ms = 50;
-	profile->connect_timeout_ms = 200;
-}
+#define SHORT_NS 50000000u /* a time-out that is to happen; none else may, however busy the machine is */
 
 static int setup(void **state)
 {
 	(void)state;
-	pair_start(&pair, short_timeouts);
+	pair_start(&pair, NULL);
 	return 0;
 }
 
 static int setup_connected(void **state)
 {
 	setup(state);
-	pair_connect(&pair);
-	return 0;
-}
-
-/* For what must not end by a time-out, however busy the machine is. */
-static int setup_patient(void **state)
-{
-	(void)state;
-	pair_start(&pair, NULL);
 	pair_connect(&pair);
 	return 0;
 }
@@ -55,7 +42,7 @@ static void warm_up(void)
 	assert_int_equal(outcome.status, 0);
 }
 
-static void start_later(uint32_t n)
+static void start_later_within(uint32_t n, uint64_t timeout_ns)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct weir_call_params params;
@@ -63,11 +50,17 @@ static void start_later(uint32_t n)
 
 		outcome_init(&outcomes[i], &pair);
 		params = pair_params(PAIR_LATER, &outcomes[i]);
+		params.timeout_ns = timeout_ns;
 		call = weir_call_begin(pair.conn, &params);
 		assert_non_null(call);
 		weir_xdr_put_u32(weir_call_args(call), i);
 		assert_int_equal(weir_call_submit(call), 0);
 	}
+}
+
+static void start_later(uint32_t n)
+{
+	start_later_within(n, 0);
 }
 
 static void expect_all(uint32_t n, int status)
@@ -96,10 +89,11 @@ static void timeout__a_call_that_exposes_nothing_ends_alone(void **state)
 {
 	(void)state;
 	warm_up();
-	start_later(1);
+	start_later_within(1, SHORT_NS);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
 	assert_int_equal(pair.closed, 0);
+	pair_until_later(&pair, 1);
 	/* The late reply is dropped without harm, and the slot comes back. */
 	pair_release_later(&pair);
 	pair_settle(&pair);
@@ -116,6 +110,7 @@ static void timeout__4_4_1_and_4_5_4_memory_comes_back_only_when_the_peer_is_kep
 	warm_up();
 	outcome_init(&outcomes[0], &pair);
 	params = pair_params(PAIR_LATER, &outcomes[0]);
+	params.timeout_ns = SHORT_NS;
 	params.results_max_bytes = 100000; /* a Reply chunk: memory of ours in the responder's hands */
 	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 7);
@@ -136,11 +131,16 @@ static void timeout__4_4_1_and_4_5_4_memory_comes_back_only_when_the_peer_is_kep
 static void timeout__a_call_that_still_waits_for_a_credit(void **state)
 {
 	(void)state;
-	start_later(2); /* one credit: the second is queued */
+	/* Version 2 grants credits before the first call. */
+	if (weir_conn_version(pair.conn) == 2)
+		skip();
+	start_later_within(2, SHORT_NS); /* one credit: the second is queued */
 	pair_until(&pair, &outcomes[1].done, 1);
 	assert_int_equal(outcomes[1].status, -ETIMEDOUT);
 	assert_int_equal(pair.closed, 0);
-	assert_int_equal(pair.nlater, 1);
+	pair_until_later(&pair, 1);
+	pair_settle(&pair);
+	assert_int_equal(pair.nlater, 1); /* the second was never sent */
 	pair_release_later(&pair);
 	pair_settle(&pair);
 	warm_up();
@@ -167,8 +167,7 @@ static void close__the_responder_leaves(void **state)
 	(void)state;
 	warm_up();
 	start_later(8);
-	for (int i = 0; i < 100000 && pair.nlater < 8; i++)
-		pair_poll(&pair);
+	pair_until_later(&pair, 8);
 	weir_conn_close(pair.server_conn);
 	pair_until(&pair, &pair.closed, 1);
 	expect_all(8, -ECONNRESET);
@@ -188,8 +187,7 @@ static void shutdown__waits_for_what_is_in_flight(void **state)
 	weir_conn_shutdown(pair.conn);
 	assert_null(weir_call_begin(pair.conn, &params));
 	assert_int_equal(errno, ENOTCONN);
-	for (int i = 0; i < 100000 && pair.nlater < 4; i++)
-		pair_poll(&pair);
+	pair_until_later(&pair, 4);
 	assert_int_equal(pair.closed, 0);
 	pair_release_later(&pair);
 	pair_until(&pair, &pair.closed, 1);
@@ -228,8 +226,7 @@ static void destroy__with_everything_under_way(void **state)
 
 static int teardown_busy(void **state)
 {
-	for (int i = 0; i < 100000 && pair.nlater < 1; i++)
-		pair_poll(&pair);
+	pair_until_later(&pair, 1);
 	teardown(state);
 	expect_all(16, -ECONNABORTED);
 	return 0;
@@ -243,8 +240,7 @@ static void destroy__requests_that_a_handler_holds_can_still_be_replied_to(void 
 	(void)state;
 	warm_up();
 	start_later(4);
-	for (int i = 0; i < 100000 && pair.nlater < 4; i++)
-		pair_poll(&pair);
+	pair_until_later(&pair, 4);
 	assert_int_equal(pair.nlater, 4);
 }
 
@@ -296,7 +292,7 @@ static void destroy__nothing_new_begins_while_it_runs(void **state)
 	(void)state;
 	reconnects = 0;
 	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conn), 0);
-	for (int i = 0; i < 100000 && !weir_conn_is_open(conn); i++)
+	for (uint32_t i = 0; !weir_conn_is_open(conn) && pair_wait(&pair, i); i++)
 		pair_poll(&pair);
 }
 
@@ -382,8 +378,7 @@ static void shutdown__of_a_responder_waits_for_its_requests(void **state)
 	(void)state;
 	warm_up();
 	start_later(4);
-	for (int i = 0; i < 100000 && pair.nlater < 4; i++)
-		pair_poll(&pair);
+	pair_until_later(&pair, 4);
 	weir_conn_shutdown(pair.server_conn);
 	for (int i = 0; i < 100; i++)
 		pair_poll(&pair);
@@ -492,7 +487,7 @@ static int run(void)
 						teardown_reconnecting),
 		cmocka_unit_test_setup_teardown(close__ends_a_call_that_is_being_made, setup_connected,
 						teardown),
-		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_ends_under_load, setup_patient,
+		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_ends_under_load, setup_connected,
 						teardown),
 		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_waits_for_its_requests,
 						setup_connected, teardown),

@@ -229,6 +229,114 @@ static void pull__that_may_not_wait_is_told(void **state)
 		pair_until(&pair, &outcomes[i].done, 1);
 }
 
+static struct mem_buf *sends;
+
+/* The server's send buffers, all of them: a list by their 'user's. */
+static void take_sends(void)
+{
+	struct mem_buf *buf;
+
+	for (sends = NULL; (buf = mem_pool_get(pair.server->send_pool)); sends = buf)
+		buf->user[0] = (uintptr_t)sends;
+}
+
+static void put_sends(void)
+{
+	while (sends) {
+		struct mem_buf *buf = sends;
+
+		sends = (struct mem_buf *)buf->user[0];
+		mem_pool_put(buf);
+	}
+}
+
+/* Of the first three, the data are pulled. */
+static uint32_t write_bytes(uint32_t i)
+{
+	return i < 3 ? ITEM + i : 100 + i;
+}
+
+static void submit_write(uint32_t i)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(&outcomes[i], &pair);
+	params = pair_params(PAIR_WRITE, &outcomes[i]);
+	params.args_max_bytes = 256;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), i);
+	if (i < 3)
+		weir_call_arg_item(call, pair.client_region, pair.client_mem, write_bytes(i));
+	else
+		weir_xdr_put_opaque(weir_call_args(call), pair.client_mem, write_bytes(i));
+	weir_xdr_put_u32(weir_call_args(call), 1000);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_settle(&pair);
+}
+
+/* Calls that were carried out, more than may wait, three with the only buffer for their data: no reply is refused or
+ * lost, and what they held is there for the next. */
+static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
+{
+	struct weir_engine_stats stats;
+	struct outcome outcome;
+	struct mem_buf *bulk;
+
+	(void)state;
+	big_first();
+	take_sends();
+	for (uint32_t i = 0; i < 5; i++)
+		submit_write(i);
+	assert_int_equal(pair.server->nwaiting, 5);
+	assert_int_equal(pair.nresults, 5);
+	bulk = mem_pool_get(pair.server->bulk_pool);
+	assert_non_null(bulk);
+	mem_pool_put(bulk);
+	assert_int_equal(pair.server->pulling_bytes, 0);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.waits_refused, 0);
+	put_sends();
+	for (uint32_t i = 0; i < 5; i++) {
+		uint32_t sum = 0;
+
+		pair_until(&pair, &outcomes[i].done, 1);
+		assert_int_equal(outcomes[i].status, 0);
+		for (uint32_t at = 0; at < write_bytes(i); at++)
+			sum = sum * 33 + pair.client_mem[at];
+		assert_int_equal(outcomes[i].nwords, 3);
+		assert_int_equal(outcomes[i].words[0], i + 1000);
+		assert_int_equal(outcomes[i].words[1], write_bytes(i));
+		assert_int_equal(outcomes[i].words[2], sum);
+	}
+	assert_int_equal(pair.closed, 0);
+	/* Requests are new again: the next one has its arguments. */
+	pair_call(&pair, PAIR_WRITE, (const uint32_t[]){1, 0, 2}, 3, &outcome);
+	assert_int_equal(outcome.words[0], 3);
+}
+
+/* The connection, then the engine, ends under replies that wait so. */
+static void reply__that_waits_ends_with_the_connection_or_the_engine(void **state)
+{
+	(void)state;
+	big_first();
+	take_sends();
+	submit_write(0);
+	submit_write(1);
+	assert_int_equal(pair.server->nwaiting, 2);
+	weir_conn_close(pair.conn);
+	pair_until(&pair, &pair.server_closed, 1);
+	put_sends();
+	pair_settle(&pair);
+	assert_int_equal(pair.server->nwaiting, 0);
+	big_first();
+	take_sends();
+	submit_write(0);
+	assert_int_equal(pair.server->nwaiting, 1);
+	put_sends();
+}
+
 /* The connection, then the engine, ends under handlers that wait. */
 static void wait__ends_with_the_connection_or_the_engine(void **state)
 {
@@ -264,6 +372,8 @@ static int run(void)
 		T(wait__is_bounded_and_past_it_is_an_error, setup_few),
 		T(pull__that_may_not_wait_is_told, setup_few),
 		T(wait__ends_with_the_connection_or_the_engine, setup),
+		T(reply__waits_without_the_arguments_and_is_not_refused, setup_few),
+		T(reply__that_waits_ends_with_the_connection_or_the_engine, setup),
 	};
 
 	return cmocka_run_group_tests_name("fair", tests, NULL, NULL);

@@ -70,6 +70,44 @@ static void listen__refused(void **state)
 	works();
 }
 
+static int losses;
+
+static void on_lost(struct weir_listener *listener, int error, void *arg)
+{
+	assert_int_equal(error, -ENODEV);
+	losses++;
+	/* In here, for one; the other is closed later. */
+	if (arg)
+		weir_listener_close(listener);
+}
+
+/* Two listeners, and none of them takes the connection that is open with it. */
+static void listener__is_told_that_its_device_is_gone(void **state)
+{
+	const struct weir_program program = {.prog = 1, .vers_high = 1, .nprocs = 1};
+	struct weir_listen_options options = {.programs = &program, .nprograms = 1, .on_lost = on_lost};
+	struct weir_listener *kept, *closed;
+	struct outcome outcome;
+
+	(void)state;
+	losses = 0;
+	assert_int_equal(weir_listen(pair.server, "kept", &options, &kept), 0);
+	options.arg = &pair;
+	assert_int_equal(weir_listen(pair.server, "closed", &options, &closed), 0);
+	pair_connect(&pair);
+	for (uint64_t nth = 1; nth <= 3; nth++) /* the pair's own is the third, and wants no word */
+		assert_true(fault_at(pair.server->dev, FAULT_UNLISTENED, nth, ENODEV));
+	pair_until(&pair, &losses, 2);
+	pair_settle(&pair);
+	assert_int_equal(losses, 2);
+	assert_int_equal(fault_injected(pair.server->dev, FAULT_UNLISTENED), 3);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	assert_int_equal(outcome.status, 0);
+	weir_listener_close(kept);
+	pair_settle(&pair);
+	assert_int_equal(losses, 2);
+}
+
 static void engine__memory_refused_at_each_registration(void **state)
 {
 	struct weir_profile profile = pair.profile;
@@ -87,8 +125,8 @@ static void engine__memory_refused_at_each_registration(void **state)
 		assert_int_equal(rc, -ENOMEM);
 		assert_int_equal(sim_world_objects(pair.world), before);
 	}
-	assert_int_equal(nth, 5); /* four pools */
-	assert_int_equal(fault_occasions(engine->dev, FAULT_MR), 4);
+	assert_int_equal(nth, 6); /* five pools */
+	assert_int_equal(fault_occasions(engine->dev, FAULT_MR), 5);
 	assert_int_equal(weir_engine_add_region(engine, pair.client_region), -ENOMEM);
 	assert_int_equal(weir_engine_add_region(engine, pair.client_region), 0);
 	weir_engine_destroy(engine);
@@ -200,6 +238,7 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(listen__refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(listener__is_told_that_its_device_is_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(engine__memory_refused_at_each_registration, setup, teardown),
 		cmocka_unit_test_setup_teardown(fault__each_kind_at_each_occasion, setup, teardown),
 	};

@@ -3,9 +3,16 @@
 #include "pair_main.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_log.h>
 
 #include "conn.h"
 #include "raw.h"
+#include "responder.h"
+#include "sim.h"
 
 #define MS	 1000000ull
 #define TIME_MS	 50u
@@ -238,6 +245,51 @@ static void first_call_timeout__of_one_that_never_calls(void **state)
 	assert_int_equal(stats_of(pair.server).first_call_timeouts, 1);
 }
 
+static void low_shared(struct weir_profile *profile)
+{
+	low(profile);
+	profile->shared_receives = WEIR_SHARED_RECEIVES_ON;
+	profile->connections = 4;
+}
+
+/* All requests are with other connections: that it waits for one is not its silence. */
+static void first_call_timeout__not_of_one_whose_call_waits_for_a_request(void **state)
+{
+	struct request_pool *pool;
+	struct weir_request *free;
+	struct weir_call_params params;
+	struct weir_call *call;
+	struct outcome outcome;
+	uint32_t nused;
+
+	(void)state;
+	pair_start(&pair, low_shared);
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	pair_connect(&pair);
+	pool = pair.server->requests;
+	free = pool->free;
+	nused = pool->nused;
+	pool->free = NULL;
+	pool->nused = pool->nrequests;
+	assert_true(request_pool_is_dry(pool));
+	outcome_init(&outcomes[0], &pair);
+	params = pair_params(PAIR_NULL, &outcomes[0]);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	assert_int_equal(weir_call_submit(call), 0);
+	pass(5 * TIME_MS * MS);
+	assert_int_equal(outcomes[0].done, 0);
+	assert_int_equal(pair.server_closed, 0);
+	assert_int_equal(stats_of(pair.server).first_call_timeouts, 0);
+	pool->free = free;
+	pool->nused = nused;
+	request_pool_serve(pool);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(outcomes[0].status, 0);
+	pair_stop(&pair);
+}
+
 static void close_timeout__ends_what_does_not_end(void **state)
 {
 	struct weir_call_params params;
@@ -261,6 +313,86 @@ static void close_timeout__ends_what_does_not_end(void **state)
 	assert_int_equal(pair.close_error, -ETIMEDOUT);
 	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
 	assert_int_equal(stats_of(pair.client).close_timeouts, 1);
+}
+
+static void patient(struct weir_profile *profile)
+{
+	low(profile);
+	profile->first_call_timeout_ms = 0;
+	profile->send_timeout_ms = TIME_MS;
+	snprintf(profile->driver_options, sizeof(profile->driver_options), "world=%u,rnr_retry=7",
+		 sim_world_id(pair.world));
+}
+
+/* A reply that the device takes nothing along of. */
+static void send_read_call(void)
+{
+	struct words m = {0};
+
+	words_put(&m, 7, 9, 1, 8, 0, 0, 0, 0);
+	words_put(&m, 11, 9, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_READ, 0, 0, 0, 0, 600);
+	raw_send_words(&raw, &m);
+}
+
+static void send_timeout__of_a_peer_that_takes_nothing(void **state)
+{
+	int nmsgs = (int)RAW_RECVS;
+
+	(void)state;
+	pair_start(&pair, patient);
+	raw_open(&raw, &pair);
+	raw.stops = true;
+	raw_connect(&raw);
+	for (int i = 0; i < nmsgs; i++) {
+		send_read_call();
+		raw_until(&raw, &raw.nmsgs, i + 1);
+	}
+	pass(5 * TIME_MS * MS); /* all were taken: there is no hurry */
+	for (uint32_t i = 0; i < 3; i++) {
+		send_read_call();
+		pass((TIME_MS - 5) * MS);
+		assert_int_equal(pair.server_closed, 0);
+		if (i < 2) {
+			raw_take_one(&raw); /* just in time, and that counts anew for the next */
+			raw_until(&raw, &raw.nmsgs, 1);
+		}
+	}
+	assert_int_equal(stats_of(pair.server).send_timeouts, 0);
+	pass(10 * MS);
+	assert_int_equal(pair.server_closed, 1);
+	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
+	assert_int_equal(stats_of(pair.server).send_timeouts, 1);
+	raw_close(&raw);
+	pair_stop(&pair);
+}
+
+/* The first tick of a connection, long after the start of the clock, finds a call that has not completed. */
+static void send_timeout__begins_with_what_is_sent(void **state)
+{
+	struct sim_options wires;
+	struct weir_call *call;
+	struct weir_call_params params = pair_params(PAIR_ECHO, &outcomes[0]);
+
+	(void)state;
+	sim_options_init(&wires);
+	wires.wire = (struct sim_latency){5 * MS, 5 * MS};
+	pair_wires = &wires;
+	pair_start(&pair, patient);
+	pair_wires = NULL;
+	pass(5 * TIME_MS * MS);
+	assert_int_equal(pair_connect_begin(&pair), 0);
+	pair_until(&pair, &pair.opened, 1);
+	outcome_init(&outcomes[0], &pair);
+	params.args_max_bytes = params.results_max_bytes = 604;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_opaque(weir_call_args(call), pair.client_mem, 600); /* more than a device takes along */
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(outcomes[0].status, 0);
+	assert_int_equal(stats_of(pair.client).send_timeouts, 0);
+	assert_int_equal(stats_of(pair.server).send_timeouts, 0);
+	pair_stop(&pair);
 }
 
 static void connect_timeout__of_one_that_nobody_accepts(void **state)
@@ -299,6 +431,64 @@ static void connections__one_past_the_limit_is_refused(void **state)
 	assert_int_equal(outcome.status, 0);
 }
 
+static void short_messages(struct weir_profile *profile)
+{
+	profile->inline_bytes = 1024;
+}
+
+static uint32_t lines_with(const char *text, const char *what)
+{
+	uint32_t n = 0;
+
+	for (const char *at = text; (at = strstr(at, what)); at++)
+		n++;
+	return n;
+}
+
+/* One that sends more than a receive takes, again and again, on a connection each: in less than a second. */
+static void log__of_a_peer_that_misbehaves_again_and_again(void **state)
+{
+	static uint8_t message[2000];
+	struct weir_engine_stats stats;
+	struct log_rate *ends;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *log = open_memstream(&text, &len);
+
+	(void)state;
+	assert_non_null(log);
+	pair_start(&pair, short_messages);
+	ends = &pair.server->ends;
+	assert_int_equal(rte_openlog_stream(log), 0);
+	for (int i = 0; i < 20; i++) {
+		raw_open(&raw, &pair);
+		raw_connect(&raw);
+		raw_send(&raw, message, sizeof(message));
+		while (pair.server->nconnections > 0)
+			raw_poll(&raw);
+		raw_close(&raw);
+	}
+	rte_openlog_stream(NULL);
+	fclose(log);
+	stats = stats_of(pair.server);
+	assert_int_equal(stats.connections_lost, 20);
+	assert_int_equal(lines_with(text, " ends: "), LOG_RATE_LINES);
+	assert_int_equal(stats.log_lines_left_out, 20 - LOG_RATE_LINES);
+	assert_int_equal(ends->left_out, 20 - LOG_RATE_LINES);
+	free(text);
+	/* The first of another second says how many those were. */
+	log = open_memstream(&text, &len);
+	assert_non_null(log);
+	ends->window_ns -= LOG_RATE_WINDOW_NS;
+	assert_int_equal(rte_openlog_stream(log), 0);
+	engine_log_peer(pair.server, ends, "connection to %s ends", "it");
+	rte_openlog_stream(NULL);
+	fclose(log);
+	assert_int_equal(lines_with(text, "it ends (and 15 before it that no line tells of)"), 1);
+	free(text);
+	pair_stop(&pair);
+}
+
 static int run(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -311,6 +501,10 @@ static int run(void)
 		T(close_timeout__ends_what_does_not_end),
 		T(connect_timeout__of_one_that_nobody_accepts),
 		T(connections__one_past_the_limit_is_refused),
+		cmocka_unit_test(first_call_timeout__not_of_one_whose_call_waits_for_a_request),
+		cmocka_unit_test(send_timeout__of_a_peer_that_takes_nothing),
+		cmocka_unit_test(send_timeout__begins_with_what_is_sent),
+		cmocka_unit_test(log__of_a_peer_that_misbehaves_again_and_again),
 	};
 
 	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);

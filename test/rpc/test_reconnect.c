@@ -140,6 +140,8 @@ static void resend__3_3_3_oldest_first_by_one_credit(void **state)
 	uint32_t value;
 
 	(void)state;
+	if (pair_client_protocol == WEIR_PROTOCOL_V2)
+		skip(); /* which grants credits before the first call */
 	warm_up();
 	for (uint32_t i = 0; i < 8; i++) {
 		start_later(i, 1000 * MS + i * MS);
@@ -206,6 +208,8 @@ static void timeout__of_exposed_memory_costs_the_others_nothing(void **state)
 	struct weir_call *call;
 
 	(void)state;
+	if (pair_extension != WEIR_EXTENSION_OFF)
+		skip(); /* by which such a call exposes nothing */
 	warm_up();
 	start_later(0, 0);
 	until_later(1);
@@ -296,7 +300,7 @@ static void resend__not_after_rdma_error(void **state)
 	weir_xdr_put_u32(weir_call_args(call), BYTES);
 	assert_int_equal(weir_call_submit(call), 0);
 	expect_done(0, -EREMOTEIO);
-	assert_int_equal(outcomes[0].rdma_err, 2);
+	assert_int_equal(outcomes[0].rdma_err, weir_conn_version(pair.conn) == 2 ? 3 : 2);
 	assert_int_equal(pair.handled, 2);
 	pair_settle(&pair);
 	assert_int_equal(pair.handled, 2);
@@ -334,8 +338,9 @@ static void resend__by_the_new_connections_threshold(void **state)
 	expect_done(1, 0);
 	assert_int_equal(outcomes[1].words[0], sizeof(bytes));
 	assert_int_equal(outcomes[1].words[1], 0x33333333);
-	assert_int_equal(weir_conn_send_inline(pair.conn), 1024);
-	assert_int_equal(stats().long_calls, 1);
+	/* Version 2 has no receivers of less than 4096. */
+	assert_int_equal(weir_conn_send_inline(pair.conn), weir_conn_version(pair.conn) == 2 ? 4096 : 1024);
+	assert_int_equal(stats().long_calls, weir_conn_version(pair.conn) == 2 ? 0 : 1);
 }
 static void connect__once_more_after_each_pause(void **state)
 {

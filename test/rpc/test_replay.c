@@ -320,6 +320,7 @@ static void place__is_not_asked(void **state)
 /* That it runs once can't be seen to: it does not run. */
 static void cache__full_of_calls_that_run(void **state)
 {
+	struct weir_engine_stats stats;
 	struct outcome third;
 	uint32_t word = 3;
 
@@ -329,9 +330,13 @@ static void cache__full_of_calls_that_run(void **state)
 	submit_word(1, PAIR_LATER, 2);
 	for (uint32_t i = 0; pair.nlater < 2 && pair_wait(&pair, i); i++)
 		pair_poll(&pair);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.replays_refused, 0);
 	pair_call(&pair, PAIR_LATER, &word, 1, &third);
 	assert_int_equal(third.reply.accept_stat, WEIR_RPC_SYSTEM_ERR);
 	assert_int_equal(pair.nlater, 2);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.replays_refused, 1);
 	pair_release_later(&pair);
 	pair_until(&pair, &outcomes[0].done, 1);
 	pair_until(&pair, &outcomes[1].done, 1);
@@ -345,14 +350,24 @@ static void cache__full_of_calls_that_run(void **state)
 /* A reply that is too long to be kept: what came of it is unknown, but it does not run twice. */
 static void cache__too_long_a_reply(void **state)
 {
-	struct weir_call *call = begin(0, PAIR_ECHO, 1208, 1208);
+	/* An eighth of the cache, without the RPC header, the count and two words for each of the entry and its one piece. */
+	const uint32_t longest = 4096 / 8 - 24 - 4 - 16;
+	struct weir_engine_stats stats;
+	struct weir_call *call;
 
 	(void)state;
-	weir_xdr_put_opaque(weir_call_args(call), filler, 1200);
+	echo(longest);
+	assert_int_equal(pair.handled, 1);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.replies_not_kept, 0);
+	call = begin(0, PAIR_ECHO, BYTES + 8, BYTES + 8);
+	weir_xdr_put_opaque(weir_call_args(call), filler, longest + 1);
 	assert_int_equal(weir_call_submit(call), 0);
 	lose_reply_once();
 	assert_int_equal(outcomes[0].reply.accept_stat, WEIR_RPC_SYSTEM_ERR);
-	assert_int_equal(pair.handled, 1);
+	assert_int_equal(pair.handled, 2);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.replies_not_kept, 1);
 }
 
 static void destroy__with_calls_that_wait(void **state)

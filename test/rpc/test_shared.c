@@ -3,13 +3,18 @@
 #include "pair_main.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "raw.h"
 #include "responder.h"
 #include "shared.h"
 
-#define CONNS 12u
-#define CALLS 24u
+#define CONNS	 12u
+#define CALLS	 24u
+#define CREDITS	 16u
+#define BURST	 8u /* fewer than one of two connections is granted */
+#define SEGMENTS 60u
 
 static struct pair pair;
 static struct raw raw;
@@ -18,7 +23,7 @@ static int nopen, nclosed;
 
 static void share(struct weir_profile *profile)
 {
-	profile->shared_receives = 1;
+	profile->shared_receives = WEIR_SHARED_RECEIVES_ON;
 	profile->connections = 16;
 	profile->send_buffers = 1024;
 }
@@ -203,6 +208,120 @@ static void connection__that_finds_no_receive_left_is_refused(void **state)
 	connect_all();
 }
 
+static void choose(struct weir_profile *profile)
+{
+	profile->shared_receives = WEIR_SHARED_RECEIVES_AUTO;
+	profile->connections = 16;
+	profile->recv_buffers = 256;
+}
+
+static void choose_with_few(struct weir_profile *profile)
+{
+	choose(profile);
+	profile->connections = 64;
+	profile->recv_buffers = 64; /* which serve one connection of 16 credits */
+}
+
+static void choose_with_domains(struct weir_profile *profile)
+{
+	choose(profile);
+	profile->protection = WEIR_PROTECTION_CONNECTION;
+}
+
+/* 'auto': over shm alone, and where it can be. */
+static void automatic__shares_over_shm(void **state)
+{
+	bool is_shm = strcmp(pair_driver, "shm") == 0;
+
+	(void)state;
+	pair_start(&pair, choose);
+	assert_int_equal(pair.client->shared != NULL, is_shm);
+	assert_int_equal(pair.server->shared != NULL, is_shm);
+	pair_stop(&pair);
+	pair_start(&pair, choose_with_few);
+	assert_null(pair.client->shared);
+	pair_stop(&pair);
+	pair_start(&pair, choose_with_domains);
+	assert_null(pair.client->shared);
+}
+
+static void patient(struct weir_profile *profile)
+{
+	size_t used = strlen(profile->driver_options);
+
+	share(profile);
+	snprintf(profile->driver_options + used, sizeof(profile->driver_options) - used, "%srnr_retry=7",
+		 used > 0 ? "," : "");
+}
+
+static int setup_patient(void **state)
+{
+	(void)state;
+	nopen = nclosed = 0;
+	pair_start(&pair, patient);
+	return 0;
+}
+
+/* A READ into more segments than Writes are listed at a time. */
+static void send_scattered(uint32_t nsegs)
+{
+	struct words m = {0};
+
+	words_put(&m, 7, 5, 1, CREDITS, 0, 0, 1, nsegs);
+	for (uint32_t i = 0; i < nsegs; i++)
+		words_put(&m, 4, raw.mr.rkey, 8, (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr + 8 * i);
+	words_put(&m, 2, 0, 0);
+	words_put(&m, 11, 5, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_READ, 0, 0, 0, 0, 8 * nsegs);
+	raw_send_words(&raw, &m);
+}
+
+/* Replies whose Writes wait for places in the send queue when their connection ends: the requests serve others then, which
+ * know nothing of what was left. */
+static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
+{
+	static struct outcome outcomes[BURST];
+	uint32_t ncut = 0;
+
+	(void)state;
+	pair_connect(&pair);
+	submit(pair.conn, PAIR_NULL, &outcomes[0]);
+	pair_until(&pair, &outcomes[0].done, 1); /* past the first credit */
+	raw_open(&raw, &pair);
+	raw.stops = true;
+	raw_connect(&raw);
+	raw_until(&raw, &pair.server_opened, 2);
+	for (int i = 0; i < (int)RAW_RECVS; i++) {
+		send_scattered(SEGMENTS);
+		raw_until(&raw, &raw.nmsgs, i + 1);
+	}
+	/* The first leaves room for 16 Writes of the next, and not for the 16 after those. */
+	raw_settle(&raw);
+	send_scattered(conn_tx_room(pair.server_conn) - 24);
+	for (uint32_t i = 1; i < BURST; i++)
+		send_scattered(SEGMENTS);
+	raw_settle(&raw);
+	for (uint32_t i = 0; i < pair.server->requests->nrequests; i++) {
+		const struct weir_request *req = &pair.server->requests->requests[i];
+
+		ncut += req->tx_waiter.is_waiting && req->xfers_done > 0 && req->xfers_after > 0;
+	}
+	if (pair.world) /* shm's ring takes messages ahead of receives, and nothing waits behind them */
+		assert_in_range(ncut, 1, BURST);
+	raw_close(&raw);
+	pair_until(&pair, &pair.server_closed, 1);
+	for (uint32_t i = 0; i < BURST; i++)
+		submit(pair.conn, PAIR_LATER, &outcomes[i]);
+	for (uint32_t i = 0; pair.nlater < 2 && pair_wait(&pair, i); i++)
+		pair_poll(&pair);
+	for (uint32_t i = 0; outcomes[BURST - 1].done == 0 && pair_wait(&pair, i); i++) {
+		pair_poll(&pair);
+		pair_release_later(&pair);
+	}
+	for (uint32_t i = 0; i < BURST; i++)
+		assert_int_equal(outcomes[i].status, 0);
+	assert_int_equal(pair.closed, 0);
+}
+
 static int run(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -211,6 +330,9 @@ static int run(void)
 		T(busy__all_at_once_stay_within_the_queue),
 		T(excess__of_credits_ends_the_connection_and_no_other),
 		T(connection__that_finds_no_receive_left_is_refused),
+		cmocka_unit_test_teardown(automatic__shares_over_shm, teardown),
+		cmocka_unit_test_setup_teardown(reply__cut_off_amid_its_writes_is_forgotten, setup_patient,
+						teardown),
 	};
 	const struct CMUnitTest in_virtual_time[] = {T(idle__gives_credits_back)};
 	int failed = cmocka_run_group_tests_name("shared", tests, NULL, NULL);

@@ -48,6 +48,7 @@ static struct weir_call *begin(struct outcome *outcome, uint32_t proc)
 static void submit__refused_many_times_is_as_it_was(void **state)
 {
 	struct outcome holder, outcome;
+	struct weir_engine_stats stats;
 	struct weir_call *call;
 
 	(void)state;
@@ -55,6 +56,8 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 	weir_xdr_put_u32(weir_call_args(call), 1);
 	assert_int_equal(weir_call_submit(call), 0); /* has the one buffer until it is answered */
 	pair_settle(&pair);
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.long_dry, 0);
 	call = begin(&outcome, PAIR_ECHO);
 	weir_xdr_put_u32(weir_call_args(call), 4 * 40);
 	for (uint32_t i = 0; i < 40; i++) {
@@ -62,6 +65,8 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 		assert_int_equal(weir_call_submit(call), -ENOBUFS);
 		assert_int_equal(call->npieces, 0);
 	}
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.long_dry, 40);
 	pair_release_later(&pair);
 	pair_until(&pair, &holder.done, 1);
 	assert_int_equal(weir_call_submit(call), 0);
@@ -116,20 +121,13 @@ static void post(const struct words *m, uint32_t slot)
  * room for the next call then ends that one, from within. No call goes out twice, nor more than were granted. */
 static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 {
-	const struct weir_connect_options none = {0};
 	uint32_t xids[FIRST], seen[2];
 	struct words m = {0};
-	char addr[80];
 
 	(void)state;
 	pair_start(&pair, NULL);
 	raw_open(&raw, &pair);
-	pair_new_addr(addr, sizeof(addr));
-	raw_listen(&raw, addr);
-	assert_int_equal(weir_connect(pair.client, addr, &none, &pair.conn), 0);
-	raw_until(&raw, &raw.established, 1);
-	for (uint32_t i = 0; !weir_conn_is_open(pair.conn) && pair_wait(&pair, i); i++)
-		raw_poll(&raw);
+	raw_serve(&raw);
 	for (uint32_t i = 0; i < FIRST; i++)
 		submit_gathered(i);
 	for (uint32_t i = 0; i < FIRST; i++) {

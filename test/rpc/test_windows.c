@@ -21,18 +21,10 @@ static struct outcome outcome, other;
 
 static int setup_with(bool may_invalidate)
 {
-	const struct weir_connect_options options = {.on_event = NULL};
-	char addr[80];
-
 	pair_start(&pair, NULL);
 	raw_open(&raw, &pair);
 	raw.may_invalidate = may_invalidate;
-	pair_new_addr(addr, sizeof(addr));
-	raw_listen(&raw, addr);
-	assert_int_equal(weir_connect(pair.client, addr, &options, &pair.conn), 0);
-	raw_until(&raw, &raw.established, 1);
-	while (!weir_conn_is_open(pair.conn))
-		raw_poll(&raw);
+	raw_serve(&raw);
 	return 0;
 }
 

@@ -17,18 +17,10 @@ static struct outcome outcome;
 
 static int setup(void **state)
 {
-	const struct weir_connect_options none = {0};
-	char addr[80];
-
 	(void)state;
 	pair_start(&pair, NULL);
 	raw_open(&raw, &pair);
-	snprintf(addr, sizeof(addr), "%s-raw", pair.addr);
-	raw_listen(&raw, addr);
-	assert_int_equal(weir_connect(pair.client, addr, &none, &pair.conn), 0);
-	raw_until(&raw, &raw.established, 1);
-	while (!weir_conn_is_open(pair.conn))
-		raw_poll(&raw);
+	raw_serve(&raw);
 	return 0;
 }
 

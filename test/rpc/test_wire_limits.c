@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A responder at its limits: inline thresholds, and pools that are empty. */
+/* A responder at its limits: inline thresholds, and a pool for what it sends that is dry. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -8,19 +8,40 @@
 #include "conn.h"
 #include "raw.h"
 
-#define BUFS_MAX 256u
+#define BUFS_MAX   256u
+#define TIMEOUT_MS 100u
 
 static struct pair pair;
 static struct raw raw;
 
-static int setup(void **state)
+static struct mem_buf *bufs[BUFS_MAX], *spare;
+static uint32_t nbufs;
+
+static void hasty(struct weir_profile *profile)
 {
-	(void)state;
-	pair_start(&pair, NULL);
+	profile->send_timeout_ms = TIMEOUT_MS;
+}
+
+static int start(void (*change)(struct weir_profile *profile))
+{
+	nbufs = 0;
+	pair_start(&pair, change);
 	raw_open(&raw, &pair);
 	raw_connect(&raw);
 	raw_until(&raw, &pair.server_opened, 1);
 	return 0;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return start(NULL);
+}
+
+static int setup_hasty(void **state)
+{
+	(void)state;
+	return start(hasty);
 }
 
 /* Receives of 1024 bytes and no more. */
@@ -32,11 +53,7 @@ static void smallest_inline(struct weir_profile *profile)
 static int setup_smallest_inline(void **state)
 {
 	(void)state;
-	pair_start(&pair, smallest_inline);
-	raw_open(&raw, &pair);
-	raw_connect(&raw);
-	raw_until(&raw, &pair.server_opened, 1);
-	return 0;
+	return start(smallest_inline);
 }
 
 static int teardown(void **state)
@@ -95,29 +112,94 @@ static void receive__3_3_3_a_message_of_1024_bytes_is_taken(void **state)
 	assert_int_equal(r.w[13], 900);
 }
 
-/* Send with only 'left' buffers for it: the connection ends, all buffers come back, the engine goes on. */
+/* Of the buffers for what the responder sends, only 'left' are free. */
+static void leave_buffers(uint32_t left)
+{
+	struct mem_pool *pool = pair.server->send_pool;
+
+	while (nbufs < BUFS_MAX && (bufs[nbufs] = mem_pool_get(pool)))
+		nbufs++;
+	assert_in_range(nbufs, left, BUFS_MAX - 1);
+	for (uint32_t i = 0; i < left; i++)
+		mem_pool_put(bufs[--nbufs]);
+}
+
+static void give_back(void)
+{
+	while (nbufs > 0)
+		mem_pool_put(bufs[--nbufs]);
+}
+
+/* Nor is there a reserve: when it has waited for long enough the connection ends, all buffers come back, the engine goes on. */
 static void expect_close(const struct words *m, uint32_t left)
 {
 	struct mem_pool *pool = pair.server->send_pool;
-	struct mem_buf *bufs[BUFS_MAX];
+	struct weir_engine_stats stats;
 	struct outcome outcome;
-	uint32_t n = 0;
 
-	while (n < BUFS_MAX && (bufs[n] = mem_pool_get(pool)))
-		n++;
-	assert_in_range(n, left, BUFS_MAX - 1);
-	for (uint32_t i = 0; i < left; i++)
-		mem_pool_put(bufs[--n]);
+	leave_buffers(left);
+	spare = mem_pool_get(pair.server->spare_pool);
+	assert_non_null(spare);
 	raw_send_words(&raw, m);
 	raw_until(&raw, &raw.disconnected, 1);
 	raw_until(&raw, &pair.server_closed, 1);
 	assert_int_equal(pair.server_close_error, -ENOBUFS);
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.send_timeouts, 1);
 	assert_int_equal(pool->count - pool->in_use, left);
-	while (n > 0)
-		mem_pool_put(bufs[--n]);
+	assert_true(TAILQ_EMPTY(&pair.server->spare_lines));
+	give_back();
+	mem_pool_put(spare);
 	pair_connect(&pair);
 	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 	assert_int_equal(outcome.status, 0);
+}
+
+/* So that more than one call can be on its way. */
+static void earn_credits(void)
+{
+	struct words m = call(PAIR_NULL, 0, 0), r = {0};
+
+	m.w[2] = htobe32(16);
+	raw_send_words(&raw, &m);
+	raw_recv_words(&raw, &r);
+}
+
+static void send_calls(const struct words *m, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct words next = *m;
+
+		next.w[0] = next.w[next.n - 11] = htobe32(100 + i);
+		next.w[2] = htobe32(16);
+		raw_send_words(&raw, &next);
+	}
+}
+
+/* Each of 'n' calls is answered, word 'at' of the answer being 'want'; the reserve served each, and nothing ended. */
+static void expect_answers(uint32_t n, uint32_t at, uint32_t want)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct words r = {0};
+
+		raw_recv_words(&raw, &r);
+		assert_in_range(r.w[0], 100, 100 + n - 1);
+		assert_int_equal(r.w[at], want);
+	}
+	raw_settle(&raw);
+	assert_int_equal(raw.disconnected, 0);
+	assert_int_equal(pair.server->spare_pool->in_use, 0);
+	assert_int_equal(pair.server->spare_pool->in_use_peak, 1);
+	assert_true(TAILQ_EMPTY(&pair.server->spare_lines));
+	give_back();
+}
+
+static void expect_by_reserve(const struct words *m, uint32_t left, uint32_t n, uint32_t at, uint32_t want)
+{
+	earn_credits();
+	leave_buffers(left);
+	send_calls(m, n);
+	expect_answers(n, at, want);
 }
 
 static void reply__4_5_4_a_responder_that_can_not_send_it_closes_the_connection(void **state)
@@ -128,21 +210,21 @@ static void reply__4_5_4_a_responder_that_can_not_send_it_closes_the_connection(
 	expect_close(&m, 0);
 }
 
+/* Longer than the headroom of a reply's buffer: it takes a second one. */
 static void reply__4_5_4_as_does_one_without_memory_for_a_long_header(void **state)
 {
-	/* Longer than the headroom of a reply's buffer: it takes a second one. */
 	struct words m = call(PAIR_READ, 40, 0);
 
 	(void)state;
 	expect_close(&m, 1);
 }
 
+/* Header and item lie apart: a device that gathers nothing needs a copy in one piece. */
 static void reply__4_5_4_as_does_one_without_memory_to_gather_it(void **state)
 {
 	struct words m = call(PAIR_READ, 0, 100);
 
 	(void)state;
-	/* Header and item lie apart: a device that gathers nothing needs a copy in one piece. */
 	pair.server_conn->max_sge = 1;
 	expect_close(&m, 1);
 }
@@ -156,17 +238,90 @@ static void error__4_5_4_that_can_not_be_sent_closes_the_connection(void **state
 	expect_close(&m, 0);
 }
 
+/* The handler finds no buffer and replies all the same: SYSTEM_ERR. */
+static void dry__errors_of_rpc_go_by_the_reserve(void **state)
+{
+	struct words m = call(PAIR_NULL, 0, 0);
+
+	(void)state;
+	expect_by_reserve(&m, 0, 5, 12, 5);
+}
+
+static void dry__errors_of_the_transport_go_by_the_reserve(void **state)
+{
+	struct words m = call(PAIR_NULL, 0, 0);
+
+	(void)state;
+	m.w[1] = htobe32(2);
+	expect_by_reserve(&m, 0, 5, 3, 4);
+}
+
+static void dry__a_reply_with_a_long_header_goes_by_the_reserve(void **state)
+{
+	struct words m = call(PAIR_READ, 40, 0);
+
+	(void)state;
+	expect_by_reserve(&m, 1, 1, 6, 40);
+}
+
+static void dry__a_reply_that_is_to_be_gathered_goes_by_the_reserve(void **state)
+{
+	struct words m = call(PAIR_READ, 0, 100);
+
+	(void)state;
+	pair.server_conn->max_sge = 1;
+	expect_by_reserve(&m, 1, 1, 13, 100);
+}
+
+/* A long header, and data inline behind it: both go into the one buffer. Calls behind it wait for a first one. */
+static void dry__a_reply_with_both_goes_by_the_reserve(void **state)
+{
+	struct words m = call(PAIR_BIG, 40, 100);
+
+	(void)state;
+	pair.server_conn->max_sge = 1;
+	expect_by_reserve(&m, 1, 3, 6, 40);
+}
+
+/* Each holds a buffer, and none can be sent without another. */
+static void dry__replies_that_each_want_one_more_do_not_wait_for_each_other(void **state)
+{
+	const struct words m = call(PAIR_LATER, 40, 7);
+	const int n = 6;
+
+	(void)state;
+	earn_credits();
+	send_calls(&m, (uint32_t)n);
+	for (uint32_t i = 0; pair.nlater < (uint32_t)n && pair_wait(&pair, i); i++)
+		raw_poll(&raw);
+	assert_int_equal(pair.nlater, n);
+	for (int i = 0; i < n; i++)
+		weir_xdr_put_u32(weir_request_results(pair.later[i], 4), 8);
+	leave_buffers(0);
+	for (int i = 0; i < n; i++)
+		weir_request_reply(pair.later[i]);
+	pair.nlater = 0;
+	expect_answers((uint32_t)n, 6, 40);
+}
+
 static int run(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)	      cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T_HASTY(name) cmocka_unit_test_setup_teardown(name, setup_hasty, teardown)
 	const struct CMUnitTest tests[] = {
 		T(inline__3_3_3_is_1024_bytes_where_nothing_was_agreed),
 		cmocka_unit_test_setup_teardown(receive__3_3_3_a_message_of_1024_bytes_is_taken,
 						setup_smallest_inline, teardown),
-		T(reply__4_5_4_a_responder_that_can_not_send_it_closes_the_connection),
-		T(reply__4_5_4_as_does_one_without_memory_for_a_long_header),
-		T(reply__4_5_4_as_does_one_without_memory_to_gather_it),
-		T(error__4_5_4_that_can_not_be_sent_closes_the_connection),
+		T_HASTY(reply__4_5_4_a_responder_that_can_not_send_it_closes_the_connection),
+		T_HASTY(reply__4_5_4_as_does_one_without_memory_for_a_long_header),
+		T_HASTY(reply__4_5_4_as_does_one_without_memory_to_gather_it),
+		T_HASTY(error__4_5_4_that_can_not_be_sent_closes_the_connection),
+		T(dry__errors_of_rpc_go_by_the_reserve),
+		T(dry__errors_of_the_transport_go_by_the_reserve),
+		T(dry__a_reply_with_a_long_header_goes_by_the_reserve),
+		T(dry__a_reply_that_is_to_be_gathered_goes_by_the_reserve),
+		T(dry__a_reply_with_both_goes_by_the_reserve),
+		T(dry__replies_that_each_want_one_more_do_not_wait_for_each_other),
 	};
 
 	return cmocka_run_group_tests_name("wire_limits", tests, NULL, NULL);

@@ -94,6 +94,14 @@ static void check_reply(struct wsim_run *run, uint32_t id, struct weir_call *cal
 		check_results(run, id, call, result);
 }
 
+/* Errors for chunks that are too small, or more than there are buffers for. */
+static bool is_for_want(const struct weir_conn *conn, uint32_t rdma_err)
+{
+	if (weir_conn_version(conn) == RDMA2_VERSION)
+		return rdma_err == RDMA2_ERR_REPLY_RESOURCE || rdma_err == RDMA2_ERR_SYSTEM;
+	return rdma_err == RDMA1_ERR_CHUNK;
+}
+
 /* Whether the application could be told this. */
 static void check_status(struct wsim_run *run, uint32_t id, const struct weir_call *call,
 			 const struct weir_result *result)
@@ -107,7 +115,7 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		return;
 	case -EREMOTEIO:
 		run->counts.err_chunk++;
-		if (result->rdma_err != 2 || !wsim_may_be_err_chunk(run, plan))
+		if (!is_for_want(weir_call_conn(call), result->rdma_err) || !wsim_may_be_err_chunk(run, plan))
 			wsim_violation(run, "call %u: RDMA_ERROR %u for what could be conveyed", id,
 				       result->rdma_err);
 		return;

@@ -5,10 +5,11 @@
  * The books are audited rather than trusted: each buffer that a pool counts as taken must be found with exactly as
  * many owners, each credit with a call that the responder has, each request that a program has with that program.
  */
+#include "call_pool.h"
 #include "wsim.h"
 
 struct owned {
-	uint32_t send, recv, lng, bulk, windows, keys;
+	uint32_t send, spare, recv, lng, bulk, windows, keys;
 };
 
 static void count_buf(const struct weir_engine *engine, const struct mem_buf *buf, struct owned *owned)
@@ -16,24 +17,38 @@ static void count_buf(const struct weir_engine *engine, const struct mem_buf *bu
 	if (!buf)
 		return;
 	owned->send += buf->pool == engine->send_pool;
+	owned->spare += buf->pool == engine->spare_pool;
 	owned->recv += buf->pool == engine->recv_pool;
 	owned->lng += buf->pool == engine->long_pool;
 	owned->bulk += buf->pool == engine->bulk_pool;
 }
 
+/* Each names the next. */
+static void count_chain(const struct weir_engine *engine, const struct mem_buf *buf, struct owned *owned)
+{
+	for (; buf; buf = (const struct mem_buf *)(uintptr_t)buf->user[0])
+		count_buf(engine, buf, owned);
+}
+
 static void check_requester(struct wsim_side *side, const struct weir_conn *conn, struct owned *owned)
 {
 	const struct requester *req = requester_of(conn);
-	uint32_t nfree = 0, nactive = 0, in_flight = 0, nvalid = 0;
+	uint32_t nfree = 0, nlisted = 0, nactive = 0, in_flight = 0, nvalid = 0, reserved = 0;
 
 	for (uint32_t i = 0; i < req->nslots; i++) {
-		const struct weir_call *call = &req->calls[i];
+		const struct weir_call *call = req->slots[i].call;
 
-		nfree += call->state == CALL_FREE;
+		nfree += !call;
+		if (!call)
+			continue;
+		if (call->state == CALL_FREE || call->conn != conn || call->slot != i)
+			wsim_violation(side->run, "slot %u has a call that is not its own", i);
 		nactive += call->state == CALL_QUEUED || call->state == CALL_SENT ||
 			   call->state == CALL_REPLIED || call->state == CALL_REVOKING;
-		in_flight += call->state == CALL_SENT || call->state == CALL_REPLIED ||
-			     call->state == CALL_REVOKING || call->state == CALL_ZOMBIE;
+		if (call->state == CALL_SENT || call->state == CALL_REPLIED || call->state == CALL_REVOKING ||
+		    call->state == CALL_ZOMBIE)
+			in_flight += 1 + call->more;
+		reserved += call->reply_reserved;
 		nvalid = 0;
 		for (uint32_t j = 0; j < call->nexposures; j++) {
 			owned->windows += call->exposures[j].mw != NULL;
@@ -46,22 +61,34 @@ static void check_requester(struct wsim_side *side, const struct weir_conn *conn
 		if (nvalid > 0 && call->state != CALL_SENT && call->state != CALL_REPLIED &&
 		    call->state != CALL_REVOKING)
 			wsim_violation(side->run, "a key holds, but its call is over");
-		if (call->state == CALL_FREE && (call->args || call->spill || call->long_reply))
-			wsim_violation(side->run, "a call that is over has buffers");
 		count_buf(side->engine, call->args, owned);
 		count_buf(side->engine, call->header_buf, owned);
 		count_buf(side->engine, call->long_call, owned);
 		count_buf(side->engine, call->long_reply, owned);
 		count_buf(side->engine, call->reply_copy, owned);
+		count_buf(side->engine, call->reply_join, owned);
 		count_buf(side->engine, call->spill, owned);
+		count_chain(side->engine, call->group_bufs, owned);
 	}
-	if (nfree != req->nfree)
-		wsim_violation(side->run, "%u slots of calls are free, %u are listed", nfree, req->nfree);
+	for (uint32_t slot = req->free_slot; slot != CALL_NO_SLOT && nlisted <= nfree; nlisted++)
+		slot = req->slots[slot].next_free;
+	for (uint32_t i = 0; i < req->pool->nused; i++) {
+		const struct weir_call *call = &req->pool->calls[i];
+
+		if (call->state == CALL_FREE &&
+		    (call->args || call->spill || call->long_reply || call->reply_join || call->group_bufs))
+			wsim_violation(side->run, "a call that is over has buffers");
+	}
+	if (nfree != nlisted)
+		wsim_violation(side->run, "%u slots of calls are free, %u are listed", nfree, nlisted);
 	if (nactive != req->nactive)
 		wsim_violation(side->run, "%u calls are under way, %u are counted", nactive, req->nactive);
 	if (in_flight != req->credits.in_flight)
-		wsim_violation(side->run, "%u calls are with the responder, %u credits are taken", in_flight,
-			       req->credits.in_flight);
+		wsim_violation(side->run, "the responder has %u messages of calls, %u credits are taken",
+			       in_flight, req->credits.in_flight);
+	if (reserved != req->reply_reserved || reserved > req->reply_recvs)
+		wsim_violation(side->run, "calls have reserved %u receives, %u are counted, of %u", reserved,
+			       req->reply_reserved, req->reply_recvs);
 	if (in_flight > req->credits.wanted || req->credits.granted == 0 ||
 	    req->credits.granted > req->credits.wanted)
 		wsim_violation(side->run, "%u calls in flight, %u granted, %u asked for", in_flight,
@@ -74,6 +101,7 @@ static void count_request(const struct weir_engine *engine, const struct weir_re
 	count_buf(engine, req->reply, owned);
 	count_buf(engine, req->header_buf, owned);
 	count_buf(engine, req->spill, owned);
+	count_chain(engine, req->group_bufs, owned);
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		count_buf(engine, req->chunk_bufs[i], owned);
 }
@@ -83,7 +111,7 @@ static uint32_t check_responder(struct wsim_side *side, const struct weir_conn *
 	const struct responder *responder = responder_of(conn);
 	uint32_t handling = 0, busy = 0;
 
-	for (uint32_t i = 0; i < responder->pool->nrequests; i++) {
+	for (uint32_t i = 0; i < responder->pool->nused; i++) {
 		const struct weir_request *req = &responder->pool->requests[i];
 
 		if (req->responder != responder)
@@ -156,7 +184,10 @@ static void check_side(struct wsim_side *side)
 		if (!weir_request_conn(req)) { /* an orphan, and its message with it */
 			handling++;
 			count_request(side->engine, req, &owned);
-			count_buf(side->engine, req->msg, &owned);
+			if (req->is_group)
+				count_chain(side->engine, req->msg, &owned);
+			else
+				count_buf(side->engine, req->msg, &owned);
 		}
 	}
 	if (nconns != side->engine->nconnections)
@@ -166,6 +197,7 @@ static void check_side(struct wsim_side *side)
 		wsim_violation(side->run, "engine %u: programs have %u requests, %u are known to them",
 			       side->index, handling, held);
 	check_pool(side, "send", side->engine->send_pool, owned.send);
+	check_pool(side, "spare", side->engine->spare_pool, owned.spare);
 	if (shared) {
 		owned.recv = shared->nbufs;
 		if (shared->credits.shared > shared->credits.capacity)
@@ -236,8 +268,9 @@ void wsim_check_rest(struct wsim_run *run)
 		if (side->engine->nconnections != 0)
 			wsim_violation(run, "engine %u: %u connections are left", i,
 				       side->engine->nconnections);
-		if (side->engine->send_pool->in_use != 1 || !receives_are_back(side->engine) ||
-		    side->engine->long_pool->in_use != 0 || side->engine->bulk_pool->in_use != 0)
+		if (side->engine->send_pool->in_use != 1 || side->engine->spare_pool->in_use != 0 ||
+		    !receives_are_back(side->engine) || side->engine->long_pool->in_use != 0 ||
+		    side->engine->bulk_pool->in_use != 0)
 			wsim_violation(run, "engine %u: buffers are left", i);
 		if (side->engine->nwindows_free != side->engine->nwindows)
 			wsim_violation(run, "engine %u: windows are left", i);

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-BUGS = 12
+BUGS = 13
 SEARCH = '1..2000'
 
 

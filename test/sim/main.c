@@ -13,6 +13,7 @@
 
 #include <rte_log.h>
 
+#include "../sanitizers.h"
 #include "planted.h"
 
 #define STEPS_DEFAULT 2000u
@@ -30,7 +31,11 @@ static const char usage[] =
 	"  --faults LEVEL    0: none. 1: delays, closes, time-outs. 2: and failures and lost connections.\n"
 	"                    3: and refused posts and resources, killed processes, much more often "
 	"(default)\n"
-	"  --plant K         with the build option planted_bugs: the bug to plant, 1 to 12\n"
+	"  --protocol P      v1 (default), v2, or mixed: requesters that speak either version, responders "
+	"that\n"
+	"                    do, or speak version 1 alone\n"
+	"  --extension E     off (default) or continuation: what is used of version 2's extension\n"
+	"  --plant K         with the build option planted_bugs: the bug to plant, 1 to 13\n"
 	"  --verbose         a line for each seed;  --verbose trace: a line for each event\n"
 	"  --json            a JSON object for each seed, a line each\n"
 	"\n"
@@ -105,10 +110,12 @@ static void print_json(const struct wsim_run *r)
 	       ", \"timed_out\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"err_chunk\": %" PRIu64
 	       ", \"handled\": %" PRIu64 ", \"orphans\": %" PRIu64 ", \"connections\": %" PRIu64
 	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 ", \"remade\": %" PRIu64
-	       ", \"resent\": %" PRIu64 ", \"given_up\": %" PRIu64 ", \"replays\": %" PRIu64 "}\n",
+	       ", \"resent\": %" PRIu64 ", \"given_up\": %" PRIu64 ", \"replays\": %" PRIu64
+	       ", \"continued\": %" PRIu64 ", \"fallbacks\": %" PRIu64 "}\n",
 	       r->options.seed, r->options.steps, r->options.level, r->is_violated ? "false" : "true",
 	       r->hash, c->calls, c->ok, c->refused, c->timed_out, c->lost, c->err_chunk, c->handled,
-	       c->orphans, c->opened, c->kills, c->faults, c->remade, c->resent, c->given_up, c->replays);
+	       c->orphans, c->opened, c->kills, c->faults, c->remade, c->resent, c->given_up, c->replays,
+	       c->continued, c->fallbacks);
 }
 
 static void add(struct wsim_counts *sum, const struct wsim_counts *counts)
@@ -118,6 +125,28 @@ static void add(struct wsim_counts *sum, const struct wsim_counts *counts)
 
 	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
 		to[i] += from[i];
+}
+
+static bool set_protocol(struct wsim_options *options, const char *text)
+{
+	options->mixes = strcmp(text, "mixed") == 0;
+	options->protocol = strcmp(text, "v1") == 0 ? WEIR_PROTOCOL_V1 : WEIR_PROTOCOL_V2;
+	return options->mixes || options->protocol == WEIR_PROTOCOL_V1 || strcmp(text, "v2") == 0;
+}
+
+static const char *protocol_option(const struct wsim_options *options)
+{
+	if (options->mixes)
+		return " --protocol mixed";
+	return options->protocol == WEIR_PROTOCOL_V1 ? "" : " --protocol v2";
+}
+
+static bool set_extension(struct wsim_options *options, const char *text)
+{
+	bool continues = strcmp(text, "continuation") == 0;
+
+	options->extension = continues ? WEIR_EXTENSION_CONTINUATION : WEIR_EXTENSION_OFF;
+	return continues || strcmp(text, "off") == 0;
 }
 
 static int run_seed(struct settings *settings, const struct wsim_options *options)
@@ -140,9 +169,10 @@ static int run_seed(struct settings *settings, const struct wsim_options *option
 		fflush(stdout);
 		fprintf(stderr,
 			"weir-sim: seed %" PRIu64 ", step %u: %s\n"
-			"again: weir-sim --seed %" PRIu64 " --steps %u --faults %u%s --verbose trace\n",
+			"again: weir-sim --seed %" PRIu64 " --steps %u --faults %u%s%s%s --verbose trace\n",
 			options->seed, run.step, run.violation, options->seed, options->steps, options->level,
-			plant);
+			protocol_option(options),
+			options->extension == WEIR_EXTENSION_OFF ? "" : " --extension continuation", plant);
 	}
 	return rc;
 }
@@ -234,6 +264,10 @@ static bool set(struct settings *settings, int option, const char *text)
 			return false;
 		settings->options.plant = (uint32_t)number;
 		return true;
+	case 'P':
+		return set_protocol(&settings->options, text);
+	case 'e':
+		return set_extension(&settings->options, text);
 	case 'j':
 		settings->is_json = true;
 		return true;
@@ -252,6 +286,8 @@ int main(int argc, char **argv)
 		{"steps", required_argument, NULL, 'm'},
 		{"faults", required_argument, NULL, 'l'},
 		{"plant", required_argument, NULL, 'p'},
+		{"protocol", required_argument, NULL, 'P'},
+		{"extension", required_argument, NULL, 'e'},
 		{"json", no_argument, NULL, 'j'},
 		{"verbose", optional_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},

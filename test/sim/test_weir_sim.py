@@ -53,10 +53,27 @@ class Levels(unittest.TestCase):
             self.assertGreater(sum(result[what] for result in runs), 0, what)
 
 
+class Versions(unittest.TestCase):
+    def test_faults_are_survived_by_each(self):
+        for protocol in ('v2', 'mixed'):
+            runs = results('--seeds', '1..40', '--protocol', protocol)
+            for what in ('injected', 'replies', 'lost', 'remade', 'resent', 'replays'):
+                self.assertGreater(sum(result[what] for result in runs), 0, what)
+
+    def test_calls_and_replies_are_continued_under_faults(self):
+        for protocol in ('v2', 'mixed'):
+            runs = results('--seeds', '1..40', '--protocol', protocol, '--extension', 'continuation')
+            for what in ('injected', 'replies', 'lost', 'remade', 'resent', 'replays', 'continued', 'fallbacks'):
+                self.assertGreater(sum(result[what] for result in runs), 0, what)
+        for result in results('--seeds', '1..5', '--protocol', 'v2'):
+            self.assertEqual(result['continued'], 0)
+
+
 class Options(unittest.TestCase):
     def test_wrong_ones_are_refused(self):
         for args in (['--seed', 'x'], ['--seed', '-1'], ['--seeds', '9..1'], ['--seeds', '1-2'], ['--faults', '4'],
-                     ['--steps', '99999999999'], ['--fresh', '0'], ['--unknown'], ['stray'], ['--plant', '13'],
+                     ['--steps', '99999999999'], ['--fresh', '0'], ['--unknown'], ['stray'], ['--plant', '13'], ['--protocol', 'v3'],
+                     ['--extension', 'on'],
                      ['--seeds-from', '/nonexistent/seeds']):
             done = sim(*args)
             self.assertEqual(done.returncode, 2, args)
@@ -65,7 +82,8 @@ class Options(unittest.TestCase):
     def test_help_names_them(self):
         done = sim('--help')
         self.assertEqual(done.returncode, 0)
-        for option in ('--seed', '--seeds', '--fresh', '--seeds-from', '--steps', '--faults', '--plant', '--json'):
+        for option in ('--seed', '--seeds', '--fresh', '--seeds-from', '--steps', '--faults', '--plant', '--protocol', '--extension',
+                       '--json'):
             self.assertIn(option, done.stdout)
 
     def test_seeds_from_a_file(self):

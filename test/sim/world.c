@@ -32,19 +32,28 @@ static void draw_profile(struct wsim_run *run)
 	weir_profile_defaults(profile);
 	snprintf(profile->driver, sizeof(profile->driver), "fault");
 	profile->page_bytes = 4096;
+	profile->protocol = run->options.protocol;
+	profile->extension = run->options.extension;
+	profile->transmissions = 2 + (uint32_t)(run->options.seed % 7);
 	profile->credits = 1 + wsim_below(run, 8);
 	profile->inline_bytes = 1024u << wsim_below(run, 3);
 	profile->connections = WSIM_CONNS * 3;
 	/* A connection that is over is still counted until its end is noticed. */
 	profile->recv_buffers = profile->connections * (profile->credits + ENGINE_RECV_RESERVE);
 	/* Not drawn: the runs of seeds that are kept are to stay what they were. */
-	profile->shared_receives = run->options.seed % 4 == 3;
+	profile->shared_receives =
+		run->options.seed % 4 == 3 ? WEIR_SHARED_RECEIVES_ON : WEIR_SHARED_RECEIVES_OFF;
+	profile->recv_buffers += profile->connections * engine_reply_recvs(profile, profile->credits);
 	profile->send_buffers = is_tight ? 16 + wsim_below(run, 16) : 256;
 	profile->long_buffers = is_tight ? 1 + wsim_below(run, 4) : 20;
 	profile->bulk_buffers = is_tight ? WSIM_ITEMS + 1 + wsim_below(run, 4) : 20;
 	profile->long_buffer_bytes = 72u << 10;
 	profile->bulk_buffer_bytes = 72u << 10;
 	profile->exposure = wsim_chance(run, 75) ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
+	/* Nor this; with 'window' it means nothing. */
+	profile->protection = !profile->shared_receives && run->options.seed / 4 % 2
+				      ? WEIR_PROTECTION_CONNECTION
+				      : WEIR_PROTECTION_SHARED;
 	profile->windows = is_tight ? 64 : 256;
 	profile->remote_invalidation = wsim_chance(run, 70);
 	profile->call_timeout_ms =
@@ -66,6 +75,9 @@ static void draw_side(struct wsim_side *side)
 	struct wsim_run *run = side->run;
 
 	side->profile = run->profile;
+	if (run->options.mixes)
+		side->profile.protocol =
+			side->is_requester || wsim_chance(run, 50) ? WEIR_PROTOCOL_AUTO : WEIR_PROTOCOL_V1;
 	if (wsim_chance(run, 50))
 		return;
 	side->profile.credits = 1 + wsim_below(run, run->profile.credits);
@@ -223,6 +235,8 @@ void wsim_count_side(struct wsim_side *side)
 	counts->resent += stats.calls_resent;
 	counts->given_up += stats.reconnects_given_up + stats.calls_given_up;
 	counts->replays += stats.replays;
+	counts->continued += stats.continued_calls + stats.continued_replies;
+	counts->fallbacks += stats.fallbacks_credits + stats.fallbacks_limits + stats.fallbacks_buffers;
 }
 
 void wsim_side_destroy(struct wsim_side *side)

@@ -136,12 +136,15 @@ struct wsim_options {
 	uint32_t steps;
 	uint32_t level;
 	uint32_t plant; /* 0: none */
-	FILE *trace;	/* NULL: none */
+	enum weir_protocol protocol;
+	enum weir_extension extension;
+	bool mixes; /* each engine speaks a version of its own: requesters what their responder does, or either */
+	FILE *trace; /* NULL: none */
 };
 
 struct wsim_counts {
 	uint64_t calls, ok, refused, timed_out, lost, err_chunk, rpc_errors, handled, orphans, opened, kills,
-		faults, remade, resent, given_up, replays;
+		faults, remade, resent, given_up, replays, continued, fallbacks;
 };
 
 struct wsim_run {

@@ -6,7 +6,7 @@ import re
 
 import tree
 
-SOURCES = ('.c', '.h', '.py', '.sh', '.build', '.ini', '.rst', '.txt')
+SOURCES = ('.c', '.h', '.py', '.sh', '.build', '.ini', '.rst', '.txt', '.lua')
 LINES_MAX = 600
 TAG = 'SPDX-License-Identifier: BSD-3-Clause'
 
@@ -64,6 +64,15 @@ def check_words(path, text):
             yield number, '%s: finish it, or describe the limit' % match.group()
 
 
+def check_negation(path, text):
+    """'set -e' passes over what '!' turns round: such a line checks nothing. In a condition it does."""
+    if path.suffix != '.sh' and not (is_script(path, text) and 'sh' in text.split('\n', 1)[0]):
+        return
+    for number, line in enumerate(text.split('\n'), 1):
+        if re.match(r'\s*! [^|&]*(\|[^|].*)?$', line):
+            yield number, '"! COMMAND" by itself can\'t fail: if COMMAND; then ..., or a function that fails'
+
+
 def check_end(path, text):
     if text and not text.endswith('\n'):
         yield text.count('\n') + 1, 'no newline at the end'
@@ -77,7 +86,7 @@ def main():
         text = tree.text(path)
         if path.suffix not in SOURCES and not is_script(path, text):
             continue
-        for check in (check_licence, check_length, check_calls, check_words, check_end):
+        for check in (check_licence, check_length, check_calls, check_words, check_negation, check_end):
             findings += ['%s:%d: %s' % (path, number, what) for number, what in check(path, text)]
     tree.finish(findings, 'Each line says what to do.')
 

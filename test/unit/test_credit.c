@@ -53,6 +53,28 @@ static void available__3_3_1_never_more_in_flight_than_granted(void **state)
 	assert_int_equal(credit_available(&book), 1);
 }
 
+static void take_more__a_call_of_several_messages_takes_as_many(void **state)
+{
+	struct credit_requester book;
+
+	(void)state;
+	credit_requester_init(&book, 16);
+	credit_first(&book, 8);
+	credit_take(&book);
+	credit_take_more(&book, 4);
+	assert_int_equal(credit_available(&book), 3);
+	/* Its reply: one by itself, the others with it. */
+	credit_lost(&book, 4);
+	credit_reply(&book, 8);
+	assert_int_equal(credit_available(&book), 8);
+	credit_take(&book);
+	credit_take_more(&book, 2);
+	credit_lost(&book, 3);
+	assert_int_equal(book.in_flight, 0);
+	credit_lost(&book, 3); /* never below none */
+	assert_int_equal(book.in_flight, 0);
+}
+
 static void reply__3_3_1_grant_of_zero_counts_as_one(void **state)
 {
 	struct credit_requester book;
@@ -89,9 +111,23 @@ static void lost__gives_the_credit_back_and_keeps_the_grant(void **state)
 	credit_take(&book);
 	credit_reply(&book, 8);
 	credit_take(&book);
-	credit_lost(&book);
+	credit_lost(&book, 1);
 	assert_int_equal(credit_available(&book), 8);
-	credit_lost(&book); /* one too many does not wrap */
+	credit_lost(&book, 1); /* one too many does not wrap */
+	assert_int_equal(credit_available(&book), 8);
+}
+
+static void first__of_properties_counts_before_any_call(void **state)
+{
+	struct credit_requester book;
+
+	(void)state;
+	credit_requester_init(&book, 8);
+	credit_first(&book, 0); /* none came */
+	assert_int_equal(credit_available(&book), 1);
+	credit_first(&book, 5);
+	assert_int_equal(credit_available(&book), 5);
+	credit_first(&book, 9);
 	assert_int_equal(credit_available(&book), 8);
 }
 
@@ -118,9 +154,11 @@ int main(void)
 		cmocka_unit_test(requester_init__3_3_3_one_credit_until_the_first_reply),
 		cmocka_unit_test(requester_init__a_book_that_wants_nothing_wants_one),
 		cmocka_unit_test(available__3_3_1_never_more_in_flight_than_granted),
+		cmocka_unit_test(take_more__a_call_of_several_messages_takes_as_many),
 		cmocka_unit_test(reply__3_3_1_grant_of_zero_counts_as_one),
 		cmocka_unit_test(reply__3_3_1_grant_above_what_was_asked_counts_as_that),
 		cmocka_unit_test(lost__gives_the_credit_back_and_keeps_the_grant),
+		cmocka_unit_test(first__of_properties_counts_before_any_call),
 		cmocka_unit_test(grant__3_3_1_is_at_least_one_and_at_most_asked_and_posted),
 	};
 

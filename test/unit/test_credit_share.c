@@ -120,6 +120,23 @@ static void resize__takes_what_there_is_and_keeps_what_is_in_flight(void **state
 	assert_int_equal(credit_share_resize(&pool, &share, 0, 0), 1);
 }
 
+static void extend__as_far_as_there_is_room(void **state)
+{
+	struct credit_pool pool;
+	struct credit_share share;
+
+	(void)state;
+	credit_pool_init(&pool, 16, 2);
+	credit_share_join(&pool, &share);
+	assert_false(credit_share_extend(&pool, &share, 15)); /* one is kept for who may still come */
+	assert_true(credit_share_extend(&pool, &share, 14));
+	assert_int_equal(share.size, 15);
+	assert_int_equal(pool.shared, 15);
+	credit_share_reduce(&pool, &share, 14);
+	assert_int_equal(share.size, 1);
+	assert_int_equal(pool.shared, 1);
+}
+
 /* A requester as hostile to the queue as its grants allow: it sends all it may, at once. */
 struct peer {
 	struct credit_requester book;
@@ -242,6 +259,7 @@ int main(void)
 		cmocka_unit_test(grant__grows_for_one_that_is_busy_and_leaves_some),
 		cmocka_unit_test(idle__shrinks_with_the_next_reply),
 		cmocka_unit_test(resize__takes_what_there_is_and_keeps_what_is_in_flight),
+		cmocka_unit_test(extend__as_far_as_there_is_room),
 		cmocka_unit_test(grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send),
 		cmocka_unit_test(leave__what_is_in_use_is_kept_until_it_comes_back),
 	};

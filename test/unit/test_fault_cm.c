@@ -227,6 +227,35 @@ static void listen_and_memory__fail(void **state)
 	sim_net_close();
 }
 
+static void unlistened__once_and_listening_again_works(void **state)
+{
+	struct fabric_cm_event event;
+	struct fabric_listener *listener;
+	int ctx;
+
+	(void)state;
+	sim_net_open(1, NULL, "");
+	assert_int_equal(net.ops->listen(net.a.dev, "c", 1, &ctx, &listener), 0);
+	assert_true(fault_at(net.a.dev, FAULT_UNLISTENED, 3, EIO));
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(net.ops->cm_poll(net.a.dev, &event, 1), i == 2);
+	assert_int_equal(event.kind, FABRIC_CM_UNLISTENED);
+	assert_ptr_equal(event.listener_ctx, &ctx);
+	assert_int_equal(event.error, -EIO);
+	expect_quiet();
+	/* Nobody is there any more. */
+	assert_int_equal(net.ops->connect(net.b.dev, "c", &net.attr, NULL, 0, &net.b.qp), 0);
+	assert_int_equal(next_event(net.b.dev, FABRIC_CM_FAILED).error, -ECONNREFUSED);
+	net.ops->unlisten(listener);
+	assert_int_equal(net.ops->listen(net.a.dev, "c", 1, &ctx, &listener), 0);
+	/* An event that was not polled goes with its listener. */
+	assert_true(fault_at(net.a.dev, FAULT_UNLISTENED, 1, FAULT_SOME_HOW));
+	assert_int_equal(net.ops->cm_poll(net.a.dev, &event, 0), 0);
+	net.ops->unlisten(listener);
+	expect_quiet();
+	sim_net_close();
+}
+
 static void at__no_more_than_can_be_planned(void **state)
 {
 	uint32_t planned = 0;
@@ -254,6 +283,7 @@ int main(void)
 		cmocka_unit_test(disconnect__no_event_that_was_held_follows),
 		cmocka_unit_test(unlisten__ends_requests_that_are_held),
 		cmocka_unit_test(listen_and_memory__fail),
+		cmocka_unit_test(unlistened__once_and_listening_again_works),
 		cmocka_unit_test(at__no_more_than_can_be_planned),
 	};
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -52,6 +53,7 @@ static void defaults__are_in_range(void **state)
 	assert_int_equal(profile.inline_bytes, 4096);
 	assert_int_equal(profile.exposure,
 			 WEIR_EXPOSURE_AUTO); /* never 'pool' where it can be had otherwise */
+	assert_int_equal(profile.protection, WEIR_PROTECTION_SHARED);
 	assert_int_equal(profile.remote_invalidation, 1);
 	assert_int_equal(profile.page_bytes, 0);
 	assert_int_equal(load("", &again), 0);
@@ -129,6 +131,7 @@ static void load__every_key(void **state)
 				   "[exposure]\n"
 				   "remote_invalidation = no\n"
 				   "windows = 64\n"
+				   "protection = connection\n"
 				   "policy = pool"; /* no newline at the end */
 	uint32_t cpus[4] = {0};
 	struct weir_profile p;
@@ -164,6 +167,7 @@ static void load__every_key(void **state)
 	assert_int_equal(p.exposure, WEIR_EXPOSURE_POOL);
 	assert_int_equal(p.remote_invalidation, 0);
 	assert_int_equal(p.windows, 64);
+	assert_int_equal(p.protection, WEIR_PROTECTION_CONNECTION);
 	assert_int_equal(load("[exposure]\npolicy = window\n", &p), 0);
 	assert_int_equal(p.exposure, WEIR_EXPOSURE_WINDOW);
 }
@@ -220,6 +224,7 @@ static const struct {
 	{"[engine]\nidle = nap\n", 2, {"'nap' is none of", "auto, spin, yield or sleep", "idle = auto"}},
 	{"[memory]\npages = 2048k\n", 2, {"none of the choices", "auto, 4k, 2m or 1g"}},
 	{"[exposure]\npolicy = open\n", 2, {"auto, window or pool"}},
+	{"[exposure]\nprotection = yes\n", 2, {"shared or connection"}},
 	{"[exposure]\nremote_invalidation = maybe\n", 2, {"yes or no"}},
 	{"[exposure]\nwindows = 63\n", 2, {"out of range"}},
 	{"[engine]\nlcores = 1-\n", 2, {"'1-' is not valid", "0,1 or 0-3", "lcores = 0,1"}},
@@ -298,6 +303,24 @@ static void load__not_a_file(void **state)
 	assert_int_equal(weir_profile_load("/dev/null", &profile, err, sizeof(err)), -EINVAL);
 }
 
+/* Nobody writes to it: whoever opens it as a file waits for ever. */
+static void load__a_fifo(void **state)
+{
+	char folder[] = "/tmp/weir-test-XXXXXX", path[sizeof(folder) + 8];
+	struct weir_profile profile;
+	int rc;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	rc = weir_profile_load(path, &profile, err, sizeof(err));
+	unlink(path);
+	rmdir(folder);
+	assert_int_equal(rc, -EINVAL);
+	assert_non_null(strstr(err, "not a regular file"));
+}
+
 static void load__a_short_error_buffer(void **state)
 {
 	struct weir_profile profile;
@@ -369,6 +392,7 @@ int main(void)
 		cmocka_unit_test(load__a_nul_byte_hides_nothing),
 		cmocka_unit_test(load__the_longest_line),
 		cmocka_unit_test(load__not_a_file),
+		cmocka_unit_test(load__a_fifo),
 		cmocka_unit_test(load__a_short_error_buffer),
 		cmocka_unit_test(check__fields_set_by_hand),
 		cmocka_unit_test(lcores__lists),

@@ -434,6 +434,37 @@ static void reduce_reply__bounds_of_the_callers_arrays_are_kept(void **state)
 	assert_int_equal(reply(), -EINVAL);
 }
 
+static void lack__names_the_segment_that_is_too_short(void **state)
+{
+	uint32_t segment, bytes;
+
+	(void)state;
+	call_begin(); /* one chunk of three segments, for an item of 100 bytes */
+	call_chunk(3, 30);
+	call_end(2, 10);
+	assert_int_equal(reply(), -EMSGSIZE);
+	reduce_reply_lack(&in, &segment, &bytes);
+	assert_int_equal(segment, 3);
+	assert_int_equal(bytes, 40);
+	/* The chunks hold the items, and the Reply chunk not what is left. */
+	pieces[0].len = 2000;
+	call_begin();
+	call_chunk(0, 0);
+	call_chunk(2, 50);
+	call_end(2, 900);
+	assert_int_equal(reply(), -EMSGSIZE);
+	reduce_reply_lack(&in, &segment, &bytes);
+	assert_int_equal(segment, 4);
+	assert_int_equal(bytes, 900 + 300); /* the empty chunk keeps the item in the stream */
+	/* There is none. */
+	call_begin();
+	call_end(0, 0);
+	assert_int_equal(reply(), -EMSGSIZE);
+	reduce_reply_lack(&in, &segment, &bytes);
+	assert_int_equal(segment, 0);
+	assert_int_equal(bytes, 2100);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup(name, setup)
@@ -455,6 +486,7 @@ int main(void)
 		T(reduce_reply__4_5_3_header_above_the_threshold_is_too_large),
 		T(reduce_reply__8_2_2_nothing_is_reduced_under_gss_integrity),
 		T(reduce_reply__bounds_of_the_callers_arrays_are_kept),
+		cmocka_unit_test_setup(lack__names_the_segment_that_is_too_short, setup),
 	};
 
 	return cmocka_run_group_tests_name("reduce_reply", tests, NULL, NULL);

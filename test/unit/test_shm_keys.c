@@ -151,6 +151,30 @@ static void new__cannot_be_foreseen(void **state)
 	key_table_destroy(&other);
 }
 
+/* Of a registration in a connection's own domain: the connection's, and no window's. */
+static void invalidate__not_what_lasts(void **state)
+{
+	struct key_range found, lasting = range;
+	struct key_ref ref;
+	uint32_t key;
+
+	(void)state;
+	lasting.is_lasting = true;
+	assert_int_equal(key_take(&table, &ref), 0);
+	key = key_new(&table, ref);
+	key_set(&table, ref, key, &lasting);
+	assert_false(key_invalidate(&table, key, CONN));
+	key_invalidate_all(&table, CONN);
+	assert_true(key_find(&view, key, &found));
+	/* The entry serves a window later. */
+	key_put(&table, &ref);
+	assert_false(key_find(&view, key, &found));
+	assert_int_equal(key_take(&table, &ref), 0);
+	key = set(ref);
+	assert_true(key_invalidate(&table, key, CONN));
+	key_put(&table, &ref);
+}
+
 static void invalidate__only_on_its_connection(void **state)
 {
 	struct key_range found, of_all = range;
@@ -224,7 +248,7 @@ static void *rewrite(void *arg)
 	struct key_ref ref = *(struct key_ref *)arg;
 
 	for (uint64_t i = 1; i <= REWRITES; i++) {
-		struct key_range next = {FABRIC_REMOTE_READ, CONN, (uint32_t)i, i, i, i};
+		struct key_range next = {FABRIC_REMOTE_READ, false, CONN, (uint32_t)i, i, i, i};
 
 		/* The same key each time, so that it is always found. */
 		key_set(&table, ref, 1u << KEY_INDEX_BITS | ref.index, &next);
@@ -262,6 +286,7 @@ int main(void)
 		TEST(find__while_it_is_written),
 		TEST(set__ends_the_key_before),
 		TEST(new__cannot_be_foreseen),
+		TEST(invalidate__not_what_lasts),
 		TEST(invalidate__only_on_its_connection),
 		TEST(permits__within_the_bounds),
 		TEST(permits__its_rights_and_connection),

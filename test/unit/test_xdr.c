@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "weir_xdr.h"
+#include "xdr_ref.h"
 
 /* ---- one buffer ---- */
 
@@ -198,6 +199,78 @@ static void get_opaque_ref__inline_data_over_two_parts_is_refused(void **state)
 }
 
 /* word, count, item, word; the item of every length, and its padding nowhere (RFC 8166 3.4.4). */
+static void get_opaque_ref__inline_data_over_parts_is_joined_where_there_is_memory(void **state)
+{
+	uint8_t bytes[4 + 12 + 4 + 8 + 4], memory[16];
+	struct weir_xdr_out out;
+	struct weir_xdr_in in;
+	const void *first, *second;
+	uint32_t len, word;
+
+	(void)state;
+	weir_xdr_out_init(&out, bytes, sizeof(bytes));
+	weir_xdr_put_opaque(&out, "first bytes", 11);
+	weir_xdr_put_opaque(&out, "second", 6);
+	weir_xdr_put_u32(&out, 77);
+	/* Cut in three, anywhere that words are. */
+	for (uint32_t i = 0; i <= sizeof(bytes); i += 4) {
+		for (uint32_t j = i; j <= sizeof(bytes); j += 4) {
+			const struct weir_xdr_part parts[] = {{bytes, i, 0},
+							      {bytes + i, j - i, 0},
+							      {bytes + j, (uint32_t)sizeof(bytes) - j, 0}};
+
+			for (uint32_t room = 0; room <= sizeof(memory); room++) {
+				bool is_first = (i > 4 && i < 16) || (j > 4 && j < 16);
+				bool is_second = (i > 20 && i < 28) || (j > 20 && j < 28);
+				uint32_t need =
+					(is_first ? (is_second ? 12u : 11u) : 0u) + (is_second ? 6u : 0u);
+				int rc;
+
+				memset(memory, 0xee, sizeof(memory));
+				weir_xdr_in_init_parts(&in, parts, 3);
+				xdr_in_join(&in, memory, room);
+				rc = weir_xdr_get_opaque_ref(&in, &first, 11, &len);
+				if (rc == 0)
+					rc = weir_xdr_get_opaque_ref(&in, &second, 6, &len);
+				for (uint32_t at = room; at < sizeof(memory); at++)
+					assert_int_equal(memory[at], 0xee);
+				if (need > room) {
+					assert_int_equal(rc, -EBADMSG);
+					continue;
+				}
+				assert_int_equal(rc, 0);
+				assert_int_equal(len, 6);
+				assert_memory_equal(first, "first bytes", 11);
+				assert_memory_equal(second, "second", 6);
+				assert_true(is_first == (first == memory));
+				assert_int_equal(weir_xdr_get_u32(&in, &word), 0);
+				assert_int_equal(word, 77);
+				assert_int_equal(weir_xdr_remaining(&in), 0);
+			}
+		}
+	}
+}
+
+static void get_opaque_ref__an_item_is_never_joined(void **state)
+{
+	static const uint8_t count[] = {0, 0, 0, 8}, data[8];
+	const struct weir_xdr_part parts[] = {{count, 4, 0}, {data, 4, 1}, {data, 4, 1}},
+				   mixed[] = {{count, 4, 0}, {data, 4, 0}, {data, 4, 1}};
+	uint8_t memory[16];
+	struct weir_xdr_in in;
+	const void *ref;
+	uint32_t len;
+
+	(void)state;
+	weir_xdr_in_init_parts(&in, parts, 3);
+	xdr_in_join(&in, memory, sizeof(memory));
+	assert_int_equal(weir_xdr_get_opaque_ref(&in, &ref, 8, &len), -EBADMSG);
+	weir_xdr_in_init_parts(&in, mixed, 3);
+	xdr_in_join(&in, memory, sizeof(memory));
+	assert_int_equal(weir_xdr_get_opaque_ref(&in, &ref, 8, &len), -EBADMSG);
+	assert_true(in.failed);
+}
+
 static void get_opaque_ref__3_4_4_item_is_taken_in_place(void **state)
 {
 	uint8_t item[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -224,6 +297,41 @@ static void get_opaque_ref__3_4_4_item_is_taken_in_place(void **state)
 		assert_int_equal(word, 99);
 		assert_int_equal(weir_xdr_remaining(&in), 0);
 	}
+}
+
+/* Optional data, and a union with an opaque arm: what says which one follows is in the stream, the arm alone in its chunk; a
+ * chunk that begins with it is not taken for either. */
+static void get__3_4_4_discriminants_stay_in_the_stream(void **state)
+{
+	static const uint8_t item[] = {1, 2, 3, 4};
+	static const uint8_t with_count[] = {0, 0, 0, 1, 0, 0, 0, 4, 1, 2, 3, 4};
+	static const uint8_t head[] = {0, 0, 0, 1, 0, 0, 0, 4};
+	const struct weir_xdr_part good[] = {{head, 8, 0}, {item, 4, 1}};
+	const struct weir_xdr_part whole[] = {{with_count, 12, 1}};
+	const struct weir_xdr_part counted[] = {{with_count, 4, 0}, {with_count + 4, 8, 1}};
+	struct weir_xdr_in in;
+	const void *ref;
+	uint32_t arm, len;
+	bool is_present;
+
+	(void)state;
+	weir_xdr_in_init_parts(&in, good, 2);
+	assert_int_equal(weir_xdr_get_bool(&in, &is_present), 0);
+	assert_true(is_present);
+	assert_int_equal(weir_xdr_get_opaque_ref(&in, &ref, 4, &len), 0);
+	assert_ptr_equal(ref, item);
+	weir_xdr_in_init_parts(&in, good, 2);
+	assert_int_equal(weir_xdr_get_u32(&in, &arm), 0);
+	assert_int_equal(arm, 1);
+	assert_int_equal(weir_xdr_get_opaque_ref(&in, &ref, 4, &len), 0);
+	assert_int_equal(len, 4);
+	weir_xdr_in_init_parts(&in, whole, 1);
+	assert_int_equal(weir_xdr_get_bool(&in, &is_present), -EBADMSG);
+	weir_xdr_in_init_parts(&in, whole, 1);
+	assert_int_equal(weir_xdr_get_u32(&in, &arm), -EBADMSG);
+	weir_xdr_in_init_parts(&in, counted, 2);
+	assert_int_equal(weir_xdr_get_u32(&in, &arm), 0);
+	assert_int_equal(weir_xdr_get_opaque_ref(&in, &ref, 8, &len), -EBADMSG);
 }
 
 static void get_opaque_ref__3_4_5_item_has_exactly_the_counted_length(void **state)
@@ -356,7 +464,10 @@ int main(void)
 		cmocka_unit_test(get_opaque__huge_counts),
 		cmocka_unit_test(get_parts__cut_anywhere),
 		cmocka_unit_test(get_opaque_ref__inline_data_over_two_parts_is_refused),
+		cmocka_unit_test(get_opaque_ref__inline_data_over_parts_is_joined_where_there_is_memory),
+		cmocka_unit_test(get_opaque_ref__an_item_is_never_joined),
 		cmocka_unit_test(get_opaque_ref__3_4_4_item_is_taken_in_place),
+		cmocka_unit_test(get__3_4_4_discriminants_stay_in_the_stream),
 		cmocka_unit_test(get_opaque_ref__3_4_5_item_has_exactly_the_counted_length),
 		cmocka_unit_test(get__3_4_2_nothing_else_reaches_into_an_item),
 		cmocka_unit_test(put__every_residue_is_padded_with_zeros),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 300
+# limit: 600
 # The other: the kernel's NFS/RDMA client, by all forms of message that version 1 has: short ones, READs and WRITEs by
 # chunks, a symbolic link over the inline threshold, and replies too long to go inline.
 . "$WEIR_SOURCE/test/guest/rdma.sh"

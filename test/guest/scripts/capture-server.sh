@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 300
+# limit: 600
 # One of two guests: weir-nfsd, until the other says that it is done.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up_over eth0 10.77.1.1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 300
+# limit: 600
 # The driver contract over verbs, on soft RoCE.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up

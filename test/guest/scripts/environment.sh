@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 240
+# limit: 600
 # What the other scripts stand on works without weir: soft RoCE by IPv4 and IPv6, perftest, and the kernel's
 # NFS/RDMA client on the kernel's server.
 . "$WEIR_SOURCE/test/guest/rdma.sh"

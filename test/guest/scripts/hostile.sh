@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 400
+# limit: 900
 # weir-hostile over verbs: against weir-nfsd; against weir-bench as a requester, in the cases that verbs make different, since a
 # process takes seconds to start here, with a short time-out, which ends calls whose replies are dropped; and against the
 # kernel's server, which may answer as it likes. The results are left with the logs, for doc/conformance.rst.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 400
+# limit: 900
 # weir-nfs over verbs on the Linux kernel's NFS/RDMA server: what fails, a server that restarts meanwhile, and bench.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"

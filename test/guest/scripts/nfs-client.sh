@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 800
+# limit: 1500
 # weir-nfs over verbs on the Linux kernel's NFS/RDMA server: its ports, trees there and back, all other commands.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 900
+# limit: 1500
 # Exposure policies against the Linux kernel, both ways round: weir-nfs on its server, with windows, with and without
 # remote invalidation, and with long-lived keys; and its client on weir-nfsd, which ends the client's keys or leaves them to it.
 . "$WEIR_SOURCE/test/guest/rdma.sh"

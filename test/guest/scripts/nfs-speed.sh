@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 400
+# limit: 700
 # 4 KiB READs at depth 16: weir-nfs on weir-nfsd next to the kernel's NFSv3 client on the kernel's server, fio with O_DIRECT
 # on tmpfs. Both over the same rxe device, in turn. The figures are those of an emulated CPU; only their ratio
 # says something, and none of it fails: bench figures are not tests.
@@ -16,7 +16,7 @@ mount -t nfs -o vers=3,retry=0,proto=rdma,port=20049,nolock,mountproto=tcp "$ADD
 	--no-rpcbind --mount-port 20048 >/run/nfsd.log 2>&1 &
 server=$!
 wait_for "weir-nfsd" listens 20050
-for round in 1 2 3; do
+for round in 1 2 3 4 5; do
 	fio --name=kernel --filename=/run/m/file --rw=randread --bs=4k --iodepth=16 --ioengine=libaio --direct=1 \
 		--size=32m --time_based --runtime=5 --ramp_time=1 --output-format=json --output=/run/fio.json
 	"$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --server "$ADDR4:20050" --export /scratch --mount-port 20048 \
@@ -32,8 +32,8 @@ done
 kill -TERM "$server"
 wait "$server"
 umount /run/m
-# The best round: in others this machine was busy with something else.
-sort -rn /run/ratios | head -1 | while read -r ratio ours kernel; do
-	echo "note: 4 KiB READs at depth 16: weir-nfs on weir-nfsd $ours/s, the kernel's client on its server $kernel/s; ratio $ratio"
+sort -n /run/ratios | sed -n 3p | while read -r ratio ours kernel; do
+	echo "note: 4 KiB READs at depth 16: weir-nfs on weir-nfsd $ours/s, the kernel's client on its server $kernel/s; ratio $ratio," \
+		"the median of 5 rounds ($(cut -d ' ' -f 1 /run/ratios | xargs))"
 done
 knfsd_down

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 600
+# limit: 1800
 # The kernel's NFS client mounts weir-nfsd over RDMA: a tree of files goes in, comes back the same, and the protocol that it
-# took is what was asked for. Back ends ram and dir in turn.
+# took is what was asked for. Back ends ram and dir in turn. Then weir-nfs does the same. Both have rpcbind say where the
+# server is.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
+. "$WEIR_SOURCE/test/guest/ext4.sh"
+. "$WEIR_SOURCE/test/guest/weir-nfs.sh"
 rdma_up
 modprobe -a rpcrdma nfsv3
 WORK=$(mktemp -d)
 mount -t tmpfs none "$WORK"
 mkdir "$WORK/tree" "$WORK/dir" "$WORK/mnt"
-# A file system of its own for dir: listing one of the kind of /tmp while it changes is not steady in all kernels.
-modprobe -a loop ext4
-truncate -s 256M "$WORK/image"
-mkfs.ext4 -q -b 4096 "$WORK/image"
-mount -o loop "$WORK/image" "$WORK/dir"
-rmdir "$WORK/dir/lost+found"
+ext4_up 256 "$WORK/dir"
 
 # Sizes around those at which a message takes another form, and a few names.
 for size in 0 1 2 3 4 5 100 1000 1023 1024 1025 3000 4095 4096 4097 65535 65536 65537 1000003 1048576 3145731; do
@@ -47,17 +45,72 @@ copy_and_check() { # the export is mounted on mnt
 	python3 "$WEIR_SOURCE/test/guest/fsx" --seconds 8 "$mnt/fsx"
 	rm "$mnt/fsx"
 	mkfifo "$mnt/fifo"
-	! rmdir "$mnt/tree" 2>/dev/null
+	fails rmdir "$mnt/tree" 2>/dev/null
 	rm -r "$mnt/tree" "$mnt/direct" "$mnt/fifo"
 	[[ -z $(ls -A "$mnt") ]]
 }
 
 serve() {
 	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" --exports "$WORK/exports" \
-		--state "$WORK/state" --mount-port 20048 --no-rpcbind --profile "$WEIR_SOURCE/config/laptop.ini" --foreground &
+		--state "$WORK/state" --profile "$WEIR_SOURCE/config/laptop.ini" --foreground >"$WORK/said" &
 	SERVER=$!
 	# Its memory is touched before it listens, which takes an emulated CPU a while.
-	wait_for "MOUNT's port, the first time" listens_tcp 20048 || wait_for "MOUNT's port" listens_tcp 20048
+	WAIT_SECONDS=180 wait_for "the server" grep -q handle "$WORK/said"
+}
+
+registered() { # PROGRAM: netids and universal addresses that rpcbind has
+	rpcinfo | awk -v program="$1" '$1 == program && $2 == 3 {print $3, $4}' | sort
+}
+
+ask() { # EXPORT COMMAND...
+	"$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --timeout 20 --port rpcbind --server "$ADDR4" --export "/$1" "${@:2}"
+}
+
+# weir-nfs on weir-nfsd over verbs, with rpcbind asked for the ports of both NFS and MOUNT.
+copy_and_check_weir() { # EXPORT
+	ask "$1" put -r "$WORK/tree" tree
+	ask "$1" get -r tree "$WORK/back"
+	sums "$WORK/back" | diff "$WORK/sums" -
+	rm -r "$WORK/back"
+	ask "$1" rm -r tree
+	[[ -z $(ask "$1" ls) ]]
+}
+
+check_records() { # FILE
+	python3 "$WEIR_SOURCE/test/guest/sync-records" check "$1" "$WORK/acknowledged"
+}
+
+has_more_than() { # RECORDS
+	(($(wc -l < "$WORK/acknowledged") > $1))
+}
+
+# The server is killed while the client writes FILE_SYNC: no byte that it acknowledged is lost, and the client carries on
+# with the next one.
+killed_under_writes() { # the export dir is mounted on mnt
+	local round written=0
+	: > "$WORK/acknowledged"
+	python3 "$WEIR_SOURCE/test/guest/sync-records" write "$WORK/mnt/records" "$WORK/acknowledged" &
+	local writer=$!
+	for round in 1 2 3; do
+		WAIT_SECONDS=180 wait_for "records on server $round" has_more_than $((written + 20))
+		[[ $round = 3 ]] && break
+		kill -KILL "$SERVER"
+		wait "$SERVER" || true
+		written=$(wc -l < "$WORK/acknowledged")
+		check_records "$WORK/dir/records" # behind the back of the client, which has nobody to ask
+		serve
+	done
+	kill -TERM "$writer"
+	wait "$writer"
+	echo 3 > /proc/sys/vm/drop_caches
+	check_records "$WORK/mnt/records"
+	cmp "$WORK/mnt/records" "$WORK/dir/records"
+	[[ $(stat -c %s "$WORK/mnt/records") = $(($(wc -l < "$WORK/acknowledged") * 4096)) ]]
+	# A COMMIT would mean that WRITEs were UNSTABLE.
+	awk '$1 == "WRITE:" { writes = $2 } $1 == "COMMIT:" { commits = $2 }
+		END { printf "note: killed under %d writes, %d commits\n", writes, commits; exit !(writes > 60 && commits == 0) }' \
+		/proc/self/mountstats
+	rm "$WORK/mnt/records"
 }
 
 cat > "$WORK/exports" << END
@@ -68,11 +121,17 @@ root_squash = no
 backend = dir:$WORK/dir
 root_squash = no
 END
+rpcbind
+wait_for "rpcbind" rpcinfo
 serve
 trap 'umount -lf "$WORK/mnt" 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
+# 20049 is 78 * 256 + 81.
+[[ $(registered 100003) = "rdma $ADDR4.78.81" ]]
+[[ $(registered 100005 | cut -d ' ' -f 1 | xargs) = "tcp tcp6" ]]
+ask ram -v ping >"$WORK/ping" 2>&1
+grep -q 'rpcbind at .* says port 20049' "$WORK/ping"
 for export in ram dir; do
-	mount -t nfs -o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,mountaddr=$ADDR4" \
-		"$ADDR4:/$export" "$WORK/mnt"
+	mount -t nfs -o vers=3,proto=rdma,port=20049,nolock "$ADDR4:/$export" "$WORK/mnt"
 	grep -q "proto=rdma.*port=20049" /proc/mounts
 	copy_and_check
 	# Counters of the client: reads and writes went by chunks, and no reply was bad.
@@ -80,13 +139,21 @@ for export in ram dir; do
 		printf "note: %s: %s read chunks, %s write chunks, %s reply chunks\n", export, $13, $14, $15
 		if ($13 == 0 || $14 == 0 || $22 != 0) { print "no chunks, or bad replies: " $0; exit 1 } }' "/proc/self/mountstats"
 	umount "$WORK/mnt"
+	copy_and_check_weir "$export"
 	kill -0 "$SERVER"
 done
+mount -t nfs -o vers=3,proto=rdma,port=20049,nolock "$ADDR4:/dir" "$WORK/mnt"
+killed_under_writes
+umount "$WORK/mnt"
 kill -TERM "$SERVER"
 status=0
 wait "$SERVER" || status=$?
 echo "note: weir-nfsd ended with status $status"
 [[ $status = 0 ]]
 trap - EXIT
+[[ -z $(registered 100003; registered 100005) ]]
+expect 3 ask ram ping 2>"$WORK/ping"
+grep -q 'not registered for netid' "$WORK/ping"
+kill "$(pidof rpcbind)"
 # The kernel ends a process's io_uring, and lets go of its files, a little later than the process.
 wait_for "the end of the file system's use" umount "$WORK/dir"

@@ -1,16 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 120
-# A device is taken away under a connection: both sides are told, nothing hangs, and the device can go.
+# limit: 600
+# A device is taken away: both sides of a connection are told, whoever listens is, nothing hangs, the device can go, and when it is
+# back there is nothing in the way of a new start.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
+. "$WEIR_SOURCE/test/guest/weir-nfs.sh"
 rdma_up
 bench=$WEIR_BUILD/bench/weir-bench/weir-bench
 ip link add w0 type veth peer name w1
 ip addr add 10.78.0.1/24 dev w0
 ip link set w0 up
 ip link set w1 up
-rdma link add rxe1 type rxe netdev w0
-wait_for "rxe1 to be active" grep -q ACTIVE /sys/class/infiniband/rxe1/ports/1/state
 
+device_up() {
+	rdma link add rxe1 type rxe netdev w0
+	wait_for "rxe1 to be active" grep -q ACTIVE /sys/class/infiniband/rxe1/ports/1/state
+}
+
+# It waits for processes to close the device, so for all who have it to end.
+device_down() {
+	rdma link delete rxe1 &
+	removal=$!
+}
+
+is_down() {
+	wait "$removal"
+	[[ ! -e /sys/class/infiniband/rxe1 ]]
+}
+
+device_up
 "$bench" --driver verbs --driver-options device=rxe1 --listen 10.78.0.1 --quiet >/run/responder.log 2>&1 &
 responder=$!
 wait_for "weir-bench's responder" listens 20049
@@ -19,18 +36,30 @@ requester=$!
 connected() { rdma resource show cm_id | grep -q 'state CONNECT'; }
 wait_for "a connection" connected
 sleep 1
-rdma link delete rxe1 &
-removal=$!
-# It waits for processes to close the device, so for both to end.
-status=0
-wait "$requester" || status=$?
+device_down
+expect 1 wait "$requester"
 cat /run/requester.log
-[[ $status == 1 ]]
 grep -q 'device removed' /run/requester.log
-kill -TERM "$responder"
-wait "$responder" || true
+expect 1 wait "$responder"
 cat /run/responder.log
 grep -q 'device removed' /run/responder.log
-wait "$removal"
-[[ ! -e /sys/class/infiniband/rxe1 ]]
+grep -q 'nobody can connect any more' /run/responder.log
+is_down
+
+# weir-nfsd with a client, and idle; the second time it is what a supervisor starts again.
+for address in 10.78.0.1 0.0.0.0; do
+	device_up
+	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --driver-options device=rxe1 --listen "$address" \
+		--export files=ram:16m --no-mount --profile "$WEIR_SOURCE/config/laptop.ini" --foreground >/run/said 2>&1 &
+	server=$!
+	WAIT_SECONDS=60 wait_for "weir-nfsd" grep -q handle /run/said
+	handle=$(awk '/handle/ {print $NF}' /run/said)
+	"$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --driver-options device=rxe1 --server 10.78.0.1 --export /files \
+		--handle "$handle" ls
+	device_down
+	expect 3 wait "$server"
+	cat /run/said
+	grep -q 'nobody can connect any more' /run/said
+	is_down
+done
 ip link delete w0

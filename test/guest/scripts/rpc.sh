@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 900
+# limit: 1800
 # The whole, requester to responder, over verbs: the programs that also run over shm and sim.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
@@ -14,9 +14,9 @@ for name in shared calls; do
 	echo "== $name, with shared receives"
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" shared verbs "$ADDR4" || failed="$failed $name-shared"
 done
-# The other exposure policy: 'window' is the usual one here.
-for name in calls ends; do
-	echo "== $name, pool"
-	"$WEIR_BUILD/test/rpc/test_rpc_$name" verbs/pool "$ADDR4" || failed="$failed $name/pool"
+# The other exposure policy: 'window' is the usual one here; and with a protection domain for each connection.
+for how in ends/pool domains/own calls/own; do
+	echo "== ${how%/*}, ${how#*/}"
+	"$WEIR_BUILD/test/rpc/test_rpc_${how%/*}" "verbs/${how#*/}" "$ADDR4" || failed="$failed $how"
 done
 [[ -z $failed ]] || { echo "failed:$failed" >&2; exit 1; }

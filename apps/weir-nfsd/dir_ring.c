@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What READ, WRITE and COMMIT go by: the ring, the memory that it has registered, and as whom it writes. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dir.h"
+
+struct writer {
+	struct dir_fs *fs;
+	int rc; /* the personality's number, or -errno */
+};
+
+static void *become_writer(void *arg)
+{
+	const struct cred nobody = {.uid = 65534, .gid = 65534};
+	struct writer *writer = arg;
+
+	writer->rc = dir_obey_quotas();
+	if (writer->rc == 0)
+		writer->rc = dir_become(&nobody);
+	if (writer->rc == 0)
+		writer->rc = io_uring_register_personality(&writer->fs->ring);
+	return NULL;
+}
+
+/*
+ * Who writes for all but root: nobody in particular, as the file is open, but without what root may: to keep set-user-ID bits
+ * and to fill the blocks that are reserved for root.
+ *
+ * By a thread of its own. The one that opened the RDMA device must never change what it may, not even for a while: the kernel
+ * refuses it from then on.
+ */
+static int register_writer(struct dir_fs *fs)
+{
+	struct writer writer = {.fs = fs};
+	pthread_t thread;
+	int rc = pthread_create(&thread, NULL, become_writer, &writer);
+
+	if (rc != 0)
+		return -rc;
+	pthread_join(thread, NULL);
+	if (writer.rc < 0)
+		return writer.rc;
+	fs->personality = (uint16_t)writer.rc;
+	return 0;
+}
+
+int dir_io_start(struct dir_fs *fs)
+{
+	struct weir_region_options options = {
+		.len_bytes = DIR_MEMORY,
+		.page_bytes = fs->server->profile.page_bytes,
+		.flags = WEIR_REGION_PRIVATE,
+		.numa_node = -1,
+	};
+	struct weir_region_info info;
+	int rc = weir_region_create(&options, &fs->region);
+
+	if (rc == 0)
+		rc = server_add_region(fs->server, fs->region);
+	if (rc != 0)
+		return rc;
+	weir_region_info(fs->region, &info);
+	return ram_blocks_init(&fs->blocks, info.base, DIR_MEMORY);
+}
+
+int dir_ring_start(struct dir_fs *fs)
+{
+	struct weir_region_info info;
+	struct iovec memory;
+	int rc = io_uring_queue_init(DIR_RING, &fs->ring, 0);
+
+	if (rc != 0)
+		return rc;
+	fs->has_ring = true;
+	weir_region_info(fs->region, &info);
+	memory = (struct iovec){info.base, DIR_MEMORY};
+	rc = io_uring_register_buffers(&fs->ring, &memory, 1);
+	return rc == 0 ? register_writer(fs) : rc;
+}
+
+void dir_io_stop(struct dir_fs *fs)
+{
+	struct dir_io *io;
+
+	if (fs->has_ring)
+		io_uring_queue_exit(&fs->ring);
+	fs->has_ring = false;
+	while ((io = LIST_FIRST(&fs->free_ios))) {
+		LIST_REMOVE(io, entry);
+		free(io);
+	}
+	dir_fds_close(fs);
+	ram_blocks_fini(&fs->blocks);
+	weir_region_destroy(fs->region);
+}

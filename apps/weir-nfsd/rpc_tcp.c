@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All descriptors are non-blocking. A connection's bytes are kept until there is a whole record (RFC 5531 section 11), which is
+ * answered; what the socket does not take of the reply is kept too, and nothing more is read from there before it is gone. Each
+ * connection gets one call answered in turn.
+ */
+#include "rpc_tcp.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mount3.h"
+
+#define LAST_FRAGMENT	 0x80000000u
+#define MARK_BYTES	 4u
+#define NO_DESCRIPTOR_MS 50
+#define ACCEPTS_MAX	 16u /* in a row, before those that are there have their turn */
+
+struct conn {
+	int fd;
+	bool is_ended;	   /* the peer sends no more */
+	uint64_t since_ms; /* the latest whole call, or the connect */
+	uint64_t turn;	   /* the same, in the order in which they came */
+	char host[NI_MAXHOST];
+	uint32_t have;
+	uint8_t in[RPC_TCP_CALL_MAX];
+	uint8_t *out; /* what is left to send, or NULL */
+	uint32_t out_bytes, out_sent;
+};
+
+struct rpc_tcp {
+	struct rpc_tcp_program program;
+	int fd;
+	uint32_t port;
+	uint64_t turns;
+	uint32_t n;
+	struct conn *conns[RPC_TCP_CONNS_MAX];
+	char reply[MARK_BYTES + RPC_TCP_REPLY_MAX];
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+}
+
+/* ---- records ---- */
+
+static uint32_t mark_at(const uint8_t *in)
+{
+	return (uint32_t)in[0] << 24 | (uint32_t)in[1] << 16 | (uint32_t)in[2] << 8 | in[3];
+}
+
+static void set_mark(char *out, uint32_t bytes)
+{
+	uint32_t mark = htonl(LAST_FRAGMENT | bytes);
+
+	memcpy(out, &mark, sizeof(mark));
+}
+
+/* The bytes of the first record with its marks; 0: it is not all there; -1: it is too long. */
+static int record_bytes(const struct conn *conn)
+{
+	uint32_t at = 0, mark;
+
+	do {
+		if (conn->have - at < MARK_BYTES)
+			return at + MARK_BYTES <= RPC_TCP_CALL_MAX ? 0 : -1;
+		mark = mark_at(conn->in + at);
+		at += MARK_BYTES;
+		if ((mark & ~LAST_FRAGMENT) > RPC_TCP_CALL_MAX - at)
+			return -1;
+		at += mark & ~LAST_FRAGMENT;
+		if (at > conn->have)
+			return 0;
+	} while (!(mark & LAST_FRAGMENT));
+	return (int)at;
+}
+
+/* Take the marks out of the first 'bytes', which are a record: how many are left. */
+static uint32_t join_fragments(struct conn *conn, uint32_t bytes)
+{
+	uint32_t from = 0, to = 0;
+
+	while (from < bytes) {
+		uint32_t n = mark_at(conn->in + from) & ~LAST_FRAGMENT;
+
+		memmove(conn->in + to, conn->in + from + MARK_BYTES, n);
+		from += MARK_BYTES + n;
+		to += n;
+	}
+	return to;
+}
+
+/* ---- calls ---- */
+
+static void reject(struct rpc_msg *reply, enum reject_stat stat)
+{
+	reply->rm_reply.rp_stat = MSG_DENIED;
+	reply->rjcted_rply.rj_stat = stat;
+	if (stat == AUTH_ERROR) {
+		reply->rjcted_rply.rj_why = AUTH_REJECTEDCRED;
+	} else {
+		reply->rjcted_rply.rj_vers.low = RPC_MSG_VERSION;
+		reply->rjcted_rply.rj_vers.high = RPC_MSG_VERSION;
+	}
+}
+
+/* A call that was decoded as far as its arguments. */
+static void accept_call(struct rpc_tcp *tcp, const struct conn *conn, const struct call_body *call, XDR *args,
+			struct rpc_msg *reply)
+{
+	struct rpc_tcp_results results = {(xdrproc_t)mount3_xdr_nothing, NULL};
+
+	reply->rm_reply.rp_stat = MSG_ACCEPTED;
+	reply->acpted_rply.ar_verf = _null_auth;
+	if (call->cb_prog != tcp->program.prog) {
+		reply->acpted_rply.ar_stat = PROG_UNAVAIL;
+	} else if (call->cb_vers != tcp->program.vers) {
+		reply->acpted_rply.ar_stat = PROG_MISMATCH;
+		reply->acpted_rply.ar_vers.low = tcp->program.vers;
+		reply->acpted_rply.ar_vers.high = tcp->program.vers;
+	} else {
+		reply->acpted_rply.ar_stat = tcp->program.handle(tcp->program.arg, (uint32_t)call->cb_proc,
+								 args, conn->host, &results);
+	}
+	/* Of a union with ar_vers. */
+	if (reply->acpted_rply.ar_stat == SUCCESS) {
+		reply->acpted_rply.ar_results.proc = results.filter;
+		reply->acpted_rply.ar_results.where = results.results;
+	}
+}
+
+/* Fill *reply; false: this was no call. */
+static bool answer(struct rpc_tcp *tcp, const struct conn *conn, XDR *args, struct rpc_msg *reply)
+{
+	char cred[MAX_AUTH_BYTES], verf[MAX_AUTH_BYTES];
+	struct rpc_msg msg = {.rm_direction = REPLY, .rm_call.cb_rpcvers = RPC_MSG_VERSION};
+	enum_t flavor;
+
+	msg.rm_call.cb_cred.oa_base = cred;
+	msg.rm_call.cb_verf.oa_base = verf;
+	if (!xdr_callmsg(args, &msg) &&
+	    (msg.rm_direction != CALL || msg.rm_call.cb_rpcvers == RPC_MSG_VERSION))
+		return false;
+	*reply = (struct rpc_msg){.rm_xid = msg.rm_xid, .rm_direction = REPLY};
+	flavor = msg.rm_call.cb_cred.oa_flavor;
+	if (msg.rm_call.cb_rpcvers != RPC_MSG_VERSION)
+		reject(reply, RPC_MISMATCH);
+	else if (flavor != AUTH_NONE && flavor != AUTH_SYS)
+		reject(reply, AUTH_ERROR);
+	else
+		accept_call(tcp, conn, &msg.rm_call, args, reply);
+	return true;
+}
+
+/* ---- connections ---- */
+
+static void take_turn(struct rpc_tcp *tcp, struct conn *conn)
+{
+	conn->since_ms = now_ms();
+	conn->turn = ++tcp->turns;
+}
+
+static void close_conn(struct rpc_tcp *tcp, uint32_t i)
+{
+	struct conn *conn = tcp->conns[i];
+
+	close(conn->fd);
+	free(conn->out);
+	free(conn);
+	tcp->conns[i] = tcp->conns[--tcp->n];
+}
+
+/* Whether the connection goes on. */
+static bool send_reply(struct conn *conn, const char *reply, uint32_t bytes)
+{
+	ssize_t n = send(conn->fd, reply, bytes, MSG_NOSIGNAL);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return false;
+	conn->out_sent = 0;
+	conn->out_bytes = bytes - (uint32_t)(n > 0 ? n : 0);
+	if (conn->out_bytes == 0)
+		return true;
+	conn->out = malloc(conn->out_bytes);
+	if (!conn->out)
+		return false;
+	memcpy(conn->out, reply + bytes - conn->out_bytes, conn->out_bytes);
+	return true;
+}
+
+static bool send_rest(struct conn *conn)
+{
+	ssize_t n =
+		send(conn->fd, conn->out + conn->out_sent, conn->out_bytes - conn->out_sent, MSG_NOSIGNAL);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	conn->out_sent += (uint32_t)n;
+	if (conn->out_sent == conn->out_bytes) {
+		free(conn->out);
+		conn->out = NULL;
+	}
+	return true;
+}
+
+static bool receive(struct conn *conn)
+{
+	ssize_t n = recv(conn->fd, conn->in + conn->have, sizeof(conn->in) - conn->have, 0);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	conn->is_ended = n == 0;
+	conn->have += (uint32_t)n;
+	return true;
+}
+
+/* Answer the first record, of 'bytes'. Whether the connection goes on. */
+static bool serve_record(struct rpc_tcp *tcp, struct conn *conn, uint32_t bytes)
+{
+	uint32_t len = join_fragments(conn, bytes), reply_bytes;
+	struct rpc_msg reply;
+	XDR args, results;
+	bool is_good;
+
+	xdrmem_create(&args, (char *)conn->in, len, XDR_DECODE);
+	xdrmem_create(&results, tcp->reply + MARK_BYTES, RPC_TCP_REPLY_MAX, XDR_ENCODE);
+	is_good = answer(tcp, conn, &args, &reply) && xdr_replymsg(&results, &reply);
+	reply_bytes = xdr_getpos(&results);
+	xdr_destroy(&args);
+	xdr_destroy(&results);
+	if (!is_good)
+		return false;
+	conn->have -= bytes;
+	memmove(conn->in, conn->in + bytes, conn->have);
+	take_turn(tcp, conn);
+	set_mark(tcp->reply, reply_bytes);
+	return send_reply(conn, tcp->reply, MARK_BYTES + reply_bytes);
+}
+
+/* Whether the connection goes on. */
+static bool serve_conn(struct rpc_tcp *tcp, struct conn *conn, short events)
+{
+	int bytes;
+
+	if (events & (POLLERR | POLLNVAL))
+		return false;
+	if (conn->out)
+		return (events & (POLLOUT | POLLHUP)) == 0 || send_rest(conn);
+	if ((events & (POLLIN | POLLHUP)) && conn->have < sizeof(conn->in) && !conn->is_ended &&
+	    !receive(conn))
+		return false;
+	bytes = record_bytes(conn);
+	if (bytes > 0)
+		return serve_record(tcp, conn, (uint32_t)bytes);
+	return bytes == 0 && !conn->is_ended;
+}
+
+/* ---- the listener ---- */
+
+static void close_quietest(struct rpc_tcp *tcp)
+{
+	uint32_t quietest = 0;
+
+	for (uint32_t i = 1; i < tcp->n; i++)
+		if (tcp->conns[i]->turn < tcp->conns[quietest]->turn)
+			quietest = i;
+	close_conn(tcp, quietest);
+}
+
+/* Descriptors have run out: give one back, or leave it to others to do so, without spinning. */
+static void make_room(struct rpc_tcp *tcp)
+{
+	if (tcp->n > 0)
+		close_quietest(tcp);
+	else
+		poll(NULL, 0, NO_DESCRIPTOR_MS);
+}
+
+static void close_quiet(struct rpc_tcp *tcp)
+{
+	uint64_t now = now_ms();
+
+	for (uint32_t i = tcp->n; i-- > 0;)
+		if (now - tcp->conns[i]->since_ms > RPC_TCP_QUIET_MS)
+			close_conn(tcp, i);
+}
+
+static bool accept_one(struct rpc_tcp *tcp)
+{
+	struct sockaddr_storage from;
+	socklen_t len = sizeof(from);
+	int fd = accept4(tcp->fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK), one = 1;
+	struct conn *conn;
+
+	if (fd < 0) {
+		/* Take this one in the next turn. */
+		if (errno == EMFILE || errno == ENFILE)
+			make_room(tcp);
+		return false;
+	}
+	if (tcp->n == RPC_TCP_CONNS_MAX)
+		close_quietest(tcp);
+	conn = calloc(1, sizeof(*conn));
+	if (!conn) {
+		close(fd);
+		return false;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	conn->fd = fd;
+	take_turn(tcp, conn);
+	if (getnameinfo((struct sockaddr *)&from, len, conn->host, sizeof(conn->host), NULL, 0,
+			NI_NUMERICHOST) != 0)
+		snprintf(conn->host, sizeof(conn->host), "?");
+	tcp->conns[tcp->n++] = conn;
+	return true;
+}
+
+/* What poll() is to wait for; whether there is something to do without it. */
+static bool wants(const struct conn *conn, struct pollfd *fd)
+{
+	*fd = (struct pollfd){.fd = conn->fd};
+	if (conn->out)
+		fd->events = POLLOUT;
+	else if (!conn->is_ended && conn->have < sizeof(conn->in))
+		fd->events = POLLIN;
+	return !conn->out && (conn->is_ended || record_bytes(conn) != 0);
+}
+
+void rpc_tcp_poll(struct rpc_tcp *tcp, int timeout_ms)
+{
+	struct pollfd fds[1 + RPC_TCP_CONNS_MAX];
+	bool is_ready = false;
+
+	close_quiet(tcp);
+	fds[0] = (struct pollfd){.fd = tcp->fd, .events = POLLIN};
+	for (uint32_t i = 0; i < tcp->n; i++)
+		is_ready |= wants(tcp->conns[i], &fds[1 + i]);
+	if (poll(fds, 1 + tcp->n, is_ready ? 0 : timeout_ms) < 0)
+		return;
+	/* From the end: the last takes the place of one that is closed. */
+	for (uint32_t i = tcp->n; i-- > 0;)
+		if (!serve_conn(tcp, tcp->conns[i], fds[1 + i].revents))
+			close_conn(tcp, i);
+	for (uint32_t i = 0; i < ACCEPTS_MAX && (fds[0].revents & POLLIN) && accept_one(tcp); i++)
+		;
+}
+
+/* A socket for both address families, or for IPv4 where there is no other. */
+static int make_socket(uint32_t port)
+{
+	struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+	struct sockaddr_in any4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int one = 1, zero = 0, fd = socket(AF_INET6, type, 0), rc;
+	bool is_v6 = fd >= 0;
+
+	if (!is_v6)
+		fd = socket(AF_INET, type, 0);
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (is_v6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+	rc = is_v6 ? bind(fd, (struct sockaddr *)&any6, sizeof(any6))
+		   : bind(fd, (struct sockaddr *)&any4, sizeof(any4));
+	if (rc != 0 || listen(fd, SOMAXCONN) != 0) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+static uint32_t port_of(int fd)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = sizeof(addr);
+
+	if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
+		return 0;
+	if (addr.ss_family == AF_INET6)
+		return ntohs(((struct sockaddr_in6 *)&addr)->sin6_port);
+	return ntohs(((struct sockaddr_in *)&addr)->sin_port);
+}
+
+int rpc_tcp_create(uint32_t port, const struct rpc_tcp_program *program, struct rpc_tcp **tcp)
+{
+	struct rpc_tcp *t = calloc(1, sizeof(*t));
+	int fd = t ? make_socket(port) : -ENOMEM;
+
+	if (fd < 0) {
+		free(t);
+		return fd;
+	}
+	t->program = *program;
+	t->fd = fd;
+	t->port = port_of(fd);
+	*tcp = t;
+	return 0;
+}
+
+uint32_t rpc_tcp_port(const struct rpc_tcp *tcp)
+{
+	return tcp->port;
+}
+
+void rpc_tcp_destroy(struct rpc_tcp *tcp)
+{
+	if (!tcp)
+		return;
+	while (tcp->n > 0)
+		close_conn(tcp, tcp->n - 1);
+	close(tcp->fd);
+	free(tcp);
+}

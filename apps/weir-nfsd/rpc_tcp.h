@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RPC_TCP_H
+#define RPC_TCP_H
+
+/*
+ * A responder for ONC RPC over TCP (RFC 5531), one program of one version, that no peer can hold up: libtirpc's waits up to 35 s
+ * for the rest of a record while it serves nobody else. XDR is libtirpc's. All calls of one thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rpc/rpc.h>
+
+#define RPC_TCP_CONNS_MAX 64u	       /* when one more comes, the one that has been quiet for longest goes */
+#define RPC_TCP_QUIET_MS  15000u       /* without a whole call, or with a reply that is not taken: cut off */
+#define RPC_TCP_CALL_MAX  4096u	       /* bytes of a call with its record marks; MNT's are 1,872 at most */
+#define RPC_TCP_REPLY_MAX (128u << 10) /* bytes of a reply; DUMP's are 83,000 at most */
+
+/* What a handler answers: 'filter' is called with 'results' before the next call. */
+struct rpc_tcp_results {
+	xdrproc_t filter;
+	void *results;
+};
+
+struct rpc_tcp_program {
+	uint32_t prog, vers;
+	/* 'args' is to be decoded, 'host' is the caller's address as text. SUCCESS with *results set, or an error of RPC:
+	 * PROC_UNAVAIL, GARBAGE_ARGS or SYSTEM_ERR. */
+	enum accept_stat (*handle)(void *arg, uint32_t proc, XDR *args, const char *host,
+				   struct rpc_tcp_results *results);
+	void *arg;
+};
+
+struct rpc_tcp;
+
+/* Listen on 'port' (0: any) of all addresses. 0 or -errno. '*program' is copied. */
+int rpc_tcp_create(uint32_t port, const struct rpc_tcp_program *program, struct rpc_tcp **tcp);
+uint32_t rpc_tcp_port(const struct rpc_tcp *tcp);
+/* Serve what there is, or wait for something for up to 'timeout_ms'. Waits for no peer. */
+void rpc_tcp_poll(struct rpc_tcp *tcp, int timeout_ms);
+/* Close all connections. NULL is allowed. */
+void rpc_tcp_destroy(struct rpc_tcp *tcp);
+
+#endif

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lines: what, weir's figure, the peer's, their ratio or difference over the rounds, its bound, and whether it holds."""
+import operator
+import statistics
+
+
+class Table:
+    def __init__(self, missing=None):
+        self.missing = missing or {}
+        self.failed = 0
+        self.opened = 0
+
+    def head(self):
+        print(f'{"":46} {"weir":>16} {"peer":>20} {"ratio":>12} {"bound":>12}')
+
+    def line(self, what, weir, peer, figure, bound, holds, spread=''):
+        """'holds' None: it could not be found out. A line without a bound is there to look at."""
+        if not bound and holds is not None:
+            verdict = ''
+        else:
+            verdict = 'open' if holds is None else 'ok' if holds else 'NOT REACHED'
+            self.failed += holds is False
+            self.opened += holds is None
+        print(f'{what:46} {weir:>16} {peer:>20} {figure:>12} {bound:>12}  {verdict:12}{spread}'.rstrip(), flush=True)
+
+    def open(self, what, why, weir=''):
+        self.line(what, weir, why, '', '', None)
+
+    def _compare(self, what, weirs, peers, take, show, bound, least, peer, unit, scale, below=False):
+        if peer in self.missing or not peers:
+            own = f'{statistics.median(weirs) / scale:.3f} {unit}' if weirs else ''
+            self.open(what, f'{peer} not installed' if peer in self.missing else 'not measured', own)
+            return
+        found = [take(w, p) for w, p in zip(weirs, peers)]
+        middle = statistics.median(found)
+        sign = '>=' if least else '<' if below else '<='
+        holds = bound is None or {'>=': operator.ge, '<=': operator.le, '<': operator.lt}[sign](middle, bound)
+        limit = '' if bound is None else f'{sign} {bound:g}'
+        self.line(what, f'{statistics.median(weirs) / scale:.3f} {unit}', f'{statistics.median(peers) / scale:.3f} {unit}',
+                  show(middle), limit, holds, f'  [{min(found):.2f} {max(found):.2f}]')
+
+    def ratio(self, what, weirs, peers, bound, unit, scale=1.0, least=True, peer='', below=False):
+        """At least 'bound', or, where less is better, at most; 'below': less than that."""
+        self._compare(what, weirs, peers, lambda w, p: w / p, lambda v: f'x {v:.2f}', bound, least, peer, unit, scale, below)
+
+    def over(self, what, weirs, peers, bound, unit, peer=''):
+        """How much more than the peer's, which is to be so much at most."""
+        self._compare(what, weirs, peers, lambda w, p: w - p, lambda v: f'{v:+.0f} {unit}', bound, False, peer, unit, 1.0)
+
+    def at_most(self, what, figures, bound, unit, peer=''):
+        """weir's own figure, for which 'peer' is what measures it."""
+        if not figures:
+            self.open(what, f'{peer} not installed' if peer in self.missing else 'not measured')
+            return
+        middle = statistics.median(figures)
+        self.line(what, f'{middle:.0f} {unit}', '', '', f'<= {bound:g}', middle <= bound,
+                  f'  [{min(figures):.0f} {max(figures):.0f}]')
+
+    def finish(self):
+        """The last line, and the exit status."""
+        print(f'{self.failed} of the bounds not reached, {self.opened} open')
+        return 1 if self.failed else 0

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs weir's tools and its peers on two cores, and reads what they say. Each figure is a number in SI units or ns."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+# What has to be there for a peer's figures, and where it comes from.
+PEERS = {
+    'ucx': (('ucx_perftest', 'taskset'), 'apt-get install ucx-utils'),
+    'libfabric': (('fi_pingpong', 'taskset'), 'apt-get install libfabric-bin'),
+    'callgrind': (('valgrind',), 'apt-get install valgrind'),
+    'strace': (('strace',), 'apt-get install strace'),
+}
+
+
+def missing_peers():
+    """Names of peers that are not installed, each with what to do about it."""
+    return {name: cure for name, (programs, cure) in PEERS.items() if not all(map(shutil.which, programs))}
+
+
+def run(argv, timeout=120, env=None):
+    full = dict(os.environ, **(env or {}))
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout, env=full)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}")
+    return done.stdout
+
+
+def read_ucx(text):
+    """The last line of ucx_perftest: its typical latency in us, and its messages per second."""
+    fields = [line.split() for line in text.splitlines() if line.split() and line.split()[0][0].isdigit()][-1]
+    return {'typical_us': float(fields[1]), 'messages_per_s': float(fields[-1])}
+
+
+def read_fi_pingpong(text):
+    """fi_pingpong's line: half of a round trip in us; a round trip in ns is returned."""
+    lines = text.splitlines()
+    column = lines[0].split().index('usec/xfer')
+    return 2000 * float(lines[-1].split()[column])
+
+
+def read_callgrind(text):
+    return int(re.search(r'Collected : (\d+)', text).group(1))
+
+
+def read_strace(text):
+    """System calls of 'strace -c -p', all together; None: it did not look from its beginning to its end.
+
+    Of a thread that made none it prints no table, but that it attached and detached.
+    """
+    if not re.search(r'^strace: Process \d+ attached$', text, re.M):
+        return None
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) >= 4 and fields[-1] == 'total':
+            return int(fields[3] if fields[3].isdigit() else fields[2])
+    return 0 if re.search(r'^strace: Process \d+ detached$', text, re.M) else None
+
+
+def read_smaps_rollup(text):
+    """A process's bytes; of pages that several share, its part."""
+    return 1024 * int(re.search(r'^Pss: +(\d+) kB', text, re.M).group(1))
+
+
+def wait_for_line(process, text):
+    """Until the process says so on standard error."""
+    said = ''
+    for line in process.stderr:
+        said += line
+        if text in line:
+            return
+    raise RuntimeError(f'it ended without {text!r}: {said.strip()[-400:]}')
+
+
+class Tools:
+    def __init__(self, build, cores, seconds):
+        self.build = build
+        self.cores = cores.split(',')
+        self.time = seconds
+        self.port = 13337 + os.getpid() % 1000
+        self.counters = [] # of each run of weir-bench
+
+    def path(self, *parts):
+        return os.path.join(self.build, 'bench', *parts)
+
+    def is_built(self):
+        return os.access(self.path('weir-bench', 'weir-bench'), os.X_OK)
+
+    def json_of(self, *argv):
+        return json.loads(run([*argv]))
+
+    def weir(self, workload, size, depth, *more, share=1.0):
+        result = self.json_of(self.path('weir-bench', 'weir-bench'), '--workload', workload, '--size', str(size), '--depth',
+                              str(depth), '--time', str(self.time * share), '--warmup', '0.3', '--quiet', '--json', '-',
+                              '--lcores', ','.join(self.cores), *more)
+        if result['errors'] or result['verify_failures']:
+            raise RuntimeError(f'{result["errors"]} errors in {workload}')
+        self.counters.append(result['counters'])
+        return result
+
+    def pingpong(self):
+        return self.json_of(self.path('micro', 'weir-micro-pingpong'), '--cores', ','.join(self.cores), '--iters', '1000000',
+                            '--json')['p50_ns']
+
+    def spsc(self):
+        return self.json_of(self.path('peers', 'weir-peer-spsc'), '--cores', ','.join(self.cores))
+
+    def tirpc(self, transport):
+        return self.json_of(self.path('peers', 'weir-peer-tirpc'), '--transport', transport, '--cores', ','.join(self.cores))
+
+    def memcpy(self, size, share=1.0):
+        return self.json_of(self.path('micro', 'weir-micro-memcpy'), '--size', str(size), '--sources', '1', '--targets', '1',
+                            '--time', str(self.time * share), '--core', self.cores[1])['bytes_per_s']
+
+    def beside_memcpy(self, size, workloads, turns):
+        """Short turns of each workload between two of memcpy, one buffer a side; yields (workload, result, memcpy).
+
+        The speed of one copy changes by a quarter within a second on a shared machine: each turn is put beside the
+        mean of the copies just before and just after it.
+        """
+        before = self.memcpy(size, share=0.3)
+        for workload in workloads * turns:
+            result = self.weir(workload, size, 1, share=0.3)
+            after = self.memcpy(size, share=0.3)
+            yield workload, result, (before + after) / 2
+            before = after
+
+    def between(self, server, client, env=None):
+        """What the client says of a pair that finds each other on the loopback interface."""
+        listening = subprocess.Popen(['taskset', '-c', self.cores[1], *server], stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
+        try:
+            for attempt in range(20):
+                time.sleep(0.1)
+                try:
+                    return run(['taskset', '-c', self.cores[0], *client], env=env)
+                except RuntimeError:
+                    if attempt == 19 or listening.poll() is not None:
+                        raise
+        finally:
+            try:
+                listening.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                listening.kill()
+                listening.wait()
+        return None
+
+    def ucx(self, test, size, count):
+        self.port += 1
+        env = {'UCX_TLS': 'posix,self', 'UCX_LOG_LEVEL': 'error'}
+        return read_ucx(self.between(['ucx_perftest', '-p', str(self.port)],
+                                     ['ucx_perftest', '-p', str(self.port), '127.0.0.1', '-f', '-t', test, '-s', str(size),
+                                      '-n', str(count)], env))
+
+    def libfabric(self, provider, size, count):
+        self.port += 1
+        load = ['-p', provider, '-e', 'rdm', '-I', str(count), '-S', str(size)]
+        return read_fi_pingpong(self.between(['fi_pingpong', '-B', str(self.port), *load],
+                                             ['fi_pingpong', '-P', str(self.port), *load, '127.0.0.1']))
+
+    def instructions(self, workload, size, depth, calls=5000):
+        """Of one RPC, both sides together."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(['valgrind', '--tool=callgrind', '--collect-atstart=no', '--toggle-collect=measure',
+                                   f'--callgrind-out-file={folder}/out', self.path('micro', 'weir-micro-rpc'), '--workload',
+                                   workload, '--size', str(size), '--depth', str(depth), '--calls', str(calls)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+        return read_callgrind(done.stdout) / calls
+
+    def memory_of(self, connections):
+        """Bytes of both sides together with so many connections, of which one has load."""
+        addr = f'weir-compare-{os.getpid()}'
+        with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
+            profile.write('[memory]\npages = 4k\n') # so that the kernel counts each page that was touched
+            profile.flush()
+            common = [self.path('weir-bench', 'weir-bench'), '--profile', profile.name, '--connections', str(connections), '--active', '1']
+            server = subprocess.Popen([*common, '--listen', addr, '--lcores', self.cores[1]], stderr=subprocess.PIPE, text=True)
+            client = None
+            try:
+                wait_for_line(server, 'responder on')
+                client = subprocess.Popen([*common, '--connect', addr, '--lcores', self.cores[0], '--time', '600'],
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                wait_for_line(client, 'connected')
+                time.sleep(0.5)
+                return sum(read_smaps_rollup(pathlib.Path(f'/proc/{p.pid}/smaps_rollup').read_text(encoding='ascii'))
+                           for p in (server, client))
+            finally:
+                for process in filter(None, (client, server)):
+                    process.terminate()
+                    process.communicate(timeout=60)
+
+    def idle_connection_bytes(self, connections):
+        """What one more costs both sides together."""
+        return (self.memory_of(connections + 1) - self.memory_of(1)) / connections
+
+    def system_calls(self):
+        """System calls of both polling threads in one loaded second, by strace; for each, None: it could not look."""
+        addr = f'weir-compare-{os.getpid()}'
+        tool = self.path('weir-bench', 'weir-bench')
+        server = subprocess.Popen([tool, '--listen', addr, '--lcores', self.cores[1], '--quiet'])
+        time.sleep(1)
+        client = subprocess.Popen([tool, '--connect', addr, '--lcores', self.cores[0], '--workload', 'mixed', '--depth',
+                                   '32', '--time', '6', '--warmup', '1', '--quiet', '--json', '/dev/null'],
+                                  stdout=subprocess.DEVNULL)
+        time.sleep(2.5)
+        total = {}
+        try:
+            for name, process in (('requester', client), ('responder', server)):
+                # The process's first thread is the one that polls.
+                trace = subprocess.run(['timeout', '-s', 'INT', '1', 'strace', '-c', '-p', str(process.pid)],
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                total[name] = read_strace(trace.stdout)
+            if client.wait(timeout=20) != 0:
+                raise RuntimeError(f'weir-bench under strace: exit {client.returncode}')
+        finally:
+            client.kill()
+            server.terminate()
+            server.wait(timeout=10)
+        return total

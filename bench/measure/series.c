@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "series.h"
+
+#include <string.h>
+
+void series_init(struct series *series)
+{
+	memset(series, 0, sizeof(*series));
+	series->interval_ns = SERIES_INTERVAL_NS;
+}
+
+/* Join pairs of intervals. An odd one at the end is no whole interval any more, and is left out. */
+static void halve(struct series *series)
+{
+	series->n /= 2;
+	series->interval_ns *= 2;
+	for (uint32_t i = 0; i < series->n; i++)
+		series->counts[i] = series->counts[2 * i] + series->counts[2 * i + 1];
+}
+
+void series_add(struct series *series, uint64_t count)
+{
+	series->counts[series->n++] = count;
+	if (series->n == SERIES_MAX)
+		halve(series);
+}
+
+void series_merge(struct series *into, const struct series *from)
+{
+	struct series other = *from;
+
+	while (into->interval_ns < other.interval_ns)
+		halve(into);
+	while (other.interval_ns < into->interval_ns)
+		halve(&other);
+	/* One may have run an interval longer: it is known for both only up to the shorter one's end. */
+	if (into->n == 0)
+		*into = other;
+	else if (other.n > 0) {
+		into->n = into->n < other.n ? into->n : other.n;
+		for (uint32_t i = 0; i < into->n; i++)
+			into->counts[i] += other.counts[i];
+	}
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Count the instructions of each part of the data path, and of whole RPCs, and compare them with the budget.
+
+callgrind counts: the same however busy the machine is, and on any CPU, as the C library is told to use nothing beyond what
+all of them have. They do depend on the compiler and its options, which is why only a build as the budget's is compared.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+OVER = 0.03
+ROUNDS = 1000 # as in parts.c
+CALLS = 3000
+RPCS = {'rpc_null_64': ['--workload', 'null', '--size', '64'], 'rpc_read_4096': ['--workload', 'read', '--size', '4096'],
+        'rpc_write_4096': ['--workload', 'write', '--size', '4096']}
+# Which memcpy and memset the C library takes depends on the CPU otherwise, and on what valgrind shows of it.
+TUNABLES = 'glibc.cpu.hwcaps=' + ','.join(f'-{feature}' for feature in (
+    'AVX512F', 'AVX512VL', 'AVX2', 'AVX', 'AVX_Fast_Unaligned_Load', 'ERMS', 'FSRM', 'SSSE3', 'SSE4_1', 'SSE4_2'))
+
+
+def callgrind(out, toggle, *command):
+    """What callgrind says about a command of which it counts the functions of a name."""
+    done = subprocess.run(['valgrind', '--tool=callgrind', '--collect-atstart=no', f'--toggle-collect={toggle}',
+                           f'--callgrind-out-file={out}', *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=dict(os.environ, GLIBC_TUNABLES=TUNABLES), timeout=300)
+    if done.returncode != 0:
+        sys.exit(f'{" ".join(command)}: exit {done.returncode}: {done.stdout.strip()[-800:]}')
+    return done.stdout
+
+
+def count_parts(program, folder):
+    """Instructions a round, by the name behind 'measure_'."""
+    out = os.path.join(folder, 'parts')
+    callgrind(out, 'measure_*', program)
+    text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', '--auto=no', out],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    counts = {}
+    # A function has a line for each file that it has instructions of; that of its own file includes all.
+    for amount, name in re.findall(r'^ *([\d,]+) \([ \d.]+%\)  \S+:measure_(\w+)', text, re.M):
+        counts[name] = max(counts.get(name, 0), int(amount.replace(',', '')) / ROUNDS)
+    return counts
+
+
+def count_rpcs(program, folder):
+    counts = {}
+    for name, load in RPCS.items():
+        said = callgrind(os.path.join(folder, name), 'measure', program, '--depth', '32', '--calls', str(CALLS), *load)
+        counts[name] = int(re.search(r'Collected : (\d+)', said).group(1)) / CALLS
+    return counts
+
+
+def read_budget(path):
+    with open(path, encoding='utf-8') as file:
+        return {name: float(amount) for name, amount in (line.split() for line in file if line[0] not in '#\n')}
+
+
+def write_budget(path, counts):
+    with open(path, encoding='utf-8') as file:
+        head = [line for line in file if line.startswith('#')]
+    known = [name for name in read_budget(path) if name in counts]
+    order = known + sorted(name for name in counts if name not in known)
+    with open(path, 'w', encoding='utf-8') as file:
+        file.writelines(head)
+        file.writelines(f'{name:32} {counts[name]:8.1f}\n' for name in order)
+
+
+def compare(counts, budget):
+    """Print both; how many are over, or in one of them only."""
+    wrong = 0
+    for name in list(budget) + [name for name in counts if name not in budget]:
+        allowed, counted = budget.get(name), counts.get(name)
+        if allowed is None or counted is None:
+            verdict = 'NOT COUNTED' if counted is None else 'NOT IN THE BUDGET'
+        elif counted > allowed * (1 + OVER):
+            verdict = 'OVER'
+        else:
+            verdict = 'less: lower the budget' if counted < allowed * (1 - OVER) else ''
+        wrong += verdict.isupper()
+        print(f'{name:32} {allowed or 0:8.1f} {counted or 0:8.1f}  {verdict}')
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('budget')
+    parser.add_argument('parts', help='weir-micro-parts')
+    parser.add_argument('rpc', help='weir-micro-rpc')
+    parser.add_argument('--update', action='store_true', help='write what was counted to the budget')
+    args = parser.parse_args()
+    if not shutil.which('valgrind'):
+        print('valgrind is not installed: apt-get install valgrind')
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        counts = {**count_parts(args.parts, folder), **count_rpcs(args.rpc, folder)}
+    if args.update:
+        write_budget(args.budget, counts)
+    wrong = compare(counts, read_budget(args.budget))
+    if wrong:
+        print(f'{wrong} over the budget by more than {100 * OVER:.0f} %. What costs more must be worth it: say so where you land it, '
+              f'and run {os.path.basename(__file__)} with --update')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The profile that a load needs. */
+#include <string.h>
+
+#include "options.h"
+
+#define PROFILE_BUFFERS_MAX 65536u /* of long_buffers and bulk_buffers */
+
+#define PROFILE_WINDOWS_MAX (1u << 20)
+#define SHARED_RECEIVES_MAX 32768u /* what devices have at least, of those known */
+#define RECEIVES_KEPT	    48u
+
+/* Whether messages may travel other than inline and by a Write chunk. */
+static bool may_be_long(const struct bench_options *o)
+{
+	if (o->workload == WORKLOAD_NULL)
+		return (uint64_t)o->size_bytes + 256 > o->profile.inline_bytes; /* headers included */
+	return o->workload != WORKLOAD_READ;
+}
+
+/* Each connection's own, or a queue of them for all: one for each, twice what is in flight, and twice what one may ask for, with what
+ * such a queue keeps back. */
+static void size_receives(struct weir_profile *p, uint32_t own, uint64_t in_flight)
+{
+	uint64_t shared = (p->connections + 2 * in_flight + 2 * p->credits + RECEIVES_KEPT) * 9 / 8;
+	bool may_share = strcmp(p->driver, "shm") == 0 && p->protection != WEIR_PROTECTION_CONNECTION &&
+			 shared < own && shared <= SHARED_RECEIVES_MAX;
+	uint64_t needed = own;
+
+	if (p->shared_receives == WEIR_SHARED_RECEIVES_ON ||
+	    (p->shared_receives == WEIR_SHARED_RECEIVES_AUTO && may_share))
+		needed = shared;
+	if (p->recv_buffers < needed)
+		p->recv_buffers = (uint32_t)needed;
+}
+
+/* The buffers that this load needs, where the profile leaves them to weir or has fewer. */
+void bench_size_buffers(struct bench_options *o)
+{
+	struct weir_profile *p = &o->profile;
+	uint64_t message = (uint64_t)bench_largest_bytes(o) + p->inline_bytes + 4096;
+	uint64_t in_flight = bench_lanes(o, bench_active(o));
+	uint64_t buffers;
+	uint32_t per_connection;
+
+	if (p->credits < o->depth)
+		p->credits = o->depth;
+	if (p->connections < o->connections + 1)
+		p->connections = o->connections + 1;
+	per_connection = p->credits + p->credits / 8 + 2; /* as profiles say of recv_buffers */
+	size_receives(p, per_connection * o->connections, in_flight);
+	if (p->send_buffers < 2 * per_connection * bench_active(o))
+		p->send_buffers = 2 * per_connection * bench_active(o);
+	if (p->long_buffer_bytes < message)
+		p->long_buffer_bytes = (message + 63) / 64 * 64;
+	if (p->bulk_buffer_bytes < message)
+		p->bulk_buffer_bytes = (message + 63) / 64 * 64;
+	/* A call that travels by chunks holds up to two of each, and one more is held by the call whose callback makes
+	 * the next one; at the responder, by replies whose Sends are not done yet. */
+	buffers = 2 * in_flight + (in_flight < BENCH_DEPTH_MAX ? in_flight : BENCH_DEPTH_MAX);
+	if (may_be_long(o) && buffers <= PROFILE_BUFFERS_MAX) {
+		if (p->long_buffers < buffers)
+			p->long_buffers = (uint32_t)buffers;
+		if (p->bulk_buffers < buffers) {
+			p->bulk_buffers = (uint32_t)buffers;
+			p->bulk_buffer_bytes = (message + 63) / 64 * 64;
+		}
+	}
+	/* A call names up to three segments: of the message, of its item, and for the reply. */
+	if (p->windows < 3 * in_flight)
+		p->windows =
+			3 * in_flight < PROFILE_WINDOWS_MAX ? (uint32_t)(3 * in_flight) : PROFILE_WINDOWS_MAX;
+	if (p->read_bytes < message)
+		p->read_bytes = message;
+	if (p->write_bytes < message)
+		p->write_bytes = message;
+}

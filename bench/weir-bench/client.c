@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A client's memory and connections. */
+#include "client.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LANE_ALIGN	4096u
+#define CONNECTING_MAX	32u  /* of all clients at a time */
+#define CONNECT_RETRIES 200u /* while a responder that was just started comes up */
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	struct link *link = arg;
+	struct client *client = link->client;
+
+	(void)conn;
+	if (event == WEIR_CONN_LOST)
+		return; /* it comes back, or its end does */
+	if (event == WEIR_CONN_OPEN) {
+		client->nopen += !link->is_open;
+		link->is_open = true;
+		return;
+	}
+	client->nopen -= link->is_open;
+	client->ngone++;
+	link->is_open = false;
+	link->is_gone = true;
+	if (error != 0 && !client->is_stopping && client->result.first_error == 0)
+		client->result.first_error = error;
+}
+
+int client_init(struct client *client)
+{
+	const struct bench_options *options = client->options;
+	uint32_t stride = (bench_largest_bytes(options) + LANE_ALIGN) / LANE_ALIGN * LANE_ALIGN;
+	struct weir_region_options region = {
+		.len_bytes = (size_t)bench_lanes(options, client->nactive) * stride,
+		.page_bytes = options->profile.page_bytes,
+		.numa_node = -1,
+	};
+	struct weir_region_info info;
+	uint32_t nlanes = 0;
+	int rc;
+
+	/* Results are added up even when there is nothing else. */
+	hist_init(&client->result.rtt);
+	series_init(&client->result.series);
+	rc = weir_engine_create(&options->profile, &client->engine);
+	if (rc != 0) {
+		fprintf(stderr, "weir-bench: no engine for the requester: %s\n", strerror(-rc));
+		return rc;
+	}
+	rc = weir_region_create(&region, &client->region);
+	if (rc == 0)
+		rc = weir_engine_add_region(client->engine, client->region);
+	if (rc != 0) {
+		fprintf(stderr, "weir-bench: no memory for %zu bytes of data: %s\n", region.len_bytes,
+			strerror(-rc));
+		return rc;
+	}
+	weir_region_info(client->region, &info);
+	client->region_base = info.base;
+	client->links = calloc(client->nlinks, sizeof(client->links[0]));
+	if (!client->links)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < client->nlinks; i++) {
+		struct link *link = &client->links[i];
+
+		link->client = client;
+		link->is_gone = true;
+		if (i >= (options->takes_turns ? 1 : client->nactive))
+			continue;
+		link->lanes = calloc(options->depth, sizeof(link->lanes[0]));
+		if (!link->lanes)
+			return -ENOMEM;
+		link->nlanes = options->depth;
+		for (uint32_t j = 0; j < link->nlanes; j++)
+			link->lanes[j] = (struct lane){
+				.link = link,
+				.data = client->region_base + (size_t)nlanes++ * stride,
+			};
+	}
+	client->nblocks = options->read_bytes ? options->working_set_bytes / options->read_bytes : 0;
+	client->ngone = client->nlinks;
+	return pace_init(&client->pace, options, nlanes, (double)client->nactive / bench_active(options),
+			 (double)client->number / client->nclients);
+}
+
+void client_fini(struct client *client)
+{
+	weir_engine_destroy(client->engine);
+	weir_region_destroy(client->region);
+	for (uint32_t i = 0; client->links && i < client->nlinks; i++)
+		free(client->links[i].lanes);
+	free(client->links);
+	pace_fini(&client->pace);
+}
+
+static uint32_t poll_once(struct client *client)
+{
+	return weir_engine_poll(client->engine, 0, bench_clock_ns(&client->clock));
+}
+
+/* A listener refuses what is more than its backlog (LISTENER_BACKLOG): all clients together stay below it. */
+static uint32_t max_connecting(const struct client *client)
+{
+	return client->nclients < CONNECTING_MAX ? CONNECTING_MAX / client->nclients : 1;
+}
+
+static void poll_until_connecting(struct client *client, uint32_t few)
+{
+	while (client->nlinks - client->ngone - client->nopen > few)
+		if (poll_once(client) == 0)
+			sched_yield();
+}
+
+static int start_connecting(struct client *client)
+{
+	for (uint32_t i = 0; i < client->nlinks; i++) {
+		struct link *link = &client->links[i];
+		struct weir_connect_options options = {
+			.on_event = on_event,
+			.arg = link,
+			.reconnect = client->options->reconnect ? WEIR_RECONNECT_ON : WEIR_RECONNECT_OFF,
+		};
+		int rc;
+
+		if (!link->is_gone)
+			continue;
+		poll_until_connecting(client, max_connecting(client) - 1);
+		link->is_gone = false;
+		client->ngone--;
+		rc = weir_connect(client->engine, client->shared->addr, &options, &link->conn);
+		if (rc != 0) {
+			link->is_gone = true;
+			client->ngone++;
+			client->result.first_error = rc;
+			return rc;
+		}
+	}
+	return 0;
+}
+
+/* The responder's process, which this one has started, has ended: whoever waits for it says how. */
+static bool responder_is_gone(const struct bench_shared *shared)
+{
+	siginfo_t info = {0};
+
+	return shared->child > 0 &&
+	       waitid(P_PID, (id_t)shared->child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid != 0;
+}
+
+/* All connections open, or an error. A responder that is not there yet gets some time. */
+int client_connect(struct client *client)
+{
+	uint32_t retries = client->options->side == SIDE_BOTH ? CONNECT_RETRIES : 0;
+	int rc;
+
+	do {
+		client->result.first_error = 0;
+		rc = start_connecting(client);
+		/* Those begun before one that could not be are waited for: how many were taken is worth knowing. */
+		poll_until_connecting(client, 0);
+		if (client->nopen == client->nlinks)
+			return 0;
+		if (rc == 0)
+			rc = client->result.first_error ? client->result.first_error : -ECONNREFUSED;
+		usleep(10000);
+	} while (retries-- > 0 && !client->shared->failed && !responder_is_gone(client->shared));
+	if (client->shared->failed || responder_is_gone(client->shared))
+		return -ECANCELED; /* the other side said why */
+	fprintf(stderr, "weir-bench: can't connect to '%s': %s\n", client->shared->addr, strerror(-rc));
+	if (client->nopen > 0)
+		fprintf(stderr,
+			"weir-bench: %u of %u connections were taken: give the responder --connections %u, "
+			"too\n",
+			client->nopen, client->nlinks, client->options->connections);
+	else if (rc == -ECONNREFUSED || rc == -ENOENT)
+		fprintf(stderr, "weir-bench: start the responder first: weir-bench --listen %s\n",
+			client->shared->addr);
+	else if (rc == -ETIMEDOUT)
+		fprintf(stderr, "weir-bench: the responder did not answer: see whether it still runs\n");
+	return rc;
+}
+
+void client_disconnect(struct client *client)
+{
+	uint64_t begin = bench_clock_ns(&client->clock);
+
+	for (uint32_t i = 0; i < client->nlinks; i++)
+		if (client->links[i].is_open)
+			weir_conn_shutdown(client->links[i].conn);
+	while (client->ngone < client->nlinks && bench_clock_ns(&client->clock) - begin < 1000000000ull)
+		if (poll_once(client) == 0)
+			sched_yield();
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A lane's calls: what they ask, and what their results must be. */
+#include <errno.h>
+#include <string.h>
+
+#include "client.h"
+
+static uint32_t next_random(struct client *client)
+{
+	uint32_t x = client->random;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	return client->random = x;
+}
+
+static enum bench_proc choose_proc(struct client *client)
+{
+	switch (client->options->workload) {
+	case WORKLOAD_NULL:
+		return BENCH_NULL;
+	case WORKLOAD_ECHO:
+		return BENCH_ECHO;
+	case WORKLOAD_READ:
+		return BENCH_READ;
+	case WORKLOAD_WRITE:
+		return BENCH_WRITE;
+	default:
+		return next_random(client) % 100 < client->options->read_percent ? BENCH_READ : BENCH_WRITE;
+	}
+}
+
+static uint64_t choose_offset(struct client *client)
+{
+	const struct bench_options *options = client->options;
+	uint32_t block;
+
+	if (client->nblocks < 2)
+		return 0;
+	if (options->is_sequential) {
+		block = client->block++;
+		if (client->block == client->nblocks)
+			client->block = 0;
+	} else {
+		block = next_random(client) % client->nblocks;
+	}
+	return (uint64_t)block * options->read_bytes;
+}
+
+/* False: the results are not what they must be. */
+static bool check(struct lane *lane, const struct weir_call *call, const struct weir_result *result)
+{
+	const struct bench_options *options = lane->link->client->options;
+	uint32_t len = 0, matched = 0;
+	const void *data;
+
+	switch (lane->proc) {
+	case BENCH_READ:
+		if (weir_result_opaque(call, result, 0, &data, lane->len, &len) != 0 || len != lane->len)
+			return false;
+		return !options->verify || bench_pattern_matches(data, lane->offset, len);
+	case BENCH_ECHO:
+		if (weir_xdr_get_opaque_ref(result->results, &data, lane->len, &len) != 0 || len != lane->len)
+			return false;
+		return !options->verify || bench_pattern_matches(data, lane->offset, len);
+	case BENCH_WRITE:
+		weir_xdr_get_u32(result->results, &matched);
+		return weir_xdr_get_u32(result->results, &len) == 0 && matched && len == lane->len;
+	default:
+		return weir_xdr_remaining(result->results) == 0;
+	}
+}
+
+static void count(struct lane *lane, uint64_t now_ticks)
+{
+	struct client *client = lane->link->client;
+	struct bench_result *r = &client->result;
+
+	hist_add(&r->rtt, bench_ticks_to_ns(&client->clock, now_ticks - lane->start_ticks));
+	r->bytes += lane->proc == BENCH_NULL ? 0 : lane->len;
+	r->bytes += lane->proc == BENCH_ECHO ? lane->len : 0;
+	r->calls++;
+	lane->link->calls++;
+}
+
+static void done(struct weir_call *call, const struct weir_result *result, void *arg)
+{
+	struct lane *lane = arg;
+	struct client *client = lane->link->client;
+	struct bench_result *r = &client->result;
+	uint64_t now_ticks;
+
+	client->in_flight--;
+	if (__builtin_expect(result->status != 0 || result->reply->reply_stat != WEIR_RPC_MSG_ACCEPTED ||
+				     result->reply->accept_stat != WEIR_RPC_SUCCESS,
+			     0)) {
+		r->errors++;
+		if (r->first_error == 0)
+			r->first_error = result->status ? result->status : -EIO;
+		if (lane->link->is_gone ||
+		    (!weir_conn_is_open(lane->link->conn) && !client->options->reconnect))
+			return;
+		now_ticks = rte_rdtsc();
+	} else {
+		if (__builtin_expect(!check(lane, call, result), 0))
+			r->verify_failures++;
+		now_ticks = rte_rdtsc();
+		client->completed++;
+		if (client->pace.is_open_loop ? lane->is_counted : client->is_measuring)
+			count(lane, now_ticks);
+	}
+	if (__builtin_expect(client->pace.is_waiting, 0)) {
+		lane->due_ticks = now_ticks + client->pace.think_ticks;
+		pace_put(&client->pace, lane);
+	} else if (!client->is_stopping) {
+		lane_next(lane, rte_rdtsc());
+	}
+}
+
+static int add_arguments(struct lane *lane, struct weir_call *call)
+{
+	struct client *client = lane->link->client;
+	const struct bench_options *options = client->options;
+	struct weir_xdr_out *args = weir_call_args(call);
+	uint8_t *at;
+
+	switch (lane->proc) {
+	case BENCH_READ:
+		lane->offset = choose_offset(client);
+		weir_xdr_put_u64(args, lane->offset);
+		weir_xdr_put_u32(args, lane->len);
+		if (options->verify)
+			memset(lane->data, 0xa5, lane->len);
+		/* Nothing to offer memory for, where nothing is to come. */
+		return lane->len == 0 ? 0
+				      : weir_call_result_item(call, client->region, lane->data, lane->len);
+	case BENCH_WRITE:
+		lane->offset = options->verify ? next_random(client) : 0;
+		if (options->verify)
+			bench_pattern_fill(lane->data, lane->offset, lane->len);
+		weir_xdr_put_u64(args, lane->offset);
+		weir_xdr_put_u32(args, options->verify);
+		return weir_call_arg_item(call, client->region, lane->data, lane->len);
+	case BENCH_ECHO:
+		if (options->verify) {
+			lane->offset = next_random(client);
+			bench_pattern_fill(lane->data, lane->offset, lane->len);
+		}
+		return weir_call_arg_item(call, client->region, lane->data, lane->len);
+	default:
+		at = weir_xdr_reserve(args, lane->len + weir_xdr_pad(lane->len));
+		if (at)
+			memset(at, 0, lane->len + weir_xdr_pad(lane->len));
+		return 0;
+	}
+}
+
+/* What to make room for; also sets the length of the call's data. */
+static void size_call(struct lane *lane, struct weir_call_params *params)
+{
+	const struct bench_options *options = lane->link->client->options;
+
+	lane->len = options->size_bytes;
+	switch (lane->proc) {
+	case BENCH_NULL:
+		params->args_max_bytes = lane->len + 3;
+		break;
+	case BENCH_ECHO:
+		params->args_max_bytes = 4;
+		params->results_max_bytes = 4 + lane->len + weir_xdr_pad(lane->len);
+		break;
+	case BENCH_READ:
+		lane->len = options->read_bytes;
+		params->args_max_bytes = 12;
+		params->results_max_bytes = 4;
+		break;
+	default:
+		lane->len = options->write_bytes;
+		params->args_max_bytes = 16;
+		params->results_max_bytes = 8;
+	}
+}
+
+bool lane_next(struct lane *lane, uint64_t start_ticks)
+{
+	struct client *client = lane->link->client;
+	struct weir_call_params params = {
+		.prog = BENCH_PROG,
+		.vers = BENCH_VERS,
+		.ulb = &bench_ulb,
+		.done = done,
+		.arg = lane,
+	};
+	struct weir_call *call;
+	int rc = 0;
+
+	if (client->options->calls_max && client->calls_left-- == 0) {
+		client->calls_left = 0;
+		client->is_stopping = true;
+		return false;
+	}
+	if (client->options->takes_turns) {
+		lane->link = &client->links[client->turn];
+		client->turn = client->turn + 1 == client->nactive ? 0 : client->turn + 1;
+	}
+	lane->proc = choose_proc(client);
+	params.proc = lane->proc;
+	size_call(lane, &params);
+	lane->start_ticks = start_ticks;
+	lane->is_counted = client->is_measuring;
+	call = weir_call_begin(lane->link->conn, &params);
+	if (call) {
+		rc = add_arguments(lane, call);
+		if (rc == 0)
+			rc = weir_call_submit(call);
+		if (rc != 0)
+			weir_call_abandon(call);
+	} else {
+		rc = -errno;
+	}
+	if (__builtin_expect(rc != 0, 0)) {
+		client->result.errors++;
+		if (client->result.first_error == 0)
+			client->result.first_error = rc;
+		client->is_stopping = true;
+		return false;
+	}
+	client->in_flight++;
+	return true;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A client's load: warm-up, the measured time, and the end of what is in flight. */
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+#include "steady.h"
+#include "worker.h"
+
+#define STEADY_INTERVAL_NS 100000000u
+#define PROGRESS_NS	   500000000u
+#define DRAIN_NS	   10000000000u
+#define UNTAKEN_STEPS	   1000000u
+
+/* The poll loop, and what is looked at between polls. */
+struct loop {
+	struct client *client;
+	struct bench_idle idle;
+	uint32_t work;	       /* of the latest turn */
+	uint64_t turn_ticks;   /* when it began */
+	uint64_t series_from;  /* calls, at the latest interval's begin */
+	uint64_t series_ticks; /* when the next interval of the series begins; UINT64_MAX: not measuring */
+	bool shows_progress;
+	uint64_t progress_ticks, progress_from_ticks, progress_from;
+};
+
+static double seconds_of(uint64_t ticks)
+{
+	return (double)ticks / (double)rte_get_tsc_hz();
+}
+
+static uint64_t ticks_of(double seconds)
+{
+	return (uint64_t)(seconds * (double)rte_get_tsc_hz());
+}
+
+static void progress(struct loop *loop, uint64_t now)
+{
+	const struct client *client = loop->client;
+	double rate = (double)(client->completed - loop->progress_from) /
+		      seconds_of(now - loop->progress_from_ticks);
+
+	fprintf(stderr, "\r%s  %12.0f RPC/s  errors %llu  ",
+		client->is_measuring ? "measuring " : "warming up", rate,
+		(unsigned long long)client->result.errors);
+	fflush(stderr);
+	loop->progress_from = client->completed;
+	loop->progress_from_ticks = now;
+	loop->progress_ticks = now + bench_ns_to_ticks(PROGRESS_NS);
+}
+
+/* Intervals that have passed; a stall may have taken several. */
+static void sample(struct loop *loop, uint64_t now)
+{
+	struct client *client = loop->client;
+	struct series *series = &client->result.series;
+
+	while (now >= loop->series_ticks) {
+		series_add(series, client->completed - loop->series_from);
+		loop->series_from = client->completed;
+		loop->series_ticks += bench_ns_to_ticks(series->interval_ns);
+	}
+}
+
+/* Poll until 'until_ticks', or until the load ended by itself. */
+static void run_until(struct loop *loop, uint64_t until_ticks)
+{
+	struct client *client = loop->client;
+
+	for (;;) {
+		uint64_t now = rte_rdtsc();
+
+		client->result.cpu.busy_ticks += loop->work ? now - loop->turn_ticks : 0;
+		loop->turn_ticks = now;
+		loop->work = 0;
+		if (__builtin_expect(now >= loop->series_ticks, 0))
+			sample(loop, now);
+		if (now >= until_ticks || client->is_stopping || client->ngone > 0)
+			return;
+		if (client->pace.is_waiting)
+			loop->work += pace_start_due(&client->pace, now);
+		loop->work += weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
+		bench_idle(&loop->idle, loop->work);
+		if (loop->shows_progress && now >= loop->progress_ticks)
+			progress(loop, now);
+	}
+}
+
+/* Until the rate has settled, or for so long at most. */
+static void settle(struct loop *loop)
+{
+	struct client *client = loop->client;
+	const struct bench_options *options = client->options;
+	uint64_t begin = rte_rdtsc(), end = begin + ticks_of(options->steady_seconds), now = begin;
+	struct steady steady;
+	bool settled = false;
+
+	steady_init(&steady, options->steady_percent / 100);
+	while (!settled && now < end && !client->is_stopping && client->ngone == 0) {
+		uint64_t from = client->completed, from_ticks = now;
+
+		run_until(loop, now + bench_ns_to_ticks(STEADY_INTERVAL_NS));
+		now = rte_rdtsc();
+		settled = steady_add(&steady,
+				     (double)(client->completed - from) / seconds_of(now - from_ticks));
+	}
+	client->result.settled = settled;
+	client->result.settle_spread = steady_spread(&steady);
+	client->result.settle_seconds = seconds_of(now - begin);
+	/* All begin to measure together. */
+	atomic_fetch_add(client->nsettled, 1);
+	while (atomic_load(client->nsettled) < client->nclients && now < end && !client->is_stopping &&
+	       client->ngone == 0) {
+		run_until(loop, now + bench_ns_to_ticks(STEADY_INTERVAL_NS / 10));
+		now = rte_rdtsc();
+	}
+}
+
+static void start_lanes(struct client *client)
+{
+	for (uint32_t i = 0; i < client->nlinks && !client->is_stopping; i++)
+		for (uint32_t j = 0; j < client->links[i].nlanes && !client->is_stopping; j++)
+			if (client->pace.is_open_loop)
+				pace_put(&client->pace, &client->links[i].lanes[j]);
+			else
+				lane_next(&client->links[i].lanes[j], rte_rdtsc());
+}
+
+/* Arrivals that no lane has taken by the end: how long they have waited so far is the least that they would have taken.
+ * Very many are added up in steps. */
+static void count_untaken(struct client *client, uint64_t end_ticks)
+{
+	struct bench_result *r = &client->result;
+	uint64_t n = pace_untaken(&client->pace, end_ticks), step = n / UNTAKEN_STEPS + 1;
+
+	for (uint64_t i = 0; i < n; i += step) {
+		uint64_t due = pace_due(&client->pace, client->pace.arrivals + i);
+
+		hist_add_n(&r->rtt, bench_ticks_to_ns(&client->clock, end_ticks - due),
+			   i + step < n ? step : n - i);
+	}
+	r->untaken = n;
+	r->late = client->pace.late + n;
+}
+
+static void measure(struct loop *loop)
+{
+	struct client *client = loop->client;
+	const struct bench_options *options = client->options;
+	struct bench_result *r = &client->result;
+	int counter = bench_cpu_open();
+	struct weir_engine_stats before, after;
+	uint64_t begin, end, until, instructions;
+
+	weir_engine_stats(client->engine, &before);
+	client->is_measuring = true;
+	instructions = bench_cpu_read(counter);
+	begin = rte_rdtsc();
+	until = options->calls_max ? UINT64_MAX : begin + ticks_of(options->seconds);
+	r->cpu.busy_ticks = 0;
+	loop->work = 0;
+	loop->series_from = client->completed;
+	loop->series_ticks = begin + bench_ns_to_ticks(r->series.interval_ns);
+	pace_restart(&client->pace, begin);
+	if (options->calls_max)
+		start_lanes(client);
+	run_until(loop, until);
+	end = rte_rdtsc();
+	r->cpu = (struct bench_cpu){.busy_ticks = r->cpu.busy_ticks,
+				    .total_ticks = end - begin,
+				    .instructions = bench_cpu_read(counter) - instructions,
+				    .threads = 1,
+				    .counted = counter >= 0};
+	bench_cpu_close(counter);
+	loop->series_ticks = UINT64_MAX;
+	r->seconds = seconds_of(end - begin);
+	if (!options->calls_max)
+		count_untaken(client, end < until ? end : until);
+	else
+		r->late = client->pace.late;
+	weir_engine_stats(client->engine, &after);
+	bench_counters_add_difference(&r->stats, &after, &before);
+	r->exposure = weir_engine_exposure(client->engine);
+}
+
+/* Every call that is in flight gets its completion. */
+static void drain(struct loop *loop)
+{
+	struct client *client = loop->client;
+	uint64_t begin = bench_clock_ns(&client->clock), now = begin;
+
+	while (client->in_flight > 0 && now - begin < DRAIN_NS) {
+		bench_idle(&loop->idle, weir_engine_poll(client->engine, 0, now));
+		now = bench_clock_ns(&client->clock);
+	}
+	if (client->in_flight == 0)
+		return;
+	fprintf(stderr, "weir-bench: %u calls did not complete\n", client->in_flight);
+	client->result.errors += client->in_flight;
+	if (client->result.first_error == 0)
+		client->result.first_error = -ETIMEDOUT;
+}
+
+void client_load(struct client *client, bool shows_progress)
+{
+	const struct bench_options *options = client->options;
+	struct loop loop = {.client = client, .series_ticks = UINT64_MAX, .shows_progress = shows_progress};
+
+	bench_idle_init(&loop.idle, options);
+	if (options->calls_max == 0) {
+		pace_restart(&client->pace, rte_rdtsc());
+		start_lanes(client);
+		run_until(&loop, rte_rdtsc() + ticks_of(options->warmup_seconds));
+		if (options->steady_percent > 0)
+			settle(&loop);
+		client->shared->warm = 1;
+	}
+	measure(&loop);
+	client->is_measuring = options->calls_max > 0;
+	client->is_stopping = true;
+	if (client->ngone > 0)
+		fprintf(stderr, "\nweir-bench: a connection was lost: %s\n",
+			strerror(-client->result.first_error));
+	drain(&loop);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "client.h"
+
+int pace_init(struct pace *pace, const struct bench_options *options, uint32_t nlanes, double share,
+	      double phase)
+{
+	uint32_t room = 1;
+
+	while (room < nlanes)
+		room *= 2;
+	*pace = (struct pace){
+		.is_open_loop = options->rate > 0,
+		.is_waiting = options->rate > 0 || options->think_ns > 0,
+		.mask = room - 1,
+		.phase = phase,
+		.think_ticks = bench_ns_to_ticks(options->think_ns),
+	};
+	if (pace->is_open_loop)
+		pace->ticks_per_call = (double)rte_get_tsc_hz() / ((double)options->rate * share);
+	pace->idle = calloc(room, sizeof(pace->idle[0]));
+	return pace->idle ? 0 : -ENOMEM;
+}
+
+void pace_fini(struct pace *pace)
+{
+	free(pace->idle);
+}
+
+uint64_t pace_due(const struct pace *pace, uint64_t n)
+{
+	return pace->begin_ticks + (uint64_t)(((double)n + pace->phase) * pace->ticks_per_call);
+}
+
+void pace_restart(struct pace *pace, uint64_t now_ticks)
+{
+	pace->begin_ticks = now_ticks;
+	pace->arrivals = 0;
+	pace->late = 0;
+	pace->busy_ticks = 0;
+	pace->due_ticks = pace_due(pace, 0);
+}
+
+void pace_put(struct pace *pace, struct lane *lane)
+{
+	pace->idle[pace->tail++ & pace->mask] = lane;
+}
+
+static uint32_t start_arrivals(struct pace *pace, uint64_t now_ticks)
+{
+	uint32_t n = 0;
+
+	while (pace->due_ticks <= now_ticks) {
+		uint64_t due = pace->due_ticks;
+
+		if (pace->head == pace->tail) {
+			pace->busy_ticks = now_ticks;
+			break;
+		}
+		pace->late += due <= pace->busy_ticks;
+		pace->due_ticks = pace_due(pace, ++pace->arrivals);
+		if (!lane_next(pace->idle[pace->head++ & pace->mask], due))
+			break;
+		n++;
+	}
+	return n;
+}
+
+/* All think for the same time, so that the longest idle is due first. */
+static uint32_t start_thinkers(struct pace *pace, uint64_t now_ticks)
+{
+	uint32_t n = 0;
+
+	while (pace->head != pace->tail && pace->idle[pace->head & pace->mask]->due_ticks <= now_ticks) {
+		if (!lane_next(pace->idle[pace->head++ & pace->mask], rte_rdtsc()))
+			break;
+		n++;
+	}
+	return n;
+}
+
+uint32_t pace_start_due(struct pace *pace, uint64_t now_ticks)
+{
+	return pace->is_open_loop ? start_arrivals(pace, now_ticks) : start_thinkers(pace, now_ticks);
+}
+
+uint64_t pace_untaken(const struct pace *pace, uint64_t end_ticks)
+{
+	uint64_t due;
+
+	if (!pace->is_open_loop || pace->due_ticks >= end_ticks)
+		return 0;
+	due = (uint64_t)((double)(end_ticks - pace->begin_ticks) / pace->ticks_per_call - pace->phase);
+	/* Numbers below 'due' are due before the end; rounding may have missed by one. */
+	while (due > 0 && pace_due(pace, due - 1) >= end_ticks)
+		due--;
+	while (pace_due(pace, due) < end_ticks)
+		due++;
+	return due > pace->arrivals ? due - pace->arrivals : 0;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sides.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "responder.h"
+
+#define READY_MS 30000
+#define END_MS	 10000
+
+/* Set by signals: the side that stands alone ends its poll loop. */
+static struct bench_shared *shared_for_signals;
+
+static void on_signal(int signo)
+{
+	(void)signo;
+	shared_for_signals->stop = 1;
+}
+
+/* The first half of the lcores calls, the second answers; with one, both share it. */
+static void split_lcores(const struct bench_options *options, const uint32_t **requester,
+			 uint32_t *nrequester, const uint32_t **responder, uint32_t *nresponder)
+{
+	uint32_t n = options->nlcores;
+
+	*requester = options->lcores;
+	*responder = options->lcores;
+	*nrequester = n;
+	*nresponder = n;
+	if (options->side != SIDE_BOTH || n < 2)
+		return;
+	*nrequester = n / 2;
+	*responder = options->lcores + n / 2;
+	*nresponder = n - n / 2;
+}
+
+static struct bench_shared *share(const struct bench_options *options)
+{
+	struct bench_shared *shared =
+		mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED) {
+		perror("weir-bench: mmap");
+		return NULL;
+	}
+	if (options->addr)
+		snprintf(shared->addr, sizeof(shared->addr), "%s", options->addr);
+	else
+		snprintf(shared->addr, sizeof(shared->addr), "weir-bench-%d", (int)getpid());
+	return shared;
+}
+
+/* The responder's process: a run after the other, each when the requester begins it. */
+static int answer_runs(const struct sides *sides, uint32_t nruns)
+{
+	struct bench_shared *shared = sides->shared;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < nruns && rc == 0; i++) {
+		const uint32_t *rq_lcores, *rs_lcores;
+		struct bench_options point;
+		uint32_t nrq, nrs;
+
+		while (shared->runs_begun <= i)
+			usleep(1000);
+		bench_options_point(sides->options, i % bench_options_points(sides->options), &point);
+		split_lcores(&point, &rq_lcores, &nrq, &rs_lcores, &nrs);
+		rc = bench_responder_run(&point, shared, rs_lcores, nrs);
+		shared->runs_answered = i + 1;
+	}
+	return rc;
+}
+
+int sides_start(struct sides *sides, const struct bench_options *options, uint32_t nruns)
+{
+	*sides = (struct sides){.options = options, .shared = share(options)};
+	if (!sides->shared)
+		return -ENOMEM;
+	if (options->side != SIDE_BOTH || options->use_threads)
+		return 0;
+	sides->child = fork();
+	if (sides->child < 0) {
+		perror("weir-bench: fork");
+		sides->child = 0;
+		return -EAGAIN;
+	}
+	if (sides->child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(answer_runs(sides, nruns) == 0 ? 0 : 1);
+	}
+	sides->shared->child = sides->child;
+	return 0;
+}
+
+/* When it could not say so itself, this says how it ended. */
+static bool child_is_gone(struct sides *sides)
+{
+	int status;
+
+	if (sides->child == 0)
+		return true;
+	if (waitpid(sides->child, &status, WNOHANG) != sides->child)
+		return false;
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "weir-bench: the responder's process was ended by signal %d: %s\n",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	sides->child = 0;
+	sides->shared->child = 0;
+	return true;
+}
+
+/* It counts to the end of a run; one that does not come to it, as somebody has stopped it, is killed. */
+static int wait_answered(struct sides *sides, uint32_t number)
+{
+	for (int ms = 0; sides->shared->runs_answered <= number; ms++) {
+		if (child_is_gone(sides))
+			return -ECHILD;
+		if (ms == END_MS) {
+			fprintf(stderr,
+				"weir-bench: the responder's process does not end its run in %d s: killed\n",
+				END_MS / 1000);
+			kill(sides->child, SIGKILL);
+			waitpid(sides->child, NULL, 0);
+			sides->child = 0;
+			sides->shared->child = 0;
+			return -ETIMEDOUT;
+		}
+		usleep(1000);
+	}
+	return sides->shared->failed ? -ECANCELED : 0;
+}
+
+static int wait_ready(struct sides *sides)
+{
+	bool is_process = sides->child > 0;
+
+	for (int ms = 0; ms < READY_MS; ms++) {
+		if (sides->shared->responders_ready)
+			return 0;
+		if (sides->shared->failed || (is_process && child_is_gone(sides)))
+			return -ECHILD;
+		usleep(1000);
+	}
+	fprintf(stderr, "weir-bench: the responder did not start in %d s\n", READY_MS / 1000);
+	return -ETIMEDOUT;
+}
+
+struct responder_thread {
+	const struct bench_options *options;
+	struct bench_shared *shared;
+	const uint32_t *lcores;
+	uint32_t nlcores;
+};
+
+static void *responder_thread(void *arg)
+{
+	struct responder_thread *t = arg;
+
+	bench_responder_run(t->options, t->shared, t->lcores, t->nlcores);
+	return NULL;
+}
+
+static int run_threads(struct sides *sides, const struct bench_options *point, struct bench_result *result)
+{
+	struct responder_thread t = {.options = point, .shared = sides->shared};
+	const uint32_t *lcores;
+	uint32_t nlcores;
+	pthread_t thread;
+	int rc;
+
+	split_lcores(point, &lcores, &nlcores, &t.lcores, &t.nlcores);
+	rc = -pthread_create(&thread, NULL, responder_thread, &t);
+	if (rc != 0) {
+		fprintf(stderr, "weir-bench: no thread for the responder: %s\n", strerror(-rc));
+		return rc;
+	}
+	rc = wait_ready(sides);
+	if (rc == 0)
+		rc = bench_requester_run(point, sides->shared, lcores, nlcores, result);
+	sides->shared->stop = 1;
+	pthread_join(thread, NULL);
+	return rc == 0 && sides->shared->failed ? -ECANCELED : rc;
+}
+
+static int run_processes(struct sides *sides, uint32_t number, const struct bench_options *point,
+			 struct bench_result *result)
+{
+	const uint32_t *rq_lcores, *rs_lcores;
+	uint32_t nrq, nrs;
+	int rc, end;
+
+	split_lcores(point, &rq_lcores, &nrq, &rs_lcores, &nrs);
+	sides->shared->runs_begun = number + 1;
+	rc = wait_ready(sides);
+	if (rc == 0)
+		rc = bench_requester_run(point, sides->shared, rq_lcores, nrq, result);
+	sides->shared->stop = 1;
+	end = wait_answered(sides, number);
+	return rc == 0 ? end : rc;
+}
+
+int sides_run(struct sides *sides, uint32_t number, const struct bench_options *point,
+	      struct bench_result *result)
+{
+	struct bench_shared *shared = sides->shared;
+
+	memset(result, 0, sizeof(*result));
+	shared->responders_ready = 0;
+	shared->failed = 0;
+	shared->warm = 0;
+	shared->stop = 0;
+	shared->verify_failures = 0;
+	memset(&shared->responder, 0, sizeof(shared->responder));
+	if (point->side == SIDE_REQUESTER)
+		return bench_requester_run(point, shared, point->lcores, point->nlcores, result);
+	if (point->use_threads)
+		return run_threads(sides, point, result);
+	return run_processes(sides, number, point, result);
+}
+
+void sides_end(struct sides *sides)
+{
+	/* After its last run it ends by itself; when runs were left out, it waits for them: nothing of it is wanted any more. */
+	if (sides->child > 0) {
+		kill(sides->child, SIGKILL);
+		waitpid(sides->child, NULL, 0);
+	}
+	munmap(sides->shared, sizeof(*sides->shared));
+}
+
+int sides_listen(const struct bench_options *options)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	struct bench_options point;
+
+	shared_for_signals = share(options);
+	if (!shared_for_signals)
+		return -ENOMEM;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	bench_options_point(options, 0, &point);
+	return bench_responder_run(&point, shared_for_signals, point.lcores, point.nlcores);
+}

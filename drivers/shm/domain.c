@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs that are protection domains: an entry of the key table for each registration with remote rights, that is for
+ * one connection. A queue pair that exposes nothing has none, and its peer is not given the regions either.
+ */
+#include <errno.h>
+
+#include <rte_log.h>
+
+#include "alloc.h"
+#include "shm.h"
+
+int shm_own_domains(struct fabric_dev *fdev)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+
+	if (dev->region_ids > 0 || dev->nqps > 0 || dev->srq)
+		return -EBUSY;
+	dev->own_domains = true;
+	return 0;
+}
+
+static int add(struct shm_qp *qp, uint32_t place)
+{
+	const struct shm_mr *m = &qp->dev->mrs[place];
+	struct shm_own_key *own = &qp->own_keys[place];
+	struct key_table *keys = &qp->dev->keys;
+	const struct key_range range = {.access = m->access,
+					.is_lasting = true,
+					.conn_id = qp->conn_id,
+					.region = m->id,
+					.raddr = shm_region_raddr(place),
+					.len = m->len};
+
+	if (!m->in_use || !(m->access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)))
+		return 0;
+	if (key_take(keys, &own->ref) != 0) {
+		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
+			"weir: shm: no keys for one more connection: all %u of the engine are in use, of "
+			"which a "
+			"connection that makes calls takes one a region\n",
+			KEY_ENTRIES);
+		return -ENOSPC;
+	}
+	own->key = key_new(keys, own->ref);
+	key_set(keys, own->ref, own->key, &range);
+	return 0;
+}
+
+static void drop(struct shm_qp *qp, uint32_t place)
+{
+	key_put(&qp->dev->keys, &qp->own_keys[place].ref);
+	qp->own_keys[place].key = 0;
+}
+
+int shm_domain_create(struct shm_qp *qp)
+{
+	int rc = 0;
+
+	if (!qp->dev->own_domains || !qp->exposes)
+		return 0;
+	qp->own_keys = mem_zalloc(SHM_REGIONS_MAX * sizeof(qp->own_keys[0]));
+	if (!qp->own_keys)
+		return -ENOMEM;
+	LIST_INSERT_HEAD(&qp->dev->own, qp, owner);
+	for (uint32_t place = 0; place < SHM_REGIONS_MAX && rc == 0; place++)
+		rc = add(qp, place);
+	return rc;
+}
+
+void shm_domain_destroy(struct shm_qp *qp)
+{
+	if (!qp->own_keys)
+		return;
+	for (uint32_t place = 0; place < SHM_REGIONS_MAX; place++)
+		drop(qp, place);
+	LIST_REMOVE(qp, owner);
+	mem_free(qp->own_keys);
+	qp->own_keys = NULL;
+}
+
+int shm_domain_add(struct shm_dev *dev, uint32_t place)
+{
+	struct shm_qp *qp;
+	int rc = 0;
+
+	LIST_FOREACH(qp, &dev->own, owner)
+	if (rc == 0)
+		rc = add(qp, place);
+	return rc;
+}
+
+void shm_domain_remove(struct shm_dev *dev, uint32_t place)
+{
+	struct shm_qp *qp;
+
+	LIST_FOREACH(qp, &dev->own, owner)
+	drop(qp, place);
+}
+
+/* A registration's rkey is its lkey here, which names its place. */
+uint32_t shm_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
+{
+	const struct shm_qp *qp = (const struct shm_qp *)fqp;
+
+	return qp->own_keys && rkey - LKEY_BASE < SHM_REGIONS_MAX ? qp->own_keys[rkey - LKEY_BASE].key : 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Listeners, and their files. What is at a path belongs to whoever listens on it: it is removed by that one, or, when its
+ * process died without doing so, by the next that wants to listen there. A lock on a file beside it, PATH.lock, keeps two from
+ * doing that at a time, and others from taking a socket that is bound, but does not listen yet, for one that was left. The lock
+ * file is there only meanwhile.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "shm.h"
+
+#define LOCK_TRIES 16u
+
+struct path_lock {
+	int fd;
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + sizeof(".lock")];
+};
+
+socklen_t shm_address(const char *addr, struct sockaddr_un *sun)
+{
+	int n;
+
+	*sun = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (addr[0] == '\0')
+		return 0;
+	if (addr[0] == '/')
+		n = snprintf(sun->sun_path, sizeof(sun->sun_path), "%s", addr) + 1;
+	else
+		n = snprintf(sun->sun_path + 1, sizeof(sun->sun_path) - 1, "weir/%s", addr) + 1;
+	if (n < 0 || (size_t)n > sizeof(sun->sun_path))
+		return 0;
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n);
+}
+
+/* 0; -EADDRINUSE: another is about to listen there; or what keeps us from making a file. */
+static int lock_path(struct path_lock *lock, const char *path)
+{
+	struct stat held, there;
+
+	snprintf(lock->path, sizeof(lock->path), "%s.lock", path);
+	for (uint32_t i = 0; i < LOCK_TRIES; i++) {
+		lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+		if (lock->fd < 0)
+			return -errno;
+		if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
+			close(lock->fd);
+			return -EADDRINUSE;
+		}
+		/* Whoever had it may have removed it after we opened it: then it keeps nobody out. */
+		if (fstat(lock->fd, &held) == 0 && lstat(lock->path, &there) == 0 &&
+		    held.st_dev == there.st_dev && held.st_ino == there.st_ino)
+			return 0;
+		close(lock->fd);
+	}
+	return -EADDRINUSE;
+}
+
+static void unlock_path(struct path_lock *lock)
+{
+	unlink(lock->path);
+	close(lock->fd);
+}
+
+/* A socket file that nobody listens on is what a process that died has left. */
+static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
+{
+	struct stat st;
+	bool is_stale;
+	int fd;
+
+	/* To connect to a file of another kind is refused, too. */
+	if (lstat(sun->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
+		return false;
+	/* Without waiting: one whose queue is full listens, too, and may never take from it. */
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	is_stale = connect(fd, (const struct sockaddr *)sun, len) != 0 && errno == ECONNREFUSED;
+	close(fd);
+	return is_stale && unlink(sun->sun_path) == 0;
+}
+
+/* Its file, unless that is another's by now. Before the socket is closed: until then nobody takes the file for one that was left,
+ * and no other has its number. */
+static void remove_own(const struct fabric_listener *listener)
+{
+	struct stat st;
+
+	if (listener->addr[0] && lstat(listener->addr, &st) == 0 && st.st_dev == listener->file_dev &&
+	    st.st_ino == listener->file_ino)
+		unlink(listener->addr);
+}
+
+static int bind_to(struct fabric_listener *listener, const struct sockaddr_un *sun, socklen_t len)
+{
+	return bind(listener->fd, (const struct sockaddr *)sun, len) == 0 ? 0 : -errno;
+}
+
+static int start_to_listen(struct fabric_listener *listener)
+{
+	return listen(listener->fd, (int)listener->backlog) == 0 ? 0 : -errno;
+}
+
+/* Bind to a path and listen. The file is the listener's own from here on, even when this fails. */
+static int take_path(struct fabric_listener *listener, const struct sockaddr_un *sun, socklen_t len)
+{
+	struct path_lock lock;
+	struct stat st;
+	int rc = lock_path(&lock, sun->sun_path);
+
+	if (rc != 0)
+		return rc;
+	rc = bind_to(listener, sun, len);
+	if (rc == -EADDRINUSE && remove_stale(sun, len))
+		rc = bind_to(listener, sun, len);
+	if (rc == 0 && lstat(sun->sun_path, &st) == 0) {
+		listener->file_dev = st.st_dev;
+		listener->file_ino = st.st_ino;
+		snprintf(listener->addr, sizeof(listener->addr), "%s", sun->sun_path);
+	}
+	if (rc == 0)
+		rc = start_to_listen(listener);
+	unlock_path(&lock);
+	return rc;
+}
+
+static int take_name(struct fabric_listener *listener, const struct sockaddr_un *sun, socklen_t len)
+{
+	int rc = bind_to(listener, sun, len);
+
+	return rc == 0 ? start_to_listen(listener) : rc;
+}
+
+int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void *ctx,
+	       struct fabric_listener **out)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	struct fabric_listener *listener = mem_zalloc(sizeof(*listener));
+	struct sockaddr_un sun;
+	socklen_t len = shm_address(addr, &sun);
+	int rc;
+
+	if (!listener)
+		return -ENOMEM;
+	listener->dev = dev;
+	listener->ctx = ctx;
+	listener->backlog = backlog ? backlog : 1;
+	listener->fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+	rc = len == 0 ? -EINVAL : listener->fd < 0 ? -errno : 0;
+	if (rc == 0)
+		rc = addr[0] == '/' ? take_path(listener, &sun, len) : take_name(listener, &sun, len);
+	shm_lock(dev);
+	if (rc == 0) {
+		TAILQ_INSERT_TAIL(&dev->listeners, listener, entry);
+		listener->id = shm_watch(dev, listener->fd);
+		if (listener->id == 0) {
+			rc = -ENOMEM;
+			TAILQ_REMOVE(&dev->listeners, listener, entry);
+		}
+	}
+	shm_unlock(dev);
+	if (rc != 0) {
+		remove_own(listener);
+		if (listener->fd >= 0)
+			close(listener->fd);
+		mem_free(listener);
+		return rc;
+	}
+	*out = listener;
+	return 0;
+}
+
+void shm_unlisten(struct fabric_listener *listener)
+{
+	struct shm_dev *dev;
+	struct shm_sock *sock, *next;
+
+	if (!listener)
+		return;
+	dev = listener->dev;
+	shm_lock(dev);
+	TAILQ_REMOVE(&dev->listeners, listener, entry);
+	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
+		bool is_held = sock->state == SOCK_REQUEST || sock->state == SOCK_DEAD;
+
+		next = TAILQ_NEXT(sock, entry);
+		if (sock->listener != listener)
+			continue;
+		sock->listener = NULL;
+		/* A request that the engine has not been given yet is nobody's; one that it has, is the engine's. */
+		if (!sock->qp && (!is_held || sock->events[0].is_queued))
+			shm_sock_free(sock);
+	}
+	shm_unlock(dev);
+	remove_own(listener);
+	close(listener->fd);
+	mem_free(listener);
+}

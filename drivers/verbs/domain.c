@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs that are protection domains, each with a registration of all that is registered with the device. They are
+ * made with the queue pair, before it is connected. Where it exposes nothing they are for this side only.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "verbs.h"
+
+int verbs_own_domains(struct fabric_dev *fdev)
+{
+	struct verbs_dev *dev = (struct verbs_dev *)fdev;
+
+	if (dev->own_sges || !TAILQ_EMPTY(&dev->mrs) || !TAILQ_EMPTY(&dev->links) || dev->srq)
+		return -EBUSY;
+	dev->own_places = mem_zalloc(dev->max_places * sizeof(dev->own_places[0]));
+	dev->own_sges = mem_zalloc(VERBS_CHAIN * FABRIC_SGE_MAX * sizeof(dev->own_sges[0]));
+	if (dev->own_places && dev->own_sges)
+		return 0;
+	mem_free(dev->own_places);
+	mem_free(dev->own_sges);
+	dev->own_places = NULL;
+	dev->own_sges = NULL;
+	return -ENOMEM;
+}
+
+static int add(struct verbs_qp *qp, const struct verbs_mr *m)
+{
+	uint32_t access = qp->exposes ? m->access : m->access & FABRIC_LOCAL_WRITE;
+	int rc;
+
+	qp->mrs[m->place] = ibv_reg_mr(qp->pd, m->addr, m->len, verbs_access_flags(qp->dev, access));
+	if (qp->mrs[m->place])
+		return 0;
+	rc = -errno;
+	verbs_mr_explain(qp->dev, m->len, rc);
+	return rc;
+}
+
+static void drop(struct verbs_qp *qp, uint32_t place)
+{
+	if (qp->mrs[place])
+		ibv_dereg_mr(qp->mrs[place]);
+	qp->mrs[place] = NULL;
+}
+
+int verbs_domain_register(struct verbs_dev *dev, struct verbs_mr *m)
+{
+	struct verbs_qp *qp;
+	int rc = 0;
+
+	while (m->place < dev->max_places && dev->own_places[m->place])
+		m->place++;
+	if (m->place == dev->max_places)
+		return -ENOSPC;
+	dev->own_places[m->place] = m;
+	TAILQ_FOREACH(qp, &dev->own, own)
+	if (rc == 0)
+		rc = add(qp, m);
+	if (rc != 0)
+		verbs_domain_deregister(dev, m);
+	return rc;
+}
+
+void verbs_domain_deregister(struct verbs_dev *dev, const struct verbs_mr *m)
+{
+	struct verbs_qp *qp;
+
+	TAILQ_FOREACH(qp, &dev->own, own)
+	drop(qp, m->place);
+	dev->own_places[m->place] = NULL;
+}
+
+int verbs_domain_create(struct verbs_qp *qp, bool exposes)
+{
+	struct verbs_dev *dev = qp->dev;
+	int rc = 0;
+
+	qp->exposes = exposes;
+	qp->mrs = mem_zalloc(dev->max_places * sizeof(qp->mrs[0]));
+	if (!qp->mrs)
+		return -ENOMEM;
+	TAILQ_INSERT_TAIL(&dev->own, qp, own);
+	qp->pd = ibv_alloc_pd(dev->context);
+	if (!qp->pd)
+		return -errno;
+	for (uint32_t place = 0; place < dev->max_places && rc == 0; place++)
+		if (dev->own_places[place])
+			rc = add(qp, dev->own_places[place]);
+	return rc;
+}
+
+void verbs_domain_destroy(struct verbs_qp *qp)
+{
+	if (!qp->mrs)
+		return;
+	TAILQ_REMOVE(&qp->dev->own, qp, own);
+	for (uint32_t place = 0; place < qp->dev->max_places; place++)
+		drop(qp, place);
+	if (qp->pd)
+		ibv_dealloc_pd(qp->pd);
+	mem_free(qp->mrs);
+	qp->mrs = NULL;
+}
+
+struct ibv_sge *verbs_domain_sges(const struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
+{
+	struct ibv_sge *sges = &qp->dev->own_sges[i * FABRIC_SGE_MAX];
+
+	for (uint32_t j = 0; j < wr->nsge && j < FABRIC_SGE_MAX; j++)
+		sges[j] = (struct ibv_sge){.addr = (uintptr_t)wr->sge[j].addr,
+					   .length = wr->sge[j].len,
+					   .lkey = verbs_local_key(qp, wr->sge[j].lkey)};
+	return sges;
+}
+
+uint32_t verbs_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
+{
+	const struct verbs_qp *qp = (const struct verbs_qp *)fqp;
+
+	if (!qp->exposes || !qp->mrs || rkey - 1 >= qp->dev->max_places || !qp->mrs[rkey - 1])
+		return 0;
+	return qp->mrs[rkey - 1]->rkey;
+}

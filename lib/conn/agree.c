@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which version of the protocol a connection speaks (draft-cel-nfsv4-rpcrdma-version-two-03 section 7).
+ *
+ * A requester that is to speak version 2 begins with an RDMA2_CONNPROP, which is shorter than any threshold, and makes no call
+ * until it is answered: no call can be lost by it.
+ *
+ *   AGREEING -> OPEN, version 2   RDMA2_CONNPROP came back, which grants the first credits; or an RDMA2_ERROR of version 2: a
+ *                                 peer without properties
+ *            -> OPEN, version 1   RDMA2_ERR_VERS came back, or nothing in a quarter of the time for the set-up; with
+ *                                 protocol = v2 the connection fails instead
+ *
+ * A connection that was lost while it asked, or after it was refused, is remade without asking (section 7.2).
+ *
+ * A responder takes each call as it comes, in the versions of its profile.
+ */
+#include "conn.h"
+
+#include <errno.h>
+
+#include <rte_random.h>
+
+#include "alloc.h"
+#include "log.h"
+
+static void control_done(struct conn_tx *tx, int error)
+{
+	(void)error;
+	((struct conn_control *)tx)->is_busy = false;
+}
+
+int conn_v2_create(struct weir_conn *conn)
+{
+	struct conn_v2 *v2 = mem_zalloc(sizeof(*v2));
+
+	if (!v2)
+		return -ENOMEM;
+	conn->v2 = v2;
+	rdma2_properties_init(&v2->peer);
+	v2->rtr_base = RTR_BASE_TABLE;
+	for (uint32_t i = 0; i < ENGINE_CONTROLS; i++) {
+		v2->controls[i].tx.done = control_done;
+		v2->controls[i].buf = mem_pool_get(conn->ep.engine->control_pool);
+		if (!v2->controls[i].buf)
+			return -ENOBUFS;
+	}
+	return 0;
+}
+
+void conn_v2_destroy(struct weir_conn *conn)
+{
+	struct conn_v2 *v2 = conn->v2;
+
+	if (!v2)
+		return;
+	for (uint32_t i = 0; i < ENGINE_CONTROLS; i++)
+		if (v2->controls[i].buf)
+			mem_pool_put(v2->controls[i].buf);
+	mem_free(v2);
+}
+
+void conn_v2_reset(struct weir_conn *conn)
+{
+	struct conn_v2 *v2 = conn->v2;
+
+	if (!v2)
+		return;
+	rdma2_properties_init(&v2->peer);
+	v2->granted = 0;
+	v2->has_told = v2->was_told = v2->has_no_properties = v2->is_late = false;
+	v2->is_extension_refused = false;
+	v2->rtr_base = RTR_BASE_TABLE;
+	rtr_group_init(&v2->group);
+	v2->group_chain = NULL;
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What replies may be counted on to come inline: a peer says in its private data how much it sends, and sends the default at
+ * least; one that doesn't hear what is received here sends no more than that (section 2.3). */
+static uint32_t receives(const struct weir_conn *conn)
+{
+	uint32_t theirs = conn->theirs.send_bytes;
+
+	if (theirs < RDMA2_INLINE_DEFAULT || conn->v2->has_no_properties)
+		theirs = RDMA2_INLINE_DEFAULT;
+	return min_u32(conn->ep.engine->msg_bytes, theirs);
+}
+
+void conn_set_version(struct weir_conn *conn, uint32_t vers)
+{
+	const struct weir_engine *engine = conn->ep.engine;
+	uint32_t mine = engine->profile.inline_bytes;
+
+	conn->vers = vers;
+	if (vers == RDMA2_VERSION) {
+		conn->extra_bytes = RDMA2_EXTRA;
+		conn->send_inline = min_u32(engine->msg_bytes, conn->v2->peer.send_bytes_max);
+		conn->recv_inline = receives(conn);
+		conn->v2->extends = engine->profile.extension != WEIR_EXTENSION_OFF &&
+				    conn->v2->peer.rtrs & RDMA2_RTRS_XREQ && !conn->v2->is_extension_refused;
+	} else {
+		conn->extra_bytes = 0;
+		if (conn->v2)
+			conn->v2->extends = false;
+		conn->send_inline = cm_private_threshold(mine, conn->theirs.recv_bytes);
+		conn->recv_inline = cm_private_threshold(conn->theirs.send_bytes, mine);
+	}
+}
+
+void conn_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high)
+{
+	enum weir_protocol protocol = conn->ep.engine->profile.protocol;
+
+	*low = protocol == WEIR_PROTOCOL_V2 ? RDMA2_VERSION : RDMA1_VERSION;
+	*high = protocol == WEIR_PROTOCOL_V1 ? RDMA1_VERSION : RDMA2_VERSION;
+}
+
+bool conn_agree_begin(struct weir_conn *conn)
+{
+	const struct weir_engine *engine = conn->ep.engine;
+	struct conn_v2 *v2 = conn->v2;
+
+	if (!v2 || !conn->exposes || (v2->is_off && engine->profile.protocol == WEIR_PROTOCOL_AUTO))
+		return false;
+	conn->state = CONN_AGREEING;
+	conn->deadline_ns = engine->now_ns + engine->profile.connect_timeout_ms * 1000000ull / 4;
+	v2->xid = (uint32_t)rte_rand();
+	if (!conn_send_connprop(conn, v2->xid, conn->credits))
+		conn_fail(conn, -EIO); /* nothing is queued yet: the driver refused it */
+	return true;
+}
+
+static void agreed(struct weir_conn *conn)
+{
+	conn_set_version(conn, RDMA2_VERSION);
+	conn_opened(conn);
+}
+
+/* The peer does not speak version 2. */
+static void refused(struct weir_conn *conn, bool speaks_v1)
+{
+	struct weir_engine *engine = conn->ep.engine;
+
+	engine->stats.versions_refused++;
+	if (engine->profile.protocol == WEIR_PROTOCOL_AUTO && speaks_v1) {
+		conn->v2->is_off = true;
+		conn_opened(conn);
+		return;
+	}
+	LOG(NOTICE, "connection to %s: the peer does not speak %s", conn->peer,
+	    speaks_v1 ? "version 2, and the profile's protocol wants it" : "version 1 or 2");
+	conn_fail(conn, -EPROTONOSUPPORT);
+}
+
+/* An RDMA2_ERROR that answers what was asked. */
+static void on_error(struct weir_conn *conn, const struct rdma1_header *hdr)
+{
+	if (hdr->err == RDMA2_ERR_VERS) {
+		refused(conn, hdr->vers_low <= RDMA1_VERSION && hdr->vers_high >= RDMA1_VERSION);
+		return;
+	}
+	conn->v2->has_no_properties = true;
+	agreed(conn);
+}
+
+void conn_agree_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+{
+	struct weir_engine *engine = conn->ep.engine;
+	enum rdma2_verdict verdict;
+	struct rdma2_header hdr;
+	uint32_t reason;
+
+	verdict = rdma2_decode(buf->data, len, &engine->limits, &hdr, &reason);
+	if (verdict == RDMA2_V_OK && hdr.lists.proc == RDMA2_ERROR && hdr.lists.xid == conn->v2->xid) {
+		on_error(conn, &hdr.lists);
+	} else if (verdict == RDMA2_V_OK && hdr.lists.proc == RDMA2_CONNPROP) {
+		conn->v2->granted = hdr.lists.credit;
+		conn_on_properties(conn, &hdr);
+		agreed(conn);
+	} else {
+		engine->stats.dropped++;
+	}
+	conn_recv_done(conn, buf);
+}
+
+void conn_agree_on_fail(struct weir_conn *conn)
+{
+	if (conn->state == CONN_AGREEING)
+		conn->v2->is_off = true;
+}
+
+void conn_agree_on_tick(struct weir_conn *conn, uint64_t now_ns)
+{
+	if (now_ns < conn->deadline_ns)
+		return;
+	conn->v2->is_late = true;
+	refused(conn, true);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages of version 2 that belong to no call: properties (draft-cel-nfsv4-rpcrdma-version-two-03 section 5.3) and errors.
+ * They take no credit. Each side has receives for a few, besides those for its credits, so that few are sent: the properties
+ * once, and one answer for a message that asks for one. Who asks for more at a time than ENGINE_CONTROLS gets no answer.
+ *
+ * They go past the batch, since one is sent before the connection is open.
+ */
+#include "conn.h"
+
+#include "weir_xdr.h"
+
+static struct conn_control *find_free(const struct weir_conn *conn)
+{
+	for (uint32_t i = 0; i < ENGINE_CONTROLS; i++)
+		if (!conn->v2->controls[i].is_busy)
+			return &conn->v2->controls[i];
+	return NULL;
+}
+
+/* NULL: it can't be sent now; that is counted. */
+static struct conn_control *begin(struct weir_conn *conn, struct weir_xdr_out *out)
+{
+	struct conn_control *control = find_free(conn);
+
+	if (!control || conn->state >= CONN_LOST || conn_tx_room(conn) == 0) {
+		conn->ep.engine->stats.dropped++;
+		return NULL;
+	}
+	weir_xdr_out_init(out, control->buf->data, control->buf->size_bytes);
+	return control;
+}
+
+static bool send(struct weir_conn *conn, struct conn_control *control, const struct weir_xdr_out *out)
+{
+	struct fabric_sge sge = {control->buf->data, (uint32_t)weir_xdr_out_len(out), control->buf->lkey};
+	const struct fabric_wr wr = {.wr_id = conn->sq_posted,
+				     .op = FABRIC_SEND,
+				     .flags = FABRIC_SIGNALED |
+					      (sge.len <= conn->max_inline ? FABRIC_INLINE : 0),
+				     .sge = &sge,
+				     .nsge = 1};
+
+	if (out->failed) { /* an answer to a set of properties that is longer than any that could be known */
+		conn->ep.engine->stats.dropped++;
+		return false;
+	}
+	conn_top_up(conn);
+	control->is_busy = true;
+	conn->sq[conn->sq_posted++ % conn->sq_size] = &control->tx;
+	conn->sq_signalled = conn->sq_posted;
+	if (conn->ops->post_send(conn->qp, &wr, 1) == 1)
+		return true;
+	conn_fail(conn, -EIO);
+	return false;
+}
+
+bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
+{
+	const struct weir_engine *engine = conn->ep.engine;
+	bool extends = conn_has_extension(conn);
+	uint32_t nprops = extends ? 5 : 2;
+	struct weir_xdr_out out;
+	struct conn_control *control = begin(conn, &out);
+
+	if (!control)
+		return false;
+	rdma2_put_fixed(&out, xid, credit, RDMA2_CONNPROP);
+	weir_xdr_put_u32(&out, nprops);
+	rdma2_put_prop_u32(&out, RDMA2_PROPID_RBSIZ, engine->msg_bytes);
+	rdma2_put_prop_u32(&out, RDMA2_PROPID_BRS, RDMA2_BKREQSUP_NONE);
+	if (extends) {
+		uint32_t requests = conn->credits < engine->group_max ? conn->credits : engine->group_max;
+
+		rdma2_put_prop_u32(&out, RDMA2_PROPID_RTRSUPP,
+				   RDMA2_RTRS_XREQ | RDMA2_RTRS_XRESP | RDMA2_RTRS_XCONT);
+		rdma2_put_prop_u32(&out, RDMA2_PROPID_REQRXLIM, requests);
+		rdma2_put_prop_u32(&out, RDMA2_PROPID_RESPSXLIM, engine->profile.transmissions);
+	}
+	rdma2_put_subset_first(&out, nprops); /* none of them changes */
+	conn->v2->has_told = send(conn, control, &out);
+	return conn->v2->has_told;
+}
+
+/* Where receives are shared, only replies grant more than each connection has. */
+uint32_t conn_first_grant(const struct weir_conn *conn, uint32_t wanted)
+{
+	if (conn->shared || wanted == 0)
+		return 1;
+	return wanted < conn->credits ? wanted : conn->credits;
+}
+
+/* No property of this side changes: all that is asked for is refused (section 5.3.3). */
+static void send_resprop(struct weir_conn *conn, const struct rdma2_header *hdr)
+{
+	struct weir_xdr_out out;
+	struct conn_control *control = begin(conn, &out);
+
+	if (!control)
+		return;
+	rdma2_put_fixed(&out, hdr->lists.xid, conn_first_grant(conn, hdr->lists.credit), RDMA2_RESPROP);
+	rdma2_put_subset_first(&out, 0);
+	rdma2_put_subset_first(&out, hdr->set.count);
+	weir_xdr_put_u32(&out, 0);
+	conn->ep.engine->stats.properties_refused += hdr->set.count;
+	send(conn, control, &out);
+}
+
+static void on_connprop(struct weir_conn *conn, const struct rdma2_header *hdr)
+{
+	struct conn_v2 *v2 = conn->v2;
+
+	if (v2->was_told) {
+		conn->ep.engine->stats.dropped++; /* it opens a connection: there is one */
+		return;
+	}
+	v2->was_told = true;
+	v2->has_no_properties = false;
+	rdma2_properties_start(&v2->peer, &hdr->set, &hdr->subset);
+	if (!v2->has_told)
+		conn_send_connprop(conn, hdr->lists.xid, conn_first_grant(conn, hdr->lists.credit));
+}
+
+void conn_on_properties(struct weir_conn *conn, const struct rdma2_header *hdr)
+{
+	struct weir_engine_stats *stats = &conn->ep.engine->stats;
+
+	switch (hdr->lists.proc) {
+	case RDMA2_CONNPROP:
+		on_connprop(conn, hdr);
+		break;
+	case RDMA2_REQPROP:
+		send_resprop(conn, hdr);
+		break;
+	case RDMA2_UPDPROP:
+		stats->properties_refused += rdma2_properties_update(&conn->v2->peer, &hdr->set);
+		break;
+	default:
+		stats->dropped++; /* RDMA2_RESPROP: nothing was asked for */
+		return;
+	}
+	if (conn->vers == RDMA2_VERSION)
+		conn_set_version(conn, RDMA2_VERSION); /* thresholds anew */
+}
+
+void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enum rdma2_err err)
+{
+	struct weir_xdr_out out;
+	struct conn_control *control = begin(conn, &out);
+	uint32_t low, high;
+	uint8_t *at;
+
+	if (!control)
+		return;
+	conn_versions(conn, &low, &high);
+	/* It grants what there has to be: no calls in this direction are taken. */
+	at = weir_xdr_reserve(&out, RDMA2_ERROR_SIZE_MAX);
+	out.p = at + rdma2_encode_error(at, hdr->lists.xid, hdr->lists.vers, 1, err, low, high);
+	conn->ep.engine->stats.errors_sent++;
+	send(conn, control, &out);
+}
+
+void conn_send_report(struct weir_conn *conn, const struct rtr_report *report, uint32_t base, uint32_t credit)
+{
+	struct weir_xdr_out out;
+	struct conn_control *control = begin(conn, &out);
+
+	if (!control)
+		return;
+	rtr_put_begin(&out, control->buf->data, control->buf->size_bytes, report->bad.xid, credit,
+		      rtr_report_direction(report), base, RTR_REPTERR);
+	rtr_put_report(&out, report);
+	rtr_put_end(&out);
+	conn->ep.engine->stats.reports_sent++;
+	send(conn, control, &out);
+}

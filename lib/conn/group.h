@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef GROUP_H
+#define GROUP_H
+
+/*
+ * Message continuation on connections (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 4).
+ *
+ * A message that came in several transmissions is a chain of receives, which the role owns together: user[0] of each is the next
+ * one, user[1] says where its section of the payload lies. They are given back together. A connection has one open group
+ * at most, of which lib/proto/rtr_group.h judges each transmission.
+ *
+ * What goes out in several transmissions is queued in one batch, which nothing of this side's can come between.
+ */
+
+#include "conn.h"
+#include "piece.h"
+#include "rtr_group.h"
+#include "weir_xdr.h"
+
+/* ---- coming in ---- */
+
+/* 'buf' is a transmission with that section, and the last one of its chain. */
+static inline void conn_chain_end(struct mem_buf *buf, uint32_t offset, uint32_t len)
+{
+	buf->user[0] = 0;
+	buf->user[1] = (uint64_t)offset << 32 | len;
+}
+
+static inline struct mem_buf *conn_chain_next(const struct mem_buf *buf)
+{
+	return (struct mem_buf *)(uintptr_t)buf->user[0];
+}
+
+/* Put one behind the others; there is at least one. */
+void conn_chain_add(struct mem_buf *chain, struct mem_buf *buf);
+/* conn_recv_done() of each; NULL: there is none. */
+void conn_chain_done(struct weir_conn *conn, struct mem_buf *chain);
+/* The payload's sections; how many. 'bytes' is set to their sum. */
+uint32_t conn_chain_parts(const struct mem_buf *chain, struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX],
+			  uint32_t *bytes);
+
+/* A message came, and rdma2_decode() accepted it: rtr_group_receive(), with its report sent and all of it counted. 'credit' is what
+ * a report says. */
+void conn_group_receive(struct weir_conn *conn, const struct rdma2_header *hdr, const struct rtr_header *rtr,
+			uint32_t count_max, uint32_t credit, struct rtr_step *step);
+/* The open group does not go on: a message came that can't be told from it, or what it is for is no more. False: none was
+ * open. */
+bool conn_group_break(struct weir_conn *conn);
+/* The same of one that takes too long. */
+bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns);
+
+/* ---- going out ---- */
+
+struct conn_group_out {
+	uint32_t xid;
+	uint32_t credit;
+	enum rdma1_direction direction;
+	uint32_t base;	/* RTR_BASE_* */
+	uint32_t rsbuf; /* of a request: transmissions that its reply may have */
+	uint32_t count; /* 2 to RTR_TRANSMISSIONS_MAX */
+	struct rtr_split split;
+	const struct piece *pieces;
+	uint32_t npieces;
+	struct mem_buf *bufs; /* conn_group_take_bufs() */
+	struct conn_tx *tx;   /* of all together */
+};
+
+/* Gather elements that so many pieces need at most, over so many transmissions, headers included. */
+static inline uint32_t conn_group_sges(uint32_t npieces, uint32_t count)
+{
+	return 2 * npieces + 2 * count;
+}
+
+/* The buffers that it needs beside those of its payload, linked by user[0]: one for all headers, and one for each transmission that the
+ * device can't gather. All of them, by engine_spare_get(), or none: false. The caller puts them back when the Sends are done. */
+bool conn_group_take_bufs(struct weir_conn *conn, const struct conn_group_out *out,
+			  const struct engine_waiter *waiter, struct mem_buf **bufs);
+void conn_group_put_bufs(struct mem_buf **bufs);
+
+/* Queue its Sends; conn_tx_reserve() has said that they fit. */
+void conn_send_group(struct weir_conn *conn, const struct conn_group_out *out);
+
+/* Bytes of a message's payload with nothing taken out of it, roundup padding included. */
+uint64_t conn_payload_bytes(const struct piece *pieces, uint32_t npieces);
+
+/* The header of the first transmission, to 'buf'. Returns its length, RTR_XMTREQ_SIZE or RTR_XMTRESP_SIZE. */
+uint32_t conn_put_first(const struct conn_group_out *out, uint32_t pslen, uint8_t *buf);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "engine.h"
+#include "log.h"
+
+void engine_log_peer(struct weir_engine *engine, struct log_rate *rate, const char *format, ...)
+{
+	uint32_t left_out;
+	char text[256];
+	va_list args;
+
+	if (!log_rate_take(rate, engine->now_ns, &left_out)) {
+		engine->stats.log_lines_left_out++;
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (left_out > 0)
+		LOG(NOTICE, "%s (and %u before it that no line tells of)", text, left_out);
+	else
+		LOG(NOTICE, "%s", text);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SPARE_H
+#define SPARE_H
+
+/*
+ * The one send buffer that a message may need beyond the one that it was written to: for a header that does not fit in front
+ * of it, or for all of it, where the device can't gather it; or for an error, where there was none to write it to.
+ *
+ * It is one of the send pool. Where that is dry, each of its buffers may be with a message that waits for one more, so
+ * that none would come back: then there is a reserve of one. Connections take turns at it, and those that wait for a first
+ * buffer come behind them. A message takes it when it needs nothing more that another message could have, so that it comes
+ * back with the Send's completion, or the end of the connection.
+ *
+ * A reply that is continued over several messages needs more than one: one for their headers, and one for each that the device
+ * can't gather. It takes all of them at once or none, and where the extension is on the reserve is enough for one such reply.
+ */
+
+#include "engine.h"
+
+#define ENGINE_SPARES 1u
+
+static inline uint32_t engine_spares(const struct weir_engine *engine)
+{
+	return engine->group_max > 1 ? ENGINE_SPARES + engine->group_max : ENGINE_SPARES;
+}
+
+/* NULL: 'waiter' is to wait, in a line with 'is_spare', by engine_wait_always(). */
+static inline struct mem_buf *engine_spare_get(struct weir_engine *engine, const struct engine_waiter *waiter)
+{
+	bool is_its_turn = engine->spare_turn && engine->waking == waiter;
+	struct mem_buf *buf;
+
+	if (!is_its_turn && !TAILQ_EMPTY(&engine->spare_lines))
+		return NULL;
+	buf = mem_pool_get(engine->send_pool);
+	if (!buf && is_its_turn)
+		buf = mem_pool_get(engine->spare_pool);
+	engine->spare_given |= buf != NULL;
+	return buf;
+}
+
+#endif

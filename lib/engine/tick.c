@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Deadlines are looked at once a tick. Of thousands of connections most wait for nothing: each look would fetch what the
+ * caches have long lost, a millisecond's worth of it in each millisecond. So those that said that time does not matter
+ * to them are looked at a few at a time, in turn, until something happens to them.
+ */
+#include "engine.h"
+#include "shared.h"
+
+#define QUIET_FEW 16u
+
+void engine_tick_begin(struct engine_endpoint *ep)
+{
+	TAILQ_REMOVE(&ep->engine->quiet, ep, tick);
+	TAILQ_INSERT_TAIL(&ep->engine->ticking, ep, tick);
+	ep->is_ticking = true;
+}
+
+/* Those that become quiet in this tick come behind 'last'. */
+static void tick_quiet(struct weir_engine *engine)
+{
+	const struct engine_endpoint *last = TAILQ_LAST(&engine->quiet, engine_endpoints);
+	struct engine_endpoint *ep = NULL;
+
+	for (uint32_t i = 0; i < QUIET_FEW && ep != last && (ep = TAILQ_FIRST(&engine->quiet)); i++) {
+		bool matters = !ep->is_reaping && ep->on_tick(ep, engine->now_ns);
+
+		if (ep->is_ticking)
+			continue; /* it asked for that itself */
+		TAILQ_REMOVE(&engine->quiet, ep, tick);
+		TAILQ_INSERT_TAIL(&engine->quiet, ep, tick);
+		if (matters)
+			engine_tick_begin(ep);
+	}
+}
+
+/* Those that ask for ticks in this one have them from the next on: two may go on asking for each other's. */
+static void tick_ticking(struct weir_engine *engine)
+{
+	const struct engine_endpoint *last = TAILQ_LAST(&engine->ticking, engine_endpoints);
+	struct engine_endpoint *ep, *next;
+
+	for (ep = TAILQ_FIRST(&engine->ticking); ep; ep = next) {
+		next = ep == last ? NULL : TAILQ_NEXT(ep, tick);
+		if (ep->is_reaping || ep->on_tick(ep, engine->now_ns))
+			continue;
+		TAILQ_REMOVE(&engine->ticking, ep, tick);
+		TAILQ_INSERT_TAIL(&engine->quiet, ep, tick);
+		ep->is_ticking = false;
+	}
+}
+
+void engine_tick(struct weir_engine *engine)
+{
+	engine->next_tick_ns = engine->now_ns + ENGINE_TICK_NS;
+	if (engine->shared)
+		engine_shared_post(engine->shared); /* what the device did not take before */
+	tick_quiet(engine);
+	tick_ticking(engine);
+}

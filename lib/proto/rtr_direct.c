@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rtr_direct.h"
+
+int rtr_direct_init(struct rtr_direct *direct, const struct rtr_header *request)
+{
+	*direct = (struct rtr_direct){.request = request};
+	return request->nsets > RTR_DIRECT_SETS_MAX ? -E2BIG : 0;
+}
+
+/* The n-th of a set, which has that many. */
+static void nth(struct rtr_iter items, uint32_t n, struct rtr_rsditem *item)
+{
+	for (uint32_t i = 0; i <= n; i++)
+		(void)rtr_rsditems_next(&items, item);
+}
+
+bool rtr_direct_next(struct rtr_direct *direct, uint32_t position, struct rtr_rsditem *item, uint32_t *index)
+{
+	struct rtr_set set;
+	struct rtr_iter it;
+
+	*index = 0;
+	rtr_sets_begin(direct->request, &it);
+	for (uint32_t n = 0; rtr_sets_next(&it, &set); n++) {
+		if (position >= set.begin && position < set.end) {
+			if (direct->used[n] == set.items.left)
+				return false;
+			*index += direct->used[n];
+			nth(set.items, direct->used[n]++, item);
+			return true;
+		}
+		*index += set.items.left;
+	}
+	return false;
+}
+
+uint32_t rtr_direct_count(const struct rtr_header *request)
+{
+	uint32_t count = 0;
+	struct rtr_set set;
+	struct rtr_iter it;
+
+	rtr_sets_begin(request, &it);
+	while (rtr_sets_next(&it, &set))
+		count += set.items.left;
+	return count;
+}
+
+static bool has_room(struct rdma1_segment_iter segments, uint32_t length)
+{
+	struct rdma1_segment seg;
+	uint64_t room = 0;
+
+	while (rdma1_segments_next(&segments, &seg))
+		room += seg.length;
+	return room >= length;
+}
+
+uint32_t rtr_direct_choose(const struct rtr_rsditem *item, uint32_t length, bool can_place, bool prefers_exrw)
+{
+	bool can_write = item->type != RTR_TBSN && has_room(item->segments, length);
+
+	if (length < item->minlen)
+		return RTR_TOOSHORT;
+	switch (item->type) {
+	case RTR_EXRW:
+		return can_write ? RTR_EXRW : 0;
+	case RTR_TBSN: /* Table 2 leaves nothing but inline to a responder that can't */
+		return can_place ? RTR_TBSN : RTR_TOOSHORT;
+	case RTR_BYSIZE:
+		prefers_exrw = length > item->dsdov;
+		break;
+	default:
+		break;
+	}
+	if (can_write && (prefers_exrw || !can_place))
+		return RTR_EXRW;
+	return can_place ? RTR_TBSN : 0;
+}
+
+bool rtr_direct_result(enum rtr_type asked, enum rtr_type got, bool *deregisters)
+{
+	*deregisters = asked != RTR_TBSN;
+	switch (got) {
+	case RTR_EXRW:
+		return asked != RTR_TBSN;
+	case RTR_TBSN:
+		/* Table 2 has no need to deregister in this column, although CHOICE and BYSIZE have named memory. */
+		return asked != RTR_EXRW;
+	default:
+		return true;
+	}
+}

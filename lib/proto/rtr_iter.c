@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an accepted header of the extension lists. Nothing is checked here: rtr_decode() has. */
+#include "rtr.h"
+
+#include "wire.h"
+
+#define ITEM_SIZE    12u /* disp, length, type */
+#define SET_SIZE     12u /* begin, end, count */
+#define RSDITEM_SIZE 8u	 /* minlen, type */
+
+/* A counted array of segments at 'p'; returns what is behind it. */
+static const uint8_t *segments_at(const uint8_t *p, struct rdma1_segment_iter *segments)
+{
+	segments->left = wire_get_u32(p);
+	segments->p = p + 4;
+	return segments->p + (size_t)segments->left * RDMA1_SEGMENT_SIZE;
+}
+
+void rtr_items_begin(const struct rtr_header *rtr, struct rtr_iter *it)
+{
+	it->p = rtr->items;
+	it->left = rtr->nitems;
+}
+
+bool rtr_items_next(struct rtr_iter *it, struct rtr_item *item)
+{
+	if (it->left == 0)
+		return false;
+	*item = (struct rtr_item){
+		.disp = wire_get_u32(it->p),
+		.length = wire_get_u32(it->p + 4),
+		.type = (enum rtr_type)wire_get_u32(it->p + 8),
+	};
+	it->p += ITEM_SIZE;
+	it->left--;
+	if (item->type == RTR_EXRW) {
+		it->p = segments_at(it->p, &item->segments);
+	} else if (item->type == RTR_TBSN) {
+		item->offset = wire_get_u32(it->p);
+		item->tbsns.left = wire_get_u32(it->p + 4);
+		item->tbsns.p = it->p + 8;
+		it->p = item->tbsns.p + (size_t)item->tbsns.left * 4;
+	}
+	return true;
+}
+
+bool rtr_tbsns_next(struct rtr_iter *it, uint32_t *tbsn)
+{
+	if (it->left == 0)
+		return false;
+	*tbsn = wire_get_u32(it->p);
+	it->p += 4;
+	it->left--;
+	return true;
+}
+
+void rtr_sets_begin(const struct rtr_header *rtr, struct rtr_iter *it)
+{
+	it->p = rtr->sets;
+	it->left = rtr->nsets;
+}
+
+bool rtr_sets_next(struct rtr_iter *it, struct rtr_set *set)
+{
+	struct rtr_rsditem item;
+	struct rtr_iter items;
+
+	if (it->left == 0)
+		return false;
+	set->begin = wire_get_u32(it->p);
+	set->end = wire_get_u32(it->p + 4);
+	set->items.left = wire_get_u32(it->p + 8);
+	set->items.p = it->p + SET_SIZE;
+	items = set->items;
+	while (rtr_rsditems_next(&items, &item))
+		;
+	it->p = items.p;
+	it->left--;
+	return true;
+}
+
+bool rtr_rsditems_next(struct rtr_iter *it, struct rtr_rsditem *item)
+{
+	if (it->left == 0)
+		return false;
+	*item = (struct rtr_rsditem){
+		.minlen = wire_get_u32(it->p),
+		.type = (enum rtr_type)wire_get_u32(it->p + 4),
+	};
+	it->p += RSDITEM_SIZE;
+	it->left--;
+	if (item->type == RTR_BYSIZE) {
+		item->dsdov = wire_get_u32(it->p);
+		it->p += 4;
+	}
+	if (item->type != RTR_TBSN)
+		it->p = segments_at(it->p, &item->segments);
+	return true;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the items of a received message lie. */
+#include "rtr_place.h"
+
+/* What is checked, and how far. */
+struct placing {
+	const struct rtr_header *rtr;
+	const struct rtr_buffer *own;
+	const struct rtr_received *received;
+	struct rtr_report *report;
+	struct rtr_piece *pieces;
+	uint32_t max;
+	uint32_t npieces;
+	uint32_t per_buffer;		      /* targets of a transmission */
+	uint32_t total;			      /* and of the group */
+	uint32_t ends[RTR_PLACE_TARGETS_MAX]; /* of what lies in each target */
+};
+
+static int wrong(struct placing *p, enum rtr_err err, uint32_t value, uint32_t min, uint32_t max)
+{
+	*p->report = (struct rtr_report){
+		.bad = {.xid = p->rtr->xid, .direction = p->rtr->direction, .seq = RTR_SEQ_FIRST},
+		.err = err,
+		.values = {value, min, max},
+	};
+	return -EBADMSG;
+}
+
+static uint32_t highest(const struct placing *p)
+{
+	return p->total > 0 ? p->total - 1 : 0;
+}
+
+/* The last offset that an item can have in it. */
+static uint32_t last_offset(const struct rtr_target *target)
+{
+	return (target->length - 1) & ~3u;
+}
+
+static void list(struct placing *p, const struct rtr_piece *piece)
+{
+	if (p->npieces < p->max)
+		p->pieces[p->npieces] = *piece;
+	p->npieces++;
+}
+
+/* Has the transmission the bytes of this piece, and behind header and payload? */
+static int check_received(struct placing *p, const struct rtr_target *target, uint32_t tbsn,
+			  const struct rtr_piece *piece)
+{
+	const struct rtr_received *received = &p->received[piece->transmission];
+
+	if (piece->at < received->used_bytes)
+		return wrong(p, RTR_BADOFF, piece->at - target->offset, received->used_bytes - target->offset,
+			     last_offset(target));
+	if (piece->at > received->bytes || piece->len > received->bytes - piece->at)
+		return wrong(p, RTR_BADTBSN, tbsn, 0, tbsn > 0 ? tbsn - 1 : 0);
+	return 0;
+}
+
+/* One target of an item. *taken: the bytes of the item before it, and then those with it. */
+static int place_in(struct placing *p, const struct rtr_item *item, uint32_t index, uint32_t tbsn,
+		    uint32_t start, uint32_t *taken)
+{
+	struct rtr_target target;
+	struct rtr_piece piece;
+	int rc = 0;
+
+	if (tbsn >= p->total || *taken == item->length) /* none of ours; or one more than it takes */
+		return wrong(p, RTR_BADTBSN, tbsn, 0, highest(p));
+	(void)rtr_buffer_target(p->own, tbsn % p->per_buffer, &target);
+	if (start >= target.length || start % 4 != 0)
+		return wrong(p, RTR_BADOFF, start, 0, last_offset(&target));
+	if (start < p->ends[tbsn])
+		return wrong(p, RTR_BADOFF, start, p->ends[tbsn], last_offset(&target));
+	piece = (struct rtr_piece){
+		.item = index,
+		.item_offset = *taken,
+		.transmission = tbsn / p->per_buffer,
+		.at = target.offset + start,
+		.len = item->length - *taken,
+	};
+	if (piece.len > target.length - start)
+		piece.len = target.length - start;
+	if (p->received)
+		rc = check_received(p, &target, tbsn, &piece);
+	p->ends[tbsn] = start + piece.len;
+	*taken += piece.len;
+	list(p, &piece);
+	return rc;
+}
+
+static int place_item(struct placing *p, struct rtr_item *item, uint32_t index)
+{
+	uint32_t start = item->offset, taken = 0, tbsn = 0;
+
+	while (rtr_tbsns_next(&item->tbsns, &tbsn)) {
+		int rc = place_in(p, item, index, tbsn, start, &taken);
+
+		if (rc != 0)
+			return rc;
+		start = 0;
+	}
+	return taken == item->length ? 0 : wrong(p, RTR_BADTBSN, tbsn, 0, highest(p));
+}
+
+int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own, const struct rtr_received *received,
+	      struct rtr_piece *pieces, uint32_t max, struct rtr_report *report)
+{
+	struct placing p;
+	struct rtr_item item;
+	struct rtr_iter it;
+	uint32_t index = 0;
+
+	p.per_buffer = rtr_buffer_targets(own);
+	if ((uint64_t)p.per_buffer * rtr->count > RTR_PLACE_TARGETS_MAX)
+		return -E2BIG;
+	p.rtr = rtr;
+	p.own = own;
+	p.received = received;
+	p.report = report;
+	p.pieces = pieces;
+	p.max = max;
+	p.npieces = 0;
+	p.total = p.per_buffer * rtr->count;
+	for (uint32_t i = 0; i < p.total; i++)
+		p.ends[i] = 0;
+	rtr_items_begin(rtr, &it);
+	while (rtr_items_next(&it, &item)) {
+		if (item.type == RTR_TBSN) {
+			int rc = place_item(&p, &item, index++);
+
+			if (rc != 0)
+				return rc;
+		}
+	}
+	return (int)p.npieces;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "call_pool.h"
+
+#include "alloc.h"
+
+/* Calls whose callback runs have given their buffer back already, and it may be in use by one that the callback has made. */
+#define CALLS_IN_CALLBACKS 64u
+
+static size_t calls_bytes(const struct call_pool *pool)
+{
+	return pool->ncalls * sizeof(pool->calls[0]);
+}
+
+static size_t exposures_bytes(const struct call_pool *pool)
+{
+	return (size_t)pool->ncalls * CALL_EXPOSURES_MAX * sizeof(pool->exposures[0]);
+}
+
+static void destroy(struct call_pool *pool)
+{
+	mem_unreserve(pool->exposures, exposures_bytes(pool));
+	mem_unreserve(pool->calls, calls_bytes(pool));
+	mem_free(pool);
+}
+
+static struct call_pool *create(struct weir_engine *engine)
+{
+	const struct weir_profile *profile = &engine->profile;
+	bool has_own_keys = engine->uses_windows || engine->own_domains;
+	struct call_pool *pool = mem_zalloc(sizeof(*pool));
+
+	if (!pool)
+		return NULL;
+	pool->engine = engine;
+	pool->ncalls = profile->send_buffers + profile->long_buffers + CALLS_IN_CALLBACKS;
+	pool->calls = mem_reserve(calls_bytes(pool));
+	if (has_own_keys)
+		pool->exposures = mem_reserve(exposures_bytes(pool));
+	if (!pool->calls || (has_own_keys && !pool->exposures)) {
+		destroy(pool);
+		return NULL;
+	}
+	return pool;
+}
+
+struct call_pool *call_pool_get(struct weir_engine *engine)
+{
+	if (!engine->calls)
+		engine->calls = create(engine);
+	if (engine->calls)
+		engine->calls->refs++;
+	return engine->calls;
+}
+
+void call_pool_put(struct call_pool *pool)
+{
+	if (--pool->refs > 0)
+		return;
+	pool->engine->calls = NULL;
+	destroy(pool);
+}
+
+struct weir_call *call_pool_next(struct call_pool *pool)
+{
+	struct weir_call *call;
+
+	if (pool->nused == pool->ncalls)
+		return NULL;
+	call = &pool->calls[pool->nused];
+	call->tx.done = call_on_sent;
+	call->inv_tx.done = call_on_hidden;
+	call->inv_waiter.on_room = call_on_room;
+	if (pool->exposures)
+		call->exposures = &pool->exposures[(size_t)pool->nused * CALL_EXPOSURES_MAX];
+	pool->nused++;
+	return call;
+}

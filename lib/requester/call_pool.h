@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CALL_POOL_H
+#define CALL_POOL_H
+
+/*
+ * The calls of all requesters of an engine. A call is of a connection from weir_call_begin() until its slot there is free again,
+ * so that connections that make none cost none, and the one that is taken next is the one that was given back last, whatever its
+ * connection was: it is in the cache. Each call under way holds a buffer for its message, of which there are so many; that is
+ * how many calls there are. Memory of those that were never used is never touched.
+ */
+
+#include "requester.h"
+
+struct call_pool {
+	struct weir_engine *engine;
+	uint32_t refs; /* requesters */
+	uint32_t ncalls;
+	uint32_t nused; /* of them the first ones, which were in use once */
+	struct weir_call *free;
+	struct weir_call *calls;
+	struct exposure *exposures; /* CALL_EXPOSURES_MAX for each; NULL: keys are the engine's */
+};
+
+/* The engine's, made with its first requester; NULL: no memory. And its reverse. */
+struct call_pool *call_pool_get(struct weir_engine *engine);
+void call_pool_put(struct call_pool *pool);
+
+/* One that was never used; NULL: there is none left. */
+struct weir_call *call_pool_next(struct call_pool *pool);
+
+static inline struct weir_call *call_pool_take(struct call_pool *pool)
+{
+	struct weir_call *call = pool->free;
+
+	if (__builtin_expect(!call, 0))
+		return call_pool_next(pool);
+	pool->free = call->next_free;
+	return call;
+}
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls by the extension: Transmit Request (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9.2).
+ *
+ * Message continuation is for what the base protocol would have in a Position Zero Read chunk or a Reply chunk. The call goes out in
+ * as many transmissions as it takes, each of which takes a credit, as it takes a receive of the responder's. For a reply that
+ * may not fit into one transmission, receives of this side's are reserved until the call is done with, one more than the reply may
+ * have: the draft leaves open whether optxrq_rsbuf counts the first. Where credits, the limits of either side, receives or buffers
+ * are too few, the call goes by the base protocol at once: nothing waits with half of what it needs (section 4.3).
+ *
+ * What the responder refuses was not carried out, and goes by the base protocol, too (section 5.4).
+ */
+#include "group.h"
+#include "requester.h"
+
+static struct weir_engine *engine_of(const struct weir_call *call)
+{
+	return call->conn->ep.engine;
+}
+
+/* How a message of so many bytes is split, of which the headers of both operations leave the first as much. */
+static uint32_t count_of(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max)
+{
+	const struct rtr_split split = {(uint32_t)payload_bytes, header_bytes, send_bytes_max};
+
+	return payload_bytes > UINT32_MAX - 3 ? 0 : rtr_split_count(&split);
+}
+
+/* Transmissions of the call itself: 0, it can't be continued. */
+static uint32_t plan_request(const struct weir_call *call, uint64_t payload_bytes)
+{
+	const struct rdma2_properties *peer = &call->conn->v2->peer;
+	uint32_t n = count_of(payload_bytes, RTR_XMTREQ_SIZE, call->conn->send_inline);
+	uint32_t max = engine_of(call)->profile.transmissions;
+
+	if (n <= 1)
+		return n;
+	return peer->rtrs & RDMA2_RTRS_XCONT && n <= peer->request_count_max && n <= max ? n : 0;
+}
+
+/* Transmissions of the longest reply, in the same way. Of those that surely fit into one message it is 1. */
+static uint32_t plan_reply(const struct weir_call *call)
+{
+	const struct weir_engine *engine = engine_of(call);
+	uint64_t bytes = (uint64_t)call->reply_max_bytes + weir_xdr_pad(call->reply_max_bytes);
+	uint32_t n;
+
+	n = count_of(bytes, RTR_XMTRESP_SIZE, call->conn->recv_inline);
+	if (n <= 1)
+		return n;
+	return n <= call->conn->v2->peer.response_count_max && n <= engine->group_max ? n : 0;
+}
+
+/* Credits that the call may count on: what is there, or is to come when others are done with. */
+static uint32_t credits_for(const struct requester *req)
+{
+	return TAILQ_EMPTY(&req->queue) ? credit_available(&req->credits) : req->credits.granted;
+}
+
+static struct conn_group_out group_of(struct weir_call *call)
+{
+	const struct weir_conn *conn = call->conn;
+
+	return (struct conn_group_out){
+		.xid = call->xid,
+		.credit = requester_of(conn)->credits.wanted,
+		.direction = RDMA1_CALL,
+		.base = call->rtr_base,
+		.rsbuf = call->reply_count_max,
+		.count = 1 + call->more,
+		.split = {(uint32_t)conn_payload_bytes(call->pieces, call->npieces), RTR_XMTREQ_SIZE,
+			  conn->send_inline},
+		.pieces = call->pieces,
+		.npieces = call->npieces,
+		.bufs = call->group_bufs,
+		.tx = &call->tx,
+	};
+}
+
+/* Receives for its reply. */
+static bool take_receives(struct weir_call *call, uint32_t count)
+{
+	struct weir_conn *conn = call->conn;
+	struct requester *req = requester_of(conn);
+
+	if (count > req->reply_recvs - req->reply_reserved)
+		return false;
+	if (count > 0 && conn->shared && !credit_share_extend(&conn->shared->credits, &conn->share, count))
+		return false;
+	req->reply_reserved += count;
+	call->reply_reserved = count;
+	return true;
+}
+
+/* What is wanting of credits, limits, receives and buffers; NULL: nothing. What was taken is on the call. */
+static uint64_t *take(struct weir_call *call, uint32_t count, uint32_t reply_count)
+{
+	struct weir_engine *engine = engine_of(call);
+	struct requester *req = requester_of(call->conn);
+	uint32_t reserve = reply_count > 1 ? reply_count : 0;
+	struct conn_group_out group;
+
+	if (count == 0 || reply_count == 0 || reserve > req->reply_recvs)
+		return &engine->stats.fallbacks_limits;
+	if (count > 1 && count > credits_for(req))
+		return &engine->stats.fallbacks_credits;
+	if (!take_receives(call, reserve))
+		return &engine->stats.fallbacks_buffers;
+	if (reserve)
+		call->reply_join = mem_pool_get(engine->bulk_pool);
+	call->rtr_base = call->conn->v2->rtr_base;
+	call->more = count - 1;
+	call->reply_count_max = reply_count;
+	group = group_of(call);
+	if ((reserve && !call->reply_join) ||
+	    (count > 1 && !conn_group_take_bufs(call->conn, &group, NULL, &call->group_bufs)))
+		return &engine->stats.fallbacks_buffers;
+	return NULL;
+}
+
+bool call_prepare_group(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	struct weir_engine *engine = conn->ep.engine;
+	uint64_t payload_bytes, *wanting;
+	struct conn_group_out group;
+	uint32_t count, reply_count;
+
+	if (!conn->v2->extends || call->avoids_extension)
+		return false;
+	/* What is placed directly goes by explicit RDMA, and so do calls of which something is. */
+	if (call->plan.reduced || (call->plan.use_write_list && call->nresults > 0) ||
+	    (call->plan.form == REDUCE_SHORT && !call->plan.need_reply_chunk))
+		return false;
+	payload_bytes = conn_payload_bytes(call->pieces, call->npieces);
+	count = plan_request(call, payload_bytes);
+	reply_count = plan_reply(call);
+	wanting = take(call, count, reply_count);
+	if (wanting) {
+		++*wanting;
+		call_release_extra(call);
+		call->has_extra = true;
+		return false;
+	}
+	call->plan.form = REDUCE_SHORT;
+	call->plan.use_write_list = false;
+	call->plan.need_reply_chunk = false;
+	call->is_exposed = false;
+	if (count == 1) {
+		group = group_of(call);
+		call->header = call->out.start - RTR_XMTREQ_SIZE;
+		call->header_bytes = conn_put_first(&group, (uint32_t)payload_bytes, call->header);
+	}
+	engine->stats.extended_calls++;
+	return true;
+}
+
+static bool has_free(const struct mem_pool *pool, uint32_t count)
+{
+	return pool->count - pool->in_use >= count;
+}
+
+/* Chunks for the call and for its reply. */
+static bool has_chunks(const struct weir_engine *engine)
+{
+	return has_free(engine->long_pool, 2) && (engine->revokes_access || has_free(engine->bulk_pool, 1));
+}
+
+enum resend call_claim_credits(struct weir_call *call)
+{
+	const struct credit_requester *credits = &requester_of(call->conn)->credits;
+
+	if (credit_available(credits) > call->more)
+		return RESEND_NOW;
+	/* What is in flight brings them, and the base may not find what it needs: this call has what it needs else. */
+	if (credits->granted > call->more && !has_chunks(engine_of(call)))
+		return RESEND_LATER;
+	engine_of(call)->stats.fallbacks_credits++;
+	call->avoids_extension = true;
+	call_make_stale(call);
+	return RESEND_OTHER;
+}
+
+void call_transmit_group(struct weir_call *call)
+{
+	const struct conn_group_out group = group_of(call);
+	struct requester *req = requester_of(call->conn);
+
+	conn_send_group(call->conn, &group);
+	for (uint32_t i = 0; i < call->npieces; i++)
+		call->sends_app_memory |= call->pieces[i].kind != PIECE_PLAIN;
+	credit_take(&req->credits);
+	credit_take_more(&req->credits, call->more);
+	call->state = CALL_SENT;
+	engine_of(call)->stats.calls_sent++;
+	engine_of(call)->stats.continued_calls++;
+}
+
+void call_requeue(struct weir_call *call)
+{
+	struct requester *req = requester_of(call->conn);
+
+	credit_lost(&req->credits, 1 + call->more);
+	call->is_send_done = false;
+	call->sends_app_memory = false;
+	call_make_stale(call);
+	call->state = CALL_QUEUED;
+	TAILQ_INSERT_HEAD(&req->queue, call, queue);
+	requester_pump(call->conn);
+}
+
+void call_refused(struct weir_call *call)
+{
+	call->conn->heard = true;
+	if (call->state == CALL_ZOMBIE) {
+		/* It was given up, and is not carried out. */
+		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
+		call->state = CALL_SENDING;
+		if (call->is_send_done)
+			call_release(call);
+	} else if (call->state == CALL_SENT && !call->is_refused) {
+		engine_of(call)->stats.fallbacks_refused++;
+		call->avoids_extension = true;
+		call->is_refused = true;
+		if (call->is_send_done)
+			call_requeue(call);
+	}
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What comes by the extension to a requester: Transmit Response with its continuations, and Report Error
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.3 to 9.5). A reply's transmissions are kept until the last of them is here, then
+ * read where they lie.
+ */
+#include <errno.h>
+
+#include "requester.h"
+#include "rpc_msg.h"
+#include "xdr_ref.h"
+
+void requester_drop_group(struct weir_conn *conn)
+{
+	struct mem_buf *chain = conn->v2->group_chain;
+
+	conn->v2->group_chain = NULL;
+	conn_chain_done(conn, chain);
+}
+
+/* The call's results, to the application. */
+static void deliver(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *chain)
+{
+	struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX];
+	struct weir_result result = {.status = -EBADMSG};
+	struct weir_rpc_reply_header reply;
+	struct weir_xdr_in in;
+	uint32_t bytes, n = conn_chain_parts(chain, parts, &bytes);
+
+	weir_xdr_in_init_parts(&in, parts, n);
+	if (call->reply_join)
+		xdr_in_join(&in, call->reply_join->data, call->reply_join->size_bytes);
+	/* Nothing was to be placed: an entry about it answers no direction of the call. */
+	if (rtr->nitems == 0 && rpc_reply_decode(&in, &reply) == 0 && reply.xid == call->xid) {
+		result.status = 0;
+		result.reply = &reply;
+		result.results = &in;
+	}
+	call_complete(call, &result);
+}
+
+/* The header of a reply's first transmission, once more: it was accepted. */
+static uint32_t decode_again(const struct weir_conn *conn, const struct mem_buf *buf, uint32_t len,
+			     struct rtr_header *rtr)
+{
+	struct rdma2_header hdr;
+	uint32_t reason;
+
+	rdma2_decode(buf->data, len, &conn->ep.engine->limits, &hdr, &reason);
+	rtr_decode(buf->data, len, &hdr, &rtr_limits_default, rtr, &reason);
+	return hdr.lists.credit;
+}
+
+void call_finish_group(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	struct requester *req = requester_of(conn);
+	struct mem_buf *chain = call->reply;
+	struct rtr_header rtr;
+	uint32_t credit = decode_again(conn, chain, call->reply_bytes, &rtr);
+
+	conn->heard = true;
+	credit_lost(&req->credits, call->more);
+	if (!credit_reply(&req->credits, credit))
+		conn->ep.engine->stats.zero_grants++;
+	if (call->state == CALL_ZOMBIE) {
+		call->state = CALL_SENDING;
+		if (call->is_send_done)
+			call_release(call);
+	} else {
+		deliver(call, &rtr, chain);
+	}
+	conn_chain_done(conn, chain);
+	if (TAILQ_EMPTY(&req->queue))
+		return;
+	if (conn->shared)
+		requester_share_grow(conn);
+	requester_pump(conn);
+}
+
+/* All of a reply is here. 'len': of its first transmission. */
+static void receive_reply(struct weir_conn *conn, uint32_t xid, struct mem_buf *chain, uint32_t len)
+{
+	struct weir_engine_stats *stats = &conn->ep.engine->stats;
+	struct weir_call *call = call_find(requester_of(conn), xid);
+
+	if (!call || !call->rtr_base || !call_waits_for_reply(call)) {
+		stats->dropped++;
+		stats->replies_unmatched++;
+		conn_chain_done(conn, chain);
+		return;
+	}
+	call->reply = chain;
+	call->reply_bytes = len;
+	if (call_must_wait(call)) {
+		call->state = CALL_REPLIED;
+		call->is_reply_group = true;
+	} else {
+		call_finish_group(call);
+	}
+}
+
+/* Transmissions that the reply to 'xid' may have. */
+static uint32_t count_max(const struct weir_conn *conn, uint32_t xid)
+{
+	const struct weir_call *call = call_find(requester_of(conn), xid);
+
+	return call && call->rtr_base && call_waits_for_reply(call) ? call->reply_count_max : 1;
+}
+
+static void on_report(struct weir_conn *conn, const struct rtr_report *report)
+{
+	struct weir_call *call = call_find(requester_of(conn), report->bad.xid);
+
+	conn->ep.engine->stats.reports_received++;
+	if (report->bad.direction == RDMA1_CALL && call && call->rtr_base)
+		call_refused(call);
+	else
+		conn->ep.engine->stats.dropped++;
+}
+
+/* The operation that a message carries, where a requester has use for it. */
+static bool get_op(const struct mem_buf *buf, uint32_t len, const struct rdma2_header *hdr,
+		   struct rtr_header *rtr)
+{
+	uint32_t reason;
+
+	return hdr->lists.proc == RDMA2_OPTIONAL &&
+	       rtr_decode(buf->data, len, hdr, &rtr_limits_default, rtr, &reason) == RDMA2_V_OK &&
+	       rtr->op != RTR_XMTREQ;
+}
+
+/* A transmission of a reply, which is kept. */
+static void keep(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, const struct rtr_header *rtr,
+		 bool is_last)
+{
+	struct conn_v2 *v2 = conn->v2;
+	struct mem_buf *chain;
+
+	conn_chain_end(buf, rtr->header_bytes, rtr->pslen);
+	if (rtr->op == RTR_XMTRESP) {
+		v2->group_chain = buf;
+		v2->group_bytes = len;
+	} else {
+		conn_chain_add(v2->group_chain, buf);
+	}
+	if (!is_last)
+		return;
+	chain = v2->group_chain;
+	v2->group_chain = NULL;
+	receive_reply(conn, rtr->xid, chain, v2->group_bytes);
+}
+
+bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			   const struct rdma2_header *hdr)
+{
+	struct conn_v2 *v2 = conn->v2;
+	struct rtr_header rtr = {0};
+	struct rtr_step step;
+	bool has_op;
+
+	if (!hdr) { /* it can't be told from a transmission of the group */
+		if (conn_group_break(conn))
+			requester_drop_group(conn);
+		return false;
+	}
+	if (hdr->lists.proc != RDMA2_OPTIONAL && !v2->group.is_open)
+		return false;
+	has_op = get_op(buf, len, hdr, &rtr);
+	conn_group_receive(conn, hdr, has_op ? &rtr : NULL, count_max(conn, hdr->lists.xid),
+			   requester_of(conn)->credits.wanted, &step);
+	if (step.drops_group)
+		requester_drop_group(conn);
+	switch (step.take) {
+	case RTR_TAKE_FIRST:
+	case RTR_TAKE_NEXT:
+	case RTR_TAKE_LAST:
+		keep(conn, buf, len, &rtr, step.take == RTR_TAKE_LAST);
+		return true;
+	case RTR_TAKE_ALONE:
+		if (!has_op)
+			return false;
+		on_report(conn, &rtr.report);
+		break;
+	case RTR_TAKE_DISCARD:
+		conn->ep.engine->stats.dropped++;
+		/* More transmissions than receives are reserved for: they may meet none. */
+		if (rtr.op == RTR_XMTRESP && rtr.count > count_max(conn, rtr.xid))
+			conn_fail(conn, -EPROTO);
+		break;
+	}
+	conn_recv_done(conn, buf);
+	return true;
+}

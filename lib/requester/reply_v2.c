@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages to a requester that may speak version 2. Replies and errors go on as those of version 1 do; properties, and what
+ * the draft wants answered whoever receives it, are dealt with here. A call in reverse direction is dropped: the properties that
+ * this side told say that it takes none.
+ */
+#include "requester.h"
+
+#include "rdma2.h"
+
+/* Calls that are queued were made for the threshold before. */
+static void on_properties(struct weir_conn *conn, const struct rdma2_header *hdr)
+{
+	uint32_t before = conn->send_inline;
+	struct weir_call *call;
+
+	conn_on_properties(conn, hdr);
+	if (conn->send_inline >= before)
+		return;
+	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_make_stale(call);
+}
+
+static bool is_properties(uint32_t proc)
+{
+	return proc >= RDMA2_CONNPROP && proc <= RDMA2_UPDPROP;
+}
+
+/* True: it was no reply, and is dealt with. */
+static bool is_other(struct weir_conn *conn, enum rdma2_verdict verdict, const struct rdma2_header *hdr)
+{
+	if (verdict == RDMA2_V_DROP)
+		return false;
+	if (verdict != RDMA2_V_OK) {
+		conn_send_error(conn, hdr, rdma2_verdict_err(verdict));
+	} else if (is_properties(hdr->lists.proc)) {
+		on_properties(conn, hdr);
+	} else if (hdr->lists.proc == RDMA2_OPTIONAL && hdr->direction == RDMA1_CALL) {
+		conn_send_error(conn, hdr, RDMA2_ERR_INVAL_OPTION);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* To the question whether the peer speaks version 2, when it was taken for one that does not. */
+static bool is_late_answer(const struct weir_conn *conn, const struct mem_buf *buf, uint32_t len)
+{
+	struct rdma2_header hdr;
+	uint32_t reason;
+
+	return rdma2_decode(buf->data, len, &conn->ep.engine->limits, &hdr, &reason) == RDMA2_V_OK &&
+	       hdr.lists.xid == conn->v2->xid &&
+	       (hdr.lists.proc == RDMA2_CONNPROP || hdr.lists.proc == RDMA2_ERROR);
+}
+
+/* The responder does not know the operation that a call was sent with, or its number: that of the draft's other table is tried
+ * (RTR sections 9.1 and 9.2), then no other. */
+static bool is_refusal(struct weir_conn *conn, const struct rdma1_header *hdr)
+{
+	struct weir_call *call = call_find(requester_of(conn), hdr->xid);
+	struct conn_v2 *v2 = conn->v2;
+
+	if (hdr->proc != RDMA2_ERROR || hdr->err != RDMA2_ERR_INVAL_OPTION || !call || !call->rtr_base)
+		return false;
+	if (v2->rtr_base == call->rtr_base && v2->rtr_base == RTR_BASE_TABLE) {
+		v2->rtr_base = RTR_BASE_XDR;
+	} else if (v2->rtr_base == call->rtr_base) {
+		v2->is_extension_refused = true;
+		v2->extends = false;
+	}
+	call_refused(call);
+	return true;
+}
+
+static bool receive(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
+		    struct rdma1_header *hdr, enum rdma1_verdict *verdict, bool *is_kept)
+{
+	const struct rdma1_limits *limits = &conn->ep.engine->limits;
+	bool is_again = conn->v2->is_again;
+	enum rdma2_verdict verdict_v2;
+	enum rdma1_reason reason_v1;
+	struct rdma2_header full;
+	uint32_t reason;
+
+	conn->v2->is_again = false;
+	if (conn->vers != RDMA2_VERSION) {
+		bool is_late = conn->v2->is_late && is_late_answer(conn, buf, len);
+
+		conn->v2->is_late &= !is_late;
+		*verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, limits, hdr, &reason_v1);
+		return is_late;
+	}
+	verdict_v2 = rdma2_decode(buf->data, len, limits, &full, &reason);
+	*hdr = full.lists;
+	*verdict = RDMA1_V_DROP;
+	/* The extension's messages end no key. */
+	*is_kept = !is_again && conn_has_extension(conn) &&
+		   (inv_rkey == 0 || full.lists.proc != RDMA2_OPTIONAL) &&
+		   requester_receive_rtr(conn, buf, len, verdict_v2 == RDMA2_V_OK ? &full : NULL);
+	if (*is_kept || (inv_rkey == 0 && verdict_v2 == RDMA2_V_OK && is_refusal(conn, hdr)))
+		return true;
+	if (verdict_v2 == RDMA2_V_OK && full.direction == RDMA1_REPLY && full.lists.proc != RDMA2_OPTIONAL) {
+		*verdict = RDMA1_V_OK;
+		return false;
+	}
+	return inv_rkey == 0 && is_other(conn, verdict_v2, &full);
+}
+
+__attribute__((noinline)) bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+						    uint32_t inv_rkey, struct rdma1_header *hdr,
+						    enum rdma1_verdict *verdict)
+{
+	bool is_kept = false;
+
+	if (!receive(conn, buf, len, inv_rkey, hdr, verdict, &is_kept))
+		return false;
+	if (!is_kept)
+		conn_recv_done(conn, buf);
+	return true;
+}

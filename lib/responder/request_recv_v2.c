@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A message came to a responder that may speak version 2: judged as that version's draft says (section 6.2), properties and
+ * operations dealt with; calls go on as those of version 1 do, with what the header has more.
+ */
+#include "responder.h"
+
+#include "wire.h"
+
+#define VERS_AT 4u
+
+static bool is_version_1(const struct weir_request *req)
+{
+	enum weir_protocol protocol = req->responder->engine->profile.protocol;
+
+	return protocol != WEIR_PROTOCOL_V2 && req->msg_bytes >= RDMA1_FIXED_SIZE &&
+	       wire_get_u32(req->msg->data + VERS_AT) == RDMA1_VERSION;
+}
+
+static void drop(struct weir_request *req)
+{
+	req->responder->engine->stats.dropped++;
+	request_release(req);
+}
+
+static void reply_error(struct weir_request *req, enum rdma2_err err)
+{
+	uint32_t low, high;
+
+	conn_versions(req->responder->conn, &low, &high);
+	request_reply_error_v2(req, err, low, high);
+}
+
+static void on_accepted(struct weir_request *req, const struct rdma2_header *hdr)
+{
+	struct weir_conn *conn = req->responder->conn;
+
+	if (conn_has_extension(conn) && request_receive_rtr(req, hdr))
+		return;
+	switch (hdr->lists.proc) {
+	case RDMA2_MSG:
+	case RDMA2_NOMSG:
+		if (hdr->direction == RDMA1_REPLY) {
+			drop(req); /* it made no call */
+			return;
+		}
+		req->inv_handle = hdr->may_invalidate ? hdr->inv_handle : 0;
+		request_begin(req);
+		return;
+	case RDMA2_OPTIONAL: /* where there is no extension */
+		if (hdr->direction == RDMA1_REPLY)
+			drop(req);
+		else
+			reply_error(req, RDMA2_ERR_INVAL_OPTION);
+		return;
+	case RDMA2_ERROR:
+		drop(req);
+		return;
+	default:
+		conn_on_properties(conn, hdr);
+		request_release(req);
+	}
+}
+
+bool request_receive_v2(struct weir_request *req)
+{
+	struct weir_engine *engine = req->responder->engine;
+	struct weir_conn *conn = req->responder->conn;
+	enum rdma2_verdict verdict;
+	struct rdma2_header hdr;
+	uint32_t reason;
+
+	if (is_version_1(req)) {
+		if (__builtin_expect(conn->v2->group.is_open, 0))
+			request_group_break(req->responder);
+		if (conn->vers != RDMA1_VERSION)
+			conn_set_version(conn, RDMA1_VERSION);
+		return false;
+	}
+	verdict = rdma2_decode(req->msg->data, req->msg_bytes, &engine->limits, &hdr, &reason);
+	req->hdr = hdr.lists;
+	req->inv_handle = 0;
+	if (verdict != RDMA2_V_OK)
+		request_group_break(req->responder);
+	if (verdict == RDMA2_V_DROP) {
+		drop(req);
+		return true;
+	}
+	if (hdr.lists.vers == RDMA2_VERSION && conn->vers != RDMA2_VERSION)
+		conn_set_version(conn, RDMA2_VERSION);
+	if (verdict == RDMA2_V_OK) {
+		on_accepted(req, &hdr);
+	} else {
+		request_count_refused(engine, reason);
+		reply_error(req, rdma2_verdict_err(verdict));
+	}
+	return true;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests by the extension: Transmit Request with its continuations (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.2 and 9.4), and
+ * their replies, Transmit Response (9.3).
+ *
+ * The request object of a group's first transmission gathers the others (GATHER); those of the others are given back at once. When
+ * the group is whole, its payload is read where it lies: the decoder goes from one receive to the next. Only an opaque that
+ * crosses from one to the next and is wanted in one piece is put together, in a bulk buffer, which the request may have to
+ * wait for (JOIN). From there on it is a request like others, but for its reply.
+ */
+#include <errno.h>
+
+#include "group.h"
+#include "responder.h"
+#include "xdr_ref.h"
+
+void request_drop_group(struct responder *responder)
+{
+	struct weir_request *req = responder->gathering;
+
+	responder->gathering = NULL;
+	if (req)
+		request_release(req);
+}
+
+void request_group_tick(struct responder *responder, uint64_t now_ns)
+{
+	if (conn_group_is_late(responder->conn, now_ns))
+		request_drop_group(responder);
+}
+
+void request_group_break(struct responder *responder)
+{
+	if (conn_group_break(responder->conn))
+		request_drop_group(responder);
+}
+
+/* ---- coming in ---- */
+
+/* A first transmission: what the header says of the call. */
+static void note_first(struct weir_request *req, const struct rtr_header *rtr)
+{
+	uint32_t most = req->responder->engine->profile.transmissions;
+
+	req->hdr.header_bytes = rtr->header_bytes;
+	req->msg_bytes = rtr->header_bytes + rtr->pslen;
+	req->inv_handle = 0;
+	req->rtr_base = rtr->base;
+	req->reply_count_max = rtr->rsbuf < most ? rtr->rsbuf : most;
+	conn_chain_end(req->msg, rtr->header_bytes, rtr->pslen);
+}
+
+/* All of its payload is here, in several receives. */
+static void begin_group(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+	uint64_t now_ns = responder->engine->now_ns;
+
+	responder->conn->heard = true;
+	responder->engine->stats.requests_received++;
+	req->nparts = conn_chain_parts(req->msg, req->parts, &req->stream_bytes);
+	req->nchunks = 1; /* the bulk buffer is held as one that a chunk is pulled to */
+	req->chunks[0] = (struct reassemble_chunk){.len_bytes = req->stream_bytes};
+	req->chunk_bufs[0] = NULL;
+	req->pull_bytes = 0;
+	req->pull_since_ns = now_ns ? now_ns : 1;
+	req->is_pulling = false;
+	responder->npulling++;
+	req->state = REQUEST_JOIN;
+	request_join(req);
+}
+
+void request_join(struct weir_request *req)
+{
+	int rc = request_own_buffers(req, 1);
+
+	if (rc == -EAGAIN)
+		return;
+	if (rc != 0) {
+		request_reply_error_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
+		return;
+	}
+	request_pull_end(req);
+	request_read_parts(req);
+	if (request_find_program(req, &req->args))
+		request_dispatch(req);
+}
+
+void request_read_parts(struct weir_request *req)
+{
+	weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
+	if (req->is_group)
+		xdr_in_join(&req->args, req->chunk_bufs[0]->data, req->chunk_bufs[0]->size_bytes);
+}
+
+/* Its buffer is the gathering request's from here on. */
+static void give_to_gathering(struct weir_request *req, const struct rtr_header *rtr)
+{
+	struct mem_buf *buf = req->msg;
+
+	conn_chain_end(buf, rtr->header_bytes, rtr->pslen);
+	conn_chain_add(req->responder->gathering->msg, buf);
+	req->msg = NULL;
+	request_release(req);
+}
+
+static void take(struct weir_request *req, const struct rtr_header *rtr, enum rtr_take how)
+{
+	struct responder *responder = req->responder;
+	bool is_first = rtr->op == RTR_XMTREQ;
+
+	if (is_first) {
+		note_first(req, rtr);
+		if (how == RTR_TAKE_LAST) {
+			request_begin(req);
+			return;
+		}
+		req->is_group = true;
+		req->state = REQUEST_GATHER;
+		responder->gathering = req;
+		return;
+	}
+	give_to_gathering(req, rtr);
+	if (how != RTR_TAKE_LAST)
+		return;
+	req = responder->gathering;
+	responder->gathering = NULL;
+	begin_group(req);
+}
+
+/* The requester could not make sense of a reply. It is no longer here, and one that was continued has no Reply chunk to go to:
+ * the call ends (section 5.4). */
+static void on_report(struct weir_request *req, const struct rdma2_header *hdr,
+		      const struct rtr_report *report)
+{
+	struct weir_engine *engine = req->responder->engine;
+
+	engine->stats.reports_received++;
+	if (report->bad.direction == RDMA1_REPLY && hdr->direction == RDMA1_CALL)
+		conn_send_error(req->responder->conn, hdr, RDMA2_ERR_SYSTEM);
+	else
+		engine->stats.dropped++;
+	request_release(req);
+}
+
+/* Items and directions are for placement, of which there is none here: the requester is to go by the base protocol. */
+static bool has_placement(const struct rtr_header *rtr)
+{
+	return rtr->op == RTR_XMTREQ && (rtr->nitems > 0 || rtr->nsets > 0);
+}
+
+bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr)
+{
+	struct responder *responder = req->responder;
+	struct weir_conn *conn = responder->conn;
+	uint32_t reason, count_max = responder->engine->group_max;
+	enum rdma2_verdict verdict = RDMA2_V_ERR_INVAL_OPTION;
+	struct rtr_header rtr = {0};
+	struct rtr_step step;
+	bool has_op = false;
+
+	if (hdr->lists.proc != RDMA2_OPTIONAL && !conn->v2->group.is_open)
+		return false;
+	if (hdr->lists.proc == RDMA2_OPTIONAL) {
+		verdict = rtr_decode(req->msg->data, req->msg_bytes, hdr, &rtr_limits_default, &rtr, &reason);
+		has_op = verdict == RDMA2_V_OK && rtr.op != RTR_XMTRESP;
+	}
+	if (conn->credits < count_max)
+		count_max = conn->credits;
+	conn_group_receive(conn, hdr, has_op ? &rtr : NULL, count_max,
+			   conn_first_grant(conn, hdr->lists.credit), &step);
+	if (step.drops_group)
+		request_drop_group(responder);
+	if (step.take == RTR_TAKE_DISCARD || (verdict == RDMA2_V_OK && rtr.op == RTR_XMTRESP) ||
+	    verdict == RDMA2_V_DROP) {
+		responder->engine->stats.dropped++;
+		request_release(req);
+	} else if (hdr->lists.proc != RDMA2_OPTIONAL) {
+		return false;
+	} else if (!has_op) {
+		request_reply_error_v2(req, rdma2_verdict_err(verdict), 0, 0);
+	} else if (rtr.op == RTR_REPTERR) {
+		on_report(req, hdr, &rtr.report);
+	} else if (has_placement(&rtr)) {
+		rtr_group_abandon(&conn->v2->group); /* what follows is discarded */
+		request_reply_error_v2(req, RDMA2_ERR_INVAL_OPTION, 0, 0);
+	} else {
+		take(req, &rtr, step.take);
+	}
+	return true;
+}
+
+/* ---- going out ---- */
+
+static struct conn_group_out group_of(struct weir_request *req, uint32_t credit)
+{
+	return (struct conn_group_out){
+		.xid = req->hdr.xid,
+		.credit = credit,
+		.direction = RDMA1_REPLY,
+		.base = req->rtr_base,
+		.count = req->nsends,
+		.split = {(uint32_t)conn_payload_bytes(req->pieces, req->npieces), RTR_XMTRESP_SIZE,
+			  req->responder->conn->send_inline},
+		.pieces = req->pieces,
+		.npieces = req->npieces,
+		.bufs = req->group_bufs,
+		.tx = &req->tx,
+	};
+}
+
+int request_plan_rtr(struct weir_request *req, uint32_t credit)
+{
+	struct weir_engine *engine = req->responder->engine;
+	uint64_t bytes = conn_payload_bytes(req->pieces, req->npieces);
+	struct conn_group_out group;
+
+	if (bytes > UINT32_MAX - 3)
+		return -EMSGSIZE;
+	if (bytes % WEIR_XDR_UNIT != 0)
+		return -EINVAL;
+	group = group_of(req, credit);
+	group.count = rtr_split_count(&group.split);
+	if (group.count == 0 || group.count > req->reply_count_max)
+		return -EMSGSIZE;
+	req->nsends = group.count;
+	req->nxfers = 0;
+	req->xfers_after = 0;
+	req->reduced = 0;
+	req->is_long = false;
+	if (group.count == 1) {
+		req->header = req->out.start - RTR_XMTRESP_SIZE;
+		req->header_bytes = conn_put_first(&group, (uint32_t)bytes, req->header);
+		return 0;
+	}
+	if (!conn_group_take_bufs(req->responder->conn, &group, &req->buf_waiter, &req->group_bufs))
+		return -ENOBUFS;
+	req->credit = credit;
+	engine->stats.continued_replies++;
+	return 0;
+}
+
+bool request_group_fits(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+
+	if (conn_tx_reserve(conn, req->nsends, conn_group_sges(req->npieces, req->nsends)))
+		return true;
+	req->state = REQUEST_REPLYING;
+	conn_wait_tx(conn, &req->tx_waiter, req->nsends);
+	return false;
+}
+
+void request_send_group(struct weir_request *req)
+{
+	const struct conn_group_out group = group_of(req, req->credit);
+
+	conn_send_group(req->responder->conn, &group);
+}

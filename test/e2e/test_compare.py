@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""bench/compare: what its tools say is read right, its tables judge, missing peers are named; and its own peers run."""
+import collections
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COMPARE, TIRPC, SPSC = sys.argv[1:4]
+del sys.argv[1:4]
+sys.path.insert(0, os.path.join(os.path.dirname(COMPARE), 'beside'))
+sys.dont_write_bytecode = True
+
+import lines # noqa: E402
+import tools # noqa: E402
+from table import Table # noqa: E402
+
+
+def printed(do, *args):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        do(*args)
+    return out.getvalue().splitlines()
+
+
+class Reading(unittest.TestCase):
+    def test_fi_pingpong(self):
+        text = ('bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n'
+                '64      20k     =20k     2.4m        8.08s      0.32     201.92       0.00\n')
+        self.assertEqual(tools.read_fi_pingpong(text), 403840)
+
+    def test_ucx_perftest(self):
+        text = ('+--------------+--------------+\n|              |       |\n'
+                '[thread 0]            1000000      0.134      0.135      0.135      452.02      452.02     7405933     7405933\n')
+        # A run that is not by threads begins with the number of messages.
+        self.assertEqual(tools.read_ucx(text.replace('[thread 0] ', '')), {'typical_us': 0.134, 'messages_per_s': 7405933.0})
+
+    def test_callgrind_and_strace(self):
+        self.assertEqual(tools.read_callgrind('==1== Events    : Ir\n==1== Collected : 3523230\n'), 3523230)
+        attached, detached = 'strace: Process 1 attached\n', 'strace: Process 1 detached\n'
+        total = ('% time     seconds  usecs/call     calls    errors syscall\n'
+                 '100.00    0.000000           0         7           total\n')
+        self.assertEqual(tools.read_strace(attached + total), 7)
+        self.assertEqual(tools.read_strace(attached + detached + total), 7)
+        self.assertEqual(tools.read_strace(attached + detached), 0)
+        for text in (attached, detached, total, '', 'strace: attach: ptrace(PTRACE_SEIZE, 1): No such process\n',
+                     'strace: attach: ptrace(PTRACE_SEIZE, 1): Operation not permitted\n'):
+            self.assertIsNone(tools.read_strace(text), text)
+
+    def test_memory(self):
+        self.assertEqual(tools.read_smaps_rollup('55d0-7ffd ---p 00000000 00:00 0    [rollup]\nRss:    5000 kB\nPss:            1234 kB\n'
+                                                 'Pss_Dirty:       9 kB\n'), 1234 * 1024)
+
+
+class Judging(unittest.TestCase):
+    def judge(self, do, *args, missing=None):
+        table = Table(missing)
+        return printed(lambda: do(table, *args)), table
+
+    def test_a_ratio_is_the_median_of_the_rounds_ratios(self):
+        (line,), table = self.judge(Table.ratio, 'what', [10, 40, 30], [10, 10, 20], 1.5, 'x')
+        self.assertIn('x 1.50', line)
+        self.assertIn('[1.00 4.00]', line)
+        self.assertIn(' ok ', line)
+        self.assertEqual((table.failed, table.opened), (0, 0))
+        (line,), table = self.judge(Table.ratio, 'what', [10, 40, 30], [10, 10, 20], 1.51, 'x')
+        self.assertIn('NOT REACHED', line)
+        self.assertEqual(table.failed, 1)
+
+    def test_less_is_better_for_times(self):
+        self.assertEqual(self.judge(lambda t: t.ratio('what', [7], [10], 0.8, 'ns', least=False))[1].failed, 0)
+        self.assertEqual(self.judge(lambda t: t.ratio('what', [9], [10], 0.8, 'ns', least=False))[1].failed, 1)
+        self.assertEqual(self.judge(Table.over, 'what', [400, 500], [300, 300], 150, 'ns')[1].failed, 0)
+        self.assertEqual(self.judge(Table.over, 'what', [400, 500], [300, 300], 149, 'ns')[1].failed, 1)
+        self.assertEqual(self.judge(Table.at_most, 'what', [500], 500, '')[1].failed, 0)
+        self.assertEqual(self.judge(Table.at_most, 'what', [501], 500, '')[1].failed, 1)
+
+    def test_less_than_a_bound_is_not_the_bound(self):
+        below = lambda weir: lambda t: t.ratio('what', [weir], [10], 1.0, 'ns', least=False, below=True) # noqa: E731
+        (line,), table = self.judge(below(10))
+        self.assertIn('< 1  NOT REACHED', line)
+        self.assertEqual(table.failed, 1)
+        self.assertEqual(self.judge(below(9.99))[1].failed, 0)
+
+    def steady(self, calls):
+        class FakeTools: # what measuring has left, and what strace said
+            counters = [{'allocations': 0, 'registrations': 0, 'bulk_copies': 0}]
+            system_calls = staticmethod(lambda: calls)
+        return self.judge(lambda t: lines.print_steady_work(t, FakeTools))
+
+    def test_no_system_calls_is_what_strace_saw(self):
+        text, table = self.steady({'requester': 0, 'responder': 0})
+        self.assertEqual((table.failed, table.opened), (0, 0))
+        text, table = self.steady({'requester': None, 'responder': 3})
+        self.assertIn('could not look', text[3])
+        self.assertIn('NOT REACHED', text[4])
+        self.assertEqual((table.failed, table.opened), (1, 1))
+
+    def test_a_missing_peer_is_named_and_leaves_its_line_open(self):
+        (line,), table = self.judge(lambda t: t.ratio('what', [7], [], 1.0, 'ns', peer='ucx'), missing={'ucx': 'cure'})
+        self.assertIn('ucx not installed', line)
+        self.assertEqual((table.failed, table.opened), (0, 1))
+        (line,), table = self.judge(lambda t: t.at_most('what', [], 1, '', peer='callgrind'), missing={'callgrind': 'cure'})
+        self.assertIn('callgrind not installed', line)
+
+    def test_a_line_without_a_bound_is_not_judged(self):
+        (line,), table = self.judge(Table.ratio, 'what', [1], [1000], None, 'ns')
+        self.assertNotIn('REACHED', line)
+        self.assertEqual((table.failed, table.opened), (0, 0))
+
+
+class Goals(unittest.TestCase):
+    GOOD = {'null1': 300, 'null1_p999': 800, 'pingpong': 150, 'ucx_lat': 400, 'null32': 9e6, 'ucx_64': 1e7, 'instructions': 490,
+            'read4k': 3e6, 'write4k': 3e6, 'ucx_4k': 2e6, 'read1m': 4e10, 'memcpy_read': 4e10, 'write1m': 4e10,
+            'memcpy_write': 4e10, 'tirpc_unix': 1e5, 'tirpc_unix_lat': 6000,
+            'beside_idle': 9e6, 'null32_idle': 8.6e6, 'beside_turns': 9e6, 'null32_turns': 7e6, 'idle_bytes': 49152}
+
+    def goals(self, **changes):
+        got = collections.defaultdict(list, {key: [value] * 3 for key, value in {**self.GOOD, **changes}.items()})
+        table = Table()
+        text = printed(lines.print_goals, table, got)
+        with contextlib.redirect_stdout(io.StringIO()):
+            status = table.finish()
+        return text, table, status
+
+    def test_all_reached(self):
+        text, table, status = self.goals()
+        self.assertEqual((table.failed, table.opened, status), (0, len(lines.ELSEWHERE), 0))
+        self.assertEqual(len(text), 15 + len(lines.ELSEWHERE))
+
+    def test_each_can_be_missed(self):
+        for change in ({'pingpong': 119}, {'ucx_lat': 370}, {'null1_p999': 901}, {'null32': 7.4e6}, {'instructions': 501}, {'read4k': 2.9e6},
+                       {'write4k': 2.3e6}, {'read1m': 3.7e10}, {'write1m': 3.7e10}, {'tirpc_unix': 4e5}, {'tirpc_unix_lat': 4000},
+                       {'null32_idle': 8.5e6}, {'null32_turns': 6.7e6}, {'idle_bytes': 49153}):
+            with self.subTest(change=change):
+                _, table, status = self.goals(**change)
+                self.assertEqual((table.failed, status), (1, 1))
+
+    def test_the_bounds_are_printed_of_the_same_figures(self):
+        got = collections.defaultdict(list, {key: [value] for key, value in self.GOOD.items()})
+        got.update({key: [1] for key in ('ucx_put_4k', 'spsc_lat', 'spsc_rate', 'fi_shm', 'fi_tcp', 'tirpc_tcp', 'tirpc_tcp_lat')})
+        table = Table()
+        text = printed(lines.print_bounds, table, got)
+        self.assertEqual((table.failed, table.opened, len(text)), (0, 0, 15))
+
+
+class Peers(unittest.TestCase):
+    def run_peer(self, *args):
+        done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_libtirpc_over_both_sockets(self):
+        for transport in ('unix', 'tcp'):
+            for size in ('0', '64', '4000'):
+                result = self.run_peer(TIRPC, '--transport', transport, '--calls', '50', '--size', size)
+                self.assertEqual((result['transport'], result['calls'], result['size']), (transport, 50, int(size)))
+                self.assertGreater(result['rpc_per_s'], 0)
+                self.assertGreater(result['p50_ns'], 0)
+
+    def test_a_bare_ring(self):
+        result = self.run_peer(SPSC, '--iters', '3000')
+        self.assertGreater(result['messages_per_s'], 0)
+        self.assertGreater(result['p50_ns'], 0)
+
+    def test_mistakes(self):
+        for args in ([TIRPC, '--transport', 'udp'], [TIRPC, '--size', '9000'], [SPSC, '--iters', '0'], [SPSC, 'stray']):
+            self.assertEqual(subprocess.run(args, stderr=subprocess.DEVNULL).returncode, 2)
+
+    def test_nothing_built_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, COMPARE, '--build', folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('nothing built', done.stderr)
+
+    def test_a_load_that_fails_under_strace_is_no_figure(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bench = os.path.join(folder, 'bench', 'weir-bench')
+            os.makedirs(bench)
+            with open(os.path.join(bench, 'weir-bench'), 'w', encoding='ascii') as file:
+                file.write('#!/bin/sh\nexit 1\n')
+                os.fchmod(file.fileno(), 0o700)
+            with self.assertRaisesRegex(RuntimeError, 'exit 1'):
+                tools.Tools(folder, '0,1', 0.1).system_calls()
+
+    def test_missing_programs_are_named_with_a_cure(self):
+        path = os.environ['PATH']
+        try:
+            os.environ['PATH'] = '/no/such/folder'
+            missing = tools.missing_peers()
+        finally:
+            os.environ['PATH'] = path
+        self.assertEqual(set(missing), {'ucx', 'libfabric', 'callgrind', 'strace'})
+        self.assertIn('ucx-utils', missing['ucx'])
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=1)

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A peer whose files are of hugepages, out of which it can take pages while others map them. Where this machine has no
+ * hugepage free, what needs one says so and is left out.
+ */
+#include "shm_raw.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/memfd.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "eal.h"
+
+#define HUGE_BYTES (2u << 20)
+
+static struct end b;
+static struct raw raw;
+
+static int setup(void **state)
+{
+	(void)state;
+	end_open(&b, "", 16);
+	raw_init(&raw);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	raw_fini(&raw);
+	end_close(&b);
+	return 0;
+}
+
+/* A sealed file of hugepages, or -1 where there is no such file system. */
+static int huge_memfd(size_t len)
+{
+	int fd = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB | MFD_HUGE_2MB);
+
+	if (fd >= 0) {
+		assert_int_equal(ftruncate(fd, (off_t)len), 0);
+		assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	}
+	return fd;
+}
+
+static uint64_t huge_free(void)
+{
+	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "re");
+	unsigned long long n = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu", &n) != 1)
+		n = 0;
+	fclose(file);
+	return n;
+}
+
+/* Nobody else gets a hugepage, until it is unmapped. */
+static void *take_all_hugepages(size_t *len)
+{
+	void *p = MAP_FAILED;
+
+	*len = 0;
+
+	/* Others take and give them meanwhile. */
+	for (uint64_t n = huge_free() + 1; p == MAP_FAILED && n > 0; n--) {
+		*len = n * HUGE_BYTES;
+		p = mmap(NULL, *len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	}
+	return p;
+}
+
+static void skip_without_hugepages(void)
+{
+	if (huge_free() >= 4)
+		return;
+	print_message("SKIPPED: fewer than 4 hugepages are free: echo 64 > /proc/sys/vm/nr_hugepages\n");
+	skip();
+}
+
+static void hello__rings_or_keys_of_hugepages_are_refused(void **state)
+{
+	const char *addr = end_address();
+
+	(void)state;
+	end_listen(&b, addr);
+	for (uint32_t index = 0; index < 2; index++) {
+		int fd = huge_memfd(HUGE_BYTES);
+
+		if (fd < 0)
+			skip();
+		close(raw.fds[index]);
+		raw.fds[index] = fd;
+		raw_connect(&raw, addr);
+		raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+		assert_false(raw_recv(&raw, &b));
+		END_WAIT(&b, NULL, b.dev->stats.protocol_errors > index);
+		raw_fini(&raw);
+		raw_init(&raw);
+	}
+}
+
+/* A connection whose peer's region is one hugepage, of which less is offered. */
+static void pair_with_huge_region(uint32_t offered)
+{
+	const struct key_entry entry = {.key = 5u << KEY_INDEX_BITS | 9,
+					.access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
+					.region = RAW_REGION_ID,
+					.raddr = 4096,
+					.len = offered};
+
+	close(raw.fds[2]);
+	raw.fds[2] = huge_memfd(HUGE_BYTES);
+	assert_true(raw.fds[2] >= 0);
+	raw.hello.regions[0].len = offered;
+	raw_pair(&raw, &b);
+	memcpy(&raw.keys[9], &entry, sizeof(entry));
+}
+
+static void write_to_peer(void)
+{
+	const struct fabric_wr wr = {.op = FABRIC_WRITE,
+				     .flags = FABRIC_SIGNALED,
+				     .rkey = 5u << KEY_INDEX_BITS | 9,
+				     .raddr = 4096};
+
+	end_post(&b, wr, end_sge(&b, 0, 4096));
+}
+
+static void punch(int fd)
+{
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, HUGE_BYTES), 0);
+}
+
+static void region__of_part_of_a_hugepage_is_unmapped_again(void **state)
+{
+	struct end_holdings before, after;
+
+	(void)state;
+	skip_without_hugepages();
+	before = end_count();
+	for (unsigned i = 0; i < 3; i++) {
+		struct fabric_listener *listener;
+
+		pair_with_huge_region(RAW_REGION_BYTES);
+		write_to_peer();
+		end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+		listener = b.listener;
+		raw_fini(&raw);
+		end_event(&b, NULL, FABRIC_CM_DISCONNECTED);
+		b.ops->qp_destroy(b.qp);
+		b.ops->unlisten(listener);
+		b.qp = NULL;
+		b.listener = NULL;
+		raw_init(&raw);
+	}
+	after = end_count();
+	assert_int_equal(after.maps, before.maps);
+	assert_int_equal(after.fds, before.fds);
+}
+
+static void region__whose_hugepage_is_gone_ends_its_connection(void **state)
+{
+	size_t len;
+	void *all;
+
+	(void)state;
+	skip_without_hugepages();
+	pair_with_huge_region(HUGE_BYTES);
+	write_to_peer();
+	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+	punch(raw.fds[2]);
+	all = take_all_hugepages(&len);
+	assert_ptr_not_equal(all, MAP_FAILED);
+	write_to_peer();
+	end_event(&b, NULL, FABRIC_CM_DISCONNECTED);
+	assert_false(raw_recv(&raw, &b));
+	assert_int_equal(b.dev->stats.protocol_errors, 1);
+	munmap(all, len);
+}
+
+/* Memory of this side's that the peer may write to is the peer's to take pages from as well. */
+static void own__hugepage_that_is_gone_ends_all_connections(void **state)
+{
+	struct fabric_mr mr;
+	size_t len;
+	uint8_t *own;
+	void *all;
+	int fd;
+
+	(void)state;
+	skip_without_hugepages();
+	fd = huge_memfd(HUGE_BYTES);
+	own = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(own, MAP_FAILED);
+	own[0] = 1;
+	assert_int_equal(b.ops->mr_register(b.dev, own, HUGE_BYTES, FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE,
+					    fd, 0, &mr),
+			 0);
+	raw_pair(&raw, &b);
+	punch(fd);
+	all = take_all_hugepages(&len);
+	assert_ptr_not_equal(all, MAP_FAILED);
+	own[1] = 1;
+	assert_int_equal(own[1], 1);
+	end_event(&b, NULL, FABRIC_CM_DISCONNECTED);
+	munmap(all, len);
+	b.ops->mr_deregister(b.dev, &mr);
+	munmap(own, HUGE_BYTES);
+	close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(hello__rings_or_keys_of_hugepages_are_refused),
+		TEST(region__of_part_of_a_hugepage_is_unmapped_again),
+		TEST(region__whose_hugepage_is_gone_ends_its_connection),
+		TEST(own__hugepage_that_is_gone_ends_all_connections),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

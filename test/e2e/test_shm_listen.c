@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Listeners at paths: whose the file is, when it was left, and two that want it at a time. */
+#include "shm_raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "eal.h"
+
+#define ROUNDS 300u
+
+static struct end a, b;
+static char folder[32], path[64], lock[80];
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof(folder), "/tmp/weir-test-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/p", folder);
+	snprintf(lock, sizeof(lock), "%s.lock", path);
+	end_open(&a, "", 4);
+	end_open(&b, "", 4);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	end_close(&a);
+	end_close(&b);
+	/* Nothing else was left in there. */
+	assert_int_equal(rmdir(folder), 0);
+	return 0;
+}
+
+static bool is_there(const char *name)
+{
+	struct stat st;
+
+	return lstat(name, &st) == 0;
+}
+
+/* A socket at the path that is no listener of weir's; it may listen, or have been left. */
+static int raw_bind(int backlog)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	memcpy(sun.sun_path, path, sizeof(path));
+	assert_int_equal(bind(fd, (struct sockaddr *)&sun, sizeof(sun)), 0);
+	if (backlog >= 0)
+		assert_int_equal(listen(fd, backlog), 0);
+	return fd;
+}
+
+static int connect_without_waiting(void)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	assert_true(fd >= 0);
+	memcpy(sun.sun_path, path, sizeof(path));
+	if (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int try_listen(struct end *end)
+{
+	int rc = end->ops->listen(end->dev, path, 8, end, &end->listener);
+
+	if (rc != 0)
+		end->listener = NULL;
+	return rc;
+}
+
+static void stop(struct end *end)
+{
+	end->ops->unlisten(end->listener);
+	end->listener = NULL;
+}
+
+static void works(void)
+{
+	a.qp = end_connect(&a, path, &a);
+	b.qp = end_accept(&b, &a, &b);
+	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+}
+
+static void listen__removes_its_file_at_the_end(void **state)
+{
+	(void)state;
+	assert_int_equal(try_listen(&b), 0);
+	assert_true(is_there(path));
+	assert_false(is_there(lock));
+	stop(&b);
+	assert_false(is_there(path));
+}
+
+static void listen__takes_a_file_that_was_left(void **state)
+{
+	(void)state;
+	close(raw_bind(1));
+	assert_true(is_there(path));
+	assert_int_equal(try_listen(&b), 0);
+	assert_false(is_there(lock));
+	works();
+}
+
+static void listen__is_refused_where_another_listens(void **state)
+{
+	(void)state;
+	assert_int_equal(try_listen(&b), 0);
+	assert_int_equal(try_listen(&a), -EADDRINUSE);
+	assert_false(is_there(lock));
+	works();
+}
+
+/* It listens, though it takes nothing from its queue: whoever waits for it to, waits for ever. */
+static void listen__does_not_wait_for_a_full_queue(void **state)
+{
+	int fds[64], n = 0, fd = raw_bind(0);
+
+	(void)state;
+	while (n < 64 && (fds[n] = connect_without_waiting()) >= 0)
+		n++;
+	assert_in_range(n, 1, 63);
+	assert_int_equal(try_listen(&b), -EADDRINUSE);
+	assert_true(is_there(path));
+	while (n > 0)
+		close(fds[--n]);
+	close(fd);
+	unlink(path);
+}
+
+static void unlisten__leaves_the_file_of_the_next(void **state)
+{
+	(void)state;
+	assert_int_equal(try_listen(&a), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(try_listen(&b), 0);
+	stop(&a);
+	assert_true(is_there(path));
+	works();
+}
+
+/* One that holds the lock has bound its socket, and is about to listen. */
+static void listen__leaves_one_that_is_about_to(void **state)
+{
+	int held = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600), fd = raw_bind(-1);
+
+	(void)state;
+	assert_true(held >= 0);
+	assert_int_equal(flock(held, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(try_listen(&b), -EADDRINUSE);
+	assert_true(is_there(path));
+	assert_true(is_there(lock));
+	/* It dies meanwhile: both files are left. */
+	close(fd);
+	close(held);
+	assert_int_equal(try_listen(&b), 0);
+	assert_false(is_there(lock));
+	works();
+}
+
+struct racer {
+	struct end *end;
+	pthread_barrier_t *barrier;
+	int rc;
+};
+
+static void *race(void *arg)
+{
+	struct racer *racer = arg;
+
+	pthread_barrier_wait(racer->barrier);
+	racer->rc = racer->end->ops->listen(racer->end->dev, path, 8, racer->end, &racer->end->listener);
+	return NULL;
+}
+
+static void listen__one_of_two_at_a_time_gets_a_file_that_was_left(void **state)
+{
+	pthread_barrier_t barrier;
+
+	(void)state;
+	assert_int_equal(pthread_barrier_init(&barrier, NULL, 2), 0);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct racer racers[2] = {{&a, &barrier, 1}, {&b, &barrier, 1}};
+		pthread_t threads[2];
+		int fd;
+
+		close(raw_bind(1));
+		for (uint32_t k = 0; k < 2; k++)
+			assert_int_equal(pthread_create(&threads[k], NULL, race, &racers[k]), 0);
+		for (uint32_t k = 0; k < 2; k++)
+			assert_int_equal(pthread_join(threads[k], NULL), 0);
+		for (uint32_t k = 0; k < 2; k++)
+			if (racers[k].rc != 0)
+				racers[k].end->listener = NULL;
+		assert_int_equal((racers[0].rc == 0) + (racers[1].rc == 0), 1);
+		assert_int_equal(racers[0].rc + racers[1].rc, -EADDRINUSE);
+		fd = connect_without_waiting();
+		assert_true(fd >= 0);
+		close(fd);
+		stop(racers[0].rc == 0 ? &a : &b);
+		assert_false(is_there(path));
+	}
+	pthread_barrier_destroy(&barrier);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(listen__removes_its_file_at_the_end),
+		TEST(listen__takes_a_file_that_was_left),
+		TEST(listen__is_refused_where_another_listens),
+		TEST(listen__does_not_wait_for_a_full_queue),
+		TEST(unlisten__leaves_the_file_of_the_next),
+		TEST(listen__leaves_one_that_is_about_to),
+		TEST(listen__one_of_two_at_a_time_gets_a_file_that_was_left),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How weir-bench measures: open loop, time to think, repetitions, steadiness, sweeps, thresholds; its JSON's schema."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import jsonschema
+
+BENCH = sys.argv.pop(1)
+SCHEMA = sys.argv.pop(1)
+QUICK = ['--warmup', '0.05', '--time', '0.2', '--quiet', '--lcores', 'any']
+BY_CALLS = ['--quiet', '--lcores', 'any', '--calls']
+
+with open(SCHEMA, encoding='utf-8') as opened:
+    VALIDATOR = jsonschema.Draft202012Validator(json.load(opened))
+
+
+def run(*args, timeout=120):
+    return subprocess.run([BENCH, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout,
+                          stdin=subprocess.DEVNULL)
+
+
+class Case(unittest.TestCase):
+    def measure(self, *args, status=0):
+        done = run('--json', '-', *args)
+        self.assertEqual(done.returncode, status, done.stderr)
+        result = json.loads(done.stdout)
+        VALIDATOR.validate(result)
+        for point in result['points']:
+            self.assertEqual((point['errors'], point['verify_failures']), (0, 0))
+            self.assertEqual(sum(count for _, count in point['rtt_histogram']), point['calls'] + point['untaken'])
+        return result
+
+    def refuses(self, text, *args):
+        done = run(*args)
+        self.assertEqual((done.returncode, done.stdout), (2, ''), done.stderr)
+        self.assertIn(text, done.stderr)
+
+
+class Schema(Case):
+    def test_the_schema_is_one_and_refuses(self):
+        jsonschema.Draft202012Validator.check_schema(VALIDATOR.schema)
+        result = self.measure(*BY_CALLS, '10')
+        for key in ('errors', 'points', 'schema'):
+            with self.assertRaises(jsonschema.ValidationError, msg=key):
+                VALIDATOR.validate({k: v for k, v in result.items() if k != key})
+        result['points'][0]['rtt_ns']['p50'] = -1
+        with self.assertRaises(jsonschema.ValidationError):
+            VALIDATOR.validate(result)
+
+    def test_each_workload(self):
+        for workload in ('null', 'echo', 'read', 'write', 'mixed'):
+            for mode in ([], ['--threads']):
+                self.measure('--workload', workload, '--verify', *mode, *QUICK)
+
+    def test_by_time_both_sides_say_what_they_cost(self):
+        cpu = self.measure('--workload', 'read', *QUICK)['cpu']
+        self.assertEqual(set(cpu), {'requester', 'responder'})
+        for side in cpu.values():
+            self.assertGreater(side['cycles_per_rpc'], 0)
+            self.assertGreater(side['busy_ratio'], 0)
+        text = run('--workload', 'read', *QUICK).stdout
+        self.assertIn('cycles per RPC', text)
+        if cpu['requester']['instructions_per_rpc'] is None:
+            self.assertIn('instructions not available', text)
+
+
+class OpenLoop(Case):
+    def test_a_time_in_which_no_call_ends_is_said(self):
+        done = run('--workload', 'read', '--size', '64m', '--depth', '1', '--warmup', '0', '--time', '0.001', '--quiet',
+                   '--lcores', 'any')
+        self.assertIn('no call was completed', done.stderr)
+
+    def test_so_many_calls_as_the_rate_says(self):
+        result = self.measure('--rate', '2k', '--time', '0.5', '--warmup', '0.05', '--quiet', '--lcores', 'any')
+        self.assertEqual((result['loop'], result['offered_rpc_per_s']), ('open', 2000))
+        # All that were due, whatever became of them; the end may be passed a little late.
+        self.assertIn(result['calls'] + result['untaken'], range(999, 1002))
+
+    def test_nothing_is_left_out_where_the_rate_is_too_high(self):
+        result = self.measure('--rate', '100m', '--depth', '2', '--time', '0.3', '--warmup', '0', '--quiet', '--lcores', 'any')
+        due = result['calls'] + result['untaken']
+        self.assertAlmostEqual(due / 30e6, 1, delta=0.01)
+        self.assertGreater(result['late'], 0.5 * due)
+        # Most waited until the end: half of the time that was measured, in the middle.
+        self.assertGreater(result['rtt_ns']['p50'], 0.1e9)
+        self.assertIn('were late', run('--rate', '100m', *QUICK).stdout)
+
+    def test_a_number_of_calls_over_several_connections_and_threads(self):
+        result = self.measure('--rate', '20k', '--connections', '3', '--lcores', '0,0,0,0', '--calls', '500', '--quiet',
+                              '--workload', 'mixed', '--verify')
+        self.assertEqual((result['calls'], result['untaken']), (500, 0))
+
+
+class ClosedLoop(Case):
+    def test_lanes_think(self):
+        result = self.measure('--think', '5ms', '--depth', '2', '--connections', '2', *BY_CALLS, '41')
+        self.assertEqual((result['loop'], result['think_ns'], result['calls']), ('closed', 5000000, 41))
+        # 41 calls of 4 lanes: one lane at least has thought ten times.
+        self.assertGreaterEqual(result['seconds'], 0.05)
+
+    def test_mistakes(self):
+        self.refuses('due', '--rate', '1k', '--think', '1us')
+        self.refuses('unit', '--think', '5')
+        self.refuses('from 1 to', '--rate', '0')
+
+
+class Repetitions(Case):
+    def test_medians_lie_between_least_and_largest(self):
+        result = self.measure('--repeat', '3', '--workload', 'read', *BY_CALLS, '200')
+        self.assertEqual((result['calls'], result['repeat']['runs'], len(result['points'][0]['runs'])), (600, 3, 3))
+        runs = result['points'][0]['runs']
+        rates = sorted(run['rpc_per_s'] for run in runs)
+        spread = result['repeat']['rate']
+        self.assertEqual([spread['min'], spread['median'], spread['max']], rates)
+        self.assertEqual(result['rpc_per_s'], rates[1])
+        self.assertEqual(result['rtt_ns']['p99'], sorted(run['rtt_ns']['p99'] for run in runs)[1])
+        self.assertIn('of 2 runs', run('--repeat', '2', *BY_CALLS, '20').stdout)
+
+    def test_over_threads_and_with_a_responder_elsewhere(self):
+        self.assertEqual(self.measure('--repeat', '3', '--threads', *BY_CALLS, '50')['calls'], 150)
+        addr = f'weir-test-repeat-{os.getpid()}'
+        server = subprocess.Popen([BENCH, '--listen', addr, '--lcores', 'any'], stdin=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertTrue(any('responder on' in line for line in server.stderr))
+            result = self.measure('--connect', addr, '--repeat', '2', '--size', '64,128', *BY_CALLS, '50')
+            self.assertEqual([point['calls'] for point in result['points']], [100, 100])
+        finally:
+            server.terminate()
+            self.assertEqual(server.wait(timeout=60), 0)
+            server.stderr.close()
+
+    def test_steady_or_not_is_said(self):
+        asked = ['--steady', '100', '--steady-time', '5', *QUICK]
+        steady = self.measure(*asked)['points'][0]['runs'][0]['steady']
+        self.assertIn(steady['reached'], (True, False))
+        # A call a second: of intervals of 100 ms, most have none.
+        never = ['--rate', '1', '--steady', '1', '--steady-time', '0.6', *QUICK]
+        steady = self.measure(*never)['points'][0]['runs'][0]['steady']
+        self.assertFalse(steady['reached'])
+        self.assertGreaterEqual(steady['seconds'], 0.6)
+        self.assertIn('NOT STEADY', run(*never).stdout)
+        self.refuses('per cent', '--steady', '0')
+
+
+class Sweeps(Case):
+    def test_all_combinations(self):
+        result = self.measure('--workload', 'read', '--size', '512:8k:x4', '--depth', '1:9:+4', '--verify', *BY_CALLS, '30')
+        combinations = [(point['size'], point['depth']) for point in result['points']]
+        self.assertEqual(combinations, [(size, depth) for size in (512, 2048, 8192) for depth in (1, 5, 9)])
+        self.assertNotIn('rpc_per_s', result)
+        rows = run('--rate', '5k,10k', '--connections', '1,2', *BY_CALLS, '30').stdout.splitlines()
+        self.assertEqual(len(rows), 2 + 4)
+        self.assertEqual([row.split()[2:4] for row in rows[2:]],
+                         [['1', '5000'], ['1', '10000'], ['2', '5000'], ['2', '10000']])
+
+    def test_idle_connections(self):
+        result = self.measure('--connections', '7', '--active', '2', '--depth', '3', *BY_CALLS, '401', '--lcores', '0,0,0,0')
+        self.assertEqual((result['connections'], result['active'], result['in_turn'], result['calls']), (7, 2, False, 401))
+        calls = result['calls_of_a_connection']
+        # Each of two threads has one of the two, and half of the calls.
+        self.assertEqual((calls['least'], calls['most'], calls['idle']), (200, 201, 0))
+
+    def test_connections_in_turn(self):
+        result = self.measure('--connections', '9', '--active', '5', '--in-turn', '--depth', '3', '--workload', 'mixed',
+                              '--verify', *BY_CALLS, '1003')
+        calls = result['calls_of_a_connection']
+        self.assertEqual((calls['least'], calls['most'], calls['idle']), (200, 201, 0))
+        done = run('--connections', '2,4', '--active', '3')
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('--connections', done.stderr)
+
+    def test_sizes_of_reads_and_writes(self):
+        result = self.measure('--workload', 'mixed', '--ratio', '50', '--read-size', '100', '--write-size', '70000',
+                              '--verify', *BY_CALLS, '400')
+        self.assertEqual((result['read_size'], result['write_size'], result['size']), (100, 70000, 70000))
+        counters = result['requester_counters']
+        moved = result['bytes_per_s'] * result['seconds']
+        writes = round(moved / 70000)
+        self.assertAlmostEqual(moved, writes * 70000 + (400 - writes) * 100, delta=1)
+        self.assertGreater(writes, 100)
+        self.assertEqual(counters['calls_completed'], 400)
+
+    def test_access_over_a_working_set(self):
+        for access in ('random', 'sequential'):
+            result = self.measure('--workload', 'read', '--size', '3000', '--working-set', '1m', '--access', access, '--verify',
+                                  '--connections', '2', '--depth', '3', *BY_CALLS, '1000')
+            self.assertEqual((result['access'], result['working_set']), (access, 1 << 20))
+
+    def test_mistakes(self):
+        self.refuses('A:B:xFACTOR', '--size', '1:2')
+        self.refuses('from 1 to 1024', '--depth', '1:2048:x2')
+        self.refuses('too many', '--size', '1:64:+1', '--depth', '1:64:+1')
+        self.refuses('mixed', '--workload', 'read', '--read-size', '1k')
+        self.refuses('one size', '--listen', 'x', '--size', '1k,2k')
+        self.refuses('random or sequential', '--access', 'zigzag')
+
+
+class Thresholds(Case):
+    def test_met_and_missed(self):
+        asked = ['--threshold', 'p99<1000s', '--threshold', 'rate>1']
+        result = self.measure(*asked, *BY_CALLS, '50')
+        self.assertEqual(result['thresholds_missed'], 0)
+        self.assertEqual([t['met'] for t in result['thresholds']], [True, True])
+        result = self.measure(*asked, '--threshold', 'p50<1ns', '--size', '64,128', *BY_CALLS, '50', status=3)
+        self.assertEqual(result['thresholds_missed'], 2)
+        for point in result['points']:
+            self.assertEqual([t['met'] for t in point['thresholds']], [True, True, False])
+            self.assertEqual(point['thresholds'][2]['value'], point['rtt_ns']['p50'])
+        done = run('--threshold', 'p50<1ns', *BY_CALLS, '50')
+        self.assertEqual(done.returncode, 3)
+        self.assertIn('p50<1ns', done.stdout)
+        self.assertIn('NOT MET', done.stdout)
+
+    def test_mistakes(self):
+        self.refuses('unit', '--threshold', 'p99<5')
+        self.refuses('p50, p90', '--threshold', 'p98<5us')
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=1)

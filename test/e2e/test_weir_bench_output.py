@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""weir-bench's files: --csv against --json, and --html as a browser shows it, without a network."""
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from html.parser import HTMLParser
+
+BENCH = sys.argv.pop(1)
+QUICK = ['--quiet', '--lcores', 'any', '--calls']
+PLOTS = ('percentiles', 'histogram', 'throughput', 'sweep')
+CHROMIUM = shutil.which('chromium')
+FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+         '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--virtual-time-budget=5000',
+         '--enable-logging=stderr', '--host-resolver-rules=MAP * ~NOTFOUND', '--hide-scrollbars']
+
+
+def run(*args):
+    return subprocess.run([BENCH, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
+                          stdin=subprocess.DEVNULL)
+
+
+class Dom(HTMLParser):
+    """What the tests ask of a page: its title, and how many of each element there are in each figure."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.title = ''
+        self.figures = {}
+        self.references = []
+        self.figure = None
+        self.tag = None
+        self.rows = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tag = tag
+        self.references += [attrs[key] for key in ('src', 'href', 'action', 'data') if key in attrs]
+        self.rows += tag == 'tr'
+        if tag == 'figure':
+            self.figure = self.figures.setdefault(attrs.get('id'), [])
+        elif self.figure is not None:
+            self.figure.append((tag, attrs))
+
+    def handle_endtag(self, tag):
+        self.tag = None
+        if tag == 'figure':
+            self.figure = None
+
+    def handle_data(self, data):
+        if self.tag == 'title' and self.figure is None:
+            self.title += data
+
+
+def browse(path, *args):
+    """The page's DOM after its scripts, and what they said on the console."""
+    with tempfile.TemporaryDirectory() as profile:
+        done = subprocess.run([CHROMIUM, *FLAGS, f'--user-data-dir={profile}', *args, '--dump-dom', f'file://{path}'],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, stdin=subprocess.DEVNULL)
+    return Dom(done.stdout), [line for line in done.stderr.splitlines() if 'CONSOLE' in line]
+
+
+class Csv(unittest.TestCase):
+    def test_a_row_for_each_run_as_in_json(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'out.json')
+            done = run('--workload', 'mixed', '--size', '100,200', '--repeat', '2', '--json', path, '--csv', '-', *QUICK, '50')
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path, encoding='utf-8') as file:
+                points = json.load(file)['points']
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        self.assertEqual([(row['size'], row['run'], row['calls']) for row in rows],
+                         [(str(size), str(number), '50') for size in (100, 200) for number in (1, 2)])
+        runs = [run for point in points for run in point['runs']]
+        for row, result in zip(rows, runs):
+            self.assertAlmostEqual(float(row['rpc_per_s']), result['rpc_per_s'], delta=0.06)
+            for key, value in result['rtt_ns'].items():
+                self.assertAlmostEqual(float(row[f'{key}_ns']), value, delta=1)
+
+    def test_files_are_tried_before_the_load(self):
+        for option in ('--csv', '--html'):
+            done = run(option, '/no/such/folder/out', '--time', '86400', '--lcores', 'any')
+            self.assertEqual((done.returncode, done.stdout), (1, ''))
+            self.assertIn('/no/such/folder/out', done.stderr)
+        done = run('--csv', '-', '--json', '-')
+        self.assertEqual(done.returncode, 2)
+
+
+class Html(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def page(self, *args, status=0):
+        path = os.path.join(self.folder.name, f'{self._testMethodName}.html')
+        done = run('--html', path, '--quiet', '--lcores', 'any', *args)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return path
+
+    def test_it_needs_nothing_else(self):
+        with open(self.page('--calls', '50'), encoding='utf-8') as file:
+            text = file.read()
+        self.assertEqual(Dom(text).references, [])
+        # The one address is the name of SVG's elements, which nobody fetches.
+        self.assertEqual(set(re.findall(r'\w+://[^\s\'"<>]*', text)), {'http://www.w3.org/2000/svg'})
+        self.assertIsNone(re.search(r'@import|url\(|\bfetch\(|XMLHttpRequest|\bimport\(', text))
+        data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1)
+        self.assertEqual(json.loads(data)['points'][0]['calls'], 50)
+
+    @unittest.skipUnless(CHROMIUM, 'chromium is not installed')
+    def test_what_the_browser_says_is_seen(self):
+        path = os.path.join(self.folder.name, 'wrong.html')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('<!DOCTYPE html><title>wrong</title><script>no_such_function();</script>')
+        dom, said = browse(path)
+        self.assertEqual(dom.title, 'wrong')
+        self.assertIn('no_such_function', ''.join(said))
+
+    @unittest.skipUnless(CHROMIUM, 'chromium is not installed')
+    def test_all_four_plots_of_a_sweep(self):
+        dom, said = browse(self.page('--workload', 'read', '--size', '512:8k:x4', '--depth', '1,8', '--repeat', '2',
+                                     '--time', '0.1', '--warmup', '0.02', '--threshold', 'p50<1000s'))
+        self.assertEqual(said, [])
+        self.assertEqual(dom.title, 'weir-bench: read over shm')
+        self.assertEqual(set(dom.figures), set(PLOTS))
+        self.assertEqual(dom.rows, 1 + 6)
+        for name, elements in dom.figures.items():
+            tags = [tag for tag, _ in elements]
+            self.assertEqual(tags.count('svg'), 2 if name == 'sweep' else 1, name)
+            for tag, attrs in elements:
+                for value in attrs.values():
+                    self.assertNotRegex(value or '', r'NaN|Infinity|undefined', (name, tag))
+        curves = {name: [attrs['d'] for tag, attrs in elements if attrs.get('class') == 'curve']
+                  for name, elements in dom.figures.items()}
+        self.assertEqual(len(curves['percentiles']), 6)
+        self.assertEqual(len(curves['throughput']), 2)
+        self.assertEqual(len(curves['sweep']), 2 * 2)
+        self.assertTrue(all(path.count('L') == 2 for path in curves['sweep']), curves['sweep']) # three sizes
+        self.assertTrue(all(path.count('L') > 1 for path in curves['percentiles']))
+        self.assertGreater([tag for tag, _ in dom.figures['histogram']].count('rect'), 1)
+        self.assertEqual([tag for tag, _ in dom.figures['sweep']].count('circle'), 2 * 6)
+
+    @unittest.skipUnless(CHROMIUM, 'chromium is not installed')
+    def test_without_a_sweep_with_little_and_with_nothing(self):
+        for args, status in ((['--calls', '1'], 0), (['--rate', '100m', '--time', '0.1', '--warmup', '0'], 0),
+                             (['--rate', '1', '--time', '0.001', '--warmup', '0', '--threshold', 'p50<1ns'], 3)):
+            with self.subTest(args=args):
+                dom, said = browse(self.page(*args, status=status))
+                self.assertEqual(said, [])
+                for name in PLOTS:
+                    self.assertIn('svg', [tag for tag, _ in dom.figures[name]], name)
+                    for tag, attrs in dom.figures[name]:
+                        self.assertFalse(re.search('NaN|Infinity|undefined', ' '.join(v or '' for v in attrs.values())), (name, tag))
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=1)

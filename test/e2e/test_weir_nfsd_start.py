@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How weir-nfsd starts: in the background, and what it takes and refuses of names and of a file of exports."""
+import ctypes
+import errno
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from nfs_tools import Server, unique
+
+SERVER, = map(os.path.abspath, sys.argv[1:2])
+del sys.argv[1:2]
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+START, USAGE, LOST = 1, 2, 3
+
+
+def processes_with(argument):
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/cmdline', 'rb') as file:
+                if argument.encode() in file.read().split(b'\0'):
+                    yield int(pid)
+        except OSError:
+            pass
+
+
+class Background(unittest.TestCase):
+    def test_it_holds_neither_the_terminal_nor_the_directory(self):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        addr = unique('background')
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, 'exports'), 'w', encoding='ascii') as file:
+                file.write('[/a]\nbackend = ram:4m\n')
+            # Whoever held one of these pipes would keep this from its end.
+            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', addr, '--exports', 'exports'], cwd=folder,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60,
+                                  check=True)
+            self.assertIn(b'export /a handle ', done.stdout)
+        pid, = processes_with(addr)
+        try:
+            self.assertEqual(os.readlink(f'/proc/{pid}/cwd'), '/')
+            self.assertEqual({os.readlink(f'/proc/{pid}/fd/{fd}') for fd in range(3)}, {'/dev/null'})
+        finally:
+            os.kill(pid, signal.SIGTERM)
+            _, status = os.waitpid(pid, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+
+    def test_a_start_that_fails_is_told(self):
+        with socket.create_server(('', 0)) as taken:
+            port = str(taken.getsockname()[1])
+            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('taken'), '--export', 'a=ram:4m', '--mount-port',
+                                   port], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                  timeout=60, check=False)
+        self.assertEqual(done.returncode, START)
+        self.assertIn(b"MOUNT can't listen", done.stderr)
+
+
+class Device(unittest.TestCase):
+    def test_when_it_goes_the_server_ends(self):
+        for lcores in ('any', '0,1'):
+            with self.subTest(lcores=lcores), tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
+                profile.write(f'[engine]\nlcores = {lcores}\nidle = yield\n')
+                profile.flush()
+                done = subprocess.run([SERVER, '--driver', 'fault', '--driver-options', 'over=shm,kinds=unlistened,nth=200',
+                                       '--profile', profile.name, '--listen', unique('lost'), '--export', 'a=ram:4m',
+                                       '--no-mount', '--foreground'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      stdin=subprocess.DEVNULL, timeout=60, check=False)
+                self.assertEqual(done.returncode, LOST, done.stderr)
+                self.assertIn(b'export /a handle', done.stdout)
+                self.assertIn(b'the device is gone', done.stderr)
+
+
+def refuse_io_uring(error):
+    """In a child, before it runs a program: a seccomp filter, as containers have, that answers io_uring_setup so."""
+    load, jump_equal, ret = 0x20, 0x15, 0x06
+    refuse, allow = 0x00050000 | error, 0x7fff0000
+    program = b''.join(struct.pack('=HBBI', *instruction) for instruction in
+                       [(load, 0, 0, 0), (jump_equal, 0, 1, 425), (ret, 0, 0, refuse), (ret, 0, 0, allow)])
+    code = ctypes.create_string_buffer(program, len(program))
+    header = ctypes.create_string_buffer(struct.pack('@HP', len(program) // 8, ctypes.addressof(code)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0):
+        raise OSError(ctypes.get_errno(), 'seccomp')
+
+
+@unittest.skipUnless(os.geteuid() == 0, 'dir is for root')
+class IoUring(unittest.TestCase):
+    def test_its_refusal_is_named(self):
+        for error in (errno.EPERM, errno.ENOSYS):
+            with self.subTest(error=error), tempfile.TemporaryDirectory() as folder:
+                done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('ring'), '--export', f'a=dir:{folder}',
+                                       '--state', folder, '--foreground'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      stdin=subprocess.DEVNULL, timeout=60, check=False,
+                                      preexec_fn=lambda: refuse_io_uring(error))  # pylint: disable=cell-var-from-loop
+                self.assertEqual(done.returncode, START, done.stderr)
+                said = done.stderr.decode()
+                self.assertIn(f"can't serve {folder}: io_uring: {os.strerror(error)}", said)
+                for what in ('kernel.io_uring_disabled', 'seccomp', 'ram'):
+                    self.assertIn(what, said)
+
+
+@unittest.skipUnless(os.geteuid() == 0, 'dir is for root')
+class State(unittest.TestCase):
+    def test_the_secret_is_a_regular_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(os.path.join(folder, 'secret'), 0o600) # nobody writes to it
+            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('secret'), '--export', f'a=dir:{folder}', '--state',
+                                   folder, '--foreground'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                  timeout=60, check=False)
+            self.assertEqual(done.returncode, START, done.stderr)
+            self.assertIn('no secret for file handles', done.stderr.decode())
+
+
+class Exports(unittest.TestCase):
+    def refused(self, text, *options):
+        done = subprocess.run([SERVER, '--driver', 'shm', '--listen', 'x', *options], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60, check=False)
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        self.assertIn(text, done.stderr.decode())
+
+    def test_slashes_around_a_name_are_one_in_front(self):
+        for name in ('a', '/a', 'a/', '/a/', '//a//'):
+            with self.subTest(name=name):
+                Server(SERVER, '--driver', 'shm', '--listen', unique('names'), '--export', f'{name}=ram:4m', '--foreground',
+                       ready='export /a handle ').stop()
+        self.refused('was used before', '--export', 'a=ram', '--export', '/a/=ram')
+        self.refused('1 to 254', '--export', '//=ram')
+
+    def test_a_name_can_be_asked_for(self):
+        for name in ('/a /', '/\r/', 'a\nb', 'a\033[2J'):
+            with self.subTest(name=name):
+                self.refused('no control characters, no blank at the end', '--export', f'{name}=ram')
+
+    def test_a_key_goes_once(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.ini') as file:
+            file.write('[/a]\nbackend = ram\naccess = ro\n[/b]\naccess = rw\nbackend = ram\naccess = rw\n')
+            file.flush()
+            self.refused(f'{file.name}:7: this export has that key already', '--exports', file.name)
+
+    def test_exports_are_a_regular_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = os.path.join(folder, 'fifo')
+            os.mkfifo(fifo, 0o600) # nobody writes to it: to open it as a file is to wait for ever
+            self.refused('not a regular file', '--exports', fifo)
+            self.refused('Is a directory', '--exports', folder)
+
+    def test_rpcbinds_socket_is_absolute(self):
+        self.refused('starts with /', '--export', 'a=ram', '--rpcbind', 'rpcbind.sock')
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=1)

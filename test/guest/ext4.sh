@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the scripts: a file system for weir-nfsd's back end dir, which wants one with file handles. Not tmpfs, whose
+# listings are not steady in all kernels while a directory changes. On a RAM disk: writes for good are done at once there,
+# a loop device has threads take turns for each.
+
+ext4_up() { # MIB DIRECTORY
+	modprobe brd rd_nr=1 rd_size=$(($1 * 1024))
+	modprobe ext4
+	mkfs.ext4 -q -b 4096 /dev/ram0
+	mount /dev/ram0 "$2"
+	rmdir "$2/lost+found"
+}

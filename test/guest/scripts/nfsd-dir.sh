@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# limit: 900
+# What back end dir does on file systems that the host of tests may lack: with quotas. None of its tests may be skipped here.
+. "$WEIR_SOURCE/test/guest/rdma.sh"
+. "$WEIR_SOURCE/test/guest/ext4.sh"
+modprobe -a loop quota_v2
+mkdir -p /run/tmp
+ext4_up 256 /run/tmp
+export TMPDIR=/run/tmp
+"$WEIR_BUILD/test/nfsd/test_nfsd_dir" "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" dir >/run/tests 2>&1 || { cat /run/tests; exit 1; }
+cat /run/tests
+fails grep SKIPPED /run/tests
+wait_for "the end of the file system's use" umount /run/tmp

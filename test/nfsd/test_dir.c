@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the back end 'dir' does to its host: files that it has open, programs, what is removed there. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/quota.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+#define WAIT_SECONDS 60
+
+static char exported[96];
+
+static void make_directory(void)
+{
+	static int serial;
+
+	snprintf(exported, sizeof(exported), "%s/dir-%d", client_dir, serial++);
+	assert_int_equal(mkdir(exported, 0777), 0);
+}
+
+static void start_exported(void)
+{
+	char exports[96];
+	const char *args[] = {"--exports", exports, "--state", client_dir, NULL};
+	FILE *file;
+
+	assert_int_equal(chmod(exported, 01777), 0);
+	snprintf(exports, sizeof(exports), "%s/exports", client_dir);
+	file = fopen(exports, "w");
+	assert_non_null(file);
+	fprintf(file, "[/vol]\nbackend = dir:%s\nroot_squash = no\n", exported);
+	fclose(file);
+	start(args);
+}
+
+static int setup_exported(void **state)
+{
+	(void)state;
+	make_directory();
+	start_exported();
+	return 0;
+}
+
+/* May only so many descriptors be open: at first, and at most? The servers that are started from now on. */
+static void limit_files(rlim_t soft, rlim_t hard)
+{
+	struct rlimit limit = {soft, hard};
+
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static struct rlimit usual_limit;
+
+static int setup_soft(void **state)
+{
+	getrlimit(RLIMIT_NOFILE, &usual_limit);
+	limit_files(100, usual_limit.rlim_max);
+	return setup_exported(state);
+}
+
+static int setup_hard(void **state)
+{
+	getrlimit(RLIMIT_NOFILE, &usual_limit);
+	limit_files(100, 100);
+	return setup_exported(state);
+}
+
+static int teardown_limit(void **state)
+{
+	setrlimit(RLIMIT_NOFILE, &usual_limit);
+	return teardown(state);
+}
+
+static char *path_of(const char *name)
+{
+	static char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", exported, name);
+	return path;
+}
+
+/* How many of its descriptors are the server's for files of the export? */
+static int files_open(void)
+{
+	char path[300], to[300];
+	struct dirent *entry;
+	int n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)c->server);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		ssize_t len;
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%.20s", (int)c->server, entry->d_name);
+		len = readlink(path, to, sizeof(to) - 1);
+		to[len > 0 ? len : 0] = '\0';
+		/* The export's root is open all the time. */
+		n += strncmp(to, exported, strlen(exported)) == 0 && to[strlen(exported)] == '/';
+	}
+	closedir(dir);
+	return n;
+}
+
+static void wait_until_closed(void)
+{
+	time_t end = time(NULL) + WAIT_SECONDS;
+
+	while (files_open() > 0 && time(NULL) < end)
+		assert_int_equal(client_getattr(c, &root, NULL), NFS3_OK);
+	assert_int_equal(files_open(), 0);
+}
+
+static void copy_program(const char *from, const char *to)
+{
+	char command[600];
+
+	snprintf(command, sizeof(command), "cp %s %s && chmod 777 %s && chown 1000:1000 %s", from, to, to,
+		 to);
+	assert_int_equal(system(command), 0);
+}
+
+static pid_t run(const char *path, const char *arg)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		execl(path, path, arg, (char *)NULL);
+		_exit(errno);
+	}
+	assert_true(child > 0);
+	return child;
+}
+
+static int end_of(pid_t child)
+{
+	int status;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Is the file that 'path' names the program of this process by now? */
+static void wait_until_it_runs(pid_t child, const char *path)
+{
+	time_t end = time(NULL) + WAIT_SECONDS;
+	char exe[64], to[200];
+	ssize_t len = 0;
+
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)child);
+	while (time(NULL) < end) {
+		len = readlink(exe, to, sizeof(to) - 1);
+		to[len > 0 ? len : 0] = '\0';
+		if (strcmp(to, path) == 0)
+			return;
+	}
+	fail();
+}
+
+static void open__for_reading_leaves_a_program_runnable(void **state)
+{
+	struct nfs3_fh fh;
+
+	(void)state;
+	copy_program("/bin/true", path_of("true"));
+	assert_int_equal(client_lookup(c, &root, "true", &fh), NFS3_OK);
+	assert_int_equal(client_read(c, &fh, 0, 100), NFS3_OK);
+	assert_int_equal(files_open(), 1);
+	assert_int_equal(end_of(run(path_of("true"), NULL)), 0);
+	/* A writer is in its way, as one of this host would be, but not for long. */
+	assert_int_equal(client_read(c, &fh, 0, 64), NFS3_OK);
+	memcpy(c->mem, c->data, 64);
+	assert_int_equal(client_write(c, &fh, 0, 64, NFS3_FILE_SYNC), NFS3_OK);
+	wait_until_closed();
+	assert_int_equal(end_of(run(path_of("true"), NULL)), 0);
+}
+
+static void open__of_a_program_that_runs(void **state)
+{
+	struct nfs3_fh fh;
+	pid_t child;
+
+	(void)state;
+	copy_program("/bin/sleep", path_of("sleep"));
+	assert_int_equal(client_lookup(c, &root, "sleep", &fh), NFS3_OK);
+	child = run(path_of("sleep"), "1000");
+	wait_until_it_runs(child, path_of("sleep"));
+	assert_int_equal(client_read(c, &fh, 0, 100), NFS3_OK);
+	assert_int_equal(client_write(c, &fh, 0, 100, NFS3_UNSTABLE), NFS3ERR_ACCES);
+	assert_int_equal(client_truncate(c, &fh, 0), NFS3ERR_ACCES);
+	kill(child, SIGKILL);
+	end_of(child);
+	/* That it was opened for reading is no reason not to write now. */
+	assert_int_equal(client_read(c, &fh, 0, 100), NFS3_OK);
+	assert_int_equal(client_write(c, &fh, 0, 100, NFS3_UNSTABLE), NFS3_OK);
+}
+
+static void open__of_an_immutable_file(void **state)
+{
+	int flags = FS_IMMUTABLE_FL, none = 0, fd;
+	struct nfs3_fh fh;
+
+	(void)state;
+	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
+	assert_int_equal(client_write(c, &fh, 0, 100, NFS3_FILE_SYNC), NFS3_OK);
+	wait_until_closed();
+	fd = open(path_of("f"), O_RDONLY);
+	assert_true(fd >= 0);
+	if (ioctl(fd, FS_IOC_SETFLAGS, &flags) != 0) {
+		close(fd);
+		print_message("no immutable files on this file system: not tested\n");
+		skip();
+	}
+	assert_int_equal(client_read(c, &fh, 0, 100), NFS3_OK);
+	assert_int_equal(c->data_bytes, 100);
+	assert_int_equal(client_write(c, &fh, 0, 100, NFS3_FILE_SYNC), NFS3ERR_PERM);
+	assert_int_equal(ioctl(fd, FS_IOC_SETFLAGS, &none), 0);
+	close(fd);
+	assert_int_equal(client_write(c, &fh, 0, 100, NFS3_FILE_SYNC), NFS3_OK);
+}
+
+static void remove__closes_the_file(void **state)
+{
+	struct nfs3_fh fh;
+
+	(void)state;
+	/* By a client, and by somebody of the host. */
+	for (int by_client = 0; by_client < 2; by_client++) {
+		assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
+		assert_int_equal(client_write(c, &fh, 0, 1u << 20, NFS3_UNSTABLE), NFS3_OK);
+		assert_int_equal(client_read(c, &fh, 0, 100), NFS3_OK);
+		assert_int_equal(files_open(), 2);
+		if (by_client)
+			assert_int_equal(client_remove(c, NFS3_REMOVE, &root, "f"), NFS3_OK);
+		else
+			assert_int_equal(unlink(path_of("f")), 0);
+		assert_int_equal(client_getattr(c, &fh, NULL), NFS3ERR_STALE);
+		assert_int_equal(client_read(c, &fh, 0, 100), NFS3ERR_STALE);
+		assert_int_equal(client_write(c, &fh, 0, 100, NFS3_UNSTABLE), NFS3ERR_STALE);
+		wait_until_closed();
+	}
+}
+
+/* More files than may be open. */
+static void limit__many_files(void **state)
+{
+	static struct nfs3_fh fh[300];
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		assert_int_equal(client_create(c, &root, name, &fh[i]), NFS3_OK);
+	}
+	for (int i = 0; i < 300; i++) {
+		memset(c->mem, i, 10);
+		assert_int_equal(client_write(c, &fh[i], 0, 10, NFS3_UNSTABLE), NFS3_OK);
+	}
+	for (int i = 0; i < 300; i++) {
+		assert_int_equal(client_read(c, &fh[i], 0, 10), NFS3_OK);
+		assert_int_equal(c->data[9], (uint8_t)i);
+	}
+}
+
+/* ---- a disk that promises more than it has: what the page cache took can't be written back ---- */
+
+static bool has_disk;
+static char memory[96];
+
+static int setup_disk(void **state)
+{
+	char command[800];
+
+	(void)state;
+	snprintf(memory, sizeof(memory), "%s/memory", client_dir);
+	make_directory();
+	snprintf(command, sizeof(command),
+		 "PATH=$PATH:/sbin:/usr/sbin; truncate -s 200M %s/disk && "
+		 "mkfs.ext4 -q -O ^has_journal -E lazy_itable_init=1 %s/disk && mount -o "
+		 "loop,errors=continue %s/disk %s",
+		 memory, memory, memory, exported);
+	has_disk = mkdir(memory, 0700) == 0 && unshare(CLONE_NEWNS) == 0 &&
+		   mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+		   mount("none", memory, "tmpfs", 0, "size=24m") == 0 && system(command) == 0;
+	start_exported();
+	return 0;
+}
+
+static int teardown_disk(void **state)
+{
+	teardown(state);
+	umount2(exported, MNT_DETACH);
+	umount2(memory, MNT_DETACH);
+	return 0;
+}
+
+static void lose_data(const struct nfs3_fh *fh, uint8_t verf[NFS3_VERF_BYTES])
+{
+	memset(c->mem, 'x', 1u << 20);
+	for (uint64_t i = 0; i < 40; i++) {
+		assert_int_equal(client_write(c, fh, i << 20, 1u << 20, NFS3_UNSTABLE), NFS3_OK);
+		if (i == 0)
+			memcpy(verf, c->res.write.verf, NFS3_VERF_BYTES);
+	}
+}
+
+static void expect_other_verf(const struct nfs3_fh *fh, const uint8_t verf[NFS3_VERF_BYTES])
+{
+	c->args.commit = (struct nfs3_commit_args){*fh, 0, 0};
+	if (client_call(c, NFS3_COMMIT) == NFS3_OK)
+		assert_memory_not_equal(c->res.commit.verf, verf, NFS3_VERF_BYTES);
+	/* Whoever wrote is told, in whichever file it was, and however often one asks. */
+	assert_int_equal(client_write(c, fh, 0, 0, NFS3_UNSTABLE), NFS3_OK);
+	assert_memory_not_equal(c->res.write.verf, verf, NFS3_VERF_BYTES);
+}
+
+static void verifier__changes_when_data_were_lost(void **state)
+{
+	uint8_t verf[NFS3_VERF_BYTES];
+	struct nfs3_fh fh, other;
+
+	(void)state;
+	if (!has_disk) {
+		print_message("no disk can be made here (mount, mkfs.ext4): not tested\n");
+		skip();
+	}
+	assert_int_equal(client_create(c, &root, "other", &other), NFS3_OK);
+	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
+	/* By COMMIT. */
+	lose_data(&fh, verf);
+	c->args.commit = (struct nfs3_commit_args){fh, 0, 0};
+	assert_int_not_equal(client_call(c, NFS3_COMMIT), NFS3_OK);
+	expect_other_verf(&other, verf);
+	/* By a WRITE that is to be stable. */
+	lose_data(&fh, verf);
+	assert_int_not_equal(client_write(c, &fh, 0, 100, NFS3_FILE_SYNC), NFS3_OK);
+	expect_other_verf(&other, verf);
+	/* By SETATTR. */
+	lose_data(&fh, verf);
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.setattr.fh = fh;
+	c->args.setattr.attr.set_mode = true;
+	c->args.setattr.attr.mode = 0600;
+	assert_int_not_equal(client_call(c, NFS3_SETATTR), NFS3_OK);
+	expect_other_verf(&other, verf);
+	/* By the close of what was idle. */
+	lose_data(&fh, verf);
+	wait_until_closed();
+	expect_other_verf(&other, verf);
+}
+
+/* ---- a disk of its own: who may fill it ---- */
+
+static int setup_small_disk(const char *features, const char *options)
+{
+	char command[700];
+
+	make_directory();
+	snprintf(command, sizeof(command),
+		 "PATH=$PATH:/sbin:/usr/sbin; truncate -s 64M %s.disk && mkfs.ext4 -q -m 25 -O %s %s.disk && "
+		 "mount -o loop%s %s.disk %s",
+		 exported, features, exported, options, exported, exported);
+	has_disk = unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+		   system(command) == 0;
+	start_exported();
+	return 0;
+}
+
+static int setup_reserved(void **state)
+{
+	(void)state;
+	return setup_small_disk("extents", "");
+}
+
+static int setup_quota(void **state)
+{
+	(void)state;
+	return setup_small_disk("quota", ",usrquota");
+}
+
+static int teardown_small_disk(void **state)
+{
+	teardown(state);
+	umount2(exported, MNT_DETACH);
+	return 0;
+}
+
+/* Write until it fails: with what. Whether it may is known at the write, so that it need not be stable. */
+static enum nfs3_status fill(const struct nfs3_fh *fh, enum nfs3_stable stable, uint64_t *offset)
+{
+	while (client_write(c, fh, *offset, 256u << 10, stable) == NFS3_OK)
+		*offset += c->res.write.count;
+	return c->res.status;
+}
+
+static uint64_t free_bytes(void)
+{
+	struct statvfs v;
+
+	assert_int_equal(statvfs(exported, &v), 0);
+	return (uint64_t)v.f_bfree * v.f_frsize;
+}
+
+static void space__that_is_reserved_is_roots(void **state)
+{
+	uint64_t offset = 0, left;
+	struct nfs3_fh fh, roots;
+	int ndirs = 0;
+	char name[16];
+
+	(void)state;
+	if (!has_disk) {
+		print_message("no disk can be made here (mount, mkfs.ext4): not tested\n");
+		skip();
+	}
+	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
+	c->uid = c->gid = 0;
+	assert_int_equal(client_create(c, &root, "roots", &roots), NFS3_OK);
+	c->uid = c->gid = 1000;
+	for (enum nfs3_stable stable = NFS3_UNSTABLE; stable <= NFS3_FILE_SYNC; stable++)
+		assert_int_equal(fill(&fh, stable, &offset), NFS3ERR_NOSPC);
+	/* A few blocks come back, that had been set aside for the writes'. */
+	for (snprintf(name, sizeof(name), "d"); client_mkdir(c, &root, name, NULL) == NFS3_OK;)
+		snprintf(name, sizeof(name), "d%d", ndirs++);
+	assert_int_equal(c->res.status, NFS3ERR_NOSPC);
+	left = free_bytes();
+	assert_true(left > 10u << 20 && left < 20u << 20);
+	/* Who writes counts, not whose file it is. */
+	c->uid = c->gid = 0;
+	assert_int_equal(client_write(c, &roots, 0, 1u << 20, NFS3_FILE_SYNC), NFS3_OK);
+	assert_int_equal(client_mkdir(c, &root, "roots dir", NULL), NFS3_OK);
+	assert_true(free_bytes() < left);
+}
+
+/* Not by libc, which names devices. */
+static int limit_user(uint32_t uid, uint64_t bytes, uint64_t files)
+{
+	struct if_dqblk limits = {
+		.dqb_bhardlimit = bytes / QIF_DQBLKSIZE, .dqb_ihardlimit = files, .dqb_valid = QIF_LIMITS};
+	int fd = open(exported, O_RDONLY | O_DIRECTORY);
+	long rc = syscall(SYS_quotactl_fd, fd, QCMD(Q_SETQUOTA, USRQUOTA), uid, &limits);
+
+	close(fd);
+	return (int)rc;
+}
+
+static void quota__binds_users(void **state)
+{
+	uint64_t offset = 0;
+	struct nfs3_fh fh;
+
+	(void)state;
+	if (!has_disk || limit_user(1000, 2u << 20, 3) != 0) {
+		print_message(
+			"no disk with quotas can be made here (mount, mkfs.ext4, quota_v2): not tested\n");
+		skip();
+	}
+	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
+	for (enum nfs3_stable stable = NFS3_UNSTABLE; stable <= NFS3_FILE_SYNC; stable++)
+		assert_int_equal(fill(&fh, stable, &offset), NFS3ERR_DQUOT);
+	assert_true(offset <= 2u << 20);
+	assert_int_equal(client_symlink(c, &root, "l", "x", 1), NFS3_OK);
+	assert_int_equal(client_mkdir(c, &root, "d", NULL), NFS3ERR_DQUOT);
+	assert_int_equal(client_truncate(c, &fh, 0), NFS3_OK);
+	assert_int_equal(client_mkdir(c, &root, "d", NULL), NFS3_OK);
+	assert_int_equal(client_create(c, &root, "g", NULL), NFS3ERR_DQUOT);
+	/* Nor is what others do theirs. */
+	c->uid = c->gid = 2000;
+	assert_int_equal(client_create(c, &root, "g", &fh), NFS3_OK);
+	for (offset = 0; offset < 3u << 20; offset += c->res.write.count)
+		assert_int_equal(client_write(c, &fh, offset, 256u << 10, NFS3_UNSTABLE), NFS3_OK);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(open__for_reading_leaves_a_program_runnable, setup_exported,
+						teardown),
+		cmocka_unit_test_setup_teardown(open__of_a_program_that_runs, setup_exported, teardown),
+		cmocka_unit_test_setup_teardown(open__of_an_immutable_file, setup_exported, teardown),
+		cmocka_unit_test_setup_teardown(remove__closes_the_file, setup_exported, teardown),
+		cmocka_unit_test_setup_teardown(limit__many_files, setup_soft, teardown_limit),
+		cmocka_unit_test_setup_teardown(limit__many_files, setup_hard, teardown_limit),
+		cmocka_unit_test_setup_teardown(verifier__changes_when_data_were_lost, setup_disk,
+						teardown_disk),
+		cmocka_unit_test_setup_teardown(space__that_is_reserved_is_roots, setup_reserved,
+						teardown_small_disk),
+		cmocka_unit_test_setup_teardown(quota__binds_users, setup_quota, teardown_small_disk),
+	};
+
+	client_main(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Without send buffers: a peer that calls and takes no reply holds all that the server has. Calls of another one are carried out
+ * meanwhile, once each, and their replies wait: none is refused or lost.
+ */
+#include <stdio.h>
+
+#include "fixture.h"
+#include "nfs3_codec.h"
+#include "shm_ends.h"
+
+/* SENDS: buffers of the server, the least that a profile may ask for. READS: calls of the peer that takes nothing; some of
+ * their replies fit its ring. They are long, and hold their buffers until the Sends are done, as each reads to a chunk of
+ * SEGS segments. CALLS: of the other peer. */
+#define SENDS	   16u
+#define READS	   (SENDS + 40u)
+#define SEGS	   28u
+#define READ_BYTES (4u * SEGS)
+#define CALLS	   60u
+#define CALL_MAX   1024u /* in an end's memory: calls first, then receives, and data */
+#define RECV_AT	   65536u
+#define RECV_MAX   4096u
+#define DATA_AT	   524288u
+#define HEAD_MIN   28u		      /* of RPC-over-RDMA without chunks */
+#define HEAD_CHUNK (36u + 16u * SEGS) /* with that one */
+
+static struct end hog, other;
+
+static const char *few_buffers(void)
+{
+	static char path[80];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/few.ini", client_dir);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	/* These ends send all at once, as one may who has credits of its own from the start. */
+	fprintf(file, "[memory]\nsend_buffers = %u\n[connection]\nshared_receives = off\n", SENDS);
+	if (client_has_two)
+		fputs("[engine]\nlcores = 0,1\nidle = yield\n", file);
+	fclose(file);
+	return path;
+}
+
+static void open_end(struct end *end, const char *options)
+{
+	end_open(end, options, 4);
+	end->qp = end_connect(end, c->addr, end);
+	end_event(end, NULL, FABRIC_CM_ESTABLISHED);
+}
+
+static int setup_few(void **state)
+{
+	char export[128];
+	const char *args[] = {"--export", export, "--state", client_dir, "--profile", few_buffers(), NULL};
+
+	(void)state;
+	client_export(export, sizeof(export));
+	start(args);
+	open_end(&hog, "ring_kib=4");
+	open_end(&other, "ring_kib=8");
+	return 0;
+}
+
+static int teardown_ends(void **state)
+{
+	end_close(&hog);
+	end_close(&other);
+	return teardown(state);
+}
+
+/* Call 'i' of an end, up to its arguments. */
+static void call_begin(struct weir_xdr_out *out, uint32_t i, uint32_t proc)
+{
+	static const char name[252];
+	const uint32_t rpc[] = {i, 0, 2, NFS3_PROGRAM, NFS3_VERSION, proc, 1, 20 + sizeof(name), 7};
+
+	weir_xdr_put_u32(out, 0); /* no Reply chunk */
+	for (uint32_t n = 0; n < sizeof(rpc) / sizeof(rpc[0]); n++)
+		weir_xdr_put_u32(out, rpc[n]);
+	weir_xdr_put_opaque(out, name, sizeof(name)); /* so long that few calls fit the ring */
+	for (uint32_t n = 0; n < 5; n++)	      /* uid, gid, no more groups; AUTH_NONE */
+		weir_xdr_put_u32(out, n < 2 ? 1000 : 0);
+}
+
+/* RPC-over-RDMA: version 1, 64 credits, RDMA_MSG, no Read list. */
+static void head_begin(struct end *end, struct weir_xdr_out *out, uint32_t i)
+{
+	const uint32_t words[] = {i, 1, 64, 0, 0};
+
+	weir_xdr_out_init(out, end->mem + i * CALL_MAX, CALL_MAX);
+	for (uint32_t n = 0; n < sizeof(words) / sizeof(words[0]); n++)
+		weir_xdr_put_u32(out, words[n]);
+}
+
+static void call_end(struct end *end, const struct weir_xdr_out *out, uint32_t i)
+{
+	assert_false(out->failed);
+	end_post(end, (struct fabric_wr){.op = FABRIC_SEND, .flags = FABRIC_SIGNALED},
+		 end_sge(end, i * CALL_MAX, (uint32_t)weir_xdr_out_len(out)));
+}
+
+static void send_read(uint32_t i, const struct nfs3_fh *fh)
+{
+	const struct nfs3_read_args args = {.fh = *fh, .count = READ_BYTES};
+	struct weir_xdr_out out;
+
+	head_begin(&hog, &out, i);
+	weir_xdr_put_u32(&out, 1);
+	weir_xdr_put_u32(&out, SEGS);
+	for (uint32_t n = 0; n < SEGS; n++) {
+		weir_xdr_put_u32(&out, hog.mr.rkey);
+		weir_xdr_put_u32(&out, 4);
+		weir_xdr_put_u64(&out, hog.mr.raddr + DATA_AT + n * 4);
+	}
+	weir_xdr_put_u32(&out, 0);
+	call_begin(&out, i, NFS3_READ);
+	nfs3_put_read_args(&out, &args);
+	call_end(&hog, &out, i);
+}
+
+/* Of a name that must not be there: what runs twice fails. */
+static void send_create(uint32_t i)
+{
+	const struct nfs3_sattr attr = {.set_mode = true, .mode = 0600};
+	struct nfs3_dirop dirop = {.dir = root};
+	struct weir_xdr_out out;
+	char name[8];
+
+	snprintf(name, sizeof(name), "n%u", i);
+	client_name(&dirop.name, name);
+	head_begin(&other, &out, i);
+	weir_xdr_put_u32(&out, 0); /* no Write list */
+	call_begin(&out, i, NFS3_CREATE);
+	nfs3_put_dirop(&out, &dirop);
+	weir_xdr_put_u32(&out, NFS3_GUARDED);
+	nfs3_put_sattr(&out, &attr);
+	call_end(&other, &out, i);
+}
+
+static void post_recvs(struct end *end, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		end_recv(end, end->qp, i, RECV_AT + i * RECV_MAX, RECV_MAX);
+}
+
+static uint32_t completed(const struct end *end, enum fabric_op op)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < end->nwcs; i++) {
+		assert_int_equal(end->wcs[i].status, FABRIC_OK);
+		n += end->wcs[i].op == op;
+	}
+	return n;
+}
+
+/* Each call has one reply, of NFS3_OK, behind a header of 'head' bytes. */
+static void expect_replies(struct end *end, uint32_t n, uint32_t head)
+{
+	bool came[64] = {false};
+
+	END_WAIT(end, NULL, completed(end, FABRIC_RECV) == n || end->nevents > 0);
+	assert_int_equal(end->nevents, 0); /* the connection is as it was */
+	for (uint32_t i = 0; i < end->nwcs; i++) {
+		const uint8_t *reply = end->mem + RECV_AT + end->wcs[i].wr_id * RECV_MAX;
+		uint32_t words[7] = {0};
+		struct weir_xdr_in in;
+
+		if (end->wcs[i].op != FABRIC_RECV)
+			continue;
+		assert_true(end->wcs[i].byte_len > head + sizeof(words));
+		weir_xdr_in_init(&in, reply + head, end->wcs[i].byte_len - head);
+		for (uint32_t w = 0; w < 7; w++) /* xid, reply, accepted, no verifier, success; NFS3_OK */
+			assert_int_equal(weir_xdr_get_u32(&in, &words[w]), 0);
+		assert_true(words[0] < n && !came[words[0]]);
+		came[words[0]] = true;
+		assert_int_equal(words[1], 1);
+		for (uint32_t w = 2; w < 7; w++)
+			assert_int_equal(words[w], 0);
+	}
+}
+
+static void dry__replies_wait_and_none_is_lost(void **state)
+{
+	struct nfs3_fh file;
+
+	(void)state;
+	assert_int_equal(client_create(c, &root, "data", &file), NFS3_OK);
+	memset(c->mem, 0x5a, READ_BYTES);
+	assert_int_equal(client_write(c, &file, 0, READ_BYTES, NFS3_FILE_SYNC), NFS3_OK);
+	for (uint32_t i = 0; i < READS; i++)
+		send_read(i, &file);
+	/* What a ring does not take has to be read by the server first. */
+	END_WAIT(&hog, NULL, completed(&hog, FABRIC_SEND) == READS || hog.nevents > 0);
+	post_recvs(&other, CALLS);
+	for (uint32_t i = 0; i < CALLS; i++)
+		send_create(i);
+	END_WAIT(&other, NULL, completed(&other, FABRIC_SEND) == CALLS || other.nevents > 0);
+	assert_int_equal(other.nevents, 0);
+	if (strcmp(client_backend, "ram") == 0 && !client_has_two)
+		assert_true(completed(&other, FABRIC_RECV) < CALLS / 2);
+	post_recvs(&hog, READS);
+	expect_replies(&hog, READS, HEAD_CHUNK);
+	assert_memory_equal(hog.mem + DATA_AT, c->mem, READ_BYTES);
+	expect_replies(&other, CALLS, HEAD_MIN);
+	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(dry__replies_wait_and_none_is_lost, setup_few, teardown_ends),
+	};
+
+	client_main(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls and replies that are continued over several messages (rtrext-01 section 4), whole: what goes so, and what does not. */
+#include "pair_main.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "engine.h"
+#include "requester.h"
+#include "shared.h"
+
+#define CALLS 32
+
+static struct pair pair;
+static struct outcome outcomes[CALLS];
+
+static void eight(struct weir_profile *profile)
+{
+	profile->protocol = WEIR_PROTOCOL_V2;
+	profile->extension = WEIR_EXTENSION_CONTINUATION;
+	profile->recv_buffers = 128;
+	profile->transmissions = 8;
+	profile->long_buffers = profile->bulk_buffers = 3 * CALLS;
+	profile->long_buffer_bytes = profile->bulk_buffer_bytes = 1u << 16;
+	profile->call_timeout_ms = 2000;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	pair_server_protocol = WEIR_PROTOCOL_V2;
+	pair_start(&pair, eight);
+	pair_connect(&pair);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	return 0;
+}
+
+static struct weir_engine_stats client(void)
+{
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(pair.client, &stats);
+	return stats;
+}
+
+static struct weir_engine_stats server(void)
+{
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(pair.server, &stats);
+	return stats;
+}
+
+/* Nothing is held for calls that are over, on either side. */
+static void expect_idle(void)
+{
+	const struct requester *req = requester_of(pair.conn);
+
+	pair_settle(&pair);
+	assert_int_equal(req->credits.in_flight, 0);
+	assert_int_equal(req->reply_reserved, 0);
+	assert_int_equal(pair.client->send_pool->in_use, 1); /* the engine's zeros */
+	assert_int_equal(pair.server->send_pool->in_use, 1);
+	assert_int_equal(pair.client->long_pool->in_use, 0);
+	assert_int_equal(pair.client->bulk_pool->in_use, 0);
+	assert_int_equal(pair.server->bulk_pool->in_use, 0);
+	assert_int_equal(client().groups_broken + server().groups_broken, 0);
+	assert_int_equal(client().dropped + server().dropped, 0);
+}
+
+static void check_echo(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+{
+	const void *data;
+	uint32_t len;
+
+	assert_int_equal(result->status, 0);
+	assert_int_equal(weir_result_opaque(call, result, 0, &data, 1u << 20, &len), 0);
+	assert_int_equal(len, outcome->bytes);
+	for (uint32_t i = 0; i < len; i++)
+		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
+}
+
+/* 'bytes' there and back; the data behind the message, or in it. */
+static int echo(uint32_t bytes, bool by_reference, struct outcome *outcome)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(outcome, &pair);
+	outcome->bytes = bytes;
+	outcome->check = check_echo;
+	params = pair_params(PAIR_ECHO, outcome);
+	params.args_max_bytes = by_reference ? 8 : bytes + 8;
+	params.results_max_bytes = bytes + 8;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	if (by_reference) {
+		memcpy(pair.client_mem, pair.server_mem, bytes);
+		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, bytes), 0);
+	} else {
+		weir_xdr_put_opaque(weir_call_args(call), pair.server_mem, bytes);
+	}
+	return weir_call_submit(call);
+}
+
+static void continue__4_2_each_size_without_explicit_rdma(void **state)
+{
+	/* Headers, RPC header and count word leave 4004 bytes of the first transmission, and 4056 of the others. */
+	static const uint32_t around[] = {4004, 4028, 4004 + 4056, 4028 + 4056, 4004 + 2 * 4056, 20000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
+		for (uint32_t bytes = around[i] - 6; bytes <= around[i] + 6; bytes++) {
+			assert_int_equal(echo(bytes, bytes % 2, &outcomes[0]), 0);
+			pair_until(&pair, &outcomes[0].done, 1);
+		}
+	}
+	assert_true(client().continued_calls > 40);
+	assert_true(server().continued_replies > 40);
+	assert_int_equal(server().groups_received, client().continued_calls);
+	assert_int_equal(client().groups_received, server().continued_replies);
+	assert_int_equal(client().long_calls + client().long_replies + server().reads + server().writes, 0);
+	expect_idle();
+}
+
+static void limits__longer_ones_go_by_explicit_rdma(void **state)
+{
+	(void)state;
+	assert_int_equal(echo(30000, false, &outcomes[0]), 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(client().fallbacks_limits, 0);
+	assert_int_equal(client().continued_calls, 1);
+	assert_int_equal(echo(40000, false, &outcomes[0]), 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(client().fallbacks_limits, 1);
+	assert_int_equal(client().long_calls, 1);
+	assert_int_equal(client().long_replies, 1);
+	expect_idle();
+}
+
+static void credits__4_3_calls_without_enough_of_them_do_not_wait(void **state)
+{
+	(void)state;
+	/* Of 16 credits, 5 each. */
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(echo(16384, false, &outcomes[i]), 0);
+	for (int i = 0; i < 8; i++)
+		pair_until(&pair, &outcomes[i].done, 1);
+	assert_int_equal(client().continued_calls, 3);
+	assert_true(client().fallbacks_credits > 0);
+	assert_int_equal(client().long_calls, 5);
+	assert_int_equal(client().fallbacks_credits + client().fallbacks_buffers, 5);
+	expect_idle();
+}
+
+static void credits__calls_in_the_queue_find_their_way(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < CALLS; i++) {
+			uint32_t bytes = i % 3 == 0 ? 10 : 5000u + (uint32_t)i * 300;
+
+			assert_int_equal(echo(bytes, false, &outcomes[i]), 0);
+		}
+		for (int i = 0; i < CALLS; i++)
+			pair_until(&pair, &outcomes[i].done, 1);
+	}
+	assert_true(client().continued_calls > 0);
+	assert_true(client().calls_queued > 0);
+	expect_idle();
+}
+
+static void buffers__receives_are_reserved_for_replies(void **state)
+{
+	struct weir_call_params params;
+
+	(void)state;
+	/* Of 16 to reserve, 5 each. */
+	for (int i = 0; i < 5; i++) {
+		struct weir_call *call;
+
+		outcome_init(&outcomes[i], &pair);
+		params = pair_params(PAIR_LATER, &outcomes[i]);
+		params.results_max_bytes = 20000;
+		call = weir_call_begin(pair.conn, &params);
+		weir_xdr_put_u32(weir_call_args(call), 7);
+		assert_int_equal(weir_call_submit(call), 0);
+		assert_true(requester_of(pair.conn)->reply_reserved <= 16);
+	}
+	assert_int_equal(client().extended_calls, 3);
+	assert_int_equal(client().fallbacks_buffers, 2);
+	pair_settle(&pair);
+	pair_release_later(&pair);
+	for (int i = 0; i < 5; i++) {
+		pair_until(&pair, &outcomes[i].done, 1);
+		assert_int_equal(outcomes[i].words[0], 8);
+	}
+	expect_idle();
+}
+
+static void share_eight(struct weir_profile *profile)
+{
+	eight(profile);
+	profile->shared_receives = WEIR_SHARED_RECEIVES_ON;
+}
+
+static void submit_later(struct outcome *outcome)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(outcome, &pair);
+	params = pair_params(PAIR_LATER, outcome);
+	params.results_max_bytes = 20000;
+	call = weir_call_begin(pair.conn, &params);
+	weir_xdr_put_u32(weir_call_args(call), 7);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+static void shared__what_is_reserved_is_of_the_share(void **state)
+{
+	const struct requester *req;
+	struct credit_pool *pool;
+	uint32_t shared;
+
+	(void)state;
+	teardown(NULL);
+	pair_start(&pair, share_eight);
+	pair_connect(&pair);
+	req = requester_of(pair.conn);
+	pool = &pair.client->shared->credits;
+	submit_later(&outcomes[0]);
+	assert_int_equal(req->reply_reserved, 5);
+	assert_int_equal(pair.conn->share.size, req->credits.wanted + 5);
+	shared = pool->shared;
+	pool->shared = pool->capacity; /* as if others had them all */
+	submit_later(&outcomes[1]);
+	pool->shared = shared;
+	assert_int_equal(req->reply_reserved, 5);
+	assert_int_equal(client().extended_calls, 1);
+	assert_int_equal(client().fallbacks_buffers, 1);
+	for (int i = 0; i < 2; i++) {
+		pair_settle(&pair); /* the second one waits for the credit of the first */
+		pair_release_later(&pair);
+		pair_until(&pair, &outcomes[i].done, 1);
+		assert_int_equal(outcomes[i].status, 0);
+	}
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(echo(20000, false, &outcomes[0]), 0);
+		pair_until(&pair, &outcomes[0].done, 1);
+	}
+	assert_true(server().continued_replies > 0);
+	expect_idle();
+	assert_int_equal(pair.conn->share.size, req->credits.wanted);
+}
+
+static void timeout__what_was_reserved_stays_until_the_reply(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	(void)state;
+	outcome_init(&outcomes[0], &pair);
+	params = pair_params(PAIR_LATER, &outcomes[0]);
+	params.args_max_bytes = 9000;
+	params.results_max_bytes = 20000;
+	params.timeout_ns = 1000000;
+	call = weir_call_begin(pair.conn, &params);
+	weir_xdr_put_u32(weir_call_args(call), 7);
+	memset(weir_xdr_reserve(weir_call_args(call), 8996), 0, 8996);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
+	pair_settle(&pair);
+	assert_int_equal(requester_of(pair.conn)->credits.in_flight, 3);
+	assert_int_equal(requester_of(pair.conn)->reply_reserved, 5);
+	assert_int_equal(pair.nlater, 1);
+	pair_release_later(&pair);
+	expect_idle();
+	assert_int_equal(pair.closed, 0);
+}
+
+static void peer__without_the_extension_is_spoken_to_as_before(void **state)
+{
+	(void)state;
+	teardown(NULL);
+	pair_start(&pair, eight);
+	pair_server_stop(&pair);
+	pair.profile.extension = WEIR_EXTENSION_OFF;
+	pair_server_start(&pair);
+	pair_connect(&pair);
+	assert_int_equal(echo(9000, false, &outcomes[0]), 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(client().extended_calls, 0);
+	assert_int_equal(client().long_calls, 1);
+	expect_idle();
+}
+
+static void orphan__keeps_the_receives_of_its_arguments(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+	uint32_t value = 0;
+
+	(void)state;
+	outcome_init(&outcomes[0], &pair);
+	params = pair_params(PAIR_LATER, &outcomes[0]);
+	params.args_max_bytes = 9000;
+	call = weir_call_begin(pair.conn, &params);
+	weir_xdr_put_u32(weir_call_args(call), 7);
+	memset(weir_xdr_reserve(weir_call_args(call), 8996), 0x55, 8996);
+	assert_int_equal(weir_call_submit(call), 0);
+	for (uint32_t i = 0; pair.nlater == 0 && pair_wait(&pair, i); i++)
+		pair_poll(&pair);
+	assert_int_equal(pair.nlater, 1);
+	weir_conn_close(pair.server_conn);
+	pair_until(&pair, &pair.server_closed, 1);
+	pair_until(&pair, &pair.closed, 1);
+	assert_int_equal(pair.server->recv_pool->in_use, pair_recvs_at_rest(&pair) + (pair_shared ? 0 : 3));
+	/* They are read where they lie. */
+	weir_xdr_get_u32(weir_request_args(pair.later[0]), &value);
+	assert_int_equal(value, 7);
+	weir_xdr_get_bytes(weir_request_args(pair.later[0]), NULL, 8000);
+	weir_xdr_get_u32(weir_request_args(pair.later[0]), &value);
+	assert_int_equal(value, 0x55555555);
+	assert_int_equal(weir_xdr_remaining(weir_request_args(pair.later[0])), 992);
+	weir_request_reply_error(pair.later[0], WEIR_RPC_SYSTEM_ERR);
+	pair.nlater = 0;
+	assert_int_equal(pair.server->recv_pool->in_use, pair_recvs_at_rest(&pair));
+	assert_int_equal(pair.server->bulk_pool->in_use, 0);
+}
+
+static int run(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(continue__4_2_each_size_without_explicit_rdma),
+		T(limits__longer_ones_go_by_explicit_rdma),
+		T(credits__4_3_calls_without_enough_of_them_do_not_wait),
+		T(credits__calls_in_the_queue_find_their_way),
+		T(buffers__receives_are_reserved_for_replies),
+		T(shared__what_is_reserved_is_of_the_share),
+		T(timeout__what_was_reserved_stays_until_the_reply),
+		T(peer__without_the_extension_is_spoken_to_as_before),
+		T(orphan__keeps_the_receives_of_its_arguments),
+	};
+
+	return cmocka_run_group_tests_name("continue", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A requester whose send buffers are all with calls, each of which needs one more to be sent in: none waits for its
+ * time-out, and connections take turns. test_wire_limits has the responder's side of it.
+ */
+#include "pair_main.h"
+
+#include <errno.h>
+
+#include "engine.h"
+
+#define BUFFERS 16u	       /* the fewest that there can be; one has the engine's zeros */
+#define CALLS	(BUFFERS - 1u) /* so many have all of the others */
+#define ITEMS	6u	       /* with the padding of each, more than a driver gathers */
+#define LANES	3u
+#define ROUNDS	40
+
+static struct pair pair;
+static struct outcome outcomes[CALLS];
+
+static void few_buffers(struct weir_profile *profile)
+{
+	profile->send_buffers = BUFFERS;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	pair_start(&pair, few_buffers);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	return 0;
+}
+
+/* A NULL call that is gathered from more places than a device takes; NULL: there is no buffer. */
+static struct weir_call *begin(struct weir_conn *conn, weir_call_done_fn done, void *arg)
+{
+	struct outcome unused;
+	struct weir_call_params params = pair_params(PAIR_NULL, &unused);
+	struct weir_call *call;
+
+	params.ulb = NULL;
+	params.done = done;
+	params.arg = arg;
+	call = weir_call_begin(conn, &params);
+	for (uint32_t i = 0; call && i < ITEMS; i++)
+		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + 100 * i, 5),
+				 0);
+	return call;
+}
+
+static void expect_no_timeout(void)
+{
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.calls_timed_out, 0);
+	assert_int_equal(stats.calls_failed, 0);
+	assert_int_equal(pair.client->spare_pool->in_use, 0);
+	assert_int_equal(pair.client->spare_pool->in_use_peak, 1);
+	assert_int_equal(pair.client->send_pool->in_use_peak, BUFFERS);
+	assert_true(TAILQ_EMPTY(&pair.client->spare_lines));
+}
+
+/* All in the hands of calls that are being made; then all are submitted, with nothing in flight that could bring one back. */
+static void submit_all(void)
+{
+	struct weir_call *calls[CALLS];
+
+	pair_connect(&pair);
+	for (uint32_t i = 0; i < CALLS; i++) {
+		outcome_init(&outcomes[i], &pair);
+		calls[i] = begin(pair.conn, pair_done, &outcomes[i]);
+		assert_non_null(calls[i]);
+	}
+	for (uint32_t i = 0; i < CALLS; i++)
+		assert_int_equal(weir_call_submit(calls[i]), 0);
+}
+
+static void calls__that_each_want_one_more_do_not_wait_for_each_other(void **state)
+{
+	(void)state;
+	submit_all();
+	for (uint32_t i = 0; i < CALLS; i++) {
+		pair_until(&pair, &outcomes[i].done, 1);
+		assert_int_equal(outcomes[i].status, 0);
+	}
+	pair_settle(&pair);
+	expect_no_timeout();
+}
+
+/* One of several connections that call without a pause. */
+struct lane {
+	struct weir_conn *conn;
+	uint32_t under_way;
+	int done;
+};
+
+static struct lane lanes[LANES];
+static int nopen;
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	(void)conn;
+	(void)error;
+	(void)arg;
+	nopen += event == WEIR_CONN_OPEN;
+}
+
+static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
+{
+	struct lane *lane = arg;
+
+	(void)call;
+	lane->under_way--;
+	lane->done += result->status == 0;
+}
+
+/* As many calls of each as it takes for all buffers to be with them. */
+static void fill_lanes(uint32_t most)
+{
+	for (uint32_t i = 0; i < LANES; i++) {
+		while (lanes[i].under_way < most) {
+			struct weir_call *call = begin(lanes[i].conn, on_done, &lanes[i]);
+
+			if (!call)
+				break;
+			lanes[i].under_way++;
+			assert_int_equal(weir_call_submit(call), 0);
+		}
+	}
+}
+
+static void calls__of_several_connections_take_turns(void **state)
+{
+	const struct weir_connect_options options = {.on_event = on_event};
+	int least = 0;
+
+	(void)state;
+	nopen = 0;
+	for (uint32_t i = 0; i < LANES; i++) {
+		lanes[i] = (struct lane){0};
+		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lanes[i].conn), 0);
+	}
+	pair_until(&pair, &nopen, (int)LANES);
+	for (uint32_t polls = 0; least < ROUNDS && pair_wait(&pair, polls); polls++) {
+		fill_lanes(CALLS / LANES);
+		pair_poll(&pair);
+		least = lanes[0].done;
+		for (uint32_t i = 1; i < LANES; i++)
+			least = lanes[i].done < least ? lanes[i].done : least;
+	}
+	for (uint32_t i = 0; i < LANES; i++)
+		assert_in_range(lanes[i].done, ROUNDS, 2 * ROUNDS);
+	for (uint32_t i = 0; i < LANES; i++)
+		for (uint32_t polls = 0; lanes[i].under_way > 0 && pair_wait(&pair, polls); polls++)
+			pair_poll(&pair);
+	pair_settle(&pair);
+	expect_no_timeout();
+}
+
+/* All are taken; one more is refused, at once. */
+static void begin__with_no_buffer_left_is_refused(void **state)
+{
+	struct weir_engine_stats stats;
+	struct weir_call *calls[CALLS];
+
+	(void)state;
+	pair_connect(&pair);
+	for (uint32_t i = 0; i < CALLS; i++) {
+		calls[i] = begin(pair.conn, pair_done, &outcomes[i]);
+		assert_non_null(calls[i]);
+	}
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.send_dry, 0);
+	assert_null(begin(pair.conn, pair_done, NULL));
+	assert_int_equal(errno, ENOBUFS);
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.send_dry, 1);
+	for (uint32_t i = 0; i < CALLS; i++)
+		weir_call_abandon(calls[i]);
+}
+
+/* It ends, and its calls with it, while they wait: the others go on. */
+static void close__of_a_connection_whose_calls_wait(void **state)
+{
+	struct outcome outcome;
+
+	(void)state;
+	submit_all();
+	assert_false(TAILQ_EMPTY(&pair.client->spare_lines));
+	weir_conn_close(pair.conn);
+	pair_until(&pair, &pair.closed, 1);
+	assert_true(TAILQ_EMPTY(&pair.client->spare_lines));
+	for (uint32_t i = 0; i < CALLS; i++)
+		assert_int_equal(outcomes[i].done, 1);
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	assert_int_equal(outcome.status, 0);
+}
+
+static int run(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(calls__that_each_want_one_more_do_not_wait_for_each_other),
+		T(calls__of_several_connections_take_turns),
+		T(begin__with_no_buffer_left_is_refused),
+		T(close__of_a_connection_whose_calls_wait),
+	};
+
+	return cmocka_run_group_tests_name("dry", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}

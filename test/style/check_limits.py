@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hold the table of limits in doc/ to the tree: each key of a profile that is a limit has a row, and each row a counter, or an
+error that callers get, and tests that look at it."""
+
+import re
+
+import check_clauses
+import tree
+
+TABLE = 'doc/limits.rst'
+KEYS = 'lib/engine/profile_keys.c'
+STATS = 'lib/engine/weir_engine.h'
+# Sections of which each key with a number is a limit; others may have some.
+WHOLE = ('limits', 'memory')
+OTHERS = (('exposure', 'windows'), ('connection', 'credits'), ('connection', 'connect_timeout_ms'))
+
+
+def profile_keys():
+    """(section, key) of those with a number."""
+    found = re.findall(r'\{"(\w+)", "(\w+)", PROFILE_(NUMBER|BYTES),', tree.text(KEYS))
+    return {(section, name) for section, name, _ in found}
+
+
+def counters():
+    struct = re.search(r'struct weir_engine_stats \{(.*?)\n\};', tree.text(STATS), re.S).group(1)
+    fields = re.findall(r'uint64_t\s+([\w\s,]+);', re.sub(r'/\*.*?\*/', '', struct, flags=re.S))
+    return {name.strip() for line in fields for name in line.split(',')}
+
+
+def check_row(key, counter, tests, known):
+    if key not in known:
+        yield 'no such key with a number in %s' % KEYS
+    if counter not in counters() and not re.fullmatch(r'E[A-Z]+', counter):
+        yield "'%s' is neither a counter of %s nor an error" % (counter, STATS)
+    for reference in (part.strip() for part in tests.split(',')):
+        error = check_clauses.check_reference(tree.ROOT, reference)
+        if error:
+            yield error
+            continue
+        if not reference.startswith('test/'):
+            yield '%s is not a test' % reference
+        elif not re.search(r'\b%s\b' % counter, tree.text(reference.partition(':')[0])):
+            yield '%s does not look at %s' % (reference.partition(':')[0], counter)
+
+
+def main():
+    known = profile_keys()
+    wanted = {key for key in known if key[0] in WHOLE} | set(OTHERS)
+    findings, seen = [], set()
+    for number, cells in check_clauses.parse_rows(tree.text(TABLE)):
+        match = re.fullmatch(r'\[(\w+)\] (\w+)', cells[0])
+        if len(cells) != 4 or not match:
+            findings.append('%s:%d: not "[section] key" and three cells' % (TABLE, number))
+            continue
+        if match.groups() in seen:
+            findings.append('%s:%d: listed twice' % (TABLE, number))
+        seen.add(match.groups())
+        findings += ['%s:%d: %s' % (TABLE, number, what) for what in check_row(match.groups(), cells[2], cells[3], known)]
+    findings += ['%s: no row for [%s] %s' % ((TABLE,) + key) for key in sorted(wanted - seen)]
+    tree.finish(findings, 'A limit is a key, a counter and a test at the limit and one past it.')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The shm driver's copy: byte-exact, and not a byte further, wherever source and target lie to each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "copy.h"
+
+#define PAGE  4096u
+#define LONG  (3 * SHM_COPY_PIECE + 17)
+#define GUARD 64u
+
+static void copies_exactly(void **state)
+{
+	static const size_t lens[] = {0,
+				      1,
+				      SHM_COPY_PIECE - 1,
+				      SHM_COPY_PIECE,
+				      SHM_COPY_PIECE + 1,
+				      2 * SHM_COPY_PIECE,
+				      2 * SHM_COPY_PIECE + 1,
+				      LONG};
+	uint8_t *src = aligned_alloc(SHM_COPY_SPAN, SHM_COPY_SPAN),
+		*dst = aligned_alloc(SHM_COPY_SPAN, SHM_COPY_SPAN);
+
+	(void)state;
+	for (size_t i = 0; i < 4 * PAGE; i++)
+		src[i] = (uint8_t)(1 + i * 7 % 255);
+	assert_non_null(src);
+	assert_non_null(dst);
+	for (size_t above = 0; above < PAGE; above += above < 2 * SHM_COPY_NEAR ? 1 : 61) {
+		for (size_t n = 0; n < sizeof(lens) / sizeof(lens[0]); n++) {
+			uint8_t *to = dst + GUARD + above;
+
+			memset(dst, 0, 4 * PAGE);
+			shm_copy(to, src + GUARD, lens[n]);
+			assert_memory_equal(to, src + GUARD, lens[n]);
+			for (size_t i = 0; i < GUARD; i++) {
+				assert_int_equal(to[-1 - (ptrdiff_t)i], 0);
+				assert_int_equal(to[lens[n] + i], 0);
+			}
+		}
+	}
+	free(src);
+	free(dst);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(copies_exactly)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

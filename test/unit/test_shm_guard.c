@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Guarded memory whose pages are gone is zeros, and nobody else's SIGBUS is taken. A file that was cut off has no pages. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "guard.h"
+
+#define PAGE 4096u
+#define LEN  (4 * PAGE)
+
+static uint8_t *memory;
+static int file, wake;
+
+static int setup(void **state)
+{
+	(void)state;
+	file = memfd_create("guard", MFD_CLOEXEC);
+	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	assert_int_equal(ftruncate(file, LEN), 0);
+	memory = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	memset(memory, 0x5a, LEN);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	munmap(memory, LEN);
+	close(file);
+	close(wake);
+	return 0;
+}
+
+static void cut_off(void)
+{
+	assert_int_equal(ftruncate(file, PAGE), 0);
+}
+
+static uint64_t wakes(void)
+{
+	uint64_t n = 0;
+
+	(void)!read(wake, &n, sizeof(n));
+	return n;
+}
+
+static void lost_memory_is_zeros(void **state)
+{
+	int guard = guard_set(memory, LEN, wake);
+	unsigned losses = guard_losses();
+
+	(void)state;
+	assert_int_not_equal(guard, GUARD_NONE);
+	assert_false(guard_is_lost(guard));
+	cut_off();
+	assert_int_equal(memory[0], 0x5a);
+	assert_int_equal(guard_losses(), losses);
+	assert_false(guard_is_lost(guard));
+	assert_int_equal(wakes(), 0);
+	assert_int_equal(memory[LEN - 1], 0);
+	assert_true(guard_is_lost(guard));
+	assert_int_equal(wakes(), 1);
+	assert_int_equal(guard_losses(), losses + 1);
+	memory[PAGE] = 1; /* and can be written to */
+	assert_int_equal(memory[PAGE], 1);
+	guard_clear(guard);
+}
+
+static void all_guards_of_a_place_go_together(void **state)
+{
+	int one = guard_set(memory, LEN, wake), two = guard_set(memory, LEN, wake);
+
+	(void)state;
+	assert_int_not_equal(one, two);
+	cut_off();
+	memory[LEN - 1] = 1;
+	assert_true(guard_is_lost(one));
+	assert_true(guard_is_lost(two));
+	guard_clear(one);
+	guard_clear(two);
+}
+
+/* What SIGBUS does to a child that touches memory nobody guards (any more). */
+static int status_of_child(void (*prepare)(void))
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		prepare();
+		memory[LEN - 1] = 1;
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void by_the_application(int signal)
+{
+	(void)signal;
+	_exit(42);
+}
+
+static void guarded_elsewhere(void)
+{
+	signal(SIGBUS, SIG_DFL); /* cmocka has a handler of its own */
+	guard_set(memory, PAGE, wake);
+	cut_off();
+}
+
+static void guarded_no_more(void)
+{
+	signal(SIGBUS, SIG_DFL);
+	guard_clear(guard_set(memory, LEN, wake));
+	cut_off();
+}
+
+static void handled_by_the_application(void)
+{
+	signal(SIGBUS, by_the_application);
+	guard_set(memory, PAGE, wake);
+	cut_off();
+}
+
+static void sigbus_elsewhere_goes_where_it_went(void **state)
+{
+	int status = status_of_child(guarded_elsewhere);
+
+	(void)state;
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+	status = status_of_child(guarded_no_more);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+	status = status_of_child(handled_by_the_application);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(sigbus_elsewhere_goes_where_it_went, setup, teardown),
+		cmocka_unit_test_setup_teardown(lost_memory_is_zeros, setup, teardown),
+		cmocka_unit_test_setup_teardown(all_guards_of_a_place_go_together, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

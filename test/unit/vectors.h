@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef VECTORS_H
+#define VECTORS_H
+
+/* The messages of test/vectors/v2.txt, by their names. */
+
+#include <stdlib.h>
+
+#include "rdma1_msg.h"
+
+#ifndef VECTORS
+#define VECTORS "test/vectors/v2.txt" /* from the source's root; the build has the whole path */
+#endif
+
+/* Find the message 'name' and put it into *m. The test fails when it is not there or not of the length that it says. */
+static inline void vector_read(const char *name, struct msg *m)
+{
+	FILE *file = fopen(VECTORS, "r");
+	unsigned expected = 0;
+	static char line[4096];
+	char *at;
+
+	assert_non_null(file);
+	memset(m, 0, sizeof(*m));
+	while (fgets(line, sizeof(line), file))
+		if (line[0] == name[0] && line[1] == ' ')
+			break;
+	at = strstr(line, "  [");
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, "  [%u bytes]", &expected), 1);
+	assert_non_null(fgets(line, sizeof(line), file));
+	fclose(file);
+	at = line;
+	for (;;) {
+		char *end;
+		unsigned long word = strtoul(at, &end, 16);
+
+		if (end == at)
+			break;
+		msg_u32(m, (uint32_t)word);
+		at = end;
+	}
+	assert_int_equal(m->len, expected);
+}
+
+#endif
