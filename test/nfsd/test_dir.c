@@ -117,12 +117,27 @@ static int files_open(void)
 	return n;
 }
 
+/* What keeps a file open: the server's descriptors, its ring, and where each of its threads is. To standard error. */
+static void tell_what_is_open(void)
+{
+	char command[600];
+
+	snprintf(command, sizeof(command),
+		 "cd /proc/%d; ls -l fd; grep -H . fdinfo/* | grep -v -e mnt_id -e Personalities | tail -80; "
+		 "for t in task/*; do grep -H . $t/comm $t/wchan $t/stack; grep State $t/status; done",
+		 (int)c->server);
+	if (system(command) != 0)
+		print_message("nothing more is known of it\n");
+}
+
 static void wait_until_closed(void)
 {
 	time_t end = time(NULL) + WAIT_SECONDS;
 
 	while (files_open() > 0 && time(NULL) < end)
 		assert_int_equal(client_getattr(c, &root, NULL), NFS3_OK);
+	if (files_open() > 0)
+		tell_what_is_open();
 	assert_int_equal(files_open(), 0);
 }
 
