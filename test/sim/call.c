@@ -102,6 +102,11 @@ static bool is_for_want(const struct weir_conn *conn, uint32_t rdma_err)
 	return rdma_err == RDMA1_ERR_CHUNK;
 }
 
+static struct wsim_link *link_of(const struct weir_call *call)
+{
+	return weir_conn_user(weir_call_conn(call));
+}
+
 /* Whether the application could be told this. */
 static void check_status(struct wsim_run *run, uint32_t id, const struct weir_call *call,
 			 const struct weir_result *result)
@@ -123,6 +128,12 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		run->counts.timed_out++;
 		if (!is_closed && wsim_now(run) < plan->begun_ns + timeout_ns)
 			wsim_violation(run, "call %u: timed out before its time", id);
+		return;
+	case -ECANCELED:
+		run->counts.cancelled++;
+		/* Or another one was cancelled, whose memory nothing but the end of the connection could take back. */
+		if (!plan->is_cancelled && !(is_closed && link_of(call)->side->ncancelled > 0))
+			wsim_violation(run, "call %u: cancelled by nobody", id);
 		return;
 	case -ECONNABORTED:
 	case -ECONNRESET:
@@ -156,20 +167,39 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 	}
 }
 
+/* Of the latest. Its memory is the application's again when 'done' says so, which must follow, and not before. */
+void wsim_call_cancel_some(struct wsim_run *run, uint32_t percent)
+{
+	struct wsim_call *plan;
+	uint32_t back;
+	int rc;
+
+	if (!run->cancels || run->ncalls == 0 || wsim_random_of(&run->cancel_rng) % 100 >= percent)
+		return;
+	back = (uint32_t)(wsim_random_of(&run->cancel_rng) % (run->ncalls < 16 ? run->ncalls : 16));
+	plan = &run->calls[run->ncalls - 1 - back];
+	if (!plan->call)
+		return;
+	rc = weir_call_cancel(plan->call);
+	wsim_note(run, "cancel", plan->side->index, run->ncalls - 1 - back, (uint64_t)-rc);
+	if (rc == 0) {
+		plan->is_cancelled = true;
+		plan->side->ncancelled++;
+	} else if (rc != -EINVAL) { /* it is being ended already */
+		wsim_violation(run, "call %u: cancelling it gave %d", run->ncalls - 1 - back, rc);
+	}
+}
+
 /* Applications do this in a callback, too. */
 static void act_in_callback(struct wsim_run *run, struct wsim_link *link)
 {
 	if (run->is_calm)
 		return;
+	wsim_call_cancel_some(run, 5);
 	if (wsim_chance(run, 20))
 		wsim_call_make(link, false);
 	if (may_end_connections(run) && link->conn && wsim_chance(run, 1))
 		weir_conn_close(link->conn);
-}
-
-static struct wsim_link *link_of(const struct weir_call *call)
-{
-	return weir_conn_user(weir_call_conn(call));
 }
 
 static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
@@ -185,6 +215,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 		return;
 	}
 	run->nactive--;
+	plan->call = NULL;
 	plan->status = result->status;
 	check_status(run, id, call, result);
 	if (result->status == 0) {
@@ -249,7 +280,8 @@ void wsim_call_make(struct wsim_link *link, bool must_work)
 	struct weir_call *call;
 	int slot, rc;
 
-	if (id == WSIM_CALLS || !link->conn || side->nslots_busy == WSIM_SLOTS)
+	if (id >= WSIM_CALLS - (run->is_calm ? 0 : WSIM_CALLS_LAST) || !link->conn ||
+	    side->nslots_busy == WSIM_SLOTS)
 		return;
 	wsim_plan(run, plan);
 	if (must_work)
@@ -292,6 +324,7 @@ void wsim_call_make(struct wsim_link *link, bool must_work)
 		refused(run, id, rc, must_work);
 		return;
 	}
+	plan->call = call;
 	run->counts.calls++;
 	wsim_note(run, "call", side->index, id, plan->proc);
 }

@@ -25,8 +25,8 @@ static const char usage[] =
 	"  --seed N          run this seed (default: 1)\n"
 	"  --seeds A..B      run these seeds\n"
 	"  --fresh N         run N seeds that nobody has run before; the first is printed\n"
-	"  --seeds-from FILE run the seeds in a file: a line has a seed, and may have steps and level behind "
-	"it\n"
+	"  --seeds-from FILE run the seeds in a file: a line has a seed, and may have steps, level,\n"
+	"                    protocol and extension behind it\n"
 	"  --steps M         steps with faults, before all has to come to its end (default: 2000)\n"
 	"  --faults LEVEL    0: none. 1: delays, closes, time-outs. 2: and failures and lost connections.\n"
 	"                    3: and refused posts and resources, killed processes, much more often "
@@ -111,11 +111,12 @@ static void print_json(const struct wsim_run *r)
 	       ", \"handled\": %" PRIu64 ", \"orphans\": %" PRIu64 ", \"connections\": %" PRIu64
 	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 ", \"remade\": %" PRIu64
 	       ", \"resent\": %" PRIu64 ", \"given_up\": %" PRIu64 ", \"replays\": %" PRIu64
-	       ", \"continued\": %" PRIu64 ", \"fallbacks\": %" PRIu64 "}\n",
+	       ", \"continued\": %" PRIu64 ", \"fallbacks\": %" PRIu64 ", \"cancelled\": %" PRIu64
+	       ", \"proven\": %" PRIu64 "}\n",
 	       r->options.seed, r->options.steps, r->options.level, r->is_violated ? "false" : "true",
 	       r->hash, c->calls, c->ok, c->refused, c->timed_out, c->lost, c->err_chunk, c->handled,
 	       c->orphans, c->opened, c->kills, c->faults, c->remade, c->resent, c->given_up, c->replays,
-	       c->continued, c->fallbacks);
+	       c->continued, c->fallbacks, c->cancelled, c->proven);
 }
 
 static void add(struct wsim_counts *sum, const struct wsim_counts *counts)
@@ -174,40 +175,6 @@ static int run_seed(struct settings *settings, const struct wsim_options *option
 			protocol_option(options),
 			options->extension == WEIR_EXTENSION_OFF ? "" : " --extension continuation", plant);
 	}
-	return rc;
-}
-
-/* Lines of "SEED [STEPS [LEVEL]]"; '#' begins a comment. */
-static int run_file(struct settings *settings)
-{
-	FILE *file = fopen(settings->file, "r");
-	uint32_t number = 0;
-	char line[256];
-	int rc = 0;
-
-	if (!file) {
-		fprintf(stderr, "weir-sim: %s: %s\n", settings->file, strerror(errno));
-		return 2;
-	}
-	while (rc == 0 && fgets(line, sizeof(line), file)) {
-		struct wsim_options options = settings->options;
-		int n, level = (int)options.level;
-
-		number++;
-		line[strcspn(line, "#\n")] = '\0';
-		if (line[strspn(line, " \t")] == '\0')
-			continue;
-		n = sscanf(line, "%" SCNu64 " %" SCNu32 " %d", &options.seed, &options.steps, &level);
-		if (n < 1 || options.steps > STEPS_MAX || level < 0 || level > (int)WSIM_LEVEL_MAX) {
-			fprintf(stderr, "weir-sim: %s:%u: not SEED [STEPS [LEVEL]]\n", settings->file,
-				number);
-			rc = 2;
-			break;
-		}
-		options.level = (uint32_t)level;
-		rc = run_seed(settings, &options);
-	}
-	fclose(file);
 	return rc;
 }
 
@@ -274,6 +241,50 @@ static bool set(struct settings *settings, int option, const char *text)
 	default:
 		return false;
 	}
+}
+
+/* "SEED [STEPS [LEVEL [PROTOCOL [EXTENSION]]]]", each as its option has it. */
+static bool set_line(struct settings *settings, char *line)
+{
+	static const char options[] = "smlPe";
+	char *rest = NULL;
+
+	for (const char *option = options; (line = strtok_r(rest ? NULL : line, " \t", &rest)); option++)
+		if (!*option || !set(settings, *option, line))
+			return false;
+	settings->options.seed = settings->first;
+	return true;
+}
+
+/* A line for each; '#' begins a comment. */
+static int run_file(struct settings *settings)
+{
+	FILE *file = fopen(settings->file, "r");
+	uint32_t number = 0;
+	char line[256];
+	int rc = 0;
+
+	if (!file) {
+		fprintf(stderr, "weir-sim: %s: %s\n", settings->file, strerror(errno));
+		return 2;
+	}
+	while (rc == 0 && fgets(line, sizeof(line), file)) {
+		struct settings one = *settings;
+
+		number++;
+		line[strcspn(line, "#\n")] = '\0';
+		if (line[strspn(line, " \t")] == '\0')
+			continue;
+		if (!set_line(&one, line)) {
+			fprintf(stderr, "weir-sim: %s:%u: not SEED [STEPS [LEVEL [PROTOCOL [EXTENSION]]]]\n",
+				settings->file, number);
+			rc = 2;
+			break;
+		}
+		rc = run_seed(settings, &one.options);
+	}
+	fclose(file);
+	return rc;
 }
 
 int main(int argc, char **argv)

@@ -16,13 +16,18 @@
 #define CALM_STEPS 400000u
 #define TRIES	   3u
 
-uint64_t wsim_random(struct wsim_run *run)
+uint64_t wsim_random_of(uint64_t *state)
 {
-	uint64_t z = (run->rng += 0x9e3779b97f4a7c15ull);
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
 	return z ^ (z >> 31);
+}
+
+uint64_t wsim_random(struct wsim_run *run)
+{
+	return wsim_random_of(&run->rng);
 }
 
 uint32_t wsim_below(struct wsim_run *run, uint32_t limit)
@@ -161,6 +166,7 @@ static void act(struct wsim_run *run)
 		close_one(run);
 	if (level > 2 && wsim_below(run, 1500) == 0)
 		kill_or_start(run);
+	wsim_call_cancel_some(run, 4);
 	wsim_reply_due(run, sim_now(run->world));
 }
 
@@ -253,13 +259,15 @@ static void prove(struct wsim_run *run)
 			for (uint32_t j = 0; j < run->sides[i].nlinks; j++)
 				wsim_call_make(&run->sides[i].links[j], false);
 		until(run, is_done, "a new call does not end");
-		for (uint32_t i = first; i < run->ncalls; i++)
+		for (uint32_t i = first; i < run->ncalls; i++) {
+			run->counts.proven += run->calls[i].is_submitted && run->calls[i].status == 0;
 			if (run->calls[i].is_submitted && run->calls[i].status != 0 &&
 			    run->calls[i].status != -EREMOTEIO &&
 			    !(run->is_tight && (run->calls[i].status == -ECONNRESET ||
 						run->calls[i].status == -ENOTRECOVERABLE)))
 				wsim_violation(run, "call %u: ended with %d, long after the last fault", i,
 					       run->calls[i].status);
+		}
 	}
 }
 
@@ -305,6 +313,7 @@ int wsim_run(struct wsim_run *run, const struct wsim_options *options)
 	memset(run, 0, sizeof(*run));
 	run->options = *options;
 	run->rng = options->seed;
+	run->cancel_rng = ~options->seed;
 	rte_srand(options->seed); /* XIDs */
 	if (wsim_world_create(run) != 0) {
 		wsim_violation(run, "the engines can't be made");

@@ -46,10 +46,15 @@ class Levels(unittest.TestCase):
             self.assertEqual(result['calls'], result['replies'])
             self.assertGreater(result['calls'], 0)
 
+    def test_a_long_run_has_calls_left_for_its_end(self):
+        result, = results('--seed', '3', '--steps', '30000', '--faults', '1')
+        self.assertGreater(result['calls'] + result['refused'], 4000)
+        self.assertGreater(result['proven'], 0)
+
     def test_with_faults_they_befall(self):
         runs = results('--seeds', '1..30', '--faults', '3')
         for what in ('injected', 'lost', 'timed_out', 'refused', 'kills', 'orphans', 'err_chunk', 'replies', 'remade',
-                     'resent', 'given_up', 'replays'):
+                     'resent', 'given_up', 'replays', 'cancelled'):
             self.assertGreater(sum(result[what] for result in runs), 0, what)
 
 
@@ -90,13 +95,16 @@ class Options(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'seeds')
             with open(path, 'w', encoding='utf-8') as file:
-                file.write('# a comment\n\n3\n4 100\n5 50 0 # another\n')
+                file.write('# a comment\n\n3\n4 100\n5 50 0 # another\n2 2000 3 v2\n2 2000 3 v2 continuation\n')
             runs = results('--seeds-from', path)
             self.assertEqual([(r['seed'], r['steps'], r['faults']) for r in runs],
-                             [(3, 2000, 3), (4, 100, 3), (5, 50, 0)])
-            with open(path, 'a', encoding='utf-8') as file:
-                file.write('nonsense\n')
-            self.assertEqual(sim('--seeds-from', path).returncode, 2)
+                             [(3, 2000, 3), (4, 100, 3), (5, 50, 0), (2, 2000, 3), (2, 2000, 3)])
+            self.assertEqual(runs[3:], results('--seed', '2', '--protocol', 'v2') +
+                             results('--seed', '2', '--protocol', 'v2', '--extension', 'continuation'))
+            for wrong in ('nonsense', '3 steps', '3 100 4', '3 100 3 v3', '3 100 3 v2 on', '3 100 3 v2 off 1', '-3', '3x', '3 4x', '3 100 -1'):
+                with open(path, 'w', encoding='utf-8') as file:
+                    file.write(wrong + '\n')
+                self.assertEqual(sim('--seeds-from', path).returncode, 2, wrong)
 
     def test_fresh_seeds_say_where_they_begin(self):
         done = sim('--fresh', '2', '--steps', '50')

@@ -54,6 +54,7 @@ static void draw_profile(struct wsim_run *run)
 	profile->protection = !profile->shared_receives && run->options.seed / 4 % 2
 				      ? WEIR_PROTECTION_CONNECTION
 				      : WEIR_PROTECTION_SHARED;
+	run->cancels = run->options.level > 0 && run->options.seed % 13 % 5 == 0; /* nor this */
 	profile->windows = is_tight ? 64 : 256;
 	profile->remote_invalidation = wsim_chance(run, 70);
 	profile->call_timeout_ms =
@@ -217,6 +218,7 @@ int wsim_side_create(struct wsim_run *run, uint32_t index)
 		return rc;
 	side->is_dead = false;
 	side->life++;
+	side->ncancelled = 0;
 	if (run->has_now)
 		add_short_cuts(side->engine);
 	rc = regions_create(side);

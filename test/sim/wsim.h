@@ -27,6 +27,7 @@
 #define WSIM_ENGINES	5u /* requesters first */
 #define WSIM_CONNS	8u /* of one requester */
 #define WSIM_CALLS	4096u
+#define WSIM_CALLS_LAST 64u /* of these, for what is to be proved at the end */
 #define WSIM_ITEMS	8u
 #define WSIM_ITEM_BYTES 8000u
 #define WSIM_SLOTS	24u /* of an engine's memory, each for the items of one call */
@@ -75,6 +76,8 @@ struct wsim_call {
 	uint32_t slot;
 	uint64_t begun_ns;
 	bool is_submitted;
+	struct weir_call *call; /* under way; else NULL */
+	bool is_cancelled;
 	bool had_no_buffer; /* the handler replied SYSTEM_ERR for want of one */
 	uint32_t done;
 	int status;
@@ -103,8 +106,9 @@ struct wsim_side {
 	struct wsim_run *run;
 	uint32_t index;
 	bool is_requester;
-	bool is_dead;  /* killed, and not made again yet */
-	uint32_t life; /* how often it was made */
+	bool is_dead;	     /* killed, and not made again yet */
+	uint32_t life;	     /* how often it was made */
+	uint32_t ncancelled; /* calls, in this life */
 	struct weir_profile profile;
 	struct weir_engine *engine;
 	struct weir_region *region; /* of 'mem' */
@@ -144,12 +148,13 @@ struct wsim_options {
 
 struct wsim_counts {
 	uint64_t calls, ok, refused, timed_out, lost, err_chunk, rpc_errors, handled, orphans, opened, kills,
-		faults, remade, resent, given_up, replays, continued, fallbacks;
+		faults, remade, resent, given_up, replays, continued, fallbacks, cancelled, proven;
 };
 
 struct wsim_run {
 	struct wsim_options options;
 	uint64_t rng;
+	uint64_t cancel_rng; /* of its own: other runs are to stay what they were */
 	uint64_t hash;
 	uint32_t step;
 	struct sim_world *world;
@@ -157,6 +162,7 @@ struct wsim_run {
 	bool is_calm;	 /* the faults have stopped, and nobody does harm any more */
 	bool hands_over; /* one responder listens for all */
 	bool has_now;	 /* the driver has the short cuts that need no post */
+	bool cancels;	 /* applications give up calls of their own accord */
 	bool is_tight;	 /* few buffers: a reply may not find one, which ends its connection */
 	uint32_t nrequesters, nresponders;
 	uint32_t one_in; /* rate of faults */
@@ -177,6 +183,7 @@ struct wsim_run {
 int wsim_run(struct wsim_run *run, const struct wsim_options *options);
 uint64_t wsim_random(struct wsim_run *run);
 uint32_t wsim_below(struct wsim_run *run, uint32_t limit);
+uint64_t wsim_random_of(uint64_t *state);
 /* A chance of 'percent' in 100. */
 bool wsim_chance(struct wsim_run *run, uint32_t percent);
 /* One that must hold does not: the first is kept, and ends the run. */
@@ -219,6 +226,8 @@ bool wsim_may_be_err_chunk(const struct wsim_run *run, const struct wsim_call *c
 
 /* call.c */
 void wsim_call_make(struct wsim_link *link, bool must_work);
+/* Now and then, one of those that are under way. */
+void wsim_call_cancel_some(struct wsim_run *run, uint32_t percent);
 uint32_t wsim_marker(uint32_t call, uint32_t item);
 
 /* handle.c */
