@@ -86,7 +86,6 @@ struct dir_fs {
 	bool has_ring;
 	uint16_t personality; /* the ring's, for WRITEs of all but root */
 	uint32_t nios;	      /* calls in the ring */
-	uint32_t nqueued;     /* work requests not yet submitted */
 	LIST_HEAD(, dir_io) free_ios;
 	uint8_t write_verf[NFS3_VERF_BYTES]; /* of dir_verf() */
 	atomic_bool has_lost;		     /* data that were written, as a sync has said */

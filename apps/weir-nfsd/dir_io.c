@@ -208,7 +208,6 @@ static void begin_sync(struct dir_fs *fs, struct dir_fd *file)
 	sqe = io_uring_get_sqe(&fs->ring);
 	io_uring_prep_fsync(sqe, file->fd, dir_sync_begin(file) ? IORING_FSYNC_DATASYNC : 0);
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)file | CQE_SYNC);
-	fs->nqueued++;
 }
 
 static void want_sync(struct dir_io *io)
@@ -220,7 +219,6 @@ static void want_sync(struct dir_io *io)
 /* There is a place: begin() has looked. */
 static struct io_uring_sqe *next_sqe(struct dir_io *io)
 {
-	io->fs->nqueued++;
 	return io_uring_get_sqe(&io->fs->ring);
 }
 
@@ -464,8 +462,9 @@ uint32_t dir_poll(struct fs *fs_)
 		fs->npolls = 0;
 		dir_fds_tick(fs, server_now_ns());
 	}
-	if (fs->nqueued > 0 && io_uring_submit(&fs->ring) >= 0)
-		fs->nqueued = 0;
+	/* What the kernel did not take, for want of memory, is still there at the next poll. */
+	if (io_uring_sq_ready(&fs->ring) > 0)
+		io_uring_submit(&fs->ring);
 	if (fs->nios == 0)
 		return retry_waiting(fs);
 	if (!TAILQ_EMPTY(&fs->unbegun))
