@@ -94,8 +94,9 @@ static struct ram_inode *make(struct ram_fs *fs, struct op *op, struct ram_inode
 			set.set_uid = false;
 			set.set_gid = set.set_gid && cred_in_group(&op->cred, set.gid);
 		}
-		if (type == NFS3_LNK)
-			set.set_mode = set.set_size = false;
+		/* Others than files have a size of their own. */
+		set.set_size = set.set_size && type == NFS3_REG;
+		set.set_mode = set.set_mode && type != NFS3_LNK;
 		*status = ram_apply(fs, inode, &op->cred, &set);
 	}
 	if (inherits && type == NFS3_DIR)

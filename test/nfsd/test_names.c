@@ -201,6 +201,25 @@ static void mknod__kinds(void **state)
 	}
 }
 
+/* A directory, or a special file, has no size to be given; a client that sends one all the same means nothing by it. */
+static void make__leaves_a_size_out(void **state)
+{
+	(void)state;
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.mkdir.where.dir = root;
+	client_name(&c->args.mkdir.where.name, "d");
+	c->args.mkdir.attr = (struct nfs3_sattr){.set_mode = true, .mode = 0755, .set_size = true, .size = 5};
+	assert_int_equal(client_call(c, NFS3_MKDIR), NFS3_OK);
+	assert_int_equal(c->res.create.attr.attr.type, NFS3_DIR);
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.mknod.where.dir = root;
+	client_name(&c->args.mknod.where.name, "p");
+	c->args.mknod.type = NFS3_FIFO;
+	c->args.mknod.attr = (struct nfs3_sattr){.set_size = true};
+	assert_int_equal(client_call(c, NFS3_MKNOD), NFS3_OK);
+	assert_int_equal(c->res.create.attr.attr.type, NFS3_FIFO);
+}
+
 /* ---- listing ---- */
 
 #define NFILES 1000u
@@ -339,6 +358,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(rename__moves_and_replaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(link__shares_the_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(mknod__kinds, setup, teardown),
+		cmocka_unit_test_setup_teardown(make__leaves_a_size_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(readdir__lists_each_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(readdir__cookies_of_entries_that_are_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(readdir__bad_counts_and_cookies, setup, teardown),
