@@ -20,7 +20,7 @@
 
 #include "fixture.h"
 
-#define WAIT_SECONDS 60
+#define WAIT_MS 60000
 
 static char exported[96];
 
@@ -124,21 +124,38 @@ static void tell_what_is_open(void)
 
 	snprintf(command, sizeof(command),
 		 "cd /proc/%d; ls -l fd; grep -H . fdinfo/* | grep -v -e mnt_id -e Personalities | tail -80; "
-		 "for t in task/*; do grep -H . $t/comm $t/wchan $t/stack; grep State $t/status; done",
+		 "for t in task/*; do grep -H . $t/comm $t/wchan $t/stack; grep State $t/status; done; "
+		 "uptime; dmesg | tail -20",
 		 (int)c->server);
 	if (system(command) != 0)
 		print_message("nothing more is known of it\n");
 }
 
+/* Not the time of day, which somebody may set. */
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+}
+
 static void wait_until_closed(void)
 {
-	time_t end = time(NULL) + WAIT_SECONDS;
+	uint64_t end = now_ms() + WAIT_MS, ncalls = 0;
 
-	while (files_open() > 0 && time(NULL) < end)
+	for (; files_open() > 0 && now_ms() < end; ncalls++)
 		assert_int_equal(client_getattr(c, &root, NULL), NFS3_OK);
-	if (files_open() > 0)
-		tell_what_is_open();
-	assert_int_equal(files_open(), 0);
+	if (files_open() == 0)
+		return;
+	print_message("open still after %d s and %lu calls\n", WAIT_MS / 1000, (unsigned long)ncalls);
+	tell_what_is_open();
+	/* Does it end when nobody calls? Whatever this finds, it came too late. */
+	for (end = now_ms() + WAIT_MS; files_open() > 0 && now_ms() < end;)
+		usleep(100000);
+	print_message("another %lu ms later %d are open\n", (unsigned long)(now_ms() + WAIT_MS - end),
+		      files_open());
+	fail();
 }
 
 static void copy_program(const char *from, const char *to)
@@ -173,12 +190,12 @@ static int end_of(pid_t child)
 /* Is the file that 'path' names the program of this process by now? */
 static void wait_until_it_runs(pid_t child, const char *path)
 {
-	time_t end = time(NULL) + WAIT_SECONDS;
+	uint64_t end = now_ms() + WAIT_MS;
 	char exe[64], to[200];
 	ssize_t len = 0;
 
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)child);
-	while (time(NULL) < end) {
+	while (now_ms() < end) {
 		len = readlink(exe, to, sizeof(to) - 1);
 		to[len > 0 ? len : 0] = '\0';
 		if (strcmp(to, path) == 0)
@@ -294,6 +311,9 @@ static void limit__many_files(void **state)
 
 /* ---- a disk that promises more than it has: what the page cache took can't be written back ---- */
 
+#define TRIES	10
+#define SLOW_MS 1000 /* of a call: so slow a machine may find a file idle between two of them */
+
 static bool has_disk;
 static char memory[96];
 
@@ -324,24 +344,74 @@ static int teardown_disk(void **state)
 	return 0;
 }
 
-static void lose_data(const struct nfs3_fh *fh, uint8_t verf[NFS3_VERF_BYTES])
+/* How long the slowest call took, in ms. */
+static uint64_t lose_data(const struct nfs3_fh *fh, uint8_t verf[NFS3_VERF_BYTES])
 {
+	uint64_t slowest = 0;
+
 	memset(c->mem, 'x', 1u << 20);
 	for (uint64_t i = 0; i < 40; i++) {
+		uint64_t began = now_ms();
+
 		assert_int_equal(client_write(c, fh, i << 20, 1u << 20, NFS3_UNSTABLE), NFS3_OK);
 		if (i == 0)
 			memcpy(verf, c->res.write.verf, NFS3_VERF_BYTES);
+		if (now_ms() - began > slowest)
+			slowest = now_ms() - began;
 	}
+	return slowest;
+}
+
+static enum nfs3_status commit(const struct nfs3_fh *fh)
+{
+	c->args.commit = (struct nfs3_commit_args){*fh, 0, 0};
+	return client_call(c, NFS3_COMMIT);
+}
+
+static enum nfs3_status write_for_good(const struct nfs3_fh *fh)
+{
+	return client_write(c, fh, 0, 100, NFS3_FILE_SYNC);
+}
+
+static enum nfs3_status set_mode(const struct nfs3_fh *fh)
+{
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.setattr.fh = *fh;
+	c->args.setattr.attr.set_mode = true;
+	c->args.setattr.attr.mode = 0600;
+	return client_call(c, NFS3_SETATTR);
 }
 
 static void expect_other_verf(const struct nfs3_fh *fh, const uint8_t verf[NFS3_VERF_BYTES])
 {
-	c->args.commit = (struct nfs3_commit_args){*fh, 0, 0};
-	if (client_call(c, NFS3_COMMIT) == NFS3_OK)
+	if (commit(fh) == NFS3_OK)
 		assert_memory_not_equal(c->res.commit.verf, verf, NFS3_VERF_BYTES);
 	/* Whoever wrote is told, in whichever file it was, and however often one asks. */
 	assert_int_equal(client_write(c, fh, 0, 0, NFS3_UNSTABLE), NFS3_OK);
 	assert_memory_not_equal(c->res.write.verf, verf, NFS3_VERF_BYTES);
+}
+
+/*
+ * Lose data, then make a call that is to be told. It is not to be told if the file was synced before, which is so when nobody used
+ * it for three seconds: in that case, of a machine that is too busy, the verifier has told it, and all is done again.
+ */
+static void expect_told(const struct nfs3_fh *fh, enum nfs3_status (*call)(const struct nfs3_fh *fh),
+			const struct nfs3_fh *other)
+{
+	uint8_t verf[NFS3_VERF_BYTES];
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t slowest = lose_data(fh, verf), began = now_ms();
+		enum nfs3_status status = call(fh);
+
+		if (now_ms() - began > slowest)
+			slowest = now_ms() - began;
+		expect_other_verf(other, verf);
+		if (status != NFS3_OK)
+			return;
+		assert_true(slowest > SLOW_MS);
+	}
+	fail();
 }
 
 static void verifier__changes_when_data_were_lost(void **state)
@@ -356,23 +426,10 @@ static void verifier__changes_when_data_were_lost(void **state)
 	}
 	assert_int_equal(client_create(c, &root, "other", &other), NFS3_OK);
 	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
-	/* By COMMIT. */
-	lose_data(&fh, verf);
-	c->args.commit = (struct nfs3_commit_args){fh, 0, 0};
-	assert_int_not_equal(client_call(c, NFS3_COMMIT), NFS3_OK);
-	expect_other_verf(&other, verf);
-	/* By a WRITE that is to be stable. */
-	lose_data(&fh, verf);
-	assert_int_not_equal(client_write(c, &fh, 0, 100, NFS3_FILE_SYNC), NFS3_OK);
-	expect_other_verf(&other, verf);
-	/* By SETATTR. */
-	lose_data(&fh, verf);
-	memset(&c->args, 0, sizeof(c->args));
-	c->args.setattr.fh = fh;
-	c->args.setattr.attr.set_mode = true;
-	c->args.setattr.attr.mode = 0600;
-	assert_int_not_equal(client_call(c, NFS3_SETATTR), NFS3_OK);
-	expect_other_verf(&other, verf);
+	expect_told(&fh, commit, &other);
+	/* A WRITE that is to be stable. */
+	expect_told(&fh, write_for_good, &other);
+	expect_told(&fh, set_mode, &other);
 	/* By the close of what was idle. */
 	lose_data(&fh, verf);
 	wait_until_closed();
