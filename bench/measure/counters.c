@@ -61,6 +61,7 @@ static const struct {
 	COUNTER(connections_lost),
 	COUNTER(extended_calls),
 	COUNTER(continued_calls),
+	COUNTER(directed_calls),
 	COUNTER(continued_replies),
 	COUNTER(groups_received),
 	COUNTER(fallbacks_credits),

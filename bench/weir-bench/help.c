@@ -74,9 +74,10 @@ static const char *const lines[] = {
 	"  --protocol P       v1, v2 (version 2 on both sides), or auto (version 2 if the responder speaks "
 	"it);",
 	"                     default: the profile's, else v1",
-	"  --extension E      off, or continuation (with version 2: long messages go in several, not by "
-	"chunks);",
-	"                     default: the profile's, else off",
+	"  --extension E      off, or with version 2: continuation (long messages go in several, not by "
+	"chunks),",
+	"                     direction (short results are not placed), all; default: the profile's, else "
+	"off",
 	"",
 	"Output:",
 	"  --threshold T      METRIC<LIMIT, or with <=, > or >=; may be repeated. METRIC: p50, p90, p99, "

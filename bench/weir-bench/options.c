@@ -156,6 +156,8 @@ static int parse_protocol(const char *text, enum weir_protocol *protocol)
 static const char *const extensions[] = {
 	[WEIR_EXTENSION_OFF] = "off",
 	[WEIR_EXTENSION_CONTINUATION] = "continuation",
+	[WEIR_EXTENSION_DIRECTION] = "direction",
+	[WEIR_EXTENSION_ALL] = "all",
 };
 
 const char *bench_extension_name(enum weir_extension extension)
@@ -171,7 +173,7 @@ static int parse_extension(const char *text, enum weir_extension *extension)
 			return 0;
 		}
 	}
-	return option_bad("extension", text, "expected off or continuation");
+	return option_bad("extension", text, "expected off, continuation, direction or all");
 }
 
 static int parse_access(const char *text, bool *is_sequential)

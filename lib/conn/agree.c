@@ -102,10 +102,11 @@ void conn_set_version(struct weir_conn *conn, uint32_t vers)
 		conn->recv_inline = receives(conn);
 		conn->v2->extends = engine->profile.extension != WEIR_EXTENSION_OFF &&
 				    conn->v2->peer.rtrs & RDMA2_RTRS_XREQ && !conn->v2->is_extension_refused;
+		conn->v2->directs = conn->v2->extends && engine->profile.extension & WEIR_EXTENSION_DIRECTION;
 	} else {
 		conn->extra_bytes = 0;
 		if (conn->v2)
-			conn->v2->extends = false;
+			conn->v2->extends = conn->v2->directs = false;
 		conn->send_inline = cm_private_threshold(mine, conn->theirs.recv_bytes);
 		conn->recv_inline = cm_private_threshold(conn->theirs.send_bytes, mine);
 	}

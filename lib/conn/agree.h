@@ -32,6 +32,7 @@ struct conn_v2 {
 	bool is_off;		      /* the peer does not speak it: not asked again when it is remade */
 	/* the extension */
 	bool extends;		     /* Transmit Request may be sent: both sides have it */
+	bool directs;		     /* and is to have items and directions for results */
 	bool is_extension_refused;   /* by the peer, whatever its properties say */
 	uint32_t rtr_base;	     /* of the operations that requests are sent with */
 	bool is_again;		     /* the message that is looked at waited: it is between no others */

@@ -59,6 +59,7 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 {
 	const struct weir_engine *engine = conn->ep.engine;
 	bool extends = conn_has_extension(conn);
+	bool continues = engine->profile.extension & WEIR_EXTENSION_CONTINUATION;
 	uint32_t nprops = extends ? 5 : 2;
 	struct weir_xdr_out out;
 	struct conn_control *control = begin(conn, &out);
@@ -73,9 +74,10 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 		uint32_t requests = conn->credits < engine->group_max ? conn->credits : engine->group_max;
 
 		rdma2_put_prop_u32(&out, RDMA2_PROPID_RTRSUPP,
-				   RDMA2_RTRS_XREQ | RDMA2_RTRS_XRESP | RDMA2_RTRS_XCONT);
+				   RDMA2_RTRS_XREQ | RDMA2_RTRS_XRESP | (continues ? RDMA2_RTRS_XCONT : 0));
 		rdma2_put_prop_u32(&out, RDMA2_PROPID_REQRXLIM, requests);
-		rdma2_put_prop_u32(&out, RDMA2_PROPID_RESPSXLIM, engine->profile.transmissions);
+		rdma2_put_prop_u32(&out, RDMA2_PROPID_RESPSXLIM,
+				   continues ? engine->profile.transmissions : 1);
 	}
 	rdma2_put_subset_first(&out, nprops); /* none of them changes */
 	conn->v2->has_told = send(conn, control, &out);

@@ -153,7 +153,7 @@ static uint32_t group_max(const struct weir_engine *engine)
 	const struct weir_profile *p = &engine->profile;
 	uint64_t fit = p->bulk_buffer_bytes / engine->msg_bytes;
 
-	if (p->extension == WEIR_EXTENSION_OFF || p->protocol == WEIR_PROTOCOL_V1 || fit == 0)
+	if (!(p->extension & WEIR_EXTENSION_CONTINUATION) || p->protocol == WEIR_PROTOCOL_V1 || fit == 0)
 		return 1;
 	return fit < p->transmissions ? (uint32_t)fit : p->transmissions;
 }

@@ -193,7 +193,7 @@ static inline uint32_t engine_recvs(uint32_t credits)
  * those, as far as there are some left; else the connection takes as many besides engine_recvs(). */
 static inline uint32_t engine_reply_recvs(const struct weir_profile *profile, uint32_t credits)
 {
-	if (profile->extension == WEIR_EXTENSION_OFF || profile->protocol == WEIR_PROTOCOL_V1)
+	if (!(profile->extension & WEIR_EXTENSION_CONTINUATION) || profile->protocol == WEIR_PROTOCOL_V1)
 		return 0;
 	return credits > profile->transmissions ? credits : profile->transmissions;
 }

@@ -66,6 +66,8 @@ static const struct profile_choice protocols[] = {
 static const struct profile_choice extensions[] = {
 	{"off", WEIR_EXTENSION_OFF},
 	{"continuation", WEIR_EXTENSION_CONTINUATION},
+	{"direction", WEIR_EXTENSION_DIRECTION},
+	{"all", WEIR_EXTENSION_ALL},
 	{NULL, 0},
 };
 
@@ -171,7 +173,9 @@ const struct profile_key profile_keys[] = {
 	 .example = "continuation",
 	 .help = "what is used of version 2's extension, with peers that have it, too; continuation: long "
 		 "calls "
-		 "and replies go in several messages instead of by chunks"},
+		 "and replies go in several messages instead of by chunks; direction: calls say which "
+		 "results "
+		 "are to be placed, and that short ones are not"},
 	{"connection", "transmissions", PROFILE_NUMBER, FIELD(transmissions), .min = 2,
 	 .max = RTR_TRANSMISSIONS_MAX, .step = 1, .unit = "messages", .initial = "8",
 	 .help = "the most that a call or a reply is continued over; a requester then has twice as many "

@@ -74,13 +74,17 @@ enum weir_shared_receives {
 	WEIR_SHARED_RECEIVES_AUTO,
 };
 
-/** Which part of the extension draft-dnoveck-nfsv4-rpcrdma-rtrext-01 is used on connections of version 2, with peers that have it
- *  as well. */
+/** Which parts of the extension draft-dnoveck-nfsv4-rpcrdma-rtrext-01 are used on connections of version 2, with peers that have
+ *  it as well: one bit each. */
 enum weir_extension {
-	WEIR_EXTENSION_OFF,
+	WEIR_EXTENSION_OFF = 0,
 	/** Calls and replies that are too long for one message, and of which nothing is placed directly, go in several messages
 	 *  rather than by a chunk that is read or written (sections 4 and 5.2). */
-	WEIR_EXTENSION_CONTINUATION,
+	WEIR_EXTENSION_CONTINUATION = 1,
+	/** Calls of which something is placed directly say for each result what is to become of it: written to the requester's memory, or
+	 *  sent in the message if it is short (section 7.4). A responder obeys that whichever part is used here. */
+	WEIR_EXTENSION_DIRECTION = 2,
+	WEIR_EXTENSION_ALL = 3,
 };
 
 struct weir_profile {

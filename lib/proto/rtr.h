@@ -148,6 +148,21 @@ void rtr_sets_begin(const struct rtr_header *rtr, struct rtr_iter *it);
 bool rtr_sets_next(struct rtr_iter *it, struct rtr_set *set);
 bool rtr_rsditems_next(struct rtr_iter *it, struct rtr_rsditem *item);
 
+/* Each segment of the items that are read, as a Read list would have it (RFC 8166 section 3.4.5): an item's displacement is what
+ * a chunk's position is. */
+struct rtr_read_iter {
+	struct rtr_iter items;
+	struct rdma1_segment_iter segments;
+	uint32_t position;
+};
+
+void rtr_reads_begin(const struct rtr_header *rtr, struct rtr_read_iter *it);
+bool rtr_reads_next(struct rtr_read_iter *it, struct rdma1_read_segment *seg);
+
+/* Where the handles stand in the header of a Transmit Request that was encoded here, in the order of its segments: items, then
+ * directions. How many; at most 'max' are looked for. */
+uint32_t rtr_handles(uint8_t *header, uint8_t **handles, uint32_t max);
+
 /* Encoding, into a bounded output: out->failed says that something did not fit. Between begin and end stand
  *   XMTREQ: a count of items, the items; a count of sets, each with its rsditems; rtr_put_request()
  *   XMTRESP: a count of items, the items; rtr_put_response()
@@ -165,6 +180,9 @@ void rtr_put_item_inline(struct weir_xdr_out *out, enum rtr_type type, uint32_t 
 void rtr_put_set(struct weir_xdr_out *out, uint32_t begin, uint32_t end, uint32_t nitems);
 void rtr_put_rsditem(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t dsdov,
 		     const struct rdma1_segment *segments, uint32_t nsegments);
+/* The same but for its segments, 'nsegments' of which follow by rtr_put_segment(): of EXRW or CHOICE. */
+void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t nsegments);
+void rtr_put_segment(struct weir_xdr_out *out, const struct rdma1_segment *segment);
 void rtr_put_request(struct weir_xdr_out *out, uint32_t count, uint32_t rsbuf, uint32_t pslen);
 void rtr_put_response(struct weir_xdr_out *out, uint32_t count, uint32_t pslen);
 void rtr_put_cont(struct weir_xdr_out *out, uint32_t xnum, uint32_t itype, uint32_t pslen);

@@ -33,14 +33,18 @@ void rtr_put_count(struct weir_xdr_out *out, uint32_t n)
 	put(out, n);
 }
 
+void rtr_put_segment(struct weir_xdr_out *out, const struct rdma1_segment *segment)
+{
+	put(out, segment->handle);
+	put(out, segment->length);
+	(void)weir_xdr_put_u64(out, segment->offset);
+}
+
 static void put_segments(struct weir_xdr_out *out, const struct rdma1_segment *segments, uint32_t nsegments)
 {
 	put(out, nsegments);
-	for (uint32_t i = 0; i < nsegments; i++) {
-		put(out, segments[i].handle);
-		put(out, segments[i].length);
-		(void)weir_xdr_put_u64(out, segments[i].offset);
-	}
+	for (uint32_t i = 0; i < nsegments; i++)
+		rtr_put_segment(out, &segments[i]);
 }
 
 void rtr_put_item_inline(struct weir_xdr_out *out, enum rtr_type type, uint32_t disp, uint32_t length)
@@ -83,6 +87,13 @@ void rtr_put_rsditem(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type ty
 		put(out, dsdov);
 	if (type != RTR_TBSN)
 		put_segments(out, segments, nsegments);
+}
+
+void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t nsegments)
+{
+	put(out, minlen);
+	put(out, (uint32_t)type);
+	put(out, nsegments);
 }
 
 void rtr_put_request(struct weir_xdr_out *out, uint32_t count, uint32_t rsbuf, uint32_t pslen)

@@ -97,3 +97,54 @@ bool rtr_rsditems_next(struct rtr_iter *it, struct rtr_rsditem *item)
 		it->p = segments_at(it->p, &item->segments);
 	return true;
 }
+
+void rtr_reads_begin(const struct rtr_header *rtr, struct rtr_read_iter *it)
+{
+	*it = (struct rtr_read_iter){0};
+	rtr_items_begin(rtr, &it->items);
+}
+
+bool rtr_reads_next(struct rtr_read_iter *it, struct rdma1_read_segment *seg)
+{
+	while (it->segments.left == 0) {
+		struct rtr_item item;
+
+		if (!rtr_items_next(&it->items, &item))
+			return false;
+		it->position = item.disp;
+		it->segments = item.segments; /* none, unless it is to be read */
+	}
+	seg->position = it->position;
+	return rdma1_segments_next(&it->segments, &seg->target);
+}
+
+/* The iterators read, and what they are at is to be written: found again by its distance from the header's start. */
+static uint32_t note_handles(const struct rdma1_segment_iter *segments, uint8_t *header, uint8_t **handles,
+			     uint32_t n, uint32_t max)
+{
+	for (uint32_t i = 0; i < segments->left && n < max; i++)
+		handles[n++] = header + (segments->p - header) + (size_t)i * RDMA1_SEGMENT_SIZE;
+	return n;
+}
+
+uint32_t rtr_handles(uint8_t *header, uint8_t **handles, uint32_t max)
+{
+	const uint8_t *items = header + RDMA2_OPTIONAL_SIZE;
+	struct rtr_header rtr = {.nitems = wire_get_u32(items), .items = items + 4};
+	struct rtr_rsditem direction;
+	struct rtr_item item;
+	struct rtr_set set;
+	struct rtr_iter it;
+	uint32_t n = 0;
+
+	rtr_items_begin(&rtr, &it);
+	while (rtr_items_next(&it, &item))
+		n = note_handles(&item.segments, header, handles, n, max);
+	rtr.nsets = wire_get_u32(it.p);
+	rtr.sets = it.p + 4;
+	rtr_sets_begin(&rtr, &it);
+	while (rtr_sets_next(&it, &set))
+		while (rtr_rsditems_next(&set.items, &direction))
+			n = note_handles(&direction.segments, header, handles, n, max);
+	return n;
+}

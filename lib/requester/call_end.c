@@ -54,6 +54,14 @@ void call_give_up(struct weir_call *call)
 	requester_of(call->conn)->nactive--;
 	stats->calls_completed++;
 	stats->calls_failed++;
+	if (call->is_refused) { /* the responder does not have it: no reply is to come */
+		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
+		call->state = CALL_SENDING;
+		call->done(call, &result, call->arg);
+		if (call->is_send_done)
+			call_release(call);
+		return;
+	}
 	call->state = CALL_ZOMBIE;
 	call->done(call, &result, call->arg);
 }

@@ -26,8 +26,9 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 		       one.length <= call->targets[0].len;
 	}
 	if (hdr->nwrite_chunks == 0) {
+		/* To directions for results it is no answer but this: none was placed. */
 		for (; i < offered; i++)
-			item_bytes[i] = 0;
+			item_bytes[i] = call->rtr_base != 0 ? WEIR_ITEM_INLINE : 0;
 		return true;
 	}
 	if (hdr->nwrite_chunks != offered)
@@ -217,7 +218,8 @@ void call_on_sent(struct conn_tx *tx, int error)
 		call_release_sent(call); /* others may be waiting for it */
 	if (call->state == CALL_SENDING)
 		call_release(call);
-	else if (__builtin_expect(call->is_refused, 0) && call->state == CALL_SENT && error == 0)
+	else if (__builtin_expect(call->is_refused, 0) && call->state == CALL_SENT && call->nvalid == 0 &&
+		 error == 0)
 		call_requeue(call);
 	else if (error == 0)
 		call_resume(call);
@@ -228,7 +230,8 @@ int weir_result_opaque(const struct weir_call *call, const struct weir_result *r
 {
 	uint32_t count;
 
-	if (item >= result->nitems || call->results[item].nsegments == 0)
+	if (item >= result->nitems || call->results[item].nsegments == 0 ||
+	    result->item_bytes[item] == WEIR_ITEM_INLINE)
 		return weir_xdr_get_opaque_ref(result->results, data, max_bytes, len_bytes);
 	if (weir_xdr_get_u32(result->results, &count) != 0 || count > max_bytes)
 		return -EBADMSG;

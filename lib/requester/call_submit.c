@@ -12,11 +12,9 @@ static struct weir_engine *engine_of(const struct weir_call *call)
 	return call->conn->ep.engine;
 }
 
-/* Where the transport header goes: right in front of the message, or to a buffer of its own. */
-static int place_header(struct weir_call *call)
+/* Right in front of the message, or to a buffer of its own. */
+int call_place_header(struct weir_call *call, uint32_t bytes)
 {
-	uint32_t bytes = call->plan.header_bytes + call->conn->extra_bytes;
-
 	if (bytes <= ENGINE_HEADROOM) {
 		call->header = call->out.start - bytes;
 		return 0;
@@ -132,21 +130,25 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
  * rkey is the key to bind over, and a placeholder in the header. */
 static void plan_exposures(struct weir_call *call, const struct segment_list *list)
 {
-	const uint32_t for_reads = FABRIC_REMOTE_READ, for_writes = FABRIC_REMOTE_WRITE;
-
 	for (uint32_t i = 0; i < list->n; i++)
-		expose_add(call, list->base[i], list->segs[i].len, list->segs[i].rkey, for_reads, NULL);
+		expose_add(call, list->base[i], list->segs[i].len, list->segs[i].rkey, FABRIC_REMOTE_READ,
+			   NULL);
+	call_plan_chunks(call);
+	if (call->long_reply)
+		expose_add(call, call->long_reply->data, call->plan.reply_bytes, call->long_reply->rkey,
+			   FABRIC_REMOTE_WRITE, &call->reply_handle);
+}
+
+void call_plan_chunks(struct weir_call *call)
+{
 	for (uint32_t i = 0; i < call->npieces; i++)
 		if (call->plan.reduced & 1u << i)
 			expose_add(call, call->pieces[i].base, call->pieces[i].len, call->pieces[i].rkey,
-				   for_reads, NULL);
+				   FABRIC_REMOTE_READ, NULL);
 	for (uint32_t i = 0; i < call->nresults && call->plan.use_write_list; i++)
 		if (call->results[i].nsegments > 0)
 			expose_add(call, call->result_data[i], call->targets[i].len, call->targets[i].rkey,
-				   for_writes, &call->targets[i].rkey);
-	if (call->long_reply)
-		expose_add(call, call->long_reply->data, call->plan.reply_bytes, call->long_reply->rkey,
-			   for_writes, &call->reply_handle);
+				   FABRIC_REMOTE_WRITE, &call->targets[i].rkey);
 }
 
 static int write_header(struct weir_call *call, struct reduce_call_in *in)
@@ -169,7 +171,7 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 	if (call->plan.need_reply_chunk)
 		rc = offer_reply_chunk(call, &reply);
 	if (rc == 0)
-		rc = place_header(call);
+		rc = call_place_header(call, call->plan.header_bytes + call->conn->extra_bytes);
 	if (rc != 0)
 		return rc;
 	rc = reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted,
@@ -236,6 +238,8 @@ static inline __attribute__((always_inline)) bool prepare_plain_as(struct weir_c
 
 static __attribute__((noinline)) bool prepare_plain_v2(struct weir_call *call)
 {
+	if (call->nresults > 0 && call->conn->v2->directs)
+		return false; /* it is to be a direction */
 	return prepare_plain_as(call, RDMA2_EXTRA);
 }
 
@@ -264,7 +268,8 @@ static int prepare(struct weir_call *call)
 		.may_reduce = call->may_reduce,
 	};
 	rc = reduce_call_plan(&in, &call->plan);
-	if (rc == 0 && __builtin_expect(conn->v2 != NULL, 0) && call_prepare_group(call))
+	if (rc == 0 && __builtin_expect(conn->v2 != NULL, 0) &&
+	    (call_prepare_direct(call, &in) || call_prepare_group(call)))
 		return 0;
 	if (rc == 0)
 		rc = write_header(call, &in);

@@ -126,7 +126,8 @@ bool call_prepare_group(struct weir_call *call)
 	struct conn_group_out group;
 	uint32_t count, reply_count;
 
-	if (!conn->v2->extends || call->avoids_extension)
+	if (!conn->v2->extends || call->avoids_extension ||
+	    !(engine->profile.extension & WEIR_EXTENSION_CONTINUATION))
 		return false;
 	/* What is placed directly goes by explicit RDMA, and so do calls of which something is. */
 	if (call->plan.reduced || (call->plan.use_write_list && call->nresults > 0) ||
@@ -222,7 +223,9 @@ void call_refused(struct weir_call *call)
 		engine_of(call)->stats.fallbacks_refused++;
 		call->avoids_extension = true;
 		call->is_refused = true;
-		if (call->is_send_done)
+		if (call->nvalid > 0)
+			call_hide(call);
+		else if (call->is_send_done)
 			call_requeue(call);
 	}
 }

@@ -32,12 +32,20 @@ void expose_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lk
 		(struct exposure){.base = base, .len = len, .lkey = lkey, .access = access, .copy = copy};
 }
 
+/* Where the header has keys. */
+static uint32_t find_handles(const struct weir_call *call, uint8_t *handles[CALL_EXPOSURES_MAX])
+{
+	if (call->rtr_base != 0)
+		return rtr_handles(call->header, handles, CALL_EXPOSURES_MAX);
+	return rdma1_handles(call->header + call->conn->extra_bytes, handles, CALL_EXPOSURES_MAX);
+}
+
 /* The connection's keys, which hold as long as it does. */
 static void tell_keys(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
 	uint8_t *handles[CALL_EXPOSURES_MAX];
-	uint32_t n = rdma1_handles(call->header + conn->extra_bytes, handles, CALL_EXPOSURES_MAX);
+	uint32_t n = find_handles(call, handles);
 
 	for (uint32_t i = 0; i < n && i < call->nexposures; i++) {
 		const struct exposure *exposure = &call->exposures[i];
@@ -59,7 +67,7 @@ void call_expose(struct weir_call *call)
 		tell_keys(call);
 		return;
 	}
-	n = rdma1_handles(call->header + call->conn->extra_bytes, handles, CALL_EXPOSURES_MAX);
+	n = find_handles(call, handles);
 	for (uint32_t i = 0; i < n && i < call->nexposures; i++) {
 		struct exposure *exposure = &call->exposures[i];
 		struct fabric_sge sge = {exposure->base, exposure->len, exposure->lkey};
@@ -72,7 +80,7 @@ void call_expose(struct weir_call *call)
 		if (exposure->copy)
 			*exposure->copy = exposure->mw->rkey;
 	}
-	if (call->conn->vers == RDMA2_VERSION && call->conn->may_invalidate)
+	if (call->conn->vers == RDMA2_VERSION && call->rtr_base == 0 && call->conn->may_invalidate)
 		rdma2_set_inv_handle(call->header, call->exposures[0].mw->rkey);
 	engine->stats.windows_bound += call->nexposures;
 }
@@ -108,6 +116,8 @@ void call_hide(struct weir_call *call)
 	struct weir_conn *conn = call->conn;
 	uint32_t left = call->nvalid;
 
+	if (call->is_hiding)
+		return; /* it was refused, and is given up now */
 	if (!conn_tx_reserve(conn, left, 0)) {
 		conn_wait_tx(conn, &call->inv_waiter, left);
 		return;
@@ -146,6 +156,8 @@ void call_on_hidden(struct conn_tx *tx, int error)
 	call_keys_gone(call);
 	if (call->state == CALL_REVOKING)
 		call_give_up(call);
+	else if (call->is_refused && call->state == CALL_SENT && call->is_send_done)
+		call_requeue(call);
 	else
 		call_resume(call);
 }

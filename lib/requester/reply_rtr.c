@@ -8,6 +8,7 @@
 
 #include "requester.h"
 #include "rpc_msg.h"
+#include "rtr_reduce.h"
 #include "xdr_ref.h"
 
 void requester_drop_group(struct weir_conn *conn)
@@ -18,10 +19,20 @@ void requester_drop_group(struct weir_conn *conn)
 	conn_chain_done(conn, chain);
 }
 
+/* What the reply's entries say of the results that were asked for. Where nothing was, there are none. */
+static bool judge_items(const struct weir_call *call, const struct rtr_header *rtr,
+			uint32_t item_bytes[CALL_ITEMS_MAX], struct weir_result *result)
+{
+	result->nitems = call->plan.use_write_list ? call->nresults : 0;
+	result->item_bytes = item_bytes;
+	return rtr_reduce_results(rtr, call->results, result->nitems, item_bytes);
+}
+
 /* The call's results, to the application. */
 static void deliver(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *chain)
 {
 	struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX];
+	uint32_t item_bytes[CALL_ITEMS_MAX];
 	struct weir_result result = {.status = -EBADMSG};
 	struct weir_rpc_reply_header reply;
 	struct weir_xdr_in in;
@@ -30,8 +41,9 @@ static void deliver(struct weir_call *call, const struct rtr_header *rtr, const 
 	weir_xdr_in_init_parts(&in, parts, n);
 	if (call->reply_join)
 		xdr_in_join(&in, call->reply_join->data, call->reply_join->size_bytes);
-	/* Nothing was to be placed: an entry about it answers no direction of the call. */
-	if (rtr->nitems == 0 && rpc_reply_decode(&in, &reply) == 0 && reply.xid == call->xid) {
+	/* An entry that answers no direction of the call ends it (section 7.4): what was written is not known. */
+	if (judge_items(call, rtr, item_bytes, &result) && rpc_reply_decode(&in, &reply) == 0 &&
+	    reply.xid == call->xid) {
 		result.status = 0;
 		result.reply = &reply;
 		result.results = &in;
@@ -93,8 +105,12 @@ static void receive_reply(struct weir_conn *conn, uint32_t xid, struct mem_buf *
 	call->reply = chain;
 	call->reply_bytes = len;
 	if (call_must_wait(call)) {
+		bool is_new = call->state == CALL_SENT;
+
 		call->state = CALL_REPLIED;
 		call->is_reply_group = true;
+		if (call->nvalid > 0 && is_new)
+			call_hide(call);
 	} else {
 		call_finish_group(call);
 	}

@@ -99,7 +99,7 @@ struct weir_call {
 	uint8_t *header;
 	struct reduce_call_plan plan;
 
-	/* by the extension: continue.c */
+	/* by the extension: continue.c and direct.c */
 	uint32_t rtr_base;	    /* of the operations that it is sent with; 0: by the base protocol */
 	uint32_t more;		    /* transmissions beyond the first, a credit each */
 	uint32_t reply_reserved;    /* receives, of requester.reply_recvs */
@@ -191,6 +191,10 @@ void call_release_unread(struct weir_call *call);
 void call_close_piece(struct weir_call *call);
 
 /* call_submit.c */
+/* Where a transport header of so many bytes goes. 0 or -ENOBUFS. */
+int call_place_header(struct weir_call *call, uint32_t bytes);
+/* The memory that its chunks name, in their order, where keys are a call's or a connection's own. */
+void call_plan_chunks(struct weir_call *call);
 void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
 void requester_on_buffers(struct engine_waiter *waiter);
 /* Choose the call's form and write its header, with chunks where it needs some. 0; or it can't be sent so, and is as it was: the
@@ -207,6 +211,10 @@ void call_note_resent(struct weir_call *call);
 bool requester_has_trial(struct requester *req);
 void requester_on_suspend(struct weir_conn *conn, int error);
 void requester_on_open(struct weir_conn *conn);
+
+/* direct.c: items and directions for results */
+/* Prepare the call so, where it is to be and its plan has chunks that can be had so. False: it is another way's. */
+bool call_prepare_direct(struct weir_call *call, const struct reduce_call_in *in);
 
 /* continue.c: message continuation */
 /* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its message, or its reply, in a chunk. False: the base it is. */

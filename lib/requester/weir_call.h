@@ -55,10 +55,13 @@ struct weir_result {
 	const struct weir_rpc_reply_header *reply; /**< the RPC header; NULL unless status is 0 */
 	struct weir_xdr_in
 		*results; /**< decoder, at the first byte of the results; NULL unless status is 0 */
-	/** Bytes that came by each Write chunk, in the order of weir_call_result_item(). */
+	/** Bytes that were placed of each result, in the order of weir_call_result_item(); or WEIR_ITEM_INLINE. */
 	const uint32_t *item_bytes;
 	uint32_t nitems;
 };
+
+/** The result is in the message, other than was offered: by version 2's extension the short ones are. */
+#define WEIR_ITEM_INLINE UINT32_MAX
 
 /** Memory named in 'call' is the caller's again. It may begin and submit other calls, and close connections: 'call' holds
  *  its slot and the buffer that 'result' points into until this returns, its other buffers are free (those that a
@@ -114,7 +117,7 @@ WEIR_API int weir_call_submit(struct weir_call *call);
  *  its connection ends is given up by weir: after CLOSED it is gone, like the connection. */
 WEIR_API void weir_call_abandon(struct weir_call *call);
 
-/** Decode a variable-length opaque result that may have come by Write chunk 'item' (RFC 8166 section 4.3.2): the
+/** Decode a variable-length opaque result that may have been placed, as the Write chunk 'item' (RFC 8166 section 4.3.2): the
  *  count word, then the data, in place. 'data' is the offered memory or points into the message.
  *  0; -EBADMSG: over 'max_bytes', or the count and the chunk disagree. */
 WEIR_API int weir_result_opaque(const struct weir_call *call, const struct weir_result *result, uint32_t item,

@@ -22,6 +22,7 @@ struct reply {
 struct stored_piece {
 	uint32_t kind;
 	uint32_t len;
+	uint32_t op;
 };
 
 struct drc {
@@ -166,7 +167,7 @@ bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct pie
 	memcpy(to, &reply, sizeof(reply));
 	to += sizeof(reply);
 	for (uint32_t i = 0; i < reply.npieces; i++, to += sizeof(struct stored_piece)) {
-		const struct stored_piece stored = {pieces[i].kind, pieces[i].len};
+		const struct stored_piece stored = {pieces[i].kind, pieces[i].len, pieces[i].op};
 
 		memcpy(to, &stored, sizeof(stored));
 	}
@@ -193,7 +194,8 @@ uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry,
 		struct stored_piece stored;
 
 		memcpy(&stored, at, sizeof(stored));
-		pieces[i] = (struct piece){.base = bytes, .len = stored.len, .kind = stored.kind};
+		pieces[i] = (struct piece){
+			.base = bytes, .len = stored.len, .kind = stored.kind, .op = stored.op};
 		bytes += stored.len;
 	}
 	return reply.npieces;

@@ -147,6 +147,8 @@ static __attribute__((noinline)) void put_group(struct weir_request *req)
 	req->rtr_base = 0;
 	req->nsends = 0;
 	req->is_group = false;
+	req->rtr = (struct request_rtr){0};
+	req->op = 0;
 }
 
 static void put_bufs(struct weir_request *req)

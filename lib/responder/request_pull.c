@@ -97,16 +97,33 @@ static bool in_stage(const struct weir_request *req, const struct rdma1_read_seg
 	return seg->target.length > 0 && (seg->position == 0) == (req->state == REQUEST_PULL_CALL);
 }
 
+static void reads_begin(const struct weir_request *req, union request_reads *it)
+{
+	const struct rtr_header rtr = {.items = req->rtr.items, .nitems = req->rtr.nitems};
+
+	if (__builtin_expect(rtr.nitems > 0, 0))
+		rtr_reads_begin(&rtr, &it->items);
+	else
+		rdma1_reads_begin(&req->hdr, &it->list);
+}
+
+static inline bool reads_next(const struct weir_request *req, union request_reads *it,
+			      struct rdma1_read_segment *seg)
+{
+	return __builtin_expect(req->rtr.nitems > 0, 0) ? rtr_reads_next(&it->items, seg)
+							: rdma1_reads_next(&it->list, seg);
+}
+
 static void begin_reads(struct weir_request *req)
 {
 	struct rdma1_read_segment seg;
-	struct rdma1_read_iter it;
+	union request_reads it;
 
 	req->reads_left = 0;
-	rdma1_reads_begin(&req->hdr, &it);
-	while (rdma1_reads_next(&it, &seg))
+	reads_begin(req, &it);
+	while (reads_next(req, &it, &seg))
 		req->reads_left += in_stage(req, &seg);
-	rdma1_reads_begin(&req->hdr, &req->next_read);
+	reads_begin(req, &req->next_read);
 	req->is_reading = true;
 	req->has_posted = false;
 }
@@ -126,13 +143,13 @@ static void post_reads(struct weir_request *req)
 	struct weir_conn *conn = req->responder->conn;
 
 	while (req->reads_left > 0) {
-		struct rdma1_read_iter next = req->next_read;
+		union request_reads next = req->next_read;
 		struct reassemble_chunk *chunk;
 		struct rdma1_read_segment seg;
 		struct fabric_sge sge;
 
 		do
-			rdma1_reads_next(&next, &seg);
+			reads_next(req, &next, &seg);
 		while (!in_stage(req, &seg));
 		chunk = chunk_at(req, seg.position);
 		sge = (struct fabric_sge){chunk->dst + chunk->filled, seg.target.length, chunk->lkey};
@@ -168,6 +185,10 @@ static bool begin_items(struct weir_request *req)
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (!request_find_program(req, &in))
 		return false;
+	if (!items_allowed(req) && req->rtr_base != 0) {
+		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+		return false;
+	}
 	if (!items_allowed(req)) {
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return false;
@@ -287,7 +308,8 @@ void request_pull(struct weir_request *req)
 	int rc;
 
 	if (req->state == REQUEST_FREE) {
-		rc = reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
+		rc = req->rtr.nitems > 0 ? request_list_items(req)
+					 : reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
 		if (rc < 0) {
 			refuse(req, rc);
 			return;

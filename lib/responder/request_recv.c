@@ -26,7 +26,8 @@ void responder_drop_backlog(struct responder *responder)
 static bool is_limit(uint32_t reason)
 {
 	return reason == RDMA1_R_TOO_MANY_READS || reason == RDMA1_R_TOO_MANY_WRITES ||
-	       reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE;
+	       reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE ||
+	       reason == RDMA2_R_TOO_MANY_ITEMS;
 }
 
 void request_count_refused(struct weir_engine *engine, uint32_t reason)

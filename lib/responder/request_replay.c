@@ -97,6 +97,7 @@ static bool copy_reply(struct weir_request *req, const struct piece *pieces, uin
 			.len = pieces[i].len,
 			.kind = pieces[i].kind,
 			.lkey = req->reply->lkey,
+			.op = pieces[i].op,
 		};
 		if (!is_plain && pieces[i].len > 0)
 			memcpy(req->pieces[i].base, pieces[i].base, pieces[i].len);

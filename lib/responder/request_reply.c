@@ -90,6 +90,7 @@ int weir_request_result_item(struct weir_request *req, const struct weir_region 
 		.len = len_bytes,
 		.kind = is_eligible ? PIECE_ITEM : PIECE_OPAQUE,
 		.lkey = keys->lkey,
+		.op = req->op,
 	};
 	return 0;
 }
@@ -103,8 +104,15 @@ int weir_request_result_absent(struct weir_request *req)
 	close_piece(req);
 	req->nitems++;
 	/* An item of no bytes: the reducer gives it the chunk, and nothing to transfer. */
-	req->pieces[req->npieces++] = (struct piece){.base = req->out.start, .kind = PIECE_ITEM};
+	req->pieces[req->npieces++] =
+		(struct piece){.base = req->out.start, .kind = PIECE_ITEM, .op = req->op};
 	return 0;
+}
+
+void weir_request_operation(struct weir_request *req, uint32_t args_offset)
+{
+	if (req->rtr_base != 0) /* no other header asks */
+		req->op = args_offset;
 }
 
 void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
@@ -224,8 +232,12 @@ static int reduce(const struct weir_request *req, const struct reduce_reply_in *
 		  uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
 {
 	uint32_t extra = extra_bytes(req);
-	int rc = size < extra ? -ENOSPC
-			      : reduce_reply(in, buf + extra, size - extra, xfers, REQUEST_XFERS_MAX, plan);
+	int rc;
+
+	if (__builtin_expect(req->rtr.nsets > 0, 0))
+		return request_reduce_rtr(req, in, buf, size, xfers, plan);
+	rc = size < extra ? -ENOSPC
+			  : reduce_reply(in, buf + extra, size - extra, xfers, REQUEST_XFERS_MAX, plan);
 
 	if (rc != 0 || extra == 0)
 		return rc;
@@ -426,7 +438,7 @@ static int plan_reply(struct weir_request *req)
 	uint8_t scratch[ENGINE_HEADROOM];
 	int rc;
 
-	if (__builtin_expect(req->rtr_base != 0, 0))
+	if (__builtin_expect(req->rtr_base != 0, 0) && req->rtr.nsets == 0)
 		return request_plan_rtr(req, in.credit);
 	rc = reduce(req, &in, scratch, sizeof(scratch), req->xfers, &plan);
 

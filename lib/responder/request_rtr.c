@@ -12,6 +12,8 @@
 
 #include "group.h"
 #include "responder.h"
+#include "rtr_place.h"
+#include "rtr_reduce.h"
 #include "xdr_ref.h"
 
 void request_drop_group(struct responder *responder)
@@ -37,6 +39,28 @@ void request_group_break(struct responder *responder)
 
 /* ---- coming in ---- */
 
+/* Where the call's arguments begin: nothing is taken out of its RPC header. What is none finds its answer later. */
+static uint32_t args_at(const struct rtr_header *rtr, const uint8_t *msg)
+{
+	struct weir_rpc_call_header rpc;
+	struct weir_xdr_in in;
+
+	weir_xdr_in_init(&in, rtr_payload(rtr, msg), rtr->pslen);
+	return rpc_call_decode(&in, &rpc) == 0 ? rtr->pslen - (uint32_t)weir_xdr_remaining(&in) : 0;
+}
+
+static uint32_t count_reads(const struct rtr_header *rtr)
+{
+	struct rdma1_read_segment seg;
+	struct rtr_read_iter it;
+	uint32_t n = 0;
+
+	rtr_reads_begin(rtr, &it);
+	while (rtr_reads_next(&it, &seg))
+		n++;
+	return n;
+}
+
 /* A first transmission: what the header says of the call. */
 static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 {
@@ -47,6 +71,11 @@ static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 	req->inv_handle = 0;
 	req->rtr_base = rtr->base;
 	req->reply_count_max = rtr->rsbuf < most ? rtr->rsbuf : most;
+	req->rtr = (struct request_rtr){
+		rtr->items, rtr->sets, rtr->nitems, rtr->nsets, args_at(rtr, req->msg->data),
+	};
+	req->hdr.nread_chunks = (uint16_t)rtr->nitems;
+	req->hdr.nread_segments = (uint16_t)count_reads(rtr);
 	conn_chain_end(req->msg, rtr->header_bytes, rtr->pslen);
 }
 
@@ -143,26 +172,59 @@ static void on_report(struct weir_request *req, const struct rdma2_header *hdr,
 	request_release(req);
 }
 
-/* Items and directions are for placement, of which there is none here: the requester is to go by the base protocol. */
-static bool has_placement(const struct rtr_header *rtr)
+/* What is not done here: items or directions in a call of several transmissions, and a whole call that is to be read. The requester
+ * is to go by the base protocol. */
+static bool is_beyond(const struct rtr_header *rtr)
 {
-	return rtr->op == RTR_XMTREQ && (rtr->nitems > 0 || rtr->nsets > 0);
+	return rtr->op == RTR_XMTREQ &&
+	       (rtr->is_whole || (rtr->count > 1 && (rtr->nitems > 0 || rtr->nsets > 0)));
+}
+
+/* Items of a request that are placed by Sends: this side has told of no targets. */
+static bool is_misplaced(const struct weir_engine *engine, const struct rtr_header *rtr,
+			 struct rtr_report *report)
+{
+	struct rtr_buffer own;
+	struct rtr_piece piece;
+
+	if (rtr->op != RTR_XMTREQ || rtr->nitems == 0)
+		return false;
+	rtr_buffer_default(&own, engine->msg_bytes);
+	return rtr_place(rtr, &own, NULL, &piece, 1, report) == -EBADMSG;
+}
+
+/* What a call may list is bounded as chunks are. */
+static struct rtr_limits limits_of(const struct weir_engine *engine)
+{
+	const struct rdma1_limits *base = &engine->limits;
+
+	return (struct rtr_limits){
+		.items_max = base->read_chunks_max < REASSEMBLE_CHUNKS_MAX ? base->read_chunks_max
+									   : REASSEMBLE_CHUNKS_MAX,
+		.sets_max = rtr_limits_default.sets_max,
+		.set_items_max = base->write_chunks_max,
+		.segments_max = base->segments_per_chunk_max,
+		.read_bytes_max = base->read_bytes_max,
+		.write_bytes_max = base->write_bytes_max,
+	};
 }
 
 bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr)
 {
 	struct responder *responder = req->responder;
 	struct weir_conn *conn = responder->conn;
-	uint32_t reason, count_max = responder->engine->group_max;
+	const struct rtr_limits limits = limits_of(responder->engine);
+	uint32_t reason = 0, count_max = responder->engine->group_max;
 	enum rdma2_verdict verdict = RDMA2_V_ERR_INVAL_OPTION;
 	struct rtr_header rtr = {0};
+	struct rtr_report report;
 	struct rtr_step step;
 	bool has_op = false;
 
 	if (hdr->lists.proc != RDMA2_OPTIONAL && !conn->v2->group.is_open)
 		return false;
 	if (hdr->lists.proc == RDMA2_OPTIONAL) {
-		verdict = rtr_decode(req->msg->data, req->msg_bytes, hdr, &rtr_limits_default, &rtr, &reason);
+		verdict = rtr_decode(req->msg->data, req->msg_bytes, hdr, &limits, &rtr, &reason);
 		has_op = verdict == RDMA2_V_OK && rtr.op != RTR_XMTRESP;
 	}
 	if (conn->credits < count_max)
@@ -178,12 +240,16 @@ bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hd
 	} else if (hdr->lists.proc != RDMA2_OPTIONAL) {
 		return false;
 	} else if (!has_op) {
+		request_count_refused(responder->engine, reason);
 		request_reply_error_v2(req, rdma2_verdict_err(verdict), 0, 0);
 	} else if (rtr.op == RTR_REPTERR) {
 		on_report(req, hdr, &rtr.report);
-	} else if (has_placement(&rtr)) {
+	} else if (is_beyond(&rtr)) {
 		rtr_group_abandon(&conn->v2->group); /* what follows is discarded */
 		request_reply_error_v2(req, RDMA2_ERR_INVAL_OPTION, 0, 0);
+	} else if (is_misplaced(responder->engine, &rtr, &report)) {
+		conn_send_report(conn, &report, rtr.base, conn_first_grant(conn, hdr->lists.credit));
+		request_release(req);
 	} else {
 		take(req, &rtr, step.take);
 	}
@@ -238,6 +304,45 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit)
 	req->credit = credit;
 	engine->stats.continued_replies++;
 	return 0;
+}
+
+int request_list_items(struct weir_request *req)
+{
+	const struct rtr_header rtr = {.items = req->rtr.items, .nitems = req->rtr.nitems};
+	struct rtr_item item;
+	struct rtr_iter it;
+	int n = 0;
+
+	/* Their number was checked, and they are in their order. */
+	rtr_items_begin(&rtr, &it);
+	while (rtr_items_next(&it, &item)) {
+		struct reassemble_chunk *chunk = &req->chunks[n++];
+		struct rdma1_segment seg;
+
+		*chunk = (struct reassemble_chunk){.position = item.disp};
+		while (rdma1_segments_next(&item.segments, &seg))
+			chunk->len_bytes += seg.length;
+	}
+	return n;
+}
+
+int request_reduce_rtr(const struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
+{
+	const struct rtr_header rtr = {
+		.xid = req->hdr.xid, .base = req->rtr_base, .sets = req->rtr.sets, .nsets = req->rtr.nsets};
+	const struct rtr_reduce_reply reply = {
+		.request = &rtr,
+		.pieces = in->pieces,
+		.npieces = in->npieces,
+		.args_at = req->rtr.args_at,
+		.inline_bytes = req->responder->conn->send_inline,
+		.credit = in->credit,
+		.may_reduce = in->may_reduce,
+		.first_xfer = in->first_xfer,
+	};
+
+	return rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan);
 }
 
 bool request_group_fits(struct weir_request *req)

@@ -28,6 +28,7 @@
 #include "reduce.h"
 #include "rdma2.h"
 #include "rpc_msg.h"
+#include "rtr.h"
 #include "weir_request.h"
 
 #define REQUEST_ITEMS_MAX     8u
@@ -49,6 +50,21 @@ enum request_state {
 	REQUEST_SENT,
 };
 
+/* What a Transmit Request lists; pointers are into the message. Nothing, for other requests. */
+struct request_rtr {
+	const uint8_t *items;
+	const uint8_t *sets;
+	uint32_t nitems;
+	uint32_t nsets;
+	uint32_t args_at; /* where in the call its arguments begin */
+};
+
+/* Over the segments that are to be read: those of Read chunks or of items. */
+union request_reads {
+	struct rdma1_read_iter list;
+	struct rtr_read_iter items;
+};
+
 struct weir_request {
 	struct conn_tx tx; /* of the READs, then of the reply's Send */
 	struct responder *responder;
@@ -61,8 +77,10 @@ struct weir_request {
 	bool is_group;		  /* it came in several transmissions: the first is what 'hdr' is of */
 	uint32_t rtr_base;	  /* by the extension: of its operations; 0: by the base protocol */
 	uint32_t reply_count_max; /* transmissions that its reply may have */
-	uint32_t nsends;	  /* of a reply in several transmissions */
-	uint32_t inv_handle;	  /* version 2: which the requester offers to have invalidated; 0: none */
+	struct request_rtr rtr;
+	uint32_t op;	     /* where in the arguments the operation is whose results are being made */
+	uint32_t nsends;     /* of a reply in several transmissions */
+	uint32_t inv_handle; /* version 2: which the requester offers to have invalidated; 0: none */
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in args;
 
@@ -93,7 +111,7 @@ struct weir_request {
 
 	/* pulling */
 	uint32_t nchunks;
-	struct rdma1_read_iter next_read;
+	union request_reads next_read;
 	uint64_t pull_bytes; /* in all of its chunks */
 	uint64_t pull_since_ns;
 	bool is_pulling;       /* it counts in pulling_bytes; not so while it waits for others */
@@ -210,6 +228,11 @@ void request_read_parts(struct weir_request *req);
 /* Lay out the reply of a request by the extension: in one transmission, as request_transmit() sends any; or, nsends above 1, in several.
  * 0; -EMSGSIZE; or what stops it for good. */
 int request_plan_rtr(struct weir_request *req, uint32_t credit);
+/* The same of one with directions for its results: reduce_reply(), by them. */
+int request_reduce_rtr(const struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
+/* Its items, as reassemble_chunks() lists Read chunks. */
+int request_list_items(struct weir_request *req);
 /* False: it waits for places in the send queue. */
 bool request_group_fits(struct weir_request *req);
 void request_send_group(struct weir_request *req);

@@ -125,6 +125,12 @@ WEIR_API int weir_request_result_item(struct weir_request *req, const struct wei
  *  item has the next chunk. Encodes nothing. 0, or -E2BIG. */
 WEIR_API int weir_request_result_absent(struct weir_request *req);
 
+/** Of a procedure that is a list of operations, such as COMPOUND: results from here on are those of the operation that begins
+ *  'args_offset' bytes into the arguments, with the data of items counted, in the call as it was before anything was taken out
+ *  of it. By version 2's extension a requester says for each operation where its results go (rtrext-01 section 7.4). 0 at
+ *  first. Any time before the items. */
+WEIR_API void weir_request_operation(struct weir_request *req, uint32_t args_offset);
+
 /** fn(arg) will be called once when memory named in the reply is the application's again, which may be before
  *  weir_request_reply() returns. */
 WEIR_API void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg);

@@ -63,15 +63,21 @@ class Load(unittest.TestCase):
                         self.assertEqual(result['protocol'], protocol)
 
     def test_each_workload_by_the_extension(self):
-        for extension in ('continuation',):
+        sizes = {'continuation': ('0', '1', '1000', '4096', '5000', '16384', '31000', '70001'),
+                 'direction': ('0', '255', '256', '70001'), 'all': ('1', '256', '4096', '70001')}
+        for extension in sizes:
             for workload in ('null', 'echo', 'read', 'write', 'mixed'):
-                for size in ('0', '1', '1000', '4096', '5000', '16384', '31000', '70001'):
+                for size in sizes[extension]:
                     with self.subTest(workload=workload, size=size, extension=extension):
                         result = measure(self, '--workload', workload, '--size', size, '--depth', '8', '--calls', '300',
                                          '--protocol', 'v2', '--extension', extension)
                         self.assertEqual(result['calls'], 300)
                         self.assertEqual(result['extension'], extension)
                         counters = result['counters']
+                        if workload in ('read', 'write', 'mixed') and size == '70001':
+                            self.assertEqual(counters['directed_calls'] > 0, extension != 'continuation')
+                        if extension == 'direction':
+                            continue
                         if workload == 'echo' and 4096 <= int(size) <= 31000:
                             self.assertGreater(counters['groups_received'], 0)
                             self.assertGreater(counters['continued_calls'], 0)

@@ -305,7 +305,7 @@ static void start(void)
 	snprintf(profile.driver_options, sizeof(profile.driver_options), "world=%u", sim_world_id(world));
 	profile.page_bytes = 4096;
 	profile.protocol = WEIR_PROTOCOL_AUTO; /* for its buffers: each input says what is spoken */
-	profile.extension = WEIR_EXTENSION_CONTINUATION;
+	profile.extension = WEIR_EXTENSION_ALL;
 	profile.connect_timeout_ms = 100;
 	profile.credits = 8;
 	profile.send_buffers = 64;
@@ -433,7 +433,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		engines[i]->profile.protocol = data[0] & 4 ? WEIR_PROTOCOL_AUTO : WEIR_PROTOCOL_V1;
 	continues = data[0] & 8;
 	for (int i = 0; i < 2; i++)
-		engines[i]->profile.extension = continues ? WEIR_EXTENSION_CONTINUATION : WEIR_EXTENSION_OFF;
+		engines[i]->profile.extension = continues ? WEIR_EXTENSION_ALL : WEIR_EXTENSION_OFF;
 	peer.inline_bytes = data[0] & 2 ? PEER_MSG_MAX : 0;
 	for (int i = 0; i < 2; i++)
 		before[i] = balance_of(engines[i]);

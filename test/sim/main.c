@@ -34,7 +34,8 @@ static const char usage[] =
 	"  --protocol P      v1 (default), v2, or mixed: requesters that speak either version, responders "
 	"that\n"
 	"                    do, or speak version 1 alone\n"
-	"  --extension E     off (default) or continuation: what is used of version 2's extension\n"
+	"  --extension E     off (default), continuation, direction or all: what is used of version 2's "
+	"extension\n"
 	"  --plant K         with the build option planted_bugs: the bug to plant, 1 to 13\n"
 	"  --verbose         a line for each seed;  --verbose trace: a line for each event\n"
 	"  --json            a JSON object for each seed, a line each\n"
@@ -111,12 +112,12 @@ static void print_json(const struct wsim_run *r)
 	       ", \"handled\": %" PRIu64 ", \"orphans\": %" PRIu64 ", \"connections\": %" PRIu64
 	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 ", \"remade\": %" PRIu64
 	       ", \"resent\": %" PRIu64 ", \"given_up\": %" PRIu64 ", \"replays\": %" PRIu64
-	       ", \"continued\": %" PRIu64 ", \"fallbacks\": %" PRIu64 ", \"cancelled\": %" PRIu64
-	       ", \"proven\": %" PRIu64 "}\n",
+	       ", \"continued\": %" PRIu64 ", \"directed\": %" PRIu64 ", \"fallbacks\": %" PRIu64
+	       ", \"cancelled\": %" PRIu64 ", \"proven\": %" PRIu64 "}\n",
 	       r->options.seed, r->options.steps, r->options.level, r->is_violated ? "false" : "true",
 	       r->hash, c->calls, c->ok, c->refused, c->timed_out, c->lost, c->err_chunk, c->handled,
 	       c->orphans, c->opened, c->kills, c->faults, c->remade, c->resent, c->given_up, c->replays,
-	       c->continued, c->fallbacks, c->cancelled, c->proven);
+	       c->continued, c->directed, c->fallbacks, c->cancelled, c->proven);
 }
 
 static void add(struct wsim_counts *sum, const struct wsim_counts *counts)
@@ -142,12 +143,21 @@ static const char *protocol_option(const struct wsim_options *options)
 	return options->protocol == WEIR_PROTOCOL_V1 ? "" : " --protocol v2";
 }
 
+static const char *const extensions[] = {
+	[WEIR_EXTENSION_OFF] = "off",
+	[WEIR_EXTENSION_CONTINUATION] = "continuation",
+	[WEIR_EXTENSION_DIRECTION] = "direction",
+	[WEIR_EXTENSION_ALL] = "all",
+};
+
 static bool set_extension(struct wsim_options *options, const char *text)
 {
-	bool continues = strcmp(text, "continuation") == 0;
-
-	options->extension = continues ? WEIR_EXTENSION_CONTINUATION : WEIR_EXTENSION_OFF;
-	return continues || strcmp(text, "off") == 0;
+	for (uint32_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+		options->extension = (enum weir_extension)i;
+		if (strcmp(extensions[i], text) == 0)
+			return true;
+	}
+	return false;
 }
 
 static int run_seed(struct settings *settings, const struct wsim_options *options)
@@ -170,10 +180,10 @@ static int run_seed(struct settings *settings, const struct wsim_options *option
 		fflush(stdout);
 		fprintf(stderr,
 			"weir-sim: seed %" PRIu64 ", step %u: %s\n"
-			"again: weir-sim --seed %" PRIu64 " --steps %u --faults %u%s%s%s --verbose trace\n",
+			"again: weir-sim --seed %" PRIu64
+			" --steps %u --faults %u%s --extension %s%s --verbose trace\n",
 			options->seed, run.step, run.violation, options->seed, options->steps, options->level,
-			protocol_option(options),
-			options->extension == WEIR_EXTENSION_OFF ? "" : " --extension continuation", plant);
+			protocol_option(options), extensions[options->extension], plant);
 	}
 	return rc;
 }

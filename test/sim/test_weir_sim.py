@@ -73,6 +73,12 @@ class Versions(unittest.TestCase):
         for result in results('--seeds', '1..5', '--protocol', 'v2'):
             self.assertEqual(result['continued'], 0)
 
+    def test_results_are_directed_under_faults(self):
+        for protocol, extension in (('v2', 'direction'), ('v2', 'all'), ('mixed', 'all')):
+            runs = results('--seeds', '1..40', '--protocol', protocol, '--extension', extension)
+            for what in ('injected', 'replies', 'lost', 'remade', 'resent', 'replays', 'directed'):
+                self.assertGreater(sum(result[what] for result in runs), 0, what)
+
 
 class Options(unittest.TestCase):
     def test_wrong_ones_are_refused(self):

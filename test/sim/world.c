@@ -238,6 +238,7 @@ void wsim_count_side(struct wsim_side *side)
 	counts->given_up += stats.reconnects_given_up + stats.calls_given_up;
 	counts->replays += stats.replays;
 	counts->continued += stats.continued_calls + stats.continued_replies;
+	counts->directed += stats.directed_calls;
 	counts->fallbacks += stats.fallbacks_credits + stats.fallbacks_limits + stats.fallbacks_buffers;
 }
 

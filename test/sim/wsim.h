@@ -148,7 +148,7 @@ struct wsim_options {
 
 struct wsim_counts {
 	uint64_t calls, ok, refused, timed_out, lost, err_chunk, rpc_errors, handled, orphans, opened, kills,
-		faults, remade, resent, given_up, replays, continued, fallbacks, cancelled, proven;
+		faults, remade, resent, given_up, replays, continued, directed, fallbacks, cancelled, proven;
 };
 
 struct wsim_run {

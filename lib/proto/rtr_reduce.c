@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rtr_reduce.h"
+
+#include <errno.h>
+
+#define ITEM_SIZE (12u + 4u + RDMA1_SEGMENT_SIZE) /* xmddp_mitem by EXRW, of one segment */
+#define SET_SIZE  12u
+
+/* ---- calls ---- */
+
+static uint32_t padded(uint32_t bytes)
+{
+	return bytes + weir_xdr_pad(bytes);
+}
+
+static uint32_t direction_size(const struct reduce_result *result)
+{
+	return 8 + 4 + result->nsegments * RDMA1_SEGMENT_SIZE;
+}
+
+/* What a reply may have in it besides what the base protocol's would: entries, and results that are too short to be placed. */
+static uint64_t reply_size_max(const struct rtr_reduce_call *call)
+{
+	const struct reduce_call_in *in = call->in;
+	uint64_t bytes = RTR_XMTRESP_SIZE + (uint64_t)in->reply_max_bytes;
+
+	for (uint32_t i = 0; i < in->nresults; i++) {
+		const struct reduce_result *result = &in->results[i];
+		uint32_t most = result->max_bytes;
+
+		if (call->plan->use_write_list) {
+			bytes += 12 + 4 + result->nsegments * RDMA1_SEGMENT_SIZE;
+			if (result->nsegments > 0 && most >= call->min_bytes)
+				most = call->min_bytes > 0 ? call->min_bytes - 1 : 0;
+		}
+		bytes += (uint64_t)most + weir_xdr_pad(most);
+	}
+	return bytes;
+}
+
+uint32_t rtr_reduce_call_size(const struct rtr_reduce_call *call)
+{
+	const struct reduce_call_in *in = call->in;
+	uint64_t bytes = RTR_XMTREQ_SIZE;
+
+	bytes += (uint64_t)(uint32_t)__builtin_popcount(call->plan->reduced) * ITEM_SIZE;
+	if (call->plan->use_write_list && in->nresults > 0)
+		bytes += SET_SIZE;
+	for (uint32_t i = 0; call->plan->use_write_list && i < in->nresults; i++)
+		bytes += direction_size(&in->results[i]);
+	if (bytes + call->plan->inline_bytes > in->call_inline_bytes ||
+	    reply_size_max(call) > in->reply_inline_bytes)
+		return 0;
+	return (uint32_t)bytes;
+}
+
+static struct rdma1_segment segment_of(const struct target *target)
+{
+	return (struct rdma1_segment){target->rkey, target->len, target->raddr};
+}
+
+/* Returns the length of the whole call's stream. */
+static uint32_t put_items(const struct rtr_reduce_call *call, struct weir_xdr_out *out)
+{
+	const struct reduce_call_in *in = call->in;
+	uint32_t at = 0;
+
+	rtr_put_count(out, (uint32_t)__builtin_popcount(call->plan->reduced));
+	for (uint32_t i = 0; i < in->npieces; i++) {
+		const struct piece *piece = &in->pieces[i];
+		const struct rdma1_segment seg = {piece->rkey, piece->len, piece->raddr};
+
+		if (call->plan->reduced & 1u << i)
+			rtr_put_item_exrw(out, at, piece->len, &seg, 1);
+		at += piece->kind == PIECE_PLAIN ? piece->len : padded(piece->len);
+	}
+	return at;
+}
+
+static void put_direction(const struct rtr_reduce_call *call, const struct reduce_result *result,
+			  struct weir_xdr_out *out)
+{
+	struct rdma1_segment segment;
+	/* Without memory there is no way but inline, however long it is. */
+	uint32_t min_bytes = result->nsegments > 0 ? call->min_bytes : UINT32_MAX;
+
+	rtr_put_rsditem_begin(out, min_bytes, RTR_EXRW, result->nsegments);
+	for (uint32_t i = 0; i < result->nsegments; i++) {
+		segment = segment_of(&result->segments[i]);
+		rtr_put_segment(out, &segment);
+	}
+}
+
+void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, uint32_t credit, uint8_t *buf)
+{
+	const struct reduce_call_in *in = call->in;
+	uint32_t nresults = call->plan->use_write_list ? in->nresults : 0;
+	struct weir_xdr_out out;
+	uint32_t len_bytes;
+
+	rtr_put_begin(&out, buf, rtr_reduce_call_size(call), xid, credit, RDMA1_CALL, call->base, RTR_XMTREQ);
+	len_bytes = put_items(call, &out);
+	rtr_put_count(&out, nresults > 0);
+	if (nresults > 0)
+		rtr_put_set(&out, 0, len_bytes, nresults);
+	for (uint32_t i = 0; i < nresults; i++)
+		put_direction(call, &in->results[i], &out);
+	rtr_put_request(&out, 1, 1, call->plan->inline_bytes);
+	rtr_put_end(&out);
+}
+
+/* The segments of an entry against the ones that were offered: the same, none longer; those at the end that have nothing may
+ * be left out. */
+static bool is_answer(const struct rtr_item *item, const struct reduce_result *result)
+{
+	struct rdma1_segment_iter segments = item->segments;
+	struct rdma1_segment seg;
+	uint64_t sum = 0;
+
+	if (segments.left > result->nsegments)
+		return false;
+	for (uint32_t i = 0; rdma1_segments_next(&segments, &seg); i++) {
+		const struct target *offered = &result->segments[i];
+
+		if (seg.handle != offered->rkey || seg.offset != offered->raddr || seg.length > offered->len)
+			return false;
+		/* What is there is in one piece. */
+		if (seg.length > 0 && i > 0 && sum < result->segments[i - 1].len)
+			return false;
+		sum += seg.length;
+	}
+	return sum == item->length && item->length <= result->max_bytes;
+}
+
+bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_result *results,
+			uint32_t nresults, uint32_t *item_bytes)
+{
+	struct rtr_item item;
+	struct rtr_iter it;
+	bool deregisters;
+
+	if (reply->nitems != nresults)
+		return false;
+	rtr_items_begin(reply, &it);
+	for (uint32_t i = 0; rtr_items_next(&it, &item); i++) {
+		if (!rtr_direct_result(RTR_EXRW, item.type, &deregisters))
+			return false;
+		item_bytes[i] = item.type == RTR_TOOSHORT ? RTR_REDUCE_INLINE : 0;
+		if (item.type != RTR_EXRW)
+			continue;
+		if (!is_answer(&item, &results[i]))
+			return false;
+		item_bytes[i] = item.length;
+	}
+	return true;
+}
+
+/* ---- replies ---- */
+
+/* What became of an item: the entry about it. */
+struct entry {
+	uint32_t index;
+	uint32_t piece;
+	uint32_t disp;
+	enum rtr_type type;
+};
+
+struct reply {
+	const struct rtr_reduce_reply *in;
+	struct entry entries[REDUCE_PIECES_MAX];
+	uint32_t nentries;
+	uint32_t nxfers;
+	uint32_t nlisted;
+	struct reduce_xfer *xfers;
+	uint32_t max_xfers;
+};
+
+/* Which items go where. 0, -EMSGSIZE or -EINVAL; 'inline_bytes' is set to what is left of the payload. */
+static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes)
+{
+	const struct rtr_reduce_reply *in = reply->in;
+	struct rtr_direct direct;
+	uint64_t at = 0;
+
+	if (in->npieces > REDUCE_PIECES_MAX || rtr_direct_init(&direct, in->request) != 0)
+		return -EINVAL;
+	*reduced = 0;
+	*inline_bytes = 0;
+	for (uint32_t i = 0; i < in->npieces; i++) {
+		const struct piece *piece = &in->pieces[i];
+		uint32_t bytes = piece->kind == PIECE_PLAIN ? piece->len : padded(piece->len);
+		struct entry *entry = &reply->entries[reply->nentries];
+		struct rtr_rsditem item;
+
+		if (piece->kind == PIECE_PLAIN && piece->len % WEIR_XDR_UNIT != 0)
+			return -EINVAL;
+		*inline_bytes += bytes;
+		at += bytes;
+		if (at > UINT32_MAX)
+			return -EINVAL;
+		if (piece->kind != PIECE_ITEM ||
+		    !rtr_direct_next(&direct, in->args_at + piece->op, &item, &entry->index))
+			continue;
+		entry->piece = i;
+		entry->disp = (uint32_t)(at - bytes);
+		if (piece->lkey == 0)
+			entry->type = RTR_NOITEM;
+		else if (!in->may_reduce)
+			entry->type = RTR_TOOSHORT;
+		else
+			entry->type = (enum rtr_type)rtr_direct_choose(&item, piece->len, false, true);
+		if (entry->type == 0)
+			return -EMSGSIZE;
+		if (entry->type == RTR_EXRW) {
+			*reduced |= 1u << i;
+			*inline_bytes -= bytes;
+		}
+		reply->nentries++;
+	}
+	return 0;
+}
+
+static const struct entry *find_entry(const struct reply *reply, uint32_t index)
+{
+	for (uint32_t i = 0; i < reply->nentries; i++)
+		if (reply->entries[i].index == index)
+			return &reply->entries[i];
+	return NULL;
+}
+
+/* An item that is written: its segments, each with the bytes that it gets, and the Writes. */
+static void put_written(struct reply *reply, const struct entry *entry, struct rdma1_segment_iter segments,
+			struct weir_xdr_out *out)
+{
+	const struct piece *piece = &reply->in->pieces[entry->piece];
+	struct rdma1_segment seg;
+	uint32_t done = 0;
+
+	rtr_put_item_inline(out, RTR_EXRW, entry->disp, piece->len);
+	rtr_put_count(out, segments.left);
+	while (rdma1_segments_next(&segments, &seg)) {
+		uint32_t left = piece->len - done;
+
+		if (seg.length > left)
+			seg.length = left;
+		rtr_put_segment(out, &seg);
+		if (seg.length == 0)
+			continue;
+		if (reply->nxfers++ >= reply->in->first_xfer && reply->nlisted < reply->max_xfers)
+			reply->xfers[reply->nlisted++] = (struct reduce_xfer){
+				piece->base + done, piece->lkey, seg.length, seg.handle, seg.offset};
+		done += seg.length;
+	}
+}
+
+static void put_entries(struct reply *reply, struct weir_xdr_out *out)
+{
+	struct rtr_rsditem item;
+	struct rtr_iter sets;
+	struct rtr_set set;
+	uint32_t index = 0;
+
+	rtr_put_count(out, rtr_direct_count(reply->in->request));
+	rtr_sets_begin(reply->in->request, &sets);
+	while (rtr_sets_next(&sets, &set)) {
+		while (rtr_rsditems_next(&set.items, &item)) {
+			const struct entry *entry = find_entry(reply, index++);
+
+			if (!entry || entry->type == RTR_NOITEM)
+				rtr_put_item_inline(out, RTR_NOITEM, 0, 0);
+			else if (entry->type == RTR_TOOSHORT)
+				rtr_put_item_inline(out, RTR_TOOSHORT, entry->disp,
+						    reply->in->pieces[entry->piece].len);
+			else
+				put_written(reply, entry, item.segments, out);
+		}
+	}
+}
+
+int rtr_reduce_reply(const struct rtr_reduce_reply *in, uint8_t *buf, uint32_t size,
+		     struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan)
+{
+	struct reply reply = {.in = in, .xfers = xfers, .max_xfers = max_xfers};
+	struct weir_xdr_out out;
+	uint64_t inline_bytes;
+	uint32_t reduced;
+	int rc = choose(&reply, &reduced, &inline_bytes);
+
+	if (rc != 0)
+		return rc;
+	rtr_put_begin(&out, buf, size, in->request->xid, in->credit, RDMA1_REPLY, in->request->base,
+		      RTR_XMTRESP);
+	put_entries(&reply, &out);
+	rtr_put_response(&out, 1, (uint32_t)inline_bytes);
+	if (out.failed)
+		return -ENOSPC;
+	*plan = (struct reduce_reply_plan){
+		.form = REDUCE_SHORT,
+		.header_bytes = rtr_put_end(&out),
+		.reduced = reduced,
+		.inline_bytes = (uint32_t)inline_bytes,
+		.nxfers = reply.nxfers,
+	};
+	return plan->header_bytes + inline_bytes > in->inline_bytes ? -EMSGSIZE : 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RTR_REDUCE_H
+#define RTR_REDUCE_H
+
+/*
+ * The reducer for the extension's operations (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 7.3 and 7.4), as far as memory
+ * is named: what the base protocol has in Read chunks are items of Transmit Request, each by its displacement, which is
+ * what a chunk's position is; what it has in Write chunks are directions for results, each answered by an entry of Transmit
+ * Response. In one transmission each. Other than a Write chunk, a direction has a minimum: shorter results come inline.
+ */
+
+#include "reduce.h"
+#include "rtr_direct.h"
+
+/* ---- calls ---- */
+
+struct rtr_reduce_call {
+	const struct reduce_call_in *in; /* its thresholds are those of whole messages, headers included */
+	const struct reduce_call_plan *
+		plan; /* by reduce_call_plan(): not LONG, without a Reply chunk, and something is reduced or to be placed */
+	uint32_t min_bytes; /* shorter results are to come inline; 0: none */
+	uint32_t base;	    /* RTR_BASE_* */
+};
+
+/* The header's length; 0: header and payload, or the longest reply's, are too long for one transmission. */
+uint32_t rtr_reduce_call_size(const struct rtr_reduce_call *call);
+
+/* Write the header, of rtr_reduce_call_size() bytes. One range for all results: the whole call. */
+void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, uint32_t credit, uint8_t *buf);
+
+/* What an accepted Transmit Response says of the results that were offered: item_bytes has an entry for each, bytes that were
+ * placed, 0 for one that does not exist, or RTR_REDUCE_INLINE. False: that is no answer to those directions. */
+#define RTR_REDUCE_INLINE UINT32_MAX
+bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_result *results,
+			uint32_t nresults, uint32_t *item_bytes);
+
+/* ---- replies ---- */
+
+struct rtr_reduce_reply {
+	const struct rtr_header *request; /* as accepted, with at most RTR_DIRECT_SETS_MAX sets */
+	const struct piece
+		*pieces; /* an item without an lkey is one that does not exist: nothing is placed for it */
+	uint32_t npieces;
+	uint32_t args_at; /* where in the request its arguments begin: what the pieces' 'op' counts from */
+	uint32_t inline_bytes; /* of a whole message */
+	uint32_t credit;
+	bool may_reduce;
+	uint32_t first_xfer; /* list transfers from this one on */
+};
+
+/* As reduce_reply(): 0; -EMSGSIZE: it does not fit, or a direction leaves no way for its result; -ENOSPC; -EINVAL. */
+int rtr_reduce_reply(const struct rtr_reduce_reply *in, uint8_t *buf, uint32_t size,
+		     struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan);
+
+#endif
