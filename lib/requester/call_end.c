@@ -73,6 +73,21 @@ static bool may_keep_windows(const struct weir_engine *engine)
 	return engine->nwindows_free >= engine->nwindows / 2;
 }
 
+/* The credits are all with calls that were given up, and none comes back but with a reply to one of these: where nobody
+ * answers them, nothing can be sent any more. A remade connection has its credits again. */
+static bool is_stuck(const struct weir_conn *conn)
+{
+	const struct requester *req = requester_of(conn);
+	uint32_t with_zombies = 0;
+
+	if (!conn->remakes || conn->state != CONN_OPEN || credit_available(&req->credits) > 0)
+		return false;
+	for (uint32_t i = 0; i < req->nslots; i++)
+		if (req->slots[i].call && req->slots[i].call->state == CALL_ZOMBIE)
+			with_zombies += 1 + req->slots[i].call->more;
+	return with_zombies > 0 && with_zombies == req->credits.in_flight;
+}
+
 /* Its time is over, or it was cancelled. Memory that the responder may still read or write goes back to the application
  * only when it can't any more: the keys are invalidated first, or the connection is ended (RFC 8166 sections 4.4.1
  * and 4.5.4). */
@@ -86,7 +101,11 @@ static void time_out(struct weir_call *call)
 	}
 	conn->ep.engine->stats.calls_timed_out += !call->is_cancelled;
 	if (call->state == CALL_QUEUED) {
+		bool ends_conn = !call->is_cancelled && is_stuck(conn);
+
 		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
+		if (ends_conn)
+			conn_fail(conn, -ETIMEDOUT);
 	} else if (call->state == CALL_SENT && call->nvalid > 0 && may_keep_windows(conn->ep.engine) &&
 		   !PLANTED(8)) {
 		call->state = CALL_REVOKING;
