@@ -84,13 +84,13 @@ static uint32_t get_tbsns(struct weir_xdr_in *in)
 }
 
 /* Where a placed item lies in the virtual stream: behind the RPC header and all items before it. 'reach' is the first
- * byte that the next one can have. */
+ * byte that the next one can have. No two are in one place, empty ones neither: a place says which item it is. */
 static uint32_t place(struct rtr_header *rtr, uint32_t disp, uint32_t length, uint64_t *reach)
 {
 	if (disp % 4 != 0 || disp < *reach)
 		return RDMA2_R_ITEMS_ORDER;
 	rtr->item_bytes += length;
-	return round4((uint64_t)disp + length, reach);
+	return round4((uint64_t)disp + (length > 0 ? length : 1), reach);
 }
 
 static uint32_t get_item(struct weir_xdr_in *in, const struct rtr_limits *limits, struct rtr_header *rtr,

@@ -219,6 +219,7 @@ static void items__lie_one_behind_the_other(void **state)
 		{44, 8, 44, RDMA2_R_ITEMS_ORDER}, {44, 8, 40, RDMA2_R_ITEMS_ORDER},
 		{46, 8, 60, RDMA2_R_ITEMS_ORDER}, {36, 8, 60, RDMA2_R_ITEMS_ORDER}, /* in the RPC header */
 		{44, 8, 0, RDMA2_R_ITEMS_ORDER},  {0xfffffff8, 8, 48, RDMA1_R_TOO_LARGE},
+		{44, 0, 44, RDMA2_R_ITEMS_ORDER}, {44, 0, 48, RDMA1_R_NONE},
 	};
 
 	(void)state;
