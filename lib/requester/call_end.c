@@ -120,7 +120,8 @@ static void time_out(struct weir_call *call)
 
 int weir_call_cancel(struct weir_call *call)
 {
-	if (call->state != CALL_QUEUED && call->state != CALL_SENT && call->state != CALL_REPLIED)
+	if (call->is_cancelled ||
+	    (call->state != CALL_QUEUED && call->state != CALL_SENT && call->state != CALL_REPLIED))
 		return -EINVAL;
 	call->is_cancelled = true;
 	call->deadline_ns = 0; /* as a time-out, at the next tick */

@@ -42,7 +42,8 @@ WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
 			  const struct weir_connect_options *options, struct weir_conn **conn);
 /** How a call ended. Valid during the callback only, with all it points to. */
 struct weir_result {
-	/** 0: a reply came, see 'reply'. -ETIMEDOUT. -ECANCELED. -ECONNABORTED, -ECONNRESET, -EPROTO...: the connection
+	/** 0: a reply came, see 'reply'. -ETIMEDOUT, -ECANCELED: this call; or another one, whose end took the connection with
+	 *  it (weir_call_cancel()). -ECONNABORTED, -ECONNRESET, -EPROTO...: the connection
 	 *  ended, and nobody knows whether the call ran. -ENOTRECOVERABLE: it was in flight on more connections that were
 	 *  lost than the profile's 'resends' allow (4.5.3). -ENOBUFS: the connection was remade, and others
 	 *  have the buffers that the call needs. -EMSGSIZE: it was, with an inline threshold that the call's header

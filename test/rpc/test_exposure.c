@@ -141,6 +141,7 @@ static void cancel__one_that_waits_for_a_credit(void **state)
 		assert_int_equal(weir_call_submit(call[i]), 0);
 	}
 	assert_int_equal(weir_call_cancel(call[1]), 0);
+	assert_int_equal(weir_call_cancel(call[1]), -EINVAL); /* being ended already */
 	pair_until(&pair, &other.done, 1);
 	assert_int_equal(other.status, -ECANCELED);
 	assert_int_equal(outcome.done, 0);
