@@ -62,7 +62,7 @@ static int check_received(struct placing *p, const struct rtr_target *target, ui
 static int place_in(struct placing *p, const struct rtr_item *item, uint32_t index, uint32_t tbsn,
 		    uint32_t start, uint32_t *taken)
 {
-	struct rtr_target target;
+	struct rtr_target target = {0};
 	struct rtr_piece piece;
 	int rc = 0;
 

@@ -190,7 +190,7 @@ static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes
 		const struct piece *piece = &in->pieces[i];
 		uint32_t bytes = piece->kind == PIECE_PLAIN ? piece->len : padded(piece->len);
 		struct entry *entry = &reply->entries[reply->nentries];
-		struct rtr_rsditem item;
+		struct rtr_rsditem item = {0};
 
 		if (piece->kind == PIECE_PLAIN && piece->len % WEIR_XDR_UNIT != 0)
 			return -EINVAL;
