@@ -148,7 +148,8 @@ static void any_item(struct an_item *item, bool is_request, uint32_t *reach)
 		item->first = any(100);
 	}
 	if (item->type <= RTR_TBSN)
-		*reach = item->disp + ((item->length + 3) & ~3u);
+		*reach = item->disp +
+			 (item->length > 0 ? (item->length + 3) & ~3u : 4); /* never two in one place */
 }
 
 static void any_set(struct a_set *set, uint32_t *reach)
