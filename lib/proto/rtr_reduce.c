@@ -115,7 +115,7 @@ static bool is_answer(const struct rtr_item *item, const struct reduce_result *r
 {
 	struct rdma1_segment_iter segments = item->segments;
 	struct rdma1_segment seg;
-	uint64_t sum = 0;
+	uint64_t sum = 0, room = 0;
 
 	if (segments.left > result->nsegments)
 		return false;
@@ -125,9 +125,10 @@ static bool is_answer(const struct rtr_item *item, const struct reduce_result *r
 		if (seg.handle != offered->rkey || seg.offset != offered->raddr || seg.length > offered->len)
 			return false;
 		/* What is there is in one piece. */
-		if (seg.length > 0 && i > 0 && sum < result->segments[i - 1].len)
+		if (seg.length > 0 && sum < room)
 			return false;
 		sum += seg.length;
+		room += offered->len;
 	}
 	return sum == item->length && item->length <= result->max_bytes;
 }

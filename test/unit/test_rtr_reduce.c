@@ -363,6 +363,26 @@ static void result__wrong_answers_are_told(void **state)
 	end_reply(&r);
 }
 
+/* Behind a segment that is not full nothing can be, however much is before it. */
+static void result__a_hole_in_a_later_segment_is_told(void **state)
+{
+	static const struct reduce_result three = {.segments = targets, .nsegments = 3, .max_bytes = 160};
+	struct rtr_header rtr;
+	uint32_t item_bytes;
+
+	(void)state;
+	for (uint32_t second = 35; second <= 36; second++) {
+		const uint32_t words[] = {28,	64 + second + 1, RTR_EXRW, 3,	   0x21, 64, 0, 0x3000,
+					  0x22, second,		 0,	   0x4000, 0x23, 1,  0, 0x5000};
+		uint8_t wire[sizeof(words)];
+
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			wire_put_u32(wire + 4 * i, words[i]);
+		rtr = (struct rtr_header){.op = RTR_XMTRESP, .nitems = 1, .items = wire};
+		assert_int_equal(rtr_reduce_results(&rtr, &three, 1, &item_bytes), second == 36);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +395,7 @@ int main(void)
 		cmocka_unit_test(reply__a_range_is_for_its_operations),
 		cmocka_unit_test(reply__what_does_not_fit_is_refused),
 		cmocka_unit_test(result__wrong_answers_are_told),
+		cmocka_unit_test(result__a_hole_in_a_later_segment_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
