@@ -39,14 +39,19 @@ void request_group_break(struct responder *responder)
 
 /* ---- coming in ---- */
 
-/* Where the call's arguments begin: nothing is taken out of its RPC header. What is none finds its answer later. */
+/* Where the call's arguments begin: nothing is taken out of its RPC header. Without any, at its last byte: a position behind
+ * that is in no range, not even in that of the whole call. What is no call finds its answer later. */
 static uint32_t args_at(const struct rtr_header *rtr, const uint8_t *msg)
 {
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in in;
+	uint32_t left;
 
 	weir_xdr_in_init(&in, rtr_payload(rtr, msg), rtr->pslen);
-	return rpc_call_decode(&in, &rpc) == 0 ? rtr->pslen - (uint32_t)weir_xdr_remaining(&in) : 0;
+	if (rpc_call_decode(&in, &rpc) != 0)
+		return 0;
+	left = (uint32_t)weir_xdr_remaining(&in);
+	return rtr->pslen - (left > 0 ? left : 1);
 }
 
 static uint32_t count_reads(const struct rtr_header *rtr)

@@ -32,6 +32,7 @@ static const struct weir_ulb_proc ulb_procs[] = {
 	{.proc = PAIR_READ, .result_items_max = 1},
 	{.proc = PAIR_WRITE, .arg_items_max = 1},
 	{.proc = PAIR_MULTI, .arg_items_max = 2, .result_items_max = 2},
+	{.proc = PAIR_FIXED, .result_items_max = 1},
 };
 
 static const struct weir_ulb ulb = {
@@ -74,6 +75,14 @@ static void handle_read(struct weir_request *req, struct pair *pair)
 	}
 	assert_non_null(weir_request_results(req, 4));
 	assert_int_equal(weir_request_result_item(req, pair->server_region, pair->server_mem, count), 0);
+	weir_request_reply(req);
+}
+
+static void handle_fixed(struct weir_request *req, struct pair *pair)
+{
+	assert_non_null(weir_request_results(req, 4));
+	assert_int_equal(
+		weir_request_result_item(req, pair->server_region, pair->server_mem, PAIR_FIXED_BYTES), 0);
 	weir_request_reply(req);
 }
 
@@ -186,6 +195,9 @@ static void handle(struct weir_request *req, void *arg)
 		break;
 	case PAIR_READ:
 		handle_read(req, pair);
+		break;
+	case PAIR_FIXED:
+		handle_fixed(req, pair);
 		break;
 	case PAIR_BIG:
 		handle_big(req, pair);

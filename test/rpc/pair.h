@@ -35,8 +35,11 @@ enum pair_proc {
 	PAIR_DENY,    /* AUTH_TOOWEAK */
 	PAIR_OVERRUN, /* encodes more results than it said */
 	PAIR_BIG,     /* u32 count -> opaque not eligible of count bytes, in the message */
+	PAIR_FIXED,   /* -> opaque eligible of PAIR_FIXED_BYTES */
 	PAIR_NPROCS,
 };
+
+#define PAIR_FIXED_BYTES 300u
 
 /* As MULTI's a: the first result is absent. */
 #define PAIR_ABSENT 0xffffffffu

@@ -111,7 +111,7 @@ static struct words expect_entry(uint32_t type, uint32_t payload)
 	assert_int_equal(r.w[8], type == NOITEM ? 0 : 28);
 	assert_int_equal(r.w[9], type == NOITEM ? 0 : 300);
 	assert_int_equal(r.w[10], type);
-	assert_int_equal(r.w[6], (type == EXRW ? 7 : 6) * 4 + (type == EXRW ? 32 : 0));
+	assert_int_equal(r.w[6], type == EXRW ? 28 + r.w[11] * 16 : 24);
 	assert_int_equal(r.n * 4, 28 + r.w[6] + payload);
 	return r;
 }
@@ -160,6 +160,23 @@ static void direction__of_another_part_of_the_call_is_not_used(void **state)
 	(void)state;
 	raw_send_words(&raw, &m);
 	expect_entry(NOITEM, 328);
+}
+
+/* Of a call without arguments, whose end is the end of its RPC header. */
+static void direction__of_a_whole_call_without_arguments(void **state)
+{
+	struct words m = header(9);
+
+	(void)state;
+	words_put(&m, 8, 0, 1, 0, 40, 1, 0, EXRW, 1);
+	put_segment(&m, PAIR_FIXED_BYTES, 0);
+	end_header(&m, 40);
+	put_rpc(&m, 9, PAIR_FIXED);
+	memset(raw.mem, 0, PAIR_FIXED_BYTES);
+	raw_send_words(&raw, &m);
+	expect_entry(EXRW, 28);
+	for (uint32_t k = 0; k < PAIR_FIXED_BYTES; k++)
+		assert_int_equal(raw.mem[k], pair_byte(k));
 }
 
 static void direction__one_without_room_is_a_lack_of_resource(void **state)
@@ -451,6 +468,7 @@ static int run(void)
 		S(direction__7_4_an_eligible_result_is_written),
 		S(direction__7_4_what_is_too_short_is_in_the_message),
 		S(direction__of_another_part_of_the_call_is_not_used),
+		S(direction__of_a_whole_call_without_arguments),
 		S(direction__one_without_room_is_a_lack_of_resource),
 		S(direction__errors_have_entries_too),
 		S(item__7_3_is_read),
