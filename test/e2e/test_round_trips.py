@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""weir-round-trips: what version 2's extension saves, counted; and its command line."""
+
+import csv
+import io
+import subprocess
+import sys
+import unittest
+
+PROGRAM = None
+
+
+def run(*args):
+    return subprocess.run([PROGRAM, *args], capture_output=True, timeout=60, check=False, text=True)
+
+
+class RoundTrips(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        result = run('--csv', '--size', '1k,8k,64k', '--rtt', '1ms')
+        assert result.returncode == 0, result.stderr
+        cls.rows = {(row['call'], int(row['bytes']), row['way']): row
+                    for row in csv.DictReader(io.StringIO(result.stdout))}
+
+    def expect(self, call, size, way, round_trips, lent):
+        row = self.rows[call, size, way]
+        self.assertEqual((row['round_trips'], row['lent']), ('%.2f' % round_trips, str(lent)), (call, size, way))
+
+    def test_short_calls_take_one_by_any_way(self):
+        for (call, size, _), row in self.rows.items():
+            if size == 1024:
+                self.assertEqual(row['round_trips'], '1.00', row)
+                self.assertEqual(row['lent'], '1' if call == 'read' else '0', row)
+
+    def test_what_is_pulled_takes_two(self):
+        for way in ('version-1', 'version-2'):
+            for call in ('write', 'long-call'):
+                self.expect(call, 8192, way, 2, 1)
+            for call in ('read', 'long-reply'):
+                self.expect(call, 8192, way, 1, 1)
+
+    def test_long_messages_that_are_continued_take_one_and_lend_nothing(self):
+        for way in ('continuation', 'all'):
+            for call in ('long-call', 'long-reply'):
+                self.expect(call, 8192, way, 1, 0)
+                self.assertEqual(self.rows[call, 8192, way]['messages'], '4')
+
+    def test_what_is_too_long_for_a_group_goes_by_the_base(self):
+        self.expect('long-call', 65536, 'continuation', 2, 1)
+        self.expect('long-reply', 65536, 'continuation', 1, 1)
+        self.assertEqual(self.rows['long-call', 65536, 'continuation']['fallbacks'], '1')
+
+    def test_latency_follows_the_wire(self):
+        row = self.rows['long-call', 8192, 'version-1']
+        self.assertAlmostEqual(float(row['latency_ns']), 2e6, delta=1000)
+
+    def test_table(self):
+        result = run('--size', '8k')
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, r'long-call +8192 +2\.0 \+1 ')
+
+    def test_mistakes(self):
+        for args in (['--size', '0'], ['--size', '2m'], ['--rtt', '1'], ['--rtt', '1ns'], ['--transmissions', '17'],
+                     ['--no-such'], ['8k']):
+            result = run(*args)
+            self.assertEqual(result.returncode, 2, args)
+            self.assertIn('weir-round-trips: ', result.stderr)
+            self.assertEqual(result.stdout, '')
+
+    def test_help(self):
+        result = run('--help')
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        self.assertIn('--transmissions', result.stdout)
+
+
+if __name__ == '__main__':
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()
