@@ -67,6 +67,7 @@ static const struct {
 	COUNTER(fallbacks_credits),
 	COUNTER(fallbacks_limits),
 	COUNTER(fallbacks_buffers),
+	COUNTER(fallbacks_costs),
 	COUNTER(fallbacks_refused),
 	COUNTER(groups_broken),
 	COUNTER(group_timeouts),

@@ -188,8 +188,8 @@ static void sum_up(const struct trips_sides *sides, struct sums *sums)
 		.writes = b.writes,
 		.reads = b.reads,
 		.copied = a.bulk_copies + b.bulk_copies,
-		.fallbacks =
-			a.fallbacks_credits + a.fallbacks_limits + a.fallbacks_buffers + a.fallbacks_refused,
+		.fallbacks = a.fallbacks_credits + a.fallbacks_limits + a.fallbacks_buffers +
+			     a.fallbacks_costs + a.fallbacks_refused,
 	};
 }
 
@@ -299,6 +299,7 @@ struct trips_sides *trips_sides_create(enum weir_protocol protocol, enum weir_ex
 		profile.protocol = protocol;
 		profile.extension = extension;
 		profile.transmissions = transmissions;
+		profile.round_trip_ns = (uint32_t)rtt_ns;
 		profile.exposure = WEIR_EXPOSURE_WINDOW; /* what is lent can then be counted */
 		rc = start(sides, &profile);
 	}

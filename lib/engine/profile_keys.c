@@ -215,6 +215,20 @@ const struct profile_key profile_keys[] = {
 	 .initial = "5",
 	 .help = "a call that was in flight on more connections that were lost fails (RFC 8166 4.5.3)"},
 
+	{"costs", "round_trip_ns", PROFILE_NUMBER, FIELD(round_trip_ns), .max = 1000000000, .step = 1,
+	 .unit = "ns", .initial = "3000",
+	 .help = "of the network; by these four, long calls of version 2's extension go in several messages "
+		 "only where "
+		 "chunks would cost more; all 0: wherever they can"},
+	{"costs", "operation_ns", PROFILE_NUMBER, FIELD(operation_ns), .max = 1000000000, .step = 1,
+	 .unit = "ns", .initial = "600",
+	 .help = "of a work request with its completion: a chunk takes three, to expose memory, to read or "
+		 "write it, and to end that"},
+	{"costs", "message_ns", PROFILE_NUMBER, FIELD(message_ns), .max = 1000000000, .step = 1, .unit = "ns",
+	 .initial = "250", .help = "of one message more in a call or a reply, both sides together"},
+	{"costs", "copy_ns", PROFILE_NUMBER, FIELD(copy_ns), .max = 1000000000, .step = 1, .unit = "ns",
+	 .initial = "40", .help = "of copying 1024 bytes, which a receiver does with what comes apart"},
+
 	{"limits", "connections", PROFILE_NUMBER, FIELD(connections), .min = 1, .max = 65536, .step = 1,
 	 .unit = "connections", .initial = "64", .help = "the most that an engine has at a time"},
 	{"limits", "waiting_requests", PROFILE_NUMBER, FIELD(waiting_requests), .min = 1, .max = 1u << 20,

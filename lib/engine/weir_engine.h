@@ -72,8 +72,8 @@ struct weir_engine_stats {
 	uint64_t continued_replies; /**< replies sent in several transmissions */
 	uint64_t groups_received;   /**< calls and replies that came in several transmissions */
 	/** Calls that went by explicit RDMA instead: too few credits for them; over a limit of either side's; too few receives or
-	 *  buffers; or the peer refused them, and they were sent again. */
-	uint64_t fallbacks_credits, fallbacks_limits, fallbacks_buffers, fallbacks_refused;
+	 *  buffers; it costs less, by the profile's costs; or the peer refused them, and they were sent again. */
+	uint64_t fallbacks_credits, fallbacks_limits, fallbacks_buffers, fallbacks_costs, fallbacks_refused;
 	uint64_t
 		groups_broken; /**< groups of transmissions that were not as they have to be, and were dropped */
 	uint64_t group_timeouts; /**< groups that did not come to their end, by group_timeout_ms */

@@ -119,6 +119,12 @@ struct weir_profile {
 	uint32_t reconnect_give_up_ms; /**< 0: never */
 	uint32_t resends;
 
+	/* [costs]: by which calls that can go either way go by the extension or by explicit RDMA; all 0: by the extension */
+	uint32_t round_trip_ns; /**< of the network */
+	uint32_t operation_ns;	/**< of a work request with its completion */
+	uint32_t message_ns;	/**< of one message more, both sides together */
+	uint32_t copy_ns;	/**< of 1024 bytes */
+
 	/* [limits] */
 	uint32_t connections;
 	uint32_t waiting_requests;

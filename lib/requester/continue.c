@@ -12,6 +12,7 @@
  */
 #include "group.h"
 #include "requester.h"
+#include "rtr_choice.h"
 
 static struct weir_engine *engine_of(const struct weir_call *call)
 {
@@ -49,6 +50,18 @@ static uint32_t plan_reply(const struct weir_call *call)
 	if (n <= 1)
 		return n;
 	return n <= call->conn->v2->peer.response_count_max && n <= engine->group_max ? n : 0;
+}
+
+/* Whether explicit RDMA costs less, by the profile. */
+static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t count, uint32_t reply_count)
+{
+	const struct weir_profile *profile = &engine_of(call)->profile;
+	const struct rtr_costs costs = {profile->round_trip_ns, profile->operation_ns, profile->message_ns,
+					profile->copy_ns};
+	const struct rtr_load request = {bytes, count, call->plan.form == REDUCE_LONG};
+	const struct rtr_load reply = {call->reply_max_bytes, reply_count, call->plan.need_reply_chunk};
+
+	return !rtr_choose_continued(&costs, &request, &reply);
 }
 
 /* Credits that the call may count on: what is there, or is to come when others are done with. */
@@ -136,7 +149,10 @@ bool call_prepare_group(struct weir_call *call)
 	payload_bytes = conn_payload_bytes(call->pieces, call->npieces);
 	count = plan_request(call, payload_bytes);
 	reply_count = plan_reply(call);
-	wanting = take(call, count, reply_count);
+	if (count > 0 && reply_count > 0 && is_dearer(call, payload_bytes, count, reply_count))
+		wanting = &engine->stats.fallbacks_costs;
+	else
+		wanting = take(call, count, reply_count);
 	if (wanting) {
 		++*wanting;
 		call_release_extra(call);

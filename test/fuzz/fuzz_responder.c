@@ -306,6 +306,7 @@ static void start(void)
 	profile.page_bytes = 4096;
 	profile.protocol = WEIR_PROTOCOL_AUTO; /* for its buffers: each input says what is spoken */
 	profile.extension = WEIR_EXTENSION_ALL;
+	profile.round_trip_ns = profile.operation_ns = profile.message_ns = profile.copy_ns = 0;
 	profile.connect_timeout_ms = 100;
 	profile.credits = 8;
 	profile.send_buffers = 64;

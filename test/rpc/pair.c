@@ -371,6 +371,9 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 	pair->profile.exposure = pair_exposure;
 	pair->profile.protection = pair_protection;
 	pair->profile.protocol = pair_client_protocol;
+	/* By the extension wherever it can be. */
+	pair->profile.round_trip_ns = pair->profile.operation_ns = 0;
+	pair->profile.message_ns = pair->profile.copy_ns = 0;
 	pair->profile.extension = pair_extension;
 	if (pair_extension != WEIR_EXTENSION_OFF)
 		pair->profile.recv_buffers = 128; /* requesters take more */

@@ -144,6 +144,31 @@ static void limits__longer_ones_go_by_explicit_rdma(void **state)
 	expect_idle();
 }
 
+/* 12,288 bytes: 4 transmissions, so 3 messages more each way, and 12 copies of 1024 bytes; for chunks 6 operations and a trip. */
+static void costs__what_chunks_do_for_less_goes_by_explicit_rdma(void **state)
+{
+	struct weir_profile *costs = &pair.client->profile;
+	const uint32_t copies = 12; /* of the count and data, whole ones */
+
+	(void)state;
+	costs->operation_ns = 100;
+	costs->round_trip_ns = 1000;
+	costs->message_ns = 200;
+	costs->copy_ns = (6 * 100 + 1000 - 6 * 200) / (2 * copies);
+	assert_int_equal(echo(12288, false, &outcomes[0]), 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(client().continued_calls, 1);
+	assert_int_equal(client().fallbacks_costs, 0);
+	costs->copy_ns++;
+	assert_int_equal(echo(12288, false, &outcomes[0]), 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(client().continued_calls, 1);
+	assert_int_equal(client().fallbacks_costs, 1);
+	assert_int_equal(client().long_calls, 1);
+	assert_int_equal(client().long_replies, 1);
+	expect_idle();
+}
+
 static void credits__4_3_calls_without_enough_of_them_do_not_wait(void **state)
 {
 	(void)state;
@@ -342,6 +367,7 @@ static int run(void)
 	const struct CMUnitTest tests[] = {
 		T(continue__4_2_each_size_without_explicit_rdma),
 		T(limits__longer_ones_go_by_explicit_rdma),
+		T(costs__what_chunks_do_for_less_goes_by_explicit_rdma),
 		T(credits__4_3_calls_without_enough_of_them_do_not_wait),
 		T(credits__calls_in_the_queue_find_their_way),
 		T(buffers__receives_are_reserved_for_replies),

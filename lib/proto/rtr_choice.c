@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rtr_choice.h"
+
+#define CHUNK_OPERATIONS 3u
+
+/* 32-bit costs of 64-bit loads that are bounded by what memory holds: no sum of these wraps. */
+static uint64_t chunk(const struct rtr_costs *costs, const struct rtr_load *load)
+{
+	return load->has_chunk ? (uint64_t)CHUNK_OPERATIONS * costs->operation_ns : 0;
+}
+
+uint64_t rtr_cost_explicit(const struct rtr_costs *costs, const struct rtr_load *call,
+			   const struct rtr_load *reply)
+{
+	return chunk(costs, call) + (call->has_chunk ? costs->round_trip_ns : 0) + chunk(costs, reply);
+}
+
+static uint64_t continued(const struct rtr_costs *costs, const struct rtr_load *load)
+{
+	if (load->count <= 1)
+		return 0;
+	return (uint64_t)(load->count - 1) * costs->message_ns + load->bytes / 1024 * costs->copy_ns;
+}
+
+uint64_t rtr_cost_continued(const struct rtr_costs *costs, const struct rtr_load *call,
+			    const struct rtr_load *reply)
+{
+	return continued(costs, call) + continued(costs, reply);
+}
