@@ -59,6 +59,8 @@ static const struct {
 	COUNTER(windows_waited),
 	COUNTER(connections_opened),
 	COUNTER(connections_lost),
+	COUNTER(connections_v2),
+	COUNTER(versions_refused),
 	COUNTER(extended_calls),
 	COUNTER(continued_calls),
 	COUNTER(directed_calls),

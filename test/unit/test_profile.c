@@ -187,7 +187,7 @@ static const struct {
 	{"[engine\nidle = spin\n", 1, {"[name] on a line of its own"}},
 	{"[engine] idle = spin\n", 1, {"[name] on a line of its own"}},
 	{"[]\n", 1, {"no such section", "engine, memory"}},
-	{"[motor]\n", 1, {"[motor]: no such section", "known: engine, memory, connection, limits, exposure"}},
+	{"[motor]\n", 1, {"[motor]: no such section", "known: engine, memory, connection, costs, limits, exposure"}},
 	{"[Engine]\n", 1, {"no such section"}},
 	{"[engine]\n[memory]\n[engine]\n", 3, {"[engine]: a second time"}},
 	{"[engine]\nspeed = 3\n", 2, {"[engine] speed: no such key", "known: lcores, idle"}},
