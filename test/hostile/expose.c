@@ -20,11 +20,19 @@ struct values own_values(const struct hostile *h)
 	return (struct values){.xid = h->xid, .key = h->peer.mr.rkey, .address = h->peer.mr.raddr};
 }
 
+uint32_t append_message(struct hostile *h, const struct values *values)
+{
+	uint32_t len = message_encode(&h->message, values, h->bytes + h->len, h->peer.exposed);
+
+	memcpy(h->canary + EXPOSED_LONG, h->peer.exposed + EXPOSED_LONG, EXPOSED_BYTES - EXPOSED_LONG);
+	h->len += len;
+	return len;
+}
+
 uint32_t make_message(struct hostile *h, const struct values *values)
 {
-	h->len = message_encode(&h->message, values, h->bytes, h->peer.exposed);
-	memcpy(h->canary + EXPOSED_LONG, h->peer.exposed + EXPOSED_LONG, EXPOSED_BYTES - EXPOSED_LONG);
-	return h->len;
+	h->len = 0;
+	return append_message(h, values);
 }
 
 /* What a segment names may have been written to: taken out of the comparison. Whatever the message was meant to be, one is
@@ -54,12 +62,14 @@ bool exposure_is_kept(const struct hostile *h)
 	return true;
 }
 
-void parse_case(struct hostile *h, const char *text)
+const char *parse_case(struct hostile *h, const char *text)
 {
-	const char *error = "";
+	const char *error = "", *next = strstr(text, " / ");
+	char one[CASE_TEXT_MAX];
 
-	if (message_parse(&h->message, text, &h->parse, &error) == 0)
-		return;
+	snprintf(one, sizeof(one), "%.*s", next ? (int)(next - text) : (int)strlen(text), text);
+	if (strlen(one) < sizeof(one) - 1 && message_parse(&h->message, one, &h->parse, &error) == 0)
+		return next ? next + 3 : NULL;
 	fprintf(stderr, "weir-hostile: not understood: '%s', at '%s'\n", text, error);
 	exit(3);
 }

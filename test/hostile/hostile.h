@@ -10,6 +10,9 @@
 #include "message.h"
 #include "peer.h"
 
+struct weir_xdr_in;
+struct rdma1_header;
+
 /* What became of a case; also as a set. */
 enum outcome {
 	GOT_REPLY = 1,	   /* the call was answered with results */
@@ -23,10 +26,14 @@ enum outcome {
 	GOT_UNSOUND = 256,   /* an answer that no side may send, or memory touched that was not offered */
 	GOT_DEAD = 512,	     /* nothing is answered any more, by this connection or a new one */
 	GOT_UNTESTED = 1024, /* the other side did not do what the case needs */
+	GOT_ERROR =
+		2048, /* RDMA2_ERROR but RDMA2_ERR_VERS, which one is the detail; so is that of the next */
+	GOT_REPORT = 4096, /* Report Error of version 2's extension */
 };
-#define GOT_OUTCOMES 11u
+#define GOT_OUTCOMES 13u
 #define GOT_SURVIVED                                                                                         \
-	(GOT_REPLY | GOT_RPC_ERROR | GOT_ERR_VERS | GOT_ERR_CHUNK | GOT_DROPPED | GOT_CLOSED | GOT_ENDED)
+	(GOT_REPLY | GOT_RPC_ERROR | GOT_ERR_VERS | GOT_ERR_CHUNK | GOT_DROPPED | GOT_CLOSED | GOT_ENDED |   \
+	 GOT_ERROR | GOT_REPORT)
 #define GOT_ANY_ERROR (GOT_RPC_ERROR | GOT_ERR_CHUNK)
 
 /* How a message is brought. */
@@ -47,6 +54,7 @@ struct hostile_case {
 	uint32_t allowed;    /* set of outcomes that the clause allows */
 	enum delivery delivery;
 	const char *private_data; /* RFC 8797, in hex; NULL: valid, 4096 bytes both ways */
+	const char *detail;	  /* of version 2: which error or report it has to be; NULL: any */
 };
 
 /* A case whose message is right is a base for mutations. */
@@ -55,14 +63,18 @@ static inline bool case_is_valid(const struct hostile_case *c)
 	return c->allowed == GOT_REPLY && c->delivery == ONCE && !c->private_data;
 }
 
-extern const struct hostile_case responder_cases[]; /* to be sent to a responder; ends with a NULL name */
-extern const struct hostile_case requester_cases[]; /* answers to a requester */
+extern const struct hostile_case responder_cases[];    /* to be sent to a responder; ends with a NULL name */
+extern const struct hostile_case responder_cases_v2[]; /* the same, of version 2 and its extension */
+extern const struct hostile_case requester_cases[];    /* answers to a requester */
 
 struct result {
 	const struct hostile_case *c;
 	enum outcome got;
 	char detail[48]; /* which error, for instance */
 };
+
+#define CASE_MESSAGES_MAX 4u
+#define CASE_TEXT_MAX	  512u
 
 /* The XIDs of what was sent on a connection: an answer has one of them. */
 #define SENT_MAX 1024u
@@ -76,14 +88,15 @@ struct hostile {
 	struct peer peer;
 	struct sent sent;
 	struct peer_config config;
+	bool is_v2; /* connections begin with RDMA2_CONNPROP */
 	const char *addr;
 	struct parse parse;
 	uint32_t xid;
 	int status;	     /* of the requester's latest process */
 	const char *command; /* that is a requester; or NULL: they come by themselves */
 	struct message message;
-	uint32_t len; /* of 'bytes': the latest message that was made */
-	uint8_t bytes[MESSAGE_MAX];
+	uint32_t len; /* of 'bytes': the latest messages that were made for one case */
+	uint8_t bytes[CASE_MESSAGES_MAX * MESSAGE_MAX];
 	uint8_t canary[EXPOSED_BYTES];
 };
 
@@ -93,10 +106,19 @@ void outcome_names(uint32_t set, char *text, size_t size);
 /* judge.c: what a message means that came to a requester. */
 enum outcome judge_answer(const struct peer *peer, const struct peer_message *answer, const struct sent *sent,
 			  char detail[48]);
+/* The same of version 2. */
+enum outcome judge_answer_v2(const struct peer *peer, const struct peer_message *answer,
+			     const struct sent *sent, char detail[48]);
+/* An RPC reply, and where 'peer' has it in memory; was_sent: that the XID is one of them. */
+enum outcome judge_rpc(struct weir_xdr_in *in, uint32_t xid, char detail[48]);
+enum outcome judge_long(const struct peer *peer, const struct rdma1_header *hdr, char detail[48]);
+enum outcome judge_unsound(char detail[48], const char *why);
+bool judge_was_sent(const struct sent *sent, uint32_t xid);
 
 /* to_responder.c. A file is made where the program has files: 0, or -1 with a line on standard error. */
 int to_responder_prepare(struct hostile *h);
 void to_responder_run(struct hostile *h, const struct hostile_case *c, struct result *result);
+const struct hostile_case *responder_cases_of(const struct hostile *h);
 /* Mutation number 'seed' of any valid case: its name in *base. */
 void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *result);
 
@@ -108,16 +130,18 @@ uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count, 
 /* Before a case: what is exposed holds what is in h->canary. After it: nothing else does, but for what was offered. */
 void expose(struct hostile *h);
 bool exposure_is_kept(const struct hostile *h);
-/* h->message to h->bytes and to exposed memory. */
+/* h->message to h->bytes and to exposed memory; or behind what is in h->bytes, for the messages of one case. */
 uint32_t make_message(struct hostile *h, const struct values *values);
+uint32_t append_message(struct hostile *h, const struct values *values);
 struct values own_values(const struct hostile *h);
-/* Parse a case's text, which is a mistake of ours when it fails: the program ends. */
-void parse_case(struct hostile *h, const char *text);
+/* Parse a message of a case's text, which is a mistake of ours when it fails: the program ends. What follows '/'; or NULL. */
+const char *parse_case(struct hostile *h, const char *text);
 /* A case's private data: how many bytes. */
 uint32_t private_data(const struct hostile_case *c, uint8_t data[FABRIC_PRIVATE_DATA_MAX]);
 
 /* report.c */
 #include <jansson.h>
+bool result_is_met(const struct result *result); /* it is what the case allows */
 void report_result(const struct result *result, bool is_quiet);
 json_t *report_json(const struct result *result);
 int report_table(char *const *files, int nfiles);

@@ -18,8 +18,8 @@ static const struct rdma1_limits no_limits = {
 };
 
 static const char *const names[GOT_OUTCOMES] = {
-	"reply",   "RPC error",	 "ERR_VERS", "ERR_CHUNK", "dropped",  "closed",
-	"refused", "call ended", "UNSOUND",  "DEAD",	  "untested",
+	"reply",      "RPC error", "ERR_VERS", "ERR_CHUNK", "dropped",	   "closed",	   "refused",
+	"call ended", "UNSOUND",   "DEAD",     "untested",  "RDMA2_ERROR", "Report Error",
 };
 
 const char *outcome_name(enum outcome outcome)
@@ -37,20 +37,20 @@ void outcome_names(uint32_t set, char *text, size_t size)
 			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "", names[i]);
 }
 
-static enum outcome unsound(char detail[48], const char *why)
+enum outcome judge_unsound(char detail[48], const char *why)
 {
 	snprintf(detail, 48, "%s", why);
 	return GOT_UNSOUND;
 }
 
-static enum outcome judge_rpc(struct weir_xdr_in *in, uint32_t xid, char detail[48])
+enum outcome judge_rpc(struct weir_xdr_in *in, uint32_t xid, char detail[48])
 {
 	static const char *const accept[] = {
 		"", "PROG_UNAVAIL", "PROG_MISMATCH", "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"};
 	struct weir_rpc_reply_header reply;
 
 	if (rpc_reply_decode(in, &reply) != 0 || reply.xid != xid)
-		return unsound(detail, "no RPC reply");
+		return judge_unsound(detail, "no RPC reply");
 	if (reply.reply_stat == WEIR_RPC_MSG_DENIED) {
 		if (reply.reject_stat == WEIR_RPC_MISMATCH)
 			snprintf(detail, 48, "RPC_MISMATCH");
@@ -65,7 +65,7 @@ static enum outcome judge_rpc(struct weir_xdr_in *in, uint32_t xid, char detail[
 }
 
 /* An RPC message in the Reply chunk, which must be of one segment. */
-static enum outcome judge_long(const struct peer *peer, const struct rdma1_header *hdr, char detail[48])
+enum outcome judge_long(const struct peer *peer, const struct rdma1_header *hdr, char detail[48])
 {
 	struct rdma1_segment_iter segments;
 	struct rdma1_segment segment;
@@ -74,15 +74,15 @@ static enum outcome judge_long(const struct peer *peer, const struct rdma1_heade
 
 	rdma1_reply_begin(hdr, &segments);
 	if (!rdma1_segments_next(&segments, &segment))
-		return unsound(detail, "RDMA_NOMSG without a segment");
+		return judge_unsound(detail, "RDMA_NOMSG without a segment");
 	at = segment.offset - peer->mr.raddr;
 	if (at > EXPOSED_BYTES || segment.length > EXPOSED_BYTES - at)
-		return unsound(detail, "a Reply chunk that was not offered");
+		return judge_unsound(detail, "a Reply chunk that was not offered");
 	weir_xdr_in_init(&in, peer->exposed + at, segment.length);
 	return judge_rpc(&in, hdr->xid, detail);
 }
 
-static bool was_sent(const struct sent *sent, uint32_t xid)
+bool judge_was_sent(const struct sent *sent, uint32_t xid)
 {
 	for (uint32_t i = 0; i < sent->count && i < SENT_MAX; i++)
 		if (sent->xids[i] == xid)
@@ -98,16 +98,16 @@ enum outcome judge_answer(const struct peer *peer, const struct peer_message *an
 	struct weir_xdr_in in;
 
 	if (rdma1_decode(answer->bytes, answer->len, RDMA1_REPLY, &no_limits, &hdr, &reason) != RDMA1_V_OK)
-		return unsound(detail, rdma1_reason_name(reason));
-	if (!was_sent(sent, hdr.xid))
-		return unsound(detail, "an XID that was not sent");
+		return judge_unsound(detail, rdma1_reason_name(reason));
+	if (!judge_was_sent(sent, hdr.xid))
+		return judge_unsound(detail, "an XID that was not sent");
 	if (hdr.credit == 0)
-		return unsound(detail, "a grant of no credits");
+		return judge_unsound(detail, "a grant of no credits");
 	if (hdr.proc == RDMA1_ERROR) {
 		if (hdr.err == RDMA1_ERR_CHUNK)
 			return GOT_ERR_CHUNK;
 		if (hdr.vers_low > 1 || hdr.vers_high < 1)
-			return unsound(detail, "ERR_VERS without version 1");
+			return judge_unsound(detail, "ERR_VERS without version 1");
 		snprintf(detail, 48, "versions %u to %u", hdr.vers_low, hdr.vers_high);
 		return GOT_ERR_VERS;
 	}

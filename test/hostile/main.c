@@ -24,6 +24,7 @@ static const char usage[] =
 	"                       may end with status 0 or 1\n"
 	"  --driver NAME        shm (default) or verbs\n"
 	"  --driver-options S   key=value,...\n"
+	"  --protocol P         v1 (default), or v2: version 2 and its extension, with --connect\n"
 	"  --program NAME       whose calls: bench (weir-bench's, default) or nfs (NFS version 3)\n"
 	"  --handle HEX         with nfs: the export's root, where a file 'weir-hostile' is made\n"
 	"  --case NAME          this case only; may be given several times; all: all (default)\n"
@@ -86,9 +87,9 @@ static bool parse_handle(const char *hex, struct handle *handle)
 
 static const struct hostile_case *find_case(const char *name)
 {
-	const struct hostile_case *const tables[] = {responder_cases, requester_cases};
+	const struct hostile_case *const tables[] = {responder_cases, responder_cases_v2, requester_cases};
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		for (const struct hostile_case *c = tables[i]; c->name; c++)
 			if (strcmp(c->name, name) == 0)
 				return c;
@@ -134,6 +135,9 @@ static bool parse_option(struct settings *s, int option, const char *text)
 	case 'p':
 		h.parse.program = program_find(text);
 		return h.parse.program != NULL;
+	case 'P':
+		h.is_v2 = strcmp(text, "v2") == 0;
+		return h.is_v2 || strcmp(text, "v1") == 0;
 	case 'f':
 		return parse_handle(text, &h.parse.root);
 	case 'k':
@@ -162,13 +166,13 @@ static bool parse_option(struct settings *s, int option, const char *text)
 static bool parse_options(struct settings *s, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"connect", 1, NULL, 'c'}, {"listen", 1, NULL, 'l'},	     {"run", 1, NULL, 'r'},
-		{"driver", 1, NULL, 'd'},  {"driver-options", 1, NULL, 'o'}, {"program", 1, NULL, 'p'},
-		{"handle", 1, NULL, 'f'},  {"case", 1, NULL, 'k'},	     {"seed", 1, NULL, 's'},
-		{"count", 1, NULL, 'n'},   {"timeout", 1, NULL, 't'},	     {"settle", 1, NULL, 'e'},
-		{"json", 1, NULL, 'j'},	   {"label", 1, NULL, 'L'},	     {"quiet", 0, NULL, 'q'},
-		{"list", 0, NULL, 'i'},	   {"table", 0, NULL, 'T'},	     {"help", 0, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+		{"connect", 1, NULL, 'c'},  {"listen", 1, NULL, 'l'},	      {"run", 1, NULL, 'r'},
+		{"driver", 1, NULL, 'd'},   {"driver-options", 1, NULL, 'o'}, {"program", 1, NULL, 'p'},
+		{"protocol", 1, NULL, 'P'}, {"protocol", 1, NULL, 'P'},	      {"handle", 1, NULL, 'f'},
+		{"case", 1, NULL, 'k'},	    {"seed", 1, NULL, 's'},	      {"count", 1, NULL, 'n'},
+		{"timeout", 1, NULL, 't'},  {"settle", 1, NULL, 'e'},	      {"json", 1, NULL, 'j'},
+		{"label", 1, NULL, 'L'},    {"quiet", 0, NULL, 'q'},	      {"list", 0, NULL, 'i'},
+		{"table", 0, NULL, 'T'},    {"help", 0, NULL, 'h'},	      {NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -188,6 +192,8 @@ static bool parse_options(struct settings *s, int argc, char **argv)
 		return true;
 	if ((optind < argc) || !s->connect == !s->listen || (h.command && !s->listen))
 		return false;
+	if (h.is_v2 && !s->connect)
+		return false;
 	if (h.parse.program->create && s->connect && h.parse.root.len_bytes == 0) {
 		fprintf(stderr, "weir-hostile: --program nfs takes --handle\n");
 		return false;
@@ -197,13 +203,19 @@ static bool parse_options(struct settings *s, int argc, char **argv)
 
 static void list(void)
 {
-	const struct hostile_case *const tables[] = {responder_cases, requester_cases};
+	static const struct {
+		const char *title;
+		const struct hostile_case *cases;
+	} tables[] = {
+		{"Against a responder (--connect):", responder_cases},
+		{"Against a responder of version 2 (--connect, --protocol v2):", responder_cases_v2},
+		{"Against a requester (--listen):", requester_cases},
+	};
 	char allowed[160];
 
-	for (int i = 0; i < 2; i++) {
-		printf("%s\n",
-		       i == 0 ? "Against a responder (--connect):" : "Against a requester (--listen):");
-		for (const struct hostile_case *c = tables[i]; c->name; c++) {
+	for (int i = 0; i < 3; i++) {
+		printf("%s\n", tables[i].title);
+		for (const struct hostile_case *c = tables[i].cases; c->name; c++) {
 			outcome_names(c->allowed, allowed, sizeof(allowed));
 			printf("  %-24s %-13s %s Allowed: %s.\n", c->name, c->clause, c->what, allowed);
 		}
@@ -224,7 +236,8 @@ static void run_cases(struct settings *s)
 {
 	struct result result;
 
-	for (const struct hostile_case *c = s->connect ? responder_cases : requester_cases; c->name; c++) {
+	for (const struct hostile_case *c = s->connect ? responder_cases_of(&h) : requester_cases; c->name;
+	     c++) {
 		if (!is_chosen(s, c))
 			continue;
 		if (s->connect)
@@ -232,7 +245,7 @@ static void run_cases(struct settings *s)
 		else
 			to_requester_run(&h, c, &result);
 		report_result(&result, s->is_quiet);
-		s->has_failed |= !(result.got & c->allowed);
+		s->has_failed |= !result_is_met(&result);
 		json_array_append_new(s->results, report_json(&result));
 	}
 }
@@ -283,9 +296,9 @@ static int write_json(const struct settings *s)
 		if (s->outcomes[i])
 			json_object_set_new(outcomes, outcome_name((enum outcome)(1u << i)),
 					    json_integer(s->outcomes[i]));
-	all = json_pack("{s:s, s:s, s:s, s:s, s:O}", "label", s->label ? s->label : "", "side",
-			s->connect ? "responder" : "requester", "driver", h.config.driver, "program",
-			h.parse.program->name, "cases", s->results);
+	all = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O}", "label", s->label ? s->label : "", "side",
+			s->connect ? "responder" : "requester", "protocol", h.is_v2 ? "v2" : "v1", "driver",
+			h.config.driver, "program", h.parse.program->name, "cases", s->results);
 	if (all && s->count > 0)
 		json_object_set_new(all, "mutations",
 				    json_pack("{s:I, s:i, s:O, s:O}", "seed", (json_int_t)s->seed, "count",

@@ -78,6 +78,11 @@ static const struct {
 	{"wl", FIELD_RPC, BASE_CALL_LENGTH},
 	{"data", FIELD_BYTES, BASE_ZERO},
 	{"fill", FIELD_BYTES, BASE_ZERO},
+	{"dir", FIELD_PRESENT, BASE_ZERO},
+	{"inv", FIELD_HANDLE, BASE_ZERO},
+	{"opt", FIELD_COUNT, BASE_OPTINFO},
+	{"psl", FIELD_LENGTH, BASE_PAYLOAD},
+	{"end", FIELD_LENGTH, BASE_STREAM},
 };
 
 /* Tokens that stand for others. */
@@ -268,13 +273,22 @@ uint32_t field_bytes(const struct field *field)
 	return field->kind == FIELD_OFFSET ? 8 : 4;
 }
 
-static uint32_t long_bytes(const struct message *message)
+static uint32_t bytes_of(const struct message *message, uint32_t first, uint32_t end)
 {
 	uint32_t bytes = 0;
 
-	for (uint32_t i = message->nsent; i < message->nfields; i++)
+	for (uint32_t i = first; i < end; i++)
 		bytes += field_bytes(&message->fields[i]);
 	return bytes;
+}
+
+/* The first field behind the header of an operation of version 2's extension. */
+static uint32_t payload_at(const struct message *message)
+{
+	for (uint32_t i = 0; i < message->nsent; i++)
+		if (message->fields[i].base == BASE_PAYLOAD)
+			return i + 1;
+	return message->nsent;
 }
 
 uint64_t field_value(const struct message *message, const struct field *field, const struct values *values)
@@ -289,13 +303,19 @@ uint64_t field_value(const struct message *message, const struct field *field, c
 	case BASE_ITEM:
 		return message->item_bytes + field->value;
 	case BASE_LONG_BYTES:
-		return long_bytes(message) + field->value;
+		return bytes_of(message, message->nsent, message->nfields) + field->value;
 	case BASE_CALL_KEY:
 		return values->call_key + field->value;
 	case BASE_CALL_LENGTH:
 		return values->call_length + field->value;
 	case BASE_CALL_ADDRESS:
 		return values->call_address + field->value;
+	case BASE_OPTINFO:
+		return bytes_of(message, (uint32_t)(field - message->fields) + 1, payload_at(message)) +
+		       field->value;
+	case BASE_PAYLOAD:
+	case BASE_STREAM:
+		return bytes_of(message, payload_at(message), message->nsent) + field->value;
 	default:
 		return field->value;
 	}

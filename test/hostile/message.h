@@ -21,6 +21,13 @@
  *   void results good   an RPC reply without results; with as many bytes as were asked for; all of that message
  *   data:N            N bytes of XDR opaque data with padding         fill:N        N bytes of zeros
  *   cut:N             the message ends behind N bytes   |             what follows lies in exposed memory instead
+ *
+ * and of version 2:
+ *
+ *   dir:N inv:N       rdma_direction, rdma_inv_handle
+ *   opt opt:N         length of what RDMA2_OPTIONAL carries (plus N): up to 'psl', or to the end
+ *   psl psl:N         length of the payload, which begins behind it (plus N); end end:N   the same, in a range
+ *   /                 what follows is another message, of the same XID
  */
 
 #include "weir_common.h"
@@ -60,6 +67,9 @@ enum field_base {
 	BASE_CALL_KEY,
 	BASE_CALL_LENGTH,
 	BASE_CALL_ADDRESS,
+	BASE_OPTINFO,
+	BASE_PAYLOAD, /* of the field that ends the header */
+	BASE_STREAM,
 };
 
 struct field {

@@ -5,24 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COLUMNS_MAX 6
+#define COLUMNS_MAX 8
 
-static bool is_met(const struct result *result)
+bool result_is_met(const struct result *result)
 {
-	return result->c->allowed & result->got;
+	const struct hostile_case *c = result->c;
+
+	if (!(c->allowed & result->got))
+		return false;
+	return !c->detail || !(result->got & (GOT_ERROR | GOT_REPORT)) ||
+	       strcmp(c->detail, result->detail) == 0;
 }
 
 void report_result(const struct result *result, bool is_quiet)
 {
 	char allowed[160];
 
-	if (is_quiet && is_met(result))
+	if (is_quiet && result_is_met(result))
 		return;
 	outcome_names(result->c->allowed, allowed, sizeof(allowed));
-	printf("%s  %-24s %s%s%s%s\n", is_met(result) ? "ok    " : "FAILED", result->c->name,
+	printf("%s  %-24s %s%s%s%s\n", result_is_met(result) ? "ok    " : "FAILED", result->c->name,
 	       outcome_name(result->got), result->detail[0] ? " (" : "", result->detail,
 	       result->detail[0] ? ")" : "");
-	if (!is_met(result))
+	if (!result_is_met(result))
 		printf("        %s %s\n        allowed: %s\n        sent: %s\n", result->c->clause,
 		       result->c->what, allowed, result->c->message);
 	fflush(stdout);
@@ -35,7 +40,7 @@ json_t *report_json(const struct result *result)
 	outcome_names(result->c->allowed, allowed, sizeof(allowed));
 	return json_pack("{s:s, s:s, s:s, s:s, s:b}", "name", result->c->name, "got",
 			 outcome_name(result->got), "detail", result->detail, "allowed", allowed, "ok",
-			 is_met(result));
+			 result_is_met(result));
 }
 
 /* A case whose end nobody was there to tell of; what is run after it says nothing more. */
@@ -77,19 +82,22 @@ static const char *label(const json_t *run)
 	return json_string_value(json_object_get(run, "label"));
 }
 
-static bool is_of(const json_t *run, const char *side)
+static bool is_of(const json_t *run, const char *side, const char *protocol)
 {
-	return strcmp(json_string_value(json_object_get(run, "side")), side) == 0;
+	const char *spoken = json_string_value(json_object_get(run, "protocol"));
+
+	return strcmp(json_string_value(json_object_get(run, "side")), side) == 0 &&
+	       strcmp(spoken ? spoken : "v1", protocol) == 0;
 }
 
-static void table(json_t *const *runs, int nruns, const char *side, const char *title,
+static void table(json_t *const *runs, int nruns, const char *side, const char *protocol, const char *title,
 		  const struct hostile_case *cases)
 {
 	char text[160];
 	int n = 0;
 
 	for (int i = 0; i < nruns; i++)
-		n += is_of(runs[i], side);
+		n += is_of(runs[i], side, protocol);
 	if (n == 0)
 		return;
 	printf("\n%s\n", title);
@@ -97,13 +105,13 @@ static void table(json_t *const *runs, int nruns, const char *side, const char *
 		putchar('=');
 	printf("\n\n.. list-table::\n   :header-rows: 1\n\n   * - case\n     - clause\n     - allowed\n");
 	for (int i = 0; i < nruns; i++)
-		if (is_of(runs[i], side))
+		if (is_of(runs[i], side, protocol))
 			printf("     - %s\n", label(runs[i]));
 	for (const struct hostile_case *c = cases; c->name; c++) {
 		outcome_names(c->allowed, text, sizeof(text));
 		printf("   * - %s: %s\n     - %s\n     - %s\n", c->name, c->what, c->clause, text);
 		for (int i = 0; i < nruns; i++) {
-			if (!is_of(runs[i], side))
+			if (!is_of(runs[i], side, protocol))
 				continue;
 			cell(runs[i], c->name, text, sizeof(text));
 			printf("     - %s\n", text);
@@ -124,8 +132,9 @@ static void mutations(json_t *const *runs, int nruns)
 
 		if (!mutated)
 			continue;
-		printf("* %s (%s), seed %lld, %lld of them: ", label(runs[i]),
+		printf("* %s (%s%s), seed %lld, %lld of them: ", label(runs[i]),
 		       json_string_value(json_object_get(runs[i], "side")),
+		       is_of(runs[i], "responder", "v2") ? " of version 2" : "",
 		       (long long)json_integer_value(json_object_get(mutated, "seed")),
 		       (long long)json_integer_value(json_object_get(mutated, "count")));
 		json_object_foreach(json_object_get(mutated, "outcomes"), name, number)
@@ -172,8 +181,9 @@ int report_table(char *const *files, int nfiles)
 		}
 	}
 	fputs(introduction, stdout);
-	table(runs, nfiles, "responder", "Responders", responder_cases);
-	table(runs, nfiles, "requester", "Requesters", requester_cases);
+	table(runs, nfiles, "responder", "v1", "Responders", responder_cases);
+	table(runs, nfiles, "responder", "v2", "Responders of version 2", responder_cases_v2);
+	table(runs, nfiles, "requester", "v1", "Requesters", requester_cases);
 	mutations(runs, nfiles);
 	for (int i = 0; i < nfiles; i++)
 		json_decref(runs[i]);

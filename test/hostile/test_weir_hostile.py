@@ -87,15 +87,41 @@ class Responder(Peer):
     def test_bench(self):
         self.serve_bench()
         said = self.attack('--connect', self.addr)
-        self.assertEqual(said.count('ok  '), self.ncases(said))
+        self.assertEqual(said.count('ok  '), self.ncases())
         self.attack('--connect', self.addr, '--count', '2000', '--seed', '1')
         self.attack('--connect', self.addr, '--count', '1000', '--seed', str(time.time_ns() // 1000))
         self.end()
 
-    def ncases(self, said):
-        listed = run('--list').stdout.split('Against a requester')[0].splitlines()[1:]
-        self.assertGreater(len(listed), 90)
+    def test_bench_of_version_2(self):
+        self.serve(BENCH, '--listen', self.addr, '--profile', self.profile_of_version_2(), '--lcores', 'any', '--quiet')
+        v2 = ['--connect', self.addr, '--protocol', 'v2']
+        self.assertEqual(self.attack(*v2).count('ok  '), self.ncases('v2'))
+        self.attack(*v2, '--count', '2000', '--seed', '1')
+        self.attack(*v2, '--count', '1000', '--seed', str(time.time_ns() // 1000))
+        self.end()
+
+    def test_bench_that_does_not_speak_it(self):
+        self.serve_bench()
+        self.attack('--connect', self.addr, '--case', 'null')
+        done = run('--timeout', '500', '--connect', self.addr, '--protocol', 'v2')
+        self.assertEqual(done.returncode, 3)
+        self.assertIn('no responder of program bench answers', done.stderr)
+        self.end()
+
+    def ncases(self, protocol='v1'):
+        v1, v2 = run('--list').stdout.split('Against a requester')[0].split('Against a responder of version 2')
+        listed = (v1 if protocol == 'v1' else v2).splitlines()[1:]
+        self.assertGreater(len(listed), 80)
         return len(listed)
+
+    def profile_of_version_2(self):
+        """Of both versions, with all of the extension."""
+        file = tempfile.NamedTemporaryFile('w', suffix='.ini')
+        self.addCleanup(file.close)
+        with open(PROFILE, encoding='utf-8') as laptop:
+            file.write(laptop.read().replace('[connection]\n', '[connection]\nprotocol = auto\nextension = all\n'))
+        file.flush()
+        return file.name
 
     def test_nfsd(self):
         self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m', '--profile', PROFILE,
@@ -105,6 +131,15 @@ class Responder(Peer):
         self.attack(*nfs)
         self.attack(*nfs, '--count', '2000', '--seed', '1')
         self.attack(*nfs, '--count', '1000', '--seed', str(time.time_ns() // 1000))
+        self.end()
+
+    def test_nfsd_of_version_2(self):
+        self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m', '--profile',
+                   self.profile_of_version_2(), '--foreground')
+        handle = self.server.stdout.readline().split()[-1]
+        nfs = ['--connect', self.addr, '--protocol', 'v2', '--program', 'nfs', '--handle', handle]
+        self.attack(*nfs)
+        self.attack(*nfs, '--count', '2000', '--seed', '1')
         self.end()
 
     def test_others_lose_nothing(self):
@@ -176,6 +211,7 @@ class Itself(Peer):
 class Usage(unittest.TestCase):
     def test_mistakes(self):
         for args in ([], ['--connect', 'a', '--listen', 'b'], ['--connect', 'a', '--run', 'true'],
+                     ['--connect', 'a', '--protocol', 'v3'], ['--listen', 'a', '--protocol', 'v2'],
                      ['--connect', 'a', '--program', 'none'], ['--connect', 'a', '--program', 'nfs'],
                      ['--connect', 'a', '--handle', '123'], ['--connect', 'a', '--case', 'none'],
                      ['--connect', 'a', '--count', '-1'], ['--connect', 'a', 'stray'], ['--no-such']):

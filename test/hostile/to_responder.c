@@ -11,13 +11,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rdma2.h"
 #include "wire.h"
 
 #define OFTEN_TIMES  200u
 #define BURST_TIMES  48u
 #define VANISH_TIMES 8u
-#define NULL_CALL    "xid v:1 c:8 p:msg none null"
-#define BAD_ANSWERS  (GOT_UNSOUND | GOT_DEAD)
+/* RDMA2_CONNPROP: receives of 4096 bytes, no reverse calls, all of the extension, 8 transmissions each way. */
+#define PROPERTIES_V2                                                                                        \
+	"xid v:2 c:8 p:6 n:5 w:1 w:4 w:4096 w:2 w:4 w:0 w:3 w:4 w:7 w:5 w:4 w:8 w:6 w:4 w:8 n:1 w:31"
+#define HEAD	    "xid v:1 c:8 p:msg "
+#define HEAD_V2	    "xid v:2 c:8 p:msg dir inv "
+#define FILL	    "b:1 item seg:65536 b:0 b:0 b:0 write:65536"
+#define BAD_ANSWERS (GOT_UNSOUND | GOT_DEAD)
+
+/* By version 2, unless it is of version 1: but for ERR_VERS, whose version may be any. */
+static enum outcome judge(struct hostile *h, const struct peer_message *answer, char detail[48])
+{
+	bool is_v2 = h->is_v2 && answer->len >= 20 &&
+		     (wire_get_u32(answer->bytes + 4) != 1 ||
+		      (wire_get_u32(answer->bytes + 12) == RDMA2_ERROR &&
+		       wire_get_u32(answer->bytes + 16) == RDMA2_ERR_VERS));
+
+	return is_v2 ? judge_answer_v2(&h->peer, answer, &h->sent, detail)
+		     : judge_answer(&h->peer, answer, &h->sent, detail);
+}
+
+static bool send_bytes(struct hostile *h, const uint8_t *bytes, uint32_t len)
+{
+	if (len >= 4)
+		h->sent.xids[h->sent.count++ % SENT_MAX] = wire_get_u32(bytes);
+	return peer_send(&h->peer, bytes, len);
+}
+
+/* A message beside the case's, with a new XID. */
+static bool send_other(struct hostile *h, const char *text)
+{
+	static struct message message;
+	struct values values;
+	const char *error;
+	uint8_t bytes[256];
+
+	message_parse(&message, text, &h->parse, &error);
+	h->xid++;
+	values = own_values(h);
+	return send_bytes(h, bytes, message_encode(&message, &values, bytes, h->peer.exposed));
+}
+
+/* A connection speaks version 2 from the properties on. */
+static bool open_v2(struct hostile *h)
+{
+	struct peer_message answer;
+	char detail[48];
+
+	return send_other(h, PROPERTIES_V2) &&
+	       peer_wait(&h->peer, h->config.timeout_ms, &answer) == PEER_MESSAGE &&
+	       judge(h, &answer, detail) == GOT_REPLY && wire_get_u32(answer.bytes + 12) == RDMA2_CONNPROP;
+}
 
 /* Connect, for as long as it takes the responder to be done with earlier ones. False: it does not take any. */
 static bool connect_to(struct hostile *h, const struct hostile_case *c)
@@ -30,40 +80,35 @@ static bool connect_to(struct hostile *h, const struct hostile_case *c)
 	h->sent.count = 0;
 	do {
 		if (peer_connect(&h->peer, h->addr, data, len) == 0)
-			return true;
+			return !h->is_v2 || open_v2(h);
 	} while (peer_now_ms() < end);
 	return false;
 }
 
-static bool send_bytes(struct hostile *h, const uint8_t *bytes, uint32_t len)
-{
-	if (len >= 4)
-		h->sent.xids[h->sent.count++ % SENT_MAX] = wire_get_u32(bytes);
-	return peer_send(&h->peer, bytes, len);
-}
-
-/* Send h->message with a new XID. */
-static bool send_message(struct hostile *h)
+/* Send the messages of a case, with a new XID; number 'mutated' of them changed by 'rng'. */
+static bool send_case(struct hostile *h, const char *text, struct rng *rng, uint32_t mutated)
 {
 	struct values values;
 
 	h->xid++;
-	values = own_values(h);
-	return send_bytes(h, h->bytes, make_message(h, &values));
+	h->len = 0;
+	for (uint32_t i = 0; text && i < CASE_MESSAGES_MAX; i++) {
+		const uint8_t *bytes = h->bytes + h->len;
+
+		text = parse_case(h, text);
+		if (rng && i == mutated)
+			message_mutate(&h->message, rng);
+		values = own_values(h);
+		if (!send_bytes(h, bytes, append_message(h, &values)))
+			return false;
+	}
+	return true;
 }
 
 /* A probe on this connection: its XID is h->xid. */
 static bool send_probe(struct hostile *h)
 {
-	static struct message probe;
-	struct values values;
-	const char *error;
-	uint8_t bytes[256];
-
-	message_parse(&probe, NULL_CALL, &h->parse, &error);
-	h->xid++;
-	values = own_values(h);
-	return send_bytes(h, bytes, message_encode(&probe, &values, bytes, h->peer.exposed));
+	return send_other(h, h->is_v2 ? HEAD_V2 "none null" : HEAD "none null");
 }
 
 /* A probe, on a new connection if this one is closed. Answers of earlier calls may still come. */
@@ -81,7 +126,7 @@ static bool is_alive(struct hostile *h)
 			continue;
 		while (peer_now_ms() < end && peer_wait(&h->peer, 50, &answer) != PEER_CLOSED) {
 			if (answer.len >= 4 && wire_get_u32(answer.bytes) == h->xid)
-				return judge_answer(&h->peer, &answer, &h->sent, detail) == GOT_REPLY;
+				return judge(h, &answer, detail) == GOT_REPLY;
 			answer.len = 0;
 		}
 	}
@@ -126,7 +171,7 @@ static enum outcome collect(struct hostile *h, uint32_t allowed, uint32_t settle
 			return got == GOT_DROPPED ? GOT_CLOSED : got;
 		if (event == PEER_NOTHING)
 			break;
-		one = judge_answer(&h->peer, &answer, &h->sent, detail);
+		one = judge(h, &answer, detail);
 		if (one == GOT_UNSOUND)
 			return one;
 		if (answer.len >= 4 && wire_get_u32(answer.bytes) == h->xid)
@@ -145,8 +190,8 @@ static enum outcome vanish(struct hostile *h, const struct hostile_case *c)
 	for (uint32_t i = 0; i < VANISH_TIMES; i++) {
 		if (!connect_to(h, c))
 			return GOT_DEAD;
-		if (h->message.nsent > 0)
-			send_message(h);
+		if (c->message[0] != '\0')
+			send_case(h, c->message, NULL, 0);
 		peer_disconnect(&h->peer);
 	}
 	return dead_or(h, GOT_CLOSED);
@@ -159,7 +204,7 @@ static enum outcome repeat(struct hostile *h, const struct hostile_case *c, char
 	enum outcome got = GOT_DROPPED;
 
 	for (uint32_t i = 0; i < times; i++) {
-		if (!send_message(h))
+		if (!send_case(h, c->message, NULL, 0))
 			break;
 		if (c->delivery != OFTEN || i + 1 == times)
 			continue;
@@ -179,7 +224,6 @@ static enum outcome repeat(struct hostile *h, const struct hostile_case *c, char
 void to_responder_run(struct hostile *h, const struct hostile_case *c, struct result *result)
 {
 	*result = (struct result){.c = c};
-	parse_case(h, c->message);
 	expose(h);
 	if (c->delivery == VANISH) {
 		result->got = vanish(h, c);
@@ -194,25 +238,41 @@ void to_responder_run(struct hostile *h, const struct hostile_case *c, struct re
 	peer_disconnect(&h->peer);
 }
 
+const struct hostile_case *responder_cases_of(const struct hostile *h)
+{
+	return h->is_v2 ? responder_cases_v2 : responder_cases;
+}
+
+static uint32_t count_messages(const char *text)
+{
+	uint32_t n = 1;
+
+	while ((text = strstr(text, " / "))) {
+		text += 3;
+		n++;
+	}
+	return n;
+}
+
 void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *result)
 {
+	const struct hostile_case *cases = responder_cases_of(h);
 	struct rng rng = {seed};
-	uint32_t nvalid = 0, pick;
+	uint32_t nvalid = 0, pick, nmessages;
 
-	for (const struct hostile_case *c = responder_cases; c->name; c++)
+	for (const struct hostile_case *c = cases; c->name; c++)
 		nvalid += case_is_valid(c);
 	pick = rng_below(&rng, nvalid);
-	*result = (struct result){.c = responder_cases};
+	*result = (struct result){.c = cases};
 	while (!case_is_valid(result->c) || pick-- > 0)
 		result->c++;
-	parse_case(h, result->c->message);
-	message_mutate(&h->message, &rng);
+	nmessages = count_messages(result->c->message);
 	expose(h);
 	if (!peer_is_usable(&h->peer) && !connect_to(h, NULL)) {
 		result->got = GOT_DEAD;
 		return;
 	}
-	send_message(h);
+	send_case(h, result->c->message, &rng, nmessages > 1 ? rng_below(&rng, nmessages) : 0);
 	send_probe(h);
 	result->got = collect(h, UINT32_MAX, 0, result->detail);
 	judge_end(h, result);
@@ -223,7 +283,7 @@ void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *resul
 /* The handle in the results of CREATE (RFC 1813 section 3.3.8), behind the status and the word that says it is there. */
 static int take_handle(struct hostile *h, const struct peer_message *answer)
 {
-	const uint32_t at = 28 + 24 + 8;
+	const uint32_t at = (h->is_v2 ? 36 : 28) + 24 + 8;
 	uint32_t len;
 
 	if (answer->len < at + 4 || wire_get_u32(answer->bytes + at - 8) != 0 ||
@@ -241,10 +301,9 @@ static enum outcome call(struct hostile *h, const char *text, struct peer_messag
 {
 	char detail[48];
 
-	parse_case(h, text);
-	if (!send_message(h) || peer_wait(&h->peer, h->config.timeout_ms, answer) != PEER_MESSAGE)
+	if (!send_case(h, text, NULL, 0) || peer_wait(&h->peer, h->config.timeout_ms, answer) != PEER_MESSAGE)
 		return GOT_DEAD;
-	return judge_answer(&h->peer, answer, &h->sent, detail);
+	return judge(h, answer, detail);
 }
 
 int to_responder_prepare(struct hostile *h)
@@ -254,10 +313,10 @@ int to_responder_prepare(struct hostile *h)
 
 	expose(h);
 	if (is_ready && h->parse.program->create)
-		is_ready = call(h, "xid v:1 c:8 p:msg none create", &answer) == GOT_REPLY &&
+		is_ready = call(h, h->is_v2 ? HEAD_V2 "none create" : HEAD "none create", &answer) ==
+				   GOT_REPLY &&
 			   take_handle(h, &answer) == 0 &&
-			   call(h, "xid v:1 c:8 p:msg b:1 item seg:65536 b:0 b:0 b:0 write:65536", &answer) ==
-				   GOT_REPLY;
+			   call(h, h->is_v2 ? HEAD_V2 FILL : HEAD FILL, &answer) == GOT_REPLY;
 	peer_disconnect(&h->peer);
 	if (is_ready)
 		return 0;

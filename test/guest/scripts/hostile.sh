@@ -27,6 +27,16 @@ hostile 3 'weir-nfsd, verbs' --connect "$ADDR4" --program nfs --handle "$handle"
 kill "$server"
 wait "$server" # it ends as it should, after all that
 
+sed 's/^\[connection\]$/&\nprotocol = auto\nextension = all/' "$PROFILE" >/run/v2.ini
+"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4:20050" --export files=ram:16m --no-mount --profile /run/v2.ini \
+	--foreground >/run/said &
+server=$!
+wait_for "weir-nfsd to listen" listens 20050
+handle=$(awk '{print $NF; exit}' /run/said)
+hostile 6 'weir-nfsd, verbs' --connect "$ADDR4:20050" --protocol v2 --program nfs --handle "$handle" --case all --seed 1 --count 100
+kill "$server"
+wait "$server"
+
 cat >/run/small.ini << END
 [memory]
 pages = 4k
