@@ -181,14 +181,15 @@ static void on_walk(struct weir_engine *engine, void *arg)
 	sem_post(&walk->done);
 }
 
-/* The export whose name 'path' is, or starts with, the longest if there are several; *rest is what is below it. */
+/* The export whose name 'path' is, or starts with, the longest if there are several; *rest is what is below it. The slash in front
+ * may be left out, as it may be where the export is named. */
 static struct export *export_above(struct exports *exports, const char *path, const char **rest)
 {
 	struct export *best = NULL;
 	size_t longest = 0;
 
 	for (uint32_t i = 0; i < exports->n; i++) {
-		const char *name = exports->all[i].name;
+		const char *name = exports->all[i].name + (path[0] != '/');
 		size_t len = strlen(name);
 
 		if (len > longest && strncmp(path, name, len) == 0 &&

@@ -342,6 +342,13 @@ static void mount__of_directories_below_an_export(void **state)
 	assert_int_equal(mount_of(clnt, "/vol/deep/er", &fh), MOUNT3_OK);
 	assert_memory_equal(&fh, &c->roots[1], 4 + fh.len_bytes);
 	assert_int_equal(mount_of(clnt, "/vol/deep", &fh), MOUNT3_OK);
+	/* As exports are named on the command line. */
+	assert_int_equal(mount_of(clnt, "vol/deep/er", &fh), MOUNT3_OK);
+	assert_memory_equal(&fh, &c->roots[1], 4 + fh.len_bytes);
+	assert_int_equal(mount_of(clnt, "vol/a", &fh), MOUNT3_OK);
+	assert_memory_equal(&fh, &a, 4 + a.len_bytes);
+	assert_int_equal(mount_of(clnt, "vola", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_of(clnt, "ol", NULL), MOUNT3ERR_NOENT);
 	assert_int_equal(mount_of(clnt, "/vol/deep/ero", NULL), MOUNT3ERR_NOENT);
 	assert_int_equal(mount_of(clnt, "/vola", NULL), MOUNT3ERR_NOENT);
 	assert_int_equal(mount_of(clnt, "/vol/a/no", NULL), MOUNT3ERR_NOENT);
