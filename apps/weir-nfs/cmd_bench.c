@@ -32,6 +32,7 @@ struct bench {
 	const struct bench_load *load;
 	struct nfs3_fh fh;
 	uint32_t block_bytes;
+	uint32_t read_max, write_max; /* of one READ and WRITE, at most block_bytes */
 	uint64_t nblocks;
 	struct bench_lane *lanes;
 	uint64_t random;
@@ -61,14 +62,17 @@ static uint64_t next_random(struct bench *bench)
 
 static void on_done(struct op *op);
 
-/* The block, or what a short answer left of it. */
+/* The block, or what a short answer left of it, as far as the server takes it in one. */
 static void submit_rest(struct bench_lane *lane)
 {
 	struct bench *bench = lane->bench;
 	uint64_t offset = lane->offset + lane->done_bytes;
 	uint32_t count = bench->block_bytes - lane->done_bytes;
 	struct op *op = &lane->op;
+	uint32_t max = op->proc == NFS3_READ ? bench->read_max : bench->write_max;
 
+	if (count > max)
+		count = max;
 	op->item = lane->data + lane->done_bytes;
 	op->item_bytes = count;
 	if (op->proc == NFS3_READ)
@@ -192,6 +196,21 @@ static int commit(struct bench *bench)
 	struct op op = {.proc = NFS3_COMMIT, .args.commit.fh = bench->fh};
 
 	return session_call(bench->session, &op);
+}
+
+/* How much the server takes in one READ and WRITE (RFC 1813 section 3.3.19). */
+static int ask_sizes(struct bench *bench)
+{
+	struct op op = {.proc = NFS3_FSINFO, .args.fh = bench->session->root};
+	const struct nfs3_fsinfo_res *res = &op.res.fsinfo;
+	int rc = session_call(bench->session, &op);
+
+	if (rc != 0)
+		return rc;
+	bench->read_max = res->rtmax > 0 && res->rtmax < bench->block_bytes ? res->rtmax : bench->block_bytes;
+	bench->write_max =
+		res->wtmax > 0 && res->wtmax < bench->block_bytes ? res->wtmax : bench->block_bytes;
+	return 0;
 }
 
 /* Create the file and write the sequence to it. 0; or as session_call(). */
@@ -347,6 +366,9 @@ static int run(struct bench *bench)
 
 	if (status != EXIT_OK)
 		return status;
+	rc = ask_sizes(bench);
+	if (rc != 0)
+		return tree_complain("bench", file, rc);
 	rc = make_file(bench, &dir.fh, cmd_last_name(&path));
 	if (rc == 0) {
 		run_load(bench);

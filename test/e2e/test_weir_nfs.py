@@ -278,9 +278,11 @@ class Names(Served):
 
 class Bench(Served):
     def test_json_and_verify(self):
-        # weir-nfsd's READs end at each MiB of the file: the last comes to blocks that lie across.
+        # weir-nfsd's READs end at each MiB of the file: the last but one comes to blocks that lie across. The last has blocks
+        # that are more than one READ or WRITE of it may have.
         for options in ((), ('--ratio', '50'), ('--ratio', '0', '--sync', '--sequential'), ('--block', '64k'),
-                        ('--size', '3m', '--block', '100007', '--sequential')):
+                        ('--size', '3m', '--block', '100007', '--sequential'),
+                        ('--size', '5m', '--block', '2500007', '--depth', '2', '--ratio', '50')):
             with self.subTest(options=options):
                 said = self.ok('bench', '--size', '1m', '--time', '0.3', '--warmup', '0.1', '--verify', '--json', '-',
                                *options)
