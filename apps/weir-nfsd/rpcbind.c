@@ -144,14 +144,17 @@ static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
 	return entry->prog == MOUNT3_PROGRAM ? uaddr_answers(uaddr) : true;
 }
 
+/* rpcinfo can't name rdma and rdma6, which are not in the system's table of netids. */
 static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
 {
 	fprintf(stderr,
 		"weir-nfsd: rpcbind has %s for netid %s at %s, another server's: left as it is. If that "
-		"server is "
-		"gone: rpcinfo -T %s -d %u 3\n",
-		entry->prog == MOUNT3_PROGRAM ? "MOUNT" : "NFS", entry->netid, uaddr, entry->netid,
-		entry->prog);
+		"server is gone: ",
+		entry->prog == MOUNT3_PROGRAM ? "MOUNT" : "NFS", entry->netid, uaddr);
+	if (entry->prog == MOUNT3_PROGRAM)
+		fprintf(stderr, "rpcinfo -T %s -d %u 3\n", entry->netid, entry->prog);
+	else
+		fprintf(stderr, "rpcinfo -d %u 3 (of all netids)\n", entry->prog);
 }
 
 /* Whether it is as it should be: ours, or said to be another's. */

@@ -50,9 +50,11 @@ copy_and_check() { # the export is mounted on mnt
 	[[ -z $(ls -A "$mnt") ]]
 }
 
-serve() {
-	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" --exports "$WORK/exports" \
-		--state "$WORK/state" --profile "$WEIR_SOURCE/config/laptop.ini" --foreground >"$WORK/said" &
+serve() { # [ADDRESS]
+	rm -f "$WORK/said" "$WORK/notices"
+	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "${1:-$ADDR4}" --exports "$WORK/exports" \
+		--state "$WORK/state" --profile "$WEIR_SOURCE/config/laptop.ini" --foreground >"$WORK/said" \
+		2> >(tee "$WORK/notices" >&2) &
 	SERVER=$!
 	# Its memory is touched before it listens, which takes an emulated CPU a while.
 	WAIT_SECONDS=180 wait_for "the server" grep -q handle "$WORK/said"
@@ -154,6 +156,18 @@ trap - EXIT
 [[ -z $(registered 100003; registered 100005) ]]
 expect 3 ask ram ping 2>"$WORK/ping"
 grep -q 'not registered for netid' "$WORK/ping"
+
+# What a server that was killed has left at another address stays, and the next one says how to be rid of it.
+serve 0.0.0.0
+kill -KILL "$SERVER"
+wait "$SERVER" || true
+serve
+wait_for "a notice" grep -q "NFS for netid rdma at 0.0.0.0.78.81, another server's" "$WORK/notices"
+[[ $(registered 100003) = "rdma 0.0.0.0.78.81" ]]
+$(sed -n "s/.*NFS for netid rdma .* If that server is gone: \(rpcinfo [-0-9A-Za-z ]*\).*/\1/p" "$WORK/notices")
+[[ -z $(registered 100003) ]]
+kill -TERM "$SERVER"
+wait "$SERVER"
 kill "$(pidof rpcbind)"
 # The kernel ends a process's io_uring, and lets go of its files, a little later than the process.
 wait_for "the end of the file system's use" umount "$WORK/dir"
