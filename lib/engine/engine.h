@@ -144,8 +144,8 @@ void engine_tick_begin(struct engine_endpoint *ep);
 void engine_tick(struct weir_engine *engine);
 
 /* on_tick at each tick again, until it says that time does not matter. Quiet endpoints have it a few at a time, so that
- * thousands cost what a few do: a deadline that nobody asked this for is late by one tick for each of those few. A
- * completion asks for it. */
+ * thousands cost what a few do: a deadline that nobody asked this for is late by one tick for each of those few; and one of more than
+ * tick.c's TICKING_MOST that are busy, for each so many. A completion asks for it. */
 static inline void engine_want_ticks(struct engine_endpoint *ep)
 {
 	if (__builtin_expect(!ep->is_ticking, 0))

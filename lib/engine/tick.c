@@ -2,12 +2,14 @@
 /*
  * Deadlines are looked at once a tick. Of thousands of connections most wait for nothing: each look would fetch what the
  * caches have long lost, a millisecond's worth of it in each millisecond. So those that said that time does not matter
- * to them are looked at a few at a time, in turn, until something happens to them.
+ * to them are looked at a few at a time, in turn, until something happens to them. And where something happens to thousands in each
+ * tick, so many of these: a deadline may be late then by one tick for each of those.
  */
 #include "engine.h"
 #include "shared.h"
 
-#define QUIET_FEW 16u
+#define QUIET_FEW    16u
+#define TICKING_MOST 128u
 
 void engine_tick_begin(struct engine_endpoint *ep)
 {
@@ -38,15 +40,14 @@ static void tick_quiet(struct weir_engine *engine)
 static void tick_ticking(struct weir_engine *engine)
 {
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->ticking, engine_endpoints);
-	struct engine_endpoint *ep, *next;
+	struct engine_endpoint *ep = NULL;
 
-	for (ep = TAILQ_FIRST(&engine->ticking); ep; ep = next) {
-		next = ep == last ? NULL : TAILQ_NEXT(ep, tick);
-		if (ep->is_reaping || ep->on_tick(ep, engine->now_ns))
-			continue;
+	for (uint32_t i = 0; i < TICKING_MOST && ep != last && (ep = TAILQ_FIRST(&engine->ticking)); i++) {
+		bool matters = ep->is_reaping || ep->on_tick(ep, engine->now_ns);
+
 		TAILQ_REMOVE(&engine->ticking, ep, tick);
-		TAILQ_INSERT_TAIL(&engine->quiet, ep, tick);
-		ep->is_ticking = false;
+		TAILQ_INSERT_TAIL(matters ? &engine->ticking : &engine->quiet, ep, tick);
+		ep->is_ticking = matters;
 	}
 }
 

@@ -9,8 +9,10 @@
 
 #include "engine.h"
 
-#define N   100u
-#define FEW 16u /* quiet ones in a tick */
+#define N    100u
+#define FEW  16u  /* quiet ones in a tick */
+#define MOST 128u /* others */
+#define MANY 1000u
 
 struct point {
 	struct engine_endpoint ep;
@@ -135,6 +137,31 @@ static void want_ticks__may_be_asked_in_a_tick(void **state)
 	assert_int_equal(tick(), FEW);
 }
 
+/* To all of many it matters: each has its turn, and none a second before the others. */
+static void tick__of_very_many_is_of_some_and_each_has_its_turn(void **state)
+{
+	static struct point many[MANY];
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++)
+		engine_remove(&engine, &points[i].ep);
+	for (uint32_t i = 0; i < MANY; i++) {
+		many[i] = (struct point){.ep.on_tick = on_tick, .matters = true};
+		engine_add(&engine, &many[i].ep);
+	}
+	for (uint32_t ticks = 1; ticks < 100; ticks++) {
+		uint32_t sum = 0;
+
+		engine_tick(&engine);
+		for (uint32_t i = 0; i < MANY; i++) {
+			assert_in_range(many[i].nticks, ticks * MOST / MANY,
+					(ticks * MOST + MANY - 1) / MANY);
+			sum += many[i].nticks;
+		}
+		assert_int_equal(sum, ticks * MOST);
+	}
+}
+
 static void tick__of_few_is_of_all(void **state)
 {
 	(void)state;
@@ -154,6 +181,7 @@ int main(void)
 		cmocka_unit_test_setup(tick__finds_those_that_did_not_ask, setup),
 		cmocka_unit_test_setup(want_ticks__has_one_looked_at_next, setup),
 		cmocka_unit_test_setup(want_ticks__may_be_asked_in_a_tick, setup),
+		cmocka_unit_test_setup(tick__of_very_many_is_of_some_and_each_has_its_turn, setup),
 		cmocka_unit_test_setup(tick__of_few_is_of_all, setup),
 	};
 
