@@ -148,6 +148,8 @@ static void calls__of_several_connections_take_turns(void **state)
 		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lanes[i].conn), 0);
 	}
 	pair_until(&pair, &nopen, (int)LANES);
+	/* Until then a lane's calls wait for the responder's thread of control, and no turn of theirs comes. */
+	pair_until(&pair, &pair.server_opened, (int)LANES);
 	for (uint32_t polls = 0; least < ROUNDS && pair_wait(&pair, polls); polls++) {
 		fill_lanes(CALLS / LANES);
 		pair_poll(&pair);
