@@ -59,10 +59,11 @@ static void qp_add(struct shm_dev *dev, struct shm_qp *qp)
 {
 	qp->is_hot = true;
 	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
+	dev->nhot++;
 	dev->nqps++;
 }
 
-static int say_hello(struct shm_dev *dev, struct shm_sock *sock, const void *private_data,
+static int say_hello(struct shm_dev *dev, struct shm_sock *sock, int bells_fd, const void *private_data,
 		     uint32_t private_len)
 {
 	struct shm_qp *qp = sock->qp;
@@ -78,10 +79,13 @@ static int say_hello(struct shm_dev *dev, struct shm_sock *sock, const void *pri
 	shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, true);
 	introduce(qp, SHM_HELLO, private_data, private_len, &msg);
 	msg.ring_bytes = sock->ring_bytes;
+	msg.has_bells = bells_fd >= 0;
+	sock->has_bells = bells_fd >= 0;
 	fds[0] = rings_fd;
 	fds[1] = dev->keys.fd;
 	n = shm_offer_regions(dev, qp->exposes ? UINT64_MAX : 0, &msg, fds + 2);
-	rc = shm_sock_send(sock, &msg, fds, n + 2);
+	fds[n + 2] = bells_fd;
+	rc = shm_sock_send(sock, &msg, fds, n + 2 + msg.has_bells);
 	close(rings_fd);
 	return rc == -EPIPE || rc == -ECONNRESET ? -ECONNREFUSED
 						 : rc; /* it has no place for us and closed at once */
@@ -95,7 +99,7 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	struct sockaddr_un sun;
 	socklen_t len = shm_address(addr, &sun);
 	struct shm_qp *qp;
-	int fd, rc;
+	int fd, bells_fd, rc;
 
 	if (len == 0 || private_len > FABRIC_PRIVATE_DATA_MAX)
 		return -EINVAL;
@@ -122,12 +126,13 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		shm_qp_free(qp);
 		return -EACCES;
 	}
+	bells_fd = bells_offer(dev, qp, addr, fd);
 	shm_lock(dev);
 	sock = shm_sock_new(dev, fd, SOCK_CONNECTING);
 	if (sock) {
 		sock->qp = qp;
 		sock->ring_bytes = ring_bytes_for(dev, attr);
-		rc = say_hello(dev, sock, private_data, private_len);
+		rc = say_hello(dev, sock, bells_fd, private_data, private_len);
 		if (rc != 0)
 			shm_sock_free(sock);
 	} else {
@@ -184,6 +189,7 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	int fds[SHM_FDS_MAX];
+	uint32_t lane = 0, place = 0;
 	struct shm_msg msg;
 	struct shm_qp *qp;
 	int rc = private_len > FABRIC_PRIVATE_DATA_MAX ? -EINVAL : shm_qp_create(dev, attr, &qp);
@@ -204,6 +210,12 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 
 		shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, false);
 		introduce(qp, SHM_ACCEPT, private_data, private_len, &msg);
+		msg.has_bells = bells_take_place(dev, qp, sock->bells_fd, &lane, &place);
+		msg.bells_lane = (uint16_t)lane;
+		msg.bells_place = place;
+		if (sock->bells_fd >= 0)
+			close(sock->bells_fd);
+		sock->bells_fd = -1;
 		fds[0] = dev->keys.fd;
 		n = shm_offer_regions(dev, qp->exposes ? UINT64_MAX : 0, &msg, fds + 1);
 		rc = shm_sock_send(sock, &msg, fds, n + 1);
@@ -258,6 +270,8 @@ static bool apply(struct shm_event *event)
 	event->event.qp_ctx = qp->fabric.ctx;
 	if (event->event.kind == FABRIC_CM_ESTABLISHED) {
 		qp->peer_max_msg_bytes = qp->peer->max_msg_bytes;
+		if (event->sock->has_bells)
+			bells_set_place(qp->dev, qp, event->sock->bells_lane, event->sock->bells_place);
 		if (qp->state == QP_CONNECTING)
 			qp->state = QP_READY;
 	} else {
@@ -328,6 +342,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 	dev = qp->dev;
 	shm_qp_warm(qp); /* cold ones are not in the list */
 	TAILQ_REMOVE(&dev->hot, qp, entry);
+	dev->nhot--;
 	dev->nqps--;
 	key_invalidate_all(&dev->keys, qp->conn_id);
 	if (qp->sock) {

@@ -36,7 +36,9 @@ static void shm_close(struct fabric_dev *fdev)
 	while ((sock = TAILQ_FIRST(&dev->socks)))
 		shm_sock_free(sock);
 	key_table_destroy(&dev->keys);
-	mem_free(dev->cold);
+	mem_free(dev->cold.at);
+	mem_free(dev->belled.at);
+	bells_number_put(dev->number);
 	pthread_mutex_destroy(&dev->lock);
 	mem_free(dev);
 }
@@ -102,6 +104,8 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 		.revokes_access = false,
 	};
 	TAILQ_INIT(&dev->hot);
+	TAILQ_INIT(&dev->lanes);
+	LIST_INIT(&dev->bells);
 	LIST_INIT(&dev->own);
 	TAILQ_INIT(&dev->events);
 	TAILQ_INIT(&dev->socks);
@@ -112,9 +116,11 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
-	dev->cold = mem_zalloc(dev->max_connections * sizeof(dev->cold[0]));
+	dev->number = bells_number_take();
+	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));
+	dev->belled.at = mem_zalloc(dev->max_connections * sizeof(dev->belled.at[0]));
 	pthread_mutex_init(&dev->lock, NULL);
-	rc = dev->cold ? apply_options(dev, config->options) : -ENOMEM;
+	rc = dev->cold.at && dev->belled.at ? apply_options(dev, config->options) : -ENOMEM;
 	if (rc == 0)
 		rc = key_table_create(&dev->keys);
 	if (rc == 0)

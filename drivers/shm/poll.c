@@ -1,67 +1,118 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions. Queue pairs are hot or cold. Hot ones are polled each time. A cold one has nothing outstanding but receives:
- * of it only the ring's next header is looked at, of a few in turn at each poll, fetched some looks before. So one that
- * is active does not pay for those that are idle, be they a few or thousands. One alone stays hot. As many cold ones are
- * looked at as hot ones were in vain: where thousands are active now and then, the looks go where the messages are.
+ * Completions. Queue pairs are hot or cold. Hot ones are polled each time. A cold one has nothing outstanding but receives. Where
+ * it has a bell (bells.h), it is polled when that rings, and is hot from then on only if it rings often, or if hardly any is: so
+ * one that is active does not pay for those that are idle, and thousands that are active now and then are polled where the messages
+ * are. Without a bell, only the ring's next header is looked at, of a few in turn at each poll, fetched some looks before; as
+ * many as hot ones were looked at in vain. So it is, seldom, with those that have one: a bell may not have rung. One
+ * that is alone stays hot.
+ *
+ * From hot to cold takes two steps where there is a bell: the peer is asked to ring, and some polls later, when its next message
+ * can only be one that it has rung for, the queue pair is not looked at any more.
  *
  * Where several are hot, none gives more than a few completions at a visit: a peer that sends without a pause takes no more of the
  * engine than one with as many calls under way as that. One that is alone gives all that it has, and a cold one is
- * looked at for each such share of it: its first message waits for as many as the others would have had in their turns.
+ * looked at for each such share of it: its first message waits for as many as the others would have had in their turns. Those that
+ * ring have up to half of a poll, in the order in which they rang, and those that are hot the other half. What a peer
+ * rings for nothing is bounded for each of them.
  */
 #include <rte_cycles.h>
 
 #include "shm.h"
 
-#define COLD_SCAN  1u  /* looked at in a poll */
-#define COLD_AHEAD 16u /* fetched before they are */
-#define HOT_SHARE  8u  /* completions at a visit */
+#define COLD_SCAN    1u	 /* looked at in a poll */
+#define COLD_AHEAD   16u /* fetched before they are */
+#define HOT_SHARE    8u	 /* completions at a visit */
+#define RUNG_OFTEN   16u /* polls between two messages of one that is worth polling each time */
+#define COOLING	     16u /* polls from when the peer is asked to ring */
+#define LANES_FEW    8u	 /* looked at in a poll */
+#define RINGS_MOST   64u /* taken of one of them */
+#define RINGS_VAIN   16u /* of these, for which there was no message */
+#define RINGS_AHEAD  16u /* taken together: what they lead to is fetched meanwhile */
+#define BELLED_EVERY 8u	 /* polls, in which a cold one with a bell is looked at */
+#define OVERDUE_MOST 16u /* of those that are to be looked at for missed bells, in a poll */
 
 /* The header of a ring that nobody reads any more. */
 static const _Atomic uint64_t no_message;
 
+static inline struct shm_colds *colds_of(const struct shm_qp *qp)
+{
+	return qp->lane ? &qp->dev->belled : &qp->dev->cold;
+}
+
+/* Whether the peer is to ring for it. */
+static inline void set_cold(const struct shm_qp *qp, uint8_t is_cold)
+{
+	if (qp->lane)
+		atomic_store_explicit(&qp->lane->in->is_cold[qp->place], is_cold, memory_order_release);
+}
+
 void shm_qp_warm(struct shm_qp *qp)
 {
-	struct shm_dev *dev = qp->dev;
+	struct shm_colds *colds = colds_of(qp);
 	uint32_t place = qp->cold_place;
 
 	qp->empty_polls = 0;
 	if (qp->is_hot)
 		return;
-	dev->cold[place] = dev->cold[--dev->ncold];
-	dev->cold[place].qp->cold_place = place;
-	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
+	set_cold(qp, 0);
+	colds->at[place] = colds->at[--colds->n];
+	colds->at[place].qp->cold_place = place;
+	TAILQ_INSERT_TAIL(&qp->dev->hot, qp, entry);
+	qp->dev->nhot++;
 	qp->is_hot = true;
 }
 
 static void cool(struct shm_qp *qp)
 {
-	struct shm_dev *dev = qp->dev;
+	struct shm_colds *colds = colds_of(qp);
+	bool is_ready = qp->state == QP_READY;
 
-	TAILQ_REMOVE(&dev->hot, qp, entry);
+	TAILQ_REMOVE(&qp->dev->hot, qp, entry);
+	qp->dev->nhot--;
 	qp->is_hot = false;
-	qp->cold_place = dev->ncold++;
-	dev->cold[qp->cold_place].qp = qp;
-	dev->cold[qp->cold_place].header =
-		qp->state == QP_READY ? ring_header_at(qp->rx.cells, qp->rx.size, qp->rx.head) : &no_message;
-	dev->cold[qp->cold_place].lap = qp->state == QP_READY ? qp->rx.lap : 1;
+	qp->is_cooling = false;
+	qp->cold_place = colds->n++;
+	colds->at[qp->cold_place] = (struct shm_cold){
+		.header = is_ready ? ring_header_at(qp->rx.cells, qp->rx.size, qp->rx.head) : &no_message,
+		.lap = is_ready ? qp->rx.lap : 1,
+		.qp = qp,
+	};
 }
 
 /* Look at the next few cold ones; those with a message are polled from now on. */
-static void scan_cold(struct shm_dev *dev, uint32_t few)
+static void scan(struct shm_colds *colds, uint32_t few)
 {
-	for (uint32_t i = 0; i < few && dev->ncold > 0; i++) {
+	if (few > colds->n)
+		few = colds->n;
+	for (uint32_t i = 0; i < few && colds->n > 0; i++) {
 		const struct shm_cold *cold;
 		uint32_t ahead;
 
-		if (++dev->next_cold >= dev->ncold)
-			dev->next_cold = 0;
-		ahead = dev->next_cold + COLD_AHEAD;
-		if (ahead < dev->ncold)
-			__builtin_prefetch((const void *)(uintptr_t)dev->cold[ahead].header);
-		cold = &dev->cold[dev->next_cold];
+		if (++colds->next >= colds->n)
+			colds->next = 0;
+		ahead = colds->next + COLD_AHEAD;
+		if (ahead < colds->n)
+			__builtin_prefetch((const void *)(uintptr_t)colds->at[ahead].header);
+		cold = &colds->at[colds->next];
 		if (ring_is_of_lap(atomic_load_explicit(cold->header, memory_order_relaxed), cold->lap))
 			shm_qp_warm(cold->qp);
+	}
+}
+
+/* The same where there are bells, which should have rung. */
+static void scan_belled(struct shm_dev *dev, uint32_t few)
+{
+	struct shm_colds *colds = &dev->belled;
+
+	for (uint32_t i = 0; i < few && colds->n > 0; i++) {
+		struct shm_qp *qp;
+
+		if (++colds->next >= colds->n)
+			colds->next = 0;
+		qp = colds->at[colds->next].qp;
+		if (qp->state == QP_READY && ring_peek(&qp->rx) != 0)
+			shm_qp_warm(qp);
 	}
 }
 
@@ -199,12 +250,139 @@ static bool is_idle(const struct shm_qp *qp)
 	       qp->done_head == qp->done_tail && qp->rnr_since == 0;
 }
 
-/* One more look was in vain: of so many at all hot ones together that it is to be looked at less often? */
-static bool is_long_empty(struct shm_qp *qp)
+void shm_qp_stir(struct shm_qp *qp)
+{
+	if (!qp->lane || !is_idle(qp) || qp->dev->nhot < SHM_HOT_FEW)
+		shm_qp_warm(qp);
+}
+
+/* Poll a cold one, and decide whether to do so each time. */
+static uint32_t visit(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+{
+	struct shm_dev *dev = qp->dev;
+	uint32_t got = poll_qp(qp, wcs, max);
+	bool is_often = dev->npolls - qp->rung_poll < RUNG_OFTEN || dev->nhot < SHM_HOT_FEW;
+
+	if (qp->is_hot) /* it has come to its end */
+		return got;
+	if (got > 0)
+		qp->rung_poll = dev->npolls;
+	if ((got > 0 && is_often) || (got == max && ring_peek(&qp->rx) != 0) || !is_idle(qp))
+		shm_qp_warm(qp);
+	return got;
+}
+
+/* The next queue pairs of a lane that have rung, without those that are polled anyway. *taken counts the rings. */
+static uint32_t take_rings(struct shm_dev *dev, struct shm_lane *lane, struct shm_qp **qps, uint32_t max,
+			   uint32_t *taken)
+{
+	uint32_t n = 0, place;
+	bool missed = false;
+
+	while (n < max && *taken < RINGS_MOST && bells_next(lane, &place, &missed)) {
+		struct shm_qp *qp = place < BELL_PLACES ? lane->qps[place] : NULL;
+
+		++*taken;
+		if (__builtin_expect(missed, 0))
+			dev->overdue = dev->belled.n;
+		if (!qp || qp->is_hot)
+			continue;
+		for (uint32_t line = 0; line < 4; line++)
+			__builtin_prefetch((const uint8_t *)qp + 64 * line);
+		qps[n++] = qp;
+	}
+	return n;
+}
+
+/* Poll those that have rung. */
+static uint32_t answer(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max)
+{
+	uint32_t n = 0, taken = 0, vain = 0, nqps;
+	struct shm_qp *qps[RINGS_AHEAD];
+
+	do {
+		nqps = max - n < RINGS_AHEAD ? max - n : RINGS_AHEAD;
+		nqps = take_rings(dev, lane, qps, nqps, &taken);
+		for (uint32_t i = 0; i < nqps; i++)
+			__builtin_prefetch((const uint8_t *)qps[i]->rx.cells +
+					   (qps[i]->rx.head & (qps[i]->rx.size - 1)));
+		for (uint32_t i = 0; i < nqps; i++) {
+			/* One completion at least is left for each of the others. */
+			uint32_t share = max - n - (nqps - i - 1), got;
+
+			if (qps[i]->is_hot) /* it rang twice */
+				continue;
+			got = visit(qps[i], wcs + n, share < HOT_SHARE ? share : HOT_SHARE);
+			n += got;
+			vain += got == 0;
+		}
+	} while (nqps > 0 && n < max && vain < RINGS_VAIN);
+	return n;
+}
+
+/* All that there is to be done about bells in a poll. */
+static uint32_t poll_bells(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max)
+{
+	uint32_t n = 0, most = max, few = dev->nlanes < LANES_FEW ? dev->nlanes : LANES_FEW;
+	struct shm_lane *lane;
+
+	dev->npolls++;
+	if (!TAILQ_EMPTY(&dev->hot))
+		most = (max + dev->npolls % 2) / 2;
+	for (uint32_t i = 0; i < few && n < most; i++) {
+		lane = TAILQ_FIRST(&dev->lanes);
+		n += answer(dev, lane, wcs + n, most - n);
+		if (dev->nlanes > 1) {
+			TAILQ_REMOVE(&dev->lanes, lane, entry);
+			TAILQ_INSERT_TAIL(&dev->lanes, lane, entry);
+		}
+	}
+	if (dev->npolls % BELLED_EVERY == 0)
+		scan_belled(dev, COLD_SCAN);
+	if (__builtin_expect(dev->overdue > 0, 0)) {
+		uint32_t more = dev->overdue < OVERDUE_MOST ? dev->overdue : OVERDUE_MOST;
+
+		scan_belled(dev, more);
+		dev->overdue -= more;
+	}
+	return n;
+}
+
+/* It has a bell: of how many looks in vain is it time to ask the peer to ring, the fewer the more are hot, and then to look no more? */
+static void was_empty_with_bell(struct shm_qp *qp)
+{
+	uint32_t nhot = qp->dev->nhot;
+
+	if (qp->is_cooling) {
+		if (qp->empty_polls >= COOLING && is_idle(qp))
+			cool(qp);
+	} else if (qp->empty_polls >= RUNG_OFTEN &&
+		   (uint64_t)qp->empty_polls * nhot * nhot > SHM_COLD_POLLS) {
+		qp->is_cooling = true;
+		qp->empty_polls = 0;
+		set_cold(qp, 1);
+	}
+}
+
+/* One more look was in vain. */
+static void was_empty(struct shm_qp *qp)
 {
 	const struct shm_dev *dev = qp->dev;
 
-	return dev->nqps > 1 && ++qp->empty_polls * (dev->nqps - dev->ncold) > SHM_COLD_POLLS;
+	if (dev->nqps == 1)
+		return;
+	qp->empty_polls++;
+	if (qp->lane)
+		was_empty_with_bell(qp);
+	else if (qp->empty_polls * dev->nhot > SHM_COLD_POLLS && is_idle(qp))
+		cool(qp);
+}
+
+/* It has a message while it was about to be cold. */
+static __attribute__((noinline)) void stay_hot(struct shm_qp *qp)
+{
+	qp->is_cooling = false;
+	set_cold(qp, 0);
 }
 
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
@@ -213,9 +391,11 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 	struct shm_qp *qp, *next;
 	uint32_t n = 0, share, vain = 0;
 
-	if (__builtin_expect(dev->ncold > 0, 0))
-		scan_cold(dev, COLD_SCAN);
-	share = dev->nqps - dev->ncold > 1 ? HOT_SHARE : max;
+	if (__builtin_expect(dev->nlanes > 0, 0))
+		n = poll_bells(dev, wcs, max);
+	if (__builtin_expect(dev->cold.n > 0, 0))
+		scan(&dev->cold, COLD_SCAN);
+	share = dev->nhot > 1 ? HOT_SHARE : max;
 	for (qp = TAILQ_FIRST(&dev->hot); qp && n < max; qp = next) {
 		uint32_t got = poll_qp(qp, wcs + n, max - n < share ? max - n : share);
 
@@ -223,11 +403,12 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 		n += got;
 		if (got > 0) {
 			qp->empty_polls = 0;
+			if (__builtin_expect(qp->is_cooling, 0))
+				stay_hot(qp);
 			continue;
 		}
 		vain++;
-		if (is_long_empty(qp) && is_idle(qp))
-			cool(qp);
+		was_empty(qp);
 	}
 	if (__builtin_expect(qp != NULL, 0)) {
 		/* The rest goes first the next time. */
@@ -236,7 +417,7 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 			TAILQ_INSERT_TAIL(&dev->hot, next, entry);
 		}
 	}
-	if (__builtin_expect(dev->ncold > 0, 0))
-		scan_cold(dev, n / HOT_SHARE + vain);
+	if (__builtin_expect(dev->cold.n > 0, 0))
+		scan(&dev->cold, n / HOT_SHARE + vain);
 	return n;
 }

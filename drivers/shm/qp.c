@@ -31,6 +31,8 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp = mem_zalloc(sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
+	qp->dev = dev;
+	qp->peer_is_cold = &bells_never;
 	qp->done_mask = power_of_two(attr->max_send_wr) - 1;
 	qp->recvs = attr->srq ? &((struct shm_srq *)attr->srq)->recvs : &qp->own;
 	if (!attr->srq && shm_recvs_init(&qp->own, attr->max_recv_wr) != 0) {
@@ -40,7 +42,6 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp->fabric.dev = &dev->fabric;
 	qp->fabric.ctx = attr->ctx;
 	qp->fabric.max_inline = attr->max_inline < SHM_MSG_MAX ? attr->max_inline : SHM_MSG_MAX;
-	qp->dev = dev;
 	qp->max_send_wr = attr->max_send_wr;
 	qp->max_msg_bytes = attr->max_msg_bytes;
 	qp->exposes = attr->exposes || !dev->own_domains;
@@ -50,6 +51,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 
 void shm_qp_free(struct shm_qp *qp)
 {
+	bells_leave(qp->dev, qp);
 	shm_domain_destroy(qp);
 	mem_free(qp->pending_inlines);
 	mem_free(qp->pending);
@@ -112,6 +114,13 @@ static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
 	return true;
 }
 
+/* A message was written. Whether the peer looks without a bell may have been read before that was to be seen: bells.h. */
+static inline void tell(struct shm_qp *qp)
+{
+	if (__builtin_expect(atomic_load_explicit(qp->peer_is_cold, memory_order_relaxed) != 0, 0))
+		bells_ring(qp->lane, qp->place);
+}
+
 /* How carrying out a request ended: a status, or: not yet. */
 #define NOT_YET (-1)
 
@@ -133,6 +142,7 @@ static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 		qp->dev->fabric.stats.protocol_errors++;
 		return FABRIC_ERR_FATAL;
 	}
+	tell(qp);
 	qp->dev->fabric.stats.sends++;
 	qp->dev->fabric.stats.send_bytes += len;
 	*bytes = (uint32_t)len;
@@ -342,7 +352,7 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 	}
 	qp->dev->fabric.stats.doorbells += i > 0;
 	if (__builtin_expect(!qp->is_hot, 0))
-		shm_qp_warm(qp);
+		shm_qp_stir(qp);
 	return i;
 }
 
@@ -361,11 +371,12 @@ bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 				     ring_put_one(&qp->tx, data, len) != 1,
 			     0))
 		return false;
+	tell(qp);
 	stats->doorbells++;
 	stats->sends++;
 	stats->send_bytes += len;
 	if (__builtin_expect(!qp->is_hot, 0))
-		shm_qp_warm(qp);
+		shm_qp_stir_done(qp);
 	return true;
 }
 

@@ -12,6 +12,7 @@
  *   domain.c     keys of one connection
  *   guard.[ch]   memory of which a peer can take pages away
  *   copy.h       what RDMA Reads and Writes carry
+ *   bells.[ch]   which of many queue pairs has a message
  *   qp.c         work requests
  *   recvs.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
@@ -29,10 +30,12 @@
  */
 
 #include <pthread.h>
+#include <stddef.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "bells.h"
 #include "driver.h"
 #include "keys.h"
 #include "ring.h"
@@ -46,11 +49,9 @@
 #define SHM_MSG_MAX	65536u
 #define SHM_WRS_MAX	16384u
 #define SHM_SRQ_MAX	65536u
-#define SHM_FDS_MAX	(2u + SHM_REGIONS_MAX)
+#define SHM_FDS_MAX	(3u + SHM_REGIONS_MAX)
 #define SHM_ID_LISTS	1024u
 #define SHM_COLD_POLLS	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
-struct shm_dev;
-struct shm_qp;
 
 /* Memory of a peer's that is mapped here. */
 struct shm_import {
@@ -67,7 +68,7 @@ struct shm_import {
 enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION };
 
 #define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 3u
+#define SHM_VERSION 4u
 
 struct shm_msg {
 	uint32_t magic;
@@ -77,7 +78,10 @@ struct shm_msg {
 	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
 	uint32_t conn_id;	/* HELLO, ACCEPT: names this side of the connection in its key table */
 	uint32_t private_len;
-	uint32_t nregions; /* HELLO, ACCEPT: that this side exposes; REGION: 1 */
+	uint32_t nregions;    /* HELLO, ACCEPT: that this side exposes; REGION: 1 */
+	uint16_t has_bells;   /* 1: HELLO: bells are offered; ACCEPT: and taken; else 0 */
+	uint16_t bells_lane;  /* ACCEPT */
+	uint32_t bells_place; /* ACCEPT: in the lane */
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct {
 		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used again */
@@ -85,7 +89,7 @@ struct shm_msg {
 		uint64_t len;
 		uint64_t fd_offset;
 	} regions[SHM_REGIONS_MAX];
-	/* File descriptors: HELLO: rings, key table, regions; ACCEPT: key table, regions; REGION: region. */
+	/* File descriptors: HELLO: rings, key table, regions, bells; ACCEPT: key table, regions; REGION: region. */
 };
 
 /* By their places, up to the highest that was ever offered: most peers offer few. */
@@ -132,8 +136,11 @@ struct fabric_conn_req {
 	void *rings;
 	size_t rings_bytes;
 	uint32_t ring_bytes;
-	uint64_t unannounced;	    /* regions, by place, that the peer has not been told of yet */
-	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
+	uint64_t unannounced;		  /* regions, by place, that the peer has not been told of yet */
+	int bells_fd;			  /* that a HELLO offered, until it is accepted; -1 */
+	bool has_bells;			  /* of a connector: offered; and once there was an ACCEPT: taken */
+	uint32_t bells_lane, bells_place; /* then */
+	struct shm_event events[2];	  /* as many can be queued: ESTABLISHED and DISCONNECTED */
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	LIST_ENTRY(fabric_conn_req) same; /* in dev->by_id */
 };
@@ -196,18 +203,32 @@ struct shm_srq {
 	struct shm_recvs recvs;
 };
 
+/* The first four lines are what a message in or out takes: of one that is seldom used each has to be fetched. */
 struct shm_qp {
 	struct fabric_qp fabric;
 	struct shm_dev *dev;
 	enum shm_qp_state state;
 	bool is_hot;
+	bool is_cooling; /* hot, but its bell is to be rung */
 	uint32_t empty_polls;
-	uint32_t cold_place; /* in dev->cold */
-	struct ring_writer tx;
-	struct ring_reader rx;
+	uint32_t cold_place; /* in the device's list of cold ones */
+	uint32_t done_head, done_tail;
+	uint32_t peer_max_msg_bytes;
+	uint32_t place; /* in the lane */
 
+	struct ring_reader rx;
 	struct shm_recvs *recvs; /* that its messages take */
-	struct shm_recvs own;	 /* empty when they are shared */
+	struct shm_lane *lane;	 /* NULL: there are no bells for it */
+
+	struct ring_writer tx;
+	const _Atomic uint8_t *peer_is_cold; /* not 0: the peer's end waits for its bell; never NULL */
+	uint64_t pending_head, pending_tail;
+
+	uint64_t rnr_since;    /* ticks; 0: no message waits for a receive */
+	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet */
+	uint64_t drain_end;    /* how far rx may still be read when the peer has left; 0: it has not */
+	uint32_t rung_poll;    /* in which it was last polled for its bell */
+	struct shm_recvs own;  /* empty when they are shared */
 
 	/* send queue: places are taken at the post and given back by polled completions */
 	uint32_t max_send_wr;
@@ -215,16 +236,11 @@ struct shm_qp {
 	uint32_t unsignalled;	     /* carried out since the latest one that completes */
 	struct shm_pending *pending; /* queue of max_send_wr, made when it is first needed */
 	uint8_t *pending_inlines;    /* max_inline bytes for each of them */
-	uint64_t pending_head, pending_tail;
-	struct shm_done *done; /* a queue of done_mask + 1, made with the first post */
+	struct shm_done *done;	     /* a queue of done_mask + 1, made with the first post */
 	uint32_t done_mask;
-	uint32_t done_head, done_tail;
 
-	uint64_t rnr_since;    /* ticks; 0: no message waits for a receive */
-	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet */
-	uint64_t drain_end;    /* how far rx may still be read when the peer has left; 0: it has not */
+	struct shm_bells *bells;
 	uint32_t max_msg_bytes;
-	uint32_t peer_max_msg_bytes;
 	uint32_t conn_id;
 	struct shm_peer *peer;
 	struct shm_sock *sock;
@@ -233,6 +249,10 @@ struct shm_qp {
 	bool exposes;		      /* its peer may map our regions */
 	TAILQ_ENTRY(shm_qp) entry;
 };
+
+_Static_assert(offsetof(struct shm_qp, rx) == 64 && offsetof(struct shm_qp, tx) == 128 &&
+		       offsetof(struct shm_qp, rnr_since) == 192,
+	       "a line each");
 
 /* A registration's key in a queue pair's own domain. */
 struct shm_own_key {
@@ -247,13 +267,25 @@ struct shm_cold {
 	struct shm_qp *qp;
 };
 
+struct shm_colds {
+	struct shm_cold *at; /* of max_connections */
+	uint32_t n;
+	uint32_t next; /* to be looked at */
+};
+
 struct shm_dev {
 	struct fabric_dev fabric;
 	TAILQ_HEAD(, shm_qp) hot;
-	struct shm_cold *cold; /* of max_connections */
-	uint32_t ncold;
-	uint32_t next_cold; /* to be looked at */
+	struct shm_colds cold;	 /* those without a bell */
+	struct shm_colds belled; /* those with one; of these, only 'qp' is of use */
 	uint32_t nqps;
+	uint32_t nhot;
+	uint32_t nlanes;
+	uint32_t npolls;  /* with lanes */
+	uint32_t overdue; /* cold ones to be looked at, for bells were missed */
+	uint32_t number;  /* of the lane in which it accepts */
+	TAILQ_HEAD(, shm_lane) lanes;
+	LIST_HEAD(, shm_bells) bells;
 	bool own_domains;
 	LIST_HEAD(, shm_qp) own; /* queue pairs with keys of their own */
 	struct shm_srq *srq;
@@ -391,8 +423,17 @@ static inline void shm_recvs_take(struct shm_recvs *recvs)
 }
 
 /* poll.c */
+#define SHM_HOT_FEW 4u /* so few are hot whenever they ring, or are used */
 uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 void shm_qp_warm(struct shm_qp *qp); /* it will be polled each time */
+void shm_qp_stir(struct shm_qp *qp); /* the same, if it has to be: something was posted on a cold one */
+
+/* The same for what leaves nothing to be done. */
+static inline void shm_qp_stir_done(struct shm_qp *qp)
+{
+	if (!qp->lane || qp->dev->nhot < SHM_HOT_FEW)
+		shm_qp_warm(qp);
+}
 
 /* cm.c */
 struct sockaddr_un;

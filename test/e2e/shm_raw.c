@@ -50,8 +50,19 @@ void raw_init(struct raw *raw)
 	};
 }
 
+void raw_offer_bells(struct raw *raw)
+{
+	void *bells;
+
+	raw->fds[raw->nfds++] = raw_memfd(sizeof(*raw->bells), &bells);
+	raw->bells = bells;
+	raw->hello.has_bells = 1;
+}
+
 void raw_fini(struct raw *raw)
 {
+	if (raw->bells)
+		munmap(raw->bells, sizeof(*raw->bells));
 	if (raw->fd >= 0)
 		close(raw->fd);
 	for (uint32_t i = 0; i < raw->nfds; i++)

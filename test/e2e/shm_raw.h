@@ -17,7 +17,8 @@ struct raw {
 	int fds[SHM_FDS_MAX +
 		1]; /* rings, key table, region: what a HELLO takes along; more are the test's */
 	uint32_t nfds;
-	struct shm_msg hello; /* a good one */
+	struct shm_msg hello;	   /* a good one */
+	struct bell_memory *bells; /* NULL: none were offered */
 	uint8_t *rings;
 	struct key_entry *keys;
 	uint8_t *region;
@@ -30,6 +31,8 @@ struct raw {
 int raw_memfd(size_t len, void **map);
 void raw_init(struct raw *raw);
 void raw_fini(struct raw *raw);
+/* Have bells in 'hello'. */
+void raw_offer_bells(struct raw *raw);
 void raw_connect(struct raw *raw, const char *addr);
 int raw_listen(const char *addr);
 void raw_send(const struct raw *raw, const void *data, size_t len, const int *fds, uint32_t nfds);

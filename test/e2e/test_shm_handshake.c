@@ -145,6 +145,26 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 		while (raw->nfds <= SHM_FDS_MAX)
 			raw->fds[raw->nfds++] = dup(raw->fds[2]);
 		break;
+	case 31: /* bells without a file, of which there are two kinds at most */
+		msg->has_bells = 1;
+		break;
+	case 32:
+		raw_offer_bells(raw);
+		msg->has_bells = 2;
+		break;
+	case 33:
+		raw_offer_bells(raw);
+		msg->has_bells = 0;
+		break;
+	case 34:
+	case 35: /* a file that is shorter, or could become so */
+		msg->has_bells = 1;
+		raw->fds[raw->nfds] = how == 34 ? raw_memfd(sizeof(struct bell_memory) - 4096, NULL)
+						: memfd_create("unsealed", MFD_CLOEXEC);
+		assert_int_equal(ftruncate(raw->fds[raw->nfds], sizeof(struct bell_memory)),
+				 how == 34 ? -1 : 0);
+		raw->nfds++;
+		break;
 	default:
 		return 0;
 	}
@@ -212,7 +232,7 @@ static void hello__that_is_wrong_is_cut_off(void **state)
 	for (how = 0; raw_init(&raw), (len = spoil_hello(&raw, how)) != 0; how++)
 		expect_cut_off(&raw, len, how);
 	raw_fini(&raw);
-	assert_int_equal(how, 31);
+	assert_int_equal(how, 36);
 	after = end_count();
 	assert_int_equal(after.fds, before.fds);
 	assert_int_equal(after.maps, before.maps);
@@ -287,7 +307,7 @@ static void open__nonsense_on_the_socket_ends_it(void **state)
 
 static void connect__to_one_that_answers_nonsense(void **state)
 {
-	static const uint32_t wrong[] = {0, 1, 2, 3, 4, 5, 6};
+	static const uint32_t wrong[] = {0, 1, 2, 3, 4, 5, 6, 7};
 	int listener = raw_listen(here);
 
 	(void)state;
@@ -315,6 +335,8 @@ static void connect__to_one_that_answers_nonsense(void **state)
 			msg.private_len = 57;
 		else if (wrong[i] == 5)
 			msg.type = SHM_READY;
+		else if (wrong[i] == 7)
+			msg.has_bells = 1; /* which were not offered */
 		else
 			msg.nregions = 65;
 		raw_send(&raw, &msg, sizeof(msg), raw.fds + 1, nfds);

@@ -19,7 +19,7 @@
 #include "engine.h"
 #include "wire.h"
 
-#define ROUNDS	   48u
+#define ROUNDS	   60u
 #define CALLS	   24u
 #define LOOPS	   4000u		      /* of a process, until it is given up as not found out */
 #define KEY	   (5u << KEY_INDEX_BITS | 9) /* of the entry below */
@@ -38,7 +38,7 @@ static uint32_t ntheirs;
 static _Atomic uint32_t *loops; /* of the process at work */
 
 /* What a process does: all of it at random; or right messages, of which one part changes under the reader's eyes. */
-enum target { EVERYTHING, MESSAGES, KEYS, MARKS, TARGETS };
+enum target { EVERYTHING, MESSAGES, KEYS, MARKS, BELLS, TARGETS };
 
 static const struct key_entry good = {.key = KEY,
 				      .access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
@@ -90,6 +90,17 @@ static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 	}
 }
 
+/* In all lanes: the one that is used is the other side's choice. */
+static void ring_any(uint16_t lap)
+{
+	for (uint32_t i = 0; i < BELL_LANES; i++) {
+		struct bell_way *way = &raw.bells->lanes[i].to_acceptor;
+		uint32_t place = random() % 2 ? 0 : (uint32_t)random() & 0xffff;
+
+		atomic_store(&way->rung[(uint32_t)random() % BELL_QUEUE], (uint32_t)lap << 16 | place);
+	}
+}
+
 /* The other process: until it is killed. */
 static void run_scribbler(enum target target, uint32_t seed)
 {
@@ -115,8 +126,14 @@ static void run_scribbler(enum target target, uint32_t seed)
 			scribble((uint8_t *)raw.mark, sizeof(*raw.mark), 1);
 			scribble(second, ring_footprint(RAW_RING_BYTES), 8);
 			break;
+		case BELLS: /* of its queue pair, of others that there are not, and of none, by any lap */
+			scribble((uint8_t *)raw.bells, sizeof(*raw.bells), 64);
+			for (uint32_t i = 0; i < 64; i++)
+				ring_any((uint16_t)random());
+			break;
 		default:
 			scribble(raw.rings, 2 * ring_footprint(RAW_RING_BYTES), 64);
+			scribble((uint8_t *)raw.bells, sizeof(*raw.bells), 64);
 			scribble((uint8_t *)raw.keys, KEY_ENTRIES * sizeof(struct key_entry), 64);
 		}
 		scribble(raw.region, RAW_REGION_BYTES, 16);
@@ -180,6 +197,7 @@ static pid_t attack(enum target target, uint32_t seed)
 
 	raw_init(&raw);
 	memcpy(&raw.keys[9], &good, sizeof(good));
+	raw_offer_bells(&raw);
 	raw_connect(&raw, pair.addr);
 	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
 	map_theirs();

@@ -111,7 +111,8 @@ static void add_engine(struct ranges *ranges, const struct weir_engine *engine)
 	add(ranges, "batches", engine->batches->batches,
 	    engine->batches->nused * sizeof(engine->batches->batches[0]));
 	add(ranges, "device", dev, sizeof(*dev));
-	add(ranges, "cold queue pairs", dev->cold, dev->max_connections * sizeof(dev->cold[0]));
+	add(ranges, "cold queue pairs", dev->cold.at, dev->max_connections * sizeof(dev->cold.at[0]));
+	add(ranges, "those with bells", dev->belled.at, dev->max_connections * sizeof(dev->belled.at[0]));
 	add(ranges, "key table", dev->keys.entries, KEY_ENTRIES * sizeof(dev->keys.entries[0]));
 	if (engine->calls) {
 		add(ranges, "call pool", engine->calls, sizeof(*engine->calls));
@@ -142,6 +143,11 @@ static void add_conn(struct ranges *ranges, const struct weir_conn *conn)
 	add(ranges, "queue pair", qp, sizeof(*qp));
 	add(ranges, "completions", qp->done, qp->done ? (qp->done_mask + 1) * sizeof(qp->done[0]) : 0);
 	add_recvs(ranges, "receive queue", &qp->own);
+	add(ranges, "bells", qp->bells, sizeof(*qp->bells));
+	if (qp->lane) {
+		add(ranges, "lane", qp->lane, sizeof(*qp->lane));
+		add(ranges, "places of a lane", qp->lane->qps, BELL_PLACES * sizeof(qp->lane->qps[0]));
+	}
 }
 
 static void add_requester(struct ranges *ranges, const struct weir_conn *conn)
@@ -179,6 +185,18 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 	    sizeof(qp->rx.shared->head));
 }
 
+/* The same of the bells. All but the first connection have some. */
+static void add_bells(struct ranges *ranges, const struct weir_conn *conn)
+{
+	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
+	const uint8_t *base = (const uint8_t *)qp->bells->memory, *at = (const uint8_t *)(uintptr_t)LINE;
+
+	add(ranges, "who is cold", at + ((uintptr_t)qp->lane->in->is_cold - (uintptr_t)base),
+	    sizeof(qp->lane->in->is_cold));
+	add(ranges, "rings", at + ((uintptr_t)qp->lane->out->rung - (uintptr_t)base),
+	    sizeof(qp->lane->out->rung));
+}
+
 static void connect_and_call(void)
 {
 	for (uint32_t i = 0; i < CONNS; i++) {
@@ -214,6 +232,13 @@ static void lines__are_of_one_engine(void **state)
 		client.n = server.n = 0;
 		add_rings(&client, conns[i]);
 		add_rings(&server, server_conns[i]);
+		assert_int_equal(client.n, 2);
+		expect_apart(&client, &server);
+	}
+	for (uint32_t i = 1; i < CONNS; i++) {
+		client.n = server.n = 0;
+		add_bells(&client, conns[i]);
+		add_bells(&server, server_conns[i]);
 		assert_int_equal(client.n, 2);
 		expect_apart(&client, &server);
 	}
