@@ -20,6 +20,9 @@
 #define PROG	   0x20000000u
 #define DATA_BYTES (1u << 20)
 #define WAIT_NS	   60000000000u /* under callgrind, beside other work */
+#define CONNS_MAX  4096u
+#define IDLE_POLLS                                                                                           \
+	10000u /* a millisecond each, after which connections count as idle, and their credits are the others' */
 
 enum { PROC_NULL, PROC_READ, PROC_WRITE, NPROCS };
 
@@ -27,12 +30,16 @@ struct micro {
 	struct weir_engine *requester, *responder;
 	struct weir_region *source, *sink;
 	uint8_t *source_base, *sink_base;
-	struct weir_conn *conn;
+	struct weir_conn **conns;
+	uint32_t nconns, nopen;
+	uint32_t turn; /* the connection that the next call is for */
+	bool in_turn;
 	uint32_t proc, size, depth;
 	uint64_t left, completed, failed;
-	bool is_open, is_closed;
+	bool is_closed;
 	bool own_receives;
 	struct bench_clock clock;
+	uint64_t ahead_ns; /* of it: the engines' time */
 };
 
 static const struct weir_ulb_proc ulb_procs[] = {
@@ -87,10 +94,12 @@ static void call_next(struct micro *micro)
 		.done = done,
 		.arg = micro,
 	};
-	struct weir_call *call = weir_call_begin(micro->conn, &params);
+	struct weir_call *call = weir_call_begin(micro->conns[micro->turn], &params);
 	int rc = call ? 0 : -errno;
 
 	micro->left--;
+	if (micro->in_turn)
+		micro->turn = micro->turn + 1 < micro->nconns ? micro->turn + 1 : 0;
 	if (call && micro->proc == PROC_READ)
 		rc = weir_call_result_item(call, micro->sink, micro->sink_base, micro->size);
 	else if (call && micro->proc == PROC_WRITE)
@@ -109,7 +118,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 	(void)conn;
 	(void)error;
-	micro->is_open = event == WEIR_CONN_OPEN;
+	micro->nopen += event == WEIR_CONN_OPEN;
 	micro->is_closed = event != WEIR_CONN_OPEN;
 }
 
@@ -127,6 +136,30 @@ static struct weir_region *region_of(struct weir_engine *engine, uint8_t **base)
 	return region;
 }
 
+static void poll_both(struct micro *micro, uint64_t now)
+{
+	weir_engine_poll(micro->requester, 0, now);
+	weir_engine_poll(micro->responder, 0, now);
+}
+
+static void connect_one(struct micro *micro, const char *name, struct weir_conn **conn)
+{
+	const struct weir_connect_options options = {.on_event = on_event, .arg = micro, .credits = 64};
+	uint64_t now = bench_clock_ns(&micro->clock), until = now + WAIT_NS;
+	struct weir_engine_stats stats = {0};
+
+	if (weir_connect(micro->requester, name, &options, conn) != 0)
+		die("can't connect");
+	for (uint32_t next = micro->nopen + 1; micro->nopen < next || stats.connections_opened < next;) {
+		now = bench_clock_ns(&micro->clock);
+		if (micro->is_closed || now > until)
+			die("can't connect");
+		poll_both(micro, now);
+		usleep(100); /* callgrind runs one thread at a time: the drivers' threads of control want to be it */
+		weir_engine_stats(micro->responder, &stats);
+	}
+}
+
 static void set_up(struct micro *micro, struct weir_listener **listener)
 {
 	struct weir_program program = {.prog = PROG,
@@ -137,14 +170,16 @@ static void set_up(struct micro *micro, struct weir_listener **listener)
 				       .handle = handle,
 				       .arg = micro};
 	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
-	const struct weir_connect_options options = {.on_event = on_event, .arg = micro, .credits = 64};
 	struct weir_profile profile;
 	char name[64];
-	uint64_t until;
 
 	weir_profile_defaults(&profile);
 	if (micro->own_receives)
 		profile.shared_receives = WEIR_SHARED_RECEIVES_OFF;
+	if (profile.connections < micro->nconns)
+		profile.connections = micro->nconns;
+	if (profile.recv_buffers < 2 * micro->nconns)
+		profile.recv_buffers = 2 * micro->nconns;
 	if (weir_engine_create(&profile, &micro->responder) != 0 ||
 	    weir_engine_create(&profile, &micro->requester) != 0)
 		die("no engines");
@@ -152,32 +187,28 @@ static void set_up(struct micro *micro, struct weir_listener **listener)
 	micro->sink = region_of(micro->requester, &micro->sink_base);
 	bench_clock_init(&micro->clock);
 	snprintf(name, sizeof(name), "weir-micro-rpc-%d", (int)getpid());
-	if (weir_listen(micro->responder, name, &listen, listener) != 0 ||
-	    weir_connect(micro->requester, name, &options, &micro->conn) != 0)
-		die("can't connect");
-	until = bench_clock_ns(&micro->clock) + WAIT_NS;
-	while (!micro->is_open) {
-		uint64_t now = bench_clock_ns(&micro->clock);
-
-		if (micro->is_closed || now > until)
-			die("can't connect");
-		weir_engine_poll(micro->responder, 0, now);
-		weir_engine_poll(micro->requester, 0, now);
-		usleep(100); /* callgrind runs one thread at a time: the drivers' threads of control want to be it */
+	if (weir_listen(micro->responder, name, &listen, listener) != 0)
+		die("can't listen");
+	micro->conns = calloc(micro->nconns, sizeof(micro->conns[0]));
+	if (!micro->conns)
+		die("no memory");
+	for (uint32_t i = 0; i < micro->nconns; i++)
+		connect_one(micro, name, &micro->conns[i]);
+	for (uint32_t i = 0; i < IDLE_POLLS && micro->nconns > 1; i++) {
+		micro->ahead_ns += 1000000;
+		poll_both(micro, bench_clock_ns(&micro->clock) + micro->ahead_ns);
 	}
 }
 
 static void run_calls(struct micro *micro, uint64_t calls)
 {
-	uint64_t now = bench_clock_ns(&micro->clock), until = micro->completed + calls;
+	uint64_t now = bench_clock_ns(&micro->clock) + micro->ahead_ns, until = micro->completed + calls;
 
 	micro->left = calls;
 	for (uint32_t i = 0; i < micro->depth && micro->left > 0; i++)
 		call_next(micro);
-	while (micro->completed < until && micro->failed == 0) {
-		weir_engine_poll(micro->requester, 0, now);
-		weir_engine_poll(micro->responder, 0, now);
-	}
+	while (micro->completed < until && micro->failed == 0)
+		poll_both(micro, now);
 	if (micro->failed > 0)
 		die("a call failed");
 }
@@ -191,9 +222,11 @@ static void __attribute__((noinline)) measure(struct micro *micro, uint64_t call
 static void usage(FILE *to)
 {
 	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] [--calls N]\n"
-	      "                      [--own-receives]\n"
+	      "                      [--own-receives] [--connections N [--in-turn]]\n"
 	      "\n"
 	      "--own-receives: as with shared_receives = off.\n"
+	      "--connections: so many are open; calls are made on the first, or with --in-turn each on the "
+	      "next.\n"
 	      "One thread makes RPCs and answers them, over shm. Prints nanoseconds per RPC, both sides "
 	      "together.\n"
 	      "For instructions: valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure "
@@ -222,10 +255,12 @@ int main(int argc, char **argv)
 					      {"depth", required_argument, NULL, 'd'},
 					      {"calls", required_argument, NULL, 'c'},
 					      {"own-receives", no_argument, NULL, 'o'},
+					      {"connections", required_argument, NULL, 'n'},
+					      {"in-turn", no_argument, NULL, 't'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
 	static const char *const names[] = {"null", "read", "write"};
-	struct micro micro = {.size = 64, .depth = 1};
+	struct micro micro = {.size = 64, .depth = 1, .nconns = 1};
 	struct weir_listener *listener;
 	unsigned long calls = 1000000;
 	uint64_t begin, end;
@@ -254,6 +289,12 @@ int main(int argc, char **argv)
 		case 'o':
 			micro.own_receives = true;
 			break;
+		case 'n':
+			micro.nconns = (uint32_t)number(optarg, 1, CONNS_MAX);
+			break;
+		case 't':
+			micro.in_turn = true;
+			break;
 		case 'h':
 			usage(stdout);
 			return 0;
@@ -263,7 +304,8 @@ int main(int argc, char **argv)
 		}
 	}
 	set_up(&micro, &listener);
-	run_calls(&micro, 200); /* credits are granted, caches are warm */
+	/* Credits are granted, caches are warm. */
+	run_calls(&micro, 200 + (micro.in_turn ? 4 * micro.nconns : 0));
 	begin = bench_clock_ns(&micro.clock);
 	measure(&micro, calls);
 	end = bench_clock_ns(&micro.clock);
@@ -273,5 +315,6 @@ int main(int argc, char **argv)
 	weir_engine_destroy(micro.responder);
 	weir_region_destroy(micro.source);
 	weir_region_destroy(micro.sink);
+	free(micro.conns);
 	return 0;
 }
