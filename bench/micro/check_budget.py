@@ -17,7 +17,10 @@ OVER = 0.03
 ROUNDS = 1000 # as in parts.c
 CALLS = 3000
 RPCS = {'rpc_null_64': ['--workload', 'null', '--size', '64'], 'rpc_read_4096': ['--workload', 'read', '--size', '4096'],
-        'rpc_write_4096': ['--workload', 'write', '--size', '4096']}
+        'rpc_write_4096': ['--workload', 'write', '--size', '4096'],
+        # Beside idle connections, and on one after the other: what finding those with a message costs.
+        'rpc_null_64_beside_255': ['--workload', 'null', '--size', '64', '--connections', '256'],
+        'rpc_null_64_256_in_turn': ['--workload', 'null', '--size', '64', '--connections', '256', '--in-turn']}
 # Which memcpy and memset the C library takes depends on the CPU otherwise, and on what valgrind shows of it.
 TUNABLES = 'glibc.cpu.hwcaps=' + ','.join(f'-{feature}' for feature in (
     'AVX512F', 'AVX512VL', 'AVX2', 'AVX', 'AVX_Fast_Unaligned_Load', 'ERMS', 'FSRM', 'SSSE3', 'SSE4_1', 'SSE4_2'))
