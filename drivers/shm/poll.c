@@ -23,7 +23,7 @@
 #define COLD_SCAN    1u	 /* looked at in a poll */
 #define COLD_AHEAD   16u /* fetched before they are */
 #define HOT_SHARE    8u	 /* completions at a visit */
-#define RUNG_OFTEN   16u /* polls between two messages of one that is worth polling each time */
+#define RUNG_OFTEN   4u	 /* polls between two messages of one that is worth polling each time */
 #define COOLING	     16u /* polls from when the peer is asked to ring */
 #define LANES_FEW    8u	 /* looked at in a poll */
 #define RINGS_MOST   64u /* taken of one of them */
@@ -378,10 +378,15 @@ static void was_empty(struct shm_qp *qp)
 		cool(qp);
 }
 
-/* It has a message while it was about to be cold. */
-static __attribute__((noinline)) void stay_hot(struct shm_qp *qp)
+/* It has a message while it is about to be cold: so it will be, unless the message came soon, or many do. */
+static __attribute__((noinline)) void may_stay_hot(struct shm_qp *qp)
 {
+	if (qp->empty_polls >= RUNG_OFTEN) {
+		qp->empty_polls--;
+		return;
+	}
 	qp->is_cooling = false;
+	qp->empty_polls = 0;
 	set_cold(qp, 0);
 }
 
@@ -402,9 +407,10 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 		next = TAILQ_NEXT(qp, entry);
 		n += got;
 		if (got > 0) {
-			qp->empty_polls = 0;
 			if (__builtin_expect(qp->is_cooling, 0))
-				stay_hot(qp);
+				may_stay_hot(qp);
+			else
+				qp->empty_polls = 0;
 			continue;
 		}
 		vain++;
