@@ -64,6 +64,8 @@ static const struct {
 	COUNTER(extended_calls),
 	COUNTER(continued_calls),
 	COUNTER(directed_calls),
+	COUNTER(placed_sent),
+	COUNTER(placed_received),
 	COUNTER(continued_replies),
 	COUNTER(groups_received),
 	COUNTER(fallbacks_credits),

@@ -76,8 +76,9 @@ static const char *const lines[] = {
 	"                     default: the profile's, else v1",
 	"  --extension E      off, or with version 2: continuation (long messages go in several, not by "
 	"chunks),",
-	"                     direction (short results are not placed), all; default: the profile's, else "
-	"off",
+	"                     direction (short results are not placed), placement (data go in messages, "
+	"where",
+	"                     these have places for them), all; default: the profile's, else off",
 	"",
 	"Output:",
 	"  --threshold T      METRIC<LIMIT, or with <=, > or >=; may be repeated. METRIC: p50, p90, p99, "

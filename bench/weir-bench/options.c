@@ -157,6 +157,7 @@ static const char *const extensions[] = {
 	[WEIR_EXTENSION_OFF] = "off",
 	[WEIR_EXTENSION_CONTINUATION] = "continuation",
 	[WEIR_EXTENSION_DIRECTION] = "direction",
+	[WEIR_EXTENSION_PLACEMENT] = "placement",
 	[WEIR_EXTENSION_ALL] = "all",
 };
 
@@ -168,12 +169,12 @@ const char *bench_extension_name(enum weir_extension extension)
 static int parse_extension(const char *text, enum weir_extension *extension)
 {
 	for (uint32_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
-		if (strcmp(extensions[i], text) == 0) {
+		if (extensions[i] && strcmp(extensions[i], text) == 0) {
 			*extension = (enum weir_extension)i;
 			return 0;
 		}
 	}
-	return option_bad("extension", text, "expected off, continuation, direction or all");
+	return option_bad("extension", text, "expected off, continuation, direction, placement or all");
 }
 
 static int parse_access(const char *text, bool *is_sequential)

@@ -90,6 +90,17 @@ static uint32_t receives(const struct weir_conn *conn)
 	return min_u32(conn->ep.engine->msg_bytes, theirs);
 }
 
+/* Data are laid into the peer's targets: all of its buffer can be sent, so that TBSNs have no gaps. */
+static bool can_place(const struct weir_conn *conn)
+{
+	const struct weir_engine *engine = conn->ep.engine;
+	const struct rtr_buffer *theirs = &conn->v2->peer.buffer;
+
+	return engine->profile.extension & WEIR_EXTENSION_PLACEMENT && rtr_buffer_targets(theirs) > 0 &&
+	       theirs->length <= engine->recv_buffer.length &&
+	       theirs->length <= conn->v2->peer.send_bytes_max;
+}
+
 void conn_set_version(struct weir_conn *conn, uint32_t vers)
 {
 	const struct weir_engine *engine = conn->ep.engine;
@@ -103,10 +114,13 @@ void conn_set_version(struct weir_conn *conn, uint32_t vers)
 		conn->v2->extends = engine->profile.extension != WEIR_EXTENSION_OFF &&
 				    conn->v2->peer.rtrs & RDMA2_RTRS_XREQ && !conn->v2->is_extension_refused;
 		conn->v2->directs = conn->v2->extends && engine->profile.extension & WEIR_EXTENSION_DIRECTION;
+		conn->v2->asks = conn->v2->directs ||
+				 (conn->v2->extends && rtr_buffer_targets(&engine->recv_buffer) > 0);
+		conn->v2->places = can_place(conn);
 	} else {
 		conn->extra_bytes = 0;
 		if (conn->v2)
-			conn->v2->extends = conn->v2->directs = false;
+			conn->v2->extends = conn->v2->directs = conn->v2->asks = conn->v2->places = false;
 		conn->send_inline = cm_private_threshold(mine, conn->theirs.recv_bytes);
 		conn->recv_inline = cm_private_threshold(conn->theirs.send_bytes, mine);
 	}

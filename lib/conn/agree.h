@@ -33,6 +33,8 @@ struct conn_v2 {
 	/* the extension */
 	bool extends;		     /* Transmit Request may be sent: both sides have it */
 	bool directs;		     /* and is to have items and directions for results */
+	bool asks;		     /* or is to say at least how results are to come */
+	bool places;		     /* data may be laid into targets of the peer's */
 	bool is_extension_refused;   /* by the peer, whatever its properties say */
 	uint32_t rtr_base;	     /* of the operations that requests are sent with */
 	bool is_again;		     /* the message that is looked at waited: it is between no others */

@@ -18,6 +18,8 @@
 #include "spare.h"
 #include "windows.h"
 
+#define PAGE 4096u
+
 /* Slots of regions' key tables that are in use, one bit an engine of this process. */
 static _Atomic uint64_t slots_used;
 
@@ -78,8 +80,10 @@ static void registrar_dereg(void *ctx, struct mem_keys *keys)
 	memset(keys, 0, sizeof(*keys));
 }
 
-static int pool_create(struct weir_engine *engine, const char *what, uint32_t count, uint64_t buf_bytes,
-		       bool is_private, struct mem_pool **pool)
+/* Byte 'align_at' of each buffer is aligned so; 0: as any. */
+static int pool_create_aligned(struct weir_engine *engine, const char *what, uint32_t count,
+			       uint64_t buf_bytes, uint32_t align, uint32_t align_at, bool is_private,
+			       struct mem_pool **pool)
 {
 	static _Atomic uint32_t serial;
 	char name[24];
@@ -87,6 +91,8 @@ static int pool_create(struct weir_engine *engine, const char *what, uint32_t co
 		.name = name,
 		.count = count,
 		.buf_bytes = (uint32_t)buf_bytes,
+		.align = align,
+		.align_at = align_at,
 		.is_private = is_private,
 		.page_bytes = engine->profile.page_bytes,
 		.numa_node = -1,
@@ -103,6 +109,23 @@ static int pool_create(struct weir_engine *engine, const char *what, uint32_t co
 	return rc;
 }
 
+static int pool_create(struct weir_engine *engine, const char *what, uint32_t count, uint64_t buf_bytes,
+		       bool is_private, struct mem_pool **pool)
+{
+	return pool_create_aligned(engine, what, count, buf_bytes, 0, 0, is_private, pool);
+}
+
+static int recv_pool_create(struct weir_engine *engine)
+{
+	const struct rtr_buffer *buffer = &engine->recv_buffer;
+	const struct rtr_buffer_group *targets = &buffer->groups[1];
+	bool has_targets = buffer->ngroups > 1;
+
+	return pool_create_aligned(engine, "recv", engine->profile.recv_buffers, buffer->length,
+				   has_targets ? targets->align : 0,
+				   has_targets ? buffer->groups[0].length : 0, true, &engine->recv_pool);
+}
+
 static int pools_create(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -115,8 +138,7 @@ static int pools_create(struct weir_engine *engine)
 		rc = pool_create(engine, "spare", engine_spares(engine), send_bytes, true,
 				 &engine->spare_pool);
 	if (rc == 0)
-		rc = pool_create(engine, "recv", p->recv_buffers, engine->msg_bytes, true,
-				 &engine->recv_pool);
+		rc = recv_pool_create(engine);
 	if (rc == 0)
 		rc = pool_create(engine, "long", p->long_buffers, p->long_buffer_bytes, false,
 				 &engine->long_pool);
@@ -131,7 +153,7 @@ static int pools_create(struct weir_engine *engine)
 	engine->zeros = mem_pool_get(engine->send_pool);
 	if (!engine->zeros)
 		return -ENOMEM;
-	memset(engine->zeros->data, 0, ENGINE_ZEROS);
+	memset(engine->zeros->data, 0, engine->zeros->size_bytes);
 	return 0;
 }
 
@@ -147,15 +169,54 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 	};
 }
 
+/* The structure of receives: lead, targets, and what is wanting of a message of the usual length. */
+static void structure_receives(struct weir_engine *engine)
+{
+	const struct weir_profile *p = &engine->profile;
+	struct rtr_buffer *buffer = &engine->recv_buffer;
+	uint32_t bytes = p->lead_bytes + p->targets * p->target_bytes;
+	uint32_t align = p->target_bytes & (0u - p->target_bytes);
+
+	rtr_buffer_default(buffer, engine->msg_bytes);
+	if (!(p->extension & WEIR_EXTENSION_PLACEMENT) || p->protocol == WEIR_PROTOCOL_V1)
+		return;
+	*buffer = (struct rtr_buffer){.length = bytes, .ngroups = 2, .is_consistent = true};
+	buffer->groups[0] = (struct rtr_buffer_group){.count = 1, .length = p->lead_bytes};
+	buffer->groups[1] = (struct rtr_buffer_group){.count = p->targets,
+						      .length = p->target_bytes,
+						      .align = align < PAGE ? align : PAGE,
+						      .flags = RTR_SEG_DDP};
+	if (bytes < engine->msg_bytes) {
+		buffer->groups[buffer->ngroups++] =
+			(struct rtr_buffer_group){.count = 1, .length = engine->msg_bytes - bytes};
+		buffer->length = engine->msg_bytes;
+	}
+	buffer->sum = buffer->length;
+}
+
 /* What crosses from one transmission to the next is put together in a bulk buffer. */
 static uint32_t group_max(const struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
-	uint64_t fit = p->bulk_buffer_bytes / engine->msg_bytes;
+	uint64_t fit = p->bulk_buffer_bytes / engine->recv_buffer.length;
 
 	if (!(p->extension & WEIR_EXTENSION_CONTINUATION) || p->protocol == WEIR_PROTOCOL_V1 || fit == 0)
 		return 1;
 	return fit < p->transmissions ? (uint32_t)fit : p->transmissions;
+}
+
+static int check_receives(const struct weir_engine *engine)
+{
+	uint32_t most = engine->dev->attr.max_msg_bytes;
+
+	if (engine->recv_buffer.ngroups == 1 || engine->recv_buffer.length <= most)
+		return 0;
+	LOG(ERR,
+	    "driver %s: messages have at most %u bytes, and those with targets would have %u: lower targets "
+	    "or "
+	    "target_bytes in the profile's [connection]",
+	    engine->ops->name, most, engine->recv_buffer.length);
+	return -EINVAL;
 }
 
 int weir_engine_create(const struct weir_profile *profile, struct weir_engine **out)
@@ -195,6 +256,7 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	engine->msg_bytes = profile->inline_bytes;
 	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < RDMA2_INLINE_DEFAULT)
 		engine->msg_bytes = RDMA2_INLINE_DEFAULT;
+	structure_receives(engine);
 	engine->group_max = group_max(engine);
 	engine->ops = ops;
 	engine->poll_budget = profile->poll_budget;
@@ -213,6 +275,8 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		.ctx = engine, .slot = engine->slot, .reg = registrar_reg, .dereg = registrar_dereg};
 
 	rc = ops->open(&config, &engine->dev);
+	if (rc == 0)
+		rc = check_receives(engine);
 	if (rc == 0)
 		rc = engine_exposure_choose(engine);
 	if (rc == 0)

@@ -10,6 +10,7 @@
 #include "log_rate.h"
 #include "mem.h"
 #include "rdma1.h"
+#include "rtr_buffer.h"
 #include "weir_engine.h"
 
 #define ENGINE_WC_BURST	   64u
@@ -115,6 +116,8 @@ struct weir_engine {
 	struct rdma1_limits limits;
 	struct weir_profile profile;
 	uint32_t msg_bytes; /* the longest message that buffers hold: inline_bytes, or version 2's 4096 */
+	/* Of a receive: its length is msg_bytes at least, and more where it has targets. */
+	struct rtr_buffer recv_buffer;
 	uint32_t group_max; /* transmissions of a message that are taken in, 1 to RTR_TRANSMISSIONS_MAX */
 	uint32_t slot;	    /* of regions' key tables */
 	bool uses_windows;  /* the exposure policy: see windows.h */

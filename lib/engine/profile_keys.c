@@ -67,6 +67,7 @@ static const struct profile_choice extensions[] = {
 	{"off", WEIR_EXTENSION_OFF},
 	{"continuation", WEIR_EXTENSION_CONTINUATION},
 	{"direction", WEIR_EXTENSION_DIRECTION},
+	{"placement", WEIR_EXTENSION_PLACEMENT},
 	{"all", WEIR_EXTENSION_ALL},
 	{NULL, 0},
 };
@@ -152,7 +153,8 @@ const struct profile_key profile_keys[] = {
 	 .help = "messages on their way out, of inline_bytes each, an engine"},
 	{"memory", "recv_buffers", PROFILE_NUMBER, FIELD(recv_buffers), .min = 16, .max = 1u << 20, .step = 1,
 	 .unit = "buffers", .initial = "2048",
-	 .help = "messages coming in, of inline_bytes each, an engine; shared by its connections, or each "
+	 .help = "messages coming in, of inline_bytes each or with placement what lead_bytes and targets "
+		 "come to, an engine; shared by its connections, or each "
 		 "takes its credits, an eighth of these, and 2 more"},
 	{"memory", "long_buffers", PROFILE_NUMBER, FIELD(long_buffers), .min = 1, .max = 1u << 16, .step = 1,
 	 .unit = "buffers", .initial = "64",
@@ -175,11 +177,22 @@ const struct profile_key profile_keys[] = {
 		 "calls "
 		 "and replies go in several messages instead of by chunks; direction: calls say which "
 		 "results "
-		 "are to be placed, and that short ones are not"},
+		 "are to be placed, and that short ones are not; placement: data that would go by chunks are "
+		 "sent "
+		 "into segments of the receiver's buffers, where they fit"},
 	{"connection", "transmissions", PROFILE_NUMBER, FIELD(transmissions), .min = 2,
 	 .max = RTR_TRANSMISSIONS_MAX, .step = 1, .unit = "messages", .initial = "8",
 	 .help = "the most that a call or a reply is continued over; a requester then has twice as many "
 		 "receives"},
+	{"connection", "lead_bytes", PROFILE_BYTES, FIELD(lead_bytes), .min = 512, .max = 64 * KIB,
+	 .step = 512, .initial = "1k",
+	 .help = "with placement, of a receive: for the message without its data, in front of the targets"},
+	{"connection", "targets", PROFILE_NUMBER, FIELD(targets), .min = 1, .max = 64, .step = 1,
+	 .unit = "segments", .initial = "2",
+	 .help = "of a receive that data are placed in, each item from the start of one on"},
+	{"connection", "target_bytes", PROFILE_BYTES, FIELD(target_bytes), .min = 512, .max = MIB,
+	 .step = 512, .initial = "4k",
+	 .help = "of each; aligned to the power of two that it is a multiple of, 4096 at most"},
 	{"connection", "credits", PROFILE_NUMBER, FIELD(credits), .min = 1, .max = 1024, .step = 1,
 	 .unit = "calls", .initial = "64",
 	 .help = "calls in flight on one connection that this side asks for and grants (RFC 8166 3.3.1)"},

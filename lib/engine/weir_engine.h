@@ -69,6 +69,8 @@ struct weir_engine_stats {
 	uint64_t extended_calls;    /**< calls sent by Transmit Request */
 	uint64_t continued_calls;   /**< of these, those in several transmissions */
 	uint64_t directed_calls;    /**< and those with items or directions for results */
+	uint64_t placed_sent;	    /**< arguments and results sent into targets of the peer's receives */
+	uint64_t placed_received;   /**< and those that came in targets of this side's */
 	uint64_t continued_replies; /**< replies sent in several transmissions */
 	uint64_t groups_received;   /**< calls and replies that came in several transmissions */
 	/** Calls that went by explicit RDMA instead: too few credits for them; over a limit of either side's; too few receives or

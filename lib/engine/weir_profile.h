@@ -84,7 +84,11 @@ enum weir_extension {
 	/** Calls of which something is placed directly say for each result what is to become of it: written to the requester's memory, or
 	 *  sent in the message if it is short (section 7.4). A responder obeys that whichever part is used here. */
 	WEIR_EXTENSION_DIRECTION = 2,
-	WEIR_EXTENSION_ALL = 3,
+	/** Data that may be placed directly go in the message itself, where there is room for them: they are laid into segments of the
+	 *  receiver's buffers that it has told of, and are used there in place, in one round trip (sections 3.3 and 7). Receives
+	 *  are longer by lead_bytes and targets, and begin in another place of memory. */
+	WEIR_EXTENSION_PLACEMENT = 4,
+	WEIR_EXTENSION_ALL = 7,
 };
 
 struct weir_profile {
@@ -108,6 +112,10 @@ struct weir_profile {
 	enum weir_protocol protocol;
 	enum weir_extension extension; /**< without version 2 it means nothing */
 	uint32_t transmissions;	       /**< with the extension, of a call or a reply at most */
+	uint32_t lead_bytes; /**< with WEIR_EXTENSION_PLACEMENT, of a receive: in front of its targets */
+	uint32_t targets;    /**< how many it has */
+	uint32_t
+		target_bytes; /**< of each; they are aligned to the power of two that this is a multiple of, 4096 at most */
 	uint32_t credits;
 	enum weir_shared_receives shared_receives;
 	uint32_t inline_bytes;

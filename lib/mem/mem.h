@@ -70,7 +70,10 @@ struct mem_buf {
 struct mem_pool_options {
 	const char *name;   /* unique in the process, at most 20 characters */
 	uint32_t count;	    /* buffers, all taken at start: the limit */
-	uint32_t buf_bytes; /* rounded up to a cache line */
+	uint32_t buf_bytes; /* rounded up to a cache line, or to 'align' */
+	uint32_t
+		align; /* a power of two, a page at most: byte 'align_at' of each buffer is so. 0: a cache line, from the start */
+	uint32_t align_at;
 	bool is_private;
 	uint64_t page_bytes; /* as weir_region_options */
 	uint32_t region_flags;

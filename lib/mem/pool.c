@@ -14,6 +14,7 @@
 #include "alloc.h"
 
 #define CACHE_LINE 64u
+#define PAGE	   4096u
 #define CACHE_MAX  256u
 
 /* Small pools go without a cache, so that it never holds most of what there is. */
@@ -27,13 +28,15 @@ static uint32_t cache_size(uint32_t count)
 struct fill {
 	struct mem_pool *pool;
 	const struct mem_keys *keys;
+	uint32_t first; /* where in the region the first begins */
 	uint32_t buf_bytes;
+	uint32_t stride;
 };
 
 static void buf_init(struct rte_mempool *mp, void *arg, void *object, unsigned index)
 {
 	const struct fill *fill = arg;
-	size_t offset = (size_t)index * fill->buf_bytes;
+	size_t offset = fill->first + (size_t)index * fill->stride;
 	struct mem_buf *buf = object;
 
 	(void)mp;
@@ -56,11 +59,13 @@ static int pool_init(struct mem_pool *pool, const struct mem_pool_options *optio
 		.flags = options->region_flags | (options->is_private ? WEIR_REGION_PRIVATE : 0u),
 		.numa_node = options->numa_node,
 	};
-	uint32_t cached = cache_size(options->count);
+	uint32_t cached = cache_size(options->count), align = options->align ? options->align : CACHE_LINE;
 	int rc;
 
 	fill.buf_bytes = (options->buf_bytes + CACHE_LINE - 1) & ~(CACHE_LINE - 1);
-	region.len_bytes = (size_t)options->count * fill.buf_bytes;
+	fill.stride = (fill.buf_bytes + align - 1) & ~(align - 1);
+	fill.first = (0u - options->align_at) & (align - 1);
+	region.len_bytes = fill.first + (size_t)options->count * fill.stride;
 	rc = weir_region_create(&region, &pool->region);
 	if (rc == 0)
 		rc = mem_region_register(pool->region, registrar);
@@ -89,7 +94,7 @@ int mem_pool_create(const struct mem_pool_options *options, const struct mem_reg
 	struct mem_pool *pool;
 	int rc;
 
-	if (options->count == 0 || options->buf_bytes == 0 || options->buf_bytes > UINT32_MAX - CACHE_LINE)
+	if (options->count == 0 || options->buf_bytes == 0 || options->buf_bytes > UINT32_MAX - 2 * PAGE)
 		return -EINVAL;
 	pool = mem_zalloc(sizeof(*pool));
 	if (!pool)

@@ -180,8 +180,9 @@ void rtr_put_item_inline(struct weir_xdr_out *out, enum rtr_type type, uint32_t 
 void rtr_put_set(struct weir_xdr_out *out, uint32_t begin, uint32_t end, uint32_t nitems);
 void rtr_put_rsditem(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t dsdov,
 		     const struct rdma1_segment *segments, uint32_t nsegments);
-/* The same but for its segments, 'nsegments' of which follow by rtr_put_segment(): of EXRW or CHOICE. */
-void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t nsegments);
+/* The same but for its segments, 'nsegments' of which follow by rtr_put_segment(): none of TBSN. */
+void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t dsdov,
+			   uint32_t nsegments);
 void rtr_put_segment(struct weir_xdr_out *out, const struct rdma1_segment *segment);
 void rtr_put_request(struct weir_xdr_out *out, uint32_t count, uint32_t rsbuf, uint32_t pslen);
 void rtr_put_response(struct weir_xdr_out *out, uint32_t count, uint32_t pslen);

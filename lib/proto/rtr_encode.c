@@ -78,22 +78,23 @@ void rtr_put_set(struct weir_xdr_out *out, uint32_t begin, uint32_t end, uint32_
 	put(out, nitems);
 }
 
-void rtr_put_rsditem(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t dsdov,
-		     const struct rdma1_segment *segments, uint32_t nsegments)
+void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t dsdov,
+			   uint32_t nsegments)
 {
 	put(out, minlen);
 	put(out, (uint32_t)type);
 	if (type == RTR_BYSIZE)
 		put(out, dsdov);
 	if (type != RTR_TBSN)
-		put_segments(out, segments, nsegments);
+		put(out, nsegments);
 }
 
-void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t nsegments)
+void rtr_put_rsditem(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t dsdov,
+		     const struct rdma1_segment *segments, uint32_t nsegments)
 {
-	put(out, minlen);
-	put(out, (uint32_t)type);
-	put(out, nsegments);
+	rtr_put_rsditem_begin(out, minlen, type, dsdov, nsegments);
+	for (uint32_t i = 0; type != RTR_TBSN && i < nsegments; i++)
+		rtr_put_segment(out, &segments[i]);
 }
 
 void rtr_put_request(struct weir_xdr_out *out, uint32_t count, uint32_t rsbuf, uint32_t pslen)

@@ -136,3 +136,30 @@ int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own, const 
 	}
 	return (int)p.npieces;
 }
+
+void rtr_pieces_begin(const struct rtr_item *item, const struct rtr_buffer *own, struct rtr_pieces *it)
+{
+	*it = (struct rtr_pieces){
+		.own = own, .tbsns = item->tbsns, .start = item->offset, .length = item->length};
+}
+
+bool rtr_pieces_next(struct rtr_pieces *it, struct rtr_piece *piece)
+{
+	uint32_t per_buffer = rtr_buffer_targets(it->own), tbsn;
+	struct rtr_target target = {0};
+
+	if (!rtr_tbsns_next(&it->tbsns, &tbsn))
+		return false;
+	(void)rtr_buffer_target(it->own, tbsn % per_buffer, &target);
+	*piece = (struct rtr_piece){
+		.item_offset = it->done,
+		.transmission = tbsn / per_buffer,
+		.at = target.offset + it->start,
+		.len = it->length - it->done,
+	};
+	if (piece->len > target.length - it->start)
+		piece->len = target.length - it->start;
+	it->done += piece->len;
+	it->start = 0;
+	return true;
+}

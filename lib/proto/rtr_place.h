@@ -40,6 +40,18 @@ struct rtr_received {
 int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own, const struct rtr_received *received,
 	      struct rtr_piece *pieces, uint32_t max, struct rtr_report *report);
 
+/* The pieces of one item that rtr_place() has accepted, in order: 'item' of each is 0. */
+struct rtr_pieces {
+	const struct rtr_buffer *own;
+	struct rtr_iter tbsns;
+	uint32_t start; /* in the next target */
+	uint32_t done;	/* bytes of the item */
+	uint32_t length;
+};
+
+void rtr_pieces_begin(const struct rtr_item *item, const struct rtr_buffer *own, struct rtr_pieces *it);
+bool rtr_pieces_next(struct rtr_pieces *it, struct rtr_piece *piece);
+
 /* ---- sender ---- */
 
 #define RTR_LAYOUT_ITEMS_MAX 64u

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 
-#define ITEM_SIZE (12u + 4u + RDMA1_SEGMENT_SIZE) /* xmddp_mitem by EXRW, of one segment */
-#define SET_SIZE  12u
+#define ITEM_SIZE   (12u + 4u + RDMA1_SEGMENT_SIZE) /* xmddp_mitem by EXRW, of one segment */
+#define PLACED_SIZE (12u + 8u)			    /* by TBSN, its numbers left out */
+#define TBSN_SIZE   4u
+#define SET_SIZE    12u
 
 /* ---- calls ---- */
 
@@ -13,9 +15,30 @@ static uint32_t padded(uint32_t bytes)
 	return bytes + weir_xdr_pad(bytes);
 }
 
-static uint32_t direction_size(const struct reduce_result *result)
+/* How a result is asked for: one without memory inline, which a direction by explicit RDMA says with a minimum. */
+static enum rtr_type type_of(enum rtr_type results_by, const struct reduce_result *result)
 {
-	return 8 + 4 + result->nsegments * RDMA1_SEGMENT_SIZE;
+	return result->nsegments > 0 && results_by != 0 ? results_by : RTR_EXRW;
+}
+
+static uint32_t direction_size(const struct rtr_reduce_call *call, const struct reduce_result *result)
+{
+	enum rtr_type type = type_of(call->results_by, result);
+
+	if (type == RTR_TBSN)
+		return 8;
+	return 8 + (type == RTR_BYSIZE ? 4u : 0u) + 4 + result->nsegments * RDMA1_SEGMENT_SIZE;
+}
+
+static uint32_t items_size(const struct rtr_reduce_call *call)
+{
+	uint32_t bytes = 0;
+
+	if (!call->layout)
+		return (uint32_t)__builtin_popcount(call->plan->reduced) * ITEM_SIZE;
+	for (uint32_t i = 0; i < call->layout->nitems; i++)
+		bytes += PLACED_SIZE + TBSN_SIZE * call->layout->items[i].ntbsns;
+	return bytes;
 }
 
 /* What a reply may have in it besides what the base protocol's would: entries, and results that are too short to be placed. */
@@ -29,13 +52,14 @@ static uint64_t reply_size_max(const struct rtr_reduce_call *call)
 		uint32_t most = result->max_bytes;
 
 		if (call->plan->use_write_list) {
+			/* More than by TBSN, their numbers left out. */
 			bytes += 12 + 4 + result->nsegments * RDMA1_SEGMENT_SIZE;
 			if (result->nsegments > 0 && most >= call->min_bytes)
 				most = call->min_bytes > 0 ? call->min_bytes - 1 : 0;
 		}
 		bytes += (uint64_t)most + weir_xdr_pad(most);
 	}
-	return bytes;
+	return bytes + (uint64_t)call->own_targets * TBSN_SIZE;
 }
 
 uint32_t rtr_reduce_call_size(const struct rtr_reduce_call *call)
@@ -43,11 +67,11 @@ uint32_t rtr_reduce_call_size(const struct rtr_reduce_call *call)
 	const struct reduce_call_in *in = call->in;
 	uint64_t bytes = RTR_XMTREQ_SIZE;
 
-	bytes += (uint64_t)(uint32_t)__builtin_popcount(call->plan->reduced) * ITEM_SIZE;
+	bytes += items_size(call);
 	if (call->plan->use_write_list && in->nresults > 0)
 		bytes += SET_SIZE;
 	for (uint32_t i = 0; call->plan->use_write_list && i < in->nresults; i++)
-		bytes += direction_size(&in->results[i]);
+		bytes += direction_size(call, &in->results[i]);
 	if (bytes + call->plan->inline_bytes > in->call_inline_bytes ||
 	    reply_size_max(call) > in->reply_inline_bytes)
 		return 0;
@@ -63,15 +87,21 @@ static struct rdma1_segment segment_of(const struct target *target)
 static uint32_t put_items(const struct rtr_reduce_call *call, struct weir_xdr_out *out)
 {
 	const struct reduce_call_in *in = call->in;
-	uint32_t at = 0;
+	uint32_t at = 0, placed = 0;
 
 	rtr_put_count(out, (uint32_t)__builtin_popcount(call->plan->reduced));
 	for (uint32_t i = 0; i < in->npieces; i++) {
 		const struct piece *piece = &in->pieces[i];
 		const struct rdma1_segment seg = {piece->rkey, piece->len, piece->raddr};
 
-		if (call->plan->reduced & 1u << i)
+		if (call->plan->reduced & 1u << i && call->layout) {
+			uint32_t n = placed++;
+
+			rtr_put_item_tbsn(out, at, piece->len, 0, call->layout->items[n].first_tbsn,
+					  call->layout->items[n].ntbsns);
+		} else if (call->plan->reduced & 1u << i) {
 			rtr_put_item_exrw(out, at, piece->len, &seg, 1);
+		}
 		at += piece->kind == PIECE_PLAIN ? piece->len : padded(piece->len);
 	}
 	return at;
@@ -83,9 +113,10 @@ static void put_direction(const struct rtr_reduce_call *call, const struct reduc
 	struct rdma1_segment segment;
 	/* Without memory there is no way but inline, however long it is. */
 	uint32_t min_bytes = result->nsegments > 0 ? call->min_bytes : UINT32_MAX;
+	enum rtr_type type = type_of(call->results_by, result);
 
-	rtr_put_rsditem_begin(out, min_bytes, RTR_EXRW, result->nsegments);
-	for (uint32_t i = 0; i < result->nsegments; i++) {
+	rtr_put_rsditem_begin(out, min_bytes, type, call->dsdov, result->nsegments);
+	for (uint32_t i = 0; type != RTR_TBSN && i < result->nsegments; i++) {
 		segment = segment_of(&result->segments[i]);
 		rtr_put_segment(out, &segment);
 	}
@@ -134,7 +165,7 @@ static bool is_answer(const struct rtr_item *item, const struct reduce_result *r
 }
 
 bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_result *results,
-			uint32_t nresults, uint32_t *item_bytes)
+			uint32_t nresults, enum rtr_type results_by, uint32_t *item_bytes)
 {
 	struct rtr_item item;
 	struct rtr_iter it;
@@ -144,9 +175,11 @@ bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_resu
 		return false;
 	rtr_items_begin(reply, &it);
 	for (uint32_t i = 0; rtr_items_next(&it, &item); i++) {
-		if (!rtr_direct_result(RTR_EXRW, item.type, &deregisters))
+		if (!rtr_direct_result(type_of(results_by, &results[i]), item.type, &deregisters))
 			return false;
-		item_bytes[i] = item.type == RTR_TOOSHORT ? RTR_REDUCE_INLINE : 0;
+		if (item.type == RTR_TBSN && item.length > results[i].max_bytes)
+			return false;
+		item_bytes[i] = item.type == RTR_NOITEM ? 0 : RTR_REDUCE_INLINE;
 		if (item.type != RTR_EXRW)
 			continue;
 		if (!is_answer(&item, &results[i]))
@@ -164,17 +197,37 @@ struct entry {
 	uint32_t piece;
 	uint32_t disp;
 	enum rtr_type type;
+	uint32_t first_tbsn; /* RTR_TBSN */
+	uint32_t ntbsns;
 };
 
 struct reply {
 	const struct rtr_reduce_reply *in;
 	struct entry entries[REDUCE_PIECES_MAX];
 	uint32_t nentries;
+	bool may_place;
+	uint32_t ntbsns; /* in use */
+	uint32_t placed; /* bit i: piece i lies in targets */
 	uint32_t nxfers;
 	uint32_t nlisted;
 	struct reduce_xfer *xfers;
 	uint32_t max_xfers;
 };
+
+/* Targets for so many bytes, none of which is in use, in one transmission. */
+static bool has_targets(const struct reply *reply, uint32_t len, uint32_t *ntbsns)
+{
+	struct rtr_target target;
+
+	if (!reply->may_place || len == 0)
+		return false;
+	for (*ntbsns = 0; len > 0; ++*ntbsns) {
+		if (!rtr_buffer_target(reply->in->targets, reply->ntbsns + *ntbsns, &target))
+			return false;
+		len -= len < target.length ? len : target.length;
+	}
+	return true;
+}
 
 /* Which items go where. 0, -EMSGSIZE or -EINVAL; 'inline_bytes' is set to what is left of the payload. */
 static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes)
@@ -185,6 +238,7 @@ static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes
 
 	if (in->npieces > REDUCE_PIECES_MAX || rtr_direct_init(&direct, in->request) != 0)
 		return -EINVAL;
+	reply->nentries = reply->ntbsns = reply->placed = 0;
 	*reduced = 0;
 	*inline_bytes = 0;
 	for (uint32_t i = 0; i < in->npieces; i++) {
@@ -209,12 +263,18 @@ static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes
 		else if (!in->may_reduce)
 			entry->type = RTR_TOOSHORT;
 		else
-			entry->type = (enum rtr_type)rtr_direct_choose(&item, piece->len, false, true);
+			entry->type = (enum rtr_type)rtr_direct_choose(
+				&item, piece->len, has_targets(reply, piece->len, &entry->ntbsns), true);
 		if (entry->type == 0)
 			return -EMSGSIZE;
-		if (entry->type == RTR_EXRW) {
+		if (entry->type == RTR_EXRW || entry->type == RTR_TBSN) {
 			*reduced |= 1u << i;
 			*inline_bytes -= bytes;
+		}
+		if (entry->type == RTR_TBSN) {
+			entry->first_tbsn = reply->ntbsns;
+			reply->ntbsns += entry->ntbsns;
+			reply->placed |= 1u << i;
 		}
 		reply->nentries++;
 	}
@@ -272,26 +332,37 @@ static void put_entries(struct reply *reply, struct weir_xdr_out *out)
 			else if (entry->type == RTR_TOOSHORT)
 				rtr_put_item_inline(out, RTR_TOOSHORT, entry->disp,
 						    reply->in->pieces[entry->piece].len);
+			else if (entry->type == RTR_TBSN)
+				rtr_put_item_tbsn(out, entry->disp, reply->in->pieces[entry->piece].len, 0,
+						  entry->first_tbsn, entry->ntbsns);
 			else
 				put_written(reply, entry, item.segments, out);
 		}
 	}
 }
 
-int rtr_reduce_reply(const struct rtr_reduce_reply *in, uint8_t *buf, uint32_t size,
-		     struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan)
+/* Header and payload come before the first target. */
+static bool is_in_front(const struct rtr_reduce_reply *in, uint64_t bytes)
 {
-	struct reply reply = {.in = in, .xfers = xfers, .max_xfers = max_xfers};
+	struct rtr_target first;
+
+	return rtr_buffer_target(in->targets, 0, &first) && bytes <= first.offset;
+}
+
+static int plan_reply(struct reply *reply, uint8_t *buf, uint32_t size, struct reduce_reply_plan *plan)
+{
+	const struct rtr_reduce_reply *in = reply->in;
 	struct weir_xdr_out out;
 	uint64_t inline_bytes;
 	uint32_t reduced;
-	int rc = choose(&reply, &reduced, &inline_bytes);
+	int rc = choose(reply, &reduced, &inline_bytes);
 
 	if (rc != 0)
 		return rc;
+	reply->nxfers = reply->nlisted = 0;
 	rtr_put_begin(&out, buf, size, in->request->xid, in->credit, RDMA1_REPLY, in->request->base,
 		      RTR_XMTRESP);
-	put_entries(&reply, &out);
+	put_entries(reply, &out);
 	rtr_put_response(&out, 1, (uint32_t)inline_bytes);
 	if (out.failed)
 		return -ENOSPC;
@@ -300,7 +371,24 @@ int rtr_reduce_reply(const struct rtr_reduce_reply *in, uint8_t *buf, uint32_t s
 		.header_bytes = rtr_put_end(&out),
 		.reduced = reduced,
 		.inline_bytes = (uint32_t)inline_bytes,
-		.nxfers = reply.nxfers,
+		.nxfers = reply->nxfers,
 	};
+	if (reply->placed && !is_in_front(in, plan->header_bytes + inline_bytes))
+		return -EMSGSIZE;
 	return plan->header_bytes + inline_bytes > in->inline_bytes ? -EMSGSIZE : 0;
+}
+
+int rtr_reduce_reply(const struct rtr_reduce_reply *in, uint8_t *buf, uint32_t size,
+		     struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan,
+		     uint32_t *placed)
+{
+	struct reply reply = {.in = in, .xfers = xfers, .max_xfers = max_xfers, .may_place = in->targets};
+	int rc = plan_reply(&reply, buf, size, plan);
+
+	if (rc == -EMSGSIZE && reply.may_place) {
+		reply.may_place = false;
+		rc = plan_reply(&reply, buf, size, plan);
+	}
+	*placed = reply.placed;
+	return rc;
 }

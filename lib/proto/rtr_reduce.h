@@ -3,14 +3,18 @@
 #define RTR_REDUCE_H
 
 /*
- * The reducer for the extension's operations (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 7.3 and 7.4), as far as memory
- * is named: what the base protocol has in Read chunks are items of Transmit Request, each by its displacement, which is
- * what a chunk's position is; what it has in Write chunks are directions for results, each answered by an entry of Transmit
- * Response. In one transmission each. Other than a Write chunk, a direction has a minimum: shorter results come inline.
+ * The reducer for the extension's operations (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 7.3 and 7.4): what the base
+ * protocol has in Read chunks are items of Transmit Request, each by its displacement, which is what a chunk's position
+ * is; what it has in Write chunks are directions for results, each answered by an entry of Transmit Response. In one
+ * transmission each. Other than a Write chunk, a direction has a minimum: shorter results come inline.
+ *
+ * Items and results go by explicit RDMA, or lie in targets of the receiver's buffers: then in those of rtr_layout_plan(), each
+ * from a target of its own on, in their order.
  */
 
 #include "reduce.h"
 #include "rtr_direct.h"
+#include "rtr_place.h"
 
 /* ---- calls ---- */
 
@@ -20,6 +24,12 @@ struct rtr_reduce_call {
 		plan; /* by reduce_call_plan(): not LONG, without a Reply chunk, and something is reduced or to be placed */
 	uint32_t min_bytes; /* shorter results are to come inline; 0: none */
 	uint32_t base;	    /* RTR_BASE_* */
+	/* Of the items, which are those that the plan reduces: they are placed so; NULL: they are to be read. */
+	const struct rtr_layout *layout;
+	/* What is asked for results that have memory; 0 is RTR_EXRW. With RTR_TBSN no memory is named. */
+	enum rtr_type results_by;
+	uint32_t dsdov;	      /* with RTR_BYSIZE: results up to this come by Send */
+	uint32_t own_targets; /* with RTR_TBSN and RTR_BYSIZE: of this side's buffer */
 };
 
 /* The header's length; 0: header and payload, or the longest reply's, are too long for one transmission. */
@@ -28,11 +38,12 @@ uint32_t rtr_reduce_call_size(const struct rtr_reduce_call *call);
 /* Write the header, of rtr_reduce_call_size() bytes. One range for all results: the whole call. */
 void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, uint32_t credit, uint8_t *buf);
 
-/* What an accepted Transmit Response says of the results that were offered: item_bytes has an entry for each, bytes that were
- * placed, 0 for one that does not exist, or RTR_REDUCE_INLINE. False: that is no answer to those directions. */
+/* What an accepted Transmit Response says of the results that were offered, those with memory by 'results_by': item_bytes has an
+ * entry for each, bytes that were written, 0 for one that does not exist, or RTR_REDUCE_INLINE: it came with the reply, in a
+ * target or not. False: that is no answer to those directions. Where it says that its items lie, rtr_place() judges. */
 #define RTR_REDUCE_INLINE UINT32_MAX
 bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_result *results,
-			uint32_t nresults, uint32_t *item_bytes);
+			uint32_t nresults, enum rtr_type results_by, uint32_t *item_bytes);
 
 /* ---- replies ---- */
 
@@ -46,10 +57,14 @@ struct rtr_reduce_reply {
 	uint32_t credit;
 	bool may_reduce;
 	uint32_t first_xfer; /* list transfers from this one on */
+	/* The requester's buffer, where results may be placed in its targets; NULL: they may not. */
+	const struct rtr_buffer *targets;
 };
 
-/* As reduce_reply(): 0; -EMSGSIZE: it does not fit, or a direction leaves no way for its result; -ENOSPC; -EINVAL. */
+/* As reduce_reply(): 0; -EMSGSIZE: it does not fit, or a direction leaves no way for its result; -ENOSPC; -EINVAL. *placed
+ * is which pieces, of those that plan->reduced has, lie in targets. */
 int rtr_reduce_reply(const struct rtr_reduce_reply *in, uint8_t *buf, uint32_t size,
-		     struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan);
+		     struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan,
+		     uint32_t *placed);
 
 #endif

@@ -66,7 +66,7 @@ int rtr_stream_parts(const struct weir_xdr_part *sections, uint32_t nsections,
 		rc = add_payload(&s, end);
 		if (rc == 0 && (s.done != end || wire_get_u32(s.last - LENGTH_SIZE) != items[i].len))
 			rc = -EBADMSG;
-		if (rc == 0)
+		if (rc == 0 && items[i].base)
 			rc = add(&s, items[i].base, items[i].len, true);
 		if (rc != 0)
 			return rc;

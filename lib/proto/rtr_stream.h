@@ -9,11 +9,11 @@
 
 #include "weir_xdr.h"
 
-/* An item whose bytes are here: placed by a Send, or pulled. */
+/* An item whose bytes are here: placed by a Send, or pulled; or somewhere else. */
 struct rtr_stream_item {
-	uint32_t disp; /* xmdmi_disp */
-	uint32_t len;  /* xmdmi_length */
-	const uint8_t *base;
+	uint32_t disp;	     /* xmdmi_disp */
+	uint32_t len;	     /* xmdmi_length */
+	const uint8_t *base; /* NULL: no part of what is decoded; it counts in displacements only */
 };
 
 /* 'sections' are the payload sections in order, each a multiple of 4 bytes long; 'items' those of an accepted header, in

@@ -271,6 +271,8 @@ static __attribute__((noinline)) void release_group(struct weir_call *call)
 	call->reply_reserved = 0;
 	call->rtr_base = 0;
 	call->more = 0;
+	call->placed = 0;
+	call->results_by = 0;
 	call->is_refused = false;
 	call->is_reply_group = false;
 }

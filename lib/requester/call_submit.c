@@ -133,19 +133,19 @@ static void plan_exposures(struct weir_call *call, const struct segment_list *li
 	for (uint32_t i = 0; i < list->n; i++)
 		expose_add(call, list->base[i], list->segs[i].len, list->segs[i].rkey, FABRIC_REMOTE_READ,
 			   NULL);
-	call_plan_chunks(call);
+	call_plan_chunks(call, call->plan.reduced, call->plan.use_write_list);
 	if (call->long_reply)
 		expose_add(call, call->long_reply->data, call->plan.reply_bytes, call->long_reply->rkey,
 			   FABRIC_REMOTE_WRITE, &call->reply_handle);
 }
 
-void call_plan_chunks(struct weir_call *call)
+void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results)
 {
 	for (uint32_t i = 0; i < call->npieces; i++)
-		if (call->plan.reduced & 1u << i)
+		if (reduced & 1u << i)
 			expose_add(call, call->pieces[i].base, call->pieces[i].len, call->pieces[i].rkey,
 				   FABRIC_REMOTE_READ, NULL);
-	for (uint32_t i = 0; i < call->nresults && call->plan.use_write_list; i++)
+	for (uint32_t i = 0; i < call->nresults && writes_results; i++)
 		if (call->results[i].nsegments > 0)
 			expose_add(call, call->result_data[i], call->targets[i].len, call->targets[i].rkey,
 				   FABRIC_REMOTE_WRITE, &call->targets[i].rkey);
@@ -238,7 +238,7 @@ static inline __attribute__((always_inline)) bool prepare_plain_as(struct weir_c
 
 static __attribute__((noinline)) bool prepare_plain_v2(struct weir_call *call)
 {
-	if (call->nresults > 0 && call->conn->v2->directs)
+	if (call->nresults > 0 && call->conn->v2->asks)
 		return false; /* it is to be a direction */
 	return prepare_plain_as(call, RDMA2_EXTRA);
 }
@@ -294,11 +294,20 @@ int call_prepare(struct weir_call *call)
 	return rc;
 }
 
-static void mark_sent(struct weir_call *call)
+void call_mark_sent(struct weir_call *call)
 {
 	credit_take(&requester_of(call->conn)->credits);
 	call->state = CALL_SENT;
 	engine_of(call)->stats.calls_sent++;
+}
+
+void call_wait_windows(struct weir_call *call)
+{
+	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
+
+	engine_of(call)->stats.windows_waited++;
+	if (header_buf->pool == engine_of(call)->spare_pool)
+		call_make_stale(call); /* others need it meanwhile */
 }
 
 /* False: it must wait for a buffer, and was not sent. */
@@ -311,14 +320,10 @@ static bool transmit(struct weir_call *call)
 	uint32_t bytes = call->header_bytes;
 	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
 
-	if (__builtin_expect(call->has_extra, 0) && call->more > 0)
-		return call_transmit_group(call), true;
-	if (__builtin_expect(engine->nwindows_free < call->nexposures, 0) && !engine->own_domains) {
-		engine->stats.windows_waited++;
-		if (header_buf->pool == engine->spare_pool)
-			call_make_stale(call); /* others need it meanwhile */
-		return false;
-	}
+	if (__builtin_expect(call->has_extra, 0) && call->rtr_base != 0 && call_goes_apart(call))
+		return call_transmit_apart(call);
+	if (call_lacks_windows(call))
+		return call_wait_windows(call), false;
 	for (uint32_t i = 0; call->plan.form != REDUCE_LONG && i < call->npieces; i++) {
 		struct piece *piece = &call->pieces[i];
 		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
@@ -344,7 +349,7 @@ static bool transmit(struct weir_call *call)
 		if (call->spill) /* which begins with the header */
 			memcpy(call->spill->data, call->header, call->header_bytes);
 	}
-	mark_sent(call);
+	call_mark_sent(call);
 	conn_send(conn, sges, n, bytes, &call->tx, true);
 	return true;
 }
@@ -356,7 +361,7 @@ static bool transmit_now(struct weir_call *call)
 
 	if (!conn_send_now(call->conn, call->header, bytes))
 		return false;
-	mark_sent(call);
+	call_mark_sent(call);
 	call->is_send_done = true;
 	return true;
 }

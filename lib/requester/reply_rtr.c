@@ -5,11 +5,15 @@
  * read where they lie.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "requester.h"
 #include "rpc_msg.h"
 #include "rtr_reduce.h"
+#include "rtr_stream.h"
 #include "xdr_ref.h"
+
+#define PARTS_MAX (RTR_TRANSMISSIONS_MAX + 2 * CALL_ITEMS_MAX)
 
 void requester_drop_group(struct weir_conn *conn)
 {
@@ -25,25 +29,99 @@ static bool judge_items(const struct weir_call *call, const struct rtr_header *r
 {
 	result->nitems = call->plan.use_write_list ? call->nresults : 0;
 	result->item_bytes = item_bytes;
-	return rtr_reduce_results(rtr, call->results, result->nitems, item_bytes);
+	return rtr_reduce_results(rtr, call->results, result->nitems, call->results_by, item_bytes);
+}
+
+/* A result that came in targets, where it lies; or, when that is in several runs of bytes, as a copy in the memory that was offered for
+ * it. */
+static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item *item, uint32_t i,
+				  const uint8_t *msg)
+{
+	struct weir_engine *engine = call->conn->ep.engine;
+	const uint8_t *first = NULL;
+	struct rtr_pieces it;
+	struct rtr_piece piece;
+	bool is_apart = false;
+
+	rtr_pieces_begin(item, &engine->recv_buffer, &it);
+	while (rtr_pieces_next(&it, &piece)) {
+		if (!first)
+			first = msg + piece.at;
+		is_apart |= msg + piece.at != first + piece.item_offset;
+	}
+	if (!first || !is_apart)
+		return first ? first : msg; /* of no bytes */
+	rtr_pieces_begin(item, &engine->recv_buffer, &it);
+	while (rtr_pieces_next(&it, &piece))
+		memcpy((uint8_t *)call->result_data[i] + piece.item_offset, msg + piece.at, piece.len);
+	engine->stats.bulk_copies++;
+	return call->result_data[i];
+}
+
+static uint32_t count_placed(const struct rtr_header *rtr)
+{
+	struct rtr_item item;
+	struct rtr_iter it;
+	uint32_t n = 0;
+
+	rtr_items_begin(rtr, &it);
+	while (rtr_items_next(&it, &item))
+		n += item.type == RTR_TBSN;
+	return n;
+}
+
+/* The reply's stream with the results that came in targets, which replies in one transmission may have. How many parts; or below 0: it is
+ * wrong about them, which is reported. */
+static int place_results(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *buf,
+			 struct weir_xdr_part parts[PARTS_MAX])
+{
+	struct weir_conn *conn = call->conn;
+	struct weir_engine *engine = conn->ep.engine;
+	const struct rtr_received received = {call->reply_bytes, rtr->header_bytes + rtr->pslen};
+	const struct weir_xdr_part section = {rtr_payload(rtr, buf->data), rtr->pslen, 0};
+	struct rtr_stream_item items[CALL_ITEMS_MAX];
+	struct rtr_report report;
+	struct rtr_item item;
+	struct rtr_iter it;
+	uint32_t n = 0;
+
+	if (rtr_place(rtr, &engine->recv_buffer, &received, NULL, 0, &report) < 0) {
+		conn_send_report(conn, &report, rtr->base, requester_of(conn)->credits.wanted);
+		return -EBADMSG;
+	}
+	rtr_items_begin(rtr, &it);
+	for (uint32_t i = 0; rtr_items_next(&it, &item); i++) {
+		const uint8_t *base = item.type == RTR_TBSN ? find_placed(call, &item, i, buf->data) : NULL;
+
+		engine->stats.placed_received += item.type == RTR_TBSN;
+		if (item.type == RTR_TBSN || item.type == RTR_EXRW)
+			items[n++] = (struct rtr_stream_item){item.disp, item.length, base};
+	}
+	return rtr_stream_parts(&section, 1, items, n, parts, PARTS_MAX);
 }
 
 /* The call's results, to the application. */
 static void deliver(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *chain)
 {
-	struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX];
+	struct weir_xdr_part parts[PARTS_MAX];
 	uint32_t item_bytes[CALL_ITEMS_MAX];
 	struct weir_result result = {.status = -EBADMSG};
 	struct weir_rpc_reply_header reply;
 	struct weir_xdr_in in;
-	uint32_t bytes, n = conn_chain_parts(chain, parts, &bytes);
+	uint32_t bytes;
+	int n;
 
-	weir_xdr_in_init_parts(&in, parts, n);
+	/* An entry that answers no direction of the call ends it (section 7.4): what was written is not known. */
+	if (!judge_items(call, rtr, item_bytes, &result))
+		n = -EBADMSG;
+	else if (count_placed(rtr) > 0)
+		n = place_results(call, rtr, chain, parts);
+	else
+		n = (int)conn_chain_parts(chain, parts, &bytes);
+	weir_xdr_in_init_parts(&in, parts, n > 0 ? (uint32_t)n : 0);
 	if (call->reply_join)
 		xdr_in_join(&in, call->reply_join->data, call->reply_join->size_bytes);
-	/* An entry that answers no direction of the call ends it (section 7.4): what was written is not known. */
-	if (judge_items(call, rtr, item_bytes, &result) && rpc_reply_decode(&in, &reply) == 0 &&
-	    reply.xid == call->xid) {
+	if (n >= 0 && rpc_reply_decode(&in, &reply) == 0 && reply.xid == call->xid) {
 		result.status = 0;
 		result.reply = &reply;
 		result.results = &in;

@@ -66,7 +66,7 @@ static bool is_refusal(struct weir_conn *conn, const struct rdma1_header *hdr)
 		v2->rtr_base = RTR_BASE_XDR;
 	} else if (v2->rtr_base == call->rtr_base) {
 		v2->is_extension_refused = true;
-		v2->extends = v2->directs = false;
+		v2->extends = v2->directs = v2->asks = false;
 	}
 	call_refused(call);
 	return true;

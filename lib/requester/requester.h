@@ -31,6 +31,7 @@
 #include "credit.h"
 #include "group.h"
 #include "reduce.h"
+#include "rtr.h"
 #include "weir_call.h"
 
 #define CALL_ITEMS_MAX	8u
@@ -99,8 +100,10 @@ struct weir_call {
 	uint8_t *header;
 	struct reduce_call_plan plan;
 
-	/* by the extension: continue.c and direct.c */
+	/* by the extension: continue.c, direct.c and place.c */
 	uint32_t rtr_base;	    /* of the operations that it is sent with; 0: by the base protocol */
+	uint32_t placed;	    /* pieces that are laid into targets of the peer's, bit i for piece i */
+	enum rtr_type results_by;   /* what was asked for results with memory; 0: explicit RDMA */
 	uint32_t more;		    /* transmissions beyond the first, a credit each */
 	uint32_t reply_reserved;    /* receives, of requester.reply_recvs */
 	uint32_t reply_count_max;   /* transmissions that its reply may have */
@@ -193,8 +196,11 @@ void call_close_piece(struct weir_call *call);
 /* call_submit.c */
 /* Where a transport header of so many bytes goes. 0 or -ENOBUFS. */
 int call_place_header(struct weir_call *call, uint32_t bytes);
-/* The memory that its chunks name, in their order, where keys are a call's or a connection's own. */
-void call_plan_chunks(struct weir_call *call);
+/* The memory that its chunks name, in their order, where keys are a call's or a connection's own: of those pieces, and of
+ * results where they are to be written. */
+void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results);
+/* Its Send is queued. */
+void call_mark_sent(struct weir_call *call);
 void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
 void requester_on_buffers(struct engine_waiter *waiter);
 /* Choose the call's form and write its header, with chunks where it needs some. 0; or it can't be sent so, and is as it was: the
@@ -216,6 +222,12 @@ void requester_on_open(struct weir_conn *conn);
 /* Prepare the call so, where it is to be and its plan has chunks that can be had so. False: it is another way's. */
 bool call_prepare_direct(struct weir_call *call, const struct reduce_call_in *in);
 
+/* place.c: data placed by Sends */
+/* Whether the device can gather the message, with its header in its place. */
+bool call_can_place(const struct weir_call *call);
+/* As transmit(), of a call with pieces that are placed. */
+bool call_transmit_placed(struct weir_call *call);
+
 /* continue.c: message continuation */
 /* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its message, or its reply, in a chunk. False: the base it is. */
 bool call_prepare_group(struct weir_call *call);
@@ -227,6 +239,31 @@ void call_transmit_group(struct weir_call *call);
 /* The responder has not carried it out, and says so: it is sent again by the base. */
 void call_refused(struct weir_call *call);
 void call_requeue(struct weir_call *call);
+
+/* Of a call by the extension: whether it is not sent as others are; and sending it. False: it waits, as transmit() says. */
+static inline bool call_goes_apart(const struct weir_call *call)
+{
+	return call->more > 0 || call->placed != 0;
+}
+
+static inline bool call_transmit_apart(struct weir_call *call)
+{
+	if (call->placed != 0)
+		return call_transmit_placed(call);
+	call_transmit_group(call);
+	return true;
+}
+
+/* There are too few windows for it now. */
+static inline bool call_lacks_windows(const struct weir_call *call)
+{
+	const struct weir_engine *engine = call->conn->ep.engine;
+
+	return __builtin_expect(engine->nwindows_free < call->nexposures, 0) && !engine->own_domains;
+}
+
+/* It is to be sent when there are. */
+void call_wait_windows(struct weir_call *call);
 
 /* reply_rtr.c */
 /* An accepted message of version 2 came. True: it belongs to the extension, and is dealt with, its buffer too. */

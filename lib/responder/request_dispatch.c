@@ -149,3 +149,9 @@ void *weir_request_user(const struct weir_request *req)
 {
 	return req->user;
 }
+
+void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
+{
+	req->on_sent = fn;
+	req->on_sent_arg = arg;
+}

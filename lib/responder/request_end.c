@@ -146,6 +146,8 @@ static __attribute__((noinline)) void put_group(struct weir_request *req)
 	conn_group_put_bufs(&req->group_bufs);
 	req->rtr_base = 0;
 	req->nsends = 0;
+	req->is_apart = false;
+	req->placed = 0;
 	req->is_group = false;
 	req->rtr = (struct request_rtr){0};
 	req->op = 0;

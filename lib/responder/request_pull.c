@@ -202,11 +202,12 @@ static bool begin_items(struct weir_request *req)
 static void finish(struct weir_request *req)
 {
 	uint32_t first = req->hdr.has_position_zero;
+	uint32_t placed = __builtin_expect(req->rtr.nitems > 0, 0) ? request_collect_items(req) : 0;
 	int nparts = reassemble_parts(req->stream, req->stream_bytes, req->chunks + first,
 				      req->nchunks - first, req->parts, REASSEMBLE_PARTS_MAX);
 
 	request_pull_end(req);
-	req->responder->engine->stats.read_chunks += req->nchunks - first;
+	req->responder->engine->stats.read_chunks += req->nchunks - first - placed;
 	req->responder->engine->stats.long_calls += first;
 	if (nparts < 0) {
 		/* The header was sound, the arguments are not (RFC 8166 section 4.5.2). */
@@ -226,7 +227,7 @@ static void begin(struct weir_request *req)
 
 	req->pull_bytes = 0;
 	for (uint32_t i = 0; i < req->nchunks; i++)
-		req->pull_bytes += req->chunks[i].len_bytes;
+		req->pull_bytes += req->chunks[i].dst ? 0 : req->chunks[i].len_bytes; /* in place already */
 	req->pull_since_ns = now_ns ? now_ns : 1;
 	req->is_pulling = false;
 	req->responder->npulling++;
@@ -308,6 +309,7 @@ void request_pull(struct weir_request *req)
 	int rc;
 
 	if (req->state == REQUEST_FREE) {
+		req->has_asked = false;
 		rc = req->rtr.nitems > 0 ? request_list_items(req)
 					 : reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
 		if (rc < 0) {
@@ -315,11 +317,6 @@ void request_pull(struct weir_request *req)
 			return;
 		}
 		req->nchunks = (uint32_t)rc;
-		for (uint32_t i = 0; i < req->nchunks; i++) {
-			req->chunks[i].dst = NULL;
-			req->chunks[i].filled = 0;
-		}
-		req->has_asked = false;
 		req->is_reading = false;
 		begin(req);
 		req->state = REQUEST_PULL_CALL;

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "group.h"
+#include "place.h"
 #include "spare.h"
 #include "wire.h"
 
@@ -113,12 +114,6 @@ void weir_request_operation(struct weir_request *req, uint32_t args_offset)
 {
 	if (req->rtr_base != 0) /* no other header asks */
 		req->op = args_offset;
-}
-
-void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
-{
-	req->on_sent = fn;
-	req->on_sent_arg = arg;
 }
 
 /* The elements of the Send; returns how many. */
@@ -228,8 +223,8 @@ static struct reduce_reply_in reply_in(struct weir_request *req)
 }
 
 /* The reducer's header, in the call's version. */
-static int reduce(const struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
-		  uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
+static int reduce(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf, uint32_t size,
+		  struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
 {
 	uint32_t extra = extra_bytes(req);
 	int rc;
@@ -372,33 +367,18 @@ void request_wait_tick(struct responder *responder, uint64_t now_ns)
 	}
 }
 
-static void transmit_group(struct weir_request *req)
-{
-	if (!request_group_fits(req))
-		return;
-	give_back_receive(req);
-	req->wait_ns = 0;
-	req->state = REQUEST_SENT;
-	request_send_group(req);
-}
-
-void request_transmit(struct weir_request *req)
+static inline __attribute__((always_inline)) void transmit(struct weir_request *req, const bool places)
 {
 	struct weir_conn *conn = req->responder->conn;
 	struct fabric_sge sges[2 * REQUEST_PIECES_MAX + 1];
 	uint32_t nsges, bytes, rkey;
 
-	if (__builtin_expect(request_is_gone(req), 0)) {
-		request_release(req);
-		return;
-	}
-	if (__builtin_expect(req->nsends > 1, 0)) {
-		transmit_group(req);
-		return;
-	}
 	if (__builtin_expect(req->xfers_after > 0, 0) && !write_ahead(req))
 		return;
 	nsges = gather_reply(req, sges, &bytes);
+	if (places) /* that this can be was found out before */
+		nsges = conn_gather_placed(conn, sges, nsges, conn->max_sge, req->pieces, req->npieces,
+					   req->placed, &bytes);
 	if (__builtin_expect(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges), 0)) {
 		req->state = REQUEST_REPLYING;
 		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
@@ -411,10 +391,37 @@ void request_transmit(struct weir_request *req)
 	post_writes(req);
 	req->wait_ns = 0;
 	req->state = REQUEST_SENT;
+	if (places)
+		req->responder->engine->stats.placed_sent += (uint32_t)__builtin_popcount(req->placed);
 	if (rkey != 0)
 		conn_send_inv(conn, sges, nsges, bytes, &req->tx, rkey);
 	else
 		conn_send(conn, sges, nsges, bytes, &req->tx, req->nxfers == 0);
+}
+
+/* One by the extension that is continued, or has results that are placed. */
+static __attribute__((noinline)) void transmit_apart(struct weir_request *req)
+{
+	if (req->placed) {
+		transmit(req, true);
+		return;
+	}
+	if (!request_group_fits(req))
+		return;
+	give_back_receive(req);
+	req->wait_ns = 0;
+	req->state = REQUEST_SENT;
+	request_send_group(req);
+}
+
+void request_transmit(struct weir_request *req)
+{
+	if (__builtin_expect(request_is_gone(req), 0))
+		request_release(req);
+	else if (__builtin_expect(req->is_apart, 0))
+		transmit_apart(req);
+	else
+		transmit(req, false);
 }
 
 void request_on_room(struct conn_waiter *waiter)

@@ -9,8 +9,10 @@
  * wait for (JOIN). From there on it is a request like others, but for its reply.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "group.h"
+#include "place.h"
 #include "responder.h"
 #include "rtr_place.h"
 #include "rtr_reduce.h"
@@ -54,18 +56,6 @@ static uint32_t args_at(const struct rtr_header *rtr, const uint8_t *msg)
 	return rtr->pslen - (left > 0 ? left : 1);
 }
 
-static uint32_t count_reads(const struct rtr_header *rtr)
-{
-	struct rdma1_read_segment seg;
-	struct rtr_read_iter it;
-	uint32_t n = 0;
-
-	rtr_reads_begin(rtr, &it);
-	while (rtr_reads_next(&it, &seg))
-		n++;
-	return n;
-}
-
 /* A first transmission: what the header says of the call. */
 static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 {
@@ -79,8 +69,8 @@ static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 	req->rtr = (struct request_rtr){
 		rtr->items, rtr->sets, rtr->nitems, rtr->nsets, args_at(rtr, req->msg->data),
 	};
-	req->hdr.nread_chunks = (uint16_t)rtr->nitems;
-	req->hdr.nread_segments = (uint16_t)count_reads(rtr);
+	/* With items it is one to be pulled, even where nothing has to be read for that. */
+	req->hdr.nread_chunks = req->hdr.nread_segments = (uint16_t)rtr->nitems;
 	conn_chain_end(req->msg, rtr->header_bytes, rtr->pslen);
 }
 
@@ -185,17 +175,15 @@ static bool is_beyond(const struct rtr_header *rtr)
 	       (rtr->is_whole || (rtr->count > 1 && (rtr->nitems > 0 || rtr->nsets > 0)));
 }
 
-/* Items of a request that are placed by Sends: this side has told of no targets. */
-static bool is_misplaced(const struct weir_engine *engine, const struct rtr_header *rtr,
+/* Items of a request in one transmission that are placed by its Send: in targets that this side has told of, and there. */
+static bool is_misplaced(const struct weir_request *req, const struct rtr_header *rtr,
 			 struct rtr_report *report)
 {
-	struct rtr_buffer own;
-	struct rtr_piece piece;
+	const struct rtr_received received = {req->msg_bytes, rtr->header_bytes + rtr->pslen};
 
 	if (rtr->op != RTR_XMTREQ || rtr->nitems == 0)
 		return false;
-	rtr_buffer_default(&own, engine->msg_bytes);
-	return rtr_place(rtr, &own, NULL, &piece, 1, report) == -EBADMSG;
+	return rtr_place(rtr, &req->responder->engine->recv_buffer, &received, NULL, 0, report) < 0;
 }
 
 /* What a call may list is bounded as chunks are. */
@@ -252,7 +240,7 @@ bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hd
 	} else if (is_beyond(&rtr)) {
 		rtr_group_abandon(&conn->v2->group); /* what follows is discarded */
 		request_reply_error_v2(req, RDMA2_ERR_INVAL_OPTION, 0, 0);
-	} else if (is_misplaced(responder->engine, &rtr, &report)) {
+	} else if (is_misplaced(req, &rtr, &report)) {
 		conn_send_report(conn, &report, rtr.base, conn_first_grant(conn, hdr->lists.credit));
 		request_release(req);
 	} else {
@@ -295,6 +283,7 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit)
 	if (group.count == 0 || group.count > req->reply_count_max)
 		return -EMSGSIZE;
 	req->nsends = group.count;
+	req->is_apart = group.count > 1;
 	req->nxfers = 0;
 	req->xfers_after = 0;
 	req->reduced = 0;
@@ -309,6 +298,23 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit)
 	req->credit = credit;
 	engine->stats.continued_replies++;
 	return 0;
+}
+
+/* Where an item lies that came in targets; NULL: in several runs of bytes, which are to be put together. */
+static uint8_t *find_placed(const struct weir_request *req, const struct rtr_item *item)
+{
+	uint8_t *first = NULL;
+	struct rtr_pieces it;
+	struct rtr_piece piece;
+
+	rtr_pieces_begin(item, &req->responder->engine->recv_buffer, &it);
+	while (rtr_pieces_next(&it, &piece)) {
+		if (!first)
+			first = req->msg->data + piece.at;
+		if (req->msg->data + piece.at != first + piece.item_offset)
+			return NULL;
+	}
+	return first ? first : req->msg->data; /* of no bytes */
 }
 
 int request_list_items(struct weir_request *req)
@@ -327,16 +333,62 @@ int request_list_items(struct weir_request *req)
 		*chunk = (struct reassemble_chunk){.position = item.disp};
 		while (rdma1_segments_next(&item.segments, &seg))
 			chunk->len_bytes += seg.length;
+		if (item.type != RTR_TBSN)
+			continue;
+		chunk->len_bytes = item.length;
+		chunk->dst = find_placed(req, &item);
+		req->has_asked = true;
 	}
 	return n;
 }
 
-int request_reduce_rtr(const struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+uint32_t request_collect_items(struct weir_request *req)
+{
+	const struct rtr_header rtr = {.items = req->rtr.items, .nitems = req->rtr.nitems};
+	uint32_t i = 0, placed = 0;
+	struct rtr_pieces pieces;
+	struct rtr_piece piece;
+	struct rtr_item item;
+	struct rtr_iter it;
+
+	rtr_items_begin(&rtr, &it);
+	for (; rtr_items_next(&it, &item); i++) {
+		placed += item.type == RTR_TBSN;
+		if (item.type != RTR_TBSN || !req->chunk_bufs[i])
+			continue;
+		rtr_pieces_begin(&item, &req->responder->engine->recv_buffer, &pieces);
+		while (rtr_pieces_next(&pieces, &piece))
+			memcpy(req->chunks[i].dst + piece.item_offset, req->msg->data + piece.at, piece.len);
+		req->responder->engine->stats.bulk_copies++;
+	}
+	req->responder->engine->stats.placed_received += placed;
+	return placed;
+}
+
+/* Whether the device gathers a reply with results that are placed: elements of it at most. */
+static bool can_gather(const struct weir_request *req, const struct reduce_reply_in *in,
+		       const struct reduce_reply_plan *plan)
+{
+	const struct weir_conn *conn = req->responder->conn;
+	uint32_t n = 1, bytes = plan->header_bytes + plan->inline_bytes;
+	struct fabric_sge sges[CONN_MSG_SGES];
+
+	for (uint32_t i = 0; i < in->npieces; i++)
+		if (!(plan->reduced & 1u << i))
+			n += in->pieces[i].kind == PIECE_PLAIN ? 1 : 2;
+	for (uint32_t i = 0; i < n && i < CONN_MSG_SGES; i++)
+		sges[i] = (struct fabric_sge){0};
+	return n <= conn->max_sge && conn_gather_placed(conn, sges, n, conn->max_sge, in->pieces, in->npieces,
+							req->placed, &bytes) != CONN_PLACE_NEVER;
+}
+
+int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
 {
 	const struct rtr_header rtr = {
 		.xid = req->hdr.xid, .base = req->rtr_base, .sets = req->rtr.sets, .nsets = req->rtr.nsets};
-	const struct rtr_reduce_reply reply = {
+	const struct conn_v2 *v2 = req->responder->conn->v2;
+	struct rtr_reduce_reply reply = {
 		.request = &rtr,
 		.pieces = in->pieces,
 		.npieces = in->npieces,
@@ -345,9 +397,16 @@ int request_reduce_rtr(const struct weir_request *req, const struct reduce_reply
 		.credit = in->credit,
 		.may_reduce = in->may_reduce,
 		.first_xfer = in->first_xfer,
+		.targets = v2->places ? &v2->peer.buffer : NULL,
 	};
+	int rc = rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan, &req->placed);
 
-	return rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan);
+	if (req->placed && rc == 0 && !can_gather(req, in, plan)) {
+		reply.targets = NULL;
+		rc = rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan, &req->placed);
+	}
+	req->is_apart = req->placed != 0;
+	return rc;
 }
 
 bool request_group_fits(struct weir_request *req)

@@ -80,6 +80,7 @@ struct weir_request {
 	struct request_rtr rtr;
 	uint32_t op;	     /* where in the arguments the operation is whose results are being made */
 	uint32_t nsends;     /* of a reply in several transmissions */
+	bool is_apart;	     /* its reply is one of these, or has results that are placed */
 	uint32_t inv_handle; /* version 2: which the requester offers to have invalidated; 0: none */
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in args;
@@ -96,6 +97,7 @@ struct weir_request {
 	uint32_t xfers_done;  /* of a reply with more than can be listed: those posted before them */
 	uint32_t xfers_after; /* and those behind them; 0 when they are posted, or never will be */
 	uint32_t reduced;
+	uint32_t placed; /* of these, those that are laid into targets of the requester's */
 	bool is_long;
 	bool must_plan;	      /* REPLYING: there was no buffer for its header */
 	uint64_t wait_ns;     /* REPLYING: since when it waits for a buffer; 0: it does not */
@@ -229,10 +231,13 @@ void request_read_parts(struct weir_request *req);
  * 0; -EMSGSIZE; or what stops it for good. */
 int request_plan_rtr(struct weir_request *req, uint32_t credit);
 /* The same of one with directions for its results: reduce_reply(), by them. */
-int request_reduce_rtr(const struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
-/* Its items, as reassemble_chunks() lists Read chunks. */
+/* Its items, as reassemble_chunks() lists Read chunks: with their places, for those that lie where they can be used. Of a call that has
+ * items in targets, the program is not asked for places. */
 int request_list_items(struct weir_request *req);
+/* All of them are here: those in targets that are elsewhere than they were to be are copied. How many came in targets. */
+uint32_t request_collect_items(struct weir_request *req);
 /* False: it waits for places in the send queue. */
 bool request_group_fits(struct weir_request *req);
 void request_send_group(struct weir_request *req);

@@ -64,7 +64,8 @@ class Load(unittest.TestCase):
 
     def test_each_workload_by_the_extension(self):
         sizes = {'continuation': ('0', '1', '1000', '4096', '5000', '16384', '31000', '70001'),
-                 'direction': ('0', '255', '256', '70001'), 'all': ('1', '256', '4096', '70001')}
+                 'direction': ('0', '255', '256', '70001'),
+                 'placement': ('0', '255', '4096', '8192', '70001'), 'all': ('1', '256', '4096', '70001')}
         for extension in sizes:
             for workload in ('null', 'echo', 'read', 'write', 'mixed'):
                 for size in sizes[extension]:
@@ -76,7 +77,12 @@ class Load(unittest.TestCase):
                         counters = result['counters']
                         if workload in ('read', 'write', 'mixed') and size == '70001':
                             self.assertEqual(counters['directed_calls'] > 0, extension != 'continuation')
-                        if extension == 'direction':
+                        if workload in ('read', 'write') and size in ('4096', '8192') and extension in ('placement', 'all'):
+                            self.assertGreaterEqual(counters['placed_sent'], 300)
+                            self.assertEqual(counters['placed_sent'], counters['placed_received'])
+                            self.assertEqual(counters['writes'] + counters['reads'], 0)
+                            self.assertEqual(counters['bulk_copies'], 0)
+                        if extension in ('direction', 'placement'):
                             continue
                         if workload == 'echo' and 4096 <= int(size) <= 31000:
                             self.assertGreater(counters['groups_received'], 0)

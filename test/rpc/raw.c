@@ -10,13 +10,12 @@
 
 #include "cm_private.h"
 
-#define SEND_AT	  (RAW_RECVS * RAW_MSG_MAX)
-#define MEM_AT	  (SEND_AT + RAW_MSG_MAX)
+#define MEM_AT	  (RAW_SEND_AT + RAW_BUF)
 #define ALL_BYTES (MEM_AT + RAW_MEM)
 
 static void post_recv(struct raw *raw, uint32_t i)
 {
-	const struct fabric_recv_wr wr = {i, raw->base + (size_t)i * RAW_MSG_MAX, RAW_MSG_MAX, raw->mr.lkey};
+	const struct fabric_recv_wr wr = {i, raw->base + (size_t)i * RAW_BUF, raw->msg_bytes, raw->mr.lkey};
 
 	assert_int_equal(raw->ops->post_recv(raw->qp, &wr, 1), 1);
 }
@@ -34,7 +33,7 @@ static struct fabric_qp_attr qp_attr(struct raw *raw)
 		.max_recv_wr = RAW_RECVS,
 		.max_sge = 1,
 		.max_inline = RAW_MSG_MAX,
-		.max_msg_bytes = RAW_MSG_MAX,
+		.max_msg_bytes = raw->msg_bytes,
 		.max_rd_atomic = 4,
 		.ctx = raw,
 	};
@@ -50,6 +49,7 @@ void raw_open(struct raw *raw, struct pair *pair)
 
 	memset(raw, 0, sizeof(*raw));
 	raw->pair = pair;
+	raw->msg_bytes = RAW_MSG_MAX;
 	raw->ops = fabric_driver_find(pair->driver);
 	assert_int_equal(raw->ops->open(&config, &raw->dev), 0);
 	fd = memfd_create("raw", MFD_ALLOW_SEALING | MFD_CLOEXEC);
@@ -158,7 +158,7 @@ uint32_t raw_poll(struct raw *raw)
 		assert_true(raw->nmsgs < (int)RAW_RECVS);
 		raw->inv_rkey = wcs[i].inv_rkey;
 		raw->len[raw->nmsgs] = wcs[i].byte_len;
-		memcpy(raw->msgs[raw->nmsgs++], raw->base + wcs[i].wr_id * RAW_MSG_MAX, wcs[i].byte_len);
+		memcpy(raw->msgs[raw->nmsgs++], raw->base + wcs[i].wr_id * RAW_BUF, wcs[i].byte_len);
 		if (!raw->stops)
 			post_recv(raw, (uint32_t)wcs[i].wr_id);
 	}
@@ -188,23 +188,23 @@ void raw_settle(struct raw *raw)
 
 void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len)
 {
-	struct fabric_sge sge = {raw->base + SEND_AT, len, raw->mr.lkey};
+	struct fabric_sge sge = {raw->base + RAW_SEND_AT, len, raw->mr.lkey};
 	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
 	int sent = raw->sent;
 
-	memcpy(raw->base + SEND_AT, msg, len);
+	memcpy(raw->base + RAW_SEND_AT, msg, len);
 	assert_int_equal(raw->ops->post_send(raw->qp, &wr, 1), 1);
 	raw_until(raw, &raw->sent, sent + 1);
 }
 
 void raw_send_inv(struct raw *raw, const struct words *words, uint32_t handle)
 {
-	struct fabric_sge sge = {raw->base + SEND_AT, words->n * 4, raw->mr.lkey};
+	struct fabric_sge sge = {raw->base + RAW_SEND_AT, words->n * 4, raw->mr.lkey};
 	const struct fabric_wr wr = {
 		.op = FABRIC_SEND_INV, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1, .rkey = handle};
 	int sent = raw->sent;
 
-	memcpy(raw->base + SEND_AT, words->w, words->n * 4);
+	memcpy(raw->base + RAW_SEND_AT, words->w, words->n * 4);
 	assert_int_equal(raw->ops->post_send(raw->qp, &wr, 1), 1);
 	raw_until(raw, &raw->sent, sent + 1);
 }

@@ -10,12 +10,16 @@
 #include "driver.h"
 #include "pair.h"
 
-#define RAW_MSG_MAX 4096u
+#define RAW_MSG_MAX 4096u  /* of the peer under test, if msg_bytes is not set otherwise */
+#define RAW_BUF	    12288u /* the longest that it can be set to */
 #define RAW_RECVS   24u
-#define RAW_MEM	    (1u << 20) /* exposed memory, after the receives and the send buffer */
+#define RAW_SEND_AT (RAW_RECVS * RAW_BUF) /* the send buffer, from 'base' */
+#define RAW_MEM	    (1u << 20)		  /* exposed memory, after the receives and the send buffer */
 
 struct raw {
 	struct pair *pair;
+	uint32_t
+		msg_bytes; /* the longest message; as raw_open() set it, or, before a connection, as the test does */
 	const struct fabric_ops *ops;
 	struct fabric_dev *dev;
 	struct fabric_qp *qp;
@@ -27,7 +31,7 @@ struct raw {
 	int established, disconnected;
 	int nmsgs; /* messages that came and were not taken */
 	uint32_t len[RAW_RECVS];
-	uint8_t msgs[RAW_RECVS][RAW_MSG_MAX];
+	uint8_t msgs[RAW_RECVS][RAW_BUF];
 	int sent;		   /* completions of sends */
 	bool ignores;		   /* messages are received and forgotten */
 	bool stops;		   /* messages are received, and their receives not posted again */
@@ -39,7 +43,7 @@ struct raw {
 /* Messages by words, big-endian. */
 struct words {
 	uint32_t n;
-	uint32_t w[RAW_MSG_MAX / 4];
+	uint32_t w[RAW_BUF / 4];
 };
 
 void raw_open(struct raw *raw, struct pair *pair);

@@ -36,7 +36,7 @@ static int teardown(void **state)
 
 static void flood(uint32_t len)
 {
-	struct fabric_sge sge = {raw.base + RAW_RECVS * RAW_MSG_MAX, len, raw.mr.lkey};
+	struct fabric_sge sge = {raw.base + RAW_SEND_AT, len, raw.mr.lkey};
 	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
 
 	for (uint32_t i = 0; i < BURST && len > 0; i++)
@@ -79,7 +79,7 @@ static void beside(const struct words *message)
 	uint64_t alone = measure(0), under;
 	struct weir_engine_stats before, after;
 
-	memcpy(raw.base + RAW_RECVS * RAW_MSG_MAX, message->w, message->n * 4);
+	memcpy(raw.base + RAW_SEND_AT, message->w, message->n * 4);
 	weir_engine_stats(pair.server, &before);
 	under = measure(message->n * 4);
 	weir_engine_stats(pair.server, &after);
@@ -162,7 +162,7 @@ static void beside__half_of_the_service(void **state)
 	words_put(&m, 7, 9, 1, 1, 0, 0, 0, 0);
 	words_put(&m, 10, 9, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_NULL, 0, 0, 0, 0);
 	measure(0); /* past the first credit */
-	memcpy(raw.base + RAW_RECVS * RAW_MSG_MAX, m.w, m.n * 4);
+	memcpy(raw.base + RAW_SEND_AT, m.w, m.n * 4);
 	params.done = count_done;
 	ndone = 0;
 	weir_engine_stats(pair.server, &before);

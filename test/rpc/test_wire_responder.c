@@ -534,7 +534,7 @@ static void reply__4_3_2_zero_segments_ask_for_the_item_inline(void **state)
 static void receive__far_more_calls_than_granted_harm_nobody_else(void **state)
 {
 	struct words m = null_call(100, 1);
-	struct fabric_sge sge = {raw.base + RAW_RECVS * RAW_MSG_MAX, 68, raw.mr.lkey};
+	struct fabric_sge sge = {raw.base + RAW_SEND_AT, 68, raw.mr.lkey};
 	const struct fabric_wr wr = {.op = FABRIC_SEND, .sge = &sge, .nsge = 1, .flags = FABRIC_SIGNALED};
 	struct outcome outcome;
 

@@ -34,8 +34,9 @@ static const char usage[] =
 	"  --protocol P      v1 (default), v2, or mixed: requesters that speak either version, responders "
 	"that\n"
 	"                    do, or speak version 1 alone\n"
-	"  --extension E     off (default), continuation, direction or all: what is used of version 2's "
-	"extension\n"
+	"  --extension E     off (default), continuation, direction, placement or all: what is used of "
+	"version "
+	"2's extension\n"
 	"  --plant K         with the build option planted_bugs: the bug to plant, 1 to 13\n"
 	"  --verbose         a line for each seed;  --verbose trace: a line for each event\n"
 	"  --json            a JSON object for each seed, a line each\n"
@@ -112,12 +113,12 @@ static void print_json(const struct wsim_run *r)
 	       ", \"handled\": %" PRIu64 ", \"orphans\": %" PRIu64 ", \"connections\": %" PRIu64
 	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 ", \"remade\": %" PRIu64
 	       ", \"resent\": %" PRIu64 ", \"given_up\": %" PRIu64 ", \"replays\": %" PRIu64
-	       ", \"continued\": %" PRIu64 ", \"directed\": %" PRIu64 ", \"fallbacks\": %" PRIu64
-	       ", \"cancelled\": %" PRIu64 ", \"proven\": %" PRIu64 "}\n",
+	       ", \"continued\": %" PRIu64 ", \"directed\": %" PRIu64 ", \"placed\": %" PRIu64
+	       ", \"fallbacks\": %" PRIu64 ", \"cancelled\": %" PRIu64 ", \"proven\": %" PRIu64 "}\n",
 	       r->options.seed, r->options.steps, r->options.level, r->is_violated ? "false" : "true",
 	       r->hash, c->calls, c->ok, c->refused, c->timed_out, c->lost, c->err_chunk, c->handled,
 	       c->orphans, c->opened, c->kills, c->faults, c->remade, c->resent, c->given_up, c->replays,
-	       c->continued, c->directed, c->fallbacks, c->cancelled, c->proven);
+	       c->continued, c->directed, c->placed, c->fallbacks, c->cancelled, c->proven);
 }
 
 static void add(struct wsim_counts *sum, const struct wsim_counts *counts)
@@ -147,6 +148,7 @@ static const char *const extensions[] = {
 	[WEIR_EXTENSION_OFF] = "off",
 	[WEIR_EXTENSION_CONTINUATION] = "continuation",
 	[WEIR_EXTENSION_DIRECTION] = "direction",
+	[WEIR_EXTENSION_PLACEMENT] = "placement",
 	[WEIR_EXTENSION_ALL] = "all",
 };
 
@@ -154,7 +156,7 @@ static bool set_extension(struct wsim_options *options, const char *text)
 {
 	for (uint32_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
 		options->extension = (enum weir_extension)i;
-		if (strcmp(extensions[i], text) == 0)
+		if (extensions[i] && strcmp(extensions[i], text) == 0)
 			return true;
 	}
 	return false;

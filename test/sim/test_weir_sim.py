@@ -74,8 +74,10 @@ class Versions(unittest.TestCase):
             self.assertEqual(result['continued'], 0)
 
     def test_results_are_directed_under_faults(self):
-        for protocol, extension in (('v2', 'direction'), ('v2', 'all'), ('mixed', 'all')):
+        for protocol, extension in (('v2', 'direction'), ('v2', 'placement'), ('v2', 'all'), ('mixed', 'all')):
             runs = results('--seeds', '1..40', '--protocol', protocol, '--extension', extension)
+            if extension != 'direction':
+                self.assertGreater(sum(run['placed'] for run in runs), 0)
             for what in ('injected', 'replies', 'lost', 'remade', 'resent', 'replays', 'directed'):
                 self.assertGreater(sum(result[what] for result in runs), 0, what)
 

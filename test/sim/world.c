@@ -39,6 +39,8 @@ static void draw_profile(struct wsim_run *run)
 		profile->round_trip_ns = profile->operation_ns = 0;
 		profile->message_ns = profile->copy_ns = 0;
 	}
+	profile->targets = 1 + (uint32_t)(run->options.seed / 2 % 4);
+	profile->target_bytes = 512u << run->options.seed % 5;
 	profile->credits = 1 + wsim_below(run, 8);
 	profile->inline_bytes = 1024u << wsim_below(run, 3);
 	profile->connections = WSIM_CONNS * 3;
@@ -243,6 +245,7 @@ void wsim_count_side(struct wsim_side *side)
 	counts->replays += stats.replays;
 	counts->continued += stats.continued_calls + stats.continued_replies;
 	counts->directed += stats.directed_calls;
+	counts->placed += stats.placed_received;
 	counts->fallbacks += stats.fallbacks_credits + stats.fallbacks_limits + stats.fallbacks_buffers;
 }
 

@@ -148,7 +148,8 @@ struct wsim_options {
 
 struct wsim_counts {
 	uint64_t calls, ok, refused, timed_out, lost, err_chunk, rpc_errors, handled, orphans, opened, kills,
-		faults, remade, resent, given_up, replays, continued, directed, fallbacks, cancelled, proven;
+		faults, remade, resent, given_up, replays, continued, directed, placed, fallbacks, cancelled,
+		proven;
 };
 
 struct wsim_run {

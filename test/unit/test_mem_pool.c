@@ -106,6 +106,45 @@ static void get__gives_all_and_no_more(void **state)
 	}
 }
 
+/* A byte that is not the first is aligned, of each buffer. */
+static void get__aligned_as_it_was_asked_for(void **state)
+{
+	static const struct {
+		uint32_t bytes, align, align_at;
+	} cases[] = {{9216, 4096, 1024},
+		     {7168, 2048, 1024},
+		     {1536, 512, 512},
+		     {100, 4096, 64},
+		     {8192, 4096, 4096}};
+
+	(void)state;
+	for (size_t i = 0; i < RTE_DIM(cases); i++) {
+		struct mem_pool_options options = {
+			.name = "aligned",
+			.count = 20,
+			.buf_bytes = cases[i].bytes,
+			.align = cases[i].align,
+			.align_at = cases[i].align_at,
+			.is_private = true,
+			.page_bytes = 4096,
+			.numa_node = -1,
+		};
+		struct mem_buf *bufs[20];
+		struct mem_pool *pool;
+
+		assert_int_equal(mem_pool_create(&options, &registrar, &pool), 0);
+		for (uint32_t k = 0; k < 20; k++) {
+			bufs[k] = mem_pool_get(pool);
+			assert_int_equal(((uintptr_t)bufs[k]->data + cases[i].align_at) % cases[i].align, 0);
+			assert_true(bufs[k]->size_bytes >= cases[i].bytes);
+		}
+		for (uint32_t k = 0; k < 20; k++)
+			mem_pool_put(bufs[k]);
+		assert_int_equal(drain(pool), 20);
+		mem_pool_destroy(pool, &registrar);
+	}
+}
+
 static void get__describes_the_buffer(void **state)
 {
 	struct mem_pool *pool = create("describe", 8, 100, false);
@@ -219,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(eal__is_started_once_and_pins_nothing),
 		cmocka_unit_test(get__gives_all_and_no_more),
+		cmocka_unit_test(get__aligned_as_it_was_asked_for),
 		cmocka_unit_test(get__describes_the_buffer),
 		cmocka_unit_test(put__is_last_in_first_out),
 		cmocka_unit_test(get__owner_moves_to_another_thread),

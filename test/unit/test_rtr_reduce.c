@@ -173,6 +173,7 @@ struct reply {
 	struct reduce_reply_plan plan;
 	struct msg m;
 	int rc;
+	uint32_t placed;
 	uint32_t item_bytes[3];
 };
 
@@ -192,7 +193,7 @@ static void make_reply(struct reply *r, uint32_t first, uint32_t second, uint32_
 			(struct piece){.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
 	}
 	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 6, 40, inline_bytes, 9, true, 0};
-	r->rc = rtr_reduce_reply(&reply, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan);
+	r->rc = rtr_reduce_reply(&reply, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan, &r->placed);
 }
 
 static void end_reply(struct reply *r)
@@ -214,7 +215,7 @@ static bool read_reply(struct reply *r)
 	assert_int_equal(d.rtr.op, RTR_XMTRESP);
 	assert_int_equal(d.rtr.pslen, r->plan.inline_bytes);
 	assert_int_equal(d.rtr.nitems, 3);
-	is_sound = rtr_reduce_results(&d.rtr, results, 3, r->item_bytes);
+	is_sound = rtr_reduce_results(&d.rtr, results, 3, RTR_EXRW, r->item_bytes);
 	rtr_msg_free(&d);
 	return is_sound;
 }
@@ -255,7 +256,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	r.pieces[1].len = 0;
 	/* The third is left out altogether. */
 	in = (struct rtr_reduce_reply){&r.call.rtr, r.pieces, 4, 40, 1000, 9, true, 0};
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan), 0);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed), 0);
 	assert_int_equal(r.plan.nxfers, 0);
 	assert_true(read_reply(&r));
 	assert_int_equal(r.item_bytes[0], 0);
@@ -265,7 +266,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	in.may_reduce = false;
 	in.npieces = 6;
 	r.pieces[1].lkey = 2;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan), 0);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed), 0);
 	assert_int_equal(r.plan.reduced, 0);
 	end_reply(&r);
 }
@@ -281,7 +282,7 @@ static void reply__a_range_is_for_its_operations(void **state)
 	/* The call's range ends at 72: what begins behind it has no direction. */
 	r.pieces[1].op = 72 - 40;
 	r.pieces[3].op = 71 - 40;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan), 0);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed), 0);
 	assert_int_equal(
 		r.plan.nxfers,
 		0); /* the second, of 9 bytes, is too short for the first direction, and the third's is none */
@@ -306,23 +307,28 @@ static void reply__what_does_not_fit_is_refused(void **state)
 	make_reply(&r, 70, 9, 60, 1000);
 	bytes = r.plan.header_bytes + r.plan.inline_bytes;
 	in = (struct rtr_reduce_reply){&r.call.rtr, r.pieces, 6, 40, bytes, 9, true, 0};
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan), 0);
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, r.plan.header_bytes - 4, r.xfers, 4, &r.plan),
-			 -ENOSPC);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed), 0);
+	assert_int_equal(
+		rtr_reduce_reply(&in, r.m.buf, r.plan.header_bytes - 4, r.xfers, 4, &r.plan, &r.placed),
+		-ENOSPC);
 	in.inline_bytes--;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan), -EMSGSIZE);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+			 -EMSGSIZE);
 	/* The last of three Writes alone. */
 	in.inline_bytes++;
 	in.first_xfer = 2;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), &xfer, 1, &r.plan), 0);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), &xfer, 1, &r.plan, &r.placed), 0);
 	assert_int_equal(r.plan.nxfers, 3);
 	assert_int_equal(xfer.handle, 0x23);
 	r.pieces[0].len = 27;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan), -EINVAL);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+			 -EINVAL);
 	r.pieces[0].len = UINT32_MAX - 3;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan), -EINVAL);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+			 -EINVAL);
 	in.npieces = REDUCE_PIECES_MAX + 1;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan), -EINVAL);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+			 -EINVAL);
 	end_reply(&r);
 }
 
@@ -345,21 +351,22 @@ static void result__wrong_answers_are_told(void **state)
 		make_reply(&r, 70, 9, 60, 1000);
 		wire_put_u32(r.m.buf + 4 * cases[i].word, cases[i].value);
 		rtr = (struct rtr_header){.op = RTR_XMTRESP, .nitems = 1, .items = r.m.buf + 32};
-		assert_int_equal(rtr_reduce_results(&rtr, results, 1, item_bytes), cases[i].is_sound);
+		assert_int_equal(rtr_reduce_results(&rtr, results, 1, RTR_EXRW, item_bytes),
+				 cases[i].is_sound);
 		end_reply(&r);
 	}
 	/* More entries than directions, and fewer. */
 	make_reply(&r, 70, 9, 60, 1000);
 	rtr = (struct rtr_header){.op = RTR_XMTRESP, .nitems = 2, .items = r.m.buf + 32};
-	assert_false(rtr_reduce_results(&rtr, results, 1, item_bytes));
-	assert_false(rtr_reduce_results(&rtr, results, 3, item_bytes));
+	assert_false(rtr_reduce_results(&rtr, results, 1, RTR_EXRW, item_bytes));
+	assert_false(rtr_reduce_results(&rtr, results, 3, RTR_EXRW, item_bytes));
 	/* A hole: what is in the second segment is behind less than the first can have. */
 	wire_put_u32(r.m.buf + 4 * 13, 60);
 	wire_put_u32(r.m.buf + 4 * 17, 10);
 	rtr.nitems = 1;
-	assert_false(rtr_reduce_results(&rtr, results, 1, item_bytes));
+	assert_false(rtr_reduce_results(&rtr, results, 1, RTR_EXRW, item_bytes));
 	/* One segment more than was offered. */
-	assert_false(rtr_reduce_results(&rtr, results + 2, 1, item_bytes));
+	assert_false(rtr_reduce_results(&rtr, results + 2, 1, RTR_EXRW, item_bytes));
 	end_reply(&r);
 }
 
@@ -379,7 +386,185 @@ static void result__a_hole_in_a_later_segment_is_told(void **state)
 		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 			wire_put_u32(wire + 4 * i, words[i]);
 		rtr = (struct rtr_header){.op = RTR_XMTRESP, .nitems = 1, .items = wire};
-		assert_int_equal(rtr_reduce_results(&rtr, &three, 1, &item_bytes), second == 36);
+		assert_int_equal(rtr_reduce_results(&rtr, &three, 1, RTR_EXRW, &item_bytes), second == 36);
+	}
+}
+
+/* ---- placed by Sends ---- */
+
+/* A lead of 256 bytes and two targets of 64. */
+static const struct rtr_buffer buffer = {
+	.length = 384,
+	.ngroups = 2,
+	.is_consistent = true,
+	.sum = 384,
+	.groups = {{.count = 1, .length = 256}, {.count = 2, .length = 64, .flags = RTR_SEG_DDP}},
+};
+
+/* The call above with its items in targets, and a direction of that type for each result with memory. */
+static uint32_t encode_placed(struct reduce_call_in *in, enum rtr_type results_by, struct msg *m)
+{
+	struct rtr_layout layout = {
+		.nitems = 2, .items = {{.first_tbsn = 0, .ntbsns = 1}, {.first_tbsn = 1, .ntbsns = 1}}};
+	const struct rtr_reduce_call call = {.in = in,
+					     .plan = &both,
+					     .min_bytes = 16,
+					     .base = RTR_BASE_TABLE,
+					     .layout = &layout,
+					     .results_by = results_by,
+					     .dsdov = 90,
+					     .own_targets = 2};
+	uint32_t len = rtr_reduce_call_size(&call);
+
+	if (len == 0)
+		return 0;
+	rtr_reduce_call_encode(&call, XID, 7, m->buf);
+	memset(m->buf + len, 0, 52);
+	wire_put_u32(m->buf + len, XID);
+	m->len = len + 52;
+	return len;
+}
+
+static void placed__3_3_items_and_7_4_directions(void **state)
+{
+	static const enum rtr_type types[] = {RTR_TBSN, RTR_BYSIZE};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct reduce_call_in in = call_in(1000, 1000);
+		struct rtr_rsditem direction;
+		uint32_t tbsn, len;
+		struct rtr_decoded d;
+		struct rtr_item item;
+		struct rtr_set set;
+		struct rtr_iter it;
+		struct msg m;
+
+		len = encode_placed(&in, types[i], &m);
+		d = rtr_msg_decode(&m);
+		assert_int_equal(d.verdict, RDMA2_V_OK);
+		assert_int_equal(d.rtr.header_bytes, len);
+		assert_int_equal(d.rtr.item_bytes, 18);
+		rtr_items_begin(&d.rtr, &it);
+		for (uint32_t k = 0; k < 2; k++) {
+			assert_true(rtr_items_next(&it, &item));
+			assert_int_equal(item.type, RTR_TBSN);
+			assert_int_equal(item.disp, k == 0 ? 48 : 64);
+			assert_int_equal(item.length, k == 0 ? 10 : 8);
+			assert_int_equal(item.offset, 0);
+			assert_true(rtr_tbsns_next(&item.tbsns, &tbsn));
+			assert_int_equal(tbsn, k);
+			assert_false(rtr_tbsns_next(&item.tbsns, &tbsn));
+		}
+		rtr_sets_begin(&d.rtr, &it);
+		assert_true(rtr_sets_next(&it, &set));
+		assert_int_equal(set.items.left, 3);
+		assert_true(rtr_rsditems_next(&set.items, &direction));
+		assert_int_equal(direction.type, types[i]);
+		assert_int_equal(direction.minlen, 16);
+		assert_int_equal(direction.segments.left, types[i] == RTR_TBSN ? 0 : 2);
+		assert_int_equal(direction.dsdov, types[i] == RTR_TBSN ? 0 : 90);
+		assert_true(rtr_rsditems_next(&set.items, &direction)); /* without memory */
+		assert_int_equal(direction.type, RTR_EXRW);
+		assert_int_equal(direction.minlen, UINT32_MAX);
+		rtr_msg_free(&d);
+		in.call_inline_bytes = len + 51;
+		assert_int_equal(encode_placed(&in, types[i], &m), 0);
+	}
+}
+
+/* The reply to that, of results of so many bytes; which of them are placed, by their pieces. */
+static uint32_t reply_placed(enum rtr_type results_by, const uint32_t lens[3], struct reply *r,
+			     uint32_t item_bytes[3])
+{
+	struct reduce_call_in in = call_in(1000, 1000);
+	struct rtr_reduce_reply reply;
+	struct rtr_decoded d;
+
+	encode_placed(&in, results_by, &r->m);
+	r->call = rtr_msg_decode(&r->m);
+	for (uint32_t i = 0; i < 3; i++) {
+		r->pieces[2 * i] = (struct piece){
+			.base = stream, .len = i == 0 ? 28 : 4, .kind = PIECE_PLAIN, .lkey = 1};
+		r->pieces[2 * i + 1] =
+			(struct piece){.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
+	}
+	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 6, 40, 1000, 9, true, 0, &buffer};
+	r->rc = rtr_reduce_reply(&reply, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan, &r->placed);
+	if (r->rc == 0) {
+		memset(r->m.buf + r->plan.header_bytes, 0, r->plan.inline_bytes);
+		wire_put_u32(r->m.buf + r->plan.header_bytes, XID);
+		wire_put_u32(r->m.buf + r->plan.header_bytes + 4, RDMA1_REPLY);
+		r->m.len = r->plan.header_bytes + r->plan.inline_bytes;
+		d = rtr_msg_decode(&r->m);
+		assert_int_equal(d.verdict, RDMA2_V_OK);
+		assert_true(rtr_reduce_results(&d.rtr, results, 3, results_by, item_bytes));
+		rtr_msg_free(&d);
+	}
+	rtr_msg_free(&r->call);
+	return r->placed;
+}
+
+static void placed__7_4_results_as_long_as_there_are_targets(void **state)
+{
+	uint32_t bytes[3];
+	struct reply r;
+
+	(void)state;
+	assert_int_equal(reply_placed(RTR_TBSN, (uint32_t[]){64, 4, 60}, &r, bytes), 2 | 32);
+	assert_int_equal(r.rc, 0);
+	assert_int_equal(r.plan.reduced, 2 | 32);
+	assert_int_equal(r.plan.inline_bytes, 28 + 4 + 4 + 4);
+	assert_int_equal(bytes[0], RTR_REDUCE_INLINE);
+	assert_int_equal(bytes[2], RTR_REDUCE_INLINE);
+	/* The first takes both: the other is in the message, as it was asked for by TBSN. */
+	assert_int_equal(reply_placed(RTR_TBSN, (uint32_t[]){65, 4, 60}, &r, bytes), 2);
+	assert_int_equal(r.rc, 0);
+	assert_int_equal(r.plan.inline_bytes, 28 + 4 + 4 + 4 + 60);
+	/* By size it is written. */
+	assert_int_equal(reply_placed(RTR_BYSIZE, (uint32_t[]){65, 4, 60}, &r, bytes), 2);
+	assert_int_equal(r.plan.reduced, 2 | 32);
+	assert_int_equal(r.plan.nxfers, 1);
+	assert_int_equal(bytes[2], 60);
+	/* And so is what is longer than was said. */
+	assert_int_equal(reply_placed(RTR_BYSIZE, (uint32_t[]){91, 4, 60}, &r, bytes), 32);
+	assert_int_equal(bytes[0], 91);
+}
+
+/* The rest of the message has to be in front of the targets. */
+static void placed__not_behind_a_long_message(void **state)
+{
+	uint32_t bytes[3];
+	struct reply r;
+
+	(void)state;
+	assert_int_equal(reply_placed(RTR_BYSIZE, (uint32_t[]){60, 12, 15}, &r, bytes), 2);
+	assert_true(r.plan.header_bytes + r.plan.inline_bytes <= 256);
+	assert_int_equal(reply_placed(RTR_BYSIZE, (uint32_t[]){60, 200, 15}, &r, bytes), 0);
+	assert_int_equal(r.rc, 0);
+	assert_int_equal(bytes[0], 60);
+}
+
+static void placed__what_was_not_asked_for_is_no_answer(void **state)
+{
+	static const uint32_t asked[] = {RTR_EXRW, RTR_TBSN, RTR_BYSIZE};
+	uint32_t item_bytes;
+	uint8_t wire[64];
+
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++) {
+		struct weir_xdr_out out;
+		const struct rtr_header rtr = {.op = RTR_XMTRESP, .nitems = 1, .items = wire};
+		uint32_t len = i < 3 ? 100 : 101;
+
+		weir_xdr_out_init(&out, wire, sizeof(wire));
+		rtr_put_item_tbsn(&out, 28, len, 0, 0, 2);
+		assert_int_equal(
+			rtr_reduce_results(&rtr, results, 1, (enum rtr_type)asked[i % 3], &item_bytes),
+			i % 3 != 0 && i < 3);
+		/* Nor without memory, in whatever way the others were. */
+		assert_false(
+			rtr_reduce_results(&rtr, results + 1, 1, (enum rtr_type)asked[i % 3], &item_bytes));
 	}
 }
 
@@ -396,6 +581,10 @@ int main(void)
 		cmocka_unit_test(reply__what_does_not_fit_is_refused),
 		cmocka_unit_test(result__wrong_answers_are_told),
 		cmocka_unit_test(result__a_hole_in_a_later_segment_is_told),
+		cmocka_unit_test(placed__3_3_items_and_7_4_directions),
+		cmocka_unit_test(placed__7_4_results_as_long_as_there_are_targets),
+		cmocka_unit_test(placed__not_behind_a_long_message),
+		cmocka_unit_test(placed__what_was_not_asked_for_is_no_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls with data that their Send lays into targets of the responder's receive (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3):
+ * header and what is left of the message, zeros, then the data from where they lie.
+ */
+#include "place.h"
+#include "requester.h"
+
+#define SGES_MAX (2 * CALL_PIECES_MAX + 1)
+
+_Static_assert(CONN_MSG_SGES <= SGES_MAX, "what the device gathers fits");
+
+/* How many elements, or CONN_PLACE_NEVER: more than the device gathers. */
+static uint32_t gather(const struct weir_call *call, struct fabric_sge sges[SGES_MAX], uint32_t *bytes)
+{
+	const struct weir_conn *conn = call->conn;
+	const struct mem_buf *zeros = conn->ep.engine->zeros;
+	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
+	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
+
+	*bytes = call->header_bytes;
+	for (uint32_t i = 0; i < call->npieces; i++) {
+		const struct piece *piece = &call->pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+
+		if (call->plan.reduced & 1u << i)
+			continue;
+		n = conn_gather(sges, n, piece->base, piece->len, piece->lkey);
+		if (pad)
+			n = conn_gather(sges, n, zeros->data, pad, zeros->lkey);
+		*bytes += piece->len + pad;
+	}
+	return n > conn->max_sge ? CONN_PLACE_NEVER
+				 : conn_gather_placed(conn, sges, n, conn->max_sge, call->pieces,
+						      call->npieces, call->placed, bytes);
+}
+
+bool call_can_place(const struct weir_call *call)
+{
+	struct fabric_sge sges[SGES_MAX];
+	uint32_t bytes;
+
+	return gather(call, sges, &bytes) != CONN_PLACE_NEVER;
+}
+
+bool call_transmit_placed(struct weir_call *call)
+{
+	struct fabric_sge sges[SGES_MAX];
+	uint32_t bytes, n;
+
+	if (call_lacks_windows(call))
+		return call_wait_windows(call), false;
+	n = gather(call, sges, &bytes);
+	if (call->nexposures > 0)
+		call_expose(call);
+	call->sends_app_memory = true;
+	call_mark_sent(call);
+	call->conn->ep.engine->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);
+	conn_send(call->conn, sges, n, bytes, &call->tx, true);
+	return true;
+}
