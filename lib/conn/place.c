@@ -11,7 +11,10 @@ struct gather {
 /* False: there is no place for it. */
 static bool add(struct gather *g, uint8_t *base, uint32_t len, uint32_t lkey)
 {
-	if (g->n == g->max)
+	const struct fabric_sge *last = &g->sges[g->n - 1]; /* there is a header */
+	bool joins = last->lkey == lkey && (uint8_t *)last->addr + last->len == base;
+
+	if (g->n == g->max && !joins)
 		return false;
 	g->n = conn_gather(g->sges, g->n, base, len, lkey);
 	g->bytes += len;

@@ -110,8 +110,6 @@ int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *ns
 	uint32_t first = *spill ? 1 : 0, bytes = first ? sges[0].len : 0;
 	struct mem_buf *buf = *spill;
 
-	if (*nsges <= conn->max_sge)
-		return 0;
 	if (!buf)
 		buf = engine_spare_get(engine, waiter);
 	if (!buf) {

@@ -169,8 +169,18 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 	};
 }
 
+/* Places data by Sends; not so with a device that gathers too few elements: a peer that is told of targets takes it that results can
+ * be placed in its own. */
+static bool has_targets(const struct weir_engine *engine)
+{
+	const struct weir_profile *p = &engine->profile;
+
+	return p->extension & WEIR_EXTENSION_PLACEMENT && p->protocol != WEIR_PROTOCOL_V1 &&
+	       engine->dev->attr.max_sge >= ENGINE_PLACE_SGES;
+}
+
 /* The structure of receives: lead, targets, and what is wanting of a message of the usual length. */
-static void structure_receives(struct weir_engine *engine)
+static int structure_receives(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
 	struct rtr_buffer *buffer = &engine->recv_buffer;
@@ -178,8 +188,8 @@ static void structure_receives(struct weir_engine *engine)
 	uint32_t align = p->target_bytes & (0u - p->target_bytes);
 
 	rtr_buffer_default(buffer, engine->msg_bytes);
-	if (!(p->extension & WEIR_EXTENSION_PLACEMENT) || p->protocol == WEIR_PROTOCOL_V1)
-		return;
+	if (!has_targets(engine))
+		return 0;
 	*buffer = (struct rtr_buffer){.length = bytes, .ngroups = 2, .is_consistent = true};
 	buffer->groups[0] = (struct rtr_buffer_group){.count = 1, .length = p->lead_bytes};
 	buffer->groups[1] = (struct rtr_buffer_group){.count = p->targets,
@@ -192,6 +202,14 @@ static void structure_receives(struct weir_engine *engine)
 		buffer->length = engine->msg_bytes;
 	}
 	buffer->sum = buffer->length;
+	if (buffer->length <= engine->dev->attr.max_msg_bytes)
+		return 0;
+	LOG(ERR,
+	    "driver %s: messages have at most %u bytes, and those with targets would have %u: lower targets "
+	    "or "
+	    "target_bytes in the profile's [connection]",
+	    engine->ops->name, engine->dev->attr.max_msg_bytes, buffer->length);
+	return -EINVAL;
 }
 
 /* What crosses from one transmission to the next is put together in a bulk buffer. */
@@ -203,20 +221,6 @@ static uint32_t group_max(const struct weir_engine *engine)
 	if (!(p->extension & WEIR_EXTENSION_CONTINUATION) || p->protocol == WEIR_PROTOCOL_V1 || fit == 0)
 		return 1;
 	return fit < p->transmissions ? (uint32_t)fit : p->transmissions;
-}
-
-static int check_receives(const struct weir_engine *engine)
-{
-	uint32_t most = engine->dev->attr.max_msg_bytes;
-
-	if (engine->recv_buffer.ngroups == 1 || engine->recv_buffer.length <= most)
-		return 0;
-	LOG(ERR,
-	    "driver %s: messages have at most %u bytes, and those with targets would have %u: lower targets "
-	    "or "
-	    "target_bytes in the profile's [connection]",
-	    engine->ops->name, most, engine->recv_buffer.length);
-	return -EINVAL;
 }
 
 int weir_engine_create(const struct weir_profile *profile, struct weir_engine **out)
@@ -256,8 +260,6 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	engine->msg_bytes = profile->inline_bytes;
 	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < RDMA2_INLINE_DEFAULT)
 		engine->msg_bytes = RDMA2_INLINE_DEFAULT;
-	structure_receives(engine);
-	engine->group_max = group_max(engine);
 	engine->ops = ops;
 	engine->poll_budget = profile->poll_budget;
 	engine->call_timeout_ns =
@@ -276,7 +278,9 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 
 	rc = ops->open(&config, &engine->dev);
 	if (rc == 0)
-		rc = check_receives(engine);
+		rc = structure_receives(engine);
+	if (rc == 0)
+		engine->group_max = group_max(engine);
 	if (rc == 0)
 		rc = engine_exposure_choose(engine);
 	if (rc == 0)

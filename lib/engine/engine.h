@@ -18,6 +18,8 @@
 #define ENGINE_HEADROOM	   512u	    /* bytes in front of a message, for its transport header */
 #define ENGINE_REGIONS_MAX 48u
 #define ENGINE_ZEROS	   64u
+/* What a message with two results in targets is gathered from: all else, and for each of these zeros and the data. */
+#define ENGINE_PLACE_SGES 5u
 /* Receives beyond the credits, for messages outside of any credit. */
 #define ENGINE_RECV_RESERVE 2u
 

@@ -177,8 +177,6 @@ bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_resu
 	for (uint32_t i = 0; rtr_items_next(&it, &item); i++) {
 		if (!rtr_direct_result(type_of(results_by, &results[i]), item.type, &deregisters))
 			return false;
-		if (item.type == RTR_TBSN && item.length > results[i].max_bytes)
-			return false;
 		item_bytes[i] = item.type == RTR_NOITEM ? 0 : RTR_REDUCE_INLINE;
 		if (item.type != RTR_EXRW)
 			continue;

@@ -40,7 +40,7 @@ void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, ui
 
 /* What an accepted Transmit Response says of the results that were offered, those with memory by 'results_by': item_bytes has an
  * entry for each, bytes that were written, 0 for one that does not exist, or RTR_REDUCE_INLINE: it came with the reply, in a
- * target or not. False: that is no answer to those directions. Where it says that its items lie, rtr_place() judges. */
+ * target or not, where nothing bounds it. False: that is no answer to those directions. Where it says that its items lie, rtr_place() judges. */
 #define RTR_REDUCE_INLINE UINT32_MAX
 bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_result *results,
 			uint32_t nresults, enum rtr_type results_by, uint32_t *item_bytes);

@@ -16,6 +16,8 @@
 _Static_assert(WEIR_ITEM_INLINE == RTR_REDUCE_INLINE, "what a reply says goes to the application as it is");
 
 #define DIRECT_MIN 256u /* bytes: to copy them costs no more than to post a Write */
+#define PLACED_RESULTS_MAX                                                                                   \
+	(ENGINE_PLACE_SGES / 2) /* that are asked for by TBSN: with the rest, five gather elements */
 
 struct direct {
 	struct weir_call *call;
@@ -120,11 +122,11 @@ static bool size_up(struct direct *direct)
 	return false;
 }
 
-/* Targets of this side's for the longest results that memory is offered for. */
+/* Targets of this side's for the longest results that memory is offered for; so few that any device gathers them. */
 static bool results_fit(const struct direct *direct)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
-	uint32_t tbsn = 0;
+	uint32_t tbsn = 0, n = 0;
 
 	for (uint32_t i = 0; i < direct->call->nresults; i++) {
 		uint32_t left =
@@ -137,8 +139,9 @@ static bool results_fit(const struct direct *direct)
 				return false;
 			left -= left < target.length ? left : target.length;
 		}
+		n += direct->call->results[i].nsegments > 0;
 	}
-	return true;
+	return n <= PLACED_RESULTS_MAX;
 }
 
 /* What is to be asked for results: whether that can be, given all else. */

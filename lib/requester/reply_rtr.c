@@ -33,7 +33,7 @@ static bool judge_items(const struct weir_call *call, const struct rtr_header *r
 }
 
 /* A result that came in targets, where it lies; or, when that is in several runs of bytes, as a copy in the memory that was offered for
- * it. */
+ * it. NULL: it is longer than that. */
 static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item *item, uint32_t i,
 				  const uint8_t *msg)
 {
@@ -51,6 +51,8 @@ static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item 
 	}
 	if (!first || !is_apart)
 		return first ? first : msg; /* of no bytes */
+	if (item->length > call->results[i].max_bytes)
+		return NULL;
 	rtr_pieces_begin(item, &engine->recv_buffer, &it);
 	while (rtr_pieces_next(&it, &piece))
 		memcpy((uint8_t *)call->result_data[i] + piece.item_offset, msg + piece.at, piece.len);
@@ -93,6 +95,8 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr, c
 	for (uint32_t i = 0; rtr_items_next(&it, &item); i++) {
 		const uint8_t *base = item.type == RTR_TBSN ? find_placed(call, &item, i, buf->data) : NULL;
 
+		if (item.type == RTR_TBSN && !base)
+			return -EBADMSG;
 		engine->stats.placed_received += item.type == RTR_TBSN;
 		if (item.type == RTR_TBSN || item.type == RTR_EXRW)
 			items[n++] = (struct rtr_stream_item){item.disp, item.length, base};

@@ -371,21 +371,22 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 {
 	struct weir_conn *conn = req->responder->conn;
 	struct fabric_sge sges[2 * REQUEST_PIECES_MAX + 1];
+	const uint32_t apart = places ? req->placed_sges : 0;
 	uint32_t nsges, bytes, rkey;
 
 	if (__builtin_expect(req->xfers_after > 0, 0) && !write_ahead(req))
 		return;
 	nsges = gather_reply(req, sges, &bytes);
-	if (places) /* that this can be was found out before */
-		nsges = conn_gather_placed(conn, sges, nsges, conn->max_sge, req->pieces, req->npieces,
-					   req->placed, &bytes);
-	if (__builtin_expect(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges), 0)) {
+	if (__builtin_expect(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges + apart), 0)) {
 		req->state = REQUEST_REPLYING;
 		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
 		return;
 	}
-	if (__builtin_expect(nsges > conn->max_sge, 0) && !linearise(req, sges, &nsges))
+	if (__builtin_expect(nsges + apart > conn->max_sge, 0) && !linearise(req, sges, &nsges))
 		return;
+	if (places) /* that this can be was found out before */
+		nsges = conn_gather_placed(conn, sges, nsges, conn->max_sge, req->pieces, req->npieces,
+					   req->placed, &bytes);
 	rkey = key_to_end(req); /* before its header may be overwritten */
 	give_back_receive(req);
 	post_writes(req);

@@ -365,21 +365,17 @@ uint32_t request_collect_items(struct weir_request *req)
 	return placed;
 }
 
-/* Whether the device gathers a reply with results that are placed: elements of it at most. */
-static bool can_gather(const struct weir_request *req, const struct reduce_reply_in *in,
+/* Elements that the results in targets take, behind one for all else, which can be put into one buffer. False: the device gathers fewer. */
+static bool can_gather(struct weir_request *req, const struct reduce_reply_in *in,
 		       const struct reduce_reply_plan *plan)
 {
 	const struct weir_conn *conn = req->responder->conn;
-	uint32_t n = 1, bytes = plan->header_bytes + plan->inline_bytes;
-	struct fabric_sge sges[CONN_MSG_SGES];
+	uint32_t n, bytes = plan->header_bytes + plan->inline_bytes;
+	struct fabric_sge sges[CONN_MSG_SGES] = {{0}};
 
-	for (uint32_t i = 0; i < in->npieces; i++)
-		if (!(plan->reduced & 1u << i))
-			n += in->pieces[i].kind == PIECE_PLAIN ? 1 : 2;
-	for (uint32_t i = 0; i < n && i < CONN_MSG_SGES; i++)
-		sges[i] = (struct fabric_sge){0};
-	return n <= conn->max_sge && conn_gather_placed(conn, sges, n, conn->max_sge, in->pieces, in->npieces,
-							req->placed, &bytes) != CONN_PLACE_NEVER;
+	n = conn_gather_placed(conn, sges, 1, conn->max_sge, in->pieces, in->npieces, req->placed, &bytes);
+	req->placed_sges = n == CONN_PLACE_NEVER ? 0 : n - 1;
+	return n != CONN_PLACE_NEVER;
 }
 
 int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,

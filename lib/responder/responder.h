@@ -97,7 +97,8 @@ struct weir_request {
 	uint32_t xfers_done;  /* of a reply with more than can be listed: those posted before them */
 	uint32_t xfers_after; /* and those behind them; 0 when they are posted, or never will be */
 	uint32_t reduced;
-	uint32_t placed; /* of these, those that are laid into targets of the requester's */
+	uint32_t placed;      /* of these, those that are laid into targets of the requester's */
+	uint32_t placed_sges; /* gather elements that these take */
 	bool is_long;
 	bool must_plan;	      /* REPLYING: there was no buffer for its header */
 	uint64_t wait_ns;     /* REPLYING: since when it waits for a buffer; 0: it does not */

@@ -552,19 +552,16 @@ static void placed__what_was_not_asked_for_is_no_answer(void **state)
 	uint8_t wire[64];
 
 	(void)state;
-	for (uint32_t i = 0; i < 6; i++) {
+	for (uint32_t i = 0; i < 3; i++) {
 		struct weir_xdr_out out;
 		const struct rtr_header rtr = {.op = RTR_XMTRESP, .nitems = 1, .items = wire};
-		uint32_t len = i < 3 ? 100 : 101;
 
 		weir_xdr_out_init(&out, wire, sizeof(wire));
-		rtr_put_item_tbsn(&out, 28, len, 0, 0, 2);
-		assert_int_equal(
-			rtr_reduce_results(&rtr, results, 1, (enum rtr_type)asked[i % 3], &item_bytes),
-			i % 3 != 0 && i < 3);
+		rtr_put_item_tbsn(&out, 28, 100, 0, 0, 2);
+		assert_int_equal(rtr_reduce_results(&rtr, results, 1, (enum rtr_type)asked[i], &item_bytes),
+				 i != 0);
 		/* Nor without memory, in whatever way the others were. */
-		assert_false(
-			rtr_reduce_results(&rtr, results + 1, 1, (enum rtr_type)asked[i % 3], &item_bytes));
+		assert_false(rtr_reduce_results(&rtr, results + 1, 1, (enum rtr_type)asked[i], &item_bytes));
 	}
 }
 
