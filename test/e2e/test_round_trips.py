@@ -28,10 +28,17 @@ class RoundTrips(unittest.TestCase):
         self.assertEqual((row['round_trips'], row['lent']), ('%.2f' % round_trips, str(lent)), (call, size, way))
 
     def test_short_calls_take_one_by_any_way(self):
-        for (call, size, _), row in self.rows.items():
+        for (call, size, way), row in self.rows.items():
             if size == 1024:
                 self.assertEqual(row['round_trips'], '1.00', row)
-                self.assertEqual(row['lent'], '1' if call == 'read' else '0', row)
+                self.assertEqual(row['lent'], '1' if call == 'read' and way not in ('placement', 'all') else '0', row)
+
+    def test_what_is_placed_takes_one_and_lends_nothing(self):
+        for way in ('placement', 'all'):
+            for call in ('write', 'read'):
+                self.expect(call, 8192, way, 1, 0)
+                self.assertEqual(self.rows[call, 8192, way]['messages'], '2')
+                self.expect(call, 65536, way, 2 if call == 'write' else 1, 1)
 
     def test_what_is_pulled_takes_two(self):
         for way in ('version-1', 'version-2'):

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RAW_PLACE_H
+#define RAW_PLACE_H
+
+/* A pair and a raw peer whose receives have three targets of 2,048 bytes behind a lead of 1,024; and what these say of that. */
+
+#include <endian.h>
+
+#include "raw.h"
+
+#define CALL	0u
+#define REPLY	1u
+#define XMTREQ	5u
+#define XMTRESP 6u
+#define REPTERR 8u
+
+#define LEAD   1024u
+#define TARGET 2048u
+#define NUMBER 3u
+#define BUFFER (LEAD + NUMBER * TARGET)
+
+enum { EXRW = 1, TBSN, CHOICE, BYSIZE, TOOSHORT, NOITEM };
+enum { BADOFF = 6, BADTBSN, BADPL };
+
+/* An item: where its TBSNs say that it is. */
+struct place_item {
+	uint32_t len, offset, ntbsns, tbsns[4];
+};
+
+static inline void place_shape(struct weir_profile *profile)
+{
+	profile->lead_bytes = LEAD;
+	profile->targets = NUMBER;
+	profile->target_bytes = TARGET;
+}
+
+static inline void place_open(struct raw *raw, struct pair *pair)
+{
+	pair_extension = WEIR_EXTENSION_PLACEMENT;
+	pair_start(pair, place_shape);
+	raw_open(raw, pair);
+	raw->msg_bytes = BUFFER;
+}
+
+/* RDMA2_CONNPROP of a peer with such receives. */
+static inline struct words place_connprop(uint32_t xid)
+{
+	struct words m = {0};
+
+	words_put(&m, 5, xid, 2, 16, 6, 3);
+	words_put(&m, 3, 3, 4, 3);	/* XREQ, XRESP */
+	words_put(&m, 3, 1, 4, BUFFER); /* RBSIZ */
+	words_put(&m, 12, 4, 40, BUFFER, 2, 1, LEAD, 0, 0, NUMBER, TARGET, 2048, 1);
+	words_put(&m, 2, 1, 7);
+	return m;
+}
+
+/* Lay an item's bytes, pair_byte(0) and so on, where it says; returns where the last of them ends, at least 'end'. */
+static inline uint32_t place_lay(uint8_t msg[BUFFER], const struct place_item *item, uint32_t end)
+{
+	uint32_t done = 0;
+
+	for (uint32_t i = 0; i < item->ntbsns; i++) {
+		uint32_t start = i == 0 ? item->offset : 0, at = LEAD + item->tbsns[i] * TARGET + start;
+
+		for (; start < TARGET && done < item->len && at < BUFFER; start++, done++)
+			msg[at++] = pair_byte(done);
+		if (at > end && at <= BUFFER)
+			end = at;
+	}
+	return end;
+}
+
+static inline uint32_t place_checksum(uint32_t len)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		sum = sum * 33 + pair_byte(i);
+	return sum;
+}
+
+static inline struct weir_engine_stats place_stats(const struct weir_engine *engine)
+{
+	struct weir_engine_stats s;
+
+	weir_engine_stats(engine, &s);
+	return s;
+}
+
+#endif

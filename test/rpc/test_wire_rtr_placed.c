@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Data that Sends place (rtrext-01 sections 3.3, 7.3 and 7.4): a requester whose responder says what a test wants. */
+#include "pair_main.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "raw_place.h"
+#include "requester.h"
+
+static struct pair pair;
+static struct raw raw;
+static struct weir_conn *conn;
+static struct outcome outcome;
+static int opened;
+
+static int teardown(void **state)
+{
+	(void)state;
+	raw_close(&raw);
+	pair_stop(&pair);
+	return 0;
+}
+
+static void on_event(struct weir_conn *c, enum weir_conn_event event, int error, void *arg)
+{
+	(void)c;
+	(void)error;
+	(void)arg;
+	opened += event == WEIR_CONN_OPEN;
+}
+
+static int setup(void **state)
+{
+	const struct weir_connect_options options = {.on_event = on_event};
+	struct words m = {0}, r;
+	char addr[80];
+
+	(void)state;
+	opened = 0;
+	pair_client_protocol = WEIR_PROTOCOL_V2;
+	place_open(&raw, &pair);
+	pair_new_addr(addr, sizeof(addr));
+	raw_listen(&raw, addr);
+	assert_int_equal(weir_connect(pair.client, addr, &options, &conn), 0);
+	raw_recv_words(&raw, &m);
+	raw_until(&raw, &raw.established, 1);
+	r = place_connprop(m.w[0]);
+	raw_send_words(&raw, &r);
+	raw_until(&raw, &opened, 1);
+	return 0;
+}
+
+static void expect_idle(void)
+{
+	raw_settle(&raw);
+	assert_int_equal(requester_of(conn)->credits.in_flight, 0);
+	assert_int_equal(pair.client->nwindows_free, pair.client->nwindows);
+	assert_int_equal(pair.client->send_pool->in_use, 1); /* the zeros */
+}
+
+/* WRITE of the client's memory; returns its XID when the message was as it has to be. */
+static uint32_t begin_write(uint32_t len)
+{
+	uint32_t w[32], used, ntbsns = (len + TARGET - 1) / TARGET;
+	struct weir_call_params params;
+	struct weir_call *call;
+	uint8_t msg[RAW_BUF];
+
+	for (uint32_t i = 0; i < len; i++)
+		pair.client_mem[i] = pair_byte(i);
+	outcome_init(&outcome, &pair);
+	params = pair_params(PAIR_WRITE, &outcome);
+	call = weir_call_begin(conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 5);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, len), 0);
+	weir_xdr_put_u32(weir_call_args(call), 6);
+	assert_int_equal(weir_call_submit(call), 0);
+	used = raw_recv(&raw, msg);
+	assert_int_equal(used, LEAD + len);
+	for (uint32_t i = 0; i < 32; i++)
+		w[i] = be32toh(((const uint32_t *)(const void *)msg)[i]);
+	assert_int_equal(w[5], XMTREQ);
+	assert_int_equal(w[7], 1);
+	assert_int_equal(w[8], 48);
+	assert_int_equal(w[9], len);
+	assert_int_equal(w[10], TBSN);
+	assert_int_equal(w[11], 0);
+	assert_int_equal(w[12], ntbsns);
+	assert_int_equal(w[13], 0);
+	used = 28 + w[6] + 52;
+	assert_int_equal(w[13 + ntbsns], 0); /* directions */
+	assert_int_equal(w[16 + ntbsns], 52);
+	for (uint32_t i = used; i < LEAD; i++)
+		assert_int_equal(msg[i], 0);
+	for (uint32_t i = 0; i < len; i++)
+		assert_int_equal(msg[LEAD + i], pair_byte(i));
+	return w[0];
+}
+
+static void write__3_3_takes_one_message(void **state)
+{
+	struct words r = {0};
+	uint32_t xid = begin_write(5001);
+
+	(void)state;
+	words_put(&r, 10, xid, 2, 16, 5, REPLY, XMTRESP, 12, 0, 1, 36);
+	words_put(&r, 9, xid, 1, 0, 0, 0, 0, 11, 5001, place_checksum(5001));
+	raw_send_words(&raw, &r);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(place_stats(pair.client).placed_sent, 1);
+	assert_int_equal(place_stats(pair.client).windows_bound, 0);
+	assert_int_equal(place_stats(pair.client).bulk_copies, 0);
+	expect_idle();
+}
+
+static void write__5_4_that_is_refused_goes_by_the_base(void **state)
+{
+	struct words m = {0}, r = {0};
+	uint32_t xid = begin_write(5000);
+
+	(void)state;
+	words_put(&r, 15, xid, 2, 16, 5, REPLY, REPTERR, 32, xid, CALL, 0, 0, BADTBSN, 0, 0, 0);
+	raw_send_words(&raw, &r);
+	raw_recv_words(&raw, &m);
+	assert_int_equal(m.w[0], xid);
+	assert_int_equal(m.w[3], 0);
+	assert_int_equal(m.w[6], 1); /* a Read chunk */
+	assert_int_equal(m.w[7], 48);
+	assert_int_equal(m.w[9], 5000);
+	r.n = 0;
+	words_put(&r, 9, xid, 2, 16, 0, REPLY, 0, 0, 0, 0);
+	words_put(&r, 9, xid, 1, 0, 0, 0, 0, 11, 5000, place_checksum(5000));
+	raw_send_words(&raw, &r);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+	expect_idle();
+}
+
+/* Longer than all targets. */
+static void write__too_long_goes_by_explicit_rdma(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+	struct words m = {0};
+
+	(void)state;
+	outcome_init(&outcome, &pair);
+	params = pair_params(PAIR_WRITE, &outcome);
+	call = weir_call_begin(conn, &params);
+	weir_xdr_put_u32(weir_call_args(call), 5);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, NUMBER * TARGET + 1),
+			 0);
+	weir_xdr_put_u32(weir_call_args(call), 6);
+	assert_int_equal(weir_call_submit(call), 0);
+	raw_recv_words(&raw, &m);
+	assert_int_equal(m.w[3], 0);
+	assert_int_equal(m.w[6], 1);
+	assert_int_equal(place_stats(pair.client).fallbacks_limits, 1);
+	assert_int_equal(place_stats(pair.client).placed_sent, 0);
+}
+
+static void check_read(struct outcome *o, struct weir_call *call, const struct weir_result *result)
+{
+	const void *data;
+	uint32_t len;
+
+	assert_int_equal(result->status, 0);
+	assert_int_equal(result->item_bytes[0], WEIR_ITEM_INLINE);
+	assert_int_equal(weir_result_opaque(call, result, 0, &data, 10000, &len), 0);
+	assert_int_equal(len, o->bytes);
+	for (uint32_t i = 0; i < len; i++)
+		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
+	o->arg = (void *)(uintptr_t)data;
+}
+
+/* READ of at most that many bytes; its XID. It asks for 'type'. */
+static uint32_t begin_read(uint32_t max, uint32_t type)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+	struct words m = {0};
+
+	outcome_init(&outcome, &pair);
+	outcome.check = check_read;
+	params = pair_params(PAIR_READ, &outcome);
+	params.results_max_bytes = 64;
+	call = weir_call_begin(conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), max);
+	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, max), 0);
+	assert_int_equal(weir_call_submit(call), 0);
+	raw_recv_words(&raw, &m);
+	assert_int_equal(m.w[5], XMTREQ);
+	assert_int_equal(m.w[7], 0);
+	assert_int_equal(m.w[8], 1);
+	assert_int_equal(m.w[11], 1);
+	assert_int_equal(m.w[12], 256);
+	assert_int_equal(m.w[13], type);
+	if (type == BYSIZE)
+		assert_int_equal(m.w[14], NUMBER * TARGET);
+	return m.w[0];
+}
+
+/* The reply, with its data as that item says. */
+static void send_read_reply(uint32_t xid, const struct place_item *item, uint32_t word)
+{
+	struct words m = {0};
+	uint8_t msg[BUFFER] = {0};
+
+	words_put(&m, 7, xid, 2, 16, 5, REPLY, XMTRESP, 0);
+	words_put(&m, 6, 1, 28, item->len, TBSN, item->offset, item->ntbsns);
+	for (uint32_t i = 0; i < item->ntbsns; i++)
+		words_put(&m, 1, item->tbsns[i]);
+	words_put(&m, 2, 1, 28);
+	m.w[6] = htobe32((m.n - 7) * 4);
+	words_put(&m, 7, xid, 1, 0, 0, 0, 0, word);
+	memcpy(msg, m.w, m.n * 4);
+	raw_send(&raw, msg, place_lay(msg, item, LEAD));
+}
+
+static void read__7_4_is_used_where_it_lies(void **state)
+{
+	static const struct place_item items[] = {
+		{1000, 0, 1, {0}}, {5000, 0, 3, {0, 1, 2}}, {300, 2044, 2, {1, 2}}, {0, 0, 0, {0}}};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t xid = begin_read(5000, TBSN);
+
+		memset(pair.client_mem, 0, 5000);
+		outcome.bytes = items[i].len;
+		send_read_reply(xid, &items[i], items[i].len);
+		raw_until(&raw, &outcome.done, 1);
+		if (items[i].len > 0)
+			assert_false((uint8_t *)outcome.arg >= pair.client_mem &&
+				     (uint8_t *)outcome.arg < pair.client_mem + 5000);
+		expect_idle();
+	}
+	assert_int_equal(place_stats(pair.client).placed_received, 4);
+	assert_int_equal(place_stats(pair.client).windows_bound, 0);
+	assert_int_equal(place_stats(pair.client).bulk_copies, 0);
+}
+
+static void read__in_targets_apart_is_put_together(void **state)
+{
+	static const struct place_item item = {3000, 0, 2, {0, 2}};
+	uint32_t xid = begin_read(5000, TBSN);
+
+	(void)state;
+	outcome.bytes = 3000;
+	send_read_reply(xid, &item, 3000);
+	raw_until(&raw, &outcome.done, 1);
+	assert_ptr_equal(outcome.arg, pair.client_mem);
+	assert_int_equal(place_stats(pair.client).bulk_copies, 1);
+	expect_idle();
+}
+
+/* With memory named, should it be longer than that. */
+static void read__7_4_of_more_than_the_targets_is_by_size(void **state)
+{
+	static const struct place_item item = {1000, 0, 1, {0}};
+	uint32_t xid = begin_read(NUMBER * TARGET + 1, BYSIZE);
+
+	(void)state;
+	outcome.bytes = 1000;
+	send_read_reply(xid, &item, 1000);
+	raw_until(&raw, &outcome.done, 1);
+	expect_idle();
+}
+
+static void read__9_5_whose_place_is_wrong_is_reported(void **state)
+{
+	static const struct {
+		struct place_item item;
+		uint32_t err, value, min, max;
+	} cases[] = {
+		{{1000, 0, 1, {3}}, BADTBSN, 3, 0, 2},
+		{{3000, 0, 2, {0, 0}}, BADOFF, 0, TARGET, TARGET - 4},
+		{{1000, 6, 1, {0}}, BADOFF, 6, 0, TARGET - 4},
+		{{3000, 0, 1, {0}}, BADTBSN, 0, 0, 2},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t xid = begin_read(5000, TBSN);
+		struct words r = {0};
+
+		outcome.check = NULL;
+		send_read_reply(xid, &cases[i].item, cases[i].item.len);
+		raw_until(&raw, &outcome.done, 1);
+		assert_int_equal(outcome.status, -EBADMSG);
+		raw_recv_words(&raw, &r);
+		assert_int_equal(r.w[4], CALL);
+		assert_int_equal(r.w[5], REPTERR);
+		assert_int_equal(r.w[7], xid);
+		assert_int_equal(r.w[8], REPLY);
+		assert_int_equal(r.w[11], cases[i].err);
+		assert_int_equal(r.w[12], cases[i].value);
+		assert_int_equal(r.w[13], cases[i].min);
+		assert_int_equal(r.w[14], cases[i].max);
+		expect_idle();
+	}
+}
+
+static void read__that_is_not_what_its_entry_says_ends_the_call(void **state)
+{
+	static const struct place_item other = {1000, 0, 1, {0}}, apart = {5004, 0, 3, {0, 2, 1}};
+	uint32_t xid = begin_read(5000, TBSN);
+
+	(void)state;
+	outcome.check = NULL;
+	send_read_reply(xid, &other, 1004); /* its length word says another length */
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, -EBADMSG);
+	expect_idle();
+	xid = begin_read(5000, TBSN);
+	outcome.check = NULL;
+	send_read_reply(xid, &apart, 5004); /* to be put together, and too long for that */
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, -EBADMSG);
+	expect_idle();
+	assert_int_equal(place_stats(pair.client).reports_sent, 0);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(write__3_3_takes_one_message),
+		T(write__5_4_that_is_refused_goes_by_the_base),
+		T(write__too_long_goes_by_explicit_rdma),
+		T(read__7_4_is_used_where_it_lies),
+		T(read__in_targets_apart_is_put_together),
+		T(read__7_4_of_more_than_the_targets_is_by_size),
+		T(read__9_5_whose_place_is_wrong_is_reported),
+		T(read__that_is_not_what_its_entry_says_ends_the_call),
+	};
+
+	return cmocka_run_group_tests_name("wire_rtr_placed", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
