@@ -153,9 +153,9 @@ const struct profile_key profile_keys[] = {
 	 .help = "messages on their way out, of inline_bytes each, an engine"},
 	{"memory", "recv_buffers", PROFILE_NUMBER, FIELD(recv_buffers), .min = 16, .max = 1u << 20, .step = 1,
 	 .unit = "buffers", .initial = "2048",
-	 .help = "messages coming in, of inline_bytes each or with placement what lead_bytes and targets "
-		 "come to, an engine; shared by its connections, or each "
-		 "takes its credits, an eighth of these, and 2 more"},
+	 .help = "messages coming in, of inline_bytes each, with placement of lead_bytes and targets, an "
+		 "engine; "
+		 "shared by its connections, or each takes its credits, an eighth of these, and 2 more"},
 	{"memory", "long_buffers", PROFILE_NUMBER, FIELD(long_buffers), .min = 1, .max = 1u << 16, .step = 1,
 	 .unit = "buffers", .initial = "64",
 	 .help = "calls and replies too long to go inline, at their requester"},
@@ -174,12 +174,11 @@ const struct profile_key profile_keys[] = {
 	{"connection", "extension", PROFILE_CHOICE, FIELD(extension), .choices = extensions, .initial = "off",
 	 .example = "continuation",
 	 .help = "what is used of version 2's extension, with peers that have it, too; continuation: long "
-		 "calls "
-		 "and replies go in several messages instead of by chunks; direction: calls say which "
+		 "calls and replies go in several messages, not by chunks; direction: calls say which "
 		 "results "
-		 "are to be placed, and that short ones are not; placement: data that would go by chunks are "
-		 "sent "
-		 "into segments of the receiver's buffers, where they fit"},
+		 "are to be placed, and that short ones are not; placement: data are sent into segments of "
+		 "the "
+		 "receiver's buffers, not by chunks"},
 	{"connection", "transmissions", PROFILE_NUMBER, FIELD(transmissions), .min = 2,
 	 .max = RTR_TRANSMISSIONS_MAX, .step = 1, .unit = "messages", .initial = "8",
 	 .help = "the most that a call or a reply is continued over; a requester then has twice as many "
