@@ -78,8 +78,7 @@ class Load(unittest.TestCase):
                         if workload in ('read', 'write', 'mixed') and size == '70001':
                             self.assertEqual(counters['directed_calls'] > 0, extension != 'continuation')
                         if workload in ('read', 'write') and size in ('4096', '8192') and extension in ('placement', 'all'):
-                            self.assertGreaterEqual(counters['placed_sent'], 300)
-                            self.assertEqual(counters['placed_sent'], counters['placed_received'])
+                            self.assertGreater(counters['placed_sent' if workload == 'write' else 'placed_received'], 200)
                             self.assertEqual(counters['writes'] + counters['reads'], 0)
                             self.assertEqual(counters['bulk_copies'], 0)
                         if extension in ('direction', 'placement'):
