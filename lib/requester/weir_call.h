@@ -61,7 +61,8 @@ struct weir_result {
 	uint32_t nitems;
 };
 
-/** The result is in the message, other than was offered: by version 2's extension the short ones are. */
+/** The result is in the message, other than was offered: by version 2's extension the short ones are, and those that
+ *  Sends place, which are aligned in the receive. */
 #define WEIR_ITEM_INLINE UINT32_MAX
 
 /** Memory named in 'call' is the caller's again. It may begin and submit other calls, and close connections: 'call' holds

@@ -38,7 +38,8 @@ struct weir_place {
 
 /** Asked before a Read chunk is pulled: name the destination of item number 'item' (0 for the first), of 'len_bytes' bytes
  *  (which may include up to 3 of roundup padding). weir_request_args() reads the arguments that came inline, up to the
- *  first item. 0, with *place set; anything else: weir takes a buffer of its own. */
+ *  first item. 0, with *place set; anything else: weir takes a buffer of its own. Not asked of calls with items that came in
+ *  the receive, by version 2's extension. */
 typedef int (*weir_place_fn)(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 			     struct weir_place *place, void *arg);
 
