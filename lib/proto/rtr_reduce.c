@@ -10,9 +10,9 @@
 
 /* ---- calls ---- */
 
-static uint32_t padded(uint32_t bytes)
+static uint64_t padded(uint32_t bytes)
 {
-	return bytes + weir_xdr_pad(bytes);
+	return (uint64_t)bytes + weir_xdr_pad(bytes);
 }
 
 /* How a result is asked for: one without memory inline, which a direction by explicit RDMA says with a minimum. */
@@ -102,7 +102,9 @@ static uint32_t put_items(const struct rtr_reduce_call *call, struct weir_xdr_ou
 		} else if (call->plan->reduced & 1u << i) {
 			rtr_put_item_exrw(out, at, piece->len, &seg, 1);
 		}
-		at += piece->kind == PIECE_PLAIN ? piece->len : padded(piece->len);
+		at += piece->kind == PIECE_PLAIN
+			      ? piece->len
+			      : (uint32_t)padded(piece->len); /* reduce_call_plan() has bounded the sum */
 	}
 	return at;
 }
@@ -241,7 +243,7 @@ static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes
 	*inline_bytes = 0;
 	for (uint32_t i = 0; i < in->npieces; i++) {
 		const struct piece *piece = &in->pieces[i];
-		uint32_t bytes = piece->kind == PIECE_PLAIN ? piece->len : padded(piece->len);
+		uint64_t bytes = piece->kind == PIECE_PLAIN ? piece->len : padded(piece->len);
 		struct entry *entry = &reply->entries[reply->nentries];
 		struct rtr_rsditem item = {0};
 

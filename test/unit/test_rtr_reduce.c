@@ -326,6 +326,11 @@ static void reply__what_does_not_fit_is_refused(void **state)
 	r.pieces[0].len = UINT32_MAX - 3;
 	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
 			 -EINVAL);
+	/* An item whose padding is beyond 32 bits. */
+	r.pieces[0].len = 28;
+	r.pieces[1].len = UINT32_MAX - 1;
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+			 -EINVAL);
 	in.npieces = REDUCE_PIECES_MAX + 1;
 	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
 			 -EINVAL);

@@ -7,7 +7,7 @@
 rdma_up
 bench=$WEIR_BUILD/bench/weir-bench/weir-bench
 printf '[connection]\ntransmissions = 16\n[costs]\nround_trip_ns = 0\noperation_ns = 0\nmessage_ns = 0\ncopy_ns = 0\n' >/run/free.ini
-ways='v1 off continuation direction all'
+ways='v1 off continuation direction placement all'
 
 way() { # WAY: its options
 	case $1 in

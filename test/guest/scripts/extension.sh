@@ -59,7 +59,7 @@ for name in ('kernel', 'weir'):
     assert (c['extended_calls'] > 0) == (name == 'weir'), name
 "
 
-for extension in off continuation direction all; do
+for extension in off continuation direction placement all; do
 	echo "== weir-bench, extension $extension"
 	"$bench" --driver verbs --listen "$ADDR4" --lcores 0 --quiet --verify --protocol v2 --extension "$extension" &
 	server=$!
@@ -74,7 +74,7 @@ for extension in off continuation direction all; do
 done
 
 failed=
-for name in calls continue wire_rtr wire_rtr_requester wire_rtr_direct; do
+for name in calls continue wire_rtr wire_rtr_requester wire_rtr_direct wire_rtr_place wire_rtr_placed; do
 	echo "== $name"
 	SECONDS=0
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" v2+all verbs "$ADDR4" || failed="$failed $name"
