@@ -27,3 +27,13 @@ uint64_t rtr_cost_continued(const struct rtr_costs *costs, const struct rtr_load
 {
 	return continued(costs, call) + continued(costs, reply);
 }
+
+uint32_t rtr_place_max(const struct rtr_costs *costs)
+{
+	uint64_t bytes;
+
+	if (costs->copy_ns == 0)
+		return UINT32_MAX;
+	bytes = (uint64_t)CHUNK_OPERATIONS * costs->operation_ns * 1024 / costs->copy_ns;
+	return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}

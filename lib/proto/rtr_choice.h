@@ -8,7 +8,7 @@
  *
  * Explicit RDMA costs three operations for a chunk: memory is exposed, read or written, and the exposure ended; a Read costs a
  * round trip besides. Message continuation costs a message for each further transmission, and a copy of what came apart and is
- * wanted in one piece.
+ * wanted in one piece. An argument that is placed by the Send of its call costs nothing.
  */
 
 #include <stdbool.h>
@@ -40,5 +40,9 @@ static inline bool rtr_choose_continued(const struct rtr_costs *costs, const str
 {
 	return rtr_cost_continued(costs, call, reply) <= rtr_cost_explicit(costs, call, reply);
 }
+
+/* A result that is placed by a Send lies in a receive, from where it is copied to where it is wanted; one that is written costs a
+ * chunk. Results of up to so many bytes are better placed. */
+uint32_t rtr_place_max(const struct rtr_costs *costs);
 
 #endif

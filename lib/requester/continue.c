@@ -12,7 +12,6 @@
  */
 #include "group.h"
 #include "requester.h"
-#include "rtr_choice.h"
 
 static struct weir_engine *engine_of(const struct weir_call *call)
 {
@@ -55,9 +54,7 @@ static uint32_t plan_reply(const struct weir_call *call)
 /* Whether explicit RDMA costs less, by the profile. */
 static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t count, uint32_t reply_count)
 {
-	const struct weir_profile *profile = &engine_of(call)->profile;
-	const struct rtr_costs costs = {profile->round_trip_ns, profile->operation_ns, profile->message_ns,
-					profile->copy_ns};
+	const struct rtr_costs costs = requester_costs(engine_of(call));
 	const struct rtr_load request = {bytes, count, call->plan.form == REDUCE_LONG};
 	const struct rtr_load reply = {call->reply_max_bytes, reply_count, call->plan.need_reply_chunk};
 

@@ -6,8 +6,8 @@
  *
  * Items are laid into targets of the responder's where all of them fit, and the message without them in front of those; else
  * they name memory, exposed as a chunk's is. Results are asked for in targets of this side's where the longest of all of
- * them fit there and the responder is known to be able to; or, with memory named, by their size; or by explicit RDMA. A result
- * that is shorter than DIRECT_MIN comes in the message, which is less work for the responder than a Write.
+ * them fit there and the responder is known to be able to; or, with memory named, by their size; or by explicit RDMA. One that
+ * would cost more to copy than to write, by the profile, is written. A result that is shorter than DIRECT_MIN comes in the message, which is less work for the responder than a Write.
  */
 #include "place.h"
 #include "requester.h"
@@ -122,8 +122,9 @@ static bool size_up(struct direct *direct)
 	return false;
 }
 
-/* Targets of this side's for the longest results that memory is offered for; so few that any device gathers them. */
-static bool results_fit(const struct direct *direct)
+/* Targets of this side's for the longest results that memory is offered for, none longer than 'most'; so few that any device gathers
+ * them. */
+static bool results_fit(const struct direct *direct, uint32_t most)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
 	uint32_t tbsn = 0, n = 0;
@@ -132,6 +133,8 @@ static bool results_fit(const struct direct *direct)
 		uint32_t left =
 			direct->call->results[i].nsegments > 0 ? direct->call->results[i].max_bytes : 0;
 
+		if (left > most)
+			return false;
 		while (left > 0) {
 			struct rtr_target target;
 
@@ -149,6 +152,8 @@ static bool ask(struct direct *direct, enum rtr_type results_by)
 {
 	const struct weir_conn *conn = direct->call->conn;
 	const struct rtr_buffer *own = own_buffer(direct);
+	const struct rtr_costs costs = requester_costs(conn->ep.engine);
+	const uint32_t most = rtr_place_max(&costs);
 
 	direct->whole.reply_inline_bytes = conn->recv_inline;
 	direct->reduce.results_by = results_by;
@@ -159,12 +164,14 @@ static bool ask(struct direct *direct, enum rtr_type results_by)
 		return false;
 	if (results_by == RTR_BYSIZE) {
 		direct->reduce.dsdov = own->length - lead_bytes(own);
+		if (direct->reduce.dsdov > most)
+			direct->reduce.dsdov = most;
 		return true;
 	}
 	/* There is no way back from this: the peer is one that places data, in messages as long as these. */
 	if (lead_bytes(own) < direct->whole.reply_inline_bytes)
 		direct->whole.reply_inline_bytes = lead_bytes(own);
-	return conn->v2->places && conn->v2->peer.send_bytes_max >= own->length && results_fit(direct);
+	return conn->v2->places && conn->v2->peer.send_bytes_max >= own->length && results_fit(direct, most);
 }
 
 /* The best way that there is; false: none but the base. */

@@ -32,6 +32,7 @@
 #include "group.h"
 #include "reduce.h"
 #include "rtr.h"
+#include "rtr_choice.h"
 #include "weir_call.h"
 
 #define CALL_ITEMS_MAX	8u
@@ -239,6 +240,14 @@ void call_transmit_group(struct weir_call *call);
 /* The responder has not carried it out, and says so: it is sent again by the base. */
 void call_refused(struct weir_call *call);
 void call_requeue(struct weir_call *call);
+
+static inline struct rtr_costs requester_costs(const struct weir_engine *engine)
+{
+	const struct weir_profile *profile = &engine->profile;
+
+	return (struct rtr_costs){profile->round_trip_ns, profile->operation_ns, profile->message_ns,
+				  profile->copy_ns};
+}
 
 /* Of a call by the extension: whether it is not sent as others are; and sending it. False: it waits, as transmit() says. */
 static inline bool call_goes_apart(const struct weir_call *call)

@@ -176,6 +176,8 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 	o->arg = (void *)(uintptr_t)data;
 }
 
+static uint32_t by_size = NUMBER * TARGET; /* the length that BYSIZE is to say */
+
 /* READ of at most that many bytes; its XID. It asks for 'type'. */
 static uint32_t begin_read(uint32_t max, uint32_t type)
 {
@@ -200,7 +202,7 @@ static uint32_t begin_read(uint32_t max, uint32_t type)
 	assert_int_equal(m.w[12], 256);
 	assert_int_equal(m.w[13], type);
 	if (type == BYSIZE)
-		assert_int_equal(m.w[14], NUMBER * TARGET);
+		assert_int_equal(m.w[14], by_size);
 	return m.w[0];
 }
 
@@ -271,6 +273,27 @@ static void read__7_4_of_more_than_the_targets_is_by_size(void **state)
 	expect_idle();
 }
 
+/* What costs more to copy than to write is to be written. */
+static void read__of_more_than_copies_are_worth_is_by_size(void **state)
+{
+	static const struct place_item item = {1000, 0, 1, {0}};
+	struct weir_profile *costs = &pair.client->profile;
+
+	(void)state;
+	costs->operation_ns = 1;
+	costs->copy_ns = 3;
+	by_size = 1024;
+	for (uint32_t max = 1024; max <= 1025; max++) {
+		uint32_t xid = begin_read(max, max == 1024 ? TBSN : BYSIZE);
+
+		outcome.bytes = 1000;
+		send_read_reply(xid, &item, 1000);
+		raw_until(&raw, &outcome.done, 1);
+		expect_idle();
+	}
+	by_size = NUMBER * TARGET;
+}
+
 static void read__9_5_whose_place_is_wrong_is_reported(void **state)
 {
 	static const struct {
@@ -336,6 +359,7 @@ static int run(void)
 		T(read__7_4_is_used_where_it_lies),
 		T(read__in_targets_apart_is_put_together),
 		T(read__7_4_of_more_than_the_targets_is_by_size),
+		T(read__of_more_than_copies_are_worth_is_by_size),
 		T(read__9_5_whose_place_is_wrong_is_reported),
 		T(read__that_is_not_what_its_entry_says_ends_the_call),
 	};

@@ -66,6 +66,18 @@ static void choice__explicit_rdma_wins_again(void **state)
 	assert_int_equal(reply_max, 4);
 }
 
+static void placed__results_that_are_cheaper_to_copy_than_to_write(void **state)
+{
+	static const struct rtr_costs none, copies = {.copy_ns = 1},
+					    large = {.operation_ns = UINT32_MAX, .copy_ns = 1};
+
+	(void)state;
+	assert_int_equal(rtr_place_max(&costs), 3 * 600 * 1024 / 40);
+	assert_int_equal(rtr_place_max(&none), UINT32_MAX);
+	assert_int_equal(rtr_place_max(&copies), 0);
+	assert_int_equal(rtr_place_max(&large), UINT32_MAX);
+}
+
 static void choice__of_large_costs_and_loads(void **state)
 {
 	const struct rtr_costs large = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
@@ -83,6 +95,7 @@ int main(void)
 		cmocka_unit_test(continued__further_messages_and_copies),
 		cmocka_unit_test(choice__where_nothing_costs_it_is_the_extension),
 		cmocka_unit_test(choice__explicit_rdma_wins_again),
+		cmocka_unit_test(placed__results_that_are_cheaper_to_copy_than_to_write),
 		cmocka_unit_test(choice__of_large_costs_and_loads),
 	};
 
