@@ -8,7 +8,8 @@
  *   AGREEING -> OPEN, version 2   RDMA2_CONNPROP came back, which grants the first credits; or an RDMA2_ERROR of version 2: a
  *                                 peer without properties
  *            -> OPEN, version 1   RDMA2_ERR_VERS came back, or nothing in a quarter of the time for the set-up; with
- *                                 protocol = v2 the connection fails instead
+ *                                 protocol = v2 the connection fails instead, and there is all of the time, for a
+ *                                 responder that is slow is better than none
  *
  * A connection that was lost while it asked, or after it was refused, is remade without asking (section 7.2).
  *
@@ -142,7 +143,8 @@ bool conn_agree_begin(struct weir_conn *conn)
 	if (!v2 || !conn->exposes || (v2->is_off && engine->profile.protocol == WEIR_PROTOCOL_AUTO))
 		return false;
 	conn->state = CONN_AGREEING;
-	conn->deadline_ns = engine->now_ns + engine->profile.connect_timeout_ms * 1000000ull / 4;
+	if (engine->profile.protocol == WEIR_PROTOCOL_AUTO || conn->deadline_ns == 0)
+		conn->deadline_ns = engine->now_ns + engine->profile.connect_timeout_ms * 1000000ull / 4;
 	v2->xid = (uint32_t)rte_rand();
 	if (!conn_send_connprop(conn, v2->xid, conn->credits))
 		conn_fail(conn, -EIO); /* nothing is queued yet: the driver refused it */

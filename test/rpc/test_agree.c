@@ -199,6 +199,22 @@ static void agree__7_2_silence_is_version_1(void **state)
 	assert_int_equal(closed, 0);
 }
 
+/* There is nothing to go back to: a responder that is slow may take all of the time. */
+static void agree__version_2_alone_waits_for_a_slow_responder(void **state)
+{
+	struct words r = {0}, m = begin(WEIR_PROTOCOL_V2, WEIR_RECONNECT_OFF);
+	uint64_t end = pair.now_ns + 2000000000ull; /* of 4 s */
+
+	(void)state;
+	while (pair.now_ns < end)
+		raw_poll(&raw);
+	assert_int_equal(closed, 0);
+	words_put(&r, 6, m.w[0], 2, 3, 6, 0, 0);
+	raw_send_words(&raw, &r);
+	raw_until(&raw, &opened, 1);
+	expect_call(2);
+}
+
 static void drop_peer(void)
 {
 	raw.ops->disconnect(raw.qp);
@@ -319,6 +335,7 @@ static int run(void)
 		T(agree__7_1_connprop_grants_and_opens),
 		T(agree__without_properties_it_is_version_2_all_the_same),
 		T(agree__7_2_silence_is_version_1),
+		T(agree__version_2_alone_waits_for_a_slow_responder),
 		T(agree__7_2_one_that_was_refused_is_remade_without_asking),
 		T(agree__7_2_one_that_is_lost_while_it_asks_is_remade_without),
 		T(agree__version_1_says_nothing_of_it),
