@@ -21,15 +21,10 @@ static bool add(struct gather *g, uint8_t *base, uint32_t len, uint32_t lkey)
 	return true;
 }
 
-static bool add_zeros(struct gather *g, const struct mem_buf *zeros, uint32_t end)
+static bool add_zeros(struct gather *g, const struct mem_buf *gap, uint32_t end)
 {
-	while (g->bytes < end) {
-		uint32_t len = end - g->bytes < zeros->size_bytes ? end - g->bytes : zeros->size_bytes;
-
-		if (!add(g, zeros->data, len, zeros->lkey))
-			return false;
-	}
-	return g->bytes == end;
+	/* What is beyond can't be filled up to it. */
+	return g->bytes == end || (g->bytes < end && add(g, gap->data, end - g->bytes, gap->lkey));
 }
 
 /* One piece, from target *tbsn on. */
@@ -43,7 +38,7 @@ static bool add_piece(struct gather *g, const struct weir_conn *conn, const stru
 		uint32_t len;
 
 		if (!rtr_buffer_target(&conn->v2->peer.buffer, (*tbsn)++, &target) ||
-		    !add_zeros(g, conn->ep.engine->zeros, target.offset))
+		    !add_zeros(g, conn->ep.engine->gap, target.offset))
 			return false;
 		len = piece->len - done < target.length ? piece->len - done : target.length;
 		if (!add(g, piece->base + done, len, piece->lkey))

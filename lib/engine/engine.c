@@ -126,6 +126,27 @@ static int recv_pool_create(struct weir_engine *engine)
 				   has_targets ? buffer->groups[0].length : 0, true, &engine->recv_pool);
 }
 
+/* Zeros from a pool, in *buf. */
+static int zeros_take(struct mem_pool *pool, struct mem_buf **buf)
+{
+	*buf = mem_pool_get(pool);
+	if (!*buf)
+		return -ENOMEM;
+	memset((*buf)->data, 0, (*buf)->size_bytes);
+	return 0;
+}
+
+static int gap_create(struct weir_engine *engine)
+{
+	const struct weir_profile *p = &engine->profile;
+	int rc;
+
+	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_PLACEMENT))
+		return 0;
+	rc = pool_create(engine, "gap", 1, engine->recv_buffer.length, true, &engine->gap_pool);
+	return rc == 0 ? zeros_take(engine->gap_pool, &engine->gap) : rc;
+}
+
 static int pools_create(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -148,13 +169,9 @@ static int pools_create(struct weir_engine *engine)
 	if (rc == 0 && p->protocol != WEIR_PROTOCOL_V1)
 		rc = pool_create(engine, "control", p->connections * ENGINE_CONTROLS, ENGINE_CONTROL_BYTES,
 				 true, &engine->control_pool);
-	if (rc != 0)
-		return rc;
-	engine->zeros = mem_pool_get(engine->send_pool);
-	if (!engine->zeros)
-		return -ENOMEM;
-	memset(engine->zeros->data, 0, engine->zeros->size_bytes);
-	return 0;
+	if (rc == 0)
+		rc = gap_create(engine);
+	return rc == 0 ? zeros_take(engine->send_pool, &engine->zeros) : rc;
 }
 
 static void limits_from_profile(const struct weir_profile *p, struct rdma1_limits *limits)
@@ -229,7 +246,7 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	struct fabric_dev_config config = {
 		.options = profile->driver_options,
 		.max_connections = profile->connections,
-		.max_regions = ENGINE_REGIONS_MAX + 6, /* and the pools' */
+		.max_regions = ENGINE_REGIONS_MAX + 7, /* and the pools' */
 		.numa_node = -1,
 	};
 	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
@@ -323,6 +340,9 @@ void weir_engine_destroy(struct weir_engine *engine)
 	engine_shared_destroy(engine);
 	if (engine->zeros)
 		mem_pool_put(engine->zeros);
+	if (engine->gap)
+		mem_pool_put(engine->gap);
+	mem_pool_destroy(engine->gap_pool, &engine->registrar);
 	mem_pool_destroy(engine->control_pool, &engine->registrar);
 	mem_pool_destroy(engine->bulk_pool, &engine->registrar);
 	mem_pool_destroy(engine->long_pool, &engine->registrar);

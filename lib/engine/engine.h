@@ -115,6 +115,10 @@ struct weir_engine {
 	struct mem_pool *bulk_pool;    /* private: pulled chunks, long results, copies of Long Replies */
 	struct mem_pool *control_pool; /* private: ENGINE_CONTROLS a connection; NULL: version 1 alone */
 	struct mem_buf *zeros;	       /* a few zero bytes with a local key, for roundup padding */
+	/* Where data may be placed by Sends: one private buffer of zeros, as long as any message, for what lies between the data, so that
+	 * each gap is one element; NULL: they are not. */
+	struct mem_pool *gap_pool;
+	struct mem_buf *gap;
 	struct rdma1_limits limits;
 	struct weir_profile profile;
 	uint32_t msg_bytes; /* the longest message that buffers hold: inline_bytes, or version 2's 4096 */

@@ -7,6 +7,7 @@
 
 #include "raw_place.h"
 #include "requester.h"
+#include "sim.h"
 
 static struct pair pair;
 static struct raw raw;
@@ -350,6 +351,92 @@ static void read__that_is_not_what_its_entry_says_ends_the_call(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- both sides ---- */
+
+static void large_targets(struct weir_profile *profile)
+{
+	profile->lead_bytes = LEAD;
+	profile->targets = 2;
+	profile->target_bytes = 16384;
+}
+
+/* Over sim, with a device that gathers no more than placement takes. */
+static int setup_both(void **state)
+{
+	static struct sim_options wires;
+
+	(void)state;
+	sim_options_init(&wires);
+	wires.max_sge = ENGINE_PLACE_SGES;
+	pair_wires = &wires;
+	pair_client_protocol = pair_server_protocol = WEIR_PROTOCOL_V2;
+	pair_extension = WEIR_EXTENSION_PLACEMENT;
+	pair_start(&pair, large_targets);
+	pair_connect(&pair);
+	return 0;
+}
+
+static int teardown_both(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	pair_wires = NULL;
+	return 0;
+}
+
+static void check_both(struct outcome *o, struct weir_call *call, const struct weir_result *result)
+{
+	static const uint32_t lens[] = {363, 4086}, seeds[] = {1, 2};
+	uint32_t word;
+
+	(void)o;
+	assert_int_equal(result->status, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		const void *data;
+		uint32_t len;
+
+		assert_int_equal(result->item_bytes[i], WEIR_ITEM_INLINE);
+		weir_xdr_get_u32(result->results, &word);
+		assert_int_equal(weir_result_opaque(call, result, i, &data, 5000, &len), 0);
+		assert_int_equal(len, lens[i]);
+		for (uint32_t k = 0; k < len; k++)
+			assert_int_equal(((const uint8_t *)data)[k], pair_byte(k + seeds[i]));
+	}
+}
+
+/* What lies between them is longer than any buffer for Sends. */
+static void both__of_two_items_with_a_long_gap(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	(void)state;
+	outcome_init(&outcome, &pair);
+	outcome.check = check_both;
+	for (uint32_t i = 0; i < 5000; i++) {
+		pair.client_mem[i] = pair_byte(i + 1);
+		pair.client_mem[8192 + i] = pair_byte(i + 2);
+	}
+	params = pair_params(PAIR_MULTI, &outcome);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 0xa);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 363), 0);
+	weir_xdr_put_u32(weir_call_args(call), 0xb);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + 8192, 4086), 0);
+	weir_xdr_put_u32(weir_call_args(call), 0xc);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(weir_call_result_item(call, pair.client_region,
+						       pair.client_mem + (1u << 20) + i * 8192, 5000),
+				 0);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(&pair, &outcome.done, 1);
+	assert_int_equal(place_stats(pair.client).placed_sent, 2);
+	assert_int_equal(place_stats(pair.client).placed_received, 2);
+	assert_int_equal(place_stats(pair.client).bulk_copies + place_stats(pair.server).bulk_copies, 0);
+	assert_int_equal(place_stats(pair.client).fallbacks_limits, 0);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +449,8 @@ static int run(void)
 		T(read__of_more_than_copies_are_worth_is_by_size),
 		T(read__9_5_whose_place_is_wrong_is_reported),
 		T(read__that_is_not_what_its_entry_says_ends_the_call),
+		cmocka_unit_test_setup_teardown(both__of_two_items_with_a_long_gap, setup_both,
+						teardown_both),
 	};
 
 	return cmocka_run_group_tests_name("wire_rtr_placed", tests, NULL, NULL);
