@@ -94,5 +94,6 @@ bool rtr_buffer_target(const struct rtr_buffer *buffer, uint32_t n, struct rtr_t
 		}
 		offset += group->count * group->length;
 	}
+	*target = (struct rtr_target){0};
 	return false;
 }

@@ -45,7 +45,7 @@ void rtr_buffer_put(struct weir_xdr_out *out, const struct rtr_buffer *buffer);
 /* How many targets a buffer has: 0 for an inconsistent one. */
 uint32_t rtr_buffer_targets(const struct rtr_buffer *buffer);
 
-/* The n-th target, from 0 on: where it lies in the buffer. False: there are not that many. */
+/* The n-th target, from 0 on: where it lies in the buffer. False: there are not that many, and it is of zeros. */
 struct rtr_target {
 	uint32_t offset; /* bytes from the start of the buffer */
 	uint32_t length;

@@ -83,7 +83,11 @@ def main():
     for path in tree.files():
         if 'corpus' in path.parts or path.name in ('.gitignore', 'LICENSE'):
             continue
-        text = tree.text(path)
+        try:
+            text = tree.text(path)
+        except UnicodeDecodeError:
+            findings.append('%s:1: no text: is it to be tracked?' % path)
+            continue
         if path.suffix not in SOURCES and not is_script(path, text):
             continue
         for check in (check_licence, check_length, check_calls, check_words, check_negation, check_end):
