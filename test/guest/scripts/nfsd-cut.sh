@@ -28,17 +28,13 @@ copy_device() { # then it is mounted at /run/copy
 	mount -o loop /run/big/image /run/copy
 }
 
-sync_records() {
-	python3 "$WEIR_SOURCE/test/guest/sync-records" "$@"
-}
-
 serve
 trap 'umount -lf /run/mnt 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
 mount -t nfs -o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048" "$ADDR4:/dir" /run/mnt
 writers=
 for k in 1 2 3; do
 	: >"/run/log$k"
-	sync_records write "/run/mnt/records$k" "/run/log$k" &
+	python3 "$WEIR_SOURCE/test/guest/sync-records" write "/run/mnt/records$k" "/run/log$k" &
 	writers="$writers $!"
 done
 for round in 1 2 3; do
@@ -51,7 +47,8 @@ for round in 1 2 3; do
 	copy_device
 	for k in 1 2 3; do
 		[[ $(wc -l <"/run/acknowledged$k") -gt 5 ]]
-		echo "note: round $round: $(sync_records check "/run/copy/records$k" "/run/acknowledged$k") acknowledged, in the copy"
+		there=$(python3 "$WEIR_SOURCE/test/guest/sync-records" check "/run/copy/records$k" "/run/acknowledged$k")
+		echo "note: round $round: $there acknowledged, in the copy"
 	done
 	serve
 done
@@ -84,3 +81,6 @@ umount /run/copy /run/mnt
 kill -TERM "$SERVER"
 wait "$SERVER"
 trap - EXIT
+# The kernel ends a process's io_uring, and lets go of its files, a little later than the process.
+wait_for "the end of the file system's use" umount /run/dir
+umount /run/big
