@@ -138,13 +138,16 @@ void conn_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high)
 bool conn_agree_begin(struct weir_conn *conn)
 {
 	const struct weir_engine *engine = conn->ep.engine;
+	const uint64_t timeout_ns = engine->profile.connect_timeout_ms * 1000000ull;
 	struct conn_v2 *v2 = conn->v2;
 
 	if (!v2 || !conn->exposes || (v2->is_off && engine->profile.protocol == WEIR_PROTOCOL_AUTO))
 		return false;
 	conn->state = CONN_AGREEING;
-	if (engine->profile.protocol == WEIR_PROTOCOL_AUTO || conn->deadline_ns == 0)
-		conn->deadline_ns = engine->now_ns + engine->profile.connect_timeout_ms * 1000000ull / 4;
+	if (engine->profile.protocol == WEIR_PROTOCOL_AUTO)
+		conn->deadline_ns = engine->now_ns + timeout_ns / 4;
+	else if (conn->deadline_ns == 0) /* the clock had not been seen when the set-up began */
+		conn->deadline_ns = engine->now_ns + timeout_ns;
 	v2->xid = (uint32_t)rte_rand();
 	if (!conn_send_connprop(conn, v2->xid, conn->credits))
 		conn_fail(conn, -EIO); /* nothing is queued yet: the driver refused it */

@@ -12,6 +12,7 @@
 
 struct weir_xdr_in;
 struct rdma1_header;
+struct rdma1_limits;
 
 /* What became of a case; also as a set. */
 enum outcome {
@@ -102,6 +103,8 @@ struct hostile {
 
 const char *outcome_name(enum outcome outcome); /* ERR_CHUNK, for instance */
 void outcome_names(uint32_t set, char *text, size_t size);
+
+extern const struct rdma1_limits judge_no_limits;
 
 /* judge.c: what a message means that came to a requester. */
 enum outcome judge_answer(const struct peer *peer, const struct peer_message *answer, const struct sent *sent,

@@ -8,7 +8,7 @@
 #include "rpc_msg.h"
 
 /* Nothing that fits the message is too much: it is the other side's answer to what was asked for. */
-static const struct rdma1_limits no_limits = {
+const struct rdma1_limits judge_no_limits = {
 	.read_segments_max = UINT16_MAX,
 	.read_chunks_max = RDMA1_READ_CHUNKS_CAP,
 	.write_chunks_max = UINT16_MAX,
@@ -97,7 +97,8 @@ enum outcome judge_answer(const struct peer *peer, const struct peer_message *an
 	enum rdma1_reason reason;
 	struct weir_xdr_in in;
 
-	if (rdma1_decode(answer->bytes, answer->len, RDMA1_REPLY, &no_limits, &hdr, &reason) != RDMA1_V_OK)
+	if (rdma1_decode(answer->bytes, answer->len, RDMA1_REPLY, &judge_no_limits, &hdr, &reason) !=
+	    RDMA1_V_OK)
 		return judge_unsound(detail, rdma1_reason_name(reason));
 	if (!judge_was_sent(sent, hdr.xid))
 		return judge_unsound(detail, "an XID that was not sent");

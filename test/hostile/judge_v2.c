@@ -7,16 +7,6 @@
 #include "rpc_msg.h"
 #include "rtr.h"
 
-/* As in judge.c: what fits the message is not too much. */
-static const struct rdma1_limits no_limits = {
-	.read_segments_max = UINT16_MAX,
-	.read_chunks_max = RDMA1_READ_CHUNKS_CAP,
-	.write_chunks_max = UINT16_MAX,
-	.segments_per_chunk_max = UINT16_MAX,
-	.read_bytes_max = UINT64_MAX,
-	.write_bytes_max = UINT64_MAX,
-};
-
 static enum outcome judge_error(const struct rdma2_header *hdr, char detail[48])
 {
 	static const char *const names[] = {"",		  "VERS",	  "BAD_XDR", "REPLY_RESOURCE",
@@ -65,7 +55,7 @@ enum outcome judge_answer_v2(const struct peer *peer, const struct peer_message 
 	struct weir_xdr_in in;
 	uint32_t reason;
 
-	if (rdma2_decode(answer->bytes, answer->len, &no_limits, &hdr, &reason) != RDMA2_V_OK)
+	if (rdma2_decode(answer->bytes, answer->len, &judge_no_limits, &hdr, &reason) != RDMA2_V_OK)
 		return judge_unsound(detail, rdma2_reason_name(reason));
 	if (!judge_was_sent(sent, hdr.lists.xid))
 		return judge_unsound(detail, "an XID that was not sent");
