@@ -15,6 +15,8 @@
 #include "copy.h"
 #include "weir_mem.h"
 
+#define SPAN 0x100000u /* what of an address says how buffers lie to each other */
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -91,7 +93,7 @@ int main(int argc, char **argv)
 			targets = number("targets", optarg, 65536);
 			break;
 		case 'o':
-			offset = number("offset", optarg, SHM_COPY_SPAN - 1);
+			offset = number("offset", optarg, SPAN - 1);
 			break;
 		case 'b':
 			by_shm = strcmp(optarg, "shm") == 0;
@@ -124,9 +126,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	/* Enough for hugepages, and for the one to be put in place by the other. */
-	from = buffers(size * sources + 2 * SHM_COPY_SPAN);
-	to = buffers(size * targets + 2 * SHM_COPY_SPAN);
-	to += ((uintptr_t)from - (uintptr_t)to) % SHM_COPY_SPAN + offset;
+	from = buffers(size * sources + 2 * SPAN);
+	to = buffers(size * targets + 2 * SPAN);
+	to += ((uintptr_t)from - (uintptr_t)to) % SPAN + offset;
 	memset(from, 1, size * sources);
 	memset(to, 2, size * targets);
 	begin = now_ns();

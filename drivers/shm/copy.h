@@ -7,16 +7,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SHM_COPY_PIECE 2048	/* up to here, C libraries copy by vector registers */
-#define SHM_COPY_NEAR  256	/* bytes */
-#define SHM_COPY_SPAN  0x100000 /* bytes */
+#define SHM_COPY_PIECE 2048 /* up to here, C libraries copy by vector registers */
+#define SHM_COPY_NEAR  256  /* bytes */
+#define SHM_COPY_SPAN  4096 /* bytes */
 
 /*
  * A long copy is one string instruction in the C library. Where the target lies a little above the source in the low
- * 20 bits of their addresses in hugepages (as with buffers of 1 MiB, one of them used from behind a header), that
- * instruction was measured at a quarter to a tenth of its speed: 'weir-micro-memcpy --offset 64 --by memcpy' beside
- * '--by shm'. There alone the copy goes in pieces, for which the library takes vector registers. The two must not
- * overlap.
+ * 12 bits of their addresses (as with blocks in pages, one of them behind a header), that instruction was measured at a
+ * hundredth of its speed for up to 16 bytes, and in hugepages at a quarter for up to 128:
+ * 'weir-micro-memcpy --offset 8 --by memcpy' beside '--by shm'. There alone the copy goes in pieces, for which the
+ * library takes vector registers. The two must not overlap.
  */
 static inline void shm_copy(void *dst, const void *src, size_t len)
 {

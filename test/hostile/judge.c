@@ -64,7 +64,7 @@ enum outcome judge_rpc(struct weir_xdr_in *in, uint32_t xid, char detail[48])
 	return GOT_RPC_ERROR;
 }
 
-/* An RPC message in the Reply chunk, which must be of one segment. */
+/* An RPC message in the Reply chunk, which must be in one segment; those without a byte may name any place. */
 enum outcome judge_long(const struct peer *peer, const struct rdma1_header *hdr, char detail[48])
 {
 	struct rdma1_segment_iter segments;
@@ -73,8 +73,10 @@ enum outcome judge_long(const struct peer *peer, const struct rdma1_header *hdr,
 	uint64_t at;
 
 	rdma1_reply_begin(hdr, &segments);
-	if (!rdma1_segments_next(&segments, &segment))
-		return judge_unsound(detail, "RDMA_NOMSG without a segment");
+	do {
+		if (!rdma1_segments_next(&segments, &segment))
+			return judge_unsound(detail, "RDMA_NOMSG without a segment");
+	} while (segment.length == 0);
 	at = segment.offset - peer->mr.raddr;
 	if (at > EXPOSED_BYTES || segment.length > EXPOSED_BYTES - at)
 		return judge_unsound(detail, "a Reply chunk that was not offered");

@@ -89,6 +89,7 @@ class Responder(Peer):
         said = self.attack('--connect', self.addr)
         self.assertEqual(said.count('ok  '), self.ncases())
         self.attack('--connect', self.addr, '--count', '2000', '--seed', '1')
+        self.attack('--connect', self.addr, '--count', '1', '--seed', '1795370041703028')  # an empty segment goes first
         self.attack('--connect', self.addr, '--count', '1000', '--seed', str(time.time_ns() // 1000))
         self.end()
 

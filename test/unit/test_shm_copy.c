@@ -24,8 +24,7 @@ static void copies_exactly(void **state)
 				      2 * SHM_COPY_PIECE,
 				      2 * SHM_COPY_PIECE + 1,
 				      LONG};
-	uint8_t *src = aligned_alloc(SHM_COPY_SPAN, SHM_COPY_SPAN),
-		*dst = aligned_alloc(SHM_COPY_SPAN, SHM_COPY_SPAN);
+	uint8_t *src = aligned_alloc(SHM_COPY_SPAN, 4 * PAGE), *dst = aligned_alloc(SHM_COPY_SPAN, 4 * PAGE);
 
 	(void)state;
 	for (size_t i = 0; i < 4 * PAGE; i++)
