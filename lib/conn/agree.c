@@ -202,6 +202,9 @@ void conn_agree_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t
 		conn_on_properties(conn, &hdr);
 		agreed(conn);
 	} else {
+		/* One of version 2 that can't be made sense of is told so; it may be followed by a better one. */
+		if (hdr.lists.vers == RDMA2_VERSION && verdict != RDMA2_V_OK && verdict != RDMA2_V_DROP)
+			conn_send_error(conn, &hdr, rdma2_verdict_err(verdict));
 		engine->stats.dropped++;
 	}
 	conn_recv_done(conn, buf);

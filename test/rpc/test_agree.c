@@ -181,6 +181,32 @@ static void agree__without_properties_it_is_version_2_all_the_same(void **state)
 	}
 }
 
+static void agree__5_1_1_properties_that_are_none_are_told_so(void **state)
+{
+	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF), r = {0}, e = {0};
+
+	(void)state;
+	words_put(&r, 10, m.w[0], 2, 3, 6, 1, 1, 4, 4096, 0, 0); /* a word too many */
+	raw_send_words(&raw, &r);
+	raw_recv_words(&raw, &e);
+	assert_int_equal(e.n, 5);
+	assert_int_equal(e.w[0], m.w[0]);
+	assert_int_equal(e.w[3], 4);
+	assert_int_equal(e.w[4], 2); /* RDMA2_ERR_BAD_XDR */
+	assert_int_equal(opened, 0);
+	/* Others than of version 2 are not: a peer of version 1 is to see nothing of it. */
+	r.n = 0;
+	words_put(&r, 7, m.w[0], 1, 3, 0, 0, 0, 0);
+	raw_send_words(&raw, &r);
+	raw_settle(&raw);
+	assert_int_equal(raw.nmsgs, 0);
+	r.n = 0;
+	words_put(&r, 6, m.w[0], 2, 3, 6, 0, 0);
+	raw_send_words(&raw, &r);
+	raw_until(&raw, &opened, 1);
+	expect_call(2);
+}
+
 static void agree__7_2_silence_is_version_1(void **state)
 {
 	struct words r = {0}, m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF);
@@ -334,6 +360,7 @@ static int run(void)
 		T(agree__neither_version_ends_the_connection),
 		T(agree__7_1_connprop_grants_and_opens),
 		T(agree__without_properties_it_is_version_2_all_the_same),
+		T(agree__5_1_1_properties_that_are_none_are_told_so),
 		T(agree__7_2_silence_is_version_1),
 		T(agree__version_2_alone_waits_for_a_slow_responder),
 		T(agree__7_2_one_that_was_refused_is_remade_without_asking),
