@@ -15,7 +15,8 @@
 #include "driver.h"
 #include "fuzz.h"
 
-#define PEER_MSG_MAX   4096u
+#define PEER_MSG_MAX   8192u /* that it takes; its own are of PEER_RECORD_LENGTH at most */
+#define PEER_INLINE    4096u
 #define PEER_RECVS     32u
 #define PEER_MEM_BYTES (64u << 10)
 

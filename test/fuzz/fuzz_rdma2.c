@@ -196,8 +196,20 @@ static void check_place(const struct rtr_header *rtr, uint32_t len)
 		bytes += pieces[i].len;
 	}
 	rtr_items_begin(rtr, &it);
-	while (rtr_items_next(&it, &item))
-		expected += item.type == RTR_TBSN ? item.length : 0;
+	for (int i = 0; rtr_items_next(&it, &item);) {
+		struct rtr_pieces again;
+		struct rtr_piece piece;
+
+		if (item.type != RTR_TBSN)
+			continue;
+		expected += item.length;
+		rtr_pieces_begin(&item, &own, &again);
+		while (rtr_pieces_next(&again, &piece)) {
+			REQUIRE(i < n && piece.at == pieces[i].at && piece.len == pieces[i].len);
+			REQUIRE(piece.transmission == pieces[i].transmission);
+			REQUIRE(piece.item_offset == pieces[i++].item_offset);
+		}
+	}
 	REQUIRE(bytes == expected);
 }
 

@@ -306,6 +306,8 @@ static void start(void)
 	profile.page_bytes = 4096;
 	profile.protocol = WEIR_PROTOCOL_AUTO; /* for its buffers: each input says what is spoken */
 	profile.extension = WEIR_EXTENSION_ALL;
+	profile.target_bytes = 1024; /* so that messages of the peer's reach into several */
+	profile.targets = 8;
 	profile.round_trip_ns = profile.operation_ns = profile.message_ns = profile.copy_ns = 0;
 	profile.connect_timeout_ms = 100;
 	profile.credits = 8;
@@ -435,7 +437,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	continues = data[0] & 8;
 	for (int i = 0; i < 2; i++)
 		engines[i]->profile.extension = continues ? WEIR_EXTENSION_ALL : WEIR_EXTENSION_OFF;
-	peer.inline_bytes = data[0] & 2 ? PEER_MSG_MAX : 0;
+	peer.inline_bytes = data[0] & 2 ? PEER_INLINE : 0;
 	for (int i = 0; i < 2; i++)
 		before[i] = balance_of(engines[i]);
 	if (data[0] & 1)
