@@ -17,7 +17,8 @@ void expose(struct hostile *h)
 
 struct values own_values(const struct hostile *h)
 {
-	return (struct values){.xid = h->xid, .key = h->peer.mr.rkey, .address = h->peer.mr.raddr};
+	return (struct values){
+		.xid = h->xid, .key = h->peer.mr.rkey, .address = h->peer.mr.raddr, .targets = &h->theirs};
 }
 
 uint32_t append_message(struct hostile *h, const struct values *values)
@@ -25,6 +26,8 @@ uint32_t append_message(struct hostile *h, const struct values *values)
 	uint32_t len = message_encode(&h->message, values, h->bytes + h->len, h->peer.exposed);
 
 	memcpy(h->canary + EXPOSED_LONG, h->peer.exposed + EXPOSED_LONG, EXPOSED_BYTES - EXPOSED_LONG);
+	if (h->len == 0)
+		h->first_len = len;
 	h->len += len;
 	return len;
 }

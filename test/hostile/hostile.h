@@ -30,11 +30,12 @@ enum outcome {
 	GOT_ERROR =
 		2048, /* RDMA2_ERROR but RDMA2_ERR_VERS, which one is the detail; so is that of the next */
 	GOT_REPORT = 4096, /* Report Error of version 2's extension */
+	GOT_AGAIN = 8192,  /* of a requester: the call came once more, by the base protocol */
 };
-#define GOT_OUTCOMES 13u
+#define GOT_OUTCOMES 14u
 #define GOT_SURVIVED                                                                                         \
 	(GOT_REPLY | GOT_RPC_ERROR | GOT_ERR_VERS | GOT_ERR_CHUNK | GOT_DROPPED | GOT_CLOSED | GOT_ENDED |   \
-	 GOT_ERROR | GOT_REPORT)
+	 GOT_ERROR | GOT_REPORT | GOT_AGAIN)
 #define GOT_ANY_ERROR (GOT_RPC_ERROR | GOT_ERR_CHUNK)
 
 /* How a message is brought. */
@@ -56,17 +57,22 @@ struct hostile_case {
 	enum delivery delivery;
 	const char *private_data; /* RFC 8797, in hex; NULL: valid, 4096 bytes both ways */
 	const char *detail;	  /* of version 2: which error or report it has to be; NULL: any */
+	/* To a requester of version 2: */
+	const char *call;	/* what it is to call: read, echo or write; NULL: read */
+	const char *properties; /* the answer to its RDMA2_CONNPROP; NULL: PROPERTIES_V2 */
+	bool is_first;		/* 'message' is that answer, rather than one to a call */
 };
 
 /* A case whose message is right is a base for mutations. */
 static inline bool case_is_valid(const struct hostile_case *c)
 {
-	return c->allowed == GOT_REPLY && c->delivery == ONCE && !c->private_data;
+	return c->allowed == GOT_REPLY && c->delivery == ONCE && !c->private_data && !c->is_first;
 }
 
 extern const struct hostile_case responder_cases[];    /* to be sent to a responder; ends with a NULL name */
 extern const struct hostile_case responder_cases_v2[]; /* the same, of version 2 and its extension */
 extern const struct hostile_case requester_cases[];    /* answers to a requester */
+extern const struct hostile_case requester_cases_v2[];
 
 struct result {
 	const struct hostile_case *c;
@@ -85,18 +91,27 @@ struct sent {
 	uint32_t xids[SENT_MAX]; /* the latest */
 };
 
+/* What this side tells of itself by RDMA2_CONNPROP: receives of 8192 bytes, of which three targets of 2048; no reverse calls; all of the
+ * extension, with 8 transmissions each way. */
+#define PROPERTIES_V2                                                                                        \
+	"xid v:2 c:8 p:6 n:6 w:1 w:4 w:8192 w:2 w:4 w:0 w:3 w:4 w:7 "                                        \
+	"w:4 w:40 w:8192 n:2 w:1 w:2048 w:1 w:0 w:3 w:2048 w:4 w:1 w:5 w:4 w:8 w:6 w:4 w:8 n:1 w:63"
+extern const struct rtr_buffer own_structure;
+
 struct hostile {
 	struct peer peer;
 	struct sent sent;
 	struct peer_config config;
-	bool is_v2; /* connections begin with RDMA2_CONNPROP */
+	bool is_v2;		  /* connections begin with RDMA2_CONNPROP */
+	struct rtr_buffer theirs; /* what the other side told there of its receives */
 	const char *addr;
 	struct parse parse;
 	uint32_t xid;
 	int status;	     /* of the requester's latest process */
 	const char *command; /* that is a requester; or NULL: they come by themselves */
 	struct message message;
-	uint32_t len; /* of 'bytes': the latest messages that were made for one case */
+	uint32_t len;	    /* of 'bytes': the latest messages that were made for one case */
+	uint32_t first_len; /* of the first of them */
 	uint8_t bytes[CASE_MESSAGES_MAX * MESSAGE_MAX];
 	uint8_t canary[EXPOSED_BYTES];
 };
@@ -110,8 +125,9 @@ extern const struct rdma1_limits judge_no_limits;
 enum outcome judge_answer(const struct peer *peer, const struct peer_message *answer, const struct sent *sent,
 			  char detail[48]);
 /* The same of version 2. */
-enum outcome judge_answer_v2(const struct peer *peer, const struct peer_message *answer,
-			     const struct sent *sent, char detail[48]);
+enum outcome judge_answer_v2(const struct hostile *h, const struct peer_message *answer, char detail[48]);
+/* The structure that a RDMA2_CONNPROP tells of; no groups: none, or it is no such message. */
+void judge_structure(const struct peer_message *message, struct rtr_buffer *structure);
 /* An RPC reply, and where 'peer' has it in memory; was_sent: that the XID is one of them. */
 enum outcome judge_rpc(struct weir_xdr_in *in, uint32_t xid, char detail[48]);
 enum outcome judge_long(const struct peer *peer, const struct rdma1_header *hdr, char detail[48]);
@@ -125,10 +141,24 @@ const struct hostile_case *responder_cases_of(const struct hostile *h);
 /* Mutation number 'seed' of any valid case: its name in *base. */
 void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *result);
 
+/* process.c: the requester's process, in a shell that becomes it, with what to call in WEIR_HOSTILE_CALL. -1: there is none to start. */
+int requester_start(const struct hostile *h, const struct hostile_case *c);
+/* Its exit status, 128 plus a signal, or REQUESTER_RUNS. */
+#define REQUESTER_RUNS -1
+int requester_poll(int *pid);
+void requester_kill(int pid);
+/* What its end says about the case. */
+void requester_judge(const struct hostile *h, struct result *result, int status, bool has_command);
+
 /* to_requester.c */
+/* A connection, made as the case says. False: none came. */
+bool requester_connect(struct hostile *h, const struct hostile_case *c);
 void to_requester_run(struct hostile *h, const struct hostile_case *c, struct result *result);
 /* Mutations number 'seed' on, up to 'count', for as long as one connection takes: how many there were. */
 uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count, struct result *result);
+/* to_requester_v2.c: the same by version 2. */
+void to_requester_v2_run(struct hostile *h, const struct hostile_case *c, struct result *result);
+uint32_t to_requester_v2_mutated(struct hostile *h, uint64_t seed, uint32_t count, struct result *result);
 
 /* Before a case: what is exposed holds what is in h->canary. After it: nothing else does, but for what was offered. */
 void expose(struct hostile *h);

@@ -19,7 +19,7 @@ const struct rdma1_limits judge_no_limits = {
 
 static const char *const names[GOT_OUTCOMES] = {
 	"reply",      "RPC error", "ERR_VERS", "ERR_CHUNK", "dropped",	   "closed",	   "refused",
-	"call ended", "UNSOUND",   "DEAD",     "untested",  "RDMA2_ERROR", "Report Error",
+	"call ended", "UNSOUND",   "DEAD",     "untested",  "RDMA2_ERROR", "Report Error", "sent again",
 };
 
 const char *outcome_name(enum outcome outcome)

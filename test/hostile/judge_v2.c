@@ -5,7 +5,37 @@
 #include <stdio.h>
 
 #include "rpc_msg.h"
-#include "rtr.h"
+#include "rtr_direct.h"
+#include "rtr_place.h"
+
+#define PIECES_MAX 16
+
+const struct rtr_buffer own_structure = {
+	.length = 8192,
+	.ngroups = 2,
+	.is_consistent = true,
+	.sum = 8192,
+	.groups = {{1, 2048, 1, 0}, {3, 2048, 4, RTR_SEG_DDP}},
+};
+
+void judge_structure(const struct peer_message *message, struct rtr_buffer *structure)
+{
+	struct rdma2_propval value;
+	struct rdma2_header hdr;
+	struct weir_xdr_in in;
+	uint32_t reason;
+
+	*structure = (struct rtr_buffer){0};
+	if (rdma2_decode(message->bytes, message->len, &judge_no_limits, &hdr, &reason) != RDMA2_V_OK ||
+	    hdr.lists.proc != RDMA2_CONNPROP)
+		return;
+	while (rdma2_propset_next(&hdr.set, &value)) {
+		if (value.which != RDMA2_PROPID_RBSTRUCT || value.len_bytes == 0)
+			continue;
+		weir_xdr_in_init(&in, value.data, value.len_bytes);
+		(void)rtr_buffer_get(&in, structure);
+	}
+}
 
 static enum outcome judge_error(const struct rdma2_header *hdr, char detail[48])
 {
@@ -22,12 +52,92 @@ static enum outcome judge_error(const struct rdma2_header *hdr, char detail[48])
 	return GOT_ERROR;
 }
 
-static enum outcome judge_operation(const struct peer_message *answer, const struct rdma2_header *hdr,
-				    char detail[48])
+/* The request that a reply answers, when that is what was sent first, and well formed. */
+static bool get_request(const struct hostile *h, uint32_t xid, struct rtr_header *request)
+{
+	struct rdma2_header hdr;
+	uint32_t reason;
+
+	return rdma2_decode(h->bytes, h->first_len, &judge_no_limits, &hdr, &reason) == RDMA2_V_OK &&
+	       hdr.lists.proc == RDMA2_OPTIONAL && hdr.lists.xid == xid &&
+	       rtr_decode(h->bytes, h->first_len, &hdr, &rtr_limits_default, request, &reason) ==
+		       RDMA2_V_OK &&
+	       request->op == RTR_XMTREQ;
+}
+
+/* What was written lies in the memory that was named for it. */
+static bool is_written_there(struct rdma1_segment_iter offered, struct rdma1_segment_iter got)
+{
+	struct rdma1_segment there, seg;
+
+	while (rdma1_segments_next(&got, &seg))
+		if (!rdma1_segments_next(&offered, &there) || seg.handle != there.handle ||
+		    seg.offset != there.offset || seg.length > there.length)
+			return false;
+	return true;
+}
+
+/* An entry for each direction, as Table 2 has it. NULL: so it is. */
+static const char *judge_entries(const struct rtr_header *request, const struct rtr_header *reply)
+{
+	struct rtr_iter sets, items;
+	struct rtr_rsditem asked;
+	struct rtr_item got;
+	struct rtr_set set;
+	bool deregisters;
+
+	if (reply->nitems != rtr_direct_count(request))
+		return "other entries than directions";
+	rtr_items_begin(reply, &items);
+	rtr_sets_begin(request, &sets);
+	while (rtr_sets_next(&sets, &set)) {
+		while (rtr_rsditems_next(&set.items, &asked) && rtr_items_next(&items, &got)) {
+			if (!rtr_direct_result(asked.type, got.type, &deregisters))
+				return "an entry that Table 2 has not";
+			if (got.type == RTR_EXRW && !is_written_there(asked.segments, got.segments))
+				return "an entry of memory that was not offered";
+		}
+	}
+	return NULL;
+}
+
+static bool is_zero(const uint8_t *bytes, uint32_t from, uint32_t to)
+{
+	while (from < to)
+		if (bytes[from++] != 0)
+			return false;
+	return true;
+}
+
+/* What was placed lies in targets of this side's, and zeros beside it. NULL: so it is. */
+static const char *judge_placement(const struct peer_message *answer, const struct rtr_header *reply)
+{
+	const struct rtr_received received = {answer->len, reply->header_bytes + reply->pslen};
+	struct rtr_piece pieces[PIECES_MAX];
+	uint32_t at = received.used_bytes;
+	struct rtr_report report;
+	int n;
+
+	if (reply->count != 1)
+		return NULL; /* what came with the others is not at hand */
+	n = rtr_place(reply, &own_structure, &received, pieces, PIECES_MAX, &report);
+	if (n < 0 || n > PIECES_MAX)
+		return "an entry that is wrong about its place";
+	for (int i = 0; i < n; i++) {
+		if (pieces[i].at >= at && !is_zero(answer->bytes, at, pieces[i].at))
+			return "padding that is not zero";
+		at = pieces[i].at + pieces[i].len;
+	}
+	return is_zero(answer->bytes, at, answer->len) ? NULL : "bytes behind the message";
+}
+
+static enum outcome judge_operation(const struct hostile *h, const struct peer_message *answer,
+				    const struct rdma2_header *hdr, char detail[48])
 {
 	static const char *const names[] = {"",	      "BADHMT", "BADOMT",  "BADCONT", "BADSEQ",
 					    "BADXID", "BADOFF", "BADTBSN", "BADPL"};
-	struct rtr_header rtr;
+	struct rtr_header rtr, request;
+	const char *wrong = NULL;
 	struct weir_xdr_in in;
 	uint32_t reason;
 
@@ -42,14 +152,19 @@ static enum outcome judge_operation(const struct peer_message *answer, const str
 		return judge_unsound(detail, "no reply");
 	if (rtr.op == RTR_XMTCONT)
 		return GOT_REPLY;
+	if (get_request(h, rtr.xid, &request))
+		wrong = judge_entries(&request, &rtr);
+	if (!wrong)
+		wrong = judge_placement(answer, &rtr);
+	if (wrong)
+		return judge_unsound(detail, wrong);
 	if (rtr.count > 1 && rtr.pslen < RTR_POSITION_REPLY)
 		return GOT_REPLY;
 	weir_xdr_in_init(&in, rtr_payload(&rtr, answer->bytes), rtr.pslen);
 	return judge_rpc(&in, rtr.xid, detail);
 }
 
-enum outcome judge_answer_v2(const struct peer *peer, const struct peer_message *answer,
-			     const struct sent *sent, char detail[48])
+enum outcome judge_answer_v2(const struct hostile *h, const struct peer_message *answer, char detail[48])
 {
 	struct rdma2_header hdr;
 	struct weir_xdr_in in;
@@ -57,7 +172,7 @@ enum outcome judge_answer_v2(const struct peer *peer, const struct peer_message 
 
 	if (rdma2_decode(answer->bytes, answer->len, &judge_no_limits, &hdr, &reason) != RDMA2_V_OK)
 		return judge_unsound(detail, rdma2_reason_name(reason));
-	if (!judge_was_sent(sent, hdr.lists.xid))
+	if (!judge_was_sent(&h->sent, hdr.lists.xid))
 		return judge_unsound(detail, "an XID that was not sent");
 	if (hdr.lists.credit == 0)
 		return judge_unsound(detail, "a grant of no credits");
@@ -68,11 +183,11 @@ enum outcome judge_answer_v2(const struct peer *peer, const struct peer_message 
 	if (hdr.lists.proc == RDMA2_ERROR)
 		return judge_error(&hdr, detail);
 	if (hdr.lists.proc == RDMA2_OPTIONAL)
-		return judge_operation(answer, &hdr, detail);
+		return judge_operation(h, answer, &hdr, detail);
 	if (hdr.direction != RDMA1_REPLY)
 		return judge_unsound(detail, "a call");
 	if (hdr.lists.proc == RDMA2_NOMSG)
-		return judge_long(peer, &hdr.lists, detail);
+		return judge_long(&h->peer, &hdr.lists, detail);
 	weir_xdr_in_init(&in, answer->bytes + hdr.lists.header_bytes, answer->len - hdr.lists.header_bytes);
 	return judge_rpc(&in, hdr.lists.xid, detail);
 }

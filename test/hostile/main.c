@@ -21,10 +21,10 @@ static const char usage[] =
 	"  --listen ADDR        be a responder: requesters connect to ADDR\n"
 	"  --run COMMAND        with --listen: a shell command that is a requester, started for each case; "
 	"it\n"
-	"                       may end with status 0 or 1\n"
+	"                       may end with status 0 or 1; with v2 its WEIR_HOSTILE_CALL says what to call\n"
 	"  --driver NAME        shm (default) or verbs\n"
 	"  --driver-options S   key=value,...\n"
-	"  --protocol P         v1 (default), or v2: version 2 and its extension, with --connect\n"
+	"  --protocol P         v1 (default), or v2: version 2 and its extension\n"
 	"  --program NAME       whose calls: bench (weir-bench's, default) or nfs (NFS version 3)\n"
 	"  --handle HEX         with nfs: the export's root, where a file 'weir-hostile' is made\n"
 	"  --case NAME          this case only; may be given several times; all: all (default)\n"
@@ -87,9 +87,10 @@ static bool parse_handle(const char *hex, struct handle *handle)
 
 static const struct hostile_case *find_case(const char *name)
 {
-	const struct hostile_case *const tables[] = {responder_cases, responder_cases_v2, requester_cases};
+	const struct hostile_case *const tables[] = {responder_cases, responder_cases_v2, requester_cases,
+						     requester_cases_v2};
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		for (const struct hostile_case *c = tables[i]; c->name; c++)
 			if (strcmp(c->name, name) == 0)
 				return c;
@@ -166,13 +167,26 @@ static bool parse_option(struct settings *s, int option, const char *text)
 static bool parse_options(struct settings *s, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"connect", 1, NULL, 'c'},  {"listen", 1, NULL, 'l'},	      {"run", 1, NULL, 'r'},
-		{"driver", 1, NULL, 'd'},   {"driver-options", 1, NULL, 'o'}, {"program", 1, NULL, 'p'},
-		{"protocol", 1, NULL, 'P'}, {"protocol", 1, NULL, 'P'},	      {"handle", 1, NULL, 'f'},
-		{"case", 1, NULL, 'k'},	    {"seed", 1, NULL, 's'},	      {"count", 1, NULL, 'n'},
-		{"timeout", 1, NULL, 't'},  {"settle", 1, NULL, 'e'},	      {"json", 1, NULL, 'j'},
-		{"label", 1, NULL, 'L'},    {"quiet", 0, NULL, 'q'},	      {"list", 0, NULL, 'i'},
-		{"table", 0, NULL, 'T'},    {"help", 0, NULL, 'h'},	      {NULL, 0, NULL, 0},
+		{"connect", 1, NULL, 'c'},
+		{"listen", 1, NULL, 'l'},
+		{"run", 1, NULL, 'r'},
+		{"driver", 1, NULL, 'd'},
+		{"driver-options", 1, NULL, 'o'},
+		{"program", 1, NULL, 'p'},
+		{"protocol", 1, NULL, 'P'},
+		{"handle", 1, NULL, 'f'},
+		{"case", 1, NULL, 'k'},
+		{"seed", 1, NULL, 's'},
+		{"count", 1, NULL, 'n'},
+		{"timeout", 1, NULL, 't'},
+		{"settle", 1, NULL, 'e'},
+		{"json", 1, NULL, 'j'},
+		{"label", 1, NULL, 'L'},
+		{"quiet", 0, NULL, 'q'},
+		{"list", 0, NULL, 'i'},
+		{"table", 0, NULL, 'T'},
+		{"help", 0, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -192,8 +206,6 @@ static bool parse_options(struct settings *s, int argc, char **argv)
 		return true;
 	if ((optind < argc) || !s->connect == !s->listen || (h.command && !s->listen))
 		return false;
-	if (h.is_v2 && !s->connect)
-		return false;
 	if (h.parse.program->create && s->connect && h.parse.root.len_bytes == 0) {
 		fprintf(stderr, "weir-hostile: --program nfs takes --handle\n");
 		return false;
@@ -210,10 +222,11 @@ static void list(void)
 		{"Against a responder (--connect):", responder_cases},
 		{"Against a responder of version 2 (--connect, --protocol v2):", responder_cases_v2},
 		{"Against a requester (--listen):", requester_cases},
+		{"Against a requester of version 2 (--listen, --protocol v2):", requester_cases_v2},
 	};
 	char allowed[160];
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		printf("%s\n", tables[i].title);
 		for (const struct hostile_case *c = tables[i].cases; c->name; c++) {
 			outcome_names(c->allowed, allowed, sizeof(allowed));
@@ -232,16 +245,24 @@ static bool is_chosen(const struct settings *s, const struct hostile_case *c)
 	return false;
 }
 
+static const struct hostile_case *cases_of(const struct settings *s)
+{
+	if (s->connect)
+		return responder_cases_of(&h);
+	return h.is_v2 ? requester_cases_v2 : requester_cases;
+}
+
 static void run_cases(struct settings *s)
 {
 	struct result result;
 
-	for (const struct hostile_case *c = s->connect ? responder_cases_of(&h) : requester_cases; c->name;
-	     c++) {
+	for (const struct hostile_case *c = cases_of(s); c->name; c++) {
 		if (!is_chosen(s, c))
 			continue;
 		if (s->connect)
 			to_responder_run(&h, c, &result);
+		else if (h.is_v2)
+			to_requester_v2_run(&h, c, &result);
 		else
 			to_requester_run(&h, c, &result);
 		report_result(&result, s->is_quiet);
@@ -260,6 +281,8 @@ static void run_mutations(struct settings *s)
 
 		if (s->connect)
 			to_responder_mutated(&h, seed, &result);
+		else if (h.is_v2)
+			n = to_requester_v2_mutated(&h, seed, s->count - i, &result);
 		else
 			n = to_requester_mutated(&h, seed, s->count - i, &result);
 		s->outcomes[__builtin_ctz(result.got)] += n;

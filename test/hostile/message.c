@@ -15,6 +15,7 @@ struct parser {
 	struct message *message;
 	const struct parse *parse;
 	uint32_t arg; /* of the call that is expanded */
+	enum field_base arg_base;
 };
 
 static int parse_text(struct parser *parser, const char *text, const char **error);
@@ -82,7 +83,12 @@ static const struct {
 	{"inv", FIELD_HANDLE, BASE_ZERO},
 	{"opt", FIELD_COUNT, BASE_OPTINFO},
 	{"psl", FIELD_LENGTH, BASE_PAYLOAD},
+	{"plen", FIELD_LENGTH, BASE_PAYLOAD_IS},
 	{"end", FIELD_LENGTH, BASE_STREAM},
+	{"tl", FIELD_LENGTH, BASE_TARGET_BYTES},
+	{"tn", FIELD_COUNT, BASE_TARGETS},
+	{"to", FIELD_BYTES, BASE_TARGET},
+	{"junk", FIELD_BYTES, BASE_JUNK},
 };
 
 /* Tokens that stand for others. */
@@ -153,20 +159,31 @@ static uint32_t rpc_bytes(const struct message *m)
 static int parse_call(struct parser *parser, const char *name, uint64_t arg)
 {
 	const struct program *program = parser->parse->program;
+	bool is_write = strncmp(name, "write", 5) == 0;
 	const char *text = strcmp(name, "read") == 0	 ? program->read
-			   : strcmp(name, "write") == 0	 ? program->write
 			   : strcmp(name, "create") == 0 ? program->create
+			   : is_write			 ? program->write
 							 : NULL;
 	const char *error;
 	int rc;
 
-	if (!text)
+	if (!text || (is_write && name[5] != '\0' && strcmp(name, "writet") != 0))
 		return -EINVAL;
 	parser->arg = (uint32_t)arg;
+	parser->arg_base = is_write && name[5] == 't' ? BASE_TARGET_BYTES : BASE_ZERO;
 	rc = parse_text(parser, text, &error);
-	if (strcmp(name, "write") == 0)
+	if (is_write)
 		parser->message->item_bytes = rpc_bytes(parser->message);
 	return rc;
+}
+
+static int parse_answer(struct parser *parser, const char *text)
+{
+	uint32_t from, len;
+
+	if (sscanf(text, "%ux%u", &from, &len) != 2)
+		return -EINVAL;
+	return put(parser, FIELD_BYTES, BASE_ANSWER, (uint64_t)from << 32 | len);
 }
 
 /* Tokens of the program's, and those that say how the message is put together. */
@@ -178,6 +195,8 @@ static int parse_special(struct parser *parser, const char *name, const char *te
 
 	if (strcmp(name, "segs") == 0 || strcmp(name, "reads") == 0 || strcmp(name, "chunks") == 0)
 		return text ? parse_repeated(parser, name, text) : -EINVAL;
+	if (strcmp(name, "ans") == 0)
+		return text ? parse_answer(parser, text) : -EINVAL;
 	if (text && parse_number(text, &number) != 0)
 		return -EINVAL;
 	if (strcmp(name, "seg") == 0)
@@ -189,7 +208,7 @@ static int parse_special(struct parser *parser, const char *name, const char *te
 	if (strcmp(name, "vers") == 0)
 		return put(parser, FIELD_RPC, BASE_ZERO, program->vers + number);
 	if (strcmp(name, "arg") == 0)
-		return put(parser, FIELD_RPC, BASE_ZERO, parser->arg);
+		return put(parser, FIELD_RPC, parser->arg_base, parser->arg);
 	if (strcmp(name, "cred") == 0)
 		return parse_text(parser, program->cred, &error);
 	if (strcmp(name, "fh") == 0)
@@ -266,10 +285,11 @@ int message_parse(struct message *message, const char *text, const struct parse 
 	return rc;
 }
 
+/* Of one that ends where a target begins there are as many as it takes: encode() knows. */
 uint32_t field_bytes(const struct field *field)
 {
 	if (field->kind == FIELD_BYTES)
-		return (uint32_t)field->value;
+		return field->base == BASE_TARGET ? 0 : (uint32_t)field->value;
 	return field->kind == FIELD_OFFSET ? 8 : 4;
 }
 
@@ -286,9 +306,48 @@ static uint32_t bytes_of(const struct message *message, uint32_t first, uint32_t
 static uint32_t payload_at(const struct message *message)
 {
 	for (uint32_t i = 0; i < message->nsent; i++)
-		if (message->fields[i].base == BASE_PAYLOAD)
+		if (message->fields[i].base == BASE_PAYLOAD || message->fields[i].base == BASE_PAYLOAD_IS)
 			return i + 1;
 	return message->nsent;
+}
+
+/* The first field behind the payload: what is placed, or is nothing. */
+static uint32_t payload_end(const struct message *message)
+{
+	uint32_t i = payload_at(message);
+
+	while (i < message->nsent && message->fields[i].base != BASE_TARGET &&
+	       message->fields[i].base != BASE_JUNK)
+		i++;
+	return i;
+}
+
+static uint32_t targets_of(const struct values *values)
+{
+	return values->targets ? rtr_buffer_targets(values->targets) : 0;
+}
+
+static uint32_t first_target_bytes(const struct values *values)
+{
+	struct rtr_target target = {0};
+
+	if (values->targets)
+		(void)rtr_buffer_target(values->targets, 0, &target);
+	return target.length;
+}
+
+/* Where target 'n' begins; the last one's end for one more. 0: there is none such. */
+static uint32_t target_at(const struct values *values, int64_t n)
+{
+	uint32_t count = targets_of(values);
+	struct rtr_target target;
+
+	if (n < 0)
+		n += count;
+	if (n < 0 || n > count || count == 0)
+		return 0;
+	(void)rtr_buffer_target(values->targets, n < count ? (uint32_t)n : count - 1, &target);
+	return n < count ? target.offset : target.offset + target.length;
 }
 
 uint64_t field_value(const struct message *message, const struct field *field, const struct values *values)
@@ -315,10 +374,25 @@ uint64_t field_value(const struct message *message, const struct field *field, c
 		       field->value;
 	case BASE_PAYLOAD:
 	case BASE_STREAM:
-		return bytes_of(message, payload_at(message), message->nsent) + field->value;
+		return bytes_of(message, payload_at(message), payload_end(message)) + field->value;
+	case BASE_TARGET_BYTES:
+		return first_target_bytes(values) + field->value;
+	case BASE_TARGETS:
+		return targets_of(values) + field->value;
 	default:
 		return field->value;
 	}
+}
+
+static void put_bytes(const struct field *field, const struct values *values, uint8_t *out, uint32_t len)
+{
+	uint32_t from = (uint32_t)(field->value >> 32);
+
+	memset(out, field->base == BASE_JUNK ? 0xa5 : 0, len);
+	if (field->base != BASE_ANSWER || !values->answer || from > values->call_length)
+		return;
+	memcpy(out, values->answer + from,
+	       len < values->call_length - from ? len : values->call_length - from);
 }
 
 static uint32_t encode(const struct message *message, const struct values *values, uint32_t first,
@@ -330,10 +404,15 @@ static uint32_t encode(const struct message *message, const struct values *value
 		const struct field *field = &message->fields[i];
 		uint32_t len = field_bytes(field);
 
+		if (field->base == BASE_TARGET) {
+			uint32_t until = target_at(values, (int64_t)field->value);
+
+			len = until > at ? until - at : 0;
+		}
 		if (len > size - at)
 			break;
 		if (field->kind == FIELD_BYTES)
-			memset(out + at, 0, len);
+			put_bytes(field, values, out + at, len);
 		else if (len == 8)
 			wire_put_u64(out + at, field_value(message, field, values));
 		else

@@ -27,10 +27,16 @@
  *   dir:N inv:N       rdma_direction, rdma_inv_handle
  *   opt opt:N         length of what RDMA2_OPTIONAL carries (plus N): up to 'psl', or to the end
  *   psl psl:N         length of the payload, which begins behind it (plus N); end end:N   the same, in a range
+ *   plen:N            the same, and N is what it says
+ *   tl:N tn:N         length of the other side's first target, plus N; how many targets it has, plus N
+ *   writet:N          write, of as many bytes as tl:N says
+ *   to:K              zeros up to the start of the other side's target K, below 0 counted from behind its last one. What follows is
+ *                     no payload; nor is   junk:N   bytes that are not zero
+ *   ans:FROMxN        N bytes of what the call asked for
  *   /                 what follows is another message, of the same XID
  */
 
-#include "weir_common.h"
+#include "rtr_buffer.h"
 
 #define FIELDS_MAX    4096u
 #define MESSAGE_MAX   65536u
@@ -68,8 +74,14 @@ enum field_base {
 	BASE_CALL_LENGTH,
 	BASE_CALL_ADDRESS,
 	BASE_OPTINFO,
-	BASE_PAYLOAD, /* of the field that ends the header */
+	BASE_PAYLOAD,	 /* of the field that ends the header */
+	BASE_PAYLOAD_IS, /* the same, and its value is what it is */
 	BASE_STREAM,
+	BASE_TARGET_BYTES,
+	BASE_TARGETS,
+	BASE_TARGET, /* FIELD_BYTES: up to it; as many as it takes */
+	BASE_JUNK,   /* FIELD_BYTES that are not zero */
+	BASE_ANSWER, /* FIELD_BYTES of 'answer': how many, and in the high half, from which on */
 };
 
 struct field {
@@ -124,6 +136,8 @@ struct values {
 	uint32_t call_key;
 	uint32_t call_length;
 	uint64_t call_address;
+	const struct rtr_buffer *targets; /* of the other side's receives; NULL: none are known */
+	const uint8_t *answer;		  /* what the call asked for: 'call_length' bytes; or NULL */
 };
 
 /* The bytes of the message to 'out' of MESSAGE_MAX, and what lies in memory to 'exposed' of EXPOSED_BYTES. The length. */

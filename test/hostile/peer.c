@@ -12,6 +12,8 @@
 
 #define SENDS_AT      (PEER_RECVS * PEER_RECV_BYTES)
 #define BUFFERS_BYTES (SENDS_AT + MESSAGE_MAX)
+#define IDLE_POLLS    1000u
+#define IDLE_US	      100u
 
 uint64_t peer_now_ms(void)
 {
@@ -170,7 +172,11 @@ static void poll_once(struct peer *peer)
 		on_completion(peer, &wcs[i]);
 	for (uint32_t i = 0; i < nevents; i++)
 		on_event(peer, &events[i]);
-	if (nevents + nwcs == 0)
+	/* Who is waited for may have to start first: give it the CPU. */
+	peer->idle = nevents + nwcs == 0 ? peer->idle + 1 : 0;
+	if (peer->idle > IDLE_POLLS)
+		usleep(IDLE_US);
+	else if (peer->idle > 0)
 		sched_yield();
 }
 
@@ -274,17 +280,23 @@ bool peer_send(struct peer *peer, const uint8_t *bytes, uint32_t len)
 	return post(peer, &wr);
 }
 
-bool peer_write(struct peer *peer, uint32_t key, uint64_t address, uint32_t len)
+static bool transfer(struct peer *peer, enum fabric_op op, uint32_t key, uint64_t address, uint32_t len)
 {
 	struct fabric_sge sge = {peer->exposed, len, peer->mr.lkey};
-	const struct fabric_wr wr = {.op = FABRIC_WRITE,
-				     .flags = FABRIC_SIGNALED,
-				     .sge = &sge,
-				     .nsge = 1,
-				     .rkey = key,
-				     .raddr = address};
+	const struct fabric_wr wr = {
+		.op = op, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1, .rkey = key, .raddr = address};
 
 	return post(peer, &wr);
+}
+
+bool peer_write(struct peer *peer, uint32_t key, uint64_t address, uint32_t len)
+{
+	return transfer(peer, FABRIC_WRITE, key, address, len);
+}
+
+bool peer_read(struct peer *peer, uint32_t key, uint64_t address, uint32_t len)
+{
+	return transfer(peer, FABRIC_READ, key, address, len);
 }
 
 enum peer_event peer_wait(struct peer *peer, uint32_t ms, struct peer_message *message)

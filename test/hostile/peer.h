@@ -39,6 +39,7 @@ struct peer {
 	struct fabric_mr mr;
 	bool is_open, is_closed, is_refused;
 	uint32_t nsent, nsent_done;
+	uint32_t idle;	       /* polls in a row that found nothing */
 	uint32_t first, count; /* of 'received', a ring */
 	struct peer_message received[PEER_RECVS];
 };
@@ -63,7 +64,9 @@ static inline bool peer_is_usable(const struct peer *peer)
 
 /* Queue a Send. False: the connection is gone, or does not take it within the time. */
 bool peer_send(struct peer *peer, const uint8_t *bytes, uint32_t len);
+/* RDMA Write from, and Read to, the beginning of the memory exposed: up to EXPOSED_BYTES. */
 bool peer_write(struct peer *peer, uint32_t key, uint64_t address, uint32_t len);
+bool peer_read(struct peer *peer, uint32_t key, uint64_t address, uint32_t len);
 
 enum peer_event { PEER_MESSAGE, PEER_CLOSED, PEER_NOTHING };
 /* The next message, copied to *message; or the connection is closed and no message is left; or nothing for 'ms'. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COLUMNS_MAX 8
+#define COLUMNS_MAX 12
 
 bool result_is_met(const struct result *result)
 {
@@ -134,7 +134,9 @@ static void mutations(json_t *const *runs, int nruns)
 			continue;
 		printf("* %s (%s%s), seed %lld, %lld of them: ", label(runs[i]),
 		       json_string_value(json_object_get(runs[i], "side")),
-		       is_of(runs[i], "responder", "v2") ? " of version 2" : "",
+		       is_of(runs[i], "responder", "v2") || is_of(runs[i], "requester", "v2")
+			       ? " of version 2"
+			       : "",
 		       (long long)json_integer_value(json_object_get(mutated, "seed")),
 		       (long long)json_integer_value(json_object_get(mutated, "count")));
 		json_object_foreach(json_object_get(mutated, "outcomes"), name, number)
@@ -185,6 +187,7 @@ int report_table(char *const *files, int nfiles)
 	table(runs, nfiles, "responder", "v1", "Responders", responder_cases);
 	table(runs, nfiles, "responder", "v2", "Responders of version 2", responder_cases_v2);
 	table(runs, nfiles, "requester", "v1", "Requesters", requester_cases);
+	table(runs, nfiles, "requester", "v2", "Requesters of version 2", requester_cases_v2);
 	mutations(runs, nfiles);
 	for (int i = 0; i < nfiles; i++)
 		json_decref(runs[i]);

@@ -212,7 +212,7 @@ class Itself(Peer):
 class Usage(unittest.TestCase):
     def test_mistakes(self):
         for args in ([], ['--connect', 'a', '--listen', 'b'], ['--connect', 'a', '--run', 'true'],
-                     ['--connect', 'a', '--protocol', 'v3'], ['--listen', 'a', '--protocol', 'v2'],
+                     ['--connect', 'a', '--protocol', 'v3'],
                      ['--connect', 'a', '--program', 'none'], ['--connect', 'a', '--program', 'nfs'],
                      ['--connect', 'a', '--handle', '123'], ['--connect', 'a', '--case', 'none'],
                      ['--connect', 'a', '--count', '-1'], ['--connect', 'a', 'stray'], ['--no-such']):

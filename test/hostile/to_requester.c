@@ -6,42 +6,14 @@
  */
 #include "hostile.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cm_private.h"
 #include "rdma1.h"
 
-#define OFTEN_TIMES   200u
-#define BURST_TIMES   48u
-#define STATUS_RUNS   -1
-#define STATUS_KILLED 128
-
-/* The requester's process, in a shell that becomes it. -1 when there is none to start. */
-static pid_t start_requester(const struct hostile *h)
-{
-	pid_t pid = h->command ? fork() : -1;
-
-	if (pid == 0) {
-		execl("/bin/sh", "sh", "-c", h->command, (char *)NULL);
-		_exit(127);
-	}
-	return pid;
-}
-
-/* 'exit status', STATUS_KILLED plus a signal, or STATUS_RUNS. */
-static int poll_requester(pid_t *pid)
-{
-	int status = 0;
-
-	if (*pid < 0 || waitpid(*pid, &status, WNOHANG) == 0)
-		return STATUS_RUNS;
-	*pid = -1;
-	return WIFSIGNALED(status) ? STATUS_KILLED + WTERMSIG(status) : WEXITSTATUS(status);
-}
+#define OFTEN_TIMES 200u
+#define BURST_TIMES 48u
 
 /* What the call that came offers. False: it is not sound, or longer than it may be. */
 static bool take_call(const struct hostile *h, const struct hostile_case *c, const struct peer_message *call,
@@ -126,14 +98,14 @@ static enum outcome observe(struct hostile *h, const struct hostile_case *c, str
 }
 
 /* Answer calls well until the process ends, taking new connections. Without a process: until the connection ends. */
-static int serve(struct hostile *h, const struct hostile_case *c, pid_t pid, struct peer_message *call,
+static int serve(struct hostile *h, const struct hostile_case *c, int pid, struct peer_message *call,
 		 struct result *result)
 {
 	uint64_t end = peer_now_ms() + 4 * h->config.timeout_ms;
 	struct values values;
-	int status = STATUS_RUNS;
+	int status = REQUESTER_RUNS;
 
-	while (status == STATUS_RUNS && peer_now_ms() < end) {
+	while (status == REQUESTER_RUNS && peer_now_ms() < end) {
 		if (!peer_is_usable(&h->peer)) {
 			peer_disconnect(&h->peer);
 			if (pid < 0)
@@ -152,32 +124,13 @@ static int serve(struct hostile *h, const struct hostile_case *c, pid_t pid, str
 				result->got = GOT_UNSOUND;
 			call->len = 0;
 		}
-		status = poll_requester(&pid);
+		status = requester_poll(&pid);
 	}
-	if (pid < 0)
-		return status;
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	return STATUS_RUNS;
+	requester_kill(pid);
+	return status;
 }
 
-static void judge_status(struct result *result, int status, bool has_command)
-{
-	if (has_command && status == STATUS_RUNS) {
-		result->got = GOT_DEAD;
-		snprintf(result->detail, sizeof(result->detail), "it does not end");
-	} else if (status > 1) {
-		result->got = GOT_DEAD;
-		snprintf(result->detail, sizeof(result->detail), "it ended with status %d", status);
-	} else if (result->got == GOT_ENDED && status == 0) {
-		result->got = GOT_REPLY;
-	} else if (has_command && result->got != GOT_ENDED && !result->detail[0] && status != 0) {
-		snprintf(result->detail, sizeof(result->detail), "it says so");
-	}
-}
-
-/* A connection, made as the case says. False: none came. */
-static bool take_connection(struct hostile *h, const struct hostile_case *c)
+bool requester_connect(struct hostile *h, const struct hostile_case *c)
 {
 	uint8_t data[FABRIC_PRIVATE_DATA_MAX];
 
@@ -199,7 +152,7 @@ static bool wait_call(struct hostile *h, struct peer_message *call)
 
 void to_requester_run(struct hostile *h, const struct hostile_case *c, struct result *result)
 {
-	pid_t pid = start_requester(h);
+	int pid = requester_start(h, c);
 	bool has_command = pid > 0, has_connection;
 	struct peer_message call = {0};
 	struct values values;
@@ -207,7 +160,7 @@ void to_requester_run(struct hostile *h, const struct hostile_case *c, struct re
 	*result = (struct result){.c = c, .got = GOT_UNTESTED};
 	expose(h);
 	do
-		has_connection = take_connection(h, c);
+		has_connection = requester_connect(h, c);
 	while (has_connection && c->delivery != REJECT && !wait_call(h, &call) && !has_command);
 	if (!has_connection)
 		snprintf(result->detail, sizeof(result->detail), "no connection came");
@@ -223,14 +176,14 @@ void to_requester_run(struct hostile *h, const struct hostile_case *c, struct re
 		if (result->got == GOT_DROPPED)
 			send_good(h, &values);
 	}
-	judge_status(result, serve(h, c, pid, &call, result), has_command);
+	requester_judge(h, result, serve(h, c, pid, &call, result), has_command);
 	peer_disconnect(&h->peer);
 }
 
 uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count, struct result *result)
 {
 	const struct hostile_case *c = requester_cases; /* the good answer */
-	pid_t pid = start_requester(h);
+	int pid = requester_start(h, c);
 	bool has_command = pid > 0;
 	struct peer_message call = {0};
 	struct values values;
@@ -238,7 +191,7 @@ uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count, 
 
 	*result = (struct result){.c = c, .got = GOT_ENDED};
 	expose(h);
-	if (!take_connection(h, c)) {
+	if (!requester_connect(h, c)) {
 		result->got = GOT_UNTESTED;
 		snprintf(result->detail, sizeof(result->detail), "no connection came");
 	}
@@ -260,7 +213,7 @@ uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count, 
 	else if (!peer_is_usable(&h->peer) && result->got == GOT_ENDED)
 		result->got = GOT_CLOSED;
 	call.len = 0;
-	judge_status(result, serve(h, c, pid, &call, result), has_command);
+	requester_judge(h, result, serve(h, c, pid, &call, result), has_command);
 	peer_disconnect(&h->peer);
 	return n;
 }

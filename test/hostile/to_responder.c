@@ -17,13 +17,10 @@
 #define OFTEN_TIMES  200u
 #define BURST_TIMES  48u
 #define VANISH_TIMES 8u
-/* RDMA2_CONNPROP: receives of 4096 bytes, no reverse calls, all of the extension, 8 transmissions each way. */
-#define PROPERTIES_V2                                                                                        \
-	"xid v:2 c:8 p:6 n:5 w:1 w:4 w:4096 w:2 w:4 w:0 w:3 w:4 w:7 w:5 w:4 w:8 w:6 w:4 w:8 n:1 w:31"
-#define HEAD	    "xid v:1 c:8 p:msg "
-#define HEAD_V2	    "xid v:2 c:8 p:msg dir inv "
-#define FILL	    "b:1 item seg:65536 b:0 b:0 b:0 write:65536"
-#define BAD_ANSWERS (GOT_UNSOUND | GOT_DEAD)
+#define HEAD	     "xid v:1 c:8 p:msg "
+#define HEAD_V2	     "xid v:2 c:8 p:msg dir inv "
+#define FILL	     "b:1 item seg:65536 b:0 b:0 b:0 write:65536"
+#define BAD_ANSWERS  (GOT_UNSOUND | GOT_DEAD)
 
 /* By version 2, unless it is of version 1: but for ERR_VERS, whose version may be any. */
 static enum outcome judge(struct hostile *h, const struct peer_message *answer, char detail[48])
@@ -33,8 +30,7 @@ static enum outcome judge(struct hostile *h, const struct peer_message *answer, 
 		      (wire_get_u32(answer->bytes + 12) == RDMA2_ERROR &&
 		       wire_get_u32(answer->bytes + 16) == RDMA2_ERR_VERS));
 
-	return is_v2 ? judge_answer_v2(&h->peer, answer, &h->sent, detail)
-		     : judge_answer(&h->peer, answer, &h->sent, detail);
+	return is_v2 ? judge_answer_v2(h, answer, detail) : judge_answer(&h->peer, answer, &h->sent, detail);
 }
 
 static bool send_bytes(struct hostile *h, const uint8_t *bytes, uint32_t len)
@@ -64,9 +60,12 @@ static bool open_v2(struct hostile *h)
 	struct peer_message answer;
 	char detail[48];
 
-	return send_other(h, PROPERTIES_V2) &&
-	       peer_wait(&h->peer, h->config.timeout_ms, &answer) == PEER_MESSAGE &&
-	       judge(h, &answer, detail) == GOT_REPLY && wire_get_u32(answer.bytes + 12) == RDMA2_CONNPROP;
+	if (!send_other(h, PROPERTIES_V2) ||
+	    peer_wait(&h->peer, h->config.timeout_ms, &answer) != PEER_MESSAGE ||
+	    judge(h, &answer, detail) != GOT_REPLY || wire_get_u32(answer.bytes + 12) != RDMA2_CONNPROP)
+		return false;
+	judge_structure(&answer, &h->theirs);
+	return true;
 }
 
 /* Connect, for as long as it takes the responder to be done with earlier ones. False: it does not take any. */

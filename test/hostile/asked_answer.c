@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Answers that are right. */
+#include <string.h>
+
+#include "asked.h"
+#include "weir_rpc.h"
+
+#define CREDITS	    8u
+#define MESSAGE_LEN 4096u /* what every requester of version 2 takes */
+#define DISPLACED   28u	  /* where a result lies in the reply: behind RPC header and length word */
+
+struct values asked_values(const struct hostile *h, const struct asked *asked)
+{
+	struct values values = own_values(h);
+
+	values.xid = asked->xid;
+	values.call_length = asked->answer_bytes;
+	values.answer = asked->answer;
+	if (asked->has_result) {
+		values.call_key = asked->result.handle;
+		values.call_address = asked->result.offset;
+	}
+	return values;
+}
+
+static bool write_to(struct hostile *h, const struct rdma1_segment *seg, const uint8_t *bytes, uint32_t len)
+{
+	if (len > seg->length || len > EXPOSED_BYTES)
+		return false;
+	memcpy(h->peer.exposed, bytes, len);
+	return len == 0 || peer_write(&h->peer, seg->handle, seg->offset, len);
+}
+
+bool asked_write(struct hostile *h, const struct asked *asked)
+{
+	return !asked->has_result || write_to(h, &asked->result, asked->answer, asked->answer_bytes);
+}
+
+/* The RPC reply; without the data of its result, where that is elsewhere. */
+static void put_rpc(struct weir_xdr_out *out, const struct asked *asked, bool has_data)
+{
+	const uint32_t words[] = {asked->xid, WEIR_RPC_REPLY, WEIR_RPC_MSG_ACCEPTED, 0, 0, WEIR_RPC_SUCCESS};
+
+	for (uint32_t i = 0; i < 6; i++)
+		weir_xdr_put_u32(out, words[i]);
+	if (asked->proc == 3) /* WRITE: the data are right */
+		weir_xdr_put_u32(out, 1);
+	if (asked->proc != 0)
+		weir_xdr_put_u32(out, asked->answer_bytes);
+	if ((asked->proc == 1 || asked->proc == 2) && has_data) {
+		uint32_t pad = weir_xdr_pad(asked->answer_bytes);
+		uint8_t *at = weir_xdr_reserve(out, asked->answer_bytes + pad);
+
+		if (!at)
+			return;
+		memcpy(at, asked->answer, asked->answer_bytes);
+		memset(at + asked->answer_bytes, 0, pad);
+	}
+}
+
+/* ---- by the base, and by version 1 ---- */
+
+static uint32_t put_lists(struct hostile *h, const struct asked *asked, const struct rdma1_segment *chunk,
+			  const struct rdma1_segment *reply)
+{
+	const uint32_t extra = asked->vers == RDMA2_VERSION ? RDMA2_EXTRA : 0;
+	struct rdma1_writer w;
+
+	rdma1_write_begin(&w, h->bytes + extra, MESSAGE_LEN, asked->xid, CREDITS,
+			  reply ? RDMA1_NOMSG : RDMA1_MSG);
+	rdma1_write_list_end(&w);
+	if (chunk) {
+		rdma1_write_chunk(&w, 1);
+		rdma1_write_segment(&w, chunk);
+	}
+	rdma1_write_list_end(&w);
+	if (reply) {
+		rdma1_write_reply_chunk(&w, 1);
+		rdma1_write_segment(&w, reply);
+	} else {
+		rdma1_write_no_reply_chunk(&w);
+	}
+	if (extra)
+		rdma2_write_over(h->bytes, RDMA1_REPLY, 0);
+	return extra + rdma1_writer_len(&w);
+}
+
+static bool answer_by_base(struct hostile *h, const struct asked *asked)
+{
+	static uint8_t rpc[ASKED_BYTES_MAX + 64];
+	struct rdma1_segment chunk = asked->result, reply = asked->reply;
+	bool is_long = asked->has_reply && asked->answer_bytes > 900;
+	struct weir_xdr_out out;
+	uint32_t header, len;
+
+	chunk.length = asked->answer_bytes;
+	weir_xdr_out_init(&out, rpc, sizeof(rpc));
+	put_rpc(&out, asked, !asked->has_result);
+	len = reply.length = (uint32_t)weir_xdr_out_len(&out);
+	if (asked->has_result && !asked_write(h, asked))
+		return false;
+	if (is_long && !write_to(h, &asked->reply, rpc, len))
+		return false;
+	header = put_lists(h, asked, asked->has_result ? &chunk : NULL, is_long ? &reply : NULL);
+	if (is_long)
+		return peer_send(&h->peer, h->bytes, header);
+	memcpy(h->bytes + header, rpc, len);
+	return peer_send(&h->peer, h->bytes, header + len);
+}
+
+/* ---- by the extension ---- */
+
+/* The entry for the one direction that there is. */
+static void put_entry(struct weir_xdr_out *out, const struct asked *asked)
+{
+	struct rdma1_segment seg = asked->result;
+
+	seg.length = asked->answer_bytes;
+	rtr_put_count(out, asked->ndirections);
+	if (asked->ndirections == 0)
+		return;
+	if (asked->has_result)
+		rtr_put_item_exrw(out, DISPLACED, asked->answer_bytes, &seg, 1);
+	else
+		rtr_put_item_inline(out, RTR_TOOSHORT, DISPLACED, asked->answer_bytes);
+}
+
+static bool answer_by_extension(struct hostile *h, const struct asked *asked)
+{
+	static uint8_t rpc[ASKED_BYTES_MAX + 64];
+	bool is_written = asked->ndirections > 0 && asked->has_result;
+	struct rtr_split split = {.send_bytes_max = MESSAGE_LEN};
+	struct weir_xdr_out out;
+	uint32_t count;
+
+	weir_xdr_out_init(&out, rpc, sizeof(rpc));
+	put_rpc(&out, asked, !is_written);
+	split.payload_bytes = (uint32_t)weir_xdr_out_len(&out);
+	split.header_bytes = RTR_XMTRESP_SIZE + asked->ndirections * 32;
+	count = rtr_split_count(&split);
+	if (is_written && !asked_write(h, asked))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t offset, len, header;
+
+		rtr_split_part(&split, i, &offset, &len);
+		rtr_put_begin(&out, h->bytes, MESSAGE_LEN, asked->xid, CREDITS, RDMA1_REPLY, asked->base,
+			      i == 0 ? RTR_XMTRESP : RTR_XMTCONT);
+		if (i == 0) {
+			put_entry(&out, asked);
+			rtr_put_response(&out, count, len);
+		} else {
+			rtr_put_cont(&out, i, asked->base + RTR_XMTRESP, len);
+		}
+		header = rtr_put_end(&out);
+		memcpy(h->bytes + header, rpc + offset, len);
+		if (!peer_send(&h->peer, h->bytes, header + len))
+			return false;
+	}
+	return true;
+}
+
+bool asked_answer(struct hostile *h, const struct asked *asked)
+{
+	return asked->base ? answer_by_extension(h, asked) : answer_by_base(h, asked);
+}
