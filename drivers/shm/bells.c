@@ -14,7 +14,7 @@
 
 _Static_assert(BELL_PLACES <= 65536, "a place is 16 bits of a word");
 
-const _Atomic uint8_t bells_never;
+const _Atomic uint64_t bells_never;
 
 static _Atomic uint32_t numbers;
 
@@ -128,8 +128,12 @@ static void enter(struct shm_qp *qp, struct shm_lane *lane, uint32_t place)
 	lane->nqps++;
 	qp->lane = lane;
 	qp->place = place;
-	qp->peer_is_cold = &lane->out->is_cold[place];
-	atomic_store_explicit(&lane->in->is_cold[place], 0, memory_order_relaxed);
+	qp->peer_mark = &lane->out->marks[place];
+	if (place < BELL_NOTES) {
+		qp->note_in = &lane->in->notes[place];
+		qp->note_out = &lane->out->notes[place];
+	}
+	atomic_store_explicit(&lane->in->marks[place], 0, memory_order_relaxed);
 }
 
 static void drop_lane(struct shm_dev *dev, struct shm_bells *bells, struct shm_lane *lane)
@@ -143,7 +147,7 @@ static void drop_lane(struct shm_dev *dev, struct shm_bells *bells, struct shm_l
 	mem_free(lane);
 }
 
-/* Out of its place. It must be hot: those that are cold are kept by whether they have one. */
+/* Out of its place. It must be hot: those that are cold are kept by whether they have one. A note may be there for it still. */
 static void leave_lane(struct shm_dev *dev, struct shm_qp *qp)
 {
 	struct shm_lane *lane = qp->lane;
@@ -154,7 +158,8 @@ static void leave_lane(struct shm_dev *dev, struct shm_qp *qp)
 	if (qp->place < lane->free_from)
 		lane->free_from = qp->place;
 	qp->lane = NULL;
-	qp->peer_is_cold = &bells_never;
+	qp->peer_mark = &bells_never;
+	qp->note_out = NULL;
 	if (--lane->nqps == 0)
 		drop_lane(dev, qp->bells, lane);
 }
@@ -209,11 +214,14 @@ void bells_set_place(struct shm_dev *dev, struct shm_qp *qp, uint32_t number, ui
 		lane->nqps--;
 	}
 	enter(qp, lane, place);
+	if (before && shm_note_len(before) >= 0)
+		qp->note_in = NULL; /* that is for the one before, which has yet to take it */
 }
 
 void bells_leave(struct shm_dev *dev, struct shm_qp *qp)
 {
 	leave_lane(dev, qp);
+	qp->note_in = NULL;
 	if (qp->bells)
 		bells_unref(qp->bells);
 	qp->bells = NULL;

@@ -7,7 +7,8 @@
  *
  * Two devices with more than one connection between them share a lane: for each direction, the reader says of each queue pair whether it
  * is cold, which is: not looked at, and the writer puts the place of a cold one to which it has written into a queue of
- * places. The reader looks at one word, the next of that queue, for all of them. No line is written by both.
+ * places. The reader looks at one word, the next of that queue, for all of them. No line is written by both. Short messages for
+ * cold ones lie in the lane as well: note.h.
  *
  * The connecting device makes the memory, for all connections to one listener's process, and offers it with each but the first: one
  * alone is looked at anyway. The accepting device has a lane of it to itself, by its number within its process, and gives out the
@@ -25,17 +26,25 @@
 #include <sys/types.h>
 
 #include "fabric.h"
+#include "note.h"
 
 #define BELL_PLACES  16384u /* queue pairs of a lane; more have no bells */
+#define BELL_NOTES   4096u  /* those with the first places have a note each */
 #define BELL_QUEUE   4096u
 #define BELL_LANES   16u
 #define BELL_NO_LANE UINT32_MAX
 
-/* One direction. */
+/* What the reader says of a queue pair, in one word. 0: it looks without a bell. */
+#define BELL_COLD 1u /* it wants to hear of messages */
+#define BELL_NOTE                                                                                            \
+	2u /* it has taken all up to the position that the word has besides, and looks at the note there */
+
+/* One direction. Pages that are never used are never there. */
 struct bell_way {
-	_Alignas(4096) _Atomic uint8_t is_cold[BELL_PLACES]; /* the reader's: it wants to hear of it */
+	_Alignas(4096) _Atomic uint64_t marks[BELL_PLACES]; /* the reader's */
 	_Alignas(4096) _Atomic uint32_t
 		rung[BELL_QUEUE]; /* the writer's: lap << 16 | place; laps count from 1 */
+	_Alignas(4096) struct shm_note notes[BELL_NOTES]; /* the writer's */
 };
 
 struct bell_memory {
@@ -73,7 +82,7 @@ struct shm_bells {
 };
 
 /* What queue pairs without a bell look at: nobody wants to hear of them. */
-extern const _Atomic uint8_t bells_never;
+extern const _Atomic uint64_t bells_never;
 
 /* A number for a device that no other of the process has, or BELL_NO_LANE. */
 uint32_t bells_number_take(void);
@@ -83,7 +92,7 @@ void bells_number_put(uint32_t number);
 int bells_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, int fd);
 /* Whether a descriptor may be what is offered. */
 bool bells_fd_ok(int fd);
-/* The accepting side: have a place of what 'fd' offers. False: there is none. */
+/* The accepting side: have a place of what 'fd' offers. False: there is none. Here and below the queue pair has its note_base. */
 bool bells_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, uint32_t *lane, uint32_t *place);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */
 void bells_set_place(struct shm_dev *dev, struct shm_qp *qp, uint32_t lane, uint32_t place);

@@ -210,6 +210,7 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 
 		shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, false);
 		introduce(qp, SHM_ACCEPT, private_data, private_len, &msg);
+		qp->note_base = note_base(sock->peer.conn_id, qp->conn_id);
 		msg.has_bells = bells_take_place(dev, qp, sock->bells_fd, &lane, &place);
 		msg.bells_lane = (uint16_t)lane;
 		msg.bells_place = place;
@@ -270,8 +271,11 @@ static bool apply(struct shm_event *event)
 	event->event.qp_ctx = qp->fabric.ctx;
 	if (event->event.kind == FABRIC_CM_ESTABLISHED) {
 		qp->peer_max_msg_bytes = qp->peer->max_msg_bytes;
-		if (event->sock->has_bells)
-			bells_set_place(qp->dev, qp, event->sock->bells_lane, event->sock->bells_place);
+		if (event->sock->has_bells) {
+			qp->note_base = note_base(qp->conn_id, qp->peer->conn_id);
+			bells_set_place(shm_dev_of(qp), qp, event->sock->bells_lane,
+					event->sock->bells_place);
+		}
 		if (qp->state == QP_CONNECTING)
 			qp->state = QP_READY;
 	} else {
@@ -291,7 +295,7 @@ static bool still_drains(const struct shm_event *event)
 		return false;
 	if (qp->drain_end == 0)
 		qp->drain_end = qp->rx.head + qp->rx.size;
-	return !shm_recvs_empty(qp->recvs) && ring_peek(&qp->rx) != 0 && qp->rx.head < qp->drain_end;
+	return !shm_recvs_empty(qp->recvs) && shm_has_message(qp) && qp->rx.head < qp->drain_end;
 }
 
 uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
@@ -325,11 +329,11 @@ void shm_disconnect(struct fabric_qp *fqp)
 	shm_qp_warm(qp);
 	if (!qp->sock)
 		return;
-	shm_lock(qp->dev);
+	shm_lock(shm_dev_of(qp));
 	shm_event_drop(&qp->sock->events[0]);
 	shm_event_drop(&qp->sock->events[1]);
 	shm_sock_close(qp->sock);
-	shm_unlock(qp->dev);
+	shm_unlock(shm_dev_of(qp));
 }
 
 void shm_qp_destroy(struct fabric_qp *fqp)
@@ -339,7 +343,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 
 	if (!qp)
 		return;
-	dev = qp->dev;
+	dev = shm_dev_of(qp);
 	shm_qp_warm(qp); /* cold ones are not in the list */
 	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nhot--;

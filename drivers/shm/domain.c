@@ -22,9 +22,9 @@ int shm_own_domains(struct fabric_dev *fdev)
 
 static int add(struct shm_qp *qp, uint32_t place)
 {
-	const struct shm_mr *m = &qp->dev->mrs[place];
+	const struct shm_mr *m = &shm_dev_of(qp)->mrs[place];
 	struct shm_own_key *own = &qp->own_keys[place];
-	struct key_table *keys = &qp->dev->keys;
+	struct key_table *keys = &shm_dev_of(qp)->keys;
 	const struct key_range range = {.access = m->access,
 					.is_lasting = true,
 					.conn_id = qp->conn_id,
@@ -49,7 +49,7 @@ static int add(struct shm_qp *qp, uint32_t place)
 
 static void drop(struct shm_qp *qp, uint32_t place)
 {
-	key_put(&qp->dev->keys, &qp->own_keys[place].ref);
+	key_put(&shm_dev_of(qp)->keys, &qp->own_keys[place].ref);
 	qp->own_keys[place].key = 0;
 }
 
@@ -57,12 +57,12 @@ int shm_domain_create(struct shm_qp *qp)
 {
 	int rc = 0;
 
-	if (!qp->dev->own_domains || !qp->exposes)
+	if (!shm_dev_of(qp)->own_domains || !qp->exposes)
 		return 0;
 	qp->own_keys = mem_zalloc(SHM_REGIONS_MAX * sizeof(qp->own_keys[0]));
 	if (!qp->own_keys)
 		return -ENOMEM;
-	LIST_INSERT_HEAD(&qp->dev->own, qp, owner);
+	LIST_INSERT_HEAD(&shm_dev_of(qp)->own, qp, owner);
 	for (uint32_t place = 0; place < SHM_REGIONS_MAX && rc == 0; place++)
 		rc = add(qp, place);
 	return rc;

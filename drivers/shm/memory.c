@@ -326,14 +326,14 @@ const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id)
 	uint32_t place = id % SHM_REGIONS_MAX;
 	struct shm_import *import = NULL;
 
-	shm_lock(qp->dev);
+	shm_lock(shm_dev_of(qp));
 	if (shm_import_find(&qp->peer->fresh, id) && make_place(imports, place) == 0) {
 		import = &imports->at[place];
 		import_release(import);
 		*import = qp->peer->fresh.at[place];
 		qp->peer->fresh.at[place].id = 0;
 	}
-	shm_unlock(qp->dev);
+	shm_unlock(shm_dev_of(qp));
 	return import;
 }
 

@@ -37,14 +37,30 @@ static const _Atomic uint64_t no_message;
 
 static inline struct shm_colds *colds_of(const struct shm_qp *qp)
 {
-	return qp->lane ? &qp->dev->belled : &qp->dev->cold;
+	return qp->lane ? &shm_dev_of(qp)->belled : &shm_dev_of(qp)->cold;
 }
 
-/* Whether the peer is to ring for it. */
-static inline void set_cold(const struct shm_qp *qp, uint8_t is_cold)
+/* What the peer is to do about it: bells.h. */
+static inline void set_mark(const struct shm_qp *qp, uint64_t mark)
 {
 	if (qp->lane)
-		atomic_store_explicit(&qp->lane->in->is_cold[qp->place], is_cold, memory_order_release);
+		atomic_store_explicit(&qp->lane->in->marks[qp->place], mark, memory_order_release);
+}
+
+/* It is cold, and all that came is taken: the next message may lie in the note. */
+static inline void set_mark_cold(struct shm_qp *qp)
+{
+	if (!qp->note_in) {
+		set_mark(qp, BELL_COLD);
+		return;
+	}
+	qp->note_at = (uint32_t)(qp->rx.head / RING_CELL);
+	set_mark(qp, note_position(qp->note_base, qp->rx.head) | BELL_COLD | BELL_NOTE);
+}
+
+bool shm_has_message(const struct shm_qp *qp)
+{
+	return shm_note_len(qp) >= 0 || ring_peek(&qp->rx) != 0;
 }
 
 void shm_qp_warm(struct shm_qp *qp)
@@ -55,11 +71,11 @@ void shm_qp_warm(struct shm_qp *qp)
 	qp->empty_polls = 0;
 	if (qp->is_hot)
 		return;
-	set_cold(qp, 0);
+	set_mark(qp, 0);
 	colds->at[place] = colds->at[--colds->n];
 	colds->at[place].qp->cold_place = place;
-	TAILQ_INSERT_TAIL(&qp->dev->hot, qp, entry);
-	qp->dev->nhot++;
+	TAILQ_INSERT_TAIL(&shm_dev_of(qp)->hot, qp, entry);
+	shm_dev_of(qp)->nhot++;
 	qp->is_hot = true;
 }
 
@@ -68,8 +84,8 @@ static void cool(struct shm_qp *qp)
 	struct shm_colds *colds = colds_of(qp);
 	bool is_ready = qp->state == QP_READY;
 
-	TAILQ_REMOVE(&qp->dev->hot, qp, entry);
-	qp->dev->nhot--;
+	TAILQ_REMOVE(&shm_dev_of(qp)->hot, qp, entry);
+	shm_dev_of(qp)->nhot--;
 	qp->is_hot = false;
 	qp->is_cooling = false;
 	qp->cold_place = colds->n++;
@@ -78,6 +94,8 @@ static void cool(struct shm_qp *qp)
 		.lap = is_ready ? qp->rx.lap : 1,
 		.qp = qp,
 	};
+	if (qp->lane && is_ready)
+		set_mark_cold(qp);
 }
 
 /* Look at the next few cold ones; those with a message are polled from now on. */
@@ -111,7 +129,7 @@ static void scan_belled(struct shm_dev *dev, uint32_t few)
 		if (++colds->next >= colds->n)
 			colds->next = 0;
 		qp = colds->at[colds->next].qp;
-		if (qp->state == QP_READY && ring_peek(&qp->rx) != 0)
+		if (qp->state == QP_READY && shm_has_message(qp))
 			shm_qp_warm(qp);
 	}
 }
@@ -154,10 +172,11 @@ static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t ma
 /* A message waits and no receive is posted. */
 static void not_ready(struct shm_qp *qp)
 {
-	struct shm_dev *dev = qp->dev;
+	struct shm_dev *dev = shm_dev_of(qp);
 	uint64_t now = rte_rdtsc();
 
-	if (qp->rnr_since == 0) {
+	if (!qp->is_rnr) {
+		qp->is_rnr = true;
 		qp->rnr_since = now;
 		dev->fabric.stats.rnr++;
 	}
@@ -177,55 +196,92 @@ static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_
 	shm_qp_break(qp);
 }
 
+/* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next receive, takes it. If not, what that
+ * means is done, and *n counts the completion that there may be. */
+static inline bool may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len,
+			    struct fabric_wc *wcs, uint32_t *n)
+{
+	if (__builtin_expect(shm_recvs_empty(qp->recvs), 0)) {
+		not_ready(qp);
+		return false;
+	}
+	qp->is_rnr = false;
+	if (__builtin_expect(len < 0, 0)) {
+		shm_dev_of(qp)->fabric.stats.protocol_errors++;
+		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_FATAL);
+		return false;
+	}
+	if (__builtin_expect((uint64_t)len > wr->len, 0)) {
+		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_LOCAL_LEN);
+		return false;
+	}
+	if (__builtin_expect(wr->lkey == SHM_NO_LKEY, 0)) {
+		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_LOCAL_PROT);
+		return false;
+	}
+	return true;
+}
+
+/* It was taken, by 'wr'. */
+static inline void received(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc,
+			    uint32_t len, uint32_t inv_rkey)
+{
+	*wc = (struct fabric_wc){
+		.wr_id = wr->wr_id,
+		.qp_ctx = qp->fabric.ctx,
+		.op = FABRIC_RECV,
+		.byte_len = len,
+		.inv_rkey = inv_rkey,
+	};
+	shm_recvs_take(qp->recvs);
+}
+
+static inline void count_recv(struct fabric_stats *stats, uint32_t len)
+{
+	stats->recvs++;
+	stats->recv_bytes += len;
+}
+
+/* The next message is in the note; whether it gives a completion. */
+static __attribute__((noinline)) uint32_t take_note(struct shm_qp *qp, uint32_t len, struct fabric_wc *wc)
+{
+	const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
+	uint32_t n = 0;
+
+	if (!may_take(qp, wr, len <= NOTE_DATA && len <= qp->rx.max_msg ? (int64_t)len : -1, wc, &n))
+		return n;
+	note_take(qp->note_in, &qp->rx, wr->addr, len);
+	received(qp, wr, wc, len, 0);
+	count_recv(&shm_dev_of(qp)->fabric.stats, len);
+	return 1;
+}
+
 static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
-	struct fabric_stats *stats = &qp->dev->fabric.stats;
-	struct shm_recvs *recvs = qp->recvs;
+	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 	uint32_t n = 0, word;
+	int32_t note;
 
 	while (n < max && (word = ring_peek(&qp->rx)) != 0) {
-		const struct fabric_recv_wr *wr = shm_recvs_next(recvs);
+		const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
 		int64_t len = ring_msg_len(&qp->rx, word);
 		uint32_t inv_rkey;
 
-		if (__builtin_expect(shm_recvs_empty(recvs), 0)) {
-			not_ready(qp);
-			break;
-		}
-		qp->rnr_since = 0;
-		if (__builtin_expect(len < 0, 0)) {
-			stats->protocol_errors++;
-			receive_failed(qp, &wcs[n++], FABRIC_ERR_FATAL);
-			break;
-		}
-		if (__builtin_expect((uint64_t)len > wr->len, 0)) {
-			receive_failed(qp, &wcs[n++], FABRIC_ERR_LOCAL_LEN);
-			break;
-		}
-		if (__builtin_expect(wr->lkey == SHM_NO_LKEY, 0)) {
-			receive_failed(qp, &wcs[n++], FABRIC_ERR_LOCAL_PROT);
-			break;
-		}
+		if (!may_take(qp, wr, len, wcs, &n))
+			return n;
 		inv_rkey = ring_take(&qp->rx, word, wr->addr, wr->len, (uint32_t)len);
-		wcs[n] = (struct fabric_wc){
-			.wr_id = wr->wr_id,
-			.qp_ctx = qp->fabric.ctx,
-			.op = FABRIC_RECV,
-			.byte_len = (uint32_t)len,
-			.inv_rkey = inv_rkey,
-		};
-		shm_recvs_take(recvs);
+		received(qp, wr, &wcs[n++], (uint32_t)len, inv_rkey);
 		if (__builtin_expect(inv_rkey != 0, 0) &&
-		    !key_invalidate(&qp->dev->keys, inv_rkey, qp->conn_id)) {
-			wcs[n++].status = FABRIC_ERR_REMOTE_ACCESS;
+		    !key_invalidate(&shm_dev_of(qp)->keys, inv_rkey, qp->conn_id)) {
+			wcs[n - 1].status = FABRIC_ERR_REMOTE_ACCESS;
 			stats->remote_access_errors++;
 			shm_qp_break(qp);
-			break;
+			return n;
 		}
-		n++;
-		stats->recvs++;
-		stats->recv_bytes += (uint64_t)len;
+		count_recv(stats, (uint32_t)len);
 	}
+	if (n < max && (note = shm_note_len(qp)) >= 0)
+		n += take_note(qp, (uint32_t)note, &wcs[n]);
 	return n;
 }
 
@@ -233,7 +289,7 @@ static uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
 	uint32_t n = 0;
 
-	if (__builtin_expect(qp->pending_head != qp->pending_tail, 0) && qp->state != QP_CONNECTING)
+	if (__builtin_expect(qp->npending > 0, 0) && qp->state != QP_CONNECTING)
 		shm_run_pending(qp);
 	if (qp->done_head != qp->done_tail)
 		n = poll_done(qp, wcs, max);
@@ -246,29 +302,40 @@ static uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 
 static bool is_idle(const struct shm_qp *qp)
 {
-	return qp->state != QP_CONNECTING && qp->pending_head == qp->pending_tail &&
-	       qp->done_head == qp->done_tail && qp->rnr_since == 0;
+	return qp->state != QP_CONNECTING && qp->npending == 0 && qp->done_head == qp->done_tail &&
+	       !qp->is_rnr;
 }
 
 void shm_qp_stir(struct shm_qp *qp)
 {
-	if (!qp->lane || !is_idle(qp) || qp->dev->nhot < SHM_HOT_FEW)
+	if (!qp->lane || !is_idle(qp) || shm_dev_of(qp)->nhot < SHM_HOT_FEW)
 		shm_qp_warm(qp);
+}
+
+/* A cold one that has rung: what is in its note, behind which there is nothing that will not ring; else all that there is. */
+static uint32_t poll_rung(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max, bool *is_note)
+{
+	int32_t len = shm_note_len(qp);
+
+	*is_note = len >= 0 && qp->state == QP_READY && is_idle(qp);
+	return *is_note ? take_note(qp, (uint32_t)len, wcs) : poll_qp(qp, wcs, max);
 }
 
 /* Poll a cold one, and decide whether to do so each time. */
 static uint32_t visit(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
-	struct shm_dev *dev = qp->dev;
-	uint32_t got = poll_qp(qp, wcs, max);
-	bool is_often = dev->npolls - qp->rung_poll < RUNG_OFTEN || dev->nhot < SHM_HOT_FEW;
+	struct shm_dev *dev = shm_dev_of(qp);
+	bool is_often = dev->npolls - qp->rung_poll < RUNG_OFTEN || dev->nhot < SHM_HOT_FEW, is_note;
+	uint32_t got = poll_rung(qp, wcs, max, &is_note);
 
 	if (qp->is_hot) /* it has come to its end */
 		return got;
 	if (got > 0)
 		qp->rung_poll = dev->npolls;
-	if ((got > 0 && is_often) || (got == max && ring_peek(&qp->rx) != 0) || !is_idle(qp))
+	if ((got > 0 && is_often) || (got == max && !is_note && ring_peek(&qp->rx) != 0) || !is_idle(qp))
 		shm_qp_warm(qp);
+	else if (got > 0)
+		set_mark_cold(qp);
 	return got;
 }
 
@@ -287,11 +354,25 @@ static uint32_t take_rings(struct shm_dev *dev, struct shm_lane *lane, struct sh
 			dev->overdue = dev->belled.n;
 		if (!qp || qp->is_hot)
 			continue;
-		for (uint32_t line = 0; line < 4; line++)
+		for (uint32_t line = 0; line < 2; line++)
 			__builtin_prefetch((const uint8_t *)qp + 64 * line);
 		qps[n++] = qp;
 	}
 	return n;
+}
+
+/* Where the next message is, and what its completion leads to. */
+static inline void prefetch_message(const struct shm_qp *qp)
+{
+	const uint8_t *at = qp->rx.cells + (qp->rx.head & (qp->rx.size - 1));
+
+	if (qp->note_in && qp->note_at == (uint32_t)(qp->rx.head / RING_CELL)) {
+		at = (const uint8_t *)qp->note_in;
+		__builtin_prefetch(at + RING_CELL);
+		__builtin_prefetch(at + 2 * RING_CELL);
+	}
+	__builtin_prefetch(at);
+	__builtin_prefetch(qp->fabric.ctx);
 }
 
 /* Poll those that have rung. */
@@ -304,8 +385,7 @@ static uint32_t answer(struct shm_dev *dev, struct shm_lane *lane, struct fabric
 		nqps = max - n < RINGS_AHEAD ? max - n : RINGS_AHEAD;
 		nqps = take_rings(dev, lane, qps, nqps, &taken);
 		for (uint32_t i = 0; i < nqps; i++)
-			__builtin_prefetch((const uint8_t *)qps[i]->rx.cells +
-					   (qps[i]->rx.head & (qps[i]->rx.size - 1)));
+			prefetch_message(qps[i]);
 		for (uint32_t i = 0; i < nqps; i++) {
 			/* One completion at least is left for each of the others. */
 			uint32_t share = max - n - (nqps - i - 1), got;
@@ -351,7 +431,7 @@ static uint32_t poll_bells(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t 
 /* It has a bell: of how many looks in vain is it time to ask the peer to ring, the fewer the more are hot, and then to look no more? */
 static void was_empty_with_bell(struct shm_qp *qp)
 {
-	uint32_t nhot = qp->dev->nhot;
+	uint32_t nhot = shm_dev_of(qp)->nhot;
 
 	if (qp->is_cooling) {
 		if (qp->empty_polls >= COOLING && is_idle(qp))
@@ -360,14 +440,14 @@ static void was_empty_with_bell(struct shm_qp *qp)
 		   (uint64_t)qp->empty_polls * nhot * nhot > SHM_COLD_POLLS) {
 		qp->is_cooling = true;
 		qp->empty_polls = 0;
-		set_cold(qp, 1);
+		set_mark(qp, BELL_COLD);
 	}
 }
 
 /* One more look was in vain. */
 static void was_empty(struct shm_qp *qp)
 {
-	const struct shm_dev *dev = qp->dev;
+	const struct shm_dev *dev = shm_dev_of(qp);
 
 	if (dev->nqps == 1)
 		return;
@@ -387,7 +467,7 @@ static __attribute__((noinline)) void may_stay_hot(struct shm_qp *qp)
 	}
 	qp->is_cooling = false;
 	qp->empty_polls = 0;
-	set_cold(qp, 0);
+	set_mark(qp, 0);
 }
 
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)

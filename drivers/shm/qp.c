@@ -31,15 +31,14 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp = mem_zalloc(sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
-	qp->dev = dev;
-	qp->peer_is_cold = &bells_never;
+	qp->fabric.dev = &dev->fabric;
+	qp->peer_mark = &bells_never;
 	qp->done_mask = power_of_two(attr->max_send_wr) - 1;
 	qp->recvs = attr->srq ? &((struct shm_srq *)attr->srq)->recvs : &qp->own;
 	if (!attr->srq && shm_recvs_init(&qp->own, attr->max_recv_wr) != 0) {
 		shm_qp_free(qp);
 		return -ENOMEM;
 	}
-	qp->fabric.dev = &dev->fabric;
 	qp->fabric.ctx = attr->ctx;
 	qp->fabric.max_inline = attr->max_inline < SHM_MSG_MAX ? attr->max_inline : SHM_MSG_MAX;
 	qp->max_send_wr = attr->max_send_wr;
@@ -51,7 +50,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 
 void shm_qp_free(struct shm_qp *qp)
 {
-	bells_leave(qp->dev, qp);
+	bells_leave(shm_dev_of(qp), qp);
 	shm_domain_destroy(qp);
 	mem_free(qp->pending_inlines);
 	mem_free(qp->pending);
@@ -109,16 +108,47 @@ static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
 	if (wr->flags & FABRIC_INLINE)
 		return true;
 	for (uint32_t i = 0; i < wr->nsge; i++)
-		if (!shm_local_ok(qp->dev, &wr->sge[i]))
+		if (!shm_local_ok(shm_dev_of(qp), &wr->sge[i]))
 			return false;
 	return true;
 }
 
-/* A message was written. Whether the peer looks without a bell may have been read before that was to be seen: bells.h. */
-static inline void tell(struct shm_qp *qp)
+/* The peer's end is cold: ring for it, once the message is there. A short one goes to the note, where all before it is known to be read. */
+static __attribute__((noinline)) int put_and_ring(struct shm_qp *qp, uint64_t mark, const uint8_t *data,
+						  uint32_t len)
 {
-	if (__builtin_expect(atomic_load_explicit(qp->peer_is_cold, memory_order_relaxed) != 0, 0))
+	struct shm_note *note = qp->note_out;
+	int rc = 1;
+
+	if (note && mark == (note_position(qp->note_base, qp->tx.tail) | BELL_COLD | BELL_NOTE) &&
+	    len <= NOTE_DATA && ring_can_pass(&qp->tx))
+		note_put(note, qp->note_base, &qp->tx, data, len);
+	else
+		rc = ring_put_one(&qp->tx, data, len);
+	if (rc == 1)
 		bells_ring(qp->lane, qp->place);
+	return rc;
+}
+
+/* As ring_put_one(). Whether the peer looks without a bell is read before that is to be seen: bells.h. */
+static inline int put_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+{
+	uint64_t mark = atomic_load_explicit(qp->peer_mark, memory_order_acquire);
+
+	if (__builtin_expect(mark != 0, 0))
+		return put_and_ring(qp, mark, data, len);
+	return ring_put_one(&qp->tx, data, len);
+}
+
+/* The same for what is no single piece: ring_put(). */
+static int put_gathered(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t len)
+{
+	uint64_t mark = atomic_load_explicit(qp->peer_mark, memory_order_relaxed);
+	int rc = ring_put(&qp->tx, wr->sge, wr->nsge, len, wr->op == FABRIC_SEND_INV ? wr->rkey : 0);
+
+	if (__builtin_expect(mark != 0, 0) && rc == 1)
+		bells_ring(qp->lane, qp->place);
+	return rc;
 }
 
 /* How carrying out a request ended: a status, or: not yet. */
@@ -132,19 +162,17 @@ static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 	if (len > qp->peer_max_msg_bytes)
 		return FABRIC_ERR_REMOTE_LEN;
 	if (wr->nsge == 1 && wr->op == FABRIC_SEND)
-		rc = ring_put_one(&qp->tx, wr->sge[0].addr, (uint32_t)len);
+		rc = put_one(qp, wr->sge[0].addr, (uint32_t)len);
 	else
-		rc = ring_put(&qp->tx, wr->sge, wr->nsge, (uint32_t)len,
-			      wr->op == FABRIC_SEND_INV ? wr->rkey : 0);
+		rc = put_gathered(qp, wr, (uint32_t)len);
 	if (rc == 0)
 		return NOT_YET;
 	if (rc < 0) {
-		qp->dev->fabric.stats.protocol_errors++;
+		shm_dev_of(qp)->fabric.stats.protocol_errors++;
 		return FABRIC_ERR_FATAL;
 	}
-	tell(qp);
-	qp->dev->fabric.stats.sends++;
-	qp->dev->fabric.stats.send_bytes += len;
+	shm_dev_of(qp)->fabric.stats.sends++;
+	shm_dev_of(qp)->fabric.stats.send_bytes += len;
 	*bytes = (uint32_t)len;
 	return FABRIC_OK;
 }
@@ -189,7 +217,7 @@ static int do_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 {
 	bool is_write = wr->op == FABRIC_WRITE;
 	uint64_t len = sge_bytes(wr);
-	struct fabric_stats *stats = &qp->dev->fabric.stats;
+	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 	uint8_t *remote;
 	int status;
 
@@ -216,7 +244,7 @@ static int do_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 /* wr->rkey is the key to be. */
 static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
 {
-	struct shm_dev *dev = qp->dev;
+	struct shm_dev *dev = shm_dev_of(qp);
 	const struct shm_mr *m;
 	struct key_range range = {.access = wr->access, .conn_id = qp->conn_id};
 
@@ -249,8 +277,8 @@ static int execute(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 	case FABRIC_BIND_MW:
 		return do_bind(qp, wr);
 	case FABRIC_LOCAL_INV:
-		return key_invalidate(&qp->dev->keys, wr->rkey, qp->conn_id) ? FABRIC_OK
-									     : FABRIC_ERR_LOCAL_PROT;
+		return key_invalidate(&shm_dev_of(qp)->keys, wr->rkey, qp->conn_id) ? FABRIC_OK
+										    : FABRIC_ERR_LOCAL_PROT;
 	default:
 		return FABRIC_ERR_LOCAL_PROT;
 	}
@@ -272,23 +300,24 @@ static bool run(struct shm_qp *qp, const struct fabric_wr *wr)
 
 bool shm_run_pending(struct shm_qp *qp)
 {
-	uint64_t before = qp->pending_head;
+	uint32_t before = qp->npending;
 
-	while (qp->pending_head != qp->pending_tail) {
-		struct shm_pending *pending = &qp->pending[qp->pending_head % qp->max_send_wr];
+	while (qp->npending > 0) {
+		struct shm_pending *pending = &qp->pending[qp->pending_first];
 
 		pending->wr.sge = pending->sges;
 		if (!run(qp, &pending->wr))
 			break;
-		qp->pending_head++;
+		qp->pending_first = (qp->pending_first + 1) % qp->max_send_wr;
+		qp->npending--;
 	}
-	return qp->pending_head != before;
+	return qp->npending != before;
 }
 
 /* Keep a request for later, INLINE data with it. The room for all that there can be is taken the first time. */
 static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 {
-	uint32_t place = (uint32_t)(qp->pending_tail % qp->max_send_wr);
+	uint32_t place = (qp->pending_first + qp->npending) % qp->max_send_wr;
 	struct shm_pending *pending;
 
 	if (!qp->pending)
@@ -312,7 +341,7 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 		for (uint32_t i = 0; i < wr->nsge; i++)
 			pending->sges[i] = wr->sge[i];
 	}
-	qp->pending_tail++;
+	qp->npending++;
 	return true;
 }
 
@@ -339,18 +368,18 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 		if (__builtin_expect(wr->op == FABRIC_BIND_MW && wr->mw && wr->mw->driver, 0)) {
 			/* The caller may name the key behind this, be it carried out now or later. */
 			bind = *wr;
-			bind.rkey = key_new(&qp->dev->keys, *(struct key_ref *)wr->mw->driver);
+			bind.rkey = key_new(&shm_dev_of(qp)->keys, *(struct key_ref *)wr->mw->driver);
 			wr->mw->rkey = bind.rkey;
 			wr = &bind;
 		}
 		if (wr->nsge > SHM_SGES_MAX || (wr->flags & FABRIC_INLINE && sge_bytes(wr) > fqp->max_inline))
 			break;
-		if (qp->pending_head != qp->pending_tail || !run(qp, wr))
+		if (qp->npending > 0 || !run(qp, wr))
 			if (!defer(qp, wr))
 				break;
 		qp->sq_used++;
 	}
-	qp->dev->fabric.stats.doorbells += i > 0;
+	shm_dev_of(qp)->fabric.stats.doorbells += i > 0;
 	if (__builtin_expect(!qp->is_hot, 0))
 		shm_qp_stir(qp);
 	return i;
@@ -359,19 +388,16 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 /* Nothing stands in the way of what would be posted now. */
 static inline bool is_clear(const struct shm_qp *qp)
 {
-	return qp->state == QP_READY && qp->pending_head == qp->pending_tail;
+	return qp->state == QP_READY && qp->npending == 0;
 }
 
 bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
-	struct fabric_stats *stats = &qp->dev->fabric.stats;
+	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 
-	if (__builtin_expect(!is_clear(qp) || len > qp->peer_max_msg_bytes ||
-				     ring_put_one(&qp->tx, data, len) != 1,
-			     0))
+	if (__builtin_expect(!is_clear(qp) || len > qp->peer_max_msg_bytes || put_one(qp, data, len) != 1, 0))
 		return false;
-	tell(qp);
 	stats->doorbells++;
 	stats->sends++;
 	stats->send_bytes += len;
@@ -387,7 +413,7 @@ bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_
 	bool is_write = op == FABRIC_WRITE;
 	uint8_t *remote;
 
-	if (!is_clear(qp) || !shm_local_ok(qp->dev, local) ||
+	if (!is_clear(qp) || !shm_local_ok(shm_dev_of(qp), local) ||
 	    find_remote(qp, rkey, raddr, local->len, is_write ? FABRIC_REMOTE_WRITE : FABRIC_REMOTE_READ,
 			&remote) != FABRIC_OK)
 		return false;
@@ -395,6 +421,6 @@ bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_
 		shm_copy(remote, local->addr, local->len);
 	else
 		shm_copy(local->addr, remote, local->len);
-	count_rdma(&qp->dev->fabric.stats, is_write, local->len);
+	count_rdma(&shm_dev_of(qp)->fabric.stats, is_write, local->len);
 	return true;
 }

@@ -15,7 +15,6 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 {
 	*ring = (struct ring_reader){
 		.cells = (uint8_t *)memory + sizeof(struct ring_shared),
-		.shared = memory,
 		.lap = 1,
 		.size = size,
 		.shift = (uint32_t)__builtin_ctz(size),
@@ -146,6 +145,11 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	return 1;
 }
 
+bool ring_can_pass(struct ring_writer *ring)
+{
+	return ring_lap(ring->tail, ring->shift) % RING_FULL_LAPS != 0 && has_room(ring, RING_CELL) == 1;
+}
+
 /* The payload of the cells from 'at' on; they have 'bytes' with their headers. */
 static inline void take_cells(const struct ring_reader *ring, uint64_t at, uint32_t bytes, uint8_t *dst,
 			      uint32_t size, uint32_t len)
@@ -163,6 +167,22 @@ static inline void take_cells(const struct ring_reader *ring, uint64_t at, uint3
 	copy_short(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER, (uint32_t)(end - dst));
 }
 
+/* All before 'at' is done with. */
+static inline void advance(struct ring_reader *ring, uint64_t at)
+{
+	ring->head = at;
+	ring->lap = ring_lap(at, ring->shift);
+	if (at - ring->published >= ring->size / 4) {
+		ring->published = at;
+		atomic_store_explicit(&ring_reader_shared(ring)->head, at, memory_order_release);
+	}
+}
+
+void ring_passed(struct ring_reader *ring)
+{
+	advance(ring, ring->head + RING_CELL);
+}
+
 uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len)
 {
 	uint64_t at = ring->head;
@@ -173,11 +193,6 @@ uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t 
 		at += RING_CELL;
 	}
 	take_cells(ring, at, bytes, dst, size, len);
-	ring->head = at + bytes;
-	ring->lap = ring_lap(ring->head, ring->shift);
-	if (ring->head - ring->published >= ring->size / 4) {
-		ring->published = ring->head;
-		atomic_store_explicit(&ring->shared->head, ring->head, memory_order_release);
-	}
+	advance(ring, at + bytes);
 	return inv_rkey;
 }

@@ -30,6 +30,7 @@
 #define RING_LEN_MASK  0x00ffffffu
 #define RING_BYTES_MIN 4096u
 #define RING_BYTES_MAX (64u << 20)
+#define RING_FULL_LAPS (1u << 24) /* one lap in so many has all of its cells written */
 
 /* The shared part; the cells follow it. */
 struct ring_shared {
@@ -47,8 +48,7 @@ struct ring_writer {
 };
 
 struct ring_reader {
-	uint8_t *cells;
-	struct ring_shared *shared;
+	uint8_t *cells; /* the shared part is in front of them */
 	uint64_t head;
 	uint64_t published;
 	uint32_t lap; /* of the next header */
@@ -56,6 +56,11 @@ struct ring_reader {
 	uint32_t shift;
 	uint32_t max_msg; /* longest message that can be; at most ring_msg_max() */
 };
+
+static inline struct ring_shared *ring_reader_shared(const struct ring_reader *ring)
+{
+	return (struct ring_shared *)(void *)ring->cells - 1;
+}
 
 /* Bytes that a ring of 'size' takes in memory. */
 static inline size_t ring_footprint(uint32_t size)
@@ -84,6 +89,17 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	     uint32_t inv_rkey);
 /* The same for a message that lies in one piece and invalidates nothing. */
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+
+/* Whether the next message may lie elsewhere, and take the place of one cell here: there is room, and the cell need not be written in
+ * this lap. A cell that is passed over keeps the number of the lap that it was last written in, which must be gone before that
+ * lap's number comes again. */
+bool ring_can_pass(struct ring_writer *ring);
+static inline void ring_pass(struct ring_writer *ring)
+{
+	ring->tail += RING_CELL;
+}
+/* The reader has taken it. */
+void ring_passed(struct ring_reader *ring);
 
 static inline _Atomic uint64_t *ring_header_at(uint8_t *cells, uint32_t size, uint64_t at)
 {

@@ -13,6 +13,7 @@
  *   guard.[ch]   memory of which a peer can take pages away
  *   copy.h       what RDMA Reads and Writes carry
  *   bells.[ch]   which of many queue pairs has a message
+ *   note.h       short messages for those that are seldom used
  *   qp.c         work requests
  *   recvs.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
@@ -68,7 +69,7 @@ struct shm_import {
 enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION };
 
 #define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 4u
+#define SHM_VERSION 5u
 
 struct shm_msg {
 	uint32_t magic;
@@ -203,37 +204,43 @@ struct shm_srq {
 	struct shm_recvs recvs;
 };
 
-/* The first four lines are what a message in or out takes: of one that is seldom used each has to be fetched. */
+/* The first three lines are what a message in or out takes: of one that is seldom used each has to be fetched. In takes the first two. */
 struct shm_qp {
 	struct fabric_qp fabric;
-	struct shm_dev *dev;
+	uint64_t note_base;    /* of both directions: note.h */
+	struct shm_lane *lane; /* NULL: there are no bells for it */
+	uint32_t place;	       /* in the lane */
+	uint32_t rung_poll;    /* in which it was last polled for its bell */
 	enum shm_qp_state state;
 	bool is_hot;
 	bool is_cooling; /* hot, but its bell is to be rung */
-	uint32_t empty_polls;
-	uint32_t cold_place; /* in the device's list of cold ones */
+	bool is_rnr;	 /* a message waits for a receive */
 	uint32_t done_head, done_tail;
-	uint32_t peer_max_msg_bytes;
-	uint32_t place; /* in the lane */
 
 	struct ring_reader rx;
-	struct shm_recvs *recvs; /* that its messages take */
-	struct shm_lane *lane;	 /* NULL: there are no bells for it */
+	struct shm_recvs *recvs;  /* that its messages take */
+	struct shm_note *note_in; /* NULL: there is none for it */
+	uint32_t
+		note_at; /* cell, cut off, at which a note may be: where it was at its latest mark; then it is looked at */
+	uint32_t npending;
 
 	struct ring_writer tx;
-	const _Atomic uint8_t *peer_is_cold; /* not 0: the peer's end waits for its bell; never NULL */
-	uint64_t pending_head, pending_tail;
+	const _Atomic uint64_t *peer_mark; /* what the peer's end says: bells.h; never NULL */
+	struct shm_note *note_out;	   /* NULL: there is none for it */
+	uint32_t peer_max_msg_bytes;
 
-	uint64_t rnr_since;    /* ticks; 0: no message waits for a receive */
+	_Alignas(64) uint32_t empty_polls;
+	uint32_t cold_place;   /* in the device's list of cold ones */
+	uint64_t rnr_since;    /* ticks, where is_rnr */
 	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet */
 	uint64_t drain_end;    /* how far rx may still be read when the peer has left; 0: it has not */
-	uint32_t rung_poll;    /* in which it was last polled for its bell */
 	struct shm_recvs own;  /* empty when they are shared */
 
 	/* send queue: places are taken at the post and given back by polled completions */
 	uint32_t max_send_wr;
 	uint32_t sq_used;
 	uint32_t unsignalled;	     /* carried out since the latest one that completes */
+	uint32_t pending_first;	     /* of npending */
 	struct shm_pending *pending; /* queue of max_send_wr, made when it is first needed */
 	uint8_t *pending_inlines;    /* max_inline bytes for each of them */
 	struct shm_done *done;	     /* a queue of done_mask + 1, made with the first post */
@@ -251,7 +258,7 @@ struct shm_qp {
 };
 
 _Static_assert(offsetof(struct shm_qp, rx) == 64 && offsetof(struct shm_qp, tx) == 128 &&
-		       offsetof(struct shm_qp, rnr_since) == 192,
+		       offsetof(struct shm_qp, empty_polls) == 192,
 	       "a line each");
 
 /* A registration's key in a queue pair's own domain. */
@@ -315,6 +322,11 @@ struct shm_dev {
 	uint32_t max_connections;
 	uint32_t nsocks;
 };
+
+static inline struct shm_dev *shm_dev_of(const struct shm_qp *qp)
+{
+	return (struct shm_dev *)qp->fabric.dev;
+}
 
 /* Whether a local buffer is what its key covers. */
 static inline bool shm_local_ok(const struct shm_dev *dev, const struct fabric_sge *sge)
@@ -422,16 +434,25 @@ static inline void shm_recvs_take(struct shm_recvs *recvs)
 	recvs->tail -= recvs->is_shared;
 }
 
+/* The next message is in the note: its length, or -1. While the reader has said that it is looked at, so that hardly ever it is. */
+static inline int32_t shm_note_len(const struct shm_qp *qp)
+{
+	if (__builtin_expect(qp->note_at != (uint32_t)(qp->rx.head / RING_CELL), 1) || !qp->note_in)
+		return -1;
+	return note_peek(qp->note_in, qp->note_base, &qp->rx);
+}
+
 /* poll.c */
 #define SHM_HOT_FEW 4u /* so few are hot whenever they ring, or are used */
 uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
-void shm_qp_warm(struct shm_qp *qp); /* it will be polled each time */
+void shm_qp_warm(struct shm_qp *qp);	       /* it will be polled each time */
+bool shm_has_message(const struct shm_qp *qp); /* to be received */
 void shm_qp_stir(struct shm_qp *qp); /* the same, if it has to be: something was posted on a cold one */
 
 /* The same for what leaves nothing to be done. */
 static inline void shm_qp_stir_done(struct shm_qp *qp)
 {
-	if (!qp->lane || qp->dev->nhot < SHM_HOT_FEW)
+	if (!qp->lane || shm_dev_of(qp)->nhot < SHM_HOT_FEW)
 		shm_qp_warm(qp);
 }
 

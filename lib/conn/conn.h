@@ -63,17 +63,32 @@ struct conn_role {
 	void (*on_lost)(struct weir_conn *conn, int error);
 };
 
+/* Of thousands of connections that are used in turn, each line that a message takes has to be fetched: these are the endpoint's first,
+ * and the first of those behind it. */
 struct weir_conn {
 	struct engine_endpoint ep;
 
-	struct fabric_qp *qp;
+	/* what a message takes, in or out */
+	_Alignas(64) struct fabric_qp *qp;
 	const struct fabric_ops *ops;
-	enum conn_state state;
 	const struct conn_role *role;
 	void *role_data;
+	struct engine_shared *shared; /* where receives are shared; NULL: they are not */
+	struct conn_v2 *v2;	      /* NULL: no other than version 1 is spoken */
+	enum conn_state state;
+	uint32_t nwrs;	      /* in the batch */
+	uint32_t send_inline; /* threshold for what this side sends */
+	uint32_t recv_inline; /* and for what it receives */
+
+	struct credit_share share; /* where receives are shared */
+	uint32_t nheld;		   /* messages that came and hold their receive; likewise */
+	uint32_t extra_bytes;	   /* of a transport header of its version, in front of what version 1 has */
+	bool was_heard;		   /* where receives are shared: since its share was last looked at */
+	bool heard;		   /* the role has got an answer, or a call, since it was opened */
+	bool remote_invalidation;  /* both sides have said so: a responder may end a key with its reply */
+	bool remakes;		   /* it connects again when it is lost */
 
 	/* the batch */
-	uint32_t nwrs;
 	uint32_t nsges;
 	uint32_t max_inline;
 	uint32_t max_sge;
@@ -99,37 +114,26 @@ struct weir_conn {
 	struct mem_buf **recvs; /* all of them, to give them back at the end */
 
 	/* where receives are shared; then the above is empty */
-	struct engine_shared *shared; /* NULL: they are not */
-	struct credit_share share;
-	uint32_t nheld;		/* messages that came and hold their receive */
-	uint64_t share_tick_ns; /* when it is looked at again */
-	bool was_heard;		/* since it was last looked at */
+	uint64_t share_tick_ns; /* when the share is looked at again */
 
 	struct mem_buf *early; /* messages that came before ESTABLISHED: user[0] the next, user[1] the
 			       * length and, above it, the invalidated key */
 
-	uint32_t send_inline;	  /* threshold for what this side sends */
-	uint32_t recv_inline;	  /* and for what it receives */
 	uint32_t vers;		  /* that it speaks; of a responder's connection: the latest call's */
-	uint32_t extra_bytes;	  /* of a transport header of that version, in front of what version 1 has */
-	struct conn_v2 *v2;	  /* NULL: no other than version 1 is spoken */
 	struct cm_private theirs; /* what the peer told at the set-up, or the defaults */
 	uint32_t credits;
 	uint32_t nreply_recvs; /* a requester's, besides those for its credits: engine_reply_recvs() */
 	bool exposes;	       /* it makes calls: the peer gets keys */
 	bool may_invalidate; /* this side's part in remote invalidation, which it tells the peer (RFC 8797) */
-	bool remote_invalidation; /* both sides have said so: a responder may end a key with its reply */
-	bool counted;		  /* in stats.connections_opened */
-	uint64_t deadline_ns;	  /* of the set-up; 0: none */
-	uint64_t drain_ns;	  /* when it was first seen to drain; 0: not yet */
-	int error;		  /* why it ended, or was lost the latest time */
+	bool counted;	     /* in stats.connections_opened */
+	uint64_t deadline_ns; /* of the set-up; 0: none */
+	uint64_t drain_ns;    /* when it was first seen to drain; 0: not yet */
+	int error;	      /* why it ended, or was lost the latest time */
 
 	/* reconnect.c */
-	bool remakes;	      /* it connects again when it is lost */
 	bool was_open;	      /* once: calls may be made from then on */
 	bool is_up;	      /* the application was told that it is open, and not yet that it was lost */
 	bool drains;	      /* weir_conn_shutdown() was called */
-	bool heard;	      /* the role has got an answer, or a call, since it was opened */
 	uint32_t attempts;    /* to connect, since it was of use */
 	uint64_t opened_ns;   /* the latest time */
 	uint64_t lost_ns;     /* when it was lost first since it was of use */

@@ -33,23 +33,23 @@ struct batch_pool;
 struct call_pool;
 
 /* What the engine drives: a connection or a listener. The first member of its owner. The functions
- * are never NULL. */
+ * are never NULL. What a completion takes comes first: the first line. */
 struct engine_endpoint {
 	void (*on_wc)(struct engine_endpoint *ep, const struct fabric_wc *wc);
-	void (*on_cm)(struct engine_endpoint *ep, const struct fabric_cm_event *event);
-	/* Returns whether time matters to it: see engine_want_ticks(). */
-	bool (*on_tick)(struct engine_endpoint *ep, uint64_t now_ns);
-	void (*on_flush)(struct engine_endpoint *ep); /* asked for by engine_want_flush() */
-	void (*on_reap)(struct engine_endpoint *ep);  /* asked for by engine_want_reap(): free yourself */
 	struct weir_engine *engine;
-	TAILQ_ENTRY(engine_endpoint) all;
-	TAILQ_ENTRY(engine_endpoint) tick;
-	TAILQ_ENTRY(engine_endpoint) flush;
-	TAILQ_ENTRY(engine_endpoint) reap;
 	bool is_ticking;  /* on that list, else on the quiet ones' */
 	bool is_flushing; /* on the flush list */
 	bool is_reaping;  /* it ends: nothing more is delivered to it */
 	bool is_to_reap;  /* on the reap list */
+	TAILQ_ENTRY(engine_endpoint) tick;
+	TAILQ_ENTRY(engine_endpoint) flush;
+	void (*on_flush)(struct engine_endpoint *ep); /* asked for by engine_want_flush() */
+	/* Returns whether time matters to it: see engine_want_ticks(). */
+	bool (*on_tick)(struct engine_endpoint *ep, uint64_t now_ns);
+	void (*on_cm)(struct engine_endpoint *ep, const struct fabric_cm_event *event);
+	void (*on_reap)(struct engine_endpoint *ep); /* asked for by engine_want_reap(): free yourself */
+	TAILQ_ENTRY(engine_endpoint) all;
+	TAILQ_ENTRY(engine_endpoint) reap;
 };
 
 TAILQ_HEAD(engine_endpoints, engine_endpoint);

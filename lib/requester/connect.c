@@ -27,23 +27,22 @@ static void requester_free(struct requester *req)
 		return;
 	if (req->pool)
 		call_pool_put(req->pool);
-	mem_free(req->slots);
 	mem_free(req);
 }
 
 static struct requester *requester_create(struct weir_engine *engine, uint32_t credits)
 {
-	struct requester *req = mem_zalloc(sizeof(*req));
 	uint32_t nslots = credits * CALL_SLOTS_PER_CREDIT;
+	struct requester *req = mem_zalloc(sizeof(*req) + nslots * sizeof(req->slots[0]));
 
 	if (!req)
 		return NULL;
 	req->nslots = nslots;
 	while (1u << req->slot_bits < nslots)
 		req->slot_bits++;
-	req->slots = mem_zalloc(nslots * sizeof(req->slots[0]));
+	req->slots = (struct call_slot *)(req + 1);
 	req->pool = call_pool_get(engine);
-	if (!req->slots || !req->pool) {
+	if (!req->pool) {
 		requester_free(req);
 		return NULL;
 	}

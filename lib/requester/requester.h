@@ -27,6 +27,8 @@
  * its uses, so a late reply never meets another call.
  */
 
+#include <stddef.h>
+
 #include "conn.h"
 #include "credit.h"
 #include "group.h"
@@ -65,32 +67,31 @@ struct exposure {
 	uint32_t *copy; /* where the key is also kept, for what is checked of the reply; or NULL */
 };
 
+/* What a call without chunks takes comes first, so that it is few lines. */
 struct weir_call {
 	struct conn_tx tx; /* of the Send */
 	struct weir_conn *conn;
 	enum call_state state;
 	uint32_t xid;
 	uint32_t slot;
+	uint16_t losses; /* connections that were lost while it was in flight */
 	bool is_send_done;
 	bool sends_app_memory; /* the Send gathers from the application's memory */
 	bool is_exposed;       /* the header names memory of ours */
 	bool is_stale;	       /* QUEUED: the header is to be made, for the present connection */
 	bool avoids_extension; /* it was refused, or can't be had now */
-	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with its Sends */
-	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
-	uint64_t stale_ns;   /* since when */
-	uint16_t losses;     /* connections that were lost while it was in flight */
-	bool has_extra;	     /* there may be buffers besides 'args' */
 	bool is_cancelled;
+	bool has_extra; /* there may be buffers besides 'args' */
+	bool may_reduce;
 	struct mem_buf *args; /* headroom, RPC header, arguments */
-	struct weir_xdr_out out;
 	uint64_t deadline_ns;
 	uint64_t timeout_ns;
+
+	struct weir_xdr_out out;
 	weir_call_done_fn done;
 	void *arg;
 	const struct weir_ulb *ulb;
 	uint32_t proc;
-	bool may_reduce;
 	uint32_t reply_max_bytes;
 
 	uint32_t npieces;
@@ -98,8 +99,15 @@ struct weir_call {
 	uint32_t nresults;
 	uint32_t piece_start; /* offset in 'out' of the PLAIN piece that is being written */
 	uint32_t header_bytes;
+	uint32_t nvalid; /* of the exposures, the keys that the peer may still use */
 	uint8_t *header;
+	struct weir_call *next_free; /* FREE */
 	struct reduce_call_plan plan;
+
+	uint64_t stale_ns; /* since when it is stale */
+	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with its Sends */
+	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
+	bool is_hiding;	     /* exposures are being invalidated */
 
 	/* by the extension: continue.c, direct.c and place.c */
 	uint32_t rtr_base;	    /* of the operations that it is sent with; 0: by the base protocol */
@@ -120,19 +128,19 @@ struct weir_call {
 	uint32_t reply_bytes;
 	uint32_t reply_handle; /* of the Reply chunk */
 	uint32_t nexposures;   /* 0 where keys are the engine's, and but between submit and the end */
-	uint32_t nvalid;       /* of these, the keys that the peer may still use */
-	bool is_hiding;	       /* these are being invalidated */
 	struct exposure *exposures;
 	struct conn_tx inv_tx; /* of the last invalidation */
 	struct conn_waiter inv_waiter;
 	TAILQ_ENTRY(weir_call) queue;
-	struct weir_call *next_free; /* FREE */
 
 	struct piece pieces[CALL_PIECES_MAX];
 	struct reduce_result results[CALL_ITEMS_MAX];
 	struct target targets[CALL_ITEMS_MAX];
 	void *result_data[CALL_ITEMS_MAX];
-};
+} __attribute__((aligned(64)));
+
+_Static_assert(offsetof(struct weir_call, out) == 64 && offsetof(struct weir_call, npieces) == 128,
+	       "a line each");
 
 TAILQ_HEAD(call_queue, weir_call);
 
@@ -145,24 +153,28 @@ struct call_slot {
 };
 
 struct requester {
+	/* what a call takes: a line */
 	struct credit_requester credits;
-	uint32_t
-		credits_max; /* 'wanted' at most: it follows the connection's share where receives are shared */
-	uint32_t reply_recvs;	 /* that calls may reserve for the transmissions of their replies */
-	uint32_t reply_reserved; /* of these, by calls that are prepared and not done with */
-	uint32_t in_flight_peak; /* seen at ticks, since the share was last looked at */
 	uint32_t nslots;
 	uint32_t slot_bits;
 	uint32_t free_slot; /* the latest that was given back; CALL_NO_SLOT: all are in use */
 	uint32_t nactive;   /* submitted and not yet done */
 	bool has_trial;	    /* one was sent alone; over when it is not SENT any more, or its XID another's */
-	uint32_t trial_xid;
 	struct call_queue queue;
-	struct call_slot *slots;
+	struct call_slot *slots; /* behind this object, in the same memory */
 	struct call_pool *pool;
+
+	uint32_t trial_xid;
+	uint32_t
+		credits_max; /* 'wanted' at most: it follows the connection's share where receives are shared */
+	uint32_t reply_recvs;	 /* that calls may reserve for the transmissions of their replies */
+	uint32_t reply_reserved; /* of these, by calls that are prepared and not done with */
+	uint32_t in_flight_peak; /* seen at ticks, since the share was last looked at */
 	struct engine_line line; /* of the one that waits for a buffer to send the first of the queue with: */
 	struct engine_waiter buf_waiter;
 };
+
+_Static_assert(offsetof(struct requester, trial_xid) == 64, "a line");
 
 /* For one buffer more, to send the first of the queue with. */
 static inline void requester_wait(struct weir_conn *conn, struct requester *req)

@@ -21,6 +21,8 @@
  * with it (orphans, without a connection) until it replies; all others are freed.
  */
 
+#include <stddef.h>
+
 #include "conn.h"
 #include "credit.h"
 #include "drc.h"
@@ -65,55 +67,67 @@ union request_reads {
 	struct rtr_read_iter items;
 };
 
+/* What a request without chunks takes comes first, so that it is few lines. */
 struct weir_request {
 	struct conn_tx tx; /* of the READs, then of the reply's Send */
 	struct responder *responder;
-	enum request_state state;
 	struct mem_buf *msg; /* the receive; where 'is_group' it is a chain of them */
-	uint32_t msg_bytes;
-	uint32_t credit; /* granted by the reply; 0: not yet, or it is not kept */
 	const struct weir_program *program;
-	struct rdma1_header hdr;  /* of either version: its lists are those of version 1 */
-	bool is_group;		  /* it came in several transmissions: the first is what 'hdr' is of */
-	uint32_t rtr_base;	  /* by the extension: of its operations; 0: by the base protocol */
-	uint32_t reply_count_max; /* transmissions that its reply may have */
-	struct request_rtr rtr;
-	uint32_t op;	     /* where in the arguments the operation is whose results are being made */
-	uint32_t nsends;     /* of a reply in several transmissions */
-	bool is_apart;	     /* its reply is one of these, or has results that are placed */
-	uint32_t inv_handle; /* version 2: which the requester offers to have invalidated; 0: none */
-	struct weir_rpc_call_header rpc;
-	struct weir_xdr_in args;
+	struct mem_buf *reply; /* headroom, RPC header, results */
+	struct weir_request *next_free;
+	enum request_state state;
+	uint32_t msg_bytes;
+	uint32_t credit;   /* granted by the reply; 0: not yet, or it is not kept */
+	uint32_t rtr_base; /* by the extension: of its operations; 0: by the base protocol */
 
-	/* the reply */
-	struct mem_buf *reply;
 	struct weir_xdr_out out;
 	uint32_t npieces;
 	uint32_t nitems;
 	uint32_t piece_start;
 	uint32_t header_bytes;
 	uint8_t *header;
-	uint32_t nxfers;      /* listed, to be posted */
+	uint32_t nxfers; /* listed, to be posted */
+	uint32_t reduced;
+
+	struct rdma1_header hdr; /* of either version: its lists are those of version 1 */
+	struct weir_rpc_call_header rpc;
+	struct weir_xdr_in args;
+
+	void (*on_sent)(void *arg);
+	void *on_sent_arg;
+	void *user;
+	struct drc_entry *replay; /* HANDLING: where the reply is to be kept; NULL: nowhere */
+	struct mem_buf *header_buf;
+	struct mem_buf *spill;
+	uint32_t nchunks;
+	bool is_group;	     /* it came in several transmissions: the first is what 'hdr' is of */
+	bool is_apart;	     /* its reply is one of these, or has results that are placed */
+	bool is_long;	     /* its reply goes to the Reply chunk */
+	bool is_carried_out; /* HANDLING: its arguments are gone, the reply is still to be made */
+	bool may_wait;	     /* there was no buffer for the reply, and there may be one later */
+	struct conn_waiter tx_waiter;
+	struct engine_waiter buf_waiter;
+
+	/* by the extension, and of version 2 */
+	uint32_t reply_count_max; /* transmissions that its reply may have */
+	struct request_rtr rtr;
+	uint32_t op;		    /* where in the arguments the operation is whose results are being made */
+	uint32_t nsends;	    /* of a reply in several transmissions */
+	struct mem_buf *group_bufs; /* of these: conn_group_take_bufs() */
+	uint32_t inv_handle;	    /* version 2: which the requester offers to have invalidated; 0: none */
+	uint32_t placed;	    /* of 'reduced', those that are laid into targets of the requester's */
+	uint32_t placed_sges;	    /* gather elements that these take */
+
+	/* the reply, where it is not sent at once */
 	uint32_t xfers_done;  /* of a reply with more than can be listed: those posted before them */
 	uint32_t xfers_after; /* and those behind them; 0 when they are posted, or never will be */
-	uint32_t reduced;
-	uint32_t placed;      /* of these, those that are laid into targets of the requester's */
-	uint32_t placed_sges; /* gather elements that these take */
-	bool is_long;
 	bool must_plan;	      /* REPLYING: there was no buffer for its header */
 	uint64_t wait_ns;     /* REPLYING: since when it waits for a buffer; 0: it does not */
 	uint32_t error_bytes; /* REPLYING: there was no buffer for what 'error' has; 0: it is no such reply */
 	bool error_is_header; /* RDMA_ERROR; false: an RPC reply */
 	uint8_t error[REQUEST_ERROR_MAX];
-	void (*on_sent)(void *arg);
-	void *on_sent_arg;
-	void *user;
-	struct mem_buf *header_buf;
-	struct mem_buf *spill;
-	struct mem_buf *group_bufs; /* of a reply in several transmissions: conn_group_take_bufs() */
 
 	/* pulling */
-	uint32_t nchunks;
 	union request_reads next_read;
 	uint64_t pull_bytes; /* in all of its chunks */
 	uint64_t pull_since_ns;
@@ -123,25 +137,21 @@ struct weir_request {
 	bool is_reading;       /* next_read is set up for this stage */
 	bool has_posted;       /* a READ of this stage, whose completion is to come */
 	uint32_t nparts;       /* of the arguments; 0: they came inline */
-	bool is_carried_out;   /* HANDLING: its arguments are gone, the reply is still to be made */
-	bool may_wait;	       /* there was no buffer for the reply, and there may be one later */
 	const uint8_t *stream; /* the Payload stream as it came: inline, or pulled */
 	uint32_t stream_bytes;
-	struct conn_waiter tx_waiter;
-	struct engine_waiter buf_waiter;
 
-	struct drc_entry *replay;	    /* HANDLING: where the reply is to be kept; NULL: nowhere */
 	bool forgets;			    /* the reply is not to be kept after all */
 	LIST_ENTRY(weir_request) duplicate; /* DUPLICATE: in the entry of the other */
-
-	struct weir_request *next_free;
 
 	struct piece pieces[REQUEST_PIECES_MAX];
 	struct reassemble_chunk chunks[REASSEMBLE_CHUNKS_MAX];
 	struct mem_buf *chunk_bufs[REASSEMBLE_CHUNKS_MAX];
 	struct weir_xdr_part parts[REASSEMBLE_PARTS_MAX];
 	struct reduce_xfer xfers[REQUEST_XFERS_MAX];
-};
+} __attribute__((aligned(64)));
+
+_Static_assert(offsetof(struct weir_request, out) == 64 && offsetof(struct weir_request, hdr) == 128,
+	       "a line each");
 
 /* The programs of a listener, shared by its connections. */
 struct program_table {
@@ -171,25 +181,27 @@ static inline bool request_pool_is_dry(const struct request_pool *pool)
 }
 
 struct responder {
+	/* what a request takes: a line */
 	struct weir_conn *conn; /* NULL: gone, orphans are left */
 	struct weir_engine *engine;
-	struct engine_orphan orphan;
-	bool is_orphan;		  /* in the engine's list */
-	uint64_t linger_until_ns; /* while draining: 0, or when Sends without completion have arrived */
+	struct request_pool *pool;
 	struct program_table *programs;
-	struct drc *drc; /* NULL: no program has use for it */
-	struct credit_responder credits;
 	struct mem_buf
 		*backlog; /* messages that found no free request: user[0] the next, user[1] the length */
+	struct drc *drc;  /* NULL: no program has use for it */
+	struct credit_responder credits;
+	uint32_t nbusy;
+
 	TAILQ_ENTRY(responder) waiting; /* while there is a backlog */
+	struct engine_orphan orphan;
+	bool is_orphan;			/* in the engine's list */
+	uint64_t linger_until_ns;	/* while draining: 0, or when Sends without completion have arrived */
 	struct weir_request *gathering; /* the open group's; NULL: there is none */
 	uint32_t npulling;		/* requests in the PULL states, and JOIN */
 	uint64_t pulling_bytes;
 	uint64_t next_pull_tick_ns;
 	struct engine_line line;       /* requests that wait for buffers */
 	struct engine_line spare_line; /* replies that wait for a last one: spare.h */
-	uint32_t nbusy;
-	struct request_pool *pool;
 };
 
 static inline struct responder *responder_of(const struct weir_conn *conn)

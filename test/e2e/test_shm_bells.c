@@ -306,7 +306,7 @@ static void lost__is_found_by_looking(void **state)
 	for (uint32_t n = 1; n < MANY; n += 37) {
 		uint32_t polls = 0;
 
-		qp_of(0, n)->peer_is_cold = &bells_never;
+		qp_of(0, n)->peer_mark = &bells_never;
 		send_now_on(n);
 		while (b.ops->poll(b.dev, b.wcs, 2) == 0)
 			polls++;

@@ -39,7 +39,7 @@ static uint32_t fill_ring(void)
 	struct shm_qp *qp = (struct shm_qp *)a.qp;
 	uint32_t n = 0;
 
-	while (qp->pending_head == qp->pending_tail) {
+	while (qp->npending == 0) {
 		end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, 3000));
 		n++;
 	}

@@ -125,10 +125,133 @@ static void order__a_write_is_there_before_the_send(void **state)
 	assert_int_equal(order.nchecked, ROUNDS);
 }
 
+#define CONNS	40u
+#define ANSWERS 20000u
+#define DEPTH	4u /* messages under way, each on the next connection */
+
+/* Many connections in turn, so that bells ring and short messages lie in notes; some are too long for one. */
+struct turns {
+	struct end end;
+	const char *addr;
+	_Atomic bool listens;
+	struct fabric_qp *qps[CONNS];
+	uint32_t nwrong;
+};
+
+static uint32_t turn_len(uint32_t n)
+{
+	return 4 + n * 37 % 300;
+}
+
+static uint8_t *turn_memory(const struct end *end, uint32_t i)
+{
+	return end->mem + i * 1024;
+}
+
+static void turn_recv(struct turns *turns, uint32_t i)
+{
+	const struct fabric_recv_wr wr = {i, turn_memory(&turns->end, i), 512, turns->end.mr.lkey};
+
+	turns->nwrong += turns->end.ops->post_recv(turns->qps[i], &wr, 1) != 1;
+}
+
+/* Message n, from memory that only this side has. */
+static void turn_send(struct turns *turns, uint32_t n)
+{
+	uint8_t *data = turns->end.mem + 524288;
+
+	memset(data, (int)n, turn_len(n));
+	memcpy(data, &n, 4);
+	turns->nwrong += !turns->end.ops->send_now(turns->qps[n % CONNS], data, turn_len(n));
+}
+
+/* What came on a connection; its number. */
+static uint32_t turn_check(struct turns *turns, const struct fabric_wc *wc)
+{
+	uint32_t i = (uint32_t)wc->wr_id, n;
+	const uint8_t *data = turn_memory(&turns->end, i);
+
+	memcpy(&n, data, 4);
+	turns->nwrong += wc->status != FABRIC_OK || n % CONNS != i || wc->byte_len != turn_len(n);
+	for (uint32_t at = 4; at < wc->byte_len; at++)
+		turns->nwrong += data[at] != (uint8_t)n;
+	return n;
+}
+
+static void *answer_in_turn(void *arg)
+{
+	struct turns *turns = arg;
+	uint32_t answered = 0;
+
+	end_open(&turns->end, "", CONNS);
+	end_listen(&turns->end, turns->addr);
+	turns->listens = true;
+	for (uint32_t i = 0; i < CONNS; i++) {
+		turns->qps[i] = end_accept(&turns->end, NULL, NULL);
+		turn_recv(turns, i);
+		end_event(&turns->end, NULL, FABRIC_CM_ESTABLISHED);
+	}
+	while (answered < ANSWERS) {
+		end_step(&turns->end, NULL);
+		for (uint32_t i = 0; i < turns->end.nwcs; i++) {
+			uint32_t n = turn_check(turns, &turns->end.wcs[i]);
+
+			turn_recv(turns, n % CONNS);
+			turn_send(turns, n);
+			answered++;
+		}
+		turns->end.nwcs = 0;
+	}
+	for (uint32_t i = 0; i < CONNS; i++) {
+		end_event(&turns->end, NULL, FABRIC_CM_DISCONNECTED);
+		turns->end.ops->qp_destroy(turns->qps[i]);
+	}
+	end_close(&turns->end);
+	return NULL;
+}
+
+/* Two threads, and many connections of which each is used now and then. */
+static void turns__all_messages_come_whole(void **state)
+{
+	static struct turns a, b;
+	uint64_t until = end_now_ns() + 12 * END_WAIT_NS;
+	uint32_t nsent = 0, answered = 0;
+	pthread_t thread;
+
+	(void)state;
+	a.addr = b.addr = end_address();
+	assert_int_equal(pthread_create(&thread, NULL, answer_in_turn, &b), 0);
+	while (!b.listens)
+		usleep(100);
+	end_open(&a.end, "", CONNS);
+	for (uint32_t i = 0; i < CONNS; i++) {
+		a.qps[i] = end_connect(&a.end, a.addr, NULL);
+		turn_recv(&a, i);
+		end_event(&a.end, NULL, FABRIC_CM_ESTABLISHED);
+	}
+	while (answered < ANSWERS) {
+		while (nsent < ANSWERS && nsent - answered < DEPTH)
+			turn_send(&a, nsent++);
+		end_step(&a.end, NULL);
+		for (uint32_t i = 0; i < a.end.nwcs; i++) {
+			turn_recv(&a, turn_check(&a, &a.end.wcs[i]) % CONNS);
+			answered++;
+		}
+		a.end.nwcs = 0;
+		assert_true(end_now_ns() < until);
+	}
+	for (uint32_t i = 0; i < CONNS; i++)
+		a.end.ops->qp_destroy(a.qps[i]);
+	pthread_join(thread, NULL);
+	end_close(&a.end);
+	assert_int_equal(a.nwrong + b.nwrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order__a_write_is_there_before_the_send),
+		cmocka_unit_test(turns__all_messages_come_whole),
 	};
 
 	if (mem_eal_start(NULL) != 0)

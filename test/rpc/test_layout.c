@@ -181,8 +181,8 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 	const uint8_t *at = (const uint8_t *)(uintptr_t)LINE;
 
 	add(ranges, "cells", at + (qp->tx.cells - base), qp->tx.size);
-	add(ranges, "reader's mark", at + ((const uint8_t *)qp->rx.shared - base),
-	    sizeof(qp->rx.shared->head));
+	add(ranges, "reader's mark", at + ((const uint8_t *)ring_reader_shared(&qp->rx) - base),
+	    sizeof(ring_reader_shared(&qp->rx)->head));
 }
 
 /* The same of the bells. All but the first connection have some. */
@@ -191,10 +191,12 @@ static void add_bells(struct ranges *ranges, const struct weir_conn *conn)
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
 	const uint8_t *base = (const uint8_t *)qp->bells->memory, *at = (const uint8_t *)(uintptr_t)LINE;
 
-	add(ranges, "who is cold", at + ((uintptr_t)qp->lane->in->is_cold - (uintptr_t)base),
-	    sizeof(qp->lane->in->is_cold));
+	add(ranges, "who is cold", at + ((uintptr_t)qp->lane->in->marks - (uintptr_t)base),
+	    sizeof(qp->lane->in->marks));
 	add(ranges, "rings", at + ((uintptr_t)qp->lane->out->rung - (uintptr_t)base),
 	    sizeof(qp->lane->out->rung));
+	add(ranges, "notes", at + ((uintptr_t)qp->lane->out->notes - (uintptr_t)base),
+	    sizeof(qp->lane->out->notes));
 }
 
 static void connect_and_call(void)
@@ -239,7 +241,7 @@ static void lines__are_of_one_engine(void **state)
 		client.n = server.n = 0;
 		add_bells(&client, conns[i]);
 		add_bells(&server, server_conns[i]);
-		assert_int_equal(client.n, 2);
+		assert_int_equal(client.n, 3);
 		expect_apart(&client, &server);
 	}
 }
