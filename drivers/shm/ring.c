@@ -40,31 +40,48 @@ static inline int has_room(struct ring_writer *ring, uint32_t need)
 	return has_room_now(ring, need);
 }
 
-/* Less than 64 bytes, in moves that may overlap: a call to memcpy() costs more than that. */
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+/* Less than 64 bytes, in moves that may overlap: a call to memcpy() costs more than that. All is read before anything is
+ * written. */
 static inline void copy_short(uint8_t *dst, const uint8_t *src, uint32_t len)
 {
-	uint8_t head[32], tail[32];
-	uint32_t n = len >= 32 ? 32 : len >= 16 ? 16 : len >= 8 ? 8 : 4;
+	if (len >= 32) {
+		bytes16 a, b, c, d;
 
-#define COPY_ENDS(bytes)                                                                                     \
-	do {                                                                                                 \
-		memcpy(head, src, bytes);                                                                    \
-		memcpy(tail, src + len - (bytes), bytes);                                                    \
-		memcpy(dst, head, bytes);                                                                    \
-		memcpy(dst + len - (bytes), tail, bytes);                                                    \
-	} while (0)
-	if (n == 32)
-		COPY_ENDS(32);
-	else if (n == 16)
-		COPY_ENDS(16);
-	else if (n == 8)
-		COPY_ENDS(8);
-	else if (len >= 4)
-		COPY_ENDS(4);
-	else
+		memcpy(&a, src, 16);
+		memcpy(&b, src + 16, 16);
+		memcpy(&c, src + len - 32, 16);
+		memcpy(&d, src + len - 16, 16);
+		memcpy(dst, &a, 16);
+		memcpy(dst + 16, &b, 16);
+		memcpy(dst + len - 32, &c, 16);
+		memcpy(dst + len - 16, &d, 16);
+	} else if (len >= 16) {
+		bytes16 a, b;
+
+		memcpy(&a, src, 16);
+		memcpy(&b, src + len - 16, 16);
+		memcpy(dst, &a, 16);
+		memcpy(dst + len - 16, &b, 16);
+	} else if (len >= 8) {
+		uint64_t a, b;
+
+		memcpy(&a, src, 8);
+		memcpy(&b, src + len - 8, 8);
+		memcpy(dst, &a, 8);
+		memcpy(dst + len - 8, &b, 8);
+	} else if (len >= 4) {
+		uint32_t a, b;
+
+		memcpy(&a, src, 4);
+		memcpy(&b, src + len - 4, 4);
+		memcpy(dst, &a, 4);
+		memcpy(dst + len - 4, &b, 4);
+	} else {
 		for (uint32_t i = 0; i < len; i++)
 			dst[i] = src[i];
-#undef COPY_ENDS
+	}
 }
 
 static inline void put_header(struct ring_writer *ring, uint64_t at, uint32_t word, memory_order order)
@@ -73,36 +90,57 @@ static inline void put_header(struct ring_writer *ring, uint64_t at, uint32_t wo
 			      (uint64_t)ring_lap(at, ring->shift) << 32 | word, order);
 }
 
-/* The payload of the cells from 'at' on, all but whose first has its header then, too. */
-static inline void put_cells(struct ring_writer *ring, uint64_t at, const uint8_t *data, uint32_t len)
+/* What the compiler can't keep of a ring across stores to its cells, which it takes for stores to anything. */
+struct cells {
+	uint8_t *base;
+	uint64_t mask;
+	uint32_t shift;
+};
+
+static inline uint8_t *cell_at(const struct cells *cells, uint64_t at)
 {
-	while (len > RING_DATA) {
-		memcpy(ring->cells + (at & (ring->size - 1)) + RING_HEADER, data, RING_DATA);
-		data += RING_DATA;
-		len -= RING_DATA;
-		at += RING_CELL;
-		put_header(ring, at, 0, memory_order_relaxed);
+	return cells->base + (at & cells->mask);
+}
+
+static inline void put_cell_header(const struct cells *cells, uint64_t at, uint32_t word, memory_order order)
+{
+	atomic_store_explicit((_Atomic uint64_t *)(void *)cell_at(cells, at),
+			      (uint64_t)ring_lap(at, cells->shift) << 32 | word, order);
+}
+
+/* A message of several cells, for which there is room; the first cell last: the reader polls on it, and each of its looks would take the
+ * line away. Apart, so that one of one cell needs fewer registers. */
+static __attribute__((noinline)) void put_several(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+{
+	const struct cells cells = {ring->cells, ring->size - 1, ring->shift};
+	const uint8_t *from = data + RING_DATA;
+	uint32_t left = len - RING_DATA;
+	uint64_t at = ring->tail + RING_CELL;
+
+	for (; left > RING_DATA; from += RING_DATA, left -= RING_DATA, at += RING_CELL) {
+		memcpy(cell_at(&cells, at) + RING_HEADER, from, RING_DATA);
+		put_cell_header(&cells, at, 0, memory_order_relaxed);
 	}
-	copy_short(ring->cells + (at & (ring->size - 1)) + RING_HEADER, data, len);
+	copy_short(cell_at(&cells, at) + RING_HEADER, from, left);
+	put_cell_header(&cells, at, 0, memory_order_relaxed);
+	memcpy(cell_at(&cells, ring->tail) + RING_HEADER, data, RING_DATA);
+	put_cell_header(&cells, ring->tail, RING_VALID | len, memory_order_release);
+	ring->tail = at + RING_CELL;
 }
 
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	uint32_t need = ring_cells_bytes(len);
-	int room = has_room(ring, need);
+	int room = has_room(ring, ring_cells_bytes(len));
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	if (len > RING_DATA) {
-		/* The first cell last: the reader polls on it, and each of its looks would take the line away. */
-		put_cells(ring, ring->tail + RING_CELL, data + RING_DATA, len - RING_DATA);
-		put_header(ring, ring->tail + RING_CELL, 0, memory_order_relaxed);
-		memcpy(ring->cells + (ring->tail & (ring->size - 1)) + RING_HEADER, data, RING_DATA);
-	} else {
+	if (len <= RING_DATA) {
 		copy_short(ring->cells + (ring->tail & (ring->size - 1)) + RING_HEADER, data, len);
+		put_header(ring, ring->tail, RING_VALID | len, memory_order_release);
+		ring->tail += RING_CELL;
+	} else {
+		put_several(ring, data, len);
 	}
-	put_header(ring, ring->tail, RING_VALID | len, memory_order_release);
-	ring->tail += need;
 	return 1;
 }
 
@@ -154,17 +192,18 @@ bool ring_can_pass(struct ring_writer *ring)
 static inline void take_cells(const struct ring_reader *ring, uint64_t at, uint32_t bytes, uint8_t *dst,
 			      uint32_t size, uint32_t len)
 {
+	const struct cells cells = {ring->cells, ring->size - 1, 0};
 	const uint8_t *end = dst + len;
 
 	/* Whole cells where there is room: what is behind the message in its last one is the writer's own affair. */
 	if (__builtin_expect(bytes <= size, 1)) {
 		for (; dst < end; dst += RING_DATA, at += RING_CELL)
-			memcpy(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER, RING_DATA);
+			memcpy(dst, cell_at(&cells, at) + RING_HEADER, RING_DATA);
 		return;
 	}
 	for (; end - dst > (ptrdiff_t)RING_DATA; dst += RING_DATA, at += RING_CELL)
-		memcpy(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER, RING_DATA);
-	copy_short(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER, (uint32_t)(end - dst));
+		memcpy(dst, cell_at(&cells, at) + RING_HEADER, RING_DATA);
+	copy_short(dst, cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
 }
 
 /* All before 'at' is done with. */
