@@ -95,36 +95,38 @@ int mem_pool_create(const struct mem_pool_options *options, const struct mem_reg
 /* All buffers must be back. NULL is allowed. */
 void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registrar);
 
+/* What the two below come to where the cache does not have it, or has no room. Out of line: they would burden each caller. */
+struct mem_buf *mem_pool_get_slow(struct mem_pool *pool);
+void mem_pool_put_slow(struct mem_buf *buf);
+
+static inline void mem_pool_count(struct mem_pool *pool)
+{
+	if (++pool->in_use > pool->in_use_peak)
+		pool->in_use_peak = pool->in_use;
+}
+
 /* NULL when the pool is dry. Owner's thread. */
 static inline struct mem_buf *mem_pool_get(struct mem_pool *pool)
 {
 	struct rte_mempool_cache *cache = pool->cache;
-	void *buf;
 
-	/* What generic_get() comes to in the end, for one. */
-	if (__builtin_expect(cache && cache->len > 0, 1)) {
-		buf = cache->objs[--cache->len];
-	} else if (__builtin_expect(rte_mempool_generic_get(pool->mp, &buf, 1, cache) != 0, 0)) {
-		pool->empty++;
-		return NULL;
-	}
-	if (++pool->in_use > pool->in_use_peak)
-		pool->in_use_peak = pool->in_use;
-	return buf;
+	if (__builtin_expect(!cache || cache->len == 0, 0))
+		return mem_pool_get_slow(pool);
+	mem_pool_count(pool);
+	return cache->objs[--cache->len];
 }
 
 /* Give a buffer back to its pool. Owner's thread. */
 static inline void mem_pool_put(struct mem_buf *buf)
 {
-	struct mem_pool *pool = buf->pool;
-	struct rte_mempool_cache *cache = pool->cache;
-	void *object = buf;
+	struct rte_mempool_cache *cache = buf->pool->cache;
 
-	pool->in_use--;
-	if (__builtin_expect(cache && cache->len < cache->flushthresh, 1))
-		cache->objs[cache->len++] = object;
-	else
-		rte_mempool_generic_put(pool->mp, &object, 1, cache);
+	if (__builtin_expect(!cache || cache->len >= cache->flushthresh, 0)) {
+		mem_pool_put_slow(buf);
+		return;
+	}
+	buf->pool->in_use--;
+	cache->objs[cache->len++] = buf;
 }
 
 #endif

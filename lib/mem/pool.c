@@ -121,3 +121,23 @@ void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registr
 	weir_region_destroy(pool->region);
 	mem_free(pool);
 }
+
+struct mem_buf *mem_pool_get_slow(struct mem_pool *pool)
+{
+	void *buf;
+
+	if (rte_mempool_generic_get(pool->mp, &buf, 1, pool->cache) != 0) {
+		pool->empty++;
+		return NULL;
+	}
+	mem_pool_count(pool);
+	return buf;
+}
+
+void mem_pool_put_slow(struct mem_buf *buf)
+{
+	void *object = buf;
+
+	buf->pool->in_use--;
+	rte_mempool_generic_put(buf->pool->mp, &object, 1, buf->pool->cache);
+}

@@ -21,16 +21,6 @@ void credit_lost(struct credit_requester *book, uint32_t messages)
 	book->in_flight -= messages < book->in_flight ? messages : book->in_flight;
 }
 
-bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
-{
-	uint32_t granted = rdma_credit ? rdma_credit : 1;
-
-	if (book->in_flight > 0)
-		book->in_flight--;
-	book->granted = granted < book->wanted ? granted : book->wanted;
-	return rdma_credit != 0;
-}
-
 uint32_t credit_grant(const struct credit_responder *book, uint32_t requested)
 {
 	uint32_t granted = requested < book->limit || PLANTED(10) ? requested : book->limit;

@@ -45,7 +45,15 @@ static inline void credit_take_more(struct credit_requester *book, uint32_t more
 /* A reply (or RDMA_ERROR for a known XID) came, with its rdma_credit. A grant of zero counts as one
  * (3.3.1: it MUST NOT be zero), one above what was asked as that. Returns false when it was clamped up
  * from zero, for a counter. */
-bool credit_reply(struct credit_requester *book, uint32_t rdma_credit);
+static inline bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
+{
+	uint32_t granted = rdma_credit ? rdma_credit : 1;
+
+	if (book->in_flight > 0)
+		book->in_flight--;
+	book->granted = granted < book->wanted ? granted : book->wanted;
+	return rdma_credit != 0;
+}
 
 /* A call of so many messages ended without a reply (connection lost), or all but one of them are answered for. */
 void credit_lost(struct credit_requester *book, uint32_t messages);

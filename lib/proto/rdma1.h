@@ -10,7 +10,10 @@
  * no peer can write to, and must stay while the header is iterated.
  */
 
+#include <stddef.h>
+
 #include "weir_common.h"
+#include "wire.h"
 
 #define RDMA1_VERSION 1u
 
@@ -103,21 +106,22 @@ struct rdma1_header {
 	uint32_t credit;
 	uint32_t proc;
 	uint32_t header_bytes; /* the Payload stream starts here */
-	uint32_t err;	       /* RDMA_ERROR: enum rdma1_err */
-	uint32_t vers_low;     /* ERR_VERS */
-	uint32_t vers_high;
 	uint16_t nread_segments;
 	uint16_t nread_chunks; /* distinct positions; Position Zero counts */
+	const uint8_t *reads;  /* at the first 'present' word */
+	const uint8_t *writes;
+	/* 0 without chunks, from here on */
 	uint16_t nwrite_chunks;
 	uint16_t nreply_segments; /* of the Reply chunk */
 	bool has_reply_chunk;
 	bool has_position_zero; /* there is a Position Zero Read chunk (Long Call) */
-	const uint8_t *reads;	/* at the first 'present' word */
-	const uint8_t *writes;
-	const uint8_t *reply; /* at the segment count; only when has_reply_chunk */
-	uint64_t read_bytes;  /* sum over the Read list; each Read chunk is below 2^32 */
-	uint64_t write_bytes; /* sum over the Write list and the Reply chunk */
-	uint64_t reply_bytes; /* of the Reply chunk alone */
+	const uint8_t *reply;	/* at the segment count; only when has_reply_chunk */
+	uint64_t read_bytes;	/* sum over the Read list; each Read chunk is below 2^32 */
+	uint64_t write_bytes;	/* sum over the Write list and the Reply chunk */
+	uint64_t reply_bytes;	/* of the Reply chunk alone */
+	uint32_t err;		/* RDMA_ERROR: enum rdma1_err */
+	uint32_t vers_low;	/* ERR_VERS */
+	uint32_t vers_high;
 };
 
 /* Decode and judge one received message of 'len' bytes, sent in 'direction'. When the verdict is not OK,
@@ -130,6 +134,31 @@ struct rdma1_header {
 enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 				const struct rdma1_limits *limits, struct rdma1_header *hdr,
 				enum rdma1_reason *reason);
+
+/* What rdma1_decode() does first, for those who have something shorter to do with such a message than with others: whether it is an RDMA_MSG of
+ * version 1 with three empty lists, and an RPC message with the same XID. Words are compared as they came. */
+static inline bool rdma1_is_short(const uint8_t *msg, uint32_t len)
+{
+	if (len < RDMA1_HEADER_MIN + 4)
+		return false;
+	return ((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | wire_raw_u64(msg + 12) |
+		wire_raw_u64(msg + 20) | (wire_raw_u32(msg) ^ wire_raw_u32(msg + RDMA1_HEADER_MIN))) == 0;
+}
+
+/* And what it says of one. */
+static inline void rdma1_take_short(const uint8_t *msg, struct rdma1_header *hdr)
+{
+	hdr->xid = wire_get_u32(msg);
+	hdr->vers = RDMA1_VERSION;
+	hdr->credit = wire_get_u32(msg + 8);
+	hdr->proc = RDMA1_MSG;
+	hdr->header_bytes = RDMA1_HEADER_MIN;
+	hdr->nread_segments = 0;
+	hdr->nread_chunks = 0;
+	hdr->reads = msg + RDMA1_FIXED_SIZE;
+	hdr->writes = hdr->reads + 4;
+	memset(&hdr->nwrite_chunks, 0, sizeof(*hdr) - offsetof(struct rdma1_header, nwrite_chunks));
+}
 
 /* The part of it that RDMA_MSG and RDMA_NOMSG have in both versions of the protocol: three chunk lists, from byte 'at' <=
  * len on, and what follows them. hdr has xid and proc, one of these two, and zeros; what it has when the reason is another

@@ -7,8 +7,6 @@
  */
 #include "rdma1.h"
 
-#include "wire.h"
-
 const struct rdma1_limits rdma1_limits_default = {
 	.read_segments_max = 256,
 	.read_chunks_max = 16,
@@ -365,51 +363,16 @@ decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	return judge(*reason, direction);
 }
 
-/* Version 1, RDMA_MSG, three empty lists, and an RPC message with the same XID? */
-static inline bool is_short_message(const uint8_t *msg, uint32_t len)
-{
-	if (len < RDMA1_HEADER_MIN + XID_SIZE)
-		return false;
-	return ((wire_get_u32(msg + 4) ^ RDMA1_VERSION) | wire_get_u64(msg + 12) | wire_get_u64(msg + 20) |
-		(wire_get_u32(msg) ^ wire_get_u32(msg + RDMA1_HEADER_MIN))) == 0;
-}
-
-/* A header without chunks but for what is set afterwards. Field by field: of an initializer GCC makes a string
- * instruction, which costs more than all else here. */
-static inline void set_plain(const uint8_t *msg, struct rdma1_header *hdr)
-{
-	hdr->xid = wire_get_u32(msg);
-	hdr->vers = RDMA1_VERSION;
-	hdr->credit = wire_get_u32(msg + 8);
-	hdr->proc = RDMA1_MSG;
-	hdr->header_bytes = RDMA1_HEADER_MIN;
-	hdr->err = 0;
-	hdr->vers_low = 0;
-	hdr->vers_high = 0;
-	hdr->nread_segments = 0;
-	hdr->nread_chunks = 0;
-	hdr->nwrite_chunks = 0;
-	hdr->nreply_segments = 0;
-	hdr->has_reply_chunk = false;
-	hdr->has_position_zero = false;
-	hdr->reads = msg + RDMA1_FIXED_SIZE;
-	hdr->writes = hdr->reads + 4;
-	hdr->reply = NULL;
-	hdr->read_bytes = 0;
-	hdr->write_bytes = 0;
-	hdr->reply_bytes = 0;
-}
-
-/* The same with one Write chunk of one segment, within the limits? */
+/* As rdma1_is_short(), but with one Write chunk of one segment, within the limits? */
 static inline bool is_one_chunk_message(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
 {
 	uint32_t bytes;
 
 	if (len < RDMA1_ONE_CHUNK_SIZE + XID_SIZE)
 		return false;
-	if (((wire_get_u32(msg + 4) ^ RDMA1_VERSION) | wire_get_u64(msg + 12) |
-	     (wire_get_u64(msg + 20) ^ 0x0000000100000001u) | wire_get_u64(msg + 44) |
-	     (wire_get_u32(msg) ^ wire_get_u32(msg + RDMA1_ONE_CHUNK_SIZE))) != 0)
+	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | wire_raw_u64(msg + 12) |
+	     (wire_raw_u64(msg + 20) ^ htobe64(0x0000000100000001u)) | wire_raw_u64(msg + 44) |
+	     (wire_raw_u32(msg) ^ wire_raw_u32(msg + RDMA1_ONE_CHUNK_SIZE))) != 0)
 		return false;
 	bytes = wire_get_u32(msg + 32);
 	return limits->write_chunks_max >= 1 && limits->segments_per_chunk_max >= 1 &&
@@ -419,7 +382,7 @@ static inline bool is_one_chunk_message(const uint8_t *msg, uint32_t len, const 
 static enum rdma1_verdict decode_one_chunk(const uint8_t *msg, struct rdma1_header *hdr,
 					   enum rdma1_reason *reason)
 {
-	set_plain(msg, hdr);
+	rdma1_take_short(msg, hdr);
 	hdr->header_bytes = RDMA1_ONE_CHUNK_SIZE;
 	hdr->nwrite_chunks = 1;
 	hdr->write_bytes = wire_get_u32(msg + 32);
@@ -440,12 +403,12 @@ enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_dir
 				const struct rdma1_limits *limits, struct rdma1_header *hdr,
 				enum rdma1_reason *reason)
 {
-	if (!is_short_message(msg, len)) {
+	if (!rdma1_is_short(msg, len)) {
 		if (is_one_chunk_message(msg, len, limits))
 			return decode_one_chunk(msg, hdr, reason);
 		return decode_other(msg, len, direction, limits, hdr, reason);
 	}
-	set_plain(msg, hdr);
+	rdma1_take_short(msg, hdr);
 	*reason = RDMA1_R_NONE;
 	return RDMA1_V_OK;
 }

@@ -49,35 +49,11 @@ static int get_range(struct weir_xdr_in *in, uint32_t *low, uint32_t *high)
 	return weir_xdr_get_u32(in, high);
 }
 
-/* The header that most calls have, in one piece: version 2, AUTH_NONE twice. A decoder that failed has nothing left. */
-static inline bool is_plain_call(const struct weir_xdr_in *in)
-{
-	if (in->is_item || in->end - in->p < (ptrdiff_t)WEIR_RPC_CALL_HEADER_MIN)
-		return false;
-	return ((wire_get_u64(in->p + 4) ^ ((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION)) |
-		wire_get_u64(in->p + 24) | wire_get_u64(in->p + 32)) == 0;
-}
-
-static inline void take_plain_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
-{
-	hdr->xid = wire_get_u32(in->p);
-	hdr->rpcvers = WEIR_RPC_VERSION;
-	hdr->prog = wire_get_u32(in->p + 12);
-	hdr->vers = wire_get_u32(in->p + 16);
-	hdr->proc = wire_get_u32(in->p + 20);
-	hdr->cred = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, in->p + 32};
-	hdr->verf = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, in->p + 40};
-	in->p += WEIR_RPC_CALL_HEADER_MIN;
-}
-
-int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
+/* Any other. Out of line, as its like below: it would burden the plain one with its stack frame. */
+static __attribute__((noinline)) int decode_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	uint32_t type;
 
-	if (__builtin_expect(is_plain_call(in), 1)) {
-		take_plain_call(in, hdr);
-		return 0;
-	}
 	*hdr = (struct weir_rpc_call_header){0};
 	if (weir_xdr_get_u32(in, &hdr->xid) != 0 || weir_xdr_get_u32(in, &type) != 0 ||
 	    type != WEIR_RPC_CALL || weir_xdr_get_u32(in, &hdr->rpcvers) != 0)
@@ -90,6 +66,14 @@ int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 	if (get_auth(in, &hdr->cred) != 0)
 		return -EBADMSG;
 	return get_auth(in, &hdr->verf);
+}
+
+int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
+{
+	if (!rpc_is_plain_call(in))
+		return decode_call(in, hdr);
+	rpc_take_plain_call(in, hdr);
+	return 0;
 }
 
 int rpc_call_encode(struct weir_xdr_out *out, const struct weir_rpc_call_header *hdr)
@@ -129,32 +113,26 @@ static int get_denied(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 	return get_enum(in, WEIR_RPC_GSS_CTXPROBLEM, &hdr->auth_stat);
 }
 
-/* The header that most replies have, in one piece: accepted, AUTH_NONE, SUCCESS, all but the first zero. */
-static inline bool is_plain_reply(const struct weir_xdr_in *in)
-{
-	if (in->is_item || in->end - in->p < (ptrdiff_t)WEIR_RPC_REPLY_HEADER_MIN)
-		return false;
-	return ((wire_get_u64(in->p + 4) ^ (uint64_t)WEIR_RPC_REPLY << 32) | wire_get_u64(in->p + 12) |
-		wire_get_u32(in->p + 20)) == 0;
-}
-
-int rpc_reply_decode(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
+static __attribute__((noinline)) int decode_reply(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 {
 	uint32_t type;
 
 	*hdr = (struct weir_rpc_reply_header){0};
-	if (__builtin_expect(is_plain_reply(in), 1)) {
-		hdr->xid = wire_get_u32(in->p);
-		hdr->verf.body = in->p + 20;
-		in->p += WEIR_RPC_REPLY_HEADER_MIN;
-		return 0;
-	}
 	if (weir_xdr_get_u32(in, &hdr->xid) != 0 || weir_xdr_get_u32(in, &type) != 0 ||
 	    type != WEIR_RPC_REPLY || get_enum(in, WEIR_RPC_MSG_DENIED, &hdr->reply_stat) != 0)
 		return -EBADMSG;
 	if (hdr->reply_stat == WEIR_RPC_MSG_ACCEPTED)
 		return get_accepted(in, hdr);
 	return get_denied(in, hdr);
+}
+
+int rpc_reply_decode(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
+{
+	if (in->is_item || in->end - in->p < (ptrdiff_t)WEIR_RPC_REPLY_HEADER_MIN ||
+	    !rpc_is_plain_reply(in->p))
+		return decode_reply(in, hdr);
+	rpc_take_plain_reply(in, hdr);
+	return 0;
 }
 
 static int put_accepted(struct weir_xdr_out *out, const struct weir_rpc_reply_header *hdr)

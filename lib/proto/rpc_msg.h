@@ -5,16 +5,53 @@
 /* RPC headers (RFC 5531 section 9): encode and decode, shared by requester, responder and tools. */
 
 #include "weir_rpc.h"
+#include "wire.h"
 
 /* 0, or -EBADMSG: too short, msg_type not CALL, a body over 400 bytes or reduced. rpcvers is for the
  * responder to judge, first of all: when it isn't 2, what follows it is not decoded and zero in *hdr. */
 int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr);
+
+/* What rpc_call_decode() does first: whether the header is the one that most calls have, in one piece: version 2, AUTH_NONE twice. A decoder that
+ * failed has nothing left. And what it says of one. */
+static inline bool rpc_is_plain_call(const struct weir_xdr_in *in)
+{
+	if (in->is_item || in->end - in->p < (ptrdiff_t)WEIR_RPC_CALL_HEADER_MIN)
+		return false;
+	return ((wire_raw_u64(in->p + 4) ^ htobe64((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION)) |
+		wire_raw_u64(in->p + 24) | wire_raw_u64(in->p + 32)) == 0;
+}
+
+static inline void rpc_take_plain_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
+{
+	hdr->xid = wire_get_u32(in->p);
+	hdr->rpcvers = WEIR_RPC_VERSION;
+	hdr->prog = wire_get_u32(in->p + 12);
+	hdr->vers = wire_get_u32(in->p + 16);
+	hdr->proc = wire_get_u32(in->p + 20);
+	hdr->cred = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, in->p + 32};
+	hdr->verf = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, in->p + 40};
+	in->p += WEIR_RPC_CALL_HEADER_MIN;
+}
 
 /* 0; -ENOSPC; -EINVAL: a credential or verifier over its bound. */
 int rpc_call_encode(struct weir_xdr_out *out, const struct weir_rpc_call_header *hdr);
 
 /* 0, or -EBADMSG: too short, msg_type not REPLY, an enum value that RFC 5531 does not declare. */
 int rpc_reply_decode(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr);
+
+/* What rpc_reply_decode() does first: whether the WEIR_RPC_REPLY_HEADER_MIN bytes at 'at' are the header that most replies have:
+ * accepted, AUTH_NONE, SUCCESS, which is all but the XID and the type zero. And what it says of one, whose decoder is there. */
+static inline bool rpc_is_plain_reply(const uint8_t *at)
+{
+	return ((wire_raw_u64(at + 4) ^ htobe64((uint64_t)WEIR_RPC_REPLY << 32)) | wire_raw_u64(at + 12) |
+		wire_raw_u32(at + 20)) == 0;
+}
+
+static inline void rpc_take_plain_reply(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
+{
+	*hdr = (struct weir_rpc_reply_header){.xid = wire_get_u32(in->p), .verf.body = in->p + 20};
+	in->p += WEIR_RPC_REPLY_HEADER_MIN;
+}
 
 /* 0; -ENOSPC; -EINVAL: such a value, or a verifier over its bound. */
 int rpc_reply_encode(struct weir_xdr_out *out, const struct weir_rpc_reply_header *hdr);

@@ -9,6 +9,23 @@
 
 #include "weir_common.h"
 
+/* As it is there: to compare with what is in that order, too. */
+static inline uint32_t wire_raw_u32(const uint8_t *at)
+{
+	uint32_t be;
+
+	memcpy(&be, at, sizeof(be));
+	return be;
+}
+
+static inline uint64_t wire_raw_u64(const uint8_t *at)
+{
+	uint64_t be;
+
+	memcpy(&be, at, sizeof(be));
+	return be;
+}
+
 static inline uint32_t wire_get_u32(const uint8_t *at)
 {
 	uint32_t be;

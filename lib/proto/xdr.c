@@ -187,8 +187,9 @@ static void put_padded(uint8_t *at, const void *src, uint32_t len_bytes)
 {
 	if (len_bytes == 0)
 		return;
+	/* The last word, of which the data leaves the padding. */
+	memset(at + (len_bytes - 1) / WEIR_XDR_UNIT * WEIR_XDR_UNIT, 0, WEIR_XDR_UNIT);
 	memcpy(at, src, len_bytes);
-	memset(at + len_bytes, 0, weir_xdr_pad(len_bytes));
 }
 
 int weir_xdr_put_opaque_fixed(struct weir_xdr_out *out, const void *src, uint32_t len_bytes)

@@ -121,7 +121,47 @@ bool call_must_wait(const struct weir_call *call)
 	       ((call->sends_app_memory && !call->is_send_done) || call->nvalid > 0);
 }
 
-void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+/* The reply that most calls get, to one that holds and awaits nothing else: without chunks, accepted, nothing invalidated. True: it is dealt
+ * with. Of any other nothing was done; and what is done here, the general way would do. */
+static inline bool take_plain(struct weir_conn *conn, const struct mem_buf *buf, uint32_t len)
+{
+	struct requester *req = requester_of(conn);
+	const uint8_t *msg = buf->data, *stream = msg + RDMA1_HEADER_MIN;
+	struct weir_rpc_reply_header reply;
+	uint32_t item_bytes[CALL_ITEMS_MAX];
+	struct weir_result result;
+	struct weir_xdr_in in;
+	struct weir_call *call;
+
+	if (len < RDMA1_HEADER_MIN + WEIR_RPC_REPLY_HEADER_MIN || conn->v2 || !rdma1_is_short(msg, len) ||
+	    !rpc_is_plain_reply(stream))
+		return false;
+	call = call_find(req, wire_get_u32(msg));
+	if (!call || call->state != CALL_SENT || !call->is_send_done || call->has_extra || call->nvalid > 0 ||
+	    call->plan.use_write_list)
+		return false;
+	conn->heard = true;
+	if (!credit_reply(&req->credits, wire_get_u32(msg + 8)))
+		conn->ep.engine->stats.zero_grants++;
+	weir_xdr_in_init(&in, stream, len - RDMA1_HEADER_MIN);
+	rpc_take_plain_reply(&in, &reply);
+	result = (struct weir_result){.reply = &reply, .results = &in, .item_bytes = item_bytes};
+	call_complete(call, &result);
+	return true;
+}
+
+/* A credit came back, maybe. */
+static inline void go_on(struct weir_conn *conn)
+{
+	if (TAILQ_EMPTY(&requester_of(conn)->queue))
+		return;
+	if (conn->shared)
+		requester_share_grow(conn);
+	requester_pump(conn);
+}
+
+static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+					       uint32_t inv_rkey)
 {
 	struct requester *req = requester_of(conn);
 	struct weir_engine *engine = conn->ep.engine;
@@ -174,15 +214,21 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		engine->stats.dropped++;
 		req->credits.in_flight += 1 + call->more;
 	}
-	if (!TAILQ_EMPTY(&req->queue)) {
-		if (conn->shared)
-			requester_share_grow(conn);
-		requester_pump(conn);
-	}
+	go_on(conn);
 done:
 	/* A key that is not of the call that was replied to: another call's, or none that was in use (RFC 8797). */
 	if (__builtin_expect(inv_rkey != 0, 0))
 		conn_fail(conn, -EPROTO);
+	conn_recv_done(conn, buf);
+}
+
+void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+{
+	if (__builtin_expect(inv_rkey != 0 || !take_plain(conn, buf, len), 0)) {
+		on_other(conn, buf, len, inv_rkey);
+		return;
+	}
+	go_on(conn);
 	conn_recv_done(conn, buf);
 }
 

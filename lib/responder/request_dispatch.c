@@ -18,12 +18,20 @@ static void reply_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, 
 	request_reply_rpc_error(req, &reply);
 }
 
+static inline int decode(struct weir_request *req, struct weir_xdr_in *in)
+{
+	if (__builtin_expect(!rpc_is_plain_call(in), 0))
+		return rpc_call_decode(in, &req->rpc);
+	rpc_take_plain_call(in, &req->rpc);
+	return 0;
+}
+
 bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
 {
 	const struct program_table *table = req->responder->programs;
 	const struct weir_program *found = NULL;
 
-	if (__builtin_expect(rpc_call_decode(in, &req->rpc) != 0 || req->rpc.xid != req->hdr.xid, 0)) {
+	if (__builtin_expect(decode(req, in) != 0 || req->rpc.xid != req->hdr.xid, 0)) {
 		/* No RPC reply can be made for what is not an RPC call (RFC 8166 section 4.5.2). */
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return false;

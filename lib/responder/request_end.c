@@ -153,15 +153,22 @@ static __attribute__((noinline)) void put_group(struct weir_request *req)
 	req->op = 0;
 }
 
-static void put_bufs(struct weir_request *req)
+/* Those that only some requests have. */
+static __attribute__((noinline)) void put_extra(struct weir_request *req)
 {
-	put_buf(&req->reply);
 	put_buf(&req->header_buf);
 	put_buf(&req->spill);
-	if (__builtin_expect(req->rtr_base != 0, 0))
+	if (req->rtr_base != 0)
 		put_group(req);
-	if (__builtin_expect(req->nchunks > 0, 0))
+	if (req->nchunks > 0)
 		request_put_chunks(req);
+}
+
+static inline void put_bufs(struct weir_request *req)
+{
+	put_buf(&req->reply);
+	if (__builtin_expect(req->header_buf || req->spill || req->rtr_base != 0 || req->nchunks > 0, 0))
+		put_extra(req);
 }
 
 static bool is_of(const struct weir_request *req, const struct responder *responder)
@@ -264,11 +271,45 @@ static __attribute__((noinline)) void release_message(struct weir_request *req)
 	req->msg = NULL;
 }
 
+/* It waited for something. */
+static __attribute__((noinline)) void stop_waiting(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	if (req->state == REQUEST_DUPLICATE || req->state == REQUEST_REPLYING)
+		end_wait(req);
+	if (req->tx_waiter.is_waiting && responder->conn)
+		conn_wait_cancel(responder->conn, &req->tx_waiter);
+	if (req->buf_waiter.is_waiting || responder->engine->waking == &req->buf_waiter)
+		engine_wait_cancel(responder->engine, &req->buf_waiter);
+}
+
+static inline bool has_waited(const struct weir_request *req)
+{
+	return req->state == REQUEST_DUPLICATE || req->state == REQUEST_REPLYING ||
+	       req->tx_waiter.is_waiting || req->buf_waiter.is_waiting ||
+	       req->responder->engine->waking == &req->buf_waiter;
+}
+
+/* It is in the pool again; what that leads to. */
+static __attribute__((noinline)) void after_release(struct responder *responder, void (*on_sent)(void *),
+						    void *arg)
+{
+	struct weir_conn *conn = responder->conn;
+
+	if (on_sent)
+		on_sent(arg); /* which may end others: the one released still counts */
+	responder->nbusy--;
+	if (!TAILQ_EMPTY(&responder->pool->waiting))
+		request_pool_serve(responder->pool);
+	if (!conn && responder->nbusy == 0)
+		responder_free(responder);
+}
+
 void request_release(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 	struct request_pool *pool = responder->pool;
-	struct weir_conn *conn = responder->conn;
 	void (*on_sent)(void *) = req->on_sent;
 
 	if (__builtin_expect(req->msg != NULL, 0))
@@ -278,22 +319,15 @@ void request_release(struct weir_request *req)
 	put_bufs(req);
 	req->user = NULL;
 	req->on_sent = NULL;
-	if (__builtin_expect(req->state == REQUEST_DUPLICATE || req->state == REQUEST_REPLYING, 0))
-		end_wait(req);
+	if (__builtin_expect(has_waited(req), 0))
+		stop_waiting(req);
 	req->state = REQUEST_FREE;
-	if (__builtin_expect(req->tx_waiter.is_waiting && conn, 0))
-		conn_wait_cancel(conn, &req->tx_waiter);
-	if (__builtin_expect(req->buf_waiter.is_waiting || responder->engine->waking == &req->buf_waiter, 0))
-		engine_wait_cancel(responder->engine, &req->buf_waiter);
 	req->next_free = pool->free;
 	pool->free = req;
-	if (on_sent)
-		on_sent(req->on_sent_arg); /* which may end others: this one still counts */
-	responder->nbusy--;
-	if (__builtin_expect(!TAILQ_EMPTY(&pool->waiting), 0))
-		request_pool_serve(pool);
-	if (__builtin_expect(!conn, 0) && responder->nbusy == 0)
-		responder_free(responder);
+	if (__builtin_expect(on_sent || !TAILQ_EMPTY(&pool->waiting) || !responder->conn, 0))
+		after_release(responder, on_sent, req->on_sent_arg);
+	else
+		responder->nbusy--;
 }
 
 void request_on_tx(struct conn_tx *tx, int error)

@@ -35,23 +35,25 @@ void request_count_refused(struct weir_engine *engine, uint32_t reason)
 	engine->stats.limits_exceeded += is_limit(reason);
 }
 
-static inline __attribute__((always_inline)) void begin(struct weir_request *req)
+/* All of the call is here, behind a header of so many bytes. */
+static inline void begin_inline(struct weir_request *req, uint32_t header_bytes)
 {
 	req->responder->conn->heard = true;
 	req->responder->engine->stats.requests_received++;
-	if (__builtin_expect(req->hdr.nread_segments > 0, 0)) {
-		request_pull(req);
-		return;
-	}
-	weir_xdr_in_init(&req->args, req->msg->data + req->hdr.header_bytes,
-			 req->msg_bytes - req->hdr.header_bytes);
+	weir_xdr_in_init(&req->args, req->msg->data + header_bytes, req->msg_bytes - header_bytes);
 	if (request_find_program(req, &req->args))
 		request_dispatch(req);
 }
 
 void request_begin(struct weir_request *req)
 {
-	begin(req);
+	if (req->hdr.nread_segments == 0) {
+		begin_inline(req, req->hdr.header_bytes);
+		return;
+	}
+	req->responder->conn->heard = true;
+	req->responder->engine->stats.requests_received++;
+	request_pull(req);
 }
 
 static inline __attribute__((always_inline)) void receive(struct weir_request *req, struct mem_buf *buf,
@@ -65,6 +67,11 @@ static inline __attribute__((always_inline)) void receive(struct weir_request *r
 	req->msg_bytes = len;
 	if (__builtin_expect(req->responder->conn->v2 != NULL, 0) && request_receive_v2(req))
 		return;
+	if (__builtin_expect(rdma1_is_short(buf->data, len), 1)) {
+		rdma1_take_short(buf->data, &req->hdr);
+		begin_inline(req, RDMA1_HEADER_MIN);
+		return;
+	}
 	verdict = rdma1_decode(buf->data, len, RDMA1_CALL, &engine->limits, &req->hdr, &reason);
 	if (__builtin_expect(verdict != RDMA1_V_OK, 0)) {
 		request_count_refused(engine, reason);
@@ -76,7 +83,7 @@ static inline __attribute__((always_inline)) void receive(struct weir_request *r
 		}
 		return;
 	}
-	begin(req);
+	request_begin(req);
 }
 
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)

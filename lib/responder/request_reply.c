@@ -18,7 +18,7 @@ bool request_is_gone(const struct weir_request *req)
 	return !req->responder->conn || !conn_can_send(req->responder->conn);
 }
 
-bool request_take_buffer(struct weir_request *req, uint64_t bytes)
+static inline bool take_buffer(struct weir_request *req, uint64_t bytes)
 {
 	struct weir_engine *engine = req->responder->engine;
 	struct mem_pool *pool = engine->send_pool;
@@ -45,11 +45,16 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 	return true;
 }
 
+bool request_take_buffer(struct weir_request *req, uint64_t bytes)
+{
+	return take_buffer(req, bytes);
+}
+
 struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes)
 {
 	uint8_t *at;
 
-	if (!request_take_buffer(req, (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN))
+	if (!take_buffer(req, (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN))
 		return NULL;
 	at = weir_xdr_reserve(&req->out, WEIR_RPC_REPLY_HEADER_MIN);
 	wire_put_u32(at, req->rpc.xid);
@@ -162,7 +167,7 @@ uint32_t request_grant(struct weir_request *req)
 	return grant(req);
 }
 
-static void give_back_receive(struct weir_request *req)
+static inline void give_back_receive(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
@@ -233,7 +238,6 @@ static int reduce(struct weir_request *req, const struct reduce_reply_in *in, ui
 		return request_reduce_rtr(req, in, buf, size, xfers, plan);
 	rc = size < extra ? -ENOSPC
 			  : reduce_reply(in, buf + extra, size - extra, xfers, REQUEST_XFERS_MAX, plan);
-
 	if (rc != 0 || extra == 0)
 		return rc;
 	rdma2_write_over(buf, RDMA1_REPLY, 0);
@@ -449,7 +453,6 @@ static int plan_reply(struct weir_request *req)
 	if (__builtin_expect(req->rtr_base != 0, 0) && req->rtr.nsets == 0)
 		return request_plan_rtr(req, in.credit);
 	rc = reduce(req, &in, scratch, sizeof(scratch), req->xfers, &plan);
-
 	if (rc == 0) {
 		req->header = req->out.start - plan.header_bytes;
 		memcpy(req->header, scratch, plan.header_bytes);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -387,6 +388,112 @@ static void decode__after_a_get_that_failed_fails(void **state)
 	assert_int_equal(rpc_reply_decode(&in, &reply), -EBADMSG);
 }
 
+/* The same bytes, of which the XID is in a part of its own: so they are decoded word by word, whatever they are. */
+static void in_two_parts(struct weir_xdr_in *in, struct weir_xdr_part parts[2], const uint8_t *buf,
+			 uint32_t len)
+{
+	parts[0] = (struct weir_xdr_part){buf, 4, 0};
+	parts[1] = (struct weir_xdr_part){buf + 4, len - 4, 0};
+	weir_xdr_in_init_parts(in, parts, 2);
+}
+
+/* A header, as it is, or with some words changed, some to what is nearly right; and of any length. */
+static uint32_t mutate(uint8_t *buf, const uint8_t *header, uint32_t len)
+{
+	static const uint8_t last[] = {0, 1, 2, 3, 4, 5, 6, 8};
+
+	memcpy(buf, header, len);
+	for (long n = random() % 4; n > 0; n--) {
+		uint8_t *word = buf + random() % (len / 4) * 4;
+
+		memset(word, 0, 4);
+		if (random() % 8 == 0)
+			word[random() % 3] = (uint8_t)random();
+		word[3] = last[random() % 8];
+	}
+	return random() % 4 ? len : 4 + (uint32_t)random() % (len - 3);
+}
+
+static void assert_same_auth(const struct weir_rpc_auth *a, const struct weir_rpc_auth *b)
+{
+	assert_int_equal(a->flavor, b->flavor);
+	assert_int_equal(a->len_bytes, b->len_bytes);
+	assert_true(a->len_bytes == 0 || a->body == b->body);
+}
+
+static void call__plain_one_is_as_any_other(void **state)
+{
+	uint8_t header[64] = {0}, buf[64];
+	uint32_t nplain = 0;
+
+	(void)state;
+	srandom(1);
+	encode_call(header, sizeof(header), &null_call);
+	for (uint32_t round = 0; round < 100000; round++) {
+		uint32_t len = mutate(buf, header, sizeof(header));
+		struct weir_rpc_call_header hdr, full;
+		struct weir_xdr_part parts[2];
+		struct weir_xdr_in in, in_parts;
+		int rc;
+
+		weir_xdr_in_init(&in, buf, len);
+		in_two_parts(&in_parts, parts, buf, len);
+		nplain += rpc_is_plain_call(&in);
+		assert_false(rpc_is_plain_call(&in_parts));
+		rc = rpc_call_decode(&in, &hdr);
+		assert_int_equal(rc, rpc_call_decode(&in_parts, &full));
+		if (rc != 0)
+			continue;
+		assert_int_equal(hdr.xid, full.xid);
+		assert_int_equal(hdr.rpcvers, full.rpcvers);
+		assert_int_equal(hdr.prog, full.prog);
+		assert_int_equal(hdr.vers, full.vers);
+		assert_int_equal(hdr.proc, full.proc);
+		assert_same_auth(&hdr.cred, &full.cred);
+		assert_same_auth(&hdr.verf, &full.verf);
+		assert_int_equal(weir_xdr_remaining(&in), weir_xdr_remaining(&in_parts));
+	}
+	assert_in_range(nplain, 20000, 80000);
+}
+
+static void reply__plain_one_is_as_any_other(void **state)
+{
+	static const struct weir_rpc_reply_header plain = {.xid = 0x5eed0001};
+	uint8_t header[48] = {0}, buf[48];
+	struct weir_xdr_out out;
+	uint32_t nplain = 0;
+
+	(void)state;
+	srandom(2);
+	weir_xdr_out_init(&out, header, sizeof(header));
+	assert_int_equal(rpc_reply_encode(&out, &plain), 0);
+	for (uint32_t round = 0; round < 100000; round++) {
+		uint32_t len = mutate(buf, header, sizeof(header));
+		struct weir_rpc_reply_header hdr, full;
+		struct weir_xdr_part parts[2];
+		struct weir_xdr_in in, in_parts;
+		int rc;
+
+		weir_xdr_in_init(&in, buf, len);
+		in_two_parts(&in_parts, parts, buf, len);
+		nplain += len >= WEIR_RPC_REPLY_HEADER_MIN && rpc_is_plain_reply(buf);
+		rc = rpc_reply_decode(&in, &hdr);
+		assert_int_equal(rc, rpc_reply_decode(&in_parts, &full));
+		if (rc != 0)
+			continue;
+		assert_int_equal(hdr.xid, full.xid);
+		assert_int_equal(hdr.reply_stat, full.reply_stat);
+		assert_int_equal(hdr.accept_stat, full.accept_stat);
+		assert_int_equal(hdr.reject_stat, full.reject_stat);
+		assert_int_equal(hdr.auth_stat, full.auth_stat);
+		assert_int_equal(hdr.low, full.low);
+		assert_int_equal(hdr.high, full.high);
+		assert_same_auth(&hdr.verf, &full.verf);
+		assert_int_equal(weir_xdr_remaining(&in), weir_xdr_remaining(&in_parts));
+	}
+	assert_in_range(nplain, 20000, 80000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +511,8 @@ int main(void)
 		cmocka_unit_test(auth_sys__bad_bodies_are_refused),
 		cmocka_unit_test(encode__after_a_put_that_failed_is_no_success),
 		cmocka_unit_test(decode__after_a_get_that_failed_fails),
+		cmocka_unit_test(call__plain_one_is_as_any_other),
+		cmocka_unit_test(reply__plain_one_is_as_any_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The short message, which is told by one comparison: that is what the decoder of lists would say of it. */
+#include <stdlib.h>
+
+#include "rdma1_msg.h"
+
+static void assert_same_header(const struct rdma1_header *a, const struct rdma1_header *b)
+{
+	assert_int_equal(a->xid, b->xid);
+	assert_int_equal(a->vers, b->vers);
+	assert_int_equal(a->credit, b->credit);
+	assert_int_equal(a->proc, b->proc);
+	assert_int_equal(a->header_bytes, b->header_bytes);
+	assert_int_equal(a->nread_segments, b->nread_segments);
+	assert_int_equal(a->nread_chunks, b->nread_chunks);
+	assert_int_equal(a->nwrite_chunks, b->nwrite_chunks);
+	assert_int_equal(a->nreply_segments, b->nreply_segments);
+	assert_int_equal(a->has_reply_chunk, b->has_reply_chunk);
+	assert_int_equal(a->has_position_zero, b->has_position_zero);
+	assert_ptr_equal(a->reads, b->reads);
+	assert_ptr_equal(a->writes, b->writes);
+	assert_ptr_equal(a->reply, b->reply);
+	assert_int_equal(a->read_bytes, b->read_bytes);
+	assert_int_equal(a->write_bytes, b->write_bytes);
+	assert_int_equal(a->reply_bytes, b->reply_bytes);
+	assert_int_equal(a->err | a->vers_low | a->vers_high, b->err | b->vers_low | b->vers_high);
+}
+
+/* What is told by one comparison is what the lists, read one by one, say as well; of mutations that are near to it, and others. */
+static void decode__short_message_is_as_its_lists_say(void **state)
+{
+	uint32_t nshort = 0;
+	struct msg m;
+
+	(void)state;
+	srandom(3);
+	for (uint32_t round = 0; round < 200000; round++) {
+		enum rdma1_direction direction = random() % 2 ? RDMA1_CALL : RDMA1_REPLY;
+		struct rdma1_header hdr, full = {0};
+		enum rdma1_reason reason, full_reason;
+		bool is_short;
+
+		msg_short(&m, 4 + (uint32_t)random() % 60);
+		for (long n = random() % 3; n > 0; n--)
+			msg_set_u32(&m, (uint32_t)random() % 9 * 4, (uint32_t)random() % 3);
+		if (random() % 8 == 0)
+			m.len = (uint32_t)random() % 40;
+		is_short = rdma1_is_short(m.buf, m.len);
+		nshort += is_short;
+		memset(&hdr, 0xee, sizeof(hdr));
+		if (is_short)
+			rdma1_take_short(m.buf, &hdr);
+		if (m.len < RDMA1_HEADER_MIN || m.buf[7] != 1 || m.buf[15] != RDMA1_MSG) {
+			assert_false(is_short);
+			continue;
+		}
+		full.xid = (uint32_t)m.buf[0] << 24 | (uint32_t)m.buf[1] << 16 | (uint32_t)m.buf[2] << 8 |
+			   m.buf[3];
+		full.vers = 1;
+		full.credit = m.buf[11];
+		full.proc = RDMA1_MSG;
+		full_reason = rdma1_decode_lists(m.buf, m.len, RDMA1_FIXED_SIZE, direction,
+						 &rdma1_limits_default, &full);
+		if (is_short) {
+			assert_int_equal(full_reason, RDMA1_R_NONE);
+			assert_same_header(&hdr, &full);
+		}
+		assert_true((msg_decode(&m, direction, &rdma1_limits_default, &hdr, &reason) == RDMA1_V_OK) ==
+			    (full_reason == RDMA1_R_NONE));
+		if (full_reason == RDMA1_R_NONE)
+			assert_same_header(&hdr, &full);
+	}
+	assert_in_range(nshort, 50000, 150000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(decode__short_message_is_as_its_lists_say),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
