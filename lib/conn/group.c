@@ -48,6 +48,16 @@ uint32_t conn_chain_parts(const struct mem_buf *chain, struct weir_xdr_part part
 	return n;
 }
 
+uint32_t conn_chain_received(const struct mem_buf *chain, struct rtr_received received[RTR_TRANSMISSIONS_MAX])
+{
+	uint32_t n = 0;
+
+	for (; chain && n < RTR_TRANSMISSIONS_MAX; chain = conn_chain_next(chain))
+		received[n++] = (struct rtr_received){chain->msg_bytes, (uint32_t)(chain->user[1] >> 32) +
+										(uint32_t)chain->user[1]};
+	return n;
+}
+
 void conn_group_receive(struct weir_conn *conn, const struct rdma2_header *hdr, const struct rtr_header *rtr,
 			uint32_t count_max, uint32_t credit, struct rtr_step *step)
 {
@@ -83,13 +93,14 @@ bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns)
 
 /* ---- going out ---- */
 
-uint64_t conn_payload_bytes(const struct piece *pieces, uint32_t npieces)
+uint64_t conn_payload_bytes(const struct piece *pieces, uint32_t npieces, uint32_t reduced)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < npieces; i++)
-		bytes += (uint64_t)pieces[i].len +
-			 (pieces[i].kind == PIECE_PLAIN ? 0 : weir_xdr_pad(pieces[i].len));
+		if (!(reduced & 1u << i))
+			bytes += (uint64_t)pieces[i].len +
+				 (pieces[i].kind == PIECE_PLAIN ? 0 : weir_xdr_pad(pieces[i].len));
 	return bytes;
 }
 
@@ -150,6 +161,8 @@ static uint32_t gather_section(const struct weir_conn *conn, const struct conn_g
 	for (uint32_t i = 0; i < out->npieces; i++) {
 		const struct piece *piece = &out->pieces[i];
 
+		if (out->reduced & 1u << i)
+			continue;
 		add_run(&s, piece->base, piece->len, piece->lkey);
 		if (piece->kind != PIECE_PLAIN)
 			add_run(&s, zeros->data, weir_xdr_pad(piece->len), zeros->lkey);
@@ -157,15 +170,54 @@ static uint32_t gather_section(const struct weir_conn *conn, const struct conn_g
 	return s.n;
 }
 
-/* Elements of a transmission, its header's first, which is not made yet. */
-static uint32_t gather_one(const struct weir_conn *conn, const struct conn_group_out *out, uint32_t n,
-			   struct fabric_sge *sges, uint32_t *bytes)
-{
-	uint32_t offset;
+/* Of one transmission. */
+struct gathered {
+	struct fabric_sge sges[CONN_BATCH_SGES];
+	uint32_t nfront; /* header, by itself and yet to be filled in, and payload */
+	uint32_t n;	 /* all */
+	uint32_t payload_bytes;
+	uint32_t bytes; /* all */
+};
 
-	sges[0] = (struct fabric_sge){0};
-	rtr_split_part(&out->split, n, &offset, bytes);
-	return gather_section(conn, out, offset, *bytes, sges, 1);
+/* False: what is placed takes more elements than the device gathers. */
+static bool gather(const struct weir_conn *conn, const struct conn_group_out *out, uint32_t n,
+		   struct gathered *g)
+{
+	const struct conn_placed placed = {out->pieces, out->npieces, out->placed, out->count};
+	struct fabric_sge behind[CONN_MSG_SGES] = {{0}}; /* the first stands for what is in front */
+	uint32_t header_bytes = n == 0 ? out->split.header_bytes : RTR_XMTCONT_SIZE, offset, nbehind;
+
+	g->sges[0] = (struct fabric_sge){0};
+	rtr_split_part(&out->split, n, &offset, &g->payload_bytes);
+	g->nfront = g->n = gather_section(conn, out, offset, g->payload_bytes, g->sges, 1);
+	g->bytes = header_bytes + g->payload_bytes;
+	if (!out->placed)
+		return true;
+	nbehind = conn_gather_placed(conn, behind, 1, conn->max_sge, &placed, n, &g->bytes);
+	if (nbehind == CONN_PLACE_NEVER)
+		return false;
+	for (uint32_t i = 1; i < nbehind; i++)
+		g->sges[g->n++] = behind[i];
+	return true;
+}
+
+/* More than the device takes: then what is in front is to be one. */
+static bool is_spilled(const struct weir_conn *conn, const struct gathered *g)
+{
+	return g->n > conn->max_sge;
+}
+
+uint32_t conn_group_sges(const struct weir_conn *conn, const struct conn_group_out *out)
+{
+	uint32_t sum = 0;
+	struct gathered g;
+
+	for (uint32_t i = 0; i < out->count; i++) {
+		if (!gather(conn, out, i, &g))
+			return CONN_PLACE_NEVER;
+		sum += is_spilled(conn, &g) ? 1 + g.n - g.nfront : g.n;
+	}
+	return sum <= CONN_GROUP_SGES ? sum : CONN_PLACE_NEVER;
 }
 
 bool conn_group_take_bufs(struct weir_conn *conn, const struct conn_group_out *out,
@@ -173,11 +225,11 @@ bool conn_group_take_bufs(struct weir_conn *conn, const struct conn_group_out *o
 {
 	struct weir_engine *engine = conn->ep.engine;
 	bool spare_given = engine->spare_given;
-	struct fabric_sge sges[CONN_BATCH_SGES];
-	uint32_t wanted = 1, bytes;
+	uint32_t wanted = 1;
+	struct gathered g;
 
 	for (uint32_t i = 0; i < out->count; i++)
-		wanted += gather_one(conn, out, i, sges, &bytes) > conn->max_sge;
+		wanted += gather(conn, out, i, &g) && is_spilled(conn, &g);
 	for (; wanted > 0; wanted--) {
 		struct mem_buf *buf = engine_spare_get(engine, waiter);
 
@@ -202,17 +254,21 @@ void conn_group_put_bufs(struct mem_buf **bufs)
 	}
 }
 
-/* One element of several. */
-static void linearise(struct weir_conn *conn, struct mem_buf *buf, struct fabric_sge *sges, uint32_t nsges)
+/* One element of those in front. */
+static void linearise(struct weir_conn *conn, struct mem_buf *buf, struct gathered *g)
 {
-	uint32_t bytes = 0;
+	uint32_t bytes = 0, n = 1;
 
-	for (uint32_t i = 0; i < nsges; i++) {
-		memcpy(buf->data + bytes, sges[i].addr, sges[i].len);
-		bytes += sges[i].len;
+	for (uint32_t i = 0; i < g->nfront; i++) {
+		memcpy(buf->data + bytes, g->sges[i].addr, g->sges[i].len);
+		bytes += g->sges[i].len;
 	}
 	conn->ep.engine->stats.bulk_copies++;
-	sges[0] = (struct fabric_sge){buf->data, bytes, buf->lkey};
+	g->sges[0] = (struct fabric_sge){buf->data, bytes, buf->lkey};
+	for (uint32_t i = g->nfront; i < g->n; i++)
+		g->sges[n++] = g->sges[i];
+	g->nfront = 1;
+	g->n = n;
 }
 
 void conn_send_group(struct weir_conn *conn, const struct conn_group_out *out)
@@ -222,16 +278,22 @@ void conn_send_group(struct weir_conn *conn, const struct conn_group_out *out)
 
 	for (uint32_t i = 0; i < out->count; i++) {
 		uint8_t *header = headers->data + (size_t)i * HEADER_STRIDE;
-		struct fabric_sge sges[CONN_BATCH_SGES];
-		uint32_t len, bytes, n = gather_one(conn, out, i, sges, &len);
+		struct gathered g;
 
-		bytes = i == 0 ? conn_put_first(out, len, header) : put_next(out, i, len, header);
-		sges[0] = (struct fabric_sge){header, bytes, headers->lkey};
-		if (n > conn->max_sge) {
-			linearise(conn, buf, sges, n);
+		(void)gather(conn, out, i, &g); /* conn_group_sges() has said that it can be */
+		if (i == 0 && out->header)
+			g.sges[0] =
+				(struct fabric_sge){out->header, out->split.header_bytes, out->header_lkey};
+		else if (i == 0)
+			g.sges[0] = (struct fabric_sge){header, conn_put_first(out, g.payload_bytes, header),
+							headers->lkey};
+		else
+			g.sges[0] = (struct fabric_sge){header, put_next(out, i, g.payload_bytes, header),
+							headers->lkey};
+		if (is_spilled(conn, &g)) {
+			linearise(conn, buf, &g);
 			buf = conn_chain_next(buf);
-			n = 1;
 		}
-		conn_send(conn, sges, n, bytes + len, i + 1 == out->count ? out->tx : NULL, false);
+		conn_send(conn, g.sges, g.n, g.bytes, i + 1 == out->count ? out->tx : NULL, false);
 	}
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "place.h"
 
+#include <string.h>
+
+#include "group.h"
+
 struct gather {
 	struct fabric_sge *sges;
 	uint32_t n;
@@ -27,21 +31,22 @@ static bool add_zeros(struct gather *g, const struct mem_buf *gap, uint32_t end)
 	return g->bytes == end || (g->bytes < end && add(g, gap->data, end - g->bytes, gap->lkey));
 }
 
-/* One piece, from target *tbsn on. */
+/* One piece, from target *tbsn on: what of it lies in that transmission. */
 static bool add_piece(struct gather *g, const struct weir_conn *conn, const struct piece *piece,
-		      uint32_t *tbsn)
+		      uint32_t per_buffer, uint32_t transmission, uint32_t *tbsn)
 {
 	uint32_t done = 0;
 
 	while (done < piece->len) {
+		uint32_t number = (*tbsn)++, len = piece->len - done;
 		struct rtr_target target;
-		uint32_t len;
 
-		if (!rtr_buffer_target(&conn->v2->peer.buffer, (*tbsn)++, &target) ||
-		    !add_zeros(g, conn->ep.engine->gap, target.offset))
-			return false;
-		len = piece->len - done < target.length ? piece->len - done : target.length;
-		if (!add(g, piece->base + done, len, piece->lkey))
+		(void)rtr_buffer_target(&conn->v2->peer.buffer, number % per_buffer, &target);
+		if (len > target.length)
+			len = target.length;
+		if (number / per_buffer == transmission &&
+		    (!add_zeros(g, conn->ep.engine->gap, target.offset) ||
+		     !add(g, piece->base + done, len, piece->lkey)))
 			return false;
 		done += len;
 	}
@@ -49,14 +54,66 @@ static bool add_piece(struct gather *g, const struct weir_conn *conn, const stru
 }
 
 uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sges, uint32_t n, uint32_t max,
-			    const struct piece *pieces, uint32_t npieces, uint32_t placed, uint32_t *bytes)
+			    const struct conn_placed *placed, uint32_t transmission, uint32_t *bytes)
 {
 	struct gather g = {sges, n, max, *bytes};
-	uint32_t tbsn = 0;
+	uint32_t per_buffer = rtr_buffer_targets(&conn->v2->peer.buffer), tbsn = 0;
 
-	for (uint32_t i = 0; i < npieces; i++)
-		if (placed & 1u << i && !add_piece(&g, conn, &pieces[i], &tbsn))
+	if (per_buffer == 0)
+		return CONN_PLACE_NEVER;
+	for (uint32_t i = 0; i < placed->npieces; i++)
+		if (placed->which & 1u << i &&
+		    !add_piece(&g, conn, &placed->pieces[i], per_buffer, transmission, &tbsn))
 			return CONN_PLACE_NEVER;
+	if (tbsn > (uint64_t)per_buffer * placed->count)
+		return CONN_PLACE_NEVER;
 	*bytes = g.bytes;
 	return g.n;
+}
+
+/* ---- coming in ---- */
+
+/* Those of a message in several transmissions; how many. */
+static uint32_t list_receives(const struct mem_buf *chain, const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX])
+{
+	uint32_t n = 0;
+
+	for (; chain && n < RTR_TRANSMISSIONS_MAX; chain = conn_chain_next(chain))
+		bufs[n++] = chain;
+	return n;
+}
+
+uint8_t *conn_find_placed(const struct weir_engine *engine, const struct rtr_item *item,
+			  const struct mem_buf *chain)
+{
+	const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX];
+	uint8_t *first = NULL;
+	struct rtr_pieces it;
+	struct rtr_piece piece;
+
+	(void)list_receives(chain, bufs);
+	rtr_pieces_begin(item, &engine->recv_buffer, &it);
+	while (rtr_pieces_next(&it, &piece)) {
+		uint8_t *at = bufs[piece.transmission]->data + piece.at;
+
+		if (!first)
+			first = at;
+		if (at != first + piece.item_offset)
+			return NULL;
+	}
+	return first ? first : chain->data; /* of no bytes */
+}
+
+void conn_copy_placed(struct weir_engine *engine, const struct rtr_item *item, const struct mem_buf *chain,
+		      uint8_t *to)
+{
+	const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX];
+	struct rtr_pieces it;
+	struct rtr_piece piece;
+
+	(void)list_receives(chain, bufs);
+	rtr_pieces_begin(item, &engine->recv_buffer, &it);
+	while (rtr_pieces_next(&it, &piece))
+		memcpy(to + piece.item_offset, bufs[piece.transmission]->data + piece.at, piece.len);
+	engine->stats.bulk_copies++;
 }

@@ -11,8 +11,9 @@
  * buffer come behind them. A message takes it when it needs nothing more that another message could have, so that it comes
  * back with the Send's completion, or the end of the connection.
  *
- * A reply that is continued over several messages needs more than one: one for their headers, and one for each that the device
- * can't gather. It takes all of them at once or none, and where the extension is on the reserve is enough for one such reply.
+ * A reply that is continued over several messages needs more than one: one for their headers, one for that of the first, where it has
+ * long lists, and one for each that the device can't gather. It takes all of them at once or none, and where messages are continued the
+ * reserve is enough for one such reply.
  */
 
 #include "engine.h"
@@ -21,7 +22,11 @@
 
 static inline uint32_t engine_spares(const struct weir_engine *engine)
 {
-	return engine->group_max > 1 ? ENGINE_SPARES + engine->group_max : ENGINE_SPARES;
+	const struct weir_profile *p = &engine->profile;
+
+	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_CONTINUATION))
+		return ENGINE_SPARES;
+	return ENGINE_SPARES + 1 + p->transmissions;
 }
 
 /* NULL: 'waiter' is to wait, in a line with 'is_spare', by engine_wait_always(). */

@@ -61,6 +61,7 @@ struct mem_buf {
 	uint32_t size_bytes;
 	uint32_t lkey;
 	uint32_t rkey;
+	uint32_t msg_bytes; /* of a receive that is one of several, the owner's as 'user' is */
 	struct mem_pool *pool;
 	uint64_t raddr;
 	uint64_t user[2]; /* the owner's, while it holds the buffer */

@@ -4,15 +4,15 @@
 #define CHUNK_OPERATIONS 3u
 
 /* 32-bit costs of 64-bit loads that are bounded by what memory holds: no sum of these wraps. */
-static uint64_t chunk(const struct rtr_costs *costs, const struct rtr_load *load)
+static uint64_t chunks(const struct rtr_costs *costs, const struct rtr_load *load)
 {
-	return load->has_chunk ? (uint64_t)CHUNK_OPERATIONS * costs->operation_ns : 0;
+	return (uint64_t)CHUNK_OPERATIONS * costs->operation_ns * load->nchunks;
 }
 
 uint64_t rtr_cost_explicit(const struct rtr_costs *costs, const struct rtr_load *call,
 			   const struct rtr_load *reply)
 {
-	return chunk(costs, call) + (call->has_chunk ? costs->round_trip_ns : 0) + chunk(costs, reply);
+	return chunks(costs, call) + (call->nchunks > 0 ? costs->round_trip_ns : 0) + chunks(costs, reply);
 }
 
 static uint64_t continued(const struct rtr_costs *costs, const struct rtr_load *load)

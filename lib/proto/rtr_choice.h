@@ -6,9 +6,9 @@
  * Which way a call takes, by version 2's extension or by explicit RDMA, where both would do: a model of what each costs. The
  * draft leaves the choice to the sender (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 4.3 and 5.1).
  *
- * Explicit RDMA costs three operations for a chunk: memory is exposed, read or written, and the exposure ended; a Read costs a
+ * Explicit RDMA costs three operations for a chunk: memory is exposed, read or written, and the exposure ended; Reads cost a
  * round trip besides. Message continuation costs a message for each further transmission, and a copy of what came apart and is
- * wanted in one piece. An argument that is placed by the Send of its call costs nothing.
+ * wanted in one piece. An argument that is placed by one Send costs nothing.
  */
 
 #include <stdbool.h>
@@ -24,9 +24,10 @@ struct rtr_costs {
 
 /* A call, or the longest reply to it. */
 struct rtr_load {
-	uint64_t bytes;
-	uint32_t count; /* transmissions, 1 at least */
-	bool has_chunk; /* by explicit RDMA it needs one, a Position Zero Read chunk or a Reply chunk */
+	uint64_t
+		bytes; /* that come apart, where there are several transmissions, and are wanted in one piece */
+	uint32_t count;	  /* transmissions, 1 at least */
+	uint32_t nchunks; /* that explicit RDMA needs for it, and this way does not */
 };
 
 uint64_t rtr_cost_explicit(const struct rtr_costs *costs, const struct rtr_load *call,
@@ -34,7 +35,7 @@ uint64_t rtr_cost_explicit(const struct rtr_costs *costs, const struct rtr_load 
 uint64_t rtr_cost_continued(const struct rtr_costs *costs, const struct rtr_load *call,
 			    const struct rtr_load *reply);
 
-/* Whether both are to go by message continuation: where it costs no more. */
+/* Whether both are to go in as many transmissions, as it costs no more. */
 static inline bool rtr_choose_continued(const struct rtr_costs *costs, const struct rtr_load *call,
 					const struct rtr_load *reply)
 {

@@ -8,6 +8,7 @@
 /* Targets for all items, each from a fresh one on. */
 static int give_targets(const struct rtr_layout_in *in, struct rtr_layout *layout, uint32_t *ntbsns)
 {
+	/* No more than a receiver would look at, however small its targets are. */
 	uint64_t most = (uint64_t)layout->targets * in->count_max;
 	uint32_t n = 0;
 
@@ -19,7 +20,7 @@ static int give_targets(const struct rtr_layout_in *in, struct rtr_layout *layou
 		while (left > 0) {
 			struct rtr_target target;
 
-			if (n >= most)
+			if (n >= most || n >= RTR_PLACE_TARGETS_MAX)
 				return -EMSGSIZE;
 			(void)rtr_buffer_target(in->buffer, n % layout->targets, &target);
 			left -= left < target.length ? left : target.length;
@@ -49,7 +50,7 @@ int rtr_layout_plan(const struct rtr_layout_in *in, struct rtr_layout *layout)
 	/* What can't be sent in full would leave gaps in the numbers. */
 	if (!rtr_buffer_target(in->buffer, 0, &first) || in->send_bytes_max < in->buffer->length)
 		return -EMSGSIZE;
-	layout->lead_bytes = first.offset;
+	layout->lead_bytes = in->lead_max > 0 && in->lead_max < first.offset ? in->lead_max : first.offset;
 	layout->header_bytes = in->header_bytes;
 	layout->payload_bytes = in->payload_bytes;
 	layout->nitems = in->nitems;

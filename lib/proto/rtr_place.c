@@ -16,14 +16,25 @@ struct placing {
 	uint32_t ends[RTR_PLACE_TARGETS_MAX]; /* of what lies in each target */
 };
 
-static int wrong(struct placing *p, enum rtr_err err, uint32_t value, uint32_t min, uint32_t max)
+/* Transmission 'seq' is; where it is not the first, that has led to it. */
+static int wrong_in(struct placing *p, uint32_t seq, enum rtr_err err, uint32_t value, uint32_t min,
+		    uint32_t max)
 {
+	const struct rtr_id first = {p->rtr->xid, p->rtr->direction, RTR_SEQ_FIRST};
+
 	*p->report = (struct rtr_report){
-		.bad = {.xid = p->rtr->xid, .direction = p->rtr->direction, .seq = RTR_SEQ_FIRST},
+		.bad = {.xid = first.xid, .direction = first.direction, .seq = seq},
+		.has_lead = seq != RTR_SEQ_FIRST,
+		.lead = seq != RTR_SEQ_FIRST ? first : (struct rtr_id){0},
 		.err = err,
 		.values = {value, min, max},
 	};
 	return -EBADMSG;
+}
+
+static int wrong(struct placing *p, enum rtr_err err, uint32_t value, uint32_t min, uint32_t max)
+{
+	return wrong_in(p, RTR_SEQ_FIRST, err, value, min, max);
 }
 
 static uint32_t highest(const struct placing *p)
@@ -51,10 +62,12 @@ static int check_received(struct placing *p, const struct rtr_target *target, ui
 	const struct rtr_received *received = &p->received[piece->transmission];
 
 	if (piece->at < received->used_bytes)
-		return wrong(p, RTR_BADOFF, piece->at - target->offset, received->used_bytes - target->offset,
-			     last_offset(target));
+		return wrong_in(p, RTR_SEQ_FIRST + piece->transmission, RTR_BADOFF,
+				piece->at - target->offset, received->used_bytes - target->offset,
+				last_offset(target));
 	if (piece->at > received->bytes || piece->len > received->bytes - piece->at)
-		return wrong(p, RTR_BADTBSN, tbsn, 0, tbsn > 0 ? tbsn - 1 : 0);
+		return wrong_in(p, RTR_SEQ_FIRST + piece->transmission, RTR_BADTBSN, tbsn, 0,
+				tbsn > 0 ? tbsn - 1 : 0);
 	return 0;
 }
 
@@ -105,15 +118,17 @@ static int place_item(struct placing *p, struct rtr_item *item, uint32_t index)
 }
 
 int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own, const struct rtr_received *received,
-	      struct rtr_piece *pieces, uint32_t max, struct rtr_report *report)
+	      uint32_t nreceived, struct rtr_piece *pieces, uint32_t max, struct rtr_report *report)
 {
+	/* A target beyond what came is none, whatever the header says. */
+	const uint32_t count = received && nreceived < rtr->count ? nreceived : rtr->count;
 	struct placing p;
 	struct rtr_item item;
 	struct rtr_iter it;
 	uint32_t index = 0;
 
 	p.per_buffer = rtr_buffer_targets(own);
-	if ((uint64_t)p.per_buffer * rtr->count > RTR_PLACE_TARGETS_MAX)
+	if ((uint64_t)p.per_buffer * count > RTR_PLACE_TARGETS_MAX)
 		return -E2BIG;
 	p.rtr = rtr;
 	p.own = own;
@@ -122,7 +137,7 @@ int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own, const 
 	p.pieces = pieces;
 	p.max = max;
 	p.npieces = 0;
-	p.total = p.per_buffer * rtr->count;
+	p.total = p.per_buffer * count;
 	for (uint32_t i = 0; i < p.total; i++)
 		p.ends[i] = 0;
 	rtr_items_begin(rtr, &it);

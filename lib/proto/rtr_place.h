@@ -32,13 +32,14 @@ struct rtr_received {
 };
 
 /* Where the items of an accepted first transmission lie in the buffers of its group, which are structured as 'own' says and
- * whose rtr->count entries 'received' has; NULL: as far as the header alone says, for when the rest is still to come.
+ * whose 'nreceived' entries 'received' has; NULL: as far as the header alone says, for when the rest is still to come. A target
+ * of a transmission that is not among them is none, whatever rtr->count says.
  *
  * Returns how many pieces there are, at most 'max' of which are listed in order; -EBADMSG: the message is wrong about its
- * placement, as *report says; -E2BIG: own structure and limits allow for more targets than are checked.
+ * placement, as *report says; -E2BIG: own structure and limits allow for more targets than are checked, and *report is not set.
  * Items in the same target have to lie in it in their order. */
 int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own, const struct rtr_received *received,
-	      struct rtr_piece *pieces, uint32_t max, struct rtr_report *report);
+	      uint32_t nreceived, struct rtr_piece *pieces, uint32_t max, struct rtr_report *report);
 
 /* The pieces of one item that rtr_place() has accepted, in order: 'item' of each is 0. */
 struct rtr_pieces {
@@ -60,6 +61,7 @@ struct rtr_layout_in {
 	const struct rtr_buffer *buffer; /* the receiver's */
 	uint32_t send_bytes_max;
 	uint32_t count_max;	/* transmissions */
+	uint32_t lead_max;	/* of header and payload, where that is less than the lead; 0: it is not */
 	uint32_t header_bytes;	/* of the first transmission, the placed items left out */
 	uint32_t payload_bytes; /* a multiple of 4; 8 or more */
 	const uint32_t *item_bytes;

@@ -41,11 +41,12 @@ static uint32_t items_size(const struct rtr_reduce_call *call)
 	return bytes;
 }
 
-/* What a reply may have in it besides what the base protocol's would: entries, and results that are too short to be placed. */
-static uint64_t reply_size_max(const struct rtr_reduce_call *call)
+/* A reply may have in it besides what the base protocol's would: entries, and results that are too short to be placed. */
+void rtr_reduce_reply_max(const struct rtr_reduce_call *call, uint32_t *header_bytes, uint64_t *payload_bytes)
 {
 	const struct reduce_call_in *in = call->in;
-	uint64_t bytes = RTR_XMTRESP_SIZE + (uint64_t)in->reply_max_bytes;
+	uint32_t header = RTR_XMTRESP_SIZE + call->own_targets * TBSN_SIZE;
+	uint64_t payload = in->reply_max_bytes;
 
 	for (uint32_t i = 0; i < in->nresults; i++) {
 		const struct reduce_result *result = &in->results[i];
@@ -53,29 +54,40 @@ static uint64_t reply_size_max(const struct rtr_reduce_call *call)
 
 		if (call->plan->use_write_list) {
 			/* More than by TBSN, their numbers left out. */
-			bytes += 12 + 4 + result->nsegments * RDMA1_SEGMENT_SIZE;
+			header += 12 + 4 + result->nsegments * RDMA1_SEGMENT_SIZE;
 			if (result->nsegments > 0 && most >= call->min_bytes)
 				most = call->min_bytes > 0 ? call->min_bytes - 1 : 0;
 		}
-		bytes += (uint64_t)most + weir_xdr_pad(most);
+		payload += (uint64_t)most + weir_xdr_pad(most);
 	}
-	return bytes + (uint64_t)call->own_targets * TBSN_SIZE;
+	*header_bytes = header;
+	*payload_bytes = payload;
 }
 
-uint32_t rtr_reduce_call_size(const struct rtr_reduce_call *call)
+uint32_t rtr_reduce_call_header(const struct rtr_reduce_call *call)
 {
 	const struct reduce_call_in *in = call->in;
-	uint64_t bytes = RTR_XMTREQ_SIZE;
+	uint32_t bytes = RTR_XMTREQ_SIZE;
 
 	bytes += items_size(call);
 	if (call->plan->use_write_list && in->nresults > 0)
 		bytes += SET_SIZE;
 	for (uint32_t i = 0; call->plan->use_write_list && i < in->nresults; i++)
 		bytes += direction_size(call, &in->results[i]);
-	if (bytes + call->plan->inline_bytes > in->call_inline_bytes ||
-	    reply_size_max(call) > in->reply_inline_bytes)
+	return bytes;
+}
+
+uint32_t rtr_reduce_call_size(const struct rtr_reduce_call *call)
+{
+	const struct reduce_call_in *in = call->in;
+	uint32_t bytes = rtr_reduce_call_header(call), reply_header;
+	uint64_t reply_payload;
+
+	rtr_reduce_reply_max(call, &reply_header, &reply_payload);
+	if ((uint64_t)bytes + call->plan->inline_bytes > in->call_inline_bytes ||
+	    reply_header + reply_payload > in->reply_inline_bytes)
 		return 0;
-	return (uint32_t)bytes;
+	return bytes;
 }
 
 static struct rdma1_segment segment_of(const struct target *target)
@@ -128,17 +140,21 @@ void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, ui
 {
 	const struct reduce_call_in *in = call->in;
 	uint32_t nresults = call->plan->use_write_list ? in->nresults : 0;
+	uint32_t len_bytes, offset, pslen = call->plan->inline_bytes;
 	struct weir_xdr_out out;
-	uint32_t len_bytes;
 
-	rtr_put_begin(&out, buf, rtr_reduce_call_size(call), xid, credit, RDMA1_CALL, call->base, RTR_XMTREQ);
+	if (call->split)
+		rtr_split_part(call->split, 0, &offset, &pslen);
+	rtr_put_begin(&out, buf, rtr_reduce_call_header(call), xid, credit, RDMA1_CALL, call->base,
+		      RTR_XMTREQ);
 	len_bytes = put_items(call, &out);
 	rtr_put_count(&out, nresults > 0);
 	if (nresults > 0)
 		rtr_put_set(&out, 0, len_bytes, nresults);
 	for (uint32_t i = 0; i < nresults; i++)
 		put_direction(call, &in->results[i], &out);
-	rtr_put_request(&out, 1, 1, call->plan->inline_bytes);
+	rtr_put_request(&out, call->count > 0 ? call->count : 1,
+			call->reply_count > 0 ? call->reply_count : 1, pslen);
 	rtr_put_end(&out);
 }
 
@@ -206,24 +222,36 @@ struct reply {
 	struct entry entries[REDUCE_PIECES_MAX];
 	uint32_t nentries;
 	bool may_place;
-	uint32_t ntbsns; /* in use */
-	uint32_t placed; /* bit i: piece i lies in targets */
+	uint32_t targets; /* of a transmission */
+	uint32_t ntbsns;  /* in use */
+	uint32_t placed;  /* bit i: piece i lies in targets */
 	uint32_t nxfers;
 	uint32_t nlisted;
 	struct reduce_xfer *xfers;
 	uint32_t max_xfers;
 };
 
-/* Targets for so many bytes, none of which is in use, in one transmission. */
+static uint32_t count_max(const struct rtr_reduce_reply *in)
+{
+	return in->count_max > 0 ? in->count_max : 1;
+}
+
+/* Targets for so many bytes, none of which is in use, of all transmissions that there may be; no more than a receiver looks at. */
 static bool has_targets(const struct reply *reply, uint32_t len, uint32_t *ntbsns)
 {
+	uint64_t most = (uint64_t)reply->targets * count_max(reply->in);
 	struct rtr_target target;
 
 	if (!reply->may_place || len == 0)
 		return false;
+	if (most > RTR_PLACE_TARGETS_MAX)
+		most = RTR_PLACE_TARGETS_MAX;
 	for (*ntbsns = 0; len > 0; ++*ntbsns) {
-		if (!rtr_buffer_target(reply->in->targets, reply->ntbsns + *ntbsns, &target))
+		uint32_t tbsn = reply->ntbsns + *ntbsns;
+
+		if (tbsn >= most)
 			return false;
+		(void)rtr_buffer_target(reply->in->targets, tbsn % reply->targets, &target);
 		len -= len < target.length ? len : target.length;
 	}
 	return true;
@@ -341,20 +369,32 @@ static void put_entries(struct reply *reply, struct weir_xdr_out *out)
 	}
 }
 
-/* Header and payload come before the first target. */
-static bool is_in_front(const struct rtr_reduce_reply *in, uint64_t bytes)
+/* How many transmissions it takes: 0, too many. Where something is placed, header and payload of each come before the first target. */
+static uint32_t split_reply(const struct reply *reply, struct rtr_split *split)
 {
-	struct rtr_target first;
+	uint32_t count, bulk = 0;
 
-	return rtr_buffer_target(in->targets, 0, &first) && bytes <= first.offset;
+	if (reply->placed) {
+		struct rtr_target first;
+
+		(void)rtr_buffer_target(reply->in->targets, 0, &first);
+		if (first.offset < split->send_bytes_max)
+			split->send_bytes_max = first.offset;
+		bulk = reply->ntbsns / reply->targets + (reply->ntbsns % reply->targets != 0);
+	}
+	count = rtr_split_count(split);
+	if (count > 0 && count < bulk)
+		count = bulk;
+	return count <= count_max(reply->in) ? count : 0;
 }
 
-static int plan_reply(struct reply *reply, uint8_t *buf, uint32_t size, struct reduce_reply_plan *plan)
+static int plan_reply(struct reply *reply, uint8_t *buf, uint32_t size, struct reduce_reply_plan *plan,
+		      struct rtr_reduce_form *form)
 {
 	const struct rtr_reduce_reply *in = reply->in;
 	struct weir_xdr_out out;
+	uint32_t reduced, offset, pslen;
 	uint64_t inline_bytes;
-	uint32_t reduced;
 	int rc = choose(reply, &reduced, &inline_bytes);
 
 	if (rc != 0)
@@ -363,7 +403,17 @@ static int plan_reply(struct reply *reply, uint8_t *buf, uint32_t size, struct r
 	rtr_put_begin(&out, buf, size, in->request->xid, in->credit, RDMA1_REPLY, in->request->base,
 		      RTR_XMTRESP);
 	put_entries(reply, &out);
-	rtr_put_response(&out, 1, (uint32_t)inline_bytes);
+	if (out.failed)
+		return -ENOSPC;
+	/* Two words more: the number of transmissions, and what of the payload is in the first. */
+	form->split = (struct rtr_split){(uint32_t)inline_bytes, (uint32_t)weir_xdr_out_len(&out) + 8,
+					 in->inline_bytes};
+	form->count = split_reply(reply, &form->split);
+	form->placed = reply->placed;
+	if (form->count == 0)
+		return -EMSGSIZE;
+	rtr_split_part(&form->split, 0, &offset, &pslen);
+	rtr_put_response(&out, form->count, pslen);
 	if (out.failed)
 		return -ENOSPC;
 	*plan = (struct reduce_reply_plan){
@@ -373,22 +423,22 @@ static int plan_reply(struct reply *reply, uint8_t *buf, uint32_t size, struct r
 		.inline_bytes = (uint32_t)inline_bytes,
 		.nxfers = reply->nxfers,
 	};
-	if (reply->placed && !is_in_front(in, plan->header_bytes + inline_bytes))
-		return -EMSGSIZE;
-	return plan->header_bytes + inline_bytes > in->inline_bytes ? -EMSGSIZE : 0;
+	return 0;
 }
 
 int rtr_reduce_reply(const struct rtr_reduce_reply *in, uint8_t *buf, uint32_t size,
 		     struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan,
-		     uint32_t *placed)
+		     struct rtr_reduce_form *form)
 {
-	struct reply reply = {.in = in, .xfers = xfers, .max_xfers = max_xfers, .may_place = in->targets};
-	int rc = plan_reply(&reply, buf, size, plan);
+	struct reply reply = {.in = in, .xfers = xfers, .max_xfers = max_xfers};
+	int rc;
 
+	reply.targets = in->targets ? rtr_buffer_targets(in->targets) : 0;
+	reply.may_place = reply.targets > 0;
+	rc = plan_reply(&reply, buf, size, plan, form);
 	if (rc == -EMSGSIZE && reply.may_place) {
 		reply.may_place = false;
-		rc = plan_reply(&reply, buf, size, plan);
+		rc = plan_reply(&reply, buf, size, plan, form);
 	}
-	*placed = reply.placed;
 	return rc;
 }

@@ -370,7 +370,7 @@ static bool transmit_now(struct weir_call *call)
 static uint32_t sges_max(const struct weir_call *call)
 {
 	if (__builtin_expect(call->more > 0, 0))
-		return conn_group_sges(call->npieces, 1 + call->more);
+		return call->group_sges;
 	return call->npieces == 1 ? 2 : 2 * call->npieces + 1;
 }
 

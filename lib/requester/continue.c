@@ -2,8 +2,8 @@
 /*
  * Calls by the extension: Transmit Request (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9.2).
  *
- * Message continuation is for what the base protocol would have in a Position Zero Read chunk or a Reply chunk. The call goes out in
- * as many transmissions as it takes, each of which takes a credit, as it takes a receive of the responder's. For a reply that
+ * Message continuation is for what the base protocol would have in a Position Zero Read chunk or a Reply chunk; calls with items or
+ * directions, which direct.c makes, take here what several transmissions need. The call goes out in as many as it takes, each of which takes a credit, as it takes a receive of the responder's. For a reply that
  * may not fit into one transmission, receives of this side's are reserved until the call is done with, one more than the reply may
  * have: the draft leaves open whether optxrq_rsbuf counts the first. Where credits, the limits of either side, receives or buffers
  * are too few, the call goes by the base protocol at once: nothing waits with half of what it needs (section 4.3).
@@ -26,29 +26,41 @@ static uint32_t count_of(uint64_t payload_bytes, uint32_t header_bytes, uint32_t
 	return payload_bytes > UINT32_MAX - 3 ? 0 : rtr_split_count(&split);
 }
 
-/* Transmissions of the call itself: 0, it can't be continued. */
-static uint32_t plan_request(const struct weir_call *call, uint64_t payload_bytes)
+uint32_t call_count_max(const struct weir_conn *conn)
 {
-	const struct rdma2_properties *peer = &call->conn->v2->peer;
-	uint32_t n = count_of(payload_bytes, RTR_XMTREQ_SIZE, call->conn->send_inline);
-	uint32_t max = engine_of(call)->profile.transmissions;
+	const struct weir_profile *profile = &conn->ep.engine->profile;
+	const struct rdma2_properties *peer = &conn->v2->peer;
 
-	if (n <= 1)
-		return n;
-	return peer->rtrs & RDMA2_RTRS_XCONT && n <= peer->request_count_max && n <= max ? n : 0;
+	if (!(profile->extension & WEIR_EXTENSION_CONTINUATION) || !(peer->rtrs & RDMA2_RTRS_XCONT))
+		return 1;
+	return peer->request_count_max < profile->transmissions ? peer->request_count_max
+								: profile->transmissions;
 }
 
-/* Transmissions of the longest reply, in the same way. Of those that surely fit into one message it is 1. */
-static uint32_t plan_reply(const struct weir_call *call)
+uint32_t call_reply_count_max(const struct weir_conn *conn)
 {
-	const struct weir_engine *engine = engine_of(call);
-	uint64_t bytes = (uint64_t)call->reply_max_bytes + weir_xdr_pad(call->reply_max_bytes);
-	uint32_t n;
+	const struct weir_engine *engine = conn->ep.engine;
+	uint32_t theirs = conn->v2->peer.response_count_max;
 
-	n = count_of(bytes, RTR_XMTRESP_SIZE, call->conn->recv_inline);
-	if (n <= 1)
-		return n;
-	return n <= call->conn->v2->peer.response_count_max && n <= engine->group_max ? n : 0;
+	return theirs < engine->group_max ? theirs : engine->group_max; /* 1 without continuation */
+}
+
+/* Of the longest reply, results that have no memory included. */
+static uint64_t reply_payload(const struct weir_call *call)
+{
+	uint64_t bytes = (uint64_t)call->reply_max_bytes + weir_xdr_pad(call->reply_max_bytes);
+
+	for (uint32_t i = 0; i < call->nresults; i++)
+		bytes += (uint64_t)call->results[i].max_bytes + weir_xdr_pad(call->results[i].max_bytes);
+	return bytes;
+}
+
+/* Transmissions of a message, at most 'max': 0, there would be more. Of one that surely fits into one message it is 1. */
+static uint32_t plan(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max, uint32_t max)
+{
+	uint32_t n = count_of(payload_bytes, header_bytes, send_bytes_max);
+
+	return n <= max ? n : 0;
 }
 
 /* Whether explicit RDMA costs less, by the profile. */
@@ -56,7 +68,7 @@ static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t cou
 {
 	const struct rtr_costs costs = requester_costs(engine_of(call));
 	const struct rtr_load request = {bytes, count, call->plan.form == REDUCE_LONG};
-	const struct rtr_load reply = {call->reply_max_bytes, reply_count, call->plan.need_reply_chunk};
+	const struct rtr_load reply = {reply_payload(call), reply_count, call->plan.need_reply_chunk};
 
 	return !rtr_choose_continued(&costs, &request, &reply);
 }
@@ -70,6 +82,8 @@ static uint32_t credits_for(const struct requester *req)
 static struct conn_group_out group_of(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
+	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
+	const uint32_t reduced = call->has_lists ? call->plan.reduced : 0;
 
 	return (struct conn_group_out){
 		.xid = call->xid,
@@ -78,10 +92,14 @@ static struct conn_group_out group_of(struct weir_call *call)
 		.base = call->rtr_base,
 		.rsbuf = call->reply_count_max,
 		.count = 1 + call->more,
-		.split = {(uint32_t)conn_payload_bytes(call->pieces, call->npieces), RTR_XMTREQ_SIZE,
-			  conn->send_inline},
+		.split = {(uint32_t)conn_payload_bytes(call->pieces, call->npieces, reduced),
+			  call->has_lists ? call->header_bytes : RTR_XMTREQ_SIZE, call->lead_bytes},
+		.header = call->has_lists ? call->header : NULL,
+		.header_lkey = header_buf->lkey,
 		.pieces = call->pieces,
 		.npieces = call->npieces,
+		.reduced = reduced,
+		.placed = call->placed,
 		.bufs = call->group_bufs,
 		.tx = &call->tx,
 	};
@@ -102,8 +120,7 @@ static bool take_receives(struct weir_call *call, uint32_t count)
 	return true;
 }
 
-/* What is wanting of credits, limits, receives and buffers; NULL: nothing. What was taken is on the call. */
-static uint64_t *take(struct weir_call *call, uint32_t count, uint32_t reply_count)
+uint64_t *call_take_group(struct weir_call *call, uint32_t count, uint32_t reply_count)
 {
 	struct weir_engine *engine = engine_of(call);
 	struct requester *req = requester_of(call->conn);
@@ -121,11 +138,17 @@ static uint64_t *take(struct weir_call *call, uint32_t count, uint32_t reply_cou
 	call->rtr_base = call->conn->v2->rtr_base;
 	call->more = count - 1;
 	call->reply_count_max = reply_count;
-	group = group_of(call);
-	if ((reserve && !call->reply_join) ||
-	    (count > 1 && !conn_group_take_bufs(call->conn, &group, NULL, &call->group_bufs)))
+	if (reserve && !call->reply_join)
 		return &engine->stats.fallbacks_buffers;
-	return NULL;
+	if (count == 1)
+		return NULL;
+	group = group_of(call);
+	call->group_sges = conn_group_sges(call->conn, &group);
+	if (call->group_sges == CONN_PLACE_NEVER)
+		return &engine->stats.fallbacks_limits;
+	return conn_group_take_bufs(call->conn, &group, NULL, &call->group_bufs)
+		       ? NULL
+		       : &engine->stats.fallbacks_buffers;
 }
 
 bool call_prepare_group(struct weir_call *call)
@@ -139,17 +162,20 @@ bool call_prepare_group(struct weir_call *call)
 	if (!conn->v2->extends || call->avoids_extension ||
 	    !(engine->profile.extension & WEIR_EXTENSION_CONTINUATION))
 		return false;
-	/* What is placed directly goes by explicit RDMA, and so do calls of which something is. */
+	/* What is placed directly goes with items and directions, or by explicit RDMA with all of its call. */
 	if (call->plan.reduced || (call->plan.use_write_list && call->nresults > 0) ||
 	    (call->plan.form == REDUCE_SHORT && !call->plan.need_reply_chunk))
 		return false;
-	payload_bytes = conn_payload_bytes(call->pieces, call->npieces);
-	count = plan_request(call, payload_bytes);
-	reply_count = plan_reply(call);
+	payload_bytes = conn_payload_bytes(call->pieces, call->npieces, 0);
+	count = plan(payload_bytes, RTR_XMTREQ_SIZE, conn->send_inline, call_count_max(conn));
+	reply_count =
+		plan(reply_payload(call), RTR_XMTRESP_SIZE, conn->recv_inline, call_reply_count_max(conn));
+	call->has_lists = false;
+	call->lead_bytes = conn->send_inline;
 	if (count > 0 && reply_count > 0 && is_dearer(call, payload_bytes, count, reply_count))
 		wanting = &engine->stats.fallbacks_costs;
 	else
-		wanting = take(call, count, reply_count);
+		wanting = call_take_group(call, count, reply_count);
 	if (wanting) {
 		++*wanting;
 		call_release_extra(call);
@@ -195,19 +221,27 @@ enum resend call_claim_credits(struct weir_call *call)
 	return RESEND_OTHER;
 }
 
-void call_transmit_group(struct weir_call *call)
+bool call_transmit_group(struct weir_call *call)
 {
-	const struct conn_group_out group = group_of(call);
 	struct requester *req = requester_of(call->conn);
+	struct conn_group_out group;
 
+	if (call_lacks_windows(call))
+		return call_wait_windows(call), false;
+	if (call->nexposures > 0)
+		call_expose(call);
+	group = group_of(call);
 	conn_send_group(call->conn, &group);
 	for (uint32_t i = 0; i < call->npieces; i++)
-		call->sends_app_memory |= call->pieces[i].kind != PIECE_PLAIN;
+		call->sends_app_memory |=
+			call->pieces[i].kind != PIECE_PLAIN && (call->placed | ~group.reduced) & 1u << i;
 	credit_take(&req->credits);
 	credit_take_more(&req->credits, call->more);
 	call->state = CALL_SENT;
 	engine_of(call)->stats.calls_sent++;
 	engine_of(call)->stats.continued_calls++;
+	engine_of(call)->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);
+	return true;
 }
 
 void call_requeue(struct weir_call *call)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Calls by the extension of which something is placed directly (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 3.3, 7.3 and 7.4):
- * what the base has in Read chunks are items, what it has in Write chunks are directions, in one Transmit Request. Where header,
- * message or reply are too long for that, the base it is.
+ * what the base has in Read chunks are items, what it has in Write chunks are directions, of a Transmit Request; in one transmission,
+ * or with message continuation in several, as continue.c has them, for data or payload that one has no room for. Where header,
+ * message or reply are too long for that, or what several take can't be had now, it is one; and where that can't be, the base.
  *
  * Items are laid into targets of the responder's where all of them fit, and the message without them in front of those; else
  * they name memory, exposed as a chunk's is. Results are asked for in targets of this side's where the longest of all of
  * them fit there and the responder is known to be able to; or, with memory named, by their size; or by explicit RDMA. One that
- * would cost more to copy than to write, by the profile, is written. A result that is shorter than DIRECT_MIN comes in the message, which is less work for the responder than a Write.
+ * would cost more to copy than to write, by the profile, is written, and several transmissions that cost more than the chunks that they
+ * save are not made. A result that is shorter than DIRECT_MIN comes in the message, which is less work for the responder than a Write.
  */
 #include "place.h"
 #include "requester.h"
@@ -25,8 +27,13 @@ struct direct {
 	struct reduce_call_plan plan;
 	struct rtr_layout layout;
 	struct rtr_reduce_call reduce;
+	struct rtr_split split;
 	uint32_t placed; /* pieces that are, bit i for piece i */
 	uint32_t bytes;	 /* of the header */
+	uint32_t lead;	 /* what header and payload of a reply's transmission may take */
+	uint32_t count_max, reply_count_max;
+	uint32_t count, reply_count;
+	bool is_dear; /* there was a way, and it costs more than the base's */
 };
 
 static const struct rtr_buffer *own_buffer(const struct direct *direct)
@@ -60,89 +67,125 @@ static uint32_t choose_placed(const struct weir_call *call)
 	return placed;
 }
 
-/* Plan the call with those placed; the layout has yet to be found. */
-static void take_out(struct direct *direct, uint32_t placed)
+/* Plan the call with those taken out of its payload, of which 'placed' are laid into targets: the layout has yet to be found. */
+static void take_out(struct direct *direct, uint32_t reduced, uint32_t placed)
 {
 	const struct weir_call *call = direct->call;
-	uint64_t bytes = conn_payload_bytes(call->pieces, call->npieces);
 
-	for (uint32_t i = 0; i < call->npieces; i++)
-		if (placed & 1u << i)
-			bytes -= (uint64_t)call->pieces[i].len + weir_xdr_pad(call->pieces[i].len);
 	direct->placed = placed;
-	direct->plan.form = REDUCE_CHUNKED;
-	direct->plan.reduced = 0;
-	direct->plan.inline_bytes = (uint32_t)bytes;
+	direct->plan.form = reduced ? REDUCE_CHUNKED : REDUCE_SHORT;
+	direct->plan.reduced = reduced;
+	direct->plan.need_reply_chunk = false;
+	direct->plan.inline_bytes = (uint32_t)conn_payload_bytes(call->pieces, call->npieces, reduced);
 }
 
-static bool lay_out(struct direct *direct, uint32_t header_bytes)
+/* Header, and how many transmissions the items in targets and the payload take. */
+static bool lay_out(struct direct *direct)
 {
 	const struct weir_call *call = direct->call;
 	const struct rdma2_properties *peer = &call->conn->v2->peer;
 	uint32_t item_bytes[CALL_PIECES_MAX], n = 0;
-	const struct rtr_layout_in in = {
+	struct rtr_layout_in in = {
 		.buffer = &peer->buffer,
 		.send_bytes_max = peer->send_bytes_max,
-		.count_max = 1,
-		.header_bytes = header_bytes,
+		.count_max = direct->count_max,
+		.lead_max = direct->whole.call_inline_bytes,
 		.payload_bytes = direct->plan.inline_bytes,
 		.item_bytes = item_bytes,
 	};
-	struct rtr_layout_in filled = in;
 
+	direct->reduce.layout = NULL;
+	direct->plan.reduced = 0;
+	in.header_bytes = rtr_reduce_call_header(&direct->reduce); /* without the items */
+	direct->plan.reduced = direct->placed;
 	for (uint32_t i = 0; i < call->npieces; i++)
 		if (direct->placed & 1u << i)
 			item_bytes[n++] = call->pieces[i].len;
-	filled.nitems = n;
-	if (rtr_layout_plan(&filled, &direct->layout) != 0)
+	in.nitems = n;
+	if (rtr_layout_plan(&in, &direct->layout) != 0)
 		return false;
-	direct->plan.reduced = direct->placed;
 	direct->reduce.layout = &direct->layout;
+	direct->bytes = direct->layout.header_bytes;
+	direct->split = (struct rtr_split){in.payload_bytes, direct->bytes, direct->layout.lead_bytes};
+	direct->count = direct->layout.count;
 	return true;
 }
 
-/* The header's length: with the minimum that there is room for in the longest reply. False: it does not fit. */
-static bool size_up(struct direct *direct)
+static bool size_call(struct direct *direct)
 {
-	static const uint32_t minima[] = {DIRECT_MIN, 0};
-
-	for (uint32_t i = 0; i < 2; i++) {
-		direct->reduce.layout = NULL;
-		if (direct->placed)
-			direct->plan.reduced = 0;
-		direct->reduce.min_bytes = minima[i];
-		direct->bytes = rtr_reduce_call_size(&direct->reduce);
-		if (direct->bytes > 0 && direct->placed && lay_out(direct, direct->bytes))
-			direct->bytes = rtr_reduce_call_size(&direct->reduce);
-		else if (direct->placed)
-			direct->bytes = 0;
-		if (direct->bytes > 0)
-			return true;
-	}
-	return false;
+	if (direct->placed)
+		return lay_out(direct);
+	direct->reduce.layout = NULL;
+	direct->bytes = rtr_reduce_call_header(&direct->reduce);
+	direct->split =
+		(struct rtr_split){direct->plan.inline_bytes, direct->bytes, direct->whole.call_inline_bytes};
+	direct->count = rtr_split_count(&direct->split);
+	return direct->count > 0 && direct->count <= direct->count_max;
 }
 
-/* Targets of this side's for the longest results that memory is offered for, none longer than 'most'; so few that any device gathers
- * them. */
-static bool results_fit(const struct direct *direct, uint32_t most)
+/* Transmissions of the longest reply, with that minimum; 0: too many. */
+static uint32_t size_reply(struct direct *direct, uint32_t min_bytes)
+{
+	struct rtr_split split = {.send_bytes_max = direct->lead};
+	uint32_t targets = rtr_buffer_targets(own_buffer(direct)), count;
+	uint64_t payload;
+
+	direct->reduce.min_bytes = min_bytes;
+	rtr_reduce_reply_max(&direct->reduce, &split.header_bytes, &payload);
+	if (payload > UINT32_MAX - 3)
+		return 0;
+	split.payload_bytes = ((uint32_t)payload + 3) & ~3u;
+	count = rtr_split_count(&split);
+	if (count > 0 && direct->reduce.results_by == RTR_TBSN && direct->reduce.own_targets > 0 &&
+	    count < (direct->reduce.own_targets + targets - 1) / targets)
+		count = (direct->reduce.own_targets + targets - 1) / targets;
+	return count <= direct->reply_count_max ? count : 0;
+}
+
+/* With the minimum for results, where that needs no more transmissions than without. False: it does not fit. */
+static bool size_up(struct direct *direct)
+{
+	uint32_t least = size_reply(direct, 0);
+
+	direct->reply_count = size_reply(direct, DIRECT_MIN);
+	if (direct->reply_count == 0 || direct->reply_count > least)
+		direct->reply_count = size_reply(direct, 0);
+	return direct->reply_count > 0 && size_call(direct);
+}
+
+/* Targets of this side's for the longest results that memory is offered for, up to so many bytes of each. */
+static uint32_t count_targets(const struct direct *direct, uint32_t most)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
-	uint32_t tbsn = 0, n = 0;
+	uint32_t targets = rtr_buffer_targets(own), n = 0;
 
 	for (uint32_t i = 0; i < direct->call->nresults; i++) {
-		uint32_t left =
-			direct->call->results[i].nsegments > 0 ? direct->call->results[i].max_bytes : 0;
+		const struct reduce_result *result = &direct->call->results[i];
+		uint32_t left = result->nsegments > 0 ? result->max_bytes : 0;
 
 		if (left > most)
-			return false;
-		while (left > 0) {
+			left = most;
+		while (left > 0 && n < RTR_PLACE_TARGETS_MAX) {
 			struct rtr_target target;
 
-			if (!rtr_buffer_target(own, tbsn++, &target))
-				return false;
+			(void)rtr_buffer_target(own, n++ % targets, &target);
 			left -= left < target.length ? left : target.length;
 		}
-		n += direct->call->results[i].nsegments > 0;
+	}
+	return n;
+}
+
+/* Whether results are so few that any device gathers them, and none is longer than 'most'. */
+static bool may_be_placed(const struct direct *direct, uint32_t most)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < direct->call->nresults; i++) {
+		if (direct->call->results[i].nsegments == 0)
+			continue;
+		if (direct->call->results[i].max_bytes > most)
+			return false;
+		n++;
 	}
 	return n <= PLACED_RESULTS_MAX;
 }
@@ -154,24 +197,88 @@ static bool ask(struct direct *direct, enum rtr_type results_by)
 	const struct rtr_buffer *own = own_buffer(direct);
 	const struct rtr_costs costs = requester_costs(conn->ep.engine);
 	const uint32_t most = rtr_place_max(&costs);
+	const uint64_t room = (uint64_t)rtr_buffer_targets(own) * direct->reply_count_max;
 
-	direct->whole.reply_inline_bytes = conn->recv_inline;
+	direct->lead = conn->recv_inline;
 	direct->reduce.results_by = results_by;
-	direct->reduce.own_targets = results_by == RTR_EXRW ? 0 : rtr_buffer_targets(own);
+	direct->reduce.own_targets = 0;
 	if (results_by == RTR_EXRW)
 		return true;
-	if (!has_results(direct) || direct->reduce.own_targets == 0)
+	if (!has_results(direct) || room == 0)
 		return false;
+	direct->reduce.own_targets = count_targets(direct, most);
 	if (results_by == RTR_BYSIZE) {
-		direct->reduce.dsdov = own->length - lead_bytes(own);
-		if (direct->reduce.dsdov > most)
-			direct->reduce.dsdov = most;
+		if (direct->reduce.own_targets > room)
+			direct->reduce.own_targets = (uint32_t)room;
 		return true;
 	}
 	/* There is no way back from this: the peer is one that places data, in messages as long as these. */
-	if (lead_bytes(own) < direct->whole.reply_inline_bytes)
-		direct->whole.reply_inline_bytes = lead_bytes(own);
-	return conn->v2->places && conn->v2->peer.send_bytes_max >= own->length && results_fit(direct, most);
+	if (lead_bytes(own) < direct->lead)
+		direct->lead = lead_bytes(own);
+	return conn->v2->places && conn->v2->peer.send_bytes_max >= own->length &&
+	       direct->reduce.own_targets <= room && may_be_placed(direct, most);
+}
+
+/* Up to which length results come in targets, by their size: those of as many transmissions as the reply may have. */
+static void set_size(struct direct *direct)
+{
+	const struct rtr_buffer *own = own_buffer(direct);
+	const struct rtr_costs costs = requester_costs(direct->call->conn->ep.engine);
+	const uint64_t room = (uint64_t)(own->length - lead_bytes(own)) * direct->reply_count;
+
+	direct->reduce.dsdov = rtr_place_max(&costs);
+	if (direct->reduce.dsdov > room)
+		direct->reduce.dsdov = (uint32_t)room;
+}
+
+/* Bytes of items that don't come in one piece, as they take targets of several transmissions. */
+static uint64_t apart_bytes(const struct direct *direct)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; direct->placed && i < direct->layout.nitems; i++) {
+		uint32_t first = direct->layout.items[i].first_tbsn, n = direct->layout.items[i].ntbsns;
+
+		if (n > 0 && first / direct->layout.targets != (first + n - 1) / direct->layout.targets)
+			bytes += direct->layout.items[i].len;
+	}
+	return bytes;
+}
+
+/* Whether several transmissions cost no more than the chunks that they save. */
+static bool is_worth_it(struct direct *direct)
+{
+	const struct weir_call *call = direct->call;
+	const struct rtr_costs costs = requester_costs(call->conn->ep.engine);
+	const uint32_t chunks =
+		(uint32_t)__builtin_popcount(call->plan.reduced) + (call->plan.form == REDUCE_LONG);
+	const uint32_t left = (uint32_t)__builtin_popcount(direct->plan.reduced & ~direct->placed);
+	struct rtr_load request = {apart_bytes(direct), direct->count, chunks > left ? chunks - left : 0};
+	struct rtr_load reply = {call->reply_max_bytes, direct->reply_count, call->plan.need_reply_chunk};
+
+	if (direct->count == 1 && direct->reply_count == 1)
+		return true;
+	if (rtr_split_count(&direct->split) > 1)
+		request.bytes += direct->split.payload_bytes;
+	for (uint32_t i = 0; i < call->nresults; i++) {
+		bool is_placed = direct->reduce.results_by == RTR_TBSN && call->results[i].nsegments > 0;
+
+		if (is_placed || !call->plan.use_write_list || call->results[i].nsegments == 0)
+			reply.bytes += call->results[i].max_bytes;
+		reply.nchunks += is_placed;
+	}
+	if (rtr_choose_continued(&costs, &request, &reply))
+		return true;
+	direct->is_dear = true;
+	return false;
+}
+
+static bool try(struct direct *direct, enum rtr_type results_by)
+{
+	if (!ask(direct, results_by) || !size_up(direct) || !is_worth_it(direct))
+		return false;
+	set_size(direct);
+	return true;
 }
 
 /* The best way that there is; false: none but the base. */
@@ -181,18 +288,17 @@ static bool choose(struct direct *direct)
 	const struct weir_call *call = direct->call;
 	uint32_t placed = choose_placed(call);
 
-	if (placed)
-		take_out(direct, placed);
-	for (uint32_t i = 0; placed && i < 3; i++)
-		if (ask(direct, ways[i]) && size_up(direct))
-			return true;
-	direct->placed = 0;
 	direct->plan = call->plan;
-	if (call->plan.form == REDUCE_LONG || (!call->plan.reduced && !has_results(direct)))
+	take_out(direct, placed, placed);
+	for (uint32_t i = 0; placed && i < 3; i++)
+		if (try(direct, ways[i]))
+			return true;
+	/* What has nothing but payload is continue.c's. */
+	if (!call->plan.reduced && !has_results(direct))
 		return false;
+	take_out(direct, call->plan.reduced, 0);
 	for (uint32_t i = 0; i < 3; i++)
-		if ((ways[i] != RTR_EXRW || call->conn->v2->directs) && ask(direct, ways[i]) &&
-		    size_up(direct))
+		if ((ways[i] != RTR_EXRW || call->conn->v2->directs) && try(direct, ways[i]))
 			return true;
 	return false;
 }
@@ -203,17 +309,70 @@ static bool is_candidate(const struct weir_call *call)
 	const struct conn_v2 *v2 = call->conn->v2;
 	const bool has_results = call->plan.use_write_list && call->nresults > 0;
 
-	if (!v2->extends || !v2->asks || call->avoids_extension || call->plan.need_reply_chunk)
+	if (!v2->extends || !v2->asks || call->avoids_extension ||
+	    (call->plan.need_reply_chunk && call_reply_count_max(call->conn) == 1))
 		return false;
 	return call->plan.reduced || has_results || choose_placed(call);
+}
+
+/* It is as it was. */
+static void undo(struct weir_call *call, const struct reduce_call_plan *base)
+{
+	call_release_extra(call);
+	call->has_extra = true;
+	call->plan = *base;
+}
+
+/* What the way that was chosen takes. NULL, or the counter of what is wanting. */
+static uint64_t *take(struct direct *direct)
+{
+	struct weir_call *call = direct->call;
+	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
+
+	if (call_place_header(call, direct->bytes) != 0)
+		return &stats->fallbacks_buffers;
+	call->header_bytes = direct->bytes;
+	call->lead_bytes = direct->split.send_bytes_max;
+	call->has_lists = true;
+	call->placed = direct->placed;
+	call->plan = direct->plan;
+	call->results_by = direct->reduce.results_by;
+	call->rtr_base = direct->reduce.base;
+	call->reply_count_max = 1;
+	if (direct->count > 1 || direct->reply_count > 1) {
+		uint64_t *wanting = call_take_group(call, direct->count, direct->reply_count);
+
+		if (wanting)
+			return wanting;
+	}
+	return direct->count == 1 && call->placed && !call_can_place(call) ? &stats->fallbacks_limits : NULL;
+}
+
+/* By the best way within so many transmissions. NULL, or why it is none; the call is as it was then. */
+static uint64_t *prepare(struct direct *direct, uint32_t count_max, uint32_t reply_count_max)
+{
+	const struct reduce_call_plan base = direct->call->plan;
+	struct weir_engine_stats *stats = &direct->call->conn->ep.engine->stats;
+	uint64_t *wanting;
+
+	direct->count_max = count_max;
+	direct->reply_count_max = reply_count_max;
+	direct->is_dear = false;
+	if (!choose(direct))
+		return direct->is_dear ? &stats->fallbacks_costs : &stats->fallbacks_limits;
+	wanting = take(direct);
+	if (wanting)
+		undo(direct->call, &base);
+	return wanting;
 }
 
 bool call_prepare_direct(struct weir_call *call, const struct reduce_call_in *in)
 {
 	struct weir_conn *conn = call->conn;
 	struct weir_engine *engine = conn->ep.engine;
-	const struct reduce_call_plan base = call->plan;
-	struct direct direct = {.call = call, .whole = *in, .plan = base};
+	const uint32_t count_max = call_count_max(conn), reply_count_max = call_reply_count_max(conn);
+	struct direct direct = {.call = call, .whole = *in};
+	uint64_t *wanting;
 	bool names_results;
 
 	if (!is_candidate(call))
@@ -221,27 +380,16 @@ bool call_prepare_direct(struct weir_call *call, const struct reduce_call_in *in
 	direct.whole.call_inline_bytes = conn->send_inline;
 	direct.reduce = (struct rtr_reduce_call){
 		.in = &direct.whole, .plan = &direct.plan, .base = conn->v2->rtr_base};
-	if (!choose(&direct)) {
-		engine->stats.fallbacks_limits++;
+	wanting = prepare(&direct, count_max, reply_count_max);
+	if (wanting)
+		++*wanting;
+	if (wanting && (count_max > 1 || reply_count_max > 1))
+		wanting = prepare(&direct, 1, 1);
+	if (wanting)
 		return false;
-	}
-	if (call_place_header(call, direct.bytes) != 0) {
-		engine->stats.fallbacks_buffers++;
-		return false;
-	}
-	call->header_bytes = direct.bytes;
-	call->placed = direct.placed;
-	call->plan = direct.plan;
-	if (call->placed && !call_can_place(call)) {
-		call->placed = 0;
-		call->plan = base;
-		call_release_sent(call);
-		engine->stats.fallbacks_limits++;
-		return false;
-	}
-	call->results_by = direct.reduce.results_by;
-	call->rtr_base = direct.reduce.base;
-	call->reply_count_max = 1;
+	direct.reduce.split = &direct.split;
+	direct.reduce.count = direct.count;
+	direct.reduce.reply_count = direct.reply_count;
 	rtr_reduce_call_encode(&direct.reduce, call->xid, requester_of(conn)->credits.wanted, call->header);
 	names_results = call->plan.use_write_list && call->results_by != RTR_TBSN;
 	if (call->exposures)

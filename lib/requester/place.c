@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls with data that their Send lays into targets of the responder's receive (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3):
- * header and what is left of the message, zeros, then the data from where they lie.
+ * Calls with data that their one Send lays into targets of the responder's receive (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section
+ * 3.3): header and what is left of the message, zeros, then the data from where they lie.
  */
 #include "place.h"
 #include "requester.h"
@@ -16,6 +16,7 @@ static uint32_t gather(const struct weir_call *call, struct fabric_sge sges[SGES
 	const struct weir_conn *conn = call->conn;
 	const struct mem_buf *zeros = conn->ep.engine->zeros;
 	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
+	const struct conn_placed placed = {call->pieces, call->npieces, call->placed, 1};
 	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
 
 	*bytes = call->header_bytes;
@@ -31,8 +32,7 @@ static uint32_t gather(const struct weir_call *call, struct fabric_sge sges[SGES
 		*bytes += piece->len + pad;
 	}
 	return n > conn->max_sge ? CONN_PLACE_NEVER
-				 : conn_gather_placed(conn, sges, n, conn->max_sge, call->pieces,
-						      call->npieces, call->placed, bytes);
+				 : conn_gather_placed(conn, sges, n, conn->max_sge, &placed, 0, bytes);
 }
 
 bool call_can_place(const struct weir_call *call)

@@ -5,7 +5,6 @@
  * read where they lie.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "requester.h"
 #include "rpc_msg.h"
@@ -35,28 +34,16 @@ static bool judge_items(const struct weir_call *call, const struct rtr_header *r
 /* A result that came in targets, where it lies; or, when that is in several runs of bytes, as a copy in the memory that was offered for
  * it. NULL: it is longer than that. */
 static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item *item, uint32_t i,
-				  const uint8_t *msg)
+				  const struct mem_buf *chain)
 {
 	struct weir_engine *engine = call->conn->ep.engine;
-	const uint8_t *first = NULL;
-	struct rtr_pieces it;
-	struct rtr_piece piece;
-	bool is_apart = false;
+	const uint8_t *data = conn_find_placed(engine, item, chain);
 
-	rtr_pieces_begin(item, &engine->recv_buffer, &it);
-	while (rtr_pieces_next(&it, &piece)) {
-		if (!first)
-			first = msg + piece.at;
-		is_apart |= msg + piece.at != first + piece.item_offset;
-	}
-	if (!first || !is_apart)
-		return first ? first : msg; /* of no bytes */
+	if (data)
+		return data;
 	if (item->length > call->results[i].max_bytes)
 		return NULL;
-	rtr_pieces_begin(item, &engine->recv_buffer, &it);
-	while (rtr_pieces_next(&it, &piece))
-		memcpy((uint8_t *)call->result_data[i] + piece.item_offset, msg + piece.at, piece.len);
-	engine->stats.bulk_copies++;
+	conn_copy_placed(engine, item, chain, call->result_data[i]);
 	return call->result_data[i];
 }
 
@@ -72,28 +59,30 @@ static uint32_t count_placed(const struct rtr_header *rtr)
 	return n;
 }
 
-/* The reply's stream with the results that came in targets, which replies in one transmission may have. How many parts; or below 0: it is
- * wrong about them, which is reported. */
-static int place_results(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *buf,
+/* The reply's stream with the results that came in targets. How many parts; or below 0: it is wrong about them, which is reported. */
+static int place_results(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *chain,
 			 struct weir_xdr_part parts[PARTS_MAX])
 {
 	struct weir_conn *conn = call->conn;
 	struct weir_engine *engine = conn->ep.engine;
-	const struct rtr_received received = {call->reply_bytes, rtr->header_bytes + rtr->pslen};
-	const struct weir_xdr_part section = {rtr_payload(rtr, buf->data), rtr->pslen, 0};
+	struct rtr_received received[RTR_TRANSMISSIONS_MAX];
+	struct weir_xdr_part sections[RTR_TRANSMISSIONS_MAX];
 	struct rtr_stream_item items[CALL_ITEMS_MAX];
+	uint32_t n = 0, nsections, bytes;
 	struct rtr_report report;
 	struct rtr_item item;
 	struct rtr_iter it;
-	uint32_t n = 0;
+	int rc;
 
-	if (rtr_place(rtr, &engine->recv_buffer, &received, NULL, 0, &report) < 0) {
+	rc = rtr_place(rtr, &engine->recv_buffer, received, conn_chain_received(chain, received), NULL, 0,
+		       &report);
+	if (rc == -EBADMSG)
 		conn_send_report(conn, &report, rtr->base, requester_of(conn)->credits.wanted);
+	if (rc < 0)
 		return -EBADMSG;
-	}
 	rtr_items_begin(rtr, &it);
 	for (uint32_t i = 0; rtr_items_next(&it, &item); i++) {
-		const uint8_t *base = item.type == RTR_TBSN ? find_placed(call, &item, i, buf->data) : NULL;
+		const uint8_t *base = item.type == RTR_TBSN ? find_placed(call, &item, i, chain) : NULL;
 
 		if (item.type == RTR_TBSN && !base)
 			return -EBADMSG;
@@ -101,7 +90,8 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr, c
 		if (item.type == RTR_TBSN || item.type == RTR_EXRW)
 			items[n++] = (struct rtr_stream_item){item.disp, item.length, base};
 	}
-	return rtr_stream_parts(&section, 1, items, n, parts, PARTS_MAX);
+	nsections = conn_chain_parts(chain, sections, &bytes);
+	return rtr_stream_parts(sections, nsections, items, n, parts, PARTS_MAX);
 }
 
 /* The call's results, to the application. */
@@ -235,7 +225,7 @@ static void keep(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, cons
 	struct conn_v2 *v2 = conn->v2;
 	struct mem_buf *chain;
 
-	conn_chain_end(buf, rtr->header_bytes, rtr->pslen);
+	conn_chain_end(buf, len, rtr->header_bytes, rtr->pslen);
 	if (rtr->op == RTR_XMTRESP) {
 		v2->group_chain = buf;
 		v2->group_bytes = len;

@@ -114,6 +114,9 @@ struct weir_call {
 	uint32_t placed;	    /* pieces that are laid into targets of the peer's, bit i for piece i */
 	enum rtr_type results_by;   /* what was asked for results with memory; 0: explicit RDMA */
 	uint32_t more;		    /* transmissions beyond the first, a credit each */
+	bool has_lists;		    /* its header has items or directions */
+	uint32_t lead_bytes;	    /* header and payload of a transmission are no longer */
+	uint32_t group_sges;	    /* gather elements of all its transmissions, where there are several */
 	uint32_t reply_reserved;    /* receives, of requester.reply_recvs */
 	uint32_t reply_count_max;   /* transmissions that its reply may have */
 	struct mem_buf *reply_join; /* for what crosses from one of them to the next */
@@ -242,13 +245,19 @@ bool call_can_place(const struct weir_call *call);
 bool call_transmit_placed(struct weir_call *call);
 
 /* continue.c: message continuation */
+/* Of a call that is planned, all but its header written: what it takes to go in so many transmissions, with so many for its reply. NULL; or
+ * the reason for which it can't be had now, a counter: what was taken is on the call, to be given back by call_release_extra(). */
+uint64_t *call_take_group(struct weir_call *call, uint32_t count, uint32_t reply_count);
+/* The most that there may be, of the call and of its reply. */
+uint32_t call_count_max(const struct weir_conn *conn);
+uint32_t call_reply_count_max(const struct weir_conn *conn);
 /* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its message, or its reply, in a chunk. False: the base it is. */
 bool call_prepare_group(struct weir_call *call);
 /* The plan is of a group, each transmission of which takes a credit. LATER: they are with calls in flight; OTHER: it is to be prepared once
  * more, by the base. */
 enum resend call_claim_credits(struct weir_call *call);
-/* As transmit(); it can't fail. */
-void call_transmit_group(struct weir_call *call);
+/* As transmit(). */
+bool call_transmit_group(struct weir_call *call);
 /* The responder has not carried it out, and says so: it is sent again by the base. */
 void call_refused(struct weir_call *call);
 void call_requeue(struct weir_call *call);
@@ -269,10 +278,7 @@ static inline bool call_goes_apart(const struct weir_call *call)
 
 static inline bool call_transmit_apart(struct weir_call *call)
 {
-	if (call->placed != 0)
-		return call_transmit_placed(call);
-	call_transmit_group(call);
-	return true;
+	return call->more > 0 ? call_transmit_group(call) : call_transmit_placed(call);
 }
 
 /* There are too few windows for it now. */

@@ -75,7 +75,8 @@ static int find_buffers(struct weir_request *req)
 	if (req->state == REQUEST_PULL_CALL) {
 		own = 1;
 		for (uint32_t i = 1; i < req->nchunks; i++)
-			if (req->chunks[i].len_bytes <= req->responder->engine->profile.bulk_buffer_bytes)
+			if (!req->chunks[i].dst &&
+			    req->chunks[i].len_bytes <= req->responder->engine->profile.bulk_buffer_bytes)
 				own |= 1u << i;
 		return request_own_buffers(req, own);
 	}
@@ -169,6 +170,24 @@ static void post_reads(struct weir_request *req)
 	}
 }
 
+/* The same of a call in several transmissions, which came with its payload. */
+static __attribute__((noinline)) bool begin_group_items(struct weir_request *req)
+{
+	struct weir_xdr_in in;
+
+	request_read_sections(req, &in);
+	if (!request_find_program(req, &in))
+		return false;
+	request_note_args(req, &in);
+	if (!items_allowed(req)) {
+		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+		return false;
+	}
+	req->args = in;
+	req->state = REQUEST_PULL_ITEMS;
+	return true;
+}
+
 /* The first stage is over, or there was none: the Payload stream is here, save for its items. */
 static bool begin_items(struct weir_request *req)
 {
@@ -176,6 +195,8 @@ static bool begin_items(struct weir_request *req)
 
 	req->is_reading = false;
 	if (req->hdr.has_position_zero) {
+		if (req->is_group)
+			return begin_group_items(req);
 		req->stream = req->chunks[0].dst;
 		req->stream_bytes = req->chunks[0].len_bytes;
 	} else {
@@ -198,17 +219,13 @@ static bool begin_items(struct weir_request *req)
 	return true;
 }
 
-/* All is here: the unreduced Payload stream, as parts. */
-static void finish(struct weir_request *req)
+/* All is here: the unreduced Payload stream, as parts. 'nread' chunks were read, besides those of a Long Call. */
+static inline __attribute__((always_inline)) void
+finish_as(struct weir_request *req, int nparts, uint32_t nread, uint32_t nlong, const bool may_join)
 {
-	uint32_t first = req->hdr.has_position_zero;
-	uint32_t placed = __builtin_expect(req->rtr.nitems > 0, 0) ? request_collect_items(req) : 0;
-	int nparts = reassemble_parts(req->stream, req->stream_bytes, req->chunks + first,
-				      req->nchunks - first, req->parts, REASSEMBLE_PARTS_MAX);
-
 	request_pull_end(req);
-	req->responder->engine->stats.read_chunks += req->nchunks - first - placed;
-	req->responder->engine->stats.long_calls += first;
+	req->responder->engine->stats.read_chunks += nread;
+	req->responder->engine->stats.long_calls += nlong;
 	if (nparts < 0) {
 		/* The header was sound, the arguments are not (RFC 8166 section 4.5.2). */
 		req->state = REQUEST_HANDLING;
@@ -216,9 +233,37 @@ static void finish(struct weir_request *req)
 		return;
 	}
 	req->nparts = (uint32_t)nparts;
-	weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
+	if (may_join)
+		request_read_parts(req);
+	else
+		weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
 	if (request_find_program(req, &req->args))
 		request_dispatch(req);
+}
+
+static inline __attribute__((always_inline)) int reassemble(struct weir_request *req, uint32_t first)
+{
+	return reassemble_parts(req->stream, req->stream_bytes, req->chunks + first, req->nchunks - first,
+				req->parts, REASSEMBLE_PARTS_MAX);
+}
+
+/* Of a call by the extension. */
+static __attribute__((noinline)) void finish_items(struct weir_request *req)
+{
+	uint32_t placed = request_collect_items(req);
+
+	finish_as(req, req->is_group ? request_list_sections(req) : reassemble(req, 0),
+		  req->rtr.nitems - placed, 0, true);
+}
+
+static void finish(struct weir_request *req)
+{
+	uint32_t first = req->hdr.has_position_zero;
+
+	if (__builtin_expect(req->rtr.nitems > 0, 0))
+		finish_items(req);
+	else
+		finish_as(req, reassemble(req, first), req->nchunks - first, first, false);
 }
 
 static void begin(struct weir_request *req)

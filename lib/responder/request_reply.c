@@ -115,12 +115,6 @@ int weir_request_result_absent(struct weir_request *req)
 	return 0;
 }
 
-void weir_request_operation(struct weir_request *req, uint32_t args_offset)
-{
-	if (req->rtr_base != 0) /* no other header asks */
-		req->op = args_offset;
-}
-
 /* The elements of the Send; returns how many. */
 static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, uint32_t *bytes)
 {
@@ -375,7 +369,7 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 {
 	struct weir_conn *conn = req->responder->conn;
 	struct fabric_sge sges[2 * REQUEST_PIECES_MAX + 1];
-	const uint32_t apart = places ? req->placed_sges : 0;
+	const uint32_t apart = places ? req->apart_sges : 0;
 	uint32_t nsges, bytes, rkey;
 
 	if (__builtin_expect(req->xfers_after > 0, 0) && !write_ahead(req))
@@ -388,9 +382,11 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 	}
 	if (__builtin_expect(nsges + apart > conn->max_sge, 0) && !linearise(req, sges, &nsges))
 		return;
-	if (places) /* that this can be was found out before */
-		nsges = conn_gather_placed(conn, sges, nsges, conn->max_sge, req->pieces, req->npieces,
-					   req->placed, &bytes);
+	if (places) { /* that this can be was found out before */
+		const struct conn_placed placed = {req->pieces, req->npieces, req->placed, 1};
+
+		nsges = conn_gather_placed(conn, sges, nsges, conn->max_sge, &placed, 0, &bytes);
+	}
 	rkey = key_to_end(req); /* before its header may be overwritten */
 	give_back_receive(req);
 	post_writes(req);
@@ -407,13 +403,14 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 /* One by the extension that is continued, or has results that are placed. */
 static __attribute__((noinline)) void transmit_apart(struct weir_request *req)
 {
-	if (req->placed) {
+	if (req->nsends <= 1) {
 		transmit(req, true);
 		return;
 	}
-	if (!request_group_fits(req))
+	if ((req->xfers_after > 0 && !write_ahead(req)) || !request_group_fits(req))
 		return;
 	give_back_receive(req);
+	post_writes(req);
 	req->wait_ns = 0;
 	req->state = REQUEST_SENT;
 	request_send_group(req);
@@ -470,6 +467,8 @@ static int plan_reply(struct weir_request *req)
 	req->is_long = plan.form == REDUCE_LONG;
 	req->xfers_done = 0;
 	note_xfers(req, plan.nxfers);
+	if (__builtin_expect(req->nsends > 1, 0) && request_take_group(req, in.credit) != 0)
+		return -ENOBUFS;
 	engine->stats.long_replies += req->is_long;
 	engine->stats.write_chunks += (uint32_t)__builtin_popcount(plan.reduced);
 	return 0;

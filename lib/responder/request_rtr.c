@@ -9,13 +9,13 @@
  * wait for (JOIN). From there on it is a request like others, but for its reply.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "group.h"
 #include "place.h"
 #include "responder.h"
 #include "rtr_place.h"
 #include "rtr_reduce.h"
+#include "rtr_stream.h"
 #include "xdr_ref.h"
 
 void request_drop_group(struct responder *responder)
@@ -41,37 +41,77 @@ void request_group_break(struct responder *responder)
 
 /* ---- coming in ---- */
 
-/* Where the call's arguments begin: nothing is taken out of its RPC header. Without any, at its last byte: a position behind
- * that is in no range, not even in that of the whole call. What is no call finds its answer later. */
-static uint32_t args_at(const struct rtr_header *rtr, const uint8_t *msg)
+/* Where the arguments begin of a call with so many bytes of payload, of which that many are behind its RPC header: nothing is taken
+ * out of that. Without any, at its last byte: a position behind that is in no range, not even in that of the whole call. */
+static uint32_t args_at(uint32_t bytes, uint32_t left)
+{
+	return bytes - (left > 0 ? left : 1);
+}
+
+/* The same of a first transmission. What is no call finds its answer later. */
+static uint32_t find_args(const struct rtr_header *rtr, const uint8_t *msg)
 {
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in in;
-	uint32_t left;
 
 	weir_xdr_in_init(&in, rtr_payload(rtr, msg), rtr->pslen);
 	if (rpc_call_decode(&in, &rpc) != 0)
 		return 0;
-	left = (uint32_t)weir_xdr_remaining(&in);
-	return rtr->pslen - (left > 0 ? left : 1);
+	return args_at(rtr->pslen, (uint32_t)weir_xdr_remaining(&in));
 }
 
 /* A first transmission: what the header says of the call. */
 static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 {
-	uint32_t most = req->responder->engine->profile.transmissions;
+	const struct weir_profile *profile = &req->responder->engine->profile;
+	uint32_t most = profile->extension & WEIR_EXTENSION_CONTINUATION ? profile->transmissions : 1;
 
+	conn_chain_end(req->msg, req->msg_bytes, rtr->header_bytes, rtr->pslen);
 	req->hdr.header_bytes = rtr->header_bytes;
 	req->msg_bytes = rtr->header_bytes + rtr->pslen;
 	req->inv_handle = 0;
 	req->rtr_base = rtr->base;
 	req->reply_count_max = rtr->rsbuf < most ? rtr->rsbuf : most;
 	req->rtr = (struct request_rtr){
-		rtr->items, rtr->sets, rtr->nitems, rtr->nsets, args_at(rtr, req->msg->data),
+		rtr->items, rtr->sets, rtr->nitems, rtr->nsets, find_args(rtr, req->msg->data),
 	};
 	/* With items it is one to be pulled, even where nothing has to be read for that. */
 	req->hdr.nread_chunks = req->hdr.nread_segments = (uint16_t)rtr->nitems;
-	conn_chain_end(req->msg, rtr->header_bytes, rtr->pslen);
+}
+
+static struct rtr_header header_of(const struct weir_request *req)
+{
+	return (struct rtr_header){
+		.xid = req->hdr.xid,
+		.direction = RDMA1_CALL,
+		.base = req->rtr_base,
+		.count = RTR_TRANSMISSIONS_MAX,
+		.nitems = req->rtr.nitems,
+		.items = req->rtr.items,
+		.nsets = req->rtr.nsets,
+		.sets = req->rtr.sets,
+	};
+}
+
+/* Whether items are not where the Sends of all transmissions, which are here, should have placed them: then that is reported. */
+static bool is_group_misplaced(const struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+	struct rtr_received received[RTR_TRANSMISSIONS_MAX];
+	uint32_t n = conn_chain_received(req->msg, received);
+	const struct rtr_header rtr = header_of(req);
+	struct rtr_report report;
+	int rc;
+
+	if (rtr.nitems == 0)
+		return false;
+	rc = rtr_place(&rtr, &conn->ep.engine->recv_buffer, received, n, NULL, 0, &report);
+	if (rc >= 0)
+		return false;
+	conn->ep.engine->stats.groups_broken++;
+	if (rc == -EBADMSG)
+		conn_send_report(conn, &report, req->rtr_base, conn_first_grant(conn, req->hdr.credit));
+	return true;
 }
 
 /* All of its payload is here, in several receives. */
@@ -80,9 +120,19 @@ static void begin_group(struct weir_request *req)
 	struct responder *responder = req->responder;
 	uint64_t now_ns = responder->engine->now_ns;
 
+	if (is_group_misplaced(req)) {
+		request_release(req);
+		return;
+	}
 	responder->conn->heard = true;
 	responder->engine->stats.requests_received++;
 	req->nparts = conn_chain_parts(req->msg, req->parts, &req->stream_bytes);
+	if (req->rtr.nitems > 0) {
+		req->hdr.has_position_zero = true; /* the payload is no more contiguous than if it were one */
+		req->state = REQUEST_FREE;
+		request_pull(req);
+		return;
+	}
 	req->nchunks = 1; /* the bulk buffer is held as one that a chunk is pulled to */
 	req->chunks[0] = (struct reassemble_chunk){.len_bytes = req->stream_bytes};
 	req->chunk_bufs[0] = NULL;
@@ -106,8 +156,38 @@ void request_join(struct weir_request *req)
 	}
 	request_pull_end(req);
 	request_read_parts(req);
-	if (request_find_program(req, &req->args))
-		request_dispatch(req);
+	if (!request_find_program(req, &req->args))
+		return;
+	request_note_args(req, &req->args);
+	request_dispatch(req);
+}
+
+void request_note_args(struct weir_request *req, const struct weir_xdr_in *in)
+{
+	req->rtr.args_at = args_at(req->stream_bytes, (uint32_t)weir_xdr_remaining(in));
+}
+
+void request_read_sections(struct weir_request *req, struct weir_xdr_in *in)
+{
+	req->nparts = conn_chain_parts(req->msg, req->parts, &req->stream_bytes);
+	weir_xdr_in_init_parts(in, req->parts, req->nparts);
+	xdr_in_join(in, req->chunk_bufs[0]->data, req->chunk_bufs[0]->size_bytes);
+}
+
+int request_list_sections(struct weir_request *req)
+{
+	const struct rtr_header rtr = header_of(req);
+	struct rtr_stream_item items[REASSEMBLE_CHUNKS_MAX];
+	struct weir_xdr_part sections[RTR_TRANSMISSIONS_MAX];
+	uint32_t nsections, bytes, n = 0;
+	struct rtr_item item;
+	struct rtr_iter it;
+
+	nsections = conn_chain_parts(req->msg, sections, &bytes);
+	rtr_items_begin(&rtr, &it);
+	for (; rtr_items_next(&it, &item); n++) /* behind the payload's place in the list */
+		items[n] = (struct rtr_stream_item){item.disp, item.length, req->chunks[n + 1].dst};
+	return rtr_stream_parts(sections, nsections, items, n, req->parts, REQUEST_PARTS_MAX);
 }
 
 void request_read_parts(struct weir_request *req)
@@ -122,7 +202,7 @@ static void give_to_gathering(struct weir_request *req, const struct rtr_header 
 {
 	struct mem_buf *buf = req->msg;
 
-	conn_chain_end(buf, rtr->header_bytes, rtr->pslen);
+	conn_chain_end(buf, req->msg_bytes, rtr->header_bytes, rtr->pslen);
 	conn_chain_add(req->responder->gathering->msg, buf);
 	req->msg = NULL;
 	request_release(req);
@@ -167,15 +247,14 @@ static void on_report(struct weir_request *req, const struct rdma2_header *hdr,
 	request_release(req);
 }
 
-/* What is not done here: items or directions in a call of several transmissions, and a whole call that is to be read. The requester
- * is to go by the base protocol. */
+/* What is not done here: a whole call that is to be read. The requester is to go by the base protocol. */
 static bool is_beyond(const struct rtr_header *rtr)
 {
-	return rtr->op == RTR_XMTREQ &&
-	       (rtr->is_whole || (rtr->count > 1 && (rtr->nitems > 0 || rtr->nsets > 0)));
+	return rtr->op == RTR_XMTREQ && rtr->is_whole;
 }
 
-/* Items of a request in one transmission that are placed by its Send: in targets that this side has told of, and there. */
+/* Items of a request that are placed by Sends: in targets that this side has told of, and there; the latter of the first of several
+ * transmissions is not known yet. */
 static bool is_misplaced(const struct weir_request *req, const struct rtr_header *rtr,
 			 struct rtr_report *report)
 {
@@ -183,7 +262,8 @@ static bool is_misplaced(const struct weir_request *req, const struct rtr_header
 
 	if (rtr->op != RTR_XMTREQ || rtr->nitems == 0)
 		return false;
-	return rtr_place(rtr, &req->responder->engine->recv_buffer, &received, NULL, 0, report) < 0;
+	return rtr_place(rtr, &req->responder->engine->recv_buffer, rtr->count > 1 ? NULL : &received, 1,
+			 NULL, 0, report) < 0;
 }
 
 /* What a call may list is bounded as chunks are. */
@@ -238,9 +318,10 @@ bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hd
 	} else if (rtr.op == RTR_REPTERR) {
 		on_report(req, hdr, &rtr.report);
 	} else if (is_beyond(&rtr)) {
-		rtr_group_abandon(&conn->v2->group); /* what follows is discarded */
+		(void)conn_group_break(conn); /* what follows is discarded */
 		request_reply_error_v2(req, RDMA2_ERR_INVAL_OPTION, 0, 0);
 	} else if (is_misplaced(req, &rtr, &report)) {
+		(void)conn_group_break(conn);
 		conn_send_report(conn, &report, rtr.base, conn_first_grant(conn, hdr->lists.credit));
 		request_release(req);
 	} else {
@@ -249,82 +330,20 @@ bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hd
 	return true;
 }
 
-/* ---- going out ---- */
-
-static struct conn_group_out group_of(struct weir_request *req, uint32_t credit)
-{
-	return (struct conn_group_out){
-		.xid = req->hdr.xid,
-		.credit = credit,
-		.direction = RDMA1_REPLY,
-		.base = req->rtr_base,
-		.count = req->nsends,
-		.split = {(uint32_t)conn_payload_bytes(req->pieces, req->npieces), RTR_XMTRESP_SIZE,
-			  req->responder->conn->send_inline},
-		.pieces = req->pieces,
-		.npieces = req->npieces,
-		.bufs = req->group_bufs,
-		.tx = &req->tx,
-	};
-}
-
-int request_plan_rtr(struct weir_request *req, uint32_t credit)
-{
-	struct weir_engine *engine = req->responder->engine;
-	uint64_t bytes = conn_payload_bytes(req->pieces, req->npieces);
-	struct conn_group_out group;
-
-	if (bytes > UINT32_MAX - 3)
-		return -EMSGSIZE;
-	if (bytes % WEIR_XDR_UNIT != 0)
-		return -EINVAL;
-	group = group_of(req, credit);
-	group.count = rtr_split_count(&group.split);
-	if (group.count == 0 || group.count > req->reply_count_max)
-		return -EMSGSIZE;
-	req->nsends = group.count;
-	req->is_apart = group.count > 1;
-	req->nxfers = 0;
-	req->xfers_after = 0;
-	req->reduced = 0;
-	req->is_long = false;
-	if (group.count == 1) {
-		req->header = req->out.start - RTR_XMTRESP_SIZE;
-		req->header_bytes = conn_put_first(&group, (uint32_t)bytes, req->header);
-		return 0;
-	}
-	if (!conn_group_take_bufs(req->responder->conn, &group, &req->buf_waiter, &req->group_bufs))
-		return -ENOBUFS;
-	req->credit = credit;
-	engine->stats.continued_replies++;
-	return 0;
-}
-
-/* Where an item lies that came in targets; NULL: in several runs of bytes, which are to be put together. */
-static uint8_t *find_placed(const struct weir_request *req, const struct rtr_item *item)
-{
-	uint8_t *first = NULL;
-	struct rtr_pieces it;
-	struct rtr_piece piece;
-
-	rtr_pieces_begin(item, &req->responder->engine->recv_buffer, &it);
-	while (rtr_pieces_next(&it, &piece)) {
-		if (!first)
-			first = req->msg->data + piece.at;
-		if (req->msg->data + piece.at != first + piece.item_offset)
-			return NULL;
-	}
-	return first ? first : req->msg->data; /* of no bytes */
-}
+/* ---- items ---- */
 
 int request_list_items(struct weir_request *req)
 {
-	const struct rtr_header rtr = {.items = req->rtr.items, .nitems = req->rtr.nitems};
+	const struct rtr_header rtr = header_of(req);
 	struct rtr_item item;
 	struct rtr_iter it;
 	int n = 0;
 
-	/* Their number was checked, and they are in their order. */
+	if (rtr.nitems + req->is_group > REASSEMBLE_CHUNKS_MAX)
+		return -E2BIG;
+	if (req->is_group)
+		req->chunks[n++] = (struct reassemble_chunk){.len_bytes = req->stream_bytes};
+	/* They are in their order. */
 	rtr_items_begin(&rtr, &it);
 	while (rtr_items_next(&it, &item)) {
 		struct reassemble_chunk *chunk = &req->chunks[n++];
@@ -336,7 +355,7 @@ int request_list_items(struct weir_request *req)
 		if (item.type != RTR_TBSN)
 			continue;
 		chunk->len_bytes = item.length;
-		chunk->dst = find_placed(req, &item);
+		chunk->dst = conn_find_placed(req->responder->engine, &item, req->msg);
 		req->has_asked = true;
 	}
 	return n;
@@ -344,45 +363,124 @@ int request_list_items(struct weir_request *req)
 
 uint32_t request_collect_items(struct weir_request *req)
 {
-	const struct rtr_header rtr = {.items = req->rtr.items, .nitems = req->rtr.nitems};
-	uint32_t i = 0, placed = 0;
-	struct rtr_pieces pieces;
-	struct rtr_piece piece;
+	const struct rtr_header rtr = header_of(req);
+	uint32_t i = req->is_group, placed = 0;
 	struct rtr_item item;
 	struct rtr_iter it;
 
 	rtr_items_begin(&rtr, &it);
 	for (; rtr_items_next(&it, &item); i++) {
 		placed += item.type == RTR_TBSN;
-		if (item.type != RTR_TBSN || !req->chunk_bufs[i])
-			continue;
-		rtr_pieces_begin(&item, &req->responder->engine->recv_buffer, &pieces);
-		while (rtr_pieces_next(&pieces, &piece))
-			memcpy(req->chunks[i].dst + piece.item_offset, req->msg->data + piece.at, piece.len);
-		req->responder->engine->stats.bulk_copies++;
+		if (item.type == RTR_TBSN && req->chunk_bufs[i])
+			conn_copy_placed(req->responder->engine, &item, req->msg, req->chunks[i].dst);
 	}
 	req->responder->engine->stats.placed_received += placed;
 	return placed;
 }
 
-/* Elements that the results in targets take, behind one for all else, which can be put into one buffer. False: the device gathers fewer. */
-static bool can_gather(struct weir_request *req, const struct reduce_reply_in *in,
-		       const struct reduce_reply_plan *plan)
+/* ---- going out ---- */
+
+void weir_request_operation(struct weir_request *req, uint32_t args_offset)
+{
+	if (req->rtr_base != 0) /* no other header asks */
+		req->op = args_offset;
+}
+
+/* A reply with directions has a header of its own, which is made with its plan. */
+static struct conn_group_out group_of(struct weir_request *req, uint32_t credit)
+{
+	const struct mem_buf *header_buf = req->header_buf ? req->header_buf : req->reply;
+
+	return (struct conn_group_out){
+		.xid = req->hdr.xid,
+		.credit = credit,
+		.direction = RDMA1_REPLY,
+		.base = req->rtr_base,
+		.count = req->nsends,
+		.split = {(uint32_t)conn_payload_bytes(req->pieces, req->npieces, req->reduced),
+			  req->header_bytes, req->lead_bytes},
+		.header = req->rtr.nsets > 0 ? req->header : NULL,
+		.header_lkey = header_buf->lkey,
+		.pieces = req->pieces,
+		.npieces = req->npieces,
+		.reduced = req->reduced,
+		.placed = req->placed,
+		.bufs = req->group_bufs,
+		.tx = &req->tx,
+	};
+}
+
+int request_plan_rtr(struct weir_request *req, uint32_t credit)
+{
+	uint64_t bytes = conn_payload_bytes(req->pieces, req->npieces, 0);
+	struct conn_group_out group;
+
+	if (bytes > UINT32_MAX - 3)
+		return -EMSGSIZE;
+	if (bytes % WEIR_XDR_UNIT != 0)
+		return -EINVAL;
+	req->nxfers = 0;
+	req->xfers_after = 0;
+	req->reduced = 0;
+	req->placed = 0;
+	req->is_long = false;
+	req->is_apart = false;
+	req->header_bytes = RTR_XMTRESP_SIZE;
+	req->lead_bytes = req->responder->conn->send_inline;
+	group = group_of(req, credit);
+	group.count = rtr_split_count(&group.split);
+	if (group.count == 0 || group.count > req->reply_count_max)
+		return -EMSGSIZE;
+	req->nsends = group.count;
+	req->is_apart = group.count > 1;
+	if (group.count == 1) {
+		req->header = req->out.start - RTR_XMTRESP_SIZE;
+		conn_put_first(&group, (uint32_t)bytes, req->header);
+		return 0;
+	}
+	req->apart_sges = conn_group_sges(req->responder->conn, &group);
+	return request_take_group(req, credit);
+}
+
+/* Elements that the results in targets take, behind one for all else of their transmission, which can be put into one buffer; or
+ * all elements of several transmissions. False: the device gathers fewer. */
+static bool can_gather(struct weir_request *req, const struct reduce_reply_plan *plan)
 {
 	const struct weir_conn *conn = req->responder->conn;
+	const struct conn_placed placed = {req->pieces, req->npieces, req->placed, 1};
 	uint32_t n, bytes = plan->header_bytes + plan->inline_bytes;
 	struct fabric_sge sges[CONN_MSG_SGES] = {{0}};
+	struct conn_group_out group;
 
-	n = conn_gather_placed(conn, sges, 1, conn->max_sge, in->pieces, in->npieces, req->placed, &bytes);
-	req->placed_sges = n == CONN_PLACE_NEVER ? 0 : n - 1;
+	if (req->nsends > 1) {
+		group = group_of(req, 0);
+		req->apart_sges = conn_group_sges(conn, &group);
+		return req->apart_sges != CONN_PLACE_NEVER;
+	}
+	n = conn_gather_placed(conn, sges, 1, conn->max_sge, &placed, 0, &bytes);
+	req->apart_sges = n == CONN_PLACE_NEVER ? 0 : n - 1;
 	return n != CONN_PLACE_NEVER;
+}
+
+/* What the reducer has made of it; or, with rc other than 0, nothing. False: it can't be sent so. */
+static bool note_form(struct weir_request *req, int rc, const struct reduce_reply_plan *plan,
+		      const struct rtr_reduce_form *form)
+{
+	req->nsends = rc == 0 ? form->count : 0;
+	req->placed = rc == 0 ? form->placed : 0;
+	req->is_apart = req->nsends > 1 || req->placed != 0;
+	if (!req->is_apart)
+		return true;
+	req->reduced = plan->reduced;
+	req->header_bytes = plan->header_bytes;
+	req->lead_bytes = form->split.send_bytes_max;
+	return can_gather(req, plan);
 }
 
 int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
 {
-	const struct rtr_header rtr = {
-		.xid = req->hdr.xid, .base = req->rtr_base, .sets = req->rtr.sets, .nsets = req->rtr.nsets};
+	const struct rtr_header rtr = header_of(req);
 	const struct conn_v2 *v2 = req->responder->conn->v2;
 	struct rtr_reduce_reply reply = {
 		.request = &rtr,
@@ -394,25 +492,44 @@ int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *i
 		.may_reduce = in->may_reduce,
 		.first_xfer = in->first_xfer,
 		.targets = v2->places ? &v2->peer.buffer : NULL,
+		.count_max = req->reply_count_max,
 	};
-	int rc = rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan, &req->placed);
+	struct rtr_reduce_form form;
+	int rc = rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan, &form);
 
-	if (req->placed && rc == 0 && !can_gather(req, in, plan)) {
-		reply.targets = NULL;
-		rc = rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan, &req->placed);
-	}
-	req->is_apart = req->placed != 0;
+	if (note_form(req, rc, plan, &form))
+		return rc;
+	/* Without results in targets a device gathers anything. */
+	reply.targets = NULL;
+	rc = rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan, &form);
+	(void)note_form(req, rc, plan, &form);
 	return rc;
+}
+
+int request_take_group(struct weir_request *req, uint32_t credit)
+{
+	const struct conn_group_out group = group_of(req, credit);
+
+	if (!conn_group_take_bufs(req->responder->conn, &group, &req->buf_waiter, &req->group_bufs)) {
+		/* Who waits holds none. */
+		if (req->header_buf)
+			mem_pool_put(req->header_buf);
+		req->header_buf = NULL;
+		return -ENOBUFS;
+	}
+	req->credit = credit;
+	req->responder->engine->stats.continued_replies++;
+	return 0;
 }
 
 bool request_group_fits(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
-	if (conn_tx_reserve(conn, req->nsends, conn_group_sges(req->npieces, req->nsends)))
+	if (conn_tx_reserve(conn, req->nxfers + req->nsends, req->nxfers + req->apart_sges))
 		return true;
 	req->state = REQUEST_REPLYING;
-	conn_wait_tx(conn, &req->tx_waiter, req->nsends);
+	conn_wait_tx(conn, &req->tx_waiter, req->nxfers + req->nsends);
 	return false;
 }
 
@@ -420,5 +537,6 @@ void request_send_group(struct weir_request *req)
 {
 	const struct conn_group_out group = group_of(req, req->credit);
 
+	req->responder->engine->stats.placed_sent += (uint32_t)__builtin_popcount(req->placed);
 	conn_send_group(req->responder->conn, &group);
 }

@@ -15,7 +15,8 @@
  *        -> FREE
  *
  * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. One that comes in several transmissions takes
- * others instead: GATHER, until the last is here, and JOIN, a buffer for what crosses from one to the next (request_rtr.c). A call that the program has already, since it
+ * others instead: GATHER, until the last is here, and JOIN, a buffer for what crosses from one to the next, or with items the PULL
+ * states, in which it waits for that and theirs (request_rtr.c). A call that the program has already, since it
  * came before, is DUPLICATE until the program has replied to that, then goes on to REPLYING. In the PULL states it may
  * also wait for a buffer or for places. When the connection ends, requests that the program has stay
  * with it (orphans, without a connection) until it replies; all others are freed.
@@ -33,9 +34,11 @@
 #include "rtr.h"
 #include "weir_request.h"
 
-#define REQUEST_ITEMS_MAX     8u
-#define REQUEST_PIECES_MAX    (2u * REQUEST_ITEMS_MAX + 1u)
-#define REQUEST_XFERS_MAX     16u /* Writes that are listed at a time */
+#define REQUEST_ITEMS_MAX  8u
+#define REQUEST_PIECES_MAX (2u * REQUEST_ITEMS_MAX + 1u)
+#define REQUEST_XFERS_MAX  16u /* Writes that are listed at a time */
+/* Of arguments: sections of the transmissions that they came in, and items between. */
+#define REQUEST_PARTS_MAX     (RTR_TRANSMISSIONS_MAX + REASSEMBLE_PARTS_MAX)
 #define REQUEST_ERROR_MAX     (WEIR_RPC_REPLY_HEADER_MIN + 8u)
 #define LISTENER_PROGRAMS_MAX 8u
 #define LISTENER_ENGINES_MAX  64u
@@ -116,7 +119,8 @@ struct weir_request {
 	struct mem_buf *group_bufs; /* of these: conn_group_take_bufs() */
 	uint32_t inv_handle;	    /* version 2: which the requester offers to have invalidated; 0: none */
 	uint32_t placed;	    /* of 'reduced', those that are laid into targets of the requester's */
-	uint32_t placed_sges;	    /* gather elements that these take */
+	uint32_t apart_sges; /* gather elements that these take, or all of a reply in several transmissions */
+	uint32_t lead_bytes; /* of such a reply: header and payload of a transmission are no longer */
 
 	/* the reply, where it is not sent at once */
 	uint32_t xfers_done;  /* of a reply with more than can be listed: those posted before them */
@@ -146,7 +150,7 @@ struct weir_request {
 	struct piece pieces[REQUEST_PIECES_MAX];
 	struct reassemble_chunk chunks[REASSEMBLE_CHUNKS_MAX];
 	struct mem_buf *chunk_bufs[REASSEMBLE_CHUNKS_MAX];
-	struct weir_xdr_part parts[REASSEMBLE_PARTS_MAX];
+	struct weir_xdr_part parts[REQUEST_PARTS_MAX];
 	struct reduce_xfer xfers[REQUEST_XFERS_MAX];
 } __attribute__((aligned(64)));
 
@@ -238,6 +242,11 @@ void request_group_break(struct responder *responder);
 void request_drop_group(struct responder *responder);
 void request_group_tick(struct responder *responder, uint64_t now_ns);
 void request_join(struct weir_request *req);
+/* The payload of one in several transmissions, as far as it is no item, from its start; then where the arguments begin in it. */
+void request_read_sections(struct weir_request *req, struct weir_xdr_in *in);
+void request_note_args(struct weir_request *req, const struct weir_xdr_in *in);
+/* The same with its items, which are all here: as reassemble_parts(). */
+int request_list_sections(struct weir_request *req);
 /* The decoder, at the start of arguments that are in parts. */
 void request_read_parts(struct weir_request *req);
 /* Lay out the reply of a request by the extension: in one transmission, as request_transmit() sends any; or, nsends above 1, in several.
@@ -246,11 +255,14 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit);
 /* The same of one with directions for its results: reduce_reply(), by them. */
 int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
-/* Its items, as reassemble_chunks() lists Read chunks: with their places, for those that lie where they can be used. Of a call that has
- * items in targets, the program is not asked for places. */
+/* Its items, as reassemble_chunks() lists Read chunks: with their places, for those that lie where they can be used; of one in several
+ * transmissions behind the buffer for what crosses them, in the place of a Position Zero chunk. Of a call that has items in targets, the
+ * program is not asked for places. -E2BIG: too many. */
 int request_list_items(struct weir_request *req);
 /* All of them are here: those in targets that are elsewhere than they were to be are copied. How many came in targets. */
 uint32_t request_collect_items(struct weir_request *req);
+/* A reply in several transmissions was laid out, its header is made: 0; -ENOBUFS: there are too few buffers now. */
+int request_take_group(struct weir_request *req, uint32_t credit);
 /* False: it waits for places in the send queue. */
 bool request_group_fits(struct weir_request *req);
 void request_send_group(struct weir_request *req);

@@ -173,6 +173,7 @@ static void check_place(const struct rtr_header *rtr, uint32_t len)
 		.groups = {{1, 64, 0, 0}, {63, 64, 0, RTR_SEG_DDP}},
 	};
 	struct rtr_received received[8];
+	const uint32_t nreceived = len % 9; /* fewer than it says, as many, or more */
 	struct rtr_piece pieces[RTR_PLACE_TARGETS_MAX];
 	struct rtr_report report;
 	uint64_t bytes = 0, expected = 0;
@@ -184,14 +185,15 @@ static void check_place(const struct rtr_header *rtr, uint32_t len)
 		return;
 	for (uint32_t i = 0; i < 8; i++)
 		received[i] = (struct rtr_received){len, i == 0 ? 64 : 40};
-	n = rtr_place(rtr, &own, received, pieces, RTR_PLACE_TARGETS_MAX, &report);
+	n = rtr_place(rtr, &own, received, nreceived, pieces, RTR_PLACE_TARGETS_MAX, &report);
 	if (n < 0) {
 		REQUIRE(n == -EBADMSG && (report.err == RTR_BADTBSN || report.err == RTR_BADOFF));
 		return;
 	}
 	REQUIRE(n <= (int)RTR_PLACE_TARGETS_MAX);
 	for (int i = 0; i < n; i++) {
-		REQUIRE(pieces[i].transmission < rtr->count && pieces[i].at >= 64);
+		REQUIRE(pieces[i].transmission < rtr->count && pieces[i].transmission < nreceived);
+		REQUIRE(pieces[i].at >= 64);
 		REQUIRE(pieces[i].at + pieces[i].len <= len && pieces[i].len <= 64);
 		bytes += pieces[i].len;
 	}

@@ -12,6 +12,7 @@
 #define REPLY	1u
 #define XMTREQ	5u
 #define XMTRESP 6u
+#define XMTCONT 7u
 #define REPTERR 8u
 
 #define LEAD   1024u
@@ -20,7 +21,7 @@
 #define BUFFER (LEAD + NUMBER * TARGET)
 
 enum { EXRW = 1, TBSN, CHOICE, BYSIZE, TOOSHORT, NOITEM };
-enum { BADOFF = 6, BADTBSN, BADPL };
+enum { BADSEQ = 4, BADXID, BADOFF, BADTBSN, BADPL };
 
 /* An item: where its TBSNs say that it is. */
 struct place_item {
@@ -34,12 +35,31 @@ static inline void place_shape(struct weir_profile *profile)
 	profile->target_bytes = TARGET;
 }
 
-static inline void place_open(struct raw *raw, struct pair *pair)
+static inline void place_open_as(struct raw *raw, struct pair *pair, enum weir_extension extension)
 {
-	pair_extension = WEIR_EXTENSION_PLACEMENT;
+	pair_extension = extension;
 	pair_start(pair, place_shape);
 	raw_open(raw, pair);
 	raw->msg_bytes = BUFFER;
+}
+
+static inline void place_open(struct raw *raw, struct pair *pair)
+{
+	place_open_as(raw, pair, WEIR_EXTENSION_PLACEMENT);
+}
+
+/* RDMA2_CONNPROP of a peer with such receives, which takes requests of so many transmissions and sends replies of as many. */
+static inline struct words place_connprop_several(uint32_t xid, uint32_t credits, uint32_t limit)
+{
+	struct words m = {0};
+
+	words_put(&m, 5, xid, 2, credits, 6, 5);
+	words_put(&m, 3, 3, 4, 7);	/* XREQ, XRESP, XCONT */
+	words_put(&m, 3, 1, 4, BUFFER); /* RBSIZ */
+	words_put(&m, 12, 4, 40, BUFFER, 2, 1, LEAD, 0, 0, NUMBER, TARGET, 2048, 1);
+	words_put(&m, 6, 5, 4, limit, 6, 4, limit);
+	words_put(&m, 2, 1, 31);
+	return m;
 }
 
 /* RDMA2_CONNPROP of a peer with such receives. */

@@ -129,6 +129,31 @@ static void continue__4_2_each_size_without_explicit_rdma(void **state)
 	expect_idle();
 }
 
+/* They are in the reply, however it is sent. */
+static void reply__results_without_memory_are_reserved_for(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	(void)state;
+	for (uint32_t bytes = 3900; bytes < 20000; bytes += 4000) {
+		outcome_init(&outcomes[0], &pair);
+		outcomes[0].bytes = bytes;
+		outcomes[0].check = check_echo;
+		params = pair_params(PAIR_READ, &outcomes[0]);
+		params.results_max_bytes = 4;
+		call = weir_call_begin(pair.conn, &params);
+		weir_xdr_put_u32(weir_call_args(call), bytes);
+		assert_int_equal(weir_call_result_item(call, NULL, NULL, bytes), 0);
+		assert_int_equal(weir_call_submit(call), 0);
+		pair_until(&pair, &outcomes[0].done, 1);
+		assert_int_equal(outcomes[0].status, 0);
+	}
+	assert_int_equal(server().continued_replies, 4);
+	assert_int_equal(client().long_replies, 0);
+	expect_idle();
+}
+
 static void limits__longer_ones_go_by_explicit_rdma(void **state)
 {
 	(void)state;
@@ -366,6 +391,7 @@ static int run(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(continue__4_2_each_size_without_explicit_rdma),
+		T(reply__results_without_memory_are_reserved_for),
 		T(limits__longer_ones_go_by_explicit_rdma),
 		T(costs__what_chunks_do_for_less_goes_by_explicit_rdma),
 		T(credits__4_3_calls_without_enough_of_them_do_not_wait),

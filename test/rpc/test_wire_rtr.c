@@ -409,23 +409,23 @@ static void first__9_5_counts_and_payloads_are_bounded(void **state)
 	expect_alive();
 }
 
-/* Items and directions in a call of several transmissions, and a call that is to be read as a whole. */
-static void first__some_placement_is_for_the_base_protocol(void **state)
+/* A call that is to be read as a whole, be it said to have more transmissions. */
+static void first__a_whole_call_is_for_the_base_protocol(void **state)
 {
-	struct words m = {0};
-
 	(void)state;
-	words_put(&m, 17, 9, 2, 8, 5, CALL, XMTREQ, 40, 0, 1, 0, 44, 1, 0, 2, 2, 1, 40);
-	put_rpc(&m, 9, PAIR_NULL);
-	raw_send_words(&raw, &m);
-	expect_error(9, 5);
-	m = xmtcont(9, CALL, 1, XMTREQ, 0);
-	raw_send_words(&raw, &m);
-	expect_silence();
-	m.n = 0;
-	words_put(&m, 20, 9, 2, 8, 5, CALL, XMTREQ, 52, 1, 0, 40, 1, 1, raw.mr.rkey, 40, 0, 0, 0, 1, 1, 0);
-	raw_send_words(&raw, &m);
-	expect_error(9, 5);
+	for (uint32_t count = 1; count <= 2; count++) {
+		struct words m = {0};
+
+		words_put(&m, 20, 9, 2, 8, 5, CALL, XMTREQ, 52, 1, 0, 40, 1, 1, raw.mr.rkey, 40, 0, 0, 0,
+			  count, 1, 0);
+		raw_send_words(&raw, &m);
+		expect_error(9, 5);
+		if (count == 1)
+			continue;
+		m = xmtcont(9, CALL, 1, XMTREQ, 0);
+		raw_send_words(&raw, &m);
+		expect_silence();
+	}
 	assert_int_equal(pair.handled, 0);
 	expect_alive();
 }
@@ -517,7 +517,7 @@ static int run(void)
 		T(group__9_5_each_error_has_its_values),
 		T(group__9_5_a_continuation_of_nothing),
 		T(first__9_5_counts_and_payloads_are_bounded),
-		T(first__some_placement_is_for_the_base_protocol),
+		T(first__a_whole_call_is_for_the_base_protocol),
 		T(group__what_cannot_be_decoded_breaks_it),
 		T(group__one_that_does_not_end_gives_its_buffers_back),
 		T(group__ends_with_its_connection),

@@ -15,7 +15,7 @@ static const struct rtr_load one = {.bytes = 200, .count = 1};
 
 static struct rtr_load of(uint64_t bytes, uint32_t count)
 {
-	return (struct rtr_load){bytes, count, true};
+	return (struct rtr_load){bytes, count, 1};
 }
 
 static void explicit__a_read_costs_a_round_trip_more_than_a_write(void **state)
@@ -27,6 +27,17 @@ static void explicit__a_read_costs_a_round_trip_more_than_a_write(void **state)
 	assert_int_equal(rtr_cost_explicit(&costs, &load, &one), 3 * 600 + 3000);
 	assert_int_equal(rtr_cost_explicit(&costs, &one, &load), 3 * 600);
 	assert_int_equal(rtr_cost_explicit(&costs, &load, &load), 6 * 600 + 3000);
+}
+
+/* One round trip, as all of them are read at the same time. */
+static void explicit__of_several_chunks(void **state)
+{
+	struct rtr_load load = of(16384, 5);
+
+	(void)state;
+	load.nchunks = 3;
+	assert_int_equal(rtr_cost_explicit(&costs, &load, &one), 9 * 600 + 3000);
+	assert_int_equal(rtr_cost_explicit(&costs, &one, &load), 9 * 600);
 }
 
 static void continued__further_messages_and_copies(void **state)
@@ -92,6 +103,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(explicit__a_read_costs_a_round_trip_more_than_a_write),
+		cmocka_unit_test(explicit__of_several_chunks),
 		cmocka_unit_test(continued__further_messages_and_copies),
 		cmocka_unit_test(choice__where_nothing_costs_it_is_the_extension),
 		cmocka_unit_test(choice__explicit_rdma_wins_again),

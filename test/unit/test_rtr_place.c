@@ -50,8 +50,8 @@ static void place__vectors_B_and_J(void **state)
 	struct rtr_report report;
 
 	(void)state;
-	assert_int_equal(rtr_place(&d.rtr, &eight, NULL, NULL, 0, &report), 2);
-	assert_int_equal(rtr_place(&d.rtr, &eight, &received, pieces, 2, &report), 2);
+	assert_int_equal(rtr_place(&d.rtr, &eight, NULL, 0, NULL, 0, &report), 2);
+	assert_int_equal(rtr_place(&d.rtr, &eight, &received, 1, pieces, 2, &report), 2);
 	assert_int_equal(pieces[0].at, 4096);
 	assert_int_equal(pieces[0].len, 4096);
 	assert_int_equal(pieces[1].at, 8192);
@@ -128,7 +128,7 @@ static void place__each_way_to_be_wrong(void **state)
 
 		d = items(&m, cases[i].count, cases[i].item, cases[i].n);
 		assert_int_equal(d.verdict, RDMA2_V_OK);
-		rc = rtr_place(&d.rtr, &eight, i % 2 == 0 ? received : NULL, NULL, 0, &report);
+		rc = rtr_place(&d.rtr, &eight, i % 2 == 0 ? received : NULL, 2, NULL, 0, &report);
 		assert_int_equal(rc < 0, cases[i].err != 0);
 		assert_int_equal(report.err, cases[i].err);
 		assert_memory_equal(report.values, cases[i].values, sizeof(report.values));
@@ -152,7 +152,7 @@ static void place__what_came_bounds_it(void **state)
 	d = items(&m, 1, &item, 1);
 	for (uint32_t bytes = 0; bytes <= 12300; bytes += 4) {
 		const struct rtr_received received = {bytes, bytes < 4096 ? bytes : 4096};
-		int rc = rtr_place(&d.rtr, &eight, &received, NULL, 0, &report);
+		int rc = rtr_place(&d.rtr, &eight, &received, 1, NULL, 0, &report);
 
 		assert_int_equal(rc, bytes >= 12288 ? 2 : -EBADMSG);
 		if (rc < 0)
@@ -162,7 +162,7 @@ static void place__what_came_bounds_it(void **state)
 	}
 	for (uint32_t used = 4092; used <= 4100; used += 4) {
 		const struct rtr_received received = {12288, used};
-		int rc = rtr_place(&d.rtr, &eight, &received, NULL, 0, &report);
+		int rc = rtr_place(&d.rtr, &eight, &received, 1, NULL, 0, &report);
 
 		assert_int_equal(rc, used <= 4096 ? 2 : -EBADMSG);
 		if (rc < 0)
@@ -183,12 +183,76 @@ static void place__without_targets_or_with_too_many(void **state)
 	rtr_buffer_default(&none, 4096);
 	many.groups[1].count = RTR_PLACE_TARGETS_MAX / 2;
 	d = items(&m, 2, &item, 1);
-	assert_int_equal(rtr_place(&d.rtr, &none, NULL, NULL, 0, &report), -EBADMSG);
+	assert_int_equal(rtr_place(&d.rtr, &none, NULL, 0, NULL, 0, &report), -EBADMSG);
 	assert_int_equal(report.err, RTR_BADTBSN);
 	assert_int_equal(report.values[0] | report.values[1] | report.values[2], 0);
-	assert_int_equal(rtr_place(&d.rtr, &many, NULL, NULL, 0, &report), 1);
+	assert_int_equal(rtr_place(&d.rtr, &many, NULL, 0, NULL, 0, &report), 1);
 	many.groups[1].count++;
-	assert_int_equal(rtr_place(&d.rtr, &many, NULL, NULL, 0, &report), -E2BIG);
+	assert_int_equal(rtr_place(&d.rtr, &many, NULL, 0, NULL, 0, &report), -E2BIG);
+	rtr_msg_free(&d);
+}
+
+/* A target of a transmission that is not there is none, whatever the header counts: the last one there is, and the one behind it. */
+static void place__no_transmission_but_those_that_came(void **state)
+{
+	struct rtr_received received[RTR_TRANSMISSIONS_MAX + 1];
+	const uint32_t most = RTR_TRANSMISSIONS_MAX;
+
+	(void)state;
+	for (uint32_t i = 0; i <= most; i++)
+		received[i] = (struct rtr_received){36864, 40};
+	for (uint32_t n = 1; n <= most; n++) {
+		for (uint32_t beyond = 0; beyond < 2; beyond++) {
+			const struct an_item item = {4, 0, {(int)(n * 8 - 1 + beyond), -1}};
+			struct rtr_report report = {.err = 0};
+			struct rtr_piece piece;
+			struct rtr_decoded d;
+			struct msg m;
+			int rc;
+
+			d = items(&m, most + 1, &item, 1);
+			rc = rtr_place(&d.rtr, &eight, received, n, &piece, 1, &report);
+			assert_int_equal(rc, beyond ? -EBADMSG : 1);
+			if (!beyond)
+				assert_int_equal(piece.transmission, n - 1);
+			if (beyond) {
+				assert_int_equal(report.err, RTR_BADTBSN);
+				assert_int_equal(report.values[0], n * 8);
+				assert_int_equal(report.values[2], n * 8 - 1);
+			}
+			rtr_msg_free(&d);
+		}
+	}
+}
+
+/* What is wrong with a later transmission is reported of that one, to which the first has led. */
+static void place__9_5_says_which_transmission(void **state)
+{
+	const struct an_item item = {8192, 0, {7, 8, -1}};
+	struct rtr_received received[2] = {{36864, 4096}, {8191, 40}};
+	struct rtr_report report;
+	struct rtr_decoded d;
+	struct msg m;
+
+	(void)state;
+	d = items(&m, 2, &item, 1);
+	assert_int_equal(rtr_place(&d.rtr, &eight, received, 2, NULL, 0, &report), -EBADMSG);
+	assert_int_equal(report.err, RTR_BADTBSN);
+	assert_int_equal(report.values[0], 8);
+	assert_int_equal(report.bad.seq, 1);
+	assert_true(report.has_lead);
+	assert_int_equal(report.lead.xid, MSG_XID);
+	assert_int_equal(report.lead.seq, 0);
+	received[1] = (struct rtr_received){36864, 4100}; /* payload in its place */
+	assert_int_equal(rtr_place(&d.rtr, &eight, received, 2, NULL, 0, &report), -EBADMSG);
+	assert_int_equal(report.err, RTR_BADOFF);
+	assert_int_equal(report.bad.seq, 1);
+	received[1].used_bytes = 4096;
+	assert_int_equal(rtr_place(&d.rtr, &eight, received, 2, NULL, 0, &report), 2);
+	received[0].bytes--;
+	assert_int_equal(rtr_place(&d.rtr, &eight, received, 2, NULL, 0, &report), -EBADMSG);
+	assert_int_equal(report.bad.seq, 0);
+	assert_false(report.has_lead);
 	rtr_msg_free(&d);
 }
 
@@ -226,6 +290,60 @@ static void plan__what_does_not_fit(void **state)
 	assert_int_equal(rtr_layout_plan(&in, &layout), -EMSGSIZE);
 	in.nitems = RTR_LAYOUT_ITEMS_MAX + 1;
 	assert_int_equal(rtr_layout_plan(&in, &layout), -EINVAL);
+}
+
+/* Messages may be shorter than the lead of their receives. */
+static void plan__payload_stays_within_what_is_sent(void **state)
+{
+	const uint32_t bytes = 4096;
+	struct rtr_layout_in in = {.buffer = &eight,
+				   .send_bytes_max = 36864,
+				   .count_max = 4,
+				   .lead_max = 1024,
+				   .header_bytes = 48,
+				   .payload_bytes = 952,
+				   .item_bytes = &bytes,
+				   .nitems = 1};
+	struct rtr_layout layout;
+	uint32_t offset, len;
+
+	(void)state;
+	assert_int_equal(rtr_layout_plan(&in, &layout), 0);
+	assert_int_equal(layout.count, 1);
+	in.payload_bytes += 4;
+	assert_int_equal(rtr_layout_plan(&in, &layout), 0);
+	assert_int_equal(layout.count, 2);
+	rtr_layout_payload(&layout, 1, &offset, &len);
+	assert_int_equal(offset, 952);
+	assert_int_equal(len, 4);
+	in.lead_max = 8192; /* of no matter */
+	assert_int_equal(rtr_layout_plan(&in, &layout), 0);
+	assert_int_equal(layout.lead_bytes, 4096);
+}
+
+/* However small they are, no more targets are used than a receiver looks at. */
+static void plan__no_more_targets_than_are_looked_at(void **state)
+{
+	struct rtr_buffer small = {.length = 65536 + 512,
+				   .ngroups = 2,
+				   .is_consistent = true,
+				   .sum = 65536 + 512,
+				   .groups = {{1, 65536, 0, 0}, {512, 1, 0, RTR_SEG_DDP}}};
+	uint32_t bytes = RTR_PLACE_TARGETS_MAX;
+	struct rtr_layout_in in = {.buffer = &small,
+				   .send_bytes_max = small.length,
+				   .count_max = 16,
+				   .header_bytes = 48,
+				   .payload_bytes = 96,
+				   .item_bytes = &bytes,
+				   .nitems = 1};
+	struct rtr_layout layout;
+
+	(void)state;
+	assert_int_equal(rtr_layout_plan(&in, &layout), 0);
+	assert_int_equal(layout.count, 2);
+	bytes++;
+	assert_int_equal(rtr_layout_plan(&in, &layout), -EMSGSIZE);
 }
 
 /* ---- one side lays out, the other finds ---- */
@@ -322,7 +440,7 @@ static void roundtrip__what_is_laid_out_is_found(void **state)
 		groups += layout.count > 1;
 		n = send_all(&layout, &buffer, received, sent);
 		d = encode(&layout, &m);
-		assert_int_equal(rtr_place(&d.rtr, &buffer, received, found, 256, &report), n);
+		assert_int_equal(rtr_place(&d.rtr, &buffer, received, layout.count, found, 256, &report), n);
 		for (uint32_t i = 0; i < n; i++) {
 			assert_int_equal(found[i].item, sent[i].item);
 			assert_int_equal(found[i].item_offset, sent[i].item_offset);
@@ -336,7 +454,9 @@ static void roundtrip__what_is_laid_out_is_found(void **state)
 			max--;
 		if (max > 0) {
 			received[max - 1].bytes--;
-			assert_int_equal(rtr_place(&d.rtr, &buffer, received, found, 256, &report), -EBADMSG);
+			assert_int_equal(
+				rtr_place(&d.rtr, &buffer, received, layout.count, found, 256, &report),
+				-EBADMSG);
 		}
 		rtr_msg_free(&d);
 	}
@@ -351,7 +471,11 @@ int main(void)
 		cmocka_unit_test(place__each_way_to_be_wrong),
 		cmocka_unit_test(place__what_came_bounds_it),
 		cmocka_unit_test(place__without_targets_or_with_too_many),
+		cmocka_unit_test(place__no_transmission_but_those_that_came),
+		cmocka_unit_test(place__9_5_says_which_transmission),
 		cmocka_unit_test(plan__what_does_not_fit),
+		cmocka_unit_test(plan__payload_stays_within_what_is_sent),
+		cmocka_unit_test(plan__no_more_targets_than_are_looked_at),
 		cmocka_unit_test(roundtrip__what_is_laid_out_is_found),
 	};
 

@@ -173,7 +173,7 @@ struct reply {
 	struct reduce_reply_plan plan;
 	struct msg m;
 	int rc;
-	uint32_t placed;
+	struct rtr_reduce_form form;
 	uint32_t item_bytes[3];
 };
 
@@ -193,7 +193,7 @@ static void make_reply(struct reply *r, uint32_t first, uint32_t second, uint32_
 			(struct piece){.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
 	}
 	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 6, 40, inline_bytes, 9, true, 0};
-	r->rc = rtr_reduce_reply(&reply, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan, &r->placed);
+	r->rc = rtr_reduce_reply(&reply, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan, &r->form);
 }
 
 static void end_reply(struct reply *r)
@@ -256,7 +256,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	r.pieces[1].len = 0;
 	/* The third is left out altogether. */
 	in = (struct rtr_reduce_reply){&r.call.rtr, r.pieces, 4, 40, 1000, 9, true, 0};
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed), 0);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form), 0);
 	assert_int_equal(r.plan.nxfers, 0);
 	assert_true(read_reply(&r));
 	assert_int_equal(r.item_bytes[0], 0);
@@ -266,7 +266,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	in.may_reduce = false;
 	in.npieces = 6;
 	r.pieces[1].lkey = 2;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed), 0);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form), 0);
 	assert_int_equal(r.plan.reduced, 0);
 	end_reply(&r);
 }
@@ -282,7 +282,7 @@ static void reply__a_range_is_for_its_operations(void **state)
 	/* The call's range ends at 72: what begins behind it has no direction. */
 	r.pieces[1].op = 72 - 40;
 	r.pieces[3].op = 71 - 40;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed), 0);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form), 0);
 	assert_int_equal(
 		r.plan.nxfers,
 		0); /* the second, of 9 bytes, is too short for the first direction, and the third's is none */
@@ -307,32 +307,32 @@ static void reply__what_does_not_fit_is_refused(void **state)
 	make_reply(&r, 70, 9, 60, 1000);
 	bytes = r.plan.header_bytes + r.plan.inline_bytes;
 	in = (struct rtr_reduce_reply){&r.call.rtr, r.pieces, 6, 40, bytes, 9, true, 0};
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed), 0);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form), 0);
 	assert_int_equal(
-		rtr_reduce_reply(&in, r.m.buf, r.plan.header_bytes - 4, r.xfers, 4, &r.plan, &r.placed),
+		rtr_reduce_reply(&in, r.m.buf, r.plan.header_bytes - 4, r.xfers, 4, &r.plan, &r.form),
 		-ENOSPC);
 	in.inline_bytes--;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
 			 -EMSGSIZE);
 	/* The last of three Writes alone. */
 	in.inline_bytes++;
 	in.first_xfer = 2;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), &xfer, 1, &r.plan, &r.placed), 0);
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), &xfer, 1, &r.plan, &r.form), 0);
 	assert_int_equal(r.plan.nxfers, 3);
 	assert_int_equal(xfer.handle, 0x23);
 	r.pieces[0].len = 27;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
 			 -EINVAL);
 	r.pieces[0].len = UINT32_MAX - 3;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
 			 -EINVAL);
 	/* An item whose padding is beyond 32 bits. */
 	r.pieces[0].len = 28;
 	r.pieces[1].len = UINT32_MAX - 1;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
 			 -EINVAL);
 	in.npieces = REDUCE_PIECES_MAX + 1;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.placed),
+	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
 			 -EINVAL);
 	end_reply(&r);
 }
@@ -495,7 +495,7 @@ static uint32_t reply_placed(enum rtr_type results_by, const uint32_t lens[3], s
 			(struct piece){.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
 	}
 	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 6, 40, 1000, 9, true, 0, &buffer};
-	r->rc = rtr_reduce_reply(&reply, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan, &r->placed);
+	r->rc = rtr_reduce_reply(&reply, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan, &r->form);
 	if (r->rc == 0) {
 		memset(r->m.buf + r->plan.header_bytes, 0, r->plan.inline_bytes);
 		wire_put_u32(r->m.buf + r->plan.header_bytes, XID);
@@ -507,7 +507,7 @@ static uint32_t reply_placed(enum rtr_type results_by, const uint32_t lens[3], s
 		rtr_msg_free(&d);
 	}
 	rtr_msg_free(&r->call);
-	return r->placed;
+	return r->form.placed;
 }
 
 static void placed__7_4_results_as_long_as_there_are_targets(void **state)
