@@ -91,6 +91,25 @@ static inline uint32_t place_lay(uint8_t msg[BUFFER], const struct place_item *i
 	return end;
 }
 
+/* The same of what lies in the n-th of several transmissions. */
+static inline uint32_t place_lay_in(uint8_t msg[BUFFER], const struct place_item *item, uint32_t n,
+				    uint32_t end)
+{
+	uint32_t done = 0;
+
+	for (uint32_t i = 0; i < item->ntbsns; i++) {
+		uint32_t start = i == 0 ? item->offset : 0,
+			 at = LEAD + item->tbsns[i] % NUMBER * TARGET + start;
+
+		for (; start < TARGET && done < item->len; start++, done++, at++)
+			if (item->tbsns[i] / NUMBER == n && at < BUFFER)
+				msg[at] = pair_byte(done);
+		if (item->tbsns[i] / NUMBER == n && at > end)
+			end = at;
+	}
+	return end;
+}
+
 static inline uint32_t place_checksum(uint32_t len)
 {
 	uint32_t sum = 0;

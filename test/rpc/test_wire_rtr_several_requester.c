@@ -371,19 +371,10 @@ static void send_read_reply(uint32_t xid, const struct place_item *item, uint32_
 	words_put(&m, 7, xid, 1, 0, 0, 0, 0, item->len);
 	for (uint32_t n = 0; n < 2; n++) {
 		uint8_t msg[BUFFER] = {0};
-		uint32_t end = m.n * 4, done = 0;
+		uint32_t end;
 
 		memcpy(msg, m.w, m.n * 4);
-		for (uint32_t i = 0; i < item->ntbsns; i++) {
-			uint32_t start = i == 0 ? item->offset : 0;
-			uint32_t at = LEAD + item->tbsns[i] % NUMBER * TARGET + start;
-
-			for (; start < TARGET && done < item->len; start++, done++, at++)
-				if (item->tbsns[i] / NUMBER == n)
-					msg[at] = pair_byte(done);
-			if (item->tbsns[i] / NUMBER == n && at > end)
-				end = at;
-		}
+		end = place_lay_in(msg, item, n, m.n * 4);
 		raw_send(&raw, msg, n == 1 && bytes ? bytes : end);
 		m.n = 0;
 		words_put(&m, 10, xid, 2, 16, 5, REPLY, XMTCONT, 12, 1, XMTRESP, 0);
