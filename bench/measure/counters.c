@@ -77,6 +77,7 @@ static const struct {
 	COUNTER(group_timeouts),
 	COUNTER(reports_sent),
 	COUNTER(reports_received),
+	COUNTER(replies_resent),
 	COUNTER(reconnect_attempts),
 	COUNTER(reconnects),
 	COUNTER(reconnects_given_up),

@@ -304,8 +304,8 @@ static inline bool conn_has_extension(const struct weir_conn *conn)
 void conn_on_properties(struct weir_conn *conn, const struct rdma2_header *hdr);
 /* Answer a message by RDMA2_ERROR; where that can't be sent now it is dropped, and counted. */
 void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enum rdma2_err err);
-/* Report Error, in the direction against what it is about. */
-void conn_send_report(struct weir_conn *conn, const struct rtr_report *report, uint32_t base,
+/* Report Error, in the direction against what it is about. False: it can't be sent now. */
+bool conn_send_report(struct weir_conn *conn, const struct rtr_report *report, uint32_t base,
 		      uint32_t credit);
 /* What this side grants outside of a reply, where 'wanted' is asked for. */
 uint32_t conn_first_grant(const struct weir_conn *conn, uint32_t wanted);

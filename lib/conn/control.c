@@ -165,17 +165,17 @@ void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enu
 	send(conn, control, &out);
 }
 
-void conn_send_report(struct weir_conn *conn, const struct rtr_report *report, uint32_t base, uint32_t credit)
+bool conn_send_report(struct weir_conn *conn, const struct rtr_report *report, uint32_t base, uint32_t credit)
 {
 	struct weir_xdr_out out;
 	struct conn_control *control = begin(conn, &out);
 
 	if (!control)
-		return;
+		return false;
 	rtr_put_begin(&out, control->buf->data, control->buf->size_bytes, report->bad.xid, credit,
 		      rtr_report_direction(report), base, RTR_REPTERR);
 	rtr_put_report(&out, report);
 	rtr_put_end(&out);
 	conn->ep.engine->stats.reports_sent++;
-	send(conn, control, &out);
+	return send(conn, control, &out);
 }

@@ -70,7 +70,7 @@ void conn_group_receive(struct weir_conn *conn, const struct rdma2_header *hdr, 
 	engine->stats.groups_received += step->take == RTR_TAKE_LAST && rtr->op == RTR_XMTCONT;
 	engine->stats.groups_broken += step->drops_group;
 	if (step->has_report)
-		conn_send_report(conn, &step->report, rtr ? rtr->base : base, credit);
+		(void)conn_send_report(conn, &step->report, rtr ? rtr->base : base, credit);
 }
 
 bool conn_group_break(struct weir_conn *conn)

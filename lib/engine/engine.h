@@ -31,6 +31,7 @@ struct weir_engine;
 struct engine_shared;
 struct batch_pool;
 struct call_pool;
+struct kept_replies;
 
 /* What the engine drives: a connection or a listener. The first member of its owner. The functions
  * are never NULL. What a completion takes comes first: the first line. */
@@ -140,10 +141,11 @@ struct weir_engine {
 	struct engine_endpoints all;
 	struct engine_endpoints ticking, quiet; /* together, all */
 	struct engine_orphans orphans;
-	struct batch_pool *batches;    /* lib/conn's; NULL: there is no connection */
-	struct call_pool *calls;       /* lib/requester's; NULL: there is none on this engine */
-	struct request_pool *requests; /* lib/responder's, where receives are shared */
-	bool is_ending;		       /* weir_engine_destroy(): nothing new may begin */
+	struct batch_pool *batches;	   /* lib/conn's; NULL: there is no connection */
+	struct call_pool *calls;	   /* lib/requester's; NULL: there is none on this engine */
+	struct request_pool *requests;	   /* lib/responder's, where receives are shared */
+	struct kept_replies *kept_replies; /* lib/responder's, where results are placed by Sends */
+	bool is_ending;			   /* weir_engine_destroy(): nothing new may begin */
 };
 
 void engine_add(struct weir_engine *engine, struct engine_endpoint *ep);

@@ -80,6 +80,8 @@ struct weir_engine_stats {
 		groups_broken; /**< groups of transmissions that were not as they have to be, and were dropped */
 	uint64_t group_timeouts; /**< groups that did not come to their end, by group_timeout_ms */
 	uint64_t reports_sent, reports_received; /**< Report Error */
+	uint64_t
+		replies_resent; /**< replies that were sent again by the base protocol, as the requester reported an error about them */
 
 	uint64_t reconnect_attempts;  /**< to remake a connection that was lost */
 	uint64_t reconnects;	      /**< of these, those that succeeded */

@@ -275,6 +275,7 @@ static __attribute__((noinline)) void release_group(struct weir_call *call)
 	call->results_by = 0;
 	call->is_refused = false;
 	call->is_reply_group = false;
+	call->has_reported = false;
 }
 
 void call_release_sent(struct weir_call *call)

@@ -31,20 +31,28 @@ static bool judge_items(const struct weir_call *call, const struct rtr_header *r
 	return rtr_reduce_results(rtr, call->results, result->nitems, call->results_by, item_bytes);
 }
 
-/* A result that came in targets, where it lies; or, when that is in several runs of bytes, as a copy in the memory that was offered for
- * it. NULL: it is longer than that. */
+/* A result that came in targets, where it lies; or, when that is in several runs of bytes, as a copy: in the memory that was offered
+ * for it, or, where it is longer than that, in the buffer for what crosses transmissions, of which *joined bytes are in use. NULL: in
+ * neither. */
 static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item *item, uint32_t i,
-				  const struct mem_buf *chain)
+				  const struct mem_buf *chain, uint32_t *joined)
 {
 	struct weir_engine *engine = call->conn->ep.engine;
 	const uint8_t *data = conn_find_placed(engine, item, chain);
+	const struct mem_buf *join = call->reply_join;
+	uint8_t *to = call->result_data[i];
 
 	if (data)
 		return data;
-	if (item->length > call->results[i].max_bytes)
-		return NULL;
-	conn_copy_placed(engine, item, chain, call->result_data[i]);
-	return call->result_data[i];
+	if (item->length > call->results[i].max_bytes) {
+		if (!join || item->length > join->size_bytes - *joined)
+			return NULL;
+		to = join->data + *joined;
+		*joined += item->length;
+		*joined += weir_xdr_pad(*joined); /* which its size is a multiple of */
+	}
+	conn_copy_placed(engine, item, chain, to);
+	return to;
 }
 
 static uint32_t count_placed(const struct rtr_header *rtr)
@@ -59,9 +67,10 @@ static uint32_t count_placed(const struct rtr_header *rtr)
 	return n;
 }
 
-/* The reply's stream with the results that came in targets. How many parts; or below 0: it is wrong about them, which is reported. */
+/* The reply's stream with the results that came in targets. How many parts; or below 0: it is wrong about them; -EAGAIN: which was
+ * reported, once a call, and the responder may send it again, or say that it does not. */
 static int place_results(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *chain,
-			 struct weir_xdr_part parts[PARTS_MAX])
+			 struct weir_xdr_part parts[PARTS_MAX], uint32_t *joined)
 {
 	struct weir_conn *conn = call->conn;
 	struct weir_engine *engine = conn->ep.engine;
@@ -76,13 +85,17 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr, c
 
 	rc = rtr_place(rtr, &engine->recv_buffer, received, conn_chain_received(chain, received), NULL, 0,
 		       &report);
-	if (rc == -EBADMSG)
-		conn_send_report(conn, &report, rtr->base, requester_of(conn)->credits.wanted);
+	if (rc == -EBADMSG && !call->has_reported &&
+	    conn_send_report(conn, &report, rtr->base, requester_of(conn)->credits.wanted)) {
+		call->has_reported = true;
+		return -EAGAIN;
+	}
 	if (rc < 0)
 		return -EBADMSG;
 	rtr_items_begin(rtr, &it);
 	for (uint32_t i = 0; rtr_items_next(&it, &item); i++) {
-		const uint8_t *base = item.type == RTR_TBSN ? find_placed(call, &item, i, chain) : NULL;
+		const uint8_t *base =
+			item.type == RTR_TBSN ? find_placed(call, &item, i, chain, joined) : NULL;
 
 		if (item.type == RTR_TBSN && !base)
 			return -EBADMSG;
@@ -94,33 +107,36 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr, c
 	return rtr_stream_parts(sections, nsections, items, n, parts, PARTS_MAX);
 }
 
-/* The call's results, to the application. */
-static void deliver(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *chain)
+/* The call's results, to the application. False: another reply is to come. */
+static bool deliver(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *chain)
 {
 	struct weir_xdr_part parts[PARTS_MAX];
 	uint32_t item_bytes[CALL_ITEMS_MAX];
 	struct weir_result result = {.status = -EBADMSG};
 	struct weir_rpc_reply_header reply;
 	struct weir_xdr_in in;
-	uint32_t bytes;
+	uint32_t bytes, joined = 0;
 	int n;
 
 	/* An entry that answers no direction of the call ends it (section 7.4): what was written is not known. */
 	if (!judge_items(call, rtr, item_bytes, &result))
 		n = -EBADMSG;
 	else if (count_placed(rtr) > 0)
-		n = place_results(call, rtr, chain, parts);
+		n = place_results(call, rtr, chain, parts, &joined);
 	else
 		n = (int)conn_chain_parts(chain, parts, &bytes);
+	if (n == -EAGAIN)
+		return false;
 	weir_xdr_in_init_parts(&in, parts, n > 0 ? (uint32_t)n : 0);
 	if (call->reply_join)
-		xdr_in_join(&in, call->reply_join->data, call->reply_join->size_bytes);
+		xdr_in_join(&in, call->reply_join->data + joined, call->reply_join->size_bytes - joined);
 	if (n >= 0 && rpc_reply_decode(&in, &reply) == 0 && reply.xid == call->xid) {
 		result.status = 0;
 		result.reply = &reply;
 		result.results = &in;
 	}
 	call_complete(call, &result);
+	return true;
 }
 
 /* The header of a reply's first transmission, once more: it was accepted. */
@@ -151,8 +167,10 @@ void call_finish_group(struct weir_call *call)
 		call->state = CALL_SENDING;
 		if (call->is_send_done)
 			call_release(call);
-	} else {
-		deliver(call, &rtr, chain);
+	} else if (!deliver(call, &rtr, chain)) {
+		/* The responder has it none the less. */
+		call->is_reply_group = false;
+		req->credits.in_flight += 1 + call->more;
 	}
 	conn_chain_done(conn, chain);
 	if (TAILQ_EMPTY(&req->queue))

@@ -115,6 +115,7 @@ struct weir_call {
 	enum rtr_type results_by;   /* what was asked for results with memory; 0: explicit RDMA */
 	uint32_t more;		    /* transmissions beyond the first, a credit each */
 	bool has_lists;		    /* its header has items or directions */
+	bool has_reported;	    /* an error about its reply */
 	uint32_t lead_bytes;	    /* header and payload of a transmission are no longer */
 	uint32_t group_sges;	    /* gather elements of all its transmissions, where there are several */
 	uint32_t reply_reserved;    /* receives, of requester.reply_recvs */

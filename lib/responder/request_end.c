@@ -86,10 +86,16 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 		mem_free(responder);
 		return NULL;
 	}
+	if (!kept_replies_join(engine)) {
+		pool_put(responder->pool);
+		mem_free(responder);
+		return NULL;
+	}
 	TAILQ_INIT(&responder->line.waiters);
 	TAILQ_INIT(&responder->spare_line.waiters);
 	responder->spare_line.is_spare = true;
 	responder->engine = engine;
+	responder->keeps = true;
 	responder->credits.limit = credits;
 	responder->programs = programs;
 	responder->drc = drc;
@@ -97,8 +103,17 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 	return responder;
 }
 
+/* No report of a reply can come any more. */
+static void forget_kept(struct responder *responder)
+{
+	if (responder->keeps)
+		kept_replies_leave(responder->engine, responder);
+	responder->keeps = false;
+}
+
 void responder_free(struct responder *responder)
 {
+	forget_kept(responder);
 	if (responder->is_orphan)
 		TAILQ_REMOVE(&responder->engine->orphans, &responder->orphan, entry);
 	program_table_put(responder->programs);
@@ -346,6 +361,7 @@ void responder_on_lost(struct weir_conn *conn, int error)
 	struct request_pool *pool = responder->pool;
 
 	(void)error;
+	forget_kept(responder);
 	responder_drop_backlog(responder);
 	for (uint32_t i = 0; i < pool->nused; i++) {
 		struct weir_request *req = &pool->requests[i];

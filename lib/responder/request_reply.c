@@ -403,6 +403,8 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 /* One by the extension that is continued, or has results that are placed. */
 static __attribute__((noinline)) void transmit_apart(struct weir_request *req)
 {
+	if (req->placed)
+		request_keep_placed(req);
 	if (req->nsends <= 1) {
 		transmit(req, true);
 		return;

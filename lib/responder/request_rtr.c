@@ -110,7 +110,7 @@ static bool is_group_misplaced(const struct weir_request *req)
 		return false;
 	conn->ep.engine->stats.groups_broken++;
 	if (rc == -EBADMSG)
-		conn_send_report(conn, &report, req->rtr_base, conn_first_grant(conn, req->hdr.credit));
+		(void)conn_send_report(conn, &report, req->rtr_base, conn_first_grant(conn, req->hdr.credit));
 	return true;
 }
 
@@ -232,15 +232,19 @@ static void take(struct weir_request *req, const struct rtr_header *rtr, enum rt
 	begin_group(req);
 }
 
-/* The requester could not make sense of a reply. It is no longer here, and one that was continued has no Reply chunk to go to:
- * the call ends (section 5.4). */
+/* The requester could not make sense of a reply: it is sent again where it is kept. One that was continued has no Reply chunk to go to:
+ * that call ends (section 5.4). */
 static void on_report(struct weir_request *req, const struct rdma2_header *hdr,
 		      const struct rtr_report *report)
 {
 	struct weir_engine *engine = req->responder->engine;
 
+	bool is_of_reply = report->bad.direction == RDMA1_REPLY && hdr->direction == RDMA1_CALL;
+
 	engine->stats.reports_received++;
-	if (report->bad.direction == RDMA1_REPLY && hdr->direction == RDMA1_CALL)
+	if (is_of_reply && report->bad.xid == hdr->lists.xid && request_resend(req))
+		return;
+	if (is_of_reply)
 		conn_send_error(req->responder->conn, hdr, RDMA2_ERR_SYSTEM);
 	else
 		engine->stats.dropped++;
@@ -322,7 +326,7 @@ bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hd
 		request_reply_error_v2(req, RDMA2_ERR_INVAL_OPTION, 0, 0);
 	} else if (is_misplaced(req, &rtr, &report)) {
 		(void)conn_group_break(conn);
-		conn_send_report(conn, &report, rtr.base, conn_first_grant(conn, hdr->lists.credit));
+		(void)conn_send_report(conn, &report, rtr.base, conn_first_grant(conn, hdr->lists.credit));
 		request_release(req);
 	} else {
 		take(req, &rtr, step.take);

@@ -199,6 +199,7 @@ struct responder {
 	TAILQ_ENTRY(responder) waiting; /* while there is a backlog */
 	struct engine_orphan orphan;
 	bool is_orphan;			/* in the engine's list */
+	bool keeps;			/* it counts in the engine's kept_replies, if there are any */
 	uint64_t linger_until_ns;	/* while draining: 0, or when Sends without completion have arrived */
 	struct weir_request *gathering; /* the open group's; NULL: there is none */
 	uint32_t npulling;		/* requests in the PULL states, and JOIN */
@@ -266,6 +267,16 @@ int request_take_group(struct weir_request *req, uint32_t credit);
 /* False: it waits for places in the send queue. */
 bool request_group_fits(struct weir_request *req);
 void request_send_group(struct weir_request *req);
+
+/* request_resend.c: replies that may have to be sent again */
+/* Before and after a responder of the engine's: false: there is no memory for that. */
+bool kept_replies_join(struct weir_engine *engine);
+void kept_replies_leave(struct weir_engine *engine, const struct responder *responder);
+/* A reply with results in targets is on its way. */
+void request_keep_placed(struct weir_request *req);
+/* The requester has reported an error about the reply to the XID in 'hdr': send that by the base. False: it is not kept, or can't be
+ * sent now. */
+bool request_resend(struct weir_request *req);
 
 /* request_pull.c: Read chunks */
 /* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the queue, so that

@@ -178,12 +178,14 @@ static void item__of_another_length_than_the_message_says_is_garbage(void **stat
 	assert_int_equal(pair.handled, 0);
 }
 
+static uint32_t read_xid = 9;
+
 /* READ of that many bytes, with one direction of that type for the whole call. */
 static void send_read(uint32_t count, uint32_t type, uint32_t dsdov, uint32_t room)
 {
 	struct words m = {0};
 
-	words_put(&m, 7, 9, 2, 8, 5, CALL, XMTREQ, 0);
+	words_put(&m, 7, read_xid, 2, 8, 5, CALL, XMTREQ, 0);
 	words_put(&m, 7, 0, 1, 0, 44, 1, 256, type);
 	if (type == BYSIZE)
 		words_put(&m, 1, dsdov);
@@ -191,7 +193,7 @@ static void send_read(uint32_t count, uint32_t type, uint32_t dsdov, uint32_t ro
 		words_put(&m, 5, 1, raw.mr.rkey, room, (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr);
 	words_put(&m, 3, 1, 1, 44);
 	m.w[6] = htobe32((m.n - 7) * 4);
-	words_put(&m, 11, 9, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_READ, 0, 0, 0, 0, count);
+	words_put(&m, 11, read_xid, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_READ, 0, 0, 0, 0, count);
 	raw_send_words(&raw, &m);
 }
 
@@ -270,6 +272,85 @@ static void result__7_4_goes_another_way_where_it_has_to(void **state)
 	assert_int_equal(place_stats(pair.server).placed_sent, 0);
 }
 
+static void report_reply(uint32_t xid)
+{
+	struct words m = {0};
+
+	words_put(&m, 15, xid, 2, 16, 5, CALL, REPTERR, 32, xid, REPLY, 0, 0, BADTBSN, 0, 0, 0);
+	raw_send_words(&raw, &m);
+}
+
+static void expect_no_other(uint32_t xid)
+{
+	struct words r = {0};
+
+	report_reply(xid);
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.w[0], xid);
+	assert_int_equal(r.w[3], 4);
+	assert_int_equal(r.w[4], 6); /* RDMA2_ERR_SYSTEM */
+}
+
+/* By the base, where one message has room for it: 36 bytes of header and 28 in front of the data leave 4032. */
+static void result__5_4_is_sent_again_by_the_base(void **state)
+{
+	(void)state;
+	meet();
+	for (uint32_t count = 4029; count <= 4036; count++) {
+		struct words r = {0};
+
+		send_read(count, TBSN, 0, 0);
+		expect_placed(count);
+		if (count > 4032) {
+			expect_no_other(9);
+			continue;
+		}
+		memset(pair.server_mem, 0x77, count); /* it is the application's again */
+		report_reply(9);
+		raw_recv_words(&raw, &r);
+		assert_int_equal(r.w[0], 9);
+		assert_true(r.w[2] > 0);
+		assert_int_equal(r.w[3], 0);
+		assert_int_equal(r.w[4], REPLY);
+		assert_int_equal(r.w[6] | r.w[7] | r.w[8], 0);
+		assert_int_equal(r.w[9], 9);
+		assert_int_equal(r.w[15], count);
+		for (uint32_t i = 0; i < count; i++)
+			assert_int_equal((uint8_t)(r.w[16 + i / 4] >> (24 - 8 * (i % 4))), pair_byte(i));
+		for (uint32_t i = 0; i < count; i++)
+			pair.server_mem[i] = pair_byte(i);
+		expect_no_other(9); /* once */
+	}
+	assert_int_equal(place_stats(pair.server).replies_resent, 4);
+	assert_int_equal(pair.handled, 8);
+	raw_settle(&raw);
+	assert_int_equal(raw.nmsgs, 0);
+	assert_int_equal(pair.server->send_pool->in_use, 1);
+}
+
+/* The latest of them. */
+static void result__so_many_are_kept(void **state)
+{
+	struct words r = {0};
+
+	(void)state;
+	meet();
+	for (uint32_t xid = 100; xid < 133; xid++) {
+		read_xid = xid;
+		send_read(300, TBSN, 0, 0);
+		expect_placed(300);
+	}
+	expect_no_other(100);
+	for (uint32_t xid = 101; xid < 133; xid++) {
+		r.n = 0;
+		report_reply(xid);
+		raw_recv_words(&raw, &r);
+		assert_int_equal(r.w[0], xid);
+		assert_int_equal(r.w[3], 0);
+	}
+	read_xid = 9;
+}
+
 /* Without a structure of the peer's. */
 static void result__to_a_peer_without_targets_is_in_the_message(void **state)
 {
@@ -293,6 +374,8 @@ static int run(void)
 		T(item__of_another_length_than_the_message_says_is_garbage),
 		T(result__7_4_is_placed_where_it_was_asked_for),
 		T(result__7_4_goes_another_way_where_it_has_to),
+		T(result__5_4_is_sent_again_by_the_base),
+		T(result__so_many_are_kept),
 		T(result__to_a_peer_without_targets_is_in_the_message),
 	};
 

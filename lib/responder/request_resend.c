@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Replies that may have to be sent again (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 5.4): those with results that are placed by
+ * Sends, of which a requester may report that it can't find them. The base has but one way to answer a Transmit Request, one
+ * message with all of the reply in it, as no field of that names a Reply chunk: so replies that have no room in one are not kept.
+ *
+ * What the results lie in is the application's again when the Send is done, so that they are copied. The latest of an engine are
+ * kept, KEPT of them, until others take their place, one is sent again, or its connection ends.
+ */
+#include <string.h>
+
+#include "alloc.h"
+#include "group.h"
+#include "responder.h"
+
+#define KEPT 32u
+
+struct kept {
+	const struct responder *responder; /* NULL: none is kept here */
+	uint32_t xid;
+	uint32_t bytes;
+};
+
+struct kept_replies {
+	uint32_t refs; /* responders */
+	uint32_t next; /* the one to be replaced */
+	uint32_t bytes_max;
+	struct kept kept[KEPT];
+	uint8_t *data; /* bytes_max for each; those that were never used are never touched */
+};
+
+static uint32_t header_bytes(void)
+{
+	return RDMA1_HEADER_MIN + RDMA2_EXTRA;
+}
+
+bool kept_replies_join(struct weir_engine *engine)
+{
+	struct kept_replies *all = engine->kept_replies;
+
+	if (!(engine->profile.extension & WEIR_EXTENSION_PLACEMENT) ||
+	    engine->profile.protocol == WEIR_PROTOCOL_V1)
+		return true;
+	if (!all) {
+		all = mem_zalloc(sizeof(*all));
+		if (!all)
+			return false;
+		all->bytes_max = engine->msg_bytes;
+		all->data = mem_reserve((size_t)KEPT * all->bytes_max);
+		if (!all->data) {
+			mem_free(all);
+			return false;
+		}
+		engine->kept_replies = all;
+	}
+	all->refs++;
+	return true;
+}
+
+void kept_replies_leave(struct weir_engine *engine, const struct responder *responder)
+{
+	struct kept_replies *all = engine->kept_replies;
+
+	if (!all)
+		return;
+	for (uint32_t i = 0; i < KEPT; i++)
+		if (all->kept[i].responder == responder)
+			all->kept[i].responder = NULL;
+	if (--all->refs > 0)
+		return;
+	engine->kept_replies = NULL;
+	mem_unreserve(all->data, (size_t)KEPT * all->bytes_max);
+	mem_free(all);
+}
+
+void request_keep_placed(struct weir_request *req)
+{
+	struct weir_engine *engine = req->responder->engine;
+	struct kept_replies *all = engine->kept_replies;
+	uint64_t bytes = conn_payload_bytes(req->pieces, req->npieces, 0);
+	struct kept *kept;
+	uint8_t *to;
+
+	if (!all || header_bytes() + bytes > req->responder->conn->send_inline || bytes > all->bytes_max)
+		return;
+	kept = &all->kept[all->next];
+	to = all->data + (size_t)all->next * all->bytes_max;
+	all->next = (all->next + 1) % KEPT;
+	*kept = (struct kept){req->responder, req->hdr.xid, (uint32_t)bytes};
+	for (uint32_t i = 0; i < req->npieces; i++) {
+		const struct piece *piece = &req->pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+
+		memcpy(to, piece->base, piece->len);
+		memset(to + piece->len, 0, pad);
+		to += piece->len + pad;
+	}
+	engine->stats.bulk_copies++;
+}
+
+static struct kept *find(struct kept_replies *all, const struct weir_request *req, const uint8_t **data)
+{
+	for (uint32_t i = 0; all && i < KEPT; i++) {
+		*data = all->data + (size_t)i * all->bytes_max;
+		if (all->kept[i].responder == req->responder && all->kept[i].xid == req->hdr.xid)
+			return &all->kept[i];
+	}
+	return NULL;
+}
+
+bool request_resend(struct weir_request *req)
+{
+	struct weir_engine *engine = req->responder->engine;
+	const uint8_t *data;
+	struct kept *kept = find(engine->kept_replies, req, &data);
+
+	if (!kept || header_bytes() + kept->bytes > req->responder->conn->send_inline ||
+	    !request_take_buffer(req, kept->bytes))
+		return false;
+	kept->responder = NULL; /* once */
+	weir_xdr_put_opaque_fixed(&req->out, data, kept->bytes);
+	engine->stats.replies_resent++;
+	weir_request_reply(req);
+	return true;
+}
