@@ -305,6 +305,7 @@ static void result__5_4_is_sent_again_by_the_base(void **state)
 			expect_no_other(9);
 			continue;
 		}
+		raw_settle(&raw);
 		memset(pair.server_mem, 0x77, count); /* it is the application's again */
 		report_reply(9);
 		raw_recv_words(&raw, &r);
