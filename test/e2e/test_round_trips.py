@@ -38,7 +38,15 @@ class RoundTrips(unittest.TestCase):
             for call in ('write', 'read'):
                 self.expect(call, 8192, way, 1, 0)
                 self.assertEqual(self.rows[call, 8192, way]['messages'], '2')
-                self.expect(call, 65536, way, 2 if call == 'write' else 1, 1)
+        self.expect('write', 65536, 'placement', 2, 1)
+        self.expect('read', 65536, 'placement', 1, 1)
+
+    def test_what_takes_several_is_placed_where_that_costs_less(self):
+        self.expect('write', 65536, 'all', 1, 0)
+        self.assertEqual(self.rows['write', 65536, 'all']['messages'], '9')
+        self.assertEqual(self.rows['write', 65536, 'all']['reads'], '0')
+        self.expect('read', 65536, 'all', 1, 1)
+        self.assertEqual(self.rows['read', 65536, 'all']['writes'], '1')
 
     def test_what_is_pulled_takes_two(self):
         for way in ('version-1', 'version-2'):
