@@ -172,7 +172,7 @@ static enum came take_first(struct hostile *h, struct asking *asking, const stru
 
 	if (rtr->count > 1 && rtr->nitems > 0)
 		return unsound(detail, "items in a call of several transmissions");
-	if (rtr_place(rtr, &asking->told.buffer, &received, NULL, 0, &report) == -EBADMSG)
+	if (rtr_place(rtr, &asking->told.buffer, &received, 1, NULL, 0, &report) == -EBADMSG)
 		return unsound(detail, "an item that is wrong about its place");
 	asked->vers = RDMA2_VERSION;
 	asked->base = rtr->base;

@@ -44,7 +44,6 @@
 #define OPEN	       GOT_REPLY /* the connection is used */
 #define REPORT(what)   GOT_REPORT, ONCE, NULL, what
 #define ERROR(what)    GOT_ERROR, ONCE, NULL, what
-#define ENDED(what)    GOT_REPORT | GOT_ENDED, ONCE, NULL, what /* reported, and no answer is awaited any more */
 #define BAD_PROPERTIES ERROR("BAD_XDR"), FIRST
 
 const struct hostile_case requester_cases_v2[] = {
@@ -304,29 +303,29 @@ const struct hostile_case requester_cases_v2[] = {
 	/* ---- results in targets ---- */
 	{"v2-placed-number-beyond", "RTR 9.5",
 	 "A target by the number that it would have if the segment in front of the targets counted.",
-	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:1 tn " ONE "results to:-1 ans:0x1000", ENDED("BADTBSN")},
+	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:1 tn " ONE "results to:-1 ans:0x1000", REPORT("BADTBSN")},
 	{"v2-placed-number-max", "RTR 9.5", "Target 4294967295.",
-	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:1 n:0xffffffff " ONE LAID, ENDED("BADTBSN")},
+	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:1 n:0xffffffff " ONE LAID, REPORT("BADTBSN")},
 	{"v2-placed-twice", "RTR 9.5", "A result in one target twice.",
-	 RESPONSE "n:1 pos:28 cl p:2 tl:-4 n:2 n:0 n:0 " ONE "results to:1 fill:1000", ENDED("BADOFF")},
+	 RESPONSE "n:1 pos:28 cl p:2 tl:-4 n:2 n:0 n:0 " ONE "results to:1 fill:1000", REPORT("BADOFF")},
 	{"v2-placed-too-few", "RTR 9.5", "A result longer than its target has room for.",
-	 RESPONSE "n:1 pos:28 cl p:2 tl:-4 n:1 n:0 " ONE "results to:1 fill:1000", ENDED("BADTBSN")},
+	 RESPONSE "n:1 pos:28 cl p:2 tl:-4 n:1 n:0 " ONE "results to:1 fill:1000", REPORT("BADTBSN")},
 	{"v2-placed-too-many", "RTR 9.5", "A result with a target more than it takes.",
-	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:2 n:0 n:1 " ONE "results to:2", ENDED("BADTBSN")},
+	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:2 n:0 n:1 " ONE "results to:2", REPORT("BADTBSN")},
 	{"v2-placed-nowhere", "RTR 9.5", "A result in no target.",
-	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:0 " ONE LAID, ENDED("BADTBSN")},
+	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:0 " ONE LAID, REPORT("BADTBSN")},
 	{"v2-placed-count-max", "RTR 6.2", "A result of 4294967295 targets.",
 	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:0xffffffff n:0 " ONE LAID, ONLY_DROP},
 	{"v2-placed-offset-beyond", "RTR 9.5", "An offset at the target's end.",
-	 RESPONSE "n:1 pos:28 cl p:2 tl n:1 n:0 " ONE "results to:1 ans:0x1000", ENDED("BADOFF")},
+	 RESPONSE "n:1 pos:28 cl p:2 tl n:1 n:0 " ONE "results to:1 ans:0x1000", REPORT("BADOFF")},
 	{"v2-placed-offset-unaligned", "RTR 9.5", "An offset that is no multiple of 4.",
-	 RESPONSE "n:1 pos:28 cl p:2 l:2 n:1 n:0 " ONE "results to:0 fill:1004", ENDED("BADOFF")},
+	 RESPONSE "n:1 pos:28 cl p:2 l:2 n:1 n:0 " ONE "results to:0 fill:1004", REPORT("BADOFF")},
 	{"v2-placed-under-payload", "RTR 9.5", "A target that the payload reaches into.",
-	 RESPONSE PLACED ONE "results fill:4000", ENDED("BADOFF")},
+	 RESPONSE PLACED ONE "results fill:4000", REPORT("BADOFF")},
 	{"v2-placed-not-sent", "RTR 9.5", "A result in a target behind the message's end.",
-	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:1 n:1 " ONE LAID, ENDED("BADTBSN")},
+	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:1 n:1 " ONE LAID, REPORT("BADTBSN")},
 	{"v2-placed-cut", "RTR 9.5", "A result that the message ends in.",
-	 RESPONSE PLACED ONE "results to:0 ans:0x500", ENDED("BADTBSN")},
+	 RESPONSE PLACED ONE "results to:0 ans:0x500", REPORT("BADTBSN")},
 	{"v2-placed-length-max", "RTR 6.2", "A result of 4294967295 bytes.",
 	 RESPONSE "n:1 pos:28 l:0xffffffff p:2 l:0 n:1 n:0 " ONE LAID, ONLY_DROP},
 	{"v2-placed-word-longer", "RTR 6.2", "A result behind a length word that says more.",

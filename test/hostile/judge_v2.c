@@ -120,7 +120,7 @@ static const char *judge_placement(const struct peer_message *answer, const stru
 
 	if (reply->count != 1)
 		return NULL; /* what came with the others is not at hand */
-	n = rtr_place(reply, &own_structure, &received, pieces, PIECES_MAX, &report);
+	n = rtr_place(reply, &own_structure, &received, 1, pieces, PIECES_MAX, &report);
 	if (n < 0 || n > PIECES_MAX)
 		return "an entry that is wrong about its place";
 	for (int i = 0; i < n; i++) {
