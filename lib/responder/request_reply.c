@@ -13,11 +13,6 @@
 #include "spare.h"
 #include "wire.h"
 
-bool request_is_gone(const struct weir_request *req)
-{
-	return !req->responder->conn || !conn_can_send(req->responder->conn);
-}
-
 static inline bool take_buffer(struct weir_request *req, uint64_t bytes)
 {
 	struct weir_engine *engine = req->responder->engine;

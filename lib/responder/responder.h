@@ -317,7 +317,11 @@ void request_reply_again(struct weir_request *req);
 /* The connection ends when one waits for too long. */
 void request_wait_tick(struct responder *responder, uint64_t now_ns);
 /* The connection is gone, or has ended: no reply is sent. */
-bool request_is_gone(const struct weir_request *req);
+static inline bool request_is_gone(const struct weir_request *req)
+{
+	return !req->responder->conn || !conn_can_send(req->responder->conn);
+}
+
 /* What the reply grants. */
 uint32_t request_grant(struct weir_request *req);
 
