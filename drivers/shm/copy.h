@@ -15,7 +15,7 @@
  * A long copy is one string instruction in the C library. Where the target lies a little above the source in the low
  * 12 bits of their addresses (as with blocks in pages, one of them behind a header), that instruction was measured at a
  * hundredth of its speed for up to 16 bytes, and in hugepages at a quarter for up to 128:
- * 'weir-micro-memcpy --offset 8 --by memcpy' beside '--by shm'. There alone the copy goes in pieces, for which the
+ * 'weir-micro-memcpy --size 4096 --offset 8 --by memcpy' beside '--by shm'. There alone the copy goes in pieces, for which the
  * library takes vector registers. The two must not overlap.
  */
 static inline void shm_copy(void *dst, const void *src, size_t len)
