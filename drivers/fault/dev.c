@@ -176,6 +176,13 @@ static int fault_own_domains(struct fabric_dev *fdev)
 	return dev->ops->own_domains(dev->inner);
 }
 
+static bool fault_is_quiet(struct fabric_qp *fqp)
+{
+	struct fault_qp *qp = (struct fault_qp *)fqp;
+
+	return !qp->dev->ops->is_quiet || qp->dev->ops->is_quiet(qp->inner);
+}
+
 static uint32_t fault_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
 {
 	const struct fault_qp *qp = (const struct fault_qp *)fqp;
@@ -202,6 +209,7 @@ const struct fabric_ops fault_ops = {
 	.reject = fault_reject,
 	.cm_poll = fault_cm_poll,
 	.disconnect = fault_disconnect,
+	.is_quiet = fault_is_quiet,
 	.qp_destroy = fault_qp_destroy,
 	.qp_rkey = fault_qp_rkey,
 	.post_recv = fault_post_recv,

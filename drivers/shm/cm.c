@@ -279,7 +279,7 @@ static bool apply(struct shm_event *event)
 		if (qp->state == QP_CONNECTING)
 			qp->state = QP_READY;
 	} else {
-		qp->state = QP_ERROR;
+		shm_end(qp);
 	}
 	shm_qp_warm(qp);
 	return true;
@@ -325,7 +325,7 @@ void shm_disconnect(struct fabric_qp *fqp)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
-	qp->state = QP_ERROR;
+	shm_end(qp);
 	shm_qp_warm(qp);
 	if (!qp->sock)
 		return;
@@ -344,6 +344,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 	if (!qp)
 		return;
 	dev = shm_dev_of(qp);
+	shm_end(qp);
 	shm_qp_warm(qp); /* cold ones are not in the list */
 	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nhot--;

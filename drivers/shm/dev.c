@@ -71,6 +71,7 @@ const struct fabric_ops shm_ops = {
 	.reject = shm_reject,
 	.cm_poll = shm_cm_poll,
 	.disconnect = shm_disconnect,
+	.is_quiet = shm_is_quiet,
 	.qp_destroy = shm_qp_destroy,
 	.qp_rkey = shm_qp_rkey,
 	.post_recv = shm_post_recv,
@@ -117,6 +118,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->keys.fd = -1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
 	dev->number = bells_number_take();
+	shm_rdma_init(dev);
 	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));
 	dev->belled.at = mem_zalloc(dev->max_connections * sizeof(dev->belled.at[0]));
 	pthread_mutex_init(&dev->lock, NULL);

@@ -60,6 +60,8 @@ struct key_range {
 	uint64_t raddr;
 	uint64_t len;
 	uint64_t offset;
+	uint32_t
+		seq; /* of the entry when it was looked at: another one says that the key may have ended since */
 };
 
 int key_table_create(struct key_table *table);
@@ -80,10 +82,16 @@ bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id);
 /* End all keys of windows that are bound to a connection; there is no other for KEY_ANY_CONN. */
 void key_invalidate_all(struct key_table *table, uint32_t conn_id);
 
+/* Where a key would be. */
+static inline const struct key_entry *key_entry_of(const struct key_table_view *view, uint32_t key)
+{
+	return &view->entries[key & (KEY_ENTRIES - 1)];
+}
+
 /* Look a peer's key up: false when it is unknown or has ended. */
 static inline bool key_find(const struct key_table_view *view, uint32_t key, struct key_range *range)
 {
-	const struct key_entry *entry = &view->entries[key & (KEY_ENTRIES - 1)];
+	const struct key_entry *entry = key_entry_of(view, key);
 
 	if (key == 0)
 		return false;
@@ -98,8 +106,10 @@ static inline bool key_find(const struct key_table_view *view, uint32_t key, str
 		range->len = atomic_load_explicit(&entry->len, memory_order_acquire);
 		range->offset = atomic_load_explicit(&entry->offset, memory_order_acquire);
 		/* The loads above are acquires: this one comes after them. */
-		if ((seq & 1) == 0 && atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq)
+		if ((seq & 1) == 0 && atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq) {
+			range->seq = seq;
 			return found == key;
+		}
 	}
 	return false;
 }

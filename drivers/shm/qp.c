@@ -7,14 +7,8 @@
  */
 #include <errno.h>
 
-#include <rte_cycles.h>
-
 #include "alloc.h"
-#include "copy.h"
 #include "shm.h"
-
-/* How long a request may wait for a region whose announcement is still on its way. */
-#define REGION_WAIT_S 1
 
 static uint32_t power_of_two(uint32_t n)
 {
@@ -71,7 +65,7 @@ void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool 
 
 void shm_qp_break(struct shm_qp *qp)
 {
-	qp->state = QP_ERROR;
+	shm_end(qp);
 	shm_qp_warm(qp); /* flushes are to be polled */
 	if (qp->sock)
 		shm_disconnect(&qp->fabric);
@@ -151,9 +145,6 @@ static int put_gathered(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t 
 	return rc;
 }
 
-/* How carrying out a request ended: a status, or: not yet. */
-#define NOT_YET (-1)
-
 static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *bytes)
 {
 	uint64_t len = sge_bytes(wr);
@@ -166,77 +157,13 @@ static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 	else
 		rc = put_gathered(qp, wr, (uint32_t)len);
 	if (rc == 0)
-		return NOT_YET;
+		return SHM_NOT_YET;
 	if (rc < 0) {
 		shm_dev_of(qp)->fabric.stats.protocol_errors++;
 		return FABRIC_ERR_FATAL;
 	}
 	shm_dev_of(qp)->fabric.stats.sends++;
 	shm_dev_of(qp)->fabric.stats.send_bytes += len;
-	*bytes = (uint32_t)len;
-	return FABRIC_OK;
-}
-
-/* Where the peer's memory is mapped. */
-static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access,
-			      uint8_t **p)
-{
-	struct key_range range;
-	const struct shm_import *import;
-	uint64_t offset;
-
-	if (!key_find(&qp->peer->keys, rkey, &range) ||
-	    !key_permits(&range, raddr, len, access, qp->peer->conn_id, &offset) || range.region == 0)
-		return FABRIC_ERR_REMOTE_ACCESS;
-	import = shm_import_find(&qp->peer->imports, range.region);
-	if (__builtin_expect(!import, 0))
-		import = shm_peer_adopt(qp, range.region);
-	if (__builtin_expect(!import, 0)) {
-		uint64_t now = rte_rdtsc();
-
-		if (qp->region_since == 0)
-			qp->region_since = now;
-		return now - qp->region_since < REGION_WAIT_S * rte_get_tsc_hz() ? NOT_YET
-										 : FABRIC_ERR_REMOTE_ACCESS;
-	}
-	qp->region_since = 0;
-	if (offset > import->len || len > import->len - offset ||
-	    (access & FABRIC_REMOTE_WRITE && !import->is_writable))
-		return FABRIC_ERR_REMOTE_ACCESS;
-	*p = import->base + offset;
-	return FABRIC_OK;
-}
-
-static void count_rdma(struct fabric_stats *stats, bool is_write, uint64_t len)
-{
-	*(is_write ? &stats->writes : &stats->reads) += 1;
-	*(is_write ? &stats->write_bytes : &stats->read_bytes) += len;
-}
-
-static int do_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *bytes)
-{
-	bool is_write = wr->op == FABRIC_WRITE;
-	uint64_t len = sge_bytes(wr);
-	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
-	uint8_t *remote;
-	int status;
-
-	if (len > UINT32_MAX)
-		return FABRIC_ERR_LOCAL_LEN;
-	status = find_remote(qp, wr->rkey, wr->raddr, len,
-			     is_write ? FABRIC_REMOTE_WRITE : FABRIC_REMOTE_READ, &remote);
-	if (status != FABRIC_OK) {
-		stats->remote_access_errors += status == FABRIC_ERR_REMOTE_ACCESS;
-		return status;
-	}
-	for (uint32_t i = 0; i < wr->nsge; i++) {
-		if (is_write)
-			shm_copy(remote, wr->sge[i].addr, wr->sge[i].len);
-		else
-			shm_copy(wr->sge[i].addr, remote, wr->sge[i].len);
-		remote += wr->sge[i].len;
-	}
-	count_rdma(stats, is_write, len);
 	*bytes = (uint32_t)len;
 	return FABRIC_OK;
 }
@@ -273,12 +200,11 @@ static int execute(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 		return do_send(qp, wr, bytes);
 	case FABRIC_WRITE:
 	case FABRIC_READ:
-		return do_rdma(qp, wr, bytes);
+		return shm_rdma(qp, wr, sge_bytes(wr), bytes);
 	case FABRIC_BIND_MW:
 		return do_bind(qp, wr);
 	case FABRIC_LOCAL_INV:
-		return key_invalidate(&shm_dev_of(qp)->keys, wr->rkey, qp->conn_id) ? FABRIC_OK
-										    : FABRIC_ERR_LOCAL_PROT;
+		return shm_local_inv(qp, wr);
 	default:
 		return FABRIC_ERR_LOCAL_PROT;
 	}
@@ -290,7 +216,7 @@ static bool run(struct shm_qp *qp, const struct fabric_wr *wr)
 	uint32_t bytes = 0;
 	int status = qp->state == QP_ERROR ? FABRIC_ERR_FLUSHED : execute(qp, wr, &bytes);
 
-	if (status == NOT_YET)
+	if (status == SHM_NOT_YET)
 		return false;
 	shm_complete(qp, wr, (enum fabric_status)status, bytes);
 	if (__builtin_expect(status != FABRIC_OK && qp->state != QP_ERROR, 0))
@@ -385,42 +311,18 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 	return i;
 }
 
-/* Nothing stands in the way of what would be posted now. */
-static inline bool is_clear(const struct shm_qp *qp)
-{
-	return qp->state == QP_READY && qp->npending == 0;
-}
-
 bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 
-	if (__builtin_expect(!is_clear(qp) || len > qp->peer_max_msg_bytes || put_one(qp, data, len) != 1, 0))
+	if (__builtin_expect(!shm_is_clear(qp) || len > qp->peer_max_msg_bytes || put_one(qp, data, len) != 1,
+			     0))
 		return false;
 	stats->doorbells++;
 	stats->sends++;
 	stats->send_bytes += len;
 	if (__builtin_expect(!qp->is_hot, 0))
 		shm_qp_stir_done(qp);
-	return true;
-}
-
-bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
-		  uint64_t raddr)
-{
-	struct shm_qp *qp = (struct shm_qp *)fqp;
-	bool is_write = op == FABRIC_WRITE;
-	uint8_t *remote;
-
-	if (!is_clear(qp) || !shm_local_ok(shm_dev_of(qp), local) ||
-	    find_remote(qp, rkey, raddr, local->len, is_write ? FABRIC_REMOTE_WRITE : FABRIC_REMOTE_READ,
-			&remote) != FABRIC_OK)
-		return false;
-	if (is_write)
-		shm_copy(remote, local->addr, local->len);
-	else
-		shm_copy(local->addr, remote, local->len);
-	count_rdma(&shm_dev_of(qp)->fabric.stats, is_write, local->len);
 	return true;
 }

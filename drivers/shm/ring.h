@@ -32,10 +32,12 @@
 #define RING_BYTES_MAX (64u << 20)
 #define RING_FULL_LAPS (1u << 24) /* one lap in so many has all of its cells written */
 
-/* The shared part; the cells follow it. */
+/* The shared part, all of it the reader's to write; the cells follow it. */
 struct ring_shared {
-	_Alignas(RING_CELL) _Atomic uint64_t head; /* bytes that the reader has done with */
-	uint8_t line[RING_CELL - sizeof(uint64_t)];
+	_Alignas(RING_CELL) _Atomic uint64_t head; /* bytes that it has done with */
+	_Atomic uint32_t is_over;		   /* rdma.c: its end of the connection is over */
+	_Alignas(RING_CELL) _Atomic uint32_t
+		busy; /* rdma.c: the key by which it writes just now; 0: it does not */
 };
 
 struct ring_writer {

@@ -15,6 +15,7 @@
  *   bells.[ch]   which of many queue pairs has a message
  *   note.h       short messages for those that are seldom used
  *   qp.c         work requests
+ *   rdma.c       those that touch the peer's memory, and the end of that
  *   recvs.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
  *   cm.c         connecting: what the engine's thread does
@@ -69,7 +70,7 @@ struct shm_import {
 enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION };
 
 #define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 5u
+#define SHM_VERSION 6u
 
 struct shm_msg {
 	uint32_t magic;
@@ -127,8 +128,9 @@ struct shm_event {
 /* A socket and the control thread's side of one connection. Guarded by dev->lock. */
 struct fabric_conn_req {
 	struct shm_dev *dev;
-	uint64_t id; /* what epoll knows it by: it may be gone when its event is looked at */
-	int fd;	     /* -1: closed */
+	uint64_t id;	/* what epoll knows it by: it may be gone when its event is looked at */
+	int fd;		/* -1: closed */
+	pid_t peer_pid; /* 0: unknown */
 	enum shm_sock_state state;
 	struct shm_qp *qp; /* NULL until there is one, and again when it is destroyed */
 	struct fabric_listener *listener;
@@ -233,8 +235,11 @@ struct shm_qp {
 	uint32_t cold_place;   /* in the device's list of cold ones */
 	uint64_t rnr_since;    /* ticks, where is_rnr */
 	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet */
-	uint64_t drain_end;    /* how far rx may still be read when the peer has left; 0: it has not */
-	struct shm_recvs own;  /* empty when they are shared */
+	uint64_t wait_since;   /* ticks, while the peer's WRITEs are waited for: rdma.c; 0: they are not */
+	uint64_t wait_looked;  /* ticks of it, after which it is asked again whether the peer lives */
+	bool is_unseen;	    /* then: the peer may not have seen yet that there is something to be kept off */
+	uint64_t drain_end; /* how far rx may still be read when the peer has left; 0: it has not */
+	struct shm_recvs own; /* empty when they are shared */
 
 	/* send queue: places are taken at the post and given back by polled completions */
 	uint32_t max_send_wr;
@@ -294,6 +299,7 @@ struct shm_dev {
 	TAILQ_HEAD(, shm_lane) lanes;
 	LIST_HEAD(, shm_bells) bells;
 	bool own_domains;
+	bool has_own_barrier;	 /* others can't make one for us: rdma.c */
 	LIST_HEAD(, shm_qp) own; /* queue pairs with keys of their own */
 	struct shm_srq *srq;
 	uint32_t ring_option_bytes; /* 0: by need */
@@ -405,10 +411,25 @@ void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool 
 void shm_qp_break(struct shm_qp *qp); /* to ERROR, and the peer is told by the end of the socket */
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
 bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len);
-bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
-		  uint64_t raddr);
 bool shm_run_pending(struct shm_qp *qp);
 void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes);
+
+/* Nothing stands in the way of what would be posted now. */
+static inline bool shm_is_clear(const struct shm_qp *qp)
+{
+	return qp->state == QP_READY && qp->npending == 0;
+}
+
+/* rdma.c */
+#define SHM_NOT_YET (-1) /* how carrying out a request ended, beside a status */
+void shm_rdma_init(struct shm_dev *dev);
+int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
+bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
+		  uint64_t raddr);
+int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr);
+/* To ERROR. The peer may no longer touch memory by this queue pair; what it is about to write: shm_is_quiet(). */
+void shm_end(struct shm_qp *qp);
+bool shm_is_quiet(struct fabric_qp *qp);
 
 /* recvs.c */
 int shm_recvs_init(struct shm_recvs *recvs, uint32_t max);

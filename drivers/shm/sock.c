@@ -35,6 +35,14 @@ void shm_sock_set_id(struct shm_sock *sock, uint64_t id)
 	LIST_INSERT_HEAD(&sock->dev->by_id[id % SHM_ID_LISTS], sock, same);
 }
 
+static pid_t peer_pid(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? cred.pid : 0;
+}
+
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state)
 {
 	struct shm_sock *sock;
@@ -47,6 +55,7 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state s
 		return NULL;
 	sock->dev = dev;
 	sock->fd = fd;
+	sock->peer_pid = peer_pid(fd);
 	sock->bells_fd = -1;
 	sock->events[0].sock = sock;
 	sock->events[1].sock = sock;
@@ -194,8 +203,6 @@ void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, 
 {
 	struct shm_event *event = &sock->events[sock->events[0].is_queued];
 	struct shm_dev *dev = sock->dev;
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
 
 	event->event = (struct fabric_cm_event){.kind = kind, .error = error};
 	if (kind == FABRIC_CM_REQUEST) {
@@ -206,8 +213,8 @@ void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, 
 		event->event.private_len = msg->private_len;
 		memcpy(event->event.private_data, msg->private_data, msg->private_len);
 	}
-	if (sock->fd >= 0 && getsockopt(sock->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0)
-		snprintf(event->event.peer, sizeof(event->event.peer), "process %d", (int)cred.pid);
+	if (sock->fd >= 0)
+		snprintf(event->event.peer, sizeof(event->event.peer), "process %d", (int)sock->peer_pid);
 	event->is_queued = true;
 	TAILQ_INSERT_TAIL(&dev->events, event, entry);
 	dev->nevents++;

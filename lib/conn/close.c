@@ -2,14 +2,17 @@
 /*
  * The end of a connection. conn_fail() marks it, whoever finds the reason; the reaper comes at the end of
  * the poll, when nothing polled can name it any more, and goes in this order: the device first, so that
- * nothing touches a buffer; then all that was posted is retired; then the role ends each call, once; then
+ * nothing touches a buffer, neither from here nor from the peer, which may take until a later poll; then all that was posted is retired; then the role ends each call, once; then
  * the application is told; then memory. One that is to be remade is only suspended behind the second (reconnect.c).
  */
 #include "conn.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "alloc.h"
+
+#define QUIET_LOOK_US 100
 
 void conn_end(struct weir_conn *conn, int error)
 {
@@ -73,11 +76,9 @@ static void detach(struct weir_conn *conn)
 {
 	struct conn_waiter *waiter;
 
-	if (conn->qp) {
-		conn->ops->disconnect(conn->qp);
+	if (conn->qp)
 		conn->ops->qp_destroy(conn->qp);
-		conn->qp = NULL;
-	}
+	conn->qp = NULL;
 	conn_retire(conn, UINT64_MAX, conn->error);
 	drop_batch(conn);
 	while ((waiter = TAILQ_FIRST(&conn->tx_waiters)))
@@ -87,9 +88,26 @@ static void detach(struct weir_conn *conn)
 	conn->counted = false;
 }
 
+/* Whether the peer can touch nothing of it any more. */
+static bool is_quiet(const struct weir_conn *conn)
+{
+	if (!conn->qp)
+		return true;
+	conn->ops->disconnect(conn->qp);
+	return !conn->ops->is_quiet || conn->ops->is_quiet(conn->qp);
+}
+
 void conn_on_reap(struct engine_endpoint *ep)
 {
 	struct weir_conn *conn = (struct weir_conn *)ep;
+	bool quiet = is_quiet(conn);
+
+	if (!quiet && !ep->engine->is_ending) {
+		engine_reap_again(ep);
+		return;
+	}
+	for (; !quiet; quiet = is_quiet(conn)) /* an engine that ends has nobody else to keep waiting */
+		usleep(QUIET_LOOK_US);
 
 	/* Others are reaped when their engine is destroyed. */
 	if (conn->state != CONN_CLOSED && (conn->state != CONN_LOST || ep->engine->is_ending)) {

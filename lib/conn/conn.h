@@ -249,8 +249,8 @@ void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rk
 /* As conn_send() with 'is_alone' false, and ends 'rkey', which the peer named in the call that this replies to. */
 void conn_send_inv(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
 		   struct conn_tx *tx, uint32_t rkey);
-/* End a key of a window of our own. */
-void conn_local_inv(struct weir_conn *conn, uint32_t rkey, struct conn_tx *tx);
+/* End a key of a window of our own. 'in_use': the peer may be using it just now. */
+void conn_local_inv(struct weir_conn *conn, uint32_t rkey, bool in_use, struct conn_tx *tx);
 /* Bind a window, ahead of all that is queued, as its key is known when this is posted. */
 void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge, uint32_t access);
 /* The same without the batch, by drivers that can: done when this returns true, and nobody is called. False: nothing was

@@ -63,9 +63,12 @@ void conn_send_inv(struct weir_conn *conn, const struct fabric_sge *sges, uint32
 		wr->flags = FABRIC_INLINE;
 }
 
-void conn_local_inv(struct weir_conn *conn, uint32_t rkey, struct conn_tx *tx)
+void conn_local_inv(struct weir_conn *conn, uint32_t rkey, bool in_use, struct conn_tx *tx)
 {
-	batch_add(conn, FABRIC_LOCAL_INV, NULL, 0, tx)->rkey = rkey;
+	struct fabric_wr *wr = batch_add(conn, FABRIC_LOCAL_INV, NULL, 0, tx);
+
+	wr->rkey = rkey;
+	wr->flags |= in_use ? FABRIC_IN_USE : 0;
 }
 
 void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge, uint32_t access)

@@ -51,6 +51,7 @@ struct engine_endpoint {
 	void (*on_reap)(struct engine_endpoint *ep); /* asked for by engine_want_reap(): free yourself */
 	TAILQ_ENTRY(engine_endpoint) all;
 	TAILQ_ENTRY(engine_endpoint) reap;
+	uint64_t late_poll; /* number of the latest poll that was too early for on_reap */
 };
 
 TAILQ_HEAD(engine_endpoints, engine_endpoint);
@@ -174,6 +175,8 @@ static inline void engine_want_flush(struct engine_endpoint *ep)
 
 /* on_reap when no completion of the endpoint can be in the engine's hands any more. */
 void engine_want_reap(struct engine_endpoint *ep);
+/* From on_reap, which could not be done yet: again at the next poll. */
+void engine_reap_again(struct engine_endpoint *ep);
 
 /* Queue for buffers; on_buffers is called, once, when some came back. One that was called and asks again keeps its turn.
  * False: more wait already than the profile's waiting_requests allow. */

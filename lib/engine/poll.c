@@ -67,7 +67,8 @@ static void reap(struct weir_engine *engine)
 {
 	struct engine_endpoint *ep;
 
-	while ((ep = TAILQ_FIRST(&engine->to_reap))) {
+	/* Behind one that was looked at in this poll, there may be others: they come first in the next one. */
+	while ((ep = TAILQ_FIRST(&engine->to_reap)) && ep->late_poll != engine->stats.polls) {
 		TAILQ_REMOVE(&engine->to_reap, ep, reap);
 		ep->is_to_reap = false;
 		ep->on_reap(ep);
@@ -210,6 +211,13 @@ void engine_want_reap(struct engine_endpoint *ep)
 		ep->is_to_reap = true;
 		TAILQ_INSERT_TAIL(&ep->engine->to_reap, ep, reap);
 	}
+}
+
+void engine_reap_again(struct engine_endpoint *ep)
+{
+	ep->late_poll = ep->engine->stats.polls;
+	ep->is_to_reap = true;
+	TAILQ_INSERT_TAIL(&ep->engine->to_reap, ep, reap);
 }
 
 void engine_wait_always(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter)

@@ -54,6 +54,8 @@
  * peer's SEND_INV, mw_free, or the end of the queue pair. A window that is bound can't be bound again (LOCAL_PROT).
  * Which of LOCAL_INV and the peer's SEND_INV of one key comes second may fail. Bytes in a window have the names
  * (raddr) that they have in their registration. A registration with FABRIC_BIND and without remote rights has rkey 0.
+ * The completion of a LOCAL_INV says that the peer does not touch that memory any more; where it may be about to, the request has to
+ * have FABRIC_IN_USE.
  *
  * Domains: a device is one protection domain, whose keys hold on all of its connections, unless own_domains() was called.
  * Then each queue pair is a domain. lkeys hold on all of them all the same. The rkey of a registration is no key any more but
@@ -107,6 +109,10 @@ struct fabric_ops {
 	uint32_t (*cm_poll)(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
 	/* End the connection from this side. Idempotent. No DISCONNECTED event follows. */
 	void (*disconnect)(struct fabric_qp *qp);
+	/* After disconnect(): whether the peer has done with what it was just writing. Until then, memory that it could name by
+	 * this queue pair may not be used for anything else. It will be true soon, whatever the peer does. NULL: disconnect()
+	 * itself sees to it. */
+	bool (*is_quiet)(struct fabric_qp *qp);
 	void (*qp_destroy)(struct fabric_qp *qp);
 	/* With domains of their own: what the peer of 'qp' is to be told, for the rkey of a registration. 0: it has none. */
 	uint32_t (*qp_rkey)(const struct fabric_qp *qp, uint32_t rkey);

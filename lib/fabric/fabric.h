@@ -62,6 +62,9 @@ enum fabric_wr_flags {
 	FABRIC_SIGNALED = 1, /* complete it when it succeeds, too; failures always complete */
 	FABRIC_INLINE = 2,   /* data is copied at the post: buffers are free on return. <= max_inline */
 	FABRIC_FENCE = 4,    /* start only when all earlier READs of this queue pair are done */
+	FABRIC_IN_USE =
+		8, /* LOCAL_INV: the peer may be using the key just now. Without it, it has said that it is
+	                      * done with it */
 };
 
 struct fabric_wr {

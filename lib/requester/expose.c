@@ -129,7 +129,8 @@ void call_hide(struct weir_call *call)
 		if (PLANTED(13) && left > 1)
 			left--;
 		else
-			conn_local_inv(conn, call->exposures[i].mw->rkey, --left == 0 ? &call->inv_tx : NULL);
+			conn_local_inv(conn, call->exposures[i].mw->rkey, call->state != CALL_REPLIED,
+				       --left == 0 ? &call->inv_tx : NULL);
 	}
 }
 

@@ -438,6 +438,46 @@ static void rdma_now__does_all_or_nothing(void **state)
 	conf_works(c, c->qp);
 }
 
+/* The peer has ended the connection, and this side does not know it yet: no memory of the peer's is touched by it any more. */
+static void touches_nothing_behind_the_end(struct conf *c, bool destroys)
+{
+	const struct fabric_sge local = conf_sge(&c->a, 0, 4096);
+	struct fabric_wc wc;
+
+	conf_pair(c);
+	conf_fill(c->a.mem, 4096, 1);
+	conf_write(c, c->qp[0], 1, SIGNAL, local, c->b.mr.rkey, c->b.mr.raddr);
+	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_OK);
+	c->ops->disconnect(c->qp[1]);
+	WAIT_FOR(c, !c->ops->is_quiet || c->ops->is_quiet(c->qp[1]));
+	if (destroys)
+		conf_destroy(c, c->qp[1]);
+	conf_fill(c->b.mem, 4096, 2); /* another's data, in the meantime */
+	if (c->ops->rdma_now) {
+		assert_false(c->ops->rdma_now(c->qp[0], FABRIC_WRITE, &local, c->b.mr.rkey, c->b.mr.raddr));
+		assert_false(c->ops->rdma_now(c->qp[0], FABRIC_READ, &local, c->b.mr.rkey, c->b.mr.raddr));
+	}
+	conf_write(c, c->qp[0], 2, SIGNAL, local, c->b.mr.rkey, c->b.mr.raddr);
+	conf_read(c, c->qp[0], 3, SIGNAL, local, c->b.mr.rkey, c->b.mr.raddr);
+	wc = conf_wc(c, &c->a);
+	assert_int_equal(wc.wr_id, 2);
+	assert_int_not_equal(wc.status, FABRIC_OK);
+	wc = conf_wc(c, &c->a);
+	assert_int_equal(wc.wr_id, 3);
+	assert_int_not_equal(wc.status, FABRIC_OK);
+	assert_true(conf_filled(c->b.mem, 4096, 2));
+}
+
+static void disconnect__keeps_the_peer_off_before_it_hears(void **state)
+{
+	touches_nothing_behind_the_end(*state, false);
+}
+
+static void qp_destroy__keeps_the_peer_off_before_it_hears(void **state)
+{
+	touches_nothing_behind_the_end(*state, true);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(write__is_there_when_the_send_completes),
 	cmocka_unit_test(write__completes_when_it_is_there),
@@ -473,6 +513,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(read__into_memory_that_is_not_registered),
 	cmocka_unit_test(write__several_errors_tell_of_the_first),
 	cmocka_unit_test(rdma_now__does_all_or_nothing),
+	cmocka_unit_test(disconnect__keeps_the_peer_off_before_it_hears),
+	cmocka_unit_test(qp_destroy__keeps_the_peer_off_before_it_hears),
 };
 
 const struct conformance_tests conformance_rdma = {tests, sizeof(tests) / sizeof(tests[0])};

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RDMA Writes and Reads, which are copies by the CPU of whoever asks for them, and their end. A device that is told to end a key
+ * or a queue pair is done with it when it says so. Here the peer is another thread, which may be in the midst of a copy,
+ * or may not have heard yet. So each end says in the ring that it reads (ring.h):
+ *
+ *   is_over  its end of the connection is over: nothing of its memory may be touched any more. Looked at before a copy, and
+ *            behind one to our own memory: what was read may be another call's by then
+ *   busy     it is in the midst of a WRITE: by which key. Who ends that key, or the connection, goes on when it is not
+ *
+ * The one says that it is busy and then looks whether it may; the other says that it may not and then looks whether it is busy.
+ * Either needs a full barrier in between. That of the copying side would cost each WRITE; so the ending side, which is rare, makes
+ * it for both, by membarrier(2), for which each process that copies has registered.
+ *
+ * A peer that does not keep to this can touch whatever it has mapped, now as ever: doc/exposure.rst.
+ */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+
+#include "copy.h"
+#include "shm.h"
+
+/* How long a request may wait for a region whose announcement is still on its way. */
+#define REGION_WAIT_S 1
+/* How long a peer may be busy with one WRITE; then it is stopped, or lies. */
+#define BUSY_WAIT_S 2
+/* Where there is no membarrier(2): by then, what a peer's CPU has done is to be seen. */
+#define UNSEEN_MS 1
+#define LOOK_MS	  1 /* how often a busy peer is asked whether it lives */
+
+void shm_rdma_init(struct shm_dev *dev)
+{
+	dev->has_own_barrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
+}
+
+/* Everyone who copies has seen what we wrote, or we see that it copies. */
+static bool barrier_for_both(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+static void wait_begin(struct shm_qp *qp)
+{
+	qp->wait_since = rte_rdtsc();
+	qp->wait_looked = 0;
+	qp->is_unseen = !barrier_for_both();
+}
+
+void shm_end(struct shm_qp *qp)
+{
+	if (qp->state == QP_ERROR)
+		return;
+	qp->state = QP_ERROR;
+	if (!qp->tx.shared)
+		return;
+	atomic_store(&ring_reader_shared(&qp->rx)->is_over, 1);
+	wait_begin(qp);
+}
+
+/* It may have died in the midst of a copy. Looked at now and then: it takes system calls. */
+static bool is_peer_gone(struct shm_qp *qp, uint64_t waited)
+{
+	struct pollfd look = {.events = POLLIN};
+	bool is_gone;
+
+	if (!qp->sock || qp->sock->peer_pid <= 0 || waited < qp->wait_looked)
+		return false;
+	qp->wait_looked = waited + rte_get_tsc_hz() / 1000 * LOOK_MS;
+	look.fd = (int)syscall(SYS_pidfd_open, qp->sock->peer_pid, 0);
+	if (look.fd < 0)
+		return errno == ESRCH;
+	is_gone = poll(&look, 1, 0) == 1;
+	close(look.fd);
+	return is_gone;
+}
+
+enum wait { WAIT_ON, WAIT_OVER, WAIT_LATE };
+
+/* Is the peer still in the midst of a WRITE by 'rkey' (0: by any) that it began before the wait did? */
+static enum wait wait_look(struct shm_qp *qp, uint32_t rkey)
+{
+	uint64_t waited = rte_rdtsc() - qp->wait_since;
+	uint32_t busy;
+
+	if (qp->is_unseen && waited < rte_get_tsc_hz() / 1000 * UNSEEN_MS)
+		return WAIT_ON;
+	busy = atomic_load_explicit(&qp->tx.shared->busy, memory_order_acquire);
+	if (busy == 0 || (rkey != 0 && busy != rkey) || is_peer_gone(qp, waited))
+		return WAIT_OVER;
+	return waited < BUSY_WAIT_S * rte_get_tsc_hz() ? WAIT_ON : WAIT_LATE;
+}
+
+bool shm_is_quiet(struct fabric_qp *fqp)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+	enum wait wait;
+
+	if (qp->state != QP_ERROR || qp->wait_since == 0)
+		return qp->state == QP_ERROR;
+	wait = wait_look(qp, 0);
+	if (wait == WAIT_ON)
+		return false;
+	shm_dev_of(qp)->fabric.stats.protocol_errors += wait == WAIT_LATE;
+	qp->wait_since = 0;
+	return true;
+}
+
+int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr)
+{
+	enum wait wait;
+
+	if (qp->wait_since == 0) {
+		if (!key_invalidate(&shm_dev_of(qp)->keys, wr->rkey, qp->conn_id))
+			return FABRIC_ERR_LOCAL_PROT;
+		if (!(wr->flags & FABRIC_IN_USE))
+			return FABRIC_OK;
+		wait_begin(qp);
+	}
+	wait = wait_look(qp, wr->rkey);
+	if (wait == WAIT_ON)
+		return SHM_NOT_YET;
+	qp->wait_since = 0;
+	return wait == WAIT_LATE ? FABRIC_ERR_RETRY : FABRIC_OK;
+}
+
+/* What a key of the peer's opens. */
+struct remote {
+	uint8_t *at;
+	const struct key_entry *entry;
+	uint32_t seq; /* of it, as it was then */
+};
+
+/* Where the peer's memory is mapped. */
+static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access,
+			      struct remote *remote)
+{
+	struct key_range range;
+	const struct shm_import *import;
+	uint64_t offset;
+
+	if (__builtin_expect(atomic_load_explicit(&qp->tx.shared->is_over, memory_order_acquire) != 0, 0))
+		return FABRIC_ERR_RETRY;
+	if (!key_find(&qp->peer->keys, rkey, &range) ||
+	    !key_permits(&range, raddr, len, access, qp->peer->conn_id, &offset) || range.region == 0)
+		return FABRIC_ERR_REMOTE_ACCESS;
+	import = shm_import_find(&qp->peer->imports, range.region);
+	if (__builtin_expect(!import, 0))
+		import = shm_peer_adopt(qp, range.region);
+	if (__builtin_expect(!import, 0)) {
+		uint64_t now = rte_rdtsc();
+
+		if (qp->region_since == 0)
+			qp->region_since = now;
+		return now - qp->region_since < REGION_WAIT_S * rte_get_tsc_hz() ? SHM_NOT_YET
+										 : FABRIC_ERR_REMOTE_ACCESS;
+	}
+	qp->region_since = 0;
+	if (offset > import->len || len > import->len - offset ||
+	    (access & FABRIC_REMOTE_WRITE && !import->is_writable))
+		return FABRIC_ERR_REMOTE_ACCESS;
+	remote->at = import->base + offset;
+	remote->entry = key_entry_of(&qp->peer->keys, rkey);
+	remote->seq = range.seq;
+	return FABRIC_OK;
+}
+
+/* What was read was the peer's to show until the end. */
+static inline int check_read(const struct shm_qp *qp, const struct remote *remote)
+{
+	atomic_thread_fence(memory_order_acquire);
+	if (__builtin_expect(atomic_load_explicit(&qp->tx.shared->is_over, memory_order_relaxed) != 0, 0))
+		return FABRIC_ERR_RETRY;
+	if (__builtin_expect(atomic_load_explicit(&remote->entry->seq, memory_order_relaxed) != remote->seq,
+			     0))
+		return FABRIC_ERR_REMOTE_ACCESS;
+	return FABRIC_OK;
+}
+
+/* The WRITEs of one request are between these. */
+static inline void busy_begin(struct shm_qp *qp, uint32_t rkey)
+{
+	atomic_store_explicit(&ring_reader_shared(&qp->rx)->busy, rkey, memory_order_relaxed);
+	if (__builtin_expect(shm_dev_of(qp)->has_own_barrier, 0))
+		atomic_thread_fence(memory_order_seq_cst);
+	else
+		atomic_signal_fence(memory_order_seq_cst); /* the other side's membarrier(2) does the rest */
+}
+
+static inline void busy_end(struct shm_qp *qp)
+{
+	atomic_store_explicit(&ring_reader_shared(&qp->rx)->busy, 0, memory_order_release);
+}
+
+static void count_rdma(struct fabric_stats *stats, bool is_write, uint64_t len)
+{
+	*(is_write ? &stats->writes : &stats->reads) += 1;
+	*(is_write ? &stats->write_bytes : &stats->read_bytes) += len;
+}
+
+static inline int write_all(struct shm_qp *qp, const struct fabric_sge *sges, uint32_t nsges, uint32_t rkey,
+			    uint64_t raddr, uint64_t len)
+{
+	struct remote remote;
+	int status;
+
+	busy_begin(qp, rkey);
+	status = find_remote(qp, rkey, raddr, len, FABRIC_REMOTE_WRITE, &remote);
+	for (uint32_t i = 0; status == FABRIC_OK && i < nsges; i++) {
+		shm_copy(remote.at, sges[i].addr, sges[i].len);
+		remote.at += sges[i].len;
+	}
+	busy_end(qp);
+	return status;
+}
+
+static inline int read_all(struct shm_qp *qp, const struct fabric_sge *sges, uint32_t nsges, uint32_t rkey,
+			   uint64_t raddr, uint64_t len)
+{
+	struct remote remote;
+	int status = find_remote(qp, rkey, raddr, len, FABRIC_REMOTE_READ, &remote);
+
+	if (status != FABRIC_OK)
+		return status;
+	for (uint32_t i = 0; i < nsges; i++) {
+		shm_copy(sges[i].addr, remote.at, sges[i].len);
+		remote.at += sges[i].len;
+	}
+	return check_read(qp, &remote);
+}
+
+int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes)
+{
+	bool is_write = wr->op == FABRIC_WRITE;
+	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
+	int status;
+
+	if (len > UINT32_MAX)
+		return FABRIC_ERR_LOCAL_LEN;
+	status = is_write ? write_all(qp, wr->sge, wr->nsge, wr->rkey, wr->raddr, len)
+			  : read_all(qp, wr->sge, wr->nsge, wr->rkey, wr->raddr, len);
+	if (status != FABRIC_OK) {
+		stats->remote_access_errors += status == FABRIC_ERR_REMOTE_ACCESS;
+		return status;
+	}
+	count_rdma(stats, is_write, len);
+	*bytes = (uint32_t)len;
+	return FABRIC_OK;
+}
+
+bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
+		  uint64_t raddr)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+	bool is_write = op == FABRIC_WRITE;
+	int status;
+
+	if (!shm_is_clear(qp) || !shm_local_ok(shm_dev_of(qp), local))
+		return false;
+	status = is_write ? write_all(qp, local, 1, rkey, raddr, local->len)
+			  : read_all(qp, local, 1, rkey, raddr, local->len);
+	if (__builtin_expect(status != FABRIC_OK, 0))
+		return false;
+	count_rdma(&shm_dev_of(qp)->fabric.stats, is_write, local->len);
+	return true;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A connection that ends while its peer's WRITE is under way: its calls' memory stays theirs until that is over, and the engine
+ * serves others meanwhile. Over shm, where the peer's CPU does it: what the peer's driver says of itself is set here.
+ */
+#include "pair_main.h"
+
+#include <errno.h>
+
+#include "conn.h"
+#include "shm.h"
+
+#define POLLS 200u
+#define KEY   0x12345678u
+
+static struct pair pair;
+
+static void set_busy(const struct fabric_qp *qp, uint32_t key)
+{
+	atomic_store(&((const struct shm_qp *)qp)->tx.shared->busy, key);
+}
+
+static void conn_close__waits_for_a_write_under_way(void **state)
+{
+	struct outcome pending, other;
+	struct weir_call_params params;
+	struct weir_call *call;
+	struct ring_shared *peer;
+	struct weir_conn *old;
+
+	(void)state;
+	pair_start(&pair, NULL);
+	pair_connect(&pair);
+	outcome_init(&pending, &pair);
+	params = pair_params(PAIR_LATER, &pending);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	assert_int_equal(weir_xdr_put_u32(weir_call_args(call), 1), 0);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until_later(&pair, 1);
+
+	old = pair.conn;
+	set_busy(old->qp, KEY);
+	peer = ((struct shm_qp *)old->qp)->tx.shared;
+	weir_conn_close(old);
+	for (uint32_t i = 0; i < POLLS; i++)
+		pair_poll(&pair);
+	assert_int_equal(pending.done, 0);
+	assert_int_equal(pair.closed, 0);
+	assert_true(old->ep.is_reaping && old->qp);
+
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &other);
+	assert_int_equal(other.status, 0);
+	assert_int_equal(pending.done, 0);
+
+	atomic_store(&peer->busy, 0);
+	pair_until(&pair, &pending.done, 1);
+	assert_int_equal(pending.status, -ECONNABORTED);
+	pair_until(&pair, &pair.closed, 1);
+	pair_release_later(&pair);
+	pair_stop(&pair);
+}
+
+/* An engine that is destroyed waits for it, too, and not for ever. */
+static void engine_destroy__waits_for_a_write_under_way(void **state)
+{
+	struct weir_engine_stats stats;
+
+	(void)state;
+	pair_start(&pair, NULL);
+	pair_connect(&pair);
+	set_busy(pair.conn->qp, KEY);
+	weir_conn_close(pair.conn);
+	pair_poll(&pair);
+	assert_int_equal(pair.closed, 0);
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.protocol_errors, 0);
+	pair_stop(&pair);
+	assert_int_equal(pair.closed, 1);
+}
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(conn_close__waits_for_a_write_under_way),
+		cmocka_unit_test(engine_destroy__waits_for_a_write_under_way),
+	};
+
+	return cmocka_run_group_tests_name("quiet", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
