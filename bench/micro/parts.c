@@ -331,14 +331,14 @@ static void set_up(void)
 
 	set_up_messages();
 	requester.nslots = SLOTS;
-	requester.slot_bits = 6;
+	requester.slot_mask = 63;
 	requester.slots = slots;
 	if (!memory || mem_eal_start(NULL) != 0 || mem_pool_create(&options, &registrar, &pool) != 0) {
 		fprintf(stderr, "weir-micro-parts: no memory\n");
 		exit(1);
 	}
 	for (uint32_t i = 0; i < SLOTS; i++)
-		slots[i] = (struct call_slot){.call = &calls[i], .xid = 5u << requester.slot_bits | i};
+		slots[i] = (struct call_slot){.call = &calls[i], .xid = 5u << 6 | i};
 	memset(memory, 0, ring_footprint(RING_SIZE));
 	ring_writer_init(&writer, memory, RING_SIZE);
 	ring_reader_init(&reader, memory, RING_SIZE, ring_msg_max(RING_SIZE));

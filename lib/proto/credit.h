@@ -47,11 +47,12 @@ static inline void credit_take_more(struct credit_requester *book, uint32_t more
  * from zero, for a counter. */
 static inline bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
 {
-	uint32_t granted = rdma_credit ? rdma_credit : 1;
-
-	if (book->in_flight > 0)
-		book->in_flight--;
-	book->granted = granted < book->wanted ? granted : book->wanted;
+	book->in_flight -= book->in_flight > 0;
+	if (__builtin_expect(rdma_credit - 1 < book->wanted, 1)) {
+		book->granted = rdma_credit;
+		return true;
+	}
+	book->granted = rdma_credit ? book->wanted : 1;
 	return rdma_credit != 0;
 }
 

@@ -23,6 +23,7 @@
 #define RDMA1_ERR_CHUNK_SIZE	20u   /* RDMA_ERROR carrying ERR_CHUNK: shorter than HEADER_MIN */
 #define RDMA1_ERR_VERS_SIZE	28u   /* RDMA_ERROR carrying ERR_VERS */
 #define RDMA1_ONE_CHUNK_SIZE	52u   /* with one Write chunk of one segment */
+#define RDMA1_ONE_READ_SIZE	52u   /* with one Read segment */
 #define RDMA1_SEGMENT_SIZE	16u   /* handle, length, offset */
 #define RDMA1_READ_SEGMENT_SIZE 24u   /* 'present' word, position, segment */
 #define RDMA1_POSITION_MIN	40u   /* no Read chunk but Position Zero starts in the RPC header */
@@ -160,6 +161,30 @@ static inline void rdma1_take_short(const uint8_t *msg, struct rdma1_header *hdr
 	memset(&hdr->nwrite_chunks, 0, sizeof(*hdr) - offsetof(struct rdma1_header, nwrite_chunks));
 }
 
+/* The same of a message with one Write chunk of one segment, within the limits, and no other chunk. */
+static inline bool rdma1_is_one_chunk_msg(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
+{
+	uint32_t bytes;
+
+	if (len < RDMA1_ONE_CHUNK_SIZE + 4)
+		return false;
+	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | wire_raw_u64(msg + 12) |
+	     (wire_raw_u64(msg + 20) ^ htobe64(0x0000000100000001u)) | wire_raw_u64(msg + 44) |
+	     (wire_raw_u32(msg) ^ wire_raw_u32(msg + RDMA1_ONE_CHUNK_SIZE))) != 0)
+		return false;
+	bytes = wire_get_u32(msg + 32);
+	return limits->write_chunks_max >= 1 && limits->segments_per_chunk_max >= 1 &&
+	       bytes <= limits->write_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 36);
+}
+
+/* And its segment. */
+static inline struct rdma1_segment rdma1_take_one_chunk(const uint8_t *msg)
+{
+	return (struct rdma1_segment){.handle = wire_get_u32(msg + 28),
+				      .length = wire_get_u32(msg + 32),
+				      .offset = wire_get_u64(msg + 36)};
+}
+
 /* The part of it that RDMA_MSG and RDMA_NOMSG have in both versions of the protocol: three chunk lists, from byte 'at' <=
  * len on, and what follows them. hdr has xid and proc, one of these two, and zeros; what it has when the reason is another
  * than RDMA1_R_NONE is not to be used. */
@@ -214,13 +239,25 @@ static inline uint32_t rdma1_writer_len(const struct rdma1_writer *w)
 }
 
 /* The whole header of a message without chunks: the hot path. Always RDMA1_HEADER_MIN bytes. */
-void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credit);
+static inline void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credit)
+{
+	wire_put_u32(buf, xid);
+	wire_put_u32(buf + 4, RDMA1_VERSION);
+	wire_put_u32(buf + 8, credit);
+	memset(buf + 12, 0, RDMA1_HEADER_MIN - 12); /* RDMA_MSG, and three empty lists */
+}
+
+_Static_assert(RDMA1_MSG == 0, "as rdma1_encode_short() has it");
 
 /* The whole header of a message with one Write chunk of one segment and no other chunk, which is what a READ is, call
  * and reply: the other hot path. Always RDMA1_ONE_CHUNK_SIZE bytes. */
 void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_segment *seg);
 
-/* Whether an accepted header has that shape, and then its segment. */
+/* And with one Read segment, which is what a WRITE's call is. Always RDMA1_ONE_READ_SIZE bytes. */
+void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit,
+			   const struct rdma1_read_segment *read);
+
+/* Whether an accepted header has one Write chunk of one segment and no other chunk, and then its segment. */
 bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg);
 
 /* Where the handles stand in the header of a call that was encoded here, in the order of its segments: Read list, Write

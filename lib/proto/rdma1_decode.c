@@ -363,22 +363,6 @@ decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	return judge(*reason, direction);
 }
 
-/* As rdma1_is_short(), but with one Write chunk of one segment, within the limits? */
-static inline bool is_one_chunk_message(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
-{
-	uint32_t bytes;
-
-	if (len < RDMA1_ONE_CHUNK_SIZE + XID_SIZE)
-		return false;
-	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | wire_raw_u64(msg + 12) |
-	     (wire_raw_u64(msg + 20) ^ htobe64(0x0000000100000001u)) | wire_raw_u64(msg + 44) |
-	     (wire_raw_u32(msg) ^ wire_raw_u32(msg + RDMA1_ONE_CHUNK_SIZE))) != 0)
-		return false;
-	bytes = wire_get_u32(msg + 32);
-	return limits->write_chunks_max >= 1 && limits->segments_per_chunk_max >= 1 &&
-	       bytes <= limits->write_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 36);
-}
-
 static enum rdma1_verdict decode_one_chunk(const uint8_t *msg, struct rdma1_header *hdr,
 					   enum rdma1_reason *reason)
 {
@@ -404,7 +388,7 @@ enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_dir
 				enum rdma1_reason *reason)
 {
 	if (!rdma1_is_short(msg, len)) {
-		if (is_one_chunk_message(msg, len, limits))
+		if (rdma1_is_one_chunk_msg(msg, len, limits))
 			return decode_one_chunk(msg, hdr, reason);
 		return decode_other(msg, len, direction, limits, hdr, reason);
 	}

@@ -110,10 +110,14 @@ void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit, const s
 	wire_put_u64(buf + 44, 0); /* no further chunk, no Reply chunk */
 }
 
-void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credit)
+void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_read_segment *read)
 {
 	put_fixed(buf, xid, RDMA1_VERSION, credit, RDMA1_MSG);
-	memset(buf + RDMA1_FIXED_SIZE, 0, RDMA1_HEADER_MIN - RDMA1_FIXED_SIZE);
+	wire_put_u32(buf + 16, 1); /* a Read segment follows */
+	wire_put_u32(buf + 20, read->position);
+	put_segment(buf + 24, &read->target);
+	wire_put_u64(buf + 40, 0); /* no other, no Write list */
+	wire_put_u32(buf + 48, 0); /* no Reply chunk */
 }
 
 /* The handles of a counted array of segments; 'at' is moved behind it. */

@@ -57,6 +57,20 @@ struct reduce_call_plan {
  * chunks, than the reply inline threshold. */
 int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *plan);
 
+/* What reduce_call_plan() does of a call that has one item of 'item_bytes', which may be a Read chunk, and no results by Write chunks: whether that chunk
+ * is all that its header has. 'position' is the item's; 'left_bytes' is the stream without it. */
+static inline bool reduce_is_one_read(uint32_t position, uint32_t left_bytes, uint32_t item_bytes,
+				      uint32_t call_inline_bytes, uint32_t reply_max_bytes,
+				      uint32_t reply_inline_bytes)
+{
+	uint64_t left = left_bytes, stream = left + item_bytes + ((0u - item_bytes) & 3u);
+
+	return ((position | left_bytes) & 3u) == 0 && stream <= UINT32_MAX &&
+	       RDMA1_HEADER_MIN + stream > call_inline_bytes &&
+	       RDMA1_ONE_READ_SIZE + left <= call_inline_bytes &&
+	       RDMA1_HEADER_MIN + (uint64_t)reply_max_bytes <= reply_inline_bytes;
+}
+
 /* Write the transport header of a planned call to 'buf' of 'size' bytes; *len is its length. For a
  * Long Call, 'long_segs' are the segments that hold the Payload stream, padding included, in order;
  * otherwise nlong is 0. 'reply' is the Reply chunk's one segment, or NULL when plan says no need.

@@ -89,24 +89,12 @@ static inline struct weir_call *take_slot(struct weir_conn *conn, struct request
 	if (__builtin_expect(!call, 0))
 		return NULL;
 	slot->call = call;
-	slot->xid += 1u << req->slot_bits;
+	slot->xid += req->slot_mask + 1;
 	call->conn = conn;
 	call->slot = req->free_slot;
 	call->xid = slot->xid;
 	req->free_slot = slot->next_free;
 	return call;
-}
-
-void call_free_slot(struct requester *req, struct weir_call *call)
-{
-	struct call_slot *slot = &req->slots[call->slot];
-
-	slot->call = NULL;
-	slot->next_free = req->free_slot;
-	req->free_slot = call->slot;
-	call->state = CALL_FREE;
-	call->next_free = req->pool->free;
-	req->pool->free = call;
 }
 
 struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params)
@@ -225,26 +213,26 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 			  uint32_t max_bytes)
 {
 	uint32_t i = call->nresults;
+	struct call_result *result;
 
 	if (i >= CALL_ITEMS_MAX || i >= weir_ulb_find(call->ulb, call->proc)->result_items_max)
 		return -E2BIG;
 	if (call->state != CALL_BUILDING)
 		return -EINVAL;
-	call->results[i] = (struct reduce_result){.max_bytes = max_bytes};
-	call->result_data[i] = data;
-	call->targets[i].len = 0;
+	result = &call->results[i];
+	result->max_bytes = max_bytes;
+	result->data = data;
+	result->target.len = 0;
 	if (data) {
 		const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
 
 		if (keys->rkey == 0 || max_bytes == 0 || !mem_region_covers(region, data, max_bytes))
 			return -EINVAL;
-		call->targets[i] = (struct target){
+		result->target = (struct target){
 			.rkey = keys->rkey,
 			.len = max_bytes,
 			.raddr = keys->raddr + (uint64_t)((uint8_t *)data - region->base),
 		};
-		call->results[i].segments = &call->targets[i];
-		call->results[i].nsegments = 1;
 	}
 	call->nresults++;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a call ends: 'done' once, then its slot and buffers, as soon as the device is out of them. */
-#include "requester.h"
+#include "call_end.h"
 
 #include <errno.h>
 
@@ -13,18 +13,15 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 	struct requester *req = requester_of(call->conn);
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
 
-	stats->calls_completed++;
 	stats->calls_failed += result->status != 0;
+	if (call->is_send_done && !call->has_extra) {
+		call_complete_plain(req, call, result);
+		return;
+	}
+	stats->calls_completed++;
 	req->nactive--;
 	call->state = CALL_SENDING;
 	/* Before 'done', since a call that it makes may need the buffers. */
-	if (__builtin_expect(call->is_send_done && !call->has_extra, 1)) {
-		mem_pool_put(call->args);
-		call->args = NULL;
-		call->done(call, result, call->arg);
-		call_free_slot(req, call);
-		return;
-	}
 	call_release_unread(call);
 	call->done(call, result, call->arg);
 	if (call->is_send_done || PLANTED(7))

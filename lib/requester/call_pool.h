@@ -38,4 +38,17 @@ static inline struct weir_call *call_pool_take(struct call_pool *pool)
 	return call;
 }
 
+/* Its slot, and the call itself, are free again. */
+static inline void call_free_slot(struct requester *req, struct weir_call *call)
+{
+	struct call_slot *slot = &req->slots[call->slot];
+
+	slot->call = NULL;
+	slot->next_free = req->free_slot;
+	req->free_slot = call->slot;
+	call->state = CALL_FREE;
+	call->next_free = req->pool->free;
+	req->pool->free = call;
+}
+
 #endif

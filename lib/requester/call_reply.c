@@ -3,12 +3,24 @@
  * A reply came, or the Send of a call was done with. What the peer says is checked against what the call
  * offered; a reply that is not sound is dropped and counted (RFC 8166 section 4.5).
  */
-#include "requester.h"
+#include "call_end.h"
 
 #include <errno.h>
 
 #include "planted.h"
 #include "rpc_msg.h"
+
+/* A call that offered one Write chunk of one segment: that is the one, and there is no more in it than it can hold. */
+static inline bool is_one_offered(const struct weir_call *call, const struct rdma1_segment *seg)
+{
+	return seg->handle == call->results[0].target.rkey && seg->offset == call->results[0].target.raddr &&
+	       seg->length <= call->results[0].target.len;
+}
+
+static inline bool offers_one(const struct weir_call *call)
+{
+	return call->nresults == 1 && call->results[0].target.len > 0;
+}
 
 /* The returned Write list against the offered one: as many chunks, the same segments, none longer. A list
  * that was left out is taken as unused chunks. */
@@ -20,10 +32,9 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 	struct rdma1_write_iter chunks;
 	struct rdma1_segment one;
 
-	if (offered == 1 && call->results[0].nsegments == 1 && rdma1_is_one_chunk(hdr, &one)) {
+	if (call->plan.use_write_list && offers_one(call) && rdma1_is_one_chunk(hdr, &one)) {
 		item_bytes[0] = one.length;
-		return one.handle == call->targets[0].rkey && one.offset == call->targets[0].raddr &&
-		       one.length <= call->targets[0].len;
+		return is_one_offered(call, &one);
 	}
 	if (hdr->nwrite_chunks == 0) {
 		/* To directions for results it is no answer but this: none was placed. */
@@ -38,12 +49,12 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 		struct rdma1_segment seg;
 
 		item_bytes[i] = 0;
-		if (segments.left != call->results[i].nsegments)
+		if (segments.left != (call->results[i].target.len > 0))
 			return false;
 		while (rdma1_segments_next(&segments, &seg)) {
-			if (seg.handle != call->targets[i].rkey ||
-			    seg.offset != call->targets[i].raddr + item_bytes[i] ||
-			    seg.length > call->targets[i].len - item_bytes[i])
+			if (seg.handle != call->results[i].target.rkey ||
+			    seg.offset != call->results[i].target.raddr + item_bytes[i] ||
+			    seg.length > call->results[i].target.len - item_bytes[i])
 				return false;
 			item_bytes[i] += seg.length;
 		}
@@ -121,35 +132,6 @@ bool call_must_wait(const struct weir_call *call)
 	       ((call->sends_app_memory && !call->is_send_done) || call->nvalid > 0);
 }
 
-/* The reply that most calls get, to one that holds and awaits nothing else: without chunks, accepted, nothing invalidated. True: it is dealt
- * with. Of any other nothing was done; and what is done here, the general way would do. */
-static inline bool take_plain(struct weir_conn *conn, const struct mem_buf *buf, uint32_t len)
-{
-	struct requester *req = requester_of(conn);
-	const uint8_t *msg = buf->data, *stream = msg + RDMA1_HEADER_MIN;
-	struct weir_rpc_reply_header reply;
-	uint32_t item_bytes[CALL_ITEMS_MAX];
-	struct weir_result result;
-	struct weir_xdr_in in;
-	struct weir_call *call;
-
-	if (len < RDMA1_HEADER_MIN + WEIR_RPC_REPLY_HEADER_MIN || conn->v2 || !rdma1_is_short(msg, len) ||
-	    !rpc_is_plain_reply(stream))
-		return false;
-	call = call_find(req, wire_get_u32(msg));
-	if (!call || call->state != CALL_SENT || !call->is_send_done || call->has_extra || call->nvalid > 0 ||
-	    call->plan.use_write_list)
-		return false;
-	conn->heard = true;
-	if (!credit_reply(&req->credits, wire_get_u32(msg + 8)))
-		conn->ep.engine->stats.zero_grants++;
-	weir_xdr_in_init(&in, stream, len - RDMA1_HEADER_MIN);
-	rpc_take_plain_reply(&in, &reply);
-	result = (struct weir_result){.reply = &reply, .results = &in, .item_bytes = item_bytes};
-	call_complete(call, &result);
-	return true;
-}
-
 /* A credit came back, maybe. */
 static inline void go_on(struct weir_conn *conn)
 {
@@ -222,14 +204,75 @@ done:
 	conn_recv_done(conn, buf);
 }
 
-void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+/* The reply that most calls get, to one that holds and awaits nothing else: accepted, without chunks, or with the Write chunk that was
+ * offered; 'header_bytes' is a constant that says which, and that the transport header is such a one. True: it is dealt with. Of any
+ * other nothing was done; and what is done here, the general way would do. */
+static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *conn, const uint8_t *msg,
+							     uint32_t len, uint32_t header_bytes)
 {
-	if (__builtin_expect(inv_rkey != 0 || !take_plain(conn, buf, len), 0)) {
-		on_other(conn, buf, len, inv_rkey);
+	struct requester *req = requester_of(conn);
+	bool has_chunk = header_bytes == RDMA1_ONE_CHUNK_SIZE;
+	struct weir_rpc_reply_header reply;
+	uint32_t item_bytes[CALL_ITEMS_MAX];
+	struct weir_result result;
+	struct weir_xdr_in in;
+	struct weir_call *call;
+
+	if (len < header_bytes + WEIR_RPC_REPLY_HEADER_MIN || conn->v2 ||
+	    !rpc_is_plain_reply(msg + header_bytes))
+		return false;
+	call = call_find(req, wire_get_u32(msg));
+	/* Keys are only valid of one that has more than its message. */
+	if (!call || call->state != CALL_SENT || !call->is_send_done || call->has_extra ||
+	    call->plan.use_write_list != has_chunk)
+		return false;
+	if (has_chunk) {
+		struct rdma1_segment seg = rdma1_take_one_chunk(msg);
+
+		if (!offers_one(call) || !is_one_offered(call, &seg))
+			return false;
+		item_bytes[0] = seg.length;
+	}
+	conn->heard = true;
+	if (!credit_reply(&req->credits, wire_get_u32(msg + 8)))
+		conn->ep.engine->stats.zero_grants++;
+	weir_xdr_in_init(&in, msg + header_bytes, len - header_bytes);
+	rpc_take_plain_reply(&in, &reply);
+	result = (struct weir_result){
+		.reply = &reply, .results = &in, .item_bytes = item_bytes, .nitems = has_chunk};
+	call_complete_plain(req, call, &result);
+	return true;
+}
+
+/* Each apart from the others, so that none burdens them with its stack frame. */
+static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+{
+	if (!take_plain(conn, buf->data, len, RDMA1_HEADER_MIN)) {
+		on_other(conn, buf, len, 0);
 		return;
 	}
 	go_on(conn);
 	conn_recv_done(conn, buf);
+}
+
+static __attribute__((noinline)) void on_one_chunk(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+{
+	if (!take_plain(conn, buf->data, len, RDMA1_ONE_CHUNK_SIZE)) {
+		on_other(conn, buf, len, 0);
+		return;
+	}
+	go_on(conn);
+	conn_recv_done(conn, buf);
+}
+
+void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+{
+	if (inv_rkey == 0 && rdma1_is_short(buf->data, len))
+		on_short(conn, buf, len);
+	else if (inv_rkey == 0 && rdma1_is_one_chunk_msg(buf->data, len, &conn->ep.engine->limits))
+		on_one_chunk(conn, buf, len);
+	else
+		on_other(conn, buf, len, inv_rkey);
 }
 
 void call_take_reply(struct weir_call *call)
@@ -276,7 +319,7 @@ int weir_result_opaque(const struct weir_call *call, const struct weir_result *r
 {
 	uint32_t count;
 
-	if (item >= result->nitems || call->results[item].nsegments == 0 ||
+	if (item >= result->nitems || call->results[item].target.len == 0 ||
 	    result->item_bytes[item] == WEIR_ITEM_INLINE)
 		return weir_xdr_get_opaque_ref(result->results, data, max_bytes, len_bytes);
 	if (weir_xdr_get_u32(result->results, &count) != 0 || count > max_bytes)
@@ -285,7 +328,7 @@ int weir_result_opaque(const struct weir_call *call, const struct weir_result *r
 	 * ends the call with an error. */
 	if (count != result->item_bytes[item])
 		return -EBADMSG;
-	*data = call->result_data[item];
+	*data = call->results[item].data;
 	*len_bytes = count;
 	return 0;
 }

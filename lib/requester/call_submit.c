@@ -145,10 +145,13 @@ void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_resu
 		if (reduced & 1u << i)
 			expose_add(call, call->pieces[i].base, call->pieces[i].len, call->pieces[i].rkey,
 				   FABRIC_REMOTE_READ, NULL);
-	for (uint32_t i = 0; i < call->nresults && writes_results; i++)
-		if (call->results[i].nsegments > 0)
-			expose_add(call, call->result_data[i], call->targets[i].len, call->targets[i].rkey,
-				   FABRIC_REMOTE_WRITE, &call->targets[i].rkey);
+	for (uint32_t i = 0; i < call->nresults && writes_results; i++) {
+		struct call_result *result = &call->results[i];
+
+		if (result->target.len > 0)
+			expose_add(call, result->data, result->target.len, result->target.rkey,
+				   FABRIC_REMOTE_WRITE, &result->target.rkey);
+	}
 }
 
 static int write_header(struct weir_call *call, struct reduce_call_in *in)
@@ -195,67 +198,108 @@ static void count_forms(struct weir_call *call)
 		stats->write_chunks += call->nresults;
 }
 
-/* A call without items, and without chunks or with one Write chunk of one segment: nothing to plan. Its
- * header goes right in front of it: the message lies in one piece. 'extra' is a constant, so that version 1 does not pay for
- * version 2. */
-static inline __attribute__((always_inline)) bool prepare_plain_as(struct weir_call *call, uint32_t extra)
+/*
+ * What most calls are, told without a plan, which would be the same: short ones without chunks; those that one result may be written
+ * of, to one segment; and those of which one item is to be read. What is not in a chunk lies in one piece, with the header in front of
+ * it. 'extra' is a constant, so that version 1 does not pay for version 2.
+ */
+static inline bool fits(const struct weir_call *call, uint32_t header_bytes)
 {
-	struct weir_conn *conn = call->conn;
-	uint32_t credits = requester_of(conn)->credits.wanted;
-	uint32_t bytes = RDMA1_HEADER_MIN + extra;
-	bool has_chunk = call->nresults == 1;
+	return header_bytes + (uint32_t)weir_xdr_out_len(&call->out) <= call->conn->send_inline &&
+	       header_bytes + call->reply_max_bytes <= call->conn->recv_inline;
+}
 
-	if (call->nitems > 0 || call->nresults > 1)
-		return false;
-	if (has_chunk) {
-		if (call->results[0].nsegments != 1 || !call->may_reduce || call->exposures)
-			return false;
-		bytes = RDMA1_ONE_CHUNK_SIZE + extra;
-	}
-	if (bytes + (uint32_t)weir_xdr_out_len(&call->out) > conn->send_inline ||
-	    bytes + call->reply_max_bytes > conn->recv_inline)
-		return false;
-	call->plan.form = REDUCE_SHORT;
-	call->plan.reduced = 0;
-	call->plan.use_write_list = has_chunk;
+static inline __attribute__((always_inline)) uint8_t *
+plan_plain(struct weir_call *call, uint32_t header_bytes, bool writes_result, bool reads_item)
+{
+	call->plan.form = reads_item ? REDUCE_CHUNKED : REDUCE_SHORT;
+	call->plan.reduced = reads_item ? 1u << 1 : 0;
+	call->plan.use_write_list = writes_result;
 	call->plan.need_reply_chunk = false;
-	call->is_exposed = has_chunk;
-	call->header_bytes = bytes;
-	call->header = call->out.start - bytes;
-	if (has_chunk) {
-		const struct target *target = &call->targets[0];
-		const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
+	call->is_exposed = writes_result || reads_item;
+	call->header_bytes = header_bytes;
+	call->header = call->out.start - header_bytes;
+	return call->header;
+}
 
-		rdma1_encode_one_chunk(call->header + extra, call->xid, credits, &seg);
-		conn->ep.engine->stats.write_chunks++;
-	} else {
-		rdma1_encode_short(call->header + extra, call->xid, credits);
-	}
+static inline __attribute__((always_inline)) bool prepare_short(struct weir_call *call, uint32_t extra)
+{
+	uint8_t *header;
+
+	if (!fits(call, RDMA1_HEADER_MIN + extra))
+		return false;
+	header = plan_plain(call, RDMA1_HEADER_MIN + extra, false, false);
+	rdma1_encode_short(header + extra, call->xid, requester_of(call->conn)->credits.wanted);
 	if (extra > 0)
-		rdma2_write_over(call->header, RDMA1_CALL, 0);
+		rdma2_write_over(header, RDMA1_CALL, 0);
+	return true;
+}
+
+static inline __attribute__((always_inline)) bool prepare_one_chunk(struct weir_call *call, uint32_t extra)
+{
+	const struct target *target = &call->results[0].target;
+	const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
+	uint8_t *header;
+
+	if (call->nresults != 1 || target->len == 0 || !call->may_reduce || call->exposures ||
+	    !fits(call, RDMA1_ONE_CHUNK_SIZE + extra))
+		return false;
+	header = plan_plain(call, RDMA1_ONE_CHUNK_SIZE + extra, true, false);
+	rdma1_encode_one_chunk(header + extra, call->xid, requester_of(call->conn)->credits.wanted, &seg);
+	if (extra > 0)
+		rdma2_write_over(header, RDMA1_CALL, 0);
+	call->conn->ep.engine->stats.write_chunks++;
+	return true;
+}
+
+static inline bool prepare_one_read(struct weir_call *call)
+{
+	const struct weir_conn *conn = call->conn;
+	const struct piece *item = &call->pieces[1];
+	struct rdma1_read_segment read;
+
+	/* An empty item is no piece. */
+	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || item->kind != PIECE_ITEM ||
+	    item->rkey == 0 || !call->may_reduce || call->exposures || conn->v2)
+		return false;
+	if (!reduce_is_one_read(call->pieces[0].len, (uint32_t)weir_xdr_out_len(&call->out), item->len,
+				conn->send_inline, call->reply_max_bytes, conn->recv_inline))
+		return false;
+	read = (struct rdma1_read_segment){call->pieces[0].len, {item->rkey, item->len, item->raddr}};
+	rdma1_encode_one_read(plan_plain(call, RDMA1_ONE_READ_SIZE, false, true), call->xid,
+			      requester_of(conn)->credits.wanted, &read);
+	conn->ep.engine->stats.read_chunks++;
 	return true;
 }
 
 static __attribute__((noinline)) bool prepare_plain_v2(struct weir_call *call)
 {
-	if (call->nresults > 0 && call->conn->v2->asks)
-		return false; /* it is to be a direction */
-	return prepare_plain_as(call, RDMA2_EXTRA);
+	if (call->nitems > 0)
+		return false;
+	if (call->nresults == 0)
+		return prepare_short(call, RDMA2_EXTRA);
+	/* Else it is to be a direction. */
+	return !call->conn->v2->asks && prepare_one_chunk(call, RDMA2_EXTRA);
 }
 
 static bool prepare_plain(struct weir_call *call)
 {
-	return __builtin_expect(call->conn->extra_bytes > 0, 0) ? prepare_plain_v2(call)
-								: prepare_plain_as(call, 0);
+	if (__builtin_expect(call->conn->extra_bytes > 0, 0))
+		return prepare_plain_v2(call);
+	if ((call->nitems | call->nresults) == 0)
+		return prepare_short(call, 0);
+	return call->nitems == 0 ? prepare_one_chunk(call, 0) : prepare_one_read(call);
 }
 
 static int prepare(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
+	struct reduce_result results[CALL_ITEMS_MAX];
 	struct reduce_call_in in;
 	int rc;
 
 	call_close_piece(call);
+	call_list_results(call, results);
 	call->has_extra = true;
 	in = (struct reduce_call_in){
 		.pieces = call->pieces,
@@ -263,7 +307,7 @@ static int prepare(struct weir_call *call)
 		.call_inline_bytes = conn->send_inline - conn->extra_bytes,
 		.reply_inline_bytes = conn->recv_inline - conn->extra_bytes,
 		.reply_max_bytes = call->reply_max_bytes,
-		.results = call->results,
+		.results = results,
 		.nresults = call->nresults,
 		.may_reduce = call->may_reduce,
 	};
@@ -355,14 +399,16 @@ static bool transmit(struct weir_call *call)
 }
 
 /* A plain call in one go, if the driver can; it is done with the message then. */
-static bool transmit_now(struct weir_call *call)
+static inline bool transmit_now(struct weir_conn *conn, struct requester *req, struct weir_call *call)
 {
 	uint32_t bytes = call->header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
 
-	if (!conn_send_now(call->conn, call->header, bytes))
+	if (!conn_send_now(conn, call->header, bytes))
 		return false;
-	call_mark_sent(call);
+	credit_take(&req->credits);
+	call->state = CALL_SENT;
 	call->is_send_done = true;
+	conn->ep.engine->stats.calls_sent++;
 	return true;
 }
 
@@ -443,7 +489,7 @@ int weir_call_submit(struct weir_call *call)
 	engine_want_ticks(&conn->ep);
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0;
 	if (is_plain) {
-		if (__builtin_expect(may_send && transmit_now(call), 1))
+		if (__builtin_expect(may_send && transmit_now(conn, req, call), 1))
 			return 0;
 		call_close_piece(call); /* as transmit() wants it */
 	}

@@ -38,8 +38,8 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	if (!req)
 		return NULL;
 	req->nslots = nslots;
-	while (1u << req->slot_bits < nslots)
-		req->slot_bits++;
+	while (req->slot_mask < nslots - 1)
+		req->slot_mask = req->slot_mask << 1 | 1;
 	req->slots = (struct call_slot *)(req + 1);
 	req->pool = call_pool_get(engine);
 	if (!req->pool) {
@@ -55,7 +55,7 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	/* Uses start at random: XIDs of an earlier connection are not soon met again. */
 	req->free_slot = CALL_NO_SLOT;
 	for (uint32_t slot = nslots; slot-- > 0;) {
-		req->slots[slot].xid = (uint32_t)rte_rand() << req->slot_bits | slot;
+		req->slots[slot].xid = ((uint32_t)rte_rand() & ~req->slot_mask) | slot;
 		req->slots[slot].next_free = req->free_slot;
 		req->free_slot = slot;
 	}

@@ -160,8 +160,7 @@ static uint32_t count_targets(const struct direct *direct, uint32_t most)
 	uint32_t targets = rtr_buffer_targets(own), n = 0;
 
 	for (uint32_t i = 0; i < direct->call->nresults; i++) {
-		const struct reduce_result *result = &direct->call->results[i];
-		uint32_t left = result->nsegments > 0 ? result->max_bytes : 0;
+		uint32_t left = direct->call->results[i].target.len;
 
 		if (left > most)
 			left = most;
@@ -181,7 +180,7 @@ static bool may_be_placed(const struct direct *direct, uint32_t most)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < direct->call->nresults; i++) {
-		if (direct->call->results[i].nsegments == 0)
+		if (direct->call->results[i].target.len == 0)
 			continue;
 		if (direct->call->results[i].max_bytes > most)
 			return false;
@@ -261,9 +260,9 @@ static bool is_worth_it(struct direct *direct)
 	if (rtr_split_count(&direct->split) > 1)
 		request.bytes += direct->split.payload_bytes;
 	for (uint32_t i = 0; i < call->nresults; i++) {
-		bool is_placed = direct->reduce.results_by == RTR_TBSN && call->results[i].nsegments > 0;
+		bool is_placed = direct->reduce.results_by == RTR_TBSN && call->results[i].target.len > 0;
 
-		if (is_placed || !call->plan.use_write_list || call->results[i].nsegments == 0)
+		if (is_placed || !call->plan.use_write_list || call->results[i].target.len == 0)
 			reply.bytes += call->results[i].max_bytes;
 		reply.nchunks += is_placed;
 	}

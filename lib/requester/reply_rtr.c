@@ -26,9 +26,12 @@ void requester_drop_group(struct weir_conn *conn)
 static bool judge_items(const struct weir_call *call, const struct rtr_header *rtr,
 			uint32_t item_bytes[CALL_ITEMS_MAX], struct weir_result *result)
 {
+	struct reduce_result results[CALL_ITEMS_MAX];
+
+	call_list_results(call, results);
 	result->nitems = call->plan.use_write_list ? call->nresults : 0;
 	result->item_bytes = item_bytes;
-	return rtr_reduce_results(rtr, call->results, result->nitems, call->results_by, item_bytes);
+	return rtr_reduce_results(rtr, results, result->nitems, call->results_by, item_bytes);
 }
 
 /* A result that came in targets, where it lies; or, when that is in several runs of bytes, as a copy: in the memory that was offered
@@ -40,7 +43,7 @@ static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item 
 	struct weir_engine *engine = call->conn->ep.engine;
 	const uint8_t *data = conn_find_placed(engine, item, chain);
 	const struct mem_buf *join = call->reply_join;
-	uint8_t *to = call->result_data[i];
+	uint8_t *to = call->results[i].data;
 
 	if (data)
 		return data;

@@ -67,7 +67,14 @@ struct exposure {
 	uint32_t *copy; /* where the key is also kept, for what is checked of the reply; or NULL */
 };
 
-/* What a call without chunks takes comes first, so that it is few lines. */
+/* A DDP-eligible result that is ready to be taken. */
+struct call_result {
+	struct target target; /* len 0: it is asked for inline */
+	void *data;
+	uint32_t max_bytes;
+};
+
+/* What a call without chunks takes comes first, then what one with a result in a chunk takes, so that it is few lines. */
 struct weir_call {
 	struct conn_tx tx; /* of the Send */
 	struct weir_conn *conn;
@@ -104,6 +111,10 @@ struct weir_call {
 	struct weir_call *next_free; /* FREE */
 	struct reduce_call_plan plan;
 
+	struct exposure *exposures;
+	struct call_result results[CALL_ITEMS_MAX];
+	_Alignas(64) struct piece pieces[CALL_PIECES_MAX];
+
 	uint64_t stale_ns; /* since when it is stale */
 	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with its Sends */
 	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
@@ -132,18 +143,14 @@ struct weir_call {
 	uint32_t reply_bytes;
 	uint32_t reply_handle; /* of the Reply chunk */
 	uint32_t nexposures;   /* 0 where keys are the engine's, and but between submit and the end */
-	struct exposure *exposures;
 	struct conn_tx inv_tx; /* of the last invalidation */
 	struct conn_waiter inv_waiter;
 	TAILQ_ENTRY(weir_call) queue;
-
-	struct piece pieces[CALL_PIECES_MAX];
-	struct reduce_result results[CALL_ITEMS_MAX];
-	struct target targets[CALL_ITEMS_MAX];
-	void *result_data[CALL_ITEMS_MAX];
 } __attribute__((aligned(64)));
 
-_Static_assert(offsetof(struct weir_call, out) == 64 && offsetof(struct weir_call, npieces) == 128,
+_Static_assert(offsetof(struct weir_call, out) == 64 && offsetof(struct weir_call, npieces) == 128 &&
+		       offsetof(struct weir_call, exposures) >= 192 &&
+		       offsetof(struct weir_call, results[1]) <= 256,
 	       "a line each");
 
 TAILQ_HEAD(call_queue, weir_call);
@@ -160,7 +167,7 @@ struct requester {
 	/* what a call takes: a line */
 	struct credit_requester credits;
 	uint32_t nslots;
-	uint32_t slot_bits;
+	uint32_t slot_mask; /* the bits of an XID that are the slot */
 	uint32_t free_slot; /* the latest that was given back; CALL_NO_SLOT: all are in use */
 	uint32_t nactive;   /* submitted and not yet done */
 	bool has_trial;	    /* one was sent alone; over when it is not SENT any more, or its XID another's */
@@ -186,6 +193,16 @@ static inline void requester_wait(struct weir_conn *conn, struct requester *req)
 	engine_wait_always(conn->ep.engine, &req->line, &req->buf_waiter);
 }
 
+/* The results as the reducer takes them: 'list' has CALL_ITEMS_MAX places. */
+static inline void call_list_results(const struct weir_call *call, struct reduce_result *list)
+{
+	for (uint32_t i = 0; i < call->nresults; i++) {
+		const struct call_result *result = &call->results[i];
+
+		list[i] = (struct reduce_result){&result->target, result->target.len > 0, result->max_bytes};
+	}
+}
+
 static inline struct requester *requester_of(const struct weir_conn *conn)
 {
 	return conn->role_data;
@@ -194,7 +211,7 @@ static inline struct requester *requester_of(const struct weir_conn *conn)
 /* The call of an XID that a peer named, whatever its state; NULL: there is none. */
 static inline struct weir_call *call_find(struct requester *req, uint32_t xid)
 {
-	uint32_t slot = xid & ((1u << req->slot_bits) - 1);
+	uint32_t slot = xid & req->slot_mask;
 
 	if (slot >= req->nslots || req->slots[slot].xid != xid)
 		return NULL;
@@ -202,8 +219,7 @@ static inline struct weir_call *call_find(struct requester *req, uint32_t xid)
 }
 
 /* call_begin.c */
-void call_release(struct weir_call *call); /* give back slot and buffers */
-void call_free_slot(struct requester *req, struct weir_call *call);
+void call_release(struct weir_call *call);	 /* give back slot and buffers */
 void call_release_extra(struct weir_call *call); /* the buffers that submitting took */
 void call_release_sent(struct weir_call *call);	 /* of these, the ones that only its Send was for */
 /* Of a call that ended: the buffers that neither the device nor 'done' will look at. */

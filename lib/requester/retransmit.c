@@ -49,7 +49,7 @@ static void hold(struct weir_call *call)
 	call_close_piece(call); /* one that went out by a short cut has none yet */
 	call_release_extra(call);
 	if (PLANTED(12)) {
-		uint32_t xid = htobe32(call->xid += 1u << req->slot_bits);
+		uint32_t xid = htobe32(call->xid += req->slot_mask + 1);
 
 		req->slots[call->slot].xid = call->xid;
 		memcpy(call->out.start, &xid, sizeof(xid));

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -420,6 +421,62 @@ static void encode__refuses_what_is_not_the_plans(void **state)
 	encode(NULL, 0, NULL);
 }
 
+/* A length around one that matters, or any. */
+static uint32_t near(uint32_t bytes)
+{
+	switch (random() % 8) {
+	case 0:
+		return (uint32_t)random() * 2 + (uint32_t)random() % 2;
+	case 1:
+		return UINT32_MAX - (uint32_t)random() % 100;
+	default:
+		return bytes + (uint32_t)random() % 16 - 8;
+	}
+}
+
+/* Told without a plan, and encoded without a writer: that is the plan, and what the writer writes. */
+static void is_one_read__is_what_the_plan_says(void **state)
+{
+	uint32_t nyes = 0;
+
+	(void)state;
+	srandom(4);
+	for (uint32_t round = 0; round < 200000; round++) {
+		uint8_t one[RDMA1_ONE_READ_SIZE];
+		struct rdma1_read_segment read;
+		bool is_one_read, is_planned;
+		uint32_t left;
+
+		in.npieces = 2 + (uint32_t)random() % 2;
+		pieces[0].len =
+			(uint32_t)random() % 8 ? 40 + 4 * ((uint32_t)random() % 20) : near(INLINE_BYTES - 52);
+		pieces[2].len = 4 + (uint32_t)random() % 3 * 4 + (random() % 16 == 0);
+		left = pieces[0].len + (in.npieces == 3 ? pieces[2].len : 0);
+		pieces[1].len = near(INLINE_BYTES - 28 - left);
+		if (pieces[1].len == 0 || left < pieces[0].len)
+			continue;
+		in.reply_max_bytes = random() % 4 ? 100 : near(INLINE_BYTES - 28);
+		is_one_read = reduce_is_one_read(pieces[0].len, left, pieces[1].len, INLINE_BYTES,
+						 in.reply_max_bytes, INLINE_BYTES);
+		is_planned = reduce_call_plan(&in, &plan) == 0 && plan.form == REDUCE_CHUNKED &&
+			     !plan.need_reply_chunk;
+		assert_int_equal(is_one_read, is_planned);
+		if (!is_planned)
+			continue;
+		nyes++;
+		assert_int_equal(plan.reduced, 1u << 1);
+		assert_false(plan.use_write_list);
+		assert_int_equal(plan.inline_bytes, left);
+		encode(NULL, 0, NULL);
+		read = (struct rdma1_read_segment){pieces[0].len,
+						   {pieces[1].rkey, pieces[1].len, pieces[1].raddr}};
+		rdma1_encode_one_read(one, 7, 3, &read);
+		assert_int_equal(header_len, sizeof(one));
+		assert_memory_equal(header, one, sizeof(one));
+	}
+	assert_in_range(nyes, 20000, 180000);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup(name, setup)
@@ -443,6 +500,7 @@ int main(void)
 		T(encode__3_5_3_segments_of_a_long_call_have_position_zero),
 		T(encode__3_4_6_write_chunk_is_as_given_without_room_for_padding),
 		T(encode__refuses_what_is_not_the_plans),
+		cmocka_unit_test_setup(is_one_read__is_what_the_plan_says, setup),
 	};
 
 	return cmocka_run_group_tests_name("reduce_call", tests, NULL, NULL);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CALL_END_H
+#define CALL_END_H
+
+#include "call_pool.h"
+
+/* call_complete() of a call whose Send is done, and that has no more buffers than its message: what most calls end by. */
+static inline void call_complete_plain(struct requester *req, struct weir_call *call,
+				       const struct weir_result *result)
+{
+	call->conn->ep.engine->stats.calls_completed++;
+	req->nactive--;
+	call->state = CALL_SENDING;
+	/* Before 'done', since a call that it makes may need the buffer. */
+	mem_pool_put(call->args);
+	call->args = NULL;
+	call->done(call, result, call->arg);
+	call_free_slot(req, call);
+}
+
+#endif
