@@ -185,6 +185,11 @@ static inline struct rdma1_segment rdma1_take_one_chunk(const uint8_t *msg)
 				      .offset = wire_get_u64(msg + 36)};
 }
 
+/* rdma1_decode() of a message of which that is not so. */
+enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+					const struct rdma1_limits *limits, struct rdma1_header *hdr,
+					enum rdma1_reason *reason);
+
 /* The part of it that RDMA_MSG and RDMA_NOMSG have in both versions of the protocol: three chunk lists, from byte 'at' <=
  * len on, and what follows them. hdr has xid and proc, one of these two, and zeros; what it has when the reason is another
  * than RDMA1_R_NONE is not to be used. */
@@ -259,6 +264,9 @@ void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit,
 
 /* Whether an accepted header has one Write chunk of one segment and no other chunk, and then its segment. */
 bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg);
+
+/* Whether an accepted RDMA_MSG of version 1 has one Read segment and no other chunk, which is what the call of a WRITE is, and then that segment. */
+bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma1_read_segment *seg);
 
 /* Where the handles stand in the header of a call that was encoded here, in the order of its segments: Read list, Write
  * list, Reply chunk. How many; at most 'max' are looked for. */

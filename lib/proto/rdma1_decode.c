@@ -374,6 +374,37 @@ static enum rdma1_verdict decode_one_chunk(const uint8_t *msg, struct rdma1_head
 	return RDMA1_V_OK;
 }
 
+/* As rdma1_is_short(), but with a Read list of one segment, which is where an item of an RDMA_MSG can be, within the limits? */
+static inline bool is_one_read_message(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
+{
+	uint32_t bytes, position;
+
+	if (len < RDMA1_ONE_READ_SIZE + XID_SIZE)
+		return false;
+	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | (wire_raw_u64(msg + 12) ^ htobe64(1)) |
+	     wire_raw_u64(msg + 40) | wire_raw_u32(msg + 48) |
+	     (wire_raw_u32(msg) ^ wire_raw_u32(msg + RDMA1_ONE_READ_SIZE))) != 0)
+		return false;
+	position = wire_get_u32(msg + 20);
+	bytes = wire_get_u32(msg + 28);
+	return position % 4 == 0 && position >= RDMA1_POSITION_MIN && position <= len - RDMA1_ONE_READ_SIZE &&
+	       limits->read_segments_max >= 1 && limits->read_chunks_max >= 1 &&
+	       bytes <= limits->read_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 32);
+}
+
+static enum rdma1_verdict decode_one_read(const uint8_t *msg, struct rdma1_header *hdr,
+					  enum rdma1_reason *reason)
+{
+	rdma1_take_short(msg, hdr);
+	hdr->header_bytes = RDMA1_ONE_READ_SIZE;
+	hdr->nread_segments = 1;
+	hdr->nread_chunks = 1;
+	hdr->writes = msg + RDMA1_FIXED_SIZE + RDMA1_READ_SEGMENT_SIZE + 4;
+	hdr->read_bytes = wire_get_u32(msg + 28);
+	*reason = RDMA1_R_NONE;
+	return RDMA1_V_OK;
+}
+
 bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg)
 {
 	/* With the three lists' ends, no other list than one Write chunk of one segment makes up that size. */
@@ -383,15 +414,33 @@ bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *se
 	return true;
 }
 
+bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma1_read_segment *seg)
+{
+	/* Nor does anything else than one Read segment. */
+	if (hdr->header_bytes != RDMA1_ONE_READ_SIZE || hdr->nread_segments != 1 || hdr->has_position_zero)
+		return false;
+	seg->position = wire_get_u32(hdr->reads + 4);
+	seg->target = segment_at(hdr->reads + 8);
+	return true;
+}
+
+enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+					const struct rdma1_limits *limits, struct rdma1_header *hdr,
+					enum rdma1_reason *reason)
+{
+	if (rdma1_is_one_chunk_msg(msg, len, limits))
+		return decode_one_chunk(msg, hdr, reason);
+	if (direction == RDMA1_CALL && is_one_read_message(msg, len, limits))
+		return decode_one_read(msg, hdr, reason);
+	return decode_other(msg, len, direction, limits, hdr, reason);
+}
+
 enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 				const struct rdma1_limits *limits, struct rdma1_header *hdr,
 				enum rdma1_reason *reason)
 {
-	if (!rdma1_is_short(msg, len)) {
-		if (rdma1_is_one_chunk_msg(msg, len, limits))
-			return decode_one_chunk(msg, hdr, reason);
-		return decode_other(msg, len, direction, limits, hdr, reason);
-	}
+	if (!rdma1_is_short(msg, len))
+		return rdma1_decode_chunked(msg, len, direction, limits, hdr, reason);
 	rdma1_take_short(msg, hdr);
 	*reason = RDMA1_R_NONE;
 	return RDMA1_V_OK;

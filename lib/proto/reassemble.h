@@ -38,4 +38,24 @@ int reassemble_chunks(const struct rdma1_header *hdr, struct reassemble_chunk *c
 int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes, const struct reassemble_chunk *chunks,
 		     uint32_t nchunks, struct weir_xdr_part *parts, uint32_t max_parts);
 
+/* The same of one chunk, at a position of the stream, for those who have something shorter to do with it than with others: how many parts, 2 or
+ * 3; or 0 for what reassemble_parts() is to judge. */
+static inline uint32_t reassemble_one(const uint8_t *stream, uint32_t stream_bytes,
+				      const struct reassemble_chunk *chunk, struct weir_xdr_part *parts)
+{
+	uint32_t before = chunk->position, count;
+
+	if (before < WEIR_XDR_UNIT || before > stream_bytes)
+		return 0;
+	count = wire_get_u32(stream + before - WEIR_XDR_UNIT);
+	if (count != chunk->len_bytes && (uint64_t)count + weir_xdr_pad(count) != chunk->len_bytes)
+		return 0;
+	parts[0] = (struct weir_xdr_part){.base = stream, .len_bytes = before};
+	parts[1] = (struct weir_xdr_part){.base = chunk->dst, .len_bytes = count, .is_item = 1};
+	if (before == stream_bytes)
+		return 2;
+	parts[2] = (struct weir_xdr_part){.base = stream + before, .len_bytes = stream_bytes - before};
+	return 3;
+}
+
 #endif

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 
+#include "xdr_ref.h"
+
 /* The binding knows how many items of a call are eligible; more is a violation (RFC 8166 section 6.1). */
 static bool items_allowed(const struct weir_request *req)
 {
@@ -347,6 +349,75 @@ static void refuse(struct weir_request *req, int rc)
 		request_reply_error_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
 	else
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+}
+
+/* Where the one item goes, and it is admitted, as request_pull() would have it. 0; 1: it is to see to that; -EINVAL. */
+static inline int place_one(struct weir_request *req)
+{
+	const struct weir_engine *engine = req->responder->engine;
+	struct mem_pool *pool = engine->bulk_pool;
+	struct reassemble_chunk *chunk = &req->chunks[0];
+	int rc = 1;
+
+	if (engine->pulling_bytes > 0)
+		return 1;
+	if (req->program->place)
+		rc = place_item(req, 0);
+	req->has_asked = rc >= 0;
+	if (rc <= 0)
+		return rc;
+	if (chunk->len_bytes > engine->profile.bulk_buffer_bytes || pool->in_use == pool->count ||
+	    engine->nwaiting > 0)
+		return 1;
+	req->chunk_bufs[0] = mem_pool_get(pool);
+	chunk->dst = req->chunk_bufs[0]->data;
+	chunk->lkey = req->chunk_bufs[0]->lkey;
+	return 0;
+}
+
+/* All of the item is here at once, if the driver can do that, and the arguments are as they have to be. False: it is to be pulled. */
+static inline bool pull_now(struct weir_request *req, const struct rdma1_segment *seg, const uint8_t *args)
+{
+	const struct reassemble_chunk *chunk = &req->chunks[0];
+	const struct fabric_sge sge = {chunk->dst, chunk->len_bytes, chunk->lkey};
+
+	/* The RPC header was decoded as if nothing had been taken out of it, nor had its count word. */
+	if (args > req->stream + chunk->position - WEIR_XDR_UNIT)
+		return false;
+	req->nparts = reassemble_one(req->stream, req->stream_bytes, chunk, req->parts);
+	if (req->nparts == 0 ||
+	    !conn_rdma_now(req->responder->conn, FABRIC_READ, &sge, seg->handle, seg->offset))
+		return false;
+	xdr_in_init_at(&req->args, req->parts, req->nparts, args);
+	return true;
+}
+
+void request_pull_one(struct weir_request *req, const struct rdma1_read_segment *seg)
+{
+	const uint8_t *args;
+	int rc;
+
+	req->chunks[0] =
+		(struct reassemble_chunk){.position = seg->position, .len_bytes = seg->target.length};
+	req->nchunks = 1;
+	req->has_asked = false;
+	if (!begin_items(req))
+		return;
+	args = req->args.p; /* which the program may read on from */
+	rc = place_one(req);
+	if (__builtin_expect(rc < 0, 0)) {
+		refuse(req, rc);
+		return;
+	}
+	if (__builtin_expect(rc == 0 && pull_now(req, &seg->target, args), 1)) {
+		req->responder->engine->stats.read_chunks++;
+		request_dispatch(req);
+		return;
+	}
+	req->nparts = 0;
+	begin(req);
+	req->pull_bytes = seg->target.length; /* wherever it goes */
+	request_pull(req);
 }
 
 void request_pull(struct weir_request *req)

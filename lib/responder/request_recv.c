@@ -47,13 +47,18 @@ static inline void begin_inline(struct weir_request *req, uint32_t header_bytes)
 
 void request_begin(struct weir_request *req)
 {
+	struct rdma1_read_segment seg;
+
 	if (req->hdr.nread_segments == 0) {
 		begin_inline(req, req->hdr.header_bytes);
 		return;
 	}
 	req->responder->conn->heard = true;
 	req->responder->engine->stats.requests_received++;
-	request_pull(req);
+	if (rdma1_is_one_read(&req->hdr, &seg) && seg.target.length > 0)
+		request_pull_one(req, &seg);
+	else
+		request_pull(req);
 }
 
 static inline __attribute__((always_inline)) void receive(struct weir_request *req, struct mem_buf *buf,
@@ -72,7 +77,7 @@ static inline __attribute__((always_inline)) void receive(struct weir_request *r
 		begin_inline(req, RDMA1_HEADER_MIN);
 		return;
 	}
-	verdict = rdma1_decode(buf->data, len, RDMA1_CALL, &engine->limits, &req->hdr, &reason);
+	verdict = rdma1_decode_chunked(buf->data, len, RDMA1_CALL, &engine->limits, &req->hdr, &reason);
 	if (__builtin_expect(verdict != RDMA1_V_OK, 0)) {
 		request_count_refused(engine, reason);
 		if (verdict == RDMA1_V_DROP) {

@@ -284,6 +284,9 @@ bool request_resend(struct weir_request *req);
  * them. */
 int request_own_buffers(struct weir_request *req, uint32_t which);
 void request_pull(struct weir_request *req);
+/* As request_pull() of a call that has just come, with 'seg' for its one Read chunk, which is neither empty nor at Position Zero: in
+ * one pass, where it is as most of them are and has to wait for nothing. */
+void request_pull_one(struct weir_request *req, const struct rdma1_read_segment *seg);
 /* It is pulled, or will not be. */
 void request_pull_end(struct weir_request *req);
 /* The connection ends when one takes too long. */

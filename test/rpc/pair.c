@@ -256,6 +256,7 @@ static int place(struct weir_request *req, uint32_t item, uint32_t len, struct w
 	struct pair *pair = arg;
 
 	(void)req;
+	pair->asked++;
 	if (!pair->place_writes)
 		return -1;
 	assert_true(len <= 1u << 20);

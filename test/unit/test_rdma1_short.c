@@ -2,29 +2,7 @@
 /* The short message, which is told by one comparison: that is what the decoder of lists would say of it. */
 #include <stdlib.h>
 
-#include "rdma1_msg.h"
-
-static void assert_same_header(const struct rdma1_header *a, const struct rdma1_header *b)
-{
-	assert_int_equal(a->xid, b->xid);
-	assert_int_equal(a->vers, b->vers);
-	assert_int_equal(a->credit, b->credit);
-	assert_int_equal(a->proc, b->proc);
-	assert_int_equal(a->header_bytes, b->header_bytes);
-	assert_int_equal(a->nread_segments, b->nread_segments);
-	assert_int_equal(a->nread_chunks, b->nread_chunks);
-	assert_int_equal(a->nwrite_chunks, b->nwrite_chunks);
-	assert_int_equal(a->nreply_segments, b->nreply_segments);
-	assert_int_equal(a->has_reply_chunk, b->has_reply_chunk);
-	assert_int_equal(a->has_position_zero, b->has_position_zero);
-	assert_ptr_equal(a->reads, b->reads);
-	assert_ptr_equal(a->writes, b->writes);
-	assert_ptr_equal(a->reply, b->reply);
-	assert_int_equal(a->read_bytes, b->read_bytes);
-	assert_int_equal(a->write_bytes, b->write_bytes);
-	assert_int_equal(a->reply_bytes, b->reply_bytes);
-	assert_int_equal(a->err | a->vers_low | a->vers_high, b->err | b->vers_low | b->vers_high);
-}
+#include "rdma1_by_lists.h"
 
 /* What is told by one comparison is what the lists, read one by one, say as well; of mutations that are near to it, and others. */
 static void decode__short_message_is_as_its_lists_say(void **state)
@@ -36,7 +14,7 @@ static void decode__short_message_is_as_its_lists_say(void **state)
 	srandom(3);
 	for (uint32_t round = 0; round < 200000; round++) {
 		enum rdma1_direction direction = random() % 2 ? RDMA1_CALL : RDMA1_REPLY;
-		struct rdma1_header hdr, full = {0};
+		struct rdma1_header hdr, full;
 		enum rdma1_reason reason, full_reason;
 		bool is_short;
 
@@ -54,13 +32,7 @@ static void decode__short_message_is_as_its_lists_say(void **state)
 			assert_false(is_short);
 			continue;
 		}
-		full.xid = (uint32_t)m.buf[0] << 24 | (uint32_t)m.buf[1] << 16 | (uint32_t)m.buf[2] << 8 |
-			   m.buf[3];
-		full.vers = 1;
-		full.credit = m.buf[11];
-		full.proc = RDMA1_MSG;
-		full_reason = rdma1_decode_lists(m.buf, m.len, RDMA1_FIXED_SIZE, direction,
-						 &rdma1_limits_default, &full);
+		full_reason = decode_by_lists(m.buf, m.len, direction, &rdma1_limits_default, &full);
 		if (is_short) {
 			assert_int_equal(full_reason, RDMA1_R_NONE);
 			assert_same_header(&hdr, &full);

@@ -5,6 +5,7 @@
 
 #include "rdma1_msg.h"
 #include "reduce_message.h"
+#include "xdr_ref.h"
 
 #define FOREIGN_SEEDS 20000u
 #define HOSTILE_SEEDS 50000u
@@ -214,6 +215,61 @@ static void parts__4_5_2_position_does_not_wrap_behind_a_chunk(void **state)
 	put_count(48, 8);
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 1, parts, 5), 3);
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), -EBADMSG);
+}
+
+/* What has a shorter way for one chunk says what the general one says, or leaves it to that; and a decoder that is set up in the
+ * middle goes on as one does that has read up to there. */
+static void one__3_4_5_is_as_parts_says(void **state)
+{
+	static uint8_t data[64];
+	uint32_t accepted = 0;
+
+	(void)state;
+	rng = 1;
+	for (uint32_t round = 0; round < HOSTILE_SEEDS; round++) {
+		uint32_t bytes = below(65), at = below(80),
+			 count = one_in(20) ? UINT32_MAX - below(4) : below(20);
+		const struct reassemble_chunk chunk = {.position = one_in(4) ? below(80) : at + 4,
+						       .len_bytes = count + below(5),
+						       .dst = data};
+		struct weir_xdr_part parts[2][3];
+		struct weir_xdr_in in[2];
+		uint32_t n = 0, words[2];
+		int want;
+
+		if (at <= 60)
+			put_count(at, count);
+		want = reassemble_parts(stream, bytes, &chunk, 1, parts[0], 3);
+		n = reassemble_one(stream, bytes, &chunk, parts[1]);
+		assert_int_equal(n, want < 0 ? 0 : want);
+		if (n == 0)
+			continue;
+		accepted++;
+		assert_memory_equal(parts[0], parts[1], n * sizeof(parts[0][0]));
+		weir_xdr_in_init_parts(&in[0], parts[0], n);
+		at = below(chunk.position);
+		assert_int_equal(weir_xdr_get_bytes(&in[0], NULL, at), 0);
+		memset(&in[1], 0xee, sizeof(in[1]));
+		xdr_in_init_at(&in[1], parts[0], n, stream + at);
+		assert_true(weir_xdr_remaining(&in[0]) == weir_xdr_remaining(&in[1]));
+		for (uint32_t i = 0; i < 12; i++) {
+			int rc[2];
+
+			for (uint32_t which = 0; which < 2; which++) {
+				const void *ref;
+
+				words[which] = 0;
+				rc[which] = i % 3 == 2 ? weir_xdr_get_opaque_ref(&in[which], &ref, 64,
+										 &words[which])
+						       : weir_xdr_get_u32(&in[which], &words[which]);
+			}
+			assert_int_equal(rc[0], rc[1]);
+			assert_int_equal(words[0], words[1]);
+			assert_int_equal(in[0].failed, in[1].failed);
+			assert_true(weir_xdr_remaining(&in[0]) == weir_xdr_remaining(&in[1]));
+		}
+	}
+	assert_in_range(accepted, HOSTILE_SEEDS / 50, HOSTILE_SEEDS);
 }
 
 /* ---- calls as another requester may make them ---- */
@@ -465,6 +521,7 @@ int main(void)
 		cmocka_unit_test(parts__4_5_2_chunk_that_does_not_meet_its_count_is_refused),
 		cmocka_unit_test(parts__4_5_2_chunks_that_overlap_are_refused),
 		cmocka_unit_test(parts__4_5_2_position_does_not_wrap_behind_a_chunk),
+		cmocka_unit_test(one__3_4_5_is_as_parts_says),
 		cmocka_unit_test_teardown(all__3_4_5_chunks_in_any_segments_and_order_make_the_message,
 					  print_seed),
 		cmocka_unit_test_teardown(parts__4_5_2_random_positions_and_counts_never_lead_astray,
