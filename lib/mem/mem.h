@@ -106,15 +106,26 @@ static inline void mem_pool_count(struct mem_pool *pool)
 		pool->in_use_peak = pool->in_use;
 }
 
-/* NULL when the pool is dry. Owner's thread. */
-static inline struct mem_buf *mem_pool_get(struct mem_pool *pool)
+/* Whether the cache has a buffer, which mem_pool_get_quick() then gives without a call. */
+static inline bool mem_pool_is_quick(const struct mem_pool *pool)
+{
+	return pool->cache && pool->cache->len > 0;
+}
+
+static inline struct mem_buf *mem_pool_get_quick(struct mem_pool *pool)
 {
 	struct rte_mempool_cache *cache = pool->cache;
 
-	if (__builtin_expect(!cache || cache->len == 0, 0))
-		return mem_pool_get_slow(pool);
 	mem_pool_count(pool);
 	return cache->objs[--cache->len];
+}
+
+/* NULL when the pool is dry. Owner's thread. */
+static inline struct mem_buf *mem_pool_get(struct mem_pool *pool)
+{
+	if (__builtin_expect(!mem_pool_is_quick(pool), 0))
+		return mem_pool_get_slow(pool);
+	return mem_pool_get_quick(pool);
 }
 
 /* Give a buffer back to its pool. Owner's thread. */

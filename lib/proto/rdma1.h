@@ -258,6 +258,10 @@ _Static_assert(RDMA1_MSG == 0, "as rdma1_encode_short() has it");
  * and reply: the other hot path. Always RDMA1_ONE_CHUNK_SIZE bytes. */
 void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_segment *seg);
 
+/* The same for a call that has that shape, whose Write list is at 'writes': its chunk goes back with 'bytes' of it used. */
+void rdma1_encode_chunk_used(uint8_t *buf, uint32_t xid, uint32_t credit, const uint8_t *writes,
+			     uint32_t bytes);
+
 /* And with one Read segment, which is what a WRITE's call is. Always RDMA1_ONE_READ_SIZE bytes. */
 void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit,
 			   const struct rdma1_read_segment *read);

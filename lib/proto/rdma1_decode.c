@@ -424,9 +424,10 @@ bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma1_read_segment
 	return true;
 }
 
-enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
-					const struct rdma1_limits *limits, struct rdma1_header *hdr,
-					enum rdma1_reason *reason)
+/* Out of line: it would burden rdma1_decode(), too. */
+__attribute__((noinline)) enum rdma1_verdict
+rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+		     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
 {
 	if (rdma1_is_one_chunk_msg(msg, len, limits))
 		return decode_one_chunk(msg, hdr, reason);

@@ -110,6 +110,15 @@ void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit, const s
 	wire_put_u64(buf + 44, 0); /* no further chunk, no Reply chunk */
 }
 
+void rdma1_encode_chunk_used(uint8_t *buf, uint32_t xid, uint32_t credit, const uint8_t *writes,
+			     uint32_t bytes)
+{
+	put_fixed(buf, xid, RDMA1_VERSION, credit, RDMA1_MSG);
+	wire_put_u32(buf + 16, 0);
+	memcpy(buf + 20, writes, RDMA1_ONE_CHUNK_SIZE - 20);
+	wire_put_u32(buf + 32, bytes);
+}
+
 void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_read_segment *read)
 {
 	put_fixed(buf, xid, RDMA1_VERSION, credit, RDMA1_MSG);

@@ -18,60 +18,107 @@ static void reply_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, 
 	request_reply_rpc_error(req, &reply);
 }
 
-static inline int decode(struct weir_request *req, struct weir_xdr_in *in)
+/* The program and version that the call names; NULL: there is none. */
+static inline const struct weir_program *find(const struct program_table *table,
+					      const struct weir_rpc_call_header *rpc)
 {
-	if (__builtin_expect(!rpc_is_plain_call(in), 0))
-		return rpc_call_decode(in, &req->rpc);
-	rpc_take_plain_call(in, &req->rpc);
-	return 0;
+	for (uint32_t i = 0; i < table->nprograms; i++) {
+		const struct weir_program *program = &table->programs[i];
+
+		if (program->prog == rpc->prog && rpc->vers >= program->vers_low &&
+		    rpc->vers <= program->vers_high)
+			return program;
+	}
+	return NULL;
 }
 
-bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
+/* There is none, or it has no such procedure, or the call is of another version of RPC. */
+static __attribute__((noinline)) void reply_not_found(struct weir_request *req)
 {
 	const struct program_table *table = req->responder->programs;
 	const struct weir_program *found = NULL;
 
-	if (__builtin_expect(decode(req, in) != 0 || req->rpc.xid != req->hdr.xid, 0)) {
-		/* No RPC reply can be made for what is not an RPC call (RFC 8166 section 4.5.2). */
+	if (req->rpc.rpcvers != WEIR_RPC_VERSION) {
+		reply_mismatch(req, true, WEIR_RPC_VERSION, WEIR_RPC_VERSION);
+		return;
+	}
+	for (uint32_t i = 0; i < table->nprograms; i++)
+		if (table->programs[i].prog == req->rpc.prog)
+			found = &table->programs[i];
+	if (req->program)
+		weir_request_reply_error(req, WEIR_RPC_PROC_UNAVAIL);
+	else if (found)
+		reply_mismatch(req, false, found->vers_low, found->vers_high);
+	else
+		weir_request_reply_error(req, WEIR_RPC_PROG_UNAVAIL);
+}
+
+/* Of the call whose RPC header is decoded. False: it was answered. */
+static inline __attribute__((always_inline)) bool find_program(struct weir_request *req)
+{
+	if (__builtin_expect(req->rpc.xid != req->hdr.xid, 0)) {
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return false;
 	}
-	if (__builtin_expect(req->rpc.rpcvers != WEIR_RPC_VERSION, 0)) {
-		reply_mismatch(req, true, WEIR_RPC_VERSION, WEIR_RPC_VERSION);
-		return false;
-	}
-	req->program = NULL;
-	for (uint32_t i = 0; i < table->nprograms; i++) {
-		const struct weir_program *program = &table->programs[i];
-
-		if (program->prog != req->rpc.prog)
-			continue;
-		found = program;
-		if (req->rpc.vers >= program->vers_low && req->rpc.vers <= program->vers_high) {
-			req->program = program;
-			break;
-		}
-	}
-	if (__builtin_expect(!req->program, 0)) {
-		if (found)
-			reply_mismatch(req, false, found->vers_low, found->vers_high);
-		else
-			weir_request_reply_error(req, WEIR_RPC_PROG_UNAVAIL);
-		return false;
-	}
-	if (__builtin_expect(req->rpc.proc >= req->program->nprocs, 0)) {
-		weir_request_reply_error(req, WEIR_RPC_PROC_UNAVAIL);
+	req->program = find(req->responder->programs, &req->rpc);
+	if (__builtin_expect(req->rpc.rpcvers != WEIR_RPC_VERSION || !req->program ||
+				     req->rpc.proc >= req->program->nprocs,
+			     0)) {
+		reply_not_found(req);
 		return false;
 	}
 	return true;
 }
 
-void request_dispatch(struct weir_request *req)
+bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
+{
+	if (__builtin_expect(rpc_is_plain_call(in), 1)) {
+		rpc_take_plain_call(in, &req->rpc);
+	} else if (rpc_call_decode(in, &req->rpc) != 0) {
+		/* No RPC reply can be made for what is not an RPC call (RFC 8166 section 4.5.2). */
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+		return false;
+	}
+	return find_program(req);
+}
+
+static __attribute__((noinline)) void dispatch_if_new(struct weir_request *req)
+{
+	if (request_is_new(req))
+		req->program->handle(req, req->program->arg);
+}
+
+static inline __attribute__((always_inline)) void dispatch(struct weir_request *req)
 {
 	req->state = REQUEST_HANDLING;
-	if (__builtin_expect(req->program->non_idempotent != NULL, 0) && !request_is_new(req))
+	if (__builtin_expect(req->program->non_idempotent != NULL, 0))
+		dispatch_if_new(req);
+	else
+		req->program->handle(req, req->program->arg);
+}
+
+void request_dispatch(struct weir_request *req)
+{
+	dispatch(req);
+}
+
+static __attribute__((noinline)) void dispatch_other(struct weir_request *req)
+{
+	if (request_find_program(req, &req->args))
+		dispatch(req);
+}
+
+void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes)
+{
+	weir_xdr_in_init(&req->args, req->msg->data + header_bytes, req->msg_bytes - header_bytes);
+	/* What is rare is called last, here and in what leads here, so that there is no stack frame to be made for it. */
+	if (__builtin_expect(!rpc_is_plain_call(&req->args), 0)) {
+		dispatch_other(req);
 		return;
-	req->program->handle(req, req->program->arg);
+	}
+	rpc_take_plain_call(&req->args, &req->rpc);
+	if (find_program(req))
+		dispatch(req);
 }
 
 int weir_request_wait(struct weir_request *req)

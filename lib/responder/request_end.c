@@ -287,7 +287,7 @@ static __attribute__((noinline)) void release_message(struct weir_request *req)
 }
 
 /* It waited for something. */
-static __attribute__((noinline)) void stop_waiting(struct weir_request *req)
+static void stop_waiting(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
@@ -299,21 +299,45 @@ static __attribute__((noinline)) void stop_waiting(struct weir_request *req)
 		engine_wait_cancel(responder->engine, &req->buf_waiter);
 }
 
-static inline bool has_waited(const struct weir_request *req)
+/* Whether it has nothing but what a request takes that is answered at once, and ends for nobody. */
+static inline bool has_little(const struct weir_request *req)
 {
-	return req->state == REQUEST_DUPLICATE || req->state == REQUEST_REPLYING ||
-	       req->tx_waiter.is_waiting || req->buf_waiter.is_waiting ||
-	       req->responder->engine->waking == &req->buf_waiter;
+	const struct responder *responder = req->responder;
+	uintptr_t more = (uintptr_t)req->msg | (uintptr_t)req->on_sent | (uintptr_t)req->header_buf |
+			 (uintptr_t)req->spill | req->rtr_base | req->nchunks | req->tx_waiter.is_waiting |
+			 req->buf_waiter.is_waiting | (uintptr_t)TAILQ_FIRST(&responder->pool->waiting);
+
+	return more == 0 && responder->conn && req->state != REQUEST_DUPLICATE &&
+	       req->state != REQUEST_REPLYING && responder->engine->waking != &req->buf_waiter;
 }
 
-/* It is in the pool again; what that leads to. */
-static __attribute__((noinline)) void after_release(struct responder *responder, void (*on_sent)(void *),
-						    void *arg)
+static inline void put_free(struct weir_request *req)
 {
-	struct weir_conn *conn = responder->conn;
+	struct request_pool *pool = req->responder->pool;
 
+	req->credit = 0;
+	req->is_carried_out = false;
+	req->user = NULL;
+	req->on_sent = NULL;
+	req->state = REQUEST_FREE;
+	req->next_free = pool->free;
+	pool->free = req;
+}
+
+/* With all that it may have, and what its release leads to. */
+static __attribute__((noinline)) void release_all(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+	struct weir_conn *conn = responder->conn;
+	void (*on_sent)(void *) = req->on_sent;
+
+	if (req->msg)
+		release_message(req);
+	put_bufs(req);
+	stop_waiting(req);
+	put_free(req);
 	if (on_sent)
-		on_sent(arg); /* which may end others: the one released still counts */
+		on_sent(req->on_sent_arg); /* which may end others: the one released still counts */
 	responder->nbusy--;
 	if (!TAILQ_EMPTY(&responder->pool->waiting))
 		request_pool_serve(responder->pool);
@@ -323,26 +347,17 @@ static __attribute__((noinline)) void after_release(struct responder *responder,
 
 void request_release(struct weir_request *req)
 {
-	struct responder *responder = req->responder;
-	struct request_pool *pool = responder->pool;
-	void (*on_sent)(void *) = req->on_sent;
+	struct mem_buf *reply = req->reply;
 
-	if (__builtin_expect(req->msg != NULL, 0))
-		release_message(req);
-	req->credit = 0;
-	req->is_carried_out = false;
-	put_bufs(req);
-	req->user = NULL;
-	req->on_sent = NULL;
-	if (__builtin_expect(has_waited(req), 0))
-		stop_waiting(req);
-	req->state = REQUEST_FREE;
-	req->next_free = pool->free;
-	pool->free = req;
-	if (__builtin_expect(on_sent || !TAILQ_EMPTY(&pool->waiting) || !responder->conn, 0))
-		after_release(responder, on_sent, req->on_sent_arg);
-	else
-		responder->nbusy--;
+	if (__builtin_expect(!has_little(req), 0)) {
+		release_all(req);
+		return;
+	}
+	req->responder->nbusy--;
+	req->reply = NULL;
+	put_free(req);
+	if (reply)
+		mem_pool_put(reply);
 }
 
 void request_on_tx(struct conn_tx *tx, int error)

@@ -35,77 +35,97 @@ void request_count_refused(struct weir_engine *engine, uint32_t reason)
 	engine->stats.limits_exceeded += is_limit(reason);
 }
 
-/* All of the call is here, behind a header of so many bytes. */
-static inline void begin_inline(struct weir_request *req, uint32_t header_bytes)
+static inline void count(struct weir_conn *conn)
 {
-	req->responder->conn->heard = true;
-	req->responder->engine->stats.requests_received++;
-	weir_xdr_in_init(&req->args, req->msg->data + header_bytes, req->msg_bytes - header_bytes);
-	if (request_find_program(req, &req->args))
-		request_dispatch(req);
+	conn->heard = true;
+	conn->ep.engine->stats.requests_received++;
 }
 
 void request_begin(struct weir_request *req)
 {
 	struct rdma1_read_segment seg;
 
-	if (req->hdr.nread_segments == 0) {
-		begin_inline(req, req->hdr.header_bytes);
-		return;
-	}
-	req->responder->conn->heard = true;
-	req->responder->engine->stats.requests_received++;
-	if (rdma1_is_one_read(&req->hdr, &seg) && seg.target.length > 0)
+	count(req->responder->conn);
+	if (req->hdr.nread_segments == 0)
+		request_dispatch_inline(req, req->hdr.header_bytes);
+	else if (rdma1_is_one_read(&req->hdr, &seg) && seg.target.length > 0)
 		request_pull_one(req, &seg);
 	else
 		request_pull(req);
 }
 
-static inline __attribute__((always_inline)) void receive(struct weir_request *req, struct mem_buf *buf,
-							  uint32_t len)
+/* One with chunks, or of another form. */
+static __attribute__((noinline)) void receive_chunked(struct weir_request *req, struct weir_engine *engine)
 {
-	struct weir_engine *engine = req->responder->engine;
 	enum rdma1_verdict verdict;
 	enum rdma1_reason reason;
 
+	verdict = rdma1_decode_chunked(req->msg->data, req->msg_bytes, RDMA1_CALL, &engine->limits, &req->hdr,
+				       &reason);
+	if (__builtin_expect(verdict == RDMA1_V_OK, 1)) {
+		request_begin(req);
+		return;
+	}
+	request_count_refused(engine, reason);
+	if (verdict == RDMA1_V_DROP) {
+		engine->stats.dropped++;
+		request_release(req);
+	} else {
+		request_reply_transport_error(req, verdict);
+	}
+}
+
+static inline __attribute__((always_inline)) void receive_v1(struct weir_request *req, struct weir_conn *conn)
+{
+	const uint8_t *msg = req->msg->data;
+
+	if (__builtin_expect(!rdma1_is_short(msg, req->msg_bytes), 0)) {
+		receive_chunked(req, conn->ep.engine);
+		return;
+	}
+	rdma1_take_short(msg, &req->hdr);
+	count(conn);
+	request_dispatch_inline(req, RDMA1_HEADER_MIN);
+}
+
+/* On a connection where that may be of version 2. */
+static __attribute__((noinline)) void receive_any(struct weir_request *req, struct weir_conn *conn)
+{
+	if (!request_receive_v2(req))
+		receive_v1(req, conn);
+}
+
+static inline __attribute__((always_inline)) void receive(struct weir_request *req, struct weir_conn *conn,
+							  struct mem_buf *buf, uint32_t len)
+{
 	req->msg = buf;
 	req->msg_bytes = len;
-	if (__builtin_expect(req->responder->conn->v2 != NULL, 0) && request_receive_v2(req))
-		return;
-	if (__builtin_expect(rdma1_is_short(buf->data, len), 1)) {
-		rdma1_take_short(buf->data, &req->hdr);
-		begin_inline(req, RDMA1_HEADER_MIN);
-		return;
-	}
-	verdict = rdma1_decode_chunked(buf->data, len, RDMA1_CALL, &engine->limits, &req->hdr, &reason);
-	if (__builtin_expect(verdict != RDMA1_V_OK, 0)) {
-		request_count_refused(engine, reason);
-		if (verdict == RDMA1_V_DROP) {
-			engine->stats.dropped++;
-			request_release(req);
-		} else {
-			request_reply_transport_error(req, verdict);
-		}
-		return;
-	}
-	request_begin(req);
+	if (__builtin_expect(conn->v2 != NULL, 0))
+		receive_any(req, conn);
+	else
+		receive_v1(req, conn);
+}
+
+/* All requests wait for their Sends, or are other connections'. The receive stays taken: this is bounded. */
+static __attribute__((noinline)) void receive_later(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+{
+	/* It can't be judged yet, which is not to be counted as its silence. */
+	conn->heard = true;
+	backlog_add(responder_of(conn), buf, len);
 }
 
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
 {
 	struct responder *responder = responder_of(conn);
-	struct weir_request *req;
+	struct weir_request *req = NULL;
 
 	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
-	req = responder->backlog ? NULL : request_take(responder);
-	if (__builtin_expect(!req, 0)) {
-		/* All requests wait for their Sends, or are other connections'. The receive stays taken: this is bounded. */
-		/* It can't be judged yet, which is not to be counted as its silence. */
-		conn->heard = true;
-		backlog_add(responder, buf, len);
-		return;
-	}
-	receive(req, buf, len);
+	if (__builtin_expect(!responder->backlog, 1))
+		req = request_take(responder);
+	if (__builtin_expect(!req, 0))
+		receive_later(conn, buf, len);
+	else
+		receive(req, conn, buf, len);
 }
 
 /* The next in turn that may have a request now. */
@@ -135,7 +155,7 @@ void request_pool_serve(struct request_pool *pool)
 		TAILQ_REMOVE(&pool->waiting, responder, waiting);
 		if (responder->backlog)
 			TAILQ_INSERT_TAIL(&pool->waiting, responder, waiting);
-		receive(req, buf, (uint32_t)buf->user[1]);
+		receive(req, responder->conn, buf, (uint32_t)buf->user[1]);
 	}
 	pool->is_serving = false;
 }

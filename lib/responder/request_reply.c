@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replies. The program encodes its results behind an RPC header in one of our buffers and names its items; then
- * the reducer says what goes where: Writes first, the Send behind them, all in one post. The receive goes
- * back before, so that the credit that the reply grants is real (RFC 8166 section 3.3.1).
+ * Replies. The program has made its results and named its items (request_results.c); then the reducer says what goes
+ * where: Writes first, the Send behind them, all in one post. The receive goes back before, so that the credit that the
+ * reply grants is real (RFC 8166 section 3.3.1).
  */
 #include "responder.h"
 
@@ -12,103 +12,6 @@
 #include "place.h"
 #include "spare.h"
 #include "wire.h"
-
-static inline bool take_buffer(struct weir_request *req, uint64_t bytes)
-{
-	struct weir_engine *engine = req->responder->engine;
-	struct mem_pool *pool = engine->send_pool;
-
-	if (bytes > engine->msg_bytes)
-		pool = engine->bulk_pool;
-	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes && pool == engine->bulk_pool) {
-		req->may_wait = false;
-		return false;
-	}
-	if (!req->reply)
-		req->reply = mem_pool_get(pool);
-	else if (bytes > req->reply->size_bytes - ENGINE_HEADROOM)
-		return false;
-	if (__builtin_expect(!req->reply, 0)) {
-		req->may_wait = true;
-		return false;
-	}
-	weir_xdr_out_init(&req->out, req->reply->data + ENGINE_HEADROOM,
-			  req->reply->size_bytes - ENGINE_HEADROOM);
-	req->npieces = 0;
-	req->nitems = 0;
-	req->piece_start = 0;
-	return true;
-}
-
-bool request_take_buffer(struct weir_request *req, uint64_t bytes)
-{
-	return take_buffer(req, bytes);
-}
-
-struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes)
-{
-	uint8_t *at;
-
-	if (!take_buffer(req, (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN))
-		return NULL;
-	at = weir_xdr_reserve(&req->out, WEIR_RPC_REPLY_HEADER_MIN);
-	wire_put_u32(at, req->rpc.xid);
-	wire_put_u32(at + 4, WEIR_RPC_REPLY);
-	memset(at + 8, 0, WEIR_RPC_REPLY_HEADER_MIN - 8); /* accepted, AUTH_NONE, SUCCESS */
-	return &req->out;
-}
-
-static void close_piece(struct weir_request *req)
-{
-	uint32_t end = (uint32_t)weir_xdr_out_len(&req->out);
-
-	if (end == req->piece_start)
-		return;
-	req->pieces[req->npieces++] = (struct piece){
-		.base = req->out.start + req->piece_start,
-		.len = end - req->piece_start,
-		.kind = PIECE_PLAIN,
-		.lkey = req->reply->lkey,
-	};
-	req->piece_start = end;
-}
-
-int weir_request_result_item(struct weir_request *req, const struct weir_region *region, const void *data,
-			     uint32_t len_bytes)
-{
-	const struct mem_keys *keys = engine_keys(req->responder->engine, region);
-	bool is_eligible = req->nitems < request_ulb(req)->result_items_max;
-
-	if (keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
-		return -EINVAL;
-	if (req->nitems == REQUEST_ITEMS_MAX)
-		return -E2BIG;
-	weir_xdr_put_u32(&req->out, len_bytes);
-	close_piece(req);
-	req->nitems++;
-	req->pieces[req->npieces++] = (struct piece){
-		.base = (uint8_t *)(uintptr_t)data,
-		.len = len_bytes,
-		.kind = is_eligible ? PIECE_ITEM : PIECE_OPAQUE,
-		.lkey = keys->lkey,
-		.op = req->op,
-	};
-	return 0;
-}
-
-int weir_request_result_absent(struct weir_request *req)
-{
-	if (req->nitems == REQUEST_ITEMS_MAX)
-		return -E2BIG;
-	if (req->nitems >= request_ulb(req)->result_items_max)
-		return 0; /* it would have had no chunk */
-	close_piece(req);
-	req->nitems++;
-	/* An item of no bytes: the reducer gives it the chunk, and nothing to transfer. */
-	req->pieces[req->npieces++] =
-		(struct piece){.base = req->out.start, .kind = PIECE_ITEM, .op = req->op};
-	return 0;
-}
 
 /* The elements of the Send; returns how many. */
 static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, uint32_t *bytes)
@@ -133,33 +36,30 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 }
 
 /* Where receives are shared: decided once, as it is accounted for. */
-static uint32_t grant_share(struct weir_request *req)
+static inline uint32_t grant_share(struct weir_request *req, struct weir_conn *conn)
 {
-	struct weir_conn *conn = req->responder->conn;
-
 	if (req->credit == 0)
 		req->credit = credit_share_grant(&conn->shared->credits, &conn->share, req->hdr.credit,
 						 req->responder->credits.limit);
 	return req->credit;
 }
 
-/* What the reply grants. */
-static inline uint32_t grant(struct weir_request *req)
+/* What the reply grants. 'conn' is the request's, here and below: what is written through pointers to bytes would have it
+ * looked up anew each time. */
+static inline uint32_t grant(struct weir_request *req, struct weir_conn *conn)
 {
-	if (req->responder->conn->shared)
-		return grant_share(req);
+	if (conn->shared)
+		return grant_share(req, conn);
 	return credit_grant(&req->responder->credits, req->hdr.credit);
 }
 
 uint32_t request_grant(struct weir_request *req)
 {
-	return grant(req);
+	return grant(req, req->responder->conn);
 }
 
-static inline void give_back_receive(struct weir_request *req)
+static inline void give_back_receive(struct weir_request *req, struct weir_conn *conn)
 {
-	struct weir_conn *conn = req->responder->conn;
-
 	if (!req->msg)
 		return;
 	if (__builtin_expect(req->is_group, 0))
@@ -173,9 +73,8 @@ static inline void give_back_receive(struct weir_request *req)
 
 /* A plain reply in one go, if the driver can: its Write, then the message, which lies in one piece. False: what is
  * left of it is to be queued. */
-static bool transmit_now(struct weir_request *req)
+static inline bool transmit_now(struct weir_request *req, struct weir_conn *conn)
 {
-	struct weir_conn *conn = req->responder->conn;
 	uint32_t bytes = req->header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
 
 	if (__builtin_expect(conn->remote_invalidation, 0))
@@ -188,7 +87,7 @@ static bool transmit_now(struct weir_request *req)
 			return false;
 		req->nxfers = 0;
 	}
-	give_back_receive(req);
+	give_back_receive(req, conn);
 	if (!conn_send_now(conn, req->header, bytes))
 		return false;
 	request_release(req);
@@ -211,7 +110,7 @@ static struct reduce_reply_in reply_in(struct weir_request *req)
 		.npieces = req->npieces,
 		.reply_inline_bytes = req->responder->conn->send_inline - extra_bytes(req),
 		.zeros = {.base = zeros->data, .len = ENGINE_ZEROS, .lkey = zeros->lkey},
-		.credit = grant(req),
+		.credit = request_grant(req),
 		.may_reduce = !rpc_auth_forbids_reduction(&req->rpc.cred),
 	};
 }
@@ -383,7 +282,7 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 		nsges = conn_gather_placed(conn, sges, nsges, conn->max_sge, &placed, 0, &bytes);
 	}
 	rkey = key_to_end(req); /* before its header may be overwritten */
-	give_back_receive(req);
+	give_back_receive(req, conn);
 	post_writes(req);
 	req->wait_ns = 0;
 	req->state = REQUEST_SENT;
@@ -406,7 +305,7 @@ static __attribute__((noinline)) void transmit_apart(struct weir_request *req)
 	}
 	if ((req->xfers_after > 0 && !write_ahead(req)) || !request_group_fits(req))
 		return;
-	give_back_receive(req);
+	give_back_receive(req, req->responder->conn);
 	post_writes(req);
 	req->wait_ns = 0;
 	req->state = REQUEST_SENT;
@@ -473,9 +372,10 @@ static int plan_reply(struct weir_request *req)
 
 /* A reply without chunks, or with one item for the one Write chunk of one segment: nothing to plan. 'extra' is a constant, so
  * that version 1 does not pay for version 2. */
-static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_request *req, uint32_t extra)
+static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_request *req,
+								struct weir_conn *conn, uint32_t extra)
 {
-	uint32_t room = req->responder->conn->send_inline;
+	uint32_t room = conn->send_inline;
 	struct rdma1_segment seg;
 
 	if (req->nitems == 0 && req->hdr.nwrite_chunks == 0 && !req->hdr.has_reply_chunk &&
@@ -484,7 +384,7 @@ static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_requ
 		req->header = req->out.start - req->header_bytes;
 		req->reduced = 0;
 		req->nxfers = 0;
-		rdma1_encode_short(req->header + extra, req->hdr.xid, grant(req));
+		rdma1_encode_short(req->header + extra, req->hdr.xid, grant(req, conn));
 	} else if (req->npieces == 2 && req->pieces[1].kind == PIECE_ITEM &&
 		   weir_xdr_out_len(&req->out) == req->pieces[0].len && rdma1_is_one_chunk(&req->hdr, &seg) &&
 		   req->pieces[1].len > 0 && req->pieces[1].len <= seg.length &&
@@ -492,12 +392,12 @@ static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_requ
 		   !rpc_auth_forbids_reduction(&req->rpc.cred)) {
 		req->xfers[0] = (struct reduce_xfer){req->pieces[1].base, req->pieces[1].lkey,
 						     req->pieces[1].len, seg.handle, seg.offset};
-		seg.length = req->pieces[1].len;
 		req->header_bytes = RDMA1_ONE_CHUNK_SIZE + extra;
 		req->header = req->out.start - req->header_bytes;
 		req->reduced = 1u << 1;
 		req->nxfers = 1;
-		rdma1_encode_one_chunk(req->header + extra, req->hdr.xid, grant(req), &seg);
+		rdma1_encode_chunk_used(req->header + extra, req->hdr.xid, grant(req, conn), req->hdr.writes,
+					req->pieces[1].len);
 		req->responder->engine->stats.write_chunks++;
 	} else {
 		return false;
@@ -511,13 +411,14 @@ static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_requ
 static __attribute__((noinline)) bool plan_plain_v2(struct weir_request *req)
 {
 	/* With a handle to invalidate the Send is more than that. */
-	return req->inv_handle == 0 && req->rtr_base == 0 && plan_plain_as(req, RDMA2_EXTRA);
+	return req->inv_handle == 0 && req->rtr_base == 0 &&
+	       plan_plain_as(req, req->responder->conn, RDMA2_EXTRA);
 }
 
-static bool plan_plain(struct weir_request *req)
+static inline bool plan_plain(struct weir_request *req, struct weir_conn *conn)
 {
 	return __builtin_expect(req->hdr.vers == RDMA2_VERSION, 0) ? plan_plain_v2(req)
-								   : plan_plain_as(req, 0);
+								   : plan_plain_as(req, conn, 0);
 }
 
 /* The chunks are too small for the reply. */
@@ -568,29 +469,61 @@ void request_reply_again(struct weir_request *req)
 		request_transmit(req);
 }
 
-void weir_request_reply(struct weir_request *req)
+/* Of version 1, without chunks in the call and items in the reply, at once, if the driver can. False: it is to be planned. */
+static inline bool reply_short_now(struct weir_request *req, struct weir_conn *conn)
 {
-	if (__builtin_expect(req->replay != NULL, 0) && req->reply && !req->out.failed) {
-		close_piece(req);
-		request_keep_reply(req, req->pieces, req->npieces);
-	}
-	if (__builtin_expect(request_is_gone(req) && !req->replay, 0)) {
-		request_release(req);
-		return;
-	}
-	if (__builtin_expect(!req->reply || req->out.failed, 0)) {
-		/* The program gave a bound and did not keep it, or made no results. */
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		return;
-	}
-	if (plan_plain(req)) {
+	uint32_t bytes = RDMA1_HEADER_MIN + (uint32_t)weir_xdr_out_len(&req->out);
+	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
+
+	if (((req->hdr.vers ^ RDMA1_VERSION) | req->nitems | req->hdr.nwrite_chunks |
+	     req->hdr.has_reply_chunk | conn->remote_invalidation | conn->nwrs) != 0 ||
+	    bytes > conn->send_inline || !conn->ops->send_now)
+		return false;
+	rdma1_encode_short(header, req->hdr.xid, grant(req, conn));
+	give_back_receive(req, conn);
+	if (__builtin_expect(!conn_send_now(conn, header, bytes), 0))
+		return false;
+	req->responder->engine->stats.replies_sent++;
+	request_release(req);
+	return true;
+}
+
+static __attribute__((noinline)) void reply_other(struct weir_request *req, struct weir_conn *conn)
+{
+	if (plan_plain(req, conn)) {
 		req->responder->engine->stats.replies_sent++;
-		if (__builtin_expect(transmit_now(req), 1))
+		if (__builtin_expect(transmit_now(req, conn), 1))
 			return;
-		close_piece(req); /* as request_transmit() wants it */
+		request_close_piece(req); /* as request_transmit() wants it */
 		request_transmit(req);
 		return;
 	}
-	close_piece(req);
+	request_close_piece(req);
 	reply_by_plan(req);
+}
+
+/* The connection is gone, or there are no results, or the reply is to be kept. */
+static __attribute__((noinline)) void reply_rare(struct weir_request *req)
+{
+	if (req->replay && req->reply && !req->out.failed) {
+		request_close_piece(req);
+		request_keep_reply(req, req->pieces, req->npieces);
+	}
+	if (request_is_gone(req) && !req->replay)
+		request_release(req);
+	else if (!req->reply || req->out.failed)
+		/* The program gave a bound and did not keep it, or made no results. */
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+	else
+		reply_other(req, req->responder->conn);
+}
+
+void weir_request_reply(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+
+	if (__builtin_expect(req->replay || !req->reply || req->out.failed || request_is_gone(req), 0))
+		reply_rare(req);
+	else if (!reply_short_now(req, conn))
+		reply_other(req, conn);
 }

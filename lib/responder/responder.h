@@ -298,6 +298,8 @@ void request_on_buffers(struct engine_waiter *waiter);
 /* Decode the RPC header at the start of 'in' and find the program; false: it was answered. */
 bool request_find_program(struct weir_request *req, struct weir_xdr_in *in);
 void request_dispatch(struct weir_request *req);
+/* Both, of a call that is all here, behind a header of so many bytes. */
+void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes);
 /* The handler that waits for buffers is called again. */
 void request_handle_again(struct weir_request *req);
 
@@ -309,9 +311,13 @@ void request_keep_reply(struct weir_request *req, const struct piece *pieces, ui
 void request_keep_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
 uint32_t request_peer_hash(const char *peer);
 
-/* request_reply.c */
+/* request_results.c */
 /* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
 bool request_take_buffer(struct weir_request *req, uint64_t bytes);
+/* What was encoded since the latest item is a piece of the reply. */
+void request_close_piece(struct weir_request *req);
+
+/* request_reply.c */
 void request_on_room(struct conn_waiter *waiter);
 void request_transmit(struct weir_request *req);
 /* The reply is made but for a buffer, which it waits for; and it is its turn. */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Results: the program encodes them behind an RPC header in one of our buffers, and names its items. */
+#include "responder.h"
+
+#include <errno.h>
+
+#include "wire.h"
+
+static inline void begin_results(struct weir_request *req)
+{
+	weir_xdr_out_init(&req->out, req->reply->data + ENGINE_HEADROOM,
+			  req->reply->size_bytes - ENGINE_HEADROOM);
+	req->npieces = 0;
+	req->nitems = 0;
+	req->piece_start = 0;
+}
+
+bool request_take_buffer(struct weir_request *req, uint64_t bytes)
+{
+	struct weir_engine *engine = req->responder->engine;
+	struct mem_pool *pool = engine->send_pool;
+
+	if (bytes > engine->msg_bytes)
+		pool = engine->bulk_pool;
+	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes && pool == engine->bulk_pool) {
+		req->may_wait = false;
+		return false;
+	}
+	if (!req->reply)
+		req->reply = mem_pool_get(pool);
+	else if (bytes > req->reply->size_bytes - ENGINE_HEADROOM)
+		return false;
+	if (!req->reply) {
+		req->may_wait = true;
+		return false;
+	}
+	begin_results(req);
+	return true;
+}
+
+/* The buffer is there, and has room for that and more. */
+static inline struct weir_xdr_out *put_header(struct weir_request *req)
+{
+	uint8_t *at = req->out.p;
+
+	req->out.p = at + WEIR_RPC_REPLY_HEADER_MIN;
+	wire_put_u32(at, req->rpc.xid);
+	wire_put_u32(at + 4, WEIR_RPC_REPLY);
+	memset(at + 8, 0, WEIR_RPC_REPLY_HEADER_MIN - 8); /* accepted, AUTH_NONE, SUCCESS */
+	return &req->out;
+}
+
+static __attribute__((noinline)) struct weir_xdr_out *results_in_other(struct weir_request *req,
+								       uint64_t bytes)
+{
+	return request_take_buffer(req, bytes) ? put_header(req) : NULL;
+}
+
+struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes)
+{
+	const struct weir_engine *engine = req->responder->engine;
+	uint64_t bytes = (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN;
+
+	if (__builtin_expect(req->reply || bytes > engine->msg_bytes || !mem_pool_is_quick(engine->send_pool),
+			     0))
+		return results_in_other(req, bytes);
+	req->reply = mem_pool_get_quick(engine->send_pool);
+	begin_results(req);
+	return put_header(req);
+}
+
+void request_close_piece(struct weir_request *req)
+{
+	uint32_t end = (uint32_t)weir_xdr_out_len(&req->out);
+
+	if (end == req->piece_start)
+		return;
+	req->pieces[req->npieces++] = (struct piece){
+		.base = req->out.start + req->piece_start,
+		.len = end - req->piece_start,
+		.kind = PIECE_PLAIN,
+		.lkey = req->reply->lkey,
+	};
+	req->piece_start = end;
+}
+
+int weir_request_result_item(struct weir_request *req, const struct weir_region *region, const void *data,
+			     uint32_t len_bytes)
+{
+	const struct mem_keys *keys = engine_keys(req->responder->engine, region);
+	bool is_eligible = req->nitems < request_ulb(req)->result_items_max;
+
+	if (keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
+		return -EINVAL;
+	if (req->nitems == REQUEST_ITEMS_MAX)
+		return -E2BIG;
+	weir_xdr_put_u32(&req->out, len_bytes);
+	request_close_piece(req);
+	req->nitems++;
+	req->pieces[req->npieces++] = (struct piece){
+		.base = (uint8_t *)(uintptr_t)data,
+		.len = len_bytes,
+		.kind = is_eligible ? PIECE_ITEM : PIECE_OPAQUE,
+		.lkey = keys->lkey,
+		.op = req->op,
+	};
+	return 0;
+}
+
+int weir_request_result_absent(struct weir_request *req)
+{
+	if (req->nitems == REQUEST_ITEMS_MAX)
+		return -E2BIG;
+	if (req->nitems >= request_ulb(req)->result_items_max)
+		return 0; /* it would have had no chunk */
+	request_close_piece(req);
+	req->nitems++;
+	/* An item of no bytes: the reducer gives it the chunk, and nothing to transfer. */
+	req->pieces[req->npieces++] =
+		(struct piece){.base = req->out.start, .kind = PIECE_ITEM, .op = req->op};
+	return 0;
+}
