@@ -16,7 +16,8 @@ static const char *const lines[] = {
 	"Load:",
 	"  --workload NAME    null (size bytes of arguments, no results), echo (size bytes there and back, "
 	"in",
-	"                     the message), read or write (size bytes placed directly), mixed; default: null",
+	"                     the message), read or write (size bytes placed directly), mixed, list (size",
+	"                     bytes of results, in the message); default: null",
 	"  --ratio PERCENT    reads in mixed; default 70",
 	"  --size BYTES       k and m may follow; 0 to 64m; default: null 64, others 4096",
 	"  --read-size B, --write-size B",

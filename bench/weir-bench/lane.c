@@ -26,6 +26,8 @@ static enum bench_proc choose_proc(struct client *client)
 		return BENCH_READ;
 	case WORKLOAD_WRITE:
 		return BENCH_WRITE;
+	case WORKLOAD_LIST:
+		return BENCH_LIST;
 	default:
 		return next_random(client) % 100 < client->options->read_percent ? BENCH_READ : BENCH_WRITE;
 	}
@@ -61,6 +63,7 @@ static bool check(struct lane *lane, const struct weir_call *call, const struct 
 			return false;
 		return !options->verify || bench_pattern_matches(data, lane->offset, len);
 	case BENCH_ECHO:
+	case BENCH_LIST:
 		if (weir_xdr_get_opaque_ref(result->results, &data, lane->len, &len) != 0 || len != lane->len)
 			return false;
 		return !options->verify || bench_pattern_matches(data, lane->offset, len);
@@ -142,6 +145,10 @@ static int add_arguments(struct lane *lane, struct weir_call *call)
 		weir_xdr_put_u64(args, lane->offset);
 		weir_xdr_put_u32(args, options->verify);
 		return weir_call_arg_item(call, client->region, lane->data, lane->len);
+	case BENCH_LIST:
+		lane->offset = 0;
+		weir_xdr_put_u64(args, lane->offset);
+		return weir_xdr_put_u32(args, lane->len);
 	case BENCH_ECHO:
 		if (options->verify) {
 			lane->offset = next_random(client);
@@ -168,6 +175,10 @@ static void size_call(struct lane *lane, struct weir_call_params *params)
 		break;
 	case BENCH_ECHO:
 		params->args_max_bytes = 4;
+		params->results_max_bytes = 4 + lane->len + weir_xdr_pad(lane->len);
+		break;
+	case BENCH_LIST:
+		params->args_max_bytes = 12;
 		params->results_max_bytes = 4 + lane->len + weir_xdr_pad(lane->len);
 		break;
 	case BENCH_READ:

@@ -99,7 +99,7 @@ static const struct option long_options[] = {
 
 static const char *const workloads[] = {
 	[WORKLOAD_NULL] = "null",   [WORKLOAD_ECHO] = "echo",	[WORKLOAD_READ] = "read",
-	[WORKLOAD_WRITE] = "write", [WORKLOAD_MIXED] = "mixed",
+	[WORKLOAD_WRITE] = "write", [WORKLOAD_MIXED] = "mixed", [WORKLOAD_LIST] = "list",
 };
 
 #define NWORKLOADS (sizeof(workloads) / sizeof(workloads[0]))
@@ -117,7 +117,7 @@ static int parse_workload(const char *text, enum bench_workload *workload)
 			return 0;
 		}
 	}
-	return option_bad("workload", text, "expected null, echo, read, write or mixed");
+	return option_bad("workload", text, "expected null, echo, read, write, mixed or list");
 }
 
 static int parse_exposure(const char *text, enum weir_exposure *exposure)

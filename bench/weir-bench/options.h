@@ -18,7 +18,14 @@
 #define BENCH_POINTS_MAX      1000u
 #define BENCH_THRESHOLDS_MAX  16u
 
-enum bench_workload { WORKLOAD_NULL, WORKLOAD_ECHO, WORKLOAD_READ, WORKLOAD_WRITE, WORKLOAD_MIXED };
+enum bench_workload {
+	WORKLOAD_NULL,
+	WORKLOAD_ECHO,
+	WORKLOAD_READ,
+	WORKLOAD_WRITE,
+	WORKLOAD_MIXED,
+	WORKLOAD_LIST
+};
 
 enum bench_side {
 	SIDE_BOTH,	/* requester and responder here */

@@ -9,8 +9,9 @@
  *   ECHO  (opaque data<>)                             -> opaque data<>            nothing is DDP-eligible
  *   READ  (u64 offset, u32 count)                     -> opaque data<>            data is DDP-eligible
  *   WRITE (u64 seed, bool verify, opaque data<>)      -> bool matched, u32 count  data is DDP-eligible
+ *   LIST  (u64 offset, u32 count)                     -> opaque data<>            nothing is DDP-eligible
  *
- * READ returns bytes of an endless sequence that both sides know, WRITE says where in it its data start:
+ * READ and LIST return bytes of an endless sequence that both sides know, WRITE says where in it its data start:
  * so each byte can be checked, by whoever receives it.
  */
 
@@ -20,7 +21,14 @@
 #define BENCH_PROG 0x20b3e1c4u /* in the range that RFC 5531 section 8.3 leaves to sites */
 #define BENCH_VERS 1u
 
-enum bench_proc { BENCH_NULL = 0, BENCH_ECHO = 1, BENCH_READ = 2, BENCH_WRITE = 3, BENCH_NPROCS = 4 };
+enum bench_proc {
+	BENCH_NULL = 0,
+	BENCH_ECHO = 1,
+	BENCH_READ = 2,
+	BENCH_WRITE = 3,
+	BENCH_LIST = 4,
+	BENCH_NPROCS = 5
+};
 
 extern const struct weir_ulb bench_ulb;
 

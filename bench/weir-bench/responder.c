@@ -48,14 +48,41 @@ static void handle_echo(struct weir_request *req)
 	weir_request_reply(req);
 }
 
-static void handle_read(struct weir_request *req, struct server *server)
+/* What is to be returned of the cache; false: it has no such bytes. */
+static bool get_range(struct weir_request *req, const struct server *server, uint64_t *offset,
+		      uint32_t *count)
 {
 	struct weir_xdr_in *args = weir_request_args(req);
-	uint64_t offset = 0;
-	uint32_t count = 0;
 
-	if (weir_xdr_get_u64(args, &offset) != 0 || weir_xdr_get_u32(args, &count) != 0 ||
-	    offset > server->cache_bytes || count > server->cache_bytes - offset) {
+	return weir_xdr_get_u64(args, offset) == 0 && weir_xdr_get_u32(args, count) == 0 &&
+	       *offset <= server->cache_bytes && *count <= server->cache_bytes - *offset;
+}
+
+static void handle_list(struct weir_request *req, struct server *server)
+{
+	struct weir_xdr_out *out;
+	uint64_t offset;
+	uint32_t count;
+
+	if (!get_range(req, server, &offset, &count)) {
+		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+		return;
+	}
+	out = weir_request_results(req, 4 + count + weir_xdr_pad(count));
+	if (!out) {
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
+	weir_xdr_put_opaque(out, server->cache_base + offset, count);
+	weir_request_reply(req);
+}
+
+static void handle_read(struct weir_request *req, struct server *server)
+{
+	uint64_t offset;
+	uint32_t count;
+
+	if (!get_range(req, server, &offset, &count)) {
 		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
 		return;
 	}
@@ -116,6 +143,9 @@ static void handle(struct weir_request *req, void *arg)
 		break;
 	case BENCH_READ:
 		handle_read(req, server_of(req, arg));
+		break;
+	case BENCH_LIST:
+		handle_list(req, server_of(req, arg));
 		break;
 	case BENCH_WRITE:
 		handle_write(req, server_of(req, arg));

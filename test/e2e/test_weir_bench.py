@@ -42,7 +42,7 @@ class Load(unittest.TestCase):
 
     def test_each_workload_over_processes_and_threads(self):
         for mode in ([], ['--threads']):
-            for workload in ('null', 'echo', 'read', 'write', 'mixed'):
+            for workload in ('null', 'echo', 'read', 'write', 'mixed', 'list'):
                 for size in ('0', '1', '4096', '70001'):
                     with self.subTest(workload=workload, size=size, mode=mode):
                         if workload == 'null' and size == '70001':
@@ -54,7 +54,7 @@ class Load(unittest.TestCase):
 
     def test_each_workload_by_version_2(self):
         for protocol in ('v2', 'auto'):
-            for workload in ('null', 'echo', 'read', 'write', 'mixed'):
+            for workload in ('null', 'echo', 'read', 'write', 'mixed', 'list'):
                 for size in ('0', '1', '1000', '4096', '5000', '70001'):
                     with self.subTest(workload=workload, size=size, protocol=protocol):
                         result = measure(self, '--workload', workload, '--size', size, '--depth', '8', '--calls', '300',
@@ -67,7 +67,7 @@ class Load(unittest.TestCase):
                  'direction': ('0', '255', '256', '70001'),
                  'placement': ('0', '255', '4096', '8192', '70001'), 'all': ('1', '256', '4096', '70001')}
         for extension in sizes:
-            for workload in ('null', 'echo', 'read', 'write', 'mixed'):
+            for workload in ('null', 'echo', 'read', 'write', 'mixed', 'list'):
                 for size in sizes[extension]:
                     with self.subTest(workload=workload, size=size, extension=extension):
                         result = measure(self, '--workload', workload, '--size', size, '--depth', '8', '--calls', '300',
@@ -88,6 +88,9 @@ class Load(unittest.TestCase):
                         if workload == 'echo' and 4096 <= int(size) <= 31000:
                             self.assertGreater(counters['groups_received'], 0)
                             self.assertGreater(counters['continued_calls'], 0)
+                        if workload == 'list' and 4096 <= int(size) <= 16384:
+                            self.assertGreater(counters['groups_received'], 0)
+                            self.assertEqual(counters['long_replies'] + counters['writes'], 0)
                         if workload == 'echo' and size == '70001':
                             self.assertGreater(counters['fallbacks_limits'], 0)
 

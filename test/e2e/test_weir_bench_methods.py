@@ -52,7 +52,7 @@ class Schema(Case):
             VALIDATOR.validate(result)
 
     def test_each_workload(self):
-        for workload in ('null', 'echo', 'read', 'write', 'mixed'):
+        for workload in ('null', 'echo', 'read', 'write', 'mixed', 'list'):
             for mode in ([], ['--threads']):
                 self.measure('--workload', workload, '--verify', *mode, *QUICK)
 
