@@ -130,15 +130,14 @@ static bool take_lists(struct hostile *h, struct asked *asked, const struct rdma
 
 /* ---- Transmit Request ---- */
 
-static void add_placed(struct stream *s, const struct rtr_item *item, const struct rtr_buffer *own,
-		       const uint8_t *message)
+static void add_placed(struct stream *s, const struct rtr_item *item, const struct asking *asking)
 {
 	struct rtr_pieces pieces;
 	struct rtr_piece piece;
 
-	rtr_pieces_begin(item, own, &pieces);
+	rtr_pieces_begin(item, &asking->told.buffer, &pieces);
 	while (rtr_pieces_next(&pieces, &piece))
-		add(s, message + piece.at, piece.len);
+		add(s, asking->parts[piece.transmission].message.bytes + piece.at, piece.len);
 }
 
 static void take_directions(struct asked *asked, const struct rtr_header *rtr)
@@ -160,48 +159,83 @@ static void take_directions(struct asked *asked, const struct rtr_header *rtr)
 	}
 }
 
-static enum came take_first(struct hostile *h, struct asking *asking, const struct rtr_header *rtr,
-			    const struct peer_message *message, char detail[48])
+/* The header of its first transmission, once more: it was accepted. */
+static void decode_first(const struct asking *asking, struct rtr_header *rtr)
 {
-	const struct rtr_received received = {message->len, rtr->header_bytes + rtr->pslen};
+	const struct peer_message *first = &asking->parts[0].message;
+	struct rdma2_header hdr;
+	uint32_t reason;
+
+	(void)rdma2_decode(first->bytes, first->len, &judge_no_limits, &hdr, &reason);
+	(void)rtr_decode(first->bytes, first->len, &hdr, &rtr_limits_default, rtr, &reason);
+}
+
+/* The payload of all transmissions, in one piece. */
+static uint32_t join_payload(const struct asking *asking, uint8_t *payload)
+{
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < asking->nparts; i++) {
+		const struct asked_part *part = &asking->parts[i];
+
+		memcpy(payload + bytes, part->message.bytes + part->header_bytes, part->pslen);
+		bytes += part->pslen;
+	}
+	return bytes;
+}
+
+/* A call, all of whose transmissions are here. */
+static enum came take_whole(struct hostile *h, struct asking *asking, char detail[48])
+{
+	static uint8_t payload[RTR_TRANSMISSIONS_MAX * PEER_RECV_BYTES];
+	struct rtr_received received[RTR_TRANSMISSIONS_MAX];
 	struct asked *asked = asking->asked;
-	struct stream s = {h, asked, rtr_payload(rtr, message->bytes), rtr->pslen, false};
+	struct stream s = {h, asked, payload, join_payload(asking, payload), false};
 	struct rtr_report report;
+	struct rtr_header rtr;
 	struct rtr_item item;
 	struct rtr_iter items;
 
-	if (rtr->count > 1 && rtr->nitems > 0)
-		return unsound(detail, "items in a call of several transmissions");
-	if (rtr_place(rtr, &asking->told.buffer, &received, 1, NULL, 0, &report) == -EBADMSG)
+	decode_first(asking, &rtr);
+	for (uint32_t i = 0; i < asking->nparts; i++)
+		received[i] = (struct rtr_received){asking->parts[i].message.len,
+						    asking->parts[i].header_bytes + asking->parts[i].pslen};
+	if (rtr_place(&rtr, &asking->told.buffer, received, asking->nparts, NULL, 0, &report) < 0)
 		return unsound(detail, "an item that is wrong about its place");
 	asked->vers = RDMA2_VERSION;
-	asked->base = rtr->base;
-	asked->xid = rtr->xid;
+	asked->base = rtr.base;
+	asked->xid = rtr.xid;
+	asked->count = rtr.count;
+	asked->reply_count = rtr.rsbuf;
 	asked->rpc_bytes = 0;
 	asked->has_reply = asked->has_result = false;
-	rtr_items_begin(rtr, &items);
+	rtr_items_begin(&rtr, &items);
 	while (rtr_items_next(&items, &item)) {
 		struct rdma1_segment seg;
 
 		go_on(&s, item.disp);
 		if (item.type == RTR_TBSN)
-			add_placed(&s, &item, &asking->told.buffer, message->bytes);
+			add_placed(&s, &item, asking);
 		while (item.type == RTR_EXRW && rdma1_segments_next(&item.segments, &seg))
 			add_read(&s, &seg);
 		add_padding(&s);
 	}
 	end(&s);
-	take_directions(asked, rtr);
+	take_directions(asked, &rtr);
 	return s.has_failed ? unsound(detail, "items that make no message") : CAME_CALL;
 }
 
-static enum came take_more(struct asking *asking, const struct rtr_header *rtr,
-			   const struct peer_message *message, char detail[48])
+/* A transmission, which the group has taken: there are no more than it may have. */
+static void keep_part(struct asking *asking, const struct rtr_header *rtr, const struct peer_message *message)
 {
-	struct stream s = {NULL, asking->asked, rtr_payload(rtr, message->bytes), rtr->pslen, false};
+	struct asked_part *part;
 
-	end(&s);
-	return s.has_failed ? unsound(detail, "a call that is too long") : CAME_CALL;
+	if (rtr->op == RTR_XMTREQ)
+		asking->nparts = 0;
+	part = &asking->parts[asking->nparts++];
+	part->message = *message;
+	part->header_bytes = rtr->header_bytes;
+	part->pslen = rtr->pslen;
 }
 
 /* ---- what it asks ---- */
@@ -290,7 +324,7 @@ static enum came take_v1(struct hostile *h, struct asked *asked, const struct pe
 	    RDMA1_V_OK)
 		return unsound(detail, rdma1_reason_name(reason));
 	asked->vers = RDMA1_VERSION;
-	asked->base = asked->rpc_bytes = asked->ndirections = 0;
+	asked->base = asked->rpc_bytes = asked->ndirections = asked->count = asked->reply_count = 0;
 	asked->xid = hdr.xid;
 	if (!take_lists(h, asked, &hdr, message))
 		return unsound(detail, "chunks that make no message");
@@ -315,14 +349,18 @@ static enum came take_operation(struct hostile *h, struct asking *asking, const 
 	}
 	if (rtr.op == RTR_XMTRESP || rtr.direction != RDMA1_CALL)
 		return unsound(detail, "a reply");
-	rtr_group_receive(&asking->group, hdr, &rtr, asking->told.request_count_max, &step);
+	rtr_group_receive(&asking->group, hdr, &rtr,
+			  asking->told.request_count_max < RTR_TRANSMISSIONS_MAX
+				  ? asking->told.request_count_max
+				  : RTR_TRANSMISSIONS_MAX,
+			  &step);
 	if (step.has_report)
 		return unsound(detail, names[step.report.err]);
-	came = rtr.op == RTR_XMTREQ ? take_first(h, asking, &rtr, message, detail)
-				    : take_more(asking, &rtr, message, detail);
-	if (came != CAME_CALL || step.take != RTR_TAKE_LAST)
-		return came == CAME_CALL ? CAME_PART : came;
-	return take_rpc(asking->asked, detail);
+	keep_part(asking, &rtr, message);
+	if (step.take != RTR_TAKE_LAST)
+		return CAME_PART;
+	came = take_whole(h, asking, detail);
+	return came == CAME_CALL ? take_rpc(asking->asked, detail) : came;
 }
 
 static enum came take_error(const struct rdma2_header *hdr, char detail[48])
@@ -349,7 +387,7 @@ static enum came take_v2(struct hostile *h, struct asking *asking, const struct 
 		if (hdr->direction != RDMA1_CALL)
 			return unsound(detail, "a reply");
 		asked->vers = RDMA2_VERSION;
-		asked->base = asked->rpc_bytes = asked->ndirections = 0;
+		asked->base = asked->rpc_bytes = asked->ndirections = asked->count = asked->reply_count = 0;
 		asked->xid = hdr->lists.xid;
 		if (!take_lists(h, asked, &hdr->lists, message))
 			return unsound(detail, "chunks that make no message");

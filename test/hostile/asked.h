@@ -19,6 +19,8 @@ struct asked {
 	uint32_t vers;
 	uint32_t base; /* of its operation's numbers; 0: by RDMA2_MSG or RDMA2_NOMSG */
 	uint32_t ndirections;
+	uint32_t count;		  /* transmissions that it came in */
+	uint32_t reply_count;	  /* that its reply may have */
 	enum rtr_type results_by; /* of the first direction */
 	bool has_result;	  /* memory for the first result */
 	bool has_reply;		  /* and for a long reply */
@@ -42,13 +44,22 @@ enum came {
 	CAME_UNSOUND, /* what no side may send */
 };
 
+/* A transmission of a call that is not whole yet. */
+struct asked_part {
+	struct peer_message message;
+	uint32_t header_bytes;
+	uint32_t pslen;
+};
+
 /* What is known of the other side of this connection. */
 struct asking {
 	struct rdma2_properties told; /* by this side, of itself */
 	bool has_told;
 	struct rtr_group group; /* of a call that has begun to come */
-	uint32_t xid;		/* of the latest properties */
-	struct asked *asked;	/* the call that comes */
+	uint32_t nparts;
+	struct asked_part parts[RTR_TRANSMISSIONS_MAX];
+	uint32_t xid;	     /* of the latest properties */
+	struct asked *asked; /* the call that comes */
 };
 
 void asking_begin(struct asking *asking, struct asked *asked);

@@ -14,6 +14,7 @@
 
 #define OFTEN_TIMES	    200u
 #define BURST_TIMES	    48u
+#define ECHO_TRANSMISSIONS  3u
 #define MUTATIONS_OF_A_CALL 64u /* in a row: what is called follows from a mutation's number, too */
 
 /* What became of the attack, so far. */
@@ -209,6 +210,13 @@ static void attack_first(struct hostile *h, const struct hostile_case *c, struct
 		send_properties(h, NULL);
 }
 
+/* What is said of transmissions is of those of ECHO: of a requester that has credits, receives and buffers for them. */
+static bool is_as_needed(const struct hostile_case *c)
+{
+	return c->properties || !c->call || strcmp(c->call, "echo") != 0 ||
+	       (asked.count >= ECHO_TRANSMISSIONS && asked.reply_count >= ECHO_TRANSMISSIONS);
+}
+
 static void attack_call(struct hostile *h, const struct hostile_case *c, struct seen *seen)
 {
 	struct values values;
@@ -216,6 +224,13 @@ static void attack_call(struct hostile *h, const struct hostile_case *c, struct 
 	send_properties(h, c->properties);
 	if (wait_for(h, CAME_CALL, seen->detail) != CAME_CALL) {
 		seen->got = seen->detail[0] ? GOT_UNSOUND : GOT_UNTESTED;
+		return;
+	}
+	if (!is_as_needed(c)) {
+		snprintf(seen->detail, sizeof(seen->detail), "a call of %u transmissions, %u for its reply",
+			 asked.count, asked.reply_count);
+		seen->got = GOT_UNTESTED;
+		seen->has_call = true;
 		return;
 	}
 	attacked = asked;
@@ -314,7 +329,7 @@ void to_requester_v2_run(struct hostile *h, const struct hostile_case *c, struct
 			attack_first(h, c, &seen);
 		else if (is_open)
 			attack_call(h, c, &seen);
-	} while (is_open && !has_command && seen.got == GOT_UNTESTED);
+	} while (is_open && !has_command && seen.got == GOT_UNTESTED && !seen.has_call);
 	end_case(h, pid, has_command, &seen, result);
 }
 
