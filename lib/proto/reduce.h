@@ -28,6 +28,9 @@ struct reduce_result {
 	const struct target *segments; /* nsegments 0: an empty Write chunk, 'return it inline' (4.3.2) */
 	uint32_t nsegments;
 	uint32_t max_bytes; /* what the item can be at most; <= sum of the segments when there are any */
+	/* By the extension: where in the call, with all items in it, the operation is that yields it. Ranges ascend with the results,
+	 * and are disjoint or the same; end 0: the call's end. */
+	uint32_t begin, end;
 };
 
 struct reduce_call_in {

@@ -41,6 +41,25 @@ static uint32_t items_size(const struct rtr_reduce_call *call)
 	return bytes;
 }
 
+/* Results from 'first' on that are of the same operation. */
+static uint32_t set_size(const struct reduce_call_in *in, uint32_t first)
+{
+	uint32_t n = 1;
+
+	while (first + n < in->nresults && in->results[first + n].begin == in->results[first].begin)
+		n++;
+	return n;
+}
+
+static uint32_t count_sets(const struct reduce_call_in *in)
+{
+	uint32_t sets = 0;
+
+	for (uint32_t i = 0; i < in->nresults; i += set_size(in, i))
+		sets++;
+	return sets;
+}
+
 /* A reply may have in it besides what the base protocol's would: entries, and results that are too short to be placed. */
 void rtr_reduce_reply_max(const struct rtr_reduce_call *call, uint32_t *header_bytes, uint64_t *payload_bytes)
 {
@@ -70,8 +89,8 @@ uint32_t rtr_reduce_call_header(const struct rtr_reduce_call *call)
 	uint32_t bytes = RTR_XMTREQ_SIZE;
 
 	bytes += items_size(call);
-	if (call->plan->use_write_list && in->nresults > 0)
-		bytes += SET_SIZE;
+	if (call->plan->use_write_list)
+		bytes += SET_SIZE * count_sets(in);
 	for (uint32_t i = 0; call->plan->use_write_list && i < in->nresults; i++)
 		bytes += direction_size(call, &in->results[i]);
 	return bytes;
@@ -148,11 +167,15 @@ void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, ui
 	rtr_put_begin(&out, buf, rtr_reduce_call_header(call), xid, credit, RDMA1_CALL, call->base,
 		      RTR_XMTREQ);
 	len_bytes = put_items(call, &out);
-	rtr_put_count(&out, nresults > 0);
-	if (nresults > 0)
-		rtr_put_set(&out, 0, len_bytes, nresults);
-	for (uint32_t i = 0; i < nresults; i++)
-		put_direction(call, &in->results[i], &out);
+	rtr_put_count(&out, nresults > 0 ? count_sets(in) : 0);
+	for (uint32_t i = 0; i < nresults;) {
+		const struct reduce_result *first = &in->results[i];
+		uint32_t end = i + set_size(in, i);
+
+		rtr_put_set(&out, first->begin, first->end > 0 ? first->end : len_bytes, end - i);
+		for (; i < end; i++)
+			put_direction(call, &in->results[i], &out);
+	}
 	rtr_put_request(&out, call->count > 0 ? call->count : 1,
 			call->reply_count > 0 ? call->reply_count : 1, pslen);
 	rtr_put_end(&out);

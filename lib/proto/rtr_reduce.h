@@ -48,7 +48,8 @@ uint32_t rtr_reduce_call_header(const struct rtr_reduce_call *call);
 void rtr_reduce_reply_max(const struct rtr_reduce_call *call, uint32_t *header_bytes,
 			  uint64_t *payload_bytes);
 
-/* Write the header, of rtr_reduce_call_header() bytes. One range for all results: the whole call. */
+/* Write the header, of rtr_reduce_call_header() bytes, with a set for each range that results have: one, the whole call, where none is
+ * of an operation. */
 void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, uint32_t credit, uint8_t *buf);
 
 /* What an accepted Transmit Response says of the results that were offered, those with memory by 'results_by': item_bytes has an

@@ -142,6 +142,7 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	call->nitems = 0;
 	call->nresults = 0;
 	call->piece_start = 0;
+	call->op_at = 0;
 	call->is_send_done = false;
 	call->sends_app_memory = false;
 	call->is_exposed = false;
@@ -209,6 +210,25 @@ int weir_call_arg_item(struct weir_call *call, const struct weir_region *region,
 	return 0;
 }
 
+int weir_call_operation(struct weir_call *call)
+{
+	uint64_t at;
+
+	if (call->state != CALL_BUILDING)
+		return -EINVAL;
+	at = conn_payload_bytes(call->pieces, call->npieces, 0) + weir_xdr_out_len(&call->out) -
+	     call->piece_start;
+	if (at > UINT32_MAX)
+		return -EMSGSIZE;
+	if (at == call->op_at)
+		return 0;
+	for (uint32_t i = 0; i < call->nresults; i++)
+		if (call->results[i].begin == call->op_at)
+			call->op_ends[i] = (uint32_t)at;
+	call->op_at = (uint32_t)at;
+	return 0;
+}
+
 int weir_call_result_item(struct weir_call *call, const struct weir_region *region, void *data,
 			  uint32_t max_bytes)
 {
@@ -221,6 +241,7 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 		return -EINVAL;
 	result = &call->results[i];
 	result->max_bytes = max_bytes;
+	result->begin = call->op_at;
 	result->data = data;
 	result->target.len = 0;
 	if (data) {

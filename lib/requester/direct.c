@@ -164,7 +164,8 @@ static uint32_t count_targets(const struct direct *direct, uint32_t most)
 
 		if (left > most)
 			left = most;
-		while (left > 0 && n < RTR_PLACE_TARGETS_MAX) {
+		/* One more than there can be says that these are too few. */
+		while (left > 0 && n <= RTR_PLACE_TARGETS_MAX) {
 			struct rtr_target target;
 
 			(void)rtr_buffer_target(own, n++ % targets, &target);

@@ -72,6 +72,7 @@ struct call_result {
 	struct target target; /* len 0: it is asked for inline */
 	void *data;
 	uint32_t max_bytes;
+	uint32_t begin; /* where in the whole call the operation is that yields it; 0: there is none */
 };
 
 /* What a call without chunks takes comes first, then what one with a result in a chunk takes, so that it is few lines. */
@@ -105,6 +106,8 @@ struct weir_call {
 	uint32_t nitems;
 	uint32_t nresults;
 	uint32_t piece_start; /* offset in 'out' of the PLAIN piece that is being written */
+	uint32_t
+		op_at; /* where in the whole call the operation begins that is being written; 0: there is none */
 	uint32_t header_bytes;
 	uint32_t nvalid; /* of the exposures, the keys that the peer may still use */
 	uint8_t *header;
@@ -121,13 +124,15 @@ struct weir_call {
 	bool is_hiding;	     /* exposures are being invalidated */
 
 	/* by the extension: continue.c, direct.c and place.c */
-	uint32_t rtr_base;	    /* of the operations that it is sent with; 0: by the base protocol */
-	uint32_t placed;	    /* pieces that are laid into targets of the peer's, bit i for piece i */
-	enum rtr_type results_by;   /* what was asked for results with memory; 0: explicit RDMA */
-	uint32_t more;		    /* transmissions beyond the first, a credit each */
-	bool has_lists;		    /* its header has items or directions */
-	bool has_reported;	    /* an error about its reply */
-	uint32_t lead_bytes;	    /* header and payload of a transmission are no longer */
+	uint32_t rtr_base;	  /* of the operations that it is sent with; 0: by the base protocol */
+	uint32_t placed;	  /* pieces that are laid into targets of the peer's, bit i for piece i */
+	enum rtr_type results_by; /* what was asked for results with memory; 0: explicit RDMA */
+	uint32_t more;		  /* transmissions beyond the first, a credit each */
+	bool has_lists;		  /* its header has items or directions */
+	uint32_t
+		op_ends[CALL_ITEMS_MAX]; /* of results of operations that are not the last: where these end */
+	bool has_reported;		 /* an error about its reply */
+	uint32_t lead_bytes;		 /* header and payload of a transmission are no longer */
 	uint32_t group_sges;	    /* gather elements of all its transmissions, where there are several */
 	uint32_t reply_reserved;    /* receives, of requester.reply_recvs */
 	uint32_t reply_count_max;   /* transmissions that its reply may have */
@@ -199,7 +204,9 @@ static inline void call_list_results(const struct weir_call *call, struct reduce
 	for (uint32_t i = 0; i < call->nresults; i++) {
 		const struct call_result *result = &call->results[i];
 
-		list[i] = (struct reduce_result){&result->target, result->target.len > 0, result->max_bytes};
+		list[i] = (struct reduce_result){&result->target, result->target.len > 0, result->max_bytes,
+						 result->begin,
+						 result->begin < call->op_at ? call->op_ends[i] : 0};
 	}
 }
 

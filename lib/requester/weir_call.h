@@ -110,6 +110,15 @@ WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region
 WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_region *region, void *data,
 				   uint32_t max_bytes);
 
+/** Of a procedure that is a list of operations, such as COMPOUND: what is encoded next is one of them, and memory that is offered
+ *  from here on, until the next is begun, is for its results; what was offered before the first is for results of what stands in
+ *  front of it. By version 2's extension the responder is told so (rtrext-01 section 7.4): results of operations without an offer
+ *  come in the message, and an operation that yields less than was offered for it leaves no memory to those behind it. Where the call goes
+ *  otherwise nothing says whose a Write chunk is: results take them in their order (RFC 8166 section 4.3.2), and each that is to
+ *  come in the message has an empty one. Without it, all offers are for the whole call.
+ *  0; -EINVAL: submitted already; -EMSGSIZE: the call is over 4 GiB. */
+WEIR_API int weir_call_operation(struct weir_call *call);
+
 /** Send it, or queue it until there is a credit. From here on 'done' is certain. 0; or the call is as it was, to be
  *  mended or abandoned: -ENOSPC: the arguments did not fit args_max_bytes; -EMSGSIZE: even the
  *  transport header does not fit inline; -ENOBUFS: no long buffer is free. */

@@ -165,7 +165,6 @@ static __attribute__((noinline)) void put_group(struct weir_request *req)
 	req->placed = 0;
 	req->is_group = false;
 	req->rtr = (struct request_rtr){0};
-	req->op = 0;
 }
 
 /* Those that only some requests have. */

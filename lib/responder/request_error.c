@@ -81,6 +81,10 @@ void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat
 
 static void send_header(struct weir_request *req, uint32_t bytes)
 {
+	/* Of a reply that could not be planned: the message's own buffer has the header now. */
+	if (req->header_buf)
+		mem_pool_put(req->header_buf);
+	req->header_buf = NULL;
 	req->error_bytes = bytes;
 	req->error_is_header = true;
 	request_send_error(req);

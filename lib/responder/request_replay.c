@@ -136,6 +136,7 @@ bool request_is_new(struct weir_request *req)
 	make_key(req, &key);
 	entry = request_drc_find(drc, &key);
 	if (!entry) {
+		req->op = 0;
 		req->replay = request_drc_add(drc, &key);
 		if (!req->replay) { /* it can't be seen to that it is carried out once */
 			req->responder->engine->stats.replays_refused++;

@@ -286,8 +286,10 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 	post_writes(req);
 	req->wait_ns = 0;
 	req->state = REQUEST_SENT;
-	if (places)
-		req->responder->engine->stats.placed_sent += (uint32_t)__builtin_popcount(req->placed);
+	if (places) {
+		request_keep_placed(req); /* once, now that nothing is waited for */
+		conn->ep.engine->stats.placed_sent += (uint32_t)__builtin_popcount(req->placed);
+	}
 	if (rkey != 0)
 		conn_send_inv(conn, sges, nsges, bytes, &req->tx, rkey);
 	else
@@ -297,14 +299,14 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 /* One by the extension that is continued, or has results that are placed. */
 static __attribute__((noinline)) void transmit_apart(struct weir_request *req)
 {
-	if (req->placed)
-		request_keep_placed(req);
 	if (req->nsends <= 1) {
 		transmit(req, true);
 		return;
 	}
 	if ((req->xfers_after > 0 && !write_ahead(req)) || !request_group_fits(req))
 		return;
+	if (req->placed)
+		request_keep_placed(req);
 	give_back_receive(req, req->responder->conn);
 	post_writes(req);
 	req->wait_ns = 0;
@@ -445,7 +447,8 @@ static void reply_by_plan(struct weir_request *req)
 		request_wait_spare(req);
 		return;
 	}
-	if (__builtin_expect(rc == -EMSGSIZE, 0)) {
+	/* NOSPC: by the extension, whose entries are longer than the directions that they answer. */
+	if (__builtin_expect(rc == -EMSGSIZE || rc == -ENOSPC, 0)) {
 		reply_too_long(req);
 		return;
 	}

@@ -71,6 +71,7 @@ static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 	req->msg_bytes = rtr->header_bytes + rtr->pslen;
 	req->inv_handle = 0;
 	req->rtr_base = rtr->base;
+	req->op = 0;
 	req->reply_count_max = rtr->rsbuf < most ? rtr->rsbuf : most;
 	req->rtr = (struct request_rtr){
 		rtr->items, rtr->sets, rtr->nitems, rtr->nsets, find_args(rtr, req->msg->data),
@@ -386,7 +387,8 @@ uint32_t request_collect_items(struct weir_request *req)
 
 void weir_request_operation(struct weir_request *req, uint32_t args_offset)
 {
-	if (req->rtr_base != 0) /* no other header asks */
+	/* No other header asks; but a reply that is kept may be for one that does. */
+	if (req->rtr_base != 0 || req->replay)
 		req->op = args_offset;
 }
 

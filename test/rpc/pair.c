@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "compound.h"
 #include "sim.h"
 
 #define MEM_BYTES (8u << 20)
@@ -33,6 +34,7 @@ static const struct weir_ulb_proc ulb_procs[] = {
 	{.proc = PAIR_WRITE, .arg_items_max = 1},
 	{.proc = PAIR_MULTI, .arg_items_max = 2, .result_items_max = 2},
 	{.proc = PAIR_FIXED, .result_items_max = 1},
+	{.proc = PAIR_COMPOUND, .result_items_max = COMPOUND_OPS_MAX},
 };
 
 static const struct weir_ulb ulb = {
@@ -204,6 +206,9 @@ static void handle(struct weir_request *req, void *arg)
 		break;
 	case PAIR_WRITE:
 		handle_write(req, pair);
+		break;
+	case PAIR_COMPOUND:
+		compound_handle(req, pair);
 		break;
 	case PAIR_MULTI:
 		handle_multi(req, pair);

@@ -83,7 +83,7 @@ void raw_listen(struct raw *raw, const char *addr)
 	assert_int_equal(raw->ops->listen(raw->dev, addr, 4, raw, &raw->listener), 0);
 }
 
-void raw_serve(struct raw *raw)
+static void begin_to_serve(struct raw *raw)
 {
 	const struct weir_connect_options none = {0};
 	struct pair *pair = raw->pair;
@@ -93,9 +93,41 @@ void raw_serve(struct raw *raw)
 	raw_listen(raw, addr);
 	assert_int_equal(weir_connect(pair->client, addr, &none, &pair->conn), 0);
 	raw_until(raw, &raw->established, 1);
+}
+
+static void until_open(struct raw *raw)
+{
+	struct pair *pair = raw->pair;
+
 	for (uint32_t i = 0; !weir_conn_is_open(pair->conn) && pair_wait(pair, i); i++)
 		raw_poll(raw);
 	assert_true(weir_conn_is_open(pair->conn));
+}
+
+void raw_serve(struct raw *raw)
+{
+	begin_to_serve(raw);
+	until_open(raw);
+}
+
+void raw_serve_v2(struct raw *raw, const struct words *properties)
+{
+	struct words m = {0}, r = *properties;
+
+	begin_to_serve(raw);
+	raw_recv_words(raw, &m);
+	assert_int_equal(m.w[3], 6);
+	r.w[0] = htobe32(m.w[0]);
+	raw_send_words(raw, &r);
+	until_open(raw);
+}
+
+void raw_end(struct raw *raw)
+{
+	struct pair *pair = raw->pair;
+
+	raw_close(raw);
+	pair_stop(pair);
 }
 
 void raw_close(struct raw *raw)
@@ -248,6 +280,18 @@ void words_put(struct words *words, uint32_t n, ...)
 	while (n-- > 0)
 		words->w[words->n++] = htobe32(va_arg(args, uint32_t));
 	va_end(args);
+}
+
+void words_put_rpc(struct words *words, uint32_t xid, uint32_t proc)
+{
+	words_put(words, 10, xid, 0, 2, PAIR_PROG, PAIR_VERS, proc, 0, 0, 0, 0);
+}
+
+void raw_put_segment(const struct raw *raw, struct words *words, uint32_t len, uint32_t at)
+{
+	const uint64_t raddr = raw->raddr + at;
+
+	words_put(words, 4, raw->mr.rkey, len, (uint32_t)(raddr >> 32), (uint32_t)raddr);
 }
 
 void raw_send_words(struct raw *raw, const struct words *words)

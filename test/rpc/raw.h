@@ -51,7 +51,11 @@ void raw_connect(struct raw *raw);		    /* to the pair's responder */
 void raw_listen(struct raw *raw, const char *addr); /* for the pair's requester */
 /* The same, at an address of its own, and the pair's requester has connected to it. */
 void raw_serve(struct raw *raw);
+/* As raw_serve(), by version 2: answers the requester's properties with these, whatever XID they have. */
+void raw_serve_v2(struct raw *raw, const struct words *properties);
 void raw_close(struct raw *raw);
+/* The same, and pair_stop(). */
+void raw_end(struct raw *raw);
 
 uint32_t raw_poll(struct raw *raw); /* the raw peer and the pair; the work done */
 void raw_until(struct raw *raw, const int *flag, int value);
@@ -70,6 +74,10 @@ void raw_send_inv(struct raw *raw, const struct words *words, uint32_t handle);
 uint32_t raw_recv(struct raw *raw, uint8_t *msg);
 
 void words_put(struct words *words, uint32_t n, ...);
+/* An RPC call's header with AUTH_NONE, of the pair's program. */
+void words_put_rpc(struct words *words, uint32_t xid, uint32_t proc);
+/* A segment of the peer's exposed memory, from 'at' on. */
+void raw_put_segment(const struct raw *raw, struct words *words, uint32_t len, uint32_t at);
 void raw_send_words(struct raw *raw, const struct words *words);
 /* Receive and turn into words; fails the test when the length is no multiple of 4. */
 void raw_recv_words(struct raw *raw, struct words *words);

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "engine.h"
+#include "compound.h"
 #include "requester.h"
 #include "shared.h"
+#include "sim.h"
 
 #define CALLS 32
 
@@ -386,6 +388,106 @@ static void orphan__keeps_the_receives_of_its_arguments(void **state)
 	assert_int_equal(pair.server->bulk_pool->in_use, 0);
 }
 
+#define WAITING 4u
+
+static void few_buffers(struct weir_profile *profile)
+{
+	eight(profile);
+	profile->send_buffers = 16;
+}
+
+/* With a device that gathers so little that each transmission takes a buffer. */
+static int setup_dry(void **state)
+{
+	static struct sim_options wires;
+
+	(void)state;
+	sim_options_init(&wires);
+	wires.max_sge = 4;
+	pair_wires = &wires;
+	pair_server_protocol = WEIR_PROTOCOL_V2;
+	pair_start(&pair, few_buffers);
+	pair_connect(&pair);
+	return 0;
+}
+
+static int teardown_dry(void **state)
+{
+	pair_wires = NULL;
+	return teardown(state);
+}
+
+static void check_compound(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+{
+	uint32_t n = 0, kind, len;
+	const void *data;
+
+	(void)call;
+	assert_int_equal(result->status, 0);
+	weir_xdr_get_u32(result->results, &n);
+	assert_int_equal(n, COMPOUND_OPS_MAX);
+	for (uint32_t op = 0; op < n; op++) {
+		weir_xdr_get_u32(result->results, &kind);
+		assert_int_equal(weir_xdr_get_opaque_ref(result->results, &data, COMPOUND_BYTES_MAX, &len),
+				 0);
+		assert_int_equal(len, outcome->bytes);
+		for (uint32_t i = 0; i < len; i++)
+			assert_int_equal(((const uint8_t *)data)[i], compound_byte(op, i));
+	}
+}
+
+/* Data of all operations in the reply: more elements than a device gathers. */
+static void begin_compound(struct outcome *outcome, uint32_t bytes)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(outcome, &pair);
+	outcome->check = check_compound;
+	outcome->bytes = bytes;
+	params = pair_params(PAIR_COMPOUND, outcome);
+	params.args_max_bytes = 4 + COMPOUND_OPS_MAX * COMPOUND_OP_BYTES;
+	params.results_max_bytes = 64 + COMPOUND_OPS_MAX * (bytes + 8);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), COMPOUND_OPS_MAX);
+	for (uint32_t op = 0; op < COMPOUND_OPS_MAX; op++) {
+		weir_xdr_put_u32(weir_call_args(call), COMPOUND_READ);
+		weir_xdr_put_u32(weir_call_args(call), bytes);
+	}
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+/* Each of the send buffers is with a reply that needs one for its headers and one for each of its transmissions besides, which are
+ * nowhere but in the reserve: they take turns, and none waits for what another has. */
+static void reserve__has_what_a_reply_of_the_most_transmissions_takes(void **state)
+{
+	struct mem_pool *pool = pair.server->send_pool;
+	struct mem_buf *taken = NULL;
+
+	(void)state;
+	pair_settle(&pair);
+	while (pool->count - pool->in_use > WAITING) {
+		struct mem_buf *buf = mem_pool_get(pool);
+
+		buf->user[0] = (uintptr_t)taken;
+		taken = buf;
+	}
+	for (uint32_t i = 0; i < WAITING; i++)
+		begin_compound(&outcomes[i], 3901 - i); /* eight transmissions in all */
+	for (uint32_t i = 0; i < WAITING; i++)
+		pair_until(&pair, &outcomes[i].done, 1);
+	pair_settle(&pair);
+	assert_int_equal(server().continued_replies, WAITING);
+	assert_int_equal(server().send_timeouts, 0);
+	assert_int_equal(pair.server->spare_pool->in_use, 0);
+	if (pair.world)
+		assert_in_range(pair.server->spare_pool->in_use_peak, 8, 10);
+	assert_true(TAILQ_EMPTY(&pair.server->spare_lines));
+	conn_group_put_bufs(&taken);
+	expect_idle();
+}
+
 static int run(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -401,6 +503,8 @@ static int run(void)
 		T(timeout__what_was_reserved_stays_until_the_reply),
 		T(peer__without_the_extension_is_spoken_to_as_before),
 		T(orphan__keeps_the_receives_of_its_arguments),
+		cmocka_unit_test_setup_teardown(reserve__has_what_a_reply_of_the_most_transmissions_takes,
+						setup_dry, teardown_dry),
 	};
 
 	return cmocka_run_group_tests_name("continue", tests, NULL, NULL);

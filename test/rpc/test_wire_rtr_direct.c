@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "compound.h"
+#include "engine.h"
 #include "raw.h"
 #include "requester.h"
 
@@ -22,7 +24,6 @@ static struct pair pair;
 static struct raw raw;
 static struct weir_conn *conn;
 static struct outcome outcome;
-static int opened;
 
 static int setup(void **state)
 {
@@ -38,19 +39,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	return 0;
-}
-
-static void put_rpc(struct words *m, uint32_t xid, uint32_t proc)
-{
-	words_put(m, 10, xid, 0, 2, PAIR_PROG, PAIR_VERS, proc, 0, 0, 0, 0);
-}
-
-static void put_segment(struct words *m, uint32_t len, uint32_t at)
-{
-	words_put(m, 4, raw.mr.rkey, len, (uint32_t)((raw.raddr + at) >> 32), (uint32_t)(raw.raddr + at));
 }
 
 /* From 'at' on in 'm' is what Transmit Request has; then what follows that. */
@@ -78,11 +68,11 @@ static struct words read_call(uint32_t begin, uint32_t type, uint32_t minlen, ui
 		words_put(&m, 1, 100);
 	if (type != TBSN) {
 		words_put(&m, 1, 2);
-		put_segment(&m, 100, 0);
-		put_segment(&m, room - 100, 1000);
+		raw_put_segment(&raw, &m, 100, 0);
+		raw_put_segment(&raw, &m, room - 100, 1000);
 	}
 	end_header(&m, 44);
-	put_rpc(&m, 9, PAIR_READ);
+	words_put_rpc(&m, 9, PAIR_READ);
 	words_put(&m, 1, 300);
 	return m;
 }
@@ -169,14 +159,44 @@ static void direction__of_a_whole_call_without_arguments(void **state)
 
 	(void)state;
 	words_put(&m, 8, 0, 1, 0, 40, 1, 0, EXRW, 1);
-	put_segment(&m, PAIR_FIXED_BYTES, 0);
+	raw_put_segment(&raw, &m, PAIR_FIXED_BYTES, 0);
 	end_header(&m, 40);
-	put_rpc(&m, 9, PAIR_FIXED);
+	words_put_rpc(&m, 9, PAIR_FIXED);
 	memset(raw.mem, 0, PAIR_FIXED_BYTES);
 	raw_send_words(&raw, &m);
 	expect_entry(EXRW, 28);
 	for (uint32_t k = 0; k < PAIR_FIXED_BYTES; k++)
 		assert_int_equal(raw.mem[k], pair_byte(k));
+}
+
+/* Two READs, of which the first fails; then two of which the second's data come inline. */
+static void direction__7_4_of_an_operation_is_for_its_result_alone(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct words m = header(9), r = {0};
+
+		words_put(&m, 2, 0, i == 0 ? 2 : 1);
+		for (uint32_t op = 0; op < 2 - i; op++) {
+			words_put(&m, 6, 44 + 8 * op, 52 + 8 * op, 1, 0, EXRW, 1);
+			raw_put_segment(&raw, &m, 500, 1000 * op);
+		}
+		end_header(&m, 60);
+		words_put_rpc(&m, 9, PAIR_COMPOUND);
+		words_put(&m, 5, 2, i == 0 ? COMPOUND_FAIL : COMPOUND_READ, 300, COMPOUND_READ, 200);
+		memset(raw.mem, 0, 2000);
+		raw_send_words(&raw, &m);
+		raw_recv_words(&raw, &r);
+		assert_int_equal(r.w[5], XMTRESP);
+		assert_int_equal(r.w[7], 2 - i);
+		assert_int_equal(r.w[10], i == 0 ? NOITEM : EXRW);
+		if (i == 0)
+			assert_int_equal(r.w[13], EXRW);
+		for (uint32_t k = 0; k < 200; k++) {
+			assert_int_equal(raw.mem[k], i == 0 ? 0 : compound_byte(0, k));
+			assert_int_equal(raw.mem[1000 + k], i == 0 ? compound_byte(1, k) : 0);
+		}
+	}
 }
 
 static void direction__one_without_room_is_a_lack_of_resource(void **state)
@@ -186,6 +206,34 @@ static void direction__one_without_room_is_a_lack_of_resource(void **state)
 	(void)state;
 	raw_send_words(&raw, &m);
 	expect_error(3);
+}
+
+/* In the reply each takes twelve bytes, where it took eight: more than a message, and than a buffer for headers. */
+static void direction__more_than_a_reply_has_room_to_answer(void **state)
+{
+	struct words m = header(9), again;
+	uint32_t i;
+
+	(void)state;
+	words_put(&m, 2, 0, 32);
+	for (i = 0; i < 32; i++) {
+		words_put(&m, 3, 44, 44, 14);
+		for (uint32_t k = 0; k < 14; k++)
+			words_put(&m, 2, 0, TBSN);
+	}
+	end_header(&m, 44);
+	again = m;
+	words_put_rpc(&m, 9, PAIR_READ);
+	words_put(&m, 1, 300);
+	raw_send_words(&raw, &m);
+	expect_error(3);
+	/* Nor has one that is an error itself. */
+	words_put_rpc(&again, 9, 77);
+	words_put(&again, 1, 300);
+	raw_send_words(&raw, &again);
+	expect_error(3);
+	raw_settle(&raw);
+	assert_int_equal(pair.server->send_pool->in_use, 1);
 }
 
 static void direction__errors_have_entries_too(void **state)
@@ -211,12 +259,12 @@ static struct words write_call(uint32_t proc, uint32_t nitems, uint32_t type)
 			words_put(&m, 2, 1, 3);
 			continue;
 		}
-		put_segment(&m, 60, 0);
-		put_segment(&m, 140, 500);
+		raw_put_segment(&raw, &m, 60, 0);
+		raw_put_segment(&raw, &m, 140, 500);
 	}
 	words_put(&m, 1, 0);
 	end_header(&m, 52);
-	put_rpc(&m, 9, proc);
+	words_put_rpc(&m, 9, proc);
 	words_put(&m, 3, 5, 200, 6);
 	return m;
 }
@@ -282,36 +330,18 @@ static void item__more_than_are_taken_are_refused(void **state)
 
 /* ---- a requester ---- */
 
-static void on_event(struct weir_conn *c, enum weir_conn_event event, int error, void *arg)
-{
-	(void)c;
-	(void)error;
-	(void)arg;
-	opened += event == WEIR_CONN_OPEN;
-}
-
 static int setup_requester(void **state)
 {
-	const struct weir_connect_options options = {.on_event = on_event};
-	struct words m = {0}, r = {0};
-	char addr[80];
+	struct words properties = {0};
 
 	(void)state;
-	opened = 0;
 	pair_client_protocol = WEIR_PROTOCOL_V2;
 	pair_extension = WEIR_EXTENSION_DIRECTION;
 	pair_start(&pair, NULL);
 	raw_open(&raw, &pair);
-	pair_new_addr(addr, sizeof(addr));
-	raw_listen(&raw, addr);
-	assert_int_equal(weir_connect(pair.client, addr, &options, &conn), 0);
-	raw_recv_words(&raw, &m);
-	raw_until(&raw, &raw.established, 1);
-	words_put(&r, 5, m.w[0], 2, 16, 6, 1);
-	words_put(&r, 3, 3, 4, 3);
-	words_put(&r, 2, 1, 1);
-	raw_send_words(&raw, &r);
-	raw_until(&raw, &opened, 1);
+	words_put(&properties, 10, 0, 2, 16, 6, 1, 3, 4, 3, 1, 1);
+	raw_serve_v2(&raw, &properties);
+	conn = pair.conn;
 	return 0;
 }
 
@@ -459,6 +489,55 @@ static void refusal__5_4_the_call_goes_by_the_base(void **state)
 	expect_idle();
 }
 
+/* Each operation's memory is in a set of its range; one that asks for nothing has none. */
+static void call__7_4_operations_have_ranges(void **state)
+{
+	struct weir_call_params params;
+	struct words m = {0}, r = {0};
+	struct weir_call *call;
+
+	(void)state;
+	outcome_init(&outcome, &pair);
+	params = pair_params(PAIR_COMPOUND, &outcome);
+	params.args_max_bytes = params.results_max_bytes = 64;
+	call = weir_call_begin(conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 3);
+	for (uint32_t op = 0; op < 3; op++) {
+		assert_int_equal(weir_call_operation(call), 0);
+		words_put(&r, 2, op == 1 ? COMPOUND_PLAIN : COMPOUND_READ, 300);
+		weir_xdr_put_u32(weir_call_args(call), op == 1 ? COMPOUND_PLAIN : COMPOUND_READ);
+		weir_xdr_put_u32(weir_call_args(call), 300);
+		if (op != 1)
+			assert_int_equal(weir_call_result_item(call, pair.client_region,
+							       pair.client_mem + 1000 * op, 1000),
+					 0);
+	}
+	assert_int_equal(weir_call_submit(call), 0);
+	raw_recv_words(&raw, &m);
+	assert_int_equal(m.w[5], XMTREQ);
+	assert_int_equal(m.w[8], 2);
+	assert_int_equal(m.w[9], 44);
+	assert_int_equal(m.w[10], 52);
+	assert_int_equal(m.w[11], 1);
+	assert_int_equal(m.w[19], 60);
+	assert_int_equal(m.w[20], 68);
+	assert_int_equal(m.w[21], 1);
+	assert_int_equal(m.w[m.n - 3 - 17], 1); /* one transmission, in and out */
+	/* Nothing of the first, and all of the third's. */
+	r.n = 0;
+	words_put(&r, 7, m.w[0], 2, 16, 5, REPLY, XMTRESP, 56);
+	words_put(&r, 4, 2, 0, 0, NOITEM);
+	words_put(&r, 8, 28, 8, EXRW, 1, m.w[25], 8, m.w[27], m.w[28]);
+	words_put(&r, 2, 1, 28);
+	raw_write(&raw, m.w[25], (uint64_t)m.w[27] << 32 | m.w[28], 8);
+	put_results(&r, m.w[0], false);
+	raw_send_words(&raw, &r);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+	expect_idle();
+}
+
 #define S(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define Q(name) cmocka_unit_test_setup_teardown(name, setup_requester, teardown)
 
@@ -469,12 +548,15 @@ static int run(void)
 		S(direction__7_4_what_is_too_short_is_in_the_message),
 		S(direction__of_another_part_of_the_call_is_not_used),
 		S(direction__of_a_whole_call_without_arguments),
+		S(direction__7_4_of_an_operation_is_for_its_result_alone),
 		S(direction__one_without_room_is_a_lack_of_resource),
+		S(direction__more_than_a_reply_has_room_to_answer),
 		S(direction__errors_have_entries_too),
 		S(item__7_3_is_read),
 		S(item__of_what_is_not_eligible_is_garbage),
 		S(item__6_2_by_a_target_that_there_is_not),
 		S(item__more_than_are_taken_are_refused),
+		Q(call__7_4_operations_have_ranges),
 		Q(reply__7_4_by_either_entry),
 		Q(reply__what_answers_no_direction_ends_the_call),
 		Q(reply__by_the_base_has_all_in_the_message),

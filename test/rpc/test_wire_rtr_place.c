@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "mem.h"
+#include "conn.h"
 #include "raw_place.h"
-#include "engine.h"
 
 static struct pair pair;
 static struct raw raw;
@@ -23,8 +23,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	return 0;
 }
 
@@ -363,6 +362,35 @@ static void result__to_a_peer_without_targets_is_in_the_message(void **state)
 	assert_int_equal(r.w[10], TOOSHORT);
 }
 
+/* It is kept once, when it goes out, however often it was tried to send it before. */
+static void result__5_4_that_waited_is_sent_again_once(void **state)
+{
+	struct weir_conn *conn;
+	struct words r = {0};
+	uint32_t size;
+
+	(void)state;
+	meet();
+	raw_settle(&raw);
+	conn = pair.server_conn;
+	size = conn->sq_size;
+	conn->sq_size = (uint32_t)(conn->sq_posted - conn->sq_retired) + conn->nwrs; /* no room */
+	send_read(3000, TBSN, 0, 0);
+	raw_settle(&raw);
+	assert_int_equal(pair.handled, 1);
+	assert_int_equal(raw.nmsgs, 0);
+	conn->sq_size = size;
+	assert_true(conn->sq_retired > 0);
+	conn_retire(conn, conn->sq_retired - 1, 0); /* as when a Send is done: it looks who waits */
+	expect_placed(3000);
+	raw_settle(&raw);
+	report_reply(read_xid);
+	raw_recv_words(&raw, &r);
+	assert_int_equal(r.w[3], 0);
+	expect_no_other(read_xid);
+	assert_int_equal(place_stats(pair.server).replies_resent, 1);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int run(void)
@@ -376,6 +404,7 @@ static int run(void)
 		T(result__7_4_is_placed_where_it_was_asked_for),
 		T(result__7_4_goes_another_way_where_it_has_to),
 		T(result__5_4_is_sent_again_by_the_base),
+		T(result__5_4_that_waited_is_sent_again_once),
 		T(result__so_many_are_kept),
 		T(result__to_a_peer_without_targets_is_in_the_message),
 	};

@@ -24,8 +24,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	return 0;
 }
 
@@ -53,12 +52,7 @@ static struct words next(uint32_t xnum, uint32_t pslen)
 
 static void put_rpc(struct words *m, uint32_t proc)
 {
-	words_put(m, 10, 9, 0, 2, PAIR_PROG, PAIR_VERS, proc, 0, 0, 0, 0);
-}
-
-static void put_segment(struct words *m, uint32_t len, uint32_t at)
-{
-	words_put(m, 4, raw.mr.rkey, len, (uint32_t)((raw.raddr + at) >> 32), (uint32_t)(raw.raddr + at));
+	words_put_rpc(m, 9, proc);
 }
 
 /* So many bytes as pair_byte() has them, which is a multiple of 4. */
@@ -129,16 +123,16 @@ static void send_multi(uint32_t cut, uint32_t second, uint32_t end)
 	uint32_t total = 40 + 12 + 8 + (second ? 0 : 3000), n = 0;
 
 	words_put(&m, 5, 1 + (second > 0), 48, 200, EXRW, 1);
-	put_segment(&m, 200, 0);
+	raw_put_segment(&raw, &m, 200, 0);
 	if (second) {
 		words_put(&m, 4, second, 300, EXRW, 2);
-		put_segment(&m, 100, 1000);
-		put_segment(&m, 200, 1100);
+		raw_put_segment(&raw, &m, 100, 1000);
+		raw_put_segment(&raw, &m, 200, 1100);
 	}
 	words_put(&m, 4, 1, 40, end, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		words_put(&m, 3, 0, EXRW, 1);
-		put_segment(&m, 4000, 4096 * (i + 2));
+		raw_put_segment(&raw, &m, 4000, 4096 * (i + 2));
 	}
 	end_header(&m, 2, 1, cut);
 	put_rpc(&all, PAIR_MULTI);
@@ -230,7 +224,7 @@ static void items__more_than_there_is_room_for(void **state)
 	words_put(&m, 1, REASSEMBLE_CHUNKS_MAX);
 	for (uint32_t i = 0; i < REASSEMBLE_CHUNKS_MAX; i++) {
 		words_put(&m, 4, 48 + 8 * i, 4, EXRW, 1);
-		put_segment(&m, 4, 0);
+		raw_put_segment(&raw, &m, 4, 0);
 	}
 	words_put(&m, 1, 0);
 	end_header(&m, 2, 1, 48);
@@ -251,7 +245,7 @@ static void items__of_what_is_not_eligible_are_garbage(void **state)
 
 	(void)state;
 	words_put(&m, 5, 1, 44, 200, EXRW, 1);
-	put_segment(&m, 200, 0);
+	raw_put_segment(&raw, &m, 200, 0);
 	words_put(&m, 1, 0);
 	end_header(&m, 2, 1, 40);
 	put_rpc(&m, PAIR_ECHO);
@@ -272,7 +266,7 @@ static void directions__7_4_of_another_part_of_the_call_are_not_used(void **stat
 	for (uint32_t end = 40; end <= 41; end++) {
 		m = header();
 		words_put(&m, 8, 0, 1, 0, end, 1, 0, EXRW, 1);
-		put_segment(&m, 300, 0);
+		raw_put_segment(&raw, &m, 300, 0);
 		end_header(&m, 2, 1, 40);
 		put_rpc(&m, PAIR_READ);
 		raw_send_words(&raw, &m);
@@ -296,7 +290,7 @@ static void directions__of_a_reply_in_several(void **state)
 	for (uint32_t rsbuf = 1; rsbuf <= 2; rsbuf++) {
 		m = header();
 		words_put(&m, 8, 0, 1, 40, 6000, 1, 0, EXRW, 1);
-		put_segment(&m, 300, 0);
+		raw_put_segment(&raw, &m, 300, 0);
 		end_header(&m, 2, rsbuf, 44);
 		put_rpc(&m, PAIR_ECHO);
 		words_put(&m, 1, 4040);
@@ -483,7 +477,7 @@ static void send_read(uint32_t count, uint32_t type, uint32_t dsdov, uint32_t ro
 		words_put(&m, 1, dsdov);
 	if (type != TBSN) {
 		words_put(&m, 1, 1);
-		put_segment(&m, room, 0);
+		raw_put_segment(&raw, &m, room, 0);
 	}
 	end_header(&m, 1, rsbuf, 44);
 	put_rpc(&m, PAIR_READ);

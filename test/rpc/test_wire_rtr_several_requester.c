@@ -15,42 +15,23 @@ static struct pair pair;
 static struct raw raw;
 static struct weir_conn *conn;
 static struct outcome outcome;
-static int opened;
 
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	return 0;
-}
-
-static void on_event(struct weir_conn *c, enum weir_conn_event event, int error, void *arg)
-{
-	(void)c;
-	(void)error;
-	(void)arg;
-	opened += event == WEIR_CONN_OPEN;
 }
 
 /* With a responder that grants so many credits, and has that limit for requests and replies. */
 static void begin(uint32_t credits, uint32_t limit)
 {
-	const struct weir_connect_options options = {.on_event = on_event};
-	struct words m = {0}, r;
-	char addr[80];
+	const struct words properties = place_connprop_several(0, credits, limit);
 
-	opened = 0;
 	pair_client_protocol = WEIR_PROTOCOL_V2;
 	place_open_as(&raw, &pair, WEIR_EXTENSION_ALL);
-	pair_new_addr(addr, sizeof(addr));
-	raw_listen(&raw, addr);
-	assert_int_equal(weir_connect(pair.client, addr, &options, &conn), 0);
-	raw_recv_words(&raw, &m);
-	raw_until(&raw, &raw.established, 1);
-	r = place_connprop_several(m.w[0], credits, limit);
-	raw_send_words(&raw, &r);
-	raw_until(&raw, &opened, 1);
+	raw_serve_v2(&raw, &properties);
+	conn = pair.conn;
 }
 
 static int setup(void **state)
