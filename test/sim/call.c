@@ -227,6 +227,28 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	act_in_callback(run, link);
 }
 
+/* Memory for the results of an operation, or, with WSIM_ITEMS, for all. */
+static int offer(struct wsim_side *side, const struct wsim_call *plan, uint32_t op, struct weir_call *call)
+{
+	struct wsim_slot *slot = &side->slots[plan->slot];
+	uint32_t n = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < plan->nresults && n < plan->noffers && rc == 0; i++) {
+		uint8_t *at;
+
+		if (!plan->results[i].is_item)
+			continue;
+		if (op == WSIM_ITEMS || op == wsim_op_of(plan, i)) {
+			at = plan->offers[n] ? wsim_slot_item(side, plan->slot, WSIM_ITEMS + n) : NULL;
+			slot->used[WSIM_ITEMS + n] = plan->offers[n];
+			rc = weir_call_result_item(call, side->region, at, plan->offers[n]);
+		}
+		n++;
+	}
+	return rc;
+}
+
 static int describe(struct wsim_link *link, uint32_t id, struct weir_call *call)
 {
 	struct wsim_side *side = link->side;
@@ -243,7 +265,9 @@ static int describe(struct wsim_link *link, uint32_t id, struct weir_call *call)
 		uint32_t len = plan->args[i].len;
 		const uint8_t *data = wsim_content(id, i, false);
 
-		if (plan->args[i].is_item) {
+		if (plan->has_ops)
+			rc = weir_call_operation(call);
+		if (rc == 0 && plan->args[i].is_item) {
 			uint8_t *at = wsim_slot_item(side, plan->slot, i);
 
 			memcpy(at, data, len);
@@ -253,14 +277,10 @@ static int describe(struct wsim_link *link, uint32_t id, struct weir_call *call)
 			weir_xdr_put_opaque(args, data, len);
 		}
 		weir_xdr_put_u32(args, wsim_marker(id, i));
+		if (rc == 0 && plan->has_ops)
+			rc = offer(side, plan, i, call);
 	}
-	for (uint32_t i = 0; i < plan->noffers && rc == 0; i++) {
-		uint8_t *at = plan->offers[i] ? wsim_slot_item(side, plan->slot, WSIM_ITEMS + i) : NULL;
-
-		slot->used[WSIM_ITEMS + i] = plan->offers[i];
-		rc = weir_call_result_item(call, side->region, at, plan->offers[i]);
-	}
-	return rc;
+	return rc == 0 && !plan->has_ops ? offer(side, plan, WSIM_ITEMS, call) : rc;
 }
 
 static void refused(struct wsim_run *run, uint32_t id, int rc, bool must_work)

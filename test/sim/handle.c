@@ -80,6 +80,8 @@ static int put_results(struct wsim_side *side, struct weir_request *req, uint32_
 		const uint8_t *data = wsim_content(id, i, true);
 		uint32_t len = plan->results[i].len;
 
+		if (plan->has_ops)
+			weir_request_operation(req, wsim_op_at(plan, wsim_op_of(plan, i)));
 		if (!plan->results[i].is_item) {
 			weir_xdr_put_opaque(out, data, len);
 		} else if (slot >= 0) {

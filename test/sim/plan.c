@@ -141,11 +141,27 @@ void wsim_plan(struct wsim_run *run, struct wsim_call *call)
 	call->place = wsim_chance(run, 50) ? (uint32_t)wsim_random(run) : 0;
 	call->has_cred = wsim_chance(run, 20);
 	call->use_scratch = wsim_chance(run, 50);
+	/* Not drawn: other runs are to stay what they were. */
+	call->has_ops = call->nargs > 0 && (call->args[0].len + call->nresults) % 2 == 0;
+}
+
+uint32_t wsim_op_of(const struct wsim_call *call, uint32_t result)
+{
+	return result < call->nargs ? result : call->nargs - 1;
 }
 
 static uint32_t padded(uint32_t len)
 {
 	return len + weir_xdr_pad(len);
+}
+
+uint32_t wsim_op_at(const struct wsim_call *call, uint32_t op)
+{
+	uint32_t at = 8;
+
+	for (uint32_t i = 0; i < op; i++)
+		at += 8 + padded(call->args[i].len);
+	return at;
 }
 
 bool wsim_is_eligible(const struct wsim_call *call, uint32_t item, bool is_result)

@@ -70,6 +70,7 @@ struct wsim_call {
 	bool has_cred;
 	bool is_remade;	  /* its connection is remade when it is lost: it may be sent again */
 	bool use_scratch; /* results are sent from memory that is reused when they are sent */
+	bool has_ops;	  /* each argument is an operation, which may yield results: wsim_op_of() */
 
 	/* what became of it */
 	struct wsim_side *side;
@@ -219,6 +220,9 @@ void wsim_plan(struct wsim_run *run, struct wsim_call *call);
 uint8_t *wsim_table(size_t *bytes);
 /* What argument or result 'item' of a call holds: a place in the table. */
 const uint8_t *wsim_content(uint32_t call, uint32_t item, bool is_result);
+/* Of a call with operations: which of them yields a result, and where in the arguments it begins. */
+uint32_t wsim_op_of(const struct wsim_call *call, uint32_t result);
+uint32_t wsim_op_at(const struct wsim_call *call, uint32_t op);
 bool wsim_is_eligible(const struct wsim_call *call, uint32_t item, bool is_result);
 /* Bounds of the XDR, items that travel by reference or chunk left out. */
 uint32_t wsim_args_bytes(const struct wsim_call *call);
