@@ -394,6 +394,8 @@ static void few_buffers(struct weir_profile *profile)
 {
 	eight(profile);
 	profile->send_buffers = 16;
+	profile->credits = 40;
+	profile->recv_buffers = 256;
 }
 
 /* With a device that gathers so little that each transmission takes a buffer. */

@@ -296,44 +296,6 @@ static void credits__4_3_all_calls_find_their_way(void **state)
 	expect_idle();
 }
 
-static void many_small_targets(struct weir_profile *profile)
-{
-	shape(profile);
-	profile->targets = 64;
-	profile->target_bytes = 512;
-	profile->transmissions = 16;
-	profile->recv_buffers = 64;
-	profile->long_buffers = profile->bulk_buffers = 4;
-	profile->long_buffer_bytes = profile->bulk_buffer_bytes = 3u << 18;
-}
-
-static int setup_many(void **state)
-{
-	(void)state;
-	pair_client_protocol = pair_server_protocol = WEIR_PROTOCOL_V2;
-	pair_extension = WEIR_EXTENSION_ALL;
-	pair_start(&pair, many_small_targets);
-	pair_connect(&pair);
-	return 0;
-}
-
-/* As many targets as are ever counted, and a result that is longer than all of them: memory is named for it. */
-static void sizes__beyond_all_targets_that_are_counted(void **state)
-{
-	const uint32_t all = 64 * 512 * 16;
-
-	(void)state;
-	for (uint32_t len = all - 512; len <= all + 512; len += 512) {
-		for (uint32_t i = 0; i < len; i++)
-			pair.server_mem[i] = pair_byte(i);
-		begin_read(len, len, 0);
-		pair_until(&pair, &outcomes[0].done, 1);
-		assert_int_equal(outcomes[0].status, 0);
-	}
-	assert_int_equal(stats_of(pair.server).writes, 1);
-	expect_idle();
-}
-
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int run(void)
@@ -343,8 +305,6 @@ static int run(void)
 		T(multi__what_is_placed_and_what_is_not_in_all_sizes),
 		T(direction__of_items_that_are_read_beside_a_long_payload),
 		T(credits__4_3_all_calls_find_their_way),
-		cmocka_unit_test_setup_teardown(sizes__beyond_all_targets_that_are_counted, setup_many,
-						teardown),
 	};
 
 	return cmocka_run_group_tests_name("several", tests, NULL, NULL);
