@@ -31,7 +31,7 @@
 #define BUSY_WAIT_S 2
 /* Where there is no membarrier(2): by then, what a peer's CPU has done is to be seen. */
 #define UNSEEN_MS 1
-#define LOOK_MS	  1 /* how often a busy peer is asked whether it lives */
+#define LOOK_MS	  1 /* a busy peer is asked by then whether it lives, and again after twice as long each time */
 
 void shm_rdma_init(struct shm_dev *dev)
 {
@@ -71,7 +71,7 @@ static bool is_peer_gone(struct shm_qp *qp, uint64_t waited)
 
 	if (!qp->sock || qp->sock->peer_pid <= 0 || waited < qp->wait_looked)
 		return false;
-	qp->wait_looked = waited + rte_get_tsc_hz() / 1000 * LOOK_MS;
+	qp->wait_looked = 2 * waited + rte_get_tsc_hz() / 1000 * LOOK_MS;
 	look.fd = (int)syscall(SYS_pidfd_open, qp->sock->peer_pid, 0);
 	if (look.fd < 0)
 		return errno == ESRCH;

@@ -97,17 +97,30 @@ static bool is_quiet(const struct weir_conn *conn)
 	return !conn->ops->is_quiet || conn->ops->is_quiet(conn->qp);
 }
 
+/* An engine that ends has nobody else to keep waiting. All its connections are over from here on, so that the time that
+ * a peer can take is not that times their number. */
+static void wait_quiet(const struct weir_conn *conn)
+{
+	struct engine_endpoint *ep;
+
+	TAILQ_FOREACH(ep, &conn->ep.engine->all, all)
+	if (ep->on_reap == conn_on_reap)
+		is_quiet((const struct weir_conn *)ep);
+	while (!is_quiet(conn))
+		usleep(QUIET_LOOK_US);
+}
+
 void conn_on_reap(struct engine_endpoint *ep)
 {
 	struct weir_conn *conn = (struct weir_conn *)ep;
-	bool quiet = is_quiet(conn);
 
-	if (!quiet && !ep->engine->is_ending) {
-		engine_reap_again(ep);
-		return;
+	if (!is_quiet(conn)) {
+		if (!ep->engine->is_ending) {
+			engine_reap_again(ep);
+			return;
+		}
+		wait_quiet(conn);
 	}
-	for (; !quiet; quiet = is_quiet(conn)) /* an engine that ends has nobody else to keep waiting */
-		usleep(QUIET_LOOK_US);
 
 	/* Others are reaped when their engine is destroyed. */
 	if (conn->state != CONN_CLOSED && (conn->state != CONN_LOST || ep->engine->is_ending)) {

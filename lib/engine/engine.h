@@ -95,6 +95,7 @@ struct weir_engine {
 	bool in_poll;
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
+	uint32_t nlate;			 /* of these, asked in vain in this poll */
 	struct engine_lines lines;	 /* those with waiters */
 	struct engine_lines spare_lines; /* of these, the ones that wait for a last buffer */
 	uint64_t pulling_bytes;		 /* of Read chunks */
@@ -175,7 +176,7 @@ static inline void engine_want_flush(struct engine_endpoint *ep)
 
 /* on_reap when no completion of the endpoint can be in the engine's hands any more. */
 void engine_want_reap(struct engine_endpoint *ep);
-/* From on_reap, which could not be done yet: again at the next poll. */
+/* From on_reap, which could not be done yet: again at a later poll, in turn with others. */
 void engine_reap_again(struct engine_endpoint *ep);
 
 /* Queue for buffers; on_buffers is called, once, when some came back. One that was called and asks again keeps its turn.

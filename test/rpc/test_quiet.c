@@ -6,12 +6,14 @@
 #include "pair_main.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "conn.h"
 #include "shm.h"
 
 #define POLLS 200u
 #define KEY   0x12345678u
+#define CONNS 5
 
 static struct pair pair;
 
@@ -80,11 +82,42 @@ static void engine_destroy__waits_for_a_write_under_way(void **state)
 	assert_int_equal(pair.closed, 1);
 }
 
+static uint64_t real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void few_credits(struct weir_profile *profile)
+{
+	profile->credits = 2;
+}
+
+/* Not for one after the other: a peer with many connections would keep it for minutes. */
+static void engine_destroy__waits_for_all_connections_together(void **state)
+{
+	uint64_t start_ns;
+
+	(void)state;
+	pair_start(&pair, few_credits);
+	for (int i = 0; i < CONNS; i++) {
+		pair_connect(&pair);
+		set_busy(pair.conn->qp, KEY);
+	}
+	start_ns = real_ns();
+	pair_stop(&pair);
+	assert_int_equal(pair.closed, CONNS);
+	assert_in_range(real_ns() - start_ns, 0, CONNS * 1000000000ull);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(conn_close__waits_for_a_write_under_way),
 		cmocka_unit_test(engine_destroy__waits_for_a_write_under_way),
+		cmocka_unit_test(engine_destroy__waits_for_all_connections_together),
 	};
 
 	return cmocka_run_group_tests_name("quiet", tests, NULL, NULL);

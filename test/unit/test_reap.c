@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Endpoints that end, and those of which a peer keeps the end off. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine.h"
+
+#define N     100u
+#define FEW   4u  /* late ones in a poll */
+#define POLLS 31u /* connection events and mail, which there are none of here, are not looked at */
+
+struct point {
+	struct engine_endpoint ep;
+	bool is_late;
+	uint32_t nasked;
+};
+
+static struct weir_engine engine;
+static struct engine_endpoint busy; /* there is always something to do */
+static struct point points[N];
+
+static void on_reap(struct engine_endpoint *ep)
+{
+	struct point *point = (struct point *)ep;
+
+	point->nasked++;
+	if (point->is_late)
+		engine_reap_again(ep);
+}
+
+static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
+{
+	(void)ep;
+	(void)wc;
+}
+
+static uint32_t poll_one(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max)
+{
+	(void)dev;
+	(void)max;
+	wcs[0] = (struct fabric_wc){.qp_ctx = &busy};
+	return 1;
+}
+
+static const struct fabric_ops ops = {.poll = poll_one};
+
+static int setup(void **state)
+{
+	(void)state;
+	engine = (struct weir_engine){.ops = &ops, .poll_budget = 1};
+	TAILQ_INIT(&engine.all);
+	TAILQ_INIT(&engine.ticking);
+	TAILQ_INIT(&engine.quiet);
+	TAILQ_INIT(&engine.to_flush);
+	TAILQ_INIT(&engine.to_reap);
+	busy = (struct engine_endpoint){.on_wc = on_wc};
+	engine_add(&engine, &busy);
+	for (uint32_t i = 0; i < N; i++) {
+		points[i] = (struct point){.ep.on_reap = on_reap};
+		engine_add(&engine, &points[i].ep);
+	}
+	return 0;
+}
+
+/* How many were asked in one poll. */
+static uint32_t poll_once(void)
+{
+	uint32_t before = 0, after = 0;
+
+	for (uint32_t i = 0; i < N; i++)
+		before += points[i].nasked;
+	weir_engine_poll(&engine, 0, 1);
+	for (uint32_t i = 0; i < N; i++)
+		after += points[i].nasked;
+	return after - before;
+}
+
+static void reap__is_of_all_that_can_end(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < N; i++)
+		engine_want_reap(&points[i].ep);
+	assert_int_equal(poll_once(), N);
+	assert_int_equal(poll_once(), 0);
+}
+
+static void reap__of_late_ones_is_of_a_few_and_each_has_its_turn(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < N; i++) {
+		points[i].is_late = true;
+		engine_want_reap(&points[i].ep);
+	}
+	for (uint32_t round = 0; round < N / FEW; round++)
+		assert_int_equal(poll_once(), FEW);
+	for (uint32_t i = 0; i < N; i++) {
+		assert_int_equal(points[i].nasked, 1);
+		points[i].is_late = false;
+	}
+	assert_int_equal(poll_once(), N);
+}
+
+static void reap__asks_no_one_twice_in_a_poll(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < FEW - 1; i++) {
+		points[i].is_late = true;
+		engine_want_reap(&points[i].ep);
+	}
+	for (uint32_t round = 0; round < POLLS / 2; round++)
+		assert_int_equal(poll_once(), FEW - 1);
+	engine_want_reap(&points[N - 1].ep); /* behind them */
+	assert_int_equal(poll_once(), FEW);
+	assert_int_equal(points[N - 1].nasked, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(reap__is_of_all_that_can_end, setup),
+		cmocka_unit_test_setup(reap__of_late_ones_is_of_a_few_and_each_has_its_turn, setup),
+		cmocka_unit_test_setup(reap__asks_no_one_twice_in_a_poll, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
