@@ -38,7 +38,8 @@ enum weir_conn_event {
  *  the peer broke the rules. */
 typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
 
-/** End a connection. Calls complete with -ECONNABORTED and CLOSED follows, within the present or next poll. */
+/** End a connection. Calls complete with -ECONNABORTED and CLOSED follows, within the present or next poll; over shm, within
+ *  two seconds where the peer is writing to this side's memory just then, and does not go on. */
 WEIR_API void weir_conn_close(struct weir_conn *conn);
 
 /** Act as if it was lost just now: to have calls sent again to a responder that does not answer, since a connection is the only

@@ -109,7 +109,8 @@ WEIR_API int weir_engine_create(const struct weir_profile *profile, struct weir_
 /** Close all connections (each call gets its completion, -ECONNABORTED) and listeners, and free the
  *  engine. Callbacks run inside; in them weir_connect() and weir_listen() fail with -ECANCELED. Requests that handlers
  *  still hold stay theirs, without arguments, until weir_request_reply(), which then only frees them. Regions that
- *  were added stay the caller's, to be destroyed after this. Not from inside a callback. NULL is allowed. */
+ *  were added stay the caller's, to be destroyed after this. Over shm it waits for peers that are writing to this side's memory
+ *  just then: two seconds at most, however many they are. Not from inside a callback. NULL is allowed. */
 WEIR_API void weir_engine_destroy(struct weir_engine *engine);
 
 /** Do what there is to do: completions, connection events, timers, the mailbox, then send what
