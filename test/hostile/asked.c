@@ -193,6 +193,7 @@ static enum came take_whole(struct hostile *h, struct asking *asking, char detai
 	struct stream s = {h, asked, payload, join_payload(asking, payload), false};
 	struct rtr_report report;
 	struct rtr_header rtr;
+	int placed;
 	struct rtr_item item;
 	struct rtr_iter items;
 
@@ -200,7 +201,8 @@ static enum came take_whole(struct hostile *h, struct asking *asking, char detai
 	for (uint32_t i = 0; i < asking->nparts; i++)
 		received[i] = (struct rtr_received){asking->parts[i].message.len,
 						    asking->parts[i].header_bytes + asking->parts[i].pslen};
-	if (rtr_place(&rtr, &asking->told.buffer, received, asking->nparts, NULL, 0, &report) < 0)
+	placed = rtr_place(&rtr, &asking->told.buffer, received, asking->nparts, NULL, 0, &report);
+	if (placed == -EBADMSG)
 		return unsound(detail, "an item that is wrong about its place");
 	asked->vers = RDMA2_VERSION;
 	asked->base = rtr.base;
@@ -214,7 +216,9 @@ static enum came take_whole(struct hostile *h, struct asking *asking, char detai
 		struct rdma1_segment seg;
 
 		go_on(&s, item.disp);
-		if (item.type == RTR_TBSN)
+		if (item.type == RTR_TBSN && placed < 0) /* in targets that are too many to look at */
+			s.has_failed = true;
+		else if (item.type == RTR_TBSN)
 			add_placed(&s, &item, asking);
 		while (item.type == RTR_EXRW && rdma1_segments_next(&item.segments, &seg))
 			add_read(&s, &seg);
