@@ -308,3 +308,15 @@ void raw_recv_words(struct raw *raw, struct words *words)
 	for (uint32_t i = 0; i < words->n; i++)
 		words->w[i] = be32toh(words->w[i]);
 }
+
+void raw_ask_words(struct raw *raw, const struct words *m, struct words *answer)
+{
+	memset(answer, 0, sizeof(*answer));
+	raw_send_words(raw, m);
+	raw_settle(raw);
+	if (raw->nmsgs > 0)
+		raw_recv_words(raw, answer);
+	assert_int_equal(raw->nmsgs, 0);
+	answer->w[2] = 0;
+	assert_int_equal(raw->disconnected, 0);
+}

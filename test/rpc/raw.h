@@ -81,5 +81,7 @@ void raw_put_segment(const struct raw *raw, struct words *words, uint32_t len, u
 void raw_send_words(struct raw *raw, const struct words *words);
 /* Receive and turn into words; fails the test when the length is no multiple of 4. */
 void raw_recv_words(struct raw *raw, struct words *words);
+/* Send, and have the one answer, or none: of no words then. What it grants, which differs from one time to the next, reads 0. */
+void raw_ask_words(struct raw *raw, const struct words *m, struct words *answer);
 
 #endif

@@ -67,27 +67,14 @@ static void add_segment(struct words *m)
 	m->n += 6;
 }
 
-/* The answer, of no words where there is none. */
-static void ask(const struct words *m, struct words *answer)
-{
-	memset(answer, 0, sizeof(*answer));
-	raw_send_words(&raw, m);
-	raw_settle(&raw);
-	if (raw.nmsgs > 0)
-		raw_recv_words(&raw, answer);
-	assert_int_equal(raw.nmsgs, 0);
-	answer->w[2] = 0; /* what is granted is another matter */
-	assert_int_equal(raw.disconnected, 0);
-}
-
 /* Returns the accept_stat of an RPC reply; UINT32_MAX: the answer is none. */
 static uint32_t ask_both(const struct words *m)
 {
 	struct words one, two, other = *m;
 
 	add_segment(&other);
-	ask(m, &one);
-	ask(&other, &two);
+	raw_ask_words(&raw, m, &one);
+	raw_ask_words(&raw, &other, &two);
 	assert_int_equal(one.n, two.n);
 	assert_memory_equal(one.w, two.w, one.n * 4);
 	return one.n > 12 && one.w[3] == 0 ? one.w[12] : UINT32_MAX;
