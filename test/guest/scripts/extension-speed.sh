@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# limit: 2400
+# limit: 1200
 # By hand: what single calls of weir-bench take over verbs by version 1 and by the extension, in turn, by size of the data. The
 # profile's costs are zero, so that the extension is used wherever it can be: where version 1 is faster, its explicit RDMA wins. The
 # figures are those of an emulated CPU, where messages are dear and the wire is none; only their ratios say something. Each is the least
