@@ -29,7 +29,7 @@
 #define RINGS_MOST   64u /* taken of one of them */
 #define RINGS_VAIN   16u /* of these, for which there was no message */
 #define RINGS_AHEAD  16u /* taken together: what they lead to is fetched meanwhile */
-#define BELLED_EVERY 8u	 /* polls, in which a cold one with a bell is looked at */
+#define BELLED_EVERY 32u /* polls, in one of which a cold one with a bell is looked at */
 #define OVERDUE_MOST 16u /* of those that are to be looked at for missed bells, in a poll */
 
 /* The header of a ring that nobody reads any more. */
@@ -60,7 +60,7 @@ static inline void set_mark_cold(struct shm_qp *qp)
 
 bool shm_has_message(const struct shm_qp *qp)
 {
-	return shm_note_len(qp) >= 0 || ring_peek(&qp->rx) != 0;
+	return shm_note_len(qp) >= 0 || ring_look(&qp->rx) != 0;
 }
 
 void shm_qp_warm(struct shm_qp *qp)

@@ -120,16 +120,21 @@ static inline bool ring_is_of_lap(uint64_t header, uint32_t lap)
 }
 
 /* The header word of the next message, 0 when there is none. */
+static inline uint32_t ring_look(const struct ring_reader *ring)
+{
+	uint64_t header = atomic_load_explicit(ring_header_at(ring->cells, ring->size, ring->head),
+					       memory_order_acquire);
+
+	return ring_is_of_lap(header, ring->lap) ? (uint32_t)header : 0;
+}
+
+/* The same where it is likely that there is one. */
 static inline uint32_t ring_peek(const struct ring_reader *ring)
 {
-	uint64_t header;
-
 	/* The rest of a short message was written before its header: fetch it along with that, not after. */
 	__builtin_prefetch(ring->cells + ((ring->head + RING_CELL) & (ring->size - 1)));
 	__builtin_prefetch(ring->cells + ((ring->head + 2 * RING_CELL) & (ring->size - 1)));
-	header = atomic_load_explicit(ring_header_at(ring->cells, ring->size, ring->head),
-				      memory_order_acquire);
-	return ring_is_of_lap(header, ring->lap) ? (uint32_t)header : 0;
+	return ring_look(ring);
 }
 
 /* Length of the message that 'word' heads, or -1 when there can be no such message. */

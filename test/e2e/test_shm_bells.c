@@ -10,8 +10,8 @@
 
 #define MANY	     300u
 #define FLOOD	     32u
-#define HOT_MOST     8u /* that poll.c leaves hot where all are used seldom */
-#define LOST_POLLS   8u /* in which it looks at one of those that may have rung unheard */
+#define HOT_MOST     8u	 /* that poll.c leaves hot where all are used seldom */
+#define LOST_POLLS   32u /* in which it looks at one of those that may have rung unheard */
 #define RINGS_A_POLL 64u
 #define BURST	     20u
 
