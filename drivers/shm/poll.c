@@ -198,8 +198,8 @@ static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_
 
 /* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next receive, takes it. If not, what that
  * means is done, and *n counts the completion that there may be. */
-static inline bool may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len,
-			    struct fabric_wc *wcs, uint32_t *n)
+static bool may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len, struct fabric_wc *wcs,
+		     uint32_t *n)
 {
 	if (__builtin_expect(shm_recvs_empty(qp->recvs), 0)) {
 		not_ready(qp);
@@ -211,29 +211,28 @@ static inline bool may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, 
 		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_FATAL);
 		return false;
 	}
-	if (__builtin_expect((uint64_t)len > wr->len, 0)) {
-		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_LOCAL_LEN);
-		return false;
-	}
 	if (__builtin_expect(wr->lkey == SHM_NO_LKEY, 0)) {
 		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_LOCAL_PROT);
+		return false;
+	}
+	if (__builtin_expect((uint64_t)len > wr->len, 0)) {
+		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_LOCAL_LEN);
 		return false;
 	}
 	return true;
 }
 
-/* It was taken, by 'wr'. */
-static inline void received(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc,
+/* A message was taken, by 'wr'. */
+static inline void received(const struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc,
 			    uint32_t len, uint32_t inv_rkey)
 {
-	*wc = (struct fabric_wc){
-		.wr_id = wr->wr_id,
-		.qp_ctx = qp->fabric.ctx,
-		.op = FABRIC_RECV,
-		.byte_len = len,
-		.inv_rkey = inv_rkey,
-	};
-	shm_recvs_take(qp->recvs);
+	/* One by one: as a whole it would be cleared first. */
+	wc->wr_id = wr->wr_id;
+	wc->qp_ctx = qp->fabric.ctx;
+	wc->op = FABRIC_RECV;
+	wc->status = FABRIC_OK;
+	wc->byte_len = len;
+	wc->inv_rkey = inv_rkey;
 }
 
 static inline void count_recv(struct fabric_stats *stats, uint32_t len)
@@ -252,35 +251,84 @@ static __attribute__((noinline)) uint32_t take_note(struct shm_qp *qp, uint32_t 
 		return n;
 	note_take(qp->note_in, &qp->rx, wr->addr, len);
 	received(qp, wr, wc, len, 0);
+	shm_recvs_take(qp->recvs);
 	count_recv(&shm_dev_of(qp)->fabric.stats, len);
 	return 1;
 }
 
-static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+#define TAKE_ENDS 2u /* nothing more is to be taken now */
+
+/* The message that 'word' heads, which may be any. 1 if that gives a completion, and TAKE_ENDS. */
+static __attribute__((noinline)) uint32_t take_any(struct shm_qp *qp, uint32_t word, struct fabric_wc *wc)
+{
+	const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
+	int64_t len = ring_msg_len(&qp->rx, word);
+	struct shm_dev *dev = shm_dev_of(qp);
+	uint32_t n = 0, inv_rkey;
+
+	if (!may_take(qp, wr, len, wc, &n))
+		return n | TAKE_ENDS;
+	inv_rkey = ring_take(&qp->rx, word, wr->addr, wr->len, (uint32_t)len);
+	received(qp, wr, wc, (uint32_t)len, inv_rkey);
+	shm_recvs_take(qp->recvs);
+	if (inv_rkey != 0 && !key_invalidate(&dev->keys, inv_rkey, qp->conn_id)) {
+		wc->status = FABRIC_ERR_REMOTE_ACCESS;
+		dev->fabric.stats.remote_access_errors++;
+		shm_qp_break(qp);
+		return 1 | TAKE_ENDS;
+	}
+	count_recv(&dev->fabric.stats, (uint32_t)len);
+	return 1;
+}
+
+/* Whether a message is sure to be taken by 'wr'; else it is not known. A receive that covers no registration has no length
+ * (recvs.c), and a message of no bytes goes the long way. */
+static inline bool may_surely_take(const struct shm_qp *qp, const struct shm_recvs *recvs,
+				   const struct fabric_recv_wr *wr, uint32_t word)
+{
+	uint32_t len = word & RING_LEN_MASK;
+
+	return (word & ~RING_LEN_MASK) == RING_VALID && len <= qp->rx.max_msg && len - 1 < wr->len &&
+	       recvs->head != recvs->tail && !qp->is_rnr;
+}
+
+/* What most messages are, in one pass, with the ring in registers. */
+static inline __attribute__((always_inline)) uint32_t poll_ring(struct shm_qp *qp, struct fabric_wc *wcs,
+								uint32_t max, bool is_shared)
 {
 	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
+	struct shm_recvs *recvs = qp->recvs;
+	struct ring_reader rx = qp->rx;
 	uint32_t n = 0, word;
+
+	while (n < max && (word = ring_peek(&rx)) != 0) {
+		const struct fabric_recv_wr *wr = shm_recvs_next_of(recvs, is_shared);
+		uint32_t len = word & RING_LEN_MASK, took;
+
+		if (__builtin_expect(!may_surely_take(qp, recvs, wr, word), 0)) {
+			ring_reader_set(&qp->rx, &rx);
+			took = take_any(qp, word, &wcs[n]);
+			n += took & 1;
+			if (took & TAKE_ENDS)
+				return n;
+			rx = qp->rx;
+			continue;
+		}
+		ring_take_plain(&rx, wr->addr, wr->len, len);
+		received(qp, wr, &wcs[n++], len, 0);
+		shm_recvs_take_of(recvs, is_shared);
+		count_recv(stats, len);
+	}
+	ring_reader_set(&qp->rx, &rx);
+	return n;
+}
+
+static uint32_t poll_recv(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+{
+	uint32_t n = qp->recvs->is_shared ? poll_ring(qp, wcs, max, true) : poll_ring(qp, wcs, max, false);
 	int32_t note;
 
-	while (n < max && (word = ring_peek(&qp->rx)) != 0) {
-		const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
-		int64_t len = ring_msg_len(&qp->rx, word);
-		uint32_t inv_rkey;
-
-		if (!may_take(qp, wr, len, wcs, &n))
-			return n;
-		inv_rkey = ring_take(&qp->rx, word, wr->addr, wr->len, (uint32_t)len);
-		received(qp, wr, &wcs[n++], (uint32_t)len, inv_rkey);
-		if (__builtin_expect(inv_rkey != 0, 0) &&
-		    !key_invalidate(&shm_dev_of(qp)->keys, inv_rkey, qp->conn_id)) {
-			wcs[n - 1].status = FABRIC_ERR_REMOTE_ACCESS;
-			stats->remote_access_errors++;
-			shm_qp_break(qp);
-			return n;
-		}
-		count_recv(stats, (uint32_t)len);
-	}
-	if (n < max && (note = shm_note_len(qp)) >= 0)
+	if (n < max && qp->state == QP_READY && (note = shm_note_len(qp)) >= 0)
 		n += take_note(qp, (uint32_t)note, &wcs[n]);
 	return n;
 }

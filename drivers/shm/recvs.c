@@ -50,8 +50,10 @@ static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs, const s
 			find_registration(dev, lkey, &base, &len);
 		}
 		at = (uintptr_t)wr->addr - base;
-		if (__builtin_expect(at > len || wr->len > len - at, 0))
+		if (__builtin_expect(at > len || wr->len > len - at, 0)) {
 			wr->lkey = SHM_NO_LKEY; /* the message that meets it fails */
+			wr->len = 0;
+		}
 	}
 	recvs->tail = tail;
 	return n;

@@ -40,71 +40,16 @@ static inline int has_room(struct ring_writer *ring, uint32_t need)
 	return has_room_now(ring, need);
 }
 
-typedef uint8_t bytes16 __attribute__((vector_size(16)));
-
-/* Less than 64 bytes, in moves that may overlap: a call to memcpy() costs more than that. All is read before anything is
- * written. */
-static inline void copy_short(uint8_t *dst, const uint8_t *src, uint32_t len)
-{
-	if (len >= 32) {
-		bytes16 a, b, c, d;
-
-		memcpy(&a, src, 16);
-		memcpy(&b, src + 16, 16);
-		memcpy(&c, src + len - 32, 16);
-		memcpy(&d, src + len - 16, 16);
-		memcpy(dst, &a, 16);
-		memcpy(dst + 16, &b, 16);
-		memcpy(dst + len - 32, &c, 16);
-		memcpy(dst + len - 16, &d, 16);
-	} else if (len >= 16) {
-		bytes16 a, b;
-
-		memcpy(&a, src, 16);
-		memcpy(&b, src + len - 16, 16);
-		memcpy(dst, &a, 16);
-		memcpy(dst + len - 16, &b, 16);
-	} else if (len >= 8) {
-		uint64_t a, b;
-
-		memcpy(&a, src, 8);
-		memcpy(&b, src + len - 8, 8);
-		memcpy(dst, &a, 8);
-		memcpy(dst + len - 8, &b, 8);
-	} else if (len >= 4) {
-		uint32_t a, b;
-
-		memcpy(&a, src, 4);
-		memcpy(&b, src + len - 4, 4);
-		memcpy(dst, &a, 4);
-		memcpy(dst + len - 4, &b, 4);
-	} else {
-		for (uint32_t i = 0; i < len; i++)
-			dst[i] = src[i];
-	}
-}
-
 static inline void put_header(struct ring_writer *ring, uint64_t at, uint32_t word, memory_order order)
 {
 	atomic_store_explicit(ring_header_at(ring->cells, ring->size, at),
 			      (uint64_t)ring_lap(at, ring->shift) << 32 | word, order);
 }
 
-/* What the compiler can't keep of a ring across stores to its cells, which it takes for stores to anything. */
-struct cells {
-	uint8_t *base;
-	uint64_t mask;
-	uint32_t shift;
-};
-
-static inline uint8_t *cell_at(const struct cells *cells, uint64_t at)
+static inline void put_cell_header(const struct ring_cells *cells, uint64_t at, uint32_t word,
+				   memory_order order)
 {
-	return cells->base + (at & cells->mask);
-}
-
-static inline void put_cell_header(const struct cells *cells, uint64_t at, uint32_t word, memory_order order)
-{
-	atomic_store_explicit((_Atomic uint64_t *)(void *)cell_at(cells, at),
+	atomic_store_explicit((_Atomic uint64_t *)(void *)ring_cell_at(cells, at),
 			      (uint64_t)ring_lap(at, cells->shift) << 32 | word, order);
 }
 
@@ -112,18 +57,18 @@ static inline void put_cell_header(const struct cells *cells, uint64_t at, uint3
  * line away. Apart, so that one of one cell needs fewer registers. */
 static __attribute__((noinline)) void put_several(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	const struct cells cells = {ring->cells, ring->size - 1, ring->shift};
+	const struct ring_cells cells = {ring->cells, ring->size - 1, ring->shift};
 	const uint8_t *from = data + RING_DATA;
 	uint32_t left = len - RING_DATA;
 	uint64_t at = ring->tail + RING_CELL;
 
 	for (; left > RING_DATA; from += RING_DATA, left -= RING_DATA, at += RING_CELL) {
-		memcpy(cell_at(&cells, at) + RING_HEADER, from, RING_DATA);
+		memcpy(ring_cell_at(&cells, at) + RING_HEADER, from, RING_DATA);
 		put_cell_header(&cells, at, 0, memory_order_relaxed);
 	}
-	copy_short(cell_at(&cells, at) + RING_HEADER, from, left);
+	ring_copy_short(ring_cell_at(&cells, at) + RING_HEADER, from, left);
 	put_cell_header(&cells, at, 0, memory_order_relaxed);
-	memcpy(cell_at(&cells, ring->tail) + RING_HEADER, data, RING_DATA);
+	memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER, data, RING_DATA);
 	put_cell_header(&cells, ring->tail, RING_VALID | len, memory_order_release);
 	ring->tail = at + RING_CELL;
 }
@@ -135,9 +80,12 @@ int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 	if (__builtin_expect(room != 1, 0))
 		return room;
 	if (len <= RING_DATA) {
-		copy_short(ring->cells + (ring->tail & (ring->size - 1)) + RING_HEADER, data, len);
-		put_header(ring, ring->tail, RING_VALID | len, memory_order_release);
-		ring->tail += RING_CELL;
+		const struct ring_cells cells = {ring->cells, ring->size - 1, ring->shift};
+		uint64_t at = ring->tail;
+
+		ring_copy_short(ring_cell_at(&cells, at) + RING_HEADER, data, len);
+		put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
+		ring->tail = at + RING_CELL;
 	} else {
 		put_several(ring, data, len);
 	}
@@ -188,50 +136,20 @@ bool ring_can_pass(struct ring_writer *ring)
 	return ring_lap(ring->tail, ring->shift) % RING_FULL_LAPS != 0 && has_room(ring, RING_CELL) == 1;
 }
 
-/* The payload of the cells from 'at' on; they have 'bytes' with their headers. */
-static inline void take_cells(const struct ring_reader *ring, uint64_t at, uint32_t bytes, uint8_t *dst,
-			      uint32_t size, uint32_t len)
-{
-	const struct cells cells = {ring->cells, ring->size - 1, 0};
-	const uint8_t *end = dst + len;
-
-	/* Whole cells where there is room: what is behind the message in its last one is the writer's own affair. */
-	if (__builtin_expect(bytes <= size, 1)) {
-		for (; dst < end; dst += RING_DATA, at += RING_CELL)
-			memcpy(dst, cell_at(&cells, at) + RING_HEADER, RING_DATA);
-		return;
-	}
-	for (; end - dst > (ptrdiff_t)RING_DATA; dst += RING_DATA, at += RING_CELL)
-		memcpy(dst, cell_at(&cells, at) + RING_HEADER, RING_DATA);
-	copy_short(dst, cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
-}
-
-/* All before 'at' is done with. */
-static inline void advance(struct ring_reader *ring, uint64_t at)
-{
-	ring->head = at;
-	ring->lap = ring_lap(at, ring->shift);
-	if (at - ring->published >= ring->size / 4) {
-		ring->published = at;
-		atomic_store_explicit(&ring_reader_shared(ring)->head, at, memory_order_release);
-	}
-}
-
 void ring_passed(struct ring_reader *ring)
 {
-	advance(ring, ring->head + RING_CELL);
+	ring_advance(ring, ring->head + RING_CELL);
 }
 
 uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len)
 {
-	uint64_t at = ring->head;
-	uint32_t inv_rkey = 0, bytes = ring_cells_bytes(len);
+	uint32_t inv_rkey = 0;
 
-	if (__builtin_expect((word & RING_INV) != 0, 0)) {
-		memcpy(&inv_rkey, ring->cells + (at & (ring->size - 1)) + RING_HEADER, sizeof(inv_rkey));
-		at += RING_CELL;
+	if (word & RING_INV) {
+		memcpy(&inv_rkey, ring->cells + (ring->head & (ring->size - 1)) + RING_HEADER,
+		       sizeof(inv_rkey));
+		ring_advance(ring, ring->head + RING_CELL);
 	}
-	take_cells(ring, at, bytes, dst, size, len);
-	advance(ring, at + bytes);
+	ring_take_plain(ring, dst, size, len);
 	return inv_rkey;
 }

@@ -145,6 +145,107 @@ static inline int64_t ring_msg_len(const struct ring_reader *ring, uint32_t word
 	return (word & ~(RING_LEN_MASK | RING_INV)) == RING_VALID && len <= ring->max_msg ? (int64_t)len : -1;
 }
 
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+/* Less than 64 bytes, in moves that may overlap: a call to memcpy() costs more than that. All is read before anything is
+ * written. */
+static inline void ring_copy_short(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	if (len >= 32) {
+		bytes16 a, b, c, d;
+
+		memcpy(&a, src, 16);
+		memcpy(&b, src + 16, 16);
+		memcpy(&c, src + len - 32, 16);
+		memcpy(&d, src + len - 16, 16);
+		memcpy(dst, &a, 16);
+		memcpy(dst + 16, &b, 16);
+		memcpy(dst + len - 32, &c, 16);
+		memcpy(dst + len - 16, &d, 16);
+	} else if (len >= 16) {
+		bytes16 a, b;
+
+		memcpy(&a, src, 16);
+		memcpy(&b, src + len - 16, 16);
+		memcpy(dst, &a, 16);
+		memcpy(dst + len - 16, &b, 16);
+	} else if (len >= 8) {
+		uint64_t a, b;
+
+		memcpy(&a, src, 8);
+		memcpy(&b, src + len - 8, 8);
+		memcpy(dst, &a, 8);
+		memcpy(dst + len - 8, &b, 8);
+	} else if (len >= 4) {
+		uint32_t a, b;
+
+		memcpy(&a, src, 4);
+		memcpy(&b, src + len - 4, 4);
+		memcpy(dst, &a, 4);
+		memcpy(dst + len - 4, &b, 4);
+	} else {
+		for (uint32_t i = 0; i < len; i++)
+			dst[i] = src[i];
+	}
+}
+
+/* What the compiler can't keep of a ring across stores to its cells, which it takes for stores to anything. */
+struct ring_cells {
+	uint8_t *base;
+	uint64_t mask;
+	uint32_t shift;
+};
+
+static inline uint8_t *ring_cell_at(const struct ring_cells *cells, uint64_t at)
+{
+	return cells->base + (at & cells->mask);
+}
+
+/* The payload of the cells from 'at' on; they have 'bytes' with their headers. */
+static inline void ring_take_cells(const struct ring_reader *ring, uint64_t at, uint32_t bytes, uint8_t *dst,
+				   uint32_t size, uint32_t len)
+{
+	const struct ring_cells cells = {ring->cells, ring->size - 1, 0};
+	const uint8_t *end = dst + len;
+
+	/* Whole cells where there is room: what is behind the message in its last one is the writer's own affair. */
+	if (__builtin_expect(bytes <= size, 1)) {
+		for (; dst < end; dst += RING_DATA, at += RING_CELL)
+			memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
+		return;
+	}
+	for (; end - dst > (ptrdiff_t)RING_DATA; dst += RING_DATA, at += RING_CELL)
+		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
+	ring_copy_short(dst, ring_cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
+}
+
+/* All before 'at' is done with. */
+static inline void ring_advance(struct ring_reader *ring, uint64_t at)
+{
+	ring->head = at;
+	ring->lap = ring_lap(at, ring->shift);
+	if (at - ring->published >= ring->size / 4) {
+		ring->published = at;
+		atomic_store_explicit(&ring_reader_shared(ring)->head, at, memory_order_release);
+	}
+}
+
+/* Where another copy of it has got to. */
+static inline void ring_reader_set(struct ring_reader *ring, const struct ring_reader *from)
+{
+	ring->head = from->head;
+	ring->published = from->published;
+	ring->lap = from->lap;
+}
+
+static inline void ring_take_plain(struct ring_reader *ring, void *dst, uint32_t size, uint32_t len)
+{
+	uint32_t bytes = ring_cells_bytes(len);
+
+	ring_take_cells(ring, ring->head, bytes, dst, size, len);
+	ring_advance(ring, ring->head + bytes);
+}
+
 /* Copy the message of 'len' bytes that ring_peek() found with 'word' to 'dst', of 'size' bytes, and be done with it. What
  * 'dst' has behind the message is undefined then. Returns the key that it invalidates, or 0. */
 uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len);

@@ -444,15 +444,26 @@ static inline bool shm_recvs_empty(const struct shm_recvs *recvs)
 }
 
 /* The one that the next message takes. */
+/* The next receive, and that a message has taken it; 'is_shared' is the queue's, for those who know it. */
+static inline const struct fabric_recv_wr *shm_recvs_next_of(const struct shm_recvs *recvs, bool is_shared)
+{
+	return &recvs->wrs[(is_shared ? recvs->tail - 1 : recvs->head) & recvs->mask];
+}
+
+static inline void shm_recvs_take_of(struct shm_recvs *recvs, bool is_shared)
+{
+	recvs->head += !is_shared;
+	recvs->tail -= is_shared;
+}
+
 static inline const struct fabric_recv_wr *shm_recvs_next(const struct shm_recvs *recvs)
 {
-	return &recvs->wrs[(recvs->is_shared ? recvs->tail - 1 : recvs->head) & recvs->mask];
+	return shm_recvs_next_of(recvs, recvs->is_shared);
 }
 
 static inline void shm_recvs_take(struct shm_recvs *recvs)
 {
-	recvs->head += !recvs->is_shared;
-	recvs->tail -= recvs->is_shared;
+	shm_recvs_take_of(recvs, recvs->is_shared);
 }
 
 /* The next message is in the note: its length, or -1. While the reader has said that it is looked at, so that hardly ever it is. */
