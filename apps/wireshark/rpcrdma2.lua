@@ -6,6 +6,9 @@
 -- It is a heuristic dissector of what InfiniBand, RoCE and iWARP carry. A message is taken when its version is 2 and its
 -- body can be one of that procedure; all lengths are checked, and what is malformed is marked where it ends. RPC messages
 -- are handed on where they are whole: a single transmission from which nothing was excised.
+--
+-- A message that is longer than the path's MTU comes in several packets, which InfiniBand's dissector does not put together: that
+-- is done here, and it is shown with its last packet.
 
 local p2 = Proto("rpcrdma2", "RPC-over-RDMA version 2")
 
@@ -56,6 +59,7 @@ f.rdma_offset = ProtoField.uint64("rpcrdma2.rdma_offset", "rdma_offset", HEX)
 f.data = ProtoField.bytes("rpcrdma2.data", "data")
 f.payload = ProtoField.bytes("rpcrdma2.payload", "RPC payload stream")
 f.bulk = ProtoField.bytes("rpcrdma2.bulk", "Padding and bulk data")
+f.whole_in = ProtoField.framenum("rpcrdma2.whole_in", "The message is shown in")
 local fields = {}
 for _, field in pairs(f) do
   fields[#fields + 1] = field
@@ -412,10 +416,11 @@ function p2.dissector(tvb, pinfo, root)
   return tvb:len()
 end
 
--- Can it be one? The version and the words behind the procedure; version 1 has its own dissector.
-local function is_ours(tvb)
-  local length = tvb:len()
-  if length < 20 or tvb(4, 4):uint() ~= 2 then
+-- Can it be one? The version and the words behind the procedure; version 1 has its own dissector. 'goes_on': this is the first
+-- of several packets of it.
+local function is_ours(tvb, goes_on)
+  local length = goes_on and math.huge or tvb:len()
+  if tvb:len() < 20 or tvb(4, 4):uint() ~= 2 then
     return false
   end
   local proc = tvb(12, 4):uint()
@@ -427,18 +432,98 @@ local function is_ours(tvb)
   elseif proc == 4 then
     return first >= 1 and first <= 6
   elseif proc == 5 then
-    return length >= 28 and first <= 1 and tvb(24, 4):uint() <= length - 28
+    return length >= 28 and first <= 1 and (goes_on or tvb(24, 4):uint() <= length - 28)
   end
   return first <= length / 4 -- a count of properties or of words
 end
 
+-- Messages in several packets ----------------------------------------------------------------------------------------
+
+-- Of InfiniBand and RoCE. iWARP's dissector puts together what it hands on.
+local bth_opcode, bth_qp, bth_psn = Field.new("infiniband.bth.opcode"), Field.new("infiniband.bth.destqp"),
+  Field.new("infiniband.bth.psn")
+
+-- Of Sends: which packet of a message it is.
+local FIRST, MIDDLE, LAST = 0, 1, { [2] = true, [3] = true, [22] = true }
+
+-- Of a packet: 'key', the flow of which its message is; 'at', its PSN, and 'next', that of the one behind it; whether it is the first,
+-- and the last, of its message. Nil: its message comes in one.
+local function place_of(pinfo)
+  local opcode, psn, qp = bth_opcode(), bth_psn(), bth_qp()
+  if not opcode or not psn or not qp then
+    return nil
+  end
+  opcode, psn = opcode.value, psn.value
+  if opcode ~= FIRST and opcode ~= MIDDLE and not LAST[opcode] then
+    return nil
+  end
+  return { key = string.format("%s>%s %u", pinfo.src, pinfo.dst, qp.value), at = psn, next = (psn + 1) % 2 ^ 24,
+    is_first = opcode == FIRST, is_last = LAST[opcode] or false }
+end
+
+-- Messages that are not whole yet, by flow; and, by packet, the message that it was of.
+local open, taken = {}, {}
+
+function p2.init()
+  open, taken = {}, {}
+end
+
+-- What is lost or comes again is left alone: what is missing is sent once more, from there on.
+local function take(place, tvb, number)
+  local message = open[place.key]
+  if place.is_first then
+    message = is_ours(tvb, true) and { data = ByteArray.new(), next = place.at } or nil
+    open[place.key] = message
+  end
+  if not message or message.next ~= place.at then
+    return nil
+  end
+  message.data:append(tvb():bytes())
+  message.next = place.next
+  if place.is_last then
+    message.last = number
+    open[place.key] = nil
+  end
+  return message
+end
+
+local function show_part(tvb, pinfo, root, message)
+  local tree = root:add(p2, tvb(), "RPC-over-RDMA version 2, part of a message")
+  pinfo.cols.protocol = "RPCoRDMA2"
+  pinfo.cols.info = "part of a message"
+  if message.last then -- on the second time through the capture
+    tree:add(f.whole_in, message.last):set_generated()
+    pinfo.cols.info:append(string.format(" [frame %u]", message.last))
+  end
+end
+
 local function heuristic(tvb, pinfo, root)
-  if not is_ours(tvb) then
+  if not is_ours(tvb, false) then
     return false
   end
   p2.dissector(tvb, pinfo, root)
   return true
 end
 
-p2:register_heuristic("infiniband.payload", heuristic)
+local function heuristic_of_packets(tvb, pinfo, root)
+  local place = place_of(pinfo)
+  if not place then
+    return heuristic(tvb, pinfo, root)
+  end
+  local id = string.format("%u %s %u", pinfo.number, place.key, place.at)
+  if taken[id] == nil then -- not on the first time through, always, as that may be without fields
+    taken[id] = take(place, tvb, pinfo.number) or false
+  end
+  local message = taken[id]
+  if not message then
+    return false
+  elseif place.is_last then
+    p2.dissector(message.data:tvb("RPC-over-RDMA message"), pinfo, root)
+  else
+    show_part(tvb, pinfo, root, message)
+  end
+  return true
+end
+
+p2:register_heuristic("infiniband.payload", heuristic_of_packets)
 p2:register_heuristic("iwarp_ddp_rdmap", heuristic)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The dissector for Wireshark on a capture made of messages of version 2: RoCEv2 frames, one message each, read by tshark."""
+"""The dissector for Wireshark on captures made of messages of version 2, RoCEv2 frames and some of iWARP, read by tshark."""
 
 import json
 import pathlib
@@ -15,7 +15,8 @@ import zlib
 
 SCRIPT, VECTORS = (pathlib.Path(argument) for argument in sys.argv[1:3])
 SKIPPED = 77
-SEND_ONLY = 0x04
+SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 0x00, 0x01, 0x02, 0x04
+MTU = 256
 
 
 def read_vectors(path):
@@ -27,27 +28,61 @@ def u32(*words):
     return struct.pack('>%dI' % len(words), *words)
 
 
-def frame(number, message):
-    """An RDMA Send of the message: Ethernet, IPv4, UDP, InfiniBand's base header, ICRC."""
+def frame(number, message, opcode=SEND_ONLY):
+    """An RDMA Send of the message, or of a part of it: Ethernet, IPv4, UDP, InfiniBand's base header, ICRC."""
     pad = -len(message) % 4
-    bth = struct.pack('>BBHIBBH', SEND_ONLY, 0x40 | pad << 4, 0xffff, 0x11, 0x80, number >> 16, number & 0xffff)
+    bth = struct.pack('>BBHIBBH', opcode, 0x40 | pad << 4, 0xffff, 0x11, 0x80, number >> 16, number & 0xffff)
     inner = bth + message + b'\0' * pad
     udp = struct.pack('>4H', 50000, 4791, 8 + len(inner) + 4, 0)
-    ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(udp) + len(inner) + 4, number, 0x4000, 64, 17, 0, bytes([10, 0, 0, 1]),
+    ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(udp) + len(inner) + 4, number & 0xffff, 0x4000, 64, 17, 0, bytes([10, 0, 0, 1]),
                      bytes([10, 0, 0, 2]))
-    masked = b'\xff' * 8 + struct.pack('>BBHHHBBH4s4s', 0x45, 0xff, 20 + len(udp) + len(inner) + 4, number, 0x4000, 0xff, 17,
+    masked = b'\xff' * 8 + struct.pack('>BBHHHBBH4s4s', 0x45, 0xff, 20 + len(udp) + len(inner) + 4, number & 0xffff, 0x4000, 0xff, 17,
                                        0xffff, ip[12:16], ip[16:20]) + udp[:6] + b'\xff\xff'
     masked += bth[:4] + b'\xff' + bth[5:] + inner[12:]
     icrc = struct.pack('<I', zlib.crc32(masked))
     return bytes.fromhex('020000000002' '020000000001' '0800') + ip + udp + inner + icrc
 
 
-def capture(path, messages):
+def packets(number, message):
+    """The same as several packets, from that PSN on."""
+    parts = [message[at:at + MTU] for at in range(0, len(message), MTU)]
+    opcodes = [SEND_FIRST] + [SEND_MIDDLE] * (len(parts) - 2) + [SEND_LAST]
+    return [frame((number + i) % 2 ** 24, part, opcode) for i, (part, opcode) in enumerate(zip(parts, opcodes))]
+
+
+def iwarp(messages):
+    """Frames of a connection's set-up, then of these messages in DDP segments, one each."""
+    sent = [1, 1]
+
+    def segment(side, payload):
+        ports = (50000, 20049) if side == 0 else (20049, 50000)
+        tcp = struct.pack('>HHIIBBHHH', *ports, sent[side], sent[1 - side], 5 << 4, 0x18, 65535, 0, 0)
+        sent[side] += len(payload)
+        ends = bytes([10, 0, 0, 1 + side]), bytes([10, 0, 0, 2 - side])
+        ip = struct.pack('>BBHHHBBH4s4s', 0x45, 0, 40 + len(payload), 0, 0x4000, 64, 6, 0, *ends)
+        return bytes.fromhex('020000000002' '020000000001' '0800') + ip + tcp + payload
+
+    def fpdu(number, message, at):
+        data = message[at:at + MTU]
+        is_last = at + MTU >= len(message)
+        pdu = struct.pack('>BBIIII', 0x41 if is_last else 0x01, 0x43, 0, 0, 1 + number, at) + data
+        return struct.pack('>H', len(pdu)) + pdu + b'\0' * (-(2 + len(pdu)) % 4 + 4)
+
+    frames = [segment(0, b'MPA ID Req Frame' + struct.pack('>BBH', 0, 1, 0)),
+              segment(1, b'MPA ID Rep Frame' + struct.pack('>BBH', 0, 1, 0))]
+    pdus = [fpdu(number, message, at) for number, message in enumerate(messages) for at in range(0, len(message), MTU)]
+    return frames + [segment(0, pdu) for pdu in pdus]
+
+
+def capture_frames(path, frames):
     with path.open('wb') as file:
         file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
-        for number, message in enumerate(messages):
-            data = frame(number, message)
+        for number, data in enumerate(frames):
             file.write(struct.pack('<4I', number, 0, len(data), len(data)) + data)
+
+
+def capture(path, messages):
+    capture_frames(path, [frame(number, message) for number, message in enumerate(messages)])
 
 
 def tshark(path, *args):
@@ -148,6 +183,38 @@ class Dissector(unittest.TestCase):
         self.check(trees[6], optxc_xnum=[2], optxc_itype=[2], optxc_pslen=[8])
         self.check(trees[7], optre_which=[7], xmsi_xid=[7, 8], optri_value=[9], optri_min=[0], optri_max=[8])
         self.check(trees[8], rdma_opttype=[99])
+
+    def infos(self, frames, *args):
+        capture_frames(self.path, frames)
+        shown = tshark(self.path, '-T', 'fields', '-e', '_ws.col.Protocol', '-e', '_ws.col.Info', *args).splitlines()
+        return [tuple(line.split('\t')) for line in shown]
+
+    def test_messages_in_several_packets(self):
+        call = u32(0x18, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
+        long = u32(0x18, 2, 32, 5, 0, 5, 20, 0, 0, 2, 1, 1000) + call + bytes(960)
+        whole = u32(0x18, 2, 32, 5, 0, 5, 20, 0, 0, 1, 1, 40) + call + bytes(4096) # with bulk data behind it
+        part = ('RPCoRDMA2', 'part of a message')
+        first = ('RPCoRDMA2', 'RDMA2_OPTIONAL ROPT_XMTREQ CALL, transmission 1 of 2')
+        once = packets(2 ** 24 - 2, long) # its PSNs begin again
+        self.assertEqual(self.infos(once), [part] * 4 + [first])
+        self.assertEqual(self.infos(once, '-2'), [part] * 4 + [first])
+        shown = self.infos(packets(0, whole))
+        self.assertEqual(shown[:-1], [part] * 16)
+        self.assertEqual(shown[-1][0], 'NFS')
+        # One packet is lost, one comes twice: shown is what came in order, in the end.
+        shown = self.infos(once[:2] + once[3:] + once[1:4] + once[3:])
+        self.assertEqual([line for line in shown if line[0] == 'RPCoRDMA2'], [part] * 4 + [first])
+        # Of one whose first packet is not in the capture nothing is.
+        self.assertNotIn('RPCoRDMA2', dict(self.infos(once[1:])))
+
+    def test_messages_by_iwarp(self):
+        short = VECTORS_READ['L']
+        long = u32(0x18, 2, 32, 5, 0, 5, 20, 0, 0, 2, 1, 600) + u32(0x18, 0, 2, 100003, 3, 0, 0, 0, 0, 0) + bytes(560)
+        capture_frames(self.path, iwarp([short, long, short]))
+        read = [json.loads(tshark(self.path, '-T', 'json', '--no-duplicate-keys'))]
+        self.assertEqual([int(found) for found in values(read, 'rpcrdma2.rdma_err')], [5, 5])
+        self.assertEqual([int(found) for found in values(read, 'rpcrdma2.optxrq_pslen')], [600])
+        self.assertNotIn('malformed', json.dumps(read))
 
     def test_version_1_is_left_alone(self):
         call = u32(0x18, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
