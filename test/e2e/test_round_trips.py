@@ -66,6 +66,15 @@ class RoundTrips(unittest.TestCase):
         self.expect('long-reply', 65536, 'continuation', 1, 1)
         self.assertEqual(self.rows['long-call', 65536, 'continuation']['fallbacks'], '1')
 
+    def test_default_costs_decide_where_doc_says(self):
+        """doc/version-2.rst, Costs: a long call of 47 KiB is continued and one of 48 KiB is not, a long reply of 19 and of 20."""
+        result = run('--csv', '--size', '19k,20k,26k,27k,47k,48k', '--rtt', '3us')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lent = {(row['call'], int(row['bytes']) // 1024): row['lent'] for row in csv.DictReader(io.StringIO(result.stdout))
+                if row['way'] == 'all'}
+        for call, most in (('long-call', 47), ('long-reply', 19), ('read', 26)):
+            self.assertEqual((lent[call, most], lent[call, most + 1]), ('0', '1'), call)
+
     def test_latency_follows_the_wire(self):
         row = self.rows['long-call', 8192, 'version-1']
         self.assertAlmostEqual(float(row['latency_ns']), 2e6, delta=1000)
