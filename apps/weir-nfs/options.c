@@ -383,6 +383,16 @@ static void limit_retries(struct nfs_options *o)
 	p->reconnect_give_up_ms = (uint32_t)all_ms;
 }
 
+/* Receives that a connection takes, as profiles say of recv_buffers. */
+static uint32_t count_receives(const struct weir_profile *p)
+{
+	uint32_t n = p->credits + p->credits / 8 + 2;
+
+	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_CONTINUATION))
+		return n;
+	return n + (p->credits > p->transmissions ? p->credits : p->transmissions);
+}
+
 /* The buffers that this needs, where no profile says otherwise: a command is to start at once. */
 static int size_buffers(struct nfs_options *o, bool has_profile)
 {
@@ -401,8 +411,8 @@ static int size_buffers(struct nfs_options *o, bool has_profile)
 	if (p->credits < o->depth)
 		p->credits = o->depth;
 	/* Two connections' worth: the old one may not be gone when the next is made. */
-	if (p->recv_buffers < 2 * (p->credits + 4))
-		p->recv_buffers = 2 * (p->credits + 4);
+	if (p->recv_buffers < 2 * count_receives(p))
+		p->recv_buffers = 2 * count_receives(p);
 	if (p->send_buffers < 4 * (p->credits + 4))
 		p->send_buffers = 4 * (p->credits + 4);
 	if (p->connections < 2)

@@ -155,7 +155,9 @@ const struct profile_key profile_keys[] = {
 	 .unit = "buffers", .initial = "2048",
 	 .help = "messages coming in, of inline_bytes each, with placement of lead_bytes and targets, an "
 		 "engine; "
-		 "shared by its connections, or each takes its credits, an eighth of these, and 2 more"},
+		 "shared by its connections, or each takes its credits, an eighth of these, and 2 more; and "
+		 "with "
+		 "continuation as many as its credits, or transmissions if more, besides"},
 	{"memory", "long_buffers", PROFILE_NUMBER, FIELD(long_buffers), .min = 1, .max = 1u << 16, .step = 1,
 	 .unit = "buffers", .initial = "64",
 	 .help = "calls and replies too long to go inline, at their requester"},

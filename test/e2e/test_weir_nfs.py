@@ -43,6 +43,7 @@ def tree_of(root):
 
 class Served(unittest.TestCase):
     PROTOCOLS = None # of client and server; None: no profile says
+    EXTENSION = os.environ.get('WEIR_TEST_EXTENSION', 'off')
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -63,7 +64,7 @@ class Served(unittest.TestCase):
             return []
         path = self.path(f'profile-{side}.ini')
         with open(path, 'w', encoding='utf-8') as file:
-            file.write(f'[connection]\nprotocol = {self.PROTOCOLS[side]}\n')
+            file.write(f'[connection]\nprotocol = {self.PROTOCOLS[side]}\nextension = {self.EXTENSION}\n')
         return ['--profile', path]
 
     def ok(self, *args, **kwargs):
