@@ -177,6 +177,7 @@ uint32_t private_data(const struct hostile_case *c, uint8_t data[FABRIC_PRIVATE_
 bool result_is_met(const struct result *result); /* it is what the case allows */
 void report_result(const struct result *result, bool is_quiet);
 json_t *report_json(const struct result *result);
+/* Of files with results, on standard output. 0, or -1 that was said. */
 int report_table(char *const *files, int nfiles);
 
 #endif

@@ -12,6 +12,7 @@
 #include "eal.h"
 
 #define CASES_CHOSEN_MAX 64
+#define EXIT_CANT	 2 /* usage, and files: nothing is said about the other side */
 
 static const char usage[] =
 	"Usage: weir-hostile --connect ADDR | --listen ADDR [options]\n"
@@ -38,8 +39,8 @@ static const char usage[] =
 	"  --list               the cases\n"
 	"  --table FILE...      the table of doc/conformance.rst, from results of --json\n"
 	"\n"
-	"Exit status: 0: all that was got is allowed by RFC 8166; 1: something is not; 2: usage;\n"
-	"3: no responder, no listener or no driver.\n";
+	"Exit status: 0: all that was got is allowed by RFC 8166; 1: something is not; 2: usage,\n"
+	"or a file that can't be read or written; 3: no responder, no listener or no driver.\n";
 
 static struct hostile h;
 
@@ -365,14 +366,14 @@ int main(int argc, char **argv)
 	h.parse.program = programs;
 	if (!parse_options(&s, argc, argv)) {
 		fputs(usage, stderr);
-		return 2;
+		return EXIT_CANT;
 	}
 	if (s.is_list) {
 		list();
 		return 0;
 	}
 	if (s.is_table)
-		return report_table(argv + optind, argc - optind);
+		return report_table(argv + optind, argc - optind) == 0 ? 0 : EXIT_CANT;
 	signal(SIGPIPE, SIG_IGN);
 	if (start(&s) != 0) {
 		peer_close(&h.peer);
@@ -383,8 +384,8 @@ int main(int argc, char **argv)
 	run_cases(&s);
 	run_mutations(&s);
 	rc = s.has_failed;
-	if (s.json && write_json(&s) != 0)
-		rc = 1;
+	if (s.json && write_json(&s) != 0 && rc == 0)
+		rc = EXIT_CANT;
 	json_decref(s.results);
 	json_decref(s.failed);
 	peer_close(&h.peer);

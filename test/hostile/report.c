@@ -2,6 +2,7 @@
 /* What came of it: lines for people, JSON, and the table of doc/conformance.rst from several of those. */
 #include "hostile.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -168,28 +169,70 @@ static const char *const introduction = ".. SPDX-License-Identifier: BSD-3-Claus
 					"   build/test/hostile/weir-hostile --table out/*.json "
 					"build/guest-logs/*.json > doc/conformance.rst\n";
 
-int report_table(char *const *files, int nfiles)
+/* What --json writes, as far as the table needs it. */
+static bool is_results(const json_t *run)
 {
-	json_t *runs[COLUMNS_MAX];
+	const json_t *cases = json_object_get(run, "cases");
+	json_t *one;
+	size_t i;
+
+	if (!label(run) || !json_is_string(json_object_get(run, "side")) || !json_is_array(cases))
+		return false;
+	json_array_foreach(cases, i, one)
+	{
+		if (!json_is_string(json_object_get(one, "name")) ||
+		    !json_is_string(json_object_get(one, "got")) ||
+		    !json_is_string(json_object_get(one, "detail")))
+			return false;
+	}
+	return true;
+}
+
+/* How many were loaded; fewer than there are: the next one could not be, which was said. */
+static int load(json_t **runs, char *const *files, int nfiles)
+{
 	json_error_t error;
 
-	if (nfiles < 1 || nfiles > COLUMNS_MAX)
-		return 2;
 	for (int i = 0; i < nfiles; i++) {
 		runs[i] = json_load_file(files[i], 0, &error);
-		if (!runs[i] || !label(runs[i])) {
-			fprintf(stderr, "weir-hostile: %s: %s\n", files[i],
-				runs[i] ? "no label" : error.text);
-			return 1;
-		}
+		if (runs[i] && is_results(runs[i]))
+			continue;
+		fprintf(stderr, "weir-hostile: %s: %s\n", files[i],
+			runs[i] ? "no results of weir-hostile --json" : error.text);
+		json_decref(runs[i]);
+		return i;
 	}
+	return nfiles;
+}
+
+static int write_table(json_t *const *runs, int nfiles)
+{
 	fputs(introduction, stdout);
 	table(runs, nfiles, "responder", "v1", "Responders", responder_cases);
 	table(runs, nfiles, "responder", "v2", "Responders of version 2", responder_cases_v2);
 	table(runs, nfiles, "requester", "v1", "Requesters", requester_cases);
 	table(runs, nfiles, "requester", "v2", "Requesters of version 2", requester_cases_v2);
 	mutations(runs, nfiles);
-	for (int i = 0; i < nfiles; i++)
+	if (fflush(stdout) == 0)
+		return 0;
+	fprintf(stderr, "weir-hostile: can't write the table: %s\n", strerror(errno));
+	return -1;
+}
+
+int report_table(char *const *files, int nfiles)
+{
+	json_t *runs[COLUMNS_MAX];
+	int n, rc = -1;
+
+	if (nfiles < 1 || nfiles > COLUMNS_MAX) {
+		fprintf(stderr, "weir-hostile: --table takes 1 to %d files with results of --json\n",
+			COLUMNS_MAX);
+		return -1;
+	}
+	n = load(runs, files, nfiles);
+	if (n == nfiles)
+		rc = write_table(runs, nfiles);
+	for (int i = 0; i < n; i++)
 		json_decref(runs[i]);
-	return 0;
+	return rc;
 }

@@ -235,7 +235,35 @@ class Usage(unittest.TestCase):
             made(names[2], 'responder', 'short-27', 'DEAD', False)
             table = run('--table', *names).stdout
         self.assertIn('     - dropped (why)\n     - **closed** (why)\n     - **stopped answering**\n', table)
-        self.assertEqual(run('--table', '/no/such').returncode, 1)
+
+    def test_files_that_can_not_be(self):
+        """They are no word on the other side, which 1 is."""
+        def refuses(says, *args, out=subprocess.PIPE):
+            done = subprocess.run([HOSTILE, *args], stdout=out, stderr=subprocess.PIPE, text=True, timeout=60, env=ENV)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(says, done.stderr)
+            self.assertFalse(done.stdout)
+
+        good = {'label': 'one', 'side': 'responder', 'cases': [{'name': 'null', 'got': 'reply', 'detail': '', 'ok': True}]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'results')
+
+            def write(what):
+                with open(path, 'w', encoding='utf-8') as file:
+                    json.dump(what, file)
+
+            refuses('--table takes 1 to 12 files', '--table')
+            refuses('--table takes 1 to 12 files', '--table', *[path] * 13)
+            refuses('/no/such', '--table', '/no/such')
+            refuses(folder, '--table', folder)
+            for wrong in ([], {}, {'label': 'one'}, {**good, 'label': 1}, {**good, 'side': None}, {**good, 'cases': {}},
+                          {**good, 'cases': [{'name': 'null', 'got': 'reply'}]}, {**good, 'cases': ['null']}):
+                write(wrong)
+                refuses(f'{path}: no results', '--table', path)
+            write(good)
+            refuses('/no/such', '--table', path, '/no/such')
+            with open('/dev/full', 'w', encoding='utf-8') as full:
+                refuses("can't write the table", '--table', path, out=full)
 
 
 if __name__ == '__main__':
