@@ -34,9 +34,8 @@ static const char usage[] =
 	"  --protocol P      v1 (default), v2, or mixed: requesters that speak either version, responders "
 	"that\n"
 	"                    do, or speak version 1 alone\n"
-	"  --extension E     off (default), continuation, direction, placement or all: what is used of "
-	"version "
-	"2's extension\n"
+	"  --extension E     off (default), continuation, direction, placement or all: what is used of the\n"
+	"                    extension of version 2: with --protocol v2 or mixed\n"
 	"  --plant K         with the build option planted_bugs: the bug to plant, 1 to 13\n"
 	"  --verbose         a line for each seed;  --verbose trace: a line for each event\n"
 	"  --json            a JSON object for each seed, a line each\n"
@@ -160,6 +159,12 @@ static bool set_extension(struct wsim_options *options, const char *text)
 			return true;
 	}
 	return false;
+}
+
+/* What would silently not be run: false. */
+static bool has_its_extension(const struct wsim_options *options)
+{
+	return options->extension == WEIR_EXTENSION_OFF || options->protocol != WEIR_PROTOCOL_V1;
 }
 
 static int run_seed(struct settings *settings, const struct wsim_options *options)
@@ -293,6 +298,14 @@ static int run_file(struct settings *settings)
 			rc = 2;
 			break;
 		}
+		if (!has_its_extension(&one.options)) {
+			fprintf(stderr,
+				"weir-sim: %s:%u: version 1 has no extension '%s': give the line v2 or "
+				"mixed\n",
+				settings->file, number, extensions[one.options.extension]);
+			rc = 2;
+			break;
+		}
 		rc = run_seed(settings, &one.options);
 	}
 	fclose(file);
@@ -340,6 +353,12 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc) {
 		fprintf(stderr, "weir-sim: '%s' is no option; see --help\n", argv[optind]);
+		return 2;
+	}
+	if (!settings.file && !has_its_extension(&settings.options)) {
+		fprintf(stderr,
+			"weir-sim: version 1 has no extension '%s': add --protocol v2 or --protocol mixed\n",
+			extensions[settings.options.extension]);
 		return 2;
 	}
 	if (!planted_select(settings.options.plant)) {

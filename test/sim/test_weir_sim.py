@@ -92,6 +92,28 @@ class Options(unittest.TestCase):
             self.assertEqual(done.returncode, 2, args)
             self.assertNotEqual(done.stderr, '')
 
+    def test_an_extension_is_of_version_2(self):
+        for extension in ('continuation', 'direction', 'placement', 'all'):
+            for args in (['--extension', extension], ['--extension', extension, '--protocol', 'v1']):
+                done = sim(*args)
+                self.assertEqual((done.returncode, done.stdout), (2, ''), args)
+                self.assertIn(f"no extension '{extension}': add --protocol v2", done.stderr)
+        self.assertEqual(results('--protocol', 'v1', '--extension', 'off'), results())
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'seeds')
+
+            def lines(text):
+                with open(path, 'w', encoding='utf-8') as file:
+                    file.write(text)
+
+            for text, args in (('3\n4 100 3 v1 all\n', []), ('3\n4\n', ['--extension', 'all'])):
+                lines(text)
+                done = sim('--seeds-from', path, *args)
+                self.assertEqual(done.returncode, 2, text)
+                self.assertIn(f":{1 if args else 2}: version 1 has no extension 'all': give the line v2", done.stderr)
+            lines('3 50 3 v2\n3 50 3 v1 off\n')  # each line is what is run
+            self.assertEqual(len(results('--seeds-from', path, '--extension', 'all')), 2)
+
     def test_help_names_them(self):
         done = sim('--help')
         self.assertEqual(done.returncode, 0)
