@@ -3,6 +3,7 @@
 #include "fault_dev.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define OFTEN 16u
@@ -127,6 +128,28 @@ static int name_index(const char *const *names, uint32_t n, const char *text, si
 		if (names[i] && strlen(names[i]) == len && memcmp(names[i], text, len) == 0)
 			return (int)i;
 	return -1;
+}
+
+void fault_list_add(char *list, size_t size, const char *name)
+{
+	size_t used = strlen(list);
+
+	if (name)
+		snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+}
+
+void fault_kinds_list(char *list, size_t size)
+{
+	list[0] = '\0';
+	for (uint32_t i = 0; i < FAULT_NKINDS; i++)
+		fault_list_add(list, size, kinds_table[i].name);
+}
+
+void fault_statuses_list(char *list, size_t size)
+{
+	list[0] = '\0';
+	for (uint32_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+		fault_list_add(list, size, statuses[i]);
 }
 
 /* "wr+drop", or "all". */

@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <rte_kvargs.h>
+#include <rte_log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define INNER_OPTIONS_MAX 512u
+#define NAMES_MAX	  512u
+#define OPTIONS		  "over=DRIVER,seed=N,kinds=KIND+KIND...,nth=N,rate=N,status=STATUS and options of that driver"
 
 struct options {
 	const char *over;
@@ -38,38 +41,65 @@ static int pass_on(struct options *options, const char *key, const char *value)
 	return n >= 0 && (size_t)n < INNER_OPTIONS_MAX - used ? 0 : -EINVAL;
 }
 
+static int refuse(const char *key, const char *value, const char *why, const char *names)
+{
+	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: fault: option '%s%s%s': %s%s\n", key, value ? "=" : "",
+		value ? value : "", why, names);
+	return -EINVAL;
+}
+
 static int parse_option(struct options *options, const char *key, const char *value)
 {
+	uint64_t *number = strcmp(key, "seed") == 0   ? &options->seed
+			   : strcmp(key, "nth") == 0  ? &options->nth
+			   : strcmp(key, "rate") == 0 ? &options->rate
+						      : NULL;
+	char names[NAMES_MAX];
+
 	if (!value)
-		return -EINVAL;
+		return refuse(key, NULL, "it has no value: expected " OPTIONS, "");
+	if (number)
+		return parse_number(value, number) == 0 ? 0 : refuse(key, value, "expected a number", "");
 	if (strcmp(key, "over") == 0) {
 		options->over = value;
 		return 0;
 	}
-	if (strcmp(key, "seed") == 0)
-		return parse_number(value, &options->seed);
-	if (strcmp(key, "nth") == 0)
-		return parse_number(value, &options->nth);
-	if (strcmp(key, "rate") == 0)
-		return parse_number(value, &options->rate);
-	if (strcmp(key, "kinds") == 0)
-		return fault_kinds_parse(value, &options->kinds);
-	if (strcmp(key, "status") == 0)
-		return fault_status_parse(value, &options->how);
-	return pass_on(options, key, value);
+	if (strcmp(key, "kinds") == 0) {
+		if (fault_kinds_parse(value, &options->kinds) == 0)
+			return 0;
+		fault_kinds_list(names, sizeof(names));
+		return refuse(key, value, "expected all, or joined by +: ", names);
+	}
+	if (strcmp(key, "status") == 0) {
+		if (fault_status_parse(value, &options->how) == 0)
+			return 0;
+		fault_statuses_list(names, sizeof(names));
+		return refuse(key, value, "expected one of ", names);
+	}
+	return pass_on(options, key, value) == 0
+		       ? 0
+		       : refuse(key, value, "too long, what is for the driver underneath", "");
 }
 
-/* Open the device underneath, as 'over' says. */
+static int refuse_driver(const char *over)
+{
+	char names[NAMES_MAX] = "";
+
+	for (uint32_t i = 0; fabric_driver_at(i); i++)
+		if (fabric_driver_at(i) != &fault_ops)
+			fault_list_add(names, sizeof(names), fabric_driver_at(i)->name);
+	return refuse("over", over, over ? "expected one of " : "it is missing: expected one of ", names);
+}
+
+/* Open the device underneath, as 'over' says. It says what it has against options that it does not know. */
 static int open_inner(const struct fabric_dev_config *config, const struct options *options,
 		      struct fabric_dev **inner)
 {
 	const struct fabric_ops *ops = options->over ? fabric_driver_find(options->over) : NULL;
 	struct fabric_dev_config its = *config;
 
-	if (!ops)
-		return -ENODEV;
-	if (ops == &fault_ops)
-		return -EINVAL;
+	if (!ops || ops == &fault_ops)
+		return refuse_driver(options->over);
 	its.options = options->inner;
 	return ops->open(&its, inner);
 }
@@ -82,7 +112,7 @@ static int fault_open(const struct fabric_dev_config *config, struct fabric_dev 
 	int rc = 0;
 
 	if (!args)
-		return -EINVAL;
+		return refuse(config->options, NULL, "expected " OPTIONS, "");
 	for (uint32_t i = 0; i < args->count && rc == 0; i++)
 		rc = parse_option(&options, args->pairs[i].key, args->pairs[i].value);
 	dev = rc == 0 ? calloc(1, sizeof(*dev)) : NULL;

@@ -128,6 +128,10 @@ uint64_t fault_random(struct fault_dev *dev, uint64_t limit); /* below it */
 bool fault_fires(struct fault_dev *dev, enum fault_kind kind, int *how);
 int fault_kinds_parse(const char *text, uint32_t *kinds);
 int fault_status_parse(const char *text, int *status);
+/* The names of all kinds, and of all statuses, with commas between them: what does not fit 'size' is cut. */
+void fault_kinds_list(char *list, size_t size);
+void fault_statuses_list(char *list, size_t size);
+void fault_list_add(char *list, size_t size, const char *name); /* one more; NULL: nothing */
 enum fabric_status fault_status(struct fault_dev *dev, enum fabric_op op, int how);
 
 /* dev.c */

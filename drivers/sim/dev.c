@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <rte_kvargs.h>
+#include <rte_log.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,12 @@ static int parse_number(const char *key, const char *value, void *opaque)
 	return errno == 0 && *end == '\0' && *number != NUMBER_ABSENT ? 0 : -1;
 }
 
+static int refuse(const char *text, const char *why)
+{
+	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: sim: options '%s': %s\n", text, why);
+	return -EINVAL;
+}
+
 static int parse_options(const char *text, struct dev_options *options)
 {
 	static const char *const names[] = {"world",	  "seed",	   "rnr_retry",
@@ -41,16 +48,17 @@ static int parse_options(const char *text, struct dev_options *options)
 		return 0;
 	args = rte_kvargs_parse(text, names);
 	if (!args)
-		return -EINVAL;
+		return refuse(text, "expected world=N,seed=N,rnr_retry=0..7,max_inline=N,max_rd_atomic=N");
 	for (uint32_t i = 0; names[i] && rc == 0; i++)
 		rc = rte_kvargs_process(args, names[i], parse_number, values[i]);
 	rte_kvargs_free(args);
-	if ((options->rnr_retry != NUMBER_ABSENT && options->rnr_retry > 7) ||
+	if (rc != 0 || (options->rnr_retry != NUMBER_ABSENT && options->rnr_retry > 7) ||
 	    (options->max_inline != NUMBER_ABSENT && options->max_inline > 65536) ||
 	    (options->max_rd_atomic != NUMBER_ABSENT &&
 	     (options->max_rd_atomic == 0 || options->max_rd_atomic > UINT32_MAX)))
-		return -EINVAL;
-	return rc == 0 ? 0 : -EINVAL;
+		return refuse(text, "all are numbers: rnr_retry 0 to 7, max_inline 0 to 65536, "
+				    "max_rd_atomic 1 or more");
+	return 0;
 }
 
 static int sim_options_check(const char *text)

@@ -4,7 +4,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <rte_log.h>
 
 #include "fault.h"
 #include "sim.h"
@@ -70,6 +73,55 @@ static void open__options(void **state)
 		assert_string_equal(fault_inner(dev)->ops->name, "sim");
 		dev->ops->close(dev);
 	}
+}
+
+/* What a device's options are refused with. */
+static void expect_refusal(const char *options, const char *words)
+{
+	const struct fabric_dev_config config = {.options = options};
+	struct fabric_dev *dev;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *log = open_memstream(&text, &len);
+
+	assert_non_null(log);
+	assert_int_equal(rte_openlog_stream(log), 0);
+	assert_int_equal(fabric_driver_find("fault")->open(&config, &dev), -EINVAL);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	if (!strstr(text, words))
+		fail_msg("'%s' was refused with '%s', not '%s'", options, text, words);
+	free(text);
+}
+
+static void open__refusals_name_the_option_and_what_there_is(void **state)
+{
+	char many[64 * sizeof("seed=1,")] = "";
+
+	(void)state;
+	for (uint32_t i = 0; i < 64; i++)
+		snprintf(many + i * 7, 8, "seed=1,");
+	expect_refusal(many, "seed=1,': expected over=DRIVER,");
+	expect_refusal("", "option 'over': it is missing: expected one of ");
+	expect_refusal("seed=1", "option 'over': it is missing: expected one of ");
+	expect_refusal("over=none", "option 'over=none': expected one of ");
+	expect_refusal("over=none", "shm");
+	expect_refusal("over=fault", "option 'over=fault': expected one of ");
+	expect_refusal("over", "option 'over': it has no value: expected over=DRIVER,");
+	expect_refusal("over=sim,kinds=[wr", "option 'kinds=[wr': expected all");
+	expect_refusal("over=sim,kinds=wr+nonsense", "option 'kinds=wr+nonsense': expected all, or joined");
+	expect_refusal("over=sim,kinds=", "option 'kinds=': expected all, or joined by +: wr, late, recv,");
+	expect_refusal("over=sim,kinds=none", ", mr, mw, unlistened");
+	expect_refusal("over=sim,seed=x", "option 'seed=x': expected a number");
+	expect_refusal("over=sim,rate=-1", "option 'rate=-1': expected a number");
+	expect_refusal("over=sim,nth=1x", "option 'nth=1x': expected a number");
+	expect_refusal("over=sim,status=well",
+		       "option 'status=well': expected one of local_len, local_prot,");
+	/* Others are the other driver's, who says what it takes. */
+	expect_refusal("over=sim,unknown=1", "sim: options 'unknown=1': expected world=N,seed=N,");
+	expect_refusal("over=sim,rnr_retry=8",
+		       "sim: options 'rnr_retry=8': all are numbers: rnr_retry 0 to 7");
+	expect_refusal("over=shm,unknown=1", "shm: options 'unknown=1': expected ring_kib=N");
 }
 
 static void wr__fails_without_effect_and_flushes_what_follows(void **state)
@@ -372,6 +424,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open__options),
+		cmocka_unit_test(open__refusals_name_the_option_and_what_there_is),
 		cmocka_unit_test(wr__fails_without_effect_and_flushes_what_follows),
 		cmocka_unit_test(wr_late__fails_with_its_effect),
 		cmocka_unit_test(wr__unsignalled_ones_fail_too),
