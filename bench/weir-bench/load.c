@@ -10,6 +10,7 @@
 #define STEADY_INTERVAL_NS 100000000u
 #define PROGRESS_NS	   500000000u
 #define DRAIN_NS	   10000000000u
+#define TOGETHER_NS	   20000u
 #define UNTAKEN_STEPS	   1000000u
 
 /* The poll loop, and what is looked at between polls. */
@@ -18,6 +19,7 @@ struct loop {
 	struct bench_idle idle;
 	uint32_t work;	       /* of the latest turn */
 	uint64_t turn_ticks;   /* when it began */
+	uint64_t busy_ticks;   /* of turns that found work */
 	uint64_t series_from;  /* calls, at the latest interval's begin */
 	uint64_t series_ticks; /* when the next interval of the series begins; UINT64_MAX: not measuring */
 	bool shows_progress;
@@ -62,19 +64,27 @@ static void sample(struct loop *loop, uint64_t now)
 	}
 }
 
-/* Poll until 'until_ticks', or until the load ended by itself. */
+/* The turn before is over, and the next one begins: now. */
+static inline uint64_t begin_turn(struct loop *loop)
+{
+	uint64_t now = rte_rdtsc();
+
+	loop->busy_ticks += loop->work ? now - loop->turn_ticks : 0;
+	loop->turn_ticks = now;
+	loop->work = 0;
+	if (__builtin_expect(now >= loop->series_ticks, 0))
+		sample(loop, now);
+	return now;
+}
+
+/* Poll until 'until_ticks', or until the load ended by itself: no call is to be made any more. */
 static void run_until(struct loop *loop, uint64_t until_ticks)
 {
 	struct client *client = loop->client;
 
 	for (;;) {
-		uint64_t now = rte_rdtsc();
+		uint64_t now = begin_turn(loop);
 
-		client->result.cpu.busy_ticks += loop->work ? now - loop->turn_ticks : 0;
-		loop->turn_ticks = now;
-		loop->work = 0;
-		if (__builtin_expect(now >= loop->series_ticks, 0))
-			sample(loop, now);
 		if (now >= until_ticks || client->is_stopping || client->ngone > 0)
 			return;
 		if (client->pace.is_waiting)
@@ -83,6 +93,34 @@ static void run_until(struct loop *loop, uint64_t until_ticks)
 		bench_idle(&loop->idle, loop->work);
 		if (loop->shows_progress && now >= loop->progress_ticks)
 			progress(loop, now);
+	}
+}
+
+/* No call is made any more: poll until those in flight have completed, for so long at most. */
+static void run_out(struct loop *loop)
+{
+	struct client *client = loop->client;
+	uint64_t now = rte_rdtsc(), until = now + bench_ns_to_ticks(DRAIN_NS);
+
+	client->is_stopping = true;
+	while (client->in_flight > 0 && now < until) {
+		loop->work = weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
+		bench_idle(&loop->idle, loop->work);
+		now = begin_turn(loop);
+	}
+}
+
+/* All begin to measure together. */
+static void wait_for_others(struct loop *loop, uint64_t until_ticks)
+{
+	struct client *client = loop->client;
+	uint64_t now = rte_rdtsc();
+
+	atomic_fetch_add(client->nsettled, 1);
+	while (atomic_load(client->nsettled) < client->nclients && now < until_ticks &&
+	       !client->is_stopping && client->ngone == 0) {
+		run_until(loop, now + bench_ns_to_ticks(TOGETHER_NS));
+		now = rte_rdtsc();
 	}
 }
 
@@ -107,13 +145,7 @@ static void settle(struct loop *loop)
 	client->result.settled = settled;
 	client->result.settle_spread = steady_spread(&steady);
 	client->result.settle_seconds = seconds_of(now - begin);
-	/* All begin to measure together. */
-	atomic_fetch_add(client->nsettled, 1);
-	while (atomic_load(client->nsettled) < client->nclients && now < end && !client->is_stopping &&
-	       client->ngone == 0) {
-		run_until(loop, now + bench_ns_to_ticks(STEADY_INTERVAL_NS / 10));
-		now = rte_rdtsc();
-	}
+	wait_for_others(loop, end);
 }
 
 static void start_lanes(struct client *client)
@@ -157,7 +189,7 @@ static void measure(struct loop *loop)
 	instructions = bench_cpu_read(counter);
 	begin = rte_rdtsc();
 	until = options->calls_max ? UINT64_MAX : begin + ticks_of(options->seconds);
-	r->cpu.busy_ticks = 0;
+	loop->busy_ticks = 0;
 	loop->work = 0;
 	loop->series_from = client->completed;
 	loop->series_ticks = begin + bench_ns_to_ticks(r->series.interval_ns);
@@ -165,8 +197,10 @@ static void measure(struct loop *loop)
 	if (options->calls_max)
 		start_lanes(client);
 	run_until(loop, until);
+	if (options->calls_max)
+		run_out(loop); /* the last ones are measured, too */
 	end = rte_rdtsc();
-	r->cpu = (struct bench_cpu){.busy_ticks = r->cpu.busy_ticks,
+	r->cpu = (struct bench_cpu){.busy_ticks = loop->busy_ticks,
 				    .total_ticks = end - begin,
 				    .instructions = bench_cpu_read(counter) - instructions,
 				    .threads = 1,
@@ -183,16 +217,9 @@ static void measure(struct loop *loop)
 	r->exposure = weir_engine_exposure(client->engine);
 }
 
-/* Every call that is in flight gets its completion. */
-static void drain(struct loop *loop)
+/* Every call has had its completion, or counts as failed. */
+static void check_complete(struct client *client)
 {
-	struct client *client = loop->client;
-	uint64_t begin = bench_clock_ns(&client->clock), now = begin;
-
-	while (client->in_flight > 0 && now - begin < DRAIN_NS) {
-		bench_idle(&loop->idle, weir_engine_poll(client->engine, 0, now));
-		now = bench_clock_ns(&client->clock);
-	}
 	if (client->in_flight == 0)
 		return;
 	fprintf(stderr, "weir-bench: %u calls did not complete\n", client->in_flight);
@@ -214,12 +241,15 @@ void client_load(struct client *client, bool shows_progress)
 		if (options->steady_percent > 0)
 			settle(&loop);
 		client->shared->warm = 1;
+	} else {
+		wait_for_others(&loop, UINT64_MAX);
 	}
 	measure(&loop);
-	client->is_measuring = options->calls_max > 0;
-	client->is_stopping = true;
+	client->is_measuring = false;
 	if (client->ngone > 0)
 		fprintf(stderr, "\nweir-bench: a connection was lost: %s\n",
 			strerror(-client->result.first_error));
-	drain(&loop);
+	if (options->calls_max == 0)
+		run_out(&loop);
+	check_complete(client);
 }

@@ -102,6 +102,27 @@ class ClosedLoop(Case):
         # 41 calls of 4 lanes: one lane at least has thought ten times.
         self.assertGreaterEqual(result['seconds'], 0.05)
 
+    def test_a_number_of_calls_is_measured_to_the_end_of_the_last(self):
+        """As much when all of them are in flight at once."""
+        for calls, depth, connections, lcores, more in ((1, 1, 1, 'any', []), (8, 8, 1, 'any', []), (64, 64, 1, 'any', []),
+                                                        (3, 8, 1, 'any', []), (100, 16, 3, 'any', []),
+                                                        (61, 16, 3, '0,0,0,0', []), (200, 32, 5, '0,0,0,0,0,0', []),
+                                                        (50, 8, 2, '0,0,0,0', ['--think', '1ms']),
+                                                        (50, 8, 2, '0,0,0,0', ['--rate', '5k'])):
+            with self.subTest(calls=calls, depth=depth, connections=connections, lcores=lcores, more=more):
+                result = self.measure('--calls', str(calls), '--depth', str(depth), '--connections', str(connections),
+                                      '--workload', 'read', '--size', '200k', '--lcores', lcores, '--quiet', *more)
+                counters, rtt = result['requester_counters'], result['rtt_ns']
+                self.assertEqual((result['calls'], counters['calls_sent'], counters['calls_completed']), (calls,) * 3)
+                self.assertEqual(result['errors'], 0)
+                if '--rate' in more:
+                    continue  # round trips begin when they are due
+                # No lane has two calls at a time. A histogram's steps are of 1/64.
+                self.assertLessEqual(rtt['max'], result['seconds'] * 1e9 * 65 / 64)
+                self.assertLessEqual(rtt['mean'] * calls, result['seconds'] * 1e9 * depth * connections * 65 / 64)
+                self.assertGreater(result['cpu']['requester']['busy_ratio'], 0)
+                self.assertLessEqual(result['cpu']['requester']['busy_ratio'], 1)
+
     def test_mistakes(self):
         self.refuses('due', '--rate', '1k', '--think', '1us')
         self.refuses('unit', '--think', '5')
