@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "output.h"
+
 static const struct {
 	const char *name;
 	size_t offset;
@@ -167,24 +169,19 @@ json_t *bench_counters_json(const struct weir_engine_stats *requester,
 	return object;
 }
 
+static int write_json(FILE *file, const void *arg)
+{
+	int rc = json_dumpf(arg, file, JSON_INDENT(2));
+
+	if (file == stdout)
+		putchar('\n');
+	return rc;
+}
+
 int bench_json_write(json_t *root, const char *path)
 {
-	bool to_stdout = strcmp(path, "-") == 0;
-	int rc;
+	int rc = bench_output_write(path, write_json, root);
 
-	if (to_stdout) {
-		rc = json_dumpf(root, stdout, JSON_INDENT(2));
-		putchar('\n');
-		if (fflush(stdout) != 0)
-			rc = -1;
-	} else {
-		rc = json_dump_file(root, path, JSON_INDENT(2));
-	}
 	json_decref(root);
-	if (rc != 0) {
-		fprintf(stderr, "%s: can't write '%s': %s\n", program_invocation_short_name, path,
-			strerror(errno));
-		return -EIO;
-	}
-	return 0;
+	return rc == 0 ? 0 : -EIO;
 }

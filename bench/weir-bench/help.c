@@ -93,9 +93,8 @@ static const char *const lines[] = {
 	"  --quiet            no progress line",
 	"  --help, --version",
 	"",
-	"Exit status: 0; 1: calls failed, results were wrong, or a side did not start; 2: usage; 3: all is "
-	"well",
-	"but for a threshold that was not met.",
+	"Exit status: 0; 1: calls failed, results were wrong, a side did not start, or a report can't be",
+	"written; 2: usage; 3: all is well but for a threshold that was not met.",
 	"",
 	"Drivers:",
 };

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "output.h"
+
 const char *bench_exposure_name(enum weir_exposure exposure)
 {
 	return exposure == WEIR_EXPOSURE_WINDOW ? "window" : "pool";
@@ -27,44 +29,22 @@ static bool is_stdout(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
-static int check_writable(const char *path)
+int bench_report_check(const struct bench_options *options)
 {
-	FILE *file;
+	const char *const paths[] = {options->json, options->csv, options->html};
 
-	if (!path || is_stdout(path))
-		return 0;
-	file = fopen(path, "ae");
-	if (!file) {
-		fprintf(stderr, "weir-bench: can't write '%s': %s\n", path, strerror(errno));
-		return -EIO;
-	}
-	fclose(file);
+	for (uint32_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (paths[i] && bench_output_check(paths[i]) != 0)
+			return -EIO;
 	return 0;
 }
 
-int bench_report_check(const struct bench_options *options)
+static int report_csv(FILE *file, const void *results)
 {
-	if (check_writable(options->json) != 0 || check_writable(options->csv) != 0)
-		return -EIO;
-	return check_writable(options->html);
+	return bench_report_csv(file, results);
 }
 
-/* Write to the file at 'path', or to standard output. 0, or -EIO that was said. */
-static int report_to(const char *path, const struct bench_results *results,
-		     int (*report)(FILE *file, const struct bench_results *results))
-{
-	FILE *file = is_stdout(path) ? stdout : fopen(path, "we");
-	int rc = file ? report(file, results) : -1;
-
-	if (file && file != stdout && fclose(file) != 0)
-		rc = -1;
-	if (rc == 0)
-		return 0;
-	fprintf(stderr, "weir-bench: can't write '%s': %s\n", path, strerror(errno));
-	return -EIO;
-}
-
-static int report_html(FILE *file, const struct bench_results *results)
+static int report_html(FILE *file, const void *results)
 {
 	json_t *root = bench_report_json(results);
 	int rc = bench_report_html(file, root);
@@ -83,8 +63,8 @@ int bench_report(const struct bench_results *results)
 	if (options->json)
 		rc |= bench_json_write(bench_report_json(results), options->json);
 	if (options->csv)
-		rc |= report_to(options->csv, results, bench_report_csv);
+		rc |= bench_output_write(options->csv, report_csv, results);
 	if (options->html)
-		rc |= report_to(options->html, results, report_html);
+		rc |= bench_output_write(options->html, report_html, results);
 	return rc == 0 ? 0 : -EIO;
 }

@@ -93,6 +93,28 @@ class Csv(unittest.TestCase):
         done = run('--csv', '-', '--json', '-')
         self.assertEqual(done.returncode, 2)
 
+    def test_a_report_stays_until_there_is_a_new_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for option in ('--json', '--csv', '--html'):
+                path = os.path.join(folder, 'report')
+                fails = ['--connect', 'weir-test-nobody', '--quiet', '--lcores', 'any', option, path]
+                self.assertEqual(run(*fails).returncode, 1)
+                self.assertEqual(os.listdir(folder), [])
+                with open(path, 'w', encoding='utf-8') as file:
+                    file.write('what was there')
+                self.assertEqual(run(*fails).returncode, 1)
+                with open(path, encoding='utf-8') as file:
+                    self.assertEqual(file.read(), 'what was there')
+                done = run(option, path, *QUICK, '5')
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(path, encoding='utf-8') as file:
+                    self.assertNotIn('what was there', file.read())
+                self.assertEqual(os.listdir(folder), ['report'])
+                os.unlink(path)
+                done = run(option, '/dev/full', *QUICK, '5')
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("can't write '/dev/full'", done.stderr)
+
 
 class Html(unittest.TestCase):
     @classmethod

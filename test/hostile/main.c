@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "eal.h"
+#include "output.h"
 
 #define CASES_CHOSEN_MAX 64
 #define EXIT_CANT	 2 /* usage, and files: nothing is said about the other side */
@@ -310,10 +311,18 @@ static void run_mutations(struct settings *s)
 	}
 }
 
+static int dump(FILE *file, const void *all)
+{
+	int rc = json_dumpf(all, file, JSON_INDENT(1));
+
+	if (file == stdout)
+		putchar('\n');
+	return rc;
+}
+
 static int write_json(const struct settings *s)
 {
 	json_t *outcomes = json_object(), *all;
-	FILE *file = strcmp(s->json, "-") == 0 ? stdout : fopen(s->json, "w");
 	int rc;
 
 	for (uint32_t i = 0; i < GOT_OUTCOMES; i++)
@@ -328,14 +337,8 @@ static int write_json(const struct settings *s)
 				    json_pack("{s:I, s:i, s:O, s:O}", "seed", (json_int_t)s->seed, "count",
 					      (int)s->count, "outcomes", outcomes, "failed", s->failed));
 	json_decref(outcomes);
-	rc = file && all && json_dumpf(all, file, JSON_INDENT(1)) == 0 ? 0 : 1;
-	if (file == stdout)
-		putchar('\n');
-	else if (file && fclose(file) != 0)
-		rc = 1;
+	rc = bench_output_write(s->json, dump, all);
 	json_decref(all);
-	if (rc != 0)
-		fprintf(stderr, "weir-hostile: can't write %s\n", s->json);
 	return rc;
 }
 
@@ -374,6 +377,8 @@ int main(int argc, char **argv)
 	}
 	if (s.is_table)
 		return report_table(argv + optind, argc - optind) == 0 ? 0 : EXIT_CANT;
+	if (s.json && bench_output_check(s.json) != 0)
+		return EXIT_CANT;
 	signal(SIGPIPE, SIG_IGN);
 	if (start(&s) != 0) {
 		peer_close(&h.peer);

@@ -260,6 +260,9 @@ class Usage(unittest.TestCase):
                           {**good, 'cases': [{'name': 'null', 'got': 'reply'}]}, {**good, 'cases': ['null']}):
                 write(wrong)
                 refuses(f'{path}: no results', '--table', path)
+            # Nobody is attacked whose results could not be kept.
+            refuses("can't write '/no/such", '--connect', unique('nobody'), '--json', '/no/such/results')
+            refuses(f"can't write '{folder}'", '--connect', unique('nobody'), '--json', folder)
             write(good)
             refuses('/no/such', '--table', path, '/no/such')
             with open('/dev/full', 'w', encoding='utf-8') as full:

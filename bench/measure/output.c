@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int refuse(const char *path, int error)
+{
+	fprintf(stderr, "%s: can't write '%s': %s\n", program_invocation_short_name, path, strerror(error));
+	return -error;
+}
+
+int bench_output_check(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (strcmp(path, "-") == 0)
+		return 0;
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* opening it may wait, or do something */
+		return S_ISDIR(st.st_mode)	 ? refuse(path, EISDIR)
+		       : access(path, W_OK) == 0 ? 0
+						 : refuse(path, errno);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd >= 0) {
+		unlink(path);
+	} else if (errno == EEXIST) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0 && errno == ENOENT)
+			return 0; /* a link, to what will be made */
+	}
+	if (fd < 0)
+		return refuse(path, errno);
+	close(fd);
+	return 0;
+}
+
+/* A file to write to, that is to take the place of the one at 'path'; NULL: there is to be none. */
+static FILE *open_part(const char *path, char *part, size_t size)
+{
+	struct stat st = {0};
+	bool is_new = lstat(path, &st) != 0;
+	FILE *file;
+	int n, fd;
+
+	if (!is_new && (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid()))
+		return NULL;
+	n = snprintf(part, size, "%s.%d.part", path, (int)getpid());
+	if (n < 0 || (size_t)n >= size)
+		return NULL;
+	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return NULL;
+	file = is_new || fchmod(fd, st.st_mode & 07777) == 0 ? fdopen(fd, "w") : NULL;
+	if (!file) {
+		close(fd);
+		unlink(part);
+	}
+	return file;
+}
+
+/* Write, and close what is not standard output: 0 or an errno. */
+static int finish(FILE *file, int (*write)(FILE *file, const void *arg), const void *arg)
+{
+	int error = 0;
+
+	errno = 0;
+	if (write(file, arg) != 0 || fflush(file) != 0 || ferror(file))
+		error = errno ? errno : EIO;
+	if (file != stdout && fclose(file) != 0 && error == 0)
+		error = errno;
+	return error;
+}
+
+int bench_output_write(const char *path, int (*write)(FILE *file, const void *arg), const void *arg)
+{
+	char part[PATH_MAX];
+	FILE *file;
+	int error;
+
+	if (strcmp(path, "-") == 0) {
+		error = finish(stdout, write, arg);
+		return error ? refuse(path, error) : 0;
+	}
+	file = open_part(path, part, sizeof(part));
+	if (!file) {
+		file = fopen(path, "we");
+		error = file ? finish(file, write, arg) : errno;
+		return error ? refuse(path, error) : 0;
+	}
+	error = finish(file, write, arg);
+	if (error == 0 && rename(part, path) != 0)
+		error = errno;
+	if (error == 0)
+		return 0;
+	unlink(part);
+	return refuse(path, error);
+}
