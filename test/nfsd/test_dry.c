@@ -10,10 +10,10 @@
 #include "shm_ends.h"
 
 /* SENDS: buffers of the server, the least that a profile may ask for. READS: calls of the peer that takes nothing; some of
- * their replies fit its ring. They are long, and hold their buffers until the Sends are done, as each reads to a chunk of
- * SEGS segments. CALLS: of the other peer. */
+ * their replies fit its ring, and some of them may lie unread in the other ring when their Sends are done. They are long, and
+ * hold their buffers until the Sends are done, as each reads to a chunk of SEGS segments. CALLS: of the other peer. */
 #define SENDS	   16u
-#define READS	   (SENDS + 40u)
+#define READS	   (SENDS + 48u) /* as many as the credits */
 #define SEGS	   28u
 #define READ_BYTES (4u * SEGS)
 #define CALLS	   60u
