@@ -12,7 +12,6 @@
 #include "../measure/range.h"
 #include "sides.h"
 
-#define BYTES_MAX  (1u << 20)
 #define RTT_MIN_NS 1000u
 #define RTT_MAX_NS 100000000u
 
@@ -99,7 +98,7 @@ static int parse(int argc, char **argv, struct options *options)
 		.sizes = {5, {1024, 4096, 8192, 16384, 65536}}, .rtt_ns = 10000, .transmissions = 16};
 	while (rc == 0 && (c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 's')
-			rc = option_range("size", optarg, 1, BYTES_MAX, 1024, &options->sizes);
+			rc = option_range("size", optarg, 1, TRIPS_BYTES_MAX, 1024, &options->sizes);
 		else if (c == 'r')
 			rc = option_rtt(optarg, &options->rtt_ns);
 		else if (c == 't')

@@ -13,6 +13,8 @@
 #define PROG	   0x20000000u
 #define ADDR	   "round-trips"
 #define DATA_BYTES (4u << 20)
+#define BUFFERS	   8u
+#define BESIDE	   4096u /* data in a buffer: headers */
 #define STEPS_MAX  1000000u
 #define CREDITS	   64u
 
@@ -300,6 +302,9 @@ struct trips_sides *trips_sides_create(enum weir_protocol protocol, enum weir_ex
 		profile.extension = extension;
 		profile.transmissions = transmissions;
 		profile.round_trip_ns = (uint32_t)rtt_ns;
+		/* Few, and each for any message. */
+		profile.long_buffers = profile.bulk_buffers = BUFFERS;
+		profile.long_buffer_bytes = profile.bulk_buffer_bytes = TRIPS_BYTES_MAX + BESIDE;
 		profile.exposure = WEIR_EXPOSURE_WINDOW; /* what is lent can then be counted */
 		rc = start(sides, &profile);
 	}

@@ -10,6 +10,8 @@
 #include "weir_call.h"
 #include "weir_request.h"
 
+#define TRIPS_BYTES_MAX (1u << 20) /* of data in a call or reply */
+
 /* What is called. */
 enum trips_work {
 	TRIPS_NULL,

@@ -84,6 +84,11 @@ class RoundTrips(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stdout, r'long-call +8192 +2\.0 \+1 ')
 
+    def test_largest(self):
+        result = run('--size', '1m')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r'long-reply +1048576 +1\.0 \+1 ')
+
     def test_mistakes(self):
         for args in (['--size', '0'], ['--size', '2m'], ['--rtt', '1'], ['--rtt', '1ns'], ['--transmissions', '17'],
                      ['--no-such'], ['8k']):
