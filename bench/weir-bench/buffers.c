@@ -34,6 +34,14 @@ static void size_receives(struct weir_profile *p, uint32_t own, uint64_t in_flig
 		p->recv_buffers = (uint32_t)needed;
 }
 
+/* Those that a requester keeps for replies that are continued, where receives are each connection's own. */
+static uint32_t reply_receives(const struct weir_profile *p)
+{
+	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_CONTINUATION))
+		return 0;
+	return p->credits > p->transmissions ? p->credits : p->transmissions;
+}
+
 /* The buffers that this load needs, where the profile leaves them to weir or has fewer. */
 void bench_size_buffers(struct bench_options *o)
 {
@@ -48,7 +56,7 @@ void bench_size_buffers(struct bench_options *o)
 	if (p->connections < o->connections + 1)
 		p->connections = o->connections + 1;
 	per_connection = p->credits + p->credits / 8 + 2; /* as profiles say of recv_buffers */
-	size_receives(p, per_connection * o->connections, in_flight);
+	size_receives(p, (per_connection + reply_receives(p)) * o->connections, in_flight);
 	if (p->send_buffers < 2 * per_connection * bench_active(o))
 		p->send_buffers = 2 * per_connection * bench_active(o);
 	if (p->long_buffer_bytes < message)

@@ -94,6 +94,15 @@ class Load(unittest.TestCase):
                         if workload == 'echo' and size == '70001':
                             self.assertGreater(counters['fallbacks_limits'], 0)
 
+    def test_continuation_with_receives_of_each_connections_own(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
+            profile.write('[connection]\nshared_receives = off\n')
+            profile.flush()
+            for many in (('--depth', '1024'), ('--depth', '64', '--connections', '31')):
+                with self.subTest(many=many):
+                    measure(self, '--workload', 'list', '--size', '8k', '--profile', profile.name, '--protocol', 'v2',
+                            '--extension', 'continuation', *many)
+
     def test_steady_state_does_no_work_twice(self):
         for workload, protocol in itertools.product(('null', 'read', 'write'), ('v1', 'v2')):
             counters = measure(self, '--workload', workload, '--depth', '16', '--protocol', protocol)['counters']
