@@ -29,7 +29,6 @@
 #define RINGS_MOST   64u /* taken of one of them */
 #define RINGS_VAIN   16u /* of these, for which there was no message */
 #define RINGS_AHEAD  16u /* taken together: what they lead to is fetched meanwhile */
-#define BELLED_EVERY 32u /* polls, in one of which a cold one with a bell is looked at */
 #define OVERDUE_MOST 16u /* of those that are to be looked at for missed bells, in a poll */
 
 /* The header of a ring that nobody reads any more. */
@@ -465,7 +464,7 @@ static uint32_t poll_bells(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t 
 			TAILQ_INSERT_TAIL(&dev->lanes, lane, entry);
 		}
 	}
-	if (dev->npolls % BELLED_EVERY == 0)
+	if (dev->npolls % SHM_BELLED_EVERY == 0)
 		scan_belled(dev, COLD_SCAN);
 	if (__builtin_expect(dev->overdue > 0, 0)) {
 		uint32_t more = dev->overdue < OVERDUE_MOST ? dev->overdue : OVERDUE_MOST;

@@ -54,6 +54,8 @@
 #define SHM_FDS_MAX	(3u + SHM_REGIONS_MAX)
 #define SHM_ID_LISTS	1024u
 #define SHM_COLD_POLLS	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
+#define SHM_BELLED_EVERY                                                                                     \
+	32u /* polls, in one of which a cold queue pair with a bell is looked at: it may not have rung */
 
 /* Memory of a peer's that is mapped here. */
 struct shm_import {

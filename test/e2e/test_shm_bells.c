@@ -10,8 +10,7 @@
 
 #define MANY	     300u
 #define FLOOD	     32u
-#define HOT_MOST     8u	 /* that poll.c leaves hot where all are used seldom */
-#define LOST_POLLS   32u /* in which it looks at one of those that may have rung unheard */
+#define HOT_MOST     8u /* that poll.c leaves hot where all are used seldom */
 #define RINGS_A_POLL 64u
 #define BURST	     20u
 
@@ -310,7 +309,7 @@ static void lost__is_found_by_looking(void **state)
 		send_now_on(n);
 		while (b.ops->poll(b.dev, b.wcs, 2) == 0)
 			polls++;
-		assert_in_range(polls, 0, LOST_POLLS * (MANY + 1));
+		assert_in_range(polls, 0, SHM_BELLED_EVERY * (MANY + 1));
 	}
 }
 

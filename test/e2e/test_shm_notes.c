@@ -197,7 +197,7 @@ static void lost__note_is_found_by_looking(void **state)
 		atomic_store(&lane->out->rung[lane->out_next], (uint32_t)(lane->out_lap - 1) << 16);
 		while (b.ops->poll(b.dev, b.wcs, 1) == 0)
 			polls++;
-		assert_in_range(polls, 0, 8 * 21);
+		assert_in_range(polls, 0, SHM_BELLED_EVERY * 21);
 		expect_wc(&b.wcs[0], i, 100);
 		cool_down(&b);
 	}
