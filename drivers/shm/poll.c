@@ -221,7 +221,7 @@ static bool may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t
 	return true;
 }
 
-/* A message was taken, by 'wr'. */
+/* The completion of a message that 'wr' took. */
 static inline void received(const struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc,
 			    uint32_t len, uint32_t inv_rkey)
 {
