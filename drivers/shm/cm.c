@@ -63,7 +63,7 @@ static void qp_add(struct shm_dev *dev, struct shm_qp *qp)
 	dev->nqps++;
 }
 
-static int say_hello(struct shm_dev *dev, struct shm_sock *sock, int bells_fd, const void *private_data,
+static int say_hello(struct shm_dev *dev, struct shm_sock *sock, int lanes_fd, const void *private_data,
 		     uint32_t private_len)
 {
 	struct shm_qp *qp = sock->qp;
@@ -79,13 +79,13 @@ static int say_hello(struct shm_dev *dev, struct shm_sock *sock, int bells_fd, c
 	shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, true);
 	introduce(qp, SHM_HELLO, private_data, private_len, &msg);
 	msg.ring_bytes = sock->ring_bytes;
-	msg.has_bells = bells_fd >= 0;
-	sock->has_bells = bells_fd >= 0;
+	msg.has_lanes = lanes_fd >= 0;
+	sock->has_lanes = lanes_fd >= 0;
 	fds[0] = rings_fd;
 	fds[1] = dev->keys.fd;
 	n = shm_offer_regions(dev, qp->exposes ? UINT64_MAX : 0, &msg, fds + 2);
-	fds[n + 2] = bells_fd;
-	rc = shm_sock_send(sock, &msg, fds, n + 2 + msg.has_bells);
+	fds[n + 2] = lanes_fd;
+	rc = shm_sock_send(sock, &msg, fds, n + 2 + msg.has_lanes);
 	close(rings_fd);
 	return rc == -EPIPE || rc == -ECONNRESET ? -ECONNREFUSED
 						 : rc; /* it has no place for us and closed at once */
@@ -99,7 +99,7 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	struct sockaddr_un sun;
 	socklen_t len = shm_address(addr, &sun);
 	struct shm_qp *qp;
-	int fd, bells_fd, rc;
+	int fd, lanes_fd, rc;
 
 	if (len == 0 || private_len > FABRIC_PRIVATE_DATA_MAX)
 		return -EINVAL;
@@ -126,13 +126,13 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		shm_qp_free(qp);
 		return -EACCES;
 	}
-	bells_fd = bells_offer(dev, qp, addr, fd);
+	lanes_fd = lanes_offer(dev, qp, addr, fd);
 	shm_lock(dev);
 	sock = shm_sock_new(dev, fd, SOCK_CONNECTING);
 	if (sock) {
 		sock->qp = qp;
 		sock->ring_bytes = ring_bytes_for(dev, attr);
-		rc = say_hello(dev, sock, bells_fd, private_data, private_len);
+		rc = say_hello(dev, sock, lanes_fd, private_data, private_len);
 		if (rc != 0)
 			shm_sock_free(sock);
 	} else {
@@ -189,7 +189,6 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	int fds[SHM_FDS_MAX];
-	uint32_t lane = 0, place = 0;
 	struct shm_msg msg;
 	struct shm_qp *qp;
 	int rc = private_len > FABRIC_PRIVATE_DATA_MAX ? -EINVAL : shm_qp_create(dev, attr, &qp);
@@ -210,13 +209,10 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 
 		shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, false);
 		introduce(qp, SHM_ACCEPT, private_data, private_len, &msg);
-		qp->note_base = note_base(sock->peer.conn_id, qp->conn_id);
-		msg.has_bells = bells_take_place(dev, qp, sock->bells_fd, &lane, &place);
-		msg.bells_lane = (uint16_t)lane;
-		msg.bells_place = place;
-		if (sock->bells_fd >= 0)
-			close(sock->bells_fd);
-		sock->bells_fd = -1;
+		msg.has_lanes = lanes_take_place(dev, qp, sock->lanes_fd, sock->peer.conn_id, &msg.place);
+		if (sock->lanes_fd >= 0)
+			close(sock->lanes_fd);
+		sock->lanes_fd = -1;
 		fds[0] = dev->keys.fd;
 		n = shm_offer_regions(dev, qp->exposes ? UINT64_MAX : 0, &msg, fds + 1);
 		rc = shm_sock_send(sock, &msg, fds, n + 1);
@@ -271,11 +267,8 @@ static bool apply(struct shm_event *event)
 	event->event.qp_ctx = qp->fabric.ctx;
 	if (event->event.kind == FABRIC_CM_ESTABLISHED) {
 		qp->peer_max_msg_bytes = qp->peer->max_msg_bytes;
-		if (event->sock->has_bells) {
-			qp->note_base = note_base(qp->conn_id, qp->peer->conn_id);
-			bells_set_place(shm_dev_of(qp), qp, event->sock->bells_lane,
-					event->sock->bells_place);
-		}
+		if (event->sock->has_lanes)
+			lanes_set_place(shm_dev_of(qp), qp, &event->sock->place);
 		if (qp->state == QP_CONNECTING)
 			qp->state = QP_READY;
 	} else {
@@ -285,17 +278,23 @@ static bool apply(struct shm_event *event)
 	return true;
 }
 
-/* Messages that came before the peer left are delivered before it is said to have. No more than the ring holds: a
- * peer that is only said to have left may still write. */
+/* Messages that came before the peer left are delivered before it is said to have. No more than the rings hold: a
+ * peer that is only said to have left, or whose other connections go on, may still write. */
 static bool still_drains(const struct shm_event *event)
 {
 	struct shm_qp *qp = event->sock->qp;
 
 	if (event->event.kind != FABRIC_CM_DISCONNECTED || !qp || qp->state != QP_READY)
 		return false;
-	if (qp->drain_end == 0)
+	if (qp->drain_end == 0) {
 		qp->drain_end = qp->rx.head + qp->rx.size;
-	return !shm_recvs_empty(qp->recvs) && shm_has_message(qp) && qp->rx.head < qp->drain_end;
+		qp->drain_lane_end = qp->lane ? qp->lane->rx.head + qp->lane->rx.size : 0;
+	}
+	if (shm_recvs_empty(qp->recvs))
+		return false;
+	return (!qp->rx_in_lane && ring_look(&qp->rx) != 0 && qp->rx.head < qp->drain_end) ||
+	       (qp->lane && !qp->lane->is_broken && ring_look(&qp->lane->rx) != 0 &&
+		qp->lane->rx.head < qp->drain_lane_end);
 }
 
 uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)

@@ -59,7 +59,7 @@ static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, const int
 
 static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
 {
-	if (msg->type != SHM_HELLO || msg->has_bells > 1 || nfds < 2u + msg->has_bells ||
+	if (msg->type != SHM_HELLO || msg->has_lanes > 1 || nfds < 2u + msg->has_lanes ||
 	    !ring_bytes_ok(msg) || !sock->listener)
 		return -EPROTO;
 	sock->ring_bytes = msg->ring_bytes;
@@ -67,11 +67,11 @@ static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int 
 	sock->rings = shm_map(fds[0], sock->rings_bytes, true);
 	if (!sock->rings)
 		return -EPROTO;
-	if (take_peer(sock, msg, fds + 1, nfds - 1 - msg->has_bells) != 0)
+	if (take_peer(sock, msg, fds + 1, nfds - 1 - msg->has_lanes) != 0)
 		return -EPROTO;
-	if (msg->has_bells) {
-		sock->bells_fd = bells_fd_ok(fds[nfds - 1]) ? fcntl(fds[nfds - 1], F_DUPFD_CLOEXEC, 0) : -1;
-		if (sock->bells_fd < 0)
+	if (msg->has_lanes) {
+		sock->lanes_fd = lanes_fd_ok(fds[nfds - 1]) ? fcntl(fds[nfds - 1], F_DUPFD_CLOEXEC, 0) : -1;
+		if (sock->lanes_fd < 0)
 			return -EPROTO;
 	}
 	shm_sock_enter(sock, SOCK_REQUEST);
@@ -89,12 +89,11 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 		return 0;
 	}
 	if (msg->type != SHM_ACCEPT || msg->max_msg_bytes > ring_msg_max(sock->ring_bytes) ||
-	    msg->has_bells > sock->has_bells || msg->bells_lane >= BELL_LANES ||
-	    msg->bells_place >= BELL_PLACES || take_peer(sock, msg, fds, nfds) != 0)
+	    msg->has_lanes > sock->has_lanes || msg->place.lane >= LANE_COUNT ||
+	    msg->place.place >= LANE_PLACES || take_peer(sock, msg, fds, nfds) != 0)
 		return -EPROTO;
-	sock->has_bells = msg->has_bells;
-	sock->bells_lane = msg->bells_lane;
-	sock->bells_place = msg->bells_place;
+	sock->has_lanes = msg->has_lanes;
+	sock->place = msg->place;
 	if (shm_sock_send(sock, &ready, NULL, 0) != 0)
 		return -ECONNRESET;
 	shm_sock_enter(sock, SOCK_OPEN);

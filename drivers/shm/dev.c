@@ -37,8 +37,7 @@ static void shm_close(struct fabric_dev *fdev)
 		shm_sock_free(sock);
 	key_table_destroy(&dev->keys);
 	mem_free(dev->cold.at);
-	mem_free(dev->belled.at);
-	bells_number_put(dev->number);
+	lanes_number_put(dev->number);
 	pthread_mutex_destroy(&dev->lock);
 	mem_free(dev);
 }
@@ -106,7 +105,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	};
 	TAILQ_INIT(&dev->hot);
 	TAILQ_INIT(&dev->lanes);
-	LIST_INIT(&dev->bells);
+	LIST_INIT(&dev->shared);
 	LIST_INIT(&dev->own);
 	TAILQ_INIT(&dev->events);
 	TAILQ_INIT(&dev->socks);
@@ -117,12 +116,11 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
-	dev->number = bells_number_take();
+	dev->number = lanes_number_take();
 	shm_rdma_init(dev);
 	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));
-	dev->belled.at = mem_zalloc(dev->max_connections * sizeof(dev->belled.at[0]));
 	pthread_mutex_init(&dev->lock, NULL);
-	rc = dev->cold.at && dev->belled.at ? apply_options(dev, config->options) : -ENOMEM;
+	rc = dev->cold.at ? apply_options(dev, config->options) : -ENOMEM;
 	if (rc == 0)
 		rc = key_table_create(&dev->keys);
 	if (rc == 0)

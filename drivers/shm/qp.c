@@ -26,7 +26,6 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	if (!qp)
 		return -ENOMEM;
 	qp->fabric.dev = &dev->fabric;
-	qp->peer_mark = &bells_never;
 	qp->done_mask = power_of_two(attr->max_send_wr) - 1;
 	qp->recvs = attr->srq ? &((struct shm_srq *)attr->srq)->recvs : &qp->own;
 	if (!attr->srq && shm_recvs_init(&qp->own, attr->max_recv_wr) != 0) {
@@ -44,7 +43,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 
 void shm_qp_free(struct shm_qp *qp)
 {
-	bells_leave(shm_dev_of(qp), qp);
+	lanes_leave(shm_dev_of(qp), qp);
 	shm_domain_destroy(qp);
 	mem_free(qp->pending_inlines);
 	mem_free(qp->pending);
@@ -107,42 +106,26 @@ static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
 	return true;
 }
 
-/* The peer's end is cold: ring for it, once the message is there. A short one goes to the note, where all before it is known to be read. */
-static __attribute__((noinline)) int put_and_ring(struct shm_qp *qp, uint64_t mark, const uint8_t *data,
-						  uint32_t len)
-{
-	struct shm_note *note = qp->note_out;
-	int rc = 1;
-
-	if (note && mark == (note_position(qp->note_base, qp->tx.tail) | BELL_COLD | BELL_NOTE) &&
-	    len <= NOTE_DATA && ring_can_pass(&qp->tx))
-		note_put(note, qp->note_base, &qp->tx, data, len);
-	else
-		rc = ring_put_one(&qp->tx, data, len);
-	if (rc == 1)
-		bells_ring(qp->lane, qp->place);
-	return rc;
-}
-
-/* As ring_put_one(). Whether the peer looks without a bell is read before that is to be seen: bells.h. */
+/* As ring_put_one(). */
 static inline int put_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	uint64_t mark = atomic_load_explicit(qp->peer_mark, memory_order_acquire);
-
-	if (__builtin_expect(mark != 0, 0))
-		return put_and_ring(qp, mark, data, len);
+	if (__builtin_expect(qp->tx_in_lane, 0))
+		return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len);
 	return ring_put_one(&qp->tx, data, len);
 }
 
 /* The same for what is no single piece: ring_put(). */
 static int put_gathered(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t len)
 {
-	uint64_t mark = atomic_load_explicit(qp->peer_mark, memory_order_relaxed);
-	int rc = ring_put(&qp->tx, wr->sge, wr->nsge, len, wr->op == FABRIC_SEND_INV ? wr->rkey : 0);
+	uint32_t inv_rkey = wr->op == FABRIC_SEND_INV ? wr->rkey : 0;
+	struct fabric_sge sges[SHM_SGES_MAX + 1];
 
-	if (__builtin_expect(mark != 0, 0) && rc == 1)
-		bells_ring(qp->lane, qp->place);
-	return rc;
+	if (!qp->tx_in_lane)
+		return ring_put(&qp->tx, wr->sge, wr->nsge, len, inv_rkey);
+	sges[0] = (struct fabric_sge){&qp->lane_tag, RING_TAG, 0};
+	for (uint32_t i = 0; i < wr->nsge; i++)
+		sges[i + 1] = wr->sge[i];
+	return ring_put(&qp->lane->tx, sges, wr->nsge + 1, len + RING_TAG, inv_rkey);
 }
 
 static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *bytes)
@@ -323,6 +306,6 @@ bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 	stats->sends++;
 	stats->send_bytes += len;
 	if (__builtin_expect(!qp->is_hot, 0))
-		shm_qp_stir_done(qp);
+		shm_qp_stir(qp);
 	return true;
 }

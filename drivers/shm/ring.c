@@ -22,6 +22,18 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 	};
 }
 
+void ring_writer_start(struct ring_writer *ring, uint32_t laps)
+{
+	ring->tail = ring->head = (uint64_t)laps << ring->shift;
+}
+
+void ring_reader_start(struct ring_reader *ring, uint32_t laps)
+{
+	ring->head = ring->published = (uint64_t)laps << ring->shift;
+	ring->lap = ring_lap(ring->head, ring->shift);
+	atomic_store_explicit(&ring_reader_shared(ring)->head, ring->head, memory_order_release);
+}
+
 static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint32_t need)
 {
 	uint64_t head = atomic_load_explicit(&ring->shared->head, memory_order_acquire);
@@ -53,24 +65,29 @@ static inline void put_cell_header(const struct ring_cells *cells, uint64_t at, 
 			      (uint64_t)ring_lap(at, cells->shift) << 32 | word, order);
 }
 
+/* All of a message but its first cell, of which there is something; where it ends is returned. */
+static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, const uint8_t *from,
+				uint32_t left)
+{
+	for (; left > RING_DATA; from += RING_DATA, left -= RING_DATA, at += RING_CELL) {
+		memcpy(ring_cell_at(cells, at) + RING_HEADER, from, RING_DATA);
+		put_cell_header(cells, at, 0, memory_order_relaxed);
+	}
+	ring_copy_short(ring_cell_at(cells, at) + RING_HEADER, from, left);
+	put_cell_header(cells, at, 0, memory_order_relaxed);
+	return at + RING_CELL;
+}
+
 /* A message of several cells, for which there is room; the first cell last: the reader polls on it, and each of its looks would take the
  * line away. Apart, so that one of one cell needs fewer registers. */
 static __attribute__((noinline)) void put_several(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
 	const struct ring_cells cells = {ring->cells, ring->size - 1, ring->shift};
-	const uint8_t *from = data + RING_DATA;
-	uint32_t left = len - RING_DATA;
-	uint64_t at = ring->tail + RING_CELL;
+	uint64_t end = put_rest(&cells, ring->tail + RING_CELL, data + RING_DATA, len - RING_DATA);
 
-	for (; left > RING_DATA; from += RING_DATA, left -= RING_DATA, at += RING_CELL) {
-		memcpy(ring_cell_at(&cells, at) + RING_HEADER, from, RING_DATA);
-		put_cell_header(&cells, at, 0, memory_order_relaxed);
-	}
-	ring_copy_short(ring_cell_at(&cells, at) + RING_HEADER, from, left);
-	put_cell_header(&cells, at, 0, memory_order_relaxed);
 	memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER, data, RING_DATA);
 	put_cell_header(&cells, ring->tail, RING_VALID | len, memory_order_release);
-	ring->tail = at + RING_CELL;
+	ring->tail = end;
 }
 
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
@@ -89,6 +106,27 @@ int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 	} else {
 		put_several(ring, data, len);
 	}
+	return 1;
+}
+
+int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+{
+	const struct ring_cells cells = {ring->cells, ring->size - 1, ring->shift};
+	const uint32_t first = RING_DATA - RING_TAG;
+	uint64_t end = ring->tail + RING_CELL;
+	int room = has_room(ring, ring_cells_bytes(len + RING_TAG));
+
+	if (__builtin_expect(room != 1, 0))
+		return room;
+	if (len > first) {
+		end = put_rest(&cells, end, data + first, len - first);
+		memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER + RING_TAG, data, first);
+	} else {
+		ring_copy_short(ring_cell_at(&cells, ring->tail) + RING_HEADER + RING_TAG, data, len);
+	}
+	memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER, &tag, RING_TAG);
+	put_cell_header(&cells, ring->tail, RING_VALID | (len + RING_TAG), memory_order_release);
+	ring->tail = end;
 	return 1;
 }
 
@@ -131,23 +169,12 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	return 1;
 }
 
-bool ring_can_pass(struct ring_writer *ring)
-{
-	return ring_lap(ring->tail, ring->shift) % RING_FULL_LAPS != 0 && has_room(ring, RING_CELL) == 1;
-}
-
-void ring_passed(struct ring_reader *ring)
-{
-	ring_advance(ring, ring->head + RING_CELL);
-}
-
 uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len)
 {
 	uint32_t inv_rkey = 0;
 
 	if (word & RING_INV) {
-		memcpy(&inv_rkey, ring->cells + (ring->head & (ring->size - 1)) + RING_HEADER,
-		       sizeof(inv_rkey));
+		inv_rkey = ring_key(ring);
 		ring_advance(ring, ring->head + RING_CELL);
 	}
 	ring_take_plain(ring, dst, size, len);

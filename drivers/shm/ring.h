@@ -30,7 +30,7 @@
 #define RING_LEN_MASK  0x00ffffffu
 #define RING_BYTES_MIN 4096u
 #define RING_BYTES_MAX (64u << 20)
-#define RING_FULL_LAPS (1u << 24) /* one lap in so many has all of its cells written */
+#define RING_TAG       8u
 
 /* The shared part, all of it the reader's to write; the cells follow it. */
 struct ring_shared {
@@ -85,6 +85,9 @@ static inline uint32_t ring_msg_max(uint32_t size)
 
 void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size);
 void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uint32_t max_msg);
+/* Both sides begin in another lap than the first. */
+void ring_writer_start(struct ring_writer *ring, uint32_t laps);
+void ring_reader_start(struct ring_reader *ring, uint32_t laps);
 
 /* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
@@ -92,16 +95,8 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 /* The same for a message that lies in one piece and invalidates nothing. */
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 
-/* Whether the next message may lie elsewhere, and take the place of one cell here: there is room, and the cell need not be written in
- * this lap. A cell that is passed over keeps the number of the lap that it was last written in, which must be gone before that
- * lap's number comes again. */
-bool ring_can_pass(struct ring_writer *ring);
-static inline void ring_pass(struct ring_writer *ring)
-{
-	ring->tail += RING_CELL;
-}
-/* The reader has taken it. */
-void ring_passed(struct ring_reader *ring);
+/* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */
+int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
 
 static inline _Atomic uint64_t *ring_header_at(uint8_t *cells, uint32_t size, uint64_t at)
 {
@@ -244,6 +239,49 @@ static inline void ring_take_plain(struct ring_reader *ring, void *dst, uint32_t
 
 	ring_take_cells(ring, ring->head, bytes, dst, size, len);
 	ring_advance(ring, ring->head + bytes);
+}
+
+/* The key that a message with RING_INV invalidates; its payload begins one cell later. */
+static inline uint32_t ring_key(const struct ring_reader *ring)
+{
+	uint32_t key;
+
+	memcpy(&key, ring->cells + (ring->head & (ring->size - 1)) + RING_HEADER, sizeof(key));
+	return key;
+}
+
+/* The tag of a message that has one, and whose first cell of payload is at 'at'. */
+static inline uint64_t ring_tag(const struct ring_reader *ring, uint64_t at)
+{
+	const uint8_t *cell = ring->cells + (at & (ring->size - 1));
+
+	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)(cell + RING_HEADER),
+				    memory_order_relaxed);
+}
+
+/* A message of 'len' bytes behind a tag, whose first cell of payload is at 'at': it is done with then. */
+static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8_t *dst, uint32_t size,
+				    uint32_t len)
+{
+	const uint32_t first = RING_DATA - RING_TAG;
+	const uint8_t *from = ring->cells + (at & (ring->size - 1)) + RING_HEADER + RING_TAG;
+	uint32_t bytes = ring_cells_bytes(len + RING_TAG);
+
+	if (__builtin_expect(size >= first, 1))
+		memcpy(dst, from, first);
+	else
+		ring_copy_short(dst, from, len);
+	if (len > first)
+		ring_take_cells(ring, at + RING_CELL, bytes - RING_CELL, dst + first, size - first,
+				len - first);
+	ring_advance(ring, at + bytes);
+}
+
+/* Be done with the message that 'word' heads, of a length that can be, without taking it. */
+static inline void ring_drop(struct ring_reader *ring, uint32_t word)
+{
+	ring_advance(ring,
+		     ring->head + ring_cells_bytes(word & RING_LEN_MASK) + (word & RING_INV ? RING_CELL : 0));
 }
 
 /* Copy the message of 'len' bytes that ring_peek() found with 'word' to 'dst', of 'size' bytes, and be done with it. What

@@ -12,12 +12,13 @@
  *   domain.c     keys of one connection
  *   guard.[ch]   memory of which a peer can take pages away
  *   copy.h       what RDMA Reads and Writes carry
- *   bells.[ch]   which of many queue pairs has a message
- *   note.h       short messages for those that are seldom used
+ *   lanes.[ch]   one ring for many connections
  *   qp.c         work requests
  *   rdma.c       those that touch the peer's memory, and the end of that
  *   recvs.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
+ *   poll_lane.c  those of messages in lanes
+ *   take.h       how a message gets into its receive
  *   cm.c         connecting: what the engine's thread does
  *   sock.c       a connection's socket, its messages and events
  *   cm_thread.c  connecting: the thread that listens to the sockets
@@ -37,9 +38,9 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "bells.h"
 #include "driver.h"
 #include "keys.h"
+#include "lanes.h"
 #include "ring.h"
 #include "shm_options.h"
 
@@ -54,8 +55,6 @@
 #define SHM_FDS_MAX	(3u + SHM_REGIONS_MAX)
 #define SHM_ID_LISTS	1024u
 #define SHM_COLD_POLLS	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
-#define SHM_BELLED_EVERY                                                                                     \
-	32u /* polls, in one of which a cold queue pair with a bell is looked at: it may not have rung */
 
 /* Memory of a peer's that is mapped here. */
 struct shm_import {
@@ -72,7 +71,7 @@ struct shm_import {
 enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION };
 
 #define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 6u
+#define SHM_VERSION 7u
 
 struct shm_msg {
 	uint32_t magic;
@@ -82,10 +81,9 @@ struct shm_msg {
 	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
 	uint32_t conn_id;	/* HELLO, ACCEPT: names this side of the connection in its key table */
 	uint32_t private_len;
-	uint32_t nregions;    /* HELLO, ACCEPT: that this side exposes; REGION: 1 */
-	uint16_t has_bells;   /* 1: HELLO: bells are offered; ACCEPT: and taken; else 0 */
-	uint16_t bells_lane;  /* ACCEPT */
-	uint32_t bells_place; /* ACCEPT: in the lane */
+	uint32_t nregions;  /* HELLO, ACCEPT: that this side exposes; REGION: 1 */
+	uint32_t has_lanes; /* 1: HELLO: lanes are offered; ACCEPT: and 'place' is in one; else 0 */
+	struct lane_place place;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct {
 		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used again */
@@ -93,7 +91,7 @@ struct shm_msg {
 		uint64_t len;
 		uint64_t fd_offset;
 	} regions[SHM_REGIONS_MAX];
-	/* File descriptors: HELLO: rings, key table, regions, bells; ACCEPT: key table, regions; REGION: region. */
+	/* File descriptors: HELLO: rings, key table, regions, lanes; ACCEPT: key table, regions; REGION: region. */
 };
 
 /* By their places, up to the highest that was ever offered: most peers offer few. */
@@ -141,11 +139,11 @@ struct fabric_conn_req {
 	void *rings;
 	size_t rings_bytes;
 	uint32_t ring_bytes;
-	uint64_t unannounced;		  /* regions, by place, that the peer has not been told of yet */
-	int bells_fd;			  /* that a HELLO offered, until it is accepted; -1 */
-	bool has_bells;			  /* of a connector: offered; and once there was an ACCEPT: taken */
-	uint32_t bells_lane, bells_place; /* then */
-	struct shm_event events[2];	  /* as many can be queued: ESTABLISHED and DISCONNECTED */
+	uint64_t unannounced;	    /* regions, by place, that the peer has not been told of yet */
+	int lanes_fd;		    /* that a HELLO offered, until it is accepted; -1 */
+	bool has_lanes;		    /* of a connector: offered; and once there was an ACCEPT: taken */
+	struct lane_place place;    /* then */
+	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	LIST_ENTRY(fabric_conn_req) same; /* in dev->by_id */
 };
@@ -208,30 +206,27 @@ struct shm_srq {
 	struct shm_recvs recvs;
 };
 
-/* The first three lines are what a message in or out takes: of one that is seldom used each has to be fetched. In takes the first two. */
+/* The first three lines are what a message in or out takes, where it has no lane; else the first two. */
 struct shm_qp {
 	struct fabric_qp fabric;
-	uint64_t note_base;    /* of both directions: note.h */
-	struct shm_lane *lane; /* NULL: there are no bells for it */
-	uint32_t place;	       /* in the lane */
-	uint32_t rung_poll;    /* in which it was last polled for its bell */
+	uint64_t lane_tag;     /* of its messages in a lane, both ways */
+	struct shm_lane *lane; /* NULL: it has none */
 	enum shm_qp_state state;
 	bool is_hot;
-	bool is_cooling; /* hot, but its bell is to be rung */
-	bool is_rnr;	 /* a message waits for a receive */
+	bool is_rnr;	   /* a message waits for a receive */
+	bool rx_in_lane;   /* messages come by the lane only */
+	bool tx_in_lane;   /* and go by it */
+	bool is_switching; /* it has a lane, and one of them is not so yet */
+	bool is_greeted;   /* a connector's: HELLO was put */
+	bool is_heard;	   /* the peer takes messages in the lane */
 	uint32_t done_head, done_tail;
+	uint32_t peer_max_msg_bytes;
 
-	struct ring_reader rx;
-	struct shm_recvs *recvs;  /* that its messages take */
-	struct shm_note *note_in; /* NULL: there is none for it */
-	uint32_t
-		note_at; /* cell, cut off, at which a note may be: where it was at its latest mark; then it is looked at */
+	_Alignas(64) struct ring_reader rx;
+	struct shm_recvs *recvs; /* that its messages take */
 	uint32_t npending;
 
-	struct ring_writer tx;
-	const _Atomic uint64_t *peer_mark; /* what the peer's end says: bells.h; never NULL */
-	struct shm_note *note_out;	   /* NULL: there is none for it */
-	uint32_t peer_max_msg_bytes;
+	_Alignas(64) struct ring_writer tx;
 
 	_Alignas(64) uint32_t empty_polls;
 	uint32_t cold_place;   /* in the device's list of cold ones */
@@ -241,7 +236,8 @@ struct shm_qp {
 	uint64_t wait_looked;  /* ticks of it, after which it is asked again whether the peer lives */
 	bool is_unseen;	    /* then: the peer may not have seen yet that there is something to be kept off */
 	uint64_t drain_end; /* how far rx may still be read when the peer has left; 0: it has not */
-	struct shm_recvs own; /* empty when they are shared */
+	uint64_t drain_lane_end; /* the same of its lane */
+	struct shm_recvs own;	 /* empty when they are shared */
 
 	/* send queue: places are taken at the post and given back by polled completions */
 	uint32_t max_send_wr;
@@ -253,7 +249,8 @@ struct shm_qp {
 	struct shm_done *done;	     /* a queue of done_mask + 1, made with the first post */
 	uint32_t done_mask;
 
-	struct shm_bells *bells;
+	struct shm_lanes *lanes;
+	struct shm_qp *older; /* in the same place of its lane, which it had before */
 	uint32_t max_msg_bytes;
 	uint32_t conn_id;
 	struct shm_peer *peer;
@@ -290,16 +287,14 @@ struct shm_colds {
 struct shm_dev {
 	struct fabric_dev fabric;
 	TAILQ_HEAD(, shm_qp) hot;
-	struct shm_colds cold;	 /* those without a bell */
-	struct shm_colds belled; /* those with one; of these, only 'qp' is of use */
+	struct shm_colds cold; /* neither hot nor in a lane */
 	uint32_t nqps;
 	uint32_t nhot;
 	uint32_t nlanes;
-	uint32_t npolls;  /* with lanes */
-	uint32_t overdue; /* cold ones to be looked at, for bells were missed */
-	uint32_t number;  /* of the lane in which it accepts */
+	uint32_t npolls; /* with lanes */
+	uint32_t number; /* of the lane in which it accepts */
 	TAILQ_HEAD(, shm_lane) lanes;
-	LIST_HEAD(, shm_bells) bells;
+	LIST_HEAD(, shm_lanes) shared;
 	bool own_domains;
 	bool has_own_barrier;	 /* others can't make one for us: rdma.c */
 	LIST_HEAD(, shm_qp) own; /* queue pairs with keys of their own */
@@ -468,27 +463,22 @@ static inline void shm_recvs_take(struct shm_recvs *recvs)
 	shm_recvs_take_of(recvs, recvs->is_shared);
 }
 
-/* The next message is in the note: its length, or -1. While the reader has said that it is looked at, so that hardly ever it is. */
-static inline int32_t shm_note_len(const struct shm_qp *qp)
-{
-	if (__builtin_expect(qp->note_at != (uint32_t)(qp->rx.head / RING_CELL), 1) || !qp->note_in)
-		return -1;
-	return note_peek(qp->note_in, qp->note_base, &qp->rx);
-}
-
 /* poll.c */
-#define SHM_HOT_FEW 4u /* so few are hot whenever they ring, or are used */
 uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
-void shm_qp_warm(struct shm_qp *qp);	       /* it will be polled each time */
-bool shm_has_message(const struct shm_qp *qp); /* to be received */
-void shm_qp_stir(struct shm_qp *qp); /* the same, if it has to be: something was posted on a cold one */
+void shm_qp_warm(struct shm_qp *qp); /* it will be polled each time */
 
-/* The same for what leaves nothing to be done. */
-static inline void shm_qp_stir_done(struct shm_qp *qp)
+/* Something was posted on one that is not hot. */
+static inline void shm_qp_stir(struct shm_qp *qp)
 {
-	if (!qp->lane || shm_dev_of(qp)->nhot < SHM_HOT_FEW)
+	if (!qp->tx_in_lane || qp->npending > 0 || qp->done_head != qp->done_tail)
 		shm_qp_warm(qp);
 }
+
+/* poll_lane.c */
+/* Messages of a lane, up to 'max' completions. */
+uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max);
+/* A queue pair that has a lane and is not in it yet, or in one direction only: go on. */
+void shm_lane_step(struct shm_qp *qp);
 
 /* cm.c */
 struct sockaddr_un;

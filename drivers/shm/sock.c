@@ -56,7 +56,7 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state s
 	sock->dev = dev;
 	sock->fd = fd;
 	sock->peer_pid = peer_pid(fd);
-	sock->bells_fd = -1;
+	sock->lanes_fd = -1;
 	sock->events[0].sock = sock;
 	sock->events[1].sock = sock;
 	id = shm_watch(dev, fd);
@@ -108,8 +108,8 @@ void shm_sock_free(struct shm_sock *sock)
 	shm_event_drop(&sock->events[1]);
 	shm_sock_close(sock);
 	shm_peer_release(&sock->peer);
-	if (sock->bells_fd >= 0)
-		close(sock->bells_fd);
+	if (sock->lanes_fd >= 0)
+		close(sock->lanes_fd);
 	if (sock->rings)
 		munmap(sock->rings, sock->rings_bytes);
 	TAILQ_REMOVE(&dev->socks, sock, entry);

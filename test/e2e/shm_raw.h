@@ -18,12 +18,15 @@ struct raw {
 		1]; /* rings, key table, region: what a HELLO takes along; more are the test's */
 	uint32_t nfds;
 	struct shm_msg hello;	   /* a good one */
-	struct bell_memory *bells; /* NULL: none were offered */
+	struct lane_memory *lanes; /* NULL: none were offered */
 	uint8_t *rings;
 	struct key_entry *keys;
 	uint8_t *region;
-	struct shm_msg answer;	  /* the last that came */
-	struct ring_writer tx;	  /* to the driver under test */
+	struct shm_msg answer; /* the last that came */
+	struct ring_writer tx; /* to the driver under test */
+	struct ring_writer lane_tx;
+	struct ring_reader lane_rx;
+	uint64_t lane_tag;
 	struct ring_shared *mark; /* how far the driver under test believes that its messages were read */
 };
 
@@ -31,8 +34,10 @@ struct raw {
 int raw_memfd(size_t len, void **map);
 void raw_init(struct raw *raw);
 void raw_fini(struct raw *raw);
-/* Have bells in 'hello'. */
-void raw_offer_bells(struct raw *raw);
+/* Have lanes in 'hello'. */
+void raw_offer_lanes(struct raw *raw);
+/* Have the lane that 'answer' names, from its beginning. */
+void raw_begin_lane(struct raw *raw);
 void raw_connect(struct raw *raw, const char *addr);
 int raw_listen(const char *addr);
 void raw_send(const struct raw *raw, const void *data, size_t len, const int *fds, uint32_t nfds);

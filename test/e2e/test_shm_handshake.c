@@ -145,23 +145,23 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 		while (raw->nfds <= SHM_FDS_MAX)
 			raw->fds[raw->nfds++] = dup(raw->fds[2]);
 		break;
-	case 31: /* bells without a file, of which there are two kinds at most */
-		msg->has_bells = 1;
+	case 31: /* lanes without a file, of which there are two kinds at most */
+		msg->has_lanes = 1;
 		break;
 	case 32:
-		raw_offer_bells(raw);
-		msg->has_bells = 2;
+		raw_offer_lanes(raw);
+		msg->has_lanes = 2;
 		break;
 	case 33:
-		raw_offer_bells(raw);
-		msg->has_bells = 0;
+		raw_offer_lanes(raw);
+		msg->has_lanes = 0;
 		break;
 	case 34:
 	case 35: /* a file that is shorter, or could become so */
-		msg->has_bells = 1;
-		raw->fds[raw->nfds] = how == 34 ? raw_memfd(sizeof(struct bell_memory) - 4096, NULL)
+		msg->has_lanes = 1;
+		raw->fds[raw->nfds] = how == 34 ? raw_memfd(sizeof(struct lane_memory) - 4096, NULL)
 						: memfd_create("unsealed", MFD_CLOEXEC);
-		assert_int_equal(ftruncate(raw->fds[raw->nfds], sizeof(struct bell_memory)),
+		assert_int_equal(ftruncate(raw->fds[raw->nfds], sizeof(struct lane_memory)),
 				 how == 34 ? -1 : 0);
 		raw->nfds++;
 		break;
@@ -336,7 +336,7 @@ static void connect__to_one_that_answers_nonsense(void **state)
 		else if (wrong[i] == 5)
 			msg.type = SHM_READY;
 		else if (wrong[i] == 7)
-			msg.has_bells = 1; /* which were not offered */
+			msg.has_lanes = 1; /* which were not offered */
 		else
 			msg.nregions = 65;
 		raw_send(&raw, &msg, sizeof(msg), raw.fds + 1, nfds);

@@ -38,7 +38,7 @@ static uint32_t ntheirs;
 static _Atomic uint32_t *loops; /* of the process at work */
 
 /* What a process does: all of it at random; or right messages, of which one part changes under the reader's eyes. */
-enum target { EVERYTHING, MESSAGES, KEYS, MARKS, BELLS, TARGETS };
+enum target { EVERYTHING, MESSAGES, KEYS, MARKS, LANES, TARGETS };
 
 static const struct key_entry good = {.key = KEY,
 				      .access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
@@ -90,15 +90,32 @@ static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 	}
 }
 
-/* In all lanes: the one that is used is the other side's choice. */
-static void ring_any(uint16_t lap)
+/* By the lane: right traffic, and now and then what names another queue pair, or none, or is of another kind. */
+static void serve_lane(uint32_t *xid)
 {
-	for (uint32_t i = 0; i < BELL_LANES; i++) {
-		struct bell_way *way = &raw.bells->lanes[i].to_acceptor;
-		uint32_t place = random() % 2 ? 0 : (uint32_t)random() & 0xffff;
+	uint64_t tag = raw.lane_tag;
+	uint8_t msg[256];
+	uint32_t word;
 
-		atomic_store(&way->rung[(uint32_t)random() % BELL_QUEUE], (uint32_t)lap << 16 | place);
+	if (*xid == 0) {
+		ring_put_tagged(&raw.lane_tx, tag | LANE_HELLO << LANE_KIND_SHIFT, NULL, 0);
+		ring_put_tagged(&raw.lane_tx, tag | LANE_SWITCH << LANE_KIND_SHIFT, NULL, 0);
 	}
+	if (random() % 64 == 0)
+		tag ^= 1ull << random() % 64;
+	ring_put_tagged(&raw.lane_tx, tag, msg, make_call(msg, ++*xid));
+	while ((word = ring_look(&raw.lane_rx)) != 0 && ring_msg_len(&raw.lane_rx, word) >= 0)
+		ring_drop(&raw.lane_rx, word);
+}
+
+/* Behind the header that is looked at next, which stays. */
+static void scribble_lane(void)
+{
+	struct lane_way *way = &raw.lanes->lanes[raw.answer.place.lane].to_acceptor;
+
+	if (random() % 4 == 0)
+		scribble((uint8_t *)way + (raw.lane_tx.tail & (LANE_BYTES - 1)), 2048, 4);
+	scribble((uint8_t *)raw.lane_rx.cells - sizeof(struct ring_shared), 4096, 1);
 }
 
 /* The other process: until it is killed. */
@@ -106,13 +123,13 @@ static void run_scribbler(enum target target, uint32_t seed)
 {
 	uint8_t *second = raw.rings + ring_footprint(RAW_RING_BYTES);
 	struct ring_reader rx;
-	uint32_t xid = 0;
+	uint32_t xid = 0, lane_xid = 0;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	srandom(seed);
 	ring_reader_init(&rx, second, RAW_RING_BYTES, 2048);
 	for (;; atomic_fetch_add(loops, 1)) {
-		if (target != EVERYTHING)
+		if (target != EVERYTHING && target != LANES)
 			serve_ring(&rx, &xid);
 		switch (target) {
 		case MESSAGES: /* behind the first header, which stays */
@@ -126,14 +143,13 @@ static void run_scribbler(enum target target, uint32_t seed)
 			scribble((uint8_t *)raw.mark, sizeof(*raw.mark), 1);
 			scribble(second, ring_footprint(RAW_RING_BYTES), 8);
 			break;
-		case BELLS: /* of its queue pair, of others that there are not, and of none, by any lap */
-			scribble((uint8_t *)raw.bells, sizeof(*raw.bells), 64);
-			for (uint32_t i = 0; i < 64; i++)
-				ring_any((uint16_t)random());
+		case LANES:
+			serve_lane(&lane_xid);
+			scribble_lane();
 			break;
 		default:
 			scribble(raw.rings, 2 * ring_footprint(RAW_RING_BYTES), 64);
-			scribble((uint8_t *)raw.bells, sizeof(*raw.bells), 64);
+			scribble((uint8_t *)raw.lanes, sizeof(*raw.lanes), 64);
 			scribble((uint8_t *)raw.keys, KEY_ENTRIES * sizeof(struct key_entry), 64);
 		}
 		scribble(raw.region, RAW_REGION_BYTES, 16);
@@ -197,11 +213,12 @@ static pid_t attack(enum target target, uint32_t seed)
 
 	raw_init(&raw);
 	memcpy(&raw.keys[9], &good, sizeof(good));
-	raw_offer_bells(&raw);
+	raw_offer_lanes(&raw);
 	raw_connect(&raw, pair.addr);
 	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
 	map_theirs();
 	raw_send_type(&raw, SHM_READY);
+	raw_begin_lane(&raw);
 	pair_until(&pair, &pair.server_opened, opened + 1);
 	atomic_store(loops, 0);
 	pid = fork();
@@ -268,7 +285,7 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 	for (uint32_t target = 0; target < TARGETS; target++)
 		print_message("target %u: closed in %u of %u rounds\n", target, nclosed[target],
 			      ROUNDS / TARGETS);
-	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0);
+	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0 && nclosed[LANES] > 0);
 	pair_stop(&pair);
 }
 

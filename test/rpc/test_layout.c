@@ -112,7 +112,6 @@ static void add_engine(struct ranges *ranges, const struct weir_engine *engine)
 	    engine->batches->nused * sizeof(engine->batches->batches[0]));
 	add(ranges, "device", dev, sizeof(*dev));
 	add(ranges, "cold queue pairs", dev->cold.at, dev->max_connections * sizeof(dev->cold.at[0]));
-	add(ranges, "those with bells", dev->belled.at, dev->max_connections * sizeof(dev->belled.at[0]));
 	add(ranges, "key table", dev->keys.entries, KEY_ENTRIES * sizeof(dev->keys.entries[0]));
 	if (engine->calls) {
 		add(ranges, "call pool", engine->calls, sizeof(*engine->calls));
@@ -143,10 +142,10 @@ static void add_conn(struct ranges *ranges, const struct weir_conn *conn)
 	add(ranges, "queue pair", qp, sizeof(*qp));
 	add(ranges, "completions", qp->done, qp->done ? (qp->done_mask + 1) * sizeof(qp->done[0]) : 0);
 	add_recvs(ranges, "receive queue", &qp->own);
-	add(ranges, "bells", qp->bells, sizeof(*qp->bells));
+	add(ranges, "lanes", qp->lanes, sizeof(*qp->lanes));
 	if (qp->lane) {
 		add(ranges, "lane", qp->lane, sizeof(*qp->lane));
-		add(ranges, "places of a lane", qp->lane->qps, BELL_PLACES * sizeof(qp->lane->qps[0]));
+		add(ranges, "places of a lane", qp->lane->qps, LANE_PLACES * sizeof(qp->lane->qps[0]));
 	}
 }
 
@@ -185,18 +184,17 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 	    sizeof(ring_reader_shared(&qp->rx)->head));
 }
 
-/* The same of the bells. All but the first connection have some. */
-static void add_bells(struct ranges *ranges, const struct weir_conn *conn)
+/* The same of the lane. All but the first connection have one. */
+static void add_lane(struct ranges *ranges, const struct weir_conn *conn)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
-	const uint8_t *base = (const uint8_t *)qp->bells->memory, *at = (const uint8_t *)(uintptr_t)LINE;
+	const uint8_t *base = (const uint8_t *)qp->lanes->memory, *at = (const uint8_t *)(uintptr_t)LINE;
 
-	add(ranges, "who is cold", at + ((uintptr_t)qp->lane->in->marks - (uintptr_t)base),
-	    sizeof(qp->lane->in->marks));
-	add(ranges, "rings", at + ((uintptr_t)qp->lane->out->rung - (uintptr_t)base),
-	    sizeof(qp->lane->out->rung));
-	add(ranges, "notes", at + ((uintptr_t)qp->lane->out->notes - (uintptr_t)base),
-	    sizeof(qp->lane->out->notes));
+	assert_true(qp->tx_in_lane && qp->rx_in_lane);
+	add(ranges, "cells of a lane", at + (qp->lane->tx.cells - base), qp->lane->tx.size);
+	add(ranges, "reader's mark in a lane",
+	    at + ((const uint8_t *)ring_reader_shared(&qp->lane->rx) - base),
+	    sizeof(ring_reader_shared(&qp->lane->rx)->head));
 }
 
 static void connect_and_call(void)
@@ -239,9 +237,9 @@ static void lines__are_of_one_engine(void **state)
 	}
 	for (uint32_t i = 1; i < CONNS; i++) {
 		client.n = server.n = 0;
-		add_bells(&client, conns[i]);
-		add_bells(&server, server_conns[i]);
-		assert_int_equal(client.n, 3);
+		add_lane(&client, conns[i]);
+		add_lane(&server, server_conns[i]);
+		assert_int_equal(client.n, 2);
 		expect_apart(&client, &server);
 	}
 }

@@ -85,6 +85,39 @@ static void put__any_length_at_any_place_arrives(void **state)
 	}
 }
 
+/* Behind a tag, after any lap. */
+static void put__tagged_of_any_length_at_any_place_arrives(void **state)
+{
+	uint8_t data[MAX_MSG], got[MAX_MSG + 2 * RING_CELL];
+
+	(void)state;
+	for (uint32_t i = 0; i < MAX_MSG; i++)
+		data[i] = (uint8_t)(i * 7 + 1);
+	ring_writer_start(&writer, 0x7ffffffe);
+	ring_reader_start(&reader, 0x7ffffffe);
+	for (uint32_t start = 0; start < SIZE / RING_CELL; start++) {
+		for (uint32_t len = 0; len <= MAX_MSG - RING_TAG; len += len < 200 ? 1 : 61) {
+			uint64_t tag = 0x123456789abcdef0u + len;
+			uint32_t size = len + (start % 2 ? start % RING_CELL : 0), word;
+
+			assert_int_equal(ring_put_tagged(&writer, tag, data, len), 1);
+			word = ring_peek(&reader);
+			assert_int_equal(ring_msg_len(&reader, word), len + RING_TAG);
+			assert_true(ring_tag(&reader, reader.head) == tag);
+			memset(got, 0xee, sizeof(got));
+			ring_take_tagged(&reader, reader.head, got, size, len);
+			assert_memory_equal(got, data, len);
+			for (uint32_t i = size; i < sizeof(got); i++)
+				assert_int_equal(got[i], 0xee);
+			assert_int_equal(ring_peek(&reader), 0);
+		}
+		/* One that is not taken, and which shifts the next round by a cell, or two. */
+		assert_int_equal(put(data, 1, start % 2), 1);
+		ring_drop(&reader, ring_peek(&reader));
+		assert_true(reader.head == writer.tail);
+	}
+}
+
 static void put__stale_payload_is_never_a_header(void **state)
 {
 	uint8_t data[MAX_MSG];
@@ -180,6 +213,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(put__any_length_at_any_place_arrives, setup, teardown),
+		cmocka_unit_test_setup_teardown(put__tagged_of_any_length_at_any_place_arrives, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(put__stale_payload_is_never_a_header, setup, teardown),
 		cmocka_unit_test_setup_teardown(put__full_ring_takes_nothing_until_the_reader_says, setup,
 						teardown),

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lanes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "shm.h"
+
+_Static_assert(LANE_PLACES <= 1u << LANE_KIND_SHIFT, "a place is 16 bits of a tag");
+
+static _Atomic uint32_t numbers;
+
+uint32_t lanes_number_take(void)
+{
+	uint32_t taken = atomic_load(&numbers), number;
+
+	do {
+		number = (uint32_t)__builtin_ctz(~taken | 1u << LANE_COUNT);
+		if (number == LANE_COUNT)
+			return LANE_NONE;
+	} while (!atomic_compare_exchange_weak(&numbers, &taken, taken | 1u << number));
+	return number;
+}
+
+void lanes_number_put(uint32_t number)
+{
+	if (number != LANE_NONE)
+		atomic_fetch_and(&numbers, ~(1u << number));
+}
+
+static struct shm_lanes *lanes_new(struct shm_dev *dev)
+{
+	struct shm_lanes *lanes = mem_zalloc(sizeof(*lanes));
+
+	if (!lanes)
+		return NULL;
+	lanes->fd = -1;
+	LIST_INSERT_HEAD(&dev->shared, lanes, entry);
+	return lanes;
+}
+
+static void drop_lane(struct shm_dev *dev, struct shm_lanes *lanes, uint32_t number)
+{
+	struct shm_lane *lane = lanes->lanes[number];
+
+	lanes->lanes[number] = NULL;
+	TAILQ_REMOVE(&dev->lanes, lane, entry);
+	dev->nlanes--;
+	mem_unreserve(lane->qps, LANE_PLACES * sizeof(lane->qps[0]));
+	mem_free(lane);
+}
+
+static void lanes_unref(struct shm_dev *dev, struct shm_lanes *lanes)
+{
+	if (--lanes->refs > 0)
+		return;
+	for (uint32_t i = 0; i < LANE_COUNT; i++)
+		if (lanes->lanes[i])
+			drop_lane(dev, lanes, i);
+	LIST_REMOVE(lanes, entry);
+	if (lanes->memory)
+		munmap(lanes->memory, sizeof(*lanes->memory));
+	if (lanes->fd >= 0)
+		close(lanes->fd);
+	mem_free(lanes);
+}
+
+int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, int fd)
+{
+	struct shm_lanes *lanes;
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
+		return -1;
+	LIST_FOREACH(lanes, &dev->shared, entry)
+	if (lanes->pid == cred.pid && strcmp(lanes->addr, addr) == 0)
+		break;
+	if (!lanes) {
+		lanes = lanes_new(dev);
+		if (!lanes)
+			return -1;
+		snprintf(lanes->addr, sizeof(lanes->addr), "%s", addr);
+		lanes->pid = cred.pid;
+	}
+	qp->lanes = lanes;
+	if (++lanes->refs == 1)
+		return -1;
+	if (!lanes->memory)
+		lanes->memory = shm_create("weir-shm-lanes", sizeof(*lanes->memory), false, &lanes->fd);
+	return lanes->fd;
+}
+
+bool lanes_fd_ok(int fd)
+{
+	void *memory = shm_map(fd, sizeof(struct lane_memory), true);
+
+	if (memory)
+		munmap(memory, sizeof(struct lane_memory));
+	return memory != NULL;
+}
+
+/* A lane of which nothing is known yet, from that lap of its rings on. NULL: there is no room. */
+static struct shm_lane *begin_lane(struct shm_dev *dev, struct shm_lanes *lanes, uint32_t number,
+				   uint32_t start, bool is_connector)
+{
+	struct lane_way *to_acceptor = &lanes->memory->lanes[number].to_acceptor,
+			*to_connector = &lanes->memory->lanes[number].to_connector;
+	struct shm_lane *lane = mem_zalloc(sizeof(*lane));
+
+	if (!lane)
+		return NULL;
+	lane->qps = mem_reserve(LANE_PLACES * sizeof(lane->qps[0]));
+	if (!lane->qps) {
+		mem_free(lane);
+		return NULL;
+	}
+	lane->start = start;
+	lane->is_connector = is_connector;
+	ring_writer_init(&lane->tx, is_connector ? to_acceptor : to_connector, LANE_BYTES);
+	ring_writer_start(&lane->tx, start);
+	ring_reader_init(&lane->rx, is_connector ? to_connector : to_acceptor, LANE_BYTES,
+			 SHM_MSG_MAX + RING_TAG);
+	ring_reader_start(&lane->rx, start);
+	lanes->lanes[number] = lane;
+	TAILQ_INSERT_TAIL(&dev->lanes, lane, entry);
+	dev->nlanes++;
+	return lane;
+}
+
+static void enter(struct shm_qp *qp, struct shm_lane *lane, uint32_t place, uint64_t tag)
+{
+	qp->older = lane->qps[place];
+	lane->qps[place] = qp;
+	lane->nqps++;
+	qp->lane = lane;
+	qp->lane_tag = tag;
+	qp->is_switching = true;
+}
+
+/* A device that accepts drops a lane that it does not use: the other side may be slow to, and is not to mistake the next one for it. */
+static void leave_lane(struct shm_dev *dev, struct shm_qp *qp)
+{
+	struct shm_lane *lane = qp->lane;
+	uint32_t place = qp->lane_tag & (LANE_PLACES - 1);
+	struct shm_qp **at;
+
+	if (!lane)
+		return;
+	for (at = &lane->qps[place]; *at != qp; at = &(*at)->older)
+		;
+	*at = qp->older;
+	if (place < lane->free_from)
+		lane->free_from = place;
+	qp->lane = NULL;
+	if (--lane->nqps > 0 || lane->is_connector)
+		return;
+	for (uint32_t i = 0; i < LANE_COUNT; i++)
+		if (qp->lanes->lanes[i] == lane)
+			drop_lane(dev, qp->lanes, i);
+}
+
+static uint32_t random_start(void)
+{
+	uint32_t start;
+
+	while (getrandom(&start, sizeof(start), 0) != (ssize_t)sizeof(start))
+		;
+	return start >> 1;
+}
+
+bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, uint32_t peer_conn_id,
+		      struct lane_place *place)
+{
+	struct shm_lanes *lanes;
+	struct shm_lane *lane;
+	struct stat st;
+
+	if (fd < 0 || dev->number == LANE_NONE || fstat(fd, &st) != 0)
+		return false;
+	LIST_FOREACH(lanes, &dev->shared, entry)
+	if (lanes->file_ino == st.st_ino && lanes->file_dev == st.st_dev)
+		break;
+	if (!lanes)
+		lanes = lanes_new(dev);
+	if (!lanes)
+		return false;
+	lanes->refs++;
+	qp->lanes = lanes;
+	lanes->file_dev = st.st_dev;
+	lanes->file_ino = st.st_ino;
+	if (!lanes->memory)
+		lanes->memory = shm_map(fd, sizeof(*lanes->memory), true);
+	if (!lanes->memory)
+		return false;
+	lane = lanes->lanes[dev->number];
+	if (!lane)
+		lane = begin_lane(dev, lanes, dev->number, random_start(), false);
+	if (!lane || lane->is_broken)
+		return false;
+	while (lane->free_from < LANE_PLACES && lane->qps[lane->free_from])
+		lane->free_from++;
+	if (lane->free_from == LANE_PLACES)
+		return false;
+	*place = (struct lane_place){dev->number, lane->free_from, lane->start};
+	enter(qp, lane, place->place, lane_tag(peer_conn_id, qp->conn_id, place->place));
+	return true;
+}
+
+void lanes_set_place(struct shm_dev *dev, struct shm_qp *qp, const struct lane_place *place)
+{
+	struct shm_lane *lane = qp->lanes->lanes[place->lane];
+
+	if (lane && lane->start != place->start) {
+		if (lane->nqps > 0)
+			return;
+		drop_lane(dev, qp->lanes, place->lane);
+		lane = NULL;
+	}
+	if (!lane)
+		lane = begin_lane(dev, qp->lanes, place->lane, place->start, true);
+	if (!lane || lane->is_broken)
+		return;
+	/* The place may have another one, with which the peer is done, and of which the end has not been heard yet. */
+	enter(qp, lane, place->place, lane_tag(qp->conn_id, qp->peer->conn_id, place->place));
+}
+
+void lanes_leave(struct shm_dev *dev, struct shm_qp *qp)
+{
+	leave_lane(dev, qp);
+	if (qp->lanes)
+		lanes_unref(dev, qp->lanes);
+	qp->lanes = NULL;
+}

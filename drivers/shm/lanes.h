@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LANES_H
+#define LANES_H
+
+/*
+ * Lanes: one ring for all connections between two devices, but the first.
+ *
+ * With a ring for each, those that are silent would have to be looked at as well, and each message of one that is seldom used would land in
+ * lines, and in a page, that no cache has any more. A lane's ring is as one connection's: its next header is all that is looked at,
+ * and messages of all connections follow each other in it, in the order in which they were sent. Each has a tag in front, which names the
+ * queue pair by its place, and the connection by a number, so that what one connection has left is never of another one that has its
+ * place by then. One alone needs no tag: the first connection keeps to its own ring.
+ *
+ * The connecting device makes the memory, for all connections to one listener's process, and offers it with each but the first. The accepting
+ * device has a lane of it to itself, by its number within its process, and gives out the places. A lane that no queue pair of the
+ * accepting side uses any more is begun anew, elsewhere in the laps of its rings, which it draws by chance: what lies in them is of no lap
+ * then. The connecting side follows when no queue pair of its own uses the old one; until then it does without.
+ *
+ * Messages lie in a queue pair's own rings, whose reader polls it, until both sides have the lane:
+ *
+ *   connector -> acceptor  HELLO   I have the lane
+ *   acceptor -> connector  SWITCH  so have I, and nothing more of mine comes by the own ring
+ *   connector -> acceptor  SWITCH  likewise
+ *
+ * A message that waits for a receive makes those behind it wait. All but the memory is its engine's thread's.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "fabric.h"
+#include "ring.h"
+
+#define LANE_PLACES 16384u /* queue pairs of a lane; more keep to their own rings */
+#define LANE_COUNT  16u
+#define LANE_NONE   UINT32_MAX
+#define LANE_BYTES  (256u << 10) /* of a ring */
+#define LANE_VAIN   64u		 /* messages in a poll that give no completion */
+
+/* A tag: the connection's number, what kind of message it is, and the place. */
+#define LANE_TAG_SHIFT	32u
+#define LANE_DATA	0u
+#define LANE_HELLO	1u
+#define LANE_SWITCH	2u
+#define LANE_KIND_SHIFT 16u
+#define LANE_KIND_MASK	0xffffu
+
+/* One direction. Pages that are never used are never there. */
+struct lane_way {
+	_Alignas(4096) struct ring_shared shared;
+	uint8_t cells[LANE_BYTES];
+};
+
+_Static_assert(offsetof(struct lane_way, cells) == sizeof(struct ring_shared),
+	       "as ring_writer_init() has it");
+
+struct lane_memory {
+	struct {
+		struct lane_way to_acceptor, to_connector;
+	} lanes[LANE_COUNT];
+};
+
+struct shm_dev;
+struct shm_qp;
+
+/* One side's view of a lane. */
+struct shm_lane {
+	struct ring_reader rx;
+	_Alignas(64) struct ring_writer tx;
+	struct shm_qp **qps; /* by place; LANE_PLACES */
+	uint32_t nqps;
+	uint32_t free_from; /* no place below is free */
+	uint32_t start;	    /* lap in which it began */
+	bool is_connector;
+	bool is_broken; /* the peer has written what can't be: nothing is taken of it any more */
+	TAILQ_ENTRY(shm_lane) entry;
+};
+
+/* The memory that is shared with a peer. */
+struct shm_lanes {
+	struct lane_memory *memory; /* NULL: there is one connection, or could be none */
+	uint32_t refs;		    /* queue pairs */
+	int fd;			    /* the connector's, to be offered again; -1 */
+	/* whose it is: of the connector's, whom it is shared with; of the acceptor's, the file */
+	char addr[FABRIC_ADDR_MAX];
+	pid_t pid;
+	dev_t file_dev;
+	ino_t file_ino;
+	struct shm_lane *lanes[LANE_COUNT];
+	LIST_ENTRY(shm_lanes) entry;
+};
+
+/* What an acceptor says of the place that it gives. */
+struct lane_place {
+	uint32_t lane, place, start;
+};
+
+/* The same number on both sides. */
+static inline uint64_t lane_tag(uint32_t connector_id, uint32_t acceptor_id, uint32_t place)
+{
+	return (uint64_t)(connector_id * 0x9e3779b1u + acceptor_id) << LANE_TAG_SHIFT | place;
+}
+
+/* A number for a device that no other of the process has, or LANE_NONE. */
+uint32_t lanes_number_take(void);
+void lanes_number_put(uint32_t number);
+
+/* The connecting side, for a queue pair about to connect to 'addr' through 'fd'. What to offer, borrowed, or -1. */
+int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, int fd);
+/* Whether a descriptor may be what is offered. */
+bool lanes_fd_ok(int fd);
+/* The accepting side: have a place of what 'fd' offers. False: there is none. Here and below the queue pair's conn_id and 'peer_conn_id' are
+ * known. */
+bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, uint32_t peer_conn_id,
+		      struct lane_place *place);
+/* The connecting side: the place that the peer has given. What can't be had is done without. */
+void lanes_set_place(struct shm_dev *dev, struct shm_qp *qp, const struct lane_place *place);
+/* It has nothing to do with lanes any more, and is hot. */
+void lanes_leave(struct shm_dev *dev, struct shm_qp *qp);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages of lanes (lanes.h), and how a queue pair gets from its own rings to its lane. */
+#include "take.h"
+
+/* What a tag names; NULL: nothing that there still is. */
+static struct shm_qp *find(const struct shm_lane *lane, uint64_t tag)
+{
+	uint32_t place = tag & LANE_KIND_MASK;
+	struct shm_qp *qp = place < LANE_PLACES ? lane->qps[place] : NULL;
+
+	while (qp && qp->lane_tag >> LANE_TAG_SHIFT != tag >> LANE_TAG_SHIFT)
+		qp = qp->older;
+	return qp;
+}
+
+/* The peer has written what can't be in a lane: all of its connections end. */
+static void break_lane(struct shm_dev *dev, struct shm_lane *lane)
+{
+	lane->is_broken = true;
+	dev->fabric.stats.protocol_errors++;
+	for (uint32_t place = 0, left = lane->nqps; place < LANE_PLACES && left > 0; place++)
+		for (struct shm_qp *qp = lane->qps[place]; qp; qp = qp->older, left--)
+			shm_qp_break(qp);
+}
+
+static void break_qp(struct shm_qp *qp)
+{
+	shm_dev_of(qp)->fabric.stats.protocol_errors++;
+	shm_qp_break(qp);
+}
+
+/* 1: put; 0: there is no room now; -1: the queue pair is at its end. */
+static int put_control(struct shm_qp *qp, uint32_t kind)
+{
+	int rc = ring_put_tagged(&qp->lane->tx, qp->lane_tag | kind << LANE_KIND_SHIFT, NULL, 0);
+
+	if (rc < 0)
+		break_qp(qp);
+	return rc;
+}
+
+void shm_lane_step(struct shm_qp *qp)
+{
+	if (qp->state != QP_READY)
+		return;
+	if (qp->lane->is_connector && !qp->is_greeted) {
+		if (put_control(qp, LANE_HELLO) != 1)
+			return;
+		qp->is_greeted = true;
+	}
+	if (qp->is_heard && !qp->tx_in_lane && qp->npending == 0)
+		qp->tx_in_lane = put_control(qp, LANE_SWITCH) == 1;
+	qp->is_switching = !(qp->tx_in_lane && qp->rx_in_lane);
+}
+
+enum took { TOOK, TOOK_NOTHING, MUST_WAIT };
+
+/* HELLO or SWITCH. What came by the own ring is taken before; *n counts that. */
+static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *wcs, uint32_t max,
+			    uint32_t *n)
+{
+	if (kind == LANE_SWITCH) {
+		if (qp->state != QP_READY || qp->rx_in_lane) {
+			break_qp(qp);
+			return TOOK_NOTHING;
+		}
+		*n += shm_take_ring(qp, wcs + *n, max - *n);
+		if (qp->state != QP_READY)
+			return TOOK_NOTHING;
+		if (ring_look(&qp->rx) != 0)
+			return MUST_WAIT;
+	}
+	shm_qp_warm(qp);
+	qp->is_heard = true;
+	qp->rx_in_lane |= kind == LANE_SWITCH;
+	return TOOK_NOTHING;
+}
+
+/* The next message, which 'word' heads and which may be any. If it need not wait the reader is behind it. */
+static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct shm_lane *lane, uint32_t word,
+						    struct fabric_wc *wcs, uint32_t max, uint32_t *n)
+{
+	struct ring_reader *rx = &lane->rx;
+	int64_t len = ring_msg_len(rx, word) - RING_TAG;
+	const struct fabric_recv_wr *wr;
+	uint64_t at = rx->head, tag;
+	uint32_t inv_rkey = 0, kind, before = *n;
+	struct shm_qp *qp;
+
+	if (len < 0) {
+		break_lane(dev, lane);
+		return MUST_WAIT;
+	}
+	if (word & RING_INV) {
+		inv_rkey = ring_key(rx);
+		at += RING_CELL;
+	}
+	tag = ring_tag(rx, at);
+	kind = (uint32_t)tag >> LANE_KIND_SHIFT;
+	qp = find(lane, tag);
+	if (!qp || qp->state == QP_ERROR) {
+		ring_drop(rx, word);
+		return TOOK_NOTHING;
+	}
+	if (kind == LANE_HELLO || kind == LANE_SWITCH) {
+		enum took took = on_control(qp, kind, wcs, max, n);
+
+		if (took != MUST_WAIT)
+			ring_drop(rx, word);
+		return took;
+	}
+	if (kind != LANE_DATA || !qp->rx_in_lane) {
+		break_qp(qp);
+		ring_drop(rx, word);
+		return TOOK_NOTHING;
+	}
+	wr = shm_recvs_next(qp->recvs);
+	if (!shm_may_take(qp, wr, len <= qp->rx.max_msg ? len : -1, wcs + *n, n)) {
+		/* It waits for a receive, or its queue pair is at its end. */
+		if (qp->state != QP_ERROR)
+			return MUST_WAIT;
+		ring_drop(rx, word);
+		return *n > before ? TOOK : TOOK_NOTHING;
+	}
+	ring_take_tagged(rx, at, wr->addr, wr->len, (uint32_t)len);
+	shm_took(qp, wr, &wcs[(*n)++], (uint32_t)len, inv_rkey);
+	return TOOK;
+}
+
+uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max)
+{
+	struct ring_reader *rx = &lane->rx;
+	uint32_t n = 0, vain = 0, word;
+
+	if (__builtin_expect(lane->is_broken, 0))
+		return 0;
+	while (n < max && (word = ring_peek(rx)) != 0) {
+		uint64_t tag = ring_tag(rx, rx->head);
+		struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
+		uint32_t len = (word & RING_LEN_MASK) - RING_TAG;
+		const struct fabric_recv_wr *wr;
+		enum took took;
+
+		if (__builtin_expect(qp && qp->lane_tag == tag && qp->rx_in_lane && qp->state == QP_READY &&
+					     (word & ~RING_LEN_MASK) == RING_VALID,
+				     1)) {
+			wr = shm_recvs_next(qp->recvs);
+			if (__builtin_expect(take_is_sure(qp, qp->recvs, wr, len), 1)) {
+				ring_take_tagged(rx, rx->head, wr->addr, wr->len, len);
+				take_received(qp, wr, &wcs[n++], len, 0);
+				shm_recvs_take(qp->recvs);
+				take_count(&dev->fabric.stats, len);
+				continue;
+			}
+		}
+		took = take_any(dev, lane, word, wcs, max, &n);
+		vain += took == TOOK_NOTHING;
+		if (took == MUST_WAIT || vain == LANE_VAIN)
+			break;
+	}
+	return n;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "take.h"
+
+#include <rte_cycles.h>
+
+/* A message waits and no receive is posted. */
+static void not_ready(struct shm_qp *qp)
+{
+	struct shm_dev *dev = shm_dev_of(qp);
+	uint64_t now = rte_rdtsc();
+
+	if (!qp->is_rnr) {
+		qp->is_rnr = true;
+		qp->rnr_since = now;
+		dev->fabric.stats.rnr++;
+	}
+	if (now - qp->rnr_since >= dev->rnr_ticks)
+		shm_qp_break(qp);
+}
+
+static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_status status)
+{
+	*wc = (struct fabric_wc){
+		.wr_id = shm_recvs_next(qp->recvs)->wr_id,
+		.qp_ctx = qp->fabric.ctx,
+		.op = FABRIC_RECV,
+		.status = status,
+	};
+	shm_recvs_take(qp->recvs);
+	shm_qp_break(qp);
+}
+
+/* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next receive, takes it. If not, what that
+ * means is done, and *n counts the completion that there may be. */
+bool shm_may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len, struct fabric_wc *wcs,
+		  uint32_t *n)
+{
+	if (__builtin_expect(shm_recvs_empty(qp->recvs), 0)) {
+		not_ready(qp);
+		return false;
+	}
+	qp->is_rnr = false;
+	if (__builtin_expect(len < 0, 0)) {
+		shm_dev_of(qp)->fabric.stats.protocol_errors++;
+		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_FATAL);
+		return false;
+	}
+	if (__builtin_expect(wr->lkey == SHM_NO_LKEY, 0)) {
+		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_LOCAL_PROT);
+		return false;
+	}
+	if (__builtin_expect((uint64_t)len > wr->len, 0)) {
+		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_LOCAL_LEN);
+		return false;
+	}
+	return true;
+}
+
+bool shm_took(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc, uint32_t len,
+	      uint32_t inv_rkey)
+{
+	struct shm_dev *dev = shm_dev_of(qp);
+
+	take_received(qp, wr, wc, len, inv_rkey);
+	shm_recvs_take(qp->recvs);
+	if (inv_rkey != 0 && !key_invalidate(&dev->keys, inv_rkey, qp->conn_id)) {
+		wc->status = FABRIC_ERR_REMOTE_ACCESS;
+		dev->fabric.stats.remote_access_errors++;
+		shm_qp_break(qp);
+		return false;
+	}
+	take_count(&dev->fabric.stats, len);
+	return true;
+}
+
+#define TAKE_ENDS 2u /* nothing more is to be taken now */
+
+/* The message that 'word' heads, which may be any. 1 if that gives a completion, and TAKE_ENDS. */
+static __attribute__((noinline)) uint32_t take_any(struct shm_qp *qp, uint32_t word, struct fabric_wc *wc)
+{
+	const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
+	int64_t len = ring_msg_len(&qp->rx, word);
+	uint32_t n = 0, inv_rkey;
+
+	if (!shm_may_take(qp, wr, len, wc, &n))
+		return n | TAKE_ENDS;
+	inv_rkey = ring_take(&qp->rx, word, wr->addr, wr->len, (uint32_t)len);
+	return shm_took(qp, wr, wc, (uint32_t)len, inv_rkey) ? 1 : 1 | TAKE_ENDS;
+}
+
+/* What most messages are, in one pass, with the ring in registers. */
+static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *qp, struct fabric_wc *wcs,
+								uint32_t max, bool is_shared)
+{
+	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
+	struct shm_recvs *recvs = qp->recvs;
+	struct ring_reader rx = qp->rx;
+	uint32_t n = 0, word;
+
+	while (n < max && (word = ring_peek(&rx)) != 0) {
+		const struct fabric_recv_wr *wr = shm_recvs_next_of(recvs, is_shared);
+		uint32_t len = word & RING_LEN_MASK, took;
+
+		if (__builtin_expect(
+			    (word & ~RING_LEN_MASK) != RING_VALID || !take_is_sure(qp, recvs, wr, len), 0)) {
+			ring_reader_set(&qp->rx, &rx);
+			took = take_any(qp, word, &wcs[n]);
+			n += took & 1;
+			if (took & TAKE_ENDS)
+				return n;
+			rx = qp->rx;
+			continue;
+		}
+		ring_take_plain(&rx, wr->addr, wr->len, len);
+		take_received(qp, wr, &wcs[n++], len, 0);
+		shm_recvs_take_of(recvs, is_shared);
+		take_count(stats, len);
+	}
+	ring_reader_set(&qp->rx, &rx);
+	return n;
+}
+
+uint32_t shm_take_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+{
+	return qp->recvs->is_shared ? take_ring(qp, wcs, max, true) : take_ring(qp, wcs, max, false);
+}

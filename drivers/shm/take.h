@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TAKE_H
+#define TAKE_H
+
+/* How a message gets into its receive, of a queue pair's own ring or of a lane. */
+
+#include "shm.h"
+
+/* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next receive, takes it. If not, what that
+ * means is done, and *n counts the completion that there may be. */
+bool shm_may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len, struct fabric_wc *wcs,
+		  uint32_t *n);
+/* A message of 'len' bytes was taken, with a key to invalidate: false when that can't be, and the queue pair is at its end. */
+bool shm_took(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc, uint32_t len,
+	      uint32_t inv_rkey);
+/* From the own ring. */
+uint32_t shm_take_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max);
+
+/* The completion of a message that 'wr' took. */
+static inline void take_received(const struct shm_qp *qp, const struct fabric_recv_wr *wr,
+				 struct fabric_wc *wc, uint32_t len, uint32_t inv_rkey)
+{
+	/* One by one: as a whole it would be cleared first. */
+	wc->wr_id = wr->wr_id;
+	wc->qp_ctx = qp->fabric.ctx;
+	wc->op = FABRIC_RECV;
+	wc->status = FABRIC_OK;
+	wc->byte_len = len;
+	wc->inv_rkey = inv_rkey;
+}
+
+static inline void take_count(struct fabric_stats *stats, uint32_t len)
+{
+	stats->recvs++;
+	stats->recv_bytes += len;
+}
+
+/* Whether a message of 'len' bytes is sure to be taken by 'wr'; else it is not known. A receive that covers no registration has no length
+ * (recvs.c), and a message of no bytes goes the long way. */
+static inline bool take_is_sure(const struct shm_qp *qp, const struct shm_recvs *recvs,
+				const struct fabric_recv_wr *wr, uint32_t len)
+{
+	return len <= qp->rx.max_msg && len - 1 < wr->len && recvs->head != recvs->tail && !qp->is_rnr;
+}
+
+#endif

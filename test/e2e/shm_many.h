@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SHM_MANY_H
+#define SHM_MANY_H
+
+/* Many connections over shm, from a to b: all but the first have a lane. */
+
+#include "shm_raw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY 300u
+
+extern struct end a, b;
+extern struct fabric_qp *qps[2][MANY]; /* a's and b's ends */
+extern char many_addr[64];
+
+struct shm_qp *qp_of(uint32_t side, uint32_t i);
+struct shm_dev *dev_of(const struct end *end);
+int many_setup(void **state);
+int many_teardown(void **state);
+void connect_next(uint32_t i);
+/* Until all that can are in the lane. */
+void connect_many(uint32_t n);
+bool is_in_lane(uint32_t i);
+void destroy(uint32_t i);
+/* From a to b, as calls are sent: without a completion. */
+void send_now_on(uint32_t i);
+/* One poll of b's, in which one message came, on this queue pair. */
+void expect_in_one_poll(uint32_t i);
+
+#endif

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lanes of the shm driver: one ring for many connections; in order, whatever happens meanwhile, and of how many one looks at, by count. */
+#include "shm_many.h"
+
+#include "eal.h"
+
+#define FLOOD 32u
+#define SOME  60u
+#define SLOTS 16u /* receives of a connection, each with memory of its own */
+
+static void lane__is_shared_by_all_but_the_first(void **state)
+{
+	(void)state;
+	connect_many(5);
+	assert_null(qp_of(0, 0)->lane);
+	assert_null(qp_of(1, 0)->lane);
+	for (uint32_t i = 1; i < 5; i++) {
+		assert_ptr_equal(qp_of(0, i)->lane, qp_of(0, 1)->lane);
+		assert_ptr_equal(qp_of(1, i)->lane, qp_of(1, 1)->lane);
+		assert_true(qp_of(0, i)->lane_tag == qp_of(1, i)->lane_tag);
+		assert_int_equal(qp_of(0, i)->lane_tag & LANE_KIND_MASK, i - 1);
+	}
+	/* A place is used again, though the other side still has its former user. */
+	b.ops->qp_destroy(qps[1][2]);
+	qps[1][2] = NULL;
+	end_event(&a, NULL, FABRIC_CM_DISCONNECTED);
+	connect_next(5);
+	assert_int_equal(qp_of(0, 5)->lane_tag & LANE_KIND_MASK, 1);
+	assert_ptr_equal(qp_of(0, 5)->older, qp_of(0, 2));
+	END_WAIT(&a, &b, is_in_lane(5));
+	send_now_on(5);
+	expect_in_one_poll(5);
+}
+
+/* One listens, others accept: each has a lane of its own. */
+static void lane__is_each_devices_own(void **state)
+{
+	struct fabric_qp_attr attr = end_attr;
+	struct fabric_cm_event event;
+	struct end c;
+
+	(void)state;
+	connect_many(3);
+	end_open(&c, "", 8);
+	for (uint32_t i = 3; i < 6; i++) {
+		qps[0][i] = end_connect(&a, many_addr, &qps[0][i]);
+		event = end_event(&b, &a, FABRIC_CM_REQUEST);
+		attr.ctx = &qps[1][i];
+		assert_int_equal(c.ops->accept(c.dev, event.req, &attr, NULL, 0, &qps[1][i]), 0);
+		end_event(&a, &c, FABRIC_CM_ESTABLISHED);
+		end_event(&c, &a, FABRIC_CM_ESTABLISHED);
+		END_WAIT(&a, &c, is_in_lane(i));
+	}
+	assert_int_equal(dev_of(&a)->nlanes, 2);
+	assert_int_equal(dev_of(&b)->nlanes, 1);
+	assert_int_equal(dev_of(&c)->nlanes, 1);
+	for (uint32_t i = 3; i < 6; i++) {
+		const struct fabric_recv_wr wr = {i, c.mem, 100, c.mr.lkey};
+
+		assert_int_equal(c.ops->post_recv(qps[1][i], &wr, 1), 1);
+		assert_true(a.ops->send_now(qps[0][i], a.mem, 10));
+		assert_int_equal(c.ops->poll(c.dev, c.wcs, 2), 1);
+		send_now_on(i == 5 ? 2 : i - 2);
+		expect_in_one_poll(i == 5 ? 2 : i - 2);
+	}
+	for (uint32_t i = 3; i < 6; i++) {
+		c.ops->qp_destroy(qps[1][i]);
+		qps[1][i] = NULL;
+	}
+	end_close(&c);
+}
+
+/* Of many, each is found in the very next poll, be they used in whatever order, and none but the first is polled. */
+static void many__are_found_in_one_poll(void **state)
+{
+	(void)state;
+	connect_many(MANY);
+	for (uint32_t n = 0; n < 4 * MANY; n++) {
+		uint32_t i = 1 + n * 7919 % (MANY - 1);
+
+		send_now_on(i);
+		expect_in_one_poll(i);
+		assert_in_range(dev_of(&a)->nhot, 0, 1);
+		assert_in_range(dev_of(&b)->nhot, 0, 1);
+		assert_in_range(dev_of(&a)->cold.n + dev_of(&b)->cold.n, 0, 2);
+	}
+	assert_int_equal(b.dev->stats.recvs, 4 * MANY);
+}
+
+/* Messages that follow each other share lines and pages, whosever they are. */
+static void many__messages_are_close(void **state)
+{
+	uint64_t tail;
+
+	(void)state;
+	connect_many(20);
+	tail = qp_of(0, 1)->lane->tx.tail;
+	for (uint32_t i = 1; i < 20; i++)
+		send_now_on(i);
+	assert_int_equal(qp_of(0, 1)->lane->tx.tail - tail, 19 * RING_CELL);
+	assert_int_equal(b.ops->poll(b.dev, b.wcs, 64), 19);
+}
+
+/* --- order, whatever lies between --- */
+
+/* One direction of a connection: messages in order, with receives of their own. */
+struct stream {
+	uint32_t sent, got, posted;
+};
+
+static struct stream streams[2][MANY]; /* by the receiving side */
+
+static struct end *end_of(uint32_t side)
+{
+	return side == 0 ? &a : &b;
+}
+
+static uint32_t len_of(uint32_t side, uint32_t i, uint32_t n)
+{
+	uint32_t pick = side * 7 + i * 31 + n * 17;
+
+	return pick % 5 == 0 ? 4 + pick % 1000 : 4 + pick % 120;
+}
+
+static uint8_t *slot_of(uint32_t side, uint32_t i, uint32_t n)
+{
+	return end_of(side)->mem + (i * SLOTS + n % SLOTS) * 1024;
+}
+
+static void post_recvs(uint32_t side, uint32_t i)
+{
+	struct stream *stream = &streams[side][i];
+
+	while (stream->posted - stream->got < SLOTS) {
+		const struct fabric_recv_wr wr = {stream->posted, slot_of(side, i, stream->posted), 1024,
+						  end_of(side)->mr.lkey};
+
+		assert_int_equal(end_of(side)->ops->post_recv(qps[side][i], &wr, 1), 1);
+		stream->posted++;
+	}
+}
+
+/* To that side: by one piece or gathered, whatever way is open. False: there is no room now. */
+static bool send_next(uint32_t side, uint32_t i)
+{
+	struct stream *stream = &streams[side][i];
+	struct end *from = end_of(1 - side);
+	uint8_t *data = from->mem + END_MEM_BYTES - 1024;
+	uint32_t len = len_of(side, i, stream->sent);
+	struct fabric_sge sges[2] = {{data, 3, from->mr.lkey}, {data + 3, len - 3, from->mr.lkey}};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND, .sge = sges, .nsge = 2, .flags = FABRIC_SIGNALED | FABRIC_INLINE};
+	bool is_sent;
+
+	memset(data, (int)(stream->sent * 3 + i), len);
+	memcpy(data, &stream->sent, 4);
+	is_sent = len <= 256 && random() % 4 == 0 ? from->ops->post_send(qps[1 - side][i], &wr, 1) == 1
+						  : from->ops->send_now(qps[1 - side][i], data, len);
+	stream->sent += is_sent;
+	return is_sent;
+}
+
+/* Each message that came is the next of its connection, whole. */
+static void check_messages(uint32_t side, const struct fabric_wc *wcs, uint32_t n)
+{
+	for (uint32_t w = 0; w < n; w++) {
+		uint32_t i = (uint32_t)((struct fabric_qp **)wcs[w].qp_ctx - qps[side]);
+		struct stream *stream = &streams[side][i];
+		const uint8_t *data = slot_of(side, i, stream->got);
+
+		assert_int_equal(wcs[w].status, FABRIC_OK);
+		if (wcs[w].op != FABRIC_RECV)
+			continue;
+		assert_int_equal(wcs[w].byte_len, len_of(side, i, stream->got));
+		assert_memory_equal(data, &stream->got, 4);
+		for (uint32_t at = 4; at < wcs[w].byte_len; at++)
+			assert_int_equal(data[at], (uint8_t)(stream->got * 3 + i));
+		stream->got++;
+	}
+}
+
+/* What came while events were waited for, and a poll. */
+static void take_messages(uint32_t side, uint32_t max)
+{
+	struct end *end = end_of(side);
+	struct fabric_wc wcs[64];
+
+	check_messages(side, end->wcs, end->nwcs);
+	end->nwcs = 0;
+	check_messages(side, wcs, end->ops->poll(end->dev, wcs, max));
+}
+
+static uint32_t under_way(uint32_t from, uint32_t to)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t side = 0; side < 2; side++)
+		for (uint32_t i = from; i < to; i++)
+			sum += streams[side][i].sent - streams[side][i].got;
+	return sum;
+}
+
+static void drain(uint32_t n)
+{
+	uint32_t polls = 0;
+
+	while (under_way(0, n) > 0) {
+		assert_in_range(polls++, 0, 100000);
+		for (uint32_t side = 0; side < 2; side++) {
+			for (uint32_t i = 0; i < n; i++)
+				post_recvs(side, i);
+			take_messages(side, 64);
+		}
+	}
+}
+
+/* Both sides send from their first chance on, while they go over to the lane, polling now and then. */
+static void order__is_kept_from_the_first_message_on(void **state)
+{
+	(void)state;
+	memset(streams, 0, sizeof(streams));
+	srandom(9);
+	for (uint32_t i = 0; i < 24; i++) {
+		uint32_t side = (uint32_t)random() % 2;
+
+		connect_next(i);
+		post_recvs(0, i);
+		post_recvs(1, i);
+		for (uint32_t n = 0; n < 200; n++) {
+			uint32_t pick = (uint32_t)random() % 8;
+
+			side = pick < 5 ? (uint32_t)random() % 2 : side;
+			if (pick < 6 && streams[side][i].sent - streams[side][i].got < SLOTS)
+				send_next(side, i);
+			else
+				take_messages((uint32_t)random() % 2, 1 + (uint32_t)random() % 4);
+			post_recvs(0, i);
+			post_recvs(1, i);
+		}
+	}
+	drain(24);
+	for (uint32_t i = 1; i < 24; i++)
+		assert_true(is_in_lane(i));
+}
+
+/* More than the lane holds: what has no room waits at its sender, in order. */
+static void order__is_kept_where_the_lane_is_full(void **state)
+{
+	uint32_t refused = 0;
+
+	(void)state;
+	memset(streams, 0, sizeof(streams));
+	srandom(10);
+	connect_many(SOME);
+	for (uint32_t round = 0; round < 4; round++) {
+		for (uint32_t n = 0; n < 50 * SOME; n++)
+			refused += !send_next(1, n % SOME);
+		assert_true(refused > 0);
+		drain(SOME);
+		END_WAIT(&a, NULL, dev_of(&a)->nhot <= 1);
+	}
+}
+
+/* A message waits for a receive; those behind it, of another connection, too. */
+static void rnr__makes_the_lane_wait(void **state)
+{
+	(void)state;
+	connect_many(3);
+	end_recv(&b, qps[1][2], 2, 0, 100);
+	assert_true(a.ops->send_now(qps[0][1], a.mem, 10));
+	assert_true(a.ops->send_now(qps[0][2], a.mem, 10));
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 0);
+	assert_int_equal(b.dev->stats.rnr, 1);
+	end_recv(&b, qps[1][1], 1, 0, 100);
+	expect_in_one_poll(1);
+	expect_in_one_poll(2);
+	/* One that comes to its end does not make the others wait any more. */
+	assert_true(a.ops->send_now(qps[0][1], a.mem, 10));
+	send_now_on(2);
+	assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 0);
+	b.ops->disconnect(qps[1][1]);
+	expect_in_one_poll(2);
+}
+
+static void receive__is_too_short(void **state)
+{
+	(void)state;
+	connect_many(3);
+	end_recv(&b, qps[1][1], 1, 0, 20);
+	assert_true(a.ops->send_now(qps[0][1], a.mem, 21));
+	send_now_on(2);
+	assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 2);
+	assert_int_equal(b.wcs[0].status, FABRIC_ERR_LOCAL_LEN);
+	assert_ptr_equal(b.wcs[1].qp_ctx, &qps[1][2]);
+	/* Shorter than the first cell's part of a message, and just long enough. */
+	for (uint32_t len = 0; len < 60; len++) {
+		end_recv(&b, qps[1][2], 2, 0, len);
+		b.mem[len] = 0x77;
+		memset(a.mem, 1 + (int)len, 60);
+		assert_true(a.ops->send_now(qps[0][2], a.mem, len));
+		expect_in_one_poll(2);
+		assert_memory_equal(b.mem, a.mem, len);
+		assert_int_equal(b.mem[len], 0x77);
+	}
+}
+
+/* With a key that it invalidates: one that the receiver has given, and one that it has not. */
+static void send_inv__goes_by_the_lane(void **state)
+{
+	struct fabric_mw mw = {0};
+	struct fabric_wr bind = {
+		.op = FABRIC_BIND_MW, .mw = &mw, .flags = FABRIC_SIGNALED, .access = FABRIC_REMOTE_READ};
+
+	(void)state;
+	connect_many(3);
+	assert_int_equal(b.ops->mw_alloc(b.dev, &mw), 0);
+	b.qp = qps[1][1];
+	end_post(&b, bind, end_sge(&b, 0, 64));
+	end_wc(&b, NULL, FABRIC_BIND_MW, FABRIC_OK);
+	a.qp = qps[0][1];
+	for (uint32_t len = 1; len < 300; len += 299 / 2) {
+		end_recv(&b, qps[1][1], 1, 4096, 512);
+		memset(a.mem, (int)len, len);
+		end_post(&a, (struct fabric_wr){.op = FABRIC_SEND_INV, .rkey = mw.rkey}, end_sge(&a, 0, len));
+		if (len > 1)
+			break;
+		assert_int_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).inv_rkey, mw.rkey);
+		assert_memory_equal(b.mem + 4096, a.mem, len);
+	}
+	/* It is no key any more. */
+	end_wc(&b, NULL, FABRIC_RECV, FABRIC_ERR_REMOTE_ACCESS);
+	send_now_on(2);
+	END_WAIT(&b, NULL, b.nwcs == 1);
+	assert_ptr_equal(b.wcs[0].qp_ctx, &qps[1][2]);
+	b.nwcs = 0;
+	b.ops->mw_free(b.dev, &mw);
+	a.qp = b.qp = NULL;
+}
+
+/* --- beside what has no lane --- */
+
+static void flood(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		send_now_on(0);
+}
+
+/* The first connection floods; a message in the lane is found in the next poll, or in the one after it where a poll gives no more than one
+ * completion: messages of the flood until then. */
+static void lane__waits_for_no_flood(void **state)
+{
+	(void)state;
+	connect_many(20);
+	for (uint32_t max = 1; max <= 64; max *= 4) {
+		for (uint32_t i = 1; i < 20; i++) {
+			uint32_t polls = 0, found = 0;
+
+			flood(FLOOD);
+			send_now_on(i);
+			while (found == 0 && polls++ < 10) {
+				uint32_t n = b.ops->poll(b.dev, b.wcs, max);
+
+				for (uint32_t j = 0; j < n; j++)
+					found += b.wcs[j].qp_ctx == &qps[1][i];
+			}
+			assert_int_equal(found, 1);
+			assert_in_range(polls, 1, max == 1 ? 2 : 1);
+			while (b.ops->poll(b.dev, b.wcs, 64) > 0)
+				;
+		}
+	}
+}
+
+/* And a lane that is never empty leaves the others their half. */
+static void lane__leaves_half_to_others(void **state)
+{
+	uint32_t of_flood = 0, all = 0, max = 16;
+
+	(void)state;
+	connect_many(MANY);
+	flood(1);
+	while (b.ops->poll(b.dev, b.wcs, 1) == 0)
+		;
+	flood(2 * FLOOD);
+	for (uint32_t i = 1; i < MANY; i++)
+		send_now_on(i);
+	for (uint32_t polls = 0; polls < 2 * FLOOD / max; polls++) {
+		uint32_t n = b.ops->poll(b.dev, b.wcs, max);
+
+		assert_int_equal(n, max);
+		for (uint32_t i = 0; i < n; i++)
+			of_flood += b.wcs[i].qp_ctx == &qps[1][0];
+		all += n;
+	}
+	assert_in_range(of_flood, all / 4, all * 3 / 4);
+}
+
+/* --- ends --- */
+
+/* b's end goes, with a message of its left in the lane; and its place is another's then. */
+static void end__message_is_delivered_before_it(void **state)
+{
+	bool has_come = false, has_ended = false;
+	uint64_t until;
+
+	(void)state;
+	connect_many(10);
+	end_recv(&a, qps[0][5], 5, 0, 2048);
+	memset(b.mem, 0x5a, 100);
+	assert_true(b.ops->send_now(qps[1][5], b.mem, 100));
+	b.ops->qp_destroy(qps[1][5]);
+	qps[1][5] = end_connect(&a, many_addr, &qps[1][5]); /* a's end of the next one, for the moment */
+	qps[0][20] = end_accept(&b, NULL, &qps[0][20]);
+	assert_int_equal(qp_of(0, 20)->lane_tag & LANE_KIND_MASK, 4);
+	for (until = end_now_ns() + END_WAIT_NS; !has_ended && end_now_ns() < until;) {
+		end_step(&a, &b);
+		for (uint32_t i = 0; i < a.nwcs; i++)
+			has_come |= a.wcs[i].qp_ctx == &qps[0][5] && a.wcs[i].op == FABRIC_RECV &&
+				    a.wcs[i].status == FABRIC_OK && a.wcs[i].byte_len == 100;
+		for (uint32_t i = 0; i < a.nevents; i++) {
+			bool ended = a.events[i].kind == FABRIC_CM_DISCONNECTED;
+
+			assert_true(!ended || has_come);
+			has_ended |= ended;
+		}
+		a.nwcs = 0;
+	}
+	assert_true(has_come && has_ended);
+	assert_int_equal(a.mem[99], 0x5a);
+	a.nevents = b.nevents = 0;
+	b.ops->qp_destroy(qps[0][20]);
+	a.ops->qp_destroy(qps[1][5]);
+	qps[0][20] = qps[1][5] = NULL;
+}
+
+/* What was sent on a connection that is over is not for the next one in its place. */
+static void end__leaves_nothing_to_the_next(void **state)
+{
+	(void)state;
+	connect_many(4);
+	for (uint32_t round = 0; round < 50; round++) {
+		/* Unread, from either side. */
+		assert_true(a.ops->send_now(qps[0][2], a.mem, 100));
+		assert_true(b.ops->send_now(qps[1][2], b.mem, 100));
+		destroy(2);
+		connect_next(2);
+		assert_int_equal(qp_of(1, 2)->lane_tag & LANE_KIND_MASK, 1);
+		END_WAIT(&a, &b, is_in_lane(2));
+		send_now_on(2);
+		expect_in_one_poll(2);
+	}
+	assert_int_equal(a.dev->stats.protocol_errors + b.dev->stats.protocol_errors, 0);
+	assert_int_equal(a.dev->stats.rnr + b.dev->stats.rnr, 0);
+	a.nevents = b.nevents = 0;
+}
+
+/* All leave it but the first, which has none; the next ones begin a lane of their own. */
+static void end__lane_begins_anew(void **state)
+{
+	(void)state;
+	connect_many(1);
+	for (uint32_t round = 0; round < 8; round++) {
+		uint32_t start;
+
+		for (uint32_t i = 1; i < 6; i++) {
+			connect_next(i);
+			END_WAIT(&a, &b, is_in_lane(i));
+			for (uint32_t n = 0; n < 50 * round; n++) {
+				send_now_on(i);
+				expect_in_one_poll(i);
+			}
+		}
+		start = qp_of(1, 1)->lane->start;
+		for (uint32_t i = 1; i < 6; i++)
+			destroy(i);
+		a.nevents = b.nevents = 0;
+		assert_int_equal(dev_of(&b)->nlanes, 0);
+		connect_next(1);
+		assert_int_not_equal(qp_of(1, 1)->lane->start, start);
+		destroy(1);
+		a.nevents = b.nevents = 0;
+	}
+}
+
+/* The same while the connecting side still has one of the lane before: it does without, and no message is lost. */
+static void end__does_without_meanwhile(void **state)
+{
+	(void)state;
+	connect_many(2);
+	b.ops->qp_destroy(qps[1][1]);
+	qps[1][1] = NULL;
+	end_event(&a, NULL, FABRIC_CM_DISCONNECTED);
+	connect_next(2);
+	assert_null(qp_of(0, 2)->lane);
+	assert_non_null(qp_of(1, 2)->lane);
+	for (uint32_t i = 0; i < 50; i++) {
+		send_now_on(2);
+		expect_in_one_poll(2);
+		end_recv(&a, qps[0][2], 0, 0, 100);
+		assert_true(b.ops->send_now(qps[1][2], b.mem, 10));
+		assert_int_equal(a.ops->poll(a.dev, a.wcs, 1), 1);
+	}
+	a.nevents = 0;
+	destroy(1);
+	destroy(2);
+	connect_next(1);
+	END_WAIT(&a, &b, is_in_lane(1));
+	a.nevents = 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, many_setup, many_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(lane__is_shared_by_all_but_the_first),
+		TEST(lane__is_each_devices_own),
+		TEST(many__are_found_in_one_poll),
+		TEST(many__messages_are_close),
+		TEST(order__is_kept_from_the_first_message_on),
+		TEST(order__is_kept_where_the_lane_is_full),
+		TEST(rnr__makes_the_lane_wait),
+		TEST(receive__is_too_short),
+		TEST(send_inv__goes_by_the_lane),
+		TEST(lane__waits_for_no_flood),
+		TEST(lane__leaves_half_to_others),
+		TEST(end__message_is_delivered_before_it),
+		TEST(end__leaves_nothing_to_the_next),
+		TEST(end__lane_begins_anew),
+		TEST(end__does_without_meanwhile),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lanes of the shm driver against peers that do it wrong: their connections end, and nothing else. */
+#include "shm_many.h"
+
+#include "eal.h"
+
+static struct raw raw;
+
+/* With a lane, on which nothing was said yet. b's end is its 'qp'. */
+static struct shm_qp *raw_start(void)
+{
+	raw_init(&raw);
+	raw_offer_lanes(&raw);
+	b.ops->unlisten(b.listener);
+	raw_pair(&raw, &b);
+	qps[1][MANY - 1] = b.qp;
+	raw_begin_lane(&raw);
+	b.ops->unlisten(b.listener);
+	snprintf(many_addr, sizeof(many_addr), "%s", end_address());
+	end_listen(&b, many_addr);
+	connect_many(3);
+	return (struct shm_qp *)b.qp;
+}
+
+static void raw_put(uint64_t tag, uint32_t len)
+{
+	static const uint8_t data[1024];
+
+	assert_int_equal(ring_put_tagged(&raw.lane_tx, tag, data, len), 1);
+}
+
+static void raw_say(uint32_t kind)
+{
+	raw_put(raw.lane_tag | kind << LANE_KIND_SHIFT, 0);
+}
+
+static uint32_t poll_b(uint32_t polls)
+{
+	uint32_t n = 0;
+
+	while (polls-- > 0)
+		n += b.ops->poll(b.dev, b.wcs + n, 4);
+	return n;
+}
+
+/* Others are not touched by it. */
+static void raw_end(uint32_t errors)
+{
+	assert_int_equal(b.dev->stats.protocol_errors, errors);
+	send_now_on(2);
+	expect_in_one_poll(2);
+	raw_fini(&raw);
+}
+
+static void hostile__tags_of_others_are_dropped(void **state)
+{
+	struct shm_qp *qp = raw_start();
+
+	(void)state;
+	raw_say(LANE_HELLO);
+	raw_say(LANE_SWITCH);
+	for (uint32_t bit = 0; bit < 64; bit++)
+		if (bit < LANE_KIND_SHIFT || bit >= LANE_TAG_SHIFT)
+			raw_put(raw.lane_tag ^ 1ull << bit, 100);
+	assert_int_equal(poll_b(4), 0);
+	end_recv(&b, b.qp, 1, 0, 100);
+	raw_put(raw.lane_tag, 100);
+	assert_int_equal(poll_b(1), 1);
+	assert_int_equal(qp->state, QP_READY);
+	raw_end(0);
+}
+
+static void hostile__wrong_kinds_end_their_connection(void **state)
+{
+	(void)state;
+	for (uint32_t wrong = 0; wrong < 4; wrong++) {
+		struct shm_qp *qp = raw_start();
+
+		raw_say(LANE_HELLO);
+		if (wrong == 0) { /* before SWITCH */
+			raw_put(raw.lane_tag, 10);
+		} else {
+			raw_say(LANE_SWITCH);
+			raw_say(wrong == 1 ? LANE_SWITCH : wrong == 2 ? 3 : LANE_KIND_MASK);
+		}
+		assert_int_equal(poll_b(2), 0);
+		assert_int_equal(qp->state, QP_ERROR);
+		raw_end(wrong + 1);
+		for (uint32_t i = 0; i < MANY; i++)
+			destroy(i);
+		a.nevents = b.nevents = 0;
+	}
+}
+
+/* What can't be a header: the lane is at its end, and all that are in it. */
+static void hostile__headers(void **state)
+{
+	static const uint32_t words[] = {1,
+					 RING_VALID,
+					 RING_VALID | 7,
+					 RING_VALID | 0x01000000 | 8,
+					 RING_VALID | RING_LEN_MASK,
+					 RING_VALID | (SHM_MSG_MAX + RING_TAG + 1)};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct shm_qp *qp = raw_start();
+		const struct ring_writer *tx = &raw.lane_tx;
+
+		raw_say(LANE_HELLO);
+		assert_int_equal(poll_b(2), 0);
+		atomic_store(ring_header_at(tx->cells, tx->size, tx->tail),
+			     (uint64_t)ring_lap(tx->tail, tx->shift) << 32 | words[i]);
+		assert_int_equal(poll_b(2), 0);
+		assert_int_equal(qp->state, QP_ERROR);
+		assert_true(qp->lane->is_broken);
+		raw_end(i + 1);
+		for (uint32_t n = 0; n < MANY; n++)
+			destroy(n);
+		a.nevents = b.nevents = 0;
+	}
+}
+
+/* Messages longer than was agreed, or than the receive, are no more than any other's. */
+static void hostile__lengths(void **state)
+{
+	struct shm_qp *qp = raw_start();
+
+	(void)state;
+	raw_say(LANE_HELLO);
+	raw_say(LANE_SWITCH);
+	end_recv(&b, b.qp, 1, 0, 8192);
+	assert_int_equal(poll_b(2), 0);
+	b.mem[qp->rx.max_msg + 1] = 0x77;
+	{
+		static uint8_t data[SHM_MSG_MAX];
+
+		assert_int_equal(ring_put_tagged(&raw.lane_tx, raw.lane_tag, data, qp->rx.max_msg + 1), 1);
+	}
+	assert_int_equal(poll_b(1), 1);
+	assert_int_equal(b.wcs[0].status, FABRIC_ERR_FATAL);
+	assert_int_equal(b.mem[qp->rx.max_msg + 1], 0x77);
+	raw_end(1);
+}
+
+/* A reader's mark that can't be ends the connection that looks at it, by a Send. */
+static void hostile__marks(void **state)
+{
+	struct shm_qp *qp = raw_start();
+	struct fabric_sge sge = end_sge(&b, 0, 100);
+	const struct fabric_wr wr = {.op = FABRIC_SEND, .sge = &sge, .nsge = 1};
+	struct ring_shared *mark;
+	uint32_t sent = 0;
+
+	(void)state;
+	raw_say(LANE_HELLO);
+	raw_say(LANE_SWITCH);
+	assert_int_equal(poll_b(2), 0);
+	assert_true(qp->tx_in_lane);
+	mark = qp->lane->tx.shared;
+	atomic_store(&mark->head, qp->lane->tx.tail + LANE_BYTES);
+	while (b.ops->send_now(b.qp, b.mem, 100))
+		assert_in_range(sent++, 0, LANE_BYTES / RING_CELL);
+	assert_int_equal(qp->state, QP_READY);
+	b.ops->post_send(b.qp, &wr, 1);
+	while (b.ops->poll(b.dev, b.wcs, 4) > 0)
+		;
+	assert_int_equal(qp->state, QP_ERROR);
+	raw_end(1);
+}
+
+/* It fills the lane with nothing, all the time: so much of it is looked at in a poll, and others are served. */
+static void hostile__messages_for_nobody(void **state)
+{
+	struct shm_qp *qp = raw_start();
+
+	(void)state;
+	for (uint32_t round = 0; round < 200; round++) {
+		uint64_t before;
+
+		while (ring_put_tagged(&raw.lane_tx, raw.lane_tag ^ 0xff, NULL, 0) == 1)
+			;
+		before = qp->lane->rx.head;
+		send_now_on(round % 3);
+		for (uint32_t polls = 0; b.ops->poll(b.dev, b.wcs, 2) == 0; polls++)
+			assert_in_range(polls, 0, 4);
+		assert_ptr_equal(b.wcs[0].qp_ctx, &qps[1][round % 3]);
+		assert_in_range(qp->lane->rx.head - before, 0, 5 * LANE_VAIN * RING_CELL);
+	}
+	raw_end(0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, many_setup, many_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(hostile__tags_of_others_are_dropped),
+		TEST(hostile__wrong_kinds_end_their_connection),
+		TEST(hostile__headers),
+		TEST(hostile__lengths),
+		TEST(hostile__marks),
+		TEST(hostile__messages_for_nobody),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
