@@ -12,7 +12,7 @@
 #include "compound.h"
 #include "sim.h"
 
-#define MEM_BYTES (8u << 20)
+#define MEM_BYTES (4u << 20)
 #define POLLS_MAX 4000000u     /* simulated: what is to come comes within so many */
 #define WAIT_NS	  20000000000u /* real: within this time, however busy the machine is */
 #define QUIET_NS                                                                                             \
@@ -264,7 +264,7 @@ static int place(struct weir_request *req, uint32_t item, uint32_t len, struct w
 	pair->asked++;
 	if (!pair->place_writes)
 		return -1;
-	assert_true(len <= 1u << 20);
+	assert_true(len <= 1u << 20 && item < 2);
 	where->region = pair->server_region;
 	where->data = pair->server_mem + 65536 + item * (2u << 20);
 	return 0;
