@@ -115,7 +115,7 @@ static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct 
 		return TOOK_NOTHING;
 	}
 	wr = shm_recvs_next(qp->recvs);
-	if (!shm_may_take(qp, wr, len <= qp->rx.max_msg ? len : -1, wcs + *n, n)) {
+	if (!shm_may_take(qp, wr, len <= qp->rx.max_msg ? len : -1, wcs, n)) {
 		/* It waits for a receive, or its queue pair is at its end. */
 		if (qp->state != QP_ERROR)
 			return MUST_WAIT;

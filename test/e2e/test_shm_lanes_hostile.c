@@ -143,6 +143,34 @@ static void hostile__lengths(void **state)
 	raw_end(1);
 }
 
+/* One that is too long behind some that are not: its completion is the next one, and behind it nothing is written. */
+static void hostile__length_behind_good_ones(void **state)
+{
+	static uint8_t data[SHM_MSG_MAX];
+	struct shm_qp *qp = raw_start();
+	struct fabric_wc wcs[32], none;
+
+	(void)state;
+	raw_say(LANE_HELLO);
+	raw_say(LANE_SWITCH);
+	assert_int_equal(poll_b(2), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		end_recv(&b, b.qp, i, 0, 8192);
+	for (uint32_t i = 0; i < 3; i++)
+		raw_put(raw.lane_tag, 10);
+	assert_int_equal(ring_put_tagged(&raw.lane_tx, raw.lane_tag, data, qp->rx.max_msg + 1), 1);
+	memset(wcs, 0x77, sizeof(wcs));
+	memset(&none, 0x77, sizeof(none));
+	assert_int_equal(shm_poll_lane(dev_of(&b), qp->lane, wcs, 16), 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(wcs[i].wr_id, i);
+		assert_int_equal(wcs[i].status, i < 3 ? FABRIC_OK : FABRIC_ERR_FATAL);
+	}
+	for (uint32_t i = 4; i < 32; i++)
+		assert_memory_equal(&wcs[i], &none, sizeof(none));
+	raw_end(1);
+}
+
 /* A reader's mark that can't be ends the connection that looks at it, by a Send. */
 static void hostile__marks(void **state)
 {
@@ -199,6 +227,7 @@ int main(void)
 		TEST(hostile__wrong_kinds_end_their_connection),
 		TEST(hostile__headers),
 		TEST(hostile__lengths),
+		TEST(hostile__length_behind_good_ones),
 		TEST(hostile__marks),
 		TEST(hostile__messages_for_nobody),
 	};
