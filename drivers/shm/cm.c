@@ -10,10 +10,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
+
 #include "shm.h"
 
 #define RING_DEFAULT_MAX (256u << 10)
 #define RING_DEFAULT_MIN (16u << 10)
+/* How long a connection that the peer has left may wait for a lane that does not go on. */
+#define DRAIN_WAIT_S 1
 
 static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp_attr *attr)
 {
@@ -278,6 +282,21 @@ static bool apply(struct shm_event *event)
 	return true;
 }
 
+/* Whether its lane has something that may be its, and goes on: it may wait for a receive of another one, for ever. */
+static bool lane_drains(struct shm_qp *qp)
+{
+	const struct ring_reader *rx = &qp->lane->rx;
+	uint64_t now = rte_rdtsc();
+
+	if (qp->lane->is_broken || rx->head >= qp->drain_lane_end || ring_look(rx) == 0)
+		return false;
+	if (qp->drain_lane_since == 0 || qp->drain_lane_at != rx->head) {
+		qp->drain_lane_at = rx->head;
+		qp->drain_lane_since = now;
+	}
+	return now - qp->drain_lane_since < DRAIN_WAIT_S * rte_get_tsc_hz();
+}
+
 /* Messages that came before the peer left are delivered before it is said to have. No more than the rings hold: a
  * peer that is only said to have left, or whose other connections go on, may still write. */
 static bool still_drains(const struct shm_event *event)
@@ -293,8 +312,7 @@ static bool still_drains(const struct shm_event *event)
 	if (shm_recvs_empty(qp->recvs))
 		return false;
 	return (!qp->rx_in_lane && ring_look(&qp->rx) != 0 && qp->rx.head < qp->drain_end) ||
-	       (qp->lane && !qp->lane->is_broken && ring_look(&qp->lane->rx) != 0 &&
-		qp->lane->rx.head < qp->drain_lane_end);
+	       (qp->lane && lane_drains(qp));
 }
 
 uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)

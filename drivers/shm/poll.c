@@ -133,7 +133,7 @@ static uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 static bool is_idle(const struct shm_qp *qp)
 {
 	return qp->state != QP_CONNECTING && qp->npending == 0 && qp->done_head == qp->done_tail &&
-	       !qp->is_rnr;
+	       (!qp->is_rnr || qp->state == QP_ERROR);
 }
 
 /* What lanes have. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of lanes (lanes.h), and how a queue pair gets from its own rings to its lane. */
+#include <errno.h>
+
 #include "take.h"
 
 /* What a tag names; NULL: nothing that there still is. */
@@ -20,13 +22,13 @@ static void break_lane(struct shm_dev *dev, struct shm_lane *lane)
 	dev->fabric.stats.protocol_errors++;
 	for (uint32_t place = 0, left = lane->nqps; place < LANE_PLACES && left > 0; place++)
 		for (struct shm_qp *qp = lane->qps[place]; qp; qp = qp->older, left--)
-			shm_qp_break(qp);
+			shm_qp_lose(qp, -EPROTO);
 }
 
 static void break_qp(struct shm_qp *qp)
 {
 	shm_dev_of(qp)->fabric.stats.protocol_errors++;
-	shm_qp_break(qp);
+	shm_qp_lose(qp, -EPROTO);
 }
 
 /* 1: put; 0: there is no room now; -1: the queue pair is at its end. */

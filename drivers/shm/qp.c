@@ -70,6 +70,17 @@ void shm_qp_break(struct shm_qp *qp)
 		shm_disconnect(&qp->fabric);
 }
 
+void shm_qp_lose(struct shm_qp *qp, int error)
+{
+	shm_end(qp);
+	shm_qp_warm(qp);
+	if (!qp->sock)
+		return;
+	shm_lock(shm_dev_of(qp));
+	shm_sock_ended(qp->sock, error);
+	shm_unlock(shm_dev_of(qp));
+}
+
 /* The request is over: a completion when it was asked for, or when it failed. Its place, and those of the silent
  * ones before it, are given back when that is polled. */
 void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes)

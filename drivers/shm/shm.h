@@ -237,7 +237,9 @@ struct shm_qp {
 	bool is_unseen;	    /* then: the peer may not have seen yet that there is something to be kept off */
 	uint64_t drain_end; /* how far rx may still be read when the peer has left; 0: it has not */
 	uint64_t drain_lane_end; /* the same of its lane */
-	struct shm_recvs own;	 /* empty when they are shared */
+	uint64_t drain_lane_at;	 /* where the lane was then when it last went on, and ticks of that */
+	uint64_t drain_lane_since;
+	struct shm_recvs own; /* empty when they are shared */
 
 	/* send queue: places are taken at the post and given back by polled completions */
 	uint32_t max_send_wr;
@@ -405,7 +407,10 @@ void shm_domain_remove(struct shm_dev *dev, uint32_t place);
 int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct shm_qp **qp);
 void shm_qp_free(struct shm_qp *qp);
 void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool is_connector);
-void shm_qp_break(struct shm_qp *qp); /* to ERROR, and the peer is told by the end of the socket */
+/* To ERROR, which a completion says; and the peer is told by the end of the socket. */
+void shm_qp_break(struct shm_qp *qp);
+/* The same where no completion says so: by an event. */
+void shm_qp_lose(struct shm_qp *qp, int error);
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
 bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len);
 bool shm_run_pending(struct shm_qp *qp);

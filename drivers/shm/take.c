@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "take.h"
 
+#include <errno.h>
+
 #include <rte_cycles.h>
 
 /* A message waits and no receive is posted. */
@@ -15,7 +17,7 @@ static void not_ready(struct shm_qp *qp)
 		dev->fabric.stats.rnr++;
 	}
 	if (now - qp->rnr_since >= dev->rnr_ticks)
-		shm_qp_break(qp);
+		shm_qp_lose(qp, -ETIMEDOUT);
 }
 
 static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_status status)

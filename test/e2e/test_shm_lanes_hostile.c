@@ -85,6 +85,7 @@ static void hostile__wrong_kinds_end_their_connection(void **state)
 		}
 		assert_int_equal(poll_b(2), 0);
 		assert_int_equal(qp->state, QP_ERROR);
+		assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).qp_ctx, &b);
 		raw_end(wrong + 1);
 		for (uint32_t i = 0; i < MANY; i++)
 			destroy(i);
@@ -114,11 +115,30 @@ static void hostile__headers(void **state)
 		assert_int_equal(poll_b(2), 0);
 		assert_int_equal(qp->state, QP_ERROR);
 		assert_true(qp->lane->is_broken);
+		assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).qp_ctx, &b);
 		raw_end(i + 1);
 		for (uint32_t n = 0; n < MANY; n++)
 			destroy(n);
 		a.nevents = b.nevents = 0;
 	}
+}
+
+/* The peer does it before this side has heard that there is a connection: it hears that there is none. */
+static void hostile__before_it_is_established(void **state)
+{
+	(void)state;
+	raw_init(&raw);
+	raw_offer_lanes(&raw);
+	raw_connect(&raw, many_addr);
+	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+	qps[1][0] = end_accept(&b, NULL, &b);
+	assert_true(raw_recv(&raw, &b));
+	raw_begin_lane(&raw);
+	raw_say(LANE_SWITCH);
+	assert_int_equal(poll_b(2), 0);
+	assert_int_equal(qp_of(1, 0)->state, QP_ERROR);
+	assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_FAILED).qp_ctx, &b);
+	raw_fini(&raw);
 }
 
 /* Messages longer than was agreed, or than the receive, are no more than any other's. */
@@ -226,6 +246,7 @@ int main(void)
 		TEST(hostile__tags_of_others_are_dropped),
 		TEST(hostile__wrong_kinds_end_their_connection),
 		TEST(hostile__headers),
+		TEST(hostile__before_it_is_established),
 		TEST(hostile__lengths),
 		TEST(hostile__length_behind_good_ones),
 		TEST(hostile__marks),
