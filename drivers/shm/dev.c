@@ -116,7 +116,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
-	dev->number = lanes_number_take();
+	dev->number = LANE_NONE;
 	shm_rdma_init(dev);
 	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));
 	pthread_mutex_init(&dev->lock, NULL);

@@ -78,7 +78,8 @@ int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, int fd
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
+	/* Where a process can't be named (it is of another PID namespace), the next one at the address could not be told from it. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0 || cred.pid <= 0)
 		return -1;
 	LIST_FOREACH(lanes, &dev->shared, entry)
 	if (lanes->pid == cred.pid && strcmp(lanes->addr, addr) == 0)
@@ -183,7 +184,11 @@ bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, uint32_t p
 	struct shm_lane *lane;
 	struct stat st;
 
-	if (fd < 0 || dev->number == LANE_NONE || fstat(fd, &st) != 0)
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return false;
+	if (dev->number == LANE_NONE)
+		dev->number = lanes_number_take();
+	if (dev->number == LANE_NONE)
 		return false;
 	LIST_FOREACH(lanes, &dev->shared, entry)
 	if (lanes->file_ino == st.st_ino && lanes->file_dev == st.st_dev)
@@ -217,6 +222,7 @@ bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, uint32_t p
 void lanes_set_place(struct shm_dev *dev, struct shm_qp *qp, const struct lane_place *place)
 {
 	struct shm_lane *lane = qp->lanes->lanes[place->lane];
+	uint32_t n = 0;
 
 	if (lane && lane->start != place->start) {
 		if (lane->nqps > 0)
@@ -228,7 +234,11 @@ void lanes_set_place(struct shm_dev *dev, struct shm_qp *qp, const struct lane_p
 		lane = begin_lane(dev, qp->lanes, place->lane, place->start, true);
 	if (!lane || lane->is_broken)
 		return;
-	/* The place may have another one, with which the peer is done, and of which the end has not been heard yet. */
+	/* The place may have another one, with which the peer is done, and of which the end has not been heard yet; but for
+	 * each message that is not of the latest one, all are looked through. */
+	for (const struct shm_qp *older = lane->qps[place->place]; older; older = older->older)
+		if (++n == LANE_OLDER)
+			return;
 	enter(qp, lane, place->place, lane_tag(qp->conn_id, qp->peer->conn_id, place->place));
 }
 

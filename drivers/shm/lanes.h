@@ -39,6 +39,7 @@
 #define LANE_NONE   UINT32_MAX
 #define LANE_BYTES  (256u << 10) /* of a ring */
 #define LANE_VAIN   64u		 /* messages in a poll that give no completion */
+#define LANE_OLDER  8u		 /* queue pairs in one place */
 
 /* A tag: the connection's number, what kind of message it is, and the place. */
 #define LANE_TAG_SHIFT	32u

@@ -294,7 +294,7 @@ struct shm_dev {
 	uint32_t nhot;
 	uint32_t nlanes;
 	uint32_t npolls; /* with lanes */
-	uint32_t number; /* of the lane in which it accepts */
+	uint32_t number; /* of the lane in which it accepts, or LANE_NONE */
 	TAILQ_HEAD(, shm_lane) lanes;
 	LIST_HEAD(, shm_lanes) shared;
 	bool own_domains;

@@ -2,7 +2,16 @@
 /* Lanes of the shm driver: how connections end beside others that wait, and what is left of them. */
 #include "shm_many.h"
 
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "eal.h"
+
+#define DEVICES	 20u /* more than there are numbers of lanes */
+#define NOT_HERE 77
 
 /* Its peer has left behind a message of another connection's, which waits for a receive: what it sent comes before the end, if it can, and
  * the end comes, be there such a receive or not. */
@@ -66,6 +75,71 @@ static void rnr__is_over_at_the_end(void **state)
 	expect_in_one_poll(2);
 }
 
+/* Those that accept nothing leave the lanes to others. */
+static void lane__is_taken_by_who_accepts(void **state)
+{
+	static struct end others[DEVICES];
+
+	(void)state;
+	end_close(&b);
+	for (uint32_t i = 0; i < DEVICES; i++)
+		end_open(&others[i], "", 1);
+	end_open(&b, "", MANY);
+	end_listen(&b, many_addr);
+	connect_many(3);
+	for (uint32_t i = 0; i < DEVICES; i++)
+		end_close(&others[i]);
+}
+
+static void connect_from_elsewhere(void)
+{
+	static struct end c;
+	struct fabric_qp *both[2];
+
+	end_open(&c, "", 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		both[i] = end_connect(&c, many_addr, NULL);
+		end_event(&c, NULL, FABRIC_CM_ESTABLISHED);
+		assert_null(((struct shm_qp *)both[i])->lane);
+	}
+	c.ops->qp_destroy(both[0]);
+	c.ops->qp_destroy(both[1]);
+	end_close(&c);
+}
+
+/* From another PID namespace, processes that listen at one address, one after the other, can't be told from each other: none of them is
+ * shown the memory of another one. */
+static void lane__is_with_a_process_that_is_known(void **state)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failure here is the end of the process */
+		if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
+			_exit(NOT_HERE);
+		child = fork();
+		if (child == 0) {
+			connect_from_elsewhere();
+			_exit(0);
+		}
+		_exit(waitpid(child, &status, 0) == child && status == 0 ? 0 : 1);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		END_WAIT(&b, NULL, b.nevents > 0 || waitpid(child, &status, WNOHANG) == child);
+		if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == NOT_HERE)
+			skip(); /* nobody here has such a namespace */
+		qps[1][i] = end_accept(&b, NULL, &qps[1][i]);
+		end_event(&b, NULL, FABRIC_CM_ESTABLISHED);
+	}
+	END_WAIT(&b, NULL, waitpid(child, &status, WNOHANG) == child);
+	assert_int_equal(status, 0);
+	b.nevents = 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, many_setup, many_teardown)
 
 int main(void)
@@ -74,6 +148,8 @@ int main(void)
 		TEST(end__waits_for_no_receive_of_others),
 		TEST(rnr__end_is_told),
 		TEST(rnr__is_over_at_the_end),
+		TEST(lane__is_taken_by_who_accepts),
+		TEST(lane__is_with_a_process_that_is_known),
 	};
 
 	if (mem_eal_start(NULL) != 0)

@@ -2,6 +2,9 @@
 /* Lanes of the shm driver against peers that do it wrong: their connections end, and nothing else. */
 #include "shm_many.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "eal.h"
 
 static struct raw raw;
@@ -238,6 +241,37 @@ static void hostile__messages_for_nobody(void **state)
 	raw_end(0);
 }
 
+/* An acceptor that gives the same place to all: so many are looked through for a message, and no more. */
+static void hostile__one_place_for_all(void **state)
+{
+	static struct raw raws[4 * LANE_OLDER];
+	const char *addr = end_address();
+	int listener = raw_listen(addr);
+	uint32_t n = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4 * LANE_OLDER; i++) {
+		struct shm_msg msg;
+
+		qps[0][i] = end_connect(&a, addr, &qps[0][i]);
+		raw_init(&raws[i]);
+		raws[i].fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		assert_true(raw_recv(&raws[i], &a));
+		msg = raws[i].hello;
+		msg.type = SHM_ACCEPT;
+		msg.has_lanes = raws[i].answer.has_lanes;
+		msg.place = (struct lane_place){.lane = 3, .place = 5, .start = 7};
+		raw_send(&raws[i], &msg, sizeof(msg), raws[i].fds + 1, 2);
+		end_event(&a, NULL, FABRIC_CM_ESTABLISHED);
+	}
+	for (const struct shm_qp *qp = qp_of(0, 1)->lane->qps[5]; qp; qp = qp->older)
+		n++;
+	assert_int_equal(n, LANE_OLDER);
+	for (uint32_t i = 0; i < 4 * LANE_OLDER; i++)
+		raw_fini(&raws[i]);
+	close(listener);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, many_setup, many_teardown)
 
 int main(void)
@@ -250,6 +284,7 @@ int main(void)
 		TEST(hostile__lengths),
 		TEST(hostile__length_behind_good_ones),
 		TEST(hostile__marks),
+		TEST(hostile__one_place_for_all),
 		TEST(hostile__messages_for_nobody),
 	};
 
