@@ -129,36 +129,50 @@ static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct 
 	return TOOK;
 }
 
+/* A message that is sure to be taken; else false. With the ring in registers. */
+static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lane, struct ring_reader *rx,
+							    uint32_t word, struct fabric_wc *wc)
+{
+	uint64_t tag = ring_tag(rx, rx->head);
+	struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
+	uint32_t len = (word & RING_LEN_MASK) - RING_TAG;
+	const struct fabric_recv_wr *wr;
+
+	if (__builtin_expect((word & ~RING_LEN_MASK) != RING_VALID || !qp || qp->lane_tag != tag ||
+				     !qp->rx_in_lane || qp->state != QP_READY,
+			     0))
+		return false;
+	wr = shm_recvs_next(qp->recvs);
+	if (__builtin_expect(!take_is_sure(qp, qp->recvs, wr, len), 0))
+		return false;
+	ring_take_tagged(rx, rx->head, wr->addr, wr->len, len);
+	take_received(qp, wr, wc, len, 0);
+	shm_recvs_take(qp->recvs);
+	take_count(&shm_dev_of(qp)->fabric.stats, len);
+	return true;
+}
+
 uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max)
 {
-	struct ring_reader *rx = &lane->rx;
+	struct ring_reader rx = lane->rx;
 	uint32_t n = 0, vain = 0, word;
 
 	if (__builtin_expect(lane->is_broken, 0))
 		return 0;
-	while (n < max && (word = ring_peek(rx)) != 0) {
-		uint64_t tag = ring_tag(rx, rx->head);
-		struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
-		uint32_t len = (word & RING_LEN_MASK) - RING_TAG;
-		const struct fabric_recv_wr *wr;
+	while (n < max && (word = ring_peek(&rx)) != 0) {
 		enum took took;
 
-		if (__builtin_expect(qp && qp->lane_tag == tag && qp->rx_in_lane && qp->state == QP_READY &&
-					     (word & ~RING_LEN_MASK) == RING_VALID,
-				     1)) {
-			wr = shm_recvs_next(qp->recvs);
-			if (__builtin_expect(take_is_sure(qp, qp->recvs, wr, len), 1)) {
-				ring_take_tagged(rx, rx->head, wr->addr, wr->len, len);
-				take_received(qp, wr, &wcs[n++], len, 0);
-				shm_recvs_take(qp->recvs);
-				take_count(&dev->fabric.stats, len);
-				continue;
-			}
+		if (__builtin_expect(take_sure(lane, &rx, word, &wcs[n]), 1)) {
+			n++;
+			continue;
 		}
+		ring_reader_set(&lane->rx, &rx);
 		took = take_any(dev, lane, word, wcs, max, &n);
+		rx = lane->rx;
 		vain += took == TOOK_NOTHING;
 		if (took == MUST_WAIT || vain == LANE_VAIN)
 			break;
 	}
+	ring_reader_set(&lane->rx, &rx);
 	return n;
 }
