@@ -119,7 +119,7 @@ bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, uint32_t p
 		      struct lane_place *place);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */
 void lanes_set_place(struct shm_dev *dev, struct shm_qp *qp, const struct lane_place *place);
-/* It has nothing to do with lanes any more, and is hot. */
+/* It has nothing to do with lanes any more. */
 void lanes_leave(struct shm_dev *dev, struct shm_qp *qp);
 
 #endif

@@ -147,7 +147,8 @@ static uint32_t poll_lanes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t 
 	for (uint32_t i = 0; i < few && n < most; i++) {
 		struct shm_lane *lane = TAILQ_FIRST(&dev->lanes);
 
-		n += shm_poll_lane(dev, lane, wcs + n, most - n);
+		if (ring_look(&lane->rx) != 0)
+			n += shm_poll_lane(dev, lane, wcs + n, most - n);
 		if (dev->nlanes > 1) {
 			TAILQ_REMOVE(&dev->lanes, lane, entry);
 			TAILQ_INSERT_TAIL(&dev->lanes, lane, entry);
