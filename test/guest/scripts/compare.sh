@@ -5,6 +5,7 @@
 # those of an emulated CPU, and only ratios say something. None of it fails: bench figures are no tests.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
+command -v fio >/dev/null || { echo "compare: fio is missing. As root, on the host: apt-get install fio" >&2; exit 1; }
 rdma_up
 bench=$WEIR_BUILD/bench/weir-bench/weir-bench
 "$bench" --driver verbs --listen "$ADDR4" --lcores 0 --quiet --size 1m --working-set 1m &
