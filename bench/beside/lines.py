@@ -105,7 +105,7 @@ def print_steady_work(table, tools):
 
 # Goals that need another machine or tool than this one.
 ELSEWHERE = (
-    ('guest: null to twice ib_send_lat', 'test/guest/run bench'),
+    ('guest: null to twice ib_send_lat', 'guest/scripts/compare.sh'),
 )
 
 
