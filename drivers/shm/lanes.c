@@ -146,7 +146,8 @@ static void enter(struct shm_qp *qp, struct shm_lane *lane, uint32_t place, uint
 	qp->is_switching = true;
 }
 
-/* A device that accepts drops a lane that it does not use: the other side may be slow to, and is not to mistake the next one for it. */
+/* A device that accepts drops a lane that it does not use, and begins the next one elsewhere. One that connects keeps it: the
+ * acceptor may still use it, and where they are in its rings has to agree. */
 static void leave_lane(struct shm_dev *dev, struct shm_qp *qp)
 {
 	struct shm_lane *lane = qp->lane;

@@ -99,7 +99,8 @@ struct lane_place {
 	uint32_t lane, place, start;
 };
 
-/* The same number on both sides. */
+/* The same on both sides. The connection's number is of what either has drawn by chance, one multiplied (by an odd number, which loses
+ * nothing), as their sum would be the same for a connection the other way round. */
 static inline uint64_t lane_tag(uint32_t connector_id, uint32_t acceptor_id, uint32_t place)
 {
 	return (uint64_t)(connector_id * 0x9e3779b1u + acceptor_id) << LANE_TAG_SHIFT | place;

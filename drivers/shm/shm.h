@@ -445,7 +445,6 @@ static inline bool shm_recvs_empty(const struct shm_recvs *recvs)
 	return recvs->head == recvs->tail;
 }
 
-/* The one that the next message takes. */
 /* The next receive, and that a message has taken it; 'is_shared' is the queue's, for those who know it. */
 static inline const struct fabric_recv_wr *shm_recvs_next_of(const struct shm_recvs *recvs, bool is_shared)
 {
@@ -506,9 +505,9 @@ void shm_qp_destroy(struct fabric_qp *qp);
 uint64_t shm_watch(struct shm_dev *dev, int fd); /* the id that epoll reports; 0: failed */
 void shm_unwatch(struct shm_dev *dev, int fd);
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state); /* NULL: no room */
-/* It waits in this state now, for the message that is due, if one is: so long. */
 /* What epoll knows it by. */
 void shm_sock_set_id(struct shm_sock *sock, uint64_t id);
+/* It waits in this state now, for the message that is due, if one is: so long. */
 void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state);
 void shm_sock_close(struct shm_sock *sock);	       /* the descriptor only; the peer sees the end */
 void shm_sock_free(struct shm_sock *sock);	       /* all of it, its events too */

@@ -305,9 +305,19 @@ static void receive__is_too_short(void **state)
 	}
 }
 
-/* With a key that it invalidates: one that the receiver has given, and one that it has not. */
+static void send_inv_on(uint32_t i, uint32_t rkey, uint32_t len)
+{
+	end_recv(&b, qps[1][i], i, 4096, 1024);
+	memset(a.mem, (int)len, len);
+	a.qp = qps[0][i];
+	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND_INV, .rkey = rkey}, end_sge(&a, 0, len));
+	a.qp = NULL;
+}
+
+/* With a key that it invalidates, in one cell of payload or several: one that the receiver has given, and one that is none any more. */
 static void send_inv__goes_by_the_lane(void **state)
 {
+	static const uint32_t lens[] = {1, RING_DATA - RING_TAG, RING_DATA - RING_TAG + 1, 200, 1000};
 	struct fabric_mw mw = {0};
 	struct fabric_wr bind = {
 		.op = FABRIC_BIND_MW, .mw = &mw, .flags = FABRIC_SIGNALED, .access = FABRIC_REMOTE_READ};
@@ -315,27 +325,26 @@ static void send_inv__goes_by_the_lane(void **state)
 	(void)state;
 	connect_many(3);
 	assert_int_equal(b.ops->mw_alloc(b.dev, &mw), 0);
-	b.qp = qps[1][1];
-	end_post(&b, bind, end_sge(&b, 0, 64));
-	end_wc(&b, NULL, FABRIC_BIND_MW, FABRIC_OK);
-	a.qp = qps[0][1];
-	for (uint32_t len = 1; len < 300; len += 299 / 2) {
-		end_recv(&b, qps[1][1], 1, 4096, 512);
-		memset(a.mem, (int)len, len);
-		end_post(&a, (struct fabric_wr){.op = FABRIC_SEND_INV, .rkey = mw.rkey}, end_sge(&a, 0, len));
-		if (len > 1)
-			break;
-		assert_int_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).inv_rkey, mw.rkey);
-		assert_memory_equal(b.mem + 4096, a.mem, len);
+	for (uint32_t n = 0; n < sizeof(lens) / sizeof(lens[0]); n++) {
+		struct fabric_wc wc;
+
+		b.qp = qps[1][1];
+		end_post(&b, bind, end_sge(&b, 0, 64));
+		b.qp = NULL;
+		end_wc(&b, NULL, FABRIC_BIND_MW, FABRIC_OK);
+		send_inv_on(1, mw.rkey, lens[n]);
+		wc = end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
+		assert_int_equal(wc.inv_rkey, mw.rkey);
+		assert_int_equal(wc.byte_len, lens[n]);
+		assert_memory_equal(b.mem + 4096, a.mem, lens[n]);
 	}
-	/* It is no key any more. */
+	send_inv_on(1, mw.rkey, 100);
 	end_wc(&b, NULL, FABRIC_RECV, FABRIC_ERR_REMOTE_ACCESS);
 	send_now_on(2);
 	END_WAIT(&b, NULL, b.nwcs == 1);
 	assert_ptr_equal(b.wcs[0].qp_ctx, &qps[1][2]);
 	b.nwcs = 0;
 	b.ops->mw_free(b.dev, &mw);
-	a.qp = b.qp = NULL;
 }
 
 /* --- beside what has no lane --- */
