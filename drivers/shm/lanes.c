@@ -178,7 +178,18 @@ static uint32_t random_start(void)
 	return start >> 1;
 }
 
-bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, uint32_t peer_conn_id,
+/* What a process shares with this device: each of its devices that connects has some, and each is looked at in turn. */
+static uint32_t count_of(const struct shm_dev *dev, pid_t pid)
+{
+	const struct shm_lanes *lanes;
+	uint32_t n = 0;
+
+	LIST_FOREACH(lanes, &dev->shared, entry)
+	n += lanes->pid == pid && !lanes->addr[0]; /* not what this device offers to it */
+	return n;
+}
+
+bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid, uint32_t peer_conn_id,
 		      struct lane_place *place)
 {
 	struct shm_lanes *lanes;
@@ -194,12 +205,13 @@ bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, uint32_t p
 	LIST_FOREACH(lanes, &dev->shared, entry)
 	if (lanes->file_ino == st.st_ino && lanes->file_dev == st.st_dev)
 		break;
-	if (!lanes)
+	if (!lanes && count_of(dev, pid) < LANE_COUNT)
 		lanes = lanes_new(dev);
 	if (!lanes)
 		return false;
 	lanes->refs++;
 	qp->lanes = lanes;
+	lanes->pid = pid;
 	lanes->file_dev = st.st_dev;
 	lanes->file_ino = st.st_ino;
 	if (!lanes->memory)

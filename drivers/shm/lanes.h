@@ -35,7 +35,7 @@
 #include "ring.h"
 
 #define LANE_PLACES 16384u /* queue pairs of a lane; more keep to their own rings */
-#define LANE_COUNT  16u
+#define LANE_COUNT  16u	   /* of a memory; and memories of a process, in which it connects */
 #define LANE_NONE   UINT32_MAX
 #define LANE_BYTES  (256u << 10) /* of a ring */
 #define LANE_VAIN   64u		 /* messages in a poll that give no completion */
@@ -85,7 +85,7 @@ struct shm_lanes {
 	struct lane_memory *memory; /* NULL: there is one connection, or could be none */
 	uint32_t refs;		    /* queue pairs */
 	int fd;			    /* the connector's, to be offered again; -1 */
-	/* whose it is: of the connector's, whom it is shared with; of the acceptor's, the file */
+	/* whose it is, and of the connector's, at what address; of the acceptor's, the file */
 	char addr[FABRIC_ADDR_MAX];
 	pid_t pid;
 	dev_t file_dev;
@@ -114,9 +114,9 @@ void lanes_number_put(uint32_t number);
 int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, int fd);
 /* Whether a descriptor may be what is offered. */
 bool lanes_fd_ok(int fd);
-/* The accepting side: have a place of what 'fd' offers. False: there is none. Here and below the queue pair's conn_id and 'peer_conn_id' are
+/* The accepting side: have a place of what 'fd' of process 'pid' (0: unknown) offers. False: there is none. Here and below the queue pair's conn_id and 'peer_conn_id' are
  * known. */
-bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, uint32_t peer_conn_id,
+bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid, uint32_t peer_conn_id,
 		      struct lane_place *place);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */
 void lanes_set_place(struct shm_dev *dev, struct shm_qp *qp, const struct lane_place *place);

@@ -272,6 +272,25 @@ static void hostile__one_place_for_all(void **state)
 	close(listener);
 }
 
+/* A memory of its own with each connection: more than so many are not taken. */
+static void hostile__memory_for_each_connection(void **state)
+{
+	static struct raw raws[LANE_COUNT + 2];
+
+	(void)state;
+	for (uint32_t i = 0; i < LANE_COUNT + 2; i++) {
+		raw_init(&raws[i]);
+		raw_offer_lanes(&raws[i]);
+		b.ops->unlisten(b.listener);
+		raw_pair(&raws[i], &b);
+		qps[1][i] = b.qp;
+		assert_int_equal(raws[i].answer.has_lanes, i < LANE_COUNT);
+	}
+	assert_int_equal(dev_of(&b)->nlanes, LANE_COUNT);
+	for (uint32_t i = 0; i < LANE_COUNT + 2; i++)
+		raw_fini(&raws[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, many_setup, many_teardown)
 
 int main(void)
@@ -286,6 +305,7 @@ int main(void)
 		TEST(hostile__marks),
 		TEST(hostile__one_place_for_all),
 		TEST(hostile__messages_for_nobody),
+		TEST(hostile__memory_for_each_connection),
 	};
 
 	if (mem_eal_start(NULL) != 0)
