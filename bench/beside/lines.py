@@ -19,11 +19,11 @@ def measure_round(tools, missing, goals, got):
     if 'ucx' not in missing:
         got['ucx_64'].append(tools.ucx('ucp_am_bw', 64, 3000000)['messages_per_s'])
     got['spsc_rate'].append(spsc['messages_per_s'])
-    for transport in ('unix', 'tcp'):
+    for transport in ('unix',) if goals else ('unix', 'tcp'):
         result = tools.tirpc(transport)
         got[f'tirpc_{transport}_lat'].append(result['p50_ns'])
         got[f'tirpc_{transport}'].append(result['rpc_per_s'])
-    if 'libfabric' not in missing:
+    if 'libfabric' not in missing and not goals:
         for provider in ('shm', 'tcp'):
             got[f'fi_{provider}'].append(tools.libfabric(provider, 64, 20000))
     for workload in ('read', 'write'):

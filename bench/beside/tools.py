@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import time
 
+from state import State, in_one_state
+
 # What has to be there for a peer's figures, and where it comes from.
 PEERS = {
     'ucx': (('ucx_perftest', 'taskset'), 'apt-get install ucx-utils'),
@@ -84,6 +86,7 @@ class Tools:
         self.time = seconds
         self.port = 13337 + os.getpid() % 1000
         self.counters = [] # of each run of weir-bench
+        self.state = None # of the cores, in which all is measured; None: in any
 
     def path(self, *parts):
         return os.path.join(self.build, 'bench', *parts)
@@ -94,6 +97,7 @@ class Tools:
     def json_of(self, *argv):
         return json.loads(run([*argv]))
 
+    @in_one_state
     def weir(self, workload, size, depth, *more, share=1.0):
         result = self.json_of(self.path('weir-bench', 'weir-bench'), '--workload', workload, '--size', str(size), '--depth',
                               str(depth), '--time', str(self.time * share), '--warmup', '0.3', '--quiet', '--json', '-',
@@ -103,16 +107,27 @@ class Tools:
         self.counters.append(result['counters'])
         return result
 
-    def pingpong(self):
-        return self.json_of(self.path('micro', 'weir-micro-pingpong'), '--cores', ','.join(self.cores), '--iters', '1000000',
+    def ping(self, count):
+        return self.json_of(self.path('micro', 'weir-micro-pingpong'), '--cores', ','.join(self.cores), '--iters', str(count),
                             '--json')['p50_ns']
 
+    @in_one_state
+    def pingpong(self):
+        return self.ping(1000000)
+
+    def keep_to_one_state(self):
+        """From here on, measure in the state in which the cores are most of the time."""
+        self.state = State(lambda: self.ping(50000))
+
+    @in_one_state
     def spsc(self):
         return self.json_of(self.path('peers', 'weir-peer-spsc'), '--cores', ','.join(self.cores))
 
+    @in_one_state
     def tirpc(self, transport):
         return self.json_of(self.path('peers', 'weir-peer-tirpc'), '--transport', transport, '--cores', ','.join(self.cores))
 
+    @in_one_state
     def memcpy(self, size, share=1.0):
         return self.json_of(self.path('micro', 'weir-micro-memcpy'), '--size', str(size), '--sources', '1', '--targets', '1',
                             '--time', str(self.time * share), '--core', self.cores[1])['bytes_per_s']
@@ -150,6 +165,7 @@ class Tools:
                 listening.wait()
         return None
 
+    @in_one_state
     def ucx(self, test, size, count):
         self.port += 1
         env = {'UCX_TLS': 'posix,self', 'UCX_LOG_LEVEL': 'error'}
@@ -157,6 +173,7 @@ class Tools:
                                      ['ucx_perftest', '-p', str(self.port), '127.0.0.1', '-f', '-t', test, '-s', str(size),
                                       '-n', str(count)], env))
 
+    @in_one_state
     def libfabric(self, provider, size, count):
         self.port += 1
         load = ['-p', provider, '-e', 'rdm', '-I', str(count), '-S', str(size)]

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(COMPARE), 'beside'))
 sys.dont_write_bytecode = True
 
 import lines # noqa: E402
+import state # noqa: E402
 import tools # noqa: E402
 from table import Table # noqa: E402
 
@@ -147,6 +148,75 @@ class Goals(unittest.TestCase):
         table = Table()
         text = printed(lines.print_bounds, table, got)
         self.assertEqual((table.failed, table.opened, len(text)), (0, 0, 15))
+
+
+class OneState(unittest.TestCase):
+    """Cores that are near or far as a script says; each look and each run takes the next of it, and the last for good."""
+    NEAR, FAR = 120, 520
+
+    def cores(self, at_first, *then):
+        self.slept = 0
+        self.script = [*at_first]
+
+        def now():
+            return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+
+        def sleep(seconds):
+            self.slept += seconds
+
+        found = state.State(now, sleep)
+        self.script = [*then]
+        return found, now
+
+    def test_the_state_is_what_is_met_most_often(self):
+        half = state.LOOKS // 2
+        for first, second in ((self.NEAR, self.FAR), (self.FAR, self.NEAR)):
+            cores, _ = self.cores([first] * (half + 1) + [second] * (half - 1))
+            self.assertEqual(cores.ns, first)
+
+    def test_a_run_in_it_is_made_once(self):
+        cores, now = self.cores([self.NEAR], 110, 130, 120)
+        self.assertEqual(cores.run(now), 130)
+        self.assertEqual((cores.runs, cores.again, cores.unlike), (1, 0, 0))
+
+    def test_a_run_waits_for_it(self):
+        cores, now = self.cores([self.NEAR], self.FAR, self.FAR, 120, 125, 120)
+        self.assertEqual(cores.run(now), 125)
+        self.assertEqual((cores.again, cores.unlike), (0, 0))
+
+    def test_a_run_in_which_it_changed_is_made_again(self):
+        for at_first, other in ((self.NEAR, self.FAR), (self.FAR, self.NEAR)):
+            cores, now = self.cores([at_first], at_first, 1, other, at_first, 2, at_first)
+            self.assertEqual(cores.run(now), 2)
+            self.assertEqual((cores.runs, cores.again, cores.unlike), (1, 1, 0))
+
+    def test_tries_and_patience_end_and_are_counted(self):
+        cores, now = self.cores([self.NEAR], self.FAR)
+        self.slept = 0
+        self.assertEqual(cores.run(now), self.FAR)
+        self.assertEqual((cores.runs, cores.again, cores.unlike), (1, state.TRIES - 1, 1))
+        self.assertLessEqual(self.slept, state.TRIES * state.PATIENCE + 1e-6)
+        self.assertIn('of 1 runs 4 were made again', cores.says())
+
+    def test_tools_measure_in_it_once_they_are_told(self):
+        class Faked(tools.Tools):
+            pings = runs = 0
+
+            def ping(self, count):
+                self.pings += 1
+                return OneState.NEAR
+
+            def json_of(self, *argv):
+                self.runs += 1
+                return {'bytes_per_s': 1}
+
+        faked = Faked('build', '0,1', 1)
+        self.assertEqual((faked.memcpy(4096), faked.pings), (1, 0))
+        pause, state.PAUSE = state.PAUSE, 0
+        faked.keep_to_one_state()
+        state.PAUSE = pause
+        before = faked.pings
+        self.assertEqual((faked.memcpy(4096), faked.pings - before, faked.runs), (1, 2, 2))
 
 
 class Peers(unittest.TestCase):
