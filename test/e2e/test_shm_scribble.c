@@ -296,6 +296,7 @@ int main(void)
 	};
 
 	pair_driver = "shm";
+	pair_buffers = PAIR_BUFFERS_MORE;
 	if (mem_eal_start(NULL) != 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

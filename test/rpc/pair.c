@@ -10,9 +10,9 @@
 
 #include "apart.h"
 #include "compound.h"
+#include "pair_memory.h"
 #include "sim.h"
 
-#define MEM_BYTES (4u << 20)
 #define POLLS_MAX 4000000u     /* simulated: what is to come comes within so many */
 #define WAIT_NS	  20000000000u /* real: within this time, however busy the machine is */
 #define QUIET_NS                                                                                             \
@@ -28,6 +28,7 @@ enum weir_protection pair_protection = WEIR_PROTECTION_SHARED;
 enum weir_protocol pair_client_protocol = WEIR_PROTOCOL_V1, pair_server_protocol = WEIR_PROTOCOL_V1;
 enum weir_extension pair_extension = WEIR_EXTENSION_OFF;
 const struct sim_options *pair_wires;
+uint32_t pair_buffers = PAIR_BUFFERS;
 
 static const struct weir_ulb_proc ulb_procs[] = {
 	{.proc = PAIR_READ, .result_items_max = 1},
@@ -57,7 +58,7 @@ static void handle_echo(struct weir_request *req)
 	const void *data;
 	uint32_t len;
 
-	if (weir_xdr_get_opaque_ref(weir_request_args(req), &data, MEM_BYTES, &len) != 0) {
+	if (weir_xdr_get_opaque_ref(weir_request_args(req), &data, PAIR_MEMORY_BYTES, &len) != 0) {
 		garbage(req);
 		return;
 	}
@@ -137,7 +138,7 @@ static void handle_write(struct weir_request *req, struct pair *pair)
 	}
 
 	weir_xdr_get_u32(args, &before);
-	weir_xdr_get_opaque_ref(args, &data, MEM_BYTES, &len);
+	weir_xdr_get_opaque_ref(args, &data, PAIR_MEMORY_BYTES, &len);
 	weir_xdr_get_u32(args, &after);
 	if (args->failed || weir_xdr_remaining(args) != 0) {
 		garbage(req);
@@ -300,18 +301,6 @@ static void on_server_event(struct weir_conn *conn, enum weir_conn_event event, 
 	}
 }
 
-static uint8_t *region_make(struct weir_engine *engine, struct weir_region **region)
-{
-	struct weir_region_options options = {
-		.len_bytes = MEM_BYTES, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
-	struct weir_region_info info;
-
-	assert_int_equal(weir_region_create(&options, region), 0);
-	assert_int_equal(weir_engine_add_region(engine, *region), 0);
-	weir_region_info(*region, &info);
-	return info.base;
-}
-
 void pair_new_addr(char *addr, size_t size)
 {
 	static unsigned serial;
@@ -342,35 +331,57 @@ void pair_server_start(struct pair *pair)
 
 	profile.protocol = pair_server_protocol;
 	assert_int_equal(weir_engine_create(&profile, &pair->server), 0);
-	pair->server_mem = region_make(pair->server, &pair->server_region);
-	for (uint32_t i = 0; i < MEM_BYTES; i++)
-		pair->server_mem[i] = pair_byte(i);
+	pair->server_mem = pair_memory_make(pair->server, true, &pair->server_region);
 	assert_int_equal(weir_listen(pair->server, pair->addr, &listen, &pair->listener), 0);
+}
+
+/* A test that was to have as many as it takes had them. */
+static void expect_not_dry(const struct pair *pair, const struct weir_engine *engine)
+{
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(engine, &stats);
+	if (pair->is_never_dry) {
+		assert_int_equal(stats.long_dry, 0);
+		assert_int_equal(stats.bulk_dry, 0);
+	}
 }
 
 void pair_server_stop(struct pair *pair)
 {
 	weir_listener_close(pair->listener);
 	weir_engine_poll(pair->server, 0, pair->now_ns + 1);
+	expect_not_dry(pair, pair->server);
 	weir_engine_remove_region(pair->server, pair->server_region);
 	weir_engine_destroy(pair->server);
-	weir_region_destroy(pair->server_region);
+	pair_memory_end(pair->server_region);
 	pair->server = NULL;
 	pair->listener = NULL;
+}
+
+static void choose_buffers(struct pair *pair)
+{
+	struct weir_profile *profile = &pair->profile;
+
+	pair->is_never_dry =
+		pair_buffers == PAIR_BUFFERS && profile->long_buffers == 0 && profile->bulk_buffers == 0;
+	if (profile->long_buffers == 0)
+		profile->long_buffers = pair_buffers;
+	if (profile->bulk_buffers == 0)
+		profile->bulk_buffers = pair_buffers;
 }
 
 void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 {
 	memset(pair, 0, sizeof(*pair));
 	pair->driver = pair_driver;
-	pair->mem_bytes = MEM_BYTES;
+	pair->mem_bytes = PAIR_MEMORY_BYTES;
 	weir_profile_defaults(&pair->profile);
 	snprintf(pair->profile.driver, sizeof(pair->profile.driver), "%s", pair_driver);
 	pair->profile.credits = 16;
 	pair->profile.send_buffers = 128;
 	pair->profile.recv_buffers = 64;
-	pair->profile.long_buffers = 8;
-	pair->profile.bulk_buffers = 8;
+	pair->profile.long_buffers = pair->profile.bulk_buffers = 0;
 	pair->profile.long_buffer_bytes = 5u << 18;
 	pair->profile.bulk_buffer_bytes = 5u << 18;
 	pair->profile.page_bytes = 4096;
@@ -396,9 +407,10 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 	}
 	if (change)
 		change(&pair->profile);
+	choose_buffers(pair);
 	pair_new_addr(pair->addr, sizeof(pair->addr));
 	assert_int_equal(weir_engine_create(&pair->profile, &pair->client), 0);
-	pair->client_mem = region_make(pair->client, &pair->client_region);
+	pair->client_mem = pair_memory_make(pair->client, false, &pair->client_region);
 	if (apart_is_on())
 		apart_server_start(pair);
 	else
@@ -428,13 +440,14 @@ void pair_stop(struct pair *pair)
 	pair->listener = NULL;
 	pair_poll(pair);
 	pair_release_later(pair);
+	expect_not_dry(pair, pair->client);
 	weir_engine_remove_region(pair->client, pair->client_region);
 	weir_engine_destroy(pair->client);
 	if (pair->server)
 		pair_server_stop(pair);
 	else if (apart_is_on())
 		apart_server_stop();
-	weir_region_destroy(pair->client_region);
+	pair_memory_end(pair->client_region);
 	if (pair->world) {
 		/* No buffer was reused while the device might still read it, and nothing was left behind. */
 		assert_int_equal(sim_sources_changed(pair->world), 0);

@@ -68,6 +68,7 @@ struct pair {
 	uint64_t now_ns;
 	uint64_t wait_end_ns; /* pair_wait()'s */
 	struct sim_world *world;
+	bool is_never_dry; /* of long or bulk buffers, it is expected */
 
 	int opened, lost, closed, close_error; /* the client's connection */
 	int server_opened, server_closed, server_close_error;
@@ -122,6 +123,24 @@ extern enum weir_protocol pair_client_protocol, pair_server_protocol;
 extern enum weir_extension pair_extension;
 /* The simulated world's, for the tests that want another; NULL: the usual. */
 extern const struct sim_options *pair_wires;
+
+/* Long buffers, and bulk ones, of either side, where the test's profile does not say. With PAIR_BUFFERS pair_stop() fails a test
+ * that had need of more. */
+#define PAIR_BUFFERS	  2u
+#define PAIR_BUFFERS_MORE 8u
+extern uint32_t pair_buffers; /* PAIR_BUFFERS at first */
+
+/* A setup like 'setup' with PAIR_BUFFERS_MORE. */
+#define PAIR_SETUP_MORE(name, setup)                                                                         \
+	static int name(void **state)                                                                        \
+	{                                                                                                    \
+		int rc;                                                                                      \
+                                                                                                             \
+		pair_buffers = PAIR_BUFFERS_MORE;                                                            \
+		rc = setup(state);                                                                           \
+		pair_buffers = PAIR_BUFFERS;                                                                 \
+		return rc;                                                                                   \
+	}
 
 /* An address of the driver's kind that nobody listens at. */
 void pair_new_addr(char *addr, size_t size);

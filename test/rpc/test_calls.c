@@ -527,6 +527,8 @@ static void begin__refuses_what_it_cannot_do(void **state)
 	assert_int_equal(outcome.done, 0);
 }
 
+PAIR_SETUP_MORE(setup_more, setup)
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -538,9 +540,9 @@ static int run(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(call__reply_may_come_later_and_out_of_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(call__3_4_5_arguments_before_between_and_after_read_chunks,
-						setup, teardown),
+						setup_more, teardown),
 		cmocka_unit_test_setup_teardown(call__4_3_2_an_empty_write_chunk_asks_for_the_item_inline,
-						setup, teardown),
+						setup_more, teardown),
 		cmocka_unit_test_setup_teardown(call__an_absent_item_leaves_its_write_chunk_unused, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(call__items_go_where_the_program_says, setup, teardown),
@@ -549,8 +551,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(
 			call__4_5_3_a_reply_chunk_too_small_is_err_chunk_and_the_connection_stays, setup,
 			teardown),
-		cmocka_unit_test_setup_teardown(call__3_5_3_a_long_call_takes_a_position_zero_chunk, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(call__3_5_3_a_long_call_takes_a_position_zero_chunk,
+						setup_more, teardown),
 		cmocka_unit_test_setup_teardown(call__3_3_1_calls_beyond_the_credits_wait_their_turn, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(done__finds_the_buffers_of_its_call_free, setup_few_buffers,

@@ -274,5 +274,6 @@ static int run(void)
 
 int main(int argc, char **argv)
 {
+	pair_buffers = PAIR_BUFFERS_MORE;
 	return pair_main(argc, argv, run);
 }

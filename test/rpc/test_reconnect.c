@@ -379,19 +379,22 @@ static void connect__once_more_after_each_pause(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define MORE(name) cmocka_unit_test_setup_teardown(name, setup_more, teardown)
+
+PAIR_SETUP_MORE(setup_more, setup)
 
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(resend__same_xid_same_bytes),
-		TEST(resend__each_form_at_each_moment),
+		MORE(resend__each_form_at_each_moment),
 		TEST(resend__3_3_3_oldest_first_by_one_credit),
-		TEST(begin__while_it_is_remade_waits),
+		MORE(begin__while_it_is_remade_waits),
 		TEST(timeout__goes_on_while_it_is_remade),
 		TEST(timeout__of_exposed_memory_costs_the_others_nothing),
 		TEST(timeout__of_calls_that_have_all_credits),
 		cmocka_unit_test_setup_teardown(give_up__after_its_time, setup_given_up, teardown),
-		TEST(resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else),
+		MORE(resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else),
 		TEST(resend__not_after_rdma_error),
 		TEST(resend__by_the_new_connections_threshold),
 		TEST(connect__once_more_after_each_pause),

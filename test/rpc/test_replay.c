@@ -384,13 +384,16 @@ static void destroy__with_calls_that_wait(void **state)
 }
 
 #define TEST(name)  cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define MORE(name)  cmocka_unit_test_setup_teardown(name, setup_more, teardown)
 #define SMALL(name) cmocka_unit_test_setup_teardown(name, setup_small, teardown)
+
+PAIR_SETUP_MORE(setup_more, setup)
 
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(replay__inline),
-		TEST(replay__long_call_and_reply),
+		MORE(replay__long_call_and_reply),
 		TEST(replay__chunks_are_the_new_calls),
 		TEST(replay__errors_too),
 		TEST(replay__same_arguments_are_two_calls_by_two_xids),

@@ -142,15 +142,18 @@ static void sizes__echo(void **state)
 	}
 }
 
+PAIR_SETUP_MORE(setup_1k_more, setup_1k)
+PAIR_SETUP_MORE(setup_default_more, setup_default)
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sizes__read, setup_1k, teardown),
 		cmocka_unit_test_setup_teardown(sizes__write, setup_1k, teardown),
-		cmocka_unit_test_setup_teardown(sizes__echo, setup_1k, teardown),
+		cmocka_unit_test_setup_teardown(sizes__echo, setup_1k_more, teardown),
 		cmocka_unit_test_setup_teardown(sizes__read, setup_default, teardown),
 		cmocka_unit_test_setup_teardown(sizes__write, setup_default, teardown),
-		cmocka_unit_test_setup_teardown(sizes__echo, setup_default, teardown),
+		cmocka_unit_test_setup_teardown(sizes__echo, setup_default_more, teardown),
 	};
 
 	for (uint32_t i = 0; i < SIZE_MAX_BYTES; i++)

@@ -504,13 +504,16 @@ static void report__5_4_of_a_reply_ends_the_call(void **state)
 	expect_alive();
 }
 
+PAIR_SETUP_MORE(setup_more, setup)
+
 static int run(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)	   cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define MORE(name) cmocka_unit_test_setup_teardown(name, setup_more, teardown)
 	const struct CMUnitTest tests[] = {
 		T(receive__9_2_one_transmission_in_either_set_of_numbers),
 		T(receive__4_2_a_call_in_several_and_its_reply),
-		T(receive__as_many_groups_as_there_are_credits_at_a_time),
+		MORE(receive__as_many_groups_as_there_are_credits_at_a_time),
 		T(reply__5_2_has_no_more_transmissions_than_are_reserved),
 		T(properties__8_are_told),
 		T(group__9_5_a_message_between_is_reported_and_dealt_with),

@@ -564,14 +564,17 @@ static void result__that_takes_more_goes_another_way(void **state)
 	expect_calm();
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)	   cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define MORE(name) cmocka_unit_test_setup_teardown(name, setup_more, teardown)
+
+PAIR_SETUP_MORE(setup_more, setup)
 
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(items__7_3_displacements_are_of_the_whole_message),
-		T(items__are_read_to_their_places),
-		T(items__that_are_wrong_about_the_message_are_garbage),
+		MORE(items__7_3_displacements_are_of_the_whole_message),
+		MORE(items__are_read_to_their_places),
+		MORE(items__that_are_wrong_about_the_message_are_garbage),
 		T(items__more_than_there_is_room_for),
 		T(items__of_what_is_not_eligible_are_garbage),
 		T(directions__7_4_of_another_part_of_the_call_are_not_used),
