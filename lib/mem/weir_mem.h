@@ -16,7 +16,7 @@ WEIR_BEGIN_DECLS
 struct weir_region;
 
 enum weir_region_flags {
-	/** Ordinary pages, without trying hugepages. */
+	/** Ordinary pages, without trying hugepages or having the kernel join them. */
 	WEIR_REGION_NO_HUGE = 1,
 	/** Never visible to a peer: for receive buffers and for what is checked in place. */
 	WEIR_REGION_PRIVATE = 2,

@@ -201,6 +201,51 @@ static void create__no_page_that_is_mostly_wasted(void **state)
 	weir_region_destroy(region);
 }
 
+/* Whether the kernel was told that it may join the pages at 'base': 'hg' of its mapping's flags. */
+static bool is_joinable(const void *base)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	bool is_here = false, found = false;
+	char line[512];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		unsigned long begin, end;
+
+		if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+			is_here = (uintptr_t)base >= begin && (uintptr_t)base < end;
+		else if (is_here && strncmp(line, "VmFlags:", 8) == 0)
+			found = strstr(line, " hg") != NULL;
+	}
+	fclose(file);
+	return found;
+}
+
+static void create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for(void **state)
+{
+	static const struct {
+		uint64_t page;
+		uint32_t flags;
+		bool may;
+	} cases[] = {
+		{PAGE_2M, WEIR_REGION_PRIVATE, true},
+		{4096, WEIR_REGION_PRIVATE, false},
+		{PAGE_2M, WEIR_REGION_PRIVATE | WEIR_REGION_NO_HUGE, false},
+	};
+
+	(void)state;
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+		skip();
+	for (size_t i = 0; i < RTE_DIM(cases); i++) {
+		struct weir_region *region =
+			create((hugepages_free() + 2) * PAGE_2M, cases[i].page, cases[i].flags);
+
+		assert_int_equal(region->page_bytes, page_ordinary());
+		assert_int_equal(is_joinable(region->base), cases[i].may);
+		weir_region_destroy(region);
+	}
+}
+
 /* The log as a file, to count lines in. */
 static size_t log_lines(FILE *log, const char *word)
 {
@@ -389,6 +434,7 @@ int main(void)
 		cmocka_unit_test(create__more_than_there_is),
 		cmocka_unit_test(create__hugepages_where_they_are_free),
 		cmocka_unit_test(create__too_few_hugepages_fall_back),
+		cmocka_unit_test(create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for),
 		cmocka_unit_test(create__no_page_that_is_mostly_wasted),
 		cmocka_unit_test(adopt__with_and_without_a_file),
 		cmocka_unit_test(adopt__bad_arguments),
