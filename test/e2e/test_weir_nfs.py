@@ -65,6 +65,7 @@ class Served(unittest.TestCase):
         path = self.path(f'profile-{side}.ini')
         with open(path, 'w', encoding='utf-8') as file:
             file.write(f'[connection]\nprotocol = {self.PROTOCOLS[side]}\nextension = {self.EXTENSION}\n')
+            file.write('[engine]\nidle = sleep\n') # a server that polls is in the way of what runs beside it
         return ['--profile', path]
 
     def ok(self, *args, **kwargs):
