@@ -7,6 +7,7 @@ import re
 import socket
 import struct
 import sys
+import tempfile
 import unittest
 
 from nfs_tools import Server, unique
@@ -36,8 +37,13 @@ def free_port():
 class Mount(unittest.TestCase):
     def setUp(self):
         self.port = free_port()
+        profile = tempfile.NamedTemporaryFile('w', suffix='.ini')
+        self.addCleanup(profile.close)
+        profile.write('[engine]\nidle = sleep\n') # nobody calls what it polls
+        profile.flush()
         self.server = Server(SERVER, '--driver', 'shm', '--listen', unique('mountd'), '--export', '/a=ram:4m', '--no-rpcbind',
-                             '--mount-port', str(self.port), '--foreground', ready='export /a handle ')
+                             '--mount-port', str(self.port), '--profile', profile.name, '--foreground',
+                             ready='export /a handle ')
         self.addCleanup(self.server.stop)
         self.handle = bytes.fromhex(self.server.line.split()[-1])
 
