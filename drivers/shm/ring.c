@@ -52,12 +52,6 @@ static inline int has_room(struct ring_writer *ring, uint32_t need)
 	return has_room_now(ring, need);
 }
 
-static inline void put_header(struct ring_writer *ring, uint64_t at, uint32_t word, memory_order order)
-{
-	atomic_store_explicit(ring_header_at(ring->cells, ring->size, at),
-			      (uint64_t)ring_lap(at, ring->shift) << 32 | word, order);
-}
-
 static inline void put_cell_header(const struct ring_cells *cells, uint64_t at, uint32_t word,
 				   memory_order order)
 {
@@ -149,42 +143,56 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 	return 1;
 }
 
+/* Where the payload of a message goes on: so much of the cell at 'at' is used, and its header is written. */
+struct cursor {
+	uint64_t at;
+	uint32_t used;
+};
+
+static inline void put_piece(const struct ring_cells *cells, struct cursor *cursor, const uint8_t *from,
+			     uint32_t left)
+{
+	while (left > 0) {
+		uint32_t n;
+
+		if (cursor->used == RING_DATA) {
+			cursor->used = 0;
+			cursor->at += RING_CELL;
+			put_cell_header(cells, cursor->at, 0, memory_order_relaxed);
+		}
+		n = left < RING_DATA - cursor->used ? left : RING_DATA - cursor->used;
+		if (n == RING_DATA) /* of a known length it is a few moves */
+			memcpy(ring_cell_at(cells, cursor->at) + RING_HEADER, from, RING_DATA);
+		else
+			ring_copy_short(ring_cell_at(cells, cursor->at) + RING_HEADER + cursor->used, from,
+					n);
+		cursor->used += n;
+		from += n;
+		left -= n;
+	}
+}
+
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey)
 {
+	const struct ring_cells cells = {ring->cells, ring->size - 1, ring->shift};
 	uint32_t need = ring_cells_bytes(len) + (inv_rkey ? RING_CELL : 0);
-	uint32_t used = 0; /* of the payload of the cell at 'at' */
-	uint64_t at = ring->tail;
+	struct cursor cursor = {ring->tail, 0};
 	int room = has_room(ring, need);
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
 	if (inv_rkey) {
-		memcpy(ring->cells + (at & (ring->size - 1)) + RING_HEADER, &inv_rkey, sizeof(inv_rkey));
-		at += RING_CELL;
-		put_header(ring, at, 0, memory_order_relaxed);
+		memcpy(ring_cell_at(&cells, cursor.at) + RING_HEADER, &inv_rkey, sizeof(inv_rkey));
+		cursor.at += RING_CELL;
+		put_cell_header(&cells, cursor.at, 0, memory_order_relaxed);
 	}
-	for (uint32_t i = 0; i < nsges; i++) {
-		const uint8_t *from = sges[i].addr;
-		uint32_t left = sges[i].len;
-
-		while (left > 0) {
-			uint32_t n;
-
-			if (used == RING_DATA) {
-				used = 0;
-				at += RING_CELL;
-				put_header(ring, at, 0, memory_order_relaxed);
-			}
-			n = left < RING_DATA - used ? left : RING_DATA - used;
-			memcpy(ring->cells + (at & (ring->size - 1)) + RING_HEADER + used, from, n);
-			used += n;
-			from += n;
-			left -= n;
-		}
-	}
-	put_header(ring, ring->tail, RING_VALID | (inv_rkey ? RING_INV : 0) | len, memory_order_release);
+	for (uint32_t i = 0; i < nsges; i++)
+		put_piece(&cells, &cursor, sges[i].addr, sges[i].len);
+	put_cell_header(&cells, ring->tail, RING_VALID | (inv_rkey ? RING_INV : 0) | len,
+			memory_order_release);
 	ring->tail += need;
+	fetch_ahead(&cells, ring->tail);
 	return 1;
 }
 
