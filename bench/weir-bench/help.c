@@ -67,6 +67,10 @@ static const char *const lines[] = {
 	"  --driver NAME      one of those below; default: the profile's, else shm",
 	"  --driver-options S key=value,...",
 	"  --inline BYTES     inline threshold, 1024 to 65536",
+	"  --chunk BYTES      data of a WRITE of so many go by a Read chunk even where they would fit "
+	"inline, 4 to "
+	"65536;",
+	"                     default: the profile's, else 0: as is faster",
 	"  --exposure POLICY  what the responder may reach of the requester's memory: window (what a call "
 	"names,",
 	"                     until it ends), pool (all of it, while connected); default: the profile's, "

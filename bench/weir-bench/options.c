@@ -40,6 +40,7 @@ enum {
 	OPT_ACTIVE,
 	OPT_IN_TURN,
 	OPT_INLINE,
+	OPT_CHUNK,
 	OPT_EXPOSURE,
 	OPT_PROTOCOL,
 	OPT_EXTENSION,
@@ -82,6 +83,7 @@ static const struct option long_options[] = {
 	{"active", required_argument, NULL, OPT_ACTIVE},
 	{"in-turn", no_argument, NULL, OPT_IN_TURN},
 	{"inline", required_argument, NULL, OPT_INLINE},
+	{"chunk", required_argument, NULL, OPT_CHUNK},
 	{"exposure", required_argument, NULL, OPT_EXPOSURE},
 	{"protocol", required_argument, NULL, OPT_PROTOCOL},
 	{"extension", required_argument, NULL, OPT_EXTENSION},
@@ -311,6 +313,12 @@ static int apply(int opt, const char *value, struct bench_options *o)
 		if (o->profile.inline_bytes % 1024 != 0)
 			return option_bad("inline", value,
 					  "expected a multiple of 1024: the peers tell each other KiB");
+		return 0;
+	case OPT_CHUNK:
+		if (option_u32("chunk", value, 0, 65536, &o->profile.chunk_bytes) != 0)
+			return -1;
+		if (o->profile.chunk_bytes % 4 != 0)
+			return option_bad("chunk", value, "expected a multiple of 4");
 		return 0;
 	case OPT_EXPOSURE:
 		return parse_exposure(value, &o->profile.exposure);

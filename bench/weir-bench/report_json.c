@@ -106,6 +106,7 @@ static void add_options(json_t *root, const struct bench_options *options)
 	json_object_set_new(root, "active", json_integer(bench_active(options)));
 	json_object_set_new(root, "in_turn", json_boolean(options->takes_turns));
 	json_object_set_new(root, "inline_bytes", json_integer(options->profile.inline_bytes));
+	json_object_set_new(root, "chunk_bytes", json_integer(options->profile.chunk_bytes));
 	json_object_set_new(root, "working_set", json_integer(options->working_set_bytes));
 	json_object_set_new(root, "access", json_string(options->is_sequential ? "sequential" : "random"));
 	json_object_set_new(root, "loop", json_string(options->rate > 0 ? "open" : "closed"));

@@ -49,6 +49,7 @@
 #define SHM_NO_LKEY	0u
 #define SHM_SGES_MAX	16u
 #define SHM_RDS_MAX	16u
+#define SHM_CHUNK_BYTES 512u /* doc/performance.md has the measurements */
 #define SHM_MSG_MAX	65536u
 #define SHM_WRS_MAX	16384u
 #define SHM_SRQ_MAX	65536u

@@ -240,6 +240,13 @@ static uint32_t group_max(const struct weir_engine *engine)
 	return fit < p->transmissions ? (uint32_t)fit : p->transmissions;
 }
 
+static uint32_t chunk_bytes(const struct weir_engine *engine)
+{
+	if (engine->profile.chunk_bytes > 0)
+		return engine->profile.chunk_bytes;
+	return engine->uses_windows || engine->own_domains ? 0 : engine->dev->attr.chunk_bytes;
+}
+
 int weir_engine_create(const struct weir_profile *profile, struct weir_engine **out)
 {
 	struct weir_engine *engine;
@@ -300,6 +307,8 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		engine->group_max = group_max(engine);
 	if (rc == 0)
 		rc = engine_exposure_choose(engine);
+	if (rc == 0)
+		engine->chunk_bytes = chunk_bytes(engine);
 	if (rc == 0)
 		rc = mailbox_create(engine);
 	if (rc == 0)

@@ -119,6 +119,8 @@ struct weir_profile {
 	uint32_t credits;
 	enum weir_shared_receives shared_receives;
 	uint32_t inline_bytes;
+	uint32_t
+		chunk_bytes; /**< 0: the driver's choice; an argument of so many bytes is a Read chunk, even of a short message */
 	uint32_t call_timeout_ms; /**< 0: none */
 	uint32_t connect_timeout_ms;
 	enum weir_reconnect reconnect; /**< see weir_call.h */

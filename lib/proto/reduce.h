@@ -37,6 +37,8 @@ struct reduce_call_in {
 	const struct piece *pieces; /* the first starts with the RPC header */
 	uint32_t npieces;	    /* 1 to REDUCE_PIECES_MAX */
 	uint32_t call_inline_bytes; /* call inline threshold */
+	uint32_t
+		chunk_bytes; /* an item of so many is a Read chunk, though all would fit inline; 0: none is */
 	uint32_t reply_inline_bytes;
 	uint32_t reply_max_bytes; /* the largest reply's Payload stream, its items left out */
 	const struct reduce_result *results;
@@ -60,16 +62,21 @@ struct reduce_call_plan {
  * chunks, than the reply inline threshold. */
 int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *plan);
 
+static inline bool reduce_is_bulk(uint32_t item_bytes, uint32_t chunk_bytes)
+{
+	return chunk_bytes > 0 && item_bytes >= chunk_bytes;
+}
+
 /* What reduce_call_plan() does of a call that has one item of 'item_bytes', which may be a Read chunk, and no results by Write chunks: whether that chunk
  * is all that its header has. 'position' is the item's; 'left_bytes' is the stream without it. */
 static inline bool reduce_is_one_read(uint32_t position, uint32_t left_bytes, uint32_t item_bytes,
-				      uint32_t call_inline_bytes, uint32_t reply_max_bytes,
-				      uint32_t reply_inline_bytes)
+				      uint32_t call_inline_bytes, uint32_t chunk_bytes,
+				      uint32_t reply_max_bytes, uint32_t reply_inline_bytes)
 {
 	uint64_t left = left_bytes, stream = left + item_bytes + ((0u - item_bytes) & 3u);
 
 	return ((position | left_bytes) & 3u) == 0 && stream <= UINT32_MAX &&
-	       RDMA1_HEADER_MIN + stream > call_inline_bytes &&
+	       (RDMA1_HEADER_MIN + stream > call_inline_bytes || reduce_is_bulk(item_bytes, chunk_bytes)) &&
 	       RDMA1_ONE_READ_SIZE + left <= call_inline_bytes &&
 	       RDMA1_HEADER_MIN + (uint64_t)reply_max_bytes <= reply_inline_bytes;
 }

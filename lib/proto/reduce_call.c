@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a call travels (RFC 8166 section 3.5). Whole and inline when it fits: a Send costs less than a Send and
- * a READ. Else each DDP-eligible item that the peer may read goes by a Read chunk of its own. Else what is left
+ * a READ, but for items of chunk_bytes and more, which go by Read chunks all the same. Else each DDP-eligible item that the peer may read goes by a Read chunk of its own. Else what is left
  * of the Payload stream goes by a Position Zero Read chunk, and the Send holds the transport header alone.
  */
 #include <errno.h>
@@ -84,14 +84,15 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	return 0;
 }
 
-/* Reduce all that can be, which leaves *left bytes of the stream. Returns the bytes of the Read list, its end left
+/* Reduce all that can be and has 'least' bytes, which leaves *left bytes of the stream. Returns the bytes of the Read list, its end left
  * out. */
-static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint64_t *left)
+static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint32_t least,
+			     uint64_t *left)
 {
 	uint64_t list_bytes = 0;
 
 	for (uint32_t i = 0; i < in->npieces; i++) {
-		if (!is_reducible(in, i))
+		if (!is_reducible(in, i) || in->pieces[i].len < least)
 			continue;
 		plan->reduced |= 1u << i;
 		list_bytes += RDMA1_READ_SEGMENT_SIZE;
@@ -102,7 +103,8 @@ static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call
 
 int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *plan)
 {
-	uint64_t stream, header, left, reads;
+	uint64_t stream, header, left, reads = 0;
+	bool fits;
 	int rc;
 
 	if (!check(in, &stream))
@@ -117,14 +119,17 @@ int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *p
 		header += REPLY_CHUNK_SIZE;
 	plan->reduced = 0;
 	plan->stream_bytes = (uint32_t)stream;
-	if (header + stream <= in->call_inline_bytes) {
+	fits = header + stream <= in->call_inline_bytes;
+	left = stream;
+	if (!fits || in->chunk_bytes > 0)
+		reads = reduce_items(in, plan, fits ? in->chunk_bytes : 0, &left);
+	if (fits && (reads == 0 || header + reads + left > in->call_inline_bytes)) {
 		plan->form = REDUCE_SHORT;
+		plan->reduced = 0;
 		plan->header_bytes = (uint32_t)header;
 		plan->inline_bytes = (uint32_t)stream;
 		return 0;
 	}
-	left = stream;
-	reads = reduce_items(in, plan, &left);
 	plan->form = REDUCE_CHUNKED;
 	if (header + reads + left > in->call_inline_bytes) {
 		plan->form = REDUCE_LONG;

@@ -263,13 +263,41 @@ static inline bool prepare_one_read(struct weir_call *call)
 	    item->rkey == 0 || !call->may_reduce || call->exposures || conn->v2)
 		return false;
 	if (!reduce_is_one_read(call->pieces[0].len, (uint32_t)weir_xdr_out_len(&call->out), item->len,
-				conn->send_inline, call->reply_max_bytes, conn->recv_inline))
+				conn->send_inline, conn->ep.engine->chunk_bytes, call->reply_max_bytes,
+				conn->recv_inline))
 		return false;
 	read = (struct rdma1_read_segment){call->pieces[0].len, {item->rkey, item->len, item->raddr}};
 	rdma1_encode_one_read(plan_plain(call, RDMA1_ONE_READ_SIZE, false, true), call->xid,
 			      requester_of(conn)->credits.wanted, &read);
 	conn->ep.engine->stats.read_chunks++;
 	return true;
+}
+
+#define COPIED_MAX 512u /* bytes */
+
+/* A short item that goes inline, copied to where it belongs, so that all lies in one piece: that is less than gathering it. */
+static __attribute__((noinline)) bool prepare_copied(struct weir_call *call)
+{
+	const struct weir_conn *conn = call->conn;
+	const struct piece *item = &call->pieces[1];
+	uint32_t bytes = item->len + weir_xdr_pad(item->len), front = call->piece_start;
+	size_t behind = weir_xdr_out_len(&call->out) - front;
+	uint8_t *at = call->out.start + front;
+
+	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || item->len > COPIED_MAX ||
+	    reduce_is_bulk(item->len, conn->ep.engine->chunk_bytes) || !conn->ops->send_now ||
+	    (size_t)(call->out.end - call->out.p) < bytes ||
+	    RDMA1_HEADER_MIN + front + bytes + behind > conn->send_inline ||
+	    RDMA1_HEADER_MIN + call->reply_max_bytes > conn->recv_inline)
+		return false;
+	memmove(at + bytes, at, behind);
+	memcpy(at, item->base, item->len);
+	memset(at + item->len, 0, bytes - item->len);
+	call->out.p += bytes;
+	call->npieces = 0;
+	call->nitems = 0;
+	call->piece_start = 0;
+	return prepare_short(call, 0);
 }
 
 static __attribute__((noinline)) bool prepare_plain_v2(struct weir_call *call)
@@ -288,7 +316,9 @@ static bool prepare_plain(struct weir_call *call)
 		return prepare_plain_v2(call);
 	if ((call->nitems | call->nresults) == 0)
 		return prepare_short(call, 0);
-	return call->nitems == 0 ? prepare_one_chunk(call, 0) : prepare_one_read(call);
+	if (call->nitems == 0)
+		return prepare_one_chunk(call, 0);
+	return prepare_one_read(call) || prepare_copied(call);
 }
 
 static int prepare(struct weir_call *call)
@@ -305,6 +335,8 @@ static int prepare(struct weir_call *call)
 		.pieces = call->pieces,
 		.npieces = call->npieces,
 		.call_inline_bytes = conn->send_inline - conn->extra_bytes,
+		/* The extension has ways of its own for what is not short. */
+		.chunk_bytes = conn->v2 && conn->v2->extends ? 0 : conn->ep.engine->chunk_bytes,
 		.reply_inline_bytes = conn->recv_inline - conn->extra_bytes,
 		.reply_max_bytes = call->reply_max_bytes,
 		.results = results,

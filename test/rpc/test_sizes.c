@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READ, WRITE and ECHO of each size from 1 to 4,100 bytes, each byte checked, with 1 KiB and 4 KiB inline. */
+/*
+ * READ, WRITE and ECHO of each size from 1 to 4,100 bytes, each byte checked, with 1 KiB and 4 KiB inline; and WRITEs with Read chunks
+ * wherever there can be, and only where there must be.
+ */
 #include "pair_main.h"
 
 #include <string.h>
+
+#include "conn.h"
 
 #define SIZE_MAX_BYTES 4100u
 
@@ -18,6 +23,32 @@ static int setup_1k(void **state)
 {
 	(void)state;
 	pair_start(&pair, inline_1k);
+	pair_connect(&pair);
+	return 0;
+}
+
+static void chunks_always(struct weir_profile *profile)
+{
+	profile->chunk_bytes = 4;
+}
+
+static int setup_chunks_always(void **state)
+{
+	(void)state;
+	pair_start(&pair, chunks_always);
+	pair_connect(&pair);
+	return 0;
+}
+
+static void chunks_rarely(struct weir_profile *profile)
+{
+	profile->chunk_bytes = 64u << 10;
+}
+
+static int setup_chunks_rarely(void **state)
+{
+	(void)state;
+	pair_start(&pair, chunks_rarely);
 	pair_connect(&pair);
 	return 0;
 }
@@ -91,8 +122,28 @@ static void sizes__read(void **state)
 	}
 }
 
+/* Whether a WRITE's data go by a Read chunk. The extension has ways of its own. */
+static bool is_by_chunk(uint32_t size)
+{
+	uint32_t least = pair.client->chunk_bytes;
+	uint32_t bytes = RDMA1_HEADER_MIN + pair.conn->extra_bytes + WEIR_RPC_CALL_HEADER_MIN + 12 + size +
+			 weir_xdr_pad(size);
+
+	return bytes > pair.conn->send_inline || (least > 0 && size >= least);
+}
+
+static uint64_t read_chunks(void)
+{
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(pair.client, &stats);
+	return stats.read_chunks;
+}
+
 static void sizes__write(void **state)
 {
+	uint64_t chunks = read_chunks();
+
 	(void)state;
 	for (uint32_t size = 1; size <= SIZE_MAX_BYTES; size = next_size(size)) {
 		struct weir_call_params params;
@@ -116,6 +167,9 @@ static void sizes__write(void **state)
 		assert_int_equal(outcome.words[0], size + 5);
 		assert_int_equal(outcome.words[1], size);
 		assert_int_equal(outcome.words[2], sum);
+		chunks += is_by_chunk(size);
+		if (pair_extension == WEIR_EXTENSION_OFF)
+			assert_int_equal(read_chunks(), chunks);
 	}
 }
 
@@ -151,6 +205,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(sizes__read, setup_1k, teardown),
 		cmocka_unit_test_setup_teardown(sizes__write, setup_1k, teardown),
 		cmocka_unit_test_setup_teardown(sizes__echo, setup_1k_more, teardown),
+		cmocka_unit_test_setup_teardown(sizes__write, setup_chunks_always, teardown),
+		cmocka_unit_test_setup_teardown(sizes__write, setup_chunks_rarely, teardown),
 		cmocka_unit_test_setup_teardown(sizes__read, setup_default, teardown),
 		cmocka_unit_test_setup_teardown(sizes__write, setup_default, teardown),
 		cmocka_unit_test_setup_teardown(sizes__echo, setup_default_more, teardown),

@@ -75,6 +75,58 @@ static void plan__is_short_when_all_fits(void **state)
 	assert_int_equal(plan.inline_bytes, 48);
 }
 
+/* RFC 8166 section 3.4 leaves it to the requester whether what is eligible is reduced. */
+static void plan__item_of_chunk_bytes_is_reduced_though_all_fits(void **state)
+{
+	(void)state;
+	in.chunk_bytes = pieces[1].len + 1;
+	expect_plan(REDUCE_SHORT);
+	assert_int_equal(plan.reduced, 0);
+	in.chunk_bytes = pieces[1].len;
+	expect_plan(REDUCE_CHUNKED);
+	assert_int_equal(plan.reduced, 1u << 1);
+	assert_int_equal(plan.inline_bytes, 48);
+	assert_int_equal(plan.stream_bytes, 48);
+	encode(NULL, 0, NULL);
+	in.may_reduce = false;
+	expect_plan(REDUCE_SHORT);
+	in.may_reduce = true;
+	pieces[1].kind = PIECE_OPAQUE;
+	expect_plan(REDUCE_SHORT);
+	assert_int_equal(plan.reduced, 0);
+	assert_int_equal(plan.inline_bytes, 148);
+}
+
+static void plan__only_items_of_chunk_bytes_are_reduced_where_all_fits(void **state)
+{
+	(void)state;
+	pieces[3] = pieces[1];
+	pieces[3].len = 60;
+	in.npieces = 4;
+	in.chunk_bytes = 100;
+	expect_plan(REDUCE_CHUNKED);
+	assert_int_equal(plan.reduced, 1u << 1);
+	assert_int_equal(plan.inline_bytes, 44 + 4 + 60);
+	/* Where not all fits, all that can be is. */
+	pieces[1].len = INLINE_BYTES;
+	expect_plan(REDUCE_CHUNKED);
+	assert_int_equal(plan.reduced, 1u << 1 | 1u << 3);
+}
+
+/* A segment is longer than an item of a few bytes: a header full of them would not fit where the items do. */
+static void plan__items_shorter_than_segments_stay_where_the_list_does_not_fit(void **state)
+{
+	(void)state;
+	pieces[1].len = 4;
+	in.chunk_bytes = 4;
+	in.call_inline_bytes = 28 + 44 + 4 + 4;
+	expect_plan(REDUCE_SHORT);
+	assert_int_equal(plan.reduced, 0);
+	in.call_inline_bytes = 28 + 24 + 44 + 4;
+	expect_plan(REDUCE_CHUNKED);
+	assert_int_equal(plan.reduced, 1u << 1);
+}
+
 static void plan__3_5_3_stream_too_large_when_reduced_is_long(void **state)
 {
 	(void)state;
@@ -452,12 +504,13 @@ static void is_one_read__is_what_the_plan_says(void **state)
 			(uint32_t)random() % 8 ? 40 + 4 * ((uint32_t)random() % 20) : near(INLINE_BYTES - 52);
 		pieces[2].len = 4 + (uint32_t)random() % 3 * 4 + (random() % 16 == 0);
 		left = pieces[0].len + (in.npieces == 3 ? pieces[2].len : 0);
-		pieces[1].len = near(INLINE_BYTES - 28 - left);
+		pieces[1].len = random() % 2 ? near(INLINE_BYTES - 28 - left) : (uint32_t)random() % 1024;
+		in.chunk_bytes = random() % 4 ? 0 : near(random() % 4 ? pieces[1].len : 8);
 		if (pieces[1].len == 0 || left < pieces[0].len)
 			continue;
 		in.reply_max_bytes = random() % 4 ? 100 : near(INLINE_BYTES - 28);
 		is_one_read = reduce_is_one_read(pieces[0].len, left, pieces[1].len, INLINE_BYTES,
-						 in.reply_max_bytes, INLINE_BYTES);
+						 in.chunk_bytes, in.reply_max_bytes, INLINE_BYTES);
 		is_planned = reduce_call_plan(&in, &plan) == 0 && plan.form == REDUCE_CHUNKED &&
 			     !plan.need_reply_chunk;
 		assert_int_equal(is_one_read, is_planned);
@@ -482,6 +535,9 @@ int main(void)
 #define T(name) cmocka_unit_test_setup(name, setup)
 	const struct CMUnitTest tests[] = {
 		T(plan__is_short_when_all_fits),
+		T(plan__item_of_chunk_bytes_is_reduced_though_all_fits),
+		T(plan__only_items_of_chunk_bytes_are_reduced_where_all_fits),
+		T(plan__items_shorter_than_segments_stay_where_the_list_does_not_fit),
 		T(plan__3_5_3_stream_too_large_when_reduced_is_long),
 		T(plan__3_5_3_long_stream_includes_roundup_padding),
 		T(plan__3_4_2_only_eligible_items_are_reduced),
