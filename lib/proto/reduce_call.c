@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a call travels (RFC 8166 section 3.5). Whole and inline when it fits: a Send costs less than a Send and
- * a READ, but for items of chunk_bytes and more, which go by Read chunks all the same. Else each DDP-eligible item that the peer may read goes by a Read chunk of its own. Else what is left
- * of the Payload stream goes by a Position Zero Read chunk, and the Send holds the transport header alone.
+ * a READ, but for items of chunk_bytes and more, which go by Read chunks all the same. Else each DDP-eligible item that the
+ * peer may read goes by a Read chunk of its own. Else what is left of the Payload stream goes by a Position Zero Read chunk,
+ * and the Send holds the transport header alone.
  */
 #include <errno.h>
 
@@ -84,8 +85,8 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	return 0;
 }
 
-/* Reduce all that can be and has 'least' bytes, which leaves *left bytes of the stream. Returns the bytes of the Read list, its end left
- * out. */
+/* Reduce all that can be and has 'least' bytes, which leaves *left bytes of the stream. Returns the bytes of the Read list, its
+ * end left out. */
 static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint32_t least,
 			     uint64_t *left)
 {

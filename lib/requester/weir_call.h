@@ -7,7 +7,7 @@
  *
  *     struct weir_call *call = weir_call_begin(conn, &params);
  *     weir_xdr_put_u32(weir_call_args(call), ...);         arguments
- *     weir_call_arg_item(call, region, data, len);         a DDP-eligible argument, not copied
+ *     weir_call_arg_item(call, region, data, len);         a DDP-eligible argument, by reference
  *     weir_call_result_item(call, region, buffer, len);    where a DDP-eligible result is to go
  *     weir_call_submit(call);
  *
@@ -96,8 +96,9 @@ WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn, const struct 
 /** Encoder for the arguments, behind the RPC header. */
 WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);
 
-/** Append variable-length opaque data without copying it: the count word is encoded here, the data stay where they are, and
- *  must stay unchanged until 'done'. When the binding calls it DDP-eligible it may travel as a Read chunk. It lies
+/** Append variable-length opaque data by reference: the count word is encoded here, the data stay where they are, and
+ *  must stay unchanged until 'done' (up to 512 bytes that go inline may be copied when the call is submitted). When the binding calls it
+ *  DDP-eligible it may travel as a Read chunk, from the profile's chunk_bytes on even where it would fit inline. It lies
  *  in 'region', which the engine knows; not WEIR_REGION_PRIVATE if it may be larger than fits inline.
  *  0; -EINVAL: not in the region, or the region was not added; -E2BIG: more than 8 items. */
 WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region *region, const void *data,
