@@ -174,6 +174,11 @@ static int pools_create(struct weir_engine *engine)
 	return rc == 0 ? zeros_take(engine->send_pool, &engine->zeros) : rc;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void limits_from_profile(const struct weir_profile *p, struct rdma1_limits *limits)
 {
 	*limits = (struct rdma1_limits){
@@ -181,7 +186,7 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 		.read_chunks_max = p->read_chunks,
 		.write_chunks_max = p->write_chunks,
 		.segments_per_chunk_max = p->segments_per_chunk,
-		.read_bytes_max = p->read_bytes,
+		.read_bytes_max = larger(p->read_bytes, p->inline_bytes),
 		.write_bytes_max = p->write_bytes,
 	};
 }
@@ -281,6 +286,8 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		return rc;
 	}
 	engine->profile = *profile;
+	/* What a peer may send inline it may bring by a chunk, too, and does where that is faster. */
+	engine->profile.bulk_buffer_bytes = larger(profile->bulk_buffer_bytes, profile->inline_bytes);
 	engine->msg_bytes = profile->inline_bytes;
 	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < RDMA2_INLINE_DEFAULT)
 		engine->msg_bytes = RDMA2_INLINE_DEFAULT;

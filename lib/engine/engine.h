@@ -125,7 +125,7 @@ struct weir_engine {
 	struct rdma1_limits limits;
 	struct weir_profile profile;
 	uint32_t
-		chunk_bytes; /* an item of so many is a Read chunk, even of a message that would fit inline; 0: none is */
+		chunk_bytes; /* the longest item is a Read chunk if it has so many, even of a message that would fit inline; 0: none is */
 	uint32_t msg_bytes; /* the longest message that buffers hold: inline_bytes, or version 2's 4096 */
 	/* Of a receive: its length is msg_bytes at least, and more where it has targets. */
 	struct rtr_buffer recv_buffer;

@@ -167,7 +167,7 @@ const struct profile_key profile_keys[] = {
 	 .unit = "buffers", .initial = "32",
 	 .help = "chunks that a responder pulls, and long results, at a time"},
 	{"memory", "bulk_buffer_bytes", PROFILE_BYTES, FIELD(bulk_buffer_bytes), .min = 4 * KIB, .max = GIB,
-	 .step = 64, .initial = "1088k", .help = "the longest such chunk or result"},
+	 .step = 64, .initial = "1088k", .help = "the longest such chunk or result; inline_bytes at least"},
 
 	{"connection", "protocol", PROFILE_CHOICE, FIELD(protocol), .choices = protocols, .initial = "v1",
 	 .help = "the version of RPC-over-RDMA; auto: 2 with peers that speak it, which connections begin by "
@@ -208,9 +208,9 @@ const struct profile_key profile_keys[] = {
 	 .help = "the longest message that travels without chunks (RFC 8166 3.3.2); KiB on the wire"},
 	{"connection", "chunk_bytes", PROFILE_BYTES, FIELD(chunk_bytes), .min = 0, .max = 64 * KIB, .step = 4,
 	 .initial = "0", .example = "512",
-	 .help = "an item of so many bytes of a call's arguments goes by a Read chunk even where it would "
-		 "fit inline; 0: as is faster: over shm from 512 on, but with policy window; else none, as "
-		 "with 64k"},
+	 .help = "the longest item of a call's arguments goes by a Read chunk if it has so many bytes, even "
+		 "where all would fit inline; 0: as is faster: over shm from 512 on, but with policy "
+		 "window; else none, as with 64k"},
 	{"connection", "call_timeout_ms", PROFILE_NUMBER, FIELD(call_timeout_ms), .max = 86400000, .step = 1,
 	 .unit = "ms", .initial = "60000", .help = "a call without a reply for so long fails; 0: never"},
 	{"connection", "connect_timeout_ms", PROFILE_NUMBER, FIELD(connect_timeout_ms), .min = 1,
@@ -288,7 +288,7 @@ const struct profile_key profile_keys[] = {
 	 .step = 1, .unit = "segments", .initial = "256",
 	 .help = "in each Write chunk and in the Reply chunk"},
 	{"limits", "read_bytes", PROFILE_BYTES, FIELD(read_bytes), .min = 4 * KIB, .max = 1024 * GIB,
-	 .step = 1, .initial = "64m", .help = "sum over the Read list of one message"},
+	 .step = 1, .initial = "64m", .help = "sum over the Read list of one message; inline_bytes at least"},
 	{"limits", "write_bytes", PROFILE_BYTES, FIELD(write_bytes), .min = 4 * KIB, .max = 1024 * GIB,
 	 .step = 1, .initial = "64m", .help = "sum over the Write list and Reply chunk of one message"},
 	{"limits", "replay_entries", PROFILE_NUMBER, FIELD(replay_entries), .min = 1, .max = 1u << 20,

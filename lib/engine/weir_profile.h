@@ -120,7 +120,7 @@ struct weir_profile {
 	enum weir_shared_receives shared_receives;
 	uint32_t inline_bytes;
 	uint32_t
-		chunk_bytes; /**< 0: the driver's choice; an argument of so many bytes is a Read chunk, even of a short message */
+		chunk_bytes; /**< 0: the driver's choice; the longest item is a Read chunk if it has so many bytes, even of a short message */
 	uint32_t call_timeout_ms; /**< 0: none */
 	uint32_t connect_timeout_ms;
 	enum weir_reconnect reconnect; /**< see weir_call.h */

@@ -38,7 +38,7 @@ struct reduce_call_in {
 	uint32_t npieces;	    /* 1 to REDUCE_PIECES_MAX */
 	uint32_t call_inline_bytes; /* call inline threshold */
 	uint32_t
-		chunk_bytes; /* an item of so many is a Read chunk, though all would fit inline; 0: none is */
+		chunk_bytes; /* the longest item is a Read chunk if it has so many, though all would fit inline; 0: none is */
 	uint32_t reply_inline_bytes;
 	uint32_t reply_max_bytes; /* the largest reply's Payload stream, its items left out */
 	const struct reduce_result *results;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a call travels (RFC 8166 section 3.5). Whole and inline when it fits: a Send costs less than a Send and
- * a READ, but for items of chunk_bytes and more, which go by Read chunks all the same. Else each DDP-eligible item that the
- * peer may read goes by a Read chunk of its own. Else what is left of the Payload stream goes by a Position Zero Read chunk,
+ * a READ, but for the longest item, if it has chunk_bytes, which goes by a Read chunk all the same. Else each DDP-eligible item
+ * that the peer may read goes by a Read chunk of its own. Else what is left of the Payload stream goes by a Position Zero Read chunk,
  * and the Send holds the transport header alone.
  */
 #include <errno.h>
@@ -85,21 +85,38 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	return 0;
 }
 
-/* Reduce all that can be and has 'least' bytes, which leaves *left bytes of the stream. Returns the bytes of the Read list, its
- * end left out. */
-static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint32_t least,
-			     uint64_t *left)
+/* Reduce an item. Returns the bytes of the Read list that it takes; *left are those of the stream without it. */
+static uint64_t reduce_item(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint32_t i,
+			    uint64_t *left)
+{
+	plan->reduced |= 1u << i;
+	*left -= (uint64_t)in->pieces[i].len + weir_xdr_pad(in->pieces[i].len);
+	return RDMA1_READ_SEGMENT_SIZE;
+}
+
+/* Reduce all that can be, which leaves *left bytes of the stream. Returns the bytes of the Read list, its end left
+ * out. */
+static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint64_t *left)
 {
 	uint64_t list_bytes = 0;
 
-	for (uint32_t i = 0; i < in->npieces; i++) {
-		if (!is_reducible(in, i) || in->pieces[i].len < least)
-			continue;
-		plan->reduced |= 1u << i;
-		list_bytes += RDMA1_READ_SEGMENT_SIZE;
-		*left -= (uint64_t)in->pieces[i].len + weir_xdr_pad(in->pieces[i].len);
-	}
+	for (uint32_t i = 0; i < in->npieces; i++)
+		if (is_reducible(in, i))
+			list_bytes += reduce_item(in, plan, i, left);
 	return list_bytes;
+}
+
+/* The same where all would fit inline: of what has chunk_bytes, the longest alone. A peer that takes but one chunk of a call, or
+ * has but one buffer for them, can carry it out as if all had gone inline. */
+static uint64_t reduce_longest(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint64_t *left)
+{
+	uint32_t longest = 0; /* which is no item */
+
+	for (uint32_t i = 1; i < in->npieces; i++)
+		if (is_reducible(in, i) && in->pieces[i].len >= in->chunk_bytes &&
+		    (longest == 0 || in->pieces[i].len > in->pieces[longest].len))
+			longest = i;
+	return longest > 0 ? reduce_item(in, plan, longest, left) : 0;
 }
 
 int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *plan)
@@ -122,8 +139,10 @@ int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *p
 	plan->stream_bytes = (uint32_t)stream;
 	fits = header + stream <= in->call_inline_bytes;
 	left = stream;
-	if (!fits || in->chunk_bytes > 0)
-		reads = reduce_items(in, plan, fits ? in->chunk_bytes : 0, &left);
+	if (!fits)
+		reads = reduce_items(in, plan, &left);
+	else if (in->chunk_bytes > 0)
+		reads = reduce_longest(in, plan, &left);
 	if (fits && (reads == 0 || header + reads + left > in->call_inline_bytes)) {
 		plan->form = REDUCE_SHORT;
 		plan->reduced = 0;

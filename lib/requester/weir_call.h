@@ -98,7 +98,7 @@ WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);
 
 /** Append variable-length opaque data by reference: the count word is encoded here, the data stay where they are, and
  *  must stay unchanged until 'done' (up to 512 bytes that go inline may be copied when the call is submitted). When the binding calls it
- *  DDP-eligible it may travel as a Read chunk, from the profile's chunk_bytes on even where it would fit inline. It lies
+ *  DDP-eligible it may travel as a Read chunk: where not all fits inline, and the longest one from the profile's chunk_bytes on. It lies
  *  in 'region', which the engine knows; not WEIR_REGION_PRIVATE if it may be larger than fits inline.
  *  0; -EINVAL: not in the region, or the region was not added; -E2BIG: more than 8 items. */
 WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region *region, const void *data,

@@ -164,11 +164,67 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 		assert_int_equal(outcomes[i].done, 1);
 }
 
+/* As small as a profile lets them be, but for what is inline. */
+static void least_of_chunks(struct weir_profile *profile)
+{
+	profile->chunk_bytes = 512;
+	profile->inline_bytes = 16u << 10;
+	profile->bulk_buffers = 1;
+	profile->bulk_buffer_bytes = 4096;
+	profile->read_segments = 1;
+	profile->read_chunks = 1;
+	profile->read_bytes = 4096;
+}
+
+static int setup_least(void **state)
+{
+	(void)state;
+	pair_start(&pair, least_of_chunks);
+	pair_connect(&pair);
+	return 0;
+}
+
+static void put_item(struct weir_call *call, uint32_t offset, uint32_t bytes)
+{
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + offset, bytes), 0);
+}
+
+/* What fits inline is carried out whatever the responder has for chunks. */
+static void submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has(void **state)
+{
+	static const uint32_t sizes[][2] = {{512, 512}, {512, 4096}, {4096, 4096}, {4100, 40}, {6000, 5000}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct outcome outcome;
+		struct weir_call_params params;
+		struct weir_call *call;
+
+		outcome_init(&outcome, &pair);
+		params = pair_params(PAIR_MULTI, &outcome);
+		params.results_max_bytes = 20 + sizes[i][0] + sizes[i][1];
+		call = weir_call_begin(pair.conn, &params);
+		assert_non_null(call);
+		weir_xdr_put_u32(weir_call_args(call), 1);
+		put_item(call, 0, sizes[i][0]);
+		weir_xdr_put_u32(weir_call_args(call), 2);
+		put_item(call, 8192, sizes[i][1]);
+		weir_xdr_put_u32(weir_call_args(call), 3);
+		assert_int_equal(weir_call_submit(call), 0);
+		pair_until(&pair, &outcome.done, 1);
+		assert_int_equal(outcome.status, 0);
+		assert_int_equal(outcome.reply.accept_stat, WEIR_RPC_SUCCESS);
+	}
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(submit__a_reply_ahead_of_its_call_sends_none_twice),
 		cmocka_unit_test_setup_teardown(submit__refused_many_times_is_as_it_was, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has, setup_least,
+			teardown),
 	};
 
 	return cmocka_run_group_tests_name("submit", tests, NULL, NULL);

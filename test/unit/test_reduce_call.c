@@ -97,7 +97,7 @@ static void plan__item_of_chunk_bytes_is_reduced_though_all_fits(void **state)
 	assert_int_equal(plan.inline_bytes, 148);
 }
 
-static void plan__only_items_of_chunk_bytes_are_reduced_where_all_fits(void **state)
+static void plan__the_longest_item_of_chunk_bytes_is_reduced_where_all_fits(void **state)
 {
 	(void)state;
 	pieces[3] = pieces[1];
@@ -107,6 +107,14 @@ static void plan__only_items_of_chunk_bytes_are_reduced_where_all_fits(void **st
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 1);
 	assert_int_equal(plan.inline_bytes, 44 + 4 + 60);
+	/* The longest alone: a peer may take no more than one. */
+	pieces[3].len = 104;
+	expect_plan(REDUCE_CHUNKED);
+	assert_int_equal(plan.reduced, 1u << 3);
+	assert_int_equal(plan.inline_bytes, 44 + 4 + 100);
+	pieces[3].len = 100;
+	expect_plan(REDUCE_CHUNKED);
+	assert_int_equal(plan.reduced, 1u << 1);
 	/* Where not all fits, all that can be is. */
 	pieces[1].len = INLINE_BYTES;
 	expect_plan(REDUCE_CHUNKED);
@@ -536,7 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(plan__is_short_when_all_fits),
 		T(plan__item_of_chunk_bytes_is_reduced_though_all_fits),
-		T(plan__only_items_of_chunk_bytes_are_reduced_where_all_fits),
+		T(plan__the_longest_item_of_chunk_bytes_is_reduced_where_all_fits),
 		T(plan__items_shorter_than_segments_stay_where_the_list_does_not_fit),
 		T(plan__3_5_3_stream_too_large_when_reduced_is_long),
 		T(plan__3_5_3_long_stream_includes_roundup_padding),
