@@ -282,11 +282,12 @@ static __attribute__((noinline)) bool prepare_copied(struct weir_call *call)
 	const struct piece *item = &call->pieces[1];
 	uint32_t bytes = item->len + weir_xdr_pad(item->len), front = call->piece_start;
 	size_t behind = weir_xdr_out_len(&call->out) - front;
+	bool is_xdr = ((front | (uint32_t)behind) & 3u) == 0; /* else it is refused, however it goes */
 	uint8_t *at = call->out.start + front;
 
-	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || item->len > COPIED_MAX ||
-	    reduce_is_bulk(item->len, conn->ep.engine->chunk_bytes) || !conn->ops->send_now ||
-	    (size_t)(call->out.end - call->out.p) < bytes ||
+	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || !is_xdr ||
+	    item->len > COPIED_MAX || reduce_is_bulk(item->len, conn->ep.engine->chunk_bytes) ||
+	    !conn->ops->send_now || (size_t)(call->out.end - call->out.p) < bytes ||
 	    RDMA1_HEADER_MIN + front + bytes + behind > conn->send_inline ||
 	    RDMA1_HEADER_MIN + call->reply_max_bytes > conn->recv_inline)
 		return false;

@@ -217,6 +217,33 @@ static void submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has(void
 	}
 }
 
+/* Arguments are whole words, in front of an item and behind it, however it travels. */
+static void submit__arguments_that_are_no_xdr_are_refused(void **state)
+{
+	(void)state;
+	for (uint32_t size = 40; size <= 4000; size *= 10) {
+		for (uint32_t front = 0; front < 4; front++) {
+			struct weir_call_params params;
+			struct outcome outcome;
+			struct weir_call *call;
+
+			outcome_init(&outcome, &pair);
+			params = pair_params(PAIR_WRITE, &outcome);
+			call = weir_call_begin(pair.conn, &params);
+			assert_non_null(call);
+			assert_non_null(weir_xdr_reserve(weir_call_args(call), 4 + front));
+			put_item(call, 0, size);
+			assert_non_null(weir_xdr_reserve(weir_call_args(call), 8 - front));
+			if (front == 0) {
+				weir_call_abandon(call);
+				continue;
+			}
+			assert_int_equal(weir_call_submit(call), -EINVAL);
+			weir_call_abandon(call);
+		}
+	}
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +252,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(
 			submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has, setup_least,
 			teardown),
+		cmocka_unit_test_setup_teardown(submit__arguments_that_are_no_xdr_are_refused, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("submit", tests, NULL, NULL);
