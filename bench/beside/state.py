@@ -16,6 +16,16 @@ PATIENCE = 3.0 # s to wait for that state before a run
 TRIES = 5 # of one run
 
 
+def is_like(ns, other):
+    return 1 / LIKE <= ns / other <= LIKE
+
+
+def most_often(looks):
+    """Of what was seen, the middle of what most is like: neither a mean of two states nor a rare one between them."""
+    alike = max(([other for other in looks if is_like(other, ns)] for ns in looks), key=len)
+    return statistics.median_low(alike)
+
+
 class State:
     def __init__(self, probe, sleep=time.sleep):
         """'probe' says how many ns a ping-pong takes just now."""
@@ -28,28 +38,34 @@ class State:
         while len(looks) < LOOKS:
             sleep(PAUSE)
             looks.append(probe())
-        self.ns = statistics.median_low(looks) # one that was seen, not a mean of two states
+        self.ns = most_often(looks)
+        self.is_gone = False # it was not there in all the tries of the run before: no patience until it is seen again
 
     def is_here(self):
-        return 1 / LIKE <= self.probe() / self.ns <= LIKE
+        return is_like(self.probe(), self.ns)
 
     def wait(self):
         """Until the cores are in that state, or patience is over."""
-        for _ in range(round(PATIENCE / PAUSE)):
+        for left in reversed(range(1 if self.is_gone else round(PATIENCE / PAUSE))):
             if self.is_here():
                 return True
-            self.sleep(PAUSE)
+            if left > 0:
+                self.sleep(PAUSE)
         return False
 
     def run(self, measure):
         """What 'measure' gives of a run before and behind which the cores were in that state, or else of the last of TRIES."""
         self.runs += 1
-        for attempt in range(TRIES):
+        seen = 0
+        for attempt in range(1 if self.is_gone else TRIES):
             self.again += attempt > 0
             was_here = self.wait()
+            seen += was_here
             result = measure()
             if was_here and self.is_here():
+                self.is_gone = False
                 return result
+        self.is_gone = seen == 0
         self.unlike += 1
         return result
 

@@ -174,6 +174,10 @@ class OneState(unittest.TestCase):
             cores, _ = self.cores([first] * (half + 1) + [second] * (half - 1))
             self.assertEqual(cores.ns, first)
 
+    def test_one_that_is_rare_is_not_it_though_it_lies_between(self):
+        cores, _ = self.cores([self.FAR] * 8 + [230] * 3 + [110, 120, 121, 119, 120, 122, 118, 120, 125])
+        self.assertEqual((state.LOOKS, cores.ns), (20, 120))
+
     def test_a_run_in_it_is_made_once(self):
         cores, now = self.cores([self.NEAR], 110, 130, 120)
         self.assertEqual(cores.run(now), 130)
@@ -197,6 +201,16 @@ class OneState(unittest.TestCase):
         self.assertEqual((cores.runs, cores.again, cores.unlike), (1, state.TRIES - 1, 1))
         self.assertLessEqual(self.slept, state.TRIES * state.PATIENCE + 1e-6)
         self.assertIn('of 1 runs 4 were made again', cores.says())
+
+    def test_patience_ends_for_good_when_it_does_not_come_back(self):
+        cores, now = self.cores([self.NEAR], self.FAR)
+        self.slept = 0
+        for _ in range(100):
+            self.assertEqual(cores.run(now), self.FAR)
+        self.assertEqual((cores.runs, cores.again, cores.unlike), (100, state.TRIES - 1, 100))
+        self.assertLessEqual(self.slept, state.TRIES * state.PATIENCE + 1e-6)
+        self.script = [120, 2, 120, self.FAR, self.FAR, 120, 3, 120] # seen again, it is waited for again
+        self.assertEqual((cores.run(now), cores.run(now)), (2, 3))
 
     def test_tools_measure_in_it_once_they_are_told(self):
         class Faked(tools.Tools):
