@@ -262,6 +262,22 @@ class Peers(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn('nothing built', done.stderr)
 
+    def test_cores_that_have_no_ping_pong_are_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (('weir-bench', 'exit 0'), ('micro', 'echo no such core >&2\nexit 1')):
+                os.makedirs(os.path.join(folder, 'bench', name))
+                program = os.path.join(folder, 'bench', name, 'weir-bench' if name == 'weir-bench' else 'weir-micro-pingpong')
+                with open(program, 'w', encoding='ascii') as file:
+                    file.write(f'#!/bin/sh\n{text}\n')
+                    os.fchmod(file.fileno(), 0o700)
+            for said in ('no such core', 'No such file'):
+                done = subprocess.run([sys.executable, COMPARE, '--build', folder, '--cores', '0,0'], stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, f'^compare: no ping-pong between cores 0,0.*{said}')
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(program)
+
     def test_a_load_that_fails_under_strace_is_no_figure(self):
         with tempfile.TemporaryDirectory() as folder:
             bench = os.path.join(folder, 'bench', 'weir-bench')
