@@ -4,6 +4,7 @@
  * meanwhile, once each, and their replies wait: none is refused or lost.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "fixture.h"
 #include "nfs3_codec.h"
@@ -12,17 +13,18 @@
 /* SENDS: buffers of the server, the least that a profile may ask for. READS: calls of the peer that takes nothing; some of
  * their replies fit its ring, and some of them may lie unread in the other ring when their Sends are done. They are long, and
  * hold their buffers until the Sends are done, as each reads to a chunk of SEGS segments. CALLS: of the other peer. */
-#define SENDS	   16u
-#define READS	   (SENDS + 48u) /* as many as the credits */
-#define SEGS	   28u
-#define READ_BYTES (4u * SEGS)
-#define CALLS	   60u
-#define CALL_MAX   1024u /* in an end's memory: calls first, then receives, and data */
-#define RECV_AT	   65536u
-#define RECV_MAX   4096u
-#define DATA_AT	   524288u
-#define HEAD_MIN   28u		      /* of RPC-over-RDMA without chunks */
-#define HEAD_CHUNK (36u + 16u * SEGS) /* with that one */
+#define SENDS		16u
+#define READS		(SENDS + 48u) /* as many as the credits */
+#define SEGS		28u
+#define READ_BYTES	(4u * SEGS)
+#define SERVER_READS_US 100000u
+#define CALLS		60u
+#define CALL_MAX	1024u /* in an end's memory: calls first, then receives, and data */
+#define RECV_AT		65536u
+#define RECV_MAX	4096u
+#define DATA_AT		524288u
+#define HEAD_MIN	28u		   /* of RPC-over-RDMA without chunks */
+#define HEAD_CHUNK	(36u + 16u * SEGS) /* with that one */
 
 static struct end hog, other;
 
@@ -191,8 +193,9 @@ static void dry__replies_wait_and_none_is_lost(void **state)
 	assert_int_equal(client_write(c, &file, 0, READ_BYTES, NFS3_FILE_SYNC), NFS3_OK);
 	for (uint32_t i = 0; i < READS; i++)
 		send_read(i, &file);
-	/* What a ring does not take has to be read by the server first. */
+	/* What a ring does not take has to be read by the server first. It tells nobody that it has read the rest, and has time for it. */
 	END_WAIT(&hog, NULL, completed(&hog, FABRIC_SEND) == READS || hog.nevents > 0);
+	usleep(SERVER_READS_US);
 	post_recvs(&other, CALLS);
 	for (uint32_t i = 0; i < CALLS; i++)
 		send_create(i);
