@@ -165,7 +165,8 @@ const struct profile_key profile_keys[] = {
 	 .step = 64, .initial = "128k", .help = "the longest such call or reply"},
 	{"memory", "bulk_buffers", PROFILE_NUMBER, FIELD(bulk_buffers), .min = 1, .max = 1u << 16, .step = 1,
 	 .unit = "buffers", .initial = "32",
-	 .help = "chunks that a responder pulls, and long results, at a time"},
+	 .help = "chunks that a responder pulls, but for short ones while there are send_buffers, and long "
+		 "results, at a time"},
 	{"memory", "bulk_buffer_bytes", PROFILE_BYTES, FIELD(bulk_buffer_bytes), .min = 4 * KIB, .max = GIB,
 	 .step = 64, .initial = "1088k", .help = "the longest such chunk or result; inline_bytes at least"},
 

@@ -336,8 +336,8 @@ static int prepare(struct weir_call *call)
 		.pieces = call->pieces,
 		.npieces = call->npieces,
 		.call_inline_bytes = conn->send_inline - conn->extra_bytes,
-		/* The extension has ways of its own for what is not short. */
-		.chunk_bytes = conn->v2 && conn->v2->extends ? 0 : conn->ep.engine->chunk_bytes,
+		/* Responders have a short way for it by version 1. */
+		.chunk_bytes = conn->vers == RDMA2_VERSION ? 0 : conn->ep.engine->chunk_bytes,
 		.reply_inline_bytes = conn->recv_inline - conn->extra_bytes,
 		.reply_max_bytes = call->reply_max_bytes,
 		.results = results,

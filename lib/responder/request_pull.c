@@ -351,12 +351,23 @@ static void refuse(struct weir_request *req, int rc)
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 }
 
+/* An item that could have come inline goes to a buffer for a message, of which there are many, while half of them are free: programs that
+ * keep short calls for a while keep as many as when they came inline. */
+static inline struct mem_pool *pool_for(const struct weir_engine *engine, uint32_t len_bytes)
+{
+	const uint64_t headers = RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN;
+	const struct mem_pool *pool = engine->send_pool;
+
+	return len_bytes + headers <= engine->msg_bytes && pool->in_use < pool->count / 2 ? engine->send_pool
+											  : engine->bulk_pool;
+}
+
 /* Where the one item goes, and it is admitted, as request_pull() would have it. 0; 1: it is to see to that; -EINVAL. */
 static inline int place_one(struct weir_request *req)
 {
 	const struct weir_engine *engine = req->responder->engine;
-	struct mem_pool *pool = engine->bulk_pool;
 	struct reassemble_chunk *chunk = &req->chunks[0];
+	struct mem_pool *pool = pool_for(engine, chunk->len_bytes);
 	int rc = 1;
 
 	if (engine->pulling_bytes > 0)

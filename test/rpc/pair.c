@@ -34,6 +34,7 @@ static const struct weir_ulb_proc ulb_procs[] = {
 	{.proc = PAIR_READ, .result_items_max = 1},
 	{.proc = PAIR_WRITE, .arg_items_max = 1},
 	{.proc = PAIR_MULTI, .arg_items_max = 2, .result_items_max = 2},
+	{.proc = PAIR_LATER, .arg_items_max = 1},
 	{.proc = PAIR_FIXED, .result_items_max = 1},
 	{.proc = PAIR_COMPOUND, .result_items_max = COMPOUND_OPS_MAX},
 };

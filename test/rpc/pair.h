@@ -29,7 +29,7 @@ enum pair_proc {
 	PAIR_READ,  /* u32 count -> opaque eligible: bytes pair_byte(0), (1), ... */
 	PAIR_WRITE, /* u32 before, opaque eligible, u32 after -> u32 before + after, u32 count, u32 checksum */
 	PAIR_MULTI, /* u32 a, opaque eligible, u32 b, opaque eligible, u32 c -> both opaque eligible, c between, b after */
-	PAIR_LATER,    /* u32 -> the same u32 + 1, replied when pair_release_later() is called */
+	PAIR_LATER, /* u32, perhaps an opaque eligible -> the same u32 + 1, replied when pair_release_later() is called */
 	PAIR_GARBAGE,  /* replies GARBAGE_ARGS */
 	PAIR_FAIL,     /* SYSTEM_ERR */
 	PAIR_DENY,     /* AUTH_TOOWEAK */

@@ -125,7 +125,7 @@ static void sizes__read(void **state)
 /* Whether a WRITE's data go by a Read chunk. The extension has ways of its own. */
 static bool is_by_chunk(uint32_t size)
 {
-	uint32_t least = pair.client->chunk_bytes;
+	uint32_t least = pair.conn->vers == RDMA1_VERSION ? pair.client->chunk_bytes : 0;
 	uint32_t bytes = RDMA1_HEADER_MIN + pair.conn->extra_bytes + WEIR_RPC_CALL_HEADER_MIN + 12 + size +
 			 weir_xdr_pad(size);
 

@@ -217,6 +217,42 @@ static void submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has(void
 	}
 }
 
+static void keep(struct outcome *outcome, uint32_t value)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(outcome, &pair);
+	params = pair_params(PAIR_LATER, outcome);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), value);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 600), 0);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+/* A program that keeps short calls for a while, of which a Read chunk may be a part, has as many as credits, not as bulk buffers. */
+static void submit__short_calls_that_are_kept_take_no_bulk_buffers(void **state)
+{
+	struct outcome kept[16];
+	uint32_t n = 1; /* of credits, before the first reply */
+
+	(void)state;
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < n; i++)
+			keep(&kept[i], i);
+		pair_until_later(&pair, n);
+		pair_release_later(&pair);
+		for (uint32_t i = 0; i < n; i++) {
+			pair_until(&pair, &kept[i].done, 1);
+			assert_int_equal(kept[i].status, 0);
+			assert_int_equal(kept[i].words[0], i + 1);
+		}
+		n = pair.profile.credits;
+		assert_in_range(n, 2 * PAIR_BUFFERS, sizeof(kept) / sizeof(kept[0]));
+	}
+}
+
 /* Arguments are whole words, in front of an item and behind it, however it travels. */
 static void submit__arguments_that_are_no_xdr_are_refused(void **state)
 {
@@ -252,6 +288,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(
 			submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has, setup_least,
 			teardown),
+		cmocka_unit_test_setup_teardown(submit__short_calls_that_are_kept_take_no_bulk_buffers, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(submit__arguments_that_are_no_xdr_are_refused, setup,
 						teardown),
 	};
