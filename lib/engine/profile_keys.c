@@ -210,8 +210,8 @@ const struct profile_key profile_keys[] = {
 	{"connection", "chunk_bytes", PROFILE_BYTES, FIELD(chunk_bytes), .min = 0, .max = 64 * KIB, .step = 4,
 	 .initial = "0", .example = "512",
 	 .help = "the longest item of a call's arguments goes by a Read chunk if it has so many bytes, even "
-		 "where all would fit inline; 0: as is faster: over shm from 512 on, but with policy "
-		 "window; else none, as with 64k"},
+		 "where all would fit inline, by version 1; 0: as is faster: over shm from 512 on, but with "
+		 "policy window; else none, as with 64k"},
 	{"connection", "call_timeout_ms", PROFILE_NUMBER, FIELD(call_timeout_ms), .max = 86400000, .step = 1,
 	 .unit = "ms", .initial = "60000", .help = "a call without a reply for so long fails; 0: never"},
 	{"connection", "connect_timeout_ms", PROFILE_NUMBER, FIELD(connect_timeout_ms), .min = 1,

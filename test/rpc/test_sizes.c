@@ -122,7 +122,7 @@ static void sizes__read(void **state)
 	}
 }
 
-/* Whether a WRITE's data go by a Read chunk. The extension has ways of its own. */
+/* Whether a WRITE's data go by a Read chunk. By version 2 none do that need not, and the extension has ways of its own. */
 static bool is_by_chunk(uint32_t size)
 {
 	uint32_t least = pair.conn->vers == RDMA1_VERSION ? pair.client->chunk_bytes : 0;
