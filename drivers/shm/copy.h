@@ -10,6 +10,17 @@
 #define SHM_COPY_PIECE 2048 /* up to here, C libraries copy by vector registers */
 #define SHM_COPY_NEAR  256  /* bytes */
 #define SHM_COPY_SPAN  4096 /* bytes */
+#define SHM_COPY_USED  8192 /* bytes */
+
+static inline void shm_copy_in_pieces(uint8_t *to, const uint8_t *from, size_t len)
+{
+	for (; len > SHM_COPY_PIECE; len -= SHM_COPY_PIECE) {
+		memcpy(to, from, SHM_COPY_PIECE);
+		to += SHM_COPY_PIECE;
+		from += SHM_COPY_PIECE;
+	}
+	memcpy(to, from, len);
+}
 
 /*
  * A long copy is one string instruction in the C library. Where the target lies a little above the source in the low
@@ -21,17 +32,21 @@
 static inline void shm_copy(void *dst, const void *src, size_t len)
 {
 	size_t above = ((uintptr_t)dst - (uintptr_t)src) % SHM_COPY_SPAN;
-	uint8_t *to = dst;
-	const uint8_t *from = src;
 
-	if (__builtin_expect(above - 1 < SHM_COPY_NEAR - 1, 0)) {
-		for (; len > SHM_COPY_PIECE; len -= SHM_COPY_PIECE) {
-			memcpy(to, from, SHM_COPY_PIECE);
-			to += SHM_COPY_PIECE;
-			from += SHM_COPY_PIECE;
-		}
-	}
-	memcpy(to, from, len);
+	if (__builtin_expect(above - 1 < SHM_COPY_NEAR - 1, 0))
+		shm_copy_in_pieces(dst, src, len);
+	else
+		memcpy(dst, src, len);
+}
+
+/* The same to memory that was used a moment ago, as buffers that are pulled into are mostly: there, vector registers are as fast
+ * or faster, up to some length. */
+static inline void shm_copy_to_used(void *dst, const void *src, size_t len)
+{
+	if (len <= SHM_COPY_USED)
+		shm_copy_in_pieces(dst, src, len);
+	else
+		shm_copy(dst, src, len);
 }
 
 #endif

@@ -241,7 +241,7 @@ static inline int read_all(struct shm_qp *qp, const struct fabric_sge *sges, uin
 	if (status != FABRIC_OK)
 		return status;
 	for (uint32_t i = 0; i < nsges; i++) {
-		shm_copy(sges[i].addr, remote.at, sges[i].len);
+		shm_copy_to_used(sges[i].addr, remote.at, sges[i].len);
 		remote.at += sges[i].len;
 	}
 	return check_read(qp, &remote);
