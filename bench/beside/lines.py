@@ -7,7 +7,9 @@ MIB = 1 << 20
 
 def measure_round(tools, missing, goals, got):
     """One round, in which all run in turn: each figure is put behind those of the rounds before."""
-    got['pingpong'].append(tools.pingpong())
+    pingpong = tools.pingpong()
+    got['pingpong'].append(pingpong['p50_ns'])
+    got['pingpong_p999'].append(pingpong['p999_ns'])
     null1 = tools.weir('null', 64, 1)['rtt_ns']
     got['null1'].append(null1['p50'])
     got['null1_p999'].append(null1['p999'])
@@ -114,6 +116,7 @@ def print_goals(table, got):
     table.over('null 64 B depth 1, p50 over a raw ping-pong', got['null1'], got['pingpong'], 180, 'ns')
     table.ratio('null 64 B depth 1, p50 to 2 x ucp_am_lat', got['null1'], got['ucx_lat'], 0.8, 'ns', least=False, peer='ucx')
     table.ratio('null 64 B depth 1, p99.9 to p50', got['null1_p999'], got['null1'], 3, 'ns', least=False)
+    table.ratio('a raw ping-pong, p99.9 to p50: the machine', got['pingpong_p999'], got['pingpong'], None, 'ns', least=False)
     table.ratio('null 64 B depth 32 to ucp_am_bw -s 64', got['null32'], got['ucx_64'], 0.75, 'M/s', 1e6, peer='ucx')
     table.at_most('null 64 B, instructions of both sides, first', got['instructions'], 700, '', peer='callgrind')
     table.at_most('null 64 B, instructions of both sides, then', got['instructions'], 500, '', peer='callgrind')

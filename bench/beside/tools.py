@@ -109,7 +109,7 @@ class Tools:
 
     def ping(self, count):
         return self.json_of(self.path('micro', 'weir-micro-pingpong'), '--cores', ','.join(self.cores), '--iters', str(count),
-                            '--json')['p50_ns']
+                            '--json')
 
     @in_one_state
     def pingpong(self):
@@ -117,7 +117,7 @@ class Tools:
 
     def keep_to_one_state(self):
         """From here on, measure in the state in which the cores are most of the time."""
-        self.state = State(lambda: self.ping(50000))
+        self.state = State(lambda: self.ping(50000)['p50_ns'])
 
     @in_one_state
     def spsc(self):
