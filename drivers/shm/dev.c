@@ -100,6 +100,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 		.max_msg_bytes = SHM_MSG_MAX,
 		.max_rd_atomic = SHM_RDS_MAX,
 		.chunk_bytes = SHM_CHUNK_BYTES,
+		.maps_files = true,
 		.has_mw = true,
 		.has_send_inv = true,
 		.revokes_access = false,

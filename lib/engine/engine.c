@@ -94,6 +94,7 @@ static int pool_create_aligned(struct weir_engine *engine, const char *what, uin
 		.align = align,
 		.align_at = align_at,
 		.is_private = is_private,
+		.region_flags = engine->dev->attr.maps_files ? 0 : WEIR_REGION_UNSHARED,
 		.page_bytes = engine->profile.page_bytes,
 		.numa_node = -1,
 	};

@@ -27,7 +27,7 @@ static const struct profile_choice idles[] = {
 };
 
 static const struct profile_choice pages[] = {
-	{"auto", 0}, {"4k", 4 * KIB}, {"2m", 2 * MIB}, {"1g", GIB}, {NULL, 0},
+	{"auto", 0}, {"thp", WEIR_PAGES_THP}, {"4k", 4 * KIB}, {"2m", 2 * MIB}, {"1g", GIB}, {NULL, 0},
 };
 
 static const struct profile_choice sharings[] = {
@@ -147,7 +147,9 @@ const struct profile_key profile_keys[] = {
 	 .help = "the most that one poll takes before it sends what is queued"},
 
 	{"memory", "pages", PROFILE_CHOICE, FIELD(page_bytes), .choices = pages, .initial = "auto",
-	 .help = "the largest page size to use; where there are too few hugepages, ordinary pages serve"},
+	 .help = "the largest page size to use; where there are too few hugepages, ordinary pages serve. "
+		 "thp: ordinary "
+		 "ones, which the kernel may join"},
 	{"memory", "send_buffers", PROFILE_NUMBER, FIELD(send_buffers), .min = 16, .max = 1u << 20, .step = 1,
 	 .unit = "buffers", .initial = "2048",
 	 .help = "messages on their way out, of inline_bytes each, an engine"},

@@ -11,6 +11,7 @@
  */
 
 #include "weir_common.h"
+#include "weir_mem.h" /* WEIR_PAGES_THP */
 
 WEIR_BEGIN_DECLS
 
@@ -100,7 +101,8 @@ struct weir_profile {
 	uint32_t poll_budget;	  /**< completions a poll */
 
 	/* [memory] */
-	uint64_t page_bytes; /**< 0: the largest that can be had; or 4096, 2 MiB, 1 GiB: at most that */
+	uint64_t
+		page_bytes; /**< 0: the largest that can be had; or WEIR_PAGES_THP; or 4096, 2 MiB, 1 GiB: at most that */
 	uint32_t send_buffers;
 	uint32_t recv_buffers;
 	uint32_t long_buffers;

@@ -136,6 +136,7 @@ struct fabric_dev_attr {
 	uint32_t max_rd_atomic;
 	/* From so many on, a READ is faster than the same bytes in a Send, if no window has to be bound for it; 0: it never is. */
 	uint32_t chunk_bytes;
+	bool maps_files;     /* a peer can be given memory of files only, which it maps */
 	bool has_mw;	     /* type 2 memory windows */
 	bool has_send_inv;   /* SEND_INV */
 	bool revokes_access; /* an invalidated key really keeps the peer out: nobody can write to that

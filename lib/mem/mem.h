@@ -38,7 +38,8 @@ struct weir_region {
 	int fd;
 	uint64_t fd_offset;
 	bool is_adopted;
-	bool is_private;
+	bool is_private;   /* no peer is given it */
+	bool is_anonymous; /* nor another process */
 	struct mem_keys keys[MEM_SLOTS_MAX];
 };
 

@@ -145,12 +145,14 @@ static void join_pages(void *base, size_t len)
 /* Map 'region' with pages of one size. 0 or -errno, with nothing left behind. */
 static int region_map(struct weir_region *region, size_t len, uint64_t page, int node, bool may_join)
 {
+	bool is_joined = may_join && region->is_anonymous && page_fits(len, PAGE_2M);
 	int flags = MAP_SHARED;
 	void *base;
 	int rc;
 
-	len = round_up(len, page);
-	if (region->is_private) {
+	/* Only of a whole number of large pages are all joined: Linux puts such mappings where they can be. */
+	len = round_up(len, is_joined ? PAGE_2M : page);
+	if (region->is_anonymous) {
 		region->fd = -1;
 		flags = anonymous_flags(page);
 	} else {
@@ -164,7 +166,7 @@ static int region_map(struct weir_region *region, size_t len, uint64_t page, int
 		goto close_file;
 	}
 	node_prefer(base, len, node);
-	if (may_join && region->is_private)
+	if (is_joined)
 		join_pages(base, len);
 	rc = fault_in(base, len, page);
 	if (rc != 0)
@@ -241,9 +243,9 @@ static bool options_valid(const struct weir_region_options *options)
 
 	if (options->len_bytes == 0 || options->len_bytes > SIZE_MAX / 4)
 		return false;
-	if (page != 0 && page != PAGE_4K && page != PAGE_2M && page != PAGE_1G)
+	if (page != 0 && page != WEIR_PAGES_THP && page != PAGE_4K && page != PAGE_2M && page != PAGE_1G)
 		return false;
-	if (options->flags & ~(uint32_t)(WEIR_REGION_NO_HUGE | WEIR_REGION_PRIVATE))
+	if (options->flags & ~(uint32_t)(WEIR_REGION_NO_HUGE | WEIR_REGION_PRIVATE | WEIR_REGION_UNSHARED))
 		return false;
 	return options->numa_node >= -1;
 }
@@ -259,6 +261,7 @@ int weir_region_create(const struct weir_region_options *options, struct weir_re
 	if (!region)
 		return -ENOMEM;
 	region->is_private = options->flags & WEIR_REGION_PRIVATE;
+	region->is_anonymous = options->flags & (WEIR_REGION_PRIVATE | WEIR_REGION_UNSHARED);
 	rc = region_map_best(region, options);
 	if (rc != 0) {
 		mem_free(region);

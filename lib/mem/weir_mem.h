@@ -20,13 +20,20 @@ enum weir_region_flags {
 	WEIR_REGION_NO_HUGE = 1,
 	/** Never visible to a peer: for receive buffers and for what is checked in place. */
 	WEIR_REGION_PRIVATE = 2,
+	/** Not of a file: for devices' peers, not for other processes of this machine, which can't be given it then. */
+	WEIR_REGION_UNSHARED = 4,
 };
 
+/** For weir_region_options.page_bytes: no hugepages that were set aside, but ordinary ones, of which the kernel may join those
+ *  that no other process can be given (transparent hugepages). */
+#define WEIR_PAGES_THP 1u
+
 struct weir_region_options {
-	size_t len_bytes;    /**< above 0; rounded up to the page size in use */
-	uint64_t page_bytes; /**< 0: the largest that can be had; or 4096, 2 MiB, 1 GiB: at most that */
-	uint32_t flags;	     /**< enum weir_region_flags */
-	int numa_node;	     /**< -1: where the calling thread runs */
+	size_t len_bytes; /**< above 0; rounded up to the page size in use */
+	uint64_t
+		page_bytes; /**< 0: the largest that can be had; or WEIR_PAGES_THP; or 4096, 2 MiB, 1 GiB: at most that */
+	uint32_t flags; /**< enum weir_region_flags */
+	int numa_node;	/**< -1: where the calling thread runs */
 };
 
 struct weir_region_info {

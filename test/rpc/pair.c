@@ -385,7 +385,7 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 	pair->profile.long_buffers = pair->profile.bulk_buffers = 0;
 	pair->profile.long_buffer_bytes = 5u << 18;
 	pair->profile.bulk_buffer_bytes = 5u << 18;
-	pair->profile.page_bytes = 4096;
+	pair->profile.page_bytes = WEIR_PAGES_THP; /* much less work for the kernel than of 4 KiB */
 	pair->profile.exposure = pair_exposure;
 	pair->profile.protection = pair_protection;
 	pair->profile.protocol = pair_client_protocol;

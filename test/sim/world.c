@@ -31,7 +31,7 @@ static void draw_profile(struct wsim_run *run)
 	run->is_tight = is_tight;
 	weir_profile_defaults(profile);
 	snprintf(profile->driver, sizeof(profile->driver), "fault");
-	profile->page_bytes = 4096;
+	profile->page_bytes = WEIR_PAGES_THP;
 	profile->protocol = run->options.protocol;
 	profile->extension = run->options.extension;
 	profile->transmissions = 2 + (uint32_t)(run->options.seed % 7);

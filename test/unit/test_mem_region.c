@@ -112,7 +112,7 @@ static void create__bad_options(void **state)
 		{.len_bytes = 0, .numa_node = -1},
 		{.len_bytes = SIZE_MAX, .numa_node = -1},
 		{.len_bytes = 4096, .page_bytes = 12345, .numa_node = -1},
-		{.len_bytes = 4096, .flags = 4, .numa_node = -1},
+		{.len_bytes = 4096, .flags = 8, .numa_node = -1},
 		{.len_bytes = 4096, .numa_node = -2},
 	};
 	struct weir_region *region = NULL;
@@ -229,6 +229,8 @@ static void create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for
 		bool may;
 	} cases[] = {
 		{PAGE_2M, WEIR_REGION_PRIVATE, true},
+		{WEIR_PAGES_THP, WEIR_REGION_PRIVATE, true},
+		{WEIR_PAGES_THP, WEIR_REGION_UNSHARED, true},
 		{4096, WEIR_REGION_PRIVATE, false},
 		{PAGE_2M, WEIR_REGION_PRIVATE | WEIR_REGION_NO_HUGE, false},
 	};
@@ -242,6 +244,10 @@ static void create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for
 
 		assert_int_equal(region->page_bytes, page_ordinary());
 		assert_int_equal(is_joinable(region->base), cases[i].may);
+		weir_region_destroy(region);
+		/* Linux places what is to be joined where it can be, if it has a whole number of large pages. */
+		region = create(PAGE_2M + PAGE_2M / 4, WEIR_PAGES_THP, cases[i].flags);
+		assert_int_equal(region->len_bytes % PAGE_2M == 0, !(cases[i].flags & WEIR_REGION_NO_HUGE));
 		weir_region_destroy(region);
 	}
 }

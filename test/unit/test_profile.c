@@ -224,7 +224,7 @@ static const struct {
 	{"[limits]\nread_bytes = 17179869185g\n", 2, {"too large"}}, /* 1 GiB, in 64 bits */
 	{"[limits]\nread_chunks = 65\n", 2, {"out of range", "1 to 64"}},
 	{"[engine]\nidle = nap\n", 2, {"'nap' is none of", "auto, spin, yield or sleep", "idle = auto"}},
-	{"[memory]\npages = 2048k\n", 2, {"none of the choices", "auto, 4k, 2m or 1g"}},
+	{"[memory]\npages = 2048k\n", 2, {"none of the choices", "auto, thp, 4k, 2m or 1g"}},
 	{"[exposure]\npolicy = open\n", 2, {"auto, window or pool"}},
 	{"[exposure]\nprotection = yes\n", 2, {"shared or connection"}},
 	{"[exposure]\nremote_invalidation = maybe\n", 2, {"yes or no"}},
