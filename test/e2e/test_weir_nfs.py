@@ -43,6 +43,7 @@ def tree_of(root):
 
 class Served(unittest.TestCase):
     PROTOCOLS = None # of client and server; None: no profile says
+    SLEEPS = True # a server that polls is in the way of what runs beside it
     EXTENSION = os.environ.get('WEIR_TEST_EXTENSION', 'off')
 
     def setUp(self):
@@ -53,19 +54,20 @@ class Served(unittest.TestCase):
         self.start()
 
     def start(self):
-        command = [SERVER, '--driver', 'shm', '--listen', self.addr, '--export', '/ram=ram:256m', '--foreground',
+        command = [SERVER, '--driver', 'shm', '--listen', self.addr, '--export', '/ram=ram:64m', '--foreground',
                    '--no-rpcbind', '--no-mount', *self.profile(1)]
         self.server = Server(*command, ready='export /ram handle ')
         self.addCleanup(self.server.stop)
         self.client = Client(CLIENT, '--server', self.addr, '--handle', self.server.line.split()[-1], *self.profile(0))
 
     def profile(self, side):
-        if not self.PROTOCOLS:
+        if not self.SLEEPS:
             return []
         path = self.path(f'profile-{side}.ini')
         with open(path, 'w', encoding='utf-8') as file:
-            file.write(f'[connection]\nprotocol = {self.PROTOCOLS[side]}\nextension = {self.EXTENSION}\n')
-            file.write('[engine]\nidle = sleep\n') # a server that polls is in the way of what runs beside it
+            file.write('[engine]\nidle = sleep\n')
+            if self.PROTOCOLS:
+                file.write(f'[connection]\nprotocol = {self.PROTOCOLS[side]}\nextension = {self.EXTENSION}\n')
         return ['--profile', path]
 
     def ok(self, *args, **kwargs):
@@ -299,6 +301,8 @@ class Bench(Served):
 
 
 class Death(Served):
+    SLEEPS = False # what is in the folder is looked at, and who finds out when
+
     def begin(self, *args):
         process = subprocess.Popen([*self.client.command, *args], cwd=self.folder, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
