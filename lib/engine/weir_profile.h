@@ -101,8 +101,7 @@ struct weir_profile {
 	uint32_t poll_budget;	  /**< completions a poll */
 
 	/* [memory] */
-	uint64_t
-		page_bytes; /**< 0: the largest that can be had; or WEIR_PAGES_THP; or 4096, 2 MiB, 1 GiB: at most that */
+	uint64_t page_bytes; /**< as weir_region_options.page_bytes */
 	uint32_t send_buffers;
 	uint32_t recv_buffers;
 	uint32_t long_buffers;

@@ -20,7 +20,7 @@ enum weir_region_flags {
 	WEIR_REGION_NO_HUGE = 1,
 	/** Never visible to a peer: for receive buffers and for what is checked in place. */
 	WEIR_REGION_PRIVATE = 2,
-	/** Not of a file: for devices' peers, not for other processes of this machine, which can't be given it then. */
+	/** Not of a file: for peers that a device reaches. Drivers between processes don't expose it, as they have nothing to map. */
 	WEIR_REGION_UNSHARED = 4,
 };
 
@@ -29,9 +29,10 @@ enum weir_region_flags {
 #define WEIR_PAGES_THP 1u
 
 struct weir_region_options {
-	size_t len_bytes; /**< above 0; rounded up to the page size in use */
-	uint64_t
-		page_bytes; /**< 0: the largest that can be had; or WEIR_PAGES_THP; or 4096, 2 MiB, 1 GiB: at most that */
+	/** Above 0; rounded up to the size of the pages in use, or of those that the kernel may join them to. */
+	size_t len_bytes;
+	/** 0: the largest that can be had; WEIR_PAGES_THP; or 4096, 2 MiB, 1 GiB: at most that. */
+	uint64_t page_bytes;
 	uint32_t flags; /**< enum weir_region_flags */
 	int numa_node;	/**< -1: where the calling thread runs */
 };
