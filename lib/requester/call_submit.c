@@ -497,6 +497,14 @@ void requester_on_buffers(struct engine_waiter *waiter)
 		requester_pump(TAILQ_FIRST(&req->queue)->conn);
 }
 
+/* Before the call's header is made, which asks for credits. */
+static __attribute__((noinline)) void wake(struct weir_conn *conn)
+{
+	engine_tick_begin(&conn->ep);
+	if (conn->shared)
+		requester_share_wake(conn);
+}
+
 int weir_call_submit(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
@@ -508,6 +516,8 @@ int weir_call_submit(struct weir_call *call)
 		return -EINVAL;
 	if (__builtin_expect(call->out.failed, 0))
 		return -ENOSPC;
+	if (__builtin_expect(!conn->ep.is_ticking, 0))
+		wake(conn);
 	is_plain = prepare_plain(call);
 	if (!is_plain) {
 		int rc = call_prepare(call);
@@ -519,7 +529,6 @@ int weir_call_submit(struct weir_call *call)
 	if (__builtin_expect(call->deadline_ns < timeout_ns, 0))
 		call->deadline_ns = UINT64_MAX;
 	req->nactive++;
-	engine_want_ticks(&conn->ep);
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0;
 	if (is_plain) {
 		if (__builtin_expect(may_send && transmit_now(conn, req, call), 1))

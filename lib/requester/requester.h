@@ -366,6 +366,7 @@ void call_complete(struct weir_call *call, const struct weir_result *result);
 void call_fail(struct weir_call *call, int status);
 /* share.c: where receives are shared */
 void requester_share_start(struct weir_conn *conn);
+void requester_share_wake(struct weir_conn *conn); /* a call is begun where none was under way for a while */
 void requester_share_grow(struct weir_conn *conn); /* calls wait for credits */
 void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);
 

@@ -26,6 +26,12 @@ void requester_share_start(struct weir_conn *conn)
 	resize(conn, req->credits_max < CREDIT_SHARE_START ? req->credits_max : CREDIT_SHARE_START);
 }
 
+void requester_share_wake(struct weir_conn *conn)
+{
+	if (requester_of(conn)->credits.wanted < CREDIT_SHARE_START)
+		requester_share_start(conn);
+}
+
 void requester_share_grow(struct weir_conn *conn)
 {
 	const struct requester *req = requester_of(conn);
@@ -42,6 +48,9 @@ void requester_share_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (req->credits.in_flight > req->in_flight_peak)
 		req->in_flight_peak = req->credits.in_flight;
+	/* Opened and not used yet: thousands of them would keep the start's part from those that are used. */
+	if (!conn->heard && req->nactive == 0 && req->credits.wanted > 1)
+		resize(conn, 1);
 	if (now_ns < conn->share_tick_ns)
 		return;
 	if (conn->share_tick_ns != 0 && req->in_flight_peak < req->credits.wanted)

@@ -93,12 +93,21 @@ static void expect_within(const struct weir_engine *engine)
 static void idle__connections_take_no_receives_and_no_requests(void **state)
 {
 	uint32_t taken = pair.server->recv_pool->in_use;
+	struct outcome outcome;
 
 	(void)state;
 	connect_all();
 	assert_int_equal(pair.server->recv_pool->in_use, taken);
 	assert_int_equal(pair.client->recv_pool->in_use, taken);
 	assert_int_equal(pair.server->shared->credits.shared, CONNS); /* one credit each */
+	/* Nor does a requester's keep what it would begin with. */
+	for (uint32_t polls = 0; pair.client->shared->credits.shared > CONNS && pair_wait(&pair, polls);
+	     polls++)
+		pair_poll(&pair);
+	assert_int_equal(pair.client->shared->credits.shared, CONNS);
+	submit(conns[0], PAIR_NULL, &outcome);
+	assert_int_equal(pair.client->shared->credits.shared, CONNS - 1 + CREDITS);
+	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(pair.server->requests->refs, CONNS);
 }
 
