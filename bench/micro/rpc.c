@@ -34,7 +34,7 @@ struct micro {
 	uint32_t nconns, nopen;
 	uint32_t turn; /* the connection that the next call is for */
 	bool in_turn;
-	uint32_t proc, size, depth;
+	uint32_t proc, size, depth, credits;
 	uint64_t left, completed, failed;
 	bool is_closed;
 	bool own_receives;
@@ -144,7 +144,8 @@ static void poll_both(struct micro *micro, uint64_t now)
 
 static void connect_one(struct micro *micro, const char *name, struct weir_conn **conn)
 {
-	const struct weir_connect_options options = {.on_event = on_event, .arg = micro, .credits = 64};
+	const struct weir_connect_options options = {
+		.on_event = on_event, .arg = micro, .credits = micro->credits};
 	uint64_t now = bench_clock_ns(&micro->clock), until = now + WAIT_NS;
 	struct weir_engine_stats stats = {0};
 
@@ -222,8 +223,9 @@ static void __attribute__((noinline)) measure(struct micro *micro, uint64_t call
 static void usage(FILE *to)
 {
 	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] [--calls N]\n"
-	      "                      [--own-receives] [--connections N [--in-turn]]\n"
+	      "                      [--credits N] [--own-receives] [--connections N [--in-turn]]\n"
 	      "\n"
+	      "--credits: of a connection, 1 to 64 (default): with fewer than --depth, calls wait for them.\n"
 	      "--own-receives: as with shared_receives = off.\n"
 	      "--connections: so many are open; calls are made on the first, or with --in-turn each on the "
 	      "next.\n"
@@ -254,13 +256,14 @@ int main(int argc, char **argv)
 					      {"size", required_argument, NULL, 's'},
 					      {"depth", required_argument, NULL, 'd'},
 					      {"calls", required_argument, NULL, 'c'},
+					      {"credits", required_argument, NULL, 'r'},
 					      {"own-receives", no_argument, NULL, 'o'},
 					      {"connections", required_argument, NULL, 'n'},
 					      {"in-turn", no_argument, NULL, 't'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
 	static const char *const names[] = {"null", "read", "write"};
-	struct micro micro = {.size = 64, .depth = 1, .nconns = 1};
+	struct micro micro = {.size = 64, .depth = 1, .credits = 64, .nconns = 1};
 	struct weir_listener *listener;
 	unsigned long calls = 1000000;
 	uint64_t begin, end;
@@ -285,6 +288,9 @@ int main(int argc, char **argv)
 			break;
 		case 'c':
 			calls = number(optarg, 1, UINT32_MAX);
+			break;
+		case 'r':
+			micro.credits = (uint32_t)number(optarg, 1, 64);
 			break;
 		case 'o':
 			micro.own_receives = true;

@@ -363,6 +363,7 @@ int call_prepare(struct weir_call *call)
 	uint32_t npieces = call->npieces, piece_start = call->piece_start;
 	int rc = prepare(call);
 
+	call->is_plain = false;
 	if (__builtin_expect(rc != 0, 0)) {
 		call->npieces = npieces;
 		call->piece_start = piece_start;
@@ -476,13 +477,15 @@ void requester_pump(struct weir_conn *conn)
 			if (when == RESEND_LATER)
 				break;
 		}
-		if (!conn_tx_reserve(conn, 1 + call->more + call->nexposures, sges_max(call)))
-			break;
-		/* Making room may have ended calls, and this one been sent from there. */
-		if (call != TAILQ_FIRST(&req->queue) || credit_available(&req->credits) <= call->more)
-			continue;
-		if (!transmit(call))
-			break; /* for windows, the next tick tries again */
+		if (!call->is_plain || !transmit_now(conn, req, call)) {
+			if (!conn_tx_reserve(conn, 1 + call->more + call->nexposures, sges_max(call)))
+				break;
+			/* Making room may have ended calls, and this one been sent from there. */
+			if (call != TAILQ_FIRST(&req->queue) || credit_available(&req->credits) <= call->more)
+				continue;
+			if (!transmit(call))
+				break; /* for windows, the next tick tries again */
+		}
 		TAILQ_REMOVE(&req->queue, call, queue);
 		if (__builtin_expect(call->losses > 0, 0))
 			call_note_resent(call);
@@ -534,6 +537,7 @@ int weir_call_submit(struct weir_call *call)
 		if (__builtin_expect(may_send && transmit_now(conn, req, call), 1))
 			return 0;
 		call_close_piece(call); /* as transmit() wants it */
+		call->is_plain = true;
 	}
 	/* Making room may end calls, whose callbacks take credits: looked at again behind it. */
 	if (may_send && conn_tx_reserve(conn, 1 + call->more + call->nexposures, sges_max(call)) &&

@@ -91,6 +91,7 @@ struct weir_call {
 	bool is_cancelled;
 	bool has_extra; /* there may be buffers besides 'args' */
 	bool may_reduce;
+	bool is_plain;	      /* QUEUED: header and message lie in one piece, as they are to be sent */
 	struct mem_buf *args; /* headroom, RPC header, arguments */
 	uint64_t deadline_ns;
 	uint64_t timeout_ns;
