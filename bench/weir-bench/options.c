@@ -349,6 +349,12 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	}
 }
 
+/* /dev/null and the like take any number of reports. */
+static bool is_one_file(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0 && strncmp(a, "/dev/", 5) != 0;
+}
+
 /* What can't be asked for together. */
 static int check_together(const struct bench_options *o)
 {
@@ -360,8 +366,12 @@ static int check_together(const struct bench_options *o)
 	if ((o->has_read_size || o->has_write_size) && o->workload != WORKLOAD_MIXED)
 		return option_bad(o->has_read_size ? "read-size" : "write-size", "",
 				  "for --workload mixed; others have one --size");
-	if (o->json && o->csv && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0)
-		return option_bad("csv", "-", "standard output is --json's already");
+	if (is_one_file(o->json, o->csv))
+		return option_bad("csv", o->csv, "--json is written there already");
+	if (is_one_file(o->html, o->json) || is_one_file(o->html, o->csv))
+		return option_bad("html", o->html, "--json or --csv is written there already");
+	if (o->html && strcmp(o->html, "-") == 0)
+		return option_bad("html", "-", "expected a file: the table is on standard output");
 	if (o->side == SIDE_RESPONDER && bench_options_points(o) > 1)
 		return option_bad("listen", o->addr,
 				  "a responder takes one size and depth: the largest that come");
@@ -380,8 +390,10 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (opt == '?')
+		if (opt == '?') {
+			fputs("weir-bench: --help lists the options\n", stderr);
 			return -1; /* getopt said why */
+		}
 		if (opt == OPT_HELP) {
 			bench_help();
 			return 1;

@@ -214,6 +214,7 @@ class Mistakes(unittest.TestCase):
 
     def test_usage(self):
         self.expect(2, 'no-such', '--no-such')
+        self.expect(2, '--help', '--no-such')
         self.expect(2, 'workload', '--workload', 'rread')
         self.expect(2, 'from 1 to 1024', '--depth', '0')
         self.expect(2, 'from 1 to 1024', '--depth', '-1')

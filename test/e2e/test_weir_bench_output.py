@@ -90,8 +90,9 @@ class Csv(unittest.TestCase):
             done = run(option, '/no/such/folder/out', '--time', '86400', '--lcores', 'any')
             self.assertEqual((done.returncode, done.stdout), (1, ''))
             self.assertIn('/no/such/folder/out', done.stderr)
-        done = run('--csv', '-', '--json', '-')
-        self.assertEqual(done.returncode, 2)
+        for reports in (['--csv', '-', '--json', '-'], ['--csv', 'x', '--json', 'x'], ['--html', 'x', '--csv', 'x'], ['--html', '-']):
+            done = run(*reports, *QUICK, '5') # else one would be lost, or two be mixed
+            self.assertEqual((done.returncode, done.stdout), (2, ''))
 
     def test_a_report_stays_until_there_is_a_new_one(self):
         with tempfile.TemporaryDirectory() as folder:
