@@ -5,35 +5,45 @@ import collections
 MIB = 1 << 20
 
 
-def measure_round(tools, missing, goals, got):
+def ask(peer, missing, say, measure):
+    """Have 'measure' ask a peer, if it is there. One that fails is missing from then on, without a cure, and said so: all others go on."""
+    if peer in missing:
+        return
+    try:
+        measure()
+    except RuntimeError as error:
+        missing[peer] = None
+        say(f'compare: {peer} failed: its lines stay open: {error}')
+
+
+def measure_round(tools, missing, goals, got, say):
     """One round, in which all run in turn: each figure is put behind those of the rounds before."""
+    def ucx(name, test, size, count, figure, scale=1):
+        ask('ucx', missing, say, lambda: got[name].append(scale * tools.ucx(test, size, count)[figure]))
+
     pingpong = tools.pingpong()
     got['pingpong'].append(pingpong['p50_ns'])
     got['pingpong_p999'].append(pingpong['p999_ns'])
     null1 = tools.weir('null', 64, 1)['rtt_ns']
     got['null1'].append(null1['p50'])
     got['null1_p999'].append(null1['p999'])
-    if 'ucx' not in missing:
-        got['ucx_lat'].append(2000 * tools.ucx('ucp_am_lat', 64, 1000000)['typical_us'])
+    ucx('ucx_lat', 'ucp_am_lat', 64, 1000000, 'typical_us', 2000)
     spsc = tools.spsc()
     got['spsc_lat'].append(spsc['p50_ns'])
     got['null32'].append(tools.weir('null', 64, 32)['rpc_per_s'])
-    if 'ucx' not in missing:
-        got['ucx_64'].append(tools.ucx('ucp_am_bw', 64, 3000000)['messages_per_s'])
+    ucx('ucx_64', 'ucp_am_bw', 64, 3000000, 'messages_per_s')
     got['spsc_rate'].append(spsc['messages_per_s'])
     for transport in ('unix',) if goals else ('unix', 'tcp'):
         result = tools.tirpc(transport)
         got[f'tirpc_{transport}_lat'].append(result['p50_ns'])
         got[f'tirpc_{transport}'].append(result['rpc_per_s'])
-    if 'libfabric' not in missing and not goals:
-        for provider in ('shm', 'tcp'):
-            got[f'fi_{provider}'].append(tools.libfabric(provider, 64, 20000))
+    for provider in () if goals else ('shm', 'tcp'):
+        ask('libfabric', missing, say, lambda: got[f'fi_{provider}'].append(tools.libfabric(provider, 64, 20000)))
     for workload in ('read', 'write'):
         got[f'{workload}4k'].append(tools.weir(workload, 4096, 32)['rpc_per_s'])
-    if 'ucx' not in missing:
-        got['ucx_4k'].append(tools.ucx('ucp_am_bw', 4096, 2000000)['messages_per_s'])
-        if not goals:
-            got['ucx_put_4k'].append(tools.ucx('ucp_put_bw', 4096, 2000000)['messages_per_s'])
+    ucx('ucx_4k', 'ucp_am_bw', 4096, 2000000, 'messages_per_s')
+    if not goals:
+        ucx('ucx_put_4k', 'ucp_put_bw', 4096, 2000000, 'messages_per_s')
     if goals:
         measure_connections(tools, got)
     for workload, result, copies in tools.beside_memcpy(MIB, ('read', 'write'), turns=3):
@@ -60,11 +70,11 @@ def measure(tools, missing, rounds, goals, say):
     got = collections.defaultdict(list)
     for number in range(rounds):
         say(f'round {number + 1} of {rounds}')
-        measure_round(tools, missing, goals, got)
+        measure_round(tools, missing, goals, got, say)
     if goals:
         got['idle_bytes'].append(tools.idle_connection_bytes(CONNECTIONS // 4))
-    if goals and 'callgrind' not in missing:
-        got['instructions'].append(tools.instructions('null', 64, 32))
+    if goals:
+        ask('callgrind', missing, say, lambda: got['instructions'].append(tools.instructions('null', 64, 32)))
     return got
 
 

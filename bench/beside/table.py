@@ -26,10 +26,15 @@ class Table:
     def open(self, what, why, weir=''):
         self.line(what, weir, why, '', '', None)
 
+    def why_open(self, peer):
+        if peer not in self.missing:
+            return 'not measured'
+        return f'{peer} not installed' if self.missing[peer] else f'{peer} failed'
+
     def _compare(self, what, weirs, peers, take, show, bound, least, peer, unit, scale, below=False):
         if peer in self.missing or not peers:
             own = f'{statistics.median(weirs) / scale:.3f} {unit}' if weirs else ''
-            self.open(what, f'{peer} not installed' if peer in self.missing else 'not measured', own)
+            self.open(what, self.why_open(peer), own)
             return
         found = [take(w, p) for w, p in zip(weirs, peers)]
         middle = statistics.median(found)
@@ -50,7 +55,7 @@ class Table:
     def at_most(self, what, figures, bound, unit, peer=''):
         """weir's own figure, for which 'peer' is what measures it."""
         if not figures:
-            self.open(what, f'{peer} not installed' if peer in self.missing else 'not measured')
+            self.open(what, self.why_open(peer))
             return
         middle = statistics.median(figures)
         self.line(what, f'{middle:.0f} {unit}', '', '', f'<= {bound:g}', middle <= bound,

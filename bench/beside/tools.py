@@ -27,10 +27,21 @@ def missing_peers():
 
 def run(argv, timeout=120, env=None):
     full = dict(os.environ, **(env or {}))
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout, env=full)
+    try:
+        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout, env=full)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"{' '.join(argv)}: no end within {timeout} s") from None
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}")
     return done.stdout
+
+
+def read_by(read, text, program):
+    """What 'read' makes of what a program said; a program that says something else has failed."""
+    try:
+        return read(text)
+    except (IndexError, ValueError):
+        raise RuntimeError(f'{program}: it does not say what was expected: {text.strip()[-400:]!r}') from None
 
 
 def read_ucx(text):
@@ -169,16 +180,16 @@ class Tools:
     def ucx(self, test, size, count):
         self.port += 1
         env = {'UCX_TLS': 'posix,self', 'UCX_LOG_LEVEL': 'error'}
-        return read_ucx(self.between(['ucx_perftest', '-p', str(self.port)],
-                                     ['ucx_perftest', '-p', str(self.port), '127.0.0.1', '-f', '-t', test, '-s', str(size),
-                                      '-n', str(count)], env))
+        return read_by(read_ucx, self.between(['ucx_perftest', '-p', str(self.port)],
+                                              ['ucx_perftest', '-p', str(self.port), '127.0.0.1', '-f', '-t', test, '-s', str(size),
+                                               '-n', str(count)], env), 'ucx_perftest')
 
     @in_one_state
     def libfabric(self, provider, size, count):
         self.port += 1
         load = ['-p', provider, '-e', 'rdm', '-I', str(count), '-S', str(size)]
-        return read_fi_pingpong(self.between(['fi_pingpong', '-B', str(self.port), *load],
-                                             ['fi_pingpong', '-P', str(self.port), *load, '127.0.0.1']))
+        return read_by(read_fi_pingpong, self.between(['fi_pingpong', '-B', str(self.port), *load],
+                                                      ['fi_pingpong', '-P', str(self.port), *load, '127.0.0.1']), 'fi_pingpong')
 
     def instructions(self, workload, size, depth, calls=5000):
         """Of one RPC, both sides together."""
@@ -186,7 +197,9 @@ class Tools:
             done = subprocess.run(['valgrind', '--tool=callgrind', '--collect-atstart=no', '--toggle-collect=measure',
                                    f'--callgrind-out-file={folder}/out', self.path('micro', 'weir-micro-rpc'), '--workload',
                                    workload, '--size', str(size), '--depth', str(depth), '--calls', str(calls)],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f'valgrind: exit {done.returncode}: {done.stdout.strip()[-400:]}')
         return read_callgrind(done.stdout) / calls
 
     def memory_of(self, connections):
@@ -220,13 +233,14 @@ class Tools:
         addr = f'weir-compare-{os.getpid()}'
         tool = self.path('weir-bench', 'weir-bench')
         server = subprocess.Popen([tool, '--listen', addr, '--lcores', self.cores[1], '--quiet'])
-        time.sleep(1)
-        client = subprocess.Popen([tool, '--connect', addr, '--lcores', self.cores[0], '--workload', 'mixed', '--depth',
-                                   '32', '--time', '6', '--warmup', '1', '--quiet', '--json', '/dev/null'],
-                                  stdout=subprocess.DEVNULL)
-        time.sleep(2.5)
+        client = None
         total = {}
         try:
+            time.sleep(1)
+            client = subprocess.Popen([tool, '--connect', addr, '--lcores', self.cores[0], '--workload', 'mixed', '--depth',
+                                       '32', '--time', '6', '--warmup', '1', '--quiet', '--json', '/dev/null'],
+                                      stdout=subprocess.DEVNULL)
+            time.sleep(2.5)
             for name, process in (('requester', client), ('responder', server)):
                 # The process's first thread is the one that polls.
                 trace = subprocess.run(['timeout', '-s', 'INT', '1', 'strace', '-c', '-p', str(process.pid)],
@@ -235,7 +249,9 @@ class Tools:
             if client.wait(timeout=20) != 0:
                 raise RuntimeError(f'weir-bench under strace: exit {client.returncode}')
         finally:
-            client.kill()
+            if client:
+                client.kill()
+                client.wait()
             server.terminate()
             server.wait(timeout=10)
         return total

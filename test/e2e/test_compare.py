@@ -6,9 +6,11 @@ import contextlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 COMPARE, TIRPC, SPSC = sys.argv[1:4]
@@ -277,6 +279,62 @@ class Peers(unittest.TestCase):
                 self.assertRegex(done.stderr, f'^compare: no ping-pong between cores 0,0.*{said}')
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(program)
+
+    def test_mistakes_in_options_are_said_before_anything_runs(self):
+        for args in (['--rounds', '0'], ['--rounds', '-1'], ['--time', '0'], ['--time', 'nan'], ['--cores', '0,1,2'], ['--cores', 'a,b']):
+            done = subprocess.run([sys.executable, COMPARE, *args, '--build', '/no/such'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ''), args)
+            self.assertIn(args[0], done.stderr)
+
+    def test_interrupted_it_ends_what_it_runs_and_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ('weir-bench/weir-bench', 'micro/weir-micro-pingpong'):
+                os.makedirs(os.path.dirname(os.path.join(folder, 'bench', name)))
+                with open(os.path.join(folder, 'bench', name), 'w', encoding='ascii') as file:
+                    file.write(f'#!/bin/sh\necho $$ >{folder}/pid\nexec sleep 100\n')
+                    os.fchmod(file.fileno(), 0o700)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with subprocess.Popen([sys.executable, COMPARE, '--build', folder], stderr=subprocess.PIPE, text=True,
+                                      stdout=subprocess.DEVNULL) as compare:
+                    path = os.path.join(folder, 'pid')
+                    while not os.path.exists(path) or os.path.getsize(path) == 0:
+                        self.assertIsNone(compare.poll())
+                        time.sleep(0.01)
+                    with open(path, encoding='ascii') as file:
+                        pid = int(file.read())
+                    compare.send_signal(number)
+                    said = compare.communicate(timeout=60)[1]
+                self.assertEqual(compare.returncode, 128 + number)
+                self.assertEqual(said.splitlines()[-1], 'compare: interrupted: no table')
+                self.assertNotIn('Traceback', said)
+                with self.assertRaises(ProcessLookupError):
+                    os.kill(pid, 0)
+                os.unlink(path)
+
+    def test_a_peer_that_fails_leaves_its_lines_open_and_others_go_on(self):
+        said, missing, asked = [], {}, []
+        for error in ('exit 3', 'exit 4'):
+            def fail(text=error):
+                asked.append(text)
+                raise RuntimeError(text)
+            lines.ask('ucx', missing, said.append, fail)
+        lines.ask('libfabric', missing, said.append, lambda: asked.append('libfabric'))
+        self.assertEqual((missing, asked), ({'ucx': None}, ['exit 3', 'libfabric']))
+        self.assertRegex(said[0], '^compare: ucx failed.*exit 3')
+        self.assertEqual(len(said), 1)
+        table = Table(missing)
+        (line,) = printed(lambda: table.ratio('what', [7, 7], [7], 1.0, 'ns', peer='ucx'))
+        self.assertIn('ucx failed', line)
+        self.assertEqual((table.failed, table.opened), (0, 1))
+
+    def test_a_peer_that_hangs_or_says_something_else_has_failed(self):
+        with self.assertRaisesRegex(RuntimeError, 'no end within 0.1 s'):
+            tools.run(['sleep', '100'], timeout=0.1)
+        for read in (tools.read_ucx, tools.read_fi_pingpong):
+            for text in ('', 'no such device\n', '1 x\n'):
+                with self.assertRaisesRegex(RuntimeError, 'not say what'):
+                    tools.read_by(read, text, 'peer')
 
     def test_a_load_that_fails_under_strace_is_no_figure(self):
         with tempfile.TemporaryDirectory() as folder:
