@@ -25,12 +25,16 @@ def missing_peers():
     return {name: cure for name, (programs, cure) in PEERS.items() if not all(map(shutil.which, programs))}
 
 
+class Hangs(RuntimeError):
+    """A program that did not end: trying again would only take as long again."""
+
+
 def run(argv, timeout=120, env=None):
     full = dict(os.environ, **(env or {}))
     try:
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout, env=full)
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"{' '.join(argv)}: no end within {timeout} s") from None
+        raise Hangs(f"{' '.join(argv)}: no end within {timeout} s") from None
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}")
     return done.stdout
@@ -165,6 +169,8 @@ class Tools:
                 time.sleep(0.1)
                 try:
                     return run(['taskset', '-c', self.cores[0], *client], env=env)
+                except Hangs:
+                    raise
                 except RuntimeError:
                     if attempt == 19 or listening.poll() is not None:
                         raise

@@ -336,6 +336,21 @@ class Peers(unittest.TestCase):
                 with self.assertRaisesRegex(RuntimeError, 'not say what'):
                     tools.read_by(read, text, 'peer')
 
+    def test_a_client_that_hangs_is_not_tried_again(self):
+        asked, real = [], tools.run
+
+        def hang(argv, **_more):
+            asked.append(argv)
+            return real(argv, timeout=0.1)
+
+        tools.run = hang
+        try:
+            with self.assertRaisesRegex(RuntimeError, 'no end'):
+                tools.Tools('build', '0,0', 1).between(['sleep', '1'], ['sleep', '100'])
+        finally:
+            tools.run = real
+        self.assertEqual(len(asked), 1)
+
     def test_a_load_that_fails_under_strace_is_no_figure(self):
         with tempfile.TemporaryDirectory() as folder:
             bench = os.path.join(folder, 'bench', 'weir-bench')
