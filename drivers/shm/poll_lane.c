@@ -159,7 +159,7 @@ uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric
 
 	if (__builtin_expect(lane->is_broken, 0))
 		return 0;
-	while (n < max && (word = ring_peek(&rx)) != 0) {
+	while (n < max && (word = n == 0 ? ring_peek(&rx) : ring_look(&rx)) != 0) {
 		enum took took;
 
 		if (__builtin_expect(take_sure(lane, &rx, word, &wcs[n]), 1)) {

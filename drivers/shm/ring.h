@@ -123,7 +123,8 @@ static inline uint32_t ring_look(const struct ring_reader *ring)
 	return ring_is_of_lap(header, ring->lap) ? (uint32_t)header : 0;
 }
 
-/* The same where it is likely that there is one. */
+/* The same, first of all of those that a poll looks for: behind one that is there, others may just be written, and what was fetched of
+ * them would be fetched again. */
 static inline uint32_t ring_peek(const struct ring_reader *ring)
 {
 	/* The rest of a short message was written before its header: fetch it along with that, not after. */

@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 	struct ring_reader rx = qp->rx;
 	uint32_t n = 0, word;
 
-	while (n < max && (word = ring_peek(&rx)) != 0) {
+	while (n < max && (word = n == 0 ? ring_peek(&rx) : ring_look(&rx)) != 0) {
 		const struct fabric_recv_wr *wr = shm_recvs_next_of(recvs, is_shared);
 		uint32_t len = word & RING_LEN_MASK, took;
 
