@@ -463,8 +463,10 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 		char error[256];
 
 		bench_options_point(o, i, &point);
-		if (o->active > point.connections)
-			return option_bad("active", "", "that many connections are needed: --connections");
+		if (o->active > point.connections) {
+			snprintf(error, sizeof(error), "%u", o->active);
+			return option_bad("active", error, "that many connections are needed: --connections");
+		}
 		if (weir_profile_check(&point.profile, error, sizeof(error)) != 0) {
 			fprintf(stderr, "weir-bench: %s\n", error);
 			return -1;

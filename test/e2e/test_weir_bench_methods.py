@@ -149,7 +149,7 @@ class Sweeps(Case):
         self.assertEqual((calls['least'], calls['most'], calls['idle']), (200, 201, 0))
         done = run('--connections', '2,4', '--active', '3')
         self.assertEqual(done.returncode, 2)
-        self.assertIn('--connections', done.stderr)
+        self.assertIn("--active '3': that many connections are needed: --connections", done.stderr)
 
     def test_sizes_of_reads_and_writes(self):
         result = self.measure('--workload', 'mixed', '--ratio', '50', '--read-size', '100', '--write-size', '70000',
