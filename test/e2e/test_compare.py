@@ -312,6 +312,31 @@ class Peers(unittest.TestCase):
                     os.kill(pid, 0)
                 os.unlink(path)
 
+    def test_interrupted_while_it_starts_a_program_it_ends_that_too(self):
+        script = '''
+import os, runpy, signal, subprocess, sys
+class Interrupted(subprocess.Popen):
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        print(self.pid, flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+subprocess.Popen = Interrupted
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name='__main__')
+'''
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ('weir-bench/weir-bench', 'micro/weir-micro-pingpong'):
+                os.makedirs(os.path.dirname(os.path.join(folder, 'bench', name)))
+                with open(os.path.join(folder, 'bench', name), 'w', encoding='ascii') as file:
+                    file.write('#!/bin/sh\nexec sleep 100\n')
+                    os.fchmod(file.fileno(), 0o700)
+            done = subprocess.run([sys.executable, '-c', script, COMPARE, '--build', folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True)
+        self.assertEqual(done.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(done.stderr.splitlines()[-1], 'compare: interrupted: no table')
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(done.stdout.split()[-1]), 0)
+
     def test_a_peer_that_fails_leaves_its_lines_open_and_others_go_on(self):
         said, missing, asked = [], {}, []
         for error in ('exit 3', 'exit 4'):
