@@ -79,6 +79,7 @@ const struct fabric_ops shm_ops = {
 	.srq_create = shm_srq_create,
 	.srq_destroy = shm_srq_destroy,
 	.srq_post_recv = shm_srq_post_recv,
+	.srq_post_again = shm_srq_post_again,
 	.send_now = shm_send_now,
 	.rdma_now = shm_rdma_now,
 };

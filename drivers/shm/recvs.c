@@ -74,6 +74,21 @@ uint32_t shm_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *
 	return post((struct shm_dev *)srq->dev, &((struct shm_srq *)srq)->recvs, wrs, n);
 }
 
+/* One that was taken lies where it was until another is posted there, and was checked then. */
+uint32_t shm_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n)
+{
+	struct shm_recvs *recvs = &((struct shm_srq *)srq)->recvs;
+	const struct fabric_recv_wr *places = recvs->wrs;
+	uint32_t first = recvs->tail, end = recvs->head + recvs->max, tail = first;
+
+	while (n > 0 && tail != end && places[tail & recvs->mask].wr_id == wr_ids[n - 1]) {
+		tail++;
+		n--;
+	}
+	recvs->tail = tail;
+	return tail - first;
+}
+
 int shm_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;

@@ -440,6 +440,7 @@ uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, 
 int shm_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
 void shm_srq_destroy(struct fabric_srq *srq);
 uint32_t shm_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
+uint32_t shm_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n);
 
 static inline bool shm_recvs_empty(const struct shm_recvs *recvs)
 {

@@ -9,21 +9,32 @@
 
 #define POST_BURST 32u
 
-void engine_shared_post(struct engine_shared *shared)
+/* Those that the device does not know, or not as the next ones. How many it took. */
+static __attribute__((noinline)) uint32_t post_anew(const struct engine_shared *shared)
 {
-	const struct weir_engine *engine = shared->ep.engine;
+	uint32_t n = shared->nfree < POST_BURST ? shared->nfree : POST_BURST;
 	struct fabric_recv_wr wrs[POST_BURST];
 
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t wr_id = shared->free[shared->nfree - 1 - i];
+		const struct mem_buf *buf = (const struct mem_buf *)(uintptr_t)wr_id;
+
+		wrs[i] = (struct fabric_recv_wr){wr_id, buf->data, buf->size_bytes, buf->lkey};
+	}
+	return shared->ep.engine->ops->srq_post_recv(shared->srq, wrs, n);
+}
+
+void engine_shared_post(struct engine_shared *shared)
+{
+	const struct fabric_ops *ops = shared->ep.engine->ops;
+
 	while (shared->nfree > 0) {
-		uint32_t n = shared->nfree < POST_BURST ? shared->nfree : POST_BURST;
+		uint32_t n = 0;
 
-		for (uint32_t i = 0; i < n; i++) {
-			struct mem_buf *buf = shared->free[shared->nfree - 1 - i];
-
-			wrs[i] = (struct fabric_recv_wr){(uintptr_t)buf, buf->data, buf->size_bytes,
-							 buf->lkey};
-		}
-		n = engine->ops->srq_post_recv(shared->srq, wrs, n);
+		if (ops->srq_post_again)
+			n = ops->srq_post_again(shared->srq, shared->free, shared->nfree);
+		if (n == 0)
+			n = post_anew(shared);
 		if (n == 0)
 			return; /* the device takes none now: with the next flush */
 		shared->nfree -= n;
@@ -71,7 +82,8 @@ static int take_buffers(struct engine_shared *shared, struct weir_engine *engine
 		if (!buf)
 			return -ENOBUFS;
 		buf->owner = NULL;
-		shared->bufs[i] = shared->free[shared->nfree++] = buf;
+		shared->bufs[i] = buf;
+		shared->free[shared->nfree++] = (uintptr_t)buf;
 	}
 	return 0;
 }
@@ -117,6 +129,7 @@ int engine_shared_create(struct weir_engine *engine)
 					      .is_ticking = true /* on no list, and asked by none */};
 	shared->nbufs = profile->recv_buffers;
 	shared->slack = engine_shared_slack(shared->nbufs);
+	shared->few = shared->slack / 2;
 	credit_pool_init(&shared->credits, engine_shared_capacity(shared->nbufs), profile->connections);
 	rc = take_buffers(shared, engine);
 	if (rc != 0)

@@ -18,7 +18,9 @@ struct engine_shared {
 	uint32_t nbufs;
 	uint32_t nfree;
 	uint32_t slack; /* so many free ones may wait for more */
-	struct mem_buf **free;
+	uint32_t
+		few; /* more are posted at the end of a poll: in its midst they would come out of the order in which they were taken */
+	uint64_t *free;	       /* as the device knows them: wr_id */
 	struct mem_buf **bufs; /* all of them */
 };
 
@@ -41,8 +43,8 @@ static inline void engine_shared_top_up(struct engine_shared *shared)
 static inline void engine_shared_put(struct engine_shared *shared, struct mem_buf *buf)
 {
 	buf->owner = NULL;
-	shared->free[shared->nfree++] = buf;
-	if (shared->nfree > shared->slack)
+	shared->free[shared->nfree++] = (uintptr_t)buf;
+	if (shared->nfree > shared->few)
 		engine_want_flush(&shared->ep);
 }
 

@@ -127,6 +127,10 @@ struct fabric_ops {
 	/* What is posted there is dropped. NULL is allowed. */
 	void (*srq_destroy)(struct fabric_srq *srq);
 	uint32_t (*srq_post_recv)(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
+	/* NULL where a driver gains nothing by it: post receives of these wr_ids, from the last to the first, as srq_post_recv() had them
+	 * before, with registrations that have lasted since. How many were posted: those that the driver still has in
+	 * this order; the caller posts the others anew. */
+	uint32_t (*srq_post_again)(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n);
 
 	/* Short cuts, NULL where a driver gains nothing by them: carry out at once, in full, what would be posted, in
 	 * its order with what was; without a completion and without a place in the queue. The local memory is the

@@ -126,6 +126,56 @@ static void srq__takes_what_fits(void **state)
 	shared_close(c, srq);
 }
 
+/* Those that were taken, posted again in their order, are as they were; what is no such one is left to be posted anew. */
+static void srq__posts_again_what_was_taken(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_srq *srq = shared_open(c);
+	uint64_t ids[PLACES + 1] = {0}, never = PLACES;
+	struct fabric_qp *qp[2];
+	uint32_t posted = (1u << PLACES) - 1, n;
+	int ctx[2];
+
+	if (!c->ops->srq_post_again)
+		skip();
+	shared_connection(c, srq, qp, &ctx[0], &ctx[1]);
+	assert_int_equal(c->ops->srq_post_again(srq, &never, 1), 0);
+	for (uint32_t i = 0; i < PLACES; i++)
+		post_shared(c, srq, i);
+	assert_int_equal(c->ops->srq_post_again(srq, ids, 1), 0); /* all are there */
+	for (uint32_t round = 0; round < 5; round++) {
+		for (n = 0; n < 1 + round; n++) {
+			send_to(c, qp[0], LEN - n, round * PLACES + n);
+			ids[n] = expect_one_of(c, &posted, FABRIC_OK).wr_id;
+			assert_true(conf_filled(c->b.mem + ids[n] * LEN, LEN - n, round * PLACES + n));
+		}
+		ids[n] = never; /* the first that would be posted */
+		assert_int_equal(c->ops->srq_post_again(srq, ids, n + 1), 0);
+		assert_int_equal(c->ops->srq_post_again(srq, ids, n), n);
+		posted = (1u << PLACES) - 1;
+	}
+	/* Out of their order: those up to the one that is not next. */
+	for (n = 0; n < 4; n++) {
+		send_to(c, qp[0], LEN, n);
+		ids[n] = expect_one_of(c, &posted, FABRIC_OK).wr_id;
+	}
+	never = ids[1];
+	ids[1] = ids[0];
+	ids[0] = never;
+	assert_int_equal(c->ops->srq_post_again(srq, ids, 4), 2);
+	post_shared(c, srq, ids[1]);
+	post_shared(c, srq, ids[0]);
+	posted = (1u << PLACES) - 1;
+	for (n = 0; n < PLACES; n++) {
+		send_to(c, qp[0], LEN, 100 + n);
+		ids[n] = expect_one_of(c, &posted, FABRIC_OK).wr_id;
+		assert_true(conf_filled(c->b.mem + ids[n] * LEN, LEN, 100 + n));
+	}
+	assert_int_equal(posted, 0);
+	assert_int_equal(c->ops->srq_post_again(srq, ids, PLACES), PLACES);
+	shared_close(c, srq);
+}
+
 static void srq__a_message_waits_for_a_receive(void **state)
 {
 	struct conf *c = *state;
@@ -228,6 +278,7 @@ static void srq__what_waits_is_dropped_with_it(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(srq__each_message_takes_one_that_is_posted),
 	cmocka_unit_test(srq__takes_what_fits),
+	cmocka_unit_test(srq__posts_again_what_was_taken),
 	cmocka_unit_test(srq__a_message_waits_for_a_receive),
 	cmocka_unit_test(srq__the_end_of_one_loses_no_receive),
 	cmocka_unit_test(srq__a_message_too_long_ends_one_connection_only),
