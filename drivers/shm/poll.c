@@ -53,7 +53,7 @@ static void cool(struct shm_qp *qp)
 	qp->cold_place = colds->n++;
 	colds->at[qp->cold_place] = (struct shm_cold){
 		.header = is_ready ? ring_header_at(qp->rx.cells, qp->rx.size, qp->rx.head) : &no_message,
-		.lap = is_ready ? qp->rx.lap : 1,
+		.number = ring_number(is_ready ? qp->rx.head : 0),
 		.qp = qp,
 	};
 }
@@ -73,7 +73,7 @@ static void scan(struct shm_colds *colds, uint32_t few)
 		if (ahead < colds->n)
 			__builtin_prefetch((const void *)(uintptr_t)colds->at[ahead].header);
 		cold = &colds->at[colds->next];
-		if (ring_is_of_lap(atomic_load_explicit(cold->header, memory_order_relaxed), cold->lap))
+		if (ring_is_news(atomic_load_explicit(cold->header, memory_order_relaxed), cold->number))
 			shm_qp_warm(cold->qp);
 	}
 }

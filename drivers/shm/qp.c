@@ -305,18 +305,39 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 	return i;
 }
 
-bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
+static inline bool sent_now(struct shm_qp *qp, uint32_t len)
 {
-	struct shm_qp *qp = (struct shm_qp *)fqp;
 	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 
-	if (__builtin_expect(!shm_is_clear(qp) || len > qp->peer_max_msg_bytes || put_one(qp, data, len) != 1,
-			     0))
-		return false;
 	stats->doorbells++;
 	stats->sends++;
 	stats->send_bytes += len;
 	if (__builtin_expect(!qp->is_hot, 0))
 		shm_qp_stir(qp);
 	return true;
+}
+
+/* Each apart, so that a message of one cell does not have the others' stack frames. */
+static __attribute__((noinline, flatten)) bool send_cells(struct shm_qp *qp, const uint8_t *data,
+							  uint32_t len)
+{
+	return ring_put_cells(&qp->tx, data, len) == 1 && sent_now(qp, len);
+}
+
+static __attribute__((noinline)) bool send_by_lane(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+{
+	return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) == 1 && sent_now(qp, len);
+}
+
+bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+
+	if (__builtin_expect(!shm_is_clear(qp) || len > qp->peer_max_msg_bytes, 0))
+		return false;
+	if (__builtin_expect(qp->tx_in_lane, 0))
+		return send_by_lane(qp, data, len);
+	if (len > RING_DATA)
+		return send_cells(qp, data, len);
+	return ring_put_cell(&qp->tx, data, len) == 1 && sent_now(qp, len);
 }

@@ -7,7 +7,6 @@ void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size)
 		.cells = (uint8_t *)memory + sizeof(struct ring_shared),
 		.shared = memory,
 		.size = size,
-		.shift = (uint32_t)__builtin_ctz(size),
 	};
 }
 
@@ -15,22 +14,21 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 {
 	*ring = (struct ring_reader){
 		.cells = (uint8_t *)memory + sizeof(struct ring_shared),
-		.lap = 1,
+		.publish_at = size / 4,
 		.size = size,
-		.shift = (uint32_t)__builtin_ctz(size),
 		.max_msg = max_msg,
 	};
 }
 
 void ring_writer_start(struct ring_writer *ring, uint32_t laps)
 {
-	ring->tail = ring->head = (uint64_t)laps << ring->shift;
+	ring->tail = ring->head = (uint64_t)laps * ring->size;
 }
 
 void ring_reader_start(struct ring_reader *ring, uint32_t laps)
 {
-	ring->head = ring->published = (uint64_t)laps << ring->shift;
-	ring->lap = ring_lap(ring->head, ring->shift);
+	ring->head = (uint64_t)laps * ring->size;
+	ring->publish_at = ring->head + ring->size / 4;
 	atomic_store_explicit(&ring_reader_shared(ring)->head, ring->head, memory_order_release);
 }
 
@@ -55,8 +53,8 @@ static inline int has_room(struct ring_writer *ring, uint32_t need)
 static inline void put_cell_header(const struct ring_cells *cells, uint64_t at, uint32_t word,
 				   memory_order order)
 {
-	atomic_store_explicit((_Atomic uint64_t *)(void *)ring_cell_at(cells, at),
-			      (uint64_t)ring_lap(at, cells->shift) << 32 | word, order);
+	atomic_store_explicit((_Atomic uint64_t *)(void *)ring_cell_at(cells, at), ring_number(at) | word,
+			      order);
 }
 
 /* All of a message but its first cell, of which there is something; where it ends is returned. */
@@ -89,41 +87,49 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 	}
 }
 
-/* A message of several cells, for which there is room; the first cell last: the reader polls on it, and each of its looks would take the
- * line away. Apart, so that one of one cell needs fewer registers. */
-static __attribute__((noinline)) void put_several(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+int ring_put_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1, ring->shift};
-	uint64_t end = put_rest(&cells, ring->tail + RING_CELL, data + RING_DATA, len - RING_DATA);
-
-	memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER, data, RING_DATA);
-	put_cell_header(&cells, ring->tail, RING_VALID | len, memory_order_release);
-	ring->tail = end;
-	fetch_ahead(&cells, end);
-}
-
-int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
-{
-	int room = has_room(ring, ring_cells_bytes(len));
+	const struct ring_cells cells = {ring->cells, ring->size - 1};
+	uint64_t at = ring->tail;
+	int room = has_room(ring, RING_CELL);
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	if (len <= RING_DATA) {
-		const struct ring_cells cells = {ring->cells, ring->size - 1, ring->shift};
-		uint64_t at = ring->tail;
+	ring_copy_short(ring_cell_at(&cells, at) + RING_HEADER, data, len);
+	put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
+	ring->tail = at + RING_CELL;
+	return 1;
+}
 
-		ring_copy_short(ring_cell_at(&cells, at) + RING_HEADER, data, len);
-		put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
-		ring->tail = at + RING_CELL;
-	} else {
-		put_several(ring, data, len);
-	}
+/* Whether a message of several cells fits, as has_room(). */
+static inline int has_room_for(struct ring_writer *ring, uint32_t len)
+{
+	/* More than it takes, which spares the division by what a cell holds; where there is not so much, it is asked in full. */
+	if (__builtin_expect(ring->size - (ring->tail - ring->head) >= 2 * (uint64_t)len + RING_CELL, 1))
+		return 1;
+	return has_room_now(ring, ring_cells_bytes(len));
+}
+
+int ring_put_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+{
+	const struct ring_cells cells = {ring->cells, ring->size - 1};
+	int room = has_room_for(ring, len);
+	uint64_t at = ring->tail, end;
+
+	if (__builtin_expect(room != 1, 0))
+		return room;
+	/* The first cell last: the reader polls on it, and each of its looks would take the line away. */
+	end = put_rest(&cells, at + RING_CELL, data + RING_DATA, len - RING_DATA);
+	memcpy(ring_cell_at(&cells, at) + RING_HEADER, data, RING_DATA);
+	put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
+	ring->tail = end;
+	fetch_ahead(&cells, end);
 	return 1;
 }
 
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1, ring->shift};
+	const struct ring_cells cells = {ring->cells, ring->size - 1};
 	const uint32_t first = RING_DATA - RING_TAG;
 	uint64_t end = ring->tail + RING_CELL;
 	int room = has_room(ring, ring_cells_bytes(len + RING_TAG));
@@ -175,7 +181,7 @@ static inline void put_piece(const struct ring_cells *cells, struct cursor *curs
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1, ring->shift};
+	const struct ring_cells cells = {ring->cells, ring->size - 1};
 	uint32_t need = ring_cells_bytes(len) + (inv_rkey ? RING_CELL : 0);
 	struct cursor cursor = {ring->tail, 0};
 	int room = has_room(ring, need);

@@ -6,7 +6,7 @@
  * A one-way ring of messages in memory that two processes map, one writer, one reader.
  *
  * It is made of 64-byte cells: 8 bytes of header, 56 of payload. A message takes whole cells, which may wrap. Each
- * cell's header has the lap in which it was written, counted from 1, so that nothing of an earlier lap is ever taken for
+ * cell's header has its number, counted from 1 on through all laps, so that nothing of an earlier lap is ever taken for
  * news; the first cell's has the length, too, and is stored last, with release. So the reader polls one word,
  * the writer touches no line but the message's own, and a message of up to 56 bytes moves one cache line.
  *
@@ -25,9 +25,10 @@
 #define RING_CELL      64u
 #define RING_HEADER    8u
 #define RING_DATA      (RING_CELL - RING_HEADER)
-#define RING_VALID     0x80000000u
-#define RING_INV       0x40000000u /* a key to invalidate is all that the first cell has; the message follows */
-#define RING_LEN_MASK  0x00ffffffu
+#define RING_WORD_BITS 19u /* of a header; those above are its cell's number */
+#define RING_VALID     0x40000u
+#define RING_INV       0x20000u /* a key to invalidate is all that the first cell has; the message follows */
+#define RING_LEN_MASK  0x1ffffu
 #define RING_BYTES_MIN 4096u
 #define RING_BYTES_MAX (64u << 20)
 #define RING_TAG       8u
@@ -46,16 +47,13 @@ struct ring_writer {
 	uint64_t tail; /* bytes written */
 	uint64_t head; /* of the reader, as last seen */
 	uint32_t size; /* a power of two */
-	uint32_t shift;
 };
 
 struct ring_reader {
 	uint8_t *cells; /* the shared part is in front of them */
 	uint64_t head;
-	uint64_t published;
-	uint32_t lap; /* of the next header */
+	uint64_t publish_at; /* the head that is to be published next */
 	uint32_t size;
-	uint32_t shift;
 	uint32_t max_msg; /* longest message that can be; at most ring_msg_max() */
 };
 
@@ -92,8 +90,14 @@ void ring_reader_start(struct ring_reader *ring, uint32_t laps);
 /* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey);
-/* The same for a message that lies in one piece and invalidates nothing. */
-int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+/* The same for a message that lies in one piece and invalidates nothing: of one cell, which is up to RING_DATA, or of more. */
+int ring_put_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+int ring_put_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+
+static inline int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+{
+	return len <= RING_DATA ? ring_put_cell(ring, data, len) : ring_put_cells(ring, data, len);
+}
 
 /* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
@@ -103,33 +107,52 @@ static inline _Atomic uint64_t *ring_header_at(uint8_t *cells, uint32_t size, ui
 	return (_Atomic uint64_t *)(void *)(cells + (at & (size - 1)));
 }
 
-static inline uint32_t ring_lap(uint64_t at, uint32_t shift)
+_Static_assert(RING_VALID == 1u << (RING_WORD_BITS - 1) && RING_CELL == 64, "ring_number() counts cells");
+
+/* The number of the cell at 'at', as its header has it. It comes again after 2^45 cells, when what had it was written over by each lap
+ * since. */
+static inline uint64_t ring_number(uint64_t at)
 {
-	return (uint32_t)(at >> shift) + 1;
+	return (at + RING_CELL) << (RING_WORD_BITS - 6);
 }
 
-/* Whether a header is one of that lap. */
-static inline bool ring_is_of_lap(uint64_t header, uint32_t lap)
+/* Whether the cell with that number has come. */
+static inline bool ring_is_news(uint64_t header, uint64_t number)
 {
-	return header >> 32 == lap;
+	return (header ^ number) >> RING_WORD_BITS == 0;
+}
+
+/* The header of what is next, with its number taken off: when that has come, its word is left. */
+static inline uint64_t ring_next(const struct ring_reader *ring)
+{
+	return atomic_load_explicit(ring_header_at(ring->cells, ring->size, ring->head),
+				    memory_order_acquire) ^
+	       ring_number(ring->head);
+}
+
+/* The word of that, 0 when there is none. */
+static inline uint32_t ring_word(uint64_t next)
+{
+	return next >> RING_WORD_BITS == 0 ? (uint32_t)next : 0;
 }
 
 /* The header word of the next message, 0 when there is none. */
 static inline uint32_t ring_look(const struct ring_reader *ring)
 {
-	uint64_t header = atomic_load_explicit(ring_header_at(ring->cells, ring->size, ring->head),
-					       memory_order_acquire);
-
-	return ring_is_of_lap(header, ring->lap) ? (uint32_t)header : 0;
+	return ring_word(ring_next(ring));
 }
 
-/* The same, first of all of those that a poll looks for: behind one that is there, others may just be written, and what was fetched of
- * them would be fetched again. */
-static inline uint32_t ring_peek(const struct ring_reader *ring)
+/* The rest of a short message was written before its header: fetch it along with that, not after. Before the first look of a poll only: behind a
+ * message that is there others may just be written, and what was fetched of them would be fetched again. */
+static inline void ring_fetch(const struct ring_reader *ring)
 {
-	/* The rest of a short message was written before its header: fetch it along with that, not after. */
 	__builtin_prefetch(ring->cells + ((ring->head + RING_CELL) & (ring->size - 1)));
 	__builtin_prefetch(ring->cells + ((ring->head + 2 * RING_CELL) & (ring->size - 1)));
+}
+
+static inline uint32_t ring_peek(const struct ring_reader *ring)
+{
+	ring_fetch(ring);
 	return ring_look(ring);
 }
 
@@ -189,7 +212,6 @@ static inline void ring_copy_short(uint8_t *dst, const uint8_t *src, uint32_t le
 struct ring_cells {
 	uint8_t *base;
 	uint64_t mask;
-	uint32_t shift;
 };
 
 static inline uint8_t *ring_cell_at(const struct ring_cells *cells, uint64_t at)
@@ -197,31 +219,34 @@ static inline uint8_t *ring_cell_at(const struct ring_cells *cells, uint64_t at)
 	return cells->base + (at & cells->mask);
 }
 
-/* The payload of the cells from 'at' on; they have 'bytes' with their headers. */
-static inline void ring_take_cells(const struct ring_reader *ring, uint64_t at, uint32_t bytes, uint8_t *dst,
-				   uint32_t size, uint32_t len)
+/* The payload of the cells from 'at' on, one at least; where they end is returned. */
+static inline uint64_t ring_take_cells(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
+				       uint32_t size, uint32_t len)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1, 0};
+	const struct ring_cells cells = {ring->cells, ring->size - 1};
 	const uint8_t *end = dst + len;
 
 	/* Whole cells where there is room: what is behind the message in its last one is the writer's own affair. */
-	if (__builtin_expect(bytes <= size, 1)) {
-		for (; dst < end; dst += RING_DATA, at += RING_CELL)
+	if (__builtin_expect((uint64_t)len + RING_DATA <= size, 1)) {
+		do {
 			memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
-		return;
+			dst += RING_DATA;
+			at += RING_CELL;
+		} while (dst < end);
+		return at;
 	}
 	for (; end - dst > (ptrdiff_t)RING_DATA; dst += RING_DATA, at += RING_CELL)
 		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
 	ring_copy_short(dst, ring_cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
+	return at + RING_CELL;
 }
 
 /* All before 'at' is done with. */
 static inline void ring_advance(struct ring_reader *ring, uint64_t at)
 {
 	ring->head = at;
-	ring->lap = ring_lap(at, ring->shift);
-	if (at - ring->published >= ring->size / 4) {
-		ring->published = at;
+	if (__builtin_expect(at >= ring->publish_at, 0)) {
+		ring->publish_at = at + ring->size / 4;
 		atomic_store_explicit(&ring_reader_shared(ring)->head, at, memory_order_release);
 	}
 }
@@ -230,16 +255,12 @@ static inline void ring_advance(struct ring_reader *ring, uint64_t at)
 static inline void ring_reader_set(struct ring_reader *ring, const struct ring_reader *from)
 {
 	ring->head = from->head;
-	ring->published = from->published;
-	ring->lap = from->lap;
+	ring->publish_at = from->publish_at;
 }
 
 static inline void ring_take_plain(struct ring_reader *ring, void *dst, uint32_t size, uint32_t len)
 {
-	uint32_t bytes = ring_cells_bytes(len);
-
-	ring_take_cells(ring, ring->head, bytes, dst, size, len);
-	ring_advance(ring, ring->head + bytes);
+	ring_advance(ring, ring_take_cells(ring, ring->head, dst, size, len));
 }
 
 /* The key that a message with RING_INV invalidates; its payload begins one cell later. */
@@ -266,16 +287,15 @@ static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8
 {
 	const uint32_t first = RING_DATA - RING_TAG;
 	const uint8_t *from = ring->cells + (at & (ring->size - 1)) + RING_HEADER + RING_TAG;
-	uint32_t bytes = ring_cells_bytes(len + RING_TAG);
 
 	if (__builtin_expect(size >= first, 1))
 		memcpy(dst, from, first);
 	else
 		ring_copy_short(dst, from, len);
+	at += RING_CELL;
 	if (len > first)
-		ring_take_cells(ring, at + RING_CELL, bytes - RING_CELL, dst + first, size - first,
-				len - first);
-	ring_advance(ring, at + bytes);
+		at = ring_take_cells(ring, at, dst + first, size - first, len - first);
+	ring_advance(ring, at);
 }
 
 /* Be done with the message that 'word' heads, of a length that can be, without taking it. */

@@ -72,7 +72,7 @@ struct shm_import {
 enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION };
 
 #define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 7u
+#define SHM_VERSION 8u
 
 struct shm_msg {
 	uint32_t magic;
@@ -264,6 +264,7 @@ struct shm_qp {
 	TAILQ_ENTRY(shm_qp) entry;
 };
 
+_Static_assert(SHM_MSG_MAX + RING_TAG <= RING_LEN_MASK, "a header has room for the longest message's length");
 _Static_assert(offsetof(struct shm_qp, rx) == 64 && offsetof(struct shm_qp, tx) == 128 &&
 		       offsetof(struct shm_qp, empty_polls) == 192,
 	       "a line each");
@@ -277,7 +278,7 @@ struct shm_own_key {
 /* All that is looked at of a queue pair that is not hot: whether its ring has a message. */
 struct shm_cold {
 	const _Atomic uint64_t *header;
-	uint32_t lap; /* that a message would be of */
+	uint64_t number; /* of the cell that a message would begin with */
 	struct shm_qp *qp;
 };
 

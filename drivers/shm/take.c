@@ -97,26 +97,31 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 	struct shm_recvs *recvs = qp->recvs;
 	struct ring_reader rx = qp->rx;
-	uint32_t n = 0, word;
+	uint32_t n = 0, sure_max = take_sure_max(qp);
 
-	while (n < max && (word = n == 0 ? ring_peek(&rx) : ring_look(&rx)) != 0) {
+	ring_fetch(&rx);
+	while (n < max) {
 		const struct fabric_recv_wr *wr = shm_recvs_next_of(recvs, is_shared);
-		uint32_t len = word & RING_LEN_MASK, took;
+		uint64_t next = ring_next(&rx), len = next ^ RING_VALID;
+		uint32_t took;
 
-		if (__builtin_expect(
-			    (word & ~RING_LEN_MASK) != RING_VALID || !take_is_sure(qp, recvs, wr, len), 0)) {
-			ring_reader_set(&qp->rx, &rx);
-			took = take_any(qp, word, &wcs[n]);
-			n += took & 1;
-			if (took & TAKE_ENDS)
-				return n;
-			rx = qp->rx;
+		/* Of any other word, or of none, more bits are left than those of a length. */
+		if (__builtin_expect(len <= sure_max && take_is_sure(recvs, wr, (uint32_t)len), 1)) {
+			ring_take_plain(&rx, wr->addr, wr->len, (uint32_t)len);
+			take_received(qp, wr, &wcs[n++], (uint32_t)len, 0);
+			shm_recvs_take_of(recvs, is_shared);
+			take_count(stats, (uint32_t)len);
 			continue;
 		}
-		ring_take_plain(&rx, wr->addr, wr->len, len);
-		take_received(qp, wr, &wcs[n++], len, 0);
-		shm_recvs_take_of(recvs, is_shared);
-		take_count(stats, len);
+		if (ring_word(next) == 0)
+			break;
+		ring_reader_set(&qp->rx, &rx);
+		took = take_any(qp, ring_word(next), &wcs[n]);
+		n += took & 1;
+		if (took & TAKE_ENDS)
+			return n;
+		rx = qp->rx;
+		sure_max = take_sure_max(qp);
 	}
 	ring_reader_set(&qp->rx, &rx);
 	return n;

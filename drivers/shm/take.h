@@ -35,12 +35,17 @@ static inline void take_count(struct fabric_stats *stats, uint32_t len)
 	stats->recv_bytes += len;
 }
 
-/* Whether a message of 'len' bytes is sure to be taken by 'wr'; else it is not known. A receive that covers no registration has no length
- * (recvs.c), and a message of no bytes goes the long way. */
-static inline bool take_is_sure(const struct shm_qp *qp, const struct shm_recvs *recvs,
-				const struct fabric_recv_wr *wr, uint32_t len)
+/* The longest message of which that can be known beforehand. */
+static inline uint32_t take_sure_max(const struct shm_qp *qp)
 {
-	return len <= qp->rx.max_msg && len - 1 < wr->len && recvs->head != recvs->tail && !qp->is_rnr;
+	return qp->is_rnr ? 0 : qp->rx.max_msg;
+}
+
+/* Whether a message of 'len' bytes, not more than that, is sure to be taken by 'wr'; else it is not known. A receive that covers no
+ * registration has no length (recvs.c), and a message of no bytes goes the long way. */
+static inline bool take_is_sure(const struct shm_recvs *recvs, const struct fabric_recv_wr *wr, uint32_t len)
+{
+	return len - 1 < wr->len && recvs->head != recvs->tail;
 }
 
 #endif

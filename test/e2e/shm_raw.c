@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -131,6 +132,29 @@ void raw_send(const struct raw *raw, const void *data, size_t len, const int *fd
 		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&hdr)), fds, nfds * sizeof(int));
 	}
 	assert_int_equal(sendmsg(raw->fd, &hdr, MSG_NOSIGNAL), len);
+}
+
+static void put_header(uint8_t *base, size_t at)
+{
+	uint64_t cell = at / RING_CELL * RING_CELL, lap = (uint64_t)random() % 4;
+	uint64_t before = random() % 2 ? sizeof(struct ring_shared) : 0;
+
+	atomic_store((_Atomic uint64_t *)(void *)(base + cell),
+		     ring_number(cell - before + lap * RAW_RING_BYTES) | RING_VALID |
+			     ((uint32_t)random() & (RING_INV | 0x7ff)));
+}
+
+void raw_scribble(uint8_t *base, size_t len, uint32_t times)
+{
+	for (uint32_t i = 0; i < times; i++) {
+		size_t at = (size_t)random() % (len / 4) * 4;
+		uint32_t word = (uint32_t)random();
+
+		if (random() % 4 == 0)
+			put_header(base, at);
+		else
+			atomic_store((_Atomic uint32_t *)(void *)(base + at), random() % 2 ? word % 5 : word);
+	}
 }
 
 void raw_send_type(const struct raw *raw, enum shm_msg_type type)

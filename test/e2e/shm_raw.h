@@ -44,6 +44,9 @@ void raw_send(const struct raw *raw, const void *data, size_t len, const int *fd
 void raw_send_type(const struct raw *raw, enum shm_msg_type type);
 /* Wait for a message, whose descriptors are dropped. False: the other side has closed the connection. */
 bool raw_recv(struct raw *raw, struct end *polled);
+/* Words at random in 'len' bytes from a cell of a ring on, or from anywhere at a multiple of 8: of any value, small ones, and headers that the
+ * cell could have that they come to lie in, be it of a ring from there on or of one from its shared part on, in one of the first laps. */
+void raw_scribble(uint8_t *base, size_t len, uint32_t times);
 /* All of it, up to an open connection whose other queue pair is end->qp. */
 void raw_pair(struct raw *raw, struct end *end);
 

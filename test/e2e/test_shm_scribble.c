@@ -59,20 +59,6 @@ static uint32_t make_call(uint8_t *msg, uint32_t xid)
 	return 4 * n;
 }
 
-static void scribble(uint8_t *base, size_t len, uint32_t times)
-{
-	for (uint32_t i = 0; i < times; i++) {
-		size_t at = (size_t)random() % (len / 4) * 4;
-		uint32_t word = (uint32_t)random();
-
-		if (random() % 4 == 0) /* what could be a header, with a lap behind it */
-			word = RING_VALID | (word & (RING_INV | 0x7ff));
-		else if (random() % 2)
-			word = word % 5;
-		atomic_store((_Atomic uint32_t *)(void *)(base + at), word);
-	}
-}
-
 /* Right traffic, as fast as it is taken: messages there, answers away. */
 static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 {
@@ -114,8 +100,8 @@ static void scribble_lane(void)
 	struct lane_way *way = &raw.lanes->lanes[raw.answer.place.lane].to_acceptor;
 
 	if (random() % 4 == 0)
-		scribble((uint8_t *)way + (raw.lane_tx.tail & (LANE_BYTES - 1)), 2048, 4);
-	scribble((uint8_t *)raw.lane_rx.cells - sizeof(struct ring_shared), 4096, 1);
+		raw_scribble((uint8_t *)way + (raw.lane_tx.tail & (LANE_BYTES - 1)), 2048, 4);
+	raw_scribble((uint8_t *)raw.lane_rx.cells - sizeof(struct ring_shared), 4096, 1);
 }
 
 /* The other process: until it is killed. */
@@ -133,28 +119,28 @@ static void run_scribbler(enum target target, uint32_t seed)
 			serve_ring(&rx, &xid);
 		switch (target) {
 		case MESSAGES: /* behind the first header, which stays */
-			scribble(raw.rings + sizeof(struct ring_shared), RAW_RING_BYTES, 1);
+			raw_scribble(raw.rings + sizeof(struct ring_shared), RAW_RING_BYTES, 1);
 			break;
 		case KEYS:
 			memcpy(&raw.keys[9], &good, sizeof(good));
-			scribble((uint8_t *)&raw.keys[9], sizeof(good), 1);
+			raw_scribble((uint8_t *)&raw.keys[9], sizeof(good), 1);
 			break;
 		case MARKS:
-			scribble((uint8_t *)raw.mark, sizeof(*raw.mark), 1);
-			scribble(second, ring_footprint(RAW_RING_BYTES), 8);
+			raw_scribble((uint8_t *)raw.mark, sizeof(*raw.mark), 1);
+			raw_scribble(second, ring_footprint(RAW_RING_BYTES), 8);
 			break;
 		case LANES:
 			serve_lane(&lane_xid);
 			scribble_lane();
 			break;
 		default:
-			scribble(raw.rings, 2 * ring_footprint(RAW_RING_BYTES), 64);
-			scribble((uint8_t *)raw.lanes, sizeof(*raw.lanes), 64);
-			scribble((uint8_t *)raw.keys, KEY_ENTRIES * sizeof(struct key_entry), 64);
+			raw_scribble(raw.rings, 2 * ring_footprint(RAW_RING_BYTES), 64);
+			raw_scribble((uint8_t *)raw.lanes, sizeof(*raw.lanes), 64);
+			raw_scribble((uint8_t *)raw.keys, KEY_ENTRIES * sizeof(struct key_entry), 64);
 		}
-		scribble(raw.region, RAW_REGION_BYTES, 16);
+		raw_scribble(raw.region, RAW_REGION_BYTES, 16);
 		for (uint32_t i = 0; i < ntheirs; i++)
-			scribble(theirs[i].base, theirs[i].len, 16);
+			raw_scribble(theirs[i].base, theirs[i].len, 16);
 	}
 }
 

@@ -118,6 +118,23 @@ static void put__tagged_of_any_length_at_any_place_arrives(void **state)
 	}
 }
 
+/* After so many cells that their numbers begin at 0 again. */
+static void put__numbers_come_again(void **state)
+{
+	const uint64_t begin = (1ull << (64 - RING_WORD_BITS)) * RING_CELL - 2 * SIZE;
+	uint8_t data[MAX_MSG];
+
+	(void)state;
+	memset(data, 1, sizeof(data));
+	writer.tail = writer.head = reader.head = reader.publish_at = begin;
+	for (uint32_t len = 0; writer.tail - begin < 6 * (uint64_t)SIZE; len = (len + 61) % MAX_MSG) {
+		assert_int_equal(ring_peek(&reader), 0);
+		assert_int_equal(ring_put_one(&writer, data, len), 1);
+		expect_taken(data, len, 0);
+	}
+	assert_true(ring_number(writer.tail) < ring_number(begin));
+}
+
 static void put__stale_payload_is_never_a_header(void **state)
 {
 	uint8_t data[MAX_MSG];
@@ -197,10 +214,14 @@ static void put__a_mark_that_cannot_be_ends_the_writer(void **state)
 
 static void peek__headers_that_cannot_be_are_told(void **state)
 {
-	static const uint32_t words[] = {1,	     0x7fffffff,
-					 0xffffffff, RING_VALID | (MAX_MSG + 1),
-					 0x81000000, RING_VALID | RING_LEN_MASK,
-					 0xa0000004};
+	static const uint32_t words[] = {1,
+					 0x7fffffff,
+					 0xffffffff,
+					 RING_INV | 4,
+					 RING_VALID | (MAX_MSG + 1),
+					 RING_VALID | RING_LEN_MASK,
+					 RING_VALID | RING_INV | (MAX_MSG + 1),
+					 RING_VALID << 1 | RING_VALID | 4};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -215,6 +236,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(put__any_length_at_any_place_arrives, setup, teardown),
 		cmocka_unit_test_setup_teardown(put__tagged_of_any_length_at_any_place_arrives, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(put__numbers_come_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(put__stale_payload_is_never_a_header, setup, teardown),
 		cmocka_unit_test_setup_teardown(put__full_ring_takes_nothing_until_the_reader_says, setup,
 						teardown),
