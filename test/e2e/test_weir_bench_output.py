@@ -90,9 +90,11 @@ class Csv(unittest.TestCase):
             done = run(option, '/no/such/folder/out', '--time', '86400', '--lcores', 'any')
             self.assertEqual((done.returncode, done.stdout), (1, ''))
             self.assertIn('/no/such/folder/out', done.stderr)
-        for reports in (['--csv', '-', '--json', '-'], ['--csv', 'x', '--json', 'x'], ['--html', 'x', '--csv', 'x'], ['--html', '-']):
+        for reports in (['--csv', '-', '--json', '-'], ['--csv', 'x', '--json', 'x'], ['--html', 'x', '--csv', 'x'], ['--html', '-'],
+                        ['--csv', '/dev/stdout', '--json', '/dev/stdout'], ['--csv', '/dev/shm/weir-x', '--json', '/dev/shm/weir-x']):
             done = run(*reports, *QUICK, '5') # else one would be lost, or two be mixed
             self.assertEqual((done.returncode, done.stdout), (2, ''))
+        self.assertEqual(run('--csv', '/dev/null', '--json', '/dev/null', *QUICK, '5').returncode, 0)
 
     def test_a_report_stays_until_there_is_a_new_one(self):
         with tempfile.TemporaryDirectory() as folder:
