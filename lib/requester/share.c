@@ -28,8 +28,12 @@ void requester_share_start(struct weir_conn *conn)
 
 void requester_share_wake(struct weir_conn *conn)
 {
-	if (requester_of(conn)->credits.wanted < CREDIT_SHARE_START)
-		requester_share_start(conn);
+	if (requester_of(conn)->credits.wanted >= CREDIT_SHARE_START)
+		return;
+	requester_share_start(conn);
+	/* While unused it held no receives for what the peer had granted with its properties, which is as good as ever. */
+	if (conn->v2 && !conn->heard)
+		credit_first(&requester_of(conn)->credits, conn->v2->granted);
 }
 
 void requester_share_grow(struct weir_conn *conn)

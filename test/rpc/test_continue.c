@@ -312,6 +312,32 @@ static void shared__what_is_reserved_is_of_the_share(void **state)
 	assert_int_equal(pair.conn->share.size, req->credits.wanted);
 }
 
+/* The peer's properties brought it, and no reply another since: giving back receives that nobody uses does not end it. */
+static void shared__an_unused_connection_keeps_what_it_was_granted(void **state)
+{
+	const struct requester *req;
+
+	(void)state;
+	teardown(NULL);
+	pair_start(&pair, share_eight);
+	pair_server_stop(&pair);
+	/* So that it grants what it has receives for. */
+	pair.profile.shared_receives = WEIR_SHARED_RECEIVES_OFF;
+	pair_server_start(&pair);
+	pair_connect(&pair);
+	req = requester_of(pair.conn);
+	for (uint32_t i = 0; req->credits.wanted > 1 && pair_wait(&pair, i); i++)
+		pair_poll(&pair);
+	assert_int_equal(req->credits.wanted, 1);
+	pair_settle(&pair); /* quiet, too */
+	assert_int_equal(echo(16384, false, &outcomes[0]), 0);
+	assert_int_equal(client().continued_calls, 1);
+	assert_int_equal(client().fallbacks_credits, 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(outcomes[0].status, 0);
+	expect_idle();
+}
+
 static void timeout__what_was_reserved_stays_until_the_reply(void **state)
 {
 	struct weir_call_params params;
@@ -502,6 +528,7 @@ static int run(void)
 		T(credits__calls_in_the_queue_find_their_way),
 		T(buffers__receives_are_reserved_for_replies),
 		T(shared__what_is_reserved_is_of_the_share),
+		T(shared__an_unused_connection_keeps_what_it_was_granted),
 		T(timeout__what_was_reserved_stays_until_the_reply),
 		T(peer__without_the_extension_is_spoken_to_as_before),
 		T(orphan__keeps_the_receives_of_its_arguments),
