@@ -29,7 +29,10 @@ class Hangs(RuntimeError):
     """A program that did not end: trying again would only take as long again."""
 
 
-def run(argv, timeout=120, env=None):
+PATIENCE = 120 # s for a program to end, besides those that it was told to take
+
+
+def run(argv, timeout=PATIENCE, env=None):
     full = dict(os.environ, **(env or {}))
     try:
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout, env=full)
@@ -44,7 +47,7 @@ def read_by(read, text, program):
     """What 'read' makes of what a program said; a program that says something else has failed."""
     try:
         return read(text)
-    except (IndexError, ValueError):
+    except (AttributeError, IndexError, ValueError): # of a pattern that is nowhere in it, a line or field, a number
         raise RuntimeError(f'{program}: it does not say what was expected: {text.strip()[-400:]!r}') from None
 
 
@@ -109,14 +112,14 @@ class Tools:
     def is_built(self):
         return os.access(self.path('weir-bench', 'weir-bench'), os.X_OK)
 
-    def json_of(self, *argv):
-        return json.loads(run([*argv]))
+    def json_of(self, *argv, seconds=0):
+        return json.loads(run([*argv], timeout=PATIENCE + seconds))
 
     @in_one_state
     def weir(self, workload, size, depth, *more, share=1.0):
         result = self.json_of(self.path('weir-bench', 'weir-bench'), '--workload', workload, '--size', str(size), '--depth',
                               str(depth), '--time', str(self.time * share), '--warmup', '0.3', '--quiet', '--json', '-',
-                              '--lcores', ','.join(self.cores), *more)
+                              '--lcores', ','.join(self.cores), *more, seconds=self.time * share)
         if result['errors'] or result['verify_failures']:
             raise RuntimeError(f'{result["errors"]} errors in {workload}')
         self.counters.append(result['counters'])
@@ -145,7 +148,7 @@ class Tools:
     @in_one_state
     def memcpy(self, size, share=1.0):
         return self.json_of(self.path('micro', 'weir-micro-memcpy'), '--size', str(size), '--sources', '1', '--targets', '1',
-                            '--time', str(self.time * share), '--core', self.cores[1])['bytes_per_s']
+                            '--time', str(self.time * share), '--core', self.cores[1], seconds=self.time * share)['bytes_per_s']
 
     def beside_memcpy(self, size, workloads, turns):
         """Short turns of each workload between two of memcpy, one buffer a side; yields (workload, result, memcpy).
@@ -200,13 +203,10 @@ class Tools:
     def instructions(self, workload, size, depth, calls=5000):
         """Of one RPC, both sides together."""
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(['valgrind', '--tool=callgrind', '--collect-atstart=no', '--toggle-collect=measure',
-                                   f'--callgrind-out-file={folder}/out', self.path('micro', 'weir-micro-rpc'), '--workload',
-                                   workload, '--size', str(size), '--depth', str(depth), '--calls', str(calls)],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f'valgrind: exit {done.returncode}: {done.stdout.strip()[-400:]}')
-        return read_callgrind(done.stdout) / calls
+            said = run(['valgrind', '--log-fd=1', '--tool=callgrind', '--collect-atstart=no', '--toggle-collect=measure',
+                        f'--callgrind-out-file={folder}/out', self.path('micro', 'weir-micro-rpc'), '--workload', workload,
+                        '--size', str(size), '--depth', str(depth), '--calls', str(calls)])
+        return read_by(read_callgrind, said, 'valgrind') / calls
 
     def memory_of(self, connections):
         """Bytes of both sides together with so many connections, of which one has load."""

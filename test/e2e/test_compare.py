@@ -222,7 +222,7 @@ class OneState(unittest.TestCase):
                 self.pings += 1
                 return {'p50_ns': OneState.NEAR}
 
-            def json_of(self, *argv):
+            def json_of(self, *argv, **_more):
                 self.runs += 1
                 return {'bytes_per_s': 1}
 
@@ -375,6 +375,43 @@ runpy.run_path(sys.argv[0], run_name='__main__')
         finally:
             tools.run = real
         self.assertEqual(len(asked), 1)
+
+    def with_valgrind(self, text, seconds):
+        """Instructions by a valgrind that does as 'text' says, when it has so long."""
+        path, real = os.environ['PATH'], tools.run
+        tools.run = lambda argv, **_more: real(argv, timeout=seconds)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, 'valgrind'), 'w', encoding='ascii') as file:
+                    file.write(f'#!/bin/sh\n{text}\n')
+                    os.fchmod(file.fileno(), 0o700)
+                os.environ['PATH'] = f'{folder}:{path}'
+                return tools.Tools('build', '0,1', 1).instructions('null', 64, 1, calls=10)
+        finally:
+            os.environ['PATH'], tools.run = path, real
+
+    def test_callgrind_too_may_fail_or_hang(self):
+        self.assertEqual(self.with_valgrind('echo "==1== Collected : 5000"', 60), 500)
+        for text, seconds, said in (('echo no such tool', 60, 'not say what'), ('exit 1', 60, 'exit 1'), ('exec sleep 100', 0.1, 'no end')):
+            with self.assertRaisesRegex(RuntimeError, said):
+                self.with_valgrind(text, seconds)
+
+    def test_a_run_has_the_time_that_it_was_told_to_take(self):
+        asked, real = [], tools.run
+
+        def answer(argv, timeout=0, **_more):
+            asked.append(timeout - float(argv[argv.index('--time') + 1]))
+            return json.dumps({'errors': 0, 'verify_failures': 0, 'counters': {}, 'bytes_per_s': 1})
+
+        tools.run = answer
+        try:
+            told = tools.Tools('build', '0,1', 86400)
+            told.weir('null', 64, 1)
+            told.memcpy(4096)
+        finally:
+            tools.run = real
+        self.assertEqual(len(asked), 2)
+        self.assertGreaterEqual(min(asked), 60)
 
     def test_a_load_that_fails_under_strace_is_no_figure(self):
         with tempfile.TemporaryDirectory() as folder:
