@@ -87,6 +87,7 @@ struct weir_conn {
 	bool heard;		   /* the role has got an answer, or a call, since it was opened */
 	bool remote_invalidation;  /* both sides have said so: a responder may end a key with its reply */
 	bool remakes;		   /* it connects again when it is lost */
+	bool is_quick; /* it can send, by version 1 alone, at once, and its receives are shared; nobody ends keys from afar */
 
 	/* the batch */
 	uint32_t nsges;
@@ -254,13 +255,20 @@ void conn_local_inv(struct weir_conn *conn, uint32_t rkey, bool in_use, struct c
 /* Bind a window, ahead of all that is queued, as its key is known when this is posted. */
 void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge, uint32_t access);
 /* The same without the batch, by drivers that can: done when this returns true, and nobody is called. False: nothing was
- * done. A Send goes ahead of no work request that was queued before it. */
+ * done. A Send goes ahead of no work request that was queued before it: of a quick one, the caller has seen to that. */
+static inline bool conn_send_quick(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
+{
+	engine_shared_top_up(conn->shared);
+	return conn->ops->send_now(conn->qp, data, bytes);
+}
+
+bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes); /* whatever it is */
+
 static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 {
-	if (conn->nwrs > 0 || !conn->ops->send_now || !conn_can_send(conn))
-		return false;
-	conn_top_up(conn);
-	return conn->ops->send_now(conn->qp, data, bytes);
+	if (conn->is_quick && conn->nwrs == 0)
+		return conn_send_quick(conn, data, bytes);
+	return conn_send_slow(conn, data, bytes);
 }
 
 static inline bool conn_rdma_now(struct weir_conn *conn, enum fabric_op op, const struct fabric_sge *sge,

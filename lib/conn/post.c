@@ -204,6 +204,14 @@ static void post_batch(struct weir_conn *conn)
 		inline_done[i]->done(inline_done[i], 0);
 }
 
+bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
+{
+	if (conn->nwrs > 0 || !conn->ops->send_now || !conn_can_send(conn))
+		return false;
+	conn_top_up(conn);
+	return conn->ops->send_now(conn->qp, data, bytes);
+}
+
 void conn_on_flush(struct engine_endpoint *ep)
 {
 	struct weir_conn *conn = (struct weir_conn *)ep;

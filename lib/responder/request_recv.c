@@ -84,6 +84,7 @@ static inline __attribute__((always_inline)) void receive_v1(struct weir_request
 		return;
 	}
 	rdma1_take_short(msg, &req->hdr);
+	req->is_plain = true;
 	count(conn);
 	request_dispatch_inline(req, RDMA1_HEADER_MIN);
 }

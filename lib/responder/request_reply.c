@@ -472,22 +472,47 @@ void request_reply_again(struct weir_request *req)
 		request_transmit(req);
 }
 
-/* Of version 1, without chunks in the call and items in the reply, at once, if the driver can. False: it is to be planned. */
-static inline bool reply_short_now(struct weir_request *req, struct weir_conn *conn)
+/* request_release() of a plain one that is answered. */
+static inline void release_plain(struct weir_request *req, struct responder *responder)
 {
-	uint32_t bytes = RDMA1_HEADER_MIN + (uint32_t)weir_xdr_out_len(&req->out);
+	struct request_pool *pool = responder->pool;
+
+	if (__builtin_expect(!TAILQ_EMPTY(&pool->waiting), 0)) {
+		request_release(req);
+		return;
+	}
+	mem_pool_put(req->reply);
+	responder->nbusy--;
+	req->reply = NULL;
+	req->user = NULL;
+	req->is_plain = false;
+	req->state = REQUEST_FREE;
+	req->next_free = pool->free;
+	pool->free = req;
+}
+
+/* Of a plain one by a quick connection, at once. False: it is to be planned. */
+static inline bool reply_plain_now(struct weir_request *req, struct responder *responder,
+				   struct weir_conn *conn)
+{
+	uint32_t bytes = RDMA1_HEADER_MIN + (uint32_t)weir_xdr_out_len(&req->out), granted;
 	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
 
-	if (((req->hdr.vers ^ RDMA1_VERSION) | req->nitems | req->hdr.nwrite_chunks |
-	     req->hdr.has_reply_chunk | conn->remote_invalidation | conn->nwrs) != 0 ||
-	    bytes > conn->send_inline || !conn->ops->send_now)
+	if (__builtin_expect(bytes > conn->send_inline, 0))
 		return false;
-	rdma1_encode_short(header, req->hdr.xid, grant(req, conn));
-	give_back_receive(req, conn);
-	if (__builtin_expect(!conn_send_now(conn, header, bytes), 0))
+	granted = credit_share_grant(&conn->shared->credits, &conn->share, req->hdr.credit,
+				     responder->credits.limit);
+	rdma1_encode_short(header, req->hdr.xid, granted);
+	conn->nheld--;
+	engine_shared_put(conn->shared, req->msg);
+	req->msg = NULL;
+	credit_share_sent(&conn->shared->credits, &conn->share, granted);
+	if (__builtin_expect(!conn_send_quick(conn, header, bytes), 0)) {
+		req->credit = granted;
 		return false;
-	req->responder->engine->stats.replies_sent++;
-	request_release(req);
+	}
+	responder->engine->stats.replies_sent++;
+	release_plain(req, responder);
 	return true;
 }
 
@@ -521,12 +546,20 @@ static __attribute__((noinline)) void reply_rare(struct weir_request *req)
 		reply_other(req, req->responder->conn);
 }
 
-void weir_request_reply(struct weir_request *req)
+static __attribute__((noinline)) void reply_any(struct weir_request *req, struct weir_conn *conn)
 {
-	struct weir_conn *conn = req->responder->conn;
-
 	if (__builtin_expect(req->replay || !req->reply || req->out.failed || request_is_gone(req), 0))
 		reply_rare(req);
-	else if (!reply_short_now(req, conn))
+	else
 		reply_other(req, conn);
+}
+
+void weir_request_reply(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+	struct weir_conn *conn = responder->conn;
+
+	if (!(req->is_plain && conn && conn->is_quick && conn->nwrs == 0 && req->reply && !req->out.failed &&
+	      reply_plain_now(req, responder, conn)))
+		reply_any(req, conn);
 }

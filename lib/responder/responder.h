@@ -108,6 +108,7 @@ struct weir_request {
 	bool is_long;	     /* its reply goes to the Reply chunk */
 	bool is_carried_out; /* HANDLING: its arguments are gone, the reply is still to be made */
 	bool may_wait;	     /* there was no buffer for the reply, and there may be one later */
+	bool is_plain; /* HANDLING: it came short, and has not done more than take a buffer for its results */
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 

@@ -331,6 +331,63 @@ static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 	assert_int_equal(pair.closed, 0);
 }
 
+static void narrow(struct weir_profile *profile)
+{
+	share(profile);
+	snprintf(profile->driver_options, sizeof(profile->driver_options), "ring_kib=4");
+}
+
+static int setup_narrow(void **state)
+{
+	(void)state;
+	nopen = nclosed = 0;
+	pair_start(&pair, narrow);
+	pair_connect(&pair);
+	return 0;
+}
+
+/* Replies that are answered at once, as long as the ring takes them; the others wait for it, with the credits that they grant, and
+ * none is lost or granted twice. */
+static void reply__finds_the_ring_full(void **state)
+{
+	const uint32_t count = 2000, ncalls = 15, in_use = pair.server->send_pool->in_use;
+	struct outcome outcomes[15];
+
+	(void)state;
+	for (uint32_t round = 0; round < 20; round++) {
+		uint64_t sends = pair.server->dev->stats.sends;
+
+		for (uint32_t i = 0; i < ncalls; i++) {
+			struct weir_call_params params;
+			struct weir_call *call;
+
+			outcome_init(&outcomes[i], &pair);
+			params = pair_params(PAIR_BIG, &outcomes[i]);
+			params.results_max_bytes = 4 + count;
+			call = weir_call_begin(pair.conn, &params);
+			assert_non_null(call);
+			weir_xdr_put_u32(weir_call_args(call), count);
+			assert_int_equal(weir_call_submit(call), 0);
+		}
+		for (uint32_t i = 0; i < 8 && round >= 4; i++) /* before that it has too few credits */
+			weir_engine_poll(pair.server, 0, pair.now_ns);
+		if (round >= 4) {
+			assert_int_equal(pair.server->stats.replies_sent, (round + 1) * ncalls);
+			assert_in_range(pair.server->dev->stats.sends - sends, 1, ncalls - 1);
+		}
+		for (uint32_t i = 0; i < ncalls; i++)
+			pair_until(&pair, &outcomes[i].done, 1);
+		for (uint32_t i = 0; i < ncalls; i++)
+			assert_int_equal(outcomes[i].status, 0);
+		pair_settle(&pair);
+		assert_int_equal(pair.server_conn->share.unsent, 0);
+		assert_int_equal(pair.server_conn->nheld, 0);
+		assert_int_equal(pair.server->send_pool->in_use, in_use);
+		expect_within(pair.server);
+		expect_within(pair.client);
+	}
+}
+
 static int run(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -343,9 +400,13 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(reply__cut_off_amid_its_writes_is_forgotten, setup_patient,
 						teardown),
 	};
+	const struct CMUnitTest of_rings[] = {
+		cmocka_unit_test_setup_teardown(reply__finds_the_ring_full, setup_narrow, teardown)};
 	const struct CMUnitTest in_virtual_time[] = {T(idle__gives_credits_back)};
 	int failed = cmocka_run_group_tests_name("shared", tests, NULL, NULL);
 
+	if (pair_driver[0] == 's' && pair_driver[1] == 'h')
+		failed += cmocka_run_group_tests_name("shared, rings", of_rings, NULL, NULL);
 	if (pair_driver[0] == 's' && pair_driver[1] == 'i') /* it takes a minute */
 		failed += cmocka_run_group_tests_name("shared, idle", in_virtual_time, NULL, NULL);
 	return failed;
