@@ -143,7 +143,8 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 			     0))
 		return false;
 	wr = shm_recvs_next(qp->recvs);
-	if (__builtin_expect(len > take_sure_max(qp) || !take_is_sure(qp->recvs, wr, len), 0))
+	if (__builtin_expect(
+		    len > take_sure_max(qp) || !take_is_sure(qp->recvs, wr, len, qp->recvs->is_shared), 0))
 		return false;
 	ring_take_tagged(rx, rx->head, wr->addr, wr->len, len);
 	take_received(qp, wr, wc, len, 0);

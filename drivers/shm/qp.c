@@ -48,7 +48,7 @@ void shm_qp_free(struct shm_qp *qp)
 	mem_free(qp->pending_inlines);
 	mem_free(qp->pending);
 	mem_free(qp->done);
-	mem_free(qp->own.wrs);
+	shm_recvs_fini(&qp->own);
 	mem_free(qp);
 }
 

@@ -11,13 +11,19 @@
 int shm_recvs_init(struct shm_recvs *recvs, uint32_t max)
 {
 	uint32_t size = max <= 1 ? 1 : 1u << (32 - __builtin_clz(max - 1));
+	struct fabric_recv_wr *wrs = mem_zalloc((size + 1) * sizeof(wrs[0]));
 
-	recvs->wrs = mem_zalloc(size * sizeof(recvs->wrs[0]));
-	if (!recvs->wrs)
+	if (!wrs)
 		return -ENOMEM;
+	recvs->wrs = wrs + 1;
 	recvs->mask = size - 1;
 	recvs->max = max;
 	return 0;
+}
+
+void shm_recvs_fini(struct shm_recvs *recvs)
+{
+	mem_free(recvs->wrs ? recvs->wrs - 1 : NULL);
 }
 
 /* One that is not there covers nothing. */
@@ -78,15 +84,18 @@ uint32_t shm_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *
 uint32_t shm_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n)
 {
 	struct shm_recvs *recvs = &((struct shm_srq *)srq)->recvs;
-	const struct fabric_recv_wr *places = recvs->wrs;
-	uint32_t first = recvs->tail, end = recvs->head + recvs->max, tail = first;
+	const struct fabric_recv_wr *place = recvs->wrs + recvs->tail;
+	const uint64_t *id = wr_ids + n, *end;
+	uint32_t room = recvs->max - recvs->tail;
 
-	while (n > 0 && tail != end && places[tail & recvs->mask].wr_id == wr_ids[n - 1]) {
-		tail++;
-		n--;
+	end = id - (n < room ? n : room);
+	while (id != end && place->wr_id == id[-1]) {
+		place++;
+		id--;
 	}
-	recvs->tail = tail;
-	return tail - first;
+	n = (uint32_t)(wr_ids + n - id);
+	recvs->tail += n;
+	return n;
 }
 
 int shm_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
@@ -121,6 +130,6 @@ void shm_srq_destroy(struct fabric_srq *fsrq)
 	if (!srq)
 		return;
 	((struct shm_dev *)fsrq->dev)->srq = NULL;
-	mem_free(srq->recvs.wrs);
+	shm_recvs_fini(&srq->recvs);
 	mem_free(srq);
 }

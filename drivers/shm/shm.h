@@ -195,11 +195,11 @@ struct shm_done {
 };
 
 struct shm_recvs {
-	struct fabric_recv_wr *wrs; /* a power of two */
+	struct fabric_recv_wr *wrs; /* a power of two, and one of no length in front of them */
 	uint32_t mask;
 	uint32_t head, tail;
 	uint32_t max;
-	bool is_shared; /* the newest goes first: what was given back last is in the cache, however many are posted */
+	bool is_shared; /* the newest goes first: what was given back last is in the cache, however many are posted. 'head' stays 0 */
 };
 
 struct shm_srq {
@@ -437,6 +437,7 @@ bool shm_is_quiet(struct fabric_qp *qp);
 
 /* recvs.c */
 int shm_recvs_init(struct shm_recvs *recvs, uint32_t max);
+void shm_recvs_fini(struct shm_recvs *recvs); /* also of one that is all zeros */
 uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n);
 int shm_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
 void shm_srq_destroy(struct fabric_srq *srq);
@@ -448,10 +449,11 @@ static inline bool shm_recvs_empty(const struct shm_recvs *recvs)
 	return recvs->head == recvs->tail;
 }
 
-/* The next receive, and that a message has taken it; 'is_shared' is the queue's, for those who know it. */
+/* The next receive, of a shared queue that is empty the one of no length; and that a message has taken it. 'is_shared' is the queue's, for
+ * those who know it. */
 static inline const struct fabric_recv_wr *shm_recvs_next_of(const struct shm_recvs *recvs, bool is_shared)
 {
-	return &recvs->wrs[(is_shared ? recvs->tail - 1 : recvs->head) & recvs->mask];
+	return is_shared ? recvs->wrs + recvs->tail - 1 : &recvs->wrs[recvs->head & recvs->mask];
 }
 
 static inline void shm_recvs_take_of(struct shm_recvs *recvs, bool is_shared)

@@ -96,35 +96,39 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 {
 	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 	struct shm_recvs *recvs = qp->recvs;
+	const struct fabric_wc *end = wcs + max;
 	struct ring_reader rx = qp->rx;
-	uint32_t n = 0, sure_max = take_sure_max(qp);
+	struct fabric_wc *wc = wcs;
+	uint32_t sure_max = take_sure_max(qp);
 
 	ring_fetch(&rx);
-	while (n < max) {
+	while (wc != end) {
 		const struct fabric_recv_wr *wr = shm_recvs_next_of(recvs, is_shared);
-		uint64_t next = ring_next(&rx), len = next ^ RING_VALID;
-		uint32_t took;
-
 		/* Of any other word, or of none, more bits are left than those of a length. */
-		if (__builtin_expect(len <= sure_max && take_is_sure(recvs, wr, (uint32_t)len), 1)) {
+		uint64_t len = ring_next(&rx) ^ RING_VALID;
+		uint32_t word, took;
+
+		if (__builtin_expect(len <= sure_max && take_is_sure(recvs, wr, (uint32_t)len, is_shared),
+				     1)) {
 			ring_take_plain(&rx, wr->addr, wr->len, (uint32_t)len);
-			take_received(qp, wr, &wcs[n++], (uint32_t)len, 0);
+			take_received(qp, wr, wc++, (uint32_t)len, 0);
 			shm_recvs_take_of(recvs, is_shared);
 			take_count(stats, (uint32_t)len);
 			continue;
 		}
-		if (ring_word(next) == 0)
+		word = ring_look(&rx);
+		if (word == 0)
 			break;
 		ring_reader_set(&qp->rx, &rx);
-		took = take_any(qp, ring_word(next), &wcs[n]);
-		n += took & 1;
+		took = take_any(qp, word, wc);
+		wc += took & 1;
 		if (took & TAKE_ENDS)
-			return n;
+			return (uint32_t)(wc - wcs);
 		rx = qp->rx;
 		sure_max = take_sure_max(qp);
 	}
 	ring_reader_set(&qp->rx, &rx);
-	return n;
+	return (uint32_t)(wc - wcs);
 }
 
 uint32_t shm_take_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)

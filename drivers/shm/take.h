@@ -43,9 +43,10 @@ static inline uint32_t take_sure_max(const struct shm_qp *qp)
 
 /* Whether a message of 'len' bytes, not more than that, is sure to be taken by 'wr'; else it is not known. A receive that covers no
  * registration has no length (recvs.c), and a message of no bytes goes the long way. */
-static inline bool take_is_sure(const struct shm_recvs *recvs, const struct fabric_recv_wr *wr, uint32_t len)
+static inline bool take_is_sure(const struct shm_recvs *recvs, const struct fabric_recv_wr *wr, uint32_t len,
+				bool is_shared)
 {
-	return len - 1 < wr->len && recvs->head != recvs->tail;
+	return len - 1 < wr->len && (is_shared || recvs->head != recvs->tail);
 }
 
 #endif

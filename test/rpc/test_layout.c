@@ -95,7 +95,8 @@ static void add_pool(struct ranges *ranges, const char *what, const struct mem_p
 
 static void add_recvs(struct ranges *ranges, const char *what, const struct shm_recvs *recvs)
 {
-	add(ranges, what, recvs->wrs, recvs->wrs ? (recvs->mask + 1) * sizeof(recvs->wrs[0]) : 0);
+	if (recvs->wrs)
+		add(ranges, what, recvs->wrs - 1, (recvs->mask + 2) * sizeof(recvs->wrs[0]));
 }
 
 static void add_engine(struct ranges *ranges, const struct weir_engine *engine)
