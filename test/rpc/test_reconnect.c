@@ -191,9 +191,9 @@ static void timeout__goes_on_while_it_is_remade(void **state)
 
 	(void)state;
 	warm_up();
+	begun_ns = weir_engine_now(pair.client);
 	start_later(0, 60 * MS);
 	until_later(1);
-	begun_ns = weir_engine_now(pair.client);
 	stop_server();
 	pair_until(&pair, &pair.lost, 1);
 	start_later(1, 30 * MS);
