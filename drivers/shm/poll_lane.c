@@ -131,16 +131,13 @@ static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct 
 
 /* A message that is sure to be taken; else false. With the ring in registers. */
 static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lane, struct ring_reader *rx,
-							    uint32_t word, struct fabric_wc *wc)
+							    uint32_t len, struct fabric_wc *wc)
 {
 	uint64_t tag = ring_tag(rx, rx->head);
 	struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
-	uint32_t len = (word & RING_LEN_MASK) - RING_TAG;
 	const struct fabric_recv_wr *wr;
 
-	if (__builtin_expect((word & ~RING_LEN_MASK) != RING_VALID || !qp || qp->lane_tag != tag ||
-				     !qp->rx_in_lane || qp->state != QP_READY,
-			     0))
+	if (__builtin_expect(!qp || qp->lane_tag != tag || !qp->rx_in_lane || qp->state != QP_READY, 0))
 		return false;
 	wr = shm_recvs_next(qp->recvs);
 	if (__builtin_expect(
@@ -156,17 +153,26 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max)
 {
 	struct ring_reader rx = lane->rx;
-	uint32_t n = 0, vain = 0, word;
+	uint32_t n = 0, vain = 0;
 
 	if (__builtin_expect(lane->is_broken, 0))
 		return 0;
-	while (n < max && (word = n == 0 ? ring_peek(&rx) : ring_look(&rx)) != 0) {
+	ring_fetch(&rx);
+	while (n < max) {
+		/* As shm_take_ring() has it, with the tag. */
+		uint64_t len = ring_next(&rx) ^ RING_VALID;
+		uint32_t word;
 		enum took took;
 
-		if (__builtin_expect(take_sure(lane, &rx, word, &wcs[n]), 1)) {
+		if (__builtin_expect(len <= RING_LEN_MASK &&
+					     take_sure(lane, &rx, (uint32_t)len - RING_TAG, &wcs[n]),
+				     1)) {
 			n++;
 			continue;
 		}
+		word = ring_look(&rx);
+		if (word == 0)
+			break;
 		ring_reader_set(&lane->rx, &rx);
 		took = take_any(dev, lane, word, wcs, max, &n);
 		rx = lane->rx;

@@ -324,7 +324,8 @@ static __attribute__((noinline, flatten)) bool send_cells(struct shm_qp *qp, con
 	return ring_put_cells(&qp->tx, data, len) == 1 && sent_now(qp, len);
 }
 
-static __attribute__((noinline)) bool send_by_lane(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline, flatten)) bool send_by_lane(struct shm_qp *qp, const uint8_t *data,
+							    uint32_t len)
 {
 	return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) == 1 && sent_now(qp, len);
 }

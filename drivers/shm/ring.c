@@ -50,6 +50,15 @@ static inline int has_room(struct ring_writer *ring, uint32_t need)
 	return has_room_now(ring, need);
 }
 
+/* Whether a message of that length fits, as has_room(). */
+static inline int has_room_for(struct ring_writer *ring, uint32_t len)
+{
+	/* More than it takes, which spares the division by what a cell holds; where there is not so much, it is asked in full. */
+	if (__builtin_expect(ring->size - (ring->tail - ring->head) >= 2 * (uint64_t)len + RING_CELL, 1))
+		return 1;
+	return has_room_now(ring, ring_cells_bytes(len));
+}
+
 static inline void put_cell_header(const struct ring_cells *cells, uint64_t at, uint32_t word,
 				   memory_order order)
 {
@@ -101,15 +110,6 @@ int ring_put_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 	return 1;
 }
 
-/* Whether a message of several cells fits, as has_room(). */
-static inline int has_room_for(struct ring_writer *ring, uint32_t len)
-{
-	/* More than it takes, which spares the division by what a cell holds; where there is not so much, it is asked in full. */
-	if (__builtin_expect(ring->size - (ring->tail - ring->head) >= 2 * (uint64_t)len + RING_CELL, 1))
-		return 1;
-	return has_room_now(ring, ring_cells_bytes(len));
-}
-
 int ring_put_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
@@ -132,7 +132,7 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
 	const uint32_t first = RING_DATA - RING_TAG;
 	uint64_t end = ring->tail + RING_CELL;
-	int room = has_room(ring, ring_cells_bytes(len + RING_TAG));
+	int room = has_room_for(ring, len + RING_TAG);
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
