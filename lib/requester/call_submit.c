@@ -532,7 +532,8 @@ int weir_call_submit(struct weir_call *call)
 	if (__builtin_expect(call->deadline_ns < timeout_ns, 0))
 		call->deadline_ns = UINT64_MAX;
 	req->nactive++;
-	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0;
+	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
+		   (__builtin_expect(!req->has_trial, 1) || !requester_has_trial(req));
 	if (is_plain) {
 		if (__builtin_expect(may_send && transmit_now(conn, req, call), 1))
 			return 0;

@@ -314,6 +314,47 @@ static void resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else(voi
 	assert_int_equal(pair.closed, 0);
 }
 
+static void until_later_is(uint32_t value)
+{
+	uint32_t found = UINT32_MAX;
+
+	until_later(1);
+	weir_xdr_get_u32(weir_request_args(pair.later[0]), &found);
+	assert_int_equal(found, value);
+}
+
+/* One that was lost twice is sent alone: one that is made meanwhile waits for its end, though there are credits and nothing waits. */
+static void resend__4_5_3_beside_what_was_lost_twice_nothing_is_sent(void **state)
+{
+	bool has_one = weir_conn_version(pair.conn) == 1 || pair_shared; /* credit until the first reply */
+	uint32_t first = 0;
+
+	(void)state;
+	warm_up();
+	for (uint32_t i = 0; i < 3; i++)
+		start_later(i, 2000 * MS + i * MS);
+	until_later(3);
+	lose();
+	pair_release_later(&pair);
+	if (has_one) {
+		until_later_is(first);
+		pair_release_later(&pair);
+		expect_done(first++, 0);
+	}
+	until_later(3 - first);
+	lose();
+	pair_release_later(&pair);
+	for (uint32_t i = first; i < 4; i++) {
+		until_later(1);
+		if (i == 2)
+			start_later(3, 0);
+		pair_settle(&pair);
+		until_later_is(i);
+		pair_release_later(&pair);
+		expect_done(i, 0);
+	}
+}
+
 /* RDMA_ERROR is an answer, and ends the call: it is not sent again (RFC 8166 section 4.5). */
 static void resend__not_after_rdma_error(void **state)
 {
@@ -399,6 +440,7 @@ static int run(void)
 		TEST(timeout__of_calls_that_have_all_credits),
 		cmocka_unit_test_setup_teardown(give_up__after_its_time, setup_given_up, teardown),
 		MORE(resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else),
+		TEST(resend__4_5_3_beside_what_was_lost_twice_nothing_is_sent),
 		TEST(resend__not_after_rdma_error),
 		TEST(resend__by_the_new_connections_threshold),
 		TEST(connect__once_more_after_each_pause),
