@@ -304,6 +304,34 @@ static void dry__replies_that_each_want_one_more_do_not_wait_for_each_other(void
 	expect_answers((uint32_t)n, 6, 40);
 }
 
+static void pass_ms(uint32_t ms)
+{
+	uint64_t until_ns = weir_engine_now(pair.server) + ms * 1000000ull;
+
+	for (uint32_t i = 0; weir_engine_now(pair.server) < until_ns && pair_wait(&pair, i); i++)
+		raw_poll(&raw);
+	assert_true(weir_engine_now(pair.server) >= until_ns);
+}
+
+/* What was answered after a wait leaves nothing behind that a later one would be taken for longer by. */
+static void dry__each_wait_has_its_own_time(void **state)
+{
+	struct words m = call(PAIR_NULL, 0, 0);
+
+	(void)state;
+	expect_by_reserve(&m, 0, 5, 12, 5);
+	pass_ms(2 * TIMEOUT_MS);
+	leave_buffers(0);
+	spare = mem_pool_get(pair.server->spare_pool);
+	assert_non_null(spare);
+	send_calls(&m, 1);
+	pass_ms(TIMEOUT_MS / 4);
+	assert_false(TAILQ_EMPTY(&pair.server->spare_lines));
+	assert_int_equal(pair.server_closed, 0);
+	mem_pool_put(spare);
+	expect_answers(1, 12, 5);
+}
+
 static int run(void)
 {
 #define T(name)	      cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -317,6 +345,7 @@ static int run(void)
 		T_HASTY(reply__4_5_4_as_does_one_without_memory_to_gather_it),
 		T_HASTY(error__4_5_4_that_can_not_be_sent_closes_the_connection),
 		T(dry__errors_of_rpc_go_by_the_reserve),
+		T_HASTY(dry__each_wait_has_its_own_time),
 		T(dry__errors_of_the_transport_go_by_the_reserve),
 		T(dry__a_reply_with_a_long_header_goes_by_the_reserve),
 		T(dry__a_reply_that_is_to_be_gathered_goes_by_the_reserve),
