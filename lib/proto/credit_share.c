@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "credit_share.h"
 
-void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t members_max)
-{
-	*pool = (struct credit_pool){.capacity = capacity, .to_join = members_max};
-}
-
-/* What nobody has and nobody is to have. */
-static uint32_t left(const struct credit_pool *pool)
+static void reckon_left(struct credit_pool *pool)
 {
 	uint32_t taken = pool->shared + pool->to_join;
 
-	return taken < pool->capacity ? pool->capacity - taken : 0;
+	pool->left = taken < pool->capacity ? pool->capacity - taken : 0;
+}
+
+void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t members_max)
+{
+	*pool = (struct credit_pool){.capacity = capacity, .to_join = members_max};
+	reckon_left(pool);
 }
 
 static void set_size(struct credit_pool *pool, struct credit_share *share, uint32_t size)
 {
 	pool->shared += size - share->size;
+	reckon_left(pool);
 	share->size = size;
+	share->steady = CREDIT_SHARE_NONE;
 }
 
 bool credit_share_join(struct credit_pool *pool, struct credit_share *share)
 {
-	if (pool->to_join > 0 ? pool->shared >= pool->capacity : left(pool) == 0)
+	if (pool->to_join > 0 ? pool->shared >= pool->capacity : pool->left == 0)
 		return false;
 	pool->to_join -= pool->to_join > 0;
 	*share = (struct credit_share){.latest = 1, .next = CREDIT_SHARE_START};
@@ -33,19 +35,21 @@ bool credit_share_join(struct credit_pool *pool, struct credit_share *share)
 void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use)
 {
 	set_size(pool, share, in_use);
-	*share = (struct credit_share){0};
+	*share = (struct credit_share){.steady = CREDIT_SHARE_NONE};
 	pool->to_join++;
+	reckon_left(pool);
 }
 
 void credit_pool_return(struct credit_pool *pool)
 {
 	pool->shared--;
+	reckon_left(pool);
 }
 
 uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
 			     uint32_t limit)
 {
-	uint32_t most = left(pool), granted = requested < limit ? requested : limit;
+	uint32_t most = pool->left, granted = requested < limit ? requested : limit;
 
 	if (granted > share->next)
 		granted = share->next;
@@ -59,6 +63,9 @@ uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *shar
 	if (2 * granted > share->next)
 		share->next = 2 * granted;
 	share->unsent++;
+	share->steady = granted == requested && granted == share->size && 2 * granted <= share->next
+				? granted
+				: CREDIT_SHARE_NONE;
 	return granted;
 }
 
@@ -74,12 +81,13 @@ void credit_share_idle(struct credit_pool *pool, struct credit_share *share)
 	if (share->latest < share->size)
 		set_size(pool, share, share->latest);
 	share->next = share->next > 1 ? share->next / 2 : 1;
+	share->steady = CREDIT_SHARE_NONE;
 }
 
 uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *share, uint32_t wanted,
 			     uint32_t in_flight)
 {
-	uint32_t most = left(pool);
+	uint32_t most = pool->left;
 
 	if (wanted > share->size)
 		wanted = wanted < most ? wanted : (most > share->size ? most : share->size);
@@ -95,7 +103,7 @@ uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *shar
 
 bool credit_share_extend(struct credit_pool *pool, struct credit_share *share, uint32_t count)
 {
-	if (count > left(pool))
+	if (count > pool->left)
 		return false;
 	set_size(pool, share, share->size + count);
 	return true;

@@ -18,10 +18,13 @@
 
 #define CREDIT_SHARE_START 16u /* the first grant, at most; from there it doubles */
 
+#define CREDIT_SHARE_NONE UINT32_MAX /* more than is ever left */
+
 struct credit_pool {
 	uint32_t capacity; /* messages that the queue can hold */
 	uint32_t shared;   /* sum of the shares, and of receives in use that their connections left behind */
 	uint32_t to_join;  /* members that may still come: one is kept for each */
+	uint32_t left;	   /* what nobody has and nobody is to have */
 };
 
 struct credit_share {
@@ -29,6 +32,8 @@ struct credit_share {
 	uint32_t latest; /* grant */
 	uint32_t next;	 /* grant that would follow, at most */
 	uint32_t unsent; /* replies that have a grant and were not sent yet */
+	uint32_t
+		steady; /* what may be granted once more, and changes nothing, while as much is left; CREDIT_SHARE_NONE: nothing */
 };
 
 void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t members_max);
@@ -44,14 +49,11 @@ uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *shar
 			     uint32_t limit);
 void credit_share_shrink(struct credit_pool *pool, struct credit_share *share);
 
-/* What to put into a reply: at most what was asked for, at most 'limit', at least 1. */
+/* What to put into a reply: at most what was asked for, at most 'limit', which is always the same, at least 1. */
 static inline uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share,
 					  uint32_t requested, uint32_t limit)
 {
-	/* Once more what it has: nothing changes, while that much is left for one that starts. */
-	if (requested != share->size || requested != share->latest || requested > limit ||
-	    requested > share->next / 2 || requested > pool->capacity - pool->shared - pool->to_join ||
-	    pool->shared + pool->to_join > pool->capacity)
+	if (requested != share->steady || requested > pool->left)
 		return credit_share_change(pool, share, requested, limit);
 	share->unsent++;
 	return requested;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -232,6 +233,52 @@ static void grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send(void **
 	}
 }
 
+/* What a look at the latest grant gives is what reckoning it anew would. */
+static void grant__once_more_is_what_it_would_be(void **state)
+{
+	static const uint32_t asked[] = {0, 1, 7, 16, 32, 64, UINT32_MAX};
+	struct credit_share shares[MEMBERS] = {0};
+	uint32_t unsent[MEMBERS] = {0}, granted[MEMBERS] = {0}, nsteady = 0;
+	bool is_member[MEMBERS] = {false};
+	struct credit_pool pool;
+
+	(void)state;
+	srandom(7);
+	credit_pool_init(&pool, 120, MEMBERS);
+	for (uint32_t i = 0; i < 200000; i++) {
+		uint32_t m = (uint32_t)random() % MEMBERS, what = (uint32_t)random() % 100;
+		struct credit_share *share = &shares[m];
+
+		if (!is_member[m]) {
+			is_member[m] = credit_share_join(&pool, share);
+		} else if (what == 0 && unsent[m] == 0) {
+			credit_share_leave(&pool, share, 0);
+			is_member[m] = false;
+		} else if (what == 1) {
+			credit_share_idle(&pool, share);
+		} else if (unsent[m] < 4) {
+			uint32_t requested = random() % 8 ? ASKED / 4 : asked[(uint32_t)random() % 7];
+			struct credit_pool pool_then = pool;
+			struct credit_share share_then = *share;
+			uint32_t anew = credit_share_change(&pool_then, &share_then, requested, 48);
+
+			nsteady += requested == share->steady && requested <= pool.left;
+			granted[m] = credit_share_grant(&pool, share, requested, 48);
+			assert_int_equal(granted[m], anew);
+			assert_int_equal(pool.shared, pool_then.shared);
+			assert_int_equal(share->size, share_then.size);
+			assert_int_equal(share->latest, share_then.latest);
+			assert_int_equal(share->next, share_then.next);
+			assert_int_equal(share->unsent, share_then.unsent);
+			unsent[m]++;
+		}
+		for (; is_member[m] && unsent[m] > 0 && random() % 2; unsent[m]--)
+			credit_share_sent(&pool, share, granted[m]);
+		assert_in_range(pool.shared, 0, pool.capacity);
+	}
+	assert_in_range(nsteady, 1000, 199000);
+}
+
 static void leave__what_is_in_use_is_kept_until_it_comes_back(void **state)
 {
 	struct credit_pool pool;
@@ -261,6 +308,7 @@ int main(void)
 		cmocka_unit_test(resize__takes_what_there_is_and_keeps_what_is_in_flight),
 		cmocka_unit_test(extend__as_far_as_there_is_room),
 		cmocka_unit_test(grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send),
+		cmocka_unit_test(grant__once_more_is_what_it_would_be),
 		cmocka_unit_test(leave__what_is_in_use_is_kept_until_it_comes_back),
 	};
 
