@@ -270,15 +270,18 @@ bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_
 		  uint64_t raddr)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
-	bool is_write = op == FABRIC_WRITE;
-	int status;
+	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 
 	if (!shm_is_clear(qp) || !shm_local_ok(shm_dev_of(qp), local))
 		return false;
-	status = is_write ? write_all(qp, local, 1, rkey, raddr, local->len)
-			  : read_all(qp, local, 1, rkey, raddr, local->len);
-	if (__builtin_expect(status != FABRIC_OK, 0))
-		return false;
-	count_rdma(&shm_dev_of(qp)->fabric.stats, is_write, local->len);
+	if (op == FABRIC_WRITE) {
+		if (write_all(qp, local, 1, rkey, raddr, local->len) != FABRIC_OK)
+			return false;
+		count_rdma(stats, true, local->len);
+	} else {
+		if (read_all(qp, local, 1, rkey, raddr, local->len) != FABRIC_OK)
+			return false;
+		count_rdma(stats, false, local->len);
+	}
 	return true;
 }

@@ -63,6 +63,7 @@ static __attribute__((noinline)) void receive_chunked(struct weir_request *req, 
 	verdict = rdma1_decode_chunked(req->msg->data, req->msg_bytes, RDMA1_CALL, &engine->limits, &req->hdr,
 				       &reason);
 	if (__builtin_expect(verdict == RDMA1_V_OK, 1)) {
+		req->is_plain = true;
 		request_begin(req);
 		return;
 	}
@@ -84,7 +85,7 @@ static inline __attribute__((always_inline)) void receive_v1(struct weir_request
 		return;
 	}
 	rdma1_take_short(msg, &req->hdr);
-	req->is_plain = true;
+	req->is_plain = req->is_short = true;
 	count(conn);
 	request_dispatch_inline(req, RDMA1_HEADER_MIN);
 }

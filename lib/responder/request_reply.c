@@ -329,6 +329,7 @@ void request_on_room(struct conn_waiter *waiter)
 	struct weir_request *req =
 		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, tx_waiter));
 
+	req->is_plain = false;
 	if (req->state == REQUEST_REPLYING)
 		request_transmit(req);
 	else
@@ -472,50 +473,6 @@ void request_reply_again(struct weir_request *req)
 		request_transmit(req);
 }
 
-/* request_release() of a plain one that is answered. */
-static inline void release_plain(struct weir_request *req, struct responder *responder)
-{
-	struct request_pool *pool = responder->pool;
-
-	if (__builtin_expect(!TAILQ_EMPTY(&pool->waiting), 0)) {
-		request_release(req);
-		return;
-	}
-	mem_pool_put(req->reply);
-	responder->nbusy--;
-	req->reply = NULL;
-	req->user = NULL;
-	req->is_plain = false;
-	req->state = REQUEST_FREE;
-	req->next_free = pool->free;
-	pool->free = req;
-}
-
-/* Of a plain one by a quick connection, at once. False: it is to be planned. */
-static inline bool reply_plain_now(struct weir_request *req, struct responder *responder,
-				   struct weir_conn *conn)
-{
-	uint32_t bytes = RDMA1_HEADER_MIN + (uint32_t)weir_xdr_out_len(&req->out), granted;
-	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
-
-	if (__builtin_expect(bytes > conn->send_inline, 0))
-		return false;
-	granted = credit_share_grant(&conn->shared->credits, &conn->share, req->hdr.credit,
-				     responder->credits.limit);
-	rdma1_encode_short(header, req->hdr.xid, granted);
-	conn->nheld--;
-	engine_shared_put(conn->shared, req->msg);
-	req->msg = NULL;
-	credit_share_sent(&conn->shared->credits, &conn->share, granted);
-	if (__builtin_expect(!conn_send_quick(conn, header, bytes), 0)) {
-		req->credit = granted;
-		return false;
-	}
-	responder->engine->stats.replies_sent++;
-	release_plain(req, responder);
-	return true;
-}
-
 static __attribute__((noinline)) void reply_other(struct weir_request *req, struct weir_conn *conn)
 {
 	if (plan_plain(req, conn)) {
@@ -546,20 +503,10 @@ static __attribute__((noinline)) void reply_rare(struct weir_request *req)
 		reply_other(req, req->responder->conn);
 }
 
-static __attribute__((noinline)) void reply_any(struct weir_request *req, struct weir_conn *conn)
+void request_reply_any(struct weir_request *req, struct weir_conn *conn)
 {
 	if (__builtin_expect(req->replay || !req->reply || req->out.failed || request_is_gone(req), 0))
 		reply_rare(req);
 	else
 		reply_other(req, conn);
-}
-
-void weir_request_reply(struct weir_request *req)
-{
-	struct responder *responder = req->responder;
-	struct weir_conn *conn = responder->conn;
-
-	if (!(req->is_plain && conn && conn->is_quick && conn->nwrs == 0 && req->reply && !req->out.failed &&
-	      reply_plain_now(req, responder, conn)))
-		reply_any(req, conn);
 }

@@ -96,7 +96,7 @@ int weir_request_result_item(struct weir_request *req, const struct weir_region 
 		return -E2BIG;
 	weir_xdr_put_u32(&req->out, len_bytes);
 	request_close_piece(req);
-	req->is_plain = false;
+	req->is_short = false;
 	req->nitems++;
 	req->pieces[req->npieces++] = (struct piece){
 		.base = (uint8_t *)(uintptr_t)data,
@@ -115,7 +115,7 @@ int weir_request_result_absent(struct weir_request *req)
 	if (req->nitems >= request_ulb(req)->result_items_max)
 		return 0; /* it would have had no chunk */
 	request_close_piece(req);
-	req->is_plain = false;
+	req->is_short = false;
 	req->nitems++;
 	/* An item of no bytes: the reducer gives it the chunk, and nothing to transfer. */
 	req->pieces[req->npieces++] =

@@ -108,7 +108,8 @@ struct weir_request {
 	bool is_long;	     /* its reply goes to the Reply chunk */
 	bool is_carried_out; /* HANDLING: its arguments are gone, the reply is still to be made */
 	bool may_wait;	     /* there was no buffer for the reply, and there may be one later */
-	bool is_plain; /* HANDLING: it came short, and has not done more than take a buffer for its results */
+	bool is_short;	     /* it came without chunks, and its reply has no items */
+	bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it */
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
@@ -326,6 +327,8 @@ void request_wait_spare(struct weir_request *req);
 void request_reply_again(struct weir_request *req);
 /* The connection ends when one waits for too long. */
 void request_wait_tick(struct responder *responder, uint64_t now_ns);
+/* What request_reply_now.c, which has most replies, leaves. 'conn' is NULL when it is gone. */
+void request_reply_any(struct weir_request *req, struct weir_conn *conn);
 /* The connection is gone, or has ended: no reply is sent. */
 static inline bool request_is_gone(const struct weir_request *req)
 {

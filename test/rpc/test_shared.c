@@ -351,9 +351,12 @@ static int setup_narrow(void **state)
 static void reply__finds_the_ring_full(void **state)
 {
 	const uint32_t count = 2000, ncalls = 15, in_use = pair.server->send_pool->in_use;
+	bool reads = pair_exposure != WEIR_EXPOSURE_WINDOW; /* which the requester would have to bind first */
 	struct outcome outcomes[15];
 
 	(void)state;
+	for (uint32_t i = 0; i < count; i++)
+		pair.server_mem[i] = pair_byte(i);
 	for (uint32_t round = 0; round < 20; round++) {
 		uint64_t sends = pair.server->dev->stats.sends;
 
@@ -362,11 +365,16 @@ static void reply__finds_the_ring_full(void **state)
 			struct weir_call *call;
 
 			outcome_init(&outcomes[i], &pair);
-			params = pair_params(PAIR_BIG, &outcomes[i]);
+			memset(pair.client_mem + i * 4096, 0, count);
+			params = pair_params(reads && i % 3 == 2 ? PAIR_READ : PAIR_BIG, &outcomes[i]);
 			params.results_max_bytes = 4 + count;
 			call = weir_call_begin(pair.conn, &params);
 			assert_non_null(call);
 			weir_xdr_put_u32(weir_call_args(call), count);
+			if (reads && i % 3 == 2)
+				assert_int_equal(weir_call_result_item(call, pair.client_region,
+								       pair.client_mem + i * 4096, count),
+						 0);
 			assert_int_equal(weir_call_submit(call), 0);
 		}
 		for (uint32_t i = 0; i < 8 && round >= 4; i++) /* before that it has too few credits */
@@ -377,8 +385,11 @@ static void reply__finds_the_ring_full(void **state)
 		}
 		for (uint32_t i = 0; i < ncalls; i++)
 			pair_until(&pair, &outcomes[i].done, 1);
-		for (uint32_t i = 0; i < ncalls; i++)
+		for (uint32_t i = 0; i < ncalls; i++) {
 			assert_int_equal(outcomes[i].status, 0);
+			if (reads && i % 3 == 2)
+				assert_memory_equal(pair.client_mem + i * 4096, pair.server_mem, count);
+		}
 		pair_settle(&pair);
 		assert_int_equal(pair.server_conn->share.unsent, 0);
 		assert_int_equal(pair.server_conn->nheld, 0);
