@@ -13,8 +13,8 @@
  *
  * The connecting device makes the memory, for all connections to one listener's process, and offers it with each but the first. The accepting
  * device has a lane of it to itself, by its number within its process, and gives out the places. A lane that no queue pair of the
- * accepting side uses any more is begun anew, elsewhere in the laps of its rings, which it draws by chance: what lies in them is of no lap
- * then. The connecting side follows when no queue pair of its own uses the old one; until then it does without.
+ * accepting side uses any more is begun anew, elsewhere in the laps of its rings, which it draws by chance: what lies in them has no number
+ * of theirs then. The connecting side follows when no queue pair of its own uses the old one; until then it does without.
  *
  * Messages lie in a queue pair's own rings, whose reader polls it, until both sides have the lane:
  *
