@@ -33,6 +33,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 		return -ENOMEM;
 	}
 	qp->fabric.ctx = attr->ctx;
+	shm_rdma_forget(qp);
 	qp->fabric.max_inline = attr->max_inline < SHM_MSG_MAX ? attr->max_inline : SHM_MSG_MAX;
 	qp->max_send_wr = attr->max_send_wr;
 	qp->max_msg_bytes = attr->max_msg_bytes;

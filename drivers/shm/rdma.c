@@ -149,22 +149,48 @@ struct remote {
 	uint32_t seq; /* of it, as it was then */
 };
 
-/* Where the peer's memory is mapped. */
-static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access,
-			      struct remote *remote)
+/* What is looked at where no key was looked up yet. Nobody writes it. */
+static const struct key_entry no_entry;
+
+void shm_rdma_forget(struct shm_qp *qp)
+{
+	qp->found = (struct shm_found){.entry = &no_entry, .seq = 1};
+}
+
+/* What the key opens, as far as all of that lies in the import: for the next time. */
+static void note_found(struct shm_qp *qp, uint32_t rkey, const struct key_range *range,
+		       const struct shm_import *import)
+{
+	if (range->offset > import->len || range->len > import->len - range->offset)
+		return;
+	qp->found = (struct shm_found){
+		.entry = key_entry_of(&qp->peer->keys, rkey),
+		.raddr = range->raddr,
+		.len = range->len,
+		.at = import->base + range->offset,
+		.key = rkey,
+		.seq = range->seq,
+		.access =
+			import->is_writable ? range->access : range->access & ~(uint32_t)FABRIC_REMOTE_WRITE,
+	};
+}
+
+/* Where the peer's memory is mapped, of a key that is to be looked up. */
+static __attribute__((noinline)) int look_up(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
+					     uint32_t access, struct remote *remote)
 {
 	struct key_range range;
 	const struct shm_import *import;
 	uint64_t offset;
 
-	if (__builtin_expect(atomic_load_explicit(&qp->tx.shared->is_over, memory_order_acquire) != 0, 0))
-		return FABRIC_ERR_RETRY;
 	if (!key_find(&qp->peer->keys, rkey, &range) ||
 	    !key_permits(&range, raddr, len, access, qp->peer->conn_id, &offset) || range.region == 0)
 		return FABRIC_ERR_REMOTE_ACCESS;
 	import = shm_import_find(&qp->peer->imports, range.region);
-	if (__builtin_expect(!import, 0))
+	if (__builtin_expect(!import, 0)) {
+		shm_rdma_forget(qp); /* the import in its place ends */
 		import = shm_peer_adopt(qp, range.region);
+	}
 	if (__builtin_expect(!import, 0)) {
 		uint64_t now = rte_rdtsc();
 
@@ -177,9 +203,31 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 	if (offset > import->len || len > import->len - offset ||
 	    (access & FABRIC_REMOTE_WRITE && !import->is_writable))
 		return FABRIC_ERR_REMOTE_ACCESS;
+	note_found(qp, rkey, &range, import);
 	remote->at = import->base + offset;
 	remote->entry = key_entry_of(&qp->peer->keys, rkey);
 	remote->seq = range.seq;
+	return FABRIC_OK;
+}
+
+/* The same of any. Most are the one that was looked up last. */
+static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access,
+			      struct remote *remote)
+{
+	const struct shm_found *found = &qp->found;
+	uint64_t at = raddr - found->raddr; /* wraps to a large number below it */
+
+	if (__builtin_expect(atomic_load_explicit(&qp->tx.shared->is_over, memory_order_acquire) != 0, 0))
+		return FABRIC_ERR_RETRY;
+	if (__builtin_expect(
+		    rkey != found->key ||
+			    atomic_load_explicit(&found->entry->seq, memory_order_acquire) != found->seq ||
+			    (found->access & access) != access || at > found->len || len > found->len - at,
+		    0))
+		return look_up(qp, rkey, raddr, len, access, remote);
+	remote->at = found->at + at;
+	remote->entry = found->entry;
+	remote->seq = found->seq;
 	return FABRIC_OK;
 }
 

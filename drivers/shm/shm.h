@@ -207,7 +207,18 @@ struct shm_srq {
 	struct shm_recvs recvs;
 };
 
-/* The first three lines are what a message in or out takes, where it has no lane; else the first two. */
+/* A key of the peer's as it was looked up last, all that it opens within one import, which stays as long as its entry has that 'seq'. */
+struct shm_found {
+	const struct key_entry *entry; /* never NULL; of a key that is none, one with another 'seq' */
+	uint64_t raddr, len;
+	uint8_t *at; /* where 'raddr' is mapped */
+	uint32_t key;
+	uint32_t seq;
+	uint32_t access;
+};
+
+/* The first three lines are what a message in or out takes, where it has no lane; else the first two. What READs and WRITEs take is the
+ * fourth. */
 struct shm_qp {
 	struct fabric_qp fabric;
 	uint64_t lane_tag;     /* of its messages in a lane, both ways */
@@ -228,6 +239,8 @@ struct shm_qp {
 	uint32_t npending;
 
 	_Alignas(64) struct ring_writer tx;
+
+	_Alignas(64) struct shm_found found;
 
 	_Alignas(64) uint32_t empty_polls;
 	uint32_t cold_place;   /* in the device's list of cold ones */
@@ -266,7 +279,7 @@ struct shm_qp {
 
 _Static_assert(SHM_MSG_MAX + RING_TAG <= RING_LEN_MASK, "a header has room for the longest message's length");
 _Static_assert(offsetof(struct shm_qp, rx) == 64 && offsetof(struct shm_qp, tx) == 128 &&
-		       offsetof(struct shm_qp, empty_polls) == 192,
+		       offsetof(struct shm_qp, found) == 192 && offsetof(struct shm_qp, empty_polls) == 256,
 	       "a line each");
 
 /* A registration's key in a queue pair's own domain. */
@@ -427,6 +440,8 @@ static inline bool shm_is_clear(const struct shm_qp *qp)
 /* rdma.c */
 #define SHM_NOT_YET (-1) /* how carrying out a request ended, beside a status */
 void shm_rdma_init(struct shm_dev *dev);
+void shm_rdma_forget(
+	struct shm_qp *qp); /* the key that was looked up last, before any is and when an import ends */
 int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
 bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
 		  uint64_t raddr);

@@ -283,6 +283,89 @@ static void keys__say_that_a_region_for_reading_may_be_written(void **state)
 	expect_refused(&good, 4096, 64);
 }
 
+#define KEY (5u << KEY_INDEX_BITS | 9)
+
+static void post_rdma(enum fabric_op op, uint32_t rkey, uint64_t raddr, uint32_t len)
+{
+	struct fabric_wr wr = {.op = op, .flags = FABRIC_SIGNALED, .rkey = rkey, .raddr = raddr};
+
+	end_post(&b, wr, end_sge(&b, 0, len));
+}
+
+/* After a good access, which the driver may remember: one that is not, or whose key is not as it was. */
+static void keys__that_gave_access_before(void **state)
+{
+	struct key_entry ended = good, bounded = good, readable = good, written = good;
+	const struct {
+		const struct key_entry *entry; /* NULL: it stays */
+		uint32_t rkey;
+		uint64_t raddr;
+		uint32_t len;
+	} cases[] = {
+		{NULL, KEY, 4095, 1},
+		{NULL, KEY, 4096 + RAW_REGION_BYTES, 1},
+		{NULL, KEY, 4096 + RAW_REGION_BYTES - 1, 2},
+		{NULL, KEY, 4096, RAW_REGION_BYTES + 1},
+		{NULL, KEY, UINT64_MAX - 63, 64},
+		{NULL, KEY + (1u << KEY_INDEX_BITS), 4096, 1},
+		{NULL, KEY + 1, 4096, 1},
+		{NULL, 0, 4096, 1},
+		{&ended, KEY, 4096, 1},
+		{&bounded, KEY, 4096, 65},
+		{&readable, KEY, 4096, 1},
+		{&written, KEY, 4096, 1},
+	};
+
+	(void)state;
+	ended.seq = bounded.seq = readable.seq = 2;
+	ended.key = 0;
+	bounded.len = 64;
+	readable.access = FABRIC_REMOTE_READ;
+	written.seq = 1;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		access_remote(FABRIC_WRITE, &good, 4096, RAW_REGION_BYTES);
+		end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+		if (cases[i].entry)
+			memcpy(&raw.keys[9], cases[i].entry, sizeof(good));
+		post_rdma(FABRIC_WRITE, cases[i].rkey, cases[i].raddr, cases[i].len);
+		expect_broken(FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS);
+		teardown(NULL);
+		setup(NULL);
+	}
+}
+
+/* The same, where it goes on: elsewhere. */
+static void keys__that_were_set_anew(void **state)
+{
+	struct key_entry moved = good;
+
+	(void)state;
+	moved.seq = 2;
+	moved.offset = 128;
+	moved.len = 64;
+	moved.raddr = 1 << 20;
+	memset(b.mem, 0x11, RAW_REGION_BYTES);
+	access_remote(FABRIC_WRITE, &good, 4096, RAW_REGION_BYTES);
+	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+	memcpy(&raw.keys[9], &moved, sizeof(moved));
+	memset(b.mem, 0x22, 64);
+	post_rdma(FABRIC_WRITE, KEY, 1 << 20, 64);
+	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+	for (uint32_t i = 0; i < RAW_REGION_BYTES; i++)
+		assert_int_equal(raw.region[i], i >= 128 && i < 192 ? 0x22 : 0x11);
+}
+
+/* What was read of it may be remembered, but not written. */
+static void keys__of_a_region_for_reading_that_was_read(void **state)
+{
+	(void)state;
+	raw.hello.regions[0].is_writable = 0;
+	access_remote(FABRIC_READ, &good, 4096, 64);
+	end_wc(&b, NULL, FABRIC_READ, FABRIC_OK);
+	post_rdma(FABRIC_WRITE, KEY, 4096, 64);
+	expect_broken(FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -298,6 +381,9 @@ int main(void)
 		TEST(mark__not_at_a_cell),
 		TEST(mark__as_large_as_can_be),
 		TEST(keys__a_good_one_gives_access),
+		TEST(keys__that_gave_access_before),
+		TEST(keys__that_were_set_anew),
+		TEST(keys__of_a_region_for_reading_that_was_read),
 		TEST(keys__longer_than_the_region),
 		TEST(keys__all_of_memory),
 		TEST(keys__an_offset_behind_the_region),
