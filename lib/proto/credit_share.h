@@ -66,6 +66,19 @@ static inline void credit_share_sent(struct credit_pool *pool, struct credit_sha
 	if (--share->unsent == 0 && granted < share->size)
 		credit_share_shrink(pool, share);
 }
+
+/* It could not be sent after all: it waits, and others may pass it by, which grant what the peer does not go by when this one comes. And it
+ * goes. What that call took of the share was settled before. */
+static inline void credit_share_waits(struct credit_share *share)
+{
+	share->unsent++;
+}
+
+static inline void credit_share_goes(struct credit_share *share)
+{
+	share->unsent--;
+}
+
 /* For long enough nothing came, nothing is in use, and the peer has got all replies. */
 void credit_share_idle(struct credit_pool *pool, struct credit_share *share);
 

@@ -60,8 +60,11 @@ uint32_t request_grant(struct weir_request *req)
 
 static inline void give_back_receive(struct weir_request *req, struct weir_conn *conn)
 {
-	if (!req->msg)
+	if (!req->msg) {
+		if (conn->shared)
+			credit_share_goes(&conn->share); /* it could not be sent when it was given back */
 		return;
+	}
 	if (__builtin_expect(req->is_group, 0))
 		conn_chain_done(conn, req->msg);
 	else
@@ -88,8 +91,11 @@ static inline bool transmit_now(struct weir_request *req, struct weir_conn *conn
 		req->nxfers = 0;
 	}
 	give_back_receive(req, conn);
-	if (!conn_send_now(conn, req->header, bytes))
+	if (!conn_send_now(conn, req->header, bytes)) {
+		if (conn->shared)
+			credit_share_waits(&conn->share);
 		return false;
+	}
 	request_release(req);
 	return true;
 }

@@ -43,6 +43,7 @@ static __attribute__((noinline)) void queue(struct weir_request *req, uint8_t *h
 	req->nxfers = 0;
 	req->is_long = false;
 	req->credit = granted;
+	credit_share_waits(&req->responder->conn->share);
 	request_close_piece(req);
 	request_transmit(req);
 }

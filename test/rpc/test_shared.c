@@ -399,6 +399,78 @@ static void reply__finds_the_ring_full(void **state)
 	}
 }
 
+/* One more in the ring, without a poll of its reader. */
+static void put_words(const struct words *m)
+{
+	struct fabric_sge sge = {(uint8_t *)(uintptr_t)m->w, 4 * m->n, 0};
+	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_INLINE, .sge = &sge, .nsge = 1};
+
+	assert_int_equal(raw.ops->post_send(raw.qp, &wr, 1), 1);
+}
+
+static void put_call(uint32_t xid, uint32_t credits, uint32_t proc)
+{
+	struct words m = {0};
+
+	words_put(&m, 7, xid, 1, credits, 0, 0, 0, 0);
+	words_put_rpc(&m, xid, proc);
+	words_put(&m, 1, 7);
+	put_words(&m);
+}
+
+/* A READ into so many segments, of 8 bytes each: one place in the send queue more than that. */
+static void put_read(uint32_t nsegs)
+{
+	struct words m = {0};
+
+	words_put(&m, 7, 5, 1, CREDITS, 0, 0, 1, nsegs);
+	for (uint32_t i = 0; i < nsegs; i++)
+		raw_put_segment(&raw, &m, 8, 8 * i);
+	words_put(&m, 2, 0, 0);
+	words_put_rpc(&m, 5, PAIR_READ);
+	words_put(&m, 1, 8 * nsegs);
+	put_words(&m);
+}
+
+/* A reply waits for a place in the send queue, and later ones, which need none, pass it by, with less to grant: what it grants the peer may
+ * use all the same. */
+static void reply__passed_by_others_grants_what_it_says(void **state)
+{
+	struct words r;
+
+	(void)state;
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	put_call(1, CREDITS, PAIR_NULL);
+	raw_until(&raw, &raw.nmsgs, 1);
+	raw_settle(&raw);
+	assert_int_equal(pair.server_conn->share.size, CREDITS);
+	assert_int_equal(conn_tx_room(pair.server_conn), 64);
+	raw.nmsgs = 0;
+	for (uint32_t i = 0; i < 3; i++)
+		put_read(16);
+	put_read(12); /* the last place */
+	put_call(20, CREDITS, PAIR_NULL);
+	for (uint32_t i = 0; i < 5; i++)
+		put_call(30 + i, 1, PAIR_NULL);
+	for (uint32_t i = 0; i < 10; i++)
+		raw_recv_words(&raw, &r);
+	assert_int_equal(r.w[0], 20);
+	assert_int_equal(r.w[2], CREDITS);
+	raw_settle(&raw);
+	for (uint32_t i = 0; i < CREDITS; i++)
+		put_call(40 + i, CREDITS, PAIR_LATER);
+	raw_settle(&raw);
+	assert_int_equal(raw.disconnected, 0);
+	assert_int_equal(pair.nlater, CREDITS);
+	expect_within(pair.server);
+	pair_release_later(&pair);
+	raw_settle(&raw);
+	assert_int_equal(pair.server_conn->share.unsent, 0);
+	assert_int_equal(pair.server_conn->nheld, 0);
+	raw_close(&raw);
+}
+
 static int run(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -412,7 +484,9 @@ static int run(void)
 						teardown),
 	};
 	const struct CMUnitTest of_rings[] = {
-		cmocka_unit_test_setup_teardown(reply__finds_the_ring_full, setup_narrow, teardown)};
+		cmocka_unit_test_setup_teardown(reply__finds_the_ring_full, setup_narrow, teardown),
+		T(reply__passed_by_others_grants_what_it_says),
+	};
 	const struct CMUnitTest in_virtual_time[] = {T(idle__gives_credits_back)};
 	int failed = cmocka_run_group_tests_name("shared", tests, NULL, NULL);
 
