@@ -37,6 +37,7 @@ void shm_qp_warm(struct shm_qp *qp)
 	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
 	dev->nhot++;
 	qp->is_hot = true;
+	shm_qp_sends(qp);
 }
 
 static void cool(struct shm_qp *qp)
@@ -48,6 +49,7 @@ static void cool(struct shm_qp *qp)
 	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nhot--;
 	qp->is_hot = false;
+	shm_qp_sends(qp);
 	if (qp->rx_in_lane)
 		return;
 	qp->cold_place = colds->n++;

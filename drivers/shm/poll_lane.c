@@ -50,8 +50,10 @@ void shm_lane_step(struct shm_qp *qp)
 			return;
 		qp->is_greeted = true;
 	}
-	if (qp->is_heard && !qp->tx_in_lane && qp->npending == 0)
+	if (qp->is_heard && !qp->tx_in_lane && qp->npending == 0) {
 		qp->tx_in_lane = put_control(qp, LANE_SWITCH) == 1;
+		shm_qp_sends(qp);
+	}
 	qp->is_switching = !(qp->tx_in_lane && qp->rx_in_lane);
 }
 
@@ -143,7 +145,7 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 	if (__builtin_expect(
 		    len > take_sure_max(qp) || !take_is_sure(qp->recvs, wr, len, qp->recvs->is_shared), 0))
 		return false;
-	ring_take_tagged(rx, rx->head, wr->addr, wr->len, len);
+	ring_take_tagged_whole(rx, wr->addr, len);
 	take_received(qp, wr, wc, len, 0);
 	shm_recvs_take(qp->recvs);
 	take_count(&shm_dev_of(qp)->fabric.stats, len);

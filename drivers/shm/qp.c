@@ -232,6 +232,7 @@ bool shm_run_pending(struct shm_qp *qp)
 		qp->pending_first = (qp->pending_first + 1) % qp->max_send_wr;
 		qp->npending--;
 	}
+	shm_qp_sends(qp);
 	return qp->npending != before;
 }
 
@@ -263,6 +264,7 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 			pending->sges[i] = wr->sge[i];
 	}
 	qp->npending++;
+	shm_qp_sends(qp);
 	return true;
 }
 
@@ -306,40 +308,58 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 	return i;
 }
 
-static inline bool sent_now(struct shm_qp *qp, uint32_t len)
+static inline void sent_now(struct shm_qp *qp, uint32_t len)
 {
 	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 
 	stats->doorbells++;
 	stats->sends++;
 	stats->send_bytes += len;
-	if (__builtin_expect(!qp->is_hot, 0))
-		shm_qp_stir(qp);
-	return true;
 }
 
 /* Each apart, so that a message of one cell does not have the others' stack frames. */
 static __attribute__((noinline, flatten)) bool send_cells(struct shm_qp *qp, const uint8_t *data,
 							  uint32_t len)
 {
-	return ring_put_cells(&qp->tx, data, len) == 1 && sent_now(qp, len);
+	ring_write_cells(&qp->tx, data, len);
+	sent_now(qp, len);
+	return true;
 }
 
 static __attribute__((noinline, flatten)) bool send_by_lane(struct shm_qp *qp, const uint8_t *data,
 							    uint32_t len)
 {
-	return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) == 1 && sent_now(qp, len);
+	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes ||
+	    ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) != 1)
+		return false;
+	sent_now(qp, len);
+	if (__builtin_expect(!qp->is_hot, 0))
+		shm_qp_stir(qp);
+	return true;
+}
+
+static __attribute__((noinline)) bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+{
+	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes)
+		return false;
+	if (ring_put_one(&qp->tx, data, len) != 1)
+		return false;
+	sent_now(qp, len);
+	if (!qp->is_hot)
+		shm_qp_stir(qp);
+	return true;
 }
 
 bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
-	if (__builtin_expect(!shm_is_clear(qp) || len > qp->peer_max_msg_bytes, 0))
-		return false;
-	if (__builtin_expect(qp->tx_in_lane, 0))
-		return send_by_lane(qp, data, len);
+	/* One of no bytes goes the long way, as all do where that maximum is 0. */
+	if (__builtin_expect(len - 1 >= qp->send_now_max || !ring_has_room(&qp->tx, len), 0))
+		return qp->tx_in_lane ? send_by_lane(qp, data, len) : send_any(qp, data, len);
 	if (len > RING_DATA)
 		return send_cells(qp, data, len);
-	return ring_put_cell(&qp->tx, data, len) == 1 && sent_now(qp, len);
+	ring_write_cell(&qp->tx, data, len);
+	sent_now(qp, len);
+	return true;
 }

@@ -70,6 +70,7 @@ void shm_end(struct shm_qp *qp)
 	if (qp->state == QP_ERROR)
 		return;
 	qp->state = QP_ERROR;
+	shm_qp_sends(qp);
 	if (!qp->tx.shared)
 		return;
 	atomic_store(&ring_reader_shared(&qp->rx)->is_over, 1);

@@ -53,8 +53,7 @@ static inline int has_room(struct ring_writer *ring, uint32_t need)
 /* Whether a message of that length fits, as has_room(). */
 static inline int has_room_for(struct ring_writer *ring, uint32_t len)
 {
-	/* More than it takes, which spares the division by what a cell holds; where there is not so much, it is asked in full. */
-	if (__builtin_expect(ring->size - (ring->tail - ring->head) >= 2 * (uint64_t)len + RING_CELL, 1))
+	if (__builtin_expect(ring_has_room(ring, len), 1))
 		return 1;
 	return has_room_now(ring, ring_cells_bytes(len));
 }
@@ -82,11 +81,13 @@ static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, con
 #define AHEAD 3u /* cells from the end of a message; and how many of them */
 
 /* The reader's core has the cells that it read a lap ago; to get them for writing takes longer than to write a message. So
- * some are fetched now, behind those that the reader fetches for itself. */
+ * some are fetched now, behind those that the reader fetches for itself; behind the ring's end, once in a lap, in vain. */
 static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 {
+	const uint8_t *from = ring_cell_at(cells, end + AHEAD * RING_CELL);
+
 	for (uint32_t i = 0; i < AHEAD; i++) {
-		const uint8_t *cell = ring_cell_at(cells, end + (AHEAD + i) * RING_CELL);
+		const uint8_t *cell = from + i * RING_CELL;
 #ifdef __x86_64__
 		/* The compiler's own does not write where it is not told the processor. One that does not know it skips it. */
 		__asm__ volatile("prefetchw %0" : : "m"(*cell));
@@ -96,34 +97,39 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 	}
 }
 
-int ring_put_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
 	uint64_t at = ring->tail;
-	int room = has_room(ring, RING_CELL);
 
-	if (__builtin_expect(room != 1, 0))
-		return room;
 	ring_copy_short(ring_cell_at(&cells, at) + RING_HEADER, data, len);
 	put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
 	ring->tail = at + RING_CELL;
-	return 1;
 }
 
-int ring_put_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
-	int room = has_room_for(ring, len);
 	uint64_t at = ring->tail, end;
 
-	if (__builtin_expect(room != 1, 0))
-		return room;
 	/* The first cell last: the reader polls on it, and each of its looks would take the line away. */
 	end = put_rest(&cells, at + RING_CELL, data + RING_DATA, len - RING_DATA);
 	memcpy(ring_cell_at(&cells, at) + RING_HEADER, data, RING_DATA);
 	put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
 	ring->tail = end;
 	fetch_ahead(&cells, end);
+}
+
+int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+{
+	int room = has_room_for(ring, len);
+
+	if (__builtin_expect(room != 1, 0))
+		return room;
+	if (len > RING_DATA)
+		ring_write_cells(ring, data, len);
+	else
+		ring_write_cell(ring, data, len);
 	return 1;
 }
 
@@ -210,6 +216,6 @@ uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t 
 		inv_rkey = ring_key(ring);
 		ring_advance(ring, ring->head + RING_CELL);
 	}
-	ring_take_plain(ring, dst, size, len);
+	ring_advance(ring, ring_take_cells(ring, ring->head, dst, size, len));
 	return inv_rkey;
 }

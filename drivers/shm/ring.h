@@ -90,15 +90,19 @@ void ring_reader_start(struct ring_reader *ring, uint32_t laps);
 /* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey);
-/* The same for a message that lies in one piece and invalidates nothing: of one cell, which is up to RING_DATA, or of more. */
-int ring_put_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-int ring_put_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 
-static inline int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+/* Whether there is room for a message of 'len' bytes, as far as is known without a look at the reader's mark. It asks for more than it takes,
+ * which spares the division by what a cell holds. */
+static inline bool ring_has_room(const struct ring_writer *ring, uint32_t len)
 {
-	return len <= RING_DATA ? ring_put_cell(ring, data, len) : ring_put_cells(ring, data, len);
+	return ring->size - (ring->tail - ring->head) >= 2 * (uint64_t)len + RING_CELL;
 }
 
+/* Where there is: a message that lies in one piece and invalidates nothing, of one cell, which is up to RING_DATA, or of more. */
+void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+/* As ring_put() for one of these. */
+int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 /* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
 
@@ -219,22 +223,37 @@ static inline uint8_t *ring_cell_at(const struct ring_cells *cells, uint64_t at)
 	return cells->base + (at & cells->mask);
 }
 
+/* Whether a message of 'len' bytes may be taken by whole cells to where there is room for 'size': what is behind it in its last one is the
+ * writer's own affair. */
+static inline bool ring_takes_whole(uint32_t size, uint32_t len)
+{
+	return (uint64_t)len + RING_DATA <= size;
+}
+
 /* The payload of the cells from 'at' on, one at least; where they end is returned. */
+static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
+				       uint32_t len)
+{
+	const struct ring_cells cells = {ring->cells, ring->size - 1};
+	const uint8_t *end = dst + len;
+
+	do {
+		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
+		dst += RING_DATA;
+		at += RING_CELL;
+	} while (dst < end);
+	return at;
+}
+
+/* The same, but no more than 'size' bytes are written. */
 static inline uint64_t ring_take_cells(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
 				       uint32_t size, uint32_t len)
 {
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
 	const uint8_t *end = dst + len;
 
-	/* Whole cells where there is room: what is behind the message in its last one is the writer's own affair. */
-	if (__builtin_expect((uint64_t)len + RING_DATA <= size, 1)) {
-		do {
-			memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
-			dst += RING_DATA;
-			at += RING_CELL;
-		} while (dst < end);
-		return at;
-	}
+	if (ring_takes_whole(size, len))
+		return ring_take_whole(ring, at, dst, len);
 	for (; end - dst > (ptrdiff_t)RING_DATA; dst += RING_DATA, at += RING_CELL)
 		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
 	ring_copy_short(dst, ring_cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
@@ -256,11 +275,6 @@ static inline void ring_reader_set(struct ring_reader *ring, const struct ring_r
 {
 	ring->head = from->head;
 	ring->publish_at = from->publish_at;
-}
-
-static inline void ring_take_plain(struct ring_reader *ring, void *dst, uint32_t size, uint32_t len)
-{
-	ring_advance(ring, ring_take_cells(ring, ring->head, dst, size, len));
 }
 
 /* The key that a message with RING_INV invalidates; its payload begins one cell later. */
@@ -295,6 +309,19 @@ static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8
 	at += RING_CELL;
 	if (len > first)
 		at = ring_take_cells(ring, at, dst + first, size - first, len - first);
+	ring_advance(ring, at);
+}
+
+/* The same where it may be taken by whole cells. */
+static inline void ring_take_tagged_whole(struct ring_reader *ring, uint8_t *dst, uint32_t len)
+{
+	const uint32_t first = RING_DATA - RING_TAG;
+	uint64_t at = ring->head;
+
+	memcpy(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER + RING_TAG, first);
+	at += RING_CELL;
+	if (len > first)
+		at = ring_take_whole(ring, at, dst + first, len - first);
 	ring_advance(ring, at);
 }
 

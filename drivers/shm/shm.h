@@ -239,6 +239,8 @@ struct shm_qp {
 	uint32_t npending;
 
 	_Alignas(64) struct ring_writer tx;
+	uint32_t
+		send_now_max; /* of a message that goes by tx with nothing else to be seen to: shm_qp_sends() */
 
 	_Alignas(64) struct shm_found found;
 
@@ -435,6 +437,14 @@ void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_sta
 static inline bool shm_is_clear(const struct shm_qp *qp)
 {
 	return qp->state == QP_READY && qp->npending == 0;
+}
+
+/* To be called after each change of what this asks for: a Send then asks for its length only. */
+static inline void shm_qp_sends(struct shm_qp *qp)
+{
+	bool is_free = shm_is_clear(qp) && !qp->tx_in_lane && qp->is_hot;
+
+	qp->send_now_max = is_free ? qp->peer_max_msg_bytes : 0;
 }
 
 /* rdma.c */

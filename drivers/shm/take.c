@@ -110,7 +110,7 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 
 		if (__builtin_expect(len <= sure_max && take_is_sure(recvs, wr, (uint32_t)len, is_shared),
 				     1)) {
-			ring_take_plain(&rx, wr->addr, wr->len, (uint32_t)len);
+			ring_advance(&rx, ring_take_whole(&rx, rx.head, wr->addr, (uint32_t)len));
 			take_received(qp, wr, wc++, (uint32_t)len, 0);
 			shm_recvs_take_of(recvs, is_shared);
 			take_count(stats, (uint32_t)len);

@@ -41,12 +41,12 @@ static inline uint32_t take_sure_max(const struct shm_qp *qp)
 	return qp->is_rnr ? 0 : qp->rx.max_msg;
 }
 
-/* Whether a message of 'len' bytes, not more than that, is sure to be taken by 'wr'; else it is not known. A receive that covers no
- * registration has no length (recvs.c), and a message of no bytes goes the long way. */
+/* Whether a message of 'len' bytes, not more than that, is sure to be taken by 'wr', and by whole cells; else it is not known. A receive that
+ * covers no registration has no length (recvs.c). */
 static inline bool take_is_sure(const struct shm_recvs *recvs, const struct fabric_recv_wr *wr, uint32_t len,
 				bool is_shared)
 {
-	return len - 1 < wr->len && (is_shared || recvs->head != recvs->tail);
+	return ring_takes_whole(wr->len, len) && (is_shared || recvs->head != recvs->tail);
 }
 
 #endif
