@@ -177,12 +177,16 @@ static inline bool rdma1_is_one_chunk_msg(const uint8_t *msg, uint32_t len, cons
 	       bytes <= limits->write_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 36);
 }
 
+static inline struct rdma1_segment rdma1_segment_at(const uint8_t *at)
+{
+	return (struct rdma1_segment){
+		.handle = wire_get_u32(at), .length = wire_get_u32(at + 4), .offset = wire_get_u64(at + 8)};
+}
+
 /* And its segment. */
 static inline struct rdma1_segment rdma1_take_one_chunk(const uint8_t *msg)
 {
-	return (struct rdma1_segment){.handle = wire_get_u32(msg + 28),
-				      .length = wire_get_u32(msg + 32),
-				      .offset = wire_get_u64(msg + 36)};
+	return rdma1_segment_at(msg + 28);
 }
 
 /* rdma1_decode() of a message of which that is not so. */
@@ -266,11 +270,26 @@ void rdma1_encode_chunk_used(uint8_t *buf, uint32_t xid, uint32_t credit, const 
 void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit,
 			   const struct rdma1_read_segment *read);
 
-/* Whether an accepted header has one Write chunk of one segment and no other chunk, and then its segment. */
-bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg);
+/* Whether an accepted header has one Write chunk of one segment and no other chunk, and then its segment: with the three lists' ends, no other
+ * list makes up that size. */
+static inline bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg)
+{
+	if (hdr->header_bytes != RDMA1_ONE_CHUNK_SIZE || hdr->nwrite_chunks != 1)
+		return false;
+	*seg = rdma1_segment_at(hdr->writes + 8);
+	return true;
+}
 
-/* Whether an accepted RDMA_MSG of version 1 has one Read segment and no other chunk, which is what the call of a WRITE is, and then that segment. */
-bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma1_read_segment *seg);
+/* Whether an accepted RDMA_MSG of version 1 has one Read segment and no other chunk, which is what the call of a WRITE is, and then that
+ * segment: nor does anything else make up that size. */
+static inline bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma1_read_segment *seg)
+{
+	if (hdr->header_bytes != RDMA1_ONE_READ_SIZE || hdr->nread_segments != 1 || hdr->has_position_zero)
+		return false;
+	seg->position = wire_get_u32(hdr->reads + 4);
+	seg->target = rdma1_segment_at(hdr->reads + 8);
+	return true;
+}
 
 /* Where the handles stand in the header of a call that was encoded here, in the order of its segments: Read list, Write
  * list, Reply chunk. How many; at most 'max' are looked for. */

@@ -52,15 +52,6 @@ static enum rdma1_reason get_present(struct cursor *c, bool *present)
 	return RDMA1_R_NONE;
 }
 
-static struct rdma1_segment segment_at(const uint8_t *at)
-{
-	return (struct rdma1_segment){
-		.handle = wire_get_u32(at),
-		.length = wire_get_u32(at + 4),
-		.offset = wire_get_u64(at + 8),
-	};
-}
-
 /* Check one segment and add its length to *sum, which is at most 'max' before and after. */
 static enum rdma1_reason count_segment(const struct rdma1_segment *seg, uint64_t max, uint64_t *sum)
 {
@@ -116,7 +107,7 @@ static enum rdma1_reason decode_read_list(struct cursor *c, enum rdma1_direction
 		if (bytes_left(c) < RDMA1_READ_SEGMENT_SIZE - 4)
 			return RDMA1_R_TRUNCATED;
 		position = wire_get_u32(c->p);
-		seg = segment_at(c->p + 4);
+		seg = rdma1_segment_at(c->p + 4);
 		c->p += RDMA1_READ_SEGMENT_SIZE - 4;
 		if (position % 4 != 0)
 			return RDMA1_R_POSITION_UNALIGNED;
@@ -145,7 +136,7 @@ static enum rdma1_reason decode_chunk(struct cursor *c, const struct rdma1_limit
 	if (count > bytes_left(c) / RDMA1_SEGMENT_SIZE)
 		return RDMA1_R_TRUNCATED;
 	for (uint32_t i = 0; i < count; i++) {
-		struct rdma1_segment seg = segment_at(c->p);
+		struct rdma1_segment seg = rdma1_segment_at(c->p);
 		enum rdma1_reason reason;
 
 		reason = count_segment(&seg, limits->write_bytes_max, &hdr->write_bytes);
@@ -405,33 +396,16 @@ static enum rdma1_verdict decode_one_read(const uint8_t *msg, struct rdma1_heade
 	return RDMA1_V_OK;
 }
 
-bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg)
-{
-	/* With the three lists' ends, no other list than one Write chunk of one segment makes up that size. */
-	if (hdr->header_bytes != RDMA1_ONE_CHUNK_SIZE || hdr->nwrite_chunks != 1)
-		return false;
-	*seg = segment_at(hdr->writes + 8);
-	return true;
-}
-
-bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma1_read_segment *seg)
-{
-	/* Nor does anything else than one Read segment. */
-	if (hdr->header_bytes != RDMA1_ONE_READ_SIZE || hdr->nread_segments != 1 || hdr->has_position_zero)
-		return false;
-	seg->position = wire_get_u32(hdr->reads + 4);
-	seg->target = segment_at(hdr->reads + 8);
-	return true;
-}
-
 /* Out of line: it would burden rdma1_decode(), too. */
 __attribute__((noinline)) enum rdma1_verdict
 rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 		     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
 {
-	if (rdma1_is_one_chunk_msg(msg, len, limits))
+	bool has_reads = len >= RDMA1_HEADER_MIN && wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0;
+
+	if (!has_reads && rdma1_is_one_chunk_msg(msg, len, limits))
 		return decode_one_chunk(msg, hdr, reason);
-	if (direction == RDMA1_CALL && is_one_read_message(msg, len, limits))
+	if (has_reads && direction == RDMA1_CALL && is_one_read_message(msg, len, limits))
 		return decode_one_read(msg, hdr, reason);
 	return decode_other(msg, len, direction, limits, hdr, reason);
 }
@@ -458,7 +432,7 @@ bool rdma1_reads_next(struct rdma1_read_iter *it, struct rdma1_read_segment *seg
 	if (it->left == 0)
 		return false;
 	seg->position = wire_get_u32(it->p + 4);
-	seg->target = segment_at(it->p + 8);
+	seg->target = rdma1_segment_at(it->p + 8);
 	it->p += RDMA1_READ_SEGMENT_SIZE;
 	it->left--;
 	return true;
@@ -491,7 +465,7 @@ bool rdma1_segments_next(struct rdma1_segment_iter *it, struct rdma1_segment *se
 {
 	if (it->left == 0)
 		return false;
-	*seg = segment_at(it->p);
+	*seg = rdma1_segment_at(it->p);
 	it->p += RDMA1_SEGMENT_SIZE;
 	it->left--;
 	return true;

@@ -12,16 +12,15 @@ int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_b
 void xdr_in_join(struct weir_xdr_in *in, uint8_t *memory, uint32_t bytes);
 
 /* As weir_xdr_in_init_parts() and gets of all that is before 'at', which is in the first part and not at its end. The part
- * behind it is an item. */
+ * behind it is an item, and behind that is the rest of the stream, which has 'stream_bytes' without it. */
 static inline void xdr_in_init_at(struct weir_xdr_in *in, const struct weir_xdr_part *parts, uint32_t nparts,
-				  const uint8_t *at)
+				  uint32_t stream_bytes, const uint8_t *at)
 {
 	weir_xdr_in_init(in, at, (uint32_t)(parts[0].base + parts[0].len_bytes - at));
 	in->next = parts + 1;
 	in->nparts = nparts - 1;
 	in->join = in->join_end = NULL;
-	for (uint32_t i = 1; i < nparts; i++)
-		in->later_bytes += parts[i].len_bytes;
+	in->later_bytes = (uint64_t)parts[1].len_bytes + (stream_bytes - parts[0].len_bytes);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "call_pool.h"
 #include "planted.h"
 #include "rpc_msg.h"
+#include "ulb_find.h"
 #include "wire.h"
 
 /* What a reply's verifier may add, for flavors whose verifiers are not empty (RFC 8166 section 8.2.2). */
@@ -188,7 +189,7 @@ int weir_call_arg_item(struct weir_call *call, const struct weir_region *region,
 		       uint32_t len_bytes)
 {
 	const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
-	bool is_eligible = call->nitems < weir_ulb_find(call->ulb, call->proc)->arg_items_max;
+	bool is_eligible = call->nitems < ulb_find(call->ulb, call->proc)->arg_items_max;
 
 	if (call->state != CALL_BUILDING || keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
@@ -235,7 +236,7 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 	uint32_t i = call->nresults;
 	struct call_result *result;
 
-	if (i >= CALL_ITEMS_MAX || i >= weir_ulb_find(call->ulb, call->proc)->result_items_max)
+	if (i >= CALL_ITEMS_MAX || i >= ulb_find(call->ulb, call->proc)->result_items_max)
 		return -E2BIG;
 	if (call->state != CALL_BUILDING)
 		return -EINVAL;

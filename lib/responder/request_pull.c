@@ -193,8 +193,6 @@ static __attribute__((noinline)) bool begin_group_items(struct weir_request *req
 /* The first stage is over, or there was none: the Payload stream is here, save for its items. */
 static bool begin_items(struct weir_request *req)
 {
-	struct weir_xdr_in in;
-
 	req->is_reading = false;
 	if (req->hdr.has_position_zero) {
 		if (req->is_group)
@@ -205,8 +203,9 @@ static bool begin_items(struct weir_request *req)
 		req->stream = req->msg->data + req->hdr.header_bytes;
 		req->stream_bytes = req->msg_bytes - req->hdr.header_bytes;
 	}
-	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
-	if (!request_find_program(req, &in))
+	weir_xdr_in_init(&req->args, req->stream,
+			 req->stream_bytes); /* for the program's choice of places, too */
+	if (!request_find_program(req, &req->args))
 		return false;
 	if (!items_allowed(req) && req->rtr_base != 0) {
 		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
@@ -216,7 +215,6 @@ static bool begin_items(struct weir_request *req)
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return false;
 	}
-	req->args = in; /* for the program's choice of places */
 	req->state = REQUEST_PULL_ITEMS;
 	return true;
 }
@@ -399,7 +397,7 @@ static inline bool pull_now(struct weir_request *req, const struct rdma1_segment
 	if (req->nparts == 0 ||
 	    !conn_rdma_now(req->responder->conn, FABRIC_READ, &sge, seg->handle, seg->offset))
 		return false;
-	xdr_in_init_at(&req->args, req->parts, req->nparts, args);
+	xdr_in_init_at(&req->args, req->parts, req->nparts, req->stream_bytes, args);
 	return true;
 }
 

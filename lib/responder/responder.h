@@ -32,6 +32,7 @@
 #include "rdma2.h"
 #include "rpc_msg.h"
 #include "rtr.h"
+#include "ulb_find.h"
 #include "weir_request.h"
 
 #define REQUEST_ITEMS_MAX  8u

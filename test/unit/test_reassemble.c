@@ -250,7 +250,7 @@ static void one__3_4_5_is_as_parts_says(void **state)
 		at = below(chunk.position);
 		assert_int_equal(weir_xdr_get_bytes(&in[0], NULL, at), 0);
 		memset(&in[1], 0xee, sizeof(in[1]));
-		xdr_in_init_at(&in[1], parts[0], n, stream + at);
+		xdr_in_init_at(&in[1], parts[0], n, bytes, stream + at);
 		assert_true(weir_xdr_remaining(&in[0]) == weir_xdr_remaining(&in[1]));
 		for (uint32_t i = 0; i < 12; i++) {
 			int rc[2];

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ULB_FIND_H
+#define ULB_FIND_H
+
+#include "weir_ulb.h"
+
+extern const struct weir_ulb_proc ulb_proc_none;
+
+/* weir_ulb_find(), in line. A table lists only the few procedures that have eligible items: a scan is as quick as it gets. */
+static inline const struct weir_ulb_proc *ulb_find(const struct weir_ulb *ulb, uint32_t proc)
+{
+	const struct weir_ulb_proc *at, *end;
+
+	if (!ulb)
+		return &ulb_proc_none;
+	for (at = ulb->procs, end = at + ulb->nprocs; at < end; at++)
+		if (at->proc == proc)
+			return at;
+	return &ulb_proc_none;
+}
+
+#endif
