@@ -11,7 +11,7 @@ static inline const struct weir_ulb_proc *ulb_find(const struct weir_ulb *ulb, u
 {
 	const struct weir_ulb_proc *at, *end;
 
-	if (!ulb)
+	if (!ulb || ulb->nprocs == 0) /* then there may be no table */
 		return &ulb_proc_none;
 	for (at = ulb->procs, end = at + ulb->nprocs; at < end; at++)
 		if (at->proc == proc)
