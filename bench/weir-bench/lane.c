@@ -122,6 +122,21 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	}
 }
 
+/* As memset(), but a call of that, which may choose the widest registers, costs a tenth of what a null RPC takes here. */
+static inline void zero(uint8_t *at, uint32_t len)
+{
+	if (__builtin_expect(len < 16 || len > 64, 0)) {
+		memset(at, 0, len);
+		return;
+	}
+	memset(at, 0, 16);
+	memset(at + len - 16, 0, 16);
+	if (len > 32) {
+		memset(at + 16, 0, 16);
+		memset(at + len - 32, 0, 16);
+	}
+}
+
 static int add_arguments(struct lane *lane, struct weir_call *call)
 {
 	struct client *client = lane->link->client;
@@ -159,7 +174,7 @@ static int add_arguments(struct lane *lane, struct weir_call *call)
 	default:
 		at = weir_xdr_reserve(args, lane->len + weir_xdr_pad(lane->len));
 		if (at)
-			memset(at, 0, lane->len + weir_xdr_pad(lane->len));
+			zero(at, lane->len + weir_xdr_pad(lane->len));
 		return 0;
 	}
 }
