@@ -5,6 +5,7 @@
 
 #include "client.h"
 #include "steady.h"
+#include "turns.h"
 #include "worker.h"
 
 #define STEADY_INTERVAL_NS 100000000u
@@ -17,9 +18,7 @@
 struct loop {
 	struct client *client;
 	struct bench_idle idle;
-	uint32_t work;	       /* of the latest turn */
-	uint64_t turn_ticks;   /* when it began */
-	uint64_t busy_ticks;   /* of turns that found work */
+	struct bench_turns turns;
 	uint64_t series_from;  /* calls, at the latest interval's begin */
 	uint64_t series_ticks; /* when the next interval of the series begins; UINT64_MAX: not measuring */
 	bool shows_progress;
@@ -64,17 +63,15 @@ static void sample(struct loop *loop, uint64_t now)
 	}
 }
 
-/* The turn before is over, and the next one begins: now. */
+/* The turn before is over, and the next one begins: about now. */
 static inline uint64_t begin_turn(struct loop *loop)
 {
-	uint64_t now = rte_rdtsc();
-
-	loop->busy_ticks += loop->work ? now - loop->turn_ticks : 0;
-	loop->turn_ticks = now;
-	loop->work = 0;
-	if (__builtin_expect(now >= loop->series_ticks, 0))
-		sample(loop, now);
-	return now;
+	if (bench_turns_look(&loop->turns)) {
+		bench_turns_at(&loop->turns, rte_rdtsc());
+		if (__builtin_expect(loop->turns.now_ticks >= loop->series_ticks, 0))
+			sample(loop, loop->turns.now_ticks);
+	}
+	return loop->turns.now_ticks;
 }
 
 /* Poll until 'until_ticks', or until the load ended by itself: no call is to be made any more. */
@@ -82,15 +79,16 @@ static void run_until(struct loop *loop, uint64_t until_ticks)
 {
 	struct client *client = loop->client;
 
+	bench_turns_resume(&loop->turns, rte_rdtsc());
 	for (;;) {
 		uint64_t now = begin_turn(loop);
 
 		if (now >= until_ticks || client->is_stopping || client->ngone > 0)
 			return;
 		if (client->pace.is_waiting)
-			loop->work += pace_start_due(&client->pace, now);
-		loop->work += weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
-		bench_idle(&loop->idle, loop->work);
+			loop->turns.work += pace_start_due(&client->pace, now);
+		loop->turns.work += weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
+		bench_idle(&loop->idle, loop->turns.work);
 		if (loop->shows_progress && now >= loop->progress_ticks)
 			progress(loop, now);
 	}
@@ -104,8 +102,8 @@ static void run_out(struct loop *loop)
 
 	client->is_stopping = true;
 	while (client->in_flight > 0 && now < until) {
-		loop->work = weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
-		bench_idle(&loop->idle, loop->work);
+		loop->turns.work = weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
+		bench_idle(&loop->idle, loop->turns.work);
 		now = begin_turn(loop);
 	}
 }
@@ -189,8 +187,7 @@ static void measure(struct loop *loop)
 	instructions = bench_cpu_read(counter);
 	begin = rte_rdtsc();
 	until = options->calls_max ? UINT64_MAX : begin + ticks_of(options->seconds);
-	loop->busy_ticks = 0;
-	loop->work = 0;
+	loop->turns.busy_ticks = 0;
 	loop->series_from = client->completed;
 	loop->series_ticks = begin + bench_ns_to_ticks(r->series.interval_ns);
 	pace_restart(&client->pace, begin);
@@ -200,7 +197,7 @@ static void measure(struct loop *loop)
 	if (options->calls_max)
 		run_out(loop); /* the last ones are measured, too */
 	end = rte_rdtsc();
-	r->cpu = (struct bench_cpu){.busy_ticks = loop->busy_ticks,
+	r->cpu = (struct bench_cpu){.busy_ticks = loop->turns.busy_ticks,
 				    .total_ticks = end - begin,
 				    .instructions = bench_cpu_read(counter) - instructions,
 				    .threads = 1,
@@ -234,6 +231,7 @@ void client_load(struct client *client, bool shows_progress)
 	struct loop loop = {.client = client, .series_ticks = UINT64_MAX, .shows_progress = shows_progress};
 
 	bench_idle_init(&loop.idle, options);
+	bench_turns_init(&loop.turns, loop.idle.yields || client->pace.is_waiting);
 	if (options->calls_max == 0) {
 		pace_restart(&client->pace, rte_rdtsc());
 		start_lanes(client);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "program.h"
+#include "turns.h"
 #include "weir_request.h"
 #include "worker.h"
 
@@ -191,26 +192,27 @@ static int server_init(struct server *server, struct server *first)
 static void serve_polls(struct server *server, const struct bench_clock *clock, struct bench_idle *idle)
 {
 	struct bench_shared *shared = server->shared;
-	uint64_t turn = rte_rdtsc(), warm = turn, instructions = 0;
+	uint64_t warm = rte_rdtsc(), instructions = 0;
 	int counter = bench_cpu_open();
-	uint32_t work = 0;
+	struct bench_turns turns;
 
+	bench_turns_init(&turns, idle->yields);
+	bench_turns_resume(&turns, warm);
 	while (!atomic_load_explicit(&shared->stop, memory_order_relaxed)) {
-		uint64_t now = rte_rdtsc();
-
-		server->cpu.busy_ticks += work > 0 ? now - turn : 0;
-		turn = now;
-		work = weir_engine_poll(server->engine, 0, bench_clock_at(clock, now));
-		bench_idle(idle, work);
+		if (bench_turns_look(&turns))
+			bench_turns_at(&turns, rte_rdtsc());
+		turns.work = weir_engine_poll(server->engine, 0, bench_clock_at(clock, turns.now_ticks));
+		bench_idle(idle, turns.work);
 		if (!server->was_warm && atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
 			weir_engine_stats(server->engine, &server->at_warm);
 			server->was_warm = true;
-			server->cpu.busy_ticks = 0;
-			work = 0;
 			warm = rte_rdtsc();
+			bench_turns_resume(&turns, warm);
+			turns.busy_ticks = 0;
 			instructions = bench_cpu_read(counter);
 		}
 	}
+	server->cpu.busy_ticks = turns.busy_ticks;
 	server->cpu.total_ticks = rte_rdtsc() - warm;
 	server->cpu.instructions = bench_cpu_read(counter) - instructions;
 	server->cpu.threads = 1;

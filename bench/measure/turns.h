@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TURNS_H
+#define TURNS_H
+
+/*
+ * Turns of a poll loop: when one begins, and how much of the time was of those that found work. A look at the clock takes as long as
+ * the rest of a turn that finds nothing, and what comes meanwhile waits for it: so of these one in four looks. One that
+ * found work does; what it took is the time since the look before, less the idle turns between, each as long as the quickest.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BENCH_TURNS_IDLE 4u
+
+struct bench_turns {
+	uint64_t now_ticks;   /* the latest look at the clock */
+	uint64_t busy_ticks;  /* of turns that found work */
+	uint64_t group_ticks; /* of BENCH_TURNS_IDLE idle turns, at the least; 0: not known yet */
+	uint32_t work;	      /* of the turn that ends: the loop's to set */
+	uint32_t idle;	      /* turns since that look */
+	bool looks_each;      /* time in each */
+};
+
+/* 'sleeps': an idle turn may give the CPU away, or calls wait for their time: each looks. */
+static inline void bench_turns_init(struct bench_turns *turns, bool sleeps)
+{
+	*turns = (struct bench_turns){.looks_each = sleeps};
+}
+
+/* The first turn begins, or one behind something else that took time. */
+static inline void bench_turns_resume(struct bench_turns *turns, uint64_t now_ticks)
+{
+	turns->now_ticks = now_ticks;
+	turns->work = turns->idle = 0;
+}
+
+/* A turn is over: whether the next one is to look at the clock. */
+static inline bool bench_turns_look(struct bench_turns *turns)
+{
+	return turns->work > 0 || ++turns->idle == BENCH_TURNS_IDLE || turns->looks_each;
+}
+
+/* It did. */
+static inline void bench_turns_at(struct bench_turns *turns, uint64_t now_ticks)
+{
+	uint64_t since = now_ticks - turns->now_ticks;
+	uint64_t idle = turns->group_ticks * turns->idle /
+			BENCH_TURNS_IDLE; /* those before one that found work; 0 where each looks */
+
+	if (turns->work > 0)
+		turns->busy_ticks += since > idle ? since - idle : 0;
+	else if (turns->group_ticks == 0 || since < turns->group_ticks)
+		turns->group_ticks = since;
+	bench_turns_resume(turns, now_ticks);
+}
+
+#endif
