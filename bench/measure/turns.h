@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BENCH_TURNS_IDLE 4u
+#define BENCH_TURNS_IDLE 4u /* idle turns for one look */
 
 struct bench_turns {
 	uint64_t now_ticks;   /* the latest look at the clock */
@@ -19,13 +19,13 @@ struct bench_turns {
 	uint64_t group_ticks; /* of BENCH_TURNS_IDLE idle turns, at the least; 0: not known yet */
 	uint32_t work;	      /* of the turn that ends: the loop's to set */
 	uint32_t idle;	      /* turns since that look */
-	bool looks_each;      /* time in each */
+	bool looks_each;
 };
 
-/* 'sleeps': an idle turn may give the CPU away, or calls wait for their time: each looks. */
-static inline void bench_turns_init(struct bench_turns *turns, bool sleeps)
+/* 'looks_each': where an idle turn may give the CPU away, so that no two are alike, or where calls wait for their time. */
+static inline void bench_turns_init(struct bench_turns *turns, bool looks_each)
 {
-	*turns = (struct bench_turns){.looks_each = sleeps};
+	*turns = (struct bench_turns){.looks_each = looks_each};
 }
 
 /* The first turn begins, or one behind something else that took time. */
@@ -45,8 +45,8 @@ static inline bool bench_turns_look(struct bench_turns *turns)
 static inline void bench_turns_at(struct bench_turns *turns, uint64_t now_ticks)
 {
 	uint64_t since = now_ticks - turns->now_ticks;
-	uint64_t idle = turns->group_ticks * turns->idle /
-			BENCH_TURNS_IDLE; /* those before one that found work; 0 where each looks */
+	/* What those before one that found work took; where each looks, there are none. */
+	uint64_t idle = turns->group_ticks * turns->idle / BENCH_TURNS_IDLE;
 
 	if (turns->work > 0)
 		turns->busy_ticks += since > idle ? since - idle : 0;

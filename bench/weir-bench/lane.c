@@ -122,7 +122,7 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	}
 }
 
-/* As memset(), but a call of that, which may choose the widest registers, costs a tenth of what a null RPC takes here. */
+/* As memset(), whose call costs some 6 % of a null RPC at depth 32 (doc/performance.md). */
 static inline void zero(uint8_t *at, uint32_t len)
 {
 	if (__builtin_expect(len < 16 || len > 64, 0)) {

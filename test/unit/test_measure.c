@@ -281,12 +281,13 @@ static void turns__idle_ones_before_a_busy_one_are_not_its_time(void **state)
 	(void)state;
 	bench_turns_init(&turns, false);
 	bench_turns_resume(&turns, 0);
-	/* Before it is known how long they are, they are; and a turn that took long once tells nothing. */
+	/* As long as none was measured, they count as its time. */
 	assert_false(turn_ends(&turns, 0, 10));
 	assert_true(turn_ends(&turns, 1, 110));
 	assert_int_equal(turns.busy_ticks, 110);
 	for (uint64_t at = 120; at <= 150; at += 10)
 		turn_ends(&turns, 0, at);
+	/* Some that took long once, as the CPU was another's, are not what others take. */
 	for (uint64_t at = 1000; at <= 4000; at += 1000)
 		turn_ends(&turns, 0, at);
 	assert_int_equal(turns.now_ticks, 4000);
