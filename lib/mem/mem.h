@@ -65,8 +65,11 @@ struct mem_buf {
 	uint32_t msg_bytes; /* of a receive that is one of several, the owner's as 'user' is */
 	struct mem_pool *pool;
 	uint64_t raddr;
-	uint64_t user[2]; /* the owner's, while it holds the buffer */
-	void *owner;	  /* of a shared receive: the connection that holds it; NULL: nobody */
+	union {
+		uint64_t user[2];	   /* the owner's, while it holds the buffer */
+		struct mem_buf *next_free; /* while it is the pool's */
+	};
+	void *owner; /* of a shared receive: the connection that holds it; NULL: nobody */
 };
 
 struct mem_pool_options {
@@ -83,8 +86,8 @@ struct mem_pool_options {
 };
 
 struct mem_pool {
-	struct rte_mempool *mp; /* of struct mem_buf; single producer, single consumer: no atomic operation */
-	struct rte_mempool_cache *cache; /* in front of it; NULL when the pool is small */
+	struct rte_mempool *mp; /* of struct mem_buf: those that were never used */
+	struct mem_buf *free;	/* those that were, the latest one back first; NULL: none */
 	struct weir_region *region;
 	uint32_t count;
 	uint32_t in_use;
@@ -97,28 +100,22 @@ int mem_pool_create(const struct mem_pool_options *options, const struct mem_reg
 /* All buffers must be back. NULL is allowed. */
 void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registrar);
 
-/* What the two below come to where the cache does not have it, or has no room. Out of line: they would burden each caller. */
+/* mem_pool_get() where none has come back: one that was never used. Out of line, as it would burden each caller. */
 struct mem_buf *mem_pool_get_slow(struct mem_pool *pool);
-void mem_pool_put_slow(struct mem_buf *buf);
 
-static inline void mem_pool_count(struct mem_pool *pool)
-{
-	if (++pool->in_use > pool->in_use_peak)
-		pool->in_use_peak = pool->in_use;
-}
-
-/* Whether the cache has a buffer, which mem_pool_get_quick() then gives without a call. */
+/* Whether one has come back, which mem_pool_get_quick() then gives. */
 static inline bool mem_pool_is_quick(const struct mem_pool *pool)
 {
-	return pool->cache && pool->cache->len > 0;
+	return pool->free != NULL;
 }
 
 static inline struct mem_buf *mem_pool_get_quick(struct mem_pool *pool)
 {
-	struct rte_mempool_cache *cache = pool->cache;
+	struct mem_buf *buf = pool->free;
 
-	mem_pool_count(pool);
-	return cache->objs[--cache->len];
+	pool->free = buf->next_free;
+	pool->in_use++;
+	return buf;
 }
 
 /* NULL when the pool is dry. Owner's thread. */
@@ -132,14 +129,11 @@ static inline struct mem_buf *mem_pool_get(struct mem_pool *pool)
 /* Give a buffer back to its pool. Owner's thread. */
 static inline void mem_pool_put(struct mem_buf *buf)
 {
-	struct rte_mempool_cache *cache = buf->pool->cache;
+	struct mem_pool *pool = buf->pool;
 
-	if (__builtin_expect(!cache || cache->len >= cache->flushthresh, 0)) {
-		mem_pool_put_slow(buf);
-		return;
-	}
-	buf->pool->in_use--;
-	cache->objs[cache->len++] = buf;
+	buf->next_free = pool->free;
+	pool->free = buf;
+	pool->in_use--;
 }
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * Pools: descriptors on an rte_mempool, data in one region that is registered once.
  *
- * A pool belongs to one engine, not to an lcore, so the cache is the pool's own: the owner's thread need
- * not be one of EAL's, and no buffer is ever out of reach in the cache of another lcore.
+ * A pool belongs to one engine, not to an lcore, so that what comes back is kept in a list of the pool's own: the owner's thread need
+ * not be one of EAL's, and no buffer is ever out of reach in the cache of another lcore. That list goes first, so that memory of
+ * buffers that were never needed is never touched, and the peak is how many the rte_mempool has given.
  */
 #include "mem.h"
 
@@ -15,15 +16,6 @@
 
 #define CACHE_LINE 64u
 #define PAGE	   4096u
-#define CACHE_MAX  256u
-
-/* Small pools go without a cache, so that it never holds most of what there is. */
-static uint32_t cache_size(uint32_t count)
-{
-	uint32_t size = count / 4;
-
-	return size < CACHE_MAX ? size : CACHE_MAX;
-}
 
 struct fill {
 	struct mem_pool *pool;
@@ -59,7 +51,7 @@ static int pool_init(struct mem_pool *pool, const struct mem_pool_options *optio
 		.flags = options->region_flags | (options->is_private ? WEIR_REGION_PRIVATE : 0u),
 		.numa_node = options->numa_node,
 	};
-	uint32_t cached = cache_size(options->count), align = options->align ? options->align : CACHE_LINE;
+	uint32_t align = options->align ? options->align : CACHE_LINE;
 	int rc;
 
 	fill.buf_bytes = (options->buf_bytes + CACHE_LINE - 1) & ~(CACHE_LINE - 1);
@@ -78,14 +70,7 @@ static int pool_init(struct mem_pool *pool, const struct mem_pool_options *optio
 				      buf_init, &fill, SOCKET_ID_ANY,
 				      RTE_MEMPOOL_F_SP_PUT | RTE_MEMPOOL_F_SC_GET | RTE_MEMPOOL_F_NO_SPREAD |
 					      RTE_MEMPOOL_F_NO_IOVA_CONTIG);
-	if (!pool->mp)
-		return -rte_errno;
-	if (cached) {
-		pool->cache = rte_mempool_cache_create(cached, SOCKET_ID_ANY);
-		if (!pool->cache)
-			return -ENOMEM;
-	}
-	return 0;
+	return pool->mp ? 0 : -rte_errno;
 }
 
 int mem_pool_create(const struct mem_pool_options *options, const struct mem_registrar *registrar,
@@ -113,8 +98,6 @@ void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registr
 {
 	if (!pool)
 		return;
-	if (pool->cache)
-		rte_mempool_cache_free(pool->cache);
 	rte_mempool_free(pool->mp);
 	if (pool->region)
 		mem_region_deregister(pool->region, registrar);
@@ -126,18 +109,11 @@ struct mem_buf *mem_pool_get_slow(struct mem_pool *pool)
 {
 	void *buf;
 
-	if (rte_mempool_generic_get(pool->mp, &buf, 1, pool->cache) != 0) {
+	if (rte_mempool_get(pool->mp, &buf) != 0) {
 		pool->empty++;
 		return NULL;
 	}
-	mem_pool_count(pool);
+	pool->in_use++;
+	pool->in_use_peak = pool->in_use;
 	return buf;
-}
-
-void mem_pool_put_slow(struct mem_buf *buf)
-{
-	void *object = buf;
-
-	buf->pool->in_use--;
-	rte_mempool_generic_put(buf->pool->mp, &object, 1, buf->pool->cache);
 }

@@ -88,7 +88,6 @@ static void add_pool(struct ranges *ranges, const char *what, const struct mem_p
 	struct visit visit = {ranges, what};
 
 	add(ranges, what, pool, sizeof(*pool));
-	add(ranges, what, pool->cache, sizeof(*pool->cache));
 	add(ranges, what, pool->region->base, pool->region->len_bytes);
 	rte_mempool_mem_iter(pool->mp, add_chunk, &visit);
 }

@@ -84,7 +84,6 @@ static uint32_t drain(struct mem_pool *pool)
 	return n;
 }
 
-/* Counts around the cache's size: none, some, more than it holds. */
 static void get__gives_all_and_no_more(void **state)
 {
 	static const uint32_t counts[] = {1, 3, 4, 63, 64, 1000, 1024, 5000};
