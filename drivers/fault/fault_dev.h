@@ -74,6 +74,8 @@ struct fault_srq {
 	struct fabric_srq *inner;
 	void *ctx;
 	uint32_t size;
+	uint32_t nposted;
+	struct fabric_recv_wr *posted; /* and not polled; up to 'size' */
 };
 
 /* A completion that waits to be polled. */
@@ -116,6 +118,7 @@ struct fault_dev {
 	struct fault_srq *srq;
 	struct fault_cqe *cq; /* what waits, in the order in which it came; room for all that may complete */
 	uint32_t ncq, cq_size, cq_reserved;
+	bool was_shown; /* the latest message that could be: they are shown by turns */
 	struct fault_event *events;
 	uint32_t nevents, events_size, events_reserved, nrequests;
 };
@@ -160,10 +163,18 @@ int fault_qp_create(struct fault_dev *dev, const struct fabric_qp_attr *attr, st
 void fault_qp_free(struct fault_qp *qp);
 uint32_t fault_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 uint32_t fault_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
+uint32_t fault_prefix(struct fault_dev *dev, uint32_t n); /* how much of a post is taken */
+/* Room for so many completions and events more. 0 or -ENOMEM. */
+int fault_reserve(struct fault_dev *dev, uint32_t ncqes, uint32_t nevents);
+void fault_sq_advance(struct fault_qp *qp); /* make the completions that can be made */
+
+/* srq.c */
 int fault_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
 void fault_srq_destroy(struct fabric_srq *srq);
 uint32_t fault_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
-void fault_sq_advance(struct fault_qp *qp); /* make the completions that can be made */
+/* One that completes: as it was posted. And post it again, as it is done with. */
+struct fabric_recv_wr fault_srq_take(struct fault_srq *srq, uint64_t wr_id);
+void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr);
 
 /* poll.c */
 void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position);

@@ -8,7 +8,7 @@
 #define EVENTS_PER_QP 2u /* ESTABLISHED, and how it ended */
 
 /* Room for all that the queue pair, or the shared queue, may complete, and for its events. */
-static int reserve(struct fault_dev *dev, uint32_t ncqes, uint32_t nevents)
+int fault_reserve(struct fault_dev *dev, uint32_t ncqes, uint32_t nevents)
 {
 	uint32_t cq = dev->cq_reserved + ncqes;
 	uint32_t events = dev->events_reserved + nevents;
@@ -51,7 +51,7 @@ int fault_qp_create(struct fault_dev *dev, const struct fabric_qp_attr *attr, st
 	qp->late = UINT64_MAX;
 	qp->sq = calloc(qp->sq_size + 1u, sizeof(*qp->sq));
 	qp->scratch = calloc(qp->sq_size + 1u, sizeof(*qp->scratch));
-	if (!qp->sq || !qp->scratch || reserve(dev, qp->sq_size + qp->rq_size, EVENTS_PER_QP) != 0) {
+	if (!qp->sq || !qp->scratch || fault_reserve(dev, qp->sq_size + qp->rq_size, EVENTS_PER_QP) != 0) {
 		free(qp->scratch);
 		free(qp->sq);
 		free(qp);
@@ -178,7 +178,7 @@ static uint32_t before_doom(struct fault_qp *qp, const struct fabric_wr *wrs, ui
 }
 
 /* How much of a post is taken when a fault says so. */
-static uint32_t prefix(struct fault_dev *dev, uint32_t n)
+uint32_t fault_prefix(struct fault_dev *dev, uint32_t n)
 {
 	int how;
 
@@ -212,7 +212,7 @@ uint32_t fault_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uin
 
 	if (qp->is_up && !qp->may_send && !qp->is_closed)
 		return 0;
-	n = prefix(dev, n < room ? n : room);
+	n = fault_prefix(dev, n < room ? n : room);
 	if (n == 0)
 		return 0;
 	if (qp->doomed == UINT64_MAX && qp->may_send && !qp->is_ended) {
@@ -239,63 +239,9 @@ uint32_t fault_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs
 	struct fault_qp *qp = (struct fault_qp *)fqp;
 	uint32_t room = qp->rq_size - (uint32_t)(qp->rq_tail - qp->rq_head);
 
-	n = prefix(qp->dev, n < room ? n : room);
+	n = fault_prefix(qp->dev, n < room ? n : room);
 	n = n > 0 ? qp->dev->ops->post_recv(qp->inner, wrs, n) : 0;
 	qp->rq_tail += n;
 	fault_sync(qp->dev);
-	return n;
-}
-
-int fault_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
-{
-	struct fault_dev *dev = (struct fault_dev *)fdev;
-	struct fabric_srq_attr its = *attr;
-	struct fault_srq *srq = calloc(1, sizeof(*srq));
-	int rc;
-
-	if (!srq)
-		return -ENOMEM;
-	its.ctx = srq;
-	rc = reserve(dev, attr->max_wr, 0);
-	if (rc == 0) {
-		rc = dev->ops->srq_create(dev->inner, &its, &srq->inner);
-		if (rc != 0)
-			dev->cq_reserved -= attr->max_wr;
-	}
-	if (rc != 0) {
-		free(srq);
-		return rc;
-	}
-	srq->base.dev = fdev;
-	srq->ctx = attr->ctx;
-	srq->size = attr->max_wr;
-	dev->srq = srq;
-	*out = &srq->base;
-	return 0;
-}
-
-void fault_srq_destroy(struct fabric_srq *fsrq)
-{
-	struct fault_srq *srq = (struct fault_srq *)fsrq;
-	struct fault_dev *dev;
-
-	if (!srq)
-		return;
-	dev = (struct fault_dev *)fsrq->dev;
-	fault_cq_drop(NULL, dev);
-	dev->cq_reserved -= srq->size;
-	dev->ops->srq_destroy(srq->inner);
-	dev->srq = NULL;
-	free(srq);
-}
-
-uint32_t fault_srq_post_recv(struct fabric_srq *fsrq, const struct fabric_recv_wr *wrs, uint32_t n)
-{
-	struct fault_srq *srq = (struct fault_srq *)fsrq;
-	struct fault_dev *dev = (struct fault_dev *)fsrq->dev;
-
-	n = prefix(dev, n);
-	n = n > 0 ? dev->ops->srq_post_recv(srq->inner, wrs, n) : 0;
-	fault_sync(dev);
 	return n;
 }

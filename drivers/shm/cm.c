@@ -276,7 +276,7 @@ static bool apply(struct shm_event *event)
 			lanes_set_place(shm_dev_of(qp), qp, &event->sock->place);
 		if (qp->state == QP_CONNECTING)
 			qp->state = QP_READY;
-		shm_qp_sends(qp);
+		shm_qp_settle(qp);
 	} else {
 		shm_end(qp);
 	}

@@ -37,7 +37,7 @@ void shm_qp_warm(struct shm_qp *qp)
 	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
 	dev->nhot++;
 	qp->is_hot = true;
-	shm_qp_sends(qp);
+	shm_qp_settle(qp);
 }
 
 static void cool(struct shm_qp *qp)
@@ -49,7 +49,7 @@ static void cool(struct shm_qp *qp)
 	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nhot--;
 	qp->is_hot = false;
-	shm_qp_sends(qp);
+	shm_qp_settle(qp);
 	if (qp->rx_in_lane)
 		return;
 	qp->cold_place = colds->n++;
@@ -115,7 +115,9 @@ static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t ma
 	return n;
 }
 
-static uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+/* How many completions. Where none is in front of them messages are shown, which *shown counts. */
+static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max, bool is_first,
+			       uint32_t *shown)
 {
 	uint32_t n = 0;
 
@@ -125,10 +127,18 @@ static uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 		n = poll_done(qp, wcs, max);
 	if (__builtin_expect(qp->is_switching, 0))
 		shm_lane_step(qp);
-	if (__builtin_expect(qp->state == QP_READY, 1))
-		return qp->rx_in_lane ? n : n + shm_take_ring(qp, wcs + n, max - n);
-	if (qp->state == QP_ERROR)
+	if (is_first && n == 0 && qp->show_end > 0) {
+		uint32_t few = shm_show_ring(qp, max);
+
+		*shown += few;
+		max -= few;
+	}
+	if (__builtin_expect(qp->state == QP_READY, 1)) {
+		if (!qp->rx_in_lane && ring_look(&qp->rx) != 0)
+			n += shm_take_ring(qp, wcs + n, max - n);
+	} else if (qp->state == QP_ERROR) {
 		n += poll_flush(qp, wcs + n, max - n);
+	}
 	return n;
 }
 
@@ -180,19 +190,19 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct shm_qp *qp, *next;
-	uint32_t n = 0, share, vain = 0;
+	uint32_t n = 0, shown = 0, share, vain = 0;
 
 	if (__builtin_expect(dev->nlanes > 0, 0))
 		n = poll_lanes(dev, wcs, max);
 	if (__builtin_expect(dev->cold.n > 0, 0))
 		scan(&dev->cold, COLD_SCAN);
 	share = dev->nhot > 1 ? HOT_SHARE : max;
-	for (qp = TAILQ_FIRST(&dev->hot); qp && n < max; qp = next) {
-		uint32_t got = poll_qp(qp, wcs + n, max - n < share ? max - n : share);
+	for (qp = TAILQ_FIRST(&dev->hot); qp && n + shown < max; qp = next) {
+		uint32_t before = n + shown, left = max - before;
 
+		n += poll_qp(qp, wcs + n, left < share ? left : share, n == 0, &shown);
 		next = TAILQ_NEXT(qp, entry);
-		n += got;
-		if (got > 0) {
+		if (n + shown > before) {
 			qp->empty_polls = 0;
 			continue;
 		}
@@ -207,6 +217,6 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 		}
 	}
 	if (__builtin_expect(dev->cold.n > 0, 0))
-		scan(&dev->cold, n / HOT_SHARE + vain);
+		scan(&dev->cold, (n + shown) / HOT_SHARE + vain);
 	return n;
 }

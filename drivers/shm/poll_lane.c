@@ -52,7 +52,7 @@ void shm_lane_step(struct shm_qp *qp)
 	}
 	if (qp->is_heard && !qp->tx_in_lane && qp->npending == 0) {
 		qp->tx_in_lane = put_control(qp, LANE_SWITCH) == 1;
-		shm_qp_sends(qp);
+		shm_qp_settle(qp);
 	}
 	qp->is_switching = !(qp->tx_in_lane && qp->rx_in_lane);
 }
@@ -77,6 +77,7 @@ static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *
 	shm_qp_warm(qp);
 	qp->is_heard = true;
 	qp->rx_in_lane |= kind == LANE_SWITCH;
+	shm_qp_settle(qp);
 	return TOOK_NOTHING;
 }
 

@@ -33,6 +33,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 		return -ENOMEM;
 	}
 	qp->fabric.ctx = attr->ctx;
+	qp->shows = attr->srq && dev->fabric.may_show;
 	shm_rdma_forget(qp);
 	qp->fabric.max_inline = attr->max_inline < SHM_MSG_MAX ? attr->max_inline : SHM_MSG_MAX;
 	qp->max_send_wr = attr->max_send_wr;
@@ -232,7 +233,7 @@ bool shm_run_pending(struct shm_qp *qp)
 		qp->pending_first = (qp->pending_first + 1) % qp->max_send_wr;
 		qp->npending--;
 	}
-	shm_qp_sends(qp);
+	shm_qp_settle(qp);
 	return qp->npending != before;
 }
 
@@ -264,7 +265,7 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 			pending->sges[i] = wr->sge[i];
 	}
 	qp->npending++;
-	shm_qp_sends(qp);
+	shm_qp_settle(qp);
 	return true;
 }
 

@@ -70,7 +70,7 @@ void shm_end(struct shm_qp *qp)
 	if (qp->state == QP_ERROR)
 		return;
 	qp->state = QP_ERROR;
-	shm_qp_sends(qp);
+	shm_qp_settle(qp);
 	if (!qp->tx.shared)
 		return;
 	atomic_store(&ring_reader_shared(&qp->rx)->is_over, 1);

@@ -235,8 +235,19 @@ static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t 
 				       uint32_t len)
 {
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
-	const uint8_t *end = dst + len;
+	const uint8_t *cell = ring_cell_at(&cells, at) + RING_HEADER, *end = dst + len;
 
+	/* One to three, as most are, that lie in one piece. */
+	if (__builtin_expect(len <= 3 * RING_DATA && (at & cells.mask) + 3 * RING_CELL <= ring->size, 1)) {
+		memcpy(dst, cell, RING_DATA);
+		if (len <= RING_DATA)
+			return at + RING_CELL;
+		memcpy(dst + RING_DATA, cell + RING_CELL, RING_DATA);
+		if (len <= 2 * RING_DATA)
+			return at + 2 * RING_CELL;
+		memcpy(dst + 2 * RING_DATA, cell + 2 * RING_CELL, RING_DATA);
+		return at + 3 * RING_CELL;
+	}
 	do {
 		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
 		dst += RING_DATA;

@@ -231,16 +231,18 @@ struct shm_qp {
 	bool is_switching; /* it has a lane, and one of them is not so yet */
 	bool is_greeted;   /* a connector's: HELLO was put */
 	bool is_heard;	   /* the peer takes messages in the lane */
+	bool shows;	   /* messages, which is what its ctx is for */
 	uint32_t done_head, done_tail;
 	uint32_t peer_max_msg_bytes;
 
 	_Alignas(64) struct ring_reader rx;
 	struct shm_recvs *recvs; /* that its messages take */
 	uint32_t npending;
+	uint32_t show_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
 
 	_Alignas(64) struct ring_writer tx;
 	uint32_t
-		send_now_max; /* of a message that goes by tx with nothing else to be seen to: shm_qp_sends() */
+		send_now_max; /* of a message that goes by tx with nothing else to be seen to: shm_qp_settle() */
 
 	_Alignas(64) struct shm_found found;
 
@@ -439,12 +441,14 @@ static inline bool shm_is_clear(const struct shm_qp *qp)
 	return qp->state == QP_READY && qp->npending == 0;
 }
 
-/* To be called after each change of what this asks for: a Send then asks for its length only. */
-static inline void shm_qp_sends(struct shm_qp *qp)
+/* To be called after each change of what this asks for: a Send, and a message that is to be shown, are then asked for their length only. */
+static inline void shm_qp_settle(struct shm_qp *qp)
 {
 	bool is_free = shm_is_clear(qp) && !qp->tx_in_lane && qp->is_hot;
+	bool is_shown = qp->shows && qp->state == QP_READY && !qp->rx_in_lane && !qp->is_rnr;
 
 	qp->send_now_max = is_free ? qp->peer_max_msg_bytes : 0;
+	qp->show_end = is_shown ? qp->rx.max_msg + 1 : 0;
 }
 
 /* rdma.c */

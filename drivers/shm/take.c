@@ -13,6 +13,7 @@ static void not_ready(struct shm_qp *qp)
 
 	if (!qp->is_rnr) {
 		qp->is_rnr = true;
+		shm_qp_settle(qp);
 		qp->rnr_since = now;
 		dev->fabric.stats.rnr++;
 	}
@@ -41,7 +42,10 @@ bool shm_may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t le
 		not_ready(qp);
 		return false;
 	}
-	qp->is_rnr = false;
+	if (__builtin_expect(qp->is_rnr, 0)) {
+		qp->is_rnr = false;
+		shm_qp_settle(qp);
+	}
 	if (__builtin_expect(len < 0, 0)) {
 		shm_dev_of(qp)->fabric.stats.protocol_errors++;
 		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_FATAL);
@@ -129,6 +133,36 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 	}
 	ring_reader_set(&qp->rx, &rx);
 	return (uint32_t)(wc - wcs);
+}
+
+uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max)
+{
+	struct fabric_dev *dev = qp->fabric.dev;
+	struct fabric_user *user = qp->fabric.ctx;
+	struct shm_recvs *recvs = qp->recvs;
+	struct ring_reader *rx = &qp->rx;
+	uint64_t bytes = 0;
+	uint32_t n;
+
+	ring_fetch(rx);
+	for (n = 0; n < max; n++) {
+		/* It stays in its place, and those that are posted meanwhile go behind it. */
+		struct fabric_recv_wr *wr = recvs->wrs + recvs->tail - 1;
+		const struct ring_reader now = *rx;
+		uint64_t len = ring_next(&now) ^ RING_VALID, end;
+
+		if (__builtin_expect(len >= qp->show_end || !ring_takes_whole(wr->len, (uint32_t)len), 0))
+			break;
+		end = ring_take_whole(&now, now.head, wr->addr, (uint32_t)len);
+		ring_advance(rx, end);
+		bytes += len;
+		if (__builtin_expect(!user->show(user, wr->wr_id, (uint32_t)len), 0))
+			*wr = recvs->wrs[--recvs->tail];
+	}
+	dev->nshown += n;
+	dev->stats.recvs += n;
+	dev->stats.recv_bytes += bytes;
+	return n;
 }
 
 uint32_t shm_take_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)

@@ -13,6 +13,9 @@ bool shm_may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t le
 /* A message of 'len' bytes was taken, with a key to invalidate: false when that can't be, and the queue pair is at its end. */
 bool shm_took(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc, uint32_t len,
 	      uint32_t inv_rkey);
+/* What is sure to be taken of the own ring, shown to the user one by one: how many. The next message is none of these, or there is none. */
+uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max);
+
 /* From the own ring. */
 uint32_t shm_take_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max);
 

@@ -151,6 +151,7 @@ struct sim_dev {
 	uint32_t nqps, qps_max;
 	bool is_dead;
 	bool own_domains;
+	bool was_shown; /* the latest message that could be: they are shown by turns */
 	struct sim_keys keys[SIM_KEY_BUCKETS];
 	struct sim_mrs mrs;
 	struct sim_mws mws;
@@ -337,6 +338,8 @@ void sim_srq_destroy(struct fabric_srq *srq);
 uint32_t sim_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
 /* The receive that the next message to 'qp' takes, from the shared queue if it has one; NULL: none is posted. */
 struct sim_rwr *sim_next_receive(struct sim_qp *qp);
+/* A receive whose message was shown and is done with. It has kept its place. */
+void sim_srq_put_back(struct sim_srq *srq, const struct fabric_recv_wr *wr);
 void sim_srq_take_back(struct sim_qp *qp); /* what it has taken and was not polled; the queue pair goes */
 
 /* qp.c */

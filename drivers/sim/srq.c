@@ -50,6 +50,23 @@ void sim_srq_destroy(struct fabric_srq *fsrq)
 	free(srq);
 }
 
+/* Messages that wait for a receive may have one now. */
+static void wake_peers(const struct sim_srq *srq)
+{
+	struct sim_world *world = srq->dev->world;
+
+	for (uint32_t i = 1; i < world->nqps; i++)
+		if (world->qps[i] && world->qps[i]->srq == srq)
+			sim_rq_wake_peer(world->qps[i]);
+}
+
+void sim_srq_put_back(struct sim_srq *srq, const struct fabric_recv_wr *wr)
+{
+	sim_note(srq->dev->world, "put-back", 0, srq->tail, wr->len);
+	srq->wrs[srq->tail++ % srq->size] = *wr;
+	wake_peers(srq);
+}
+
 uint32_t sim_srq_post_recv(struct fabric_srq *fsrq, const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	struct sim_srq *srq = (struct sim_srq *)fsrq;
@@ -65,9 +82,7 @@ uint32_t sim_srq_post_recv(struct fabric_srq *fsrq, const struct fabric_recv_wr 
 	if (taken == 0)
 		return 0;
 	srq->dev->base.stats.doorbells++;
-	for (uint32_t i = 1; i < world->nqps; i++)
-		if (world->qps[i] && world->qps[i]->srq == srq)
-			sim_rq_wake_peer(world->qps[i]);
+	wake_peers(srq);
 	return taken;
 }
 

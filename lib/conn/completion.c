@@ -41,7 +41,28 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 {
 	buf->owner = conn;
 	conn->was_heard = true;
-	return ++conn->nheld <= conn->share.size + ENGINE_RECV_RESERVE;
+	return ++conn->nheld <= conn_held_max(conn);
+}
+
+bool conn_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+{
+	struct weir_conn *conn = (struct weir_conn *)user;
+	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
+
+	if (__builtin_expect(conn->ep.is_reaping, 0))
+		return true;
+	engine_want_ticks(&conn->ep);
+	if (__builtin_expect(conn->nheld >= conn_held_max(conn), 0)) {
+		take_shared(conn, buf);
+		conn_share_exceeded(conn);
+		return false;
+	}
+	conn_show_begin(conn, buf);
+	if (__builtin_expect(conn->state <= CONN_AGREEING, 0))
+		conn_on_early(conn, buf, len, 0);
+	else
+		conn->role->on_message(conn, buf, len, 0);
+	return conn_show_end(conn, buf);
 }
 
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)

@@ -49,6 +49,8 @@ struct conn_role {
 	/* A message of 'len' bytes came; the role owns 'buf' until conn_recv_done(). 'inv_rkey': the key that
 	 * the peer invalidated with it, or 0. */
 	void (*on_message)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+	/* The same of a message that the device shows (driver.h); conn_show, or what does better. */
+	bool (*show)(struct fabric_user *user, uint64_t wr_id, uint32_t len);
 	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
 	/* Where receives are shared: nothing came for a while, and nothing is held. May be NULL. */
 	void (*on_idle)(struct weir_conn *conn);
@@ -146,6 +148,13 @@ struct weir_conn {
 	char peer[FABRIC_ADDR_MAX];
 };
 
+/* Of another role from now on. */
+static inline void conn_set_role(struct weir_conn *conn, const struct conn_role *role)
+{
+	conn->role = role;
+	conn->ep.user.show = role->show;
+}
+
 /* Make the object with receives for so many credits taken from the pool, and as many more; the caller connects or accepts. */
 int conn_create(struct weir_engine *engine, uint32_t credits, uint32_t nreply_recvs,
 		const struct conn_role *role, void *role_data, struct weir_conn **conn);
@@ -179,13 +188,61 @@ static inline void conn_top_up(struct weir_conn *conn)
 		conn_post_recvs(conn);
 }
 
+/* Where receives are shared: the message is done with. */
+static inline void conn_put_shared(struct weir_conn *conn, struct mem_buf *buf)
+{
+	struct engine_shared *shared = conn->shared;
+
+	if (buf == shared->shown) {
+		shared->shown = NULL;
+		return;
+	}
+	conn->nheld--;
+	engine_shared_put(shared, buf);
+}
+
+/* The most messages that it may hold: more than that no peer sends that keeps to its credits. */
+static inline uint32_t conn_held_max(const struct weir_conn *conn)
+{
+	return conn->share.size + ENGINE_RECV_RESERVE;
+}
+
+/* A message that the device shows has no holder, and is not accounted for, as long as it is shown: most are done with by then. */
+static inline void conn_show_begin(struct weir_conn *conn, struct mem_buf *buf)
+{
+	conn->was_heard = true;
+	conn->shared->shown = buf;
+}
+
+/* It was not done with: it is the connection's, as behind a completion. */
+static inline void conn_hold_shown(struct weir_conn *conn, struct mem_buf *buf)
+{
+	conn->shared->shown = NULL;
+	buf->owner = conn;
+	conn->nheld++;
+}
+
+/* What the device is to be told. */
+static inline bool conn_show_end(struct weir_conn *conn, struct mem_buf *buf)
+{
+	if (__builtin_expect(!conn->shared->shown, 1))
+		return true;
+	conn_hold_shown(conn, buf);
+	return false;
+}
+
+/* Whether a message that is shown needs nothing but the role: else it is conn_show()'s. */
+static inline bool conn_shows_quick(const struct weir_conn *conn)
+{
+	return conn->is_quick && conn->ep.is_ticking && conn->nheld < conn_held_max(conn);
+}
+
 static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
 {
 	if (conn->state >= CONN_LOST)
 		return; /* all buffers go back together, when it is reaped */
 	if (conn->shared) {
-		conn->nheld--;
-		engine_shared_put(conn->shared, buf);
+		conn_put_shared(conn, buf);
 		return;
 	}
 	conn->recv_free[conn->nrecv_free++] = buf;
@@ -324,7 +381,9 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit);
 void conn_opened(struct weir_conn *conn);
 
 /* The endpoint's functions, one file each. */
-void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc);	  /* completion.c */
+void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* completion.c */
+/* What the device shows, of any kind. */
+bool conn_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
 void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* connect.c */
 bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
 /* A message came before it is open. */

@@ -56,7 +56,7 @@ int conn_create(struct weir_engine *engine, uint32_t credits, uint32_t nreply_re
 		return -ENOMEM;
 	engine->nconnections++;
 	conn->ops = engine->ops;
-	conn->role = role;
+	conn_set_role(conn, role);
 	conn->role_data = role_data;
 	conn->credits = credits;
 	conn->nreply_recvs = nreply_recvs;

@@ -176,10 +176,19 @@ struct fabric_stats {
 	uint64_t protocol_errors; /* the peer's ring, control message or key table made no sense */
 };
 
+/* What ctx of queue pairs points to where messages are shown: driver.h. */
+struct fabric_user {
+	/* True: the message is done with, and its receive is as if nothing had come; false: the receive is the user's, as behind a
+	 * completion. */
+	bool (*show)(struct fabric_user *user, uint64_t wr_id, uint32_t len);
+};
+
 struct fabric_dev {
 	const struct fabric_ops *ops;
 	struct fabric_dev_attr attr;
 	struct fabric_stats stats;
+	bool may_show;	 /* the user's to set, before there is a queue pair: messages may be shown */
+	uint32_t nshown; /* messages that were; wraps */
 };
 
 struct fabric_srq {

@@ -53,6 +53,17 @@ static inline void rpc_take_plain_reply(struct weir_xdr_in *in, struct weir_rpc_
 	in->p += WEIR_RPC_REPLY_HEADER_MIN;
 }
 
+/* The same of one of 'len' bytes, all of the stream, where 'hdr' has nothing else, and a decoder that never had parts. */
+static inline void rpc_view_plain_reply(const uint8_t *at, uint32_t len, struct weir_xdr_in *in,
+					struct weir_rpc_reply_header *hdr)
+{
+	hdr->xid = wire_get_u32(at);
+	hdr->verf.body = at + 20;
+	in->p = at + WEIR_RPC_REPLY_HEADER_MIN;
+	in->end = at + len;
+	in->is_item = in->failed = false;
+}
+
 /* 0; -ENOSPC; -EINVAL: such a value, or a verifier over its bound. */
 int rpc_reply_encode(struct weir_xdr_out *out, const struct weir_rpc_reply_header *hdr);
 

@@ -32,6 +32,8 @@ static struct call_pool *create(struct weir_engine *engine)
 	if (!pool)
 		return NULL;
 	pool->engine = engine;
+	pool->view.result = (struct weir_result){
+		.reply = &pool->view.reply, .results = &pool->view.in, .item_bytes = &pool->view.item_bytes};
 	pool->ncalls = profile->send_buffers + profile->long_buffers + CALLS_IN_CALLBACKS;
 	pool->calls = mem_reserve(calls_bytes(pool));
 	if (has_own_keys)

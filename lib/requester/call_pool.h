@@ -11,6 +11,14 @@
 
 #include "requester.h"
 
+/* What 'done' is given of most replies. One is enough, as it is valid during the callback only; nearly all of it is set once. */
+struct call_view {
+	struct weir_result result;
+	struct weir_rpc_reply_header reply; /* accepted, AUTH_NONE, SUCCESS */
+	struct weir_xdr_in in;
+	uint32_t item_bytes;
+};
+
 struct call_pool {
 	struct weir_engine *engine;
 	uint32_t refs; /* requesters */
@@ -19,6 +27,7 @@ struct call_pool {
 	struct weir_call *free;
 	struct weir_call *calls;
 	struct exposure *exposures; /* CALL_EXPOSURES_MAX for each; NULL: keys are the engine's */
+	struct call_view view;
 };
 
 /* The engine's, made with its first requester; NULL: no memory. And its reverse. */

@@ -132,14 +132,18 @@ bool call_must_wait(const struct weir_call *call)
 	       ((call->sends_app_memory && !call->is_send_done) || call->nvalid > 0);
 }
 
-/* A credit came back, maybe. */
-static inline void go_on(struct weir_conn *conn)
+static __attribute__((noinline)) void send_more(struct weir_conn *conn)
 {
-	if (TAILQ_EMPTY(&requester_of(conn)->queue))
-		return;
 	if (conn->shared)
 		requester_share_grow(conn);
 	requester_pump(conn);
+}
+
+/* A credit came back, maybe. */
+static inline void go_on(struct weir_conn *conn, struct requester *req)
+{
+	if (__builtin_expect(!TAILQ_EMPTY(&req->queue), 0))
+		send_more(conn);
 }
 
 static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
@@ -196,7 +200,7 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 		engine->stats.dropped++;
 		req->credits.in_flight += 1 + call->more;
 	}
-	go_on(conn);
+	go_on(conn, req);
 done:
 	/* A key that is not of the call that was replied to: another call's, or none that was in use (RFC 8797). */
 	if (__builtin_expect(inv_rkey != 0, 0))
@@ -207,15 +211,12 @@ done:
 /* The reply that most calls get, to one that holds and awaits nothing else: accepted, without chunks, or with the Write chunk that was
  * offered; 'header_bytes' is a constant that says which, and that the transport header is such a one. True: it is dealt with. Of any
  * other nothing was done; and what is done here, the general way would do. */
-static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *conn, const uint8_t *msg,
-							     uint32_t len, uint32_t header_bytes)
+static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *conn, struct requester *req,
+							     const uint8_t *msg, uint32_t len,
+							     uint32_t header_bytes)
 {
-	struct requester *req = requester_of(conn);
 	bool has_chunk = header_bytes == RDMA1_ONE_CHUNK_SIZE;
-	struct weir_rpc_reply_header reply;
-	uint32_t item_bytes[CALL_ITEMS_MAX];
-	struct weir_result result;
-	struct weir_xdr_in in;
+	struct call_view *view = &req->pool->view;
 	struct weir_call *call;
 
 	if (len < header_bytes + WEIR_RPC_REPLY_HEADER_MIN || conn->v2 ||
@@ -231,37 +232,35 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 
 		if (!offers_one(call) || !is_one_offered(call, &seg))
 			return false;
-		item_bytes[0] = seg.length;
+		view->item_bytes = seg.length;
 	}
-	conn->heard = true;
+	conn->was_heard = conn->heard = true;
 	if (!credit_reply(&req->credits, wire_get_u32(msg + 8)))
 		conn->ep.engine->stats.zero_grants++;
-	weir_xdr_in_init(&in, msg + header_bytes, len - header_bytes);
-	rpc_take_plain_reply(&in, &reply);
-	result = (struct weir_result){
-		.reply = &reply, .results = &in, .item_bytes = item_bytes, .nitems = has_chunk};
-	call_complete_plain(req, call, &result);
+	view->result.nitems = has_chunk;
+	rpc_view_plain_reply(msg + header_bytes, len - header_bytes, &view->in, &view->reply);
+	call_complete_plain(req, call, &view->result);
 	return true;
 }
 
 /* Each apart from the others, so that none burdens them with its stack frame. */
 static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
-	if (!take_plain(conn, buf->data, len, RDMA1_HEADER_MIN)) {
+	if (!take_plain(conn, requester_of(conn), buf->data, len, RDMA1_HEADER_MIN)) {
 		on_other(conn, buf, len, 0);
 		return;
 	}
-	go_on(conn);
+	go_on(conn, requester_of(conn));
 	conn_recv_done(conn, buf);
 }
 
 static __attribute__((noinline)) void on_one_chunk(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
-	if (!take_plain(conn, buf->data, len, RDMA1_ONE_CHUNK_SIZE)) {
+	if (!take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_CHUNK_SIZE)) {
 		on_other(conn, buf, len, 0);
 		return;
 	}
-	go_on(conn);
+	go_on(conn, requester_of(conn));
 	conn_recv_done(conn, buf);
 }
 
@@ -273,6 +272,50 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		on_one_chunk(conn, buf, len);
 	else
 		on_other(conn, buf, len, inv_rkey);
+}
+
+/* The same of what the device shows: done with when it is plain. 'msg' is what 'buf' has. */
+static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+						 const uint8_t *msg)
+{
+	struct requester *req = requester_of(conn);
+
+	if (!take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
+		return conn_show(&conn->ep.user, (uintptr_t)buf, len);
+	go_on(conn, req);
+	return true;
+}
+
+static __attribute__((noinline)) bool show_one_chunk(struct weir_conn *conn, struct mem_buf *buf,
+						     uint32_t len, const uint8_t *msg)
+{
+	struct requester *req = requester_of(conn);
+
+	if (!take_plain(conn, req, msg, len, RDMA1_ONE_CHUNK_SIZE))
+		return conn_show(&conn->ep.user, (uintptr_t)buf, len);
+	go_on(conn, req);
+	return true;
+}
+
+static __attribute__((noinline)) bool show_chunked(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+						   const uint8_t *msg)
+{
+	if (rdma1_is_one_chunk_msg(msg, len, &conn->ep.engine->limits))
+		return show_one_chunk(conn, buf, len, msg);
+	return conn_show(&conn->ep.user, (uintptr_t)buf, len);
+}
+
+bool requester_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+{
+	struct weir_conn *conn = (struct weir_conn *)user;
+	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
+	const uint8_t *msg = buf->data;
+
+	if (__builtin_expect(!conn_shows_quick(conn), 0))
+		return conn_show(user, wr_id, len);
+	if (rdma1_is_short(msg, len))
+		return show_short(conn, buf, len, msg);
+	return show_chunked(conn, buf, len, msg);
 }
 
 void call_take_reply(struct weir_call *call)

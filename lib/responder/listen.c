@@ -106,6 +106,7 @@ static bool is_drained(struct weir_conn *conn)
 static const struct conn_role draining_role = {
 	.on_open = on_open,
 	.on_message = on_message_draining,
+	.show = conn_show,
 	.on_tick = on_tick,
 	.is_idle = is_drained,
 	.on_lost = responder_on_lost,
@@ -115,12 +116,13 @@ static void on_drain(struct weir_conn *conn)
 {
 	if (conn->v2) /* a call that has yet to come, in part */
 		request_group_break(responder_of(conn));
-	conn->role = &draining_role;
+	conn_set_role(conn, &draining_role);
 }
 
 static const struct conn_role responder_role = {
 	.on_open = on_open,
 	.on_message = responder_on_message,
+	.show = responder_show,
 	.on_tick = on_tick,
 	.on_idle = on_idle,
 	.on_drain = on_drain,

@@ -130,6 +130,20 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		receive(req, conn, buf, len);
 }
 
+/* What the device shows, where there is a request for it. */
+bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+{
+	struct weir_conn *conn = (struct weir_conn *)user;
+	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
+	struct responder *responder = responder_of(conn);
+
+	if (__builtin_expect(!conn_shows_quick(conn) || responder->backlog || !responder->pool->free, 0))
+		return conn_show(user, wr_id, len);
+	conn_show_begin(conn, buf);
+	receive(request_take(responder), conn, buf, len);
+	return conn_show_end(conn, buf);
+}
+
 /* The next in turn that may have a request now. */
 static struct responder *next_waiting(struct request_pool *pool)
 {

@@ -52,8 +52,7 @@ static __attribute__((noinline)) void queue(struct weir_request *req, uint8_t *h
 static inline void send(struct weir_request *req, struct responder *responder, struct weir_conn *conn,
 			uint8_t *header, uint32_t bytes, uint32_t reduced, uint32_t granted, bool is_short)
 {
-	conn->nheld--;
-	engine_shared_put(conn->shared, req->msg);
+	conn_put_shared(conn, req->msg);
 	req->msg = NULL;
 	credit_share_sent(&conn->shared->credits, &conn->share, granted);
 	responder->engine->stats.replies_sent++;
@@ -64,21 +63,22 @@ static inline void send(struct weir_request *req, struct responder *responder, s
 }
 
 /* Without chunks in the reply; 'is_short', a constant: nor in the call. */
-static inline bool reply_short(struct weir_request *req, struct responder *responder, struct weir_conn *conn,
+static inline void reply_short(struct weir_request *req, struct responder *responder, struct weir_conn *conn,
 			       bool is_short)
 {
 	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
 	uint32_t bytes = (uint32_t)(req->out.p - header), granted;
 
-	if (__builtin_expect(bytes > conn->send_inline, 0))
-		return false;
+	if (__builtin_expect(bytes > conn->send_inline, 0)) {
+		request_reply_any(req, conn);
+		return;
+	}
 	granted = grant(req, responder, conn);
 	rdma1_encode_short(header, req->hdr.xid, granted);
 	send(req, responder, conn, header, bytes, 0, granted, is_short);
-	return true;
 }
 
-/* Its item is written, then the rest. */
+/* Its item is written, then the rest. False: it is another, or can't be written now, and nothing was done. */
 static inline bool reply_with_item(struct weir_request *req, struct responder *responder,
 				   struct weir_conn *conn)
 {
@@ -91,7 +91,7 @@ static inline bool reply_with_item(struct weir_request *req, struct responder *r
 	if (req->npieces != 2 || item->kind != PIECE_ITEM || item->len == 0 ||
 	    weir_xdr_out_len(&req->out) != req->pieces[0].len || bytes > conn->send_inline ||
 	    !conn->ops->rdma_now || !rdma1_is_one_chunk(&req->hdr, &seg) || item->len > seg.length ||
-	    rpc_auth_forbids_reduction(&req->rpc.cred))
+	    (req->rpc.cred.flavor != WEIR_RPC_AUTH_NONE && rpc_auth_forbids_reduction(&req->rpc.cred)))
 		return false;
 	if (!conn->ops->rdma_now(conn->qp, FABRIC_WRITE, &sge, seg.handle, seg.offset))
 		return false;
@@ -103,20 +103,13 @@ static inline bool reply_with_item(struct weir_request *req, struct responder *r
 }
 
 /* Of a call with chunks, or with an item. */
-static __attribute__((noinline)) bool reply_chunked(struct weir_request *req, struct responder *responder,
+static __attribute__((noinline)) void reply_chunked(struct weir_request *req, struct responder *responder,
 						    struct weir_conn *conn)
 {
 	if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
-		return reply_short(req, responder, conn, false);
-	return reply_with_item(req, responder, conn);
-}
-
-/* False: it is none of these, or can't be written now, and nothing was done. */
-static inline bool reply_now(struct weir_request *req, struct responder *responder, struct weir_conn *conn)
-{
-	if (req->is_short)
-		return reply_short(req, responder, conn, true);
-	return reply_chunked(req, responder, conn);
+		reply_short(req, responder, conn, false);
+	else if (!reply_with_item(req, responder, conn))
+		request_reply_any(req, conn);
 }
 
 void weir_request_reply(struct weir_request *req)
@@ -124,7 +117,10 @@ void weir_request_reply(struct weir_request *req)
 	struct responder *responder = req->responder;
 	struct weir_conn *conn = responder->conn;
 
-	if (!(req->is_plain && conn && conn->is_quick && conn->nwrs == 0 && req->reply && !req->out.failed &&
-	      reply_now(req, responder, conn)))
+	if (!(req->is_plain && conn && conn->is_quick && conn->nwrs == 0 && req->reply && !req->out.failed))
 		request_reply_any(req, conn);
+	else if (req->is_short)
+		reply_short(req, responder, conn, true);
+	else
+		reply_chunked(req, responder, conn);
 }

@@ -227,6 +227,7 @@ void program_table_put(struct program_table *table); /* listen.c */
 
 /* request_recv.c: a message came */
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
 /* The header in req->hdr was accepted: on with what it brings. */
 void request_begin(struct weir_request *req);
 void request_count_refused(struct weir_engine *engine, uint32_t reason);

@@ -20,6 +20,7 @@ struct point {
 };
 
 static struct weir_engine engine;
+static struct fabric_dev device;
 static struct engine_endpoint busy; /* there is always something to do */
 static struct point points[N];
 
@@ -51,7 +52,7 @@ static const struct fabric_ops ops = {.poll = poll_one};
 static int setup(void **state)
 {
 	(void)state;
-	engine = (struct weir_engine){.ops = &ops, .poll_budget = 1};
+	engine = (struct weir_engine){.ops = &ops, .dev = &device, .poll_budget = 1};
 	TAILQ_INIT(&engine.all);
 	TAILQ_INIT(&engine.ticking);
 	TAILQ_INIT(&engine.quiet);

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages that are shown, at side b. Which a driver shows is its affair: what it does not, completes. */
+#include "conformance_support.h"
+
+#include <string.h>
+
+#define PLACES 4u
+#define LEN    64u
+#define MANY   40u
+
+struct viewer {
+	struct fabric_user user; /* its queue pair's ctx */
+	struct conf *c;
+	struct fabric_srq *srq;
+	struct fabric_qp *qp[2]; /* at a and b */
+	uint32_t nseen;		 /* messages that came, shown or not */
+	uint32_t nshown;
+	uint32_t held;	  /* receives that are the user's, a bit each */
+	bool keeps;	  /* what is shown is not done with at once */
+	bool answers;	  /* and posts, while it is looked at: a Send, and what is held */
+	bool ends;	  /* the connection, while it is looked at */
+	uint32_t in_show; /* at a time */
+};
+
+static void post(const struct viewer *viewer, uint64_t wr_id)
+{
+	const struct conf *c = viewer->c;
+	const struct fabric_recv_wr wr = {wr_id, c->b.mem + wr_id * LEN, LEN, c->b.mr.lkey};
+
+	assert_int_equal(c->ops->srq_post_recv(viewer->srq, &wr, 1), 1);
+}
+
+static void post_held(struct viewer *viewer)
+{
+	for (uint32_t i = 0; i < PLACES; i++)
+		if (viewer->held >> i & 1)
+			post(viewer, i);
+	viewer->held = 0;
+}
+
+/* Messages are numbered, and as long as their number says. */
+static void look(struct viewer *viewer, uint64_t wr_id, uint32_t len)
+{
+	assert_in_range(wr_id, 0, PLACES - 1);
+	assert_false(viewer->held >> wr_id & 1);
+	assert_int_equal(len, 1 + viewer->nseen % LEN);
+	assert_true(conf_filled(viewer->c->b.mem + wr_id * LEN, len, viewer->nseen));
+	viewer->nseen++;
+}
+
+static bool show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+{
+	struct viewer *viewer = (struct viewer *)user;
+	struct conf *c = viewer->c;
+
+	assert_int_equal(viewer->in_show++, 0);
+	look(viewer, wr_id, len);
+	viewer->nshown++;
+	if (viewer->answers) {
+		post_held(viewer);
+		conf_send(c, viewer->qp[1], viewer->nseen, 0, conf_sge(&c->b, PLACES * LEN, 8));
+	}
+	/* It is still what it was, whatever was posted. */
+	assert_true(conf_filled(c->b.mem + wr_id * LEN, len, viewer->nseen - 1));
+	if (viewer->ends)
+		c->ops->disconnect(viewer->qp[1]);
+	viewer->in_show--;
+	if (!viewer->keeps)
+		return true;
+	viewer->held |= 1u << wr_id;
+	return false;
+}
+
+static struct viewer *viewer_open(struct conf *c, struct viewer *viewer)
+{
+	const struct fabric_srq_attr attr = {.max_wr = PLACES, .ctx = viewer};
+	struct fabric_cm_event event;
+
+	*viewer = (struct viewer){.user = {show}, .c = c};
+	c->b.dev->may_show = true;
+	assert_int_equal(c->ops->srq_create(c->b.dev, &attr, &viewer->srq), 0);
+	conf_listen(c);
+	viewer->qp[0] = conf_connect(c, &c->a);
+	event = conf_event(c, &c->b, FABRIC_CM_REQUEST);
+	c->attr.srq = viewer->srq;
+	viewer->qp[1] = conf_accept(c, &c->b, event.req, viewer);
+	c->attr.srq = NULL;
+	conf_event(c, &c->a, FABRIC_CM_ESTABLISHED);
+	conf_event(c, &c->b, FABRIC_CM_ESTABLISHED);
+	for (uint32_t i = 0; i < PLACES; i++)
+		post(viewer, i);
+	return viewer;
+}
+
+static void viewer_close(struct viewer *viewer)
+{
+	assert_int_equal(viewer->c->b.dev->nshown, viewer->nshown);
+	conf_destroy(viewer->c, viewer->qp[0]);
+	conf_destroy(viewer->c, viewer->qp[1]);
+	viewer->c->ops->srq_destroy(viewer->srq);
+}
+
+/* From a place of its own in a's memory. */
+static void send_number(const struct viewer *viewer, uint32_t number, uint32_t flags)
+{
+	struct conf *c = viewer->c;
+	uint32_t at = (4 + number) * LEN, len = 1 + number % LEN;
+
+	conf_fill(c->a.mem + at, len, number);
+	conf_send(c, viewer->qp[0], number, flags, conf_sge(&c->a, at, len));
+}
+
+/* Messages that complete at b, of those that came, and nothing else. */
+static void take_completed(struct viewer *viewer)
+{
+	struct conf *c = viewer->c;
+
+	for (uint32_t i = 0; i < c->b.nwcs; i++) {
+		const struct fabric_wc *wc = &c->b.wcs[i];
+
+		assert_ptr_equal(wc->qp_ctx, viewer);
+		assert_int_equal(wc->op, FABRIC_RECV);
+		assert_int_equal(wc->status, FABRIC_OK);
+		look(viewer, wc->wr_id, wc->byte_len);
+		viewer->held |= 1u << wc->wr_id;
+	}
+	c->b.nwcs = 0;
+}
+
+/* One message after the other, and what is held posted again when nothing else is left, or 'each' time. */
+static void exchange(struct viewer *viewer, uint32_t first, uint32_t n, bool each)
+{
+	struct conf *c = viewer->c;
+
+	for (uint32_t i = first; i < first + n; i++) {
+		send_number(viewer, i, SIGNAL);
+		conf_expect(c, &c->a, i, FABRIC_SEND, FABRIC_OK);
+		c->idle = 0;
+		do {
+			take_completed(viewer);
+		} while (viewer->nseen <= i && conf_round(c, false));
+		take_completed(viewer);
+		assert_int_equal(viewer->nseen, i + 1);
+		if (each || viewer->held == (1u << PLACES) - 1)
+			post_held(viewer);
+	}
+}
+
+static void show__done_with_takes_no_receive(void **state)
+{
+	struct viewer viewer;
+
+	exchange(viewer_open(*state, &viewer), 0, MANY, true);
+	viewer_close(&viewer);
+}
+
+/* As a completion does: no other message gets it until it is posted again. */
+static void show__not_done_with_takes_the_receive(void **state)
+{
+	struct viewer viewer;
+
+	viewer_open(*state, &viewer);
+	viewer.keeps = true;
+	exchange(&viewer, 0, MANY, false);
+	exchange(&viewer, MANY, MANY, true);
+	viewer_close(&viewer);
+}
+
+/* By turns, so that receives come back in any order. */
+static void show__done_with_or_not(void **state)
+{
+	struct viewer viewer;
+
+	viewer_open(*state, &viewer);
+	for (uint32_t i = 0; i < MANY; i++) {
+		viewer.keeps = i * 7 % 5 < 2;
+		exchange(&viewer, i, 1, i % 3 == 0);
+	}
+	viewer_close(&viewer);
+}
+
+static void show__may_post(void **state)
+{
+	struct conf *c = *state;
+	struct viewer viewer;
+
+	viewer_open(c, &viewer);
+	for (uint32_t i = 0; i < 60; i++)
+		conf_recv(c, viewer.qp[0], &c->a, 1000 + i, 2 * LEN, 8);
+	viewer.answers = true;
+	for (uint32_t i = 0; i < MANY; i++) {
+		viewer.keeps = i % 4 < 2;
+		send_number(&viewer, i, 0);
+		conf_settle(c);
+		take_completed(&viewer);
+		assert_int_equal(viewer.nseen, i + 1);
+		assert_int_equal(c->a.nwcs, viewer.nshown); /* the answers */
+		if (viewer.held == (1u << PLACES) - 1)
+			post_held(&viewer);
+	}
+	viewer_close(&viewer);
+}
+
+static void show__may_end_the_connection(void **state)
+{
+	struct conf *c = *state;
+	struct viewer viewer;
+
+	viewer_open(c, &viewer);
+	exchange(&viewer, 0, 3, true);
+	viewer.ends = true;
+	for (uint32_t i = 3; i < 3 + PLACES; i++)
+		send_number(&viewer, i, 0);
+	/* What had come by then may be seen yet. */
+	while (conf_round(c, true))
+		take_completed(&viewer);
+	assert_in_range(viewer.nseen, 3, 3 + PLACES);
+	c->a.nwcs = 0;
+	viewer_close(&viewer);
+}
+
+/* What poll may give counts what it shows. */
+static void show__counts_as_a_completion(void **state)
+{
+	struct conf *c = *state;
+	struct viewer viewer;
+	uint32_t before = 0;
+
+	viewer_open(c, &viewer);
+	for (uint32_t i = 0; i < PLACES; i++)
+		send_number(&viewer, i, 0);
+	conf_look_away(c);
+	for (uint32_t polls = 0; viewer.nseen < PLACES && polls < 10000; polls++) {
+		c->b.nwcs = c->ops->poll(c->b.dev, c->b.wcs, 1);
+		take_completed(&viewer);
+		assert_in_range(viewer.nseen - before, 0, 1);
+		before = viewer.nseen;
+		c->harness->progress(c->harness, polls, true);
+	}
+	assert_int_equal(viewer.nseen, PLACES);
+	viewer_close(&viewer);
+}
+
+/* A message that answers a Send is not seen before that has completed, where both are there: of drivers whose Sends complete at once. */
+static void show__is_behind_completions(void **state)
+{
+	struct conf *c = *state;
+	struct viewer viewer;
+
+	if (!(c->harness->shortfalls & DRIVER_SENDS_UNANSWERED))
+		skip();
+	viewer_open(c, &viewer);
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint32_t before = viewer.nseen;
+
+		conf_recv(c, viewer.qp[0], &c->a, 7, 0, 8);
+		conf_send(c, viewer.qp[1], 100 + i, SIGNAL, conf_sge(&c->b, PLACES * LEN, 8));
+		/* Only a is polled. */
+		for (uint32_t idle = 0; c->a.nwcs == 0; idle++) {
+			c->a.nwcs = c->ops->poll(c->a.dev, c->a.wcs, 1);
+			if (c->a.nwcs == 0)
+				assert_true(c->harness->progress(c->harness, idle, false));
+		}
+		assert_int_equal(c->a.wcs[0].wr_id, 7);
+		c->a.nwcs = 0;
+		conf_look_away(c);
+		send_number(&viewer, i, 0);
+		conf_look_away(c);
+		c->b.nwcs = c->ops->poll(c->b.dev, c->b.wcs, SIDE_WCS);
+		assert_int_equal(viewer.nseen, before);
+		conf_expect(c, &c->b, 100 + i, FABRIC_SEND, FABRIC_OK);
+		while (viewer.nseen == before && conf_round(c, false))
+			take_completed(&viewer);
+		take_completed(&viewer);
+		assert_int_equal(viewer.nseen, before + 1);
+		conf_settle(c);
+		c->a.nwcs = 0;
+		post_held(&viewer);
+	}
+	viewer_close(&viewer);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(show__done_with_takes_no_receive),
+	cmocka_unit_test(show__not_done_with_takes_the_receive),
+	cmocka_unit_test(show__done_with_or_not),
+	cmocka_unit_test(show__may_post),
+	cmocka_unit_test(show__may_end_the_connection),
+	cmocka_unit_test(show__counts_as_a_completion),
+	cmocka_unit_test(show__is_behind_completions),
+};
+
+const struct conformance_tests conformance_show = {tests, sizeof(tests) / sizeof(tests[0])};
