@@ -127,7 +127,7 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 		n = poll_done(qp, wcs, max);
 	if (__builtin_expect(qp->is_switching, 0))
 		shm_lane_step(qp);
-	if (is_first && n == 0 && qp->show_end > 0) {
+	if (is_first && n == 0 && qp->show_end > 0 && !qp->rx_in_lane) {
 		uint32_t few = shm_show_ring(qp, max);
 
 		*shown += few;
@@ -148,19 +148,21 @@ static bool is_idle(const struct shm_qp *qp)
 	       (!qp->is_rnr || qp->state == QP_ERROR);
 }
 
-/* What lanes have. */
-static uint32_t poll_lanes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max)
+/* What lanes have; as poll_qp(). */
+static uint32_t poll_lanes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max, uint32_t *shown)
 {
 	uint32_t n = 0, most = max, few = dev->nlanes < LANES_FEW ? dev->nlanes : LANES_FEW;
 
 	dev->npolls++;
 	if (!TAILQ_EMPTY(&dev->hot))
 		most = (max + dev->npolls % 2) / 2;
-	for (uint32_t i = 0; i < few && n < most; i++) {
+	for (uint32_t i = 0; i < few && n + *shown < most; i++) {
 		struct shm_lane *lane = TAILQ_FIRST(&dev->lanes);
 
+		if (n == 0 && ring_look(&lane->rx) != 0)
+			*shown += shm_show_lane(dev, lane, most - *shown);
 		if (ring_look(&lane->rx) != 0)
-			n += shm_poll_lane(dev, lane, wcs + n, most - n);
+			n += shm_poll_lane(dev, lane, wcs + n, most - n - *shown);
 		if (dev->nlanes > 1) {
 			TAILQ_REMOVE(&dev->lanes, lane, entry);
 			TAILQ_INSERT_TAIL(&dev->lanes, lane, entry);
@@ -193,7 +195,7 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 	uint32_t n = 0, shown = 0, share, vain = 0;
 
 	if (__builtin_expect(dev->nlanes > 0, 0))
-		n = poll_lanes(dev, wcs, max);
+		n = poll_lanes(dev, wcs, max, &shown);
 	if (__builtin_expect(dev->cold.n > 0, 0))
 		scan(&dev->cold, COLD_SCAN);
 	share = dev->nhot > 1 ? HOT_SHARE : max;

@@ -77,7 +77,6 @@ static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *
 	shm_qp_warm(qp);
 	qp->is_heard = true;
 	qp->rx_in_lane |= kind == LANE_SWITCH;
-	shm_qp_settle(qp);
 	return TOOK_NOTHING;
 }
 
@@ -151,6 +150,40 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 	shm_recvs_take(qp->recvs);
 	take_count(&shm_dev_of(qp)->fabric.stats, len);
 	return true;
+}
+
+/* The next message, of 'len' bytes. */
+static inline bool show_sure(struct shm_lane *lane, uint32_t len)
+{
+	struct ring_reader *rx = &lane->rx;
+	uint64_t tag = ring_tag(rx, rx->head);
+	struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
+	struct fabric_recv_wr *wr;
+
+	if (__builtin_expect(!qp || qp->lane_tag != tag || !qp->rx_in_lane || len >= qp->show_end, 0))
+		return false;
+	wr = take_top(qp->recvs);
+	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
+		return false;
+	ring_take_tagged_whole(rx, wr->addr, len);
+	take_count(&shm_dev_of(qp)->fabric.stats, len);
+	take_show(qp->fabric.ctx, qp->recvs, wr, len);
+	return true;
+}
+
+uint32_t shm_show_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max)
+{
+	uint32_t n;
+
+	ring_fetch(&lane->rx);
+	for (n = 0; n < max && !lane->is_broken; n++) {
+		uint64_t len = ring_next(&lane->rx) ^ RING_VALID;
+
+		if (__builtin_expect(len > RING_LEN_MASK || !show_sure(lane, (uint32_t)len - RING_TAG), 0))
+			break;
+	}
+	dev->fabric.nshown += n;
+	return n;
 }
 
 uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max)

@@ -445,7 +445,7 @@ static inline bool shm_is_clear(const struct shm_qp *qp)
 static inline void shm_qp_settle(struct shm_qp *qp)
 {
 	bool is_free = shm_is_clear(qp) && !qp->tx_in_lane && qp->is_hot;
-	bool is_shown = qp->shows && qp->state == QP_READY && !qp->rx_in_lane && !qp->is_rnr;
+	bool is_shown = qp->shows && qp->state == QP_READY && !qp->is_rnr;
 
 	qp->send_now_max = is_free ? qp->peer_max_msg_bytes : 0;
 	qp->show_end = is_shown ? qp->rx.max_msg + 1 : 0;
@@ -515,6 +515,8 @@ static inline void shm_qp_stir(struct shm_qp *qp)
 /* poll_lane.c */
 /* Messages of a lane, up to 'max' completions. */
 uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max);
+/* What is sure to be taken, shown to its users one by one: as shm_show_ring(). */
+uint32_t shm_show_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max);
 /* A queue pair that has a lane and is not in it yet, or in one direction only: go on. */
 void shm_lane_step(struct shm_qp *qp);
 

@@ -146,8 +146,7 @@ uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max)
 
 	ring_fetch(rx);
 	for (n = 0; n < max; n++) {
-		/* It stays in its place, and those that are posted meanwhile go behind it. */
-		struct fabric_recv_wr *wr = recvs->wrs + recvs->tail - 1;
+		struct fabric_recv_wr *wr = take_top(recvs);
 		const struct ring_reader now = *rx;
 		uint64_t len = ring_next(&now) ^ RING_VALID, end;
 
@@ -156,8 +155,7 @@ uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max)
 		end = ring_take_whole(&now, now.head, wr->addr, (uint32_t)len);
 		ring_advance(rx, end);
 		bytes += len;
-		if (__builtin_expect(!user->show(user, wr->wr_id, (uint32_t)len), 0))
-			*wr = recvs->wrs[--recvs->tail];
+		take_show(user, recvs, wr, (uint32_t)len);
 	}
 	dev->nshown += n;
 	dev->stats.recvs += n;

@@ -71,15 +71,11 @@ static bool show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
 	return false;
 }
 
-static struct viewer *viewer_open(struct conf *c, struct viewer *viewer)
+static void connect_viewer(struct viewer *viewer)
 {
-	const struct fabric_srq_attr attr = {.max_wr = PLACES, .ctx = viewer};
+	struct conf *c = viewer->c;
 	struct fabric_cm_event event;
 
-	*viewer = (struct viewer){.user = {show}, .c = c};
-	c->b.dev->may_show = true;
-	assert_int_equal(c->ops->srq_create(c->b.dev, &attr, &viewer->srq), 0);
-	conf_listen(c);
 	viewer->qp[0] = conf_connect(c, &c->a);
 	event = conf_event(c, &c->b, FABRIC_CM_REQUEST);
 	c->attr.srq = viewer->srq;
@@ -87,6 +83,17 @@ static struct viewer *viewer_open(struct conf *c, struct viewer *viewer)
 	c->attr.srq = NULL;
 	conf_event(c, &c->a, FABRIC_CM_ESTABLISHED);
 	conf_event(c, &c->b, FABRIC_CM_ESTABLISHED);
+}
+
+static struct viewer *viewer_open(struct conf *c, struct viewer *viewer)
+{
+	const struct fabric_srq_attr attr = {.max_wr = PLACES, .ctx = viewer};
+
+	*viewer = (struct viewer){.user = {show}, .c = c};
+	c->b.dev->may_show = true;
+	assert_int_equal(c->ops->srq_create(c->b.dev, &attr, &viewer->srq), 0);
+	conf_listen(c);
+	connect_viewer(viewer);
 	for (uint32_t i = 0; i < PLACES; i++)
 		post(viewer, i);
 	return viewer;
@@ -95,8 +102,8 @@ static struct viewer *viewer_open(struct conf *c, struct viewer *viewer)
 static void viewer_close(struct viewer *viewer)
 {
 	assert_int_equal(viewer->c->b.dev->nshown, viewer->nshown);
-	conf_destroy(viewer->c, viewer->qp[0]);
-	conf_destroy(viewer->c, viewer->qp[1]);
+	for (uint32_t i = 0; i < CONF_QPS_MAX; i++)
+		conf_destroy(viewer->c, viewer->c->qps[i]);
 	viewer->c->ops->srq_destroy(viewer->srq);
 }
 
@@ -173,6 +180,21 @@ static void show__done_with_or_not(void **state)
 
 	viewer_open(*state, &viewer);
 	for (uint32_t i = 0; i < MANY; i++) {
+		viewer.keeps = i * 7 % 5 < 2;
+		exchange(&viewer, i, 1, i % 3 == 0);
+	}
+	viewer_close(&viewer);
+}
+
+/* Others may go another way than the first (over shm by a lane): until it does, and when it does. */
+static void show__of_another_connection(void **state)
+{
+	struct viewer viewer;
+
+	viewer_open(*state, &viewer);
+	exchange(&viewer, 0, 3, true);
+	connect_viewer(&viewer);
+	for (uint32_t i = 3; i < 3 + MANY; i++) {
 		viewer.keeps = i * 7 % 5 < 2;
 		exchange(&viewer, i, 1, i % 3 == 0);
 	}
@@ -284,6 +306,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(show__done_with_takes_no_receive),
 	cmocka_unit_test(show__not_done_with_takes_the_receive),
 	cmocka_unit_test(show__done_with_or_not),
+	cmocka_unit_test(show__of_another_connection),
 	cmocka_unit_test(show__may_post),
 	cmocka_unit_test(show__may_end_the_connection),
 	cmocka_unit_test(show__counts_as_a_completion),
