@@ -44,7 +44,8 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 	return ++conn->nheld <= conn_held_max(conn);
 }
 
-bool conn_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+/* Out of line, too: what the roles do quickly needs none of it. */
+__attribute__((noinline)) bool conn_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
 {
 	struct weir_conn *conn = (struct weir_conn *)user;
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;

@@ -189,7 +189,16 @@ static inline struct rdma1_segment rdma1_take_one_chunk(const uint8_t *msg)
 	return rdma1_segment_at(msg + 28);
 }
 
-/* rdma1_decode() of a message of which that is not so. */
+/* And what rdma1_decode() says of it. */
+static inline void rdma1_take_one_chunk_msg(const uint8_t *msg, struct rdma1_header *hdr)
+{
+	rdma1_take_short(msg, hdr);
+	hdr->header_bytes = RDMA1_ONE_CHUNK_SIZE;
+	hdr->nwrite_chunks = 1;
+	hdr->write_bytes = wire_get_u32(msg + 32);
+}
+
+/* rdma1_decode() of a message that is not short. */
 enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 					const struct rdma1_limits *limits, struct rdma1_header *hdr,
 					enum rdma1_reason *reason);

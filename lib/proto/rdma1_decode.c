@@ -354,17 +354,6 @@ decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	return judge(*reason, direction);
 }
 
-static enum rdma1_verdict decode_one_chunk(const uint8_t *msg, struct rdma1_header *hdr,
-					   enum rdma1_reason *reason)
-{
-	rdma1_take_short(msg, hdr);
-	hdr->header_bytes = RDMA1_ONE_CHUNK_SIZE;
-	hdr->nwrite_chunks = 1;
-	hdr->write_bytes = wire_get_u32(msg + 32);
-	*reason = RDMA1_R_NONE;
-	return RDMA1_V_OK;
-}
-
 /* As rdma1_is_short(), but with a Read list of one segment, which is where an item of an RDMA_MSG can be, within the limits? */
 static inline bool is_one_read_message(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
 {
@@ -403,8 +392,11 @@ rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction dire
 {
 	bool has_reads = len >= RDMA1_HEADER_MIN && wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0;
 
-	if (!has_reads && rdma1_is_one_chunk_msg(msg, len, limits))
-		return decode_one_chunk(msg, hdr, reason);
+	if (!has_reads && rdma1_is_one_chunk_msg(msg, len, limits)) {
+		rdma1_take_one_chunk_msg(msg, hdr);
+		*reason = RDMA1_R_NONE;
+		return RDMA1_V_OK;
+	}
 	if (has_reads && direction == RDMA1_CALL && is_one_read_message(msg, len, limits))
 		return decode_one_read(msg, hdr, reason);
 	return decode_other(msg, len, direction, limits, hdr, reason);

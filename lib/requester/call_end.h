@@ -5,8 +5,8 @@
 #include "call_pool.h"
 
 /* call_complete() of a call whose Send is done, and that has no more buffers than its message: what most calls end by. */
-static inline void call_complete_plain(struct requester *req, struct weir_call *call,
-				       const struct weir_result *result)
+static inline __attribute__((always_inline)) void
+call_complete_plain(struct requester *req, struct weir_call *call, const struct weir_result *result)
 {
 	call->conn->ep.engine->stats.calls_completed++;
 	req->nactive--;

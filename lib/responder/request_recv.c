@@ -55,7 +55,7 @@ void request_begin(struct weir_request *req)
 }
 
 /* One with chunks, or of another form. */
-static __attribute__((noinline)) void receive_chunked(struct weir_request *req, struct weir_engine *engine)
+static __attribute__((noinline)) void receive_listed(struct weir_request *req, struct weir_engine *engine)
 {
 	enum rdma1_verdict verdict;
 	enum rdma1_reason reason;
@@ -74,6 +74,21 @@ static __attribute__((noinline)) void receive_chunked(struct weir_request *req, 
 	} else {
 		request_reply_transport_error(req, verdict);
 	}
+}
+
+/* The call of a READ has a Write chunk, which most that are not short have. */
+static __attribute__((noinline)) void receive_chunked(struct weir_request *req, struct weir_engine *engine)
+{
+	const uint8_t *msg = req->msg->data;
+
+	if (!rdma1_is_one_chunk_msg(msg, req->msg_bytes, &engine->limits)) {
+		receive_listed(req, engine);
+		return;
+	}
+	rdma1_take_one_chunk_msg(msg, &req->hdr);
+	req->is_plain = true;
+	count(req->responder->conn);
+	request_dispatch_inline(req, RDMA1_ONE_CHUNK_SIZE);
 }
 
 static inline __attribute__((always_inline)) void receive_v1(struct weir_request *req, struct weir_conn *conn)
