@@ -76,12 +76,13 @@ static __attribute__((noinline)) void receive_listed(struct weir_request *req, s
 	}
 }
 
-/* The call of a READ has a Write chunk, which most that are not short have. */
+/* The call of a READ has a Write chunk, and no Read list; that of a WRITE has one. */
 static __attribute__((noinline)) void receive_chunked(struct weir_request *req, struct weir_engine *engine)
 {
 	const uint8_t *msg = req->msg->data;
 
-	if (!rdma1_is_one_chunk_msg(msg, req->msg_bytes, &engine->limits)) {
+	if (req->msg_bytes < RDMA1_HEADER_MIN || wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0 ||
+	    !rdma1_is_one_chunk_msg(msg, req->msg_bytes, &engine->limits)) {
 		receive_listed(req, engine);
 		return;
 	}
