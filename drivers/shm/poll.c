@@ -96,6 +96,7 @@ static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 		};
 		qp->sq_used -= done->places;
 	}
+	shm_qp_settle(qp);
 	return n;
 }
 

@@ -143,7 +143,7 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 		return false;
 	wr = shm_recvs_next(qp->recvs);
 	if (__builtin_expect(
-		    len > take_sure_max(qp) || !take_is_sure(qp->recvs, wr, len, qp->recvs->is_shared), 0))
+		    len >= take_sure_end(qp) || !take_is_sure(qp->recvs, wr, len, qp->recvs->is_shared), 0))
 		return false;
 	ring_take_tagged_whole(rx, wr->addr, len);
 	take_received(qp, wr, wc, len, 0);

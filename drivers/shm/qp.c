@@ -98,6 +98,7 @@ void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_sta
 		.status = (uint8_t)status,
 	};
 	qp->unsignalled = 0;
+	shm_qp_settle(qp);
 }
 
 static uint64_t sge_bytes(const struct fabric_wr *wr)

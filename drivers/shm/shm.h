@@ -445,7 +445,7 @@ static inline bool shm_is_clear(const struct shm_qp *qp)
 static inline void shm_qp_settle(struct shm_qp *qp)
 {
 	bool is_free = shm_is_clear(qp) && !qp->tx_in_lane && qp->is_hot;
-	bool is_shown = qp->shows && qp->state == QP_READY && !qp->is_rnr;
+	bool is_shown = qp->shows && qp->state == QP_READY && !qp->is_rnr && qp->done_head == qp->done_tail;
 
 	qp->send_now_max = is_free ? qp->peer_max_msg_bytes : 0;
 	qp->show_end = is_shown ? qp->rx.max_msg + 1 : 0;

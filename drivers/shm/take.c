@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 	const struct fabric_wc *end = wcs + max;
 	struct ring_reader rx = qp->rx;
 	struct fabric_wc *wc = wcs;
-	uint32_t sure_max = take_sure_max(qp);
+	uint32_t sure_end = take_sure_end(qp);
 
 	ring_fetch(&rx);
 	while (wc != end) {
@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 		uint64_t len = ring_next(&rx) ^ RING_VALID;
 		uint32_t word, took;
 
-		if (__builtin_expect(len <= sure_max && take_is_sure(recvs, wr, (uint32_t)len, is_shared),
+		if (__builtin_expect(len < sure_end && take_is_sure(recvs, wr, (uint32_t)len, is_shared),
 				     1)) {
 			ring_advance(&rx, ring_take_whole(&rx, rx.head, wr->addr, (uint32_t)len));
 			take_received(qp, wr, wc++, (uint32_t)len, 0);
@@ -129,7 +129,7 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 		if (took & TAKE_ENDS)
 			return (uint32_t)(wc - wcs);
 		rx = qp->rx;
-		sure_max = take_sure_max(qp);
+		sure_end = take_sure_end(qp);
 	}
 	ring_reader_set(&qp->rx, &rx);
 	return (uint32_t)(wc - wcs);

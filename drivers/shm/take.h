@@ -52,13 +52,13 @@ static inline void take_count(struct fabric_stats *stats, uint32_t len)
 	stats->recv_bytes += len;
 }
 
-/* The longest message of which that can be known beforehand. */
-static inline uint32_t take_sure_max(const struct shm_qp *qp)
+/* Messages of less than so many bytes may be of those of which that can be known beforehand. */
+static inline uint32_t take_sure_end(const struct shm_qp *qp)
 {
-	return qp->is_rnr ? 0 : qp->rx.max_msg;
+	return qp->is_rnr ? 0 : qp->rx.max_msg + 1;
 }
 
-/* Whether a message of 'len' bytes, not more than that, is sure to be taken by 'wr', and by whole cells; else it is not known. A receive that
+/* Whether a message of 'len' bytes, less than that, is sure to be taken by 'wr', and by whole cells; else it is not known. A receive that
  * covers no registration has no length (recvs.c). */
 static inline bool take_is_sure(const struct shm_recvs *recvs, const struct fabric_recv_wr *wr, uint32_t len,
 				bool is_shared)

@@ -53,7 +53,7 @@ static inline void rpc_take_plain_reply(struct weir_xdr_in *in, struct weir_rpc_
 	in->p += WEIR_RPC_REPLY_HEADER_MIN;
 }
 
-/* The same of one of 'len' bytes, all of the stream, where 'hdr' has nothing else, and a decoder that never had parts. */
+/* The same of one of 'len' bytes, all of the stream, where 'hdr' has nothing else; whatever the decoder was used for. */
 static inline void rpc_view_plain_reply(const uint8_t *at, uint32_t len, struct weir_xdr_in *in,
 					struct weir_rpc_reply_header *hdr)
 {
@@ -61,7 +61,9 @@ static inline void rpc_view_plain_reply(const uint8_t *at, uint32_t len, struct 
 	hdr->verf.body = at + 20;
 	in->p = at + WEIR_RPC_REPLY_HEADER_MIN;
 	in->end = at + len;
+	in->nparts = 0;
 	in->is_item = in->failed = false;
+	in->later_bytes = 0;
 }
 
 /* 0; -ENOSPC; -EINVAL: such a value, or a verifier over its bound. */

@@ -397,6 +397,22 @@ static void cold__rnr_breaks_it(void **state)
 	}
 }
 
+/* Whatever waits for a receive, one of no bytes, too: when it was taken, the next that waits begins anew. */
+static void rnr__is_over_when_the_message_is_taken(void **state)
+{
+	static const uint32_t lens[] = {10, 0, 0, 10, 0};
+
+	(void)state;
+	end_pair(&a, &b);
+	for (uint32_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, lens[i]));
+		END_WAIT(&b, NULL, b.dev->stats.rnr == i + 1);
+		end_recv(&b, b.qp, i, 0, 100);
+		assert_int_equal(end_wc(&b, &a, FABRIC_RECV, FABRIC_OK).byte_len, lens[i]);
+		assert_false(((struct shm_qp *)b.qp)->is_rnr);
+	}
+}
+
 static void connect__more_than_there_may_be(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -566,6 +582,7 @@ int main(void)
 		TEST(cold__waits_for_a_share_of_a_flood_each),
 		TEST(cold__is_noticed_when_it_ends),
 		TEST(cold__rnr_breaks_it),
+		TEST(rnr__is_over_when_the_message_is_taken),
 		TEST(connect__more_than_there_may_be),
 		TEST(accept__on_a_device_that_is_full),
 		TEST(max_msg__is_what_the_ring_holds),
