@@ -20,8 +20,7 @@ struct engine_shared {
 	uint32_t slack; /* so many free ones may wait for more */
 	uint32_t
 		few; /* more are posted at the end of a poll: in its midst they would come out of the order in which they were taken */
-	struct mem_buf *
-		shown; /* the device shows it, and nobody holds it; NULL: it shows none, or that was done with */
+	struct mem_buf *shown; /* by the device, just now, and not done with; NULL: none is */
 	uint64_t *free;	       /* as the device knows them: wr_id */
 	struct mem_buf **bufs; /* all of them */
 };

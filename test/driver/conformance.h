@@ -40,6 +40,7 @@ struct driver_harness {
 	 * nothing more is to be expected. 'settling': the test waits for nothing, and looks that nothing comes. */
 	bool (*progress)(struct driver_harness *harness, uint32_t idle, bool settling);
 	uint32_t shortfalls; /* enum driver_shortfall */
+	bool shows;	     /* messages, half of those at least that it may show; false: none */
 	char options[64];
 	char addr[FABRIC_ADDR_MAX];
 	void *state;

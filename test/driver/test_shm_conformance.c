@@ -55,7 +55,8 @@ int main(int argc, char **argv)
 					 .start = start,
 					 .stop = stop,
 					 .progress = progress,
-					 .shortfalls = DRIVER_SENDS_UNANSWERED};
+					 .shortfalls = DRIVER_SENDS_UNANSWERED,
+					 .shows = true};
 
 	if (argc > 1 && strcmp(argv[1], "fault") == 0) {
 		harness.name = "fault over shm";

@@ -66,6 +66,7 @@ int main(int argc, char **argv)
 						 .ops = fabric_driver_find(driver),
 						 .start = start,
 						 .stop = stop,
+						 .shows = true,
 						 .progress = progress};
 
 		snprintf(name, sizeof(name), "%s, seed %" PRIu64, driver, seed);
