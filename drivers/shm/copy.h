@@ -22,6 +22,12 @@ static inline void shm_copy_in_pieces(uint8_t *to, const uint8_t *from, size_t l
 	memcpy(to, from, len);
 }
 
+/* Out of line, so that who copies in one go has no stack frame for it. */
+static __attribute__((noinline, unused)) void shm_copy_apart(uint8_t *to, const uint8_t *from, size_t len)
+{
+	shm_copy_in_pieces(to, from, len);
+}
+
 /*
  * A long copy is one string instruction in the C library. Where the target lies a little above the source in the low
  * 12 bits of their addresses (as with blocks in pages, one of them behind a header), that instruction was measured at a
@@ -34,7 +40,7 @@ static inline void shm_copy(void *dst, const void *src, size_t len)
 	size_t above = ((uintptr_t)dst - (uintptr_t)src) % SHM_COPY_SPAN;
 
 	if (__builtin_expect(above - 1 < SHM_COPY_NEAR - 1, 0))
-		shm_copy_in_pieces(dst, src, len);
+		shm_copy_apart(dst, src, len);
 	else
 		memcpy(dst, src, len);
 }

@@ -81,7 +81,8 @@ const struct fabric_ops shm_ops = {
 	.srq_post_recv = shm_srq_post_recv,
 	.srq_post_again = shm_srq_post_again,
 	.send_now = shm_send_now,
-	.rdma_now = shm_rdma_now,
+	.write_now = shm_write_now,
+	.read_now = shm_read_now,
 };
 
 static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)

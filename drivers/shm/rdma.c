@@ -211,22 +211,35 @@ static __attribute__((noinline)) int look_up(struct shm_qp *qp, uint32_t rkey, u
 	return FABRIC_OK;
 }
 
-/* The same of any. Most are the one that was looked up last. */
-static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access,
-			      struct remote *remote)
+/* By the key that was looked up last, as most are. NULL: it is another, or not permitted, or the peer's end of the connection is over. */
+static inline uint8_t *find_again(const struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
+				  uint32_t access)
 {
 	const struct shm_found *found = &qp->found;
 	uint64_t at = raddr - found->raddr; /* wraps to a large number below it */
 
-	if (__builtin_expect(atomic_load_explicit(&qp->tx.shared->is_over, memory_order_acquire) != 0, 0))
-		return FABRIC_ERR_RETRY;
 	if (__builtin_expect(
-		    rkey != found->key ||
+		    atomic_load_explicit(&qp->tx.shared->is_over, memory_order_acquire) != 0 ||
+			    rkey != found->key ||
 			    atomic_load_explicit(&found->entry->seq, memory_order_acquire) != found->seq ||
 			    (found->access & access) != access || at > found->len || len > found->len - at,
 		    0))
+		return NULL;
+	return found->at + at;
+}
+
+/* The same of any. */
+static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access,
+			      struct remote *remote)
+{
+	const struct shm_found *found = &qp->found;
+
+	remote->at = find_again(qp, rkey, raddr, len, access);
+	if (__builtin_expect(!remote->at, 0)) {
+		if (atomic_load_explicit(&qp->tx.shared->is_over, memory_order_acquire) != 0)
+			return FABRIC_ERR_RETRY;
 		return look_up(qp, rkey, raddr, len, access, remote);
-	remote->at = found->at + at;
+	}
 	remote->entry = found->entry;
 	remote->seq = found->seq;
 	return FABRIC_OK;
@@ -315,22 +328,41 @@ int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32
 	return FABRIC_OK;
 }
 
-bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
-		  uint64_t raddr)
+/* By any other key than the latest, or one that can't be: all there is to it. */
+static __attribute__((noinline)) bool write_now_any(struct shm_qp *qp, const struct fabric_sge *local,
+						    uint32_t rkey, uint64_t raddr)
+{
+	if (write_all(qp, local, 1, rkey, raddr, local->len) != FABRIC_OK)
+		return false;
+	count_rdma(&shm_dev_of(qp)->fabric.stats, true, local->len);
+	return true;
+}
+
+bool shm_write_now(struct fabric_qp *fqp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
-	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
+	uint32_t len = local->len;
+	uint8_t *to;
 
 	if (!shm_is_clear(qp) || !shm_local_ok(shm_dev_of(qp), local))
 		return false;
-	if (op == FABRIC_WRITE) {
-		if (write_all(qp, local, 1, rkey, raddr, local->len) != FABRIC_OK)
-			return false;
-		count_rdma(stats, true, local->len);
-	} else {
-		if (read_all(qp, local, 1, rkey, raddr, local->len) != FABRIC_OK)
-			return false;
-		count_rdma(stats, false, local->len);
-	}
+	busy_begin(qp, rkey);
+	to = find_again(qp, rkey, raddr, len, FABRIC_REMOTE_WRITE);
+	if (__builtin_expect(!to, 0))
+		return write_now_any(qp, local, rkey, raddr);
+	shm_copy(to, local->addr, len);
+	busy_end(qp);
+	count_rdma(&shm_dev_of(qp)->fabric.stats, true, len);
+	return true;
+}
+
+bool shm_read_now(struct fabric_qp *fqp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+
+	if (!shm_is_clear(qp) || !shm_local_ok(shm_dev_of(qp), local) ||
+	    read_all(qp, local, 1, rkey, raddr, local->len) != FABRIC_OK)
+		return false;
+	count_rdma(&shm_dev_of(qp)->fabric.stats, false, local->len);
 	return true;
 }

@@ -73,7 +73,7 @@ static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, con
 		memcpy(ring_cell_at(cells, at) + RING_HEADER, from, RING_DATA);
 		put_cell_header(cells, at, 0, memory_order_relaxed);
 	}
-	ring_copy_short(ring_cell_at(cells, at) + RING_HEADER, from, left);
+	copy_short(ring_cell_at(cells, at) + RING_HEADER, from, left);
 	put_cell_header(cells, at, 0, memory_order_relaxed);
 	return at + RING_CELL;
 }
@@ -102,7 +102,7 @@ void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
 	uint64_t at = ring->tail;
 
-	ring_copy_short(ring_cell_at(&cells, at) + RING_HEADER, data, len);
+	copy_short(ring_cell_at(&cells, at) + RING_HEADER, data, len);
 	put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
 	ring->tail = at + RING_CELL;
 }
@@ -146,7 +146,7 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 		end = put_rest(&cells, end, data + first, len - first);
 		memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER + RING_TAG, data, first);
 	} else {
-		ring_copy_short(ring_cell_at(&cells, ring->tail) + RING_HEADER + RING_TAG, data, len);
+		copy_short(ring_cell_at(&cells, ring->tail) + RING_HEADER + RING_TAG, data, len);
 	}
 	memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER, &tag, RING_TAG);
 	put_cell_header(&cells, ring->tail, RING_VALID | (len + RING_TAG), memory_order_release);
@@ -176,8 +176,7 @@ static inline void put_piece(const struct ring_cells *cells, struct cursor *curs
 		if (n == RING_DATA) /* of a known length it is a few moves */
 			memcpy(ring_cell_at(cells, cursor->at) + RING_HEADER, from, RING_DATA);
 		else
-			ring_copy_short(ring_cell_at(cells, cursor->at) + RING_HEADER + cursor->used, from,
-					n);
+			copy_short(ring_cell_at(cells, cursor->at) + RING_HEADER + cursor->used, from, n);
 		cursor->used += n;
 		from += n;
 		left -= n;

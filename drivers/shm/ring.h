@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "copy_short.h"
 #include "fabric.h"
 
 #define RING_CELL      64u
@@ -168,50 +169,6 @@ static inline int64_t ring_msg_len(const struct ring_reader *ring, uint32_t word
 	return (word & ~(RING_LEN_MASK | RING_INV)) == RING_VALID && len <= ring->max_msg ? (int64_t)len : -1;
 }
 
-typedef uint8_t bytes16 __attribute__((vector_size(16)));
-
-/* Less than 64 bytes, in moves that may overlap: a call to memcpy() costs more than that. All is read before anything is
- * written. */
-static inline void ring_copy_short(uint8_t *dst, const uint8_t *src, uint32_t len)
-{
-	if (len >= 32) {
-		bytes16 a, b, c, d;
-
-		memcpy(&a, src, 16);
-		memcpy(&b, src + 16, 16);
-		memcpy(&c, src + len - 32, 16);
-		memcpy(&d, src + len - 16, 16);
-		memcpy(dst, &a, 16);
-		memcpy(dst + 16, &b, 16);
-		memcpy(dst + len - 32, &c, 16);
-		memcpy(dst + len - 16, &d, 16);
-	} else if (len >= 16) {
-		bytes16 a, b;
-
-		memcpy(&a, src, 16);
-		memcpy(&b, src + len - 16, 16);
-		memcpy(dst, &a, 16);
-		memcpy(dst + len - 16, &b, 16);
-	} else if (len >= 8) {
-		uint64_t a, b;
-
-		memcpy(&a, src, 8);
-		memcpy(&b, src + len - 8, 8);
-		memcpy(dst, &a, 8);
-		memcpy(dst + len - 8, &b, 8);
-	} else if (len >= 4) {
-		uint32_t a, b;
-
-		memcpy(&a, src, 4);
-		memcpy(&b, src + len - 4, 4);
-		memcpy(dst, &a, 4);
-		memcpy(dst + len - 4, &b, 4);
-	} else {
-		for (uint32_t i = 0; i < len; i++)
-			dst[i] = src[i];
-	}
-}
-
 /* What the compiler can't keep of a ring across stores to its cells, which it takes for stores to anything. */
 struct ring_cells {
 	uint8_t *base;
@@ -267,7 +224,7 @@ static inline uint64_t ring_take_cells(const struct ring_reader *ring, uint64_t 
 		return ring_take_whole(ring, at, dst, len);
 	for (; end - dst > (ptrdiff_t)RING_DATA; dst += RING_DATA, at += RING_CELL)
 		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
-	ring_copy_short(dst, ring_cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
+	copy_short(dst, ring_cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
 	return at + RING_CELL;
 }
 
@@ -316,7 +273,7 @@ static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8
 	if (__builtin_expect(size >= first, 1))
 		memcpy(dst, from, first);
 	else
-		ring_copy_short(dst, from, len);
+		copy_short(dst, from, len);
 	at += RING_CELL;
 	if (len > first)
 		at = ring_take_cells(ring, at, dst + first, size - first, len - first);

@@ -457,8 +457,8 @@ void shm_rdma_init(struct shm_dev *dev);
 void shm_rdma_forget(
 	struct shm_qp *qp); /* the key that was looked up last, before any is and when an import ends */
 int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
-bool shm_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
-		  uint64_t raddr);
+bool shm_write_now(struct fabric_qp *fqp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr);
+bool shm_read_now(struct fabric_qp *fqp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr);
 int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr);
 /* To ERROR. The peer may no longer touch memory by this queue pair; what it is about to write: shm_is_quiet(). */
 void shm_end(struct shm_qp *qp);

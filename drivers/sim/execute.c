@@ -439,12 +439,11 @@ bool sim_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 	return true;
 }
 
-bool sim_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
-		  uint64_t raddr)
+static bool rdma_now(struct fabric_qp *fqp, bool is_read, const struct fabric_sge *local, uint32_t rkey,
+		     uint64_t raddr)
 {
 	struct sim_qp *qp = (struct sim_qp *)fqp, *peer = peer_now(qp);
 	struct fabric_stats *stats = &qp->dev->base.stats;
-	bool is_read = op == FABRIC_READ;
 	uint8_t *remote;
 
 	if (!peer ||
@@ -454,7 +453,7 @@ bool sim_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_
 		sim_remote(peer, rkey, raddr, local->len, is_read ? FABRIC_REMOTE_READ : FABRIC_REMOTE_WRITE);
 	if (!remote)
 		return false;
-	sim_note(qp->dev->world, "rdma-now", qp->number, op, local->len);
+	sim_note(qp->dev->world, "rdma-now", qp->number, is_read ? FABRIC_READ : FABRIC_WRITE, local->len);
 	if (is_read)
 		memmove(local->addr, remote, local->len);
 	else
@@ -462,4 +461,14 @@ bool sim_rdma_now(struct fabric_qp *fqp, enum fabric_op op, const struct fabric_
 	*(is_read ? &stats->reads : &stats->writes) += 1;
 	*(is_read ? &stats->read_bytes : &stats->write_bytes) += local->len;
 	return true;
+}
+
+bool sim_write_now(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+{
+	return rdma_now(qp, false, local, rkey, raddr);
+}
+
+bool sim_read_now(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+{
+	return rdma_now(qp, true, local, rkey, raddr);
 }

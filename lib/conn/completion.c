@@ -63,7 +63,7 @@ __attribute__((noinline)) bool conn_show(struct fabric_user *user, uint64_t wr_i
 		conn_on_early(conn, buf, len, 0);
 	else
 		conn->role->on_message(conn, buf, len, 0);
-	return conn_show_end(conn, buf);
+	return conn_show_end(conn);
 }
 
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)

@@ -215,26 +215,30 @@ static inline void conn_show_begin(struct weir_conn *conn, struct mem_buf *buf)
 }
 
 /* It was not done with: it is the connection's, as behind a completion. */
-static inline void conn_hold_shown(struct weir_conn *conn, struct mem_buf *buf)
+static inline void conn_hold_shown(struct weir_conn *conn)
 {
+	struct mem_buf *buf = conn->shared->shown;
+
 	conn->shared->shown = NULL;
 	buf->owner = conn;
 	conn->nheld++;
 }
 
 /* What the device is to be told. */
-static inline bool conn_show_end(struct weir_conn *conn, struct mem_buf *buf)
+static inline bool conn_show_end(struct weir_conn *conn)
 {
 	if (__builtin_expect(!conn->shared->shown, 1))
 		return true;
-	conn_hold_shown(conn, buf);
+	conn_hold_shown(conn);
 	return false;
 }
 
 /* Whether a message that is shown needs nothing but the role: else it is conn_show()'s. */
 static inline bool conn_shows_quick(const struct weir_conn *conn)
 {
-	return conn->is_quick && conn->ep.is_ticking && conn->nheld < conn_held_max(conn);
+	/* A sum of the two: of one alone, the compiler would keep that it is true, for what is returned in the end. */
+	return (uint32_t)conn->is_quick + conn->ep.is_ticking == 2 &&
+	       (conn->nheld == 0 || conn->nheld < conn_held_max(conn));
 }
 
 static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
@@ -328,11 +332,17 @@ static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, ui
 	return conn_send_slow(conn, data, bytes);
 }
 
-static inline bool conn_rdma_now(struct weir_conn *conn, enum fabric_op op, const struct fabric_sge *sge,
-				 uint32_t rkey, uint64_t raddr)
+static inline bool conn_write_now(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey,
+				  uint64_t raddr)
 {
-	return conn->ops->rdma_now && conn_can_send(conn) &&
-	       conn->ops->rdma_now(conn->qp, op, sge, rkey, raddr);
+	return conn->ops->write_now && conn_can_send(conn) &&
+	       conn->ops->write_now(conn->qp, sge, rkey, raddr);
+}
+
+static inline bool conn_read_now(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey,
+				 uint64_t raddr)
+{
+	return conn->ops->read_now && conn_can_send(conn) && conn->ops->read_now(conn->qp, sge, rkey, raddr);
 }
 
 /* Make a message that is gathered from more elements than the device takes one element, in *spill: if it is NULL, a buffer

@@ -144,8 +144,9 @@ struct fabric_ops {
 	 * caller's again on return. False: it can't be done so now, and nothing happened; the caller posts it, and an
 	 * error, if that is why, shows there. */
 	bool (*send_now)(struct fabric_qp *qp, const void *data, uint32_t len); /* as INLINE: no key needed */
-	bool (*rdma_now)(struct fabric_qp *qp, enum fabric_op op, const struct fabric_sge *local,
-			 uint32_t rkey, uint64_t raddr); /* WRITE or READ */
+	bool (*write_now)(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey,
+			  uint64_t raddr);
+	bool (*read_now)(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr);
 };
 
 /* Registry: the drivers built in, by name. NULL when there is none of that name. */

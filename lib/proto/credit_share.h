@@ -59,6 +59,14 @@ static inline uint32_t credit_share_grant(struct credit_pool *pool, struct credi
 	return requested;
 }
 
+/* Whether a grant of that, in a reply that is on its way at once, changes nothing: credit_share_grant() and credit_share_sent(). */
+static inline bool credit_share_is_even(const struct credit_pool *pool, const struct credit_share *share,
+					uint32_t requested)
+{
+	return requested == share->steady && requested <= pool->left &&
+	       (share->unsent > 0 || requested >= share->size);
+}
+
 /* That reply is on its way, and its call's receive was given back. */
 static inline void credit_share_sent(struct credit_pool *pool, struct credit_share *share, uint32_t granted)
 {

@@ -269,11 +269,31 @@ _Static_assert(RDMA1_MSG == 0, "as rdma1_encode_short() has it");
 
 /* The whole header of a message with one Write chunk of one segment and no other chunk, which is what a READ is, call
  * and reply: the other hot path. Always RDMA1_ONE_CHUNK_SIZE bytes. */
-void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_segment *seg);
+static inline void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit,
+					  const struct rdma1_segment *seg)
+{
+	wire_put_u32(buf, xid);
+	wire_put_u32(buf + 4, RDMA1_VERSION);
+	wire_put_u32(buf + 8, credit);
+	wire_put_u64(buf + 12, 0);		     /* RDMA_MSG, no Read list */
+	wire_put_u64(buf + 20, 0x0000000100000001u); /* a Write chunk follows, of one segment */
+	wire_put_u32(buf + 28, seg->handle);
+	wire_put_u32(buf + 32, seg->length);
+	wire_put_u64(buf + 36, seg->offset);
+	wire_put_u64(buf + 44, 0); /* no further chunk, no Reply chunk */
+}
 
 /* The same for a call that has that shape, whose Write list is at 'writes': its chunk goes back with 'bytes' of it used. */
-void rdma1_encode_chunk_used(uint8_t *buf, uint32_t xid, uint32_t credit, const uint8_t *writes,
-			     uint32_t bytes);
+static inline void rdma1_encode_chunk_used(uint8_t *buf, uint32_t xid, uint32_t credit, const uint8_t *writes,
+					   uint32_t bytes)
+{
+	wire_put_u32(buf, xid);
+	wire_put_u32(buf + 4, RDMA1_VERSION);
+	wire_put_u32(buf + 8, credit);
+	wire_put_u64(buf + 12, 0);
+	memcpy(buf + 20, writes, RDMA1_ONE_CHUNK_SIZE - 20);
+	wire_put_u32(buf + 32, bytes);
+}
 
 /* And with one Read segment, which is what a WRITE's call is. Always RDMA1_ONE_READ_SIZE bytes. */
 void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit,

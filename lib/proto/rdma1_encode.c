@@ -100,25 +100,6 @@ void rdma1_write_no_reply_chunk(struct rdma1_writer *w)
 	rdma1_write_list_end(w);
 }
 
-void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_segment *seg)
-{
-	put_fixed(buf, xid, RDMA1_VERSION, credit, RDMA1_MSG);
-	wire_put_u32(buf + 16, 0); /* no Read list */
-	wire_put_u32(buf + 20, 1); /* a Write chunk follows */
-	wire_put_u32(buf + 24, 1); /* of one segment */
-	put_segment(buf + 28, seg);
-	wire_put_u64(buf + 44, 0); /* no further chunk, no Reply chunk */
-}
-
-void rdma1_encode_chunk_used(uint8_t *buf, uint32_t xid, uint32_t credit, const uint8_t *writes,
-			     uint32_t bytes)
-{
-	put_fixed(buf, xid, RDMA1_VERSION, credit, RDMA1_MSG);
-	wire_put_u32(buf + 16, 0);
-	memcpy(buf + 20, writes, RDMA1_ONE_CHUNK_SIZE - 20);
-	wire_put_u32(buf + 32, bytes);
-}
-
 void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_read_segment *read)
 {
 	put_fixed(buf, xid, RDMA1_VERSION, credit, RDMA1_MSG);

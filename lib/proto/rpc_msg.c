@@ -12,6 +12,8 @@
 #define GSS_SERVICE_NONE 1u
 #define GSS_CRED_MIN	 16u
 
+const uint8_t rpc_no_body[1];
+
 static int get_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth)
 {
 	const void *body;

@@ -7,6 +7,9 @@
 #include "weir_rpc.h"
 #include "wire.h"
 
+/* Where the body of AUTH_NONE points in a header that was not decoded field by field: it has no bytes. */
+extern const uint8_t rpc_no_body[1];
+
 /* 0, or -EBADMSG: too short, msg_type not CALL, a body over 400 bytes or reduced. rpcvers is for the
  * responder to judge, first of all: when it isn't 2, what follows it is not decoded and zero in *hdr. */
 int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr);
@@ -28,9 +31,22 @@ static inline void rpc_take_plain_call(struct weir_xdr_in *in, struct weir_rpc_c
 	hdr->prog = wire_get_u32(in->p + 12);
 	hdr->vers = wire_get_u32(in->p + 16);
 	hdr->proc = wire_get_u32(in->p + 20);
-	hdr->cred = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, in->p + 32};
-	hdr->verf = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, in->p + 40};
+	hdr->cred = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, rpc_no_body};
+	hdr->verf = (struct weir_rpc_auth){WEIR_RPC_AUTH_NONE, 0, rpc_no_body};
 	in->p += WEIR_RPC_CALL_HEADER_MIN;
+}
+
+/* What a plain call's header at 'at' has of program and version, as it came. */
+static inline uint64_t rpc_plain_target(const uint8_t *at)
+{
+	return wire_raw_u64(at + 12);
+}
+
+/* Whether the WEIR_RPC_CALL_HEADER_MIN bytes at 'at' are a plain call's to that program and version: but for XID and procedure, they are all given. */
+static inline bool rpc_is_plain_call_to(const uint8_t *at, uint64_t target)
+{
+	return ((wire_raw_u64(at + 4) ^ htobe64((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION)) |
+		(wire_raw_u64(at + 12) ^ target) | wire_raw_u64(at + 24) | wire_raw_u64(at + 32)) == 0;
 }
 
 /* 0; -ENOSPC; -EINVAL: a credential or verifier over its bound. */

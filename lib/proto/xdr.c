@@ -8,6 +8,7 @@
  */
 #include "weir_xdr.h"
 
+#include "copy_short.h"
 #include "xdr_ref.h"
 
 static const uint8_t nothing[1];
@@ -189,7 +190,10 @@ static void put_padded(uint8_t *at, const void *src, uint32_t len_bytes)
 		return;
 	/* The last word, of which the data leaves the padding. */
 	memset(at + (len_bytes - 1) / WEIR_XDR_UNIT * WEIR_XDR_UNIT, 0, WEIR_XDR_UNIT);
-	memcpy(at, src, len_bytes);
+	if (len_bytes <= COPY_SHORT_MAX)
+		copy_short(at, src, len_bytes);
+	else
+		memcpy(at, src, len_bytes);
 }
 
 int weir_xdr_put_opaque_fixed(struct weir_xdr_out *out, const void *src, uint32_t len_bytes)

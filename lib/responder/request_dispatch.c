@@ -33,7 +33,7 @@ static inline const struct weir_program *find(const struct program_table *table,
 }
 
 /* There is none, or it has no such procedure, or the call is of another version of RPC. */
-static __attribute__((noinline)) void reply_not_found(struct weir_request *req)
+__attribute__((noinline)) void request_reply_not_found(struct weir_request *req)
 {
 	const struct program_table *table = req->responder->programs;
 	const struct weir_program *found = NULL;
@@ -64,7 +64,7 @@ static inline __attribute__((always_inline)) bool find_program(struct weir_reque
 	if (__builtin_expect(req->rpc.rpcvers != WEIR_RPC_VERSION || !req->program ||
 				     req->rpc.proc >= req->program->nprocs,
 			     0)) {
-		reply_not_found(req);
+		request_reply_not_found(req);
 		return false;
 	}
 	return true;
@@ -89,27 +89,29 @@ static __attribute__((noinline)) void dispatch_if_new(struct weir_request *req)
 		req->program->handle(req, req->program->arg);
 }
 
-static inline __attribute__((always_inline)) void dispatch(struct weir_request *req)
+static inline __attribute__((always_inline)) void dispatch(struct weir_request *req, uintptr_t kind)
 {
 	req->state = REQUEST_HANDLING;
-	if (__builtin_expect(req->program->non_idempotent != NULL, 0))
+	if (__builtin_expect(req->program->non_idempotent != NULL, 0)) {
 		dispatch_if_new(req);
-	else
-		req->program->handle(req, req->program->arg);
+		return;
+	}
+	req->past.kind = kind;
+	req->program->handle(req, req->program->arg);
 }
 
 void request_dispatch(struct weir_request *req)
 {
-	dispatch(req);
+	dispatch(req, 0);
 }
 
 static __attribute__((noinline)) void dispatch_other(struct weir_request *req)
 {
 	if (request_find_program(req, &req->args))
-		dispatch(req);
+		dispatch(req, 0);
 }
 
-void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes)
+void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t kind)
 {
 	weir_xdr_in_init(&req->args, req->msg->data + header_bytes, req->msg_bytes - header_bytes);
 	/* What is rare is called last, here and in what leads here, so that there is no stack frame to be made for it. */
@@ -117,9 +119,10 @@ void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes)
 		dispatch_other(req);
 		return;
 	}
+	req->past.target = rpc_plain_target(req->args.p);
 	rpc_take_plain_call(&req->args, &req->rpc);
 	if (find_program(req))
-		dispatch(req);
+		dispatch(req, kind);
 }
 
 int weir_request_wait(struct weir_request *req)
@@ -153,6 +156,7 @@ void weir_request_release_args(struct weir_request *req)
 	weir_xdr_in_init(&req->args, NULL, 0);
 	req->rpc.cred = (struct weir_rpc_auth){.flavor = forbids ? req->rpc.cred.flavor : WEIR_RPC_AUTH_NONE};
 	req->rpc.verf = (struct weir_rpc_auth){0};
+	req->past.kind = 0;
 	req->is_carried_out = true;
 	req->is_plain = false;
 }

@@ -114,6 +114,9 @@ static void forget_kept(struct responder *responder)
 void responder_free(struct responder *responder)
 {
 	forget_kept(responder);
+	/* Its programs may be gone with it, and others come where they were. */
+	for (uint32_t i = 0; i < responder->pool->nused; i++)
+		responder->pool->requests[i].past.kind = 0;
 	if (responder->is_orphan)
 		TAILQ_REMOVE(&responder->engine->orphans, &responder->orphan, entry);
 	program_table_put(responder->programs);
@@ -252,6 +255,7 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 		put_message(req, responder->engine);
 		req->msg = NULL;
 		put_bufs(req);
+		req->past.kind = 0;
 		req->rpc.cred = req->rpc.verf = (struct weir_rpc_auth){0};
 		req->npieces = req->nitems = req->piece_start = 0;
 		weir_xdr_in_init(&req->args, NULL, 0);
@@ -383,6 +387,7 @@ void responder_on_lost(struct weir_conn *conn, int error)
 
 		if (!is_of(req, responder))
 			continue;
+		req->is_plain = false;
 		if (req->state == REQUEST_HANDLING && req->is_group)
 			each_receive(req->msg, keep, conn);
 		else if (req->state == REQUEST_HANDLING)

@@ -47,7 +47,7 @@ void request_begin(struct weir_request *req)
 
 	count(req->responder->conn);
 	if (req->hdr.nread_segments == 0)
-		request_dispatch_inline(req, req->hdr.header_bytes);
+		request_dispatch_inline(req, req->hdr.header_bytes, 0);
 	else if (rdma1_is_one_read(&req->hdr, &seg) && seg.target.length > 0)
 		request_pull_one(req, &seg);
 	else
@@ -89,7 +89,8 @@ static __attribute__((noinline)) void receive_chunked(struct weir_request *req, 
 	rdma1_take_one_chunk_msg(msg, &req->hdr);
 	req->is_plain = true;
 	count(req->responder->conn);
-	request_dispatch_inline(req, RDMA1_ONE_CHUNK_SIZE);
+	request_dispatch_inline(req, RDMA1_ONE_CHUNK_SIZE,
+				request_kind(req->responder->programs, RDMA1_ONE_CHUNK_SIZE));
 }
 
 static inline __attribute__((always_inline)) void receive_v1(struct weir_request *req, struct weir_conn *conn)
@@ -103,7 +104,8 @@ static inline __attribute__((always_inline)) void receive_v1(struct weir_request
 	rdma1_take_short(msg, &req->hdr);
 	req->is_plain = req->is_short = true;
 	count(conn);
-	request_dispatch_inline(req, RDMA1_HEADER_MIN);
+	request_dispatch_inline(req, RDMA1_HEADER_MIN,
+				request_kind(req->responder->programs, RDMA1_HEADER_MIN));
 }
 
 /* On a connection where that may be of version 2. */
@@ -113,11 +115,11 @@ static __attribute__((noinline)) void receive_any(struct weir_request *req, stru
 		receive_v1(req, conn);
 }
 
-static inline __attribute__((always_inline)) void receive(struct weir_request *req, struct weir_conn *conn,
-							  struct mem_buf *buf, uint32_t len)
+void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
 	req->msg = buf;
 	req->msg_bytes = len;
+	req->past.kind = 0;
 	if (__builtin_expect(conn->v2 != NULL, 0))
 		receive_any(req, conn);
 	else
@@ -143,21 +145,7 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	if (__builtin_expect(!req, 0))
 		receive_later(conn, buf, len);
 	else
-		receive(req, conn, buf, len);
-}
-
-/* What the device shows, where there is a request for it. */
-bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
-{
-	struct weir_conn *conn = (struct weir_conn *)user;
-	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
-	struct responder *responder = responder_of(conn);
-
-	if (__builtin_expect(!conn_shows_quick(conn) || responder->backlog || !responder->pool->free, 0))
-		return conn_show(user, wr_id, len);
-	conn_show_begin(conn, buf);
-	receive(request_take(responder), conn, buf, len);
-	return conn_show_end(conn, buf);
+		request_receive(req, conn, buf, len);
 }
 
 /* The next in turn that may have a request now. */
@@ -187,7 +175,7 @@ void request_pool_serve(struct request_pool *pool)
 		TAILQ_REMOVE(&pool->waiting, responder, waiting);
 		if (responder->backlog)
 			TAILQ_INSERT_TAIL(&pool->waiting, responder, waiting);
-		receive(req, responder->conn, buf, (uint32_t)buf->user[1]);
+		request_receive(req, responder->conn, buf, (uint32_t)buf->user[1]);
 	}
 	pool->is_serving = false;
 }

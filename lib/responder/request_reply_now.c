@@ -6,12 +6,25 @@
  */
 #include "responder.h"
 
-/* request_release() of such a one, whose receive was given back. */
-static inline void release(struct weir_request *req, struct responder *responder, bool is_short)
+/* Whether the reply changes no account: it grants what the one before did, its call's receive is shown (conn.h), and nobody waits for
+ * what is released by it. Most are so, which leaves to send it, and to release the request. */
+static inline bool is_even(const struct weir_request *req, const struct responder *responder,
+			   const struct weir_conn *conn)
 {
+	const struct engine_shared *shared = conn->shared;
+
+	return req->msg == shared->shown && shared->nfree <= shared->slack &&
+	       TAILQ_EMPTY(&responder->pool->waiting) &&
+	       credit_share_is_even(&shared->credits, &conn->share, req->hdr.credit);
+}
+
+/* request_release() of such a one, whose receive was given back. 'is_even' and 'is_short' are constants, here and below. */
+static inline void release(struct weir_request *req, bool is_short, bool is_even)
+{
+	struct responder *responder = req->responder;
 	struct request_pool *pool = responder->pool;
 
-	if (__builtin_expect(!TAILQ_EMPTY(&pool->waiting), 0)) {
+	if (!is_even && __builtin_expect(!TAILQ_EMPTY(&pool->waiting), 0)) {
 		request_release(req);
 		return;
 	}
@@ -27,89 +40,142 @@ static inline void release(struct weir_request *req, struct responder *responder
 	pool->free = req;
 }
 
-static inline uint32_t grant(struct weir_request *req, struct responder *responder, struct weir_conn *conn)
+static inline uint32_t grant(const struct weir_request *req, struct responder *responder,
+			     struct weir_conn *conn, bool is_even)
 {
+	if (is_even)
+		return req->hdr.credit;
 	return credit_share_grant(&conn->shared->credits, &conn->share, req->hdr.credit,
 				  responder->credits.limit);
 }
 
 /* The driver can't send it now: it is queued. */
-static __attribute__((noinline)) void queue(struct weir_request *req, uint8_t *header, uint32_t reduced,
-					    uint32_t granted)
+static __attribute__((noinline)) void queue(struct weir_request *req, uint32_t header_bytes, uint32_t reduced)
 {
-	req->header = header;
-	req->header_bytes = (uint32_t)(req->out.start - header);
+	req->header = req->out.start - header_bytes;
+	req->header_bytes = header_bytes;
 	req->reduced = reduced;
 	req->nxfers = 0;
 	req->is_long = false;
-	req->credit = granted;
+	req->credit = wire_get_u32(req->header + 8);
 	credit_share_waits(&req->responder->conn->share);
 	request_close_piece(req);
 	request_transmit(req);
 }
 
-/* The header is made, and pieces in 'reduced', a bit each, are where they belong. */
-static inline void send(struct weir_request *req, struct responder *responder, struct weir_conn *conn,
-			uint8_t *header, uint32_t bytes, uint32_t reduced, uint32_t granted, bool is_short)
+/* The header is made, and pieces in 'reduced', a bit each, are where they belong. Behind the call of the driver as little as can be is
+ * needed again of what is known here: that is what makes a stack frame. */
+static inline __attribute__((always_inline)) void send(struct weir_request *req, struct weir_conn *conn,
+						       uint8_t *header, uint32_t header_bytes, uint32_t bytes,
+						       uint32_t reduced, uint32_t granted, bool is_short,
+						       bool is_even)
 {
-	conn_put_shared(conn, req->msg);
-	req->msg = NULL;
-	credit_share_sent(&conn->shared->credits, &conn->share, granted);
-	responder->engine->stats.replies_sent++;
-	if (__builtin_expect(conn_send_quick(conn, header, bytes), 1))
-		release(req, responder, is_short);
-	else
-		queue(req, header, reduced, granted);
-}
-
-/* Without chunks in the reply; 'is_short', a constant: nor in the call. */
-static inline void reply_short(struct weir_request *req, struct responder *responder, struct weir_conn *conn,
-			       bool is_short)
-{
-	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
-	uint32_t bytes = (uint32_t)(req->out.p - header), granted;
-
-	if (__builtin_expect(bytes > conn->send_inline, 0)) {
-		request_reply_any(req, conn);
-		return;
+	if (is_even) {
+		conn->shared->shown = NULL;
+	} else {
+		conn_put_shared(conn, req->msg);
+		credit_share_sent(&conn->shared->credits, &conn->share, granted);
+		engine_shared_top_up(conn->shared);
 	}
-	granted = grant(req, responder, conn);
-	rdma1_encode_short(header, req->hdr.xid, granted);
-	send(req, responder, conn, header, bytes, 0, granted, is_short);
+	req->msg = NULL;
+	conn->ep.engine->stats.replies_sent++;
+	if (__builtin_expect(conn->ops->send_now(conn->qp, header, bytes), 1))
+		release(req, is_short, is_even);
+	else
+		queue(req, header_bytes, reduced);
 }
 
-/* Its item is written, then the rest. False: it is another, or can't be written now, and nothing was done. */
-static inline bool reply_with_item(struct weir_request *req, struct responder *responder,
-				   struct weir_conn *conn)
+static inline uint32_t reply_bytes(const struct weir_request *req, uint32_t header_bytes)
+{
+	return header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
+}
+
+/* Without chunks in the reply, of so many bytes, which fit; 'is_short': nor in the call. */
+static inline __attribute__((always_inline)) void
+reply_short(struct weir_request *req, struct weir_conn *conn, uint32_t bytes, bool is_short, bool is_even)
+{
+	uint32_t granted = grant(req, req->responder, conn, is_even);
+	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
+
+	rdma1_encode_short(header, req->hdr.xid, granted);
+	send(req, conn, header, RDMA1_HEADER_MIN, bytes, 0, granted, is_short, is_even);
+}
+
+static __attribute__((noinline)) void reply_uneven(struct weir_request *req, struct weir_conn *conn)
+{
+	uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
+
+	if (__builtin_expect(bytes <= conn->send_inline, 1))
+		reply_short(req, conn, bytes, false, false);
+	else
+		request_reply_any(req, conn);
+}
+
+/* The item of a reply that has one, and a chunk for it, is written. False: it is another, or can't be written now, and nothing was done. */
+static inline __attribute__((always_inline)) bool write_item(const struct weir_request *req,
+							     const struct weir_conn *conn)
 {
 	const struct piece *item = &req->pieces[1];
 	const struct fabric_sge sge = {item->base, item->len, item->lkey};
-	uint8_t *header = req->out.start - RDMA1_ONE_CHUNK_SIZE;
-	uint32_t bytes = RDMA1_ONE_CHUNK_SIZE + req->pieces[0].len, granted;
 	struct rdma1_segment seg;
 
 	if (req->npieces != 2 || item->kind != PIECE_ITEM || item->len == 0 ||
-	    weir_xdr_out_len(&req->out) != req->pieces[0].len || bytes > conn->send_inline ||
-	    !conn->ops->rdma_now || !rdma1_is_one_chunk(&req->hdr, &seg) || item->len > seg.length ||
+	    weir_xdr_out_len(&req->out) != req->pieces[0].len ||
+	    reply_bytes(req, RDMA1_ONE_CHUNK_SIZE) > conn->send_inline || !conn->ops->write_now ||
+	    !rdma1_is_one_chunk(&req->hdr, &seg) || item->len > seg.length ||
 	    (req->rpc.cred.flavor != WEIR_RPC_AUTH_NONE && rpc_auth_forbids_reduction(&req->rpc.cred)))
 		return false;
-	if (!conn->ops->rdma_now(conn->qp, FABRIC_WRITE, &sge, seg.handle, seg.offset))
-		return false;
-	granted = grant(req, responder, conn);
-	rdma1_encode_chunk_used(header, req->hdr.xid, granted, req->hdr.writes, item->len);
-	responder->engine->stats.write_chunks++;
-	send(req, responder, conn, header, bytes, 1u << 1, granted, false);
-	return true;
+	return conn->ops->write_now(conn->qp, &sge, seg.handle, seg.offset);
+}
+
+/* And then the rest goes. */
+static inline __attribute__((always_inline)) void send_with_item(struct weir_request *req,
+								 struct weir_conn *conn, bool is_even)
+{
+	uint32_t granted = grant(req, req->responder, conn, is_even);
+	uint32_t bytes = reply_bytes(req, RDMA1_ONE_CHUNK_SIZE);
+	uint8_t *header = req->out.start - RDMA1_ONE_CHUNK_SIZE;
+
+	rdma1_encode_chunk_used(header, req->hdr.xid, granted, req->hdr.writes, req->pieces[1].len);
+	conn->ep.engine->stats.write_chunks++;
+	send(req, conn, header, RDMA1_ONE_CHUNK_SIZE, bytes, 1u << 1, granted, false, is_even);
+}
+
+static __attribute__((noinline)) void send_with_item_uneven(struct weir_request *req, struct weir_conn *conn)
+{
+	send_with_item(req, conn, false);
+}
+
+/* Whether a plain request's reply can be sent at once. */
+static inline bool is_quick(const struct weir_request *req, const struct weir_conn *conn)
+{
+	return conn->is_quick && conn->nwrs == 0 && req->reply && !req->out.failed;
 }
 
 /* Of a call with chunks, or with an item. */
-static __attribute__((noinline)) void reply_chunked(struct weir_request *req, struct responder *responder,
-						    struct weir_conn *conn)
+static __attribute__((noinline)) void reply_chunked(struct weir_request *req, struct weir_conn *conn)
 {
-	if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
-		reply_short(req, responder, conn, false);
-	else if (!reply_with_item(req, responder, conn))
+	if (!is_quick(req, conn))
 		request_reply_any(req, conn);
+	else if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
+		reply_uneven(req, conn);
+	else if (!write_item(req, conn))
+		request_reply_any(req, conn);
+	else if (__builtin_expect(!is_even(req, req->responder, conn), 0))
+		send_with_item_uneven(req, conn);
+	else
+		send_with_item(req, conn, true);
+}
+
+/* Not one of those that most are. */
+static __attribute__((noinline)) void reply_other(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+
+	if (!req->is_plain || !is_quick(req, conn))
+		request_reply_any(req, conn);
+	else
+		reply_uneven(req, conn);
 }
 
 void weir_request_reply(struct weir_request *req)
@@ -117,10 +183,18 @@ void weir_request_reply(struct weir_request *req)
 	struct responder *responder = req->responder;
 	struct weir_conn *conn = responder->conn;
 
-	if (!(req->is_plain && conn && conn->is_quick && conn->nwrs == 0 && req->reply && !req->out.failed))
-		request_reply_any(req, conn);
-	else if (req->is_short)
-		reply_short(req, responder, conn, true);
-	else
-		reply_chunked(req, responder, conn);
+	if (__builtin_expect(request_is_plain_short(req), 1)) {
+		uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
+
+		if (__builtin_expect(is_quick(req, conn) && bytes <= conn->send_inline &&
+					     is_even(req, responder, conn),
+				     1)) {
+			reply_short(req, conn, bytes, true, true);
+			return;
+		}
+	} else if (req->is_plain) {
+		reply_chunked(req, conn);
+		return;
+	}
+	reply_other(req);
 }

@@ -69,42 +69,57 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 	return put_header(req);
 }
 
+/* Field by field: a reply's pieces have no other, and what lies there is not cleared first. */
+static inline void add_piece(struct weir_request *req, uint8_t *base, uint32_t len, enum piece_kind kind,
+			     uint32_t lkey, uint32_t op)
+{
+	struct piece *piece = &req->pieces[req->npieces++];
+
+	piece->base = base;
+	piece->len = len;
+	piece->kind = kind;
+	piece->lkey = lkey;
+	piece->op = op;
+}
+
+/* What was encoded since the latest item, up to byte 'end' of it, is a piece. */
+static inline void close_piece_at(struct weir_request *req, uint32_t end)
+{
+	add_piece(req, req->out.start + req->piece_start, end - req->piece_start, PIECE_PLAIN,
+		  req->reply->lkey, 0);
+	req->piece_start = end;
+}
+
 void request_close_piece(struct weir_request *req)
 {
 	uint32_t end = (uint32_t)weir_xdr_out_len(&req->out);
 
-	if (end == req->piece_start)
-		return;
-	req->pieces[req->npieces++] = (struct piece){
-		.base = req->out.start + req->piece_start,
-		.len = end - req->piece_start,
-		.kind = PIECE_PLAIN,
-		.lkey = req->reply->lkey,
-	};
-	req->piece_start = end;
+	if (end != req->piece_start)
+		close_piece_at(req, end);
 }
 
-int weir_request_result_item(struct weir_request *req, const struct weir_region *region, const void *data,
-			     uint32_t len_bytes)
+/* Out of line, so that a handler with results of both kinds makes its stack frame for those that have items. */
+__attribute__((noinline)) int weir_request_result_item(struct weir_request *req,
+						       const struct weir_region *region, const void *data,
+						       uint32_t len_bytes)
 {
 	const struct mem_keys *keys = engine_keys(req->responder->engine, region);
 	bool is_eligible = req->nitems < request_ulb(req)->result_items_max;
+	uint8_t *count;
 
 	if (keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
 	if (req->nitems == REQUEST_ITEMS_MAX)
 		return -E2BIG;
-	weir_xdr_put_u32(&req->out, len_bytes);
-	request_close_piece(req);
+	count = weir_xdr_reserve(&req->out, WEIR_XDR_UNIT);
+	if (__builtin_expect(!count, 0))
+		return 0; /* which the reply tells, as of any other result that did not fit */
+	close_piece_at(req, (uint32_t)weir_xdr_out_len(&req->out));
+	add_piece(req, (uint8_t *)(uintptr_t)data, len_bytes, is_eligible ? PIECE_ITEM : PIECE_OPAQUE,
+		  keys->lkey, req->op);
 	req->is_short = false;
 	req->nitems++;
-	req->pieces[req->npieces++] = (struct piece){
-		.base = (uint8_t *)(uintptr_t)data,
-		.len = len_bytes,
-		.kind = is_eligible ? PIECE_ITEM : PIECE_OPAQUE,
-		.lkey = keys->lkey,
-		.op = req->op,
-	};
+	wire_put_u32(count, len_bytes);
 	return 0;
 }
 
@@ -118,7 +133,6 @@ int weir_request_result_absent(struct weir_request *req)
 	req->is_short = false;
 	req->nitems++;
 	/* An item of no bytes: the reducer gives it the chunk, and nothing to transfer. */
-	req->pieces[req->npieces++] =
-		(struct piece){.base = req->out.start, .kind = PIECE_ITEM, .op = req->op};
+	add_piece(req, req->out.start, 0, PIECE_ITEM, 0, req->op);
 	return 0;
 }

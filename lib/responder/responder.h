@@ -71,6 +71,13 @@ union request_reads {
 	struct rtr_read_iter items;
 };
 
+/* Of the latest call that a request object had, when that was one that request_show.c knows: 'hdr', 'rpc' and 'args' are as it left them but
+ * for what differs from call to call, so that the next one of its kind need not have the rest written again. */
+struct request_past {
+	uintptr_t kind;	 /* of which header, to which programs: request_kind(); 0: it was no such call */
+	uint64_t target; /* program and version, as they came */
+};
+
 /* What a request without chunks takes comes first, so that it is few lines. */
 struct weir_request {
 	struct conn_tx tx; /* of the READs, then of the reply's Send */
@@ -96,6 +103,7 @@ struct weir_request {
 	struct rdma1_header hdr; /* of either version: its lists are those of version 1 */
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in args;
+	struct request_past past;
 
 	void (*on_sent)(void *arg);
 	void *on_sent_arg;
@@ -110,7 +118,7 @@ struct weir_request {
 	bool is_carried_out; /* HANDLING: its arguments are gone, the reply is still to be made */
 	bool may_wait;	     /* there was no buffer for the reply, and there may be one later */
 	bool is_short;	     /* it came without chunks, and its reply has no items */
-	bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it */
+	bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it; its connection is there */
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
@@ -217,6 +225,18 @@ static inline struct responder *responder_of(const struct weir_conn *conn)
 	return conn->role_data;
 }
 
+_Static_assert(offsetof(struct weir_request, is_plain) == offsetof(struct weir_request, is_short) + 1,
+	       "one word for both");
+
+/* Whether it is both. */
+static inline bool request_is_plain_short(const struct weir_request *req)
+{
+	uint16_t both;
+
+	memcpy(&both, &req->is_short, sizeof(both));
+	return both == 0x0101;
+}
+
 /* What the binding says of the request's procedure. */
 static inline const struct weir_ulb_proc *request_ulb(const struct weir_request *req)
 {
@@ -227,13 +247,23 @@ void program_table_put(struct program_table *table); /* listen.c */
 
 /* request_recv.c: a message came */
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
-bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
+/* The same to a request that was taken for it. */
+void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
 /* The header in req->hdr was accepted: on with what it brings. */
 void request_begin(struct weir_request *req);
 void request_count_refused(struct weir_engine *engine, uint32_t reason);
 void responder_drop_backlog(struct responder *responder);
 /* Requests are free: messages that wait get them, one a connection in turn. */
 void request_pool_serve(struct request_pool *pool);
+
+/* request_show.c: what the device shows */
+bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
+/* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without chunks, of RDMA1_ONE_CHUNK_SIZE with one Write
+ * chunk of one segment. Tables of programs lie further apart than that. */
+static inline uintptr_t request_kind(const struct program_table *programs, uint32_t header_bytes)
+{
+	return (uintptr_t)programs + header_bytes;
+}
 
 /* request_recv_v2.c: where version 2 may be spoken. False: the message is of version 1, and has yet to be looked at. */
 bool request_receive_v2(struct weir_request *req) __attribute__((noinline));
@@ -302,8 +332,10 @@ void request_on_buffers(struct engine_waiter *waiter);
 /* Decode the RPC header at the start of 'in' and find the program; false: it was answered. */
 bool request_find_program(struct weir_request *req, struct weir_xdr_in *in);
 void request_dispatch(struct weir_request *req);
-/* Both, of a call that is all here, behind a header of so many bytes. */
-void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes);
+/* Both, of a call that is all here, behind a header of so many bytes. 'kind' is what its past is then; 0: nothing of use. */
+void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t kind);
+/* The call's header and program are known, and it has no such procedure. */
+void request_reply_not_found(struct weir_request *req);
 /* The handler that waits for buffers is called again. */
 void request_handle_again(struct weir_request *req);
 

@@ -123,7 +123,8 @@ static void send_now__goes_behind_what_was_posted(void **state)
 
 	conf_pair(c);
 	if (!c->ops->send_now) {
-		assert_null(c->ops->rdma_now);
+		assert_null(c->ops->write_now);
+		assert_null(c->ops->read_now);
 		return;
 	}
 	for (uint32_t i = 0; i < 32; i++)

@@ -130,19 +130,26 @@ static bool send_now(struct fabric_qp *qp, const void *data, uint32_t len)
 	return inner && sim_send_now(inner, data, len);
 }
 
-static bool rdma_now(struct fabric_qp *qp, enum fabric_op op, const struct fabric_sge *local, uint32_t rkey,
-		     uint64_t raddr)
+static bool write_now(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
 {
 	struct fabric_qp *inner = fault_inner_qp(qp);
 
-	return inner && sim_rdma_now(inner, op, local, rkey, raddr);
+	return inner && sim_write_now(inner, local, rkey, raddr);
+}
+
+static bool read_now(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+{
+	struct fabric_qp *inner = fault_inner_qp(qp);
+
+	return inner && sim_read_now(inner, local, rkey, raddr);
 }
 
 static void add_short_cuts(struct weir_engine *engine)
 {
 	ops_now = *engine->dev->ops;
 	ops_now.send_now = send_now;
-	ops_now.rdma_now = rdma_now;
+	ops_now.write_now = write_now;
+	ops_now.read_now = read_now;
 	engine->ops = &ops_now;
 }
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef COPY_SHORT_H
+#define COPY_SHORT_H
+
+/* Up to COPY_SHORT_MAX bytes of any length, in moves that may overlap: a call to memcpy() costs more than that. All is read before anything is
+ * written. */
+
+#include <stdint.h>
+#include <string.h>
+
+#define COPY_SHORT_MAX 64u
+
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+static inline void copy_short(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	if (len >= 32) {
+		bytes16 a, b, c, d;
+
+		memcpy(&a, src, 16);
+		memcpy(&b, src + 16, 16);
+		memcpy(&c, src + len - 32, 16);
+		memcpy(&d, src + len - 16, 16);
+		memcpy(dst, &a, 16);
+		memcpy(dst + 16, &b, 16);
+		memcpy(dst + len - 32, &c, 16);
+		memcpy(dst + len - 16, &d, 16);
+	} else if (len >= 16) {
+		bytes16 a, b;
+
+		memcpy(&a, src, 16);
+		memcpy(&b, src + len - 16, 16);
+		memcpy(dst, &a, 16);
+		memcpy(dst + len - 16, &b, 16);
+	} else if (len >= 8) {
+		uint64_t a, b;
+
+		memcpy(&a, src, 8);
+		memcpy(&b, src + len - 8, 8);
+		memcpy(dst, &a, 8);
+		memcpy(dst + len - 8, &b, 8);
+	} else if (len >= 4) {
+		uint32_t a, b;
+
+		memcpy(&a, src, 4);
+		memcpy(&b, src + len - 4, 4);
+		memcpy(dst, &a, 4);
+		memcpy(dst + len - 4, &b, 4);
+	} else {
+		for (uint32_t i = 0; i < len; i++)
+			dst[i] = src[i];
+	}
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the device shows (driver.h). Most calls are of the kind that their request object had before: to the same program, with the same
+ * transport header but for XID, credits and segment, with AUTH_NONE. All of that is compared; what is equal was checked and decoded then, and stands. What is
+ * left goes to the program in one pass. Any other call is request_recv.c's, which leaves behind what the next one is compared with.
+ */
+#include "responder.h"
+
+/* The shortest that there may be of these. */
+#define SHOWN_MIN (RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN)
+
+/* Whether the call in 'msg', whose transport header is known to be of that length, is of the kind that the request had. */
+static inline __attribute__((always_inline)) bool is_again(const struct weir_request *req,
+							   const struct program_table *programs,
+							   const uint8_t *msg, uint32_t header_bytes)
+{
+	return req->past.kind == request_kind(programs, header_bytes) &&
+	       rpc_is_plain_call_to(msg + header_bytes, req->past.target);
+}
+
+/* Then what request_receive() does of it. */
+static inline __attribute__((always_inline)) void handle_again(struct weir_request *req,
+							       struct weir_conn *conn, const uint8_t *msg,
+							       uint32_t len, uint32_t header_bytes)
+{
+	const struct weir_program *program = req->program;
+	const uint8_t *call = msg + header_bytes;
+	uint32_t proc = wire_get_u32(call + 20);
+
+	req->hdr.xid = req->rpc.xid = wire_get_u32(msg);
+	req->hdr.credit = wire_get_u32(msg + 8);
+	req->hdr.reads = msg + RDMA1_FIXED_SIZE;
+	req->hdr.writes = msg + RDMA1_FIXED_SIZE + 4;
+	if (header_bytes == RDMA1_ONE_CHUNK_SIZE)
+		req->hdr.write_bytes = wire_get_u32(msg + 32);
+	req->rpc.proc = proc;
+	req->args.p = call + WEIR_RPC_CALL_HEADER_MIN;
+	req->args.end = msg + len;
+	req->args.is_item = req->args.failed = false;
+	req->is_plain = true;
+	req->is_short = header_bytes == RDMA1_HEADER_MIN;
+	conn->heard = true;
+	conn->ep.engine->stats.requests_received++;
+	if (__builtin_expect(proc >= program->nprocs, 0)) {
+		request_reply_not_found(req);
+		return;
+	}
+	req->state = REQUEST_HANDLING;
+	program->handle(req, program->arg);
+}
+
+/* False: it is of another kind, and nothing was done. */
+static inline __attribute__((always_inline)) bool receive_again(struct weir_request *req,
+								struct responder *responder,
+								struct weir_conn *conn, const uint8_t *msg,
+								uint32_t len)
+{
+	const struct program_table *programs = responder->programs;
+
+	if (len < SHOWN_MIN)
+		return false;
+	if (wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) == 0) {
+		if (!rdma1_is_short(msg, len) || !is_again(req, programs, msg, RDMA1_HEADER_MIN))
+			return false;
+		handle_again(req, conn, msg, len, RDMA1_HEADER_MIN);
+		return true;
+	}
+	if (len < RDMA1_ONE_CHUNK_SIZE + WEIR_RPC_CALL_HEADER_MIN ||
+	    !rdma1_is_one_chunk_msg(msg, len, &conn->ep.engine->limits) ||
+	    !is_again(req, programs, msg, RDMA1_ONE_CHUNK_SIZE))
+		return false;
+	handle_again(req, conn, msg, len, RDMA1_ONE_CHUNK_SIZE);
+	return true;
+}
+
+static __attribute__((noinline)) void receive_first(struct weir_request *req)
+{
+	request_receive(req, req->responder->conn, req->msg, req->msg_bytes);
+}
+
+bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+{
+	struct weir_conn *conn = (struct weir_conn *)user;
+	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
+	struct responder *responder = responder_of(conn);
+	struct request_pool *pool = responder->pool;
+	struct weir_request *req = pool->free;
+
+	if (__builtin_expect(!conn_shows_quick(conn) || responder->backlog, 0))
+		return conn_show(user, wr_id, len);
+	conn_show_begin(conn, buf);
+	if (__builtin_expect(!req, 0))
+		return conn_show(user, wr_id, len);
+	pool->free = req->next_free;
+	responder->nbusy++;
+	req->responder = responder;
+	req->msg = buf;
+	req->msg_bytes = len;
+	if (!receive_again(req, responder, conn, buf->data, len))
+		receive_first(req);
+	return conn_show_end(conn);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A call like the one before it is told by a comparison with that (request_show.c): whatever bit of it is another, it is answered as it is
+ * behind a call of another kind, where there is nothing to compare it with. */
+#include "pair_main.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "raw.h"
+
+#define SHORT_PAYLOAD 7u
+#define SHORT_WORDS   21u
+#define CHUNK_PAYLOAD 13u
+#define CHUNK_WORDS   24u
+#define AT_LENGTH     8u
+#define READ_BYTES    2000u
+
+static struct pair pair;
+static struct raw raw;
+
+static int setup(void **state)
+{
+	(void)state;
+	pair_start(&pair, NULL);
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	raw_close(&raw);
+	pair_stop(&pair);
+	return 0;
+}
+
+static void make_echo(struct words *m)
+{
+	memset(m, 0, sizeof(*m));
+	words_put(m, 7, 77, 1, 16, 0, 0, 0, 0);
+	words_put(m, 14, 77, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_ECHO, 0, 0, 0, 0, 12, 1, 2, 3);
+	assert_int_equal(m->n, SHORT_WORDS);
+}
+
+static void make_read(struct words *m)
+{
+	memset(m, 0, sizeof(*m));
+	words_put(m, 7, 78, 1, 16, 0, 0, 1, 1);
+	words_put(m, 4, raw.mr.rkey, READ_BYTES, (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr);
+	words_put(m, 2, 0, 0);
+	words_put(m, 11, 78, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_READ, 0, 0, 0, 0, READ_BYTES);
+	assert_int_equal(m->n, CHUNK_WORDS);
+}
+
+/* Of a kind that nothing is kept of: a Write chunk of no segments. */
+static void make_other(struct words *m)
+{
+	make_echo(m);
+	memmove(&m->w[7], &m->w[5], (m->n - 5) * 4);
+	m->w[5] = htobe32(1);
+	m->w[6] = 0;
+	m->n += 2;
+}
+
+struct answer {
+	struct words words;
+	uint8_t mem[2 * READ_BYTES];
+};
+
+static void ask(const struct words *m, struct answer *answer)
+{
+	memset(raw.mem, 0xa5, sizeof(answer->mem));
+	memset(&answer->words, 0, sizeof(answer->words));
+	raw_ask_words(&raw, m, &answer->words);
+	memcpy(answer->mem, raw.mem, sizeof(answer->mem));
+}
+
+static void assert_same(const struct answer *a, const struct answer *b)
+{
+	assert_int_equal(a->words.n, b->words.n);
+	assert_memory_equal(a->words.w, b->words.w, a->words.n * 4);
+	assert_memory_equal(a->mem, b->mem, sizeof(a->mem));
+}
+
+/* 'm' behind a call of its kind, and behind one of another. Returns whether it was a good call. */
+static bool ask_behind(const struct words *kind, const struct words *m)
+{
+	static struct answer first, again, good, good_again;
+	struct words other, one_more = *kind, *like = &one_more;
+
+	one_more.w[0] ^= htobe32(1u << 20); /* another XID */
+	one_more.w[be32toh(kind->w[5]) == 0 ? SHORT_PAYLOAD : CHUNK_PAYLOAD] ^= htobe32(1u << 20);
+
+	make_other(&other);
+	ask(&other, &first);
+	ask(m, &first);
+	ask(like, &good);
+	ask(like, &good_again);
+	assert_same(&good, &good_again);
+	ask(m, &again);
+	assert_same(&first, &again);
+	ask(like, &good_again);
+	assert_same(&good, &good_again);
+	/* An accepted RPC reply, of success, whatever chunks are in front of it. */
+	return first.words.n == good.words.n && first.words.w[3] == 0 &&
+	       first.words.w[good.words.n == SHORT_PAYLOAD + 10 ? 12 : 18] == 0;
+}
+
+static bool is_asked(const struct words *m, uint32_t at, uint32_t proc_at)
+{
+	return at != proc_at || be32toh(m->w[at]) != PAIR_LATER;
+}
+
+static void echo__5531_9_each_bit_is_judged_as_the_first_time(void **state)
+{
+	struct words like, m;
+	uint32_t good = 0;
+
+	(void)state;
+	make_echo(&like);
+	assert_true(ask_behind(&like, &like));
+	for (uint32_t at = 0; at < SHORT_WORDS; at++) {
+		/* lists are for other tests */
+		if (at > 3 && at < SHORT_PAYLOAD)
+			continue;
+		for (uint32_t bit = 0; bit < 32; bit++) {
+			m = like;
+			m.w[at] ^= htobe32(1u << bit);
+			if (is_asked(&m, at, SHORT_PAYLOAD + 5))
+				good += ask_behind(&like, &m);
+		}
+	}
+	/* What is granted, flavors, and what is echoed. */
+	assert_in_range(good, 6 * 32, 7 * 32);
+}
+
+static void read__5531_9_each_bit_is_judged_as_the_first_time(void **state)
+{
+	struct words like, m;
+	uint32_t good = 0;
+
+	(void)state;
+	make_read(&like);
+	assert_true(ask_behind(&like, &like));
+	for (uint32_t at = 0; at < CHUNK_WORDS; at++) {
+		/* What would end the connection, keys and where they lead, is for other tests, and so are lists. */
+		if (at > 3 && at < CHUNK_PAYLOAD && at != AT_LENGTH)
+			continue;
+		/* Of what is read there is so much. */
+		for (uint32_t bit = 0; bit < (at == CHUNK_WORDS - 1 ? 11 : 32); bit++) {
+			m = like;
+			m.w[at] ^= htobe32(1u << bit);
+			if (is_asked(&m, at, CHUNK_PAYLOAD + 5))
+				good += ask_behind(&like, &m);
+		}
+	}
+	/* What is granted, flavors, and lengths that are enough. */
+	assert_in_range(good, 80, 128);
+}
+
+static void calls__5531_9_cut_anywhere(void **state)
+{
+	struct words like, m;
+
+	(void)state;
+	for (uint32_t kind = 0; kind < 2; kind++) {
+		if (kind == 0)
+			make_echo(&like);
+		else
+			make_read(&like);
+		for (uint32_t n = kind == 0 ? SHORT_PAYLOAD : CHUNK_PAYLOAD; n <= like.n; n++) {
+			m = like;
+			m.n = n;
+			assert_int_equal(ask_behind(&like, &m), n == like.n);
+		}
+	}
+}
+
+/* raw_ask_words() hides what is granted. */
+static void echo__8166_3_3_1_as_many_credits_as_are_asked_for(void **state)
+{
+	struct words m, answer;
+
+	(void)state;
+	for (uint32_t round = 0; round < 64; round++) {
+		uint32_t wanted = 1 + round % 3;
+
+		make_echo(&m);
+		m.w[2] = htobe32(wanted);
+		raw_send_words(&raw, &m);
+		raw_recv_words(&raw, &answer);
+		assert_in_range(answer.w[2], 1, wanted);
+		if (round > 16) /* it starts with few */
+			assert_int_equal(answer.w[2], wanted);
+	}
+}
+
+/* One kind behind the other, and each procedure behind each. */
+static void calls__5531_9_one_kind_behind_the_other(void **state)
+{
+	struct words echo, read, m;
+
+	(void)state;
+	make_echo(&echo);
+	make_read(&read);
+	ask_behind(&echo, &read);
+	ask_behind(&read, &echo);
+	for (uint32_t proc = 0; proc <= PAIR_NPROCS; proc++) {
+		if (proc == PAIR_LATER)
+			continue;
+		m = echo;
+		m.w[SHORT_PAYLOAD + 5] = htobe32(proc);
+		ask_behind(&echo, &m);
+		m = read;
+		m.w[CHUNK_PAYLOAD + 5] = htobe32(proc);
+		ask_behind(&read, &m);
+	}
+}
+
+static int run(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(echo__5531_9_each_bit_is_judged_as_the_first_time),
+		T(read__5531_9_each_bit_is_judged_as_the_first_time),
+		T(calls__5531_9_cut_anywhere),
+		T(echo__8166_3_3_1_as_many_credits_as_are_asked_for),
+		T(calls__5531_9_one_kind_behind_the_other),
+	};
+
+	return cmocka_run_group_tests_name("wire_again", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
