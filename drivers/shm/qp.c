@@ -319,11 +319,33 @@ static inline void sent_now(struct shm_qp *qp, uint32_t len)
 	stats->send_bytes += len;
 }
 
-/* Each apart, so that a message of one cell does not have the others' stack frames. */
+/* Each apart, so that none has the others' stack frames. */
+static __attribute__((noinline, flatten)) bool send_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+{
+	ring_write_cell(&qp->tx, data, len);
+	sent_now(qp, len);
+	return true;
+}
+
 static __attribute__((noinline, flatten)) bool send_cells(struct shm_qp *qp, const uint8_t *data,
 							  uint32_t len)
 {
 	ring_write_cells(&qp->tx, data, len);
+	sent_now(qp, len);
+	return true;
+}
+
+static __attribute__((noinline, flatten)) bool send_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+{
+	ring_write_two(&qp->tx, data, len);
+	sent_now(qp, len);
+	return true;
+}
+
+static __attribute__((noinline, flatten)) bool send_three(struct shm_qp *qp, const uint8_t *data,
+							  uint32_t len)
+{
+	ring_write_three(&qp->tx, data, len);
 	sent_now(qp, len);
 	return true;
 }
@@ -359,9 +381,9 @@ bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 	/* One of no bytes goes the long way, as all do where that maximum is 0. */
 	if (__builtin_expect(len - 1 >= qp->send_now_max || !ring_has_room(&qp->tx, len), 0))
 		return qp->tx_in_lane ? send_by_lane(qp, data, len) : send_any(qp, data, len);
-	if (len > RING_DATA)
+	if (len <= RING_DATA)
+		return send_one(qp, data, len);
+	if (len > RING_FEW_MAX || !ring_is_flat(&qp->tx))
 		return send_cells(qp, data, len);
-	ring_write_cell(&qp->tx, data, len);
-	sent_now(qp, len);
-	return true;
+	return len <= 2 * RING_DATA ? send_two(qp, data, len) : send_three(qp, data, len);
 }

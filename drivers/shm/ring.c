@@ -6,6 +6,7 @@ void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size)
 	*ring = (struct ring_writer){
 		.cells = (uint8_t *)memory + sizeof(struct ring_shared),
 		.shared = memory,
+		.full_at = size,
 		.size = size,
 	};
 }
@@ -22,7 +23,9 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 
 void ring_writer_start(struct ring_writer *ring, uint32_t laps)
 {
-	ring->tail = ring->head = (uint64_t)laps * ring->size;
+	ring->tail = (uint64_t)laps * ring->size;
+	ring->full_at = ring->tail + ring->size;
+	ring->flat_end = 0;
 }
 
 void ring_reader_start(struct ring_reader *ring, uint32_t laps)
@@ -36,16 +39,16 @@ static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint
 {
 	uint64_t head = atomic_load_explicit(&ring->shared->head, memory_order_acquire);
 
-	if (head < ring->head || head > ring->tail || head % RING_CELL != 0)
+	if (head < ring_writer_head(ring) || head > ring->tail || head % RING_CELL != 0)
 		return -1;
-	ring->head = head;
-	return ring->size - (ring->tail - head) >= need;
+	ring->full_at = head + ring->size;
+	return ring->full_at - ring->tail >= need;
 }
 
 /* Whether 'need' bytes fit: 1, 0, or -1 when the reader's mark makes no sense. */
 static inline int has_room(struct ring_writer *ring, uint32_t need)
 {
-	if (__builtin_expect(ring->size - (ring->tail - ring->head) >= need, 1))
+	if (__builtin_expect(ring->full_at - ring->tail >= need, 1))
 		return 1;
 	return has_room_now(ring, need);
 }
@@ -58,11 +61,15 @@ static inline int has_room_for(struct ring_writer *ring, uint32_t len)
 	return has_room_now(ring, ring_cells_bytes(len));
 }
 
+static inline void store_header(uint8_t *cell, uint64_t header, memory_order order)
+{
+	atomic_store_explicit((_Atomic uint64_t *)(void *)cell, header, order);
+}
+
 static inline void put_cell_header(const struct ring_cells *cells, uint64_t at, uint32_t word,
 				   memory_order order)
 {
-	atomic_store_explicit((_Atomic uint64_t *)(void *)ring_cell_at(cells, at), ring_number(at) | word,
-			      order);
+	store_header(ring_cell_at(cells, at), ring_number(at) | word, order);
 }
 
 /* All of a message but its first cell, of which there is something; where it ends is returned. */
@@ -78,7 +85,18 @@ static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, con
 	return at + RING_CELL;
 }
 
-#define AHEAD 3u /* cells from the end of a message; and how many of them */
+#define NUMBER_STEP (ring_number(RING_CELL) - ring_number(0)) /* from a cell to the next */
+#define AHEAD	    3u /* cells from the end of a message; and how many of them */
+
+static inline void fetch_for_write(const uint8_t *cell)
+{
+#ifdef __x86_64__
+	/* The compiler's own does not write where it is not told the processor. One that does not know it skips it. */
+	__asm__ volatile("prefetchw %0" : : "m"(*cell));
+#else
+	__builtin_prefetch(cell, 1);
+#endif
+}
 
 /* The reader's core has the cells that it read a lap ago; to get them for writing takes longer than to write a message. So
  * some are fetched now, behind those that the reader fetches for itself; behind the ring's end, once in a lap, in vain. */
@@ -86,15 +104,8 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 {
 	const uint8_t *from = ring_cell_at(cells, end + AHEAD * RING_CELL);
 
-	for (uint32_t i = 0; i < AHEAD; i++) {
-		const uint8_t *cell = from + i * RING_CELL;
-#ifdef __x86_64__
-		/* The compiler's own does not write where it is not told the processor. One that does not know it skips it. */
-		__asm__ volatile("prefetchw %0" : : "m"(*cell));
-#else
-		__builtin_prefetch(cell, 1);
-#endif
-	}
+	for (uint32_t i = 0; i < AHEAD; i++)
+		fetch_for_write(from + i * RING_CELL);
 }
 
 void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len)
@@ -118,6 +129,37 @@ void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t le
 	put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
 	ring->tail = end;
 	fetch_ahead(&cells, end);
+	/* Of the lap that it is in now. */
+	ring->flat_end = (end & ~cells.mask) + ring->size - (RING_FEW - 1) * RING_CELL;
+}
+
+/* 'n', a constant: how many. */
+static inline __attribute__((always_inline)) void write_few(struct ring_writer *ring, const uint8_t *data,
+							    uint32_t len, uint32_t n)
+{
+	uint8_t *first = ring->cells + (ring->tail & (ring->size - 1));
+	uint64_t number = ring_number(ring->tail);
+
+	for (uint32_t i = 0; i < n - 1; i++)
+		memcpy(first + i * RING_CELL + RING_HEADER, data + i * RING_DATA, RING_DATA);
+	copy_short(first + (n - 1) * RING_CELL + RING_HEADER, data + (n - 1) * RING_DATA,
+		   len - (n - 1) * RING_DATA);
+	for (uint32_t i = n - 1; i > 0; i--)
+		store_header(first + i * RING_CELL, number + i * NUMBER_STEP, memory_order_relaxed);
+	store_header(first, number | RING_VALID | len, memory_order_release);
+	ring->tail += n * RING_CELL;
+	for (uint32_t i = 0; i < AHEAD; i++)
+		fetch_for_write(first + (n + AHEAD + i) * RING_CELL);
+}
+
+void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+{
+	write_few(ring, data, len, 2);
+}
+
+void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+{
+	write_few(ring, data, len, 3);
 }
 
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
@@ -126,10 +168,14 @@ int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	if (len > RING_DATA)
-		ring_write_cells(ring, data, len);
-	else
+	if (len <= RING_DATA)
 		ring_write_cell(ring, data, len);
+	else if (len > RING_FEW_MAX || !ring_is_flat(ring))
+		ring_write_cells(ring, data, len);
+	else if (len > 2 * RING_DATA)
+		ring_write_three(ring, data, len);
+	else
+		ring_write_two(ring, data, len);
 	return 1;
 }
 

@@ -45,9 +45,10 @@ struct ring_shared {
 struct ring_writer {
 	uint8_t *cells;
 	struct ring_shared *shared;
-	uint64_t tail; /* bytes written */
-	uint64_t head; /* of the reader, as last seen */
-	uint32_t size; /* a power of two */
+	uint64_t tail;	   /* bytes written */
+	uint64_t full_at;  /* the tail may come up to there: a size beyond the reader's head, as last seen */
+	uint64_t flat_end; /* short of there, a few cells lie in one piece; of this lap or an earlier one */
+	uint32_t size;	   /* a power of two */
 };
 
 struct ring_reader {
@@ -92,16 +93,34 @@ void ring_reader_start(struct ring_reader *ring, uint32_t laps);
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey);
 
+/* How far the reader got, as last seen. */
+static inline uint64_t ring_writer_head(const struct ring_writer *ring)
+{
+	return ring->full_at - ring->size;
+}
+
 /* Whether there is room for a message of 'len' bytes, as far as is known without a look at the reader's mark. It asks for more than it takes,
  * which spares the division by what a cell holds. */
 static inline bool ring_has_room(const struct ring_writer *ring, uint32_t len)
 {
-	return ring->size - (ring->tail - ring->head) >= 2 * (uint64_t)len + RING_CELL;
+	return ring->full_at - ring->tail >= 2 * (uint64_t)len + RING_CELL;
 }
 
 /* Where there is: a message that lies in one piece and invalidates nothing, of one cell, which is up to RING_DATA, or of more. */
 void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+/* The same of two or three cells that lie in one piece, as those of most messages do: up to RING_FEW_MAX bytes, when ring_is_flat(). */
+#define RING_FEW     3u
+#define RING_FEW_MAX (RING_FEW * RING_DATA)
+void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+
+/* False where it is not known, either: ring_write_cells() sees to it. */
+static inline bool ring_is_flat(const struct ring_writer *ring)
+{
+	return ring->tail < ring->flat_end;
+}
+
 /* As ring_put() for one of these. */
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 /* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */

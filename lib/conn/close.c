@@ -19,7 +19,7 @@ void conn_end(struct weir_conn *conn, int error)
 	if (conn->state == CONN_CLOSED)
 		return;
 	conn->state = CONN_CLOSED;
-	conn->is_quick = false;
+	conn->is_slow = true;
 	conn->error = error;
 	engine_want_reap(&conn->ep);
 }
@@ -31,7 +31,7 @@ void conn_fail(struct weir_conn *conn, int error)
 		conn_end(conn, error);
 	} else if (conn->state < CONN_LOST) {
 		conn->state = CONN_LOST;
-		conn->is_quick = false;
+		conn->is_slow = true;
 		conn->error = error;
 		engine_want_reap(&conn->ep);
 	}
@@ -127,7 +127,7 @@ void conn_on_reap(struct engine_endpoint *ep)
 	/* Others are reaped when their engine is destroyed. */
 	if (conn->state != CONN_CLOSED && (conn->state != CONN_LOST || ep->engine->is_ending)) {
 		conn->state = CONN_CLOSED;
-		conn->is_quick = false;
+		conn->is_slow = true;
 		conn->error = -ECONNABORTED;
 	}
 	detach(conn);

@@ -44,6 +44,17 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 	return ++conn->nheld <= conn_held_max(conn);
 }
 
+/* As all of this, so that who shows has no stack frame for it. */
+__attribute__((noinline)) bool conn_hold_shown(struct weir_conn *conn)
+{
+	struct mem_buf *buf = conn->shared->shown;
+
+	conn->shared->shown = NULL;
+	buf->owner = conn;
+	conn->nheld++;
+	return false;
+}
+
 /* Out of line, too: what the roles do quickly needs none of it. */
 __attribute__((noinline)) bool conn_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
 {

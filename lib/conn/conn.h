@@ -78,7 +78,10 @@ struct weir_conn {
 	struct engine_shared *shared; /* where receives are shared; NULL: they are not */
 	struct conn_v2 *v2;	      /* NULL: no other than version 1 is spoken */
 	enum conn_state state;
-	uint32_t nwrs;	      /* in the batch */
+	/* Sends go at once while both are 0: conn_is_clear() */
+	uint16_t nwrs; /* in the batch */
+	uint16_t
+		is_slow; /* not so: it can send, by version 1 alone, at once, and its receives are shared; nobody ends keys from afar */
 	uint32_t send_inline; /* threshold for what this side sends */
 	uint32_t recv_inline; /* and for what it receives */
 
@@ -89,7 +92,6 @@ struct weir_conn {
 	bool heard;		   /* the role has got an answer, or a call, since it was opened */
 	bool remote_invalidation;  /* both sides have said so: a responder may end a key with its reply */
 	bool remakes;		   /* it connects again when it is lost */
-	bool is_quick; /* it can send, by version 1 alone, at once, and its receives are shared; nobody ends keys from afar */
 
 	/* the batch */
 	uint32_t nsges;
@@ -147,6 +149,18 @@ struct weir_conn {
 	void *user;
 	char peer[FABRIC_ADDR_MAX];
 };
+
+_Static_assert(offsetof(struct weir_conn, is_slow) == offsetof(struct weir_conn, nwrs) + sizeof(uint16_t),
+	       "one word for both");
+
+/* Whether what is sent goes at once, and nothing is queued in front of it. */
+static inline bool conn_is_clear(const struct weir_conn *conn)
+{
+	uint32_t both;
+
+	memcpy(&both, &conn->nwrs, sizeof(both));
+	return both == 0;
+}
 
 /* Of another role from now on. */
 static inline void conn_set_role(struct weir_conn *conn, const struct conn_role *role)
@@ -214,30 +228,19 @@ static inline void conn_show_begin(struct weir_conn *conn, struct mem_buf *buf)
 	conn->shared->shown = buf;
 }
 
-/* It was not done with: it is the connection's, as behind a completion. */
-static inline void conn_hold_shown(struct weir_conn *conn)
-{
-	struct mem_buf *buf = conn->shared->shown;
-
-	conn->shared->shown = NULL;
-	buf->owner = conn;
-	conn->nheld++;
-}
+/* It was not done with: it is the connection's, as behind a completion. Returns what the device is to be told, which is false. */
+bool conn_hold_shown(struct weir_conn *conn);
 
 /* What the device is to be told. */
 static inline bool conn_show_end(struct weir_conn *conn)
 {
-	if (__builtin_expect(!conn->shared->shown, 1))
-		return true;
-	conn_hold_shown(conn);
-	return false;
+	return __builtin_expect(!conn->shared->shown, 1) ? true : conn_hold_shown(conn);
 }
 
 /* Whether a message that is shown needs nothing but the role: else it is conn_show()'s. */
 static inline bool conn_shows_quick(const struct weir_conn *conn)
 {
-	/* A sum of the two: of one alone, the compiler would keep that it is true, for what is returned in the end. */
-	return (uint32_t)conn->is_quick + conn->ep.is_ticking == 2 &&
+	return conn_is_clear(conn) && !conn->ep.is_quiet &&
 	       (conn->nheld == 0 || conn->nheld < conn_held_max(conn));
 }
 
@@ -327,7 +330,7 @@ bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 
 static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 {
-	if (conn->is_quick && conn->nwrs == 0)
+	if (conn_is_clear(conn))
 		return conn_send_quick(conn, data, bytes);
 	return conn_send_slow(conn, data, bytes);
 }

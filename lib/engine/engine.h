@@ -39,7 +39,7 @@ struct engine_endpoint {
 	struct fabric_user user; /* a connection's: the device may show it messages */
 	void (*on_wc)(struct engine_endpoint *ep, const struct fabric_wc *wc);
 	struct weir_engine *engine;
-	bool is_ticking;  /* on that list, else on the quiet ones' */
+	bool is_quiet;	  /* on the list of those, else on that of those that tick */
 	bool is_flushing; /* on the flush list */
 	bool is_reaping;  /* it ends: nothing more is delivered to it */
 	bool is_to_reap;  /* on the reap list */
@@ -164,7 +164,7 @@ void engine_tick(struct weir_engine *engine);
  * tick.c's TICKING_MOST that are busy, for each so many. A completion asks for it. */
 static inline void engine_want_ticks(struct engine_endpoint *ep)
 {
-	if (__builtin_expect(!ep->is_ticking, 0))
+	if (__builtin_expect(ep->is_quiet, 0))
 		engine_tick_begin(ep);
 }
 

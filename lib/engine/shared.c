@@ -125,8 +125,7 @@ int engine_shared_create(struct weir_engine *engine)
 					      .on_tick = on_tick,
 					      .on_flush = on_flush,
 					      .on_reap = on_reap,
-					      .engine = engine,
-					      .is_ticking = true /* on no list, and asked by none */};
+					      .engine = engine}; /* on no list, and asked by none */
 	shared->nbufs = profile->recv_buffers;
 	shared->slack = engine_shared_slack(shared->nbufs);
 	shared->few = shared->slack / 2;

@@ -161,20 +161,25 @@ static inline void rdma1_take_short(const uint8_t *msg, struct rdma1_header *hdr
 	memset(&hdr->nwrite_chunks, 0, sizeof(*hdr) - offsetof(struct rdma1_header, nwrite_chunks));
 }
 
+/* Whether the one segment of a message of the kind below is within the limits. */
+static inline bool rdma1_one_chunk_is_within(const uint8_t *msg, const struct rdma1_limits *limits)
+{
+	uint32_t bytes = wire_get_u32(msg + 32);
+
+	return limits->write_chunks_max >= 1 && limits->segments_per_chunk_max >= 1 &&
+	       bytes <= limits->write_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 36);
+}
+
 /* The same of a message with one Write chunk of one segment, within the limits, and no other chunk. */
 static inline bool rdma1_is_one_chunk_msg(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
 {
-	uint32_t bytes;
-
 	if (len < RDMA1_ONE_CHUNK_SIZE + 4)
 		return false;
 	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | wire_raw_u64(msg + 12) |
 	     (wire_raw_u64(msg + 20) ^ htobe64(0x0000000100000001u)) | wire_raw_u64(msg + 44) |
 	     (wire_raw_u32(msg) ^ wire_raw_u32(msg + RDMA1_ONE_CHUNK_SIZE))) != 0)
 		return false;
-	bytes = wire_get_u32(msg + 32);
-	return limits->write_chunks_max >= 1 && limits->segments_per_chunk_max >= 1 &&
-	       bytes <= limits->write_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 36);
+	return rdma1_one_chunk_is_within(msg, limits);
 }
 
 static inline struct rdma1_segment rdma1_segment_at(const uint8_t *at)

@@ -48,9 +48,9 @@ struct reduce_call_in {
 
 struct reduce_call_plan {
 	enum reduce_form form;
+	uint32_t reduced;      /* bit i: piece i is a Read chunk */
 	bool use_write_list;   /* results travel by Write chunks */
 	bool need_reply_chunk; /* 4.3.3: the largest reply may not fit inline */
-	uint32_t reduced;      /* bit i: piece i is a Read chunk */
 	uint32_t header_bytes; /* of the transport header, with one Reply chunk segment if needed */
 	uint32_t inline_bytes; /* Payload stream bytes that follow it in the Send; 0 when Long */
 	uint32_t stream_bytes; /* Payload stream after reduction: what a Long Call's chunk must hold */

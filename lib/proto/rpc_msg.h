@@ -42,13 +42,6 @@ static inline uint64_t rpc_plain_target(const uint8_t *at)
 	return wire_raw_u64(at + 12);
 }
 
-/* Whether the WEIR_RPC_CALL_HEADER_MIN bytes at 'at' are a plain call's to that program and version: but for XID and procedure, they are all given. */
-static inline bool rpc_is_plain_call_to(const uint8_t *at, uint64_t target)
-{
-	return ((wire_raw_u64(at + 4) ^ htobe64((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION)) |
-		(wire_raw_u64(at + 12) ^ target) | wire_raw_u64(at + 24) | wire_raw_u64(at + 32)) == 0;
-}
-
 /* 0; -ENOSPC; -EINVAL: a credential or verifier over its bound. */
 int rpc_call_encode(struct weir_xdr_out *out, const struct weir_rpc_call_header *hdr);
 

@@ -15,7 +15,7 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 
 	stats->calls_failed += result->status != 0;
 	if (call->is_send_done && !call->has_extra) {
-		call_complete_plain(req, call, result);
+		call_complete_plain(call->conn->ep.engine, req, call, result);
 		return;
 	}
 	stats->calls_completed++;

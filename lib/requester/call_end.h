@@ -5,10 +5,12 @@
 #include "call_pool.h"
 
 /* call_complete() of a call whose Send is done, and that has no more buffers than its message: what most calls end by. */
-static inline __attribute__((always_inline)) void
-call_complete_plain(struct requester *req, struct weir_call *call, const struct weir_result *result)
+static inline __attribute__((always_inline)) void call_complete_plain(struct weir_engine *engine,
+								      struct requester *req,
+								      struct weir_call *call,
+								      const struct weir_result *result)
 {
-	call->conn->ep.engine->stats.calls_completed++;
+	engine->stats.calls_completed++;
 	req->nactive--;
 	call->state = CALL_SENDING;
 	/* Before 'done', since a call that it makes may need the buffer. */

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
+#include "plain.h"
 #include "planted.h"
-#include "rpc_msg.h"
 
 /* A call that offered one Write chunk of one segment: that is the one, and there is no more in it than it can hold. */
 static inline bool is_one_offered(const struct weir_call *call, const struct rdma1_segment *seg)
@@ -209,8 +209,8 @@ done:
 }
 
 /* The reply that most calls get, to one that holds and awaits nothing else: accepted, without chunks, or with the Write chunk that was
- * offered; 'header_bytes' is a constant that says which, and that the transport header is such a one. True: it is dealt with. Of any
- * other nothing was done; and what is done here, the general way would do. */
+ * offered; 'header_bytes' is a constant that says which; both headers were found to be such ones, and
+ * there is no version 2. True: it is dealt with. Of any other nothing was done; and what is done here, the general way would do. */
 static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *conn, struct requester *req,
 							     const uint8_t *msg, uint32_t len,
 							     uint32_t header_bytes)
@@ -219,18 +219,14 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 	struct call_view *view = &req->pool->view;
 	struct weir_call *call;
 
-	if (len < header_bytes + WEIR_RPC_REPLY_HEADER_MIN || conn->v2 ||
-	    !rpc_is_plain_reply(msg + header_bytes))
-		return false;
 	call = call_find(req, wire_get_u32(msg));
 	/* Keys are only valid of one that has more than its message. */
-	if (!call || call->state != CALL_SENT || !call->is_send_done || call->has_extra ||
-	    call->plan.use_write_list != has_chunk)
+	if (!call || !call_awaits(call, has_chunk ? CALL_AWAITS_ONE_CHUNK : CALL_AWAITS_SHORT))
 		return false;
 	if (has_chunk) {
 		struct rdma1_segment seg = rdma1_take_one_chunk(msg);
 
-		if (!offers_one(call) || !is_one_offered(call, &seg))
+		if (!is_one_offered(call, &seg))
 			return false;
 		view->item_bytes = seg.length;
 	}
@@ -239,14 +235,14 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 		conn->ep.engine->stats.zero_grants++;
 	view->result.nitems = has_chunk;
 	rpc_view_plain_reply(msg + header_bytes, len - header_bytes, &view->in, &view->reply);
-	call_complete_plain(req, call, &view->result);
+	call_complete_plain(conn->ep.engine, req, call, &view->result);
 	return true;
 }
 
 /* Each apart from the others, so that none burdens them with its stack frame. */
 static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
-	if (!take_plain(conn, requester_of(conn), buf->data, len, RDMA1_HEADER_MIN)) {
+	if (conn->v2 || !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_HEADER_MIN)) {
 		on_other(conn, buf, len, 0);
 		return;
 	}
@@ -256,7 +252,7 @@ static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct me
 
 static __attribute__((noinline)) void on_one_chunk(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
-	if (!take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_CHUNK_SIZE)) {
+	if (conn->v2 || !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_CHUNK_SIZE)) {
 		on_other(conn, buf, len, 0);
 		return;
 	}
@@ -266,21 +262,21 @@ static __attribute__((noinline)) void on_one_chunk(struct weir_conn *conn, struc
 
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
 {
-	if (inv_rkey == 0 && rdma1_is_short(buf->data, len))
+	if (inv_rkey == 0 && plain_is_short_reply(buf->data, len))
 		on_short(conn, buf, len);
-	else if (inv_rkey == 0 && rdma1_is_one_chunk_msg(buf->data, len, &conn->ep.engine->limits))
+	else if (inv_rkey == 0 && plain_is_chunk_reply(buf->data, len, &conn->ep.engine->limits))
 		on_one_chunk(conn, buf, len);
 	else
 		on_other(conn, buf, len, inv_rkey);
 }
 
-/* The same of what the device shows: done with when it is plain. 'msg' is what 'buf' has. */
+/* The same of what the device shows: done with when it is plain. 'msg' is what 'buf' has; a connection that shows quickly has no version 2. */
 static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 						 const uint8_t *msg)
 {
 	struct requester *req = requester_of(conn);
 
-	if (!take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
+	if (!plain_is_short_reply(msg, len) || !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
 		return conn_show(&conn->ep.user, (uintptr_t)buf, len);
 	go_on(conn, req);
 	return true;
@@ -291,18 +287,11 @@ static __attribute__((noinline)) bool show_one_chunk(struct weir_conn *conn, str
 {
 	struct requester *req = requester_of(conn);
 
-	if (!take_plain(conn, req, msg, len, RDMA1_ONE_CHUNK_SIZE))
+	if (!plain_is_chunk_reply(msg, len, &conn->ep.engine->limits) ||
+	    !take_plain(conn, req, msg, len, RDMA1_ONE_CHUNK_SIZE))
 		return conn_show(&conn->ep.user, (uintptr_t)buf, len);
 	go_on(conn, req);
 	return true;
-}
-
-static __attribute__((noinline)) bool show_chunked(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-						   const uint8_t *msg)
-{
-	if (rdma1_is_one_chunk_msg(msg, len, &conn->ep.engine->limits))
-		return show_one_chunk(conn, buf, len, msg);
-	return conn_show(&conn->ep.user, (uintptr_t)buf, len);
 }
 
 bool requester_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
@@ -311,11 +300,11 @@ bool requester_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
 	const uint8_t *msg = buf->data;
 
-	if (__builtin_expect(!conn_shows_quick(conn), 0))
+	if (__builtin_expect(!conn_shows_quick(conn) || len < PLAIN_SHORT_REPLY, 0))
 		return conn_show(user, wr_id, len);
-	if (rdma1_is_short(msg, len))
-		return show_short(conn, buf, len, msg);
-	return show_chunked(conn, buf, len, msg);
+	if (plain_has_chunk(msg))
+		return show_one_chunk(conn, buf, len, msg);
+	return show_short(conn, buf, len, msg);
 }
 
 void call_take_reply(struct weir_call *call)
@@ -323,6 +312,7 @@ void call_take_reply(struct weir_call *call)
 	struct weir_conn *conn = call->conn;
 
 	call->state = CALL_SENT;
+	call->awaits = CALL_AWAITS_ANY;
 	if (__builtin_expect(conn->v2 != NULL, 0)) {
 		if (call->is_reply_group) {
 			call_finish_group(call);

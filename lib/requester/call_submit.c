@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sending a call: the reducer's plan is carried out, a credit taken, the Send queued. */
-#include "requester.h"
+#include "call_plain.h"
 
 #include <errno.h>
 
-#include "rdma2.h"
 #include "spare.h"
 
 static struct weir_engine *engine_of(const struct weir_call *call)
@@ -198,78 +197,30 @@ static void count_forms(struct weir_call *call)
 		stats->write_chunks += call->nresults;
 }
 
-/*
- * What most calls are, told without a plan, which would be the same: short ones without chunks; those that one result may be written
- * of, to one segment; and those of which one item is to be read. What is not in a chunk lies in one piece, with the header in front of
- * it. 'extra' is a constant, so that version 1 does not pay for version 2.
- */
-static inline bool fits(const struct weir_call *call, uint32_t header_bytes)
-{
-	return header_bytes + (uint32_t)weir_xdr_out_len(&call->out) <= call->conn->send_inline &&
-	       header_bytes + call->reply_max_bytes <= call->conn->recv_inline;
-}
-
-static inline __attribute__((always_inline)) uint8_t *
-plan_plain(struct weir_call *call, uint32_t header_bytes, bool writes_result, bool reads_item)
-{
-	call->plan.form = reads_item ? REDUCE_CHUNKED : REDUCE_SHORT;
-	call->plan.reduced = reads_item ? 1u << 1 : 0;
-	call->plan.use_write_list = writes_result;
-	call->plan.need_reply_chunk = false;
-	call->is_exposed = writes_result || reads_item;
-	call->header_bytes = header_bytes;
-	call->header = call->out.start - header_bytes;
-	return call->header;
-}
-
+/* Of one that is not sent yet. */
 static inline __attribute__((always_inline)) bool prepare_short(struct weir_call *call, uint32_t extra)
 {
-	uint8_t *header;
-
-	if (!fits(call, RDMA1_HEADER_MIN + extra))
+	if (call_encode_short(call, call->conn, extra) == 0)
 		return false;
-	header = plan_plain(call, RDMA1_HEADER_MIN + extra, false, false);
-	rdma1_encode_short(header + extra, call->xid, requester_of(call->conn)->credits.wanted);
-	if (extra > 0)
-		rdma2_write_over(header, RDMA1_CALL, 0);
+	call_plan_plain(call, RDMA1_HEADER_MIN + extra, false, false, call->state, false);
 	return true;
 }
 
 static inline __attribute__((always_inline)) bool prepare_one_chunk(struct weir_call *call, uint32_t extra)
 {
-	const struct target *target = &call->results[0].target;
-	const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
-	uint8_t *header;
-
-	if (call->nresults != 1 || target->len == 0 || !call->may_reduce || call->exposures ||
-	    !fits(call, RDMA1_ONE_CHUNK_SIZE + extra))
+	if (call_encode_one_chunk(call, call->conn, extra) == 0)
 		return false;
-	header = plan_plain(call, RDMA1_ONE_CHUNK_SIZE + extra, true, false);
-	rdma1_encode_one_chunk(header + extra, call->xid, requester_of(call->conn)->credits.wanted, &seg);
-	if (extra > 0)
-		rdma2_write_over(header, RDMA1_CALL, 0);
-	call->conn->ep.engine->stats.write_chunks++;
+	call_plan_plain(call, RDMA1_ONE_CHUNK_SIZE + extra, true, false, call->state, false);
+	engine_of(call)->stats.write_chunks++;
 	return true;
 }
 
-static inline bool prepare_one_read(struct weir_call *call)
+static bool prepare_one_read(struct weir_call *call)
 {
-	const struct weir_conn *conn = call->conn;
-	const struct piece *item = &call->pieces[1];
-	struct rdma1_read_segment read;
-
-	/* An empty item is no piece. */
-	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || item->kind != PIECE_ITEM ||
-	    item->rkey == 0 || !call->may_reduce || call->exposures || conn->v2)
+	if (call_encode_one_read(call, call->conn) == 0)
 		return false;
-	if (!reduce_is_one_read(call->pieces[0].len, (uint32_t)weir_xdr_out_len(&call->out), item->len,
-				conn->send_inline, conn->ep.engine->chunk_bytes, call->reply_max_bytes,
-				conn->recv_inline))
-		return false;
-	read = (struct rdma1_read_segment){call->pieces[0].len, {item->rkey, item->len, item->raddr}};
-	rdma1_encode_one_read(plan_plain(call, RDMA1_ONE_READ_SIZE, false, true), call->xid,
-			      requester_of(conn)->credits.wanted, &read);
-	conn->ep.engine->stats.read_chunks++;
+	call_plan_plain(call, RDMA1_ONE_READ_SIZE, false, true, call->state, false);
+	engine_of(call)->stats.read_chunks++;
 	return true;
 }
 
@@ -376,6 +327,7 @@ void call_mark_sent(struct weir_call *call)
 {
 	credit_take(&requester_of(call->conn)->credits);
 	call->state = CALL_SENT;
+	call->awaits = CALL_AWAITS_ANY;
 	engine_of(call)->stats.calls_sent++;
 }
 
@@ -508,18 +460,17 @@ static __attribute__((noinline)) void wake(struct weir_conn *conn)
 		requester_share_wake(conn);
 }
 
-int weir_call_submit(struct weir_call *call)
+int call_submit_any(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 	struct requester *req = requester_of(conn);
-	uint64_t timeout_ns = call->timeout_ns ? call->timeout_ns : conn->ep.engine->call_timeout_ns;
 	bool is_plain, may_send;
 
 	if (__builtin_expect(call->state != CALL_BUILDING, 0))
 		return -EINVAL;
 	if (__builtin_expect(call->out.failed, 0))
 		return -ENOSPC;
-	if (__builtin_expect(!conn->ep.is_ticking, 0))
+	if (__builtin_expect(conn->ep.is_quiet, 0))
 		wake(conn);
 	is_plain = prepare_plain(call);
 	if (!is_plain) {
@@ -528,9 +479,7 @@ int weir_call_submit(struct weir_call *call)
 		if (__builtin_expect(rc != 0, 0))
 			return rc;
 	}
-	call->deadline_ns = conn->ep.engine->now_ns + timeout_ns;
-	if (__builtin_expect(call->deadline_ns < timeout_ns, 0))
-		call->deadline_ns = UINT64_MAX;
+	call_set_deadline(call, conn->ep.engine);
 	req->nactive++;
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
 		   (__builtin_expect(!req->has_trial, 1) || !requester_has_trial(req));

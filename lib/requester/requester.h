@@ -56,6 +56,14 @@ enum call_state {
 	CALL_ZOMBIE,
 };
 
+/* The reply that a call most likely gets, where its Send is done, and it holds nothing but its message: accepted, without chunks, or with the
+ * Write chunk of one segment that its one result was offered. ANY: there is more to it. */
+enum call_awaits {
+	CALL_AWAITS_ANY,
+	CALL_AWAITS_SHORT,
+	CALL_AWAITS_ONE_CHUNK,
+};
+
 /* A segment of the call's header, where keys are a call's or a connection's own: see expose.c. */
 struct exposure {
 	struct fabric_mw *mw; /* NULL: none yet; with domains of connections none ever */
@@ -79,13 +87,14 @@ struct call_result {
 struct weir_call {
 	struct conn_tx tx; /* of the Send */
 	struct weir_conn *conn;
-	enum call_state state;
+	uint8_t state;	/* enum call_state */
+	uint8_t awaits; /* SENT: enum call_awaits */
+	bool is_send_done;
+	bool is_exposed; /* the header names memory of ours */
 	uint32_t xid;
 	uint32_t slot;
-	uint16_t losses; /* connections that were lost while it was in flight */
-	bool is_send_done;
+	uint16_t losses;       /* connections that were lost while it was in flight */
 	bool sends_app_memory; /* the Send gathers from the application's memory */
-	bool is_exposed;       /* the header names memory of ours */
 	bool is_stale;	       /* QUEUED: the header is to be made, for the present connection */
 	bool avoids_extension; /* it was refused, or can't be had now */
 	bool is_cancelled;
@@ -158,6 +167,20 @@ _Static_assert(offsetof(struct weir_call, out) == 64 && offsetof(struct weir_cal
 		       offsetof(struct weir_call, exposures) >= 192 &&
 		       offsetof(struct weir_call, results[1]) <= 256,
 	       "a line each");
+
+_Static_assert(offsetof(struct weir_call, awaits) == offsetof(struct weir_call, state) + 1,
+	       "one word for both");
+
+/* Whether it is SENT, and awaits that. */
+static inline bool call_awaits(const struct weir_call *call, enum call_awaits awaits)
+{
+	const uint8_t wanted[2] = {CALL_SENT, (uint8_t)awaits};
+	uint16_t is, shall;
+
+	memcpy(&is, &call->state, sizeof(is));
+	memcpy(&shall, wanted, sizeof(shall));
+	return is == shall;
+}
 
 TAILQ_HEAD(call_queue, weir_call);
 
@@ -234,7 +257,8 @@ void call_release_sent(struct weir_call *call);	 /* of these, the ones that only
 void call_release_unread(struct weir_call *call);
 void call_close_piece(struct weir_call *call);
 
-/* call_submit.c */
+/* call_submit.c: weir_call_submit() of any call; call_submit_now.c has most */
+int call_submit_any(struct weir_call *call);
 /* Where a transport header of so many bytes goes. 0 or -ENOBUFS. */
 int call_place_header(struct weir_call *call, uint32_t bytes);
 /* The memory that its chunks name, in their order, where keys are a call's or a connection's own: of those pieces, and of

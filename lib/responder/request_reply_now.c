@@ -149,7 +149,7 @@ static __attribute__((noinline)) void send_with_item_uneven(struct weir_request 
 /* Whether a plain request's reply can be sent at once. */
 static inline bool is_quick(const struct weir_request *req, const struct weir_conn *conn)
 {
-	return conn->is_quick && conn->nwrs == 0 && req->reply && !req->out.failed;
+	return conn_is_clear(conn) && req->reply && !req->out.failed;
 }
 
 /* Of a call with chunks, or with an item. */

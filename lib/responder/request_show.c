@@ -4,21 +4,10 @@
  * transport header but for XID, credits and segment, with AUTH_NONE. All of that is compared; what is equal was checked and decoded then, and stands. What is
  * left goes to the program in one pass. Any other call is request_recv.c's, which leaves behind what the next one is compared with.
  */
+#include "plain.h"
 #include "responder.h"
 
-/* The shortest that there may be of these. */
-#define SHOWN_MIN (RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN)
-
-/* Whether the call in 'msg', whose transport header is known to be of that length, is of the kind that the request had. */
-static inline __attribute__((always_inline)) bool is_again(const struct weir_request *req,
-							   const struct program_table *programs,
-							   const uint8_t *msg, uint32_t header_bytes)
-{
-	return req->past.kind == request_kind(programs, header_bytes) &&
-	       rpc_is_plain_call_to(msg + header_bytes, req->past.target);
-}
-
-/* Then what request_receive() does of it. */
+/* What request_receive() does of a call of the kind that its request had. */
 static inline __attribute__((always_inline)) void handle_again(struct weir_request *req,
 							       struct weir_conn *conn, const uint8_t *msg,
 							       uint32_t len, uint32_t header_bytes)
@@ -56,18 +45,19 @@ static inline __attribute__((always_inline)) bool receive_again(struct weir_requ
 								uint32_t len)
 {
 	const struct program_table *programs = responder->programs;
+	const struct request_past *past = &req->past;
 
-	if (len < SHOWN_MIN)
+	if (len < PLAIN_SHORT_CALL)
 		return false;
-	if (wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) == 0) {
-		if (!rdma1_is_short(msg, len) || !is_again(req, programs, msg, RDMA1_HEADER_MIN))
+	if (!plain_has_chunk(msg)) {
+		if (past->kind != request_kind(programs, RDMA1_HEADER_MIN) ||
+		    !plain_is_short_call(msg, len, past->target))
 			return false;
 		handle_again(req, conn, msg, len, RDMA1_HEADER_MIN);
 		return true;
 	}
-	if (len < RDMA1_ONE_CHUNK_SIZE + WEIR_RPC_CALL_HEADER_MIN ||
-	    !rdma1_is_one_chunk_msg(msg, len, &conn->ep.engine->limits) ||
-	    !is_again(req, programs, msg, RDMA1_ONE_CHUNK_SIZE))
+	if (past->kind != request_kind(programs, RDMA1_ONE_CHUNK_SIZE) ||
+	    !plain_is_chunk_call(msg, len, &conn->ep.engine->limits, past->target))
 		return false;
 	handle_again(req, conn, msg, len, RDMA1_ONE_CHUNK_SIZE);
 	return true;

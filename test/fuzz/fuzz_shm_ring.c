@@ -52,7 +52,7 @@ static bool is_mark_bad(const struct run *run)
 {
 	uint64_t mark = atomic_load(&run->writer.shared->head);
 
-	return mark < run->writer.head || mark > run->writer.tail || mark % RING_CELL != 0;
+	return mark < ring_writer_head(&run->writer) || mark > run->writer.tail || mark % RING_CELL != 0;
 }
 
 static int put_gathered(struct run *run, const struct message *msg, const uint8_t *data, struct fuzz_in *in)
@@ -82,7 +82,7 @@ static void step_put(struct run *run, bool is_gathered, struct fuzz_in *in)
 	msg.has_key = is_gathered && (fuzz_u8(in) & 1);
 	need = ring_cells_bytes(msg.len) + (msg.has_key ? RING_CELL : 0);
 	rc = is_gathered ? put_gathered(run, &msg, data, in) : ring_put_one(&run->writer, data, msg.len);
-	used = run->writer.tail - run->writer.head;
+	used = run->writer.tail - ring_writer_head(&run->writer);
 	free(data);
 	REQUIRE(rc == 1 || run->writer.tail == tail);
 	REQUIRE(rc != 1 || run->writer.tail == tail + need);
@@ -184,7 +184,7 @@ static void step_header(struct run *run, struct fuzz_in *in)
 static void step_mark(struct run *run, struct fuzz_in *in)
 {
 	bool is_near = (fuzz_u8(in) & 1) == 0;
-	uint64_t mark = is_near ? run->writer.head + fuzz_u16(in) : fuzz_u64(in);
+	uint64_t mark = is_near ? ring_writer_head(&run->writer) + fuzz_u16(in) : fuzz_u64(in);
 
 	atomic_store(&run->writer.shared->head, mark);
 	run->is_tainted = true;

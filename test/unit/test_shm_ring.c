@@ -66,6 +66,7 @@ static void expect_taken(const uint8_t *data, uint32_t len, uint32_t inv_rkey)
 
 static void put__any_length_at_any_place_arrives(void **state)
 {
+	uint32_t nflat = 0, ncurved = 0;
 	uint8_t data[MAX_MSG];
 
 	(void)state;
@@ -76,6 +77,8 @@ static void put__any_length_at_any_place_arrives(void **state)
 			assert_int_equal(put(data, len, len), 1);
 			expect_taken(data, len, len);
 			assert_int_equal(ring_peek(&reader), 0);
+			nflat += ring_is_flat(&writer);
+			ncurved += !ring_is_flat(&writer);
 			assert_int_equal(ring_put_one(&writer, data, len), 1);
 			expect_taken_to(len + start % RING_CELL, data, len, 0);
 			assert_int_equal(ring_peek(&reader), 0);
@@ -83,6 +86,7 @@ static void put__any_length_at_any_place_arrives(void **state)
 		assert_int_equal(put(data, 1, 0), 1); /* shifts the next round by a cell */
 		expect_taken(data, 1, 0);
 	}
+	assert_true(nflat > ncurved && ncurved > 1000);
 }
 
 /* Behind a tag, after any lap. */
@@ -126,7 +130,8 @@ static void put__numbers_come_again(void **state)
 
 	(void)state;
 	memset(data, 1, sizeof(data));
-	writer.tail = writer.head = reader.head = reader.publish_at = begin;
+	writer.tail = reader.head = reader.publish_at = begin;
+	writer.full_at = begin + SIZE;
 	for (uint32_t len = 0; writer.tail - begin < 6 * (uint64_t)SIZE; len = (len + 61) % MAX_MSG) {
 		assert_int_equal(ring_peek(&reader), 0);
 		assert_int_equal(ring_put_one(&writer, data, len), 1);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PLAIN_H
+#define PLAIN_H
+
+/*
+ * What most messages are of both headers together, transport and RPC, told by a few compares: an RDMA_MSG of version 1, with three empty
+ * lists or with one Write chunk of one segment, in front of a call to one program with AUTH_NONE twice, or of a reply that is accepted,
+ * AUTH_NONE, SUCCESS. Each says what the two decoders would together. Words are compared as they came; those that are to be
+ * zero, together.
+ */
+
+#include "rdma1.h"
+#include "rpc_msg.h"
+
+/* Bytes of both headers. */
+#define PLAIN_SHORT_CALL  (RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN)
+#define PLAIN_SHORT_REPLY (RDMA1_HEADER_MIN + WEIR_RPC_REPLY_HEADER_MIN)
+#define PLAIN_CHUNK_CALL  (RDMA1_ONE_CHUNK_SIZE + WEIR_RPC_CALL_HEADER_MIN)
+#define PLAIN_CHUNK_REPLY (RDMA1_ONE_CHUNK_SIZE + WEIR_RPC_REPLY_HEADER_MIN)
+
+/* Which of the two, of a message of PLAIN_SHORT_REPLY bytes or more that is one of them. */
+static inline bool plain_has_chunk(const uint8_t *msg)
+{
+	return wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) != 0;
+}
+
+/* What transport headers of 'header_bytes' have in common, where what is to be zero in them is, and the XID behind them. */
+static inline bool plain_begins(const uint8_t *msg, uint32_t header_bytes)
+{
+	return wire_raw_u32(msg + 4) == htobe32(RDMA1_VERSION) &&
+	       wire_raw_u32(msg) == wire_raw_u32(msg + header_bytes);
+}
+
+static inline uint64_t plain_short_zeros(const uint8_t *msg)
+{
+	return wire_raw_u64(msg + 12) | wire_raw_u64(msg + 20);
+}
+
+static inline uint64_t plain_chunk_zeros(const uint8_t *msg)
+{
+	return wire_raw_u64(msg + 12) | wire_raw_u64(msg + 44);
+}
+
+/* One Write chunk of one segment follows, which is within the limits. */
+static inline bool plain_chunk_is_sound(const uint8_t *msg, const struct rdma1_limits *limits)
+{
+	return wire_raw_u64(msg + 20) == htobe64(0x0000000100000001u) &&
+	       rdma1_one_chunk_is_within(msg, limits);
+}
+
+/* A call's header: zeros, and the rest. */
+static inline uint64_t plain_call_zeros(const uint8_t *at)
+{
+	return wire_raw_u64(at + 24) | wire_raw_u64(at + 32);
+}
+
+/* 'target': rpc_plain_target() of the same program and version. */
+static inline bool plain_call_is_to(const uint8_t *at, uint64_t target)
+{
+	return wire_raw_u64(at + 4) == htobe64((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION) &&
+	       wire_raw_u64(at + 12) == target;
+}
+
+/* The same of a reply. */
+static inline uint64_t plain_reply_zeros(const uint8_t *at)
+{
+	return wire_raw_u64(at + 8) | wire_raw_u64(at + 16);
+}
+
+static inline bool plain_reply_is(const uint8_t *at)
+{
+	return wire_raw_u32(at + 4) == htobe32(WEIR_RPC_REPLY);
+}
+
+static inline bool plain_is_short_call(const uint8_t *msg, uint32_t len, uint64_t target)
+{
+	return len >= PLAIN_SHORT_CALL &&
+	       (plain_short_zeros(msg) | plain_call_zeros(msg + RDMA1_HEADER_MIN)) == 0 &&
+	       plain_begins(msg, RDMA1_HEADER_MIN) && plain_call_is_to(msg + RDMA1_HEADER_MIN, target);
+}
+
+static inline bool plain_is_chunk_call(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits,
+				       uint64_t target)
+{
+	return len >= PLAIN_CHUNK_CALL &&
+	       (plain_chunk_zeros(msg) | plain_call_zeros(msg + RDMA1_ONE_CHUNK_SIZE)) == 0 &&
+	       plain_begins(msg, RDMA1_ONE_CHUNK_SIZE) && plain_chunk_is_sound(msg, limits) &&
+	       plain_call_is_to(msg + RDMA1_ONE_CHUNK_SIZE, target);
+}
+
+static inline bool plain_is_short_reply(const uint8_t *msg, uint32_t len)
+{
+	return len >= PLAIN_SHORT_REPLY &&
+	       (plain_short_zeros(msg) | plain_reply_zeros(msg + RDMA1_HEADER_MIN)) == 0 &&
+	       plain_begins(msg, RDMA1_HEADER_MIN) && plain_reply_is(msg + RDMA1_HEADER_MIN);
+}
+
+static inline bool plain_is_chunk_reply(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
+{
+	return len >= PLAIN_CHUNK_REPLY &&
+	       (plain_chunk_zeros(msg) | plain_reply_zeros(msg + RDMA1_ONE_CHUNK_SIZE)) == 0 &&
+	       plain_begins(msg, RDMA1_ONE_CHUNK_SIZE) && plain_chunk_is_sound(msg, limits) &&
+	       plain_reply_is(msg + RDMA1_ONE_CHUNK_SIZE);
+}
+
+#endif
