@@ -21,6 +21,17 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 	};
 }
 
+uint64_t ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
+{
+	uint64_t lap_end = (ring->head & ~(uint64_t)(ring->size - 1)) + ring->size, end;
+
+	ring_advance(ring, ring_take_whole(ring, ring->head, dst, len));
+	/* Where both are RING_FEW cells away, and a publication one more. */
+	end = ring->publish_at - RING_CELL;
+	ring->flat_end = (end < lap_end ? end : lap_end) - (RING_FEW - 1) * RING_CELL;
+	return ring->head;
+}
+
 void ring_writer_start(struct ring_writer *ring, uint32_t laps)
 {
 	ring->tail = (uint64_t)laps * ring->size;
@@ -32,6 +43,7 @@ void ring_reader_start(struct ring_reader *ring, uint32_t laps)
 {
 	ring->head = (uint64_t)laps * ring->size;
 	ring->publish_at = ring->head + ring->size / 4;
+	ring->flat_end = 0;
 	atomic_store_explicit(&ring_reader_shared(ring)->head, ring->head, memory_order_release);
 }
 

@@ -33,6 +33,8 @@
 #define RING_BYTES_MIN 4096u
 #define RING_BYTES_MAX (64u << 20)
 #define RING_TAG       8u
+#define RING_FEW       3u /* cells that a message mostly takes at most, and bytes of it then */
+#define RING_FEW_MAX   (RING_FEW * RING_DATA)
 
 /* The shared part, all of it the reader's to write; the cells follow it. */
 struct ring_shared {
@@ -55,6 +57,8 @@ struct ring_reader {
 	uint8_t *cells; /* the shared part is in front of them */
 	uint64_t head;
 	uint64_t publish_at; /* the head that is to be published next */
+	uint64_t
+		flat_end; /* short of there, a few cells lie in one piece, and none is to be published behind; or an earlier one */
 	uint32_t size;
 	uint32_t max_msg; /* longest message that can be; at most ring_msg_max() */
 };
@@ -88,6 +92,8 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 /* Both sides begin in another lap than the first. */
 void ring_writer_start(struct ring_writer *ring, uint32_t laps);
 void ring_reader_start(struct ring_reader *ring, uint32_t laps);
+/* ring_take_whole() of the next message and ring_advance(), and what 'flat_end' is then. Returns the head. */
+uint64_t ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len);
 
 /* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
@@ -110,8 +116,6 @@ static inline bool ring_has_room(const struct ring_writer *ring, uint32_t len)
 void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 /* The same of two or three cells that lie in one piece, as those of most messages do: up to RING_FEW_MAX bytes, when ring_is_flat(). */
-#define RING_FEW     3u
-#define RING_FEW_MAX (RING_FEW * RING_DATA)
 void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 
@@ -146,12 +150,15 @@ static inline bool ring_is_news(uint64_t header, uint64_t number)
 	return (header ^ number) >> RING_WORD_BITS == 0;
 }
 
+static inline uint64_t ring_header(const uint8_t *cell)
+{
+	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)cell, memory_order_acquire);
+}
+
 /* The header of what is next, with its number taken off: when that has come, its word is left. */
 static inline uint64_t ring_next(const struct ring_reader *ring)
 {
-	return atomic_load_explicit(ring_header_at(ring->cells, ring->size, ring->head),
-				    memory_order_acquire) ^
-	       ring_number(ring->head);
+	return ring_header(ring->cells + (ring->head & (ring->size - 1))) ^ ring_number(ring->head);
 }
 
 /* The word of that, 0 when there is none. */
@@ -206,24 +213,30 @@ static inline bool ring_takes_whole(uint32_t size, uint32_t len)
 	return (uint64_t)len + RING_DATA <= size;
 }
 
+/* Of a few cells in one piece. */
+static inline uint64_t ring_take_few(const uint8_t *cell, uint64_t at, uint8_t *dst, uint32_t len)
+{
+	memcpy(dst, cell + RING_HEADER, RING_DATA);
+	if (len <= RING_DATA)
+		return at + RING_CELL;
+	memcpy(dst + RING_DATA, cell + RING_CELL + RING_HEADER, RING_DATA);
+	if (len <= 2 * RING_DATA)
+		return at + 2 * RING_CELL;
+	memcpy(dst + 2 * RING_DATA, cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
+	return at + 3 * RING_CELL;
+}
+
 /* The payload of the cells from 'at' on, one at least; where they end is returned. */
 static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
 				       uint32_t len)
 {
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
-	const uint8_t *cell = ring_cell_at(&cells, at) + RING_HEADER, *end = dst + len;
+	const uint8_t *end = dst + len;
 
 	/* One to three, as most are, that lie in one piece. */
-	if (__builtin_expect(len <= 3 * RING_DATA && (at & cells.mask) + 3 * RING_CELL <= ring->size, 1)) {
-		memcpy(dst, cell, RING_DATA);
-		if (len <= RING_DATA)
-			return at + RING_CELL;
-		memcpy(dst + RING_DATA, cell + RING_CELL, RING_DATA);
-		if (len <= 2 * RING_DATA)
-			return at + 2 * RING_CELL;
-		memcpy(dst + 2 * RING_DATA, cell + 2 * RING_CELL, RING_DATA);
-		return at + 3 * RING_CELL;
-	}
+	if (__builtin_expect(len <= RING_FEW_MAX && (at & cells.mask) + RING_FEW * RING_CELL <= ring->size,
+			     1))
+		return ring_take_few(ring_cell_at(&cells, at), at, dst, len);
 	do {
 		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
 		dst += RING_DATA;

@@ -141,19 +141,23 @@ uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max)
 	struct fabric_user *user = qp->fabric.ctx;
 	struct shm_recvs *recvs = qp->recvs;
 	struct ring_reader *rx = &qp->rx;
-	uint64_t bytes = 0;
+	const struct ring_cells cells = {rx->cells, rx->size - 1};
+	uint64_t at = rx->head, bytes = 0;
 	uint32_t n;
 
 	ring_fetch(rx);
 	for (n = 0; n < max; n++) {
+		const uint8_t *cell = ring_cell_at(&cells, at);
 		struct fabric_recv_wr *wr = take_top(recvs);
-		const struct ring_reader now = *rx;
-		uint64_t len = ring_next(&now) ^ RING_VALID, end;
+		uint64_t len = ring_header(cell) ^ ring_number(at) ^ RING_VALID;
 
 		if (__builtin_expect(len >= qp->show_end || !ring_takes_whole(wr->len, (uint32_t)len), 0))
 			break;
-		end = ring_take_whole(&now, now.head, wr->addr, (uint32_t)len);
-		ring_advance(rx, end);
+		if (__builtin_expect(at < rx->flat_end && len <= RING_FEW_MAX, 1))
+			at = ring_take_few(cell, at, wr->addr, (uint32_t)len);
+		else
+			at = ring_take_turn(rx, wr->addr, (uint32_t)len);
+		rx->head = at;
 		bytes += len;
 		take_show(user, recvs, wr, (uint32_t)len);
 	}

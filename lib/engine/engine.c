@@ -180,6 +180,16 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static uint32_t small_bytes(const struct weir_engine *engine)
+{
+	uint64_t long_bytes = engine->profile.long_buffer_bytes;
+
+	if (long_bytes < ENGINE_HEADROOM)
+		return 0;
+	return long_bytes - ENGINE_HEADROOM < engine->msg_bytes ? (uint32_t)(long_bytes - ENGINE_HEADROOM)
+								: engine->msg_bytes;
+}
+
 static void limits_from_profile(const struct weir_profile *p, struct rdma1_limits *limits)
 {
 	*limits = (struct rdma1_limits){
@@ -292,10 +302,11 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	engine->msg_bytes = profile->inline_bytes;
 	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < RDMA2_INLINE_DEFAULT)
 		engine->msg_bytes = RDMA2_INLINE_DEFAULT;
+	engine->small_bytes = small_bytes(engine);
 	engine->ops = ops;
 	engine->poll_budget = profile->poll_budget;
 	engine->call_timeout_ns =
-		profile->call_timeout_ms ? profile->call_timeout_ms * 1000000ull : UINT64_MAX;
+		profile->call_timeout_ms ? profile->call_timeout_ms * 1000000ull : ENGINE_NEVER_NS;
 	limits_from_profile(profile, &engine->limits);
 	TAILQ_INIT(&engine->to_flush);
 	TAILQ_INIT(&engine->to_reap);

@@ -27,6 +27,9 @@
 #define ENGINE_CONTROLS	     4u
 #define ENGINE_CONTROL_BYTES 256u
 
+/* A time that does not come, and to which the present one can be added. */
+#define ENGINE_NEVER_NS (UINT64_MAX / 2)
+
 struct weir_engine;
 struct engine_shared;
 struct batch_pool;
@@ -91,7 +94,7 @@ struct weir_engine {
 	struct fabric_dev *dev;
 	uint64_t now_ns;
 	uint64_t next_tick_ns;
-	uint64_t call_timeout_ns; /* the profile's; UINT64_MAX: none */
+	uint64_t call_timeout_ns; /* the profile's; ENGINE_NEVER_NS: none */
 	uint32_t poll_budget;
 	bool in_poll;
 	struct engine_endpoints to_flush;
@@ -127,7 +130,8 @@ struct weir_engine {
 	struct weir_profile profile;
 	uint32_t
 		chunk_bytes; /* the longest item is a Read chunk if it has so many, even of a message that would fit inline; 0: none is */
-	uint32_t msg_bytes; /* the longest message that buffers hold: inline_bytes, or version 2's 4096 */
+	uint32_t msg_bytes;   /* the longest message that buffers hold: inline_bytes, or version 2's 4096 */
+	uint32_t small_bytes; /* a call or a reply of up to that is no matter of long buffers */
 	/* Of a receive: its length is msg_bytes at least, and more where it has targets. */
 	struct rtr_buffer recv_buffer;
 	uint32_t group_max; /* transmissions of a message that are taken in, 1 to RTR_TRANSMISSIONS_MAX */

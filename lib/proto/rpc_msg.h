@@ -62,12 +62,12 @@ static inline void rpc_take_plain_reply(struct weir_xdr_in *in, struct weir_rpc_
 	in->p += WEIR_RPC_REPLY_HEADER_MIN;
 }
 
-/* The same of one of 'len' bytes, all of the stream, where 'hdr' has nothing else; whatever the decoder was used for. */
-static inline void rpc_view_plain_reply(const uint8_t *at, uint32_t len, struct weir_xdr_in *in,
+/* The same of one of 'len' bytes, all of the stream, and with that XID, where 'hdr' has nothing else but rpc_no_body; whatever the decoder was
+ * used for. */
+static inline void rpc_view_plain_reply(const uint8_t *at, uint32_t len, uint32_t xid, struct weir_xdr_in *in,
 					struct weir_rpc_reply_header *hdr)
 {
-	hdr->xid = wire_get_u32(at);
-	hdr->verf.body = at + 20;
+	hdr->xid = xid;
 	in->p = at + WEIR_RPC_REPLY_HEADER_MIN;
 	in->end = at + len;
 	in->nparts = 0;

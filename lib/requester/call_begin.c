@@ -23,14 +23,13 @@ static uint32_t auth_bytes(const struct weir_rpc_auth *auth)
 	return auth ? auth->len_bytes + weir_xdr_pad(auth->len_bytes) : 0;
 }
 
-/* The RPC header with AUTH_NONE twice, which most calls have: ten words. */
-static void put_plain_header(struct weir_xdr_out *out, uint32_t xid, const struct weir_call_params *params)
+/* The RPC header with AUTH_NONE twice, which most calls have: ten words, for which there is room. */
+static inline void put_plain_header(struct weir_call *call, const struct weir_call_params *params)
 {
-	uint8_t *at = weir_xdr_reserve(out, WEIR_RPC_CALL_HEADER_MIN);
+	uint8_t *at = call->out.start;
 
-	if (!at)
-		return;
-	wire_put_u32(at, xid);
+	call->out.p = at + WEIR_RPC_CALL_HEADER_MIN;
+	wire_put_u32(at, call->xid);
 	wire_put_u32(at + 4, WEIR_RPC_CALL);
 	wire_put_u32(at + 8, WEIR_RPC_VERSION);
 	wire_put_u32(at + 12, params->prog);
@@ -39,7 +38,8 @@ static void put_plain_header(struct weir_xdr_out *out, uint32_t xid, const struc
 	memset(at + 24, 0, WEIR_RPC_CALL_HEADER_MIN - 24);
 }
 
-static int put_header(struct weir_call *call, const struct weir_call_params *params)
+/* Any other. */
+static __attribute__((noinline)) int put_header(struct weir_call *call, const struct weir_call_params *params)
 {
 	struct weir_rpc_call_header hdr = {
 		.xid = call->xid,
@@ -49,27 +49,31 @@ static int put_header(struct weir_call *call, const struct weir_call_params *par
 		.proc = params->proc,
 	};
 
-	if (!params->cred && !params->verf) {
-		put_plain_header(&call->out, call->xid, params);
-		return 0;
-	}
 	if (params->cred)
 		hdr.cred = *params->cred;
 	if (params->verf)
 		hdr.verf = *params->verf;
+	call->out.p = call->out.start;
 	return rpc_call_encode(&call->out, &hdr);
+}
+
+static inline uint64_t timeout_of(const struct weir_call_params *params, const struct weir_engine *engine)
+{
+	uint64_t timeout_ns = params->timeout_ns;
+
+	if (timeout_ns == 0)
+		return engine->call_timeout_ns;
+	return timeout_ns < ENGINE_NEVER_NS ? timeout_ns : ENGINE_NEVER_NS;
 }
 
 /* The buffer that the message is written to. One that can only go as a Long Call is written to memory that the
  * peer may read from the start. */
-static struct mem_buf *take_buffer(struct weir_conn *conn, uint64_t stream_bytes, uint64_t reply_bytes)
+static __attribute__((noinline)) struct mem_buf *take_any_buffer(struct weir_engine *engine,
+								 uint64_t stream_bytes, uint64_t reply_bytes)
 {
-	struct weir_engine *engine = conn->ep.engine;
-	struct mem_pool *pool = engine->send_pool;
+	struct mem_pool *pool = stream_bytes > engine->msg_bytes ? engine->long_pool : engine->send_pool;
 	struct mem_buf *buf;
 
-	if (stream_bytes > engine->msg_bytes)
-		pool = engine->long_pool;
 	if (stream_bytes + ENGINE_HEADROOM > engine->profile.long_buffer_bytes ||
 	    reply_bytes > engine->profile.long_buffer_bytes) {
 		errno = EMSGSIZE;
@@ -79,6 +83,19 @@ static struct mem_buf *take_buffer(struct weir_conn *conn, uint64_t stream_bytes
 	if (!buf)
 		errno = ENOBUFS;
 	return buf;
+}
+
+/* The same of what is no longer than a message, as its reply is. */
+static inline struct mem_buf *take_buffer(struct weir_engine *engine, uint64_t stream_bytes,
+					  uint64_t reply_bytes)
+{
+	struct mem_pool *pool = engine->send_pool;
+
+	if (__builtin_expect(stream_bytes > engine->small_bytes || reply_bytes > engine->small_bytes ||
+				     !mem_pool_is_quick(pool),
+			     0))
+		return take_any_buffer(engine, stream_bytes, reply_bytes);
+	return mem_pool_get_quick(pool);
 }
 
 /* A call of a free slot, of which there is one; NULL: there is no call left. */
@@ -101,6 +118,7 @@ static inline struct weir_call *take_slot(struct weir_conn *conn, struct request
 struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params)
 {
 	struct requester *req = requester_of(conn);
+	struct weir_engine *engine = conn->ep.engine;
 	uint32_t header_bytes =
 		WEIR_RPC_CALL_HEADER_MIN + auth_bytes(params->cred) + auth_bytes(params->verf);
 	uint64_t reply_bytes = (uint64_t)params->results_max_bytes + WEIR_RPC_REPLY_HEADER_MIN + 8 +
@@ -120,7 +138,7 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 		errno = EAGAIN;
 		return NULL;
 	}
-	args = take_buffer(conn, (uint64_t)params->args_max_bytes + header_bytes, reply_bytes);
+	args = take_buffer(engine, (uint64_t)params->args_max_bytes + header_bytes, reply_bytes);
 	if (__builtin_expect(!args, 0))
 		return NULL;
 
@@ -130,29 +148,34 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 		errno = ENOBUFS;
 		return NULL;
 	}
+	/* In the order in which they lie, those that are the same for each call together. */
 	call->state = CALL_BUILDING;
+	call->awaits = CALL_AWAITS_ANY;
+	call->is_send_done = false;
+	call->is_exposed = false;
+	call->losses = 0;
+	call->sends_app_memory = false;
+	call->is_stale = false;
+	call->avoids_extension = false;
+	call->is_cancelled = false;
+	call->has_extra = false;
+	call->may_reduce = !params->cred || !rpc_auth_forbids_reduction(params->cred);
 	call->args = args;
+	call->timeout_ns = timeout_of(params, engine);
+	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM, args->size_bytes - ENGINE_HEADROOM);
 	call->done = params->done;
 	call->arg = params->arg;
-	call->timeout_ns = params->timeout_ns;
 	call->ulb = params->ulb;
 	call->proc = params->proc;
-	call->may_reduce = !params->cred || !rpc_auth_forbids_reduction(params->cred);
 	call->reply_max_bytes = (uint32_t)reply_bytes;
 	call->npieces = 0;
 	call->nitems = 0;
 	call->nresults = 0;
 	call->piece_start = 0;
 	call->op_at = 0;
-	call->is_send_done = false;
-	call->sends_app_memory = false;
-	call->is_exposed = false;
-	call->is_stale = false;
-	call->losses = 0;
-	call->is_cancelled = false;
-	call->avoids_extension = false;
-	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM, args->size_bytes - ENGINE_HEADROOM);
-	if (__builtin_expect(put_header(call, params) != 0, 0)) {
+	if (!params->cred && !params->verf) {
+		put_plain_header(call, params);
+	} else if (__builtin_expect(put_header(call, params) != 0, 0)) {
 		weir_call_abandon(call);
 		errno = EINVAL;
 		return NULL;

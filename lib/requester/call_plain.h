@@ -95,11 +95,7 @@ static inline __attribute__((always_inline)) void call_plan_plain(struct weir_ca
 
 static inline void call_set_deadline(struct weir_call *call, const struct weir_engine *engine)
 {
-	uint64_t timeout_ns = call->timeout_ns ? call->timeout_ns : engine->call_timeout_ns;
-
-	call->deadline_ns = engine->now_ns + timeout_ns;
-	if (__builtin_expect(call->deadline_ns < timeout_ns, 0))
-		call->deadline_ns = UINT64_MAX;
+	call->deadline_ns = engine->now_ns + call->timeout_ns;
 }
 
 #endif

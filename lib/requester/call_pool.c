@@ -2,6 +2,7 @@
 #include "call_pool.h"
 
 #include "alloc.h"
+#include "rpc_msg.h"
 
 /* Calls whose callback runs have given their buffer back already, and it may be in use by one that the callback has made. */
 #define CALLS_IN_CALLBACKS 64u
@@ -34,6 +35,7 @@ static struct call_pool *create(struct weir_engine *engine)
 	pool->engine = engine;
 	pool->view.result = (struct weir_result){
 		.reply = &pool->view.reply, .results = &pool->view.in, .item_bytes = &pool->view.item_bytes};
+	pool->view.reply.verf.body = rpc_no_body;
 	pool->ncalls = profile->send_buffers + profile->long_buffers + CALLS_IN_CALLBACKS;
 	pool->calls = mem_reserve(calls_bytes(pool));
 	if (has_own_keys)

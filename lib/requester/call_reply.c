@@ -217,9 +217,9 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 {
 	bool has_chunk = header_bytes == RDMA1_ONE_CHUNK_SIZE;
 	struct call_view *view = &req->pool->view;
-	struct weir_call *call;
+	uint32_t xid = wire_get_u32(msg);
+	struct weir_call *call = call_find(req, xid);
 
-	call = call_find(req, wire_get_u32(msg));
 	/* Keys are only valid of one that has more than its message. */
 	if (!call || !call_awaits(call, has_chunk ? CALL_AWAITS_ONE_CHUNK : CALL_AWAITS_SHORT))
 		return false;
@@ -234,7 +234,7 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 	if (!credit_reply(&req->credits, wire_get_u32(msg + 8)))
 		conn->ep.engine->stats.zero_grants++;
 	view->result.nitems = has_chunk;
-	rpc_view_plain_reply(msg + header_bytes, len - header_bytes, &view->in, &view->reply);
+	rpc_view_plain_reply(msg + header_bytes, len - header_bytes, xid, &view->in, &view->reply);
 	call_complete_plain(conn->ep.engine, req, call, &view->result);
 	return true;
 }

@@ -103,7 +103,7 @@ struct weir_call {
 	bool is_plain;	      /* QUEUED: header and message lie in one piece, as they are to be sent */
 	struct mem_buf *args; /* headroom, RPC header, arguments */
 	uint64_t deadline_ns;
-	uint64_t timeout_ns;
+	uint64_t timeout_ns; /* ENGINE_NEVER_NS at most */
 
 	struct weir_xdr_out out;
 	weir_call_done_fn done;

@@ -18,10 +18,11 @@ static inline __attribute__((always_inline)) void handle_again(struct weir_reque
 
 	req->hdr.xid = req->rpc.xid = wire_get_u32(msg);
 	req->hdr.credit = wire_get_u32(msg + 8);
-	req->hdr.reads = msg + RDMA1_FIXED_SIZE;
-	req->hdr.writes = msg + RDMA1_FIXED_SIZE + 4;
-	if (header_bytes == RDMA1_ONE_CHUNK_SIZE)
+	/* Nobody looks at lists that are empty. */
+	if (header_bytes == RDMA1_ONE_CHUNK_SIZE) {
+		req->hdr.writes = msg + RDMA1_FIXED_SIZE + 4;
 		req->hdr.write_bytes = wire_get_u32(msg + 32);
+	}
 	req->rpc.proc = proc;
 	req->args.p = call + WEIR_RPC_CALL_HEADER_MIN;
 	req->args.end = msg + len;

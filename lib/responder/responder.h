@@ -240,7 +240,7 @@ static inline bool request_is_plain_short(const struct weir_request *req)
 /* What the binding says of the request's procedure. */
 static inline const struct weir_ulb_proc *request_ulb(const struct weir_request *req)
 {
-	return weir_ulb_find(req->program->ulb, req->rpc.proc);
+	return ulb_find(req->program->ulb, req->rpc.proc);
 }
 
 void program_table_put(struct program_table *table); /* listen.c */
