@@ -152,34 +152,44 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 	return true;
 }
 
-/* The next message, of 'len' bytes. */
-static inline bool show_sure(struct shm_lane *lane, uint32_t len)
+/* The next message, of 'len' bytes, in the cells at 'at'; where they end is returned. 0: it is not sure to be taken. */
+static inline __attribute__((always_inline)) uint64_t
+show_sure(struct shm_lane *lane, const struct ring_cells *cells, uint64_t at, uint32_t len)
 {
-	struct ring_reader *rx = &lane->rx;
-	uint64_t tag = ring_tag(rx, rx->head);
+	const uint8_t *cell = ring_cell_at(cells, at);
+	uint64_t tag = ring_tag(&lane->rx, at);
 	struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
 	struct fabric_recv_wr *wr;
 
 	if (__builtin_expect(!qp || qp->lane_tag != tag || !qp->rx_in_lane || len >= qp->show_end, 0))
-		return false;
+		return 0;
 	wr = take_top(qp->recvs);
 	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
-		return false;
-	ring_take_tagged_whole(rx, wr->addr, len);
+		return 0;
+	if (__builtin_expect(at < lane->rx.flat_end && len <= RING_FEW_MAX - RING_TAG, 1))
+		at = ring_take_tagged_few(cell, at, wr->addr, len);
+	else
+		at = ring_take_tagged_turn(&lane->rx, wr->addr, len);
+	lane->rx.head = at;
 	take_count(&shm_dev_of(qp)->fabric.stats, len);
 	take_show(qp->fabric.ctx, qp->recvs, wr, len);
-	return true;
+	return at;
 }
 
 uint32_t shm_show_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max)
 {
+	const struct ring_cells cells = {lane->rx.cells, lane->rx.size - 1};
+	uint64_t at = lane->rx.head;
 	uint32_t n;
 
 	ring_fetch(&lane->rx);
 	for (n = 0; n < max && !lane->is_broken; n++) {
-		uint64_t len = ring_next(&lane->rx) ^ RING_VALID;
+		uint64_t len = ring_header(ring_cell_at(&cells, at)) ^ ring_number(at) ^ RING_VALID;
 
-		if (__builtin_expect(len > RING_LEN_MASK || !show_sure(lane, (uint32_t)len - RING_TAG), 0))
+		if (__builtin_expect(len > RING_LEN_MASK, 0))
+			break;
+		at = show_sure(lane, &cells, at, (uint32_t)len - RING_TAG);
+		if (__builtin_expect(at == 0, 0))
 			break;
 	}
 	dev->fabric.nshown += n;

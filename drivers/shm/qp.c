@@ -350,16 +350,55 @@ static __attribute__((noinline, flatten)) bool send_three(struct shm_qp *qp, con
 	return true;
 }
 
-static __attribute__((noinline, flatten)) bool send_by_lane(struct shm_qp *qp, const uint8_t *data,
-							    uint32_t len)
+static __attribute__((noinline)) bool stir(struct shm_qp *qp)
 {
-	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes ||
-	    ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) != 1)
-		return false;
-	sent_now(qp, len);
-	if (__builtin_expect(!qp->is_hot, 0))
-		shm_qp_stir(qp);
+	shm_qp_stir(qp);
 	return true;
+}
+
+/* Nothing is pending on it, and its messages go by a lane: of what shm_qp_stir() asks for, completions are left. */
+static inline bool sent_by_lane(struct shm_qp *qp, uint32_t len)
+{
+	sent_now(qp, len);
+	return __builtin_expect(qp->is_hot || qp->done_head == qp->done_tail, 1) ? true : stir(qp);
+}
+
+static __attribute__((noinline, flatten)) bool lane_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+{
+	ring_write_tagged_one(&qp->lane->tx, qp->lane_tag, data, len);
+	return sent_by_lane(qp, len);
+}
+
+static __attribute__((noinline, flatten)) bool lane_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+{
+	ring_write_tagged_two(&qp->lane->tx, qp->lane_tag, data, len);
+	return sent_by_lane(qp, len);
+}
+
+static __attribute__((noinline, flatten)) bool lane_three(struct shm_qp *qp, const uint8_t *data,
+							  uint32_t len)
+{
+	ring_write_tagged_three(&qp->lane->tx, qp->lane_tag, data, len);
+	return sent_by_lane(qp, len);
+}
+
+static __attribute__((noinline)) bool lane_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+{
+	return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) == 1 && sent_by_lane(qp, len);
+}
+
+static __attribute__((noinline)) bool send_by_lane(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+{
+	const struct ring_writer *tx = &qp->lane->tx;
+	uint32_t bytes = len + RING_TAG;
+
+	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes)
+		return false;
+	if (__builtin_expect(bytes > RING_FEW_MAX || !ring_is_flat(tx) || !ring_has_room(tx, bytes), 0))
+		return lane_any(qp, data, len);
+	if (bytes <= RING_DATA)
+		return lane_one(qp, data, len);
+	return bytes <= 2 * RING_DATA ? lane_two(qp, data, len) : lane_three(qp, data, len);
 }
 
 static __attribute__((noinline)) bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)

@@ -21,14 +21,26 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 	};
 }
 
+/* As far as both the lap's end and the next publication, which comes a cell later, are RING_FEW cells away. */
+static uint64_t flat_end(const struct ring_reader *ring)
+{
+	uint64_t lap_end = (ring->head & ~(uint64_t)(ring->size - 1)) + ring->size;
+	uint64_t end = ring->publish_at - RING_CELL;
+
+	return (end < lap_end ? end : lap_end) - (RING_FEW - 1) * RING_CELL;
+}
+
 uint64_t ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 {
-	uint64_t lap_end = (ring->head & ~(uint64_t)(ring->size - 1)) + ring->size, end;
-
 	ring_advance(ring, ring_take_whole(ring, ring->head, dst, len));
-	/* Where both are RING_FEW cells away, and a publication one more. */
-	end = ring->publish_at - RING_CELL;
-	ring->flat_end = (end < lap_end ? end : lap_end) - (RING_FEW - 1) * RING_CELL;
+	ring->flat_end = flat_end(ring);
+	return ring->head;
+}
+
+uint64_t ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
+{
+	ring_take_tagged_whole(ring, dst, len);
+	ring->flat_end = flat_end(ring);
 	return ring->head;
 }
 
@@ -120,6 +132,14 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 		fetch_for_write(from + i * RING_CELL);
 }
 
+/* A message ends there, wherever that is. */
+static inline void end_at(struct ring_writer *ring, const struct ring_cells *cells, uint64_t end)
+{
+	ring->tail = end;
+	ring->flat_end = (end & ~cells->mask) + ring->size - (RING_FEW - 1) * RING_CELL; /* of this lap */
+	fetch_ahead(cells, end);
+}
+
 void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
@@ -139,26 +159,34 @@ void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t le
 	end = put_rest(&cells, at + RING_CELL, data + RING_DATA, len - RING_DATA);
 	memcpy(ring_cell_at(&cells, at) + RING_HEADER, data, RING_DATA);
 	put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
-	ring->tail = end;
-	fetch_ahead(&cells, end);
-	/* Of the lap that it is in now. */
-	ring->flat_end = (end & ~cells.mask) + ring->size - (RING_FEW - 1) * RING_CELL;
+	end_at(ring, &cells, end);
 }
 
-/* 'n', a constant: how many. */
-static inline __attribute__((always_inline)) void write_few(struct ring_writer *ring, const uint8_t *data,
-							    uint32_t len, uint32_t n)
+/* 'n' cells; with a tag, or without. Both are constants. */
+static inline __attribute__((always_inline)) void write_few(struct ring_writer *ring, bool is_tagged,
+							    uint64_t tag, const uint8_t *data, uint32_t len,
+							    uint32_t n)
 {
+	const uint32_t tag_bytes = is_tagged ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
 	uint8_t *first = ring->cells + (ring->tail & (ring->size - 1));
+	uint8_t *to = first + RING_HEADER + tag_bytes;
 	uint64_t number = ring_number(ring->tail);
 
-	for (uint32_t i = 0; i < n - 1; i++)
-		memcpy(first + i * RING_CELL + RING_HEADER, data + i * RING_DATA, RING_DATA);
-	copy_short(first + (n - 1) * RING_CELL + RING_HEADER, data + (n - 1) * RING_DATA,
-		   len - (n - 1) * RING_DATA);
+	if (is_tagged)
+		memcpy(first + RING_HEADER, &tag, RING_TAG);
+	if (n == 1) {
+		copy_short(to, data, len);
+	} else {
+		memcpy(to, data, first_bytes);
+		for (uint32_t i = 1; i < n - 1; i++)
+			memcpy(first + i * RING_CELL + RING_HEADER, data + first_bytes + (i - 1) * RING_DATA,
+			       RING_DATA);
+		copy_short(first + (n - 1) * RING_CELL + RING_HEADER,
+			   data + first_bytes + (n - 2) * RING_DATA, len - first_bytes - (n - 2) * RING_DATA);
+	}
 	for (uint32_t i = n - 1; i > 0; i--)
 		store_header(first + i * RING_CELL, number + i * NUMBER_STEP, memory_order_relaxed);
-	store_header(first, number | RING_VALID | len, memory_order_release);
+	store_header(first, number | RING_VALID | (len + tag_bytes), memory_order_release);
 	ring->tail += n * RING_CELL;
 	for (uint32_t i = 0; i < AHEAD; i++)
 		fetch_for_write(first + (n + AHEAD + i) * RING_CELL);
@@ -166,12 +194,27 @@ static inline __attribute__((always_inline)) void write_few(struct ring_writer *
 
 void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	write_few(ring, data, len, 2);
+	write_few(ring, false, 0, data, len, 2);
 }
 
 void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	write_few(ring, data, len, 3);
+	write_few(ring, false, 0, data, len, 3);
+}
+
+void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+{
+	write_few(ring, true, tag, data, len, 1);
+}
+
+void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+{
+	write_few(ring, true, tag, data, len, 2);
+}
+
+void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+{
+	write_few(ring, true, tag, data, len, 3);
 }
 
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
@@ -191,15 +234,12 @@ int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 	return 1;
 }
 
-int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+static void write_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
 {
 	const struct ring_cells cells = {ring->cells, ring->size - 1};
 	const uint32_t first = RING_DATA - RING_TAG;
 	uint64_t end = ring->tail + RING_CELL;
-	int room = has_room_for(ring, len + RING_TAG);
 
-	if (__builtin_expect(room != 1, 0))
-		return room;
 	if (len > first) {
 		end = put_rest(&cells, end, data + first, len - first);
 		memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER + RING_TAG, data, first);
@@ -208,8 +248,23 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 	}
 	memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER, &tag, RING_TAG);
 	put_cell_header(&cells, ring->tail, RING_VALID | (len + RING_TAG), memory_order_release);
-	ring->tail = end;
-	fetch_ahead(&cells, end);
+	end_at(ring, &cells, end);
+}
+
+int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+{
+	int room = has_room_for(ring, len + RING_TAG);
+
+	if (__builtin_expect(room != 1, 0))
+		return room;
+	if (len + RING_TAG > RING_FEW_MAX || !ring_is_flat(ring))
+		write_tagged(ring, tag, data, len);
+	else if (len + RING_TAG > 2 * RING_DATA)
+		ring_write_tagged_three(ring, tag, data, len);
+	else if (len + RING_TAG > RING_DATA)
+		ring_write_tagged_two(ring, tag, data, len);
+	else
+		ring_write_tagged_one(ring, tag, data, len);
 	return 1;
 }
 

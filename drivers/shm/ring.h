@@ -94,6 +94,7 @@ void ring_writer_start(struct ring_writer *ring, uint32_t laps);
 void ring_reader_start(struct ring_reader *ring, uint32_t laps);
 /* ring_take_whole() of the next message and ring_advance(), and what 'flat_end' is then. Returns the head. */
 uint64_t ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len);
+uint64_t ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len);
 
 /* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
@@ -129,6 +130,10 @@ static inline bool ring_is_flat(const struct ring_writer *ring)
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 /* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
+/* And of one, two or three cells, with the tag, that lie in one piece. */
+void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
+void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
+void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
 
 static inline _Atomic uint64_t *ring_header_at(uint8_t *cells, uint32_t size, uint64_t at)
 {
@@ -323,6 +328,21 @@ static inline void ring_take_tagged_whole(struct ring_reader *ring, uint8_t *dst
 	if (len > first)
 		at = ring_take_whole(ring, at, dst + first, len - first);
 	ring_advance(ring, at);
+}
+
+/* The same of a few cells in one piece; where they end is returned. */
+static inline uint64_t ring_take_tagged_few(const uint8_t *cell, uint64_t at, uint8_t *dst, uint32_t len)
+{
+	const uint32_t first = RING_DATA - RING_TAG;
+
+	memcpy(dst, cell + RING_HEADER + RING_TAG, first);
+	if (len <= first)
+		return at + RING_CELL;
+	memcpy(dst + first, cell + RING_CELL + RING_HEADER, RING_DATA);
+	if (len <= first + RING_DATA)
+		return at + 2 * RING_CELL;
+	memcpy(dst + first + RING_DATA, cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
+	return at + 3 * RING_CELL;
 }
 
 /* Be done with the message that 'word' heads, of a length that can be, without taking it. */
