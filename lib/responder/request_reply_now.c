@@ -111,39 +111,61 @@ static __attribute__((noinline)) void reply_uneven(struct weir_request *req, str
 		request_reply_any(req, conn);
 }
 
-/* The item of a reply that has one, and a chunk for it, is written. False: it is another, or can't be written now, and nothing was done. */
-static inline __attribute__((always_inline)) bool write_item(const struct weir_request *req,
-							     const struct weir_conn *conn)
+/* Whether the reply has one item, for the one chunk, and then the chunk as it goes back. */
+static inline bool fills_chunk(const struct weir_request *req, const struct weir_conn *conn,
+			       struct rdma1_segment *seg)
 {
 	const struct piece *item = &req->pieces[1];
-	const struct fabric_sge sge = {item->base, item->len, item->lkey};
-	struct rdma1_segment seg;
 
 	if (req->npieces != 2 || item->kind != PIECE_ITEM || item->len == 0 ||
 	    weir_xdr_out_len(&req->out) != req->pieces[0].len ||
 	    reply_bytes(req, RDMA1_ONE_CHUNK_SIZE) > conn->send_inline || !conn->ops->write_now ||
-	    !rdma1_is_one_chunk(&req->hdr, &seg) || item->len > seg.length ||
+	    !rdma1_is_one_chunk(&req->hdr, seg) || item->len > seg->length ||
 	    (req->rpc.cred.flavor != WEIR_RPC_AUTH_NONE && rpc_auth_forbids_reduction(&req->rpc.cred)))
 		return false;
-	return conn->ops->write_now(conn->qp, &sge, seg.handle, seg.offset);
+	seg->length = item->len;
+	return true;
 }
 
-/* And then the rest goes. */
-static inline __attribute__((always_inline)) void send_with_item(struct weir_request *req,
-								 struct weir_conn *conn, bool is_even)
+/* False: it can't be done now, and was not. */
+static inline bool write_item(const struct weir_request *req, const struct weir_conn *conn,
+			      const struct rdma1_segment *seg)
 {
-	uint32_t granted = grant(req, req->responder, conn, is_even);
-	uint32_t bytes = reply_bytes(req, RDMA1_ONE_CHUNK_SIZE);
+	const struct piece *item = &req->pieces[1];
+	const struct fabric_sge sge = {item->base, item->len, item->lkey};
+
+	return conn->ops->write_now(conn->qp, &sge, seg->handle, seg->offset);
+}
+
+static inline uint8_t *encode_chunk(const struct weir_request *req, const struct rdma1_segment *seg,
+				    uint32_t granted)
+{
 	uint8_t *header = req->out.start - RDMA1_ONE_CHUNK_SIZE;
 
-	rdma1_encode_chunk_used(header, req->hdr.xid, granted, req->hdr.writes, req->pieces[1].len);
-	conn->ep.engine->stats.write_chunks++;
-	send(req, conn, header, RDMA1_ONE_CHUNK_SIZE, bytes, 1u << 1, granted, false, is_even);
+	rdma1_encode_one_chunk(header, req->hdr.xid, granted, seg);
+	return header;
 }
 
-static __attribute__((noinline)) void send_with_item_uneven(struct weir_request *req, struct weir_conn *conn)
+static inline __attribute__((always_inline)) void send_with_item(struct weir_request *req,
+								 struct weir_conn *conn, uint8_t *header,
+								 uint32_t granted, bool is_even)
 {
-	send_with_item(req, conn, false);
+	conn->ep.engine->stats.write_chunks++;
+	send(req, conn, header, RDMA1_ONE_CHUNK_SIZE, reply_bytes(req, RDMA1_ONE_CHUNK_SIZE), 1u << 1,
+	     granted, false, is_even);
+}
+
+static __attribute__((noinline)) void reply_item_uneven(struct weir_request *req, struct weir_conn *conn)
+{
+	struct rdma1_segment seg;
+	uint32_t granted;
+
+	if (!fills_chunk(req, conn, &seg) || !write_item(req, conn, &seg)) {
+		request_reply_any(req, conn);
+		return;
+	}
+	granted = grant(req, req->responder, conn, false);
+	send_with_item(req, conn, encode_chunk(req, &seg, granted), granted, false);
 }
 
 /* Whether a plain request's reply can be sent at once. */
@@ -152,19 +174,33 @@ static inline bool is_quick(const struct weir_request *req, const struct weir_co
 	return conn_is_clear(conn) && req->reply && !req->out.failed;
 }
 
+/* The header before the item: the message is sent by loads that are wider than the stores which made it, and wait for these to reach the cache; behind
+ * the item's, which fill the processor's store buffer, that takes a while. */
+static inline __attribute__((always_inline)) void reply_item(struct weir_request *req, struct weir_conn *conn,
+							     const struct rdma1_segment *seg)
+{
+	uint32_t granted = grant(req, req->responder, conn, true);
+	uint8_t *header = encode_chunk(req, seg, granted);
+
+	if (__builtin_expect(write_item(req, conn, seg), 1))
+		send_with_item(req, conn, header, granted, true);
+	else
+		request_reply_any(req, conn);
+}
+
 /* Of a call with chunks, or with an item. */
 static __attribute__((noinline)) void reply_chunked(struct weir_request *req, struct weir_conn *conn)
 {
+	struct rdma1_segment seg;
+
 	if (!is_quick(req, conn))
 		request_reply_any(req, conn);
 	else if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
 		reply_uneven(req, conn);
-	else if (!write_item(req, conn))
-		request_reply_any(req, conn);
-	else if (__builtin_expect(!is_even(req, req->responder, conn), 0))
-		send_with_item_uneven(req, conn);
+	else if (__builtin_expect(!is_even(req, req->responder, conn), 0) || !fills_chunk(req, conn, &seg))
+		reply_item_uneven(req, conn);
 	else
-		send_with_item(req, conn, true);
+		reply_item(req, conn, &seg);
 }
 
 /* Not one of those that most are. */
