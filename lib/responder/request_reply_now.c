@@ -137,22 +137,18 @@ static inline bool write_item(const struct weir_request *req, const struct weir_
 	return conn->ops->write_now(conn->qp, &sge, seg->handle, seg->offset);
 }
 
-static inline uint8_t *encode_chunk(const struct weir_request *req, const struct rdma1_segment *seg,
-				    uint32_t granted)
+static inline void encode_chunk(const struct weir_request *req, const struct rdma1_segment *seg,
+				uint32_t granted)
 {
-	uint8_t *header = req->out.start - RDMA1_ONE_CHUNK_SIZE;
-
-	rdma1_encode_one_chunk(header, req->hdr.xid, granted, seg);
-	return header;
+	rdma1_encode_one_chunk(req->out.start - RDMA1_ONE_CHUNK_SIZE, req->hdr.xid, granted, seg);
 }
 
-static inline __attribute__((always_inline)) void send_with_item(struct weir_request *req,
-								 struct weir_conn *conn, uint8_t *header,
-								 uint32_t granted, bool is_even)
+static inline __attribute__((always_inline)) void
+send_with_item(struct weir_request *req, struct weir_conn *conn, uint32_t granted, bool is_even)
 {
 	conn->ep.engine->stats.write_chunks++;
-	send(req, conn, header, RDMA1_ONE_CHUNK_SIZE, reply_bytes(req, RDMA1_ONE_CHUNK_SIZE), 1u << 1,
-	     granted, false, is_even);
+	send(req, conn, req->out.start - RDMA1_ONE_CHUNK_SIZE, RDMA1_ONE_CHUNK_SIZE,
+	     reply_bytes(req, RDMA1_ONE_CHUNK_SIZE), 1u << 1, granted, false, is_even);
 }
 
 static __attribute__((noinline)) void reply_item_uneven(struct weir_request *req, struct weir_conn *conn)
@@ -165,7 +161,8 @@ static __attribute__((noinline)) void reply_item_uneven(struct weir_request *req
 		return;
 	}
 	granted = grant(req, req->responder, conn, false);
-	send_with_item(req, conn, encode_chunk(req, &seg, granted), granted, false);
+	encode_chunk(req, &seg, granted);
+	send_with_item(req, conn, granted, false);
 }
 
 /* Whether a plain request's reply can be sent at once. */
@@ -179,11 +176,9 @@ static inline bool is_quick(const struct weir_request *req, const struct weir_co
 static inline __attribute__((always_inline)) void reply_item(struct weir_request *req, struct weir_conn *conn,
 							     const struct rdma1_segment *seg)
 {
-	uint32_t granted = grant(req, req->responder, conn, true);
-	uint8_t *header = encode_chunk(req, seg, granted);
-
+	encode_chunk(req, seg, grant(req, req->responder, conn, true));
 	if (__builtin_expect(write_item(req, conn, seg), 1))
-		send_with_item(req, conn, header, granted, true);
+		send_with_item(req, conn, req->hdr.credit, true);
 	else
 		request_reply_any(req, conn);
 }
