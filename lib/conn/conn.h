@@ -319,20 +319,16 @@ void conn_local_inv(struct weir_conn *conn, uint32_t rkey, bool in_use, struct c
 /* Bind a window, ahead of all that is queued, as its key is known when this is posted. */
 void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge, uint32_t access);
 /* The same without the batch, by drivers that can: done when this returns true, and nobody is called. False: nothing was
- * done. A Send goes ahead of no work request that was queued before it: of a quick one, the caller has seen to that. */
-static inline bool conn_send_quick(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
-{
-	engine_shared_top_up(conn->shared);
-	return conn->ops->send_now(conn->qp, data, bytes);
-}
-
-bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes); /* whatever it is */
+ * done. A Send goes ahead of no work request that was queued before it. */
+bool conn_send_slow(struct weir_conn *conn, const uint8_t *data,
+		    uint32_t bytes); /* where that is not clear */
 
 static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 {
-	if (conn_is_clear(conn))
-		return conn_send_quick(conn, data, bytes);
-	return conn_send_slow(conn, data, bytes);
+	if (!conn_is_clear(conn))
+		return conn_send_slow(conn, data, bytes);
+	engine_shared_top_up(conn->shared);
+	return conn->ops->send_now(conn->qp, data, bytes);
 }
 
 static inline bool conn_write_now(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What most replies are, carried out in one go: of a request that has waited for nothing, by a quick connection (conn.h), without chunks or
+ * What most replies are, carried out in one go: of a request that has waited for nothing, by a connection that is clear (conn.h), without chunks or
  * with one item for the one Write chunk of one segment. What a reply is that goes the general way, it is here, too
  * (request_reply.c).
  */
