@@ -270,7 +270,7 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		on_other(conn, buf, len, inv_rkey);
 }
 
-/* The same of what the device shows: done with when it is plain. 'msg' is what 'buf' has; one of the kind has no version 2. */
+/* The same of what the device shows: done with when it is plain. 'msg' is what 'buf' has; conn_shows_quick() leaves no version 2. */
 static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 						 const uint8_t *msg)
 {
