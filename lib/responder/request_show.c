@@ -27,6 +27,8 @@ static inline __attribute__((always_inline)) void handle_again(struct weir_reque
 	req->args.p = call + WEIR_RPC_CALL_HEADER_MIN;
 	req->args.end = msg + len;
 	req->args.is_item = req->args.failed = false;
+	req->args.nparts = 0; /* and if the program has set it up with parts of its own */
+	req->args.later_bytes = 0;
 	req->is_plain = true;
 	req->is_short = header_bytes == RDMA1_HEADER_MIN;
 	conn->heard = true;
@@ -79,9 +81,9 @@ bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
 
 	if (__builtin_expect(!conn_shows_quick(conn) || responder->backlog, 0))
 		return conn_show(user, wr_id, len);
-	conn_show_begin(conn, buf);
 	if (__builtin_expect(!req, 0))
 		return conn_show(user, wr_id, len);
+	conn_show_begin(conn, buf);
 	pool->free = req->next_free;
 	responder->nbusy++;
 	req->responder = responder;

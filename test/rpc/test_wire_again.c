@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "raw.h"
+#include "short_cuts.h"
 
 #define SHORT_PAYLOAD 7u
 #define SHORT_WORDS   21u
@@ -22,6 +23,7 @@ static int setup(void **state)
 {
 	(void)state;
 	pair_start(&pair, NULL);
+	short_cuts_add(&pair);
 	raw_open(&raw, &pair);
 	raw_connect(&raw);
 	return 0;

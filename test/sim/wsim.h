@@ -161,11 +161,12 @@ struct wsim_run {
 	uint32_t step;
 	struct sim_world *world;
 	struct weir_profile profile;
-	bool is_calm;	 /* the faults have stopped, and nobody does harm any more */
-	bool hands_over; /* one responder listens for all */
-	bool has_now;	 /* the driver has the short cuts that need no post */
-	bool cancels;	 /* applications give up calls of their own accord */
-	bool is_tight;	 /* few buffers: a reply may not find one, which ends its connection */
+	bool is_calm;	    /* the faults have stopped, and nobody does harm any more */
+	bool hands_over;    /* one responder listens for all */
+	bool has_now;	    /* the driver has the short cuts that need no post */
+	bool keeps_replies; /* some procedures are not idempotent */
+	bool cancels;	    /* applications give up calls of their own accord */
+	bool is_tight;	    /* few buffers: a reply may not find one, which ends its connection */
 	uint32_t nrequesters, nresponders;
 	uint32_t one_in; /* rate of faults */
 	uint32_t kinds;
