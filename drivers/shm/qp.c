@@ -394,11 +394,18 @@ static __attribute__((noinline)) bool send_by_lane(struct shm_qp *qp, const uint
 
 	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes)
 		return false;
-	if (__builtin_expect(bytes > RING_FEW_MAX || !ring_is_flat(tx) || !ring_has_room(tx, bytes), 0))
+	if (__builtin_expect(!ring_has_room(tx, bytes), 0))
 		return lane_any(qp, data, len);
-	if (bytes <= RING_DATA)
+	switch (ring_few(tx, bytes)) {
+	case 1:
 		return lane_one(qp, data, len);
-	return bytes <= 2 * RING_DATA ? lane_two(qp, data, len) : lane_three(qp, data, len);
+	case 2:
+		return lane_two(qp, data, len);
+	case 3:
+		return lane_three(qp, data, len);
+	default:
+		return lane_any(qp, data, len);
+	}
 }
 
 static __attribute__((noinline)) bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
@@ -420,9 +427,14 @@ bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 	/* One of no bytes goes the long way, as all do where that maximum is 0. */
 	if (__builtin_expect(len - 1 >= qp->send_now_max || !ring_has_room(&qp->tx, len), 0))
 		return qp->tx_in_lane ? send_by_lane(qp, data, len) : send_any(qp, data, len);
-	if (len <= RING_DATA)
+	switch (ring_few(&qp->tx, len)) {
+	case 1:
 		return send_one(qp, data, len);
-	if (len > RING_FEW_MAX || !ring_is_flat(&qp->tx))
+	case 2:
+		return send_two(qp, data, len);
+	case 3:
+		return send_three(qp, data, len);
+	default:
 		return send_cells(qp, data, len);
-	return len <= 2 * RING_DATA ? send_two(qp, data, len) : send_three(qp, data, len);
+	}
 }

@@ -223,14 +223,19 @@ int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	if (len <= RING_DATA)
+	switch (ring_few(ring, len)) {
+	case 1:
 		ring_write_cell(ring, data, len);
-	else if (len > RING_FEW_MAX || !ring_is_flat(ring))
-		ring_write_cells(ring, data, len);
-	else if (len > 2 * RING_DATA)
-		ring_write_three(ring, data, len);
-	else
+		break;
+	case 2:
 		ring_write_two(ring, data, len);
+		break;
+	case 3:
+		ring_write_three(ring, data, len);
+		break;
+	default:
+		ring_write_cells(ring, data, len);
+	}
 	return 1;
 }
 
@@ -257,14 +262,19 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	if (len + RING_TAG > RING_FEW_MAX || !ring_is_flat(ring))
-		write_tagged(ring, tag, data, len);
-	else if (len + RING_TAG > 2 * RING_DATA)
-		ring_write_tagged_three(ring, tag, data, len);
-	else if (len + RING_TAG > RING_DATA)
-		ring_write_tagged_two(ring, tag, data, len);
-	else
+	switch (ring_few(ring, len + RING_TAG)) {
+	case 1:
 		ring_write_tagged_one(ring, tag, data, len);
+		break;
+	case 2:
+		ring_write_tagged_two(ring, tag, data, len);
+		break;
+	case 3:
+		ring_write_tagged_three(ring, tag, data, len);
+		break;
+	default:
+		write_tagged(ring, tag, data, len);
+	}
 	return 1;
 }
 

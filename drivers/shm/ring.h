@@ -126,6 +126,16 @@ static inline bool ring_is_flat(const struct ring_writer *ring)
 	return ring->tail < ring->flat_end;
 }
 
+/* How many cells a message of so many bytes, with its tag, takes, when they are a few that are known to lie in one piece; else 0. */
+static inline uint32_t ring_few(const struct ring_writer *ring, uint32_t bytes)
+{
+	if (bytes <= RING_DATA)
+		return 1;
+	if (bytes > RING_FEW_MAX || !ring_is_flat(ring))
+		return 0;
+	return bytes <= 2 * RING_DATA ? 2 : 3;
+}
+
 /* As ring_put() for one of these. */
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 /* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */

@@ -51,8 +51,9 @@ static inline bool plain_reply_is(const uint8_t *at)
 }
 
 /*
- * Words that are zero in each. A message was just copied to where it is, by moves of 16 bytes from its start, one of 8 at each 48 of RING_DATA's
- * 56 (drivers/shm/ring.h); what is loaded across two of them waits until these are in the cache. So none is.
+ * Words that are zero in each. A message was most often just copied to where it is, from a ring's cells (drivers/shm/ring.h): in 56 bytes by moves of 16, 16,
+ * 16 and 8. A load of what two of them wrote waits until both are in the cache, so there is none; of messages in a lane, whose first cell has
+ * 48 bytes, the last reply here has one.
  */
 static inline bool plain_short_call_has_zeros(const uint8_t *msg)
 {
