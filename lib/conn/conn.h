@@ -81,7 +81,7 @@ struct weir_conn {
 	/* Sends go at once while both are 0: conn_is_clear() */
 	uint16_t nwrs; /* in the batch */
 	uint16_t
-		is_slow; /* not so: it can send, by version 1 alone, at once, and its receives are shared; nobody ends keys from afar */
+		is_slow; /* 0: open, by version 1 alone, with shared receives and a driver that sends at once; nobody ends keys from afar */
 	uint32_t send_inline; /* threshold for what this side sends */
 	uint32_t recv_inline; /* and for what it receives */
 
@@ -320,8 +320,7 @@ void conn_local_inv(struct weir_conn *conn, uint32_t rkey, bool in_use, struct c
 void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge, uint32_t access);
 /* The same without the batch, by drivers that can: done when this returns true, and nobody is called. False: nothing was
  * done. A Send goes ahead of no work request that was queued before it. */
-bool conn_send_slow(struct weir_conn *conn, const uint8_t *data,
-		    uint32_t bytes); /* where that is not clear */
+bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes); /* one that is not clear */
 
 static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 {

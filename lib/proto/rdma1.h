@@ -273,7 +273,7 @@ static inline void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credi
 _Static_assert(RDMA1_MSG == 0, "as rdma1_encode_short() has it");
 
 /* The whole header of a message with one Write chunk of one segment and no other chunk, which is what a READ is, call
- * and reply: the other hot path. Always RDMA1_ONE_CHUNK_SIZE bytes. */
+ * and reply, where the chunk goes back with its length as used: the other hot path. Always RDMA1_ONE_CHUNK_SIZE bytes. */
 static inline void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit,
 					  const struct rdma1_segment *seg)
 {
@@ -286,18 +286,6 @@ static inline void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t c
 	wire_put_u32(buf + 32, seg->length);
 	wire_put_u64(buf + 36, seg->offset);
 	wire_put_u64(buf + 44, 0); /* no further chunk, no Reply chunk */
-}
-
-/* The same for a call that has that shape, whose Write list is at 'writes': its chunk goes back with 'bytes' of it used. */
-static inline void rdma1_encode_chunk_used(uint8_t *buf, uint32_t xid, uint32_t credit, const uint8_t *writes,
-					   uint32_t bytes)
-{
-	wire_put_u32(buf, xid);
-	wire_put_u32(buf + 4, RDMA1_VERSION);
-	wire_put_u32(buf + 8, credit);
-	wire_put_u64(buf + 12, 0);
-	memcpy(buf + 20, writes, RDMA1_ONE_CHUNK_SIZE - 20);
-	wire_put_u32(buf + 32, bytes);
 }
 
 /* And with one Read segment, which is what a WRITE's call is. Always RDMA1_ONE_READ_SIZE bytes. */

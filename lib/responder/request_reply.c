@@ -405,8 +405,8 @@ static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_requ
 		req->header = req->out.start - req->header_bytes;
 		req->reduced = 1u << 1;
 		req->nxfers = 1;
-		rdma1_encode_chunk_used(req->header + extra, req->hdr.xid, grant(req, conn), req->hdr.writes,
-					req->pieces[1].len);
+		seg.length = req->pieces[1].len;
+		rdma1_encode_one_chunk(req->header + extra, req->hdr.xid, grant(req, conn), &seg);
 		req->responder->engine->stats.write_chunks++;
 	} else {
 		return false;

@@ -41,7 +41,7 @@ static void encode_one_chunk__is_what_the_writer_writes(void **state)
 	assert_int_equal(buf[RDMA1_ONE_CHUNK_SIZE], 0xee);
 }
 
-static void encode_chunk_used__4_3_2_is_the_calls_with_what_was_written(void **state)
+static void encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_written(void **state)
 {
 	struct rdma1_segment used = segment;
 	uint8_t call[128], buf[RDMA1_ONE_CHUNK_SIZE + 1], want[RDMA1_ONE_CHUNK_SIZE];
@@ -55,7 +55,14 @@ static void encode_chunk_used__4_3_2_is_the_calls_with_what_was_written(void **s
 			 RDMA1_V_OK);
 	used.length = 77;
 	rdma1_encode_one_chunk(want, MSG_XID, 5, &used);
-	rdma1_encode_chunk_used(buf, MSG_XID, 5, hdr.writes, 77);
+	assert_true(rdma1_is_one_chunk(&hdr, &used));
+	assert_memory_equal(&used, &segment, sizeof(used));
+	used.length = 77;
+	rdma1_encode_one_chunk(buf, MSG_XID, 5, &used);
+	assert_memory_equal(buf, want, sizeof(want));
+	/* the call's own Write list, but for the length */
+	memcpy(want + 20, hdr.writes, sizeof(want) - 20);
+	memcpy(want + 32, buf + 32, 4);
 	assert_memory_equal(buf, want, sizeof(want));
 	assert_int_equal(buf[RDMA1_ONE_CHUNK_SIZE], 0xee);
 }
@@ -151,7 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encode_one_chunk__is_what_the_writer_writes),
-		cmocka_unit_test(encode_chunk_used__4_3_2_is_the_calls_with_what_was_written),
+		cmocka_unit_test(encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_written),
 		cmocka_unit_test(decode__4_3_2_one_chunk_is_found_and_iterates),
 		cmocka_unit_test(decode__each_bit_of_one_chunk_is_looked_at),
 		cmocka_unit_test(decode__one_chunk_obeys_the_limits),
