@@ -38,6 +38,7 @@ struct micro {
 	uint64_t left, completed, failed;
 	bool is_closed;
 	bool own_receives;
+	bool begins; /* each call, in place of calling again what has ended */
 	struct bench_clock clock;
 	uint64_t ahead_ns; /* of it: the engines' time */
 };
@@ -54,32 +55,38 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void handle(struct weir_request *req, void *arg)
+static __attribute__((noinline)) void handle_read(struct weir_request *req, const struct micro *micro)
 {
-	struct micro *micro = arg;
-
-	switch (weir_request_header(req)->proc) {
-	case PROC_READ:
-		weir_request_results(req, 4);
-		weir_request_result_item(req, micro->source, micro->source_base, micro->size);
-		break;
-	default:
-		weir_request_results(req, 0);
-	}
+	weir_request_results(req, 4);
+	weir_request_result_item(req, micro->source, micro->source_base, micro->size);
 	weir_request_reply(req);
 }
 
+static void handle(struct weir_request *req, void *arg)
+{
+	if (weir_request_header(req)->proc == PROC_READ) {
+		handle_read(req, arg);
+		return;
+	}
+	weir_request_results(req, 0);
+	weir_request_reply(req);
+}
+
+static void submit(struct micro *micro, struct weir_call *call);
 static void call_next(struct micro *micro);
 
 static void done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
 	struct micro *micro = arg;
 
-	(void)call;
 	micro->completed++;
 	micro->failed += result->status != 0;
-	if (micro->left > 0)
+	if (micro->left == 0)
+		return;
+	if (micro->in_turn || micro->begins)
 		call_next(micro);
+	else
+		submit(micro, weir_call_again(call));
 }
 
 static void call_next(struct micro *micro)
@@ -94,18 +101,31 @@ static void call_next(struct micro *micro)
 		.done = done,
 		.arg = micro,
 	};
-	struct weir_call *call = weir_call_begin(micro->conns[micro->turn], &params);
-	int rc = call ? 0 : -errno;
 
-	micro->left--;
+	submit(micro, weir_call_begin(micro->conns[micro->turn], &params));
 	if (micro->in_turn)
 		micro->turn = micro->turn + 1 < micro->nconns ? micro->turn + 1 : 0;
-	if (call && micro->proc == PROC_READ)
-		rc = weir_call_result_item(call, micro->sink, micro->sink_base, micro->size);
-	else if (call && micro->proc == PROC_WRITE)
-		rc = weir_call_arg_item(call, micro->sink, micro->sink_base, micro->size);
-	else if (call)
+}
+
+static __attribute__((noinline)) int describe_item(struct micro *micro, struct weir_call *call)
+{
+	if (micro->proc == PROC_READ)
+		return weir_call_result_item(call, micro->sink, micro->sink_base, micro->size);
+	return weir_call_arg_item(call, micro->sink, micro->sink_base, micro->size);
+}
+
+/* One that was begun, or could not be. */
+static void submit(struct micro *micro, struct weir_call *call)
+{
+	int rc;
+
+	micro->left--;
+	if (!call)
+		die(strerror(errno));
+	if (micro->proc == PROC_NULL)
 		rc = weir_xdr_put_opaque_fixed(weir_call_args(call), micro->sink_base, micro->size);
+	else
+		rc = describe_item(micro, call);
 	if (rc == 0)
 		rc = weir_call_submit(call);
 	if (rc != 0)
@@ -223,12 +243,13 @@ static void __attribute__((noinline)) measure(struct micro *micro, uint64_t call
 static void usage(FILE *to)
 {
 	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] [--calls N]\n"
-	      "                      [--credits N] [--own-receives] [--connections N [--in-turn]]\n"
+	      "                      [--credits N] [--own-receives] [--connections N [--in-turn]] [--begin]\n"
 	      "\n"
 	      "--credits: of a connection, 1 to 64 (default): with fewer than --depth, calls wait for them.\n"
 	      "--own-receives: as with shared_receives = off.\n"
 	      "--connections: so many are open; calls are made on the first, or with --in-turn each on the "
 	      "next.\n"
+	      "--begin: each call by weir_call_begin(), as with --in-turn, in place of weir_call_again().\n"
 	      "One thread makes RPCs and answers them, over shm. Prints nanoseconds per RPC, both sides "
 	      "together.\n"
 	      "For instructions: valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure "
@@ -260,6 +281,7 @@ int main(int argc, char **argv)
 					      {"own-receives", no_argument, NULL, 'o'},
 					      {"connections", required_argument, NULL, 'n'},
 					      {"in-turn", no_argument, NULL, 't'},
+					      {"begin", no_argument, NULL, 'b'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
 	static const char *const names[] = {"null", "read", "write"};
@@ -300,6 +322,9 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			micro.in_turn = true;
+			break;
+		case 'b':
+			micro.begins = true;
 			break;
 		case 'h':
 			usage(stdout);

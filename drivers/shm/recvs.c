@@ -16,6 +16,7 @@ int shm_recvs_init(struct shm_recvs *recvs, uint32_t max)
 	if (!wrs)
 		return -ENOMEM;
 	recvs->wrs = wrs + 1;
+	recvs->top = wrs;
 	recvs->mask = size - 1;
 	recvs->max = max;
 	return 0;
@@ -62,6 +63,8 @@ static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs, const s
 		}
 	}
 	recvs->tail = tail;
+	if (recvs->is_shared)
+		recvs->top = recvs->wrs + tail - 1;
 	return n;
 }
 
@@ -95,6 +98,7 @@ uint32_t shm_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_ids, uint
 	}
 	n = (uint32_t)(wr_ids + n - id);
 	recvs->tail += n;
+	recvs->top += n;
 	return n;
 }
 

@@ -197,6 +197,7 @@ struct shm_done {
 struct shm_recvs {
 	struct fabric_recv_wr *wrs; /* a power of two, and one of no length in front of them */
 	uint32_t mask;
+	struct fabric_recv_wr *top; /* where shared: in front of 'tail' */
 	uint32_t head, tail;
 	uint32_t max;
 	bool is_shared; /* the newest goes first: what was given back last is in the cache, however many are posted. 'head' stays 0 */
@@ -482,13 +483,14 @@ static inline bool shm_recvs_empty(const struct shm_recvs *recvs)
  * those who know it. */
 static inline const struct fabric_recv_wr *shm_recvs_next_of(const struct shm_recvs *recvs, bool is_shared)
 {
-	return is_shared ? recvs->wrs + recvs->tail - 1 : &recvs->wrs[recvs->head & recvs->mask];
+	return is_shared ? recvs->top : &recvs->wrs[recvs->head & recvs->mask];
 }
 
 static inline void shm_recvs_take_of(struct shm_recvs *recvs, bool is_shared)
 {
 	recvs->head += !is_shared;
 	recvs->tail -= is_shared;
+	recvs->top -= is_shared;
 }
 
 static inline const struct fabric_recv_wr *shm_recvs_next(const struct shm_recvs *recvs)

@@ -35,15 +35,17 @@ static inline void take_received(const struct shm_qp *qp, const struct fabric_re
 /* Of a shared queue, the receive that is next: of one that is empty, one of no length. */
 static inline struct fabric_recv_wr *take_top(const struct shm_recvs *recvs)
 {
-	return recvs->wrs + recvs->tail - 1;
+	return recvs->top;
 }
 
 /* The message in 'wr', which was next, is shown. The receive stays in its place meanwhile, and those that are posted go behind it. */
 static inline void take_show(struct fabric_user *user, struct shm_recvs *recvs, struct fabric_recv_wr *wr,
 			     uint32_t len)
 {
-	if (__builtin_expect(!user->show(user, wr->wr_id, len), 0))
-		*wr = recvs->wrs[--recvs->tail];
+	if (__builtin_expect(!user->show(user, wr->wr_id, len), 0)) {
+		*wr = *recvs->top;
+		shm_recvs_take_of(recvs, true);
+	}
 }
 
 static inline void take_count(struct fabric_stats *stats, uint32_t len)

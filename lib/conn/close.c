@@ -19,7 +19,7 @@ void conn_end(struct weir_conn *conn, int error)
 	if (conn->state == CONN_CLOSED)
 		return;
 	conn->state = CONN_CLOSED;
-	conn->is_slow = true;
+	conn->ep.snags.is_slow = true;
 	conn->error = error;
 	engine_want_reap(&conn->ep);
 }
@@ -31,7 +31,7 @@ void conn_fail(struct weir_conn *conn, int error)
 		conn_end(conn, error);
 	} else if (conn->state < CONN_LOST) {
 		conn->state = CONN_LOST;
-		conn->is_slow = true;
+		conn->ep.snags.is_slow = true;
 		conn->error = error;
 		engine_want_reap(&conn->ep);
 	}
@@ -65,12 +65,12 @@ void weir_conn_shutdown(struct weir_conn *conn)
 /* What was not posted will not be. */
 static void drop_batch(struct weir_conn *conn)
 {
-	for (uint32_t i = 0; i < conn->nwrs; i++)
+	for (uint32_t i = 0; i < conn->ep.snags.nwrs; i++)
 		if (conn->batch->txs[i])
 			conn->batch->txs[i]->done(conn->batch->txs[i], conn->error);
-	if (conn->nwrs > 0)
+	if (conn->ep.snags.nwrs > 0)
 		batch_put(conn->ep.engine->batches, conn->batch);
-	conn->nwrs = 0;
+	conn->ep.snags.nwrs = 0;
 }
 
 /* The device is out of it, and who waits for something of the device is told. */
@@ -127,7 +127,7 @@ void conn_on_reap(struct engine_endpoint *ep)
 	/* Others are reaped when their engine is destroyed. */
 	if (conn->state != CONN_CLOSED && (conn->state != CONN_LOST || ep->engine->is_ending)) {
 		conn->state = CONN_CLOSED;
-		conn->is_slow = true;
+		conn->ep.snags.is_slow = true;
 		conn->error = -ECONNABORTED;
 	}
 	detach(conn);

@@ -41,7 +41,7 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 {
 	buf->owner = conn;
 	conn->was_heard = true;
-	return ++conn->nheld <= conn_held_max(conn);
+	return ++conn->ep.snags.nheld <= conn_held_max(conn);
 }
 
 /* As all of this, so that who shows has no stack frame for it. */
@@ -51,7 +51,7 @@ __attribute__((noinline)) bool conn_hold_shown(struct weir_conn *conn)
 
 	conn->shared->shown = NULL;
 	buf->owner = conn;
-	conn->nheld++;
+	conn->ep.snags.nheld++;
 	return false;
 }
 
@@ -64,7 +64,7 @@ __attribute__((noinline)) bool conn_show(struct fabric_user *user, uint64_t wr_i
 	if (__builtin_expect(conn->ep.is_reaping, 0))
 		return true;
 	engine_want_ticks(&conn->ep);
-	if (__builtin_expect(conn->nheld >= conn_held_max(conn), 0)) {
+	if (__builtin_expect(conn->ep.snags.nheld >= conn_held_max(conn), 0)) {
 		take_shared(conn, buf);
 		conn_share_exceeded(conn);
 		return false;

@@ -78,15 +78,10 @@ struct weir_conn {
 	struct engine_shared *shared; /* where receives are shared; NULL: they are not */
 	struct conn_v2 *v2;	      /* NULL: no other than version 1 is spoken */
 	enum conn_state state;
-	/* Sends go at once while both are 0: conn_is_clear() */
-	uint16_t nwrs; /* in the batch */
-	uint16_t
-		is_slow; /* 0: open, by version 1 alone, with shared receives and a driver that sends at once; nobody ends keys from afar */
 	uint32_t send_inline; /* threshold for what this side sends */
 	uint32_t recv_inline; /* and for what it receives */
 
 	struct credit_share share; /* where receives are shared */
-	uint32_t nheld;		   /* messages that came and hold their receive; likewise */
 	uint32_t extra_bytes;	   /* of a transport header of its version, in front of what version 1 has */
 	bool was_heard;		   /* where receives are shared: since its share was last looked at */
 	bool heard;		   /* the role has got an answer, or a call, since it was opened */
@@ -94,11 +89,11 @@ struct weir_conn {
 	bool remakes;		   /* it connects again when it is lost */
 
 	/* the batch */
-	uint32_t nsges;
+	uint32_t nsges; /* of ep.snags.nwrs work requests */
 	uint32_t max_inline;
 	uint32_t max_sge;
 	uint64_t alone;		  /* bit i: nothing but Send i, which is INLINE, reads txs[i]'s buffers */
-	struct conn_batch *batch; /* while nwrs > 0 */
+	struct conn_batch *batch; /* while there are some */
 
 	/* send queue accounting: positions count up, one a work request */
 	uint64_t sq_posted;
@@ -150,16 +145,11 @@ struct weir_conn {
 	char peer[FABRIC_ADDR_MAX];
 };
 
-_Static_assert(offsetof(struct weir_conn, is_slow) == offsetof(struct weir_conn, nwrs) + sizeof(uint16_t),
-	       "one word for both");
-
-/* Whether what is sent goes at once, and nothing is queued in front of it. */
+/* Whether what is sent goes at once, nothing is queued in front of it, and time matters: is_slow is false while it is open, by version 1 alone, with
+ * shared receives and a driver that sends at once, and nobody ends keys from afar. */
 static inline bool conn_is_clear(const struct weir_conn *conn)
 {
-	uint32_t both;
-
-	memcpy(&both, &conn->nwrs, sizeof(both));
-	return both == 0;
+	return conn->ep.snags.sending == 0;
 }
 
 /* Of another role from now on. */
@@ -211,7 +201,7 @@ static inline void conn_put_shared(struct weir_conn *conn, struct mem_buf *buf)
 		shared->shown = NULL;
 		return;
 	}
-	conn->nheld--;
+	conn->ep.snags.nheld--;
 	engine_shared_put(shared, buf);
 }
 
@@ -240,8 +230,8 @@ static inline bool conn_show_end(struct weir_conn *conn)
 /* Whether a message that is shown needs nothing but the role: else it is conn_show()'s. */
 static inline bool conn_shows_quick(const struct weir_conn *conn)
 {
-	return conn_is_clear(conn) && !conn->ep.is_quiet &&
-	       (conn->nheld == 0 || conn->nheld < conn_held_max(conn));
+	return __builtin_expect(conn->ep.snags.any == 0, 1) ||
+	       (conn_is_clear(conn) && conn->ep.snags.nheld < conn_held_max(conn));
 }
 
 static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
@@ -284,7 +274,7 @@ static inline bool conn_takes_calls(const struct weir_conn *conn)
 /* Places left in the send queue, what is in the batch counted as taken. */
 static inline uint32_t conn_tx_room(const struct weir_conn *conn)
 {
-	return conn->sq_size - (uint32_t)(conn->sq_posted - conn->sq_retired) - conn->nwrs;
+	return conn->sq_size - (uint32_t)(conn->sq_posted - conn->sq_retired) - conn->ep.snags.nwrs;
 }
 
 /* Whether 'nwrs' work requests with 'nsges' elements fit now: posts the batch if that makes room. */

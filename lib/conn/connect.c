@@ -87,7 +87,8 @@ static void deliver_early(struct weir_conn *conn)
 void conn_opened(struct weir_conn *conn)
 {
 	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
-	conn->is_slow = !(conn->ops->send_now && conn->shared && !conn->v2 && !conn->remote_invalidation);
+	conn->ep.snags.is_slow =
+		!(conn->ops->send_now && conn->shared && !conn->v2 && !conn->remote_invalidation);
 	conn->deadline_ns = 0;
 	conn->counted = true;
 	conn->heard = false;

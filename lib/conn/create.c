@@ -54,7 +54,7 @@ int conn_create(struct weir_engine *engine, uint32_t credits, uint32_t nreply_re
 	conn = mem_zalloc(sizeof(*conn));
 	if (!conn)
 		return -ENOMEM;
-	conn->is_slow = true;
+	conn->ep.snags.is_slow = true;
 	engine->nconnections++;
 	conn->ops = engine->ops;
 	conn_set_role(conn, role);

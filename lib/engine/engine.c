@@ -427,7 +427,7 @@ void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep)
 		TAILQ_REMOVE(&engine->to_reap, ep, reap);
 	ep->is_to_reap = false;
 	TAILQ_REMOVE(&engine->all, ep, all);
-	TAILQ_REMOVE(ep->is_quiet ? &engine->quiet : &engine->ticking, ep, tick);
+	TAILQ_REMOVE(ep->snags.is_quiet ? &engine->quiet : &engine->ticking, ep, tick);
 }
 
 uint64_t weir_engine_now(const struct weir_engine *engine)

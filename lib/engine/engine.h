@@ -36,13 +36,31 @@ struct batch_pool;
 struct call_pool;
 struct kept_replies;
 
+/* What keeps a message from the shortest way, all in one word: most of the time it is 0. But for 'is_quiet' it is the owner's. */
+struct engine_snags {
+	union {
+		uint64_t any;
+		struct {
+			union {
+				uint32_t sending;
+				struct {
+					bool is_quiet; /* on the list of those, else on that of those that tick */
+					bool is_slow;
+					uint16_t nwrs; /* queued in front of what is sent */
+				};
+			};
+			uint32_t nheld; /* messages that came and hold their receive */
+		};
+	};
+};
+
 /* What the engine drives: a connection or a listener. The first member of its owner. The functions
  * are never NULL. What a completion takes comes first: the first line. */
 struct engine_endpoint {
 	struct fabric_user user; /* a connection's: the device may show it messages */
 	void (*on_wc)(struct engine_endpoint *ep, const struct fabric_wc *wc);
 	struct weir_engine *engine;
-	bool is_quiet;	  /* on the list of those, else on that of those that tick */
+	struct engine_snags snags;
 	bool is_flushing; /* on the flush list */
 	bool is_reaping;  /* it ends: nothing more is delivered to it */
 	bool is_to_reap;  /* on the reap list */
@@ -168,7 +186,7 @@ void engine_tick(struct weir_engine *engine);
  * tick.c's TICKING_MOST that are busy, for each so many. A completion asks for it. */
 static inline void engine_want_ticks(struct engine_endpoint *ep)
 {
-	if (__builtin_expect(ep->is_quiet, 0))
+	if (__builtin_expect(ep->snags.is_quiet, 0))
 		engine_tick_begin(ep);
 }
 

@@ -15,7 +15,7 @@ void engine_tick_begin(struct engine_endpoint *ep)
 {
 	TAILQ_REMOVE(&ep->engine->quiet, ep, tick);
 	TAILQ_INSERT_TAIL(&ep->engine->ticking, ep, tick);
-	ep->is_quiet = false;
+	ep->snags.is_quiet = false;
 }
 
 /* Those that become quiet in this tick come behind 'last'. */
@@ -27,7 +27,7 @@ static void tick_quiet(struct weir_engine *engine)
 	for (uint32_t i = 0; i < QUIET_FEW && ep != last && (ep = TAILQ_FIRST(&engine->quiet)); i++) {
 		bool matters = !ep->is_reaping && ep->on_tick(ep, engine->now_ns);
 
-		if (!ep->is_quiet)
+		if (!ep->snags.is_quiet)
 			continue; /* it asked for that itself */
 		TAILQ_REMOVE(&engine->quiet, ep, tick);
 		TAILQ_INSERT_TAIL(&engine->quiet, ep, tick);
@@ -47,7 +47,7 @@ static void tick_ticking(struct weir_engine *engine)
 
 		TAILQ_REMOVE(&engine->ticking, ep, tick);
 		TAILQ_INSERT_TAIL(matters ? &engine->ticking : &engine->quiet, ep, tick);
-		ep->is_quiet = !matters;
+		ep->snags.is_quiet = !matters;
 	}
 }
 

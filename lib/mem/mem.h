@@ -93,6 +93,10 @@ struct mem_pool {
 	uint32_t in_use;
 	uint32_t in_use_peak;
 	uint64_t empty; /* gets that found nothing */
+
+	/* Asked where it is dry: a buffer that is in use, and that its holder can do without; NULL: there is none. May be NULL. */
+	struct mem_buf *(*reclaim)(struct mem_pool *pool, void *arg);
+	void *reclaim_arg;
 };
 
 int mem_pool_create(const struct mem_pool_options *options, const struct mem_registrar *registrar,

@@ -110,8 +110,10 @@ struct mem_buf *mem_pool_get_slow(struct mem_pool *pool)
 	void *buf;
 
 	if (rte_mempool_get(pool->mp, &buf) != 0) {
-		pool->empty++;
-		return NULL;
+		struct mem_buf *reclaimed = pool->reclaim ? pool->reclaim(pool, pool->reclaim_arg) : NULL;
+
+		pool->empty += reclaimed == NULL;
+		return reclaimed;
 	}
 	pool->in_use++;
 	pool->in_use_peak = pool->in_use;

@@ -47,7 +47,7 @@ static inline void credit_take_more(struct credit_requester *book, uint32_t more
  * from zero, for a counter. */
 static inline bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
 {
-	book->in_flight -= book->in_flight > 0;
+	book->in_flight--;
 	if (__builtin_expect(rdma_credit - 1 < book->wanted, 1)) {
 		book->granted = rdma_credit;
 		return true;

@@ -29,6 +29,7 @@ static inline void put_plain_header(struct weir_call *call, const struct weir_ca
 	uint8_t *at = call->out.start;
 
 	call->out.p = at + WEIR_RPC_CALL_HEADER_MIN;
+	call->args_at = WEIR_RPC_CALL_HEADER_MIN;
 	wire_put_u32(at, call->xid);
 	wire_put_u32(at + 4, WEIR_RPC_CALL);
 	wire_put_u32(at + 8, WEIR_RPC_VERSION);
@@ -54,7 +55,10 @@ static __attribute__((noinline)) int put_header(struct weir_call *call, const st
 	if (params->verf)
 		hdr.verf = *params->verf;
 	call->out.p = call->out.start;
-	return rpc_call_encode(&call->out, &hdr);
+	if (rpc_call_encode(&call->out, &hdr) != 0)
+		return -EINVAL;
+	call->args_at = (uint32_t)weir_xdr_out_len(&call->out);
+	return 0;
 }
 
 static inline uint64_t timeout_of(const struct weir_call_params *params, const struct weir_engine *engine)
@@ -115,6 +119,21 @@ static inline struct weir_call *take_slot(struct weir_conn *conn, struct request
 	return call;
 }
 
+static inline void set_buffer(struct weir_call *call, struct mem_buf *args)
+{
+	call->args = args;
+	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM, args->size_bytes - ENGINE_HEADROOM);
+}
+
+struct weir_call *call_take(struct weir_conn *conn, struct mem_buf *args)
+{
+	struct weir_call *call = take_slot(conn, requester_of(conn));
+
+	if (call)
+		set_buffer(call, args);
+	return call;
+}
+
 struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params)
 {
 	struct requester *req = requester_of(conn);
@@ -148,31 +167,15 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 		errno = ENOBUFS;
 		return NULL;
 	}
-	/* In the order in which they lie, those that are the same for each call together. */
-	call->state = CALL_BUILDING;
-	call->awaits = CALL_AWAITS_ANY;
-	call->is_send_done = false;
-	call->is_exposed = false;
-	call->losses = 0;
-	call->sends_app_memory = false;
-	call->is_stale = false;
-	call->avoids_extension = false;
-	call->is_cancelled = false;
-	call->has_extra = false;
+	call_set_building(call);
 	call->may_reduce = !params->cred || !rpc_auth_forbids_reduction(params->cred);
-	call->args = args;
 	call->timeout_ns = timeout_of(params, engine);
-	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM, args->size_bytes - ENGINE_HEADROOM);
+	set_buffer(call, args);
 	call->done = params->done;
 	call->arg = params->arg;
 	call->ulb = params->ulb;
 	call->proc = params->proc;
 	call->reply_max_bytes = (uint32_t)reply_bytes;
-	call->npieces = 0;
-	call->nitems = 0;
-	call->nresults = 0;
-	call->piece_start = 0;
-	call->op_at = 0;
 	if (!params->cred && !params->verf) {
 		put_plain_header(call, params);
 	} else if (__builtin_expect(put_header(call, params) != 0, 0)) {
@@ -337,10 +340,8 @@ void call_release_unread(struct weir_call *call)
 	put_buf(&call->long_call);
 	if (call->reply_copy)
 		put_buf(&call->long_reply);
-	if (call->is_send_done) {
-		put_buf(&call->args);
+	if (call->is_send_done)
 		call_release_sent(call);
-	}
 }
 
 void call_release(struct weir_call *call)

@@ -21,8 +21,9 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 	stats->calls_completed++;
 	req->nactive--;
 	call->state = CALL_SENDING;
-	/* Before 'done', since a call that it makes may need the buffers. */
+	/* Before 'done', since a call that it makes may need the buffers; it gets 'args' by call_reclaim(). */
 	call_release_unread(call);
+	req->pool->ending = call;
 	call->done(call, result, call->arg);
 	if (call->is_send_done || PLANTED(7))
 		call_release(call);

@@ -12,11 +12,15 @@ static inline __attribute__((always_inline)) void call_complete_plain(struct wei
 {
 	engine->stats.calls_completed++;
 	req->nactive--;
-	call->state = CALL_SENDING;
-	/* Before 'done', since a call that it makes may need the buffer. */
-	mem_pool_put(call->args);
-	call->args = NULL;
+	call->state = CALL_ENDING;
+	req->pool->ending = call;
 	call->done(call, result, call->arg);
+	if (call->state < CALL_ENDING)
+		return; /* it was had again */
+	if (call->state == CALL_ENDING) {
+		mem_pool_put(call->args);
+		call->args = NULL;
+	}
 	call_free_slot(req, call);
 }
 

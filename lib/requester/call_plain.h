@@ -5,7 +5,7 @@
 /*
  * What most calls are, told without a plan, which would be the same: short ones without chunks; those that one result may be written
  * of, to one segment; and those of which one item is to be read. What is not in a chunk lies in one piece, with the header in front of
- * it. Each call_encode_...() writes that header, and returns how long the message is; 0: the call is another, and nothing was written.
+ * it. Each call_encode_...() writes that header; false: the call is another, and nothing was written.
  */
 
 #include "rdma2.h"
@@ -17,27 +17,28 @@ static inline bool call_fits(const struct weir_call *call, const struct weir_con
 	return bytes <= conn->send_inline && header_bytes + call->reply_max_bytes <= conn->recv_inline;
 }
 
+/* How long the message is. */
 static inline uint32_t call_plain_bytes(const struct weir_call *call, uint32_t header_bytes)
 {
 	return header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
 }
 
 /* 'extra' is a constant, here and below, so that version 1 does not pay for version 2. */
-static inline __attribute__((always_inline)) uint32_t
+static inline __attribute__((always_inline)) bool
 call_encode_short(struct weir_call *call, const struct weir_conn *conn, uint32_t extra)
 {
 	uint32_t header_bytes = RDMA1_HEADER_MIN + extra, bytes = call_plain_bytes(call, header_bytes);
 	uint8_t *header = call->out.start - header_bytes;
 
 	if (!call_fits(call, conn, header_bytes, bytes))
-		return 0;
+		return false;
 	rdma1_encode_short(header + extra, call->xid, requester_of(conn)->credits.wanted);
 	if (extra > 0)
 		rdma2_write_over(header, RDMA1_CALL, 0);
-	return bytes;
+	return true;
 }
 
-static inline __attribute__((always_inline)) uint32_t
+static inline __attribute__((always_inline)) bool
 call_encode_one_chunk(struct weir_call *call, const struct weir_conn *conn, uint32_t extra)
 {
 	const struct target *target = &call->results[0].target;
@@ -47,15 +48,15 @@ call_encode_one_chunk(struct weir_call *call, const struct weir_conn *conn, uint
 
 	if (call->nresults != 1 || target->len == 0 || !call->may_reduce || call->exposures ||
 	    !call_fits(call, conn, header_bytes, bytes))
-		return 0;
+		return false;
 	rdma1_encode_one_chunk(header + extra, call->xid, requester_of(conn)->credits.wanted, &seg);
 	if (extra > 0)
 		rdma2_write_over(header, RDMA1_CALL, 0);
-	return bytes;
+	return true;
 }
 
-static inline __attribute__((always_inline)) uint32_t call_encode_one_read(struct weir_call *call,
-									   const struct weir_conn *conn)
+static inline __attribute__((always_inline)) bool call_encode_one_read(struct weir_call *call,
+								       const struct weir_conn *conn)
 {
 	const struct piece *item = &call->pieces[1];
 	uint32_t left_bytes = (uint32_t)weir_xdr_out_len(&call->out);
@@ -64,14 +65,25 @@ static inline __attribute__((always_inline)) uint32_t call_encode_one_read(struc
 	/* An empty item is no piece. */
 	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || item->kind != PIECE_ITEM ||
 	    item->rkey == 0 || !call->may_reduce || call->exposures || conn->v2)
-		return 0;
+		return false;
 	if (!reduce_is_one_read(call->pieces[0].len, left_bytes, item->len, conn->send_inline,
 				conn->ep.engine->chunk_bytes, call->reply_max_bytes, conn->recv_inline))
-		return 0;
+		return false;
 	read = (struct rdma1_read_segment){call->pieces[0].len, {item->rkey, item->len, item->raddr}};
 	rdma1_encode_one_read(call->out.start - RDMA1_ONE_READ_SIZE, call->xid,
 			      requester_of(conn)->credits.wanted, &read);
-	return RDMA1_ONE_READ_SIZE + left_bytes;
+	return true;
+}
+
+/* Its state, and what it awaits: one word. */
+static inline __attribute__((always_inline)) void call_set_plain(struct weir_call *call, bool writes_result,
+								 bool reads_item, enum call_state state,
+								 bool is_send_done)
+{
+	call->state = (uint8_t)state;
+	call->awaits = writes_result ? CALL_AWAITS_ONE_CHUNK : CALL_AWAITS_SHORT;
+	call->is_send_done = is_send_done;
+	call->is_exposed = writes_result || reads_item;
 }
 
 /* What a plan would say of such a call, whose header is written; 'state' is the call's from then on. */
@@ -86,11 +98,7 @@ static inline __attribute__((always_inline)) void call_plan_plain(struct weir_ca
 	call->plan.reduced = reads_item ? 1u << 1 : 0;
 	call->plan.use_write_list = writes_result;
 	call->plan.need_reply_chunk = false;
-	/* One word. */
-	call->state = (uint8_t)state;
-	call->awaits = writes_result ? CALL_AWAITS_ONE_CHUNK : CALL_AWAITS_SHORT;
-	call->is_send_done = is_send_done;
-	call->is_exposed = writes_result || reads_item;
+	call_set_plain(call, writes_result, reads_item, state, is_send_done);
 }
 
 static inline void call_set_deadline(struct weir_call *call, const struct weir_engine *engine)

@@ -17,8 +17,19 @@ static size_t exposures_bytes(const struct call_pool *pool)
 	return (size_t)pool->ncalls * CALL_EXPOSURES_MAX * sizeof(pool->exposures[0]);
 }
 
+static void set_reclaim(struct call_pool *pool, struct mem_buf *(*reclaim)(struct mem_pool *pool, void *arg))
+{
+	struct mem_pool *bufs[] = {pool->engine->send_pool, pool->engine->long_pool};
+
+	for (size_t i = 0; i < sizeof(bufs) / sizeof(bufs[0]); i++) {
+		bufs[i]->reclaim = reclaim;
+		bufs[i]->reclaim_arg = pool;
+	}
+}
+
 static void destroy(struct call_pool *pool)
 {
+	set_reclaim(pool, NULL);
 	mem_unreserve(pool->exposures, exposures_bytes(pool));
 	mem_unreserve(pool->calls, calls_bytes(pool));
 	mem_free(pool);
@@ -44,6 +55,7 @@ static struct call_pool *create(struct weir_engine *engine)
 		destroy(pool);
 		return NULL;
 	}
+	set_reclaim(pool, call_reclaim);
 	return pool;
 }
 

@@ -25,6 +25,7 @@ struct call_pool {
 	uint32_t ncalls;
 	uint32_t nused; /* of them the first ones, which were in use once */
 	struct weir_call *free;
+	struct weir_call *ending; /* whose 'done' is being called; or was, it may be any */
 	struct weir_call *calls;
 	struct exposure *exposures; /* CALL_EXPOSURES_MAX for each; NULL: keys are the engine's */
 	struct call_view view;
@@ -37,6 +38,9 @@ void call_pool_put(struct call_pool *pool);
 /* One that was never used; NULL: there is none left. */
 struct weir_call *call_pool_next(struct call_pool *pool);
 
+/* The buffer of the call whose 'done' is being called, which can do without it: the application has others for what it does there then. */
+struct mem_buf *call_reclaim(struct mem_pool *pool, void *arg);
+
 static inline struct weir_call *call_pool_take(struct call_pool *pool)
 {
 	struct weir_call *call = pool->free;
@@ -45,6 +49,26 @@ static inline struct weir_call *call_pool_take(struct call_pool *pool)
 		return call_pool_next(pool);
 	pool->free = call->next_free;
 	return call;
+}
+
+/* What is the same for each call that begins, in the order in which it lies. */
+static inline void call_set_building(struct weir_call *call)
+{
+	call->state = CALL_BUILDING;
+	call->awaits = CALL_AWAITS_ANY;
+	call->is_send_done = false;
+	call->is_exposed = false;
+	call->losses = 0;
+	call->sends_app_memory = false;
+	call->is_stale = false;
+	call->avoids_extension = false;
+	call->is_cancelled = false;
+	call->has_extra = false;
+	call->nitems = 0;
+	call->nresults = 0;
+	call->npieces = 0;
+	call->piece_start = 0;
+	call->op_at = 0;
 }
 
 /* Its slot, and the call itself, are free again. */

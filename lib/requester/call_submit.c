@@ -200,7 +200,7 @@ static void count_forms(struct weir_call *call)
 /* Of one that is not sent yet. */
 static inline __attribute__((always_inline)) bool prepare_short(struct weir_call *call, uint32_t extra)
 {
-	if (call_encode_short(call, call->conn, extra) == 0)
+	if (!call_encode_short(call, call->conn, extra))
 		return false;
 	call_plan_plain(call, RDMA1_HEADER_MIN + extra, false, false, call->state, false);
 	return true;
@@ -208,7 +208,7 @@ static inline __attribute__((always_inline)) bool prepare_short(struct weir_call
 
 static inline __attribute__((always_inline)) bool prepare_one_chunk(struct weir_call *call, uint32_t extra)
 {
-	if (call_encode_one_chunk(call, call->conn, extra) == 0)
+	if (!call_encode_one_chunk(call, call->conn, extra))
 		return false;
 	call_plan_plain(call, RDMA1_ONE_CHUNK_SIZE + extra, true, false, call->state, false);
 	engine_of(call)->stats.write_chunks++;
@@ -217,7 +217,7 @@ static inline __attribute__((always_inline)) bool prepare_one_chunk(struct weir_
 
 static bool prepare_one_read(struct weir_call *call)
 {
-	if (call_encode_one_read(call, call->conn) == 0)
+	if (!call_encode_one_read(call, call->conn))
 		return false;
 	call_plan_plain(call, RDMA1_ONE_READ_SIZE, false, true, call->state, false);
 	engine_of(call)->stats.read_chunks++;
@@ -470,7 +470,7 @@ int call_submit_any(struct weir_call *call)
 		return -EINVAL;
 	if (__builtin_expect(call->out.failed, 0))
 		return -ENOSPC;
-	if (__builtin_expect(conn->ep.is_quiet, 0))
+	if (__builtin_expect(conn->ep.snags.is_quiet, 0))
 		wake(conn);
 	is_plain = prepare_plain(call);
 	if (!is_plain) {

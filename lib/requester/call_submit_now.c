@@ -10,8 +10,8 @@ static inline bool may_submit_now(const struct weir_call *call, const struct wei
 				  const struct requester *req)
 {
 	return call->state == CALL_BUILDING && !call->out.failed && conn_is_clear(conn) &&
-	       !conn->ep.is_quiet && conn->shared->nfree <= conn->shared->slack && TAILQ_EMPTY(&req->queue) &&
-	       !req->has_trial && req->credits.granted > req->credits.in_flight;
+	       conn->shared->nfree <= conn->shared->slack && TAILQ_EMPTY(&req->queue) && !req->has_trial &&
+	       req->credits.granted > req->credits.in_flight;
 }
 
 /* The driver could not send it now, which was taken for granted. */
@@ -20,8 +20,8 @@ static __attribute__((noinline)) int submit_after_all(struct weir_call *call)
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
 	struct requester *req = requester_of(call->conn);
 
-	stats->write_chunks -= call->plan.use_write_list;
-	stats->read_chunks -= call->plan.reduced != 0;
+	stats->write_chunks -= call->awaits == CALL_AWAITS_ONE_CHUNK;
+	stats->read_chunks -= call->nitems;
 	stats->calls_sent--;
 	req->nactive--;
 	req->credits.in_flight--;
@@ -30,42 +30,64 @@ static __attribute__((noinline)) int submit_after_all(struct weir_call *call)
 	return call_submit_any(call);
 }
 
-/* Its header, of so many bytes, is written. All there is to do comes before the driver's call, which most likely sends the message: nothing is
- * needed again behind it then. */
+/* Its message is written, all of it. All there is to do comes before the driver's call, which most likely sends the message: nothing is
+ * needed again behind it then. Of its plan the reply asks for no more than that. */
 static inline __attribute__((always_inline)) int submit_now(struct weir_call *call, struct weir_conn *conn,
-							    struct requester *req, uint32_t header_bytes,
+							    struct requester *req, const uint8_t *msg,
 							    uint32_t bytes, bool writes_result,
 							    bool reads_item)
 {
 	struct weir_engine *engine = conn->ep.engine;
 
-	if (bytes == 0)
-		return call_submit_any(call);
 	call_set_deadline(call, engine);
 	engine->stats.calls_sent++;
 	engine->stats.write_chunks += writes_result;
 	engine->stats.read_chunks += reads_item;
 	req->nactive++;
 	credit_take(&req->credits);
-	call_plan_plain(call, header_bytes, writes_result, reads_item, CALL_SENT, true);
-	if (__builtin_expect(conn->ops->send_now(conn->qp, call->out.start - header_bytes, bytes), 1))
+	call->plan.use_write_list = writes_result;
+	call_set_plain(call, writes_result, reads_item, CALL_SENT, true);
+	if (__builtin_expect(conn->ops->send_now(conn->qp, msg, bytes), 1))
 		return 0;
 	return submit_after_all(call);
+}
+
+/* Each of those with more to it apart, so that it does not burden the others with its stack frame. */
+static __attribute__((noinline)) int submit_one_chunk(struct weir_call *call, struct weir_conn *conn,
+						      struct requester *req)
+{
+	const uint8_t *msg = call->out.start - RDMA1_ONE_CHUNK_SIZE;
+	uint32_t bytes = call_plain_bytes(call, RDMA1_ONE_CHUNK_SIZE);
+
+	if (!call_encode_one_chunk(call, conn, 0))
+		return call_submit_any(call);
+	return submit_now(call, conn, req, msg, bytes, true, false);
+}
+
+static __attribute__((noinline)) int submit_one_read(struct weir_call *call, struct weir_conn *conn,
+						     struct requester *req)
+{
+	const uint8_t *msg = call->out.start - RDMA1_ONE_READ_SIZE;
+	uint32_t bytes = call_plain_bytes(call, RDMA1_ONE_READ_SIZE);
+
+	if (!call_encode_one_read(call, conn))
+		return call_submit_any(call);
+	return submit_now(call, conn, req, msg, bytes, false, true);
 }
 
 int weir_call_submit(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 	struct requester *req = requester_of(conn);
+	const uint8_t *msg = call->out.start - RDMA1_HEADER_MIN;
+	uint32_t bytes = call_plain_bytes(call, RDMA1_HEADER_MIN);
 
 	if (__builtin_expect(!may_submit_now(call, conn, req), 0))
 		return call_submit_any(call);
-	if ((call->nitems | call->nresults) == 0)
-		return submit_now(call, conn, req, RDMA1_HEADER_MIN, call_encode_short(call, conn, 0), false,
-				  false);
-	if (call->nitems == 0)
-		return submit_now(call, conn, req, RDMA1_ONE_CHUNK_SIZE, call_encode_one_chunk(call, conn, 0),
-				  true, false);
-	return submit_now(call, conn, req, RDMA1_ONE_READ_SIZE, call_encode_one_read(call, conn), false,
-			  true);
+	if (!call_is_bare(call))
+		return call->nitems == 0 ? submit_one_chunk(call, conn, req)
+					 : submit_one_read(call, conn, req);
+	if (__builtin_expect(!call_encode_short(call, conn, 0), 0))
+		return call_submit_any(call);
+	return submit_now(call, conn, req, msg, bytes, false, false);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_random.h>
 
 #include "alloc.h"
@@ -33,14 +34,13 @@ static void requester_free(struct requester *req)
 
 static struct requester *requester_create(struct weir_engine *engine, uint32_t credits)
 {
-	uint32_t nslots = credits * CALL_SLOTS_PER_CREDIT;
-	struct requester *req = mem_zalloc(sizeof(*req) + nslots * sizeof(req->slots[0]));
+	uint32_t nslots = credits * CALL_SLOTS_PER_CREDIT, slot_mask = rte_align32pow2(nslots) - 1;
+	struct requester *req = mem_zalloc(sizeof(*req) + (slot_mask + 1) * sizeof(req->slots[0]));
 
 	if (!req)
 		return NULL;
 	req->nslots = nslots;
-	while (req->slot_mask < nslots - 1)
-		req->slot_mask = req->slot_mask << 1 | 1;
+	req->slot_mask = slot_mask;
 	req->slots = (struct call_slot *)(req + 1);
 	req->pool = call_pool_get(engine);
 	if (!req->pool) {

@@ -21,6 +21,8 @@
  *   SENDING  'done' was called, but the device may still read our own buffer
  *   ZOMBIE   'done' was called with a time-out; nothing is exposed, but the responder still has the
  *            call, so the credit stays taken until the reply comes
+ *   ENDING   'done' is being called, and may have it again (call_again.c): BUILDING; not so when it is
+ *   TAKEN    its buffer was needed elsewhere
  *
  * A call ends by its reply, its time-out, weir_call_cancel(), or the end of the connection. When the connection is
  * remade, calls in flight are QUEUED again (retransmit.c). XIDs index: the low bits are the slot, the high bits count
@@ -54,6 +56,8 @@ enum call_state {
 	CALL_REVOKING,
 	CALL_SENDING,
 	CALL_ZOMBIE,
+	CALL_ENDING, /* from here on it is to be freed behind 'done' */
+	CALL_TAKEN,
 };
 
 /* The reply that a call most likely gets, where its Send is done, and it holds nothing but its message: accepted, without chunks, or with the
@@ -112,12 +116,13 @@ struct weir_call {
 	uint32_t proc;
 	uint32_t reply_max_bytes;
 
-	uint32_t npieces;
 	uint32_t nitems;
 	uint32_t nresults;
+	uint32_t npieces;
 	uint32_t piece_start; /* offset in 'out' of the PLAIN piece that is being written */
 	uint32_t
 		op_at; /* where in the whole call the operation begins that is being written; 0: there is none */
+	uint32_t args_at; /* offset in 'out' of the arguments: how long the RPC header is */
 	uint32_t header_bytes;
 	uint32_t nvalid; /* of the exposures, the keys that the peer may still use */
 	uint8_t *header;
@@ -163,13 +168,24 @@ struct weir_call {
 	TAILQ_ENTRY(weir_call) queue;
 } __attribute__((aligned(64)));
 
-_Static_assert(offsetof(struct weir_call, out) == 64 && offsetof(struct weir_call, npieces) == 128 &&
+_Static_assert(offsetof(struct weir_call, out) == 64 && offsetof(struct weir_call, nitems) == 128 &&
 		       offsetof(struct weir_call, exposures) >= 192 &&
 		       offsetof(struct weir_call, results[1]) <= 256,
 	       "a line each");
 
 _Static_assert(offsetof(struct weir_call, awaits) == offsetof(struct weir_call, state) + 1,
 	       "one word for both");
+_Static_assert(offsetof(struct weir_call, nresults) == offsetof(struct weir_call, nitems) + 4,
+	       "one word for both");
+
+/* Whether it has neither items nor results that may be placed. */
+static inline bool call_is_bare(const struct weir_call *call)
+{
+	uint64_t both;
+
+	memcpy(&both, &call->nitems, sizeof(both));
+	return both == 0;
+}
 
 /* Whether it is SENT, and awaits that. */
 static inline bool call_awaits(const struct weir_call *call, enum call_awaits awaits)
@@ -195,8 +211,8 @@ struct call_slot {
 struct requester {
 	/* what a call takes: a line */
 	struct credit_requester credits;
-	uint32_t nslots;
-	uint32_t slot_mask; /* the bits of an XID that are the slot */
+	uint32_t nslots;    /* of those below, the ones in use */
+	uint32_t slot_mask; /* the bits of an XID that are the slot; each of them is there */
 	uint32_t free_slot; /* the latest that was given back; CALL_NO_SLOT: all are in use */
 	uint32_t nactive;   /* submitted and not yet done */
 	bool has_trial;	    /* one was sent alone; over when it is not SENT any more, or its XID another's */
@@ -242,18 +258,18 @@ static inline struct requester *requester_of(const struct weir_conn *conn)
 /* The call of an XID that a peer named, whatever its state; NULL: there is none. */
 static inline struct weir_call *call_find(struct requester *req, uint32_t xid)
 {
-	uint32_t slot = xid & req->slot_mask;
+	const struct call_slot *slot = &req->slots[xid & req->slot_mask];
 
-	if (slot >= req->nslots || req->slots[slot].xid != xid)
-		return NULL;
-	return req->slots[slot].call;
+	return slot->xid == xid ? slot->call : NULL;
 }
 
 /* call_begin.c */
+/* A call of a free slot, of which there is one, with that buffer; NULL: there is no call left. */
+struct weir_call *call_take(struct weir_conn *conn, struct mem_buf *args);
 void call_release(struct weir_call *call);	 /* give back slot and buffers */
 void call_release_extra(struct weir_call *call); /* the buffers that submitting took */
 void call_release_sent(struct weir_call *call);	 /* of these, the ones that only its Send was for */
-/* Of a call that ended: the buffers that neither the device nor 'done' will look at. */
+/* Of a call that ended: the buffers that neither the device nor 'done' will look at, but 'args'. */
 void call_release_unread(struct weir_call *call);
 void call_close_piece(struct weir_call *call);
 

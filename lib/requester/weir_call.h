@@ -11,7 +11,8 @@
  *     weir_call_result_item(call, region, buffer, len);    where a DDP-eligible result is to go
  *     weir_call_submit(call);
  *
- * and 'done' is called, once, from a later weir_engine_poll(). Owner's thread only.
+ * and 'done' is called, once, from a later weir_engine_poll(); there weir_call_again() begins the next one like it.
+ * Owner's thread only.
  */
 
 #include "weir_conn.h"
@@ -66,8 +67,8 @@ struct weir_result {
 #define WEIR_ITEM_INLINE UINT32_MAX
 
 /** Memory named in 'call' is the caller's again. It may begin and submit other calls, and close connections: 'call' holds
- *  its slot and the buffer that 'result' points into until this returns, its other buffers are free (those that a
- *  device may still read follow when it is done). One that timed out keeps its slot and its credit until its
+ *  its slot and the buffer that 'result' points into until this returns, its other buffers are free to whoever needs them (those that a
+ *  device may still read follow when it is done); or it is begun again, by weir_call_again(). One that timed out keeps its slot and its credit until its
  *  reply comes after all, or the connection ends. */
 typedef void (*weir_call_done_fn)(struct weir_call *call, const struct weir_result *result, void *arg);
 
@@ -92,6 +93,13 @@ struct weir_call_params {
  *  for are begun and not done, those queued for a credit included: wait for one to end), ENOBUFS (buffer pool is dry), EMSGSIZE (args_max_bytes or
  *  results_max_bytes is over the profile's long_buffer_bytes), EINVAL. */
 WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params);
+
+/** As weir_call_begin() with the parameters of a call whose 'done' is being called, once, from there; 'call' ends as it does. Where a loop calls again
+ *  what has ended this is shorter: most often the result is 'call' itself, whose slot, buffer and header stay, all but the XID. Arguments and
+ *  items are to be described anew; credential and verifier are those that it had. 'result' stays valid until 'done' returns; but read from it by
+ *  weir_result_opaque() before memory is offered for the next. NULL with errno: as
+ *  weir_call_begin(); EINVAL: 'done' is not being called, or 'call' was had again already. */
+WEIR_API struct weir_call *weir_call_again(struct weir_call *call);
 
 /** Encoder for the arguments, behind the RPC header. */
 WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);

@@ -320,7 +320,6 @@ static inline void put_free(struct weir_request *req)
 
 	req->credit = 0;
 	req->is_carried_out = false;
-	req->is_plain = req->is_short = false;
 	req->user = NULL;
 	req->on_sent = NULL;
 	req->state = REQUEST_FREE;

@@ -34,7 +34,6 @@ static inline void release(struct weir_request *req, bool is_short, bool is_even
 	responder->nbusy--;
 	req->reply = NULL;
 	req->user = NULL;
-	req->is_plain = req->is_short = false;
 	req->state = REQUEST_FREE;
 	req->next_free = pool->free;
 	pool->free = req;

@@ -190,43 +190,6 @@ void wsim_call_cancel_some(struct wsim_run *run, uint32_t percent)
 	}
 }
 
-/* Applications do this in a callback, too. */
-static void act_in_callback(struct wsim_run *run, struct wsim_link *link)
-{
-	if (run->is_calm)
-		return;
-	wsim_call_cancel_some(run, 5);
-	if (wsim_chance(run, 20))
-		wsim_call_make(link, false);
-	if (may_end_connections(run) && link->conn && wsim_chance(run, 1))
-		weir_conn_close(link->conn);
-}
-
-static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
-{
-	struct wsim_link *link = link_of(call);
-	struct wsim_run *run = link->side->run;
-	uint32_t id = (uint32_t)(uintptr_t)arg;
-	struct wsim_call *plan = &run->calls[id];
-
-	wsim_note(run, "done", link->side->index, id, (uint64_t)-result->status);
-	if (plan->done++ > 0 || !plan->is_submitted) {
-		wsim_violation(run, "call %u: completed %u times", id, plan->done);
-		return;
-	}
-	run->nactive--;
-	plan->call = NULL;
-	plan->status = result->status;
-	check_status(run, id, call, result);
-	if (result->status == 0) {
-		run->counts.ok++;
-		check_reply(run, id, call, result);
-	}
-	/* The memory is the application's: it is used for something else at once. */
-	wsim_slot_put(plan->side, plan->slot);
-	act_in_callback(run, link);
-}
-
 /* Memory for the results of an operation, or, with WSIM_ITEMS, for all. */
 static int offer(struct wsim_side *side, const struct wsim_call *plan, uint32_t op, struct weir_call *call)
 {
@@ -290,43 +253,16 @@ static void refused(struct wsim_run *run, uint32_t id, int rc, bool must_work)
 		wsim_violation(run, "call %u: refused with %d", id, rc);
 }
 
-void wsim_call_make(struct wsim_link *link, bool must_work)
+/* A call that was begun for its plan. */
+static void submit(struct wsim_link *link, uint32_t id, struct weir_call *call, bool must_work)
 {
 	struct wsim_side *side = link->side;
 	struct wsim_run *run = side->run;
-	uint32_t id = run->ncalls;
 	struct wsim_call *plan = &run->calls[id];
-	struct weir_call_params params;
-	struct weir_call *call;
-	int slot, rc;
+	int rc;
 
-	if (id >= WSIM_CALLS - (run->is_calm ? 0 : WSIM_CALLS_LAST) || !link->conn ||
-	    side->nslots_busy == WSIM_SLOTS)
-		return;
-	wsim_plan(run, plan);
-	if (must_work)
-		plan->is_short = false;
-	params = (struct weir_call_params){
-		.prog = WSIM_PROG,
-		.vers = WSIM_VERS,
-		.proc = plan->proc,
-		.args_max_bytes = wsim_args_bytes(plan),
-		.results_max_bytes = plan->proc == WSIM_NULL ? 0 : wsim_results_bytes(plan),
-		.timeout_ns = plan->timeout_ns,
-		.cred = plan->has_cred ? &cred : NULL,
-		.ulb = &wsim_ulb,
-		.done = on_done,
-		.arg = (void *)(uintptr_t)id,
-	};
-	run->ncalls++;
-	call = weir_call_begin(link->conn, &params);
-	if (!call) {
-		refused(run, id, -errno, must_work);
-		return;
-	}
-	slot = wsim_slot_get(side);
 	plan->side = side;
-	plan->slot = (uint32_t)slot;
+	plan->slot = (uint32_t)wsim_slot_get(side);
 	plan->begun_ns = weir_engine_now(side->engine);
 	plan->is_remade = link->is_remade;
 	rc = describe(link, id, call);
@@ -347,4 +283,121 @@ void wsim_call_make(struct wsim_link *link, bool must_work)
 	plan->call = call;
 	run->counts.calls++;
 	wsim_note(run, "call", side->index, id, plan->proc);
+}
+
+/* One like that, which has just ended: with other data. */
+static void call_again(struct wsim_link *link, struct weir_call *call, uint32_t first,
+		       const struct wsim_call *ended)
+{
+	struct wsim_side *side = link->side;
+	struct wsim_run *run = side->run;
+	uint32_t id = run->ncalls;
+	struct wsim_call *plan = &run->calls[id];
+	struct weir_call *next;
+
+	if (!run->calls_again || run->is_calm || id >= WSIM_CALLS - WSIM_CALLS_LAST ||
+	    side->nslots_busy == WSIM_SLOTS || wsim_random_of(&run->again_rng) % 100 >= 50)
+		return;
+	*plan = (struct wsim_call){
+		.proc = ended->proc,
+		.nargs = ended->nargs,
+		.nresults = ended->nresults,
+		.noffers = ended->noffers,
+		.is_short = ended->is_short,
+		.answer = ended->answer,
+		.delay_ns = ended->delay_ns,
+		.timeout_ns = ended->timeout_ns,
+		.place = ended->place,
+		.has_cred = ended->has_cred,
+		.use_scratch = ended->use_scratch,
+		.has_ops = ended->has_ops,
+		.latest = id,
+	};
+	memcpy(plan->args, ended->args, sizeof(plan->args));
+	memcpy(plan->results, ended->results, sizeof(plan->results));
+	memcpy(plan->offers, ended->offers, sizeof(plan->offers));
+	run->ncalls++;
+	next = weir_call_again(call);
+	wsim_note(run, "again", side->index, id, next == call);
+	if (!next) {
+		refused(run, id, -errno, false);
+		return;
+	}
+	run->calls[first].latest = id;
+	submit(link, id, next, false);
+}
+
+/* Applications do this in a callback, too. */
+static void act_in_callback(struct wsim_run *run, struct wsim_link *link)
+{
+	if (run->is_calm)
+		return;
+	wsim_call_cancel_some(run, 5);
+	if (wsim_chance(run, 20))
+		wsim_call_make(link, false);
+	if (may_end_connections(run) && link->conn && wsim_chance(run, 1))
+		weir_conn_close(link->conn);
+}
+
+static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
+{
+	struct wsim_link *link = link_of(call);
+	struct wsim_run *run = link->side->run;
+	uint32_t first = (uint32_t)(uintptr_t)arg, id = run->calls[first].latest;
+	struct wsim_call *plan = &run->calls[id];
+
+	wsim_note(run, "done", link->side->index, id, (uint64_t)-result->status);
+	if (plan->done++ > 0 || !plan->is_submitted) {
+		wsim_violation(run, "call %u: completed %u times", id, plan->done);
+		return;
+	}
+	run->nactive--;
+	plan->call = NULL;
+	plan->status = result->status;
+	check_status(run, id, call, result);
+	if (result->status == 0) {
+		run->counts.ok++;
+		check_reply(run, id, call, result);
+	}
+	/* The memory is the application's: it is used for something else at once. */
+	wsim_slot_put(plan->side, plan->slot);
+	call_again(link, call, first, plan);
+	act_in_callback(run, link);
+}
+
+void wsim_call_make(struct wsim_link *link, bool must_work)
+{
+	struct wsim_side *side = link->side;
+	struct wsim_run *run = side->run;
+	uint32_t id = run->ncalls;
+	struct wsim_call *plan = &run->calls[id];
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	if (id >= WSIM_CALLS - (run->is_calm ? 0 : WSIM_CALLS_LAST) || !link->conn ||
+	    side->nslots_busy == WSIM_SLOTS)
+		return;
+	wsim_plan(run, plan);
+	if (must_work)
+		plan->is_short = false;
+	params = (struct weir_call_params){
+		.prog = WSIM_PROG,
+		.vers = WSIM_VERS,
+		.proc = plan->proc,
+		.args_max_bytes = wsim_args_bytes(plan),
+		.results_max_bytes = plan->proc == WSIM_NULL ? 0 : wsim_results_bytes(plan),
+		.timeout_ns = plan->timeout_ns,
+		.cred = plan->has_cred ? &cred : NULL,
+		.ulb = &wsim_ulb,
+		.done = on_done,
+		.arg = (void *)(uintptr_t)id,
+	};
+	plan->latest = id;
+	run->ncalls++;
+	call = weir_call_begin(link->conn, &params);
+	if (!call) {
+		refused(run, id, -errno, must_work);
+		return;
+	}
+	submit(link, id, call, must_work);
 }

@@ -327,6 +327,7 @@ int wsim_run(struct wsim_run *run, const struct wsim_options *options)
 	run->options = *options;
 	run->rng = options->seed;
 	run->cancel_rng = ~options->seed;
+	run->again_rng = ~options->seed ^ 1;
 	rte_srand(options->seed); /* XIDs */
 	if (wsim_world_create(run) != 0) {
 		wsim_violation(run, "the engines can't be made");

@@ -294,6 +294,7 @@ int wsim_world_create(struct wsim_run *run)
 	run->nresponders = 1 + wsim_below(run, 2);
 	run->has_now = wsim_chance(run, 50);
 	run->keeps_replies = run->options.seed % 8 != 3; /* not drawn, either */
+	run->calls_again = run->options.seed % 4 == 2;	 /* nor this */
 	/* Engines that a listener knows must not go before it: not where processes are killed. */
 	run->hands_over = run->options.level < 3 && wsim_chance(run, 40);
 	for (uint32_t i = 0; i < wsim_nsides(run) && rc == 0; i++) {

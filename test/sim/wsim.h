@@ -78,6 +78,7 @@ struct wsim_call {
 	uint64_t begun_ns;
 	bool is_submitted;
 	struct weir_call *call; /* under way; else NULL */
+	uint32_t latest; /* where calls were had again, of those that began with this one; or this one */
 	bool is_cancelled;
 	bool had_no_buffer; /* the handler replied SYSTEM_ERR for want of one */
 	uint32_t done;
@@ -157,6 +158,7 @@ struct wsim_run {
 	struct wsim_options options;
 	uint64_t rng;
 	uint64_t cancel_rng; /* of its own: other runs are to stay what they were */
+	uint64_t again_rng;  /* likewise */
 	uint64_t hash;
 	uint32_t step;
 	struct sim_world *world;
@@ -166,6 +168,7 @@ struct wsim_run {
 	bool has_now;	    /* the driver has the short cuts that need no post */
 	bool keeps_replies; /* some procedures are not idempotent */
 	bool cancels;	    /* applications give up calls of their own accord */
+	bool calls_again;   /* in 'done', at times */
 	bool is_tight;	    /* few buffers: a reply may not find one, which ends its connection */
 	uint32_t nrequesters, nresponders;
 	uint32_t one_in; /* rate of faults */

@@ -103,10 +103,10 @@ static void tick__finds_those_that_did_not_ask(void **state)
 	points[50].matters = true;
 	for (uint32_t round = 0; round < N / FEW + 1; round++)
 		tick();
-	assert_false(points[50].ep.is_quiet);
+	assert_false(points[50].ep.snags.is_quiet);
 	points[50].matters = false;
 	tick();
-	assert_true(points[50].ep.is_quiet);
+	assert_true(points[50].ep.snags.is_quiet);
 }
 
 static void want_ticks__has_one_looked_at_next(void **state)
@@ -117,7 +117,7 @@ static void want_ticks__has_one_looked_at_next(void **state)
 	engine_want_ticks(&points[60].ep);
 	tick();
 	assert_int_equal(points[60].nticks, 1);
-	assert_true(points[60].ep.is_quiet);
+	assert_true(points[60].ep.snags.is_quiet);
 }
 
 static void want_ticks__may_be_asked_in_a_tick(void **state)

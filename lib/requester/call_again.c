@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A call like one that ends. That has its slot still, and its buffer, with the RPC header: it begins anew as it is, under another XID. Where that
+ * can't be, as a device is not out of the buffer, or as it holds more than that until 'done' returns, another call gets a copy of the header.
+ */
+#include <errno.h>
+
+#include "call_pool.h"
+#include "wire.h"
+
+/* It is BUILDING: behind the RPC header, which is there but for its XID. */
+static inline void begin_anew(struct weir_call *call, uint32_t xid)
+{
+	wire_put_u32(call->out.start, xid);
+	call->out.p = call->out.start + call->args_at;
+	call->out.failed = false;
+	call_set_building(call);
+}
+
+static inline struct weir_call *begin_same(struct weir_call *call, struct requester *req)
+{
+	uint32_t xid = call->xid + req->slot_mask + 1;
+
+	call->xid = xid;
+	req->slots[call->slot].xid = xid;
+	begin_anew(call, xid);
+	return call;
+}
+
+static struct weir_call *begin_copy(const struct weir_call *call)
+{
+	const struct mem_buf *from = call->args;
+	struct weir_call *copy;
+	struct mem_buf *args;
+
+	if (requester_of(call->conn)->free_slot == CALL_NO_SLOT) {
+		errno = EAGAIN;
+		return NULL;
+	}
+	/* Which may be the same one. */
+	args = from ? mem_pool_get(from->pool) : NULL;
+	copy = args ? call_take(call->conn, args) : NULL;
+	if (!copy) {
+		if (args)
+			mem_pool_put(args);
+		errno = ENOBUFS;
+		return NULL;
+	}
+	memmove(copy->out.start, call->out.start, call->args_at);
+	copy->args_at = call->args_at;
+	copy->may_reduce = call->may_reduce;
+	copy->timeout_ns = call->timeout_ns;
+	copy->done = call->done;
+	copy->arg = call->arg;
+	copy->ulb = call->ulb;
+	copy->proc = call->proc;
+	copy->reply_max_bytes = call->reply_max_bytes;
+	begin_anew(copy, copy->xid);
+	return copy;
+}
+
+static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_call *call)
+{
+	if (!conn_takes_calls(call->conn)) {
+		errno = ENOTCONN;
+		return NULL;
+	}
+	switch (call->state) {
+	case CALL_ENDING:
+		return begin_same(call, requester_of(call->conn));
+	case CALL_SENDING:
+	case CALL_ZOMBIE:
+	case CALL_TAKEN:
+		return begin_copy(call);
+	default:
+		errno = EINVAL;
+		return NULL;
+	}
+}
+
+struct weir_call *weir_call_again(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+
+	if (__builtin_expect(call->state != CALL_ENDING || conn->state != CONN_OPEN, 0))
+		return again_otherwise(call);
+	return begin_same(call, requester_of(conn));
+}
+
+struct mem_buf *call_reclaim(struct mem_pool *pool, void *arg)
+{
+	const struct call_pool *calls = arg;
+	struct weir_call *call = calls->ending;
+	struct mem_buf *buf;
+
+	if (!call || (call->state != CALL_ENDING && call->state != CALL_SENDING) || !call->is_send_done ||
+	    !call->args || call->args->pool != pool)
+		return NULL;
+	buf = call->args;
+	call->args = NULL;
+	if (call->state == CALL_ENDING)
+		call->state = CALL_TAKEN;
+	return buf;
+}
