@@ -118,7 +118,7 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 		pace_put(&client->pace, lane);
 	} else if (!client->is_stopping) {
 		/* A look at the clock takes as long as a tenth of a call: with others in flight, one is for both. */
-		lane_next(lane, client->in_flight > 0 ? now_ticks : rte_rdtsc());
+		lane_next(lane, call, client->in_flight > 0 ? now_ticks : rte_rdtsc());
 	}
 }
 
@@ -209,16 +209,25 @@ static void size_call(struct lane *lane, struct weir_call_params *params)
 	}
 }
 
-bool lane_next(struct lane *lane, uint64_t start_ticks)
+static struct weir_call *begin(struct lane *lane)
 {
-	struct client *client = lane->link->client;
 	struct weir_call_params params = {
 		.prog = BENCH_PROG,
 		.vers = BENCH_VERS,
+		.proc = lane->proc,
 		.ulb = &bench_ulb,
 		.done = done,
 		.arg = lane,
 	};
+
+	size_call(lane, &params);
+	return weir_call_begin(lane->link->conn, &params);
+}
+
+bool lane_next(struct lane *lane, struct weir_call *ended, uint64_t start_ticks)
+{
+	struct client *client = lane->link->client;
+	enum bench_proc proc;
 	struct weir_call *call;
 	int rc = 0;
 
@@ -227,16 +236,20 @@ bool lane_next(struct lane *lane, uint64_t start_ticks)
 		client->is_stopping = true;
 		return false;
 	}
+	proc = choose_proc(client);
 	if (client->options->takes_turns) {
 		lane->link = &client->links[client->turn];
 		client->turn = client->turn + 1 == client->nactive ? 0 : client->turn + 1;
+		ended = NULL; /* on another connection */
 	}
-	lane->proc = choose_proc(client);
-	params.proc = lane->proc;
-	size_call(lane, &params);
+	if (ended && proc == lane->proc) {
+		call = weir_call_again(ended);
+	} else {
+		lane->proc = proc;
+		call = begin(lane);
+	}
 	lane->start_ticks = start_ticks;
 	lane->is_counted = client->is_measuring;
-	call = weir_call_begin(lane->link->conn, &params);
 	if (call) {
 		rc = add_arguments(lane, call);
 		if (rc == 0)

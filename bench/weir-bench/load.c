@@ -153,7 +153,7 @@ static void start_lanes(struct client *client)
 			if (client->pace.is_open_loop)
 				pace_put(&client->pace, &client->links[i].lanes[j]);
 			else
-				lane_next(&client->links[i].lanes[j], rte_rdtsc());
+				lane_next(&client->links[i].lanes[j], NULL, rte_rdtsc());
 }
 
 /* Arrivals that no lane has taken by the end: how long they have waited so far is the least that they would have taken.

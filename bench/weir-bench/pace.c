@@ -63,7 +63,7 @@ static uint32_t start_arrivals(struct pace *pace, uint64_t now_ticks)
 		}
 		pace->late += due <= pace->busy_ticks;
 		pace->due_ticks = pace_due(pace, ++pace->arrivals);
-		if (!lane_next(pace->idle[pace->head++ & pace->mask], due))
+		if (!lane_next(pace->idle[pace->head++ & pace->mask], NULL, due))
 			break;
 		n++;
 	}
@@ -76,7 +76,7 @@ static uint32_t start_thinkers(struct pace *pace, uint64_t now_ticks)
 	uint32_t n = 0;
 
 	while (pace->head != pace->tail && pace->idle[pace->head & pace->mask]->due_ticks <= now_ticks) {
-		if (!lane_next(pace->idle[pace->head++ & pace->mask], rte_rdtsc()))
+		if (!lane_next(pace->idle[pace->head++ & pace->mask], NULL, rte_rdtsc()))
 			break;
 		n++;
 	}

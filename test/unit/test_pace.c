@@ -17,8 +17,9 @@ static struct {
 } started[STARTED_MAX];
 static uint32_t nstarted, nallowed;
 
-bool lane_next(struct lane *lane, uint64_t start_ticks)
+bool lane_next(struct lane *lane, struct weir_call *ended, uint64_t start_ticks)
 {
+	assert_null(ended);
 	assert_true(nstarted < STARTED_MAX);
 	started[nstarted].lane = lane;
 	started[nstarted++].ticks = start_ticks;
