@@ -75,6 +75,7 @@ def measure(tools, missing, rounds, goals, say):
         got['idle_bytes'].append(tools.idle_connection_bytes(CONNECTIONS // 4))
     if goals:
         ask('callgrind', missing, say, lambda: got['instructions'].append(tools.instructions('null', 64, 32)))
+        ask('callgrind', missing, say, lambda: got['instructions_begun'].append(tools.instructions('null', 64, 32, '--begin')))
     return got
 
 
@@ -130,6 +131,7 @@ def print_goals(table, got):
     table.ratio('null 64 B depth 32 to ucp_am_bw -s 64', got['null32'], got['ucx_64'], 0.75, 'M/s', 1e6, peer='ucx')
     table.at_most('null 64 B, instructions of both sides, first', got['instructions'], 700, '', peer='callgrind')
     table.at_most('null 64 B, instructions of both sides, then', got['instructions'], 500, '', peer='callgrind')
+    table.at_most('the same, weir_call_begin() each time', got['instructions_begun'], None, '', peer='callgrind')
     table.ratio('read 4 KiB depth 32 to ucp_am_bw -s 4096', got['read4k'], got['ucx_4k'], 1.5, 'M/s', 1e6, peer='ucx')
     table.ratio('write 4 KiB depth 32 to ucp_am_bw -s 4096', got['write4k'], got['ucx_4k'], 1.2, 'M/s', 1e6, peer='ucx')
     table.ratio('read 1 MiB to memcpy', got['read1m'], got['memcpy_read'], 0.95, 'GB/s', 1e9)

@@ -53,12 +53,12 @@ class Table:
         self._compare(what, weirs, peers, lambda w, p: w - p, lambda v: f'{v:+.0f} {unit}', bound, False, peer, unit, 1.0)
 
     def at_most(self, what, figures, bound, unit, peer=''):
-        """weir's own figure, for which 'peer' is what measures it."""
+        """weir's own figure, for which 'peer' is what measures it; without a bound it is there to look at."""
         if not figures:
             self.open(what, self.why_open(peer))
             return
         middle = statistics.median(figures)
-        self.line(what, f'{middle:.0f} {unit}', '', '', f'<= {bound:g}', middle <= bound,
+        self.line(what, f'{middle:.0f} {unit}', '', '', '' if bound is None else f'<= {bound:g}', bound is None or middle <= bound,
                   f'  [{min(figures):.0f} {max(figures):.0f}]')
 
     def finish(self):

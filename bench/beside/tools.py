@@ -200,12 +200,12 @@ class Tools:
         return read_by(read_fi_pingpong, self.between(['fi_pingpong', '-B', str(self.port), *load],
                                                       ['fi_pingpong', '-P', str(self.port), *load, '127.0.0.1']), 'fi_pingpong')
 
-    def instructions(self, workload, size, depth, calls=5000):
+    def instructions(self, workload, size, depth, *more, calls=5000):
         """Of one RPC, both sides together."""
         with tempfile.TemporaryDirectory() as folder:
             said = run(['valgrind', '--log-fd=1', '--tool=callgrind', '--collect-atstart=no', '--toggle-collect=measure',
                         f'--callgrind-out-file={folder}/out', self.path('micro', 'weir-micro-rpc'), '--workload', workload,
-                        '--size', str(size), '--depth', str(depth), '--calls', str(calls)])
+                        '--size', str(size), '--depth', str(depth), '--calls', str(calls), *more])
         return read_by(read_callgrind, said, 'valgrind') / calls
 
     def memory_of(self, connections):

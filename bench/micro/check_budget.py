@@ -21,6 +21,7 @@ RPCS = {'rpc_null_64': ['--workload', 'null', '--size', '64'], 'rpc_read_4096': 
         'rpc_write_256': ['--workload', 'write', '--size', '256'], # its data are copied to their place
         'rpc_write_1024': ['--workload', 'write', '--size', '1024'], # they go by a chunk, though they would fit inline
         'rpc_null_64_of_24_credits': ['--workload', 'null', '--size', '64', '--credits', '24'], # each call waits for one
+        'rpc_null_64_begun': ['--workload', 'null', '--size', '64', '--begin'], # each, in place of what ended being had again
         # Beside idle connections, and on one after the other: what finding those with a message costs.
         'rpc_null_64_beside_255': ['--workload', 'null', '--size', '64', '--connections', '256'],
         'rpc_null_64_256_in_turn': ['--workload', 'null', '--size', '64', '--connections', '256', '--in-turn']}
