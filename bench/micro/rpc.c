@@ -72,6 +72,15 @@ static void handle(struct weir_request *req, void *arg)
 	weir_request_reply(req);
 }
 
+static struct weir_conn *next_conn(struct micro *micro)
+{
+	struct weir_conn *conn = micro->conns[micro->turn];
+
+	if (micro->in_turn)
+		micro->turn = micro->turn + 1 < micro->nconns ? micro->turn + 1 : 0;
+	return conn;
+}
+
 static void submit(struct micro *micro, struct weir_call *call);
 static void call_next(struct micro *micro);
 
@@ -83,10 +92,11 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	micro->failed += result->status != 0;
 	if (micro->left == 0)
 		return;
-	if (micro->in_turn || micro->begins)
+	if (micro->begins)
 		call_next(micro);
 	else
-		submit(micro, weir_call_again(call));
+		submit(micro,
+		       weir_call_again(call, micro->in_turn ? next_conn(micro) : weir_call_conn(call)));
 }
 
 static void call_next(struct micro *micro)
@@ -102,9 +112,7 @@ static void call_next(struct micro *micro)
 		.arg = micro,
 	};
 
-	submit(micro, weir_call_begin(micro->conns[micro->turn], &params));
-	if (micro->in_turn)
-		micro->turn = micro->turn + 1 < micro->nconns ? micro->turn + 1 : 0;
+	submit(micro, weir_call_begin(next_conn(micro), &params));
 }
 
 static __attribute__((noinline)) int describe_item(struct micro *micro, struct weir_call *call)
@@ -249,7 +257,7 @@ static void usage(FILE *to)
 	      "--own-receives: as with shared_receives = off.\n"
 	      "--connections: so many are open; calls are made on the first, or with --in-turn each on the "
 	      "next.\n"
-	      "--begin: each call by weir_call_begin(), as with --in-turn, in place of weir_call_again().\n"
+	      "--begin: each call by weir_call_begin() in place of weir_call_again().\n"
 	      "One thread makes RPCs and answers them, over shm. Prints nanoseconds per RPC, both sides "
 	      "together.\n"
 	      "For instructions: valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure "

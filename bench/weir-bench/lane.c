@@ -240,10 +240,9 @@ bool lane_next(struct lane *lane, struct weir_call *ended, uint64_t start_ticks)
 	if (client->options->takes_turns) {
 		lane->link = &client->links[client->turn];
 		client->turn = client->turn + 1 == client->nactive ? 0 : client->turn + 1;
-		ended = NULL; /* on another connection */
 	}
 	if (ended && proc == lane->proc) {
-		call = weir_call_again(ended);
+		call = weir_call_again(ended, lane->link->conn);
 	} else {
 		lane->proc = proc;
 		call = begin(lane);

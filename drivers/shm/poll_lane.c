@@ -152,6 +152,23 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 	return true;
 }
 
+/* What the message at 'at' will take of its user, where it has come: of many users in turn each is one that the caches have lost. */
+static inline void fetch_user(const struct shm_lane *lane, const struct ring_cells *cells, uint64_t at)
+{
+	const struct shm_qp *qp;
+
+	if (!ring_is_news(ring_header(ring_cell_at(cells, at)), ring_number(at)))
+		return;
+	qp = lane->qps[ring_tag(&lane->rx, at) & (LANE_PLACES - 1)];
+	if (qp) {
+		const char *user = qp->fabric.ctx;
+
+		__builtin_prefetch(user);
+		__builtin_prefetch(user + FABRIC_USER_LINES_AT);
+		__builtin_prefetch(user + FABRIC_USER_LINES_AT + 64);
+	}
+}
+
 /* The next message, of 'len' bytes, in the cells at 'at'; where they end is returned. 0: it is not sure to be taken. */
 static inline __attribute__((always_inline)) uint64_t
 show_sure(struct shm_lane *lane, const struct ring_cells *cells, uint64_t at, uint32_t len)
@@ -172,6 +189,7 @@ show_sure(struct shm_lane *lane, const struct ring_cells *cells, uint64_t at, ui
 		at = ring_take_tagged_turn(&lane->rx, wr->addr, len);
 	lane->rx.head = at;
 	take_count(&shm_dev_of(qp)->fabric.stats, len);
+	fetch_user(lane, cells, at); /* while this one is dealt with */
 	take_show(qp->fabric.ctx, qp->recvs, wr, len);
 	return at;
 }

@@ -145,6 +145,10 @@ struct weir_conn {
 	char peer[FABRIC_ADDR_MAX];
 };
 
+_Static_assert(offsetof(struct weir_conn, qp) == FABRIC_USER_LINES_AT &&
+		       offsetof(struct weir_conn, extra_bytes) <= FABRIC_USER_LINES_AT + 128,
+	       "what a message takes is where drivers look for it");
+
 /* Whether what is sent goes at once, nothing is queued in front of it, and time matters: is_slow is false while it is open, by version 1 alone, with
  * shared receives and a driver that sends at once, and nobody ends keys from afar. */
 static inline bool conn_is_clear(const struct weir_conn *conn)

@@ -176,7 +176,10 @@ struct fabric_stats {
 	uint64_t protocol_errors; /* the peer's ring, control message or key table made no sense */
 };
 
-/* What ctx of queue pairs points to where messages are shown: driver.h. */
+/* What ctx of queue pairs points to where messages are shown: driver.h. It is the start of something larger, of which a message that is shown
+ * takes the first line, and two from here on: a driver may fetch them ahead. */
+#define FABRIC_USER_LINES_AT 192u
+
 struct fabric_user {
 	/* True: the message is done with, and its receive is as if nothing had come; false: the receive is the user's, as behind a
 	 * completion. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A call like one that ends. That has its slot still, and its buffer, with the RPC header: it begins anew as it is, under another XID. Where that
- * can't be, as a device is not out of the buffer, or as it holds more than that until 'done' returns, another call gets a copy of the header.
+ * A call like one that ends. That has its slot still, and its buffer, with the RPC header: it begins anew as it is, under another XID; on another
+ * connection in a slot of that. Where this can't be, as a device is not out of the buffer, or as it holds more than that until 'done' returns, another call gets a copy of the header.
  */
 #include <errno.h>
 
@@ -27,19 +27,34 @@ static inline struct weir_call *begin_same(struct weir_call *call, struct reques
 	return call;
 }
 
-static struct weir_call *begin_copy(const struct weir_call *call)
+/* The call itself, in a slot of another connection. */
+static struct weir_call *begin_moved(struct weir_call *call, struct weir_conn *conn)
+{
+	struct requester *from = requester_of(call->conn), *to = requester_of(conn);
+
+	if (__builtin_expect(to->free_slot == CALL_NO_SLOT, 0)) {
+		errno = EAGAIN;
+		return NULL;
+	}
+	call_leave_slot(from, call);
+	call_enter_slot(conn, to, call);
+	begin_anew(call, call->xid);
+	return call;
+}
+
+static struct weir_call *begin_copy(const struct weir_call *call, struct weir_conn *conn)
 {
 	const struct mem_buf *from = call->args;
 	struct weir_call *copy;
 	struct mem_buf *args;
 
-	if (requester_of(call->conn)->free_slot == CALL_NO_SLOT) {
+	if (requester_of(conn)->free_slot == CALL_NO_SLOT) {
 		errno = EAGAIN;
 		return NULL;
 	}
 	/* Which may be the same one. */
 	args = from ? mem_pool_get(from->pool) : NULL;
-	copy = args ? call_take(call->conn, args) : NULL;
+	copy = args ? call_take(conn, args) : NULL;
 	if (!copy) {
 		if (args)
 			mem_pool_put(args);
@@ -59,32 +74,39 @@ static struct weir_call *begin_copy(const struct weir_call *call)
 	return copy;
 }
 
-static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_call *call)
+static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_call *call,
+								   struct weir_conn *conn)
 {
-	if (!conn_takes_calls(call->conn)) {
+	if (conn->ep.engine != call->conn->ep.engine) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!conn_takes_calls(conn)) {
 		errno = ENOTCONN;
 		return NULL;
 	}
 	switch (call->state) {
 	case CALL_ENDING:
-		return begin_same(call, requester_of(call->conn));
+		return conn == call->conn ? begin_same(call, requester_of(conn)) : begin_moved(call, conn);
 	case CALL_SENDING:
 	case CALL_ZOMBIE:
 	case CALL_TAKEN:
-		return begin_copy(call);
+		return begin_copy(call, conn);
 	default:
 		errno = EINVAL;
 		return NULL;
 	}
 }
 
-struct weir_call *weir_call_again(struct weir_call *call)
+struct weir_call *weir_call_again(struct weir_call *call, struct weir_conn *conn)
 {
-	struct weir_conn *conn = call->conn;
-
 	if (__builtin_expect(call->state != CALL_ENDING || conn->state != CONN_OPEN, 0))
-		return again_otherwise(call);
-	return begin_same(call, requester_of(conn));
+		return again_otherwise(call, conn);
+	if (conn == call->conn)
+		return begin_same(call, requester_of(conn));
+	if (__builtin_expect(conn->ep.engine != call->conn->ep.engine, 0))
+		return again_otherwise(call, conn);
+	return begin_moved(call, conn);
 }
 
 struct mem_buf *call_reclaim(struct mem_pool *pool, void *arg)

@@ -105,17 +105,10 @@ static inline struct mem_buf *take_buffer(struct weir_engine *engine, uint64_t s
 /* A call of a free slot, of which there is one; NULL: there is no call left. */
 static inline struct weir_call *take_slot(struct weir_conn *conn, struct requester *req)
 {
-	struct call_slot *slot = &req->slots[req->free_slot];
 	struct weir_call *call = call_pool_take(req->pool);
 
-	if (__builtin_expect(!call, 0))
-		return NULL;
-	slot->call = call;
-	slot->xid += req->slot_mask + 1;
-	call->conn = conn;
-	call->slot = req->free_slot;
-	call->xid = slot->xid;
-	req->free_slot = slot->next_free;
+	if (__builtin_expect(call != NULL, 1))
+		call_enter_slot(conn, req, call);
 	return call;
 }
 

@@ -71,14 +71,32 @@ static inline void call_set_building(struct weir_call *call)
 	call->op_at = 0;
 }
 
-/* Its slot, and the call itself, are free again. */
-static inline void call_free_slot(struct requester *req, struct weir_call *call)
+/* It gets the free slot of which there is one. */
+static inline void call_enter_slot(struct weir_conn *conn, struct requester *req, struct weir_call *call)
+{
+	struct call_slot *slot = &req->slots[req->free_slot];
+
+	slot->call = call;
+	slot->xid += req->slot_mask + 1;
+	call->conn = conn;
+	call->slot = req->free_slot;
+	call->xid = slot->xid;
+	req->free_slot = slot->next_free;
+}
+
+static inline void call_leave_slot(struct requester *req, const struct weir_call *call)
 {
 	struct call_slot *slot = &req->slots[call->slot];
 
 	slot->call = NULL;
 	slot->next_free = req->free_slot;
 	req->free_slot = call->slot;
+}
+
+/* Its slot, and the call itself, are free again. */
+static inline void call_free_slot(struct requester *req, struct weir_call *call)
+{
+	call_leave_slot(req, call);
 	call->state = CALL_FREE;
 	call->next_free = req->pool->free;
 	req->pool->free = call;

@@ -95,11 +95,12 @@ struct weir_call_params {
 WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params);
 
 /** As weir_call_begin() with the parameters of a call whose 'done' is being called, once, from there; 'call' ends as it does. Where a loop calls again
- *  what has ended this is shorter: most often the result is 'call' itself, whose slot, buffer and header stay, all but the XID. Arguments and
- *  items are to be described anew; credential and verifier are those that it had. 'result' stays valid until 'done' returns; but read from it by
+ *  what has ended this is shorter: most often the result is 'call' itself, whose buffer and header stay, all but the XID. Arguments and
+ *  items are to be described anew; credential and verifier are those that it had. 'conn' is its connection (weir_call_conn()) or another one of
+ *  its engine's. 'result' stays valid until 'done' returns; but read from it by
  *  weir_result_opaque() before memory is offered for the next. NULL with errno: as
- *  weir_call_begin(); EINVAL: 'done' is not being called, or 'call' was had again already. */
-WEIR_API struct weir_call *weir_call_again(struct weir_call *call);
+ *  weir_call_begin(); EINVAL: 'done' is not being called, 'call' was had again already, or 'conn' is another engine's. */
+WEIR_API struct weir_call *weir_call_again(struct weir_call *call, struct weir_conn *conn);
 
 /** Encoder for the arguments, behind the RPC header. */
 WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);

@@ -34,6 +34,19 @@ static int setup(void **state)
 	return 0;
 }
 
+static void more_receives(struct weir_profile *profile)
+{
+	profile->recv_buffers = 256;
+}
+
+static int setup_several(void **state)
+{
+	(void)state;
+	pair_start(&pair, more_receives);
+	pair_connect(&pair);
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -136,13 +149,13 @@ static void go_on(struct outcome *outcome, struct weir_call *call, const struct 
 	chain->xid = result->reply->xid;
 	if (++chain->round == ROUNDS)
 		return;
-	next = weir_call_again(call);
+	next = weir_call_again(call, weir_call_conn(call));
 	assert_non_null(next);
 	assert_ptr_equal(weir_call_conn(next), pair.conn);
 	assert_same_header(chain, next);
 	if (next == call) {
 		chain->nsame++;
-		assert_null(weir_call_again(call));
+		assert_null(weir_call_again(call, weir_call_conn(call)));
 		assert_int_equal(errno, EINVAL);
 	}
 	submit(chain, next);
@@ -220,7 +233,7 @@ static void take_next(struct outcome *outcome, struct weir_call *call, const str
 	(void)result;
 	if (outcome->arg)
 		weir_conn_close(weir_call_conn(call));
-	next_call = weir_call_again(call);
+	next_call = weir_call_again(call, weir_call_conn(call));
 	next_errno = errno;
 }
 
@@ -234,10 +247,10 @@ static void again__not_but_in_done(void **state)
 	outcome_init(&outcome, &pair);
 	params = pair_params(PAIR_NULL, &outcome);
 	call = weir_call_begin(pair.conn, &params);
-	assert_null(weir_call_again(call));
+	assert_null(weir_call_again(call, weir_call_conn(call)));
 	assert_int_equal(errno, EINVAL);
 	assert_int_equal(weir_call_submit(call), 0);
-	assert_null(weir_call_again(call));
+	assert_null(weir_call_again(call, weir_call_conn(call)));
 	assert_int_equal(errno, EINVAL);
 	pair_until(&pair, &outcome.done, 1);
 }
@@ -306,6 +319,62 @@ static void again__what_timed_out(void **state)
 	assert_int_equal(outcome.status, 0);
 }
 
+static struct weir_conn *conns[3]; /* the last one is another engine's */
+static int nopen;
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	(void)conn;
+	(void)error;
+	(void)arg;
+	nopen += event == WEIR_CONN_OPEN;
+}
+
+static void go_round(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+{
+	struct chain *chain = outcome->arg;
+	struct weir_call *next;
+
+	check(chain, call, result);
+	assert_ptr_equal(weir_call_conn(call), conns[chain->round % 2]);
+	if (++chain->round == ROUNDS)
+		return;
+	assert_null(weir_call_again(call, conns[2]));
+	assert_int_equal(errno, EINVAL);
+	next = weir_call_again(call, conns[chain->round % 2]);
+	assert_non_null(next);
+	assert_ptr_equal(weir_call_conn(next), conns[chain->round % 2]);
+	assert_same_header(chain, next);
+	chain->nsame += next == call;
+	submit(chain, next);
+}
+
+static void again__on_another_connection(void **state)
+{
+	static const uint32_t procs[] = {PAIR_ECHO, PAIR_READ, PAIR_BIG};
+	const struct weir_connect_options options = {.on_event = on_event};
+
+	(void)state;
+	nopen = 0;
+	conns[0] = pair.conn;
+	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conns[1]), 0);
+	assert_int_equal(weir_connect(pair.server, pair.addr, &options, &conns[2]), 0);
+	pair_until(&pair, &nopen, 2);
+	for (size_t i = 0; i < sizeof(procs) / sizeof(procs[0]); i++) {
+		struct chain chain;
+		struct weir_call_params params = begin_chain(&chain, procs[i]);
+
+		chain.outcome.check = go_round;
+		submit(&chain, begin(&chain, &params));
+		pair_until(&pair, &chain.outcome.done, ROUNDS);
+		assert_int_equal(chain.outcome.done, ROUNDS);
+		if (strcmp(pair_driver, "shm") == 0 && procs[i] == PAIR_ECHO)
+			assert_int_equal(chain.nsame, ROUNDS - 1);
+	}
+	pair_settle(&pair);
+	assert_int_equal(pair.client->send_pool->in_use, 1);
+}
+
 static struct mem_buf *bufs[BUFS_MAX];
 
 /* In 'done', of a call whose buffer is the only one that may be free. */
@@ -320,7 +389,7 @@ static void begin_another(struct outcome *outcome, struct weir_call *call, const
 		/* That was it. */
 		assert_null(weir_call_begin(weir_call_conn(call), &params));
 		assert_int_equal(errno, ENOBUFS);
-		assert_null(weir_call_again(call));
+		assert_null(weir_call_again(call, weir_call_conn(call)));
 		assert_int_equal(errno, ENOBUFS);
 		weir_call_abandon(other);
 	}
@@ -360,7 +429,7 @@ static void begin_beside(struct outcome *outcome, struct weir_call *call, const 
 	(void)result;
 	assert_null(weir_call_begin(weir_call_conn(call), &params));
 	assert_int_equal(errno, EAGAIN);
-	next_call = weir_call_again(call);
+	next_call = weir_call_again(call, weir_call_conn(call));
 	next_errno = errno;
 	outcome->nwords = next_call == call;
 }
@@ -402,6 +471,7 @@ static int run(void)
 		T(again__abandoned_gives_all_back),
 		T(again__not_where_the_connection_closes),
 		T(again__what_timed_out),
+		cmocka_unit_test_setup_teardown(again__on_another_connection, setup_several, teardown),
 		T(buffer__of_a_call_that_ends_is_had_where_the_pool_is_dry),
 		T(again__while_all_slots_are_in_use),
 	};

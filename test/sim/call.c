@@ -293,6 +293,7 @@ static void call_again(struct wsim_link *link, struct weir_call *call, uint32_t 
 	struct wsim_run *run = side->run;
 	uint32_t id = run->ncalls;
 	struct wsim_call *plan = &run->calls[id];
+	struct wsim_link *to = link;
 	struct weir_call *next;
 
 	if (!run->calls_again || run->is_calm || id >= WSIM_CALLS - WSIM_CALLS_LAST ||
@@ -316,15 +317,19 @@ static void call_again(struct wsim_link *link, struct weir_call *call, uint32_t 
 	memcpy(plan->args, ended->args, sizeof(plan->args));
 	memcpy(plan->results, ended->results, sizeof(plan->results));
 	memcpy(plan->offers, ended->offers, sizeof(plan->offers));
+	if (wsim_random_of(&run->again_rng) % 4 == 0)
+		to = &side->links[wsim_random_of(&run->again_rng) % side->nlinks];
+	if (!to->conn)
+		to = link;
 	run->ncalls++;
-	next = weir_call_again(call);
+	next = weir_call_again(call, to->conn);
 	wsim_note(run, "again", side->index, id, next == call);
 	if (!next) {
 		refused(run, id, -errno, false);
 		return;
 	}
 	run->calls[first].latest = id;
-	submit(link, id, next, false);
+	submit(to, id, next, false);
 }
 
 /* Applications do this in a callback, too. */
