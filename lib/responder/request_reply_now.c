@@ -189,12 +189,12 @@ static __attribute__((noinline)) void reply_chunked(struct weir_request *req, st
 
 	if (!is_quick(req, conn))
 		request_reply_any(req, conn);
+	else if (req->npieces == 2 && is_even(req, req->responder, conn) && fills_chunk(req, conn, &seg))
+		reply_item(req, conn, &seg);
 	else if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
 		reply_uneven(req, conn);
-	else if (__builtin_expect(!is_even(req, req->responder, conn), 0) || !fills_chunk(req, conn, &seg))
-		reply_item_uneven(req, conn);
 	else
-		reply_item(req, conn, &seg);
+		reply_item_uneven(req, conn);
 }
 
 /* Not one of those that most are. */

@@ -70,16 +70,20 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 }
 
 /* Field by field: a reply's pieces have no other, and what lies there is not cleared first. */
-static inline void add_piece(struct weir_request *req, uint8_t *base, uint32_t len, enum piece_kind kind,
+static inline void set_piece(struct piece *piece, uint8_t *base, uint32_t len, enum piece_kind kind,
 			     uint32_t lkey, uint32_t op)
 {
-	struct piece *piece = &req->pieces[req->npieces++];
-
 	piece->base = base;
 	piece->len = len;
 	piece->kind = kind;
 	piece->lkey = lkey;
 	piece->op = op;
+}
+
+static inline void add_piece(struct weir_request *req, uint8_t *base, uint32_t len, enum piece_kind kind,
+			     uint32_t lkey, uint32_t op)
+{
+	set_piece(&req->pieces[req->npieces++], base, len, kind, lkey, op);
 }
 
 /* What was encoded since the latest item, up to byte 'end' of it, is a piece. */
@@ -104,8 +108,9 @@ __attribute__((noinline)) int weir_request_result_item(struct weir_request *req,
 						       uint32_t len_bytes)
 {
 	const struct mem_keys *keys = engine_keys(req->responder->engine, region);
-	bool is_eligible = req->nitems < request_ulb(req)->result_items_max;
-	uint8_t *count;
+	enum piece_kind kind = req->nitems < request_ulb(req)->result_items_max ? PIECE_ITEM : PIECE_OPAQUE;
+	uint8_t *base = (uint8_t *)(uintptr_t)data, *count;
+	uint32_t end;
 
 	if (keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
@@ -114,12 +119,20 @@ __attribute__((noinline)) int weir_request_result_item(struct weir_request *req,
 	count = weir_xdr_reserve(&req->out, WEIR_XDR_UNIT);
 	if (__builtin_expect(!count, 0))
 		return 0; /* which the reply tells, as of any other result that did not fit */
-	close_piece_at(req, (uint32_t)weir_xdr_out_len(&req->out));
-	add_piece(req, (uint8_t *)(uintptr_t)data, len_bytes, is_eligible ? PIECE_ITEM : PIECE_OPAQUE,
-		  keys->lkey, req->op);
-	req->is_short = false;
-	req->nitems++;
 	wire_put_u32(count, len_bytes);
+	req->is_short = false;
+	end = (uint32_t)weir_xdr_out_len(&req->out);
+	if (__builtin_expect(req->npieces == 0, 1)) { /* the first, whose places are known, as most are */
+		set_piece(&req->pieces[0], req->out.start, end, PIECE_PLAIN, req->reply->lkey, 0);
+		set_piece(&req->pieces[1], base, len_bytes, kind, keys->lkey, req->op);
+		req->npieces = 2;
+		req->nitems = 1;
+		req->piece_start = end;
+		return 0;
+	}
+	close_piece_at(req, end);
+	add_piece(req, base, len_bytes, kind, keys->lkey, req->op);
+	req->nitems++;
 	return 0;
 }
 
