@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "call_pool.h"
 #include "engine.h"
 
 #define ROUNDS	   20u
@@ -24,6 +25,7 @@ struct chain {
 	uint32_t xid;	/* of the latest */
 	uint8_t header[HEADER_MAX];
 	size_t header_bytes;
+	bool may_reduce;
 };
 
 static int setup(void **state)
@@ -61,6 +63,7 @@ static void note_header(struct chain *chain, struct weir_call *call)
 	chain->header_bytes = (size_t)(out->p - out->start);
 	assert_in_range(chain->header_bytes, 40, HEADER_MAX);
 	memcpy(chain->header, out->start, chain->header_bytes);
+	chain->may_reduce = call->may_reduce;
 }
 
 static void assert_same_header(const struct chain *chain, struct weir_call *call)
@@ -70,6 +73,7 @@ static void assert_same_header(const struct chain *chain, struct weir_call *call
 	assert_int_equal(out->p - out->start, chain->header_bytes);
 	assert_memory_equal(out->start + 4, chain->header + 4, chain->header_bytes - 4);
 	assert_memory_not_equal(out->start, chain->header, 4); /* the XID */
+	assert_int_equal(call->may_reduce, chain->may_reduce);
 }
 
 /* Arguments are another round's each time. */
@@ -211,16 +215,22 @@ static void again__each_form_of_call(void **state)
 static void again__credential_and_verifier_stay(void **state)
 {
 	static const uint8_t body[] = "\0\0\0\1\0\0\0\0\0\0\0\2\0\0\0\3\0\0\0\0";
-	const struct weir_rpc_auth cred = {WEIR_RPC_AUTH_SYS, 20, body}, verf = {7, 5, body};
+	static const uint32_t procs[] = {PAIR_ECHO, PAIR_READ, PAIR_WRITE, PAIR_BIG};
+	const struct weir_rpc_auth creds[] = {{WEIR_RPC_AUTH_SYS, 20, body}, {99, 20, body}};
+	const struct weir_rpc_auth verf = {7, 5, body};
 
 	(void)state;
-	for (uint32_t proc = PAIR_ECHO; proc <= PAIR_WRITE; proc++) {
+	for (uint32_t i = 0; i < 2 * sizeof(procs) / sizeof(procs[0]); i++) {
 		struct chain chain;
-		struct weir_call_params params = begin_chain(&chain, proc);
+		struct weir_call_params params = begin_chain(&chain, procs[i / 2]);
+		struct weir_call *call;
 
-		params.cred = &cred;
+		params.cred = &creds[i % 2];
 		params.verf = &verf;
-		submit(&chain, begin(&chain, &params));
+		call = begin(&chain, &params);
+		assert_int_equal(call->may_reduce,
+				 i % 2 == 0); /* of a flavor that is not known, none may be */
+		submit(&chain, call);
 		pair_until(&pair, &chain.outcome.done, ROUNDS);
 	}
 }
@@ -381,9 +391,18 @@ static struct mem_buf *bufs[BUFS_MAX];
 static void begin_another(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
-	struct weir_call *other = weir_call_begin(weir_call_conn(call), &params);
+	struct call_pool *calls = pair.client->calls;
+	bool is_send_done = call->is_send_done;
+	struct weir_call *other;
 
 	(void)result;
+	/* As long as a device may read it, it is nobody's. */
+	call->is_send_done = false;
+	assert_null(call_reclaim(pair.client->send_pool, calls));
+	call->is_send_done = is_send_done;
+	assert_null(call_reclaim(pair.client->long_pool, calls)); /* and of no other pool */
+	other = weir_call_begin(weir_call_conn(call), &params);
+	assert_int_equal(other != NULL, is_send_done);
 	outcome->nwords = other != NULL;
 	if (other) {
 		/* That was it. */
@@ -412,7 +431,6 @@ static void buffer__of_a_call_that_ends_is_had_where_the_pool_is_dry(void **stat
 		assert_in_range(n, 1, BUFS_MAX - 1);
 		submit(&chain, call);
 		pair_until(&pair, &chain.outcome.done, 1);
-		/* Else a device may still read it. */
 		if (strcmp(pair_driver, "shm") == 0)
 			assert_int_equal(chain.outcome.nwords, 1);
 		while (n > 0)
