@@ -99,7 +99,9 @@ WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn, const struct 
  *  items are to be described anew; credential and verifier are those that it had. 'conn' is its connection (weir_call_conn()) or another one of
  *  its engine's. 'result' stays valid until 'done' returns; but read from it by
  *  weir_result_opaque() before memory is offered for the next. NULL with errno: as
- *  weir_call_begin(); EINVAL: 'done' is not being called, 'call' was had again already, or 'conn' is another engine's. */
+ *  weir_call_begin(), and ENOBUFS also where another call was begun in this 'done' while the pool was dry, and got the buffer; EINVAL: 'done' is not
+ *  being called, 'call' was had again already (neither is told of one that has timed out, or that a device has not let go of: it is the caller's
+ *  to keep to that), or 'conn' is another engine's. */
 WEIR_API struct weir_call *weir_call_again(struct weir_call *call, struct weir_conn *conn);
 
 /** Encoder for the arguments, behind the RPC header. */
