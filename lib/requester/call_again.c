@@ -88,7 +88,7 @@ static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_c
 	switch (call->state) {
 	case CALL_ENDING:
 		return conn == call->conn ? begin_same(call, requester_of(conn)) : begin_moved(call, conn);
-	case CALL_SENDING:
+	case CALL_LEAVING:
 	case CALL_ZOMBIE:
 	case CALL_TAKEN:
 		return begin_copy(call, conn);
@@ -115,7 +115,7 @@ struct mem_buf *call_reclaim(struct mem_pool *pool, void *arg)
 	struct weir_call *call = calls->ending;
 	struct mem_buf *buf;
 
-	if (!call || (call->state != CALL_ENDING && call->state != CALL_SENDING) || !call->is_send_done ||
+	if (!call || (call->state != CALL_ENDING && call->state != CALL_LEAVING) || !call->is_send_done ||
 	    !call->args || call->args->pool != pool)
 		return NULL;
 	buf = call->args;

@@ -20,11 +20,12 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 	}
 	stats->calls_completed++;
 	req->nactive--;
-	call->state = CALL_SENDING;
+	call->state = CALL_LEAVING;
 	/* Before 'done', since a call that it makes may need the buffers; it gets 'args' by call_reclaim(). */
 	call_release_unread(call);
 	req->pool->ending = call;
 	call->done(call, result, call->arg);
+	call->state = CALL_SENDING;
 	if (call->is_send_done || PLANTED(7))
 		call_release(call);
 }
@@ -54,8 +55,9 @@ void call_give_up(struct weir_call *call)
 	stats->calls_failed++;
 	if (call->is_refused) { /* the responder does not have it: no reply is to come */
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
-		call->state = CALL_SENDING;
+		call->state = CALL_LEAVING;
 		call->done(call, &result, call->arg);
+		call->state = CALL_SENDING;
 		if (call->is_send_done)
 			call_release(call);
 		return;

@@ -21,6 +21,7 @@
  *   SENDING  'done' was called, but the device may still read our own buffer
  *   ZOMBIE   'done' was called with a time-out; nothing is exposed, but the responder still has the
  *            call, so the credit stays taken until the reply comes
+ *   LEAVING  'done' is being called; then SENDING, or FREE: its Send's completion may come in there, and is not to free it
  *   ENDING   'done' is being called, and may have it again (call_again.c): BUILDING; not so when it is
  *   TAKEN    its buffer was needed elsewhere
  *
@@ -56,6 +57,7 @@ enum call_state {
 	CALL_REVOKING,
 	CALL_SENDING,
 	CALL_ZOMBIE,
+	CALL_LEAVING,
 	CALL_ENDING, /* from here on it is to be freed behind 'done' */
 	CALL_TAKEN,
 };
