@@ -197,7 +197,7 @@ struct shm_done {
 struct shm_recvs {
 	struct fabric_recv_wr *wrs; /* a power of two, and one of no length in front of them */
 	uint32_t mask;
-	struct fabric_recv_wr *top; /* where shared: in front of 'tail' */
+	struct fabric_recv_wr *top; /* where shared: wrs + tail - 1, which each message asks for */
 	uint32_t head, tail;
 	uint32_t max;
 	bool is_shared; /* the newest goes first: what was given back last is in the cache, however many are posted. 'head' stays 0 */

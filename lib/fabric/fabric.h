@@ -176,15 +176,16 @@ struct fabric_stats {
 	uint64_t protocol_errors; /* the peer's ring, control message or key table made no sense */
 };
 
-/* What ctx of queue pairs points to where messages are shown: driver.h. It is the start of something larger, of which a message that is shown
- * takes the first line, and two from here on: a driver may fetch them ahead. */
-#define FABRIC_USER_LINES_AT 192u
-
+/* What ctx of queue pairs points to where messages are shown: driver.h. */
 struct fabric_user {
 	/* True: the message is done with, and its receive is as if nothing had come; false: the receive is the user's, as behind a
 	 * completion. */
 	bool (*show)(struct fabric_user *user, uint64_t wr_id, uint32_t len);
 };
+
+/* It is the start of something larger, of which a message that is shown takes the first cache line, and two that begin so many
+ * bytes behind it: a driver may fetch them ahead. */
+#define FABRIC_USER_LINES_AT 192u
 
 struct fabric_dev {
 	const struct fabric_ops *ops;

@@ -42,7 +42,7 @@ static inline void credit_take_more(struct credit_requester *book, uint32_t more
 	book->in_flight += more;
 }
 
-/* A reply (or RDMA_ERROR for a known XID) came, with its rdma_credit. A grant of zero counts as one
+/* A reply (or RDMA_ERROR for a known XID) came, to a call that has its credit still, with its rdma_credit. A grant of zero counts as one
  * (3.3.1: it MUST NOT be zero), one above what was asked as that. Returns false when it was clamped up
  * from zero, for a counter. */
 static inline bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)

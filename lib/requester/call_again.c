@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A call like one that ends. That has its slot still, and its buffer, with the RPC header: it begins anew as it is, under another XID; on another
- * connection in a slot of that. Where this can't be, as a device is not out of the buffer, or as it holds more than that until 'done' returns, another call gets a copy of the header.
+ * A call like one that ends. That has its slot still, and its buffer, with the RPC header: it begins anew as it is, under another XID;
+ * on another connection in a slot of that. Where this can't be, as a device is not out of the buffer, or as it holds more than that
+ * until 'done' returns, another call gets a copy of the header.
  */
 #include <errno.h>
 
@@ -77,7 +78,8 @@ static struct weir_call *begin_copy(const struct weir_call *call, struct weir_co
 static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_call *call,
 								   struct weir_conn *conn)
 {
-	if (conn->ep.engine != call->conn->ep.engine) {
+	/* First its state: one that is over may have outlived its connection. */
+	if (call->state < CALL_ZOMBIE || conn->ep.engine != call->conn->ep.engine) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -85,17 +87,9 @@ static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_c
 		errno = ENOTCONN;
 		return NULL;
 	}
-	switch (call->state) {
-	case CALL_ENDING:
-		return conn == call->conn ? begin_same(call, requester_of(conn)) : begin_moved(call, conn);
-	case CALL_LEAVING:
-	case CALL_ZOMBIE:
-	case CALL_TAKEN:
+	if (call->state != CALL_ENDING)
 		return begin_copy(call, conn);
-	default:
-		errno = EINVAL;
-		return NULL;
-	}
+	return conn == call->conn ? begin_same(call, requester_of(conn)) : begin_moved(call, conn);
 }
 
 struct weir_call *weir_call_again(struct weir_call *call, struct weir_conn *conn)

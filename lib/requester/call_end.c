@@ -8,17 +8,12 @@
 
 #define REVOKE_NS 1000000000u /* for the device to invalidate the keys of a call that is given up */
 
-void call_complete(struct weir_call *call, const struct weir_result *result)
+/* Of a call that holds more than its message, or whose Send is not done. */
+static void complete_any(struct weir_call *call, const struct weir_result *result)
 {
 	struct requester *req = requester_of(call->conn);
-	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
 
-	stats->calls_failed += result->status != 0;
-	if (call->is_send_done && !call->has_extra) {
-		call_complete_plain(call->conn->ep.engine, req, call, result);
-		return;
-	}
-	stats->calls_completed++;
+	call->conn->ep.engine->stats.calls_completed++;
 	req->nactive--;
 	call->state = CALL_LEAVING;
 	/* Before 'done', since a call that it makes may need the buffers; it gets 'args' by call_reclaim(). */
@@ -28,6 +23,22 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 	call->state = CALL_SENDING;
 	if (call->is_send_done || PLANTED(7))
 		call_release(call);
+}
+
+void call_complete(struct weir_call *call, const struct weir_result *result)
+{
+	struct weir_engine *engine = call->conn->ep.engine;
+	struct requester *req = requester_of(call->conn);
+	struct call_pool *pool = req->pool;
+	/* In the 'done' of one call another may end, where room is made for a Send. */
+	struct weir_call *outer = pool->ending;
+
+	engine->stats.calls_failed += result->status != 0;
+	if (call->is_send_done && !call->has_extra)
+		call_complete_plain(engine, req, call, result);
+	else
+		complete_any(call, result);
+	pool->ending = outer;
 }
 
 void call_fail(struct weir_call *call, int status)

@@ -4,7 +4,7 @@
 #include "alloc.h"
 #include "rpc_msg.h"
 
-/* Calls whose callback runs have given their buffer back already, and it may be in use by one that the callback has made. */
+/* A call whose callback runs may have had its buffer taken (call_reclaim()), by one that the callback has made. */
 #define CALLS_IN_CALLBACKS 64u
 
 static size_t calls_bytes(const struct call_pool *pool)

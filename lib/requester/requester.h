@@ -18,7 +18,7 @@
  *            of the call are still valid: the reply waits
  *   REVOKING the call is given up, timed out or cancelled, and its keys are being invalidated; then a ZOMBIE, or
  *            REPLIED, if the reply comes meanwhile
- *   SENDING  'done' was called, but the device may still read our own buffer
+ *   SENDING  'done' has returned, but the device may still read our own buffer
  *   ZOMBIE   'done' was called with a time-out; nothing is exposed, but the responder still has the
  *            call, so the credit stays taken until the reply comes
  *   LEAVING  'done' is being called; then SENDING, or FREE: its Send's completion may come in there, and is not to free it
@@ -56,7 +56,7 @@ enum call_state {
 	CALL_REPLIED,
 	CALL_REVOKING,
 	CALL_SENDING,
-	CALL_ZOMBIE,
+	CALL_ZOMBIE, /* from here on weir_call_again() takes it */
 	CALL_LEAVING,
 	CALL_ENDING, /* from here on it is to be freed behind 'done' */
 	CALL_TAKEN,

@@ -68,7 +68,8 @@ struct weir_result {
 
 /** Memory named in 'call' is the caller's again. It may begin and submit other calls, and close connections: 'call' holds
  *  its slot and the buffer that 'result' points into until this returns, its other buffers are free to whoever needs them (those that a
- *  device may still read follow when it is done); or it is begun again, by weir_call_again(). One that timed out keeps its slot and its credit until its
+ *  device may still read follow when it is done); or it is begun again, by weir_call_again(), and is the next call then:
+ *  weir_call_conn() and weir_call_losses() say what they say of that. One that timed out keeps its slot and its credit until its
  *  reply comes after all, or the connection ends. */
 typedef void (*weir_call_done_fn)(struct weir_call *call, const struct weir_result *result, void *arg);
 

@@ -440,6 +440,70 @@ static void buffer__of_a_call_that_ends_is_had_where_the_pool_is_dry(void **stat
 	}
 }
 
+static void buffers__are_not_asked_of_requesters_that_are_gone(void **state)
+{
+	struct mem_pool *pool = pair.client->send_pool;
+	struct outcome outcome;
+	uint32_t n = 0;
+
+	(void)state;
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	weir_conn_close(pair.conn);
+	pair_until(&pair, &pair.closed, 1);
+	pair_settle(&pair);
+	while (n < BUFS_MAX && (bufs[n] = mem_pool_get(pool)))
+		n++;
+	assert_int_equal(pool->in_use, pool->count);
+	assert_int_equal(pool->empty, 1);
+	while (n > 0)
+		mem_pool_put(bufs[--n]);
+}
+
+/* In the 'done' of one call another ends, and then a buffer is needed. */
+static void begin_another_behind(struct outcome *outcome, struct weir_call *call,
+				 const struct weir_result *result)
+{
+	struct mem_pool *pool = pair.client->send_pool;
+	struct mem_buf *inner;
+
+	call_fail(outcome->arg, -ECANCELED);
+	inner = mem_pool_is_quick(pool) ? mem_pool_get(pool) : NULL; /* the other's, which would do, too */
+	begin_another(outcome, call, result);
+	if (inner)
+		mem_pool_put(inner);
+}
+
+static void buffer__of_a_call_in_whose_done_another_ended(void **state)
+{
+	struct mem_pool *pool = pair.client->send_pool;
+	struct outcome outer, inner;
+	struct weir_call_params params;
+	uint32_t n = 0, in_use = pool->in_use;
+
+	(void)state;
+	pair_call(&pair, PAIR_NULL, NULL, 0, &inner);
+	outcome_init(&outer, &pair);
+	outcome_init(&inner, &pair);
+	params = pair_params(PAIR_LATER, &inner);
+	outer.check = begin_another_behind;
+	outer.arg = weir_call_begin(pair.conn, &params);
+	weir_xdr_put_u32(weir_call_args(outer.arg), 1);
+	assert_int_equal(weir_call_submit(outer.arg), 0);
+	pair_until_later(&pair, 1);
+	params = pair_params(PAIR_NULL, &outer);
+	assert_int_equal(weir_call_submit(weir_call_begin(pair.conn, &params)), 0);
+	while (n < BUFS_MAX && (bufs[n] = mem_pool_get(pool)))
+		n++;
+	pair_until(&pair, &outer.done, 1);
+	assert_int_equal(inner.done, 1);
+	assert_int_equal(inner.status, -ECANCELED);
+	while (n > 0)
+		mem_pool_put(bufs[--n]);
+	pair_release_later(&pair);
+	pair_settle(&pair);
+	assert_int_equal(pool->in_use, in_use);
+}
+
 static void begin_beside(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
@@ -492,6 +556,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(again__on_another_connection, setup_several, teardown),
 		T(buffer__of_a_call_that_ends_is_had_where_the_pool_is_dry),
 		T(again__while_all_slots_are_in_use),
+		T(buffer__of_a_call_in_whose_done_another_ended),
+		T(buffers__are_not_asked_of_requesters_that_are_gone),
 	};
 
 	return cmocka_run_group_tests_name("call_again", tests, NULL, NULL);
