@@ -106,6 +106,44 @@ static void destroy__while_it_is_remade(void **state)
 	assert_int_equal(weir_engine_create(&pair.profile, &pair.client), 0); /* for teardown */
 }
 
+static void again_when_cancelled(struct outcome *outcome, struct weir_call *call,
+				 const struct weir_result *result)
+{
+	struct weir_call *next;
+
+	outcome->status = result->status;
+	if (result->status != -ECANCELED)
+		return;
+	assert_false(weir_conn_is_open(pair.conn));
+	next = weir_call_again(call, pair.conn);
+	assert_non_null(next);
+	weir_xdr_put_u32(weir_call_args(next), 1);
+	assert_int_equal(weir_call_submit(next), 0);
+}
+
+/* It waits for the connection, as one that is begun then. */
+static void again__while_it_is_remade(void **state)
+{
+	struct weir_call *call;
+
+	(void)state;
+	warm_up();
+	call = begin(0, PAIR_LATER, 0);
+	outcomes[0].check = again_when_cancelled;
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_submit(call), 0);
+	until_later(1);
+	stop_server();
+	pair_until(&pair, &pair.lost, 1);
+	assert_int_equal(weir_call_cancel(call), 0);
+	expect_done(0, -ECANCELED);
+	pair_server_start(&pair);
+	until_later(1);
+	pair_release_later(&pair);
+	pair_until(&pair, &outcomes[0].done, 2);
+	assert_int_equal(outcomes[0].status, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static int run(void)
@@ -118,6 +156,7 @@ static int run(void)
 		TEST(off__ends_as_it_did),
 		TEST(connect__first_attempt_is_the_only_one),
 		TEST(destroy__while_it_is_remade),
+		TEST(again__while_it_is_remade),
 	};
 
 	return cmocka_run_group_tests_name("reconnect_ends", tests, NULL, NULL);

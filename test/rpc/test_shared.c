@@ -418,6 +418,27 @@ static void put_call(uint32_t xid, uint32_t credits, uint32_t proc)
 	put_words(&m);
 }
 
+/* The same in a row: of those that the device shows one behind the other none but the first has been looked at by a tick. */
+static void excess__in_a_row_ends_the_connection(void **state)
+{
+	uint32_t max;
+
+	(void)state;
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	put_call(1, 1, PAIR_NULL);
+	raw_until(&raw, &raw.nmsgs, 1);
+	max = conn_held_max(pair.server_conn);
+	assert_in_range(max, 1, PAIR_LATER_MAX - 1);
+	for (uint32_t i = 0; i <= max; i++)
+		put_call(10 + i, 1, PAIR_LATER);
+	raw_until(&raw, &raw.disconnected, 1);
+	assert_int_equal(pair.nlater, max);
+	assert_int_equal(pair.server->stats.credits_exceeded, 1);
+	pair_release_later(&pair);
+	raw_close(&raw);
+}
+
 /* A READ into so many segments, of 8 bytes each: one place in the send queue more than that. */
 static void put_read(uint32_t nsegs)
 {
@@ -486,6 +507,7 @@ static int run(void)
 	const struct CMUnitTest of_rings[] = {
 		cmocka_unit_test_setup_teardown(reply__finds_the_ring_full, setup_narrow, teardown),
 		T(reply__passed_by_others_grants_what_it_says),
+		T(excess__in_a_row_ends_the_connection),
 	};
 	const struct CMUnitTest in_virtual_time[] = {T(idle__gives_credits_back)};
 	int failed = cmocka_run_group_tests_name("shared", tests, NULL, NULL);

@@ -159,6 +159,39 @@ static void reply__without_a_call_is_dropped_and_counted(void **state)
 	assert_int_equal(stats.replies_unmatched, 40);
 }
 
+static void three_credits(struct weir_profile *profile)
+{
+	profile->credits = 3;
+}
+
+static int setup_three_credits(void **state)
+{
+	(void)state;
+	pair_start(&pair, three_credits);
+	raw_open(&raw, &pair);
+	raw_serve(&raw);
+	return 0;
+}
+
+/* There are fewer calls than the bits of an XID that tell them apart can name. */
+static void reply__to_no_call_that_there_can_be(void **state)
+{
+	struct weir_engine_stats stats;
+	struct words call, m;
+
+	(void)state;
+	start_null(&call);
+	for (uint32_t i = 1; i < 16; i++) {
+		m = reply_to(&call, 4);
+		m.w[0] = m.w[7] = htobe32(i < 8 ? call.w[0] ^ i : i - 8);
+		raw_send_words(&raw, &m);
+	}
+	expect_still_waiting();
+	weir_engine_stats(pair.client, &stats);
+	assert_int_equal(stats.replies_unmatched, 15);
+	finish(&call);
+}
+
 static void reply__4_5_rdma_error_ends_the_call(void **state)
 {
 	struct words call, m;
@@ -386,6 +419,8 @@ static int run(void)
 		T(reply__4_5_and_4_2_4_unsound_headers_are_dropped_without_an_answer),
 		T(reply__for_hours_unsound_ones_cost_no_receive),
 		T(reply__without_a_call_is_dropped_and_counted),
+		cmocka_unit_test_setup_teardown(reply__to_no_call_that_there_can_be, setup_three_credits,
+						teardown),
 		T(reply__4_5_rdma_error_ends_the_call),
 		T(reply__4_5_an_rdma_error_that_cannot_be_decoded_is_dropped),
 		T(credit__3_3_1_a_grant_of_zero_is_taken_as_one),
