@@ -77,7 +77,8 @@ int client_connect(struct client *client);
 void client_disconnect(struct client *client);
 void client_fini(struct client *client);
 
-/* lane.c: make the lane's next call, whose round trip counts from 'start_ticks'; in 'done' of its latest, which 'ended' is then. False: no more are to be made. */
+/* lane.c: make the lane's next call, whose round trip counts from 'start_ticks'. 'ended': its latest, whose 'done' is being called; or
+ * NULL. False: no more are to be made. */
 bool lane_next(struct lane *lane, struct weir_call *ended, uint64_t start_ticks);
 
 /* load.c: warm-up, the measured time, and the end of calls in flight. */
