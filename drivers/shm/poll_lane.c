@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 	ring_take_tagged_whole(rx, wr->addr, len);
 	take_received(qp, wr, wc, len, 0);
 	shm_recvs_take(qp->recvs);
-	take_count(&shm_dev_of(qp)->fabric.stats, len);
+	shm_dev_of(qp)->fabric.stats.recvs++;
 	return true;
 }
 
@@ -188,7 +188,7 @@ show_sure(struct shm_lane *lane, const struct ring_cells *cells, uint64_t at, ui
 	else
 		at = ring_take_tagged_turn(&lane->rx, wr->addr, len);
 	lane->rx.head = at;
-	take_count(&shm_dev_of(qp)->fabric.stats, len);
+	shm_dev_of(qp)->fabric.stats.recvs++;
 	fetch_user(lane, cells, at); /* while this one is dealt with */
 	take_show(qp->fabric.ctx, qp->recvs, wr, len);
 	return at;

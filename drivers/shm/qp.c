@@ -160,7 +160,6 @@ static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 		return FABRIC_ERR_FATAL;
 	}
 	shm_dev_of(qp)->fabric.stats.sends++;
-	shm_dev_of(qp)->fabric.stats.send_bytes += len;
 	*bytes = (uint32_t)len;
 	return FABRIC_OK;
 }
@@ -310,35 +309,18 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 	return i;
 }
 
-static inline void sent_now(struct shm_qp *qp, uint32_t len)
-{
-	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
-
-	stats->doorbells++;
-	stats->sends++;
-	stats->send_bytes += len;
-}
-
 /* Each apart, so that none has the others' stack frames. */
 static __attribute__((noinline, flatten)) bool send_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	ring_write_cell(&qp->tx, data, len);
-	sent_now(qp, len);
-	return true;
-}
-
-static __attribute__((noinline, flatten)) bool send_cells(struct shm_qp *qp, const uint8_t *data,
-							  uint32_t len)
-{
-	ring_write_cells(&qp->tx, data, len);
-	sent_now(qp, len);
+	qp->fabric.dev->stats.sends_now++;
 	return true;
 }
 
 static __attribute__((noinline, flatten)) bool send_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	ring_write_two(&qp->tx, data, len);
-	sent_now(qp, len);
+	qp->fabric.dev->stats.sends_now++;
 	return true;
 }
 
@@ -346,7 +328,7 @@ static __attribute__((noinline, flatten)) bool send_three(struct shm_qp *qp, con
 							  uint32_t len)
 {
 	ring_write_three(&qp->tx, data, len);
-	sent_now(qp, len);
+	qp->fabric.dev->stats.sends_now++;
 	return true;
 }
 
@@ -357,64 +339,60 @@ static __attribute__((noinline)) bool stir(struct shm_qp *qp)
 }
 
 /* Nothing is pending on it, and its messages go by a lane: of what shm_qp_stir() asks for, completions are left. */
-static inline bool sent_by_lane(struct shm_qp *qp, uint32_t len)
+static inline bool sent_by_lane(struct shm_qp *qp)
 {
-	sent_now(qp, len);
+	qp->fabric.dev->stats.sends_now++;
 	return __builtin_expect(qp->is_hot || qp->done_head == qp->done_tail, 1) ? true : stir(qp);
 }
 
 static __attribute__((noinline, flatten)) bool lane_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	ring_write_tagged_one(&qp->lane->tx, qp->lane_tag, data, len);
-	return sent_by_lane(qp, len);
+	return sent_by_lane(qp);
 }
 
 static __attribute__((noinline, flatten)) bool lane_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	ring_write_tagged_two(&qp->lane->tx, qp->lane_tag, data, len);
-	return sent_by_lane(qp, len);
+	return sent_by_lane(qp);
 }
 
 static __attribute__((noinline, flatten)) bool lane_three(struct shm_qp *qp, const uint8_t *data,
 							  uint32_t len)
 {
 	ring_write_tagged_three(&qp->lane->tx, qp->lane_tag, data, len);
-	return sent_by_lane(qp, len);
+	return sent_by_lane(qp);
 }
 
 static __attribute__((noinline)) bool lane_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) == 1 && sent_by_lane(qp, len);
+	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes)
+		return false;
+	return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) == 1 && sent_by_lane(qp);
 }
 
 static __attribute__((noinline)) bool send_by_lane(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	const struct ring_writer *tx = &qp->lane->tx;
 	uint32_t bytes = len + RING_TAG;
 
-	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes)
-		return false;
-	if (__builtin_expect(!ring_has_room(tx, bytes), 0))
+	if (__builtin_expect(len - 1 >= qp->lane_few_max || !ring_has_few(&qp->lane->tx), 0))
 		return lane_any(qp, data, len);
-	switch (ring_few(tx, bytes)) {
-	case 1:
+	if (bytes <= RING_DATA)
 		return lane_one(qp, data, len);
-	case 2:
+	if (bytes <= 2 * RING_DATA)
 		return lane_two(qp, data, len);
-	case 3:
-		return lane_three(qp, data, len);
-	default:
-		return lane_any(qp, data, len);
-	}
+	return lane_three(qp, data, len);
 }
 
 static __attribute__((noinline)) bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
+	if (qp->tx_in_lane)
+		return send_by_lane(qp, data, len);
 	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes)
 		return false;
 	if (ring_put_one(&qp->tx, data, len) != 1)
 		return false;
-	sent_now(qp, len);
+	qp->fabric.dev->stats.sends_now++;
 	if (!qp->is_hot)
 		shm_qp_stir(qp);
 	return true;
@@ -425,16 +403,11 @@ bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
 	/* One of no bytes goes the long way, as all do where that maximum is 0. */
-	if (__builtin_expect(len - 1 >= qp->send_now_max || !ring_has_room(&qp->tx, len), 0))
-		return qp->tx_in_lane ? send_by_lane(qp, data, len) : send_any(qp, data, len);
-	switch (ring_few(&qp->tx, len)) {
-	case 1:
+	if (__builtin_expect(len - 1 >= qp->few_max || !ring_has_few(&qp->tx), 0))
+		return send_any(qp, data, len);
+	if (len <= RING_DATA)
 		return send_one(qp, data, len);
-	case 2:
+	if (len <= 2 * RING_DATA)
 		return send_two(qp, data, len);
-	case 3:
-		return send_three(qp, data, len);
-	default:
-		return send_cells(qp, data, len);
-	}
+	return send_three(qp, data, len);
 }

@@ -48,7 +48,7 @@ void ring_writer_start(struct ring_writer *ring, uint32_t laps)
 {
 	ring->tail = (uint64_t)laps * ring->size;
 	ring->full_at = ring->tail + ring->size;
-	ring->flat_end = 0;
+	ring->few_end = 0;
 }
 
 void ring_reader_start(struct ring_reader *ring, uint32_t laps)
@@ -59,6 +59,15 @@ void ring_reader_start(struct ring_reader *ring, uint32_t laps)
 	atomic_store_explicit(&ring_reader_shared(ring)->head, ring->head, memory_order_release);
 }
 
+/* The tail, or what is known of the reader, is another. */
+static inline void settle(struct ring_writer *ring)
+{
+	uint64_t lap_end = (ring->tail & ~(uint64_t)(ring->size - 1)) + ring->size;
+	uint64_t end = ring->full_at < lap_end ? ring->full_at : lap_end;
+
+	ring->few_end = end - (RING_FEW - 1) * RING_CELL;
+}
+
 static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint32_t need)
 {
 	uint64_t head = atomic_load_explicit(&ring->shared->head, memory_order_acquire);
@@ -66,6 +75,7 @@ static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint
 	if (head < ring_writer_head(ring) || head > ring->tail || head % RING_CELL != 0)
 		return -1;
 	ring->full_at = head + ring->size;
+	settle(ring);
 	return ring->full_at - ring->tail >= need;
 }
 
@@ -136,7 +146,7 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 static inline void end_at(struct ring_writer *ring, const struct ring_cells *cells, uint64_t end)
 {
 	ring->tail = end;
-	ring->flat_end = (end & ~cells->mask) + ring->size - (RING_FEW - 1) * RING_CELL; /* of this lap */
+	settle(ring);
 	fetch_ahead(cells, end);
 }
 
@@ -219,22 +229,25 @@ void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8
 
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	int room = has_room_for(ring, len);
+	int room;
 
+	if (ring_has_few(ring) && len <= RING_FEW_MAX) {
+		if (len <= RING_DATA)
+			ring_write_cell(ring, data, len);
+		else if (len <= 2 * RING_DATA)
+			ring_write_two(ring, data, len);
+		else
+			ring_write_three(ring, data, len);
+		return 1;
+	}
+	room = has_room_for(ring, len);
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	switch (ring_few(ring, len)) {
-	case 1:
-		ring_write_cell(ring, data, len);
-		break;
-	case 2:
-		ring_write_two(ring, data, len);
-		break;
-	case 3:
-		ring_write_three(ring, data, len);
-		break;
-	default:
+	if (len > RING_DATA) {
 		ring_write_cells(ring, data, len);
+	} else {
+		ring_write_cell(ring, data, len);
+		settle(ring);
 	}
 	return 1;
 }
@@ -258,23 +271,22 @@ static void write_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *
 
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
 {
-	int room = has_room_for(ring, len + RING_TAG);
+	uint32_t bytes = len + RING_TAG;
+	int room;
 
+	if (ring_has_few(ring) && bytes <= RING_FEW_MAX) {
+		if (bytes <= RING_DATA)
+			ring_write_tagged_one(ring, tag, data, len);
+		else if (bytes <= 2 * RING_DATA)
+			ring_write_tagged_two(ring, tag, data, len);
+		else
+			ring_write_tagged_three(ring, tag, data, len);
+		return 1;
+	}
+	room = has_room_for(ring, bytes);
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	switch (ring_few(ring, len + RING_TAG)) {
-	case 1:
-		ring_write_tagged_one(ring, tag, data, len);
-		break;
-	case 2:
-		ring_write_tagged_two(ring, tag, data, len);
-		break;
-	case 3:
-		ring_write_tagged_three(ring, tag, data, len);
-		break;
-	default:
-		write_tagged(ring, tag, data, len);
-	}
+	write_tagged(ring, tag, data, len);
 	return 1;
 }
 

@@ -49,7 +49,7 @@ struct ring_writer {
 	struct ring_shared *shared;
 	uint64_t tail;	   /* bytes written */
 	uint64_t full_at;  /* the tail may come up to there: a size beyond the reader's head, as last seen */
-	uint64_t flat_end; /* short of there, a few cells lie in one piece; of this lap or an earlier one */
+	uint64_t few_end;  /* short of there, RING_FEW cells are free and lie in one piece; or one of earlier */
 	uint32_t size;	   /* a power of two */
 };
 
@@ -116,24 +116,15 @@ static inline bool ring_has_room(const struct ring_writer *ring, uint32_t len)
 /* Where there is: a message that lies in one piece and invalidates nothing, of one cell, which is up to RING_DATA, or of more. */
 void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-/* The same of two or three cells that lie in one piece, as those of most messages do: up to RING_FEW_MAX bytes, when ring_is_flat(). */
+/* The same of two or three cells, as most messages take: up to RING_FEW_MAX bytes, when ring_has_few(). */
 void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 
-/* False where it is not known, either: ring_write_cells() sees to it. */
-static inline bool ring_is_flat(const struct ring_writer *ring)
+/* Whether there is room for a few cells, and they lie in one piece. False where it is not known, either: ring_put_one() and
+ * ring_put_tagged() see to it. */
+static inline bool ring_has_few(const struct ring_writer *ring)
 {
-	return ring->tail < ring->flat_end;
-}
-
-/* How many cells a message of so many bytes, with its tag, takes, when they are a few that are known to lie in one piece; else 0. */
-static inline uint32_t ring_few(const struct ring_writer *ring, uint32_t bytes)
-{
-	if (bytes <= RING_DATA)
-		return 1;
-	if (bytes > RING_FEW_MAX || !ring_is_flat(ring))
-		return 0;
-	return bytes <= 2 * RING_DATA ? 2 : 3;
+	return ring->tail < ring->few_end;
 }
 
 /* As ring_put() for one of these. */

@@ -242,8 +242,8 @@ struct shm_qp {
 	uint32_t show_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
 
 	_Alignas(64) struct ring_writer tx;
-	uint32_t
-		send_now_max; /* of a message that goes by tx with nothing else to be seen to: shm_qp_settle() */
+	uint32_t few_max; /* of a message of RING_FEW cells that goes by tx with nothing else to be seen to: shm_qp_settle() */
+	uint32_t lane_few_max; /* the same by the lane */
 
 	_Alignas(64) struct shm_found found;
 
@@ -445,10 +445,11 @@ static inline bool shm_is_clear(const struct shm_qp *qp)
 /* To be called after each change of what this asks for: a Send, and a message that is to be shown, are then asked for their length only. */
 static inline void shm_qp_settle(struct shm_qp *qp)
 {
-	bool is_free = shm_is_clear(qp) && !qp->tx_in_lane && qp->is_hot;
+	uint32_t max = qp->peer_max_msg_bytes < RING_FEW_MAX ? qp->peer_max_msg_bytes : RING_FEW_MAX;
 	bool is_shown = qp->shows && qp->state == QP_READY && !qp->is_rnr && qp->done_head == qp->done_tail;
 
-	qp->send_now_max = is_free ? qp->peer_max_msg_bytes : 0;
+	qp->few_max = shm_is_clear(qp) && !qp->tx_in_lane && qp->is_hot ? max : 0;
+	qp->lane_few_max = shm_is_clear(qp) && qp->tx_in_lane && max > RING_TAG ? max - RING_TAG : 0;
 	qp->show_end = is_shown ? qp->rx.max_msg + 1 : 0;
 }
 

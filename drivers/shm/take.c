@@ -75,7 +75,7 @@ bool shm_took(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_
 		shm_qp_break(qp);
 		return false;
 	}
-	take_count(&dev->fabric.stats, len);
+	dev->fabric.stats.recvs++;
 	return true;
 }
 
@@ -117,7 +117,7 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 			ring_advance(&rx, ring_take_whole(&rx, rx.head, wr->addr, (uint32_t)len));
 			take_received(qp, wr, wc++, (uint32_t)len, 0);
 			shm_recvs_take_of(recvs, is_shared);
-			take_count(stats, (uint32_t)len);
+			stats->recvs++;
 			continue;
 		}
 		word = ring_look(&rx);
@@ -142,7 +142,7 @@ uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max)
 	struct shm_recvs *recvs = qp->recvs;
 	struct ring_reader *rx = &qp->rx;
 	const struct ring_cells cells = {rx->cells, rx->size - 1};
-	uint64_t at = rx->head, bytes = 0;
+	uint64_t at = rx->head;
 	uint32_t n;
 
 	ring_fetch(rx);
@@ -158,12 +158,10 @@ uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max)
 		else
 			at = ring_take_turn(rx, wr->addr, (uint32_t)len);
 		rx->head = at;
-		bytes += len;
 		take_show(user, recvs, wr, (uint32_t)len);
 	}
 	dev->nshown += n;
 	dev->stats.recvs += n;
-	dev->stats.recv_bytes += bytes;
 	return n;
 }
 

@@ -48,12 +48,6 @@ static inline void take_show(struct fabric_user *user, struct shm_recvs *recvs, 
 	}
 }
 
-static inline void take_count(struct fabric_stats *stats, uint32_t len)
-{
-	stats->recvs++;
-	stats->recv_bytes += len;
-}
-
 /* Messages of less than so many bytes may be of those of which that can be known beforehand. */
 static inline uint32_t take_sure_end(const struct shm_qp *qp)
 {

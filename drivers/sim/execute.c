@@ -334,7 +334,6 @@ static void arrive(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
 		copy(swr, 0, swr->len, rwr->wr.addr, false);
 	rwr->len = swr->len;
 	peer->dev->base.stats.recvs++;
-	peer->dev->base.stats.recv_bytes += swr->len;
 	receive_done(peer, FABRIC_OK);
 	swr->state = SIM_DELIVERED;
 	/* Drawn one after the other, whatever the compiler. */
@@ -346,16 +345,12 @@ static void arrive(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
 
 static void count(struct fabric_stats *stats, const struct sim_swr *swr)
 {
-	if (is_send(swr)) {
+	if (is_send(swr))
 		stats->sends++;
-		stats->send_bytes += swr->len;
-	} else if (swr->wr.op == FABRIC_WRITE) {
+	else if (swr->wr.op == FABRIC_WRITE)
 		stats->writes++;
-		stats->write_bytes += swr->len;
-	} else if (swr->wr.op == FABRIC_READ) {
+	else if (swr->wr.op == FABRIC_READ)
 		stats->reads++;
-		stats->read_bytes += swr->len;
-	}
 }
 
 static void acknowledged(struct sim_qp *qp, uint64_t position)
@@ -431,10 +426,8 @@ bool sim_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 		memcpy(rwr->wr.addr, data, len);
 	rwr->len = len;
 	rwr->inv_rkey = 0;
-	qp->dev->base.stats.sends++;
-	qp->dev->base.stats.send_bytes += len;
+	qp->dev->base.stats.sends_now++;
 	peer->dev->base.stats.recvs++;
-	peer->dev->base.stats.recv_bytes += len;
 	receive_done(peer, FABRIC_OK);
 	return true;
 }
@@ -459,7 +452,6 @@ static bool rdma_now(struct fabric_qp *fqp, bool is_read, const struct fabric_sg
 	else
 		memmove(remote, local->addr, local->len);
 	*(is_read ? &stats->reads : &stats->writes) += 1;
-	*(is_read ? &stats->read_bytes : &stats->write_bytes) += local->len;
 	return true;
 }
 

@@ -57,7 +57,6 @@ static void received(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	if (raw->wc_flags & dev->invalidated_flags)
 		wc->inv_rkey = raw->invalidated_rkey;
 	dev->fabric.stats.recvs++;
-	dev->fabric.stats.recv_bytes += raw->byte_len;
 }
 
 /* The completion of a shared receive. */

@@ -130,7 +130,6 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 		out->opcode = wr->op == FABRIC_SEND ? IBV_WR_SEND : IBV_WR_SEND_WITH_INV;
 		out->invalidate_rkey = wr->rkey;
 		stats->sends++;
-		stats->send_bytes += bytes;
 		break;
 	case FABRIC_WRITE:
 	case FABRIC_READ:
@@ -139,13 +138,7 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 		out->wr.rdma.rkey = wr->rkey;
 		if (bytes == 0)
 			out->num_sge = 0; /* nothing of the peer's is checked then */
-		if (wr->op == FABRIC_WRITE) {
-			stats->writes++;
-			stats->write_bytes += bytes;
-		} else {
-			stats->reads++;
-			stats->read_bytes += bytes;
-		}
+		*(wr->op == FABRIC_WRITE ? &stats->writes : &stats->reads) += 1;
 		break;
 	case FABRIC_BIND_MW:
 		return to_bind(qp, wr, out);
