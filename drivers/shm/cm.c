@@ -308,8 +308,8 @@ static bool still_drains(const struct shm_event *event)
 	if (event->event.kind != FABRIC_CM_DISCONNECTED || !qp || qp->state != QP_READY)
 		return false;
 	if (qp->drain_end == 0) {
-		qp->drain_end = qp->rx.head + qp->rx.size;
-		qp->drain_lane_end = qp->lane ? qp->lane->rx.head + qp->lane->rx.size : 0;
+		qp->drain_end = qp->rx.head + ring_size(&qp->rx.cells);
+		qp->drain_lane_end = qp->lane ? qp->lane->rx.head + ring_size(&qp->lane->rx.cells) : 0;
 	}
 	if (shm_recvs_empty(qp->recvs))
 		return false;

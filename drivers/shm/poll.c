@@ -54,7 +54,7 @@ static void cool(struct shm_qp *qp)
 		return;
 	qp->cold_place = colds->n++;
 	colds->at[qp->cold_place] = (struct shm_cold){
-		.header = is_ready ? ring_header_at(qp->rx.cells, qp->rx.size, qp->rx.head) : &no_message,
+		.header = is_ready ? ring_header_at(&qp->rx.cells, qp->rx.head) : &no_message,
 		.number = ring_number(is_ready ? qp->rx.head : 0),
 		.qp = qp,
 	};

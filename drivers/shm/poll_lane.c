@@ -190,13 +190,13 @@ show_sure(struct shm_lane *lane, const struct ring_cells *cells, uint64_t at, ui
 	lane->rx.head = at;
 	shm_dev_of(qp)->fabric.stats.recvs++;
 	fetch_user(lane, cells, at); /* while this one is dealt with */
-	take_show(qp->fabric.ctx, qp->recvs, wr, len);
+	take_show(qp, wr, len);
 	return at;
 }
 
 uint32_t shm_show_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max)
 {
-	const struct ring_cells cells = {lane->rx.cells, lane->rx.size - 1};
+	const struct ring_cells cells = lane->rx.cells;
 	uint64_t at = lane->rx.head;
 	uint32_t n;
 

@@ -4,19 +4,17 @@
 void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size)
 {
 	*ring = (struct ring_writer){
-		.cells = (uint8_t *)memory + sizeof(struct ring_shared),
+		.cells = {(uint8_t *)memory + sizeof(struct ring_shared), size - 1},
 		.shared = memory,
 		.full_at = size,
-		.size = size,
 	};
 }
 
 void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uint32_t max_msg)
 {
 	*ring = (struct ring_reader){
-		.cells = (uint8_t *)memory + sizeof(struct ring_shared),
+		.cells = {(uint8_t *)memory + sizeof(struct ring_shared), size - 1},
 		.publish_at = size / 4,
-		.size = size,
 		.max_msg = max_msg,
 	};
 }
@@ -24,7 +22,7 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 /* As far as both the lap's end and the next publication, which comes a cell later, are RING_FEW cells away. */
 static uint64_t flat_end(const struct ring_reader *ring)
 {
-	uint64_t lap_end = (ring->head & ~(uint64_t)(ring->size - 1)) + ring->size;
+	uint64_t lap_end = (ring->head | ring->cells.mask) + 1;
 	uint64_t end = ring->publish_at - RING_CELL;
 
 	return (end < lap_end ? end : lap_end) - (RING_FEW - 1) * RING_CELL;
@@ -46,15 +44,15 @@ uint64_t ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t 
 
 void ring_writer_start(struct ring_writer *ring, uint32_t laps)
 {
-	ring->tail = (uint64_t)laps * ring->size;
-	ring->full_at = ring->tail + ring->size;
+	ring->tail = laps * ring_size(&ring->cells);
+	ring->full_at = ring->tail + ring_size(&ring->cells);
 	ring->few_end = 0;
 }
 
 void ring_reader_start(struct ring_reader *ring, uint32_t laps)
 {
-	ring->head = (uint64_t)laps * ring->size;
-	ring->publish_at = ring->head + ring->size / 4;
+	ring->head = laps * ring_size(&ring->cells);
+	ring->publish_at = ring->head + ring_size(&ring->cells) / 4;
 	ring->flat_end = 0;
 	atomic_store_explicit(&ring_reader_shared(ring)->head, ring->head, memory_order_release);
 }
@@ -62,7 +60,7 @@ void ring_reader_start(struct ring_reader *ring, uint32_t laps)
 /* The tail, or what is known of the reader, is another. */
 static inline void settle(struct ring_writer *ring)
 {
-	uint64_t lap_end = (ring->tail & ~(uint64_t)(ring->size - 1)) + ring->size;
+	uint64_t lap_end = (ring->tail | ring->cells.mask) + 1;
 	uint64_t end = ring->full_at < lap_end ? ring->full_at : lap_end;
 
 	ring->few_end = end - (RING_FEW - 1) * RING_CELL;
@@ -74,7 +72,7 @@ static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint
 
 	if (head < ring_writer_head(ring) || head > ring->tail || head % RING_CELL != 0)
 		return -1;
-	ring->full_at = head + ring->size;
+	ring->full_at = head + ring_size(&ring->cells);
 	settle(ring);
 	return ring->full_at - ring->tail >= need;
 }
@@ -152,7 +150,7 @@ static inline void end_at(struct ring_writer *ring, const struct ring_cells *cel
 
 void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1};
+	const struct ring_cells cells = ring->cells;
 	uint64_t at = ring->tail;
 
 	copy_short(ring_cell_at(&cells, at) + RING_HEADER, data, len);
@@ -162,7 +160,7 @@ void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len
 
 void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1};
+	const struct ring_cells cells = ring->cells;
 	uint64_t at = ring->tail, end;
 
 	/* The first cell last: the reader polls on it, and each of its looks would take the line away. */
@@ -178,7 +176,7 @@ static inline __attribute__((always_inline)) void write_few(struct ring_writer *
 							    uint32_t n)
 {
 	const uint32_t tag_bytes = is_tagged ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
-	uint8_t *first = ring->cells + (ring->tail & (ring->size - 1));
+	uint8_t *first = ring_cell_at(&ring->cells, ring->tail);
 	uint8_t *to = first + RING_HEADER + tag_bytes;
 	uint64_t number = ring_number(ring->tail);
 
@@ -254,7 +252,7 @@ int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 
 static void write_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1};
+	const struct ring_cells cells = ring->cells;
 	const uint32_t first = RING_DATA - RING_TAG;
 	uint64_t end = ring->tail + RING_CELL;
 
@@ -321,7 +319,7 @@ static inline void put_piece(const struct ring_cells *cells, struct cursor *curs
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1};
+	const struct ring_cells cells = ring->cells;
 	uint32_t need = ring_cells_bytes(len) + (inv_rkey ? RING_CELL : 0);
 	struct cursor cursor = {ring->tail, 0};
 	int room = has_room(ring, need);

@@ -44,28 +44,41 @@ struct ring_shared {
 		busy; /* rdma.c: the key by which it writes just now; 0: it does not */
 };
 
+struct ring_cells {
+	uint8_t *base;
+	uint64_t mask; /* their bytes, a power of two, less 1 */
+};
+
 struct ring_writer {
-	uint8_t *cells;
+	struct ring_cells cells;
 	struct ring_shared *shared;
 	uint64_t tail;	   /* bytes written */
 	uint64_t full_at;  /* the tail may come up to there: a size beyond the reader's head, as last seen */
 	uint64_t few_end;  /* short of there, RING_FEW cells are free and lie in one piece; or one of earlier */
-	uint32_t size;	   /* a power of two */
 };
 
 struct ring_reader {
-	uint8_t *cells; /* the shared part is in front of them */
+	struct ring_cells cells; /* the shared part is in front of them */
 	uint64_t head;
 	uint64_t publish_at; /* the head that is to be published next */
 	uint64_t
 		flat_end; /* short of there, a few cells lie in one piece, and none is to be published behind; or an earlier one */
-	uint32_t size;
 	uint32_t max_msg; /* longest message that can be; at most ring_msg_max() */
 };
 
+static inline uint8_t *ring_cell_at(const struct ring_cells *cells, uint64_t at)
+{
+	return cells->base + (at & cells->mask);
+}
+
+static inline uint64_t ring_size(const struct ring_cells *cells)
+{
+	return cells->mask + 1;
+}
+
 static inline struct ring_shared *ring_reader_shared(const struct ring_reader *ring)
 {
-	return (struct ring_shared *)(void *)ring->cells - 1;
+	return (struct ring_shared *)(void *)ring->cells.base - 1;
 }
 
 /* Bytes that a ring of 'size' takes in memory. */
@@ -103,7 +116,7 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 /* How far the reader got, as last seen. */
 static inline uint64_t ring_writer_head(const struct ring_writer *ring)
 {
-	return ring->full_at - ring->size;
+	return ring->full_at - ring_size(&ring->cells);
 }
 
 /* Whether there is room for a message of 'len' bytes, as far as is known without a look at the reader's mark. It asks for more than it takes,
@@ -136,9 +149,9 @@ void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t
 void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
 void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
 
-static inline _Atomic uint64_t *ring_header_at(uint8_t *cells, uint32_t size, uint64_t at)
+static inline _Atomic uint64_t *ring_header_at(const struct ring_cells *cells, uint64_t at)
 {
-	return (_Atomic uint64_t *)(void *)(cells + (at & (size - 1)));
+	return (_Atomic uint64_t *)(void *)ring_cell_at(cells, at);
 }
 
 _Static_assert(RING_VALID == 1u << (RING_WORD_BITS - 1) && RING_CELL == 64, "ring_number() counts cells");
@@ -164,7 +177,7 @@ static inline uint64_t ring_header(const uint8_t *cell)
 /* The header of what is next, with its number taken off: when that has come, its word is left. */
 static inline uint64_t ring_next(const struct ring_reader *ring)
 {
-	return ring_header(ring->cells + (ring->head & (ring->size - 1))) ^ ring_number(ring->head);
+	return ring_header(ring_cell_at(&ring->cells, ring->head)) ^ ring_number(ring->head);
 }
 
 /* The word of that, 0 when there is none. */
@@ -183,8 +196,8 @@ static inline uint32_t ring_look(const struct ring_reader *ring)
  * message that is there others may just be written, and what was fetched of them would be fetched again. */
 static inline void ring_fetch(const struct ring_reader *ring)
 {
-	__builtin_prefetch(ring->cells + ((ring->head + RING_CELL) & (ring->size - 1)));
-	__builtin_prefetch(ring->cells + ((ring->head + 2 * RING_CELL) & (ring->size - 1)));
+	__builtin_prefetch(ring_cell_at(&ring->cells, ring->head + RING_CELL));
+	__builtin_prefetch(ring_cell_at(&ring->cells, ring->head + 2 * RING_CELL));
 }
 
 static inline uint32_t ring_peek(const struct ring_reader *ring)
@@ -199,17 +212,6 @@ static inline int64_t ring_msg_len(const struct ring_reader *ring, uint32_t word
 	uint32_t len = word & RING_LEN_MASK;
 
 	return (word & ~(RING_LEN_MASK | RING_INV)) == RING_VALID && len <= ring->max_msg ? (int64_t)len : -1;
-}
-
-/* What the compiler can't keep of a ring across stores to its cells, which it takes for stores to anything. */
-struct ring_cells {
-	uint8_t *base;
-	uint64_t mask;
-};
-
-static inline uint8_t *ring_cell_at(const struct ring_cells *cells, uint64_t at)
-{
-	return cells->base + (at & cells->mask);
 }
 
 /* Whether a message of 'len' bytes may be taken by whole cells to where there is room for 'size': what is behind it in its last one is the
@@ -236,11 +238,11 @@ static inline uint64_t ring_take_few(const uint8_t *cell, uint64_t at, uint8_t *
 static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
 				       uint32_t len)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1};
+	const struct ring_cells cells = ring->cells; /* stores to them might be to anything, as the compiler has it */
 	const uint8_t *end = dst + len;
 
 	/* One to three, as most are, that lie in one piece. */
-	if (__builtin_expect(len <= RING_FEW_MAX && (at & cells.mask) + RING_FEW * RING_CELL <= ring->size,
+	if (__builtin_expect(len <= RING_FEW_MAX && (at & cells.mask) + RING_FEW * RING_CELL <= ring_size(&cells),
 			     1))
 		return ring_take_few(ring_cell_at(&cells, at), at, dst, len);
 	do {
@@ -255,7 +257,7 @@ static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t 
 static inline uint64_t ring_take_cells(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
 				       uint32_t size, uint32_t len)
 {
-	const struct ring_cells cells = {ring->cells, ring->size - 1};
+	const struct ring_cells cells = ring->cells; /* stores to them might be to anything, as the compiler has it */
 	const uint8_t *end = dst + len;
 
 	if (ring_takes_whole(size, len))
@@ -271,7 +273,7 @@ static inline void ring_advance(struct ring_reader *ring, uint64_t at)
 {
 	ring->head = at;
 	if (__builtin_expect(at >= ring->publish_at, 0)) {
-		ring->publish_at = at + ring->size / 4;
+		ring->publish_at = at + ring_size(&ring->cells) / 4;
 		atomic_store_explicit(&ring_reader_shared(ring)->head, at, memory_order_release);
 	}
 }
@@ -288,14 +290,14 @@ static inline uint32_t ring_key(const struct ring_reader *ring)
 {
 	uint32_t key;
 
-	memcpy(&key, ring->cells + (ring->head & (ring->size - 1)) + RING_HEADER, sizeof(key));
+	memcpy(&key, ring_cell_at(&ring->cells, ring->head) + RING_HEADER, sizeof(key));
 	return key;
 }
 
 /* The tag of a message that has one, and whose first cell of payload is at 'at'. */
 static inline uint64_t ring_tag(const struct ring_reader *ring, uint64_t at)
 {
-	const uint8_t *cell = ring->cells + (at & (ring->size - 1));
+	const uint8_t *cell = ring_cell_at(&ring->cells, at);
 
 	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)(cell + RING_HEADER),
 				    memory_order_relaxed);
@@ -306,7 +308,7 @@ static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8
 				    uint32_t len)
 {
 	const uint32_t first = RING_DATA - RING_TAG;
-	const uint8_t *from = ring->cells + (at & (ring->size - 1)) + RING_HEADER + RING_TAG;
+	const uint8_t *from = ring_cell_at(&ring->cells, at) + RING_HEADER + RING_TAG;
 
 	if (__builtin_expect(size >= first, 1))
 		memcpy(dst, from, first);
@@ -324,7 +326,7 @@ static inline void ring_take_tagged_whole(struct ring_reader *ring, uint8_t *dst
 	const uint32_t first = RING_DATA - RING_TAG;
 	uint64_t at = ring->head;
 
-	memcpy(dst, ring->cells + (at & (ring->size - 1)) + RING_HEADER + RING_TAG, first);
+	memcpy(dst, ring_cell_at(&ring->cells, at) + RING_HEADER + RING_TAG, first);
 	at += RING_CELL;
 	if (len > first)
 		at = ring_take_whole(ring, at, dst + first, len - first);

@@ -238,12 +238,13 @@ struct shm_qp {
 
 	_Alignas(64) struct ring_reader rx;
 	struct shm_recvs *recvs; /* that its messages take */
-	uint32_t npending;
-	uint32_t show_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
+	uint32_t show_end;     /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
+	uint32_t few_show_end; /* the same of RING_FEW cells at most */
 
 	_Alignas(64) struct ring_writer tx;
 	uint32_t few_max; /* of a message of RING_FEW cells that goes by tx with nothing else to be seen to: shm_qp_settle() */
 	uint32_t lane_few_max; /* the same by the lane */
+	uint32_t npending;
 
 	_Alignas(64) struct shm_found found;
 
@@ -451,6 +452,7 @@ static inline void shm_qp_settle(struct shm_qp *qp)
 	qp->few_max = shm_is_clear(qp) && !qp->tx_in_lane && qp->is_hot ? max : 0;
 	qp->lane_few_max = shm_is_clear(qp) && qp->tx_in_lane && max > RING_TAG ? max - RING_TAG : 0;
 	qp->show_end = is_shown ? qp->rx.max_msg + 1 : 0;
+	qp->few_show_end = qp->show_end <= RING_FEW_MAX ? qp->show_end : RING_FEW_MAX + 1;
 }
 
 /* rdma.c */

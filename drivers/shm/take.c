@@ -135,34 +135,33 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 	return (uint32_t)(wc - wcs);
 }
 
-uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max)
+/* Apart from the rest of a poll, which it would have to keep its registers for. */
+__attribute__((noinline)) uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max)
 {
 	struct fabric_dev *dev = qp->fabric.dev;
-	struct fabric_user *user = qp->fabric.ctx;
-	struct shm_recvs *recvs = qp->recvs;
 	struct ring_reader *rx = &qp->rx;
-	const struct ring_cells cells = {rx->cells, rx->size - 1};
 	uint64_t at = rx->head;
-	uint32_t n;
+	uint32_t left;
 
 	ring_fetch(rx);
-	for (n = 0; n < max; n++) {
-		const uint8_t *cell = ring_cell_at(&cells, at);
-		struct fabric_recv_wr *wr = take_top(recvs);
+	for (left = max; left > 0; left--) {
+		const uint8_t *cell = ring_cell_at(&rx->cells, at);
+		struct fabric_recv_wr *wr = take_top(qp->recvs);
 		uint64_t len = ring_header(cell) ^ ring_number(at) ^ RING_VALID;
 
-		if (__builtin_expect(len >= qp->show_end || !ring_takes_whole(wr->len, (uint32_t)len), 0))
-			break;
-		if (__builtin_expect(at < rx->flat_end && len <= RING_FEW_MAX, 1))
+		if (__builtin_expect(len < qp->few_show_end && at < rx->flat_end && wr->len >= RING_FEW_MAX,
+				     1))
 			at = ring_take_few(cell, at, wr->addr, (uint32_t)len);
-		else
+		else if (len < qp->show_end && ring_takes_whole(wr->len, (uint32_t)len))
 			at = ring_take_turn(rx, wr->addr, (uint32_t)len);
+		else
+			break;
 		rx->head = at;
-		take_show(user, recvs, wr, (uint32_t)len);
+		take_show(qp, wr, (uint32_t)len);
 	}
-	dev->nshown += n;
-	dev->stats.recvs += n;
-	return n;
+	dev->nshown += max - left;
+	dev->stats.recvs += max - left;
+	return max - left;
 }
 
 uint32_t shm_take_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)

@@ -39,12 +39,13 @@ static inline struct fabric_recv_wr *take_top(const struct shm_recvs *recvs)
 }
 
 /* The message in 'wr', which was next, is shown. The receive stays in its place meanwhile, and those that are posted go behind it. */
-static inline void take_show(struct fabric_user *user, struct shm_recvs *recvs, struct fabric_recv_wr *wr,
-			     uint32_t len)
+static inline void take_show(struct shm_qp *qp, struct fabric_recv_wr *wr, uint32_t len)
 {
+	struct fabric_user *user = qp->fabric.ctx;
+
 	if (__builtin_expect(!user->show(user, wr->wr_id, len), 0)) {
-		*wr = *recvs->top;
-		shm_recvs_take_of(recvs, true);
+		*wr = *qp->recvs->top;
+		shm_recvs_take_of(qp->recvs, true);
 	}
 }
 

@@ -113,7 +113,7 @@ static void hostile__headers(void **state)
 
 		raw_say(LANE_HELLO);
 		assert_int_equal(poll_b(2), 0);
-		atomic_store(ring_header_at(tx->cells, tx->size, tx->tail), ring_number(tx->tail) | words[i]);
+		atomic_store(ring_header_at(&tx->cells, tx->tail), ring_number(tx->tail) | words[i]);
 		assert_int_equal(poll_b(2), 0);
 		assert_int_equal(qp->state, QP_ERROR);
 		assert_true(qp->lane->is_broken);

@@ -101,7 +101,7 @@ static void scribble_lane(void)
 
 	if (random() % 4 == 0)
 		raw_scribble((uint8_t *)way + (raw.lane_tx.tail & (LANE_BYTES - 1)), 2048, 4);
-	raw_scribble((uint8_t *)raw.lane_rx.cells - sizeof(struct ring_shared), 4096, 1);
+	raw_scribble((uint8_t *)raw.lane_rx.cells.base - sizeof(struct ring_shared), 4096, 1);
 }
 
 /* The other process: until it is killed. */

@@ -107,7 +107,7 @@ static void check_reader(const struct run *run, uint64_t head_before)
 	REQUIRE(r->head - head_before <=
 		SIZE / 2); /* so that the next header is not one of those just read */
 	REQUIRE(r->publish_at > r->head && r->publish_at - r->head <= SIZE / 4);
-	REQUIRE(r->cells == run->memory + sizeof(struct ring_shared) && r->size == SIZE);
+	REQUIRE(r->cells.base == run->memory + sizeof(struct ring_shared) && ring_size(&r->cells) == SIZE);
 }
 
 static void expect_message(struct run *run, const uint8_t *got, uint32_t len, uint32_t key)
@@ -170,7 +170,7 @@ static void step_header(struct run *run, struct fuzz_in *in)
 {
 	uint32_t word = fuzz_u32(in);
 
-	atomic_store(ring_header_at(run->reader.cells, SIZE, run->reader.head),
+	atomic_store(ring_header_at(&run->reader.cells, run->reader.head),
 		     ring_number(run->reader.head) | word);
 	run->is_tainted = true;
 	if (word & ~(RING_VALID | RING_INV | RING_LEN_MASK) || !(word & RING_VALID) ||

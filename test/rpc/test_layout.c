@@ -179,7 +179,7 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 	/* From a line of its own, so that an offset of 0 is not taken for nothing. */
 	const uint8_t *at = (const uint8_t *)(uintptr_t)LINE;
 
-	add(ranges, "cells", at + (qp->tx.cells - base), qp->tx.size);
+	add(ranges, "cells", at + (qp->tx.cells.base - base), ring_size(&qp->tx.cells));
 	add(ranges, "reader's mark", at + ((const uint8_t *)ring_reader_shared(&qp->rx) - base),
 	    sizeof(ring_reader_shared(&qp->rx)->head));
 }
@@ -191,7 +191,7 @@ static void add_lane(struct ranges *ranges, const struct weir_conn *conn)
 	const uint8_t *base = (const uint8_t *)qp->lanes->memory, *at = (const uint8_t *)(uintptr_t)LINE;
 
 	assert_true(qp->tx_in_lane && qp->rx_in_lane);
-	add(ranges, "cells of a lane", at + (qp->lane->tx.cells - base), qp->lane->tx.size);
+	add(ranges, "cells of a lane", at + (qp->lane->tx.cells.base - base), ring_size(&qp->lane->tx.cells));
 	add(ranges, "reader's mark in a lane",
 	    at + ((const uint8_t *)ring_reader_shared(&qp->lane->rx) - base),
 	    sizeof(ring_reader_shared(&qp->lane->rx)->head));
