@@ -48,7 +48,9 @@ static inline void credit_take_more(struct credit_requester *book, uint32_t more
 static inline bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
 {
 	book->in_flight--;
-	if (__builtin_expect(rdma_credit - 1 < book->wanted, 1)) {
+	if (__builtin_expect(rdma_credit == book->granted, 1))
+		return true; /* as most often, and no more than is wanted: it was found so */
+	if (rdma_credit - 1 < book->wanted) {
 		book->granted = rdma_credit;
 		return true;
 	}

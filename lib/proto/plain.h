@@ -101,10 +101,16 @@ static inline bool plain_is_chunk_call(const uint8_t *msg, uint32_t len, const s
 	       plain_call_is_to(msg + RDMA1_ONE_CHUNK_SIZE, target);
 }
 
+/* Of a message of PLAIN_SHORT_REPLY bytes or more. */
+static inline bool plain_is_short_reply_within(const uint8_t *msg)
+{
+	return plain_short_reply_has_zeros(msg) && plain_begins(msg, RDMA1_HEADER_MIN) &&
+	       plain_reply_is(msg + RDMA1_HEADER_MIN);
+}
+
 static inline bool plain_is_short_reply(const uint8_t *msg, uint32_t len)
 {
-	return len >= PLAIN_SHORT_REPLY && plain_short_reply_has_zeros(msg) &&
-	       plain_begins(msg, RDMA1_HEADER_MIN) && plain_reply_is(msg + RDMA1_HEADER_MIN);
+	return len >= PLAIN_SHORT_REPLY && plain_is_short_reply_within(msg);
 }
 
 static inline bool plain_is_chunk_reply(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)

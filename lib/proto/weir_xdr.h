@@ -45,9 +45,9 @@ struct weir_xdr_in {
 	const uint8_t *p;
 	const uint8_t *end;
 	const struct weir_xdr_part *next; /* parts after the present one */
-	uint32_t nparts;		  /* how many */
-	bool is_item;			  /* the present part is an item not yet taken */
-	bool failed;
+	uint32_t nparts;		  /* how many; and bools so wide that all three are one word */
+	uint16_t is_item;		  /* the present part is an item not yet taken */
+	uint16_t failed;
 	uint64_t later_bytes; /* sum of the lengths of the parts after the present one */
 	uint8_t *join;	      /* of several parts: memory to put what crosses them together in, and its end */
 	uint8_t *join_end;

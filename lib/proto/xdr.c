@@ -186,19 +186,18 @@ int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_b
 /* 'len_bytes' of data and its padding, into room that is there. */
 static void put_padded(uint8_t *at, const void *src, uint32_t len_bytes)
 {
-	if (len_bytes == 0)
-		return;
-	/* The last word, of which the data leaves the padding. */
-	memset(at + (len_bytes - 1) / WEIR_XDR_UNIT * WEIR_XDR_UNIT, 0, WEIR_XDR_UNIT);
-	if (len_bytes <= COPY_SHORT_MAX)
+	if (len_bytes % WEIR_XDR_UNIT != 0) /* the last word, of which the data leaves the padding */
+		memset(at + len_bytes / WEIR_XDR_UNIT * WEIR_XDR_UNIT, 0, WEIR_XDR_UNIT);
+	if (len_bytes - 1 < COPY_SHORT_MAX)
 		copy_short(at, src, len_bytes);
-	else
+	else if (len_bytes > 0)
 		memcpy(at, src, len_bytes);
 }
 
 int weir_xdr_put_opaque_fixed(struct weir_xdr_out *out, const void *src, uint32_t len_bytes)
 {
-	uint8_t *at = weir_xdr_reserve(out, (size_t)len_bytes + weir_xdr_pad(len_bytes));
+	size_t padded = ((size_t)len_bytes + WEIR_XDR_UNIT - 1) / WEIR_XDR_UNIT * WEIR_XDR_UNIT;
+	uint8_t *at = weir_xdr_reserve(out, padded);
 
 	if (!at)
 		return -ENOSPC;

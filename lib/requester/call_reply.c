@@ -270,13 +270,14 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		on_other(conn, buf, len, inv_rkey);
 }
 
-/* The same of what the device shows: done with when it is plain. 'msg' is what 'buf' has; conn_shows_quick() leaves no version 2. */
+/* The same of what the device shows, of PLAIN_SHORT_REPLY bytes or more: done with when it is plain. 'msg' is what 'buf' has;
+ * conn_shows_quick() leaves no version 2. */
 static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 						 const uint8_t *msg)
 {
 	struct requester *req = requester_of(conn);
 
-	if (!plain_is_short_reply(msg, len) || !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
+	if (!plain_is_short_reply_within(msg) || !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
 		return conn_show(&conn->ep.user, (uintptr_t)buf, len);
 	go_on(conn, req);
 	return true;

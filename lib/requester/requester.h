@@ -105,8 +105,8 @@ struct weir_call {
 	bool avoids_extension; /* it was refused, or can't be had now */
 	bool is_cancelled;
 	bool has_extra; /* there may be buffers besides 'args' */
+	bool is_plain;	/* QUEUED: header and message lie in one piece, as they are to be sent */
 	bool may_reduce;
-	bool is_plain;	      /* QUEUED: header and message lie in one piece, as they are to be sent */
 	struct mem_buf *args; /* headroom, RPC header, arguments */
 	uint64_t deadline_ns;
 	uint64_t timeout_ns; /* ENGINE_NEVER_NS at most */
