@@ -46,7 +46,8 @@ struct engine_snags {
 				struct {
 					bool is_quiet; /* on the list of those, else on that of those that tick */
 					bool is_slow;
-					uint16_t nwrs; /* queued in front of what is sent */
+					bool has_trial; /* of a requester's: a call was sent alone */
+					uint8_t nwrs;	/* queued in front of what is sent */
 				};
 			};
 			uint32_t nheld; /* messages that came and hold their receive */

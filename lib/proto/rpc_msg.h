@@ -64,12 +64,12 @@ static inline void rpc_take_plain_reply(struct weir_xdr_in *in, struct weir_rpc_
 
 /* The same of one of 'len' bytes, all of the stream, and with that XID, where 'hdr' has nothing else but rpc_no_body; whatever the decoder was
  * used for. */
-static inline void rpc_view_plain_reply(const uint8_t *at, uint32_t len, uint32_t xid, struct weir_xdr_in *in,
-					struct weir_rpc_reply_header *hdr)
+static inline void rpc_view_plain_reply(const uint8_t *at, const uint8_t *end, uint32_t xid,
+					struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 {
 	hdr->xid = xid;
 	in->p = at + WEIR_RPC_REPLY_HEADER_MIN;
-	in->end = at + len;
+	in->end = end;
 	in->nparts = 0;
 	in->is_item = in->failed = false;
 	in->later_bytes = 0;

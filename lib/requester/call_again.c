@@ -12,8 +12,10 @@
 /* It is BUILDING: behind the RPC header, which is there but for its XID. */
 static inline void begin_anew(struct weir_call *call, uint32_t xid)
 {
-	wire_put_u32(call->out.start, xid);
-	call->out.p = call->out.start + call->args_at;
+	uint8_t *start = call->out.start;
+
+	call->out.p = start + call->args_at;
+	wire_put_u32(start, xid);
 	call->out.failed = false;
 	call_set_building(call);
 }

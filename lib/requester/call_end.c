@@ -94,7 +94,7 @@ static bool is_stuck(const struct weir_conn *conn)
 	if (!conn->remakes || conn->state != CONN_OPEN || credit_available(&req->credits) > 0)
 		return false;
 	for (uint32_t i = 0; i < req->nslots; i++)
-		if (req->slots[i].call && req->slots[i].call->state == CALL_ZOMBIE)
+		if (req->slots[i].call->state == CALL_ZOMBIE)
 			with_zombies += 1 + req->slots[i].call->more;
 	return with_zombies > 0 && with_zombies == req->credits.in_flight;
 }
@@ -152,8 +152,7 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {
 		struct weir_call *call = req->slots[i].call;
 
-		if (call &&
-		    (call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED ||
+		if ((call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED ||
 		     call->state == CALL_REVOKING) &&
 		    now_ns >= call->deadline_ns)
 			time_out(call);

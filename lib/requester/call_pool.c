@@ -4,6 +4,8 @@
 #include "alloc.h"
 #include "rpc_msg.h"
 
+struct weir_call call_none;
+
 /* A call whose callback runs may have had its buffer taken (call_reclaim()), by one that the callback has made. */
 #define CALLS_IN_CALLBACKS 64u
 

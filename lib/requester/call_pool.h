@@ -89,7 +89,7 @@ static inline void call_leave_slot(struct requester *req, const struct weir_call
 {
 	struct call_slot *slot = &req->slots[call->slot];
 
-	slot->call = NULL;
+	slot->call = &call_none;
 	slot->next_free = req->free_slot;
 	req->free_slot = call->slot;
 }

@@ -140,10 +140,10 @@ static __attribute__((noinline)) void send_more(struct weir_conn *conn)
 }
 
 /* A credit came back, maybe. */
-static inline void go_on(struct weir_conn *conn, struct requester *req)
+static inline void go_on(const struct requester *req)
 {
 	if (__builtin_expect(!TAILQ_EMPTY(&req->queue), 0))
-		send_more(conn);
+		send_more(req->conn);
 }
 
 static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
@@ -200,7 +200,7 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 		engine->stats.dropped++;
 		req->credits.in_flight += 1 + call->more;
 	}
-	go_on(conn, req);
+	go_on(req);
 done:
 	/* A key that is not of the call that was replied to: another call's, or none that was in use (RFC 8797). */
 	if (__builtin_expect(inv_rkey != 0, 0))
@@ -218,10 +218,11 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 	bool has_chunk = header_bytes == RDMA1_ONE_CHUNK_SIZE;
 	struct call_view *view = &req->pool->view;
 	uint32_t xid = wire_get_u32(msg);
-	struct weir_call *call = call_find(req, xid);
+	const struct call_slot *slot = call_slot_of(req, xid);
+	struct weir_call *call = slot->call;
 
 	/* Keys are only valid of one that has more than its message. */
-	if (!call || !call_awaits(call, has_chunk ? CALL_AWAITS_ONE_CHUNK : CALL_AWAITS_SHORT))
+	if (slot->xid != xid || !call_awaits(call, has_chunk ? CALL_AWAITS_ONE_CHUNK : CALL_AWAITS_SHORT))
 		return false;
 	if (has_chunk) {
 		struct rdma1_segment seg = rdma1_take_one_chunk(msg);
@@ -234,7 +235,7 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 	if (!credit_reply(&req->credits, wire_get_u32(msg + 8)))
 		conn->ep.engine->stats.zero_grants++;
 	view->result.nitems = has_chunk;
-	rpc_view_plain_reply(msg + header_bytes, len - header_bytes, xid, &view->in, &view->reply);
+	rpc_view_plain_reply(msg + header_bytes, msg + len, xid, &view->in, &view->reply);
 	call_complete_plain(conn->ep.engine, req, call, &view->result);
 	return true;
 }
@@ -246,7 +247,7 @@ static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct me
 		on_other(conn, buf, len, 0);
 		return;
 	}
-	go_on(conn, requester_of(conn));
+	go_on(requester_of(conn));
 	conn_recv_done(conn, buf);
 }
 
@@ -256,7 +257,7 @@ static __attribute__((noinline)) void on_one_chunk(struct weir_conn *conn, struc
 		on_other(conn, buf, len, 0);
 		return;
 	}
-	go_on(conn, requester_of(conn));
+	go_on(requester_of(conn));
 	conn_recv_done(conn, buf);
 }
 
@@ -279,7 +280,7 @@ static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct 
 
 	if (!plain_is_short_reply_within(msg) || !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
 		return conn_show(&conn->ep.user, (uintptr_t)buf, len);
-	go_on(conn, req);
+	go_on(req);
 	return true;
 }
 
@@ -291,7 +292,7 @@ static __attribute__((noinline)) bool show_one_chunk(struct weir_conn *conn, str
 	if (!plain_is_chunk_reply(msg, len, &conn->ep.engine->limits) ||
 	    !take_plain(conn, req, msg, len, RDMA1_ONE_CHUNK_SIZE))
 		return conn_show(&conn->ep.user, (uintptr_t)buf, len);
-	go_on(conn, req);
+	go_on(req);
 	return true;
 }
 

@@ -420,7 +420,7 @@ void requester_pump(struct weir_conn *conn)
 	struct weir_call *call;
 
 	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
-	       conn_can_send(conn) && !requester_has_trial(req)) {
+	       conn_can_send(conn) && !requester_has_trial(conn)) {
 		if (__builtin_expect(call->is_stale || call->losses > 0 || call->more > 0, 0)) {
 			enum resend when = when_to_send(call);
 
@@ -482,7 +482,7 @@ int call_submit_any(struct weir_call *call)
 	call_set_deadline(call, conn->ep.engine);
 	req->nactive++;
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
-		   (__builtin_expect(!req->has_trial, 1) || !requester_has_trial(req));
+		   !requester_has_trial(conn);
 	if (is_plain) {
 		if (__builtin_expect(may_send && transmit_now(conn, req, call), 1))
 			return 0;

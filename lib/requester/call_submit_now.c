@@ -10,7 +10,7 @@ static inline bool may_submit_now(const struct weir_call *call, const struct wei
 				  const struct requester *req)
 {
 	return call->state == CALL_BUILDING && !call->out.failed && conn_is_clear(conn) &&
-	       conn->shared->nfree <= conn->shared->slack && TAILQ_EMPTY(&req->queue) && !req->has_trial &&
+	       conn->shared->nfree <= conn->shared->slack && TAILQ_EMPTY(&req->queue) &&
 	       req->credits.granted > req->credits.in_flight;
 }
 

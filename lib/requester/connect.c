@@ -56,6 +56,7 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	/* Uses start at random: XIDs of an earlier connection are not soon met again. */
 	req->free_slot = CALL_NO_SLOT;
 	for (uint32_t slot = nslots; slot-- > 0;) {
+		req->slots[slot].call = &call_none;
 		req->slots[slot].xid = ((uint32_t)rte_rand() & ~req->slot_mask) | slot;
 		req->slots[slot].next_free = req->free_slot;
 		req->free_slot = slot;
@@ -89,6 +90,7 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 		requester_free(req);
 		return rc;
 	}
+	req->conn = conn;
 	conn->exposes = true;
 	/* Keys of the policy 'pool' are to live on: nobody else may end them. */
 	conn->may_invalidate = engine->uses_windows && engine_may_invalidate(engine);
@@ -121,7 +123,7 @@ void requester_on_lost(struct weir_conn *conn, int error)
 	for (uint32_t i = 0; i < req->nslots; i++) {
 		struct weir_call *call = req->slots[i].call;
 
-		if (!call)
+		if (call == &call_none)
 			continue;
 		if ((call->state == CALL_QUEUED && !PLANTED(3)) || call->state == CALL_SENT ||
 		    call->state == CALL_REPLIED || call->state == CALL_REVOKING)

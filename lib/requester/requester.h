@@ -205,7 +205,7 @@ TAILQ_HEAD(call_queue, weir_call);
 #define CALL_NO_SLOT UINT32_MAX
 
 struct call_slot {
-	struct weir_call *call; /* NULL: it is free */
+	struct weir_call *call; /* of one that is free, call_none */
 	uint32_t xid;		/* of its latest call */
 	uint32_t next_free;	/* CALL_NO_SLOT: none */
 };
@@ -217,12 +217,12 @@ struct requester {
 	uint32_t slot_mask; /* the bits of an XID that are the slot; each of them is there */
 	uint32_t free_slot; /* the latest that was given back; CALL_NO_SLOT: all are in use */
 	uint32_t nactive;   /* submitted and not yet done */
-	bool has_trial;	    /* one was sent alone; over when it is not SENT any more, or its XID another's */
 	struct call_queue queue;
 	struct call_slot *slots; /* behind this object, in the same memory */
 	struct call_pool *pool;
 
-	uint32_t trial_xid;
+	struct weir_conn *conn;
+	uint32_t trial_xid; /* of a call that was sent alone, while 'has_trial' of the connection's snags is set */
 	uint32_t
 		credits_max; /* 'wanted' at most: it follows the connection's share where receives are shared */
 	uint32_t reply_recvs;	 /* that calls may reserve for the transmissions of their replies */
@@ -232,7 +232,7 @@ struct requester {
 	struct engine_waiter buf_waiter;
 };
 
-_Static_assert(offsetof(struct requester, trial_xid) == 64, "a line");
+_Static_assert(offsetof(struct requester, conn) == 64, "a line");
 
 /* For one buffer more, to send the first of the queue with. */
 static inline void requester_wait(struct weir_conn *conn, struct requester *req)
@@ -257,12 +257,20 @@ static inline struct requester *requester_of(const struct weir_conn *conn)
 	return conn->role_data;
 }
 
+/* FREE, for ever: so that what is looked up has a state. */
+extern struct weir_call call_none;
+
+static inline const struct call_slot *call_slot_of(const struct requester *req, uint32_t xid)
+{
+	return &req->slots[xid & req->slot_mask];
+}
+
 /* The call of an XID that a peer named, whatever its state; NULL: there is none. */
 static inline struct weir_call *call_find(struct requester *req, uint32_t xid)
 {
-	const struct call_slot *slot = &req->slots[xid & req->slot_mask];
+	const struct call_slot *slot = call_slot_of(req, xid);
 
-	return slot->xid == xid ? slot->call : NULL;
+	return slot->xid == xid && slot->call != &call_none ? slot->call : NULL;
 }
 
 /* call_begin.c */
@@ -297,7 +305,8 @@ enum resend call_resend(struct weir_call *call);
 /* It holds no more than its message, until it is sent. */
 void call_make_stale(struct weir_call *call);
 void call_note_resent(struct weir_call *call);
-bool requester_has_trial(struct requester *req);
+/* Whether one that was sent alone is still SENT, under the same XID. */
+bool requester_has_trial(struct weir_conn *conn);
 void requester_on_suspend(struct weir_conn *conn, int error);
 void requester_on_open(struct weir_conn *conn);
 

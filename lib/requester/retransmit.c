@@ -86,7 +86,7 @@ static void end_or_keep(struct weir_call *call, int error)
 
 static bool is_in_state(const struct requester *req, uint32_t slot, enum call_state state)
 {
-	return req->slots[slot].call && req->slots[slot].call->state == state;
+	return req->slots[slot].call->state == state;
 }
 
 void requester_on_suspend(struct weir_conn *conn, int error)
@@ -102,8 +102,6 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 	for (uint32_t i = 0; i < req->nslots; i++) {
 		struct weir_call *call = req->slots[i].call;
 
-		if (!call)
-			continue;
 		if (call->state == CALL_REVOKING)
 			call->deadline_ns = 0; /* it was given up */
 		if (call->state == CALL_SENT || call->state == CALL_REVOKING)
@@ -112,7 +110,7 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 			call_release(call);
 	}
 	credit_requester_init(&req->credits, req->credits.wanted);
-	req->has_trial = false;
+	conn->ep.snags.has_trial = false;
 	/* Callbacks from here on: they may begin calls, and close the connection, which then ends the others. */
 	for (uint32_t i = 0; i < req->nslots && conn->state == CONN_LOST; i++)
 		if (is_in_state(req, i, CALL_QUEUED))
@@ -145,15 +143,17 @@ static bool has_others_in_flight(const struct requester *req)
 	return false;
 }
 
-bool requester_has_trial(struct requester *req)
+bool requester_has_trial(struct weir_conn *conn)
 {
+	struct requester *req = requester_of(conn);
+	struct engine_snags *snags = &conn->ep.snags;
 	const struct weir_call *call;
 
-	if (__builtin_expect(!req->has_trial, 1))
+	if (__builtin_expect(!snags->has_trial, 1))
 		return false;
 	call = call_find(req, req->trial_xid);
-	req->has_trial = call && (call->state == CALL_SENT || call->state == CALL_REPLIED);
-	return req->has_trial;
+	snags->has_trial = call && (call->state == CALL_SENT || call->state == CALL_REPLIED);
+	return snags->has_trial;
 }
 
 /* It tries again: at a tick, and where the send pool is dry at its turn, too, when it may have the reserve. */
@@ -218,13 +218,13 @@ enum resend call_resend(struct weir_call *call)
 
 void call_note_resent(struct weir_call *call)
 {
-	struct requester *req = requester_of(call->conn);
+	struct weir_conn *conn = call->conn;
 
-	call->conn->ep.engine->stats.calls_resent++;
+	conn->ep.engine->stats.calls_resent++;
 	if (call->losses < LOSSES_TRIAL)
 		return;
-	req->has_trial = true;
-	req->trial_xid = call->xid;
+	conn->ep.snags.has_trial = true;
+	requester_of(conn)->trial_xid = call->xid;
 }
 
 uint32_t weir_call_losses(const struct weir_call *call)
