@@ -131,6 +131,7 @@ int main(int argc, char **argv)
 	to += ((uintptr_t)from - (uintptr_t)to) % SPAN + offset;
 	memset(from, 1, size * sources);
 	memset(to, 2, size * targets);
+	shm_copy_init();
 	begin = now_ns();
 	do {
 		for (int i = 0; i < 16; i++, copies++) {

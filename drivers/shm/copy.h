@@ -3,14 +3,23 @@
 #ifndef WEIR_DRIVERS_SHM_COPY_H
 #define WEIR_DRIVERS_SHM_COPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define SHM_COPY_PIECE 2048 /* up to here, C libraries copy by vector registers */
-#define SHM_COPY_NEAR  256  /* bytes */
-#define SHM_COPY_SPAN  4096 /* bytes */
-#define SHM_COPY_USED  8192 /* bytes */
+#define SHM_COPY_PIECE 2048	    /* up to here, C libraries copy by vector registers */
+#define SHM_COPY_NEAR  256	    /* bytes */
+#define SHM_COPY_SPAN  4096	    /* bytes */
+#define SHM_COPY_USED  8192	    /* bytes */
+#define SHM_COPY_LONG  (256u << 10) /* bytes */
+
+/* Find out how this processor copies best. Any thread, before the first copy; more than once does no harm. */
+void shm_copy_init(void);
+
+/* By one string instruction where the processor has a fast one, however long it is: C libraries take vector registers from some length on, with
+ * AMD's processors from the size of the second cache on, and are slower then ('weir-micro-memcpy --by shm' beside '--by memcpy'). */
+void shm_copy_long(void *dst, const void *src, size_t len);
 
 static inline void shm_copy_in_pieces(uint8_t *to, const uint8_t *from, size_t len)
 {
@@ -41,6 +50,8 @@ static inline void shm_copy(void *dst, const void *src, size_t len)
 
 	if (__builtin_expect(above - 1 < SHM_COPY_NEAR - 1, 0))
 		shm_copy_apart(dst, src, len);
+	else if (__builtin_expect(len >= SHM_COPY_LONG, 0))
+		shm_copy_long(dst, src, len);
 	else
 		memcpy(dst, src, len);
 }

@@ -5,6 +5,7 @@
 #include <rte_cycles.h>
 
 #include "alloc.h"
+#include "copy.h"
 #include "guard.h"
 #include "shm.h"
 
@@ -121,6 +122,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->keys.fd = -1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
 	dev->number = LANE_NONE;
+	shm_copy_init();
 	shm_rdma_init(dev);
 	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));
 	pthread_mutex_init(&dev->lock, NULL);

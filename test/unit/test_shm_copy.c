@@ -48,9 +48,43 @@ static void copies_exactly(void **state)
 	free(dst);
 }
 
+/* As copies_exactly(), of what is long: before and after it was found out how. */
+static void copies_exactly_what_is_long(void **state)
+{
+	static const size_t lens[] = {SHM_COPY_LONG - 1, SHM_COPY_LONG, SHM_COPY_LONG + 4097,
+				      4 * SHM_COPY_LONG};
+	const size_t room = 4 * SHM_COPY_LONG + 2 * PAGE;
+	uint8_t *src = aligned_alloc(SHM_COPY_SPAN, room), *dst = aligned_alloc(SHM_COPY_SPAN, room);
+
+	(void)state;
+	assert_non_null(src);
+	assert_non_null(dst);
+	for (uint32_t round = 0; round < 2; round++) {
+		for (size_t i = 0; i < room; i++)
+			src[i] = (uint8_t)(1 + (i * 7 + i / 4096 + round) % 255);
+		for (size_t n = 0; n < sizeof(lens) / sizeof(lens[0]); n++) {
+			for (size_t above = 0; above < PAGE; above += 1021) {
+				uint8_t *to = dst + GUARD + above;
+
+				memset(dst, 0, room);
+				shm_copy_to_used(to, src + GUARD, lens[n]);
+				assert_memory_equal(to, src + GUARD, lens[n]);
+				for (size_t i = 0; i < GUARD; i++) {
+					assert_int_equal(to[-1 - (ptrdiff_t)i], 0);
+					assert_int_equal(to[lens[n] + i], 0);
+				}
+			}
+		}
+		shm_copy_init();
+	}
+	free(src);
+	free(dst);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(copies_exactly)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(copies_exactly),
+					   cmocka_unit_test(copies_exactly_what_is_long)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

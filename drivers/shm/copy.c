@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "copy.h"
+
+#include <stdatomic.h>
+
+#include <rte_cpuflags.h>
+
+#ifdef __has_feature
+#define HAS_FEATURE(name) __has_feature(name)
+#else
+#define HAS_FEATURE(name) 0
+#endif
+
+/* Sanitizers look into memcpy(), and not into an instruction. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                \
+	!HAS_FEATURE(address_sanitizer) && !HAS_FEATURE(thread_sanitizer)
+#define MAY_USE_STRING
+
+static _Atomic bool uses_string;
+#endif
+
+void shm_copy_init(void)
+{
+#ifdef MAY_USE_STRING
+	atomic_store_explicit(&uses_string, rte_cpu_get_flag_enabled(RTE_CPUFLAG_ERMS) == 1,
+			      memory_order_relaxed);
+#endif
+}
+
+void shm_copy_long(void *dst, const void *src, size_t len)
+{
+#ifdef MAY_USE_STRING
+	if (atomic_load_explicit(&uses_string, memory_order_relaxed)) {
+		__asm__ volatile("rep movsb" : "+D"(dst), "+S"(src), "+c"(len) : : "memory");
+		return;
+	}
+#endif
+	memcpy(dst, src, len);
+}
