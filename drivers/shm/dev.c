@@ -116,7 +116,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	TAILQ_INIT(&dev->socks);
 	TAILQ_INIT(&dev->listeners);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)
-		dev->mrs[i] = (struct shm_mr){.fd = -1, .guard = GUARD_NONE};
+		dev->mrs[i] = (struct shm_mr){.base = SHM_NO_BASE, .fd = -1, .guard = GUARD_NONE};
 	dev->epoll_fd = -1;
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;

@@ -229,7 +229,7 @@ void shm_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *mr)
 	guard_clear(m->guard);
 	if (m->fd >= 0)
 		close(m->fd);
-	*m = (struct shm_mr){.fd = -1, .guard = GUARD_NONE};
+	*m = (struct shm_mr){.base = SHM_NO_BASE, .fd = -1, .guard = GUARD_NONE};
 	shm_unlock(dev);
 	mr->driver = NULL;
 }

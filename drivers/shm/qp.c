@@ -32,6 +32,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 		shm_qp_free(qp);
 		return -ENOMEM;
 	}
+	qp->is_blocked = true;
 	qp->fabric.ctx = attr->ctx;
 	qp->shows = attr->srq && dev->fabric.may_show;
 	shm_rdma_forget(qp);
@@ -115,7 +116,7 @@ static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
 	if (wr->flags & FABRIC_INLINE)
 		return true;
 	for (uint32_t i = 0; i < wr->nsge; i++)
-		if (!shm_local_ok(shm_dev_of(qp), &wr->sge[i]))
+		if (!shm_local_ok(shm_dev_of(qp), wr->sge[i]))
 			return false;
 	return true;
 }
@@ -171,7 +172,7 @@ static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
 	const struct shm_mr *m;
 	struct key_range range = {.access = wr->access, .conn_id = qp->conn_id};
 
-	if (wr->nsge != 1 || !wr->mw || !wr->mw->driver || !shm_local_ok(dev, &wr->sge[0]))
+	if (wr->nsge != 1 || !wr->mw || !wr->mw->driver || !shm_local_ok(dev, wr->sge[0]))
 		return FABRIC_ERR_LOCAL_PROT;
 	m = &dev->mrs[wr->sge[0].lkey - 1];
 	if (!(m->access & FABRIC_BIND) ||
@@ -366,7 +367,7 @@ static __attribute__((noinline, flatten)) bool lane_three(struct shm_qp *qp, con
 
 static __attribute__((noinline)) bool lane_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes)
+	if (qp->is_blocked || len > qp->peer_max_msg_bytes)
 		return false;
 	return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) == 1 && sent_by_lane(qp);
 }
@@ -388,7 +389,7 @@ static __attribute__((noinline)) bool send_any(struct shm_qp *qp, const uint8_t 
 {
 	if (qp->tx_in_lane)
 		return send_by_lane(qp, data, len);
-	if (!shm_is_clear(qp) || len > qp->peer_max_msg_bytes)
+	if (qp->is_blocked || len > qp->peer_max_msg_bytes)
 		return false;
 	if (ring_put_one(&qp->tx, data, len) != 1)
 		return false;

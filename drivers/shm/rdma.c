@@ -323,39 +323,38 @@ int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32
 }
 
 /* By any other key than the latest, or one that can't be: all there is to it. */
-static __attribute__((noinline)) bool write_now_any(struct shm_qp *qp, const struct fabric_sge *local,
-						    uint32_t rkey, uint64_t raddr)
+static __attribute__((noinline)) bool write_now_any(struct shm_qp *qp, struct fabric_sge local, uint32_t rkey,
+						    uint64_t raddr)
 {
-	if (write_all(qp, local, 1, rkey, raddr, local->len) != FABRIC_OK)
+	if (write_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
 		return false;
 	shm_dev_of(qp)->fabric.stats.writes++;
 	return true;
 }
 
-bool shm_write_now(struct fabric_qp *fqp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+bool shm_write_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
-	uint32_t len = local->len;
 	uint8_t *to;
 
-	if (!shm_is_clear(qp) || !shm_local_ok(shm_dev_of(qp), local))
+	if (__builtin_expect(qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local), 0))
 		return false;
 	busy_begin(qp, rkey);
-	to = find_again(qp, rkey, raddr, len, FABRIC_REMOTE_WRITE);
+	to = find_again(qp, rkey, raddr, local.len, FABRIC_REMOTE_WRITE);
 	if (__builtin_expect(!to, 0))
 		return write_now_any(qp, local, rkey, raddr);
-	shm_copy(to, local->addr, len);
+	shm_copy(to, local.addr, local.len);
 	busy_end(qp);
 	shm_dev_of(qp)->fabric.stats.writes++;
 	return true;
 }
 
-bool shm_read_now(struct fabric_qp *fqp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+bool shm_read_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
-	if (!shm_is_clear(qp) || !shm_local_ok(shm_dev_of(qp), local) ||
-	    read_all(qp, local, 1, rkey, raddr, local->len) != FABRIC_OK)
+	if (qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local) ||
+	    read_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
 		return false;
 	shm_dev_of(qp)->fabric.stats.reads++;
 	return true;

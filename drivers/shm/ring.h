@@ -52,9 +52,10 @@ struct ring_cells {
 struct ring_writer {
 	struct ring_cells cells;
 	struct ring_shared *shared;
-	uint64_t tail;	   /* bytes written */
-	uint64_t full_at;  /* the tail may come up to there: a size beyond the reader's head, as last seen */
-	uint64_t few_end;  /* short of there, RING_FEW cells are free and lie in one piece; or one of earlier */
+	uint64_t tail;	  /* bytes written */
+	uint64_t full_at; /* the tail may come up to there: a size beyond the reader's head, as last seen */
+	uint64_t
+		few_end; /* short of there, RING_FEW cells are free and lie in one piece; or one of earlier */
 };
 
 struct ring_reader {
@@ -238,12 +239,13 @@ static inline uint64_t ring_take_few(const uint8_t *cell, uint64_t at, uint8_t *
 static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
 				       uint32_t len)
 {
-	const struct ring_cells cells = ring->cells; /* stores to them might be to anything, as the compiler has it */
+	const struct ring_cells cells =
+		ring->cells; /* stores to them might be to anything, as the compiler has it */
 	const uint8_t *end = dst + len;
 
 	/* One to three, as most are, that lie in one piece. */
-	if (__builtin_expect(len <= RING_FEW_MAX && (at & cells.mask) + RING_FEW * RING_CELL <= ring_size(&cells),
-			     1))
+	if (__builtin_expect(
+		    len <= RING_FEW_MAX && (at & cells.mask) + RING_FEW * RING_CELL <= ring_size(&cells), 1))
 		return ring_take_few(ring_cell_at(&cells, at), at, dst, len);
 	do {
 		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
@@ -257,7 +259,8 @@ static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t 
 static inline uint64_t ring_take_cells(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
 				       uint32_t size, uint32_t len)
 {
-	const struct ring_cells cells = ring->cells; /* stores to them might be to anything, as the compiler has it */
+	const struct ring_cells cells =
+		ring->cells; /* stores to them might be to anything, as the compiler has it */
 	const uint8_t *end = dst + len;
 
 	if (ring_takes_whole(size, len))

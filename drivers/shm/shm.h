@@ -164,6 +164,9 @@ struct fabric_listener {
 	TAILQ_ENTRY(fabric_listener) entry;
 };
 
+/* Of one that is not in use: no bytes, at an address at which nothing is. */
+#define SHM_NO_BASE ((uint8_t *)UINTPTR_MAX)
+
 struct shm_mr {
 	bool in_use;
 	uint32_t id; /* never 0, not used again */
@@ -238,15 +241,17 @@ struct shm_qp {
 
 	_Alignas(64) struct ring_reader rx;
 	struct shm_recvs *recvs; /* that its messages take */
-	uint32_t show_end;     /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
+	uint32_t show_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
 	uint32_t few_show_end; /* the same of RING_FEW cells at most */
 
 	_Alignas(64) struct ring_writer tx;
-	uint32_t few_max; /* of a message of RING_FEW cells that goes by tx with nothing else to be seen to: shm_qp_settle() */
+	uint32_t
+		few_max; /* of a message of RING_FEW cells that goes by tx with nothing else to be seen to: shm_qp_settle() */
 	uint32_t lane_few_max; /* the same by the lane */
 	uint32_t npending;
 
 	_Alignas(64) struct shm_found found;
+	bool is_blocked; /* something stands in the way of what would be posted now: shm_qp_settle() */
 
 	_Alignas(64) uint32_t empty_polls;
 	uint32_t cold_place;   /* in the device's list of cold ones */
@@ -355,15 +360,15 @@ static inline struct shm_dev *shm_dev_of(const struct shm_qp *qp)
 }
 
 /* Whether a local buffer is what its key covers. */
-static inline bool shm_local_ok(const struct shm_dev *dev, const struct fabric_sge *sge)
+static inline bool shm_local_ok(const struct shm_dev *dev, struct fabric_sge sge)
 {
-	uint32_t index = sge->lkey - LKEY_BASE;
+	uint32_t index = sge.lkey - LKEY_BASE;
 	uint64_t at;
 
-	if (index >= SHM_REGIONS_MAX || !dev->mrs[index].in_use)
+	if (index >= SHM_REGIONS_MAX)
 		return false;
-	at = (uint64_t)((uintptr_t)sge->addr - (uintptr_t)dev->mrs[index].base);
-	return at <= dev->mrs[index].len && sge->len <= dev->mrs[index].len - at;
+	at = (uint64_t)((uintptr_t)sge.addr - (uintptr_t)dev->mrs[index].base);
+	return at <= dev->mrs[index].len && sge.len <= dev->mrs[index].len - at;
 }
 
 /* NULL: it has not come, or another is in its place. */
@@ -437,20 +442,16 @@ bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len);
 bool shm_run_pending(struct shm_qp *qp);
 void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes);
 
-/* Nothing stands in the way of what would be posted now. */
-static inline bool shm_is_clear(const struct shm_qp *qp)
-{
-	return qp->state == QP_READY && qp->npending == 0;
-}
-
 /* To be called after each change of what this asks for: a Send, and a message that is to be shown, are then asked for their length only. */
 static inline void shm_qp_settle(struct shm_qp *qp)
 {
+	bool is_clear = qp->state == QP_READY && qp->npending == 0;
 	uint32_t max = qp->peer_max_msg_bytes < RING_FEW_MAX ? qp->peer_max_msg_bytes : RING_FEW_MAX;
 	bool is_shown = qp->shows && qp->state == QP_READY && !qp->is_rnr && qp->done_head == qp->done_tail;
 
-	qp->few_max = shm_is_clear(qp) && !qp->tx_in_lane && qp->is_hot ? max : 0;
-	qp->lane_few_max = shm_is_clear(qp) && qp->tx_in_lane && max > RING_TAG ? max - RING_TAG : 0;
+	qp->is_blocked = !is_clear;
+	qp->few_max = is_clear && !qp->tx_in_lane && qp->is_hot ? max : 0;
+	qp->lane_few_max = is_clear && qp->tx_in_lane && max > RING_TAG ? max - RING_TAG : 0;
 	qp->show_end = is_shown ? qp->rx.max_msg + 1 : 0;
 	qp->few_show_end = qp->show_end <= RING_FEW_MAX ? qp->show_end : RING_FEW_MAX + 1;
 }
@@ -461,8 +462,8 @@ void shm_rdma_init(struct shm_dev *dev);
 void shm_rdma_forget(
 	struct shm_qp *qp); /* the key that was looked up last, before any is and when an import ends */
 int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
-bool shm_write_now(struct fabric_qp *fqp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr);
-bool shm_read_now(struct fabric_qp *fqp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr);
+bool shm_write_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
+bool shm_read_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr);
 /* To ERROR. The peer may no longer touch memory by this queue pair; what it is about to write: shm_is_quiet(). */
 void shm_end(struct shm_qp *qp);

@@ -432,7 +432,7 @@ bool sim_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 	return true;
 }
 
-static bool rdma_now(struct fabric_qp *fqp, bool is_read, const struct fabric_sge *local, uint32_t rkey,
+static bool rdma_now(struct fabric_qp *fqp, bool is_read, struct fabric_sge local, uint32_t rkey,
 		     uint64_t raddr)
 {
 	struct sim_qp *qp = (struct sim_qp *)fqp, *peer = peer_now(qp);
@@ -440,27 +440,26 @@ static bool rdma_now(struct fabric_qp *fqp, bool is_read, const struct fabric_sg
 	uint8_t *remote;
 
 	if (!peer ||
-	    !sim_local_ok(qp->dev, local->lkey, local->addr, local->len, is_read ? FABRIC_LOCAL_WRITE : 0))
+	    !sim_local_ok(qp->dev, local.lkey, local.addr, local.len, is_read ? FABRIC_LOCAL_WRITE : 0))
 		return false;
-	remote =
-		sim_remote(peer, rkey, raddr, local->len, is_read ? FABRIC_REMOTE_READ : FABRIC_REMOTE_WRITE);
+	remote = sim_remote(peer, rkey, raddr, local.len, is_read ? FABRIC_REMOTE_READ : FABRIC_REMOTE_WRITE);
 	if (!remote)
 		return false;
-	sim_note(qp->dev->world, "rdma-now", qp->number, is_read ? FABRIC_READ : FABRIC_WRITE, local->len);
+	sim_note(qp->dev->world, "rdma-now", qp->number, is_read ? FABRIC_READ : FABRIC_WRITE, local.len);
 	if (is_read)
-		memmove(local->addr, remote, local->len);
+		memmove(local.addr, remote, local.len);
 	else
-		memmove(remote, local->addr, local->len);
+		memmove(remote, local.addr, local.len);
 	*(is_read ? &stats->reads : &stats->writes) += 1;
 	return true;
 }
 
-bool sim_write_now(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+bool sim_write_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	return rdma_now(qp, false, local, rkey, raddr);
 }
 
-bool sim_read_now(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+bool sim_read_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	return rdma_now(qp, true, local, rkey, raddr);
 }

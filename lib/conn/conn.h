@@ -324,15 +324,14 @@ static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, ui
 	return conn->ops->send_now(conn->qp, data, bytes);
 }
 
-static inline bool conn_write_now(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey,
+static inline bool conn_write_now(struct weir_conn *conn, struct fabric_sge sge, uint32_t rkey,
 				  uint64_t raddr)
 {
 	return conn->ops->write_now && conn_can_send(conn) &&
 	       conn->ops->write_now(conn->qp, sge, rkey, raddr);
 }
 
-static inline bool conn_read_now(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey,
-				 uint64_t raddr)
+static inline bool conn_read_now(struct weir_conn *conn, struct fabric_sge sge, uint32_t rkey, uint64_t raddr)
 {
 	return conn->ops->read_now && conn_can_send(conn) && conn->ops->read_now(conn->qp, sge, rkey, raddr);
 }

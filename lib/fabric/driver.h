@@ -139,14 +139,13 @@ struct fabric_ops {
 	 * this order; the caller posts the others anew. */
 	uint32_t (*srq_post_again)(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n);
 
-	/* Short cuts, NULL where a driver gains nothing by them: carry out at once, in full, what would be posted, in
+	/* Short cuts, all of them NULL where a driver gains nothing by them: carry out at once, in full, what would be posted, in
 	 * its order with what was; without a completion and without a place in the queue. The local memory is the
 	 * caller's again on return. False: it can't be done so now, and nothing happened; the caller posts it, and an
 	 * error, if that is why, shows there. */
 	bool (*send_now)(struct fabric_qp *qp, const void *data, uint32_t len); /* as INLINE: no key needed */
-	bool (*write_now)(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey,
-			  uint64_t raddr);
-	bool (*read_now)(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr);
+	bool (*write_now)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
+	bool (*read_now)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 };
 
 /* Registry: the drivers built in, by name. NULL when there is none of that name. */

@@ -481,8 +481,8 @@ int call_submit_any(struct weir_call *call)
 	}
 	call_set_deadline(call, conn->ep.engine);
 	req->nactive++;
-	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
-		   !requester_has_trial(conn);
+	may_send =
+		TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 && !requester_has_trial(conn);
 	if (is_plain) {
 		if (__builtin_expect(may_send && transmit_now(conn, req, call), 1))
 			return 0;

@@ -120,7 +120,7 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 	req->msg = buf;
 	req->msg_bytes = len;
 	req->past.kind = 0;
-	req->is_plain = req->is_short = false; /* as its last one may have been */
+	req->is_plain = req->is_short = req->has_one_chunk = false; /* as its last one may have been */
 	if (__builtin_expect(conn->v2 != NULL, 0))
 		receive_any(req, conn);
 	else

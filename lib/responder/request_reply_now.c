@@ -118,7 +118,7 @@ static inline bool fills_chunk(const struct weir_request *req, const struct weir
 
 	if (req->npieces != 2 || item->kind != PIECE_ITEM || item->len == 0 ||
 	    weir_xdr_out_len(&req->out) != req->pieces[0].len ||
-	    reply_bytes(req, RDMA1_ONE_CHUNK_SIZE) > conn->send_inline || !conn->ops->write_now ||
+	    reply_bytes(req, RDMA1_ONE_CHUNK_SIZE) > conn->send_inline ||
 	    !rdma1_is_one_chunk(&req->hdr, seg) || item->len > seg->length ||
 	    (req->rpc.cred.flavor != WEIR_RPC_AUTH_NONE && rpc_auth_forbids_reduction(&req->rpc.cred)))
 		return false;
@@ -133,7 +133,7 @@ static inline bool write_item(const struct weir_request *req, const struct weir_
 	const struct piece *item = &req->pieces[1];
 	const struct fabric_sge sge = {item->base, item->len, item->lkey};
 
-	return conn->ops->write_now(conn->qp, &sge, seg->handle, seg->offset);
+	return conn->ops->write_now(conn->qp, sge, seg->handle, seg->offset);
 }
 
 static inline void encode_chunk(const struct weir_request *req, const struct rdma1_segment *seg,
@@ -170,13 +170,26 @@ static inline bool is_quick(const struct weir_request *req, const struct weir_co
 	return conn_is_clear(conn) && req->reply && !req->out.failed;
 }
 
-/* The header before the item: the message is sent by loads that are wider than the stores which made it, and wait for these to reach the cache; behind
- * the item's, which fill the processor's store buffer, that takes a while. */
-static inline __attribute__((always_inline)) void reply_item(struct weir_request *req, struct weir_conn *conn,
-							     const struct rdma1_segment *seg)
+/* What fills_chunk() says, of a call that was told to have the chunk as it came. */
+static inline bool fills_one_chunk(const struct weir_request *req, const struct weir_conn *conn)
 {
-	encode_chunk(req, seg, grant(req, req->responder, conn, true));
-	if (__builtin_expect(write_item(req, conn, seg), 1))
+	const struct piece *item = &req->pieces[1];
+
+	return req->has_one_chunk && req->npieces == 2 && item->kind == PIECE_ITEM &&
+	       item->len - 1 < (uint32_t)req->hdr.write_bytes &&
+	       weir_xdr_out_len(&req->out) == req->pieces[0].len &&
+	       reply_bytes(req, RDMA1_ONE_CHUNK_SIZE) <= conn->send_inline;
+}
+
+/* Such a one, which is even. The header before the item: the message is sent by loads that are wider than the stores which made it, and
+ * wait for these to reach the cache; behind the item's, which fill the processor's store buffer, that takes a while. */
+static __attribute__((noinline)) void reply_item(struct weir_request *req, struct weir_conn *conn)
+{
+	struct rdma1_segment seg = rdma1_segment_at(req->hdr.writes + 8);
+
+	seg.length = req->pieces[1].len;
+	encode_chunk(req, &seg, req->hdr.credit);
+	if (__builtin_expect(write_item(req, conn, &seg), 1))
 		send_with_item(req, conn, req->hdr.credit, true);
 	else
 		request_reply_any(req, conn);
@@ -185,12 +198,10 @@ static inline __attribute__((always_inline)) void reply_item(struct weir_request
 /* Of a call with chunks, or with an item. */
 static __attribute__((noinline)) void reply_chunked(struct weir_request *req, struct weir_conn *conn)
 {
-	struct rdma1_segment seg;
-
 	if (!is_quick(req, conn))
 		request_reply_any(req, conn);
-	else if (req->npieces == 2 && is_even(req, req->responder, conn) && fills_chunk(req, conn, &seg))
-		reply_item(req, conn, &seg);
+	else if (fills_one_chunk(req, conn) && is_even(req, req->responder, conn))
+		reply_item(req, conn);
 	else if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
 		reply_uneven(req, conn);
 	else

@@ -75,8 +75,8 @@ static inline void set_piece(struct piece *piece, uint8_t *base, uint32_t len, e
 {
 	piece->base = base;
 	piece->len = len;
-	piece->kind = kind;
 	piece->lkey = lkey;
+	piece->kind = kind;
 	piece->op = op;
 }
 
@@ -102,37 +102,47 @@ void request_close_piece(struct weir_request *req)
 		close_piece_at(req, end);
 }
 
+/* One that is not the first. */
+static __attribute__((noinline)) int add_item(struct weir_request *req, uint8_t *base, uint32_t len,
+					      uint32_t lkey)
+{
+	enum piece_kind kind = req->nitems < request_ulb(req)->result_items_max ? PIECE_ITEM : PIECE_OPAQUE;
+
+	if (req->nitems == REQUEST_ITEMS_MAX)
+		return -E2BIG;
+	if (weir_xdr_put_u32(&req->out, len) != 0)
+		return 0; /* which the reply tells, as of any other result that did not fit */
+	req->is_short = false;
+	close_piece_at(req, (uint32_t)weir_xdr_out_len(&req->out));
+	add_piece(req, base, len, kind, lkey, req->op);
+	req->nitems++;
+	return 0;
+}
+
 /* Out of line, so that a handler with results of both kinds makes its stack frame for those that have items. */
 __attribute__((noinline)) int weir_request_result_item(struct weir_request *req,
 						       const struct weir_region *region, const void *data,
 						       uint32_t len_bytes)
 {
 	const struct mem_keys *keys = engine_keys(req->responder->engine, region);
-	enum piece_kind kind = req->nitems < request_ulb(req)->result_items_max ? PIECE_ITEM : PIECE_OPAQUE;
-	uint8_t *base = (uint8_t *)(uintptr_t)data, *count;
+	uint8_t *base = (uint8_t *)(uintptr_t)data;
 	uint32_t end;
 
 	if (keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
-	if (req->nitems == REQUEST_ITEMS_MAX)
-		return -E2BIG;
-	count = weir_xdr_reserve(&req->out, WEIR_XDR_UNIT);
-	if (__builtin_expect(!count, 0))
-		return 0; /* which the reply tells, as of any other result that did not fit */
-	wire_put_u32(count, len_bytes);
-	req->is_short = false;
-	end = (uint32_t)weir_xdr_out_len(&req->out);
-	if (__builtin_expect(req->npieces == 0, 1)) { /* the first, whose places are known, as most are */
-		set_piece(&req->pieces[0], req->out.start, end, PIECE_PLAIN, req->reply->lkey, 0);
-		set_piece(&req->pieces[1], base, len_bytes, kind, keys->lkey, req->op);
-		req->npieces = 2;
-		req->nitems = 1;
-		req->piece_start = end;
+	if (__builtin_expect(req->npieces > 0, 0))
+		return add_item(req, base, len_bytes, keys->lkey);
+	/* The first, whose places are known, as most are. */
+	if (__builtin_expect(weir_xdr_put_u32(&req->out, len_bytes) != 0, 0))
 		return 0;
-	}
-	close_piece_at(req, end);
-	add_piece(req, base, len_bytes, kind, keys->lkey, req->op);
-	req->nitems++;
+	end = (uint32_t)weir_xdr_out_len(&req->out);
+	req->is_short = false;
+	set_piece(&req->pieces[0], req->out.start, end, PIECE_PLAIN, req->reply->lkey, 0);
+	set_piece(&req->pieces[1], base, len_bytes,
+		  request_ulb(req)->result_items_max > 0 ? PIECE_ITEM : PIECE_OPAQUE, keys->lkey, req->op);
+	req->npieces = 2;
+	req->nitems = 1;
+	req->piece_start = end;
 	return 0;
 }
 

@@ -29,8 +29,9 @@ static inline __attribute__((always_inline)) void handle_again(struct weir_reque
 	req->args.is_item = req->args.failed = false;
 	req->args.nparts = 0; /* and if the program has set it up with parts of its own */
 	req->args.later_bytes = 0;
-	req->is_plain = true;
 	req->is_short = header_bytes == RDMA1_HEADER_MIN;
+	req->is_plain = true;
+	req->has_one_chunk = header_bytes == RDMA1_ONE_CHUNK_SIZE;
 	conn->heard = true;
 	conn->ep.engine->stats.requests_received++;
 	if (__builtin_expect(proc >= program->nprocs, 0)) {

@@ -119,6 +119,7 @@ struct weir_request {
 	bool may_wait;	     /* there was no buffer for the reply, and there may be one later */
 	bool is_short;	     /* it came without chunks, and its reply has no items */
 	bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it; its connection is there */
+	bool has_one_chunk; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one segment, by version 1 */
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 

@@ -130,14 +130,14 @@ static bool send_now(struct fabric_qp *qp, const void *data, uint32_t len)
 	return inner && sim_send_now(inner, data, len);
 }
 
-static bool write_now(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+static bool write_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	struct fabric_qp *inner = fault_inner_qp(qp);
 
 	return inner && sim_write_now(inner, local, rkey, raddr);
 }
 
-static bool read_now(struct fabric_qp *qp, const struct fabric_sge *local, uint32_t rkey, uint64_t raddr)
+static bool read_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	struct fabric_qp *inner = fault_inner_qp(qp);
 
