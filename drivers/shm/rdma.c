@@ -246,13 +246,12 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 }
 
 /* What was read was the peer's to show until the end. */
-static inline int check_read(const struct shm_qp *qp, const struct remote *remote)
+static inline int check_read(const struct shm_qp *qp, const struct key_entry *entry, uint32_t seq)
 {
 	fence(memory_order_acquire);
 	if (__builtin_expect(atomic_load_explicit(&qp->tx.shared->is_over, memory_order_relaxed) != 0, 0))
 		return FABRIC_ERR_RETRY;
-	if (__builtin_expect(atomic_load_explicit(&remote->entry->seq, memory_order_relaxed) != remote->seq,
-			     0))
+	if (__builtin_expect(atomic_load_explicit(&entry->seq, memory_order_relaxed) != seq, 0))
 		return FABRIC_ERR_REMOTE_ACCESS;
 	return FABRIC_OK;
 }
@@ -300,7 +299,7 @@ static inline int read_all(struct shm_qp *qp, const struct fabric_sge *sges, uin
 		shm_copy_to_used(sges[i].addr, remote.at, sges[i].len);
 		remote.at += sges[i].len;
 	}
-	return check_read(qp, &remote);
+	return check_read(qp, remote.entry, remote.seq);
 }
 
 int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes)
@@ -349,12 +348,27 @@ bool shm_write_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey
 	return true;
 }
 
+static __attribute__((noinline)) bool read_now_any(struct shm_qp *qp, struct fabric_sge local, uint32_t rkey,
+						   uint64_t raddr)
+{
+	if (read_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
+		return false;
+	shm_dev_of(qp)->fabric.stats.reads++;
+	return true;
+}
+
 bool shm_read_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
+	const uint8_t *from;
 
-	if (qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local) ||
-	    read_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
+	if (__builtin_expect(qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local), 0))
+		return false;
+	from = find_again(qp, rkey, raddr, local.len, FABRIC_REMOTE_READ);
+	if (__builtin_expect(!from, 0))
+		return read_now_any(qp, local, rkey, raddr);
+	shm_copy_to_used(local.addr, from, local.len);
+	if (__builtin_expect(check_read(qp, qp->found.entry, qp->found.seq) != FABRIC_OK, 0))
 		return false;
 	shm_dev_of(qp)->fabric.stats.reads++;
 	return true;

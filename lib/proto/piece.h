@@ -17,9 +17,9 @@ enum piece_kind {
 
 struct piece {
 	uint8_t *base;
-	uint32_t len;  /* bytes, without roundup padding */
-	uint32_t lkey; /* local key; 0 when the memory is not registered */
+	uint32_t len; /* bytes, without roundup padding */
 	enum piece_kind kind;
+	uint32_t lkey; /* local key; 0 when the memory is not registered */
 	union {
 		uint32_t rkey; /* of a call: the key by which the peer may read it; 0 when it may not */
 		uint32_t op;   /* of a reply: where in the call's arguments the operation is that yields it */

@@ -5,7 +5,7 @@
 /*
  * What most messages are of both headers together, transport and RPC, told by a few compares: an RDMA_MSG of version 1, with three empty
  * lists or with one Write chunk of one segment, in front of a call to one program with AUTH_NONE twice, or of a reply that is accepted,
- * AUTH_NONE, SUCCESS. Each says what the two decoders would together. Words are compared as they came; those that are to be
+ * AUTH_NONE, SUCCESS; or with one Read segment, of such a call. Each says what the two decoders would together. Words are compared as they came; those that are to be
  * zero, together.
  */
 
@@ -16,9 +16,10 @@
 #define PLAIN_SHORT_CALL  (RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN)
 #define PLAIN_SHORT_REPLY (RDMA1_HEADER_MIN + WEIR_RPC_REPLY_HEADER_MIN)
 #define PLAIN_CHUNK_CALL  (RDMA1_ONE_CHUNK_SIZE + WEIR_RPC_CALL_HEADER_MIN)
+#define PLAIN_READ_CALL	  (RDMA1_ONE_READ_SIZE + WEIR_RPC_CALL_HEADER_MIN)
 #define PLAIN_CHUNK_REPLY (RDMA1_ONE_CHUNK_SIZE + WEIR_RPC_REPLY_HEADER_MIN)
 
-/* Which of the two, of a message of PLAIN_SHORT_REPLY bytes or more that is one of them. */
+/* Whether it is not the first of these, of a message of PLAIN_SHORT_REPLY bytes or more that is one of them. */
 static inline bool plain_has_chunk(const uint8_t *msg)
 {
 	return wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) != 0;
@@ -36,6 +37,17 @@ static inline bool plain_chunk_is_sound(const uint8_t *msg, const struct rdma1_l
 {
 	return wire_raw_u64(msg + 20) == htobe64(0x0000000100000001u) &&
 	       rdma1_one_chunk_is_within(msg, limits);
+}
+
+/* One Read segment follows, of some bytes, within the limits and at a position that there is, in a message of 'len' bytes. */
+static inline bool plain_read_is_sound(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
+{
+	uint32_t position = wire_get_u32(msg + 20), bytes = wire_get_u32(msg + 28);
+
+	return wire_raw_u32(msg + 16) == htobe32(1) && position % 4 == 0 && position >= RDMA1_POSITION_MIN &&
+	       position <= len - RDMA1_ONE_READ_SIZE && limits->read_segments_max >= 1 &&
+	       limits->read_chunks_max >= 1 && bytes > 0 && bytes <= limits->read_bytes_max &&
+	       bytes <= UINT64_MAX - wire_get_u64(msg + 32);
 }
 
 /* 'target': rpc_plain_target() of the same program and version. */
@@ -71,6 +83,14 @@ static inline bool plain_chunk_call_has_zeros(const uint8_t *msg)
 	return (wire_raw_u64(msg + 80) | words) == 0;
 }
 
+static inline bool plain_read_call_has_zeros(const uint8_t *msg)
+{
+	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 48) | wire_raw_u32(msg + 76) |
+			 wire_raw_u32(msg + 88);
+
+	return (wire_raw_u64(msg + 40) | wire_raw_u64(msg + 80) | words) == 0;
+}
+
 static inline bool plain_short_reply_has_zeros(const uint8_t *msg)
 {
 	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 24) | wire_raw_u32(msg + 44) |
@@ -99,6 +119,14 @@ static inline bool plain_is_chunk_call(const uint8_t *msg, uint32_t len, const s
 	return len >= PLAIN_CHUNK_CALL && plain_chunk_call_has_zeros(msg) &&
 	       plain_begins(msg, RDMA1_ONE_CHUNK_SIZE) && plain_chunk_is_sound(msg, limits) &&
 	       plain_call_is_to(msg + RDMA1_ONE_CHUNK_SIZE, target);
+}
+
+static inline bool plain_is_read_call(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits,
+				      uint64_t target)
+{
+	return len >= PLAIN_READ_CALL && plain_read_call_has_zeros(msg) &&
+	       plain_begins(msg, RDMA1_ONE_READ_SIZE) && plain_read_is_sound(msg, len, limits) &&
+	       plain_call_is_to(msg + RDMA1_ONE_READ_SIZE, target);
 }
 
 /* Of a message of PLAIN_SHORT_REPLY bytes or more. */

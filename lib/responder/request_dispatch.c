@@ -84,7 +84,7 @@ bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
 
 static __attribute__((noinline)) void dispatch_if_new(struct weir_request *req)
 {
-	req->is_plain = false;
+	req->marks.is_plain = false;
 	if (request_is_new(req))
 		req->program->handle(req, req->program->arg);
 }
@@ -100,9 +100,9 @@ static inline __attribute__((always_inline)) void dispatch(struct weir_request *
 	req->program->handle(req, req->program->arg);
 }
 
-void request_dispatch(struct weir_request *req)
+void request_dispatch(struct weir_request *req, uintptr_t kind)
 {
-	dispatch(req, 0);
+	dispatch(req, kind);
 }
 
 static __attribute__((noinline)) void dispatch_other(struct weir_request *req)
@@ -129,7 +129,7 @@ int weir_request_wait(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
-	req->is_plain = false;
+	req->marks.is_plain = false;
 	if (!responder_engine(responder))
 		return -ENOTCONN;
 	if (req->reply || !req->may_wait)
@@ -158,7 +158,7 @@ void weir_request_release_args(struct weir_request *req)
 	req->rpc.verf = (struct weir_rpc_auth){0};
 	req->past.kind = 0;
 	req->is_carried_out = true;
-	req->is_plain = false;
+	req->marks.is_plain = false;
 }
 
 bool weir_request_is_carried_out(const struct weir_request *req)
@@ -214,7 +214,7 @@ void *weir_request_user(const struct weir_request *req)
 
 void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
 {
-	req->is_plain = false;
+	req->marks.is_plain = false;
 	req->on_sent = fn;
 	req->on_sent_arg = arg;
 }

@@ -386,7 +386,7 @@ void responder_on_lost(struct weir_conn *conn, int error)
 
 		if (!is_of(req, responder))
 			continue;
-		req->is_plain = false;
+		req->marks.is_plain = false;
 		if (req->state == REQUEST_HANDLING && req->is_group)
 			each_receive(req->msg, keep, conn);
 		else if (req->state == REQUEST_HANDLING)

@@ -237,7 +237,7 @@ finish_as(struct weir_request *req, int nparts, uint32_t nread, uint32_t nlong, 
 	else
 		weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
 	if (request_find_program(req, &req->args))
-		request_dispatch(req);
+		request_dispatch(req, 0);
 }
 
 static inline __attribute__((always_inline)) int reassemble(struct weir_request *req, uint32_t first)
@@ -399,32 +399,65 @@ static inline bool pull_now(struct weir_request *req, const struct rdma1_segment
 	return true;
 }
 
-void request_pull_one(struct weir_request *req, const struct rdma1_read_segment *seg)
+static inline void list_one(struct weir_request *req, const struct rdma1_read_segment *seg)
 {
-	const uint8_t *args;
-	int rc;
-
 	req->chunks[0] =
 		(struct reassemble_chunk){.position = seg->position, .len_bytes = seg->target.length};
 	req->nchunks = 1;
 	req->has_asked = false;
-	if (!begin_items(req))
-		return;
-	args = req->args.p; /* which the program may read on from */
-	rc = place_one(req);
+}
+
+/* It is PULL_ITEMS. 'kind' is what its past is when it was pulled at once: request_dispatch(). */
+static inline __attribute__((always_inline)) void
+pull_one(struct weir_request *req, const struct rdma1_read_segment *seg, uintptr_t kind)
+{
+	const uint8_t *args = req->args.p; /* which the program may read on from */
+	int rc = place_one(req);
+
 	if (__builtin_expect(rc < 0, 0)) {
 		refuse(req, rc);
 		return;
 	}
 	if (__builtin_expect(rc == 0 && pull_now(req, &seg->target, args), 1)) {
 		req->responder->engine->stats.read_chunks++;
-		request_dispatch(req);
+		request_dispatch(req, kind);
 		return;
 	}
+	req->past.kind = 0;
 	req->nparts = 0;
 	begin(req);
 	req->pull_bytes = seg->target.length; /* wherever it goes */
 	request_pull(req);
+}
+
+void request_pull_one(struct weir_request *req, const struct rdma1_read_segment *seg)
+{
+	struct weir_xdr_in in;
+	uintptr_t kind = 0;
+
+	list_one(req, seg);
+	if (!begin_items(req))
+		return;
+	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
+	if (rpc_is_plain_call(&in)) {
+		kind = request_kind(req->responder->programs, REQUEST_KIND_READ);
+		req->past.target = rpc_plain_target(in.p);
+	}
+	pull_one(req, seg, kind);
+}
+
+void request_pull_again(struct weir_request *req, const struct rdma1_read_segment *seg)
+{
+	list_one(req, seg);
+	req->is_reading = false;
+	req->stream = req->msg->data + RDMA1_ONE_READ_SIZE;
+	req->stream_bytes = req->msg_bytes - RDMA1_ONE_READ_SIZE;
+	if (__builtin_expect(!items_allowed(req), 0)) {
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+		return;
+	}
+	req->state = REQUEST_PULL_ITEMS;
+	pull_one(req, seg, req->past.kind);
 }
 
 void request_pull(struct weir_request *req)
@@ -484,7 +517,7 @@ void request_on_buffers(struct engine_waiter *waiter)
 	struct weir_request *req =
 		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, buf_waiter));
 
-	req->is_plain = false;
+	req->marks.is_plain = false;
 	if (req->state == REQUEST_HANDLING)
 		request_handle_again(req);
 	else if (req->state == REQUEST_REPLYING)

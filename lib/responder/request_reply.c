@@ -335,7 +335,7 @@ void request_on_room(struct conn_waiter *waiter)
 	struct weir_request *req =
 		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, tx_waiter));
 
-	req->is_plain = false;
+	req->marks.is_plain = false;
 	if (req->state == REQUEST_REPLYING)
 		request_transmit(req);
 	else

@@ -175,7 +175,7 @@ static inline bool fills_one_chunk(const struct weir_request *req, const struct 
 {
 	const struct piece *item = &req->pieces[1];
 
-	return req->has_one_chunk && req->npieces == 2 && item->kind == PIECE_ITEM &&
+	return req->marks.has_one_chunk && req->npieces == 2 && item->kind == PIECE_ITEM &&
 	       item->len - 1 < (uint32_t)req->hdr.write_bytes &&
 	       weir_xdr_out_len(&req->out) == req->pieces[0].len &&
 	       reply_bytes(req, RDMA1_ONE_CHUNK_SIZE) <= conn->send_inline;
@@ -195,6 +195,17 @@ static __attribute__((noinline)) void reply_item(struct weir_request *req, struc
 		request_reply_any(req, conn);
 }
 
+/* Without chunks, of a call with some. */
+static __attribute__((noinline)) void reply_bare(struct weir_request *req, struct weir_conn *conn)
+{
+	uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
+
+	if (bytes <= conn->send_inline && is_even(req, req->responder, conn))
+		reply_short(req, conn, bytes, false, true);
+	else
+		reply_uneven(req, conn);
+}
+
 /* Of a call with chunks, or with an item. */
 static __attribute__((noinline)) void reply_chunked(struct weir_request *req, struct weir_conn *conn)
 {
@@ -203,7 +214,7 @@ static __attribute__((noinline)) void reply_chunked(struct weir_request *req, st
 	else if (fills_one_chunk(req, conn) && is_even(req, req->responder, conn))
 		reply_item(req, conn);
 	else if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
-		reply_uneven(req, conn);
+		reply_bare(req, conn);
 	else
 		reply_item_uneven(req, conn);
 }
@@ -213,7 +224,7 @@ static __attribute__((noinline)) void reply_other(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
-	if (!req->is_plain || !is_quick(req, conn))
+	if (!req->marks.is_plain || !is_quick(req, conn))
 		request_reply_any(req, conn);
 	else
 		reply_uneven(req, conn);
@@ -233,7 +244,7 @@ void weir_request_reply(struct weir_request *req)
 			reply_short(req, conn, bytes, true, true);
 			return;
 		}
-	} else if (req->is_plain) {
+	} else if (req->marks.is_plain) {
 		reply_chunked(req, conn);
 		return;
 	}

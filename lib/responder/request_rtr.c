@@ -160,7 +160,7 @@ void request_join(struct weir_request *req)
 	if (!request_find_program(req, &req->args))
 		return;
 	request_note_args(req, &req->args);
-	request_dispatch(req);
+	request_dispatch(req, 0);
 }
 
 void request_note_args(struct weir_request *req, const struct weir_xdr_in *in)

@@ -7,10 +7,10 @@
 #include "plain.h"
 #include "responder.h"
 
-/* What request_receive() does of a call of the kind that its request had. */
-static inline __attribute__((always_inline)) void handle_again(struct weir_request *req,
-							       struct weir_conn *conn, const uint8_t *msg,
-							       uint32_t len, uint32_t header_bytes)
+/* What request_receive() does of a call of the kind that its request had, up to its procedure. False: there is no such one, which was answered. */
+static inline __attribute__((always_inline)) bool take_again(struct weir_request *req, struct weir_conn *conn,
+							     const uint8_t *msg, uint32_t len,
+							     uint32_t header_bytes, bool has_one_chunk)
 {
 	const struct weir_program *program = req->program;
 	const uint8_t *call = msg + header_bytes;
@@ -19,7 +19,7 @@ static inline __attribute__((always_inline)) void handle_again(struct weir_reque
 	req->hdr.xid = req->rpc.xid = wire_get_u32(msg);
 	req->hdr.credit = wire_get_u32(msg + 8);
 	/* Nobody looks at lists that are empty. */
-	if (header_bytes == RDMA1_ONE_CHUNK_SIZE) {
+	if (has_one_chunk) {
 		req->hdr.writes = msg + RDMA1_FIXED_SIZE + 4;
 		req->hdr.write_bytes = wire_get_u32(msg + 32);
 	}
@@ -29,17 +29,44 @@ static inline __attribute__((always_inline)) void handle_again(struct weir_reque
 	req->args.is_item = req->args.failed = false;
 	req->args.nparts = 0; /* and if the program has set it up with parts of its own */
 	req->args.later_bytes = 0;
-	req->is_short = header_bytes == RDMA1_HEADER_MIN;
-	req->is_plain = true;
-	req->has_one_chunk = header_bytes == RDMA1_ONE_CHUNK_SIZE;
+	req->marks = (struct request_marks){.is_plain = true,
+					    .is_short = header_bytes == RDMA1_HEADER_MIN,
+					    .has_one_chunk = has_one_chunk};
 	conn->heard = true;
 	conn->ep.engine->stats.requests_received++;
 	if (__builtin_expect(proc >= program->nprocs, 0)) {
 		request_reply_not_found(req);
-		return;
+		return false;
 	}
+	return true;
+}
+
+static inline __attribute__((always_inline)) void handle_again(struct weir_request *req,
+							       struct weir_conn *conn, const uint8_t *msg,
+							       uint32_t len, uint32_t header_bytes)
+{
+	const struct weir_program *program = req->program;
+
+	if (!take_again(req, conn, msg, len, header_bytes, header_bytes == RDMA1_ONE_CHUNK_SIZE))
+		return;
 	req->state = REQUEST_HANDLING;
 	program->handle(req, program->arg);
+}
+
+/* The same of one with a Read segment. False: as receive_again(). */
+static __attribute__((noinline)) bool pull_again(struct weir_request *req, struct weir_conn *conn,
+						 const uint8_t *msg, uint32_t len)
+{
+	const struct rdma1_read_segment seg = {.position = wire_get_u32(msg + 20),
+					       .target = rdma1_segment_at(msg + 24)};
+
+	if (!plain_is_read_call(msg, len, &conn->ep.engine->limits, req->past.target))
+		return false;
+	req->hdr.reads = msg + RDMA1_FIXED_SIZE;
+	req->hdr.read_bytes = seg.target.length;
+	if (take_again(req, conn, msg, len, RDMA1_ONE_READ_SIZE, false))
+		request_pull_again(req, &seg);
+	return true;
 }
 
 /* False: it is of another kind, and nothing was done. */
@@ -60,8 +87,10 @@ static inline __attribute__((always_inline)) bool receive_again(struct weir_requ
 		handle_again(req, conn, msg, len, RDMA1_HEADER_MIN);
 		return true;
 	}
-	if (past->kind != request_kind(programs, RDMA1_ONE_CHUNK_SIZE) ||
-	    !plain_is_chunk_call(msg, len, &conn->ep.engine->limits, past->target))
+	if (past->kind != request_kind(programs, RDMA1_ONE_CHUNK_SIZE))
+		return past->kind == request_kind(programs, REQUEST_KIND_READ) &&
+		       pull_again(req, conn, msg, len);
+	if (!plain_is_chunk_call(msg, len, &conn->ep.engine->limits, past->target))
 		return false;
 	handle_again(req, conn, msg, len, RDMA1_ONE_CHUNK_SIZE);
 	return true;

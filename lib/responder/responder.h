@@ -71,6 +71,14 @@ union request_reads {
 	struct rtr_read_iter items;
 };
 
+/* One word, which is set as a whole: a load of what two stores wrote waits until both are in the cache. */
+struct request_marks {
+	bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it; its connection is there */
+	bool is_short; /* it came without chunks, and its reply has no items */
+	bool has_one_chunk; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one segment, by version 1 */
+	bool is_unused;
+};
+
 /* Of the latest call that a request object had, when that was one that request_show.c knows: 'hdr', 'rpc' and 'args' are as it left them but
  * for what differs from call to call, so that the next one of its kind need not have the rest written again. */
 struct request_past {
@@ -117,9 +125,7 @@ struct weir_request {
 	bool is_long;	     /* its reply goes to the Reply chunk */
 	bool is_carried_out; /* HANDLING: its arguments are gone, the reply is still to be made */
 	bool may_wait;	     /* there was no buffer for the reply, and there may be one later */
-	bool is_short;	     /* it came without chunks, and its reply has no items */
-	bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it; its connection is there */
-	bool has_one_chunk; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one segment, by version 1 */
+	struct request_marks marks;
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
@@ -226,16 +232,12 @@ static inline struct responder *responder_of(const struct weir_conn *conn)
 	return conn->role_data;
 }
 
-_Static_assert(offsetof(struct weir_request, is_plain) == offsetof(struct weir_request, is_short) + 1,
-	       "one word for both");
-
-/* Whether it is both. */
+/* Whether it is plain and short. */
 static inline bool request_is_plain_short(const struct weir_request *req)
 {
-	uint16_t both;
+	const struct request_marks wanted = {.is_plain = true, .is_short = true};
 
-	memcpy(&both, &req->is_short, sizeof(both));
-	return both == 0x0101;
+	return memcmp(&req->marks, &wanted, sizeof(wanted)) == 0;
 }
 
 /* What the binding says of the request's procedure. */
@@ -260,10 +262,12 @@ void request_pool_serve(struct request_pool *pool);
 /* request_show.c: what the device shows */
 bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
 /* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without chunks, of RDMA1_ONE_CHUNK_SIZE with one Write
- * chunk of one segment. Tables of programs lie further apart than that. */
-static inline uintptr_t request_kind(const struct program_table *programs, uint32_t header_bytes)
+ * chunk of one segment; or in place of that number the one for one Read segment. Tables of programs lie further apart than that. */
+#define REQUEST_KIND_READ (RDMA1_ONE_READ_SIZE + 1)
+
+static inline uintptr_t request_kind(const struct program_table *programs, uint32_t of)
 {
-	return (uintptr_t)programs + header_bytes;
+	return (uintptr_t)programs + of;
 }
 
 /* request_recv_v2.c: where version 2 may be spoken. False: the message is of version 1, and has yet to be looked at. */
@@ -322,6 +326,8 @@ void request_pull(struct weir_request *req);
 /* As request_pull() of a call that has just come, with 'seg' for its one Read chunk, which is neither empty nor at Position Zero: in
  * one pass, where it is as most of them are and has to wait for nothing. */
 void request_pull_one(struct weir_request *req, const struct rdma1_read_segment *seg);
+/* The same of one like the call before it: its RPC header is taken, its procedure is there. */
+void request_pull_again(struct weir_request *req, const struct rdma1_read_segment *seg);
 /* It is pulled, or will not be. */
 void request_pull_end(struct weir_request *req);
 /* The connection ends when one takes too long. */
@@ -332,7 +338,7 @@ void request_on_buffers(struct engine_waiter *waiter);
 /* request_dispatch.c: the RPC header, the program */
 /* Decode the RPC header at the start of 'in' and find the program; false: it was answered. */
 bool request_find_program(struct weir_request *req, struct weir_xdr_in *in);
-void request_dispatch(struct weir_request *req);
+void request_dispatch(struct weir_request *req, uintptr_t kind);
 /* Both, of a call that is all here, behind a header of so many bytes. 'kind' is what its past is then; 0: nothing of use. */
 void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t kind);
 /* The call's header and program are known, and it has no such procedure. */
