@@ -32,7 +32,10 @@ call_encode_short(struct weir_call *call, const struct weir_conn *conn, uint32_t
 
 	if (!call_fits(call, conn, header_bytes, bytes))
 		return false;
-	rdma1_encode_short(header + extra, call->xid, requester_of(conn)->credits.wanted);
+	if (extra == 0)
+		rdma1_encode_short_msg(header, call->xid, requester_of(conn)->credits.wanted);
+	else
+		rdma1_encode_short(header + extra, call->xid, requester_of(conn)->credits.wanted);
 	if (extra > 0)
 		rdma2_write_over(header, RDMA1_CALL, 0);
 	return true;
@@ -49,7 +52,10 @@ call_encode_one_chunk(struct weir_call *call, const struct weir_conn *conn, uint
 	if (call->nresults != 1 || target->len == 0 || !call->may_reduce || call->exposures ||
 	    !call_fits(call, conn, header_bytes, bytes))
 		return false;
-	rdma1_encode_one_chunk(header + extra, call->xid, requester_of(conn)->credits.wanted, &seg);
+	if (extra == 0)
+		rdma1_encode_one_chunk_msg(header, call->xid, requester_of(conn)->credits.wanted, &seg);
+	else
+		rdma1_encode_one_chunk(header + extra, call->xid, requester_of(conn)->credits.wanted, &seg);
 	if (extra > 0)
 		rdma2_write_over(header, RDMA1_CALL, 0);
 	return true;
@@ -70,7 +76,7 @@ static inline __attribute__((always_inline)) bool call_encode_one_read(struct we
 				conn->ep.engine->chunk_bytes, call->reply_max_bytes, conn->recv_inline))
 		return false;
 	read = (struct rdma1_read_segment){call->pieces[0].len, {item->rkey, item->len, item->raddr}};
-	rdma1_encode_one_read(call->out.start - RDMA1_ONE_READ_SIZE, call->xid,
+	rdma1_encode_one_read_msg(call->out.start - RDMA1_ONE_READ_SIZE, call->xid,
 			      requester_of(conn)->credits.wanted, &read);
 	return true;
 }

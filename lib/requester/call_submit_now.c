@@ -84,9 +84,11 @@ int weir_call_submit(struct weir_call *call)
 
 	if (__builtin_expect(!may_submit_now(call, conn, req), 0))
 		return call_submit_any(call);
-	if (!call_is_bare(call))
-		return call->nitems == 0 ? submit_one_chunk(call, conn, req)
-					 : submit_one_read(call, conn, req);
+	/* One by one: each was written by itself, and of late. */
+	if (call->nitems != 0)
+		return submit_one_read(call, conn, req);
+	if (call->nresults != 0)
+		return submit_one_chunk(call, conn, req);
 	if (__builtin_expect(!call_encode_short(call, conn, 0), 0))
 		return call_submit_any(call);
 	return submit_now(call, conn, req, msg, bytes, false, false);

@@ -183,10 +183,7 @@ _Static_assert(offsetof(struct weir_call, nresults) == offsetof(struct weir_call
 /* Whether it has neither items nor results that may be placed. */
 static inline bool call_is_bare(const struct weir_call *call)
 {
-	uint64_t both;
-
-	memcpy(&both, &call->nitems, sizeof(both));
-	return both == 0;
+	return call->nitems == 0 && call->nresults == 0;
 }
 
 /* Whether it is SENT, and awaits that. */

@@ -96,7 +96,7 @@ reply_short(struct weir_request *req, struct weir_conn *conn, uint32_t bytes, bo
 	uint32_t granted = grant(req, req->responder, conn, is_even);
 	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
 
-	rdma1_encode_short(header, req->hdr.xid, granted);
+	rdma1_encode_short_msg(header, req->hdr.xid, granted);
 	send(req, conn, header, RDMA1_HEADER_MIN, bytes, 0, granted, is_short, is_even);
 }
 
@@ -139,7 +139,7 @@ static inline bool write_item(const struct weir_request *req, const struct weir_
 static inline void encode_chunk(const struct weir_request *req, const struct rdma1_segment *seg,
 				uint32_t granted)
 {
-	rdma1_encode_one_chunk(req->out.start - RDMA1_ONE_CHUNK_SIZE, req->hdr.xid, granted, seg);
+	rdma1_encode_one_chunk_msg(req->out.start - RDMA1_ONE_CHUNK_SIZE, req->hdr.xid, granted, seg);
 }
 
 static inline __attribute__((always_inline)) void
