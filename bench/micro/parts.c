@@ -56,7 +56,7 @@ static void check(bool good)
 static PART void measure_header_encode_short(void)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		rdma1_encode_short(buf, i, 32);
+		rdma1_encode_short_msg(buf, i, 32);
 		BARRIER();
 	}
 }
@@ -64,7 +64,7 @@ static PART void measure_header_encode_short(void)
 static PART void measure_header_encode_one_chunk(void)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		rdma1_encode_one_chunk(buf, i, 32, &segment);
+		rdma1_encode_one_chunk_msg(buf, i, 32, &segment);
 		BARRIER();
 	}
 }

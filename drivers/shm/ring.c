@@ -140,6 +140,16 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 		fetch_for_write(from + i * RING_CELL);
 }
 
+/* Behind a message of 'n' cells, two or three: those of a message like it that comes after one or two others. All of them, or none: to
+ * fetch a part, or where no message begins, costs more than it gains (doc/performance.md). */
+static inline void fetch_like(const uint8_t *end, uint32_t n)
+{
+	const uint8_t *from = end + (n == 2 ? 2 : 6) * RING_CELL;
+
+	for (uint32_t i = 0; i < n; i++)
+		fetch_for_write(from + i * RING_CELL);
+}
+
 /* A message ends there, wherever that is. */
 static inline void end_at(struct ring_writer *ring, const struct ring_cells *cells, uint64_t end)
 {
@@ -196,8 +206,8 @@ static inline __attribute__((always_inline)) void write_few(struct ring_writer *
 		store_header(first + i * RING_CELL, number + i * NUMBER_STEP, memory_order_relaxed);
 	store_header(first, number | RING_VALID | (len + tag_bytes), memory_order_release);
 	ring->tail += n * RING_CELL;
-	for (uint32_t i = 0; i < AHEAD; i++)
-		fetch_for_write(first + (n + AHEAD + i) * RING_CELL);
+	if (n > 1)
+		fetch_like(first + n * RING_CELL, n);
 }
 
 void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len)

@@ -272,26 +272,6 @@ static inline void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credi
 
 _Static_assert(RDMA1_MSG == 0, "as rdma1_encode_short() has it");
 
-/* Words of 16 bytes, as they go. */
-typedef uint32_t wire_words __attribute__((vector_size(16)));
-
-static inline void wire_put_words(uint8_t *at, wire_words words)
-{
-	memcpy(at, &words, sizeof(words));
-}
-
-static inline void rdma1_put_fixed(uint8_t *buf, uint32_t xid, uint32_t credit)
-{
-	wire_put_words(buf, (wire_words){htobe32(xid), htobe32(RDMA1_VERSION), htobe32(credit), 0});
-}
-
-/* The same, and the XID of the RPC message behind it, which is that one. */
-static inline void rdma1_encode_short_msg(uint8_t *buf, uint32_t xid, uint32_t credit)
-{
-	rdma1_put_fixed(buf, xid, credit);
-	wire_put_words(buf + 16, (wire_words){0, 0, 0, htobe32(xid)});
-}
-
 /* The whole header of a message with one Write chunk of one segment and no other chunk, which is what a READ is, call
  * and reply, where the chunk goes back with its length as used: the other hot path. Always RDMA1_ONE_CHUNK_SIZE bytes. */
 static inline void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit,
@@ -308,30 +288,42 @@ static inline void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t c
 	wire_put_u64(buf + 44, 0); /* no further chunk, no Reply chunk */
 }
 
+/*
+ * The same in front of an RPC message that is about to be sent, whose XID, which is the header's (RFC 8166 section 4.5.1), is written along
+ * with it: it stands in the words that are stored together. These are the ones that are loaded together to be sent, from the header's
+ * start: what loads words of two stores waits until both are in the cache, behind all that was stored before them.
+ */
+static inline void rdma1_put_fixed(uint8_t *buf, uint32_t xid, uint32_t credit)
+{
+	wire_put_four(buf, xid, RDMA1_VERSION, credit, RDMA1_MSG);
+}
+
+static inline void rdma1_encode_short_msg(uint8_t *buf, uint32_t xid, uint32_t credit)
+{
+	rdma1_put_fixed(buf, xid, credit);
+	wire_put_four(buf + 16, 0, 0, 0, xid);
+}
+
 static inline void rdma1_encode_one_chunk_msg(uint8_t *buf, uint32_t xid, uint32_t credit,
 					      const struct rdma1_segment *seg)
 {
 	rdma1_put_fixed(buf, xid, credit);
-	wire_put_words(buf + 16, (wire_words){0, htobe32(1), htobe32(1), htobe32(seg->handle)});
-	wire_put_words(buf + 32, (wire_words){htobe32(seg->length), htobe32((uint32_t)(seg->offset >> 32)),
-					      htobe32((uint32_t)seg->offset), 0});
+	wire_put_four(buf + 16, 0, 1, 1, seg->handle);
+	wire_put_four(buf + 32, seg->length, (uint32_t)(seg->offset >> 32), (uint32_t)seg->offset, 0);
 	wire_put_u64(buf + 48, xid);
 }
 
+/* And with one Read segment, which is what a WRITE's call is. */
 static inline void rdma1_encode_one_read_msg(uint8_t *buf, uint32_t xid, uint32_t credit,
 					     const struct rdma1_read_segment *read)
 {
+	const struct rdma1_segment *seg = &read->target;
+
 	rdma1_put_fixed(buf, xid, credit);
-	wire_put_words(buf + 16, (wire_words){htobe32(1), htobe32(read->position),
-					      htobe32(read->target.handle), htobe32(read->target.length)});
-	wire_put_words(buf + 32, (wire_words){htobe32((uint32_t)(read->target.offset >> 32)),
-					      htobe32((uint32_t)read->target.offset), 0, 0});
+	wire_put_four(buf + 16, 1, read->position, seg->handle, seg->length);
+	wire_put_four(buf + 32, (uint32_t)(seg->offset >> 32), (uint32_t)seg->offset, 0, 0);
 	wire_put_u64(buf + 48, xid);
 }
-
-/* And with one Read segment, which is what a WRITE's call is. Always RDMA1_ONE_READ_SIZE bytes. */
-void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit,
-			   const struct rdma1_read_segment *read);
 
 /* Whether an accepted header has one Write chunk of one segment and no other chunk, and then its segment: with the three lists' ends, no other
  * list makes up that size. */

@@ -100,16 +100,6 @@ void rdma1_write_no_reply_chunk(struct rdma1_writer *w)
 	rdma1_write_list_end(w);
 }
 
-void rdma1_encode_one_read(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_read_segment *read)
-{
-	put_fixed(buf, xid, RDMA1_VERSION, credit, RDMA1_MSG);
-	wire_put_u32(buf + 16, 1); /* a Read segment follows */
-	wire_put_u32(buf + 20, read->position);
-	put_segment(buf + 24, &read->target);
-	wire_put_u64(buf + 40, 0); /* no other, no Write list */
-	wire_put_u32(buf + 48, 0); /* no Reply chunk */
-}
-
 /* The handles of a counted array of segments; 'at' is moved behind it. */
 static uint32_t chunk_handles(uint8_t **at, uint8_t **handles, uint32_t n, uint32_t max)
 {

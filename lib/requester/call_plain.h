@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) bool call_encode_one_read(struct we
 		return false;
 	read = (struct rdma1_read_segment){call->pieces[0].len, {item->rkey, item->len, item->raddr}};
 	rdma1_encode_one_read_msg(call->out.start - RDMA1_ONE_READ_SIZE, call->xid,
-			      requester_of(conn)->credits.wanted, &read);
+				  requester_of(conn)->credits.wanted, &read);
 	return true;
 }
 

@@ -15,6 +15,12 @@
 #define CHUNK_WORDS   24u
 #define AT_LENGTH     8u
 #define READ_BYTES    2000u
+/* of a WRITE, whose payload is where a READ's is */
+#define WRITE_WORDS	  26u
+#define WRITE_BYTES	  1000u
+#define WRITE_POSITION	  48u
+#define WRITE_AT_POSITION 5u
+#define WRITE_AT_LENGTH	  7u
 
 static struct pair pair;
 static struct raw raw;
@@ -55,6 +61,19 @@ static void make_read(struct words *m)
 	assert_int_equal(m->n, CHUNK_WORDS);
 }
 
+static void make_write(struct words *m)
+{
+	memset(m, 0, sizeof(*m));
+	words_put(m, 4, 79, 1, 16, 0);
+	words_put(m, 6, 1, WRITE_POSITION, raw.mr.rkey, WRITE_BYTES, (uint32_t)(raw.raddr >> 32),
+		  (uint32_t)raw.raddr);
+	words_put(m, 3, 0, 0, 0);
+	words_put(m, 13, 79, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_WRITE, 0, 0, 0, 0, 7, WRITE_BYTES, 9);
+	assert_int_equal(m->n, WRITE_WORDS);
+}
+
+static void (*const makers[])(struct words *m) = {make_echo, make_read, make_write};
+
 /* Of a kind that nothing is kept of: a Write chunk of no segments. */
 static void make_other(struct words *m)
 {
@@ -92,7 +111,7 @@ static bool ask_behind(const struct words *kind, const struct words *m)
 	struct words other, one_more = *kind, *like = &one_more;
 
 	one_more.w[0] ^= htobe32(1u << 20); /* another XID */
-	one_more.w[be32toh(kind->w[5]) == 0 ? SHORT_PAYLOAD : CHUNK_PAYLOAD] ^= htobe32(1u << 20);
+	one_more.w[kind->w[5] == 0 ? SHORT_PAYLOAD : CHUNK_PAYLOAD] ^= htobe32(1u << 20);
 
 	make_other(&other);
 	ask(&other, &first);
@@ -106,7 +125,7 @@ static bool ask_behind(const struct words *kind, const struct words *m)
 	assert_same(&good, &good_again);
 	/* An accepted RPC reply, of success, whatever chunks are in front of it. */
 	return first.words.n == good.words.n && first.words.w[3] == 0 &&
-	       first.words.w[good.words.n == SHORT_PAYLOAD + 10 ? 12 : 18] == 0;
+	       first.words.w[good.words.w[5] == 0 ? 12 : 18] == 0;
 }
 
 static bool is_asked(const struct words *m, uint32_t at, uint32_t proc_at)
@@ -161,16 +180,63 @@ static void read__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 	assert_in_range(good, 80, 128);
 }
 
+static void write__5531_9_each_bit_is_judged_as_the_first_time(void **state)
+{
+	struct words like, m;
+	uint32_t good = 0;
+
+	(void)state;
+	make_write(&like);
+	assert_true(ask_behind(&like, &like));
+	for (uint32_t at = 0; at < WRITE_WORDS; at++) {
+		/* What would end the connection, a key and where it leads, is for other tests. */
+		if (at == WRITE_AT_POSITION + 1 || at == WRITE_AT_LENGTH + 1 || at == WRITE_AT_LENGTH + 2)
+			continue;
+		/* Of what is read there is so much. */
+		for (uint32_t bit = 0; bit < (at == WRITE_AT_LENGTH ? 12 : 32); bit++) {
+			m = like;
+			m.w[at] ^= htobe32(1u << bit);
+			if (is_asked(&m, at, CHUNK_PAYLOAD + 5))
+				good += ask_behind(&like, &m);
+		}
+	}
+	/* What is granted, flavors, and the words beside the item. */
+	assert_in_range(good, 5 * 32, 6 * 32);
+}
+
+/* Anywhere, at the ends of what there can be; and of no bytes. */
+static void write__8166_3_4_5_lengths_and_positions(void **state)
+{
+	static const uint32_t words[] = {0,  4,	 36, 37, 40, 44, 45, 46, 47, 48,
+					 49, 50, 51, 52, 53, 54, 55, 56, 60, WRITE_BYTES - 1};
+	struct words like, m;
+	uint32_t good = 0;
+
+	(void)state;
+	make_write(&like);
+	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		for (uint32_t what = 0; what < 3; what++) {
+			m = like;
+			if (what != 0)
+				m.w[WRITE_AT_LENGTH] = htobe32(words[i]);
+			else
+				m.w[WRITE_AT_POSITION] = htobe32(words[i]);
+			if (what == 2)
+				m.w[CHUNK_PAYLOAD + 11] = m.w[WRITE_AT_LENGTH];
+			good += ask_behind(&like, &m);
+		}
+	}
+	/* The position that it has, and each length that the count says, or as much and padding: none. */
+	assert_int_equal(good, 1 + sizeof(words) / sizeof(words[0]));
+}
+
 static void calls__5531_9_cut_anywhere(void **state)
 {
 	struct words like, m;
 
 	(void)state;
-	for (uint32_t kind = 0; kind < 2; kind++) {
-		if (kind == 0)
-			make_echo(&like);
-		else
-			make_read(&like);
+	for (uint32_t kind = 0; kind < 3; kind++) {
+		makers[kind](&like);
 		for (uint32_t n = kind == 0 ? SHORT_PAYLOAD : CHUNK_PAYLOAD; n <= like.n; n++) {
 			m = like;
 			m.n = n;
@@ -201,22 +267,21 @@ static void echo__8166_3_3_1_as_many_credits_as_are_asked_for(void **state)
 /* One kind behind the other, and each procedure behind each. */
 static void calls__5531_9_one_kind_behind_the_other(void **state)
 {
-	struct words echo, read, m;
+	struct words kinds[3], m;
 
 	(void)state;
-	make_echo(&echo);
-	make_read(&read);
-	ask_behind(&echo, &read);
-	ask_behind(&read, &echo);
+	for (uint32_t i = 0; i < 3; i++)
+		makers[i](&kinds[i]);
+	for (uint32_t i = 0; i < 9; i++)
+		assert_int_equal(ask_behind(&kinds[i / 3], &kinds[i % 3]), i / 3 == i % 3);
 	for (uint32_t proc = 0; proc <= PAIR_NPROCS; proc++) {
 		if (proc == PAIR_LATER)
 			continue;
-		m = echo;
-		m.w[SHORT_PAYLOAD + 5] = htobe32(proc);
-		ask_behind(&echo, &m);
-		m = read;
-		m.w[CHUNK_PAYLOAD + 5] = htobe32(proc);
-		ask_behind(&read, &m);
+		for (uint32_t i = 0; i < 3; i++) {
+			m = kinds[i];
+			m.w[(i == 0 ? SHORT_PAYLOAD : CHUNK_PAYLOAD) + 5] = htobe32(proc);
+			ask_behind(&kinds[i], &m);
+		}
 	}
 }
 
@@ -226,6 +291,8 @@ static int run(void)
 	const struct CMUnitTest tests[] = {
 		T(echo__5531_9_each_bit_is_judged_as_the_first_time),
 		T(read__5531_9_each_bit_is_judged_as_the_first_time),
+		T(write__5531_9_each_bit_is_judged_as_the_first_time),
+		T(write__8166_3_4_5_lengths_and_positions),
 		T(calls__5531_9_cut_anywhere),
 		T(echo__8166_3_3_1_as_many_credits_as_are_asked_for),
 		T(calls__5531_9_one_kind_behind_the_other),

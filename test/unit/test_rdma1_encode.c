@@ -312,9 +312,45 @@ static void handles__of_all_segments_in_their_order(void **state)
 	assert_int_equal(handles[0][3], 9);
 }
 
+/* In front of a message: the same header, the message's XID, and nothing more. */
+static void encode_msg__4_5_1_is_the_header_and_the_xid(void **state)
+{
+	static const struct rdma1_segment seg = {0x81828384, 0x91929394, UINT64_C(0xa1a2a3a4a5a6a7a8)};
+	const struct rdma1_read_segment read = {0xb1b2b3b4, seg};
+	uint8_t plain[RDMA1_ONE_CHUNK_SIZE], buf[RDMA1_ONE_CHUNK_SIZE + 5];
+	struct rdma1_writer w;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t bytes = i == 0 ? RDMA1_HEADER_MIN : RDMA1_ONE_CHUNK_SIZE;
+
+		memset(buf, 0xee, sizeof(buf));
+		if (i == 0) {
+			rdma1_encode_short(plain, 0x71727374, 0x61626364);
+			rdma1_encode_short_msg(buf, 0x71727374, 0x61626364);
+		} else if (i == 1) {
+			rdma1_encode_one_chunk(plain, 0x71727374, 0x61626364, &seg);
+			rdma1_encode_one_chunk_msg(buf, 0x71727374, 0x61626364, &seg);
+		} else {
+			rdma1_write_begin(&w, plain, sizeof(plain), 0x71727374, 0x61626364, RDMA1_MSG);
+			rdma1_write_read_segment(&w, read.position, &read.target);
+			rdma1_write_list_end(&w);
+			rdma1_write_list_end(&w);
+			rdma1_write_no_reply_chunk(&w);
+			assert_false(w.failed);
+			rdma1_encode_one_read_msg(buf, 0x71727374, 0x61626364, &read);
+		}
+		assert_memory_equal(buf, plain, bytes);
+		assert_int_equal(wire_get_u32(buf + bytes), 0x71727374);
+		for (uint32_t at = bytes + 4; at < sizeof(buf); at++)
+			assert_int_equal(buf[at], 0xee);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(encode_msg__4_5_1_is_the_header_and_the_xid),
 		cmocka_unit_test(encode_short__4_is_the_exact_header),
 		cmocka_unit_test(encode_short__is_what_the_writer_writes),
 		cmocka_unit_test(writer__4_header_is_xdr),

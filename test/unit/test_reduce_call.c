@@ -502,7 +502,7 @@ static void is_one_read__is_what_the_plan_says(void **state)
 	(void)state;
 	srandom(4);
 	for (uint32_t round = 0; round < 200000; round++) {
-		uint8_t one[RDMA1_ONE_READ_SIZE];
+		uint8_t one[RDMA1_ONE_READ_SIZE + 4];
 		struct rdma1_read_segment read;
 		bool is_one_read, is_planned;
 		uint32_t left;
@@ -531,9 +531,10 @@ static void is_one_read__is_what_the_plan_says(void **state)
 		encode(NULL, 0, NULL);
 		read = (struct rdma1_read_segment){pieces[0].len,
 						   {pieces[1].rkey, pieces[1].len, pieces[1].raddr}};
-		rdma1_encode_one_read(one, 7, 3, &read);
-		assert_int_equal(header_len, sizeof(one));
-		assert_memory_equal(header, one, sizeof(one));
+		rdma1_encode_one_read_msg(one, 7, 3, &read);
+		assert_int_equal(header_len, RDMA1_ONE_READ_SIZE);
+		assert_memory_equal(header, one, header_len);
+		assert_int_equal(wire_get_u32(one + header_len), 7);
 	}
 	assert_in_range(nyes, 20000, 180000);
 }
