@@ -56,12 +56,14 @@ static inline void wire_put_u64(uint8_t *at, uint64_t value)
 	memcpy(at, &be, sizeof(be));
 }
 
-/* Four words by one store. */
+/* Four words by one store, constants, too. */
 static inline void wire_put_four(uint8_t *at, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
-	const uint32_t __attribute__((vector_size(16)))
-	words = {htobe32(a), htobe32(b), htobe32(c), htobe32(d)};
+	uint32_t __attribute__((vector_size(16))) words = {htobe32(a), htobe32(b), htobe32(c), htobe32(d)};
 
+#ifdef __x86_64__
+	__asm__("" : "+x"(words)); /* else the compiler makes two stores of what it knows */
+#endif
 	memcpy(at, &words, sizeof(words));
 }
 

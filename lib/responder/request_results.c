@@ -45,8 +45,8 @@ static inline struct weir_xdr_out *put_header(struct weir_request *req)
 
 	req->out.p = at + WEIR_RPC_REPLY_HEADER_MIN;
 	wire_put_u32(at, req->rpc.xid);
-	wire_put_u32(at + 4, WEIR_RPC_REPLY);
-	memset(at + 8, 0, WEIR_RPC_REPLY_HEADER_MIN - 8); /* accepted, AUTH_NONE, SUCCESS */
+	wire_put_four(at + 4, WEIR_RPC_REPLY, 0, 0, 0); /* accepted, AUTH_NONE */
+	wire_put_u32(at + 20, 0);			/* SUCCESS */
 	return &req->out;
 }
 

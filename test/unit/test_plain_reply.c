@@ -78,8 +78,8 @@ static struct seen by_the_short_cut(const uint8_t *msg, uint32_t len)
 		return (struct seen){0};
 	}
 	assert_int_equal(plain_has_chunk(msg), seen.header_bytes == RDMA1_ONE_CHUNK_SIZE);
-	rpc_view_plain_reply(msg + seen.header_bytes, msg + len,
-			     wire_get_u32(msg + seen.header_bytes), &in, &reply);
+	rpc_view_plain_reply(msg + seen.header_bytes, msg + len, wire_get_u32(msg + seen.header_bytes), &in,
+			     &reply);
 	seen.is_plain = true;
 	seen.xid = wire_get_u32(msg);
 	seen.credit = wire_get_u32(msg + 8);
