@@ -55,8 +55,9 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	credit_requester_init(&req->credits, credits);
 	/* Uses start at random: XIDs of an earlier connection are not soon met again. */
 	req->free_slot = CALL_NO_SLOT;
-	for (uint32_t slot = nslots; slot-- > 0;) {
+	for (uint32_t slot = 0; slot <= slot_mask; slot++)
 		req->slots[slot].call = &call_none;
+	for (uint32_t slot = nslots; slot-- > 0;) {
 		req->slots[slot].xid = ((uint32_t)rte_rand() & ~req->slot_mask) | slot;
 		req->slots[slot].next_free = req->free_slot;
 		req->free_slot = slot;
