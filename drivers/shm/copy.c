@@ -2,6 +2,7 @@
 #include "copy.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include <rte_cpuflags.h>
 

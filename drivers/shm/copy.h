@@ -3,7 +3,6 @@
 #ifndef WEIR_DRIVERS_SHM_COPY_H
 #define WEIR_DRIVERS_SHM_COPY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

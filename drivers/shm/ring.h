@@ -55,7 +55,7 @@ struct ring_writer {
 	uint64_t tail;	  /* bytes written */
 	uint64_t full_at; /* the tail may come up to there: a size beyond the reader's head, as last seen */
 	uint64_t
-		few_end; /* short of there, RING_FEW cells are free and lie in one piece; or one of earlier */
+		few_end; /* short of there, RING_FEW cells are free and lie in one piece; never too high, settle() makes it anew */
 };
 
 struct ring_reader {

@@ -5,8 +5,8 @@
 /*
  * What most messages are of both headers together, transport and RPC, told by a few compares: an RDMA_MSG of version 1, with three empty
  * lists or with one Write chunk of one segment, in front of a call to one program with AUTH_NONE twice, or of a reply that is accepted,
- * AUTH_NONE, SUCCESS; or with one Read segment, of such a call. Each says what the two decoders would together. Words are compared as they came; those that are to be
- * zero, together.
+ * AUTH_NONE, SUCCESS; or with one Read segment in front of such a call. Each says what the two decoders would together. Words are
+ * compared as they came; those that are to be zero, together.
  */
 
 #include "rdma1.h"
@@ -19,7 +19,8 @@
 #define PLAIN_READ_CALL	  (RDMA1_ONE_READ_SIZE + WEIR_RPC_CALL_HEADER_MIN)
 #define PLAIN_CHUNK_REPLY (RDMA1_ONE_CHUNK_SIZE + WEIR_RPC_REPLY_HEADER_MIN)
 
-/* Whether it is not the first of these, of a message of PLAIN_SHORT_REPLY bytes or more that is one of them. */
+/* Whether there is a chunk, of a message of PLAIN_SHORT_REPLY bytes or more that is one of these: a Write list, or the position of a Read
+ * chunk, which is not zero. */
 static inline bool plain_has_chunk(const uint8_t *msg)
 {
 	return wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) != 0;

@@ -62,7 +62,7 @@ static inline void rpc_take_plain_reply(struct weir_xdr_in *in, struct weir_rpc_
 	in->p += WEIR_RPC_REPLY_HEADER_MIN;
 }
 
-/* The same of one of 'len' bytes, all of the stream, and with that XID, where 'hdr' has nothing else but rpc_no_body; whatever the decoder was
+/* The same of one that ends at 'end', all of the stream, and with that XID, where 'hdr' has nothing else but rpc_no_body; whatever the decoder was
  * used for. */
 static inline void rpc_view_plain_reply(const uint8_t *at, const uint8_t *end, uint32_t xid,
 					struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)

@@ -255,7 +255,7 @@ static inline struct requester *requester_of(const struct weir_conn *conn)
 	return conn->role_data;
 }
 
-/* FREE, for ever: so that what is looked up has a state. */
+/* FREE, for ever, and all engines': so that whatever is looked up has a state to be asked for. Never written. */
 extern struct weir_call call_none;
 
 static inline const struct call_slot *call_slot_of(const struct requester *req, uint32_t xid)

@@ -438,6 +438,7 @@ void request_pull_one(struct weir_request *req, const struct rdma1_read_segment 
 	list_one(req, seg);
 	if (!begin_items(req))
 		return;
+	/* What is kept holds for AUTH_NONE: credentials that are left behind would be the next call's. */
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (rpc_is_plain_call(&in)) {
 		kind = request_kind(req->responder->programs, REQUEST_KIND_READ);

@@ -73,11 +73,14 @@ union request_reads {
 
 /* One word, which is set as a whole: a load of what two stores wrote waits until both are in the cache. */
 struct request_marks {
-	bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it; its connection is there */
-	bool is_short; /* it came without chunks, and its reply has no items */
+	_Alignas(
+		4) bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it; its connection is there */
+	bool is_short;		  /* it came without chunks, and its reply has no items */
 	bool has_one_chunk; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one segment, by version 1 */
-	bool is_unused;
+	bool padding; /* false: they are compared as a whole, too */
 };
+
+_Static_assert(sizeof(struct request_marks) == 4, "one word");
 
 /* Of the latest call that a request object had, when that was one that request_show.c knows: 'hdr', 'rpc' and 'args' are as it left them but
  * for what differs from call to call, so that the next one of its kind need not have the rest written again. */
@@ -265,9 +268,9 @@ bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
  * chunk of one segment; or in place of that number the one for one Read segment. Tables of programs lie further apart than that. */
 #define REQUEST_KIND_READ (RDMA1_ONE_READ_SIZE + 1)
 
-static inline uintptr_t request_kind(const struct program_table *programs, uint32_t of)
+static inline uintptr_t request_kind(const struct program_table *programs, uint32_t number)
 {
-	return (uintptr_t)programs + of;
+	return (uintptr_t)programs + number;
 }
 
 /* request_recv_v2.c: where version 2 may be spoken. False: the message is of version 1, and has yet to be looked at. */

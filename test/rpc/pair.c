@@ -189,6 +189,7 @@ static void handle(struct weir_request *req, void *arg)
 	struct weir_xdr_out *out;
 
 	pair->handled++;
+	pair->cred_flavor = weir_request_header(req)->cred.flavor;
 	switch (weir_request_header(req)->proc) {
 	case PAIR_NULL:
 		weir_request_results(req, 0);

@@ -74,9 +74,10 @@ struct pair {
 	int server_opened, server_closed, server_close_error;
 	struct weir_conn *server_conn;
 	uint32_t handled;
-	bool forgets;	   /* FAIL had no effect, it says */
-	bool place_writes; /* WRITE's data are asked for at server_mem + 64 KiB */
-	int asked;	   /* for places of items */
+	uint32_t cred_flavor; /* of the call that was handled last, as its handler saw it */
+	bool forgets;	      /* FAIL had no effect, it says */
+	bool place_writes;    /* WRITE's data are asked for at server_mem + 64 KiB */
+	int asked;	      /* for places of items */
 	uint32_t nlater;
 	struct weir_request *later[PAIR_LATER_MAX];
 	uint32_t nresults; /* of WRITEs, kept where no buffer was free for them */

@@ -86,6 +86,7 @@ static void make_other(struct words *m)
 
 struct answer {
 	struct words words;
+	uint32_t cred_flavor; /* as the program saw it; UINT32_MAX: it was not asked */
 	uint8_t mem[2 * READ_BYTES];
 };
 
@@ -93,13 +94,16 @@ static void ask(const struct words *m, struct answer *answer)
 {
 	memset(raw.mem, 0xa5, sizeof(answer->mem));
 	memset(&answer->words, 0, sizeof(answer->words));
+	pair.cred_flavor = UINT32_MAX;
 	raw_ask_words(&raw, m, &answer->words);
+	answer->cred_flavor = pair.cred_flavor;
 	memcpy(answer->mem, raw.mem, sizeof(answer->mem));
 }
 
 static void assert_same(const struct answer *a, const struct answer *b)
 {
 	assert_int_equal(a->words.n, b->words.n);
+	assert_int_equal(a->cred_flavor, b->cred_flavor);
 	assert_memory_equal(a->words.w, b->words.w, a->words.n * 4);
 	assert_memory_equal(a->mem, b->mem, sizeof(a->mem));
 }
