@@ -14,12 +14,31 @@
 #define TYPE_BYTES   4u
 #define HANDLE_BYTES (HANDLE_ID_MAX - TYPE_BYTES)
 
+/* Pauses of open_handle(), which double from the first to the last: half a second in all. */
+#define PAUSES	       9u
+#define PAUSE_FIRST_US 1000u
+
 #define PARENTS_MAX 256 /* levels between a directory and its export's root, to go up */
 
 union handle {
 	struct file_handle handle;
 	uint8_t bytes[sizeof(struct file_handle) + HANDLE_BYTES];
 };
+
+/*
+ * Of a file that is gone the kernel says ESTALE, but for as long as the number of its inode is being given to a new file, when it
+ * says ENOMEM, as of memory (Linux: iget_locked() returns NULL of both). Clients to whom that were passed on would wait for seconds.
+ */
+static int open_handle(const struct dir_fs *fs, union handle *h, int flags)
+{
+	int fd = open_by_handle_at(fs->root_fd, &h->handle, flags | O_CLOEXEC);
+
+	for (uint32_t i = 0; i < PAUSES && fd < 0 && errno == ENOMEM; i++) {
+		usleep(PAUSE_FIRST_US << i);
+		fd = open_by_handle_at(fs->root_fd, &h->handle, flags | O_CLOEXEC);
+	}
+	return fd;
+}
 
 int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags)
 {
@@ -32,7 +51,7 @@ int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags)
 	memcpy(&type, id->data, TYPE_BYTES);
 	h.handle.handle_type = type;
 	memcpy(h.handle.f_handle, id->data + TYPE_BYTES, id->len_bytes - TYPE_BYTES);
-	fd = open_by_handle_at(fs->root_fd, &h.handle, flags | O_CLOEXEC);
+	fd = open_handle(fs, &h, flags);
 	/* A symbolic link is no directory, whatever the kernel calls it. */
 	if (fd < 0)
 		return errno == ELOOP && (flags & O_DIRECTORY) ? -ENOTDIR : -errno;
