@@ -152,14 +152,14 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 	return true;
 }
 
-/* What the message at 'at' will take of its user, where it has come: of many users in turn each is one that the caches have lost. */
-static inline void fetch_user(const struct shm_lane *lane, const struct ring_cells *cells, uint64_t at)
+/* What the next message will take of its user, where it has come: of many users in turn each is one that the caches have lost. */
+static inline void fetch_user(const struct shm_lane *lane, const struct ring_place *next)
 {
 	const struct shm_qp *qp;
 
-	if (!ring_is_news(ring_header(ring_cell_at(cells, at)), ring_number(at)))
+	if (!ring_is_news(ring_header(next->cell), next->header))
 		return;
-	qp = lane->qps[ring_tag(&lane->rx, at) & (LANE_PLACES - 1)];
+	qp = lane->qps[ring_tag_in(next->cell) & (LANE_PLACES - 1)];
 	if (qp) {
 		const char *user = qp->fabric.ctx;
 
@@ -169,45 +169,44 @@ static inline void fetch_user(const struct shm_lane *lane, const struct ring_cel
 	}
 }
 
-/* The next message, of 'len' bytes, in the cells at 'at'; where they end is returned. 0: it is not sure to be taken. */
-static inline __attribute__((always_inline)) uint64_t
-show_sure(struct shm_lane *lane, const struct ring_cells *cells, uint64_t at, uint32_t len)
+/* The next message, of 'len' bytes. False: it is not sure to be taken. */
+static inline __attribute__((always_inline)) bool show_sure(struct shm_lane *lane, struct ring_place *next,
+							    uint32_t len)
 {
-	const uint8_t *cell = ring_cell_at(cells, at);
-	uint64_t tag = ring_tag(&lane->rx, at);
+	uint64_t tag = ring_tag_in(next->cell);
 	struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
 	struct fabric_recv_wr *wr;
 
 	if (__builtin_expect(!qp || qp->lane_tag != tag || !qp->rx_in_lane || len >= qp->show_end, 0))
-		return 0;
+		return false;
 	wr = take_top(qp->recvs);
 	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
-		return 0;
-	if (__builtin_expect(at < lane->rx.flat_end && len <= RING_FEW_MAX - RING_TAG, 1))
-		at = ring_take_tagged_few(cell, at, wr->addr, len);
-	else
-		at = ring_take_tagged_turn(&lane->rx, wr->addr, len);
-	lane->rx.head = at;
+		return false;
+	if (__builtin_expect(next->at < lane->rx.flat_end && len <= RING_FEW_MAX - RING_TAG, 1)) {
+		ring_take_tagged_few(next, wr->addr, len);
+		lane->rx.head = next->at;
+	} else {
+		ring_take_tagged_turn(&lane->rx, wr->addr, len);
+		*next = ring_place_of(&lane->rx);
+	}
 	shm_dev_of(qp)->fabric.stats.recvs++;
-	fetch_user(lane, cells, at); /* while this one is dealt with */
+	fetch_user(lane, next); /* while this one is dealt with */
 	take_show(qp, wr, len);
-	return at;
+	return true;
 }
 
 uint32_t shm_show_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max)
 {
-	const struct ring_cells cells = lane->rx.cells;
-	uint64_t at = lane->rx.head;
+	struct ring_place next = ring_place_of(&lane->rx);
 	uint32_t n;
 
 	ring_fetch(&lane->rx);
 	for (n = 0; n < max && !lane->is_broken; n++) {
-		uint64_t len = ring_header(ring_cell_at(&cells, at)) ^ ring_number(at) ^ RING_VALID;
+		uint64_t len = ring_header(next.cell) ^ next.header;
 
 		if (__builtin_expect(len > RING_LEN_MASK, 0))
 			break;
-		at = show_sure(lane, &cells, at, (uint32_t)len - RING_TAG);
-		if (__builtin_expect(at == 0, 0))
+		if (__builtin_expect(!show_sure(lane, &next, (uint32_t)len - RING_TAG), 0))
 			break;
 	}
 	dev->fabric.nshown += n;

@@ -313,7 +313,7 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 /* Each apart, so that none has the others' stack frames. */
 static __attribute__((noinline, flatten)) bool send_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	ring_write_cell(&qp->tx, data, len);
+	ring_write_one(&qp->tx, data, len);
 	qp->fabric.dev->stats.sends_now++;
 	return true;
 }

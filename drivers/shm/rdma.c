@@ -71,9 +71,9 @@ void shm_end(struct shm_qp *qp)
 		return;
 	qp->state = QP_ERROR;
 	shm_qp_settle(qp);
-	if (!qp->tx.shared)
+	if (!qp->tx.cells.base)
 		return;
-	atomic_store(&ring_reader_shared(&qp->rx)->is_over, 1);
+	atomic_store(&ring_shared_of(&qp->rx.cells)->is_over, 1);
 	wait_begin(qp);
 }
 
@@ -104,7 +104,7 @@ static enum wait wait_look(struct shm_qp *qp, uint32_t rkey)
 
 	if (qp->is_unseen && waited < rte_get_tsc_hz() / 1000 * UNSEEN_MS)
 		return WAIT_ON;
-	busy = atomic_load_explicit(&qp->tx.shared->busy, memory_order_acquire);
+	busy = atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->busy, memory_order_acquire);
 	if (busy == 0 || (rkey != 0 && busy != rkey) || is_peer_gone(qp, waited))
 		return WAIT_OVER;
 	return waited < BUSY_WAIT_S * rte_get_tsc_hz() ? WAIT_ON : WAIT_LATE;
@@ -219,7 +219,8 @@ static inline uint8_t *find_again(const struct shm_qp *qp, uint32_t rkey, uint64
 	uint64_t at = raddr - found->raddr; /* wraps to a large number below it */
 
 	if (__builtin_expect(
-		    atomic_load_explicit(&qp->tx.shared->is_over, memory_order_acquire) != 0 ||
+		    atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over, memory_order_acquire) !=
+				    0 ||
 			    rkey != found->key ||
 			    atomic_load_explicit(&found->entry->seq, memory_order_acquire) != found->seq ||
 			    (found->access & access) != access || at > found->len || len > found->len - at,
@@ -236,7 +237,7 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 
 	remote->at = find_again(qp, rkey, raddr, len, access);
 	if (__builtin_expect(!remote->at, 0)) {
-		if (atomic_load_explicit(&qp->tx.shared->is_over, memory_order_acquire) != 0)
+		if (atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over, memory_order_acquire) != 0)
 			return FABRIC_ERR_RETRY;
 		return look_up(qp, rkey, raddr, len, access, remote);
 	}
@@ -249,7 +250,9 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 static inline int check_read(const struct shm_qp *qp, const struct key_entry *entry, uint32_t seq)
 {
 	fence(memory_order_acquire);
-	if (__builtin_expect(atomic_load_explicit(&qp->tx.shared->is_over, memory_order_relaxed) != 0, 0))
+	if (__builtin_expect(
+		    atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over, memory_order_relaxed) != 0,
+		    0))
 		return FABRIC_ERR_RETRY;
 	if (__builtin_expect(atomic_load_explicit(&entry->seq, memory_order_relaxed) != seq, 0))
 		return FABRIC_ERR_REMOTE_ACCESS;
@@ -259,7 +262,7 @@ static inline int check_read(const struct shm_qp *qp, const struct key_entry *en
 /* The WRITEs of one request are between these. */
 static inline void busy_begin(struct shm_qp *qp, uint32_t rkey)
 {
-	atomic_store_explicit(&ring_reader_shared(&qp->rx)->busy, rkey, memory_order_relaxed);
+	atomic_store_explicit(&ring_shared_of(&qp->rx.cells)->busy, rkey, memory_order_relaxed);
 	if (__builtin_expect(shm_dev_of(qp)->has_own_barrier, 0))
 		fence(memory_order_seq_cst);
 	else
@@ -268,7 +271,7 @@ static inline void busy_begin(struct shm_qp *qp, uint32_t rkey)
 
 static inline void busy_end(struct shm_qp *qp)
 {
-	atomic_store_explicit(&ring_reader_shared(&qp->rx)->busy, 0, memory_order_release);
+	atomic_store_explicit(&ring_shared_of(&qp->rx.cells)->busy, 0, memory_order_release);
 }
 
 static inline int write_all(struct shm_qp *qp, const struct fabric_sge *sges, uint32_t nsges, uint32_t rkey,

@@ -5,9 +5,8 @@ void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size)
 {
 	*ring = (struct ring_writer){
 		.cells = {(uint8_t *)memory + sizeof(struct ring_shared), size - 1},
-		.shared = memory,
-		.full_at = size,
 	};
+	ring_writer_start(ring, 0);
 }
 
 void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uint32_t max_msg)
@@ -19,34 +18,45 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 	};
 }
 
-/* As far as both the lap's end and the next publication, which comes a cell later, are RING_FEW cells away. */
+/* As far as both the lap's last cell and the next publication, which comes a cell later, are RING_FEW cells away: what is next then is in
+ * this lap, too. */
 static uint64_t flat_end(const struct ring_reader *ring)
 {
 	uint64_t lap_end = (ring->head | ring->cells.mask) + 1;
-	uint64_t end = ring->publish_at - RING_CELL;
 
-	return (end < lap_end ? end : lap_end) - (RING_FEW - 1) * RING_CELL;
+	return (ring->publish_at < lap_end ? ring->publish_at : lap_end) - RING_FEW * RING_CELL;
 }
 
-uint64_t ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
+void ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 {
 	ring_advance(ring, ring_take_whole(ring, ring->head, dst, len));
 	ring->flat_end = flat_end(ring);
-	return ring->head;
 }
 
-uint64_t ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
+void ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 {
 	ring_take_tagged_whole(ring, dst, len);
 	ring->flat_end = flat_end(ring);
-	return ring->head;
+}
+
+/* What is known of the reader is another, or the next message begins somewhere else. */
+static inline void settle(struct ring_writer *ring, uint64_t tail)
+{
+	uint64_t lap_end = (tail | ring->cells.mask) + 1;
+	uint64_t end = ring->full_at < lap_end ? ring->full_at : lap_end;
+
+	ring->cell = ring_cell_at(&ring->cells, tail);
+	ring->header = ring_number(tail) | RING_VALID;
+	/* Where nothing is free this lies in front of the cell, maybe of all cells, where the shared part is. */
+	ring->few_end = ring->cell + (ptrdiff_t)(end - tail) - (RING_FEW - 1) * RING_CELL;
 }
 
 void ring_writer_start(struct ring_writer *ring, uint32_t laps)
 {
-	ring->tail = laps * ring_size(&ring->cells);
-	ring->full_at = ring->tail + ring_size(&ring->cells);
-	ring->few_end = 0;
+	uint64_t tail = laps * ring_size(&ring->cells);
+
+	ring->full_at = tail + ring_size(&ring->cells);
+	settle(ring, tail);
 }
 
 void ring_reader_start(struct ring_reader *ring, uint32_t laps)
@@ -54,43 +64,26 @@ void ring_reader_start(struct ring_reader *ring, uint32_t laps)
 	ring->head = laps * ring_size(&ring->cells);
 	ring->publish_at = ring->head + ring_size(&ring->cells) / 4;
 	ring->flat_end = 0;
-	atomic_store_explicit(&ring_reader_shared(ring)->head, ring->head, memory_order_release);
+	atomic_store_explicit(&ring_shared_of(&ring->cells)->head, ring->head, memory_order_release);
 }
 
-/* The tail, or what is known of the reader, is another. */
-static inline void settle(struct ring_writer *ring)
+static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint64_t tail, uint32_t need)
 {
-	uint64_t lap_end = (ring->tail | ring->cells.mask) + 1;
-	uint64_t end = ring->full_at < lap_end ? ring->full_at : lap_end;
+	uint64_t head = atomic_load_explicit(&ring_shared_of(&ring->cells)->head, memory_order_acquire);
 
-	ring->few_end = end - (RING_FEW - 1) * RING_CELL;
-}
-
-static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint32_t need)
-{
-	uint64_t head = atomic_load_explicit(&ring->shared->head, memory_order_acquire);
-
-	if (head < ring_writer_head(ring) || head > ring->tail || head % RING_CELL != 0)
+	if (head < ring_writer_head(ring) || head > tail || head % RING_CELL != 0)
 		return -1;
 	ring->full_at = head + ring_size(&ring->cells);
-	settle(ring);
-	return ring->full_at - ring->tail >= need;
+	settle(ring, tail);
+	return ring->full_at - tail >= need;
 }
 
-/* Whether 'need' bytes fit: 1, 0, or -1 when the reader's mark makes no sense. */
-static inline int has_room(struct ring_writer *ring, uint32_t need)
+/* Whether the cells of a message that would begin at 'tail' fit, 'need' bytes: 1, 0, or -1 when the reader's mark makes no sense. */
+static inline int has_room(struct ring_writer *ring, uint64_t tail, uint32_t need)
 {
-	if (__builtin_expect(ring->full_at - ring->tail >= need, 1))
+	if (__builtin_expect(ring->full_at - tail >= need, 1))
 		return 1;
-	return has_room_now(ring, need);
-}
-
-/* Whether a message of that length fits, as has_room(). */
-static inline int has_room_for(struct ring_writer *ring, uint32_t len)
-{
-	if (__builtin_expect(ring_has_room(ring, len), 1))
-		return 1;
-	return has_room_now(ring, ring_cells_bytes(len));
+	return has_room_now(ring, tail, need);
 }
 
 static inline void store_header(uint8_t *cell, uint64_t header, memory_order order)
@@ -117,8 +110,7 @@ static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, con
 	return at + RING_CELL;
 }
 
-#define NUMBER_STEP (ring_number(RING_CELL) - ring_number(0)) /* from a cell to the next */
-#define AHEAD	    3u /* cells from the end of a message; and how many of them */
+#define AHEAD 3u /* cells from the end of a message; and how many of them */
 
 static inline void fetch_for_write(const uint8_t *cell)
 {
@@ -150,45 +142,15 @@ static inline void fetch_like(const uint8_t *end, uint32_t n)
 		fetch_for_write(from + i * RING_CELL);
 }
 
-/* A message ends there, wherever that is. */
-static inline void end_at(struct ring_writer *ring, const struct ring_cells *cells, uint64_t end)
-{
-	ring->tail = end;
-	settle(ring);
-	fetch_ahead(cells, end);
-}
-
-void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len)
-{
-	const struct ring_cells cells = ring->cells;
-	uint64_t at = ring->tail;
-
-	copy_short(ring_cell_at(&cells, at) + RING_HEADER, data, len);
-	put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
-	ring->tail = at + RING_CELL;
-}
-
-void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len)
-{
-	const struct ring_cells cells = ring->cells;
-	uint64_t at = ring->tail, end;
-
-	/* The first cell last: the reader polls on it, and each of its looks would take the line away. */
-	end = put_rest(&cells, at + RING_CELL, data + RING_DATA, len - RING_DATA);
-	memcpy(ring_cell_at(&cells, at) + RING_HEADER, data, RING_DATA);
-	put_cell_header(&cells, at, RING_VALID | len, memory_order_release);
-	end_at(ring, &cells, end);
-}
-
 /* 'n' cells; with a tag, or without. Both are constants. */
 static inline __attribute__((always_inline)) void write_few(struct ring_writer *ring, bool is_tagged,
 							    uint64_t tag, const uint8_t *data, uint32_t len,
 							    uint32_t n)
 {
 	const uint32_t tag_bytes = is_tagged ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
-	uint8_t *first = ring_cell_at(&ring->cells, ring->tail);
+	uint8_t *first = ring->cell;
 	uint8_t *to = first + RING_HEADER + tag_bytes;
-	uint64_t number = ring_number(ring->tail);
+	uint64_t header = ring->header;
 
 	if (is_tagged)
 		memcpy(first + RING_HEADER, &tag, RING_TAG);
@@ -203,11 +165,18 @@ static inline __attribute__((always_inline)) void write_few(struct ring_writer *
 			   data + first_bytes + (n - 2) * RING_DATA, len - first_bytes - (n - 2) * RING_DATA);
 	}
 	for (uint32_t i = n - 1; i > 0; i--)
-		store_header(first + i * RING_CELL, number + i * NUMBER_STEP, memory_order_relaxed);
-	store_header(first, number | RING_VALID | (len + tag_bytes), memory_order_release);
-	ring->tail += n * RING_CELL;
+		store_header(first + i * RING_CELL, header - RING_VALID + i * RING_NUMBER_STEP,
+			     memory_order_relaxed);
+	store_header(first, header | (len + tag_bytes), memory_order_release);
+	ring->cell += n * RING_CELL;
+	ring->header += n * RING_NUMBER_STEP;
 	if (n > 1)
 		fetch_like(first + n * RING_CELL, n);
+}
+
+void ring_write_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+{
+	write_few(ring, false, 0, data, len, 1);
 }
 
 void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len)
@@ -235,66 +204,56 @@ void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8
 	write_few(ring, true, tag, data, len, 3);
 }
 
-int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
+/* Of any length, at any place. 'tag' is what is in front of it, RING_TAG bytes, or NULL. */
+static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_t *data, uint32_t len)
 {
-	int room;
+	const struct ring_cells cells = ring->cells;
+	const uint32_t tag_bytes = tag ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
+	uint64_t tail = ring_tail(ring), end = tail + RING_CELL;
+	int room = has_room(ring, tail, ring_cells_bytes(len + tag_bytes));
+	uint8_t *to;
 
-	if (ring_has_few(ring) && len <= RING_FEW_MAX) {
-		if (len <= RING_DATA)
-			ring_write_cell(ring, data, len);
-		else if (len <= 2 * RING_DATA)
-			ring_write_two(ring, data, len);
-		else
-			ring_write_three(ring, data, len);
-		return 1;
-	}
-	room = has_room_for(ring, len);
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	if (len > RING_DATA) {
-		ring_write_cells(ring, data, len);
-	} else {
-		ring_write_cell(ring, data, len);
-		settle(ring);
-	}
+	/* The first cell last: the reader polls on it, and each of its looks would take the line away. */
+	if (len > first_bytes)
+		end = put_rest(&cells, end, data + first_bytes, len - first_bytes);
+	to = ring_cell_at(&cells, tail) + RING_HEADER;
+	if (tag)
+		memcpy(to, tag, RING_TAG);
+	copy_short(to + tag_bytes, data, len < first_bytes ? len : first_bytes);
+	put_cell_header(&cells, tail, RING_VALID | (len + tag_bytes), memory_order_release);
+	settle(ring, end);
+	if (len > first_bytes)
+		fetch_ahead(&cells, end);
 	return 1;
 }
 
-static void write_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	const struct ring_cells cells = ring->cells;
-	const uint32_t first = RING_DATA - RING_TAG;
-	uint64_t end = ring->tail + RING_CELL;
-
-	if (len > first) {
-		end = put_rest(&cells, end, data + first, len - first);
-		memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER + RING_TAG, data, first);
-	} else {
-		copy_short(ring_cell_at(&cells, ring->tail) + RING_HEADER + RING_TAG, data, len);
-	}
-	memcpy(ring_cell_at(&cells, ring->tail) + RING_HEADER, &tag, RING_TAG);
-	put_cell_header(&cells, ring->tail, RING_VALID | (len + RING_TAG), memory_order_release);
-	end_at(ring, &cells, end);
+	if (!ring_has_few(ring) || len > RING_FEW_MAX)
+		return put_whole(ring, NULL, data, len);
+	if (len <= RING_DATA)
+		ring_write_one(ring, data, len);
+	else if (len <= 2 * RING_DATA)
+		ring_write_two(ring, data, len);
+	else
+		ring_write_three(ring, data, len);
+	return 1;
 }
 
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
 {
 	uint32_t bytes = len + RING_TAG;
-	int room;
 
-	if (ring_has_few(ring) && bytes <= RING_FEW_MAX) {
-		if (bytes <= RING_DATA)
-			ring_write_tagged_one(ring, tag, data, len);
-		else if (bytes <= 2 * RING_DATA)
-			ring_write_tagged_two(ring, tag, data, len);
-		else
-			ring_write_tagged_three(ring, tag, data, len);
-		return 1;
-	}
-	room = has_room_for(ring, bytes);
-	if (__builtin_expect(room != 1, 0))
-		return room;
-	write_tagged(ring, tag, data, len);
+	if (!ring_has_few(ring) || bytes > RING_FEW_MAX)
+		return put_whole(ring, &tag, data, len);
+	if (bytes <= RING_DATA)
+		ring_write_tagged_one(ring, tag, data, len);
+	else if (bytes <= 2 * RING_DATA)
+		ring_write_tagged_two(ring, tag, data, len);
+	else
+		ring_write_tagged_three(ring, tag, data, len);
 	return 1;
 }
 
@@ -331,8 +290,9 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 {
 	const struct ring_cells cells = ring->cells;
 	uint32_t need = ring_cells_bytes(len) + (inv_rkey ? RING_CELL : 0);
-	struct cursor cursor = {ring->tail, 0};
-	int room = has_room(ring, need);
+	uint64_t tail = ring_tail(ring);
+	struct cursor cursor = {tail, 0};
+	int room = has_room(ring, tail, need);
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
@@ -343,10 +303,9 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	}
 	for (uint32_t i = 0; i < nsges; i++)
 		put_piece(&cells, &cursor, sges[i].addr, sges[i].len);
-	put_cell_header(&cells, ring->tail, RING_VALID | (inv_rkey ? RING_INV : 0) | len,
-			memory_order_release);
-	ring->tail += need;
-	fetch_ahead(&cells, ring->tail);
+	put_cell_header(&cells, tail, RING_VALID | (inv_rkey ? RING_INV : 0) | len, memory_order_release);
+	settle(ring, tail + need);
+	fetch_ahead(&cells, tail + need);
 	return 1;
 }
 

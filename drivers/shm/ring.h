@@ -51,11 +51,12 @@ struct ring_cells {
 
 struct ring_writer {
 	struct ring_cells cells;
-	struct ring_shared *shared;
-	uint64_t tail;	  /* bytes written */
-	uint64_t full_at; /* the tail may come up to there: a size beyond the reader's head, as last seen */
+	uint8_t *cell;	 /* that is written next; at the cells' end, the first one is */
+	uint64_t header; /* of that, but for the length */
+	uint8_t *
+		few_end; /* a cell short of there and those behind it, RING_FEW, are free and lie in one piece; never too high */
 	uint64_t
-		few_end; /* short of there, RING_FEW cells are free and lie in one piece; never too high, settle() makes it anew */
+		full_at; /* bytes that may be written since the first: a size beyond the reader's head, as last seen */
 };
 
 struct ring_reader {
@@ -63,7 +64,7 @@ struct ring_reader {
 	uint64_t head;
 	uint64_t publish_at; /* the head that is to be published next */
 	uint64_t
-		flat_end; /* short of there, a few cells lie in one piece, and none is to be published behind; or an earlier one */
+		flat_end; /* short of there, a few cells and the next one lie in one piece, and none of them is to be published behind; or an earlier one */
 	uint32_t max_msg; /* longest message that can be; at most ring_msg_max() */
 };
 
@@ -77,9 +78,9 @@ static inline uint64_t ring_size(const struct ring_cells *cells)
 	return cells->mask + 1;
 }
 
-static inline struct ring_shared *ring_reader_shared(const struct ring_reader *ring)
+static inline struct ring_shared *ring_shared_of(const struct ring_cells *cells)
 {
-	return (struct ring_shared *)(void *)ring->cells.base - 1;
+	return (struct ring_shared *)(void *)cells->base - 1;
 }
 
 /* Bytes that a ring of 'size' takes in memory. */
@@ -106,54 +107,13 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 /* Both sides begin in another lap than the first. */
 void ring_writer_start(struct ring_writer *ring, uint32_t laps);
 void ring_reader_start(struct ring_reader *ring, uint32_t laps);
-/* ring_take_whole() of the next message and ring_advance(), and what 'flat_end' is then. Returns the head. */
-uint64_t ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len);
-uint64_t ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len);
+/* ring_take_whole() of the next message and ring_advance(), and what 'flat_end' is then. */
+void ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len);
+void ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len);
 
 /* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey);
-
-/* How far the reader got, as last seen. */
-static inline uint64_t ring_writer_head(const struct ring_writer *ring)
-{
-	return ring->full_at - ring_size(&ring->cells);
-}
-
-/* Whether there is room for a message of 'len' bytes, as far as is known without a look at the reader's mark. It asks for more than it takes,
- * which spares the division by what a cell holds. */
-static inline bool ring_has_room(const struct ring_writer *ring, uint32_t len)
-{
-	return ring->full_at - ring->tail >= 2 * (uint64_t)len + RING_CELL;
-}
-
-/* Where there is: a message that lies in one piece and invalidates nothing, of one cell, which is up to RING_DATA, or of more. */
-void ring_write_cell(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-void ring_write_cells(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-/* The same of two or three cells, as most messages take: up to RING_FEW_MAX bytes, when ring_has_few(). */
-void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-
-/* Whether there is room for a few cells, and they lie in one piece. False where it is not known, either: ring_put_one() and
- * ring_put_tagged() see to it. */
-static inline bool ring_has_few(const struct ring_writer *ring)
-{
-	return ring->tail < ring->few_end;
-}
-
-/* As ring_put() for one of these. */
-int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-/* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */
-int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
-/* And of one, two or three cells, with the tag, that lie in one piece. */
-void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
-void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
-void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
-
-static inline _Atomic uint64_t *ring_header_at(const struct ring_cells *cells, uint64_t at)
-{
-	return (_Atomic uint64_t *)(void *)ring_cell_at(cells, at);
-}
 
 _Static_assert(RING_VALID == 1u << (RING_WORD_BITS - 1) && RING_CELL == 64, "ring_number() counts cells");
 
@@ -162,6 +122,49 @@ _Static_assert(RING_VALID == 1u << (RING_WORD_BITS - 1) && RING_CELL == 64, "rin
 static inline uint64_t ring_number(uint64_t at)
 {
 	return (at + RING_CELL) << (RING_WORD_BITS - 6);
+}
+
+#define RING_NUMBER_STEP ((uint64_t)RING_CELL << (RING_WORD_BITS - 6)) /* from a cell to the next */
+
+/* How far the reader got, as last seen. */
+static inline uint64_t ring_writer_head(const struct ring_writer *ring)
+{
+	return ring->full_at - ring_size(&ring->cells);
+}
+
+/* Bytes written since the first. */
+static inline uint64_t ring_tail(const struct ring_writer *ring)
+{
+	uint64_t head = ring_writer_head(ring);
+
+	return head + (ring->header - (ring_number(head) | RING_VALID)) / (RING_NUMBER_STEP / RING_CELL);
+}
+
+/* Whether there is room for a few cells, and they lie in one piece. False where it is not known, either: ring_put_one() and
+ * ring_put_tagged() see to it. */
+static inline bool ring_has_few(const struct ring_writer *ring)
+{
+	return ring->cell < ring->few_end;
+}
+
+/* Where there is: a message that lies in one piece and invalidates nothing, of one cell, which is up to RING_DATA, or of two or three, as
+ * most are: up to RING_FEW_MAX bytes. */
+void ring_write_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+
+/* As ring_put() for a message in one piece that invalidates nothing. */
+int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
+/* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */
+int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
+/* And of one, two or three cells, with the tag, where ring_has_few(). */
+void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
+void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
+void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
+
+static inline _Atomic uint64_t *ring_header_at(const struct ring_cells *cells, uint64_t at)
+{
+	return (_Atomic uint64_t *)(void *)ring_cell_at(cells, at);
 }
 
 /* Whether the cell with that number has come. */
@@ -222,17 +225,41 @@ static inline bool ring_takes_whole(uint32_t size, uint32_t len)
 	return (uint64_t)len + RING_DATA <= size;
 }
 
-/* Of a few cells in one piece. */
-static inline uint64_t ring_take_few(const uint8_t *cell, uint64_t at, uint8_t *dst, uint32_t len)
+/* Where the next message of a ring begins, for looks one after the other. */
+struct ring_place {
+	const uint8_t *cell;
+	uint64_t at;
+	uint64_t header; /* of the cell, when it has come, but for the length */
+};
+
+static inline struct ring_place ring_place_of(const struct ring_reader *ring)
 {
-	memcpy(dst, cell + RING_HEADER, RING_DATA);
-	if (len <= RING_DATA)
-		return at + RING_CELL;
-	memcpy(dst + RING_DATA, cell + RING_CELL + RING_HEADER, RING_DATA);
-	if (len <= 2 * RING_DATA)
-		return at + 2 * RING_CELL;
-	memcpy(dst + 2 * RING_DATA, cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
-	return at + 3 * RING_CELL;
+	return (struct ring_place){ring_cell_at(&ring->cells, ring->head), ring->head,
+				   ring_number(ring->head) | RING_VALID};
+}
+
+static inline void ring_step(struct ring_place *place, uint32_t n)
+{
+	place->cell += n * RING_CELL;
+	place->at += n * RING_CELL;
+	place->header += n * RING_NUMBER_STEP;
+}
+
+/* Of a few cells in one piece, behind which the place is then. */
+static inline void ring_take_few(struct ring_place *place, uint8_t *dst, uint32_t len)
+{
+	memcpy(dst, place->cell + RING_HEADER, RING_DATA);
+	if (len <= RING_DATA) {
+		ring_step(place, 1);
+		return;
+	}
+	memcpy(dst + RING_DATA, place->cell + RING_CELL + RING_HEADER, RING_DATA);
+	if (len <= 2 * RING_DATA) {
+		ring_step(place, 2);
+		return;
+	}
+	memcpy(dst + 2 * RING_DATA, place->cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
+	ring_step(place, 3);
 }
 
 /* The payload of the cells from 'at' on, one at least; where they end is returned. */
@@ -244,9 +271,14 @@ static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t 
 	const uint8_t *end = dst + len;
 
 	/* One to three, as most are, that lie in one piece. */
-	if (__builtin_expect(
-		    len <= RING_FEW_MAX && (at & cells.mask) + RING_FEW * RING_CELL <= ring_size(&cells), 1))
-		return ring_take_few(ring_cell_at(&cells, at), at, dst, len);
+	if (__builtin_expect(len <= RING_FEW_MAX &&
+				     (at & cells.mask) + RING_FEW * RING_CELL <= ring_size(&cells),
+			     1)) {
+		struct ring_place place = {.cell = ring_cell_at(&cells, at), .at = at};
+
+		ring_take_few(&place, dst, len);
+		return place.at;
+	}
 	do {
 		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
 		dst += RING_DATA;
@@ -277,7 +309,7 @@ static inline void ring_advance(struct ring_reader *ring, uint64_t at)
 	ring->head = at;
 	if (__builtin_expect(at >= ring->publish_at, 0)) {
 		ring->publish_at = at + ring_size(&ring->cells) / 4;
-		atomic_store_explicit(&ring_reader_shared(ring)->head, at, memory_order_release);
+		atomic_store_explicit(&ring_shared_of(&ring->cells)->head, at, memory_order_release);
 	}
 }
 
@@ -297,13 +329,16 @@ static inline uint32_t ring_key(const struct ring_reader *ring)
 	return key;
 }
 
-/* The tag of a message that has one, and whose first cell of payload is at 'at'. */
-static inline uint64_t ring_tag(const struct ring_reader *ring, uint64_t at)
+/* The tag of a message that has one, in its first cell of payload. */
+static inline uint64_t ring_tag_in(const uint8_t *cell)
 {
-	const uint8_t *cell = ring_cell_at(&ring->cells, at);
-
 	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)(cell + RING_HEADER),
 				    memory_order_relaxed);
+}
+
+static inline uint64_t ring_tag(const struct ring_reader *ring, uint64_t at)
+{
+	return ring_tag_in(ring_cell_at(&ring->cells, at));
 }
 
 /* A message of 'len' bytes behind a tag, whose first cell of payload is at 'at': it is done with then. */
@@ -336,19 +371,23 @@ static inline void ring_take_tagged_whole(struct ring_reader *ring, uint8_t *dst
 	ring_advance(ring, at);
 }
 
-/* The same of a few cells in one piece; where they end is returned. */
-static inline uint64_t ring_take_tagged_few(const uint8_t *cell, uint64_t at, uint8_t *dst, uint32_t len)
+/* As ring_take_few(). */
+static inline void ring_take_tagged_few(struct ring_place *place, uint8_t *dst, uint32_t len)
 {
 	const uint32_t first = RING_DATA - RING_TAG;
 
-	memcpy(dst, cell + RING_HEADER + RING_TAG, first);
-	if (len <= first)
-		return at + RING_CELL;
-	memcpy(dst + first, cell + RING_CELL + RING_HEADER, RING_DATA);
-	if (len <= first + RING_DATA)
-		return at + 2 * RING_CELL;
-	memcpy(dst + first + RING_DATA, cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
-	return at + 3 * RING_CELL;
+	memcpy(dst, place->cell + RING_HEADER + RING_TAG, first);
+	if (len <= first) {
+		ring_step(place, 1);
+		return;
+	}
+	memcpy(dst + first, place->cell + RING_CELL + RING_HEADER, RING_DATA);
+	if (len <= first + RING_DATA) {
+		ring_step(place, 2);
+		return;
+	}
+	memcpy(dst + first + RING_DATA, place->cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
+	ring_step(place, 3);
 }
 
 /* Be done with the message that 'word' heads, of a length that can be, without taking it. */

@@ -140,23 +140,24 @@ __attribute__((noinline)) uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max
 {
 	struct fabric_dev *dev = qp->fabric.dev;
 	struct ring_reader *rx = &qp->rx;
-	uint64_t at = rx->head;
+	struct ring_place next = ring_place_of(rx);
 	uint32_t left;
 
 	ring_fetch(rx);
 	for (left = max; left > 0; left--) {
-		const uint8_t *cell = ring_cell_at(&rx->cells, at);
 		struct fabric_recv_wr *wr = take_top(qp->recvs);
-		uint64_t len = ring_header(cell) ^ ring_number(at) ^ RING_VALID;
+		uint64_t len = ring_header(next.cell) ^ next.header;
 
-		if (__builtin_expect(len < qp->few_show_end && at < rx->flat_end && wr->len >= RING_FEW_MAX,
-				     1))
-			at = ring_take_few(cell, at, wr->addr, (uint32_t)len);
-		else if (len < qp->show_end && ring_takes_whole(wr->len, (uint32_t)len))
-			at = ring_take_turn(rx, wr->addr, (uint32_t)len);
-		else
+		if (__builtin_expect(
+			    len < qp->few_show_end && next.at < rx->flat_end && wr->len >= RING_FEW_MAX, 1)) {
+			ring_take_few(&next, wr->addr, (uint32_t)len);
+			rx->head = next.at;
+		} else if (len < qp->show_end && ring_takes_whole(wr->len, (uint32_t)len)) {
+			ring_take_turn(rx, wr->addr, (uint32_t)len);
+			next = ring_place_of(rx);
+		} else {
 			break;
-		rx->head = at;
+		}
 		take_show(qp, wr, (uint32_t)len);
 	}
 	dev->nshown += max - left;

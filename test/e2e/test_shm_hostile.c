@@ -50,7 +50,8 @@ static void expect_broken(enum fabric_op op, enum fabric_status status)
 
 static void write_header(uint32_t word)
 {
-	atomic_store(ring_header_at(&raw.tx.cells, raw.tx.tail), ring_number(raw.tx.tail) | word);
+	atomic_store(ring_header_at(&raw.tx.cells, ring_tail(&raw.tx)),
+		     ring_number(ring_tail(&raw.tx)) | word);
 }
 
 static void ring__a_good_message_is_received(void **state)

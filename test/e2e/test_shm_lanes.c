@@ -94,10 +94,10 @@ static void many__messages_are_close(void **state)
 
 	(void)state;
 	connect_many(20);
-	tail = qp_of(0, 1)->lane->tx.tail;
+	tail = ring_tail(&qp_of(0, 1)->lane->tx);
 	for (uint32_t i = 1; i < 20; i++)
 		send_now_on(i);
-	assert_int_equal(qp_of(0, 1)->lane->tx.tail - tail, 19 * RING_CELL);
+	assert_int_equal(ring_tail(&qp_of(0, 1)->lane->tx) - tail, 19 * RING_CELL);
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 64), 19);
 }
 

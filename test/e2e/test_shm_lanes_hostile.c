@@ -113,7 +113,8 @@ static void hostile__headers(void **state)
 
 		raw_say(LANE_HELLO);
 		assert_int_equal(poll_b(2), 0);
-		atomic_store(ring_header_at(&tx->cells, tx->tail), ring_number(tx->tail) | words[i]);
+		atomic_store(ring_header_at(&tx->cells, ring_tail(tx)),
+			     ring_number(ring_tail(tx)) | words[i]);
 		assert_int_equal(poll_b(2), 0);
 		assert_int_equal(qp->state, QP_ERROR);
 		assert_true(qp->lane->is_broken);
@@ -207,8 +208,8 @@ static void hostile__marks(void **state)
 	raw_say(LANE_SWITCH);
 	assert_int_equal(poll_b(2), 0);
 	assert_true(qp->tx_in_lane);
-	mark = qp->lane->tx.shared;
-	atomic_store(&mark->head, qp->lane->tx.tail + LANE_BYTES);
+	mark = ring_shared_of(&qp->lane->tx.cells);
+	atomic_store(&mark->head, ring_tail(&qp->lane->tx) + LANE_BYTES);
 	while (b.ops->send_now(b.qp, b.mem, 100))
 		assert_in_range(sent++, 0, LANE_BYTES / RING_CELL);
 	assert_int_equal(qp->state, QP_READY);

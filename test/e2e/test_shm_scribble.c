@@ -100,7 +100,7 @@ static void scribble_lane(void)
 	struct lane_way *way = &raw.lanes->lanes[raw.answer.place.lane].to_acceptor;
 
 	if (random() % 4 == 0)
-		raw_scribble((uint8_t *)way + (raw.lane_tx.tail & (LANE_BYTES - 1)), 2048, 4);
+		raw_scribble((uint8_t *)way + (ring_tail(&raw.lane_tx) & (LANE_BYTES - 1)), 2048, 4);
 	raw_scribble((uint8_t *)raw.lane_rx.cells.base - sizeof(struct ring_shared), 4096, 1);
 }
 

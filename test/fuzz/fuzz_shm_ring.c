@@ -50,9 +50,10 @@ static void fill(uint8_t *bytes, uint32_t len, uint8_t first)
 /* What is wrong with the reader's mark, as the writer has to see it. */
 static bool is_mark_bad(const struct run *run)
 {
-	uint64_t mark = atomic_load(&run->writer.shared->head);
+	uint64_t mark = atomic_load(&ring_shared_of(&run->writer.cells)->head);
 
-	return mark < ring_writer_head(&run->writer) || mark > run->writer.tail || mark % RING_CELL != 0;
+	return mark < ring_writer_head(&run->writer) || mark > ring_tail(&run->writer) ||
+	       mark % RING_CELL != 0;
 }
 
 static int put_gathered(struct run *run, const struct message *msg, const uint8_t *data, struct fuzz_in *in)
@@ -73,7 +74,7 @@ static void step_put(struct run *run, bool is_gathered, struct fuzz_in *in)
 {
 	struct message msg = {.len = fuzz_u16(in) % (run->max_msg + 1), .first = run->next_first++};
 	uint8_t *data = fuzz_copy(NULL, msg.len);
-	uint64_t tail = run->writer.tail, used;
+	uint64_t tail = ring_tail(&run->writer), used;
 	uint32_t need;
 	bool is_bad = is_mark_bad(run);
 	int rc;
@@ -82,10 +83,10 @@ static void step_put(struct run *run, bool is_gathered, struct fuzz_in *in)
 	msg.has_key = is_gathered && (fuzz_u8(in) & 1);
 	need = ring_cells_bytes(msg.len) + (msg.has_key ? RING_CELL : 0);
 	rc = is_gathered ? put_gathered(run, &msg, data, in) : ring_put_one(&run->writer, data, msg.len);
-	used = run->writer.tail - ring_writer_head(&run->writer);
+	used = ring_tail(&run->writer) - ring_writer_head(&run->writer);
 	free(data);
-	REQUIRE(rc == 1 || run->writer.tail == tail);
-	REQUIRE(rc != 1 || run->writer.tail == tail + need);
+	REQUIRE(rc == 1 || ring_tail(&run->writer) == tail);
+	REQUIRE(rc != 1 || ring_tail(&run->writer) == tail + need);
 	REQUIRE(used <= SIZE);
 	REQUIRE(rc != -1 || is_bad);
 	REQUIRE(rc != 0 || (!is_bad && SIZE - used < need));
@@ -186,7 +187,7 @@ static void step_mark(struct run *run, struct fuzz_in *in)
 	bool is_near = (fuzz_u8(in) & 1) == 0;
 	uint64_t mark = is_near ? ring_writer_head(&run->writer) + fuzz_u16(in) : fuzz_u64(in);
 
-	atomic_store(&run->writer.shared->head, mark);
+	atomic_store(&ring_shared_of(&run->writer.cells)->head, mark);
 	run->is_tainted = true;
 }
 

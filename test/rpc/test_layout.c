@@ -180,8 +180,8 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 	const uint8_t *at = (const uint8_t *)(uintptr_t)LINE;
 
 	add(ranges, "cells", at + (qp->tx.cells.base - base), ring_size(&qp->tx.cells));
-	add(ranges, "reader's mark", at + ((const uint8_t *)ring_reader_shared(&qp->rx) - base),
-	    sizeof(ring_reader_shared(&qp->rx)->head));
+	add(ranges, "reader's mark", at + ((const uint8_t *)ring_shared_of(&qp->rx.cells) - base),
+	    sizeof(ring_shared_of(&qp->rx.cells)->head));
 }
 
 /* The same of the lane. All but the first connection have one. */
@@ -193,8 +193,8 @@ static void add_lane(struct ranges *ranges, const struct weir_conn *conn)
 	assert_true(qp->tx_in_lane && qp->rx_in_lane);
 	add(ranges, "cells of a lane", at + (qp->lane->tx.cells.base - base), ring_size(&qp->lane->tx.cells));
 	add(ranges, "reader's mark in a lane",
-	    at + ((const uint8_t *)ring_reader_shared(&qp->lane->rx) - base),
-	    sizeof(ring_reader_shared(&qp->lane->rx)->head));
+	    at + ((const uint8_t *)ring_shared_of(&qp->lane->rx.cells) - base),
+	    sizeof(ring_shared_of(&qp->lane->rx.cells)->head));
 }
 
 static void connect_and_call(void)

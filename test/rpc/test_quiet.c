@@ -19,7 +19,7 @@ static struct pair pair;
 
 static void set_busy(const struct fabric_qp *qp, uint32_t key)
 {
-	atomic_store(&((const struct shm_qp *)qp)->tx.shared->busy, key);
+	atomic_store(&ring_shared_of(&((const struct shm_qp *)qp)->tx.cells)->busy, key);
 }
 
 static void conn_close__waits_for_a_write_under_way(void **state)
@@ -43,7 +43,7 @@ static void conn_close__waits_for_a_write_under_way(void **state)
 
 	old = pair.conn;
 	set_busy(old->qp, KEY);
-	peer = ((struct shm_qp *)old->qp)->tx.shared;
+	peer = ring_shared_of(&((struct shm_qp *)old->qp)->tx.cells);
 	weir_conn_close(old);
 	for (uint32_t i = 0; i < POLLS; i++)
 		pair_poll(&pair);

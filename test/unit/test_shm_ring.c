@@ -118,8 +118,40 @@ static void put__tagged_of_any_length_at_any_place_arrives(void **state)
 		/* One that is not taken, and which shifts the next round by a cell, or two. */
 		assert_int_equal(put(data, 1, start % 2), 1);
 		ring_drop(&reader, ring_peek(&reader));
-		assert_true(reader.head == writer.tail);
+		assert_true(reader.head == ring_tail(&writer));
 	}
+}
+
+/* Messages of a few cells one after the other, of all lengths, through many laps. */
+static void place__is_that_of_the_next_message(void **state)
+{
+	uint8_t data[RING_FEW_MAX], got[RING_FEW_MAX];
+	uint32_t nfew = 0, nturns = 0;
+	struct ring_place next;
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7 + 1);
+	next = ring_place_of(&reader);
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t len = i * 13 % (RING_FEW_MAX + 1);
+
+		assert_true(next.at == reader.head && next.cell == ring_cell_at(&reader.cells, next.at));
+		assert_true(next.header == (ring_number(next.at) | RING_VALID));
+		assert_int_equal(ring_put_one(&writer, data, len), 1);
+		assert_int_equal(ring_header(next.cell) ^ next.header, len);
+		if (next.at < reader.flat_end) {
+			ring_take_few(&next, got, len);
+			reader.head = next.at;
+			nfew++;
+		} else {
+			ring_take_turn(&reader, got, len);
+			next = ring_place_of(&reader);
+			nturns++;
+		}
+		assert_memory_equal(got, data, len);
+	}
+	assert_true(nfew > nturns && nturns > 1000);
 }
 
 /* After so many cells that their numbers begin at 0 again. */
@@ -130,14 +162,15 @@ static void put__numbers_come_again(void **state)
 
 	(void)state;
 	memset(data, 1, sizeof(data));
-	writer.tail = reader.head = reader.publish_at = begin;
 	writer.full_at = begin + SIZE;
-	for (uint32_t len = 0; writer.tail - begin < 6 * (uint64_t)SIZE; len = (len + 61) % MAX_MSG) {
+	writer.header = ring_number(begin) | RING_VALID;
+	reader.head = reader.publish_at = begin;
+	for (uint32_t len = 0; ring_tail(&writer) - begin < 6 * (uint64_t)SIZE; len = (len + 61) % MAX_MSG) {
 		assert_int_equal(ring_peek(&reader), 0);
 		assert_int_equal(ring_put_one(&writer, data, len), 1);
 		expect_taken(data, len, 0);
 	}
-	assert_true(ring_number(writer.tail) < ring_number(begin));
+	assert_true(ring_number(ring_tail(&writer)) < ring_number(begin));
 }
 
 static void put__stale_payload_is_never_a_header(void **state)
@@ -207,7 +240,7 @@ static void put__a_mark_that_cannot_be_ends_the_writer(void **state)
 	(void)state;
 	fill();
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		shared->head = offsets[i] == 1u << 20 ? writer.tail + RING_CELL : offsets[i];
+		shared->head = offsets[i] == 1u << 20 ? ring_tail(&writer) + RING_CELL : offsets[i];
 		assert_int_equal(put(data, sizeof(data), 0), -1);
 	}
 	shared->head = 2 * RING_CELL; /* forward is well; back again is not */
@@ -241,6 +274,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(put__any_length_at_any_place_arrives, setup, teardown),
 		cmocka_unit_test_setup_teardown(put__tagged_of_any_length_at_any_place_arrives, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(place__is_that_of_the_next_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(put__numbers_come_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(put__stale_payload_is_never_a_header, setup, teardown),
 		cmocka_unit_test_setup_teardown(put__full_ring_takes_nothing_until_the_reader_says, setup,
