@@ -56,14 +56,24 @@ static inline void wire_put_u64(uint8_t *at, uint64_t value)
 	memcpy(at, &be, sizeof(be));
 }
 
-/* Four words by one store, constants, too. */
-static inline void wire_put_four(uint8_t *at, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+typedef uint32_t wire_four __attribute__((vector_size(16)));
+
+/* Four words as one, also where the compiler knows what they are: it would make two stores of them. */
+static inline wire_four wire_four_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
-	uint32_t __attribute__((vector_size(16))) words = {htobe32(a), htobe32(b), htobe32(c), htobe32(d)};
+	wire_four words = {htobe32(a), htobe32(b), htobe32(c), htobe32(d)};
 
 #ifdef __x86_64__
-	__asm__("" : "+x"(words)); /* else the compiler makes two stores of what it knows */
+	__asm__("" : "+x"(words));
 #endif
+	return words;
+}
+
+/* By one store. */
+static inline void wire_put_four(uint8_t *at, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+	wire_four words = wire_four_of(a, b, c, d);
+
 	memcpy(at, &words, sizeof(words));
 }
 
