@@ -5,7 +5,7 @@
 A processor hands a load what one earlier store has, before that is in the cache. What two stores have, or one store and the cache,
 it waits for until all of it is there: behind whatever was stored before, lines of the other core's among it. No count of
 instructions shows that. Here lackey lists each load and store of the main program, and the last stores before a load stand for
-those that are not in the cache yet.
+those that are not in the cache yet. What libraries load and store is left out.
 """
 import argparse
 import collections
