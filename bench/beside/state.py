@@ -14,6 +14,7 @@ LOOKS = 20 # by which the state that is met most often is told
 PAUSE = 0.1 # s between two looks
 PATIENCE = 3.0 # s to wait for that state before a run
 TRIES = 5 # of one run
+UNSURE = 0.25 # of all runs, when more of them were taken in another state than that
 
 
 def is_like(ns, other):
@@ -68,6 +69,10 @@ class State:
         self.is_gone = seen == 0
         self.unlike += 1
         return result
+
+    def is_unsure(self):
+        """Whether so many were that a line may be of two states."""
+        return self.unlike > self.runs * UNSURE
 
     def says(self):
         return (f'the two cores: a ping-pong of {self.ns:.0f} ns; of {self.runs} runs {self.again} were made again because it took '

@@ -9,6 +9,7 @@
 #define PROFILE_WINDOWS_MAX (1u << 20)
 #define SHARED_RECEIVES_MAX 32768u /* what devices have at least, of those known */
 #define RECEIVES_KEPT	    48u
+#define LARGE_BYTES	    (256u << 20) /* of a pool */
 
 /* Whether messages may travel other than inline and by a Write chunk. */
 static bool may_be_long(const struct bench_options *o)
@@ -40,6 +41,12 @@ static uint32_t reply_receives(const struct weir_profile *p)
 	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_CONTINUATION))
 		return 0;
 	return p->credits > p->transmissions ? p->credits : p->transmissions;
+}
+
+/* Where nobody asked for as many, large ones are as many as are needed: all of them are touched before the first call. */
+static uint32_t not_too_many(const struct bench_options *o, uint32_t n, uint64_t bytes, uint64_t needed)
+{
+	return !o->has_profile && n > needed && n * bytes > LARGE_BYTES ? (uint32_t)needed : n;
 }
 
 /* The buffers that this load needs, where the profile leaves them to weir or has fewer. */
@@ -74,6 +81,8 @@ void bench_size_buffers(struct bench_options *o)
 			p->bulk_buffer_bytes = (message + 63) / 64 * 64;
 		}
 	}
+	p->long_buffers = not_too_many(o, p->long_buffers, p->long_buffer_bytes, buffers);
+	p->bulk_buffers = not_too_many(o, p->bulk_buffers, p->bulk_buffer_bytes, buffers);
 	/* A call names up to three segments: of the message, of its item, and for the reply. */
 	if (p->windows < 3 * in_flight)
 		p->windows =

@@ -19,7 +19,8 @@ static const char *cure(const struct bench_options *options, int status)
 		return "raise send_buffers, long_buffers and bulk_buffers in the profile's [memory], or "
 		       "lower --depth or --connections";
 	case ETIMEDOUT:
-		return "the responder did not answer: see whether it still runs";
+		return "the responder did not answer in time: see whether it still runs, and has a core to "
+		       "itself";
 	case EIO:
 	case EREMOTEIO:
 		return options->side == SIDE_REQUESTER
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
 
 	if (rc != 0)
 		return rc > 0 ? EXIT_OK : EXIT_USAGE;
-	if (bench_worker_check(&options) != 0)
+	if (bench_worker_check(&options) != 0 || bench_memory_check(&options) != 0)
 		return EXIT_LOAD;
 	if (options.side == SIDE_RESPONDER)
 		return sides_listen(&options) == 0 ? EXIT_OK : EXIT_LOAD;

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "driver.h"
 #include "help.h"
@@ -349,10 +351,27 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	}
 }
 
-/* /dev/null takes any number of reports; of /dev are files in memory, too, and the standard output. */
+/* Whether both name one file, which need not be there yet: its directory is. */
+static bool is_one_path(const char *a, const char *b)
+{
+	const char *a_base = strrchr(a, '/'), *b_base = strrchr(b, '/');
+	char a_dir[PATH_MAX], b_dir[PATH_MAX], a_real[PATH_MAX], b_real[PATH_MAX];
+	struct stat a_stat, b_stat;
+
+	if (strcmp(a, b) == 0)
+		return true;
+	if (stat(a, &a_stat) == 0 && stat(b, &b_stat) == 0)
+		return a_stat.st_dev == b_stat.st_dev && a_stat.st_ino == b_stat.st_ino;
+	snprintf(a_dir, sizeof(a_dir), "%.*s", a_base ? (int)(a_base - a) + 1 : 1, a_base ? a : ".");
+	snprintf(b_dir, sizeof(b_dir), "%.*s", b_base ? (int)(b_base - b) + 1 : 1, b_base ? b : ".");
+	return realpath(a_dir, a_real) && realpath(b_dir, b_real) && strcmp(a_real, b_real) == 0 &&
+	       strcmp(a_base ? a_base + 1 : a, b_base ? b_base + 1 : b) == 0;
+}
+
+/* /dev/null takes any number of reports; of /dev are files in memory, too, and the standard output, which is "-". */
 static bool is_one_file(const char *a, const char *b)
 {
-	return a && b && strcmp(a, b) == 0 && strcmp(a, "/dev/null") != 0;
+	return a && b && strcmp(a, "/dev/null") != 0 && is_one_path(a, b);
 }
 
 /* What can't be asked for together. */
@@ -385,7 +404,6 @@ static int check_together(const struct bench_options *o)
  * bench_options_parse(). */
 static int parse_all(int argc, char **argv, struct bench_options *o, const char **lcores)
 {
-	bool has_profile = false;
 	char error[256];
 	int opt;
 
@@ -406,7 +424,7 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 			fprintf(stderr, "weir-bench: %s\n", error);
 			return -1;
 		}
-		has_profile |= opt == OPT_PROFILE;
+		o->has_profile |= opt == OPT_PROFILE;
 		if (opt == OPT_LCORES)
 			*lcores = optarg;
 	}
@@ -418,7 +436,7 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 			return -1;
 	if (!bench_driver_is_for_load(o->profile.driver)) /* the profile's */
 		return option_bad("profile", o->profile.driver, "this driver is for tests, in virtual time");
-	if (!*lcores && has_profile && o->profile.lcores[0] != '\0')
+	if (!*lcores && o->has_profile && o->profile.lcores[0] != '\0')
 		*lcores = o->profile.lcores;
 	return 0;
 }

@@ -41,6 +41,7 @@ struct bench_sweep {
 /* As they were given; or, by bench_options_point(), those of one combination. */
 struct bench_options {
 	struct bench_sweep sweep;
+	bool has_profile; /* 'profile' is a file's */
 	struct weir_profile profile;
 	enum bench_side side;
 	const char *addr; /* NULL: one of our own */
@@ -83,6 +84,9 @@ int bench_options_parse(int argc, char **argv, struct bench_options *options);
 /* How many combinations there are, and one of them with the buffers that it needs. */
 uint32_t bench_options_points(const struct bench_options *options);
 void bench_options_point(const struct bench_options *options, uint32_t number, struct bench_options *point);
+
+/* Before anything is taken: 0, or -1, which was said, where there is less memory than the load takes. */
+int bench_memory_check(const struct bench_options *options);
 
 /* Raise the profile's buffers to what the load needs, where it leaves them to weir or has fewer. */
 void bench_size_buffers(struct bench_options *options);

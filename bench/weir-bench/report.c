@@ -59,7 +59,7 @@ int bench_report(const struct bench_results *results)
 	int rc = 0;
 
 	if (!is_stdout(options->json) && !is_stdout(options->csv))
-		bench_report_text(results);
+		rc |= bench_report_text(results);
 	if (options->json)
 		rc |= bench_json_write(bench_report_json(results), options->json);
 	if (options->csv)

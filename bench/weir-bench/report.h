@@ -16,8 +16,8 @@ int bench_report_check(const struct bench_options *options);
 /* All that was asked for. 0, or -EIO that was said. */
 int bench_report(const struct bench_results *results);
 
-/* The table, and lines on what was missed, on standard output. */
-void bench_report_text(const struct bench_results *results);
+/* The table, and lines on what was missed, on standard output. 0, or -1 that was said. */
+int bench_report_text(const struct bench_results *results);
 
 /* One object with all figures; doc/weir-bench.schema.json describes it. The caller's to free. */
 json_t *bench_report_json(const struct bench_results *results);

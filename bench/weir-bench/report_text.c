@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Figures for people: a paragraph on one combination, or a row each of several. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report.h"
 
@@ -180,7 +182,7 @@ static void print_table(const struct bench_results *results)
 		print_thresholds(&results->points[i], true);
 }
 
-void bench_report_text(const struct bench_results *results)
+int bench_report_text(const struct bench_results *results)
 {
 	if (results->npoints == 1)
 		print_point(&results->points[0]);
@@ -189,5 +191,8 @@ void bench_report_text(const struct bench_results *results)
 	if (results->options->nthresholds > 0)
 		printf("%u threshold%s not met\n", bench_results_missed(results),
 		       bench_results_missed(results) == 1 ? "" : "s");
-	fflush(stdout);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "weir-bench: can't write the table to standard output: %s\n", strerror(errno));
+	return -1;
 }

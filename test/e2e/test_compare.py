@@ -203,6 +203,12 @@ class OneState(unittest.TestCase):
         self.assertEqual((cores.runs, cores.again, cores.unlike), (1, state.TRIES - 1, 1))
         self.assertLessEqual(self.slept, state.TRIES * state.PATIENCE + 1e-6)
         self.assertIn('of 1 runs 4 were made again', cores.says())
+        self.assertTrue(cores.is_unsure())
+        self.script = [120]
+        for _ in range(round(1 / state.UNSURE) - 1):
+            self.assertTrue(cores.is_unsure())
+            cores.run(now)
+        self.assertFalse(cores.is_unsure())
 
     def test_patience_ends_for_good_when_it_does_not_come_back(self):
         cores, now = self.cores([self.NEAR], self.FAR)

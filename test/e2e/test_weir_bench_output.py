@@ -119,6 +119,43 @@ class Csv(unittest.TestCase):
                 self.assertIn("can't write '/dev/full'", done.stderr)
 
 
+class Table(unittest.TestCase):
+    def test_one_that_can_not_be_written_is_said(self):
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            done = subprocess.run([BENCH, *QUICK, '100'], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120,
+                                  stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("can't write the table", done.stderr)
+
+    def test_two_reports_are_not_one_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            a, b = os.path.join(folder, 'a'), os.path.join(folder, '.', 'a')
+            for option in ('--csv', '--html'):
+                done = run(*QUICK, '100', '--json', a, option, b)
+                self.assertEqual((done.returncode, os.listdir(folder)), (2, []), done.stderr)
+            os.mknod(a)
+            os.link(a, os.path.join(folder, 'b'))
+            done = run(*QUICK, '100', '--json', a, '--csv', os.path.join(folder, 'b'))
+            self.assertEqual((done.returncode, os.path.getsize(a)), (2, 0), done.stderr)
+            done = run(*QUICK, '100', '--json', a, '--csv', os.path.join(folder, 'c'))
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Memory(unittest.TestCase):
+    def test_more_than_there_is_is_said_before_it_is_taken(self):
+        done = run(*QUICK, '100', '--workload', 'write', '--size', '4k,64m', '--depth', '1,1024')
+        self.assertEqual((done.returncode, done.stdout), (1, ''), done.stderr)
+        self.assertRegex(done.stderr, r'67108864 bytes at depth 1024 with 1 connection take some \d+ MiB of memory, of which \d+ are available')
+
+    def test_large_calls_take_what_they_need(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'json')
+            done = run(*QUICK, '3', '--workload', 'write', '--size', '64m', '--json', path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            wanted = [int(mib) for mib in re.findall(r'no hugepages free for (\d+) MiB', done.stderr)]
+            self.assertTrue(all(mib < 1024 for mib in wanted), done.stderr)
+
+
 class Html(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
