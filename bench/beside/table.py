@@ -4,6 +4,11 @@ import operator
 import statistics
 
 
+def short(value):
+    """Two digits behind the point, or two that are not 0."""
+    return f'{value:.2f}' if abs(value) >= 0.1 else f'{value:.2g}'
+
+
 class Table:
     def __init__(self, missing=None):
         self.missing = missing or {}
@@ -11,7 +16,7 @@ class Table:
         self.opened = 0
 
     def head(self):
-        print(f'{"":46} {"weir":>16} {"peer":>20} {"ratio":>12} {"bound":>12}')
+        print(f'{"":58} {"weir":>16} {"peer":>20} {"ratio":>12} {"bound":>12}')
 
     def line(self, what, weir, peer, figure, bound, holds, spread=''):
         """'holds' None: it could not be found out. A line without a bound is there to look at."""
@@ -21,7 +26,7 @@ class Table:
             verdict = 'open' if holds is None else 'ok' if holds else 'NOT REACHED'
             self.failed += holds is False
             self.opened += holds is None
-        print(f'{what:46} {weir:>16} {peer:>20} {figure:>12} {bound:>12}  {verdict:12}{spread}'.rstrip(), flush=True)
+        print(f'{what:58} {weir:>16} {peer:>20} {figure:>12} {bound:>12}  {verdict:12}{spread}'.rstrip(), flush=True)
 
     def open(self, what, why, weir=''):
         self.line(what, weir, why, '', '', None)
@@ -40,13 +45,13 @@ class Table:
         middle = statistics.median(found)
         sign = '>=' if least else '<' if below else '<='
         holds = bound is None or {'>=': operator.ge, '<=': operator.le, '<': operator.lt}[sign](middle, bound)
-        limit = '' if bound is None else f'{sign} {bound:g}'
+        limit = '' if bound is None else f'{sign} {bound:.3g}'
         self.line(what, f'{statistics.median(weirs) / scale:.3f} {unit}', f'{statistics.median(peers) / scale:.3f} {unit}',
-                  show(middle), limit, holds, f'  [{min(found):.2f} {max(found):.2f}]')
+                  show(middle), limit, holds, f'  [{short(min(found))} {short(max(found))}]')
 
     def ratio(self, what, weirs, peers, bound, unit, scale=1.0, least=True, peer='', below=False):
         """At least 'bound', or, where less is better, at most; 'below': less than that."""
-        self._compare(what, weirs, peers, lambda w, p: w / p, lambda v: f'x {v:.2f}', bound, least, peer, unit, scale, below)
+        self._compare(what, weirs, peers, lambda w, p: w / p, lambda v: f'x {short(v)}', bound, least, peer, unit, scale, below)
 
     def over(self, what, weirs, peers, bound, unit, peer=''):
         """How much more than the peer's, which is to be so much at most."""
