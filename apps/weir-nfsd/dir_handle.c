@@ -14,8 +14,8 @@
 #define TYPE_BYTES   4u
 #define HANDLE_BYTES (HANDLE_ID_MAX - TYPE_BYTES)
 
-/* Pauses of open_handle(), which double from the first to the last: half a second in all. */
-#define PAUSES	       9u
+/* Pauses of open_handle(), which double from the first to the last: a quarter of a second in all, in which a worker waits. */
+#define PAUSES	       8u
 #define PAUSE_FIRST_US 1000u
 
 #define PARENTS_MAX 256 /* levels between a directory and its export's root, to go up */
