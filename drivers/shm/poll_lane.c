@@ -183,7 +183,7 @@ static inline __attribute__((always_inline)) bool show_sure(struct shm_lane *lan
 	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
 		return false;
 	if (__builtin_expect(next->at < lane->rx.flat_end && len <= RING_FEW_MAX - RING_TAG, 1)) {
-		ring_take_tagged_few(next, wr->addr, len);
+		ring_take_few(next, RING_TAG, wr->addr, len);
 		lane->rx.head = next->at;
 	} else {
 		ring_take_tagged_turn(&lane->rx, wr->addr, len);

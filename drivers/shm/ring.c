@@ -46,7 +46,7 @@ static inline void settle(struct ring_writer *ring, uint64_t tail)
 	uint64_t end = ring->full_at < lap_end ? ring->full_at : lap_end;
 
 	ring->cell = ring_cell_at(&ring->cells, tail);
-	ring->header = ring_number(tail) | RING_VALID;
+	ring->header = ring_first_header(tail);
 	/* Where nothing is free this lies in front of the cell, maybe of all cells, where the shared part is. */
 	ring->few_end = ring->cell + (ptrdiff_t)(end - tail) - (RING_FEW - 1) * RING_CELL;
 }

@@ -51,8 +51,8 @@ struct ring_cells {
 
 struct ring_writer {
 	struct ring_cells cells;
-	uint8_t *cell;	 /* that is written next; at the cells' end, the first one is */
-	uint64_t header; /* of that, but for the length */
+	uint8_t *cell;	 /* that is written next; behind the last one, the first */
+	uint64_t header; /* ring_first_header() of that */
 	uint8_t *
 		few_end; /* a cell short of there and those behind it, RING_FEW, are free and lie in one piece; never too high */
 	uint64_t
@@ -115,16 +115,24 @@ void ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey);
 
+#define RING_NUMBER_SHIFT (RING_WORD_BITS - 6) /* from bytes to where numbers are in a header */
+#define RING_NUMBER_STEP                                                                                     \
+	((uint64_t)RING_CELL << RING_NUMBER_SHIFT) /* from a cell's number to the next one's */
+
 _Static_assert(RING_VALID == 1u << (RING_WORD_BITS - 1) && RING_CELL == 64, "ring_number() counts cells");
 
 /* The number of the cell at 'at', as its header has it. It comes again after 2^45 cells, when what had it was written over by each lap
  * since. */
 static inline uint64_t ring_number(uint64_t at)
 {
-	return (at + RING_CELL) << (RING_WORD_BITS - 6);
+	return (at + RING_CELL) << RING_NUMBER_SHIFT;
 }
 
-#define RING_NUMBER_STEP ((uint64_t)RING_CELL << (RING_WORD_BITS - 6)) /* from a cell to the next */
+/* The header of the cell at 'at' where a message begins with it, but for the message's length. */
+static inline uint64_t ring_first_header(uint64_t at)
+{
+	return ring_number(at) | RING_VALID;
+}
 
 /* How far the reader got, as last seen. */
 static inline uint64_t ring_writer_head(const struct ring_writer *ring)
@@ -137,7 +145,7 @@ static inline uint64_t ring_tail(const struct ring_writer *ring)
 {
 	uint64_t head = ring_writer_head(ring);
 
-	return head + (ring->header - (ring_number(head) | RING_VALID)) / (RING_NUMBER_STEP / RING_CELL);
+	return head + ((ring->header - ring_first_header(head)) >> RING_NUMBER_SHIFT);
 }
 
 /* Whether there is room for a few cells, and they lie in one piece. False where it is not known, either: ring_put_one() and
@@ -229,13 +237,13 @@ static inline bool ring_takes_whole(uint32_t size, uint32_t len)
 struct ring_place {
 	const uint8_t *cell;
 	uint64_t at;
-	uint64_t header; /* of the cell, when it has come, but for the length */
+	uint64_t header; /* ring_first_header() of that */
 };
 
 static inline struct ring_place ring_place_of(const struct ring_reader *ring)
 {
 	return (struct ring_place){ring_cell_at(&ring->cells, ring->head), ring->head,
-				   ring_number(ring->head) | RING_VALID};
+				   ring_first_header(ring->head)};
 }
 
 static inline void ring_step(struct ring_place *place, uint32_t n)
@@ -245,20 +253,23 @@ static inline void ring_step(struct ring_place *place, uint32_t n)
 	place->header += n * RING_NUMBER_STEP;
 }
 
-/* Of a few cells in one piece, behind which the place is then. */
-static inline void ring_take_few(struct ring_place *place, uint8_t *dst, uint32_t len)
+/* A message of a few cells in one piece, behind which the place is then. 'skipped', a constant, is what is in front of it in its first cell. */
+static inline __attribute__((always_inline)) void ring_take_few(struct ring_place *place, uint32_t skipped,
+								uint8_t *dst, uint32_t len)
 {
-	memcpy(dst, place->cell + RING_HEADER, RING_DATA);
-	if (len <= RING_DATA) {
+	const uint32_t first = RING_DATA - skipped;
+
+	memcpy(dst, place->cell + RING_HEADER + skipped, first);
+	if (len <= first) {
 		ring_step(place, 1);
 		return;
 	}
-	memcpy(dst + RING_DATA, place->cell + RING_CELL + RING_HEADER, RING_DATA);
-	if (len <= 2 * RING_DATA) {
+	memcpy(dst + first, place->cell + RING_CELL + RING_HEADER, RING_DATA);
+	if (len <= first + RING_DATA) {
 		ring_step(place, 2);
 		return;
 	}
-	memcpy(dst + 2 * RING_DATA, place->cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
+	memcpy(dst + first + RING_DATA, place->cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
 	ring_step(place, 3);
 }
 
@@ -276,7 +287,7 @@ static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t 
 			     1)) {
 		struct ring_place place = {.cell = ring_cell_at(&cells, at), .at = at};
 
-		ring_take_few(&place, dst, len);
+		ring_take_few(&place, 0, dst, len);
 		return place.at;
 	}
 	do {
@@ -369,25 +380,6 @@ static inline void ring_take_tagged_whole(struct ring_reader *ring, uint8_t *dst
 	if (len > first)
 		at = ring_take_whole(ring, at, dst + first, len - first);
 	ring_advance(ring, at);
-}
-
-/* As ring_take_few(). */
-static inline void ring_take_tagged_few(struct ring_place *place, uint8_t *dst, uint32_t len)
-{
-	const uint32_t first = RING_DATA - RING_TAG;
-
-	memcpy(dst, place->cell + RING_HEADER + RING_TAG, first);
-	if (len <= first) {
-		ring_step(place, 1);
-		return;
-	}
-	memcpy(dst + first, place->cell + RING_CELL + RING_HEADER, RING_DATA);
-	if (len <= first + RING_DATA) {
-		ring_step(place, 2);
-		return;
-	}
-	memcpy(dst + first + RING_DATA, place->cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
-	ring_step(place, 3);
 }
 
 /* Be done with the message that 'word' heads, of a length that can be, without taking it. */

@@ -150,7 +150,7 @@ __attribute__((noinline)) uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max
 
 		if (__builtin_expect(
 			    len < qp->few_show_end && next.at < rx->flat_end && wr->len >= RING_FEW_MAX, 1)) {
-			ring_take_few(&next, wr->addr, (uint32_t)len);
+			ring_take_few(&next, 0, wr->addr, (uint32_t)len);
 			rx->head = next.at;
 		} else if (len < qp->show_end && ring_takes_whole(wr->len, (uint32_t)len)) {
 			ring_take_turn(rx, wr->addr, (uint32_t)len);
