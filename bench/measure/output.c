@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +13,39 @@ static int refuse(const char *path, int error)
 {
 	fprintf(stderr, "%s: can't write '%s': %s\n", program_invocation_short_name, path, strerror(error));
 	return -error;
+}
+
+/* The directory of 'path', by the one name that it has. False: there is none. */
+static bool directory_of(const char *path, char real[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	char directory[PATH_MAX];
+	int n = snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+			 slash ? path : ".");
+
+	return n < PATH_MAX && realpath(directory, real);
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool bench_output_is_one(const char *a, const char *b)
+{
+	char a_directory[PATH_MAX], b_directory[PATH_MAX];
+	struct stat a_stat, b_stat;
+
+	if (!a || !b || strcmp(a, "/dev/null") == 0)
+		return false;
+	if (strcmp(a, b) == 0)
+		return true;
+	if (stat(a, &a_stat) == 0 && stat(b, &b_stat) == 0)
+		return a_stat.st_dev == b_stat.st_dev && a_stat.st_ino == b_stat.st_ino;
+	return strcmp(name_of(a), name_of(b)) == 0 && directory_of(a, a_directory) &&
+	       directory_of(b, b_directory) && strcmp(a_directory, b_directory) == 0;
 }
 
 int bench_output_check(const char *path)

@@ -8,7 +8,12 @@
  * to, is written to in place. "-" is standard output.
  */
 
+#include <stdbool.h>
 #include <stdio.h>
+
+/* Whether what would be written to one would be lost by, or mixed with, what would be written to the other: one file by the same or by another
+ * name, there or not yet there, or standard output. /dev/null takes any number. NULL, which is no file, is like none. */
+bool bench_output_is_one(const char *a, const char *b);
 
 /* Before there is anything to write: 0, or -errno that was said, when it could not be. Leaves nothing behind. */
 int bench_output_check(const char *path);

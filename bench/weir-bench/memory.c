@@ -4,18 +4,29 @@
 
 #include "options.h"
 
-/* What engines and the data of calls take, here. Little else grows with the load. */
+/* What calls and READs have, by the sides that are here. */
+static uint64_t data_bytes(const struct bench_options *o)
+{
+	uint64_t largest = bench_largest_bytes(o), bytes = 0;
+
+	if (o->side != SIDE_RESPONDER)
+		bytes += bench_lanes(o, bench_active(o)) * largest;
+	if (o->side != SIDE_REQUESTER)
+		bytes += o->working_set_bytes > largest ? o->working_set_bytes : largest;
+	return bytes;
+}
+
+/* What data and engines take, here. Little else grows with the load. */
 static uint64_t needed_bytes(const struct bench_options *o)
 {
 	const struct weir_profile *p = &o->profile;
-	uint64_t data = (uint64_t)bench_lanes(o, bench_active(o)) * bench_largest_bytes(o);
 	uint64_t engines = o->nlcores > 0 ? o->nlcores : 1;
 
 	if (o->side == SIDE_BOTH && engines < 2)
 		engines = 2;
-	return data + engines * ((uint64_t)p->long_buffers * p->long_buffer_bytes +
-				 (uint64_t)p->bulk_buffers * p->bulk_buffer_bytes +
-				 ((uint64_t)p->send_buffers + p->recv_buffers) * p->inline_bytes);
+	return data_bytes(o) + engines * ((uint64_t)p->long_buffers * p->long_buffer_bytes +
+					  (uint64_t)p->bulk_buffers * p->bulk_buffer_bytes +
+					  ((uint64_t)p->send_buffers + p->recv_buffers) * p->inline_bytes);
 }
 
 /* Ordinary pages that can be had without swapping, and free hugepages. UINT64_MAX: the kernel does not say. */

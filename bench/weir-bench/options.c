@@ -3,16 +3,15 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "driver.h"
 #include "help.h"
 #include "number.h"
+#include "output.h"
 
 enum {
 	OPT_DRIVER = 256,
@@ -351,29 +350,6 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	}
 }
 
-/* Whether both name one file, which need not be there yet: its directory is. */
-static bool is_one_path(const char *a, const char *b)
-{
-	const char *a_base = strrchr(a, '/'), *b_base = strrchr(b, '/');
-	char a_dir[PATH_MAX], b_dir[PATH_MAX], a_real[PATH_MAX], b_real[PATH_MAX];
-	struct stat a_stat, b_stat;
-
-	if (strcmp(a, b) == 0)
-		return true;
-	if (stat(a, &a_stat) == 0 && stat(b, &b_stat) == 0)
-		return a_stat.st_dev == b_stat.st_dev && a_stat.st_ino == b_stat.st_ino;
-	snprintf(a_dir, sizeof(a_dir), "%.*s", a_base ? (int)(a_base - a) + 1 : 1, a_base ? a : ".");
-	snprintf(b_dir, sizeof(b_dir), "%.*s", b_base ? (int)(b_base - b) + 1 : 1, b_base ? b : ".");
-	return realpath(a_dir, a_real) && realpath(b_dir, b_real) && strcmp(a_real, b_real) == 0 &&
-	       strcmp(a_base ? a_base + 1 : a, b_base ? b_base + 1 : b) == 0;
-}
-
-/* /dev/null takes any number of reports; of /dev are files in memory, too, and the standard output, which is "-". */
-static bool is_one_file(const char *a, const char *b)
-{
-	return a && b && strcmp(a, "/dev/null") != 0 && is_one_path(a, b);
-}
-
 /* What can't be asked for together. */
 static int check_together(const struct bench_options *o)
 {
@@ -385,9 +361,9 @@ static int check_together(const struct bench_options *o)
 	if ((o->has_read_size || o->has_write_size) && o->workload != WORKLOAD_MIXED)
 		return option_bad(o->has_read_size ? "read-size" : "write-size", "",
 				  "for --workload mixed; others have one --size");
-	if (is_one_file(o->json, o->csv))
+	if (bench_output_is_one(o->json, o->csv))
 		return option_bad("csv", o->csv, "--json is written there already");
-	if (is_one_file(o->html, o->json) || is_one_file(o->html, o->csv))
+	if (bench_output_is_one(o->html, o->json) || bench_output_is_one(o->html, o->csv))
 		return option_bad("html", o->html, "--json or --csv is written there already");
 	if (o->html && strcmp(o->html, "-") == 0)
 		return option_bad("html", "-", "expected a file: the table is on standard output");

@@ -184,12 +184,38 @@ static void write__without_room_leaves_what_was_there(void **state)
 	assert_int_equal(bench_output_write("/dev/full", write_text, "x"), -ENOSPC);
 }
 
+/* Of files that are there, and of those that are not yet. */
+static void is_one__by_any_name(void **state)
+{
+	char other[96];
+
+	(void)state;
+	snprintf(other, sizeof(other), "%s/./a", folder);
+	assert_true(bench_output_is_one(in_folder("a"), in_folder("a")));
+	assert_true(bench_output_is_one(in_folder("a"), other));
+	assert_false(bench_output_is_one(in_folder("a"), in_folder("b")));
+	assert_false(bench_output_is_one("/no/such/folder/a", "/no/such/folder/../folder/a"));
+	assert_false(bench_output_is_one(NULL, in_folder("a")));
+	assert_true(bench_output_is_one("-", "-"));
+	assert_false(bench_output_is_one("/dev/null", "/dev/null"));
+	assert_int_equal(mknod(in_folder("a"), S_IFREG | 0600, 0), 0);
+	assert_int_equal(link(in_folder("a"), in_folder("b")), 0);
+	assert_int_equal(symlink("a", in_folder("c")), 0);
+	assert_true(bench_output_is_one(in_folder("a"), in_folder("b")));
+	assert_true(bench_output_is_one(in_folder("c"), in_folder("a")));
+	assert_false(bench_output_is_one(in_folder("a"), in_folder("d")));
+	assert_int_equal(chdir(folder), 0);
+	assert_true(bench_output_is_one("d", in_folder("d")));
+	assert_int_equal(chdir("/"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(check__leaves_nothing_behind_and_all_as_it_was, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(check__refuses_what_can_not_be_written, setup, teardown),
+		cmocka_unit_test_setup_teardown(is_one__by_any_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(write__takes_the_place_of_what_was_there, setup, teardown),
 		cmocka_unit_test_setup_teardown(write__goes_through_links, setup, teardown),
 		cmocka_unit_test_setup_teardown(write__that_fails_leaves_what_was_there, setup, teardown),
