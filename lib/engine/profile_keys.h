@@ -6,7 +6,11 @@
 
 #include "weir_profile.h"
 
-#define PROFILE_KEYS_MAX 64u
+#define PROFILE_KEYS_MAX 96u
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
 
 enum profile_key_type {
 	PROFILE_NUMBER,
