@@ -213,7 +213,7 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 
 		shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, false);
 		introduce(qp, SHM_ACCEPT, private_data, private_len, &msg);
-		msg.has_lanes = lanes_take_place(dev, qp, sock->lanes_fd, sock->peer_pid, sock->peer.conn_id,
+		msg.has_lanes = lanes_take_place(dev, qp, sock->lanes_fd, sock->who.pid, sock->peer.conn_id,
 						 &msg.place);
 		if (sock->lanes_fd >= 0)
 			close(sock->lanes_fd);

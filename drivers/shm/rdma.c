@@ -83,10 +83,10 @@ static bool is_peer_gone(struct shm_qp *qp, uint64_t waited)
 	struct pollfd look = {.events = POLLIN};
 	bool is_gone;
 
-	if (!qp->sock || qp->sock->peer_pid <= 0 || waited < qp->wait_looked)
+	if (!qp->sock || qp->sock->who.pid <= 0 || waited < qp->wait_looked)
 		return false;
 	qp->wait_looked = 2 * waited + rte_get_tsc_hz() / 1000 * LOOK_MS;
-	look.fd = (int)syscall(SYS_pidfd_open, qp->sock->peer_pid, 0);
+	look.fd = (int)syscall(SYS_pidfd_open, qp->sock->who.pid, 0);
 	if (look.fd < 0)
 		return errno == ESRCH;
 	is_gone = poll(&look, 1, 0) == 1;

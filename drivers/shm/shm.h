@@ -129,9 +129,9 @@ struct shm_event {
 /* A socket and the control thread's side of one connection. Guarded by dev->lock. */
 struct fabric_conn_req {
 	struct shm_dev *dev;
-	uint64_t id;	/* what epoll knows it by: it may be gone when its event is looked at */
-	int fd;		/* -1: closed */
-	pid_t peer_pid; /* 0: unknown */
+	uint64_t id;	      /* what epoll knows it by: it may be gone when its event is looked at */
+	int fd;		      /* -1: closed */
+	struct weir_peer who; /* credentials, once and for all: those of the socket do not change */
 	enum shm_sock_state state;
 	struct shm_qp *qp; /* NULL until there is one, and again when it is destroyed */
 	struct fabric_listener *listener;
@@ -557,6 +557,8 @@ void shm_sock_ended(struct shm_sock *sock, int error); /* from the peer's side: 
 int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds);
 /* Tell the peer of regions, now or when its socket takes more. */
 void shm_sock_announce(struct shm_sock *sock, uint64_t places);
+/* Whom the kernel names as the peer of a connected socket. No lock is needed. */
+void shm_sock_peer(int fd, struct weir_peer *who);
 bool shm_sock_is_user_ok(const struct shm_dev *dev, int fd);
 void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg);
 void shm_event_drop(struct shm_event *event);

@@ -35,12 +35,19 @@ void shm_sock_set_id(struct shm_sock *sock, uint64_t id)
 	LIST_INSERT_HEAD(&sock->dev->by_id[id % SHM_ID_LISTS], sock, same);
 }
 
-static pid_t peer_pid(int fd)
+void shm_sock_peer(int fd, struct weir_peer *who)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? cred.pid : 0;
+	*who = (struct weir_peer){.address = "process ?"};
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
+		return;
+	who->has_credentials = true;
+	who->uid = cred.uid;
+	who->gid = cred.gid;
+	who->pid = cred.pid;
+	snprintf(who->address, sizeof(who->address), "process %d", (int)cred.pid);
 }
 
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state)
@@ -55,7 +62,7 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state s
 		return NULL;
 	sock->dev = dev;
 	sock->fd = fd;
-	sock->peer_pid = peer_pid(fd);
+	shm_sock_peer(fd, &sock->who);
 	sock->lanes_fd = -1;
 	sock->events[0].sock = sock;
 	sock->events[1].sock = sock;
@@ -213,8 +220,7 @@ void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, 
 		event->event.private_len = msg->private_len;
 		memcpy(event->event.private_data, msg->private_data, msg->private_len);
 	}
-	if (sock->fd >= 0)
-		snprintf(event->event.peer, sizeof(event->event.peer), "process %d", (int)sock->peer_pid);
+	event->event.peer = sock->who;
 	event->is_queued = true;
 	TAILQ_INSERT_TAIL(&dev->events, event, entry);
 	dev->nevents++;

@@ -14,6 +14,7 @@
 #include "sim_world.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +57,7 @@ static struct sim_cm_entry *raise_event(struct sim_qp *qp, enum fabric_cm_kind k
 	entry->qp = qp;
 	entry->event.error = error;
 	entry->event.qp_ctx = qp->attr.ctx;
-	memcpy(entry->event.peer, qp->addr, sizeof(entry->event.peer));
+	snprintf(entry->event.peer.address, sizeof(entry->event.peer.address), "%s", qp->addr);
 	entry_add(qp->dev, entry, kind);
 	sim_note(qp->dev->world, "cm-event", qp->number, kind, (uint64_t)-error);
 	return entry;
@@ -231,7 +232,7 @@ static void request(struct sim_qp *qp)
 	entry->event.req = req;
 	entry->event.listener_ctx = listener->ctx;
 	add_private_data(entry, qp);
-	snprintf(entry->event.peer, sizeof(entry->event.peer), "sim-%u", qp->dev->number);
+	snprintf(entry->event.peer.address, sizeof(entry->event.peer.address), "sim-%u", qp->dev->number);
 	entry_add(listener->dev, entry, FABRIC_CM_REQUEST);
 }
 

@@ -33,7 +33,7 @@ void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int err
 	e->event.private_len = private_len < FABRIC_PRIVATE_DATA_MAX ? private_len : FABRIC_PRIVATE_DATA_MAX;
 	if (e->event.private_len > 0)
 		memcpy(e->event.private_data, private_data, e->event.private_len);
-	verbs_addr_print(rdma_get_peer_addr(link->id), e->event.peer, sizeof(e->event.peer));
+	verbs_addr_print(rdma_get_peer_addr(link->id), e->event.peer.address, sizeof(e->event.peer.address));
 	e->link = link;
 	e->is_queued = true;
 	TAILQ_INSERT_TAIL(&link->dev->events, e, entry);

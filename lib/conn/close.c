@@ -150,6 +150,8 @@ void conn_free(struct weir_conn *conn)
 	if (conn->shared)
 		conn_share_leave(conn);
 	engine_remove(engine, &conn->ep);
+	conn->peer_account->nconnections--;
+	engine_peer_put(engine, conn->peer_account);
 	if (--engine->nconnections == 0)
 		batch_pool_destroy(engine);
 	conn_v2_destroy(conn);

@@ -19,6 +19,7 @@
 #include "batch.h"
 #include "cm_private.h"
 #include "engine.h"
+#include "peer.h"
 #include "shared.h"
 #include "weir_conn.h"
 
@@ -142,7 +143,10 @@ struct weir_conn {
 	weir_conn_event_fn on_event;
 	void *arg;
 	void *user;
-	char peer[FABRIC_ADDR_MAX];
+	char peer[WEIR_PEER_ADDRESS_BYTES]; /* its address: in logs, and where this side connects to */
+	bool has_identity;		    /* 'identity' is valid */
+	struct weir_peer identity;
+	struct engine_peer *peer_account; /* never NULL while there is a connection */
 };
 
 _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_USER_LINES_AT &&
@@ -163,9 +167,11 @@ static inline void conn_set_role(struct weir_conn *conn, const struct conn_role 
 	conn->ep.user.show = role->show;
 }
 
-/* Make the object with receives for so many credits taken from the pool, and as many more; the caller connects or accepts. */
-int conn_create(struct weir_engine *engine, uint32_t credits, uint32_t nreply_recvs,
-		const struct conn_role *role, void *role_data, struct weir_conn **conn);
+/* Make the object with receives for so many credits taken from the pool, and as many more; the caller connects or accepts.
+ * The connection takes a reference of its own to the peer's 'account'. */
+int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_t credits,
+		uint32_t nreply_recvs, const struct conn_role *role, void *role_data,
+		struct weir_conn **conn);
 void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr);
 void conn_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRIVATE_SIZE]);
 void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len);

@@ -21,6 +21,12 @@ static void set_deadline(struct weir_conn *conn)
 		conn->deadline_ns = engine->now_ns + engine->profile.connect_timeout_ms * 1000000ull;
 }
 
+static void set_identity(struct weir_conn *conn, const struct fabric_cm_event *event)
+{
+	conn->identity = event->peer;
+	conn->has_identity = true;
+}
+
 int conn_connect(struct weir_conn *conn, const char *addr)
 {
 	uint8_t private_data[CM_PRIVATE_SIZE];
@@ -46,7 +52,8 @@ int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struc
 	struct fabric_qp *qp;
 	int rc;
 
-	memcpy(conn->peer, event->peer, sizeof(conn->peer));
+	memcpy(conn->peer, event->peer.address, sizeof(conn->peer));
+	set_identity(conn, event);
 	conn_peer_private_data(conn, event->private_data, event->private_len);
 	conn_qp_attr(conn, &attr);
 	conn_private_data(conn, private_data);
@@ -111,6 +118,7 @@ static void established(struct weir_conn *conn, const struct fabric_cm_event *ev
 {
 	if (conn->state != CONN_CONNECTING)
 		return;
+	set_identity(conn, event);
 	if (event->private_len > 0)
 		conn_peer_private_data(conn, event->private_data, event->private_len);
 	if (!conn_agree_begin(conn))

@@ -37,8 +37,8 @@ static int take_receives(struct weir_conn *conn, uint32_t count)
 	return 0;
 }
 
-int conn_create(struct weir_engine *engine, uint32_t credits, uint32_t nreply_recvs,
-		const struct conn_role *role, void *role_data, struct weir_conn **out)
+int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_t credits,
+		uint32_t nreply_recvs, const struct conn_role *role, void *role_data, struct weir_conn **out)
 {
 	const struct fabric_dev_attr *dev = &engine->dev->attr;
 	struct weir_conn *conn;
@@ -56,6 +56,9 @@ int conn_create(struct weir_engine *engine, uint32_t credits, uint32_t nreply_re
 		return -ENOMEM;
 	conn->ep.snags.is_slow = true;
 	engine->nconnections++;
+	conn->peer_account = account;
+	account->refs++;
+	account->nconnections++;
 	conn->ops = engine->ops;
 	conn_set_role(conn, role);
 	conn->role_data = role_data;
@@ -138,6 +141,14 @@ void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_
 	cm_private_decode(data, len, &conn->theirs);
 	conn->remote_invalidation = conn->may_invalidate && conn->theirs.remote_invalidation;
 	conn_set_version(conn, conn->vers);
+}
+
+int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer)
+{
+	if (!conn->has_identity)
+		return -ENOTCONN;
+	*peer = conn->identity;
+	return 0;
 }
 
 bool weir_conn_is_open(const struct weir_conn *conn)

@@ -20,6 +20,7 @@
  */
 
 #include "weir_engine.h"
+#include "weir_peer.h"
 
 WEIR_BEGIN_DECLS
 
@@ -63,6 +64,14 @@ WEIR_API uint32_t weir_conn_version(const struct weir_conn *conn);
  *  call and the reply inline threshold at a requester, the reverse at a responder. 1024 both until it is open. */
 WEIR_API uint32_t weir_conn_send_inline(const struct weir_conn *conn);
 WEIR_API uint32_t weir_conn_recv_inline(const struct weir_conn *conn);
+
+/** Who the other side is.
+ *
+ *  'peer' is the caller's and is filled in: an address and, over shm, the credentials that the kernel names.
+ *  Returns 0; or -ENOTCONN: this side connects, and the connection was not established yet. A connection that is being
+ *  remade names the peer that it had last.
+ *  Thread: the owner's. */
+WEIR_API int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer);
 
 /** The application's own pointer, NULL at first. */
 WEIR_API void weir_conn_set_user(struct weir_conn *conn, void *user);

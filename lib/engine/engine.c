@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "log.h"
 #include "mailbox.h"
+#include "peer.h"
 #include "rdma2.h"
 #include "shared.h"
 #include "spare.h"
@@ -329,6 +330,8 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	if (rc == 0)
 		engine->chunk_bytes = chunk_bytes(engine);
 	if (rc == 0)
+		rc = engine_peers_create(engine);
+	if (rc == 0)
 		rc = mailbox_create(engine);
 	if (rc == 0)
 		rc = pools_create(engine);
@@ -378,6 +381,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	mem_pool_destroy(engine->spare_pool, &engine->registrar);
 	mem_pool_destroy(engine->send_pool, &engine->registrar);
 	mailbox_destroy(engine);
+	engine_peers_destroy(engine);
 	if (engine->dev)
 		engine->ops->close(engine->dev);
 	atomic_fetch_and(&slots_used, ~(1ull << engine->slot));

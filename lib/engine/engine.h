@@ -32,6 +32,7 @@
 
 struct weir_engine;
 struct engine_shared;
+struct engine_peers;
 struct batch_pool;
 struct call_pool;
 struct kept_replies;
@@ -163,6 +164,7 @@ struct weir_engine {
 	struct fabric_mw *windows;
 	struct fabric_mw **windows_free;
 	uint32_t nconnections;
+	struct engine_peers *peers; /* accounts of peers: peer.h */
 	struct mem_registrar registrar;
 	uint32_t nregions; /* the application's */
 	struct weir_region *regions[ENGINE_REGIONS_MAX];

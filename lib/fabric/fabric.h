@@ -11,6 +11,7 @@
  */
 
 #include "weir_common.h"
+#include "weir_peer.h"
 
 #define FABRIC_PRIVATE_DATA_MAX 56u /* what rdma_cm leaves of a connection request on InfiniBand */
 #define FABRIC_ADDR_MAX		108u
@@ -161,7 +162,7 @@ struct fabric_cm_event {
 	struct fabric_conn_req *req;
 	uint32_t private_len;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
-	char peer[FABRIC_ADDR_MAX]; /* for people, and for limits per peer */
+	struct weir_peer peer; /* REQUEST and ESTABLISHED: who the other side is */
 };
 
 /* What a driver counted since open. Each only grows. */

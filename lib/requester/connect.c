@@ -71,6 +71,7 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 	uint32_t credits = options && options->credits ? options->credits : engine->profile.credits;
 	enum weir_reconnect how =
 		options && options->reconnect ? options->reconnect : engine->profile.reconnect;
+	struct engine_peer *account;
 	struct requester *req;
 	struct weir_conn *conn;
 	int rc;
@@ -86,7 +87,10 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 	if (!req)
 		return -ENOMEM;
 	req->reply_recvs = engine_reply_recvs(&engine->profile, credits);
-	rc = conn_create(engine, credits, req->reply_recvs, &requester_role, req, &conn);
+	account = engine_peer_get_ours(engine, addr);
+	rc = account ? conn_create(engine, account, credits, req->reply_recvs, &requester_role, req, &conn)
+		     : -ENOMEM;
+	engine_peer_put(engine, account);
 	if (rc != 0) {
 		requester_free(req);
 		return rc;

@@ -19,6 +19,7 @@ struct weir_listener {
 	struct program_table *programs;
 	weir_conn_event_fn on_event;
 	weir_listener_lost_fn on_lost;
+	weir_accept_fn accept;
 	void *arg;
 	uint32_t nengines;
 	uint32_t next_engine;
@@ -145,9 +146,16 @@ static const char *why_refused(int rc)
 static void refuse(struct weir_engine *engine, struct handover *handover, const char *why)
 {
 	engine->stats.connections_refused++;
-	engine_log_peer(engine, &engine->refusals, "connection from %s refused: %s", handover->event.peer,
-			why);
+	engine_log_peer(engine, &engine->refusals, "connection from %s refused: %s",
+			handover->event.peer.address, why);
 	engine->ops->reject(engine->dev, handover->event.req, NULL, 0);
+}
+
+/* The application's reason, where its number is one. */
+static const char *why_not_taken(int rc)
+{
+	return rc < 0 && rc != -EACCES ? strerror(-rc)
+				       : "this side's accept callback does not take this peer";
 }
 
 static void accept_here(struct weir_engine *engine, struct handover *handover)
@@ -155,8 +163,12 @@ static void accept_here(struct weir_engine *engine, struct handover *handover)
 	uint32_t credits = engine->profile.credits;
 	struct responder *responder = responder_create(engine, credits, handover->programs, handover->drc);
 	struct weir_conn *conn;
-	int rc = responder ? conn_create(engine, credits, 0, &responder_role, responder, &conn) : -ENOMEM;
+	struct engine_peer *account = engine_peer_get(engine, &handover->event.peer);
+	int rc = responder && account
+			 ? conn_create(engine, account, credits, 0, &responder_role, responder, &conn)
+			 : -ENOMEM;
 
+	engine_peer_put(engine, account);
 	if (rc != 0) {
 		refuse(engine, handover, why_refused(rc));
 		if (responder)
@@ -203,16 +215,22 @@ static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *even
 	struct handover handover = {*event, programs, NULL, listener->on_event, listener->arg};
 	struct weir_engine *engine;
 	uint32_t which;
+	int rc;
 
 	if (event->kind == FABRIC_CM_UNLISTENED && listener->on_lost)
 		listener->on_lost(listener, event->error, listener->arg);
 	if (event->kind != FABRIC_CM_REQUEST)
 		return;
+	rc = listener->accept ? listener->accept(&event->peer, listener->arg) : 0;
+	if (rc != 0) {
+		refuse(ep->engine, &handover, why_not_taken(rc));
+		return;
+	}
 	which = listener->next_engine;
 	listener->next_engine = (which + 1) % listener->nengines;
 	if (programs->ndrcs > 0) {
 		/* What a peer sends again has to come to the engine that knows of it. */
-		which = request_peer_hash(event->peer) % listener->nengines;
+		which = request_peer_hash(event->peer.address) % listener->nengines;
 		handover.drc = programs->drcs[which];
 	}
 	engine = listener->engines[which];
@@ -292,6 +310,7 @@ int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_
 	       options->nprograms * sizeof(options->programs[0]));
 	listener->on_event = options->on_event;
 	listener->on_lost = options->on_lost;
+	listener->accept = options->accept;
 	listener->arg = options->arg;
 	listener->nengines = options->nengines ? options->nengines : 1;
 	listener->engines[0] = engine;

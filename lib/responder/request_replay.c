@@ -15,21 +15,11 @@
 
 #include "planted.h"
 
-/* Who asks: the address, without what changes from connection to connection of one peer: a port at its end. */
-static uint32_t peer_bytes(const char *peer)
-{
-	const char *colon = strrchr(peer, ':');
-
-	return (uint32_t)(colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1)
-				  ? (size_t)(colon - peer)
-				  : strlen(peer));
-}
-
 uint32_t request_peer_hash(const char *peer)
 {
 	uint32_t hash = 2166136261u;
 
-	for (uint32_t i = 0, n = peer_bytes(peer); i < n; i++)
+	for (uint32_t i = 0, n = engine_peer_host_bytes(peer); i < n; i++)
 		hash = (hash ^ (uint8_t)peer[i]) * 16777619u;
 	return hash;
 }
@@ -58,7 +48,7 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 	bool is_constant = cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS;
 	const uint32_t words[] = {
 		req->rpc.prog, req->rpc.vers,
-		req->rpc.proc, peer_bytes(responder->conn->peer),
+		req->rpc.proc, engine_peer_host_bytes(responder->conn->peer),
 		cred->flavor,  is_constant ? cred->len_bytes : 0,
 	};
 	crypto_generichash_state state;

@@ -66,6 +66,14 @@ struct weir_program {
  *  called, in here or later. Engines stay with the device that they opened: an application goes on with new ones, or ends. */
 typedef void (*weir_listener_lost_fn)(struct weir_listener *listener, int error, void *arg);
 
+/** Asked for each connection that a peer requests, before anything is taken for it.
+ *
+ *  'peer' is valid inside the call only; 'arg' is weir_listen_options.arg.
+ *  Returns 0: the connection is taken; a negative errno: it is refused, counted in connections_refused and logged.
+ *  Thread: that of the engine that listens. The function must not block, and may not destroy an engine or close the
+ *  listener. */
+typedef int (*weir_accept_fn)(const struct weir_peer *peer, void *arg);
+
 struct weir_listen_options {
 	const struct weir_program *programs; /**< copied */
 	uint32_t nprograms;
@@ -77,6 +85,7 @@ struct weir_listen_options {
 	struct weir_engine *const *engines;
 	uint32_t nengines;
 	weir_listener_lost_fn on_lost; /**< may be NULL */
+	weir_accept_fn accept;	       /**< may be NULL: all are taken */
 };
 
 /** Listen on 'addr', of the driver's form. 0; -EADDRINUSE; -EINVAL; -ENOMEM; -ECANCELED: the engine is being destroyed; or

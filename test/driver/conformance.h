@@ -39,8 +39,9 @@ struct driver_harness {
 	/* Called after polls that found nothing ('idle' in a row): let something happen, or time pass. false when
 	 * nothing more is to be expected. 'settling': the test waits for nothing, and looks that nothing comes. */
 	bool (*progress)(struct driver_harness *harness, uint32_t idle, bool settling);
-	uint32_t shortfalls; /* enum driver_shortfall */
-	bool shows;	     /* messages, half of those at least that it may show; false: none */
+	uint32_t shortfalls;  /* enum driver_shortfall */
+	bool shows;	      /* messages, half of those at least that it may show; false: none */
+	bool has_credentials; /* the kernel names the peer's user, group and process */
 	char options[64];
 	char addr[FABRIC_ADDR_MAX];
 	void *state;

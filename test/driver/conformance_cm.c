@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static void private_data_is(const struct conf *c, const struct fabric_cm_event *event, uint32_t len,
 			    uint32_t seed)
@@ -34,7 +35,7 @@ static void connect__private_data_goes_both_ways(void **state)
 	event = conf_event(c, &c->b, FABRIC_CM_REQUEST);
 	assert_int_equal(event.private_len, sizeof(there));
 	assert_true(conf_filled(event.private_data, sizeof(there), 1));
-	assert_true(strlen(event.peer) > 0 && strlen(event.peer) < FABRIC_ADDR_MAX);
+	assert_true(strlen(event.peer.address) > 0);
 	c->attr.ctx = &c->b;
 	assert_int_equal(c->ops->accept(c->b.dev, event.req, &c->attr, back, sizeof(back), &c->qps[1]), 0);
 	memset(back, 0, sizeof(back));
@@ -43,6 +44,37 @@ static void connect__private_data_goes_both_ways(void **state)
 	private_data_is(c, &event, sizeof(back), 2);
 	event = conf_event(c, &c->b, FABRIC_CM_ESTABLISHED);
 	assert_ptr_equal(event.qp_ctx, &c->b);
+}
+
+/* Who the peer is, REQUEST and both ESTABLISHED events say. Over shm both sides are this process. */
+static void identity_is(const struct conf *c, const struct weir_peer *peer)
+{
+	assert_true(strlen(peer->address) > 0 && strlen(peer->address) < sizeof(peer->address));
+	assert_int_equal(peer->has_credentials, c->harness->has_credentials);
+	if (!peer->has_credentials)
+		return;
+	assert_int_equal(peer->uid, geteuid());
+	assert_int_equal(peer->gid, getegid());
+	assert_int_equal(peer->pid, getpid());
+}
+
+static void connect__events_say_who_the_peer_is(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_cm_event event;
+	struct weir_peer first;
+
+	conf_listen(c);
+	conf_connect(c, &c->a);
+	event = conf_event(c, &c->b, FABRIC_CM_REQUEST);
+	identity_is(c, &event.peer);
+	first = event.peer;
+	conf_accept(c, &c->b, event.req, &c->b);
+	event = conf_event(c, &c->a, FABRIC_CM_ESTABLISHED);
+	identity_is(c, &event.peer);
+	event = conf_event(c, &c->b, FABRIC_CM_ESTABLISHED);
+	identity_is(c, &event.peer);
+	assert_string_equal(event.peer.address, first.address);
 }
 
 /* To connect where nobody listens. false: refused at once, without an event. */
@@ -399,6 +431,7 @@ static void open__unknown_option_is_refused(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(connect__private_data_goes_both_ways),
+	cmocka_unit_test(connect__events_say_who_the_peer_is),
 	cmocka_unit_test(connect__nobody_listens_is_failed),
 	cmocka_unit_test(connect__again_after_a_refusal),
 	cmocka_unit_test(connect__receives_are_posted_before_established),

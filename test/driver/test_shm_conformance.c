@@ -56,7 +56,8 @@ int main(int argc, char **argv)
 					 .stop = stop,
 					 .progress = progress,
 					 .shortfalls = DRIVER_SENDS_UNANSWERED,
-					 .shows = true};
+					 .shows = true,
+					 .has_credentials = true};
 
 	if (argc > 1 && strcmp(argv[1], "fault") == 0) {
 		harness.name = "fault over shm";

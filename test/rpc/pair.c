@@ -23,6 +23,7 @@ const char *pair_host = "127.0.0.1";
 bool pair_shared;
 uint64_t pair_seed = 1;
 const bool *pair_non_idempotent;
+weir_accept_fn pair_accept;
 enum weir_exposure pair_exposure = WEIR_EXPOSURE_AUTO;
 enum weir_protection pair_protection = WEIR_PROTECTION_SHARED;
 enum weir_protocol pair_client_protocol = WEIR_PROTOCOL_V1, pair_server_protocol = WEIR_PROTOCOL_V1;
@@ -326,8 +327,11 @@ void pair_server_start(struct pair *pair)
 		.arg = pair,
 		.non_idempotent = pair_non_idempotent,
 	};
-	const struct weir_listen_options listen = {
-		.programs = &program, .nprograms = 1, .on_event = on_server_event, .arg = pair};
+	const struct weir_listen_options listen = {.programs = &program,
+						   .nprograms = 1,
+						   .on_event = on_server_event,
+						   .arg = pair,
+						   .accept = pair_accept};
 
 	struct weir_profile profile = pair->profile;
 

@@ -116,6 +116,8 @@ extern bool pair_shared; /* connections share receives */
 extern uint64_t pair_seed;
 /* Of the test program, one for each procedure; NULL at first. */
 extern const bool *pair_non_idempotent;
+/* The accept callback of the listener; NULL at first. */
+extern weir_accept_fn pair_accept;
 extern enum weir_exposure pair_exposure;
 extern enum weir_protection pair_protection;
 /* The versions of the protocol that either side speaks. */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who a peer is, as the application sees it; and the application's say in whom it takes. */
+#include "pair_main.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conn.h"
+
+static struct pair pair;
+static struct weir_peer asked; /* about */
+static uint32_t nasked;
+static int answer;
+
+static int on_accept(const struct weir_peer *peer, void *arg)
+{
+	assert_ptr_equal(arg, &pair);
+	asked = *peer;
+	nasked++;
+	return answer;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	answer = 0;
+	nasked = 0;
+	pair_accept = on_accept;
+	pair_start(&pair, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	pair_accept = NULL;
+	return 0;
+}
+
+static struct weir_engine_stats stats_of(const struct weir_engine *engine)
+{
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(engine, &stats);
+	return stats;
+}
+
+/* Both sides are this process, where the kernel says so. */
+static void is_known(const struct weir_peer *peer)
+{
+	bool is_shm = strcmp(pair.driver, "shm") == 0;
+
+	assert_true(strlen(peer->address) > 0);
+	assert_int_equal(peer->has_credentials, is_shm);
+	if (!is_shm)
+		return;
+	assert_int_equal(peer->uid, geteuid());
+	assert_int_equal(peer->gid, getegid());
+	assert_int_equal(peer->pid, getpid());
+}
+
+static void conn_peer__names_either_side(void **state)
+{
+	struct weir_peer peer;
+
+	(void)state;
+	assert_int_equal(pair_connect_begin(&pair), 0);
+	assert_int_equal(weir_conn_peer(pair.conn, &peer), -ENOTCONN);
+	pair_until(&pair, &pair.opened, 1);
+	pair_until(&pair, &pair.server_opened, 1);
+	assert_int_equal(weir_conn_peer(pair.conn, &peer), 0);
+	is_known(&peer);
+	assert_int_equal(weir_conn_peer(pair.server_conn, &peer), 0);
+	is_known(&peer);
+	is_known(&asked);
+	assert_string_equal(peer.address, asked.address);
+	assert_int_equal(nasked, 1);
+}
+
+static void accept__refusal_is_the_peers_and_is_counted(void **state)
+{
+	struct outcome outcome;
+
+	(void)state;
+	answer = -EACCES;
+	assert_int_equal(pair_connect_begin(&pair), 0);
+	pair_until(&pair, &pair.closed, 1);
+	assert_int_equal(pair.close_error, -ECONNREFUSED);
+	assert_int_equal(nasked, 1);
+	assert_int_equal(pair.server_opened, 0);
+	assert_int_equal(stats_of(pair.server).connections_refused, 1);
+	assert_int_equal(pair.server->nconnections, 0);
+	answer = 0;
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(stats_of(pair.server).connections_refused, 1);
+}
+
+/* One account for all connections of a peer, from the first to the last. */
+static void peer_account__is_of_all_connections_of_a_peer(void **state)
+{
+	struct engine_peer *account;
+	struct weir_conn *first;
+
+	(void)state;
+	pair_connect(&pair);
+	pair_until(&pair, &pair.server_opened, 1);
+	first = pair.conn;
+	account = pair.server_conn->peer_account;
+	assert_int_equal(account->nconnections, 1);
+	pair_connect(&pair);
+	pair_until(&pair, &pair.server_opened, 2);
+	assert_ptr_equal(pair.server_conn->peer_account, account);
+	assert_int_equal(account->nconnections, 2);
+	assert_ptr_equal(pair.conn->peer_account, first->peer_account);
+	assert_int_equal(first->peer_account->nconnections, 2);
+	weir_conn_close(first);
+	pair_until(&pair, &pair.server_closed, 1);
+	assert_int_equal(account->nconnections, 1);
+}
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(conn_peer__names_either_side, setup, teardown),
+		cmocka_unit_test_setup_teardown(accept__refusal_is_the_peers_and_is_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(peer_account__is_of_all_connections_of_a_peer, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests_name("peer", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Accounts of peers: what is one peer, and that accounts do not outlive what refers to them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "engine.h"
+#include "peer.h"
+
+#define MANY 5000u
+
+static struct weir_engine engine;
+
+static int setup(void **state)
+{
+	(void)state;
+	engine = (struct weir_engine){.profile.connections = 4};
+	return engine_peers_create(&engine);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	engine_peers_destroy(&engine);
+	return 0;
+}
+
+static struct engine_peer *get_address(const char *address)
+{
+	struct weir_peer who = {.address = ""};
+
+	snprintf(who.address, sizeof(who.address), "%s", address);
+	return engine_peer_get(&engine, &who);
+}
+
+static struct engine_peer *get_user(uint32_t uid, int32_t pid)
+{
+	struct weir_peer who = {.has_credentials = true, .uid = uid, .pid = pid};
+
+	snprintf(who.address, sizeof(who.address), "process %d", (int)pid);
+	return engine_peer_get(&engine, &who);
+}
+
+static void peer_get__address_without_its_port_is_the_peer(void **state)
+{
+	struct engine_peer *v4 = get_address("192.0.2.1:700"), *v6 = get_address("[fd00::1]:700");
+
+	(void)state;
+	assert_non_null(v4);
+	assert_ptr_equal(get_address("192.0.2.1:701"), v4);
+	assert_ptr_equal(get_address("192.0.2.1"), v4);
+	assert_ptr_equal(get_address("[fd00::1]:9"), v6);
+	assert_int_equal(v4->refs, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		engine_peer_put(&engine, v4);
+	for (uint32_t i = 0; i < 2; i++)
+		engine_peer_put(&engine, v6);
+}
+
+static void peer_get__others_are_other_peers(void **state)
+{
+	struct engine_peer *peers[] = {
+		get_address("192.0.2.1:1"), get_address("192.0.2.10:1"),
+		get_address("192.0.2.2:1"), get_user(0, 1),
+		get_user(1000, 1),	    engine_peer_get_ours(&engine, "192.0.2.1"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++)
+		for (size_t k = 0; k < i; k++)
+			assert_ptr_not_equal(peers[i], peers[k]);
+	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++)
+		engine_peer_put(&engine, peers[i]);
+}
+
+static void peer_get__user_is_the_peer_whatever_the_process(void **state)
+{
+	struct engine_peer *first = get_user(1000, 17), *second = get_user(1000, 18);
+
+	(void)state;
+	assert_ptr_equal(first, second);
+	engine_peer_put(&engine, first);
+	engine_peer_put(&engine, second);
+}
+
+/* Under a sanitizer, what is left over is an error. */
+static void peer_put__the_last_one_frees_the_account(void **state)
+{
+	static struct engine_peer *peers[MANY];
+	char address[32];
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++) {
+		snprintf(address, sizeof(address), "198.51.%u.%u:1", i / 256, i % 256);
+		peers[i] = get_address(address);
+		assert_int_equal(peers[i]->refs, 1);
+	}
+	for (uint32_t i = 0; i < MANY; i++)
+		engine_peer_put(&engine, peers[i]);
+	peers[0] = get_address("198.51.0.0:2");
+	assert_int_equal(peers[0]->refs, 1);
+	engine_peer_put(&engine, peers[0]);
+	engine_peer_put(&engine, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(peer_get__address_without_its_port_is_the_peer, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(peer_get__others_are_other_peers, setup, teardown),
+		cmocka_unit_test_setup_teardown(peer_get__user_is_the_peer_whatever_the_process, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(peer_put__the_last_one_frees_the_account, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("engine_peer", tests, NULL, NULL);
+}
