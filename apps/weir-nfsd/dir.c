@@ -74,30 +74,8 @@ static void dir_close(struct fs *fs_)
 		return;
 	dir_work_stop(fs);
 	dir_io_stop(fs);
-	if (fs->root_fd >= 0)
-		close(fs->root_fd);
+	dir_root_close(fs);
 	free(fs);
-}
-
-static int open_root(struct dir_fs *fs, const char *path)
-{
-	struct stat st;
-	int fd, rc;
-
-	fs->root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fs->root_fd < 0 || fstat(fs->root_fd, &st) != 0)
-		return -errno;
-	fs->dev = st.st_dev;
-	fs->root_ino = st.st_ino;
-	rc = dir_id_of(fs->root_fd, "", &fs->root_id);
-	if (rc != 0)
-		return rc;
-	/* It must work the other way, too. */
-	fd = dir_open_id(fs, &fs->root_id, O_PATH);
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
 }
 
 /* What the host's administrator is to know of it. */
@@ -140,7 +118,7 @@ static int dir_open(struct export *export, struct server *server)
 	TAILQ_INIT(&fs->unbegun);
 	dir_fds_start(fs);
 	umask(0); /* modes are the clients' affair */
-	rc = open_root(fs, export->path);
+	rc = dir_root_open(fs);
 	if (rc == 0)
 		rc = dir_io_start(fs);
 	if (rc == 0) {

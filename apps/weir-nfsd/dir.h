@@ -133,6 +133,10 @@ void dir_become_self(void);
 void dir_carry_out(struct dir_fs *fs, struct op *op);
 void dir_worked(struct dir_fs *fs, struct op *op);
 
+/* dir_root.c: the exported directory. 0 or -errno. */
+int dir_root_open(struct dir_fs *fs);
+void dir_root_close(struct dir_fs *fs);
+
 /* dir_handle.c: any thread. Descriptors or -errno. */
 int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags);
 int dir_open_name(int dir, const struct nfs3_name *name, int flags, mode_t mode);

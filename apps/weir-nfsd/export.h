@@ -21,6 +21,7 @@ struct export
 	char name[EXPORT_NAME_BYTES]; /* starts with one '/' and ends without */
 	uint32_t id;		      /* a hash of the name: handles have it, over restarts, too */
 	const struct fs_ops *ops;
+	uint64_t bound; /* dir: the directory's identity, which handles have, of handle_bind() */
 	char path[EXPORT_PATH_BYTES]; /* dir: the directory */
 	uint64_t size_bytes;	      /* ram: memory for data */
 	bool is_read_only;

@@ -12,7 +12,7 @@
 
 #include "fs.h"
 
-#define HEAD_BYTES 16u /* format, length, zero, zero, export id, epoch */
+#define HEAD_BYTES 16u /* see handle.h */
 #define MAC_BYTES  8u
 
 _Static_assert(crypto_shorthash_KEYBYTES == SECRET_BYTES, "SipHash-2-4's key");
@@ -47,6 +47,19 @@ static uint64_t get_u64(const uint8_t *at)
 	return be64toh(value);
 }
 
+uint64_t handle_bind(const struct handle_key *key, const void *identity, uint32_t len_bytes)
+{
+	uint8_t hash[crypto_shorthash_BYTES];
+
+	crypto_shorthash(hash, identity, len_bytes, key->secret);
+	return get_u64(hash);
+}
+
+static uint64_t bound_to(const struct handle_key *key, const struct export *export)
+{
+	return export->ops->is_volatile ? key->epoch : export->bound;
+}
+
 void handle_make(const struct handle_key *key, const struct export *export, const struct handle_id *id,
 		 struct nfs3_fh *fh)
 {
@@ -54,10 +67,10 @@ void handle_make(const struct handle_key *key, const struct export *export, cons
 
 	fh->data[0] = HANDLE_FORMAT;
 	fh->data[1] = (uint8_t)id->len_bytes;
-	fh->data[2] = 0;
+	fh->data[2] = export->ops->is_volatile;
 	fh->data[3] = 0;
 	put_u32(fh->data + 4, export->id);
-	put_u64(fh->data + 8, export->ops->is_volatile ? key->epoch : 0);
+	put_u64(fh->data + 8, bound_to(key, export));
 	memcpy(fh->data + HEAD_BYTES, id->data, id->len_bytes);
 	crypto_shorthash(fh->data + signed_bytes, fh->data, signed_bytes, key->secret);
 	fh->len_bytes = signed_bytes + MAC_BYTES;
@@ -68,21 +81,24 @@ enum nfs3_status handle_check(const struct handle_key *key, struct exports *expo
 {
 	uint32_t signed_bytes = fh->len_bytes - MAC_BYTES;
 	uint8_t mac[MAC_BYTES];
-	uint64_t epoch;
+	bool is_volatile;
+	uint64_t bound;
 
 	if (fh->len_bytes < HEAD_BYTES + MAC_BYTES || fh->len_bytes > NFS3_FH_MAX ||
-	    fh->data[0] != HANDLE_FORMAT || fh->data[1] != signed_bytes - HEAD_BYTES || fh->data[2] != 0 ||
+	    fh->data[0] != HANDLE_FORMAT || fh->data[1] != signed_bytes - HEAD_BYTES || fh->data[2] > 1 ||
 	    fh->data[3] != 0)
 		return NFS3ERR_BADHANDLE;
-	epoch = get_u64(fh->data + 8);
-	if (epoch != 0 && epoch != key->epoch)
+	is_volatile = fh->data[2] == 1;
+	bound = get_u64(fh->data + 8);
+	if (is_volatile && bound != key->epoch)
 		return NFS3ERR_STALE;
 	crypto_shorthash(mac, fh->data, signed_bytes, key->secret);
 	if (sodium_memcmp(mac, fh->data + signed_bytes, MAC_BYTES) != 0)
 		return NFS3ERR_BADHANDLE;
 	*export = export_by_id(exports, get_u32(fh->data + 4));
-	if (!*export)
-		return NFS3ERR_STALE; /* it was exported once */
+	/* The name was exported once, or led to something else: another directory, or another kind of back end. */
+	if (!*export || (*export)->ops->is_volatile != is_volatile || bound_to(key, *export) != bound)
+		return NFS3ERR_STALE;
 	id->len_bytes = fh->data[1];
 	memcpy(id->data, fh->data + HEAD_BYTES, id->len_bytes);
 	return NFS3_OK;

@@ -3,16 +3,26 @@
 #define HANDLE_H
 
 /*
- * File handles. One holds, big-endian: a byte of format, the length of the back end's part, two zero bytes, the export's id,
- * the epoch in which it is good, the back end's part, and 8 bytes of SipHash-2-4 over all that, under the server's secret.
- * Nobody can make up a handle that the server has not given out. A handle of an earlier epoch, one whose server kept its
- * files in memory, is stale, not bad: its hash can't be checked any more.
+ * File handles. A handle holds, in big-endian order:
+ *
+ *   byte  0      format
+ *   byte  1      length of the back end's part
+ *   byte  2      1 if the files end with the server, otherwise 0
+ *   byte  3      0
+ *   bytes 4-7    the export's id
+ *   bytes 8-15   what the handle is bound to: the server's epoch, or the identity of the exported directory
+ *   then         the back end's part
+ *   then         8 bytes of SipHash-2-4 over all of that, under the server's secret
+ *
+ * A client cannot make up a handle that the server has not given out. A handle of another epoch is stale, not bad: its
+ * secret may be gone, so that its hash cannot be checked. A handle that was given out while the export's name led to
+ * another directory is stale as well, because the identity of the directory that it is bound to differs.
  */
 
 #include "export.h"
 #include "nfs3_types.h"
 
-#define HANDLE_FORMAT 1u
+#define HANDLE_FORMAT 2u
 #define HANDLE_ID_MAX 40u /* NFS3_FH_MAX less the rest */
 #define SECRET_BYTES  16u
 
@@ -26,6 +36,12 @@ struct handle_key {
 	uint8_t secret[SECRET_BYTES];
 	uint64_t epoch; /* of back ends whose files end with the server; others have 0 */
 };
+
+/*
+ * What handles of an export are to be bound to, for export->bound: a hash of the bytes that identify the exported
+ * directory, under the secret of 'key'. Any thread.
+ */
+uint64_t handle_bind(const struct handle_key *key, const void *identity, uint32_t len_bytes);
 
 /* Handles of 'export'. */
 void handle_make(const struct handle_key *key, const struct export *export, const struct handle_id *id,
