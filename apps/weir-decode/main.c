@@ -6,6 +6,7 @@
 
 #include "hex.h"
 #include "report.h"
+#include "std_io.h"
 
 #define MESSAGE_MAX (1u << 20)
 #define EXIT_USAGE  2
@@ -38,11 +39,7 @@ static const struct option options[] = {
 
 static int finish_output(void)
 {
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "weir-decode: standard output can't be written\n");
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
+	return std_io_finish("weir-decode") == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int decode(enum rdma1_direction direction, bool json)
@@ -68,6 +65,7 @@ int main(int argc, char **argv)
 	bool json = false;
 	int c;
 
+	std_io_start();
 	while ((c = getopt_long(argc, argv, "d:jhV", options, NULL)) != -1) {
 		switch (c) {
 		case 'd':

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "session.h"
+#include "std_io.h"
 
 static const struct command commands[] = {
 	{"ls", "[-l] [-U] [PATH]", "list a directory", cmd_ls, 0, 1, FLAG_LONG | FLAG_UNSORTED | FLAG_FOLLOW,
@@ -40,19 +41,20 @@ int main(int argc, char **argv)
 {
 	static struct nfs_options options;
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-	int rc = nfs_options_parse(argc, argv, commands, sizeof(commands) / sizeof(commands[0]), &options);
+	int rc;
 
+	std_io_start();
+	rc = nfs_options_parse(argc, argv, commands, sizeof(commands) / sizeof(commands[0]), &options);
+	if (rc > 0)
+		return std_io_finish("weir-nfs") == 0 ? EXIT_OK : EXIT_LOCAL;
 	if (rc != 0)
-		return rc > 0 ? EXIT_OK : EXIT_USAGE;
+		return EXIT_USAGE;
 	/* The first one ends what is under way in order, so that nothing is left behind; the second ends us. */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
 	rc = options.command->run(&options);
-	if (fflush(stdout) != 0 && rc == EXIT_OK) {
-		perror("weir-nfs: standard output");
+	if (rc == EXIT_OK && std_io_finish("weir-nfs") != 0)
 		rc = EXIT_LOCAL;
-	}
 	if (!session_interrupted)
 		return rc;
 	signal((int)session_interrupted, SIG_DFL);

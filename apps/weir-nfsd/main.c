@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* weir-nfsd: NFS version 3 over RPC-over-RDMA. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "background.h"
 #include "mountd.h"
 #include "options.h"
 #include "rpcbind.h"
 #include "server.h"
+#include "std_io.h"
 
 enum exit_status { EXIT_OK = 0, EXIT_START = 1, EXIT_USAGE = 2, EXIT_LOST = 3 };
 
@@ -22,13 +21,21 @@ static void on_signal(int signo)
 	stop = 1;
 }
 
+/* SIGHUP stays ignored if it was, as nohup has it. */
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN};
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+	struct sigaction action = {.sa_handler = on_signal}, before;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGPIPE, &ignore, NULL);
+	for (uint32_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends[i] != SIGHUP || sigaction(SIGHUP, NULL, &before) != 0 ||
+		    before.sa_handler != SIG_IGN)
+			sigaction(ends[i], &action, NULL);
+	/* A write beyond RLIMIT_FSIZE is answered NFS3ERR_FBIG. std_io_start() has the reason for SIGPIPE. */
+	signal(SIGXFSZ, SIG_IGN);
+	/* Programs that rotate logs send these to any server. */
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGUSR2, SIG_IGN);
 }
 
 static void print_handles(struct server *server)
@@ -45,8 +52,8 @@ static void print_handles(struct server *server)
 	fflush(stdout);
 }
 
-/* All that runs, until a signal. 'ready' is called when clients may come. */
-static int serve(const struct options *options, struct server *server, void (*ready)(int fd), int fd)
+/* All that runs, until a signal. 'fd' is for background_ready(); -1: this is the foreground. */
+static int serve(const struct options *options, struct server *server, int fd)
 {
 	struct mountd *mountd = NULL;
 	struct rpcbind rpcbind;
@@ -62,7 +69,9 @@ static int serve(const struct options *options, struct server *server, void (*re
 		if (options->has_rpcbind)
 			rpcbind_register(&rpcbind);
 		print_handles(server);
-		ready(fd);
+		/* A start that was called off meanwhile is none. */
+		if (fd >= 0 && !stop && background_ready(fd) != 0)
+			stop = 1;
 		rc = server_run(server);
 		rpcbind_withdraw(&rpcbind);
 	}
@@ -73,74 +82,23 @@ static int serve(const struct options *options, struct server *server, void (*re
 	return server->is_lost ? EXIT_LOST : EXIT_OK;
 }
 
-static void ready_in_foreground(int fd)
-{
-	(void)fd;
-}
-
-/* Let go of the terminal and of the directory, and tell the one who waits. All that the command line names is open by now,
- * or absolute. */
-static void ready_in_background(int fd)
-{
-	const char ok = 1;
-
-	if (chdir("/") != 0) {
-		perror("weir-nfsd: /");
-		stop = 1;
-	}
-	if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) ||
-	    !freopen("/dev/null", "w", stderr))
-		stop = 1;
-	if (!stop && write(fd, &ok, 1) != 1)
-		stop = 1; /* it is gone: nobody knows of us */
-	close(fd);
-}
-
-/* The parent's part: wait until the server is up, or has failed. */
-static int wait_for(pid_t child, int fd)
-{
-	int status;
-	char ok;
-
-	if (read(fd, &ok, 1) == 1)
-		return EXIT_OK;
-	if (waitpid(child, &status, 0) == child && WIFEXITED(status))
-		return WEXITSTATUS(status);
-	return EXIT_START;
-}
-
-static int serve_in_background(const struct options *options, struct server *server)
-{
-	int fds[2];
-	pid_t child;
-
-	if (pipe(fds) != 0) {
-		perror("weir-nfsd: pipe");
-		return EXIT_START;
-	}
-	child = fork();
-	if (child < 0) {
-		perror("weir-nfsd: fork");
-		return EXIT_START;
-	}
-	if (child > 0) {
-		close(fds[1]);
-		return wait_for(child, fds[0]);
-	}
-	close(fds[0]);
-	setsid();
-	return serve(options, server, ready_in_background, fds[1]);
-}
-
 int main(int argc, char **argv)
 {
 	static struct options options;
 	static struct server server = {.stop = &stop};
-	int rc = options_parse(argc, argv, &options, &server.exports);
+	pid_t child = 0;
+	int fd = -1, rc;
 
+	std_io_start();
+	rc = options_parse(argc, argv, &options, &server.exports);
+	if (rc > 0)
+		return std_io_finish("weir-nfsd") == 0 ? EXIT_OK : EXIT_START;
 	if (rc != 0)
-		return rc > 0 ? EXIT_OK : EXIT_USAGE;
+		return EXIT_USAGE;
 	catch_signals();
-	return options.is_foreground ? serve(&options, &server, ready_in_foreground, -1)
-				     : serve_in_background(&options, &server);
+	if (!options.is_foreground)
+		child = background_fork(&fd);
+	if (child < 0)
+		return EXIT_START;
+	return child > 0 ? background_wait(child, fd, &stop, EXIT_START) : serve(&options, &server, fd);
 }

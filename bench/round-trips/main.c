@@ -11,6 +11,7 @@
 #include "../measure/number.h"
 #include "../measure/range.h"
 #include "sides.h"
+#include "std_io.h"
 
 #define RTT_MIN_NS 1000u
 #define RTT_MAX_NS 100000000u
@@ -171,12 +172,15 @@ static void print_table(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options;
-	int rc = parse(argc, argv, &options);
+	int rc;
 
-	if (rc != 0) {
-		if (rc > 0)
-			help();
-		return rc > 0 ? 0 : 2;
+	std_io_start();
+	rc = parse(argc, argv, &options);
+	if (rc < 0)
+		return 2;
+	if (rc > 0) {
+		help();
+		return std_io_finish("weir-round-trips") == 0 ? 0 : 1;
 	}
 	for (size_t way = 0; way < WAYS; way++)
 		if (measure(&options, way) != 0)
@@ -185,5 +189,5 @@ int main(int argc, char **argv)
 		print_csv(&options);
 	else
 		print_table(&options);
-	return 0;
+	return std_io_finish("weir-round-trips") == 0 ? 0 : 1;
 }

@@ -7,6 +7,7 @@
 
 #include "report.h"
 #include "sides.h"
+#include "std_io.h"
 #include "worker.h"
 
 enum exit_status { EXIT_OK = 0, EXIT_LOAD = 1, EXIT_USAGE = 2, EXIT_THRESHOLD = 3 };
@@ -96,10 +97,14 @@ int main(int argc, char **argv)
 {
 	static struct bench_options options;
 	struct bench_results results;
-	int rc = bench_options_parse(argc, argv, &options);
+	int rc;
 
+	std_io_start();
+	rc = bench_options_parse(argc, argv, &options);
+	if (rc > 0)
+		return std_io_finish("weir-bench") == 0 ? EXIT_OK : EXIT_LOAD;
 	if (rc != 0)
-		return rc > 0 ? EXIT_OK : EXIT_USAGE;
+		return EXIT_USAGE;
 	if (bench_worker_check(&options) != 0 || bench_memory_check(&options) != 0)
 		return EXIT_LOAD;
 	if (options.side == SIDE_RESPONDER)

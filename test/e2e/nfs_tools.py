@@ -38,8 +38,8 @@ class Client:
 class Server:
     """A server that says a line on standard output when it is ready."""
 
-    def __init__(self, *command, ready='ready'):
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    def __init__(self, *command, ready='ready', **options):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, **options)
         self.line = line = self.process.stdout.readline()
         if ready not in line:
             self.process.kill()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What weir-nfsd registers with rpcbind, beside other servers, and with an rpcbind that is silent, missing or unwilling."""
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -83,6 +84,13 @@ class Rpcbind(unittest.TestCase):
         self.assertEqual(len(self.entries), 2)
         server.stop()
         self.assertEqual((self.entries, self.notices()), ({}, []))
+
+    def test_a_hangup_withdraws(self):
+        server = self.start(free_port())
+        self.assertEqual(len(self.entries), 2)
+        server.process.send_signal(signal.SIGHUP)
+        self.assertEqual(server.process.wait(timeout=20), 0)
+        self.assertEqual(self.entries, {})
 
     def test_nothing_to_register(self):
         for options in ((), ('--no-mount',)):

@@ -18,6 +18,8 @@ SERVER, = map(os.path.abspath, sys.argv[1:2])
 del sys.argv[1:2]
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+KILL_PROCESS, ERRNO = 0x80000000, 0x00050000
+SYS_LISTEN, SYS_IO_URING_SETUP = 50 if os.uname().machine == 'x86_64' else 201, 425
 START, USAGE, LOST = 1, 2, 3
 
 
@@ -62,6 +64,89 @@ class Background(unittest.TestCase):
         self.assertIn(b"MOUNT can't listen", done.stderr)
 
 
+    def test_a_start_that_ends_by_a_signal_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # listen() ends the process, as a seccomp filter of a service may have it: the child calls it, the parent does not.
+            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('signal'), '--export', 'a=ram:4m', '--mount-port', '0'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60, check=False,
+                                  cwd=folder, preexec_fn=lambda: filter_call(SYS_LISTEN, KILL_PROCESS))
+        self.assertEqual(done.returncode, START, done.stderr)
+        self.assertIn(f'ended by signal {int(signal.SIGSYS)} ', done.stderr.decode())
+        self.assertIn('seccomp filter', done.stderr.decode())
+
+    def test_a_start_that_is_killed_is_told(self):
+        done = self.start_and_signal(signal.SIGKILL, to_parent=False)
+        self.assertEqual(done.returncode, START)
+        self.assertIn(f'ended by signal {int(signal.SIGKILL)} ', done.stderr)
+        self.assertIn('want of memory', done.stderr)
+
+    def test_a_start_that_is_called_off_ends_in_order(self):
+        done = self.start_and_signal(signal.SIGTERM, to_parent=True)
+        self.assertEqual(done.returncode, START)
+        self.assertIn('told to stop before it was ready', done.stderr)
+
+    def start_and_signal(self, signo, to_parent):
+        """Start a server whose rpcbind accepts and never answers, and send a signal while it waits for that."""
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        addr = unique('early')
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as silent:
+            silent.bind(os.path.join(folder, 'rpcbind'))
+            silent.listen()
+            with subprocess.Popen([SERVER, '--driver', 'shm', '--listen', addr, '--export', 'a=ram:4m', '--mount-port', '0',
+                                   '--rpcbind', os.path.join(folder, 'rpcbind')], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, text=True) as parent:
+                taken, _ = silent.accept() # the child waits now
+                child, = (pid for pid in processes_with(addr) if pid != parent.pid)
+                os.kill(parent.pid if to_parent else child, signo)
+                _, parent.said = parent.communicate(timeout=60)
+                taken.close()
+                self.assertEqual([pid for pid in processes_with(addr) if pid != parent.pid], [])
+                return subprocess.CompletedProcess([], parent.returncode, None, parent.said)
+
+    def test_a_start_that_fails_without_descriptors_is_told_by_its_status(self):
+        with socket.create_server(('', 0)) as taken:
+            port = str(taken.getsockname()[1])
+            for closed in ([1, 2], [0, 1, 2]):
+                with self.subTest(closed=closed):
+                    done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('closed'), '--export', 'a=ram:4m',
+                                           '--mount-port', port], timeout=60, check=False, stdin=subprocess.DEVNULL,
+                                          preexec_fn=lambda: [os.close(fd) for fd in closed]) # pylint: disable=cell-var-from-loop
+                    self.assertEqual(done.returncode, START)
+
+
+class Signals(unittest.TestCase):
+    def ends_in_order(self, signo, **options):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'socket')
+            server = Server(SERVER, '--driver', 'shm', '--listen', path, '--export', 'a=ram:4m', '--foreground',
+                            ready='export /a handle ', **options)
+            self.addCleanup(server.kill)
+            self.assertTrue(os.path.exists(path))
+            server.process.send_signal(signo)
+            self.assertEqual(server.process.wait(timeout=20), 0)
+            self.assertFalse(os.path.exists(path))
+
+    def test_each_that_ends_the_server_ends_it_in_order(self):
+        for signo in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU):
+            with self.subTest(signo=signo):
+                self.ends_in_order(signo)
+
+    def test_others_change_nothing(self):
+        server = Server(SERVER, '--driver', 'shm', '--listen', unique('others'), '--export', 'a=ram:4m', '--foreground',
+                        ready='export /a handle ')
+        self.addCleanup(server.kill)
+        for signo in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGUSR1, signal.SIGUSR2):
+            server.process.send_signal(signo)
+        server.stop()
+
+    def test_nohup_is_respected(self):
+        server = Server(SERVER, '--driver', 'shm', '--listen', unique('nohup'), '--export', 'a=ram:4m', '--foreground',
+                        ready='export /a handle ', preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.addCleanup(server.kill)
+        server.process.send_signal(signal.SIGHUP)
+        server.stop()
+
+
 class Device(unittest.TestCase):
     def test_when_it_goes_the_server_ends(self):
         for lcores in ('any', '0,1'):
@@ -77,12 +162,11 @@ class Device(unittest.TestCase):
                 self.assertIn(b'the device is gone', done.stderr)
 
 
-def refuse_io_uring(error):
-    """In a child, before it runs a program: a seccomp filter, as containers have, that answers io_uring_setup so."""
-    load, jump_equal, ret = 0x20, 0x15, 0x06
-    refuse, allow = 0x00050000 | error, 0x7fff0000
+def filter_call(number, action):
+    """In a child, before it runs a program: a seccomp filter, as containers have, for one system call."""
+    load, jump_equal, ret, allow = 0x20, 0x15, 0x06, 0x7fff0000
     program = b''.join(struct.pack('=HBBI', *instruction) for instruction in
-                       [(load, 0, 0, 0), (jump_equal, 0, 1, 425), (ret, 0, 0, refuse), (ret, 0, 0, allow)])
+                       [(load, 0, 0, 0), (jump_equal, 0, 1, number), (ret, 0, 0, action), (ret, 0, 0, allow)])
     code = ctypes.create_string_buffer(program, len(program))
     header = ctypes.create_string_buffer(struct.pack('@HP', len(program) // 8, ctypes.addressof(code)))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -98,7 +182,7 @@ class IoUring(unittest.TestCase):
                 done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('ring'), '--export', f'a=dir:{folder}',
                                        '--state', folder, '--foreground'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       stdin=subprocess.DEVNULL, timeout=60, check=False,
-                                      preexec_fn=lambda: refuse_io_uring(error))  # pylint: disable=cell-var-from-loop
+                                      preexec_fn=lambda: filter_call(SYS_IO_URING_SETUP, ERRNO | error))  # pylint: disable=cell-var-from-loop
                 self.assertEqual(done.returncode, START, done.stderr)
                 said = done.stderr.decode()
                 self.assertIn(f"can't serve {folder}: io_uring: {os.strerror(error)}", said)

@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eal.h"
 #include "output.h"
+#include "std_io.h"
 
 #define CASES_CHOSEN_MAX 64
 #define EXIT_CANT	 2 /* usage, and files: nothing is said about the other side */
@@ -364,6 +364,7 @@ int main(int argc, char **argv)
 	struct settings s = {.seed = 1};
 	int rc;
 
+	std_io_start();
 	h.config = (struct peer_config){
 		.driver = "shm", .driver_options = "", .timeout_ms = 5000, .settle_ms = 50};
 	h.parse.program = programs;
@@ -373,13 +374,14 @@ int main(int argc, char **argv)
 	}
 	if (s.is_list) {
 		list();
-		return 0;
+		return std_io_finish("weir-hostile") == 0 ? 0 : EXIT_CANT;
 	}
 	if (s.is_table)
-		return report_table(argv + optind, argc - optind) == 0 ? 0 : EXIT_CANT;
+		return report_table(argv + optind, argc - optind) == 0 && std_io_finish("weir-hostile") == 0
+			       ? 0
+			       : EXIT_CANT;
 	if (s.json && bench_output_check(s.json) != 0)
 		return EXIT_CANT;
-	signal(SIGPIPE, SIG_IGN);
 	if (start(&s) != 0) {
 		peer_close(&h.peer);
 		return 3;
@@ -389,7 +391,7 @@ int main(int argc, char **argv)
 	run_cases(&s);
 	run_mutations(&s);
 	rc = s.has_failed;
-	if (s.json && write_json(&s) != 0 && rc == 0)
+	if (((s.json && write_json(&s) != 0) || std_io_finish("weir-hostile") != 0) && rc == 0)
 		rc = EXIT_CANT;
 	json_decref(s.results);
 	json_decref(s.failed);

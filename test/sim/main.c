@@ -15,6 +15,7 @@
 
 #include "../sanitizers.h"
 #include "planted.h"
+#include "std_io.h"
 
 #define STEPS_DEFAULT 2000u
 #define STEPS_MAX     10000000u
@@ -333,10 +334,11 @@ int main(int argc, char **argv)
 		.options = {.steps = STEPS_DEFAULT, .level = WSIM_LEVEL_MAX}, .first = 1, .last = 1};
 	int option, rc;
 
+	std_io_start();
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		if (option == 'h') {
 			fputs(usage, stdout);
-			return 0;
+			return std_io_finish("weir-sim") == 0 ? 0 : 2;
 		}
 		if (option == 'v') {
 			settings.is_verbose = true;
@@ -380,5 +382,5 @@ int main(int argc, char **argv)
 		       settings.counts.faults, settings.nseeds == 1 ? "" : "\n");
 	if (!settings.is_json && rc == 0 && settings.nseeds == 1)
 		printf(", hash %016" PRIx64 "\n", run.hash);
-	return rc;
+	return std_io_finish("weir-sim") == 0 || rc != 0 ? rc : 2;
 }

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "background.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+pid_t background_fork(int *fd)
+{
+	int fds[2];
+	pid_t child;
+
+	if (pipe(fds) != 0) {
+		perror("weir-nfsd: pipe");
+		return -1;
+	}
+	child = fork();
+	if (child < 0)
+		perror("weir-nfsd: fork");
+	if (child == 0) {
+		setsid();
+		*fd = fds[1];
+		close(fds[0]);
+		return 0;
+	}
+	close(fds[1]);
+	if (child < 0)
+		close(fds[0]);
+	else
+		*fd = fds[0];
+	return child;
+}
+
+int background_ready(int fd)
+{
+	const char ok = 1;
+	int rc = 0;
+
+	/* All that the command line names is open by now, or absolute. */
+	if (chdir("/") != 0) {
+		perror("weir-nfsd: /");
+		rc = -1;
+	}
+	if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) ||
+	    !freopen("/dev/null", "w", stderr))
+		rc = -1;
+	if (rc == 0 && write(fd, &ok, 1) != 1)
+		rc = -1;
+	close(fd);
+	return rc;
+}
+
+/* What most probably sent the signal, and what to do about it. */
+static const char *cause_of(int signo)
+{
+	switch (signo) {
+	case SIGKILL:
+		return "the kernel may have ended it for want of memory: see 'dmesg', give the service or "
+		       "container more memory, or export less of it (ram:SIZE)";
+	case SIGBUS:
+		return "memory that was promised could not be had: see HugePages_Free in /proc/meminfo and "
+		       "the "
+		       "limits of the memory and hugetlb control groups";
+	case SIGSYS:
+		return "a seccomp filter of the container or service forbids a system call: allow it there";
+	case SIGXCPU:
+		return "the limit of CPU time was reached: see 'ulimit -t', which a server must not have";
+	case SIGXFSZ:
+		return "the limit of a file's size was reached: see 'ulimit -f'";
+	case SIGSEGV:
+	case SIGABRT:
+	case SIGILL:
+	case SIGFPE:
+		return "this is a fault of weir-nfsd: please report it with what --foreground prints";
+	default:
+		return "somebody sent it";
+	}
+}
+
+int background_wait(pid_t child, int fd, const atomic_bool *stop, int failed)
+{
+	bool is_passed_on = false;
+	int status, n;
+	char ok;
+
+	while ((n = (int)read(fd, &ok, 1)) < 0 && errno == EINTR) {
+		if (*stop && !is_passed_on)
+			kill(child, SIGTERM);
+		is_passed_on |= *stop;
+	}
+	close(fd);
+	if (n == 1)
+		return 0;
+	while (waitpid(child, &status, 0) != child) {
+		if (errno != EINTR) {
+			perror("weir-nfsd: waitpid");
+			return failed;
+		}
+	}
+	if (WIFSIGNALED(status)) {
+		fprintf(stderr, "weir-nfsd: the server was ended by signal %d (%s) before it was ready: %s\n",
+			WTERMSIG(status), strsignal(WTERMSIG(status)), cause_of(WTERMSIG(status)));
+		return failed;
+	}
+	if (WEXITSTATUS(status) == 0)
+		fprintf(stderr, "weir-nfsd: the server was told to stop before it was ready\n");
+	return WEXITSTATUS(status) ? WEXITSTATUS(status) : failed;
+}
