@@ -100,7 +100,7 @@ static int dir_open(struct export *export, struct server *server)
 		return -ENOMEM;
 	fs->server = server;
 	fs->export = export;
-	fs->root_fd = -1;
+	fs->host_fd = fs->mount_fd = fs->root_fd = -1;
 	memcpy(fs->write_verf, server->write_verf, sizeof(fs->write_verf));
 	TAILQ_INIT(&fs->waiting);
 	TAILQ_INIT(&fs->queue);
@@ -158,7 +158,7 @@ static enum nfs3_status dir_walk(struct fs *fs_, const char *path, struct handle
 		dir = next;
 	}
 	if (status == NFS3_OK)
-		rc = dir < 0 ? dir : dir_id_of(dir, "", id);
+		rc = dir < 0 ? dir : dir_id_of(fs, dir, "", id);
 	if (dir >= 0)
 		close(dir);
 	return status != NFS3_OK ? status : dir_status(rc);

@@ -10,8 +10,10 @@
  * queue, a thread carries it out as the caller (fsuid, fsgid, groups) and posts it back to the poller, which replies.
  *
  * A file's id is the kernel's own handle of it (name_to_handle_at()), good as long as the file is, over restarts of this
- * server and of the host. Names are looked up one at a time with openat2(), which follows no symbolic link and
- * crosses no mount; ".." ends at the export's root. Together with handles that can't be made up nothing outside is reached.
+ * server and of the host. The exported directory is the root of a mount that only this process has, see dir_root.c, so that
+ * nothing is mounted below it. Names are looked up one at a time with openat2(), which follows no symbolic link and
+ * crosses no mount; an id is given out for files of that mount alone; ".." ends at the export's root. Together with
+ * handles that can't be made up nothing outside is reached.
  */
 
 #include <liburing.h>
@@ -75,7 +77,11 @@ struct dir_io {
 struct dir_fs {
 	struct server *server;
 	struct export *export;
-	int root_fd;
+	int host_fd;	 /* the directory as the host has it, so that its file system stays mounted */
+	int mount_fd;	 /* a mount of it that is ours alone, or -1 */
+	int root_fd;	 /* the directory there */
+	bool is_private; /* there is such a mount, so nothing is ever mounted below root_fd */
+	int mount_id;	 /* of root_fd */
 	dev_t dev;
 	ino_t root_ino;
 	struct handle_id root_id;
@@ -140,8 +146,10 @@ void dir_root_close(struct dir_fs *fs);
 /* dir_handle.c: any thread. Descriptors or -errno. */
 int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags);
 int dir_open_name(int dir, const struct nfs3_name *name, int flags, mode_t mode);
+/* The parent of a directory, the root's own of the root; -ESTALE if the export's root is not above it. */
 int dir_open_parent(const struct dir_fs *fs, int dir);
-int dir_id_of(int dir, const char *name, struct handle_id *id); /* 0 or -errno; name "": 'dir' itself */
+/* The id of a name in 'dir', or with "" of 'dir' itself. 0 or -errno: -EXDEV if it is not on the export's mount. */
+int dir_id_of(const struct dir_fs *fs, int dir, const char *name, struct handle_id *id);
 void dir_fattr(const struct dir_fs *fs, const struct stat *st, struct nfs3_fattr *attr);
 void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post);
 enum nfs3_status dir_status(int error); /* of a negative errno; 0 is NFS3_OK */

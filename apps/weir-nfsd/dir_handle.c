@@ -40,11 +40,42 @@ static int open_handle(const struct dir_fs *fs, union handle *h, int flags)
 	return fd;
 }
 
+/* The directory that 'dir' is in, or -errno: -EXDEV where a mount ends, -ENOENT above the root of a private mount. */
+static int open_up(int dir)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = syscall(SYS_openat2, dir, "..", &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/*
+ * A directory that was moved out of the export keeps its inode, and so its handles. The kernel does not go up from a
+ * directory that is not below the root of its mount, so one look at ".." tells for a private mount. Other files are not
+ * checked: they may have several names, in several directories, and the kernel may know none of them.
+ */
+static int check_place(const struct dir_fs *fs, int fd)
+{
+	int up;
+
+	if (!fs->is_private)
+		return 0;
+	up = open_up(fd);
+	if (up >= 0)
+		close(up);
+	if (up >= 0 || up == -ENOTDIR)
+		return 0;
+	return up == -ENOENT ? -ESTALE : up;
+}
+
 int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags)
 {
 	union handle h = {.handle = {.handle_bytes = id->len_bytes - TYPE_BYTES}};
 	int32_t type;
-	int fd;
+	int fd, rc;
 
 	if (id->len_bytes <= TYPE_BYTES || id->len_bytes > HANDLE_ID_MAX)
 		return -ESTALE;
@@ -55,10 +86,13 @@ int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags)
 	/* A symbolic link is no directory, whatever the kernel calls it. */
 	if (fd < 0)
 		return errno == ELOOP && (flags & O_DIRECTORY) ? -ENOTDIR : -errno;
-	return fd;
+	rc = check_place(fs, fd);
+	if (rc != 0)
+		close(fd);
+	return rc == 0 ? fd : rc;
 }
 
-int dir_id_of(int dir, const char *name, struct handle_id *id)
+int dir_id_of(const struct dir_fs *fs, int dir, const char *name, struct handle_id *id)
 {
 	union handle h = {.handle = {.handle_bytes = HANDLE_BYTES}};
 	int32_t type;
@@ -66,6 +100,8 @@ int dir_id_of(int dir, const char *name, struct handle_id *id)
 
 	if (name_to_handle_at(dir, name, &h.handle, &mount, name[0] ? 0 : AT_EMPTY_PATH) != 0)
 		return -errno;
+	if (mount != fs->mount_id)
+		return -EXDEV;
 	type = h.handle.handle_type;
 	memcpy(id->data, &type, TYPE_BYTES);
 	memcpy(id->data + TYPE_BYTES, h.handle.f_handle, h.handle.handle_bytes);
@@ -99,36 +135,39 @@ static bool is_root(const struct dir_fs *fs, const struct stat *st)
 	return st->st_dev == fs->dev && st->st_ino == fs->root_ino;
 }
 
-/* The parent, if the export's root is above: a directory that somebody moved out of it has none. */
-int dir_open_parent(const struct dir_fs *fs, int dir)
+/* Is the export's root somewhere above 'dir'? 0, or -errno. */
+static int look_for_root(const struct dir_fs *fs, int dir)
 {
-	int parent = -1, at = dir, next;
+	int at = open_up(dir), level = 1;
 	struct stat st;
 
-	for (int level = 0; level < PARENTS_MAX; level++) {
-		if (fstat(at, &st) != 0 || st.st_dev != fs->dev)
-			break;
-		if (is_root(fs, &st)) {
-			if (at != dir && at != parent)
-				close(at);
-			return parent >= 0 ? parent : openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		}
-		next = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (at != dir && at != parent)
-			close(at);
-		if (next < 0) {
-			at = dir;
-			break;
-		}
-		if (parent < 0)
-			parent = next;
-		at = next;
-	}
-	if (at != dir && at != parent)
+	while (at >= 0) {
+		int up = -ESTALE, rc = fstat(at, &st) != 0 ? -errno : 0;
+
+		if (rc == 0 && !is_root(fs, &st) && level++ < PARENTS_MAX)
+			up = open_up(at);
 		close(at);
-	if (parent >= 0)
-		close(parent);
-	return -ESTALE;
+		if (rc != 0 || is_root(fs, &st))
+			return rc;
+		at = up;
+	}
+	return at;
+}
+
+int dir_open_parent(const struct dir_fs *fs, int dir)
+{
+	struct stat st;
+	int rc = 0, up;
+
+	if (fstat(dir, &st) != 0)
+		return -errno;
+	if (is_root(fs, &st))
+		return openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!fs->is_private)
+		rc = look_for_root(fs, dir);
+	up = rc == 0 ? open_up(dir) : rc;
+	/* A directory that somebody moved out of the export has no parent there. */
+	return up == -ENOENT || up == -EXDEV ? -ESTALE : up;
 }
 
 static struct nfs3_time time_of(const struct timespec *ts)

@@ -25,18 +25,24 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* What READDIRPLUS adds; nothing for "..", which may be outside, and for what is mounted here. */
-static void add_attr(struct dir_fs *fs, struct op *op, int dir, const char *name, struct nfs3_entry *entry)
+/*
+ * What READDIRPLUS adds, as the caller: nothing if the caller may not search the directory, and nothing for what is mounted
+ * here, or for "..", which may be outside.
+ */
+static void add_attr(struct dir_fs *fs, struct op *op, int dir, struct nfs3_entry *entry)
 {
 	struct handle_id id;
 	struct stat st;
+	int fd = dir_open_name(dir, &entry->name, O_PATH, 0);
 
-	if (is_dots(name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_dev != fs->dev ||
-	    dir_id_of(dir, name, &id) != 0)
+	if (fd < 0)
 		return;
-	entry->attr.is_set = entry->fh.is_set = true;
-	dir_fattr(fs, &st, &entry->attr.attr);
-	op_make_fh(op, &id, &entry->fh.fh);
+	if (fstat(fd, &st) == 0 && dir_id_of(fs, fd, "", &id) == 0) {
+		entry->attr.is_set = entry->fh.is_set = true;
+		dir_fattr(fs, &st, &entry->attr.attr);
+		op_make_fh(op, &id, &entry->fh.fh);
+	}
+	close(fd);
 }
 
 static bool put(struct dir_fs *fs, struct op *op, int dir, bool is_root, const struct kernel_dirent *d)
@@ -51,8 +57,8 @@ static bool put(struct dir_fs *fs, struct op *op, int dir, bool is_root, const s
 		entry.fileid = fs->root_ino;
 	entry.name.len_bytes = (uint32_t)len;
 	memcpy(entry.name.data, d->name, len);
-	if (op->proc == NFS3_READDIRPLUS)
-		add_attr(fs, op, dir, d->name, &entry);
+	if (op->proc == NFS3_READDIRPLUS && !is_dots(d->name))
+		add_attr(fs, op, dir, &entry);
 	return op_entry(op, &entry);
 }
 
@@ -108,7 +114,11 @@ enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op)
 	else
 		status = op_entries_begin(op);
 	if (status == NFS3_OK) {
-		rc = list(fs, op, dir, st.st_ino == fs->root_ino && st.st_dev == fs->dev);
+		rc = dir_become(&op->cred);
+		if (rc == 0) {
+			rc = list(fs, op, dir, st.st_ino == fs->root_ino && st.st_dev == fs->dev);
+			dir_become_self();
+		}
 		status = rc == -EINVAL ? NFS3ERR_BAD_COOKIE : dir_status(rc);
 	}
 	close(dir);

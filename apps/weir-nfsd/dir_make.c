@@ -54,7 +54,7 @@ enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
 	} else {
 		fd = open_as(op, dir, name, O_PATH, 0);
 	}
-	rc = fd < 0 ? fd : dir_id_of(fd, "", &id);
+	rc = fd < 0 ? fd : dir_id_of(fs, fd, "", &id);
 	if (rc == 0) {
 		op_make_fh(op, &id, &res->fh);
 		dir_post(fs, fd, &res->attr);
@@ -70,7 +70,7 @@ static int made(struct dir_fs *fs, struct op *op, int fd)
 {
 	struct nfs3_create_res *res = &op->res.create;
 	struct handle_id id;
-	int rc = dir_id_of(fd, "", &id);
+	int rc = dir_id_of(fs, fd, "", &id);
 
 	if (rc != 0)
 		return rc;
@@ -126,7 +126,7 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 
 		rc = dir_apply(op, fd, &size);
 		if (rc == 0)
-			rc = dir_id_of(fd, "", &id);
+			rc = dir_id_of(fs, fd, "", &id);
 		if (rc == 0)
 			rc = dir_make_stable(fs, op, fd, &id);
 	}

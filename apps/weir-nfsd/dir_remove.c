@@ -10,9 +10,9 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 
 /* The file that a name is about to lose, for the poller to close: op->id2, of length 0 when there is none. */
-static void note_victim(int dir, const char *name, struct handle_id *victim)
+static void note_victim(const struct dir_fs *fs, int dir, const char *name, struct handle_id *victim)
 {
-	if (dir_id_of(dir, name, victim) != 0)
+	if (dir_id_of(fs, dir, name, victim) != 0)
 		victim->len_bytes = 0;
 }
 
@@ -25,7 +25,7 @@ enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op)
 	if (dir < 0)
 		return dir_status(dir);
 	dir_text(&op->args.dirop.name, text);
-	note_victim(dir, text, &op->id2);
+	note_victim(fs, dir, text, &op->id2);
 	rc = dir_become(&op->cred);
 	if (rc == 0) {
 		rc = unlinkat(dir, text, op->proc == NFS3_RMDIR ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
@@ -54,7 +54,7 @@ enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op)
 	}
 	dir_text(&op->args.rename.from.name, from);
 	dir_text(&op->args.rename.to.name, to);
-	note_victim(to_dir, to, &op->id2);
+	note_victim(fs, to_dir, to, &op->id2);
 	rc = dir_become(&op->cred);
 	if (rc == 0) {
 		rc = renameat(from_dir, from, to_dir, to) == 0 ? 0 : -errno;

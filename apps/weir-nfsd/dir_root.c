@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The exported directory itself: how it is opened, and the identity that handles are bound to. */
+/*
+ * The exported directory itself: how it is opened, and the identity that handles are bound to.
+ *
+ * open_tree() makes a mount of the directory that is attached nowhere. It starts without the mounts that the host has
+ * below the directory, and as it is private, it never gets one. A client finds the empty directory beneath a mount, as with
+ * the kernel's server without 'crossmnt', and the kernel does not lead out of the directory, which is the mount's root.
+ */
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mount.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -69,17 +79,63 @@ static int bind_handles(struct dir_fs *fs)
 	return 0;
 }
 
+/* A mount of 'dir' that this process alone has, without what is mounted below 'dir'. Its descriptor or -errno. */
+static int make_private(int dir)
+{
+	const struct mount_attr attr = {.propagation = MS_PRIVATE};
+	long fd = syscall(SYS_open_tree, dir, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	/* Or what is mounted on the host from now on would be mounted here, too, where the host's mount is shared. */
+	if (syscall(SYS_mount_setattr, (int)fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) != 0) {
+		int rc = -errno;
+
+		close((int)fd);
+		return rc;
+	}
+	return (int)fd;
+}
+
+static int open_root(struct dir_fs *fs)
+{
+	const struct export *export = fs->export;
+
+	fs->host_fd = open(export->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fs->host_fd < 0)
+		return -errno;
+	fs->mount_fd = make_private(fs->host_fd);
+	fs->is_private = fs->mount_fd >= 0;
+	if (!fs->is_private)
+		fprintf(stderr,
+			"weir-nfsd: export %s: no private mount of %s can be made (%s): names that something "
+			"is mounted on will be refused, and directories that are moved out of it stay in "
+			"reach of who has their handles. A start with CAP_SYS_ADMIN, on Linux 5.12 or "
+			"later, avoids both\n",
+			export->name, export->path, strerror(-fs->mount_fd));
+	fs->root_fd =
+		openat(fs->is_private ? fs->mount_fd : fs->host_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fs->root_fd < 0 ? -errno : 0;
+}
+
 int dir_root_open(struct dir_fs *fs)
 {
+	struct file_handle none = {.handle_bytes = 0};
 	struct stat st;
 	int fd, rc;
 
-	fs->root_fd = open(fs->export->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fs->root_fd < 0 || fstat(fs->root_fd, &st) != 0)
+	rc = open_root(fs);
+	if (rc != 0)
+		return rc;
+	if (fstat(fs->root_fd, &st) != 0)
 		return -errno;
 	fs->dev = st.st_dev;
 	fs->root_ino = st.st_ino;
-	rc = dir_id_of(fs->root_fd, "", &fs->root_id);
+	/* There is no room for the handle, but the mount's number is told. */
+	if (name_to_handle_at(fs->root_fd, "", &none, &fs->mount_id, AT_EMPTY_PATH) != 0 &&
+	    errno != EOVERFLOW)
+		return -errno;
+	rc = dir_id_of(fs, fs->root_fd, "", &fs->root_id);
 	if (rc != 0)
 		return rc;
 	/* It must work the other way, too. */
@@ -92,6 +148,9 @@ int dir_root_open(struct dir_fs *fs)
 
 void dir_root_close(struct dir_fs *fs)
 {
-	if (fs->root_fd >= 0)
-		close(fs->root_fd);
+	const int fds[] = {fs->root_fd, fs->mount_fd, fs->host_fd};
+
+	for (uint32_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 }
