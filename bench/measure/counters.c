@@ -54,6 +54,7 @@ static const struct {
 	COUNTER(close_timeouts),
 	COUNTER(send_timeouts),
 	COUNTER(connections_refused),
+	COUNTER(users_refused),
 	COUNTER(credits_exceeded),
 	COUNTER(windows_bound),
 	COUNTER(keys_ended_local),

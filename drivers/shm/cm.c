@@ -13,6 +13,7 @@
 #include <rte_cycles.h>
 
 #include "shm.h"
+#include "users.h"
 
 #define RING_DEFAULT_MAX (256u << 10)
 #define RING_DEFAULT_MIN (16u << 10)
@@ -125,7 +126,7 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		shm_qp_free(qp);
 		return rc;
 	}
-	if (!shm_sock_is_user_ok(dev, fd)) {
+	if (!shm_users_trust(dev, fd, addr)) {
 		close(fd);
 		shm_qp_free(qp);
 		return -EACCES;
@@ -317,14 +318,22 @@ static bool still_drains(const struct shm_event *event)
 	       (qp->lane && lane_drains(qp));
 }
 
+/* Those that come meanwhile are taken in the next poll. */
+static void take_counts(struct shm_dev *dev)
+{
+	atomic_store(&dev->has_counts, false);
+	dev->fabric.stats.protocol_errors += atomic_exchange(&dev->nerrors, 0);
+	dev->fabric.stats.users_refused += atomic_exchange(&dev->nrefused, 0);
+}
+
 uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct shm_event *event, *next;
 	uint32_t n = 0;
 
-	if (__builtin_expect(atomic_load_explicit(&dev->nerrors, memory_order_relaxed) != 0, 0))
-		fdev->stats.protocol_errors += atomic_exchange(&dev->nerrors, 0);
+	if (__builtin_expect(atomic_load_explicit(&dev->has_counts, memory_order_relaxed), 0))
+		take_counts(dev);
 	if (__builtin_expect(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0, 1))
 		return 0;
 	shm_lock(dev);

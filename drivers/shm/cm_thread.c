@@ -27,6 +27,7 @@
 
 #include "guard.h"
 #include "shm.h"
+#include "users.h"
 
 #define STARVED_NS   10000000L
 #define SWEEP_MS     500 /* how often late ones are looked for, while a message is due */
@@ -174,7 +175,8 @@ static void on_socket(struct shm_sock *sock, uint32_t events)
 	for (uint32_t i = 0; i < MESSAGES_MAX && rc == 0 && sock->fd >= 0; i++)
 		rc = read_one(sock);
 	if (rc != 0 && rc != -EAGAIN) {
-		sock->dev->nerrors += rc == -EPROTO;
+		if (rc == -EPROTO)
+			shm_count(sock->dev, &sock->dev->nerrors);
 		shm_sock_ended(sock, rc);
 	}
 }
@@ -221,7 +223,7 @@ static void on_connection(struct fabric_listener *listener)
 				errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
 			return;
 		}
-		if (shm_sock_is_user_ok(listener->dev, fd)) {
+		if (shm_users_accept(listener->dev, fd)) {
 			while (is_full(listener) && make_room(listener))
 				;
 			if (!is_full(listener))
@@ -251,7 +253,7 @@ static void end_lost(struct shm_dev *dev)
 		next = TAILQ_NEXT(sock, entry);
 		if (sock->fd < 0 || (!is_ours && !shm_peer_has_lost(&sock->peer)))
 			continue;
-		dev->nerrors++;
+		shm_count(dev, &dev->nerrors);
 		shm_sock_ended(sock, is_ours ? -EIO : -EPROTO);
 	}
 }

@@ -8,6 +8,7 @@
 #include "copy.h"
 #include "guard.h"
 #include "shm.h"
+#include "users.h"
 
 #define RNR_TRY_MS 1u
 
@@ -19,7 +20,8 @@ static int apply_options(struct shm_dev *dev, const char *text)
 	if (rc != 0)
 		return rc;
 	dev->ring_option_bytes = options.ring_kib << 10;
-	dev->peer_uid = options.peer_uid;
+	dev->options = options;
+	shm_users_warn(&options);
 	dev->rnr_ticks = options.rnr_retry == SHM_RNR_FOR_EVER
 				 ? UINT64_MAX
 				 : options.rnr_retry * (rte_get_tsc_hz() / 1000) * RNR_TRY_MS;
@@ -54,8 +56,12 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 
 const struct fabric_ops shm_ops = {
 	.name = "shm",
-	.summary = "processes or threads of one host (options: ring_kib=N; rnr_retry=0..7, 7: wait for ever; "
-		   "peer_uid=N: connect with that user's processes only)",
+	.summary =
+		"processes or threads of one host (options: ring_kib=N; rnr_retry=0..7, 7: wait for ever; "
+		"peer_uid=N:N..., peer_gid=N:N...: users and groups that may connect, besides this user and "
+		"root, or any; server_uid=N:N...: whose listeners to connect to, likewise; mode=0660: of "
+		"socket "
+		"files, 0600 otherwise)",
 	.options_check = check_options,
 	.open = shm_open_dev,
 	.close = shm_close,

@@ -4,21 +4,33 @@
  * process died without doing so, by the next that wants to listen there. A lock on a file beside it, PATH.lock, keeps two from
  * doing that at a time, and others from taking a socket that is bound, but does not listen yet, for one that was left. The lock
  * file is there only meanwhile.
+ *
+ * Nobody but this user and root may open a socket file, unless the option 'mode' says otherwise. There is no moment at which
+ * the mode is wider: a socket's file takes its mode from the socket, which has it before bind(), less the umask; and until
+ * listen() nobody can connect. The umask itself is the whole process's and is not touched.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <rte_log.h>
+
 #include "alloc.h"
 #include "shm.h"
+#include "users.h"
 
 #define LOCK_TRIES 16u
+#define MODE_BITS  07777u
+
+#define LISTEN_LOG(fmt, ...)                                                                                 \
+	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: shm: cannot listen: " fmt "\n", ##__VA_ARGS__)
 
 struct path_lock {
 	int fd;
@@ -51,13 +63,21 @@ static int lock_path(struct path_lock *lock, const char *path)
 		lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 		if (lock->fd < 0)
 			return -errno;
+		if (fstat(lock->fd, &held) != 0 || held.st_uid != geteuid()) {
+			LISTEN_LOG("%s is another user's: remove it, or choose a directory that only this "
+				   "user can "
+				   "write to",
+				   lock->path);
+			close(lock->fd);
+			return -EACCES;
+		}
 		if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
 			close(lock->fd);
 			return -EADDRINUSE;
 		}
 		/* Whoever had it may have removed it after we opened it: then it keeps nobody out. */
-		if (fstat(lock->fd, &held) == 0 && lstat(lock->path, &there) == 0 &&
-		    held.st_dev == there.st_dev && held.st_ino == there.st_ino)
+		if (lstat(lock->path, &there) == 0 && held.st_dev == there.st_dev &&
+		    held.st_ino == there.st_ino)
 			return 0;
 		close(lock->fd);
 	}
@@ -110,26 +130,59 @@ static int start_to_listen(struct fabric_listener *listener)
 	return listen(listener->fd, (int)listener->backlog) == 0 ? 0 : -errno;
 }
 
+/* The file as it was bound: its identity, and its mode, which the umask or a default ACL may have made narrower. Neither step
+ * follows a link that somebody may have put there meanwhile. */
+static int check_file(struct fabric_listener *listener, const char *path)
+{
+	uint32_t mode = listener->dev->options.mode;
+	char by_number[32];
+	struct stat st;
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) != 0) {
+		rc = -errno;
+	} else if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid()) {
+		LISTEN_LOG("%s was replaced by another user: choose a directory that only this user can "
+			   "write to",
+			   path);
+		rc = -EACCES;
+	} else {
+		listener->file_dev = st.st_dev;
+		listener->file_ino = st.st_ino;
+		snprintf(listener->addr, sizeof(listener->addr), "%s", path);
+		snprintf(by_number, sizeof(by_number), "/proc/self/fd/%d", fd);
+		if ((st.st_mode & MODE_BITS) != mode && chmod(by_number, mode) != 0) {
+			rc = -errno;
+			LISTEN_LOG("cannot give %s the mode %#o: %s", path, mode, strerror(-rc));
+		}
+	}
+	close(fd);
+	return rc;
+}
+
 /* Bind to a path and listen. The file is the listener's own from here on, even when this fails. */
 static int take_path(struct fabric_listener *listener, const struct sockaddr_un *sun, socklen_t len)
 {
 	struct path_lock lock;
-	struct stat st;
 	int rc = lock_path(&lock, sun->sun_path);
 
 	if (rc != 0)
 		return rc;
-	rc = bind_to(listener, sun, len);
+	if (fchmod(listener->fd, listener->dev->options.mode) != 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = bind_to(listener, sun, len);
 	if (rc == -EADDRINUSE && remove_stale(sun, len))
 		rc = bind_to(listener, sun, len);
-	if (rc == 0 && lstat(sun->sun_path, &st) == 0) {
-		listener->file_dev = st.st_dev;
-		listener->file_ino = st.st_ino;
-		snprintf(listener->addr, sizeof(listener->addr), "%s", sun->sun_path);
-	}
+	if (rc == 0)
+		rc = check_file(listener, sun->sun_path);
 	if (rc == 0)
 		rc = start_to_listen(listener);
 	unlock_path(&lock);
+	if (rc == 0)
+		shm_users_warn_of_mode(&listener->dev->options, sun->sun_path);
 	return rc;
 }
 

@@ -1,29 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver's options: key=value, separated by commas. */
+/* The driver's options: key=value, separated by commas; lists of numbers are separated by colons. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_kvargs.h>
 #include <rte_log.h>
 
 #include "shm.h"
 
-static const char *const keys[] = {"ring_kib", "rnr_retry", "peer_uid", NULL};
+#define MODE_OWNER 0600u /* without it this side could not connect to itself */
+#define MODE_MAX   0777u
+
+static const char *const keys[] = {"ring_kib",	 "rnr_retry", "peer_uid", "peer_gid",
+				   "server_uid", "mode",      NULL};
+
+static const char *const expected = "ring_kib is 4 to 65536, rnr_retry 0 to 7, mode an octal number from "
+				    "0600 to 0777; peer_uid, peer_gid and "
+				    "server_uid are up to 32 numbers, separated by colons, or 'any'";
+
+/* One number, up to a character of 'ends' or the end of the text. NULL: it is none. */
+static const char *number(const char *text, int base, const char *ends, uint32_t *out)
+{
+	unsigned long value;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return NULL;
+	errno = 0;
+	value = strtoul(text, &end, base);
+	if (errno != 0 || value >= UINT32_MAX || (*end != '\0' && !strchr(ends, *end)))
+		return NULL;
+	*out = (uint32_t)value;
+	return end;
+}
 
 /* A key without '=' has no value at all. */
 static int parse_number(const char *key, const char *value, void *out)
 {
-	unsigned long number;
-	char *end;
+	(void)key;
+	return value && number(value, 10, "", out) ? 0 : -EINVAL;
+}
+
+static int parse_mode(const char *key, const char *value, void *out)
+{
+	uint32_t *mode = out;
 
 	(void)key;
-	if (!value || *value < '0' || *value > '9')
+	if (!value || !number(value, 8, "", mode))
 		return -EINVAL;
-	number = strtoul(value, &end, 10);
-	if (*end != '\0' || number >= SHM_ANY_USER)
+	return *mode <= MODE_MAX && (*mode & MODE_OWNER) == MODE_OWNER ? 0 : -EINVAL;
+}
+
+static int parse_ids(const char *key, const char *value, void *out)
+{
+	struct shm_ids *ids = out;
+
+	(void)key;
+	if (!value)
 		return -EINVAL;
-	*(uint32_t *)out = (uint32_t)number;
-	return 0;
+	if (strcmp(value, "any") == 0) {
+		ids->any = true;
+		return 0;
+	}
+	for (;;) {
+		if (ids->n == SHM_IDS_MAX)
+			return -EINVAL;
+		value = number(value, 10, ":", &ids->at[ids->n]);
+		if (!value)
+			return -EINVAL;
+		ids->n++;
+		if (*value++ == '\0')
+			return 0;
+	}
 }
 
 static int refuse(const char *text, const char *why)
@@ -34,24 +83,32 @@ static int refuse(const char *text, const char *why)
 
 int shm_options_parse(const char *text, struct shm_options *options)
 {
-	uint32_t *const values[] = {&options->ring_kib, &options->rnr_retry, &options->peer_uid};
+	const struct {
+		arg_handler_t parse;
+		void *out;
+	} values[] = {
+		{parse_number, &options->ring_kib}, {parse_number, &options->rnr_retry},
+		{parse_ids, &options->peer_uids},   {parse_ids, &options->peer_gids},
+		{parse_ids, &options->server_uids}, {parse_mode, &options->mode},
+	};
 	struct rte_kvargs *args;
 	bool has_ring;
 	int rc = 0;
 
-	*options = (struct shm_options){.rnr_retry = SHM_RNR_FOR_EVER, .peer_uid = SHM_ANY_USER};
+	*options = (struct shm_options){.rnr_retry = SHM_RNR_FOR_EVER, .mode = SHM_MODE_DEFAULT};
 	if (!text || !text[0])
 		return 0;
 	args = rte_kvargs_parse(text, keys);
 	if (!args)
-		return refuse(text, "expected ring_kib=N,rnr_retry=0..7,peer_uid=N");
+		return refuse(text,
+			      "the keys are ring_kib, rnr_retry, peer_uid, peer_gid, server_uid and mode");
 	for (uint32_t i = 0; keys[i] && rc == 0; i++)
-		rc = rte_kvargs_process(args, keys[i], parse_number, values[i]);
+		rc = rte_kvargs_process(args, keys[i], values[i].parse, values[i].out);
 	has_ring = rte_kvargs_count(args, "ring_kib") > 0;
 	rte_kvargs_free(args);
 	if (rc != 0 || options->rnr_retry > SHM_RNR_FOR_EVER ||
 	    (has_ring &&
 	     (options->ring_kib < RING_BYTES_MIN / 1024 || options->ring_kib > RING_BYTES_MAX / 1024)))
-		return refuse(text, "ring_kib is 4 to 65536, rnr_retry 0 to 7, peer_uid a user's number");
+		return refuse(text, expected);
 	return 0;
 }

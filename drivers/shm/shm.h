@@ -24,6 +24,7 @@
  *   cm_thread.c  connecting: the thread that listens to the sockets
  *   dev.c        open and close
  *   options.c    what the user chooses
+ *   users.[ch]   whom it connects with
  *
  * Two threads know a device. The engine's owns everything on the data path and never waits. The control
  * thread owns reading from the sockets; what both touch (struct shm_sock, the event queue) is
@@ -41,6 +42,7 @@
 #include "driver.h"
 #include "keys.h"
 #include "lanes.h"
+#include "log_rate.h"
 #include "ring.h"
 #include "shm_options.h"
 
@@ -328,8 +330,9 @@ struct shm_dev {
 	LIST_HEAD(, shm_qp) own; /* queue pairs with keys of their own */
 	struct shm_srq *srq;
 	uint32_t ring_option_bytes; /* 0: by need */
-	uint32_t peer_uid;	    /* whom to connect with, or SHM_ANY_USER */
-	uint64_t rnr_ticks;	    /* that a message may wait for a receive; UINT64_MAX: for ever */
+	struct shm_options options;
+	struct log_rate log_untrusted; /* lines on listeners of others */
+	uint64_t rnr_ticks;	       /* that a message may wait for a receive; UINT64_MAX: for ever */
 	struct shm_mr mrs[SHM_REGIONS_MAX];
 	uint32_t region_ids; /* ids given out, in each place */
 	struct key_table keys;
@@ -342,10 +345,13 @@ struct shm_dev {
 	int wake_fd;
 	bool has_thread;
 	bool stops;
-	unsigned losses_seen;	  /* of guards: guard.h */
-	bool is_starved;	  /* of descriptors: what waits to be accepted waits on */
-	_Atomic uint32_t nevents; /* in 'events'; read without the lock */
-	_Atomic uint32_t nerrors; /* protocol errors that the statistics do not show yet; likewise */
+	unsigned losses_seen;	     /* of guards: guard.h */
+	bool is_starved;	     /* of descriptors: what waits to be accepted waits on */
+	_Atomic uint32_t nevents;    /* in 'events'; read without the lock */
+	_Atomic bool has_counts;     /* one of these is not in the statistics yet: shm_count() */
+	_Atomic uint32_t nerrors;    /* protocol errors */
+	_Atomic uint32_t nrefused;   /* connections refused for their user */
+	struct log_rate log_refused; /* lines on these */
 	TAILQ_HEAD(, shm_event) events;
 	TAILQ_HEAD(, fabric_conn_req) socks;
 	LIST_HEAD(, fabric_conn_req) by_id[SHM_ID_LISTS];
@@ -390,6 +396,13 @@ static inline void shm_lock(struct shm_dev *dev)
 static inline void shm_unlock(struct shm_dev *dev)
 {
 	pthread_mutex_unlock(&dev->lock);
+}
+
+/* Count an event on the control thread. The engine's thread puts it into the statistics (shm_cm_poll). */
+static inline void shm_count(struct shm_dev *dev, _Atomic uint32_t *counter)
+{
+	atomic_fetch_add(counter, 1);
+	atomic_store(&dev->has_counts, true);
 }
 
 /* memory.c */
@@ -559,7 +572,6 @@ int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const 
 void shm_sock_announce(struct shm_sock *sock, uint64_t places);
 /* Whom the kernel names as the peer of a connected socket. No lock is needed. */
 void shm_sock_peer(int fd, struct weir_peer *who);
-bool shm_sock_is_user_ok(const struct shm_dev *dev, int fd);
 void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg);
 void shm_event_drop(struct shm_event *event);
 

@@ -196,16 +196,6 @@ void shm_sock_announce(struct shm_sock *sock, uint64_t places)
 		epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_MOD, sock->fd, &event);
 }
 
-bool shm_sock_is_user_ok(const struct shm_dev *dev, int fd)
-{
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
-
-	if (dev->peer_uid == SHM_ANY_USER)
-		return true;
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 && cred.uid == dev->peer_uid;
-}
-
 void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg)
 {
 	struct shm_event *event = &sock->events[sock->events[0].is_queued];

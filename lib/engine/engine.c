@@ -461,6 +461,7 @@ void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stat
 	stats->recvs = dev->recvs;
 	stats->writes = dev->writes;
 	stats->reads = dev->reads;
+	stats->users_refused = dev->users_refused;
 	stats->rnr = dev->rnr;
 	stats->remote_access_errors = dev->remote_access_errors;
 	stats->protocol_errors = dev->protocol_errors;

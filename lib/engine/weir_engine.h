@@ -49,7 +49,9 @@ struct weir_engine_stats {
 	uint64_t close_timeouts;      /**< by close_timeout_ms */
 	uint64_t send_timeouts;	      /**< by send_timeout_ms */
 	uint64_t connections_refused; /**< of peers */
-	uint64_t credits_exceeded;    /**< connections ended, as the peer sent more than it was granted */
+	uint64_t
+		users_refused; /**< over shm, connections not made as the options do not name the peer's user */
+	uint64_t credits_exceeded; /**< connections ended, as the peer sent more than it was granted */
 	uint64_t
 		log_lines_left_out; /**< on connections that peers refused or ended: beyond five a second of either */
 

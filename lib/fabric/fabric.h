@@ -174,6 +174,7 @@ struct fabric_stats {
 	uint64_t registrations;
 	uint64_t rnr; /* a message met no posted receive */
 	uint64_t remote_access_errors;
+	uint64_t users_refused;	  /* connections, as the peer's user may not be connected with */
 	uint64_t protocol_errors; /* the peer's ring, control message or key table made no sense */
 };
 

@@ -41,6 +41,8 @@ void raw_begin_lane(struct raw *raw);
 void raw_connect(struct raw *raw, const char *addr);
 int raw_listen(const char *addr);
 void raw_send(const struct raw *raw, const void *data, size_t len, const int *fds, uint32_t nfds);
+/* The same where the other side may have closed the connection. False: it did not go. */
+bool raw_try_send(const struct raw *raw, const void *data, size_t len, const int *fds, uint32_t nfds);
 void raw_send_type(const struct raw *raw, enum shm_msg_type type);
 /* Wait for a message, whose descriptors are dropped. False: the other side has closed the connection. */
 bool raw_recv(struct raw *raw, struct end *polled);

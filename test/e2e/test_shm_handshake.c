@@ -453,33 +453,6 @@ static void region__a_flood_of_them_blocks_nobody(void **state)
 	raw_fini(&raw);
 }
 
-static void peer_uid__another_users_process_is_refused(void **state)
-{
-	struct fabric_qp_attr attr = end_attr;
-	struct fabric_qp *qp;
-	char options[32];
-
-	(void)state;
-	end_close(&a);
-	snprintf(options, sizeof(options), "peer_uid=%u", getuid() + 1);
-	end_open(&a, options, 8);
-	end_listen(&b, here);
-	assert_int_equal(a.ops->connect(a.dev, here, &attr, NULL, 0, &qp), -EACCES);
-	end_listen(&a, there);
-	/* Whether it is cut off before it has spoken or after. */
-	if (b.ops->connect(b.dev, there, &attr, NULL, 0, &qp) == 0) {
-		end_event(&b, &a, FABRIC_CM_FAILED);
-		b.ops->qp_destroy(qp);
-	}
-	assert_int_equal(a.nevents, 0);
-	end_close(&a);
-	snprintf(options, sizeof(options), "peer_uid=%u", getuid());
-	end_open(&a, options, 8);
-	a.qp = end_connect(&a, here, &a);
-	b.qp = end_accept(&b, &a, &b);
-	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
-}
-
 static void listen__takes_the_place_of_sockets_only(void **state)
 {
 	char path[] = "/tmp/weir-test-XXXXXX", other[sizeof(path) + 2];
@@ -555,7 +528,6 @@ int main(void)
 		TEST(greeting__silent_ones_keep_nobody_out),
 		TEST(accept__whose_ready_never_comes_fails),
 		TEST(region__a_flood_of_them_blocks_nobody),
-		TEST(peer_uid__another_users_process_is_refused),
 		TEST(listen__takes_the_place_of_sockets_only),
 		TEST(listen__without_descriptors_waits_for_some),
 	};

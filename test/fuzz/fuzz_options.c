@@ -29,10 +29,35 @@ static const char *with_unknown(const char *text)
 	return longer;
 }
 
+/* ",key=1:2", or ",key=any", or nothing. */
+static void say_ids(char *said, size_t size, const char *key, const struct shm_ids *ids)
+{
+	size_t len = strlen(said);
+
+	if (ids->any) {
+		snprintf(said + len, size - len, ",%s=any", key);
+		return;
+	}
+	if (ids->n > 0)
+		snprintf(said + len, size - len, ",%s=%u", key, ids->at[0]);
+	for (uint32_t i = 1; i < ids->n; i++) {
+		len = strlen(said);
+		snprintf(said + len, size - len, ":%u", ids->at[i]);
+	}
+}
+
+/* A list that has 'any' in it says no more than that. */
+static bool same_ids(const struct shm_ids *a, const struct shm_ids *b)
+{
+	if (a->any || b->any)
+		return a->any == b->any;
+	return a->n == b->n && memcmp(a->at, b->at, a->n * sizeof(a->at[0])) == 0;
+}
+
 static void check_shm(const char *text)
 {
+	static char said[4 * 1024];
 	struct shm_options options, again;
-	char said[128];
 	int rc = shm_options_parse(text, &options);
 
 	REQUIRE(rc == 0 || rc == -EINVAL);
@@ -44,11 +69,18 @@ static void check_shm(const char *text)
 	snprintf(said, sizeof(said), "rnr_retry=%u", options.rnr_retry);
 	if (options.ring_kib != 0)
 		snprintf(said + strlen(said), sizeof(said) - strlen(said), ",ring_kib=%u", options.ring_kib);
-	if (options.peer_uid != SHM_ANY_USER)
-		snprintf(said + strlen(said), sizeof(said) - strlen(said), ",peer_uid=%u", options.peer_uid);
+	snprintf(said + strlen(said), sizeof(said) - strlen(said), ",mode=0%o", options.mode);
+	REQUIRE((options.mode & 0600) == 0600 && options.mode <= 0777);
+	REQUIRE(options.peer_uids.n <= SHM_IDS_MAX && options.peer_gids.n <= SHM_IDS_MAX &&
+		options.server_uids.n <= SHM_IDS_MAX);
+	say_ids(said, sizeof(said), "peer_uid", &options.peer_uids);
+	say_ids(said, sizeof(said), "peer_gid", &options.peer_gids);
+	say_ids(said, sizeof(said), "server_uid", &options.server_uids);
 	REQUIRE(shm_options_parse(said, &again) == 0);
 	REQUIRE(again.ring_kib == options.ring_kib && again.rnr_retry == options.rnr_retry &&
-		again.peer_uid == options.peer_uid);
+		again.mode == options.mode && same_ids(&again.peer_uids, &options.peer_uids) &&
+		same_ids(&again.peer_gids, &options.peer_gids) &&
+		same_ids(&again.server_uids, &options.server_uids));
 	REQUIRE(shm_options_parse(with_unknown(text), &again) == -EINVAL);
 }
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SHM_USERS_H
+#define SHM_USERS_H
+
+/*
+ * Whom this driver connects with. Both sides map each other's memory, so that a connection is given only to processes of the
+ * same user, to root, and to those that the options name. The kernel says who they are (SO_PEERCRED, SO_PEERGROUPS).
+ */
+
+#include "shm_options.h"
+#include "weir_peer.h"
+
+struct shm_dev;
+
+/* Whether a process may connect to a listener of this side. 'groups' are its supplementary ones. */
+bool shm_users_may_connect(const struct shm_options *options, uint32_t own_uid, const struct weir_peer *who,
+			   const uint32_t *groups, uint32_t ngroups);
+/* Whether this side may connect to a listener of that process. */
+bool shm_users_may_serve(const struct shm_options *options, uint32_t own_uid, const struct weir_peer *who);
+
+/* The same of a connected socket. What is refused is counted, and logged with the option that would allow it. */
+bool shm_users_accept(struct shm_dev *dev, int fd);		     /* control thread */
+bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr); /* engine's thread */
+
+/* What the log says at the start of a device of which any user may be the peer. */
+void shm_users_warn(const struct shm_options *options);
+/* The reverse mistake: users are named who cannot open the socket file. */
+void shm_users_warn_of_mode(const struct shm_options *options, const char *path);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whom driver shm connects with: the options, and what they mean for each kind of user. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <rte_log.h>
+
+#include "users.h"
+
+#define OWN   1000u
+#define OTHER 1001u
+#define GROUP 2001u
+#define MORE  2002u /* a supplementary group */
+
+static const struct weir_peer root = {.has_credentials = true};
+static const struct weir_peer own = {.has_credentials = true, .uid = OWN, .gid = OWN, .pid = 7};
+static const struct weir_peer other = {.has_credentials = true, .uid = OTHER, .gid = GROUP, .pid = 8};
+static const struct weir_peer unknown = {.has_credentials = false, .uid = OWN};
+static const uint32_t groups[] = {5, MORE};
+
+static struct shm_options parsed(const char *text)
+{
+	struct shm_options options;
+
+	assert_int_equal(shm_options_parse(text, &options), 0);
+	return options;
+}
+
+static bool connects(const char *text, const struct weir_peer *who, uint32_t ngroups)
+{
+	struct shm_options options = parsed(text);
+
+	return shm_users_may_connect(&options, OWN, who, groups, ngroups);
+}
+
+static bool serves(const char *text, const struct weir_peer *who)
+{
+	struct shm_options options = parsed(text);
+
+	return shm_users_may_serve(&options, OWN, who);
+}
+
+static void connect__own_user_and_root_by_default(void **state)
+{
+	(void)state;
+	assert_true(connects("", &own, 2));
+	assert_true(connects("", &root, 0));
+	assert_false(connects("", &other, 2));
+	assert_false(connects("", &unknown, 0));
+	assert_true(serves("", &own));
+	assert_true(serves("", &root));
+	assert_false(serves("", &other));
+	assert_false(serves("", &unknown));
+}
+
+static void connect__others_are_listed(void **state)
+{
+	(void)state;
+	assert_true(connects("peer_uid=7:1001", &other, 0));
+	assert_true(connects("peer_uid=7:1001", &own, 0));
+	assert_false(connects("peer_uid=7:100", &other, 0));
+	assert_true(connects("peer_gid=2001", &other, 0));
+	assert_true(connects("peer_gid=9:2002", &other, 2));
+	assert_false(connects("peer_gid=9:2002", &other, 1));
+	assert_false(connects("peer_gid=1001", &other, 2)); /* a user's number is no group's */
+	assert_false(connects("peer_uid=2001", &other, 2));
+	assert_true(connects("peer_uid=any", &other, 0));
+	assert_true(connects("peer_gid=any", &other, 0));
+}
+
+/* The lists of either direction say nothing of the other. */
+static void serve__is_a_list_of_its_own(void **state)
+{
+	(void)state;
+	assert_true(serves("server_uid=1001", &other));
+	assert_true(serves("server_uid=any", &other));
+	assert_false(serves("server_uid=1002", &other));
+	assert_false(serves("peer_uid=any,peer_gid=2001", &other));
+	assert_false(connects("server_uid=any", &other, 2));
+}
+
+static void options__what_is_no_list_is_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"peer_uid",	  "peer_uid=",	    "peer_uid=x",
+		"peer_uid=1:",	  "peer_uid=:1",    "peer_uid=1::2",
+		"peer_uid=any:1", "peer_uid=1:any", "peer_uid=4294967295",
+		"peer_uid=-1",	  "peer_uid=0x10",  "peer_gid=1.2",
+		"server_uid= 1",  "server_uid=1 ",  "mode=0888",
+		"mode=01777",	  "mode=0066",	    "mode=0400",
+		"mode=",	  "mode=rw",	    "peer_uid=99999999999999999999",
+	};
+	struct shm_options options;
+	char many[256] = "peer_uid=1";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (shm_options_parse(wrong[i], &options) != -EINVAL)
+			fail_msg("'%s' is taken", wrong[i]);
+	for (uint32_t i = 1; i < SHM_IDS_MAX; i++)
+		snprintf(many + strlen(many), sizeof(many) - strlen(many), ":%u", i);
+	assert_int_equal(parsed(many).peer_uids.n, SHM_IDS_MAX);
+	snprintf(many + strlen(many), sizeof(many) - strlen(many), ":3");
+	assert_int_equal(shm_options_parse(many, &options), -EINVAL);
+}
+
+static void options__mode_is_octal(void **state)
+{
+	(void)state;
+	assert_int_equal(parsed("").mode, 0600);
+	assert_int_equal(parsed("mode=660").mode, 0660);
+	assert_int_equal(parsed("mode=0777").mode, 0777);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(connect__own_user_and_root_by_default),
+		cmocka_unit_test(connect__others_are_listed),
+		cmocka_unit_test(serve__is_a_list_of_its_own),
+		cmocka_unit_test(options__what_is_no_list_is_refused),
+		cmocka_unit_test(options__mode_is_octal),
+	};
+
+	rte_log_set_global_level(RTE_LOG_EMERG);
+	return cmocka_run_group_tests_name("shm_users", tests, NULL, NULL);
+}
