@@ -69,17 +69,20 @@ bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode
 	return (mode & want) == want;
 }
 
-uint32_t cred_access(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir,
-		     bool is_read_only)
+uint32_t cred_change(bool is_dir)
 {
-	/* To change what is in a directory takes finding it there. */
-	uint32_t change = is_dir ? MAY_WRITE | MAY_EXEC : MAY_WRITE, grant = 0;
+	return is_dir ? MAY_WRITE | MAY_EXEC : MAY_WRITE;
+}
 
-	if (cred_may(cred, uid, gid, mode, is_dir, MAY_READ))
+uint32_t cred_access(const struct cred_rights *rights, bool is_dir, bool is_read_only)
+{
+	uint32_t grant = 0;
+
+	if (rights->can_read)
 		grant |= NFS3_ACCESS_READ;
-	if (cred_may(cred, uid, gid, mode, is_dir, MAY_EXEC))
+	if (rights->can_exec)
 		grant |= is_dir ? NFS3_ACCESS_LOOKUP : NFS3_ACCESS_EXECUTE;
-	if (!is_read_only && cred_may(cred, uid, gid, mode, is_dir, change))
+	if (!is_read_only && rights->can_change)
 		grant |= NFS3_ACCESS_MODIFY | NFS3_ACCESS_EXTEND | (is_dir ? NFS3_ACCESS_DELETE : 0);
 	return grant;
 }

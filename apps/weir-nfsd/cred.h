@@ -26,8 +26,15 @@ bool cred_in_group(const struct cred *cred, uint32_t gid);
 /* May they do all of 'want' to an object of this owner and mode? Root may, but execute only what someone may. */
 bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir, uint32_t want);
 
-/* ACCESS (RFC 1813 section 3.3.4): all of what there is to ask for that they may. */
-uint32_t cred_access(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir,
-		     bool is_read_only);
+/* Whether somebody may have MAY_READ, MAY_EXEC and all of cred_change(), each asked for by itself. */
+struct cred_rights {
+	bool can_read, can_exec, can_change;
+};
+
+/* The rights that changing an object takes: what is in a directory has to be found there as well. */
+uint32_t cred_change(bool is_dir);
+
+/* ACCESS (RFC 1813 section 3.3.4): all that may be asked for and that these rights grant. */
+uint32_t cred_access(const struct cred_rights *rights, bool is_dir, bool is_read_only);
 
 #endif

@@ -26,6 +26,7 @@
 #include "server.h"
 
 #define DIR_THREADS 4u
+#define DIR_GRANTS  4u	 /* callers of an open file whose rights are known */
 #define DIR_FDS	    256u /* of an export, where the process may have so many */
 #define DIR_BUCKETS 256u
 #define DIR_RING    256u
@@ -36,6 +37,13 @@
 #define DIR_TICK_POLLS	 256u
 
 TAILQ_HEAD(dir_ios, dir_io);
+
+/* A caller who may read a file, or write to it, while its ctime is this one. */
+struct dir_grant {
+	struct cred cred;
+	uint32_t want;
+	struct timespec ctime;
+};
 
 /* An open file. */
 struct dir_fd {
@@ -50,6 +58,8 @@ struct dir_fd {
 	struct dir_ios to_sync; /* and the next; see dir_sync.c */
 	int sync_result;	/* of the latest, 0 or -errno */
 	uint32_t nlost;		/* syncs that failed */
+	uint32_t ngrants;
+	struct dir_grant grants[DIR_GRANTS];
 	TAILQ_ENTRY(dir_fd) unbegun;
 	LIST_ENTRY(dir_fd) bucket;
 	TAILQ_ENTRY(dir_fd) age; /* the least recently used first; or of those to be closed */
@@ -153,8 +163,25 @@ int dir_id_of(const struct dir_fs *fs, int dir, const char *name, struct handle_
 void dir_fattr(const struct dir_fs *fs, const struct stat *st, struct nfs3_fattr *attr);
 void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post);
 enum nfs3_status dir_status(int error); /* of a negative errno; 0 is NFS3_OK */
-bool dir_may(const struct cred *cred, const struct stat *st, uint32_t want);
 void dir_text(const struct nfs3_name *name, char text[NFS3_NAME_MAX + 1]);
+
+/*
+ * dir_rights.c: on a thread, unless said otherwise. 0, -EACCES, or another -errno.
+ *
+ * dir_ask() asks for the one that this thread acts as, dir_check() for a caller. All of 'want' is asked for at once, as one
+ * entry of an access control list has to grant all of it. Any descriptor will do, O_PATH included.
+ */
+int dir_ask(int fd, uint32_t want);
+int dir_check(const struct cred *cred, int fd, uint32_t want);
+/* READ, WRITE, COMMIT: decide whether the caller may, and note in 'op' that it was decided. */
+int dir_decide(struct op *op, int fd, const struct stat *st);
+uint32_t dir_want(const struct op *op); /* any thread: MAY_READ or MAY_WRITE */
+/* Any thread: root may read and write every file, and the owner may go on with a file that a client has opened, whatever its
+ * mode (RFC 1813 section 4.4). */
+bool dir_is_exempt(const struct op *op, const struct stat *st);
+/* The poller: is it known that the caller may? And: what was decided for 'op' holds for later calls, if it can. */
+bool dir_is_granted(const struct dir_fd *file, const struct op *op, const struct stat *st);
+void dir_grant(struct dir_fd *file, const struct op *op);
 
 /* dir_attr.c, dir_make.c, dir_remove.c, dir_list.c: procedures, on a thread */
 enum nfs3_status dir_getattr(struct dir_fs *fs, struct op *op);
@@ -212,7 +239,7 @@ void dir_transfer(struct dir_fs *fs,
 void dir_settle(struct dir_fs *fs, struct op *op);
 /* Sync a file that is dirty and in nobody's use, then close it. False: no memory. */
 bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file);
-/* A thread has opened op->fs_data, NULL with op->res.status set: why not. */
+/* A thread has opened op->fs_data, or looked at the caller's rights to it; or op->res.status says why not. */
 void dir_opened(struct dir_fs *fs, struct op *op);
 void dir_open_data(struct dir_fs *fs, struct op *op); /* on a thread */
 /* The verifier of WRITE and COMMIT: another one after each sync that failed, as what it lost may have been any client's. */

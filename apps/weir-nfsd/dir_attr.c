@@ -37,7 +37,7 @@ static struct timespec time_for(enum nfs3_time_how how, const struct nfs3_time *
 
 /* Opened as ourselves, as the owner may, whatever the mode says: opening was the client's affair. Cut as the caller, so that
  * set-user-ID and set-group-ID bits go as they do for anybody. */
-static int set_size(const struct op *op, const char *path, const struct stat *st, uint64_t size)
+static int set_size(const struct op *op, int at, const char *path, const struct stat *st, uint64_t size)
 {
 	int fd, rc;
 
@@ -47,8 +47,9 @@ static int set_size(const struct op *op, const char *path, const struct stat *st
 		return -EINVAL;
 	if (size > INT64_MAX)
 		return -EFBIG;
-	if (op->cred.uid != st->st_uid && !dir_may(&op->cred, st, MAY_WRITE))
-		return -EACCES;
+	rc = dir_is_exempt(op, st) ? 0 : dir_check(&op->cred, at, MAY_WRITE);
+	if (rc != 0)
+		return rc;
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -75,18 +76,21 @@ static int set_rest(int fd, const char *path, const struct stat *st, const struc
 }
 
 /* As ourselves: of others than the owner the kernel lets those who may write set both times to now, and not one. */
-static int set_times(int fd, const struct cred *cred, const struct stat *st, const struct nfs3_sattr *attr)
+static int set_times(int fd, const struct op *op, const struct stat *st, const struct nfs3_sattr *attr)
 {
 	const struct timespec times[2] = {time_for(attr->atime_how, &attr->atime),
 					  time_for(attr->mtime_how, &attr->mtime)};
 
 	if (attr->atime_how == NFS3_DONT_CHANGE && attr->mtime_how == NFS3_DONT_CHANGE)
 		return 0;
-	if (cred->uid != 0 && cred->uid != st->st_uid) {
+	if (!dir_is_exempt(op, st)) {
+		int rc;
+
 		if (attr->atime_how == NFS3_SET_TO_CLIENT_TIME || attr->mtime_how == NFS3_SET_TO_CLIENT_TIME)
 			return -EPERM;
-		if (!dir_may(cred, st, MAY_WRITE))
-			return -EACCES;
+		rc = dir_check(&op->cred, fd, MAY_WRITE);
+		if (rc != 0)
+			return rc;
 	}
 	return utimensat(fd, "", times, AT_EMPTY_PATH) == 0 ? 0 : -errno;
 }
@@ -104,14 +108,14 @@ int dir_apply(struct op *op, int fd, const struct nfs3_sattr *attr)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (attr->set_size)
-		rc = set_size(op, path, &st, attr->size);
+		rc = set_size(op, fd, path, &st, attr->size);
 	if (rc == 0)
 		rc = dir_become(&op->cred);
 	if (rc == 0) {
 		rc = set_rest(fd, path, &st, attr);
 		dir_become_self();
 	}
-	return rc == 0 ? set_times(fd, &op->cred, &st, attr) : rc;
+	return rc == 0 ? set_times(fd, op, &st, attr) : rc;
 }
 
 int dir_make_stable(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id)
@@ -163,20 +167,27 @@ enum nfs3_status dir_access(struct dir_fs *fs, struct op *op)
 {
 	int fd = dir_open_id(fs, &op->id, O_PATH);
 	struct stat st;
+	int rc;
 
 	if (fd < 0)
 		return dir_status(fd);
-	if (fstat(fd, &st) != 0) {
-		close(fd);
-		return NFS3ERR_IO;
+	rc = fstat(fd, &st) != 0 ? -errno : dir_become(&op->cred);
+	if (rc == 0) {
+		uint32_t is_dir = S_ISDIR(st.st_mode);
+		struct cred_rights rights = {
+			.can_read = dir_ask(fd, MAY_READ) == 0,
+			.can_exec = dir_ask(fd, MAY_EXEC) == 0,
+			.can_change = dir_ask(fd, cred_change(is_dir)) == 0,
+		};
+
+		dir_become_self();
+		op->res.access.attr.is_set = true;
+		dir_fattr(fs, &st, &op->res.access.attr.attr);
+		op->res.access.access =
+			op->args.access.access & cred_access(&rights, is_dir, op->export->is_read_only);
 	}
 	close(fd);
-	op->res.access.attr.is_set = true;
-	dir_fattr(fs, &st, &op->res.access.attr.attr);
-	op->res.access.access =
-		op->args.access.access & cred_access(&op->cred, st.st_uid, st.st_gid, st.st_mode,
-						     S_ISDIR(st.st_mode), op->export->is_read_only);
-	return NFS3_OK;
+	return dir_status(rc);
 }
 
 enum nfs3_status dir_fsstat(struct dir_fs *fs, struct op *op)

@@ -223,11 +223,6 @@ void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post)
 		dir_fattr(fs, &st, &post->attr);
 }
 
-bool dir_may(const struct cred *cred, const struct stat *st, uint32_t want)
-{
-	return cred_may(cred, st->st_uid, st->st_gid, st->st_mode, S_ISDIR(st->st_mode), want);
-}
-
 enum nfs3_status dir_status(int error)
 {
 	static const struct {

@@ -57,70 +57,6 @@ static void io_mail(struct weir_engine *engine, void *arg)
 	io_release(arg);
 }
 
-/* ---- rights ---- */
-
-static enum nfs3_status check(const struct op *op, const struct stat *st)
-{
-	uint32_t want = op->proc == NFS3_READ ? MAY_READ : MAY_WRITE;
-
-	if (S_ISDIR(st->st_mode))
-		return NFS3ERR_ISDIR;
-	if (!S_ISREG(st->st_mode))
-		return NFS3ERR_INVAL;
-	if (st->st_nlink == 0)
-		return NFS3ERR_STALE;
-	if (op->cred.uid == st->st_uid || dir_may(&op->cred, st, want) ||
-	    (want == MAY_READ && dir_may(&op->cred, st, MAY_EXEC)))
-		return NFS3_OK;
-	return NFS3ERR_ACCES;
-}
-
-static enum nfs3_status check_range(const struct op *op)
-{
-	const struct nfs3_write_args *args = &op->args.write;
-
-	if (op->proc == NFS3_WRITE && (args->offset > INT64_MAX || op->data_bytes > INT64_MAX - args->offset))
-		return NFS3ERR_FBIG;
-	return NFS3_OK;
-}
-
-/* As ourselves, as rights are looked at for each call. Not what is no file: opening might wait. */
-static int open_data(const struct dir_fs *fs, const struct op *op)
-{
-	int fd = dir_open_id(fs, &op->id, O_PATH);
-	struct stat st;
-	int rc = 0;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) != 0)
-		rc = -errno;
-	else if (!S_ISREG(st.st_mode))
-		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-	close(fd);
-	if (rc != 0)
-		return rc;
-	return dir_open_id(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
-}
-
-void dir_open_data(struct dir_fs *fs, struct op *op)
-{
-	int fd = open_data(fs, op);
-
-	op->fs_data = NULL;
-	if (fd < 0) {
-		op->res.status = dir_status(fd);
-		return;
-	}
-	op->fs_data = dir_fd_make(&op->id, op->proc == NFS3_WRITE, fd);
-	if (!op->fs_data) {
-		close(fd);
-		op->res.status = NFS3ERR_JUKEBOX;
-	}
-}
-
-/* ---- ends ---- */
-
 static void post_attr(struct op *op, int fd, struct stat *st)
 {
 	struct dir_fs *fs = (struct dir_fs *)op->export->fs;
@@ -133,6 +69,82 @@ static void post_attr(struct op *op, int fd, struct stat *st)
 	post->is_set = true;
 	dir_fattr(fs, st, &post->attr);
 }
+
+/* ---- rights ---- */
+
+static enum nfs3_status check(const struct stat *st)
+{
+	if (S_ISDIR(st->st_mode))
+		return NFS3ERR_ISDIR;
+	if (!S_ISREG(st->st_mode))
+		return NFS3ERR_INVAL;
+	if (st->st_nlink == 0)
+		return NFS3ERR_STALE;
+	return NFS3_OK;
+}
+
+static enum nfs3_status check_range(const struct op *op)
+{
+	const struct nfs3_write_args *args = &op->args.write;
+
+	if (op->proc == NFS3_WRITE && (args->offset > INT64_MAX || op->data_bytes > INT64_MAX - args->offset))
+		return NFS3ERR_FBIG;
+	return NFS3_OK;
+}
+
+/* As ourselves, as the caller may be the owner of a file whose mode forbids it. Not what is no file: opening might wait. */
+static int open_data(const struct dir_fs *fs, struct op *op)
+{
+	int fd = dir_open_id(fs, &op->id, O_PATH);
+	struct stat st;
+	int rc = 0;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) != 0)
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode))
+		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	else
+		rc = dir_decide(op, fd, &st);
+	if (rc != 0)
+		post_attr(op, fd, &st);
+	close(fd);
+	if (rc != 0)
+		return rc;
+	return dir_open_id(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
+}
+
+/* The file is open: only whether the caller may is to be found out. */
+static int decide(struct op *op)
+{
+	const struct dir_fd *file = op->fs_data;
+	struct stat st;
+
+	return fstat(file->fd, &st) != 0 ? -errno : dir_decide(op, file->fd, &st);
+}
+
+void dir_open_data(struct dir_fs *fs, struct op *op)
+{
+	int fd;
+
+	if (op->fs_data) {
+		op->res.status = dir_status(decide(op));
+		return;
+	}
+	fd = open_data(fs, op);
+	if (fd < 0) {
+		op->res.status = dir_status(fd);
+		return;
+	}
+	op->fs_data = dir_fd_make(&op->id, op->proc == NFS3_WRITE, fd);
+	if (!op->fs_data) {
+		close(fd);
+		op->res.status = NFS3ERR_JUKEBOX;
+	}
+}
+
+/* ---- ends ---- */
 
 static void end_read(struct op *op, struct dir_io *io, const struct stat *st)
 {
@@ -270,6 +282,18 @@ static void put_off(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	TAILQ_INSERT_TAIL(&fs->waiting, op, entry);
 }
 
+static void refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file, enum nfs3_status status)
+{
+	struct stat st;
+
+	post_attr(op, file->fd, &st);
+	op->res.status = status;
+	if (status == NFS3ERR_STALE)
+		dir_fd_forget(fs, &op->id);
+	dir_fd_put(fs, file);
+	op_done(op);
+}
+
 /* The file is open, with a reference of this call. */
 static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 {
@@ -278,17 +302,20 @@ static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	struct dir_io *io;
 	struct stat st;
 
-	status = fstat(file->fd, &st) != 0 ? NFS3ERR_IO : check(op, &st);
+	status = fstat(file->fd, &st) != 0 ? NFS3ERR_IO : check(&st);
 	if (status == NFS3_OK)
 		status = check_range(op);
 	if (status != NFS3_OK) {
-		post_attr(op, file->fd, &st);
-		op->res.status = status;
-		if (status == NFS3ERR_STALE)
-			dir_fd_forget(fs, &op->id);
-		dir_fd_put(fs, file);
-		op_done(op);
+		refuse(fs, op, file, status);
 		return;
+	}
+	if (!dir_is_exempt(op, &st) && !dir_is_granted(file, op, &st)) {
+		if (!op->is_decided) {
+			op->fs_data = file;
+			dir_work(fs, op);
+			return;
+		}
+		dir_grant(file, op);
 	}
 	io = io_uring_sq_space_left(&fs->ring) == 0 ? NULL : placed ? placed : io_take(fs);
 	if (!io) {
@@ -332,15 +359,22 @@ void dir_transfer(struct dir_fs *fs, struct op *op)
 void dir_opened(struct dir_fs *fs, struct op *op)
 {
 	enum nfs3_status status = op->res.status;
+	struct dir_fd *file = op->fs_data;
 
-	if (op->fs_data) {
-		begin(fs, op, dir_fd_add(fs, op->fs_data));
+	op->fs_data = NULL;
+	if (file && status != NFS3_OK) {
+		refuse(fs, op, file, status);
+		return;
+	}
+	if (file) {
+		/* One that was opened just now is not in use yet. */
+		begin(fs, op, file->refs > 0 ? file : dir_fd_add(fs, file));
 		return;
 	}
 	/* Too many may be open: there will be room when the client comes back. */
 	if (status == NFS3ERR_JUKEBOX)
 		dir_fds_shrink(fs, DIR_FDS_PER_TICK);
-	op_fail(op, status);
+	op_done(op);
 }
 
 void dir_settle(struct dir_fs *fs, struct op *op)

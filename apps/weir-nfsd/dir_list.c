@@ -105,10 +105,9 @@ enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op)
 	if (dir < 0)
 		return dir_status(dir);
 	dir_post(fs, dir, &op->res.readdir.dir_attr);
-	if (fstat(dir, &st) != 0)
-		status = NFS3ERR_IO;
-	else if (!dir_may(&op->cred, &st, MAY_READ))
-		status = NFS3ERR_ACCES;
+	rc = fstat(dir, &st) != 0 ? -errno : dir_check(&op->cred, dir, MAY_READ);
+	if (rc != 0)
+		status = dir_status(rc);
 	else if (!is_verf_good(&op->args.readdir))
 		status = NFS3ERR_BAD_COOKIE;
 	else

@@ -28,16 +28,6 @@ static int open_as(const struct op *op, int dir, const struct nfs3_name *name, i
 	return fd;
 }
 
-/* May the caller search this directory? Opening a name in it asks the kernel; "." and ".." are opened as ourselves. */
-static int may_search(const struct op *op, int dir)
-{
-	struct stat st;
-
-	if (fstat(dir, &st) != 0)
-		return -errno;
-	return dir_may(&op->cred, &st, MAY_EXEC) ? 0 : -EACCES;
-}
-
 enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
 {
 	const struct nfs3_name *name = &op->args.dirop.name;
@@ -49,7 +39,8 @@ enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
 		return dir_status(dir);
 	dir_post(fs, dir, &res->dir_attr);
 	if (is_name(name, ".") || is_name(name, "..")) {
-		rc = may_search(op, dir);
+		/* To open another name asks the kernel; these are opened as ourselves. */
+		rc = dir_check(&op->cred, dir, MAY_EXEC);
 		fd = rc != 0 ? rc : name->len_bytes == 1 ? dup(dir) : dir_open_parent(fs, dir);
 	} else {
 		fd = open_as(op, dir, name, O_PATH, 0);
@@ -80,8 +71,11 @@ static int made(struct dir_fs *fs, struct op *op, int fd)
 	return 0;
 }
 
-/* Attributes for a new file, those left out that its caller can't give. */
-static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given, bool with_mode)
+/*
+ * Attributes for a new file, without those that its caller can't give. It was made with its mode, less what an inherited access
+ * control list denies: to set the mode again would grant that.
+ */
+static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given)
 {
 	struct nfs3_sattr attr = *given;
 
@@ -89,7 +83,7 @@ static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given, bool
 		attr.set_uid = false;
 		attr.set_gid = attr.set_gid && cred_in_group(&op->cred, attr.gid);
 	}
-	attr.set_mode = attr.set_mode && with_mode;
+	attr.set_mode = false;
 	return dir_apply(op, fd, &attr);
 }
 
@@ -143,7 +137,7 @@ static int create_new(struct dir_fs *fs, struct op *op, int fd)
 		verf_times(args->verf, times);
 		rc = futimens(fd, times) == 0 ? 0 : -errno;
 	} else {
-		rc = apply_new(op, fd, &args->attr, true);
+		rc = apply_new(op, fd, &args->attr);
 	}
 	if (rc == 0 && fsync(fd) != 0)
 		rc = -errno;
@@ -241,8 +235,7 @@ enum nfs3_status dir_make(struct dir_fs *fs, struct op *op)
 	if (rc == 0) {
 		fd = dir_open_name(dir, name, O_PATH, 0);
 		attr.set_size = false;
-		/* A new directory keeps the set-gid bit that it has inherited. */
-		rc = fd < 0 ? fd : apply_new(op, fd, &attr, op->proc == NFS3_MKNOD);
+		rc = fd < 0 ? fd : apply_new(op, fd, &attr);
 		if (rc == 0)
 			rc = made(fs, op, fd);
 		if (fd >= 0)

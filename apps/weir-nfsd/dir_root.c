@@ -138,6 +138,17 @@ int dir_root_open(struct dir_fs *fs)
 	rc = dir_id_of(fs, fs->root_fd, "", &fs->root_id);
 	if (rc != 0)
 		return rc;
+	/* What callers may do is asked in this way, which the kernel or a filter of system calls may not know. */
+	rc = dir_ask(fs->root_fd, 0);
+	if (rc != 0) {
+		fprintf(stderr,
+			"weir-nfsd: export %s: faccessat2(2) fails (%s), by which callers' rights are looked "
+			"at. "
+			"It takes Linux 5.8, and a seccomp filter of the container or service that allows "
+			"it\n",
+			fs->export->name, strerror(-rc));
+		return rc;
+	}
 	/* It must work the other way, too. */
 	fd = dir_open_id(fs, &fs->root_id, O_PATH);
 	if (fd < 0)

@@ -16,6 +16,7 @@
  */
 
 #include <sys/queue.h>
+#include <time.h>
 
 #include "cred.h"
 #include "fs.h"
@@ -99,7 +100,9 @@ struct op {
 	uint32_t names_left;   /* READDIRPLUS: bytes of names and cookies that the client wants */
 	bool eof;
 
-	void *fs_data; /* the back end's own */
+	void *fs_data;		       /* the back end's own, as is what follows */
+	bool is_decided;	       /* a thread has decided whether the caller may do it */
+	struct timespec decided_ctime; /* the file's at that time */
 	TAILQ_ENTRY(op) entry;
 };
 

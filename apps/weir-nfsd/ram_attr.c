@@ -119,13 +119,20 @@ enum nfs3_status ram_setattr(struct ram_fs *fs, struct op *op)
 enum nfs3_status ram_access(struct ram_fs *fs, struct op *op)
 {
 	struct ram_inode *inode = ram_inode_of(fs, &op->id);
+	struct cred_rights rights;
+	bool is_dir;
 
 	if (!inode)
 		return NFS3ERR_STALE;
+	is_dir = inode->attr.type == NFS3_DIR;
+	rights = (struct cred_rights){
+		.can_read = ram_may(op, inode, MAY_READ),
+		.can_exec = ram_may(op, inode, MAY_EXEC),
+		.can_change = ram_may(op, inode, cred_change(is_dir)),
+	};
 	ram_post(inode, &op->res.access.attr);
-	op->res.access.access = op->args.access.access &
-				cred_access(&op->cred, inode->attr.uid, inode->attr.gid, inode->attr.mode,
-					    inode->attr.type == NFS3_DIR, op->export->is_read_only);
+	op->res.access.access =
+		op->args.access.access & cred_access(&rights, is_dir, op->export->is_read_only);
 	return NFS3_OK;
 }
 

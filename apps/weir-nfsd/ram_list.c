@@ -12,7 +12,7 @@ static bool is_verf_good(const struct ram_inode *dir, const uint8_t *verf, uint6
 }
 
 static bool put(struct ram_fs *fs, struct op *op, uint64_t cookie, uint32_t slot, const char *name,
-		uint32_t len_bytes)
+		uint32_t len_bytes, bool with_fh)
 {
 	const struct ram_inode *inode = &fs->inodes[slot];
 	struct nfs3_entry entry;
@@ -22,7 +22,7 @@ static bool put(struct ram_fs *fs, struct op *op, uint64_t cookie, uint32_t slot
 	entry.cookie = cookie;
 	entry.name.len_bytes = len_bytes;
 	memcpy(entry.name.data, name, len_bytes);
-	entry.attr.is_set = entry.fh.is_set = op->proc == NFS3_READDIRPLUS;
+	entry.attr.is_set = entry.fh.is_set = with_fh;
 	if (entry.fh.is_set) {
 		entry.attr.attr = inode->attr;
 		ram_id_of(fs, inode, &id);
@@ -34,15 +34,17 @@ static bool put(struct ram_fs *fs, struct op *op, uint64_t cookie, uint32_t slot
 static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 {
 	uint64_t cookie = op->args.readdir.cookie;
+	/* Who may list the directory, but not search it, is told names, and nothing that LOOKUP would tell. */
+	bool with_fh = op->proc == NFS3_READDIRPLUS && ram_may(op, dir, MAY_EXEC);
 
-	if (cookie < 1 && !put(fs, op, 1, ram_slot(fs, dir), ".", 1))
+	if (cookie < 1 && !put(fs, op, 1, ram_slot(fs, dir), ".", 1, with_fh))
 		return;
-	if (cookie < 2 && !put(fs, op, 2, dir->dir.parent, "..", 2))
+	if (cookie < 2 && !put(fs, op, 2, dir->dir.parent, "..", 2, with_fh))
 		return;
 	for (uint32_t i = ram_dir_seek(&dir->dir, cookie); i < dir->dir.nplaces; i++) {
 		const struct ram_dirent *entry = dir->dir.places[i].entry;
 
-		if (entry && !put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes))
+		if (entry && !put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes, with_fh))
 			return;
 	}
 	op->eof = true;

@@ -106,6 +106,10 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 	old = ram_entry_find(fs, ram_slot(fs, to_dir), to->data, to->len_bytes);
 	if (old && old->slot == slot)
 		return NFS3_OK; /* two names of one file: nothing is done */
+	/* A directory that gets another parent is changed itself: its ".." is another one. */
+	if (fs->inodes[slot].attr.type == NFS3_DIR && from_dir != to_dir &&
+	    !ram_may(op, &fs->inodes[slot], MAY_WRITE))
+		return NFS3ERR_ACCES;
 	if (old) {
 		struct ram_inode *victim = &fs->inodes[old->slot];
 

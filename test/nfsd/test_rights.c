@@ -94,11 +94,65 @@ static void rights__a_change_takes_set_id_bits(void **state)
 	assert_int_equal(mode_of(&file), 06755);
 }
 
+/* Names are for who may list a directory; what they lead to is for who may search it. */
+static void rights__to_list_are_not_rights_to_search(void **state)
+{
+	struct nfs3_fh dir;
+
+	(void)state;
+	assert_int_equal(client_mkdir(c, &root, "d", &dir), NFS3_OK);
+	assert_int_equal(client_create(c, &dir, "f", NULL), NFS3_OK);
+	for (uint32_t bits = 0; bits < 8; bits++) {
+		bool lists = (bits & 4) != 0, searches = (bits & 1) != 0;
+		uint32_t seen = 0;
+
+		c->uid = c->gid = 1000;
+		assert_int_equal(set_mode(&dir, 0700 | bits), NFS3_OK);
+		c->uid = c->gid = 2000;
+		assert_int_equal(client_lookup(c, &dir, "f", NULL), searches ? NFS3_OK : NFS3ERR_ACCES);
+		assert_int_equal(client_readdir(c, &dir, false, 0, 4096), lists ? NFS3_OK : NFS3ERR_ACCES);
+		assert_int_equal(client_readdir(c, &dir, true, 0, 4096), lists ? NFS3_OK : NFS3ERR_ACCES);
+		for (uint32_t i = 0; lists && i < c->nentries; i++) {
+			const struct nfs3_entry *entry = &c->entries[i];
+
+			assert_true(searches || (!entry->fh.is_set && !entry->attr.is_set));
+			if (entry->name.data[0] == 'f')
+				assert_true(entry->fh.is_set == searches && entry->attr.is_set == searches);
+			seen++;
+		}
+		assert_int_equal(seen, lists ? 3 : 0);
+	}
+}
+
+/* A directory that gets another parent is changed itself, which takes the right to write to it. */
+static void rights__to_move_a_directory(void **state)
+{
+	struct nfs3_fh from, to, dir;
+
+	(void)state;
+	assert_int_equal(client_mkdir(c, &root, "from", &from), NFS3_OK);
+	assert_int_equal(client_mkdir(c, &root, "to", &to), NFS3_OK);
+	assert_int_equal(set_mode(&from, 0777), NFS3_OK);
+	assert_int_equal(set_mode(&to, 0777), NFS3_OK);
+	assert_int_equal(client_mkdir(c, &from, "d", &dir), NFS3_OK);
+	assert_int_equal(client_create(c, &from, "f", NULL), NFS3_OK);
+	c->uid = c->gid = 2000;
+	assert_int_equal(client_rename(c, &from, "d", &to, "d"), NFS3ERR_ACCES);
+	assert_int_equal(client_rename(c, &from, "d", &from, "e"), NFS3_OK);
+	assert_int_equal(client_rename(c, &from, "f", &to, "f"), NFS3_OK);
+	c->uid = c->gid = 1000;
+	assert_int_equal(set_mode(&dir, 0777), NFS3_OK);
+	c->uid = c->gid = 2000;
+	assert_int_equal(client_rename(c, &from, "e", &to, "d"), NFS3_OK);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rights__of_ids_that_are_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(rights__a_change_takes_set_id_bits, setup, teardown),
+		cmocka_unit_test_setup_teardown(rights__to_list_are_not_rights_to_search, setup, teardown),
+		cmocka_unit_test_setup_teardown(rights__to_move_a_directory, setup, teardown),
 	};
 
 	client_main(argc, argv);
