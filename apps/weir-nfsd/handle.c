@@ -2,13 +2,8 @@
 #include "handle.h"
 
 #include <endian.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "fs.h"
 
@@ -102,54 +97,4 @@ enum nfs3_status handle_check(const struct handle_key *key, struct exports *expo
 	id->len_bytes = fh->data[1];
 	memcpy(id->data, fh->data + HEAD_BYTES, id->len_bytes);
 	return NFS3_OK;
-}
-
-void handle_key_init(struct handle_key *key)
-{
-	randombytes_buf(key->secret, sizeof(key->secret));
-	do
-		randombytes_buf(&key->epoch, sizeof(key->epoch));
-	while (key->epoch == 0);
-}
-
-/* Write the secret to a file that appears in full or not at all. */
-static int save(const struct handle_key *key, const char *path)
-{
-	char temporary[4200];
-	int fd, rc = 0;
-
-	if (snprintf(temporary, sizeof(temporary), "%s.new", path) >= (int)sizeof(temporary))
-		return -ENAMETOOLONG;
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, key->secret, SECRET_BYTES) != (ssize_t)SECRET_BYTES || fsync(fd) != 0)
-		rc = errno ? -errno : -EIO;
-	close(fd);
-	if (rc == 0 && rename(temporary, path) != 0)
-		rc = -errno;
-	return rc;
-}
-
-int handle_key_load(struct handle_key *key, const char *path)
-{
-	uint8_t secret[SECRET_BYTES];
-	struct stat st;
-	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0 && errno == ENOENT)
-		return save(key, path);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_mode & 077) != 0) {
-		close(fd);
-		return -EPERM; /* others could make handles */
-	}
-	n = read(fd, secret, sizeof(secret));
-	close(fd);
-	if (n != (ssize_t)sizeof(secret))
-		return -EINVAL;
-	memcpy(key->secret, secret, sizeof(secret));
-	return 0;
 }

@@ -54,7 +54,11 @@ enum nfs3_status handle_check(const struct handle_key *key, struct exports *expo
 /* A secret of this start alone. */
 void handle_key_init(struct handle_key *key);
 
-/* The secret of 'path', made when there is none, so that handles outlive the server. 0 or -errno. */
-int handle_key_load(struct handle_key *key, const char *path);
+/*
+ * Take the secret from the file 'secret' in the directory 'state', so that handles outlive the server. The directory and the
+ * file are made when there are none. 0, or -errno, which was said on standard error with its remedy: -EPERM when the directory or
+ * the file is not this user's alone, or is a symbolic link.
+ */
+int handle_key_load(struct handle_key *key, const char *state);
 
 #endif

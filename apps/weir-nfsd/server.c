@@ -8,7 +8,6 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "op_table.h"
 #include "weir_ulb_nfs.h"
@@ -43,28 +42,13 @@ static int set_limits(struct server *server)
 static int load_secret(struct server *server, const char *state)
 {
 	bool is_needed = false;
-	char path[4096];
-	int rc;
 
 	handle_key_init(&server->key);
 	for (uint32_t i = 0; i < server->exports.n; i++)
 		is_needed |= !server->exports.all[i].ops->is_volatile;
 	if (!is_needed)
 		return 0;
-	if (mkdir(state, 0700) != 0 && errno != EEXIST) {
-		fprintf(stderr, "weir-nfsd: can't make %s: %s. Name another directory with --state\n", state,
-			strerror(errno));
-		return -EIO;
-	}
-	if (snprintf(path, sizeof(path), "%s/secret", state) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	rc = handle_key_load(&server->key, path);
-	if (rc != 0)
-		fprintf(stderr,
-			"weir-nfsd: no secret for file handles in %s: %s. It must be a file of mode 600, of "
-			"16 bytes\n",
-			path, strerror(-rc));
-	return rc;
+	return handle_key_load(&server->key, state);
 }
 
 static int open_exports(struct server *server)

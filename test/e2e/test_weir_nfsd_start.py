@@ -199,7 +199,7 @@ class State(unittest.TestCase):
                                    folder, '--foreground'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                   timeout=60, check=False)
             self.assertEqual(done.returncode, START, done.stderr)
-            self.assertIn('no secret for file handles', done.stderr.decode())
+            self.assertIn('the secret that file handles are signed with, is not a regular file', done.stderr.decode())
 
 
 class Exports(unittest.TestCase):

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The secret that handles are signed with, and its file.
+ *
+ * Who knows the secret can make up a handle of any file of an exported file system. So the file and its directory have to be
+ * this user's alone, and no symbolic link leads to either. A new file appears in full, and only where there is none: of two
+ * servers that start at the same time, both have the secret of the one that was first.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "handle.h"
+
+#define FILE_NAME "secret"
+#define TRIES	  4 /* to read the file that another start has made, each after it was removed again */
+
+void handle_key_init(struct handle_key *key)
+{
+	randombytes_buf(key->secret, sizeof(key->secret));
+	do
+		randombytes_buf(&key->epoch, sizeof(key->epoch));
+	while (key->epoch == 0);
+}
+
+static int bad_dir(const char *dir, const char *what, const char *cure)
+{
+	fprintf(stderr, "weir-nfsd: the state directory %s %s: %s, or name another one with --state\n", dir,
+		what, cure);
+	return -EPERM;
+}
+
+static int open_dir(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) && (st.st_mode & 022) == 0)
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
+/* The directory, or -errno, which was said on standard error. */
+static int find_dir(const char *path)
+{
+	int fd = open_dir(path);
+
+	switch (fd) {
+	case -EPERM:
+		return bad_dir(path, "may be changed by other users, who could put a secret of theirs there",
+			       "let root, or the user who runs this server, own it, with mode 700");
+	case -ELOOP:
+	case -ENOTDIR:
+		return bad_dir(path, "is a symbolic link, or no directory", "name the directory itself");
+	default:
+		if (fd < 0)
+			bad_dir(path, strerror(-fd), "make it");
+		return fd;
+	}
+}
+
+static int bad_file(const char *dir, const char *what, const char *cure)
+{
+	fprintf(stderr,
+		"weir-nfsd: %s/" FILE_NAME
+		", the secret that file handles are signed with, %s. %s. Without the "
+		"file a new one is made, and clients have to mount again\n",
+		dir, what, cure);
+	return -EPERM;
+}
+
+static int check_file(int fd, const char *dir)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return bad_file(dir, "is not a regular file", "Remove it");
+	if (st.st_uid != geteuid())
+		return bad_file(dir, "belongs to another user, who can make up handles of any file",
+				"Remove it");
+	if ((st.st_mode & 077) != 0)
+		return bad_file(dir,
+				"may be read or changed by other users, who can make up handles of any file",
+				"Remove it; or, if nobody can have read it, set its mode to 600");
+	if (st.st_size != SECRET_BYTES)
+		return bad_file(dir, "is not 16 bytes long", "Remove it");
+	return 0;
+}
+
+/* 0, -ENOENT: there is none; or another -errno, which was said. */
+static int load(struct handle_key *key, int dir, const char *path)
+{
+	uint8_t secret[SECRET_BYTES];
+	int fd = openat(dir, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), rc;
+
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
+	if (fd < 0)
+		return bad_file(path, errno == ELOOP ? "is a symbolic link" : strerror(errno),
+				"Put the file itself there");
+	rc = check_file(fd, path);
+	if (rc == 0 && read(fd, secret, sizeof(secret)) != (ssize_t)sizeof(secret))
+		rc = bad_file(path, "can't be read", "Remove it");
+	close(fd);
+	if (rc == 0)
+		memcpy(key->secret, secret, sizeof(secret));
+	sodium_memzero(secret, sizeof(secret));
+	return rc;
+}
+
+static int write_file(const struct handle_key *key, int dir, const char *name)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	errno = EIO; /* of a write that is cut short */
+	if (write(fd, key->secret, SECRET_BYTES) != (ssize_t)SECRET_BYTES || fsync(fd) != 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/* 0, -EEXIST: another start was first; or another -errno, which was said. */
+static int save(const struct handle_key *key, int dir, const char *path)
+{
+	char name[40];
+	uint64_t number;
+	int rc;
+
+	/* Its own, so that no other start writes to it. */
+	randombytes_buf(&number, sizeof(number));
+	snprintf(name, sizeof(name), FILE_NAME ".%016llx", (unsigned long long)number);
+	rc = write_file(key, dir, name);
+	if (rc == 0 && linkat(dir, name, dir, FILE_NAME, 0) != 0)
+		rc = -errno;
+	unlinkat(dir, name, 0);
+	if (rc == 0 && fsync(dir) != 0)
+		rc = -errno;
+	if (rc != 0 && rc != -EEXIST)
+		fprintf(stderr,
+			"weir-nfsd: can't make %s/" FILE_NAME
+			", the secret that file handles are signed with: "
+			"%s. Name another directory with --state, on a file system that has links and room\n",
+			path, strerror(-rc));
+	return rc;
+}
+
+int handle_key_load(struct handle_key *key, const char *state)
+{
+	int dir = find_dir(state), rc = -EEXIST;
+
+	if (dir < 0)
+		return dir;
+	for (int i = 0; i < TRIES && rc == -EEXIST; i++) {
+		rc = load(key, dir, state);
+		if (rc == -ENOENT)
+			rc = save(key, dir, state);
+	}
+	if (rc == -EEXIST)
+		bad_file(state, "comes and goes", "Let only one user have the directory");
+	close(dir);
+	return rc;
+}
