@@ -256,6 +256,8 @@ void rdma1_write_chunk(struct rdma1_writer *w, uint32_t nsegments);	  /* an entr
 void rdma1_write_reply_chunk(struct rdma1_writer *w, uint32_t nsegments); /* instead of _no_reply */
 void rdma1_write_segment(struct rdma1_writer *w, const struct rdma1_segment *seg);
 void rdma1_write_no_reply_chunk(struct rdma1_writer *w);
+/* The end of the Read list, an empty Write list and no Reply chunk: most calls end so. */
+void rdma1_write_no_results(struct rdma1_writer *w);
 static inline uint32_t rdma1_writer_len(const struct rdma1_writer *w)
 {
 	return (uint32_t)(w->p - w->start);
@@ -300,7 +302,7 @@ static inline void rdma1_put_fixed(uint8_t *buf, uint32_t xid, uint32_t credit)
 	/* Into what is known, which takes less than four words one by one. */
 	words[0] = htobe32(xid);
 	words[2] = htobe32(credit);
-	memcpy(buf, &words, sizeof(words));
+	__builtin_memcpy(buf, &words, sizeof(words)); /* as in wire.h */
 }
 
 static inline __attribute__((always_inline)) void rdma1_encode_short_msg(uint8_t *buf, uint32_t xid,

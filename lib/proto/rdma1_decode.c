@@ -78,7 +78,8 @@ static enum rdma1_reason count_read_chunk(struct read_chunks *chunks, uint32_t m
 	}
 	if (chunks->n >= max || chunks->n >= RDMA1_READ_CHUNKS_CAP)
 		return RDMA1_R_TOO_MANY_READS;
-	memmove(&chunks->at[i + 1], &chunks->at[i], (chunks->n - i) * sizeof(chunks->at[0]));
+	if (i < chunks->n)
+		memmove(&chunks->at[i + 1], &chunks->at[i], (chunks->n - i) * sizeof(chunks->at[0]));
 	chunks->at[i].position = position;
 	chunks->at[i].bytes = length;
 	chunks->n++;

@@ -100,6 +100,14 @@ void rdma1_write_no_reply_chunk(struct rdma1_writer *w)
 	rdma1_write_list_end(w);
 }
 
+void rdma1_write_no_results(struct rdma1_writer *w)
+{
+	uint8_t *at = take(w, 12);
+
+	if (at)
+		memset(at, 0, 12);
+}
+
 /* The handles of a counted array of segments; 'at' is moved behind it. */
 static uint32_t chunk_handles(uint8_t **at, uint8_t **handles, uint32_t n, uint32_t max)
 {

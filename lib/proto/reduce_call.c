@@ -190,6 +190,31 @@ static void write_reads(struct rdma1_writer *w, const struct reduce_call_in *in,
 	}
 }
 
+/* The Write list, and the Reply chunk if there is one. */
+static void write_results(struct rdma1_writer *w, const struct reduce_call_in *in,
+			  const struct reduce_call_plan *plan, const struct target *reply)
+{
+	rdma1_write_list_end(w);
+	for (uint32_t i = 0; i < in->nresults && plan->use_write_list; i++) {
+		rdma1_write_chunk(w, in->results[i].nsegments);
+		for (uint32_t j = 0; j < in->results[i].nsegments; j++) {
+			const struct target *target = &in->results[i].segments[j];
+			const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
+
+			rdma1_write_segment(w, &seg);
+		}
+	}
+	rdma1_write_list_end(w);
+	if (reply) {
+		const struct rdma1_segment seg = {reply->rkey, reply->len, reply->raddr};
+
+		rdma1_write_reply_chunk(w, 1);
+		rdma1_write_segment(w, &seg);
+	} else {
+		rdma1_write_no_reply_chunk(w);
+	}
+}
+
 int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call_plan *plan, uint32_t xid,
 		       uint32_t credit, const struct target *long_segs, uint32_t nlong,
 		       const struct target *reply, uint8_t *buf, uint32_t size, uint32_t *len)
@@ -207,25 +232,10 @@ int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call
 	}
 	if (plan->reduced)
 		write_reads(&w, in, plan);
-	rdma1_write_list_end(&w);
-	for (uint32_t i = 0; i < in->nresults && plan->use_write_list; i++) {
-		rdma1_write_chunk(&w, in->results[i].nsegments);
-		for (uint32_t j = 0; j < in->results[i].nsegments; j++) {
-			const struct target *target = &in->results[i].segments[j];
-			const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
-
-			rdma1_write_segment(&w, &seg);
-		}
-	}
-	rdma1_write_list_end(&w);
-	if (reply) {
-		const struct rdma1_segment seg = {reply->rkey, reply->len, reply->raddr};
-
-		rdma1_write_reply_chunk(&w, 1);
-		rdma1_write_segment(&w, &seg);
-	} else {
-		rdma1_write_no_reply_chunk(&w);
-	}
+	if (plan->use_write_list || reply)
+		write_results(&w, in, plan, reply);
+	else
+		rdma1_write_no_results(&w);
 	if (w.failed)
 		return -ENOSPC;
 	*len = rdma1_writer_len(&w);

@@ -9,7 +9,7 @@ import sys
 
 import tree
 
-ALLOWED = re.compile(r'mem(cpy|set|cmp|move)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|gcov)_\w+')
+ALLOWED = re.compile(r'mem(cpy|set|cmp|move)|__mem(cpy|set|move)_chk|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|gcov)_\w+')
 
 
 def main():

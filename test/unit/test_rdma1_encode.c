@@ -37,6 +37,15 @@ static void encode_short__is_what_the_writer_writes(void **state)
 	assert_false(w.failed);
 	assert_int_equal(rdma1_writer_len(&w), RDMA1_HEADER_MIN);
 	assert_memory_equal(buf, other, sizeof(buf));
+	memset(other, 0xff, sizeof(other));
+	rdma1_write_begin(&w, other, sizeof(other), 0x80000001, 0xffff, RDMA1_MSG);
+	rdma1_write_no_results(&w);
+	assert_false(w.failed);
+	assert_int_equal(rdma1_writer_len(&w), RDMA1_HEADER_MIN);
+	assert_memory_equal(buf, other, sizeof(buf));
+	rdma1_write_begin(&w, other, RDMA1_HEADER_MIN - 1, 0x80000001, 0xffff, RDMA1_MSG);
+	rdma1_write_no_results(&w);
+	assert_true(w.failed);
 }
 
 static void write_call(struct rdma1_writer *w, uint8_t *buf, uint32_t size)
