@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* weir-nfsd: NFS version 3 over RPC-over-RDMA. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "background.h"
+#include "fs.h"
 #include "mountd.h"
 #include "options.h"
 #include "rpcbind.h"
+#include "sandbox.h"
 #include "server.h"
 #include "std_io.h"
+#include "uaddr.h"
 
 enum exit_status { EXIT_OK = 0, EXIT_START = 1, EXIT_USAGE = 2, EXIT_LOST = 3 };
 
@@ -52,27 +56,61 @@ static void print_handles(struct server *server)
 	fflush(stdout);
 }
 
+/* MOUNT is served where NFS is. shm's names are no network's: whoever they are for is on this host. */
+static const char *mount_host(const struct options *options)
+{
+	static char host[UADDR_HOST_BYTES];
+
+	if (strcmp(options->profile.driver, "verbs") == 0 && uaddr_host(options->listen, host))
+		return host;
+	return "127.0.0.1";
+}
+
+/* Before anything is opened: to give up a capability later would cost the RDMA device. Only MOUNT's port may need one that is
+ * given up. */
+static int begin_sandbox(const struct options *options, const struct server *server)
+{
+	bool has_dir = false;
+
+	for (uint32_t i = 0; i < server->exports.n; i++)
+		has_dir |= server->exports.all[i].ops == &dir_ops;
+	if (has_dir && sandbox_check_dir() != 0)
+		return -EPERM;
+	return options->has_sandbox ? sandbox_drop() : 0;
+}
+
 /* All that runs, until a signal. 'fd' is for background_ready(); -1: this is the foreground. */
 static int serve(const struct options *options, struct server *server, int fd)
 {
 	struct mountd *mountd = NULL;
 	struct rpcbind rpcbind;
-	int rc = server_start(server, &options->profile, options->listen, options->state);
+	int rc = 0;
 
-	if (rc == 0 && options->has_mount)
-		rc = mountd_start(server, options->mount_port, &mountd);
+	if (options->has_mount)
+		rc = mountd_open(server, mount_host(options), options->mount_port, &mountd);
+	if (rc == 0)
+		rc = begin_sandbox(options, server);
+	if (rc == 0)
+		rc = server_start(server, &options->profile, options->listen, options->state);
+	if (rc == 0)
+		rc = mountd_start(mountd);
 	if (rc == 0) {
 		/* Other drivers' addresses are no network's. */
 		bool is_ip = strcmp(options->profile.driver, "verbs") == 0;
 
-		rpcbind_init(&rpcbind, options->rpcbind, is_ip ? options->listen : NULL, mountd_port(mountd));
+		rpcbind_init(&rpcbind, options->rpcbind, is_ip ? options->listen : NULL, mount_host(options),
+			     mountd_port(mountd));
 		if (options->has_rpcbind)
 			rpcbind_register(&rpcbind);
-		print_handles(server);
-		/* A start that was called off meanwhile is none. */
-		if (fd >= 0 && !stop && background_ready(fd) != 0)
-			stop = 1;
-		rc = server_run(server);
+		if (options->has_sandbox)
+			rc = sandbox_filter();
+		if (rc == 0) {
+			print_handles(server);
+			/* A start that was called off meanwhile is none. */
+			if (fd >= 0 && !stop && background_ready(fd) != 0)
+				stop = 1;
+			rc = server_run(server);
+		}
 		rpcbind_withdraw(&rpcbind);
 	}
 	mountd_stop(mountd);

@@ -17,6 +17,7 @@
 
 struct mountd {
 	pthread_t thread;
+	bool has_thread;
 	atomic_bool stop;
 	struct rpc_tcp *tcp;
 	struct server *server;
@@ -160,27 +161,32 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int mountd_start(struct server *server, uint32_t port, struct mountd **mountd)
+int mountd_open(struct server *server, const char *host, uint32_t port, struct mountd **mountd)
 {
 	struct mountd *m = calloc(1, sizeof(*m));
 	struct rpc_tcp_program program = {MOUNT3_PROGRAM, MOUNT3_VERSION, handle, m};
-	int rc = m ? rpc_tcp_create(port, &program, &m->tcp) : -ENOMEM;
+	int rc = m ? rpc_tcp_create(host, port, &program, &m->tcp) : -ENOMEM;
 
 	if (rc != 0) {
-		fprintf(stderr, "weir-nfsd: MOUNT can't listen on port %u: %s\n", port, strerror(-rc));
+		fprintf(stderr, "weir-nfsd: MOUNT can't listen on %s, port %u: %s\n", host, port,
+			strerror(-rc));
 		free(m);
 		return rc;
 	}
 	m->server = server;
-	rc = pthread_create(&m->thread, NULL, run, m);
-	if (rc != 0) {
-		fprintf(stderr, "weir-nfsd: no thread for MOUNT: %s\n", strerror(rc));
-		rpc_tcp_destroy(m->tcp);
-		free(m);
-		return -rc;
-	}
 	*mountd = m;
 	return 0;
+}
+
+int mountd_start(struct mountd *mountd)
+{
+	int rc = mountd ? pthread_create(&mountd->thread, NULL, run, mountd) : 0;
+
+	if (rc != 0)
+		fprintf(stderr, "weir-nfsd: no thread for MOUNT: %s\n", strerror(rc));
+	else if (mountd)
+		mountd->has_thread = true;
+	return -rc;
 }
 
 void mountd_stop(struct mountd *mountd)
@@ -189,7 +195,7 @@ void mountd_stop(struct mountd *mountd)
 		return;
 	mountd->stop = true;
 	/* It may wait for an answer of a poller's. */
-	while (pthread_tryjoin_np(mountd->thread, NULL) != 0) {
+	while (mountd->has_thread && pthread_tryjoin_np(mountd->thread, NULL) != 0) {
 		server_poll(mountd->server);
 		sched_yield();
 	}

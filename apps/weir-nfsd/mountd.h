@@ -10,8 +10,10 @@
 struct mountd;
 struct server;
 
-/* Listen on 'port' (0: any) of all addresses. 0, or -errno which was said on standard error. */
-int mountd_start(struct server *server, uint32_t port, struct mountd **mountd);
+/* Listen on 'port' (0: any) of the address 'host', in numbers. 0, or -errno, which was said on standard error. */
+int mountd_open(struct server *server, const char *host, uint32_t port, struct mountd **mountd);
+/* Begin to answer. 0, or -errno, which was said on standard error. NULL is allowed. */
+int mountd_start(struct mountd *mountd);
 /* When no poller runs any more: this thread polls for them until MOUNT's has ended. NULL is allowed. */
 void mountd_stop(struct mountd *mountd);
 uint32_t mountd_port(const struct mountd *mountd);

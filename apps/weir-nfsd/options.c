@@ -22,6 +22,7 @@ enum {
 	OPT_NO_MOUNT,
 	OPT_NO_RPCBIND,
 	OPT_RPCBIND,
+	OPT_SANDBOX,
 	OPT_STATE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -39,6 +40,7 @@ static const struct option long_options[] = {
 	{"no-mount", no_argument, NULL, OPT_NO_MOUNT},
 	{"no-rpcbind", no_argument, NULL, OPT_NO_RPCBIND},
 	{"rpcbind", required_argument, NULL, OPT_RPCBIND},
+	{"sandbox", required_argument, NULL, OPT_SANDBOX},
 	{"state", required_argument, NULL, OPT_STATE},
 	{"help", no_argument, NULL, OPT_HELP},
 	{"version", no_argument, NULL, OPT_VERSION},
@@ -69,6 +71,8 @@ static void help(void)
 	     "  --profile FILE            an INI file, such as those in config/; what follows wins\n"
 	     "  --driver NAME             one of those below; default: the profile's, else shm\n"
 	     "  --driver-options S        key=value,...\n"
+	     "  --sandbox on|off          give up capabilities and system calls that serving does not need;\n"
+	     "                            default: on. For debuggers: off\n"
 	     "  --foreground              stay in the foreground\n"
 	     "  --help, --version\n"
 	     "\n"
@@ -135,6 +139,11 @@ static int apply(int opt, const char *value, struct options *o, struct exports *
 			return bad("rpcbind", value, "expected a path that starts with /");
 		o->rpcbind = value;
 		return 0;
+	case OPT_SANDBOX:
+		o->has_sandbox = strcmp(value, "on") == 0;
+		return o->has_sandbox || strcmp(value, "off") == 0
+			       ? 0
+			       : bad("sandbox", value, "expected on or off");
 	case OPT_STATE:
 		o->state = value;
 		return 0;
@@ -174,7 +183,8 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	*options = (struct options){.state = "/var/lib/weir-nfsd",
 				    .rpcbind = RPCBIND_SOCKET,
 				    .has_mount = true,
-				    .has_rpcbind = true};
+				    .has_rpcbind = true,
+				    .has_sandbox = SANDBOX_USUAL};
 	if (load_profile(argc, argv, options) != 0)
 		return -1;
 	optind = 1;

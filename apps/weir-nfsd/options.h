@@ -15,6 +15,7 @@ struct options {
 	uint32_t mount_port; /* 0: any */
 	bool has_mount;
 	bool has_rpcbind;
+	bool has_sandbox;
 	bool is_foreground;
 };
 

@@ -358,30 +358,39 @@ void rpc_tcp_poll(struct rpc_tcp *tcp, int timeout_ms)
 		;
 }
 
-/* A socket for both address families, or for IPv4 where there is no other. */
-static int make_socket(uint32_t port)
+/* A socket that listens there. 0 or -errno; *fd is to be closed if it is not -1. */
+static int listen_at(const struct addrinfo *at, int *fd)
 {
-	struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
-	struct sockaddr_in any4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-	int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-	int one = 1, zero = 0, fd = socket(AF_INET6, type, 0), rc;
-	bool is_v6 = fd >= 0;
+	int one = 1, zero = 0;
 
-	if (!is_v6)
-		fd = socket(AF_INET, type, 0);
-	if (fd < 0)
+	*fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (is_v6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
-	rc = is_v6 ? bind(fd, (struct sockaddr *)&any6, sizeof(any6))
-		   : bind(fd, (struct sockaddr *)&any4, sizeof(any4));
-	if (rc != 0 || listen(fd, SOMAXCONN) != 0) {
-		rc = -errno;
+	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (at->ai_family == AF_INET6)
+		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+	return bind(*fd, at->ai_addr, at->ai_addrlen) == 0 && listen(*fd, SOMAXCONN) == 0 ? 0 : -errno;
+}
+
+/* Its descriptor or -errno. */
+static int make_socket(const char *host, uint32_t port)
+{
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+				       .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found;
+	char service[16];
+	int fd, rc;
+
+	snprintf(service, sizeof(service), "%u", port);
+	if (getaddrinfo(host, service, &hints, &found) != 0)
+		return -EADDRNOTAVAIL;
+	rc = listen_at(found, &fd);
+	freeaddrinfo(found);
+	if (rc == 0)
+		return fd;
+	if (fd >= 0)
 		close(fd);
-		return rc;
-	}
-	return fd;
+	return rc;
 }
 
 static uint32_t port_of(int fd)
@@ -396,10 +405,11 @@ static uint32_t port_of(int fd)
 	return ntohs(((struct sockaddr_in *)&addr)->sin_port);
 }
 
-int rpc_tcp_create(uint32_t port, const struct rpc_tcp_program *program, struct rpc_tcp **tcp)
+int rpc_tcp_create(const char *host, uint32_t port, const struct rpc_tcp_program *program,
+		   struct rpc_tcp **tcp)
 {
 	struct rpc_tcp *t = calloc(1, sizeof(*t));
-	int fd = t ? make_socket(port) : -ENOMEM;
+	int fd = t ? make_socket(host, port) : -ENOMEM;
 
 	if (fd < 0) {
 		free(t);

@@ -34,8 +34,10 @@ struct rpc_tcp_program {
 
 struct rpc_tcp;
 
-/* Listen on 'port' (0: any) of all addresses. 0 or -errno. '*program' is copied. */
-int rpc_tcp_create(uint32_t port, const struct rpc_tcp_program *program, struct rpc_tcp **tcp);
+/* Listen on 'port' (0: any) of the address 'host', in numbers; "::" is IPv4's any address, too. 0 or -errno. '*program' is
+ * copied. */
+int rpc_tcp_create(const char *host, uint32_t port, const struct rpc_tcp_program *program,
+		   struct rpc_tcp **tcp);
 uint32_t rpc_tcp_port(const struct rpc_tcp *tcp);
 /* Serve what there is, or wait for something for up to 'timeout_ms'. Waits for no peer. */
 void rpc_tcp_poll(struct rpc_tcp *tcp, int timeout_ms);

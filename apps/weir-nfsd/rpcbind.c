@@ -36,24 +36,51 @@ static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const
 
 /* Universal addresses (RFC 5665 section 5.2.3) of rdma and rdma6 are those of IP (RFC 8166 section 7.1). For this host's
  * any address rpcbind gives a client the one that it came to. */
-void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen, uint32_t mount_port)
+static void add_families(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const char *netid6,
+			 const char *host, uint32_t port)
+{
+	bool is_v6 = strchr(host, ':') != NULL;
+
+	if (!is_v6 || strcmp(host, "::") == 0)
+		add(rpcbind, prog, netid, is_v6 ? "0.0.0.0" : host, port);
+	if (is_v6)
+		add(rpcbind, prog, netid6, host, port);
+}
+
+void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen, const char *mount_host,
+		  uint32_t mount_port)
 {
 	char host[UADDR_HOST_BYTES];
 	uint32_t port;
 
-	*rpcbind = (struct rpcbind){.path = path};
+	*rpcbind = (struct rpcbind){.path = path, .mount_port = mount_port};
 	if (listen && uaddr_split(listen, NFS3_PORT_RDMA, host, &port)) {
 		bool is_v6 = strchr(host, ':') != NULL;
+		bool is_any = strcmp(host, "::") == 0 || strcmp(host, "0.0.0.0") == 0;
 
-		if (!is_v6 || strcmp(host, "::") == 0)
-			add(rpcbind, NFS3_PROGRAM, "rdma", is_v6 ? "0.0.0.0" : host, port);
-		if (is_v6)
-			add(rpcbind, NFS3_PROGRAM, "rdma6", host, port);
+		add_families(rpcbind, NFS3_PROGRAM, "rdma", "rdma6", host, port);
+		rpcbind->nfs_port = port;
+		snprintf(rpcbind->host, sizeof(rpcbind->host), is_v6 && !is_any ? "[%.45s]" : "%.45s",
+			 is_any ? "HOST" : host);
 	}
-	if (mount_port > 0) {
-		add(rpcbind, MOUNT3_PROGRAM, "tcp", "0.0.0.0", mount_port);
-		add(rpcbind, MOUNT3_PROGRAM, "tcp6", "::", mount_port);
-	}
+	if (mount_port > 0 && uaddr_split(mount_host, mount_port, host, &port))
+		add_families(rpcbind, MOUNT3_PROGRAM, "tcp", "tcp6", host, mount_port);
+}
+
+void rpcbind_advice(const struct rpcbind *rpcbind, char *text, size_t size)
+{
+	if (rpcbind->nfs_port == 0)
+		snprintf(text, size, "weir-nfs --mount-port %u", rpcbind->mount_port);
+	else if (rpcbind->mount_port == 0)
+		snprintf(text, size, "weir-nfs --server %s:%u --handle @FILE", rpcbind->host,
+			 rpcbind->nfs_port);
+	else
+		snprintf(
+			text, size,
+			"mount -t nfs -o "
+			"vers=3,proto=rdma,port=%u,nolock,mountproto=tcp%s,mountport=%u %s:/EXPORT DIRECTORY",
+			rpcbind->nfs_port, rpcbind->host[0] == '[' ? "6" : "", rpcbind->mount_port,
+			rpcbind->host);
 }
 
 /* One that is stopped may have no place in its queue: that is not waited for. */
@@ -184,6 +211,7 @@ void rpcbind_register(struct rpcbind *rpcbind)
 	struct session session;
 	rpcblist *list = NULL;
 	bool is_good = true;
+	char advice[256];
 
 	if (rpcbind->n == 0)
 		return;
@@ -194,12 +222,12 @@ void rpcbind_register(struct rpcbind *rpcbind)
 	close_session(&session);
 	if (is_good)
 		return;
-	fprintf(stderr, "weir-nfsd: rpcbind does not run, does not answer or has not taken everything: "
-			"clients must be "
-			"told where this server is:");
-	for (uint32_t i = 0; i < rpcbind->n; i++)
-		fprintf(stderr, " %s %s", rpcbind->entries[i].netid, rpcbind->entries[i].uaddr);
-	fputc('\n', stderr);
+	rpcbind_advice(rpcbind, advice, sizeof(advice));
+	fprintf(stderr,
+		"weir-nfsd: rpcbind does not run, does not answer or has not taken everything: clients must "
+		"be "
+		"told both ports: %s\n",
+		advice);
 }
 
 void rpcbind_withdraw(struct rpcbind *rpcbind)

@@ -30,7 +30,7 @@ static bool normalize(char host[UADDR_HOST_BYTES])
 	return rc == 0;
 }
 
-bool uaddr_split(const char *text, uint32_t port_usual, char host[UADDR_HOST_BYTES], uint32_t *port)
+static bool split(const char *text, uint32_t port_usual, char host[UADDR_HOST_BYTES], uint32_t *port)
 {
 	const char *colon = strchr(text, ':'), *end = text + strlen(text), *digits = NULL;
 
@@ -47,7 +47,19 @@ bool uaddr_split(const char *text, uint32_t port_usual, char host[UADDR_HOST_BYT
 		return false;
 	snprintf(host, UADDR_HOST_BYTES, "%.*s", (int)(end - text), text);
 	*port = digits ? (uint32_t)strtoul(digits, NULL, 10) : port_usual;
-	return *port > 0 && *port < 65536 && normalize(host);
+	return *port > 0 && *port < 65536;
+}
+
+bool uaddr_split(const char *text, uint32_t port_usual, char host[UADDR_HOST_BYTES], uint32_t *port)
+{
+	return split(text, port_usual, host, port) && normalize(host);
+}
+
+bool uaddr_host(const char *text, char host[UADDR_HOST_BYTES])
+{
+	uint32_t port;
+
+	return split(text, 1, host, &port);
 }
 
 void uaddr_print(const char *host, uint32_t port, char *uaddr, size_t bytes)

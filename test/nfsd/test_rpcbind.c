@@ -40,7 +40,7 @@ static void rpcbind_init__one_family(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		rpcbind_init(&rpcbind, "", cases[i].listen, 0);
+		rpcbind_init(&rpcbind, "", cases[i].listen, "0.0.0.0", 0);
 		assert_int_equal(rpcbind.n, 1);
 		assert_entry(&rpcbind, 0, NFS, cases[i].netid, cases[i].uaddr);
 	}
@@ -51,7 +51,7 @@ static void rpcbind_init__any_address_is_both_families(void **state)
 	struct rpcbind rpcbind;
 
 	(void)state;
-	rpcbind_init(&rpcbind, "", "[::]:20050", 2049);
+	rpcbind_init(&rpcbind, "", "[::]:20050", "::", 2049);
 	assert_int_equal(rpcbind.n, RPCBIND_ENTRIES_MAX);
 	assert_entry(&rpcbind, 0, NFS, "rdma", "0.0.0.0.78.82");
 	assert_entry(&rpcbind, 1, NFS, "rdma6", "::.78.82");
@@ -64,11 +64,54 @@ static void rpcbind_init__mount_alone_and_nothing(void **state)
 	struct rpcbind rpcbind;
 
 	(void)state;
-	rpcbind_init(&rpcbind, "", NULL, 513);
-	assert_int_equal(rpcbind.n, 2);
-	assert_entry(&rpcbind, 0, MOUNT, "tcp", "0.0.0.0.2.1");
-	rpcbind_init(&rpcbind, "", NULL, 0);
+	rpcbind_init(&rpcbind, "", NULL, "127.0.0.1", 513);
+	assert_int_equal(rpcbind.n, 1);
+	assert_entry(&rpcbind, 0, MOUNT, "tcp", "127.0.0.1.2.1");
+	rpcbind_init(&rpcbind, "", NULL, "127.0.0.1", 0);
 	assert_int_equal(rpcbind.n, 0);
+}
+
+static void rpcbind_init__mount_is_where_it_listens(void **state)
+{
+	struct rpcbind rpcbind;
+
+	(void)state;
+	rpcbind_init(&rpcbind, "", "192.0.2.1", "192.0.2.1", 513);
+	assert_int_equal(rpcbind.n, 2);
+	assert_entry(&rpcbind, 1, MOUNT, "tcp", "192.0.2.1.2.1");
+	rpcbind_init(&rpcbind, "", "2001:db8::1", "2001:db8::1", 513);
+	assert_int_equal(rpcbind.n, 2);
+	assert_entry(&rpcbind, 1, MOUNT, "tcp6", "2001:db8::1.2.1");
+}
+
+static void rpcbind_advice__names_both_ports(void **state)
+{
+	static const struct {
+		const char *listen, *mount_host;
+		uint32_t mount_port;
+		const char *advice;
+	} cases[] = {
+		{"192.0.2.1", "192.0.2.1", 33329,
+		 "mount -t nfs -o vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=33329 "
+		 "192.0.2.1:/EXPORT DIRECTORY"},
+		{"[2001:db8::1]:258", "2001:db8::1", 2,
+		 "mount -t nfs -o vers=3,proto=rdma,port=258,nolock,mountproto=tcp6,mountport=2 "
+		 "[2001:db8::1]:/EXPORT DIRECTORY"},
+		{"0.0.0.0", "0.0.0.0", 33329,
+		 "mount -t nfs -o vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=33329 "
+		 "HOST:/EXPORT DIRECTORY"},
+		{"192.0.2.1", "192.0.2.1", 0, "weir-nfs --server 192.0.2.1:20049 --handle @FILE"},
+		{NULL, "127.0.0.1", 33329, "weir-nfs --mount-port 33329"},
+	};
+	struct rpcbind rpcbind;
+	char advice[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rpcbind_init(&rpcbind, "", cases[i].listen, cases[i].mount_host, cases[i].mount_port);
+		rpcbind_advice(&rpcbind, advice, sizeof(advice));
+		assert_string_equal(advice, cases[i].advice);
+	}
 }
 
 static void uaddr_split__what_is_none(void **state)
@@ -90,6 +133,8 @@ int main(void)
 		cmocka_unit_test(rpcbind_init__one_family),
 		cmocka_unit_test(rpcbind_init__any_address_is_both_families),
 		cmocka_unit_test(rpcbind_init__mount_alone_and_nothing),
+		cmocka_unit_test(rpcbind_init__mount_is_where_it_listens),
+		cmocka_unit_test(rpcbind_advice__names_both_ports),
 		cmocka_unit_test(uaddr_split__what_is_none),
 	};
 

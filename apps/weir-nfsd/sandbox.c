@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Capabilities. The filter of system calls is in sandbox_filter.c. */
+#include "sandbox.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+/* Each with the reason. The last one is a matter of limits only: memory may be lockable without it. */
+static const unsigned kept[] = {
+	CAP_DAC_OVERRIDE,    /* the descriptors of files that any user may read or write */
+	CAP_DAC_READ_SEARCH, /* open_by_handle_at() */
+	CAP_CHOWN,	     /* SETATTR of the owner, by root */
+	CAP_FOWNER,	     /* SETATTR of modes and times, by root */
+	CAP_FSETID,	     /* SETATTR that sets set-group-ID bits, by root */
+	CAP_MKNOD,	     /* MKNOD */
+	CAP_SETUID,	     /* a worker thread acts as the caller */
+	CAP_SETGID,	     /* and as a member of the caller's groups */
+	CAP_IPC_LOCK,	     /* memory that an RDMA device reads and writes */
+};
+
+#define KEPT (sizeof(kept) / sizeof(kept[0]))
+
+static bool has(unsigned cap)
+{
+	return capng_have_capability(CAPNG_EFFECTIVE, cap) && capng_have_capability(CAPNG_PERMITTED, cap);
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "weir-nfsd: sandbox: %s: %s. --sandbox off does without\n", what, strerror(errno));
+	return -EPERM;
+}
+
+int sandbox_check_dir(void)
+{
+	char missing[256] = "";
+	size_t len = 0;
+
+	if (capng_get_caps_process() != 0)
+		return fail("can't read this process's capabilities");
+	for (size_t i = 0; i < KEPT; i++)
+		if (kept[i] != CAP_IPC_LOCK && !has(kept[i]))
+			len += (size_t)snprintf(missing + len, sizeof(missing) - len, "%scap_%s",
+						len > 0 ? ", " : "", capng_capability_to_name(kept[i]));
+	if (len == 0)
+		return 0;
+	fprintf(stderr,
+		"weir-nfsd: a directory export needs capabilities that this process lacks: %s. Start it as "
+		"root, and let its container or service keep them\n",
+		missing);
+	return -EPERM;
+}
+
+/* Only who may change capabilities may take some out of the bounding set. For others no-new-privs has the same effect. */
+static int drop_bounding(void)
+{
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
+		return 0;
+	for (unsigned cap = 0; cap <= CAP_LAST_CAP; cap++)
+		capng_update(CAPNG_DROP, CAPNG_BOUNDING_SET, cap);
+	for (size_t i = 0; i < KEPT; i++)
+		capng_update(CAPNG_ADD, CAPNG_BOUNDING_SET, kept[i]);
+	return capng_apply(CAPNG_SELECT_BOUNDS);
+}
+
+int sandbox_drop(void)
+{
+	uint32_t mine = 0;
+
+	if (capng_get_caps_process() != 0)
+		return fail("can't read this process's capabilities");
+	for (size_t i = 0; i < KEPT; i++)
+		mine |= has(kept[i]) ? 1u << i : 0;
+	if (drop_bounding() != 0)
+		return fail("can't reduce the bounding set of capabilities");
+	capng_clear(CAPNG_SELECT_CAPS);
+	for (size_t i = 0; i < KEPT; i++)
+		if (mine & 1u << i)
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[i]);
+	if (capng_apply(CAPNG_SELECT_CAPS) != 0)
+		return fail("can't give up capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return fail("can't set no-new-privs");
+	return 0;
+}
