@@ -87,11 +87,12 @@ struct dir_io {
 struct dir_fs {
 	struct server *server;
 	struct export *export;
-	int host_fd;	 /* the directory as the host has it, so that its file system stays mounted */
-	int mount_fd;	 /* a mount of it that is ours alone, or -1 */
-	int root_fd;	 /* the directory there */
-	bool is_private; /* there is such a mount, so nothing is ever mounted below root_fd */
-	int mount_id;	 /* of root_fd */
+	int host_fd;	  /* the directory as the host has it, so that its file system stays mounted */
+	int mount_fd;	  /* a mount of it that is ours alone, or -1 */
+	int root_fd;	  /* the directory there */
+	bool is_private;  /* there is such a mount, so nothing is ever mounted below root_fd */
+	int mount_id;	  /* of root_fd */
+	bool is_unsteady; /* the file system's offsets are not good as cookies, see dir_sorted.c */
 	dev_t dev;
 	ino_t root_ino;
 	struct handle_id root_id;

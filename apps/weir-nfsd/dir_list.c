@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READDIR and READDIRPLUS. Cookies are the file system's own offsets, which it keeps for as long as it can. */
+/* READDIR and READDIRPLUS. Cookies are the file system's own offsets, which it keeps for as long as it can; or see dir_sorted.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -7,18 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dir.h"
+#include "dir_list.h"
 
 #define LIST_BYTES 16384u
-
-/* As getdents64() has it. */
-struct kernel_dirent {
-	uint64_t ino;
-	int64_t off;
-	uint16_t len;
-	uint8_t type;
-	char name[];
-};
 
 static bool is_dots(const char *name)
 {
@@ -45,47 +36,59 @@ static void add_attr(struct dir_fs *fs, struct op *op, int dir, struct nfs3_entr
 	close(fd);
 }
 
-static bool put(struct dir_fs *fs, struct op *op, int dir, bool is_root, const struct kernel_dirent *d)
+bool listing_put(struct listing *list, const char *name, uint64_t ino, uint64_t cookie)
 {
-	size_t len = strlen(d->name);
-	struct nfs3_entry entry = {.fileid = d->ino, .cookie = (uint64_t)d->off};
+	struct nfs3_entry entry = {.fileid = ino, .cookie = cookie};
 
-	if (len > NFS3_NAME_MAX)
-		return true; /* it could not be named by a client */
 	/* The root is its own parent, as far as clients see. */
-	if (is_root && strcmp(d->name, "..") == 0)
-		entry.fileid = fs->root_ino;
-	entry.name.len_bytes = (uint32_t)len;
-	memcpy(entry.name.data, d->name, len);
-	if (op->proc == NFS3_READDIRPLUS && !is_dots(d->name))
-		add_attr(fs, op, dir, &entry);
-	return op_entry(op, &entry);
+	if (list->is_root && strcmp(name, "..") == 0)
+		entry.fileid = list->fs->root_ino;
+	entry.name.len_bytes = (uint32_t)strlen(name);
+	memcpy(entry.name.data, name, entry.name.len_bytes);
+	if (list->op->proc == NFS3_READDIRPLUS && !is_dots(name))
+		add_attr(list->fs, list->op, list->dir, &entry);
+	return op_entry(list->op, &entry);
 }
 
-static int list(struct dir_fs *fs, struct op *op, int dir, bool is_root)
+static bool put(struct listing *list, const struct kernel_dirent *d, void *arg)
+{
+	(void)arg;
+	if (strlen(d->name) > NFS3_NAME_MAX)
+		return true; /* it could not be named by a client */
+	return listing_put(list, d->name, d->ino, (uint64_t)d->off);
+}
+
+int listing_each(struct listing *list,
+		 bool (*take)(struct listing *list, const struct kernel_dirent *d, void *arg), void *arg)
 {
 	_Alignas(struct kernel_dirent) uint8_t buf[LIST_BYTES];
 
-	if (op->args.readdir.cookie > INT64_MAX ||
-	    lseek(dir, (off_t)op->args.readdir.cookie, SEEK_SET) == (off_t)-1)
-		return -EINVAL;
 	for (;;) {
-		long n = syscall(SYS_getdents64, dir, buf, sizeof(buf));
+		long n = syscall(SYS_getdents64, list->dir, buf, sizeof(buf));
 
-		if (n < 0)
-			return -errno;
-		if (n == 0) {
-			op->eof = true;
-			return 0;
-		}
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
 		for (long at = 0; at < n;) {
 			const struct kernel_dirent *d = (const void *)(buf + at);
 
-			if (!put(fs, op, dir, is_root, d))
-				return 0;
+			if (!take(list, d, arg))
+				return 1;
 			at += d->len;
 		}
 	}
+}
+
+/* By the file system's offsets. */
+static int list_as_is(struct listing *list)
+{
+	uint64_t cookie = list->op->args.readdir.cookie;
+	int rc;
+
+	if (cookie > INT64_MAX || lseek(list->dir, (off_t)cookie, SEEK_SET) == (off_t)-1)
+		return -EINVAL;
+	rc = listing_each(list, put, NULL);
+	list->op->eof = rc == 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* Cookies are of no version of the directory: the verifier is zero always. */
@@ -115,7 +118,10 @@ enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op)
 	if (status == NFS3_OK) {
 		rc = dir_become(&op->cred);
 		if (rc == 0) {
-			rc = list(fs, op, dir, st.st_ino == fs->root_ino && st.st_dev == fs->dev);
+			struct listing list = {fs, op, dir,
+					       st.st_ino == fs->root_ino && st.st_dev == fs->dev};
+
+			rc = fs->is_unsteady ? listing_sorted(&list) : list_as_is(&list);
 			dir_become_self();
 		}
 		status = rc == -EINVAL ? NFS3ERR_BAD_COOKIE : dir_status(rc);

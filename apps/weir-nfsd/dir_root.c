@@ -25,6 +25,8 @@
 /* XFS tells its device's number in f_fsid, which another disk may have tomorrow. Its UUID is what stays. */
 #define XFS_MAGIC 0x58465342
 
+#define TMPFS_MAGIC 0x01021994
+
 struct xfs_geometry {
 	uint32_t sizes[8];
 	uint64_t blocks[4];
@@ -44,15 +46,16 @@ struct identity {
 	struct handle_id root;
 };
 
-static int identify_fs(int fd, struct identity *identity)
+static int identify_fs(struct dir_fs *fs, struct identity *identity)
 {
 	struct xfs_geometry geometry;
 	struct statfs st;
 
-	if (fstatfs(fd, &st) != 0)
+	if (fstatfs(fs->root_fd, &st) != 0)
 		return -errno;
+	fs->is_unsteady = st.f_type == TMPFS_MAGIC;
 	identity->type = htobe64((uint64_t)st.f_type);
-	if (st.f_type == XFS_MAGIC && ioctl(fd, XFS_GEOMETRY, &geometry) == 0)
+	if (st.f_type == XFS_MAGIC && ioctl(fs->root_fd, XFS_GEOMETRY, &geometry) == 0)
 		memcpy(identity->uuid, geometry.uuid, UUID_BYTES);
 	else
 		memcpy(identity->fsid, &st.f_fsid, sizeof(identity->fsid));
@@ -70,7 +73,7 @@ static int bind_handles(struct dir_fs *fs)
 
 	/* All of it is hashed, padding included. */
 	memset(&identity, 0, sizeof(identity));
-	rc = identify_fs(fs->root_fd, &identity);
+	rc = identify_fs(fs, &identity);
 	if (rc != 0)
 		return rc;
 	identity.root.len_bytes = htobe32(fs->root_id.len_bytes);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * READDIR on a file system whose own offsets are not steady: in tmpfs before Linux 6.6 an offset is a number of entries, so that
+ * a client that removes what it has listed misses as many of the rest.
+ *
+ * A cookie is a hash of its entry's name, and a reply has the entries of the smallest hashes behind the last one. So no
+ * entry's cookie depends on another entry. Each call reads the whole directory, which is in memory, and keeps a bounded number.
+ */
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dir_list.h"
+
+#define KEPT 1024u /* of a call; more would hardly fit in a reply */
+
+/* Other messages that are hashed under the secret begin with other bytes. */
+#define NAME_PREFIX 'n'
+
+enum { COOKIE_DOT = 1, COOKIE_DOT_DOT, COOKIE_FIRST };
+
+struct entry {
+	uint64_t cookie, ino;
+	char name[NFS3_NAME_MAX + 1];
+};
+
+struct kept {
+	uint32_t n;
+	bool is_cut; /* there are more, all of which come later */
+	struct entry entries[2 * KEPT];
+};
+
+/* Keyed, so that no client can choose two names that have the same. */
+static uint64_t cookie_of(const struct dir_fs *fs, const char *name)
+{
+	uint8_t text[1 + NFS3_NAME_MAX] = {NAME_PREFIX};
+	uint8_t hash[crypto_shorthash_BYTES];
+	size_t len = strlen(name);
+	uint64_t cookie;
+
+	if (strcmp(name, ".") == 0)
+		return COOKIE_DOT;
+	if (strcmp(name, "..") == 0)
+		return COOKIE_DOT_DOT;
+	memcpy(text + 1, name, len);
+	crypto_shorthash(hash, text, 1 + len, fs->server->key.secret);
+	memcpy(&cookie, hash, sizeof(cookie));
+	/* Some clients take cookies for signed numbers. */
+	cookie >>= 1;
+	return cookie < COOKIE_FIRST ? COOKIE_FIRST : cookie;
+}
+
+static int compare(const void *a_, const void *b_)
+{
+	const struct entry *a = a_, *b = b_;
+
+	return a->cookie < b->cookie ? -1 : a->cookie > b->cookie;
+}
+
+static void sort(struct kept *kept)
+{
+	qsort(kept->entries, kept->n, sizeof(kept->entries[0]), compare);
+	if (kept->n > KEPT) {
+		kept->n = KEPT;
+		kept->is_cut = true;
+	}
+}
+
+static bool keep(struct listing *list, const struct kernel_dirent *d, void *arg)
+{
+	struct kept *kept = arg;
+	struct entry *entry;
+	uint64_t cookie;
+
+	if (strlen(d->name) > NFS3_NAME_MAX)
+		return true; /* it could not be named by a client */
+	cookie = cookie_of(list->fs, d->name);
+	if (cookie <= list->op->args.readdir.cookie)
+		return true;
+	/* The first ones are in order once there were too many. */
+	if (kept->is_cut && cookie > kept->entries[KEPT - 1].cookie)
+		return true;
+	entry = &kept->entries[kept->n++];
+	entry->cookie = cookie;
+	entry->ino = d->ino;
+	memcpy(entry->name, d->name, strlen(d->name) + 1);
+	if (kept->n == 2 * KEPT)
+		sort(kept);
+	return true;
+}
+
+int listing_sorted(struct listing *list)
+{
+	struct kept *kept = malloc(sizeof(*kept));
+	bool fits = true;
+	int rc;
+
+	if (!kept)
+		return -ENOMEM;
+	kept->n = 0;
+	kept->is_cut = false;
+	rc = listing_each(list, keep, kept);
+	if (rc == 0) {
+		sort(kept);
+		for (uint32_t i = 0; fits && i < kept->n; i++) {
+			const struct entry *entry = &kept->entries[i];
+
+			fits = listing_put(list, entry->name, entry->ino, entry->cookie);
+		}
+		list->op->eof = fits && !kept->is_cut;
+	}
+	free(kept);
+	return rc;
+}

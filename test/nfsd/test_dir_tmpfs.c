@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* READDIR of a 'dir' export on tmpfs, whose own offsets move when entries are removed before Linux 6.6. Root only. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+#define NFILES	  1500u
+#define NMANY	  5000u /* more than a call looks at at once */
+#define CALLS_MAX 4000u
+
+static char exported[96];
+static uint8_t seen[NMANY];
+
+static int setup_tmpfs(void **state)
+{
+	static int serial;
+	char export[160];
+	const char *args[] = {"--export", export, "--state", client_dir, NULL};
+
+	(void)state;
+	snprintf(exported, sizeof(exported), "%s/tmpfs-%d", client_dir, serial++);
+	assert_int_equal(mkdir(exported, 0777), 0);
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	assert_int_equal(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	assert_int_equal(mount("none", exported, "tmpfs", 0, "size=32m,mode=777"), 0);
+	snprintf(export, sizeof(export), "vol=dir:%s", exported);
+	start(args);
+	memset(seen, 0, sizeof(seen));
+	return 0;
+}
+
+static int teardown_tmpfs(void **state)
+{
+	teardown(state);
+	umount2(exported, MNT_DETACH);
+	return 0;
+}
+
+static char *path_of(uint32_t number)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/file-%u", exported, number);
+	return path;
+}
+
+static void make_files(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		int fd = open(path_of(i), O_WRONLY | O_CREAT | O_EXCL, 0666);
+
+		assert_true(fd >= 0);
+		close(fd);
+	}
+}
+
+/* Count what was listed by its numbers. Returns the last cookie, or 'cookie' when there is none. */
+static uint64_t count(uint64_t cookie, bool plus)
+{
+	for (uint32_t i = 0; i < c->nentries; i++) {
+		const struct nfs3_entry *e = &c->entries[i];
+		char text[NFS3_NAME_MAX + 1];
+
+		cookie = e->cookie;
+		if (e->name.data[0] == '.')
+			continue;
+		memcpy(text, e->name.data, e->name.len_bytes);
+		text[e->name.len_bytes] = '\0';
+		assert_int_equal(strncmp(text, "file-", 5), 0);
+		seen[atoi(text + 5)]++;
+		if (plus) {
+			assert_true(e->fh.is_set && e->attr.is_set);
+			assert_int_equal(e->attr.attr.fileid, e->fileid);
+		}
+	}
+	return cookie;
+}
+
+static void expect_seen(uint32_t n)
+{
+	uint32_t once = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		once += seen[i] == 1;
+	assert_int_equal(once, n);
+}
+
+/* As 'rm -r' does: what was listed is removed before the next call. */
+static void readdir__with_removals_sees_each_entry(void **state)
+{
+	uint64_t cookie = 0;
+	uint32_t calls = 0;
+
+	(void)state;
+	make_files(NFILES);
+	do {
+		assert_int_equal(client_readdir(c, &root, calls % 2, cookie, 4096), NFS3_OK);
+		cookie = count(cookie, calls % 2);
+		for (uint32_t i = 0; i < NFILES; i++)
+			if (seen[i] && access(path_of(i), F_OK) == 0)
+				assert_int_equal(unlink(path_of(i)), 0);
+		assert_true(++calls < CALLS_MAX);
+	} while (!c->eof);
+	expect_seen(NFILES);
+}
+
+static void readdir__lists_each_entry_once(void **state)
+{
+	(void)state;
+	make_files(NMANY);
+	for (uint32_t bytes = 2048; bytes <= 65536; bytes *= 32) {
+		uint64_t cookie = 0, last = 0;
+		uint32_t calls = 0;
+
+		memset(seen, 0, sizeof(seen));
+		do {
+			assert_int_equal(client_readdir(c, &root, false, cookie, bytes), NFS3_OK);
+			for (uint32_t i = 0; i < c->nentries; i++) {
+				assert_true(c->entries[i].cookie > last);
+				last = c->entries[i].cookie;
+			}
+			cookie = count(cookie, false);
+			assert_true(++calls < CALLS_MAX);
+		} while (!c->eof);
+		expect_seen(NMANY);
+	}
+}
+
+/* Files that come while it is listed may be seen or not; the others are, once each. */
+static void readdir__with_new_entries_sees_the_old_ones(void **state)
+{
+	uint64_t cookie = 0;
+	uint32_t calls = 0;
+
+	(void)state;
+	make_files(NFILES);
+	do {
+		int fd = open(path_of(NFILES + calls), O_WRONLY | O_CREAT | O_EXCL, 0666);
+
+		assert_true(fd >= 0);
+		close(fd);
+		assert_int_equal(client_readdir(c, &root, false, cookie, 4096), NFS3_OK);
+		cookie = count(cookie, false);
+		assert_true(++calls < CALLS_MAX - NFILES);
+	} while (!c->eof);
+	expect_seen(NFILES);
+	for (uint32_t i = NFILES; i < NMANY; i++)
+		assert_true(seen[i] <= 1);
+}
+
+static void readdir__behind_the_last_entry(void **state)
+{
+	(void)state;
+	make_files(3);
+	assert_int_equal(client_readdir(c, &root, false, UINT64_MAX, 4096), NFS3_OK);
+	assert_true(c->eof);
+	assert_int_equal(c->nentries, 0);
+	assert_int_equal(client_readdir(c, &root, false, 0, 4096), NFS3_OK);
+	assert_true(c->eof);
+	assert_int_equal(c->nentries, 5);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_tmpfs, teardown_tmpfs)
+	const struct CMUnitTest tests[] = {
+		TEST(readdir__with_removals_sees_each_entry),
+		TEST(readdir__lists_each_entry_once),
+		TEST(readdir__with_new_entries_sees_the_old_ones),
+		TEST(readdir__behind_the_last_entry),
+	};
+
+	client_main(argc, argv);
+	return cmocka_run_group_tests_name("nfsd_dir_tmpfs", tests, NULL, NULL);
+}
