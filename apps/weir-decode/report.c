@@ -97,7 +97,7 @@ static void report_transport(struct emit *e, const struct rdma1_header *hdr, boo
 }
 
 /* The RPC header is judged, too, where it came inline. A responder answers ERR_CHUNK when it is none of a call
- * (RFC 8166 section 4.5.2); a requester knows by the XID whose reply it is, and ends that call. */
+ * (RFC 8166 section 4.5.2), and AUTH_ERROR when only what authenticates is wrong; a requester knows by the XID whose reply it is, and ends that call. */
 static void judge_rpc(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 		      enum rdma1_verdict *verdict, enum rdma1_reason *reason)
 {

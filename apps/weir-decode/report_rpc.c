@@ -77,12 +77,25 @@ static void report_auth(struct emit *e, const char *name, const struct weir_rpc_
 	emit_close(e);
 }
 
+/* What authenticates a call; or, where it is none, what the engine answers by AUTH_ERROR. */
+static void report_call_auth(struct emit *e, const struct weir_rpc_call_header *hdr, int rc)
+{
+	if (rc > 0) {
+		emit_string(e, "auth_error", name_in(auth_stats, COUNT_OF(auth_stats), (uint32_t)rc));
+		return;
+	}
+	report_auth(e, "cred", &hdr->cred);
+	report_auth(e, "verf", &hdr->verf);
+	emit_bool(e, "may_reduce", !rpc_auth_forbids_reduction(&hdr->cred));
+}
+
 static int report_call(struct emit *e, struct weir_xdr_in *in)
 {
 	struct weir_rpc_call_header hdr;
+	int rc = rpc_call_decode(in, &hdr);
 
-	if (rpc_call_decode(in, &hdr) != 0)
-		return -EBADMSG;
+	if (rc < 0)
+		return rc;
 	emit_object(e, "rpc");
 	emit_string(e, "type", "CALL");
 	emit_hex(e, "xid", hdr.xid, 8);
@@ -91,9 +104,7 @@ static int report_call(struct emit *e, struct weir_xdr_in *in)
 		emit_u64(e, "prog", hdr.prog);
 		emit_u64(e, "vers", hdr.vers);
 		emit_u64(e, "proc", hdr.proc);
-		report_auth(e, "cred", &hdr.cred);
-		report_auth(e, "verf", &hdr.verf);
-		emit_bool(e, "may_reduce", !rpc_auth_forbids_reduction(&hdr.cred));
+		report_call_auth(e, &hdr, rc);
 	}
 	return 0;
 }
@@ -153,6 +164,6 @@ bool is_rpc_header(const uint8_t *msg, uint32_t len, enum rdma1_direction direct
 	struct weir_xdr_in in;
 
 	weir_xdr_in_init(&in, msg, len);
-	return direction == RDMA1_CALL ? rpc_call_decode(&in, &call) == 0
+	return direction == RDMA1_CALL ? rpc_call_decode(&in, &call) >= 0
 				       : rpc_reply_decode(&in, &reply) == 0;
 }

@@ -26,6 +26,7 @@
 #define RDMA1_ONE_READ_SIZE	52u   /* with one Read segment */
 #define RDMA1_SEGMENT_SIZE	16u   /* handle, length, offset */
 #define RDMA1_READ_SEGMENT_SIZE 24u   /* 'present' word, position, segment */
+#define RDMA1_RPC_PEEK		8u    /* XID and msg_type of the RPC message, which tell whose it is */
 #define RDMA1_POSITION_MIN	40u   /* no Read chunk but Position Zero starts in the RPC header */
 #define RDMA1_INLINE_DEFAULT	1024u /* RFC 8166 section 3.3.3 */
 
@@ -64,9 +65,11 @@ enum rdma1_reason {
 	RDMA1_R_NOMSG_WITHOUT_CHUNK,
 	RDMA1_R_NOMSG_WITH_PAYLOAD, /* bytes after the header of an RDMA_NOMSG call */
 	RDMA1_R_MSG_WITH_POSITION_ZERO,
-	RDMA1_R_PAYLOAD_SHORT, /* a Payload stream, inline or in its chunk, that has no XID */
-	RDMA1_R_XID_MISMATCH,  /* transport XID and RPC XID differ */
-	RDMA1_R_RPC_HEADER,    /* never of rdma1_decode(): for those that decode the RPC message behind it */
+	RDMA1_R_PAYLOAD_SHORT,	 /* a Payload stream, inline or in its chunk, that has no XID */
+	RDMA1_R_XID_MISMATCH,	 /* transport XID and RPC XID differ */
+	RDMA1_R_READS_OVERLAP,	 /* a Read chunk begins inside of the one before it */
+	RDMA1_R_OTHER_DIRECTION, /* a reply at a responder, or a call at a requester (RFC 8167 section 4) */
+	RDMA1_R_RPC_HEADER, /* never of rdma1_decode(): for those that decode the RPC message behind it */
 	RDMA1_R_MAX
 };
 
@@ -125,25 +128,21 @@ struct rdma1_header {
 	uint32_t vers_high;
 };
 
-/* Decode and judge one received message of 'len' bytes, sent in 'direction'. When the verdict is not OK,
- * *reason says why, and *hdr holds xid, vers, credit and proc (when len >= 16) and zeros otherwise. The
- * XID of the RPC message is checked when it is in an RDMA_MSG.
- *
- * An RDMA_ERROR to a responder is dropped whatever its version: it has the same form in all (4.1.2), and
- * an error that answers an error would have no end. For the same reason a reply's ERR_VERS is accepted
- * with any version; responders echo the caller's. */
-enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
-				const struct rdma1_limits *limits, struct rdma1_header *hdr,
-				enum rdma1_reason *reason);
+/* Whether the RPC message at 'at', of RDMA1_RPC_PEEK bytes or more, has this XID, as it came, and this direction. */
+static inline uint32_t rdma1_rpc_differs(const uint8_t *at, uint32_t raw_xid, enum rdma1_direction direction)
+{
+	return (wire_raw_u32(at) ^ raw_xid) | (wire_raw_u32(at + 4) ^ htobe32((uint32_t)direction));
+}
 
 /* What rdma1_decode() does first, for those who have something shorter to do with such a message than with others: whether it is an RDMA_MSG of
- * version 1 with three empty lists, and an RPC message with the same XID. Words are compared as they came. */
-static inline bool rdma1_is_short(const uint8_t *msg, uint32_t len)
+ * version 1 with three empty lists, and an RPC message with the same XID and of that direction. Words are compared as they came. */
+static inline bool rdma1_is_short(const uint8_t *msg, uint32_t len, enum rdma1_direction direction)
 {
-	if (len < RDMA1_HEADER_MIN + 4)
+	if (len < RDMA1_HEADER_MIN + RDMA1_RPC_PEEK)
 		return false;
 	return ((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | wire_raw_u64(msg + 12) |
-		wire_raw_u64(msg + 20) | (wire_raw_u32(msg) ^ wire_raw_u32(msg + RDMA1_HEADER_MIN))) == 0;
+		wire_raw_u64(msg + 20) |
+		rdma1_rpc_differs(msg + RDMA1_HEADER_MIN, wire_raw_u32(msg), direction)) == 0;
 }
 
 /* And what it says of one. */
@@ -171,13 +170,14 @@ static inline bool rdma1_one_chunk_is_within(const uint8_t *msg, const struct rd
 }
 
 /* The same of a message with one Write chunk of one segment, within the limits, and no other chunk. */
-static inline bool rdma1_is_one_chunk_msg(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
+static inline bool rdma1_is_one_chunk_msg(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+					  const struct rdma1_limits *limits)
 {
-	if (len < RDMA1_ONE_CHUNK_SIZE + 4)
+	if (len < RDMA1_ONE_CHUNK_SIZE + RDMA1_RPC_PEEK)
 		return false;
 	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | wire_raw_u64(msg + 12) |
 	     (wire_raw_u64(msg + 20) ^ htobe64(0x0000000100000001u)) | wire_raw_u64(msg + 44) |
-	     (wire_raw_u32(msg) ^ wire_raw_u32(msg + RDMA1_ONE_CHUNK_SIZE))) != 0)
+	     rdma1_rpc_differs(msg + RDMA1_ONE_CHUNK_SIZE, wire_raw_u32(msg), direction)) != 0)
 		return false;
 	return rdma1_one_chunk_is_within(msg, limits);
 }
@@ -207,6 +207,29 @@ static inline void rdma1_take_one_chunk_msg(const uint8_t *msg, struct rdma1_hea
 enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 					const struct rdma1_limits *limits, struct rdma1_header *hdr,
 					enum rdma1_reason *reason);
+
+/* Decode and judge one received message of 'len' bytes, sent in 'direction'. When the verdict is not OK,
+ * *reason says why, and *hdr holds xid, vers, credit and proc (when len >= 16) and zeros otherwise. The
+ * XID of the RPC message is checked when it is in an RDMA_MSG.
+ *
+ * The direction comes first (RFC 8167 section 4): a message that shows the other one is dropped, and neither its XID
+ * nor its credits mean anything to this side. RDMA_MSG shows it by the RPC message's msg_type. RDMA_NOMSG shows it by its
+ * form: only a call has a Position Zero Read chunk, and only a reply has a Reply chunk and no Read list.
+ *
+ * An RDMA_ERROR to a responder is dropped whatever its version: it has the same form in all (4.1.2), and
+ * an error that answers an error would have no end. For the same reason a reply's ERR_VERS is accepted
+ * with any version; responders echo the caller's. */
+static inline enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len,
+					      enum rdma1_direction direction,
+					      const struct rdma1_limits *limits, struct rdma1_header *hdr,
+					      enum rdma1_reason *reason)
+{
+	if (!rdma1_is_short(msg, len, direction))
+		return rdma1_decode_chunked(msg, len, direction, limits, hdr, reason);
+	rdma1_take_short(msg, hdr);
+	*reason = RDMA1_R_NONE;
+	return RDMA1_V_OK;
+}
 
 /* The part of it that RDMA_MSG and RDMA_NOMSG have in both versions of the protocol: three chunk lists, from byte 'at' <=
  * len on, and what follows them. hdr has xid and proc, one of these two, and zeros; what it has when the reason is another

@@ -187,25 +187,42 @@ static enum rdma1_reason decode_reply_chunk(struct cursor *c, const struct rdma1
 
 /* Is each Read chunk where a data item can be? The first one can't lie past the bytes that came as the
  * Payload stream, nor in the RPC header. Each chunk makes room for those after it: at most its own
- * length, rounded up (3.4.5: a position counts in the unreduced stream, padding included). */
+ * length, rounded up (3.4.5: a position counts in the unreduced stream, padding included). The next
+ * chunk begins behind that room: two items never share bytes of the stream. */
 static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint64_t stream_bytes)
 {
-	uint64_t reach = stream_bytes;
+	uint64_t reach = stream_bytes, taken = 0;
 
 	for (uint32_t i = 0; i < chunks->n; i++) {
+		uint64_t padded = (chunks->at[i].bytes + 3) & ~UINT64_C(3);
+
 		if (chunks->at[i].position == 0)
 			continue; /* holds the stream itself */
 		if (chunks->at[i].position < RDMA1_POSITION_MIN || chunks->at[i].position > reach)
 			return RDMA1_R_POSITION_BEYOND;
-		reach += (chunks->at[i].bytes + 3) & ~UINT64_C(3);
+		if (chunks->at[i].position < taken)
+			return RDMA1_R_READS_OVERLAP;
+		taken = chunks->at[i].position + padded;
+		reach += padded;
 	}
 	return RDMA1_R_NONE;
 }
 
-/* RDMA_MSG: the Payload stream follows the header. */
-static enum rdma1_reason check_msg(const struct cursor *c, const struct rdma1_header *hdr,
-				   const struct read_chunks *chunks)
+/* Whether the RPC message says that it was sent in the other direction. A word that says neither is left to those
+ * who decode the RPC message. */
+static bool is_of_other_direction(const struct cursor *c, enum rdma1_direction direction)
 {
+	uint32_t other = direction == RDMA1_CALL ? RDMA1_REPLY : RDMA1_CALL;
+
+	return bytes_left(c) >= RDMA1_RPC_PEEK && wire_get_u32(c->p + XID_SIZE) == other;
+}
+
+/* RDMA_MSG: the Payload stream follows the header. */
+static enum rdma1_reason check_msg(const struct cursor *c, enum rdma1_direction direction,
+				   const struct rdma1_header *hdr, const struct read_chunks *chunks)
+{
+	if (is_of_other_direction(c, direction))
+		return RDMA1_R_OTHER_DIRECTION;
 	if (hdr->has_position_zero)
 		return RDMA1_R_MSG_WITH_POSITION_ZERO;
 	if (bytes_left(c) < XID_SIZE)
@@ -215,10 +232,20 @@ static enum rdma1_reason check_msg(const struct cursor *c, const struct rdma1_he
 	return check_positions(chunks, bytes_left(c));
 }
 
+/* Whether an RDMA_NOMSG without a Read list has what only a Long Reply has: a Reply chunk that holds a message. A call
+ * of that form can't exist. In version 2 the header names the direction. */
+static bool is_long_reply(const struct rdma1_header *hdr)
+{
+	return hdr->vers == RDMA1_VERSION && hdr->nread_segments == 0 && hdr->has_reply_chunk &&
+	       hdr->reply_bytes >= XID_SIZE;
+}
+
 /* RDMA_NOMSG call: the Position Zero Read chunk holds the Payload stream (3.5.3). */
 static enum rdma1_reason check_nomsg_call(const struct cursor *c, const struct rdma1_header *hdr,
 					  const struct read_chunks *chunks)
 {
+	if (is_long_reply(hdr))
+		return RDMA1_R_OTHER_DIRECTION;
 	if (!hdr->has_position_zero)
 		return RDMA1_R_NOMSG_WITHOUT_CHUNK;
 	if (chunks->at[0].bytes < XID_SIZE)
@@ -259,7 +286,7 @@ enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t 
 	hdr->nread_chunks = (uint16_t)chunks.n;
 	hdr->has_position_zero = chunks.n > 0 && chunks.at[0].position == 0;
 	if (hdr->proc == RDMA1_MSG)
-		return check_msg(&c, hdr, &chunks);
+		return check_msg(&c, direction, hdr, &chunks);
 	if (direction == RDMA1_REPLY)
 		return check_nomsg_reply(hdr);
 	return check_nomsg_call(&c, hdr, &chunks);
@@ -326,6 +353,7 @@ static enum rdma1_verdict judge(enum rdma1_reason reason, enum rdma1_direction d
 	case RDMA1_R_SHORT:
 	case RDMA1_R_DONE:
 	case RDMA1_R_ERROR_TO_RESPONDER:
+	case RDMA1_R_OTHER_DIRECTION:
 		return RDMA1_V_DROP;
 	case RDMA1_R_VERSION:
 		return RDMA1_V_ERR_VERS;
@@ -334,7 +362,7 @@ static enum rdma1_verdict judge(enum rdma1_reason reason, enum rdma1_direction d
 	}
 }
 
-/* All but the short message. Kept out of line: it would burden rdma1_decode() with its stack frame. */
+/* All that is told in no shorter way. Kept out of line: it would burden rdma1_decode_chunked() with its stack frame. */
 static __attribute__((noinline)) enum rdma1_verdict
 decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
@@ -355,16 +383,16 @@ decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	return judge(*reason, direction);
 }
 
-/* As rdma1_is_short(), but with a Read list of one segment, which is where an item of an RDMA_MSG can be, within the limits? */
+/* As rdma1_is_short() of a call, but with a Read list of one segment, which is where an item of an RDMA_MSG can be, within the limits? */
 static inline bool is_one_read_message(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
 {
 	uint32_t bytes, position;
 
-	if (len < RDMA1_ONE_READ_SIZE + XID_SIZE)
+	if (len < RDMA1_ONE_READ_SIZE + RDMA1_RPC_PEEK)
 		return false;
 	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | (wire_raw_u64(msg + 12) ^ htobe64(1)) |
 	     wire_raw_u64(msg + 40) | wire_raw_u32(msg + 48) |
-	     (wire_raw_u32(msg) ^ wire_raw_u32(msg + RDMA1_ONE_READ_SIZE))) != 0)
+	     rdma1_rpc_differs(msg + RDMA1_ONE_READ_SIZE, wire_raw_u32(msg), RDMA1_CALL)) != 0)
 		return false;
 	position = wire_get_u32(msg + 20);
 	bytes = wire_get_u32(msg + 28);
@@ -386,14 +414,13 @@ static enum rdma1_verdict decode_one_read(const uint8_t *msg, struct rdma1_heade
 	return RDMA1_V_OK;
 }
 
-/* Out of line: it would burden rdma1_decode(), too. */
 __attribute__((noinline)) enum rdma1_verdict
 rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 		     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
 {
 	bool has_reads = len >= RDMA1_HEADER_MIN && wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0;
 
-	if (!has_reads && rdma1_is_one_chunk_msg(msg, len, limits)) {
+	if (!has_reads && rdma1_is_one_chunk_msg(msg, len, direction, limits)) {
 		rdma1_take_one_chunk_msg(msg, hdr);
 		*reason = RDMA1_R_NONE;
 		return RDMA1_V_OK;
@@ -401,17 +428,6 @@ rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction dire
 	if (has_reads && direction == RDMA1_CALL && is_one_read_message(msg, len, limits))
 		return decode_one_read(msg, hdr, reason);
 	return decode_other(msg, len, direction, limits, hdr, reason);
-}
-
-enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
-				const struct rdma1_limits *limits, struct rdma1_header *hdr,
-				enum rdma1_reason *reason)
-{
-	if (!rdma1_is_short(msg, len))
-		return rdma1_decode_chunked(msg, len, direction, limits, hdr, reason);
-	rdma1_take_short(msg, hdr);
-	*reason = RDMA1_R_NONE;
-	return RDMA1_V_OK;
 }
 
 void rdma1_reads_begin(const struct rdma1_header *hdr, struct rdma1_read_iter *it)
@@ -500,7 +516,10 @@ static const struct {
 	[RDMA1_R_PAYLOAD_SHORT] = {"payload_short", "The RPC message is too short to have an XID."},
 	[RDMA1_R_XID_MISMATCH] = {"xid_mismatch",
 				  "The XIDs of the transport header and the RPC message differ."},
-	[RDMA1_R_RPC_HEADER] = {"rpc_header", "The RPC header is malformed or of the other direction."},
+	[RDMA1_R_READS_OVERLAP] = {"reads_overlap", "A Read chunk begins inside of the one before it."},
+	[RDMA1_R_OTHER_DIRECTION] = {"other_direction",
+				     "The message is a reply at a responder, or a call at a requester."},
+	[RDMA1_R_RPC_HEADER] = {"rpc_header", "The RPC header is malformed."},
 };
 
 const char *rdma1_reason_text(enum rdma1_reason reason)

@@ -56,6 +56,8 @@ static uint32_t decode_chunks(const uint8_t *msg, uint32_t len, const struct rdm
 	uint32_t reason;
 
 	reason = rdma1_decode_lists(msg, len, RDMA2_LISTS_AT, hdr->direction, limits, lists);
+	if (reason == RDMA1_R_OTHER_DIRECTION)
+		return RDMA2_R_DIRECTION_MISMATCH;
 	if (reason != RDMA1_R_NONE)
 		return reason;
 	if (lists->proc == RDMA2_MSG) {

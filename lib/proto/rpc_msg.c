@@ -18,6 +18,8 @@ static int get_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth)
 {
 	const void *body;
 
+	auth->len_bytes = 0;
+	auth->body = NULL;
 	if (weir_xdr_get_u32(in, &auth->flavor) != 0)
 		return -EBADMSG;
 	/* RFC 8166 section 8.2.2: what authenticates is never reduced. */
@@ -51,10 +53,32 @@ static int get_range(struct weir_xdr_in *in, uint32_t *low, uint32_t *high)
 	return weir_xdr_get_u32(in, high);
 }
 
+static bool has_items(const struct weir_xdr_in *in)
+{
+	bool has = in->is_item;
+
+	for (uint32_t i = 0; i < in->nparts; i++)
+		has |= in->next[i].is_item;
+	return has;
+}
+
+/* As get_auth() of a call. Where items were taken out of the stream, one of them may be the reason: that is a fault of the
+ * transport header, not of authentication. */
+static int get_call_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth, enum weir_rpc_auth_stat bad)
+{
+	const struct weir_xdr_in begin = *in;
+
+	if (get_auth(in, auth) == 0)
+		return 0;
+	*auth = (struct weir_rpc_auth){.flavor = auth->flavor};
+	return has_items(&begin) ? -EBADMSG : (int)bad;
+}
+
 /* Any other. Out of line, as its like below: it would burden the plain one with its stack frame. */
 static __attribute__((noinline)) int decode_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	uint32_t type;
+	int rc;
 
 	*hdr = (struct weir_rpc_call_header){0};
 	if (weir_xdr_get_u32(in, &hdr->xid) != 0 || weir_xdr_get_u32(in, &type) != 0 ||
@@ -65,9 +89,8 @@ static __attribute__((noinline)) int decode_call(struct weir_xdr_in *in, struct 
 	if (weir_xdr_get_u32(in, &hdr->prog) != 0 || weir_xdr_get_u32(in, &hdr->vers) != 0 ||
 	    weir_xdr_get_u32(in, &hdr->proc) != 0)
 		return -EBADMSG;
-	if (get_auth(in, &hdr->cred) != 0)
-		return -EBADMSG;
-	return get_auth(in, &hdr->verf);
+	rc = get_call_auth(in, &hdr->cred, WEIR_RPC_AUTH_BADCRED);
+	return rc != 0 ? rc : get_call_auth(in, &hdr->verf, WEIR_RPC_AUTH_BADVERF);
 }
 
 int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
@@ -196,6 +219,11 @@ static bool gss_forbids_reduction(const struct weir_rpc_auth *cred)
 	service = wire_get_u32(cred->body + 12); /* behind the sequence number */
 	/* Control messages are not reduced either: all but data has its own arguments. */
 	return version != GSS_VERSION_1 || proc != GSS_PROC_DATA || service != GSS_SERVICE_NONE;
+}
+
+bool rpc_auth_forbids_items(const struct weir_rpc_auth *cred)
+{
+	return cred->flavor == WEIR_RPC_AUTH_GSS && gss_forbids_reduction(cred);
 }
 
 bool rpc_auth_forbids_reduction(const struct weir_rpc_auth *cred)

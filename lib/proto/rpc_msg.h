@@ -10,8 +10,12 @@
 /* Where the body of AUTH_NONE points in a header that was not decoded field by field: it has no bytes. */
 extern const uint8_t rpc_no_body[1];
 
-/* 0, or -EBADMSG: too short, msg_type not CALL, a body over 400 bytes or reduced. rpcvers is for the
- * responder to judge, first of all: when it isn't 2, what follows it is not decoded and zero in *hdr. */
+/* Decode a call's header.
+ * in: at the first byte of the RPC message. hdr: what is decoded, and zeros.
+ * Returns 0; -EBADMSG: the message is too short, its msg_type is not CALL, or a body of authentication is reduced;
+ * WEIR_RPC_AUTH_BADCRED or WEIR_RPC_AUTH_BADVERF: the credential or the verifier is cut short or over 400 bytes, which is
+ * to be answered by AUTH_ERROR with that status; the fields before it are in *hdr (RFC 5531 section 9).
+ * rpcvers is for the responder to judge, first of all: when it isn't 2, what follows it is not decoded. */
 int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr);
 
 /* What rpc_call_decode() does first: whether the header is the one that most calls have, in one piece: version 2, AUTH_NONE twice. A decoder that
@@ -77,6 +81,10 @@ static inline void rpc_view_plain_reply(const uint8_t *at, const uint8_t *end, u
 
 /* 0; -ENOSPC; -EINVAL: such a value, or a verifier over its bound. */
 int rpc_reply_encode(struct weir_xdr_out *out, const struct weir_rpc_reply_header *hdr);
+
+/* Whether a call with this credential must have no data item in a chunk, so that one that has is not to be processed (RFC 8166
+ * sections 6.1 and 8.2.2): RPCSEC_GSS with integrity or privacy, with a control message, or not understood. */
+bool rpc_auth_forbids_items(const struct weir_rpc_auth *cred);
 
 /* True when the credential says RPCSEC_GSS with integrity or privacy, or cannot be understood: then
  * nothing may be reduced (RFC 8166 section 8.2.2). */

@@ -82,43 +82,53 @@ static const uint8_t *long_reply_stream(struct weir_call *call, const struct rdm
 	return call->reply_copy->data;
 }
 
-/* The reply's content to the application. False: not sound, drop it. */
-static bool deliver(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg, uint32_t len)
+/* What a reply that is sound has for the application. */
+struct content {
+	struct weir_xdr_in in;
+	uint32_t item_bytes[CALL_ITEMS_MAX];
+};
+
+/* The reply's chunks against those that the call offered, and where its Payload stream is. False: not sound, drop it. */
+static bool find_content(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
+			 uint32_t len, struct content *content)
+{
+	const uint8_t *stream;
+
+	if (hdr->proc == RDMA1_ERROR)
+		return true;
+	if (!check_write_list(call, hdr, content->item_bytes))
+		return false;
+	if (hdr->proc != RDMA1_NOMSG) {
+		weir_xdr_in_init(&content->in, msg + hdr->header_bytes, len - hdr->header_bytes);
+		return true;
+	}
+	stream = long_reply_stream(call, hdr);
+	if (!stream)
+		return false;
+	call->conn->ep.engine->stats.long_replies++;
+	weir_xdr_in_init(&content->in, stream, (uint32_t)hdr->reply_bytes);
+	return true;
+}
+
+/* The reply's content to the application. */
+static void deliver(struct weir_call *call, const struct rdma1_header *hdr, struct content *content)
 {
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
 	struct weir_result result = {.nitems = call->plan.use_write_list ? call->nresults : 0};
 	struct weir_rpc_reply_header reply;
-	uint32_t item_bytes[CALL_ITEMS_MAX];
-	struct weir_xdr_in in;
 
 	if (hdr->proc == RDMA1_ERROR) {
 		stats->errors_received++;
 		result.status = -EREMOTEIO;
 		result.rdma_err = hdr->err;
-		call_complete(call, &result);
-		return true;
-	}
-	if (!check_write_list(call, hdr, item_bytes))
-		return false;
-	if (hdr->proc == RDMA1_NOMSG) {
-		const uint8_t *stream = long_reply_stream(call, hdr);
-
-		if (!stream)
-			return false;
-		stats->long_replies++;
-		weir_xdr_in_init(&in, stream, (uint32_t)hdr->reply_bytes);
-	} else {
-		weir_xdr_in_init(&in, msg + hdr->header_bytes, len - hdr->header_bytes);
-	}
-	if (rpc_reply_decode(&in, &reply) != 0 || reply.xid != call->xid) {
+	} else if (rpc_reply_decode(&content->in, &reply) != 0 || reply.xid != call->xid) {
 		result.status = -EBADMSG;
 	} else {
 		result.reply = &reply;
-		result.results = &in;
-		result.item_bytes = item_bytes;
+		result.results = &content->in;
+		result.item_bytes = content->item_bytes;
 	}
 	call_complete(call, &result);
-	return true;
 }
 
 bool call_waits_for_reply(const struct weir_call *call)
@@ -154,6 +164,7 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 	enum rdma1_verdict verdict;
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
+	struct content content;
 	struct weir_call *call;
 
 	if (__builtin_expect(conn->v2 != NULL, 0)) {
@@ -187,6 +198,12 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 		return;
 	}
 	conn->heard = true;
+	if ((call->state != CALL_ZOMBIE || PLANTED(1)) &&
+	    !find_content(call, &hdr, buf->data, len, &content)) {
+		/* Nothing that it says is taken, its credits neither. The call goes on to wait for a reply. */
+		engine->stats.dropped++;
+		goto done;
+	}
 	if (__builtin_expect(call->has_extra, 0) && call->more > 0)
 		credit_lost(&req->credits, call->more);
 	if (!(PLANTED(5) && call->state == CALL_ZOMBIE) && !credit_reply(&req->credits, hdr.credit))
@@ -195,10 +212,8 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 		call->state = CALL_SENDING;
 		if (call->is_send_done)
 			call_release(call);
-	} else if (!deliver(call, &hdr, buf->data, len)) {
-		/* The credit came back, the call did not end: it has no other reply to wait for but its time-out. */
-		engine->stats.dropped++;
-		req->credits.in_flight += 1 + call->more;
+	} else {
+		deliver(call, &hdr, &content);
 	}
 	go_on(req);
 done:

@@ -70,15 +70,42 @@ static inline __attribute__((always_inline)) bool find_program(struct weir_reque
 	return true;
 }
 
-bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
+/* Whether the message is a reply, which came in a Read chunk or in several transmissions: only its body shows it. */
+static bool is_reply(struct weir_xdr_in in)
 {
-	if (__builtin_expect(rpc_is_plain_call(in), 1)) {
-		rpc_take_plain_call(in, &req->rpc);
-	} else if (rpc_call_decode(in, &req->rpc) != 0) {
+	uint32_t xid, type;
+
+	return weir_xdr_get_u32(&in, &xid) == 0 && weir_xdr_get_u32(&in, &type) == 0 &&
+	       type == WEIR_RPC_REPLY;
+}
+
+/* Any other call than a plain one; out of line, as it is the rarer kind. False: it was answered, or dropped. */
+static __attribute__((noinline)) bool decode_other(struct weir_request *req, struct weir_xdr_in *in)
+{
+	const struct weir_xdr_in begin = *in;
+	int rc = rpc_call_decode(in, &req->rpc);
+
+	if (__builtin_expect(rc == 0, 1))
+		return true;
+	if (is_reply(begin)) {
+		/* RFC 8167 section 4: it answers no call of this side, and an RDMA_ERROR would answer nothing. */
+		req->responder->engine->stats.dropped++;
+		request_release(req);
+	} else if (rc < 0 || req->rpc.xid != req->hdr.xid) {
 		/* No RPC reply can be made for what is not an RPC call (RFC 8166 section 4.5.2). */
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
-		return false;
+	} else {
+		weir_request_reply_denied(req, (enum weir_rpc_auth_stat)rc);
 	}
+	return false;
+}
+
+bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
+{
+	if (__builtin_expect(rpc_is_plain_call(in), 1))
+		rpc_take_plain_call(in, &req->rpc);
+	else if (!decode_other(req, in))
+		return false;
 	return find_program(req);
 }
 

@@ -19,6 +19,13 @@ static bool items_allowed(const struct weir_request *req)
 	return items <= request_ulb(req)->arg_items_max;
 }
 
+/* The same of a call with any credential: where that protects the whole message, nothing is eligible (section 8.2.2). */
+static bool items_allowed_by_any(const struct weir_request *req)
+{
+	return items_allowed(req) &&
+	       (req->nchunks == req->hdr.has_position_zero || !rpc_auth_forbids_items(&req->rpc.cred));
+}
+
 int request_own_buffers(struct weir_request *req, uint32_t which)
 {
 	struct weir_engine *engine = req->responder->engine;
@@ -180,7 +187,7 @@ static __attribute__((noinline)) bool begin_group_items(struct weir_request *req
 	if (!request_find_program(req, &in))
 		return false;
 	request_note_args(req, &in);
-	if (!items_allowed(req)) {
+	if (!items_allowed_by_any(req)) {
 		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
 		return false;
 	}
@@ -206,16 +213,15 @@ static bool begin_items(struct weir_request *req)
 			 req->stream_bytes); /* for the program's choice of places, too */
 	if (!request_find_program(req, &req->args))
 		return false;
-	if (!items_allowed(req) && req->rtr_base != 0) {
+	if (items_allowed_by_any(req)) {
+		req->state = REQUEST_PULL_ITEMS;
+		return true;
+	}
+	if (req->rtr_base != 0)
 		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
-		return false;
-	}
-	if (!items_allowed(req)) {
+	else
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
-		return false;
-	}
-	req->state = REQUEST_PULL_ITEMS;
-	return true;
+	return false;
 }
 
 /* All is here: the unreduced Payload stream, as parts. 'nread' chunks were read, besides those of a Long Call. */

@@ -82,7 +82,7 @@ static __attribute__((noinline)) void receive_chunked(struct weir_request *req, 
 	const uint8_t *msg = req->msg->data;
 
 	if (req->msg_bytes < RDMA1_HEADER_MIN || wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0 ||
-	    !rdma1_is_one_chunk_msg(msg, req->msg_bytes, &engine->limits)) {
+	    !rdma1_is_one_chunk_msg(msg, req->msg_bytes, RDMA1_CALL, &engine->limits)) {
 		receive_listed(req, engine);
 		return;
 	}
@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) void receive_v1(struct weir_request
 {
 	const uint8_t *msg = req->msg->data;
 
-	if (__builtin_expect(!rdma1_is_short(msg, req->msg_bytes), 0)) {
+	if (__builtin_expect(!rdma1_is_short(msg, req->msg_bytes, RDMA1_CALL), 0)) {
 		receive_chunked(req, conn->ep.engine);
 		return;
 	}

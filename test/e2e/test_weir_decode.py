@@ -111,14 +111,28 @@ class Fields(unittest.TestCase):
         self.assertIsNone(got['rpc']['cred']['auth_sys'])
 
     def test_not_an_rpc_header(self):
-        for body in (b'', struct.pack('>I', 1), struct.pack('>5I', 1, 0, 0, 0, 0), struct.pack('>6I', 0, 2, 1, 1, 0, 0)):
+        for body in (b'', struct.pack('>I', 2), struct.pack('>5I', 2, 0, 0, 0, 0), struct.pack('>4I', 0, 2, 1, 1)):
             got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + body)
             self.assertEqual((got['verdict'], got['reason']), ('err_chunk', 'rpc_header'), body)
             self.assertEqual(got['rpc'], {'error': 'not an RPC call header'})
             self.assertIn('read_list', got['transport'])
         # A requester ends the call that the XID names; it does not drop the reply.
-        got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + struct.pack('>I', 0), '--direction=reply')
+        got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + struct.pack('>I', 2), '--direction=reply')
         self.assertEqual((got['verdict'], got['reason']), ('ok', 'rpc_header'))
+
+    def test_the_other_direction_is_dropped(self):
+        message = fixed() + NO_LISTS + struct.pack('>I', XID)
+        for body, direction in ((struct.pack('>6I', 1, 0, 0, 0, 0, 0), 'call'), (rpc_call()[4:], 'reply')):
+            got = decode(message + body, '--direction', direction)
+            self.assertEqual((got['verdict'], got['reason']), ('drop', 'other_direction'))
+            self.assertIsNone(got['rpc'])
+
+    def test_credentials_that_are_none(self):
+        for cred, error in ((struct.pack('>2I', 1, 404) + b'\0' * 412, 'AUTH_BADCRED'), (struct.pack('>2I', 1, 20), 'AUTH_BADCRED'),
+                            (struct.pack('>4I', 0, 0, 1, 404) + b'\0' * 404, 'AUTH_BADVERF'), (struct.pack('>2I', 0, 0), 'AUTH_BADVERF')):
+            got = decode(fixed() + NO_LISTS + struct.pack('>6I', XID, 0, 2, 100003, 3, 7) + cred)
+            self.assertEqual((got['verdict'], got['reason']), ('ok', 'none'))
+            self.assertEqual((got['rpc']['auth_error'], got['rpc']['prog'], got['rpc']['proc']), (error, 100003, 7))
 
     def test_replies(self):
         def reply(body):

@@ -144,7 +144,7 @@ static void decode_rpc(struct weir_xdr_in *in, enum rdma1_direction direction)
 			return;
 		REQUIRE(call.cred.len_bytes <= WEIR_RPC_AUTH_BODY_MAX);
 		REQUIRE(call.verf.len_bytes <= WEIR_RPC_AUTH_BODY_MAX);
-		(void)rpc_auth_forbids_reduction(&call.cred);
+		REQUIRE(!rpc_auth_forbids_items(&call.cred) || rpc_auth_forbids_reduction(&call.cred));
 		if (weir_rpc_auth_sys_decode(&call.cred, &sys) == 0)
 			REQUIRE(sys.ngids <= WEIR_RPC_GIDS_MAX);
 	}

@@ -139,7 +139,7 @@ static void check_truncated(const struct header *hdr, const uint8_t *msg, uint32
 	struct weir_xdr_in in;
 
 	weir_xdr_in_init(&in, piece, len);
-	REQUIRE(decode(&in, &other) == -EBADMSG);
+	REQUIRE(decode(&in, &other) != 0);
 	free(piece);
 }
 

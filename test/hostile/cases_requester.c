@@ -82,8 +82,15 @@ const struct hostile_case requester_cases[] = {
 	 "xid:0x1010101 v:1 c:8 p:error err:2", ONLY_DROP},
 
 	/* ---- RPC ---- */
-	{"reply-is-call", "4.5.2", "An RPC call in the place of the reply.", HEAD CHUNK "null",
-	 ONLY_DROP | GOT_ENDED},
+	{"reply-is-call", "RFC 8167 4", "An RPC call with the XID of the call that waits.", HEAD CHUNK "null",
+	 ONLY_DROP},
+	{"reply-is-short-call", "RFC 8167 4", "The same without chunks.", HEAD "none null", ONLY_DROP},
+	{"reply-is-call-often", "RFC 8167 4", "Two hundred of them: none costs a receive, or opens a credit.",
+	 "xid v:1 c:0xffffffff p:msg none null", ONLY_DROP, OFTEN},
+	{"reply-is-call-with-item", "RFC 8167 4", "The same with a Read chunk.",
+	 HEAD "b:1 pos:40 seg:64 b:0 b:0 b:0 null", ONLY_DROP},
+	{"reply-is-long-call", "RFC 8167 4", "The same as a Long Call.",
+	 "xid v:1 c:8 p:nomsg b:1 pos:0 seg:64 b:0 b:0 b:0", ONLY_DROP},
 	{"reply-rpc-cut", "RFC 5531 9", "An answer that ends in its RPC header.", "good cut:64",
 	 ONLY_DROP | GOT_ENDED},
 	{"reply-accept-stat", "RFC 5531 9", "An accept_stat that is not defined.",

@@ -25,6 +25,9 @@
 #define NO_RESULTS   "n:0 " ONE
 #define DIRECTION(d) REQUEST "n:0 n:1 l:0 end n:1 " d ONE
 
+/* A call of procedure 3 with RPCSEC_GSS, integrity, whose argument is to be at position 68. */
+#define GSS "call w:3 w:6 w:20 w:1 w:0 w:1 w:2 w:0 w:0 w:0 w:0 w:64"
+
 #define ERROR(what)	   GOT_ERROR, ONCE, NULL, what
 #define REPORT(what)	   GOT_REPORT, ONCE, NULL, what
 #define REPORT_OFTEN(what) GOT_REPORT, OFTEN, NULL, what
@@ -155,6 +158,18 @@ const struct hostile_case responder_cases_v2[] = {
 	 ERROR("BAD_XDR")},
 	{"item-not-eligible", "RTR 7.3", "An item where the procedure has none.",
 	 REQUEST "n:1 item:44 l:64 p:1 n:1 seg:64 n:0 " ONE "read:64 w:64", ANY_ERROR},
+	{"gss-read-chunk", "8.2.2",
+	 "RPCSEC_GSS with integrity and a Read chunk of no handle: it is not pulled.",
+	 MSG "b:1 pos:68 h:1 l:64 o:0 b:0 b:0 b:0 " GSS, ANY_ERROR},
+	{"gss-item", "8.2.2", "The same with an item of Transmit Request.",
+	 REQUEST "n:1 pos:68 l:64 p:1 n:1 h:1 l:64 o:0 n:0 " ONE GSS, ANY_ERROR},
+	{"read-chunks-overlap", "3.4.5",
+	 "Two Read chunks that share bytes of the stream, of no handle: nothing is pulled.",
+	 MSG "b:1 item h:1 l:64 o:0 b:1 item:32 h:1 l:8 o:0 b:0 b:0 b:0 write:64", ERROR("BAD_XDR")},
+	{"cred-404", "RFC 5531 9", "A credential of 404 bytes: AUTH_BADCRED.",
+	 MSG "none call w:0 w:1 w:404 fill:404 w:0 w:0", GOT_RPC_ERROR, ONCE, NULL, "AUTH_ERROR 1"},
+	{"request-cred-404", "RFC 5531 9", "The same by Transmit Request.",
+	 REQUEST PLAIN ONE "call w:0 w:1 w:404 fill:404 w:0 w:0", GOT_RPC_ERROR, ONCE, NULL, "AUTH_ERROR 1"},
 	{"items-max", "RTR 6.2", "A list of 4294967295 items.",
 	 REQUEST "n:0xffffffff item l:4096 p:1 n:1 seg:4096 n:0 " ONE "write:4096", GOT_ERROR},
 	{"item-segments-max", "RTR 6.2", "An item of 4294967295 segments.",

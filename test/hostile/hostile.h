@@ -56,7 +56,7 @@ struct hostile_case {
 	uint32_t allowed;    /* set of outcomes that the clause allows */
 	enum delivery delivery;
 	const char *private_data; /* RFC 8797, in hex; NULL: valid, 4096 bytes both ways */
-	const char *detail;	  /* of version 2: which error or report it has to be; NULL: any */
+	const char *detail;	  /* which error or report it has to be, of RPC or of version 2; NULL: any */
 	/* To a requester of version 2: */
 	const char *call;	/* what it is to call: read, echo or write; NULL: read */
 	const char *properties; /* the answer to its RDMA2_CONNPROP; NULL: PROPERTIES_V2 */

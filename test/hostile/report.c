@@ -14,7 +14,7 @@ bool result_is_met(const struct result *result)
 
 	if (!(c->allowed & result->got))
 		return false;
-	return !c->detail || !(result->got & (GOT_ERROR | GOT_REPORT)) ||
+	return !c->detail || !(result->got & (GOT_ERROR | GOT_REPORT | GOT_RPC_ERROR)) ||
 	       strcmp(c->detail, result->detail) == 0;
 }
 

@@ -166,6 +166,53 @@ static struct words start_big(struct words *m)
 	return r;
 }
 
+/* RFC 8166 section 8.2.2: a sender reduces nothing under RPCSEC_GSS integrity (service 2) or privacy (3). */
+static void call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void **state)
+{
+	uint8_t gss[20] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7};
+	const struct weir_rpc_auth cred = {.flavor = WEIR_RPC_AUTH_GSS, .len_bytes = 20, .body = gss};
+
+	(void)state;
+	for (gss[15] = 1; gss[15] <= 3; gss[15]++) {
+		for (uint32_t writes = 0; writes < 2; writes++) {
+			uint32_t procs[] = {PAIR_READ, PAIR_WRITE};
+			struct weir_call_params params;
+			struct weir_call *call;
+			struct words m, r = {0};
+			bool is_reduced = gss[15] == 1;
+
+			outcome_init(&outcome, &pair);
+			params = pair_params(procs[writes], &outcome);
+			params.cred = &cred;
+			params.results_max_bytes = 64;
+			call = weir_call_begin(pair.conn, &params);
+			assert_non_null(call);
+			weir_xdr_put_u32(weir_call_args(call), BIG_BYTES);
+			if (writes)
+				assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem,
+								    BIG_BYTES),
+						 0);
+			else
+				assert_int_equal(weir_call_result_item(call, pair.client_region,
+								       pair.client_mem, BIG_BYTES),
+						 0);
+			submit(call, &m);
+			/* A Long Call in place of the item, and a Long Reply in place of the result. */
+			assert_int_equal(m.w[3], writes && !is_reduced);
+			assert_int_equal(m.w[4], writes);
+			if (writes)
+				assert_int_equal(m.w[5] == 0, !is_reduced);
+			else
+				assert_int_equal(m.w[5], is_reduced);
+			if (!writes && !is_reduced)
+				assert_int_equal(m.w[6], 1);
+			words_put(&r, 5, m.w[0], 1, 4, 4, 2); /* the end of it */
+			raw_send_words(&raw, &r);
+			raw_until(&raw, &outcome.done, 1);
+		}
+	}
+}
+
 static void reply__a_reply_chunk_of_another_segment_is_dropped(void **state)
 {
 	static const uint32_t words[] = {8, 10, 11}; /* handle and offset */
@@ -239,6 +286,7 @@ static int run(void)
 		T(call__3_4_6_a_write_chunk_has_no_room_for_padding),
 		T(call__3_5_3_the_chunk_of_a_long_call_includes_roundup_padding),
 		T(call__3_4_2_an_empty_item_is_the_one_that_the_binding_allows),
+		T(call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy),
 		T(reply__a_reply_chunk_of_another_segment_is_dropped),
 		T(reply__a_long_reply_is_out_of_reach_when_it_is_looked_at),
 		T(reply__each_of_several_write_chunks_is_checked),

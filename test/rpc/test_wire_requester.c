@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "raw.h"
+#include "rdma1.h"
 
 static struct pair pair;
 static struct raw raw;
@@ -386,7 +387,7 @@ static void reply__whose_rpc_header_is_garbage_ends_the_call(void **state)
 	(void)state;
 	start_null(&call);
 	m = reply_to(&call, 4);
-	m.w[8] = 0; /* a CALL */
+	m.w[8] = htobe32(2); /* neither a call nor a reply */
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EBADMSG);
@@ -396,6 +397,97 @@ static void reply__whose_rpc_header_is_garbage_ends_the_call(void **state)
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EBADMSG);
+}
+
+/* How many calls go out now: those that the grant allows. */
+static void expect_credits(uint32_t want)
+{
+	struct words call, m;
+
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_equal(weir_call_submit(begin(PAIR_NULL)), 0);
+	raw_settle(&raw);
+	assert_in_range(raw.nmsgs, pair_shared ? 1 : want, want);
+	for (uint32_t i = 0; i < 20; i++) {
+		raw_recv_words(&raw, &call);
+		m = reply_to(&call, 4);
+		raw_send_words(&raw, &m);
+	}
+	raw_settle(&raw);
+	assert_int_equal(raw.nmsgs, 0);
+}
+
+/* RFC 8167 sections 4 and 4.1: XIDs and credits of the two directions have nothing to do with each other, and a message's direction is
+ * looked at before either. */
+static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **state)
+{
+	struct weir_engine_stats before, after;
+	struct words call, m;
+
+	(void)state;
+	start_null(&call);
+	weir_engine_stats(pair.client, &before);
+	for (uint32_t form = 0; form < 5; form++) {
+		memset(&m, 0, sizeof(m));
+		words_put(&m, 4, call.w[0], 1, 9, form == 4 ? RDMA1_NOMSG : RDMA1_MSG);
+		if (form == 3) { /* a Read chunk */
+			words_put(&m, 2, 1, 44);
+			raw_put_segment(&raw, &m, 100, 0);
+		} else if (form == 4) { /* a Long Call */
+			words_put(&m, 2, 1, 0);
+			raw_put_segment(&raw, &m, 100, 0);
+		}
+		words_put(&m, 1, 0);
+		if (form == 1) { /* a Write chunk of one segment, which has a short cut */
+			words_put(&m, 2, 1, 1);
+			raw_put_segment(&raw, &m, 100, 0);
+		}
+		words_put(&m, 1, 0);
+		if (form == 2) { /* a Reply chunk */
+			words_put(&m, 2, 1, 1);
+			raw_put_segment(&raw, &m, 100, 0);
+		} else {
+			words_put(&m, 1, 0);
+		}
+		if (form < 4)
+			words_put(&m, 11, call.w[0], 0, 2, PAIR_PROG, PAIR_VERS, PAIR_NULL, 0, 0, 0, 0, 0);
+		raw_send_words(&raw, &m);
+		expect_still_waiting();
+	}
+	assert_int_equal(raw.nmsgs, 0); /* nor was any of them answered */
+	weir_engine_stats(pair.client, &after);
+	assert_int_equal(after.dropped - before.dropped, 5);
+	assert_int_equal(after.replies_unmatched, before.replies_unmatched);
+	finish(&call); /* which grants 4, not 9 */
+	expect_credits(4);
+}
+
+/* RFC 8166 section 4.5: a reply that is discarded is discarded as a whole. */
+static void credit__4_5_of_a_reply_that_is_dropped_is_not_taken(void **state)
+{
+	struct words call, m = {0};
+
+	(void)state;
+	start_null(&call);
+	finish(&call);
+	start_null(&call);
+	words_put(&m, 6, call.w[0], 1, 15, RDMA1_NOMSG, 0, 0); /* a Reply chunk that was not offered */
+	words_put(&m, 6, 1, 1, 1234, 24, 0, 0);
+	raw_send_words(&raw, &m);
+	expect_still_waiting();
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_equal(weir_call_submit(begin(PAIR_NULL)), 0);
+	raw_settle(&raw);
+	/* The first one is still out. */
+	assert_in_range(raw.nmsgs, pair_shared ? 0 : 3, 3);
+	m = reply_to(&call, 4);
+	raw_send_words(&raw, &m);
+	for (uint32_t i = 0; i < 20; i++) {
+		raw_recv_words(&raw, &call);
+		m = reply_to(&call, 4);
+		raw_send_words(&raw, &m);
+	}
+	raw_settle(&raw);
 }
 
 static void reply__of_the_largest_size_is_judged_like_any_other(void **state)
@@ -430,6 +522,8 @@ static int run(void)
 		T(reply__6_1_an_item_not_put_into_its_chunk_is_a_violation),
 		T(reply__a_long_reply_that_was_not_offered_is_dropped),
 		T(reply__whose_rpc_header_is_garbage_ends_the_call),
+		T(receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped),
+		T(credit__4_5_of_a_reply_that_is_dropped_is_not_taken),
 		T(reply__of_the_largest_size_is_judged_like_any_other),
 	};
 

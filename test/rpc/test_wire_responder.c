@@ -158,7 +158,7 @@ static void receive__4_5_2_what_is_not_an_rpc_call_is_err_chunk(void **state)
 	struct words m = null_call(9, 1);
 
 	(void)state;
-	m.w[8] = htobe32(1); /* a REPLY */
+	m.w[8] = htobe32(2); /* neither a call nor a reply */
 	raw_send_words(&raw, &m);
 	expect_err_chunk(9, 1);
 	m = null_call(10, 1);

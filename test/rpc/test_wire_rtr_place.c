@@ -20,6 +20,15 @@ static int setup(void **state)
 	return 0;
 }
 
+static int setup_several(void **state)
+{
+	(void)state;
+	pair_server_protocol = WEIR_PROTOCOL_AUTO;
+	place_open_as(&raw, &pair, WEIR_EXTENSION_ALL);
+	raw_connect(&raw);
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -157,6 +166,47 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 	assert_int_equal(place_stats(pair.server).reports_sent, sizeof(cases) / sizeof(cases[0]));
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
+}
+
+/* RFC 8166 sections 6.1 and 8.2.2: under RPCSEC_GSS integrity (service 2) or privacy (3) nothing is an item, wherever it is. */
+static void item__8_2_2_under_gss_integrity_or_privacy_is_garbage(void **state)
+{
+	const uint64_t raddr = raw.raddr;
+	uint32_t service, count, type;
+
+	(void)state;
+	for (uint32_t i = 0; i < 12; i++) {
+		struct words m = {0}, c = {0}, r = {0};
+		uint64_t reads = place_stats(pair.server).reads;
+		uint32_t handled = pair.handled;
+
+		service = 1 + i % 3;
+		count = 1 + i / 3 % 2; /* transmissions */
+		type = i < 6 ? EXRW : TBSN;
+		words_put(&m, 7, 9, 2, 8, 5, CALL, XMTREQ, 0);
+		words_put(&m, 4, 1, 68, 8, type);
+		if (type == EXRW)
+			words_put(&m, 5, 1, raw.mr.rkey, 8, (uint32_t)(raddr >> 32), (uint32_t)raddr);
+		else
+			words_put(&m, 3, 0, 1, 0);
+		words_put(&m, 4, 0, count, 1, count == 1 ? 72 : 68);
+		m.w[6] = htobe32((m.n - 7) * 4);
+		words_put(&m, 6, 9, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_WRITE);
+		words_put(&m, 9, 6, 20, 1, 0, 7, service, 0, 0, 0);
+		words_put(&m, 3, 5, 8, 6);
+		m.n -= count - 1;
+		if (type == TBSN)
+			m.n = (LEAD + 8) / 4;
+		raw_send_words(&raw, &m);
+		words_put(&c, 11, 9, 2, 8, 5, CALL, XMTCONT, 12, 1, XMTREQ, 4, 6);
+		if (count > 1)
+			raw_send_words(&raw, &c);
+		raw_recv_words(&raw, &r);
+		assert_int_equal(r.w[5], XMTRESP);
+		assert_int_equal(r.w[15], service == 1 ? WEIR_RPC_SUCCESS : WEIR_RPC_GARBAGE_ARGS);
+		assert_int_equal(pair.handled - handled, service == 1);
+		assert_int_equal(place_stats(pair.server).reads - reads, service == 1 && type == EXRW);
+	}
 }
 
 static void item__of_another_length_than_the_message_says_is_garbage(void **state)
@@ -400,6 +450,8 @@ static int run(void)
 		T(item__3_3_is_used_where_it_lies),
 		T(item__in_targets_apart_is_put_together),
 		T(item__9_5_that_is_wrong_is_reported),
+		cmocka_unit_test_setup_teardown(item__8_2_2_under_gss_integrity_or_privacy_is_garbage,
+						setup_several, teardown),
 		T(item__of_another_length_than_the_message_says_is_garbage),
 		T(result__7_4_is_placed_where_it_was_asked_for),
 		T(result__7_4_goes_another_way_where_it_has_to),

@@ -165,7 +165,14 @@ static struct rdma1_segment nth_segment(uint32_t n)
 
 static uint32_t nth_position(const struct shape *shape, uint32_t n)
 {
-	return shape->proc == RDMA1_NOMSG ? (n < 2 ? 0 : 40) : 40 + 4 * (n / 2);
+	uint32_t position = 40;
+
+	if (shape->proc == RDMA1_NOMSG)
+		return n < 2 ? 0 : 40;
+	/* Behind the chunks before it, each of which has two segments. */
+	for (uint32_t i = 0; i < n / 2; i++)
+		position += (nth_segment(2 * i).length + nth_segment(2 * i + 1).length + 3) & ~3u;
+	return position;
 }
 
 static uint32_t write_shape(const struct shape *shape, uint8_t *buf, uint32_t size)

@@ -123,7 +123,9 @@ static void reads__3_4_5_position_counts_in_the_unreduced_stream(void **state)
 			if (!swapped)
 				msg_read(&m, positions[i], 2, 8, 0x2000);
 			finish(&m, 60);
-			if (positions[i] <= 164)
+			if (positions[i] < 164)
+				assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_READS_OVERLAP);
+			else if (positions[i] == 164)
 				assert_call(&m, RDMA1_V_OK, RDMA1_R_NONE);
 			else
 				assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_POSITION_BEYOND);
@@ -152,7 +154,7 @@ static void reads__position_in_a_long_call_is_held_to_its_stream(void **state)
 
 static void reads__chunks_are_distinct_positions_in_any_order(void **state)
 {
-	static const uint32_t positions[] = {60, 44, 52, 44, 60, 52, 48, 60};
+	static const uint32_t positions[] = {128, 44, 80, 44, 128, 80, 68, 128};
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
 	struct msg m;
@@ -161,7 +163,7 @@ static void reads__chunks_are_distinct_positions_in_any_order(void **state)
 	msg_begin(&m, RDMA1_MSG);
 	for (uint32_t i = 0; i < 8; i++)
 		msg_read(&m, positions[i], 1, 10, 0x1000);
-	finish(&m, 64);
+	finish(&m, 128);
 	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason), RDMA1_V_OK);
 	assert_int_equal(hdr.nread_segments, 8);
 	assert_int_equal(hdr.nread_chunks, 4);
@@ -182,7 +184,7 @@ static void reads__count_limits(void **state)
 
 		msg_begin(&m, RDMA1_MSG); /* n chunks */
 		for (uint32_t i = 0; i < n; i++)
-			msg_read(&m, 44 + 4 * i, 1, 10, 0x1000);
+			msg_read(&m, 44 + 12 * i, 1, 10, 0x1000);
 		finish(&m, 64);
 		assert_tight(&m, n <= 2 ? RDMA1_R_NONE : RDMA1_R_TOO_MANY_READS);
 	}
@@ -199,7 +201,7 @@ static void reads__chunks_are_capped_whatever_the_limit(void **state)
 	for (uint32_t n = RDMA1_READ_CHUNKS_CAP - 1; n <= RDMA1_READ_CHUNKS_CAP + 1; n++) {
 		msg_begin(&m, RDMA1_MSG);
 		for (uint32_t i = n; i > 0; i--) /* descending, which moves all at each step */
-			msg_read(&m, 40 + 4 * i, 1, 10, 0x1000);
+			msg_read(&m, 40 + 12 * i, 1, 10, 0x1000);
 		finish(&m, 512);
 		if (n <= RDMA1_READ_CHUNKS_CAP)
 			assert_verdict(&m, RDMA1_CALL, &wide, RDMA1_V_OK, RDMA1_R_NONE);

@@ -18,12 +18,13 @@ static void decode__short_message_is_as_its_lists_say(void **state)
 		enum rdma1_reason reason, full_reason;
 		bool is_short;
 
-		msg_short(&m, 4 + (uint32_t)random() % 60);
+		msg_short(&m, 8 + (uint32_t)random() % 60);
+		msg_set_u32(&m, RDMA1_HEADER_MIN + 4, direction);
 		for (long n = random() % 3; n > 0; n--)
 			msg_set_u32(&m, (uint32_t)random() % 9 * 4, (uint32_t)random() % 3);
 		if (random() % 8 == 0)
 			m.len = (uint32_t)random() % 40;
-		is_short = rdma1_is_short(m.buf, m.len);
+		is_short = rdma1_is_short(m.buf, m.len, direction);
 		nshort += is_short;
 		memset(&hdr, 0xee, sizeof(hdr));
 		if (is_short)

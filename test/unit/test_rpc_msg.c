@@ -94,7 +94,17 @@ static void call__every_truncation_is_refused(void **state)
 	hdr.verf = (struct weir_rpc_auth){.flavor = 2, .len_bytes = 3, .body = body};
 	len = encode_call(buf, sizeof(buf), &hdr);
 	for (uint32_t n = 0; n < len; n++) {
-		assert_int_equal(decode_call(buf, n, &got), -EBADMSG);
+		/* RFC 5531 section 9: behind the procedure it is a matter of authentication. */
+		assert_int_equal(decode_call(buf, n, &got), n < 24	  ? -EBADMSG
+							    : n < 24 + 32 ? WEIR_RPC_AUTH_BADCRED
+									  : WEIR_RPC_AUTH_BADVERF);
+		if (n >= 24) {
+			assert_int_equal(got.xid, hdr.xid);
+			assert_int_equal(got.prog, hdr.prog);
+			assert_int_equal(got.proc, hdr.proc);
+			assert_int_equal(got.cred.len_bytes, n < 24 + 32 ? 0 : 21);
+			assert_int_equal(got.verf.len_bytes, 0);
+		}
 		weir_xdr_out_init(&out, buf, n);
 		assert_int_equal(rpc_call_encode(&out, &hdr), -ENOSPC);
 		encode_call(buf, sizeof(buf), &hdr);
@@ -118,9 +128,22 @@ static void call__bad_values_are_refused(void **state)
 	memset(buf, 0, sizeof(buf));
 	encode_call(buf, sizeof(buf), &hdr);
 	buf[30] = 1; /* a credential of 401 bytes, which are there */
-	buf[31] = 0x91;
-	assert_int_equal(decode_call(buf, sizeof(buf), &got), -EBADMSG);
+	for (uint32_t n = 0x191; n <= 0x194; n++) {
+		buf[31] = (uint8_t)n;
+		assert_int_equal(decode_call(buf, sizeof(buf), &got), WEIR_RPC_AUTH_BADCRED);
+	}
+	memset(buf + 28, 0xff, 4);
+	assert_int_equal(decode_call(buf, sizeof(buf), &got), WEIR_RPC_AUTH_BADCRED);
+	memset(buf + 28, 0, 4);
+	buf[30] = 1;
 	buf[31] = 0x90;
+	assert_int_equal(decode_call(buf, sizeof(buf), &got), 0);
+	memset(buf, 0, sizeof(buf));
+	encode_call(buf, sizeof(buf), &hdr);
+	buf[38] = 1; /* the same of a verifier */
+	buf[39] = 0x91;
+	assert_int_equal(decode_call(buf, sizeof(buf), &got), WEIR_RPC_AUTH_BADVERF);
+	buf[39] = 0x90;
 	assert_int_equal(decode_call(buf, sizeof(buf), &got), 0);
 
 	hdr.cred = (struct weir_rpc_auth){.flavor = 1, .len_bytes = 401, .body = body};
@@ -275,6 +298,11 @@ static void auth_forbids_reduction__by_flavor_and_service(void **state)
 	assert_false(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_NONE}));
 	assert_false(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_SYS}));
 	assert_true(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = 4711}));
+	/* Of a flavor that is not known nobody can say that it forbids it: the program refuses it, or takes it. */
+	assert_false(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = 4711}));
+	assert_false(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_NONE}));
+	assert_true(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_GSS}));
+	assert_false(rpc_auth_forbids_items(&cred));
 	assert_true(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_GSS}));
 	assert_false(rpc_auth_forbids_reduction(&cred));
 	for (cred.len_bytes = 0; cred.len_bytes < 16; cred.len_bytes++)
@@ -282,6 +310,7 @@ static void auth_forbids_reduction__by_flavor_and_service(void **state)
 	for (uint8_t service = 0; service < 6; service++) {
 		gss[15] = service;
 		assert_int_equal(rpc_auth_forbids_reduction(&cred), service != 1);
+		assert_int_equal(rpc_auth_forbids_items(&cred), service != 1);
 	}
 	gss[15] = 1;
 	gss[7] = 1; /* a context being set up */
