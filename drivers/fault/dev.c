@@ -152,6 +152,14 @@ static void fault_close(struct fabric_dev *fdev)
 	free(dev);
 }
 
+static void fault_abandon(struct fabric_dev *fdev)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+
+	if (dev->ops->abandon)
+		dev->ops->abandon(dev->inner);
+}
+
 void fault_sync(struct fault_dev *dev)
 {
 	dev->base.stats = dev->inner->stats;
@@ -227,6 +235,7 @@ const struct fabric_ops fault_ops = {
 		"others are that driver's",
 	.open = fault_open,
 	.close = fault_close,
+	.abandon = fault_abandon,
 	.own_domains = fault_own_domains,
 	.mr_register = fault_mr_register,
 	.mr_deregister = fault_mr_deregister,

@@ -174,6 +174,8 @@ static int move(struct shm_sock *sock, struct shm_dev *to)
 	sock->listener = NULL;
 	if (sock->fd >= 0)
 		shm_unwatch(from, sock->fd);
+	life_put(from, sock->life);
+	sock->life = NULL;
 	shm_unlock(from);
 	shm_lock(to);
 	rc = to->nsocks < to->max_connections ? 0 : -ENOSPC;
@@ -183,6 +185,7 @@ static int move(struct shm_sock *sock, struct shm_dev *to)
 	if (rc == 0 && sock->fd >= 0) {
 		id = shm_watch(to, sock->fd);
 		rc = id ? 0 : -ENOMEM;
+		sock->life = id ? life_get(to, sock->fd, sock->who.pid) : NULL;
 	}
 	shm_sock_set_id(sock, id);
 	shm_unlock(to);

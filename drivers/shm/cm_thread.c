@@ -258,10 +258,34 @@ static void end_lost(struct shm_dev *dev)
 	}
 }
 
+/* A peer's process has ended. What it sent before is taken, then its connections end: a child of its may have their sockets. */
+static void end_dead(struct shm_dev *dev, struct shm_life *life)
+{
+	struct shm_sock *sock, *next;
+
+	life_end(dev, life);
+	life->nusers++; /* for as long as this takes */
+	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
+		uint64_t id = sock->id;
+
+		next = TAILQ_NEXT(sock, entry);
+		if (sock->life != life || sock->fd < 0)
+			continue;
+		on_socket(sock, EPOLLIN); /* which may end it, and free it */
+		LIST_FOREACH(sock, &dev->by_id[id % SHM_ID_LISTS], same)
+		if (sock->id == id)
+			break;
+		if (sock && sock->fd >= 0)
+			shm_sock_ended(sock, -ECONNRESET);
+	}
+	life_put(dev, life);
+}
+
 static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 {
 	uint64_t wakes;
 	struct fabric_listener *listener;
+	struct shm_life *life;
 	struct shm_sock *sock;
 
 	if (id == 0) {
@@ -283,6 +307,9 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 			return;
 		}
 	}
+	life = life_find(dev, id);
+	if (life)
+		end_dead(dev, life);
 }
 
 /* End those whose message did not come. Returns whether any is still due, or may be: it looks at all, so not at each event

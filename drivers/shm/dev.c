@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing a device, and the table of what the driver does. */
 #include <errno.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 
@@ -45,6 +46,39 @@ static void shm_close(struct fabric_dev *fdev)
 	mem_free(dev);
 }
 
+/* The lock may be another thread's of the parent, for ever: then the lists are left alone. So is all that is not a descriptor. */
+static void shm_abandon(struct fabric_dev *fdev)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	const struct fabric_listener *listener;
+	const struct shm_lanes *lanes;
+	const struct shm_life *life;
+	const struct shm_sock *sock;
+
+	close(dev->epoll_fd);
+	close(dev->wake_fd);
+	close(dev->keys.fd);
+	if (pthread_mutex_trylock(&dev->lock) != 0)
+		return;
+	TAILQ_FOREACH(listener, &dev->listeners, entry)
+	close(listener->fd);
+	TAILQ_FOREACH(sock, &dev->socks, entry)
+	{
+		if (sock->fd >= 0)
+			close(sock->fd);
+		if (sock->lanes_fd >= 0)
+			close(sock->lanes_fd);
+	}
+	LIST_FOREACH(life, &dev->lives, entry)
+	close(life->fd);
+	LIST_FOREACH(lanes, &dev->shared, entry)
+	if (lanes->fd >= 0)
+		close(lanes->fd);
+	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)
+		if (dev->mrs[i].fd >= 0)
+			close(dev->mrs[i].fd);
+}
+
 static int check_options(const char *text)
 {
 	struct shm_options options;
@@ -65,6 +99,7 @@ const struct fabric_ops shm_ops = {
 	.options_check = check_options,
 	.open = shm_open_dev,
 	.close = shm_close,
+	.abandon = shm_abandon,
 	.own_domains = shm_own_domains,
 	.mr_register = shm_mr_register,
 	.mr_deregister = shm_mr_deregister,
@@ -118,6 +153,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	TAILQ_INIT(&dev->lanes);
 	LIST_INIT(&dev->shared);
 	LIST_INIT(&dev->own);
+	LIST_INIT(&dev->lives);
 	TAILQ_INIT(&dev->events);
 	TAILQ_INIT(&dev->socks);
 	TAILQ_INIT(&dev->listeners);

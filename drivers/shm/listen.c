@@ -253,8 +253,10 @@ void shm_unlisten(struct fabric_listener *listener)
 		if (!sock->qp && (!is_held || sock->events[0].is_queued))
 			shm_sock_free(sock);
 	}
+	shm_unwatch(dev, listener->fd);
 	shm_unlock(dev);
 	remove_own(listener);
+	shutdown(listener->fd, SHUT_RDWR); /* a child of this process may have the socket, too */
 	close(listener->fd);
 	mem_free(listener);
 }

@@ -22,6 +22,12 @@ uint64_t shm_region_raddr(uint32_t index)
 	return (uint64_t)(index + 1) << 44;
 }
 
+void shm_keep_from_children(void *base, size_t len)
+{
+	/* Where it fails, a child has the memory, but none of its functions touches it. */
+	(void)madvise(base, len, MADV_DONTFORK);
+}
+
 void *shm_create(const char *name, size_t len, bool read_only_for_others, int *fd)
 {
 	int seals = F_SEAL_SHRINK | F_SEAL_GROW, saved;
@@ -34,6 +40,8 @@ void *shm_create(const char *name, size_t len, bool read_only_for_others, int *f
 		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 		if (read_only_for_others)
 			seals |= F_SEAL_FUTURE_WRITE;
+		if (p != MAP_FAILED)
+			shm_keep_from_children(p, len);
 		if (p != MAP_FAILED && fcntl(*fd, F_ADD_SEALS, seals | F_SEAL_SEAL) == 0)
 			return p;
 		if (p != MAP_FAILED)
@@ -72,7 +80,10 @@ static void *map(int fd, uint64_t offset, uint64_t len, bool writable)
 	if (len == 0 || offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset)
 		return NULL;
 	p = mmap(NULL, len, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, (off_t)offset);
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	shm_keep_from_children(p, len);
+	return p;
 }
 
 void *shm_map(int fd, uint64_t len, bool writable)

@@ -16,7 +16,6 @@
  */
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -77,21 +76,13 @@ void shm_end(struct shm_qp *qp)
 	wait_begin(qp);
 }
 
-/* It may have died in the midst of a copy. Looked at now and then: it takes system calls. */
+/* It may have died in the midst of a copy. Looked at now and then: it takes a system call. */
 static bool is_peer_gone(struct shm_qp *qp, uint64_t waited)
 {
-	struct pollfd look = {.events = POLLIN};
-	bool is_gone;
-
-	if (!qp->sock || qp->sock->who.pid <= 0 || waited < qp->wait_looked)
+	if (!qp->sock || !qp->sock->life || waited < qp->wait_looked)
 		return false;
 	qp->wait_looked = 2 * waited + rte_get_tsc_hz() / 1000 * LOOK_MS;
-	look.fd = (int)syscall(SYS_pidfd_open, qp->sock->who.pid, 0);
-	if (look.fd < 0)
-		return errno == ESRCH;
-	is_gone = poll(&look, 1, 0) == 1;
-	close(look.fd);
-	return is_gone;
+	return life_has_ended(qp->sock->life);
 }
 
 enum wait { WAIT_ON, WAIT_OVER, WAIT_LATE };

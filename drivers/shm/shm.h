@@ -21,6 +21,7 @@
  *   take.h       how a message gets into its receive
  *   cm.c         connecting: what the engine's thread does
  *   sock.c       a connection's socket, its messages and events
+ *   life.[ch]    whether a peer's process lives
  *   cm_thread.c  connecting: the thread that listens to the sockets
  *   dev.c        open and close
  *   options.c    what the user chooses
@@ -42,6 +43,7 @@
 #include "driver.h"
 #include "keys.h"
 #include "lanes.h"
+#include "life.h"
 #include "log_rate.h"
 #include "ring.h"
 #include "shm_options.h"
@@ -131,9 +133,10 @@ struct shm_event {
 /* A socket and the control thread's side of one connection. Guarded by dev->lock. */
 struct fabric_conn_req {
 	struct shm_dev *dev;
-	uint64_t id;	      /* what epoll knows it by: it may be gone when its event is looked at */
-	int fd;		      /* -1: closed */
-	struct weir_peer who; /* credentials, once and for all: those of the socket do not change */
+	uint64_t id;	       /* what epoll knows it by: it may be gone when its event is looked at */
+	int fd;		       /* -1: closed */
+	struct shm_life *life; /* of the peer's process; NULL: the socket alone tells of its end */
+	struct weir_peer who;  /* credentials, once and for all: those of the socket do not change */
 	enum shm_sock_state state;
 	struct shm_qp *qp; /* NULL until there is one, and again when it is destroyed */
 	struct fabric_listener *listener;
@@ -355,6 +358,7 @@ struct shm_dev {
 	TAILQ_HEAD(, shm_event) events;
 	TAILQ_HEAD(, fabric_conn_req) socks;
 	LIST_HEAD(, fabric_conn_req) by_id[SHM_ID_LISTS];
+	struct shm_lives lives;
 	TAILQ_HEAD(, fabric_listener) listeners;
 	uint32_t max_connections;
 	uint32_t nsocks;
@@ -411,6 +415,8 @@ int shm_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t acc
 void shm_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int shm_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void shm_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
+/* A child after fork is not to have this mapping: it would keep the memory, and could write to what is the parent's. */
+void shm_keep_from_children(void *base, size_t len);
 /* Map the first 'len' bytes of a peer's memfd, when it is sealed against shrinking, large enough, and of ordinary pages.
  * NULL if not. */
 void *shm_map(int fd, uint64_t len, bool writable);

@@ -63,11 +63,13 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state s
 	sock->dev = dev;
 	sock->fd = fd;
 	shm_sock_peer(fd, &sock->who);
+	sock->life = life_get(dev, fd, sock->who.pid);
 	sock->lanes_fd = -1;
 	sock->events[0].sock = sock;
 	sock->events[1].sock = sock;
 	id = shm_watch(dev, fd);
 	if (id == 0) {
+		life_put(dev, sock->life);
 		mem_free(sock);
 		return NULL;
 	}
@@ -101,8 +103,13 @@ void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state)
 
 void shm_sock_close(struct shm_sock *sock)
 {
-	if (sock->fd >= 0)
-		close(sock->fd); /* leaves epoll by itself: nobody else has the descriptor */
+	if (sock->fd >= 0) {
+		/* A child of this process may have the socket, too: to close the descriptor would neither end the connection nor
+		 * take it out of epoll. */
+		shm_unwatch(sock->dev, sock->fd);
+		shutdown(sock->fd, SHUT_RDWR);
+		close(sock->fd);
+	}
 	sock->fd = -1;
 	shm_sock_enter(sock, SOCK_DEAD);
 }
@@ -114,6 +121,7 @@ void shm_sock_free(struct shm_sock *sock)
 	shm_event_drop(&sock->events[0]);
 	shm_event_drop(&sock->events[1]);
 	shm_sock_close(sock);
+	life_put(dev, sock->life);
 	shm_peer_release(&sock->peer);
 	if (sock->lanes_fd >= 0)
 		close(sock->lanes_fd);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "forked.h"
 
 #define QUIET_LOOK_US 100
 
@@ -39,18 +40,21 @@ void conn_fail(struct weir_conn *conn, int error)
 
 void weir_conn_close(struct weir_conn *conn)
 {
-	conn_end(conn, -ECONNABORTED);
+	if (!engine_is_forked(conn->ep.engine))
+		conn_end(conn, -ECONNABORTED);
 }
 
 void weir_conn_reset(struct weir_conn *conn)
 {
 	/* Without a queue pair it is being remade already. */
-	if (conn->state != CONN_WAITING)
+	if (conn->state != CONN_WAITING && !engine_is_forked(conn->ep.engine))
 		conn_fail(conn, -ECONNABORTED);
 }
 
 void weir_conn_shutdown(struct weir_conn *conn)
 {
+	if (engine_is_forked(conn->ep.engine))
+		return;
 	conn->drains = true;
 	engine_want_ticks(&conn->ep);
 	if (conn->state <= CONN_AGREEING && !conn->was_open) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "forked.h"
 #include "log.h"
 
 /* Work requests per credit in the send queue: a request may need several READs and WRITEs; who finds
@@ -153,7 +154,7 @@ int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer)
 
 bool weir_conn_is_open(const struct weir_conn *conn)
 {
-	return conn->state == CONN_OPEN;
+	return conn->state == CONN_OPEN && !engine_is_forked(conn->ep.engine);
 }
 
 uint32_t weir_conn_version(const struct weir_conn *conn)

@@ -11,6 +11,7 @@
 #include "alloc.h"
 #include "eal.h"
 #include "engine.h"
+#include "forked.h"
 #include "log.h"
 #include "mailbox.h"
 #include "peer.h"
@@ -37,6 +38,11 @@ static int slot_take(uint32_t *slot)
 		if (atomic_compare_exchange_weak(&slots_used, &used, used | 1ull << *slot))
 			return 0;
 	}
+}
+
+static void slot_put(uint32_t slot)
+{
+	atomic_fetch_and(&slots_used, ~(1ull << slot));
 }
 
 static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd, uint64_t fd_offset,
@@ -297,6 +303,12 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		mem_free(engine);
 		return rc;
 	}
+	rc = engine_fork_watch(engine);
+	if (rc != 0) {
+		slot_put(engine->slot);
+		mem_free(engine);
+		return rc;
+	}
 	engine->profile = *profile;
 	/* What a peer may send inline it may bring by a chunk, too, and does where that is faster. */
 	engine->profile.bulk_buffer_bytes = larger(profile->bulk_buffer_bytes, profile->inline_bytes);
@@ -304,7 +316,8 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < RDMA2_INLINE_DEFAULT)
 		engine->msg_bytes = RDMA2_INLINE_DEFAULT;
 	engine->small_bytes = small_bytes(engine);
-	engine->ops = ops;
+	engine->driver = *ops;
+	engine->ops = &engine->driver;
 	engine->poll_budget = profile->poll_budget;
 	engine->call_timeout_ns =
 		profile->call_timeout_ms ? profile->call_timeout_ms * 1000000ull : ENGINE_NEVER_NS;
@@ -352,6 +365,10 @@ void weir_engine_destroy(struct weir_engine *engine)
 
 	if (!engine)
 		return;
+	if (engine_is_forked(engine)) {
+		engine_fork_destroy(engine);
+		return;
+	}
 	engine->is_ending = true;
 	/* What was posted is run: a connection on its way to this engine must end, too. A bound, as it may post more. */
 	for (uint32_t i = 0; engine->mailbox && i < MAILBOX_ROUNDS_MAX && mailbox_poll(engine) > 0; i++)
@@ -384,7 +401,8 @@ void weir_engine_destroy(struct weir_engine *engine)
 	engine_peers_destroy(engine);
 	if (engine->dev)
 		engine->ops->close(engine->dev);
-	atomic_fetch_and(&slots_used, ~(1ull << engine->slot));
+	engine_fork_forget(engine);
+	slot_put(engine->slot);
 	mem_free(engine);
 }
 
@@ -393,6 +411,8 @@ int weir_engine_add_region(struct weir_engine *engine, struct weir_region *regio
 	uint32_t i = 0;
 	int rc;
 
+	if (engine_is_forked(engine))
+		return engine_fork_refuse();
 	while (i < engine->nregions && engine->regions[i] != region)
 		i++;
 	if (i == ENGINE_REGIONS_MAX)

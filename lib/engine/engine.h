@@ -171,11 +171,13 @@ struct weir_engine {
 	struct engine_endpoints all;
 	struct engine_endpoints ticking, quiet; /* together, all */
 	struct engine_orphans orphans;
-	struct batch_pool *batches;	   /* lib/conn's; NULL: there is no connection */
-	struct call_pool *calls;	   /* lib/requester's; NULL: there is none on this engine */
-	struct request_pool *requests;	   /* lib/responder's, where receives are shared */
-	struct kept_replies *kept_replies; /* lib/responder's, where results are placed by Sends */
-	bool is_ending;			   /* weir_engine_destroy(): nothing new may begin */
+	struct batch_pool *batches;	       /* lib/conn's; NULL: there is no connection */
+	struct call_pool *calls;	       /* lib/requester's; NULL: there is none on this engine */
+	struct request_pool *requests;	       /* lib/responder's, where receives are shared */
+	struct kept_replies *kept_replies;     /* lib/responder's, where results are placed by Sends */
+	bool is_ending;			       /* weir_engine_destroy(): nothing new may begin */
+	bool is_forked;			       /* this process is a child of the one that made it: forked.h */
+	_Alignas(64) struct fabric_ops driver; /* what 'ops' points to */
 };
 
 void engine_add(struct weir_engine *engine, struct engine_endpoint *ep);

@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "engine.h"
+#include "forked.h"
 
 #define MAILBOX_SIZE  1024u /* messages; a power of two */
 #define MAILBOX_BURST 32u
@@ -65,6 +66,8 @@ int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *
 {
 	struct mail mail = {fn, arg};
 
+	if (engine_is_forked(engine))
+		return engine_fork_refuse();
 	MAIL_SENT(engine->mailbox);
 	if (rte_ring_enqueue_elem(engine->mailbox, &mail, sizeof(mail)) != 0)
 		return -EAGAIN;

@@ -6,6 +6,7 @@
  * polled can name them any more.
  */
 #include "engine.h"
+#include "forked.h"
 #include "mailbox.h"
 #include "planted.h"
 #include "shared.h"
@@ -190,6 +191,11 @@ uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t 
 		flush(engine);
 	work = poll_completions(engine, budget ? budget : engine->poll_budget);
 	if (work == 0 || engine->stats.polls % CM_EVERY == 0) {
+		if (engine_is_forked(engine)) {
+			engine_fork_refuse();
+			engine->in_poll = false;
+			return 0;
+		}
 		work += poll_events(engine);
 		work += mailbox_poll(engine);
 		if (now_ns >= engine->next_tick_ns)

@@ -7,6 +7,22 @@
  * only inside weir_engine_poll(). It has no thread of its own: call poll in a loop on the one thread
  * that owns it (an lcore of DPDK, an SPDK reactor, or a thread of weir's launcher). Everything that
  * belongs to an engine is used on that thread; other threads come in by weir_engine_post().
+ *
+ * fork(2). An engine belongs to the process that made it. In a child:
+ *   - Functions on that engine, and on its connections, listeners, calls and requests, fail with -ECHILD, or with errno ECHILD
+ *     where they return a pointer or a count; those that return nothing do nothing. weir_conn_is_open() returns false, and
+ *     weir_engine_stats() returns what had been counted. weir_call_again(), weir_call_args() and the functions that describe a call
+ *     or results may still work on the child's copy; what they describe is refused by weir_call_submit(). No callback runs.
+ *     The first such use logs one line.
+ *   - weir_engine_destroy() lets go of the child's copy of the engine's memory. It tells peers nothing, and it frees neither
+ *     connections nor calls, which end with the process.
+ *   - fork() itself closes the child's copies of sockets, so that a child that lives on does not hide the parent's end from its
+ *     peers. Peers over shm see the end of the process also if the child was made by clone(2) or _Fork(3), which do not run
+ *     handlers of pthread_atfork(3). Such a child must not call weir. Over RDMA, a child keeps the device open: it should soon
+ *     end, or call exec.
+ *   - Regions stay mapped, and are shared with the parent: the child may read them, and must not write to them.
+ *   - A child may make engines of its own, if no other thread of the parent was inside weir or DPDK when it forked.
+ * exec closes all descriptors of weir and, where weir started it, EAL. vfork(2) and posix_spawn(3) need no care.
  */
 
 #include "weir_common.h"
@@ -105,32 +121,33 @@ struct weir_engine_stats {
 /** Create an engine by a profile, on the thread that will own it or before that thread starts. Opens
  *  the profile's driver, takes and registers all buffers. The profile is copied. EAL is started when
  *  the process has none yet.
- *  0; -ENODEV: no driver of that name; -ENOMEM; -EINVAL; or what the driver said. */
+ *  0; -ENODEV: no driver of that name; -ENOMEM; -EINVAL: weir_profile_check() says why; or what the driver said. */
 WEIR_API int weir_engine_create(const struct weir_profile *profile, struct weir_engine **engine);
 
 /** Close all connections (each call gets its completion, -ECONNABORTED) and listeners, and free the
  *  engine. Callbacks run inside; in them weir_connect() and weir_listen() fail with -ECANCELED. Requests that handlers
  *  still hold stay theirs, without arguments, until weir_request_reply(), which then only frees them. Regions that
  *  were added stay the caller's, to be destroyed after this. Over shm it waits for peers that are writing to this side's memory
- *  just then: two seconds at most, however many they are. Not from inside a callback. NULL is allowed. */
+ *  just then: two seconds at most, however many they are. In a child after fork, see above. Not from inside a callback. NULL is
+ *  allowed. */
 WEIR_API void weir_engine_destroy(struct weir_engine *engine);
 
 /** Do what there is to do: completions, connection events, timers, the mailbox, then send what
  *  was queued. At most 'budget' completions (0: the profile's poll_budget). 'now_ns' is a clock of the caller's
  *  that never goes back; all timeouts are measured by it. Returns the work done, 0 when idle. Callbacks
- *  run inside. Not from inside a callback. Owner's thread. */
+ *  run inside. In a child after fork: 0, and errno is ECHILD. Not from inside a callback. Owner's thread. */
 WEIR_API uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t now_ns);
 
 /** The 'now_ns' of the latest poll. */
 WEIR_API uint64_t weir_engine_now(const struct weir_engine *engine);
 
 /** Any thread: run fn(engine, arg) inside a later poll of the owner's thread, or in weir_engine_destroy(). 0, or -EAGAIN when the
- *  mailbox is full (try again after the owner polled). Messages of one thread keep their order. */
+ *  mailbox is full (try again after the owner polled), or -ECHILD after fork. Messages of one thread keep their order. */
 WEIR_API int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
 			      void *arg);
 
 /** Register a region with the engine's device, so that it may be named in calls and replies. Before
- *  the first call, since it may take long. 0; -ENOSPC: over 48 regions; or the driver's error. */
+ *  the first call, since it may take long. 0; -ENOSPC: over 48 regions; -ECHILD: after fork; or the driver's error. */
 WEIR_API int weir_engine_add_region(struct weir_engine *engine, struct weir_region *region);
 
 /** The reverse, when no call or reply names the region any more; weir_engine_destroy() does it for those left. */

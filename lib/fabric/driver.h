@@ -64,6 +64,9 @@
  * The completion of a LOCAL_INV says that the peer does not touch that memory any more; where it may be about to, the request has to
  * have FABRIC_IN_USE.
  *
+ * Fork: memory that a device shares with peers or with a child is mapped with MADV_DONTFORK, and each descriptor is closed by exec.
+ * No op but abandon is called in a child.
+ *
  * Domains: a device is one protection domain, whose keys hold on all of its connections, unless own_domains() was called.
  * Then each queue pair is a domain. lkeys hold on all of them all the same. The rkey of a registration is no key any more but
  * stands for one of each queue pair: qp_rkey(), for those made with 'exposes'; the others expose nothing. Such a key
@@ -89,6 +92,10 @@ struct fabric_ops {
 	/* 0 and *dev with attr filled in, or -errno. */
 	int (*open)(const struct fabric_dev_config *config, struct fabric_dev **dev);
 	void (*close)(struct fabric_dev *dev);
+	/* In a child, inside fork(), in place of close(): close the descriptors that the device has, and touch nothing else of it, as
+	 * memory, threads and the peers' view of it are the parent's. Other threads of the parent may have been in the midst of a
+	 * change, and their locks stay locked. Once at most. NULL: a child shares nothing with its parent. */
+	void (*abandon)(struct fabric_dev *dev);
 
 	/* From now on each queue pair is a protection domain: see above. Before the first registration and queue pair. 0 or
 	 * -errno. */

@@ -2,10 +2,13 @@
 #include "eal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/select.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -41,6 +44,46 @@ static int lcore_unpinned(char *arg, size_t size)
 	return used < size ? 0 : -E2BIG;
 }
 
+/* Whether EAL opens descriptors of that kind. */
+static bool is_eals(const char *target)
+{
+	static const char *const kinds[] = {"pipe:[", "anon_inode:[eventpoll]", "anon_inode:[timerfd]",
+					    "anon_inode:[eventfd]", "/memfd:"};
+
+	for (size_t i = 0; i < RTE_DIM(kinds); i++)
+		if (strncmp(target, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Descriptors that are open, as far as the set reaches. */
+static void list_open(fd_set *open_fds)
+{
+	FD_ZERO(open_fds);
+	for (int fd = 0; fd < FD_SETSIZE; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			FD_SET(fd, open_fds);
+}
+
+/* EAL opens its descriptors without FD_CLOEXEC. A program that is executed would keep EAL's memory. */
+static void close_on_exec(const fd_set *before)
+{
+	char path[32], target[64];
+
+	for (int fd = 0; fd < FD_SETSIZE; fd++) {
+		int flags = FD_ISSET(fd, before) ? -1 : fcntl(fd, F_GETFD);
+		ssize_t n;
+
+		if (flags < 0 || flags & FD_CLOEXEC)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = '\0';
+		if (is_eals(target))
+			(void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+	}
+}
+
 static int eal_start(const struct mem_eal_options *options)
 {
 	/* EAL permutes its arguments and may keep pointers to them: writable, and never freed. */
@@ -49,6 +92,7 @@ static int eal_start(const struct mem_eal_options *options)
 	static char memory[16], lcores_option[] = "--lcores", lcores[LCORES_BYTES];
 	uint32_t memory_mb = options && options->memory_mb ? options->memory_mb : MEMORY_MB;
 	char *argv[RTE_DIM(fixed) + 4];
+	fd_set before;
 	int argc = 0;
 	int rc = 0;
 
@@ -65,10 +109,12 @@ static int eal_start(const struct mem_eal_options *options)
 	argv[argc++] = lcores_option;
 	argv[argc++] = lcores;
 	argv[argc] = NULL;
+	list_open(&before);
 	if (rte_eal_init(argc, argv) < 0) {
 		rc = rte_errno ? -rte_errno : -EIO;
 		MEM_LOG(ERR, "EAL did not start: %s", rte_strerror(-rc));
 	}
+	close_on_exec(&before);
 	return rc;
 }
 

@@ -104,6 +104,9 @@ int mem_pool_create(const struct mem_pool_options *options, const struct mem_reg
 /* All buffers must be back. NULL is allowed. */
 void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registrar);
 
+/* In a child after fork: let go of the memory alone. What the descriptors are in is EAL's, whose locks may be held for ever. */
+void mem_pool_abandon(struct mem_pool *pool, const struct mem_registrar *registrar);
+
 /* mem_pool_get() where none has come back: one that was never used. Out of line, as it would burden each caller. */
 struct mem_buf *mem_pool_get_slow(struct mem_pool *pool);
 

@@ -105,6 +105,15 @@ void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registr
 	mem_free(pool);
 }
 
+void mem_pool_abandon(struct mem_pool *pool, const struct mem_registrar *registrar)
+{
+	if (!pool || !pool->region)
+		return;
+	mem_region_deregister(pool->region, registrar);
+	weir_region_destroy(pool->region);
+	pool->region = NULL;
+}
+
 struct mem_buf *mem_pool_get_slow(struct mem_pool *pool)
 {
 	void *buf;

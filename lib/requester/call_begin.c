@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "call_pool.h"
+#include "forked.h"
 #include "planted.h"
 #include "rpc_msg.h"
 #include "ulb_find.h"
@@ -78,6 +79,10 @@ static __attribute__((noinline)) struct mem_buf *take_any_buffer(struct weir_eng
 	struct mem_pool *pool = stream_bytes > engine->msg_bytes ? engine->long_pool : engine->send_pool;
 	struct mem_buf *buf;
 
+	if (engine_is_forked(engine)) {
+		engine_fork_refuse();
+		return NULL;
+	}
 	if (stream_bytes + ENGINE_HEADROOM > engine->profile.long_buffer_bytes ||
 	    reply_bytes > engine->profile.long_buffer_bytes) {
 		errno = EMSGSIZE;

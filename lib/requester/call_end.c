@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "forked.h"
 #include "planted.h"
 
 #define REVOKE_NS 1000000000u /* for the device to invalidate the keys of a call that is given up */
@@ -131,6 +132,8 @@ static void time_out(struct weir_call *call)
 
 int weir_call_cancel(struct weir_call *call)
 {
+	if (engine_is_forked(call->conn->ep.engine))
+		return engine_fork_refuse();
 	if (call->is_cancelled ||
 	    (call->state != CALL_QUEUED && call->state != CALL_SENT && call->state != CALL_REPLIED))
 		return -EINVAL;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "forked.h"
 #include "spare.h"
 
 static struct weir_engine *engine_of(const struct weir_call *call)
@@ -488,6 +489,10 @@ int call_submit_any(struct weir_call *call)
 			return 0;
 		call_close_piece(call); /* as transmit() wants it */
 		call->is_plain = true;
+	}
+	if (engine_is_forked(conn->ep.engine)) {
+		req->nactive--;
+		return engine_fork_refuse();
 	}
 	/* Making room may end calls, whose callbacks take credits: looked at again behind it. */
 	if (may_send && conn_tx_reserve(conn, 1 + call->more + call->nexposures, sges_max(call)) &&

@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "call_pool.h"
+#include "forked.h"
 #include "planted.h"
 #include "windows.h"
 
@@ -78,6 +79,8 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 
 	if (credits > engine->profile.credits || !addr || strlen(addr) >= FABRIC_ADDR_MAX)
 		return -EINVAL;
+	if (engine_is_forked(engine))
+		return engine_fork_refuse();
 	if (engine->is_ending)
 		return -ECANCELED;
 	rc = engine_windows_create(engine);

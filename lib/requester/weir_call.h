@@ -38,7 +38,8 @@ struct weir_connect_options {
 /** Start to connect. The outcome is an event; gives up after the profile's connect_timeout_ms. 'addr'
  *  is of the driver's form (shm: a name, or a path that starts with '/').
  *  0 and *conn, or -EINVAL, -ENOMEM, -EBUSY (too many connections), -ECANCELED (the engine is being destroyed),
- *  -EOPNOTSUPP (the exposure policy is 'window', and the device has no memory windows), or the driver's error. */
+ *  -ECHILD (after fork, see weir_engine.h), -EOPNOTSUPP (the exposure policy is 'window', and the device has no memory windows), or
+ *  the driver's error. */
 WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
 			  const struct weir_connect_options *options, struct weir_conn **conn);
 /** How a call ended. Valid during the callback only, with all it points to. */
@@ -92,7 +93,7 @@ struct weir_call_params {
 
 /** Start to describe a call. NULL with errno: ENOTCONN (not open), EAGAIN (twice as many calls as credits were asked
  *  for are begun and not done, those queued for a credit included: wait for one to end), ENOBUFS (buffer pool is dry), EMSGSIZE (args_max_bytes or
- *  results_max_bytes is over the profile's long_buffer_bytes), EINVAL. */
+ *  results_max_bytes is over the profile's long_buffer_bytes), ECHILD (after fork, see weir_engine.h), EINVAL. */
 WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params);
 
 /** As weir_call_begin() with the parameters of a call whose 'done' is being called, once, from there; 'call' ends as it does. Where a loop calls again
@@ -134,7 +135,7 @@ WEIR_API int weir_call_operation(struct weir_call *call);
 
 /** Send it, or queue it until there is a credit. From here on 'done' is certain. 0; or the call is as it was, to be
  *  mended or abandoned: -ENOSPC: the arguments did not fit args_max_bytes; -EMSGSIZE: even the
- *  transport header does not fit inline; -ENOBUFS: no long buffer is free. */
+ *  transport header does not fit inline; -ENOBUFS: no long buffer is free; -ECHILD: after fork, see weir_engine.h. */
 WEIR_API int weir_call_submit(struct weir_call *call);
 
 /** Give up a call that was not submitted; 'done' is not called. One that is neither submitted nor given up when
@@ -155,7 +156,7 @@ WEIR_API uint32_t weir_call_losses(const struct weir_call *call);
  *  from one of the next polls. What it exposed is invalidated first; with the exposure policy 'pool', where that can't be, a
  *  call that named memory takes its connection with it (RFC 8166 sections 4.4.1 and 4.5.4), as its time-out would.
  *  The responder may run the call all the same; when it then uses a key that has ended, the connection ends, too.
- *  0; -EINVAL: not submitted, or being ended already. */
+ *  0; -EINVAL: not submitted, or being ended already; -ECHILD: after fork, see weir_engine.h. */
 WEIR_API int weir_call_cancel(struct weir_call *call);
 
 /** The connection that a call was begun on. Any time until its end. On the engine's thread. */

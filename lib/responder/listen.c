@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "forked.h"
 
 #define LISTENER_BACKLOG 64u
 #define LINGER_NS	 10000000u /* for Sends to arrive that nobody asked a completion of */
@@ -294,6 +295,8 @@ int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_
 	if (!addr || !options || options->nprograms == 0 || options->nprograms > LISTENER_PROGRAMS_MAX ||
 	    options->nengines > LISTENER_ENGINES_MAX)
 		return -EINVAL;
+	if (engine_is_forked(engine))
+		return engine_fork_refuse();
 	if (engine->is_ending)
 		return -ECANCELED;
 	listener = mem_zalloc(sizeof(*listener));
@@ -336,7 +339,7 @@ int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_
 
 void weir_listener_close(struct weir_listener *listener)
 {
-	if (!listener)
+	if (!listener || engine_is_forked(listener->ep.engine))
 		return;
 	listener->ep.engine->ops->unlisten(listener->fabric);
 	listener->fabric = NULL;

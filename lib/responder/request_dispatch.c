@@ -2,6 +2,8 @@
 /* The RPC header of a call (RFC 5531 section 9), and which program is to have it. */
 #include "responder.h"
 
+#include "forked.h"
+
 #include <errno.h>
 
 static void reply_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, uint32_t high)
@@ -159,6 +161,8 @@ int weir_request_wait(struct weir_request *req)
 	req->marks.is_plain = false;
 	if (!responder_engine(responder))
 		return -ENOTCONN;
+	if (engine_is_forked(responder->engine))
+		return engine_fork_refuse();
 	if (req->reply || !req->may_wait)
 		return -EMSGSIZE;
 	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it. */

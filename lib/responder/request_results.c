@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "forked.h"
 #include "wire.h"
 
 static inline void begin_results(struct weir_request *req)
@@ -53,6 +54,10 @@ static inline struct weir_xdr_out *put_header(struct weir_request *req)
 static __attribute__((noinline)) struct weir_xdr_out *results_in_other(struct weir_request *req,
 								       uint64_t bytes)
 {
+	if (engine_is_forked(req->responder->engine)) {
+		engine_fork_refuse();
+		return NULL;
+	}
 	return request_take_buffer(req, bytes) ? put_header(req) : NULL;
 }
 

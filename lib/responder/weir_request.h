@@ -88,8 +88,8 @@ struct weir_listen_options {
 	weir_accept_fn accept;	       /**< may be NULL: all are taken */
 };
 
-/** Listen on 'addr', of the driver's form. 0; -EADDRINUSE; -EINVAL; -ENOMEM; -ECANCELED: the engine is being destroyed; or
- *  the driver's error. */
+/** Listen on 'addr', of the driver's form. 0; -EADDRINUSE; -EINVAL; -ENOMEM; -ECANCELED: the engine is being destroyed; -ECHILD:
+ *  after fork, see weir_engine.h; or the driver's error. */
 WEIR_API int weir_listen(struct weir_engine *engine, const char *addr,
 			 const struct weir_listen_options *options, struct weir_listener **listener);
 
@@ -109,13 +109,13 @@ WEIR_API void weir_request_set_user(struct weir_request *req, void *user);
 WEIR_API void *weir_request_user(const struct weir_request *req);
 
 /** Start an accepted reply of status SUCCESS whose results, items left out, have at most 'max_bytes' of XDR.
- *  Encoder for the results; NULL when no buffer of that size is free. */
+ *  Encoder for the results; NULL when no buffer of that size is free, or, with errno ECHILD, after fork (weir_engine.h). */
 WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes);
 
 /** After weir_request_results() has returned NULL: have the handler called again, from the start, with its arguments as they
  *  were, when buffers are back; connections take turns. 0: it will be, and is to return now. Else it is to reply with
  *  an error. -EMSGSIZE: there is no buffer of that size, ever. -ENOBUFS: too many wait (the profile's waiting_requests), or its
- *  own arguments are in buffers that others wait for. -ENOTCONN: the engine is gone. */
+ *  own arguments are in buffers that others wait for. -ENOTCONN: the engine is gone. -ECHILD: after fork. */
 WEIR_API int weir_request_wait(struct weir_request *req);
 
 /** The call was carried out, and its arguments are not needed any more: buffers that they were pulled to go back.

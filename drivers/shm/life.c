@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "life.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "shm.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Linux 6.5 */
+#endif
+
+bool life_has_ended(const struct shm_life *life)
+{
+	struct pollfd look = {.fd = life->fd, .events = POLLIN};
+
+	return poll(&look, 1, 0) == 1;
+}
+
+/* The socket knows the process itself. A PID may be another process's by now, if its own has ended: then that one is watched, and
+ * the socket alone tells of the end. */
+static int open_pidfd(int sock, pid_t pid)
+{
+	socklen_t len = sizeof(int);
+	int fd = -1;
+
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
+		return fd;
+	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+/* While a process lives, no other has its PID. */
+static struct shm_life *find_alive(struct shm_dev *dev, pid_t pid)
+{
+	struct shm_life *life;
+
+	LIST_FOREACH(life, &dev->lives, entry)
+	if (life->pid == pid && life->id != 0 && !life_has_ended(life))
+		return life;
+	return NULL;
+}
+
+struct shm_life *life_get(struct shm_dev *dev, int sock, pid_t pid)
+{
+	struct shm_life *life = pid > 0 ? find_alive(dev, pid) : NULL;
+
+	if (life) {
+		life->nusers++;
+		return life;
+	}
+	if (pid == getpid())
+		return NULL;
+	life = mem_zalloc(sizeof(*life));
+	if (!life)
+		return NULL;
+	life->fd = open_pidfd(sock, pid);
+	life->id = life->fd >= 0 ? shm_watch(dev, life->fd) : 0;
+	if (life->id == 0) {
+		if (life->fd >= 0)
+			close(life->fd);
+		mem_free(life);
+		return NULL;
+	}
+	life->pid = pid;
+	life->nusers = 1;
+	LIST_INSERT_HEAD(&dev->lives, life, entry);
+	return life;
+}
+
+void life_put(struct shm_dev *dev, struct shm_life *life)
+{
+	if (!life || --life->nusers > 0)
+		return;
+	life_end(dev, life);
+	LIST_REMOVE(life, entry);
+	close(life->fd);
+	mem_free(life);
+}
+
+struct shm_life *life_find(struct shm_dev *dev, uint64_t id)
+{
+	struct shm_life *life;
+
+	LIST_FOREACH(life, &dev->lives, entry)
+	if (life->id == id)
+		return life;
+	return NULL;
+}
+
+void life_end(struct shm_dev *dev, struct shm_life *life)
+{
+	if (life->id != 0)
+		shm_unwatch(dev, life->fd);
+	life->id = 0;
+}

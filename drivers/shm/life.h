@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LIFE_H
+#define LIFE_H
+
+/*
+ * Whether a peer's process lives, by pidfd.
+ *
+ * The end of a peer's process closes its sockets, unless a child of it has them, too: such a child would hide the end for as long
+ * as it lives. So the control thread also watches the process that made the connection. All connections of one process to a
+ * device share one pidfd. Without a pidfd (the peer is in another PID namespace, and the kernel is older than Linux 6.5), the
+ * socket alone tells of the end.
+ *
+ * The lock is held in all of it, but for life_has_ended().
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+struct shm_dev;
+
+struct shm_life {
+	int fd;	     /* the pidfd */
+	pid_t pid;   /* in this PID namespace; 0: it has none here */
+	uint64_t id; /* what epoll knows it by; 0: it has ended */
+	uint32_t nusers;
+	LIST_ENTRY(shm_life) entry;
+};
+
+LIST_HEAD(shm_lives, shm_life);
+
+/* Of the process at the other end of a socket, 'pid' by SO_PEERCRED. NULL: it is this process, or can't be watched. */
+struct shm_life *life_get(struct shm_dev *dev, int sock, pid_t pid);
+void life_put(struct shm_dev *dev, struct shm_life *life); /* NULL is allowed */
+
+/* The one that epoll knows by 'id', or NULL. */
+struct shm_life *life_find(struct shm_dev *dev, uint64_t id);
+/* It has ended: it is not watched any more. */
+void life_end(struct shm_dev *dev, struct shm_life *life);
+
+/* Any thread that has a socket of its. */
+bool life_has_ended(const struct shm_life *life);
+
+#endif
