@@ -6,28 +6,28 @@
 /* No user and no group has this number: it is how chown() and setfsuid() say "leave it". Taken for an id it would do so. */
 #define ID_OF_NOBODY UINT32_MAX
 
-static void make_anonymous(const struct export *export, struct cred *cred)
+static void make_anonymous(const struct export_rules *rules, struct cred *cred)
 {
-	cred->uid = export->anon_uid;
-	cred->gid = export->anon_gid;
+	cred->uid = rules->anon_uid;
+	cred->gid = rules->anon_gid;
 	cred->ngids = 0;
 }
 
-static uint32_t gid_of(const struct export *export, uint32_t gid)
+static uint32_t gid_of(const struct export_rules *rules, uint32_t gid)
 {
-	bool is_squashed = gid == ID_OF_NOBODY || (gid == 0 && export->squashes_root);
+	bool is_squashed = gid == ID_OF_NOBODY || (gid == 0 && rules->squashes_root);
 
-	return is_squashed ? export->anon_gid : gid;
+	return is_squashed ? rules->anon_gid : gid;
 }
 
-enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct export *export,
-				struct cred *cred)
+enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct client *client,
+				const struct export_rules *rules, struct cred *cred)
 {
 	struct weir_rpc_auth_sys sys;
 
 	switch (auth->flavor) {
 	case WEIR_RPC_AUTH_NONE:
-		make_anonymous(export, cred);
+		make_anonymous(rules, cred);
 		return WEIR_RPC_AUTH_OK;
 	case WEIR_RPC_AUTH_SYS:
 		break;
@@ -36,15 +36,20 @@ enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct e
 	}
 	if (weir_rpc_auth_sys_decode(auth, &sys) != 0)
 		return WEIR_RPC_AUTH_BADCRED;
-	if (sys.uid == ID_OF_NOBODY || (sys.uid == 0 && export->squashes_root)) {
-		make_anonymous(export, cred);
+	if (client->has_uid && client->uid != 0) {
+		sys.uid = client->uid;
+		sys.gid = client->gid;
+		sys.ngids = 0;
+	}
+	if (rules->squashes_all || sys.uid == ID_OF_NOBODY || (sys.uid == 0 && rules->squashes_root)) {
+		make_anonymous(rules, cred);
 		return WEIR_RPC_AUTH_OK;
 	}
 	cred->uid = sys.uid;
-	cred->gid = gid_of(export, sys.gid);
+	cred->gid = gid_of(rules, sys.gid);
 	cred->ngids = sys.ngids;
 	for (uint32_t i = 0; i < sys.ngids; i++)
-		cred->gids[i] = gid_of(export, sys.gids[i]);
+		cred->gids[i] = gid_of(rules, sys.gids[i]);
 	return WEIR_RPC_AUTH_OK;
 }
 

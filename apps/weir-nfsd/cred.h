@@ -4,7 +4,7 @@
 
 /* Who makes a call, and what mode bits let them do. */
 
-#include "export.h"
+#include "client_rules.h"
 #include "weir_rpc.h"
 
 struct cred {
@@ -16,10 +16,18 @@ struct cred {
 
 enum { MAY_EXEC = 1, MAY_WRITE = 2, MAY_READ = 4 };
 
-/* From an RPC credential, by the export's rules: who is squashed, and whoever claims the id 2^32 - 1, which is no id, is
- * anonymous. WEIR_RPC_AUTH_OK, or what to deny the call with. */
-enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct export *export,
-				struct cred *cred);
+/*
+ * Decide as whom a call is carried out, by its RPC credential, by what the kernel knows of the client, and by the export's rules
+ * for that client.
+ *
+ * A user of this host whom the kernel has named, other than root, acts as itself: its user and its group take the place of those in the
+ * credential, and no other groups count, as a claim to them cannot be checked. Who is squashed is anonymous, and so is whoever
+ * claims the ID 2^32 - 1, which is no ID.
+ *
+ * Returns WEIR_RPC_AUTH_OK with *cred filled in, or what the call is to be denied with.
+ */
+enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct client *client,
+				const struct export_rules *rules, struct cred *cred);
 
 bool cred_in_group(const struct cred *cred, uint32_t gid);
 

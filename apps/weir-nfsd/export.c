@@ -62,18 +62,19 @@ static int set_backend(struct export *export, const char *text, const char *wher
 	return bad(where, "back end", text, "expected ram, ram:SIZE or dir:PATH");
 }
 
-static int set_bool(const char *key, const char *value, const char *where, bool *to)
+static int set_bool(const char *key, const char *value, const char *where, struct export *export,
+		    enum export_rule rule)
 {
 	if (strcmp(value, "yes") == 0)
-		*to = true;
+		export_set_flag(&export->rules, rule, true);
 	else if (strcmp(value, "no") == 0)
-		*to = false;
+		export_set_flag(&export->rules, rule, false);
 	else
 		return bad(where, key, value, "expected yes or no");
 	return 0;
 }
 
-static int set_id(const char *key, const char *value, const char *where, uint32_t *to)
+int export_parse_id(const char *key, const char *value, const char *where, uint32_t *to)
 {
 	unsigned long long number;
 	char *end;
@@ -93,18 +94,26 @@ int export_set(struct export *export, const char *key, const char *value, const 
 	if (strcmp(key, "size") == 0)
 		return set_size(export, value, where);
 	if (strcmp(key, "root_squash") == 0)
-		return set_bool(key, value, where, &export->squashes_root);
+		return set_bool(key, value, where, export, EXPORT_SQUASH_ROOT);
+	if (strcmp(key, "all_squash") == 0)
+		return set_bool(key, value, where, export, EXPORT_SQUASH_ALL);
+	if (strcmp(key, "secure_port") == 0)
+		return set_bool(key, value, where, export, EXPORT_SECURE_PORT);
+	if (strcmp(key, "clients") == 0)
+		return export_set_clients(export, value, where);
 	if (strcmp(key, "anonuid") == 0)
-		return set_id(key, value, where, &export->anon_uid);
+		return export_parse_id(key, value, where, &export->rules.anon_uid);
 	if (strcmp(key, "anongid") == 0)
-		return set_id(key, value, where, &export->anon_gid);
+		return export_parse_id(key, value, where, &export->rules.anon_gid);
 	if (strcmp(key, "access") == 0) {
-		export->is_read_only = strcmp(value, "ro") == 0;
-		if (!export->is_read_only && strcmp(value, "rw") != 0)
+		export->rules.is_read_only = strcmp(value, "ro") == 0;
+		if (!export->rules.is_read_only && strcmp(value, "rw") != 0)
 			return bad(where, key, value, "expected ro or rw");
 		return 0;
 	}
-	return bad(where, "key", key, "expected backend, access, size, root_squash, anonuid or anongid");
+	return bad(where, "key", key,
+		   "expected backend, size, clients, access, root_squash, all_squash, anonuid, anongid or "
+		   "secure_port");
 }
 
 /* What a client can ask for, and a file of exports can say: no control characters, and no blank at the end. */
@@ -138,7 +147,8 @@ struct export *export_make(struct exports *exports, const char *name, const char
 		bad(where, "export", name, "there are 32 already");
 		return NULL;
 	}
-	*export = (struct export){.squashes_root = true, .anon_uid = ANONYMOUS, .anon_gid = ANONYMOUS};
+	*export = (struct export){
+		.rules = {.squashes_root = true, .anon_uid = ANONYMOUS, .anon_gid = ANONYMOUS}};
 	/* MOUNT's paths have one slash in front and none behind. */
 	while (n > 0 && inner[n - 1] == '/')
 		n--;

@@ -87,7 +87,8 @@ static int serve(const struct options *options, struct server *server, int fd)
 	int rc = 0;
 
 	if (options->has_mount)
-		rc = mountd_open(server, mount_host(options), options->mount_port, &mountd);
+		rc = mountd_open(server, mount_host(options), options->mount_port,
+				 strcmp(options->profile.driver, "verbs") != 0, &mountd);
 	if (rc == 0)
 		rc = begin_sandbox(options, server);
 	if (rc == 0)

@@ -21,7 +21,9 @@ struct mountd {
 	atomic_bool stop;
 	struct rpc_tcp *tcp;
 	struct server *server;
-	struct mount3_dump_res mounts;
+	bool is_local;	      /* NFS is served to this host alone */
+	struct client client; /* of the present call */
+	struct mount3_dump_res mounts, shown;
 	struct mount3_mnt_res mnt;
 	struct mount3_export_res exports;
 };
@@ -97,7 +99,7 @@ static enum accept_stat do_mnt(struct mountd *mountd, XDR *args, const char *hos
 		return GARBAGE_ARGS;
 	trim(&path);
 	*res = (struct mount3_mnt_res){.nflavors = 2, .flavors = {AUTH_SYS, AUTH_NONE}};
-	res->status = status_of(server_find(mountd->server, path.path, &res->fh));
+	res->status = status_of(server_find(mountd->server, &mountd->client, path.path, &res->fh));
 	if (res->status == MOUNT3_OK)
 		note_mount(&mountd->mounts, host, path.path);
 	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_mnt_res, res};
@@ -115,21 +117,48 @@ static enum accept_stat do_umnt(struct mountd *mountd, XDR *args, const char *ho
 	return SUCCESS;
 }
 
+/* Of the list, what the client could mount itself. */
+static void do_dump(struct mountd *mountd, struct rpc_tcp_results *results)
+{
+	const struct mount3_dump_res *all = &mountd->mounts;
+	struct mount3_dump_res *res = &mountd->shown;
+
+	res->n = 0;
+	for (uint32_t i = 0; i < all->n; i++)
+		if (server_may_mount(mountd->server, &mountd->client, all->mounts[i].path))
+			res->mounts[res->n++] = all->mounts[i];
+	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_dump_res, res};
+}
+
 static void do_export(struct mountd *mountd, struct rpc_tcp_results *results)
 {
 	const struct exports *exports = &mountd->server->exports;
 	struct mount3_export_res *res = &mountd->exports;
 
-	res->n = exports->n;
-	for (uint32_t i = 0; i < res->n; i++)
-		snprintf(res->exports[i].path, sizeof(res->exports[i].path), "%s", exports->all[i].name);
+	res->n = 0;
+	for (uint32_t i = 0; i < exports->n; i++)
+		if (mountd->client.rules[i])
+			snprintf(res->exports[res->n++].path, sizeof(res->exports[0].path), "%s",
+				 exports->all[i].name);
 	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_export_res, res};
 }
 
-static enum accept_stat handle(void *arg, uint32_t proc, XDR *args, const char *host,
+static bool may_connect(void *arg, const struct rpc_tcp_peer *peer)
+{
+	struct mountd *mountd = arg;
+	struct client client;
+
+	client_of_tcp(&client, peer->host, peer->port, mountd->is_local, &mountd->server->exports);
+	return client_may_connect(&client, &mountd->server->exports);
+}
+
+static enum accept_stat handle(void *arg, uint32_t proc, XDR *args, const struct rpc_tcp_peer *peer,
 			       struct rpc_tcp_results *results)
 {
 	struct mountd *mountd = arg;
+	const char *host = peer->host;
+
+	client_of_tcp(&mountd->client, host, peer->port, mountd->is_local, &mountd->server->exports);
 
 	switch (proc) {
 	case MOUNT3_NULL:
@@ -137,7 +166,7 @@ static enum accept_stat handle(void *arg, uint32_t proc, XDR *args, const char *
 	case MOUNT3_MNT:
 		return do_mnt(mountd, args, host, results);
 	case MOUNT3_DUMP:
-		*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_dump_res, &mountd->mounts};
+		do_dump(mountd, results);
 		return SUCCESS;
 	case MOUNT3_UMNT:
 		return do_umnt(mountd, args, host);
@@ -161,10 +190,10 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int mountd_open(struct server *server, const char *host, uint32_t port, struct mountd **mountd)
+int mountd_open(struct server *server, const char *host, uint32_t port, bool is_local, struct mountd **mountd)
 {
 	struct mountd *m = calloc(1, sizeof(*m));
-	struct rpc_tcp_program program = {MOUNT3_PROGRAM, MOUNT3_VERSION, handle, m};
+	struct rpc_tcp_program program = {MOUNT3_PROGRAM, MOUNT3_VERSION, may_connect, handle, m};
 	int rc = m ? rpc_tcp_create(host, port, &program, &m->tcp) : -ENOMEM;
 
 	if (rc != 0) {
@@ -174,6 +203,7 @@ int mountd_open(struct server *server, const char *host, uint32_t port, struct m
 		return rc;
 	}
 	m->server = server;
+	m->is_local = is_local;
 	*mountd = m;
 	return 0;
 }

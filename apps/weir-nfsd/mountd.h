@@ -5,13 +5,16 @@
 /* MOUNT version 3 over TCP (rpc_tcp.h), in a thread of its own: it needs the exports' names, which don't change, and
  * server_find(). Exports can be mounted, and directories below them. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mountd;
 struct server;
 
-/* Listen on 'port' (0: any) of the address 'host', in numbers. 0, or -errno, which was said on standard error. */
-int mountd_open(struct server *server, const char *host, uint32_t port, struct mountd **mountd);
+/* Listen on 'port' (0: any) of the address 'host', in numbers; 'is_local': NFS is served to this host alone, whose users the
+ * exports call 'local'. 0, or -errno, which was said on standard error. */
+int mountd_open(struct server *server, const char *host, uint32_t port, bool is_local,
+		struct mountd **mountd);
 /* Begin to answer. 0, or -errno, which was said on standard error. NULL is allowed. */
 int mountd_start(struct mountd *mountd);
 /* When no poller runs any more: this thread polls for them until MOUNT's has ended. NULL is allowed. */

@@ -44,6 +44,7 @@ static struct op *op_take(struct poller *home, struct weir_request *req)
 	op->req = req;
 	op->proc = weir_request_header(req)->proc;
 	op->export = NULL;
+	op->rules = NULL;
 	op->data = NULL;
 	op->data_bytes = 0;
 	return op;
@@ -84,6 +85,43 @@ static int get_args(struct op *op)
 	if (op->proc == NFS3_WRITE && op->args.write.count != op->data_bytes)
 		return -1;
 	return 0;
+}
+
+/*
+ * Who is at the other end of a request's connection: found out with its first call, and kept with it. NULL: the connection is gone,
+ * or there is no memory.
+ */
+static const struct client *client_of(struct server *server, const struct weir_request *req)
+{
+	struct weir_conn *conn = weir_request_conn(req);
+	struct client *client = conn ? weir_conn_user(conn) : NULL;
+	struct weir_peer peer;
+
+	if (client || !conn || weir_conn_peer(conn, &peer) != 0)
+		return client;
+	client = malloc(sizeof(*client));
+	if (client) {
+		client_of_peer(client, &peer, &server->exports);
+		weir_conn_set_user(conn, client);
+	}
+	return client;
+}
+
+void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	(void)error;
+	(void)arg;
+	if (event != WEIR_CONN_CLOSED)
+		return;
+	free(weir_conn_user(conn));
+	weir_conn_set_user(conn, NULL);
+}
+
+/* A handle alone opens nothing: for a client that may not mount its export it is stale, as it is to the kernel's server. */
+static enum nfs3_status check_rules(struct op *op, const struct client *client)
+{
+	op->rules = client_rules(client, &op->server->exports, op->export);
+	return op->rules ? NFS3_OK : NFS3ERR_STALE;
 }
 
 static enum nfs3_status check_handles(struct op *op)
@@ -134,6 +172,7 @@ static void carry_out(struct op *op)
 void op_handle(struct weir_request *req, void *arg)
 {
 	struct server *server = arg;
+	const struct client *client;
 	enum weir_rpc_auth_stat auth;
 	enum nfs3_status status;
 	struct op *op;
@@ -158,16 +197,25 @@ void op_handle(struct weir_request *req, void *arg)
 		op_free(op);
 		return;
 	}
+	client = client_of(server, req);
+	if (!client) {
+		weir_request_forget(req);
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		op_free(op);
+		return;
+	}
 	status = server->is_stopping ? NFS3ERR_JUKEBOX : check_handles(op);
+	if (status == NFS3_OK)
+		status = check_rules(op, client);
 	/* A credential is understood by an export's rules; without one, the first's will do to refuse nonsense. */
-	auth = cred_of(&weir_request_header(req)->cred, op->export ? op->export : &server->exports.all[0],
-		       &op->cred);
+	auth = cred_of(&weir_request_header(req)->cred, client,
+		       op->rules ? op->rules : &server->exports.all[0].rules, &op->cred);
 	if (auth != WEIR_RPC_AUTH_OK) {
 		weir_request_reply_denied(req, auth);
 		op_free(op);
 		return;
 	}
-	if (status == NFS3_OK && op_procs[op->proc].changes && op->export->is_read_only)
+	if (status == NFS3_OK && op_procs[op->proc].changes && op->rules->is_read_only)
 		status = NFS3ERR_ROFS;
 	if (status == NFS3_OK && (op_procs[op->proc].has_name || op->proc == NFS3_LINK))
 		status = name_check_op(op);
@@ -182,6 +230,8 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct
 	const struct weir_rpc_call_header *header = weir_request_header(req);
 	struct weir_xdr_in in = *weir_request_args(req);
 	struct server *server = arg;
+	const struct export_rules *rules;
+	const struct client *client;
 	struct nfs3_write_args args;
 	struct export *export;
 	struct handle_id id;
@@ -194,12 +244,16 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct
 	    weir_xdr_remaining(&in) != 0)
 		return -1;
 	if (handle_check(&server->key, &server->exports, &args.fh, &export, &id) != NFS3_OK ||
-	    export->is_read_only || !export->ops->place)
+	    !export->ops->place)
+		return -1;
+	client = client_of(server, req);
+	rules = client ? client_rules(client, &server->exports, export) : NULL;
+	if (!rules || rules->is_read_only)
 		return -1;
 	/* Where the data are to be is the owner's to say, who can't be asked here: it will take them from a buffer. */
 	if (export->owner != home_of(server, req))
 		return -1;
-	if (cred_of(&header->cred, export, &cred) != WEIR_RPC_AUTH_OK)
+	if (cred_of(&header->cred, client, rules, &cred) != WEIR_RPC_AUTH_OK)
 		return -1;
 	return export->ops->place(export->fs, req, &id, &cred, args.offset, len_bytes, place);
 }

@@ -22,6 +22,7 @@
 #include "fs.h"
 #include "handle.h"
 #include "nfs3_xdr.h"
+#include "weir_conn.h"
 #include "weir_request.h"
 
 struct op;
@@ -78,6 +79,7 @@ struct op {
 	bool is_away; /* with an owner that is not its home, or back from there */
 	struct op_mail mail;
 	struct export *export;
+	const struct export_rules *rules; /* by which the caller may use the export */
 	struct cred cred;
 	union op_args args;
 	struct handle_id id;  /* the first handle's file */
@@ -110,6 +112,8 @@ TAILQ_HEAD(op_list, op);
 
 /* The program's callbacks; 'arg' is the struct server. */
 void op_handle(struct weir_request *req, void *arg);
+/* A connection has ended: what is known of its client goes. */
+void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
 int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_place *place,
 	     void *arg);
 

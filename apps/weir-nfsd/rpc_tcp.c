@@ -30,7 +30,7 @@ struct conn {
 	bool is_ended;	   /* the peer sends no more */
 	uint64_t since_ms; /* the latest whole call, or the connect */
 	uint64_t turn;	   /* the same, in the order in which they came */
-	char host[NI_MAXHOST];
+	struct rpc_tcp_peer peer;
 	uint32_t have;
 	uint8_t in[RPC_TCP_CALL_MAX];
 	uint8_t *out; /* what is left to send, or NULL */
@@ -133,7 +133,7 @@ static void accept_call(struct rpc_tcp *tcp, const struct conn *conn, const stru
 		reply->acpted_rply.ar_vers.high = tcp->program.vers;
 	} else {
 		reply->acpted_rply.ar_stat = tcp->program.handle(tcp->program.arg, (uint32_t)call->cb_proc,
-								 args, conn->host, &results);
+								 args, &conn->peer, &results);
 	}
 	/* Of a union with ar_vers. */
 	if (reply->acpted_rply.ar_stat == SUCCESS) {
@@ -298,9 +298,20 @@ static void close_quiet(struct rpc_tcp *tcp)
 			close_conn(tcp, i);
 }
 
+static void find_peer(const struct sockaddr_storage *from, socklen_t len, struct rpc_tcp_peer *peer)
+{
+	char port[8] = "0";
+
+	if (getnameinfo((const struct sockaddr *)from, len, peer->host, sizeof(peer->host), port,
+			sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		snprintf(peer->host, sizeof(peer->host), "?");
+	peer->port = (uint32_t)strtoul(port, NULL, 10);
+}
+
 static bool accept_one(struct rpc_tcp *tcp)
 {
 	struct sockaddr_storage from;
+	struct rpc_tcp_peer peer;
 	socklen_t len = sizeof(from);
 	int fd = accept4(tcp->fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK), one = 1;
 	struct conn *conn;
@@ -311,6 +322,12 @@ static bool accept_one(struct rpc_tcp *tcp)
 			make_room(tcp);
 		return false;
 	}
+	/* Before it can take the place of somebody else. */
+	find_peer(&from, len, &peer);
+	if (tcp->program.may_connect && !tcp->program.may_connect(tcp->program.arg, &peer)) {
+		close(fd);
+		return true;
+	}
 	if (tcp->n == RPC_TCP_CONNS_MAX)
 		close_quietest(tcp);
 	conn = calloc(1, sizeof(*conn));
@@ -320,10 +337,8 @@ static bool accept_one(struct rpc_tcp *tcp)
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	conn->fd = fd;
+	conn->peer = peer;
 	take_turn(tcp, conn);
-	if (getnameinfo((struct sockaddr *)&from, len, conn->host, sizeof(conn->host), NULL, 0,
-			NI_NUMERICHOST) != 0)
-		snprintf(conn->host, sizeof(conn->host), "?");
 	tcp->conns[tcp->n++] = conn;
 	return true;
 }

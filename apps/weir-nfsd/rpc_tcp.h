@@ -7,6 +7,7 @@
  * for the rest of a record while it serves nobody else. XDR is libtirpc's. All calls of one thread.
  */
 
+#include <netdb.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,11 +24,19 @@ struct rpc_tcp_results {
 	void *results;
 };
 
+/* Who calls: an address in numbers, and a port in host byte order. */
+struct rpc_tcp_peer {
+	char host[NI_MAXHOST];
+	uint32_t port;
+};
+
 struct rpc_tcp_program {
 	uint32_t prog, vers;
-	/* 'args' is to be decoded, 'host' is the caller's address as text. SUCCESS with *results set, or an error of RPC:
+	/* Whether this peer may connect at all: NULL, everyone may. The connection of another is closed at once. */
+	bool (*may_connect)(void *arg, const struct rpc_tcp_peer *peer);
+	/* 'args' is to be decoded. SUCCESS with *results set, or an error of RPC:
 	 * PROC_UNAVAIL, GARBAGE_ARGS or SYSTEM_ERR. */
-	enum accept_stat (*handle)(void *arg, uint32_t proc, XDR *args, const char *host,
+	enum accept_stat (*handle)(void *arg, uint32_t proc, XDR *args, const struct rpc_tcp_peer *peer,
 				   struct rpc_tcp_results *results);
 	void *arg;
 };

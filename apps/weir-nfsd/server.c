@@ -79,6 +79,16 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 	atomic_store(server->stop, true);
 }
 
+/* Whoever may mount nothing has no use for a connection. The exports do not change: this may run on any thread. */
+static int may_connect(const struct weir_peer *peer, void *arg)
+{
+	struct server *server = arg;
+	struct client client;
+
+	client_of_peer(&client, peer, &server->exports);
+	return client_may_connect(&client, &server->exports) ? 0 : -EACCES;
+}
+
 static int start_listening(struct server *server, const char *addr)
 {
 	struct weir_program program = {
@@ -99,6 +109,8 @@ static int start_listening(struct server *server, const char *addr)
 		.engines = engines,
 		.nengines = server->npollers,
 		.on_lost = on_lost,
+		.on_event = op_conn_event,
+		.accept = may_connect,
 		.arg = server,
 	};
 	int rc;
@@ -186,13 +198,24 @@ static struct export *export_above(struct exports *exports, const char *path, co
 	return best;
 }
 
-enum nfs3_status server_find(struct server *server, const char *path, struct nfs3_fh *fh)
+bool server_may_mount(struct server *server, const struct client *client, const char *path)
+{
+	const char *rest;
+	struct export *export = export_above(&server->exports, path, &rest);
+
+	return export && client_rules(client, &server->exports, export);
+}
+
+enum nfs3_status server_find(struct server *server, const struct client *client, const char *path,
+			     struct nfs3_fh *fh)
 {
 	struct walk walk = {.status = NFS3ERR_NOENT};
 
 	walk.export = export_above(&server->exports, path, &walk.path);
 	if (!walk.export)
 		return NFS3ERR_NOENT;
+	if (!client_rules(client, &server->exports, walk.export))
+		return NFS3ERR_ACCES;
 	if (walk.export->ops->walk_waits) {
 		walk.status = walk.export->ops->walk(walk.export->fs, walk.path, &walk.id);
 	} else {
@@ -220,6 +243,8 @@ int server_start(struct server *server, const struct weir_profile *profile, cons
 	}
 	randombytes_buf(server->write_verf, sizeof(server->write_verf));
 	rc = set_limits(server);
+	if (rc == 0)
+		rc = exports_complete(&server->exports);
 	if (rc == 0)
 		rc = load_secret(server, state);
 	if (rc == 0)
@@ -277,6 +302,7 @@ void server_stop(struct server *server)
 			server->exports.all[i].ops->close(server->exports.all[i].fs);
 	for (uint32_t i = 0; i < server->npollers; i++)
 		poller_fini(&server->pollers[i]);
+	exports_free(&server->exports);
 }
 
 uint64_t server_now_ns(void)

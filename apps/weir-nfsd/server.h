@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "client_rules.h"
 #include "export.h"
 #include "handle.h"
 #include "op.h"
@@ -42,8 +43,12 @@ int server_add_region(struct server *server, struct weir_region *region);
 uint64_t server_now_ns(void); /* the clock of the engine's polls */
 /* The handle of an export's root. */
 void server_root(struct server *server, const struct export *export, struct nfs3_fh *fh);
-/* The handle of the directory that MOUNT names, an export or below one. Any thread but a poller's; waits for a poller. */
-enum nfs3_status server_find(struct server *server, const char *path, struct nfs3_fh *fh);
+/* Whether the client may mount what MOUNT calls 'path': false if that is no export, or one of others. */
+bool server_may_mount(struct server *server, const struct client *client, const char *path);
+/* The handle of the directory that MOUNT names, an export or below one; NFS3ERR_ACCES: the client may not mount the export. Any
+ * thread but a poller's; waits for a poller. */
+enum nfs3_status server_find(struct server *server, const struct client *client, const char *path,
+			     struct nfs3_fh *fh);
 
 static inline struct nfs3_time time_now(void)
 {

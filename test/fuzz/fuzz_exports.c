@@ -7,10 +7,12 @@
  * What is accepted is within its limits and without doubles; written to a file, it is read as the same. What is
  * refused is said why on standard error, and nothing else is said there.
  */
+#include <arpa/inet.h>
 #include <getopt.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client_rules.h"
 #include "export.h"
 #include "fs.h"
 #include "fuzz.h"
@@ -56,6 +58,49 @@ static void stop_listening(FILE *usual_out, FILE *usual_err)
 
 /* ---- what was accepted ---- */
 
+static void check_client(const struct export_client *client)
+{
+	const uint32_t own = client->rules.own;
+
+	REQUIRE(client->kind <= CLIENT_ANY && own < 1u << (EXPORT_ANON_GID + 1));
+	REQUIRE(!client->host ||
+		(client->kind == CLIENT_HOST && client->host[0] != '\0' && client->naddrs == 0));
+	REQUIRE(client->kind != CLIENT_HOST || client->host || client->naddrs == 1);
+	REQUIRE(client->kind != CLIENT_NETWORK || (client->naddrs == 1 && client->prefix <= 128));
+	REQUIRE(client->kind != CLIENT_UID || client->uid != UINT32_MAX);
+	REQUIRE(client->rules.anon_uid != UINT32_MAX && client->rules.anon_gid != UINT32_MAX);
+}
+
+/* Nobody is let in whom no entry names: here, a peer of a network, of this host, and one of whom nothing is known. */
+static void check_access(const struct exports *exports)
+{
+	static const struct weir_peer peers[] = {
+		{.address = "192.0.2.1:1023"},
+		{.address = "[2001:db8::1]:20049"},
+		{.address = "process 1", .has_credentials = true, .uid = 1000, .gid = 1000},
+		{.address = ""},
+	};
+
+	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++) {
+		struct client client;
+		bool is_any = false;
+
+		client_of_peer(&client, &peers[i], exports);
+		REQUIRE(client.has_addr == (i < 2) && client.has_uid == (i == 2) &&
+			client.is_local == (i == 2));
+		for (uint32_t j = 0; j < exports->n; j++) {
+			const struct export *export = &exports->all[j];
+			const struct export_rules *rules = client_rules(&client, exports, export);
+
+			is_any |= rules != NULL;
+			REQUIRE(!rules || (rules == &export->rules) == (export->nclients == 0));
+			REQUIRE(!rules || !rules->needs_secure_port || client.is_privileged);
+			REQUIRE(rules || export->nclients > 0 || export->rules.needs_secure_port);
+		}
+		REQUIRE(client_may_connect(&client, exports) == is_any);
+	}
+}
+
 static void check_export(const struct exports *exports, const struct export *export)
 {
 	REQUIRE(export->name[0] == '/' && export->name[1] != '\0');
@@ -66,7 +111,54 @@ static void check_export(const struct exports *exports, const struct export *exp
 	REQUIRE(export->ops == &ram_ops || export->ops == &dir_ops);
 	REQUIRE(export->ops == &ram_ops || export->path[0] != '\0');
 	REQUIRE(export->size_bytes >= RAM_SIZE_MIN && export->size_bytes <= RAM_SIZE_MAX);
-	REQUIRE(export->anon_uid != UINT32_MAX && export->anon_gid != UINT32_MAX);
+	REQUIRE(export->rules.anon_uid != UINT32_MAX && export->rules.anon_gid != UINT32_MAX);
+	REQUIRE(export->nclients <= EXPORT_CLIENTS_MAX && (export->nclients == 0) == !export->clients);
+	for (uint32_t i = 0; i < export->nclients; i++)
+		check_client(&export->clients[i]);
+}
+
+static void write_rules(FILE *file, const struct export_rules *rules)
+{
+	const struct {
+		enum export_rule rule;
+		bool value;
+		const char *yes, *no;
+	} flags[] = {
+		{EXPORT_READ_ONLY, rules->is_read_only, "ro", "rw"},
+		{EXPORT_SQUASH_ROOT, rules->squashes_root, "root_squash", "no_root_squash"},
+		{EXPORT_SQUASH_ALL, rules->squashes_all, "all_squash", "no_all_squash"},
+		{EXPORT_SECURE_PORT, rules->needs_secure_port, "secure_port", "no_secure_port"},
+	};
+	char before = '(';
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (rules->own & 1u << flags[i].rule) {
+			fprintf(file, "%c%s", before, flags[i].value ? flags[i].yes : flags[i].no);
+			before = ',';
+		}
+	if (rules->own & 1u << EXPORT_ANON_UID)
+		fprintf(file, "%canonuid=%u", before, rules->anon_uid);
+	before = rules->own & 1u << EXPORT_ANON_UID ? ',' : before;
+	if (rules->own & 1u << EXPORT_ANON_GID)
+		fprintf(file, "%canongid=%u", before, rules->anon_gid);
+	if (rules->own != 0)
+		fputc(')', file);
+}
+
+static void write_client(FILE *file, const struct export_client *client)
+{
+	char addr[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, &client->addrs[0], addr, sizeof(addr));
+	if (client->kind == CLIENT_NETWORK)
+		fprintf(file, " %s/%u", addr, client->prefix);
+	else if (client->kind == CLIENT_HOST)
+		fprintf(file, " %s", client->host ? client->host : addr);
+	else if (client->kind == CLIENT_UID)
+		fprintf(file, " uid:%u", client->uid);
+	else
+		fputs(client->kind == CLIENT_LOCAL ? " local" : " *", file);
+	write_rules(file, &client->rules);
 }
 
 static void write_export(FILE *file, const struct export *export)
@@ -74,22 +166,49 @@ static void write_export(FILE *file, const struct export *export)
 	fprintf(file, "[%s]\nsize = %llu\n", export->name, (unsigned long long)export->size_bytes);
 	fprintf(file, "backend = %s%s\n", export->ops == &dir_ops ? "dir:" : "ram",
 		export->ops == &dir_ops ? export->path : "");
-	fprintf(file, "access = %s\nroot_squash = %s\nanonuid = %u\nanongid = %u\n",
-		export->is_read_only ? "ro" : "rw", export->squashes_root ? "yes" : "no", export->anon_uid,
-		export->anon_gid);
+	fprintf(file,
+		"access = %s\nroot_squash = %s\nall_squash = %s\nsecure_port = %s\nanonuid = %u\nanongid = "
+		"%u\n",
+		export->rules.is_read_only ? "ro" : "rw", export->rules.squashes_root ? "yes" : "no",
+		export->rules.squashes_all ? "yes" : "no", export->rules.needs_secure_port ? "yes" : "no",
+		export->rules.anon_uid, export->rules.anon_gid);
+	if (export->nclients > 0)
+		fputs("clients =", file);
+	for (uint32_t i = 0; i < export->nclients; i++)
+		write_client(file, &export->clients[i]);
+	fputc('\n', file);
+}
+
+static bool is_same_rules(const struct export_rules *a, const struct export_rules *b)
+{
+	return a->is_read_only == b->is_read_only && a->squashes_root == b->squashes_root &&
+	       a->squashes_all == b->squashes_all && a->needs_secure_port == b->needs_secure_port &&
+	       a->anon_uid == b->anon_uid && a->anon_gid == b->anon_gid;
+}
+
+static bool is_same_client(const struct export_client *a, const struct export_client *b)
+{
+	return a->kind == b->kind && a->naddrs == b->naddrs && a->prefix == b->prefix && a->uid == b->uid &&
+	       memcmp(a->addrs, b->addrs, sizeof(a->addrs)) == 0 && !a->host == !b->host &&
+	       (!a->host || strcmp(a->host, b->host) == 0) && a->rules.own == b->rules.own &&
+	       is_same_rules(&a->rules, &b->rules);
 }
 
 static bool is_same(const struct export *a, const struct export *b)
 {
+	if (a->nclients != b->nclients)
+		return false;
+	for (uint32_t i = 0; i < a->nclients; i++)
+		if (!is_same_client(&a->clients[i], &b->clients[i]))
+			return false;
 	return strcmp(a->name, b->name) == 0 && a->id == b->id && a->ops == b->ops &&
 	       (a->ops == &ram_ops || strcmp(a->path, b->path) == 0) && a->size_bytes == b->size_bytes &&
-	       a->is_read_only == b->is_read_only && a->squashes_root == b->squashes_root &&
-	       a->anon_uid == b->anon_uid && a->anon_gid == b->anon_gid;
+	       is_same_rules(&a->rules, &b->rules);
 }
 
 static void check_written_again(const struct exports *exports)
 {
-	static char text[EXPORTS_MAX * 2048u];
+	static char text[EXPORTS_MAX * 2048u + 64 * INPUT_MAX];
 	static struct exports again;
 	FILE *file =
 		fmemopen(text, sizeof(text), "w+"); /* which ends the text when nothing is written, too */
@@ -107,6 +226,7 @@ static void check_written_again(const struct exports *exports)
 	REQUIRE(again.n == exports->n);
 	for (uint32_t i = 0; i < exports->n; i++)
 		REQUIRE(is_same(&again.all[i], &exports->all[i]));
+	exports_free(&again);
 }
 
 /* ---- where it comes from ---- */
@@ -221,9 +341,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	REQUIRE((rc < 0) == (said[0] != '\0'));
 	if (rc < 0) {
 		REQUIRE(strncmp(said, "weir-nfsd: ", 11) == 0 && said[strlen(said) - 1] == '\n');
+		exports_free(&exports);
 		return 0;
 	}
 	for (uint32_t i = 0; rc == 0 && i < exports.n; i++)
 		check_export(&exports, &exports.all[i]);
+	check_access(&exports);
+	exports_free(&exports);
 	return 0;
 }

@@ -14,15 +14,16 @@
 
 static struct cred as(uint32_t uid, uint32_t gid, uint32_t other_gid, bool squashes_root)
 {
-	const struct export export = {
+	const struct export_rules rules = {
 		.squashes_root = squashes_root, .anon_uid = NOBODY, .anon_gid = NOGROUP};
+	static const struct client client;
 	const struct weir_rpc_auth_sys sys = {.uid = uid, .gid = gid, .ngids = 2, .gids = {5, other_gid}};
 	uint8_t body[WEIR_RPC_AUTH_BODY_MAX];
 	struct weir_rpc_auth auth;
 	struct cred cred;
 
 	assert_int_equal(weir_rpc_auth_sys_encode(&sys, body, &auth), 0);
-	assert_int_equal(cred_of(&auth, &export, &cred), WEIR_RPC_AUTH_OK);
+	assert_int_equal(cred_of(&auth, &client, &rules, &cred), WEIR_RPC_AUTH_OK);
 	return cred;
 }
 

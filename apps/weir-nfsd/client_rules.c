@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "client_rules.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRIVILEGED_PORTS 1024u
+
+/* An address in numbers, without its scope. */
+static bool parse_addr(const char *text, struct in6_addr *addr)
+{
+	char host[INET6_ADDRSTRLEN + 16];
+	struct in_addr v4;
+
+	if (snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, "%"), text) >= (int)sizeof(host))
+		return false;
+	if (inet_pton(AF_INET6, host, addr) == 1)
+		return true;
+	if (inet_pton(AF_INET, host, &v4) != 1)
+		return false;
+	*addr = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	memcpy(&addr->s6_addr[12], &v4, sizeof(v4));
+	return true;
+}
+
+static bool is_in_network(const struct in6_addr *addr, const struct export_client *network)
+{
+	uint32_t whole = network->prefix / 8u, rest = network->prefix % 8u;
+	const struct in6_addr *base = &network->addrs[0];
+
+	if (memcmp(addr, base, whole) != 0)
+		return false;
+	return rest == 0 || ((addr->s6_addr[whole] ^ base->s6_addr[whole]) & (0xff00u >> rest & 0xffu)) == 0;
+}
+
+static bool matches(const struct client *client, const struct export_client *entry)
+{
+	switch (entry->kind) {
+	case CLIENT_HOST:
+		for (uint32_t i = 0; i < entry->naddrs && client->has_addr; i++)
+			if (memcmp(&client->addr, &entry->addrs[i], sizeof(client->addr)) == 0)
+				return true;
+		return false;
+	case CLIENT_UID:
+		return client->has_uid && client->uid == entry->uid;
+	case CLIENT_NETWORK:
+		return client->has_addr && is_in_network(&client->addr, entry);
+	case CLIENT_LOCAL:
+		return client->is_local;
+	case CLIENT_ANY:
+		return true;
+	}
+	return false;
+}
+
+/* As exports(5) has it: a host comes before a network and that before everyone, and of one sort the first in the list wins. */
+static const struct export_rules *find_rules(const struct client *client, const struct export *export)
+{
+	const struct export_client *best = NULL;
+
+	if (export->nclients == 0)
+		return &export->rules;
+	for (uint32_t i = 0; i < export->nclients; i++) {
+		const struct export_client *entry = &export->clients[i];
+
+		if ((!best || entry->kind / CLIENT_RANK < best->kind / CLIENT_RANK) && matches(client, entry))
+			best = entry;
+	}
+	return best ? &best->rules : NULL;
+}
+
+static void set_rules(struct client *client, const struct exports *exports)
+{
+	for (uint32_t i = 0; i < exports->n; i++) {
+		const struct export_rules *rules = find_rules(client, &exports->all[i]);
+
+		client->rules[i] = rules && rules->needs_secure_port && !client->is_privileged ? NULL : rules;
+	}
+}
+
+/* ADDR:PORT or [ADDR6]:PORT. */
+static void set_addr(struct client *client, const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : 0;
+	bool is_bracketed = len >= 2 && text[0] == '[' && text[len - 1] == ']';
+	char host[WEIR_PEER_ADDRESS_BYTES];
+	unsigned long port;
+
+	if (len == 0 || len >= sizeof(host))
+		return;
+	snprintf(host, sizeof(host), "%.*s", (int)len - 2 * is_bracketed, text + is_bracketed);
+	port = strtoul(colon + 1, NULL, 10);
+	client->has_addr = parse_addr(host, &client->addr);
+	client->is_privileged = client->has_addr && port > 0 && port < PRIVILEGED_PORTS;
+}
+
+void client_of_peer(struct client *client, const struct weir_peer *peer, const struct exports *exports)
+{
+	*client = (struct client){.is_local = peer->has_credentials, .has_uid = peer->has_credentials};
+	if (peer->has_credentials) {
+		client->uid = peer->uid;
+		client->gid = peer->gid;
+		client->is_privileged = peer->uid == 0;
+	} else {
+		set_addr(client, peer->address);
+	}
+	set_rules(client, exports);
+}
+
+void client_of_tcp(struct client *client, const char *host, uint32_t port, bool is_local,
+		   const struct exports *exports)
+{
+	*client = (struct client){.is_local = is_local};
+	client->has_addr = parse_addr(host, &client->addr);
+	client->is_privileged = port > 0 && port < PRIVILEGED_PORTS;
+	set_rules(client, exports);
+}
+
+bool client_may_connect(const struct client *client, const struct exports *exports)
+{
+	for (uint32_t i = 0; i < exports->n; i++)
+		if (client->rules[i])
+			return true;
+	return false;
+}
+
+const struct export_rules *client_rules(const struct client *client, const struct exports *exports,
+					const struct export *export)
+{
+	return client->rules[export - exports->all];
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CLIENT_RULES_H
+#define CLIENT_RULES_H
+
+/* Who is at the other end of a connection, and by which rules that client may use each export. */
+
+#include <netinet/in.h>
+
+#include "export.h"
+#include "weir_peer.h"
+
+struct client {
+	bool has_addr; /* a network's: 'addr', IPv4 as ::ffff:a.b.c.d */
+	struct in6_addr addr;
+	bool is_local; /* of this host, by shm, or by MOUNT of a server of shm */
+	bool has_uid;  /* the kernel says who it is: 'uid' and 'gid' */
+	uint32_t uid, gid;
+	bool is_privileged; /* its port is one that root alone can have; of this host: it is root */
+	const struct export_rules
+		*rules[EXPORTS_MAX]; /* in the order of the exports; NULL: it may not mount that one */
+};
+
+/*
+ * Fill in *client from what a connection's driver says of its peer, rules included. The exports outlive the client and do not
+ * change.
+ */
+void client_of_peer(struct client *client, const struct weir_peer *peer, const struct exports *exports);
+
+/*
+ * Fill in *client from a TCP connection's peer: 'host' is its address in numbers, 'port' is in host byte order. With 'is_local'
+ * the export's rules for 'local' apply as well: NFS is served over shm, and MOUNT to this host alone.
+ */
+void client_of_tcp(struct client *client, const char *host, uint32_t port, bool is_local,
+		   const struct exports *exports);
+
+/* Whether there is an export that the client may mount. */
+bool client_may_connect(const struct client *client, const struct exports *exports);
+
+/* The rules for this export of client->rules, or NULL: the client may not mount it. */
+const struct export_rules *client_rules(const struct client *client, const struct exports *exports,
+					const struct export *export);
+
+#endif

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who may use an export of weir-nfsd: what MOUNT answers to whom, and that a handle alone opens nothing. All addresses are loopback's."""
+import contextlib
+import os
+import shutil
+import socket
+import struct
+import sys
+import tempfile
+import unittest
+
+from nfs_tools import Client, NFS, Server, TRANSPORT, unique
+from rpc_tools import Reader, opaque, word
+
+CLIENT, SERVER = map(os.path.abspath, sys.argv[1:3])
+del sys.argv[1:3]
+MOUNT, LAST = 100005, 0x80000000
+NULL, MNT, DUMP, UMNT, UMNTALL, EXPORT = range(6)
+MNT_OK, MNT_NOENT, MNT_ACCES = 0, 2, 13
+CONNS = 64  # RPC_TCP_CONNS_MAX
+NOBODY = 65534
+IS_ROOT = os.geteuid() == 0
+
+
+def call(proc, args=b''):
+    body = word(7, 0, 2, MOUNT, 3, proc, 0, 0, 0, 0) + args
+    return word(LAST | len(body)) + body
+
+
+def read(conn, n):
+    data = b''
+    while len(data) < n:
+        more = conn.recv(n - len(data))
+        if not more:
+            raise EOFError
+        data += more
+    return data
+
+
+class Served(unittest.TestCase):
+    EXPORTS = ''
+    DRIVER = ()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        os.chmod(self.folder, 0o755)
+        self.prepare()
+        self.addr = unique('clients')
+        path = os.path.join(self.folder, 'exports.ini')
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(self.EXPORTS.format(folder=self.folder))
+        with socket.create_server(('127.0.0.1', 0)) as unused:
+            self.port = unused.getsockname()[1]
+        self.server = Server(SERVER, '--driver', 'shm', *self.DRIVER, '--listen', self.addr, '--exports', path, '--no-rpcbind',
+                             '--state', os.path.join(self.folder, 'state'), '--mount-port', str(self.port), '--foreground',
+                             ready=' handle ')
+        self.addCleanup(self.server.stop)
+        lines = [self.server.line] + [self.server.process.stdout.readline() for _ in range(self.EXPORTS.count('[') - 1)]
+        self.handles = {line.split()[2]: line.split()[-1] for line in lines}
+
+    def prepare(self):
+        """Whatever has to be in the folder when the server starts."""
+
+    def connect(self, source, port=0):
+        conn = socket.create_connection(('127.0.0.1', self.port), timeout=60, source_address=(source, port))
+        self.addCleanup(conn.close)
+        return conn
+
+    def results(self, conn, proc, args=b''):
+        conn.sendall(call(proc, args))
+        mark, = struct.unpack('>I', read(conn, 4))
+        reply = Reader(read(conn, mark & ~LAST))
+        self.assertEqual([reply.word() for _ in range(6)], [7, 1, 0, 0, 0, 0])
+        return reply
+
+    def mount(self, source, path, port=0):
+        return self.results(self.connect(source, port), MNT, opaque(path.encode())).word()
+
+    def exports(self, source):
+        reply, names = self.results(self.connect(source), EXPORT), []
+        while reply.word():
+            names.append(reply.opaque().decode())
+            self.assertEqual(reply.word(), 0)
+        return names
+
+    def mounts(self, source):
+        reply, entries = self.results(self.connect(source), DUMP), []
+        while reply.word():
+            entries.append((reply.opaque().decode(), reply.opaque().decode()))
+        return entries
+
+    def client(self, name, *options, before=()):
+        client = Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--handle', self.handles[name], '--retries', '0', *options)
+        client.command = [*before, *client.command]
+        return client
+
+
+class MountByAddress(Served):
+    EXPORTS = '''
+[/one]
+backend = ram:4m
+clients = 127.0.0.2
+[/some]
+backend = ram:4m
+clients = 127.0.0.0/30(ro)
+[/root]
+backend = ram:4m
+clients = 127.0.0.5(secure_port) 127.0.0.6
+[/user]
+backend = ram:4m
+clients = uid:0
+'''
+
+    def test_the_list_has_what_the_client_may_mount(self):
+        self.assertEqual(self.exports('127.0.0.2'), ['/one', '/some'])
+        self.assertEqual(self.exports('127.0.0.1'), ['/some'])
+        self.assertEqual(self.exports('127.0.0.6'), ['/root'])
+
+    def test_others_are_refused(self):
+        self.assertEqual(self.mount('127.0.0.2', '/one'), MNT_OK)
+        self.assertEqual(self.mount('127.0.0.1', '/some'), MNT_OK)
+        for source, path in (('127.0.0.1', '/one'), ('127.0.0.1', 'one'), ('127.0.0.1', '/one/below'), ('127.0.0.2', '/root'),
+                             ('127.0.0.2', '/user')):
+            with self.subTest(source=source, path=path):
+                self.assertEqual(self.mount(source, path), MNT_ACCES)
+        self.assertEqual(self.mount('127.0.0.2', '/none'), MNT_NOENT)
+
+    def test_mounts_of_others_exports_are_not_told(self):
+        self.assertEqual(self.mount('127.0.0.2', '/one'), MNT_OK)
+        self.assertEqual(self.mount('127.0.0.2', '/some'), MNT_OK)
+        self.assertEqual(self.mounts('127.0.0.2'), [('127.0.0.2', '/one'), ('127.0.0.2', '/some')])
+        self.assertEqual(self.mounts('127.0.0.1'), [('127.0.0.2', '/some')])
+        self.assertEqual(self.mounts('127.0.0.6'), [])
+
+    def test_who_may_mount_nothing_is_not_answered(self):
+        idle = [self.connect('127.0.0.2') for _ in range(CONNS)]
+        for conn in idle:
+            self.results(conn, NULL)
+        for _ in range(CONNS):
+            with contextlib.suppress(ConnectionError):
+                conn = self.connect('127.0.0.9')
+                conn.sendall(call(NULL))
+                self.assertEqual(conn.recv(1), b'')
+        # Nor did it take the place of one that may.
+        for conn in idle:
+            self.results(conn, NULL)
+
+    def test_a_port_of_roots_is_asked_for(self):
+        with contextlib.suppress(ConnectionError):
+            conn = self.connect('127.0.0.5')
+            conn.sendall(call(NULL))
+            self.assertEqual(conn.recv(1), b'')
+        if IS_ROOT:
+            for port in range(1023, 600, -1):
+                with contextlib.suppress(OSError):
+                    self.assertEqual(self.mount('127.0.0.5', '/root', port), MNT_OK)
+                    return
+            self.fail('no free port below 1024')
+
+    def test_no_other_address_is_listened_on(self):
+        others = {'127.0.0.2'}
+        with contextlib.suppress(OSError): # the host's name may have no address
+            others.add(socket.gethostbyname(socket.gethostname()))
+        for other in others - {'127.0.0.1'}:
+            with self.subTest(address=other), self.assertRaises(ConnectionRefusedError):
+                socket.create_connection((other, self.port), timeout=60)
+
+    def test_a_handle_opens_nothing_alone(self):
+        for name in ('/one', '/some', '/root') + (() if IS_ROOT else ('/user',)):
+            with self.subTest(export=name):
+                self.client(name).fails(self, NFS, 'stale file handle', 'ls')
+        if IS_ROOT:
+            self.client('/user').ok(self, 'ls')
+
+
+class NobodyMayConnect(Served):
+    EXPORTS = '''
+[/one]
+backend = ram:4m
+clients = 127.0.0.2
+'''
+
+    def test_over_shm(self):
+        self.client('/one').fails(self, TRANSPORT, '', 'ls')
+
+
+class RulesOfClients(Served):
+    EXPORTS = '''
+[/ro]
+backend = ram:4m
+clients = *(ro)
+[/squash]
+backend = ram:4m
+anonuid = 77
+anongid = 78
+clients = local(all_squash)
+[/plain]
+backend = ram:4m
+all_squash = no
+root_squash = no
+clients = local
+'''
+
+    def owner(self, client):
+        client.ok(self, 'mkdir', 'made')
+        line, = [line for line in client.ok(self, 'ls', '-l').decode().splitlines() if line.endswith('made')]
+        return line
+
+    def test_read_only(self):
+        self.client('/ro').ok(self, 'ls')
+        self.client('/ro').fails(self, NFS, 'read-only', 'mkdir', 'made')
+
+    def test_all_are_squashed(self):
+        self.assertRegex(self.owner(self.client('/squash', '--uid', '1000', '--gid', '1000')), r'\b77 +78\b')
+
+    @unittest.skipUnless(IS_ROOT, 'only root may name another user')
+    def test_root_names_whom_it_likes(self):
+        self.assertRegex(self.owner(self.client('/plain', '--uid', '1000', '--gid', '1001')), r'\b1000 +1001\b')
+
+
+@unittest.skipUnless(IS_ROOT, 'only root can become another user')
+class Users(Served):
+    DRIVER = ('--driver-options', f'peer_uid={NOBODY}')
+    EXPORTS = '''
+[/mine]
+backend = ram:4m
+root_squash = no
+clients = uid:65534
+[/secret]
+backend = dir:{folder}/secret
+root_squash = no
+clients = local
+[/reserved]
+backend = ram:4m
+clients = local(secure_port)
+'''
+
+    def prepare(self):
+        os.mkdir(os.path.join(self.folder, 'secret'), 0o755)
+        path = os.path.join(self.folder, 'secret', 'file')
+        with open(path, 'w', encoding='ascii') as file:
+            file.write('secret')
+        os.chmod(path, 0o600)
+
+    def setUp(self):
+        super().setUp()
+        self.before = (shutil.which('setpriv'), f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups')
+
+    def test_a_user_acts_as_itself(self):
+        nobody = self.client('/mine', '--uid', '0', '--gid', '0', before=self.before)
+        nobody.ok(self, 'mkdir', 'made')
+        self.assertRegex(nobody.ok(self, 'ls', '-l').decode(), rf'\b{NOBODY} +{NOBODY}\b.*made')
+        self.client('/mine').fails(self, NFS, 'stale file handle', 'ls')
+
+    def test_a_port_of_roots_is_root(self):
+        self.client('/reserved').ok(self, 'ls')
+        self.client('/reserved', before=self.before).fails(self, NFS, 'stale file handle', 'ls')
+
+    def test_files_of_others_stay_closed(self):
+        self.assertEqual(self.client('/secret').ok(self, 'cat', 'file'), b'secret')
+        for claim in (('--uid', '0', '--gid', '0'), ('--uid', '1000'), ()):
+            with self.subTest(claim=claim):
+                self.client('/secret', *claim, before=self.before).fails(self, NFS, 'ermission denied', 'cat', 'file')
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=1)

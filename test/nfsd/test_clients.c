@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which clients may use an export, and by which rules. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client_rules.h"
+#include "cred.h"
+
+static struct exports exports;
+
+static struct export *make(const char *clients)
+{
+	struct export *export = export_make(&exports, "/a", "test");
+
+	assert_non_null(export);
+	if (clients)
+		assert_int_equal(export_set(export, "clients", clients, "test"), 0);
+	return export;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	exports_free(&exports);
+	memset(&exports, 0, sizeof(exports));
+	return 0;
+}
+
+/* The rules for a peer of the network. */
+static const struct export_rules *at(const char *address)
+{
+	static struct client client;
+	struct weir_peer peer = {.uid = 0};
+
+	snprintf(peer.address, sizeof(peer.address), "%s", address);
+	client_of_peer(&client, &peer, &exports);
+	return client.rules[0];
+}
+
+/* The rules for a peer over shm. */
+static const struct export_rules *user(uint32_t uid)
+{
+	static struct client client;
+	const struct weir_peer peer = {
+		.address = "process 1", .has_credentials = true, .uid = uid, .gid = uid, .pid = 1};
+
+	client_of_peer(&client, &peer, &exports);
+	return client.rules[0];
+}
+
+static void clients__without_a_list_are_all(void **state)
+{
+	struct export *export = make(NULL);
+
+	(void)state;
+	assert_int_equal(exports_complete(&exports), 0);
+	assert_ptr_equal(at("192.0.2.1:40000"), &export->rules);
+	assert_ptr_equal(at("[2001:db8::1]:40000"), &export->rules);
+	assert_ptr_equal(user(1000), &export->rules);
+	assert_ptr_equal(at("what no driver says"), &export->rules);
+}
+
+static void clients__not_in_the_list_have_none(void **state)
+{
+	(void)state;
+	make("192.0.2.7 198.51.100.0/24 2001:db8::/33 10.0.0.0/255.255.0.0");
+	assert_int_equal(exports_complete(&exports), 0);
+	assert_non_null(at("192.0.2.7:1"));
+	assert_non_null(at("[::ffff:192.0.2.7]:1"));
+	assert_null(at("192.0.2.8:1"));
+	assert_non_null(at("198.51.100.0:1"));
+	assert_non_null(at("198.51.100.255:1"));
+	assert_null(at("198.51.101.0:1"));
+	assert_null(at("198.51.99.255:1"));
+	assert_non_null(at("[2001:db8:7fff::1]:1"));
+	assert_null(at("[2001:db8:8000::1]:1"));
+	assert_non_null(at("10.0.255.1:1"));
+	assert_null(at("10.1.0.1:1"));
+	/* Addresses are no users of this host, nor are users addresses. */
+	assert_null(user(0));
+	assert_null(user(1000));
+	assert_null(at("process 1"));
+	assert_null(at(""));
+	assert_null(at(":1"));
+	assert_null(at("[]:1"));
+	assert_null(at("192.0.2.7"));
+}
+
+static void clients__of_this_host(void **state)
+{
+	(void)state;
+	make("local(ro) uid:1000(rw)");
+	assert_int_equal(exports_complete(&exports), 0);
+	assert_true(user(0)->is_read_only);
+	assert_true(user(1001)->is_read_only);
+	assert_false(user(1000)->is_read_only);
+	assert_null(at("127.0.0.1:1"));
+}
+
+static void clients__uid_is_no_other_user(void **state)
+{
+	(void)state;
+	make("uid:1000");
+	assert_int_equal(exports_complete(&exports), 0);
+	assert_non_null(user(1000));
+	assert_null(user(0));
+	assert_null(user(1001));
+}
+
+/* exports(5): a host, then networks, then everyone, whatever the order; of one sort the first. */
+static void clients__precedence(void **state)
+{
+	static const char *const orders[] = {
+		"*(anonuid=1) 192.0.2.0/24(anonuid=2) 192.0.0.0/16(anonuid=3) 192.0.2.7(anonuid=4)",
+		"192.0.2.7(anonuid=4) 192.0.2.0/24(anonuid=2) 192.0.0.0/16(anonuid=3) *(anonuid=1)",
+		"192.0.2.0/24(anonuid=2) 192.0.2.7(anonuid=4) *(anonuid=1) 192.0.2.7(anonuid=5) "
+		"192.0.0.0/16(anonuid=3)",
+	};
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		make(orders[i]);
+		assert_int_equal(exports_complete(&exports), 0);
+		assert_int_equal(at("192.0.2.7:1")->anon_uid, 4);
+		assert_int_equal(at("192.0.2.8:1")->anon_uid, 2);
+		assert_int_equal(at("192.0.3.8:1")->anon_uid, 3);
+		assert_int_equal(at("203.0.113.1:1")->anon_uid, 1);
+		assert_int_equal(user(1000)->anon_uid, 1);
+		teardown(state);
+	}
+}
+
+static void clients__inherit_what_they_are_not_given(void **state)
+{
+	struct export *export = make("192.0.2.1 192.0.2.2(rw,no_root_squash,anongid=9) "
+				     "192.0.2.3(no_all_squash,no_secure_port)");
+
+	(void)state;
+	/* Keys behind the list count, too. */
+	assert_int_equal(export_set(export, "access", "ro", "test"), 0);
+	assert_int_equal(export_set(export, "all_squash", "yes", "test"), 0);
+	assert_int_equal(export_set(export, "anonuid", "7", "test"), 0);
+	assert_int_equal(export_set(export, "secure_port", "yes", "test"), 0);
+	assert_int_equal(exports_complete(&exports), 0);
+	assert_true(at("192.0.2.1:1")->is_read_only && at("192.0.2.1:1")->squashes_root);
+	assert_true(at("192.0.2.1:1")->squashes_all);
+	assert_int_equal(at("192.0.2.1:1")->anon_uid, 7);
+	assert_int_equal(at("192.0.2.1:1")->anon_gid, 65534);
+	assert_false(at("192.0.2.2:1")->is_read_only || at("192.0.2.2:1")->squashes_root);
+	assert_true(at("192.0.2.2:1")->squashes_all);
+	assert_int_equal(at("192.0.2.2:1")->anon_uid, 7);
+	assert_int_equal(at("192.0.2.2:1")->anon_gid, 9);
+	assert_false(at("192.0.2.3:50000")->squashes_all);
+	assert_null(at("192.0.2.1:50000"));
+}
+
+static void clients__secure_port(void **state)
+{
+	(void)state;
+	make("*(secure_port)");
+	assert_int_equal(exports_complete(&exports), 0);
+	assert_non_null(at("192.0.2.1:1"));
+	assert_non_null(at("[2001:db8::1]:1023"));
+	assert_null(at("192.0.2.1:0"));
+	assert_null(at("192.0.2.1:1024"));
+	assert_null(at("192.0.2.1:66559")); /* 1023, if 16 bits were taken */
+	assert_null(at("192.0.2.1:"));
+	assert_non_null(user(0));
+	assert_null(user(1000));
+}
+
+static void clients__by_tcp(void **state)
+{
+	struct client client;
+
+	(void)state;
+	make("127.0.0.1(ro) local uid:0");
+	assert_int_equal(exports_complete(&exports), 0);
+	client_of_tcp(&client, "127.0.0.1", 50000, true, &exports);
+	assert_true(client.rules[0]->is_read_only);
+	client_of_tcp(&client, "127.0.0.2", 50000, true, &exports);
+	assert_false(client.rules[0]->is_read_only);
+	client_of_tcp(&client, "127.0.0.2", 50000, false, &exports);
+	assert_null(client.rules[0]);
+	assert_false(client_may_connect(&client, &exports));
+	client_of_tcp(&client, "::ffff:127.0.0.1", 50000, false, &exports);
+	assert_non_null(client.rules[0]);
+	assert_true(client_may_connect(&client, &exports));
+}
+
+static void clients__names_of_hosts_are_looked_up(void **state)
+{
+	(void)state;
+	make("localhost");
+	assert_int_equal(exports_complete(&exports), 0);
+	assert_non_null(at("127.0.0.1:1"));
+	assert_null(at("192.0.2.1:1"));
+	teardown(state);
+	/* A label that no name has: it is not even asked for. */
+	make("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid");
+	assert_int_equal(exports_complete(&exports), -2 /* ENOENT */);
+}
+
+static void clients__that_are_none(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"10.0.0.0/33",
+		"::/129",
+		"10.0.0/8",
+		"1.2.3",
+		"1.2.3.4.5",
+		"10.0.0.0/",
+		"/8",
+		"10.0.0.0/-1",
+		"10.0.0.0/255.0.255.0",
+		"::/255.0.0.0",
+		"@group",
+		"*.example.org",
+		"uid:",
+		"uid:x",
+		"uid:-1",
+		"uid:4294967295",
+		"10.0.0.1 (rw)",
+		"10.0.0.1(rw",
+		"10.0.0.1(rw)x",
+		"10.0.0.1(rw,ro)",
+		"*(nonsense)",
+		"*()",
+		"*(anonuid=-1)",
+		"*(anonuid=1,anonuid=1)",
+		"(rw)",
+		"-a",
+		".a",
+		"a.",
+		"fe80::1%eth0",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct export *export = export_make(&exports, "/a", "test");
+
+		assert_int_equal(export_set(export, "clients", texts[i], "test"), -1);
+		teardown(state);
+	}
+}
+
+static struct cred as(const struct client *client, const struct export_rules *rules,
+		      const struct weir_rpc_auth_sys *sys)
+{
+	uint8_t body[WEIR_RPC_AUTH_BODY_MAX];
+	struct weir_rpc_auth auth;
+	struct cred cred;
+
+	assert_int_equal(weir_rpc_auth_sys_encode(sys, body, &auth), 0);
+	assert_int_equal(cred_of(&auth, client, rules, &cred), WEIR_RPC_AUTH_OK);
+	return cred;
+}
+
+static void cred_of__a_user_of_this_host_is_itself(void **state)
+{
+	const struct weir_rpc_auth_sys claims = {.uid = 1000, .gid = 1000, .ngids = 2, .gids = {0, 4}};
+	const struct client nobody = {.has_uid = true, .uid = 2000, .gid = 2001}, root = {.has_uid = true};
+	const struct export_rules rules = {.squashes_root = false};
+	struct cred cred = as(&nobody, &rules, &claims);
+
+	(void)state;
+	assert_int_equal(cred.uid, 2000);
+	assert_int_equal(cred.gid, 2001);
+	assert_int_equal(cred.ngids, 0);
+	cred = as(&nobody, &rules, &(struct weir_rpc_auth_sys){.uid = 0});
+	assert_int_equal(cred.uid, 2000);
+	cred = as(&root, &rules, &claims);
+	assert_int_equal(cred.uid, 1000);
+	assert_int_equal(cred.ngids, 2);
+}
+
+static void cred_of__squashes_all(void **state)
+{
+	const struct weir_rpc_auth_sys claims = {.uid = 1000, .gid = 1000, .ngids = 1, .gids = {4}};
+	const struct export_rules rules = {.squashes_all = true, .anon_uid = 77, .anon_gid = 78};
+	const struct client client = {.has_addr = true};
+	struct cred cred = as(&client, &rules, &claims);
+
+	(void)state;
+	assert_int_equal(cred.uid, 77);
+	assert_int_equal(cred.gid, 78);
+	assert_int_equal(cred.ngids, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(clients__without_a_list_are_all, teardown),
+		cmocka_unit_test_teardown(clients__not_in_the_list_have_none, teardown),
+		cmocka_unit_test_teardown(clients__of_this_host, teardown),
+		cmocka_unit_test_teardown(clients__uid_is_no_other_user, teardown),
+		cmocka_unit_test_teardown(clients__precedence, teardown),
+		cmocka_unit_test_teardown(clients__inherit_what_they_are_not_given, teardown),
+		cmocka_unit_test_teardown(clients__secure_port, teardown),
+		cmocka_unit_test_teardown(clients__by_tcp, teardown),
+		cmocka_unit_test_teardown(clients__names_of_hosts_are_looked_up, teardown),
+		cmocka_unit_test_teardown(clients__that_are_none, teardown),
+		cmocka_unit_test(cred_of__a_user_of_this_host_is_itself),
+		cmocka_unit_test(cred_of__squashes_all),
+	};
+
+	return cmocka_run_group_tests_name("nfsd_clients", tests, NULL, NULL);
+}
