@@ -100,7 +100,7 @@ static int dir_open(struct export *export, struct server *server)
 		return -ENOMEM;
 	fs->server = server;
 	fs->export = export;
-	fs->host_fd = fs->mount_fd = fs->root_fd = -1;
+	fs->root_fd = -1;
 	memcpy(fs->write_verf, server->write_verf, sizeof(fs->write_verf));
 	TAILQ_INIT(&fs->waiting);
 	TAILQ_INIT(&fs->queue);
@@ -197,6 +197,7 @@ static uint32_t dir_link_max(const struct fs *fs)
 
 const struct fs_ops dir_ops = {
 	.name = "dir",
+	.prepare = dir_root_prepare,
 	.open = dir_open,
 	.close = dir_close,
 	.root = dir_root,

@@ -87,8 +87,6 @@ struct dir_io {
 struct dir_fs {
 	struct server *server;
 	struct export *export;
-	int host_fd;	  /* the directory as the host has it, so that its file system stays mounted */
-	int mount_fd;	  /* a mount of it that is ours alone, or -1 */
 	int root_fd;	  /* the directory there */
 	bool is_private;  /* there is such a mount, so nothing is ever mounted below root_fd */
 	int mount_id;	  /* of root_fd */
@@ -150,7 +148,8 @@ void dir_become_self(void);
 void dir_carry_out(struct dir_fs *fs, struct op *op);
 void dir_worked(struct dir_fs *fs, struct op *op);
 
-/* dir_root.c: the exported directory. 0 or -errno. */
+/* dir_root.c: the exported directory. 0 or -errno. dir_root_prepare() sets export->root, and says why it can't. */
+int dir_root_prepare(struct export *export);
 int dir_root_open(struct dir_fs *fs);
 void dir_root_close(struct dir_fs *fs);
 

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -19,6 +20,12 @@
 #include <unistd.h>
 
 #include "dir.h"
+
+/* What is opened before the process gives up CAP_SYS_ADMIN. */
+struct dir_root {
+	int host_fd;  /* the directory as the host has it, so that its file system stays mounted */
+	int mount_fd; /* a mount of it that is ours alone, or -errno */
+};
 
 #define UUID_BYTES 16u
 
@@ -100,37 +107,44 @@ static int make_private(int dir)
 	return (int)fd;
 }
 
-static int open_root(struct dir_fs *fs)
+int dir_root_prepare(struct export *export)
 {
-	const struct export *export = fs->export;
+	struct dir_root *root = calloc(1, sizeof(*root));
+	int rc = root ? 0 : -ENOMEM;
 
-	fs->host_fd = open(export->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fs->host_fd < 0)
-		return -errno;
-	fs->mount_fd = make_private(fs->host_fd);
-	fs->is_private = fs->mount_fd >= 0;
-	if (!fs->is_private)
+	if (rc == 0) {
+		root->host_fd = open(export->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		rc = root->host_fd < 0 ? -errno : 0;
+	}
+	if (rc != 0) {
+		fprintf(stderr, "weir-nfsd: export %s: can't open the directory %s: %s\n", export->name,
+			export->path, strerror(-rc));
+		free(root);
+		return rc;
+	}
+	root->mount_fd = make_private(root->host_fd);
+	if (root->mount_fd < 0)
 		fprintf(stderr,
 			"weir-nfsd: export %s: no private mount of %s can be made (%s): names that something "
 			"is mounted on will be refused, and directories that are moved out of it stay in "
 			"reach of who has their handles. A start with CAP_SYS_ADMIN, on Linux 5.12 or "
 			"later, avoids both\n",
-			export->name, export->path, strerror(-fs->mount_fd));
-	fs->root_fd =
-		openat(fs->is_private ? fs->mount_fd : fs->host_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fs->root_fd < 0 ? -errno : 0;
+			export->name, export->path, strerror(-root->mount_fd));
+	export->root = root;
+	return 0;
 }
 
 int dir_root_open(struct dir_fs *fs)
 {
+	const struct dir_root *root = fs->export->root;
 	struct file_handle none = {.handle_bytes = 0};
 	struct stat st;
 	int fd, rc;
 
-	rc = open_root(fs);
-	if (rc != 0)
-		return rc;
-	if (fstat(fs->root_fd, &st) != 0)
+	fs->is_private = root->mount_fd >= 0;
+	fs->root_fd = openat(fs->is_private ? root->mount_fd : root->host_fd, ".",
+			     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fs->root_fd < 0 || fstat(fs->root_fd, &st) != 0)
 		return -errno;
 	fs->dev = st.st_dev;
 	fs->root_ino = st.st_ino;
@@ -162,9 +176,13 @@ int dir_root_open(struct dir_fs *fs)
 
 void dir_root_close(struct dir_fs *fs)
 {
-	const int fds[] = {fs->root_fd, fs->mount_fd, fs->host_fd};
+	struct dir_root *root = fs->export->root;
 
-	for (uint32_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	if (fs->root_fd >= 0)
+		close(fs->root_fd);
+	if (root->mount_fd >= 0)
+		close(root->mount_fd);
+	close(root->host_fd);
+	free(root);
+	fs->export->root = NULL;
 }

@@ -15,6 +15,7 @@
 #define CLIENT_ADDRS_MAX   8u /* of one host's name */
 #define EXPORT_KEYS	   9u /* that export_set() knows, each of less than 16 bytes */
 
+struct dir_root;
 struct fs;
 struct fs_ops;
 struct poller;
@@ -66,6 +67,7 @@ struct export
 	const struct fs_ops *ops;
 	uint64_t bound; /* dir: the directory's identity, which handles have, of handle_bind() */
 	char path[EXPORT_PATH_BYTES];  /* dir: the directory */
+	struct dir_root *root;	       /* dir: the same, opened, of dir_root.c */
 	uint64_t size_bytes;	       /* ram: memory for data */
 	struct export_rules rules;     /* of clients that have none of their own */
 	uint32_t nclients;	       /* 0: everyone may use it */

@@ -67,14 +67,14 @@ static const char *mount_host(const struct options *options)
 }
 
 /* Before anything is opened: to give up a capability later would cost the RDMA device. Only MOUNT's port may need one that is
- * given up. */
-static int begin_sandbox(const struct options *options, const struct server *server)
+ * given up, and the private mounts of directories do. */
+static int begin_sandbox(const struct options *options, struct server *server)
 {
 	bool has_dir = false;
 
 	for (uint32_t i = 0; i < server->exports.n; i++)
 		has_dir |= server->exports.all[i].ops == &dir_ops;
-	if (has_dir && sandbox_check_dir() != 0)
+	if ((has_dir && sandbox_check_dir() != 0) || server_prepare(server) != 0)
 		return -EPERM;
 	return options->has_sandbox ? sandbox_drop() : 0;
 }

@@ -51,6 +51,18 @@ static int load_secret(struct server *server, const char *state)
 	return handle_key_load(&server->key, state);
 }
 
+int server_prepare(struct server *server)
+{
+	for (uint32_t i = 0; i < server->exports.n; i++) {
+		struct export *export = &server->exports.all[i];
+		int rc = export->ops->prepare ? export->ops->prepare(export) : 0;
+
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
 static int open_exports(struct server *server)
 {
 	for (uint32_t i = 0; i < server->exports.n; i++) {
