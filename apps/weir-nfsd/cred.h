@@ -34,12 +34,12 @@ bool cred_in_group(const struct cred *cred, uint32_t gid);
 /* May they do all of 'want' to an object of this owner and mode? Root may, but execute only what someone may. */
 bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir, uint32_t want);
 
-/* Whether somebody may have MAY_READ, MAY_EXEC and all of cred_change(), each asked for by itself. */
+/* Whether a caller has MAY_READ, MAY_EXEC, and all of cred_change(). */
 struct cred_rights {
 	bool can_read, can_exec, can_change;
 };
 
-/* The rights that changing an object takes: what is in a directory has to be found there as well. */
+/* The rights that a change takes. To change a directory's entries takes the right to search it. */
 uint32_t cred_change(bool is_dir);
 
 /* ACCESS (RFC 1813 section 3.3.4): all that may be asked for and that these rights grant. */

@@ -5,15 +5,17 @@
 /*
  * The back end 'dir': the files below a directory of this host.
  *
- * The poller never waits for a disk. READ, WRITE and COMMIT go to io_uring, with the memory that replies and calls use
- * registered as its buffers; their files stay open in a small cache, for some seconds. All else is done by threads: a call waits in a
- * queue, a thread carries it out as the caller (fsuid, fsgid, groups) and posts it back to the poller, which replies.
+ * The poller never waits for a disk. READ, WRITE and COMMIT go to io_uring, with the memory that
+ * replies and calls use registered as its buffers; their files stay open in a small cache, for some
+ * seconds. All else is done by threads: a call waits in a queue, a thread carries it out as the
+ * caller (fsuid, fsgid, groups) and posts it back to the poller, which replies.
  *
- * A file's id is the kernel's own handle of it (name_to_handle_at()), good as long as the file is, over restarts of this
- * server and of the host. The exported directory is the root of a mount that only this process has, see dir_root.c, so that
- * nothing is mounted below it. Names are looked up one at a time with openat2(), which follows no symbolic link and
- * crosses no mount; an id is given out for files of that mount alone; ".." ends at the export's root. Together with
- * handles that can't be made up nothing outside is reached.
+ * A file's id is the kernel's own handle of it (name_to_handle_at()), good as long as the file is,
+ * over restarts of this server and of the host. The exported directory is the root of a mount that
+ * only this process has, see dir_root.c, so that nothing is mounted below it. Names are looked up
+ * one at a time with openat2(), which follows no symbolic link and crosses no mount; an id is given
+ * out for files of that mount alone; ".." ends at the export's root. Together with handles that
+ * can't be made up nothing outside is reached.
  */
 
 #include <liburing.h>
@@ -38,7 +40,7 @@
 
 TAILQ_HEAD(dir_ios, dir_io);
 
-/* A caller who may read a file, or write to it, while its ctime is this one. */
+/* A caller who may read or write a file as long as the file has this ctime. */
 struct dir_grant {
 	struct cred cred;
 	uint32_t want;
@@ -148,7 +150,10 @@ void dir_become_self(void);
 void dir_carry_out(struct dir_fs *fs, struct op *op);
 void dir_worked(struct dir_fs *fs, struct op *op);
 
-/* dir_root.c: the exported directory. 0 or -errno. dir_root_prepare() sets export->root, and says why it can't. */
+/*
+ * dir_root.c: the exported directory. Both return 0 or -errno. dir_root_prepare() sets export->root,
+ * and prints the reason if it fails.
+ */
 int dir_root_prepare(struct export *export);
 int dir_root_open(struct dir_fs *fs);
 void dir_root_close(struct dir_fs *fs);
@@ -156,9 +161,15 @@ void dir_root_close(struct dir_fs *fs);
 /* dir_handle.c: any thread. Descriptors or -errno. */
 int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags);
 int dir_open_name(int dir, const struct nfs3_name *name, int flags, mode_t mode);
-/* The parent of a directory, the root's own of the root; -ESTALE if the export's root is not above it. */
+/*
+ * The parent of a directory. The parent of the export's root is the root itself. -ESTALE: the
+ * export's root is not above the directory.
+ */
 int dir_open_parent(const struct dir_fs *fs, int dir);
-/* The id of a name in 'dir', or with "" of 'dir' itself. 0 or -errno: -EXDEV if it is not on the export's mount. */
+/*
+ * Set *id to the id of a name in 'dir', or of 'dir' itself if the name is "". Returns 0 or -errno:
+ * -EXDEV if the file is not on the export's mount.
+ */
 int dir_id_of(const struct dir_fs *fs, int dir, const char *name, struct handle_id *id);
 void dir_fattr(const struct dir_fs *fs, const struct stat *st, struct nfs3_fattr *attr);
 void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post);
@@ -166,20 +177,27 @@ enum nfs3_status dir_status(int error); /* of a negative errno; 0 is NFS3_OK */
 void dir_text(const struct nfs3_name *name, char text[NFS3_NAME_MAX + 1]);
 
 /*
- * dir_rights.c: on a thread, unless said otherwise. 0, -EACCES, or another -errno.
+ * dir_rights.c. Functions return 0, -EACCES or another -errno, and run on a worker thread, unless
+ * their comments say otherwise.
  *
- * dir_ask() asks for the one that this thread acts as, dir_check() for a caller. All of 'want' is asked for at once, as one
- * entry of an access control list has to grant all of it. Any descriptor will do, O_PATH included.
+ * dir_ask() decides for the user that the thread acts as, and dir_check() for a caller. Both ask for
+ * all of 'want' at once, because one entry of an access control list has to grant all of it. 'fd'
+ * may be an O_PATH descriptor.
  */
 int dir_ask(int fd, uint32_t want);
 int dir_check(const struct cred *cred, int fd, uint32_t want);
-/* READ, WRITE, COMMIT: decide whether the caller may, and note in 'op' that it was decided. */
+/* READ, WRITE, COMMIT: decide whether the caller may do it, and record the decision in 'op'. */
 int dir_decide(struct op *op, int fd, const struct stat *st);
 uint32_t dir_want(const struct op *op); /* any thread: MAY_READ or MAY_WRITE */
-/* Any thread: root may read and write every file, and the owner may go on with a file that a client has opened, whatever its
- * mode (RFC 1813 section 4.4). */
+/*
+ * Any thread. No decision is needed for root, who may read and write every file, and for the owner,
+ * who may go on with a file that a client has opened, whatever its mode (RFC 1813 section 4.4).
+ */
 bool dir_is_exempt(const struct op *op, const struct stat *st);
-/* The poller: is it known that the caller may? And: what was decided for 'op' holds for later calls, if it can. */
+/*
+ * The poller. dir_is_granted() tells whether an earlier decision allows the call. dir_grant() keeps
+ * the decision that was made for 'op', if later calls can rely on it.
+ */
 bool dir_is_granted(const struct dir_fd *file, const struct op *op, const struct stat *st);
 void dir_grant(struct dir_fd *file, const struct op *op);
 
@@ -239,7 +257,10 @@ void dir_transfer(struct dir_fs *fs,
 void dir_settle(struct dir_fs *fs, struct op *op);
 /* Sync a file that is dirty and in nobody's use, then close it. False: no memory. */
 bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file);
-/* A thread has opened op->fs_data, or looked at the caller's rights to it; or op->res.status says why not. */
+/*
+ * A worker has opened op->fs_data, or has decided that the caller may use it. If not, op->res.status
+ * is the reason.
+ */
 void dir_opened(struct dir_fs *fs, struct op *op);
 void dir_open_data(struct dir_fs *fs, struct op *op); /* on a thread */
 /* The verifier of WRITE and COMMIT: another one after each sync that failed, as what it lost may have been any client's. */

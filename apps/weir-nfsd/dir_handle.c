@@ -40,7 +40,10 @@ static int open_handle(const struct dir_fs *fs, union handle *h, int flags)
 	return fd;
 }
 
-/* The directory that 'dir' is in, or -errno: -EXDEV where a mount ends, -ENOENT above the root of a private mount. */
+/*
+ * Open the directory that 'dir' is in. Returns a descriptor or -errno: -EXDEV if the parent is on
+ * another mount, -ENOENT if 'dir' is not below the root of its mount.
+ */
 static int open_up(int dir)
 {
 	const struct open_how how = {
@@ -53,9 +56,10 @@ static int open_up(int dir)
 }
 
 /*
- * A directory that was moved out of the export keeps its inode, and so its handles. The kernel does not go up from a
- * directory that is not below the root of its mount, so one look at ".." tells for a private mount. Other files are not
- * checked: they may have several names, in several directories, and the kernel may know none of them.
+ * A directory that was moved out of the export keeps its inode, and so its handles. The kernel does
+ * not open ".." of a directory that is not below the root of its mount, which tells where there is
+ * a private mount. Other files are not checked, because they may have names in several directories,
+ * of which the kernel may know none.
  */
 static int check_place(const struct dir_fs *fs, int fd)
 {

@@ -92,7 +92,10 @@ static enum nfs3_status check_range(const struct op *op)
 	return NFS3_OK;
 }
 
-/* As ourselves, as the caller may be the owner of a file whose mode forbids it. Not what is no file: opening might wait. */
+/*
+ * The server opens the file as itself, because the caller may be the owner of a file whose mode
+ * denies it. It does not open what is no regular file, because that might wait.
+ */
 static int open_data(const struct dir_fs *fs, struct op *op)
 {
 	int fd = dir_open_id(fs, &op->id, O_PATH);
@@ -115,7 +118,7 @@ static int open_data(const struct dir_fs *fs, struct op *op)
 	return dir_open_id(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
 }
 
-/* The file is open: only whether the caller may is to be found out. */
+/* The file is open, and only the caller's right to use it is unknown. */
 static int decide(struct op *op)
 {
 	const struct dir_fd *file = op->fs_data;
@@ -367,7 +370,7 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 		return;
 	}
 	if (file) {
-		/* One that was opened just now is not in use yet. */
+		/* A file that has just been opened has no references yet. */
 		begin(fs, op, file->refs > 0 ? file : dir_fd_add(fs, file));
 		return;
 	}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READDIR and READDIRPLUS. Cookies are the file system's own offsets, which it keeps for as long as it can; or see dir_sorted.c. */
+/*
+ * READDIR and READDIRPLUS. Cookies are the file system's own offsets, which it keeps for as long as
+ * it can; or see dir_sorted.c.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +20,8 @@ static bool is_dots(const char *name)
 }
 
 /*
- * What READDIRPLUS adds, as the caller: nothing if the caller may not search the directory, and nothing for what is mounted
- * here, or for "..", which may be outside.
+ * Add what READDIRPLUS has in addition. The name is opened as the caller, so that there is nothing
+ * to add if the caller may not search the directory, or if something is mounted on the name.
  */
 static void add_attr(struct dir_fs *fs, struct op *op, int dir, struct nfs3_entry *entry)
 {

@@ -22,8 +22,10 @@ struct listing {
 	bool is_root; /* the directory is the export's */
 };
 
-/* Call take() for each entry from the descriptor's present offset, until it returns false. 1: it did; 0: the directory has
- * no more; or -errno. */
+/*
+ * Call take() for each entry from the descriptor's present offset, until it returns false. Returns 1
+ * if it did, 0 at the end of the directory, or -errno.
+ */
 int listing_each(struct listing *list,
 		 bool (*take)(struct listing *list, const struct kernel_dirent *d, void *arg), void *arg);
 

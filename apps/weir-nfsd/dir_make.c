@@ -72,8 +72,9 @@ static int made(struct dir_fs *fs, struct op *op, int fd)
 }
 
 /*
- * Attributes for a new file, without those that its caller can't give. It was made with its mode, less what an inherited access
- * control list denies: to set the mode again would grant that.
+ * Set the attributes of a new file, except those that its caller can't give. The file was made with
+ * its mode, which an inherited access control list has reduced. To set the mode again would grant
+ * what the list denies.
  */
 static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given)
 {

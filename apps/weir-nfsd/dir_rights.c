@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a caller may do with a file, as the kernel decides it: access control lists, mode bits, read-only mounts, security
- * modules. Threads ask, as the caller. The poller never asks, as it must not change who it is: it goes by what a thread has
- * found for the same caller, for as long as the file's status has not changed since.
+ * The kernel decides what a caller may do with a file, by access control lists and mode bits. A
+ * worker thread acts as the caller and asks the kernel. The poller never asks, because a thread
+ * that has an RDMA device open must not change its credentials. It uses the decision that a worker
+ * has made for the same caller, as long as the file's ctime is the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +18,9 @@ _Static_assert(MAY_READ == R_OK && MAY_WRITE == W_OK && MAY_EXEC == X_OK,
 	       "asked for as faccessat2() has them");
 
 /*
- * A change of a list or of mode bits changes the file's ctime, but a clock that ticks every 10 ms, or a file system that
- * keeps whole seconds, may give two changes the same one. A ctime that is older than this is not given again.
+ * A change of a list or of mode bits changes the file's ctime. But two changes may get the same
+ * ctime, because the clock ticks every 10 ms, or because the file system stores whole seconds. No
+ * later change gets a ctime that is older than this.
  */
 #define SETTLED_S 2
 
@@ -97,7 +99,7 @@ void dir_grant(struct dir_fd *file, const struct op *op)
 		return;
 	if (file->ngrants < DIR_GRANTS)
 		file->ngrants++;
-	/* The latest is the first, and the oldest falls out. */
+	/* The latest grant is the first, and the oldest is dropped. */
 	memmove(&file->grants[1], &file->grants[0], (file->ngrants - 1) * sizeof(file->grants[0]));
 	file->grants[0] = (struct dir_grant){op->cred, dir_want(op), op->decided_ctime};
 }

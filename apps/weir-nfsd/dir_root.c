@@ -2,9 +2,10 @@
 /*
  * The exported directory itself: how it is opened, and the identity that handles are bound to.
  *
- * open_tree() makes a mount of the directory that is attached nowhere. It starts without the mounts that the host has
- * below the directory, and as it is private, it never gets one. A client finds the empty directory beneath a mount, as with
- * the kernel's server without 'crossmnt', and the kernel does not lead out of the directory, which is the mount's root.
+ * open_tree() makes a mount of the directory that is attached nowhere. It starts without the mounts
+ * that the host has below the directory, and as it is private, it never gets one. A client finds
+ * the empty directory beneath a mount, as with the kernel's server without 'crossmnt', and the
+ * kernel does not lead out of the directory, which is the mount's root.
  */
 #include <endian.h>
 #include <errno.h>
@@ -21,15 +22,15 @@
 
 #include "dir.h"
 
-/* What is opened before the process gives up CAP_SYS_ADMIN. */
+/* Descriptors that are opened before the process gives up CAP_SYS_ADMIN. */
 struct dir_root {
-	int host_fd;  /* the directory as the host has it, so that its file system stays mounted */
-	int mount_fd; /* a mount of it that is ours alone, or -errno */
+	int host_fd;  /* the directory on the host's mount, which keeps its file system mounted */
+	int mount_fd; /* the private mount of it, or -errno */
 };
 
 #define UUID_BYTES 16u
 
-/* XFS tells its device's number in f_fsid, which another disk may have tomorrow. Its UUID is what stays. */
+/* The f_fsid of XFS is its device's number, which can change. Its UUID stays the same. */
 #define XFS_MAGIC 0x58465342
 
 #define TMPFS_MAGIC 0x01021994
@@ -45,7 +46,7 @@ struct xfs_geometry {
 
 _Static_assert(sizeof(struct xfs_geometry) == 112, "the kernel's xfs_fsop_geom_v1");
 
-/* What tells one exported directory from all others, on this file system and on others. */
+/* The bytes that distinguish an exported directory from every other directory. */
 struct identity {
 	uint64_t type; /* of the file system */
 	uint8_t uuid[UUID_BYTES];
@@ -70,15 +71,16 @@ static int identify_fs(struct dir_fs *fs, struct identity *identity)
 }
 
 /*
- * The kernel's handle of the directory has the number of its inode and its generation: a directory that takes its place, or
- * even its number, has another one. The file system's identity tells two disks apart whose roots have the same handle.
+ * The kernel's handle of the directory has the number of its inode and its generation: a directory
+ * that takes its place, or even its number, has another one. The file system's identity tells two
+ * disks apart whose roots have the same handle.
  */
 static int bind_handles(struct dir_fs *fs)
 {
 	struct identity identity;
 	int rc;
 
-	/* All of it is hashed, padding included. */
+	/* The hash includes the padding. */
 	memset(&identity, 0, sizeof(identity));
 	rc = identify_fs(fs, &identity);
 	if (rc != 0)
@@ -89,7 +91,10 @@ static int bind_handles(struct dir_fs *fs)
 	return 0;
 }
 
-/* A mount of 'dir' that this process alone has, without what is mounted below 'dir'. Its descriptor or -errno. */
+/*
+ * Make a mount of the directory 'dir' that only this process has, without the mounts below 'dir'.
+ * Returns its descriptor, or -errno.
+ */
 static int make_private(int dir)
 {
 	const struct mount_attr attr = {.propagation = MS_PRIVATE};
@@ -97,7 +102,7 @@ static int make_private(int dir)
 
 	if (fd < 0)
 		return -errno;
-	/* Or what is mounted on the host from now on would be mounted here, too, where the host's mount is shared. */
+	/* A clone of a shared mount would receive every mount that the host makes later. */
 	if (syscall(SYS_mount_setattr, (int)fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) != 0) {
 		int rc = -errno;
 
@@ -148,14 +153,14 @@ int dir_root_open(struct dir_fs *fs)
 		return -errno;
 	fs->dev = st.st_dev;
 	fs->root_ino = st.st_ino;
-	/* There is no room for the handle, but the mount's number is told. */
+	/* The call fails because there is no room for the handle, but it returns the mount's ID. */
 	if (name_to_handle_at(fs->root_fd, "", &none, &fs->mount_id, AT_EMPTY_PATH) != 0 &&
 	    errno != EOVERFLOW)
 		return -errno;
 	rc = dir_id_of(fs, fs->root_fd, "", &fs->root_id);
 	if (rc != 0)
 		return rc;
-	/* What callers may do is asked in this way, which the kernel or a filter of system calls may not know. */
+	/* The kernel, or a filter of system calls, may lack the call that decides on callers' rights. */
 	rc = dir_ask(fs->root_fd, 0);
 	if (rc != 0) {
 		fprintf(stderr,
@@ -166,7 +171,7 @@ int dir_root_open(struct dir_fs *fs)
 			fs->export->name, strerror(-rc));
 		return rc;
 	}
-	/* It must work the other way, too. */
+	/* The file system must also open files by their handles. */
 	fd = dir_open_id(fs, &fs->root_id, O_PATH);
 	if (fd < 0)
 		return fd;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READDIR on a file system whose own offsets are not steady: in tmpfs before Linux 6.6 an offset is a number of entries, so that
- * a client that removes what it has listed misses as many of the rest.
+ * READDIR on a file system whose own offsets are not steady: in tmpfs before Linux 6.6 an offset is
+ * a number of entries, so that a client that removes what it has listed misses as many of the rest.
  *
- * A cookie is a hash of its entry's name, and a reply has the entries of the smallest hashes behind the last one. So no
- * entry's cookie depends on another entry. Each call reads the whole directory, which is in memory, and keeps a bounded number.
+ * A cookie is a hash of its entry's name, and a reply has the entries of the smallest hashes behind
+ * the last one. So no entry's cookie depends on another entry. Each call reads the whole directory,
+ * which is in memory, and keeps a bounded number.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -32,7 +33,7 @@ struct kept {
 	struct entry entries[2 * KEPT];
 };
 
-/* Keyed, so that no client can choose two names that have the same. */
+/* The hash is keyed, so that no client can choose two names that have the same cookie. */
 static uint64_t cookie_of(const struct dir_fs *fs, const char *name)
 {
 	uint8_t text[1 + NFS3_NAME_MAX] = {NAME_PREFIX};
@@ -79,7 +80,7 @@ static bool keep(struct listing *list, const struct kernel_dirent *d, void *arg)
 	cookie = cookie_of(list->fs, d->name);
 	if (cookie <= list->op->args.readdir.cookie)
 		return true;
-	/* The first ones are in order once there were too many. */
+	/* The first KEPT entries are sorted once entries were dropped. */
 	if (kept->is_cut && cookie > kept->entries[KEPT - 1].cookie)
 		return true;
 	entry = &kept->entries[kept->n++];

@@ -22,8 +22,10 @@ struct cred;
 struct fs_ops {
 	const char *name;
 	bool is_volatile; /* its files end with the server: handles are of this epoch */
-	/* Before the process gives up capabilities: take what needs them. NULL: nothing does. 0, or -errno, which was said on
-	 * standard error. */
+	/*
+	 * Acquire what needs capabilities, before the process gives them up. NULL if nothing does.
+	 * Returns 0, or -errno, for which the reason was printed on standard error.
+	 */
 	int (*prepare)(struct export *export);
 	/* Open what the export names. 0 with export->fs set, or -errno, which was said on standard error. */
 	int (*open)(struct export *export, struct server *server);

@@ -14,9 +14,10 @@
  *   then         the back end's part
  *   then         8 bytes of SipHash-2-4 over all of that, under the server's secret
  *
- * A client cannot make up a handle that the server has not given out. A handle of another epoch is stale, not bad: its
- * secret may be gone, so that its hash cannot be checked. A handle that was given out while the export's name led to
- * another directory is stale as well, because the identity of the directory that it is bound to differs.
+ * A client cannot make up a handle that the server has not given out. A handle of another epoch is
+ * stale, not bad: its secret may be gone, so that its hash cannot be checked. A handle that was
+ * given out while the export's name led to another directory is stale as well, because the identity
+ * of the directory that it is bound to differs.
  */
 
 #include "export.h"
@@ -38,8 +39,8 @@ struct handle_key {
 };
 
 /*
- * What handles of an export are to be bound to, for export->bound: a hash of the bytes that identify the exported
- * directory, under the secret of 'key'. Any thread.
+ * Compute export->bound, which handles of the export are bound to: a hash of the bytes that identify
+ * the exported directory, under the secret of 'key'. Any thread.
  */
 uint64_t handle_bind(const struct handle_key *key, const void *identity, uint32_t len_bytes);
 
@@ -55,9 +56,10 @@ enum nfs3_status handle_check(const struct handle_key *key, struct exports *expo
 void handle_key_init(struct handle_key *key);
 
 /*
- * Take the secret from the file 'secret' in the directory 'state', so that handles outlive the server. The directory and the
- * file are made when there are none. 0, or -errno, which was said on standard error with its remedy: -EPERM when the directory or
- * the file is not this user's alone, or is a symbolic link.
+ * Load the secret from the file 'secret' in the directory 'state', so that handles outlive the
+ * server. The function creates the directory and the file if they do not exist. Returns 0, or
+ * -errno, for which the reason and the remedy were printed on standard error: -EPERM if other users
+ * can read or change the file or the directory, or if one of them is a symbolic link.
  */
 int handle_key_load(struct handle_key *key, const char *state);
 

@@ -2,9 +2,10 @@
 /*
  * The secret that handles are signed with, and its file.
  *
- * Who knows the secret can make up a handle of any file of an exported file system. So the file and its directory have to be
- * this user's alone, and no symbolic link leads to either. A new file appears in full, and only where there is none: of two
- * servers that start at the same time, both have the secret of the one that was first.
+ * A client that knows the secret can make up a handle of any file of an exported file system. So
+ * only this user may read the file or change its directory, and neither may be a symbolic link. A new
+ * file gets its name when it is complete, and only if there is no file of that name. Two servers
+ * that start at the same time both use the secret of the first one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include "handle.h"
 
 #define FILE_NAME "secret"
-#define TRIES	  4 /* to read the file that another start has made, each after it was removed again */
+#define TRIES	  4 /* as another start may make the file, and somebody remove it */
 
 void handle_key_init(struct handle_key *key)
 {

@@ -29,8 +29,10 @@ struct server {
 	bool is_stopping; /* new calls are told to come back: to the next server */
 };
 
-/* Before capabilities are given up, and before server_start(): take what the exports need them for. 0 or -errno, said on standard
- * error. */
+/*
+ * Acquire what the exports need capabilities for, before the process gives them up, and before
+ * server_start(). Returns 0, or -errno, for which the reason was printed on standard error.
+ */
 int server_prepare(struct server *server);
 /* server->exports and server->stop are set, the rest zero. 0 or -errno, said on standard error; then server_stop() is to be called, too. */
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Access control lists of a 'dir' export: a caller may do what the same user may do on the host, and no more. Root only. */
+/*
+ * Access control lists of a 'dir' export: a caller may do what the same user may do on the host,
+ * and no more. Root only.
+ */
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
@@ -43,7 +46,10 @@ static const char *path_of(const char *name)
 	return path;
 }
 
-/* "u::rw,u:4000:r": with these permissions, each of 3 bits; 'named' for NAMED. -1: no entry for it, and no mask. */
+/*
+ * "u::rw,u:4000:r": with these permissions, each of 3 bits; 'named' for NAMED. -1: no entry for it,
+ * and no mask.
+ */
 static int set_acl(const char *name, bool is_default, int user, int named, int group, int mask, int other)
 {
 	struct acl acl = {.version = 2};
@@ -157,7 +163,9 @@ static void expect_nothing(const struct nfs3_fh *fh)
 	assert_int_equal(set_times(fh), NFS3ERR_ACCES);
 }
 
-/* Mode bits say rw-rw----, of which the middle ones are the list's mask and not what the group may. */
+/*
+ * Mode bits say rw-rw----, of which the middle ones are the list's mask and not what the group may.
+ */
 static void acl__that_denies_the_owning_group(void **state)
 {
 	struct nfs3_fh fh;
@@ -261,7 +269,9 @@ static const struct nfs3_entry *entry_of(const char *name)
 	return NULL;
 }
 
-/* Directories: to list one and to search it are two rights, which a list may grant each by itself. */
+/*
+ * Directories: to list one and to search it are two rights, which a list may grant each by itself.
+ */
 static void acl__of_a_directory(void **state)
 {
 	struct nfs3_fh fh, in;
@@ -379,7 +389,9 @@ static void compare(const struct nfs3_fh *fh, uint32_t uid, uint32_t gid)
 	assert_int_equal((access & NFS3_ACCESS_MODIFY) != 0, (host & 2) != 0);
 	assert_int_equal((access & NFS3_ACCESS_EXTEND) != 0, (host & 2) != 0);
 	assert_int_equal((access & NFS3_ACCESS_EXECUTE) != 0, (host & 4) != 0);
-	/* The owner goes on with what is open, and who may execute may read (RFC 1813 section 4.4). */
+	/*
+	 * The owner goes on with what is open, and who may execute may read (RFC 1813 section 4.4).
+	 */
 	assert_int_equal(client_read(c, fh, 0, 10), is_owner || host & 5 ? NFS3_OK : NFS3ERR_ACCES);
 	assert_int_equal(client_write(c, fh, 0, 1, NFS3_UNSTABLE),
 			 is_owner || host & 2 ? NFS3_OK : NFS3ERR_ACCES);

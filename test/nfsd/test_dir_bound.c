@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A handle of a 'dir' export is good for the directory that was exported when the server gave it out, and for no other. */
+/*
+ * A handle of a 'dir' export is good for the directory that was exported when the server gave it
+ * out, and for no other.
+ */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -69,7 +72,10 @@ static void stop_server(void)
 	client_kill_server(c, SIGTERM);
 }
 
-/* Start the server, or end it and start it again, with exports of these sections; NULL: with those that it had. */
+/*
+ * Start the server, or end it and start it again, with exports of these sections; NULL: with those
+ * that it had.
+ */
 static void serve(const char *exports)
 {
 	const char *path = in_base("exports");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is mounted below the directory of a 'dir' export, and what is moved out of it, is in nobody's reach. Root only. */
+/*
+ * What is mounted below the directory of a 'dir' export, and what is moved out of it, is in
+ * nobody's reach. Root only.
+ */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,8 +70,9 @@ static void bind_mount(const char *from, const char *to)
 }
 
 /*
- * base/outside/secret, and below base/vol: 'dir' and 'file' with binds of what is outside over them, 'tmp' with a tmpfs, 'later' with
- * nothing yet; all of them have something beneath. The mounts are shared, as systemd has them, in a namespace of this process.
+ * base/outside/secret, and below base/vol: 'dir' and 'file' with binds of what is outside over
+ * them, 'tmp' with a tmpfs, 'later' with nothing yet; all of them have something beneath. The
+ * mounts are shared, as systemd has them, in a namespace of this process.
  */
 static int setup_mounts(void **state)
 {
@@ -264,7 +268,10 @@ static void lookup__of_dot_dot_ends_at_the_root(void **state)
 	assert_memory_equal(up.data, root.data, root.len_bytes);
 }
 
-/* Somebody of the host moves a directory out of the export, with all that is in it, and puts a secret there. */
+/*
+ * Somebody of the host moves a directory out of the export, with all that is in it, and puts a
+ * secret there.
+ */
 static void handle__of_a_directory_that_was_moved_out_is_stale(void **state)
 {
 	struct nfs3_fh dir, sub, file;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READDIR of a 'dir' export on tmpfs, whose own offsets move when entries are removed before Linux 6.6. Root only. */
+/*
+ * READDIR of a 'dir' export on tmpfs, whose own offsets move when entries are removed before Linux
+ * 6.6. Root only.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
