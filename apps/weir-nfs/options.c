@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "handle_text.h"
 #include "number.h"
 
 /* Pauses between attempts to connect double from the first to the last. */
@@ -104,7 +105,9 @@ static void help(const struct command *commands, uint32_t ncommands)
 	     "rdma6;\n"
 	     "                         default: 20049\n"
 	     "  --export NAME          what to ask MOUNT for\n"
-	     "  --handle HEX           the export's root handle, instead of asking MOUNT\n"
+	     "  --handle @FILE         the export's root handle, instead of asking MOUNT: hexadecimal digits "
+	     "in\n"
+	     "                         FILE; default, without --export: the variable WEIR_NFS_HANDLE\n"
 	     "  --mount-server HOST    where MOUNT is, if not at ADDR; with shm 127.0.0.1\n"
 	     "  --mount-port N         MOUNT's TCP port; default: ask rpcbind\n"
 	     "  --rpcbind-port N       default: 111\n"
@@ -146,30 +149,22 @@ static void help(const struct command *commands, uint32_t ncommands)
 		printf("  %-8s %s\n", fabric_driver_at(i)->name, fabric_driver_at(i)->summary);
 }
 
-static int hex_digit(char c)
+static int mistake(const char *what, const char *which)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	fprintf(stderr, "weir-nfs: %s%s. See --help\n", what, which);
+	return -1;
 }
 
-static int parse_handle(const char *text, struct nfs3_fh *fh)
+/* 'value' NULL: from the environment. What is on the command line by mistake is not printed again. */
+static int parse_handle(const char *value, struct nfs3_fh *fh)
 {
-	size_t len = strlen(text);
+	const char *what = handle_text_read(value, fh->data, &fh->len_bytes);
 
-	if (len == 0 || len % 2 != 0 || len > (size_t)2 * NFS3_FH_MAX)
-		return option_bad("handle", text, "expected 1 to 64 bytes as hexadecimal digits");
-	for (size_t i = 0; i < len; i += 2) {
-		int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
-
-		if (high < 0 || low < 0)
-			return option_bad("handle", text, "expected hexadecimal digits");
-		fh->data[i / 2] = (uint8_t)(high << 4 | low);
-	}
-	fh->len_bytes = (uint32_t)(len / 2);
-	return 0;
+	if (!what)
+		return 0;
+	if (!value)
+		return mistake(HANDLE_TEXT_VARIABLE ": ", what);
+	return option_bad("handle", value[0] == '@' ? value : "...", what);
 }
 
 static int parse_port(const char *option, const char *text, uint16_t *port)
@@ -305,12 +300,6 @@ static int apply(int opt, const char *value, struct nfs_options *o)
 	}
 }
 
-static int mistake(const char *what, const char *which)
-{
-	fprintf(stderr, "weir-nfs: %s%s. See --help\n", what, which);
-	return -1;
-}
-
 static int check_command(const struct command *commands, uint32_t ncommands, struct nfs_options *o)
 {
 	if (o->nargs == 0)
@@ -362,8 +351,11 @@ static int check_server(struct nfs_options *o)
 	}
 	if (!o->mount.host)
 		o->mount.host = o->host;
+	if (o->command->needs_export && !o->export && o->handle.len_bytes == 0 &&
+	    getenv(HANDLE_TEXT_VARIABLE) && parse_handle(NULL, &o->handle) != 0)
+		return -1;
 	if (o->command->needs_export && !o->export && o->handle.len_bytes == 0)
-		return mistake("no export was given: --export or --handle", "");
+		return mistake("no export was given: --export, --handle or " HANDLE_TEXT_VARIABLE, "");
 	return 0;
 }
 

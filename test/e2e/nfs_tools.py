@@ -14,12 +14,13 @@ def unique(what):
 class Client:
     """weir-nfs with the options that say where the server is."""
 
-    def __init__(self, program, *where):
+    def __init__(self, program, *where, handle=None):
         self.command = [program, *where]
+        self.env = {**os.environ, 'WEIR_NFS_HANDLE': handle} if handle else None
 
     def run(self, *args, data=None, cwd=None, timeout=60):
         feed = {'input': data} if data is not None else {'stdin': subprocess.DEVNULL}
-        return subprocess.run([*self.command, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
+        return subprocess.run([*self.command, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, env=self.env,
                               timeout=timeout, **feed)
 
     def ok(self, case, *args, **kwargs):

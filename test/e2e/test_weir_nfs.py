@@ -58,7 +58,7 @@ class Served(unittest.TestCase):
                    '--no-rpcbind', '--no-mount', *self.profile(1)]
         self.server = Server(*command, ready='export /ram handle ')
         self.addCleanup(self.server.stop)
-        self.client = Client(CLIENT, '--server', self.addr, '--handle', self.server.line.split()[-1], *self.profile(0))
+        self.client = Client(CLIENT, '--server', self.addr, *self.profile(0), handle=self.server.line.split()[-1])
 
     def profile(self, side):
         if not self.SLEEPS:
@@ -304,7 +304,7 @@ class Death(Served):
     SLEEPS = False # what is in the folder is looked at, and who finds out when
 
     def begin(self, *args):
-        process = subprocess.Popen([*self.client.command, *args], cwd=self.folder, stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([*self.client.command, *args], cwd=self.folder, stdin=subprocess.DEVNULL, env=self.client.env,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         return process
@@ -352,10 +352,10 @@ class Death(Served):
                    '--foreground', '--no-rpcbind', '--no-mount']
         server = Server(*command, ready='export /dir handle ')
         alone = len(os.listdir(f'/proc/{server.process.pid}/fd'))
-        client = Client(CLIENT, '--server', self.addr, '--handle', server.line.split()[-1], '--retries', '100')
+        client = Client(CLIENT, '--server', self.addr, '--retries', '100', handle=server.line.split()[-1])
         process = subprocess.Popen([*client.command, 'bench', '--size', '1m', '--ratio', '50', '--depth', '8', '--time',
                                     '3', '--verify', '--json', '-'], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                   env=client.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         while process.poll() is None and not os.listdir(exported):
             time.sleep(0.01)

@@ -64,8 +64,20 @@ class Ports(Daemons):
         self.assertEqual(self.rpcbind.calls, [])
 
     def test_a_handle_needs_no_mount(self):
-        self.client('--handle', ROOT.hex()).ok(self, 'ls')
+        with tempfile.NamedTemporaryFile('w') as file:
+            for text in (ROOT.hex(), ROOT.hex().upper() + '\n'):
+                file.seek(0)
+                file.write(text)
+                file.flush()
+                self.client('--handle', f'@{file.name}').ok(self, 'ls')
+        Client(CLIENT, '--server', self.addr, handle=ROOT.hex()).ok(self, 'ls')
         self.assertEqual((self.rpcbind.calls, self.mount.calls), ([], []))
+
+    def test_an_export_that_is_named_comes_before_the_environment(self):
+        client = self.client()
+        client.env = {**os.environ, 'WEIR_NFS_HANDLE': 'ff'}
+        client.ok(self, 'ls')
+        self.assertEqual(self.path, b'/x')
 
     def test_exports(self):
         self.assertEqual(self.client().ok(self, 'exports'), b'/a\n/b\n')
@@ -130,8 +142,8 @@ class Netids(Daemons):
     """NFS's own port: there is no device here to go on with, so that what was found has to be enough."""
 
     def find(self, text, server='127.0.0.1'):
-        client = Client(CLIENT, '--driver', 'verbs', '--server', server, '--handle', '00', '--port', 'rpcbind',
-                        '--rpcbind-port', str(self.rpcbind.port), '-v')
+        client = Client(CLIENT, '--driver', 'verbs', '--server', server, '--port', 'rpcbind', '--rpcbind-port',
+                        str(self.rpcbind.port), '-v', handle='00')
         client.fails(self, TRANSPORT, text, 'ping')
         self.assertEqual(self.rpcbind.calls[-1], (RPCBIND, 3, 4))
 
@@ -163,14 +175,28 @@ class Netids(Daemons):
 
 class Mistakes(unittest.TestCase):
     def test_usage(self):
-        good = ['--server', 'x', '--handle', '00']
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+
+        def at(text):
+            path = os.path.join(folder.name, str(len(os.listdir(folder.name))))
+            with open(path, 'w', encoding='ascii') as file:
+                file.write(text)
+            return f'@{path}'
+
+        good = ['--server', 'x', '--handle', at('00')]
         for text, *args in (('no server', 'ls'), ('no export', '--server', 'x', 'ls'), ('no command', *good),
                             ('no such command', *good, 'frobnicate'), ('usage', *good, 'stat'),
                             ('usage', *good, 'mv', 'a'), ('does not take', *good, '-r', 'ls'),
                             ('does not take', *good, '--verify', 'ls'), ('unrecognized', *good, '--no-such', 'ls'),
-                            ('hexadecimal', '--server', 'x', '--handle', '0g', 'ls'),
-                            ('hexadecimal', '--server', 'x', '--handle', '0', 'ls'),
-                            ('hexadecimal', '--server', 'x', '--handle', '00' * 65, 'ls'),
+                            ('hexadecimal', '--server', 'x', '--handle', at('0g'), 'ls'),
+                            ('hexadecimal', '--server', 'x', '--handle', at('0'), 'ls'),
+                            ('hexadecimal', '--server', 'x', '--handle', at(''), 'ls'),
+                            ('hexadecimal', '--server', 'x', '--handle', at('00\n\n'), 'ls'),
+                            ('No such file', '--server', 'x', '--handle', '@/no/such', 'ls'),
+                            ('Is a directory', '--server', 'x', '--handle', '@/', 'ls'),
+                            ('others can read this command line', '--server', 'x', '--handle', '00', 'ls'),
+                            ('hexadecimal', '--server', 'x', '--handle', at('00' * 65), 'ls'),
                             ('from 1 to 1024', *good, '--depth', '0', 'get', 'x'),
                             ('from 1 to 65535', *good, '--mount-port', '70000', 'ls'),
                             ('have none', *good, '--port', '5', 'ls'), ('1 GiB', *good, '--depth', '1024', '--block',
@@ -181,8 +207,14 @@ class Mistakes(unittest.TestCase):
             with self.subTest(args=args):
                 Client(CLIENT).fails(self, USAGE, text, *args)
 
+    def test_a_handle_is_not_printed_again(self):
+        done = Client(CLIENT).fails(self, USAGE, 'WEIR_NFS_HANDLE', '--server', 'x', '--handle', '0108abcd', 'ls')
+        self.assertNotIn(b'0108abcd', done.stdout + done.stderr)
+        done = Client(CLIENT, handle='0108abcx').fails(self, USAGE, 'hexadecimal', '--server', 'x', 'ls')
+        self.assertNotIn(b'0108abcx', done.stdout + done.stderr)
+
     def test_nobody_listens(self):
-        Client(CLIENT, '--server', unique('nobody'), '--handle', '00').fails(self, TRANSPORT, 'refused', 'ls')
+        Client(CLIENT, '--server', unique('nobody'), handle='00').fails(self, TRANSPORT, 'refused', 'ls')
 
     def test_help_and_version(self):
         said = Client(CLIENT).ok(self, '--help').decode()

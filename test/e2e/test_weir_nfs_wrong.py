@@ -26,7 +26,7 @@ class Wrong(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        return Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--handle', ROOT, '--timeout', '20', *options)
+        return Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--timeout', '20', *options, handle=ROOT)
 
     def stop(self):
         words = self.server.stop().split()
@@ -132,7 +132,7 @@ class Answers(Wrong):
 
     def test_a_handle_that_is_stale(self):
         self.start()
-        client = Client(CLIENT, '--server', self.addr, '--handle', 'ff')
+        client = Client(CLIENT, '--server', self.addr, handle='ff')
         client.fails(self, NFS, 'stale', 'ls')
 
 
@@ -198,7 +198,7 @@ class Directories(Wrong):
             for options in ((), ('-U',), ('-l',)):
                 with self.subTest(way=way):
                     self.start(way)
-                    client = Client(CLIENT, '--server', self.addr, '--handle', ROOT)
+                    client = Client(CLIENT, '--server', self.addr, handle=ROOT)
                     client.fails(self, TRANSPORT, 'goes round', 'ls', *options)
                     self.stop()
 

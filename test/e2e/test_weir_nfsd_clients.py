@@ -93,7 +93,7 @@ class Served(unittest.TestCase):
         return entries
 
     def client(self, name, *options, before=()):
-        client = Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--handle', self.handles[name], '--retries', '0', *options)
+        client = Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--retries', '0', *options, handle=self.handles[name])
         client.command = [*before, *client.command]
         return client
 

@@ -38,11 +38,11 @@ class Lcores(unittest.TestCase):
         os.symlink('x' * 3000, os.path.join(self.tree, 'link'))
 
     def client(self, export):
-        return Client(CLIENT, '--server', self.addr, '--handle', self.handles[export])
+        return Client(CLIENT, '--server', self.addr, handle=self.handles[export])
 
     def all_at_once(self, commands):
         """Each (export, arguments) at the same time; all must do well."""
-        running = [subprocess.Popen([*self.client(export).command, *args], stdin=subprocess.DEVNULL,
+        running = [subprocess.Popen([*self.client(export).command, *args], stdin=subprocess.DEVNULL, env=self.client(export).env,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for export, args in commands]
         for (export, args), process in zip(commands, running):
             out, _ = process.communicate(timeout=240)
@@ -66,7 +66,8 @@ class Lcores(unittest.TestCase):
         # Half of them read, half write, each a file of its own: what a READ gets of a WRITE under way is not defined.
         loads = [subprocess.Popen([*self.client(turn % 2).command, '--retries', '1', '--timeout', '5', 'bench', '--file',
                                    f'bench{turn}', '--size', '1m', '--ratio', '100' if turn < 2 else '0', '--time', '60'],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  env=self.client(turn % 2).env)
                  for turn in range(CLIENTS)]
         try:
             # The files are there: the load runs.

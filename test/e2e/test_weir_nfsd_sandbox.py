@@ -46,7 +46,7 @@ class Sandbox(unittest.TestCase):
     def copy_a_file(self, server):
         """In, and back."""
         data = os.urandom(300000)
-        client = Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--handle', server.line.split()[-1])
+        client = Client(CLIENT, '--driver', 'shm', '--server', self.addr, handle=server.line.split()[-1])
         local = os.path.join(self.folder, 'local')
         with open(local, 'wb') as file:
             file.write(data)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "eal.h"
+#include "handle_text.h"
 #include "output.h"
 #include "std_io.h"
 
@@ -28,7 +29,7 @@ static const char usage[] =
 	"  --driver-options S   key=value,...\n"
 	"  --protocol P         v1 (default), or v2: version 2 and its extension\n"
 	"  --program NAME       whose calls: bench (weir-bench's, default) or nfs (NFS version 3)\n"
-	"  --handle HEX         with nfs: the export's root, where a file 'weir-hostile' is made\n"
+	"  --handle @FILE       with nfs: the export's root, where a file 'weir-hostile' is made\n"
 	"  --case NAME          this case only; may be given several times; all: all (default)\n"
 	"  --seed N             the first mutation (default: 1)\n"
 	"  --count M            as many mutations; without --case, instead of cases\n"
@@ -70,21 +71,15 @@ static bool parse_u64(const char *text, uint64_t *number)
 	return errno == 0 && end != text && *end == '\0' && text[0] != '-';
 }
 
-static bool parse_handle(const char *hex, struct handle *handle)
+static bool parse_handle(const char *value, struct handle *handle)
 {
-	size_t len = strlen(hex) / 2;
+	const char *what = handle_text_read(value, handle->data, &handle->len_bytes);
 
-	if (len == 0 || len > HANDLE_MAX || len % 4 != 0 || strspn(hex, "0123456789abcdefABCDEF") != 2 * len)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		unsigned byte;
-
-		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
-			return false;
-		handle->data[i] = (uint8_t)byte;
-	}
-	handle->len_bytes = (uint32_t)len;
-	return true;
+	if (!what && handle->len_bytes % 4 != 0)
+		what = "its length has to be a multiple of 4 here";
+	if (what)
+		fprintf(stderr, "weir-hostile: --handle: %s\n", what);
+	return !what;
 }
 
 static const struct hostile_case *find_case(const char *name)

@@ -124,11 +124,18 @@ class Responder(Peer):
         file.flush()
         return file.name
 
+    def file_of(self, handle):
+        file = tempfile.NamedTemporaryFile('w')
+        self.addCleanup(file.close)
+        file.write(handle)
+        file.flush()
+        return f'@{file.name}'
+
     def test_nfsd(self):
         self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m', '--profile', PROFILE,
                    '--foreground')
         handle = self.server.stdout.readline().split()[-1]
-        nfs = ['--connect', self.addr, '--program', 'nfs', '--handle', handle]
+        nfs = ['--connect', self.addr, '--program', 'nfs', '--handle', self.file_of(handle)]
         self.attack(*nfs)
         self.attack(*nfs, '--count', '2000', '--seed', '1')
         self.attack(*nfs, '--count', '1000', '--seed', str(time.time_ns() // 1000))
@@ -138,7 +145,7 @@ class Responder(Peer):
         self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m', '--profile',
                    self.profile_of_version_2(), '--foreground')
         handle = self.server.stdout.readline().split()[-1]
-        nfs = ['--connect', self.addr, '--protocol', 'v2', '--program', 'nfs', '--handle', handle]
+        nfs = ['--connect', self.addr, '--protocol', 'v2', '--program', 'nfs', '--handle', self.file_of(handle)]
         self.attack(*nfs)
         self.attack(*nfs, '--count', '2000', '--seed', '1')
         self.end()

@@ -25,7 +25,7 @@ grep -q 'not registered for netid rdma' /run/said
 expect 1 "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --server "$ADDR4" --export /run/nothing ls
 [[ $(nfs exports) == /run/export ]]
 handle=$(nfs stat / | awk '$1 == "handle" {print $2}')
-"$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --server "$ADDR4" --handle "$handle" ls
+WEIR_NFS_HANDLE=$handle "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --server "$ADDR4" ls
 
 echo '== a tree, there and back'
 mkdir -p /run/tree/empty /run/tree/small /run/tree/a/b/c

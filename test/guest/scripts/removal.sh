@@ -54,8 +54,7 @@ for address in 10.78.0.1 0.0.0.0; do
 	server=$!
 	WAIT_SECONDS=60 wait_for "weir-nfsd" grep -q handle /run/said
 	handle=$(awk '/handle/ {print $NF}' /run/said)
-	"$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --driver-options device=rxe1 --server 10.78.0.1 --export /files \
-		--handle "$handle" ls
+	WEIR_NFS_HANDLE=$handle "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --driver-options device=rxe1 --server 10.78.0.1 ls
 	device_down
 	expect 3 wait "$server"
 	cat /run/said
