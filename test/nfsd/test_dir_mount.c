@@ -3,18 +3,22 @@
  * What is mounted below the directory of a 'dir' export, and what is moved out of it, is in
  * nobody's reach. Root only.
  */
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fixture.h"
+#include "mount3.h"
 
 static char base[96];
-static bool is_private; /* the server may make a mount of its own */
+static bool is_private;	    /* the server may make a mount of its own */
+static uint16_t mount_port; /* of MOUNT */
 
 static const char *in_base(const char *name)
 {
@@ -50,12 +54,29 @@ static void make_file(const char *name, const char *text)
 	assert_int_equal(chmod(in_base(name), 0666), 0);
 }
 
+/* A port that no one listens on. */
+static uint16_t free_port(void)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET};
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	close(fd);
+	return ntohs(addr.sin_port);
+}
+
 static void start_server(void)
 {
-	char exports[200];
-	const char *args[] = {"--exports", exports, "--state", client_dir, NULL};
+	char exports[200], port[16];
+	const char *args[] = {"--exports",    exports, "--state",      client_dir,
+			      "--mount-port", port,    "--no-rpcbind", NULL};
 	FILE *file;
 
+	mount_port = free_port();
+	snprintf(port, sizeof(port), "%u", mount_port);
 	snprintf(exports, sizeof(exports), "%s", in_base("exports"));
 	file = fopen(exports, "w");
 	assert_non_null(file);
@@ -199,6 +220,42 @@ static void readdirplus__tells_what_is_beneath_a_mount(void **state)
 	}
 }
 
+static uint32_t mount_of(const char *name, struct nfs3_fh *fh)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(mount_port)};
+	const struct timeval wait = {.tv_sec = 20};
+	static struct mount3_mnt_res res;
+	struct mount3_path path;
+	CLIENT *clnt;
+	int fd = -1;
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	clnt = clnttcp_create(&addr, MOUNT3_PROGRAM, MOUNT3_VERSION, &fd, 0, 0);
+	assert_non_null(clnt);
+	snprintf(path.path, sizeof(path.path), "/vol/%s", name);
+	assert_int_equal(clnt_call(clnt, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
+				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
+			 RPC_SUCCESS);
+	clnt_destroy(clnt);
+	*fh = res.fh;
+	return res.status;
+}
+
+static void mount__finds_what_is_beneath_a_mount(void **state)
+{
+	struct nfs3_fh fh;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t status = mount_of(mounted[i], &fh);
+
+		assert_int_equal(status, is_private ? MOUNT3_OK : MOUNT3ERR_ACCES);
+		if (status == MOUNT3_OK)
+			expect_beneath(&fh, mounted[i]);
+	}
+	assert_int_equal(mount_of("file", &fh), is_private ? MOUNT3ERR_NOTDIR : MOUNT3ERR_ACCES);
+}
+
 static void create__does_not_reach_what_is_mounted(void **state)
 {
 	(void)state;
@@ -322,6 +379,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		PRIVATE(lookup__finds_what_is_beneath_a_mount),
 		PRIVATE(readdirplus__tells_what_is_beneath_a_mount),
+		PRIVATE(mount__finds_what_is_beneath_a_mount),
 		PRIVATE(create__does_not_reach_what_is_mounted),
 		PRIVATE(names__that_are_mounted_on_stay),
 		PRIVATE(lookup__of_dot_dot_ends_at_the_root),
@@ -329,6 +387,7 @@ int main(int argc, char **argv)
 		PRIVATE(host__may_not_unmount_what_is_exported),
 		PLAIN(lookup__finds_what_is_beneath_a_mount),
 		PLAIN(readdirplus__tells_what_is_beneath_a_mount),
+		PLAIN(mount__finds_what_is_beneath_a_mount),
 		PLAIN(create__does_not_reach_what_is_mounted),
 		PLAIN(names__that_are_mounted_on_stay),
 		PLAIN(lookup__of_dot_dot_ends_at_the_root),
