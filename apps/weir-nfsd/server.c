@@ -150,7 +150,12 @@ static int make_pollers(struct server *server)
 {
 	uint32_t cpus[POLLERS_MAX];
 	int n = weir_profile_lcores(server->profile.lcores, cpus, POLLERS_MAX), rc = 0;
+	char error[400];
 
+	if (weir_profile_lcores_check(server->profile.lcores, error, sizeof(error)) != 0) {
+		fprintf(stderr, "weir-nfsd: the profile's %s\n", error);
+		return -EINVAL;
+	}
 	if (n < 0) {
 		fprintf(stderr, "weir-nfsd: more than %u lcores: %s\n", POLLERS_MAX, server->profile.lcores);
 		return n;

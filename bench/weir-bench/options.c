@@ -204,8 +204,10 @@ static int parse_lcores(const char *text, struct bench_options *options)
 
 	if (n < 0 || *text == '\0')
 		return option_bad("lcores", text,
-				  n == -E2BIG ? "at most 32 cores"
-					      : "expected a list such as 0,1 or 0-3, or 'any'");
+				  n == -E2BIG	 ? "at most 32 cores"
+				  : n == -EEXIST ? "a core is named twice, and both sides or two "
+						   "threads would share it: name each once, or 'any'"
+						 : "expected a list such as 0,1 or 0-3, or 'any'");
 	options->nlcores = (uint32_t)n;
 	return 0;
 }

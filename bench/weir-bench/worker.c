@@ -27,14 +27,16 @@ static int run_on(uint32_t cpu)
 
 int bench_worker_check(const struct bench_options *options)
 {
-	cpu_set_t before;
-	int rc = 0;
+	for (uint32_t i = 0; i < options->nlcores; i++) {
+		char cpu[16], error[400];
 
-	sched_getaffinity(0, sizeof(before), &before);
-	for (uint32_t i = 0; i < options->nlcores && rc == 0; i++)
-		rc = run_on(options->lcores[i]);
-	sched_setaffinity(0, sizeof(before), &before);
-	return rc;
+		snprintf(cpu, sizeof(cpu), "%u", options->lcores[i]);
+		if (weir_profile_lcores_check(cpu, error, sizeof(error)) != 0) {
+			fprintf(stderr, "weir-bench: --%s\n", error);
+			return -ENODEV;
+		}
+	}
+	return 0;
 }
 
 int bench_worker_start(uint32_t cpu)

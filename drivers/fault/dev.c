@@ -152,6 +152,22 @@ static void fault_close(struct fabric_dev *fdev)
 	free(dev);
 }
 
+static void fault_goodbye(struct fabric_qp *fqp)
+{
+	struct fault_qp *qp = (struct fault_qp *)fqp;
+
+	/* One that a fault has ended did not leave in order. */
+	if (qp->dev->ops->goodbye && !qp->is_ended)
+		qp->dev->ops->goodbye(qp->inner);
+}
+
+static bool fault_has_left(const struct fabric_qp *fqp)
+{
+	const struct fault_qp *qp = (const struct fault_qp *)fqp;
+
+	return qp->dev->ops->has_left && !qp->is_ended && qp->dev->ops->has_left(qp->inner);
+}
+
 static void fault_abandon(struct fabric_dev *fdev)
 {
 	struct fault_dev *dev = (struct fault_dev *)fdev;
@@ -247,6 +263,8 @@ const struct fabric_ops fault_ops = {
 	.accept = fault_accept,
 	.reject = fault_reject,
 	.cm_poll = fault_cm_poll,
+	.goodbye = fault_goodbye,
+	.has_left = fault_has_left,
 	.disconnect = fault_disconnect,
 	.is_quiet = fault_is_quiet,
 	.qp_destroy = fault_qp_destroy,

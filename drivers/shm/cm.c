@@ -352,6 +352,20 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 	return n;
 }
 
+void shm_goodbye(struct fabric_qp *fqp)
+{
+	const struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_GOODBYE};
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+
+	if (!qp->sock)
+		return;
+	shm_lock(shm_dev_of(qp));
+	/* A peer whose socket is full hears of the end all the same. */
+	if (qp->sock->fd >= 0 && qp->sock->state == SOCK_OPEN)
+		(void)shm_sock_send(qp->sock, &msg, NULL, 0);
+	shm_unlock(shm_dev_of(qp));
+}
+
 void shm_disconnect(struct fabric_qp *fqp)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;

@@ -106,6 +106,10 @@ static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const in
 {
 	if (msg->type == SHM_REGION && sock->state != SOCK_GREETING && sock->state != SOCK_CONNECTING)
 		return shm_peer_import(sock->dev, &sock->peer, msg, fds, nfds, true);
+	if (msg->type == SHM_GOODBYE && sock->state == SOCK_OPEN && nfds == 0) {
+		sock->has_left = true;
+		return 0;
+	}
 	switch (sock->state) {
 	case SOCK_GREETING:
 		return on_hello(sock, msg, fds, nfds);

@@ -88,8 +88,24 @@ static int check_options(const char *text)
 
 static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_dev **out);
 
+static const struct fabric_dev_attr attr = {
+	.max_inline = SHM_MSG_MAX,
+	.max_sge = SHM_SGES_MAX,
+	.max_send_wr = SHM_WRS_MAX,
+	.max_recv_wr = SHM_WRS_MAX,
+	.max_srq_wr = SHM_SRQ_MAX,
+	.max_msg_bytes = SHM_MSG_MAX,
+	.max_rd_atomic = SHM_RDS_MAX,
+	.chunk_bytes = SHM_CHUNK_BYTES,
+	.maps_files = true,
+	.has_mw = true,
+	.has_send_inv = true,
+	.revokes_access = false,
+};
+
 const struct fabric_ops shm_ops = {
 	.name = "shm",
+	.attr_max = &attr,
 	.summary =
 		"processes or threads of one host (options: ring_kib=N; rnr_retry=0..7, 7: wait for ever; "
 		"peer_uid=N:N..., peer_gid=N:N...: users and groups that may connect, besides this user and "
@@ -111,6 +127,7 @@ const struct fabric_ops shm_ops = {
 	.accept = shm_accept,
 	.reject = shm_reject,
 	.cm_poll = shm_cm_poll,
+	.goodbye = shm_goodbye,
 	.disconnect = shm_disconnect,
 	.is_quiet = shm_is_quiet,
 	.qp_destroy = shm_qp_destroy,
@@ -135,20 +152,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	if (!dev)
 		return -ENOMEM;
 	dev->fabric.ops = &shm_ops;
-	dev->fabric.attr = (struct fabric_dev_attr){
-		.max_inline = SHM_MSG_MAX,
-		.max_sge = SHM_SGES_MAX,
-		.max_send_wr = SHM_WRS_MAX,
-		.max_recv_wr = SHM_WRS_MAX,
-		.max_srq_wr = SHM_SRQ_MAX,
-		.max_msg_bytes = SHM_MSG_MAX,
-		.max_rd_atomic = SHM_RDS_MAX,
-		.chunk_bytes = SHM_CHUNK_BYTES,
-		.maps_files = true,
-		.has_mw = true,
-		.has_send_inv = true,
-		.revokes_access = false,
-	};
+	dev->fabric.attr = attr;
 	TAILQ_INIT(&dev->hot);
 	TAILQ_INIT(&dev->lanes);
 	LIST_INIT(&dev->shared);

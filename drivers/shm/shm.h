@@ -73,10 +73,10 @@ struct shm_import {
 
 /* What one side tells the other while they connect. On the wire between two processes of the same
  * build and host: native byte order, versioned. */
-enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION };
+enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION, SHM_GOODBYE };
 
 #define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 8u
+#define SHM_VERSION 9u
 
 struct shm_msg {
 	uint32_t magic;
@@ -147,6 +147,7 @@ struct fabric_conn_req {
 	uint32_t ring_bytes;
 	uint64_t unannounced;	    /* regions, by place, that the peer has not been told of yet */
 	int lanes_fd;		    /* that a HELLO offered, until it is accepted; -1 */
+	bool has_left;		    /* the peer has said goodbye */
 	bool has_lanes;		    /* of a connector: offered; and once there was an ACCEPT: taken */
 	struct lane_place place;    /* then */
 	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
@@ -559,6 +560,7 @@ int shm_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct
 int shm_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 	       uint32_t private_len);
 uint32_t shm_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+void shm_goodbye(struct fabric_qp *qp);
 void shm_disconnect(struct fabric_qp *qp);
 void shm_qp_destroy(struct fabric_qp *qp);
 

@@ -147,6 +147,9 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 		shm_event_push(sock, FABRIC_CM_FAILED, error, NULL);
 		break;
 	case SOCK_OPEN:
+		/* Not if it broke a rule meanwhile. */
+		if (sock->has_left && error == -ECONNRESET)
+			error = -ESHUTDOWN;
 		shm_event_push(sock, FABRIC_CM_DISCONNECTED, error, NULL);
 		break;
 	case SOCK_REQUEST: /* accept will find it dead */

@@ -326,7 +326,7 @@ static void lost(struct sim_qp *qp)
 {
 	give_up(qp);
 	if (qp->was_established)
-		end_with(qp, FABRIC_CM_DISCONNECTED, 0);
+		end_with(qp, FABRIC_CM_DISCONNECTED, qp->peer_left ? -ESHUTDOWN : 0);
 	else
 		end_with(qp, FABRIC_CM_FAILED, -ECONNRESET);
 }

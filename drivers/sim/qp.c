@@ -103,6 +103,16 @@ void sim_qp_break(struct sim_qp *qp)
 	schedule_flush(qp);
 }
 
+void sim_goodbye(struct fabric_qp *fqp)
+{
+	((struct sim_qp *)fqp)->says_goodbye = true;
+}
+
+bool sim_has_left(const struct fabric_qp *fqp)
+{
+	return ((const struct sim_qp *)fqp)->peer_left;
+}
+
 void sim_disconnect(struct fabric_qp *fqp)
 {
 	struct sim_qp *qp = (struct sim_qp *)fqp;
@@ -113,8 +123,10 @@ void sim_disconnect(struct fabric_qp *fqp)
 	qp->is_closed = true;
 	sim_note(qp->dev->world, "disconnect", qp->number, 0, 0);
 	sim_cm_drop(qp);
-	if (peer && !qp->dev->is_dead)
+	if (peer && !qp->dev->is_dead) {
+		peer->peer_left = qp->says_goodbye;
 		sim_cm_lose(peer);
+	}
 	sim_qp_break(qp);
 }
 

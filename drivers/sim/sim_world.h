@@ -248,6 +248,8 @@ struct sim_qp {
 	bool was_established; /* its event was raised */
 	bool may_send;	      /* and polled */
 	bool is_closed;	      /* from this side */
+	bool says_goodbye;    /* it leaves in order */
+	bool peer_left;	      /* and so did its peer */
 	bool end_raised;      /* FAILED, REJECTED or DISCONNECTED was */
 	struct sim_cm_entry established, end;
 	bool is_starting; /* a START is under way */
@@ -345,6 +347,8 @@ void sim_srq_take_back(struct sim_qp *qp); /* what it has taken and was not poll
 /* qp.c */
 int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct sim_qp **qp);
 void sim_qp_free(struct sim_qp *qp);
+void sim_goodbye(struct fabric_qp *qp);
+bool sim_has_left(const struct fabric_qp *qp);
 void sim_disconnect(struct fabric_qp *qp);
 void sim_qp_destroy(struct fabric_qp *qp);
 uint32_t sim_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);

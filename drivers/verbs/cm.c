@@ -212,7 +212,14 @@ void verbs_link_break(struct verbs_qp *qp)
 	/* The end of it, by the peer's answer or for the lack of one, makes the event. */
 	if (qp->link && qp->link->state == LINK_OPEN)
 		rdma_disconnect(qp->link->id);
+	if (qp->link)
+		qp->link->breaks = true;
 	verbs_unlock();
+}
+
+bool verbs_has_left(const struct fabric_qp *fqp)
+{
+	return atomic_load(&((const struct verbs_qp *)fqp)->peer_left);
 }
 
 void verbs_disconnect(struct fabric_qp *fqp)

@@ -65,7 +65,7 @@ void verbs_link_ended(struct verbs_link *link, int error)
 	}
 	if (link->qp)
 		verbs_qp_to_error(link->qp);
-	verbs_event_push(link, FABRIC_CM_DISCONNECTED, 0, NULL, 0);
+	verbs_event_push(link, FABRIC_CM_DISCONNECTED, error, NULL, 0);
 }
 
 void verbs_dev_lost(struct verbs_dev *dev, int error)
@@ -202,9 +202,15 @@ static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 
 static void on_disconnected(struct verbs_link *link)
 {
+	/* The kernel says the same for a process that has died: there is no telling them apart. */
+	bool is_orderly = link->state == LINK_OPEN && !link->breaks;
+
+	/* Known before anything is flushed. */
+	if (is_orderly && link->qp)
+		atomic_store(&link->qp->peer_left, true);
 	if (link->state == LINK_OPEN)
 		rdma_disconnect(link->id); /* the answer */
-	verbs_link_ended(link, -ECONNRESET);
+	verbs_link_ended(link, is_orderly ? -ESHUTDOWN : -ECONNRESET);
 }
 
 static void on_event(struct verbs_link *link, const struct rdma_cm_event *event)

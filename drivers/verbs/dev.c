@@ -158,6 +158,7 @@ const struct fabric_ops verbs_ops = {
 	.accept = verbs_accept,
 	.reject = verbs_reject,
 	.cm_poll = verbs_cm_poll,
+	.has_left = verbs_has_left,
 	.disconnect = verbs_disconnect,
 	.qp_destroy = verbs_qp_destroy,
 	.qp_rkey = verbs_qp_rkey,

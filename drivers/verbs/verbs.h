@@ -129,6 +129,7 @@ struct verbs_qp {
 	struct verbs_srq *srq;
 	bool is_leaving;	   /* the user has destroyed it */
 	uint64_t left_ns;	   /* and when that was, by CLOCK_MONOTONIC */
+	_Atomic bool peer_left;	   /* in order; set by the hub's thread */
 	_Atomic bool may_take;	   /* it has been connected: it may have taken shared receives */
 	_Atomic bool has_last;	   /* the device is done with the last of them; set by the hub's thread */
 	bool saw_last;		   /* and the completion queue was looked at after that */
@@ -162,6 +163,7 @@ struct fabric_conn_req {
 	struct verbs_qp *qp;		  /* NULL until there is one, and again when it is destroyed */
 	struct fabric_listener *listener; /* of a request that was not polled yet */
 	enum verbs_link_state state;
+	bool breaks;		 /* this side ends it, for an error */
 	uint8_t initiator_depth; /* READs in flight that we start, and that the peer may */
 	uint8_t responder_resources;
 	uint8_t private_len; /* to be sent with the request */
@@ -335,6 +337,7 @@ int verbs_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const stru
 int verbs_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 		 uint32_t private_len);
 uint32_t verbs_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+bool verbs_has_left(const struct fabric_qp *qp);
 void verbs_disconnect(struct fabric_qp *qp);
 void verbs_qp_destroy(struct fabric_qp *qp);
 /* The connection broke, as a completion says: the peer is told. */

@@ -94,11 +94,21 @@ static void detach(struct weir_conn *conn)
 	conn->counted = false;
 }
 
+/* It was closed, was shut down, or its engine ends. */
+static bool leaves_in_order(const struct weir_conn *conn)
+{
+	if (conn->state < CONN_LOST)
+		return conn->ep.engine->is_ending;
+	return conn->state == CONN_CLOSED && (conn->error == 0 || conn->error == -ECONNABORTED);
+}
+
 /* Whether the peer can touch nothing of it any more. */
 static bool is_quiet(const struct weir_conn *conn)
 {
 	if (!conn->qp)
 		return true;
+	if (conn->ops->goodbye && leaves_in_order(conn))
+		conn->ops->goodbye(conn->qp);
 	conn->ops->disconnect(conn->qp);
 	return !conn->ops->is_quiet || conn->ops->is_quiet(conn->qp);
 }

@@ -33,7 +33,12 @@ static __attribute__((noinline)) void on_failure(struct weir_conn *conn, const s
 	if (wc->status != FABRIC_ERR_FLUSHED)
 		engine_log_peer(engine, &engine->ends, "connection to %s ends: %s", conn->peer,
 				status_text(wc->status));
-	conn_fail(conn, wc->status == FABRIC_ERR_FLUSHED ? -ECONNRESET : -EPROTO);
+	if (wc->status != FABRIC_ERR_FLUSHED)
+		conn_fail(conn, -EPROTO);
+	else if (conn->qp && conn->ops->has_left && conn->ops->has_left(conn->qp))
+		conn_fail(conn, -ESHUTDOWN);
+	else
+		conn_fail(conn, -ECONNRESET);
 }
 
 /* Where receives are shared: it is of the connection now. False: it is one too many. */

@@ -140,7 +140,7 @@ void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 		conn_fail(conn, event->error ? event->error : -ECONNREFUSED);
 		break;
 	case FABRIC_CM_DISCONNECTED:
-		conn_fail(conn, -ECONNRESET);
+		conn_fail(conn, event->error == -ESHUTDOWN ? -ESHUTDOWN : -ECONNRESET);
 		break;
 	case FABRIC_CM_REQUEST: /* these go to listeners only */
 	case FABRIC_CM_UNLISTENED:

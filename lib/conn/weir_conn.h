@@ -35,7 +35,9 @@ enum weir_conn_event {
 /** 'error' is 0 with OPEN. With LOST, why: as with CLOSED, or -ETIMEDOUT when a call's time-out had to take back memory
  *  that the responder could reach (RFC 8166 section 4.5.4). With CLOSED: 0 after weir_conn_shutdown(),
  *  -ECONNABORTED when this side closed it, -ECONNREFUSED, -ETIMEDOUT, -ENOENT or -EPROTONOSUPPORT (the profile wants
- *  version 2, and the peer does not speak it) when it never opened, -ECONNRESET when the peer left or died, -EPROTO when
+ *  version 2, and the peer does not speak it) when it never opened, -ESHUTDOWN when the peer left in order
+ *  (weir_conn_shutdown(), weir_conn_close() or weir_engine_destroy() there; over RDMA also when its process died, of which the
+ *  kernel tells no more), -ECONNRESET when the peer died or its end broke, -EPROTO when
  *  the peer broke the rules. */
 typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
 

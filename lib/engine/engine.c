@@ -59,13 +59,15 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 		rc = engine->ops->mr_register(engine->dev, base, len, access | exposed, fd, fd_offset, &mr);
 		may_bind = rc == 0 && engine->uses_windows;
 	}
-	/* Memory that can't be shared with another process still serves as a local source or target. */
-	if (rc == -EOPNOTSUPP && remote && fd >= 0)
+	/* Memory that can't be shared with another process still serves as a local source or target. Pools say so by their failure. */
+	if (rc == -EOPNOTSUPP && remote)
 		LOG(NOTICE,
-		    "region at %p: driver %s can't expose it to peers, it serves as a local source or target "
-		    "only. A memfd "
-		    "needs F_SEAL_SHRINK for that (fcntl, F_ADD_SEALS)",
-		    base, engine->ops->name);
+		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can be placed "
+		    "there, and "
+		    "arguments are copied, up to the profile's long_buffer_bytes. Use weir_region_create(), "
+		    "or adopt a "
+		    "shared mapping of a memfd that has F_SEAL_SHRINK (fcntl, F_ADD_SEALS)",
+		    base, engine->ops->name, fd < 0 ? "not of a memfd" : "of a memfd without F_SEAL_SHRINK");
 	if (rc == -EOPNOTSUPP)
 		rc = engine->ops->mr_register(engine->dev, base, len, access, fd, fd_offset, &mr);
 	if (rc != 0)
@@ -209,16 +211,6 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 	};
 }
 
-/* Places data by Sends; not so with a device that gathers too few elements: a peer that is told of targets takes it that results can
- * be placed in its own. */
-static bool has_targets(const struct weir_engine *engine)
-{
-	const struct weir_profile *p = &engine->profile;
-
-	return p->extension & WEIR_EXTENSION_PLACEMENT && p->protocol != WEIR_PROTOCOL_V1 &&
-	       engine->dev->attr.max_sge >= ENGINE_PLACE_SGES;
-}
-
 /* The structure of receives: lead, targets, and what is wanting of a message of the usual length. */
 static int structure_receives(struct weir_engine *engine)
 {
@@ -228,7 +220,7 @@ static int structure_receives(struct weir_engine *engine)
 	uint32_t align = p->target_bytes & (0u - p->target_bytes);
 
 	rtr_buffer_default(buffer, engine->msg_bytes);
-	if (!has_targets(engine))
+	if (!engine_places(p, &engine->dev->attr))
 		return 0;
 	*buffer = (struct rtr_buffer){.length = bytes, .ngroups = 2, .is_consistent = true};
 	buffer->groups[0] = (struct rtr_buffer_group){.count = 1, .length = p->lead_bytes};
@@ -279,19 +271,15 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		.max_regions = ENGINE_REGIONS_MAX + 7, /* and the pools' */
 		.numa_node = -1,
 	};
-	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
-	char error[256];
+	const struct fabric_ops *ops;
+	char error[400];
 	int rc;
 
 	if (weir_profile_check(profile, error, sizeof(error)) != 0) {
 		LOG(ERR, "%s", error);
 		return -EINVAL;
 	}
-
-	if (!ops) {
-		LOG(ERR, "no driver '%s' in this build", profile->driver);
-		return -ENODEV;
-	}
+	ops = fabric_driver_find(profile->driver); /* which the check has found */
 	rc = mem_eal_start(NULL);
 	if (rc != 0)
 		return rc;

@@ -264,6 +264,14 @@ static inline bool engine_may_share(const struct weir_profile *profile)
 	       engine_shared_capacity(profile->recv_buffers) >= profile->connections + 2 * profile->credits;
 }
 
+/* Whether data may be placed by Sends; not so with a device that gathers too few elements: a peer that is told of targets takes it
+ * that results can be placed in its own. */
+static inline bool engine_places(const struct weir_profile *profile, const struct fabric_dev_attr *attr)
+{
+	return profile->extension & WEIR_EXTENSION_PLACEMENT && profile->protocol != WEIR_PROTOCOL_V1 &&
+	       attr->max_sge >= ENGINE_PLACE_SGES;
+}
+
 /* A line that a peer can bring about, of the kind that 'rate' is of: a few a second, the others are counted. */
 void engine_log_peer(struct weir_engine *engine, struct log_rate *rate, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -77,6 +77,12 @@ static void dead_qp(struct fabric_qp *qp)
 	(void)qp;
 }
 
+static bool dead_has_left(const struct fabric_qp *qp)
+{
+	(void)qp;
+	return false;
+}
+
 static uint32_t dead_qp_rkey(const struct fabric_qp *qp, uint32_t rkey)
 {
 	(void)qp, (void)rkey;
@@ -151,6 +157,8 @@ static const struct fabric_ops dead_ops = {
 	.accept = dead_accept,
 	.reject = dead_reject,
 	.cm_poll = dead_cm_poll,
+	.goodbye = dead_qp,
+	.has_left = dead_has_left,
 	.disconnect = dead_qp,
 	.qp_destroy = dead_qp,
 	.qp_rkey = dead_qp_rkey,

@@ -195,29 +195,6 @@ static int scan(struct load *load, FILE *file)
 	return rc;
 }
 
-/* What no single key's range says. Returns the key to blame, or NULL. */
-static const struct profile_key *conflict(const struct weir_profile *profile, char *why, size_t why_bytes)
-{
-	if (profile->shared_receives == WEIR_SHARED_RECEIVES_ON) {
-		uint32_t capacity = engine_shared_capacity(profile->recv_buffers);
-
-		if (capacity < profile->connections) {
-			snprintf(why, why_bytes,
-				 "%u that are shared serve %u connections, and [limits] connections is %u",
-				 profile->recv_buffers, capacity, profile->connections);
-			return profile_key_find("memory", "recv_buffers");
-		}
-	} else if (!engine_may_share(profile) &&
-		   profile->recv_buffers <
-			   engine_recvs(profile->credits) + engine_reply_recvs(profile, profile->credits)) {
-		snprintf(why, why_bytes, "%u are too few for one connection of %u credits, which takes %u",
-			 profile->recv_buffers, profile->credits,
-			 engine_recvs(profile->credits) + engine_reply_recvs(profile, profile->credits));
-		return profile_key_find("memory", "recv_buffers");
-	}
-	return NULL;
-}
-
 static int fail_driver(const struct load *load, uint32_t line, const char *name)
 {
 	char known[128] = "";
@@ -227,6 +204,25 @@ static int fail_driver(const struct load *load, uint32_t line, const char *name)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 					 fabric_driver_at(i)->name);
 	return fail(load, line, "[engine] driver: no driver '%s' in this build; known: %s", name, known);
+}
+
+/* What no single key's range says. */
+static int check_together(const struct load *load, const struct weir_profile *profile)
+{
+	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
+	const struct profile_key *key = profile_key_find("engine", "driver_options");
+	char why[192];
+
+	if (!ops)
+		return fail_driver(load, load->lines[profile_key_find("engine", "driver") - profile_keys],
+				   profile->driver);
+	if (profile->driver_options[0] != '\0' && ops->options_check &&
+	    ops->options_check(profile->driver_options) != 0)
+		return fail(load, load->lines[key - profile_keys],
+			    "[engine] driver_options: '%.64s' are none of driver %s: %s",
+			    profile->driver_options, ops->name, ops->summary);
+	key = profile_conflict(profile, ops, why, sizeof(why));
+	return key ? fail_value(load, load->lines[key - profile_keys], key, why) : 0;
 }
 
 static int take_values(const struct load *load, struct rte_cfgfile *cfg, struct weir_profile *profile)
@@ -246,20 +242,8 @@ static int take_values(const struct load *load, struct rte_cfgfile *cfg, struct 
 				    key->section, key->name);
 		if (!profile_key_set(key, value, profile, why, sizeof(why)))
 			return fail_value(load, load->lines[i], key, why);
-		if (strcmp(key->name, "driver") == 0 && !fabric_driver_find(value))
-			return fail_driver(load, load->lines[i], value);
 	}
-	key = profile_key_find("engine", "driver_options");
-	if (load->lines[key - profile_keys]) {
-		const struct fabric_ops *ops = fabric_driver_find(profile->driver);
-
-		if (ops && ops->options_check && ops->options_check(profile->driver_options) != 0)
-			return fail(load, load->lines[key - profile_keys],
-				    "[engine] driver_options: '%.64s' are none of driver %s: %s",
-				    profile->driver_options, ops->name, ops->summary);
-	}
-	key = conflict(profile, why, sizeof(why));
-	return key ? fail_value(load, load->lines[key - profile_keys], key, why) : 0;
+	return check_together(load, profile);
 }
 
 static int load_file(struct load *load, FILE *file, struct weir_profile *profile)
@@ -310,14 +294,12 @@ int weir_profile_load(const char *path, struct weir_profile *profile, char *err,
 int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes)
 {
 	struct load load = {.err = err, .err_bytes = err_bytes};
-	const struct profile_key *key;
 	char why[192];
 
 	for (uint32_t i = 0; i < profile_nkeys; i++)
 		if (!profile_key_check(&profile_keys[i], profile, why, sizeof(why)))
 			return fail_value(&load, 0, &profile_keys[i], why);
-	key = conflict(profile, why, sizeof(why));
-	return key ? fail_value(&load, 0, key, why) : 0;
+	return check_together(&load, profile);
 }
 
 void weir_profile_defaults(struct weir_profile *profile)

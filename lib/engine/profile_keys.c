@@ -2,14 +2,10 @@
 /* The table of a profile's keys. profile_values.c reads and prints what they hold. */
 #include "profile_keys.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rtr.h"
 
-#define CPU_MAX	   1023u
 #define LCORES_MAX 128u
 
 static const struct profile_choice idles[] = {
@@ -68,40 +64,6 @@ static const struct profile_choice extensions[] = {
 
 static const struct profile_choice yes_no[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
 
-int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max)
-{
-	const char *p = list;
-	uint32_t n = 0;
-
-	if (*list == '\0' || strcmp(list, "any") == 0)
-		return 0;
-	for (;;) {
-		unsigned long first, last;
-		char *end;
-
-		if (!isdigit((unsigned char)*p))
-			return -EINVAL;
-		first = last = strtoul(p, &end, 10);
-		if (*end == '-') {
-			if (!isdigit((unsigned char)end[1]))
-				return -EINVAL;
-			last = strtoul(end + 1, &end, 10);
-		}
-		if (first > last || last > CPU_MAX)
-			return -EINVAL;
-		for (; first <= last; first++) {
-			if (n == max)
-				return -E2BIG;
-			cpus[n++] = (uint32_t)first;
-		}
-		if (*end == '\0')
-			return (int)n;
-		if (*end != ',')
-			return -EINVAL;
-		p = end + 1;
-	}
-}
-
 static bool is_lcores(const char *text)
 {
 	uint32_t cpus[LCORES_MAX];
@@ -125,7 +87,7 @@ static bool is_any(const char *text)
 
 const struct profile_key profile_keys[] = {
 	{"engine", "lcores", PROFILE_TEXT, FIELD(lcores), .is_valid = is_lcores,
-	 .allowed = "CPUs such as 0,1 or 0-3; any; or empty", .initial = "", .example = "0,1",
+	 .allowed = "CPUs such as 0,1 or 0-3, each once; any; or empty", .initial = "", .example = "0,1",
 	 .help = "CPUs to pin weir's threads to, in the order of its engines; any: pin none; empty: the "
 		 "program chooses"},
 	{"engine", "idle", PROFILE_CHOICE, FIELD(idle), .choices = idles, .initial = "auto",

@@ -54,6 +54,13 @@ bool profile_key_set(const struct profile_key *key, const char *text, struct wei
 bool profile_key_check(const struct profile_key *key, const struct weir_profile *profile, char *why,
 		       size_t why_bytes);
 
+struct fabric_ops;
+
+/* Keys, each in its range, that do not go together, or that devices of the driver do not serve, whatever the machine. Returns
+ * the key to blame, or NULL. */
+const struct profile_key *profile_conflict(const struct weir_profile *profile, const struct fabric_ops *ops,
+					   char *why, size_t why_bytes);
+
 /* "1 to 1024", "auto, spin, yield or sleep". */
 void profile_key_allowed(const struct profile_key *key, char *text, size_t bytes);
 

@@ -121,7 +121,7 @@ struct weir_engine_stats {
 /** Create an engine by a profile, on the thread that will own it or before that thread starts. Opens
  *  the profile's driver, takes and registers all buffers. The profile is copied. EAL is started when
  *  the process has none yet.
- *  0; -ENODEV: no driver of that name; -ENOMEM; -EINVAL: weir_profile_check() says why; or what the driver said. */
+ *  0; -EINVAL: weir_profile_check() says why; -ENOMEM; or what the driver said. */
 WEIR_API int weir_engine_create(const struct weir_profile *profile, struct weir_engine **engine);
 
 /** Close all connections (each call gets its completion, -ECONNABORTED) and listeners, and free the

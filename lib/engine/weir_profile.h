@@ -170,12 +170,20 @@ WEIR_API void weir_profile_defaults(struct weir_profile *profile);
  *  400 are enough. The file must be a regular one. */
 WEIR_API int weir_profile_load(const char *path, struct weir_profile *profile, char *err, size_t err_bytes);
 
-/** Check a profile that was made by hand: 0, or -EINVAL with 'err' as above, without file and line. */
+/** Check a profile that was made by hand: each key's range, the driver and its options, and that the keys go together. What passes,
+ *  weir_engine_create() refuses only for what the machine lacks: memory, the device, or a limit of that device.
+ *  0, or -EINVAL with 'err' as above, without file and line. Any thread. */
 WEIR_API int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes);
 
 /** The CPUs that a list such as "0,1" or "0-3,6" names, in its order, into at most 'max' of 'cpus': how
- *  many; 0 for "" and "any"; -EINVAL: malformed; -E2BIG: more than 'max'. */
+ *  many; 0 for "" and "any"; -EINVAL: malformed; -EEXIST: a CPU is named twice; -E2BIG: more than 'max'. Any thread. */
 WEIR_API int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max);
+
+/** Whether threads can be pinned to the CPUs of such a list: each is there, online, and one that the calling thread may use, by
+ *  taskset or the cpuset of its cgroup. A profile may be for another machine, so that weir_profile_check() does not ask this.
+ *  0; or with 'err' set to one line that names the CPU and the remedy: -ENODEV: absent, offline or not allowed; -EINVAL, -EEXIST:
+ *  as weir_profile_lcores(). Any thread. */
+WEIR_API int weir_profile_lcores_check(const char *list, char *err, size_t err_bytes);
 
 /** One line on the key at 'index', for people: "[section] key = default (allowed): meaning". 0, or
  *  -ENOENT past the last key. */

@@ -87,6 +87,8 @@ struct fabric_ops {
 	const char *name;
 	const char *summary; /* one line for --help, with the driver's options */
 
+	/* The most that any device of the driver has; NULL: only a device says. */
+	const struct fabric_dev_attr *attr_max;
 	/* Whether 'options' could be those of a device: 0 or -EINVAL. Any thread. */
 	int (*options_check)(const char *options);
 	/* 0 and *dev with attr filled in, or -errno. */
@@ -121,6 +123,12 @@ struct fabric_ops {
 		      uint32_t private_len);
 	/* Up to 'max' events; cheap when there are none (no system call). */
 	uint32_t (*cm_poll)(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+	/* Before disconnect(): this side leaves in order, so that the peer's DISCONNECTED has the error -ESHUTDOWN. Idempotent. NULL: the
+	 * driver's DISCONNECTED does not tell. */
+	void (*goodbye)(struct fabric_qp *qp);
+	/* Whether the peer is known to have left in order: asked when work requests were FLUSHED and its DISCONNECTED is still to come.
+	 * NULL: the event comes first. */
+	bool (*has_left)(const struct fabric_qp *qp);
 	/* End the connection from this side. Idempotent. No DISCONNECTED event follows. */
 	void (*disconnect)(struct fabric_qp *qp);
 	/* After disconnect(): whether the peer has done with what it was just writing. Until then, memory that it could name by

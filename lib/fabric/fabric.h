@@ -145,11 +145,12 @@ struct fabric_dev_attr {
 };
 
 enum fabric_cm_kind {
-	FABRIC_CM_REQUEST,	/* listener_ctx, req, private data: accept or reject it */
-	FABRIC_CM_ESTABLISHED,	/* qp_ctx; at the connecting side with the private data of the accept */
-	FABRIC_CM_REJECTED,	/* qp_ctx; with the private data of the reject */
-	FABRIC_CM_FAILED,	/* qp_ctx: not connected; 'error' is a negative errno */
-	FABRIC_CM_DISCONNECTED, /* qp_ctx: peer left, died or broke; once per established connection */
+	FABRIC_CM_REQUEST,     /* listener_ctx, req, private data: accept or reject it */
+	FABRIC_CM_ESTABLISHED, /* qp_ctx; at the connecting side with the private data of the accept */
+	FABRIC_CM_REJECTED,    /* qp_ctx; with the private data of the reject */
+	FABRIC_CM_FAILED,      /* qp_ctx: not connected; 'error' is a negative errno */
+	/* qp_ctx; once per established connection. 'error' is -ESHUTDOWN if the peer left in order; anything else: it died or broke. */
+	FABRIC_CM_DISCONNECTED,
 	FABRIC_CM_UNLISTENED, /* listener_ctx: its device is gone or broke, 'error' is a negative errno: nobody can
 				 * connect there any more. Once at most; unlisten is still to be called */
 };

@@ -52,8 +52,9 @@ WEIR_API int weir_region_create(const struct weir_region_options *options, struc
 
 /** Make a region of memory that the embedder owns, e.g. its page cache. 'fd' and 'fd_offset' name the
  *  memfd that it was mapped from, shared, or fd is -1: then drivers between processes can use it only as a local
- *  source or destination, not expose it; nor do they expose a memfd without F_SEAL_SHRINK, which
- *  weir_engine_add_region() says in the log. 0; -EINVAL: not page-aligned, or zero length; -ENOMEM. */
+ *  source or destination, not expose it; nor do they expose a memfd without F_SEAL_SHRINK. weir_engine_add_region() logs
+ *  either. weir_call_result_item() then fails with -EOPNOTSUPP, and arguments that do not fit inline are copied, up to the
+ *  profile's long_buffer_bytes; longer ones make weir_call_submit() fail with -EOPNOTSUPP. 0; -EINVAL: not page-aligned, or zero length; -ENOMEM. */
 WEIR_API int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset,
 			       struct weir_region **region);
 

@@ -3,8 +3,10 @@
 #include "call_plain.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "forked.h"
+#include "log.h"
 #include "spare.h"
 
 static struct weir_engine *engine_of(const struct weir_call *call)
@@ -98,6 +100,22 @@ static int list_copied(struct weir_call *call, struct segment_list *list, const 
 	return 0;
 }
 
+/* An item that is too long to be copied, in memory that peers can't be given. */
+static __attribute__((cold)) int refuse_unexposed(const struct weir_engine *engine, const struct piece *piece)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&said))
+		LOG(ERR,
+		    "an argument of %u bytes is in memory that driver %s can't expose to peers, and too long "
+		    "to be copied: "
+		    "use a region of weir_region_create() without WEIR_REGION_PRIVATE, or of a memfd with "
+		    "F_SEAL_SHRINK; or "
+		    "raise long_buffer_bytes (%llu) in the profile's [memory]",
+		    piece->len, engine->ops->name, (unsigned long long)engine->profile.long_buffer_bytes);
+	return -EOPNOTSUPP;
+}
+
 /* The Payload stream of a Long Call: data where they lie when the peer may read them there; what lies in our
  * private buffers, and padding, from a copy. */
 static int list_segments(struct weir_call *call, struct segment_list *list)
@@ -119,6 +137,8 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 		} else {
 			rc = list_copied(call, list, piece->base, piece->len);
 			engine->stats.bulk_copies += piece->kind != PIECE_PLAIN;
+			if (rc == -EMSGSIZE && piece->kind != PIECE_PLAIN)
+				return refuse_unexposed(engine, piece);
 		}
 		if (rc == 0 && pad)
 			rc = list_copied(call, list, NULL, pad);

@@ -45,7 +45,7 @@ WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
 /** How a call ended. Valid during the callback only, with all it points to. */
 struct weir_result {
 	/** 0: a reply came, see 'reply'. -ETIMEDOUT, -ECANCELED: this call; or another one, whose end took the connection with
-	 *  it (weir_call_cancel()). -ECONNABORTED, -ECONNRESET, -EPROTO...: the connection
+	 *  it (weir_call_cancel()). -ECONNABORTED, -ESHUTDOWN, -ECONNRESET, -EPROTO...: the connection
 	 *  ended, and nobody knows whether the call ran. -ENOTRECOVERABLE: it was in flight on more connections that were
 	 *  lost than the profile's 'resends' allow (4.5.3). -ENOBUFS: the connection was remade, and others
 	 *  have the buffers that the call needs. -EMSGSIZE: it was, with an inline threshold that the call's header
@@ -112,15 +112,16 @@ WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);
 /** Append variable-length opaque data by reference: the count word is encoded here, the data stay where they are, and
  *  must stay unchanged until 'done' (up to 512 bytes that go inline may be copied when the call is submitted). When the binding calls it
  *  DDP-eligible it may travel as a Read chunk: where not all fits inline, and the longest one from the profile's chunk_bytes on. It lies
- *  in 'region', which the engine knows; not WEIR_REGION_PRIVATE if it may be larger than fits inline.
+ *  in 'region', which the engine knows. From a region that the device can't expose to peers (weir_mem.h) what does not fit inline is
+ *  copied, which bulk_copies counts, up to the profile's long_buffer_bytes.
  *  0; -EINVAL: not in the region, or the region was not added; -E2BIG: more than 8 items. */
 WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region *region, const void *data,
 				uint32_t len_bytes);
 
 /** Offer memory for the next DDP-eligible result, of at most 'max_bytes' (RFC 8166 section 3.4.6). Without
  *  eligible results in the binding, the offer is refused. 'data' NULL: an empty Write chunk, which asks for this item
- *  inline (4.3.2). The memory is the responder's until 'done'. 0; -EINVAL: not in a region that the engine may
- *  expose, or 'max_bytes' 0 with memory; -E2BIG: more than the binding allows. */
+ *  inline (4.3.2). The memory is the responder's until 'done'. 0; -EINVAL: not in a region that was
+ *  added, or 'max_bytes' 0 with memory; -EOPNOTSUPP: the region is private, or the device can't expose it (weir_mem.h); -E2BIG: more than the binding allows. */
 WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_region *region, void *data,
 				   uint32_t max_bytes);
 
@@ -135,7 +136,8 @@ WEIR_API int weir_call_operation(struct weir_call *call);
 
 /** Send it, or queue it until there is a credit. From here on 'done' is certain. 0; or the call is as it was, to be
  *  mended or abandoned: -ENOSPC: the arguments did not fit args_max_bytes; -EMSGSIZE: even the
- *  transport header does not fit inline; -ENOBUFS: no long buffer is free; -ECHILD: after fork, see weir_engine.h. */
+ *  transport header does not fit inline, or the call or the reply is over long_buffer_bytes or bulk_buffer_bytes; -EOPNOTSUPP: an
+ *  argument of weir_call_arg_item() is in memory that the device can't expose, and over long_buffer_bytes, so that it can't be copied; -ENOBUFS: no long buffer is free; -ECHILD: after fork, see weir_engine.h. */
 WEIR_API int weir_call_submit(struct weir_call *call);
 
 /** Give up a call that was not submitted; 'done' is not called. One that is neither submitted nor given up when

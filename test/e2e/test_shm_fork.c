@@ -41,6 +41,7 @@ struct side {
 	struct weir_listener *listener;
 	struct weir_conn *conn;
 	bool was_open, is_closed;
+	int error; /* of CLOSED */
 };
 
 static int survivors[2]; /* a pipe that says the survivor's PID */
@@ -64,7 +65,8 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 	struct side *side = arg;
 
 	side->conn = conn;
-	(void)error;
+	if (event == WEIR_CONN_CLOSED)
+		side->error = error;
 	side->was_open |= event == WEIR_CONN_OPEN;
 	side->is_closed |= event == WEIR_CONN_CLOSED;
 }
@@ -187,6 +189,7 @@ static void play(const struct scene *scene)
 	if (scene->end == END_KILLED)
 		assert_int_equal(kill(victim, SIGKILL), 0);
 	poll_until(&side, &side.is_closed);
+	assert_int_equal(side.error, scene->end == END_KILLED ? -ECONNRESET : -ESHUTDOWN);
 	assert_true(is_alive(survivor));
 	kill(survivor, SIGKILL);
 	kill(victim, SIGKILL);

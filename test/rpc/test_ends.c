@@ -157,7 +157,7 @@ static void close__every_call_completes_once(void **state)
 	expect_all(16, -ECONNABORTED);
 	assert_int_equal(pair.close_error, -ECONNABORTED);
 	pair_until(&pair, &pair.server_closed, 1);
-	assert_int_equal(pair.server_close_error, -ECONNRESET);
+	assert_int_equal(pair.server_close_error, -ESHUTDOWN);
 	pair_connect(&pair);
 	warm_up();
 }
@@ -170,9 +170,22 @@ static void close__the_responder_leaves(void **state)
 	pair_until_later(&pair, 8);
 	weir_conn_close(pair.server_conn);
 	pair_until(&pair, &pair.closed, 1);
-	expect_all(8, -ECONNRESET);
+	expect_all(8, -ESHUTDOWN);
+	assert_int_equal(pair.close_error, -ESHUTDOWN);
 	assert_int_equal(pair.nlater, 8);
 	pair_release_later(&pair); /* orphans */
+	pair_connect(&pair);
+	warm_up();
+}
+
+static void destroy__is_an_orderly_end(void **state)
+{
+	(void)state;
+	warm_up();
+	pair_server_stop(&pair);
+	pair_until(&pair, &pair.closed, 1);
+	assert_int_equal(pair.close_error, -ESHUTDOWN);
+	pair_server_start(&pair);
 	pair_connect(&pair);
 	warm_up();
 }
@@ -366,7 +379,7 @@ static void shutdown__of_a_responder_ends_under_load(void **state)
 	for (int i = 0; i < 8; i++) {
 		done += outcomes[i].done;
 		submitted += (int)outcomes[i].nwords;
-		assert_int_equal(outcomes[i].bytes, ECONNRESET);
+		assert_int_equal(outcomes[i].bytes, ESHUTDOWN);
 	}
 	assert_int_equal(done, submitted);
 	pair_connect(&pair);
@@ -474,6 +487,7 @@ static int run(void)
 						setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(close__every_call_completes_once, setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(close__the_responder_leaves, setup_connected, teardown),
+		cmocka_unit_test_setup_teardown(destroy__is_an_orderly_end, setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(shutdown__waits_for_what_is_in_flight, setup_connected,
 						teardown),
 		cmocka_unit_test_setup_teardown(close__a_callback_cannot_call_on_what_is_closed,

@@ -2,7 +2,9 @@
 /* Memory of the application, as engines take it. */
 #include "pair_main.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -56,11 +58,84 @@ static void add_region__says_when_memory_can_not_be_exposed(void **state)
 	close(fd);
 }
 
+/* An argument in memory that the driver can't expose: copied and counted where it can be, else refused with the cure. */
+static void arg_item__in_memory_that_can_not_be_exposed(void **state)
+{
+	const size_t bytes = 4u << 20;
+	bool is_shm = strcmp(pair.driver, "shm") == 0;
+	struct weir_engine_stats before, after;
+	struct weir_call_params params;
+	struct weir_region *region;
+	struct outcome outcome;
+	struct weir_call *call;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *log;
+	void *base;
+
+	(void)state;
+	base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(base != MAP_FAILED);
+	assert_int_equal(weir_region_adopt(base, bytes, -1, 0, &region), 0);
+	log = open_memstream(&text, &size);
+	assert_non_null(log);
+	rte_openlog_stream(log);
+	assert_int_equal(weir_engine_add_region(pair.client, region), 0);
+	pair_connect(&pair);
+
+	/* A result can't be placed there. */
+	outcome_init(&outcome, &pair);
+	params = pair_params(PAIR_READ, &outcome);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	assert_int_equal(weir_call_result_item(call, region, base, 4096), is_shm ? -EOPNOTSUPP : 0);
+	weir_call_abandon(call);
+
+	/* An argument that is longer than the inline threshold, and shorter than a long buffer. */
+	weir_engine_stats(pair.client, &before);
+	params = pair_params(PAIR_WRITE, &outcome);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_arg_item(call, region, base, 8192), 0);
+	weir_xdr_put_u32(weir_call_args(call), 2);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(&pair, &outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+	weir_engine_stats(pair.client, &after);
+	assert_int_equal(after.bulk_copies - before.bulk_copies, is_shm ? 1 : 0);
+
+	/* And one that is too long to be copied. */
+	outcome_init(&outcome, &pair);
+	params = pair_params(PAIR_WRITE, &outcome);
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_arg_item(call, region, base, (uint32_t)bytes), 0);
+	weir_xdr_put_u32(weir_call_args(call), 2);
+	if (is_shm)
+		assert_int_equal(weir_call_submit(call), -EOPNOTSUPP);
+	weir_call_abandon(call);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	if (is_shm) {
+		assert_non_null(strstr(text, "not of a memfd"));
+		assert_non_null(strstr(text, "too long to be copied"));
+		assert_non_null(strstr(text, "weir_region_create()"));
+	}
+	free(text);
+	pair_settle(&pair);
+	weir_engine_remove_region(pair.client, region);
+	weir_region_destroy(region);
+	munmap(base, bytes);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(add_region__says_when_memory_can_not_be_exposed, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(arg_item__in_memory_that_can_not_be_exposed, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("regions", tests, NULL, NULL);

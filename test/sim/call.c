@@ -137,6 +137,7 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		return;
 	case -ECONNABORTED:
 	case -ECONNRESET:
+	case -ESHUTDOWN:
 	case -ENOBUFS:
 	case -EPROTO:
 	case -EIO:

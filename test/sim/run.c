@@ -276,8 +276,9 @@ static void prove(struct wsim_run *run)
 			run->counts.proven += run->calls[i].is_submitted && run->calls[i].status == 0;
 			if (run->calls[i].is_submitted && run->calls[i].status != 0 &&
 			    run->calls[i].status != -EREMOTEIO &&
-			    !(run->is_tight && (run->calls[i].status == -ECONNRESET ||
-						run->calls[i].status == -ENOTRECOVERABLE)))
+			    !(run->is_tight &&
+			      (run->calls[i].status == -ECONNRESET || run->calls[i].status == -ESHUTDOWN ||
+			       run->calls[i].status == -ENOTRECOVERABLE)))
 				wsim_violation(run, "call %u: ended with %d, long after the last fault", i,
 					       run->calls[i].status);
 		}

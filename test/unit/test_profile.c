@@ -234,6 +234,8 @@ static const struct {
 	{"[engine]\nlcores = 0,,1\n", 2, {"not valid"}},
 	{"[engine]\nlcores = 0,\n", 2, {"not valid"}},
 	{"[engine]\nlcores = 1024\n", 2, {"not valid"}},
+	{"[engine]\nlcores = 0,0\n", 2, {"'0,0' is not valid", "each once"}},
+	{"[engine]\nlcores = 0-2,1\n", 2, {"not valid"}},
 	{"[engine]\nlcores = 0-1023\n", 2, {"not valid"}},
 	{"[engine]\nlcores = 99999999999999999999999\n", 2, {"not valid"}},
 	{"[engine]\ndriver =\n", 2, {"driver"}},
@@ -361,7 +363,8 @@ static void lcores__lists(void **state)
 	(void)state;
 	assert_int_equal(weir_profile_lcores("", cpus, 4), 0);
 	assert_int_equal(weir_profile_lcores("any", cpus, 4), 0);
-	assert_int_equal(weir_profile_lcores("0,0", cpus, 4), 2);
+	assert_int_equal(weir_profile_lcores("0,0", cpus, 4), -EEXIST);
+	assert_int_equal(weir_profile_lcores("0-2,5,1", cpus, 4), -EEXIST);
 	assert_int_equal(weir_profile_lcores("1-4", cpus, 4), 4);
 	assert_int_equal(cpus[3], 4);
 	assert_int_equal(weir_profile_lcores("0-4", cpus, 4), -E2BIG);
