@@ -103,6 +103,12 @@ static void on_answer(struct op *op, const struct weir_call *call, const struct 
 	finish(op, error);
 }
 
+/* ERR_VERS (RFC 8166 section 4.5.1) is told from other RDMA_ERRORs: the user can do something about it. */
+static int transport_error(const struct weir_result *result)
+{
+	return result->status == -EREMOTEIO && result->rdma_err == 1 ? -EPFNOSUPPORT : result->status;
+}
+
 static int why_lost(const struct session *session, int error)
 {
 	return session->is_impatient ? -ETIMEDOUT : error;
@@ -121,7 +127,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 		finish(op, session->error);
 	else
 		finish(op, result->status == -ENOTRECOVERABLE ? why_lost(session, session->lost)
-							      : result->status);
+							      : transport_error(result));
 	if (!TAILQ_EMPTY(&session->waiting))
 		pump(session);
 }

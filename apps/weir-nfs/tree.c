@@ -215,6 +215,9 @@ const char *tree_strerror(int rc)
 		return "the answer can't be decoded, or breaks the protocol";
 	case EREMOTEIO:
 		return "the server could not carry it out (RPC or RDMA error)";
+	case EPFNOSUPPORT:
+		return "the server does not speak the version of RPC-over-RDMA that it was called by: set protocol "
+		       "to auto in the profile's [connection] (--profile)";
 	case EACCES:
 		return "the server refused the credential";
 	case EPROTONOSUPPORT:

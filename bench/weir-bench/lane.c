@@ -87,6 +87,14 @@ static void count(struct lane *lane, uint64_t now_ticks)
 	lane->link->calls++;
 }
 
+/* What is kept of a call that failed. */
+static int error_of(const struct weir_result *result)
+{
+	if (result->status == -EREMOTEIO && result->rdma_err == 1) /* ERR_VERS (RFC 8166 section 4.5.1) */
+		return -EPROTONOSUPPORT;
+	return result->status ? result->status : -EIO;
+}
+
 static void done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
 	struct lane *lane = arg;
@@ -100,7 +108,7 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 			     0)) {
 		r->errors++;
 		if (r->first_error == 0)
-			r->first_error = result->status ? result->status : -EIO;
+			r->first_error = error_of(result);
 		if (lane->link->is_gone ||
 		    (!weir_conn_is_open(lane->link->conn) && !client->options->reconnect))
 			return;

@@ -110,6 +110,17 @@ static bool find_content(struct weir_call *call, const struct rdma1_header *hdr,
 	return true;
 }
 
+/* The responder speaks other versions. It says so to each call, and here it is said to those who can change it. */
+static void log_versions(struct weir_conn *conn, const struct rdma1_header *hdr)
+{
+	struct weir_engine *engine = conn->ep.engine;
+
+	engine_log_peer(engine, &engine->ends,
+			"%s speaks versions %u to %u of RPC-over-RDMA, and was called by version %u: set protocol to auto "
+			"in [connection] of the profile on either side",
+			conn->peer, hdr->vers_low, hdr->vers_high, conn->vers);
+}
+
 /* The reply's content to the application. */
 static void deliver(struct weir_call *call, const struct rdma1_header *hdr, struct content *content)
 {
@@ -121,6 +132,8 @@ static void deliver(struct weir_call *call, const struct rdma1_header *hdr, stru
 		stats->errors_received++;
 		result.status = -EREMOTEIO;
 		result.rdma_err = hdr->err;
+		if (hdr->err == RDMA1_ERR_VERS)
+			log_versions(call->conn, hdr);
 	} else if (rpc_reply_decode(&content->in, &reply) != 0 || reply.xid != call->xid) {
 		result.status = -EBADMSG;
 	} else {

@@ -164,6 +164,21 @@ class Death(unittest.TestCase):
         client.stderr.close()
         self.finish_one()
 
+    def test_a_responder_of_another_version_is_named(self):
+        addr, self.addr = self.addr, self.addr + '-v2'
+        server = self.listen('--protocol', 'v2')
+        client = self.start('--connect', self.addr, '--protocol', 'v1', '--time', '0.1', '--warmup', '0')
+        self.assertEqual(client.wait(timeout=60), 1)
+        said = client.stderr.read().decode()
+        client.stderr.close()
+        self.assertIn('speaks versions 2 to 2 of RPC-over-RDMA, and was called by version 1', said)
+        self.assertIn('give both sides the same --protocol, or --protocol auto', said)
+        self.assertNotIn('give it the same --size', said)
+        server.terminate()
+        self.assertEqual(server.wait(timeout=60), 0)
+        server.stderr.close()
+        self.addr = addr
+
     def test_the_responder_is_stopped(self):
         client = self.load_that_runs('--time', '5') # it waits for ten more seconds
         self.server.send_signal(signal.SIGSTOP)

@@ -213,6 +213,16 @@ class TreesByEither(Trees):
     PROTOCOLS = ('auto', 'v1')
 
 
+class VersionsThatDiffer(Served):
+    PROTOCOLS = ('v1', 'v2')
+
+    def test_are_named(self):
+        done = self.client.fails(self, TRANSPORT, 'does not speak the version of RPC-over-RDMA', 'ls', cwd=self.folder)
+        said = done.stderr.decode()
+        self.assertIn('speaks versions 2 to 2 of RPC-over-RDMA, and was called by version 1', said)
+        self.assertIn('set protocol to auto', said)
+
+
 class Names(Served):
     def test_directories(self):
         self.ok('mkdir', 'a', 'b')
