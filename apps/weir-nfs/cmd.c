@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cmd.h"
+#include "terminal.h"
 
 #include <stdio.h>
 
@@ -51,7 +52,10 @@ int cmd_walk_parent(struct session *session, const char *what, const char *text,
 	int rc = path_parse(text, path) == 0 ? 0 : NFS3ERR_NAMETOOLONG;
 
 	if (rc == 0 && path->nnames == 0) {
-		fprintf(stderr, "weir-nfs: %s %s: this is the export's root\n", what, text);
+		char shown[PATH_BYTES_MAX];
+
+		terminal_text(text, shown, sizeof(shown));
+		fprintf(stderr, "weir-nfs: %s %s: this is the export's root\n", what, shown);
 		return EXIT_NFS;
 	}
 	if (rc == 0)

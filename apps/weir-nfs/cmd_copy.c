@@ -9,6 +9,7 @@
 #include "cmd.h"
 #include "commands.h"
 #include "copy.h"
+#include "terminal.h"
 
 static int open_transfer(const struct nfs_options *options, struct session **session,
 			 struct transfer *transfer)
@@ -32,7 +33,10 @@ static bool is_local_dir(const char *path)
 
 static int refuse(const char *what, const char *path, const char *why)
 {
-	fprintf(stderr, "weir-nfs: %s %s: %s\n", what, path, why);
+	char text[PATH_BYTES_MAX];
+
+	terminal_text(path, text, sizeof(text));
+	fprintf(stderr, "weir-nfs: %s %s: %s\n", what, text, why);
 	return EXIT_NFS;
 }
 

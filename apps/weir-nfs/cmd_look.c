@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "dir.h"
 #include "hist.h"
+#include "terminal.h"
 
 static const char *type_text(enum nfs3_ftype type)
 {
@@ -61,7 +62,7 @@ static void print_name(const struct ls *ls, const char *name)
 	char text[PATH_BYTES_MAX];
 
 	if (ls->is_terminal) {
-		name_for_terminal(name, text, sizeof(text));
+		terminal_text(name, text, sizeof(text));
 		name = text;
 	}
 	fputs(name, stdout);
@@ -277,7 +278,7 @@ int cmd_exports(const struct nfs_options *options)
 		return EXIT_TRANSPORT;
 	}
 	for (uint32_t i = 0; i < res.n; i++) {
-		name_for_terminal(res.exports[i].path, text, sizeof(text));
+		terminal_text(res.exports[i].path, text, sizeof(text));
 		puts(text);
 	}
 	return EXIT_OK;

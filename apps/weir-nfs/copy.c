@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Trees from the server, and removing them there. */
 #include "copy.h"
+#include "terminal.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ int copy_left_out(const char *what, const char *path)
 {
 	char text[PATH_BYTES_MAX];
 
-	name_for_terminal(path, text, sizeof(text));
+	terminal_text(path, text, sizeof(text));
 	fprintf(stderr, "weir-nfs: %s %s: neither file, directory nor symbolic link: left out\n", what, text);
 	return EXIT_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "options.h"
 #include "path.h"
+#include "terminal.h"
 
 /* Files that others of this name left, for a reason or by a crash. */
 #define TRIES_MAX 100u
@@ -133,7 +134,7 @@ int local_complain(const char *path, int rc)
 {
 	char text[PATH_BYTES_MAX];
 
-	name_for_terminal(path, text, sizeof(text));
+	terminal_text(path, text, sizeof(text));
 	fprintf(stderr, "weir-nfs: %s: %s\n", text, strerror(-rc));
 	return EXIT_LOCAL;
 }

@@ -69,21 +69,3 @@ bool name_is_safe(const char *name, size_t len)
 		return false;
 	return !(len == 1 && name[0] == '.') && !(len == 2 && name[0] == '.' && name[1] == '.');
 }
-
-void name_for_terminal(const char *name, char *text, size_t text_bytes)
-{
-	size_t i = 0;
-
-	for (; name[i] != '\0' && i + 1 < text_bytes; i++) {
-		uint8_t c = (uint8_t)name[i];
-		/* C0, DEL; C1 as one byte; and C1 in UTF-8, which is C2 80 to C2 9F. */
-		uint8_t before = i > 0 ? (uint8_t)name[i - 1] : 0;
-		bool is_c1 = c >= 0x80 && c < 0xa0 && before < 0x80;
-		bool is_utf8_c1 = c >= 0x80 && c < 0xa0 && before == 0xc2;
-
-		text[i] = c < 0x20 || c == 0x7f || is_c1 || is_utf8_c1 ? '?' : (char)c;
-		if (is_utf8_c1)
-			text[i - 1] = '?';
-	}
-	text[i] = '\0';
-}

@@ -37,7 +37,4 @@ void path_text(const struct path *path, uint32_t nnames, char *text, size_t text
 /* Whether a name that a server sent may be used as the name of a file here. */
 bool name_is_safe(const char *name, size_t len);
 
-/* A copy in which what could steer a terminal is '?'. */
-void name_for_terminal(const char *name, char *text, size_t text_bytes);
-
 #endif

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "transfer.h"
+#include "terminal.h"
 
 #define SHOW_EVERY_NS 200000000ull
 
@@ -26,7 +27,7 @@ void progress_show(struct progress *progress, uint64_t now_ns)
 	if (!progress->is_shown || now_ns - progress->shown_ns < SHOW_EVERY_NS)
 		return;
 	progress->shown_ns = now_ns;
-	name_for_terminal(progress->name, name, sizeof(name));
+	terminal_text(progress->name, name, sizeof(name));
 	fprintf(stderr, "\r%-47s %9.1f MB", name, (double)progress->done / 1e6);
 	if (progress->total > 0)
 		fprintf(stderr, " %5.1f %%", 100.0 * (double)progress->done / (double)progress->total);

@@ -10,6 +10,7 @@
 
 #include "session.h"
 #include "weir_ulb_nfs.h"
+#include "connect_hint.h"
 
 static int complain(int rc, const char *what, const char *why)
 {
@@ -168,8 +169,13 @@ static int connect_first(struct session *session)
 	session->error = session_connect(session);
 	while (!session->is_up && session->error == 0)
 		session_poll(session);
-	if (session->error != 0)
-		return complain(session->error, session->where, strerror(-session->error));
+	if (session->error != 0) {
+		char why[256];
+
+		snprintf(why, sizeof(why), "%s%s", strerror(-session->error),
+			 connect_hint(session->options->profile.driver, session->addr, session->error));
+		return complain(session->error, session->where, why);
+	}
 	if (session->options->verbose)
 		fprintf(stderr, "weir-nfs: connected to %s by driver %s\n", session->where,
 			session->options->profile.driver);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tree.h"
+#include "terminal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -216,7 +217,8 @@ const char *tree_strerror(int rc)
 	case EREMOTEIO:
 		return "the server could not carry it out (RPC or RDMA error)";
 	case EPFNOSUPPORT:
-		return "the server does not speak the version of RPC-over-RDMA that it was called by: set protocol "
+		return "the server does not speak the version of RPC-over-RDMA that it was called by: set "
+		       "protocol "
 		       "to auto in the profile's [connection] (--profile)";
 	case EACCES:
 		return "the server refused the credential";
@@ -233,7 +235,7 @@ int tree_complain(const char *what, const char *path, int rc)
 {
 	char text[PATH_BYTES_MAX];
 
-	name_for_terminal(path, text, sizeof(text));
+	terminal_text(path, text, sizeof(text));
 	fprintf(stderr, "weir-nfs: %s %s: %s\n", what, text, tree_strerror(rc));
 	return rc > 0 || rc == -ELOOP ? EXIT_NFS : EXIT_TRANSPORT;
 }

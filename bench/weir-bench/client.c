@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A client's memory and connections. */
 #include "client.h"
+#include "connect_hint.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -176,7 +177,8 @@ int client_connect(struct client *client)
 	} while (retries-- > 0 && !client->shared->failed && !responder_is_gone(client->shared));
 	if (client->shared->failed || responder_is_gone(client->shared))
 		return -ECANCELED; /* the other side said why */
-	fprintf(stderr, "weir-bench: can't connect to '%s': %s\n", client->shared->addr, strerror(-rc));
+	fprintf(stderr, "weir-bench: can't connect to '%s': %s%s\n", client->shared->addr, strerror(-rc),
+		connect_hint(client->options->profile.driver, client->shared->addr, rc));
 	if (client->nopen > 0)
 		fprintf(stderr,
 			"weir-bench: %u of %u connections were taken: give the responder --connections %u, "

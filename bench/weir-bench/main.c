@@ -23,7 +23,8 @@ static const char *cure(const struct bench_options *options, int status)
 		return "the responder did not answer in time: see whether it still runs, and has a core to "
 		       "itself";
 	case EPROTONOSUPPORT:
-		return "the responder does not speak the version of RPC-over-RDMA that it was called by: give both sides "
+		return "the responder does not speak the version of RPC-over-RDMA that it was called by: "
+		       "give both sides "
 		       "the same --protocol, or --protocol auto";
 	case EIO:
 	case EREMOTEIO:

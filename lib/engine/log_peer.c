@@ -4,6 +4,7 @@
 
 #include "engine.h"
 #include "log.h"
+#include "terminal.h"
 
 void engine_log_peer(struct weir_engine *engine, struct log_rate *rate, const char *format, ...)
 {
@@ -18,6 +19,7 @@ void engine_log_peer(struct weir_engine *engine, struct log_rate *rate, const ch
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	terminal_text(text, text, sizeof(text));
 	if (left_out > 0)
 		LOG(NOTICE, "%s (and %u before it that no line tells of)", text, left_out);
 	else

@@ -256,6 +256,14 @@ class Mistakes(unittest.TestCase):
             self.assertIn(option, done.stdout)
         self.assertIn('weir-bench', run('--version').stdout)
 
+    def test_a_name_in_another_network_namespace(self):
+        said = run('--connect', 'weir-test-nobody', '--time', '0.1').stderr
+        self.assertIn("can't connect to 'weir-test-nobody': Connection refused; a name reaches only the same network "
+                      'namespace', said)
+        self.assertIn('let the other side listen at a path', said)
+        said = run('--connect', '/run/weir-test-nobody', '--time', '0.1').stderr
+        self.assertNotIn('namespace', said)
+
     def test_a_driver_that_does_not_open(self):
         for side in ([], ['--threads'], ['--connect', 'weir-test-nobody'], ['--listen', 'weir-test-nobody']):
             done = run(*side, '--driver-options', 'bogus=1', '--lcores', 'any', '--quiet')

@@ -185,25 +185,6 @@ static void name_is_safe__names(void **state)
 	assert_false(name_is_safe("a\0b", 3));
 }
 
-static void name_for_terminal__controls(void **state)
-{
-	char text[32], small[3];
-
-	(void)state;
-	name_for_terminal("\033[2J\x7f\tx", text, sizeof(text));
-	assert_string_equal(text, "?[2J??x");
-	name_for_terminal("\xc3\xa9", text, sizeof(text)); /* an accent stays */
-	assert_string_equal(text, "\xc3\xa9");
-	name_for_terminal("a\x9b"
-			  "b",
-			  text, sizeof(text));
-	assert_string_equal(text, "a?b");
-	name_for_terminal("\xc2\x9b", text, sizeof(text));
-	assert_string_equal(text, "??");
-	name_for_terminal("abc", small, sizeof(small));
-	assert_string_equal(small, "ab");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,7 +196,6 @@ int main(void)
 		cmocka_unit_test(path_parse__bounds),
 		cmocka_unit_test(path_splice__targets),
 		cmocka_unit_test(name_is_safe__names),
-		cmocka_unit_test(name_for_terminal__controls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
