@@ -141,6 +141,22 @@ class Responder(Peer):
         self.attack(*nfs, '--count', '1000', '--seed', str(time.time_ns() // 1000))
         self.end()
 
+    @unittest.skipIf(os.geteuid() != 0, 'only root serves a directory')
+    def test_nfsd_of_a_directory(self):
+        """Whose answers come late: threads make them. What a mutation gets is told from what the next one gets."""
+        with tempfile.TemporaryDirectory() as folder:
+            exports, served = os.path.join(folder, 'exports'), os.path.join(folder, 'served')
+            os.mkdir(served)
+            with open(exports, 'w', encoding='utf-8') as file:
+                file.write(f'[/files]\nbackend = dir:{served}\nroot_squash = no\n')
+            self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--exports', exports, '--state',
+                       os.path.join(folder, 'state'), '--no-mount', '--profile', PROFILE, '--foreground')
+            handle = self.server.stdout.readline().split()[-1]
+            nfs = ['--connect', self.addr, '--program', 'nfs', '--handle', handle]
+            self.attack(*nfs)
+            self.attack(*nfs, '--count', '8000', '--seed', '1')
+            self.end()
+
     def test_nfsd_of_version_2(self):
         self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m', '--profile',
                    self.profile_of_version_2(), '--foreground')

@@ -253,11 +253,35 @@ static uint32_t count_messages(const char *text)
 	return n;
 }
 
+/* Whether what was sent last, of one message, has to be answered: then its answer is waited for. One that came later, when memory
+ * is the next mutation's, could not be judged, and what it writes would seem to be written without an offer. A responder whose work
+ * waits for a disk answers late. */
+static bool must_be_answered(const struct hostile *h)
+{
+	struct rdma2_header v2;
+	struct rdma1_header v1;
+	enum rdma1_reason reason_v1;
+	uint32_t reason, proc;
+
+	if (h->len < RDMA1_FIXED_SIZE)
+		return false;
+	proc = wire_get_u32(h->bytes + 12);
+	/* A reply in the place of a Long Call is dropped, too. */
+	if (proc == RDMA1_NOMSG && wire_get_u32(h->peer.exposed + EXPOSED_LONG + 4) == RDMA1_REPLY)
+		return false;
+	if (!h->is_v2 || wire_get_u32(h->bytes + 4) == RDMA1_VERSION)
+		return rdma1_decode(h->bytes, h->first_len, RDMA1_CALL, &judge_no_limits, &v1, &reason_v1) !=
+		       RDMA1_V_DROP;
+	return rdma2_decode(h->bytes, h->first_len, &judge_no_limits, &v2, &reason) != RDMA2_V_DROP &&
+	       proc <= RDMA2_NOMSG && v2.direction == RDMA1_CALL;
+}
+
 void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *result)
 {
 	const struct hostile_case *cases = responder_cases_of(h);
 	struct rng rng = {seed};
 	uint32_t nvalid = 0, pick, nmessages;
+	bool must;
 
 	for (const struct hostile_case *c = cases; c->name; c++)
 		nvalid += case_is_valid(c);
@@ -272,10 +296,14 @@ void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *resul
 		return;
 	}
 	send_case(h, result->c->message, &rng, nmessages > 1 ? rng_below(&rng, nmessages) : 0);
+	must = nmessages == 1 && must_be_answered(h);
+	if (h->len >= 4 && wire_get_u32(h->bytes) == h->xid + 1)
+		h->xid++; /* or its answer and the probe's could not be told apart */
 	send_probe(h);
-	result->got = collect(h, UINT32_MAX, 0, result->detail);
+	result->got = collect(h, must ? ~(uint32_t)GOT_DROPPED : UINT32_MAX, 0, result->detail);
 	judge_end(h, result);
-	if (result->got & BAD_ANSWERS)
+	/* Nor may a connection bring an answer later that was not expected at all, as of the extension's messages. */
+	if (result->got & BAD_ANSWERS || (result->got == GOT_DROPPED && (must || h->is_v2)))
 		peer_disconnect(&h->peer);
 }
 

@@ -188,14 +188,10 @@ static void name_is_safe__names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(address_split__forms),
-		cmocka_unit_test(address_split__refused),
-		cmocka_unit_test(address_join__brackets),
-		cmocka_unit_test(uaddr_port__octets),
-		cmocka_unit_test(path_parse__dots),
-		cmocka_unit_test(path_parse__bounds),
-		cmocka_unit_test(path_splice__targets),
-		cmocka_unit_test(name_is_safe__names),
+		cmocka_unit_test(address_split__forms),	  cmocka_unit_test(address_split__refused),
+		cmocka_unit_test(address_join__brackets), cmocka_unit_test(uaddr_port__octets),
+		cmocka_unit_test(path_parse__dots),	  cmocka_unit_test(path_parse__bounds),
+		cmocka_unit_test(path_splice__targets),	  cmocka_unit_test(name_is_safe__names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

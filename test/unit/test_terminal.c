@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,8 +161,9 @@ static void text__is_cut_between_characters(void **state)
 		assert_memory_equal(out, text, kept[bytes - 1]);
 		assert_int_equal(out[bytes], 'z');
 	}
-	strcpy(out, "a\033"
-		    "b\xe2\x80\xae");
+	snprintf(out, sizeof(out), "%s",
+		 "a\033"
+		 "b\xe2\x80\xae");
 	terminal_text(out, out, sizeof(out)); /* where it stands */
 	assert_string_equal(out, "a?b???");
 }
