@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connecting and leaving: what the engine's thread does of it. The rest is in cm_thread.c, listeners in listen.c. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,6 +12,8 @@
 
 #include <rte_cycles.h>
 
+#include "alloc.h"
+#include "guard.h"
 #include "shm.h"
 #include "users.h"
 
@@ -68,32 +70,70 @@ static void qp_add(struct shm_dev *dev, struct shm_qp *qp)
 	dev->nqps++;
 }
 
-static int say_hello(struct shm_dev *dev, struct shm_sock *sock, int lanes_fd, const void *private_data,
-		     uint32_t private_len)
+/* What the control thread is to say when the peer is ready for it: rings, and the HELLO that they go with. */
+static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int lanes_fd, const void *private_data,
+			 uint32_t private_len)
 {
-	struct shm_qp *qp = sock->qp;
-	int fds[SHM_FDS_MAX], rings_fd;
-	struct shm_msg msg;
-	uint32_t n;
-	int rc;
+	size_t bytes = 2 * ring_footprint(sock->ring_bytes);
+	int rc = mapping_own(&sock->rings, "weir-shm-rings", bytes, false, &sock->rings_fd);
 
-	sock->rings_bytes = 2 * ring_footprint(sock->ring_bytes);
-	sock->rings = shm_create("weir-shm-rings", sock->rings_bytes, false, &rings_fd);
-	if (!sock->rings)
+	if (rc == 0)
+		rc = mapping_guard(&sock->rings, sock->dev->wake_fd, sock->id);
+	if (rc != 0)
+		return rc;
+	shm_qp_set_rings(qp, sock->rings.base, sock->ring_bytes, true);
+	sock->hello = mem_zalloc(sizeof(*sock->hello));
+	if (!sock->hello)
+		return -ENOMEM;
+	introduce(qp, SHM_HELLO, private_data, private_len, sock->hello);
+	sock->hello->ring_bytes = sock->ring_bytes;
+	if (lanes_fd < 0)
+		return 0;
+	/* A second descriptor: the queue pair may end, and its lanes with it, before it is sent. */
+	sock->lanes_fd = fcntl(lanes_fd, F_DUPFD_CLOEXEC, 0);
+	sock->has_lanes = sock->lanes_fd >= 0;
+	sock->hello->has_lanes = sock->has_lanes;
+	sock->lanes_tag = qp->lanes->tag;
+	return 0;
+}
+
+/* Connected to one that this side trusts. Until then nothing can be in the socket's queue, if the kernel can see to that. */
+static int connect_to(struct shm_dev *dev, const char *addr, const struct sockaddr_un *sun, socklen_t len,
+		      struct shm_sock **out)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc = 0;
+	bool refuses_rights = fd >= 0 && shm_pass_rights(fd, false);
+	struct shm_account *account;
+	struct weir_peer who;
+
+	if (fd < 0)
 		return -errno;
-	shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, true);
-	introduce(qp, SHM_HELLO, private_data, private_len, &msg);
-	msg.ring_bytes = sock->ring_bytes;
-	msg.has_lanes = lanes_fd >= 0;
-	sock->has_lanes = lanes_fd >= 0;
-	fds[0] = rings_fd;
-	fds[1] = dev->keys.fd;
-	n = shm_offer_regions(dev, qp->exposes ? UINT64_MAX : 0, &msg, fds + 2);
-	fds[n + 2] = lanes_fd;
-	rc = shm_sock_send(sock, &msg, fds, n + 2 + msg.has_lanes);
-	close(rings_fd);
-	return rc == -EPIPE || rc == -ECONNRESET ? -ECONNREFUSED
-						 : rc; /* it has no place for us and closed at once */
+	if (connect(fd, (const struct sockaddr *)sun, len) != 0) {
+		/* EAGAIN: the listener's queue is full. */
+		rc = errno == EAGAIN ? -ECONNREFUSED : -errno;
+		close(fd);
+		return rc;
+	}
+	shm_sock_peer(fd, &who);
+	account = shm_account_of(&who);
+	if (!account)
+		rc = -ENOMEM;
+	else if (!shm_users_trust(dev, fd, addr) || reap_is_refused(&account->queue))
+		rc = -EACCES;
+	if (rc == 0) {
+		*out = shm_sock_new(dev, fd, account);
+		if (*out) {
+			(void)shm_pass_rights(fd, true);
+			return 0;
+		}
+		rc = -ENOMEM;
+	}
+	if (refuses_rights || !account)
+		close(fd);
+	else
+		shm_close_later(fd, account);
+	shm_account_put(account);
+	return rc;
 }
 
 int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_qp_attr *attr,
@@ -104,7 +144,7 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	struct sockaddr_un sun;
 	socklen_t len = shm_address(addr, &sun);
 	struct shm_qp *qp;
-	int fd, lanes_fd, rc;
+	int rc;
 
 	if (len == 0 || private_len > FABRIC_PRIVATE_DATA_MAX)
 		return -EINVAL;
@@ -113,90 +153,104 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		return rc;
 	qp->conn_id = random_id();
 	rc = shm_domain_create(qp);
-	if (rc != 0) {
-		shm_qp_free(qp);
-		return rc;
-	}
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&sun, len) != 0) {
-		/* EAGAIN: the listener's queue is full. */
-		rc = errno == EAGAIN ? -ECONNREFUSED : -errno;
-		if (fd >= 0)
-			close(fd);
-		shm_qp_free(qp);
-		return rc;
-	}
-	if (!shm_users_trust(dev, fd, addr)) {
-		close(fd);
-		shm_qp_free(qp);
-		return -EACCES;
-	}
-	lanes_fd = lanes_offer(dev, qp, addr, fd);
-	shm_lock(dev);
-	sock = shm_sock_new(dev, fd, SOCK_CONNECTING);
-	if (sock) {
-		sock->qp = qp;
+	if (rc == 0)
+		rc = connect_to(dev, addr, &sun, len, &sock);
+	if (rc == 0) {
 		sock->ring_bytes = ring_bytes_for(dev, attr);
-		rc = say_hello(dev, sock, lanes_fd, private_data, private_len);
-		if (rc != 0)
-			shm_sock_free(sock);
-	} else {
-		rc = -ENOSPC;
-		close(fd);
+		rc = prepare_hello(sock, qp, lanes_offer(dev, qp, addr, sock->who.pid, sock->account),
+				   private_data, private_len);
 	}
-	shm_unlock(dev);
+	if (rc == 0) {
+		sock->qp = qp;
+		rc = shm_sock_watch(sock);
+	}
+	if (rc == 0)
+		rc = shm_sock_add(sock, SOCK_CALLING);
 	if (rc != 0) {
+		if (sock)
+			shm_sock_drop(sock);
 		shm_qp_free(qp);
 		return rc;
 	}
 	qp->sock = sock;
 	qp->peer = &sock->peer;
 	qp_add(dev, qp);
+	shm_cm_wake(dev); /* there is a deadline */
 	*out = &qp->fabric;
 	return 0;
 }
 
-/* A request that came to one device is accepted on another: its socket moves. */
+/* A request that came to one device is accepted on another: its socket moves. Nobody else touches it. */
 static int move(struct shm_sock *sock, struct shm_dev *to)
 {
 	struct shm_dev *from = sock->dev;
-	uint64_t id = 0;
-	int rc = 0;
+	int rc;
 
 	if (from == to)
 		return 0;
 	shm_lock(from);
 	TAILQ_REMOVE(&from->socks, sock, entry);
-	LIST_REMOVE(sock, same);
 	from->nsocks--;
-	if (sock->listener && sock->state == SOCK_REQUEST)
+	if (sock->listener)
 		sock->listener->nwaiting--;
 	sock->listener = NULL;
-	if (sock->fd >= 0)
-		shm_unwatch(from, sock->fd);
-	life_put(from, sock->life);
-	sock->life = NULL;
 	shm_unlock(from);
+	life_put(from, sock->life);
+	sock->life = life_get(to, sock->fd, sock->who.pid);
+	guard_move(sock->rings.guard, to->wake_fd);
+	guard_move(sock->peer.keys_mapping.guard, to->wake_fd);
 	shm_lock(to);
 	rc = to->nsocks < to->max_connections ? 0 : -ENOSPC;
 	sock->dev = to;
+	sock->visit = to->visit;
 	TAILQ_INSERT_TAIL(&to->socks, sock, entry);
 	to->nsocks++;
-	if (rc == 0 && sock->fd >= 0) {
-		id = shm_watch(to, sock->fd);
-		rc = id ? 0 : -ENOMEM;
-		sock->life = id ? life_get(to, sock->fd, sock->who.pid) : NULL;
-	}
-	shm_sock_set_id(sock, id);
 	shm_unlock(to);
 	return rc;
+}
+
+/* ACCEPT, with a place in a lane if there is one. */
+static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void *private_data,
+			   uint32_t private_len, struct shm_msg *msg)
+{
+	shm_qp_set_rings(qp, sock->rings.base, sock->ring_bytes, false);
+	introduce(qp, SHM_ACCEPT, private_data, private_len, msg);
+	msg->has_lanes = lanes_take_place(shm_dev_of(qp), qp, sock->lanes_fd, sock->who.pid, sock->account,
+					  sock->peer.conn_id, &msg->place);
+	if (msg->has_lanes)
+		sock->lanes_tag = qp->lanes->tag;
+	if (sock->lanes_fd >= 0)
+		close(sock->lanes_fd); /* a memfd: that does not block */
+	sock->lanes_fd = -1;
+}
+
+/* To ACCEPTED, and say so. The socket is watched before that, so that READY is read before what the peer sends afterwards on
+ * another one. */
+static int say_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm_msg *msg)
+{
+	struct shm_dev *dev = sock->dev;
+	int rc = shm_sock_watch(sock);
+
+	if (rc != 0)
+		return rc;
+	shm_lock(dev);
+	sock->qp = qp;
+	LIST_INSERT_HEAD(&dev->by_id[sock->id % SHM_ID_LISTS], sock, same);
+	sock->is_known = true;
+	shm_sock_enter(sock, SOCK_ACCEPTED);
+	/* The end of its process was not looked for while it was a request, and is not reported again. */
+	if (sock->life && sock->life->has_ended)
+		shm_sock_task(sock, TASK_DEAD);
+	shm_unlock(dev);
+	shm_cm_wake(dev); /* there is a deadline */
+	rc = shm_sock_send(sock, msg, &dev->keys.fd, 1);
+	return rc == -EPIPE ? -ECONNRESET : rc;
 }
 
 int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const struct fabric_qp_attr *attr,
 	       const void *private_data, uint32_t private_len, struct fabric_qp **out)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
-	int fds[SHM_FDS_MAX];
 	struct shm_msg msg;
 	struct shm_qp *qp;
 	int rc = private_len > FABRIC_PRIVATE_DATA_MAX ? -EINVAL : shm_qp_create(dev, attr, &qp);
@@ -207,34 +261,19 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 	}
 	rc = move(sock, dev);
 	qp->conn_id = random_id();
+	if (rc == 0 && (guard_is_lost(sock->rings.guard) || guard_is_lost(sock->peer.keys_mapping.guard)))
+		rc = -ECONNRESET;
 	if (rc == 0)
 		rc = shm_domain_create(qp);
-	shm_lock(dev);
-	if (rc == 0 && sock->state == SOCK_DEAD)
-		rc = -ECONNRESET;
 	if (rc == 0) {
-		uint32_t n;
-
-		shm_qp_set_rings(qp, sock->rings, sock->ring_bytes, false);
-		introduce(qp, SHM_ACCEPT, private_data, private_len, &msg);
-		msg.has_lanes = lanes_take_place(dev, qp, sock->lanes_fd, sock->who.pid, sock->peer.conn_id,
-						 &msg.place);
-		if (sock->lanes_fd >= 0)
-			close(sock->lanes_fd);
-		sock->lanes_fd = -1;
-		fds[0] = dev->keys.fd;
-		n = shm_offer_regions(dev, qp->exposes ? UINT64_MAX : 0, &msg, fds + 1);
-		rc = shm_sock_send(sock, &msg, fds, n + 1);
+		prepare_accept(sock, qp, private_data, private_len, &msg);
+		rc = say_accept(sock, qp, &msg);
 	}
 	if (rc != 0) {
-		shm_sock_free(sock);
-		shm_unlock(dev);
+		shm_sock_release(sock);
 		shm_qp_free(qp);
 		return rc;
 	}
-	sock->qp = qp;
-	shm_sock_enter(sock, SOCK_ACCEPTED);
-	shm_unlock(dev);
 	qp->peer_max_msg_bytes = sock->peer.max_msg_bytes;
 	qp->sock = sock;
 	qp->peer = &sock->peer;
@@ -247,8 +286,7 @@ int shm_reject(struct fabric_dev *fdev, struct fabric_conn_req *sock, const void
 	       uint32_t private_len)
 {
 	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REJECT};
-	struct shm_dev *dev = sock->dev;
-	int rc = 0;
+	int rc;
 
 	(void)fdev;
 	if (private_len > FABRIC_PRIVATE_DATA_MAX)
@@ -256,11 +294,8 @@ int shm_reject(struct fabric_dev *fdev, struct fabric_conn_req *sock, const void
 	msg.private_len = private_len;
 	if (private_len)
 		memcpy(msg.private_data, private_data, private_len);
-	shm_lock(dev);
-	if (sock->fd >= 0)
-		rc = shm_sock_send(sock, &msg, NULL, 0);
-	shm_sock_free(sock);
-	shm_unlock(dev);
+	rc = shm_sock_send(sock, &msg, NULL, 0);
+	shm_sock_release(sock);
 	return rc;
 }
 
@@ -329,6 +364,22 @@ static void take_counts(struct shm_dev *dev)
 	dev->fabric.stats.users_refused += atomic_exchange(&dev->nrefused, 0);
 }
 
+/* From the list that is shared with the control thread, so that its lock is not held while they are dealt with. */
+static void take_events(struct shm_dev *dev, uint32_t max)
+{
+	shm_lock(dev);
+	for (uint32_t i = 0; i < max; i++) {
+		struct shm_event *event = TAILQ_FIRST(&dev->events);
+
+		if (!event)
+			break;
+		TAILQ_REMOVE(&dev->events, event, entry);
+		TAILQ_INSERT_TAIL(&dev->taken, event, entry);
+		event->is_taken = true;
+	}
+	shm_unlock(dev);
+}
+
 uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
@@ -339,16 +390,17 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 		take_counts(dev);
 	if (__builtin_expect(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0, 1))
 		return 0;
-	shm_lock(dev);
-	for (event = TAILQ_FIRST(&dev->events); event && n < max; event = next) {
+	take_events(dev, max);
+	for (event = TAILQ_FIRST(&dev->taken); event && n < max; event = next) {
 		next = TAILQ_NEXT(event, entry);
 		if (still_drains(event))
 			continue;
+		shm_lock(dev);
 		shm_event_drop(event);
+		shm_unlock(dev);
 		if (apply(event))
 			events[n++] = event->event;
 	}
-	shm_unlock(dev);
 	return n;
 }
 
@@ -357,28 +409,35 @@ void shm_goodbye(struct fabric_qp *fqp)
 	const struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_GOODBYE};
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
+	bool is_open;
+
 	if (!qp->sock)
 		return;
 	shm_lock(shm_dev_of(qp));
-	/* A peer whose socket is full hears of the end all the same. */
-	if (qp->sock->fd >= 0 && qp->sock->state == SOCK_OPEN)
-		(void)shm_sock_send(qp->sock, &msg, NULL, 0);
+	is_open = qp->sock->state == SOCK_OPEN;
 	shm_unlock(shm_dev_of(qp));
+	/* A peer whose socket is full hears of the end all the same. */
+	if (is_open)
+		(void)shm_sock_send(qp->sock, &msg, NULL, 0);
 }
 
 void shm_disconnect(struct fabric_qp *fqp)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
+	struct shm_dev *dev;
 
 	shm_end(qp);
 	shm_qp_warm(qp);
 	if (!qp->sock)
 		return;
-	shm_lock(shm_dev_of(qp));
+	dev = shm_dev_of(qp);
+	shm_lock(dev);
 	shm_event_drop(&qp->sock->events[0]);
 	shm_event_drop(&qp->sock->events[1]);
-	shm_sock_close(qp->sock);
-	shm_unlock(shm_dev_of(qp));
+	shm_sock_enter(qp->sock, SOCK_DEAD);
+	shm_unlock(dev);
+	/* The control thread is told by epoll, and watches it no more. */
+	(void)shutdown(qp->sock->fd, SHUT_RDWR);
 }
 
 void shm_qp_destroy(struct fabric_qp *fqp)
@@ -395,10 +454,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 	dev->nhot--;
 	dev->nqps--;
 	key_invalidate_all(&dev->keys, qp->conn_id);
-	if (qp->sock) {
-		shm_lock(dev);
-		shm_sock_free(qp->sock);
-		shm_unlock(dev);
-	}
+	if (qp->sock)
+		shm_sock_release(qp->sock);
 	shm_qp_free(qp);
 }

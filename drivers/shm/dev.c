@@ -12,6 +12,10 @@
 #include "users.h"
 
 #define RNR_TRY_MS 1u
+/* How long a device that is closed waits until what its peers have passed is closed and unmapped. */
+#define REAP_WAIT_MS	  1000u
+#define MAP_BYTES_DEFAULT (8ull << 40)
+#define MAPPINGS_DEFAULT  32768u
 
 static int apply_options(struct shm_dev *dev, const char *text)
 {
@@ -32,18 +36,27 @@ static int apply_options(struct shm_dev *dev, const char *text)
 static void shm_close(struct fabric_dev *fdev)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
-	struct shm_sock *sock;
 
 	if (!dev)
 		return;
 	shm_cm_stop(dev);
-	while ((sock = TAILQ_FIRST(&dev->socks)))
-		shm_sock_free(sock);
+	if (dev->has_reaper)
+		reap_stop(REAP_WAIT_MS);
 	key_table_destroy(&dev->keys);
 	mem_free(dev->cold.at);
 	lanes_number_put(dev->number);
+	pthread_cond_destroy(&dev->is_unlistened);
 	pthread_mutex_destroy(&dev->lock);
 	mem_free(dev);
+}
+
+static void abandon_sock(const struct shm_sock *sock)
+{
+	close(sock->fd);
+	if (sock->rings_fd >= 0)
+		close(sock->rings_fd);
+	if (sock->lanes_fd >= 0)
+		close(sock->lanes_fd);
 }
 
 /* The lock may be another thread's of the parent, for ever: then the lists are left alone. So is all that is not a descriptor. */
@@ -63,20 +76,47 @@ static void shm_abandon(struct fabric_dev *fdev)
 	TAILQ_FOREACH(listener, &dev->listeners, entry)
 	close(listener->fd);
 	TAILQ_FOREACH(sock, &dev->socks, entry)
-	{
-		if (sock->fd >= 0)
-			close(sock->fd);
-		if (sock->lanes_fd >= 0)
-			close(sock->lanes_fd);
-	}
+	abandon_sock(sock);
+	TAILQ_FOREACH(sock, &dev->tasks, task)
+	if (sock->tasks & TASK_FREE)
+		abandon_sock(sock);
 	LIST_FOREACH(life, &dev->lives, entry)
 	close(life->fd);
 	LIST_FOREACH(lanes, &dev->shared, entry)
 	if (lanes->fd >= 0)
 		close(lanes->fd);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)
-		if (dev->mrs[i].fd >= 0)
-			close(dev->mrs[i].fd);
+		if (dev->mrs[i].shown)
+			close(dev->mrs[i].shown->fd);
+}
+
+static void fork_begin(void)
+{
+	reap_fork_begin();
+	shm_account_fork_begin();
+	guard_fork_begin();
+}
+
+static void fork_end(bool is_child)
+{
+	guard_fork_end();
+	shm_account_fork_end(is_child);
+	reap_fork_end(is_child);
+}
+
+static void fork_parent(void)
+{
+	fork_end(false);
+}
+
+static void fork_child(void)
+{
+	fork_end(true);
+}
+
+static void watch_forks(void)
+{
+	(void)pthread_atfork(fork_begin, fork_parent, fork_child);
 }
 
 static int check_options(const char *text)
@@ -146,11 +186,13 @@ const struct fabric_ops shm_ops = {
 
 static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)
 {
+	static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
 	struct shm_dev *dev = mem_zalloc(sizeof(*dev));
 	int rc;
 
 	if (!dev)
 		return -ENOMEM;
+	pthread_once(&forks_once, watch_forks);
 	dev->fabric.ops = &shm_ops;
 	dev->fabric.attr = attr;
 	TAILQ_INIT(&dev->hot);
@@ -161,8 +203,12 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	TAILQ_INIT(&dev->events);
 	TAILQ_INIT(&dev->socks);
 	TAILQ_INIT(&dev->listeners);
+	TAILQ_INIT(&dev->taken);
+	TAILQ_INIT(&dev->tasks);
+	TAILQ_INIT(&dev->greeting);
+	STAILQ_INIT(&dev->hidden);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)
-		dev->mrs[i] = (struct shm_mr){.base = SHM_NO_BASE, .fd = -1, .guard = GUARD_NONE};
+		dev->mrs[i] = (struct shm_mr){.base = SHM_NO_BASE, .guard = GUARD_NONE};
 	dev->epoll_fd = -1;
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
@@ -172,9 +218,14 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	shm_rdma_init(dev);
 	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));
 	pthread_mutex_init(&dev->lock, NULL);
+	pthread_cond_init(&dev->is_unlistened, NULL);
+	dev->limits = (struct account_limits){.map_bytes = MAP_BYTES_DEFAULT, .mappings = MAPPINGS_DEFAULT};
 	rc = dev->cold.at ? apply_options(dev, config->options) : -ENOMEM;
 	if (rc == 0)
 		rc = key_table_create(&dev->keys);
+	if (rc == 0)
+		rc = reap_start();
+	dev->has_reaper = rc == 0;
 	if (rc == 0)
 		rc = shm_cm_start(dev);
 	if (rc != 0) {

@@ -2,30 +2,88 @@
 #include "guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-#define GUARDS_MAX 65536
+#define GUARDS_MAX  65536
+#define SPARE_BYTES 65536u /* of the memory that serves when no other can be had */
 
-/* Read by the signal's handler at any moment: base is set last and cleared first. */
+/* The signal's handler reads a guard at any moment, on any thread. 'seq' is odd while a guard is changed, so that the
+ * handler never combines the base of one mapping with the length of another. */
 static struct guard {
+	_Atomic uint32_t seq;
+	_Atomic int wake_fd;
 	_Atomic uintptr_t base; /* 0: free */
 	_Atomic size_t len;
-	_Atomic int wake_fd;
+	_Atomic size_t page;
+	_Atomic uint64_t tag;
 	atomic_bool is_lost;
+	atomic_bool is_news; /* the owner has not taken the loss yet */
 } guards[GUARDS_MAX];
 
+struct span {
+	uintptr_t base;
+	size_t len;
+	size_t page;
+};
+
 static atomic_uint nlosses;
-static atomic_int nguards; /* places in use, or free below one in use */
+static atomic_int nguards; /* guards in use, and free ones below the highest in use */
+static int next_free;	   /* where the search for a free guard begins: most before it are taken */
+static int spare_fd = -1;  /* a memfd whose pages are all there */
+static uint8_t *spare;
 static struct sigaction before;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t spare_once = PTHREAD_ONCE_INIT;
 
-/* All guards of one place go together: several devices may have registered it. Async-signal-safe. */
+/* Copies what a guard covers. Returns false if it is free, or is being changed: then nobody accesses its mapping. */
+static bool read_guard(const struct guard *guard, struct span *span)
+{
+	uint32_t seq = atomic_load(&guard->seq);
+
+	span->base = atomic_load(&guard->base);
+	span->len = atomic_load(&guard->len);
+	span->page = atomic_load(&guard->page);
+	return seq % 2 == 0 && span->base != 0 && atomic_load(&guard->seq) == seq;
+}
+
+/* Replaces all of a mapping by anonymous memory. This fails where that memory would exceed a limit, such as strict
+ * overcommit. Async-signal-safe. */
+static bool replace_all(const struct span *span)
+{
+	return mmap((void *)span->base, span->len, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+}
+
+/* Replaces the part of a mapping around 'at' by memory that was taken beforehand, again and again the same. A shared
+ * mapping of pages that are there is charged to no limit. Async-signal-safe. */
+static bool replace_part(const struct span *span, uintptr_t at)
+{
+	size_t unit = span->page > SPARE_BYTES ? span->page : SPARE_BYTES;
+	uintptr_t end = span->base + span->len, from = span->base + (at - span->base) / unit * unit;
+	uintptr_t to = end - from < unit ? end : from + unit;
+
+	if (!spare)
+		return false;
+	memset(spare, 0, SPARE_BYTES);
+	for (; from < to; from += SPARE_BYTES) {
+		size_t len = to - from < SPARE_BYTES ? to - from : SPARE_BYTES;
+
+		if (mmap((void *)from, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) ==
+		    MAP_FAILED)
+			return false;
+	}
+	return true;
+}
+
+/* All guards that cover one address are lost together: several devices may have registered the same memory.
+ * Async-signal-safe. */
 static bool lose(uintptr_t at)
 {
 	const uint64_t one = 1;
@@ -33,23 +91,24 @@ static bool lose(uintptr_t at)
 	int n = atomic_load(&nguards);
 
 	for (int i = 0; i < n; i++) {
-		uintptr_t base = atomic_load(&guards[i].base);
-		size_t len = atomic_load(&guards[i].len);
+		struct span span;
 
-		if (base == 0 || at - base >= len)
+		if (!read_guard(&guards[i], &span) || at - span.base >= span.len)
 			continue;
-		if (mmap((void *)base, len, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+		if (!replace_all(&span) && !replace_part(&span, at))
 			return false;
 		found = true;
-		atomic_store(&guards[i].is_lost, true);
-		atomic_fetch_add(&nlosses, 1);
+		if (!atomic_exchange(&guards[i].is_lost, true)) {
+			atomic_store(&guards[i].is_news, true);
+			atomic_fetch_add(&nlosses, 1);
+		}
 		(void)!write(atomic_load(&guards[i].wake_fd), &one, sizeof(one));
 	}
 	return found;
 }
 
-/* What SIGBUS did before. A handler that was set after ours, and hands on to it, comes back here: that is the end. */
+/* Does what SIGBUS did before. A handler that was set after this one, and that hands the signal on to it, comes back
+ * here: then the signal ends the process. */
 static void hand_on(int signal, siginfo_t *info, void *context)
 {
 	static _Atomic pid_t handing_on;
@@ -67,7 +126,7 @@ static void hand_on(int signal, siginfo_t *info, void *context)
 			return;
 		}
 	}
-	/* The touch is made again, and ends the process as it always did; a signal that was sent does so by itself. */
+	/* The access is repeated, and ends the process. A signal that was sent by a process has to be raised again. */
 	sigaction(SIGBUS, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	if (info->si_code <= 0)
 		raise(signal);
@@ -82,7 +141,7 @@ static void on_sigbus(int signal, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* Each time: an application may have set a handler of its own since. */
+/* Each guard_set() checks the handler: an application may have set its own since. */
 static bool catch_sigbus(void)
 {
 	struct sigaction ours = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK}, now;
@@ -96,28 +155,64 @@ static bool catch_sigbus(void)
 	return sigaction(SIGBUS, &ours, NULL) == 0;
 }
 
-int guard_set(void *base, size_t len, int wake_fd)
+/* Takes the spare memory with the first guard. Without it a loss may end the process, as it would without guards. */
+static void take_spare(void)
 {
-	static int next; /* where to look first: those before it are mostly taken */
-	int guard = GUARD_NONE;
+	void *p;
+	int fd;
 
-	pthread_mutex_lock(&lock);
-	if (catch_sigbus()) {
-		for (int n = 0; n < GUARDS_MAX && guard == GUARD_NONE; n++)
-			if (atomic_load(&guards[(next + n) % GUARDS_MAX].base) == 0)
-				guard = (next + n) % GUARDS_MAX;
+	fd = memfd_create("weir-shm-spare", MFD_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* Unlike a first access, fallocate() returns an error where there is no page. */
+	if (fallocate(fd, 0, 0, SPARE_BYTES) == 0) {
+		p = mmap(NULL, SPARE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (p != MAP_FAILED) {
+			spare_fd = fd;
+			spare = p;
+			return;
+		}
 	}
-	if (guard != GUARD_NONE) {
-		next = guard + 1;
-		atomic_store(&guards[guard].len, len);
-		atomic_store(&guards[guard].wake_fd, wake_fd);
-		atomic_store(&guards[guard].is_lost, false);
-		atomic_store(&guards[guard].base, (uintptr_t)base);
-		if (guard >= atomic_load(&nguards))
-			atomic_store(&nguards, guard + 1);
+	close(fd);
+}
+
+static int find_free(void)
+{
+	for (int n = 0; n < GUARDS_MAX; n++) {
+		int i = (next_free + n) % GUARDS_MAX;
+
+		if (atomic_load(&guards[i].base) == 0)
+			return i;
+	}
+	return GUARD_NONE;
+}
+
+int guard_set(void *base, size_t len, size_t page, int wake_fd, uint64_t tag)
+{
+	int i = GUARD_NONE;
+
+	pthread_once(&spare_once, take_spare);
+	pthread_mutex_lock(&lock);
+	if (catch_sigbus())
+		i = find_free();
+	if (i != GUARD_NONE) {
+		struct guard *guard = &guards[i];
+
+		next_free = i + 1;
+		atomic_fetch_add(&guard->seq, 1);
+		atomic_store(&guard->wake_fd, wake_fd);
+		atomic_store(&guard->len, len);
+		atomic_store(&guard->page, page);
+		atomic_store(&guard->tag, tag);
+		atomic_store(&guard->is_lost, false);
+		atomic_store(&guard->is_news, false);
+		atomic_store(&guard->base, (uintptr_t)base);
+		atomic_fetch_add(&guard->seq, 1);
+		if (i >= atomic_load(&nguards))
+			atomic_store(&nguards, i + 1);
 	}
 	pthread_mutex_unlock(&lock);
-	return guard;
+	return i;
 }
 
 void guard_clear(int guard)
@@ -125,16 +220,49 @@ void guard_clear(int guard)
 	if (guard == GUARD_NONE)
 		return;
 	pthread_mutex_lock(&lock);
+	atomic_fetch_add(&guards[guard].seq, 1);
 	atomic_store(&guards[guard].base, 0);
+	atomic_store(&guards[guard].is_news, false);
+	atomic_fetch_add(&guards[guard].seq, 1);
+	if (guard < next_free)
+		next_free = guard;
 	pthread_mutex_unlock(&lock);
 }
 
-unsigned guard_losses(void)
+void guard_move(int guard, int wake_fd)
 {
-	return atomic_load(&nlosses);
+	if (guard != GUARD_NONE)
+		atomic_store(&guards[guard].wake_fd, wake_fd);
 }
 
 bool guard_is_lost(int guard)
 {
 	return guard != GUARD_NONE && atomic_load(&guards[guard].is_lost);
+}
+
+bool guard_take_loss(int wake_fd, uint64_t *tag)
+{
+	int n = atomic_load(&nguards);
+
+	/* The handler counts each loss after it has marked it: without a count there is nothing to search for. */
+	if (atomic_load(&nlosses) == 0)
+		return false;
+	for (int i = 0; i < n; i++) {
+		if (!atomic_load(&guards[i].is_news) || atomic_load(&guards[i].wake_fd) != wake_fd ||
+		    !atomic_exchange(&guards[i].is_news, false))
+			continue;
+		*tag = atomic_load(&guards[i].tag);
+		return true;
+	}
+	return false;
+}
+
+void guard_fork_begin(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void guard_fork_end(void)
+{
+	pthread_mutex_unlock(&lock);
 }

@@ -3,28 +3,37 @@
 #define GUARD_H
 
 /*
- * Memory that a peer can take pages out of. No seal keeps one that may write to a file of hugepages from punching holes
- * into it, and where no hugepage is free then, the next touch of one is SIGBUS. Guarded, such memory becomes ordinary
- * zeros at that moment, once and for all, and whoever guards it is woken, to end the connections that it is of: the
- * data is the peer's loss, the process is nobody's.
+ * Memory that is shared with a peer can lose its pages. No seal keeps a peer that may write to a memfd from punching
+ * holes into it, and a memfd that the peer has made may be sparse from the start. The next access to such a hole takes a
+ * new page. Where there is none (no free hugepage, strict overcommit at its limit), the access raises SIGBUS.
  *
- * SIGBUS anywhere else goes where it went before the latest guard was set. Any thread.
+ * A guard covers one mapping. When an access to a guarded mapping raises SIGBUS, the handler replaces the mapping's
+ * pages by ordinary zeroed memory, marks the guard as lost, and wakes the owner, which ends the connections that use the
+ * mapping. The access then continues. Its data are lost, but only the peer's connections end, not the process.
+ *
+ * SIGBUS at any other address goes to the handler that was set before. All functions may be called on any thread.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define GUARD_NONE (-1)
 
-/* Guard [base, base + len), whole pages of its file, until guard_clear(), which comes before munmap(). An eventfd, or any
- * descriptor that takes 8 bytes without waiting, is written to when it is lost. The guard, or GUARD_NONE: no more are to
- * be had. */
-int guard_set(void *base, size_t len, int wake_fd);
+/* Guard [base, base + len), which consists of whole pages of 'page' bytes, until guard_clear(). The owner clears a guard
+ * before it unmaps the memory. When the mapping is lost, 8 bytes are written to the eventfd 'wake_fd'; 'tag' tells the
+ * owner what was lost. Returns the guard, or GUARD_NONE if all are in use. */
+int guard_set(void *base, size_t len, size_t page, int wake_fd, uint64_t tag);
 void guard_clear(int guard);
-/* How often any was lost so far: while it stays the same, there is nothing new to ask guard_is_lost() about. It has gone up
- * when wake_fd is written to. */
-unsigned guard_losses(void);
-/* Whether what it guards was lost. False for GUARD_NONE. */
+/* From now on wake another owner. The caller checks guard_is_lost() afterwards: the old owner may have been woken. */
+void guard_move(int guard, int wake_fd);
+/* Whether the guarded mapping was lost. False for GUARD_NONE. */
 bool guard_is_lost(int guard);
+/* Takes the next loss that the owner of 'wake_fd' has not taken yet. Returns false if there is none. */
+bool guard_take_loss(int wake_fd, uint64_t *tag);
+
+/* Around a fork(2), which may happen while another thread holds the lock. */
+void guard_fork_begin(void);
+void guard_fork_end(void);
 
 #endif

@@ -2,19 +2,18 @@
 #include "keys.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-#include "shm.h"
 
 int key_table_create(struct key_table *table)
 {
 	/* Others map it read-only: the seal refuses any new writable mapping, once we have ours. */
-	table->entries =
-		shm_create("weir-shm-keys", sizeof(struct key_entry) * KEY_ENTRIES, true, &table->fd);
-	if (!table->entries)
-		return -errno;
+	int rc = mapping_own(&table->mapping, "weir-shm-keys", sizeof(struct key_entry) * KEY_ENTRIES, true,
+			     &table->fd);
+
+	if (rc != 0)
+		return rc;
+	table->entries = table->mapping.base;
 	if (getrandom(&table->random, sizeof(table->random), 0) != (ssize_t)sizeof(table->random))
 		return -errno;
 	return 0;
@@ -24,7 +23,7 @@ void key_table_destroy(struct key_table *table)
 {
 	if (!table->entries)
 		return;
-	munmap(table->entries, sizeof(struct key_entry) * KEY_ENTRIES);
+	mapping_release(&table->mapping);
 	close(table->fd);
 	table->entries = NULL;
 }

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mapping.h"
+
 #define KEY_INDEX_BITS 10u
 #define KEY_ENTRIES    (1u << KEY_INDEX_BITS)
 #define KEY_ANY_CONN   0u
@@ -35,6 +37,7 @@ struct key_entry {
 /* The owner's. */
 struct key_table {
 	struct key_entry *entries;
+	struct shm_mapping mapping;
 	int fd;
 	uint64_t random; /* state of the generator of keys */
 	uint32_t next;	 /* where to look for a free entry */

@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,12 +33,15 @@ void lanes_number_put(uint32_t number)
 		atomic_fetch_and(&numbers, ~(1u << number));
 }
 
-static struct shm_lanes *lanes_new(struct shm_dev *dev)
+static struct shm_lanes *lanes_new(struct shm_dev *dev, struct shm_account *account)
 {
 	struct shm_lanes *lanes = mem_zalloc(sizeof(*lanes));
 
 	if (!lanes)
 		return NULL;
+	shm_account_hold(account);
+	lanes->account = account;
+	lanes->tag = shm_next_id();
 	lanes->fd = -1;
 	LIST_INSERT_HEAD(&dev->shared, lanes, entry);
 	return lanes;
@@ -57,6 +58,17 @@ static void drop_lane(struct shm_dev *dev, struct shm_lanes *lanes, uint32_t num
 	mem_free(lane);
 }
 
+/* On a worker of the reaper. */
+static void give_up(struct reap_job *job)
+{
+	struct shm_lanes *lanes = (struct shm_lanes *)job;
+
+	mapping_release(&lanes->mapping);
+	if (lanes->fd >= 0)
+		close(lanes->fd);
+	mem_free(lanes);
+}
+
 static void lanes_unref(struct shm_dev *dev, struct shm_lanes *lanes)
 {
 	if (--lanes->refs > 0)
@@ -65,47 +77,47 @@ static void lanes_unref(struct shm_dev *dev, struct shm_lanes *lanes)
 		if (lanes->lanes[i])
 			drop_lane(dev, lanes, i);
 	LIST_REMOVE(lanes, entry);
-	if (lanes->memory)
-		munmap(lanes->memory, sizeof(*lanes->memory));
-	if (lanes->fd >= 0)
-		close(lanes->fd);
-	mem_free(lanes);
+	lanes->job = (struct reap_job){.run = give_up, .account = lanes->account};
+	reap(&lanes->job);
 }
 
-int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, int fd)
+static void make_memory(struct shm_dev *dev, struct shm_lanes *lanes)
+{
+	if (mapping_own(&lanes->mapping, "weir-shm-lanes", sizeof(*lanes->memory), false, &lanes->fd) != 0)
+		return;
+	if (mapping_guard(&lanes->mapping, dev->wake_fd, lanes->tag) == 0) {
+		lanes->memory = lanes->mapping.base;
+		return;
+	}
+	mapping_release(&lanes->mapping);
+	close(lanes->fd);
+	lanes->fd = -1;
+}
+
+int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pid,
+		struct shm_account *account)
 {
 	struct shm_lanes *lanes;
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
 
 	/* Where a process can't be named (it is of another PID namespace), the next one at the address could not be told from it. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0 || cred.pid <= 0)
+	if (pid <= 0)
 		return -1;
 	LIST_FOREACH(lanes, &dev->shared, entry)
-	if (lanes->pid == cred.pid && strcmp(lanes->addr, addr) == 0)
+	if (lanes->pid == pid && strcmp(lanes->addr, addr) == 0)
 		break;
 	if (!lanes) {
-		lanes = lanes_new(dev);
+		lanes = lanes_new(dev, account);
 		if (!lanes)
 			return -1;
 		snprintf(lanes->addr, sizeof(lanes->addr), "%s", addr);
-		lanes->pid = cred.pid;
+		lanes->pid = pid;
 	}
 	qp->lanes = lanes;
 	if (++lanes->refs == 1)
 		return -1;
 	if (!lanes->memory)
-		lanes->memory = shm_create("weir-shm-lanes", sizeof(*lanes->memory), false, &lanes->fd);
+		make_memory(dev, lanes);
 	return lanes->fd;
-}
-
-bool lanes_fd_ok(int fd)
-{
-	void *memory = shm_map(fd, sizeof(struct lane_memory), true);
-
-	if (memory)
-		munmap(memory, sizeof(struct lane_memory));
-	return memory != NULL;
 }
 
 /* A lane of which nothing is known yet, from that lap of its rings on. NULL: there is no room. */
@@ -189,8 +201,17 @@ static uint32_t count_of(const struct shm_dev *dev, pid_t pid)
 	return n;
 }
 
-bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid, uint32_t peer_conn_id,
-		      struct lane_place *place)
+/* Map what a peer offers, which the control thread has checked. */
+static void map_memory(struct shm_dev *dev, struct shm_lanes *lanes, int fd)
+{
+	const struct mapping_owner owner = {lanes->account, &dev->limits, dev->wake_fd, lanes->tag};
+
+	if (mapping_peer(&lanes->mapping, &owner, fd, 0, sizeof(*lanes->memory), true, false) == 0)
+		lanes->memory = lanes->mapping.base;
+}
+
+bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid, struct shm_account *account,
+		      uint32_t peer_conn_id, struct lane_place *place)
 {
 	struct shm_lanes *lanes;
 	struct shm_lane *lane;
@@ -206,7 +227,7 @@ bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid,
 	if (lanes->file_ino == st.st_ino && lanes->file_dev == st.st_dev)
 		break;
 	if (!lanes && count_of(dev, pid) < LANE_COUNT)
-		lanes = lanes_new(dev);
+		lanes = lanes_new(dev, account);
 	if (!lanes)
 		return false;
 	lanes->refs++;
@@ -215,7 +236,7 @@ bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid,
 	lanes->file_dev = st.st_dev;
 	lanes->file_ino = st.st_ino;
 	if (!lanes->memory)
-		lanes->memory = shm_map(fd, sizeof(*lanes->memory), true);
+		map_memory(dev, lanes, fd);
 	if (!lanes->memory)
 		return false;
 	lane = lanes->lanes[dev->number];

@@ -31,7 +31,10 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "account.h"
 #include "fabric.h"
+#include "mapping.h"
+#include "reap.h"
 #include "ring.h"
 
 #define LANE_PLACES 16384u /* queue pairs of a lane; more keep to their own rings */
@@ -82,7 +85,11 @@ struct shm_lane {
 
 /* The memory that is shared with a peer. */
 struct shm_lanes {
+	struct reap_job job; /* first: it is freed by that */
+	struct shm_account *account;
+	struct shm_mapping mapping;
 	struct lane_memory *memory; /* NULL: there is one connection, or could be none */
+	uint64_t tag;		    /* what its guard says when the memory is lost */
 	uint32_t refs;		    /* queue pairs */
 	int fd;			    /* the connector's, to be offered again; -1 */
 	/* whose it is, and of the connector's, at what address; of the acceptor's, the file */
@@ -110,14 +117,14 @@ static inline uint64_t lane_tag(uint32_t connector_id, uint32_t acceptor_id, uin
 uint32_t lanes_number_take(void);
 void lanes_number_put(uint32_t number);
 
-/* The connecting side, for a queue pair about to connect to 'addr' through 'fd'. What to offer, borrowed, or -1. */
-int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, int fd);
-/* Whether a descriptor may be what is offered. */
-bool lanes_fd_ok(int fd);
-/* The accepting side: have a place of what 'fd' of process 'pid' (0: unknown) offers. False: there is none. Here and below the queue pair's conn_id and 'peer_conn_id' are
- * known. */
-bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid, uint32_t peer_conn_id,
-		      struct lane_place *place);
+/* The connecting side, for a queue pair about to connect to 'addr', where the process 'pid' of a user listens. What to offer,
+ * borrowed, or -1. */
+int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pid,
+		struct shm_account *account);
+/* The accepting side: have a place of what 'fd' of the process 'pid' (0: unknown) offers. False: there is none. Here and below
+ * the queue pair's conn_id and 'peer_conn_id' are known. */
+bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid, struct shm_account *account,
+		      uint32_t peer_conn_id, struct lane_place *place);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */
 void lanes_set_place(struct shm_dev *dev, struct shm_qp *qp, const struct lane_place *place);
 /* It has nothing to do with lanes any more. */

@@ -2,6 +2,7 @@
 #include "life.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,66 +34,99 @@ static int open_pidfd(int sock, pid_t pid)
 }
 
 /* While a process lives, no other has its PID. */
-static struct shm_life *find_alive(struct shm_dev *dev, pid_t pid)
+static struct shm_life *find(struct shm_dev *dev, pid_t pid)
 {
 	struct shm_life *life;
 
+	shm_lock(dev);
 	LIST_FOREACH(life, &dev->lives, entry)
-	if (life->pid == pid && life->id != 0 && !life_has_ended(life))
+	if (life->pid == pid && !life->has_ended)
+		break;
+	if (life)
+		life->nusers++;
+	shm_unlock(dev);
+	return life;
+}
+
+static struct shm_life *find_alive(struct shm_dev *dev, pid_t pid)
+{
+	struct shm_life *life = find(dev, pid);
+
+	if (!life || !life_has_ended(life))
 		return life;
+	/* The control thread is about to hear of it. */
+	life_put(dev, life);
 	return NULL;
+}
+
+static void life_free(struct shm_dev *dev, struct shm_life *life)
+{
+	(void)epoll_ctl(dev->epoll_fd, EPOLL_CTL_DEL, life->fd, NULL);
+	close(life->fd);
+	mem_free(life);
 }
 
 struct shm_life *life_get(struct shm_dev *dev, int sock, pid_t pid)
 {
 	struct shm_life *life = pid > 0 ? find_alive(dev, pid) : NULL;
 
-	if (life) {
-		life->nusers++;
+	if (life)
 		return life;
-	}
 	if (pid == getpid())
 		return NULL;
 	life = mem_zalloc(sizeof(*life));
 	if (!life)
 		return NULL;
 	life->fd = open_pidfd(sock, pid);
-	life->id = life->fd >= 0 ? shm_watch(dev, life->fd) : 0;
-	if (life->id == 0) {
-		if (life->fd >= 0)
-			close(life->fd);
+	if (life->fd < 0) {
 		mem_free(life);
 		return NULL;
 	}
+	life->id = shm_next_id();
 	life->pid = pid;
 	life->nusers = 1;
+	shm_lock(dev);
 	LIST_INSERT_HEAD(&dev->lives, life, entry);
-	return life;
+	shm_unlock(dev);
+	if (shm_watch(dev, life->fd, life->id) == 0)
+		return life;
+	life_put(dev, life);
+	return NULL;
 }
 
 void life_put(struct shm_dev *dev, struct shm_life *life)
 {
-	if (!life || --life->nusers > 0)
+	bool is_last;
+
+	if (!life)
 		return;
-	life_end(dev, life);
-	LIST_REMOVE(life, entry);
-	close(life->fd);
-	mem_free(life);
+	shm_lock(dev);
+	is_last = --life->nusers == 0;
+	if (is_last)
+		LIST_REMOVE(life, entry);
+	shm_unlock(dev);
+	if (is_last)
+		life_free(dev, life);
 }
 
-struct shm_life *life_find(struct shm_dev *dev, uint64_t id)
+struct shm_life *life_hold(struct shm_dev *dev, uint64_t id)
 {
 	struct shm_life *life;
 
+	shm_lock(dev);
 	LIST_FOREACH(life, &dev->lives, entry)
 	if (life->id == id)
-		return life;
-	return NULL;
+		break;
+	if (life)
+		life->nusers++;
+	shm_unlock(dev);
+	return life;
 }
 
 void life_end(struct shm_dev *dev, struct shm_life *life)
 {
-	if (life->id != 0)
-		shm_unwatch(dev, life->fd);
-	life->id = 0;
+	(void)epoll_ctl(dev->epoll_fd, EPOLL_CTL_DEL, life->fd, NULL);
+	shm_lock(dev);
+	life->has_ended = true;
+	shm_unlock(dev);
 }

@@ -10,7 +10,7 @@
  * device share one pidfd. Without a pidfd (the peer is in another PID namespace, and the kernel is older than Linux 6.5), the
  * socket alone tells of the end.
  *
- * The lock is held in all of it, but for life_has_ended().
+ * The device's lock guards the list of them. It is not held by the caller.
  */
 
 #include <stdbool.h>
@@ -23,19 +23,20 @@ struct shm_dev;
 struct shm_life {
 	int fd;	     /* the pidfd */
 	pid_t pid;   /* in this PID namespace; 0: it has none here */
-	uint64_t id; /* what epoll knows it by; 0: it has ended */
+	uint64_t id; /* what epoll knows it by */
+	bool has_ended;
 	uint32_t nusers;
 	LIST_ENTRY(shm_life) entry;
 };
 
 LIST_HEAD(shm_lives, shm_life);
 
-/* Of the process at the other end of a socket, 'pid' by SO_PEERCRED. NULL: it is this process, or can't be watched. */
+/* Of the process at the other end of a socket, 'pid' by SO_PEERCRED. NULL: it is this process, or cannot be watched. */
 struct shm_life *life_get(struct shm_dev *dev, int sock, pid_t pid);
 void life_put(struct shm_dev *dev, struct shm_life *life); /* NULL is allowed */
 
-/* The one that epoll knows by 'id', or NULL. */
-struct shm_life *life_find(struct shm_dev *dev, uint64_t id);
+/* The one that epoll knows by 'id', with a reference for life_put(), or NULL. */
+struct shm_life *life_hold(struct shm_dev *dev, uint64_t id);
 /* It has ended: it is not watched any more. */
 void life_end(struct shm_dev *dev, struct shm_life *life);
 

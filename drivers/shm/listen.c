@@ -193,6 +193,24 @@ static int take_name(struct fabric_listener *listener, const struct sockaddr_un 
 	return rc == 0 ? start_to_listen(listener) : rc;
 }
 
+/* The control thread may just be accepting from it; so it is the one that closes it. That takes no longer than the kernel's own
+ * work does, and the address is free then. */
+static void close_on_control(struct fabric_listener *listener)
+{
+	struct shm_dev *dev = listener->dev;
+
+	shm_lock(dev);
+	if (listener->is_listed)
+		TAILQ_REMOVE(&dev->listeners, listener, entry);
+	dev->ending = listener;
+	shm_unlock(dev);
+	shm_cm_wake(dev);
+	shm_lock(dev);
+	while (dev->ending)
+		pthread_cond_wait(&dev->is_unlistened, &dev->lock);
+	shm_unlock(dev);
+}
+
 int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void *ctx,
 	       struct fabric_listener **out)
 {
@@ -209,22 +227,22 @@ int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 	listener->backlog = backlog ? backlog : 1;
 	listener->fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
 	rc = len == 0 ? -EINVAL : listener->fd < 0 ? -errno : 0;
+	/* Sockets inherit this when they are accepted. */
+	listener->refuses_rights = rc == 0 && shm_pass_rights(listener->fd, false);
 	if (rc == 0)
 		rc = addr[0] == '/' ? take_path(listener, &sun, len) : take_name(listener, &sun, len);
-	shm_lock(dev);
+	listener->id = shm_next_id();
 	if (rc == 0) {
+		shm_lock(dev);
 		TAILQ_INSERT_TAIL(&dev->listeners, listener, entry);
-		listener->id = shm_watch(dev, listener->fd);
-		if (listener->id == 0) {
-			rc = -ENOMEM;
-			TAILQ_REMOVE(&dev->listeners, listener, entry);
-		}
+		listener->is_listed = true;
+		shm_unlock(dev);
+		rc = shm_watch(dev, listener->fd, listener->id);
 	}
-	shm_unlock(dev);
 	if (rc != 0) {
 		remove_own(listener);
 		if (listener->fd >= 0)
-			close(listener->fd);
+			close_on_control(listener);
 		mem_free(listener);
 		return rc;
 	}
@@ -241,22 +259,20 @@ void shm_unlisten(struct fabric_listener *listener)
 		return;
 	dev = listener->dev;
 	shm_lock(dev);
-	TAILQ_REMOVE(&dev->listeners, listener, entry);
 	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
-		bool is_held = sock->state == SOCK_REQUEST || sock->state == SOCK_DEAD;
+		bool is_greeting = sock->state == SOCK_GREETING;
 
 		next = TAILQ_NEXT(sock, entry);
 		if (sock->listener != listener)
 			continue;
-		sock->listener = NULL;
 		/* A request that the engine has not been given yet is nobody's; one that it has, is the engine's. */
-		if (!sock->qp && (!is_held || sock->events[0].is_queued))
-			shm_sock_free(sock);
+		if (is_greeting || (!sock->qp && sock->events[0].is_queued))
+			shm_sock_release_locked(sock);
+		else
+			sock->listener = NULL;
 	}
-	shm_unwatch(dev, listener->fd);
 	shm_unlock(dev);
 	remove_own(listener);
-	shutdown(listener->fd, SHUT_RDWR); /* a child of this process may have the socket, too */
-	close(listener->fd);
+	close_on_control(listener);
 	mem_free(listener);
 }

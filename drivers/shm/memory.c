@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: ours, registered and shown to peers; and theirs, checked and mapped. */
+/* Memory: this side's, registered and shown to peers; and a peer's regions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <linux/magic.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <rte_log.h>
 
-#include "guard.h"
 #include "alloc.h"
+#include "guard.h"
 #include "shm.h"
 
 /* The name of a region's first byte: nothing of our address space shows. */
@@ -22,130 +19,78 @@ uint64_t shm_region_raddr(uint32_t index)
 	return (uint64_t)(index + 1) << 44;
 }
 
-void shm_keep_from_children(void *base, size_t len)
-{
-	/* Where it fails, a child has the memory, but none of its functions touches it. */
-	(void)madvise(base, len, MADV_DONTFORK);
-}
-
-void *shm_create(const char *name, size_t len, bool read_only_for_others, int *fd)
-{
-	int seals = F_SEAL_SHRINK | F_SEAL_GROW, saved;
-	void *p;
-
-	*fd = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
-	if (*fd < 0)
-		return NULL;
-	if (ftruncate(*fd, (off_t)len) == 0) {
-		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-		if (read_only_for_others)
-			seals |= F_SEAL_FUTURE_WRITE;
-		if (p != MAP_FAILED)
-			shm_keep_from_children(p, len);
-		if (p != MAP_FAILED && fcntl(*fd, F_ADD_SEALS, seals | F_SEAL_SEAL) == 0)
-			return p;
-		if (p != MAP_FAILED)
-			munmap(p, len);
-	}
-	saved = errno;
-	close(*fd);
-	*fd = -1;
-	errno = saved;
-	return NULL;
-}
-
-/* A memfd that can shrink would let its owner turn our reads into SIGBUS. */
-static bool is_sealed(int fd)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	return seals >= 0 && seals & F_SEAL_SHRINK;
-}
-
-/* So would one of hugepages, by holes: guard.h. Their size, or 0. */
-static size_t hugepage_bytes(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC ? (size_t)fs.f_bsize : 0;
-}
-
-static void *map(int fd, uint64_t offset, uint64_t len, bool writable)
-{
-	struct stat st;
-	void *p;
-
-	if (!is_sealed(fd) || fstat(fd, &st) != 0 || st.st_size < 0)
-		return NULL;
-	if (len == 0 || offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset)
-		return NULL;
-	p = mmap(NULL, len, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, (off_t)offset);
-	if (p == MAP_FAILED)
-		return NULL;
-	shm_keep_from_children(p, len);
-	return p;
-}
-
-void *shm_map(int fd, uint64_t len, bool writable)
-{
-	return hugepage_bytes(fd) ? NULL : map(fd, 0, len, writable);
-}
-
-static void import_release(struct shm_import *import)
-{
-	if (import->id == 0)
-		return;
-	guard_clear(import->guard);
-	munmap(import->base, import->mapped_len);
-	import->id = 0;
-}
-
-/* The whole of the pages that a region lies in: hugepages are mapped and unmapped as such. */
-static int import_map(struct shm_dev *dev, struct shm_import *import, int fd, uint64_t offset)
-{
-	size_t page = hugepage_bytes(fd);
-
-	import->guard = GUARD_NONE;
-	import->base = map(fd, offset, import->len, import->is_writable);
-	if (!import->base)
-		return -EPROTO;
-	import->mapped_len = page ? (import->len + page - 1) / page * page : import->len;
-	if (page)
-		import->guard = guard_set(import->base, import->mapped_len, dev->wake_fd);
-	if (!page || import->guard != GUARD_NONE)
-		return 0;
-	munmap(import->base, import->mapped_len);
-	return -ENOSPC;
-}
-
 /* Whether a peer may ever have to write: by the region's own key, or by a window. */
 static bool peers_write(uint32_t access)
 {
 	return access & FABRIC_REMOTE_WRITE || (access & FABRIC_BIND && access & FABRIC_LOCAL_WRITE);
 }
 
-/* What peers are given of a memfd: when they are to read only, a descriptor that can do no more. */
-static int for_peers(int fd, uint32_t access)
+/* A second descriptor of a memfd, for peers that are only to read. One that can do no more than that is not enough: the
+ * peer could open the file again through /proc. So the file's mode must not let other users do that. A memfd that is sealed
+ * against writing needs neither. Processes of the same user cannot be kept out: they could use ptrace(2) as well. */
+static int for_readers(int fd)
 {
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
 	char path[32];
-	int out = -1;
 
-	if (!peers_write(access)) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		out = open(path, O_RDONLY | O_CLOEXEC);
-	}
-	return out >= 0 ? out : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (seals >= 0 && seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE))
+		return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fstat(fd, &st) != 0)
+		return -1;
+	if (st.st_mode & (S_IRWXG | S_IRWXO) && fchmod(fd, st.st_mode & S_IRWXU) != 0)
+		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
+			"weir: shm: peers of other users may open memory for writing that they are to read: "
+			"its "
+			"memfd is another user's, and its mode is %#o. Give it the mode 0600 (fchmod), or "
+			"the seal "
+			"F_SEAL_FUTURE_WRITE\n",
+			st.st_mode & 07777);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Memory of ours that peers may write to is theirs to punch holes into as well. Without a guard it would be as before. */
+/* What peers are given of a memfd. NULL: there is no descriptor, or no memory. */
+static struct shm_shown *shown_new(int fd, uint64_t fd_offset, uint32_t access)
+{
+	struct shm_shown *shown = mem_zalloc(sizeof(*shown));
+
+	if (!shown)
+		return NULL;
+	shown->is_writable = peers_write(access);
+	shown->fd_offset = fd_offset;
+	shown->fd = shown->is_writable ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : for_readers(fd);
+	if (shown->fd >= 0)
+		return shown;
+	mem_free(shown);
+	return NULL;
+}
+
+void shm_shown_free(struct shm_shown *shown)
+{
+	close(shown->fd);
+	mem_free(shown);
+}
+
+/* Peers are not given it any more: the control thread closes it. The lock is held. */
+static void hide(struct shm_dev *dev, struct shm_mr *m)
+{
+	if (m->shown)
+		STAILQ_INSERT_TAIL(&dev->hidden, m->shown, entry);
+	m->shown = NULL;
+}
+
+/* Memory of this process that peers may write to is theirs to punch holes into as well. Without a guard, the next access to
+ * one may end the process. The tag 0 says that it is this process's own. */
 static int guard_own(struct shm_dev *dev, void *addr, size_t len, int fd)
 {
-	size_t page = hugepage_bytes(fd), before;
+	size_t page = mapping_hugepage_bytes(fd), before;
 
 	if (page == 0)
-		return GUARD_NONE;
+		page = (size_t)sysconf(_SC_PAGESIZE);
 	before = (uintptr_t)addr % page;
-	return guard_set((uint8_t *)addr - before, (before + len + page - 1) / page * page, dev->wake_fd);
+	return guard_set((uint8_t *)addr - before, (before + len + page - 1) / page * page, page,
+			 dev->wake_fd, 0);
 }
 
 static struct shm_mr *find_free(struct shm_dev *dev, uint32_t *index)
@@ -163,57 +108,53 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	bool is_remote = access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE);
 	bool is_shared = is_remote || access & FABRIC_BIND, has_key = is_remote && !dev->own_domains;
 	struct key_range range = {.access = access, .is_lasting = true, .conn_id = KEY_ANY_CONN, .len = len};
+	struct shm_shown *shown = NULL;
+	int guard = GUARD_NONE;
 	struct shm_mr *m;
 	uint32_t index;
 
 	if (len == 0)
 		return -EINVAL;
-	if (is_shared && (fd < 0 || !is_sealed(fd)))
+	if (is_shared && (fd < 0 || !mapping_is_memfd(fd)))
 		return -EOPNOTSUPP;
+	if (is_shared) {
+		shown = shown_new(fd, fd_offset, access);
+		if (!shown)
+			return -ENOSPC;
+		if (peers_write(access))
+			guard = guard_own(dev, addr, len, fd);
+	}
 	shm_lock(dev);
 	m = find_free(dev, &index);
-	if (m && is_shared) {
-		m->fd = for_peers(fd, access);
-		if (m->fd < 0 || (has_key && key_take(&dev->keys, &m->key) != 0)) {
-			if (m->fd >= 0)
-				close(m->fd);
-			m->fd = -1;
-			m = NULL;
-		}
-	} else if (m) {
-		m->fd = -1;
+	if (m && has_key && key_take(&dev->keys, &m->key) != 0)
+		m = NULL;
+	if (m) {
+		m->in_use = true;
+		m->id = ++dev->region_ids * SHM_REGIONS_MAX + index;
+		m->base = addr;
+		m->len = len;
+		m->access = access;
+		m->lkey = LKEY_BASE + index;
+		m->shown = shown;
+		m->guard = guard;
 	}
+	shm_unlock(dev);
 	if (!m) {
-		shm_unlock(dev);
+		guard_clear(guard);
+		if (shown)
+			shm_shown_free(shown);
 		return -ENOSPC;
 	}
-	m->guard = is_shared && peers_write(access) ? guard_own(dev, addr, len, fd) : GUARD_NONE;
-	m->in_use = true;
-	m->id = ++dev->region_ids * SHM_REGIONS_MAX + index;
-	m->base = addr;
-	m->len = len;
-	m->access = access;
-	m->lkey = LKEY_BASE + index;
-	m->fd_offset = fd_offset;
 	mr->lkey = m->lkey;
 	mr->rkey = 0;
 	mr->raddr = shm_region_raddr(index);
 	mr->driver = m;
 	range.region = m->id;
 	range.raddr = mr->raddr;
-	if (is_shared) {
-		/* Peers hear of the region before a key of it can be seen. */
-		struct shm_sock *sock;
-
-		TAILQ_FOREACH(sock, &dev->socks, entry)
-		if (sock->qp && sock->qp->exposes && sock->fd >= 0)
-			shm_sock_announce(sock, 1ull << index);
-	}
 	if (has_key) {
 		mr->rkey = key_new(&dev->keys, m->key);
 		key_set(&dev->keys, m->key, mr->rkey, &range);
 	}
-	shm_unlock(dev);
 	if (is_remote && dev->own_domains) {
 		int rc = shm_domain_add(dev, index);
 
@@ -235,13 +176,13 @@ void shm_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *mr)
 	if (!m)
 		return;
 	shm_domain_remove(dev, (uint32_t)(m - dev->mrs));
+	guard_clear(m->guard);
 	shm_lock(dev);
 	key_put(&dev->keys, &m->key);
-	guard_clear(m->guard);
-	if (m->fd >= 0)
-		close(m->fd);
-	*m = (struct shm_mr){.base = SHM_NO_BASE, .fd = -1, .guard = GUARD_NONE};
+	hide(dev, m);
+	*m = (struct shm_mr){.base = SHM_NO_BASE, .guard = GUARD_NONE};
 	shm_unlock(dev);
+	shm_cm_wake(dev);
 	mr->driver = NULL;
 }
 
@@ -299,122 +240,107 @@ static int make_place(struct shm_imports *imports, uint32_t place)
 	return 0;
 }
 
-int shm_peer_import(struct shm_dev *dev, struct shm_peer *peer, const struct shm_msg *msg, const int *fds,
-		    uint32_t nfds, bool is_fresh)
+int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd)
 {
-	struct shm_imports *imports = is_fresh ? &peer->fresh : &peer->imports;
+	const struct mapping_owner owner = {sock->account, &sock->dev->limits, sock->dev->wake_fd, sock->id};
+	struct shm_import *import = &sock->fresh;
+	int rc;
 
-	if (msg->nregions > SHM_REGIONS_MAX || msg->nregions != nfds)
-		return -EPROTO;
-	for (uint32_t i = 0; i < nfds; i++) {
-		uint32_t id = msg->regions[i].id;
-		struct shm_import *import;
-		struct shm_import next = {
-			.id = id,
-			.is_writable = msg->regions[i].is_writable != 0,
-			.len = msg->regions[i].len,
-		};
-		int rc = make_place(imports, id % SHM_REGIONS_MAX);
+	/* The engine's thread may have left one here that this one has replaced. */
+	mapping_release(&import->mapping);
+	*import = (struct shm_import){
+		.id = msg->region.id,
+		.is_writable = msg->region.is_writable != 0,
+		.len = msg->region.len,
+	};
+	rc = mapping_peer(&import->mapping, &owner, fd, msg->region.fd_offset, import->len,
+			  import->is_writable, true);
+	import->base = import->mapping.base;
+	return rc;
+}
 
-		if (rc != 0)
-			return rc;
-		import = &imports->at[id % SHM_REGIONS_MAX];
-		/* Of an introduction, each place once; what comes later replaces what nobody has taken up. */
-		if (id == 0 || (!is_fresh && import->id != 0))
-			return -EPROTO;
-		rc = import_map(dev, &next, fds[i], msg->regions[i].fd_offset);
-		if (rc != 0)
-			return rc;
-		import_release(import);
-		*import = next;
+/* Take over what the control thread has mapped. */
+static struct shm_import *take_fresh(struct shm_qp *qp, uint32_t id)
+{
+	struct shm_imports *imports = &qp->peer->imports;
+	struct shm_sock *sock = qp->sock;
+	uint32_t place = id % SHM_REGIONS_MAX;
+	struct shm_import *import = NULL;
+
+	if (sock->fresh.id == id && make_place(imports, place) == 0) {
+		struct shm_import old = imports->at[place];
+
+		import = &imports->at[place];
+		*import = sock->fresh;
+		sock->fresh = old;
 	}
-	return 0;
+	atomic_store_explicit(&sock->has_fresh, false, memory_order_release);
+	return import;
 }
 
 const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id)
 {
-	struct shm_imports *imports = &qp->peer->imports;
-	uint32_t place = id % SHM_REGIONS_MAX;
-	struct shm_import *import = NULL;
+	struct shm_sock *sock = qp->sock;
+	struct shm_dev *dev = shm_dev_of(qp);
 
-	shm_lock(shm_dev_of(qp));
-	if (shm_import_find(&qp->peer->fresh, id) && make_place(imports, place) == 0) {
-		import = &imports->at[place];
-		import_release(import);
-		*import = qp->peer->fresh.at[place];
-		qp->peer->fresh.at[place].id = 0;
+	if (atomic_load_explicit(&sock->has_fresh, memory_order_acquire)) {
+		const struct shm_import *import = take_fresh(qp, id);
+
+		if (import)
+			return import;
 	}
-	shm_unlock(shm_dev_of(qp));
-	return import;
+	if (atomic_exchange(&sock->wanted, id) == id)
+		return NULL;
+	shm_lock(dev);
+	shm_sock_task(sock, TASK_WANT);
+	shm_unlock(dev);
+	shm_cm_wake(dev);
+	return NULL;
 }
 
 bool shm_own_has_lost(struct shm_dev *dev)
 {
 	bool any = false;
 
+	shm_lock(dev);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++) {
 		struct shm_mr *m = &dev->mrs[i];
 
-		if (!m->in_use || m->fd < 0 || !guard_is_lost(m->guard))
+		if (!m->in_use || !m->shown || !guard_is_lost(m->guard))
 			continue;
 		/* What peers map is not what is here any more. */
 		key_put(&dev->keys, &m->key);
-		close(m->fd);
-		m->fd = -1;
+		hide(dev, m);
 		any = true;
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a peer took hugepages out of this process's memory, and no others are "
-			"free: all "
-			"connections end, and new ones need a new engine\n");
 	}
+	shm_unlock(dev);
+	if (any)
+		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
+			"weir: shm: a peer took pages out of this process's memory, and no others are free: "
+			"all "
+			"connections end, and new ones need a new engine\n");
 	return any;
-}
-
-static bool is_any_lost(const struct shm_imports *imports)
-{
-	for (uint32_t i = 0; i < imports->n; i++)
-		if (imports->at[i].id && guard_is_lost(imports->at[i].guard))
-			return true;
-	return false;
-}
-
-bool shm_peer_has_lost(const struct shm_peer *peer)
-{
-	return is_any_lost(&peer->imports) || is_any_lost(&peer->fresh);
-}
-
-static void release_all(struct shm_imports *imports)
-{
-	for (uint32_t i = 0; i < imports->n; i++)
-		import_release(&imports->at[i]);
-	mem_free(imports->at);
-	*imports = (struct shm_imports){0};
 }
 
 void shm_peer_release(struct shm_peer *peer)
 {
-	release_all(&peer->imports);
-	release_all(&peer->fresh);
-	if (peer->keys.entries)
-		munmap((void *)(uintptr_t)peer->keys.entries, sizeof(struct key_entry) * KEY_ENTRIES);
+	for (uint32_t i = 0; i < peer->imports.n; i++)
+		mapping_release(&peer->imports.at[i].mapping);
+	mem_free(peer->imports.at);
+	peer->imports = (struct shm_imports){0};
+	mapping_release(&peer->keys_mapping);
 	peer->keys.entries = NULL;
 }
 
-uint32_t shm_offer_regions(const struct shm_dev *dev, uint64_t places, struct shm_msg *msg, int *fds)
+const struct shm_shown *shm_shown_find(const struct shm_dev *dev, uint32_t place, struct shm_msg *msg)
 {
-	uint32_t n = 0;
+	const struct shm_mr *m = &dev->mrs[place];
 
-	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++) {
-		const struct shm_mr *m = &dev->mrs[i];
-
-		if (!(places >> i & 1) || !m->in_use || m->fd < 0)
-			continue;
-		msg->regions[n].id = m->id;
-		msg->regions[n].is_writable = peers_write(m->access);
-		msg->regions[n].len = m->len;
-		msg->regions[n].fd_offset = m->fd_offset;
-		fds[n++] = m->fd;
-	}
-	msg->nregions = n;
-	return n;
+	if (!m->in_use || !m->shown)
+		return NULL;
+	msg->region.id = m->id;
+	msg->region.is_writable = m->shown->is_writable;
+	msg->region.len = m->len;
+	msg->region.fd_offset = m->shown->fd_offset;
+	return m->shown;
 }

@@ -77,11 +77,8 @@ void shm_qp_lose(struct shm_qp *qp, int error)
 {
 	shm_end(qp);
 	shm_qp_warm(qp);
-	if (!qp->sock)
-		return;
-	shm_lock(shm_dev_of(qp));
-	shm_sock_ended(qp->sock, error);
-	shm_unlock(shm_dev_of(qp));
+	if (qp->sock)
+		shm_sock_ended(qp->sock, error);
 }
 
 /* The request is over: a completion when it was asked for, or when it failed. Its place, and those of the silent

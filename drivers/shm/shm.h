@@ -8,9 +8,10 @@
  *
  *   ring.[ch]    one direction of messages
  *   keys.[ch]    the key table: what memory a peer may name, and the check of what it named
- *   memory.c     registration, windows; mapping what a peer offers
+ *   memory.c     registration, windows; a peer's regions
+ *   mapping.[ch] mappings of memory that is shared with a peer
+ *   guard.[ch]   what happens when such memory loses its pages
  *   domain.c     keys of one connection
- *   guard.[ch]   memory of which a peer can take pages away
  *   copy.h       what RDMA Reads and Writes carry
  *   lanes.[ch]   one ring for many connections
  *   qp.c         work requests
@@ -20,16 +21,23 @@
  *   poll_lane.c  those of messages in lanes
  *   take.h       how a message gets into its receive
  *   cm.c         connecting: what the engine's thread does
- *   sock.c       a connection's socket, its messages and events
+ *   sock.[ch]    a connection's socket: its life, its end, and its events
  *   life.[ch]    whether a peer's process lives
- *   cm_thread.c  connecting: the thread that listens to the sockets
+ *   cm_message.c the messages on a socket
+ *   cm_thread.c  the control thread, which waits for the sockets
+ *   account.[ch] what one user's connections hold
+ *   reap.[ch]    threads that close and unmap what peers have passed
  *   dev.c        open and close
  *   options.c    what the user chooses
  *   users.[ch]   whom it connects with
  *
- * Two threads know a device. The engine's owns everything on the data path and never waits. The control
- * thread owns reading from the sockets; what both touch (struct shm_sock, the event queue) is
- * guarded by dev->lock, which the data path never takes.
+ * Three kinds of threads know a device. The engine's thread owns everything on the data path and never waits. The control
+ * thread reads from the sockets, checks what peers pass, and maps it. Both make no call that a peer can block: what could
+ * block is left to the reaper.
+ *
+ * dev->lock guards what the engine's thread and the control thread share: the lists of sockets and events, the states of
+ * sockets, and the table of registrations. It is held for a few instructions at a time and never across a system call, so
+ * the engine's thread never waits for one that the control thread makes. The data path does not take it.
  *
  * EAL must be there when a device is opened: it knows the clock's rate and where threads of control belong.
  */
@@ -40,16 +48,19 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "account.h"
 #include "driver.h"
 #include "keys.h"
 #include "lanes.h"
 #include "life.h"
 #include "log_rate.h"
+#include "mapping.h"
+#include "reap.h"
 #include "ring.h"
 #include "shm_options.h"
+#include "sock.h"
 
-#define SHM_REGIONS_MAX 64u /* of one device, so of one peer */
-#define LKEY_BASE	1u  /* lkeys are places + 1, so never 0 */
+#define LKEY_BASE	1u /* lkeys are places + 1, so never 0 */
 #define SHM_NO_LKEY	0u
 #define SHM_SGES_MAX	16u
 #define SHM_RDS_MAX	16u
@@ -57,118 +68,8 @@
 #define SHM_MSG_MAX	65536u
 #define SHM_WRS_MAX	16384u
 #define SHM_SRQ_MAX	65536u
-#define SHM_FDS_MAX	(3u + SHM_REGIONS_MAX)
 #define SHM_ID_LISTS	1024u
 #define SHM_COLD_POLLS	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
-
-/* Memory of a peer's that is mapped here. */
-struct shm_import {
-	uint32_t id; /* of the peer's region; 0: none */
-	bool is_writable;
-	uint8_t *base;
-	uint64_t len;
-	size_t mapped_len;
-	int guard;
-};
-
-/* What one side tells the other while they connect. On the wire between two processes of the same
- * build and host: native byte order, versioned. */
-enum shm_msg_type { SHM_HELLO = 1, SHM_ACCEPT, SHM_REJECT, SHM_READY, SHM_REGION, SHM_GOODBYE };
-
-#define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 9u
-
-struct shm_msg {
-	uint32_t magic;
-	uint16_t version;
-	uint16_t type;
-	uint32_t ring_bytes;	/* HELLO: of each of both directions */
-	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
-	uint32_t conn_id;	/* HELLO, ACCEPT: names this side of the connection in its key table */
-	uint32_t private_len;
-	uint32_t nregions;  /* HELLO, ACCEPT: that this side exposes; REGION: 1 */
-	uint32_t has_lanes; /* 1: HELLO: lanes are offered; ACCEPT: and 'place' is in one; else 0 */
-	struct lane_place place;
-	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
-	struct {
-		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used again */
-		uint32_t is_writable; /* else its descriptor is for reading only */
-		uint64_t len;
-		uint64_t fd_offset;
-	} regions[SHM_REGIONS_MAX];
-	/* File descriptors: HELLO: rings, key table, regions, lanes; ACCEPT: key table, regions; REGION: region. */
-};
-
-/* By their places, up to the highest that was ever offered: most peers offer few. */
-struct shm_imports {
-	struct shm_import *at;
-	uint32_t n;
-};
-
-/* A peer as it introduced itself: checked, and mapped. */
-struct shm_peer {
-	struct key_table_view keys;
-	struct shm_imports imports; /* the engine's, once there is a queue pair */
-	struct shm_imports fresh;   /* mapped by the control thread since; the lock's */
-	uint32_t conn_id;
-	uint32_t max_msg_bytes;
-};
-
-enum shm_sock_state {
-	SOCK_GREETING,	 /* accepted; HELLO is to come */
-	SOCK_REQUEST,	 /* a FABRIC_CM_REQUEST was made of it, which waits for accept or reject */
-	SOCK_CONNECTING, /* HELLO was sent */
-	SOCK_ACCEPTED,	 /* ACCEPT was sent, READY is to come */
-	SOCK_OPEN,
-	SOCK_DEAD, /* EOF, an error, or nonsense; its event was made */
-};
-
-struct shm_event {
-	struct fabric_cm_event event;
-	bool is_queued;
-	struct fabric_conn_req *sock; /* it is about */
-	TAILQ_ENTRY(shm_event) entry;
-};
-
-/* A socket and the control thread's side of one connection. Guarded by dev->lock. */
-struct fabric_conn_req {
-	struct shm_dev *dev;
-	uint64_t id;	       /* what epoll knows it by: it may be gone when its event is looked at */
-	int fd;		       /* -1: closed */
-	struct shm_life *life; /* of the peer's process; NULL: the socket alone tells of its end */
-	struct weir_peer who;  /* credentials, once and for all: those of the socket do not change */
-	enum shm_sock_state state;
-	struct shm_qp *qp; /* NULL until there is one, and again when it is destroyed */
-	struct fabric_listener *listener;
-	uint64_t deadline_ns; /* of the message that is due; CLOCK_MONOTONIC; UINT64_MAX: none is */
-	struct shm_peer peer;
-	void *rings;
-	size_t rings_bytes;
-	uint32_t ring_bytes;
-	uint64_t unannounced;	    /* regions, by place, that the peer has not been told of yet */
-	int lanes_fd;		    /* that a HELLO offered, until it is accepted; -1 */
-	bool has_left;		    /* the peer has said goodbye */
-	bool has_lanes;		    /* of a connector: offered; and once there was an ACCEPT: taken */
-	struct lane_place place;    /* then */
-	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
-	TAILQ_ENTRY(fabric_conn_req) entry;
-	LIST_ENTRY(fabric_conn_req) same; /* in dev->by_id */
-};
-
-#define shm_sock fabric_conn_req
-
-struct fabric_listener {
-	struct shm_dev *dev;
-	uint64_t id;
-	int fd;
-	void *ctx;
-	uint32_t backlog;
-	uint32_t nwaiting;	    /* connections that nobody has accepted yet */
-	char addr[FABRIC_ADDR_MAX]; /* of a file that we made; else "" */
-	dev_t file_dev;
-	ino_t file_ino;
-	TAILQ_ENTRY(fabric_listener) entry;
-};
 
 /* Of one that is not in use: no bytes, at an address at which nothing is. */
 #define SHM_NO_BASE ((uint8_t *)UINTPTR_MAX)
@@ -180,10 +81,18 @@ struct shm_mr {
 	uint64_t len;
 	uint32_t lkey;
 	uint32_t access;
-	struct key_ref key; /* when exposed */
-	int fd;		    /* for peers; -1: never shown */
+	struct key_ref key;	 /* when exposed */
+	struct shm_shown *shown; /* to peers; NULL: never */
 	int guard;
+};
+
+/* What peers are given of a registration. The control thread sends the descriptor, and closes it when the registration is
+ * gone. */
+struct shm_shown {
+	int fd;
+	bool is_writable;
 	uint64_t fd_offset;
+	STAILQ_ENTRY(shm_shown) entry;
 };
 
 enum shm_qp_state { QP_CONNECTING, QP_READY, QP_ERROR };
@@ -341,26 +250,37 @@ struct shm_dev {
 	uint32_t region_ids; /* ids given out, in each place */
 	struct key_table keys;
 
+	struct account_limits limits;  /* of each user */
+	TAILQ_HEAD(, shm_event) taken; /* events that wait until the messages before them are delivered */
+
 	/* shared with the control thread */
 	pthread_mutex_t lock;
-	_Atomic uint32_t nwanting; /* engine's threads that want the lock: they come first */
+	pthread_cond_t is_unlistened;
 	pthread_t thread;
 	int epoll_fd;
 	int wake_fd;
-	bool has_thread;
+	bool has_thread, has_reaper;
 	bool stops;
-	unsigned losses_seen;	     /* of guards: guard.h */
-	bool is_starved;	     /* of descriptors: what waits to be accepted waits on */
-	_Atomic uint32_t nevents;    /* in 'events'; read without the lock */
+	_Atomic uint32_t nevents;    /* in 'events' and 'taken'; read without the lock */
 	_Atomic bool has_counts;     /* one of these is not in the statistics yet: shm_count() */
 	_Atomic uint32_t nerrors;    /* protocol errors */
 	_Atomic uint32_t nrefused;   /* connections refused for their user */
 	struct log_rate log_refused; /* lines on these */
 	TAILQ_HEAD(, shm_event) events;
 	TAILQ_HEAD(, fabric_conn_req) socks;
+	TAILQ_HEAD(, fabric_conn_req) tasks;
+	TAILQ_HEAD(, fabric_conn_req) greeting;
+	STAILQ_HEAD(, shm_shown) hidden; /* registrations' that are gone */
 	LIST_HEAD(, fabric_conn_req) by_id[SHM_ID_LISTS];
 	struct shm_lives lives;
 	TAILQ_HEAD(, fabric_listener) listeners;
+	struct fabric_listener *ending; /* the control thread is to close it, and then sets this to NULL */
+
+	/* the control thread's */
+	bool is_starved; /* of descriptors: what waits to be accepted or read waits on */
+	uint64_t visit;	 /* counts its rounds over all sockets */
+	uint64_t next_sweep_ns;
+
 	uint32_t max_connections;
 	uint32_t nsocks;
 };
@@ -390,12 +310,9 @@ static inline const struct shm_import *shm_import_find(const struct shm_imports 
 	return place < imports->n && imports->at[place].id == id ? &imports->at[place] : NULL;
 }
 
-/* The lock, for engines' threads. */
 static inline void shm_lock(struct shm_dev *dev)
 {
-	atomic_fetch_add(&dev->nwanting, 1);
 	pthread_mutex_lock(&dev->lock);
-	atomic_fetch_sub(&dev->nwanting, 1);
 }
 
 static inline void shm_unlock(struct shm_dev *dev)
@@ -416,26 +333,17 @@ int shm_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t acc
 void shm_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int shm_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void shm_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
-/* A child after fork is not to have this mapping: it would keep the memory, and could write to what is the parent's. */
-void shm_keep_from_children(void *base, size_t len);
-/* Map the first 'len' bytes of a peer's memfd, when it is sealed against shrinking, large enough, and of ordinary pages.
- * NULL if not. */
-void *shm_map(int fd, uint64_t len, bool writable);
-/* A sealed memfd of our own, mapped. */
-void *shm_create(const char *name, size_t len, bool read_only_for_others, int *fd);
-/* Map what a HELLO, ACCEPT or REGION offers: to 'imports', or to 'fresh' when the engine uses those already. 0 or -errno.
- * Never trusts a count. */
-int shm_peer_import(struct shm_dev *dev, struct shm_peer *peer, const struct shm_msg *msg, const int *fds,
-		    uint32_t nfds, bool is_fresh);
-/* The engine found a region that it has not got: take it from 'fresh' if it is there. NULL: it is not, or no memory is. */
+/* The engine found a region that it has not got: take it over if it has come, else ask the peer for it. NULL: it has not come
+ * yet, or there is no memory. */
 const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 void shm_peer_release(struct shm_peer *peer);
-/* Whether pages of its regions were taken away: guard.h. The lock is held. */
-bool shm_peer_has_lost(const struct shm_peer *peer);
-/* The same of this side's, which nobody can name then any more. The lock is held. */
+/* On the control thread: map what the peer has sent. Returns what mapping_peer() does. */
+int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd);
+/* What a peer may be given for one that it asked for. The lock is held. NULL: nothing. */
+const struct shm_shown *shm_shown_find(const struct shm_dev *dev, uint32_t place, struct shm_msg *msg);
+void shm_shown_free(struct shm_shown *shown);
+/* On the control thread: end the registrations whose memory has lost its pages. Returns whether there are any. */
 bool shm_own_has_lost(struct shm_dev *dev);
-/* Add to a message the regions that are set in 'places'; fds are borrowed. Returns how many were added. */
-uint32_t shm_offer_regions(const struct shm_dev *dev, uint64_t places, struct shm_msg *msg, int *fds);
 /* A region's name, by its place. */
 uint64_t shm_region_raddr(uint32_t place);
 
@@ -563,29 +471,5 @@ uint32_t shm_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uin
 void shm_goodbye(struct fabric_qp *qp);
 void shm_disconnect(struct fabric_qp *qp);
 void shm_qp_destroy(struct fabric_qp *qp);
-
-/* sock.c; the lock is held in all of it */
-uint64_t shm_watch(struct shm_dev *dev, int fd); /* the id that epoll reports; 0: failed */
-void shm_unwatch(struct shm_dev *dev, int fd);
-struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state); /* NULL: no room */
-/* What epoll knows it by. */
-void shm_sock_set_id(struct shm_sock *sock, uint64_t id);
-/* It waits in this state now, for the message that is due, if one is: so long. */
-void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state);
-void shm_sock_close(struct shm_sock *sock);	       /* the descriptor only; the peer sees the end */
-void shm_sock_free(struct shm_sock *sock);	       /* all of it, its events too */
-void shm_sock_ended(struct shm_sock *sock, int error); /* from the peer's side: the engine hears of it */
-int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds);
-/* Tell the peer of regions, now or when its socket takes more. */
-void shm_sock_announce(struct shm_sock *sock, uint64_t places);
-/* Whom the kernel names as the peer of a connected socket. No lock is needed. */
-void shm_sock_peer(int fd, struct weir_peer *who);
-void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg);
-void shm_event_drop(struct shm_event *event);
-
-/* cm_thread.c */
-int shm_cm_start(struct shm_dev *dev);
-void shm_cm_stop(struct shm_dev *dev);
-void shm_cm_wake(struct shm_dev *dev); /* something is due that was not */
 
 #endif

@@ -1,38 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection's socket: its messages out, its end, and the events made of it. The lock is held in all of it. */
+/* A connection's socket: how it is made, its states, its end, and the events made of it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "alloc.h"
+#include "guard.h"
 #include "shm.h"
 
 #define GREETING_NS 5000000000ull  /* how long a HELLO or a READY may take: threads of control send them */
 #define ANSWER_NS   30000000000ull /* and an ACCEPT, which waits for the peer's engine */
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* since Linux 6.16 */
+#endif
+
 static _Atomic uint64_t next_id = 1;
 
-uint64_t shm_watch(struct shm_dev *dev, int fd)
+uint64_t shm_next_id(void)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = next_id++};
-
-	return epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? event.data.u64 : 0;
+	return next_id++;
 }
 
-void shm_unwatch(struct shm_dev *dev, int fd)
+int shm_watch(struct shm_dev *dev, int fd, uint64_t id)
 {
-	epoll_ctl(dev->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-}
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = id};
 
-void shm_sock_set_id(struct shm_sock *sock, uint64_t id)
-{
-	sock->id = id;
-	LIST_INSERT_HEAD(&sock->dev->by_id[id % SHM_ID_LISTS], sock, same);
+	return epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
 }
 
 void shm_sock_peer(int fd, struct weir_peer *who)
@@ -50,34 +48,73 @@ void shm_sock_peer(int fd, struct weir_peer *who)
 	snprintf(who->address, sizeof(who->address), "process %d", (int)cred.pid);
 }
 
-struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, enum shm_sock_state state)
+struct shm_account *shm_account_of(const struct weir_peer *who)
 {
-	struct shm_sock *sock;
-	uint64_t id;
+	return shm_account_get(who->has_credentials ? who->uid : UINT32_MAX);
+}
 
-	if (dev->nsocks >= dev->max_connections)
-		return NULL;
-	sock = mem_zalloc(sizeof(*sock));
+bool shm_pass_rights(int fd, bool may_pass)
+{
+	int value = may_pass;
+
+	return setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof(value)) == 0;
+}
+
+struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *account)
+{
+	struct shm_sock *sock = mem_zalloc(sizeof(*sock));
+	int on = 1;
+
 	if (!sock)
 		return NULL;
+	/* Each message has the sender's credentials then, so that an empty one can be told from the end of the stream. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	sock->dev = dev;
 	sock->fd = fd;
-	shm_sock_peer(fd, &sock->who);
-	sock->life = life_get(dev, fd, sock->who.pid);
+	sock->account = account;
+	sock->id = shm_next_id();
+	sock->state = SOCK_DEAD;
+	sock->rings_fd = -1;
 	sock->lanes_fd = -1;
+	sock->rings.guard = GUARD_NONE;
+	sock->fresh.mapping.guard = GUARD_NONE;
 	sock->events[0].sock = sock;
 	sock->events[1].sock = sock;
-	id = shm_watch(dev, fd);
-	if (id == 0) {
-		life_put(dev, sock->life);
-		mem_free(sock);
-		return NULL;
-	}
-	shm_sock_set_id(sock, id);
-	shm_sock_enter(sock, state);
-	dev->nsocks++;
-	TAILQ_INSERT_TAIL(&dev->socks, sock, entry);
+	shm_sock_peer(fd, &sock->who);
+	sock->life = life_get(dev, fd, sock->who.pid);
 	return sock;
+}
+
+int shm_sock_watch(struct shm_sock *sock)
+{
+	int rc = shm_watch(sock->dev, sock->fd, sock->id);
+
+	sock->is_watched = rc == 0;
+	return rc;
+}
+
+int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state)
+{
+	struct shm_dev *dev = sock->dev;
+	int rc = -ENOSPC;
+
+	shm_lock(dev);
+	if (dev->nsocks < dev->max_connections) {
+		dev->nsocks++;
+		TAILQ_INSERT_TAIL(&dev->socks, sock, entry);
+		LIST_INSERT_HEAD(&dev->by_id[sock->id % SHM_ID_LISTS], sock, same);
+		sock->is_known = true;
+		sock->visit = dev->visit;
+		if (state == SOCK_GREETING) {
+			TAILQ_INSERT_TAIL(&dev->greeting, sock, greeting);
+			sock->account->ngreeting++;
+			sock->listener->nwaiting++;
+		}
+		shm_sock_enter(sock, state);
+		rc = 0;
+	}
+	shm_unlock(dev);
+	return rc;
 }
 
 static bool is_waiting(enum shm_sock_state state)
@@ -85,62 +122,168 @@ static bool is_waiting(enum shm_sock_state state)
 	return state == SOCK_GREETING || state == SOCK_REQUEST;
 }
 
+static uint64_t wait_of(enum shm_sock_state state)
+{
+	switch (state) {
+	case SOCK_GREETING:
+	case SOCK_ACCEPTED:
+		return GREETING_NS;
+	case SOCK_CALLING:
+	case SOCK_CONNECTING:
+		return ANSWER_NS;
+	default:
+		return 0;
+	}
+}
+
 void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state)
 {
+	uint64_t wait_ns = wait_of(state);
 	struct timespec now;
 
+	if (sock->state == SOCK_GREETING && state != SOCK_GREETING) {
+		TAILQ_REMOVE(&sock->dev->greeting, sock, greeting);
+		sock->account->ngreeting--;
+	}
 	if (sock->listener && is_waiting(sock->state) && !is_waiting(state))
 		sock->listener->nwaiting--;
 	sock->state = state;
 	sock->deadline_ns = UINT64_MAX;
-	if (state != SOCK_GREETING && state != SOCK_ACCEPTED && state != SOCK_CONNECTING)
+	if (wait_ns == 0)
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	sock->deadline_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec +
-			    (state == SOCK_CONNECTING ? ANSWER_NS : GREETING_NS);
-	shm_cm_wake(sock->dev);
+	sock->deadline_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + wait_ns;
 }
 
-void shm_sock_close(struct shm_sock *sock)
+void shm_sock_task(struct shm_sock *sock, enum shm_task task)
 {
-	if (sock->fd >= 0) {
-		/* A child of this process may have the socket, too: to close the descriptor would neither end the connection nor
-		 * take it out of epoll. */
-		shm_unwatch(sock->dev, sock->fd);
-		shutdown(sock->fd, SHUT_RDWR);
-		close(sock->fd);
-	}
-	sock->fd = -1;
-	shm_sock_enter(sock, SOCK_DEAD);
+	if (sock->tasks == 0)
+		TAILQ_INSERT_TAIL(&sock->dev->tasks, sock, task);
+	sock->tasks |= task;
 }
 
-void shm_sock_free(struct shm_sock *sock)
+void shm_sock_release_locked(struct shm_sock *sock)
 {
 	struct shm_dev *dev = sock->dev;
 
 	shm_event_drop(&sock->events[0]);
 	shm_event_drop(&sock->events[1]);
-	shm_sock_close(sock);
-	life_put(dev, sock->life);
-	shm_peer_release(&sock->peer);
+	shm_sock_enter(sock, SOCK_DEAD);
+	sock->qp = NULL;
+	sock->listener = NULL;
+	if (sock->is_known)
+		LIST_REMOVE(sock, same);
+	sock->is_known = false;
+	TAILQ_REMOVE(&dev->socks, sock, entry);
+	dev->nsocks--;
+	shm_sock_task(sock, TASK_FREE);
+}
+
+void shm_sock_release(struct shm_sock *sock)
+{
+	struct shm_dev *dev = sock->dev;
+
+	shm_lock(dev);
+	shm_sock_release_locked(sock);
+	shm_unlock(dev);
+	shm_cm_wake(dev);
+}
+
+/* On a worker of the reaper: each of these calls may take as long as the peer likes. */
+static void give_up(struct reap_job *job)
+{
+	struct shm_sock *sock = (struct shm_sock *)job;
+
+	close(sock->fd);
+	for (uint32_t i = 0; i < sock->nforeign; i++)
+		close(sock->foreign[i]);
+	if (sock->rings_fd >= 0)
+		close(sock->rings_fd);
 	if (sock->lanes_fd >= 0)
 		close(sock->lanes_fd);
-	if (sock->rings)
-		munmap(sock->rings, sock->rings_bytes);
-	TAILQ_REMOVE(&dev->socks, sock, entry);
-	LIST_REMOVE(sock, same);
-	dev->nsocks--;
+	mapping_release(&sock->rings);
+	mapping_release(&sock->fresh.mapping);
+	shm_peer_release(&sock->peer);
+	mem_free(sock->hello);
 	mem_free(sock);
+}
+
+/* Whether a socket that is shut down has no message left. Nothing can be added to its queue any more. */
+static bool is_empty(int fd)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		char byte;
+		struct iovec iov = {&byte, 1};
+		struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
+		ssize_t n = recvmsg(fd, &hdr, MSG_PEEK | MSG_DONTWAIT);
+
+		/* There is no room for the credentials that each message has, be it empty or not. */
+		if (n >= 0)
+			return n == 0 && !(hdr.msg_flags & MSG_CTRUNC);
+		if (errno == EAGAIN)
+			return true;
+		/* The end of the peer is reported once, as an error. */
+	}
+	return true;
+}
+
+void shm_sock_drop(struct shm_sock *sock)
+{
+	(void)shutdown(sock->fd, SHUT_RDWR);
+	if (sock->is_watched)
+		(void)epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);
+	life_put(sock->dev, sock->life);
+	sock->job = (struct reap_job){
+		.run = give_up,
+		.account = sock->account,
+		.is_suspect = sock->nforeign > 0 || !is_empty(sock->fd),
+	};
+	reap(&sock->job);
+}
+
+struct closing {
+	struct reap_job job;
+	int fd;
+};
+
+static void close_it(struct reap_job *job)
+{
+	struct closing *closing = (struct closing *)job;
+
+	close(closing->fd);
+	mem_free(closing);
+}
+
+void shm_close_later(int fd, struct shm_account *account)
+{
+	struct closing *closing = mem_zalloc(sizeof(*closing));
+
+	(void)shutdown(fd, SHUT_RDWR);
+	if (!closing) {
+		close(fd);
+		return;
+	}
+	shm_account_hold(account);
+	closing->fd = fd;
+	closing->job = (struct reap_job){.run = close_it, .account = account, .is_suspect = true};
+	reap(&closing->job);
 }
 
 void shm_sock_ended(struct shm_sock *sock, int error)
 {
-	enum shm_sock_state state = sock->state;
+	struct shm_dev *dev = sock->dev;
+	enum shm_sock_state state;
+	bool is_freed = false;
 
-	shm_sock_close(sock);
+	shm_lock(dev);
+	state = sock->state;
 	switch (state) {
 	case SOCK_GREETING:
-		shm_sock_free(sock);
+		shm_sock_release_locked(sock);
+		is_freed = true;
+		break;
+	case SOCK_CALLING: /* it has no place for us, and closed at once */
+		shm_event_push(sock, FABRIC_CM_FAILED, error == -ECONNRESET ? -ECONNREFUSED : error, NULL);
 		break;
 	case SOCK_CONNECTING:
 	case SOCK_ACCEPTED:
@@ -152,59 +295,16 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 			error = -ESHUTDOWN;
 		shm_event_push(sock, FABRIC_CM_DISCONNECTED, error, NULL);
 		break;
-	case SOCK_REQUEST: /* accept will find it dead */
+	case SOCK_REQUEST:
 	case SOCK_DEAD:
 		break;
 	}
-}
-
-int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(SHM_FDS_MAX * sizeof(int))];
-	} control = {0};
-	struct iovec iov = {(void *)(uintptr_t)msg, sizeof(*msg)};
-	struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
-
-	if (nfds > 0) {
-		struct cmsghdr *cmsg;
-
-		hdr.msg_control = control.bytes;
-		hdr.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-		cmsg = CMSG_FIRSTHDR(&hdr);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(nfds * sizeof(int));
-		memcpy(CMSG_DATA(cmsg), fds, nfds * sizeof(int));
-	}
-	/* A packet goes as a whole or not at all. */
-	return sendmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-void shm_sock_announce(struct shm_sock *sock, uint64_t places)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = sock->id};
-	bool was_behind = sock->unannounced != 0;
-	int rc = 0;
-
-	sock->unannounced |= places;
-	while (sock->unannounced != 0 && rc == 0) {
-		struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REGION};
-		uint64_t one = sock->unannounced & -sock->unannounced;
-		int fd;
-
-		if (shm_offer_regions(sock->dev, one, &msg, &fd) != 0) /* else it is gone again */
-			rc = shm_sock_send(sock, &msg, &fd, 1);
-		if (rc == 0)
-			sock->unannounced &= ~one;
-	}
-	if (rc == -EAGAIN)
-		event.events |= EPOLLOUT;
-	else if (rc != 0)
-		shm_sock_ended(sock, rc);
-	if (sock->fd >= 0 && was_behind != (sock->unannounced != 0))
-		epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_MOD, sock->fd, &event);
+	if (!is_freed && state != SOCK_DEAD)
+		shm_sock_enter(sock, SOCK_DEAD);
+	shm_unlock(dev);
+	/* The descriptor stays open until the socket is freed, by the control thread, which is this one or is told by epoll. */
+	if (state != SOCK_DEAD)
+		(void)shutdown(sock->fd, SHUT_RDWR);
 }
 
 void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg)
@@ -223,6 +323,7 @@ void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, 
 	}
 	event->event.peer = sock->who;
 	event->is_queued = true;
+	event->is_taken = false;
 	TAILQ_INSERT_TAIL(&dev->events, event, entry);
 	dev->nevents++;
 }
@@ -234,6 +335,9 @@ void shm_event_drop(struct shm_event *event)
 	if (!event->is_queued)
 		return;
 	event->is_queued = false;
-	TAILQ_REMOVE(&dev->events, event, entry);
+	if (event->is_taken)
+		TAILQ_REMOVE(&dev->taken, event, entry);
+	else
+		TAILQ_REMOVE(&dev->events, event, entry);
 	dev->nevents--;
 }

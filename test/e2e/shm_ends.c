@@ -201,3 +201,10 @@ struct end_holdings end_count(void)
 	closedir(dir);
 	return holdings;
 }
+
+void end_until_released(struct end *end, struct end_holdings before)
+{
+	struct end_holdings now;
+
+	END_WAIT(end, NULL, (now = end_count(), now.fds == before.fds && now.maps == before.maps));
+}

@@ -78,5 +78,7 @@ struct end_holdings {
 	uint32_t maps;
 };
 struct end_holdings end_count(void);
+/* Poll one end, or none, until this process has what it had: the reaper closes and unmaps. */
+void end_until_released(struct end *end, struct end_holdings before);
 
 #endif

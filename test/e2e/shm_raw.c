@@ -32,8 +32,8 @@ void raw_init(struct raw *raw)
 	raw->fd = -1;
 	raw->fds[0] = raw_memfd(2 * ring_footprint(RAW_RING_BYTES), &rings);
 	raw->fds[1] = raw_memfd(KEY_ENTRIES * sizeof(struct key_entry), &keys);
-	raw->fds[2] = raw_memfd(RAW_REGION_BYTES, &region);
-	raw->nfds = 3;
+	raw->region_fd = raw_memfd(RAW_REGION_BYTES, &region);
+	raw->nfds = 2;
 	raw->rings = rings;
 	raw->keys = keys;
 	raw->region = region;
@@ -46,8 +46,7 @@ void raw_init(struct raw *raw)
 		.ring_bytes = RAW_RING_BYTES,
 		.max_msg_bytes = 1024,
 		.conn_id = RAW_CONN_ID,
-		.nregions = 1,
-		.regions[0] = {.id = RAW_REGION_ID, .is_writable = 1, .len = RAW_REGION_BYTES},
+		.region = {.id = RAW_REGION_ID, .is_writable = 1, .len = RAW_REGION_BYTES},
 	};
 }
 
@@ -82,6 +81,7 @@ void raw_fini(struct raw *raw)
 		close(raw->fd);
 	for (uint32_t i = 0; i < raw->nfds; i++)
 		close(raw->fds[i]);
+	close(raw->region_fd);
 	munmap(raw->rings, 2 * ring_footprint(RAW_RING_BYTES));
 	munmap(raw->keys, KEY_ENTRIES * sizeof(struct key_entry));
 	munmap(raw->region, RAW_REGION_BYTES);
@@ -94,13 +94,29 @@ static socklen_t address(const char *addr, struct sockaddr_un *sun)
 			   (size_t)snprintf(sun->sun_path + 1, sizeof(sun->sun_path) - 1, "weir/%s", addr));
 }
 
-void raw_connect(struct raw *raw, const char *addr)
+void raw_connect_only(struct raw *raw, const char *addr)
 {
 	struct sockaddr_un sun;
 	socklen_t len = address(addr, &sun);
 
 	raw->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(raw->fd, (struct sockaddr *)&sun, len), 0);
+}
+
+void raw_connect(struct raw *raw, const char *addr)
+{
+	raw_connect_only(raw, addr);
+	assert_true(raw_recv(raw, NULL));
+	assert_int_equal(raw->answer.type, SHM_WELCOME);
+}
+
+void raw_welcome(struct raw *raw, int listener, struct end *polled)
+{
+	raw->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(raw->fd >= 0);
+	raw_send_type(raw, SHM_WELCOME);
+	assert_true(raw_recv(raw, polled));
+	assert_int_equal(raw->answer.type, SHM_HELLO);
 }
 
 int raw_listen(const char *addr)
@@ -184,6 +200,27 @@ bool raw_recv(struct raw *raw, struct end *polled)
 		assert_true(end_now_ns() < until);
 		end_step(polled, NULL);
 	}
+}
+
+void raw_send_region(const struct raw *raw)
+{
+	struct shm_msg msg = raw->hello;
+
+	msg.type = SHM_REGION;
+	raw_send(raw, &msg, sizeof(msg), &raw->region_fd, 1);
+}
+
+void raw_give_region(struct raw *raw, struct end *polled)
+{
+	END_WAIT(polled, NULL,
+		 polled->nwcs > 0 || polled->nevents > 0 ||
+			 recv(raw->fd, &raw->answer, sizeof(raw->answer), MSG_DONTWAIT) ==
+				 sizeof(raw->answer));
+	if (polled->nwcs > 0 || polled->nevents > 0)
+		return;
+	assert_int_equal(raw->answer.type, SHM_WANT);
+	if (raw->answer.region.id == raw->hello.region.id)
+		raw_send_region(raw);
 }
 
 void raw_pair(struct raw *raw, struct end *end)

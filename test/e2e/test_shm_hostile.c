@@ -192,6 +192,7 @@ static void access_remote(enum fabric_op op, const struct key_entry *entry, uint
 	raw_pair(&raw, &b);
 	memcpy(&raw.keys[9], entry, sizeof(*entry));
 	end_post(&b, wr, end_sge(&b, 0, len));
+	raw_give_region(&raw, &b);
 }
 
 static void keys__a_good_one_gives_access(void **state)
@@ -280,7 +281,7 @@ static void keys__an_entry_that_is_written_for_ever(void **state)
 static void keys__say_that_a_region_for_reading_may_be_written(void **state)
 {
 	(void)state;
-	raw.hello.regions[0].is_writable = 0;
+	raw.hello.region.is_writable = 0;
 	expect_refused(&good, 4096, 64);
 }
 
@@ -360,7 +361,7 @@ static void keys__that_were_set_anew(void **state)
 static void keys__of_a_region_for_reading_that_was_read(void **state)
 {
 	(void)state;
-	raw.hello.regions[0].is_writable = 0;
+	raw.hello.region.is_writable = 0;
 	access_remote(FABRIC_READ, &good, 4096, 64);
 	end_wc(&b, NULL, FABRIC_READ, FABRIC_OK);
 	post_rdma(FABRIC_WRITE, KEY, 4096, 64);

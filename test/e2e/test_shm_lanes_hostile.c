@@ -255,13 +255,12 @@ static void hostile__one_place_for_all(void **state)
 
 		qps[0][i] = end_connect(&a, addr, &qps[0][i]);
 		raw_init(&raws[i]);
-		raws[i].fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		assert_true(raw_recv(&raws[i], &a));
+		raw_welcome(&raws[i], listener, &a);
 		msg = raws[i].hello;
 		msg.type = SHM_ACCEPT;
 		msg.has_lanes = raws[i].answer.has_lanes;
 		msg.place = (struct lane_place){.lane = 3, .place = 5, .start = 7};
-		raw_send(&raws[i], &msg, sizeof(msg), raws[i].fds + 1, 2);
+		raw_send(&raws[i], &msg, sizeof(msg), raws[i].fds + 1, 1);
 		end_event(&a, NULL, FABRIC_CM_ESTABLISHED);
 	}
 	for (const struct shm_qp *qp = qp_of(0, 1)->lane->qps[5]; qp; qp = qp->older)

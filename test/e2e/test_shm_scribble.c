@@ -104,6 +104,16 @@ static void scribble_lane(void)
 	raw_scribble((uint8_t *)raw.lane_rx.cells.base - sizeof(struct ring_shared), 4096, 1);
 }
 
+/* The region is given to whoever asks for it. */
+static void serve_socket(void)
+{
+	struct shm_msg msg;
+
+	while (recv(raw.fd, &msg, sizeof(msg), MSG_DONTWAIT) == (ssize_t)sizeof(msg))
+		if (msg.type == SHM_WANT)
+			raw_send_region(&raw);
+}
+
 /* The other process: until it is killed. */
 static void run_scribbler(enum target target, uint32_t seed)
 {
@@ -115,6 +125,7 @@ static void run_scribbler(enum target target, uint32_t seed)
 	srandom(seed);
 	ring_reader_init(&rx, second, RAW_RING_BYTES, 2048);
 	for (;; atomic_fetch_add(loops, 1)) {
+		serve_socket();
 		if (target != EVERYTHING && target != LANES)
 			serve_ring(&rx, &xid);
 		switch (target) {
@@ -144,12 +155,12 @@ static void run_scribbler(enum target target, uint32_t seed)
 	}
 }
 
-/* Receive ACCEPT, and map what comes with it: the key table can only be read, whatever one tries. */
-static void map_theirs(void)
+/* Receive a message with one descriptor. */
+static int recv_fd(enum shm_msg_type type)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(SHM_FDS_MAX * sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec iov = {&raw.answer, sizeof(raw.answer)};
 	struct msghdr hdr = {.msg_iov = &iov,
@@ -157,28 +168,51 @@ static void map_theirs(void)
 			     .msg_control = control.bytes,
 			     .msg_controllen = sizeof(control.bytes)};
 	uint64_t until = end_now_ns() + END_WAIT_NS;
-	int fds[SHM_FDS_MAX];
+	int fd;
 
 	while (recvmsg(raw.fd, &hdr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0) {
 		assert_true(end_now_ns() < until);
 		pair_poll(&pair);
 	}
-	assert_int_equal(raw.answer.type, SHM_ACCEPT);
+	assert_int_equal(raw.answer.type, type);
 	assert_non_null(CMSG_FIRSTHDR(&hdr));
-	memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&hdr)), (raw.answer.nregions + 1) * sizeof(int));
-	assert_ptr_equal(mmap(NULL, KEY_ENTRIES * sizeof(struct key_entry), PROT_READ | PROT_WRITE,
-			      MAP_SHARED, fds[0], 0),
-			 MAP_FAILED);
-	close(fds[0]);
-	for (ntheirs = 0; ntheirs < raw.answer.nregions; ntheirs++) {
-		size_t len = (size_t)raw.answer.regions[ntheirs].len;
-		void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fds[ntheirs + 1],
-				  (off_t)raw.answer.regions[ntheirs].fd_offset);
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&hdr)), sizeof(fd));
+	return fd;
+}
 
+/* Receive ACCEPT: the key table that comes with it can only be read, whatever one tries. */
+static void recv_accept(void)
+{
+	int fd = recv_fd(SHM_ACCEPT);
+
+	assert_ptr_equal(
+		mmap(NULL, KEY_ENTRIES * sizeof(struct key_entry), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+		MAP_FAILED);
+	close(fd);
+}
+
+/* Ask for the region in each place, and map those that there are. */
+static void map_theirs(void)
+{
+	const struct shm_dev *dev = (const struct shm_dev *)pair.server->dev;
+	struct shm_msg want = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WANT};
+
+	for (uint32_t place = 0; place < SHM_REGIONS_MAX; place++) {
+		void *base;
+		int fd;
+
+		want.region.id = SHM_REGIONS_MAX + place;
+		raw_send(&raw, &want, sizeof(want), NULL, 0);
+		if (!dev->mrs[place].shown)
+			continue;
+		fd = recv_fd(SHM_REGION);
+		base = mmap(NULL, (size_t)raw.answer.region.len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			    (off_t)raw.answer.region.fd_offset);
 		assert_ptr_not_equal(base, MAP_FAILED);
 		theirs[ntheirs].base = base;
-		theirs[ntheirs].len = len;
-		close(fds[ntheirs + 1]);
+		theirs[ntheirs].len = (size_t)raw.answer.region.len;
+		ntheirs++;
+		close(fd);
 	}
 	assert_true(ntheirs > 0);
 }
@@ -195,6 +229,7 @@ static void unmap_theirs(void)
 static pid_t attack(enum target target, uint32_t seed)
 {
 	int opened = pair.server_opened;
+	struct shm_msg accept;
 	pid_t pid;
 
 	raw_init(&raw);
@@ -202,9 +237,12 @@ static pid_t attack(enum target target, uint32_t seed)
 	raw_offer_lanes(&raw);
 	raw_connect(&raw, pair.addr);
 	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
-	map_theirs();
-	raw_send_type(&raw, SHM_READY);
+	recv_accept();
 	raw_begin_lane(&raw);
+	raw_send_type(&raw, SHM_READY);
+	accept = raw.answer;
+	map_theirs();
+	raw.answer = accept;
 	pair_until(&pair, &pair.server_opened, opened + 1);
 	atomic_store(loops, 0);
 	pid = fork();

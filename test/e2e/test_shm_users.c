@@ -70,20 +70,31 @@ static enum found receive(int fd)
 /* It says all that a good peer says, whether anybody listens or not. */
 static enum found child_connects(int ready)
 {
+	enum found found;
+
 	(void)ready;
-	raw_connect(&raw, addr);
+	raw_connect_only(&raw, addr);
+	found = receive(raw.fd); /* WELCOME */
+	if (found != FOUND_MESSAGE)
+		return found;
 	raw_try_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
 	return receive(raw.fd);
 }
 
 static enum found child_serves(int ready)
 {
+	static const struct shm_msg welcome = {
+		.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WELCOME};
 	int listener = raw_listen(addr), fd;
 
 	if (write(ready, "", 1) != 1)
 		return FOUND_NOTHING;
 	fd = accept(listener, NULL, NULL);
-	return fd < 0 ? FOUND_NOTHING : receive(fd);
+	if (fd < 0)
+		return FOUND_NOTHING;
+	raw.fd = fd;
+	raw_try_send(&raw, &welcome, sizeof(welcome), NULL, 0);
+	return receive(fd);
 }
 
 /* A process of the other user, which has said that it is ready unless it connects. */

@@ -175,7 +175,7 @@ static void add_responder(struct ranges *ranges, const struct weir_conn *conn)
 static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
-	const uint8_t *base = qp->sock->rings;
+	const uint8_t *base = qp->sock->rings.base;
 	/* From a line of its own, so that an offset of 0 is not taken for nothing. */
 	const uint8_t *at = (const uint8_t *)(uintptr_t)LINE;
 

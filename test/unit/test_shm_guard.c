@@ -17,6 +17,7 @@
 
 #define PAGE 4096u
 #define LEN  (4 * PAGE)
+#define TAG  77u
 
 static uint8_t *memory;
 static int file, wake;
@@ -57,21 +58,23 @@ static uint64_t wakes(void)
 
 static void lost_memory_is_zeros(void **state)
 {
-	int guard = guard_set(memory, LEN, wake);
-	unsigned losses = guard_losses();
+	int guard = guard_set(memory, LEN, PAGE, wake, TAG);
+	uint64_t tag = 0;
 
 	(void)state;
 	assert_int_not_equal(guard, GUARD_NONE);
 	assert_false(guard_is_lost(guard));
 	cut_off();
 	assert_int_equal(memory[0], 0x5a);
-	assert_int_equal(guard_losses(), losses);
+	assert_false(guard_take_loss(wake, &tag));
 	assert_false(guard_is_lost(guard));
 	assert_int_equal(wakes(), 0);
 	assert_int_equal(memory[LEN - 1], 0);
 	assert_true(guard_is_lost(guard));
 	assert_int_equal(wakes(), 1);
-	assert_int_equal(guard_losses(), losses + 1);
+	assert_true(guard_take_loss(wake, &tag));
+	assert_int_equal(tag, TAG);
+	assert_false(guard_take_loss(wake, &tag));
 	memory[PAGE] = 1; /* and can be written to */
 	assert_int_equal(memory[PAGE], 1);
 	guard_clear(guard);
@@ -79,7 +82,7 @@ static void lost_memory_is_zeros(void **state)
 
 static void all_guards_of_a_place_go_together(void **state)
 {
-	int one = guard_set(memory, LEN, wake), two = guard_set(memory, LEN, wake);
+	int one = guard_set(memory, LEN, PAGE, wake, TAG), two = guard_set(memory, LEN, PAGE, wake, TAG);
 
 	(void)state;
 	assert_int_not_equal(one, two);
@@ -115,21 +118,21 @@ static void by_the_application(int signal)
 static void guarded_elsewhere(void)
 {
 	signal(SIGBUS, SIG_DFL); /* cmocka has a handler of its own */
-	guard_set(memory, PAGE, wake);
+	guard_set(memory, PAGE, PAGE, wake, TAG);
 	cut_off();
 }
 
 static void guarded_no_more(void)
 {
 	signal(SIGBUS, SIG_DFL);
-	guard_clear(guard_set(memory, LEN, wake));
+	guard_clear(guard_set(memory, LEN, PAGE, wake, TAG));
 	cut_off();
 }
 
 static void handled_by_the_application(void)
 {
 	signal(SIGBUS, by_the_application);
-	guard_set(memory, PAGE, wake);
+	guard_set(memory, PAGE, PAGE, wake, TAG);
 	cut_off();
 }
 

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The messages on a connection's socket. They come from another process, which may send anything.
+ *
+ * A message is looked at (MSG_PEEK) before it is taken from the socket's queue. The descriptors that come with it are then
+ * copies: whatever the kernel drops because there is no room for it, here or in the process, is not the last reference, and
+ * its close cannot block. Only when all of them are memfds is the message taken. Otherwise it stays where it is, and the
+ * reaper closes the copies and the socket.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "shm.h"
+
+#define MESSAGES_MAX 16u	       /* read from one socket before others have their turn */
+#define FDS_ROOM     (SHM_FDS_MAX + 1) /* so that one too many is seen */
+
+#ifndef SCM_PIDFD
+#define SCM_PIDFD 4
+#endif
+
+union control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(FDS_ROOM * sizeof(int))];
+};
+
+/* A message as it was looked at. */
+struct look {
+	struct shm_msg msg;
+	ssize_t n;
+	int flags;
+	bool has_control; /* which each message has: the sender's credentials */
+	int fds[FDS_ROOM];
+	uint32_t nfds;
+};
+
+int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
+{
+	union control control = {0};
+	struct iovec iov = {(void *)(uintptr_t)msg, sizeof(*msg)};
+	struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (nfds > 0) {
+		struct cmsghdr *cmsg;
+
+		hdr.msg_control = control.bytes;
+		hdr.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+		cmsg = CMSG_FIRSTHDR(&hdr);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+		memcpy(CMSG_DATA(cmsg), fds, nfds * sizeof(int));
+	}
+	/* A packet goes as a whole or not at all. */
+	return sendmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static void drop_fds(int *fds, uint32_t nfds)
+{
+	for (uint32_t i = 0; i < nfds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static enum shm_sock_state state_of(struct shm_sock *sock)
+{
+	enum shm_sock_state state;
+
+	shm_lock(sock->dev);
+	state = sock->state;
+	shm_unlock(sock->dev);
+	return state;
+}
+
+/* To another state, with an event, unless the engine's thread has ended it meanwhile. Returns 0 or -ECONNRESET. */
+static int enter(struct shm_sock *sock, enum shm_sock_state from, enum shm_sock_state to, int kind,
+		 const struct shm_msg *msg)
+{
+	int rc = -ECONNRESET;
+
+	shm_lock(sock->dev);
+	if (sock->state == from) {
+		shm_sock_enter(sock, to);
+		if (kind >= 0)
+			shm_event_push(sock, (enum fabric_cm_kind)kind, 0, msg);
+		rc = 0;
+	}
+	shm_unlock(sock->dev);
+	return rc;
+}
+
+static struct mapping_owner owner_of(const struct shm_sock *sock)
+{
+	return (struct mapping_owner){sock->account, &sock->dev->limits, sock->dev->wake_fd, sock->id};
+}
+
+static bool ring_bytes_ok(const struct shm_msg *msg)
+{
+	uint32_t size = msg->ring_bytes;
+
+	return size >= RING_BYTES_MIN && size <= RING_BYTES_MAX && (size & (size - 1)) == 0 &&
+	       msg->max_msg_bytes <= ring_msg_max(size);
+}
+
+/* HELLO and ACCEPT: who the peer is, and its key table. */
+static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, int keys_fd)
+{
+	const struct mapping_owner owner = owner_of(sock);
+	struct shm_peer *peer = &sock->peer;
+	int rc;
+
+	if (msg->conn_id == KEY_ANY_CONN || msg->max_msg_bytes == 0 || msg->max_msg_bytes > SHM_MSG_MAX ||
+	    msg->private_len > FABRIC_PRIVATE_DATA_MAX)
+		return -EPROTO;
+	rc = mapping_peer(&peer->keys_mapping, &owner, keys_fd, 0, sizeof(struct key_entry) * KEY_ENTRIES,
+			  false, false);
+	if (rc != 0)
+		return rc;
+	peer->keys.entries = peer->keys_mapping.base;
+	peer->conn_id = msg->conn_id;
+	peer->max_msg_bytes = msg->max_msg_bytes;
+	return 0;
+}
+
+/* Whether a descriptor is what lanes can be mapped from, later, by the engine's thread. */
+static int check_lanes(const struct shm_sock *sock, int fd)
+{
+	const struct mapping_owner owner = owner_of(sock);
+	struct shm_mapping mapping;
+	int rc = mapping_peer(&mapping, &owner, fd, 0, sizeof(struct lane_memory), true, false);
+
+	if (rc == 0)
+		mapping_release(&mapping);
+	return rc;
+}
+
+/* The socket becomes the engine's: this thread does not touch it any more until it is watched again. */
+static int hand_over(struct shm_sock *sock, const struct shm_msg *msg)
+{
+	struct shm_dev *dev = sock->dev;
+	int rc = -ECONNRESET;
+
+	if (epoll_ctl(dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL) == 0)
+		sock->is_watched = false;
+	shm_lock(dev);
+	if (sock->state == SOCK_GREETING && sock->listener) {
+		LIST_REMOVE(sock, same);
+		sock->is_known = false;
+		shm_sock_enter(sock, SOCK_REQUEST);
+		shm_event_push(sock, FABRIC_CM_REQUEST, 0, msg);
+		rc = SHM_HANDED_OVER;
+	}
+	shm_unlock(dev);
+	return rc;
+}
+
+static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, int *fds, uint32_t nfds)
+{
+	const struct mapping_owner owner = owner_of(sock);
+	int rc;
+
+	if (msg->type != SHM_HELLO || msg->has_lanes > 1 || nfds != 2u + msg->has_lanes ||
+	    !ring_bytes_ok(msg))
+		return -EPROTO;
+	sock->ring_bytes = msg->ring_bytes;
+	rc = mapping_peer(&sock->rings, &owner, fds[0], 0, 2 * ring_footprint(msg->ring_bytes), true, false);
+	if (rc == 0)
+		rc = take_peer(sock, msg, fds[1]);
+	if (rc == 0 && msg->has_lanes)
+		rc = check_lanes(sock, fds[2]);
+	if (rc != 0)
+		return rc;
+	if (msg->has_lanes) {
+		sock->lanes_fd = fds[2];
+		fds[2] = -1;
+	}
+	return hand_over(sock, msg);
+}
+
+/* The peer has checked who this side is, and takes descriptors from it. */
+static int on_welcome(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nfds)
+{
+	int fds[SHM_FDS_MAX] = {sock->rings_fd, sock->dev->keys.fd, sock->lanes_fd};
+	int rc;
+
+	if (msg->type != SHM_WELCOME || nfds != 0)
+		return -EPROTO;
+	rc = shm_sock_send(sock, sock->hello, fds, 2 + sock->hello->has_lanes);
+	close(sock->rings_fd);
+	if (sock->lanes_fd >= 0)
+		close(sock->lanes_fd);
+	sock->rings_fd = sock->lanes_fd = -1;
+	mem_free(sock->hello);
+	sock->hello = NULL;
+	return rc == 0 ? enter(sock, SOCK_CALLING, SOCK_CONNECTING, -1, NULL) : -ECONNRESET;
+}
+
+static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
+{
+	const struct shm_msg ready = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_READY};
+	int rc;
+
+	if (msg->type == SHM_REJECT && nfds == 0) {
+		rc = enter(sock, SOCK_CONNECTING, SOCK_DEAD, FABRIC_CM_REJECTED, msg);
+		return rc == 0 ? -ECONNRESET : rc;
+	}
+	if (msg->type != SHM_ACCEPT || nfds != 1 || msg->max_msg_bytes > ring_msg_max(sock->ring_bytes) ||
+	    msg->has_lanes > sock->has_lanes || msg->place.lane >= LANE_COUNT ||
+	    msg->place.place >= LANE_PLACES)
+		return -EPROTO;
+	rc = take_peer(sock, msg, fds[0]);
+	if (rc != 0)
+		return rc;
+	sock->has_lanes = msg->has_lanes;
+	sock->place = msg->place;
+	if (shm_sock_send(sock, &ready, NULL, 0) != 0)
+		return -ECONNRESET;
+	return enter(sock, SOCK_CONNECTING, SOCK_OPEN, FABRIC_CM_ESTABLISHED, msg);
+}
+
+/* The peer's keys refer to a region of this side's that it has not got. Of one that is gone, or that is not for this peer,
+ * nothing is said: the peer's request fails when it has waited. */
+static int on_want(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nfds)
+{
+	uint32_t place = msg->region.id % SHM_REGIONS_MAX;
+
+	if (nfds != 0 || msg->region.id == 0)
+		return -EPROTO;
+	sock->due |= 1ull << place;
+	shm_sock_flush(sock);
+	return 0;
+}
+
+/* One that was not asked for, or not any more, is not mapped. */
+static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
+{
+	uint32_t id = msg->region.id;
+	int rc;
+
+	if (nfds != 1 || id == 0)
+		return -EPROTO;
+	if (id != sock->asked || atomic_load_explicit(&sock->has_fresh, memory_order_acquire))
+		return 0;
+	sock->asked = 0;
+	rc = shm_import_map(sock, msg, fds[0]);
+	if (rc != 0)
+		return rc;
+	atomic_compare_exchange_strong(&sock->wanted, &id, 0);
+	atomic_store_explicit(&sock->has_fresh, true, memory_order_release);
+	return 0;
+}
+
+static int on_goodbye(struct shm_sock *sock, uint32_t nfds)
+{
+	if (nfds != 0)
+		return -EPROTO;
+	shm_lock(sock->dev);
+	sock->has_left = true;
+	shm_unlock(sock->dev);
+	return 0;
+}
+
+static int on_message(struct shm_sock *sock, const struct shm_msg *msg, int *fds, uint32_t nfds)
+{
+	switch (state_of(sock)) {
+	case SOCK_GREETING:
+		return on_hello(sock, msg, fds, nfds);
+	case SOCK_CALLING:
+		return on_welcome(sock, msg, nfds);
+	case SOCK_CONNECTING:
+		return on_answer(sock, msg, fds, nfds);
+	case SOCK_ACCEPTED:
+		if (msg->type == SHM_READY && nfds == 0)
+			return enter(sock, SOCK_ACCEPTED, SOCK_OPEN, FABRIC_CM_ESTABLISHED, NULL);
+		return -EPROTO;
+	case SOCK_OPEN:
+		if (msg->type == SHM_WANT)
+			return on_want(sock, msg, nfds);
+		if (msg->type == SHM_GOODBYE)
+			return on_goodbye(sock, nfds);
+		return msg->type == SHM_REGION ? on_region(sock, msg, fds, nfds) : -EPROTO;
+	default:
+		return -ECONNRESET;
+	}
+}
+
+/* All descriptors of a message. There are none but those of SCM_RIGHTS as long as no option of the socket asks for others. */
+static void collect_fds(struct msghdr *hdr, struct look *look)
+{
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(hdr); cmsg; cmsg = CMSG_NXTHDR(hdr, cmsg)) {
+		uint32_t count = (uint32_t)((cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+
+		look->has_control = true;
+		if (cmsg->cmsg_level != SOL_SOCKET ||
+		    (cmsg->cmsg_type != SCM_RIGHTS && cmsg->cmsg_type != SCM_PIDFD))
+			continue;
+		for (uint32_t i = 0; i < count && look->nfds < FDS_ROOM; i++)
+			memcpy(&look->fds[look->nfds++], CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
+	}
+}
+
+static void peek(const struct shm_sock *sock, struct look *look)
+{
+	union control control;
+	struct iovec iov = {&look->msg, sizeof(look->msg)};
+	struct msghdr hdr = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.bytes,
+			     .msg_controllen = sizeof(control.bytes)};
+
+	look->nfds = 0;
+	look->has_control = false;
+	look->n = recvmsg(sock->fd, &hdr, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	look->flags = hdr.msg_flags;
+	if (look->n >= 0)
+		collect_fds(&hdr, look);
+}
+
+static void take(const struct shm_sock *sock)
+{
+	char byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	(void)!recvmsg(sock->fd, &hdr, MSG_DONTWAIT);
+}
+
+/* Whether all descriptors are memfds. If not, they are left to the reaper. */
+static bool are_memfds(struct shm_sock *sock, const struct look *look)
+{
+	uint32_t n = 0;
+
+	while (n < look->nfds && mapping_is_memfd(look->fds[n]))
+		n++;
+	if (n == look->nfds)
+		return true;
+	memcpy(sock->foreign, look->fds, look->nfds * sizeof(look->fds[0]));
+	sock->nforeign = look->nfds;
+	return false;
+}
+
+static bool is_well_formed(const struct look *look)
+{
+	return look->n == (ssize_t)sizeof(look->msg) && !(look->flags & (MSG_TRUNC | MSG_CTRUNC)) &&
+	       look->nfds <= SHM_FDS_MAX && look->msg.magic == SHM_MAGIC && look->msg.version == SHM_VERSION;
+}
+
+/* One message. 0; -EAGAIN: there is none; SHM_HANDED_OVER; else the connection is over. */
+static int read_one(struct shm_sock *sock)
+{
+	struct look look;
+	int rc;
+
+	peek(sock, &look);
+	if (look.n < 0)
+		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -ECONNRESET;
+	if (look.n == 0 && !look.has_control)
+		return -ECONNRESET; /* the peer has left */
+	if (!are_memfds(sock, &look))
+		return -EPROTO;
+	if (look.flags & MSG_CTRUNC && look.nfds < FDS_ROOM) {
+		/* This process has no number left for a descriptor. The message waits until it has. */
+		drop_fds(look.fds, look.nfds);
+		sock->dev->is_starved = true;
+		return -EAGAIN;
+	}
+	rc = -EPROTO;
+	if (is_well_formed(&look)) {
+		take(sock);
+		rc = on_message(sock, &look.msg, look.fds, look.nfds);
+	}
+	drop_fds(look.fds, look.nfds);
+	return rc;
+}
+
+int shm_sock_read(struct shm_sock *sock)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < MESSAGES_MAX && rc == 0; i++)
+		rc = read_one(sock);
+	return rc;
+}
+
+/* The peer is asked for the region that the engine's thread needs. */
+static int send_want(struct shm_sock *sock)
+{
+	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WANT};
+	int rc;
+
+	msg.region.id = atomic_load(&sock->wanted);
+	if (msg.region.id == 0 || msg.region.id == sock->asked)
+		return 0;
+	rc = shm_sock_send(sock, &msg, NULL, 0);
+	if (rc == 0)
+		sock->asked = msg.region.id;
+	return rc;
+}
+
+/* The first region that is due. */
+static int send_region(struct shm_sock *sock)
+{
+	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REGION};
+	uint32_t place = (uint32_t)__builtin_ctzll(sock->due);
+	const struct shm_shown *shown = NULL;
+	int rc = 0;
+
+	shm_lock(sock->dev);
+	if (sock->qp && sock->qp->exposes)
+		shown = shm_shown_find(sock->dev, place, &msg);
+	shm_unlock(sock->dev);
+	/* The engine's thread may hide it now, but only this thread closes it. */
+	if (shown)
+		rc = shm_sock_send(sock, &msg, &shown->fd, 1);
+	if (rc == 0)
+		sock->due &= ~(1ull << place);
+	return rc;
+}
+
+void shm_sock_flush(struct shm_sock *sock)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = sock->id};
+	int rc;
+
+	if (state_of(sock) != SOCK_OPEN)
+		return;
+	rc = send_want(sock);
+	while (rc == 0 && sock->due != 0)
+		rc = send_region(sock);
+	if (rc != 0 && rc != -EAGAIN) {
+		shm_sock_ended(sock, -ECONNRESET);
+		return;
+	}
+	if (sock->is_waiting_to_send == (rc == -EAGAIN))
+		return;
+	sock->is_waiting_to_send = rc == -EAGAIN;
+	event.events |= sock->is_waiting_to_send ? EPOLLOUT : 0u;
+	(void)epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_MOD, sock->fd, &event);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "guard.h"
+
+static size_t ordinary_page(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t round_up(uint64_t len, size_t page)
+{
+	return (size_t)((len + page - 1) / page * page);
+}
+
+bool mapping_is_memfd(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	/* A memfd that can shrink would let its owner turn this side's accesses into SIGBUS at any time. */
+	return seals >= 0 && seals & F_SEAL_SHRINK;
+}
+
+size_t mapping_hugepage_bytes(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC ? (size_t)fs.f_bsize : 0;
+}
+
+/* The size of the pages that serve for 'len' bytes of the file, or 0 if they cannot be mapped. */
+static size_t page_for(int fd, uint64_t offset, uint64_t len, bool may_be_huge)
+{
+	size_t huge, page = ordinary_page();
+	struct stat st;
+
+	if (!mapping_is_memfd(fd) || fstat(fd, &st) != 0 || st.st_size < 0 || len == 0 ||
+	    offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset)
+		return 0;
+	huge = mapping_hugepage_bytes(fd);
+	if (huge)
+		page = may_be_huge ? huge : 0;
+	return page != 0 && offset % page == 0 ? page : 0;
+}
+
+/* A child after fork is not to have a mapping: it would keep the memory, and could write to what is the parent's. Where this
+ * fails, a child has the memory, but none of its functions touches it. */
+static void keep_from_children(void *base, size_t len)
+{
+	(void)madvise(base, len, MADV_DONTFORK);
+}
+
+int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner, int fd, uint64_t offset,
+		 uint64_t len, bool is_writable, bool may_be_huge)
+{
+	size_t page = page_for(fd, offset, len, may_be_huge), whole;
+	void *p;
+	int rc;
+
+	*mapping = (struct shm_mapping){.guard = GUARD_NONE};
+	if (page == 0)
+		return -EPROTO;
+	whole = round_up(len, page);
+	rc = shm_account_charge(owner->account, whole, owner->limits);
+	if (rc != 0)
+		return rc;
+	p = mmap(NULL, whole, is_writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
+		 (off_t)offset);
+	if (p == MAP_FAILED) {
+		rc = errno == ENOMEM ? -ENOMEM : -EPROTO;
+		shm_account_discharge(owner->account, whole);
+		return rc;
+	}
+	keep_from_children(p, whole);
+	shm_account_hold(owner->account);
+	mapping->account = owner->account;
+	mapping->base = p;
+	mapping->len = whole;
+	mapping->guard = guard_set(p, whole, page, owner->wake_fd, owner->tag);
+	if (mapping->guard != GUARD_NONE)
+		return 0;
+	mapping_release(mapping);
+	return -ENOSPC;
+}
+
+int mapping_own(struct shm_mapping *mapping, const char *name, size_t len, bool read_only_for_others, int *fd)
+{
+	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, rc;
+	void *p;
+
+	*mapping = (struct shm_mapping){.guard = GUARD_NONE};
+	if (read_only_for_others)
+		seals |= F_SEAL_FUTURE_WRITE; /* it spares the mapping that there is */
+	*fd = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	if (*fd < 0)
+		return -errno;
+	if (ftruncate(*fd, (off_t)len) == 0 && fchmod(*fd, 0) == 0) {
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+		if (p != MAP_FAILED)
+			keep_from_children(p, len);
+		if (p != MAP_FAILED && fcntl(*fd, F_ADD_SEALS, seals) == 0) {
+			mapping->base = p;
+			mapping->len = round_up(len, ordinary_page());
+			return 0;
+		}
+		rc = -errno;
+		if (p != MAP_FAILED)
+			munmap(p, len);
+	} else {
+		rc = -errno;
+	}
+	close(*fd);
+	*fd = -1;
+	return rc;
+}
+
+int mapping_guard(struct shm_mapping *mapping, int wake_fd, uint64_t tag)
+{
+	mapping->guard = guard_set(mapping->base, mapping->len, ordinary_page(), wake_fd, tag);
+	return mapping->guard == GUARD_NONE ? -ENOSPC : 0;
+}
+
+void mapping_release(struct shm_mapping *mapping)
+{
+	if (!mapping->base)
+		return;
+	guard_clear(mapping->guard);
+	munmap(mapping->base, mapping->len);
+	if (mapping->account) {
+		shm_account_discharge(mapping->account, mapping->len);
+		shm_account_put(mapping->account);
+	}
+	*mapping = (struct shm_mapping){.guard = GUARD_NONE};
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MAPPING_H
+#define MAPPING_H
+
+/*
+ * Mappings of memory that is shared with a peer: rings, key tables, lanes and regions. All of them are guarded (guard.h).
+ * Those of a peer's files are charged to the peer's user (account.h).
+ *
+ * A received descriptor can be anything. fcntl(F_GET_SEALS) is the only call that is made on it before it is known to be
+ * a sealed memfd: the kernel answers it from the descriptor itself, whereas fstat(2), mmap(2) or close(2) on a file of
+ * another kind may ask the file system's server, which can belong to the peer.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "account.h"
+
+struct shm_mapping {
+	void *base; /* NULL: there is none */
+	size_t len; /* of whole pages of its file */
+	int guard;
+	struct shm_account *account; /* that it is charged to, with a reference; NULL: none */
+};
+
+/* For whom something is mapped. */
+struct mapping_owner {
+	struct shm_account *account;
+	const struct account_limits *limits;
+	int wake_fd;  /* of the device, for its guards */
+	uint64_t tag; /* what the device is told when a guard is lost */
+};
+
+/* Whether a descriptor is of a memfd that cannot shrink. It makes no call that could block. */
+bool mapping_is_memfd(int fd);
+
+/* Map 'len' bytes of a peer's memfd from 'offset' on. With 'may_be_huge', it may consist of hugepages, and whole ones are
+ * mapped.
+ *
+ * Returns 0;
+ * -EPROTO: it is no such memfd, or is too short, or of hugepages;
+ * -EDQUOT: the limits of its user forbid it;
+ * -ENOSPC: there is no guard left;
+ * -ENOMEM: the kernel refuses. */
+int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner, int fd, uint64_t offset,
+		 uint64_t len, bool is_writable, bool may_be_huge);
+/* Make a sealed memfd of this process's own, and map it. Peers that are given it can map it read-only with
+ * 'read_only_for_others'. Its mode keeps other users from opening it again. Returns 0 or -errno. */
+int mapping_own(struct shm_mapping *mapping, const char *name, size_t len, bool read_only_for_others,
+		int *fd);
+/* Guard a mapping of mapping_own(). Returns 0 or -ENOSPC. */
+int mapping_guard(struct shm_mapping *mapping, int wake_fd, uint64_t tag);
+/* Unmap it, if there is one. It may take long where the mapping is the last one of a large memory. */
+void mapping_release(struct shm_mapping *mapping);
+
+/* The size of a memfd's pages if it consists of hugepages, else 0. */
+size_t mapping_hugepage_bytes(int fd);
+
+#endif

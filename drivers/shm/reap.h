@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REAP_H
+#define REAP_H
+
+/*
+ * The reaper closes and unmaps what peers have passed. close(2) can block for as long as a peer likes: on a TCP socket
+ * with SO_LINGER whose data nobody takes, or on a file of a FUSE file system. The same holds for closing a connection's
+ * socket, because the kernel then closes the descriptors that wait in its queue unread.
+ *
+ * So such work is queued as a job, by user (account.h). Worker threads carry the jobs out, without a lock and with all
+ * signals blocked. At most one worker serves a user at a time: a user whose job blocks holds up its own later jobs and
+ * nobody else's. A worker is started when a job would otherwise wait for a busy one, up to REAP_WORKERS_MAX; idle ones
+ * end, except the last one.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#define REAP_WORKERS_MAX 64u
+/* A user with this many suspect jobs may not connect until some of them have ended. */
+#define REAP_SUSPECTS_MAX 16u
+
+struct shm_account;
+
+/* Part of the object that is given up. */
+struct reap_job {
+	void (*run)(struct reap_job *job); /* gives it up, and frees it */
+	struct shm_account *account;	   /* the job has a reference to it */
+	bool is_suspect; /* the peer did something that no honest peer does, or its socket was not empty */
+	STAILQ_ENTRY(reap_job) entry;
+};
+
+/* The jobs of one user. */
+struct reap_queue {
+	STAILQ_HEAD(, reap_job) jobs;
+	bool is_served;
+	_Atomic uint32_t njobs; /* waiting, and the one that is carried out */
+	_Atomic uint32_t nsuspects;
+	STAILQ_ENTRY(reap_queue) entry;
+};
+
+void reap_queue_init(struct reap_queue *queue);
+
+/* Each device calls these once. Returns 0 or -errno: there is a worker from then on. */
+int reap_start(void);
+/* Waits until the jobs of all users have ended, but no longer than 'wait_ms': a blocked job outlives the device. */
+void reap_stop(uint32_t wait_ms);
+
+/* Queue a job, whose user is set. It never blocks and never fails. Any thread. */
+void reap(struct reap_job *job);
+
+/* Whether a user's suspect jobs keep it from connecting. */
+bool reap_is_refused(const struct reap_queue *queue);
+/* Jobs that have not ended, of all users. */
+uint32_t reap_count(void);
+
+/* Around a fork(2), which may happen while another thread holds the lock. The child has neither workers nor jobs. */
+void reap_fork_begin(void);
+void reap_fork_end(bool is_child);
+
+#endif

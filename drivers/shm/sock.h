@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SOCK_H
+#define SOCK_H
+
+/*
+ * Connections as the control thread knows them: sockets, the messages on them, the events made of them, and listeners.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "account.h"
+#include "fabric.h"
+#include "keys.h"
+#include "lanes.h"
+#include "life.h"
+#include "mapping.h"
+#include "reap.h"
+#include "weir_peer.h"
+
+#define SHM_REGIONS_MAX 64u /* of one device, so of one peer */
+#define SHM_FDS_MAX	3u  /* with a message */
+
+struct shm_dev;
+struct shm_qp;
+
+/* A region of the peer's that is mapped here. */
+struct shm_import {
+	uint32_t id; /* of the peer's region; 0: none */
+	bool is_writable;
+	uint8_t *base;
+	uint64_t len;
+	struct shm_mapping mapping;
+};
+
+/* What one side tells the other. On the wire between two processes of the same build and host: native byte order,
+ * versioned.
+ *
+ * A connection begins with the acceptor's WELCOME. Until then the connector may not pass descriptors: the acceptor has not
+ * checked its credentials, and lets the kernel refuse them (SO_PASSRIGHTS).
+ *
+ * A region is passed when a key first refers to it: WANT names it, and REGION is the answer. */
+enum shm_msg_type {
+	SHM_WELCOME = 1,
+	SHM_HELLO,
+	SHM_ACCEPT,
+	SHM_REJECT,
+	SHM_READY,
+	SHM_WANT,
+	SHM_REGION,
+	SHM_GOODBYE
+};
+
+#define SHM_MAGIC   0x77656972u
+#define SHM_VERSION 10u
+
+struct shm_msg {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t type;
+	uint32_t ring_bytes;	/* HELLO: of each of both directions */
+	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
+	uint32_t conn_id;	/* HELLO, ACCEPT: names this side of the connection in its key table */
+	uint32_t private_len;
+	uint32_t has_lanes; /* 1: HELLO: lanes are offered; ACCEPT: and 'place' is in one; else 0 */
+	struct lane_place place;
+	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
+	struct {
+		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used again */
+		uint32_t is_writable; /* else its descriptor is for reading only */
+		uint64_t len;
+		uint64_t fd_offset;
+	} region; /* WANT: its id; REGION: all of it */
+		  /* File descriptors: HELLO: rings, key table, lanes; ACCEPT: key table; REGION: region. */
+};
+
+/* By their places, up to the highest that was ever asked for: most peers are asked for few. The engine's. */
+struct shm_imports {
+	struct shm_import *at;
+	uint32_t n;
+};
+
+/* A peer as it introduced itself: checked, and mapped. */
+struct shm_peer {
+	struct shm_mapping keys_mapping;
+	struct key_table_view keys;
+	struct shm_imports imports;
+	uint32_t conn_id;
+	uint32_t max_msg_bytes;
+};
+
+enum shm_sock_state {
+	SOCK_GREETING,	 /* accepted; HELLO is to come */
+	SOCK_REQUEST,	 /* a FABRIC_CM_REQUEST was made of it, which waits for accept or reject */
+	SOCK_CALLING,	 /* connected; WELCOME is to come */
+	SOCK_CONNECTING, /* HELLO was sent */
+	SOCK_ACCEPTED,	 /* ACCEPT was sent, READY is to come */
+	SOCK_OPEN,
+	SOCK_DEAD, /* EOF, an error, or nonsense; its event was made */
+};
+
+struct shm_event {
+	struct fabric_cm_event event;
+	bool is_queued;
+	bool is_taken;		      /* it is in dev->taken, else in dev->events */
+	struct fabric_conn_req *sock; /* it is about */
+	TAILQ_ENTRY(shm_event) entry;
+};
+
+/* What the engine's thread leaves to the control thread. */
+enum shm_task {
+	TASK_WANT = 1, /* ask the peer for the region 'wanted' */
+	TASK_DEAD = 2, /* the peer's process has ended: take what it has sent, then end the connection */
+	TASK_FREE = 4, /* nobody needs the socket any more */
+};
+
+/* A socket, and what one connection has through it. dev->lock guards what does not say otherwise.
+ *
+ * The control thread is the only one that closes or frees it; the engine's thread asks for that (TASK_FREE). Until then the
+ * descriptor stays open, so that neither can use a number that is another file's by now. From REQUEST to accept the socket
+ * is not watched: it is the engine's alone, and can move to another device. */
+struct fabric_conn_req {
+	struct reap_job job; /* first: it is freed by that */
+	struct shm_dev *dev;
+	uint64_t id;	      /* what epoll and guards know it by; never changes */
+	int fd;		      /* never changes */
+	struct weir_peer who; /* credentials, once and for all: those of the socket do not change */
+	struct shm_account *account;
+	struct shm_life *life; /* of the peer's process; NULL: the socket alone tells of its end */
+	enum shm_sock_state state;
+	bool has_left;	   /* the peer has said goodbye */
+	struct shm_qp *qp; /* NULL until there is one, and again when it is destroyed */
+	struct fabric_listener *listener;
+	uint64_t deadline_ns; /* of the message that is due; CLOCK_MONOTONIC; UINT64_MAX: none is */
+	bool is_known;	      /* it is in dev->by_id */
+	uint32_t tasks;	      /* enum shm_task; not 0: it is in dev->tasks */
+	uint64_t visit;	      /* the control thread's latest round in which it was looked at */
+	uint64_t lanes_tag;   /* of the lanes that it uses, for guards; 0: none */
+
+	/* the control thread's */
+	bool is_watched, is_waiting_to_send;
+	uint32_t asked; /* the region that the peer was asked for */
+	uint64_t due;	/* regions, by place, that the peer has asked for and that are not sent yet */
+	int foreign[SHM_FDS_MAX + 1]; /* descriptors that are no memfd, for the reaper */
+	uint32_t nforeign;
+
+	/* written by one thread before the other hears of it */
+	struct shm_peer peer;
+	struct shm_mapping rings;
+	uint32_t ring_bytes;
+	struct shm_msg *hello; /* a connector's, until it is sent; with rings_fd */
+	int rings_fd;
+	int lanes_fd;		 /* that a HELLO offers or offered; -1 */
+	bool has_lanes;		 /* of a connector: offered; and once there was an ACCEPT: taken */
+	struct lane_place place; /* then */
+
+	/* A region on its way from the peer to the engine's thread. */
+	_Atomic uint32_t wanted; /* which; 0: none */
+	_Atomic bool
+		has_fresh; /* true: 'fresh' is the engine's to take, false: the control thread's to fill */
+	struct shm_import fresh;
+
+	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
+	TAILQ_ENTRY(fabric_conn_req) entry;
+	TAILQ_ENTRY(fabric_conn_req) task;
+	TAILQ_ENTRY(fabric_conn_req) greeting; /* in dev->greeting, while in GREETING */
+	LIST_ENTRY(fabric_conn_req) same;      /* in dev->by_id */
+};
+
+#define shm_sock fabric_conn_req
+
+struct fabric_listener {
+	struct shm_dev *dev;
+	uint64_t id;
+	int fd;
+	bool is_listed; /* in dev->listeners */
+	bool refuses_rights; /* sockets accepted from it have no descriptors in their queues until they are let pass */
+	void *ctx;
+	uint32_t backlog;
+	uint32_t nwaiting;	    /* connections that nobody has accepted yet */
+	char addr[FABRIC_ADDR_MAX]; /* of a file that we made; else "" */
+	dev_t file_dev;
+	ino_t file_ino;
+	TAILQ_ENTRY(fabric_listener) entry;
+};
+
+/* sock.c */
+uint64_t shm_next_id(void);
+/* Read from a descriptor, which epoll then reports by 'id'. Returns 0 or -errno. */
+int shm_watch(struct shm_dev *dev, int fd, uint64_t id);
+/* Whom the kernel names as the peer of a connected socket. No lock is needed. */
+void shm_sock_peer(int fd, struct weir_peer *who);
+/* The account of that user. NULL: no memory. */
+struct shm_account *shm_account_of(const struct weir_peer *who);
+/* Let the kernel refuse descriptors that a peer passes through this socket, and those accepted from it, or let it take them.
+ * Returns whether it can refuse them: Linux 6.16 or newer. */
+bool shm_pass_rights(int fd, bool may_pass);
+/* A socket, in no list yet. It takes over the descriptor and the reference to 'account' if it succeeds. NULL: no memory. */
+struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *account);
+/* Free a socket that is in no list, on any thread; what it has goes to the reaper. */
+void shm_sock_drop(struct shm_sock *sock);
+/* Close a descriptor of a connected socket whose queue may hold descriptors, on the reaper's thread. */
+void shm_close_later(int fd, struct shm_account *account);
+/* Have the control thread read from it, once it is in the lists of its device. Returns 0 or -errno. */
+int shm_sock_watch(struct shm_sock *sock);
+/* Into these lists, in this state. Returns 0, or -ENOSPC. */
+int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state);
+/* It waits in this state now, for the message that is due, if one is: so long. The lock is held. */
+void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state);
+/* Leave something to the control thread, which has to be woken then. The lock is held. */
+void shm_sock_task(struct shm_sock *sock, enum shm_task task);
+/* The engine's thread needs it no more: out of the lists, its events too, and freed by the control thread. */
+void shm_sock_release(struct shm_sock *sock);
+/* The same with the lock held; the control thread has to be woken then. */
+void shm_sock_release_locked(struct shm_sock *sock);
+/* The connection ends from the peer's side: the engine hears of it. The peer sees the end, too. */
+void shm_sock_ended(struct shm_sock *sock, int error);
+/* Both with the lock held. */
+void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg);
+void shm_event_drop(struct shm_event *event);
+
+/* cm_message.c; on the control thread, but for shm_sock_send() */
+int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds);
+/* Read a few messages. Returns 0; -EAGAIN: there is none; SHM_HANDED_OVER: the socket is the engine's now; else the connection
+ * is over. */
+#define SHM_HANDED_OVER 1
+int shm_sock_read(struct shm_sock *sock);
+/* Send what is due, now or when the socket takes more. */
+void shm_sock_flush(struct shm_sock *sock);
+
+/* cm_thread.c */
+int shm_cm_start(struct shm_dev *dev);
+void shm_cm_stop(struct shm_dev *dev);
+void shm_cm_wake(struct shm_dev *dev); /* there is a task, or a deadline */
+
+#endif
