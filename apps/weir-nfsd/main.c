@@ -7,6 +7,7 @@
 
 #include "background.h"
 #include "fs.h"
+#include "memory.h"
 #include "mountd.h"
 #include "options.h"
 #include "rpcbind.h"
@@ -134,6 +135,8 @@ int main(int argc, char **argv)
 		return std_io_finish("weir-nfsd") == 0 ? EXIT_OK : EXIT_START;
 	if (rc != 0)
 		return EXIT_USAGE;
+	if (memory_check(&options, &server.exports) != 0)
+		return EXIT_START;
 	catch_signals();
 	if (!options.is_foreground)
 		child = background_fork(&fd);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "options.h"
+#include "room.h"
 
 /* What calls and READs have, by the sides that are here. */
 static uint64_t data_bytes(const struct bench_options *o)
@@ -29,46 +30,26 @@ static uint64_t needed_bytes(const struct bench_options *o)
 					  ((uint64_t)p->send_buffers + p->recv_buffers) * p->inline_bytes);
 }
 
-/* Ordinary pages that can be had without swapping, and free hugepages. UINT64_MAX: the kernel does not say. */
-static uint64_t available_bytes(void)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	unsigned long long value, available = 0, huge = 0, huge_kib = 0;
-	char line[256];
-
-	if (!file)
-		return UINT64_MAX;
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "MemAvailable: %llu", &value) == 1)
-			available = value;
-		else if (sscanf(line, "HugePages_Free: %llu", &value) == 1)
-			huge = value;
-		else if (sscanf(line, "Hugepagesize: %llu", &value) == 1)
-			huge_kib = value;
-	}
-	fclose(file);
-	return available ? (available + huge * huge_kib) << 10 : UINT64_MAX;
-}
-
 int bench_memory_check(const struct bench_options *options)
 {
-	uint64_t available = available_bytes();
+	struct mem_room room;
 
+	mem_room("", &room);
 	for (uint32_t i = 0; i < bench_options_points(options); i++) {
 		struct bench_options point;
 		uint64_t needed;
 
 		bench_options_point(options, i, &point);
 		needed = needed_bytes(&point);
-		if (needed <= available)
+		if (needed <= room.bytes)
 			continue;
 		fprintf(stderr,
 			"weir-bench: %u bytes at depth %u with %u connection%s take some %llu MiB of memory, "
 			"of which %llu "
-			"are available: lower --size, --depth or --connections\n",
+			"are available (%s): lower --size, --depth or --connections, or raise that limit\n",
 			bench_largest_bytes(&point), point.depth, point.connections,
 			point.connections == 1 ? "" : "s", (unsigned long long)needed >> 20,
-			(unsigned long long)available >> 20);
+			(unsigned long long)room.bytes >> 20, room.limited_by);
 		return -1;
 	}
 	return 0;

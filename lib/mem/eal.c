@@ -84,6 +84,24 @@ static void close_on_exec(const fd_set *before)
 	}
 }
 
+/* EAL finds CPUs by /sys alone. Where it finds none, it prints its usage to standard output. */
+static bool finds_cpus(void)
+{
+	cpu_set_t set;
+	char path[80];
+
+	if (sched_getaffinity(0, sizeof(set), &set) != 0)
+		return true;
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &set))
+			continue;
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/core_id", cpu);
+		if (access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int eal_start(const struct mem_eal_options *options)
 {
 	/* EAL permutes its arguments and may keep pointers to them: writable, and never freed. */
@@ -97,6 +115,12 @@ static int eal_start(const struct mem_eal_options *options)
 	int rc = 0;
 
 	snprintf(memory, sizeof(memory), "-m%u", memory_mb);
+	if (!finds_cpus()) {
+		MEM_LOG(ERR, "there is no /sys/devices/system/cpu, by which DPDK finds the CPUs: mount /sys "
+			     "(as root: mount -t "
+			     "sysfs -o ro sysfs /sys), or have the container's engine do so");
+		return -ENOENT;
+	}
 	if (!options || !options->lcores)
 		rc = lcore_unpinned(lcores, sizeof(lcores));
 	else if ((size_t)snprintf(lcores, sizeof(lcores), "%s", options->lcores) >= sizeof(lcores))

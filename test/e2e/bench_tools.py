@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What tests of weir-bench share. The program is their first argument."""
 import json
+import os
 import subprocess
 import sys
 import unittest
@@ -8,6 +9,14 @@ import unittest
 import jsonschema
 
 BENCH = sys.argv.pop(1)
+
+
+def some_lcores(count):
+    """So many cores, each once, as far as there are; without two, none are pinned to."""
+    cores = sorted(os.sched_getaffinity(0))[:count]
+    return ','.join(map(str, cores)) if len(cores) > 1 else 'any'
+
+
 QUICK = ['--warmup', '0.05', '--time', '0.2', '--quiet', '--lcores', 'any']
 BY_CALLS = ['--quiet', '--lcores', 'any', '--calls']
 

@@ -4,7 +4,7 @@
 import sys
 import unittest
 
-from bench_tools import Case, QUICK, read_schema, run
+from bench_tools import Case, QUICK, read_schema, run, some_lcores
 
 Case.validator = read_schema(sys.argv.pop(1))
 
@@ -26,7 +26,7 @@ class OpenLoop(Case):
         self.assertIn('were late', run('--rate', '100m', *QUICK).stdout)
 
     def test_a_number_of_calls_over_several_connections_and_threads(self):
-        result = self.measure('--rate', '20k', '--connections', '3', '--lcores', '0,0,0,0', '--calls', '500', '--quiet',
+        result = self.measure('--rate', '20k', '--connections', '3', '--lcores', some_lcores(4), '--calls', '500', '--quiet',
                               '--workload', 'mixed', '--verify')
         self.assertEqual((result['calls'], result['untaken']), (500, 0))
 

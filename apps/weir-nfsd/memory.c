@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "dir.h"
+#include "options.h"
+#include "room.h"
+#include "server.h"
+
+/* Of one polling thread's engine. */
+static uint64_t engine_bytes(const struct weir_profile *p)
+{
+	return (uint64_t)p->long_buffers * p->long_buffer_bytes +
+	       (uint64_t)p->bulk_buffers * p->bulk_buffer_bytes +
+	       ((uint64_t)p->send_buffers + p->recv_buffers) * p->inline_bytes;
+}
+
+int memory_check(const struct options *options, const struct exports *exports)
+{
+	uint32_t cpus[POLLERS_MAX];
+	int npollers = weir_profile_lcores(options->profile.lcores, cpus, POLLERS_MAX);
+	uint64_t ram = 0, others;
+	struct mem_room room;
+	uint32_t ndirs = 0;
+
+	for (uint32_t i = 0; i < exports->n; i++) {
+		if (exports->all[i].ops == &dir_ops)
+			ndirs++;
+		else
+			ram += exports->all[i].size_bytes;
+	}
+	others = (uint64_t)(npollers > 1 ? npollers : 1) * engine_bytes(&options->profile) +
+		 (uint64_t)ndirs * DIR_MEMORY;
+	mem_room("", &room);
+	if (ram + others <= room.bytes)
+		return 0;
+	fprintf(stderr,
+		"weir-nfsd: the exports in memory take %llu MiB and buffers %llu MiB, and %llu MiB are "
+		"available (%s): "
+		"export less (ram:SIZE), lower the counts in the profile's [memory], or raise that limit\n",
+		(unsigned long long)ram >> 20, (unsigned long long)others >> 20,
+		(unsigned long long)room.bytes >> 20, room.limited_by);
+	return -ENOMEM;
+}

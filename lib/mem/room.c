@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "room.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_BYTES 640u
+#define UNLIMITED  (UINT64_C(1) << 60) /* version 1 writes its largest number, about 2^63 */
+#define LEVELS_MAX 64u
+
+/* What one version calls its files. */
+struct cgroup_names {
+	const char *mounts[2]; /* where it may be mounted */
+	const char *limits[2];
+	const char *usage;
+	const char *reclaimable[2]; /* lines of memory.stat: page cache, which gives way */
+};
+
+static const struct cgroup_names version_1 = {
+	.mounts = {"/sys/fs/cgroup/memory", NULL},
+	.limits = {"memory.limit_in_bytes", NULL},
+	.usage = "memory.usage_in_bytes",
+	.reclaimable = {"total_inactive_file %llu", "total_active_file %llu"},
+};
+
+static const struct cgroup_names version_2 = {
+	.mounts = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"},
+	.limits = {"memory.max", "memory.high"},
+	.usage = "memory.current",
+	.reclaimable = {"inactive_file %llu", "active_file %llu"},
+};
+
+/* A file that holds one number; "max" and what can't be read is 'otherwise'. */
+static uint64_t read_number(const char *folder, const char *name, uint64_t otherwise)
+{
+	unsigned long long value;
+	char path[PATH_BYTES + 64];
+	FILE *file;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "re");
+	if (!file)
+		return otherwise;
+	n = fscanf(file, "%llu", &value);
+	fclose(file);
+	return n == 1 ? value : otherwise;
+}
+
+static uint64_t read_reclaimable(const char *folder, const struct cgroup_names *names)
+{
+	char path[PATH_BYTES + 64], line[128];
+	unsigned long long value;
+	uint64_t sum = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/memory.stat", folder);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		for (uint32_t i = 0; i < 2; i++)
+			if (sscanf(line, names->reclaimable[i], &value) == 1)
+				sum += value;
+	fclose(file);
+	return sum;
+}
+
+static void lower(struct mem_room *room, uint64_t bytes, const char *folder, const char *name)
+{
+	if (bytes >= room->bytes)
+		return;
+	room->bytes = bytes;
+	snprintf(room->limited_by, sizeof(room->limited_by), "%s/%s", folder, name);
+}
+
+static void look_at(const char *folder, const struct cgroup_names *names, struct mem_room *room)
+{
+	for (uint32_t i = 0; i < 2 && names->limits[i]; i++) {
+		uint64_t limit = read_number(folder, names->limits[i], UINT64_MAX), used;
+
+		if (limit >= UNLIMITED)
+			continue;
+		used = read_number(folder, names->usage, 0);
+		limit += read_reclaimable(folder, names);
+		lower(room, limit > used ? limit - used : 0, folder, names->limits[i]);
+	}
+}
+
+/* The cgroup at 'path' and those above it. In a container the path may be the host's, of which only the end, or nothing, is to be
+ * seen here: what is not there has no limit, and the mount's root is looked at in any case. */
+static void look_up(const char *root, const struct cgroup_names *names, const char *path,
+		    struct mem_room *room)
+{
+	for (uint32_t i = 0; i < 2 && names->mounts[i]; i++) {
+		char folder[PATH_BYTES];
+		size_t top = (size_t)snprintf(folder, sizeof(folder), "%s%s", root, names->mounts[i]);
+		bool is_inside =
+			top < sizeof(folder) && !strstr(path, "/..") && top + strlen(path) < sizeof(folder);
+
+		if (is_inside)
+			snprintf(folder + top, sizeof(folder) - top, "%s", path);
+		for (uint32_t level = 0; level < LEVELS_MAX; level++) {
+			char *slash = strrchr(folder, '/');
+
+			look_at(folder, names, room);
+			if (strlen(folder) <= top || !slash)
+				break;
+			*slash = '\0';
+		}
+	}
+}
+
+/* A line is "number:controllers:path"; without controllers it is version 2's. */
+static void look_at_cgroups(const char *root, struct mem_room *room)
+{
+	char path[PATH_BYTES], line[PATH_BYTES];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		char *controllers = strchr(line, ':'),
+		     *where = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!where)
+			continue;
+		*where++ = '\0';
+		where[strcspn(where, "\n")] = '\0';
+		/* The root is "/", which adds nothing. */
+		if (strcmp(where, "/") == 0)
+			*where = '\0';
+		if (controllers[1] == '\0')
+			look_up(root, &version_2, where, room);
+		for (char *rest = controllers + 1, *word; (word = strsep(&rest, ","));)
+			if (strcmp(word, "memory") == 0)
+				look_up(root, &version_1, where, room);
+	}
+	fclose(file);
+}
+
+void mem_room(const char *root, struct mem_room *room)
+{
+	unsigned long long value, huge = 0, huge_kib = 0;
+	char path[PATH_BYTES + 16], folder[PATH_BYTES], line[256];
+	FILE *file;
+
+	*room = (struct mem_room){.bytes = UINT64_MAX};
+	snprintf(folder, sizeof(folder), "%s/proc", root);
+	snprintf(path, sizeof(path), "%s/meminfo", folder);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "MemAvailable: %llu", &value) == 1)
+			lower(room, value << 10, folder, "meminfo");
+		else if (sscanf(line, "HugePages_Free: %llu", &value) == 1)
+			huge = value;
+		else if (sscanf(line, "Hugepagesize: %llu", &value) == 1)
+			huge_kib = value;
+	}
+	if (file)
+		fclose(file);
+	look_at_cgroups(root, room);
+	/* No cgroup of memory counts these. */
+	if (room->bytes != UINT64_MAX)
+		room->bytes += huge * huge_kib << 10;
+}

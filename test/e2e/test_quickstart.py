@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/quickstart in a tree that was moved with its build folder: it notices, and configures anew. Of the tree there is no more than
+quickstart and a small project, so that little is compiled. Argument: the source tree."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TREE = os.path.abspath(sys.argv.pop(1))
+
+
+class Moved(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.first, self.second = (os.path.join(folder.name, name) for name in ('first', 'second'))
+        os.makedirs(os.path.join(self.first, 'tools'))
+        shutil.copy(os.path.join(TREE, 'tools', 'quickstart'), os.path.join(self.first, 'tools'))
+        with open(os.path.join(self.first, 'tools', 'packages.txt'), 'w', encoding='ascii'):
+            pass
+        with open(os.path.join(self.first, 'main.c'), 'w', encoding='ascii') as file:
+            file.write('int main(void)\n{\n\treturn FLAG;\n}\n')
+        with open(os.path.join(self.first, 'meson.build'), 'w', encoding='ascii') as file:
+            file.write("project('small', 'c')\nexecutable('small', files('main.c'), c_args: '-DFLAG=' + get_option('flag'))\n")
+        with open(os.path.join(self.first, 'meson_options.txt'), 'w', encoding='ascii') as file:
+            file.write("option('flag', type: 'string', value: '0')\n")
+
+    def setup(self, tree):
+        done = subprocess.run([os.path.join(tree, 'tools', 'quickstart'), 'setup'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=True, timeout=120, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ''), done.stderr)
+        return done.stderr
+
+    def check(self, tree, flag):
+        self.assertEqual(subprocess.run([os.path.join(tree, 'build', 'small')], check=False).returncode, flag)
+
+    def test_moved(self):
+        subprocess.run(['meson', 'setup', '-Dflag=7', 'build'], cwd=self.first, stdout=subprocess.DEVNULL, check=True)
+        self.assertNotIn('another folder', self.setup(self.first))
+        self.check(self.first, 7)
+        os.rename(self.first, self.second)
+        said = self.setup(self.second)
+        self.assertIn(f'build/ was configured in another folder ({self.first}): configuring it anew', said)
+        self.check(self.second, 7)
+        self.assertNotIn('another folder', self.setup(self.second))
+
+    def test_copied(self):
+        self.setup(self.first)
+        shutil.copytree(self.first, self.second)
+        with open(os.path.join(self.second, 'main.c'), 'w', encoding='ascii') as file:
+            file.write('int main(void)\n{\n\treturn FLAG + 3;\n}\n')
+        self.assertIn('another folder', self.setup(self.second))
+        self.check(self.second, 3)
+        self.check(self.first, 0)
+
+
+if __name__ == '__main__':
+    unittest.main()
