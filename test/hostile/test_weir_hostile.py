@@ -152,7 +152,7 @@ class Responder(Peer):
             self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--exports', exports, '--state',
                        os.path.join(folder, 'state'), '--no-mount', '--profile', PROFILE, '--foreground')
             handle = self.server.stdout.readline().split()[-1]
-            nfs = ['--connect', self.addr, '--program', 'nfs', '--handle', handle]
+            nfs = ['--connect', self.addr, '--program', 'nfs', '--handle', self.file_of(handle)]
             self.attack(*nfs)
             self.attack(*nfs, '--count', '8000', '--seed', '1')
             self.end()

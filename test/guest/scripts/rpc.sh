@@ -4,7 +4,7 @@
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
 failed=
-for name in calls ends receives wire_responder wire_requester wire_limits sizes exposure windows; do
+for name in calls ends receives wire_responder wire_refused wire_requester wire_limits sizes exposure windows; do
 	echo "== $name"
 	SECONDS=0
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" verbs "$ADDR4" || failed="$failed $name"
