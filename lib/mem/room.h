@@ -9,7 +9,7 @@
 
 struct mem_room {
 	uint64_t bytes;	      /* UINT64_MAX: nothing says */
-	char limited_by[256]; /* the file that says so; "" with UINT64_MAX */
+	char limited_by[720]; /* the file that says so; "" with UINT64_MAX */
 };
 
 /* The least of what the machine has available and what each memory cgroup (version 1 and 2) allows, from the process's own up to

@@ -272,10 +272,8 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 	if (data) {
 		const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
 
-		if (__builtin_expect(keys->rkey == 0 && keys->lkey != 0, 0))
-			return -EOPNOTSUPP;
 		if (keys->rkey == 0 || max_bytes == 0 || !mem_region_covers(region, data, max_bytes))
-			return -EINVAL;
+			return keys->lkey != 0 && keys->rkey == 0 ? -EOPNOTSUPP : -EINVAL;
 		result->target = (struct target){
 			.rkey = keys->rkey,
 			.len = max_bytes,
