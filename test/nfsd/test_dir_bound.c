@@ -243,25 +243,24 @@ static void handle__is_stale_when_the_roots_inode_was_used_again(void **state)
 	assert_int_equal(client_getattr(c, &c->roots[0], NULL), NFS3_OK);
 }
 
-/* Two new disks: the roots of both have the same inode number and the same generation. */
-static void handle__is_stale_of_another_disk(void **state)
+/*
+ * Two new disks: the roots of both have the same inode number and the same generation. They may
+ * get the same device number, too, which is all that XFS tells by statfs(2).
+ */
+static void use_two_disks(const char *mkfs, unsigned mib)
 {
 	char command[900];
 	struct handles h;
 
-	(void)state;
 	snprintf(command, sizeof(command),
-		 "PATH=$PATH:/sbin:/usr/sbin; cd %s && mkdir disk && for i in 1 2; do truncate -s 16M $i.img "
-		 "&& "
-		 "mkfs.ext4 -q -O ^has_journal $i.img && mount -o loop $i.img disk && mkdir -m 777 disk/sub "
-		 "&& "
-		 "touch disk/top disk/sub/in && chmod 666 disk/top disk/sub/in && umount disk || exit 1; "
-		 "done; "
-		 "mount -o loop 1.img disk",
-		 base);
+		 "PATH=$PATH:/sbin:/usr/sbin; cd %s && mkdir disk disk2 && for i in 1 2; do "
+		 "truncate -s %uM $i.img && %s $i.img >mkfs.log 2>&1 && mount -o loop $i.img disk && "
+		 "mkdir -m 777 disk/sub && touch disk/top disk/sub/in && chmod 666 disk/top disk/sub/in && "
+		 "umount disk || exit 1; done; mount -o loop 1.img disk",
+		 base, mib, mkfs);
 	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 	    system(command) != 0) {
-		print_message("no disk can be made here (mount, mkfs.ext4): not tested\n");
+		print_message("no disk can be made here (mount, %s): not tested\n", mkfs);
 		skip();
 	}
 	serve_dir("disk");
@@ -272,13 +271,27 @@ static void handle__is_stale_of_another_disk(void **state)
 	serve(NULL);
 	expect_stale(&h);
 	stop_server();
-	/* The first disk again, whatever the number of its device is by now. */
-	snprintf(command, sizeof(command), "cd %s && umount disk && mount -o loop 1.img disk", base);
+	/* The first disk is good again, though its device has another number by now. */
+	snprintf(command, sizeof(command),
+		 "cd %s && umount disk && mount -o loop 2.img disk2 && mount -o loop 1.img disk", base);
 	assert_int_equal(system(command), 0);
 	serve(NULL);
 	expect_good(&h);
 	stop_server();
 	assert_int_equal(umount2(in_base("disk"), MNT_DETACH), 0);
+	assert_int_equal(umount2(in_base("disk2"), MNT_DETACH), 0);
+}
+
+static void handle__is_stale_of_another_disk(void **state)
+{
+	(void)state;
+	use_two_disks("mkfs.ext4 -q -O ^has_journal", 16);
+}
+
+static void handle__is_stale_of_another_disk_of_xfs(void **state)
+{
+	(void)state;
+	use_two_disks("mkfs.xfs -q", 320);
 }
 
 /* ---- several exports ---- */
@@ -391,6 +404,7 @@ int main(int argc, char **argv)
 		TEST(handle__is_stale_when_the_root_was_replaced),
 		TEST(handle__is_stale_when_the_roots_inode_was_used_again),
 		TEST(handle__is_stale_of_another_disk),
+		TEST(handle__is_stale_of_another_disk_of_xfs),
 		TEST(handle__is_of_its_export_alone),
 		TEST(handle__is_stale_when_two_names_were_swapped),
 		TEST(handle__of_the_outer_export_ends_with_it),
