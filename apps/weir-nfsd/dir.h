@@ -216,8 +216,19 @@ enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op);
 /* Set attributes of 'fd' (O_PATH will do) as op's caller. 0 or -errno. */
 int dir_apply(struct op *op, int fd, const struct nfs3_sattr *attr);
-/* What was changed of 'fd', the file 'id', is to outlive a crash of the host: a regular file's is left to dir_settle(). 0 or -errno. */
-int dir_make_stable(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id);
+
+/* dir_open.c: on a thread; none of these waits for another process. Descriptors, or -errno: -EAGAIN for a lease. */
+/* Open for its data what is known to be a regular file, by its id or by a path. */
+int dir_open_known(const struct dir_fs *fs, const struct handle_id *id, int flags);
+int dir_open_path(const char *path, int flags);
+/*
+ * A change of the file 'id' is to outlive a crash of the host. Call dir_stable_begin() before the change, as a change that was
+ * made and then reported as failed would be made twice, and dir_stable_end() with the result of the change after it. *dir is
+ * for the latter. A regular file is left to dir_settle(), by op->fs_data. Both return 0 or -errno.
+ */
+int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st, const struct handle_id *id,
+		     int *dir);
+int dir_stable_end(int dir, int rc);
 
 /* dir_fds.c: open files, for the poller but for dir_fd_make() */
 void dir_fds_start(struct dir_fs *fs);

@@ -50,9 +50,9 @@ static int set_size(const struct op *op, int at, const char *path, const struct 
 	rc = dir_is_exempt(op, st) ? 0 : dir_check(&op->cred, at, MAY_WRITE);
 	if (rc != 0)
 		return rc;
-	fd = open(path, O_WRONLY | O_CLOEXEC);
+	fd = dir_open_path(path, O_WRONLY);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	rc = dir_become(&op->cred);
 	if (rc == 0) {
 		rc = ftruncate(fd, (off_t)size) == 0 ? 0 : -errno;
@@ -118,32 +118,10 @@ int dir_apply(struct op *op, int fd, const struct nfs3_sattr *attr)
 	return rc == 0 ? set_times(fd, op, &st, attr) : rc;
 }
 
-int dir_make_stable(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id)
-{
-	struct stat st;
-	int real, rc = 0;
-
-	if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
-		return 0;
-	real = dir_open_id(fs, id, O_RDONLY | O_NONBLOCK);
-	if (real < 0)
-		return real;
-	if (S_ISREG(st.st_mode)) {
-		op->fs_data = dir_fd_make(id, false, real);
-		if (op->fs_data)
-			return 0;
-		rc = -ENOMEM;
-	} else if (fsync(real) != 0) {
-		rc = -errno;
-	}
-	close(real);
-	return rc;
-}
-
 enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op)
 {
 	const struct nfs3_setattr_args *args = &op->args.setattr;
-	int fd = dir_open_id(fs, &op->id, O_PATH);
+	int fd = dir_open_id(fs, &op->id, O_PATH), dir, rc;
 	enum nfs3_status status = NFS3_OK;
 	struct stat st;
 
@@ -154,10 +132,12 @@ enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op)
 	else if (args->is_guarded && (args->guard.seconds != (uint32_t)st.st_ctim.tv_sec ||
 				      args->guard.nseconds != (uint32_t)st.st_ctim.tv_nsec))
 		status = NFS3ERR_NOT_SYNC;
-	if (status == NFS3_OK)
-		status = dir_status(dir_apply(op, fd, &args->attr));
-	if (status == NFS3_OK)
-		status = dir_status(dir_make_stable(fs, op, fd, &op->id));
+	if (status == NFS3_OK) {
+		rc = dir_stable_begin(fs, op, &st, &op->id, &dir);
+		if (rc == 0)
+			rc = dir_stable_end(dir, dir_apply(op, fd, &args->attr));
+		status = dir_status(rc);
+	}
 	dir_post(fs, fd, &op->res.wcc.wcc.after);
 	close(fd);
 	return status;

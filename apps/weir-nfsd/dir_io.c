@@ -115,7 +115,7 @@ static int open_data(const struct dir_fs *fs, struct op *op)
 	close(fd);
 	if (rc != 0)
 		return rc;
-	return dir_open_id(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
+	return dir_open_known(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
 }
 
 /* The file is open, and only the caller's right to use it is unknown. */

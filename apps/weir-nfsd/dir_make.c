@@ -104,7 +104,7 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 	struct timespec times[2];
 	struct handle_id id;
 	struct stat st;
-	int rc = 0;
+	int dir, rc = 0;
 
 	if (fstat(fd, &st) != 0)
 		return -errno;
@@ -119,11 +119,11 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 	} else if (args->attr.set_size) {
 		const struct nfs3_sattr size = {.set_size = true, .size = args->attr.size};
 
-		rc = dir_apply(op, fd, &size);
+		rc = dir_id_of(fs, fd, "", &id);
 		if (rc == 0)
-			rc = dir_id_of(fs, fd, "", &id);
+			rc = dir_stable_begin(fs, op, &st, &id, &dir);
 		if (rc == 0)
-			rc = dir_make_stable(fs, op, fd, &id);
+			rc = dir_stable_end(dir, dir_apply(op, fd, &size));
 	}
 	return rc == 0 ? made(fs, op, fd) : rc;
 }

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Descriptors for data.
+ *
+ * An open can wait: for the other end of a FIFO, for a device, and for as long as fs.lease-break-time while another process
+ * of this host gives up its lease (fcntl(2), F_SETLEASE), which any user can take on their own files. So a file's type is
+ * looked at before it is opened, and it is opened with O_NONBLOCK. Then an open that conflicts with a lease fails with
+ * EAGAIN at once, the break of the lease has begun, and the client, which is told NFS3ERR_JUKEBOX, tries again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dir.h"
+
+/* From here on the descriptor's reads and writes may wait, in io_uring's threads: its data are on a disk. */
+static int make_blocking(int fd, int flags)
+{
+	int rc;
+
+	if (fd < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+int dir_open_path(const char *path, int flags)
+{
+	int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC);
+
+	return fd < 0 ? -errno : make_blocking(fd, flags);
+}
+
+int dir_open_known(const struct dir_fs *fs, const struct handle_id *id, int flags)
+{
+	return make_blocking(dir_open_id(fs, id, flags | O_NONBLOCK), flags);
+}
+
+/* Open a regular file; -EISDIR and -EINVAL for what is none. */
+static int open_file(const struct dir_fs *fs, const struct handle_id *id, int flags)
+{
+	int fd = dir_open_id(fs, id, O_PATH);
+	struct stat st;
+	int rc = 0;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) != 0)
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode))
+		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	close(fd);
+	return rc != 0 ? rc : dir_open_known(fs, id, flags);
+}
+
+int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st, const struct handle_id *id,
+		     int *dir)
+{
+	int fd;
+
+	*dir = -1;
+	if (S_ISDIR(st->st_mode)) {
+		fd = dir_open_id(fs, id, O_RDONLY | O_DIRECTORY);
+		if (fd < 0)
+			return fd;
+		*dir = fd;
+		return 0;
+	}
+	if (!S_ISREG(st->st_mode))
+		return 0;
+	fd = open_file(fs, id, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	op->fs_data = dir_fd_make(id, false, fd);
+	if (op->fs_data)
+		return 0;
+	close(fd);
+	return -ENOMEM;
+}
+
+int dir_stable_end(int dir, int rc)
+{
+	if (dir < 0)
+		return rc;
+	if (rc == 0 && fsync(dir) != 0)
+		rc = -errno;
+	close(dir);
+	return rc;
+}
