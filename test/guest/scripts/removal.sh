@@ -52,8 +52,8 @@ for address in 10.78.0.1 0.0.0.0; do
 	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --driver-options device=rxe1 --listen "$address" \
 		--export files=ram:16m --no-mount --profile "$WEIR_SOURCE/config/laptop.ini" --foreground >/run/said 2>&1 &
 	server=$!
-	WAIT_SECONDS=60 wait_for "weir-nfsd" grep -q handle /run/said
-	handle=$(awk '/handle/ {print $NF}' /run/said)
+	WAIT_SECONDS=60 wait_for "weir-nfsd" grep -q 'export /files handle' /run/said
+	handle=$(awk '/export .files handle/ {print $NF}' /run/said)
 	WEIR_NFS_HANDLE=$handle "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --driver-options device=rxe1 --server 10.78.0.1 ls
 	device_down
 	expect 3 wait "$server"
