@@ -41,6 +41,7 @@ static const struct {
 	COUNTER(replies_unmatched),
 	COUNTER(zero_grants),
 	COUNTER(buffers_waited),
+	COUNTER(shares_used_up),
 	COUNTER(waits_refused),
 	COUNTER(send_dry),
 	COUNTER(recv_dry),

@@ -42,6 +42,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 		uint32_t nreply_recvs, const struct conn_role *role, void *role_data, struct weir_conn **out)
 {
 	const struct fabric_dev_attr *dev = &engine->dev->attr;
+	struct credit_group *receives;
 	struct weir_conn *conn;
 	int rc;
 
@@ -75,7 +76,9 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	TAILQ_INIT(&conn->tx_waiters);
 	engine_add(engine, &conn->ep);
 
-	if (engine->shared && credit_share_join(&engine->shared->credits, &conn->share))
+	/* A side that calls decides for itself what it has under way. */
+	receives = account->key.kind == ENGINE_PEER_OURS ? NULL : &account->receives;
+	if (engine->shared && credit_share_join(&engine->shared->credits, &conn->share, receives))
 		conn->shared = engine->shared;
 	conn->sq_size = credits * SQ_PER_CREDIT > SQ_MIN ? credits * SQ_PER_CREDIT : SQ_MIN;
 	if (conn->sq_size > dev->max_send_wr)

@@ -88,14 +88,19 @@ struct engine_waiter {
 	TAILQ_ENTRY(engine_waiter) entry;
 	struct engine_line *line;
 	bool is_waiting;
-	bool is_own; /* what it waits for, only its own connection can bring: others need not wait behind it */
+	bool is_own; /* it waits for what its own connection or peer holds: others need not wait behind it */
+	bool blocks; /* it is waiting, and others wait behind it */
 };
 
 /* What waits of one connection. Lines have turns, so that many waiters of one don't keep others waiting. */
 struct engine_line {
 	TAILQ_HEAD(, engine_waiter) waiters;
 	TAILQ_ENTRY(engine_line) entry;
-	bool is_spare; /* for a last buffer: see spare.h */
+	bool is_spare;		  /* for a last buffer: see spare.h */
+	struct engine_peer *peer; /* whose waiters are counted; NULL: nobody's */
+	uint32_t nwaiting;
+	uint64_t
+		failed_poll; /* number of the latest poll in which one of them woke and found that it still has to wait */
 };
 
 TAILQ_HEAD(engine_lines, engine_line);
@@ -125,6 +130,8 @@ struct weir_engine {
 	uint64_t pulling_bytes;		 /* of Read chunks */
 	struct log_rate refusals, ends;	 /* lines on connections that peers bring about */
 	uint32_t nwaiting;		 /* in 'lines' */
+	uint32_t nblocking;		 /* of these, those that others wait behind */
+	uint32_t npending;		 /* replies that are queued or posted */
 	struct engine_waiter *waking;	 /* whose turn it is */
 	bool waits_again;		 /* that one */
 	bool spare_turn;		 /* it is of the spare lines */
@@ -214,10 +221,11 @@ void engine_reap_again(struct engine_endpoint *ep);
 bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter);
 /* The same without that limit, for what can't be refused any more, and is bounded by what is waiting: one of a request each. */
 void engine_wait_always(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter);
-/* Whether others have been waiting for longer: who is new queues behind them. */
-static inline bool engine_has_waiters(const struct weir_engine *engine, const struct engine_waiter *but)
+/* Whether others have been waiting for longer: who is new queues behind them, and behind all of its own line. */
+static inline bool engine_has_waiters(const struct weir_engine *engine, const struct engine_line *line,
+				      const struct engine_waiter *but)
 {
-	return engine->nwaiting > 0 && engine->waking != but;
+	return (engine->nblocking | line->nwaiting) > 0 && engine->waking != but;
 }
 
 void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter);

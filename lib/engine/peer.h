@@ -11,6 +11,8 @@
 
 #include <sys/queue.h>
 
+#include "credit_share.h"
+#include "share.h"
 #include "weir_peer.h"
 
 struct weir_engine;
@@ -33,6 +35,8 @@ struct engine_peer {
 	struct engine_peer_key key;
 	uint32_t refs;
 	uint32_t nconnections; /* weir_conn objects of this peer, in any state */
+	struct engine_held held;
+	struct credit_group receives; /* of those that connections share */
 };
 
 struct engine_peers;
@@ -44,7 +48,14 @@ uint32_t engine_peer_host_bytes(const char *address);
 struct engine_peer *engine_peer_get(struct weir_engine *engine, const struct weir_peer *peer);
 /* The account of a peer that this engine connects to by 'address'. NULL: no memory. */
 struct engine_peer *engine_peer_get_ours(struct weir_engine *engine, const char *address);
-/* The reverse of both. The last one frees the account. NULL is allowed. */
+/* One more reference. */
+static inline struct engine_peer *engine_peer_ref(struct engine_peer *peer)
+{
+	peer->refs++;
+	return peer;
+}
+
+/* The reverse of these. The last one frees the account. NULL is allowed. */
 void engine_peer_put(struct weir_engine *engine, struct engine_peer *peer);
 
 /* The table of accounts. 0 or -ENOMEM. */

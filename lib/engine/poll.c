@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "forked.h"
 #include "mailbox.h"
+#include "peer.h"
 #include "planted.h"
 #include "shared.h"
 
@@ -101,7 +102,14 @@ static void line_add(struct weir_engine *engine, struct engine_waiter *waiter, b
 	else
 		TAILQ_INSERT_TAIL(&line->waiters, waiter, entry);
 	waiter->is_waiting = true;
-	engine->nwaiting += !line->is_spare;
+	if (line->is_spare)
+		return;
+	waiter->blocks = !waiter->is_own;
+	engine->nblocking += waiter->blocks;
+	engine->nwaiting++;
+	line->nwaiting++;
+	if (line->peer)
+		line->peer->held.n[ENGINE_SHARE_WAITERS]++;
 }
 
 /* The first of a line, which is the last one in turn then. Whether it waits again; it may be gone, else. */
@@ -135,21 +143,40 @@ static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 	line_add(engine, waiter, true);
 }
 
+/* One of the first line waits for its own connection or peer. The line is the last one in turn, and in this poll no other of
+ * it is tried: what many such waiters cost does not grow with their number. */
+static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
+{
+	waiter->line->failed_poll = engine->stats.polls;
+	line_add(engine, waiter, false);
+}
+
 /* The first of each line in turn, until one finds too little: it goes first the next time, so that one that needs much
  * gets it, too. */
 static void wake_waiters(struct weir_engine *engine)
 {
+	const struct engine_line *passed = NULL; /* the first of those passed by since one was served */
+
 	for (uint32_t tries = engine->nwaiting; tries > 0; tries--) {
 		struct engine_line *line = TAILQ_FIRST(&engine->lines);
 		struct engine_waiter *waiter;
 
-		if (!line)
+		if (!line || line == passed)
 			break;
-		waiter = TAILQ_FIRST(&line->waiters);
-		if (!wake_first(engine, line))
+		if (line->failed_poll == engine->stats.polls) {
+			TAILQ_REMOVE(&engine->lines, line, entry);
+			TAILQ_INSERT_TAIL(&engine->lines, line, entry);
+			passed = passed ? passed : line;
 			continue;
+		}
+		waiter = TAILQ_FIRST(&line->waiters);
+		if (!wake_first(engine, line)) {
+			passed = NULL;
+			continue;
+		}
 		if (waiter->is_own || waiter->line->is_spare) {
-			line_add(engine, waiter, false);
+			passed = passed ? passed : waiter->line;
+			pass_by(engine, waiter);
 			continue;
 		}
 		keep_turn(engine, waiter);
@@ -248,8 +275,11 @@ void engine_wait_always(struct weir_engine *engine, struct engine_line *line, st
 bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter)
 {
 	bool is_new = !waiter->is_waiting && waiter != engine->waking;
+	uint32_t most = engine->profile.waiting_requests;
+	uint32_t left = engine->nwaiting < most ? most - engine->nwaiting : 0;
+	uint64_t peers = line->peer ? line->peer->held.n[ENGINE_SHARE_WAITERS] : 0;
 
-	if (is_new && engine->nwaiting >= engine->profile.waiting_requests) {
+	if (is_new && !engine_share_allows(line->nwaiting, peers, left, 1)) {
 		engine->stats.waits_refused++;
 		return false;
 	}
@@ -264,7 +294,13 @@ void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter
 	if (!waiter->is_waiting)
 		return;
 	waiter->is_waiting = false;
-	engine->nwaiting -= !waiter->line->is_spare;
+	if (!waiter->line->is_spare) {
+		engine->nblocking -= waiter->blocks;
+		engine->nwaiting--;
+		waiter->line->nwaiting--;
+		if (waiter->line->peer)
+			waiter->line->peer->held.n[ENGINE_SHARE_WAITERS]--;
+	}
 	TAILQ_REMOVE(&waiter->line->waiters, waiter, entry);
 	if (TAILQ_EMPTY(&waiter->line->waiters))
 		TAILQ_REMOVE(lines_of(engine, waiter->line), waiter->line, entry);

@@ -228,7 +228,7 @@ const struct profile_key profile_keys[] = {
 	 .unit = "ms", .initial = "120000",
 	 .help = "an orderly shutdown that takes longer ends at once; 0: never"},
 	{"limits", "send_timeout_ms", PROFILE_NUMBER, FIELD(send_timeout_ms), .max = 86400000, .step = 1,
-	 .unit = "ms", .initial = "120000",
+	 .unit = "ms", .initial = "5000",
 	 .help = "a connection on which nothing that was posted completes for so long ends: the peer takes "
 		 "no "
 		 "messages, and buffers wait with them; so does one with a reply that found no buffer for so "

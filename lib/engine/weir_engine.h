@@ -50,6 +50,8 @@ struct weir_engine_stats {
 	uint64_t replays; /**< calls that had been carried out before and were answered from the cache */
 	/** Requests, and messages to be sent, that had to wait for a buffer, or for others of their connection. */
 	uint64_t buffers_waited;
+	/** Times that something was there, but not for this connection or peer, which has its share. */
+	uint64_t shares_used_up;
 	uint64_t waits_refused; /**< requests that could not wait, as too many did */
 	uint64_t
 		replays_refused; /**< calls not carried out, as all of replay_entries were of others that are */

@@ -17,17 +17,19 @@ void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t memb
 static void set_size(struct credit_pool *pool, struct credit_share *share, uint32_t size)
 {
 	pool->shared += size - share->size;
+	if (share->group)
+		share->group->size += size - share->size;
 	reckon_left(pool);
 	share->size = size;
 	share->steady = CREDIT_SHARE_NONE;
 }
 
-bool credit_share_join(struct credit_pool *pool, struct credit_share *share)
+bool credit_share_join(struct credit_pool *pool, struct credit_share *share, struct credit_group *group)
 {
 	if (pool->to_join > 0 ? pool->shared >= pool->capacity : pool->left == 0)
 		return false;
 	pool->to_join -= pool->to_join > 0;
-	*share = (struct credit_share){.latest = 1, .next = CREDIT_SHARE_START};
+	*share = (struct credit_share){.latest = 1, .next = CREDIT_SHARE_START, .group = group};
 	set_size(pool, share, 1); /* RFC 8166 section 3.3.3 */
 	return true;
 }
@@ -35,6 +37,8 @@ bool credit_share_join(struct credit_pool *pool, struct credit_share *share)
 void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use)
 {
 	set_size(pool, share, in_use);
+	if (share->group)
+		share->group->size -= in_use;
 	*share = (struct credit_share){.steady = CREDIT_SHARE_NONE};
 	pool->to_join++;
 	reckon_left(pool);
@@ -46,11 +50,24 @@ void credit_pool_return(struct credit_pool *pool)
 	reckon_left(pool);
 }
 
+/* The size that the share may have as one of several of its group. */
+static uint32_t most_of_group(const struct credit_pool *pool, const struct credit_share *share)
+{
+	const struct credit_group *group = share->group;
+
+	if (!group || group->size == share->size)
+		return UINT32_MAX;
+	return share->size + (group->size < pool->left ? (pool->left - group->size) / 2 : 0);
+}
+
 uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
 			     uint32_t limit)
 {
 	uint32_t most = pool->left, granted = requested < limit ? requested : limit;
+	uint32_t most_together = most_of_group(pool, share);
 
+	if (most > most_together)
+		most = most_together;
 	if (granted > share->next)
 		granted = share->next;
 	if (granted > most)

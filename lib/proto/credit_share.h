@@ -9,7 +9,8 @@
  * their grants, and each member has at least one.
  *
  * A grant may double with each reply, up to what nobody has: so one that is busy alone gets half of the queue, n that
- * are busy get the n+1st part each, and there is always something left for one that starts. What a peer was granted it may
+ * are busy get the n+1st part each, and there is always something left for one that starts. Connections of one peer are a
+ * group: where it has several, they get together at most what nobody has. What a peer was granted it may
  * use until it learns of less. It has one call fewer under way with each reply that it gets, so a share shrinks by one
  * a reply, down to the grant; when nothing was heard for long enough that the peer has all replies, at once.
  */
@@ -27,6 +28,11 @@ struct credit_pool {
 	uint32_t left;	   /* what nobody has and nobody is to have */
 };
 
+/* What connections of one peer share among them. */
+struct credit_group {
+	uint32_t size; /* sum of their shares */
+};
+
 struct credit_share {
 	uint32_t size;
 	uint32_t latest; /* grant */
@@ -34,12 +40,13 @@ struct credit_share {
 	uint32_t unsent; /* replies that have a grant and were not sent yet */
 	uint32_t
 		steady; /* what may be granted once more, and changes nothing, while as much is left; CREDIT_SHARE_NONE: nothing */
+	struct credit_group *group; /* NULL: none */
 };
 
 void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t members_max);
 
-/* A connection comes, with a share of one. False: there is no room for it. */
-bool credit_share_join(struct credit_pool *pool, struct credit_share *share);
+/* A connection comes, with a share of one, to others of its 'group', or NULL. False: there is no room for it. */
+bool credit_share_join(struct credit_pool *pool, struct credit_share *share, struct credit_group *group);
 /* It goes; 'in_use' receives are left behind, each to be given back by credit_pool_return(). */
 void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use);
 void credit_pool_return(struct credit_pool *pool);

@@ -31,6 +31,7 @@ struct drc {
 	uint32_t bucket_mask;
 	uint32_t head; /* of the ring: where the next reply goes */
 	uint32_t ring_bytes;
+	uint32_t nleft; /* entries that are not BUSY */
 	uint8_t *ring;
 	struct drc_bucket *buckets;
 	struct drc_entry *entries;
@@ -58,6 +59,7 @@ struct drc *request_drc_create(uint32_t nentries, uint64_t nbytes)
 	randombytes_buf(drc->secret, sizeof(drc->secret));
 	TAILQ_INIT(&drc->free);
 	TAILQ_INIT(&drc->done);
+	drc->nleft = nentries;
 	for (uint32_t i = 0; i < nentries; i++)
 		TAILQ_INSERT_TAIL(&drc->free, &drc->entries[i], age);
 	return drc;
@@ -118,6 +120,7 @@ struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key)
 	if (!entry)
 		return NULL;
 	TAILQ_REMOVE(&drc->free, entry, age);
+	drc->nleft--;
 	entry->key = *key;
 	entry->state = DRC_BUSY;
 	LIST_INIT(&entry->waiting);
@@ -129,6 +132,7 @@ void request_drc_forget(struct drc *drc, struct drc_entry *entry)
 {
 	LIST_REMOVE(entry, bucket);
 	entry->state = DRC_FREE;
+	drc->nleft++;
 	TAILQ_INSERT_HEAD(&drc->free, entry, age);
 }
 
@@ -175,8 +179,14 @@ bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct pie
 		if (pieces[i].len > 0)
 			memcpy(to, pieces[i].base, pieces[i].len);
 	entry->state = DRC_DONE;
+	drc->nleft++;
 	TAILQ_INSERT_TAIL(&drc->done, entry, age);
 	return reply.npieces == npieces;
+}
+
+uint32_t request_drc_left(const struct drc *drc)
+{
+	return drc->nleft;
 }
 
 uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry, struct piece *pieces,

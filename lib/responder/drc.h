@@ -50,6 +50,8 @@ const uint8_t *request_drc_secret(const struct drc *drc);
 struct drc_entry *request_drc_find(struct drc *drc, const struct drc_key *key);
 /* A new one, BUSY. NULL: all are. */
 struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key);
+/* Entries that are not BUSY. */
+uint32_t request_drc_left(const struct drc *drc);
 /* It is DONE: keep a copy of the reply. False: it is too long for the cache. */
 bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces);
 /* It never was: the call, when it comes once more, is a new one. */

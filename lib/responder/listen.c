@@ -162,12 +162,13 @@ static const char *why_not_taken(int rc)
 static void accept_here(struct weir_engine *engine, struct handover *handover)
 {
 	uint32_t credits = engine->profile.credits;
-	struct responder *responder = responder_create(engine, credits, handover->programs, handover->drc);
-	struct weir_conn *conn;
 	struct engine_peer *account = engine_peer_get(engine, &handover->event.peer);
-	int rc = responder && account
-			 ? conn_create(engine, account, credits, 0, &responder_role, responder, &conn)
-			 : -ENOMEM;
+	struct responder *responder =
+		account ? responder_create(engine, credits, handover->programs, handover->drc, account)
+			: NULL;
+	struct weir_conn *conn;
+	int rc = responder ? conn_create(engine, account, credits, 0, &responder_role, responder, &conn)
+			   : -ENOMEM;
 
 	engine_peer_put(engine, account);
 	if (rc != 0) {

@@ -166,7 +166,7 @@ int weir_request_wait(struct weir_request *req)
 	if (req->reply || !req->may_wait)
 		return -EMSGSIZE;
 	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it. */
-	req->buf_waiter.is_own = req->is_carried_out;
+	req->buf_waiter.is_own = req->is_carried_out || req->waits_for_share;
 	if (req->is_carried_out) {
 		engine_wait_always(responder->engine, &responder->line, &req->buf_waiter);
 		return 0;

@@ -52,7 +52,8 @@ static struct request_pool *pool_get(struct weir_engine *engine, uint32_t nreque
 	struct request_pool *pool = engine->requests;
 
 	if (!pool) {
-		pool = pool_create(engine->shared ? engine->shared->nbufs + nrequests : nrequests);
+		pool = pool_create(engine->shared ? engine->shared->nbufs * REQUESTS_PER_RECEIVE + nrequests
+						  : nrequests);
 		if (!pool)
 			return NULL;
 		if (engine->shared) {
@@ -75,7 +76,8 @@ static void pool_put(struct request_pool *pool)
 }
 
 struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
-				   struct program_table *programs, struct drc *drc)
+				   struct program_table *programs, struct drc *drc,
+				   struct engine_peer *account)
 {
 	struct responder *responder = mem_zalloc(sizeof(*responder));
 
@@ -94,6 +96,8 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 	TAILQ_INIT(&responder->line.waiters);
 	TAILQ_INIT(&responder->spare_line.waiters);
 	responder->spare_line.is_spare = true;
+	responder->account = engine_peer_ref(account);
+	responder->line.peer = account;
 	responder->engine = engine;
 	responder->keeps = true;
 	responder->credits.limit = credits;
@@ -119,6 +123,7 @@ void responder_free(struct responder *responder)
 		responder->pool->requests[i].past.kind = 0;
 	if (responder->is_orphan)
 		TAILQ_REMOVE(&responder->engine->orphans, &responder->orphan, entry);
+	engine_peer_put(responder->engine, responder->account);
 	program_table_put(responder->programs);
 	pool_put(responder->pool);
 	mem_free(responder);
@@ -156,6 +161,8 @@ void request_put_chunks(struct weir_request *req)
 	req->nparts = 0;
 	if (req->pull_since_ns != 0)
 		request_pull_end(req);
+	if (__builtin_expect(req->nbulk > 0, 0))
+		request_count_bulk(req);
 }
 
 /* What it has by the extension; the next one may be of a connection without. */
@@ -255,12 +262,16 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 		put_message(req, responder->engine);
 		req->msg = NULL;
 		put_bufs(req);
+		request_count_none(req);
 		req->past.kind = 0;
 		req->rpc.cred = req->rpc.verf = (struct weir_rpc_auth){0};
 		req->npieces = req->nitems = req->piece_start = 0;
 		weir_xdr_in_init(&req->args, NULL, 0);
 		weir_xdr_out_init(&req->out, NULL, 0);
 	}
+	responder->line.peer = NULL;
+	engine_peer_put(responder->engine, responder->account);
+	responder->account = NULL;
 	end_waiting(responder);
 }
 
@@ -307,8 +318,9 @@ static inline bool has_little(const struct weir_request *req)
 {
 	const struct responder *responder = req->responder;
 	uintptr_t more = (uintptr_t)req->msg | (uintptr_t)req->on_sent | (uintptr_t)req->header_buf |
-			 (uintptr_t)req->spill | req->rtr_base | req->nchunks | req->tx_waiter.is_waiting |
-			 req->buf_waiter.is_waiting | (uintptr_t)TAILQ_FIRST(&responder->pool->waiting);
+			 (uintptr_t)req->spill | req->rtr_base | req->nchunks | req->any_counted |
+			 req->tx_waiter.is_waiting | req->buf_waiter.is_waiting |
+			 (uintptr_t)TAILQ_FIRST(&responder->pool->waiting);
 
 	return more == 0 && responder->conn && req->state != REQUEST_DUPLICATE &&
 	       req->state != REQUEST_REPLYING && responder->engine->waking != &req->buf_waiter;
@@ -337,6 +349,7 @@ static __attribute__((noinline)) void release_all(struct weir_request *req)
 	if (req->msg)
 		release_message(req);
 	put_bufs(req);
+	request_count_none(req);
 	stop_waiting(req);
 	put_free(req);
 	if (on_sent)
@@ -367,10 +380,13 @@ void request_on_tx(struct conn_tx *tx, int error)
 {
 	struct weir_request *req = (struct weir_request *)tx;
 
-	if (error != 0 || req->state == REQUEST_SENT)
+	if (error != 0 || req->state == REQUEST_SENT) {
+		if (req->is_pending)
+			request_end_pending(req);
 		request_release(req);
-	else
+	} else {
 		request_on_read(req);
+	}
 }
 
 void responder_on_lost(struct weir_conn *conn, int error)

@@ -26,6 +26,26 @@ static bool items_allowed_by_any(const struct weir_request *req)
 	       (req->nchunks == req->hdr.has_position_zero || !rpc_auth_forbids_items(&req->rpc.cred));
 }
 
+/* Else it is to wait: for others, or for its own share. */
+static bool may_take_bulk(struct weir_request *req, uint32_t need)
+{
+	const struct weir_engine *engine = req->responder->engine;
+	struct mem_pool *pool = engine->bulk_pool;
+	uint32_t left = pool->count - pool->in_use;
+
+	req->buf_waiter.is_own = false;
+	if (need > left) {
+		pool->empty++;
+		return false;
+	}
+	if (engine_has_waiters(engine, &req->responder->line, &req->buf_waiter)) {
+		req->buf_waiter.is_own = engine->nblocking == 0; /* behind others of its connection */
+		return false;
+	}
+	req->buf_waiter.is_own = !request_may_take(req->responder, ENGINE_SHARE_BULK, left, need);
+	return !req->buf_waiter.is_own;
+}
+
 int request_own_buffers(struct weir_request *req, uint32_t which)
 {
 	struct weir_engine *engine = req->responder->engine;
@@ -37,12 +57,9 @@ int request_own_buffers(struct weir_request *req, uint32_t which)
 			return -EFBIG;
 	if (need > pool->count)
 		return -EFBIG;
-	if (need > pool->count - pool->in_use || (need > 0 && engine_has_waiters(engine, &req->buf_waiter))) {
-		req->buf_waiter.is_own = false;
-		pool->empty += need > pool->count - pool->in_use;
+	if (need > 0 && !may_take_bulk(req, need))
 		return engine_wait_buffers(engine, &req->responder->line, &req->buf_waiter) ? -EAGAIN
 											    : -ENOBUFS;
-	}
 	for (uint32_t i = 0; i < req->nchunks; i++) {
 		if (!(which >> i & 1))
 			continue;
@@ -50,6 +67,8 @@ int request_own_buffers(struct weir_request *req, uint32_t which)
 		req->chunks[i].dst = req->chunk_bufs[i]->data;
 		req->chunks[i].lkey = req->chunk_bufs[i]->lkey;
 	}
+	if (need > 0)
+		request_count_bulk(req);
 	return 0;
 }
 
@@ -71,6 +90,8 @@ static int place_item(struct weir_request *req, uint32_t i)
 	if (req->chunk_bufs[i])
 		mem_pool_put(req->chunk_bufs[i]);
 	req->chunk_bufs[i] = NULL;
+	if (req->nbulk > 0)
+		request_count_bulk(req);
 	chunk->dst = place.data;
 	chunk->lkey = keys->lkey;
 	return 0;
@@ -290,7 +311,7 @@ void request_pull_end(struct weir_request *req)
 	if (!req->is_pulling)
 		return;
 	req->is_pulling = false;
-	req->responder->pulling_bytes -= req->pull_bytes;
+	request_count(req->responder, ENGINE_SHARE_PULLED, -(int64_t)req->pull_bytes);
 	req->responder->engine->pulling_bytes -= req->pull_bytes;
 }
 
@@ -300,15 +321,19 @@ static int admit(struct weir_request *req)
 	struct responder *responder = req->responder;
 	struct weir_engine *engine = responder->engine;
 	const struct weir_profile *profile = &engine->profile;
-	bool is_own = responder->pulling_bytes > 0 &&
-		      responder->pulling_bytes + req->pull_bytes > profile->pull_bytes_connection;
+	uint64_t pulled = responder->held.n[ENGINE_SHARE_PULLED];
+	uint64_t left =
+		engine->pulling_bytes < profile->pull_bytes ? profile->pull_bytes - engine->pulling_bytes : 0;
+	bool is_alone = engine->pulling_bytes == 0;
+	bool is_own = pulled > 0 && pulled + req->pull_bytes > profile->pull_bytes_connection;
 
 	if (req->is_pulling)
 		return 0;
-	if (!is_own &&
-	    (engine->pulling_bytes == 0 || engine->pulling_bytes + req->pull_bytes <= profile->pull_bytes)) {
+	if (!is_alone && req->pull_bytes <= left)
+		is_own |= !request_may_take(responder, ENGINE_SHARE_PULLED, left, req->pull_bytes);
+	if (!is_own && (is_alone || req->pull_bytes <= left)) {
 		req->is_pulling = true;
-		responder->pulling_bytes += req->pull_bytes;
+		request_count(responder, ENGINE_SHARE_PULLED, (int64_t)req->pull_bytes);
 		engine->pulling_bytes += req->pull_bytes;
 		return 0;
 	}
@@ -368,9 +393,11 @@ static inline struct mem_pool *pool_for(const struct weir_engine *engine, uint32
 /* Where the one item goes, and it is admitted, as request_pull() would have it. 0; 1: it is to see to that; -EINVAL. */
 static inline int place_one(struct weir_request *req)
 {
-	const struct weir_engine *engine = req->responder->engine;
+	const struct responder *responder = req->responder;
+	const struct weir_engine *engine = responder->engine;
 	struct reassemble_chunk *chunk = &req->chunks[0];
 	struct mem_pool *pool = pool_for(engine, chunk->len_bytes);
+	uint32_t left = pool->count - pool->in_use;
 	int rc = 1;
 
 	if (engine->pulling_bytes > 0)
@@ -380,12 +407,15 @@ static inline int place_one(struct weir_request *req)
 	req->has_asked = rc >= 0;
 	if (rc <= 0)
 		return rc;
-	if (chunk->len_bytes > engine->profile.bulk_buffer_bytes || pool->in_use == pool->count ||
-	    engine->nwaiting > 0)
+	if (chunk->len_bytes > engine->profile.bulk_buffer_bytes || left == 0 ||
+	    engine_has_waiters(engine, &responder->line, &req->buf_waiter) ||
+	    (pool == engine->bulk_pool && !request_may_take(responder, ENGINE_SHARE_BULK, left, 1)))
 		return 1;
 	req->chunk_bufs[0] = mem_pool_get(pool);
 	chunk->dst = req->chunk_bufs[0]->data;
 	chunk->lkey = req->chunk_bufs[0]->lkey;
+	if (pool == engine->bulk_pool)
+		request_count_bulk(req);
 	return 0;
 }
 

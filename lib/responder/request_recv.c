@@ -7,8 +7,9 @@ static void backlog_add(struct responder *responder, struct mem_buf *buf, uint32
 {
 	struct mem_buf **end = &responder->backlog;
 
-	if (!*end)
+	if (responder->hold == 0)
 		TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);
+	responder->hold |= RESPONDER_BACKLOG;
 	while (*end)
 		end = (struct mem_buf **)&(*end)->user[0];
 	buf->user[0] = 0;
@@ -18,8 +19,9 @@ static void backlog_add(struct responder *responder, struct mem_buf *buf, uint32
 
 void responder_drop_backlog(struct responder *responder)
 {
-	if (responder->backlog)
+	if (responder->hold == RESPONDER_BACKLOG)
 		TAILQ_REMOVE(&responder->pool->waiting, responder, waiting);
+	responder->hold &= ~(uint32_t)RESPONDER_BACKLOG;
 	responder->backlog = NULL;
 }
 
@@ -127,7 +129,8 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 		receive_v1(req, conn);
 }
 
-/* All requests wait for their Sends, or are other connections'. The receive stays taken: this is bounded. */
+/* All requests wait for their Sends, or are other connections', or the peer has to take replies first. The receive stays taken:
+ * this is bounded. */
 static __attribute__((noinline)) void receive_later(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
 	/* It can't be judged yet, which is not to be counted as its silence. */
@@ -141,7 +144,7 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	struct weir_request *req = NULL;
 
 	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
-	if (__builtin_expect(!responder->backlog, 1))
+	if (__builtin_expect(responder->hold == 0, 1))
 		req = request_take(responder);
 	if (__builtin_expect(!req, 0))
 		receive_later(conn, buf, len);
@@ -176,6 +179,8 @@ void request_pool_serve(struct request_pool *pool)
 		TAILQ_REMOVE(&pool->waiting, responder, waiting);
 		if (responder->backlog)
 			TAILQ_INSERT_TAIL(&pool->waiting, responder, waiting);
+		else
+			responder->hold = 0;
 		request_receive(req, responder->conn, buf, (uint32_t)buf->user[1]);
 	}
 	pool->is_serving = false;

@@ -127,7 +127,10 @@ bool request_is_new(struct weir_request *req)
 	entry = request_drc_find(drc, &key);
 	if (!entry) {
 		req->op = 0;
-		req->replay = request_drc_add(drc, &key);
+		if (request_may_take(req->responder, ENGINE_SHARE_REPLAYS, request_drc_left(drc), 1))
+			req->replay = request_drc_add(drc, &key);
+		if (req->replay)
+			request_count(req->responder, ENGINE_SHARE_REPLAYS, 1);
 		if (!req->replay) { /* it can't be seen to that it is carried out once */
 			req->responder->engine->stats.replays_refused++;
 			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
@@ -151,6 +154,7 @@ void request_keep_reply(struct weir_request *req, const struct piece *pieces, ui
 	struct weir_request *other;
 
 	req->replay = NULL;
+	request_count(req->responder, ENGINE_SHARE_REPLAYS, -1);
 	/* First those that wait: what comes of an answer may be one more. */
 	while ((other = LIST_FIRST(&entry->waiting))) {
 		LIST_REMOVE(other, duplicate);

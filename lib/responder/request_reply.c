@@ -322,9 +322,13 @@ static __attribute__((noinline)) void transmit_apart(struct weir_request *req)
 
 void request_transmit(struct weir_request *req)
 {
-	if (__builtin_expect(request_is_gone(req), 0))
+	if (__builtin_expect(request_is_gone(req), 0)) {
 		request_release(req);
-	else if (__builtin_expect(req->is_apart, 0))
+		return;
+	}
+	if (!req->is_pending)
+		request_begin_pending(req);
+	if (__builtin_expect(req->is_apart, 0))
 		transmit_apart(req);
 	else
 		transmit(req, false);

@@ -16,6 +16,22 @@ static inline void begin_results(struct weir_request *req)
 	req->piece_start = 0;
 }
 
+static bool take_reply(struct weir_request *req, struct mem_pool *pool)
+{
+	bool is_bulk = pool == req->responder->engine->bulk_pool;
+	uint32_t left = pool->count - pool->in_use;
+
+	req->waits_for_share = is_bulk && left > 0 && !request_may_take_reply(req, left);
+	if (req->waits_for_share)
+		return false;
+	req->reply = mem_pool_get(pool);
+	if (req->reply && is_bulk) {
+		request_count_bulk(req);
+		req->marks.is_plain = false; /* its release counts, too */
+	}
+	return req->reply != NULL;
+}
+
 bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 {
 	struct weir_engine *engine = req->responder->engine;
@@ -27,11 +43,9 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 		req->may_wait = false;
 		return false;
 	}
-	if (!req->reply)
-		req->reply = mem_pool_get(pool);
-	else if (bytes > req->reply->size_bytes - ENGINE_HEADROOM)
+	if (req->reply && bytes > req->reply->size_bytes - ENGINE_HEADROOM)
 		return false;
-	if (!req->reply) {
+	if (!req->reply && !take_reply(req, pool)) {
 		req->may_wait = true;
 		return false;
 	}

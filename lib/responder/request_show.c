@@ -109,7 +109,7 @@ bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
 	struct request_pool *pool = responder->pool;
 	struct weir_request *req = pool->free;
 
-	if (__builtin_expect(!conn_shows_quick(conn) || responder->backlog, 0))
+	if (__builtin_expect(!conn_shows_quick(conn) || responder->hold, 0))
 		return conn_show(user, wr_id, len);
 	if (__builtin_expect(!req, 0))
 		return conn_show(user, wr_id, len);

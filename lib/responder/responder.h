@@ -123,11 +123,20 @@ struct weir_request {
 	struct mem_buf *header_buf;
 	struct mem_buf *spill;
 	uint32_t nchunks;
-	bool is_group;	     /* it came in several transmissions: the first is what 'hdr' is of */
-	bool is_apart;	     /* its reply is one of these, or has results that are placed */
-	bool is_long;	     /* its reply goes to the Reply chunk */
-	bool is_carried_out; /* HANDLING: its arguments are gone, the reply is still to be made */
-	bool may_wait;	     /* there was no buffer for the reply, and there may be one later */
+	bool is_group;	      /* it came in several transmissions: the first is what 'hdr' is of */
+	bool is_apart;	      /* its reply is one of these, or has results that are placed */
+	bool is_long;	      /* its reply goes to the Reply chunk */
+	bool is_carried_out;  /* HANDLING: its arguments are gone, the reply is still to be made */
+	bool may_wait;	      /* there was no buffer for the reply, and there may be one later */
+	bool waits_for_share; /* there was one, which is not for this connection */
+	union {
+		uint64_t any_counted;
+		struct {
+			uint32_t
+				nbulk; /* of its buffers, those of bulk_pool, as counted in ENGINE_SHARE_BULK */
+			bool is_pending; /* it is counted in ENGINE_SHARE_REPLIES */
+		};
+	};
 	struct request_marks marks;
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
@@ -205,26 +214,34 @@ static inline bool request_pool_is_dry(const struct request_pool *pool)
 	return !pool->free && pool->nused == pool->nrequests;
 }
 
+/* Why messages have to wait for a request. */
+enum responder_hold {
+	RESPONDER_BACKLOG = 1, /* others of the connection wait already */
+	RESPONDER_FULL = 2,    /* replies that the peer has yet to take are as many as it may have */
+};
+
 struct responder {
 	/* what a request takes: a line */
 	struct weir_conn *conn; /* NULL: gone, orphans are left */
 	struct weir_engine *engine;
 	struct request_pool *pool;
 	struct program_table *programs;
-	struct mem_buf
-		*backlog; /* messages that found no free request: user[0] the next, user[1] the length */
-	struct drc *drc;  /* NULL: no program has use for it */
+	uint32_t hold;	 /* enum responder_hold; 0: messages get requests as they come */
+	struct drc *drc; /* NULL: no program has use for it */
 	struct credit_responder credits;
 	uint32_t nbusy;
 
-	TAILQ_ENTRY(responder) waiting; /* while there is a backlog */
+	/* Messages that have no request yet: user[0] the next, user[1] the length. */
+	struct mem_buf *backlog;
+	TAILQ_ENTRY(responder) waiting; /* while there is a backlog, and 'hold' has no other bit */
+	struct engine_peer *account;	/* the connection's; NULL: the engine is gone */
+	struct engine_held held;	/* by all requests */
 	struct engine_orphan orphan;
 	bool is_orphan;			/* in the engine's list */
 	bool keeps;			/* it counts in the engine's kept_replies, if there are any */
 	uint64_t linger_until_ns;	/* while draining: 0, or when Sends without completion have arrived */
 	struct weir_request *gathering; /* the open group's; NULL: there is none */
 	uint32_t npulling;		/* requests in the PULL states, and JOIN */
-	uint64_t pulling_bytes;
 	uint64_t next_pull_tick_ns;
 	struct engine_line line;       /* requests that wait for buffers */
 	struct engine_line spare_line; /* replies that wait for a last one: spare.h */
@@ -261,6 +278,21 @@ void request_count_refused(struct weir_engine *engine, uint32_t reason);
 void responder_drop_backlog(struct responder *responder);
 /* Requests are free: messages that wait get them, one a connection in turn. */
 void request_pool_serve(struct request_pool *pool);
+
+/* request_share.c: what a connection holds of each pool, and may hold (share.h) */
+bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
+		      uint64_t need);
+/* The same for the buffer of a long reply. A request that holds such buffers already cannot wait for one, as others may wait for
+ * what it holds. Its peer may have three quarters of the pool for that. */
+bool request_may_take_reply(const struct weir_request *req, uint64_t free);
+void request_count(struct responder *responder, enum engine_share share, int64_t change);
+/* After its buffers have changed: those of bulk_pool are counted. */
+void request_count_bulk(struct weir_request *req) __attribute__((noinline));
+/* Its reply is made, and may have to wait for the peer. Until request_end_pending() it counts. */
+void request_begin_pending(struct weir_request *req);
+void request_end_pending(struct weir_request *req);
+/* All that is counted of it goes back. */
+void request_count_none(struct weir_request *req);
 
 /* request_show.c: what the device shows */
 bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
@@ -397,7 +429,8 @@ void request_put_chunks(struct weir_request *req);
 void request_on_tx(struct conn_tx *tx, int error);
 void responder_on_lost(struct weir_conn *conn, int error);
 struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
-				   struct program_table *programs, struct drc *drc);
+				   struct program_table *programs, struct drc *drc,
+				   struct engine_peer *account);
 void responder_free(struct responder *responder);
 /* NULL: gone. */
 struct weir_engine *responder_engine(const struct responder *responder);

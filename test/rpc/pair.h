@@ -130,7 +130,7 @@ extern const struct sim_options *pair_wires;
 /* Long buffers, and bulk ones, of either side, where the test's profile does not say. With PAIR_BUFFERS pair_stop() fails a test
  * that had need of more. */
 #define PAIR_BUFFERS	  2u
-#define PAIR_BUFFERS_MORE 8u
+#define PAIR_BUFFERS_MORE 12u
 extern uint32_t pair_buffers; /* PAIR_BUFFERS at first */
 
 /* A setup like 'setup' with PAIR_BUFFERS_MORE. */

@@ -27,7 +27,7 @@ static void one_bulk_buffer(struct weir_profile *profile)
 {
 	profile->bulk_buffers = 1;
 	profile->recv_buffers = 256;
-	profile->waiting_requests = 2 * GREEDY;
+	profile->waiting_requests = 8 * GREEDY;
 }
 
 static int setup(void **state)
@@ -161,7 +161,7 @@ static void results__wait_for_a_buffer(void **state)
 static void few_may_wait(struct weir_profile *profile)
 {
 	one_bulk_buffer(profile);
-	profile->waiting_requests = 3;
+	profile->waiting_requests = 9; /* three of one connection may wait (share.h) */
 }
 
 static int setup_few(void **state)

@@ -20,12 +20,12 @@ static void join__3_3_3_one_credit_until_the_first_reply(void **state)
 
 	(void)state;
 	credit_pool_init(&pool, 2, 2);
-	assert_true(credit_share_join(&pool, &share[0]));
-	assert_true(credit_share_join(&pool, &share[1]));
+	assert_true(credit_share_join(&pool, &share[0], NULL));
+	assert_true(credit_share_join(&pool, &share[1], NULL));
 	assert_int_equal(share[0].size, 1);
-	assert_false(credit_share_join(&pool, &share[2])); /* the queue is full */
+	assert_false(credit_share_join(&pool, &share[2], NULL)); /* the queue is full */
 	credit_share_leave(&pool, &share[0], 0);
-	assert_true(credit_share_join(&pool, &share[2]));
+	assert_true(credit_share_join(&pool, &share[2], NULL));
 	assert_int_equal(pool.shared, 2);
 }
 
@@ -36,7 +36,7 @@ static void grant__3_3_1_is_never_zero_nor_more_than_asked_or_allowed(void **sta
 
 	(void)state;
 	credit_pool_init(&pool, 100, 1);
-	credit_share_join(&pool, &share);
+	credit_share_join(&pool, &share, NULL);
 	assert_int_equal(credit_share_grant(&pool, &share, 0, 64), 1);
 	for (uint32_t i = 0; i < 10; i++) {
 		assert_in_range(credit_share_grant(&pool, &share, 7, 64), 1, 7);
@@ -44,7 +44,7 @@ static void grant__3_3_1_is_never_zero_nor_more_than_asked_or_allowed(void **sta
 	}
 	assert_int_equal(share.size, 9);
 	credit_pool_init(&pool, 1, 1);
-	credit_share_join(&pool, &share);
+	credit_share_join(&pool, &share, NULL);
 	assert_int_equal(credit_share_grant(&pool, &share, 64, 64), 1);
 	assert_int_equal(pool.shared, 1);
 }
@@ -68,12 +68,12 @@ static void grant__grows_for_one_that_is_busy_and_leaves_some(void **state)
 
 	(void)state;
 	credit_pool_init(&pool, 64, 4);
-	credit_share_join(&pool, &busy);
+	credit_share_join(&pool, &busy, NULL);
 	assert_int_equal(replies(&pool, &busy, 1), CREDIT_SHARE_START);
 	assert_in_range(replies(&pool, &busy, 1), CREDIT_SHARE_START + 1, 2 * CREDIT_SHARE_START);
 	replies(&pool, &busy, 100);
 	assert_in_range(busy.size, 28, 32); /* half of it */
-	credit_share_join(&pool, &late);
+	credit_share_join(&pool, &late, NULL);
 	assert_int_equal(replies(&pool, &late, 1), CREDIT_SHARE_START);
 	for (uint32_t i = 0; i < 200; i++) {
 		replies(&pool, &late, 1);
@@ -83,6 +83,29 @@ static void grant__grows_for_one_that_is_busy_and_leaves_some(void **state)
 	assert_in_range(late.size, 18, 22);
 }
 
+/* However many connections a peer has, they leave about half to others. */
+static void grant__of_a_group_leaves_half_to_others(void **state)
+{
+	struct credit_share share[12], other;
+	struct credit_group group = {0};
+	struct credit_pool pool;
+
+	(void)state;
+	credit_pool_init(&pool, 256, 16);
+	for (uint32_t i = 0; i < 12; i++)
+		assert_true(credit_share_join(&pool, &share[i], &group));
+	for (uint32_t round = 0; round < 100; round++)
+		for (uint32_t i = 0; i < 12; i++)
+			replies(&pool, &share[i], 1);
+	assert_in_range(group.size, 100, 256 / 2 + 12);
+	assert_true(credit_share_join(&pool, &other, NULL));
+	replies(&pool, &other, 100);
+	assert_in_range(other.size, 50, 64);
+	for (uint32_t i = 0; i < 12; i++)
+		credit_share_leave(&pool, &share[i], 0);
+	assert_int_equal(group.size, 0);
+}
+
 static void idle__shrinks_with_the_next_reply(void **state)
 {
 	struct credit_pool pool;
@@ -90,7 +113,7 @@ static void idle__shrinks_with_the_next_reply(void **state)
 
 	(void)state;
 	credit_pool_init(&pool, 200, 1);
-	credit_share_join(&pool, &share);
+	credit_share_join(&pool, &share, NULL);
 	replies(&pool, &share, 20);
 	assert_int_equal(share.size, 64);
 	for (uint32_t i = 0; i < 10; i++)
@@ -110,8 +133,8 @@ static void resize__takes_what_there_is_and_keeps_what_is_in_flight(void **state
 
 	(void)state;
 	credit_pool_init(&pool, 16, 2);
-	credit_share_join(&pool, &share);
-	credit_share_join(&pool, &other);
+	credit_share_join(&pool, &share, NULL);
+	credit_share_join(&pool, &other, NULL);
 	assert_int_equal(credit_share_resize(&pool, &share, 64, 1), 14);
 	assert_int_equal(pool.shared, 15);
 	assert_int_equal(credit_share_resize(&pool, &other, 8, 1), 1);
@@ -128,7 +151,7 @@ static void extend__as_far_as_there_is_room(void **state)
 
 	(void)state;
 	credit_pool_init(&pool, 16, 2);
-	credit_share_join(&pool, &share);
+	credit_share_join(&pool, &share, NULL);
 	assert_false(credit_share_extend(&pool, &share, 15)); /* one is kept for who may still come */
 	assert_true(credit_share_extend(&pool, &share, 14));
 	assert_int_equal(share.size, 15);
@@ -209,7 +232,7 @@ static void grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send(void **
 		random_state = run;
 		credit_pool_init(&pool, capacity, MEMBERS);
 		for (uint32_t i = 0; i < MEMBERS; i++) {
-			assert_true(credit_share_join(&pool, &peers[i].share));
+			assert_true(credit_share_join(&pool, &peers[i].share, NULL));
 			credit_requester_init(&peers[i].book, ASKED);
 		}
 		for (uint32_t n = 0; n < 3000; n++) {
@@ -250,7 +273,7 @@ static void grant__once_more_is_what_it_would_be(void **state)
 		struct credit_share *share = &shares[m];
 
 		if (!is_member[m]) {
-			is_member[m] = credit_share_join(&pool, share);
+			is_member[m] = credit_share_join(&pool, share, NULL);
 		} else if (what == 0 && unsent[m] == 0) {
 			credit_share_leave(&pool, share, 0);
 			is_member[m] = false;
@@ -286,13 +309,13 @@ static void leave__what_is_in_use_is_kept_until_it_comes_back(void **state)
 
 	(void)state;
 	credit_pool_init(&pool, 4, 1);
-	credit_share_join(&pool, &share);
+	credit_share_join(&pool, &share, NULL);
 	replies(&pool, &share, 4);
 	credit_share_leave(&pool, &share, 4);
 	assert_int_equal(pool.shared, 4);
-	assert_false(credit_share_join(&pool, &next));
+	assert_false(credit_share_join(&pool, &next, NULL));
 	credit_pool_return(&pool);
-	assert_true(credit_share_join(&pool, &next));
+	assert_true(credit_share_join(&pool, &next, NULL));
 	for (uint32_t i = 0; i < 3; i++)
 		credit_pool_return(&pool);
 	assert_int_equal(pool.shared, 1);
@@ -304,6 +327,7 @@ int main(void)
 		cmocka_unit_test(join__3_3_3_one_credit_until_the_first_reply),
 		cmocka_unit_test(grant__3_3_1_is_never_zero_nor_more_than_asked_or_allowed),
 		cmocka_unit_test(grant__grows_for_one_that_is_busy_and_leaves_some),
+		cmocka_unit_test(grant__of_a_group_leaves_half_to_others),
 		cmocka_unit_test(idle__shrinks_with_the_next_reply),
 		cmocka_unit_test(resize__takes_what_there_is_and_keeps_what_is_in_flight),
 		cmocka_unit_test(extend__as_far_as_there_is_room),

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a connection and its peer hold of the pools that all connections share, and whether they may take more (share.h).
+ *
+ * Replies count from when they cannot be sent at once until their Sends complete. Each holds a request, a buffer, and what the
+ * program keeps for it. If a connection has as many of them as it may have, its later messages wait in their receives, and
+ * credits bound those. It goes on when the peer has taken some: what is counted per peer cannot stop a connection that has none.
+ */
+#include "responder.h"
+
+bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
+		      uint64_t need)
+{
+	uint64_t peer = responder->account ? responder->account->held.n[share] : 0;
+	bool may = engine_share_allows(responder->held.n[share], peer, free, need);
+
+	responder->engine->stats.shares_used_up += !may && need <= free;
+	return may;
+}
+
+bool request_may_take_reply(const struct weir_request *req, uint64_t free)
+{
+	const struct responder *responder = req->responder;
+	uint64_t peer = responder->account ? responder->account->held.n[ENGINE_SHARE_BULK] : 0;
+
+	if (free == 0 || req->nbulk == 0)
+		return free > 0 && request_may_take(responder, ENGINE_SHARE_BULK, free, 1);
+	return peer == req->nbulk || peer + 1 <= 3 * (free - 1);
+}
+
+void request_count(struct responder *responder, enum engine_share share, int64_t change)
+{
+	responder->held.n[share] += (uint64_t)change;
+	if (responder->account)
+		responder->account->held.n[share] += (uint64_t)change;
+}
+
+void request_count_bulk(struct weir_request *req)
+{
+	const struct mem_pool *bulk = req->responder->engine->bulk_pool;
+	uint32_t n = req->reply && req->reply->pool == bulk;
+
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		n += req->chunk_bufs[i] && req->chunk_bufs[i]->pool == bulk;
+	request_count(req->responder, ENGINE_SHARE_BULK, (int64_t)n - req->nbulk);
+	req->nbulk = n;
+}
+
+/* Replies that may yet be queued: they leave a request for each receive, and send buffers. */
+static uint64_t pending_left(const struct responder *responder)
+{
+	const struct weir_engine *engine = responder->engine;
+	const struct mem_pool *pool = engine->send_pool;
+	uint64_t left = pool->count - pool->in_use;
+	uint64_t most = responder->pool->nrequests / 2;
+
+	if (!engine->shared)
+		return left;
+	most = engine->npending < most ? most - engine->npending : 0;
+	return left < most ? left : most;
+}
+
+void request_begin_pending(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	req->is_pending = true;
+	responder->engine->npending++;
+	request_count(responder, ENGINE_SHARE_REPLIES, 1);
+	if ((responder->hold & RESPONDER_FULL) ||
+	    request_may_take(responder, ENGINE_SHARE_REPLIES, pending_left(responder), 1))
+		return;
+	if (responder->hold == RESPONDER_BACKLOG)
+		TAILQ_REMOVE(&responder->pool->waiting, responder, waiting);
+	responder->hold |= RESPONDER_FULL;
+}
+
+static void go_on(struct responder *responder)
+{
+	responder->hold &= ~(uint32_t)RESPONDER_FULL;
+	if (responder->hold != RESPONDER_BACKLOG)
+		return;
+	TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);
+	if (responder->conn)
+		request_pool_serve(responder->pool);
+}
+
+void request_end_pending(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	req->is_pending = false;
+	responder->engine->npending--;
+	request_count(responder, ENGINE_SHARE_REPLIES, -1);
+	if ((responder->hold & RESPONDER_FULL) &&
+	    (responder->held.n[ENGINE_SHARE_REPLIES] == 0 ||
+	     engine_share_allows(responder->held.n[ENGINE_SHARE_REPLIES],
+				 responder->account->held.n[ENGINE_SHARE_REPLIES], pending_left(responder),
+				 1)))
+		go_on(responder);
+}
+
+void request_count_none(struct weir_request *req)
+{
+	if (req->nbulk > 0) {
+		request_count(req->responder, ENGINE_SHARE_BULK, -(int64_t)req->nbulk);
+		req->nbulk = 0;
+	}
+	if (req->is_pending)
+		request_end_pending(req);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A peer that stalls, of each pool that its calls can take from: it gets its share of the pool and no more, and calls of
+ * another connection go on. A raw peer stalls: it takes as many replies as it has receives and posts none again. Over sim the
+ * other connection is another peer's. Over shm both are of one user, and only the connections differ.
+ *
+ * Each test counts what the pool has left and calls that complete. None of them measures time.
+ */
+#include "pair_main.h"
+
+#include <endian.h>
+
+#include "engine.h"
+#include "raw.h"
+#include "share.h"
+#include "sim.h"
+
+#define CREDITS	 32u
+#define CALLS	 60u /* of the other connection, one at a time */
+#define REPLY	 600u
+#define BIG	 20000u
+#define BULK	 10u
+#define SENDS	 40u
+#define UNREAD	 30u /* replies that fill the ring over shm */
+#define WAITERS	 9u
+#define REPLAYS	 12u
+#define ITEM	 8192u
+#define BUFS_MAX 64u
+
+static struct pair pair;
+static struct raw raw;
+static uint32_t granted, nfirst; /* credits; calls that were answered before the test began */
+static struct mem_buf *bufs[BUFS_MAX];
+static uint32_t nbufs;
+
+static void few(struct weir_profile *profile)
+{
+	profile->credits = CREDITS;
+	profile->send_buffers = SENDS;
+	profile->bulk_buffers = BULK;
+	profile->waiting_requests = WAITERS;
+	profile->replay_entries = REPLAYS;
+	profile->recv_buffers = 256;
+	profile->send_timeout_ms = 0; /* the peer stalls for as long as the test takes */
+	if (strcmp(pair_driver, "shm") == 0)
+		snprintf(profile->driver_options, sizeof(profile->driver_options), "ring_kib=8");
+	else
+		snprintf(profile->driver_options, sizeof(profile->driver_options), "world=%u,rnr_retry=7",
+			 sim_world_id(pair.world));
+}
+
+static struct weir_engine_stats server(void)
+{
+	struct weir_engine_stats stats;
+
+	weir_engine_stats(pair.server, &stats);
+	return stats;
+}
+
+static void send_call(uint32_t xid, uint32_t proc, uint32_t word)
+{
+	struct words m = {0};
+
+	words_put(&m, 7, xid, 1, CREDITS, 0, 0, 0, 0);
+	words_put_rpc(&m, xid, proc);
+	words_put(&m, 1, word);
+	raw_send_words(&raw, &m);
+}
+
+/* A READ to a Write chunk of two segments. Its reply holds its buffer until the Send completes, with every driver. */
+static void send_read(uint32_t xid)
+{
+	struct words m = {0};
+
+	words_put(&m, 7, xid, 1, CREDITS, 0, 0, 1, 2);
+	raw_put_segment(&raw, &m, REPLY / 2, 0);
+	raw_put_segment(&raw, &m, REPLY / 2, REPLY);
+	words_put(&m, 2, 0, 0);
+	words_put_rpc(&m, xid, PAIR_READ);
+	words_put(&m, 1, REPLY);
+	raw_send_words(&raw, &m);
+}
+
+/* One with a Reply chunk. */
+static void send_big(uint32_t xid)
+{
+	struct words m = {0};
+
+	words_put(&m, 8, xid, 1, CREDITS, 0, 0, 0, 1, 1);
+	raw_put_segment(&raw, &m, BIG + 256, 0);
+	words_put_rpc(&m, xid, PAIR_BIG);
+	words_put(&m, 1, BIG);
+	raw_send_words(&raw, &m);
+}
+
+/* One whose data are to be pulled, and which the program keeps until pair_release_later(). */
+static void send_later(uint32_t xid)
+{
+	struct words m = {0};
+
+	words_put(&m, 6, xid, 1, CREDITS, 0, 1, 48);
+	raw_put_segment(&raw, &m, ITEM, 0);
+	words_put(&m, 3, 0, 0, 0);
+	words_put_rpc(&m, xid, PAIR_LATER);
+	words_put(&m, 2, 7, ITEM);
+	raw_send_words(&raw, &m);
+}
+
+static void one_call(uint32_t proc, uint32_t word)
+{
+	struct outcome outcome;
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(&outcome, &pair);
+	params = pair_params(proc, &outcome);
+	params.results_max_bytes = proc == PAIR_BIG ? BIG + 8 : 64;
+	params.ulb = NULL;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), word);
+	assert_int_equal(weir_call_submit(call), 0);
+	raw_until(&raw, &outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(outcome.reply.accept_stat, WEIR_RPC_SUCCESS);
+}
+
+/* The raw peer has taken what it will ever take; its next calls, 'granted' of them, are within its credits. */
+static void stall(void)
+{
+	raw_open(&raw, &pair);
+	raw.stops = true;
+	nfirst = RAW_RECVS + 1;
+	raw_connect(&raw);
+	for (int i = 0; i < (int)RAW_RECVS; i++) {
+		send_call((uint32_t)i, PAIR_READ, REPLY);
+		raw_until(&raw, &raw.nmsgs, i + 1);
+	}
+	memcpy(&granted, raw.msgs[RAW_RECVS - 1] + 8, sizeof(granted));
+	granted = be32toh(granted);
+	assert_in_range(granted, 8, CREDITS);
+	pair_connect(&pair);
+	one_call(PAIR_NULL, 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	nbufs = 0;
+	pair_start(&pair, few);
+	stall();
+	return 0;
+}
+
+/* Over shm, messages without a receive fit the ring. It is full from here on. */
+static int setup_full(void **state)
+{
+	setup(state);
+	for (uint32_t i = 0; strcmp(pair_driver, "shm") == 0 && i < UNREAD; i++) {
+		send_call(i, PAIR_READ, REPLY);
+		raw_settle(&raw);
+		nfirst++;
+	}
+	return 0;
+}
+
+static const bool all_kept[PAIR_NPROCS] = {[PAIR_LATER] = true, [PAIR_ECHO] = true};
+
+static int setup_replay(void **state)
+{
+	pair_non_idempotent = all_kept;
+	return setup(state);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	raw_close(&raw);
+	pair_stop(&pair);
+	pair_non_idempotent = NULL;
+	return 0;
+}
+
+/* Nothing of the peer that stalls was lost, and nothing made it end. */
+static void expect_stalled(void)
+{
+	assert_int_equal(pair.server_closed, 0);
+	assert_int_equal(server().credits_exceeded, 0);
+	assert_int_equal(server().send_timeouts, 0);
+}
+
+static uint32_t left(const struct mem_pool *pool)
+{
+	return pool->count - pool->in_use;
+}
+
+/* Send buffers and requests, by replies that wait to be taken. Calls go on to come as far as credits and receives allow. */
+static void replies__that_are_not_taken_leave_half_of_the_send_buffers(void **state)
+{
+	uint32_t before = left(pair.server->send_pool);
+
+	(void)state;
+	for (uint32_t i = 0; i < granted; i++)
+		send_read(100 + i);
+	raw_settle(&raw);
+	assert_in_range(left(pair.server->send_pool), before / 2, before - 2);
+	for (uint32_t i = 0; i < CALLS; i++)
+		one_call(PAIR_NULL, 0);
+	assert_int_equal(server().send_dry, 0);
+	expect_stalled();
+}
+
+/* What waited is answered when the peer takes replies again. */
+static void replies__go_on_when_the_peer_does(void **state)
+{
+	int n = (int)granted + (int)(nfirst - RAW_RECVS - 1);
+
+	(void)state;
+	for (uint32_t i = 0; i < granted; i++)
+		send_read(100 + i);
+	raw_settle(&raw);
+	assert_in_range(server().shares_used_up, 1, UINT64_MAX);
+	assert_in_range(server().replies_sent, 1, nfirst + granted - 1);
+	for (int i = 0; i < n; i++) {
+		raw_take_one(&raw);
+		raw_until(&raw, &raw.nmsgs, 1);
+	}
+	raw_settle(&raw);
+	assert_int_equal(server().replies_sent, nfirst + granted);
+	assert_int_equal(pair.server->npending, 0);
+	expect_stalled();
+}
+
+/* Bulk buffers, by long replies that wait to be taken. */
+static void bulk__of_replies_that_are_not_taken(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < granted; i++)
+		send_big(100 + i);
+	raw_settle(&raw);
+	assert_in_range(left(pair.server->bulk_pool), BULK / 2, BULK - 2);
+	for (uint32_t i = 0; i < CALLS; i++)
+		one_call(PAIR_BIG, BIG);
+	assert_int_equal(server().bulk_dry, 0);
+	expect_stalled();
+}
+
+/* Bulk buffers, by data that the program does not give back. */
+static void bulk__of_calls_that_the_program_keeps(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < granted; i++)
+		send_later(100 + i);
+	raw_settle(&raw);
+	assert_in_range(pair.nlater, 2, BULK / 2);
+	assert_int_equal(left(pair.server->bulk_pool), BULK - pair.nlater);
+	for (uint32_t i = 0; i < CALLS; i++)
+		one_call(PAIR_BIG, BIG);
+	/* Each has its turn when those before it are done. */
+	for (uint32_t handled = 0; handled < granted;) {
+		handled += pair.nlater;
+		pair_release_later(&pair);
+		raw_settle(&raw);
+		if (pair.nlater == 0)
+			break; /* replies are not taken, and have their own share */
+	}
+	expect_stalled();
+}
+
+static void take_bulk(void)
+{
+	while ((bufs[nbufs] = mem_pool_get(pair.server->bulk_pool)))
+		nbufs++;
+}
+
+static void put_bulk(void)
+{
+	while (nbufs > 0)
+		mem_pool_put(bufs[--nbufs]);
+}
+
+/* Places for requests that wait: the other connection's may wait, too. */
+static void waiters__of_one_connection_leave_places_for_others(void **state)
+{
+	struct outcome outcomes[2];
+
+	(void)state;
+	take_bulk();
+	for (uint32_t i = 0; i < WAITERS; i++)
+		send_big(100 + i);
+	raw_settle(&raw);
+	assert_in_range(pair.server->nwaiting, 2, WAITERS / 2);
+	assert_in_range(server().waits_refused, 1, WAITERS);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct weir_call_params params;
+		struct weir_call *call;
+
+		outcome_init(&outcomes[i], &pair);
+		params = pair_params(PAIR_BIG, &outcomes[i]);
+		params.results_max_bytes = BIG + 8;
+		call = weir_call_begin(pair.conn, &params);
+		assert_non_null(call);
+		weir_xdr_put_u32(weir_call_args(call), BIG);
+		assert_int_equal(weir_call_submit(call), 0);
+	}
+	raw_settle(&raw);
+	put_bulk();
+	for (uint32_t i = 0; i < 2; i++)
+		raw_until(&raw, &outcomes[i].done, 1);
+	assert_int_equal(outcomes[0].reply.accept_stat, WEIR_RPC_SUCCESS);
+	expect_stalled();
+}
+
+/* Entries of the duplicate request cache, by calls that the program has. */
+static void replays__that_are_carried_out_leave_entries_for_others(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < granted; i++)
+		send_call(100 + i, PAIR_LATER, 7);
+	raw_settle(&raw);
+	assert_in_range(pair.nlater, 2, REPLAYS / 2);
+	for (uint32_t i = 0; i < CALLS; i++)
+		one_call(PAIR_ECHO, 0);
+	pair_release_later(&pair);
+	raw_settle(&raw);
+	expect_stalled();
+}
+
+/* The rule itself: whatever one peer took while it could, another one that comes gets half of what it would have alone. */
+static void rule__leaves_half_to_others(void **state)
+{
+	(void)state;
+	for (uint64_t count = 4; count <= 4096; count += count < 64 ? 1 : 61) {
+		uint64_t one = 0, alone, peer = 0, conns[64] = {0}, other = 0;
+
+		while (engine_share_allows(one, one, count - one, 1))
+			one++;
+		alone = one;
+		assert_in_range(alone, 1, count * 2 / 5 + 1);
+		/* A peer takes what it can by 64 connections. */
+		for (bool more = true; more;) {
+			more = false;
+			for (uint32_t i = 0; i < 64; i++)
+				while (engine_share_allows(conns[i], peer, count - peer, 1)) {
+					conns[i]++;
+					peer++;
+					more = true;
+				}
+		}
+		assert_in_range(peer, count / 2, count / 2 + 1);
+		while (engine_share_allows(other, other, count - peer - other, 1))
+			other++;
+		assert_in_range(2 * (other + 1), alone, UINT64_MAX);
+		assert_in_range(other, 1, UINT64_MAX);
+	}
+	/* One that needs more than a share gets it alone, and not more than there is. */
+	assert_true(engine_share_allows(0, 0, 8, 8));
+	assert_false(engine_share_allows(0, 0, 8, 9));
+	assert_false(engine_share_allows(0, 1, 7, 7));
+}
+
+static int run(void)
+{
+#define T(name)	  cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T_F(name) cmocka_unit_test_setup_teardown(name, setup_full, teardown)
+#define T_R(name) cmocka_unit_test_setup_teardown(name, setup_replay, teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rule__leaves_half_to_others),
+		T_F(replies__that_are_not_taken_leave_half_of_the_send_buffers),
+		T_F(replies__go_on_when_the_peer_does),
+		T_F(bulk__of_replies_that_are_not_taken),
+		T(bulk__of_calls_that_the_program_keeps),
+		T(waiters__of_one_connection_leave_places_for_others),
+		T_R(replays__that_are_carried_out_leave_entries_for_others),
+	};
+
+	return cmocka_run_group_tests_name("stall", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	pair_buffers = PAIR_BUFFERS_MORE;
+	return pair_main(argc, argv, run);
+}
