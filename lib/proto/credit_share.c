@@ -50,30 +50,32 @@ void credit_pool_return(struct credit_pool *pool)
 	reckon_left(pool);
 }
 
-/* The size that the share may have as one of several of its group. */
-static uint32_t most_of_group(const struct credit_pool *pool, const struct credit_share *share)
+/* How far a share may grow. One of several of its group leaves a seventh of what these have: a peer of many connections that
+ * are busy in turn is to get most of the queue. */
+static uint32_t growth(const struct credit_pool *pool, const struct credit_share *share, uint32_t wanted)
 {
 	const struct credit_group *group = share->group;
+	uint32_t most;
 
 	if (!group || group->size == share->size)
-		return UINT32_MAX;
-	return share->size + (group->size < pool->left ? (pool->left - group->size) / 2 : 0);
+		return wanted;
+	most = group->size < 7 * pool->left ? (7 * pool->left - group->size) / 8 : 0;
+	return wanted < most ? wanted : most;
 }
 
 uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
 			     uint32_t limit)
 {
 	uint32_t most = pool->left, granted = requested < limit ? requested : limit;
-	uint32_t most_together = most_of_group(pool, share);
 
-	if (most > most_together)
-		most = most_together;
 	if (granted > share->next)
 		granted = share->next;
 	if (granted > most)
 		granted = most;
 	if (granted == 0)
 		granted = 1;
+	if (granted > share->size)
+		granted = share->size + growth(pool, share, granted - share->size);
 	if (granted > share->size)
 		set_size(pool, share, granted);
 	share->latest = granted;

@@ -161,8 +161,8 @@ void request_put_chunks(struct weir_request *req)
 	req->nparts = 0;
 	if (req->pull_since_ns != 0)
 		request_pull_end(req);
-	if (__builtin_expect(req->nbulk > 0, 0))
-		request_count_bulk(req);
+	if (req->nbulk > 0)
+		request_count_no_chunks(req);
 }
 
 /* What it has by the extension; the next one may be of a connection without. */

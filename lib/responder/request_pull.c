@@ -397,7 +397,6 @@ static inline int place_one(struct weir_request *req)
 	const struct weir_engine *engine = responder->engine;
 	struct reassemble_chunk *chunk = &req->chunks[0];
 	struct mem_pool *pool = pool_for(engine, chunk->len_bytes);
-	uint32_t left = pool->count - pool->in_use;
 	int rc = 1;
 
 	if (engine->pulling_bytes > 0)
@@ -407,15 +406,15 @@ static inline int place_one(struct weir_request *req)
 	req->has_asked = rc >= 0;
 	if (rc <= 0)
 		return rc;
-	if (chunk->len_bytes > engine->profile.bulk_buffer_bytes || left == 0 ||
-	    engine_has_waiters(engine, &responder->line, &req->buf_waiter) ||
-	    (pool == engine->bulk_pool && !request_may_take(responder, ENGINE_SHARE_BULK, left, 1)))
+	if (chunk->len_bytes > engine->profile.bulk_buffer_bytes || pool->in_use == pool->count ||
+	    (engine->nblocking | responder->line.nwaiting) > 0 ||
+	    (pool == engine->bulk_pool && !request_may_take_bulk(responder, pool)))
 		return 1;
 	req->chunk_bufs[0] = mem_pool_get(pool);
 	chunk->dst = req->chunk_bufs[0]->data;
 	chunk->lkey = req->chunk_bufs[0]->lkey;
 	if (pool == engine->bulk_pool)
-		request_count_bulk(req);
+		request_count_one_bulk(req);
 	return 0;
 }
 

@@ -26,7 +26,8 @@ static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 		return false;
 	req->reply = mem_pool_get(pool);
 	if (req->reply && is_bulk) {
-		request_count_bulk(req);
+		request_count(req->responder, ENGINE_SHARE_BULK, 1);
+		req->is_bulk_reply = true;
 		req->marks.is_plain = false; /* its release counts, too */
 	}
 	return req->reply != NULL;

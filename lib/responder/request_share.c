@@ -38,7 +38,7 @@ void request_count(struct responder *responder, enum engine_share share, int64_t
 void request_count_bulk(struct weir_request *req)
 {
 	const struct mem_pool *bulk = req->responder->engine->bulk_pool;
-	uint32_t n = req->reply && req->reply->pool == bulk;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		n += req->chunk_bufs[i] && req->chunk_bufs[i]->pool == bulk;
@@ -102,10 +102,11 @@ void request_end_pending(struct weir_request *req)
 
 void request_count_none(struct weir_request *req)
 {
-	if (req->nbulk > 0) {
-		request_count(req->responder, ENGINE_SHARE_BULK, -(int64_t)req->nbulk);
-		req->nbulk = 0;
-	}
+	if (req->nbulk > 0)
+		request_count_no_chunks(req);
+	if (req->is_bulk_reply)
+		request_count(req->responder, ENGINE_SHARE_BULK, -1);
+	req->is_bulk_reply = false;
 	if (req->is_pending)
 		request_end_pending(req);
 }

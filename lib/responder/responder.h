@@ -132,9 +132,9 @@ struct weir_request {
 	union {
 		uint64_t any_counted;
 		struct {
-			uint32_t
-				nbulk; /* of its buffers, those of bulk_pool, as counted in ENGINE_SHARE_BULK */
-			bool is_pending; /* it is counted in ENGINE_SHARE_REPLIES */
+			uint32_t nbulk;	    /* of its chunk_bufs, those counted in ENGINE_SHARE_BULK */
+			bool is_bulk_reply; /* 'reply' counts there, too */
+			bool is_pending;    /* it is counted in ENGINE_SHARE_REPLIES */
 		};
 	};
 	struct request_marks marks;
@@ -282,11 +282,37 @@ void request_pool_serve(struct request_pool *pool);
 /* request_share.c: what a connection holds of each pool, and may hold (share.h) */
 bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
 		      uint64_t need);
+/* One of bulk_pool. As long as three quarters of it are free, nobody has to look at shares. */
+static inline bool request_may_take_bulk(const struct responder *responder, const struct mem_pool *pool)
+{
+	return pool->in_use < pool->count / 4 ||
+	       request_may_take(responder, ENGINE_SHARE_BULK, pool->count - pool->in_use, 1);
+}
+
 /* The same for the buffer of a long reply. A request that holds such buffers already cannot wait for one, as others may wait for
  * what it holds. Its peer may have three quarters of the pool for that. */
 bool request_may_take_reply(const struct weir_request *req, uint64_t free);
 void request_count(struct responder *responder, enum engine_share share, int64_t change);
-/* After its buffers have changed: those of bulk_pool are counted. */
+static inline void request_count_one_bulk(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	req->nbulk++;
+	responder->held.n[ENGINE_SHARE_BULK]++;
+	responder->account->held.n[ENGINE_SHARE_BULK]++;
+}
+
+/* When it has no chunks any more: it has some that count, so that its engine is there. */
+static inline void request_count_no_chunks(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	responder->held.n[ENGINE_SHARE_BULK] -= req->nbulk;
+	responder->account->held.n[ENGINE_SHARE_BULK] -= req->nbulk;
+	req->nbulk = 0;
+}
+
+/* After its chunk_bufs have changed: those of bulk_pool are counted. */
 void request_count_bulk(struct weir_request *req) __attribute__((noinline));
 /* Its reply is made, and may have to wait for the peer. Until request_end_pending() it counts. */
 void request_begin_pending(struct weir_request *req);
