@@ -21,7 +21,10 @@ static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 	bool is_bulk = pool == req->responder->engine->bulk_pool;
 	uint32_t left = pool->count - pool->in_use;
 
-	req->waits_for_share = is_bulk && left > 0 && !request_may_take_reply(req, left);
+	if (is_bulk)
+		req->waits_for_share = left > 0 && !request_may_take_reply(req, left);
+	else
+		req->waits_for_share = req->responder->hold & RESPONDER_FULL;
 	if (req->waits_for_share)
 		return false;
 	req->reply = mem_pool_get(pool);
@@ -81,7 +84,9 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 	const struct weir_engine *engine = req->responder->engine;
 	uint64_t bytes = (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN;
 
-	if (__builtin_expect(req->reply || bytes > engine->msg_bytes || !mem_pool_is_quick(engine->send_pool),
+	/* If it has as many pending replies as it may have, calls that were handled before then wait with theirs. */
+	if (__builtin_expect(req->reply || bytes > engine->msg_bytes || req->responder->hold != 0 ||
+				     !mem_pool_is_quick(engine->send_pool),
 			     0))
 		return results_in_other(req, bytes);
 	req->reply = mem_pool_get_quick(engine->send_pool);
