@@ -115,6 +115,7 @@ static int dir_open(struct export *export, struct server *server)
 		return -EPERM;
 	}
 	LIST_INIT(&fs->free_ios);
+	LIST_INIT(&fs->holds);
 	TAILQ_INIT(&fs->unbegun);
 	dir_fds_start(fs);
 	umask(0); /* modes are the clients' affair */

@@ -75,8 +75,9 @@ struct dir_io {
 	struct op *
 		op; /* NULL: a WRITE whose data are being pulled; or the sync of a file that is to be closed */
 	struct dir_fd *file;
-	uint32_t block; /* RAM_NONE: none */
-	int result;	/* bytes, or -errno */
+	uint32_t block;	  /* RAM_NONE: none */
+	struct hold hold; /* of its pages, where there is one */
+	int result;	  /* bytes, or -errno */
 	int sync_result;
 	bool is_second; /* COMMIT: by the other of two open files */
 	uint32_t nlost; /* the file's, at its start */
@@ -99,6 +100,8 @@ struct dir_fs {
 
 	struct weir_region *region;
 	struct ram_blocks blocks;
+	struct holds holds; /* pages of 'blocks' */
+	bool has_room;	    /* something came back that calls in 'waiting' may wait for */
 	struct io_uring ring;
 	bool has_ring;
 	uint16_t personality; /* the ring's, for WRITEs of all but root */

@@ -24,6 +24,7 @@
 #include "dir.h"
 
 #define CQES_PER_POLL 64u
+#define RETRY_POLLS   16u
 
 /* Completions say which call; those of syncs, with the lowest bit set, which file. */
 #define CQE_SYNC 1u
@@ -46,9 +47,28 @@ static void io_release(void *arg)
 {
 	struct dir_io *io = arg;
 
-	if (io->block != RAM_NONE)
+	if (io->block != RAM_NONE) {
 		ram_block_unref(&io->fs->blocks, io->block);
+		holds_remove(&io->hold);
+		io->fs->has_room = true;
+	}
 	LIST_INSERT_HEAD(&io->fs->free_ios, io, entry);
+}
+
+/* Memory for a call of the holder's. False: there is none, or it is not for this connection now. */
+static bool take_block(struct dir_io *io, const struct holder *holder, uint32_t bytes)
+{
+	struct dir_fs *fs = io->fs;
+	struct ram_blocks *blocks = &fs->blocks;
+	uint32_t pages = ram_block_pages(bytes);
+
+	if (!holds_allow(&fs->holds, holder, blocks->npages, blocks->nfree, pages))
+		return false;
+	io->block = ram_block_get(blocks, bytes);
+	if (io->block == RAM_NONE)
+		return false;
+	holds_add(&fs->holds, &io->hold, holder, pages);
+	return true;
 }
 
 static void io_mail(struct weir_engine *engine, void *arg)
@@ -269,8 +289,7 @@ static bool queue_read(struct dir_io *io, uint32_t count)
 {
 	struct io_uring_sqe *sqe;
 
-	io->block = ram_block_get(&io->fs->blocks, count);
-	if (io->block == RAM_NONE)
+	if (!take_block(io, &io->op->holder, count))
 		return false;
 	sqe = next_sqe(io);
 	io_uring_prep_read_fixed(sqe, io->file->fd, ram_block_data(&io->fs->blocks, io->block), count,
@@ -482,11 +501,16 @@ static uint32_t retry_waiting(struct dir_fs *fs)
 {
 	struct op *op = TAILQ_FIRST(&fs->waiting);
 
-	if (!op)
+	/* Calls that wait for what a peer does not give back would cost each poll something. */
+	if (!op || (!fs->has_room && fs->npolls % RETRY_POLLS != 0))
 		return 0;
+	fs->has_room = false;
 	TAILQ_REMOVE(&fs->waiting, op, entry);
 	dir_transfer(fs, op);
-	return op != TAILQ_LAST(&fs->waiting, op_list);
+	if (op == TAILQ_LAST(&fs->waiting, op_list))
+		return 0;
+	fs->has_room = true; /* it did not need all of it */
+	return 1;
 }
 
 uint32_t dir_poll(struct fs *fs_)
@@ -510,6 +534,7 @@ uint32_t dir_poll(struct fs *fs_)
 	for (uint32_t i = 0; i < n; i++)
 		on_cqe(fs, cqes[i]->user_data, cqes[i]->res);
 	io_uring_cq_advance(&fs->ring, n);
+	fs->has_room |= n > 0;
 	return n + retry_waiting(fs);
 }
 
@@ -519,6 +544,7 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	      uint64_t offset, uint32_t len_bytes, struct weir_place *place)
 {
 	struct dir_fs *fs = (struct dir_fs *)fs_;
+	struct holder holder;
 	struct dir_io *io;
 
 	(void)id;
@@ -530,8 +556,8 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	io = io_take(fs);
 	if (!io)
 		return -1;
-	io->block = ram_block_get(&fs->blocks, len_bytes);
-	if (io->block == RAM_NONE) {
+	holder = holder_of(req);
+	if (!take_block(io, &holder, len_bytes)) {
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		return -1;
 	}
@@ -543,14 +569,18 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 
 bool dir_link_begin(struct dir_fs *fs, struct op *op)
 {
-	uint32_t block = ram_block_get(&fs->blocks, RAM_PAGE);
+	struct dir_io *io = io_take(fs);
 
-	if (block == RAM_NONE)
+	if (!io)
 		return false;
+	if (!take_block(io, &op->holder, RAM_PAGE)) {
+		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
+		return false;
+	}
 	op->region = fs->region;
-	op->item = ram_block_data(&fs->blocks, block);
-	op->on_sent = ram_block_release;
-	op->on_sent_mail = ram_block_mail;
-	op->on_sent_arg = &fs->blocks.blocks[block];
+	op->item = ram_block_data(&fs->blocks, io->block);
+	op->on_sent = io_release;
+	op->on_sent_mail = io_mail;
+	op->on_sent_arg = io;
 	return true;
 }

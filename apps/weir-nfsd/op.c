@@ -204,6 +204,7 @@ void op_handle(struct weir_request *req, void *arg)
 		op_free(op);
 		return;
 	}
+	op->holder = holder_of(req);
 	status = server->is_stopping ? NFS3ERR_JUKEBOX : check_handles(op);
 	if (status == NFS3_OK)
 		status = check_rules(op, client);

@@ -21,6 +21,7 @@
 #include "cred.h"
 #include "fs.h"
 #include "handle.h"
+#include "holds.h"
 #include "nfs3_xdr.h"
 #include "weir_conn.h"
 #include "weir_request.h"
@@ -79,6 +80,7 @@ struct op {
 	bool is_away; /* with an owner that is not its home, or back from there */
 	struct op_mail mail;
 	struct export *export;
+	struct holder holder;
 	const struct export_rules *rules; /* by which the caller may use the export */
 	struct cred cred;
 	union op_args args;

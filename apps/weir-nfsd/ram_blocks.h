@@ -32,6 +32,16 @@ struct ram_blocks {
 
 int ram_blocks_init(struct ram_blocks *blocks, void *base, uint64_t len_bytes);
 void ram_blocks_fini(struct ram_blocks *blocks);
+/* The pages of a block of at least 'bytes', up to RAM_CHUNK. */
+static inline uint32_t ram_block_pages(uint32_t bytes)
+{
+	uint32_t pages = 1;
+
+	while (pages * RAM_PAGE < bytes && pages * RAM_PAGE < RAM_CHUNK)
+		pages *= 2;
+	return pages;
+}
+
 /* A block of at least 'bytes', up to RAM_CHUNK, with one reference, its content undefined; RAM_NONE: no memory. */
 uint32_t ram_block_get(struct ram_blocks *blocks, uint32_t bytes);
 void ram_block_ref(struct ram_blocks *blocks, uint32_t block);

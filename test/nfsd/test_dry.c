@@ -17,6 +17,9 @@
 #define READS		(SENDS + 48u) /* as many as the credits */
 #define SEGS		28u
 #define READ_BYTES	(4u * SEGS)
+#define UNREAD		40u	   /* of such calls: their replies fill the peer's ring */
+#define LONG_BYTES	(1u << 20) /* READS of so much hold all memory of a "dir" export, if they may */
+#define LONG_READS	16u
 #define SERVER_READS_US 100000u
 #define CALLS		60u
 #define CALL_MAX	1024u /* in an end's memory: calls first, then receives, and data */
@@ -28,7 +31,7 @@
 
 static struct end hog, other;
 
-static const char *few_buffers(void)
+static const char *profile(const char *memory, const char *limits)
 {
 	static char path[80];
 	FILE *file;
@@ -37,7 +40,7 @@ static const char *few_buffers(void)
 	file = fopen(path, "w");
 	assert_non_null(file);
 	/* These ends send all at once, as one may who has credits of its own from the start. */
-	fprintf(file, "[memory]\nsend_buffers = %u\n[connection]\nshared_receives = off\n", SENDS);
+	fprintf(file, "[memory]\n%s\n[limits]\n%s\n[connection]\nshared_receives = off\n", memory, limits);
 	if (client_has_two)
 		fputs("[engine]\nlcores = 0,1\nidle = yield\n", file);
 	fclose(file);
@@ -51,17 +54,33 @@ static void open_end(struct end *end, const char *options)
 	end_event(end, NULL, FABRIC_CM_ESTABLISHED);
 }
 
-static int setup_few(void **state)
+static int setup_by(const char *memory, const char *limits)
 {
 	char export[128];
-	const char *args[] = {"--export", export, "--state", client_dir, "--profile", few_buffers(), NULL};
+	const char *args[] = {"--export", export, "--state", client_dir, "--profile", profile(memory, limits),
+			      NULL};
 
-	(void)state;
 	client_export(export, sizeof(export));
 	start(args);
 	open_end(&hog, "ring_kib=4");
 	open_end(&other, "ring_kib=8");
 	return 0;
+}
+
+static int setup_few(void **state)
+{
+	char sends[32];
+
+	(void)state;
+	snprintf(sends, sizeof(sends), "send_buffers = %u", SENDS);
+	return setup_by(sends, "");
+}
+
+/* The peer that stalls keeps its connection for longer than the test takes. */
+static int setup_patient(void **state)
+{
+	(void)state;
+	return setup_by("", "send_timeout_ms = 30000");
 }
 
 static int teardown_ends(void **state)
@@ -102,9 +121,11 @@ static void call_end(struct end *end, const struct weir_xdr_out *out, uint32_t i
 		 end_sge(end, i * CALL_MAX, (uint32_t)weir_xdr_out_len(out)));
 }
 
-static void send_read(uint32_t i, const struct nfs3_fh *fh)
+/* More than READ_BYTES come to one place, over each other. */
+static void send_read(uint32_t i, const struct nfs3_fh *fh, uint32_t bytes)
 {
-	const struct nfs3_read_args args = {.fh = *fh, .count = READ_BYTES};
+	const struct nfs3_read_args args = {.fh = *fh, .count = bytes};
+	uint32_t segment = (bytes + SEGS - 1) / SEGS;
 	struct weir_xdr_out out;
 
 	head_begin(&hog, &out, i);
@@ -112,8 +133,8 @@ static void send_read(uint32_t i, const struct nfs3_fh *fh)
 	weir_xdr_put_u32(&out, SEGS);
 	for (uint32_t n = 0; n < SEGS; n++) {
 		weir_xdr_put_u32(&out, hog.mr.rkey);
-		weir_xdr_put_u32(&out, 4);
-		weir_xdr_put_u64(&out, hog.mr.raddr + DATA_AT + n * 4);
+		weir_xdr_put_u32(&out, segment);
+		weir_xdr_put_u64(&out, hog.mr.raddr + DATA_AT + (bytes == READ_BYTES ? n * segment : 0));
 	}
 	weir_xdr_put_u32(&out, 0);
 	call_begin(&out, i, NFS3_READ);
@@ -192,7 +213,7 @@ static void dry__replies_wait_and_none_is_lost(void **state)
 	memset(c->mem, 0x5a, READ_BYTES);
 	assert_int_equal(client_write(c, &file, 0, READ_BYTES, NFS3_FILE_SYNC), NFS3_OK);
 	for (uint32_t i = 0; i < READS; i++)
-		send_read(i, &file);
+		send_read(i, &file, READ_BYTES);
 	/* What a ring does not take has to be read by the server first. It tells nobody that it has read the rest, and has time for it. */
 	END_WAIT(&hog, NULL, completed(&hog, FABRIC_SEND) == READS || hog.nevents > 0);
 	usleep(SERVER_READS_US);
@@ -209,10 +230,39 @@ static void dry__replies_wait_and_none_is_lost(void **state)
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 }
 
+/* The replies of a peer that takes none hold memory that data were read to. It is not all that the export has. */
+static void stall__reads_leave_memory_for_others(void **state)
+{
+	struct nfs3_fh file;
+
+	(void)state;
+	assert_int_equal(client_create(c, &root, "data", &file), NFS3_OK);
+	memset(c->mem, 0x5a, LONG_BYTES);
+	assert_int_equal(client_write(c, &file, 0, LONG_BYTES, NFS3_FILE_SYNC), NFS3_OK);
+	for (uint32_t i = 0; i < UNREAD; i++)
+		send_read(i, &file, READ_BYTES);
+	END_WAIT(&hog, NULL, completed(&hog, FABRIC_SEND) == UNREAD || hog.nevents > 0);
+	usleep(SERVER_READS_US);
+	for (uint32_t i = 0; i < READS; i++)
+		send_read(i, &file, LONG_BYTES);
+	END_WAIT(&hog, NULL, completed(&hog, FABRIC_SEND) == UNREAD + READS || hog.nevents > 0);
+	usleep(SERVER_READS_US);
+	for (uint32_t i = 0; i < LONG_READS; i++) {
+		memset(c->mem + CLIENT_MEM / 2, 0, LONG_BYTES);
+		assert_int_equal(client_read(c, &file, 0, LONG_BYTES), NFS3_OK);
+		assert_int_equal(c->data_bytes, LONG_BYTES);
+		assert_memory_equal(c->mem, c->mem + CLIENT_MEM / 2, LONG_BYTES);
+	}
+	end_poll(&hog);
+	assert_int_equal(hog.nevents, 0); /* it still stalls: nobody waited for its end */
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(dry__replies_wait_and_none_is_lost, setup_few, teardown_ends),
+		cmocka_unit_test_setup_teardown(stall__reads_leave_memory_for_others, setup_patient,
+						teardown_ends),
 	};
 
 	client_main(argc, argv);

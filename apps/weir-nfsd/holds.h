@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef HOLDS_H
+#define HOLDS_H
+
+/*
+ * What calls hold of a pool, by connection and peer, so that a peer that does not take its replies leaves enough to others. The
+ * rule is that of the engine's own pools (doc/limits.rst): after a call has taken what it needs, its peer holds at most as much
+ * as is free, and its connection at most twice what its peer could still take. A peer that holds nothing needs only that there
+ * is enough. For one thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct weir_request;
+
+/* Who made a call. The numbers are compared, and stand for nothing. */
+struct holder {
+	uint64_t conn;
+	uint64_t peer; /* of a user, or of an address */
+};
+
+struct hold {
+	LIST_ENTRY(hold) entry;
+	struct holder holder;
+	uint32_t n;
+};
+
+LIST_HEAD(holds, hold);
+
+/* Of the request's connection, on its poller. */
+struct holder holder_of(const struct weir_request *req);
+
+/* Whether 'holder' may take 'need' more, where 'free' of 'total' are free. Looks at all holds if a quarter or more is in use. */
+bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total, uint32_t free,
+		 uint32_t need);
+
+static inline void holds_add(struct holds *holds, struct hold *hold, const struct holder *holder, uint32_t n)
+{
+	hold->holder = *holder;
+	hold->n = n;
+	LIST_INSERT_HEAD(holds, hold, entry);
+}
+
+static inline void holds_remove(struct hold *hold)
+{
+	LIST_REMOVE(hold, entry);
+}
+
+#endif
