@@ -221,12 +221,12 @@ static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 	weir_engine_stats(pair.server, &before);
 	put_fixed(&m, 67, 1, 4, 0);
 	words_put(&m, 2, 1, 48);
-	put_segment_of_mem(&m, 100);
-	words_put(&m, 2, 1, 96);
+	put_segment_of_mem(&m, 40);
+	words_put(&m, 2, 1, 64);
 	put_segment_of_mem(&m, 8);
 	words_put(&m, 3, 0, 0, 0);
-	put_rpc(&m, 67, PAIR_WRITE);
-	words_put(&m, 4, 1, 100, 8, 2);
+	put_rpc(&m, 67, PAIR_MULTI); /* which may have two */
+	words_put(&m, 5, 1, 40, 2, 8, 3);
 	raw_send_words(&raw, &m);
 	expect_err_chunk(67, 1);
 	weir_engine_stats(pair.server, &after);
