@@ -116,6 +116,7 @@ static int dir_open(struct export *export, struct server *server)
 	}
 	LIST_INIT(&fs->free_ios);
 	LIST_INIT(&fs->holds);
+	LIST_INIT(&fs->running);
 	TAILQ_INIT(&fs->unbegun);
 	dir_fds_start(fs);
 	umask(0); /* modes are the clients' affair */

@@ -27,7 +27,7 @@
 #include "ram_blocks.h"
 #include "server.h"
 
-#define DIR_THREADS 4u
+#define DIR_THREADS 10u	 /* four of them for one connection, five for one client: holds.h */
 #define DIR_GRANTS  4u	 /* callers of an open file whose rights are known */
 #define DIR_FDS	    256u /* of an export, where the process may have so many */
 #define DIR_BUCKETS 256u
@@ -121,6 +121,8 @@ struct dir_fs {
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake;
 	struct op_list queue;
+	struct holds running; /* a thread for each call that one has */
+	uint32_t nrunning;
 	struct dir_fd_list closing;
 	bool stop;
 	pthread_t threads[DIR_THREADS];

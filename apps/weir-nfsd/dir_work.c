@@ -77,19 +77,47 @@ static void close_file(struct dir_fs *fs, struct dir_fd *file)
 	free(file);
 }
 
-/* What there is to do, one of both; false: stop. */
-static bool next_job(struct dir_fs *fs, struct op **op, struct dir_fd **file)
+/* The first call in the queue whose client may have one more thread: slow calls of one leave threads to others. NULL: none. */
+static struct op *next_op(const struct dir_fs *fs)
 {
-	pthread_mutex_lock(&fs->lock);
-	while (TAILQ_EMPTY(&fs->queue) && TAILQ_EMPTY(&fs->closing) && !fs->stop)
-		pthread_cond_wait(&fs->wake, &fs->lock);
-	*op = NULL;
+	struct op *op;
+
+	TAILQ_FOREACH(op, &fs->queue, entry)
+	if (holds_allow(&fs->running, &op->holder, DIR_THREADS, DIR_THREADS - fs->nrunning, 1))
+		break;
+	return op;
+}
+
+/* The lock is held. False: there is none now. */
+static bool find_job(struct dir_fs *fs, struct op **op, struct dir_fd **file)
+{
 	/* First, as it makes room for files that calls open. */
 	*file = TAILQ_FIRST(&fs->closing);
-	if (*file)
+	*op = *file ? NULL : next_op(fs);
+	return *file || *op;
+}
+
+/* What there is to do, one of both; false: stop. 'hold' is that of the call that this thread had before, if it had one. */
+static bool next_job(struct dir_fs *fs, struct hold *hold, struct op **op, struct dir_fd **file)
+{
+	pthread_mutex_lock(&fs->lock);
+	if (hold->n > 0) {
+		holds_remove(hold);
+		hold->n = 0;
+		fs->nrunning--;
+	}
+	while (!find_job(fs, op, file) && !(fs->stop && TAILQ_EMPTY(&fs->queue)))
+		pthread_cond_wait(&fs->wake, &fs->lock);
+	if (*file) {
 		TAILQ_REMOVE(&fs->closing, *file, age);
-	else if ((*op = TAILQ_FIRST(&fs->queue)))
+	} else if (*op) {
 		TAILQ_REMOVE(&fs->queue, *op, entry);
+		holds_add(&fs->running, hold, &(*op)->holder, 1);
+		fs->nrunning++;
+	}
+	/* What this thread gave back may be what several waited for. */
+	if (!TAILQ_EMPTY(&fs->queue))
+		pthread_cond_signal(&fs->wake);
 	pthread_mutex_unlock(&fs->lock);
 	return *file || *op;
 }
@@ -97,11 +125,12 @@ static bool next_job(struct dir_fs *fs, struct op **op, struct dir_fd **file)
 static void *run(void *arg)
 {
 	struct dir_fs *fs = arg;
+	struct hold hold = {.n = 0};
 	struct dir_fd *file;
 	struct op *op;
 
 	dir_obey_quotas(); /* as it did when the ring's writer was registered */
-	while (next_job(fs, &op, &file)) {
+	while (next_job(fs, &hold, &op, &file)) {
 		if (file) {
 			close_file(fs, file);
 			continue;
