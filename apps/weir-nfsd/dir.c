@@ -122,6 +122,8 @@ static int dir_open(struct export *export, struct server *server)
 	umask(0); /* modes are the clients' affair */
 	rc = dir_root_open(fs);
 	if (rc == 0)
+		dir_limits_find(fs);
+	if (rc == 0)
 		rc = dir_io_start(fs);
 	if (rc == 0) {
 		is_ring = true;
@@ -186,15 +188,12 @@ static uint32_t dir_transfer_max(const struct fs *fs)
 
 static uint64_t dir_file_max(const struct fs *fs)
 {
-	(void)fs;
-	return INT64_MAX;
+	return ((const struct dir_fs *)fs)->file_max;
 }
 
 static uint32_t dir_link_max(const struct fs *fs)
 {
-	long max = fpathconf(((const struct dir_fs *)fs)->root_fd, _PC_LINK_MAX);
-
-	return max > 0 && max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
+	return ((const struct dir_fs *)fs)->link_max;
 }
 
 const struct fs_ops dir_ops = {

@@ -97,6 +97,8 @@ struct dir_fs {
 	dev_t dev;
 	ino_t root_ino;
 	struct handle_id root_id;
+	uint64_t file_max; /* bytes of a file; see dir_limits.c */
+	uint32_t link_max;
 
 	struct weir_region *region;
 	struct ram_blocks blocks;
@@ -221,6 +223,9 @@ enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op);
 /* Set attributes of 'fd' (O_PATH will do) as op's caller. 0 or -errno. */
 int dir_apply(struct op *op, int fd, const struct nfs3_sattr *attr);
+
+/* dir_limits.c: at the start, when the root is open */
+void dir_limits_find(struct dir_fs *fs);
 
 /* dir_open.c: on a thread; none of these waits for another process. Descriptors, or -errno: -EAGAIN for a lease. */
 /* Open for its data what is known to be a regular file, by its id or by a path. */

@@ -45,7 +45,7 @@ static int set_size(const struct op *op, int at, const char *path, const struct 
 		return -EISDIR;
 	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
-	if (size > INT64_MAX)
+	if (size > ((const struct dir_fs *)op->export->fs)->file_max)
 		return -EFBIG;
 	rc = dir_is_exempt(op, st) ? 0 : dir_check(&op->cred, at, MAY_WRITE);
 	if (rc != 0)

@@ -106,8 +106,9 @@ static enum nfs3_status check(const struct stat *st)
 static enum nfs3_status check_range(const struct op *op)
 {
 	const struct nfs3_write_args *args = &op->args.write;
+	uint64_t max = ((const struct dir_fs *)op->export->fs)->file_max;
 
-	if (op->proc == NFS3_WRITE && (args->offset > INT64_MAX || op->data_bytes > INT64_MAX - args->offset))
+	if (op->proc == NFS3_WRITE && (args->offset > max || op->data_bytes > max - args->offset))
 		return NFS3ERR_FBIG;
 	return NFS3_OK;
 }

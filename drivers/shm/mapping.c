@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "resize.h"
 #include "mapping.h"
 
 #include <errno.h>
@@ -102,7 +103,10 @@ int mapping_own(struct shm_mapping *mapping, const char *name, size_t len, bool 
 	*fd = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	if (*fd < 0)
 		return -errno;
-	if (ftruncate(*fd, (off_t)len) == 0 && fchmod(*fd, 0) == 0) {
+	rc = mem_file_resize(*fd, len);
+	if (rc == 0 && fchmod(*fd, 0) != 0)
+		rc = -errno;
+	if (rc == 0) {
 		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 		if (p != MAP_FAILED)
 			keep_from_children(p, len);
@@ -114,8 +118,6 @@ int mapping_own(struct shm_mapping *mapping, const char *name, size_t len, bool 
 		rc = -errno;
 		if (p != MAP_FAILED)
 			munmap(p, len);
-	} else {
-		rc = -errno;
 	}
 	close(*fd);
 	*fd = -1;

@@ -25,6 +25,7 @@
 
 #include "alloc.h"
 #include "mem_log.h"
+#include "resize.h"
 
 #define PAGE_4K (1ull << 12)
 #define PAGE_2M (1ull << 21)
@@ -115,13 +116,13 @@ static int file_create(size_t len, uint64_t page)
 	fd = memfd_create("weir", flags);
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, (off_t)len) != 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+	rc = mem_file_resize(fd, len);
+	if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		rc = -errno;
-		close(fd);
-		return rc;
-	}
-	return fd;
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
 }
 
 static int anonymous_flags(uint64_t page)

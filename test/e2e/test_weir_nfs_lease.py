@@ -29,7 +29,7 @@ class Lease(unittest.TestCase):
             self.addCleanup(server.stop)
             broken = threading.Event()
             signal.signal(signal.SIGIO, lambda *_: broken.set())
-            client = Client(CLIENT, '--driver', 'shm', '--server', addr, '--handle', server.line.split()[-1])
+            client = Client(CLIENT, '--driver', 'shm', '--server', addr, handle=server.line.split()[-1])
             lease = os.open(path, os.O_RDONLY)
             fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_RDLCK)
             self.addCleanup(signal.signal, signal.SIGIO, signal.SIG_IGN)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -193,6 +194,66 @@ static void open__of_what_is_no_file(void **state)
 	}
 }
 
+static enum nfs3_status write_at(const struct nfs3_fh *fh, uint64_t offset)
+{
+	return client_write(c, fh, offset, 1, NFS3_UNSTABLE);
+}
+
+/* Of the file system: FSINFO tells it, and what is beyond it fails at once. */
+static void file_max__of_the_file_system(void **state)
+{
+	struct nfs3_fh fh;
+	uint64_t max;
+	int fd;
+
+	(void)state;
+	fd = open(exported, O_TMPFILE | O_RDWR, 0600);
+	if (fd < 0) {
+		print_message("no unnamed files on this file system: not tested\n");
+		skip();
+	}
+	c->args.fh = root;
+	assert_int_equal(client_call(c, NFS3_FSINFO), NFS3_OK);
+	max = c->res.fsinfo.maxfilesize;
+	assert_true(lseek(fd, (off_t)max, SEEK_SET) == (off_t)max);
+	assert_true(max == INT64_MAX || lseek(fd, (off_t)(max + 1), SEEK_SET) < 0);
+	close(fd);
+	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
+	assert_int_equal(write_at(&fh, max), NFS3ERR_FBIG);
+	assert_int_equal(client_truncate(c, &fh, max + 1), NFS3ERR_FBIG);
+	assert_int_equal(write_at(&fh, UINT64_MAX), NFS3ERR_FBIG);
+	assert_int_equal(write_at(&fh, 0), NFS3_OK);
+}
+
+static int setup_limited(void **state)
+{
+	struct rlimit before, limit;
+	int rc;
+
+	getrlimit(RLIMIT_FSIZE, &before);
+	limit = before;
+	limit.rlim_cur = 64u << 20;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	rc = setup_exported(state); /* the server inherits it */
+	setrlimit(RLIMIT_FSIZE, &before);
+	return rc;
+}
+
+/* Of the process: no signal ends the server. */
+static void file_max__of_the_process(void **state)
+{
+	struct nfs3_fattr attr;
+	struct nfs3_fh fh;
+
+	(void)state;
+	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
+	assert_int_equal(client_truncate(c, &fh, 524288000), NFS3ERR_FBIG);
+	assert_int_equal(write_at(&fh, 64u << 20), NFS3ERR_FBIG);
+	assert_int_equal(write_at(&fh, (64u << 20) - 1), NFS3_OK);
+	assert_int_equal(client_getattr(c, &fh, &attr), NFS3_OK);
+	assert_int_equal(attr.size, 64u << 20);
+}
+
 /* A FUSE file system whose process never answers, mounted below the export where all see it, the server too. */
 static bool mount_silent_fuse(int *fd)
 {
@@ -267,6 +328,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(lease__of_a_writer_is_broken_by_all, setup_exported,
 						teardown_holder),
 		cmocka_unit_test_setup_teardown(open__of_what_is_no_file, setup_exported, teardown),
+		cmocka_unit_test_setup_teardown(file_max__of_the_file_system, setup_exported, teardown),
+		cmocka_unit_test_setup_teardown(file_max__of_the_process, setup_limited, teardown),
 		/* Last: it leaves the mount namespace. */
 		cmocka_unit_test_setup_teardown(mount__below_that_never_answers, setup_fuse, teardown_fuse),
 	};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an export's file system can hold, and what the process may do. Found once at the start: the poller must not ask. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "dir.h"
+
+/*
+ * The longest file. lseek() refuses an offset beyond it, writes nothing, and does not depend on RLIMIT_FSIZE or on free
+ * space. Where no unnamed file can be made, the file system itself refuses what is too long, later.
+ */
+static uint64_t file_max(int root_fd)
+{
+	uint64_t good = 0, bad = (uint64_t)INT64_MAX + 1;
+	int fd = openat(root_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return INT64_MAX;
+	while (bad - good > 1) {
+		uint64_t middle = good + (bad - good) / 2;
+
+		if (lseek(fd, (off_t)middle, SEEK_SET) == (off_t)middle)
+			good = middle;
+		else
+			bad = middle;
+	}
+	close(fd);
+	return good;
+}
+
+static uint32_t link_max(int root_fd)
+{
+	long max = fpathconf(root_fd, _PC_LINK_MAX);
+
+	return max > 0 && max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
+}
+
+/* FSINFO does not tell it, as longer files can be read. */
+static void say_process_limit(const struct dir_fs *fs)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < fs->file_max)
+		fprintf(stderr,
+			"weir-nfsd: export %s: this process may write to the first %llu bytes of a file "
+			"(RLIMIT_FSIZE); "
+			"more is answered NFS3ERR_FBIG. 'ulimit -f unlimited', or LimitFSIZE=infinity of a "
+			"systemd unit, lifts that\n",
+			fs->export->name, (unsigned long long)limit.rlim_cur);
+}
+
+void dir_limits_find(struct dir_fs *fs)
+{
+	fs->file_max = file_max(fs->root_fd);
+	fs->link_max = link_max(fs->root_fd);
+	say_process_limit(fs);
+}

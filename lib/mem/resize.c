@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "resize.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mem_log.h"
+
+static void say_limit(size_t len)
+{
+	struct rlimit limit = {0};
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	MEM_LOG(ERR,
+		"memory of %zu bytes is longer than this process's files may be: RLIMIT_FSIZE is %llu. "
+		"'ulimit -f unlimited', or LimitFSIZE=infinity of a systemd unit, lifts that",
+		len, (unsigned long long)limit.rlim_cur);
+}
+
+int mem_file_resize(int fd, size_t len)
+{
+	static const struct timespec now = {0};
+	sigset_t xfsz, before, pending;
+	bool was_pending;
+	int rc;
+
+	sigemptyset(&xfsz);
+	sigaddset(&xfsz, SIGXFSZ);
+	sigpending(&pending);
+	was_pending = sigismember(&pending, SIGXFSZ) == 1;
+	pthread_sigmask(SIG_BLOCK, &xfsz, &before);
+	rc = ftruncate(fd, (off_t)len) == 0 ? 0 : -errno;
+	/* The kernel sends it to this thread. One that was pending before is the host process's. */
+	if (rc == -EFBIG && !was_pending)
+		(void)sigtimedwait(&xfsz, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc == -EFBIG)
+		say_limit(len);
+	return rc;
+}
