@@ -44,7 +44,7 @@ class StandardIo(unittest.TestCase):
                 done = run(path, HELP.get(name, '--help'), stdout=writer)
                 os.close(writer)
                 self.assertEqual(done.returncode, LOST[name], done.stderr)
-                self.assertIn(b"standard output can't be written: Broken pipe", done.stderr)
+                self.assertIn(b"standard output can't be written", done.stderr)
 
     def test_usage_is_an_error_without_any_descriptor(self):
         for name, path in PROGRAMS.items():
