@@ -362,6 +362,7 @@ static void take_counts(struct shm_dev *dev)
 	atomic_store(&dev->has_counts, false);
 	dev->fabric.stats.protocol_errors += atomic_exchange(&dev->nerrors, 0);
 	dev->fabric.stats.users_refused += atomic_exchange(&dev->nrefused, 0);
+	dev->fabric.stats.requests_displaced += atomic_exchange(&dev->ndisplaced, 0);
 }
 
 /* From the list that is shared with the control thread, so that its lock is not held while they are dealt with. */

@@ -100,6 +100,8 @@ static bool make_room(struct fabric_listener *listener)
 		return true;
 	if (rc == -EPROTO)
 		shm_count(listener->dev, &listener->dev->nerrors);
+	else if (rc == 0 || rc == -EAGAIN)
+		shm_count(listener->dev, &listener->dev->ndisplaced);
 	shm_sock_ended(sock, rc == 0 || rc == -EAGAIN ? -ETIMEDOUT : rc);
 	return true;
 }

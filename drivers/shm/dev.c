@@ -212,7 +212,8 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->epoll_fd = -1;
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
-	dev->max_connections = config->max_connections ? config->max_connections : 1;
+	/* Requests for connections have sockets, too: else a peer that holds all connections would keep others from asking. */
+	dev->max_connections = (config->max_connections ? config->max_connections : 1) + config->max_requests;
 	dev->number = LANE_NONE;
 	shm_copy_init();
 	shm_rdma_init(dev);

@@ -265,6 +265,7 @@ struct shm_dev {
 	_Atomic bool has_counts;     /* one of these is not in the statistics yet: shm_count() */
 	_Atomic uint32_t nerrors;    /* protocol errors */
 	_Atomic uint32_t nrefused;   /* connections refused for their user */
+	_Atomic uint32_t ndisplaced; /* silent connections that gave way to newcomers */
 	struct log_rate log_refused; /* lines on these */
 	TAILQ_HEAD(, shm_event) events;
 	TAILQ_HEAD(, fabric_conn_req) socks;

@@ -22,6 +22,9 @@ void conn_end(struct weir_conn *conn, int error)
 	conn->state = CONN_CLOSED;
 	conn->ep.snags.is_slow = true;
 	conn->error = error;
+	conn->is_ending = true;
+	conn->ep.engine->nending++;
+	engine_peer_leave(conn->ep.engine, &conn->member);
 	engine_want_reap(&conn->ep);
 }
 
@@ -164,8 +167,10 @@ void conn_free(struct weir_conn *conn)
 	if (conn->shared)
 		conn_share_leave(conn);
 	engine_remove(engine, &conn->ep);
-	conn->peer_account->nconnections--;
+	engine_peer_leave(engine, &conn->member);
 	engine_peer_put(engine, conn->peer_account);
+	engine->nending -= conn->is_ending;
+	engine->nfreed++;
 	if (--engine->nconnections == 0)
 		batch_pool_destroy(engine);
 	conn_v2_destroy(conn);

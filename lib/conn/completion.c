@@ -29,6 +29,9 @@ static __attribute__((noinline)) void on_failure(struct weir_conn *conn, const s
 
 	if (conn->shared && wc->op == FABRIC_RECV)
 		engine_shared_put(conn->shared, (struct mem_buf *)(uintptr_t)wc->wr_id);
+	/* The event that says why the connection was not established follows, or its time-out. */
+	if (wc->status == FABRIC_ERR_FLUSHED && conn->state == CONN_CONNECTING)
+		return;
 	/* Flushes follow the failure that explains them. */
 	if (wc->status != FABRIC_ERR_FLUSHED)
 		engine_log_peer(engine, &engine->ends, "connection to %s ends: %s", conn->peer,

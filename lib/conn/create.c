@@ -60,7 +60,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	engine->nconnections++;
 	conn->peer_account = account;
 	account->refs++;
-	account->nconnections++;
+	engine_peer_join(engine, account, &conn->member);
 	conn->ops = engine->ops;
 	conn_set_role(conn, role);
 	conn->role_data = role_data;

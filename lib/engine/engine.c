@@ -268,6 +268,7 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	struct fabric_dev_config config = {
 		.options = profile->driver_options,
 		.max_connections = profile->connections,
+		.max_requests = ENGINE_REQUESTS_MAX,
 		.max_regions = ENGINE_REGIONS_MAX + 7, /* and the pools' */
 		.numa_node = -1,
 	};
@@ -470,6 +471,7 @@ void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stat
 	stats->writes = dev->writes;
 	stats->reads = dev->reads;
 	stats->users_refused = dev->users_refused;
+	stats->requests_displaced = dev->requests_displaced;
 	stats->rnr = dev->rnr;
 	stats->remote_access_errors = dev->remote_access_errors;
 	stats->protocol_errors = dev->protocol_errors;

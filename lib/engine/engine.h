@@ -13,11 +13,12 @@
 #include "rtr_buffer.h"
 #include "weir_engine.h"
 
-#define ENGINE_WC_BURST	   64u
-#define ENGINE_TICK_NS	   1000000u /* how often deadlines are looked at */
-#define ENGINE_HEADROOM	   512u	    /* bytes in front of a message, for its transport header */
-#define ENGINE_REGIONS_MAX 48u
-#define ENGINE_ZEROS	   64u
+#define ENGINE_WC_BURST	    64u
+#define ENGINE_TICK_NS	    1000000u /* how often deadlines are looked at */
+#define ENGINE_HEADROOM	    512u     /* bytes in front of a message, for its transport header */
+#define ENGINE_REGIONS_MAX  48u
+#define ENGINE_REQUESTS_MAX 64u /* for connections, that a listener has waiting */
+#define ENGINE_ZEROS	    64u
 /* What a message with two results in targets is gathered from: all else, and for each of these zeros and the data. */
 #define ENGINE_PLACE_SGES 5u
 /* Receives beyond the credits, for messages outside of any credit. */
@@ -171,6 +172,9 @@ struct weir_engine {
 	struct fabric_mw *windows;
 	struct fabric_mw **windows_free;
 	uint32_t nconnections;
+	uint32_t nending;	    /* of these, those that only wait to be freed */
+	uint32_t nfreed;	    /* connections; wraps */
+	uint32_t narriving;	    /* lib/responder's: requests for connections that wait for a place */
 	struct engine_peers *peers; /* accounts of peers: peer.h */
 	struct mem_registrar registrar;
 	uint32_t nregions; /* the application's */

@@ -13,10 +13,14 @@
 
 #define LISTS_MAX 4096u
 
+LIST_HEAD(engine_peer_list, engine_peer);
+
 struct engine_peers {
-	uint64_t seed; /* so that a peer cannot choose addresses that share a chain */
+	uint64_t seed;			   /* so that a peer cannot choose addresses that share a chain */
+	struct engine_peer_list *by_count; /* accounts of peers that connect, by nconnections */
+	uint32_t count_max;		   /* the longest of these lists that is not empty; 0: all are */
 	uint32_t mask;
-	LIST_HEAD(, engine_peer) lists[];
+	struct engine_peer_list lists[];
 };
 
 int engine_peers_create(struct weir_engine *engine)
@@ -29,6 +33,11 @@ int engine_peers_create(struct weir_engine *engine)
 	peers = mem_zalloc(sizeof(*peers) + nlists * sizeof(peers->lists[0]));
 	if (!peers)
 		return -ENOMEM;
+	peers->by_count = mem_zalloc((engine->profile.connections + 1) * sizeof(peers->by_count[0]));
+	if (!peers->by_count) {
+		mem_free(peers);
+		return -ENOMEM;
+	}
 	peers->seed = rte_rand();
 	peers->mask = nlists - 1;
 	engine->peers = peers;
@@ -37,6 +46,8 @@ int engine_peers_create(struct weir_engine *engine)
 
 void engine_peers_destroy(struct weir_engine *engine)
 {
+	if (engine->peers)
+		mem_free(engine->peers->by_count);
 	mem_free(engine->peers);
 	engine->peers = NULL;
 }
@@ -74,6 +85,7 @@ static struct engine_peer *get(struct weir_engine *engine, const struct engine_p
 		if (!peer)
 			return NULL;
 		peer->key = *key;
+		TAILQ_INIT(&peer->members);
 		LIST_INSERT_HEAD(&peers->lists[list], peer, entry);
 	}
 	peer->refs++;
@@ -113,4 +125,48 @@ void engine_peer_put(struct weir_engine *engine, struct engine_peer *peer)
 		return;
 	LIST_REMOVE(peer, entry);
 	mem_free(peer);
+}
+
+/* The number of connections changes by one. */
+static void recount(struct engine_peers *peers, struct engine_peer *peer, uint32_t count)
+{
+	if (peer->key.kind != ENGINE_PEER_OURS) {
+		if (peer->nconnections > 0)
+			LIST_REMOVE(peer, same_count);
+		if (count > 0)
+			LIST_INSERT_HEAD(&peers->by_count[count], peer, same_count);
+		if (count > peers->count_max)
+			peers->count_max = count;
+		else if (peers->count_max > 0 && LIST_EMPTY(&peers->by_count[peers->count_max]))
+			peers->count_max--;
+	}
+	peer->nconnections = count;
+}
+
+void engine_peer_join(struct weir_engine *engine, struct engine_peer *peer, struct engine_peer_member *member)
+{
+	peer->refs++;
+	member->peer = peer;
+	member->active_ns = engine->now_ns;
+	TAILQ_INSERT_TAIL(&peer->members, member, entry);
+	recount(engine->peers, peer, peer->nconnections + 1);
+}
+
+void engine_peer_leave(struct weir_engine *engine, struct engine_peer_member *member)
+{
+	struct engine_peer *peer = member->peer;
+
+	if (!peer)
+		return;
+	member->peer = NULL;
+	TAILQ_REMOVE(&peer->members, member, entry);
+	recount(engine->peers, peer, peer->nconnections - 1);
+	engine_peer_put(engine, peer);
+}
+
+struct engine_peer *engine_peer_largest(const struct weir_engine *engine)
+{
+	const struct engine_peers *peers = engine->peers;
+
+	return peers->count_max > 0 ? LIST_FIRST(&peers->by_count[peers->count_max]) : NULL;
 }

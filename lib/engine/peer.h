@@ -7,6 +7,10 @@
  * connections it opens. A peer is a user (UID) where the kernel names one, as over shm, and a network address without its
  * port otherwise. An account exists as long as something refers to it: there are never more accounts than connections,
  * requests for connections included. Owner's thread only.
+ *
+ * When the table of connections is full, the peer that holds the most gives way: engine_peer_largest(). Accounts are in lists by
+ * their number of connections, and an account's connections are in the order of their latest activity, so that neither search
+ * grows with the number of connections.
  */
 
 #include <sys/queue.h>
@@ -30,11 +34,23 @@ struct engine_peer_key {
 	char address[WEIR_PEER_ADDRESS_BYTES];
 };
 
+/* One connection of a peer. */
+struct engine_peer_member {
+	TAILQ_ENTRY(engine_peer_member) entry;
+	struct engine_peer *peer; /* NULL: it is in no account */
+	uint64_t active_ns;	  /* when it was last seen to be of use */
+};
+
+TAILQ_HEAD(engine_peer_members, engine_peer_member);
+
 struct engine_peer {
 	LIST_ENTRY(engine_peer) entry;
+	LIST_ENTRY(engine_peer) same_count; /* where nconnections > 0, unless this side connects */
 	struct engine_peer_key key;
 	uint32_t refs;
-	uint32_t nconnections; /* weir_conn objects of this peer, in any state */
+	uint32_t nconnections;		    /* of 'members' */
+	uint32_t narriving;		    /* requests for connections that wait for a place */
+	struct engine_peer_members members; /* the longest idle one first */
 	struct engine_held held;
 	struct credit_group receives; /* of those that connections share */
 };
@@ -57,6 +73,30 @@ static inline struct engine_peer *engine_peer_ref(struct engine_peer *peer)
 
 /* The reverse of these. The last one frees the account. NULL is allowed. */
 void engine_peer_put(struct weir_engine *engine, struct engine_peer *peer);
+
+/* A connection of the peer begins, and ends. Leaving twice is allowed. A member refers to its account. */
+void engine_peer_join(struct weir_engine *engine, struct engine_peer *peer,
+		      struct engine_peer_member *member);
+void engine_peer_leave(struct weir_engine *engine, struct engine_peer_member *member);
+
+/* It is of use now: it is the last one to go. */
+static inline void engine_peer_touch(struct engine_peer_member *member, uint64_t now_ns)
+{
+	member->active_ns = now_ns;
+	if (!member->peer || !TAILQ_NEXT(member, entry))
+		return;
+	TAILQ_REMOVE(&member->peer->members, member, entry);
+	TAILQ_INSERT_TAIL(&member->peer->members, member, entry);
+}
+
+/* Of the peers that connect to this engine, one that has the most connections. NULL: there is none. */
+struct engine_peer *engine_peer_largest(const struct weir_engine *engine);
+
+/* What a peer has, or is about to have. */
+static inline uint32_t engine_peer_holds(const struct engine_peer *peer)
+{
+	return peer->nconnections + peer->narriving;
+}
 
 /* The table of accounts. 0 or -ENOMEM. */
 int engine_peers_create(struct weir_engine *engine);

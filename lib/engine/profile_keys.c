@@ -208,7 +208,14 @@ const struct profile_key profile_keys[] = {
 	 .initial = "40", .help = "of copying 1024 bytes, which a receiver does with what comes apart"},
 
 	{"limits", "connections", PROFILE_NUMBER, FIELD(connections), .min = 1, .max = 65536, .step = 1,
-	 .unit = "connections", .initial = "64", .help = "the most that an engine has at a time"},
+	 .unit = "connections", .initial = "64",
+	 .help = "the most that an engine has at a time; when all are there, a newcomer takes the place of "
+		 "the one "
+		 "that was idle longest of the peer that has most, if its own peer has two fewer at least"},
+	{"limits", "connections_peer", PROFILE_NUMBER, FIELD(connections_peer), .max = 65536, .step = 1,
+	 .unit = "connections", .initial = "0", .example = "16",
+	 .help = "the most that one peer opens at a time, which is an address or, over shm, a user; 0: no "
+		 "fixed limit"},
 	{"limits", "waiting_requests", PROFILE_NUMBER, FIELD(waiting_requests), .min = 1, .max = 1u << 20,
 	 .step = 1, .unit = "requests", .initial = "4096",
 	 .help = "that wait for buffers at a time, of an engine; one more is answered with an error"},
@@ -221,6 +228,11 @@ const struct profile_key profile_keys[] = {
 	 .step = 1, .unit = "ms", .initial = "300000",
 	 .help = "a connection without a call for so long since it was opened is closed by its responder; 0: "
 		 "never"},
+	{"limits", "idle_timeout_ms", PROFILE_NUMBER, FIELD(idle_timeout_ms), .max = 86400000, .step = 1,
+	 .unit = "ms", .initial = "3600000",
+	 .help = "a connection that has brought calls and then none for so long is closed by its responder; "
+		 "a requester "
+		 "with reconnect = on remakes it; 0: never"},
 	{"limits", "pull_timeout_ms", PROFILE_NUMBER, FIELD(pull_timeout_ms), .max = 86400000, .step = 1,
 	 .unit = "ms", .initial = "120000",
 	 .help = "a connection whose call is not pulled by then is closed; 0: never"},

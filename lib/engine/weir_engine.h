@@ -67,8 +67,12 @@ struct weir_engine_stats {
 	uint64_t close_timeouts;      /**< by close_timeout_ms */
 	uint64_t send_timeouts;	      /**< by send_timeout_ms */
 	uint64_t connections_refused; /**< of peers */
-	uint64_t
-		users_refused; /**< over shm, connections not made as the options do not name the peer's user */
+	uint64_t peer_limit_refused;  /**< of these, those over the profile's connections_peer */
+	uint64_t connections_evicted; /**< they gave way to those of peers with fewer, as no place was left */
+	uint64_t requests_displaced;  /**< so did requests for connections before the engine saw them */
+	uint64_t idle_timeouts;	      /**< connections that ended as no call came, by idle_timeout_ms */
+	/** Over shm, connections that were not made as the driver's options do not name the peer's user. */
+	uint64_t users_refused;
 	uint64_t credits_exceeded; /**< connections ended, as the peer sent more than it was granted */
 	uint64_t
 		log_lines_left_out; /**< on connections that peers refused or ended: beyond five a second of either */

@@ -138,10 +138,12 @@ struct weir_profile {
 
 	/* [limits] */
 	uint32_t connections;
+	uint32_t connections_peer; /**< 0: no fixed limit */
 	uint32_t waiting_requests;
 	uint64_t pull_bytes_connection;
 	uint64_t pull_bytes;
-	uint32_t first_call_timeout_ms; /**< 0: never; so with the next four */
+	uint32_t first_call_timeout_ms; /**< 0: never; so with the next five */
+	uint32_t idle_timeout_ms;
 	uint32_t pull_timeout_ms;
 	uint32_t close_timeout_ms;
 	uint32_t send_timeout_ms;

@@ -79,6 +79,7 @@
 struct fabric_dev_config {
 	const char *options; /* "key=value,..." of this driver (rte_kvargs); may be NULL or "" */
 	uint32_t max_connections;
+	uint32_t max_requests; /* of peers for connections, besides: those that wait for accept or reject */
 	uint32_t max_regions;
 	int numa_node; /* of the engine's core; -1: unknown */
 };

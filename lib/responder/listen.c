@@ -11,8 +11,7 @@
 #include "alloc.h"
 #include "forked.h"
 
-#define LISTENER_BACKLOG 64u
-#define LINGER_NS	 10000000u /* for Sends to arrive that nobody asked a completion of */
+#define LINGER_NS 10000000u /* for Sends to arrive that nobody asked a completion of */
 
 struct weir_listener {
 	struct engine_endpoint ep;
@@ -25,15 +24,6 @@ struct weir_listener {
 	uint32_t nengines;
 	uint32_t next_engine;
 	struct weir_engine *engines[LISTENER_ENGINES_MAX];
-};
-
-/* A request for a connection, on its way to its engine. */
-struct handover {
-	struct fabric_cm_event event;
-	struct program_table *programs;
-	struct drc *drc;
-	weir_conn_event_fn on_event;
-	void *arg;
 };
 
 void program_table_put(struct program_table *table)
@@ -50,35 +40,56 @@ static void on_open(struct weir_conn *conn)
 	(void)conn;
 }
 
+static bool is_idle(struct weir_conn *conn)
+{
+	return responder_of(conn)->nbusy == 0 && !responder_of(conn)->backlog;
+}
+
+static bool is_over(uint32_t timeout_ms, uint64_t since_ns, uint64_t now_ns)
+{
+	return timeout_ms > 0 && now_ns - since_ns >= timeout_ms * 1000000ull;
+}
+
+static void end_silent(struct weir_conn *conn, uint64_t *counter, const char *key)
+{
+	struct weir_engine *engine = conn->ep.engine;
+
+	(*counter)++;
+	engine_log_peer(engine, &engine->ends, "connection to %s ends: no call came for the profile's %s",
+			conn->peer, key);
+	conn_fail(conn, -ETIMEDOUT);
+}
+
 static void on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	struct weir_engine *engine = conn->ep.engine;
-	uint64_t timeout_ns = engine->profile.first_call_timeout_ms * 1000000ull;
+	struct responder *responder = responder_of(conn);
 
-	if (!conn->heard && timeout_ns > 0 && now_ns - conn->opened_ns >= timeout_ns) {
-		engine->stats.first_call_timeouts++;
-		engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
-				"connection to %s ends: no call came for the profile's first_call_timeout_ms",
-				conn->peer);
-		conn_fail(conn, -ETIMEDOUT);
+	if (conn->heard || !is_idle(conn)) {
+		responder->was_called |= conn->heard;
+		conn->heard = false;
+		engine_peer_touch(&conn->member, now_ns);
+	}
+	if (responder->was_called) {
+		if (is_over(engine->profile.idle_timeout_ms, conn->member.active_ns, now_ns)) {
+			end_silent(conn, &engine->stats.idle_timeouts, "idle_timeout_ms");
+			return;
+		}
+	} else if (is_over(engine->profile.first_call_timeout_ms, conn->opened_ns, now_ns)) {
+		end_silent(conn, &engine->stats.first_call_timeouts, "first_call_timeout_ms");
 		return;
 	}
 	if (conn->v2)
-		request_group_tick(responder_of(conn), now_ns);
-	if (responder_of(conn)->npulling > 0)
-		request_pull_tick(responder_of(conn), now_ns);
-	if (!TAILQ_EMPTY(&responder_of(conn)->spare_line.waiters))
-		request_wait_tick(responder_of(conn), now_ns);
+		request_group_tick(responder, now_ns);
+	if (responder->npulling > 0)
+		request_pull_tick(responder, now_ns);
+	if (!TAILQ_EMPTY(&responder->spare_line.waiters))
+		request_wait_tick(responder, now_ns);
 }
 
 static void on_idle(struct weir_conn *conn)
 {
 	credit_share_idle(&conn->shared->credits, &conn->share);
-}
-
-static bool is_idle(struct weir_conn *conn)
-{
-	return responder_of(conn)->nbusy == 0 && !responder_of(conn)->backlog;
 }
 
 /* After weir_conn_shutdown(): a call that comes now is not taken. */
@@ -121,7 +132,7 @@ static void on_drain(struct weir_conn *conn)
 	conn_set_role(conn, &draining_role);
 }
 
-static const struct conn_role responder_role = {
+const struct conn_role responder_role = {
 	.on_open = on_open,
 	.on_message = responder_on_message,
 	.show = responder_show,
@@ -132,26 +143,6 @@ static const struct conn_role responder_role = {
 	.on_lost = responder_on_lost,
 };
 
-static const char *why_refused(int rc)
-{
-	switch (rc) {
-	case -EBUSY:
-		return "the profile's [limits] connections are all there";
-	case -ENOBUFS:
-		return "no receives are left: see recv_buffers in the profile's [memory]";
-	default:
-		return strerror(-rc);
-	}
-}
-
-static void refuse(struct weir_engine *engine, struct handover *handover, const char *why)
-{
-	engine->stats.connections_refused++;
-	engine_log_peer(engine, &engine->refusals, "connection from %s refused: %s",
-			handover->event.peer.address, why);
-	engine->ops->reject(engine->dev, handover->event.req, NULL, 0);
-}
-
 /* The application's reason, where its number is one. */
 static const char *why_not_taken(int rc)
 {
@@ -159,45 +150,19 @@ static const char *why_not_taken(int rc)
 				       : "this side's accept callback does not take this peer";
 }
 
-static void accept_here(struct weir_engine *engine, struct handover *handover)
-{
-	uint32_t credits = engine->profile.credits;
-	struct engine_peer *account = engine_peer_get(engine, &handover->event.peer);
-	struct responder *responder =
-		account ? responder_create(engine, credits, handover->programs, handover->drc, account)
-			: NULL;
-	struct weir_conn *conn;
-	int rc = responder ? conn_create(engine, account, credits, 0, &responder_role, responder, &conn)
-			   : -ENOMEM;
-
-	engine_peer_put(engine, account);
-	if (rc != 0) {
-		refuse(engine, handover, why_refused(rc));
-		if (responder)
-			responder_free(responder);
-		return;
-	}
-	responder->conn = conn;
-	conn->may_invalidate = engine_may_invalidate(engine);
-	conn->on_event = handover->on_event;
-	conn->arg = handover->arg;
-	rc = conn_accept(conn, handover->event.req, &handover->event);
-	if (rc != 0)
-		conn_fail(conn, rc);
-}
-
 static void on_handover(struct weir_engine *engine, void *arg)
 {
-	struct handover *handover = arg;
+	struct responder_handover *handover = arg;
 
-	accept_here(engine, handover);
+	responder_accept(engine, handover);
 	program_table_put(handover->programs);
 	mem_free(handover);
 }
 
-static void hand_over(struct weir_listener *listener, struct weir_engine *engine, struct handover *handover)
+static void hand_over(struct weir_listener *listener, struct weir_engine *engine,
+		      struct responder_handover *handover)
 {
-	struct handover *copy = mem_zalloc(sizeof(*copy));
+	struct responder_handover *copy = mem_zalloc(sizeof(*copy));
 
 	if (copy) {
 		*copy = *handover;
@@ -207,14 +172,15 @@ static void hand_over(struct weir_listener *listener, struct weir_engine *engine
 		program_table_put(handover->programs);
 		mem_free(copy);
 	}
-	refuse(listener->ep.engine, handover, "the engine that is to have it does not take messages");
+	responder_refuse(listener->ep.engine, handover,
+			 "the engine that is to have it does not take messages");
 }
 
 static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 {
 	struct weir_listener *listener = (struct weir_listener *)ep;
 	struct program_table *programs = listener->programs;
-	struct handover handover = {*event, programs, NULL, listener->on_event, listener->arg};
+	struct responder_handover handover = {*event, programs, NULL, listener->on_event, listener->arg};
 	struct weir_engine *engine;
 	uint32_t which;
 	int rc;
@@ -225,7 +191,7 @@ static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *even
 		return;
 	rc = listener->accept ? listener->accept(&event->peer, listener->arg) : 0;
 	if (rc != 0) {
-		refuse(ep->engine, &handover, why_not_taken(rc));
+		responder_refuse(ep->engine, &handover, why_not_taken(rc));
 		return;
 	}
 	which = listener->next_engine;
@@ -237,7 +203,7 @@ static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *even
 	}
 	engine = listener->engines[which];
 	if (engine == ep->engine)
-		accept_here(engine, &handover);
+		responder_accept(engine, &handover);
 	else
 		hand_over(listener, engine, &handover);
 }
@@ -328,7 +294,7 @@ int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_
 	engine_add(engine, &listener->ep);
 	rc = make_drcs(listener, &engine->profile);
 	if (rc == 0)
-		rc = engine->ops->listen(engine->dev, addr, LISTENER_BACKLOG, &listener->ep,
+		rc = engine->ops->listen(engine->dev, addr, ENGINE_REQUESTS_MAX, &listener->ep,
 					 &listener->fabric);
 	if (rc != 0) {
 		on_reap(&listener->ep);

@@ -230,6 +230,7 @@ struct responder {
 	struct drc *drc; /* NULL: no program has use for it */
 	struct credit_responder credits;
 	uint32_t nbusy;
+	bool was_called; /* a call came, since the connection was opened */
 
 	/* Messages that have no request yet: user[0] the next, user[1] the length. */
 	struct mem_buf *backlog;
@@ -266,7 +267,22 @@ static inline const struct weir_ulb_proc *request_ulb(const struct weir_request 
 	return ulb_find(req->program->ulb, req->rpc.proc);
 }
 
-void program_table_put(struct program_table *table); /* listen.c */
+/* listen.c */
+void program_table_put(struct program_table *table);
+extern const struct conn_role responder_role;
+
+/* A request for a connection, on its way to its engine. */
+struct responder_handover {
+	struct fabric_cm_event event;
+	struct program_table *programs;
+	struct drc *drc;
+	weir_conn_event_fn on_event;
+	void *arg;
+};
+
+/* arrive.c: the request is at its engine: it is accepted, waits for a place, or is refused. */
+void responder_accept(struct weir_engine *engine, const struct responder_handover *handover);
+void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover, const char *why);
 
 /* request_recv.c: a message came */
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);

@@ -107,6 +107,56 @@ static void peer_put__the_last_one_frees_the_account(void **state)
 	engine_peer_put(&engine, NULL);
 }
 
+static void peer_largest__follows_every_connection(void **state)
+{
+	struct engine_peer *few = get_address("192.0.2.1:1"), *many = get_address("192.0.2.2:1"),
+			   *ours = engine_peer_get_ours(&engine, "192.0.2.3");
+	struct engine_peer_member members[4] = {0}, own[4] = {0};
+
+	(void)state;
+	assert_null(engine_peer_largest(&engine));
+	for (uint32_t i = 0; i < 4; i++)
+		engine_peer_join(&engine, ours, &own[i]);
+	assert_null(engine_peer_largest(&engine)); /* connections that this side makes do not count */
+	engine_peer_join(&engine, few, &members[0]);
+	assert_ptr_equal(engine_peer_largest(&engine), few);
+	for (uint32_t i = 1; i < 4; i++)
+		engine_peer_join(&engine, many, &members[i]);
+	assert_ptr_equal(engine_peer_largest(&engine), many);
+	engine_peer_leave(&engine, &members[1]);
+	engine_peer_leave(&engine, &members[1]); /* twice is once */
+	assert_int_equal(many->nconnections, 2);
+	assert_ptr_equal(engine_peer_largest(&engine), many);
+	engine_peer_leave(&engine, &members[2]);
+	engine_peer_leave(&engine, &members[3]);
+	assert_ptr_equal(engine_peer_largest(&engine), few);
+	engine_peer_leave(&engine, &members[0]);
+	assert_null(engine_peer_largest(&engine));
+	for (uint32_t i = 0; i < 4; i++)
+		engine_peer_leave(&engine, &own[i]);
+	engine_peer_put(&engine, few);
+	engine_peer_put(&engine, many);
+	engine_peer_put(&engine, ours);
+}
+
+static void peer_touch__makes_a_connection_the_last_to_go(void **state)
+{
+	struct engine_peer *peer = get_address("192.0.2.1:1");
+	struct engine_peer_member members[3] = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		engine_peer_join(&engine, peer, &members[i]);
+	engine_peer_touch(&members[0], 7);
+	assert_int_equal(members[0].active_ns, 7);
+	assert_ptr_equal(TAILQ_FIRST(&peer->members), &members[1]);
+	assert_ptr_equal(TAILQ_LAST(&peer->members, engine_peer_members), &members[0]);
+	for (uint32_t i = 0; i < 3; i++)
+		engine_peer_leave(&engine, &members[i]);
+	engine_peer_touch(&members[0], 8); /* it is in no account any more */
+	engine_peer_put(&engine, peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +166,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(peer_get__user_is_the_peer_whatever_the_process, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(peer_put__the_last_one_frees_the_account, setup, teardown),
+		cmocka_unit_test_setup_teardown(peer_largest__follows_every_connection, setup, teardown),
+		cmocka_unit_test_setup_teardown(peer_touch__makes_a_connection_the_last_to_go, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("engine_peer", tests, NULL, NULL);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests for connections at the engine that is to have them.
+ *
+ * One peer must not keep the others out by holding every place. When no place is left, the newcomer's peer is compared with the
+ * peer that holds the most connections. If the newcomer's holds at least two fewer, the connection of the other that was idle for
+ * the longest time ends, and the newcomer waits until that one is freed. (With one fewer, two peers would take the last place
+ * from each other for ever.) Else the newcomer is refused.
+ */
+#include "responder.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "alloc.h"
+
+/* Over shm, a connection whose peer is writing to this side's memory takes two seconds to end. */
+#define PLACE_WAIT_NS 5000000000u
+/* Connections of the largest peer that are looked at for an idle one; those that are busy are taken to the end of its list. */
+#define LOOKS_MAX 16u
+
+/* A newcomer that waits for a place. */
+struct arrival {
+	struct engine_endpoint ep;
+	struct responder_handover handover;
+	struct engine_peer *account;
+	uint64_t deadline_ns;
+	uint32_t nfreed; /* the engine's, when there was no place the last time */
+	bool is_over;	 /* accepted or refused */
+};
+
+static const char *why_refused(int rc)
+{
+	switch (rc) {
+	case -EBUSY:
+		return "the profile's [limits] connections are all there";
+	case -ENOBUFS:
+		return "no receives are left: see recv_buffers in the profile's [memory]";
+	case -EUSERS:
+		return "its peer has as many as the profile's [limits] connections_peer allow";
+	default:
+		return strerror(-rc);
+	}
+}
+
+void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover, const char *why)
+{
+	engine->stats.connections_refused++;
+	engine_log_peer(engine, &engine->refusals, "connection from %s refused: %s",
+			handover->event.peer.address, why);
+	engine->ops->reject(engine->dev, handover->event.req, NULL, 0);
+}
+
+/* 0: the request has been dealt with. Else nothing was done about it: -EBUSY or -ENOBUFS, there is no place; -ENOMEM; or what
+ * conn_create() said. */
+static int try_accept(struct weir_engine *engine, const struct responder_handover *handover,
+		      struct engine_peer *account)
+{
+	uint32_t credits = engine->profile.credits;
+	struct responder *responder =
+		responder_create(engine, credits, handover->programs, handover->drc, account);
+	struct weir_conn *conn;
+	int rc;
+
+	if (!responder)
+		return -ENOMEM;
+	rc = conn_create(engine, account, credits, 0, &responder_role, responder, &conn);
+	if (rc != 0) {
+		responder_free(responder);
+		return rc;
+	}
+	responder->conn = conn;
+	conn->may_invalidate = engine_may_invalidate(engine);
+	conn->on_event = handover->on_event;
+	conn->arg = handover->arg;
+	rc = conn_accept(conn, handover->event.req, &handover->event);
+	if (rc != 0)
+		conn_fail(conn, rc);
+	return 0;
+}
+
+static struct weir_conn *conn_of(struct engine_peer_member *member)
+{
+	return (struct weir_conn *)((uintptr_t)member - offsetof(struct weir_conn, member));
+}
+
+static struct weir_conn *longest_idle(struct engine_peer *peer, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < LOOKS_MAX; i++) {
+		struct weir_conn *conn = conn_of(TAILQ_FIRST(&peer->members));
+
+		if (!conn->heard && conn->role->is_idle(conn))
+			return conn;
+		engine_peer_touch(&conn->member, now_ns);
+	}
+	return conn_of(TAILQ_FIRST(&peer->members));
+}
+
+/* False: nobody has to make room for that peer. */
+static bool evict_for(struct weir_engine *engine, const struct engine_peer *newcomer)
+{
+	struct engine_peer *largest = engine_peer_largest(engine);
+	struct weir_conn *conn;
+
+	if (!largest || largest->nconnections < engine_peer_holds(newcomer) + 2)
+		return false;
+	conn = longest_idle(largest, engine->now_ns);
+	engine->stats.connections_evicted++;
+	engine_log_peer(
+		engine, &engine->ends,
+		"connection to %s ends: it makes room for a peer that has fewer, as no place is left (see "
+		"connections and recv_buffers in the profile)",
+		conn->peer);
+	conn_fail(conn, -ETIMEDOUT);
+	return true;
+}
+
+static void arrival_end(struct arrival *arrival)
+{
+	struct weir_engine *engine = arrival->ep.engine;
+
+	if (!arrival->is_over)
+		engine_want_reap(&arrival->ep);
+	arrival->is_over = true;
+	arrival->account->narriving--;
+	engine->narriving--;
+}
+
+/* Those that have waited longer have their ticks first. */
+static bool on_tick(struct engine_endpoint *ep, uint64_t now_ns)
+{
+	struct arrival *arrival = (struct arrival *)ep;
+	struct weir_engine *engine = ep->engine;
+	int rc = -EBUSY;
+
+	if (arrival->is_over)
+		return false;
+	if (arrival->nfreed != engine->nfreed) {
+		arrival->nfreed = engine->nfreed;
+		rc = try_accept(engine, &arrival->handover, arrival->account);
+	}
+	if (rc == 0) {
+		arrival_end(arrival);
+	} else if ((rc != -EBUSY && rc != -ENOBUFS) || now_ns >= arrival->deadline_ns) {
+		responder_refuse(engine, &arrival->handover, why_refused(rc));
+		arrival_end(arrival);
+	}
+	return true;
+}
+
+static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
+{
+	(void)ep;
+	(void)wc;
+}
+
+static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
+{
+	(void)ep;
+	(void)event;
+}
+
+static void on_flush(struct engine_endpoint *ep)
+{
+	(void)ep;
+}
+
+/* The engine may be ending. */
+static void on_reap(struct engine_endpoint *ep)
+{
+	struct arrival *arrival = (struct arrival *)ep;
+	struct weir_engine *engine = ep->engine;
+
+	if (!arrival->is_over) {
+		responder_refuse(engine, &arrival->handover, "the engine ends");
+		arrival->is_over = true;
+		arrival->account->narriving--;
+		engine->narriving--;
+	}
+	engine_remove(engine, ep);
+	engine_peer_put(engine, arrival->account);
+	program_table_put(arrival->handover.programs);
+	mem_free(arrival);
+}
+
+/* Have it wait for a place that becomes free, or is made free. 0, or what stands against that. */
+static int await_place(struct weir_engine *engine, const struct responder_handover *handover,
+		       struct engine_peer *account, int why)
+{
+	bool has_free = engine->nending > engine->narriving; /* soon, and not for those who wait already */
+	struct arrival *arrival;
+
+	if (engine->narriving >= ENGINE_REQUESTS_MAX)
+		return why;
+	arrival = mem_zalloc(sizeof(*arrival));
+	if (!arrival)
+		return -ENOMEM;
+	if (!has_free && !evict_for(engine, account)) {
+		mem_free(arrival);
+		return why;
+	}
+	arrival->ep.on_wc = on_wc;
+	arrival->ep.on_cm = on_cm;
+	arrival->ep.on_tick = on_tick;
+	arrival->ep.on_flush = on_flush;
+	arrival->ep.on_reap = on_reap;
+	arrival->handover = *handover;
+	arrival->handover.programs->refs++;
+	arrival->account = account;
+	account->refs++;
+	account->narriving++;
+	engine->narriving++;
+	arrival->nfreed = engine->nfreed;
+	arrival->deadline_ns = engine->now_ns + PLACE_WAIT_NS;
+	engine_add(engine, &arrival->ep);
+	return 0;
+}
+
+void responder_accept(struct weir_engine *engine, const struct responder_handover *handover)
+{
+	struct engine_peer *account = engine_peer_get(engine, &handover->event.peer);
+	uint32_t most = engine->profile.connections_peer;
+	int rc = -ENOMEM;
+
+	if (account && most > 0 && engine_peer_holds(account) >= most) {
+		engine->stats.peer_limit_refused++;
+		rc = -EUSERS;
+	} else if (account) {
+		rc = engine->narriving > 0 ? -EBUSY : try_accept(engine, handover, account);
+		if (rc == -EBUSY || rc == -ENOBUFS)
+			rc = await_place(engine, handover, account, rc);
+	}
+	if (rc != 0)
+		responder_refuse(engine, handover, why_refused(rc));
+	engine_peer_put(engine, account);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connections that arrive when all places are taken, and connections that are not used: one peer must not keep the others
+ * out. A second engine of the simulated world is the other peer. In virtual time.
+ */
+#include "pair_main.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "conn.h"
+#include "sim.h"
+
+#define MS	1000000ull
+#define IDLE_MS 50u
+#define PLACES	4u
+#define STEP_NS 50000u
+
+/* A connection of either peer, and what became of it. */
+struct end {
+	struct weir_conn *conn;
+	int opened, closed, error;
+};
+
+static struct pair pair;
+static struct weir_engine *other; /* the other peer's */
+static struct end ends[8];
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	struct end *end = arg;
+
+	(void)conn;
+	end->opened += event == WEIR_CONN_OPEN;
+	if (event == WEIR_CONN_CLOSED) {
+		end->closed++;
+		end->error = error;
+	}
+}
+
+static void low(struct weir_profile *profile)
+{
+	profile->first_call_timeout_ms = 0;
+	profile->idle_timeout_ms = 0;
+	profile->reconnect_delay_ms = 1;
+	profile->recv_buffers = 256;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(ends, 0, sizeof(ends));
+	pair_start(&pair, low);
+	assert_int_equal(weir_engine_create(&pair.profile, &other), 0);
+	pair.server->profile.connections = PLACES;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	weir_engine_destroy(other);
+	other = NULL;
+	pair_stop(&pair);
+	return 0;
+}
+
+/* Time goes on in small steps: the engines' own deadlines are no events of the simulation. */
+static void poll_all(void)
+{
+	weir_engine_poll(pair.client, 0, pair.now_ns);
+	weir_engine_poll(pair.server, 0, pair.now_ns);
+	weir_engine_poll(other, 0, pair.now_ns);
+	sim_run_until(pair.world, pair.now_ns + STEP_NS);
+	pair.now_ns = sim_now(pair.world);
+}
+
+static void pass(uint64_t ns)
+{
+	for (uint64_t until = pair.now_ns + ns; pair.now_ns < until;)
+		poll_all();
+}
+
+static void until(const int *flag)
+{
+	for (uint32_t i = 0; *flag == 0; i++) {
+		assert_true(i < 1000000);
+		poll_all();
+	}
+}
+
+static struct weir_engine_stats stats(void)
+{
+	struct weir_engine_stats out;
+
+	weir_engine_stats(pair.server, &out);
+	return out;
+}
+
+static void begin(struct weir_engine *engine, struct end *end)
+{
+	const struct weir_connect_options options = {.on_event = on_event, .arg = end};
+
+	assert_int_equal(weir_connect(engine, pair.addr, &options, &end->conn), 0);
+}
+
+static void connect_one(struct weir_engine *engine, struct end *end)
+{
+	begin(engine, end);
+	until(&end->opened);
+	pass(MS);
+}
+
+static void is_refused(struct weir_engine *engine, struct end *end)
+{
+	uint64_t before = stats().connections_refused;
+
+	begin(engine, end);
+	until(&end->closed);
+	assert_int_equal(end->opened, 0);
+	assert_int_equal(end->error, -ECONNREFUSED);
+	assert_int_equal(stats().connections_refused, before + 1);
+}
+
+/* A call that succeeds, and time for the responder to notice that the connection is in use. */
+static void use(struct end *end)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+	struct outcome outcome;
+
+	outcome_init(&outcome, &pair);
+	params = pair_params(PAIR_NULL, &outcome);
+	call = weir_call_begin(end->conn, &params);
+	assert_non_null(call);
+	assert_int_equal(weir_call_submit(call), 0);
+	until(&outcome.done);
+	assert_int_equal(outcome.status, 0);
+	pass(20 * MS);
+}
+
+static void fill(void)
+{
+	for (uint32_t i = 0; i < PLACES; i++)
+		connect_one(pair.client, &ends[i]);
+	assert_int_equal(pair.server->nconnections, PLACES);
+}
+
+static void arrive__of_another_peer_takes_the_place_of_the_longest_idle(void **state)
+{
+	(void)state;
+	fill();
+	/* The third has not been used since the others were. */
+	use(&ends[2]);
+	use(&ends[0]);
+	use(&ends[1]);
+	use(&ends[3]);
+	connect_one(other, &ends[4]);
+	use(&ends[4]);
+	assert_int_equal(ends[2].closed, 1);
+	assert_int_equal(ends[0].closed + ends[1].closed + ends[3].closed, 0);
+	assert_int_equal(stats().connections_evicted, 1);
+	assert_int_equal(stats().connections_refused, 0);
+	assert_int_equal(pair.server->nconnections, PLACES);
+	use(&ends[0]);
+}
+
+/* Not even constant use holds a place against a peer that has none. */
+static void arrive__finds_a_place_where_all_are_busy(void **state)
+{
+	struct outcome outcomes[PLACES];
+
+	(void)state;
+	fill();
+	for (uint32_t i = 0; i < PLACES; i++) {
+		struct weir_call_params params;
+		struct weir_call *call;
+		const uint32_t word = i;
+
+		outcome_init(&outcomes[i], &pair);
+		params = pair_params(PAIR_LATER, &outcomes[i]);
+		call = weir_call_begin(ends[i].conn, &params);
+		assert_non_null(call);
+		weir_xdr_put_u32(weir_call_args(call), word);
+		assert_int_equal(weir_call_submit(call), 0);
+	}
+	while (pair.nlater < PLACES)
+		poll_all();
+	connect_one(other, &ends[4]);
+	use(&ends[4]);
+	assert_int_equal(stats().connections_evicted, 1);
+	pair_release_later(&pair);
+	pass(20 * MS);
+	assert_int_equal(ends[0].closed + ends[1].closed + ends[2].closed + ends[3].closed, 1);
+}
+
+/* Peers come to the same number, and then leave each other's connections alone. */
+static void arrive__peers_with_equal_shares_do_not_displace_each_other(void **state)
+{
+	(void)state;
+	fill();
+	connect_one(other, &ends[4]);
+	connect_one(other, &ends[5]);
+	assert_int_equal(stats().connections_evicted, 2);
+	is_refused(other, &ends[6]);
+	is_refused(pair.client, &ends[7]);
+	assert_int_equal(stats().connections_evicted, 2);
+	use(&ends[4]);
+	use(&ends[5]);
+}
+
+static void arrive__more_of_one_peer_than_connections_peer_is_refused(void **state)
+{
+	(void)state;
+	pair.server->profile.connections_peer = 2;
+	connect_one(pair.client, &ends[0]);
+	connect_one(pair.client, &ends[1]);
+	is_refused(pair.client, &ends[2]);
+	assert_int_equal(stats().peer_limit_refused, 1);
+	connect_one(other, &ends[3]);
+	use(&ends[3]);
+	weir_conn_close(ends[0].conn);
+	until(&ends[0].closed);
+	pass(20 * MS);
+	connect_one(pair.client, &ends[4]);
+	use(&ends[4]);
+}
+
+static void idle_timeout__ends_a_connection_that_was_used_once(void **state)
+{
+	(void)state;
+	pair.server->profile.idle_timeout_ms = IDLE_MS;
+	connect_one(pair.client, &ends[0]);
+	connect_one(pair.client, &ends[1]);
+	use(&ends[0]);
+	for (uint32_t i = 0; i < 6; i++) {
+		use(&ends[1]);
+		pass(IDLE_MS / 3 * MS);
+	}
+	assert_int_equal(ends[0].closed, 1);
+	assert_int_equal(ends[1].closed, 0);
+	assert_int_equal(stats().idle_timeouts, 1);
+	assert_int_equal(stats().first_call_timeouts, 0);
+}
+
+/* A request that is being carried out is no idleness, however long that takes. */
+static void idle_timeout__not_while_a_request_is_under_way(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+	struct outcome outcome;
+
+	(void)state;
+	pair.server->profile.idle_timeout_ms = IDLE_MS;
+	connect_one(pair.client, &ends[0]);
+	outcome_init(&outcome, &pair);
+	params = pair_params(PAIR_LATER, &outcome);
+	call = weir_call_begin(ends[0].conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 6);
+	assert_int_equal(weir_call_submit(call), 0);
+	while (pair.nlater == 0)
+		poll_all();
+	pass(4 * IDLE_MS * MS);
+	assert_int_equal(ends[0].closed, 0);
+	pair_release_later(&pair);
+	until(&outcome.done);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(stats().idle_timeouts, 0);
+	pass(4 * IDLE_MS * MS);
+	assert_int_equal(stats().idle_timeouts, 1);
+}
+
+/* A requester that remakes its connections does not notice: its next call succeeds. */
+static void idle_timeout__is_bridged_by_reconnect(void **state)
+{
+	const struct weir_connect_options options = {
+		.on_event = on_event, .arg = &ends[0], .reconnect = WEIR_RECONNECT_ON};
+
+	(void)state;
+	pair.server->profile.idle_timeout_ms = IDLE_MS;
+	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &ends[0].conn), 0);
+	until(&ends[0].opened);
+	use(&ends[0]);
+	pass(2 * IDLE_MS * MS);
+	assert_int_equal(stats().idle_timeouts, 1);
+	assert_int_equal(ends[0].closed, 0);
+	use(&ends[0]);
+	assert_int_equal(ends[0].closed, 0);
+}
+
+static int run(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(arrive__of_another_peer_takes_the_place_of_the_longest_idle),
+		T(arrive__finds_a_place_where_all_are_busy),
+		T(arrive__peers_with_equal_shares_do_not_displace_each_other),
+		T(arrive__more_of_one_peer_than_connections_peer_is_refused),
+		T(idle_timeout__ends_a_connection_that_was_used_once),
+		T(idle_timeout__not_while_a_request_is_under_way),
+		T(idle_timeout__is_bridged_by_reconnect),
+	};
+
+	return cmocka_run_group_tests_name("arrive", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
