@@ -43,7 +43,7 @@ static void few(struct weir_profile *profile)
 	profile->recv_buffers = 256;
 	profile->send_timeout_ms = 0; /* the peer stalls for as long as the test takes */
 	if (strcmp(pair_driver, "shm") == 0)
-		snprintf(profile->driver_options, sizeof(profile->driver_options), "ring_kib=8");
+		snprintf(profile->driver_options, sizeof(profile->driver_options), "ring_kib=8,rnr_retry=7");
 	else
 		snprintf(profile->driver_options, sizeof(profile->driver_options), "world=%u,rnr_retry=7",
 			 sim_world_id(pair.world));
