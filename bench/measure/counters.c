@@ -60,6 +60,7 @@ static const struct {
 	COUNTER(requests_displaced),
 	COUNTER(idle_timeouts),
 	COUNTER(users_refused),
+	COUNTER(maps_refused),
 	COUNTER(credits_exceeded),
 	COUNTER(windows_bound),
 	COUNTER(keys_ended_local),

@@ -300,19 +300,19 @@ int shm_reject(struct fabric_dev *fdev, struct fabric_conn_req *sock, const void
 }
 
 /* What an event means for its queue pair. False: it concerns none that is left. */
-static bool apply(struct shm_event *event)
+static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 {
-	struct shm_qp *qp = event->sock->qp;
+	struct shm_qp *qp = sock->qp;
 
-	if (event->event.kind == FABRIC_CM_REQUEST)
+	if (event->kind == FABRIC_CM_REQUEST)
 		return true;
 	if (!qp)
 		return false;
-	event->event.qp_ctx = qp->fabric.ctx;
-	if (event->event.kind == FABRIC_CM_ESTABLISHED) {
+	event->qp_ctx = qp->fabric.ctx;
+	if (event->kind == FABRIC_CM_ESTABLISHED) {
 		qp->peer_max_msg_bytes = qp->peer->max_msg_bytes;
-		if (event->sock->has_lanes)
-			lanes_set_place(shm_dev_of(qp), qp, &event->sock->place);
+		if (sock->has_lanes)
+			lanes_set_place(shm_dev_of(qp), qp, &sock->place);
 		if (qp->state == QP_CONNECTING)
 			qp->state = QP_READY;
 		shm_qp_settle(qp);
@@ -363,6 +363,7 @@ static void take_counts(struct shm_dev *dev)
 	dev->fabric.stats.protocol_errors += atomic_exchange(&dev->nerrors, 0);
 	dev->fabric.stats.users_refused += atomic_exchange(&dev->nrefused, 0);
 	dev->fabric.stats.requests_displaced += atomic_exchange(&dev->ndisplaced, 0);
+	dev->fabric.stats.maps_refused += atomic_exchange(&dev->nmaps_refused, 0);
 }
 
 /* From the list that is shared with the control thread, so that its lock is not held while they are dealt with. */
@@ -385,6 +386,7 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct shm_event *event, *next;
+	struct shm_sock *sock;
 	uint32_t n = 0;
 
 	if (__builtin_expect(atomic_load_explicit(&dev->has_counts, memory_order_relaxed), 0))
@@ -396,11 +398,13 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 		next = TAILQ_NEXT(event, entry);
 		if (still_drains(event))
 			continue;
+		sock = event->sock;
 		shm_lock(dev);
+		events[n] = event->event; /* its place may be another event's from then on */
 		shm_event_drop(event);
 		shm_unlock(dev);
-		if (apply(event))
-			events[n++] = event->event;
+		if (apply(sock, &events[n]))
+			n++;
 	}
 	return n;
 }

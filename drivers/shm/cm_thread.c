@@ -14,6 +14,7 @@
  * closed, that is the reaper's work (reap.h).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include <rte_lcore.h>
+#include <rte_log.h>
 
 #include "guard.h"
 #include "shm.h"
@@ -33,6 +35,28 @@
 #define ACCEPTS_MAX 16u /* connections taken in a round */
 /* Where the kernel cannot refuse descriptors (before Linux 6.16), no connection is accepted while so many jobs wait. */
 #define BACKLOG_MAX 256u
+
+/* What a connection ends for, as far as it is counted. */
+static void count_end(struct shm_sock *sock, int error)
+{
+	struct shm_dev *dev = sock->dev;
+	struct timespec now;
+	uint32_t left_out;
+
+	if (error == -EPROTO)
+		shm_count(dev, &dev->nerrors);
+	if (error != -EDQUOT)
+		return;
+	shm_count(dev, &dev->nmaps_refused);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (log_rate_take(&dev->log_maps_refused, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+			  &left_out))
+		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
+			"weir: shm: a connection to %s ends: user %u's memory would take more than [limits] "
+			"map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
+			" allow; raise them if that is meant\n",
+			sock->who.address, sock->who.uid, dev->limits.map_bytes, dev->limits.mappings);
+}
 
 /* False: it is the engine's now. */
 static bool on_socket(struct shm_sock *sock, uint32_t events)
@@ -56,8 +80,7 @@ static bool on_socket(struct shm_sock *sock, uint32_t events)
 		return false;
 	if (rc == 0 || rc == -EAGAIN)
 		return true;
-	if (rc == -EPROTO)
-		shm_count(sock->dev, &sock->dev->nerrors);
+	count_end(sock, rc);
 	shm_sock_ended(sock, rc);
 	return true;
 }
@@ -98,9 +121,8 @@ static bool make_room(struct fabric_listener *listener)
 	rc = shm_sock_read(sock);
 	if (rc == SHM_HANDED_OVER)
 		return true;
-	if (rc == -EPROTO)
-		shm_count(listener->dev, &listener->dev->nerrors);
-	else if (rc == 0 || rc == -EAGAIN)
+	count_end(sock, rc);
+	if (rc == 0 || rc == -EAGAIN)
 		shm_count(listener->dev, &listener->dev->ndisplaced);
 	shm_sock_ended(sock, rc == 0 || rc == -EAGAIN ? -ETIMEDOUT : rc);
 	return true;

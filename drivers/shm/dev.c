@@ -220,7 +220,8 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_cond_init(&dev->is_unlistened, NULL);
-	dev->limits = (struct account_limits){.map_bytes = MAP_BYTES_DEFAULT, .mappings = MAPPINGS_DEFAULT};
+	dev->limits.map_bytes = config->map_bytes_peer ? config->map_bytes_peer : MAP_BYTES_DEFAULT;
+	dev->limits.mappings = config->mappings_peer ? config->mappings_peer : MAPPINGS_DEFAULT;
 	rc = dev->cold.at ? apply_options(dev, config->options) : -ENOMEM;
 	if (rc == 0)
 		rc = key_table_create(&dev->keys);

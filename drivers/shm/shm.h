@@ -267,6 +267,8 @@ struct shm_dev {
 	_Atomic uint32_t nrefused;   /* connections refused for their user */
 	_Atomic uint32_t ndisplaced; /* silent connections that gave way to newcomers */
 	struct log_rate log_refused; /* lines on these */
+	_Atomic uint32_t nmaps_refused;
+	struct log_rate log_maps_refused;
 	TAILQ_HEAD(, shm_event) events;
 	TAILQ_HEAD(, fabric_conn_req) socks;
 	TAILQ_HEAD(, fabric_conn_req) tasks;

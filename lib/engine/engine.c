@@ -269,6 +269,8 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		.options = profile->driver_options,
 		.max_connections = profile->connections,
 		.max_requests = ENGINE_REQUESTS_MAX,
+		.map_bytes_peer = profile->map_bytes_peer,
+		.mappings_peer = profile->mappings_peer,
 		.max_regions = ENGINE_REGIONS_MAX + 7, /* and the pools' */
 		.numa_node = -1,
 	};
@@ -472,6 +474,7 @@ void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stat
 	stats->reads = dev->reads;
 	stats->users_refused = dev->users_refused;
 	stats->requests_displaced = dev->requests_displaced;
+	stats->maps_refused = dev->maps_refused;
 	stats->rnr = dev->rnr;
 	stats->remote_access_errors = dev->remote_access_errors;
 	stats->protocol_errors = dev->protocol_errors;

@@ -219,6 +219,13 @@ const struct profile_key profile_keys[] = {
 	{"limits", "waiting_requests", PROFILE_NUMBER, FIELD(waiting_requests), .min = 1, .max = 1u << 20,
 	 .step = 1, .unit = "requests", .initial = "4096",
 	 .help = "that wait for buffers at a time, of an engine; one more is answered with an error"},
+	{"limits", "map_bytes_peer", PROFILE_BYTES, FIELD(map_bytes_peer), .min = MIB, .max = 65536 * GIB,
+	 .step = 1, .initial = "8192g",
+	 .help = "over shm, of a peer's memory that this process maps at a time, for all of its connections; "
+		 "a connection that needs more ends"},
+	{"limits", "mappings_peer", PROFILE_NUMBER, FIELD(mappings_peer), .min = 8, .max = 65536, .step = 1,
+	 .unit = "mappings", .initial = "32768",
+	 .help = "the same in mappings, of which a connection has 3 or more"},
 	{"limits", "pull_bytes_connection", PROFILE_BYTES, FIELD(pull_bytes_connection), .min = 4 * KIB,
 	 .max = 1024 * GIB, .step = 1, .initial = "256m",
 	 .help = "in Read chunks that are pulled for one connection at a time; more waits, but for one call"},

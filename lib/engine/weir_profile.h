@@ -140,6 +140,8 @@ struct weir_profile {
 	uint32_t connections;
 	uint32_t connections_peer; /**< 0: no fixed limit */
 	uint32_t waiting_requests;
+	uint64_t map_bytes_peer; /**< over shm */
+	uint32_t mappings_peer;	 /**< over shm */
 	uint64_t pull_bytes_connection;
 	uint64_t pull_bytes;
 	uint32_t first_call_timeout_ms; /**< 0: never; so with the next five */

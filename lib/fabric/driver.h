@@ -82,6 +82,9 @@ struct fabric_dev_config {
 	uint32_t max_requests; /* of peers for connections, besides: those that wait for accept or reject */
 	uint32_t max_regions;
 	int numa_node; /* of the engine's core; -1: unknown */
+	/* Of memory of one peer's that a driver maps into this process; 0: the driver's own limit */
+	uint64_t map_bytes_peer;
+	uint32_t mappings_peer;
 };
 
 struct fabric_ops {

@@ -117,7 +117,10 @@ static int file_create(size_t len, uint64_t page)
 	if (fd < 0)
 		return -errno;
 	rc = mem_file_resize(fd, len);
-	if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+	/* Peers that may write are passed a descriptor that can. Its mode keeps other users from opening the file once more,
+	 * through /proc, with more rights than they were passed. */
+	if (rc == 0 && (fchmod(fd, S_IRUSR) != 0 ||
+			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0))
 		rc = -errno;
 	if (rc == 0)
 		return fd;

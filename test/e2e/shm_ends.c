@@ -40,10 +40,15 @@ void end_open(struct end *end, const char *options, uint32_t max_connections)
 	const struct fabric_dev_config config = {
 		.options = options, .max_connections = max_connections, .max_regions = 16, .numa_node = -1};
 
+	end_open_as(end, &config);
+}
+
+void end_open_as(struct end *end, const struct fabric_dev_config *config)
+{
 	memset(end, 0, sizeof(*end));
 	end->ops = fabric_driver_find("shm");
 	assert_non_null(end->ops);
-	assert_int_equal(end->ops->open(&config, &end->dev), 0);
+	assert_int_equal(end->ops->open(config, &end->dev), 0);
 	end->fd = memfd_create("end", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	assert_true(end->fd >= 0);
 	assert_int_equal(ftruncate(end->fd, END_MEM_BYTES), 0);

@@ -34,6 +34,8 @@ struct end {
 extern const struct fabric_qp_attr end_attr;
 
 void end_open(struct end *end, const char *options, uint32_t max_connections);
+/* The same with all of a configuration. */
+void end_open_as(struct end *end, const struct fabric_dev_config *config);
 void end_close(struct end *end); /* all of it; nothing, when it is not open */
 
 /* An address that no other test has. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc.h"
@@ -542,6 +543,7 @@ static void region__for_reading_is_mapped_so(void **state)
 {
 	int fd = memfd_create("to-be-read", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct fabric_mr mr;
+	struct stat st;
 
 	(void)state;
 	assert_int_equal(ftruncate(fd, 8192), 0);
@@ -557,6 +559,11 @@ static void region__for_reading_is_mapped_so(void **state)
 		 end_sge(&a, 0, 4));
 	end_wc(&a, &b, FABRIC_READ, FABRIC_OK);
 	assert_memory_equal(a.mem, "here", 4);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode & (S_IRWXG | S_IRWXO),
+			 0); /* nor can another user open it again for writing */
+	assert_int_equal(fstat(((struct shm_dev *)b.dev)->keys.fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0);
 	assert_int_equal(maps_of("to-be-read", " r--s "), 1);
 	assert_int_equal(maps_of("to-be-read", " rw-s "), 0);
 	b.ops->mr_deregister(b.dev, &mr);

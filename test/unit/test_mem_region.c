@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -428,10 +429,26 @@ static void covers__bounds(void **state)
 	weir_region_destroy(region);
 }
 
+/* A peer of another user that was passed a descriptor for reading cannot open the file again for writing. */
+static void create__file_is_for_its_owner_only(void **state)
+{
+	const struct weir_region_options options = {
+		.len_bytes = 4096, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
+	struct weir_region *region;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(weir_region_create(&options, &region), 0);
+	assert_int_equal(fstat(region->fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, S_IRUSR);
+	weir_region_destroy(region);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		/* first: the notice comes once in a process */
+		cmocka_unit_test(create__file_is_for_its_owner_only),
 		cmocka_unit_test(create__one_notice_says_how_to_get_hugepages),
 		cmocka_unit_test(create__is_zeroed_faulted_in_and_rounded_up),
 		cmocka_unit_test(create__a_shared_one_is_the_file_and_a_private_one_has_none),

@@ -5,9 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <signal.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +97,90 @@ static void all_guards_of_a_place_go_together(void **state)
 	guard_clear(two);
 }
 
+/* Where no memory can be had for what was lost, a little that was taken before serves, again and again. */
+static void lost_memory_needs_no_other(void **state)
+{
+	const struct rlimit none = {0, 0};
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0) {
+		const size_t len = 64 * LEN;
+		int big = memfd_create("guard-big", MFD_CLOEXEC), guard;
+		uint8_t *p;
+
+		signal(SIGBUS, SIG_DFL);
+		if (ftruncate(big, (off_t)len) != 0)
+			_exit(1);
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, big, 0);
+		guard = guard_set(p, len, PAGE, wake, TAG);
+		if (p == MAP_FAILED || guard == GUARD_NONE || ftruncate(big, 0) != 0 ||
+		    setrlimit(RLIMIT_DATA, &none) != 0)
+			_exit(2);
+		/* So that the guard really has nothing else. */
+		if (mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			 0) != MAP_FAILED)
+			_exit(3);
+		for (size_t at = 0; at < len; at += PAGE)
+			p[at] = 1;
+		_exit(guard_is_lost(guard) ? 0 : 4);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#define CHANGES 50000u
+
+static _Atomic bool changes_end;
+static uint8_t *two[2];
+
+/* One guard after another, of two places and two lengths. */
+static void *change_guards(void *arg)
+{
+	(void)arg;
+	for (uint32_t i = 0; i < CHANGES; i++)
+		guard_clear(guard_set(two[i % 2], i % 2 ? PAGE : LEN, PAGE, wake, TAG));
+	changes_end = true;
+	return NULL;
+}
+
+/* What is lost while guards are changed is never the base of one with the length of another: the memory behind a short one
+ * stays what it is. */
+static void guards_that_change_are_read_whole(void **state)
+{
+	pthread_t thread;
+	uint8_t *behind;
+
+	(void)state;
+	two[0] = mmap(NULL, LEN, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	two[1] = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(two[0] != MAP_FAILED && two[1] != MAP_FAILED);
+	behind = two[1] + PAGE;
+	memset(behind, 0x77, LEN - PAGE);
+	changes_end = false;
+	assert_int_equal(pthread_create(&thread, NULL, change_guards, NULL), 0);
+	while (!changes_end) {
+		int guard = guard_set(memory, LEN, PAGE, wake, TAG);
+
+		/* A loss elsewhere makes the handler read all guards. */
+		assert_int_equal(ftruncate(file, PAGE), 0);
+		memory[LEN - 1] = 1;
+		assert_true(guard_is_lost(guard));
+		guard_clear(guard);
+		assert_int_equal(ftruncate(file, LEN), 0);
+		assert_ptr_equal(mmap(memory, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0),
+				 memory);
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	for (uint32_t i = 0; i < LEN - PAGE; i++)
+		assert_int_equal(behind[i], 0x77);
+	munmap(two[0], LEN);
+	munmap(two[1], LEN);
+}
+
 /* What SIGBUS does to a child that touches memory nobody guards (any more). */
 static int status_of_child(void (*prepare)(void))
 {
@@ -154,6 +241,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sigbus_elsewhere_goes_where_it_went, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost_memory_is_zeros, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_guards_of_a_place_go_together, setup, teardown),
+		cmocka_unit_test_setup_teardown(lost_memory_needs_no_other, setup, teardown),
+		cmocka_unit_test_setup_teardown(guards_that_change_are_read_whole, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

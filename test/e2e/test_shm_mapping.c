@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory of peers: when it is mapped, how much of it may be, and what happens where its pages cannot be had.
+ *
+ * A page that cannot be had is what userfaultfd(2) makes of a hole, with UFFD_FEATURE_SIGBUS: the access raises SIGBUS, as it
+ * does under strict overcommit or where a hugepage is missing.
+ */
+#include "shm_raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/userfaultfd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "eal.h"
+
+#define KEY (5u << KEY_INDEX_BITS | 9)
+#define TIB (1ull << 40)
+
+static struct end a, b;
+static struct raw raw;
+
+static void open_with(uint64_t map_bytes, uint32_t mappings)
+{
+	const struct fabric_dev_config config = {.options = "",
+						 .max_connections = 64,
+						 .max_regions = 16,
+						 .numa_node = -1,
+						 .map_bytes_peer = map_bytes,
+						 .mappings_peer = mappings};
+
+	end_open_as(&b, &config);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	end_open(&a, "", 64);
+	raw_init(&raw);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	raw_fini(&raw);
+	end_close(&b);
+	end_close(&a);
+	return 0;
+}
+
+/* Mappings of a file of this name, and where the latest is that is not 'except'. */
+static uint32_t maps_of(const char *name, const void *except, uint8_t **at, size_t *len)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	uint32_t n = 0;
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		unsigned long from, to;
+
+		if (!strstr(line, name) || sscanf(line, "%lx-%lx", &from, &to) != 2 || (void *)from == except)
+			continue;
+		n++;
+		if (at) {
+			*at = (uint8_t *)from;
+			*len = to - from;
+		}
+	}
+	fclose(maps);
+	return n;
+}
+
+static int named_memfd(const char *name, size_t len)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)len), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	return fd;
+}
+
+/* The peer's region is another file from now on, of which all is offered. */
+static void set_region(const char *name, uint64_t len)
+{
+	close(raw.region_fd);
+	raw.region_fd = named_memfd(name, len);
+	raw.hello.region.len = len;
+}
+
+static void set_key(uint64_t len)
+{
+	const struct key_entry entry = {.key = KEY,
+					.access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
+					.region = RAW_REGION_ID,
+					.raddr = 4096,
+					.len = len};
+
+	memcpy(&raw.keys[9], &entry, sizeof(entry));
+}
+
+static void post_write(void)
+{
+	const struct fabric_wr wr = {
+		.op = FABRIC_WRITE, .flags = FABRIC_SIGNALED, .rkey = KEY, .raddr = 4096};
+
+	end_post(&b, wr, end_sge(&b, 0, 4096));
+}
+
+static void region__is_mapped_when_a_key_first_refers_to_it(void **state)
+{
+	(void)state;
+	open_with(0, 0);
+	set_region("asked-for", RAW_REGION_BYTES);
+	raw_pair(&raw, &b);
+	set_key(RAW_REGION_BYTES);
+	raw_send_region(&raw); /* unasked */
+	end_recv(&b, b.qp, 1, 0, 4096);
+	assert_int_equal(ring_put(&raw.tx, &(struct fabric_sge){raw.region, 8, 0}, 1, 8, 0), 1);
+	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
+	assert_int_equal(maps_of("asked-for", NULL, NULL, NULL), 0);
+	post_write();
+	raw_give_region(&raw, &b);
+	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+	assert_int_equal(maps_of("asked-for", NULL, NULL, NULL), 1);
+}
+
+/* A region that takes the peer past its limit ends the peer's connection, and no other. */
+static void map_bytes_peer__one_past_it_ends_the_connection(void **state)
+{
+	struct fabric_qp *honest;
+
+	(void)state;
+	open_with(64 * TIB >> 10, 0);
+	end_pair(&a, &b);
+	honest = b.qp;
+	b.ops->unlisten(b.listener);
+	set_region("too-large", TIB);
+	raw_pair(&raw, &b);
+	set_key(TIB);
+	post_write();
+	raw_give_region(&raw, &b);
+	assert_int_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).error, -EDQUOT);
+	END_WAIT(&b, NULL, b.dev->stats.maps_refused == 1);
+	assert_int_equal(maps_of("too-large", NULL, NULL, NULL), 0);
+	b.nwcs = 0;
+	b.ops->qp_destroy(b.qp);
+	b.qp = honest;
+	end_works(&a, &b);
+}
+
+/* Many connections, each of which offers as much as it likes: what they take together is bounded. */
+static void map_bytes_peer__of_many_connections_together(void **state)
+{
+	struct raw raws[20];
+	struct fabric_qp *qps[20], *honest;
+	uint32_t nmapped = 0;
+
+	(void)state;
+	open_with(8 * TIB, 0);
+	end_pair(&a, &b);
+	honest = b.qp;
+	for (uint32_t i = 0; i < 20; i++) {
+		b.ops->unlisten(b.listener);
+		raw_init(&raws[i]);
+		close(raws[i].region_fd);
+		raws[i].region_fd = named_memfd("sparse", TIB);
+		raws[i].hello.region.len = TIB;
+		raw_pair(&raws[i], &b);
+		qps[i] = b.qp;
+		memcpy(&raws[i].keys[9],
+		       &(struct key_entry){.key = KEY,
+					   .access = FABRIC_REMOTE_WRITE,
+					   .region = RAW_REGION_ID,
+					   .raddr = 4096,
+					   .len = TIB},
+		       sizeof(struct key_entry));
+		post_write();
+		raw_give_region(&raws[i], &b);
+		END_WAIT(&b, NULL, b.nwcs > 0 || b.nevents > 0);
+		nmapped += b.nevents == 0 && b.wcs[0].status == FABRIC_OK;
+		b.nwcs = b.nevents = 0;
+	}
+	assert_int_equal(nmapped, 7); /* rings and key tables count as well */
+	assert_int_equal(maps_of("sparse", NULL, NULL, NULL), 7);
+	for (uint32_t i = 0; i < 20; i++) {
+		b.ops->qp_destroy(qps[i]);
+		raw_fini(&raws[i]);
+	}
+	b.nwcs = b.nevents = 0;
+	b.qp = honest;
+	end_works(&a, &b);
+}
+
+static void mappings_peer__one_past_it_ends_the_connection(void **state)
+{
+	const char *addr = end_address();
+	struct raw raws[8];
+	uint32_t n;
+
+	(void)state;
+	open_with(0, 8);
+	end_listen(&b, addr);
+	for (n = 0; n < 8 && b.dev->stats.maps_refused == 0; n++) {
+		raw_init(&raws[n]);
+		raw_connect(&raws[n], addr);
+		raw_send(&raws[n], &raws[n].hello, sizeof(raws[n].hello), raws[n].fds, raws[n].nfds);
+		END_WAIT(&b, NULL, b.nevents == n + 1 || b.dev->stats.maps_refused == 1);
+	}
+	assert_int_equal(n, 5); /* rings and a key table each; the fifth finds no room */
+	assert_false(raw_recv(&raws[4], &b));
+	while (b.nevents > 0)
+		b.ops->reject(b.dev, b.events[--b.nevents].req, NULL, 0);
+	while (n > 0)
+		raw_fini(&raws[--n]);
+}
+
+/* From now on an access to a page that the memory has not got raises SIGBUS. Returns what ends that, or -1: it cannot be had. */
+static int break_memory(void *base, size_t len)
+{
+	struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_SIGBUS};
+	struct uffdio_register range = {.range = {(uintptr_t)base, len},
+					.mode = UFFDIO_REGISTER_MODE_MISSING};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	if (fd < 0)
+		return -1;
+	assert_int_equal(ioctl(fd, UFFDIO_API, &api), 0);
+	assert_int_equal(ioctl(fd, UFFDIO_REGISTER, &range), 0);
+	return fd;
+}
+
+static void punch(int fd, size_t len)
+{
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)len), 0);
+}
+
+/* Punch holes into a peer's file, and let the driver's mapping of it have no pages. */
+static int lose_file(int file, const char *name, const void *own)
+{
+	uint8_t *at = NULL;
+	size_t len = 0;
+	int fd;
+
+	assert_int_equal(maps_of(name, own, &at, &len), 1);
+	fd = break_memory(at, len);
+	if (fd < 0) {
+		print_message("skipped: userfaultfd(2): %s; sysctl vm.unprivileged_userfaultfd\n",
+			      strerror(errno));
+		skip();
+	}
+	punch(file, len);
+	return fd;
+}
+
+/* A raw peer's file and mapping by another name, so that the driver's mapping can be found. */
+static void rename_file(uint32_t index, const char *name, uint8_t **own, size_t len)
+{
+	close(raw.fds[index]);
+	munmap(*own, len);
+	raw.fds[index] = named_memfd(name, len);
+	*own = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, raw.fds[index], 0);
+	assert_ptr_not_equal(*own, MAP_FAILED);
+}
+
+static void expect_end(void)
+{
+	assert_false(raw_recv(&raw, &b));
+	b.nwcs = b.nevents = 0;
+	b.ops->qp_destroy(b.qp);
+	b.ops->unlisten(b.listener);
+	end_pair(&a, &b);
+	end_works(&a, &b);
+}
+
+static void expect_lost(void)
+{
+	END_WAIT(&b, NULL, b.dev->stats.protocol_errors > 0 && b.nevents > 0);
+	assert_int_equal(b.events[0].kind, FABRIC_CM_DISCONNECTED);
+	expect_end();
+}
+
+static void hole__in_a_ring_ends_its_connection(void **state)
+{
+	const size_t len = 2 * ring_footprint(RAW_RING_BYTES);
+	int fd;
+
+	(void)state;
+	open_with(0, 0);
+	rename_file(0, "holey-rings", &raw.rings, len);
+	raw.mark = (struct ring_shared *)(raw.rings + ring_footprint(RAW_RING_BYTES));
+	ring_writer_init(&raw.tx, raw.rings, RAW_RING_BYTES);
+	raw_pair(&raw, &b);
+	fd = lose_file(raw.fds[0], "holey-rings", raw.rings);
+	end_poll(&b);
+	expect_lost();
+	close(fd);
+}
+
+static void hole__in_a_key_table_ends_its_connection(void **state)
+{
+	uint8_t *keys = (uint8_t *)raw.keys;
+	int fd;
+
+	(void)state;
+	open_with(0, 0);
+	rename_file(1, "holey-keys", &keys, KEY_ENTRIES * sizeof(struct key_entry));
+	raw.keys = (struct key_entry *)(void *)keys;
+	raw_pair(&raw, &b);
+	set_key(4096);
+	fd = lose_file(raw.fds[1], "holey-keys", raw.keys);
+	post_write();
+	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS); /* a table of zeros has no key */
+	expect_end();
+	close(fd);
+}
+
+static void hole__in_a_region_ends_its_connection(void **state)
+{
+	int fd;
+
+	(void)state;
+	open_with(0, 0);
+	set_region("holey-region", RAW_REGION_BYTES);
+	raw_pair(&raw, &b);
+	set_key(RAW_REGION_BYTES);
+	post_write();
+	raw_give_region(&raw, &b);
+	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+	fd = lose_file(raw.region_fd, "holey-region", NULL);
+	post_write();
+	expect_lost();
+	close(fd);
+}
+
+static void hole__in_lanes_ends_their_connections(void **state)
+{
+	int fd;
+
+	(void)state;
+	open_with(0, 0);
+	raw.fds[raw.nfds] = named_memfd("holey-lanes", sizeof(struct lane_memory));
+	raw.nfds++;
+	raw.hello.has_lanes = 1;
+	raw_pair(&raw, &b);
+	assert_true(raw.answer.has_lanes);
+	fd = lose_file(raw.fds[2], "holey-lanes", NULL);
+	end_poll(&b);
+	expect_lost();
+	close(fd);
+}
+
+/* Memory of this process that a peer may write to, and punch holes into. */
+static void hole__in_own_memory_ends_all_connections(void **state)
+{
+	int fd;
+
+	(void)state;
+	open_with(0, 0);
+	end_pair(&a, &b);
+	fd = break_memory(b.mem, END_MEM_BYTES);
+	if (fd < 0)
+		skip();
+	punch(b.fd, END_MEM_BYTES);
+	b.mem[0] = 1;
+	assert_int_equal(b.mem[0], 1);
+	assert_int_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).error, -EIO);
+	close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(region__is_mapped_when_a_key_first_refers_to_it),
+		TEST(map_bytes_peer__one_past_it_ends_the_connection),
+		TEST(map_bytes_peer__of_many_connections_together),
+		TEST(mappings_peer__one_past_it_ends_the_connection),
+		TEST(hole__in_a_ring_ends_its_connection),
+		TEST(hole__in_a_key_table_ends_its_connection),
+		TEST(hole__in_a_region_ends_its_connection),
+		TEST(hole__in_lanes_ends_their_connections),
+		TEST(hole__in_own_memory_ends_all_connections),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
