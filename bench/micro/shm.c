@@ -89,7 +89,8 @@ static struct fabric_cm_event next_event(struct side *side, enum fabric_cm_kind 
 
 static struct fabric_qp_attr qp_attr(struct fabric_qp **ctx)
 {
-	return (struct fabric_qp_attr){.max_send_wr = SLOTS,
+	return (struct fabric_qp_attr){.exposes = true,
+				       .max_send_wr = SLOTS,
 				       .max_recv_wr = SLOTS,
 				       .max_sge = 1,
 				       .max_inline = 256,

@@ -39,7 +39,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	qp->fabric.max_inline = attr->max_inline < SHM_MSG_MAX ? attr->max_inline : SHM_MSG_MAX;
 	qp->max_send_wr = attr->max_send_wr;
 	qp->max_msg_bytes = attr->max_msg_bytes;
-	qp->exposes = attr->exposes || !dev->own_domains;
+	qp->exposes = attr->exposes;
 	*out = qp;
 	return 0;
 }

@@ -87,6 +87,7 @@ static int setup(void **state)
 	*state = c;
 	conf_reopen(c, "");
 	c->attr = (struct fabric_qp_attr){
+		.exposes = true,
 		.max_send_wr = 64,
 		.max_recv_wr = 64,
 		.max_sge = c->a.dev->attr.max_sge < 4 ? c->a.dev->attr.max_sge : 4,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 const struct fabric_qp_attr end_attr = {
+	.exposes = true,
 	.max_send_wr = 64,
 	.max_recv_wr = 64,
 	.max_sge = 4,

@@ -42,6 +42,7 @@ static void post_recv(struct peer *peer, uint32_t i)
 static struct fabric_qp_attr qp_attr(struct peer *peer)
 {
 	return (struct fabric_qp_attr){
+		.exposes = true,
 		.max_send_wr = 2 * SENDS,
 		.max_recv_wr = PEER_RECVS,
 		.max_sge = 1,

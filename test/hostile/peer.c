@@ -99,6 +99,7 @@ static struct fabric_qp_attr attributes(struct peer *peer)
 	const struct fabric_dev_attr *dev = &peer->dev->attr;
 
 	return (struct fabric_qp_attr){
+		.exposes = true,
 		.max_send_wr = PEER_SENDS,
 		.max_recv_wr = PEER_RECVS,
 		.max_sge = 1,

@@ -29,6 +29,7 @@ static void attach(struct raw *raw)
 static struct fabric_qp_attr qp_attr(struct raw *raw)
 {
 	return (struct fabric_qp_attr){
+		.exposes = true,
 		.max_send_wr = 64,
 		.max_recv_wr = RAW_RECVS,
 		.max_sge = 1,

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "engine.h"
+#include "raw.h"
 
 static struct pair pair;
 static struct weir_peer asked; /* about */
@@ -122,6 +124,31 @@ static void peer_account__is_of_all_connections_of_a_peer(void **state)
 	assert_int_equal(account->nconnections, 1);
 }
 
+/* A responder exposes nothing (RFC 8166 section 3.1): over shm its peers are not given its memory either, although the
+ * key of its buffers for Long Calls and Reply chunks can be guessed. A peer that asks is refused after the driver's wait for
+ * memory that is still to come. */
+static void expose__a_responder_gives_no_memory(void **state)
+{
+	static struct raw raw;
+	struct mem_buf *buf;
+	uint8_t before;
+
+	(void)state;
+	if (strcmp(pair.driver, "shm") != 0)
+		return;
+	buf = mem_pool_get(pair.server->long_pool);
+	assert_non_null(buf);
+	before = buf->data[0];
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	raw_until(&raw, &pair.server_opened, 1);
+	raw.mem[0] = (uint8_t)~before;
+	assert_int_not_equal(raw_access(&raw, FABRIC_WRITE, buf->rkey, buf->raddr, 1), FABRIC_OK);
+	assert_int_equal(buf->data[0], before);
+	mem_pool_put(buf);
+	raw_close(&raw);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +156,7 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(accept__refusal_is_the_peers_and_is_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(peer_account__is_of_all_connections_of_a_peer, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(expose__a_responder_gives_no_memory, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("peer", tests, NULL, NULL);
