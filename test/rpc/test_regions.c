@@ -103,7 +103,9 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
 	weir_engine_stats(pair.client, &after);
-	assert_int_equal(after.bulk_copies - before.bulk_copies, is_shm ? 1 : 0);
+	/* Version 2's extension sends the argument itself, without a chunk and so without that copy. */
+	if (pair_extension == WEIR_EXTENSION_OFF)
+		assert_int_equal(after.bulk_copies - before.bulk_copies, is_shm ? 1 : 0);
 
 	/* And one that is too long to be copied. */
 	outcome_init(&outcome, &pair);
