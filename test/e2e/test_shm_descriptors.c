@@ -26,6 +26,7 @@
 
 #include "eal.h"
 
+#define MANY_FDS  200u
 #define LINGER_S  60
 #define OTHER_UID 54321u
 #define RAWS	  40u
@@ -489,8 +490,9 @@ static void message__with_many_leaves_none(void **state)
 	struct raw raw;
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(200 * sizeof(int))];
+		char bytes[CMSG_SPACE(MANY_FDS * sizeof(int))];
 	} control = {0};
+	int fds[MANY_FDS];
 	struct iovec iov = {&raw.hello, sizeof(raw.hello)};
 	struct msghdr hdr = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
@@ -504,9 +506,10 @@ static void message__with_many_leaves_none(void **state)
 	raw_connect(&raw, addr);
 	CMSG_FIRSTHDR(&hdr)->cmsg_level = SOL_SOCKET;
 	CMSG_FIRSTHDR(&hdr)->cmsg_type = SCM_RIGHTS;
-	CMSG_FIRSTHDR(&hdr)->cmsg_len = CMSG_LEN(200 * sizeof(int));
-	for (uint32_t i = 0; i < 200; i++)
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&hdr)) + i * sizeof(int), &raw.fds[i % 2], sizeof(int));
+	CMSG_FIRSTHDR(&hdr)->cmsg_len = CMSG_LEN(sizeof(fds));
+	for (uint32_t i = 0; i < MANY_FDS; i++)
+		fds[i] = raw.fds[i % 2];
+	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&hdr)), fds, sizeof(fds));
 	assert_int_equal(sendmsg(raw.fd, &hdr, MSG_NOSIGNAL), sizeof(raw.hello));
 	assert_false(raw_recv(&raw, &b));
 	END_WAIT(&b, NULL, b.dev->stats.protocol_errors == 1);
