@@ -100,8 +100,8 @@ int shm_options_parse(const char *text, struct shm_options *options)
 		return 0;
 	args = rte_kvargs_parse(text, keys);
 	if (!args)
-		return refuse(text,
-			      "the keys are ring_kib, rnr_retry, peer_uid, peer_gid, server_uid and mode");
+		return refuse(text, "expected ring_kib=N,rnr_retry=0..7,peer_uid=N:N...,peer_gid=N:N...,"
+				    "server_uid=N:N...,mode=0600");
 	for (uint32_t i = 0; keys[i] && rc == 0; i++)
 		rc = rte_kvargs_process(args, keys[i], values[i].parse, values[i].out);
 	has_ring = rte_kvargs_count(args, "ring_kib") > 0;
