@@ -414,47 +414,6 @@ static void rnr__is_over_when_the_message_is_taken(void **state)
 	}
 }
 
-static void connect__more_than_there_may_be(void **state)
-{
-	struct fabric_qp_attr attr = end_attr;
-	const char *addr = end_address();
-	struct fabric_qp *qps[2], *qp;
-
-	(void)state;
-	end_close(&a);
-	end_open(&a, "", 2);
-	end_listen(&b, addr);
-	qps[0] = end_connect(&a, addr, &a);
-	qps[1] = end_connect(&a, addr, &a);
-	assert_int_equal(a.ops->connect(a.dev, addr, &attr, NULL, 0, &qp), -ENOSPC);
-	a.ops->qp_destroy(qps[0]);
-	qps[0] = end_connect(&a, addr, &a);
-	a.ops->qp_destroy(qps[0]);
-	a.ops->qp_destroy(qps[1]);
-}
-
-static void accept__on_a_device_that_is_full(void **state)
-{
-	const char *addr = end_address();
-	struct fabric_qp_attr attr = end_attr;
-	struct fabric_cm_event event;
-	struct fabric_qp *qp;
-	struct end full;
-
-	(void)state;
-	end_open(&full, "", 1);
-	end_listen(&b, addr);
-	full.qp = end_connect(&full, addr, &full);
-	b.qp = end_accept(&b, &full, &b);
-	end_event(&full, &b, FABRIC_CM_ESTABLISHED);
-	end_event(&b, &full, FABRIC_CM_ESTABLISHED);
-	a.qp = end_connect(&a, addr, &a);
-	event = end_event(&b, &a, FABRIC_CM_REQUEST);
-	assert_int_equal(full.ops->accept(full.dev, event.req, &attr, NULL, 0, &qp), -ENOSPC);
-	end_event(&a, &b, FABRIC_CM_FAILED);
-	end_close(&full);
-}
-
 /* The connecting side makes the ring, the accepting side would take longer messages than it holds. */
 static void max_msg__is_what_the_ring_holds(void **state)
 {
@@ -590,8 +549,6 @@ int main(void)
 		TEST(cold__is_noticed_when_it_ends),
 		TEST(cold__rnr_breaks_it),
 		TEST(rnr__is_over_when_the_message_is_taken),
-		TEST(connect__more_than_there_may_be),
-		TEST(accept__on_a_device_that_is_full),
 		TEST(max_msg__is_what_the_ring_holds),
 		TEST(want__waits_for_a_slow_peer),
 		TEST(region__for_reading_is_mapped_so),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listeners at paths: whose the file is, when it was left, and two that want it at a time. */
+/* Listeners at paths: whose the file is, when it was left, and two that want it at a time; and devices that are full. */
 #include "shm_raw.h"
 
 #include <errno.h>
@@ -220,6 +220,47 @@ static void listen__one_of_two_at_a_time_gets_a_file_that_was_left(void **state)
 	pthread_barrier_destroy(&barrier);
 }
 
+static void connect__more_than_there_may_be(void **state)
+{
+	struct fabric_qp_attr attr = end_attr;
+	const char *addr = end_address();
+	struct fabric_qp *qps[2], *qp;
+
+	(void)state;
+	end_close(&a);
+	end_open(&a, "", 2);
+	end_listen(&b, addr);
+	qps[0] = end_connect(&a, addr, &a);
+	qps[1] = end_connect(&a, addr, &a);
+	assert_int_equal(a.ops->connect(a.dev, addr, &attr, NULL, 0, &qp), -ENOSPC);
+	a.ops->qp_destroy(qps[0]);
+	qps[0] = end_connect(&a, addr, &a);
+	a.ops->qp_destroy(qps[0]);
+	a.ops->qp_destroy(qps[1]);
+}
+
+static void accept__on_a_device_that_is_full(void **state)
+{
+	const char *addr = end_address();
+	struct fabric_qp_attr attr = end_attr;
+	struct fabric_cm_event event;
+	struct fabric_qp *qp;
+	struct end full;
+
+	(void)state;
+	end_open(&full, "", 1);
+	end_listen(&b, addr);
+	full.qp = end_connect(&full, addr, &full);
+	b.qp = end_accept(&b, &full, &b);
+	end_event(&full, &b, FABRIC_CM_ESTABLISHED);
+	end_event(&b, &full, FABRIC_CM_ESTABLISHED);
+	a.qp = end_connect(&a, addr, &a);
+	event = end_event(&b, &a, FABRIC_CM_REQUEST);
+	assert_int_equal(full.ops->accept(full.dev, event.req, &attr, NULL, 0, &qp), -ENOSPC);
+	end_event(&a, &b, FABRIC_CM_FAILED);
+	end_close(&full);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -232,6 +273,8 @@ int main(void)
 		TEST(unlisten__leaves_the_file_of_the_next),
 		TEST(listen__leaves_one_that_is_about_to),
 		TEST(listen__one_of_two_at_a_time_gets_a_file_that_was_left),
+		TEST(connect__more_than_there_may_be),
+		TEST(accept__on_a_device_that_is_full),
 	};
 
 	if (mem_eal_start(NULL) != 0)
