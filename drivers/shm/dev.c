@@ -99,7 +99,7 @@ static void fork_begin(void)
 
 static void fork_end(bool is_child)
 {
-	guard_fork_end();
+	guard_fork_end(is_child);
 	shm_account_fork_end(is_child);
 	reap_fork_end(is_child);
 }

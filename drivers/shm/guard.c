@@ -262,7 +262,25 @@ void guard_fork_begin(void)
 	pthread_mutex_lock(&lock);
 }
 
-void guard_fork_end(void)
+/* The fork has the lock, so no guard is half changed. The child's own engines may reuse the parent's addresses. */
+static void forget_all(void)
 {
+	int n = atomic_load(&nguards);
+
+	for (int i = 0; i < n; i++) {
+		atomic_fetch_add(&guards[i].seq, 1);
+		atomic_store(&guards[i].base, 0);
+		atomic_store(&guards[i].is_news, false);
+		atomic_fetch_add(&guards[i].seq, 1);
+	}
+	atomic_store(&nguards, 0);
+	atomic_store(&nlosses, 0);
+	next_free = 0;
+}
+
+void guard_fork_end(bool is_child)
+{
+	if (is_child)
+		forget_all();
 	pthread_mutex_unlock(&lock);
 }

@@ -32,8 +32,9 @@ bool guard_is_lost(int guard);
 /* Takes the next loss that the owner of 'wake_fd' has not taken yet. Returns false if there is none. */
 bool guard_take_loss(int wake_fd, uint64_t *tag);
 
-/* Around a fork(2), which may happen while another thread holds the lock. */
+/* Call these around a fork(2), which may happen while another thread holds the lock. The child has no guards: the guarded
+ * mappings are its parent's, and no parent's guard may be cleared or moved in the child. */
 void guard_fork_begin(void);
-void guard_fork_end(void);
+void guard_fork_end(bool is_child);
 
 #endif

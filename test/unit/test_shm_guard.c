@@ -235,11 +235,42 @@ static void sigbus_elsewhere_goes_where_it_went(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 
+/* A child, which has guards of its own, reuses an address of its parent's guard: that guard must not answer there. */
+static void child_has_no_guard_of_its_parent(void **state)
+{
+	int guard = guard_set(memory, LEN, PAGE, wake, TAG), status;
+	pid_t child;
+
+	(void)state;
+	assert_int_not_equal(guard, GUARD_NONE);
+	cut_off();
+	guard_fork_begin();
+	child = fork();
+	guard_fork_end(child == 0);
+	assert_true(child >= 0);
+	if (child == 0) {
+		signal(SIGBUS, by_the_application);
+		if (guard_set(memory, PAGE, PAGE, wake, TAG) == GUARD_NONE)
+			_exit(1);
+		*(volatile uint8_t *)&memory[LEN - 1] = 1;
+		_exit(2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 42);
+	assert_int_equal(wakes(), 0);
+	assert_false(guard_is_lost(guard));
+	memory[LEN - 1] = 1; /* the parent still has its guard */
+	assert_true(guard_is_lost(guard));
+	guard_clear(guard);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sigbus_elsewhere_goes_where_it_went, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost_memory_is_zeros, setup, teardown),
+		cmocka_unit_test_setup_teardown(child_has_no_guard_of_its_parent, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_guards_of_a_place_go_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost_memory_needs_no_other, setup, teardown),
 		cmocka_unit_test_setup_teardown(guards_that_change_are_read_whole, setup, teardown),
