@@ -2,8 +2,20 @@
 #include "keys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+/* Take all of the table's pages. A store to one that cannot be had would raise SIGBUS, and the table has no guard. */
+static int populate(const struct key_table *table)
+{
+	int rc;
+
+	do
+		rc = fallocate(table->fd, 0, 0, (off_t)table->mapping.len);
+	while (rc != 0 && errno == EINTR);
+	return rc == 0 ? 0 : -ENOMEM;
+}
 
 int key_table_create(struct key_table *table)
 {
@@ -14,6 +26,11 @@ int key_table_create(struct key_table *table)
 	if (rc != 0)
 		return rc;
 	table->entries = table->mapping.base;
+	rc = populate(table);
+	if (rc != 0) {
+		key_table_destroy(table);
+		return rc;
+	}
 	if (getrandom(&table->random, sizeof(table->random), 0) != (ssize_t)sizeof(table->random))
 		return -errno;
 	return 0;
@@ -25,6 +42,7 @@ void key_table_destroy(struct key_table *table)
 		return;
 	mapping_release(&table->mapping);
 	close(table->fd);
+	table->fd = -1;
 	table->entries = NULL;
 }
 

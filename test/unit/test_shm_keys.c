@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "fabric.h"
 #include "keys.h"
@@ -62,6 +63,17 @@ static void table__peers_cannot_write_it(void **state)
 	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, table.fd, 0), MAP_FAILED);
 	assert_int_equal(fcntl(table.fd, F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL),
 			 F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+}
+
+/* No later store to the table can fail for want of memory. */
+static void table__has_all_its_pages(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(fstat(table.fd, &st), 0);
+	assert_int_equal(st.st_size, KEY_ENTRIES * sizeof(struct key_entry));
+	assert_true(st.st_blocks * 512 >= st.st_size);
 }
 
 static void take__each_entry_once(void **state)
@@ -280,6 +292,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(table__peers_cannot_write_it),
+		TEST(table__has_all_its_pages),
 		TEST(take__each_entry_once),
 		TEST(find__what_was_set),
 		TEST(find__nothing_else),
