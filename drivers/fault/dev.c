@@ -168,6 +168,14 @@ static bool fault_has_left(const struct fabric_qp *fqp)
 	return qp->dev->ops->has_left && !qp->is_ended && qp->dev->ops->has_left(qp->inner);
 }
 
+static void fault_stop(struct fabric_dev *fdev)
+{
+	struct fault_dev *dev = (struct fault_dev *)fdev;
+
+	if (dev->ops->stop)
+		dev->ops->stop(dev->inner);
+}
+
 static void fault_abandon(struct fabric_dev *fdev)
 {
 	struct fault_dev *dev = (struct fault_dev *)fdev;
@@ -250,6 +258,7 @@ const struct fabric_ops fault_ops = {
 		"makes another driver fail, for tests: over, seed, kinds (joined by +), nth, rate, status; "
 		"others are that driver's",
 	.open = fault_open,
+	.stop = fault_stop,
 	.close = fault_close,
 	.abandon = fault_abandon,
 	.own_domains = fault_own_domains,

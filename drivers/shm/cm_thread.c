@@ -472,13 +472,12 @@ void shm_cm_stop(struct shm_dev *dev)
 		shm_unlock(dev);
 		shm_cm_wake(dev);
 		pthread_join(dev->thread, NULL);
+		dev->has_thread = false;
 	}
 	/* Nobody else uses the device any more. */
 	while ((sock = TAILQ_FIRST(&dev->socks)))
 		shm_sock_release(sock);
 	run_tasks(dev);
-	if (dev->epoll_fd >= 0)
-		close(dev->epoll_fd);
-	if (dev->wake_fd >= 0)
-		close(dev->wake_fd);
+	shm_fd_close(&dev->epoll_fd);
+	shm_fd_close(&dev->wake_fd);
 }

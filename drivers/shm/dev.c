@@ -33,13 +33,19 @@ static int apply_options(struct shm_dev *dev, const char *text)
 	return 0;
 }
 
+/* All sockets are shut down afterwards: copies of them in a child do not hide this side's end from the peers. */
+static void shm_stop(struct fabric_dev *fdev)
+{
+	shm_cm_stop((struct shm_dev *)fdev);
+}
+
 static void shm_close(struct fabric_dev *fdev)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 
 	if (!dev)
 		return;
-	shm_cm_stop(dev);
+	shm_cm_stop(dev); /* if it is not stopped yet */
 	if (dev->has_reaper)
 		reap_stop(REAP_WAIT_MS);
 	key_table_destroy(&dev->keys);
@@ -68,9 +74,10 @@ static void shm_abandon(struct fabric_dev *fdev)
 	const struct shm_life *life;
 	const struct shm_sock *sock;
 
-	close(dev->epoll_fd);
-	close(dev->wake_fd);
-	close(dev->keys.fd);
+	/* The device may be about to be closed by another thread of the parent. */
+	shm_fd_close(&dev->epoll_fd);
+	shm_fd_close(&dev->wake_fd);
+	shm_fd_close(&dev->keys.fd);
 	if (pthread_mutex_trylock(&dev->lock) != 0)
 		return;
 	TAILQ_FOREACH(listener, &dev->listeners, entry)
@@ -154,6 +161,7 @@ const struct fabric_ops shm_ops = {
 		"files, 0600 otherwise)",
 	.options_check = check_options,
 	.open = shm_open_dev,
+	.stop = shm_stop,
 	.close = shm_close,
 	.abandon = shm_abandon,
 	.own_domains = shm_own_domains,

@@ -47,6 +47,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "account.h"
 #include "driver.h"
@@ -328,6 +329,17 @@ static inline void shm_count(struct shm_dev *dev, _Atomic uint32_t *counter)
 {
 	atomic_fetch_add(counter, 1);
 	atomic_store(&dev->has_counts, true);
+}
+
+/* Close a descriptor of the device, if it is open. Another thread may fork meanwhile, and the child closes what it finds in
+ * the device (shm_abandon): it must not find a number that may be another file's by then. */
+static inline void shm_fd_close(int *at)
+{
+	int fd = *at;
+
+	*(volatile int *)at = -1;
+	if (fd >= 0)
+		close(fd);
 }
 
 /* memory.c */
