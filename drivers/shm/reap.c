@@ -15,6 +15,7 @@ static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t is_done = PTHREAD_COND_INITIALIZER;
 static STAILQ_HEAD(, reap_queue) ready = STAILQ_HEAD_INITIALIZER(ready); /* with jobs, and not served */
 static uint32_t ndevices, nworkers, nidle;
+static bool lacks_worker; /* the last attempt to start one failed */
 static _Atomic uint32_t njobs;
 
 void reap_queue_init(struct reap_queue *queue)
@@ -69,10 +70,15 @@ static void *work(void *arg)
 
 		if (queue && STAILQ_NEXT(queue, entry) && wants_worker()) {
 			/* This worker may be busy for long: another one has to serve the users that wait behind. */
+			int rc;
+
 			pthread_mutex_unlock(&lock);
-			(void)start_worker();
+			rc = start_worker();
 			pthread_mutex_lock(&lock);
-			continue;
+			if (rc == 0)
+				continue;
+			/* If no other can be started, this one serves all of them. */
+			queue = STAILQ_FIRST(&ready);
 		}
 		if (queue) {
 			serve(queue);
@@ -100,12 +106,12 @@ static int start_worker(void)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = rte_ctrl_thread_create(&thread, "weir-shm-reap", NULL, work, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc == 0) {
+	if (rc == 0)
 		pthread_detach(thread);
-		return 0;
-	}
 	pthread_mutex_lock(&lock);
-	nworkers--;
+	lacks_worker = rc != 0;
+	if (rc != 0)
+		nworkers--;
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
@@ -158,11 +164,14 @@ void reap(struct reap_job *job)
 		wants = wants_worker();
 		if (!wants)
 			pthread_cond_signal(&has_work);
+	} else if (lacks_worker && !queue->is_served) {
+		/* The queue waits, and the worker that it wanted could not be started. */
+		wants = wants_worker();
 	}
 	STAILQ_INSERT_TAIL(&queue->jobs, job, entry);
 	pthread_mutex_unlock(&lock);
 	if (wants)
-		(void)start_worker(); /* if it fails, a worker that has ended its job takes over */
+		(void)start_worker(); /* if it fails, a worker that has ended its job takes over, or the next call tries again */
 }
 
 bool reap_is_refused(const struct reap_queue *queue)
@@ -185,6 +194,7 @@ void reap_fork_end(bool is_child)
 	if (is_child) {
 		STAILQ_INIT(&ready);
 		ndevices = nworkers = nidle = 0;
+		lacks_worker = false;
 		njobs = 0;
 		pthread_cond_init(&has_work, NULL);
 		pthread_cond_init(&is_done, NULL);
