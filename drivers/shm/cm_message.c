@@ -243,9 +243,12 @@ static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int
 
 	if (nfds != 1 || id == 0)
 		return -EPROTO;
-	if (id != sock->asked || atomic_load_explicit(&sock->has_fresh, memory_order_acquire))
+	if (id != sock->asked)
 		return 0;
 	sock->asked = 0;
+	/* There is no place for it before the engine's thread has taken or discarded the last one. That thread asks again then. */
+	if (atomic_load_explicit(&sock->has_fresh, memory_order_acquire))
+		return 0;
 	rc = shm_import_map(sock, msg, fds[0]);
 	if (rc != 0)
 		return rc;

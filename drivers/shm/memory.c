@@ -282,14 +282,17 @@ const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id)
 {
 	struct shm_sock *sock = qp->sock;
 	struct shm_dev *dev = shm_dev_of(qp);
+	bool has_discarded = false;
 
 	if (atomic_load_explicit(&sock->has_fresh, memory_order_acquire)) {
 		const struct shm_import *import = take_fresh(qp, id);
 
 		if (import)
 			return import;
+		has_discarded = true;
 	}
-	if (atomic_exchange(&sock->wanted, id) == id)
+	/* While another region was in the way, the control thread may have dropped the one that is wanted. */
+	if (atomic_exchange(&sock->wanted, id) == id && !has_discarded)
 		return NULL;
 	shm_lock(dev);
 	shm_sock_task(sock, TASK_WANT);
