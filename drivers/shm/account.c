@@ -101,7 +101,8 @@ void shm_account_fork_begin(void)
 
 void shm_account_fork_end(bool is_child)
 {
-	for (struct shm_account *account = accounts; is_child && account; account = account->next)
-		reap_queue_init(&account->queue);
+	/* What is charged to them is the parent's. The parent's sockets, which a child never frees, still refer to them. */
+	if (is_child)
+		accounts = NULL;
 	pthread_mutex_unlock(&lock);
 }

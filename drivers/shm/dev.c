@@ -119,6 +119,7 @@ static void fork_parent(void)
 static void fork_child(void)
 {
 	fork_end(true);
+	lanes_fork_child();
 }
 
 static void watch_forks(void)

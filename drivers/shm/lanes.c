@@ -33,6 +33,11 @@ void lanes_number_put(uint32_t number)
 		atomic_fetch_and(&numbers, ~(1u << number));
 }
 
+void lanes_fork_child(void)
+{
+	atomic_store(&numbers, 0);
+}
+
 static struct shm_lanes *lanes_new(struct shm_dev *dev, struct shm_account *account)
 {
 	struct shm_lanes *lanes = mem_zalloc(sizeof(*lanes));

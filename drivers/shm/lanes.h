@@ -116,6 +116,8 @@ static inline uint64_t lane_tag(uint32_t connector_id, uint32_t acceptor_id, uin
 /* A number for a device that no other of the process has, or LANE_NONE. */
 uint32_t lanes_number_take(void);
 void lanes_number_put(uint32_t number);
+/* In a child, inside fork(2): the numbers that are taken are the parent's devices'. */
+void lanes_fork_child(void);
 
 /* The connecting side, for a queue pair about to connect to 'addr', where the process 'pid' of a user listens. What to offer,
  * borrowed, or -1. */
