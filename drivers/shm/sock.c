@@ -111,6 +111,9 @@ int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state)
 			sock->listener->nwaiting++;
 		}
 		shm_sock_enter(sock, state);
+		/* The end of its process may have been reported since it was looked for, and is not reported again. */
+		if (sock->life && sock->life->has_ended)
+			shm_sock_task(sock, TASK_DEAD);
 		rc = 0;
 	}
 	shm_unlock(dev);
