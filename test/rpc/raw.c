@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "cm_private.h"
+#include "conn.h"
+#include "shm.h"
 
 #define MEM_AT	  (RAW_SEND_AT + RAW_BUF)
 #define ALL_BYTES (MEM_AT + RAW_MEM)
@@ -68,6 +70,21 @@ void raw_open(struct raw *raw, struct pair *pair)
 	raw->raddr = raw->mr.raddr + MEM_AT;
 }
 
+/* Over shm a driver fetches a region when it is first named, by a thread of its own. Tests that wait until nothing moves any
+ * more would not see that, so it is done here. */
+static void have_region_fetched(struct raw *raw)
+{
+	const struct shm_dev *dev = (const struct shm_dev *)raw->dev;
+	uint32_t id = dev->mrs[raw->mr.lkey - LKEY_BASE].id;
+	struct shm_qp *qp = (struct shm_qp *)raw->pair->server_conn->qp;
+
+	for (uint32_t i = 0; !shm_import_find(&qp->peer->imports, id) && pair_wait(raw->pair, i); i++) {
+		shm_peer_adopt(qp, id);
+		raw_poll(raw);
+	}
+	assert_non_null(shm_import_find(&qp->peer->imports, id));
+}
+
 void raw_connect(struct raw *raw)
 {
 	struct fabric_qp_attr attr = qp_attr(raw);
@@ -77,6 +94,8 @@ void raw_connect(struct raw *raw)
 	attach(raw);
 	raw_until(raw, &raw->established, 1);
 	raw_until(raw, &raw->pair->server_opened, server_opened + 1);
+	if (strcmp(raw->pair->driver, "shm") == 0)
+		have_region_fetched(raw);
 }
 
 void raw_listen(struct raw *raw, const char *addr)
