@@ -258,6 +258,9 @@ void shm_unlisten(struct fabric_listener *listener)
 	if (!listener)
 		return;
 	dev = listener->dev;
+	remove_own(listener);
+	close_on_control(listener);
+	/* Nothing is accepted from here on, so none of its sockets is missed. */
 	shm_lock(dev);
 	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
 		bool is_greeting = sock->state == SOCK_GREETING;
@@ -272,7 +275,5 @@ void shm_unlisten(struct fabric_listener *listener)
 			sock->listener = NULL;
 	}
 	shm_unlock(dev);
-	remove_own(listener);
-	close_on_control(listener);
 	mem_free(listener);
 }
