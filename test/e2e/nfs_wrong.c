@@ -422,6 +422,11 @@ static void handle(struct weir_request *req, void *arg)
 	if (answer_wrong(req, proc))
 		return;
 	out = weir_request_results(req, 16384);
+	if (!out) { /* a client may have more calls under way than its share of the buffers is for */
+		if (weir_request_wait(req) != 0)
+			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		return;
+	}
 	switch (proc) {
 	case NFS3_NULL:
 		break;
