@@ -178,6 +178,7 @@ static int load_profile(int argc, char **argv, struct options *options)
 int options_parse(int argc, char **argv, struct options *options, struct exports *exports)
 {
 	bool wants_mount = false;
+	char why[256];
 	int opt;
 
 	*options = (struct options){.state = "/var/lib/weir-nfsd",
@@ -209,6 +210,10 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	if (exports->n == 0) {
 		fprintf(stderr,
 			"weir-nfsd: nothing to serve: --export or --exports is missing. See --help\n");
+		return -1;
+	}
+	if (weir_profile_check(&options->profile, why, sizeof(why)) != 0) {
+		fprintf(stderr, "weir-nfsd: %s\n", why);
 		return -1;
 	}
 	/* Peers of shm have no IP address to ask from. */

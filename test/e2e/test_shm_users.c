@@ -113,7 +113,7 @@ static pid_t start_child(enum found (*run)(int ready))
 		if (setgroups(1, &more) != 0 || setresgid(GROUP, GROUP, GROUP) != 0 ||
 		    setresuid(OTHER, OTHER, OTHER) != 0)
 			_exit(1);
-		_exit(run(ready[1]));
+		_exit((int)run(ready[1]));
 	}
 	close(ready[1]);
 	if (run == child_serves)
