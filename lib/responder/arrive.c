@@ -183,6 +183,21 @@ static void on_reap(struct engine_endpoint *ep)
 	mem_free(arrival);
 }
 
+void responder_drop_arrivals(struct weir_engine *engine, const struct program_table *programs)
+{
+	struct engine_endpoint *ep;
+
+	TAILQ_FOREACH(ep, &engine->all, all)
+	{
+		struct arrival *arrival = (struct arrival *)ep;
+
+		if (ep->on_reap != on_reap || arrival->is_over || arrival->handover.programs != programs)
+			continue;
+		responder_refuse(engine, &arrival->handover, "nobody listens any more");
+		arrival_end(arrival);
+	}
+}
+
 /* Have it wait for a place that becomes free, or is made free. 0, or what stands against that. */
 static int await_place(struct weir_engine *engine, const struct responder_handover *handover,
 		       struct engine_peer *account, int why)
@@ -190,6 +205,13 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 	bool has_free = engine->nending > engine->narriving; /* soon, and not for those who wait already */
 	struct arrival *arrival;
 
+	/* Only where it came to, as it ends with the listener: on another engine it is refused, and finds a place when its peer
+	 * tries again. */
+	if (engine != handover->listening) {
+		if (!has_free)
+			(void)evict_for(engine, account);
+		return why;
+	}
 	if (engine->narriving >= ENGINE_REQUESTS_MAX)
 		return why;
 	arrival = mem_zalloc(sizeof(*arrival));

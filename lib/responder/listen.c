@@ -180,7 +180,11 @@ static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *even
 {
 	struct weir_listener *listener = (struct weir_listener *)ep;
 	struct program_table *programs = listener->programs;
-	struct responder_handover handover = {*event, programs, NULL, listener->on_event, listener->arg};
+	struct responder_handover handover = {.event = *event,
+					      .listening = ep->engine,
+					      .programs = programs,
+					      .on_event = listener->on_event,
+					      .arg = listener->arg};
 	struct weir_engine *engine;
 	uint32_t which;
 	int rc;
@@ -308,6 +312,7 @@ void weir_listener_close(struct weir_listener *listener)
 {
 	if (!listener || engine_is_forked(listener->ep.engine))
 		return;
+	responder_drop_arrivals(listener->ep.engine, listener->programs);
 	listener->ep.engine->ops->unlisten(listener->fabric);
 	listener->fabric = NULL;
 	engine_want_reap(&listener->ep);

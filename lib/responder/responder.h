@@ -274,6 +274,7 @@ extern const struct conn_role responder_role;
 /* A request for a connection, on its way to its engine. */
 struct responder_handover {
 	struct fabric_cm_event event;
+	struct weir_engine *listening; /* the one that the request came to */
 	struct program_table *programs;
 	struct drc *drc;
 	weir_conn_event_fn on_event;
@@ -282,6 +283,8 @@ struct responder_handover {
 
 /* arrive.c: the request is at its engine: it is accepted, waits for a place, or is refused. */
 void responder_accept(struct weir_engine *engine, const struct responder_handover *handover);
+/* A listener ends: refuse the requests that came to it and wait for a place. */
+void responder_drop_arrivals(struct weir_engine *engine, const struct program_table *programs);
 void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover, const char *why);
 
 /* request_recv.c: a message came */

@@ -209,6 +209,28 @@ static void arrive__peers_with_equal_shares_do_not_displace_each_other(void **st
 	use(&ends[5]);
 }
 
+/* One that waits for a place when the listener is closed is refused, so that no connection comes after that. */
+static void arrive__ends_with_the_listener(void **state)
+{
+	int opened;
+
+	(void)state;
+	fill();
+	opened = pair.server_opened;
+	begin(other, &ends[4]);
+	for (uint32_t i = 0; pair.server->narriving == 0; i++) {
+		assert_true(i < 100000);
+		poll_all();
+	}
+	weir_listener_close(pair.listener);
+	pair.listener = NULL;
+	assert_int_equal(pair.server->narriving, 0);
+	until(&ends[4].closed);
+	assert_int_equal(ends[4].opened, 0);
+	pass(20 * MS);
+	assert_int_equal(pair.server_opened, opened);
+}
+
 static void arrive__more_of_one_peer_than_connections_peer_is_refused(void **state)
 {
 	(void)state;
@@ -296,6 +318,7 @@ static int run(void)
 		T(arrive__of_another_peer_takes_the_place_of_the_longest_idle),
 		T(arrive__finds_a_place_where_all_are_busy),
 		T(arrive__peers_with_equal_shares_do_not_displace_each_other),
+		T(arrive__ends_with_the_listener),
 		T(arrive__more_of_one_peer_than_connections_peer_is_refused),
 		T(idle_timeout__ends_a_connection_that_was_used_once),
 		T(idle_timeout__not_while_a_request_is_under_way),
