@@ -107,11 +107,11 @@ void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registr
 
 void mem_pool_abandon(struct mem_pool *pool, const struct mem_registrar *registrar)
 {
-	if (!pool || !pool->region)
+	if (!pool)
 		return;
 	mem_region_deregister(pool->region, registrar);
 	weir_region_destroy(pool->region);
-	pool->region = NULL;
+	mem_free(pool);
 }
 
 struct mem_buf *mem_pool_get_slow(struct mem_pool *pool)

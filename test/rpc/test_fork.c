@@ -207,8 +207,12 @@ static void end_normally(void)
 
 static void fork__child_ends_by_exit(void **state)
 {
+	static bool is_registered; /* the program may run this with several seeds */
+
 	(void)state;
-	atexit(destroy_in_child);
+	if (!is_registered)
+		atexit(destroy_in_child);
+	is_registered = true;
 	in_child("ends by exit", end_normally);
 }
 
