@@ -30,6 +30,9 @@ static bool is_in_network(const struct in6_addr *addr, const struct export_clien
 	uint32_t whole = network->prefix / 8u, rest = network->prefix % 8u;
 	const struct in6_addr *base = &network->addrs[0];
 
+	/* IPv4 addresses are kept as IPv6 ones that begin with ::ffff, but no network of IPv6 has them. */
+	if (!IN6_IS_ADDR_V4MAPPED(addr) != !IN6_IS_ADDR_V4MAPPED(base))
+		return false;
 	if (memcmp(addr, base, whole) != 0)
 		return false;
 	return rest == 0 || ((addr->s6_addr[whole] ^ base->s6_addr[whole]) & (0xff00u >> rest & 0xffu)) == 0;

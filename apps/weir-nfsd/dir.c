@@ -155,6 +155,8 @@ static enum nfs3_status dir_walk(struct fs *fs_, const char *path, struct handle
 	enum nfs3_status status = NFS3_OK;
 	struct nfs3_name name;
 
+	if (dir < 0)
+		return dir_status(-errno);
 	while (dir >= 0 && (status = name_next(&path, &name)) == NFS3_OK && name.len_bytes > 0) {
 		int next = dir_open_name(dir, &name, O_PATH | O_DIRECTORY, 0);
 

@@ -165,8 +165,10 @@ int dir_open_parent(const struct dir_fs *fs, int dir)
 
 	if (fstat(dir, &st) != 0)
 		return -errno;
-	if (is_root(fs, &st))
-		return openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (is_root(fs, &st)) {
+		up = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		return up < 0 ? -errno : up;
+	}
 	if (!fs->is_private)
 		rc = look_for_root(fs, dir);
 	up = rc == 0 ? open_up(dir) : rc;

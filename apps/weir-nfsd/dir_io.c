@@ -302,6 +302,7 @@ static bool queue_read(struct dir_io *io, uint32_t count)
 static void put_off(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 {
 	dir_fd_put(fs, file);
+	op->is_decided = false; /* it may wait for long */
 	TAILQ_INSERT_TAIL(&fs->waiting, op, entry);
 }
 

@@ -41,7 +41,12 @@ enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
 	if (is_name(name, ".") || is_name(name, "..")) {
 		/* To open another name asks the kernel; these are opened as ourselves. */
 		rc = dir_check(&op->cred, dir, MAY_EXEC);
-		fd = rc != 0 ? rc : name->len_bytes == 1 ? dup(dir) : dir_open_parent(fs, dir);
+		if (rc != 0)
+			fd = rc;
+		else if (name->len_bytes == 2)
+			fd = dir_open_parent(fs, dir);
+		else if ((fd = fcntl(dir, F_DUPFD_CLOEXEC, 0)) < 0)
+			fd = -errno;
 	} else {
 		fd = open_as(op, dir, name, O_PATH, 0);
 	}

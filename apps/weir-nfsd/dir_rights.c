@@ -55,9 +55,13 @@ bool dir_is_exempt(const struct op *op, const struct stat *st)
 int dir_decide(struct op *op, int fd, const struct stat *st)
 {
 	uint32_t want = dir_want(op);
+	struct timespec now;
 	int rc = 0;
 
+	/* The time before the decision: the file may change, without another ctime, until its clock has ticked. */
+	clock_gettime(CLOCK_REALTIME, &now);
 	op->is_decided = true;
+	op->is_settled = now.tv_sec - st->st_ctim.tv_sec > SETTLED_S;
 	op->decided_ctime = st->st_ctim;
 	if (!dir_is_exempt(op, st))
 		rc = dir_check(&op->cred, fd, want);
@@ -92,10 +96,7 @@ bool dir_is_granted(const struct dir_fd *file, const struct op *op, const struct
 
 void dir_grant(struct dir_fd *file, const struct op *op)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (now.tv_sec - op->decided_ctime.tv_sec <= SETTLED_S)
+	if (!op->is_settled)
 		return;
 	if (file->ngrants < DIR_GRANTS)
 		file->ngrants++;

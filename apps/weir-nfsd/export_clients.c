@@ -155,6 +155,9 @@ static bool parse_network(const char *text, struct export_client *client)
 		return false;
 	if (!parse_number(slash + 1, 128u - offset, &bits) && (offset == 0 || !parse_mask(slash + 1, &bits)))
 		return false;
+	/* ::ffff:192.0.2.0/24 would be a network of all IPv4 addresses, and more. */
+	if (offset + bits < 96 && IN6_IS_ADDR_V4MAPPED(&client->addrs[0]))
+		return false;
 	client->kind = CLIENT_NETWORK;
 	client->naddrs = 1;
 	client->prefix = offset + bits;

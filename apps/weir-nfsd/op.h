@@ -106,6 +106,7 @@ struct op {
 
 	void *fs_data;		       /* the back end's own, as is what follows */
 	bool is_decided;	       /* a thread has decided whether the caller may do it */
+	bool is_settled;	       /* and the file had not changed shortly before that */
 	struct timespec decided_ctime; /* the file's at that time */
 	TAILQ_ENTRY(op) entry;
 };

@@ -136,6 +136,17 @@ static void clients__precedence(void **state)
 	}
 }
 
+/* A network of IPv6, even of all its addresses, has no IPv4 address. */
+static void clients__networks_of_ipv6_have_no_ipv4_addresses(void **state)
+{
+	make("::/0(anonuid=1) 10.0.0.0/8(anonuid=2) *(anonuid=3)");
+	assert_int_equal(exports_complete(&exports), 0);
+	assert_int_equal(at("10.1.2.3:1")->anon_uid, 2);
+	assert_int_equal(at("192.0.2.1:1")->anon_uid, 3);
+	assert_int_equal(at("[2001:db8::1]:1")->anon_uid, 1);
+	teardown(state);
+}
+
 static void clients__inherit_what_they_are_not_given(void **state)
 {
 	struct export *export = make("192.0.2.1 192.0.2.2(rw,no_root_squash,anongid=9) "
@@ -302,6 +313,7 @@ int main(void)
 		cmocka_unit_test_teardown(clients__of_this_host, teardown),
 		cmocka_unit_test_teardown(clients__uid_is_no_other_user, teardown),
 		cmocka_unit_test_teardown(clients__precedence, teardown),
+		cmocka_unit_test_teardown(clients__networks_of_ipv6_have_no_ipv4_addresses, teardown),
 		cmocka_unit_test_teardown(clients__inherit_what_they_are_not_given, teardown),
 		cmocka_unit_test_teardown(clients__secure_port, teardown),
 		cmocka_unit_test_teardown(clients__by_tcp, teardown),
