@@ -122,6 +122,25 @@ void client_of_tcp(struct client *client, const char *host, uint32_t port, bool 
 	set_rules(client, exports);
 }
 
+struct client_key client_key(const struct client *client)
+{
+	struct client_key key = {.kind = CLIENT_KEY_UNKNOWN};
+
+	if (client->has_uid) {
+		key.kind = CLIENT_KEY_USER;
+		key.uid = client->uid;
+	} else if (client->has_addr) {
+		key.kind = CLIENT_KEY_ADDR;
+		key.addr = client->addr;
+	}
+	return key;
+}
+
+bool client_key_equal(const struct client_key *a, const struct client_key *b)
+{
+	return a->kind == b->kind && a->uid == b->uid && memcmp(&a->addr, &b->addr, sizeof(a->addr)) == 0;
+}
+
 bool client_may_connect(const struct client *client, const struct exports *exports)
 {
 	for (uint32_t i = 0; i < exports->n; i++)

@@ -9,6 +9,16 @@
 #include "export.h"
 #include "weir_peer.h"
 
+/*
+ * Which client this is, for counting what it holds. A client of this host is its user, any other one is its
+ * address. All clients whose address cannot be read are one client. Keys are compared as a whole.
+ */
+struct client_key {
+	enum { CLIENT_KEY_UNKNOWN, CLIENT_KEY_USER, CLIENT_KEY_ADDR } kind;
+	uint32_t uid;	      /* of CLIENT_KEY_USER, otherwise 0 */
+	struct in6_addr addr; /* of CLIENT_KEY_ADDR, otherwise 0 */
+};
+
 struct client {
 	bool has_addr; /* a network's: 'addr', IPv4 as ::ffff:a.b.c.d */
 	struct in6_addr addr;
@@ -32,6 +42,12 @@ void client_of_peer(struct client *client, const struct weir_peer *peer, const s
  */
 void client_of_tcp(struct client *client, const char *host, uint32_t port, bool is_local,
 		   const struct exports *exports);
+
+/* The key of a client that one of these functions filled in. */
+struct client_key client_key(const struct client *client);
+
+/* Whether both keys are those of the same client. */
+bool client_key_equal(const struct client_key *a, const struct client_key *b);
 
 /* Whether there is an export that the client may mount. */
 bool client_may_connect(const struct client *client, const struct exports *exports);

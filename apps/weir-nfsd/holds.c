@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "holds.h"
 
-#include "client_rules.h"
 #include "weir_conn.h"
 #include "weir_request.h"
-
-#define PEER_HAS_ADDR (1ull << 63)
-
-/* FNV-1a. */
-static uint64_t hash_addr(const struct in6_addr *addr)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (uint32_t i = 0; i < sizeof(addr->s6_addr); i++)
-		hash = (hash ^ addr->s6_addr[i]) * 0x100000001b3u;
-	return hash;
-}
 
 struct holder holder_of(const struct weir_request *req)
 {
 	const struct weir_conn *conn = weir_request_conn(req);
 	const struct client *client = conn ? weir_conn_user(conn) : NULL;
-	struct holder holder = {(uintptr_t)conn, 0};
+	struct holder holder = {.conn = conn};
 
-	if (client && client->has_uid)
-		holder.peer = client->uid;
-	else if (client)
-		holder.peer = PEER_HAS_ADDR | hash_addr(&client->addr);
+	if (client)
+		holder.client = client_key(client);
 	return holder;
 }
 
@@ -43,8 +28,10 @@ bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_
 		return true; /* even if all that is in use is this connection's */
 	LIST_FOREACH(hold, holds, entry)
 	{
+		if (!client_key_equal(&hold->holder.client, &holder->client))
+			continue;
+		peer += hold->n;
 		conn += hold->holder.conn == holder->conn ? hold->n : 0;
-		peer += hold->holder.peer == holder->peer ? hold->n : 0;
 	}
 	if (peer == 0)
 		return true;

@@ -14,12 +14,15 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "client_rules.h"
+
+struct weir_conn;
 struct weir_request;
 
-/* Who made a call. The numbers are compared, and stand for nothing. */
+/* Who made a call. */
 struct holder {
-	uint64_t conn;
-	uint64_t peer; /* of a user, or of an address */
+	const struct weir_conn *conn; /* is only compared: the connection may be gone */
+	struct client_key client;
 };
 
 struct hold {

@@ -70,9 +70,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void begin(struct op *op, uint64_t conn, uint64_t peer)
+static void begin(struct op *op, uint32_t conn, uint32_t user)
 {
-	*op = (struct op){.export = &export, .holder = {conn, peer}};
+	*op = (struct op){.export = &export};
+	op->holder.conn = (const struct weir_conn *)(uintptr_t)conn;
+	op->holder.client = (struct client_key){.kind = CLIENT_KEY_USER, .uid = user};
 	dir_work(&fs, op);
 }
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shares of a pool of weir-nfsd: what one client holds is never counted as another client's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client_rules.h"
+#include "holds.h"
+#include "weir_conn.h"
+#include "weir_request.h"
+
+#define TOTAL 100u
+
+static struct exports exports;
+static struct client clients[2];
+static struct hold first;
+static struct holds holds;
+
+struct weir_conn *__wrap_weir_request_conn(const struct weir_request *req);
+void *__wrap_weir_conn_user(const struct weir_conn *conn);
+
+/* A request and its connection are the client that they belong to. */
+struct weir_conn *__wrap_weir_request_conn(const struct weir_request *req)
+{
+	return (struct weir_conn *)(uintptr_t)req;
+}
+
+void *__wrap_weir_conn_user(const struct weir_conn *conn)
+{
+	return (void *)(uintptr_t)conn;
+}
+
+static struct holder holder(uint32_t i, const struct weir_peer *peer)
+{
+	client_of_peer(&clients[i], peer, &exports);
+	return holder_of((struct weir_request *)&clients[i]);
+}
+
+static void set_peer(struct weir_peer *peer, const char *address)
+{
+	uint32_t uid;
+
+	*peer = (struct weir_peer){.has_credentials = sscanf(address, "uid %u", &uid) == 1};
+	if (peer->has_credentials)
+		peer->uid = uid;
+	snprintf(peer->address, sizeof(peer->address), "%s", address);
+}
+
+/* While 'a' holds 45 of 100, whether 'b' may take 30. That is too much if the 45 are counted as its own. */
+static bool takes(const char *a, const char *b)
+{
+	struct weir_peer peers[2];
+	struct holder holders[2];
+	bool may;
+
+	LIST_INIT(&holds);
+	set_peer(&peers[0], a);
+	set_peer(&peers[1], b);
+	for (uint32_t i = 0; i < 2; i++)
+		holders[i] = holder(i, &peers[i]);
+	holds_add(&holds, &first, &holders[0], 45);
+	may = holds_allow(&holds, &holders[1], TOTAL, TOTAL - 45, 30);
+	holds_remove(&first);
+	return may;
+}
+
+static void holds__of_one_client_are_added_up(void **state)
+{
+	(void)state;
+	assert_false(takes("192.0.2.1:1", "192.0.2.1:2"));
+	assert_false(takes("192.0.2.1:1", "[::ffff:192.0.2.1]:2"));
+	assert_false(takes("[2001:db8::1]:1", "[2001:db8::1]:1"));
+	assert_false(takes("uid 1000", "uid 1000"));
+	assert_false(takes("what no driver says", "nor this"));
+}
+
+static void holds__of_two_clients_are_apart(void **state)
+{
+	(void)state;
+	assert_true(takes("192.0.2.1:1", "192.0.2.2:1"));
+	assert_true(takes("[2001:db8::1]:1", "[2001:db8::2]:1"));
+	assert_true(takes("uid 1000", "uid 1001"));
+	assert_true(takes("uid 0", "[::]:1"));
+	assert_true(takes("uid 0", "what no driver says"));
+	assert_true(takes("[::]:1", "what no driver says"));
+}
+
+/* FNV-1a of both addresses is 0x47dcc03656fd48e8. Anybody can find such pairs. */
+static void holds__of_addresses_whose_hashes_are_equal(void **state)
+{
+	(void)state;
+	assert_true(takes("[2001:db8:a2e9:c307:3b30:5bf2:8f00:e857]:1",
+			  "[2001:db8:a163:431d:2fda:df74:9715:b66]:1"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(holds__of_one_client_are_added_up),
+		cmocka_unit_test(holds__of_two_clients_are_apart),
+		cmocka_unit_test(holds__of_addresses_whose_hashes_are_equal),
+	};
+
+	return cmocka_run_group_tests_name("holds", tests, NULL, NULL);
+}
