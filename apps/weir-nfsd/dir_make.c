@@ -10,6 +10,13 @@
 #include "dir.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
+#define SET_IDS	  (S_ISUID | S_ISGID)
+
+/* The mode that a new file is made with: apply_new() adds the set-ID bits. */
+static mode_t first_mode(const struct nfs3_sattr *attr, mode_t usual)
+{
+	return attr->set_mode ? attr->mode & (07777 ^ SET_IDS) : usual;
+}
 
 static bool is_name(const struct nfs3_name *name, const char *text)
 {
@@ -76,21 +83,46 @@ static int made(struct dir_fs *fs, struct op *op, int fd)
 	return 0;
 }
 
+/* Set bits of SET_IDS that a new file does not have yet, as the caller. */
+static int add_set_ids(const struct op *op, int fd, mode_t bits)
+{
+	char path[64];
+	struct stat st;
+	int rc;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if ((bits & ~st.st_mode) == 0 || S_ISLNK(st.st_mode))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = dir_become(&op->cred);
+	if (rc != 0)
+		return rc;
+	/* The other bits stay, and with them the access control list. */
+	if (chmod(path, (st.st_mode & 07777) | bits) != 0)
+		rc = -errno;
+	dir_become_self();
+	return rc;
+}
+
 /*
  * Set the attributes of a new file, except those that its caller can't give. The file was made with
  * its mode, which an inherited access control list has reduced. To set the mode again would grant
- * what the list denies.
+ * what the list denies. Only the set-ID bits come last, because the kernel clears them when the
+ * owner or the size changes.
  */
 static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given)
 {
 	struct nfs3_sattr attr = *given;
+	int rc;
 
 	if (op->cred.uid != 0) {
 		attr.set_uid = false;
 		attr.set_gid = attr.set_gid && cred_in_group(&op->cred, attr.gid);
 	}
 	attr.set_mode = false;
-	return dir_apply(op, fd, &attr);
+	rc = dir_apply(op, fd, &attr);
+	return rc == 0 && given->set_mode ? add_set_ids(op, fd, given->mode & SET_IDS) : rc;
 }
 
 /* Exclusive: the verifier is kept as times, as any file system keeps those (RFC 1813 section 3.3.8). */
@@ -164,7 +196,7 @@ enum nfs3_status dir_create(struct dir_fs *fs, struct op *op)
 	const struct nfs3_create_args *args = &op->args.create;
 	const struct nfs3_name *name = &args->where.name;
 	int dir = dir_open_id(fs, &op->id, DIR_FLAGS), fd, rc;
-	mode_t mode = args->mode != NFS3_EXCLUSIVE && args->attr.set_mode ? args->attr.mode & 07777 : 0600;
+	mode_t mode = args->mode != NFS3_EXCLUSIVE ? first_mode(&args->attr, 0600) : 0600;
 
 	if (dir < 0)
 		return dir_status(dir);
@@ -193,7 +225,7 @@ static mode_t special_mode(enum nfs3_ftype type)
 /* The call that makes it, as the caller. */
 static int make_as(const struct op *op, int dir, const char *name, const struct nfs3_sattr *attr)
 {
-	mode_t mode = attr->set_mode ? attr->mode & 07777 : op->proc == NFS3_MKDIR ? 0755 : 0644;
+	mode_t mode = first_mode(attr, op->proc == NFS3_MKDIR ? 0755 : 0644);
 	enum nfs3_ftype type = op->args.mknod.type;
 	char path[NFS3_PATH_MAX + 1];
 	dev_t dev = 0;

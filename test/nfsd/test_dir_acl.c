@@ -335,17 +335,17 @@ static void acl__that_is_inherited(void **state)
 		client_name(&c->args.dirop.name, "new");
 		if (proc == NFS3_CREATE) {
 			c->args.create.mode = NFS3_UNCHECKED;
-			c->args.create.attr = (struct nfs3_sattr){.set_mode = true, .mode = 0777};
+			c->args.create.attr = (struct nfs3_sattr){.set_mode = true, .mode = 06777};
 		} else if (proc == NFS3_MKNOD) {
 			c->args.mknod.type = NFS3_FIFO;
-			c->args.mknod.attr = (struct nfs3_sattr){.set_mode = true, .mode = 0777};
+			c->args.mknod.attr = (struct nfs3_sattr){.set_mode = true, .mode = 06777};
 		} else {
-			c->args.mkdir.attr = (struct nfs3_sattr){.set_mode = true, .mode = 0777};
+			c->args.mkdir.attr = (struct nfs3_sattr){.set_mode = true, .mode = 06777};
 		}
 		assert_int_equal(client_call(c, proc), NFS3_OK);
-		assert_int_equal(c->res.create.attr.attr.mode, 0640);
+		assert_int_equal(c->res.create.attr.attr.mode, 06640);
 		assert_int_equal(stat(path_of("d/new"), &st), 0);
-		assert_int_equal(st.st_mode & 07777, 0640);
+		assert_int_equal(st.st_mode & 07777, 06640);
 		assert_int_equal(remove(path_of("d/new")), 0);
 	}
 }

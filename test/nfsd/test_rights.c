@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What callers may do, and what becomes of a file's mode when they do it. */
+#include <stdio.h>
+
 #include "fixture.h"
 
 #define ANONYMOUS 65534u
+
+/* A server for which root is root. */
+static int setup_root(void **state)
+{
+	char export[128], path[96];
+	const char *args[] = {"--exports", path, "--state", client_dir, NULL};
+	FILE *file;
+
+	(void)state;
+	client_export(export, sizeof(export));
+	snprintf(path, sizeof(path), "%s/root.ini", client_dir);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "[/vol]\nbackend = %s\nroot_squash = no\n", strchr(export, '=') + 1);
+	fclose(file);
+	start(args);
+	return 0;
+}
 
 static enum nfs3_status set_mode(const struct nfs3_fh *fh, uint32_t mode)
 {
@@ -94,6 +114,89 @@ static void rights__a_change_takes_set_id_bits(void **state)
 	assert_int_equal(mode_of(&file), 06755);
 }
 
+static enum nfs3_status make(uint32_t proc, const struct nfs3_fh *dir, const char *name,
+			     const struct nfs3_sattr *attr, struct nfs3_fh *fh)
+{
+	enum nfs3_status status;
+
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.dirop.dir = *dir;
+	client_name(&c->args.dirop.name, name);
+	if (proc == NFS3_CREATE) {
+		c->args.create.mode = NFS3_UNCHECKED;
+		c->args.create.attr = *attr;
+	} else if (proc == NFS3_MKNOD) {
+		c->args.mknod.type = NFS3_FIFO;
+		c->args.mknod.attr = *attr;
+	} else {
+		c->args.mkdir.attr = *attr;
+	}
+	status = client_call(c, proc);
+	if (status == NFS3_OK)
+		*fh = c->res.create.fh.fh;
+	return status;
+}
+
+static void expect_made(uint32_t proc, const struct nfs3_fh *dir, const struct nfs3_sattr *attr,
+			uint32_t mode)
+{
+	struct nfs3_fh fh;
+
+	assert_int_equal(make(proc, dir, "new", attr, &fh), NFS3_OK);
+	assert_int_equal(c->res.create.attr.attr.mode, mode);
+	assert_int_equal(mode_of(&fh), mode);
+	if (attr->set_uid)
+		assert_int_equal(c->res.getattr.attr.uid, attr->uid);
+	if (attr->set_gid)
+		assert_int_equal(c->res.getattr.attr.gid, attr->gid);
+	assert_int_equal(client_remove(c, proc == NFS3_MKDIR ? NFS3_RMDIR : NFS3_REMOVE, dir, "new"),
+			 NFS3_OK);
+}
+
+/*
+ * The mode of a new file is set after its owner and its size, because a change of either clears the
+ * set-ID bits.
+ */
+static void rights__of_a_new_file_include_its_set_id_bits(void **state)
+{
+	static const uint32_t procs[] = {NFS3_CREATE, NFS3_MKDIR, NFS3_MKNOD};
+	struct nfs3_sattr attr = {.set_mode = true, .mode = 06755};
+	struct nfs3_fh shared;
+
+	(void)state;
+	/* CREATE of size 0 by a user, and with a group that the user is in. */
+	attr.set_size = true;
+	expect_made(NFS3_CREATE, &root, &attr, 06755);
+	attr.set_gid = true;
+	attr.gid = c->gid;
+	expect_made(NFS3_CREATE, &root, &attr, 06755);
+	/* A new owner, which root alone may give. */
+	c->uid = c->gid = 0;
+	attr.set_uid = true;
+	attr.uid = 1000;
+	attr.gid = 2000;
+	for (uint32_t i = 0; i < 3; i++) {
+		attr.mode = 06755;
+		attr.set_size = procs[i] == NFS3_CREATE;
+		expect_made(procs[i], &root, &attr, 06755);
+		attr.mode = 02710;
+		expect_made(procs[i], &root, &attr, 02710);
+		attr.mode = 0644;
+		expect_made(procs[i], &root, &attr, 0644);
+	}
+	/* A directory that is set-group-ID gives its group, and files of a group are for its members. */
+	attr = (struct nfs3_sattr){.set_mode = true, .mode = 02777, .set_gid = true, .gid = 3000};
+	assert_int_equal(make(NFS3_MKDIR, &root, "shared", &attr, &shared), NFS3_OK);
+	c->uid = c->gid = 1000;
+	attr = (struct nfs3_sattr){.set_mode = true, .mode = 06755, .set_size = true};
+	expect_made(NFS3_CREATE, &shared, &attr, 04755);
+	attr.set_gid = true;
+	attr.gid = 1000;
+	expect_made(NFS3_CREATE, &shared, &attr, 06755);
+	attr = (struct nfs3_sattr){.set_mode = true, .mode = 0755};
+	expect_made(NFS3_MKDIR, &shared, &attr, 02755);
+}
+
 /* Names are for who may list a directory; what they lead to is for who may search it. */
 static void rights__to_list_are_not_rights_to_search(void **state)
 {
@@ -151,6 +254,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rights__of_ids_that_are_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(rights__a_change_takes_set_id_bits, setup, teardown),
+		cmocka_unit_test_setup_teardown(rights__of_a_new_file_include_its_set_id_bits, setup_root,
+						teardown),
 		cmocka_unit_test_setup_teardown(rights__to_list_are_not_rights_to_search, setup, teardown),
 		cmocka_unit_test_setup_teardown(rights__to_move_a_directory, setup, teardown),
 	};
