@@ -221,8 +221,14 @@ enum nfs3_status dir_link(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op);
-/* Set attributes of 'fd' (O_PATH will do) as op's caller. 0 or -errno. */
-int dir_apply(struct op *op, int fd, const struct nfs3_sattr *attr);
+/*
+ * Set attributes of 'fd', which may be an O_PATH descriptor, as op's caller. The caller's rights are
+ * checked before anything is opened or changed. dir_change() also makes the change stable, by
+ * dir_stable_begin() and dir_stable_end(). Both return 0 or -errno.
+ */
+int dir_apply(const struct op *op, int fd, const struct nfs3_sattr *attr);
+int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id, const struct stat *st,
+	       const struct nfs3_sattr *attr);
 
 /* dir_limits.c: at the start, when the root is open */
 void dir_limits_find(struct dir_fs *fs);

@@ -35,22 +35,55 @@ static struct timespec time_for(enum nfs3_time_how how, const struct nfs3_time *
 	return (struct timespec){0, UTIME_OMIT};
 }
 
-/* Opened as ourselves, as the owner may, whatever the mode says: opening was the client's affair. Cut as the caller, so that
- * set-user-ID and set-group-ID bits go as they do for anybody. */
-static int set_size(const struct op *op, int at, const char *path, const struct stat *st, uint64_t size)
+static bool sets_time(const struct nfs3_sattr *attr, enum nfs3_time_how how)
 {
-	int fd, rc;
+	return attr->atime_how == how || attr->mtime_how == how;
+}
 
+static bool sets_nothing(const struct nfs3_sattr *attr)
+{
+	return !attr->set_mode && !attr->set_uid && !attr->set_gid && !attr->set_size &&
+	       attr->atime_how == NFS3_DONT_CHANGE && attr->mtime_how == NFS3_DONT_CHANGE;
+}
+
+/* Whether the attributes can be set on a file like this one by anybody. 0 or -errno. */
+static int check_values(const struct op *op, const struct stat *st, const struct nfs3_sattr *attr)
+{
+	if ((attr->atime_how == NFS3_SET_TO_CLIENT_TIME && attr->atime.nseconds >= 1000000000u) ||
+	    (attr->mtime_how == NFS3_SET_TO_CLIENT_TIME && attr->mtime.nseconds >= 1000000000u))
+		return -EINVAL;
+	if (!attr->set_size)
+		return 0;
 	if (S_ISDIR(st->st_mode))
 		return -EISDIR;
 	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
-	if (size > ((const struct dir_fs *)op->export->fs)->file_max)
-		return -EFBIG;
-	rc = dir_is_exempt(op, st) ? 0 : dir_check(&op->cred, at, MAY_WRITE);
-	if (rc != 0)
-		return rc;
-	fd = dir_open_path(path, O_WRONLY);
+	return attr->size > ((const struct dir_fs *)op->export->fs)->file_max ? -EFBIG : 0;
+}
+
+/*
+ * Whether the caller may set the attributes. This is decided before the file is opened, because the
+ * server opens it as root, and an open breaks the leases of others. The kernel has the last word on
+ * a new owner and on a mode, which are set as the caller. Returns 0 or -errno.
+ */
+static int may_set(const struct op *op, int fd, const struct stat *st, const struct nfs3_sattr *attr)
+{
+	/* The owner may write whatever the mode says, because opening was the client's affair. */
+	if (dir_is_exempt(op, st))
+		return 0;
+	if (attr->set_mode || attr->set_uid || attr->set_gid || sets_time(attr, NFS3_SET_TO_CLIENT_TIME))
+		return -EPERM;
+	return sets_nothing(attr) ? 0 : dir_check(&op->cred, fd, MAY_WRITE);
+}
+
+/*
+ * The file is opened as ourselves, because its mode may deny it to the owner. It is cut as the
+ * caller, so that set-user-ID and set-group-ID bits go as they do for anybody.
+ */
+static int set_size(const struct op *op, const char *path, uint64_t size)
+{
+	int fd = dir_open_path(path, O_WRONLY), rc;
+
 	if (fd < 0)
 		return fd;
 	rc = dir_become(&op->cred);
@@ -76,53 +109,68 @@ static int set_rest(int fd, const char *path, const struct stat *st, const struc
 }
 
 /* As ourselves: of others than the owner the kernel lets those who may write set both times to now, and not one. */
-static int set_times(int fd, const struct op *op, const struct stat *st, const struct nfs3_sattr *attr)
+static int set_times(int fd, const struct nfs3_sattr *attr)
 {
 	const struct timespec times[2] = {time_for(attr->atime_how, &attr->atime),
 					  time_for(attr->mtime_how, &attr->mtime)};
 
 	if (attr->atime_how == NFS3_DONT_CHANGE && attr->mtime_how == NFS3_DONT_CHANGE)
 		return 0;
-	if (!dir_is_exempt(op, st)) {
-		int rc;
-
-		if (attr->atime_how == NFS3_SET_TO_CLIENT_TIME || attr->mtime_how == NFS3_SET_TO_CLIENT_TIME)
-			return -EPERM;
-		rc = dir_check(&op->cred, fd, MAY_WRITE);
-		if (rc != 0)
-			return rc;
-	}
 	return utimensat(fd, "", times, AT_EMPTY_PATH) == 0 ? 0 : -errno;
 }
 
-int dir_apply(struct op *op, int fd, const struct nfs3_sattr *attr)
+static int check(const struct op *op, int fd, const struct stat *st, const struct nfs3_sattr *attr)
+{
+	int rc = check_values(op, st, attr);
+
+	return rc == 0 ? may_set(op, fd, st, attr) : rc;
+}
+
+/* check() has allowed it. */
+static int apply(const struct op *op, int fd, const struct stat *st, const struct nfs3_sattr *attr)
 {
 	char path[64];
-	struct stat st;
 	int rc = 0;
 
-	if ((attr->atime_how == NFS3_SET_TO_CLIENT_TIME && attr->atime.nseconds >= 1000000000u) ||
-	    (attr->mtime_how == NFS3_SET_TO_CLIENT_TIME && attr->mtime.nseconds >= 1000000000u))
-		return -EINVAL;
-	if (fstat(fd, &st) != 0)
-		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (attr->set_size)
-		rc = set_size(op, fd, path, &st, attr->size);
+		rc = set_size(op, path, attr->size);
 	if (rc == 0)
 		rc = dir_become(&op->cred);
 	if (rc == 0) {
-		rc = set_rest(fd, path, &st, attr);
+		rc = set_rest(fd, path, st, attr);
 		dir_become_self();
 	}
-	return rc == 0 ? set_times(fd, op, &st, attr) : rc;
+	return rc == 0 ? set_times(fd, attr) : rc;
+}
+
+int dir_apply(const struct op *op, int fd, const struct nfs3_sattr *attr)
+{
+	struct stat st;
+	int rc;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	rc = check(op, fd, &st, attr);
+	return rc == 0 ? apply(op, fd, &st, attr) : rc;
+}
+
+int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id, const struct stat *st,
+	       const struct nfs3_sattr *attr)
+{
+	int dir, rc = check(op, fd, st, attr);
+
+	if (rc != 0 || sets_nothing(attr))
+		return rc;
+	rc = dir_stable_begin(fs, op, st, id, &dir);
+	return rc == 0 ? dir_stable_end(dir, apply(op, fd, st, attr)) : rc;
 }
 
 enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op)
 {
 	const struct nfs3_setattr_args *args = &op->args.setattr;
-	int fd = dir_open_id(fs, &op->id, O_PATH), dir, rc;
-	enum nfs3_status status = NFS3_OK;
+	int fd = dir_open_id(fs, &op->id, O_PATH);
+	enum nfs3_status status;
 	struct stat st;
 
 	if (fd < 0)
@@ -132,12 +180,8 @@ enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op)
 	else if (args->is_guarded && (args->guard.seconds != (uint32_t)st.st_ctim.tv_sec ||
 				      args->guard.nseconds != (uint32_t)st.st_ctim.tv_nsec))
 		status = NFS3ERR_NOT_SYNC;
-	if (status == NFS3_OK) {
-		rc = dir_stable_begin(fs, op, &st, &op->id, &dir);
-		if (rc == 0)
-			rc = dir_stable_end(dir, dir_apply(op, fd, &args->attr));
-		status = dir_status(rc);
-	}
+	else
+		status = dir_status(dir_change(fs, op, fd, &op->id, &st, &args->attr));
 	dir_post(fs, fd, &op->res.wcc.wcc.after);
 	close(fd);
 	return status;

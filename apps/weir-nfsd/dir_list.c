@@ -102,16 +102,36 @@ static bool is_verf_good(const struct nfs3_readdir_args *args)
 	return args->cookie == 0 || memcmp(args->verf, zero, sizeof(zero)) == 0;
 }
 
+/*
+ * Open the directory for reading, if the caller may list it. The right is checked first, because the
+ * server opens it as root, and a file system of another process may take its time over an open.
+ * Returns a descriptor or -errno.
+ */
+static int open_dir(const struct dir_fs *fs, struct op *op)
+{
+	int at = dir_open_id(fs, &op->id, O_PATH | O_DIRECTORY), dir;
+
+	if (at < 0)
+		return at;
+	dir_post(fs, at, &op->res.readdir.dir_attr);
+	dir = dir_check(&op->cred, at, MAY_READ);
+	if (dir == 0) {
+		dir = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		dir = dir < 0 ? -errno : dir;
+	}
+	close(at);
+	return dir;
+}
+
 enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op)
 {
-	int dir = dir_open_id(fs, &op->id, O_RDONLY | O_DIRECTORY), rc;
+	int dir = open_dir(fs, op), rc;
 	enum nfs3_status status;
 	struct stat st;
 
 	if (dir < 0)
 		return dir_status(dir);
-	dir_post(fs, dir, &op->res.readdir.dir_attr);
-	rc = fstat(dir, &st) != 0 ? -errno : dir_check(&op->cred, dir, MAY_READ);
+	rc = fstat(dir, &st) != 0 ? -errno : 0;
 	if (rc != 0)
 		status = dir_status(rc);
 	else if (!is_verf_good(&op->args.readdir))

@@ -141,7 +141,7 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 	struct timespec times[2];
 	struct handle_id id;
 	struct stat st;
-	int dir, rc = 0;
+	int rc = 0;
 
 	if (fstat(fd, &st) != 0)
 		return -errno;
@@ -158,9 +158,7 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 
 		rc = dir_id_of(fs, fd, "", &id);
 		if (rc == 0)
-			rc = dir_stable_begin(fs, op, &st, &id, &dir);
-		if (rc == 0)
-			rc = dir_stable_end(dir, dir_apply(op, fd, &size));
+			rc = dir_change(fs, op, fd, &id, &st, &size);
 	}
 	return rc == 0 ? made(fs, op, fd) : rc;
 }

@@ -170,6 +170,53 @@ static void lease__of_a_writer_is_broken_by_all(void **state)
 	assert_int_equal(set(&files[0], &(struct nfs3_sattr){.set_mode = true, .mode = 0600}), NFS3_OK);
 }
 
+/* What a caller without any right to a file is told, although an open of it would have to wait. */
+static void expect_nothing(int i)
+{
+	const struct nfs3_fh *fh = &files[i];
+
+	assert_int_equal(client_read(c, fh, 0, 4), NFS3ERR_ACCES);
+	assert_int_equal(client_write(c, fh, 0, 4, NFS3_FILE_SYNC), NFS3ERR_ACCES);
+	c->args.commit = (struct nfs3_commit_args){*fh, 0, 0};
+	assert_int_equal(client_call(c, NFS3_COMMIT), NFS3ERR_ACCES);
+	assert_int_equal(client_truncate(c, fh, 0), NFS3ERR_ACCES);
+	assert_int_equal(client_truncate(c, fh, 100), NFS3ERR_ACCES);
+	assert_int_equal(create_empty(name_of(i)), NFS3ERR_ACCES);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_mode = true, .mode = 0666}), NFS3ERR_PERM);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_uid = true, .uid = 2000}), NFS3ERR_PERM);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_gid = true, .gid = 2000}), NFS3ERR_PERM);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.mtime_how = NFS3_SET_TO_CLIENT_TIME}), NFS3ERR_PERM);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.mtime_how = NFS3_SET_TO_SERVER_TIME}), NFS3ERR_ACCES);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_size = true, .set_mode = true}), NFS3ERR_PERM);
+	/* This sets nothing, which takes no right. */
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_mode = false}), NFS3_OK);
+}
+
+static void lease__is_not_broken_by_a_caller_without_rights(void **state)
+{
+	static const int types[] = {F_RDLCK, F_WRLCK};
+
+	(void)state;
+	make_files();
+	signal(SIGIO, SIG_IGN);
+	for (int i = 0; i < 2; i++) {
+		int fd = open(path_of(name_of(i)), types[i] == F_RDLCK ? O_RDONLY : O_RDWR);
+
+		assert_true(fd >= 0);
+		assert_int_equal(fchmod(fd, 0600), 0);
+		assert_int_equal(fcntl(fd, F_SETLEASE, types[i]), 0);
+		c->uid = c->gid = 2000;
+		expect_nothing(i);
+		assert_int_equal(fcntl(fd, F_GETLEASE), types[i]);
+		/* A caller with the right breaks the lease. */
+		c->uid = c->gid = 0;
+		assert_int_equal(client_truncate(c, &files[i], 0), NFS3ERR_JUKEBOX);
+		assert_int_not_equal(fcntl(fd, F_GETLEASE), types[i]);
+		close(fd);
+		assert_int_equal(client_truncate(c, &files[i], 0), NFS3_OK);
+	}
+}
+
 static void open__of_what_is_no_file(void **state)
 {
 	static const char *const names[] = {"fifo", "device", "socket"};
@@ -327,6 +374,8 @@ int main(int argc, char **argv)
 						teardown_holder),
 		cmocka_unit_test_setup_teardown(lease__of_a_writer_is_broken_by_all, setup_exported,
 						teardown_holder),
+		cmocka_unit_test_setup_teardown(lease__is_not_broken_by_a_caller_without_rights,
+						setup_exported, teardown),
 		cmocka_unit_test_setup_teardown(open__of_what_is_no_file, setup_exported, teardown),
 		cmocka_unit_test_setup_teardown(file_max__of_the_file_system, setup_exported, teardown),
 		cmocka_unit_test_setup_teardown(file_max__of_the_process, setup_limited, teardown),
