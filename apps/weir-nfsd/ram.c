@@ -72,7 +72,7 @@ static int ram_open(struct export *export, struct server *server)
 	fs->size_bytes = export->size_bytes / RAM_PAGE * RAM_PAGE;
 	fs->ninodes_max = (uint32_t)(fs->size_bytes / RAM_PAGE);
 	fs->nentries_max = 2 * fs->ninodes_max;
-	fs->nchunks_max = (uint64_t)RAM_CHUNKS_PER_PAGE * fs->ninodes_max;
+	fs->nodes.max = fs->ninodes_max;
 	fs->free_slot = RAM_NONE;
 	fs->nbuckets = 1024;
 	while (fs->nbuckets < fs->ninodes_max)
@@ -142,7 +142,8 @@ static uint32_t ram_transfer_max(const struct fs *fs)
 
 static uint64_t ram_file_max(const struct fs *fs)
 {
-	return ((const struct ram_fs *)fs)->size_bytes;
+	(void)fs;
+	return RAM_FILE_MAX;
 }
 
 static uint32_t ram_link_max(const struct fs *fs)

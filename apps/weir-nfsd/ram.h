@@ -6,22 +6,24 @@
  * The back end 'ram': files in one region of memory that the engine knows, so that READ is answered from where the data lie and
  * WRITE is pulled to where they are to be. All within one thread.
  *
- * A file is cut into chunks of 1 MiB; each has a block of 4 KiB to 1 MiB, as long as it needs, or none (a hole). A block
- * in a reply that is being sent, or that a WRITE is being pulled into, is referenced, so that it is not given to
- * another file meanwhile, whatever becomes of this one. Bytes of a block behind the file's end are zero, save
- * where a WRITE is being pulled to.
+ * A file is cut into chunks of 1 MiB. Each has a block of 4 KiB to 1 MiB, as long as it needs, or
+ * none (a hole), which the file's map (ram_map.h) tells. A READ of a hole is answered from one block
+ * of zeros that all files share. A block in a reply that is being sent, or that a WRITE is being
+ * pulled into, is referenced, so that it is not given to another file meanwhile, whatever becomes of
+ * this one. Bytes of a block behind the file's end are zero, save where a WRITE is being pulled to.
  */
 
 #include "op.h"
 #include "ram_blocks.h"
+#include "ram_map.h"
 #include "server.h"
 
 #define RAM_SIZE_MIN   (4ull << 20)
 #define RAM_SIZE_MAX   (1ull << 40)
 #define RAM_SIZE_USUAL (256ull << 20)
 #define RAM_LINKS_MAX  65000u
-/* Places in tables of chunks, for each page of the export: files without holes need two at most. */
-#define RAM_CHUNKS_PER_PAGE 4u
+/* Bytes of the longest file, whatever the size of its export: files may have holes. */
+#define RAM_FILE_MAX ((uint64_t)RAM_MAP_CHUNKS * RAM_CHUNK)
 
 /* ---- inodes ---- */
 
@@ -69,10 +71,9 @@ struct ram_inode {
 	uint8_t create_verf[NFS3_VERF_BYTES];
 	uint32_t generation;
 	struct nfs3_fattr attr; /* 'used' in bytes */
-	uint32_t nchunks;
-	uint32_t *chunks;   /* regular: a block each, or RAM_NONE */
-	uint32_t block;	    /* symbolic link: its path */
-	struct ram_dir dir; /* directory */
+	struct ram_map map;	/* regular: the blocks of its chunks */
+	uint32_t block;		/* symbolic link: its path */
+	struct ram_dir dir;	/* directory */
 	struct ram_placements placements;
 	uint32_t next_free;
 };
@@ -83,8 +84,8 @@ struct ram_fs {
 	struct weir_region *region;
 	struct ram_blocks blocks;
 	uint64_t size_bytes;
-	uint32_t zeros;		       /* a block of zeros, for holes */
-	uint64_t nchunks, nchunks_max; /* of all files' tables: holes take no memory, but places in these */
+	uint32_t zeros;		/* a block of zeros, for holes */
+	struct ram_nodes nodes; /* of all files' maps */
 	uint32_t ninodes_max, ninodes, nslots, free_slot;
 	struct ram_inode *inodes;
 	uint32_t nentries, nentries_max;
@@ -153,6 +154,8 @@ uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t o
 uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset, const uint8_t *data,
 			uint32_t len_bytes);
 enum nfs3_status ram_data_truncate(struct ram_fs *fs, struct ram_inode *inode, uint64_t size);
+/* Give back the blocks behind the file's end, which WRITEs that were not carried out have left. */
+void ram_data_trim(struct ram_fs *fs, struct ram_inode *inode);
 void ram_data_free(struct ram_fs *fs, struct ram_inode *inode);
 
 /* ram_place.c: WRITE's data, straight to their blocks */

@@ -69,7 +69,7 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 			return NFS3ERR_ISDIR;
 		if (to->type != NFS3_REG)
 			return NFS3ERR_INVAL;
-		if (attr->size > fs->size_bytes)
+		if (attr->size > RAM_FILE_MAX)
 			return NFS3ERR_FBIG;
 		status = ram_data_truncate(fs, inode, attr->size);
 		if (status != NFS3_OK)

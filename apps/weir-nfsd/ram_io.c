@@ -83,7 +83,7 @@ enum nfs3_status ram_write(struct ram_fs *fs, struct op *op)
 		return NFS3ERR_STALE;
 	ram_before(inode, &res->wcc);
 	status = may_transfer(op, inode, MAY_WRITE);
-	if (status == NFS3_OK && (args->offset > fs->size_bytes || count > fs->size_bytes - args->offset))
+	if (status == NFS3_OK && (args->offset > RAM_FILE_MAX || count > RAM_FILE_MAX - args->offset))
 		status = NFS3ERR_FBIG;
 	if (status == NFS3_OK && count > 0) {
 		struct ram_placement *placement = weir_request_user(op->req);

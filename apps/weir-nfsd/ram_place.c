@@ -6,8 +6,9 @@
  *   the handler            finds data in place, makes them part of the file: ram_placement_done()
  *   on_sent                takes it off the list, drops the reference
  *
- * A request can end without its handler, when the connection does. Then what lies behind the file's end is
- * zeroed again; before it, the client was overwriting its file, and some of that is done.
+ * A request can end without its handler, when the connection does. Then what lies behind the file's
+ * end is zeroed again, and blocks that lie there entirely are given back. Before the end, the client
+ * was overwriting its file, and some of that is done.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,11 +52,10 @@ void ram_placement_done(struct ram_placement *placement)
 static void undo(struct ram_inode *inode, const struct ram_placement *p)
 {
 	struct ram_blocks *blocks = &p->fs->blocks;
-	uint32_t chunk = (uint32_t)(p->offset / RAM_CHUNK);
 	uint64_t from = p->offset > inode->attr.size ? p->offset : inode->attr.size;
 	uint64_t to = p->offset + p->len_bytes;
 
-	if (from >= to || chunk >= inode->nchunks || inode->chunks[chunk] != p->block ||
+	if (from >= to || ram_map_get(&inode->map, p->offset / RAM_CHUNK) != p->block ||
 	    ram_placement_overlaps(inode, p->block, from, to, p))
 		return;
 	memset(ram_block_data(blocks, p->block) + from % RAM_CHUNK, 0, to - from);
@@ -68,8 +68,11 @@ static void on_sent(void *arg)
 
 	if (inode->is_used && inode->generation == p->generation) {
 		LIST_REMOVE(p, entry);
-		if (!p->is_done)
+		if (!p->is_done) {
 			undo(inode, p);
+			/* Another WRITE that is on its way behind the end keeps its reference, and reserves again. */
+			ram_data_trim(p->fs, inode);
+		}
 	}
 	ram_block_unref(&p->fs->blocks, p->block);
 	LIST_INSERT_HEAD(&p->fs->free_placements, p, entry);
@@ -92,7 +95,7 @@ int ram_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	uint8_t *data;
 
 	if (!inode || inode->attr.type != NFS3_REG || len_bytes == 0 || len_bytes > RAM_CHUNK ||
-	    offset > fs->size_bytes || len_bytes > fs->size_bytes - offset ||
+	    offset > RAM_FILE_MAX || len_bytes > RAM_FILE_MAX - offset ||
 	    offset % RAM_CHUNK + len_bytes > RAM_CHUNK)
 		return -1;
 	if (cred->uid != inode->attr.uid &&

@@ -146,6 +146,38 @@ static void truncate__what_comes_back_is_zeros(void **state)
 	expect_seed(0, 70000, 0);
 }
 
+/* Holes read as zeros and take no space. Data around 2 and 4 GiB are where they were written. */
+static void sparse__files_beyond_2_and_4_gib(void **state)
+{
+	static const uint64_t offsets[] = {(1ull << 31) - 5, (1ull << 32) - 5, (6ull << 30) + 12345};
+	static const uint64_t holes[] = {0,	     (1ull << 31) - 5000, (1ull << 31) + 5000,	3ull << 30,
+					 5ull << 30, 7ull << 30,	  (1ull << 38) - 100000};
+	struct nfs3_fattr attr;
+
+	(void)state;
+	assert_int_equal(client_truncate(c, &file, 1ull << 38), NFS3_OK);
+	assert_int_equal(client_getattr(c, &file, &attr), NFS3_OK);
+	assert_int_equal(attr.size, 1ull << 38);
+	assert_true(attr.used < 1u << 16);
+	for (uint32_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
+		write_seed(offsets[i], 10, i + 1);
+	for (uint32_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
+		expect_seed(offsets[i], 10, i + 1);
+	for (uint32_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++)
+		expect_seed(holes[i], 4000, 0);
+	expect_seed(8ull << 30, 3u << 20, 0);
+	assert_int_equal(client_getattr(c, &file, &attr), NFS3_OK);
+	assert_int_equal(attr.size, 1ull << 38);
+	assert_true(attr.used < 8u << 20);
+	assert_int_equal(client_truncate(c, &file, (1ull << 32) + 2), NFS3_OK);
+	expect_seed((1ull << 32) - 5, 7, 2);
+	assert_true(c->res.read.eof);
+	assert_int_equal(client_truncate(c, &file, 1ull << 33), NFS3_OK);
+	expect_seed((1ull << 32) + 2, 100000, 0);
+	expect_seed(offsets[2], 10, 0);
+	expect_seed(offsets[0], 10, 1);
+}
+
 static void read__at_and_behind_the_end(void **state)
 {
 	(void)state;
@@ -327,6 +359,7 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test_setup_teardown(write__behind_the_end_leaves_zeros, setup_file, teardown),
 		cmocka_unit_test_setup_teardown(truncate__what_comes_back_is_zeros, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(sparse__files_beyond_2_and_4_gib, setup_file, teardown),
 		cmocka_unit_test_setup_teardown(read__at_and_behind_the_end, setup_file, teardown),
 		cmocka_unit_test_setup_teardown(write__offsets_near_2_to_64_are_too_big, setup_file,
 						teardown),

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RAM_MAP_H
+#define RAM_MAP_H
+
+/*
+ * The map of a file: which block holds which of its chunks. It is a radix tree that contains only
+ * the paths to chunks that have a block. A hole of any size takes no memory and no time. Every node
+ * leads to at least one block. The memory for nodes is not part of the export's region, because
+ * peers may be able to write to a region. For one thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RAM_MAP_BITS   5u
+#define RAM_MAP_FANOUT (1u << RAM_MAP_BITS)
+#define RAM_MAP_HEIGHT 4u
+/* Chunks of a file that a map can tell apart: 2^20. */
+#define RAM_MAP_CHUNKS (1u << (RAM_MAP_BITS * RAM_MAP_HEIGHT))
+
+struct ram_node;
+
+/* A zeroed entry is empty. */
+union ram_entry {
+	struct ram_node *node; /* above the lowest level */
+	uint32_t block_plus_1; /* on the lowest level */
+};
+
+struct ram_node {
+	uint32_t nused; /* entries that are not empty */
+	union ram_entry entries[RAM_MAP_FANOUT];
+};
+
+/* A zeroed map is empty. */
+struct ram_map {
+	uint32_t height; /* levels of nodes above the blocks */
+	union ram_entry root;
+};
+
+/* All maps of an export share one limit on nodes. */
+struct ram_nodes {
+	uint32_t n;
+	uint32_t max;
+};
+
+/*
+ * Look up a chunk's block.
+ *
+ * @chunk: any number
+ * Returns the block, or RAM_NONE if the chunk is a hole.
+ */
+uint32_t ram_map_get(const struct ram_map *map, uint64_t chunk);
+
+/*
+ * Give a chunk a block, in place of the one that it may have.
+ *
+ * @nodes: the export's limit
+ * @chunk: any number
+ * @block: not RAM_NONE
+ * Returns true, or false with the map unchanged if the chunk is not below RAM_MAP_CHUNKS, if the
+ * limit on nodes is reached or if there is no memory. A chunk that has a block always gets the new
+ * one.
+ */
+bool ram_map_set(struct ram_nodes *nodes, struct ram_map *map, uint64_t chunk, uint32_t block);
+
+/*
+ * Make all chunks from @first on a hole, and free the nodes that lead to none of the others. The
+ * time is that of the blocks that go; holes take none.
+ *
+ * @first: any number
+ * @gone: is called with @arg and each block that was in the map; it must not use the map
+ */
+void ram_map_cut(struct ram_nodes *nodes, struct ram_map *map, uint64_t first,
+		 void (*gone)(void *arg, uint32_t block), void *arg);
+
+#endif
