@@ -148,22 +148,40 @@ static void dir_root(struct fs *fs, struct handle_id *id)
 	*id = ((struct dir_fs *)fs)->root_id;
 }
 
-static enum nfs3_status dir_walk(struct fs *fs_, const char *path, struct handle_id *id)
+/*
+ * Close the directory 'dir' and open the one that 'path' leads to from there. The thread acts as the
+ * caller, so that the kernel checks the rights. Returns a descriptor or -errno; *status tells whether
+ * a name in the path is wrong.
+ */
+static int walk_as(int dir, const char *path, enum nfs3_status *status)
 {
-	struct dir_fs *fs = (struct dir_fs *)fs_;
-	int dir = openat(fs->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), rc = 0;
-	enum nfs3_status status = NFS3_OK;
 	struct nfs3_name name;
 
-	if (dir < 0)
-		return dir_status(-errno);
-	while (dir >= 0 && (status = name_next(&path, &name)) == NFS3_OK && name.len_bytes > 0) {
+	while (dir >= 0 && (*status = name_next(&path, &name)) == NFS3_OK && name.len_bytes > 0) {
 		int next = dir_open_name(dir, &name, O_PATH | O_DIRECTORY, 0);
 
 		close(dir);
 		dir = next;
 	}
-	if (status == NFS3_OK)
+	return dir;
+}
+
+/* MOUNT's thread has no RDMA device open, so it may act as others. */
+static enum nfs3_status dir_walk(struct fs *fs_, const struct cred *cred, const char *path,
+				 struct handle_id *id)
+{
+	struct dir_fs *fs = (struct dir_fs *)fs_;
+	int dir = openat(fs->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), rc = 0;
+	enum nfs3_status status = NFS3_OK;
+
+	if (dir < 0)
+		return dir_status(-errno);
+	rc = dir_become(cred);
+	if (rc == 0) {
+		dir = walk_as(dir, path, &status);
+		dir_become_self();
+	}
+	if (rc == 0 && status == NFS3_OK)
 		rc = dir < 0 ? dir : dir_id_of(fs, dir, "", id);
 	if (dir >= 0)
 		close(dir);

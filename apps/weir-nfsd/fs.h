@@ -32,9 +32,14 @@ struct fs_ops {
 	void (*close)(struct fs *fs); /* NULL is allowed */
 	void (*root)(struct fs *fs, struct handle_id *id);
 	void (*start)(struct fs *fs, struct op *op);
-	/* The directory that 'path' leads to, see name_next(): NFS3_OK with *id set, or why not. No symbolic link is followed.
-	 * By the owner; where it may wait for a disk, by any thread but a poller's. */
-	enum nfs3_status (*walk)(struct fs *fs, const char *path, struct handle_id *id);
+	/*
+	 * The directory that 'path' leads to, see name_next(). The caller has to have the right to
+	 * search every directory on the way, and no symbolic link is followed. Returns NFS3_OK with
+	 * *id set, or the reason. Runs on the owner's thread; where it may wait for a disk
+	 * ('walk_waits'), on any thread but a poller's.
+	 */
+	enum nfs3_status (*walk)(struct fs *fs, const struct cred *cred, const char *path,
+				 struct handle_id *id);
 	bool walk_waits;
 	/* Where WRITE's data are to be pulled to: all 'len_bytes' of them are data. 0 with *place set; -1: to a buffer of
 	 * weir's. 'cred' is who writes. The request's user pointer and on_sent are the back end's then. */

@@ -89,8 +89,20 @@ static uint32_t status_of(enum nfs3_status status)
 	}
 }
 
+/*
+ * As whom the client walks to the directory. Where NFS is served over shm the kernel names its users,
+ * but not MOUNT's, and any user of this host can claim to be another. A port that only root can have
+ * tells that the claim is root's. Everybody else is anonymous.
+ */
+static const struct weir_rpc_auth *believed(const struct mountd *mountd, const struct weir_rpc_auth *auth)
+{
+	static const struct weir_rpc_auth anonymous = {.flavor = WEIR_RPC_AUTH_NONE};
+
+	return mountd->is_local && !mountd->client.is_privileged ? &anonymous : auth;
+}
+
 static enum accept_stat do_mnt(struct mountd *mountd, XDR *args, const char *host,
-			       struct rpc_tcp_results *results)
+			       const struct weir_rpc_auth *auth, struct rpc_tcp_results *results)
 {
 	struct mount3_mnt_res *res = &mountd->mnt;
 	struct mount3_path path;
@@ -99,7 +111,8 @@ static enum accept_stat do_mnt(struct mountd *mountd, XDR *args, const char *hos
 		return GARBAGE_ARGS;
 	trim(&path);
 	*res = (struct mount3_mnt_res){.nflavors = 2, .flavors = {AUTH_SYS, AUTH_NONE}};
-	res->status = status_of(server_find(mountd->server, &mountd->client, path.path, &res->fh));
+	res->status = status_of(
+		server_find(mountd->server, &mountd->client, believed(mountd, auth), path.path, &res->fh));
 	if (res->status == MOUNT3_OK)
 		note_mount(&mountd->mounts, host, path.path);
 	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_mnt_res, res};
@@ -153,7 +166,7 @@ static bool may_connect(void *arg, const struct rpc_tcp_peer *peer)
 }
 
 static enum accept_stat handle(void *arg, uint32_t proc, XDR *args, const struct rpc_tcp_peer *peer,
-			       struct rpc_tcp_results *results)
+			       const struct weir_rpc_auth *auth, struct rpc_tcp_results *results)
 {
 	struct mountd *mountd = arg;
 	const char *host = peer->host;
@@ -164,7 +177,7 @@ static enum accept_stat handle(void *arg, uint32_t proc, XDR *args, const struct
 	case MOUNT3_NULL:
 		return SUCCESS;
 	case MOUNT3_MNT:
-		return do_mnt(mountd, args, host, results);
+		return do_mnt(mountd, args, host, auth, results);
 	case MOUNT3_DUMP:
 		do_dump(mountd, results);
 		return SUCCESS;

@@ -95,7 +95,8 @@ static void ram_root(struct fs *fs, struct handle_id *id)
 	ram_id_of((struct ram_fs *)fs, &((struct ram_fs *)fs)->inodes[0], id);
 }
 
-static enum nfs3_status ram_walk(struct fs *fs_, const char *path, struct handle_id *id)
+static enum nfs3_status ram_walk(struct fs *fs_, const struct cred *cred, const char *path,
+				 struct handle_id *id)
 {
 	struct ram_fs *fs = (struct ram_fs *)fs_;
 	struct ram_inode *inode = &fs->inodes[0];
@@ -103,9 +104,12 @@ static enum nfs3_status ram_walk(struct fs *fs_, const char *path, struct handle
 	struct nfs3_name name;
 
 	while ((status = name_next(&path, &name)) == NFS3_OK && name.len_bytes > 0) {
-		const struct ram_dirent *entry =
-			ram_entry_find(fs, ram_slot(fs, inode), name.data, name.len_bytes);
+		const struct nfs3_fattr *attr = &inode->attr;
+		const struct ram_dirent *entry;
 
+		if (!cred_may(cred, attr->uid, attr->gid, attr->mode, true, MAY_EXEC))
+			return NFS3ERR_ACCES;
+		entry = ram_entry_find(fs, ram_slot(fs, inode), name.data, name.len_bytes);
 		if (!entry)
 			return NFS3ERR_NOENT;
 		inode = &fs->inodes[entry->slot];

@@ -105,21 +105,34 @@ static uint32_t join_fragments(struct conn *conn, uint32_t bytes)
 
 /* ---- calls ---- */
 
-static void reject(struct rpc_msg *reply, enum reject_stat stat)
+static void reject_version(struct rpc_msg *reply)
 {
 	reply->rm_reply.rp_stat = MSG_DENIED;
-	reply->rjcted_rply.rj_stat = stat;
-	if (stat == AUTH_ERROR) {
-		reply->rjcted_rply.rj_why = AUTH_REJECTEDCRED;
-	} else {
-		reply->rjcted_rply.rj_vers.low = RPC_MSG_VERSION;
-		reply->rjcted_rply.rj_vers.high = RPC_MSG_VERSION;
-	}
+	reply->rjcted_rply.rj_stat = RPC_MISMATCH;
+	reply->rjcted_rply.rj_vers.low = RPC_MSG_VERSION;
+	reply->rjcted_rply.rj_vers.high = RPC_MSG_VERSION;
+}
+
+static void reject_auth(struct rpc_msg *reply, enum auth_stat why)
+{
+	reply->rm_reply.rp_stat = MSG_DENIED;
+	reply->rjcted_rply.rj_stat = AUTH_ERROR;
+	reply->rjcted_rply.rj_why = why;
+}
+
+/* What is wrong with a credential (RFC 5531 section 9). */
+static enum auth_stat check_auth(const struct weir_rpc_auth *auth)
+{
+	struct weir_rpc_auth_sys sys;
+
+	if (auth->flavor == AUTH_SYS)
+		return weir_rpc_auth_sys_decode(auth, &sys) == 0 ? AUTH_OK : AUTH_BADCRED;
+	return auth->flavor == AUTH_NONE ? AUTH_OK : AUTH_REJECTEDCRED;
 }
 
 /* A call that was decoded as far as its arguments. */
-static void accept_call(struct rpc_tcp *tcp, const struct conn *conn, const struct call_body *call, XDR *args,
-			struct rpc_msg *reply)
+static void accept_call(struct rpc_tcp *tcp, const struct conn *conn, const struct call_body *call,
+			const struct weir_rpc_auth *auth, XDR *args, struct rpc_msg *reply)
 {
 	struct rpc_tcp_results results = {(xdrproc_t)mount3_xdr_nothing, NULL};
 
@@ -133,7 +146,7 @@ static void accept_call(struct rpc_tcp *tcp, const struct conn *conn, const stru
 		reply->acpted_rply.ar_vers.high = tcp->program.vers;
 	} else {
 		reply->acpted_rply.ar_stat = tcp->program.handle(tcp->program.arg, (uint32_t)call->cb_proc,
-								 args, &conn->peer, &results);
+								 args, &conn->peer, auth, &results);
 	}
 	/* Of a union with ar_vers. */
 	if (reply->acpted_rply.ar_stat == SUCCESS) {
@@ -147,7 +160,8 @@ static bool answer(struct rpc_tcp *tcp, const struct conn *conn, XDR *args, stru
 {
 	char cred[MAX_AUTH_BYTES], verf[MAX_AUTH_BYTES];
 	struct rpc_msg msg = {.rm_direction = REPLY, .rm_call.cb_rpcvers = RPC_MSG_VERSION};
-	enum_t flavor;
+	struct weir_rpc_auth auth;
+	enum auth_stat why;
 
 	msg.rm_call.cb_cred.oa_base = cred;
 	msg.rm_call.cb_verf.oa_base = verf;
@@ -155,13 +169,17 @@ static bool answer(struct rpc_tcp *tcp, const struct conn *conn, XDR *args, stru
 	    (msg.rm_direction != CALL || msg.rm_call.cb_rpcvers == RPC_MSG_VERSION))
 		return false;
 	*reply = (struct rpc_msg){.rm_xid = msg.rm_xid, .rm_direction = REPLY};
-	flavor = msg.rm_call.cb_cred.oa_flavor;
-	if (msg.rm_call.cb_rpcvers != RPC_MSG_VERSION)
-		reject(reply, RPC_MISMATCH);
-	else if (flavor != AUTH_NONE && flavor != AUTH_SYS)
-		reject(reply, AUTH_ERROR);
+	if (msg.rm_call.cb_rpcvers != RPC_MSG_VERSION) {
+		reject_version(reply);
+		return true;
+	}
+	auth = (struct weir_rpc_auth){(uint32_t)msg.rm_call.cb_cred.oa_flavor, msg.rm_call.cb_cred.oa_length,
+				      (const uint8_t *)cred};
+	why = check_auth(&auth);
+	if (why != AUTH_OK)
+		reject_auth(reply, why);
 	else
-		accept_call(tcp, conn, &msg.rm_call, args, reply);
+		accept_call(tcp, conn, &msg.rm_call, &auth, args, reply);
 	return true;
 }
 

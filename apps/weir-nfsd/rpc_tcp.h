@@ -13,6 +13,8 @@
 
 #include <rpc/rpc.h>
 
+#include "weir_rpc.h"
+
 #define RPC_TCP_CONNS_MAX 64u	       /* when one more comes, the one that has been quiet for longest goes */
 #define RPC_TCP_QUIET_MS  15000u       /* without a whole call, or with a reply that is not taken: cut off */
 #define RPC_TCP_CALL_MAX  4096u	       /* bytes of a call with its record marks; MNT's are 1,872 at most */
@@ -34,10 +36,13 @@ struct rpc_tcp_program {
 	uint32_t prog, vers;
 	/* Whether this peer may connect at all: NULL, everyone may. The connection of another is closed at once. */
 	bool (*may_connect)(void *arg, const struct rpc_tcp_peer *peer);
-	/* 'args' is to be decoded. SUCCESS with *results set, or an error of RPC:
-	 * PROC_UNAVAIL, GARBAGE_ARGS or SYSTEM_ERR. */
+	/*
+	 * Handle a call. 'auth' is its credential, which is AUTH_NONE or a well-formed AUTH_SYS; 'args'
+	 * is to be decoded. Returns SUCCESS with *results set, or an error of RPC: PROC_UNAVAIL,
+	 * GARBAGE_ARGS or SYSTEM_ERR.
+	 */
 	enum accept_stat (*handle)(void *arg, uint32_t proc, XDR *args, const struct rpc_tcp_peer *peer,
-				   struct rpc_tcp_results *results);
+				   const struct weir_rpc_auth *auth, struct rpc_tcp_results *results);
 	void *arg;
 };
 

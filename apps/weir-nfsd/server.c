@@ -179,6 +179,7 @@ int server_add_region(struct server *server, struct weir_region *region)
 /* A walk on its way to the export's owner and back. */
 struct walk {
 	struct export *export;
+	struct cred cred;
 	const char *path;
 	struct handle_id id;
 	enum nfs3_status status;
@@ -190,7 +191,7 @@ static void on_walk(struct weir_engine *engine, void *arg)
 	struct walk *walk = arg;
 
 	(void)engine;
-	walk->status = walk->export->ops->walk(walk->export->fs, walk->path, &walk->id);
+	walk->status = walk->export->ops->walk(walk->export->fs, &walk->cred, walk->path, &walk->id);
 	sem_post(&walk->done);
 }
 
@@ -223,18 +224,20 @@ bool server_may_mount(struct server *server, const struct client *client, const 
 	return export && client_rules(client, &server->exports, export);
 }
 
-enum nfs3_status server_find(struct server *server, const struct client *client, const char *path,
-			     struct nfs3_fh *fh)
+enum nfs3_status server_find(struct server *server, const struct client *client,
+			     const struct weir_rpc_auth *auth, const char *path, struct nfs3_fh *fh)
 {
 	struct walk walk = {.status = NFS3ERR_NOENT};
+	const struct export_rules *rules;
 
 	walk.export = export_above(&server->exports, path, &walk.path);
 	if (!walk.export)
 		return NFS3ERR_NOENT;
-	if (!client_rules(client, &server->exports, walk.export))
+	rules = client_rules(client, &server->exports, walk.export);
+	if (!rules || cred_of(auth, client, rules, &walk.cred) != WEIR_RPC_AUTH_OK)
 		return NFS3ERR_ACCES;
 	if (walk.export->ops->walk_waits) {
-		walk.status = walk.export->ops->walk(walk.export->fs, walk.path, &walk.id);
+		walk.status = walk.export->ops->walk(walk.export->fs, &walk.cred, walk.path, &walk.id);
 	} else {
 		sem_init(&walk.done, 0, 0);
 		while (weir_engine_post(walk.export->owner->engine, on_walk, &walk) != 0)

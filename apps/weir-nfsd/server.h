@@ -50,10 +50,14 @@ uint64_t server_now_ns(void); /* the clock of the engine's polls */
 void server_root(struct server *server, const struct export *export, struct nfs3_fh *fh);
 /* Whether the client may mount what MOUNT calls 'path': false if that is no export, or one of others. */
 bool server_may_mount(struct server *server, const struct client *client, const char *path);
-/* The handle of the directory that MOUNT names, an export or below one; NFS3ERR_ACCES: the client may not mount the export. Any
- * thread but a poller's; waits for a poller. */
-enum nfs3_status server_find(struct server *server, const struct client *client, const char *path,
-			     struct nfs3_fh *fh);
+/*
+ * The handle of the directory that MOUNT names, which is an export or below one. Returns NFS3_OK
+ * with *fh set, or the reason. NFS3ERR_ACCES: the client may not mount the export, or the user that
+ * 'auth' names, squashed by the export's rules, may not search a directory on the way. Runs on any
+ * thread but a poller's, and waits for a poller.
+ */
+enum nfs3_status server_find(struct server *server, const struct client *client,
+			     const struct weir_rpc_auth *auth, const char *path, struct nfs3_fh *fh);
 
 static inline struct nfs3_time time_now(void)
 {

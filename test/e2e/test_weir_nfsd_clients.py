@@ -23,8 +23,16 @@ NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
 
 
-def call(proc, args=b''):
-    body = word(7, 0, 2, MOUNT, 3, proc, 0, 0, 0, 0) + args
+AUTH_NONE = word(0, 0)
+
+
+def auth_sys(uid, gid, *gids):
+    body = word(0) + opaque(b'test') + word(uid, gid, len(gids), *gids)
+    return word(1, len(body)) + body
+
+
+def call(proc, args=b'', auth=AUTH_NONE):
+    body = word(7, 0, 2, MOUNT, 3, proc) + auth + AUTH_NONE + args
     return word(LAST | len(body)) + body
 
 
@@ -69,8 +77,15 @@ class Served(unittest.TestCase):
         self.addCleanup(conn.close)
         return conn
 
-    def results(self, conn, proc, args=b''):
-        conn.sendall(call(proc, args))
+    def connect_as_root(self, source):
+        """From a port that only root can have."""
+        for port in range(1023, 600, -1):
+            with contextlib.suppress(OSError):
+                return self.connect(source, port)
+        self.fail('no free port below 1024')
+
+    def results(self, conn, proc, args=b'', auth=AUTH_NONE):
+        conn.sendall(call(proc, args, auth))
         mark, = struct.unpack('>I', read(conn, 4))
         reply = Reader(read(conn, mark & ~LAST))
         self.assertEqual([reply.word() for _ in range(6)], [7, 1, 0, 0, 0, 0])
@@ -154,11 +169,8 @@ clients = uid:0
             conn.sendall(call(NULL))
             self.assertEqual(conn.recv(1), b'')
         if IS_ROOT:
-            for port in range(1023, 600, -1):
-                with contextlib.suppress(OSError):
-                    self.assertEqual(self.mount('127.0.0.5', '/root', port), MNT_OK)
-                    return
-            self.fail('no free port below 1024')
+            reply = self.results(self.connect_as_root('127.0.0.5'), MNT, opaque(b'/root'))
+            self.assertEqual(reply.word(), MNT_OK)
 
     def test_no_other_address_is_listened_on(self):
         others = {'127.0.0.2'}
@@ -169,11 +181,88 @@ clients = uid:0
                 socket.create_connection((other, self.port), timeout=60)
 
     def test_a_handle_opens_nothing_alone(self):
-        for name in ('/one', '/some', '/root') + (() if IS_ROOT else ('/user',)):
+        if not IS_ROOT: # may use none of them, and is not even connected
+            self.client('/user').fails(self, TRANSPORT, 'refused', 'ls')
+            return
+        for name in ('/one', '/some', '/root'):
             with self.subTest(export=name):
                 self.client(name).fails(self, NFS, 'stale file handle', 'ls')
-        if IS_ROOT:
-            self.client('/user').ok(self, 'ls')
+        self.client('/user').ok(self, 'ls')
+
+
+class MountBelow(Served):
+    """MOUNT of directories below an export takes the right to search those on the way."""
+    EXPORTS = '''
+[/vol]
+backend = ram:4m
+anonuid = 77
+anongid = 78
+clients = 127.0.0.1(no_root_squash) 127.0.0.2 127.0.0.3(all_squash) local(no_root_squash)
+'''
+
+    def setUp(self):
+        super().setUp()
+        self.fill()
+
+    def fill(self):
+        owner = self.client('/vol', *(('--uid', '1000', '--gid', '1000') if IS_ROOT else ()))
+        for name, mode in (('closed', '700'), ('group', '710'), ('open', '755')):
+            owner.ok(self, 'mkdir', name, f'{name}/below')
+            owner.ok(self, 'chmod', '777', f'{name}/below')
+            owner.ok(self, 'chmod', mode, name)
+
+    def below(self, conn, auth, name):
+        return self.results(conn, MNT, opaque(b'/vol/' + name.encode()), auth).word()
+
+    @unittest.skipUnless(IS_ROOT, 'only root has ports that are believed')
+    def test_mount_goes_by_the_callers_rights(self):
+        owner, other, root = auth_sys(1000, 1000), auth_sys(2000, 2000), auth_sys(0, 0)
+        conns = {source: self.connect_as_root(f'127.0.0.{source}') for source in (1, 2, 3)}
+        for source, auth, name, status in (
+                (1, owner, 'closed/below', MNT_OK), (1, other, 'closed/below', MNT_ACCES), (1, AUTH_NONE, 'closed/below', MNT_ACCES),
+                # Nor can anybody else find out what is there.
+                (1, owner, 'closed/none', MNT_NOENT), (1, other, 'closed/none', MNT_ACCES),
+                # To open a directory takes the right to search the one that it is in.
+                (1, other, 'closed', MNT_OK), (1, other, 'none', MNT_NOENT), (1, other, 'open/below', MNT_OK),
+                (1, other, 'group/below', MNT_ACCES), (1, auth_sys(2000, 1000), 'group/below', MNT_OK),
+                (1, auth_sys(2000, 2000, 3000, 1000), 'group/below', MNT_OK),
+                (1, root, 'closed/below', MNT_OK), (2, root, 'closed/below', MNT_ACCES), (2, root, 'open/below', MNT_OK),
+                (2, owner, 'closed/below', MNT_OK), (3, owner, 'closed/below', MNT_ACCES), (3, owner, 'open/below', MNT_OK)):
+            with self.subTest(source=source, auth=auth, name=name):
+                self.assertEqual(self.below(conns[source], auth, name), status)
+
+    def test_mount_over_shm_believes_no_claim_of_a_user(self):
+        conn = self.connect('127.0.0.1')
+        for auth in (auth_sys(0, 0), auth_sys(1000, 1000), auth_sys(os.geteuid(), os.getegid()), AUTH_NONE):
+            for name, status in (('closed/below', MNT_ACCES), ('group/below', MNT_ACCES), ('open/below', MNT_OK)):
+                with self.subTest(auth=auth, name=name):
+                    self.assertEqual(self.below(conn, auth, name), status)
+
+    def test_a_credential_that_is_none(self):
+        conn = self.connect('127.0.0.1')
+        good = auth_sys(1000, 1000)
+        for auth in (word(1, 0), word(1, 4, 0), good[:4] + word(len(good) - 4) + good[8:] + word(0),
+                     auth_sys(1000, 1000, *range(17))):
+            with self.subTest(auth=auth):
+                conn.sendall(call(MNT, opaque(b'/vol'), auth))
+                mark, = struct.unpack('>I', read(conn, 4))
+                self.assertEqual(read(conn, mark & ~LAST), word(7, 1, 1, 1, 1)) # AUTH_ERROR, AUTH_BADCRED
+
+
+@unittest.skipUnless(IS_ROOT, 'only root can serve a directory')
+class MountBelowOfDir(MountBelow):
+    EXPORTS = MountBelow.EXPORTS.replace('ram:4m', 'dir:{folder}/vol')
+
+    def prepare(self):
+        os.mkdir(os.path.join(self.folder, 'vol'), 0o777)
+
+    def fill(self):
+        for name, mode in (('closed', 0o700), ('group', 0o710), ('open', 0o755)):
+            path = os.path.join(self.folder, 'vol', name)
+            os.makedirs(os.path.join(path, 'below'))
+            os.chmod(os.path.join(path, 'below'), 0o777)
+            os.chmod(path, mode)
+            os.chown(path, 1000, 1000)
 
 
 class NobodyMayConnect(Served):
