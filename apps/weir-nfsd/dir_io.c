@@ -290,7 +290,7 @@ static bool queue_read(struct dir_io *io, uint32_t count)
 {
 	struct io_uring_sqe *sqe;
 
-	if (!take_block(io, &io->op->holder, count))
+	if (!take_block(io, &io->op->caller->ops.holder, count))
 		return false;
 	sqe = next_sqe(io);
 	io_uring_prep_read_fixed(sqe, io->file->fd, ram_block_data(&io->fs->blocks, io->block), count,
@@ -546,7 +546,6 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	      uint64_t offset, uint32_t len_bytes, struct weir_place *place)
 {
 	struct dir_fs *fs = (struct dir_fs *)fs_;
-	struct holder holder;
 	struct dir_io *io;
 
 	(void)id;
@@ -558,8 +557,7 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	io = io_take(fs);
 	if (!io)
 		return -1;
-	holder = holder_of(req);
-	if (!take_block(io, &holder, len_bytes)) {
+	if (!take_block(io, caller_holder(req), len_bytes)) {
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		return -1;
 	}
@@ -575,7 +573,7 @@ bool dir_link_begin(struct dir_fs *fs, struct op *op)
 
 	if (!io)
 		return false;
-	if (!take_block(io, &op->holder, RAM_PAGE)) {
+	if (!take_block(io, &op->caller->ops.holder, RAM_PAGE)) {
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		return false;
 	}

@@ -83,7 +83,7 @@ static struct op *next_op(const struct dir_fs *fs)
 	struct op *op;
 
 	TAILQ_FOREACH(op, &fs->queue, entry)
-	if (holds_allow(&fs->running, &op->holder, DIR_THREADS, DIR_THREADS - fs->nrunning, 1))
+	if (holds_allow(&fs->running, &op->caller->ops.holder, DIR_THREADS, DIR_THREADS - fs->nrunning, 1))
 		break;
 	return op;
 }
@@ -112,7 +112,7 @@ static bool next_job(struct dir_fs *fs, struct hold *hold, struct op **op, struc
 		TAILQ_REMOVE(&fs->closing, *file, age);
 	} else if (*op) {
 		TAILQ_REMOVE(&fs->queue, *op, entry);
-		holds_add(&fs->running, hold, &(*op)->holder, 1);
+		holds_add(&fs->running, hold, &(*op)->caller->ops.holder, 1);
 		fs->nrunning++;
 	}
 	/* What this thread gave back may be what several waited for. */

@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "holds.h"
 
-#include "weir_conn.h"
-#include "weir_request.h"
-
-struct holder holder_of(const struct weir_request *req)
-{
-	const struct weir_conn *conn = weir_request_conn(req);
-	const struct client *client = conn ? weir_conn_user(conn) : NULL;
-	struct holder holder = {.conn = conn};
-
-	if (client)
-		holder.client = client_key(client);
-	return holder;
-}
-
 bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total, uint32_t free,
 		 uint32_t need)
 {

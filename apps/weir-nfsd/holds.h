@@ -17,7 +17,6 @@
 #include "client_rules.h"
 
 struct weir_conn;
-struct weir_request;
 
 /* Who made a call. */
 struct holder {
@@ -32,9 +31,6 @@ struct hold {
 };
 
 LIST_HEAD(holds, hold);
-
-/* Of the request's connection, on its poller. */
-struct holder holder_of(const struct weir_request *req);
 
 /* Whether 'holder' may take 'need' more, where 'free' of 'total' are free. Looks at all holds if a quarter or more is in use. */
 bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total, uint32_t free,

@@ -2,14 +2,11 @@
 /* A call's way in: arguments, handles, names, back end. */
 #include "op.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "op_name.h"
 #include "op_table.h"
 #include "server.h"
-
-#define OPS_MAX 8192u
 
 /* The poller that has this request. Few have more than one lcore, and none has many. */
 static struct poller *home_of(struct server *server, const struct weir_request *req)
@@ -22,24 +19,12 @@ static struct poller *home_of(struct server *server, const struct weir_request *
 	return &server->pollers[i];
 }
 
-static struct op *op_take(struct poller *home, struct weir_request *req)
+static struct op *begin(struct poller *home, struct caller *caller, struct weir_request *req)
 {
-	struct op *op = TAILQ_FIRST(&home->free_ops);
+	struct op *op = op_take(home, caller);
 
-	if (op) {
-		TAILQ_REMOVE(&home->free_ops, op, entry);
-	} else {
-		if (home->nops == OPS_MAX)
-			return NULL;
-		op = malloc(sizeof(*op));
-		if (!op)
-			return NULL;
-		home->nops++;
-	}
-	/* Not the arguments, which are large, and written before they are read. */
-	memset(&op->res, 0, sizeof(*op) - offsetof(struct op, res));
-	op->server = home->server;
-	op->home = home;
+	if (!op)
+		return NULL;
 	op->is_away = false;
 	op->req = req;
 	op->proc = weir_request_header(req)->proc;
@@ -48,22 +33,6 @@ static struct op *op_take(struct poller *home, struct weir_request *req)
 	op->data = NULL;
 	op->data_bytes = 0;
 	return op;
-}
-
-void op_free(struct op *op)
-{
-	free(op->entries_buf);
-	TAILQ_INSERT_HEAD(&op->home->free_ops, op, entry);
-}
-
-void op_free_all(struct poller *poller)
-{
-	struct op *op;
-
-	while ((op = TAILQ_FIRST(&poller->free_ops))) {
-		TAILQ_REMOVE(&poller->free_ops, op, entry);
-		free(op);
-	}
 }
 
 /* Arguments, the bulk ones in place. */
@@ -87,34 +56,13 @@ static int get_args(struct op *op)
 	return 0;
 }
 
-/*
- * Who is at the other end of a request's connection: found out with its first call, and kept with it. NULL: the connection is gone,
- * or there is no memory.
- */
-static const struct client *client_of(struct server *server, const struct weir_request *req)
-{
-	struct weir_conn *conn = weir_request_conn(req);
-	struct client *client = conn ? weir_conn_user(conn) : NULL;
-	struct weir_peer peer;
-
-	if (client || !conn || weir_conn_peer(conn, &peer) != 0)
-		return client;
-	client = malloc(sizeof(*client));
-	if (client) {
-		client_of_peer(client, &peer, &server->exports);
-		weir_conn_set_user(conn, client);
-	}
-	return client;
-}
-
 void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
 {
 	(void)error;
 	(void)arg;
 	if (event != WEIR_CONN_CLOSED)
 		return;
-	free(weir_conn_user(conn));
-	weir_conn_set_user(conn, NULL);
+	caller_closed(conn);
 }
 
 /* A handle alone opens nothing: for a client that may not mount its export it is stale, as it is to the kernel's server. */
@@ -169,16 +117,45 @@ static void carry_out(struct op *op)
 	poller_send(op->home, owner, op, on_handed_over, op);
 }
 
+/*
+ * The client has its share of ops, or there is no memory for one more: the client is to try again. A reply for which there is
+ * no buffer waits, as one of an op does, but without an op and without the call's arguments.
+ */
+static void refuse(struct weir_request *req)
+{
+	struct weir_xdr_out *out;
+	union op_res res;
+
+	memset(&res, 0, sizeof(res));
+	res.status = NFS3ERR_JUKEBOX;
+	weir_request_forget(req);
+	out = weir_request_results(req, NFS3_RESULTS_XDR_MAX);
+	if (out) {
+		op_procs[weir_request_header(req)->proc].put(out, &res);
+		weir_request_reply(req);
+		return;
+	}
+	weir_request_set_user(req, NULL);
+	weir_request_release_args(req);
+	if (weir_request_wait(req) != 0)
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+}
+
 void op_handle(struct weir_request *req, void *arg)
 {
 	struct server *server = arg;
 	const struct client *client;
 	enum weir_rpc_auth_stat auth;
 	enum nfs3_status status;
+	struct caller *caller;
 	struct op *op;
 
 	if (weir_request_is_carried_out(req)) { /* there was no buffer for the reply */
-		op_reply(weir_request_user(req));
+		op = weir_request_user(req);
+		if (op)
+			op_reply(op);
+		else
+			refuse(req);
 		return;
 	}
 	if (weir_request_header(req)->proc == NFS3_NULL) {
@@ -186,10 +163,10 @@ void op_handle(struct weir_request *req, void *arg)
 			weir_request_reply(req);
 		return;
 	}
-	op = op_take(home_of(server, req), req);
+	caller = caller_of(req, &server->exports);
+	op = caller ? begin(home_of(server, req), caller, req) : NULL;
 	if (!op) {
-		weir_request_forget(req);
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+		refuse(req);
 		return;
 	}
 	if (get_args(op) != 0) {
@@ -197,14 +174,7 @@ void op_handle(struct weir_request *req, void *arg)
 		op_free(op);
 		return;
 	}
-	client = client_of(server, req);
-	if (!client) {
-		weir_request_forget(req);
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		op_free(op);
-		return;
-	}
-	op->holder = holder_of(req);
+	client = &caller->client;
 	status = server->is_stopping ? NFS3ERR_JUKEBOX : check_handles(op);
 	if (status == NFS3_OK)
 		status = check_rules(op, client);
@@ -234,6 +204,7 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct
 	const struct export_rules *rules;
 	const struct client *client;
 	struct nfs3_write_args args;
+	struct caller *caller;
 	struct export *export;
 	struct handle_id id;
 	struct cred cred;
@@ -247,7 +218,8 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct
 	if (handle_check(&server->key, &server->exports, &args.fh, &export, &id) != NFS3_OK ||
 	    !export->ops->place)
 		return -1;
-	client = client_of(server, req);
+	caller = caller_of(req, &server->exports);
+	client = caller ? &caller->client : NULL;
 	rules = client ? client_rules(client, &server->exports, export) : NULL;
 	if (!rules || rules->is_read_only)
 		return -1;

@@ -18,13 +18,15 @@
 #include <sys/queue.h>
 #include <time.h>
 
+#include "caller.h"
 #include "cred.h"
 #include "fs.h"
 #include "handle.h"
-#include "holds.h"
 #include "nfs3_xdr.h"
 #include "weir_conn.h"
 #include "weir_request.h"
+
+#define OPS_MAX 8192u /* of a poller */
 
 struct op;
 struct poller;
@@ -80,7 +82,7 @@ struct op {
 	bool is_away; /* with an owner that is not its home, or back from there */
 	struct op_mail mail;
 	struct export *export;
-	struct holder holder;
+	struct caller *caller;
 	const struct export_rules *rules; /* by which the caller may use the export */
 	struct cred cred;
 	union op_args args;
@@ -135,6 +137,13 @@ enum nfs3_status op_entries_begin(struct op *op);
 bool op_entry(struct op *op, const struct nfs3_entry *entry);
 
 /* For op.c, op_done.c and poller.c. */
+
+/*
+ * Take an op for a call of the caller. What comes before 'res' is not set, apart from 'server', 'home' and 'caller'.
+ *
+ * Returns NULL if the client or its connection has its share of the poller's ops, or if there is no memory.
+ */
+struct op *op_take(struct poller *home, struct caller *caller);
 void op_reply(struct op *op);
 void op_free(struct op *op);
 void op_free_all(struct poller *poller);

@@ -21,6 +21,7 @@ int poller_init(struct poller *poller, struct server *server, int cpu)
 	poller->cpu = cpu;
 	TAILQ_INIT(&poller->free_ops);
 	TAILQ_INIT(&poller->outbox);
+	LIST_INIT(&poller->op_holds);
 	rc = weir_engine_create(&server->profile, &poller->engine);
 	if (rc != 0)
 		fprintf(stderr, "weir-nfsd: no engine (driver %s): %s\n", server->profile.driver,

@@ -28,8 +28,9 @@ struct poller {
 	bool has_thread;
 	int cpu; /* -1: any */
 	struct op_list free_ops;
-	uint32_t nops;	/* made so far */
-	uint32_t naway; /* ops of this home that their owners have */
+	struct holds op_holds; /* of the ops that are not free, by connection */
+	uint32_t nops_used;    /* that are not free */
+	uint32_t naway;	       /* ops of this home that their owners have */
 	struct op_list outbox;
 };
 

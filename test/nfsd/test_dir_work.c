@@ -19,6 +19,7 @@ static struct dir_fs fs;
 static struct export export;
 static struct poller owner;
 static struct op slow[SLOW], quick[QUICK];
+static struct caller slow_callers[SLOW], quick_callers[QUICK];
 static sem_t begun, go_on, done;
 
 void __wrap_dir_carry_out(struct dir_fs *of, struct op *op);
@@ -70,11 +71,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void begin(struct op *op, uint32_t conn, uint32_t user)
+static void begin(struct op *op, struct caller *caller, uint32_t conn, uint32_t user)
 {
-	*op = (struct op){.export = &export};
-	op->holder.conn = (const struct weir_conn *)(uintptr_t)conn;
-	op->holder.client = (struct client_key){.kind = CLIENT_KEY_USER, .uid = user};
+	caller->ops.holder.conn = (const struct weir_conn *)(uintptr_t)conn;
+	caller->ops.holder.client = (struct client_key){.kind = CLIENT_KEY_USER, .uid = user};
+	*op = (struct op){.export = &export, .caller = caller};
 	dir_work(&fs, op);
 }
 
@@ -84,10 +85,10 @@ static void slow_calls(uint32_t nconns, uint32_t most)
 	int left;
 
 	for (uint32_t i = 0; i < SLOW; i++)
-		begin(&slow[i], 100 + i % nconns, 1);
+		begin(&slow[i], &slow_callers[i], 100 + i % nconns, 1);
 	wait_for(&begun, most);
 	for (uint32_t i = 0; i < QUICK; i++) {
-		begin(&quick[i], 200 + i, 2 + i % 2);
+		begin(&quick[i], &quick_callers[i], 200 + i, 2 + i % 2);
 		wait_for(&done, 1);
 	}
 	sem_getvalue(&begun, &left);

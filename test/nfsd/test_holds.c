@@ -11,34 +11,19 @@
 
 #include "client_rules.h"
 #include "holds.h"
-#include "weir_conn.h"
-#include "weir_request.h"
 
 #define TOTAL 100u
 
 static struct exports exports;
-static struct client clients[2];
 static struct hold first;
 static struct holds holds;
 
-struct weir_conn *__wrap_weir_request_conn(const struct weir_request *req);
-void *__wrap_weir_conn_user(const struct weir_conn *conn);
-
-/* A request and its connection are the client that they belong to. */
-struct weir_conn *__wrap_weir_request_conn(const struct weir_request *req)
+static struct holder holder_of(const struct weir_peer *peer)
 {
-	return (struct weir_conn *)(uintptr_t)req;
-}
+	static struct client client;
 
-void *__wrap_weir_conn_user(const struct weir_conn *conn)
-{
-	return (void *)(uintptr_t)conn;
-}
-
-static struct holder holder(uint32_t i, const struct weir_peer *peer)
-{
-	client_of_peer(&clients[i], peer, &exports);
-	return holder_of((struct weir_request *)&clients[i]);
+	client_of_peer(&client, peer, &exports);
+	return (struct holder){.client = client_key(&client)};
 }
 
 static void set_peer(struct weir_peer *peer, const char *address)
@@ -62,7 +47,7 @@ static bool takes(const char *a, const char *b)
 	set_peer(&peers[0], a);
 	set_peer(&peers[1], b);
 	for (uint32_t i = 0; i < 2; i++)
-		holders[i] = holder(i, &peers[i]);
+		holders[i] = holder_of(&peers[i]);
 	holds_add(&holds, &first, &holders[0], 45);
 	may = holds_allow(&holds, &holders[1], TOTAL, TOTAL - 45, 30);
 	holds_remove(&first);
