@@ -2,6 +2,7 @@
 /* A client's memory and connections. */
 #include "client.h"
 #include "connect_hint.h"
+#include "interrupt.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -116,7 +117,7 @@ static uint32_t max_connecting(const struct client *client)
 
 static void poll_until_connecting(struct client *client, uint32_t few)
 {
-	while (client->nlinks - client->ngone - client->nopen > few)
+	while (client->nlinks - client->ngone - client->nopen > few && !bench_interrupted(client->shared))
 		if (poll_once(client) == 0)
 			sched_yield();
 }
@@ -174,7 +175,10 @@ int client_connect(struct client *client)
 		if (rc == 0)
 			rc = client->result.first_error ? client->result.first_error : -ECONNREFUSED;
 		usleep(10000);
-	} while (retries-- > 0 && !client->shared->failed && !responder_is_gone(client->shared));
+	} while (retries-- > 0 && !client->shared->failed && !responder_is_gone(client->shared) &&
+		 !bench_interrupted(client->shared));
+	if (bench_interrupted(client->shared))
+		return -EINTR;
 	if (client->shared->failed || responder_is_gone(client->shared))
 		return -ECANCELED; /* the other side said why */
 	fprintf(stderr, "weir-bench: can't connect to '%s': %s%s\n", client->shared->addr, strerror(-rc),

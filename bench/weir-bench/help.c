@@ -57,7 +57,7 @@ static const char *const lines[] = {
 	"or as A:B:+STEP, such as --size 512:1m:x2. All combinations are run, a row of the table for each.",
 	"",
 	"Where:",
-	"  --listen ADDR      be the responder, until interrupted",
+	"  --listen ADDR      be the responder, until SIGINT (Ctrl-C) or SIGTERM",
 	"  --connect ADDR     be the requester of a responder that runs elsewhere",
 	"  --threads          both sides as threads of one process",
 	"  --lcores LIST      cores to pin to, e.g. 0,1 or 0-3: the first half calls, the second answers; "
@@ -98,7 +98,9 @@ static const char *const lines[] = {
 	"  --help, --version",
 	"",
 	"Exit status: 0; 1: calls failed, results were wrong, a side did not start, or a report can't be",
-	"written; 2: usage; 3: all is well but for a threshold that was not met.",
+	"written; 2: usage; 3: all is well but for a threshold that was not met; 128: SIGINT (Ctrl-C) or",
+	"SIGTERM ended the runs early: the reports are of what was measured until then, and are marked",
+	"'interrupted'. A second signal ends weir-bench at once, without a report.",
 	"",
 	"Drivers:",
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "interrupt.h"
 #include "steady.h"
 #include "turns.h"
 #include "worker.h"
@@ -74,6 +75,12 @@ static inline uint64_t begin_turn(struct loop *loop)
 	return loop->turns.now_ticks;
 }
 
+/* Whether the load is to end early: no call is left, a connection was lost, or a signal came. */
+static inline bool is_over(const struct client *client)
+{
+	return client->is_stopping || client->ngone > 0 || bench_interrupted(client->shared);
+}
+
 /* Poll until 'until_ticks', or until the load ended by itself: no call is to be made any more. */
 static void run_until(struct loop *loop, uint64_t until_ticks)
 {
@@ -83,7 +90,7 @@ static void run_until(struct loop *loop, uint64_t until_ticks)
 	for (;;) {
 		uint64_t now = begin_turn(loop);
 
-		if (now >= until_ticks || client->is_stopping || client->ngone > 0)
+		if (now >= until_ticks || is_over(client))
 			return;
 		if (client->pace.is_waiting)
 			loop->turns.work += pace_start_due(&client->pace, now);
@@ -118,8 +125,7 @@ static void wait_for_others(struct loop *loop, uint64_t until_ticks)
 	uint64_t now = rte_rdtsc();
 
 	atomic_fetch_add(client->nsettled, 1);
-	while (atomic_load(client->nsettled) < client->nclients && now < until_ticks &&
-	       !client->is_stopping && client->ngone == 0) {
+	while (atomic_load(client->nsettled) < client->nclients && now < until_ticks && !is_over(client)) {
 		run_until(loop, now + bench_ns_to_ticks(TOGETHER_NS));
 		now = rte_rdtsc();
 	}
@@ -135,7 +141,7 @@ static void settle(struct loop *loop)
 	bool settled = false;
 
 	steady_init(&steady, options->steady_percent / 100);
-	while (!settled && now < end && !client->is_stopping && client->ngone == 0) {
+	while (!settled && now < end && !is_over(client)) {
 		uint64_t from = client->completed, from_ticks = now;
 
 		run_until(loop, now + bench_ns_to_ticks(STEADY_INTERVAL_NS));
@@ -200,6 +206,8 @@ static void measure(struct loop *loop)
 	if (options->calls_max)
 		run_out(loop); /* the last ones are measured, too */
 	end = rte_rdtsc();
+	r->is_cut_short = bench_interrupted(client->shared) &&
+			  (options->calls_max ? client->calls_left > 0 : end < until);
 	r->cpu = (struct bench_cpu){.busy_ticks = loop->turns.busy_ticks,
 				    .total_ticks = end - begin,
 				    .instructions = bench_cpu_read(counter) - instructions,
@@ -245,7 +253,10 @@ void client_load(struct client *client, bool shows_progress)
 	} else {
 		wait_for_others(&loop, UINT64_MAX);
 	}
-	measure(&loop);
+	if (bench_interrupted(client->shared))
+		client->result.is_cut_short = true;
+	else
+		measure(&loop);
 	client->is_measuring = false;
 	if (client->ngone > 0)
 		fprintf(stderr, "\nweir-bench: a connection was lost: %s\n",

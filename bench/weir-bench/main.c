@@ -5,12 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "report.h"
 #include "sides.h"
 #include "std_io.h"
 #include "worker.h"
 
-enum exit_status { EXIT_OK = 0, EXIT_LOAD = 1, EXIT_USAGE = 2, EXIT_THRESHOLD = 3 };
+enum exit_status { EXIT_OK = 0, EXIT_LOAD = 1, EXIT_USAGE = 2, EXIT_THRESHOLD = 3, EXIT_INTERRUPTED = 128 };
 
 /* What to do about a status of calls; NULL: it says enough. */
 static const char *cure(const struct bench_options *options, int status)
@@ -48,12 +49,30 @@ static void report_empty(const struct bench_results *results)
 				results->npoints > 1 ? " of a combination" : "");
 }
 
-static int report(const struct bench_results *results)
+/* What an interrupt left. 'points' counts all combinations that were asked for. */
+static void report_interrupt(const struct bench_results *results)
+{
+	if (results->npoints == 0)
+		fprintf(stderr,
+			"weir-bench: interrupted before anything was measured: there is no report; raise the "
+			"time limit, or lower --warmup\n");
+	else
+		fprintf(stderr, "weir-bench: interrupted: %u of %u runs are finished\n",
+			results->runs_finished, results->runs_asked);
+}
+
+static int report(struct bench_results *results)
 {
 	const struct bench_options *options = results->options;
 	uint64_t errors, failures = bench_results_verify_failures(results);
 	int first_error;
 
+	if (bench_results_interrupted(results)) {
+		bench_results_drop_empty(results);
+		report_interrupt(results);
+		if (results->npoints == 0)
+			return EXIT_INTERRUPTED;
+	}
 	if (bench_report(results) != 0)
 		return EXIT_LOAD;
 	report_empty(results);
@@ -67,6 +86,8 @@ static int report(const struct bench_results *results)
 		fprintf(stderr, "weir-bench: %llu results were wrong\n", (unsigned long long)failures);
 	if (errors > 0 || failures > 0)
 		return EXIT_LOAD;
+	if (bench_results_interrupted(results))
+		return EXIT_INTERRUPTED;
 	return bench_results_missed(results) > 0 ? EXIT_THRESHOLD : EXIT_OK;
 }
 
@@ -74,12 +95,12 @@ static int report(const struct bench_results *results)
 static int run_all(struct bench_results *results)
 {
 	const struct bench_options *options = results->options;
-	uint32_t nruns = results->npoints * options->repeat;
+	uint32_t nruns = results->runs_asked;
 	static struct bench_result result;
 	struct sides sides;
 	int rc = sides_start(&sides, options, nruns);
 
-	for (uint32_t i = 0; i < nruns && rc == 0; i++) {
+	for (uint32_t i = 0; i < nruns && rc == 0 && !bench_interrupted(sides.shared); i++) {
 		struct bench_point *point = &results->points[i % results->npoints];
 
 		if (nruns > 1 && !options->quiet && isatty(STDERR_FILENO))
@@ -87,8 +108,16 @@ static int run_all(struct bench_results *results)
 				nruns, point->options.size_bytes, point->options.depth,
 				point->options.connections, (unsigned long long)point->options.rate);
 		rc = sides_run(&sides, i, &point->options, &result);
+		if (bench_interrupted(sides.shared) && (rc != 0 || result.is_cut_short)) {
+			/* Finished runs are not mixed with a shorter one. */
+			if (results->runs_finished == 0 && result.connected && result.rtt.count > 0)
+				bench_point_add(point, &result, sides.shared);
+			rc = 0;
+			break;
+		}
 		if (rc == 0 || result.connected) {
 			bench_point_add(point, &result, sides.shared);
+			results->runs_finished++;
 			rc = 0;
 		}
 	}

@@ -20,7 +20,8 @@ static void write_run(FILE *file, const struct bench_point *point, uint32_t numb
 		run->seconds, (ull)run->calls, values[METRIC_RATE], values[METRIC_BANDWIDTH]);
 	for (uint32_t m = METRIC_MIN; m < METRICS; m++)
 		fprintf(file, ",%.0f", values[m]);
-	fprintf(file, ",%llu,%llu,%llu\n", (ull)run->late, (ull)run->untaken, (ull)run->errors);
+	fprintf(file, ",%llu,%llu,%llu,%u\n", (ull)run->late, (ull)run->untaken, (ull)run->errors,
+		(unsigned)run->is_cut_short);
 }
 
 int bench_report_csv(FILE *file, const struct bench_results *results)
@@ -32,7 +33,7 @@ int bench_report_csv(FILE *file, const struct bench_results *results)
 	      file);
 	for (uint32_t m = METRIC_MIN; m < METRICS; m++)
 		fprintf(file, ",%s_ns", bench_metric_name((enum bench_metric)m));
-	fputs(",late,untaken,errors\n", file);
+	fputs(",late,untaken,errors,interrupted\n", file);
 	for (uint32_t i = 0; i < results->npoints; i++)
 		for (uint32_t n = 0; n < results->points[i].nruns; n++)
 			write_run(file, &results->points[i], n);

@@ -75,6 +75,7 @@ static json_t *run_json(const struct bench_point *point, uint32_t number)
 	json_t *object = json_object(), *rates = json_array();
 
 	json_object_set_new(object, "seconds", json_real(run->seconds));
+	json_object_set_new(object, "interrupted", json_boolean(run->is_cut_short));
 	set_u64(object, "calls", run->calls);
 	json_object_set_new(object, "rpc_per_s", json_real(point->figures[number].values[METRIC_RATE]));
 	json_object_set_new(object, "bytes_per_s",
@@ -178,6 +179,9 @@ json_t *bench_report_json(const struct bench_results *results)
 	json_object_set_new(root, "workload", json_string(bench_workload_name(options->workload)));
 	json_object_set_new(root, "mode", json_string(bench_mode_name(options)));
 	json_object_set_new(root, "verify", json_boolean(options->verify));
+	json_object_set_new(root, "interrupted", json_boolean(bench_results_interrupted(results)));
+	set_u64(root, "runs_asked", results->runs_asked);
+	set_u64(root, "runs_finished", results->runs_finished);
 	set_u64(root, "thresholds_missed", bench_results_missed(results));
 	for (uint32_t i = 0; i < results->npoints; i++) {
 		json_t *point = json_object();

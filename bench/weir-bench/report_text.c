@@ -182,8 +182,22 @@ static void print_table(const struct bench_results *results)
 		print_thresholds(&results->points[i], true);
 }
 
+/* An interrupt is visible before any figure. */
+static void print_interrupted(const struct bench_results *results)
+{
+	if (!bench_results_interrupted(results))
+		return;
+	if (results->runs_finished == 0)
+		printf("INTERRUPTED in the first of %u runs: the figures are of a part of it\n",
+		       results->runs_asked);
+	else
+		printf("INTERRUPTED: the figures are of the %u runs that were finished, of %u\n",
+		       results->runs_finished, results->runs_asked);
+}
+
 int bench_report_text(const struct bench_results *results)
 {
+	print_interrupted(results);
 	if (results->npoints == 1)
 		print_point(&results->points[0]);
 	else

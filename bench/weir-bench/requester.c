@@ -73,6 +73,7 @@ static void add_result(struct bench_result *sum, const struct client *client)
 	sum->verify_failures += r->verify_failures;
 	add_connections(sum, client);
 	sum->connected = r->connected;
+	sum->is_cut_short |= r->is_cut_short;
 	if (sum->first_error == 0 && r->errors > 0)
 		sum->first_error = r->first_error;
 	hist_merge(&sum->rtt, &r->rtt);

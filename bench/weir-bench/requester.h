@@ -28,7 +28,8 @@ struct bench_result {
 	struct weir_engine_stats stats; /* since the warm-up's end */
 	enum weir_exposure exposure;	/* the policy in force */
 	bool connected;
-	int first_error; /* status of the first call that failed, 0: none */
+	bool is_cut_short; /* a signal came before all was measured */
+	int first_error;   /* status of the first call that failed, 0: none */
 };
 
 /* Run the load. 0, or a negative errno that was said on standard error; *result is filled either way. */

@@ -7,6 +7,7 @@
 int bench_results_init(struct bench_results *results, const struct bench_options *options)
 {
 	*results = (struct bench_results){.options = options, .npoints = bench_options_points(options)};
+	results->runs_asked = results->npoints * options->repeat;
 	results->points = calloc(results->npoints, sizeof(results->points[0]));
 	if (!results->points)
 		return -ENOMEM;
@@ -32,6 +33,21 @@ void bench_results_fini(struct bench_results *results)
 	free(results->points);
 }
 
+void bench_results_drop_empty(struct bench_results *results)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < results->npoints; i++) {
+		if (results->points[i].nruns > 0) {
+			results->points[n++] = results->points[i];
+		} else {
+			free(results->points[i].runs);
+			free(results->points[i].figures);
+		}
+	}
+	results->npoints = n;
+}
+
 void bench_point_add(struct bench_point *point, const struct bench_result *r,
 		     const struct bench_shared *shared)
 {
@@ -47,6 +63,7 @@ void bench_point_add(struct bench_point *point, const struct bench_result *r,
 		.late = r->late,
 		.untaken = r->untaken,
 		.settled = r->settled,
+		.is_cut_short = r->is_cut_short,
 		.settle_spread = r->settle_spread,
 		.settle_seconds = r->settle_seconds,
 		.series = r->series,

@@ -11,6 +11,7 @@ struct bench_run {
 	double seconds;
 	uint64_t calls, errors, late, untaken;
 	bool settled;
+	bool is_cut_short; /* by a signal: its figures are of a part of the measured time */
 	double settle_spread, settle_seconds;
 	struct series series;
 };
@@ -28,15 +29,25 @@ struct bench_results {
 	const struct bench_options *options;
 	uint32_t npoints;
 	struct bench_point *points;
+	uint32_t runs_asked, runs_finished; /* of all points; fewer are finished only after an interrupt */
 };
 
 /* 0 or -ENOMEM. */
 int bench_results_init(struct bench_results *results, const struct bench_options *options);
 void bench_results_fini(struct bench_results *results);
 
-/* Another repetition is over. */
+/* Another repetition is over, or was cut short. */
 void bench_point_add(struct bench_point *point, const struct bench_result *result,
 		     const struct bench_shared *shared);
+
+/* A signal ended the runs before all of them were finished. */
+static inline bool bench_results_interrupted(const struct bench_results *results)
+{
+	return results->runs_finished < results->runs_asked;
+}
+
+/* Forget the points that have no run. */
+void bench_results_drop_empty(struct bench_results *results);
 
 /* The medians of all metrics. */
 struct bench_figures bench_point_medians(const struct bench_point *point);

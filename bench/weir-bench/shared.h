@@ -8,6 +8,7 @@
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "counters.h"
@@ -23,6 +24,7 @@ struct bench_counters {
 struct bench_shared {
 	_Atomic uint32_t runs_begun;	/* by the requester, when there are several */
 	_Atomic uint32_t runs_answered; /* by the responder: it is done with them */
+	_Atomic uint32_t interrupted;	/* by a signal: no run is to begin, and the present one ends */
 	/* Of the present run: */
 	_Atomic uint32_t responders_ready; /* listeners that are up */
 	_Atomic uint32_t failed;	   /* a side could not start */

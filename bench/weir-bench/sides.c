@@ -11,19 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "responder.h"
 
 #define READY_MS 30000
 #define END_MS	 10000
-
-/* Set by signals: the side that stands alone ends its poll loop. */
-static struct bench_shared *shared_for_signals;
-
-static void on_signal(int signo)
-{
-	(void)signo;
-	shared_for_signals->stop = 1;
-}
 
 /* The first half of the lcores calls, the second answers; with one, both share it. */
 static void split_lcores(const struct bench_options *options, const uint32_t **requester,
@@ -84,6 +76,7 @@ int sides_start(struct sides *sides, const struct bench_options *options, uint32
 	*sides = (struct sides){.options = options, .shared = share(options)};
 	if (!sides->shared)
 		return -ENOMEM;
+	bench_interrupt_catch(sides->shared, false);
 	if (options->side != SIDE_BOTH || options->use_threads)
 		return 0;
 	sides->child = fork();
@@ -145,6 +138,8 @@ static int wait_ready(struct sides *sides)
 	for (int ms = 0; ms < READY_MS; ms++) {
 		if (sides->shared->responders_ready)
 			return 0;
+		if (bench_interrupted(sides->shared))
+			return -EINTR;
 		if (sides->shared->failed || (is_process && child_is_gone(sides)))
 			return -ECHILD;
 		usleep(1000);
@@ -238,14 +233,12 @@ void sides_end(struct sides *sides)
 
 int sides_listen(const struct bench_options *options)
 {
-	struct sigaction action = {.sa_handler = on_signal};
+	struct bench_shared *shared = share(options);
 	struct bench_options point;
 
-	shared_for_signals = share(options);
-	if (!shared_for_signals)
+	if (!shared)
 		return -ENOMEM;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	bench_interrupt_catch(shared, true);
 	bench_options_point(options, 0, &point);
-	return bench_responder_run(&point, shared_for_signals, point.lcores, point.nlcores);
+	return bench_responder_run(&point, shared, point.lcores, point.nlcores);
 }
