@@ -174,7 +174,7 @@ bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, ui
 
 uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access)
 {
-	const struct sim_key *key = key_find(qp->dev, rkey);
+	const struct sim_key *key = qp->attr.exposes ? key_find(qp->dev, rkey) : NULL;
 
 	if (!key || key->kind == SIM_LKEY || (key->access & access) != access)
 		return NULL;

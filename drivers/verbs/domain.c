@@ -73,12 +73,11 @@ void verbs_domain_deregister(struct verbs_dev *dev, const struct verbs_mr *m)
 	dev->own_places[m->place] = NULL;
 }
 
-int verbs_domain_create(struct verbs_qp *qp, bool exposes)
+int verbs_domain_create(struct verbs_qp *qp)
 {
 	struct verbs_dev *dev = qp->dev;
 	int rc = 0;
 
-	qp->exposes = exposes;
 	qp->mrs = mem_zalloc(dev->max_places * sizeof(qp->mrs[0]));
 	if (!qp->mrs)
 		return -ENOMEM;

@@ -56,13 +56,24 @@ static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
 	}
 }
 
+/*
+ * What the peer of a queue pair may do. Where registrations have remote rights, each of their keys is good for all queue pairs of
+ * the protection domain. A queue pair that exposes nothing has no remote rights itself, so that its peer cannot use a key that it
+ * has guessed. IBV_QP_ACCESS_FLAGS are set at each transition to INIT, and no later transition changes them. What this side reads
+ * and writes takes the peer's rights only.
+ */
+static unsigned access_of(const struct verbs_qp *qp)
+{
+	return IBV_ACCESS_LOCAL_WRITE | (qp->exposes ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0u);
+}
+
 /* So that receives can be posted, before it is known where it is connected to. */
 static int to_first_init(struct verbs_qp *qp)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = qp->dev->port,
-		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
+		.qp_access_flags = access_of(qp),
 	};
 	int rc = ibv_modify_qp(qp->ibv, &attr,
 			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -96,6 +107,7 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 	qp->dev = dev;
 	qp->fabric.dev = &dev->fabric;
 	qp->fabric.ctx = attr->ctx;
+	qp->exposes = attr->exposes;
 	if (srq)
 		init.cap.max_recv_wr = 0;
 	rc = queue_init(&qp->sq, attr->max_send_wr);
@@ -104,7 +116,7 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 	if (rc == 0)
 		rc = take_id(dev, qp);
 	if (rc == 0 && dev->own_sges)
-		rc = verbs_domain_create(qp, attr->exposes);
+		rc = verbs_domain_create(qp);
 	if (rc == 0)
 		rc = verbs_cq_get(dev, qp->sq.max + qp->rq.max, srq ? srq->max : 0, &qp->cq);
 	if (rc == 0) {
@@ -178,7 +190,7 @@ int verbs_qp_to_init(struct verbs_qp *qp, struct rdma_cm_id *id)
 
 	if (rdma_init_qp_attr(id, &attr, &mask) != 0)
 		return -errno;
-	attr.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+	attr.qp_access_flags = access_of(qp);
 	rc = ibv_modify_qp(qp->ibv, &attr, mask);
 	return rc > 0 ? -rc : rc;
 }

@@ -120,7 +120,7 @@ struct verbs_qp {
 	struct verbs_cq *cq;
 	struct ibv_pd *pd;	   /* of its own; NULL: the device's */
 	struct ibv_mr **mrs;	   /* what is registered there, by place */
-	bool exposes;		   /* there */
+	bool exposes;		   /* its peer may have rights to registered memory */
 	TAILQ_ENTRY(verbs_qp) own; /* of those with domains */
 	uint32_t id;		   /* its completions carry; id & dev->table_mask is its place in the table */
 	enum verbs_qp_state state; /* as the engine's thread knows it */
@@ -264,7 +264,7 @@ uint32_t verbs_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
 int verbs_domain_register(struct verbs_dev *dev, struct verbs_mr *m);
 void verbs_domain_deregister(struct verbs_dev *dev, const struct verbs_mr *m);
 /* The domain of a queue pair that is being made, and its end, when there is no queue pair any more. */
-int verbs_domain_create(struct verbs_qp *qp, bool exposes);
+int verbs_domain_create(struct verbs_qp *qp);
 void verbs_domain_destroy(struct verbs_qp *qp);
 /* What the device knows memory by, over this queue pair. */
 static inline uint32_t verbs_local_key(const struct verbs_qp *qp, uint32_t lkey)

@@ -116,8 +116,9 @@ struct fabric_qp_attr {
 	uint32_t max_inline;	/* wanted; cut to the device's */
 	uint32_t max_msg_bytes; /* the largest Send of either side: sizes driver-owned buffers */
 	uint32_t max_rd_atomic; /* READs in flight that this side starts; more are queued */
-	/* This side makes calls, so the peer may use keys of its registrations. Without it the peer gets no memory over shm and
-	 * no keys where queue pairs have domains of their own (driver.h). */
+	/* This side makes calls, so that the peer may use keys of its registrations. Without it no access by the peer succeeds,
+	 * whatever key it uses. The peer gets no memory over shm, and no keys where queue pairs have domains of their own
+	 * (driver.h). */
 	bool exposes;
 	struct fabric_srq *srq; /* where its receives come from; NULL: a queue of its own */
 	void *ctx;		/* returned in completions and events */

@@ -480,6 +480,62 @@ static void qp_destroy__keeps_the_peer_off_before_it_hears(void **state)
 	touches_nothing_behind_the_end(*state, true);
 }
 
+/* b has registered memory with all rights, but makes no calls: a gets nothing by its key, however it has learnt it. */
+static void opens_nothing(struct conf *c, enum fabric_op op)
+{
+	struct fabric_sge sge = conf_sge(&c->a, 0, 8);
+	const struct fabric_wr wr = {
+		.wr_id = 7, .op = op, .sge = &sge, .nsge = 1, .rkey = c->b.mr.rkey, .raddr = c->b.mr.raddr};
+
+	c->attr.exposes = false;
+	if (!(c->harness->shortfalls & DRIVER_UNEXPOSED_UNANSWERED)) {
+		refused(c, op, 8, c->b.mr.rkey, c->b.mr.raddr);
+		return;
+	}
+	conf_pair(c);
+	memset(c->a.mem, 0xaa, MEM_BYTES);
+	memset(c->b.map, 0xbb, MEM_BYTES + 2 * GUARD_BYTES);
+	conf_post(c, c->qp[0], &wr);
+	conf_settle(c);
+	assert_int_equal(c->a.nwcs, 0);
+	for (uint32_t i = 0; i < MEM_BYTES; i++)
+		assert_int_equal(c->a.mem[i], 0xaa);
+	for (uint32_t i = 0; i < MEM_BYTES + 2 * GUARD_BYTES; i++)
+		assert_int_equal(c->b.map[i], 0xbb);
+}
+
+static void exposes__not_and_nothing_is_read(void **state)
+{
+	opens_nothing(*state, FABRIC_READ);
+}
+
+static void exposes__not_and_nothing_is_written(void **state)
+{
+	opens_nothing(*state, FABRIC_WRITE);
+}
+
+static void exposes__not_and_it_reads_and_writes_itself(void **state)
+{
+	struct conf *c = *state;
+	struct fabric_cm_event event;
+
+	conf_listen(c);
+	c->qp[0] = conf_connect(c, &c->a);
+	event = conf_event(c, &c->b, FABRIC_CM_REQUEST);
+	c->attr.exposes = false;
+	c->qp[1] = conf_accept(c, &c->b, event.req, &c->b);
+	conf_event(c, &c->a, FABRIC_CM_ESTABLISHED);
+	conf_event(c, &c->b, FABRIC_CM_ESTABLISHED);
+	conf_fill(c->a.mem, 5000, 1);
+	conf_read(c, c->qp[1], 1, SIGNAL, conf_sge(&c->b, 0, 5000), c->a.mr.rkey, c->a.mr.raddr);
+	conf_expect(c, &c->b, 1, FABRIC_READ, FABRIC_OK);
+	assert_true(conf_filled(c->b.mem, 5000, 1));
+	conf_write(c, c->qp[1], 2, SIGNAL, conf_sge(&c->b, 0, 5000), c->a.mr.rkey, c->a.mr.raddr + 10000);
+	conf_expect(c, &c->b, 2, FABRIC_WRITE, FABRIC_OK);
+	assert_true(conf_filled(c->a.mem + 10000, 5000, 1));
+	conf_works(c, c->qp);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(write__is_there_when_the_send_completes),
 	cmocka_unit_test(write__completes_when_it_is_there),
@@ -517,6 +573,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(write_and_read_now__do_all_or_nothing),
 	cmocka_unit_test(disconnect__keeps_the_peer_off_before_it_hears),
 	cmocka_unit_test(qp_destroy__keeps_the_peer_off_before_it_hears),
+	cmocka_unit_test(exposes__not_and_nothing_is_read),
+	cmocka_unit_test(exposes__not_and_nothing_is_written),
+	cmocka_unit_test(exposes__not_and_it_reads_and_writes_itself),
 };
 
 const struct conformance_tests conformance_rdma = {tests, sizeof(tests) / sizeof(tests[0])};

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 					 .start = start,
 					 .stop = stop,
 					 .progress = progress,
-					 .shortfalls = DRIVER_SENDS_UNANSWERED,
+					 .shortfalls = DRIVER_SENDS_UNANSWERED | DRIVER_UNEXPOSED_UNANSWERED,
 					 .shows = true,
 					 .has_credentials = true};
 

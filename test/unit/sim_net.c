@@ -27,7 +27,13 @@ void sim_net_open(uint64_t seed, const struct sim_options *options, const char *
 	net.world = sim_world_create(seed, options);
 	assert_non_null(net.world);
 	net.attr = (struct fabric_qp_attr){
-		.max_send_wr = 64, .max_recv_wr = 64, .max_sge = 2, .max_inline = 64, .max_rd_atomic = 4};
+		.exposes = true,
+		.max_send_wr = 64,
+		.max_recv_wr = 64,
+		.max_sge = 2,
+		.max_inline = 64,
+		.max_rd_atomic = 4,
+	};
 	side_open(&net.a, more);
 	side_open(&net.b, more);
 	assert_int_equal(net.ops->listen(net.b.dev, "b", 2, NULL, &net.listener), 0);
