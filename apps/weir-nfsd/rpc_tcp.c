@@ -288,12 +288,55 @@ static bool serve_conn(struct rpc_tcp *tcp, struct conn *conn, short events)
 
 /* ---- the listener ---- */
 
-static void close_quietest(struct rpc_tcp *tcp)
+static bool is_of(const struct conn *conn, const char *host)
 {
-	uint32_t quietest = 0;
+	return strcmp(conn->peer.host, host) == 0;
+}
 
-	for (uint32_t i = 1; i < tcp->n; i++)
-		if (tcp->conns[i]->turn < tcp->conns[quietest]->turn)
+static uint32_t count_of(const struct rpc_tcp *tcp, const char *host)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < tcp->n; i++)
+		n += is_of(tcp->conns[i], host);
+	return n;
+}
+
+/* Whether 'a' has to go before 'b': it is of the address that has more connections, or it has been quiet for longer. */
+static bool goes_first(uint32_t a_count, const struct conn *a, uint32_t b_count, const struct conn *b)
+{
+	return a_count != b_count ? a_count > b_count : a->turn < b->turn;
+}
+
+/*
+ * Close the quietest connection of the address that has the most. If one of 'newcomer' is to take its place, that counts
+ * for its address, so that no address takes the place of one that has no more than itself.
+ */
+static void close_of_largest(struct rpc_tcp *tcp, const char *newcomer)
+{
+	uint32_t victim = 0, most = 0;
+
+	for (uint32_t i = 0; i < tcp->n; i++) {
+		const struct conn *conn = tcp->conns[i];
+		uint32_t count = 2 * count_of(tcp, conn->peer.host);
+
+		if (newcomer && is_of(conn, newcomer))
+			count += 3; /* one more, and the first among those that have as many */
+		if (most == 0 || goes_first(count, conn, most, tcp->conns[victim])) {
+			victim = i;
+			most = count;
+		}
+	}
+	close_conn(tcp, victim);
+}
+
+static void close_quietest_of(struct rpc_tcp *tcp, const char *host)
+{
+	uint32_t quietest = tcp->n;
+
+	for (uint32_t i = 0; i < tcp->n; i++)
+		if (is_of(tcp->conns[i], host) &&
+		    (quietest == tcp->n || tcp->conns[i]->turn < tcp->conns[quietest]->turn))
 			quietest = i;
 	close_conn(tcp, quietest);
 }
@@ -302,7 +345,7 @@ static void close_quietest(struct rpc_tcp *tcp)
 static void make_room(struct rpc_tcp *tcp)
 {
 	if (tcp->n > 0)
-		close_quietest(tcp);
+		close_of_largest(tcp, NULL);
 	else
 		poll(NULL, 0, NO_DESCRIPTOR_MS);
 }
@@ -346,8 +389,10 @@ static bool accept_one(struct rpc_tcp *tcp)
 		close(fd);
 		return true;
 	}
-	if (tcp->n == RPC_TCP_CONNS_MAX)
-		close_quietest(tcp);
+	if (count_of(tcp, peer.host) >= RPC_TCP_CONNS_PEER)
+		close_quietest_of(tcp, peer.host);
+	else if (tcp->n == RPC_TCP_CONNS_MAX)
+		close_of_largest(tcp, peer.host);
 	conn = calloc(1, sizeof(*conn));
 	if (!conn) {
 		close(fd);

@@ -15,10 +15,15 @@
 
 #include "weir_rpc.h"
 
-#define RPC_TCP_CONNS_MAX 64u	       /* when one more comes, the one that has been quiet for longest goes */
-#define RPC_TCP_QUIET_MS  15000u       /* without a whole call, or with a reply that is not taken: cut off */
-#define RPC_TCP_CALL_MAX  4096u	       /* bytes of a call with its record marks; MNT's are 1,872 at most */
-#define RPC_TCP_REPLY_MAX (128u << 10) /* bytes of a reply; DUMP's are 83,000 at most */
+/*
+ * The most connections, and the most of one address. When one more comes, the quietest of its own address goes, if
+ * that has as many as it may have; otherwise the quietest of the address that has the most.
+ */
+#define RPC_TCP_CONNS_MAX  64u
+#define RPC_TCP_CONNS_PEER 16u
+#define RPC_TCP_QUIET_MS   15000u	/* without a whole call, or with a reply that is not taken: cut off */
+#define RPC_TCP_CALL_MAX   4096u	/* bytes of a call with its record marks; MNT's are 1,872 at most */
+#define RPC_TCP_REPLY_MAX  (128u << 10) /* bytes of a reply; DUMP's are 83,000 at most */
 
 /* What a handler answers: 'filter' is called with 'results' before the next call. */
 struct rpc_tcp_results {

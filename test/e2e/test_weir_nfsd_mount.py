@@ -18,6 +18,7 @@ del sys.argv[1:2]
 MOUNT, LAST = 100005, 0x80000000
 NULL, MNT, DUMP, UMNT, UMNTALL, EXPORT = range(6)
 CONNS = 64  # RPC_TCP_CONNS_MAX
+CONNS_PEER = 16  # RPC_TCP_CONNS_PEER
 PATIENCE = 60
 
 
@@ -47,8 +48,8 @@ class Mount(unittest.TestCase):
         self.addCleanup(self.server.stop)
         self.handle = bytes.fromhex(self.server.line.split()[-1])
 
-    def connect(self):
-        conn = socket.create_connection(('127.0.0.1', self.port), timeout=PATIENCE)
+    def connect(self, source='127.0.0.1'):
+        conn = socket.create_connection(('127.0.0.1', self.port), timeout=PATIENCE, source_address=(source, 0))
         self.addCleanup(conn.close)
         return conn
 
@@ -144,14 +145,36 @@ class Calls(Mount):
 
 
 class Hostile(Mount):
+    def are_served(self, conns):
+        for conn in conns:
+            conn.sendall(record(call(NULL)))
+        for conn in conns:
+            self.assertEqual(self.reply(conn), self.accepted(0))
+
     def test_more_quiet_connections_than_there_may_be(self):
-        conns = [self.connect() for _ in range(CONNS + 20)]
+        conns = [self.connect(f'127.0.0.{2 + i}') for i in range(CONNS + 20)]
         self.mounts()
         # The quietest went, in the order in which they came.
-        for conn in conns[:20]:
+        self.are_served(conns[21:])
+        for conn in conns[:21]:
             self.assertTrue(self.is_closed(conn))
-        conns[-1].sendall(record(call(NULL)))
-        self.assertEqual(self.reply(conns[-1]), self.accepted(0))
+
+    def test_an_address_displaces_its_own_connections(self):
+        others = [self.connect('127.0.0.2') for _ in range(CONNS_PEER)] + [self.connect('127.0.0.3')]
+        conns = [self.connect() for _ in range(CONNS + 20)]
+        self.mounts()
+        self.are_served(others)
+        self.are_served(conns[1 - CONNS_PEER:])
+        for conn in conns[:1 - CONNS_PEER]:
+            self.assertTrue(self.is_closed(conn))
+
+    def test_one_more_displaces_the_address_that_has_the_most(self):
+        # The quietest of all are of addresses that have one each.
+        single = [self.connect(f'127.0.1.{1 + i}') for i in range(15)]
+        many = [self.connect(f'127.0.0.{2 + i // CONNS_PEER}') for i in range(CONNS - len(single))]
+        self.mounts()
+        self.are_served(single + many[1:])
+        self.assertTrue(self.is_closed(many[0]))
 
     def test_pieces_of_records_hold_nobody_up(self):
         quiet = []
