@@ -50,7 +50,7 @@ void dir_worked(struct dir_fs *fs, struct op *op)
 		dir_work_close(fs, op->fs_data); /* it failed after all */
 	/* A file that has lost a name may be gone: it must not stay open. */
 	if (op->res.status == NFS3_OK && (op->proc == NFS3_REMOVE || op->proc == NFS3_RENAME))
-		dir_fd_forget(fs, &op->id2);
+		dir_fd_forget(fs, &op->caller->ops.holder, &op->id2);
 	op_done(op);
 }
 

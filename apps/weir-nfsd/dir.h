@@ -50,9 +50,10 @@ struct dir_grant {
 /* An open file. */
 struct dir_fd {
 	struct handle_id id;
-	bool is_written;   /* open for writing, only; else for reading, only */
-	bool is_forgotten; /* to be closed when it is no longer in use */
-	bool is_dirty;	   /* was written to since the start of the latest sync */
+	struct holder holder; /* whose thread closes it: whose call opened or removed it */
+	bool is_written;      /* open for writing, only; else for reading, only */
+	bool is_forgotten;    /* to be closed when it is no longer in use */
+	bool is_dirty;	      /* was written to since the start of the latest sync */
 	int fd;
 	uint32_t refs;
 	uint64_t used_ns;
@@ -123,7 +124,7 @@ struct dir_fs {
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake;
 	struct op_list queue;
-	struct holds running; /* a thread for each call that one has */
+	struct holds running; /* one for each call or close that a thread has */
 	uint32_t nrunning;
 	struct dir_fd_list closing;
 	bool stop;
@@ -143,8 +144,11 @@ int dir_work_start(struct dir_fs *fs);
 void dir_work_stop(struct dir_fs *fs);
 /* Let a thread have the call: dir_carry_out() there, dir_worked() back on the poller. */
 void dir_work(struct dir_fs *fs, struct op *op);
-/* Let a thread close and free it, after a sync if it is dirty: nobody could be told later of what was lost.
- * When there are no threads any more, at once. The poller. */
+/*
+ * Let a thread close and free it, after a sync if it is dirty: nobody could be told later of what was
+ * lost. A close can take as long as a call, and counts as one of file->holder's. When there are no
+ * threads any more, the file is closed at once. The poller.
+ */
 void dir_work_close(struct dir_fs *fs, struct dir_fd *file);
 /* For good, on this thread and those that it makes: quotas bind all, who come from clients. Never on one that polls, as the kernel
  * then refuses it its RDMA device. 0 or -errno. */
@@ -250,16 +254,20 @@ int dir_stable_end(int dir, int rc);
 void dir_fds_start(struct dir_fs *fs);
 /* With a reference; NULL: not open. */
 struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is_written);
-/* Any thread. NULL: no memory, and 'fd' is still the caller's. */
-struct dir_fd *dir_fd_make(const struct handle_id *id, bool is_written, int fd);
+/* Any thread; 'holder' is who made the call that opened it. NULL: no memory, and 'fd' is still the caller's. */
+struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written, int fd);
 /* With a reference: this one, or that which was there already. */
 struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_fd *file);
 void dir_fd_put(struct dir_fs *fs, struct dir_fd *file);
 /* The same file, opened for the other purpose, if it is; without a reference. */
 struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file);
-void dir_fd_forget(struct dir_fs *fs, const struct handle_id *id); /* close it as soon as it is not in use */
-void dir_fds_shrink(struct dir_fs *fs, uint32_t n);		   /* close 'n', or all that are not in use */
-void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns);		   /* close some that are idle */
+/*
+ * Close it as soon as it is not in use. Its last close may be slow, as that of a large file which
+ * was removed: it counts as a job of 'holder', who made the call that is the reason.
+ */
+void dir_fd_forget(struct dir_fs *fs, const struct holder *holder, const struct handle_id *id);
+void dir_fds_shrink(struct dir_fs *fs, uint32_t n);    /* close 'n', or all that are not in use */
+void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns); /* close some that are idle */
 void dir_fds_close(struct dir_fs *fs);
 
 /* dir_ring.c */

@@ -4,7 +4,7 @@
  * not used for a while, as what is open can't be run as a program, unmounted or, when it was removed, given back.
  *
  * What is read and what is written are opened each for itself. Threads close, as the last close of a removed file frees it, which
- * may take long.
+ * may take long. A close counts as a job of the client that is the reason for it (holds.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -65,12 +65,13 @@ struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is
 	return file;
 }
 
-struct dir_fd *dir_fd_make(const struct handle_id *id, bool is_written, int fd)
+struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written, int fd)
 {
 	struct dir_fd *file = calloc(1, sizeof(*file));
 
 	if (file) {
 		file->id = *id;
+		file->holder = *holder;
 		file->is_written = is_written;
 		file->fd = fd;
 		dir_sync_init(file);
@@ -104,14 +105,17 @@ void dir_fd_put(struct dir_fs *fs, struct dir_fd *file)
 		drop(fs, file);
 }
 
-void dir_fd_forget(struct dir_fs *fs, const struct handle_id *id)
+void dir_fd_forget(struct dir_fs *fs, const struct holder *holder, const struct handle_id *id)
 {
 	for (int is_written = 0; is_written < 2 && id->len_bytes > 0; is_written++) {
 		struct dir_fd *file = find(fs, id, is_written);
 
-		if (file && file->refs == 0)
+		if (!file)
+			continue;
+		file->holder = *holder;
+		if (file->refs == 0)
 			drop(fs, file);
-		else if (file)
+		else
 			file->is_forgotten = true;
 	}
 }

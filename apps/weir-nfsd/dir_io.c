@@ -161,7 +161,7 @@ void dir_open_data(struct dir_fs *fs, struct op *op)
 		op->res.status = dir_status(fd);
 		return;
 	}
-	op->fs_data = dir_fd_make(&op->id, op->proc == NFS3_WRITE, fd);
+	op->fs_data = dir_fd_make(&op->caller->ops.holder, &op->id, op->proc == NFS3_WRITE, fd);
 	if (!op->fs_data) {
 		close(fd);
 		op->res.status = NFS3ERR_JUKEBOX;
@@ -313,7 +313,7 @@ static void refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file, enum n
 	post_attr(op, file->fd, &st);
 	op->res.status = status;
 	if (status == NFS3ERR_STALE)
-		dir_fd_forget(fs, &op->id);
+		dir_fd_forget(fs, &op->caller->ops.holder, &op->id);
 	dir_fd_put(fs, file);
 	op_done(op);
 }

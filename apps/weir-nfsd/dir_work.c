@@ -77,67 +77,83 @@ static void close_file(struct dir_fs *fs, struct dir_fd *file)
 	free(file);
 }
 
-/* The first call in the queue whose client may have one more thread: slow calls of one leave threads to others. NULL: none. */
-static struct op *next_op(const struct dir_fs *fs)
+/* Whether one more thread may work for this client: slow calls and closes of one leave threads to others. */
+static bool may_have_thread(const struct dir_fs *fs, const struct holder *holder)
 {
+	return holds_allow(&fs->running, holder, DIR_THREADS, DIR_THREADS - fs->nrunning, 1);
+}
+
+/* What a thread does next: a call or the close of a file. */
+struct job {
 	struct op *op;
+	struct dir_fd *file;
+	struct hold hold; /* of a thread, for the call's or the file's client */
+};
 
-	TAILQ_FOREACH(op, &fs->queue, entry)
-	if (holds_allow(&fs->running, &op->caller->ops.holder, DIR_THREADS, DIR_THREADS - fs->nrunning, 1))
-		break;
-	return op;
+/* The lock is held. Returns whether there is a job that can begin now, which is then in *job. */
+static bool find_job(struct dir_fs *fs, struct job *job)
+{
+	job->op = NULL;
+	/* Closes come first, because they make room for the files that calls open. */
+	TAILQ_FOREACH(job->file, &fs->closing, age)
+	if (may_have_thread(fs, &job->file->holder))
+		return true;
+	TAILQ_FOREACH(job->op, &fs->queue, entry)
+	if (may_have_thread(fs, &job->op->caller->ops.holder))
+		return true;
+	return false;
 }
 
-/* The lock is held. False: there is none now. */
-static bool find_job(struct dir_fs *fs, struct op **op, struct dir_fd **file)
+static bool has_jobs(const struct dir_fs *fs)
 {
-	/* First, as it makes room for files that calls open. */
-	*file = TAILQ_FIRST(&fs->closing);
-	*op = *file ? NULL : next_op(fs);
-	return *file || *op;
+	return !TAILQ_EMPTY(&fs->closing) || !TAILQ_EMPTY(&fs->queue);
 }
 
-/* What there is to do, one of both; false: stop. 'hold' is that of the call that this thread had before, if it had one. */
-static bool next_job(struct dir_fs *fs, struct hold *hold, struct op **op, struct dir_fd **file)
+/* Wait for the next job. *job is this thread's last one, if it had any. Returns false when there will be no more. */
+static bool next_job(struct dir_fs *fs, struct job *job)
 {
+	bool is_found;
+
 	pthread_mutex_lock(&fs->lock);
-	if (hold->n > 0) {
-		holds_remove(hold);
-		hold->n = 0;
+	if (job->hold.n > 0) {
+		holds_remove(&job->hold);
+		job->hold.n = 0;
 		fs->nrunning--;
 	}
-	while (!find_job(fs, op, file) && !(fs->stop && TAILQ_EMPTY(&fs->queue)))
+	while (!(is_found = find_job(fs, job)) && !(fs->stop && !has_jobs(fs)))
 		pthread_cond_wait(&fs->wake, &fs->lock);
-	if (*file) {
-		TAILQ_REMOVE(&fs->closing, *file, age);
-	} else if (*op) {
-		TAILQ_REMOVE(&fs->queue, *op, entry);
-		holds_add(&fs->running, hold, &(*op)->caller->ops.holder, 1);
+	if (job->file)
+		TAILQ_REMOVE(&fs->closing, job->file, age);
+	else if (job->op)
+		TAILQ_REMOVE(&fs->queue, job->op, entry);
+	if (is_found) {
+		holds_add(&fs->running, &job->hold,
+			  job->file ? &job->file->holder : &job->op->caller->ops.holder, 1);
 		fs->nrunning++;
 	}
-	/* What this thread gave back may be what several waited for. */
-	if (!TAILQ_EMPTY(&fs->queue))
+	/* Several threads may wait for what this one gave back; at the end, all wait for the last job. */
+	if (fs->stop)
+		pthread_cond_broadcast(&fs->wake);
+	else if (has_jobs(fs))
 		pthread_cond_signal(&fs->wake);
 	pthread_mutex_unlock(&fs->lock);
-	return *file || *op;
+	return is_found;
 }
 
 static void *run(void *arg)
 {
 	struct dir_fs *fs = arg;
-	struct hold hold = {.n = 0};
-	struct dir_fd *file;
-	struct op *op;
+	struct job job = {.op = NULL};
 
 	dir_obey_quotas(); /* as it did when the ring's writer was registered */
-	while (next_job(fs, &hold, &op, &file)) {
-		if (file) {
-			close_file(fs, file);
+	while (next_job(fs, &job)) {
+		if (job.file) {
+			close_file(fs, job.file);
 			continue;
 		}
-		dir_carry_out(fs, op);
+		dir_carry_out(fs, job.op);
 		/* A full mailbox empties: the poller never waits for this thread. */
-		while (weir_engine_post(fs->export->owner->engine, on_posted, op) != 0)
+		while (weir_engine_post(fs->export->owner->engine, on_posted, job.op) != 0)
 			sched_yield();
 	}
 	return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of a dir export: calls of one client that do not end leave threads to others. */
+/* Threads of a dir export: calls and closes of one client that do not end leave threads to others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,12 +8,15 @@
 #include <cmocka.h>
 
 #include <semaphore.h>
+#include <stdlib.h>
 
 #include "dir.h"
 #include "poller.h"
 
 #define SLOW  40u /* calls of a client, which end when the test says so */
 #define QUICK 20u /* of others, one at a time */
+
+#define SLOW_FD 1000000 /* no file has this descriptor: its close ends when the test says so */
 
 static struct dir_fs fs;
 static struct export export;
@@ -22,17 +25,32 @@ static struct op slow[SLOW], quick[QUICK];
 static struct caller slow_callers[SLOW], quick_callers[QUICK];
 static sem_t begun, go_on, done;
 
+int __real_close(int fd);
+int __wrap_close(int fd);
 void __wrap_dir_carry_out(struct dir_fs *of, struct op *op);
 int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg);
+
+static void be_slow(void)
+{
+	sem_post(&begun);
+	while (sem_wait(&go_on) != 0)
+		;
+}
 
 void __wrap_dir_carry_out(struct dir_fs *of, struct op *op)
 {
 	(void)of;
-	if (op >= slow && op < slow + SLOW) {
-		sem_post(&begun);
-		while (sem_wait(&go_on) != 0)
-			;
-	}
+	if (op >= slow && op < slow + SLOW)
+		be_slow();
+}
+
+int __wrap_close(int fd)
+{
+	if (fd != SLOW_FD)
+		return __real_close(fd);
+	be_slow();
+	sem_post(&done);
+	return 0;
 }
 
 int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg)
@@ -71,21 +89,56 @@ static int teardown(void **state)
 	return 0;
 }
 
+static struct holder holder_for(uint32_t conn, uint32_t user)
+{
+	return (struct holder){
+		.conn = (const struct weir_conn *)(uintptr_t)conn,
+		.client = {.kind = CLIENT_KEY_USER, .uid = user},
+	};
+}
+
 static void begin(struct op *op, struct caller *caller, uint32_t conn, uint32_t user)
 {
-	caller->ops.holder.conn = (const struct weir_conn *)(uintptr_t)conn;
-	caller->ops.holder.client = (struct client_key){.kind = CLIENT_KEY_USER, .uid = user};
+	caller->ops.holder = holder_for(conn, user);
 	*op = (struct op){.export = &export, .caller = caller};
 	dir_work(&fs, op);
 }
 
-/* By 'nconns' connections, 'most' are carried out at a time. Calls that came later, of other clients, end before them. */
-static void slow_calls(uint32_t nconns, uint32_t most)
+static void begin_call(uint32_t i, uint32_t conn, uint32_t user)
+{
+	begin(&slow[i], &slow_callers[i], conn, user);
+}
+
+/* Close a file that a call of this client has opened. */
+static void begin_close(uint32_t i, uint32_t conn, uint32_t user)
+{
+	const struct handle_id id = {.len_bytes = 0};
+	const struct holder holder = holder_for(conn, user);
+	struct dir_fd *file = dir_fd_make(&holder, &id, i % 2 == 0, SLOW_FD);
+
+	assert_non_null(file);
+	dir_work_close(&fs, file);
+}
+
+static void begin_either(uint32_t i, uint32_t conn, uint32_t user)
+{
+	if (i % 2 == 0)
+		begin_close(i, conn, user);
+	else
+		begin_call(i, conn, user);
+}
+
+/*
+ * Jobs of one client, by 'nconns' connections: 'most' are carried out at a time. Calls that came
+ * later, of other clients, end before them.
+ */
+static void slow_jobs(void (*begin_slow)(uint32_t i, uint32_t conn, uint32_t user), uint32_t nconns,
+		      uint32_t most)
 {
 	int left;
 
 	for (uint32_t i = 0; i < SLOW; i++)
-		begin(&slow[i], &slow_callers[i], 100 + i % nconns, 1);
+		begin_slow(i, 100 + i % nconns, 1);
 	wait_for(&begun, most);
 	for (uint32_t i = 0; i < QUICK; i++) {
 		begin(&quick[i], &quick_callers[i], 200 + i, 2 + i % 2);
@@ -102,13 +155,64 @@ static void slow_calls(uint32_t nconns, uint32_t most)
 static void threads__of_one_connection(void **state)
 {
 	(void)state;
-	slow_calls(1, 4);
+	slow_jobs(begin_call, 1, 4);
 }
 
 static void threads__of_one_client(void **state)
 {
 	(void)state;
-	slow_calls(8, 5);
+	slow_jobs(begin_call, 8, 5);
+}
+
+static void threads__that_close_for_one_connection(void **state)
+{
+	(void)state;
+	slow_jobs(begin_close, 1, 4);
+}
+
+static void threads__that_close_for_one_client(void **state)
+{
+	(void)state;
+	slow_jobs(begin_close, 8, 5);
+}
+
+static void threads__that_close_and_call_for_one_client(void **state)
+{
+	(void)state;
+	slow_jobs(begin_either, 8, 5);
+}
+
+/* Others close, too, while one client's closes do not end. */
+static void threads__closes_of_others_overtake(void **state)
+{
+	int left;
+
+	(void)state;
+	for (uint32_t i = 0; i < SLOW; i++)
+		begin_close(i, 100 + i % 8, 1);
+	wait_for(&begun, 5);
+	begin_close(0, 200, 2);
+	wait_for(&begun, 1);
+	sem_getvalue(&begun, &left);
+	assert_int_equal(left, 0);
+	for (uint32_t i = 0; i <= SLOW; i++)
+		sem_post(&go_on);
+	wait_for(&done, SLOW + 1);
+}
+
+/* The threads end after all files are closed, whoever opened them. */
+static void stop__closes_all(void **state)
+{
+	int closed;
+
+	(void)state;
+	for (uint32_t i = 0; i < SLOW; i++) {
+		begin_close(i, 100, 1);
+		sem_post(&go_on);
+	}
+	dir_work_stop(&fs);
+	sem_getvalue(&done, &closed);
+	assert_int_equal(closed, SLOW);
 }
 
 int main(void)
@@ -116,6 +220,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(threads__of_one_connection, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads__of_one_client, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__that_close_for_one_connection, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__that_close_for_one_client, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__that_close_and_call_for_one_client, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__closes_of_others_overtake, setup, teardown),
+		cmocka_unit_test_setup_teardown(stop__closes_all, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("dir_work", tests, NULL, NULL);
