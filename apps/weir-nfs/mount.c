@@ -19,6 +19,7 @@ static int call(const struct mount_options *options, uint32_t proc, xdrproc_t pu
 		void *res, char why[TCP_RPC_TEXT])
 {
 	char name[] = "weir-nfs";
+	gid_t gids[WEIR_RPC_GIDS_MAX];
 	struct tcp_rpc rpc;
 	AUTH *auth;
 	int rc = tcp_rpc_open(&rpc, options->host, options->port, MOUNT3_PROGRAM, MOUNT3_VERSION,
@@ -26,7 +27,8 @@ static int call(const struct mount_options *options, uint32_t proc, xdrproc_t pu
 
 	if (rc != 0)
 		return rc;
-	auth = authunix_create(name, options->uid, options->gid, 0, NULL);
+	memcpy(gids, options->gids, sizeof(gids));
+	auth = authunix_create(name, options->uid, options->gid, (int)options->ngids, gids);
 	if (auth) {
 		if (rpc.client->cl_auth)
 			auth_destroy(rpc.client->cl_auth);

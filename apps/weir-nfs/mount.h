@@ -4,8 +4,11 @@
 
 /* The MOUNT protocol, version 3 (RFC 1813 appendix I), over TCP: from an export's name to its root's handle. */
 
+#include <sys/types.h>
+
 #include "mount3.h"
 #include "tcp_rpc.h"
+#include "weir_rpc.h"
 
 struct mount_options {
 	const char *host;
@@ -13,6 +16,8 @@ struct mount_options {
 	uint16_t rpcbind_port;
 	uint32_t uid;
 	uint32_t gid;
+	uint32_t ngids; /* the user's other groups, as far as AUTH_SYS has room for them */
+	gid_t gids[WEIR_RPC_GIDS_MAX];
 	uint32_t timeout_ms;
 };
 

@@ -447,6 +447,18 @@ static int first_pass(int argc, char **argv, const struct command *commands, uin
 	return 0;
 }
 
+/* This process's groups, when it speaks for its own user. */
+static void find_groups(struct mount_options *mount)
+{
+	gid_t gids[NGROUPS_MAX];
+	int n = mount->uid == geteuid() ? getgroups(NGROUPS_MAX, gids) : 0;
+
+	while (mount->ngids < WEIR_RPC_GIDS_MAX && (int)mount->ngids < n) {
+		mount->gids[mount->ngids] = gids[mount->ngids];
+		mount->ngids++;
+	}
+}
+
 int nfs_options_parse(int argc, char **argv, const struct command *commands, uint32_t ncommands,
 		      struct nfs_options *o)
 {
@@ -480,6 +492,7 @@ int nfs_options_parse(int argc, char **argv, const struct command *commands, uin
 		return -1;
 	o->mount.uid = o->uid;
 	o->mount.gid = o->gid;
+	find_groups(&o->mount);
 	o->mount.timeout_ms = o->profile.connect_timeout_ms;
 	return 0;
 }

@@ -103,7 +103,7 @@ static int find_root(struct session *session)
 	return 0;
 }
 
-/* Who we are. The groups are this process's own, when it speaks for its own user. */
+/* Who we are, as MOUNT is told, too. */
 static int make_cred(struct session *session)
 {
 	struct weir_rpc_auth_sys sys = {
@@ -111,17 +111,14 @@ static int make_cred(struct session *session)
 		.uid = session->options->uid,
 		.gid = session->options->gid,
 	};
+	const struct mount_options *mount = &session->options->mount;
 	char name[65] = "";
-	gid_t gids[256];
-	int n = 0;
 
 	gethostname(name, sizeof(name) - 1);
 	sys.name = name;
 	sys.name_len_bytes = (uint32_t)strnlen(name, sizeof(name));
-	if (sys.uid == geteuid())
-		n = getgroups((int)(sizeof(gids) / sizeof(gids[0])), gids);
-	for (int i = 0; i < n && sys.ngids < WEIR_RPC_GIDS_MAX; i++)
-		sys.gids[sys.ngids++] = gids[i];
+	for (; sys.ngids < mount->ngids; sys.ngids++)
+		sys.gids[sys.ngids] = mount->gids[sys.ngids];
 	return weir_rpc_auth_sys_encode(&sys, session->cred_body, &session->cred);
 }
 

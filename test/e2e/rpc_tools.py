@@ -36,6 +36,7 @@ class Daemon(threading.Thread):
         super().__init__(daemon=True)
         self.answer = answer
         self.calls = []
+        self.credential = None # of the latest call: flavor, body
         self.socket = listener or socket.create_server(('127.0.0.1', 0))
         self.port = None if listener else self.socket.getsockname()[1]
         self.start()
@@ -59,9 +60,9 @@ class Daemon(threading.Thread):
                     return
                 body = Reader(conn.recv(struct.unpack('>I', head)[0] & 0x7fffffff, socket.MSG_WAITALL))
                 xid, _, _, program, version, proc = (body.word() for _ in range(6))
-                for _ in range(2):
-                    body.word()
-                    body.opaque()
+                self.credential = body.word(), body.opaque()
+                body.word()
+                body.opaque()
                 self.calls.append((program, version, proc))
                 results = self.answer(program, version, proc, body)
                 if results is not None:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How weir-nfs finds a server's ports and an export's root: rpcbind and MOUNT over TCP, right, wrong and silent."""
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -9,7 +10,7 @@ import time
 import unittest
 
 from nfs_tools import NFS, TRANSPORT, USAGE, Client, Server, unique
-from rpc_tools import Daemon, opaque, word
+from rpc_tools import Daemon, Reader, opaque, word
 
 CLIENT, WRONG = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1:3]
@@ -58,6 +59,27 @@ class Ports(Daemons):
         self.assertEqual(self.path, b'/x')
         self.assertEqual(self.rpcbind.calls, [(RPCBIND, 3, 3)])
         self.assertEqual(self.mount.calls, [(MOUNT, 3, 1), (MOUNT, 3, 3)])
+
+    def groups(self):
+        """Of the latest call's credential, which is an AUTH_SYS."""
+        flavor, body = self.mount.credential
+        self.assertEqual(flavor, 1)
+        body = Reader(body)
+        body.word()
+        body.opaque()
+        uid, _, n = body.word(), body.word(), body.word()
+        return uid, [body.word() for _ in range(n)]
+
+    def test_mount_is_called_with_the_groups_of_its_user(self):
+        client, groups = self.client(), os.getgroups()[:16]
+        if os.geteuid() == 0:
+            groups = list(range(3000, 3016))
+            client.command = [shutil.which('setpriv'), '--groups', ','.join(map(str, groups + [3016])), *client.command]
+        client.ok(self, 'ls')
+        self.assertEqual(self.groups(), (os.geteuid(), groups))
+        # Another user's are not known.
+        client.ok(self, '--uid', str(os.geteuid() + 1), 'ls')
+        self.assertEqual(self.groups(), (os.geteuid() + 1, []))
 
     def test_a_port_that_is_given_needs_no_rpcbind(self):
         self.client('--mount-port', str(self.mount.port)).ok(self, 'ls')
