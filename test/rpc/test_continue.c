@@ -24,7 +24,6 @@ static void eight(struct weir_profile *profile)
 	profile->transmissions = 8;
 	profile->long_buffers = profile->bulk_buffers = 3 * CALLS;
 	profile->long_buffer_bytes = profile->bulk_buffer_bytes = 1u << 16;
-	profile->call_timeout_ms = 2000;
 }
 
 static int setup(void **state)

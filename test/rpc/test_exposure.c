@@ -19,7 +19,6 @@ static struct outcome outcome, other;
 static void few_windows(struct weir_profile *profile)
 {
 	profile->windows = 64;
-	profile->call_timeout_ms = 2000;
 }
 
 static int setup_pair(void **state)

@@ -34,7 +34,6 @@ static void on_event(struct weir_conn *c, enum weir_conn_event event, int error,
 static void quick(struct weir_profile *profile)
 {
 	profile->connect_timeout_ms = 4000;
-	profile->group_timeout_ms = 20;
 	profile->transmissions = 4;
 }
 
@@ -502,6 +501,8 @@ static void reply__one_that_does_not_end_gives_its_buffers_back(void **state)
 	begin(16, 7);
 	call(8, 12000);
 	xid = expect_call(XMTREQ, 1, 3);
+	/* For this test only: over a device, the transmissions of a group may be further apart than that. */
+	pair.client->profile.group_timeout_ms = 20;
 	for (uint32_t i = 0; i < 30; i++) {
 		r = xmtresp(xid, 3, 28);
 		put_results(&r, xid, 0);
