@@ -14,6 +14,7 @@
 #include "sim_world.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +134,7 @@ int sim_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 		return -ENOMEM;
 	listener->dev = dev;
 	listener->ctx = ctx;
-	listener->backlog = backlog > 0 ? backlog : 1;
+	backlog_init(&listener->backlog, backlog > 0 ? backlog : 1);
 	snprintf(listener->addr, sizeof(listener->addr), "%s", addr);
 	TAILQ_INSERT_TAIL(&dev->world->listeners, listener, entry);
 	*out = listener;
@@ -143,7 +144,7 @@ int sim_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 static void req_free(struct sim_world *world, struct fabric_conn_req *req)
 {
 	if (req->listener)
-		req->listener->nwaiting--;
+		backlog_remove(&req->listener->backlog, &req->waiting);
 	TAILQ_REMOVE(&world->reqs, req, entry);
 	free(req);
 }
@@ -207,14 +208,36 @@ int sim_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	return 0;
 }
 
+static struct fabric_conn_req *req_of(struct backlog_entry *waiting)
+{
+	return (struct fabric_conn_req *)((uintptr_t)waiting - offsetof(struct fabric_conn_req, waiting));
+}
+
+/* Whether a request of this device may wait at the listener. Another may have to give way to it. */
+static bool admit(struct fabric_listener *listener, const struct backlog_peer *peer)
+{
+	struct backlog_entry *oldest;
+
+	if (!backlog_is_full(&listener->backlog))
+		return true;
+	listener->dev->base.stats.requests_displaced++;
+	oldest = backlog_displaced(&listener->backlog, peer);
+	if (oldest) {
+		entry_drop(listener->dev, &req_of(oldest)->request);
+		refuse(listener->dev->world, req_of(oldest));
+	}
+	return oldest != NULL;
+}
+
 static void request(struct sim_qp *qp)
 {
+	const struct backlog_peer peer = {{qp->dev->number}};
 	struct sim_world *world = qp->dev->world;
 	struct fabric_listener *listener = listener_find(world, qp->addr);
 	struct fabric_conn_req *req;
 	struct sim_cm_entry *entry;
 
-	if (!listener || listener->nwaiting >= listener->backlog) {
+	if (!listener || !admit(listener, &peer)) {
 		answer(qp, SIM_ANSWER_REFUSE);
 		return;
 	}
@@ -226,7 +249,7 @@ static void request(struct sim_qp *qp)
 	req->listener = listener;
 	req->qp = qp->number;
 	TAILQ_INSERT_TAIL(&world->reqs, req, entry);
-	listener->nwaiting++;
+	backlog_add(&listener->backlog, &req->waiting, &peer);
 	entry = &req->request;
 	entry->req = req;
 	entry->event.req = req;
@@ -361,6 +384,8 @@ uint32_t sim_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 	while (n < max && (entry = TAILQ_FIRST(&dev->cm))) {
 		if (entry->event.kind == FABRIC_CM_ESTABLISHED)
 			entry->qp->may_send = true;
+		if (entry->req && entry->req->listener)
+			backlog_remove(&entry->req->listener->backlog, &entry->req->waiting);
 		events[n++] = entry->event;
 		entry_drop(dev, entry);
 	}

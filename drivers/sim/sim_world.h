@@ -16,6 +16,7 @@
 
 #include <sys/queue.h>
 
+#include "backlog.h"
 #include "driver.h"
 #include "sim.h"
 
@@ -166,8 +167,7 @@ struct fabric_listener {
 	TAILQ_ENTRY(fabric_listener) entry;
 	struct sim_dev *dev;
 	void *ctx;
-	uint32_t backlog;
-	uint32_t nwaiting;
+	struct backlog backlog; /* requests that were not polled yet, by 'waiting' */
 	char addr[FABRIC_ADDR_MAX];
 };
 
@@ -175,6 +175,7 @@ struct fabric_conn_req {
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	struct fabric_listener *listener; /* NULL: closed since */
 	uint32_t qp;			  /* that connects */
+	struct backlog_entry waiting;	  /* in the listener's backlog, until it is polled */
 	struct sim_cm_entry request;
 };
 

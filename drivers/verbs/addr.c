@@ -90,3 +90,16 @@ void verbs_addr_print(const struct sockaddr *addr, char *text, size_t size)
 		snprintf(text, size, "%s:%u", host, ntohs(in->sin_port));
 	}
 }
+
+struct backlog_peer verbs_addr_peer(const struct sockaddr *addr)
+{
+	struct in6_addr host = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	struct backlog_peer peer;
+
+	if (addr->sa_family == AF_INET6)
+		host = ((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr;
+	else
+		memcpy(host.s6_addr + 12, &((const struct sockaddr_in *)(const void *)addr)->sin_addr, 4);
+	memcpy(peer.id, host.s6_addr, sizeof(peer.id));
+	return peer;
+}

@@ -187,6 +187,7 @@ uint32_t verbs_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 	if (__builtin_expect(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0, 1))
 		return 0;
 	fdev->stats.remote_access_errors += atomic_exchange(&dev->nerrors, 0);
+	fdev->stats.requests_displaced += atomic_exchange(&dev->ndisplaced, 0);
 	verbs_lock();
 	while (n < max && (e = TAILQ_FIRST(&dev->events))) {
 		struct verbs_link *link = e->link;
@@ -195,7 +196,7 @@ uint32_t verbs_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 		e->is_queued = false;
 		atomic_fetch_sub(&dev->nevents, 1);
 		if (e->event.kind == FABRIC_CM_REQUEST) {
-			link->listener->nwaiting--;
+			backlog_remove(&link->listener->backlog, &link->waiting);
 			link->listener = NULL;
 		} else if (link) {
 			take_note(link->qp, e->event.kind);

@@ -7,6 +7,7 @@
  * DISCONNECTED; each once, and then it is DEAD, and waits for the engine to destroy it.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "alloc.h"
@@ -172,20 +173,53 @@ static void on_rejected(struct verbs_link *link, int status, const struct rdma_c
 	verbs_event_push(link, FABRIC_CM_REJECTED, 0, param->private_data, param->private_data_len);
 }
 
-/* A peer wants to connect. NULL, or the identifier if it is refused: to be destroyed. */
+static struct verbs_link *link_of(struct backlog_entry *entry)
+{
+	return (struct verbs_link *)((uintptr_t)entry - offsetof(struct verbs_link, waiting));
+}
+
+/* A request that the engine has not been told of ends. Its identifier, which is to be destroyed. */
+static struct rdma_cm_id *displace(struct verbs_link *link)
+{
+	struct rdma_cm_id *id = link->id;
+
+	verbs_event_drop_all(link);
+	backlog_remove(&link->listener->backlog, &link->waiting);
+	TAILQ_REMOVE(&link->dev->links, link, entry);
+	id->context = NULL; /* what else comes of it is nobody's */
+	mem_free(link);
+	return id;
+}
+
+/*
+ * A peer wants to connect. Requests wait until the engine's thread polls, in a limited number, which peers share (backlog.h).
+ * Returns the identifier of a request that is refused, which is to be destroyed: this one, or one that gives way to it. NULL: there
+ * is none.
+ */
 static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 {
 	struct fabric_listener *listener = event->listen_id->context;
 	const struct rdma_conn_param *param = &event->param.conn;
+	const struct backlog_peer peer = verbs_addr_peer(rdma_get_peer_addr(event->id));
+	struct backlog_entry *oldest;
+	struct rdma_cm_id *refused = NULL;
 	struct verbs_link *link;
 
 	event->id->context = NULL;
-	if (listener->is_closing || listener->nwaiting >= listener->backlog ||
-	    atomic_load(&listener->dev->is_dead))
+	if (listener->is_closing || atomic_load(&listener->dev->is_dead))
 		return event->id;
 	link = mem_zalloc(sizeof(*link));
 	if (!link)
 		return event->id;
+	if (backlog_is_full(&listener->backlog)) {
+		atomic_fetch_add(&listener->dev->ndisplaced, 1);
+		oldest = backlog_displaced(&listener->backlog, &peer);
+		if (!oldest) {
+			mem_free(link);
+			return event->id;
+		}
+		refused = displace(link_of(oldest));
+	}
 	event->id->context = link;
 	link->id = event->id;
 	link->dev = listener->dev;
@@ -194,10 +228,10 @@ static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 	/* The numbers are named from this side already: what the peer starts is ours to answer. */
 	link->responder_resources = param->responder_resources;
 	link->initiator_depth = param->initiator_depth;
-	listener->nwaiting++;
+	backlog_add(&listener->backlog, &link->waiting, &peer);
 	TAILQ_INSERT_TAIL(&link->dev->links, link, entry);
 	verbs_event_push(link, FABRIC_CM_REQUEST, 0, param->private_data, param->private_data_len);
-	return NULL;
+	return refused;
 }
 
 static void on_disconnected(struct verbs_link *link)

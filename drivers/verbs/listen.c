@@ -100,7 +100,7 @@ int verbs_listen(struct fabric_dev *fdev, const char *text, uint32_t backlog, vo
 	listener->is_listener = true;
 	listener->dev = dev;
 	listener->ctx = ctx;
-	listener->backlog = backlog ? backlog : 1;
+	backlog_init(&listener->backlog, backlog ? backlog : 1);
 	if (rdma_create_id(verbs_hub_channel(), &listener->id, listener, RDMA_PS_TCP) != 0) {
 		rc = -errno;
 		mem_free(listener);
@@ -110,7 +110,7 @@ int verbs_listen(struct fabric_dev *fdev, const char *text, uint32_t backlog, vo
 	TAILQ_INSERT_TAIL(&dev->listeners, listener, entry);
 	verbs_unlock();
 	if (rdma_bind_addr(listener->id, (struct sockaddr *)&addr) != 0 ||
-	    rdma_listen(listener->id, (int)listener->backlog) != 0) {
+	    rdma_listen(listener->id, (int)listener->backlog.max) != 0) {
 		rc = why_not_bound(&addr, -errno);
 		VERBS_LOG(ERR, "can't listen at %s: %s%s\n", text, strerror(-rc), what_to_do(rc));
 		verbs_unlisten(listener);

@@ -41,6 +41,7 @@
 #include <rdma/rdma_cma.h>
 #include <rte_log.h>
 
+#include "backlog.h"
 #include "driver.h"
 #include "verbs_options.h"
 
@@ -162,6 +163,7 @@ struct fabric_conn_req {
 	struct verbs_dev *dev;		  /* that gets its events */
 	struct verbs_qp *qp;		  /* NULL until there is one, and again when it is destroyed */
 	struct fabric_listener *listener; /* of a request that was not polled yet */
+	struct backlog_entry waiting;	  /* in that listener's backlog, then */
 	enum verbs_link_state state;
 	bool breaks;		 /* this side ends it, for an error */
 	uint8_t initiator_depth; /* READs in flight that we start, and that the peer may */
@@ -181,8 +183,7 @@ struct fabric_listener {
 	struct verbs_dev *dev;
 	void *ctx;
 	bool is_closing;
-	uint32_t backlog;
-	uint32_t nwaiting;	 /* requests that were not polled yet */
+	struct backlog backlog;	 /* requests that were not polled yet, by 'waiting' */
 	struct verbs_event lost; /* the device is gone */
 	TAILQ_ENTRY(fabric_listener) entry;
 };
@@ -229,9 +230,10 @@ struct verbs_dev {
 	struct ibv_sge sges[VERBS_CHAIN];
 
 	/* shared with the hub's thread */
-	_Atomic uint32_t nevents; /* in 'events'; read without the lock */
-	_Atomic uint32_t nerrors; /* of remote access, that the statistics do not show yet */
-	_Atomic bool is_dead;	  /* the device is gone or broken for good */
+	_Atomic uint32_t nevents;    /* in 'events'; read without the lock */
+	_Atomic uint32_t nerrors;    /* of remote access, that the statistics do not show yet */
+	_Atomic uint32_t ndisplaced; /* requests for connections that were not let wait, likewise */
+	_Atomic bool is_dead;	     /* the device is gone or broken for good */
 	TAILQ_HEAD(, verbs_event) events;
 	struct verbs_links links;
 	TAILQ_HEAD(, fabric_listener) listeners;
@@ -241,6 +243,8 @@ struct verbs_dev {
 /* addr.c: ADDR, ADDR:PORT, [ADDR6] or [ADDR6]:PORT, in numbers. 0 or -EINVAL, logged. */
 int verbs_addr_parse(const char *text, struct sockaddr_storage *addr);
 void verbs_addr_print(const struct sockaddr *addr, char *text, size_t size);
+/* Who a peer is, whatever port it uses. An IPv4 address and the IPv6 address that it is mapped to are the same peer. */
+struct backlog_peer verbs_addr_peer(const struct sockaddr *addr);
 
 /* memory.c */
 int verbs_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,

@@ -69,8 +69,9 @@ struct weir_engine_stats {
 	uint64_t connections_refused; /**< of peers */
 	uint64_t peer_limit_refused;  /**< of these, those over the profile's connections_peer */
 	uint64_t connections_evicted; /**< they gave way to those of peers with fewer, as no place was left */
-	uint64_t requests_displaced;  /**< so did requests for connections before the engine saw them */
-	uint64_t idle_timeouts;	      /**< connections that ended as no call came, by idle_timeout_ms */
+	uint64_t
+		requests_displaced; /**< so did requests for connections, or were refused, before the engine saw them */
+	uint64_t idle_timeouts; /**< connections that ended as no call came, by idle_timeout_ms */
 	/** Over shm, connections that were not made as the driver's options do not name the peer's user. */
 	uint64_t users_refused;
 	uint64_t maps_refused;	   /**< over shm, connections ended by map_bytes_peer or mappings_peer */

@@ -179,7 +179,7 @@ struct fabric_stats {
 	uint64_t rnr; /* a message met no posted receive */
 	uint64_t remote_access_errors;
 	uint64_t users_refused; /* connections, as the peer's user may not be connected with */
-	/* Requests for connections that gave way to those of peers with fewer, before the engine saw them. */
+	/* Requests for connections that gave way to others (backlog.h), or were refused, before the engine saw them. */
 	uint64_t requests_displaced;
 	uint64_t maps_refused;	  /* connections ended, as the peer's memory would take more than it may */
 	uint64_t protocol_errors; /* the peer's ring, control message or key table made no sense */

@@ -210,9 +210,10 @@ static void local_inv__of_what_the_peer_has_invalidated(void **state)
 	sim_net_close();
 }
 
-static void listen__backlog_is_a_limit(void **state)
+/* Two places, which one peer takes: its next request displaces its own, and one of another peer as well. */
+static void listen__backlog_is_shared_by_peers(void **state)
 {
-	struct fabric_qp *qps[3];
+	struct fabric_qp *qps[3], *other;
 	struct fabric_cm_event event;
 
 	(void)state;
@@ -220,13 +221,21 @@ static void listen__backlog_is_a_limit(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(net.ops->connect(net.a.dev, "b", &net.attr, NULL, 0, &qps[i]), 0);
 	assert_int_equal(sim_net_event(net.a.dev, FABRIC_CM_FAILED).error, -ECONNREFUSED);
-	for (int i = 0; i < 2; i++) {
-		event = sim_net_event(net.b.dev, FABRIC_CM_REQUEST);
-		assert_int_equal(net.ops->reject(net.b.dev, event.req, NULL, 0), 0);
-		sim_net_event(net.a.dev, FABRIC_CM_REJECTED);
-	}
+	assert_int_equal(net.b.dev->stats.requests_displaced, 1);
+	assert_int_equal(net.ops->connect(net.b.dev, "b", &net.attr, NULL, 0, &other), 0);
+	assert_int_equal(sim_net_event(net.a.dev, FABRIC_CM_FAILED).error, -ECONNREFUSED);
+	assert_int_equal(net.b.dev->stats.requests_displaced, 2);
+	event = sim_net_event(net.b.dev, FABRIC_CM_REQUEST);
+	assert_string_equal(event.peer.address, "sim-1");
+	assert_int_equal(net.ops->reject(net.b.dev, event.req, NULL, 0), 0);
+	event = sim_net_event(net.b.dev, FABRIC_CM_REQUEST);
+	assert_string_equal(event.peer.address, "sim-2");
+	assert_int_equal(net.ops->reject(net.b.dev, event.req, NULL, 0), 0);
+	sim_net_event(net.a.dev, FABRIC_CM_REJECTED);
+	sim_net_event(net.b.dev, FABRIC_CM_REJECTED);
 	for (int i = 0; i < 3; i++)
 		net.ops->qp_destroy(qps[i]);
+	net.ops->qp_destroy(other);
 	sim_net_close();
 }
 
@@ -359,7 +368,7 @@ int main(void)
 		cmocka_unit_test(bind__over_memory_without_a_key),
 		cmocka_unit_test(bind__wants_a_free_window),
 		cmocka_unit_test(local_inv__of_what_the_peer_has_invalidated),
-		cmocka_unit_test(listen__backlog_is_a_limit),
+		cmocka_unit_test(listen__backlog_is_shared_by_peers),
 		cmocka_unit_test(connect__unanswered_is_failed),
 		cmocka_unit_test(sim_kill__peer_notices),
 		cmocka_unit_test(sim_kill__before_the_answer),
