@@ -86,6 +86,10 @@ static const char *advice(bool is_ring, int rc)
 		       "kernel.io_uring_disabled, which is to be 0, and the seccomp filter of the container "
 		       "or service "
 		       "that this runs in. Back end ram does without";
+	if (is_ring && rc == -ENOMEM)
+		return ". The memory that io_uring reads and writes is locked, and this process may lock too "
+		       "little (RLIMIT_MEMLOCK): 'ulimit -l unlimited', LimitMEMLOCK=infinity of a systemd "
+		       "unit, or the capability CAP_IPC_LOCK lifts that";
 	return rc == -EOPNOTSUPP ? ". Its file system has no file handles" : "";
 }
 

@@ -50,20 +50,24 @@ static int for_readers(int fd)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* What peers are given of a memfd. NULL: there is no descriptor, or no memory. */
-static struct shm_shown *shown_new(int fd, uint64_t fd_offset, uint32_t access)
+/* Makes what peers are given of a memfd. Returns 0, -ENOMEM, or why there is no descriptor. */
+static int shown_new(int fd, uint64_t fd_offset, uint32_t access, struct shm_shown **out)
 {
 	struct shm_shown *shown = mem_zalloc(sizeof(*shown));
+	int rc;
 
 	if (!shown)
-		return NULL;
+		return -ENOMEM;
 	shown->is_writable = peers_write(access);
 	shown->fd_offset = fd_offset;
 	shown->fd = shown->is_writable ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : for_readers(fd);
-	if (shown->fd >= 0)
-		return shown;
+	if (shown->fd >= 0) {
+		*out = shown;
+		return 0;
+	}
+	rc = -errno;
 	mem_free(shown);
-	return NULL;
+	return rc;
 }
 
 void shm_shown_free(struct shm_shown *shown)
@@ -118,9 +122,10 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	if (is_shared && (fd < 0 || !mapping_is_memfd(fd)))
 		return -EOPNOTSUPP;
 	if (is_shared) {
-		shown = shown_new(fd, fd_offset, access);
-		if (!shown)
-			return -ENOSPC;
+		int rc = shown_new(fd, fd_offset, access, &shown);
+
+		if (rc != 0)
+			return rc;
 		if (peers_write(access))
 			guard = guard_own(dev, addr, len, fd);
 	}

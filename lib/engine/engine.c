@@ -12,6 +12,7 @@
 #include "eal.h"
 #include "engine.h"
 #include "forked.h"
+#include "limit.h"
 #include "log.h"
 #include "mailbox.h"
 #include "peer.h"
@@ -262,7 +263,7 @@ static uint32_t chunk_bytes(const struct weir_engine *engine)
 	return engine->uses_windows || engine->own_domains ? 0 : engine->dev->attr.chunk_bytes;
 }
 
-int weir_engine_create(const struct weir_profile *profile, struct weir_engine **out)
+static int create(const struct weir_profile *profile, struct weir_engine **out)
 {
 	struct weir_engine *engine;
 	struct fabric_dev_config config = {
@@ -349,6 +350,14 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	return 0;
 }
 
+int weir_engine_create(const struct weir_profile *profile, struct weir_engine **out)
+{
+	int rc = create(profile, out);
+
+	mem_explain_limit(rc);
+	return rc;
+}
+
 void weir_engine_destroy(struct weir_engine *engine)
 {
 	struct engine_orphan *orphan;
@@ -412,6 +421,7 @@ int weir_engine_add_region(struct weir_engine *engine, struct weir_region *regio
 	if (i == ENGINE_REGIONS_MAX)
 		return -ENOSPC;
 	rc = mem_region_register(region, &engine->registrar);
+	mem_explain_limit(rc);
 	if (rc == 0 && i == engine->nregions)
 		engine->regions[engine->nregions++] = region;
 	return rc;

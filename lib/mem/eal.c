@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/select.h>
 #include <unistd.h>
 
@@ -16,8 +17,9 @@
 
 #include "mem_log.h"
 
-#define MEMORY_MB    256u /* of address space; taken page by page as it is used */
-#define LCORES_BYTES 4096u
+#define MEMORY_MB	256u /* of address space; taken page by page as it is used */
+#define LCORES_BYTES	4096u
+#define EAL_DESCRIPTORS 8u /* it opens five at the start */
 
 /* "0@(2-5,7)": lcore 0 on the CPUs that this thread may use, so that EAL pins nobody to one of them. */
 static int lcore_unpinned(char *arg, size_t size)
@@ -102,6 +104,22 @@ static bool finds_cpus(void)
 	return false;
 }
 
+/* A thread of EAL ends the process where it cannot open what it needs. Returns 0, or -errno where so many cannot be opened. */
+static int check_descriptors(void)
+{
+	int fds[EAL_DESCRIPTORS], rc = 0;
+	uint32_t n = 0;
+
+	for (; n < EAL_DESCRIPTORS && rc == 0; n++) {
+		fds[n] = eventfd(0, EFD_CLOEXEC);
+		rc = fds[n] < 0 ? -errno : 0;
+	}
+	n -= rc != 0;
+	while (n > 0)
+		close(fds[--n]);
+	return rc;
+}
+
 static int eal_start(const struct mem_eal_options *options)
 {
 	/* EAL permutes its arguments and may keep pointers to them: writable, and never freed. */
@@ -125,6 +143,8 @@ static int eal_start(const struct mem_eal_options *options)
 		rc = lcore_unpinned(lcores, sizeof(lcores));
 	else if ((size_t)snprintf(lcores, sizeof(lcores), "%s", options->lcores) >= sizeof(lcores))
 		rc = -E2BIG;
+	if (rc == 0)
+		rc = check_descriptors();
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < RTE_DIM(fixed); i++)

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "limit.h"
 #include "mem_log.h"
 #include "resize.h"
 
@@ -254,7 +255,7 @@ static bool options_valid(const struct weir_region_options *options)
 	return options->numa_node >= -1;
 }
 
-int weir_region_create(const struct weir_region_options *options, struct weir_region **out)
+static int create(const struct weir_region_options *options, struct weir_region **out)
 {
 	struct weir_region *region;
 	int rc;
@@ -273,6 +274,14 @@ int weir_region_create(const struct weir_region_options *options, struct weir_re
 	}
 	*out = region;
 	return 0;
+}
+
+int weir_region_create(const struct weir_region_options *options, struct weir_region **out)
+{
+	int rc = create(options, out);
+
+	mem_explain_limit(rc);
+	return rc;
 }
 
 /* Check the file behind adopted memory, and learn its page size. */

@@ -17,7 +17,8 @@
  * of the program gets that number, and messages for the terminal are written into it.
  *
  * The substitutes are opened in the wrong direction. A read or write fails with EBADF, as on the closed descriptor, so that
- * a program which cannot write its results still reports that. SIGPIPE is ignored for the same reason.
+ * a program which cannot write its results still reports that. SIGPIPE and SIGXFSZ (RLIMIT_FSIZE) are ignored for the same
+ * reason.
  */
 static inline void std_io_start(void)
 {
@@ -29,6 +30,7 @@ static inline void std_io_start(void)
 			(void)!open("/", O_RDONLY | O_DIRECTORY);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 /* Write what standard output still buffers. Returns 0, or -1 after a message: some of the output is lost. */

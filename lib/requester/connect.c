@@ -11,6 +11,7 @@
 #include "alloc.h"
 #include "call_pool.h"
 #include "forked.h"
+#include "limit.h"
 #include "planted.h"
 #include "windows.h"
 
@@ -95,6 +96,7 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 		     : -ENOMEM;
 	engine_peer_put(engine, account);
 	if (rc != 0) {
+		mem_explain_limit(rc);
 		requester_free(req);
 		return rc;
 	}
@@ -111,6 +113,7 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 	conn->remakes = how == WEIR_RECONNECT_ON;
 	rc = conn_connect(conn, addr);
 	if (rc != 0) {
+		mem_explain_limit(rc);
 		if (conn->qp) {
 			conn->ops->disconnect(conn->qp);
 			conn->ops->qp_destroy(conn->qp);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "limit.h"
 
 /* Over shm, a connection whose peer is writing to this side's memory takes two seconds to end. */
 #define PLACE_WAIT_NS 5000000000u
@@ -49,6 +50,12 @@ void responder_refuse(struct weir_engine *engine, const struct responder_handove
 	engine_log_peer(engine, &engine->refusals, "connection from %s refused: %s",
 			handover->event.peer.address, why);
 	engine->ops->reject(engine->dev, handover->event.req, NULL, 0);
+}
+
+static void refuse_for(struct weir_engine *engine, const struct responder_handover *handover, int rc)
+{
+	mem_explain_limit(rc);
+	responder_refuse(engine, handover, why_refused(rc));
 }
 
 /* 0: the request has been dealt with. Else nothing was done about it: -EBUSY or -ENOBUFS, there is no place; -ENOMEM; or what
@@ -142,7 +149,7 @@ static bool on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	if (rc == 0) {
 		arrival_end(arrival);
 	} else if ((rc != -EBUSY && rc != -ENOBUFS) || now_ns >= arrival->deadline_ns) {
-		responder_refuse(engine, &arrival->handover, why_refused(rc));
+		refuse_for(engine, &arrival->handover, rc);
 		arrival_end(arrival);
 	}
 	return true;
@@ -253,6 +260,6 @@ void responder_accept(struct weir_engine *engine, const struct responder_handove
 			rc = await_place(engine, handover, account, rc);
 	}
 	if (rc != 0)
-		responder_refuse(engine, handover, why_refused(rc));
+		refuse_for(engine, handover, rc);
 	engine_peer_put(engine, account);
 }

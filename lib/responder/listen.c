@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "forked.h"
+#include "limit.h"
 
 #define LINGER_NS 10000000u /* for Sends to arrive that nobody asked a completion of */
 
@@ -301,6 +302,7 @@ int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_
 		rc = engine->ops->listen(engine->dev, addr, ENGINE_REQUESTS_MAX, &listener->ep,
 					 &listener->fabric);
 	if (rc != 0) {
+		mem_explain_limit(rc);
 		on_reap(&listener->ep);
 		return rc;
 	}

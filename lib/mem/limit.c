@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "limit.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+
+#include "mem_log.h"
+
+static bool is_limited(int resource, unsigned long long *value)
+{
+	struct rlimit limit;
+
+	if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		return false;
+	*value = limit.rlim_cur;
+	return true;
+}
+
+static void explain_descriptors(void)
+{
+	static atomic_flag done = ATOMIC_FLAG_INIT;
+	unsigned long long value;
+
+	if (is_limited(RLIMIT_NOFILE, &value) && !atomic_flag_test_and_set(&done))
+		MEM_LOG(ERR,
+			"this process may have %llu descriptors open (RLIMIT_NOFILE), and has no more: "
+			"'ulimit -n', or LimitNOFILE= of a systemd unit, raises that",
+			value);
+}
+
+/* The kernel counts address space, whether it is used or not. */
+static void explain_memory(void)
+{
+	static atomic_flag done = ATOMIC_FLAG_INIT;
+	unsigned long long value;
+
+	if (is_limited(RLIMIT_AS, &value) && !atomic_flag_test_and_set(&done))
+		MEM_LOG(ERR,
+			"the address space of this process is limited to %llu MiB (RLIMIT_AS), which may be "
+			"too "
+			"little: 'ulimit -v unlimited', or LimitAS=infinity of a systemd unit, lifts that",
+			value >> 20);
+}
+
+static void explain_threads(void)
+{
+	static atomic_flag done = ATOMIC_FLAG_INIT;
+	unsigned long long value;
+
+	if (is_limited(RLIMIT_NPROC, &value) && !atomic_flag_test_and_set(&done))
+		MEM_LOG(ERR,
+			"this process's user may have %llu threads (RLIMIT_NPROC), which may be too few: "
+			"'ulimit -u', or LimitNPROC= and TasksMax= of a systemd unit, raises that",
+			value);
+}
+
+void mem_explain_limit(int rc)
+{
+	switch (rc) {
+	case -EMFILE:
+		explain_descriptors();
+		break;
+	case -EAGAIN: /* a thread was not created: for its number, or for the memory of its stack */
+		explain_threads();
+		explain_memory();
+		break;
+	case -ENOMEM:
+		explain_memory();
+		break;
+	default:
+		break;
+	}
+}
