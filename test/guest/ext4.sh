@@ -2,10 +2,12 @@
 # Sourced by the scripts: a file system for weir-nfsd's back end dir, which wants one with file handles. On a RAM disk: writes for good are done at once there,
 # a loop device has threads take turns for each.
 
-ext4_up() { # MIB DIRECTORY
-	modprobe brd rd_nr=1 rd_size=$(($1 * 1024))
+ext4_up() { # MIB DIRECTORY [OPTION...], of mkfs.ext4
+	local mib=$1 directory=$2
+	shift 2
+	modprobe brd rd_nr=1 rd_size=$((mib * 1024))
 	modprobe ext4
-	mkfs.ext4 -q -b 4096 /dev/ram0
-	mount /dev/ram0 "$2"
-	rmdir "$2/lost+found"
+	mkfs.ext4 -q -b 4096 "$@" /dev/ram0
+	mount /dev/ram0 "$directory"
+	rmdir "$directory/lost+found"
 }
