@@ -19,6 +19,7 @@ MOUNT, LAST = 100005, 0x80000000
 NULL, MNT, DUMP, UMNT, UMNTALL, EXPORT = range(6)
 MNT_OK, MNT_NOENT, MNT_ACCES = 0, 2, 13
 CONNS = 64  # RPC_TCP_CONNS_MAX
+CONNS_PEER = 16  # RPC_TCP_CONNS_PEER
 NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
 
@@ -151,7 +152,9 @@ clients = uid:0
         self.assertEqual(self.mounts('127.0.0.6'), [])
 
     def test_who_may_mount_nothing_is_not_answered(self):
-        idle = [self.connect('127.0.0.2') for _ in range(CONNS)]
+        # All that the table has room for, by addresses with their full share of it.
+        idle = [self.connect(f'127.0.0.{source}') for source in (1, 2, 3, 6) for _ in range(CONNS_PEER)]
+        self.assertEqual(len(idle), CONNS)
         for conn in idle:
             self.results(conn, NULL)
         for _ in range(CONNS):
