@@ -319,6 +319,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	TAILQ_INIT(&engine->lines);
 	TAILQ_INIT(&engine->spare_lines);
 	TAILQ_INIT(&engine->all);
+	backlog_init(&engine->arrivals, ENGINE_REQUESTS_MAX);
 	TAILQ_INIT(&engine->ticking);
 	TAILQ_INIT(&engine->quiet);
 	TAILQ_INIT(&engine->orphans);

@@ -6,6 +6,7 @@
 
 #include <sys/queue.h>
 
+#include "backlog.h"
 #include "driver.h"
 #include "log_rate.h"
 #include "mem.h"
@@ -174,7 +175,6 @@ struct weir_engine {
 	uint32_t nconnections;
 	uint32_t nending;	    /* of these, those that only wait to be freed */
 	uint32_t nfreed;	    /* connections; wraps */
-	uint32_t narriving;	    /* lib/responder's: requests for connections that wait for a place */
 	struct engine_peers *peers; /* accounts of peers: peer.h */
 	struct mem_registrar registrar;
 	uint32_t nregions; /* the application's */
@@ -182,12 +182,13 @@ struct weir_engine {
 	struct engine_endpoints all;
 	struct engine_endpoints ticking, quiet; /* together, all */
 	struct engine_orphans orphans;
-	struct batch_pool *batches;	       /* lib/conn's; NULL: there is no connection */
-	struct call_pool *calls;	       /* lib/requester's; NULL: there is none on this engine */
-	struct request_pool *requests;	       /* lib/responder's, where receives are shared */
-	struct kept_replies *kept_replies;     /* lib/responder's, where results are placed by Sends */
-	bool is_ending;			       /* weir_engine_destroy(): nothing new may begin */
-	bool is_forked;			       /* this process is a child of the one that made it: forked.h */
+	struct batch_pool *batches;	   /* lib/conn's; NULL: there is no connection */
+	struct call_pool *calls;	   /* lib/requester's; NULL: there is none on this engine */
+	struct request_pool *requests;	   /* lib/responder's, where receives are shared */
+	struct kept_replies *kept_replies; /* lib/responder's, where results are placed by Sends */
+	struct backlog arrivals; /* lib/responder's: requests for connections that wait for a place */
+	bool is_ending;		 /* weir_engine_destroy(): nothing new may begin */
+	bool is_forked;		 /* this process is a child of the one that made it: forked.h */
 	_Alignas(64) struct fabric_ops driver; /* what 'ops' points to */
 };
 

@@ -10,6 +10,7 @@
 #include "responder.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "alloc.h"
@@ -20,9 +21,10 @@
 /* Connections of the largest peer that are looked at for an idle one; those that are busy are taken to the end of its list. */
 #define LOOKS_MAX 16u
 
-/* A newcomer that waits for a place. */
+/* A newcomer that waits for a place. Few can wait, and peers share their number: a peer that holds fewer displaces another's. */
 struct arrival {
 	struct engine_endpoint ep;
+	struct backlog_entry waiting; /* in the engine's arrivals; its peer is the account's address */
 	struct responder_handover handover;
 	struct engine_peer *account;
 	uint64_t deadline_ns;
@@ -130,7 +132,7 @@ static void arrival_end(struct arrival *arrival)
 		engine_want_reap(&arrival->ep);
 	arrival->is_over = true;
 	arrival->account->narriving--;
-	engine->narriving--;
+	backlog_remove(&engine->arrivals, &arrival->waiting);
 }
 
 /* Those that have waited longer have their ticks first. */
@@ -182,7 +184,7 @@ static void on_reap(struct engine_endpoint *ep)
 		responder_refuse(engine, &arrival->handover, "the engine ends");
 		arrival->is_over = true;
 		arrival->account->narriving--;
-		engine->narriving--;
+		backlog_remove(&engine->arrivals, &arrival->waiting);
 	}
 	engine_remove(engine, ep);
 	engine_peer_put(engine, arrival->account);
@@ -205,12 +207,26 @@ void responder_drop_arrivals(struct weir_engine *engine, const struct program_ta
 	}
 }
 
+/* Of those that wait, when no more may, the one that gives way to a newcomer. NULL: none, as no peer holds at least two more. */
+static struct arrival *find_displaced(const struct weir_engine *engine, const struct engine_peer *newcomer,
+				      const struct backlog_peer *key)
+{
+	struct backlog_entry *entry = backlog_displaced(&engine->arrivals, key);
+	struct arrival *arrival;
+
+	if (!entry)
+		return NULL;
+	arrival = (struct arrival *)((uintptr_t)entry - offsetof(struct arrival, waiting));
+	return engine_peer_holds(arrival->account) >= engine_peer_holds(newcomer) + 2 ? arrival : NULL;
+}
+
 /* Have it wait for a place that becomes free, or is made free. 0, or what stands against that. */
 static int await_place(struct weir_engine *engine, const struct responder_handover *handover,
 		       struct engine_peer *account, int why)
 {
-	bool has_free = engine->nending > engine->narriving; /* soon, and not for those who wait already */
-	struct arrival *arrival;
+	const struct backlog_peer key = {{(uintptr_t)account}};
+	struct arrival *arrival, *displaced = NULL;
+	bool has_free = engine->nending > engine->arrivals.n; /* soon, and not for those who wait already */
 
 	/* Only where it came to, as it ends with the listener: on another engine it is refused, and finds a place when its peer
 	 * tries again. */
@@ -219,8 +235,12 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 			(void)evict_for(engine, account);
 		return why;
 	}
-	if (engine->narriving >= ENGINE_REQUESTS_MAX)
-		return why;
+	if (backlog_is_full(&engine->arrivals)) {
+		displaced = find_displaced(engine, account, &key);
+		if (!displaced)
+			return why;
+		has_free = engine->nending >= engine->arrivals.n; /* its turn becomes the newcomer's */
+	}
 	arrival = mem_zalloc(sizeof(*arrival));
 	if (!arrival)
 		return -ENOMEM;
@@ -238,7 +258,11 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 	arrival->account = account;
 	account->refs++;
 	account->narriving++;
-	engine->narriving++;
+	if (displaced) {
+		responder_refuse(engine, &displaced->handover, "it makes room for a peer that has fewer");
+		arrival_end(displaced);
+	}
+	backlog_add(&engine->arrivals, &arrival->waiting, &key);
 	arrival->nfreed = engine->nfreed;
 	arrival->deadline_ns = engine->now_ns + PLACE_WAIT_NS;
 	engine_add(engine, &arrival->ep);
@@ -255,7 +279,7 @@ void responder_accept(struct weir_engine *engine, const struct responder_handove
 		engine->stats.peer_limit_refused++;
 		rc = -EUSERS;
 	} else if (account) {
-		rc = engine->narriving > 0 ? -EBUSY : try_accept(engine, handover, account);
+		rc = engine->arrivals.n > 0 ? -EBUSY : try_accept(engine, handover, account);
 		if (rc == -EBUSY || rc == -ENOBUFS)
 			rc = await_place(engine, handover, account, rc);
 	}

@@ -3,7 +3,7 @@
 #include "responder.h"
 
 /* Behind those that wait already: their order is kept. */
-static void backlog_add(struct responder *responder, struct mem_buf *buf, uint32_t len)
+static void put_in_backlog(struct responder *responder, struct mem_buf *buf, uint32_t len)
 {
 	struct mem_buf **end = &responder->backlog;
 
@@ -135,7 +135,7 @@ static __attribute__((noinline)) void receive_later(struct weir_conn *conn, stru
 {
 	/* It can't be judged yet, which is not to be counted as its silence. */
 	conn->heard = true;
-	backlog_add(responder_of(conn), buf, len);
+	put_in_backlog(responder_of(conn), buf, len);
 }
 
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)

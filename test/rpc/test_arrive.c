@@ -218,17 +218,51 @@ static void arrive__ends_with_the_listener(void **state)
 	fill();
 	opened = pair.server_opened;
 	begin(other, &ends[4]);
-	for (uint32_t i = 0; pair.server->narriving == 0; i++) {
+	for (uint32_t i = 0; pair.server->arrivals.n == 0; i++) {
 		assert_true(i < 100000);
 		poll_all();
 	}
 	weir_listener_close(pair.listener);
 	pair.listener = NULL;
-	assert_int_equal(pair.server->narriving, 0);
+	assert_int_equal(pair.server->arrivals.n, 0);
 	until(&ends[4].closed);
 	assert_int_equal(ends[4].opened, 0);
 	pass(20 * MS);
 	assert_int_equal(pair.server_opened, opened);
+}
+
+/* A peer that takes all the turns to wait for a place gives one of them to a peer that holds nothing. */
+static void arrive__one_peer_does_not_take_all_turns(void **state)
+{
+	struct weir_engine *third;
+	int *closed[] = {&ends[4].closed, &ends[5].closed};
+
+	(void)state;
+	assert_int_equal(weir_engine_create(&pair.profile, &third), 0);
+	fill();
+	pair.server->arrivals.max = 2;
+	begin(other, &ends[4]);
+	begin(other, &ends[5]);
+	for (uint32_t i = 0; pair.server->arrivals.n < 2; i++) {
+		assert_true(i < 100000);
+		poll_all();
+	}
+	/* The third peer's request comes before the server's next tick, at which those that wait may find their places. */
+	begin(third, &ends[6]);
+	weir_engine_poll(third, 0, pair.now_ns);
+	sim_run_until(pair.world, pair.now_ns + STEP_NS * 10);
+	weir_engine_poll(pair.server, 0, pair.now_ns);
+	assert_int_equal(pair.server->arrivals.n, 2);
+	assert_int_equal(stats().connections_refused, 1);
+	pair.now_ns = sim_now(pair.world);
+	for (uint32_t i = 0; ends[6].opened == 0 || *closed[0] + *closed[1] == 0; i++) {
+		assert_true(i < 100000);
+		poll_all();
+		weir_engine_poll(third, 0, pair.now_ns);
+	}
+	assert_int_equal(*closed[0] + *closed[1], 1);
+	assert_int_equal(ends[6].closed, 0);
+	weir_engine_destroy(third);
 }
 
 static void arrive__more_of_one_peer_than_connections_peer_is_refused(void **state)
@@ -319,6 +353,7 @@ static int run(void)
 		T(arrive__finds_a_place_where_all_are_busy),
 		T(arrive__peers_with_equal_shares_do_not_displace_each_other),
 		T(arrive__ends_with_the_listener),
+		T(arrive__one_peer_does_not_take_all_turns),
 		T(arrive__more_of_one_peer_than_connections_peer_is_refused),
 		T(idle_timeout__ends_a_connection_that_was_used_once),
 		T(idle_timeout__not_while_a_request_is_under_way),
