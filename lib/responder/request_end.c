@@ -159,10 +159,10 @@ void request_put_chunks(struct weir_request *req)
 		put_buf(&req->chunk_bufs[i]);
 	req->nchunks = 0;
 	req->nparts = 0;
-	if (req->pull_since_ns != 0)
-		request_pull_end(req);
 	if (req->nbulk > 0)
 		request_count_no_chunks(req);
+	if (__builtin_expect(req->pull_since_ns != 0, 0))
+		request_pull_end(req);
 }
 
 /* What it has by the extension; the next one may be of a connection without. */

@@ -23,7 +23,7 @@ static bool items_allowed(const struct weir_request *req)
 static bool items_allowed_by_any(const struct weir_request *req)
 {
 	return items_allowed(req) &&
-	       (req->nchunks == req->hdr.has_position_zero || !rpc_auth_forbids_items(&req->rpc.cred));
+	       (!rpc_auth_forbids_items(&req->rpc.cred) || req->nchunks == req->hdr.has_position_zero);
 }
 
 /* Else it is to wait: for others, or for its own share. */
@@ -87,11 +87,11 @@ static int place_item(struct weir_request *req, uint32_t i)
 	keys = engine_keys(req->responder->engine, place.region);
 	if (keys->lkey == 0 || !mem_region_covers(place.region, place.data, chunk->len_bytes))
 		return -EINVAL;
-	if (req->chunk_bufs[i])
+	if (req->chunk_bufs[i]) {
 		mem_pool_put(req->chunk_bufs[i]);
-	req->chunk_bufs[i] = NULL;
-	if (req->nbulk > 0)
+		req->chunk_bufs[i] = NULL;
 		request_count_bulk(req);
+	}
 	chunk->dst = place.data;
 	chunk->lkey = keys->lkey;
 	return 0;

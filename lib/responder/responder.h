@@ -409,7 +409,7 @@ void request_pull_one(struct weir_request *req, const struct rdma1_read_segment 
 /* The same of one like the call before it: its RPC header is taken, its procedure is there. */
 void request_pull_again(struct weir_request *req, const struct rdma1_read_segment *seg);
 /* It is pulled, or will not be. */
-void request_pull_end(struct weir_request *req);
+void request_pull_end(struct weir_request *req) __attribute__((noinline));
 /* The connection ends when one takes too long. */
 void request_pull_tick(struct responder *responder, uint64_t now_ns);
 void request_on_read(struct weir_request *req);
