@@ -22,8 +22,7 @@ struct account_limits {
 
 struct shm_account {
 	uint32_t uid;
-	uint32_t refs;		    /* of connections, memories and jobs; the table's lock guards it */
-	_Atomic uint32_t ngreeting; /* accepted sockets that have not introduced themselves */
+	uint32_t refs; /* of connections, memories and jobs; the table's lock guards it */
 	_Atomic uint64_t map_bytes;
 	_Atomic uint32_t mappings;
 	struct reap_queue queue;

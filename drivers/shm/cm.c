@@ -191,8 +191,6 @@ static int move(struct shm_sock *sock, struct shm_dev *to)
 	shm_lock(from);
 	TAILQ_REMOVE(&from->socks, sock, entry);
 	from->nsocks--;
-	if (sock->listener)
-		sock->listener->nwaiting--;
 	sock->listener = NULL;
 	shm_unlock(from);
 	life_put(from, sock->life);
@@ -378,6 +376,9 @@ static void take_events(struct shm_dev *dev, uint32_t max)
 		TAILQ_REMOVE(&dev->events, event, entry);
 		TAILQ_INSERT_TAIL(&dev->taken, event, entry);
 		event->is_taken = true;
+		/* From here on it is the engine's. Its listener is there: the end of that takes back what was not taken. */
+		if (event->event.kind == FABRIC_CM_REQUEST)
+			backlog_remove(&event->sock->listener->backlog, &event->sock->waiting);
 	}
 	shm_unlock(dev);
 }

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -91,39 +92,67 @@ static bool is_full(struct fabric_listener *listener)
 	bool is;
 
 	shm_lock(dev);
-	is = listener->nwaiting >= listener->backlog || dev->nsocks >= dev->max_connections;
+	is = backlog_is_full(&listener->backlog) || dev->nsocks >= dev->max_connections;
 	shm_unlock(dev);
 	return is;
 }
 
-/* Of those that are silent, the one that has been so for longest of the user that has most of them. NULL: there is none. */
-static struct shm_sock *find_silent(const struct fabric_listener *listener)
+static struct shm_sock *waiting_sock(struct backlog_entry *entry)
 {
-	struct shm_sock *sock, *found = NULL;
-
-	shm_lock(listener->dev);
-	TAILQ_FOREACH(sock, &listener->dev->greeting, greeting)
-	if (sock->listener == listener && (!found || sock->account->ngreeting > found->account->ngreeting))
-		found = sock;
-	shm_unlock(listener->dev);
-	return found;
+	return (struct shm_sock *)((uintptr_t)entry - offsetof(struct shm_sock, waiting));
 }
 
-/* Those that are silent must not keep others out: when all places are taken, one of them goes, unless it has said something
- * meanwhile. False: none is silent. */
-static bool make_room(struct fabric_listener *listener)
+/* Of the connections that wait, the oldest one that is silent, of that peer if it is not NULL. NULL: there is none. */
+static struct shm_sock *find_silent(const struct fabric_listener *listener, const struct backlog_peer *peer)
 {
-	struct shm_sock *sock = find_silent(listener);
+	struct backlog_entry *entry;
+
+	TAILQ_FOREACH(entry, &listener->backlog.entries, entry)
+	if (waiting_sock(entry)->state == SOCK_GREETING && (!peer || backlog_is_same(&entry->peer, peer)))
+		return waiting_sock(entry);
+	return NULL;
+}
+
+/*
+ * What gives way to a connection of 'newcomer': of the user that has to give way (backlog.h), a connection that is silent if there
+ * is one, since nobody waits for it. A complete request gives way to other users only. NULL: nothing does.
+ */
+static struct shm_sock *find_displaced(const struct fabric_listener *listener,
+				       const struct backlog_peer *newcomer)
+{
+	struct backlog_entry *entry = backlog_displaced(&listener->backlog, newcomer);
+	struct shm_sock *silent = find_silent(listener, entry ? &entry->peer : NULL);
+
+	if (silent || !entry || backlog_is_same(&entry->peer, newcomer))
+		return silent;
+	return waiting_sock(entry);
+}
+
+/* When all places are taken, a connection that waits goes, unless it is silent and has said something meanwhile. False: none goes. */
+static bool make_room(struct fabric_listener *listener, const struct shm_account *account)
+{
+	const struct backlog_peer newcomer = shm_backlog_peer(account);
+	struct shm_dev *dev = listener->dev;
+	struct shm_sock *sock;
+	bool is_silent;
 	int rc;
 
-	if (!sock)
-		return false;
+	shm_lock(dev);
+	sock = find_displaced(listener, &newcomer);
+	is_silent = sock && sock->state == SOCK_GREETING;
+	if (sock && !is_silent)
+		shm_sock_release_locked(sock); /* the engine's thread was not told of it */
+	shm_unlock(dev);
+	if (sock && !is_silent)
+		shm_count(dev, &dev->ndisplaced);
+	if (!sock || !is_silent)
+		return sock != NULL;
 	rc = shm_sock_read(sock);
 	if (rc == SHM_HANDED_OVER)
 		return true;
 	count_end(sock, rc);
 	if (rc == 0 || rc == -EAGAIN)
-		shm_count(listener->dev, &listener->dev->ndisplaced);
+		shm_count(dev, &dev->ndisplaced);
 	shm_sock_ended(sock, rc == 0 || rc == -EAGAIN ? -ETIMEDOUT : rc);
 	return true;
 }
@@ -142,10 +171,12 @@ static bool greet(struct fabric_listener *listener, int fd, struct shm_account *
 	struct shm_dev *dev = listener->dev;
 	struct shm_sock *sock;
 
-	while (is_full(listener) && make_room(listener))
+	while (is_full(listener) && make_room(listener, account))
 		;
-	if (is_full(listener))
+	if (is_full(listener)) {
+		shm_count(dev, &dev->ndisplaced);
 		return false;
+	}
 	sock = shm_sock_new(dev, fd, account);
 	if (!sock)
 		return false;

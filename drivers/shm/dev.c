@@ -214,7 +214,6 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	TAILQ_INIT(&dev->listeners);
 	TAILQ_INIT(&dev->taken);
 	TAILQ_INIT(&dev->tasks);
-	TAILQ_INIT(&dev->greeting);
 	STAILQ_INIT(&dev->hidden);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)
 		dev->mrs[i] = (struct shm_mr){.base = SHM_NO_BASE, .guard = GUARD_NONE};

@@ -127,7 +127,7 @@ static int bind_to(struct fabric_listener *listener, const struct sockaddr_un *s
 
 static int start_to_listen(struct fabric_listener *listener)
 {
-	return listen(listener->fd, (int)listener->backlog) == 0 ? 0 : -errno;
+	return listen(listener->fd, (int)listener->backlog.max) == 0 ? 0 : -errno;
 }
 
 /* The file as it was bound: its identity, and its mode, which the umask or a default ACL may have made narrower. Neither step
@@ -224,7 +224,7 @@ int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 		return -ENOMEM;
 	listener->dev = dev;
 	listener->ctx = ctx;
-	listener->backlog = backlog ? backlog : 1;
+	backlog_init(&listener->backlog, backlog ? backlog : 1);
 	listener->fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
 	rc = len == 0 ? -EINVAL : listener->fd < 0 ? -errno : 0;
 	/* Sockets inherit this when they are accepted. */

@@ -266,14 +266,13 @@ struct shm_dev {
 	_Atomic bool has_counts;     /* one of these is not in the statistics yet: shm_count() */
 	_Atomic uint32_t nerrors;    /* protocol errors */
 	_Atomic uint32_t nrefused;   /* connections refused for their user */
-	_Atomic uint32_t ndisplaced; /* silent connections that gave way to newcomers */
+	_Atomic uint32_t ndisplaced; /* requests for connections that were not let wait */
 	struct log_rate log_refused; /* lines on these */
 	_Atomic uint32_t nmaps_refused;
 	struct log_rate log_maps_refused;
 	TAILQ_HEAD(, shm_event) events;
 	TAILQ_HEAD(, fabric_conn_req) socks;
 	TAILQ_HEAD(, fabric_conn_req) tasks;
-	TAILQ_HEAD(, fabric_conn_req) greeting;
 	STAILQ_HEAD(, shm_shown) hidden; /* registrations' that are gone */
 	LIST_HEAD(, fabric_conn_req) by_id[SHM_ID_LISTS];
 	struct shm_lives lives;

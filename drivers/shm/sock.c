@@ -106,9 +106,9 @@ int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state)
 		sock->is_known = true;
 		sock->visit = dev->visit;
 		if (state == SOCK_GREETING) {
-			TAILQ_INSERT_TAIL(&dev->greeting, sock, greeting);
-			sock->account->ngreeting++;
-			sock->listener->nwaiting++;
+			const struct backlog_peer peer = shm_backlog_peer(sock->account);
+
+			backlog_add(&sock->listener->backlog, &sock->waiting, &peer);
 		}
 		shm_sock_enter(sock, state);
 		/* The end of its process may have been reported since it was looked for, and is not reported again. */
@@ -144,12 +144,8 @@ void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state)
 	uint64_t wait_ns = wait_of(state);
 	struct timespec now;
 
-	if (sock->state == SOCK_GREETING && state != SOCK_GREETING) {
-		TAILQ_REMOVE(&sock->dev->greeting, sock, greeting);
-		sock->account->ngreeting--;
-	}
 	if (sock->listener && is_waiting(sock->state) && !is_waiting(state))
-		sock->listener->nwaiting--;
+		backlog_remove(&sock->listener->backlog, &sock->waiting);
 	sock->state = state;
 	sock->deadline_ns = UINT64_MAX;
 	if (wait_ns == 0)

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "account.h"
+#include "backlog.h"
 #include "fabric.h"
 #include "keys.h"
 #include "lanes.h"
@@ -166,8 +167,9 @@ struct fabric_conn_req {
 	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	TAILQ_ENTRY(fabric_conn_req) task;
-	TAILQ_ENTRY(fabric_conn_req) greeting; /* in dev->greeting, while in GREETING */
-	LIST_ENTRY(fabric_conn_req) same;      /* in dev->by_id */
+	/* In the listener's backlog: in GREETING, and in REQUEST until the engine's thread takes the event. */
+	struct backlog_entry waiting;
+	LIST_ENTRY(fabric_conn_req) same; /* in dev->by_id */
 };
 
 #define shm_sock fabric_conn_req
@@ -179,13 +181,18 @@ struct fabric_listener {
 	bool is_listed; /* in dev->listeners */
 	bool refuses_rights; /* sockets accepted from it have no descriptors in their queues until they are let pass */
 	void *ctx;
-	uint32_t backlog;
-	uint32_t nwaiting;	    /* connections that nobody has accepted yet */
+	struct backlog backlog; /* connections that the engine's thread has not been told of, by 'waiting' */
 	char addr[FABRIC_ADDR_MAX]; /* of a file that we made; else "" */
 	dev_t file_dev;
 	ino_t file_ino;
 	TAILQ_ENTRY(fabric_listener) entry;
 };
+
+/* Whose request for a connection it is, in a listener's backlog. */
+static inline struct backlog_peer shm_backlog_peer(const struct shm_account *account)
+{
+	return (struct backlog_peer){{account->uid}};
+}
 
 /* sock.c */
 uint64_t shm_next_id(void);

@@ -415,6 +415,7 @@ static void greeting__silent_ones_keep_nobody_out(void **state)
 	assert_int_equal(recv(fds[0], &c, 1, MSG_DONTWAIT), 0);
 	assert_int_equal(recv(fds[99], &c, 1, MSG_DONTWAIT), -1);
 	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(b.dev->stats.requests_displaced, 101 - 64);
 	for (uint32_t i = 0; i < 99; i++)
 		close(fds[i]);
 	raw_fini(&raw); /* the hundredth is its */

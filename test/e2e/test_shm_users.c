@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -97,6 +99,22 @@ static enum found child_serves(int ready)
 	return receive(fd);
 }
 
+#define FLOOD 100u /* more than may wait */
+
+/* Complete requests, none of which is answered. It ends when the test does not read any more. */
+static enum found child_floods(int ready)
+{
+	for (uint32_t i = 0; i < FLOOD; i++) {
+		raw_connect_only(&raw, addr);
+		if (receive(raw.fd) == FOUND_MESSAGE)
+			raw_try_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+	}
+	if (write(ready, "", 1) != 1)
+		return FOUND_NOTHING;
+	pause();
+	return FOUND_END;
+}
+
 /* A process of the other user, which has said that it is ready unless it connects. */
 static pid_t start_child(enum found (*run)(int ready))
 {
@@ -111,12 +129,12 @@ static pid_t start_child(enum found (*run)(int ready))
 	if (pid == 0) {
 		close(ready[0]);
 		if (setgroups(1, &more) != 0 || setresgid(GROUP, GROUP, GROUP) != 0 ||
-		    setresuid(OTHER, OTHER, OTHER) != 0)
-			_exit(1);
+		    setresuid(OTHER, OTHER, OTHER) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+			_exit(1); /* it does not outlive a test that fails */
 		_exit((int)run(ready[1]));
 	}
 	close(ready[1]);
-	if (run == child_serves)
+	if (run != child_connects)
 		assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
 	return pid;
@@ -175,6 +193,62 @@ static void listen__another_user_is_refused_unless_listed(void **state)
 	assert_true(is_taken("peer_gid=54322"));
 	assert_true(is_taken("peer_gid=54323")); /* by a supplementary group */
 	assert_true(is_taken("peer_uid=any"));
+}
+
+/* A complete request of that user waits. */
+static bool is_waiting(const struct fabric_listener *listener, uint32_t uid)
+{
+	const struct backlog_entry *entry;
+	bool is = false;
+
+	shm_lock(listener->dev);
+	TAILQ_FOREACH(entry, &listener->backlog.entries, entry)
+	{
+		const struct shm_sock *sock =
+			(const void *)((uintptr_t)entry - offsetof(struct shm_sock, waiting));
+
+		is |= sock->state == SOCK_REQUEST && sock->account->uid == uid;
+	}
+	shm_unlock(listener->dev);
+	return is;
+}
+
+/* Requests of one user take all places while the engine's thread does not look. A request of another user displaces one of them. */
+static void request__of_another_user_displaces_those_of_a_flood(void **state)
+{
+	bool is_there = false;
+	struct fabric_cm_event event;
+	struct end own;
+	pid_t pid;
+
+	(void)state;
+	if (!is_root())
+		return;
+	end_open(&end, "peer_uid=54321", 200);
+	end_listen(&end, addr);
+	raw_init(&raw);
+	pid = start_child(child_floods);
+	end_open(&own, "", 8);
+	own.qp = end_connect(&own, addr, &own);
+	/* Its request is made by threads of control alone. */
+	for (uint32_t i = 0; i < 5000 && !is_there; i++) {
+		usleep(1000);
+		is_there = is_waiting(end.listener, geteuid());
+	}
+	assert_true(is_there);
+	is_there = false;
+	for (uint32_t i = 0; i < FLOOD; i++)
+		if (end.ops->cm_poll(end.dev, &event, 1) == 1) {
+			is_there |= event.peer.uid == geteuid();
+			end.ops->reject(end.dev, event.req, NULL, 0);
+		}
+	assert_true(is_there);
+	assert_int_equal(end.dev->stats.requests_displaced, FLOOD + 1 - 64);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	end_close(&own);
+	end_close(&end);
+	raw_fini(&raw);
 }
 
 /* Whether a server of the other user is told anything: a HELLO, which comes with memory. */
@@ -289,6 +363,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(listen__another_user_is_refused_unless_listed),
 		TEST(connect__server_of_another_user_gets_nothing),
+		TEST(request__of_another_user_displaces_those_of_a_flood),
 		TEST(listen__mode_of_the_file_is_the_options),
 		TEST(listen__lock_of_another_user_is_not_taken),
 		TEST(refusal__log_names_the_remedy),
