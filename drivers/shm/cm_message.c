@@ -18,6 +18,7 @@
 
 #define MESSAGES_MAX 16u	       /* read from one socket before others have their turn */
 #define FDS_ROOM     (SHM_FDS_MAX + 1) /* so that one too many is seen */
+#define PAUSES_MAX   250u	       /* of one message: 2.5 s at the least */
 
 #ifndef SCM_PIDFD
 #define SCM_PIDFD 4
@@ -352,6 +353,17 @@ static bool is_well_formed(const struct look *look)
 	       look->nfds <= SHM_FDS_MAX && look->msg.magic == SHM_MAGIC && look->msg.version == SHM_VERSION;
 }
 
+/* This process has no number left for a descriptor, or a security module keeps it from receiving them. The message waits, but
+ * not for ever. Returns -EAGAIN, or -EMFILE when it has waited for too long. */
+static int wait_for_descriptors(struct shm_sock *sock)
+{
+	if (sock->npauses++ < PAUSES_MAX) {
+		sock->is_paused = true;
+		return -EAGAIN;
+	}
+	return -EMFILE;
+}
+
 /* One message. 0; -EAGAIN: there is none; SHM_HANDED_OVER; else the connection is over. */
 static int read_one(struct shm_sock *sock)
 {
@@ -366,11 +378,11 @@ static int read_one(struct shm_sock *sock)
 	if (!are_memfds(sock, &look))
 		return -EPROTO;
 	if (look.flags & MSG_CTRUNC && look.nfds < FDS_ROOM) {
-		/* This process has no number left for a descriptor. The message waits until it has. */
 		drop_fds(look.fds, look.nfds);
-		sock->dev->is_starved = true;
-		return -EAGAIN;
+		return wait_for_descriptors(sock);
 	}
+	sock->is_paused = false;
+	sock->npauses = 0;
 	rc = -EPROTO;
 	if (is_well_formed(&look)) {
 		take(sock);

@@ -28,35 +28,71 @@
 #include <rte_log.h>
 
 #include "guard.h"
+#include "limit.h"
 #include "shm.h"
 #include "users.h"
 
-#define STARVED_NS  10000000L
+#define PAUSE_MS    10	/* before what waits for descriptors is tried again */
 #define SWEEP_MS    500 /* how often late ones are looked for, while a message is due */
 #define ACCEPTS_MAX 16u /* connections taken in a round */
 /* Where the kernel cannot refuse descriptors (before Linux 6.16), no connection is accepted while so many jobs wait. */
 #define BACKLOG_MAX 256u
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* What a connection ends for, as far as it is counted. */
 static void count_end(struct shm_sock *sock, int error)
 {
 	struct shm_dev *dev = sock->dev;
-	struct timespec now;
 	uint32_t left_out;
 
 	if (error == -EPROTO)
 		shm_count(dev, &dev->nerrors);
+	if (error == -EMFILE && log_rate_take(&dev->log_no_descriptors, now_ns(), &left_out))
+		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
+			"weir: shm: a connection to %s ends: its descriptors cannot be received. Raise the "
+			"limit "
+			"of open descriptors (ulimit -n), or let the security module of this host allow "
+			"them\n",
+			sock->who.address);
 	if (error != -EDQUOT)
 		return;
 	shm_count(dev, &dev->nmaps_refused);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (log_rate_take(&dev->log_maps_refused, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
-			  &left_out))
+	if (log_rate_take(&dev->log_maps_refused, now_ns(), &left_out))
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
 			"weir: shm: a connection to %s ends: user %u's memory would take more than [limits] "
 			"map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
 			" allow; raise them if that is meant\n",
 			sock->who.address, sock->who.uid, dev->limits.map_bytes, dev->limits.mappings);
+}
+
+/* What cannot be taken would be reported again at once. It is not watched until resume(). */
+static void begin_pause(struct shm_dev *dev)
+{
+	if (!dev->has_paused)
+		dev->resume_ns = now_ns() + PAUSE_MS * 1000000ull;
+	dev->has_paused = true;
+}
+
+static void pause_socket(struct shm_sock *sock)
+{
+	if (sock->is_watched && epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL) == 0)
+		sock->is_watched = false;
+	begin_pause(sock->dev);
+}
+
+static void pause_listener(struct fabric_listener *listener)
+{
+	if (!listener->is_paused)
+		(void)epoll_ctl(listener->dev->epoll_fd, EPOLL_CTL_DEL, listener->fd, NULL);
+	listener->is_paused = true;
+	begin_pause(listener->dev);
 }
 
 /* False: it is the engine's now. */
@@ -79,6 +115,8 @@ static bool on_socket(struct shm_sock *sock, uint32_t events)
 	rc = shm_sock_read(sock);
 	if (rc == SHM_HANDED_OVER)
 		return false;
+	if (sock->is_paused)
+		pause_socket(sock);
 	if (rc == 0 || rc == -EAGAIN)
 		return true;
 	count_end(sock, rc);
@@ -210,13 +248,17 @@ static void on_connection(struct fabric_listener *listener)
 		int fd;
 
 		if (!listener->refuses_rights && reap_count() >= BACKLOG_MAX) {
-			dev->is_starved = true;
+			pause_listener(listener);
 			return;
 		}
 		fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) {
-			dev->is_starved |=
-				errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+			int rc = -errno;
+
+			if (rc == -EMFILE || rc == -ENFILE || rc == -ENOBUFS || rc == -ENOMEM) {
+				mem_explain_limit(rc);
+				pause_listener(listener);
+			}
 			return;
 		}
 		shm_sock_peer(fd, &who);
@@ -340,12 +382,9 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 static bool sweep(struct shm_dev *dev)
 {
 	struct sight sight;
-	struct timespec ts;
+	uint64_t now = now_ns();
 	bool any = false;
-	uint64_t now;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	if (now < dev->next_sweep_ns)
 		return true;
 	dev->next_sweep_ns = now + SWEEP_MS * 1000000ull;
@@ -356,6 +395,61 @@ static bool sweep(struct shm_dev *dev)
 			shm_sock_ended(sight.sock, -ETIMEDOUT);
 	}
 	return any;
+}
+
+static struct fabric_listener *next_paused(struct shm_dev *dev)
+{
+	struct fabric_listener *listener;
+
+	shm_lock(dev);
+	TAILQ_FOREACH(listener, &dev->listeners, entry)
+	if (listener->is_paused)
+		break;
+	if (listener)
+		listener->is_paused = false;
+	shm_unlock(dev);
+	return listener;
+}
+
+/* Watch again what waits for descriptors, when it is time. */
+static void resume(struct shm_dev *dev)
+{
+	struct fabric_listener *listener;
+	struct sight sight;
+
+	if (!dev->has_paused || now_ns() < dev->resume_ns)
+		return;
+	dev->has_paused = false;
+	while ((listener = next_paused(dev))) {
+		if (shm_watch(dev, listener->fd, listener->id) == 0)
+			continue;
+		listener->is_paused = true;
+		begin_pause(dev);
+		break;
+	}
+	begin_round(dev);
+	while (next_sock(dev, &sight)) {
+		struct shm_sock *sock = sight.sock;
+
+		if (!sock->is_paused)
+			continue;
+		sock->is_paused = false;
+		if (sock->is_watched)
+			continue;
+		if (shm_sock_watch(sock) != 0) {
+			shm_sock_ended(sock, -ECONNRESET);
+		} else if (sock->is_waiting_to_send) {
+			sock->is_waiting_to_send = false;
+			shm_sock_flush(sock);
+		}
+	}
+}
+
+static int wait_ms(const struct shm_dev *dev, bool sweeps)
+{
+	if (dev->has_paused)
+		return PAUSE_MS;
+	return sweeps ? SWEEP_MS : -1;
 }
 
 static void run_task(struct shm_sock *sock, uint32_t tasks)
@@ -444,22 +538,18 @@ static bool must_stop(struct shm_dev *dev)
 
 static void *control(void *arg)
 {
-	const struct timespec pause = {.tv_nsec = STARVED_NS};
 	struct shm_dev *dev = arg;
 	bool sweeps = false;
 
 	while (!must_stop(dev)) {
 		struct epoll_event events[16];
-		int n = epoll_wait(dev->epoll_fd, events, 16, sweeps ? SWEEP_MS : -1);
+		int n = epoll_wait(dev->epoll_fd, events, 16, wait_ms(dev, sweeps));
 
-		dev->is_starved = false;
 		for (int i = 0; i < n; i++)
 			on_ready(dev, events[i].data.u64, events[i].events);
 		run_tasks(dev);
 		sweeps = sweep(dev);
-		/* What cannot be taken would be reported again at once. */
-		if (dev->is_starved)
-			nanosleep(&pause, NULL);
+		resume(dev);
 	}
 	return NULL;
 }

@@ -78,6 +78,7 @@ static bool replace_part(const struct span *span, uintptr_t at)
 		if (mmap((void *)from, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) ==
 		    MAP_FAILED)
 			return false;
+		(void)madvise((void *)from, len, MADV_DONTFORK);
 	}
 	return true;
 }
@@ -168,6 +169,7 @@ static void take_spare(void)
 	if (fallocate(fd, 0, 0, SPARE_BYTES) == 0) {
 		p = mmap(NULL, SPARE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (p != MAP_FAILED) {
+			(void)madvise(p, SPARE_BYTES, MADV_DONTFORK);
 			spare_fd = fd;
 			spare = p;
 			return;
@@ -278,9 +280,23 @@ static void forget_all(void)
 	next_free = 0;
 }
 
+/* The parent's is shared, and is not mapped in the child. The child takes its own with its first guard. */
+static void forget_spare(void)
+{
+	static const pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (spare_fd >= 0)
+		close(spare_fd);
+	spare_fd = -1;
+	spare = NULL;
+	spare_once = once;
+}
+
 void guard_fork_end(bool is_child)
 {
-	if (is_child)
+	if (is_child) {
 		forget_all();
+		forget_spare();
+	}
 	pthread_mutex_unlock(&lock);
 }

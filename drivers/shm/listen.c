@@ -90,7 +90,20 @@ static void unlock_path(struct path_lock *lock)
 	close(lock->fd);
 }
 
-/* A socket file that nobody listens on is what a process that died has left. */
+/* The listener that was found may have passed descriptors already, whose close may block. */
+static void close_probe(int fd)
+{
+	struct shm_account *account = shm_account_get(geteuid());
+
+	if (account)
+		shm_close_later(fd, account);
+	else
+		close(fd);
+	shm_account_put(account);
+}
+
+/* A socket file that nobody listens on is what a process that died has left. That of another user is not this one's to remove, and
+ * its listener is not to be trusted with a connection. */
 static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 {
 	struct stat st;
@@ -100,11 +113,20 @@ static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 	/* To connect to a file of another kind is refused, too. */
 	if (lstat(sun->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
 		return false;
+	if (st.st_uid != geteuid()) {
+		LISTEN_LOG("%s is another user's: remove it, or choose another path", sun->sun_path);
+		return false;
+	}
 	/* Without waiting: one whose queue is full listens, too, and may never take from it. */
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
-	is_stale = connect(fd, (const struct sockaddr *)sun, len) != 0 && errno == ECONNREFUSED;
+	(void)shm_pass_rights(fd, false);
+	if (connect(fd, (const struct sockaddr *)sun, len) == 0) {
+		close_probe(fd);
+		return false;
+	}
+	is_stale = errno == ECONNREFUSED;
 	close(fd);
 	return is_stale && unlink(sun->sun_path) == 0;
 }

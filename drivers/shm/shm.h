@@ -245,8 +245,9 @@ struct shm_dev {
 	struct shm_srq *srq;
 	uint32_t ring_option_bytes; /* 0: by need */
 	struct shm_options options;
-	struct log_rate log_untrusted; /* lines on listeners of others */
-	uint64_t rnr_ticks;	       /* that a message may wait for a receive; UINT64_MAX: for ever */
+	struct log_rate log_no_descriptors; /* lines on connections that end for want of them */
+	struct log_rate log_untrusted;	    /* lines on listeners of others */
+	uint64_t rnr_ticks;		    /* that a message may wait for a receive; UINT64_MAX: for ever */
 	struct shm_mr mrs[SHM_REGIONS_MAX];
 	uint32_t region_ids; /* ids given out, in each place */
 	struct key_table keys;
@@ -280,8 +281,9 @@ struct shm_dev {
 	struct fabric_listener *ending; /* the control thread is to close it, and then sets this to NULL */
 
 	/* the control thread's */
-	bool is_starved; /* of descriptors: what waits to be accepted or read waits on */
-	uint64_t visit;	 /* counts its rounds over all sockets */
+	bool has_paused;    /* sockets or listeners wait for descriptors, and are not watched meanwhile */
+	uint64_t resume_ns; /* when they are watched again */
+	uint64_t visit;	    /* counts its rounds over all sockets */
 	uint64_t next_sweep_ns;
 
 	uint32_t max_connections;

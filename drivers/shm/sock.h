@@ -143,8 +143,10 @@ struct fabric_conn_req {
 
 	/* the control thread's */
 	bool is_watched, is_waiting_to_send;
-	uint32_t asked; /* the region that the peer was asked for */
-	uint64_t due;	/* regions, by place, that the peer has asked for and that are not sent yet */
+	bool is_paused;	  /* its next message waits until descriptors can be received */
+	uint32_t npauses; /* of that message */
+	uint32_t asked;	  /* the region that the peer was asked for */
+	uint64_t due;	  /* regions, by place, that the peer has asked for and that are not sent yet */
 	int foreign[SHM_FDS_MAX + 1]; /* descriptors that are no memfd, for the reaper */
 	uint32_t nforeign;
 
@@ -179,6 +181,7 @@ struct fabric_listener {
 	uint64_t id;
 	int fd;
 	bool is_listed; /* in dev->listeners */
+	bool is_paused; /* the control thread's: it is not watched, until descriptors can be had again */
 	bool refuses_rights; /* sockets accepted from it have no descriptors in their queues until they are let pass */
 	void *ctx;
 	struct backlog backlog; /* connections that the engine's thread has not been told of, by 'waiting' */

@@ -128,6 +128,32 @@ static void listen__is_refused_where_another_listens(void **state)
 	works();
 }
 
+/* Another user's file stays, and no connection is made to its listener. */
+static void listen__leaves_the_file_of_another_user(void **state)
+{
+	int fd, left = 0;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("only root can give a file to another user: not tested\n");
+		skip();
+	}
+	fd = raw_bind(8);
+	assert_int_equal(chown(path, 54321, 54321), 0);
+	assert_int_equal(try_listen(&b), -EADDRINUSE);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(accept(fd, NULL, NULL), -1);
+	left = errno;
+	assert_int_equal(left, EAGAIN); /* nobody has connected */
+	close(fd);
+	/* Nobody listens any more, and it is the other user's all the same. */
+	assert_int_equal(try_listen(&b), -EADDRINUSE);
+	assert_true(is_there(path));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(try_listen(&b), 0);
+	works();
+}
+
 /* It listens, though it takes nothing from its queue: whoever waits for it to, waits for ever. */
 static void listen__does_not_wait_for_a_full_queue(void **state)
 {
@@ -269,6 +295,7 @@ int main(void)
 		TEST(listen__removes_its_file_at_the_end),
 		TEST(listen__takes_a_file_that_was_left),
 		TEST(listen__is_refused_where_another_listens),
+		TEST(listen__leaves_the_file_of_another_user),
 		TEST(listen__does_not_wait_for_a_full_queue),
 		TEST(unlisten__leaves_the_file_of_the_next),
 		TEST(listen__leaves_one_that_is_about_to),

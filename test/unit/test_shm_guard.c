@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -102,9 +103,12 @@ static void lost_memory_needs_no_other(void **state)
 {
 	const struct rlimit none = {0, 0};
 	int status;
-	pid_t child = fork();
+	pid_t child;
 
 	(void)state;
+	guard_fork_begin();
+	child = fork();
+	guard_fork_end(child == 0);
 	assert_true(child >= 0);
 	if (child == 0) {
 		const size_t len = 64 * LEN;
@@ -265,12 +269,56 @@ static void child_has_no_guard_of_its_parent(void **state)
 	guard_clear(guard);
 }
 
+/* The inode of the memory that serves in place of lost memory, as it is mapped. 0: none is. */
+static unsigned long spare_inode(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long inode = 0;
+	char line[256];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (strstr(line, "/memfd:weir-shm-spare"))
+			(void)sscanf(line, "%*s %*s %*s %*s %lu", &inode);
+	if (maps)
+		fclose(maps);
+	return inode;
+}
+
+/* What a child writes there must not appear in its parent's connections. */
+static void child_has_a_spare_of_its_own(void **state)
+{
+	int guard = guard_set(memory, LEN, PAGE, wake, TAG), status;
+	unsigned long inode = spare_inode();
+	pid_t child;
+
+	(void)state;
+	assert_int_not_equal(guard, GUARD_NONE);
+	assert_int_not_equal(inode, 0);
+	guard_fork_begin();
+	child = fork();
+	guard_fork_end(child == 0);
+	assert_true(child >= 0);
+	if (child == 0) {
+		if (spare_inode() != 0)
+			_exit(1);
+		if (guard_set(memory, LEN, PAGE, wake, TAG) == GUARD_NONE)
+			_exit(2);
+		_exit(spare_inode() == 0 ? 3 : spare_inode() == inode ? 4 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(spare_inode(), inode); /* the parent keeps its own */
+	guard_clear(guard);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sigbus_elsewhere_goes_where_it_went, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost_memory_is_zeros, setup, teardown),
 		cmocka_unit_test_setup_teardown(child_has_no_guard_of_its_parent, setup, teardown),
+		cmocka_unit_test_setup_teardown(child_has_a_spare_of_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_guards_of_a_place_go_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost_memory_needs_no_other, setup, teardown),
 		cmocka_unit_test_setup_teardown(guards_that_change_are_read_whole, setup, teardown),
