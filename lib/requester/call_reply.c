@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A reply came, or the Send of a call was done with. What the peer says is checked against what the call
- * offered; a reply that is not sound is dropped and counted (RFC 8166 section 4.5).
+ * offered; a reply that is not sound is dropped and counted (RFC 8166 section 4.5). One with chunks where
+ * the call offered none ends the call with an error (section 6.1).
  */
 #include "call_end.h"
 
@@ -170,6 +171,50 @@ static inline void go_on(const struct requester *req)
 		send_more(req->conn);
 }
 
+static inline void take_credits(struct requester *req, const struct weir_call *call,
+				const struct rdma1_header *hdr)
+{
+	if (__builtin_expect(call->has_extra, 0) && call->more > 0)
+		credit_lost(&req->credits, call->more);
+	if (!(PLANTED(5) && call->state == CALL_ZOMBIE) && !credit_reply(&req->credits, hdr->credit))
+		req->conn->ep.engine->stats.zero_grants++;
+}
+
+/* Whether the reply has a Reply chunk or used Write chunks where the call offered none. Directions for results are no chunks. */
+static bool has_unoffered(const struct weir_call *call, const struct rdma1_header *hdr)
+{
+	uint32_t offered = call->plan.use_write_list && call->rtr_base == 0 ? call->nresults : 0, i = 0;
+	struct rdma1_segment_iter segments;
+	struct rdma1_write_iter chunks;
+
+	if (hdr->nwrite_chunks > offered || (hdr->proc == RDMA1_NOMSG && !call->long_reply))
+		return true;
+	rdma1_writes_begin(hdr, &chunks);
+	for (; rdma1_writes_next(&chunks, &segments); i++)
+		if (call->results[i].target.len == 0 && segments.left > 0)
+			return true;
+	return false;
+}
+
+/*
+ * A reply's chunks are not those that the call offered. If the responder reduced what could not be reduced, the call
+ * ends with an error, because no other reply is to come (RFC 8166 section 6.1). Otherwise the header is in error: nothing
+ * that it says is taken, its credits neither, and the call goes on to wait for a reply (section 4.5).
+ */
+static __attribute__((noinline)) void refuse_chunks(struct weir_call *call, const struct rdma1_header *hdr)
+{
+	const struct weir_result result = {.status = -EBADMSG};
+	struct requester *req = requester_of(call->conn);
+
+	if (!has_unoffered(call, hdr)) {
+		call->conn->ep.engine->stats.dropped++;
+		return;
+	}
+	take_credits(req, call, hdr);
+	call_complete(call, &result);
+	go_on(req);
+}
+
 static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 					       uint32_t inv_rkey)
 {
@@ -214,14 +259,10 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 	conn->heard = true;
 	if ((call->state != CALL_ZOMBIE || PLANTED(1)) &&
 	    !find_content(call, &hdr, buf->data, len, &content)) {
-		/* Nothing that it says is taken, its credits neither. The call goes on to wait for a reply. */
-		engine->stats.dropped++;
+		refuse_chunks(call, &hdr);
 		goto done;
 	}
-	if (__builtin_expect(call->has_extra, 0) && call->more > 0)
-		credit_lost(&req->credits, call->more);
-	if (!(PLANTED(5) && call->state == CALL_ZOMBIE) && !credit_reply(&req->credits, hdr.credit))
-		engine->stats.zero_grants++;
+	take_credits(req, call, &hdr);
 	if (call->state == CALL_ZOMBIE && !PLANTED(1)) {
 		call->state = CALL_SENDING;
 		if (call->is_send_done)

@@ -50,7 +50,8 @@ struct weir_result {
 	 *  lost than the profile's 'resends' allow (4.5.3). -ENOBUFS: the connection was remade, and others
 	 *  have the buffers that the call needs. -EMSGSIZE: it was, with an inline threshold that the call's header
 	 *  is too long for. -EREMOTEIO: the responder answered RDMA_ERROR (RFC
-	 *  8166 section 4.5), see 'rdma_err'. -EBADMSG: the reply breaks the upper-layer binding (6.1). */
+	 *  8166 section 4.5), see 'rdma_err'. -EBADMSG: the reply's RPC header is garbage, or the
+	 *  reply has chunks where the call offered none (6.1). */
 	int status;
 	/** When status is -EREMOTEIO: 1: ERR_VERS, 2: ERR_CHUNK; by version 2, 2: BAD_XDR, 3: REPLY_RESOURCE, 4: INVAL_PROC,
 	 *  5: INVAL_OPTION, 6: SYSTEM. */
