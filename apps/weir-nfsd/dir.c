@@ -38,6 +38,10 @@ void dir_carry_out(struct dir_fs *fs, struct op *op)
 void dir_worked(struct dir_fs *fs, struct op *op)
 {
 	fs->nworking--;
+	if (op->fs_state == DIR_ANSWERED) {
+		dir_watch_returned(fs, op);
+		return;
+	}
 	if (is_transfer(op)) {
 		dir_opened(fs, op);
 		return;
@@ -50,18 +54,19 @@ void dir_worked(struct dir_fs *fs, struct op *op)
 		dir_work_close(fs, op->fs_data); /* it failed after all */
 	/* A file that has lost a name may be gone: it must not stay open. */
 	if (op->res.status == NFS3_OK && (op->proc == NFS3_REMOVE || op->proc == NFS3_RENAME))
-		dir_fd_forget(fs, &op->caller->ops.holder, &op->id2);
-	op_done(op);
+		dir_fd_forget(fs, &op->holder, &op->id2);
+	dir_done(fs, op);
 }
 
 static void dir_start(struct fs *fs_, struct op *op)
 {
 	struct dir_fs *fs = (struct dir_fs *)fs_;
 
+	dir_watch_begin(fs, op);
 	if (is_transfer(op))
 		dir_transfer(fs, op);
 	else if (op->proc == NFS3_READLINK && !dir_link_begin(fs, op))
-		op_fail(op, NFS3ERR_JUKEBOX);
+		dir_fail(fs, op, NFS3ERR_JUKEBOX);
 	else
 		dir_work(fs, op);
 }
@@ -105,8 +110,10 @@ static int dir_open(struct export *export, struct server *server)
 	fs->server = server;
 	fs->export = export;
 	fs->root_fd = -1;
+	fs->now_ns = server_now_ns();
 	memcpy(fs->write_verf, server->write_verf, sizeof(fs->write_verf));
 	TAILQ_INIT(&fs->waiting);
+	TAILQ_INIT(&fs->watched);
 	TAILQ_INIT(&fs->queue);
 	TAILQ_INIT(&fs->by_age);
 	TAILQ_INIT(&fs->closing);
@@ -121,6 +128,7 @@ static int dir_open(struct export *export, struct server *server)
 	LIST_INIT(&fs->free_ios);
 	LIST_INIT(&fs->holds);
 	LIST_INIT(&fs->running);
+	LIST_INIT(&fs->places);
 	TAILQ_INIT(&fs->unbegun);
 	dir_fds_start(fs);
 	umask(0); /* modes are the clients' affair */
@@ -192,11 +200,13 @@ static enum nfs3_status dir_walk(struct fs *fs_, const struct cred *cred, const 
 	return status != NFS3_OK ? status : dir_status(rc);
 }
 
-static bool dir_is_busy(const struct fs *fs_)
+/* At the stop of the server, open files are closed before the threads end: dir_poll(). */
+static bool dir_is_busy(struct fs *fs_)
 {
-	const struct dir_fs *fs = (const struct dir_fs *)fs_;
+	struct dir_fs *fs = (struct dir_fs *)fs_;
 
-	return fs->nworking > 0 || fs->nios > 0 || !TAILQ_EMPTY(&fs->waiting);
+	return fs->nworking > 0 || fs->nios > 0 || !TAILQ_EMPTY(&fs->waiting) || fs->nfds > 0 ||
+	       dir_work_nclosing(fs) > 0;
 }
 
 static void dir_stop(struct fs *fs)

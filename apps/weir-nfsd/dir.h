@@ -32,7 +32,18 @@
 #define DIR_FDS	    256u /* of an export, where the process may have so many */
 #define DIR_BUCKETS 256u
 #define DIR_RING    256u
+#define DIR_PLACES  512u /* calls that the kernel has: 204 of one connection, 256 of one client */
 #define DIR_MEMORY  (64u << 20)
+
+/*
+ * A call that has waited for a thread, memory or the file system for as long as DIR_OVERDUE_NS is answered NFS3ERR_JUKEBOX, see
+ * dir_watch.c. One that takes longer than DIR_SLOW_NS shows that the file system is slow, which it stays for DIR_CAREFUL_NS.
+ */
+#define DIR_OVERDUE_NS (5ull * 1000000000u)
+#define DIR_SLOW_NS    (1ull * 1000000000u)
+#define DIR_CAREFUL_NS (60ull * 1000000000u)
+#define DIR_FRESH_NS                                                                                         \
+	(1ull * 1000000000u) /* the age of a remote file's attributes up to which the poller goes by them */
 
 #define DIR_FD_IDLE_NS	 (3ull * 1000000000u) /* a file that was not used for this long is closed */
 #define DIR_FDS_PER_TICK 8u
@@ -54,6 +65,9 @@ struct dir_fd {
 	bool is_written;      /* open for writing, only; else for reading, only */
 	bool is_forgotten;    /* to be closed when it is no longer in use */
 	bool is_dirty;	      /* was written to since the start of the latest sync */
+	uint32_t
+		noverdue; /* WRITEs that were answered NFS3ERR_JUKEBOX, and that the kernel may still carry out */
+	uint64_t fresh_ns; /* when a thread last asked the file system for its attributes */
 	int fd;
 	uint32_t refs;
 	uint64_t used_ns;
@@ -74,11 +88,13 @@ TAILQ_HEAD(dir_fd_list, dir_fd);
 struct dir_io {
 	struct dir_fs *fs;
 	struct op *
-		op; /* NULL: a WRITE whose data are being pulled; or the sync of a file that is to be closed */
+		op; /* NULL: a WRITE whose data are being pulled; the sync of a file that is to be closed; or a call that was answered before its end */
 	struct dir_fd *file;
-	uint32_t block;	  /* RAM_NONE: none */
-	struct hold hold; /* of its pages, where there is one */
-	int result;	  /* bytes, or -errno */
+	struct hold place; /* in the kernel; n is 0 if nobody is charged for it */
+	bool is_writing;   /* a WRITE, whose data the kernel may take at any time */
+	uint32_t block;	   /* RAM_NONE: none */
+	struct hold hold;  /* of its pages, where there is one */
+	int result;	   /* bytes, or -errno */
 	int sync_result;
 	bool is_second; /* COMMIT: by the other of two open files */
 	uint32_t nlost; /* the file's, at its start */
@@ -94,6 +110,7 @@ struct dir_fs {
 	int root_fd;	  /* the directory there */
 	bool is_private;  /* there is such a mount, so nothing is ever mounted below root_fd */
 	int mount_id;	  /* of root_fd */
+	bool is_remote;	  /* the file system may wait for another host or process to tell attributes */
 	bool is_unsteady; /* the file system's offsets are not good as cookies, see dir_sorted.c */
 	dev_t dev;
 	ino_t root_ino;
@@ -109,6 +126,7 @@ struct dir_fs {
 	bool has_ring;
 	uint16_t personality; /* the ring's, for WRITEs of all but root */
 	uint32_t nios;	      /* calls in the ring */
+	struct holds places;  /* of them, up to DIR_PLACES */
 	LIST_HEAD(, dir_io) free_ios;
 	uint8_t write_verf[NFS3_VERF_BYTES]; /* of dir_verf() */
 	atomic_bool has_lost;		     /* data that were written, as a sync has said */
@@ -120,6 +138,8 @@ struct dir_fs {
 	uint32_t nfds, nfds_max;
 	uint32_t npolls; /* since the clock was looked at */
 	uint64_t now_ns; /* what it said */
+	uint64_t careful_until_ns;
+	struct op_list watched; /* calls that may be answered before their end, the oldest first */
 
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake;
@@ -127,10 +147,20 @@ struct dir_fs {
 	struct holds running; /* one for each call or close that a thread has */
 	uint32_t nrunning;
 	struct dir_fd_list closing;
+	uint32_t nclosing; /* of them, and those that threads have */
 	bool stop;
 	pthread_t threads[DIR_THREADS];
 	uint32_t nthreads;
 	uint32_t nworking; /* the poller's: calls that threads have */
+};
+
+/* Where the poller has left a call: op->fs_state. */
+enum dir_state {
+	DIR_UNWATCHED, /* nowhere yet, or it is not answered before its end */
+	DIR_WAITING,   /* in fs->waiting */
+	DIR_WORKING,   /* with the threads, or in their queue */
+	DIR_IN_RING,   /* op->fs_data is the struct dir_io */
+	DIR_ANSWERED,  /* another took its place: see op_replace() */
 };
 
 /* A sync has failed: what it was to make stable may be lost, and the next one will not say so. Any thread. */
@@ -144,6 +174,10 @@ int dir_work_start(struct dir_fs *fs);
 void dir_work_stop(struct dir_fs *fs);
 /* Let a thread have the call: dir_carry_out() there, dir_worked() back on the poller. */
 void dir_work(struct dir_fs *fs, struct op *op);
+/* Take a call back that no thread has begun. False: one has. The poller. */
+bool dir_work_cancel(struct dir_fs *fs, struct op *op);
+/* How many files threads close, or are to close. */
+uint32_t dir_work_nclosing(struct dir_fs *fs);
 /*
  * Let a thread close and free it, after a sync if it is dirty: nobody could be told later of what was
  * lost. A close can take as long as a call, and counts as one of file->holder's. When there are no
@@ -184,6 +218,8 @@ int dir_open_parent(const struct dir_fs *fs, int dir);
 int dir_id_of(const struct dir_fs *fs, int dir, const char *name, struct handle_id *id);
 void dir_fattr(const struct dir_fs *fs, const struct stat *st, struct nfs3_fattr *attr);
 void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post);
+/* The attributes of an open file, as the kernel has them, without waiting. The poller; 0 or -errno. */
+int dir_stat(const struct dir_fs *fs, int fd, struct stat *st);
 enum nfs3_status dir_status(int error); /* of a negative errno; 0 is NFS3_OK */
 void dir_text(const struct nfs3_name *name, char text[NFS3_NAME_MAX + 1]);
 
@@ -268,7 +304,38 @@ struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file);
 void dir_fd_forget(struct dir_fs *fs, const struct holder *holder, const struct handle_id *id);
 void dir_fds_shrink(struct dir_fs *fs, uint32_t n);    /* close 'n', or all that are not in use */
 void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns); /* close some that are idle */
+/* Whether one more file may be opened: false while too many are on their way to be closed, as syncs and closes may be slow. */
+bool dir_fds_have_room(struct dir_fs *fs);
 void dir_fds_close(struct dir_fs *fs);
+
+/*
+ * dir_watch.c: answers what takes too long. The poller. dir_watch_begin() is called first for each call, and dir_done() or
+ * dir_fail() ends it. dir_watch_tick() answers what is overdue. dir_watch_returned() takes back a call that was answered while
+ * a thread had it.
+ */
+void dir_watch_begin(struct dir_fs *fs, struct op *op);
+void dir_watch_tick(struct dir_fs *fs);
+void dir_watch_returned(struct dir_fs *fs, struct op *op);
+void dir_done(struct dir_fs *fs, struct op *op);
+void dir_fail(struct dir_fs *fs, struct op *op, enum nfs3_status status);
+/* Whether a call of this export may hang, so that what is needed for an answer in time is worth its price. */
+static inline bool dir_is_careful(const struct dir_fs *fs)
+{
+	return fs->is_remote || fs->now_ns < fs->careful_until_ns;
+}
+
+/* dir_blocks.c: memory for data, on the poller */
+struct dir_io *dir_io_take(struct dir_fs *fs);
+void dir_io_release(void *arg); /* a struct dir_io, as weir_request_on_sent() calls it */
+void dir_io_mail(struct weir_engine *engine, void *arg);
+/* Memory for a call of the holder's. False: there is none, or it is not for this connection now. */
+bool dir_take_block(struct dir_io *io, const struct holder *holder, uint32_t bytes);
+/* Move a WRITE's data from its message to memory of io's, which they may stay in after the reply. False: as above. */
+bool dir_keep_data(struct dir_io *io, struct op *op);
+int dir_place(struct fs *fs, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
+	      uint64_t offset, uint32_t len_bytes, struct weir_place *place);
+/* Memory for a READLINK's path, before it goes to a thread. */
+bool dir_link_begin(struct dir_fs *fs, struct op *op);
 
 /* dir_ring.c */
 int dir_io_start(struct dir_fs *fs);   /* memory */
@@ -300,10 +367,11 @@ void dir_opened(struct dir_fs *fs, struct op *op);
 void dir_open_data(struct dir_fs *fs, struct op *op); /* on a thread */
 /* The verifier of WRITE and COMMIT: another one after each sync that failed, as what it lost may have been any client's. */
 const uint8_t *dir_verf(struct dir_fs *fs);
-int dir_place(struct fs *fs, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
-	      uint64_t offset, uint32_t len_bytes, struct weir_place *place);
+/*
+ * Let go of the call that op->fs_data has in the ring, so that it can be answered before its end. Returns false if it can't be,
+ * because the kernel takes a WRITE's data from the message.
+ */
+bool dir_io_let_go(struct op *op);
 uint32_t dir_poll(struct fs *fs);
-/* Memory for a READLINK's path, before it goes to a thread. */
-bool dir_link_begin(struct dir_fs *fs, struct op *op);
 
 #endif

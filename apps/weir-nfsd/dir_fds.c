@@ -43,7 +43,7 @@ static void drop(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct stat st;
 
-	if (file->is_dirty && fs->has_ring && !(fstat(file->fd, &st) == 0 && st.st_nlink == 0) &&
+	if (file->is_dirty && fs->has_ring && !(dir_stat(fs, file->fd, &st) == 0 && st.st_nlink == 0) &&
 	    dir_sync_and_close(fs, file))
 		return;
 	LIST_REMOVE(file, bucket);
@@ -133,6 +133,12 @@ void dir_fds_shrink(struct dir_fs *fs, uint32_t n)
 		}
 		file = next;
 	}
+}
+
+/* Those in the cache that are not in use make room when another is added to it, so they do not count. */
+bool dir_fds_have_room(struct dir_fs *fs)
+{
+	return fs->nfds + dir_work_nclosing(fs) < fs->nfds_max + DIR_THREADS;
 }
 
 void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns)

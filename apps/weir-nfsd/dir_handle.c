@@ -229,6 +229,38 @@ void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post)
 		dir_fattr(fs, &st, &post->attr);
 }
 
+/*
+ * Local file systems tell attributes from memory. Others, such as NFS and FUSE, may ask another host or process, which may never
+ * answer. They are told not to: the poller goes by what the kernel knows, which a thread has it ask for often enough (begin() of
+ * dir_io.c).
+ */
+int dir_stat(const struct dir_fs *fs, int fd, struct stat *st)
+{
+	struct statx x;
+
+	if (!fs->is_remote)
+		return fstat(fd, st) == 0 ? 0 : -errno;
+	/* Not fstatat(), for which some kernels leave the flag out. */
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &x) != 0)
+		return -errno;
+	*st = (struct stat){
+		.st_dev = makedev(x.stx_dev_major, x.stx_dev_minor),
+		.st_ino = x.stx_ino,
+		.st_mode = x.stx_mode,
+		.st_nlink = x.stx_nlink,
+		.st_uid = x.stx_uid,
+		.st_gid = x.stx_gid,
+		.st_rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor),
+		.st_size = (off_t)x.stx_size,
+		.st_blksize = (blksize_t)x.stx_blksize,
+		.st_blocks = (blkcnt_t)x.stx_blocks,
+		.st_atim = {x.stx_atime.tv_sec, x.stx_atime.tv_nsec},
+		.st_mtim = {x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec},
+		.st_ctim = {x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec},
+	};
+	return 0;
+}
+
 enum nfs3_status dir_status(int error)
 {
 	static const struct {

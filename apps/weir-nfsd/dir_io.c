@@ -29,65 +29,23 @@
 /* Completions say which call; those of syncs, with the lowest bit set, which file. */
 #define CQE_SYNC 1u
 
-static struct dir_io *io_take(struct dir_fs *fs)
+static void put_attr(struct op *op, const struct stat *st)
 {
-	struct dir_io *io = LIST_FIRST(&fs->free_ios);
-
-	if (io)
-		LIST_REMOVE(io, entry);
-	else
-		io = malloc(sizeof(*io));
-	if (io)
-		*io = (struct dir_io){.fs = fs, .block = RAM_NONE};
-	return io;
-}
-
-/* When the request is over, memory is no longer named by a reply: weir_request_on_sent(). */
-static void io_release(void *arg)
-{
-	struct dir_io *io = arg;
-
-	if (io->block != RAM_NONE) {
-		ram_block_unref(&io->fs->blocks, io->block);
-		holds_remove(&io->hold);
-		io->fs->has_room = true;
-	}
-	LIST_INSERT_HEAD(&io->fs->free_ios, io, entry);
-}
-
-/* Memory for a call of the holder's. False: there is none, or it is not for this connection now. */
-static bool take_block(struct dir_io *io, const struct holder *holder, uint32_t bytes)
-{
-	struct dir_fs *fs = io->fs;
-	struct ram_blocks *blocks = &fs->blocks;
-	uint32_t pages = ram_block_pages(bytes);
-
-	if (!holds_allow(&fs->holds, holder, blocks->npages, blocks->nfree, pages))
-		return false;
-	io->block = ram_block_get(blocks, bytes);
-	if (io->block == RAM_NONE)
-		return false;
-	holds_add(&fs->holds, &io->hold, holder, pages);
-	return true;
-}
-
-static void io_mail(struct weir_engine *engine, void *arg)
-{
-	(void)engine;
-	io_release(arg);
-}
-
-static void post_attr(struct op *op, int fd, struct stat *st)
-{
-	struct dir_fs *fs = (struct dir_fs *)op->export->fs;
 	struct nfs3_post_op_attr *post = op->proc == NFS3_READ	  ? &op->res.read.attr
 					 : op->proc == NFS3_WRITE ? &op->res.write.wcc.after
 								  : &op->res.commit.wcc.after;
 
-	if (fstat(fd, st) != 0)
-		return;
 	post->is_set = true;
-	dir_fattr(fs, st, &post->attr);
+	dir_fattr((struct dir_fs *)op->export->fs, st, &post->attr);
+}
+
+/* What a remote file system has made of a WRITE, such as the times, may be unknown here: then the client asks for it. */
+static void post_attr(struct op *op, int fd, struct stat *st)
+{
+	struct dir_fs *fs = (struct dir_fs *)op->export->fs;
+
+	if (dir_stat(fs, fd, st) == 0 && (!fs->is_remote || op->proc == NFS3_READ))
+		put_attr(op, st);
 }
 
 /* ---- rights ---- */
@@ -131,8 +89,8 @@ static int open_data(const struct dir_fs *fs, struct op *op)
 		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	else
 		rc = dir_decide(op, fd, &st);
-	if (rc != 0)
-		post_attr(op, fd, &st);
+	if (rc != 0 && fstat(fd, &st) == 0)
+		put_attr(op, &st);
 	close(fd);
 	if (rc != 0)
 		return rc;
@@ -161,7 +119,7 @@ void dir_open_data(struct dir_fs *fs, struct op *op)
 		op->res.status = dir_status(fd);
 		return;
 	}
-	op->fs_data = dir_fd_make(&op->caller->ops.holder, &op->id, op->proc == NFS3_WRITE, fd);
+	op->fs_data = dir_fd_make(&op->holder, &op->id, op->proc == NFS3_WRITE, fd);
 	if (!op->fs_data) {
 		close(fd);
 		op->res.status = NFS3ERR_JUKEBOX;
@@ -202,6 +160,57 @@ static void end_write(struct op *op, struct dir_io *io)
 	memcpy(res->verf, io->verf, sizeof(res->verf));
 }
 
+/* The kernel has a call from here on, for which its client is charged, if there is one. */
+static void enter_ring(struct dir_io *io, struct op *op, struct dir_fd *file)
+{
+	io->op = op;
+	io->file = file;
+	io->fs->nios++;
+	if (op)
+		holds_add(&io->fs->places, &io->place, &op->holder, 1);
+}
+
+static void leave_ring(struct dir_io *io)
+{
+	io->fs->nios--;
+	if (io->place.n > 0)
+		holds_remove(&io->place);
+	io->place.n = 0;
+}
+
+static bool has_place(const struct dir_fs *fs, const struct op *op)
+{
+	return io_uring_sq_space_left(&fs->ring) > 0 && fs->nios < DIR_PLACES &&
+	       holds_allow(&fs->places, &op->holder, DIR_PLACES, DIR_PLACES - fs->nios, 1);
+}
+
+bool dir_io_let_go(struct op *op)
+{
+	struct dir_io *io = op->fs_data;
+
+	if (io->is_writing && io->block == RAM_NONE)
+		return false;
+	/* Data that were pulled to a block stay there, as the kernel may take them later. */
+	if (op->proc == NFS3_WRITE && weir_request_user(op->req) == io)
+		weir_request_on_sent(op->req, NULL, NULL);
+	io->file->noverdue += io->is_writing;
+	io->op = NULL;
+	op->fs_data = NULL;
+	return true;
+}
+
+/* The end of a call without a client: it was answered before, or it never had one. */
+static void end_silently(struct dir_io *io)
+{
+	if (io->is_writing) {
+		io->file->noverdue--;
+		io->file->is_dirty |= io->result > 0;
+	}
+	dir_fd_put(io->fs, io->file);
+	leave_ring(io);
+	dir_io_release(io);
+}
+
 /* It is done, or there was nothing to do. */
 static void finish(struct dir_io *io)
 {
@@ -220,14 +229,15 @@ static void finish(struct dir_io *io)
 		memcpy(op->res.commit.verf, dir_verf(io->fs), NFS3_VERF_BYTES);
 	op->res.status = dir_status(error < 0 ? error : 0);
 	dir_fd_put(io->fs, io->file);
-	io->fs->nios--;
+	leave_ring(io);
 	io->file = NULL;
 	io->op = NULL;
 	/* One that came placed has its on_sent since then; the others give their memory back now. */
-	op->on_sent = io_release;
-	op->on_sent_mail = io_mail;
+	op->on_sent = dir_io_release;
+	op->on_sent_mail = dir_io_mail;
 	op->on_sent_arg = io;
-	op_done(op);
+	op->fs_data = NULL;
+	dir_done(io->fs, op);
 }
 
 /* ---- the ring ---- */
@@ -258,6 +268,16 @@ static struct io_uring_sqe *next_sqe(struct dir_io *io)
 	return io_uring_get_sqe(&io->fs->ring);
 }
 
+/*
+ * The kernel tries a call on the poller's thread first. It should not wait there, but it reads the metadata that it needs for data
+ * that are not in memory, which a disk that hangs makes it wait for. So it does not try where that is likely.
+ */
+static void never_wait(const struct dir_fs *fs, struct io_uring_sqe *sqe)
+{
+	if (dir_is_careful(fs))
+		io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
+}
+
 static void queue_write(struct dir_io *io)
 {
 	const struct nfs3_write_args *args = &io->op->args.write;
@@ -269,8 +289,10 @@ static void queue_write(struct dir_io *io)
 	else
 		io_uring_prep_write(sqe, io->file->fd, io->op->data, count, args->offset);
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
+	never_wait(io->fs, sqe);
 	if (io->op->cred.uid != 0)
 		sqe->personality = io->fs->personality;
+	io->is_writing = true;
 }
 
 /* How much of a READ there is to do; 0: nothing. */
@@ -290,19 +312,22 @@ static bool queue_read(struct dir_io *io, uint32_t count)
 {
 	struct io_uring_sqe *sqe;
 
-	if (!take_block(io, &io->op->caller->ops.holder, count))
+	if (!dir_take_block(io, &io->op->holder, count))
 		return false;
 	sqe = next_sqe(io);
 	io_uring_prep_read_fixed(sqe, io->file->fd, ram_block_data(&io->fs->blocks, io->block), count,
 				 io->op->args.read.offset, 0);
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
+	never_wait(io->fs, sqe);
 	return true;
 }
 
 static void put_off(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 {
-	dir_fd_put(fs, file);
+	if (file)
+		dir_fd_put(fs, file);
 	op->is_decided = false; /* it may wait for long */
+	op->fs_state = DIR_WAITING;
 	TAILQ_INSERT_TAIL(&fs->waiting, op, entry);
 }
 
@@ -313,9 +338,24 @@ static void refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file, enum n
 	post_attr(op, file->fd, &st);
 	op->res.status = status;
 	if (status == NFS3ERR_STALE)
-		dir_fd_forget(fs, &op->caller->ops.holder, &op->id);
+		dir_fd_forget(fs, &op->holder, &op->id);
 	dir_fd_put(fs, file);
-	op_done(op);
+	dir_done(fs, op);
+}
+
+/*
+ * Whether a thread has to look at the file before the call can go on: the poller does not know what the caller may do, or it would
+ * have to ask a remote file system for attributes that it does not know well enough.
+ */
+static bool needs_thread(struct dir_fs *fs, struct op *op, struct dir_fd *file, const struct stat *st)
+{
+	if (fs->is_remote && fs->now_ns - file->fresh_ns > DIR_FRESH_NS)
+		return true;
+	if (dir_is_exempt(op, st) || dir_is_granted(file, op, st))
+		return false;
+	if (op->is_decided)
+		dir_grant(file, op);
+	return !op->is_decided;
 }
 
 /* The file is open, with a reference of this call. */
@@ -326,31 +366,38 @@ static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	struct dir_io *io;
 	struct stat st;
 
-	status = fstat(file->fd, &st) != 0 ? NFS3ERR_IO : check(&st);
+	status = dir_stat(fs, file->fd, &st) != 0 ? NFS3ERR_IO : check(&st);
 	if (status == NFS3_OK)
 		status = check_range(op);
+	/* An older WRITE, which was answered, must not come after this one. */
+	if (status == NFS3_OK && op->proc == NFS3_WRITE && file->noverdue > 0)
+		status = NFS3ERR_JUKEBOX;
 	if (status != NFS3_OK) {
 		refuse(fs, op, file, status);
 		return;
 	}
-	if (!dir_is_exempt(op, &st) && !dir_is_granted(file, op, &st)) {
-		if (!op->is_decided) {
-			op->fs_data = file;
-			dir_work(fs, op);
-			return;
-		}
-		dir_grant(file, op);
+	if (needs_thread(fs, op, file, &st)) {
+		op->fs_data = file;
+		dir_work(fs, op);
+		return;
 	}
-	io = io_uring_sq_space_left(&fs->ring) == 0 ? NULL : placed ? placed : io_take(fs);
+	io = !has_place(fs, op) ? NULL : placed ? placed : dir_io_take(fs);
 	if (!io) {
 		put_off(fs, op, file);
 		return;
 	}
-	io->op = op;
-	io->file = file;
+	/* Only what is in memory of the export's own can be written after the reply. */
+	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && io->block == RAM_NONE && dir_is_careful(fs) &&
+	    !dir_keep_data(io, op)) {
+		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
+		put_off(fs, op, file);
+		return;
+	}
+	enter_ring(io, op, file);
 	io->nlost = file->nlost;
 	memcpy(io->verf, dir_verf(fs), sizeof(io->verf));
-	fs->nios++;
+	op->fs_data = io;
+	op->fs_state = DIR_IN_RING;
 	if (op->proc == NFS3_COMMIT) {
 		want_sync(io);
 	} else if (op->proc == NFS3_WRITE && op->data_bytes > 0) {
@@ -358,7 +405,8 @@ static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	} else if (op->proc == NFS3_WRITE || read_bytes(op, &st) == 0) {
 		finish(io);
 	} else if (!queue_read(io, read_bytes(op, &st))) {
-		fs->nios--;
+		leave_ring(io);
+		op->fs_data = NULL;
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		put_off(fs, op, file);
 	}
@@ -376,8 +424,10 @@ void dir_transfer(struct dir_fs *fs, struct op *op)
 		file = dir_fd_get(fs, &op->id, false);
 	if (file)
 		begin(fs, op, file);
-	else
+	else if (dir_fds_have_room(fs))
 		dir_work(fs, op);
+	else
+		put_off(fs, op, NULL);
 }
 
 void dir_opened(struct dir_fs *fs, struct op *op)
@@ -392,42 +442,41 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 	}
 	if (file) {
 		/* A file that has just been opened has no references yet. */
-		begin(fs, op, file->refs > 0 ? file : dir_fd_add(fs, file));
+		file = file->refs > 0 ? file : dir_fd_add(fs, file);
+		file->fresh_ns = fs->now_ns;
+		begin(fs, op, file);
 		return;
 	}
 	/* Too many may be open: there will be room when the client comes back. */
 	if (status == NFS3ERR_JUKEBOX)
 		dir_fds_shrink(fs, DIR_FDS_PER_TICK);
-	op_done(op);
+	dir_done(fs, op);
 }
 
 void dir_settle(struct dir_fs *fs, struct op *op)
 {
 	struct dir_fd *file = dir_fd_add(fs, op->fs_data);
-	struct dir_io *io = io_take(fs);
+	struct dir_io *io = dir_io_take(fs);
 
 	if (!io) {
 		dir_fd_put(fs, file);
 		op->res.status = NFS3ERR_JUKEBOX;
-		op_done(op);
+		dir_done(fs, op);
 		return;
 	}
-	io->op = op;
-	io->file = file;
-	fs->nios++;
+	enter_ring(io, op, file);
 	want_sync(io);
 }
 
 bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file)
 {
-	struct dir_io *io = io_take(fs);
+	struct dir_io *io = dir_io_take(fs);
 
 	if (!io)
 		return false;
 	file->is_forgotten = true;
 	file->refs++;
-	io->file = file;
-	fs->nios++;
+	enter_ring(io, NULL, file);
 	want_sync(io);
 	return true;
 }
@@ -459,9 +508,7 @@ static void on_synced(struct dir_fs *fs, struct dir_fd *file, int result)
 	file->refs++;
 	while ((io = dir_sync_next(file))) {
 		if (!io->op) {
-			dir_fd_put(fs, file);
-			fs->nios--;
-			LIST_INSERT_HEAD(&fs->free_ios, io, entry);
+			end_silently(io);
 		} else if (needs_second(io)) {
 			want_sync(io);
 		} else {
@@ -482,6 +529,11 @@ static void on_cqe(struct dir_fs *fs, uint64_t data, int result)
 		return;
 	}
 	io->result = result;
+	if (!io->op) {
+		end_silently(io);
+		return;
+	}
+	io->is_writing = false;
 	/* One that was cut short, too: what was written is to be stable. */
 	if (io->op->proc == NFS3_WRITE && io->op->args.write.stable != NFS3_UNSTABLE && result > 0)
 		want_sync(io);
@@ -524,6 +576,9 @@ uint32_t dir_poll(struct fs *fs_)
 	if (++fs->npolls >= DIR_TICK_POLLS) {
 		fs->npolls = 0;
 		dir_fds_tick(fs, server_now_ns());
+		dir_watch_tick(fs);
+		if (fs->server->is_stopping)
+			dir_fds_shrink(fs, fs->nfds);
 	}
 	/* What the kernel did not take, for want of memory, is still there at the next poll. */
 	if (io_uring_sq_ready(&fs->ring) > 0)
@@ -538,49 +593,4 @@ uint32_t dir_poll(struct fs *fs_)
 	io_uring_cq_advance(&fs->ring, n);
 	fs->has_room |= n > 0;
 	return n + retry_waiting(fs);
-}
-
-/* ---- memory ---- */
-
-int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
-	      uint64_t offset, uint32_t len_bytes, struct weir_place *place)
-{
-	struct dir_fs *fs = (struct dir_fs *)fs_;
-	struct dir_io *io;
-
-	(void)id;
-	(void)cred;
-	(void)offset;
-	/* Nothing of the file is touched before the call itself is here, and looked at. */
-	if (len_bytes == 0 || len_bytes > RAM_CHUNK)
-		return -1;
-	io = io_take(fs);
-	if (!io)
-		return -1;
-	if (!take_block(io, caller_holder(req), len_bytes)) {
-		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
-		return -1;
-	}
-	weir_request_set_user(req, io);
-	weir_request_on_sent(req, io_release, io);
-	*place = (struct weir_place){.region = fs->region, .data = ram_block_data(&fs->blocks, io->block)};
-	return 0;
-}
-
-bool dir_link_begin(struct dir_fs *fs, struct op *op)
-{
-	struct dir_io *io = io_take(fs);
-
-	if (!io)
-		return false;
-	if (!take_block(io, &op->caller->ops.holder, RAM_PAGE)) {
-		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
-		return false;
-	}
-	op->region = fs->region;
-	op->item = ram_block_data(&fs->blocks, io->block);
-	op->on_sent = io_release;
-	op->on_sent_mail = io_mail;
-	op->on_sent_arg = io;
-	return true;
 }

@@ -73,7 +73,7 @@ int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st, co
 	fd = open_file(fs, id, O_RDONLY);
 	if (fd < 0)
 		return fd;
-	op->fs_data = dir_fd_make(&op->caller->ops.holder, id, false, fd);
+	op->fs_data = dir_fd_make(&op->holder, id, false, fd);
 	if (op->fs_data)
 		return 0;
 	close(fd);

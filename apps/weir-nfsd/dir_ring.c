@@ -45,6 +45,20 @@ static int register_writer(struct dir_fs *fs)
 	return 0;
 }
 
+/*
+ * The kernel carries out what may wait by threads of its own, which all rings of one poller share. It makes up to four of them for
+ * each CPU for calls to files, and up to RLIMIT_NPROC for calls of which it does not know whether they are to files, as it does
+ * not of those with IOSQE_ASYNC. Four calls for each CPU that hang would stop all others, those of other exports as well. So there
+ * may be a thread of either kind for each call that the exports can have in the kernel. A thread exists only while calls wait.
+ */
+static int limit_threads(struct dir_fs *fs)
+{
+	unsigned limit = DIR_PLACES * fs->server->exports.n;
+	unsigned limits[2] = {limit, limit};
+
+	return io_uring_register_iowq_max_workers(&fs->ring, limits);
+}
+
 int dir_io_start(struct dir_fs *fs)
 {
 	struct weir_region_options options = {
@@ -76,6 +90,8 @@ int dir_ring_start(struct dir_fs *fs)
 	weir_region_info(fs->region, &info);
 	memory = (struct iovec){info.base, DIR_MEMORY};
 	rc = io_uring_register_buffers(&fs->ring, &memory, 1);
+	if (rc == 0)
+		rc = limit_threads(fs);
 	return rc == 0 ? register_writer(fs) : rc;
 }
 

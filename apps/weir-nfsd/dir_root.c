@@ -35,6 +35,21 @@ struct dir_root {
 
 #define TMPFS_MAGIC 0x01021994
 
+/* File systems of this host's disks and memory, whose fstat() waits for nothing. Any other is taken for a remote one. */
+static const uint32_t local_types[] = {
+	0xef53,				     /* ext2, ext3, ext4 */
+	XFS_MAGIC,  TMPFS_MAGIC, 0x9123683e, /* btrfs */
+	0xf2f52010,			     /* F2FS */
+	0xca451a4e,			     /* bcachefs */
+	0x2fc12fc1,			     /* ZFS */
+	0x858458f6,			     /* ramfs */
+	0x4d44,				     /* FAT */
+	0x2011bab0,			     /* exFAT */
+	0xe0f5e1e2,			     /* EROFS */
+	0x73717368,			     /* SquashFS */
+	0x9660,				     /* ISO 9660 */
+};
+
 struct xfs_geometry {
 	uint32_t sizes[8];
 	uint64_t blocks[4];
@@ -54,6 +69,14 @@ struct identity {
 	struct handle_id root;
 };
 
+static bool is_remote(const struct statfs *st)
+{
+	for (size_t i = 0; i < sizeof(local_types) / sizeof(local_types[0]); i++)
+		if ((uint32_t)st->f_type == local_types[i])
+			return false;
+	return true;
+}
+
 static int identify_fs(struct dir_fs *fs, struct identity *identity)
 {
 	struct xfs_geometry geometry;
@@ -62,6 +85,7 @@ static int identify_fs(struct dir_fs *fs, struct identity *identity)
 	if (fstatfs(fs->root_fd, &st) != 0)
 		return -errno;
 	fs->is_unsteady = st.f_type == TMPFS_MAGIC;
+	fs->is_remote = is_remote(&st);
 	identity->type = htobe64((uint64_t)st.f_type);
 	if (st.f_type == XFS_MAGIC && ioctl(fs->root_fd, XFS_GEOMETRY, &geometry) == 0)
 		memcpy(identity->uuid, geometry.uuid, UUID_BYTES);

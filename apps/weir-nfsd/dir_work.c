@@ -99,7 +99,7 @@ static bool find_job(struct dir_fs *fs, struct job *job)
 	if (may_have_thread(fs, &job->file->holder))
 		return true;
 	TAILQ_FOREACH(job->op, &fs->queue, entry)
-	if (may_have_thread(fs, &job->op->caller->ops.holder))
+	if (may_have_thread(fs, &job->op->holder))
 		return true;
 	return false;
 }
@@ -127,8 +127,9 @@ static bool next_job(struct dir_fs *fs, struct job *job)
 	else if (job->op)
 		TAILQ_REMOVE(&fs->queue, job->op, entry);
 	if (is_found) {
-		holds_add(&fs->running, &job->hold,
-			  job->file ? &job->file->holder : &job->op->caller->ops.holder, 1);
+		if (job->op)
+			job->op->is_begun = true;
+		holds_add(&fs->running, &job->hold, job->file ? &job->file->holder : &job->op->holder, 1);
 		fs->nrunning++;
 	}
 	/* Several threads may wait for what this one gave back; at the end, all wait for the last job. */
@@ -149,6 +150,9 @@ static void *run(void *arg)
 	while (next_job(fs, &job)) {
 		if (job.file) {
 			close_file(fs, job.file);
+			pthread_mutex_lock(&fs->lock);
+			fs->nclosing--;
+			pthread_mutex_unlock(&fs->lock);
 			continue;
 		}
 		dir_carry_out(fs, job.op);
@@ -167,6 +171,7 @@ void dir_work_close(struct dir_fs *fs, struct dir_fd *file)
 	}
 	pthread_mutex_lock(&fs->lock);
 	TAILQ_INSERT_TAIL(&fs->closing, file, age);
+	fs->nclosing++;
 	pthread_cond_signal(&fs->wake);
 	pthread_mutex_unlock(&fs->lock);
 }
@@ -174,10 +179,35 @@ void dir_work_close(struct dir_fs *fs, struct dir_fd *file)
 void dir_work(struct dir_fs *fs, struct op *op)
 {
 	fs->nworking++;
+	op->fs_state = DIR_WORKING;
+	op->is_begun = false;
 	pthread_mutex_lock(&fs->lock);
 	TAILQ_INSERT_TAIL(&fs->queue, op, entry);
 	pthread_cond_signal(&fs->wake);
 	pthread_mutex_unlock(&fs->lock);
+}
+
+bool dir_work_cancel(struct dir_fs *fs, struct op *op)
+{
+	bool is_queued;
+
+	pthread_mutex_lock(&fs->lock);
+	is_queued = !op->is_begun;
+	if (is_queued)
+		TAILQ_REMOVE(&fs->queue, op, entry);
+	pthread_mutex_unlock(&fs->lock);
+	fs->nworking -= is_queued;
+	return is_queued;
+}
+
+uint32_t dir_work_nclosing(struct dir_fs *fs)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&fs->lock);
+	n = fs->nclosing;
+	pthread_mutex_unlock(&fs->lock);
+	return n;
 }
 
 int dir_work_start(struct dir_fs *fs)

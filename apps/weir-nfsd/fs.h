@@ -47,8 +47,8 @@ struct fs_ops {
 		     const struct cred *cred, uint64_t offset, uint32_t len_bytes, struct weir_place *place);
 	/* Completions, when there can be any; the work done. */
 	uint32_t (*poll)(struct fs *fs);
-	/* Are calls under way? NULL: never, each ends at once. */
-	bool (*is_busy)(const struct fs *fs);
+	/* While the server stops: are calls under way, or files open? NULL: never, each ends at once. */
+	bool (*is_busy)(struct fs *fs);
 	/* None is, and none will be: end what posts to the owner's engine, which is about to end. Or NULL. */
 	void (*stop)(struct fs *fs);
 	uint32_t (*transfer_max)(const struct fs *fs); /* bytes of one READ or WRITE */

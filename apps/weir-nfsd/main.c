@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "background.h"
 #include "fs.h"
@@ -16,7 +17,7 @@
 #include "std_io.h"
 #include "uaddr.h"
 
-enum exit_status { EXIT_OK = 0, EXIT_START = 1, EXIT_USAGE = 2, EXIT_LOST = 3 };
+enum exit_status { EXIT_OK = 0, EXIT_START = 1, EXIT_USAGE = 2, EXIT_LOST = 3, EXIT_HUNG = 4 };
 
 static atomic_bool stop;
 
@@ -115,7 +116,10 @@ static int serve(const struct options *options, struct server *server, int fd)
 		rpcbind_withdraw(&rpcbind);
 	}
 	mountd_stop(mountd);
-	server_stop(server);
+	if (!server_stop(server)) {
+		fflush(NULL);
+		_exit(EXIT_HUNG);
+	}
 	if (rc != 0)
 		return EXIT_START;
 	return server->is_lost ? EXIT_LOST : EXIT_OK;

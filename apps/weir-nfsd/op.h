@@ -82,7 +82,8 @@ struct op {
 	bool is_away; /* with an owner that is not its home, or back from there */
 	struct op_mail mail;
 	struct export *export;
-	struct caller *caller;
+	struct caller *caller;		  /* the home's */
+	struct holder holder;		  /* of the caller, for any thread */
 	const struct export_rules *rules; /* by which the caller may use the export */
 	struct cred cred;
 	union op_args args;
@@ -110,6 +111,11 @@ struct op {
 	bool is_decided;	       /* a thread has decided whether the caller may do it */
 	bool is_settled;	       /* and the file had not changed shortly before that */
 	struct timespec decided_ctime; /* the file's at that time */
+	bool is_begun;		       /* a thread has it; under the lock of the threads' queue */
+	uint32_t fs_state;
+	bool is_watched;
+	uint64_t started_ns;
+	TAILQ_ENTRY(op) watched;
 	TAILQ_ENTRY(op) entry;
 };
 
@@ -127,6 +133,14 @@ void op_done(struct op *op);
 
 /* Short for a failure without more to say. */
 void op_fail(struct op *op, enum nfs3_status status);
+
+/*
+ * For a back end, on its owner's thread: a call that takes the place of 'op' towards the client, because a thread or a file
+ * system holds 'op' and may go on using its arguments and results. The caller answers the call that is returned, and passes
+ * 'op' to op_discard() when it comes back. Returns NULL if there is no memory; nothing has changed then.
+ */
+struct op *op_replace(struct op *op);
+void op_discard(struct op *op);
 
 /* A handle for a file of the op's export. */
 void op_make_fh(const struct op *op, const struct handle_id *id, struct nfs3_fh *fh);

@@ -24,6 +24,7 @@ struct op *op_take(struct poller *home, struct caller *caller)
 	op->server = home->server;
 	op->home = home;
 	op->caller = caller;
+	op->holder = caller->ops.holder;
 	caller_add_op(caller, &home->op_holds);
 	home->nops_used++;
 	return op;
@@ -35,6 +36,35 @@ void op_free(struct op *op)
 	op->home->nops_used--;
 	caller_remove_op(op->caller);
 	TAILQ_INSERT_HEAD(&op->home->free_ops, op, entry);
+}
+
+/* The new op takes the place of the old one in its caller's and its poller's counts: the old one never comes back there. */
+struct op *op_replace(struct op *op)
+{
+	struct op *other = malloc(sizeof(*other));
+
+	if (!other)
+		return NULL;
+	memset(&other->res, 0, sizeof(*other) - offsetof(struct op, res));
+	other->server = op->server;
+	other->home = op->home;
+	other->req = op->req;
+	other->proc = op->proc;
+	other->is_away = op->is_away;
+	other->export = op->export;
+	other->caller = op->caller;
+	other->holder = op->holder;
+	other->rules = op->rules;
+	other->cred = op->cred;
+	other->data = NULL;
+	other->data_bytes = 0;
+	return other;
+}
+
+void op_discard(struct op *op)
+{
+	free(op->entries_buf);
+	free(op);
 }
 
 void op_free_all(struct poller *poller)

@@ -77,7 +77,9 @@ static void help(void)
 	     "  --help, --version\n"
 	     "\n"
 	     "With driver shm, MOUNT is off unless --mount-port is given, and NFS not known to rpcbind.\n"
-	     "Exit status: 0; 1: it could not start; 2: usage; 3: the device went away.\n"
+	     "Exit status: 0; 1: it could not start; 2: usage; 3: the device went away; 4: at its end, a "
+	     "file\n"
+	     "system did not answer.\n"
 	     "\n"
 	     "Drivers:");
 	for (uint32_t i = 0; fabric_driver_at(i); i++)

@@ -16,6 +16,7 @@
 #define TRANSFER_MAX (1u << 20)
 #define READDIR_MAX  (64u << 10)
 #define READDIR_MIN  (4u << 10)
+#define DRAIN_S	     10u /* for what is under way when the server stops */
 
 static uint32_t smaller(uint64_t a, uint32_t b)
 {
@@ -296,23 +297,51 @@ static bool is_busy(const struct server *server)
 	return false;
 }
 
-/* What is under way comes to its end: until then replies use the exports' memory, and pollers each other's. */
-static void drain(struct server *server)
+static void say_what_hangs(const struct server *server)
 {
-	while (is_busy(server))
+	for (uint32_t i = 0; i < server->exports.n; i++) {
+		const struct export *export = &server->exports.all[i];
+
+		if (export->ops->is_busy && export->ops->is_busy(export->fs))
+			fprintf(stderr,
+				"weir-nfsd: export %s: the file system of %s has not answered for %u "
+				"seconds: ending without waiting for it. What was not stable may be lost, as "
+				"in a crash. See 'dmesg' and 'findmnt --target %s' for the disk, host or "
+				"process that it waits for; until that answers, the kernel may keep this "
+				"process\n",
+				export->name, export->path, DRAIN_S, export->path);
+	}
+}
+
+/*
+ * What is under way comes to its end: until then replies use the exports' memory, and pollers each other's. Returns false if a
+ * file system does not answer: threads and the kernel then have memory of this process, and nothing of it can be released.
+ */
+static bool drain(struct server *server)
+{
+	uint64_t end_ns = server_now_ns() + DRAIN_S * 1000000000ull;
+
+	while (is_busy(server)) {
+		if (server_now_ns() >= end_ns) {
+			say_what_hangs(server);
+			return false;
+		}
 		server_poll(server);
+	}
 	for (uint32_t i = 0; i < server->exports.n; i++)
 		if (server->exports.all[i].ops->stop)
 			server->exports.all[i].ops->stop(server->exports.all[i].fs);
+	return true;
 }
 
-void server_stop(struct server *server)
+bool server_stop(struct server *server)
 {
 	server->is_single = server->is_stopping = true;
 	weir_listener_close(server->listener);
 	if (server->listener) {
 		server_poll(server); /* connections on their way to an engine */
-		drain(server);
+		if (!drain(server))
+			return false;
 	}
 	/* Connections end before the exports. */
 	for (uint32_t i = 0; i < server->npollers; i++)
@@ -323,6 +352,7 @@ void server_stop(struct server *server)
 	for (uint32_t i = 0; i < server->npollers; i++)
 		poller_fini(&server->pollers[i]);
 	exports_free(&server->exports);
+	return true;
 }
 
 uint64_t server_now_ns(void)

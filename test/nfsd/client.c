@@ -237,12 +237,36 @@ void client_export(char *text, size_t bytes)
 	assert_int_equal(chmod(strchr(text, ':') + 1, 01777), 0);
 }
 
-void client_start(struct client *c, const char *const *args)
+/* An engine and its memory, then a connection. */
+static void open_client(struct client *c, const struct weir_profile *profile)
 {
-	static int serial;
 	struct weir_region_options options = {
 		.len_bytes = CLIENT_MEM, .page_bytes = 4096, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
 	struct weir_region_info info;
+
+	assert_int_equal(weir_engine_create(profile, &c->engine), 0);
+	assert_int_equal(weir_region_create(&options, &c->region), 0);
+	assert_int_equal(weir_engine_add_region(c->engine, c->region), 0);
+	weir_region_info(c->region, &info);
+	c->mem = info.base;
+	client_connect(c);
+}
+
+void client_join(struct client *c, const struct client *first)
+{
+	struct weir_profile profile;
+
+	memset(c, 0, sizeof(*c));
+	c->uid = first->uid;
+	c->gid = first->gid;
+	weir_profile_defaults(&profile);
+	memcpy(c->addr, first->addr, sizeof(c->addr));
+	open_client(c, &profile);
+}
+
+void client_start(struct client *c, const char *const *args)
+{
+	static int serial;
 	struct weir_profile profile;
 	char export[128];
 	const char *usual[] = {"--export", export, "--state", client_dir, NULL};
@@ -259,12 +283,7 @@ void client_start(struct client *c, const char *const *args)
 		snprintf(c->addr, sizeof(c->addr), "nfsd-test-%d-%d", (int)getpid(), serial++);
 		client_start_server(c, args ? args : usual);
 	}
-	assert_int_equal(weir_engine_create(&profile, &c->engine), 0);
-	assert_int_equal(weir_region_create(&options, &c->region), 0);
-	assert_int_equal(weir_engine_add_region(c->engine, c->region), 0);
-	weir_region_info(c->region, &info);
-	c->mem = info.base;
-	client_connect(c);
+	open_client(c, &profile);
 }
 
 void client_stop(struct client *c)
@@ -358,11 +377,6 @@ static int get_res(struct weir_xdr_in *in, uint32_t proc, union client_res *r)
 	}
 }
 
-struct pending {
-	struct client *c;
-	uint32_t proc;
-};
-
 static void get_entries(struct client *c, struct weir_xdr_in *in, bool plus)
 {
 	bool more = true;
@@ -375,11 +389,10 @@ static void get_entries(struct client *c, struct weir_xdr_in *in, bool plus)
 
 static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
-	struct pending *pending = arg;
-	struct client *c = pending->c;
+	struct client *c = arg;
 	const void *data;
 
-	c->done = 1;
+	c->done++;
 	c->status = result->status;
 	if (result->status != 0)
 		return;
@@ -387,8 +400,9 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	c->accept_stat = result->reply->accept_stat;
 	if (c->reply_stat != WEIR_RPC_MSG_ACCEPTED || c->accept_stat != WEIR_RPC_SUCCESS)
 		return;
-	assert_int_equal(get_res(result->results, pending->proc, &c->res), 0);
-	if (c->res.status == NFS3_OK && (pending->proc == NFS3_READ || pending->proc == NFS3_READLINK)) {
+	assert_int_equal(get_res(result->results, c->proc, &c->res), 0);
+	c->njukebox += c->res.status == NFS3ERR_JUKEBOX;
+	if (c->res.status == NFS3_OK && (c->proc == NFS3_READ || c->proc == NFS3_READLINK)) {
 		uint8_t *to = c->mem + CLIENT_MEM / 2;
 
 		assert_int_equal(weir_result_opaque(call, result, 0, &data, CLIENT_MEM / 2, &c->data_bytes),
@@ -397,12 +411,12 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 			memcpy(to, data, c->data_bytes);
 		c->data = to;
 	}
-	if (c->res.status == NFS3_OK && (pending->proc == NFS3_READDIR || pending->proc == NFS3_READDIRPLUS))
-		get_entries(c, result->results, pending->proc == NFS3_READDIRPLUS);
+	if (c->res.status == NFS3_OK && (c->proc == NFS3_READDIR || c->proc == NFS3_READDIRPLUS))
+		get_entries(c, result->results, c->proc == NFS3_READDIRPLUS);
 	assert_int_equal(weir_xdr_remaining(result->results), 0);
 }
 
-static struct weir_call *begin(struct client *c, struct pending *pending, uint32_t results_max)
+static struct weir_call *begin(struct client *c, uint32_t proc, uint32_t results_max)
 {
 	static uint8_t body[WEIR_RPC_AUTH_BODY_MAX];
 	struct weir_rpc_auth_sys sys = {.name = "test", .name_len_bytes = 4, .uid = c->uid, .gid = c->gid};
@@ -410,26 +424,25 @@ static struct weir_call *begin(struct client *c, struct pending *pending, uint32
 	struct weir_call_params params = {
 		.prog = NFS3_PROGRAM,
 		.vers = NFS3_VERSION,
-		.proc = pending->proc,
+		.proc = proc,
 		.args_max_bytes = 8192,
 		.results_max_bytes = results_max,
 		.cred = c->is_anonymous ? NULL : &cred,
 		.ulb = c->sends_inline ? NULL : weir_ulb_nfs(3),
 		.done = on_done,
-		.arg = pending,
+		.arg = c,
 	};
 	struct weir_call *call;
 
 	assert_int_equal(weir_rpc_auth_sys_encode(&sys, body, &cred), 0);
 	call = weir_call_begin(c->conn, &params);
 	assert_non_null(call);
-	c->done = 0;
+	c->proc = proc;
 	return call;
 }
 
-void client_try(struct client *c, uint32_t proc)
+void client_begin(struct client *c, uint32_t proc)
 {
-	struct pending pending = {c, proc};
 	uint32_t max = weir_ulb_nfs_results_max(3, proc, c->args.readdir.maxcount);
 	uint32_t wants = proc == NFS3_READ ? c->args.read.count : NFS3_PATH_MAX;
 	struct weir_call *call;
@@ -440,7 +453,7 @@ void client_try(struct client *c, uint32_t proc)
 		max = 96u << 10;
 	if (c->sends_inline && (proc == NFS3_READ || proc == NFS3_READLINK))
 		max += wants + 4;
-	call = begin(c, &pending, max);
+	call = begin(c, proc, max);
 	put_args(weir_call_args(call), proc, &c->args);
 	if (proc == NFS3_WRITE)
 		assert_int_equal(weir_call_arg_item(call, c->region, c->mem, c->args.write.count), 0);
@@ -451,7 +464,23 @@ void client_try(struct client *c, uint32_t proc)
 			weir_call_result_item(call, c->region, c->mem + CLIENT_MEM / 2, wants ? wants : 4),
 			0);
 	assert_int_equal(weir_call_submit(call), 0);
-	wait_for(c, &c->done);
+}
+
+void client_end(struct client *c, int n)
+{
+	uint64_t end = now_ns() + WAIT_NS;
+
+	while (c->done < n && now_ns() < end)
+		if (weir_engine_poll(c->engine, 0, now_ns()) == 0)
+			sched_yield();
+	assert_int_equal(c->done, n);
+	c->done = 0;
+}
+
+void client_try(struct client *c, uint32_t proc)
+{
+	client_begin(c, proc);
+	client_end(c, 1);
 }
 
 enum nfs3_status client_call(struct client *c, uint32_t proc)
@@ -465,10 +494,9 @@ enum nfs3_status client_call(struct client *c, uint32_t proc)
 
 void client_call_raw(struct client *c, uint32_t proc, const void *raw, uint32_t bytes)
 {
-	struct pending pending = {c, proc};
-	struct weir_call *call = begin(c, &pending, 4096);
+	struct weir_call *call = begin(c, proc, 4096);
 
 	assert_int_equal(weir_xdr_put_opaque_fixed(weir_call_args(call), raw, bytes), 0);
 	assert_int_equal(weir_call_submit(call), 0);
-	wait_for(c, &c->done);
+	client_end(c, 1);
 }

@@ -85,7 +85,9 @@ struct client {
 	uint32_t nentries;
 	struct nfs3_entry entries[CLIENT_ENTRIES];
 	bool eof;
-	int done;
+	int done;	   /* calls that ended since client_end() */
+	uint32_t proc;	   /* of the calls that are under way, which all are of one kind */
+	uint32_t njukebox; /* answers NFS3ERR_JUKEBOX so far */
 };
 
 /* Arguments of a test program: "kernel", an address and a root's handle, for a server that runs there already, over verbs; or the server's program; the back end: "ram", or "dir" in a new directory; and "two", for a
@@ -107,10 +109,15 @@ void client_disconnect(struct client *c);
 /* All of it. 'args' NULL: one export, "vol", of client_backend, without root squash. */
 void client_start(struct client *c, const char *const *args);
 void client_stop(struct client *c);
+/* Another client of the server of 'first'. */
+void client_join(struct client *c, const struct client *first);
 
 /* Make a call of 'proc' with c->args; 'data' of WRITE (args.write.count) and SYMLINK (data_bytes). Expects an accepted
  * reply. Returns the status, with the rest in c->res. */
 enum nfs3_status client_call(struct client *c, uint32_t proc);
+/* Begin a call, and wait for the ends of the 'n' calls that were begun. Their data and results overwrite each other. */
+void client_begin(struct client *c, uint32_t proc);
+void client_end(struct client *c, int n);
 /* The same for a call that may fail as a call: c->status, c->reply_stat and c->accept_stat say how. */
 void client_try(struct client *c, uint32_t proc);
 /* The same for a call whose RPC may fail: c->status, c->reply_stat and c->accept_stat say how. 'raw' is sent as arguments. */

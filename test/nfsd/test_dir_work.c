@@ -22,7 +22,6 @@ static struct dir_fs fs;
 static struct export export;
 static struct poller owner;
 static struct op slow[SLOW], quick[QUICK];
-static struct caller slow_callers[SLOW], quick_callers[QUICK];
 static sem_t begun, go_on, done;
 
 int __real_close(int fd);
@@ -97,16 +96,15 @@ static struct holder holder_for(uint32_t conn, uint32_t user)
 	};
 }
 
-static void begin(struct op *op, struct caller *caller, uint32_t conn, uint32_t user)
+static void begin(struct op *op, uint32_t conn, uint32_t user)
 {
-	caller->ops.holder = holder_for(conn, user);
-	*op = (struct op){.export = &export, .caller = caller};
+	*op = (struct op){.export = &export, .holder = holder_for(conn, user)};
 	dir_work(&fs, op);
 }
 
 static void begin_call(uint32_t i, uint32_t conn, uint32_t user)
 {
-	begin(&slow[i], &slow_callers[i], conn, user);
+	begin(&slow[i], conn, user);
 }
 
 /* Close a file that a call of this client has opened. */
@@ -141,7 +139,7 @@ static void slow_jobs(void (*begin_slow)(uint32_t i, uint32_t conn, uint32_t use
 		begin_slow(i, 100 + i % nconns, 1);
 	wait_for(&begun, most);
 	for (uint32_t i = 0; i < QUICK; i++) {
-		begin(&quick[i], &quick_callers[i], 200 + i, 2 + i % 2);
+		begin(&quick[i], 200 + i, 2 + i % 2);
 		wait_for(&done, 1);
 	}
 	sem_getvalue(&begun, &left);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that data are read to and written from, in blocks that are divided among peers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dir.h"
+
+struct dir_io *dir_io_take(struct dir_fs *fs)
+{
+	struct dir_io *io = LIST_FIRST(&fs->free_ios);
+
+	if (io)
+		LIST_REMOVE(io, entry);
+	else
+		io = malloc(sizeof(*io));
+	if (io)
+		*io = (struct dir_io){.fs = fs, .block = RAM_NONE};
+	return io;
+}
+
+/* When the request is over, memory is no longer named by a reply: weir_request_on_sent(). */
+void dir_io_release(void *arg)
+{
+	struct dir_io *io = arg;
+
+	if (io->block != RAM_NONE) {
+		ram_block_unref(&io->fs->blocks, io->block);
+		holds_remove(&io->hold);
+		io->fs->has_room = true;
+	}
+	LIST_INSERT_HEAD(&io->fs->free_ios, io, entry);
+}
+
+bool dir_take_block(struct dir_io *io, const struct holder *holder, uint32_t bytes)
+{
+	struct dir_fs *fs = io->fs;
+	struct ram_blocks *blocks = &fs->blocks;
+	uint32_t pages = ram_block_pages(bytes);
+
+	if (!holds_allow(&fs->holds, holder, blocks->npages, blocks->nfree, pages))
+		return false;
+	io->block = ram_block_get(blocks, bytes);
+	if (io->block == RAM_NONE)
+		return false;
+	holds_add(&fs->holds, &io->hold, holder, pages);
+	return true;
+}
+
+void dir_io_mail(struct weir_engine *engine, void *arg)
+{
+	(void)engine;
+	dir_io_release(arg);
+}
+
+bool dir_keep_data(struct dir_io *io, struct op *op)
+{
+	uint8_t *to;
+
+	if (!dir_take_block(io, &op->holder, op->data_bytes))
+		return false;
+	to = ram_block_data(&io->fs->blocks, io->block);
+	memcpy(to, op->data, op->data_bytes);
+	op->data = to;
+	return true;
+}
+
+int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
+	      uint64_t offset, uint32_t len_bytes, struct weir_place *place)
+{
+	struct dir_fs *fs = (struct dir_fs *)fs_;
+	struct dir_io *io;
+
+	(void)id;
+	(void)cred;
+	(void)offset;
+	/* Nothing of the file is touched before the call itself is here, and looked at. */
+	if (len_bytes == 0 || len_bytes > RAM_CHUNK)
+		return -1;
+	io = dir_io_take(fs);
+	if (!io)
+		return -1;
+	if (!dir_take_block(io, caller_holder(req), len_bytes)) {
+		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
+		return -1;
+	}
+	weir_request_set_user(req, io);
+	weir_request_on_sent(req, dir_io_release, io);
+	*place = (struct weir_place){.region = fs->region, .data = ram_block_data(&fs->blocks, io->block)};
+	return 0;
+}
+
+bool dir_link_begin(struct dir_fs *fs, struct op *op)
+{
+	struct dir_io *io = dir_io_take(fs);
+
+	if (!io)
+		return false;
+	if (!dir_take_block(io, &op->holder, RAM_PAGE)) {
+		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
+		return false;
+	}
+	op->region = fs->region;
+	op->item = ram_block_data(&fs->blocks, io->block);
+	op->on_sent = dir_io_release;
+	op->on_sent_mail = dir_io_mail;
+	op->on_sent_arg = io;
+	return true;
+}

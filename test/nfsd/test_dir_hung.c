@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A file system below an export that hangs: its callers are told to come back, and nobody else notices. Root only. */
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "fuse.h"
+
+#define OTHERS	20 /* calls that are made while others hang */
+#define THREADS 20 /* calls that threads carry out, more than there are */
+#define READS                                                                                                \
+	12 /* that hang: more than the kernel has threads for on a small host, fewer than a connection's credits */
+#define TRIES	  1000
+#define WAITS	  60000 /* of a millisecond */
+#define STEADY	  "f63"
+#define EXIT_HUNG 4
+
+static bool is_mounted;
+static char hangs[96]; /* the directory */
+static struct client other;
+static struct nfs3_fh *vol; /* the root of an export that does not hang */
+static struct nfs3_fh files[FUSE_FILES], steady, plain;
+
+static int setup_group(void **state)
+{
+	(void)state;
+	snprintf(hangs, sizeof(hangs), "%s/hangs", client_dir);
+	if (mkdir(hangs, 0777) != 0)
+		return -1;
+	is_mounted = fuse_mount(hangs);
+	return 0;
+}
+
+static int teardown_group(void **state)
+{
+	(void)state;
+	if (is_mounted)
+		fuse_unmount();
+	return 0;
+}
+
+static void look_up_files(void)
+{
+	for (uint32_t i = 0; i < FUSE_FILES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%u", i);
+		assert_int_equal(client_lookup(c, &root, name, &files[i]), NFS3_OK);
+	}
+	steady = files[FUSE_FILES - 1];
+}
+
+static int setup_hung(void **state)
+{
+	static int serial;
+	char exports[96], dir[96];
+	const char *args[] = {"--exports", exports, "--state", client_dir, NULL};
+	FILE *file;
+
+	(void)state;
+	c = NULL;
+	if (!is_mounted)
+		return 0;
+	snprintf(exports, sizeof(exports), "%s/exports", client_dir);
+	snprintf(dir, sizeof(dir), "%s/vol-%d", client_dir, serial++);
+	assert_int_equal(mkdir(dir, 0777), 0);
+	file = fopen(exports, "w");
+	assert_non_null(file);
+	fprintf(file, "[/hangs]\nbackend = dir:%s\nroot_squash = no\n", hangs);
+	fprintf(file, "[/vol]\nbackend = dir:%s\nroot_squash = no\n", dir);
+	fclose(file);
+	start(args);
+	c->uid = c->gid = 0;
+	client_join(&other, c);
+	vol = &c->roots[1];
+	look_up_files();
+	assert_int_equal(client_create(&other, vol, "plain", &plain), NFS3_OK);
+	assert_int_equal(client_write(&other, &plain, 0, 4096, NFS3_FILE_SYNC), NFS3_OK);
+	return 0;
+}
+
+static int teardown_hung(void **state)
+{
+	(void)state;
+	if (!c)
+		return 0;
+	fuse_release();
+	client_stop(&other);
+	client_stop(c);
+	return 0;
+}
+
+static void need_fuse(void)
+{
+	if (c)
+		return;
+	print_message("no FUSE mount here (/dev/fuse, CAP_SYS_ADMIN): not tested\n");
+	skip();
+}
+
+/* Meanwhile the client may have to send. */
+static void wait_withheld(uint32_t n)
+{
+	for (uint32_t i = 0; i < WAITS && fuse_withheld() < n; i++) {
+		weir_engine_poll(c->engine, 0, 0);
+		poll(NULL, 0, 1);
+	}
+	assert_true(fuse_withheld() >= n);
+}
+
+static void set_file(const struct nfs3_fh *fh)
+{
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.fh = *fh;
+}
+
+static void begin_read(const struct nfs3_fh *fh)
+{
+	set_file(fh);
+	c->args.read.count = 4096;
+	client_begin(c, NFS3_READ);
+}
+
+static void begin_call(uint32_t proc, const struct nfs3_fh *fh)
+{
+	set_file(fh);
+	client_begin(c, proc);
+}
+
+/* Calls of another connection, to another export and to a file of this one. */
+static void others_go_on(void)
+{
+	for (int i = 0; i < OTHERS; i++) {
+		assert_int_equal(client_read(&other, &plain, 0, 4096), NFS3_OK);
+		assert_int_equal(client_write(&other, &plain, 0, 4096, NFS3_UNSTABLE), NFS3_OK);
+		assert_int_equal(client_getattr(&other, vol, NULL), NFS3_OK);
+		assert_int_equal(client_read(&other, &steady, 0, 4096), NFS3_OK);
+		assert_int_equal(client_getattr(&other, &steady, NULL), NFS3_OK);
+	}
+}
+
+/* The calls of 'c' that hang are answered, after which its connection is good for others. */
+static void all_are_to_come_back(int n)
+{
+	client_end(c, n);
+	assert_int_equal(c->njukebox, n);
+	assert_int_equal(client_getattr(c, vol, NULL), NFS3_OK);
+}
+
+static void read__that_hangs_is_to_be_tried_again(void **state)
+{
+	(void)state;
+	need_fuse();
+	fuse_withhold(FUSE_READ);
+	begin_read(&files[1]);
+	wait_withheld(1);
+	others_go_on();
+	all_are_to_come_back(1);
+	fuse_release();
+	assert_int_equal(client_read(c, &files[1], 0, 4096), NFS3_OK);
+	assert_int_equal(c->data[0], '1');
+}
+
+/* More than the kernel has threads for unless it is told otherwise. */
+static void reads__that_hang_leave_threads_to_others(void **state)
+{
+	(void)state;
+	need_fuse();
+	fuse_withhold(FUSE_READ);
+	for (uint32_t i = 0; i < READS; i++)
+		begin_read(&files[i]);
+	/* By how many processors this host has, without the server's limit. */
+	wait_withheld(READS);
+	others_go_on();
+	all_are_to_come_back(READS);
+}
+
+/* Those of an open file, by which the polling thread goes. */
+static void attributes__that_hang_hold_no_other(void **state)
+{
+	(void)state;
+	need_fuse();
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(client_read(c, &files[i], 0, 4096), NFS3_OK);
+	fuse_withhold(FUSE_GETATTR);
+	/* It goes by what a thread has found out a moment ago, until that is too old. */
+	for (uint32_t i = 0; i < 4; i++)
+		begin_read(&files[i]);
+	others_go_on();
+	client_end(c, 4);
+	for (int i = 0; i < TRIES && fuse_withheld() == 0; i++) {
+		begin_read(&files[0]);
+		others_go_on();
+		client_end(c, 1);
+	}
+	wait_withheld(1);
+	assert_int_equal(c->res.status, NFS3ERR_JUKEBOX);
+	fuse_release();
+	assert_int_equal(client_read(c, &files[0], 0, 4096), NFS3_OK);
+}
+
+static void threads__that_hang_are_few(void **state)
+{
+	(void)state;
+	need_fuse();
+	fuse_withhold(FUSE_GETATTR);
+	for (uint32_t i = 0; i < THREADS; i++)
+		begin_call(NFS3_GETATTR, &files[i]);
+	wait_withheld(4);
+	others_go_on();
+	all_are_to_come_back(THREADS);
+	fuse_release();
+	assert_int_equal(client_getattr(c, &files[0], NULL), NFS3_OK);
+}
+
+static enum nfs3_status write_until_done(uint32_t i)
+{
+	enum nfs3_status status = NFS3ERR_JUKEBOX;
+
+	for (int j = 0; j < TRIES && status == NFS3ERR_JUKEBOX; j++) {
+		status = client_write(c, &files[i], 0, 4096, NFS3_FILE_SYNC);
+		poll(NULL, 0, 1);
+	}
+	return status;
+}
+
+static void write_hangs(uint32_t opcode, bool is_inline)
+{
+	uint32_t before;
+
+	need_fuse();
+	c->sends_inline = is_inline;
+	fuse_withhold(opcode);
+	set_file(&files[2]);
+	c->args.write.count = 1024;
+	c->args.write.stable = NFS3_FILE_SYNC;
+	client_begin(c, NFS3_WRITE);
+	wait_withheld(1);
+	others_go_on();
+	all_are_to_come_back(1);
+	/* The first may still be written: a second must not come before it. */
+	before = fuse_answered(FUSE_WRITE);
+	if (opcode == FUSE_WRITE) {
+		assert_int_equal(client_write(c, &files[2], 0, 1024, NFS3_FILE_SYNC), NFS3ERR_JUKEBOX);
+		assert_int_equal(fuse_answered(FUSE_WRITE), before);
+	}
+	fuse_release();
+	c->sends_inline = false;
+	assert_int_equal(write_until_done(2), NFS3_OK);
+}
+
+static void write__that_hangs_is_to_be_tried_again(void **state)
+{
+	(void)state;
+	write_hangs(FUSE_WRITE, false);
+}
+
+static void write__in_a_message_is_to_be_tried_again(void **state)
+{
+	(void)state;
+	write_hangs(FUSE_WRITE, true);
+}
+
+static void write__whose_sync_hangs_is_to_be_tried_again(void **state)
+{
+	(void)state;
+	write_hangs(FUSE_FSYNC, false);
+}
+
+static void commit__that_hangs_is_to_be_tried_again(void **state)
+{
+	(void)state;
+	need_fuse();
+	assert_int_equal(client_write(c, &files[3], 0, 4096, NFS3_UNSTABLE), NFS3_OK);
+	fuse_withhold(FUSE_FSYNC);
+	begin_call(NFS3_COMMIT, &files[3]);
+	wait_withheld(1);
+	others_go_on();
+	all_are_to_come_back(1);
+	fuse_release();
+	set_file(&files[3]);
+	assert_int_equal(client_call(c, NFS3_COMMIT), NFS3_OK);
+}
+
+/* A second try would be a second change. */
+static void change__that_hangs_is_answered_at_its_end(void **state)
+{
+	(void)state;
+	need_fuse();
+	fuse_withhold(FUSE_SETATTR);
+	fuse_withhold(FUSE_READ);
+	set_file(&files[4]);
+	c->args.setattr.attr.set_mode = true;
+	c->args.setattr.attr.mode = 0600;
+	client_begin(c, NFS3_SETATTR);
+	wait_withheld(1);
+	/* One that began later is answered before. */
+	assert_int_equal(client_read(&other, &files[5], 0, 4096), NFS3ERR_JUKEBOX);
+	weir_engine_poll(c->engine, 0, 0);
+	assert_int_equal(c->done, 0);
+	fuse_release();
+	client_end(c, 1);
+	assert_int_equal(c->res.status, NFS3_OK);
+}
+
+static bool has_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "r");
+	char have[8192];
+
+	assert_non_null(file);
+	have[fread(have, 1, sizeof(have) - 1, file)] = '\0';
+	fclose(file);
+	return strstr(have, text);
+}
+
+static bool wait_for_text(const char *path, const char *text)
+{
+	for (int i = 0; i < WAITS; i++) {
+		if (has_text(path, text))
+			return true;
+		poll(NULL, 0, 1);
+	}
+	return false;
+}
+
+static int setup_said(void **state)
+{
+	char path[96];
+	int before = dup(STDERR_FILENO), fd, rc;
+
+	snprintf(path, sizeof(path), "%s/said", client_dir);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	dup2(fd, STDERR_FILENO);
+	rc = setup_hung(state);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	close(fd);
+	return rc;
+}
+
+static void stop__does_not_wait_for_what_hangs(void **state)
+{
+	char path[96];
+	int status;
+
+	(void)state;
+	need_fuse();
+	snprintf(path, sizeof(path), "%s/said", client_dir);
+	fuse_withhold(FUSE_READ);
+	fuse_withhold(FUSE_GETATTR);
+	begin_read(&files[6]);
+	wait_withheld(1);
+	kill(c->server, SIGTERM);
+	/* It says which export, and does not blame another. */
+	assert_true(wait_for_text(path, "export /hangs: the file system of "));
+	assert_false(has_text(path, "export /vol"));
+	fuse_release();
+	assert_int_equal(waitpid(c->server, &status, 0), c->server);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EXIT_HUNG);
+	c->server = 0;
+}
+
+/* What has hung before it stops is no reason not to end well. */
+static void stop__after_all_came_back(void **state)
+{
+	(void)state;
+	need_fuse();
+	fuse_withhold(FUSE_READ);
+	begin_read(&files[7]);
+	begin_call(NFS3_READLINK, &files[7]);
+	client_end(c, 2);
+	fuse_release();
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(read__that_hangs_is_to_be_tried_again, setup_hung,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(reads__that_hang_leave_threads_to_others, setup_hung,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(attributes__that_hang_hold_no_other, setup_hung,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(threads__that_hang_are_few, setup_hung, teardown_hung),
+		cmocka_unit_test_setup_teardown(write__that_hangs_is_to_be_tried_again, setup_hung,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(write__in_a_message_is_to_be_tried_again, setup_hung,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(write__whose_sync_hangs_is_to_be_tried_again, setup_hung,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(commit__that_hangs_is_to_be_tried_again, setup_hung,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(change__that_hangs_is_answered_at_its_end, setup_hung,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_what_hangs, setup_said,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(stop__after_all_came_back, setup_hung, teardown_hung),
+	};
+
+	client_main(argc, argv);
+	return cmocka_run_group_tests_name("dir_hung", tests, setup_group, teardown_group);
+}
