@@ -31,6 +31,8 @@ bool credit_share_join(struct credit_pool *pool, struct credit_share *share, str
 	pool->to_join -= pool->to_join > 0;
 	*share = (struct credit_share){.latest = 1, .next = CREDIT_SHARE_START, .group = group};
 	set_size(pool, share, 1); /* RFC 8166 section 3.3.3 */
+	if (group)
+		group->size--;
 	return true;
 }
 
@@ -38,7 +40,7 @@ void credit_share_leave(struct credit_pool *pool, struct credit_share *share, ui
 {
 	set_size(pool, share, in_use);
 	if (share->group)
-		share->group->size -= in_use;
+		share->group->size -= in_use - 1;
 	*share = (struct credit_share){.steady = CREDIT_SHARE_NONE};
 	pool->to_join++;
 	reckon_left(pool);
@@ -50,14 +52,17 @@ void credit_pool_return(struct credit_pool *pool)
 	reckon_left(pool);
 }
 
-/* How far a share may grow. One of several of its group leaves a seventh of what these have: a peer of many connections that
- * are busy in turn is to get most of the queue. */
+/*
+ * How far a share may grow. If others of its group have grown, it leaves a seventh of what the group has gained: a peer of
+ * many connections that are busy in turn is to get most of the queue. Connections that are idle have gained nothing, and do
+ * not hold back the one that is busy.
+ */
 static uint32_t growth(const struct credit_pool *pool, const struct credit_share *share, uint32_t wanted)
 {
 	const struct credit_group *group = share->group;
 	uint32_t most;
 
-	if (!group || group->size == share->size)
+	if (!group || group->size == share->size - 1)
 		return wanted;
 	most = group->size < 7 * pool->left ? (7 * pool->left - group->size) / 8 : 0;
 	return wanted < most ? wanted : most;

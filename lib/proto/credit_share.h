@@ -10,7 +10,7 @@
  *
  * A grant may double with each reply, up to what nobody has: so one that is busy alone gets half of the queue, n that
  * are busy get the n+1st part each, and there is always something left for one that starts. Connections of one peer are a
- * group: where it has several, these leave an eighth to others. What a peer was granted it may
+ * group: where several of it are busy, these leave an eighth to others. What a peer was granted it may
  * use until it learns of less. It has one call fewer under way with each reply that it gets, so a share shrinks by one
  * a reply, down to the grant; when nothing was heard for long enough that the peer has all replies, at once.
  */
@@ -30,7 +30,7 @@ struct credit_pool {
 
 /* What connections of one peer share among them. */
 struct credit_group {
-	uint32_t size; /* sum of their shares */
+	uint32_t size; /* sum of what their shares have beyond the first message, which each connection has */
 };
 
 struct credit_share {

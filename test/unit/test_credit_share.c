@@ -84,6 +84,29 @@ static void grant__grows_for_one_that_is_busy_and_leaves_some(void **state)
 }
 
 /* However many connections a peer has, they leave about an eighth to others. */
+/* A peer of many connections, of which one is busy, is granted what it asks for. */
+static void grant__is_not_held_back_by_idle_ones_of_its_group(void **state)
+{
+	enum { CONNECTIONS = 4096 };
+	static struct credit_share share[CONNECTIONS];
+	struct credit_group group = {0};
+	struct credit_pool pool;
+	uint32_t granted = 0;
+
+	(void)state;
+	credit_pool_init(&pool, CONNECTIONS + 128, CONNECTIONS);
+	for (uint32_t i = 0; i < CONNECTIONS; i++)
+		assert_true(credit_share_join(&pool, &share[i], &group));
+	for (uint32_t i = 0; i < 8; i++) {
+		granted = credit_share_grant(&pool, &share[0], 32, 32);
+		credit_share_sent(&pool, &share[0], granted);
+	}
+	assert_int_equal(granted, 32);
+	for (uint32_t i = 0; i < CONNECTIONS; i++)
+		credit_share_leave(&pool, &share[i], 0);
+	assert_int_equal(group.size, 0);
+}
+
 static void grant__of_a_group_leaves_some_to_others(void **state)
 {
 	struct credit_share share[12], other;
@@ -327,6 +350,7 @@ int main(void)
 		cmocka_unit_test(join__3_3_3_one_credit_until_the_first_reply),
 		cmocka_unit_test(grant__3_3_1_is_never_zero_nor_more_than_asked_or_allowed),
 		cmocka_unit_test(grant__grows_for_one_that_is_busy_and_leaves_some),
+		cmocka_unit_test(grant__is_not_held_back_by_idle_ones_of_its_group),
 		cmocka_unit_test(grant__of_a_group_leaves_some_to_others),
 		cmocka_unit_test(idle__shrinks_with_the_next_reply),
 		cmocka_unit_test(resize__takes_what_there_is_and_keeps_what_is_in_flight),
