@@ -61,6 +61,7 @@ static int get(const struct nfs_options *options, struct transfer *transfer, con
 	struct path path;
 	struct node node;
 	int status = cmd_walk(transfer->session, "get", remote, &node);
+	bool is_dir = status == EXIT_OK && node.attr.type == NFS3_DIR;
 
 	if (status != EXIT_OK)
 		return status;
@@ -68,10 +69,12 @@ static int get(const struct nfs_options *options, struct transfer *transfer, con
 		return get_to_stdout(transfer, &node, remote);
 	if (node.attr.type == NFS3_LNK && !(options->flags & FLAG_RECURSIVE))
 		return refuse("get", remote, "a symbolic link: -L follows it, -r copies it");
-	if (node.attr.type == NFS3_DIR && !(options->flags & FLAG_RECURSIVE))
+	if (is_dir && !(options->flags & FLAG_RECURSIVE))
 		return refuse("get", remote, "a directory: -r copies it");
-	if (path_parse(remote, &path) == 0 && path.nnames > 0 && is_local_dir(local)) {
-		int n = snprintf(text, sizeof(text), "%s/%s", local, cmd_last_name(&path));
+	if (path_parse(remote, &path) == 0 && (path.nnames > 0 || is_dir) && is_local_dir(local)) {
+		/* The user named the directory 'local', so it may be a symbolic link. What is in it may not. */
+		int n = snprintf(text, sizeof(text), "%s/%s", local,
+				 path.nnames > 0 ? cmd_last_name(&path) : ".");
 
 		if (n < 0 || (size_t)n >= sizeof(text))
 			return local_complain(local, -ENAMETOOLONG);

@@ -69,6 +69,18 @@ static int get_link(struct transfer *transfer, const struct node *node, int dir_
 	return symlinkat(target, dir_fd, name) == 0 ? EXIT_OK : local_complain(name, -errno);
 }
 
+static int complain_dir(int dir_fd, const char *name, int error)
+{
+	char text[PATH_BYTES_MAX];
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(st.st_mode))
+		return local_complain(name, -error);
+	terminal_text(name, text, sizeof(text));
+	fprintf(stderr, "weir-nfs: %s: a symbolic link, which get -r does not follow: remove it\n", text);
+	return EXIT_LOCAL;
+}
+
 static int get_dir(struct transfer *transfer, const struct node *node, int dir_fd, const char *name,
 		   const char *path, uint32_t level)
 {
@@ -81,10 +93,10 @@ static int get_dir(struct transfer *transfer, const struct node *node, int dir_f
 		return tree_complain("get", path, NFS3ERR_NAMETOOLONG);
 	if (mkdirat(dir_fd, name, 0777) != 0 && errno != EEXIST)
 		return local_complain(name, -errno);
-	/* Never through a symbolic link, which may be one that the server had us make. */
-	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (level > 0 ? O_NOFOLLOW : 0));
+	/* The server may have had us make a symbolic link of this name, now or in an earlier copy. */
+	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return local_complain(name, -errno);
+		return complain_dir(dir_fd, name, errno);
 	rc = dir_list(session, &node->fh, &list, false);
 	if (rc != 0)
 		status = tree_complain("ls", path, rc);

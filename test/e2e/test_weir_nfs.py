@@ -190,6 +190,31 @@ class Trees(Served):
         self.ok('rm', '-r', 'copy')
         self.assertEqual(self.ok('ls'), b'')
 
+    def test_no_way_out_through_a_link_of_an_earlier_copy(self):
+        self.write('file', b'of the server')
+        for name in ('home', 'here', 'there'):
+            os.mkdir(self.path(name))
+        here = self.path('here')
+        self.ok('ln', '-s', self.path('home'), 'data')
+        self.client.ok(self, 'get', '-r', 'data', cwd=here)
+        self.assertTrue(os.path.islink(self.path('here/data')))
+        self.ok('rm', 'data')
+        self.ok('mkdir', 'data')
+        self.ok('put', 'file', 'data/.profile')
+        for local in ((), ('.',), (here,), (here + '/',)):
+            with self.subTest(local=local):
+                self.client.fails(self, LOCAL, 'symbolic link', 'get', '-r', 'data', *local, cwd=here)
+                self.client.fails(self, LOCAL, 'symbolic link', 'get', '-r', '/', *local, cwd=here)
+                self.assertEqual(os.listdir(self.path('home')), [])
+        # The user may name a link to a directory.
+        os.symlink('there', self.path('link'))
+        self.ok('get', '-r', 'data', 'link')
+        self.assertEqual(self.read('there/data/.profile'), b'of the server')
+        self.ok('put', 'file')
+        self.ok('get', '-r', '/', 'link')
+        self.assertEqual(self.read('there/file'), b'of the server')
+        self.assertEqual(os.listdir(self.path('home')), [])
+
     def test_a_big_directory(self):
         os.mkdir(self.path('big'))
         names = sorted(f'entry-{i:05d}-of-a-big-directory' for i in range(3000))
