@@ -15,6 +15,7 @@
 
 #include "mount3.h"
 #include "server.h"
+#include "terminal.h"
 #include "uaddr.h"
 
 #define VERSION 3u /* of NFS and of MOUNT */
@@ -171,13 +172,17 @@ static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
 	return entry->prog == MOUNT3_PROGRAM ? uaddr_answers(uaddr) : true;
 }
 
-/* rpcinfo can't name rdma and rdma6, which are not in the system's table of netids. */
+/* Any user of the host can register any text as an address. rpcinfo can't name rdma and rdma6, which are not in the system's
+ * table of netids. */
 static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
 {
+	char text[128];
+
+	terminal_text(uaddr, text, sizeof(text));
 	fprintf(stderr,
 		"weir-nfsd: rpcbind has %s for netid %s at %s, another server's: left as it is. If that "
 		"server is gone: ",
-		entry->prog == MOUNT3_PROGRAM ? "MOUNT" : "NFS", entry->netid, uaddr);
+		entry->prog == MOUNT3_PROGRAM ? "MOUNT" : "NFS", entry->netid, text);
 	if (entry->prog == MOUNT3_PROGRAM)
 		fprintf(stderr, "rpcinfo -T %s -d %u 3\n", entry->netid, entry->prog);
 	else

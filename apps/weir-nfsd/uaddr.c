@@ -67,18 +67,32 @@ void uaddr_print(const char *host, uint32_t port, char *uaddr, size_t bytes)
 	snprintf(uaddr, bytes, "%s.%u.%u", host, port >> 8 & 255, port & 255);
 }
 
-/* Back into host and port, as text. */
+/* A number from 0 to 255 in decimal digits, and where it ends; NULL: there is none. */
+static const char *parse_octet(const char *text, uint32_t *octet)
+{
+	size_t ndigits = strspn(text, "0123456789");
+
+	if (ndigits == 0 || ndigits > 3)
+		return NULL;
+	*octet = (uint32_t)strtoul(text, NULL, 10);
+	return *octet < 256 ? text + ndigits : NULL;
+}
+
+/* Back into host and port, as text. Nothing may follow the port. */
 static bool parse(const char *uaddr, char host[UADDR_HOST_BYTES], char *port, size_t port_bytes)
 {
-	const char *low = strrchr(uaddr, '.'), *high = low;
-	unsigned values[2];
+	const char *low = strrchr(uaddr, '.'), *high = low, *end;
+	uint32_t values[2];
 
 	if (!low)
 		return false;
 	while (high > uaddr && *--high != '.')
 		;
 	if (high == uaddr || (size_t)(high - uaddr) >= UADDR_HOST_BYTES ||
-	    sscanf(high, ".%3u.%3u", &values[0], &values[1]) != 2)
+	    parse_octet(high + 1, &values[0]) != low)
+		return false;
+	end = parse_octet(low + 1, &values[1]);
+	if (!end || *end != '\0')
 		return false;
 	snprintf(host, UADDR_HOST_BYTES, "%.*s", (int)(high - uaddr), uaddr);
 	snprintf(port, port_bytes, "%u", values[0] * 256 + values[1]);

@@ -128,6 +128,17 @@ class Rpcbind(unittest.TestCase):
                 self.assertEqual(self.mounts(), uaddrs(port))
                 server.stop()
 
+    def test_addresses_with_text_behind_them_are_replaced(self):
+        with socket.create_server(('127.0.0.1', 0)) as other:
+            uaddr = uaddrs(other.getsockname()[1])[b'tcp']
+            for text in (b' ', b'x', b' \x1b[2J\x1b]0;title\x07\xe2\x80\xae'):
+                with self.subTest(text=text):
+                    self.entries[MOUNT, 3, b'tcp'] = uaddr + text
+                    port = free_port()
+                    server = self.start(port)
+                    self.assertEqual((self.mounts(), self.notices()), (uaddrs(port), []))
+                    server.stop()
+
     def test_other_entries_stay(self):
         others = {(MOUNT, 1, b'tcp'): b'0.0.0.0.8.1', (MOUNT, 3, b'udp'): b'0.0.0.0.8.1', (NFS3, 3, b'rdma'): b'0.0.0.0.8.1',
                   (RPCBIND, 4, b'tcp'): b'0.0.0.0.0.111'}

@@ -4,9 +4,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <rpc/rpc.h>
+#include <rpc/rpcb_prot.h>
 
 #include "rpcbind.h"
 #include "uaddr.h"
@@ -127,6 +138,138 @@ static void uaddr_split__what_is_none(void **state)
 		assert_false(uaddr_split(texts[i], 20049, host, &port));
 }
 
+/* Addresses that rpcbind may have, with this host's port where somebody listens in the place of %u.%u. */
+static void uaddr_answers__not_with_other_text(void **state)
+{
+	static const struct {
+		const char *format;
+		bool answers;
+	} cases[] = {
+		{"127.0.0.1.%u.%u", true},	   {"127.0.0.1.%u.%u ", false},
+		{"127.0.0.1.%u.%u\033[2J", false}, {"127.0.0.1.%u.%ux", false},
+		{"127.0.0.1. %u.%u", false},	   {"127.0.0.1.+%u.%u", false},
+		{"127.0.0.1.%u. %u", false},	   {"127.0.0.1.%u.0000%u", false},
+		{"127.0.0.1 .%u.%u", false},	   {" 127.0.0.1.%u.%u", false},
+		{"127.0.0.1.%ux.%u", false},	   {"127.0.0.1.%u.-%u", false},
+		{"127.0.0.1x.%u.%u", false},
+	};
+	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	unsigned port;
+	char uaddr[64];
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, len), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	port = ntohs(addr.sin_port);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(uaddr, sizeof(uaddr), cases[i].format, port >> 8, port & 255);
+		if (uaddr_answers(uaddr) != cases[i].answers)
+			fail_msg("%s", cases[i].format);
+	}
+	/* More than 255 in the lower byte can make the same port. */
+	snprintf(uaddr, sizeof(uaddr), "127.0.0.1.%u.%u", (port >> 8) - 1u, 256u + (port & 255));
+	assert_false(uaddr_answers(uaddr));
+	close(fd);
+}
+
+/* ---- an rpcbind that has one entry ---- */
+
+static struct rpcb registered;
+static CLIENT rpcbind_client;
+static int rpcbind_fd;
+
+static enum clnt_stat answer(CLIENT *client, rpcproc_t proc, xdrproc_t put, void *args, xdrproc_t get,
+			     void *results, struct timeval timeout)
+{
+	rpcblist *list;
+
+	(void)client, (void)put, (void)args, (void)get, (void)timeout;
+	if (proc != RPCBPROC_DUMP) {
+		*(bool_t *)results = TRUE;
+		return RPC_SUCCESS;
+	}
+	list = calloc(1, sizeof(*list));
+	assert_non_null(list);
+	list->rpcb_map = (struct rpcb){registered.r_prog, registered.r_vers, strdup(registered.r_netid),
+				       strdup(registered.r_addr), strdup("")};
+	*(rpcblist **)results = list;
+	return RPC_SUCCESS;
+}
+
+static bool_t control(CLIENT *client, u_int request, void *info)
+{
+	(void)client, (void)request, (void)info;
+	return TRUE;
+}
+
+static void destroy(CLIENT *client)
+{
+	(void)client;
+	close(rpcbind_fd);
+}
+
+CLIENT *__wrap_clnt_vc_create(int fd, const struct netbuf *addr, rpcprog_t prog, rpcvers_t vers,
+			      u_int send_size, u_int receive_size);
+
+CLIENT *__wrap_clnt_vc_create(int fd, const struct netbuf *addr, rpcprog_t prog, rpcvers_t vers,
+			      u_int send_size, u_int receive_size)
+{
+	static struct clnt_ops ops = {.cl_call = answer, .cl_control = control, .cl_destroy = destroy};
+
+	(void)addr, (void)prog, (void)vers, (void)send_size, (void)receive_size;
+	rpcbind_fd = fd;
+	rpcbind_client.cl_ops = &ops;
+	return &rpcbind_client;
+}
+
+/* What registering NFS says on standard error. */
+static void register_nfs(const char *path, char *said, size_t size)
+{
+	int error = dup(STDERR_FILENO), fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct rpcbind rpcbind;
+	ssize_t n;
+
+	assert_true(error >= 0 && fd >= 0);
+	rpcbind_init(&rpcbind, path, "192.0.2.1", "192.0.2.1", 0);
+	dup2(fd, STDERR_FILENO);
+	rpcbind_register(&rpcbind);
+	fflush(stderr);
+	dup2(error, STDERR_FILENO);
+	n = pread(fd, said, size - 1, 0);
+	said[n > 0 ? n : 0] = '\0';
+	close(error);
+	close(fd);
+}
+
+static void rpcbind_register__anothers_address_steers_no_terminal(void **state)
+{
+	static char netid[] = "rdma",
+		    uaddr[] = "127.0.0.1.1.2 \033[2J\033]0;title\007\xe2\x80\xae\nweir-nfsd: line";
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char said[1000], folder[] = "/tmp/weir-rpcbind-XXXXXX";
+	const char *newline;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/sock", folder);
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	registered = (struct rpcb){.r_prog = NFS, .r_vers = 3, .r_netid = netid, .r_addr = uaddr};
+	register_nfs(addr.sun_path, said, sizeof(said));
+	close(fd);
+	unlink(addr.sun_path);
+	rmdir(folder);
+	assert_non_null(strstr(said, "127.0.0.1.1.2 ?[2J"));
+	assert_null(strpbrk(said, "\033\007"));
+	assert_null(strstr(said, "\xe2\x80\xae"));
+	newline = strchr(said, '\n');
+	assert_true(newline && newline[1] == '\0');
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +279,8 @@ int main(void)
 		cmocka_unit_test(rpcbind_init__mount_is_where_it_listens),
 		cmocka_unit_test(rpcbind_advice__names_both_ports),
 		cmocka_unit_test(uaddr_split__what_is_none),
+		cmocka_unit_test(uaddr_answers__not_with_other_text),
+		cmocka_unit_test(rpcbind_register__anothers_address_steers_no_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
