@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,14 +36,31 @@ static int bad_dir(const char *dir, const char *what, const char *cure)
 	return -EPERM;
 }
 
+/* The bytes of the path up to the end of its last name. The kernel follows a symbolic link in "LINK/" and "LINK/.", in spite of
+ * O_NOFOLLOW. */
+static size_t end_of_name(const char *path)
+{
+	size_t end = strlen(path);
+
+	while ((end > 1 && path[end - 1] == '/') || (end > 2 && path[end - 1] == '.' && path[end - 2] == '/'))
+		end--;
+	return end;
+}
+
 static int open_dir(const char *path)
 {
+	char name[PATH_MAX];
+	size_t end = end_of_name(path);
 	struct stat st;
 	int fd;
 
-	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+	if (end >= sizeof(name))
+		return -ENAMETOOLONG;
+	memcpy(name, path, end);
+	name[end] = '\0';
+	if (mkdir(name, 0700) != 0 && errno != EEXIST)
 		return -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) && (st.st_mode & 022) == 0)

@@ -252,6 +252,40 @@ static void key__behind_a_symbolic_link_is_refused(void **state)
 	assert_int_equal(unlink(state_dir), 0);
 }
 
+/* However the path ends, it is the link that it names. */
+static void key__of_a_directory_by_any_end_of_its_path(void **state)
+{
+	static const char *const ends[] = {"/", "//", "/.", "/./", "/././/"};
+	char dir[80], link[80], target[96];
+	struct handle_key first, again;
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/dir", base);
+	snprintf(link, sizeof(link), "%s/link", base);
+	assert_int_equal(symlink("dir", link), 0);
+	/* To one that is there, and to one that would be made. */
+	assert_int_equal(mkdir(dir, 0700), 0);
+	for (uint32_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		snprintf(state_dir, sizeof(state_dir), "%s%s", link, ends[i]);
+		expect_refused("name the directory itself");
+		assert_int_equal(count_files(), 0);
+	}
+	assert_int_equal(rmdir(dir), 0);
+	for (uint32_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		snprintf(state_dir, sizeof(state_dir), "%s%s", link, ends[i]);
+		expect_refused("name the directory itself");
+		assert_int_equal(access(dir, F_OK), -1);
+	}
+	/* The directory itself is made and found. */
+	for (uint32_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		snprintf(state_dir, sizeof(state_dir), "%s%s", dir, ends[i]);
+		assert_int_equal(load(i == 0 ? &first : &again), 0);
+		assert_memory_equal((i == 0 ? &first : &again)->secret, first.secret, SECRET_BYTES);
+	}
+	snprintf(target, sizeof(target), "%s/secret", dir);
+	assert_int_equal(access(target, F_OK), 0);
+}
+
 static void key__that_is_none_is_refused(void **state)
 {
 	(void)state;
@@ -296,6 +330,7 @@ int main(void)
 		TEST(key__that_others_can_read_is_refused),
 		TEST(key__of_another_user_is_refused),
 		TEST(key__behind_a_symbolic_link_is_refused),
+		TEST(key__of_a_directory_by_any_end_of_its_path),
 		TEST(key__that_is_none_is_refused),
 		TEST(key__in_a_directory_of_others_is_refused),
 	};
