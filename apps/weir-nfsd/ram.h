@@ -22,6 +22,7 @@
 #define RAM_SIZE_MAX   (1ull << 40)
 #define RAM_SIZE_USUAL (256ull << 20)
 #define RAM_LINKS_MAX  65000u
+#define RAM_COOKIE_MAX (UINT64_MAX >> 1)
 /* Bytes of the longest file, whatever the size of its export: files may have holes. */
 #define RAM_FILE_MAX ((uint64_t)RAM_MAP_CHUNKS * RAM_CHUNK)
 
@@ -36,17 +37,24 @@ struct ram_dirent {
 	char name[];
 };
 
-/* A directory's entries by cookie, which only grow: one that is gone leaves a gap until the next tidying. */
+/*
+ * A directory's entries by cookie. Cookies only grow and are never used again. An entry that is
+ * removed leaves a gap. A directory never has more gaps than entries.
+ */
 struct ram_place {
-	uint64_t cookie;
-	struct ram_dirent *entry; /* NULL: gone */
+	uint64_t cookie : 63; /* up to RAM_COOKIE_MAX, which no directory lives to see */
+	uint64_t is_gap : 1;
+	union {
+		struct ram_dirent *entry;
+		uint32_t nskip; /* of a gap: this many places from here on are gaps; at least 1 */
+	};
 };
 
 struct ram_dir {
-	uint32_t parent; /* slot; the root's is its own */
-	uint32_t nlive;
-	uint32_t nplaces;
-	uint32_t capacity;
+	uint32_t parent;   /* slot; the root's is its own */
+	uint32_t nlive;	   /* entries */
+	uint32_t nplaces;  /* entries and gaps */
+	uint32_t capacity; /* of 'places': at most 8 times 'nlive', or 8 */
 	uint64_t next_cookie;
 	struct ram_place *places;
 };
@@ -141,6 +149,14 @@ enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name
 void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry);
 /* The index of the first place of 'dir' behind 'cookie'. */
 uint32_t ram_dir_seek(const struct ram_dir *dir, uint64_t cookie);
+/*
+ * Find the next entry of a listing.
+ *
+ * @i: an index up to dir->nplaces
+ * Returns the index of the first place from @i on that has an entry, or dir->nplaces. The time does
+ * not grow with the number of gaps: a walk over gaps makes each of them lead to its end.
+ */
+uint32_t ram_dir_live(struct ram_dir *dir, uint32_t i);
 void ram_dir_fini(struct ram_dir *dir);
 
 /* ram_data.c: content of files */

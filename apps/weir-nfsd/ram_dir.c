@@ -28,7 +28,9 @@ struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *n
 	return entry;
 }
 
-/* Room for one more place: without the gaps first. */
+#define CAPACITY_MIN 8u
+
+/* Room for one more place. */
 static bool make_room(struct ram_dir *dir)
 {
 	struct ram_place *places;
@@ -36,22 +38,54 @@ static bool make_room(struct ram_dir *dir)
 
 	if (dir->nplaces < dir->capacity)
 		return true;
-	if (dir->nlive < dir->nplaces / 2) {
-		uint32_t n = 0;
-
-		for (uint32_t i = 0; i < dir->nplaces; i++)
-			if (dir->places[i].entry)
-				dir->places[n++] = dir->places[i];
-		dir->nplaces = n;
-		return true;
-	}
-	capacity = dir->capacity ? 2 * dir->capacity : 8;
+	capacity = dir->capacity ? 2 * dir->capacity : CAPACITY_MIN;
 	places = realloc(dir->places, capacity * sizeof(places[0]));
 	if (!places)
 		return false;
 	dir->places = places;
 	dir->capacity = capacity;
 	return true;
+}
+
+/* Give back memory that the entries do not need. */
+static void shrink(struct ram_dir *dir)
+{
+	uint32_t capacity = dir->capacity;
+	struct ram_place *places;
+
+	if (dir->nplaces == 0) {
+		free(dir->places);
+		dir->places = NULL;
+		dir->capacity = 0;
+		return;
+	}
+	while (capacity > CAPACITY_MIN && dir->nplaces <= capacity / 4)
+		capacity /= 2;
+	if (capacity == dir->capacity)
+		return;
+	places = realloc(dir->places, capacity * sizeof(places[0]));
+	if (!places)
+		return; /* The longer array is as good. */
+	dir->places = places;
+	dir->capacity = capacity;
+}
+
+/*
+ * Take out the gaps when there are more of them than entries. There are none afterwards, and each
+ * removal makes one, so the time per removal is constant on average. Listings in progress are not
+ * disturbed, because they go on by cookies and entries keep theirs.
+ */
+static void compact(struct ram_dir *dir)
+{
+	uint32_t n = 0;
+
+	if (dir->nplaces - dir->nlive <= dir->nlive)
+		return;
+	for (uint32_t i = 0; i < dir->nplaces; i++)
+		if (!dir->places[i].is_gap)
+			dir->places[n++] = dir->places[i];
+	dir->nplaces = n;
+	shrink(dir);
 }
 
 enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes,
@@ -73,7 +107,10 @@ enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name
 	entry->len_bytes = len_bytes;
 	memcpy(entry->name, name, len_bytes);
 	*bucket = entry;
-	parent->dir.places[parent->dir.nplaces++] = (struct ram_place){entry->cookie, entry};
+	parent->dir.places[parent->dir.nplaces++] = (struct ram_place){
+		.cookie = entry->cookie & RAM_COOKIE_MAX,
+		.entry = entry,
+	};
 	parent->dir.nlive++;
 	fs->nentries++;
 	if (fs->inodes[slot].attr.type == NFS3_DIR) {
@@ -99,16 +136,32 @@ uint32_t ram_dir_seek(const struct ram_dir *dir, uint64_t cookie)
 	return low;
 }
 
+uint32_t ram_dir_live(struct ram_dir *dir, uint32_t i)
+{
+	uint32_t live = i, next;
+
+	while (live < dir->nplaces && dir->places[live].is_gap)
+		live += dir->places[live].nskip;
+	for (; i < live; i = next) {
+		next = i + dir->places[i].nskip;
+		dir->places[i].nskip = live - i;
+	}
+	return live;
+}
+
 void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
 {
 	struct ram_dirent **at = bucket_of(fs, entry->dir, entry->name, entry->len_bytes);
 	struct ram_inode *parent = &fs->inodes[entry->dir];
+	struct ram_place *place = &parent->dir.places[ram_dir_seek(&parent->dir, entry->cookie - 1)];
 
 	while (*at != entry)
 		at = &(*at)->next;
 	*at = entry->next;
-	parent->dir.places[ram_dir_seek(&parent->dir, entry->cookie - 1)].entry = NULL;
+	place->is_gap = true;
+	place->nskip = 1;
 	parent->dir.nlive--;
+	compact(&parent->dir);
 	fs->nentries--;
 	if (fs->inodes[entry->slot].attr.type == NFS3_DIR)
 		parent->attr.nlink--;
@@ -120,7 +173,8 @@ void ram_dir_fini(struct ram_dir *dir)
 {
 	/* All entries were removed before, or the whole is being closed. */
 	for (uint32_t i = 0; i < dir->nplaces; i++)
-		free(dir->places[i].entry);
+		if (!dir->places[i].is_gap)
+			free(dir->places[i].entry);
 	free(dir->places);
 	*dir = (struct ram_dir){0};
 }

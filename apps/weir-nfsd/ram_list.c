@@ -34,6 +34,7 @@ static bool put(struct ram_fs *fs, struct op *op, uint64_t cookie, uint32_t slot
 static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 {
 	uint64_t cookie = op->args.readdir.cookie;
+	struct ram_dir *entries = &dir->dir;
 	/* Who may list the directory, but not search it, is told names, and nothing that LOOKUP would tell. */
 	bool with_fh = op->proc == NFS3_READDIRPLUS && ram_may(op, dir, MAY_EXEC);
 
@@ -41,10 +42,11 @@ static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 		return;
 	if (cookie < 2 && !put(fs, op, 2, dir->dir.parent, "..", 2, with_fh))
 		return;
-	for (uint32_t i = ram_dir_seek(&dir->dir, cookie); i < dir->dir.nplaces; i++) {
-		const struct ram_dirent *entry = dir->dir.places[i].entry;
+	for (uint32_t i = ram_dir_live(entries, ram_dir_seek(entries, cookie)); i < entries->nplaces;
+	     i = ram_dir_live(entries, i + 1)) {
+		const struct ram_dirent *entry = entries->places[i].entry;
 
-		if (entry && !put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes, with_fh))
+		if (!put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes, with_fh))
 			return;
 	}
 	op->eof = true;

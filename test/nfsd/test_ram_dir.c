@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Directories of back end ram: entries that are removed leave neither memory nor steps for a listing.
+ * The tests count places and steps.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ram.h"
+
+#define NINODES	     8192u
+#define NBUCKETS     8192u
+#define NFILES	     4000u
+#define CAPACITY_MIN 8u
+
+static struct export export;
+static struct ram_fs fs;
+static struct ram_inode *root;
+
+static int set_up(void **state)
+{
+	(void)state;
+	fs = (struct ram_fs){
+		.export = &export,
+		.inodes = calloc(NINODES, sizeof(fs.inodes[0])),
+		.ninodes_max = NINODES,
+		.nentries_max = 2 * NINODES,
+		.nbuckets = NBUCKETS,
+		.buckets = calloc(NBUCKETS, sizeof(struct ram_dirent *)),
+		.free_slot = RAM_NONE,
+	};
+	if (!fs.inodes || !fs.buckets)
+		return -1;
+	root = ram_inode_make(&fs, NFS3_DIR, 0777, 0, 0);
+	root->dir.parent = ram_slot(&fs, root);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < fs.nslots; i++)
+		if (fs.inodes[i].is_used)
+			ram_inode_free(&fs, &fs.inodes[i]);
+	free(fs.inodes);
+	free(fs.buckets);
+	return 0;
+}
+
+static void name_of(uint32_t n, struct nfs3_name *name)
+{
+	name->len_bytes = (uint32_t)snprintf(name->data, sizeof(name->data), "%u", n);
+}
+
+/* Give a file one more name in 'dir'. */
+static void add(struct ram_inode *dir, const struct ram_inode *file, uint32_t n)
+{
+	struct nfs3_name name;
+
+	name_of(n, &name);
+	assert_int_equal(ram_entry_add(&fs, ram_slot(&fs, dir), name.data, name.len_bytes,
+				       ram_slot(&fs, file)),
+			 NFS3_OK);
+}
+
+static void take(struct ram_inode *dir, uint32_t n)
+{
+	struct ram_dirent *entry;
+	struct nfs3_name name;
+
+	name_of(n, &name);
+	entry = ram_entry_find(&fs, ram_slot(&fs, dir), name.data, name.len_bytes);
+	assert_non_null(entry);
+	ram_entry_remove(&fs, entry);
+}
+
+static void expect_bounds(const struct ram_dir *dir)
+{
+	assert_true(dir->nplaces <= 2 * dir->nlive);
+	assert_true(dir->nplaces <= dir->capacity);
+	if (dir->nlive == 0) {
+		assert_int_equal(dir->capacity, 0);
+		assert_null(dir->places);
+	} else {
+		assert_true(dir->capacity <= CAPACITY_MIN || dir->capacity <= 8 * dir->nlive);
+	}
+}
+
+/* How many steps a listing from 'cookie' takes to its next entry, at present. */
+static uint32_t steps_from(const struct ram_dir *dir, uint64_t cookie)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = ram_dir_seek(dir, cookie); i < dir->nplaces && dir->places[i].is_gap; n++)
+		i += dir->places[i].nskip;
+	return n;
+}
+
+static void ram_entry_remove__gives_places_back(void **state)
+{
+	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
+
+	(void)state;
+	/* From the start, from the end, and those in the middle last. */
+	for (uint32_t order = 0; order < 3; order++) {
+		for (uint32_t i = 0; i < NFILES; i++) {
+			add(root, file, i);
+			expect_bounds(&root->dir);
+		}
+		for (uint32_t i = 0; i < NFILES; i++) {
+			uint32_t from_end = NFILES - 1 - i;
+			uint32_t from_both = i % 2 ? NFILES - 1 - i / 2 : i / 2;
+
+			take(root, order == 0 ? i : order == 1 ? from_end : from_both);
+			expect_bounds(&root->dir);
+		}
+	}
+	/* Emptied and filled again, it goes on with new cookies. */
+	assert_int_equal(root->dir.next_cookie, 3 + 3 * NFILES);
+}
+
+/* Each compaction costs a step for each place. In all they cost no more than two steps a removal. */
+static void ram_entry_remove__is_constant_on_average(void **state)
+{
+	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
+	uint32_t nremoved = 0, nsteps = 0, first = 0, end = 0;
+
+	(void)state;
+	for (uint32_t round = 0; round < 10 * NFILES; round++) {
+		/* It grows to NFILES, is stirred, and shrinks. */
+		if (round < NFILES || round % 2) {
+			add(root, file, end++);
+		} else {
+			uint32_t before = root->dir.nplaces;
+
+			take(root, first++);
+			nremoved++;
+			if (root->dir.nplaces < before)
+				nsteps += before;
+		}
+	}
+	while (first < end) {
+		uint32_t before = root->dir.nplaces;
+
+		take(root, first++);
+		nremoved++;
+		if (root->dir.nplaces < before)
+			nsteps += before;
+	}
+	assert_in_range(nsteps, 1, 2 * nremoved);
+}
+
+/* Files that move on from directory to directory leave no memory behind. */
+static void rename__through_many_directories_leaves_nothing(void **state)
+{
+	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
+	uint32_t capacity = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 500; i++)
+		add(root, file, i);
+	for (uint32_t n = 0; n < 100; n++) {
+		struct ram_inode *from = n == 0 ? root : &fs.inodes[fs.nslots - 1];
+		struct ram_inode *to = ram_inode_make(&fs, NFS3_DIR, 0777, 0, 0);
+
+		for (uint32_t i = 0; i < 500; i++) {
+			add(to, file, i);
+			take(from, i);
+		}
+	}
+	for (uint32_t i = 0; i < fs.nslots; i++)
+		capacity += fs.inodes[i].dir.capacity;
+	assert_in_range(capacity, 500, 1000);
+}
+
+/* READDIRs from a cookie before many gaps walk over them once. */
+static void listing__over_gaps_takes_few_steps(void **state)
+{
+	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
+	struct ram_dir *dir = &root->dir;
+	uint32_t ngaps = NFILES / 2 - 1, nsteps = 0, ncalls = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < NFILES; i++)
+		add(root, file, i);
+	for (uint32_t i = 0; i < ngaps; i++)
+		take(root, i);
+	assert_int_equal(dir->nplaces - dir->nlive, ngaps);
+	/* From the start, and from the cookie of each entry that is gone, the last first. */
+	for (uint64_t cookie = 2 + ngaps; cookie >= 2; cookie--, ncalls++) {
+		nsteps += steps_from(dir, cookie);
+		assert_int_equal(ram_dir_live(dir, ram_dir_seek(dir, cookie)), ngaps);
+		assert_in_range(steps_from(dir, cookie), 0, 1);
+	}
+	for (uint32_t i = 0; i < NFILES; i++, ncalls++) {
+		nsteps += steps_from(dir, 0);
+		assert_int_equal(ram_dir_live(dir, 0), ngaps);
+	}
+	assert_in_range(nsteps, 1, ngaps + 2 * ncalls);
+}
+
+/* Does this name of a directory of NFILES stay in it? One of ten does. */
+static bool stays(uint32_t n)
+{
+	return n % 10 == 9;
+}
+
+static uint32_t number_of(const struct ram_dirent *entry)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%.*s", (int)entry->len_bytes, entry->name);
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
+/* A listing goes on at 'cookie': count up to seven names that it tells. Returns where it is then; 0 at the end. */
+static uint64_t list_some(struct ram_dir *dir, uint64_t cookie, uint32_t *ntold)
+{
+	for (uint32_t n = 0; n < 7; n++) {
+		uint32_t i = ram_dir_live(dir, ram_dir_seek(dir, cookie));
+
+		if (i == dir->nplaces)
+			return 0;
+		assert_true(dir->places[i].cookie > cookie);
+		cookie = dir->places[i].cookie;
+		ntold[number_of(dir->places[i].entry)]++;
+	}
+	return cookie;
+}
+
+/* Names that stay are told once each, whatever goes and comes meanwhile, before the cookie and behind it. */
+static void listing__goes_on_while_the_directory_is_compacted(void **state)
+{
+	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
+	uint32_t ntold[2 * NFILES] = {0}, ncompacted = 0, nadded = 0;
+	uint64_t cookie = 2;
+
+	(void)state;
+	for (uint32_t i = 0; i < NFILES; i++)
+		add(root, file, i);
+	for (uint32_t i = 0; cookie != 0; cookie = list_some(&root->dir, cookie, ntold)) {
+		for (uint32_t n = 0; n < 14 && i < NFILES; n++, i++) {
+			/* 7 has no factor in common with NFILES: each name has its turn, all over the directory. */
+			uint32_t before = root->dir.nplaces, name = i * 7 % NFILES;
+
+			if (!stays(name))
+				take(root, name);
+			ncompacted += root->dir.nplaces < before;
+		}
+		if (nadded < NFILES / 10)
+			add(root, file, NFILES + nadded++);
+	}
+	assert_true(ncompacted > 0);
+	for (uint32_t i = 0; i < 2 * NFILES; i++)
+		assert_in_range(ntold[i], i < NFILES && stays(i) ? 1 : 0, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(ram_entry_remove__gives_places_back),
+		TEST(ram_entry_remove__is_constant_on_average),
+		TEST(rename__through_many_directories_leaves_nothing),
+		TEST(listing__over_gaps_takes_few_steps),
+		TEST(listing__goes_on_while_the_directory_is_compacted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
