@@ -27,15 +27,16 @@ enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct c
 
 	switch (auth->flavor) {
 	case WEIR_RPC_AUTH_NONE:
-		make_anonymous(rules, cred);
-		return WEIR_RPC_AUTH_OK;
+		sys = (struct weir_rpc_auth_sys){.uid = ID_OF_NOBODY, .gid = ID_OF_NOBODY};
+		break;
 	case WEIR_RPC_AUTH_SYS:
+		if (weir_rpc_auth_sys_decode(auth, &sys) != 0)
+			return WEIR_RPC_AUTH_BADCRED;
 		break;
 	default:
 		return WEIR_RPC_AUTH_REJECTEDCRED;
 	}
-	if (weir_rpc_auth_sys_decode(auth, &sys) != 0)
-		return WEIR_RPC_AUTH_BADCRED;
+	/* A known user cannot become the anonymous one by leaving its credential out. */
 	if (client->has_uid && client->uid != 0) {
 		sys.uid = client->uid;
 		sys.gid = client->gid;

@@ -292,6 +292,47 @@ static void cred_of__a_user_of_this_host_is_itself(void **state)
 	assert_int_equal(cred.ngids, 2);
 }
 
+static struct cred without_credential(const struct client *client, const struct export_rules *rules)
+{
+	const struct weir_rpc_auth none = {.flavor = WEIR_RPC_AUTH_NONE};
+	struct cred cred;
+
+	assert_int_equal(cred_of(&none, client, rules, &cred), WEIR_RPC_AUTH_OK);
+	return cred;
+}
+
+/* The anonymous user may own files that this user must not read. */
+static void cred_of__a_user_of_this_host_is_itself_without_credential(void **state)
+{
+	const struct client user = {.has_uid = true, .uid = 2000, .gid = 2001};
+	struct export_rules rules = {.squashes_root = true, .anon_uid = 77, .anon_gid = 78};
+	struct cred cred = without_credential(&user, &rules);
+
+	(void)state;
+	assert_int_equal(cred.uid, 2000);
+	assert_int_equal(cred.gid, 2001);
+	assert_int_equal(cred.ngids, 0);
+	rules.squashes_all = true;
+	cred = without_credential(&user, &rules);
+	assert_int_equal(cred.uid, 77);
+	assert_int_equal(cred.gid, 78);
+}
+
+static void cred_of__root_and_networks_are_anonymous_without_credential(void **state)
+{
+	const struct client clients[] = {{.has_uid = true}, {.has_addr = true}, {.is_local = true}};
+	const struct export_rules rules = {.squashes_root = false, .anon_uid = 77, .anon_gid = 78};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
+		struct cred cred = without_credential(&clients[i], &rules);
+
+		assert_int_equal(cred.uid, 77);
+		assert_int_equal(cred.gid, 78);
+		assert_int_equal(cred.ngids, 0);
+	}
+}
+
 static void cred_of__squashes_all(void **state)
 {
 	const struct weir_rpc_auth_sys claims = {.uid = 1000, .gid = 1000, .ngids = 1, .gids = {4}};
@@ -320,6 +361,8 @@ int main(void)
 		cmocka_unit_test_teardown(clients__names_of_hosts_are_looked_up, teardown),
 		cmocka_unit_test_teardown(clients__that_are_none, teardown),
 		cmocka_unit_test(cred_of__a_user_of_this_host_is_itself),
+		cmocka_unit_test(cred_of__a_user_of_this_host_is_itself_without_credential),
+		cmocka_unit_test(cred_of__root_and_networks_are_anonymous_without_credential),
 		cmocka_unit_test(cred_of__squashes_all),
 	};
 
