@@ -43,13 +43,24 @@ static void hash_args(crypto_generichash_state *state, const struct weir_xdr_in 
 static void make_key(const struct weir_request *req, struct drc_key *key)
 {
 	const struct responder *responder = req->responder;
+	const struct weir_peer *who = &responder->conn->identity;
 	const struct weir_rpc_auth *cred = &req->rpc.cred;
 	/* What GSS puts there is new with each message (RFC 2203 section 5.3.1). */
 	bool is_constant = cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS;
 	const uint32_t words[] = {
-		req->rpc.prog, req->rpc.vers,
-		req->rpc.proc, engine_peer_host_bytes(responder->conn->peer),
-		cred->flavor,  is_constant ? cred->len_bytes : 0,
+		req->rpc.prog,
+		req->rpc.vers,
+		req->rpc.proc,
+		engine_peer_host_bytes(responder->conn->peer),
+		cred->flavor,
+		is_constant ? cred->len_bytes : 0,
+		/*
+		 * Over shm, programs trust these more than the credential. The address does not distinguish
+		 * users: processes of other PID namespaces share one, and each PID is assigned again.
+		 */
+		who->has_credentials,
+		who->has_credentials ? who->uid : 0,
+		who->has_credentials ? who->gid : 0,
 	};
 	crypto_generichash_state state;
 

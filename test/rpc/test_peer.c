@@ -147,6 +147,69 @@ static void expose__a_responder_gives_no_memory(void **state)
 	raw_close(&raw);
 }
 
+static int setup_replay(void **state)
+{
+	static const bool non_idempotent[PAIR_NPROCS] = {[PAIR_ECHO] = true};
+
+	pair_non_idempotent = non_idempotent;
+	return setup(state);
+}
+
+static int teardown_replay(void **state)
+{
+	pair_non_idempotent = NULL;
+	return teardown(state);
+}
+
+/* The same bytes each time, with the same XID. Returns how many such calls the program was given. */
+static int call_again(struct raw *raw)
+{
+	struct words m = {0}, r = {0};
+	int before = (int)pair.handled;
+
+	words_put(&m, 7, 77, 1, 8, 0, 0, 0, 0);
+	words_put_rpc(&m, 77, PAIR_ECHO);
+	words_put(&m, 1, 0);
+	raw_send_words(raw, &m);
+	raw_recv_words(raw, &r);
+	assert_int_equal(r.w[0], 77);
+	assert_int_equal(r.w[3], 0);
+	return (int)pair.handled - before;
+}
+
+/*
+ * Processes of other PID namespaces share an address, and a PID is assigned again. The test lets the connection be another
+ * user's between two calls.
+ */
+static void replay__is_for_the_same_user_alone(void **state)
+{
+	static struct raw raw;
+	struct weir_peer *who;
+
+	(void)state;
+	raw_open(&raw, &pair);
+	raw_connect(&raw);
+	raw_until(&raw, &pair.server_opened, 1);
+	who = &pair.server_conn->identity;
+	assert_int_equal(call_again(&raw), 1);
+	assert_int_equal(call_again(&raw), 0);
+	who->has_credentials = !who->has_credentials;
+	assert_int_equal(call_again(&raw), 1);
+	assert_int_equal(call_again(&raw), 0);
+	who->has_credentials = true;
+	for (uint32_t i = 0; i < 3; i++) {
+		who->uid = 54321 + i % 2;
+		who->gid = 54321 + i / 2;
+		assert_int_equal(call_again(&raw), 1);
+		assert_int_equal(call_again(&raw), 0);
+	}
+	assert_int_equal(stats_of(pair.server).replays, 5);
+	/* The first of them is known as before. */
+	who->uid = who->gid = 54321;
+	assert_int_equal(call_again(&raw), 0);
+	raw_close(&raw);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +218,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(peer_account__is_of_all_connections_of_a_peer, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(expose__a_responder_gives_no_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(replay__is_for_the_same_user_alone, setup_replay,
+						teardown_replay),
 	};
 
 	return cmocka_run_group_tests_name("peer", tests, NULL, NULL);
