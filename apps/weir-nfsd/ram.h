@@ -23,6 +23,8 @@
 #define RAM_SIZE_USUAL (256ull << 20)
 #define RAM_LINKS_MAX  65000u
 #define RAM_COOKIE_MAX (UINT64_MAX >> 1)
+/* A directory that moves may come to lie at most this many levels below the root. */
+#define RAM_MOVE_LEVELS_MAX 1024u
 /* Bytes of the longest file, whatever the size of its export: files may have holes. */
 #define RAM_FILE_MAX ((uint64_t)RAM_MAP_CHUNKS * RAM_CHUNK)
 

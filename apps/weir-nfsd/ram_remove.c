@@ -55,18 +55,25 @@ enum nfs3_status ram_remove(struct ram_fs *fs, struct op *op)
 	return status;
 }
 
-/* Is 'dir' within 'tree', or 'tree' itself? */
-static bool is_within(const struct ram_fs *fs, const struct ram_inode *dir, const struct ram_inode *tree)
+/*
+ * May the directory 'tree' move to 'dir', which is not its parent? Not if 'dir' lies within 'tree'.
+ * The way up from 'dir' tells. Its length is limited, because it is walked on the polling thread. The
+ * levels below 'tree' are not counted, so directories can lie deeper than the limit: none can be
+ * moved there, and all else can be done there.
+ */
+static enum nfs3_status check_move(const struct ram_fs *fs, const struct ram_inode *tree,
+				   const struct ram_inode *dir)
 {
-	uint32_t slot = ram_slot(fs, dir);
+	for (uint32_t level = 0; level < RAM_MOVE_LEVELS_MAX; level++) {
+		const struct ram_inode *parent = &fs->inodes[dir->dir.parent];
 
-	/* Directories form a tree with the root as its own parent, so this ends. */
-	while (slot != ram_slot(fs, tree)) {
-		if (fs->inodes[slot].dir.parent == slot)
-			return false;
-		slot = fs->inodes[slot].dir.parent;
+		if (dir == tree)
+			return NFS3ERR_INVAL;
+		if (parent == dir)
+			return NFS3_OK; /* the root */
+		dir = parent;
 	}
-	return true;
+	return NFS3ERR_NAMETOOLONG;
 }
 
 /* May 'from' take the place of 'to'? */
@@ -84,9 +91,9 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 				  struct ram_inode *to_dir)
 {
 	const struct nfs3_name *from = &op->args.rename.from.name, *to = &op->args.rename.to.name;
+	struct ram_inode *moved, *victim = NULL;
 	struct ram_dirent *entry, *old;
 	enum nfs3_status status;
-	uint32_t slot;
 
 	if (from_dir->attr.type != NFS3_DIR || to_dir->attr.type != NFS3_DIR)
 		return NFS3ERR_NOTDIR;
@@ -95,38 +102,39 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 	entry = ram_entry_find(fs, ram_slot(fs, from_dir), from->data, from->len_bytes);
 	if (!entry)
 		return NFS3ERR_NOENT;
-	slot = entry->slot;
-	status = ram_may_remove(op, from_dir, &fs->inodes[slot]);
+	moved = &fs->inodes[entry->slot];
+	status = ram_may_remove(op, from_dir, moved);
 	if (status != NFS3_OK)
 		return status;
 	if (!ram_may(op, to_dir, MAY_WRITE))
 		return NFS3ERR_ACCES;
-	if (fs->inodes[slot].attr.type == NFS3_DIR && is_within(fs, to_dir, &fs->inodes[slot]))
-		return NFS3ERR_INVAL;
 	old = ram_entry_find(fs, ram_slot(fs, to_dir), to->data, to->len_bytes);
-	if (old && old->slot == slot)
+	if (old && old->slot == entry->slot)
 		return NFS3_OK; /* two names of one file: nothing is done */
 	/* A directory that gets another parent is changed itself: its ".." is another one. */
-	if (fs->inodes[slot].attr.type == NFS3_DIR && from_dir != to_dir &&
-	    !ram_may(op, &fs->inodes[slot], MAY_WRITE))
+	if (moved->attr.type == NFS3_DIR && from_dir != to_dir && !ram_may(op, moved, MAY_WRITE))
 		return NFS3ERR_ACCES;
 	if (old) {
-		struct ram_inode *victim = &fs->inodes[old->slot];
-
+		victim = &fs->inodes[old->slot];
 		status = ram_may_remove(op, to_dir, victim);
 		if (status == NFS3_OK)
-			status = check_replace(&fs->inodes[slot], victim);
-		if (status != NFS3_OK)
-			return status;
+			status = check_replace(moved, victim);
+	}
+	/* This takes the longest, so it comes last. */
+	if (status == NFS3_OK && moved->attr.type == NFS3_DIR && from_dir != to_dir)
+		status = check_move(fs, moved, to_dir);
+	if (status != NFS3_OK)
+		return status;
+	if (victim) {
 		ram_entry_remove(fs, old);
 		ram_inode_unlink(fs, victim);
 	}
 	/* In, then out, so that nothing is lost when there is no memory for the new name. */
-	status = ram_entry_add(fs, ram_slot(fs, to_dir), to->data, to->len_bytes, slot);
+	status = ram_entry_add(fs, ram_slot(fs, to_dir), to->data, to->len_bytes, ram_slot(fs, moved));
 	if (status != NFS3_OK)
 		return status;
 	ram_entry_remove(fs, entry);
-	ram_touch(&fs->inodes[slot], false);
+	ram_touch(moved, false);
 	return status;
 }
 

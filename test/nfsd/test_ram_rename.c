@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RENAME of directories of back end ram: the way up from the target, by which a directory is kept out
+ * of itself, has a limit, and what can be said without it is said before. The tests count levels.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ram.h"
+
+#define LEVELS_MAX 1024u /* as doc/weir-nfsd.rst says */
+#define NDEEP	   5000u
+#define NINODES	   (NDEEP + 100)
+#define NBUCKETS   8192u
+
+static struct export export;
+static struct ram_fs fs;
+/* A chain of directories "d" by their levels: [0] is the root. */
+static struct ram_inode *deep[NDEEP + 1];
+static struct op op;
+
+static struct ram_inode *make(struct ram_inode *dir, enum nfs3_ftype type, const char *name)
+{
+	struct ram_inode *inode = ram_inode_make(&fs, type, 0777, 0, 0);
+
+	assert_non_null(inode);
+	assert_int_equal(
+		ram_entry_add(&fs, ram_slot(&fs, dir), name, (uint32_t)strlen(name), ram_slot(&fs, inode)),
+		NFS3_OK);
+	return inode;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	fs = (struct ram_fs){
+		.export = &export,
+		.inodes = calloc(NINODES, sizeof(fs.inodes[0])),
+		.ninodes_max = NINODES,
+		.nentries_max = 2 * NINODES,
+		.nbuckets = NBUCKETS,
+		.buckets = calloc(NBUCKETS, sizeof(struct ram_dirent *)),
+		.free_slot = RAM_NONE,
+	};
+	if (!fs.inodes || !fs.buckets)
+		return -1;
+	deep[0] = ram_inode_make(&fs, NFS3_DIR, 0777, 0, 0);
+	deep[0]->dir.parent = ram_slot(&fs, deep[0]);
+	for (uint32_t i = 1; i <= NDEEP; i++)
+		deep[i] = make(deep[i - 1], NFS3_DIR, "d");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < fs.nslots; i++)
+		if (fs.inodes[i].is_used)
+			ram_inode_free(&fs, &fs.inodes[i]);
+	free(fs.inodes);
+	free(fs.buckets);
+	return 0;
+}
+
+static void set_name(struct nfs3_name *to, const char *name)
+{
+	to->len_bytes = (uint32_t)strlen(name);
+	memcpy(to->data, name, to->len_bytes);
+}
+
+static enum nfs3_status do_rename(struct ram_inode *from_dir, const char *from, struct ram_inode *to_dir,
+				  const char *to)
+{
+	memset(&op, 0, sizeof(op));
+	op.proc = NFS3_RENAME;
+	ram_id_of(&fs, from_dir, &op.id);
+	ram_id_of(&fs, to_dir, &op.id2);
+	set_name(&op.args.rename.from.name, from);
+	set_name(&op.args.rename.to.name, to);
+	return ram_rename(&fs, &op);
+}
+
+static void rename__of_a_directory_to_the_limit(void **state)
+{
+	const struct ram_inode *dir = make(deep[0], NFS3_DIR, "x");
+
+	(void)state;
+	assert_int_equal(do_rename(deep[0], "x", deep[LEVELS_MAX], "x"), NFS3ERR_NAMETOOLONG);
+	assert_int_equal(do_rename(deep[0], "x", deep[NDEEP], "x"), NFS3ERR_NAMETOOLONG);
+	assert_int_equal(dir->dir.parent, ram_slot(&fs, deep[0]));
+	assert_int_equal(do_rename(deep[0], "x", deep[LEVELS_MAX - 1], "x"), NFS3_OK);
+	assert_int_equal(dir->dir.parent, ram_slot(&fs, deep[LEVELS_MAX - 1]));
+	assert_int_equal(do_rename(deep[LEVELS_MAX - 1], "x", deep[1], "x"), NFS3_OK);
+}
+
+/* The walk ends at its limit: it does not come to where it would find that the directory would lie within itself. */
+static void rename__of_a_directory_into_itself(void **state)
+{
+	(void)state;
+	assert_int_equal(do_rename(deep[0], "d", deep[1], "x"), NFS3ERR_INVAL);
+	assert_int_equal(do_rename(deep[0], "d", deep[LEVELS_MAX], "x"), NFS3ERR_INVAL);
+	assert_int_equal(do_rename(deep[0], "d", deep[LEVELS_MAX + 1], "x"), NFS3ERR_NAMETOOLONG);
+	assert_int_equal(do_rename(deep[0], "d", deep[NDEEP], "x"), NFS3ERR_NAMETOOLONG);
+	assert_int_equal(do_rename(deep[NDEEP - 3], "d", deep[NDEEP], "x"), NFS3ERR_INVAL);
+}
+
+/* What lies deeper can be made, renamed where it is, moved up and removed, and files can be moved there. */
+static void rename__below_the_limit(void **state)
+{
+	struct ram_inode *dir = make(deep[NDEEP], NFS3_DIR, "x");
+
+	(void)state;
+	make(deep[0], NFS3_REG, "file");
+	make(dir, NFS3_DIR, "sub");
+	assert_int_equal(do_rename(deep[0], "file", dir, "file"), NFS3_OK);
+	assert_int_equal(do_rename(deep[NDEEP], "x", deep[NDEEP], "y"), NFS3_OK);
+	assert_int_equal(do_rename(dir, "sub", deep[NDEEP - 1], "sub"), NFS3ERR_NAMETOOLONG);
+	assert_int_equal(do_rename(dir, "sub", deep[0], "sub"), NFS3_OK);
+	assert_int_equal(do_rename(deep[NDEEP], "y", deep[0], "y"), NFS3_OK);
+	/* With the levels below it, a directory that moves can come to reach beyond the limit. */
+	assert_int_equal(do_rename(deep[0], "d", dir, "d"), NFS3_OK);
+}
+
+/* These calls fail, and can be repeated, so they take no walk. */
+static void rename__that_fails_for_its_names_takes_no_walk(void **state)
+{
+	struct ram_inode *full;
+
+	(void)state;
+	make(deep[0], NFS3_DIR, "x");
+	full = make(deep[NDEEP], NFS3_DIR, "full");
+	make(full, NFS3_REG, "file");
+	assert_int_equal(do_rename(deep[0], "x", deep[NDEEP], "full"), NFS3ERR_NOTEMPTY);
+	assert_int_equal(do_rename(deep[0], "x", full, "file"), NFS3ERR_EXIST);
+	assert_int_equal(do_rename(deep[0], "none", full, "x"), NFS3ERR_NOENT);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(rename__of_a_directory_to_the_limit),
+		TEST(rename__of_a_directory_into_itself),
+		TEST(rename__below_the_limit),
+		TEST(rename__that_fails_for_its_names_takes_no_walk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
