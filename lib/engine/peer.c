@@ -19,6 +19,7 @@ struct engine_peers {
 	uint64_t seed;			   /* so that a peer cannot choose addresses that share a chain */
 	struct engine_peer_list *by_count; /* accounts of peers that connect, by nconnections */
 	uint32_t count_max;		   /* the longest of these lists that is not empty; 0: all are */
+	struct engine_peer_members any;	   /* connections of these accounts, the longest idle one first */
 	uint32_t mask;
 	struct engine_peer_list lists[];
 };
@@ -40,6 +41,7 @@ int engine_peers_create(struct weir_engine *engine)
 	}
 	peers->seed = rte_rand();
 	peers->mask = nlists - 1;
+	TAILQ_INIT(&peers->any);
 	engine->peers = peers;
 	return 0;
 }
@@ -127,10 +129,16 @@ void engine_peer_put(struct weir_engine *engine, struct engine_peer *peer)
 	mem_free(peer);
 }
 
+/* False: this side connects to it, so that its connections give way to nobody. */
+static bool gives_way(const struct engine_peer *peer)
+{
+	return peer->key.kind != ENGINE_PEER_OURS;
+}
+
 /* The number of connections changes by one. */
 static void recount(struct engine_peers *peers, struct engine_peer *peer, uint32_t count)
 {
-	if (peer->key.kind != ENGINE_PEER_OURS) {
+	if (gives_way(peer)) {
 		if (peer->nconnections > 0)
 			LIST_REMOVE(peer, same_count);
 		if (count > 0)
@@ -149,6 +157,8 @@ void engine_peer_join(struct weir_engine *engine, struct engine_peer *peer, stru
 	member->peer = peer;
 	member->active_ns = engine->now_ns;
 	TAILQ_INSERT_TAIL(&peer->members, member, entry);
+	if (gives_way(peer))
+		TAILQ_INSERT_TAIL(&engine->peers->any, member, any_entry);
 	recount(engine->peers, peer, peer->nconnections + 1);
 }
 
@@ -160,8 +170,27 @@ void engine_peer_leave(struct weir_engine *engine, struct engine_peer_member *me
 		return;
 	member->peer = NULL;
 	TAILQ_REMOVE(&peer->members, member, entry);
+	if (gives_way(peer))
+		TAILQ_REMOVE(&engine->peers->any, member, any_entry);
 	recount(engine->peers, peer, peer->nconnections - 1);
 	engine_peer_put(engine, peer);
+}
+
+void engine_peer_touch(struct weir_engine *engine, struct engine_peer_member *member, uint64_t now_ns)
+{
+	struct engine_peer *peer = member->peer;
+
+	member->active_ns = now_ns;
+	if (!peer)
+		return;
+	if (TAILQ_NEXT(member, entry)) {
+		TAILQ_REMOVE(&peer->members, member, entry);
+		TAILQ_INSERT_TAIL(&peer->members, member, entry);
+	}
+	if (gives_way(peer) && TAILQ_NEXT(member, any_entry)) {
+		TAILQ_REMOVE(&engine->peers->any, member, any_entry);
+		TAILQ_INSERT_TAIL(&engine->peers->any, member, any_entry);
+	}
 }
 
 struct engine_peer *engine_peer_largest(const struct weir_engine *engine)
@@ -169,4 +198,9 @@ struct engine_peer *engine_peer_largest(const struct weir_engine *engine)
 	const struct engine_peers *peers = engine->peers;
 
 	return peers->count_max > 0 ? LIST_FIRST(&peers->by_count[peers->count_max]) : NULL;
+}
+
+struct engine_peer_member *engine_peer_oldest(const struct weir_engine *engine)
+{
+	return TAILQ_FIRST(&engine->peers->any);
 }

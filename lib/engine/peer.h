@@ -8,9 +8,10 @@
  * port otherwise. An account exists as long as something refers to it: there are never more accounts than connections,
  * requests for connections included. Owner's thread only.
  *
- * When the table of connections is full, the peer that holds the most gives way: engine_peer_largest(). Accounts are in lists by
- * their number of connections, and an account's connections are in the order of their latest activity, so that neither search
- * grows with the number of connections.
+ * When the table of connections is full, the peer that holds the most gives way: engine_peer_largest(). Where all peers hold as
+ * few as the newcomer's peer would, the connection that was idle longest of all may give way: engine_peer_oldest(). Accounts are
+ * in lists by their number of connections, and connections are in the order of their latest activity, those of an account and
+ * those of all accounts, so that no search grows with the number of connections.
  */
 
 #include <sys/queue.h>
@@ -37,8 +38,9 @@ struct engine_peer_key {
 /* One connection of a peer. */
 struct engine_peer_member {
 	TAILQ_ENTRY(engine_peer_member) entry;
-	struct engine_peer *peer; /* NULL: it is in no account */
-	uint64_t active_ns;	  /* when it was last seen to be of use */
+	TAILQ_ENTRY(engine_peer_member) any_entry; /* of all peers that connect */
+	struct engine_peer *peer;		   /* NULL: it is in no account */
+	uint64_t active_ns;			   /* when it was last seen to be of use */
 };
 
 TAILQ_HEAD(engine_peer_members, engine_peer_member);
@@ -79,18 +81,14 @@ void engine_peer_join(struct weir_engine *engine, struct engine_peer *peer,
 		      struct engine_peer_member *member);
 void engine_peer_leave(struct weir_engine *engine, struct engine_peer_member *member);
 
-/* It is of use now: it is the last one to go. */
-static inline void engine_peer_touch(struct engine_peer_member *member, uint64_t now_ns)
-{
-	member->active_ns = now_ns;
-	if (!member->peer || !TAILQ_NEXT(member, entry))
-		return;
-	TAILQ_REMOVE(&member->peer->members, member, entry);
-	TAILQ_INSERT_TAIL(&member->peer->members, member, entry);
-}
+/* The connection is of use now: it is the last one to go. */
+void engine_peer_touch(struct weir_engine *engine, struct engine_peer_member *member, uint64_t now_ns);
 
 /* Of the peers that connect to this engine, one that has the most connections. NULL: there is none. */
 struct engine_peer *engine_peer_largest(const struct weir_engine *engine);
+
+/* Of all connections of these peers, the one that was touched the longest time ago. NULL: there is none. */
+struct engine_peer_member *engine_peer_oldest(const struct weir_engine *engine);
 
 /* What a peer has, or is about to have. */
 static inline uint32_t engine_peer_holds(const struct engine_peer *peer)

@@ -210,8 +210,9 @@ const struct profile_key profile_keys[] = {
 	{"limits", "connections", PROFILE_NUMBER, FIELD(connections), .min = 1, .max = 65536, .step = 1,
 	 .unit = "connections", .initial = "64",
 	 .help = "the most that an engine has at a time; when all are there, a newcomer takes the place of "
-		 "the one "
-		 "that was idle longest of the peer that has most, if its own peer has two fewer at least"},
+		 "the one that was idle longest of the peer that has most, if its own peer has two fewer at "
+		 "least, or, if its own peer has none, of the one of all that was idle longest, 10 s at "
+		 "least"},
 	{"limits", "connections_peer", PROFILE_NUMBER, FIELD(connections_peer), .max = 65536, .step = 1,
 	 .unit = "connections", .initial = "0", .example = "16",
 	 .help = "the most that one peer opens at a time, which is an address or, over shm, a user; 0: no "

@@ -5,7 +5,12 @@
  * One peer must not keep the others out by holding every place. When no place is left, the newcomer's peer is compared with the
  * peer that holds the most connections. If the newcomer's holds at least two fewer, the connection of the other that was idle for
  * the longest time ends, and the newcomer waits until that one is freed. (With one fewer, two peers would take the last place
- * from each other for ever.) Else the newcomer is refused.
+ * from each other for ever.)
+ *
+ * Many peers that hold one connection each must not keep the others out either: one user can have many UIDs, and one host many
+ * addresses. A newcomer whose peer holds none therefore takes the place of the connection that was idle longest of all, if no
+ * call came on it for IDLE_MIN_NS. Two peers that want the same place can thus take it from each other once in that time only.
+ * Else the newcomer is refused.
  */
 #include "responder.h"
 
@@ -18,7 +23,9 @@
 
 /* Over shm, a connection whose peer is writing to this side's memory takes two seconds to end. */
 #define PLACE_WAIT_NS 5000000000u
-/* Connections of the largest peer that are looked at for an idle one; those that are busy are taken to the end of its list. */
+/* No shorter pause between two calls costs a peer its only connection. doc/limits.rst names this time. */
+#define IDLE_MIN_NS 10000000000u
+/* Connections that are looked at for an idle one. Those that are busy are moved to the end of their lists. */
 #define LOOKS_MAX 16u
 
 /* A newcomer that waits for a place. Few can wait, and peers share their number: a peer that holds fewer displaces another's. */
@@ -93,27 +100,51 @@ static struct weir_conn *conn_of(struct engine_peer_member *member)
 	return (struct weir_conn *)((uintptr_t)member - offsetof(struct weir_conn, member));
 }
 
-static struct weir_conn *longest_idle(struct engine_peer *peer, uint64_t now_ns)
+/* What came since the latest tick counts as well. */
+static bool is_idle(struct weir_conn *conn)
+{
+	return !conn->heard && conn->role->is_idle(conn);
+}
+
+static struct weir_conn *longest_idle(struct weir_engine *engine, struct engine_peer *peer)
 {
 	for (uint32_t i = 0; i < LOOKS_MAX; i++) {
 		struct weir_conn *conn = conn_of(TAILQ_FIRST(&peer->members));
 
-		if (!conn->heard && conn->role->is_idle(conn))
+		if (is_idle(conn))
 			return conn;
-		engine_peer_touch(&conn->member, now_ns);
+		engine_peer_touch(engine, &conn->member, engine->now_ns);
 	}
 	return conn_of(TAILQ_FIRST(&peer->members));
+}
+
+/* Of the connections of all peers, the one that was idle longest. NULL: none was idle for IDLE_MIN_NS. */
+static struct weir_conn *long_idle_of_any(struct weir_engine *engine)
+{
+	for (uint32_t i = 0; i < LOOKS_MAX; i++) {
+		struct engine_peer_member *member = engine_peer_oldest(engine);
+
+		if (!member || engine->now_ns - member->active_ns < IDLE_MIN_NS)
+			return NULL;
+		if (is_idle(conn_of(member)))
+			return conn_of(member);
+		engine_peer_touch(engine, member, engine->now_ns);
+	}
+	return NULL;
 }
 
 /* False: nobody has to make room for that peer. */
 static bool evict_for(struct weir_engine *engine, const struct engine_peer *newcomer)
 {
 	struct engine_peer *largest = engine_peer_largest(engine);
-	struct weir_conn *conn;
+	struct weir_conn *conn = NULL;
 
-	if (!largest || largest->nconnections < engine_peer_holds(newcomer) + 2)
+	if (largest && largest->nconnections >= engine_peer_holds(newcomer) + 2)
+		conn = longest_idle(engine, largest);
+	else if (engine_peer_holds(newcomer) == 0)
+		conn = long_idle_of_any(engine);
+	if (!conn)
 		return false;
-	conn = longest_idle(largest, engine->now_ns);
 	engine->stats.connections_evicted++;
 	engine_log_peer(
 		engine, &engine->ends,

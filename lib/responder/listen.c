@@ -69,7 +69,7 @@ static void on_tick(struct weir_conn *conn, uint64_t now_ns)
 	if (conn->heard || !is_idle(conn)) {
 		responder->was_called |= conn->heard;
 		conn->heard = false;
-		engine_peer_touch(&conn->member, now_ns);
+		engine_peer_touch(engine, &conn->member, now_ns);
 	}
 	if (responder->was_called) {
 		if (is_over(engine->profile.idle_timeout_ms, conn->member.active_ns, now_ns)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Connections that arrive when all places are taken, and connections that are not used: one peer must not keep the others
- * out. A second engine of the simulated world is the other peer. In virtual time.
+ * out. Further engines of the simulated world are the other peers. In virtual time.
  */
 #include "pair_main.h"
 
@@ -12,6 +12,7 @@
 #include "sim.h"
 
 #define MS	1000000ull
+#define SECOND	1000000000ull
 #define IDLE_MS 50u
 #define PLACES	4u
 #define STEP_NS 50000u
@@ -24,6 +25,7 @@ struct end {
 
 static struct pair pair;
 static struct weir_engine *other; /* the other peer's */
+static struct weir_engine *third; /* a third peer's, where a test has one */
 static struct end ends[8];
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -59,26 +61,42 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	if (third)
+		weir_engine_destroy(third);
 	weir_engine_destroy(other);
-	other = NULL;
+	third = other = NULL;
 	pair_stop(&pair);
 	return 0;
 }
 
 /* Time goes on in small steps: the engines' own deadlines are no events of the simulation. */
-static void poll_all(void)
+static void poll_all_and_step(uint64_t step_ns)
 {
 	weir_engine_poll(pair.client, 0, pair.now_ns);
 	weir_engine_poll(pair.server, 0, pair.now_ns);
 	weir_engine_poll(other, 0, pair.now_ns);
-	sim_run_until(pair.world, pair.now_ns + STEP_NS);
+	if (third)
+		weir_engine_poll(third, 0, pair.now_ns);
+	sim_run_until(pair.world, pair.now_ns + step_ns);
 	pair.now_ns = sim_now(pair.world);
+}
+
+static void poll_all(void)
+{
+	poll_all_and_step(STEP_NS);
 }
 
 static void pass(uint64_t ns)
 {
 	for (uint64_t until = pair.now_ns + ns; pair.now_ns < until;)
 		poll_all();
+}
+
+/* Seconds in which nothing is sent. */
+static void rest(uint64_t ns)
+{
+	for (uint64_t until = pair.now_ns + ns; pair.now_ns < until;)
+		poll_all_and_step(MS);
 }
 
 static void until(const int *flag)
@@ -234,7 +252,6 @@ static void arrive__ends_with_the_listener(void **state)
 /* A peer that takes all the turns to wait for a place gives one of them to a peer that holds nothing. */
 static void arrive__one_peer_does_not_take_all_turns(void **state)
 {
-	struct weir_engine *third;
 	int *closed[] = {&ends[4].closed, &ends[5].closed};
 
 	(void)state;
@@ -258,11 +275,75 @@ static void arrive__one_peer_does_not_take_all_turns(void **state)
 	for (uint32_t i = 0; ends[6].opened == 0 || *closed[0] + *closed[1] == 0; i++) {
 		assert_true(i < 100000);
 		poll_all();
-		weir_engine_poll(third, 0, pair.now_ns);
 	}
 	assert_int_equal(*closed[0] + *closed[1], 1);
 	assert_int_equal(ends[6].closed, 0);
-	weir_engine_destroy(third);
+}
+
+/* Two peers hold one connection each, and no more fit. A third peer, which has none, has an engine. */
+static void fill_by_two_peers(void)
+{
+	pair.server->profile.connections = 2;
+	assert_int_equal(weir_engine_create(&pair.profile, &third), 0);
+	connect_one(pair.client, &ends[0]);
+	connect_one(other, &ends[1]);
+	assert_int_equal(pair.server->nconnections, 2);
+}
+
+/* Peers that hold one connection each and do not use it keep nobody out for ever. */
+static void arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle(void **state)
+{
+	(void)state;
+	fill_by_two_peers();
+	is_refused(third, &ends[2]);
+	rest(6 * SECOND);
+	is_refused(third, &ends[3]);
+	use(&ends[0]);
+	rest(6 * SECOND);
+	connect_one(third, &ends[4]);
+	use(&ends[4]);
+	assert_int_equal(ends[1].closed, 1);
+	assert_int_equal(ends[0].closed, 0);
+	assert_int_equal(stats().connections_evicted, 1);
+	/* The peer that lost its place does not take another one until that was idle for as long. */
+	is_refused(other, &ends[5]);
+	use(&ends[0]);
+	assert_int_equal(stats().connections_evicted, 1);
+	/* A peer that has a connection gets no second one so. */
+	rest(20 * SECOND);
+	is_refused(pair.client, &ends[6]);
+	assert_int_equal(stats().connections_evicted, 1);
+	use(&ends[0]);
+	use(&ends[4]);
+}
+
+/* A connection with a call under way is not idle, however long that takes. */
+static void arrive__leaves_a_call_under_way_its_connection(void **state)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+	struct outcome outcome;
+
+	(void)state;
+	fill_by_two_peers();
+	outcome_init(&outcome, &pair);
+	params = pair_params(PAIR_LATER, &outcome);
+	call = weir_call_begin(ends[0].conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 6);
+	assert_int_equal(weir_call_submit(call), 0);
+	while (pair.nlater == 0)
+		poll_all();
+	for (int i = 0; i < 3; i++) {
+		rest(5 * SECOND);
+		use(&ends[1]);
+	}
+	is_refused(third, &ends[2]);
+	pair_release_later(&pair);
+	until(&outcome.done);
+	assert_int_equal(outcome.status, 0);
+	is_refused(third, &ends[3]);
+	assert_int_equal(stats().connections_evicted, 0);
 }
 
 static void arrive__more_of_one_peer_than_connections_peer_is_refused(void **state)
@@ -354,6 +435,8 @@ static int run(void)
 		T(arrive__peers_with_equal_shares_do_not_displace_each_other),
 		T(arrive__ends_with_the_listener),
 		T(arrive__one_peer_does_not_take_all_turns),
+		T(arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle),
+		T(arrive__leaves_a_call_under_way_its_connection),
 		T(arrive__more_of_one_peer_than_connections_peer_is_refused),
 		T(idle_timeout__ends_a_connection_that_was_used_once),
 		T(idle_timeout__not_while_a_request_is_under_way),

@@ -147,14 +147,45 @@ static void peer_touch__makes_a_connection_the_last_to_go(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		engine_peer_join(&engine, peer, &members[i]);
-	engine_peer_touch(&members[0], 7);
+	engine_peer_touch(&engine, &members[0], 7);
 	assert_int_equal(members[0].active_ns, 7);
 	assert_ptr_equal(TAILQ_FIRST(&peer->members), &members[1]);
 	assert_ptr_equal(TAILQ_LAST(&peer->members, engine_peer_members), &members[0]);
 	for (uint32_t i = 0; i < 3; i++)
 		engine_peer_leave(&engine, &members[i]);
-	engine_peer_touch(&members[0], 8); /* it is in no account any more */
+	engine_peer_touch(&engine, &members[0], 8); /* it is in no account any more */
 	engine_peer_put(&engine, peer);
+}
+
+static void peer_oldest__is_of_all_peers_that_connect(void **state)
+{
+	struct engine_peer *first = get_address("192.0.2.1:1"), *second = get_address("192.0.2.2:1"),
+			   *ours = engine_peer_get_ours(&engine, "192.0.2.3");
+	struct engine_peer_member members[3] = {0}, own = {0};
+
+	(void)state;
+	assert_null(engine_peer_oldest(&engine));
+	engine_peer_join(&engine, ours, &own);
+	assert_null(engine_peer_oldest(&engine)); /* connections that this side makes do not count */
+	engine_peer_join(&engine, first, &members[0]);
+	engine_peer_join(&engine, second, &members[1]);
+	engine_peer_join(&engine, first, &members[2]);
+	assert_ptr_equal(engine_peer_oldest(&engine), &members[0]);
+	engine_peer_touch(&engine, &own, 5);
+	engine_peer_touch(&engine, &members[0], 6);
+	assert_ptr_equal(engine_peer_oldest(&engine), &members[1]);
+	engine_peer_touch(&engine, &members[1], 7); /* the only one of its peer */
+	assert_ptr_equal(engine_peer_oldest(&engine), &members[2]);
+	engine_peer_leave(&engine, &members[2]);
+	assert_ptr_equal(engine_peer_oldest(&engine), &members[0]);
+	engine_peer_leave(&engine, &members[0]);
+	assert_ptr_equal(engine_peer_oldest(&engine), &members[1]);
+	engine_peer_leave(&engine, &members[1]);
+	assert_null(engine_peer_oldest(&engine));
+	engine_peer_leave(&engine, &own);
+	engine_peer_put(&engine, first);
+	engine_peer_put(&engine, second);
+	engine_peer_put(&engine, ours);
 }
 
 int main(void)
@@ -169,6 +200,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(peer_largest__follows_every_connection, setup, teardown),
 		cmocka_unit_test_setup_teardown(peer_touch__makes_a_connection_the_last_to_go, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(peer_oldest__is_of_all_peers_that_connect, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("engine_peer", tests, NULL, NULL);
