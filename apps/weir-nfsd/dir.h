@@ -169,6 +169,12 @@ static inline void dir_lose(struct dir_fs *fs)
 	atomic_store_explicit(&fs->has_lost, true, memory_order_release);
 }
 
+/*
+ * Whether a kernel of this release, as uname(2) reports it, keeps the offset of each entry of a directory of tmpfs for as long
+ * as the entry exists (Linux 6.6). If the release cannot be read, the answer is no, which costs time but is always correct.
+ */
+bool dir_tmpfs_is_steady(const char *release);
+
 /* dir_work.c */
 int dir_work_start(struct dir_fs *fs);
 void dir_work_stop(struct dir_fs *fs);

@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -77,14 +78,24 @@ static bool is_remote(const struct statfs *st)
 	return true;
 }
 
+bool dir_tmpfs_is_steady(const char *release)
+{
+	unsigned major, minor;
+
+	if (sscanf(release, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major > 6 || (major == 6 && minor >= 6);
+}
+
 static int identify_fs(struct dir_fs *fs, struct identity *identity)
 {
 	struct xfs_geometry geometry;
+	struct utsname host;
 	struct statfs st;
 
-	if (fstatfs(fs->root_fd, &st) != 0)
+	if (fstatfs(fs->root_fd, &st) != 0 || uname(&host) != 0)
 		return -errno;
-	fs->is_unsteady = st.f_type == TMPFS_MAGIC;
+	fs->is_unsteady = st.f_type == TMPFS_MAGIC && !dir_tmpfs_is_steady(host.release);
 	fs->is_remote = is_remote(&st);
 	identity->type = htobe64((uint64_t)st.f_type);
 	if (st.f_type == XFS_MAGIC && ioctl(fs->root_fd, XFS_GEOMETRY, &geometry) == 0)

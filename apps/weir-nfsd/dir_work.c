@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "dir.h"
+
+#define WORKER_NICE 10 /* above that of the server: about a tenth of its share of a CPU */
 
 /* By the kernel's own calls: the C library's would change all threads. */
 static int set_groups(uint32_t n, const uint32_t *gids)
@@ -141,11 +144,22 @@ static bool next_job(struct dir_fs *fs, struct job *job)
 	return is_found;
 }
 
+/*
+ * The polling thread serves all clients of all its exports, and yields the CPU when it is idle. Calls that compute, such as
+ * listings, would keep it from a CPU that it shares with these threads. In Linux the priority is the calling thread's own, and
+ * lowering it takes no privilege. If it fails nevertheless, the thread works at the usual one.
+ */
+static void give_way(void)
+{
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
+}
+
 static void *run(void *arg)
 {
 	struct dir_fs *fs = arg;
 	struct job job = {.op = NULL};
 
+	give_way();
 	dir_obey_quotas(); /* as it did when the ring's writer was registered */
 	while (next_job(fs, &job)) {
 		if (job.file) {

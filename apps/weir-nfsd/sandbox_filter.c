@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,11 +21,12 @@
 static const char *const plain[] = {
 	/* threads, time, and memory */
 	"sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_getscheduler",
-	"getcpu", "futex", "futex_waitv", "membarrier", "nanosleep", "clock_nanosleep", "clock_gettime",
-	"clock_getres", "gettimeofday", "time", "times", "set_robust_list", "rseq", "exit", "exit_group",
-	"restart_syscall", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "sigaltstack",
-	"munmap", "mremap", "madvise", "brk", "mlock", "mlock2", "munlock", "mincore", "msync", "mbind",
-	"get_mempolicy", "set_mempolicy", "memfd_create", "getrandom", "sysinfo", "uname", "getrusage",
+	"getpriority", "getcpu", "futex", "futex_waitv", "membarrier", "nanosleep", "clock_nanosleep",
+	"clock_gettime", "clock_getres", "gettimeofday", "time", "times", "set_robust_list", "rseq", "exit",
+	"exit_group", "restart_syscall", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait",
+	"sigaltstack", "munmap", "mremap", "madvise", "brk", "mlock", "mlock2", "munlock", "mincore", "msync",
+	"mbind", "get_mempolicy", "set_mempolicy", "memfd_create", "getrandom", "sysinfo", "uname",
+	"getrusage",
 	/* who we are, and as whom a worker acts */
 	"getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getresuid", "getresgid",
 	"getgroups", "setfsuid", "setfsgid", "setgroups", "capget", "capset", "pidfd_open",
@@ -54,6 +56,15 @@ static int allow_if(scmp_filter_ctx filter, const char *name, struct scmp_arg_cm
 	int call = seccomp_syscall_resolve_name(name);
 
 	return call == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &test);
+}
+
+/* A worker thread lowers its own priority, perhaps after the filter is installed. It has no say over other threads. */
+static int allow_own_priority(scmp_filter_ctx filter)
+{
+	const struct scmp_arg_cmp tests[] = {SCMP_CMP64(0, SCMP_CMP_EQ, PRIO_PROCESS),
+					     SCMP_CMP64(1, SCMP_CMP_EQ, 0)};
+
+	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2, tests);
 }
 
 /* Calls that are allowed with some arguments only. */
@@ -89,6 +100,8 @@ static int allow_some(scmp_filter_ctx filter)
 
 	for (size_t i = 0; rc == 0 && i < sizeof(rules) / sizeof(rules[0]); i++)
 		rc = allow_if(filter, rules[i].name, rules[i].test);
+	if (rc == 0)
+		rc = allow_own_priority(filter);
 	/* The C library goes back to clone(), whose flags the filter sees. */
 	return rc != 0 ? rc
 		       : seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0, NULL);

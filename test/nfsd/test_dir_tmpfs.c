@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READDIR of a 'dir' export on tmpfs, whose own offsets move when entries are removed before Linux
- * 6.6. Root only.
+ * READDIR of a 'dir' export on tmpfs. Before Linux 6.6 its offsets move when entries are removed, so that cookies are hashes of
+ * names there. Any kernel passes for such a one with the personality UNAME26. Root only.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "fixture.h"
@@ -20,6 +22,7 @@
 
 static char exported[96];
 static uint8_t seen[NMANY];
+static bool is_hashed; /* cookies are hashes, whatever kernel runs */
 
 static int setup_tmpfs(void **state)
 {
@@ -36,6 +39,16 @@ static int setup_tmpfs(void **state)
 	snprintf(export, sizeof(export), "vol=dir:%s", exported);
 	start(args);
 	memset(seen, 0, sizeof(seen));
+	is_hashed = false;
+	return 0;
+}
+
+static int setup_hashed(void **state)
+{
+	assert_true(personality(PER_LINUX | UNAME26) >= 0);
+	setup_tmpfs(state);
+	assert_true(personality(PER_LINUX) >= 0);
+	is_hashed = true;
 	return 0;
 }
 
@@ -126,7 +139,8 @@ static void readdir__lists_each_entry_once(void **state)
 		do {
 			assert_int_equal(client_readdir(c, &root, false, cookie, bytes), NFS3_OK);
 			for (uint32_t i = 0; i < c->nentries; i++) {
-				assert_true(c->entries[i].cookie > last);
+				if (is_hashed)
+					assert_true(c->entries[i].cookie > last);
 				last = c->entries[i].cookie;
 			}
 			cookie = count(cookie, false);
@@ -158,26 +172,80 @@ static void readdir__with_new_entries_sees_the_old_ones(void **state)
 		assert_true(seen[i] <= 1);
 }
 
+/* The file system's offset behind the entry of this name, or -1: there is none. */
+static int64_t offset_behind(const char *name)
+{
+	DIR *dir = opendir(exported);
+	struct dirent *d;
+	int64_t offset = -1;
+
+	assert_non_null(dir);
+	while (offset < 0 && (d = readdir(dir)))
+		if (strcmp(d->d_name, name) == 0)
+			offset = d->d_off;
+	closedir(dir);
+	return offset;
+}
+
+/* With cookies that are hashes, each call would read and sort the whole directory. */
+static void readdir__goes_on_at_the_offsets_of_the_file_system(void **state)
+{
+	struct utsname host;
+	unsigned major = 0, minor = 0;
+
+	(void)state;
+	assert_int_equal(uname(&host), 0);
+	sscanf(host.release, "%u.%u", &major, &minor);
+	if (major < 6 || (major == 6 && minor < 6)) {
+		printf("skipped: Linux %s has no steady offsets of tmpfs\n", host.release);
+		skip();
+	}
+	make_files(20);
+	assert_int_equal(client_readdir(c, &root, false, 0, 4096), NFS3_OK);
+	assert_int_equal(c->nentries, 22);
+	for (uint32_t i = 0; i < c->nentries; i++) {
+		char text[NFS3_NAME_MAX + 1];
+
+		memcpy(text, c->entries[i].name.data, c->entries[i].name.len_bytes);
+		text[c->entries[i].name.len_bytes] = '\0';
+		assert_int_equal((int64_t)c->entries[i].cookie, offset_behind(text));
+	}
+}
+
 static void readdir__behind_the_last_entry(void **state)
 {
 	(void)state;
 	make_files(3);
-	assert_int_equal(client_readdir(c, &root, false, UINT64_MAX, 4096), NFS3_OK);
-	assert_true(c->eof);
-	assert_int_equal(c->nentries, 0);
+	if (is_hashed) {
+		assert_int_equal(client_readdir(c, &root, false, UINT64_MAX, 4096), NFS3_OK);
+		assert_true(c->eof);
+		assert_int_equal(c->nentries, 0);
+	}
 	assert_int_equal(client_readdir(c, &root, false, 0, 4096), NFS3_OK);
 	assert_true(c->eof);
 	assert_int_equal(c->nentries, 5);
+	assert_int_equal(client_readdir(c, &root, false, c->entries[4].cookie, 4096), NFS3_OK);
+	assert_true(c->eof);
+	assert_int_equal(c->nentries, 0);
 }
 
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_tmpfs, teardown_tmpfs)
+#define HASHED(name)                                                                                         \
+	{                                                                                                    \
+#name "_hashed", name, setup_hashed, teardown_tmpfs, NULL                                    \
+	}
 	const struct CMUnitTest tests[] = {
 		TEST(readdir__with_removals_sees_each_entry),
 		TEST(readdir__lists_each_entry_once),
 		TEST(readdir__with_new_entries_sees_the_old_ones),
+		TEST(readdir__goes_on_at_the_offsets_of_the_file_system),
 		TEST(readdir__behind_the_last_entry),
+		HASHED(readdir__with_removals_sees_each_entry),
+		HASHED(readdir__lists_each_entry_once),
+		HASHED(readdir__with_new_entries_sees_the_old_ones),
+		HASHED(readdir__behind_the_last_entry),
 	};
 
 	client_main(argc, argv);

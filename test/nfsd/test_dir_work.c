@@ -9,6 +9,8 @@
 
 #include <semaphore.h>
 #include <stdlib.h>
+#include <sys/param.h>
+#include <sys/resource.h>
 
 #include "dir.h"
 #include "poller.h"
@@ -23,6 +25,7 @@ static struct export export;
 static struct poller owner;
 static struct op slow[SLOW], quick[QUICK];
 static sem_t begun, go_on, done;
+static _Atomic int call_nice; /* of the thread that carried out the latest call */
 
 int __real_close(int fd);
 int __wrap_close(int fd);
@@ -39,6 +42,7 @@ static void be_slow(void)
 void __wrap_dir_carry_out(struct dir_fs *of, struct op *op)
 {
 	(void)of;
+	call_nice = getpriority(PRIO_PROCESS, 0);
 	if (op >= slow && op < slow + SLOW)
 		be_slow();
 }
@@ -213,6 +217,20 @@ static void stop__closes_all(void **state)
 	assert_int_equal(closed, SLOW);
 }
 
+/* A thread that computes leaves the CPU to the poller, whose own priority stays as it was. */
+static void threads__have_a_lower_priority(void **state)
+{
+	int before = getpriority(PRIO_PROCESS, 0);
+
+	(void)state;
+	assert_int_equal(setup(NULL), 0);
+	begin(&quick[0], 1, 1);
+	wait_for(&done, 1);
+	dir_work_stop(&fs);
+	assert_int_equal(call_nice, MIN(before + 10, 19));
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +241,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads__that_close_and_call_for_one_client, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads__closes_of_others_overtake, setup, teardown),
 		cmocka_unit_test_setup_teardown(stop__closes_all, setup, teardown),
+		cmocka_unit_test(threads__have_a_lower_priority),
 	};
 
 	return cmocka_run_group_tests_name("dir_work", tests, NULL, NULL);

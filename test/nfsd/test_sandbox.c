@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -74,6 +75,9 @@ static void check_refused(void)
 	refuse("another process's memory", process_vm_readv(getppid(), &iov, 1, &iov, 1, 0));
 	refuse("a signal to another process", kill(getppid(), 0));
 	refuse("tgkill() of another process", syscall(SYS_tgkill, getppid(), getppid(), 0));
+	refuse("another process's priority", setpriority(PRIO_PROCESS, (id_t)getppid(), 19));
+	refuse("a group's priority", setpriority(PRIO_PGRP, 0, 19));
+	refuse("a user's priority", setpriority(PRIO_USER, 0, 19));
 	refuse("a ring, whose operations are not filtered", syscall(SYS_io_uring_setup, 1, &iov));
 	refuse("a socket for packets", socket(AF_PACKET, SOCK_RAW, 0));
 	refuse("a socket for the kernel", socket(AF_NETLINK, SOCK_RAW, 0));
@@ -144,6 +148,8 @@ static void check_served(void)
 	require(unlink(name) == 0 && rmdir(folder) == 0, "names can go");
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	require(fd >= 0 && close(fd) == 0, "a socket");
+	require(setpriority(PRIO_PROCESS, 0, 19) == 0 && getpriority(PRIO_PROCESS, 0) == 19,
+		"a lower priority of this thread");
 }
 
 static void sandbox_filter__allows_what_serving_takes(void **state)
