@@ -2,11 +2,32 @@
 #include "client_rules.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define PRIVILEGED_PORTS 1024u
+
+/* Ports of this host that are below this one are root's alone. It does not change once connections are made. */
+static uint32_t host_ports = PRIVILEGED_PORTS;
+
+void client_rules_read_ports(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	unsigned ports = 0;
+
+	if (!file || fscanf(file, "%u", &ports) != 1)
+		fprintf(stderr,
+			"weir-nfsd: can't read %s, so no port of this host counts as root's alone: mount "
+			"/proc\n",
+			path);
+	host_ports = ports < PRIVILEGED_PORTS ? ports : PRIVILEGED_PORTS;
+	if (file)
+		fclose(file);
+}
 
 /* An address in numbers, without its scope. */
 static bool parse_addr(const char *text, struct in6_addr *addr)
@@ -74,6 +95,32 @@ static const struct export_rules *find_rules(const struct client *client, const 
 	return best ? &best->rules : NULL;
 }
 
+/* A socket can be bound to the addresses of this host only. What the kernel does not say counts as this host's. */
+static bool is_of_this_host(const struct in6_addr *addr)
+{
+	bool is_v4 = IN6_IS_ADDR_V4MAPPED(addr), is_anothers = false;
+	struct sockaddr_in v4 = {.sin_family = AF_INET};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_addr = *addr};
+	int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return true;
+	memcpy(&v4.sin_addr, &addr->s6_addr[12], sizeof(v4.sin_addr));
+	if (bind(fd, is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6,
+		 is_v4 ? sizeof(v4) : sizeof(v6)) != 0)
+		is_anothers = errno == EADDRNOTAVAIL;
+	close(fd);
+	return !is_anothers;
+}
+
+/* What other hosts reserve for root is not known: it is what is usual. */
+static bool is_privileged(const struct client *client, uint64_t port)
+{
+	if (port == 0 || port >= PRIVILEGED_PORTS)
+		return false;
+	return port < host_ports || (!client->is_local && !is_of_this_host(&client->addr));
+}
+
 static void set_rules(struct client *client, const struct exports *exports)
 {
 	for (uint32_t i = 0; i < exports->n; i++) {
@@ -97,7 +144,7 @@ static void set_addr(struct client *client, const char *text)
 	snprintf(host, sizeof(host), "%.*s", (int)len - 2 * is_bracketed, text + is_bracketed);
 	port = strtoul(colon + 1, NULL, 10);
 	client->has_addr = parse_addr(host, &client->addr);
-	client->is_privileged = client->has_addr && port > 0 && port < PRIVILEGED_PORTS;
+	client->is_privileged = client->has_addr && is_privileged(client, port);
 }
 
 void client_of_peer(struct client *client, const struct weir_peer *peer, const struct exports *exports)
@@ -118,7 +165,7 @@ void client_of_tcp(struct client *client, const char *host, uint32_t port, bool 
 {
 	*client = (struct client){.is_local = is_local};
 	client->has_addr = parse_addr(host, &client->addr);
-	client->is_privileged = port > 0 && port < PRIVILEGED_PORTS;
+	client->is_privileged = is_privileged(client, port);
 	set_rules(client, exports);
 }
 

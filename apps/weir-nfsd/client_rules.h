@@ -30,6 +30,16 @@ struct client {
 		*rules[EXPORTS_MAX]; /* in the order of the exports; NULL: it may not mount that one */
 };
 
+#define CLIENT_RULES_PORTS_PATH "/proc/sys/net/ipv4/ip_unprivileged_port_start"
+
+/*
+ * Read which ports of this host only root can have: those below the number in the file 'path', which is
+ * CLIENT_RULES_PORTS_PATH, but none from 1024 on. If the file cannot be read, there are none, and standard error says so. Without
+ * this call they are the ports below 1024, as those of other hosts are. To be called before the sandbox and before there are
+ * clients.
+ */
+void client_rules_read_ports(const char *path);
+
 /*
  * Fill in *client from what a connection's driver says of its peer, rules included. The exports outlive the client and do not
  * change.

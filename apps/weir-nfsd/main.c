@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "background.h"
+#include "client_rules.h"
 #include "fs.h"
 #include "memory.h"
 #include "mountd.h"
@@ -87,6 +88,7 @@ static int serve(const struct options *options, struct server *server, int fd)
 	struct rpcbind rpcbind;
 	int rc = 0;
 
+	client_rules_read_ports(CLIENT_RULES_PORTS_PATH);
 	if (options->has_mount)
 		rc = mountd_open(server, mount_host(options), options->mount_port,
 				 strcmp(options->profile.driver, "verbs") != 0, &mountd);

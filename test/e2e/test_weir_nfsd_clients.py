@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who may use an export of weir-nfsd: what MOUNT answers to whom, and that a handle alone opens nothing. All addresses are loopback's."""
 import contextlib
+import ctypes
+import fcntl
 import os
 import shutil
 import socket
@@ -22,6 +24,11 @@ CONNS = 64  # RPC_TCP_CONNS_MAX
 CONNS_PEER = 16  # RPC_TCP_CONNS_PEER
 NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
+PORTS_PATH = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
+with open(PORTS_PATH, encoding='ascii') as ports:
+    ROOTS_PORTS = min(int(ports.read()), 1024)
+CLONE_NEWNET = 0x40000000
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 
 AUTH_NONE = word(0, 0)
@@ -80,10 +87,12 @@ class Served(unittest.TestCase):
 
     def connect_as_root(self, source):
         """From a port that only root can have."""
-        for port in range(1023, 600, -1):
+        if ROOTS_PORTS < 2:
+            self.skipTest(f'this host reserves no port for root: {PORTS_PATH}')
+        for port in range(ROOTS_PORTS - 1, max(ROOTS_PORTS - 424, 0), -1):
             with contextlib.suppress(OSError):
                 return self.connect(source, port)
-        self.fail('no free port below 1024')
+        self.fail(f'no free port below {ROOTS_PORTS}')
 
     def results(self, conn, proc, args=b'', auth=AUTH_NONE):
         conn.sendall(call(proc, args, auth))
@@ -266,6 +275,46 @@ class MountBelowOfDir(MountBelow):
             os.chmod(os.path.join(path, 'below'), 0o777)
             os.chmod(path, mode)
             os.chown(path, 1000, 1000)
+
+
+@unittest.skipUnless(IS_ROOT, 'only root can have a network namespace')
+class PortsOfAnyUser(Served):
+    """A host where any user can have the ports from 600 on, as containers often are."""
+    EXPORTS = '''
+[/vol]
+backend = ram:4m
+clients = 127.0.0.1 local
+[/reserved]
+backend = ram:4m
+clients = 127.0.0.1(secure_port)
+'''
+
+    def setUp(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        host = os.open('/proc/self/ns/net', os.O_RDONLY | os.O_CLOEXEC)
+        self.addCleanup(os.close, host)
+        if libc.unshare(CLONE_NEWNET) != 0:
+            self.skipTest(f'no network namespace: {os.strerror(ctypes.get_errno())}')
+        self.addCleanup(lambda: self.assertEqual(libc.setns(host, CLONE_NEWNET), 0))
+        with socket.socket() as any_socket:
+            fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack('16sh14x', b'lo', IFF_UP))
+        try:
+            with open(PORTS_PATH, 'w', encoding='ascii') as file:
+                file.write('600')
+        except OSError as error:
+            self.skipTest(f'{PORTS_PATH}: {error.strerror}')
+        super().setUp()
+
+    def test_are_not_roots(self):
+        owner = ('--uid', '1000', '--gid', '1000')
+        self.client('/vol', *owner).ok(self, 'mkdir', 'closed', 'closed/below')
+        self.client('/vol', *owner).ok(self, 'chmod', '700', 'closed')
+        for port, status in ((599, MNT_OK), (600, MNT_ACCES), (1023, MNT_ACCES), (1024, MNT_ACCES)):
+            with self.subTest(port=port):
+                conn = self.connect('127.0.0.1', port)
+                below = self.results(conn, MNT, opaque(b'/vol/closed/below'), auth_sys(1000, 1000))
+                self.assertEqual(below.word(), status)
+                self.assertEqual(self.results(conn, MNT, opaque(b'/reserved')).word(), status)
 
 
 class NobodyMayConnect(Served):

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -186,6 +187,76 @@ static void clients__secure_port(void **state)
 	assert_null(user(1000));
 }
 
+static void read_ports(const char *text)
+{
+	char path[] = "/tmp/weir-nfsd-ports-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	client_rules_read_ports(path);
+	unlink(path);
+}
+
+/* Whether a client of MOUNT over shm counts as root. */
+static bool is_roots_by_tcp(uint32_t port)
+{
+	struct client client;
+
+	client_of_tcp(&client, "127.0.0.1", port, true, &exports);
+	return client.is_privileged;
+}
+
+static int teardown_ports(void **state)
+{
+	read_ports("1024\n");
+	return teardown(state);
+}
+
+/* The sysctl net.ipv4.ip_unprivileged_port_start says which ports any user of this host may have. */
+static void clients__secure_port_of_this_host_is_one_that_the_kernel_reserves(void **state)
+{
+	(void)state;
+	make("*(secure_port)");
+	assert_int_equal(exports_complete(&exports), 0);
+	read_ports("600\n");
+	assert_non_null(at("127.0.0.5:599"));
+	assert_null(at("127.0.0.5:600"));
+	assert_null(at("127.0.0.5:1023"));
+	assert_null(at("[::ffff:127.0.0.1]:1023"));
+	assert_true(is_roots_by_tcp(599));
+	assert_false(is_roots_by_tcp(600));
+	/* Another host has its own ports. */
+	assert_non_null(at("203.0.113.77:600"));
+	assert_non_null(at("[2001:db8:77::1]:1023"));
+	assert_null(at("203.0.113.77:1024"));
+	assert_non_null(user(0));
+	assert_null(user(1000));
+	read_ports("0\n");
+	assert_null(at("127.0.0.1:1"));
+	assert_false(is_roots_by_tcp(1));
+	read_ports("4096\n");
+	assert_non_null(at("127.0.0.1:1023"));
+	assert_null(at("127.0.0.1:1024"));
+	assert_true(is_roots_by_tcp(1023));
+	assert_false(is_roots_by_tcp(1024));
+}
+
+static void clients__secure_port_of_a_host_that_says_nothing(void **state)
+{
+	(void)state;
+	make("*(secure_port)");
+	assert_int_equal(exports_complete(&exports), 0);
+	read_ports("");
+	assert_null(at("127.0.0.1:1"));
+	read_ports("1024\n");
+	assert_non_null(at("127.0.0.1:1"));
+	client_rules_read_ports("/proc/there/is/none");
+	assert_null(at("127.0.0.1:1"));
+	assert_non_null(at("203.0.113.77:1023"));
+}
+
 static void clients__by_tcp(void **state)
 {
 	struct client client;
@@ -357,6 +428,9 @@ int main(void)
 		cmocka_unit_test_teardown(clients__networks_of_ipv6_have_no_ipv4_addresses, teardown),
 		cmocka_unit_test_teardown(clients__inherit_what_they_are_not_given, teardown),
 		cmocka_unit_test_teardown(clients__secure_port, teardown),
+		cmocka_unit_test_teardown(clients__secure_port_of_this_host_is_one_that_the_kernel_reserves,
+					  teardown_ports),
+		cmocka_unit_test_teardown(clients__secure_port_of_a_host_that_says_nothing, teardown_ports),
 		cmocka_unit_test_teardown(clients__by_tcp, teardown),
 		cmocka_unit_test_teardown(clients__names_of_hosts_are_looked_up, teardown),
 		cmocka_unit_test_teardown(clients__that_are_none, teardown),
