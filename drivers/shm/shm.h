@@ -25,6 +25,7 @@
  *   life.[ch]    whether a peer's process lives
  *   cm_message.c the messages on a socket
  *   cm_thread.c  the control thread, which waits for the sockets
+ *   greet.c      new connections of a listener
  *   account.[ch] what one user's connections hold
  *   reap.[ch]    threads that close and unmap what peers have passed
  *   dev.c        open and close

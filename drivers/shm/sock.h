@@ -242,8 +242,17 @@ int shm_sock_read(struct shm_sock *sock);
 void shm_sock_flush(struct shm_sock *sock);
 
 /* cm_thread.c */
+/* Count what a connection ends for, if that is counted. */
+void shm_count_end(struct shm_sock *sock, int error);
+/* Do not watch a listener for a while: what it has cannot be taken. */
+void shm_pause_listener(struct fabric_listener *listener);
 int shm_cm_start(struct shm_dev *dev);
 void shm_cm_stop(struct shm_dev *dev);
 void shm_cm_wake(struct shm_dev *dev); /* there is a task, or a deadline */
+
+/* greet.c: take the connections that wait at a listener's socket, a few at a time */
+void shm_greet(struct fabric_listener *listener);
+/* Refuse them: the listener ends. */
+void shm_refuse_all(struct fabric_listener *listener);
 
 #endif

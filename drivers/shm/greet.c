@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The control thread takes new connections of a listener: who may connect is greeted with WELCOME, and a connection that waits
+ * gives way where all places are taken (backlog.h).
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "limit.h"
+#include "reap.h"
+#include "shm.h"
+#include "users.h"
+
+#define ACCEPTS_MAX 16u /* connections taken in a round */
+/* Where the kernel cannot refuse descriptors (before Linux 6.16), no connection is accepted while so many jobs wait. */
+#define BACKLOG_MAX 256u
+
+static bool is_full(struct fabric_listener *listener)
+{
+	struct shm_dev *dev = listener->dev;
+	bool is;
+
+	shm_lock(dev);
+	is = backlog_is_full(&listener->backlog) || dev->nsocks >= dev->max_connections;
+	shm_unlock(dev);
+	return is;
+}
+
+static struct shm_sock *waiting_sock(struct backlog_entry *entry)
+{
+	return (struct shm_sock *)((uintptr_t)entry - offsetof(struct shm_sock, waiting));
+}
+
+/* Of the connections that wait, the oldest one that is silent, of that peer if it is not NULL. NULL: there is none. */
+static struct shm_sock *find_silent(const struct fabric_listener *listener, const struct backlog_peer *peer)
+{
+	struct backlog_entry *entry;
+
+	TAILQ_FOREACH(entry, &listener->backlog.entries, entry)
+	if (waiting_sock(entry)->state == SOCK_GREETING && (!peer || backlog_is_same(&entry->peer, peer)))
+		return waiting_sock(entry);
+	return NULL;
+}
+
+/*
+ * What gives way to a connection of 'newcomer': of the user that has to give way (backlog.h), a connection that is silent if there
+ * is one, since nobody waits for it. A complete request gives way to other users only. NULL: nothing does.
+ */
+static struct shm_sock *find_displaced(const struct fabric_listener *listener,
+				       const struct backlog_peer *newcomer)
+{
+	struct backlog_entry *entry = backlog_displaced(&listener->backlog, newcomer);
+	struct shm_sock *silent = find_silent(listener, entry ? &entry->peer : NULL);
+
+	if (silent || !entry || backlog_is_same(&entry->peer, newcomer))
+		return silent;
+	return waiting_sock(entry);
+}
+
+/* When all places are taken, a connection that waits goes, unless it is silent and has said something meanwhile. False: none goes. */
+static bool make_room(struct fabric_listener *listener, const struct shm_account *account)
+{
+	const struct backlog_peer newcomer = shm_backlog_peer(account);
+	struct shm_dev *dev = listener->dev;
+	struct shm_sock *sock;
+	bool is_silent;
+	int rc;
+
+	shm_lock(dev);
+	sock = find_displaced(listener, &newcomer);
+	is_silent = sock && sock->state == SOCK_GREETING;
+	if (sock && !is_silent)
+		shm_sock_release_locked(sock); /* the engine's thread was not told of it */
+	shm_unlock(dev);
+	if (sock && !is_silent)
+		shm_count(dev, &dev->ndisplaced);
+	if (!sock || !is_silent)
+		return sock != NULL;
+	rc = shm_sock_read(sock);
+	if (rc == SHM_HANDED_OVER)
+		return true;
+	shm_count_end(sock, rc);
+	if (rc == 0 || rc == -EAGAIN)
+		shm_count(dev, &dev->ndisplaced);
+	shm_sock_ended(sock, rc == 0 || rc == -EAGAIN ? -ETIMEDOUT : rc);
+	return true;
+}
+
+static int send_welcome(const struct shm_sock *sock)
+{
+	const struct shm_msg welcome = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WELCOME};
+
+	return shm_sock_send(sock, &welcome, NULL, 0);
+}
+
+/* A connection of a user that may connect. It takes over the reference to the account. False: there is no room, and the
+ * descriptor is still the caller's. */
+static bool greet(struct fabric_listener *listener, int fd, struct shm_account *account)
+{
+	struct shm_dev *dev = listener->dev;
+	struct shm_sock *sock;
+
+	while (is_full(listener) && make_room(listener, account))
+		;
+	if (is_full(listener)) {
+		shm_count(dev, &dev->ndisplaced);
+		return false;
+	}
+	sock = shm_sock_new(dev, fd, account);
+	if (!sock)
+		return false;
+	sock->listener = listener;
+	if (shm_sock_add(sock, SOCK_GREETING) != 0) {
+		sock->listener = NULL;
+		shm_sock_drop(sock);
+		return true;
+	}
+	(void)shm_pass_rights(fd, true);
+	if (shm_sock_watch(sock) != 0 || send_welcome(sock) != 0)
+		shm_sock_ended(sock, -ECONNRESET);
+	return true;
+}
+
+/* Close a connection that is not to be. Where the kernel has refused descriptors, its queue has none. */
+static void refuse(const struct fabric_listener *listener, int fd, struct shm_account *account)
+{
+	if (listener->refuses_rights || !account)
+		close(fd);
+	else
+		shm_close_later(fd, account);
+}
+
+void shm_greet(struct fabric_listener *listener)
+{
+	for (uint32_t i = 0; i < ACCEPTS_MAX; i++) {
+		struct shm_dev *dev = listener->dev;
+		struct shm_account *account;
+		struct weir_peer who;
+		int fd;
+
+		if (!listener->refuses_rights && reap_count() >= BACKLOG_MAX) {
+			shm_pause_listener(listener);
+			return;
+		}
+		fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			int rc = -errno;
+
+			if (rc == -EMFILE || rc == -ENFILE || rc == -ENOBUFS || rc == -ENOMEM) {
+				mem_explain_limit(rc);
+				shm_pause_listener(listener);
+			}
+			return;
+		}
+		shm_sock_peer(fd, &who);
+		account = shm_account_of(&who);
+		if (account && shm_users_accept(dev, fd) && !reap_is_refused(&account->queue) &&
+		    greet(listener, fd, account))
+			continue;
+		refuse(listener, fd, account);
+		shm_account_put(account);
+	}
+}
+
+void shm_refuse_all(struct fabric_listener *listener)
+{
+	struct weir_peer who;
+	int fd;
+
+	while ((fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+		struct shm_account *account;
+
+		shm_sock_peer(fd, &who);
+		account = shm_account_of(&who);
+		refuse(listener, fd, account);
+		shm_account_put(account);
+	}
+}
