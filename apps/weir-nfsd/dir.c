@@ -128,6 +128,7 @@ static int dir_open(struct export *export, struct server *server)
 	LIST_INIT(&fs->free_ios);
 	LIST_INIT(&fs->holds);
 	LIST_INIT(&fs->running);
+	LIST_INIT(&fs->locks);
 	LIST_INIT(&fs->places);
 	TAILQ_INIT(&fs->unbegun);
 	dir_fds_start(fs);

@@ -27,13 +27,14 @@
 #include "ram_blocks.h"
 #include "server.h"
 
-#define DIR_THREADS 10u	 /* four of them for one connection, five for one client: holds.h */
-#define DIR_GRANTS  4u	 /* callers of an open file whose rights are known */
-#define DIR_FDS	    256u /* of an export, where the process may have so many */
-#define DIR_BUCKETS 256u
-#define DIR_RING    256u
-#define DIR_PLACES  512u /* calls that the kernel has: 204 of one connection, 256 of one client */
-#define DIR_MEMORY  (64u << 20)
+#define DIR_THREADS  10u  /* four of them for one connection, five for one client: holds.h */
+#define DIR_TOGETHER 2u	  /* of the threads, those that may wait for one file or directory: dir_locks.c */
+#define DIR_GRANTS   4u	  /* callers of an open file whose rights are known */
+#define DIR_FDS	     256u /* of an export, where the process may have so many */
+#define DIR_BUCKETS  256u
+#define DIR_RING     256u
+#define DIR_PLACES   512u /* calls that the kernel has: 204 of one connection, 256 of one client */
+#define DIR_MEMORY   (64u << 20)
 
 /*
  * A call that has waited for a thread, memory or the file system for as long as DIR_OVERDUE_NS is answered NFS3ERR_JUKEBOX, see
@@ -104,6 +105,13 @@ struct dir_io {
 	TAILQ_ENTRY(dir_io) sync;
 };
 
+/* The files and directories that one job of a thread may wait for. The thread has copies, as a call's own ids change. */
+struct dir_locks {
+	LIST_ENTRY(dir_locks) entry;
+	struct handle_id ids[2]; /* of length 0: none */
+	bool is_move; /* it moves a name between directories, for which a file system has one lock */
+};
+
 struct dir_fs {
 	struct server *server;
 	struct export *export;
@@ -146,6 +154,7 @@ struct dir_fs {
 	struct op_list queue;
 	struct holds running; /* one for each call or close that a thread has */
 	uint32_t nrunning;
+	LIST_HEAD(, dir_locks) locks; /* of the same calls and closes */
 	struct dir_fd_list closing;
 	uint32_t nclosing; /* of them, and those that threads have */
 	bool stop;
@@ -196,6 +205,15 @@ int dir_obey_quotas(void);
 /* Act as a caller on this thread, and as oneself again. 0, or -EPERM: the kernel would not have it, and one is oneself. */
 int dir_become(const struct cred *cred);
 void dir_become_self(void);
+
+/*
+ * dir_locks.c: calls and closes that may wait for one file or directory, whoever makes them, leave threads to others. Any thread;
+ * fs->lock is held. dir_locks_allow() and dir_locks_add() are for a call, or for the close of 'file' if 'op' is NULL.
+ */
+bool dir_locks_allow(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file);
+void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *op,
+		   const struct dir_fd *file);
+void dir_locks_remove(struct dir_locks *locks);
 
 /* dir.c: on a thread; on the poller */
 void dir_carry_out(struct dir_fs *fs, struct op *op);

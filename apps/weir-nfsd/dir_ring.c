@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What READ, WRITE and COMMIT go by: the ring, the memory that it has registered, and as whom it writes. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "dir.h"
 
@@ -59,6 +62,60 @@ static int limit_threads(struct dir_fs *fs)
 	return io_uring_register_iowq_max_workers(&fs->ring, limits);
 }
 
+/* -EINVAL is an older kernel's answer to what it does not know. The administrator is told once, not for each export. */
+static bool is_unknown(int rc, bool *is_said, const char *consequence)
+{
+	if (rc != -EINVAL)
+		return false;
+	if (!*is_said)
+		fprintf(stderr, "weir-nfsd: %s\n", consequence);
+	*is_said = true;
+	return true;
+}
+
+/* liburing 2.3 declares io_uring_register_restrictions() and io_uring_enable_rings(), but its library lacks them. */
+static int ring_register(struct io_uring *ring, unsigned what, const void *arg, unsigned n)
+{
+	return syscall(SYS_io_uring_register, ring->ring_fd, what, arg, n) == 0 ? 0 : -errno;
+}
+
+/*
+ * No seccomp filter sees what a ring is asked for, and a ring would take any operation, such as one that makes a socket. So the
+ * kernel is told which operations dir_io.c submits. Once the ring is enabled, the kernel refuses all other operations and flags,
+ * and all registrations, with EACCES.
+ */
+static int make_restricted(struct io_uring *ring)
+{
+	static const struct io_uring_restriction allowed[] = {
+		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_READ_FIXED},
+		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_WRITE_FIXED},
+		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_WRITE},
+		{.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_FSYNC},
+		{.opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED, .sqe_flags = IOSQE_ASYNC},
+	};
+	int rc = io_uring_queue_init(DIR_RING, ring, IORING_SETUP_R_DISABLED);
+
+	if (rc != 0)
+		return rc;
+	rc = ring_register(ring, IORING_REGISTER_RESTRICTIONS, allowed, sizeof(allowed) / sizeof(allowed[0]));
+	if (rc != 0)
+		io_uring_queue_exit(ring);
+	return rc;
+}
+
+static int make_ring(struct dir_fs *fs)
+{
+	static bool is_said;
+	int rc = make_restricted(&fs->ring);
+
+	if (is_unknown(rc, &is_said,
+		       "this kernel can't restrict io_uring to the operations that exports need, so the "
+		       "sandbox does not bind io_uring. Linux 5.10 and later can"))
+		rc = io_uring_queue_init(DIR_RING, &fs->ring, 0);
+	fs->has_ring = rc == 0;
+	return rc;
+}
+
 int dir_io_start(struct dir_fs *fs)
 {
 	struct weir_region_options options = {
@@ -80,19 +137,28 @@ int dir_io_start(struct dir_fs *fs)
 
 int dir_ring_start(struct dir_fs *fs)
 {
+	static bool is_said;
 	struct weir_region_info info;
 	struct iovec memory;
-	int rc = io_uring_queue_init(DIR_RING, &fs->ring, 0);
+	int rc = make_ring(fs);
 
 	if (rc != 0)
 		return rc;
-	fs->has_ring = true;
 	weir_region_info(fs->region, &info);
 	memory = (struct iovec){info.base, DIR_MEMORY};
 	rc = io_uring_register_buffers(&fs->ring, &memory, 1);
 	if (rc == 0)
 		rc = limit_threads(fs);
-	return rc == 0 ? register_writer(fs) : rc;
+	if (is_unknown(rc, &is_said,
+		       "this kernel can't be told how many threads io_uring may have, so that calls that "
+		       "hang may hold up those of all exports. Linux 5.15 and later can"))
+		rc = 0;
+	if (rc == 0)
+		rc = register_writer(fs);
+	/* Last, as nothing can be registered from here on. */
+	if (rc == 0 && (fs->ring.flags & IORING_SETUP_R_DISABLED))
+		rc = ring_register(&fs->ring, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+	return rc;
 }
 
 void dir_io_stop(struct dir_fs *fs)

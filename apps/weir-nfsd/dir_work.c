@@ -91,6 +91,7 @@ struct job {
 	struct op *op;
 	struct dir_fd *file;
 	struct hold hold; /* of a thread, for the call's or the file's client */
+	struct dir_locks locks;
 };
 
 /* The lock is held. Returns whether there is a job that can begin now, which is then in *job. */
@@ -99,10 +100,10 @@ static bool find_job(struct dir_fs *fs, struct job *job)
 	job->op = NULL;
 	/* Closes come first, because they make room for the files that calls open. */
 	TAILQ_FOREACH(job->file, &fs->closing, age)
-	if (may_have_thread(fs, &job->file->holder))
+	if (may_have_thread(fs, &job->file->holder) && dir_locks_allow(fs, NULL, job->file))
 		return true;
 	TAILQ_FOREACH(job->op, &fs->queue, entry)
-	if (may_have_thread(fs, &job->op->holder))
+	if (may_have_thread(fs, &job->op->holder) && dir_locks_allow(fs, job->op, NULL))
 		return true;
 	return false;
 }
@@ -121,6 +122,7 @@ static bool next_job(struct dir_fs *fs, struct job *job)
 	if (job->hold.n > 0) {
 		holds_remove(&job->hold);
 		job->hold.n = 0;
+		dir_locks_remove(&job->locks);
 		fs->nrunning--;
 	}
 	while (!(is_found = find_job(fs, job)) && !(fs->stop && !has_jobs(fs)))
@@ -133,6 +135,7 @@ static bool next_job(struct dir_fs *fs, struct job *job)
 		if (job->op)
 			job->op->is_begun = true;
 		holds_add(&fs->running, &job->hold, job->file ? &job->file->holder : &job->op->holder, 1);
+		dir_locks_add(fs, &job->locks, job->op, job->file);
 		fs->nrunning++;
 	}
 	/* Several threads may wait for what this one gave back; at the end, all wait for the last job. */

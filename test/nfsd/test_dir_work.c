@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of a dir export: calls and closes of one client that do not end leave threads to others. */
+/* Threads of a dir export: calls and closes that do not end, of one client or for one file, leave threads to others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,11 +26,13 @@ static struct poller owner;
 static struct op slow[SLOW], quick[QUICK];
 static sem_t begun, go_on, done;
 static _Atomic int call_nice; /* of the thread that carried out the latest call */
+static uint32_t noverdue;     /* calls that were answered NFS3ERR_JUKEBOX */
 
 int __real_close(int fd);
 int __wrap_close(int fd);
 void __wrap_dir_carry_out(struct dir_fs *of, struct op *op);
 int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg);
+void __wrap_op_fail(struct op *op, enum nfs3_status status);
 
 static void be_slow(void)
 {
@@ -43,8 +45,16 @@ void __wrap_dir_carry_out(struct dir_fs *of, struct op *op)
 {
 	(void)of;
 	call_nice = getpriority(PRIO_PROCESS, 0);
-	if (op >= slow && op < slow + SLOW)
-		be_slow();
+	if (op < slow || op >= slow + SLOW)
+		return;
+	op->id2.len_bytes = 0; /* as REMOVE and RENAME do */
+	be_slow();
+}
+
+void __wrap_op_fail(struct op *op, enum nfs3_status status)
+{
+	(void)op;
+	noverdue += status == NFS3ERR_JUKEBOX;
 }
 
 int __wrap_close(int fd)
@@ -78,7 +88,10 @@ static int setup(void **state)
 	export.owner = &owner;
 	TAILQ_INIT(&fs.queue);
 	TAILQ_INIT(&fs.closing);
+	TAILQ_INIT(&fs.watched);
 	LIST_INIT(&fs.running);
+	LIST_INIT(&fs.locks);
+	noverdue = 0;
 	sem_init(&begun, 0, 0);
 	sem_init(&go_on, 0, 0);
 	sem_init(&done, 0, 0);
@@ -202,6 +215,132 @@ static void threads__closes_of_others_overtake(void **state)
 	wait_for(&done, SLOW + 1);
 }
 
+static struct handle_id id_of(uint8_t number)
+{
+	return (struct handle_id){.len_bytes = 1, .data = {number}};
+}
+
+/* A call of a client of its own, for the files or directories 'first' and 'second'. */
+static void begin_for(struct op *op, uint32_t i, uint32_t proc, uint8_t first, uint8_t second)
+{
+	*op = (struct op){.export = &export,
+			  .holder = holder_for(100 + i, 100 + i),
+			  .proc = proc,
+			  .id = id_of(first),
+			  .id2 = id_of(second)};
+	dir_watch_begin(&fs, op);
+	dir_work(&fs, op);
+}
+
+static void begin_create(uint32_t i, uint32_t conn, uint32_t user)
+{
+	(void)conn;
+	(void)user;
+	begin_for(&slow[i], i, NFS3_CREATE, 1, 0);
+}
+
+/* The directory is the second of what each call names. */
+static void begin_link(uint32_t i, uint32_t conn, uint32_t user)
+{
+	(void)conn;
+	(void)user;
+	begin_for(&slow[i], i, NFS3_LINK, (uint8_t)(100 + i), 1);
+}
+
+static void begin_create_or_link(uint32_t i, uint32_t conn, uint32_t user)
+{
+	if (i % 2 == 0)
+		begin_create(i, conn, user);
+	else
+		begin_link(i, conn, user);
+}
+
+/* No two calls name the same directory. */
+static void begin_move(uint32_t i, uint32_t conn, uint32_t user)
+{
+	(void)conn;
+	(void)user;
+	begin_for(&slow[i], i, NFS3_RENAME, (uint8_t)(2 * i), (uint8_t)(2 * i + 1));
+}
+
+/* Clients of their own close the same file. */
+static void begin_close_of_one(uint32_t i, uint32_t conn, uint32_t user)
+{
+	const struct handle_id id = id_of(1);
+	const struct holder holder = holder_for(100 + i, 100 + i);
+	struct dir_fd *file = dir_fd_make(&holder, &id, false, SLOW_FD);
+
+	(void)conn;
+	(void)user;
+	assert_non_null(file);
+	dir_work_close(&fs, file);
+}
+
+static void threads__that_wait_for_one_directory(void **state)
+{
+	(void)state;
+	slow_jobs(begin_create, 1, 2);
+}
+
+static void threads__that_wait_for_the_second_directory(void **state)
+{
+	(void)state;
+	slow_jobs(begin_link, 1, 2);
+}
+
+static void threads__that_wait_for_the_first_or_second_directory(void **state)
+{
+	(void)state;
+	slow_jobs(begin_create_or_link, 1, 2);
+}
+
+static void threads__that_move_between_directories(void **state)
+{
+	(void)state;
+	slow_jobs(begin_move, 1, 2);
+}
+
+static void threads__that_close_one_file(void **state)
+{
+	(void)state;
+	slow_jobs(begin_close_of_one, 1, 2);
+}
+
+/* What needs no lock of the directory is carried out, as are changes of another one. */
+static void threads__that_wait_for_one_directory_let_it_be_read(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < SLOW; i++)
+		begin_create(i, 0, 0);
+	wait_for(&begun, 2);
+	for (uint32_t i = 0; i < QUICK; i++) {
+		begin_for(&quick[i], i, i % 2 == 0 ? NFS3_GETATTR : NFS3_CREATE, i % 2 == 0 ? 1 : 2, 0);
+		wait_for(&done, 1);
+	}
+	for (uint32_t i = 0; i < SLOW; i++)
+		sem_post(&go_on);
+	wait_for(&done, SLOW);
+	wait_for(&begun, SLOW - 2);
+}
+
+/* Calls that wait for the threads of a directory are answered in time, although they are not idempotent. */
+static void threads__calls_for_one_directory_are_answered(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < SLOW; i++)
+		begin_create(i, 0, 0);
+	wait_for(&begun, 2);
+	fs.now_ns = DIR_OVERDUE_NS - 1;
+	dir_watch_tick(&fs);
+	assert_int_equal(noverdue, 0);
+	fs.now_ns = DIR_OVERDUE_NS;
+	dir_watch_tick(&fs);
+	assert_int_equal(noverdue, SLOW - 2);
+	sem_post(&go_on);
+	sem_post(&go_on);
+	wait_for(&done, 2);
+}
+
 /* The threads end after all files are closed, whoever opened them. */
 static void stop__closes_all(void **state)
 {
@@ -240,6 +379,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads__that_close_for_one_client, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads__that_close_and_call_for_one_client, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads__closes_of_others_overtake, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__that_wait_for_one_directory, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__that_wait_for_the_second_directory, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__that_wait_for_the_first_or_second_directory, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads__that_move_between_directories, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__that_close_one_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__that_wait_for_one_directory_let_it_be_read, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads__calls_for_one_directory_are_answered, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(stop__closes_all, setup, teardown),
 		cmocka_unit_test(threads__have_a_lower_priority),
 	};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which files and directories the threads of an export may wait for.
+ *
+ * The kernel locks a directory while a name in it is looked up, made or removed, and while it is listed. It locks a file while its
+ * attributes are set. A local process can hold such a lock for as long as it likes: it lists a directory into memory whose pages
+ * come from a FUSE file system of its own. Then each call for that directory holds its thread. The shares of clients (holds.h) do
+ * not help, because each of many clients may make one such call. So at most DIR_TOGETHER threads work on the same file or
+ * directory. Further calls wait in the queue, where they are answered NFS3ERR_JUKEBOX when they are overdue (dir_watch.c).
+ *
+ * A call that moves a name from one directory to another also takes a lock of the whole file system, and waits for the directories
+ * with it in hand. So all such calls of an export count together as well.
+ */
+#include <string.h>
+
+#include "dir.h"
+
+/*
+ * Calls that may wait for the lock of a file or directory that they name. Others, such as GETATTR and READ, go on while the lock
+ * is held. So they have no limit, and do not wait behind those that do.
+ */
+static const bool takes_lock[NFS3_NPROCS] = {
+	[NFS3_SETATTR] = true, [NFS3_LOOKUP] = true, [NFS3_CREATE] = true,  [NFS3_MKDIR] = true,
+	[NFS3_SYMLINK] = true, [NFS3_MKNOD] = true,  [NFS3_REMOVE] = true,  [NFS3_RMDIR] = true,
+	[NFS3_RENAME] = true,  [NFS3_LINK] = true,   [NFS3_READDIR] = true, [NFS3_READDIRPLUS] = true,
+};
+
+static bool is_same(const struct handle_id *a, const struct handle_id *b)
+{
+	return a->len_bytes == b->len_bytes && memcmp(a->data, b->data, a->len_bytes) == 0;
+}
+
+static bool is_move(const struct op *op)
+{
+	return op->proc == NFS3_RENAME && !is_same(&op->id, &op->id2);
+}
+
+/* Set ids[] to what it may wait for; NULL: nothing. A remote file system may wait for any of its files in any call. */
+static void find_ids(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file,
+		     const struct handle_id *ids[2])
+{
+	ids[0] = ids[1] = NULL;
+	if (!op) {
+		ids[0] = &file->id;
+	} else if (fs->is_remote || takes_lock[op->proc]) {
+		ids[0] = &op->id;
+		ids[1] = op->proc == NFS3_RENAME || op->proc == NFS3_LINK ? &op->id2 : NULL;
+	}
+}
+
+static uint32_t count(const struct dir_fs *fs, const struct handle_id *id)
+{
+	const struct dir_locks *locks;
+	uint32_t n = 0;
+
+	if (!id || id->len_bytes == 0)
+		return 0;
+	LIST_FOREACH(locks, &fs->locks, entry)
+	n += is_same(&locks->ids[0], id) || is_same(&locks->ids[1], id);
+	return n;
+}
+
+static uint32_t count_moves(const struct dir_fs *fs)
+{
+	const struct dir_locks *locks;
+	uint32_t n = 0;
+
+	LIST_FOREACH(locks, &fs->locks, entry)
+	n += locks->is_move;
+	return n;
+}
+
+bool dir_locks_allow(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file)
+{
+	const struct handle_id *ids[2];
+
+	if (fs->nrunning < DIR_TOGETHER)
+		return true;
+	if (op && is_move(op) && count_moves(fs) >= DIR_TOGETHER)
+		return false;
+	find_ids(fs, op, file, ids);
+	return count(fs, ids[0]) < DIR_TOGETHER && count(fs, ids[1]) < DIR_TOGETHER;
+}
+
+void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *op, const struct dir_fd *file)
+{
+	const struct handle_id *ids[2];
+
+	find_ids(fs, op, file, ids);
+	for (int i = 0; i < 2; i++) {
+		if (ids[i])
+			locks->ids[i] = *ids[i];
+		else
+			locks->ids[i].len_bytes = 0;
+	}
+	locks->is_move = op && is_move(op);
+	LIST_INSERT_HEAD(&fs->locks, locks, entry);
+}
+
+void dir_locks_remove(struct dir_locks *locks)
+{
+	LIST_REMOVE(locks, entry);
+}
