@@ -100,6 +100,7 @@ static void need_region(struct raw *raw)
 static void others_connect(void)
 {
 	const char *addr = end_address();
+	struct fabric_listener *raws_listener = b.listener;
 	struct fabric_qp *raws = b.qp;
 
 	end_listen(&b, addr);
@@ -113,7 +114,7 @@ static void others_connect(void)
 	b.ops->qp_destroy(b.qp);
 	b.qp = raws;
 	b.ops->unlisten(b.listener);
-	b.listener = NULL;
+	b.listener = raws_listener;
 }
 
 static void message__that_is_never_received_ends_its_connection(void **state)
