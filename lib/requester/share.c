@@ -57,7 +57,8 @@ void requester_share_tick(struct weir_conn *conn, uint64_t now_ns)
 		resize(conn, 1);
 	if (now_ns < conn->share_tick_ns)
 		return;
-	if (conn->share_tick_ns != 0 && req->in_flight_peak < req->credits.wanted)
+	/* Calls that wait for credits are demand. What was asked for comes with a reply, which may take long. */
+	if (conn->share_tick_ns != 0 && req->in_flight_peak < req->credits.wanted && TAILQ_EMPTY(&req->queue))
 		resize(conn, req->in_flight_peak);
 	req->in_flight_peak = req->credits.in_flight;
 	conn->share_tick_ns = now_ns + SHARE_LOOK_NS;

@@ -203,6 +203,32 @@ static void idle__gives_credits_back(void **state)
 	assert_int_equal(pair.server->shared->credits.shared, CONNS);
 }
 
+/* Calls that wait for credits are demand, however slow the replies are that bring these. */
+static void slow__replies_do_not_keep_calls_one_by_one(void **state)
+{
+	static struct outcome outcomes[CALLS];
+	uint32_t rounds = 0, left = CALLS;
+
+	(void)state;
+	connect_all();
+	for (uint32_t i = 0; i < CALLS; i++)
+		submit(conns[0], PAIR_LATER, &outcomes[i]);
+	for (; left > 0 && rounds < CALLS; rounds++) {
+		for (uint64_t until = pair.now_ns + 2500000000u; pair.now_ns < until;)
+			pair_poll(&pair);
+		pair_release_later(&pair);
+		for (uint64_t until = pair.now_ns + 100000000u; pair.now_ns < until;)
+			pair_poll(&pair);
+		left = 0;
+		for (uint32_t i = 0; i < CALLS; i++)
+			left += outcomes[i].done == 0;
+	}
+	assert_int_equal(left, 0);
+	assert_in_range(rounds, 1, 6); /* 1, 2, 4, 8 and 9 calls, or fewer rounds */
+	for (uint32_t i = 0; i < CALLS; i++)
+		assert_int_equal(outcomes[i].status, 0);
+}
+
 static void connection__that_finds_no_receive_left_is_refused(void **state)
 {
 	const struct weir_connect_options options = {.on_event = on_event};
@@ -519,7 +545,10 @@ static int run(void)
 		T(reply__passed_by_others_grants_what_it_says),
 		T(excess__in_a_row_ends_the_connection),
 	};
-	const struct CMUnitTest in_virtual_time[] = {T(idle__gives_credits_back)};
+	const struct CMUnitTest in_virtual_time[] = {
+		T(idle__gives_credits_back),
+		T(slow__replies_do_not_keep_calls_one_by_one),
+	};
 	int failed = cmocka_run_group_tests_name("shared", tests, NULL, NULL);
 
 	if (pair_driver[0] == 's' && pair_driver[1] == 'h')
