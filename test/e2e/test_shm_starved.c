@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors that cannot be received: this process has no number left for them, or a security module keeps it from having
- * them. The message that they came with waits, for a limited time, and no other connection waits with it.
+ * Descriptors that cannot be received: this process has no number left for them, or a security
+ * module keeps it from having them. The message that they came with waits, for a limited time, and
+ * no other connection waits with it.
  */
 #include "shm_raw.h"
 
@@ -43,7 +44,10 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 	return __real_nanosleep(time, left);
 }
 
-/* As the kernel does where a security module forbids a descriptor (security_file_receive): the message comes without it. */
+/*
+ * As the kernel does where a security module forbids a descriptor (security_file_receive): the
+ * message comes without it.
+ */
 ssize_t __wrap_recvmsg(int fd, struct msghdr *hdr, int flags)
 {
 	ssize_t n = __real_recvmsg(fd, hdr, flags);
@@ -117,16 +121,22 @@ static void others_connect(void)
 	b.listener = raws_listener;
 }
 
+/* A connection whose next message, with the region that a request needs, may not be received. */
+static void pair_forbidden(struct raw *raw)
+{
+	raw_init(raw);
+	raw_pair(raw, &b);
+	is_forbidden = true;
+	need_region(raw);
+	raw_send_region(raw);
+}
+
 static void message__that_is_never_received_ends_its_connection(void **state)
 {
 	struct raw raw;
 
 	(void)state;
-	raw_init(&raw);
-	raw_pair(&raw, &b);
-	is_forbidden = true;
-	need_region(&raw);
-	raw_send_region(&raw);
+	pair_forbidden(&raw);
 	END_WAIT(&b, NULL, npeeks > 0);
 	/* The control thread does not wait, and serves others meanwhile. */
 	others_connect();
@@ -154,11 +164,7 @@ static void message__is_received_when_it_is_allowed(void **state)
 	struct raw raw;
 
 	(void)state;
-	raw_init(&raw);
-	raw_pair(&raw, &b);
-	is_forbidden = true;
-	need_region(&raw);
-	raw_send_region(&raw);
+	pair_forbidden(&raw);
 	END_WAIT(&b, NULL, npeeks > 3);
 	assert_int_equal(b.nevents, 0);
 	is_forbidden = false;
@@ -167,7 +173,10 @@ static void message__is_received_when_it_is_allowed(void **state)
 	raw_fini(&raw);
 }
 
-/* A connection that cannot be accepted waits in the listener's queue, and those that there are go on. */
+/*
+ * A connection that cannot be accepted waits in the listener's queue, and those that there are go
+ * on.
+ */
 static void connection__waits_while_there_is_no_descriptor(void **state)
 {
 	const char *addr = end_address();

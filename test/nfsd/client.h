@@ -115,7 +115,10 @@ void client_join(struct client *c, const struct client *first);
 /* Make a call of 'proc' with c->args; 'data' of WRITE (args.write.count) and SYMLINK (data_bytes). Expects an accepted
  * reply. Returns the status, with the rest in c->res. */
 enum nfs3_status client_call(struct client *c, uint32_t proc);
-/* Begin a call, and wait for the ends of the 'n' calls that were begun. Their data and results overwrite each other. */
+/*
+ * Begin a call, and wait for the ends of the 'n' calls that were begun. Their data and results
+ * overwrite each other.
+ */
 void client_begin(struct client *c, uint32_t proc);
 void client_end(struct client *c, int n);
 /* The same for a call that may fail as a call: c->status, c->reply_stat and c->accept_stat say how. */

@@ -3,10 +3,12 @@
 #define TEST_FUSE_H
 
 /*
- * A file system that hangs when a test says so: FUSE without a library, served by a thread of the test.
+ * A file system that hangs when a test says so: FUSE without a library, served by a thread of the
+ * test.
  *
- * The root has FUSE_FILES files named f0, f1 and so on and a directory named d. Each file has FUSE_BYTES bytes, all of which
- * are the digit of its name. What is written is counted and dropped. Nothing is cached: each look at attributes asks.
+ * The root has FUSE_FILES files named f0, f1 and so on and a directory named d. Each file has
+ * FUSE_BYTES bytes, all of which are the digit of its name. What is written is counted and dropped.
+ * Nothing is cached: each look at attributes asks.
  */
 
 #include <stdbool.h>
@@ -16,10 +18,15 @@
 #define FUSE_HANGS 60u /* files from f60 on never hang */
 #define FUSE_BYTES 4096u
 
-/* Mount it on 'path', in a mount namespace that this process and its children have to themselves. False: not possible here. */
+/*
+ * Mount it on 'path', in a mount namespace that this process and its children have to themselves.
+ * False: not possible here.
+ */
 bool fuse_mount(const char *path);
-/* Withhold the answers to requests of this kind (FUSE_READ and so on), from now on until fuse_release(), for all but the files that never
- * hang. */
+/*
+ * Withhold the answers to requests of this kind (FUSE_READ and so on), from now on until
+ * fuse_release(), for all but the files that never hang.
+ */
 void fuse_withhold(uint32_t opcode);
 /* Requests whose answers are withheld now. */
 uint32_t fuse_withheld(void);

@@ -214,7 +214,9 @@ static int teardown_ports(void **state)
 	return teardown(state);
 }
 
-/* The sysctl net.ipv4.ip_unprivileged_port_start says which ports any user of this host may have. */
+/*
+ * The sysctl net.ipv4.ip_unprivileged_port_start says which ports any user of this host may have.
+ */
 static void clients__secure_port_of_this_host_is_one_that_the_kernel_reserves(void **state)
 {
 	(void)state;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file system below an export that hangs: its callers are told to come back, and nobody else notices. Root only. */
+/*
+ * A file system below an export that hangs: its callers are told to come back, and nobody else
+ * notices. Root only.
+ */
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READDIR of a 'dir' export on tmpfs. Before Linux 6.6 its offsets move when entries are removed, so that cookies are hashes of
- * names there. Any kernel passes for such a one with the personality UNAME26. Root only.
+ * READDIR of a 'dir' export on tmpfs. Before Linux 6.6 its offsets move when entries are removed,
+ * so that cookies are hashes of names there. Any kernel passes for such a one with the personality
+ * UNAME26. Root only.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of a dir export: calls and closes that do not end, of one client or for one file, leave threads to others. */
+/*
+ * Threads of a dir export: calls and closes that do not end, of one client or for one file, leave
+ * threads to others.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -323,7 +326,10 @@ static void threads__that_wait_for_one_directory_let_it_be_read(void **state)
 	wait_for(&begun, SLOW - 2);
 }
 
-/* Calls that wait for the threads of a directory are answered in time, although they are not idempotent. */
+/*
+ * Calls that wait for the threads of a directory are answered in time, although they are not
+ * idempotent.
+ */
 static void threads__calls_for_one_directory_are_answered(void **state)
 {
 	(void)state;

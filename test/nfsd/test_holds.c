@@ -36,7 +36,10 @@ static void set_peer(struct weir_peer *peer, const char *address)
 	snprintf(peer->address, sizeof(peer->address), "%s", address);
 }
 
-/* While 'a' holds 45 of 100, whether 'b' may take 30. That is too much if the 45 are counted as its own. */
+/*
+ * While 'a' holds 45 of 100, whether 'b' may take 30. That is too much if the 45 are counted as its
+ * own.
+ */
 static bool takes(const char *a, const char *b)
 {
 	struct weir_peer peers[2];

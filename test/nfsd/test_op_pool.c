@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ops of weir-nfsd are divided among clients. A call that gets none is answered with NFS3ERR_JUKEBOX, and holds nothing
- * while its reply waits for a buffer.
+ * The ops of weir-nfsd are divided among clients. A call that gets none is answered with
+ * NFS3ERR_JUKEBOX, and holds nothing while its reply waits for a buffer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -212,7 +212,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Take ops for some connections of a client in turn until none gets more. Returns how many they were. */
+/*
+ * Take ops for some connections of a client in turn until none gets more. Returns how many they
+ * were.
+ */
 static uint32_t take_all(uint32_t client, uint32_t nconns)
 {
 	uint32_t n = 0, nrefused = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directories of back end ram: entries that are removed leave neither memory nor steps for a listing.
- * The tests count places and steps.
+ * Directories of back end ram: entries that are removed leave neither memory nor steps for a
+ * listing. The tests count places and steps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,10 +13,9 @@
 
 #include <cmocka.h>
 
-#include "ram.h"
+#include "ram_fs.h"
 
 #define NINODES	     8192u
-#define NBUCKETS     8192u
 #define NFILES	     4000u
 #define CAPACITY_MIN 8u
 
@@ -27,30 +26,13 @@ static struct ram_inode *root;
 static int set_up(void **state)
 {
 	(void)state;
-	fs = (struct ram_fs){
-		.export = &export,
-		.inodes = calloc(NINODES, sizeof(fs.inodes[0])),
-		.ninodes_max = NINODES,
-		.nentries_max = 2 * NINODES,
-		.nbuckets = NBUCKETS,
-		.buckets = calloc(NBUCKETS, sizeof(struct ram_dirent *)),
-		.free_slot = RAM_NONE,
-	};
-	if (!fs.inodes || !fs.buckets)
-		return -1;
-	root = ram_inode_make(&fs, NFS3_DIR, 0777, 0, 0);
-	root->dir.parent = ram_slot(&fs, root);
-	return 0;
+	return ram_fs_make(&fs, &export, NINODES, &root);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < fs.nslots; i++)
-		if (fs.inodes[i].is_used)
-			ram_inode_free(&fs, &fs.inodes[i]);
-	free(fs.inodes);
-	free(fs.buckets);
+	ram_fs_free(&fs);
 	return 0;
 }
 
@@ -126,7 +108,9 @@ static void ram_entry_remove__gives_places_back(void **state)
 	assert_int_equal(root->dir.next_cookie, 3 + 3 * NFILES);
 }
 
-/* Each compaction costs a step for each place. In all they cost no more than two steps a removal. */
+/*
+ * Each compaction costs a step for each place. In all they cost no more than two steps a removal.
+ */
 static void ram_entry_remove__is_constant_on_average(void **state)
 {
 	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
@@ -220,7 +204,10 @@ static uint32_t number_of(const struct ram_dirent *entry)
 	return (uint32_t)strtoul(text, NULL, 10);
 }
 
-/* A listing goes on at 'cookie': count up to seven names that it tells. Returns where it is then; 0 at the end. */
+/*
+ * A listing goes on at 'cookie': count up to seven names that it tells. Returns where it is then; 0
+ * at the end.
+ */
 static uint64_t list_some(struct ram_dir *dir, uint64_t cookie, uint32_t *ntold)
 {
 	for (uint32_t n = 0; n < 7; n++) {
@@ -235,7 +222,10 @@ static uint64_t list_some(struct ram_dir *dir, uint64_t cookie, uint32_t *ntold)
 	return cookie;
 }
 
-/* Names that stay are told once each, whatever goes and comes meanwhile, before the cookie and behind it. */
+/*
+ * Names that stay are told once each, whatever goes and comes meanwhile, before the cookie and
+ * behind it.
+ */
 static void listing__goes_on_while_the_directory_is_compacted(void **state)
 {
 	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
@@ -247,7 +237,10 @@ static void listing__goes_on_while_the_directory_is_compacted(void **state)
 		add(root, file, i);
 	for (uint32_t i = 0; cookie != 0; cookie = list_some(&root->dir, cookie, ntold)) {
 		for (uint32_t n = 0; n < 14 && i < NFILES; n++, i++) {
-			/* 7 has no factor in common with NFILES: each name has its turn, all over the directory. */
+			/*
+			 * 7 has no factor in common with NFILES: each name has its turn, all over
+			 * the directory.
+			 */
 			uint32_t before = root->dir.nplaces, name = i * 7 % NFILES;
 
 			if (!stays(name))

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RENAME of directories of back end ram: the way up from the target, by which a directory is kept out
- * of itself, has a limit, and what can be said without it is said before. The tests count levels.
+ * RENAME of directories of back end ram: the way up from the target, by which a directory is kept
+ * out of itself, has a limit, and what can be said without it is said before. The tests count
+ * levels.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "ram.h"
+#include "ram_fs.h"
 
 #define LEVELS_MAX 1024u /* as doc/weir-nfsd.rst says */
 #define NDEEP	   5000u
 #define NINODES	   (NDEEP + 100)
-#define NBUCKETS   8192u
 
 static struct export export;
 static struct ram_fs fs;
@@ -39,19 +38,8 @@ static struct ram_inode *make(struct ram_inode *dir, enum nfs3_ftype type, const
 static int set_up(void **state)
 {
 	(void)state;
-	fs = (struct ram_fs){
-		.export = &export,
-		.inodes = calloc(NINODES, sizeof(fs.inodes[0])),
-		.ninodes_max = NINODES,
-		.nentries_max = 2 * NINODES,
-		.nbuckets = NBUCKETS,
-		.buckets = calloc(NBUCKETS, sizeof(struct ram_dirent *)),
-		.free_slot = RAM_NONE,
-	};
-	if (!fs.inodes || !fs.buckets)
+	if (ram_fs_make(&fs, &export, NINODES, &deep[0]) != 0)
 		return -1;
-	deep[0] = ram_inode_make(&fs, NFS3_DIR, 0777, 0, 0);
-	deep[0]->dir.parent = ram_slot(&fs, deep[0]);
 	for (uint32_t i = 1; i <= NDEEP; i++)
 		deep[i] = make(deep[i - 1], NFS3_DIR, "d");
 	return 0;
@@ -60,11 +48,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < fs.nslots; i++)
-		if (fs.inodes[i].is_used)
-			ram_inode_free(&fs, &fs.inodes[i]);
-	free(fs.inodes);
-	free(fs.buckets);
+	ram_fs_free(&fs);
 	return 0;
 }
 
@@ -99,7 +83,10 @@ static void rename__of_a_directory_to_the_limit(void **state)
 	assert_int_equal(do_rename(deep[LEVELS_MAX - 1], "x", deep[1], "x"), NFS3_OK);
 }
 
-/* The walk ends at its limit: it does not come to where it would find that the directory would lie within itself. */
+/*
+ * The walk ends at its limit: it does not come to where it would find that the directory would lie
+ * within itself.
+ */
 static void rename__of_a_directory_into_itself(void **state)
 {
 	(void)state;
@@ -110,7 +97,10 @@ static void rename__of_a_directory_into_itself(void **state)
 	assert_int_equal(do_rename(deep[NDEEP - 3], "d", deep[NDEEP], "x"), NFS3ERR_INVAL);
 }
 
-/* What lies deeper can be made, renamed where it is, moved up and removed, and files can be moved there. */
+/*
+ * What lies deeper can be made, renamed where it is, moved up and removed, and files can be moved
+ * there.
+ */
 static void rename__below_the_limit(void **state)
 {
 	struct ram_inode *dir = make(deep[NDEEP], NFS3_DIR, "x");

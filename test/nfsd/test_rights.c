@@ -184,7 +184,10 @@ static void rights__of_a_new_file_include_its_set_id_bits(void **state)
 		attr.mode = 0644;
 		expect_made(procs[i], &root, &attr, 0644);
 	}
-	/* A directory that is set-group-ID gives its group, and files of a group are for its members. */
+	/*
+	 * A directory that is set-group-ID gives its group, and files of a group are for its
+	 * members.
+	 */
 	attr = (struct nfs3_sattr){.set_mode = true, .mode = 02777, .set_gid = true, .gid = 3000};
 	assert_int_equal(make(NFS3_MKDIR, &root, "shared", &attr, &shared), NFS3_OK);
 	c->uid = c->gid = 1000;

@@ -138,7 +138,10 @@ static void uaddr_split__what_is_none(void **state)
 		assert_false(uaddr_split(texts[i], 20049, host, &port));
 }
 
-/* Addresses that rpcbind may have, with this host's port where somebody listens in the place of %u.%u. */
+/*
+ * Addresses that rpcbind may have, with this host's port where somebody listens in the place of
+ * %u.%u.
+ */
 static void uaddr_answers__not_with_other_text(void **state)
 {
 	static const struct {
