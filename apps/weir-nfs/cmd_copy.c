@@ -72,7 +72,10 @@ static int get(const struct nfs_options *options, struct transfer *transfer, con
 	if (is_dir && !(options->flags & FLAG_RECURSIVE))
 		return refuse("get", remote, "a directory: -r copies it");
 	if (path_parse(remote, &path) == 0 && (path.nnames > 0 || is_dir) && is_local_dir(local)) {
-		/* The user named the directory 'local', so it may be a symbolic link. What is in it may not. */
+		/*
+		 * The user named the directory 'local', so it may be a symbolic link. What is in it
+		 * may not.
+		 */
 		int n = snprintf(text, sizeof(text), "%s/%s", local,
 				 path.nnames > 0 ? cmd_last_name(&path) : ".");
 

@@ -93,7 +93,9 @@ static int get_dir(struct transfer *transfer, const struct node *node, int dir_f
 		return tree_complain("get", path, NFS3ERR_NAMETOOLONG);
 	if (mkdirat(dir_fd, name, 0777) != 0 && errno != EEXIST)
 		return local_complain(name, -errno);
-	/* The server may have had us make a symbolic link of this name, now or in an earlier copy. */
+	/*
+	 * The server may have had us make a symbolic link of this name, now or in an earlier copy.
+	 */
 	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return complain_dir(dir_fd, name, errno);

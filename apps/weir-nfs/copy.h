@@ -11,8 +11,9 @@
 #define COPY_LEVELS_MAX 128u
 
 /*
- * 'node' into 'name' in the directory 'dir_fd'; 'path' is for people. A directory is not copied through a symbolic link that is
- * the last part of 'name'. For a directory that the user named, "NAME/." follows the link.
+ * 'node' into 'name' in the directory 'dir_fd'; 'path' is for people. A directory is not copied
+ * through a symbolic link that is the last part of 'name'. For a directory that the user named,
+ * "NAME/." follows the link.
  */
 int copy_get(struct transfer *transfer, const struct node *node, int dir_fd, const char *name,
 	     const char *path, uint32_t level);

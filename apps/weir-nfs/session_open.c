@@ -103,7 +103,7 @@ static int find_root(struct session *session)
 	return 0;
 }
 
-/* Who we are, as MOUNT is told, too. */
+/* NFS and MOUNT calls carry the same credential: the user, its group, and its other groups. */
 static int make_cred(struct session *session)
 {
 	struct weir_rpc_auth_sys sys = {

@@ -3,9 +3,10 @@
 #define CALLER_H
 
 /*
- * What the server knows of a connection: which client is at the other end, and how many ops its calls hold. A caller
- * is made with the first call of a connection. It outlives the connection while ops refer to it. All functions are for
- * the thread of the connection's poller.
+ * A caller stands for a connection. It records which client is at the other end, and how many ops
+ * the client's calls hold. The first call of a connection makes its caller. The caller outlives the
+ * connection while ops refer to it. Only the thread of the connection's poller may call these
+ * functions.
  */
 
 #include "client_rules.h"

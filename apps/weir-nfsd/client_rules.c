@@ -11,7 +11,10 @@
 
 #define PRIVILEGED_PORTS 1024u
 
-/* Ports of this host that are below this one are root's alone. It does not change once connections are made. */
+/*
+ * Ports of this host that are below this one are root's alone. It does not change once connections
+ * are made.
+ */
 static uint32_t host_ports = PRIVILEGED_PORTS;
 
 void client_rules_read_ports(const char *path)
@@ -51,7 +54,10 @@ static bool is_in_network(const struct in6_addr *addr, const struct export_clien
 	uint32_t whole = network->prefix / 8u, rest = network->prefix % 8u;
 	const struct in6_addr *base = &network->addrs[0];
 
-	/* IPv4 addresses are kept as IPv6 ones that begin with ::ffff, but no network of IPv6 has them. */
+	/*
+	 * IPv4 addresses are kept as IPv6 ones that begin with ::ffff, but no network of IPv6 has
+	 * them.
+	 */
 	if (!IN6_IS_ADDR_V4MAPPED(addr) != !IN6_IS_ADDR_V4MAPPED(base))
 		return false;
 	if (memcmp(addr, base, whole) != 0)
@@ -95,7 +101,10 @@ static const struct export_rules *find_rules(const struct client *client, const 
 	return best ? &best->rules : NULL;
 }
 
-/* A socket can be bound to the addresses of this host only. What the kernel does not say counts as this host's. */
+/*
+ * A socket can be bound to the addresses of this host only. What the kernel does not say counts as
+ * this host's.
+ */
 static bool is_of_this_host(const struct in6_addr *addr)
 {
 	bool is_v4 = IN6_IS_ADDR_V4MAPPED(addr), is_anothers = false;
@@ -113,7 +122,10 @@ static bool is_of_this_host(const struct in6_addr *addr)
 	return !is_anothers;
 }
 
-/* What other hosts reserve for root is not known: it is what is usual. */
+/*
+ * A server cannot ask which ports another host reserves for root. It assumes the usual ones, those
+ * below 1024.
+ */
 static bool is_privileged(const struct client *client, uint64_t port)
 {
 	if (port == 0 || port >= PRIVILEGED_PORTS)

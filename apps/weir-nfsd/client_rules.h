@@ -10,8 +10,9 @@
 #include "weir_peer.h"
 
 /*
- * Which client this is, for counting what it holds. A client of this host is its user, any other one is its
- * address. All clients whose address cannot be read are one client. Keys are compared as a whole.
+ * Which client this is, for counting what it holds. A client of this host is its user, any other
+ * one is its address. All clients whose address cannot be read are one client. Keys are compared as
+ * a whole.
  */
 struct client_key {
 	enum { CLIENT_KEY_UNKNOWN, CLIENT_KEY_USER, CLIENT_KEY_ADDR } kind;
@@ -33,10 +34,10 @@ struct client {
 #define CLIENT_RULES_PORTS_PATH "/proc/sys/net/ipv4/ip_unprivileged_port_start"
 
 /*
- * Read which ports of this host only root can have: those below the number in the file 'path', which is
- * CLIENT_RULES_PORTS_PATH, but none from 1024 on. If the file cannot be read, there are none, and standard error says so. Without
- * this call they are the ports below 1024, as those of other hosts are. To be called before the sandbox and before there are
- * clients.
+ * Read which ports of this host only root can have: those below the number in the file 'path',
+ * which is CLIENT_RULES_PORTS_PATH, but none from 1024 on. If the file cannot be read, there are
+ * none, and standard error says so. Without this call they are the ports below 1024, as those of
+ * other hosts are. To be called before the sandbox and before there are clients.
  */
 void client_rules_read_ports(const char *path);
 
@@ -56,7 +57,7 @@ void client_of_tcp(struct client *client, const char *host, uint32_t port, bool 
 /* The key of a client that one of these functions filled in. */
 struct client_key client_key(const struct client *client);
 
-/* Whether both keys are those of the same client. */
+/* Returns true if both keys name the same client. */
 bool client_key_equal(const struct client_key *a, const struct client_key *b);
 
 /* Whether there is an export that the client may mount. */

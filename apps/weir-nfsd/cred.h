@@ -20,9 +20,10 @@ enum { MAY_EXEC = 1, MAY_WRITE = 2, MAY_READ = 4 };
  * Decide as whom a call is carried out, by its RPC credential, by what the kernel knows of the client, and by the export's rules
  * for that client.
  *
- * If the kernel has named the user of a client on this host, and it is not root, the call is carried out as that user and its
- * group, whatever the credential says, AUTH_NONE included. Other groups do not count, because a claim to them cannot be checked.
- * Any other client is anonymous with AUTH_NONE, and if it claims the ID 2^32 - 1, which is no ID. Whoever is squashed is
+ * If the kernel has named the user of a client on this host, and it is not root, the call is
+ * carried out as that user and its group, whatever the credential says, AUTH_NONE included. Other
+ * groups do not count, because a claim to them cannot be checked. Any other client is anonymous
+ * with AUTH_NONE, and if it claims the ID 2^32 - 1, which is no ID. Whoever is squashed is
  * anonymous.
  *
  * Returns WEIR_RPC_AUTH_OK with *cred filled in, or what the call is to be denied with.

@@ -162,9 +162,9 @@ static void dir_root(struct fs *fs, struct handle_id *id)
 }
 
 /*
- * Close the directory 'dir' and open the one that 'path' leads to from there. The thread acts as the
- * caller, so that the kernel checks the rights. Returns a descriptor or -errno; *status tells whether
- * a name in the path is wrong.
+ * Close the directory 'dir' and open the one that 'path' leads to from there. The thread acts as
+ * the caller, so that the kernel checks the rights. Returns a descriptor or -errno; *status tells
+ * whether a name in the path is wrong.
  */
 static int walk_as(int dir, const char *path, enum nfs3_status *status)
 {

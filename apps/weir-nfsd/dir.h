@@ -37,8 +37,9 @@
 #define DIR_MEMORY   (64u << 20)
 
 /*
- * A call that has waited for a thread, memory or the file system for as long as DIR_OVERDUE_NS is answered NFS3ERR_JUKEBOX, see
- * dir_watch.c. One that takes longer than DIR_SLOW_NS shows that the file system is slow, which it stays for DIR_CAREFUL_NS.
+ * A call that has waited for a thread, memory or the file system for as long as DIR_OVERDUE_NS is
+ * answered NFS3ERR_JUKEBOX, see dir_watch.c. One that takes longer than DIR_SLOW_NS shows that the
+ * file system is slow, which it stays for DIR_CAREFUL_NS.
  */
 #define DIR_OVERDUE_NS (5ull * 1000000000u)
 #define DIR_SLOW_NS    (1ull * 1000000000u)
@@ -105,7 +106,10 @@ struct dir_io {
 	TAILQ_ENTRY(dir_io) sync;
 };
 
-/* The files and directories that one job of a thread may wait for. The thread has copies, as a call's own ids change. */
+/*
+ * The files and directories that one job of a thread may wait for. The thread has copies, as a
+ * call's own ids change.
+ */
 struct dir_locks {
 	LIST_ENTRY(dir_locks) entry;
 	struct handle_id ids[2]; /* of length 0: none */
@@ -163,7 +167,7 @@ struct dir_fs {
 	uint32_t nworking; /* the poller's: calls that threads have */
 };
 
-/* Where the poller has left a call: op->fs_state. */
+/* The states of a call, as the poller sees it: op->fs_state. */
 enum dir_state {
 	DIR_UNWATCHED, /* nowhere yet, or it is not answered before its end */
 	DIR_WAITING,   /* in fs->waiting */
@@ -179,8 +183,9 @@ static inline void dir_lose(struct dir_fs *fs)
 }
 
 /*
- * Whether a kernel of this release, as uname(2) reports it, keeps the offset of each entry of a directory of tmpfs for as long
- * as the entry exists (Linux 6.6). If the release cannot be read, the answer is no, which costs time but is always correct.
+ * Returns true if a kernel of this release keeps the offset of a tmpfs directory's entry for as
+ * long as the entry exists. Linux does so since 6.6. The release is the text that uname(2) reports.
+ * If it cannot be parsed, the function returns false, because listings are then slow but correct.
  */
 bool dir_tmpfs_is_steady(const char *release);
 
@@ -194,9 +199,9 @@ bool dir_work_cancel(struct dir_fs *fs, struct op *op);
 /* How many files threads close, or are to close. */
 uint32_t dir_work_nclosing(struct dir_fs *fs);
 /*
- * Let a thread close and free it, after a sync if it is dirty: nobody could be told later of what was
- * lost. A close can take as long as a call, and counts as one of file->holder's. When there are no
- * threads any more, the file is closed at once. The poller.
+ * Let a thread close and free it, after a sync if it is dirty: nobody could be told later of what
+ * was lost. A close can take as long as a call, and counts as one of file->holder's. When there are
+ * no threads any more, the file is closed at once. The poller.
  */
 void dir_work_close(struct dir_fs *fs, struct dir_fd *file);
 /* For good, on this thread and those that it makes: quotas bind all, who come from clients. Never on one that polls, as the kernel
@@ -207,8 +212,9 @@ int dir_become(const struct cred *cred);
 void dir_become_self(void);
 
 /*
- * dir_locks.c: calls and closes that may wait for one file or directory, whoever makes them, leave threads to others. Any thread;
- * fs->lock is held. dir_locks_allow() and dir_locks_add() are for a call, or for the close of 'file' if 'op' is NULL.
+ * dir_locks.c: calls and closes that may wait for one file or directory, whoever makes them, leave
+ * threads to others. Any thread; fs->lock is held. dir_locks_allow() and dir_locks_add() are for a
+ * call, or for the close of 'file' if 'op' is NULL.
  */
 bool dir_locks_allow(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file);
 void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *op,
@@ -242,7 +248,9 @@ int dir_open_parent(const struct dir_fs *fs, int dir);
 int dir_id_of(const struct dir_fs *fs, int dir, const char *name, struct handle_id *id);
 void dir_fattr(const struct dir_fs *fs, const struct stat *st, struct nfs3_fattr *attr);
 void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post);
-/* The attributes of an open file, as the kernel has them, without waiting. The poller; 0 or -errno. */
+/*
+ * The attributes of an open file, as the kernel has them, without waiting. The poller; 0 or -errno.
+ */
 int dir_stat(const struct dir_fs *fs, int fd, struct stat *st);
 enum nfs3_status dir_status(int error); /* of a negative errno; 0 is NFS3_OK */
 void dir_text(const struct nfs3_name *name, char text[NFS3_NAME_MAX + 1]);
@@ -286,8 +294,8 @@ enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op);
 /*
- * Set attributes of 'fd', which may be an O_PATH descriptor, as op's caller. The caller's rights are
- * checked before anything is opened or changed. dir_change() also makes the change stable, by
+ * Set attributes of 'fd', which may be an O_PATH descriptor, as op's caller. The caller's rights
+ * are checked before anything is opened or changed. dir_change() also makes the change stable, by
  * dir_stable_begin() and dir_stable_end(). Both return 0 or -errno.
  */
 int dir_apply(const struct op *op, int fd, const struct nfs3_sattr *attr);
@@ -314,7 +322,10 @@ int dir_stable_end(int dir, int rc);
 void dir_fds_start(struct dir_fs *fs);
 /* With a reference; NULL: not open. */
 struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is_written);
-/* Any thread; 'holder' is who made the call that opened it. NULL: no memory, and 'fd' is still the caller's. */
+/*
+ * Any thread; 'holder' is who made the call that opened it. NULL: no memory, and 'fd' is still the
+ * caller's.
+ */
 struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written, int fd);
 /* With a reference: this one, or that which was there already. */
 struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_fd *file);
@@ -328,21 +339,27 @@ struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file);
 void dir_fd_forget(struct dir_fs *fs, const struct holder *holder, const struct handle_id *id);
 void dir_fds_shrink(struct dir_fs *fs, uint32_t n);    /* close 'n', or all that are not in use */
 void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns); /* close some that are idle */
-/* Whether one more file may be opened: false while too many are on their way to be closed, as syncs and closes may be slow. */
+/*
+ * Returns true if the export may open one more file. It may not while too many files wait to be
+ * closed, which a slow disk causes.
+ */
 bool dir_fds_have_room(struct dir_fs *fs);
 void dir_fds_close(struct dir_fs *fs);
 
 /*
- * dir_watch.c: answers what takes too long. The poller. dir_watch_begin() is called first for each call, and dir_done() or
- * dir_fail() ends it. dir_watch_tick() answers what is overdue. dir_watch_returned() takes back a call that was answered while
- * a thread had it.
+ * dir_watch.c: answers what takes too long. The poller. dir_watch_begin() is called first for each
+ * call, and dir_done() or dir_fail() ends it. dir_watch_tick() answers what is overdue.
+ * dir_watch_returned() takes back a call that was answered while a thread had it.
  */
 void dir_watch_begin(struct dir_fs *fs, struct op *op);
 void dir_watch_tick(struct dir_fs *fs);
 void dir_watch_returned(struct dir_fs *fs, struct op *op);
 void dir_done(struct dir_fs *fs, struct op *op);
 void dir_fail(struct dir_fs *fs, struct op *op, enum nfs3_status status);
-/* Whether a call of this export may hang, so that what is needed for an answer in time is worth its price. */
+/*
+ * Returns true if calls of this export may hang: the file system is remote, or a call was slow a
+ * moment ago. The caller then takes the slower path on which dir_watch.c can answer for the call.
+ */
 static inline bool dir_is_careful(const struct dir_fs *fs)
 {
 	return fs->is_remote || fs->now_ns < fs->careful_until_ns;
@@ -354,7 +371,10 @@ void dir_io_release(void *arg); /* a struct dir_io, as weir_request_on_sent() ca
 void dir_io_mail(struct weir_engine *engine, void *arg);
 /* Memory for a call of the holder's. False: there is none, or it is not for this connection now. */
 bool dir_take_block(struct dir_io *io, const struct holder *holder, uint32_t bytes);
-/* Move a WRITE's data from its message to memory of io's, which they may stay in after the reply. False: as above. */
+/*
+ * Move a WRITE's data from its message to memory of io's, which they may stay in after the reply.
+ * False: as above.
+ */
 bool dir_keep_data(struct dir_io *io, struct op *op);
 int dir_place(struct fs *fs, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
 	      uint64_t offset, uint32_t len_bytes, struct weir_place *place);
@@ -392,8 +412,8 @@ void dir_open_data(struct dir_fs *fs, struct op *op); /* on a thread */
 /* The verifier of WRITE and COMMIT: another one after each sync that failed, as what it lost may have been any client's. */
 const uint8_t *dir_verf(struct dir_fs *fs);
 /*
- * Let go of the call that op->fs_data has in the ring, so that it can be answered before its end. Returns false if it can't be,
- * because the kernel takes a WRITE's data from the message.
+ * Let go of the call that op->fs_data has in the ring, so that it can be answered before its end.
+ * Returns false if it can't be, because the kernel takes a WRITE's data from the message.
  */
 bool dir_io_let_go(struct op *op);
 uint32_t dir_poll(struct fs *fs);

@@ -46,7 +46,10 @@ static bool sets_nothing(const struct nfs3_sattr *attr)
 	       attr->atime_how == NFS3_DONT_CHANGE && attr->mtime_how == NFS3_DONT_CHANGE;
 }
 
-/* Whether the attributes can be set on a file like this one by anybody. 0 or -errno. */
+/*
+ * Check the values, whoever the caller is. Returns 0, or -errno if a file of this type and size
+ * limit cannot have them.
+ */
 static int check_values(const struct op *op, const struct stat *st, const struct nfs3_sattr *attr)
 {
 	if ((attr->atime_how == NFS3_SET_TO_CLIENT_TIME && attr->atime.nseconds >= 1000000000u) ||
@@ -62,7 +65,7 @@ static int check_values(const struct op *op, const struct stat *st, const struct
 }
 
 /*
- * Whether the caller may set the attributes. This is decided before the file is opened, because the
+ * Check the caller's right to set the attributes. This comes before the file is opened, because the
  * server opens it as root, and an open breaks the leases of others. The kernel has the last word on
  * a new owner and on a mode, which are set as the caller. Returns 0 or -errno.
  */

@@ -135,7 +135,10 @@ void dir_fds_shrink(struct dir_fs *fs, uint32_t n)
 	}
 }
 
-/* Those in the cache that are not in use make room when another is added to it, so they do not count. */
+/*
+ * A file that nobody uses leaves a full cache when another one is added. Only files in use and
+ * files that wait to be closed can therefore reach the limit.
+ */
 bool dir_fds_have_room(struct dir_fs *fs)
 {
 	return fs->nfds + dir_work_nclosing(fs) < fs->nfds_max + DIR_THREADS;

@@ -39,7 +39,10 @@ static void put_attr(struct op *op, const struct stat *st)
 	dir_fattr((struct dir_fs *)op->export->fs, st, &post->attr);
 }
 
-/* What a remote file system has made of a WRITE, such as the times, may be unknown here: then the client asks for it. */
+/*
+ * Put the file's attributes into the reply. The kernel may not yet know the times that a remote
+ * file system gave to a WRITE. That reply carries no attributes, and the client asks for them.
+ */
 static void post_attr(struct op *op, int fd, struct stat *st)
 {
 	struct dir_fs *fs = (struct dir_fs *)op->export->fs;
@@ -269,8 +272,9 @@ static struct io_uring_sqe *next_sqe(struct dir_io *io)
 }
 
 /*
- * The kernel tries a call on the poller's thread first. It should not wait there, but it reads the metadata that it needs for data
- * that are not in memory, which a disk that hangs makes it wait for. So it does not try where that is likely.
+ * The kernel tries a call on the poller's thread first. It should not wait there, but it reads the
+ * metadata that it needs for data that are not in memory, which a disk that hangs makes it wait
+ * for. So it does not try where that is likely.
  */
 static void never_wait(const struct dir_fs *fs, struct io_uring_sqe *sqe)
 {
@@ -344,8 +348,8 @@ static void refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file, enum n
 }
 
 /*
- * Whether a thread has to look at the file before the call can go on: the poller does not know what the caller may do, or it would
- * have to ask a remote file system for attributes that it does not know well enough.
+ * Returns true if a worker thread has to look at the file before the call can continue. Either the
+ * caller's right is undecided, or a remote file's attributes are older than DIR_FRESH_NS.
  */
 static bool needs_thread(struct dir_fs *fs, struct op *op, struct dir_fd *file, const struct stat *st)
 {

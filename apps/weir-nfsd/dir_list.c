@@ -103,8 +103,8 @@ static bool is_verf_good(const struct nfs3_readdir_args *args)
 }
 
 /*
- * Open the directory for reading, if the caller may list it. The right is checked first, because the
- * server opens it as root, and a file system of another process may take its time over an open.
+ * Open the directory for reading, if the caller may list it. The right is checked first, because
+ * the server opens it as root, and a file system of another process may take its time over an open.
  * Returns a descriptor or -errno.
  */
 static int open_dir(const struct dir_fs *fs, struct op *op)

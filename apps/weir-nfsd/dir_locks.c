@@ -2,22 +2,26 @@
 /*
  * Which files and directories the threads of an export may wait for.
  *
- * The kernel locks a directory while a name in it is looked up, made or removed, and while it is listed. It locks a file while its
- * attributes are set. A local process can hold such a lock for as long as it likes: it lists a directory into memory whose pages
- * come from a FUSE file system of its own. Then each call for that directory holds its thread. The shares of clients (holds.h) do
- * not help, because each of many clients may make one such call. So at most DIR_TOGETHER threads work on the same file or
- * directory. Further calls wait in the queue, where they are answered NFS3ERR_JUKEBOX when they are overdue (dir_watch.c).
+ * The kernel locks a directory while a name in it is looked up, made or removed, and while it is
+ * listed. It locks a file while its attributes are set. A local process can hold such a lock for as
+ * long as it likes: it lists a directory into memory whose pages come from a FUSE file system of
+ * its own. Then each call for that directory holds its thread. The shares of clients (holds.h) do
+ * not help, because each of many clients may make one such call. So at most DIR_TOGETHER threads
+ * work on the same file or directory. Further calls wait in the queue, where they are answered
+ * NFS3ERR_JUKEBOX when they are overdue (dir_watch.c).
  *
- * A call that moves a name from one directory to another also takes a lock of the whole file system, and waits for the directories
- * with it in hand. So all such calls of an export count together as well.
+ * A call that moves a name from one directory to another also takes a lock of the whole file
+ * system, and waits for the directories with it in hand. So all such calls of an export count
+ * together as well.
  */
 #include <string.h>
 
 #include "dir.h"
 
 /*
- * Calls that may wait for the lock of a file or directory that they name. Others, such as GETATTR and READ, go on while the lock
- * is held. So they have no limit, and do not wait behind those that do.
+ * Calls that may wait for the lock of a file or directory that they name. Others, such as GETATTR
+ * and READ, go on while the lock is held. So they have no limit, and do not wait behind those that
+ * do.
  */
 static const bool takes_lock[NFS3_NPROCS] = {
 	[NFS3_SETATTR] = true, [NFS3_LOOKUP] = true, [NFS3_CREATE] = true,  [NFS3_MKDIR] = true,
@@ -35,7 +39,10 @@ static bool is_move(const struct op *op)
 	return op->proc == NFS3_RENAME && !is_same(&op->id, &op->id2);
 }
 
-/* Set ids[] to what it may wait for; NULL: nothing. A remote file system may wait for any of its files in any call. */
+/*
+ * Set ids[] to what it may wait for; NULL: nothing. A remote file system may wait for any of its
+ * files in any call.
+ */
 static void find_ids(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file,
 		     const struct handle_id *ids[2])
 {

@@ -58,7 +58,10 @@ int dir_decide(struct op *op, int fd, const struct stat *st)
 	struct timespec now;
 	int rc = 0;
 
-	/* The time before the decision: the file may change, without another ctime, until its clock has ticked. */
+	/*
+	 * The time before the decision: the file may change, without another ctime, until its clock
+	 * has ticked.
+	 */
 	clock_gettime(CLOCK_REALTIME, &now);
 	op->is_decided = true;
 	op->is_settled = now.tv_sec - st->st_ctim.tv_sec > SETTLED_S;

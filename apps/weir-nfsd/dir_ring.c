@@ -49,10 +49,12 @@ static int register_writer(struct dir_fs *fs)
 }
 
 /*
- * The kernel carries out what may wait by threads of its own, which all rings of one poller share. It makes up to four of them for
- * each CPU for calls to files, and up to RLIMIT_NPROC for calls of which it does not know whether they are to files, as it does
- * not of those with IOSQE_ASYNC. Four calls for each CPU that hang would stop all others, those of other exports as well. So there
- * may be a thread of either kind for each call that the exports can have in the kernel. A thread exists only while calls wait.
+ * The kernel carries out what may wait by threads of its own, which all rings of one poller share.
+ * It makes up to four of them for each CPU for calls to files, and up to RLIMIT_NPROC for calls of
+ * which it does not know whether they are to files, as it does not of those with IOSQE_ASYNC. Four
+ * calls for each CPU that hang would stop all others, those of other exports as well. So there may
+ * be a thread of either kind for each call that the exports can have in the kernel. A thread exists
+ * only while calls wait.
  */
 static int limit_threads(struct dir_fs *fs)
 {
@@ -62,7 +64,10 @@ static int limit_threads(struct dir_fs *fs)
 	return io_uring_register_iowq_max_workers(&fs->ring, limits);
 }
 
-/* -EINVAL is an older kernel's answer to what it does not know. The administrator is told once, not for each export. */
+/*
+ * An older kernel answers -EINVAL to a registration that it does not know. The message appears
+ * once, not for each export.
+ */
 static bool is_unknown(int rc, bool *is_said, const char *consequence)
 {
 	if (rc != -EINVAL)
@@ -73,16 +78,19 @@ static bool is_unknown(int rc, bool *is_said, const char *consequence)
 	return true;
 }
 
-/* liburing 2.3 declares io_uring_register_restrictions() and io_uring_enable_rings(), but its library lacks them. */
+/*
+ * liburing 2.3 declares io_uring_register_restrictions() and io_uring_enable_rings(), but its
+ * library lacks them.
+ */
 static int ring_register(struct io_uring *ring, unsigned what, const void *arg, unsigned n)
 {
 	return syscall(SYS_io_uring_register, ring->ring_fd, what, arg, n) == 0 ? 0 : -errno;
 }
 
 /*
- * No seccomp filter sees what a ring is asked for, and a ring would take any operation, such as one that makes a socket. So the
- * kernel is told which operations dir_io.c submits. Once the ring is enabled, the kernel refuses all other operations and flags,
- * and all registrations, with EACCES.
+ * No seccomp filter sees what a ring is asked for, and a ring would take any operation, such as one
+ * that makes a socket. So the kernel is told which operations dir_io.c submits. Once the ring is
+ * enabled, the kernel refuses all other operations and flags, and all registrations, with EACCES.
  */
 static int make_restricted(struct io_uring *ring)
 {

@@ -36,7 +36,10 @@ struct dir_root {
 
 #define TMPFS_MAGIC 0x01021994
 
-/* File systems of this host's disks and memory, whose fstat() waits for nothing. Any other is taken for a remote one. */
+/*
+ * File systems of this host's disks and memory, whose fstat() waits for nothing. Any other is taken
+ * for a remote one.
+ */
 static const uint32_t local_types[] = {
 	0xef53,				     /* ext2, ext3, ext4 */
 	XFS_MAGIC,  TMPFS_MAGIC, 0x9123683e, /* btrfs */

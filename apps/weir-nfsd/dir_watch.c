@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The watch over calls that take too long: a hard mount whose server is away, a FUSE file system whose process hangs, a disk that
- * does not answer. Such a call holds its thread, or its place in the ring, for as long as the kernel has it. The client need not
- * wait for that: it is answered NFS3ERR_JUKEBOX, tries again after a while, and has its credits for other calls meanwhile.
+ * The watch over calls that take too long: a hard mount whose server is away, a FUSE file system
+ * whose process hangs, a disk that does not answer. Such a call holds its thread, or its place in
+ * the ring, for as long as the kernel has it. The client need not wait for that: it is answered
+ * NFS3ERR_JUKEBOX, tries again after a while, and has its credits for other calls meanwhile.
  *
  *   it waits           it is taken back, whatever it is
  *   a thread has it    another struct op takes its place in the answer; what the thread brings back is thrown away
  *   the kernel has it  its struct dir_io goes on without it; a READ's memory stays where it is, as do a WRITE's data
  *
- * Two kinds of calls that have begun are answered at their end only. One that is not idempotent would fail when it is tried again
- * after it was carried out after all. And of a WRITE whose data are in the message, the message is needed; that is so where no
- * call has hung before, see dir_is_careful(). Threads and places are divided among peers (holds.h), so these are few.
+ * Two kinds of calls that have begun are answered at their end only. One that is not idempotent
+ * would fail when it is tried again after it was carried out after all. And of a WRITE whose data
+ * are in the message, the message is needed; that is so where no call has hung before, see
+ * dir_is_careful(). Threads and places are divided among peers (holds.h), so these are few.
  */
 #include "dir.h"
 #include "op_table.h"

@@ -80,7 +80,10 @@ static void close_file(struct dir_fs *fs, struct dir_fd *file)
 	free(file);
 }
 
-/* Whether one more thread may work for this client: slow calls and closes of one leave threads to others. */
+/*
+ * Whether one more thread may work for this client: slow calls and closes of one leave threads to
+ * others.
+ */
 static bool may_have_thread(const struct dir_fs *fs, const struct holder *holder)
 {
 	return holds_allow(&fs->running, holder, DIR_THREADS, DIR_THREADS - fs->nrunning, 1);
@@ -113,7 +116,10 @@ static bool has_jobs(const struct dir_fs *fs)
 	return !TAILQ_EMPTY(&fs->closing) || !TAILQ_EMPTY(&fs->queue);
 }
 
-/* Wait for the next job. *job is this thread's last one, if it had any. Returns false when there will be no more. */
+/*
+ * Wait for the next job. *job is this thread's last one, if it had any. Returns false when there
+ * will be no more.
+ */
 static bool next_job(struct dir_fs *fs, struct job *job)
 {
 	bool is_found;
@@ -138,7 +144,10 @@ static bool next_job(struct dir_fs *fs, struct job *job)
 		dir_locks_add(fs, &job->locks, job->op, job->file);
 		fs->nrunning++;
 	}
-	/* Several threads may wait for what this one gave back; at the end, all wait for the last job. */
+	/*
+	 * Several threads may wait for what this one gave back; at the end, all wait for the last
+	 * job.
+	 */
 	if (fs->stop)
 		pthread_cond_broadcast(&fs->wake);
 	else if (has_jobs(fs))
@@ -148,9 +157,10 @@ static bool next_job(struct dir_fs *fs, struct job *job)
 }
 
 /*
- * The polling thread serves all clients of all its exports, and yields the CPU when it is idle. Calls that compute, such as
- * listings, would keep it from a CPU that it shares with these threads. In Linux the priority is the calling thread's own, and
- * lowering it takes no privilege. If it fails nevertheless, the thread works at the usual one.
+ * The polling thread serves all clients of all its exports, and yields the CPU when it is idle.
+ * Calls that compute, such as listings, would keep it from a CPU that it shares with these threads.
+ * In Linux the priority is the calling thread's own, and lowering it takes no privilege. If it
+ * fails nevertheless, the thread works at the usual one.
  */
 static void give_way(void)
 {

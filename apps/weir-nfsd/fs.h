@@ -47,7 +47,10 @@ struct fs_ops {
 		     const struct cred *cred, uint64_t offset, uint32_t len_bytes, struct weir_place *place);
 	/* Completions, when there can be any; the work done. */
 	uint32_t (*poll)(struct fs *fs);
-	/* While the server stops: are calls under way, or files open? NULL: never, each ends at once. */
+	/*
+	 * While the server stops: are calls under way, or files open? NULL: never, each ends at
+	 * once.
+	 */
 	bool (*is_busy)(struct fs *fs);
 	/* None is, and none will be: end what posts to the owner's engine, which is about to end. Or NULL. */
 	void (*stop)(struct fs *fs);

@@ -36,8 +36,10 @@ static int bad_dir(const char *dir, const char *what, const char *cure)
 	return -EPERM;
 }
 
-/* The bytes of the path up to the end of its last name. The kernel follows a symbolic link in "LINK/" and "LINK/.", in spite of
- * O_NOFOLLOW. */
+/*
+ * The bytes of the path up to the end of its last name. The kernel follows a symbolic link in
+ * "LINK/" and "LINK/.", in spite of O_NOFOLLOW.
+ */
 static size_t end_of_name(const char *path)
 {
 	size_t end = strlen(path);

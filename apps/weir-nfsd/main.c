@@ -38,8 +38,10 @@ static void catch_signals(void)
 		if (ends[i] != SIGHUP || sigaction(SIGHUP, NULL, &before) != 0 ||
 		    before.sa_handler != SIG_IGN)
 			sigaction(ends[i], &action, NULL);
-	/* std_io_start() has dealt with SIGPIPE, and with SIGXFSZ: a write beyond RLIMIT_FSIZE is answered NFS3ERR_FBIG.
-	 * Programs that rotate logs send these two to any server. */
+	/*
+	 * std_io_start() has dealt with SIGPIPE, and with SIGXFSZ: a write beyond RLIMIT_FSIZE is
+	 * answered NFS3ERR_FBIG. Programs that rotate logs send these two to any server.
+	 */
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
 }

@@ -90,9 +90,9 @@ static uint32_t status_of(enum nfs3_status status)
 }
 
 /*
- * As whom the client walks to the directory. Where NFS is served over shm the kernel names its users,
- * but not MOUNT's, and any user of this host can claim to be another. A port that only root can have
- * tells that the claim is root's. Everybody else is anonymous.
+ * As whom the client walks to the directory. Where NFS is served over shm the kernel names its
+ * users, but not MOUNT's, and any user of this host can claim to be another. A port that only root
+ * can have tells that the claim is root's. Everybody else is anonymous.
  */
 static const struct weir_rpc_auth *believed(const struct mountd *mountd, const struct weir_rpc_auth *auth)
 {

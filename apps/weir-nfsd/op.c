@@ -118,8 +118,9 @@ static void carry_out(struct op *op)
 }
 
 /*
- * The client has its share of ops, or there is no memory for one more: the client is to try again. A reply for which there is
- * no buffer waits, as one of an op does, but without an op and without the call's arguments.
+ * The client has its share of ops, or there is no memory for one more: the client is to try again.
+ * A reply for which there is no buffer waits, as one of an op does, but without an op and without
+ * the call's arguments.
  */
 static void refuse(struct weir_request *req)
 {

@@ -135,9 +135,10 @@ void op_done(struct op *op);
 void op_fail(struct op *op, enum nfs3_status status);
 
 /*
- * For a back end, on its owner's thread: a call that takes the place of 'op' towards the client, because a thread or a file
- * system holds 'op' and may go on using its arguments and results. The caller answers the call that is returned, and passes
- * 'op' to op_discard() when it comes back. Returns NULL if there is no memory; nothing has changed then.
+ * For a back end, on its owner's thread: a call that takes the place of 'op' towards the client,
+ * because a thread or a file system holds 'op' and may go on using its arguments and results. The
+ * caller answers the call that is returned, and passes 'op' to op_discard() when it comes back.
+ * Returns NULL if there is no memory; nothing has changed then.
  */
 struct op *op_replace(struct op *op);
 void op_discard(struct op *op);
@@ -153,9 +154,11 @@ bool op_entry(struct op *op, const struct nfs3_entry *entry);
 /* For op.c, op_done.c and poller.c. */
 
 /*
- * Take an op for a call of the caller. What comes before 'res' is not set, apart from 'server', 'home' and 'caller'.
+ * Take an op for a call of the caller. What comes before 'res' is not set, apart from 'server',
+ * 'home' and 'caller'.
  *
- * Returns NULL if the client or its connection has its share of the poller's ops, or if there is no memory.
+ * Returns NULL if the client or its connection has its share of the poller's ops, or if there is no
+ * memory.
  */
 struct op *op_take(struct poller *home, struct caller *caller);
 void op_reply(struct op *op);

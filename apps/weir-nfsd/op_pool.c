@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ops of a poller: a pool that is divided among clients and their connections, as doc/limits.rst says. */
+/*
+ * The ops of a poller: a pool that is divided among clients and their connections, as
+ * doc/limits.rst says.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +41,10 @@ void op_free(struct op *op)
 	TAILQ_INSERT_HEAD(&op->home->free_ops, op, entry);
 }
 
-/* The new op takes the place of the old one in its caller's and its poller's counts: the old one never comes back there. */
+/*
+ * The new op takes the place of the old one in its caller's and its poller's counts: the old one
+ * never comes back there.
+ */
 struct op *op_replace(struct op *op)
 {
 	struct op *other = malloc(sizeof(*other));

@@ -7,10 +7,11 @@
  * WRITE is pulled to where they are to be. All within one thread.
  *
  * A file is cut into chunks of 1 MiB. Each has a block of 4 KiB to 1 MiB, as long as it needs, or
- * none (a hole), which the file's map (ram_map.h) tells. A READ of a hole is answered from one block
- * of zeros that all files share. A block in a reply that is being sent, or that a WRITE is being
- * pulled into, is referenced, so that it is not given to another file meanwhile, whatever becomes of
- * this one. Bytes of a block behind the file's end are zero, save where a WRITE is being pulled to.
+ * none (a hole), which the file's map (ram_map.h) tells. A READ of a hole is answered from one
+ * block of zeros that all files share. A block in a reply that is being sent, or that a WRITE is
+ * being pulled into, is referenced, so that it is not given to another file meanwhile, whatever
+ * becomes of this one. Bytes of a block behind the file's end are zero, save where a WRITE is being
+ * pulled to.
  */
 
 #include "op.h"

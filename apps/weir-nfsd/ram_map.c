@@ -43,8 +43,10 @@ static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_
 
 	if (is_empty(&map->root, map->height))
 		return height;
-	/* The levels above the present root, and a path from the new root down, which is the chunk's own:
-	 * no lower root had a place for it. */
+	/*
+	 * The levels above the present root, and a path from the new root down, which is the
+	 * chunk's own: no lower root had a place for it.
+	 */
 	if (height > map->height)
 		return height - map->height + height - 1;
 	while (height > 0 && node) {

@@ -7,8 +7,8 @@
  *   on_sent                takes it off the list, drops the reference
  *
  * A request can end without its handler, when the connection does. Then what lies behind the file's
- * end is zeroed again, and blocks that lie there entirely are given back. Before the end, the client
- * was overwriting its file, and some of that is done.
+ * end is zeroed again, and blocks that lie there entirely are given back. Before the end, the
+ * client was overwriting its file, and some of that is done.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,10 @@ static void on_sent(void *arg)
 		LIST_REMOVE(p, entry);
 		if (!p->is_done) {
 			undo(inode, p);
-			/* Another WRITE that is on its way behind the end keeps its reference, and reserves again. */
+			/*
+			 * Another WRITE that is on its way behind the end keeps its reference, and
+			 * reserves again.
+			 */
 			ram_data_trim(p->fs, inode);
 		}
 	}

@@ -57,9 +57,9 @@ enum nfs3_status ram_remove(struct ram_fs *fs, struct op *op)
 
 /*
  * May the directory 'tree' move to 'dir', which is not its parent? Not if 'dir' lies within 'tree'.
- * The way up from 'dir' tells. Its length is limited, because it is walked on the polling thread. The
- * levels below 'tree' are not counted, so directories can lie deeper than the limit: none can be
- * moved there, and all else can be done there.
+ * The way up from 'dir' tells. Its length is limited, because it is walked on the polling thread.
+ * The levels below 'tree' are not counted, so directories can lie deeper than the limit: none can
+ * be moved there, and all else can be done there.
  */
 static enum nfs3_status check_move(const struct ram_fs *fs, const struct ram_inode *tree,
 				   const struct ram_inode *dir)

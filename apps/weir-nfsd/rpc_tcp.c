@@ -302,15 +302,19 @@ static uint32_t count_of(const struct rpc_tcp *tcp, const char *host)
 	return n;
 }
 
-/* Whether 'a' has to go before 'b': it is of the address that has more connections, or it has been quiet for longer. */
+/*
+ * Whether 'a' has to go before 'b': it is of the address that has more connections, or it has been
+ * quiet for longer.
+ */
 static bool goes_first(uint32_t a_count, const struct conn *a, uint32_t b_count, const struct conn *b)
 {
 	return a_count != b_count ? a_count > b_count : a->turn < b->turn;
 }
 
 /*
- * Close the quietest connection of the address that has the most. If one of 'newcomer' is to take its place, that counts
- * for its address, so that no address takes the place of one that has no more than itself.
+ * Close the quietest connection of the address that has the most. If one of 'newcomer' is to take
+ * its place, that counts for its address, so that no address takes the place of one that has no
+ * more than itself.
  */
 static void close_of_largest(struct rpc_tcp *tcp, const char *newcomer)
 {

@@ -16,8 +16,9 @@
 #include "weir_rpc.h"
 
 /*
- * The most connections, and the most of one address. When one more comes, the quietest of its own address goes, if
- * that has as many as it may have; otherwise the quietest of the address that has the most.
+ * The most connections, and the most of one address. When one more comes, the quietest of its own
+ * address goes, if that has as many as it may have; otherwise the quietest of the address that has
+ * the most.
  */
 #define RPC_TCP_CONNS_MAX  64u
 #define RPC_TCP_CONNS_PEER 16u
@@ -42,9 +43,9 @@ struct rpc_tcp_program {
 	/* Whether this peer may connect at all: NULL, everyone may. The connection of another is closed at once. */
 	bool (*may_connect)(void *arg, const struct rpc_tcp_peer *peer);
 	/*
-	 * Handle a call. 'auth' is its credential, which is AUTH_NONE or a well-formed AUTH_SYS; 'args'
-	 * is to be decoded. Returns SUCCESS with *results set, or an error of RPC: PROC_UNAVAIL,
-	 * GARBAGE_ARGS or SYSTEM_ERR.
+	 * Handle a call. 'auth' is its credential, which is AUTH_NONE or a well-formed AUTH_SYS;
+	 * 'args' is to be decoded. Returns SUCCESS with *results set, or an error of RPC:
+	 * PROC_UNAVAIL, GARBAGE_ARGS or SYSTEM_ERR.
 	 */
 	enum accept_stat (*handle)(void *arg, uint32_t proc, XDR *args, const struct rpc_tcp_peer *peer,
 				   const struct weir_rpc_auth *auth, struct rpc_tcp_results *results);

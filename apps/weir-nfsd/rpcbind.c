@@ -172,8 +172,10 @@ static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
 	return entry->prog == MOUNT3_PROGRAM ? uaddr_answers(uaddr) : true;
 }
 
-/* Any user of the host can register any text as an address. rpcinfo can't name rdma and rdma6, which are not in the system's
- * table of netids. */
+/*
+ * Any user of the host can register any text as an address. rpcinfo can't name rdma and rdma6,
+ * which are not in the system's table of netids.
+ */
 static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
 {
 	char text[128];

@@ -58,7 +58,10 @@ static int allow_if(scmp_filter_ctx filter, const char *name, struct scmp_arg_cm
 	return call == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &test);
 }
 
-/* A worker thread lowers its own priority, perhaps after the filter is installed. It has no say over other threads. */
+/*
+ * A worker thread lowers its own priority, perhaps after the filter is installed. It has no say
+ * over other threads.
+ */
 static int allow_own_priority(scmp_filter_ctx filter)
 {
 	const struct scmp_arg_cmp tests[] = {SCMP_CMP64(0, SCMP_CMP_EQ, PRIO_PROCESS),

@@ -314,8 +314,9 @@ static void say_what_hangs(const struct server *server)
 }
 
 /*
- * What is under way comes to its end: until then replies use the exports' memory, and pollers each other's. Returns false if a
- * file system does not answer: threads and the kernel then have memory of this process, and nothing of it can be released.
+ * What is under way comes to its end: until then replies use the exports' memory, and pollers each
+ * other's. Returns false if a file system does not answer: threads and the kernel then have memory
+ * of this process, and nothing of it can be released.
  */
 static bool drain(struct server *server)
 {

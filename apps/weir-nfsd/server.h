@@ -37,7 +37,10 @@ int server_prepare(struct server *server);
 /* server->exports and server->stop are set, the rest zero. 0 or -errno, said on standard error; then server_stop() is to be called, too. */
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
 		 const char *state);
-/* Returns false after a message if the file system of an export does not answer: then the process has to end at once, by _exit(). */
+/*
+ * Returns false after a message if the file system of an export does not answer: then the process
+ * has to end at once, by _exit().
+ */
 bool server_stop(struct server *server);
 /* Poll, on this thread and as many more as there are lcores, until *server->stop, which is set here when the device is lost. 0,
  * or -errno, said on standard error: a thread could not be made. */

@@ -243,7 +243,10 @@ static void run_calls(struct micro *micro, uint64_t calls)
 		die("a call failed");
 }
 
-/* One call, in which the drivers fetch what it names of each other's memory, by their threads of control. */
+/*
+ * One call, in which the drivers fetch what it names of each other's memory, by their threads of
+ * control.
+ */
 static void run_first_call(struct micro *micro)
 {
 	uint64_t until = micro->completed + 1;

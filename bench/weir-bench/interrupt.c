@@ -7,7 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* timeout(1) sends its signal to the process, and then to the process group. Both are one request. */
+/*
+ * timeout(1) sends its signal to the process, and then to the process group. Both are one request.
+ */
 #define SAME_REQUEST_NS 200000000
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};

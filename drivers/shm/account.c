@@ -101,7 +101,10 @@ void shm_account_fork_begin(void)
 
 void shm_account_fork_end(bool is_child)
 {
-	/* What is charged to them is the parent's. The parent's sockets, which a child never frees, still refer to them. */
+	/*
+	 * What is charged to them is the parent's. The parent's sockets, which a child never frees,
+	 * still refer to them.
+	 */
 	if (is_child)
 		accounts = NULL;
 	pthread_mutex_unlock(&lock);

@@ -38,7 +38,10 @@ void shm_account_put(struct shm_account *account); /* NULL is allowed */
 int shm_account_charge(struct shm_account *account, uint64_t bytes, const struct account_limits *limits);
 void shm_account_discharge(struct shm_account *account, uint64_t bytes);
 
-/* Around a fork(2), which may happen while another thread holds the lock. The child has no accounts and no jobs. */
+/*
+ * Around a fork(2), which may happen while another thread holds the lock. The child has no accounts
+ * and no jobs.
+ */
 void shm_account_fork_begin(void);
 void shm_account_fork_end(bool is_child);
 

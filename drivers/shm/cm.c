@@ -376,7 +376,10 @@ static void take_events(struct shm_dev *dev, uint32_t max)
 		TAILQ_REMOVE(&dev->events, event, entry);
 		TAILQ_INSERT_TAIL(&dev->taken, event, entry);
 		event->is_taken = true;
-		/* From here on it is the engine's. Its listener is there: the end of that takes back what was not taken. */
+		/*
+		 * From here on it is the engine's. Its listener is there: the end of that takes
+		 * back what was not taken.
+		 */
 		if (event->event.kind == FABRIC_CM_REQUEST)
 			backlog_remove(&event->sock->listener->backlog, &event->sock->waiting);
 	}

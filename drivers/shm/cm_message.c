@@ -247,7 +247,10 @@ static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int
 	if (id != sock->asked)
 		return 0;
 	sock->asked = 0;
-	/* There is no place for it before the engine's thread has taken or discarded the last one. That thread asks again then. */
+	/*
+	 * There is no place for it before the engine's thread has taken or discarded the last one.
+	 * That thread asks again then.
+	 */
 	if (atomic_load_explicit(&sock->has_fresh, memory_order_acquire))
 		return 0;
 	rc = shm_import_map(sock, msg, fds[0]);
@@ -353,8 +356,11 @@ static bool is_well_formed(const struct look *look)
 	       look->nfds <= SHM_FDS_MAX && look->msg.magic == SHM_MAGIC && look->msg.version == SHM_VERSION;
 }
 
-/* This process has no number left for a descriptor, or a security module keeps it from receiving them. The message waits, but
- * not for ever. Returns -EAGAIN, or -EMFILE when it has waited for too long. */
+/*
+ * This process has no number left for a descriptor, or a security module keeps it from receiving
+ * them. The message waits, but not for ever. Returns -EAGAIN, or -EMFILE when it has waited for too
+ * long.
+ */
 static int wait_for_descriptors(struct shm_sock *sock)
 {
 	if (sock->npauses++ < PAUSES_MAX) {

@@ -33,7 +33,10 @@ static int apply_options(struct shm_dev *dev, const char *text)
 	return 0;
 }
 
-/* All sockets are shut down afterwards: copies of them in a child do not hide this side's end from the peers. */
+/*
+ * All sockets are shut down afterwards: copies of them in a child do not hide this side's end from
+ * the peers.
+ */
 static void shm_stop(struct fabric_dev *fdev)
 {
 	shm_cm_stop((struct shm_dev *)fdev);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control thread takes new connections of a listener: who may connect is greeted with WELCOME, and a connection that waits
- * gives way where all places are taken (backlog.h).
+ * The control thread takes new connections of a listener: who may connect is greeted with WELCOME,
+ * and a connection that waits gives way where all places are taken (backlog.h).
  */
 #include <errno.h>
 #include <stddef.h>
@@ -14,7 +14,10 @@
 #include "users.h"
 
 #define ACCEPTS_MAX 16u /* connections taken in a round */
-/* Where the kernel cannot refuse descriptors (before Linux 6.16), no connection is accepted while so many jobs wait. */
+/*
+ * Where the kernel cannot refuse descriptors (before Linux 6.16), no connection is accepted while
+ * so many jobs wait.
+ */
 #define BACKLOG_MAX 256u
 
 static bool is_full(struct fabric_listener *listener)
@@ -33,7 +36,10 @@ static struct shm_sock *waiting_sock(struct backlog_entry *entry)
 	return (struct shm_sock *)((uintptr_t)entry - offsetof(struct shm_sock, waiting));
 }
 
-/* Of the connections that wait, the oldest one that is silent, of that peer if it is not NULL. NULL: there is none. */
+/*
+ * Of the connections that wait, the oldest one that is silent, of that peer if it is not NULL.
+ * NULL: there is none.
+ */
 static struct shm_sock *find_silent(const struct fabric_listener *listener, const struct backlog_peer *peer)
 {
 	struct backlog_entry *entry;
@@ -45,8 +51,9 @@ static struct shm_sock *find_silent(const struct fabric_listener *listener, cons
 }
 
 /*
- * What gives way to a connection of 'newcomer': of the user that has to give way (backlog.h), a connection that is silent if there
- * is one, since nobody waits for it. A complete request gives way to other users only. NULL: nothing does.
+ * What gives way to a connection of 'newcomer': of the user that has to give way (backlog.h), a
+ * connection that is silent if there is one, since nobody waits for it. A complete request gives
+ * way to other users only. NULL: nothing does.
  */
 static struct shm_sock *find_displaced(const struct fabric_listener *listener,
 				       const struct backlog_peer *newcomer)
@@ -59,7 +66,10 @@ static struct shm_sock *find_displaced(const struct fabric_listener *listener,
 	return waiting_sock(entry);
 }
 
-/* When all places are taken, a connection that waits goes, unless it is silent and has said something meanwhile. False: none goes. */
+/*
+ * When all places are taken, a connection that waits goes, unless it is silent and has said
+ * something meanwhile. False: none goes.
+ */
 static bool make_room(struct fabric_listener *listener, const struct shm_account *account)
 {
 	const struct backlog_peer newcomer = shm_backlog_peer(account);
@@ -95,8 +105,10 @@ static int send_welcome(const struct shm_sock *sock)
 	return shm_sock_send(sock, &welcome, NULL, 0);
 }
 
-/* A connection of a user that may connect. It takes over the reference to the account. False: there is no room, and the
- * descriptor is still the caller's. */
+/*
+ * A connection of a user that may connect. It takes over the reference to the account. False: there
+ * is no room, and the descriptor is still the caller's.
+ */
 static bool greet(struct fabric_listener *listener, int fd, struct shm_account *account)
 {
 	struct shm_dev *dev = listener->dev;
@@ -123,7 +135,10 @@ static bool greet(struct fabric_listener *listener, int fd, struct shm_account *
 	return true;
 }
 
-/* Close a connection that is not to be. Where the kernel has refused descriptors, its queue has none. */
+/*
+ * Close a connection that is not to be. Where the kernel has refused descriptors, its queue has
+ * none.
+ */
 static void refuse(const struct fabric_listener *listener, int fd, struct shm_account *account)
 {
 	if (listener->refuses_rights || !account)

@@ -280,7 +280,10 @@ static void forget_all(void)
 	next_free = 0;
 }
 
-/* The parent's is shared, and is not mapped in the child. The child takes its own with its first guard. */
+/*
+ * The parent's is shared, and is not mapped in the child. The child takes its own with its first
+ * guard.
+ */
 static void forget_spare(void)
 {
 	static const pthread_once_t once = PTHREAD_ONCE_INIT;

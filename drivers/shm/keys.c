@@ -6,7 +6,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Take all of the table's pages. A store to one that cannot be had would raise SIGBUS, and the table has no guard. */
+/*
+ * Take all of the table's pages. A store to one that cannot be had would raise SIGBUS, and the
+ * table has no guard.
+ */
 static int populate(const struct key_table *table)
 {
 	int rc;

@@ -102,8 +102,10 @@ static void close_probe(int fd)
 	shm_account_put(account);
 }
 
-/* A socket file that nobody listens on is what a process that died has left. That of another user is not this one's to remove, and
- * its listener is not to be trusted with a connection. */
+/*
+ * A socket file that nobody listens on is what a process that died has left. That of another user
+ * is not this one's to remove, and its listener is not to be trusted with a connection.
+ */
 static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 {
 	struct stat st;

@@ -296,7 +296,10 @@ const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id)
 			return import;
 		has_discarded = true;
 	}
-	/* While another region was in the way, the control thread may have dropped the one that is wanted. */
+	/*
+	 * While another region was in the way, the control thread may have dropped the one that is
+	 * wanted.
+	 */
 	if (atomic_exchange(&sock->wanted, id) == id && !has_discarded)
 		return NULL;
 	shm_lock(dev);

@@ -24,8 +24,10 @@
 #include "copy.h"
 #include "shm.h"
 
-/* How long a request may wait for a region that the peer was asked for. Its control thread answers, which may get little of a busy
- * CPU. Only calls of this connection wait. */
+/*
+ * How long a request may wait for a region that the peer was asked for. Its control thread answers,
+ * which may get little of a busy CPU. Only calls of this connection wait.
+ */
 #define REGION_WAIT_S 5
 /* How long a peer may be busy with one WRITE; then it is stopped, or lies. */
 #define BUSY_WAIT_S 2

@@ -333,8 +333,11 @@ static inline void shm_count(struct shm_dev *dev, _Atomic uint32_t *counter)
 	atomic_store(&dev->has_counts, true);
 }
 
-/* Close a descriptor of the device, if it is open. Another thread may fork meanwhile, and the child closes what it finds in
- * the device (shm_abandon): it must not find a number that may be another file's by then. */
+/*
+ * Close a descriptor of the device, if it is open. Another thread may fork meanwhile, and the child
+ * closes what it finds in the device (shm_abandon): it must not find a number that may be another
+ * file's by then.
+ */
 static inline void shm_fd_close(int *at)
 {
 	int fd = *at;

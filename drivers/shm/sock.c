@@ -111,7 +111,10 @@ int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state)
 			backlog_add(&sock->listener->backlog, &sock->waiting, &peer);
 		}
 		shm_sock_enter(sock, state);
-		/* The end of its process may have been reported since it was looked for, and is not reported again. */
+		/*
+		 * The end of its process may have been reported since it was looked for, and is not
+		 * reported again.
+		 */
 		if (sock->life && sock->life->has_ended)
 			shm_sock_task(sock, TASK_DEAD);
 		rc = 0;

@@ -169,7 +169,10 @@ struct fabric_conn_req {
 	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	TAILQ_ENTRY(fabric_conn_req) task;
-	/* In the listener's backlog: in GREETING, and in REQUEST until the engine's thread takes the event. */
+	/*
+	 * In the listener's backlog: in GREETING, and in REQUEST until the engine's thread takes
+	 * the event.
+	 */
 	struct backlog_entry waiting;
 	LIST_ENTRY(fabric_conn_req) same; /* in dev->by_id */
 };

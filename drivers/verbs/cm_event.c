@@ -192,9 +192,9 @@ static struct rdma_cm_id *displace(struct verbs_link *link)
 }
 
 /*
- * A peer wants to connect. Requests wait until the engine's thread polls, in a limited number, which peers share (backlog.h).
- * Returns the identifier of a request that is refused, which is to be destroyed: this one, or one that gives way to it. NULL: there
- * is none.
+ * A peer wants to connect. Requests wait until the engine's thread polls, in a limited number,
+ * which peers share (backlog.h). Returns the identifier of a request that is refused, which is to
+ * be destroyed: this one, or one that gives way to it. NULL: there is none.
  */
 static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 {

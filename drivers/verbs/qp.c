@@ -57,9 +57,10 @@ static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
 }
 
 /*
- * What the peer of a queue pair may do. Where registrations have remote rights, each of their keys is good for all queue pairs of
- * the protection domain. A queue pair that exposes nothing has no remote rights itself, so that its peer cannot use a key that it
- * has guessed. IBV_QP_ACCESS_FLAGS are set at each transition to INIT, and no later transition changes them. What this side reads
+ * What the peer of a queue pair may do. Where registrations have remote rights, each of their keys
+ * is good for all queue pairs of the protection domain. A queue pair that exposes nothing has no
+ * remote rights itself, so that its peer cannot use a key that it has guessed. IBV_QP_ACCESS_FLAGS
+ * are set at each transition to INIT, and no later transition changes them. What this side reads
  * and writes takes the peer's rights only.
  */
 static unsigned access_of(const struct verbs_qp *qp)

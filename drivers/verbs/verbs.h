@@ -243,7 +243,10 @@ struct verbs_dev {
 /* addr.c: ADDR, ADDR:PORT, [ADDR6] or [ADDR6]:PORT, in numbers. 0 or -EINVAL, logged. */
 int verbs_addr_parse(const char *text, struct sockaddr_storage *addr);
 void verbs_addr_print(const struct sockaddr *addr, char *text, size_t size);
-/* Who a peer is, whatever port it uses. An IPv4 address and the IPv6 address that it is mapped to are the same peer. */
+/*
+ * Who a peer is, whatever port it uses. An IPv4 address and the IPv6 address that it is mapped to
+ * are the same peer.
+ */
 struct backlog_peer verbs_addr_peer(const struct sockaddr *addr);
 
 /* memory.c */

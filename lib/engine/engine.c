@@ -400,7 +400,10 @@ void weir_engine_destroy(struct weir_engine *engine)
 	mem_pool_destroy(engine->send_pool, &engine->registrar);
 	mailbox_destroy(engine);
 	engine_peers_destroy(engine);
-	/* A child of a fork that happens meanwhile abandons the device: so until it is stopped, and not when it is freed. */
+	/*
+	 * A child of a fork that happens meanwhile abandons the device: so until it is stopped, and
+	 * not when it is freed.
+	 */
 	if (engine->dev && engine->ops->stop)
 		engine->ops->stop(engine->dev);
 	engine_fork_forget(engine);

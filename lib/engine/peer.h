@@ -8,10 +8,11 @@
  * port otherwise. An account exists as long as something refers to it: there are never more accounts than connections,
  * requests for connections included. Owner's thread only.
  *
- * When the table of connections is full, the peer that holds the most gives way: engine_peer_largest(). Where all peers hold as
- * few as the newcomer's peer would, the connection that was idle longest of all may give way: engine_peer_oldest(). Accounts are
- * in lists by their number of connections, and connections are in the order of their latest activity, those of an account and
- * those of all accounts, so that no search grows with the number of connections.
+ * When the table of connections is full, the peer that holds the most gives way:
+ * engine_peer_largest(). Where all peers hold as few as the newcomer's peer would, the connection
+ * that was idle longest of all may give way: engine_peer_oldest(). Accounts are in lists by their
+ * number of connections, and connections are in the order of their latest activity, those of an
+ * account and those of all accounts, so that no search grows with the number of connections.
  */
 
 #include <sys/queue.h>
@@ -87,7 +88,10 @@ void engine_peer_touch(struct weir_engine *engine, struct engine_peer_member *me
 /* Of the peers that connect to this engine, one that has the most connections. NULL: there is none. */
 struct engine_peer *engine_peer_largest(const struct weir_engine *engine);
 
-/* Of all connections of these peers, the one that was touched the longest time ago. NULL: there is none. */
+/*
+ * Of all connections of these peers, the one that was touched the longest time ago. NULL: there is
+ * none.
+ */
 struct engine_peer_member *engine_peer_oldest(const struct weir_engine *engine);
 
 /* What a peer has, or is about to have. */

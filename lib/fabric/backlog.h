@@ -5,12 +5,15 @@
 /*
  * Requests for connections that wait at a listener, divided among the peers that make them.
  *
- * A listener has a limited number of places. A peer can take all of them by making requests faster than they are answered, but it
- * does not keep others out: when all places are taken, a newcomer displaces the oldest request of the peer that holds the most, if
- * its own peer holds at least two fewer, and otherwise the oldest request of its own peer. (With one fewer, two peers would
- * displace each other for ever.) Thus a peer keeps no more than its share of the places, whatever the others want.
+ * A listener has a limited number of places. A peer can take all of them by making requests faster
+ * than they are answered, but it does not keep others out: when all places are taken, a newcomer
+ * displaces the oldest request of the peer that holds the most, if its own peer holds at least two
+ * fewer, and otherwise the oldest request of its own peer. (With one fewer, two peers would
+ * displace each other for ever.) Thus a peer keeps no more than its share of the places, whatever
+ * the others want.
  *
- * Nothing here has a lock or makes a call. The backlog is searched as a whole, but only when a request comes, and it is short.
+ * Nothing here has a lock or makes a call. The backlog is searched as a whole, but only when a
+ * request comes, and it is short.
  */
 
 #include <stdbool.h>
@@ -42,9 +45,8 @@ struct backlog {
 void backlog_init(struct backlog *backlog, uint32_t max);
 
 /**
- * Decide which request gives way to a newcomer, when there is no place for it. Nothing changes yet: the caller removes what gives
- * way, and adds the newcomer.
- * @param peer who makes the new request
+ * Decide which request gives way to a newcomer, when there is no place for it. Nothing changes yet:
+ * the caller removes what gives way, and adds the newcomer. @param peer who makes the new request
  * @return a request that waits; NULL: none gives way, and the newcomer is refused
  */
 struct backlog_entry *backlog_displaced(const struct backlog *backlog, const struct backlog_peer *peer);

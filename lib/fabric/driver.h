@@ -97,9 +97,11 @@ struct fabric_ops {
 	int (*options_check)(const char *options);
 	/* 0 and *dev with attr filled in, or -errno. */
 	int (*open)(const struct fabric_dev_config *config, struct fabric_dev **dev);
-	/* Before close(), which is the only op after it: end all that abandon() would close in a child, except what peers do not
-	 * notice. A child that is forked during this call abandons the device; one that is forked later does not. NULL: there is
-	 * no such thing. */
+	/*
+	 * Before close(), which is the only op after it: end all that abandon() would close in a
+	 * child, except what peers do not notice. A child that is forked during this call abandons
+	 * the device; one that is forked later does not. NULL: there is no such thing.
+	 */
 	void (*stop)(struct fabric_dev *dev);
 	void (*close)(struct fabric_dev *dev);
 	/* In a child, inside fork(), in place of close(): close the descriptors that the device has, and touch nothing else of it, as

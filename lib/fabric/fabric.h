@@ -116,9 +116,11 @@ struct fabric_qp_attr {
 	uint32_t max_inline;	/* wanted; cut to the device's */
 	uint32_t max_msg_bytes; /* the largest Send of either side: sizes driver-owned buffers */
 	uint32_t max_rd_atomic; /* READs in flight that this side starts; more are queued */
-	/* This side makes calls, so that the peer may use keys of its registrations. Without it no access by the peer succeeds,
-	 * whatever key it uses. The peer gets no memory over shm, and no keys where queue pairs have domains of their own
-	 * (driver.h). */
+	/*
+	 * This side makes calls, so that the peer may use keys of its registrations. Without it no
+	 * access by the peer succeeds, whatever key it uses. The peer gets no memory over shm, and
+	 * no keys where queue pairs have domains of their own (driver.h).
+	 */
 	bool exposes;
 	struct fabric_srq *srq; /* where its receives come from; NULL: a queue of its own */
 	void *ctx;		/* returned in completions and events */
@@ -179,7 +181,10 @@ struct fabric_stats {
 	uint64_t rnr; /* a message met no posted receive */
 	uint64_t remote_access_errors;
 	uint64_t users_refused; /* connections, as the peer's user may not be connected with */
-	/* Requests for connections that gave way to others (backlog.h), or were refused, before the engine saw them. */
+	/*
+	 * Requests for connections that gave way to others (backlog.h), or were refused, before the
+	 * engine saw them.
+	 */
 	uint64_t requests_displaced;
 	uint64_t maps_refused;	  /* connections ended, as the peer's memory would take more than it may */
 	uint64_t protocol_errors; /* the peer's ring, control message or key table made no sense */

@@ -104,7 +104,10 @@ static bool finds_cpus(void)
 	return false;
 }
 
-/* A thread of EAL ends the process where it cannot open what it needs. Returns 0, or -errno where so many cannot be opened. */
+/*
+ * A thread of EAL ends the process where it cannot open what it needs. Returns 0, or -errno where
+ * so many cannot be opened.
+ */
 static int check_descriptors(void)
 {
 	int fds[EAL_DESCRIPTORS], rc = 0;

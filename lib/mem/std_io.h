@@ -16,9 +16,9 @@
  * Call this first in main(). It opens each of the descriptors 0 to 2 that is closed. Otherwise the next pipe, socket or file
  * of the program gets that number, and messages for the terminal are written into it.
  *
- * The substitutes are opened in the wrong direction. A read or write fails with EBADF, as on the closed descriptor, so that
- * a program which cannot write its results still reports that. SIGPIPE and SIGXFSZ (RLIMIT_FSIZE) are ignored for the same
- * reason.
+ * The substitutes are opened in the wrong direction. A read or write fails with EBADF, as on the
+ * closed descriptor, so that a program which cannot write its results still reports that. SIGPIPE
+ * and SIGXFSZ (RLIMIT_FSIZE) are ignored for the same reason.
  */
 static inline void std_io_start(void)
 {

@@ -53,9 +53,9 @@ void credit_pool_return(struct credit_pool *pool)
 }
 
 /*
- * How far a share may grow. If others of its group have grown, it leaves a seventh of what the group has gained: a peer of
- * many connections that are busy in turn is to get most of the queue. Connections that are idle have gained nothing, and do
- * not hold back the one that is busy.
+ * How far a share may grow. If others of its group have grown, it leaves a seventh of what the
+ * group has gained: a peer of many connections that are busy in turn is to get most of the queue.
+ * Connections that are idle have gained nothing, and do not hold back the one that is busy.
  */
 static uint32_t growth(const struct credit_pool *pool, const struct credit_share *share, uint32_t wanted)
 {

@@ -8,11 +8,12 @@
  * and still hold their receive. The sum of all shares stays within what the queue holds, whatever peers do within
  * their grants, and each member has at least one.
  *
- * A grant may double with each reply, up to what nobody has: so one that is busy alone gets half of the queue, n that
- * are busy get the n+1st part each, and there is always something left for one that starts. Connections of one peer are a
- * group: where several of it are busy, these leave an eighth to others. What a peer was granted it may
- * use until it learns of less. It has one call fewer under way with each reply that it gets, so a share shrinks by one
- * a reply, down to the grant; when nothing was heard for long enough that the peer has all replies, at once.
+ * A grant may double with each reply, up to what nobody has: so one that is busy alone gets half of
+ * the queue, n that are busy get the n+1st part each, and there is always something left for one
+ * that starts. Connections of one peer are a group: where several of it are busy, these leave an
+ * eighth to others. What a peer was granted it may use until it learns of less. It has one call
+ * fewer under way with each reply that it gets, so a share shrinks by one a reply, down to the
+ * grant; when nothing was heard for long enough that the peer has all replies, at once.
  */
 
 #include "weir_common.h"

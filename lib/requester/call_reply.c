@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A reply came, or the Send of a call was done with. What the peer says is checked against what the call
- * offered; a reply that is not sound is dropped and counted (RFC 8166 section 4.5). One with chunks where
- * the call offered none ends the call with an error (section 6.1).
+ * A reply came, or the Send of a call was done with. What the peer says is checked against what the
+ * call offered; a reply that is not sound is dropped and counted (RFC 8166 section 4.5). One with
+ * chunks where the call offered none ends the call with an error (section 6.1).
  */
 #include "call_end.h"
 
@@ -180,7 +180,10 @@ static inline void take_credits(struct requester *req, const struct weir_call *c
 		req->conn->ep.engine->stats.zero_grants++;
 }
 
-/* Whether the reply has a Reply chunk or used Write chunks where the call offered none. Directions for results are no chunks. */
+/*
+ * Whether the reply has a Reply chunk or used Write chunks where the call offered none. Directions
+ * for results are no chunks.
+ */
 static bool has_unoffered(const struct weir_call *call, const struct rdma1_header *hdr)
 {
 	uint32_t offered = call->plan.use_write_list && call->rtr_base == 0 ? call->nresults : 0, i = 0;
@@ -197,9 +200,10 @@ static bool has_unoffered(const struct weir_call *call, const struct rdma1_heade
 }
 
 /*
- * A reply's chunks are not those that the call offered. If the responder reduced what could not be reduced, the call
- * ends with an error, because no other reply is to come (RFC 8166 section 6.1). Otherwise the header is in error: nothing
- * that it says is taken, its credits neither, and the call goes on to wait for a reply (section 4.5).
+ * A reply's chunks are not those that the call offered. If the responder reduced what could not be
+ * reduced, the call ends with an error, because no other reply is to come (RFC 8166 section 6.1).
+ * Otherwise the header is in error: nothing that it says is taken, its credits neither, and the
+ * call goes on to wait for a reply (section 4.5).
  */
 static __attribute__((noinline)) void refuse_chunks(struct weir_call *call, const struct rdma1_header *hdr)
 {

@@ -7,10 +7,11 @@
  * the longest time ends, and the newcomer waits until that one is freed. (With one fewer, two peers would take the last place
  * from each other for ever.)
  *
- * Many peers that hold one connection each must not keep the others out either: one user can have many UIDs, and one host many
- * addresses. A newcomer whose peer holds none therefore takes the place of the connection that was idle longest of all, if no
- * call came on it for IDLE_MIN_NS. Two peers that want the same place can thus take it from each other once in that time only.
- * Else the newcomer is refused.
+ * Many peers that hold one connection each must not keep the others out either: one user can have
+ * many UIDs, and one host many addresses. A newcomer whose peer holds none therefore takes the
+ * place of the connection that was idle longest of all, if no call came on it for IDLE_MIN_NS. Two
+ * peers that want the same place can thus take it from each other once in that time only. Else the
+ * newcomer is refused.
  */
 #include "responder.h"
 
@@ -23,12 +24,21 @@
 
 /* Over shm, a connection whose peer is writing to this side's memory takes two seconds to end. */
 #define PLACE_WAIT_NS 5000000000u
-/* No shorter pause between two calls costs a peer its only connection. doc/limits.rst names this time. */
+/*
+ * No shorter pause between two calls costs a peer its only connection. doc/limits.rst names this
+ * time.
+ */
 #define IDLE_MIN_NS 10000000000u
-/* Connections that are looked at for an idle one. Those that are busy are moved to the end of their lists. */
+/*
+ * Connections that are looked at for an idle one. Those that are busy are moved to the end of their
+ * lists.
+ */
 #define LOOKS_MAX 16u
 
-/* A newcomer that waits for a place. Few can wait, and peers share their number: a peer that holds fewer displaces another's. */
+/*
+ * A newcomer that waits for a place. Few can wait, and peers share their number: a peer that holds
+ * fewer displaces another's.
+ */
 struct arrival {
 	struct engine_endpoint ep;
 	struct backlog_entry waiting; /* in the engine's arrivals; its peer is the account's address */
@@ -118,7 +128,10 @@ static struct weir_conn *longest_idle(struct weir_engine *engine, struct engine_
 	return conn_of(TAILQ_FIRST(&peer->members));
 }
 
-/* Of the connections of all peers, the one that was idle longest. NULL: none was idle for IDLE_MIN_NS. */
+/*
+ * Of the connections of all peers, the one that was idle longest. NULL: none was idle for
+ * IDLE_MIN_NS.
+ */
 static struct weir_conn *long_idle_of_any(struct weir_engine *engine)
 {
 	for (uint32_t i = 0; i < LOOKS_MAX; i++) {
@@ -238,7 +251,10 @@ void responder_drop_arrivals(struct weir_engine *engine, const struct program_ta
 	}
 }
 
-/* Of those that wait, when no more may, the one that gives way to a newcomer. NULL: none, as no peer holds at least two more. */
+/*
+ * Of those that wait, when no more may, the one that gives way to a newcomer. NULL: none, as no
+ * peer holds at least two more.
+ */
 static struct arrival *find_displaced(const struct weir_engine *engine, const struct engine_peer *newcomer,
 				      const struct backlog_peer *key)
 {
@@ -259,8 +275,10 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 	struct arrival *arrival, *displaced = NULL;
 	bool has_free = engine->nending > engine->arrivals.n; /* soon, and not for those who wait already */
 
-	/* Only where it came to, as it ends with the listener: on another engine it is refused, and finds a place when its peer
-	 * tries again. */
+	/*
+	 * Only where it came to, as it ends with the listener: on another engine it is refused, and
+	 * finds a place when its peer tries again.
+	 */
 	if (engine != handover->listening) {
 		if (!has_free)
 			(void)evict_for(engine, account);

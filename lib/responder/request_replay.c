@@ -55,8 +55,9 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 		cred->flavor,
 		is_constant ? cred->len_bytes : 0,
 		/*
-		 * Over shm, programs trust these more than the credential. The address does not distinguish
-		 * users: processes of other PID namespaces share one, and each PID is assigned again.
+		 * Over shm, programs trust these more than the credential. The address does not
+		 * distinguish users: processes of other PID namespaces share one, and each PID is
+		 * assigned again.
 		 */
 		who->has_credentials,
 		who->has_credentials ? who->uid : 0,

@@ -28,7 +28,10 @@ enum driver_shortfall {
 	DRIVER_WINDOWS_UNBOUNDED = 32,
 	/* 8 bits of a window's key change with each bind: the 257th key is the first one again. */
 	DRIVER_WINDOW_KEYS_256 = 64,
-	/* An access to memory of a side that exposes nothing does not fail: it waits for a region that never comes. */
+	/*
+	 * An access to memory of a side that exposes nothing does not fail: it waits for a region
+	 * that never comes.
+	 */
 	DRIVER_UNEXPOSED_UNANSWERED = 128,
 };
 

@@ -480,7 +480,10 @@ static void qp_destroy__keeps_the_peer_off_before_it_hears(void **state)
 	touches_nothing_behind_the_end(*state, true);
 }
 
-/* b has registered memory with all rights, but makes no calls: a gets nothing by its key, however it has learnt it. */
+/*
+ * b has registered memory with all rights, but makes no calls: a gets nothing by its key, however
+ * it has learnt it.
+ */
 static void opens_nothing(struct conf *c, enum fabric_op op)
 {
 	struct fabric_sge sge = conf_sge(&c->a, 0, 8);

@@ -213,7 +213,10 @@ static bool is_waiting(const struct fabric_listener *listener, uint32_t uid)
 	return is;
 }
 
-/* Requests of one user take all places while the engine's thread does not look. A request of another user displaces one of them. */
+/*
+ * Requests of one user take all places while the engine's thread does not look. A request of
+ * another user displaces one of them.
+ */
 static void request__of_another_user_displaces_those_of_a_flood(void **state)
 {
 	bool is_there = false;

@@ -58,8 +58,8 @@ static void stop_listening(FILE *usual_out, FILE *usual_err)
 }
 
 /*
- * The text names its author and is whole lines. The lines between are not looked at: what the command line says is
- * quoted as it is, with its line feeds.
+ * The text names its author and is whole lines. The lines between are not looked at: what the
+ * command line says is quoted as it is, with its line feeds.
  */
 static bool is_explained(void)
 {

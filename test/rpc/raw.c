@@ -70,8 +70,10 @@ void raw_open(struct raw *raw, struct pair *pair)
 	raw->raddr = raw->mr.raddr + MEM_AT;
 }
 
-/* Over shm a driver fetches a region when it is first named, by a thread of its own. Tests that wait until nothing moves any
- * more would not see that, so it is done here. */
+/*
+ * Over shm a driver fetches a region when it is first named, by a thread of its own. Tests that
+ * wait until nothing moves any more would not see that, so it is done here.
+ */
 static void have_region_fetched(struct raw *raw)
 {
 	const struct shm_dev *dev = (const struct shm_dev *)raw->dev;

@@ -2,7 +2,10 @@
 #ifndef RAW_SERVER_H
 #define RAW_SERVER_H
 
-/* What tests of a requester start from: a requester, and a responder that sends what the test says. Included once a program. */
+/*
+ * What tests of a requester start from: a requester, and a responder that sends what the test says.
+ * Included once a program.
+ */
 
 #include "pair_main.h"
 

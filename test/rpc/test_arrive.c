@@ -227,7 +227,10 @@ static void arrive__peers_with_equal_shares_do_not_displace_each_other(void **st
 	use(&ends[5]);
 }
 
-/* One that waits for a place when the listener is closed is refused, so that no connection comes after that. */
+/*
+ * One that waits for a place when the listener is closed is refused, so that no connection comes
+ * after that.
+ */
 static void arrive__ends_with_the_listener(void **state)
 {
 	int opened;
@@ -249,7 +252,10 @@ static void arrive__ends_with_the_listener(void **state)
 	assert_int_equal(pair.server_opened, opened);
 }
 
-/* A peer that takes all the turns to wait for a place gives one of them to a peer that holds nothing. */
+/*
+ * A peer that takes all the turns to wait for a place gives one of them to a peer that holds
+ * nothing.
+ */
 static void arrive__one_peer_does_not_take_all_turns(void **state)
 {
 	int *closed[] = {&ends[4].closed, &ends[5].closed};
@@ -264,7 +270,10 @@ static void arrive__one_peer_does_not_take_all_turns(void **state)
 		assert_true(i < 100000);
 		poll_all();
 	}
-	/* The third peer's request comes before the server's next tick, at which those that wait may find their places. */
+	/*
+	 * The third peer's request comes before the server's next tick, at which those that wait
+	 * may find their places.
+	 */
 	begin(third, &ends[6]);
 	weir_engine_poll(third, 0, pair.now_ns);
 	sim_run_until(pair.world, pair.now_ns + STEP_NS * 10);
@@ -280,7 +289,9 @@ static void arrive__one_peer_does_not_take_all_turns(void **state)
 	assert_int_equal(ends[6].closed, 0);
 }
 
-/* Two peers hold one connection each, and no more fit. A third peer, which has none, has an engine. */
+/*
+ * Two peers hold one connection each, and no more fit. A third peer, which has none, has an engine.
+ */
 static void fill_by_two_peers(void)
 {
 	pair.server->profile.connections = 2;
@@ -305,7 +316,9 @@ static void arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle(void **
 	assert_int_equal(ends[1].closed, 1);
 	assert_int_equal(ends[0].closed, 0);
 	assert_int_equal(stats().connections_evicted, 1);
-	/* The peer that lost its place does not take another one until that was idle for as long. */
+	/*
+	 * The peer that lost its place does not take another one until that was idle for as long.
+	 */
 	is_refused(other, &ends[5]);
 	use(&ends[0]);
 	assert_int_equal(stats().connections_evicted, 1);

@@ -124,9 +124,12 @@ static void peer_account__is_of_all_connections_of_a_peer(void **state)
 	assert_int_equal(account->nconnections, 1);
 }
 
-/* A responder exposes nothing (RFC 8166 section 3.1). With the policy 'pool', the key of its buffers for Long Calls and Reply
- * chunks exists and can be guessed, but its connections give no rights by it. Over shm the peer is not given the memory, and a peer
- * that asks is refused after the driver's wait for memory that is still to come. */
+/*
+ * A responder exposes nothing (RFC 8166 section 3.1). With the policy 'pool', the key of its
+ * buffers for Long Calls and Reply chunks exists and can be guessed, but its connections give no
+ * rights by it. Over shm the peer is not given the memory, and a peer that asks is refused after
+ * the driver's wait for memory that is still to come.
+ */
 static void expose__a_responder_gives_no_memory(void **state)
 {
 	static struct raw raw;
@@ -161,7 +164,9 @@ static int teardown_replay(void **state)
 	return teardown(state);
 }
 
-/* The same bytes each time, with the same XID. Returns how many such calls the program was given. */
+/*
+ * The same bytes each time, with the same XID. Returns how many such calls the program was given.
+ */
 static int call_again(struct raw *raw)
 {
 	struct words m = {0}, r = {0};
@@ -178,8 +183,8 @@ static int call_again(struct raw *raw)
 }
 
 /*
- * Processes of other PID namespaces share an address, and a PID is assigned again. The test lets the connection be another
- * user's between two calls.
+ * Processes of other PID namespaces share an address, and a PID is assigned again. The test lets
+ * the connection be another user's between two calls.
  */
 static void replay__is_for_the_same_user_alone(void **state)
 {

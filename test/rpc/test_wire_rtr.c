@@ -458,7 +458,10 @@ static void group__one_that_does_not_end_gives_its_buffers_back(void **state)
 	struct words m;
 
 	(void)state;
-	/* For this test only: over a device, the transmissions of a group may be further apart than that. */
+	/*
+	 * For this test only: over a device, the transmissions of a group may be further apart than
+	 * that.
+	 */
 	pair.server->profile.group_timeout_ms = 20;
 	for (uint32_t i = 0; i < 30; i++) { /* more than there are receives */
 		int before = (int)stats().group_timeouts;

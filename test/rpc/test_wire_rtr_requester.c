@@ -501,7 +501,10 @@ static void reply__one_that_does_not_end_gives_its_buffers_back(void **state)
 	begin(16, 7);
 	call(8, 12000);
 	xid = expect_call(XMTREQ, 1, 3);
-	/* For this test only: over a device, the transmissions of a group may be further apart than that. */
+	/*
+	 * For this test only: over a device, the transmissions of a group may be further apart than
+	 * that.
+	 */
 	pair.client->profile.group_timeout_ms = 20;
 	for (uint32_t i = 0; i < 30; i++) {
 		r = xmtresp(xid, 3, 28);

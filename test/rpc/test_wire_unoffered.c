@@ -92,7 +92,10 @@ static void reply__with_chunks_that_were_not_offered_to_another_xid_is_dropped(v
 	raw_send_words(&raw, &m);
 	m = long_reply_to(call.w[0] + 1, 4);
 	raw_send_words(&raw, &m);
-	/* The header is its own call's, and the RPC message another's: the header is in error (4.5.2). */
+	/*
+	 * The header is its own call's, and the RPC message another's: the header is in error
+	 * (4.5.2).
+	 */
 	m = reduced_reply_to(call.w[0], 4, 1);
 	m.w[13] ^= htobe32(1);
 	raw_send_words(&raw, &m);

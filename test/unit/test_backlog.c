@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which requests for connections wait at a listener: no peer keeps others out, and none displaces others for ever. */
+/*
+ * Which requests for connections wait at a listener: no peer keeps others out, and none displaces
+ * others for ever.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

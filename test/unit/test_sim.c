@@ -210,7 +210,10 @@ static void local_inv__of_what_the_peer_has_invalidated(void **state)
 	sim_net_close();
 }
 
-/* Two places, which one peer takes: its next request displaces its own, and one of another peer as well. */
+/*
+ * Two places, which one peer takes: its next request displaces its own, and one of another peer as
+ * well.
+ */
 static void listen__backlog_is_shared_by_peers(void **state)
 {
 	struct fabric_qp *qps[3], *other;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests for connections that wait for the engine's thread (RDMA_CM_EVENT_CONNECT_REQUEST): peers share the places of a
- * listener by their addresses, and what gives way is rejected, destroyed and counted. There is no device here: the events are made
- * by hand, and the calls of librdmacm are the test's.
+ * Requests for connections that wait for the engine's thread (RDMA_CM_EVENT_CONNECT_REQUEST): peers
+ * share the places of a listener by their addresses, and what gives way is rejected, destroyed and
+ * counted. There is no device here: the events are made by hand, and the calls of librdmacm are the
+ * test's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,7 +132,9 @@ static bool is_gone(const struct rdma_cm_id *id)
 	return is_destroyed[id - ids];
 }
 
-/* A flood from one address displaces its own requests, and not those of an address that makes few. */
+/*
+ * A flood from one address displaces its own requests, and not those of an address that makes few.
+ */
 static void request__one_address_does_not_hold_all_places(void **state)
 {
 	const struct rdma_cm_id *mine;
@@ -184,7 +187,10 @@ static void request__refused_where_no_other_address_has_more(void **state)
 	assert_false(is_gone(request("198.51.100.1")));
 }
 
-/* The peer gives up before the engine polls. The request keeps its place until then, and may be displaced. */
+/*
+ * The peer gives up before the engine polls. The request keeps its place until then, and may be
+ * displaced.
+ */
 static void request__displaced_after_its_peer_has_left(void **state)
 {
 	struct rdma_cm_event event = {.event = RDMA_CM_EVENT_DISCONNECTED};
