@@ -88,6 +88,7 @@ static int serve(const struct options *options, struct server *server, int fd)
 {
 	struct mountd *mountd = NULL;
 	struct rpcbind rpcbind;
+	bool is_drained;
 	int rc = 0;
 
 	client_rules_read_ports(CLIENT_RULES_PORTS_PATH);
@@ -119,11 +120,12 @@ static int serve(const struct options *options, struct server *server, int fd)
 		}
 		rpcbind_withdraw(&rpcbind);
 	}
-	mountd_stop(mountd);
-	if (!server_stop(server)) {
+	is_drained = mountd_stop(mountd);
+	if (!server_drain(server) || !is_drained) {
 		fflush(NULL);
 		_exit(EXIT_HUNG);
 	}
+	server_stop(server);
 	if (rc != 0)
 		return EXIT_START;
 	return server->is_lost ? EXIT_LOST : EXIT_OK;

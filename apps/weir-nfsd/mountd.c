@@ -232,18 +232,29 @@ int mountd_start(struct mountd *mountd)
 	return -rc;
 }
 
-void mountd_stop(struct mountd *mountd)
+bool mountd_stop(struct mountd *mountd)
 {
+	uint64_t end_ns = server_now_ns() + SERVER_DRAIN_S * 1000000000ull;
+
 	if (!mountd)
-		return;
+		return true;
 	mountd->stop = true;
 	/* It may wait for an answer of a poller's. */
 	while (mountd->has_thread && pthread_tryjoin_np(mountd->thread, NULL) != 0) {
+		if (server_now_ns() >= end_ns) {
+			fprintf(stderr,
+				"weir-nfsd: MOUNT looks for a directory in a file system that has not "
+				"answered for %u seconds: ending without waiting for it. See 'dmesg' for the "
+				"disk, host or process that it waits for\n",
+				SERVER_DRAIN_S);
+			return false;
+		}
 		server_poll(mountd->server);
 		sched_yield();
 	}
 	rpc_tcp_destroy(mountd->tcp);
 	free(mountd);
+	return true;
 }
 
 uint32_t mountd_port(const struct mountd *mountd)

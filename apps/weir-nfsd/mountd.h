@@ -17,8 +17,12 @@ int mountd_open(struct server *server, const char *host, uint32_t port, bool is_
 		struct mountd **mountd);
 /* Begin to answer. 0, or -errno, which was said on standard error. NULL is allowed. */
 int mountd_start(struct mountd *mountd);
-/* When no poller runs any more: this thread polls for them until MOUNT's has ended. NULL is allowed. */
-void mountd_stop(struct mountd *mountd);
+/*
+ * When no poller runs any more: this thread polls for them until MOUNT's has ended. NULL is allowed.
+ * Returns false after a message if MOUNT waits for a file system that does not answer. Its thread
+ * then uses the server, of which nothing can be released.
+ */
+bool mountd_stop(struct mountd *mountd);
 uint32_t mountd_port(const struct mountd *mountd);
 
 #endif

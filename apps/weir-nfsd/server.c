@@ -16,7 +16,6 @@
 #define TRANSFER_MAX (1u << 20)
 #define READDIR_MAX  (64u << 10)
 #define READDIR_MIN  (4u << 10)
-#define DRAIN_S	     10u /* for what is under way when the server stops */
 
 static uint32_t smaller(uint64_t a, uint32_t b)
 {
@@ -309,7 +308,7 @@ static void say_what_hangs(const struct server *server)
 				"in a crash. See 'dmesg' and 'findmnt --target %s' for the disk, host or "
 				"process that it waits for; until that answers, the kernel may keep this "
 				"process\n",
-				export->name, export->path, DRAIN_S, export->path);
+				export->name, export->path, SERVER_DRAIN_S, export->path);
 	}
 }
 
@@ -320,7 +319,7 @@ static void say_what_hangs(const struct server *server)
  */
 static bool drain(struct server *server)
 {
-	uint64_t end_ns = server_now_ns() + DRAIN_S * 1000000000ull;
+	uint64_t end_ns = server_now_ns() + SERVER_DRAIN_S * 1000000000ull;
 
 	while (is_busy(server)) {
 		if (server_now_ns() >= end_ns) {
@@ -335,15 +334,18 @@ static bool drain(struct server *server)
 	return true;
 }
 
-bool server_stop(struct server *server)
+bool server_drain(struct server *server)
 {
 	server->is_single = server->is_stopping = true;
 	weir_listener_close(server->listener);
-	if (server->listener) {
-		server_poll(server); /* connections on their way to an engine */
-		if (!drain(server))
-			return false;
-	}
+	if (!server->listener)
+		return true;
+	server_poll(server); /* connections on their way to an engine */
+	return drain(server);
+}
+
+void server_stop(struct server *server)
+{
 	/* Connections end before the exports. */
 	for (uint32_t i = 0; i < server->npollers; i++)
 		weir_engine_destroy(server->pollers[i].engine);
@@ -353,7 +355,6 @@ bool server_stop(struct server *server)
 	for (uint32_t i = 0; i < server->npollers; i++)
 		poller_fini(&server->pollers[i]);
 	exports_free(&server->exports);
-	return true;
 }
 
 uint64_t server_now_ns(void)

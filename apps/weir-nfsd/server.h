@@ -34,14 +34,19 @@ struct server {
  * server_start(). Returns 0, or -errno, for which the reason was printed on standard error.
  */
 int server_prepare(struct server *server);
-/* server->exports and server->stop are set, the rest zero. 0 or -errno, said on standard error; then server_stop() is to be called, too. */
+/* server->exports and server->stop are set, the rest zero. 0 or -errno, said on standard error; then server_drain() and server_stop() are to be called, too. */
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
 		 const char *state);
+/* What is under way when the server stops, and MOUNT's thread, may take so long. */
+#define SERVER_DRAIN_S 10u
 /*
- * Returns false after a message if the file system of an export does not answer: then the process
- * has to end at once, by _exit().
+ * Take no more calls, and let those that are under way come to their end. Returns false after a
+ * message if the file system of an export does not answer: then the process has to end at once, by
+ * _exit().
  */
-bool server_stop(struct server *server);
+bool server_drain(struct server *server);
+/* Release everything, after server_drain(). */
+void server_stop(struct server *server);
 /* Poll, on this thread and as many more as there are lcores, until *server->stop, which is set here when the device is lost. 0,
  * or -errno, said on standard error: a thread could not be made. */
 int server_run(struct server *server);

@@ -3,6 +3,7 @@
  * A file system below an export that hangs: its callers are told to come back, and nobody else
  * notices. Root only.
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
@@ -30,6 +31,7 @@ static char hangs[96]; /* the directory */
 static struct client other;
 static struct nfs3_fh *vol; /* the root of an export that does not hang */
 static struct nfs3_fh files[FUSE_FILES], steady, plain;
+static char mount_port[8];
 
 static int setup_group(void **state)
 {
@@ -60,11 +62,30 @@ static void look_up_files(void)
 	steady = files[FUSE_FILES - 1];
 }
 
+static struct sockaddr_in mount_address(in_port_t port)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+/* A port for MOUNT that nobody uses at present. */
+static void find_port(void)
+{
+	struct sockaddr_in at = mount_address(0);
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	close(fd);
+	snprintf(mount_port, sizeof(mount_port), "%u", ntohs(at.sin_port));
+}
+
 static int setup_hung(void **state)
 {
 	static int serial;
 	char exports[96], dir[96];
-	const char *args[] = {"--exports", exports, "--state", client_dir, NULL};
+	const char *args[] = {"--exports", exports, "--state", client_dir, "--mount-port", mount_port, NULL};
 	FILE *file;
 
 	(void)state;
@@ -79,6 +100,7 @@ static int setup_hung(void **state)
 	fprintf(file, "[/hangs]\nbackend = dir:%s\nroot_squash = no\n", hangs);
 	fprintf(file, "[/vol]\nbackend = dir:%s\nroot_squash = no\n", dir);
 	fclose(file);
+	find_port();
 	start(args);
 	c->uid = c->gid = 0;
 	client_join(&other, c);
@@ -372,6 +394,54 @@ static void stop__does_not_wait_for_what_hangs(void **state)
 	c->server = 0;
 }
 
+/* A call of MNT for a directory below the export that hangs. Returns the socket. */
+static int begin_mnt(void)
+{
+	const struct sockaddr_in at = mount_address(htons((in_port_t)strtoul(mount_port, NULL, 10)));
+	const char path[12] = "/hangs/f0";
+	const uint32_t words[] = {
+		htonl(0x80000000u | (11 * 4 + sizeof(path))), /* the mark of the only fragment */
+		htonl(1),				      /* XID */
+		0,
+		htonl(2),
+		htonl(100005),
+		htonl(3),
+		htonl(1), /* a CALL of MNT */
+		0,
+		0,
+		0,
+		0,	  /* AUTH_NONE, twice */
+		htonl(9), /* bytes of the path */
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(send(fd, words, sizeof(words), MSG_MORE), sizeof(words));
+	assert_int_equal(send(fd, path, sizeof(path), 0), sizeof(path));
+	return fd;
+}
+
+static void stop__does_not_wait_for_mount(void **state)
+{
+	char path[96];
+	int status, fd;
+
+	(void)state;
+	need_fuse();
+	snprintf(path, sizeof(path), "%s/said", client_dir);
+	fuse_withhold(FUSE_LOOKUP);
+	fd = begin_mnt();
+	wait_withheld(1);
+	kill(c->server, SIGTERM);
+	assert_true(wait_for_text(path, "MOUNT looks for a directory"));
+	fuse_release();
+	close(fd);
+	assert_int_equal(waitpid(c->server, &status, 0), c->server);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EXIT_HUNG);
+	c->server = 0;
+}
+
 /* What has hung before it stops is no reason not to end well. */
 static void stop__after_all_came_back(void **state)
 {
@@ -406,6 +476,7 @@ int main(int argc, char **argv)
 						teardown_hung),
 		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_what_hangs, setup_said,
 						teardown_hung),
+		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_mount, setup_said, teardown_hung),
 		cmocka_unit_test_setup_teardown(stop__after_all_came_back, setup_hung, teardown_hung),
 	};
 
