@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "ram.h"
+
 #define NBUCKETS 8192u
 
 int ram_fs_make(struct ram_fs *fs, struct export *export, uint32_t ninodes, struct ram_inode **root)

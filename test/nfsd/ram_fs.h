@@ -3,7 +3,11 @@
 #define RAM_FS_H
 
 /* A file system of the back end ram that has no server: its inodes and names only. */
-#include "ram.h"
+#include <stdint.h>
+
+struct export;
+struct ram_fs;
+struct ram_inode;
 
 /* Make it, with an empty root, for so many inodes and twice as many names. Returns 0, or -1 if there is no memory. */
 int ram_fs_make(struct ram_fs *fs, struct export *export, uint32_t ninodes, struct ram_inode **root);
