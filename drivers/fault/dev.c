@@ -91,40 +91,70 @@ static int refuse_driver(const char *over)
 	return refuse("over", over, over ? "expected one of " : "it is missing: expected one of ", names);
 }
 
-/* Open the device underneath, as 'over' says. It says what it has against options that it does not know. */
-static int open_inner(const struct fabric_dev_config *config, const struct options *options,
-		      struct fabric_dev **inner)
+/*
+ * Options, and the driver underneath that 'over' names in them. *args is to be freed when *options is
+ * no longer needed.
+ */
+static int parse_options(const char *text, struct options *options, struct rte_kvargs **args,
+			 const struct fabric_ops **inner)
 {
-	const struct fabric_ops *ops = options->over ? fabric_driver_find(options->over) : NULL;
-	struct fabric_dev_config its = *config;
+	int rc = 0;
 
-	if (!ops || ops == &fault_ops)
-		return refuse_driver(options->over);
-	its.options = options->inner;
-	return ops->open(&its, inner);
+	*options = (struct options){.kinds = FAULT_ALL, .seed = 1, .how = FAULT_SOME_HOW};
+	*args = rte_kvargs_parse(text ? text : "", NULL);
+	if (!*args)
+		return refuse(text, NULL, "expected " OPTIONS, "");
+	for (uint32_t i = 0; i < (*args)->count && rc == 0; i++)
+		rc = parse_option(options, (*args)->pairs[i].key, (*args)->pairs[i].value);
+	if (rc != 0)
+		return rc;
+	*inner = options->over ? fabric_driver_find(options->over) : NULL;
+	return *inner && *inner != &fault_ops ? 0 : refuse_driver(options->over);
+}
+
+static int check_options(const char *text)
+{
+	const struct fabric_ops *inner = NULL;
+	struct options options;
+	struct rte_kvargs *args;
+	int rc = parse_options(text, &options, &args, &inner);
+
+	if (rc == 0 && inner->options_check)
+		rc = inner->options_check(options.inner);
+	rte_kvargs_free(args);
+	return rc;
+}
+
+/* The driver underneath prints why it refuses its options. */
+static int open_over(const struct fabric_dev_config *config, const struct fabric_ops *ops,
+		     const struct options *options, struct fault_dev **dev)
+{
+	struct fabric_dev_config inner = *config;
+	int rc;
+
+	*dev = calloc(1, sizeof(**dev));
+	if (!*dev)
+		return -ENOMEM;
+	inner.options = options->inner;
+	rc = ops->open(&inner, &(*dev)->inner);
+	if (rc != 0)
+		free(*dev);
+	return rc;
 }
 
 static int fault_open(const struct fabric_dev_config *config, struct fabric_dev **out)
 {
-	struct options options = {.kinds = FAULT_ALL, .seed = 1, .how = FAULT_SOME_HOW};
-	struct rte_kvargs *args = rte_kvargs_parse(config->options ? config->options : "", NULL);
+	const struct fabric_ops *inner = NULL;
+	struct options options;
+	struct rte_kvargs *args;
 	struct fault_dev *dev;
-	int rc = 0;
+	int rc = parse_options(config->options, &options, &args, &inner);
 
-	if (!args)
-		return refuse(config->options, NULL, "expected " OPTIONS, "");
-	for (uint32_t i = 0; i < args->count && rc == 0; i++)
-		rc = parse_option(&options, args->pairs[i].key, args->pairs[i].value);
-	dev = rc == 0 ? calloc(1, sizeof(*dev)) : NULL;
-	if (rc == 0 && !dev)
-		rc = -ENOMEM;
 	if (rc == 0)
-		rc = open_inner(config, &options, &dev->inner);
+		rc = open_over(config, inner, &options, &dev);
 	rte_kvargs_free(args); /* 'over' is in there */
-	if (rc != 0) {
-		free(dev);
+	if (rc != 0)
 		return rc;
-	}
 	dev->ops = dev->inner->ops;
 	dev->base.ops = &fault_ops;
 	dev->base.attr = dev->inner->attr;
@@ -257,6 +287,7 @@ const struct fabric_ops fault_ops = {
 	.summary =
 		"makes another driver fail, for tests: over, seed, kinds (joined by +), nth, rate, status; "
 		"others are that driver's",
+	.options_check = check_options,
 	.open = fault_open,
 	.stop = fault_stop,
 	.close = fault_close,

@@ -216,10 +216,10 @@ static int check_together(const struct load *load, const struct weir_profile *pr
 	if (!ops)
 		return fail_driver(load, load->lines[profile_key_find("engine", "driver") - profile_keys],
 				   profile->driver);
-	if (profile->driver_options[0] != '\0' && ops->options_check &&
-	    ops->options_check(profile->driver_options) != 0)
+	/* Also where there are none: a driver may need some. */
+	if (ops->options_check && ops->options_check(profile->driver_options) != 0)
 		return fail(load, load->lines[key - profile_keys],
-			    "[engine] driver_options: '%.64s' are none of driver %s: %s",
+			    "[engine] driver_options: '%.64s' are not valid for driver %s: %s",
 			    profile->driver_options, ops->name, ops->summary);
 	key = profile_conflict(profile, ops, why, sizeof(why));
 	return key ? fail_value(load, load->lines[key - profile_keys], key, why) : 0;

@@ -268,7 +268,7 @@ class Mistakes(unittest.TestCase):
         for side in ([], ['--threads'], ['--connect', 'weir-test-nobody'], ['--listen', 'weir-test-nobody']):
             done = run(*side, '--driver-options', 'bogus=1', '--lcores', 'any', '--quiet')
             self.assertEqual((done.returncode, done.stdout), (2, ''), done.stderr)
-            self.assertIn("driver_options: 'bogus=1' are none of driver shm", done.stderr)
+            self.assertIn("driver_options: 'bogus=1' are not valid for driver shm", done.stderr)
 
     def test_nobody_listens(self):
         done = run('--connect', 'weir-test-nobody', '--lcores', 'any')

@@ -137,7 +137,16 @@ static void check__what_create_refuses(void **state)
 		uint32_t recv_buffers, target_bytes;
 	} rules[] = {
 		{"no driver 'infiniband' in this build", .driver = "infiniband"},
-		{"driver_options: 'speed=9' are none of", .driver_options = "speed=9"},
+		{"driver_options: 'speed=9' are not valid for driver shm", .driver_options = "speed=9"},
+		{"driver_options: '' are not valid for driver fault", .driver = "fault"},
+		{"driver_options: 'over=none' are not valid for driver fault", .driver = "fault",
+		 .driver_options = "over=none"},
+		{"driver_options: 'over=fault' are not valid for driver fault", .driver = "fault",
+		 .driver_options = "over=fault"},
+		{"driver_options: 'over=shm,speed=9' are not valid for driver fault", .driver = "fault",
+		 .driver_options = "over=shm,speed=9"},
+		{"driver_options: 'over=shm,kinds=x' are not valid for driver fault", .driver = "fault",
+		 .driver_options = "over=shm,kinds=x"},
 		{"[exposure] protection: 'connection' does not go with",
 		 .protection = WEIR_PROTECTION_CONNECTION},
 		{"[exposure] protection: 'connection' does not go with",
