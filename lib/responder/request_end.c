@@ -145,26 +145,6 @@ struct weir_request *request_take(struct responder *responder)
 	return req;
 }
 
-static inline void put_buf(struct mem_buf **buf)
-{
-	if (*buf) {
-		mem_pool_put(*buf);
-		*buf = NULL;
-	}
-}
-
-void request_put_chunks(struct weir_request *req)
-{
-	for (uint32_t i = 0; i < req->nchunks; i++)
-		put_buf(&req->chunk_bufs[i]);
-	req->nchunks = 0;
-	req->nparts = 0;
-	if (req->nbulk > 0)
-		request_count_no_chunks(req);
-	if (__builtin_expect(req->pull_since_ns != 0, 0))
-		request_pull_end(req);
-}
-
 /* What it has by the extension; the next one may be of a connection without. */
 static __attribute__((noinline)) void put_group(struct weir_request *req)
 {
@@ -180,8 +160,8 @@ static __attribute__((noinline)) void put_group(struct weir_request *req)
 /* Those that only some requests have. */
 static __attribute__((noinline)) void put_extra(struct weir_request *req)
 {
-	put_buf(&req->header_buf);
-	put_buf(&req->spill);
+	request_put_buf(&req->header_buf);
+	request_put_buf(&req->spill);
 	if (req->rtr_base != 0)
 		put_group(req);
 	if (req->nchunks > 0)
@@ -190,7 +170,7 @@ static __attribute__((noinline)) void put_extra(struct weir_request *req)
 
 static inline void put_bufs(struct weir_request *req)
 {
-	put_buf(&req->reply);
+	request_put_buf(&req->reply);
 	if (__builtin_expect(req->header_buf || req->spill || req->rtr_base != 0 || req->nchunks > 0, 0))
 		put_extra(req);
 }

@@ -469,8 +469,27 @@ void request_send_error(struct weir_request *req);
 /* request_end.c */
 struct weir_request *request_take(struct responder *responder);
 void request_release(struct weir_request *req);
+static inline void request_put_buf(struct mem_buf **buf)
+{
+	if (*buf) {
+		mem_pool_put(*buf);
+		*buf = NULL;
+	}
+}
+
 /* The buffers that its Read chunks were pulled to. */
-void request_put_chunks(struct weir_request *req);
+static inline void request_put_chunks(struct weir_request *req)
+{
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		request_put_buf(&req->chunk_bufs[i]);
+	req->nchunks = 0;
+	req->nparts = 0;
+	if (req->nbulk > 0)
+		request_count_no_chunks(req);
+	if (__builtin_expect(req->pull_since_ns != 0, 0))
+		request_pull_end(req);
+}
+
 void request_on_tx(struct conn_tx *tx, int error);
 void responder_on_lost(struct weir_conn *conn, int error);
 struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
