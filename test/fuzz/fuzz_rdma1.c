@@ -30,7 +30,7 @@ static const struct rdma1_limits tiny = {
 static void check_one_chunk(const struct rdma1_header *hdr)
 {
 	struct rdma1_segment_iter chunk = {NULL, 0};
-	struct rdma1_segment seg, first;
+	struct rdma1_segment seg = {0}, first;
 	struct rdma1_write_iter writes;
 	bool is_one;
 
