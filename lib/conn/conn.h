@@ -145,10 +145,10 @@ struct weir_conn {
 	void *user;
 	char peer[WEIR_PEER_ADDRESS_BYTES]; /* its address: in logs, and where this side connects to */
 	bool has_identity;		    /* 'identity' is valid */
+	bool is_ending;			    /* it counts in the engine's nending */
 	struct weir_peer identity;
 	struct engine_peer *peer_account; /* never NULL while there is a connection */
 	struct engine_peer_member member; /* of that account, until the connection ends */
-	bool is_ending;			  /* it counts in the engine's nending */
 };
 
 _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_USER_LINES_AT &&
