@@ -179,7 +179,7 @@ static int walk_as(int dir, const char *path, enum nfs3_status *status)
 	return dir;
 }
 
-/* MOUNT's thread has no RDMA device open, so it may act as others. */
+/* A walker of MOUNT's does not use an RDMA device, so it may act as others. */
 static enum nfs3_status dir_walk(struct fs *fs_, const struct cred *cred, const char *path,
 				 struct handle_id *id)
 {

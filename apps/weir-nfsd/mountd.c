@@ -12,6 +12,7 @@
 #include "mount3.h"
 #include "rpc_tcp.h"
 #include "server.h"
+#include "walkers.h"
 
 #define POLL_MS 200
 
@@ -20,6 +21,7 @@ struct mountd {
 	bool has_thread;
 	atomic_bool stop;
 	struct rpc_tcp *tcp;
+	struct walkers *walkers;
 	struct server *server;
 	bool is_local;	      /* NFS is served to this host alone */
 	struct client client; /* of the present call */
@@ -101,22 +103,76 @@ static const struct weir_rpc_auth *believed(const struct mountd *mountd, const s
 	return mountd->is_local && !mountd->client.is_privileged ? &anonymous : auth;
 }
 
-static enum accept_stat do_mnt(struct mountd *mountd, XDR *args, const char *host,
-			       const struct weir_rpc_auth *auth, struct rpc_tcp_results *results)
+/* *results are those of MNT, with *fh if the status is NFS3_OK. */
+static void set_mnt(struct mountd *mountd, enum nfs3_status status, const struct nfs3_fh *fh,
+		    struct rpc_tcp_results *results)
 {
 	struct mount3_mnt_res *res = &mountd->mnt;
-	struct mount3_path path;
 
-	if (!mount3_xdr_path(args, &path))
+	*res = (struct mount3_mnt_res){.nflavors = 2, .flavors = {AUTH_SYS, AUTH_NONE}};
+	res->status = status_of(status);
+	if (status == NFS3_OK)
+		res->fh = *fh;
+	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_mnt_res, res, false};
+}
+
+/* Whether the call is a walker's now. */
+static bool have_walked(struct mountd *mountd, const struct rpc_tcp_call *call, struct walkers_call *walk)
+{
+	walk->id = call->id;
+	walk->client = client_key(&mountd->client);
+	memcpy(walk->host, call->peer->host, sizeof(walk->host));
+	return walkers_add(mountd->walkers, walk) == 0;
+}
+
+/* The root of an export is known. The way to any other directory may lead to what does not answer. */
+static enum accept_stat do_mnt(struct mountd *mountd, const struct rpc_tcp_call *call,
+			       struct rpc_tcp_results *results)
+{
+	struct server *server = mountd->server;
+	struct walkers_call walk;
+	struct mount3_path path;
+	enum nfs3_status status;
+	struct nfs3_fh fh;
+
+	if (!mount3_xdr_path(call->args, &path))
 		return GARBAGE_ARGS;
 	trim(&path);
-	*res = (struct mount3_mnt_res){.nflavors = 2, .flavors = {AUTH_SYS, AUTH_NONE}};
-	res->status = status_of(
-		server_find(mountd->server, &mountd->client, believed(mountd, auth), path.path, &res->fh));
-	if (res->status == MOUNT3_OK)
-		note_mount(&mountd->mounts, host, path.path);
-	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_mnt_res, res};
+	status = walk_begin(&walk.walk, server, &mountd->client, believed(mountd, call->auth), path.path);
+	if (status == NFS3_OK && !walk_is_to_root(&walk.walk)) {
+		results->is_later = have_walked(mountd, call, &walk);
+		if (results->is_later)
+			return SUCCESS;
+		status = NFS3ERR_SERVERFAULT;
+	}
+	if (status == NFS3_OK) {
+		server_root(server, walk.walk.export, &fh);
+		note_mount(&mountd->mounts, call->peer->host, path.path);
+	}
+	set_mnt(mountd, status, &fh, results);
 	return SUCCESS;
+}
+
+/* struct walkers_user */
+static void on_walked(void *arg, const struct walkers_call *call, enum nfs3_status status,
+		      const struct nfs3_fh *fh)
+{
+	struct mountd *mountd = arg;
+	struct rpc_tcp_results results;
+
+	set_mnt(mountd, status, fh, &results);
+	if (rpc_tcp_reply(mountd->tcp, call->id, &results) && status == NFS3_OK)
+		note_mount(&mountd->mounts, call->host, call->walk.path);
+}
+
+static void on_walker(void *arg)
+{
+	rpc_tcp_wake(((struct mountd *)arg)->tcp);
+}
+
+static void on_dropped(void *arg, uint64_t id)
+{
+	walkers_drop(((struct mountd *)arg)->walkers, id);
 }
 
 static enum accept_stat do_umnt(struct mountd *mountd, XDR *args, const char *host)
@@ -138,9 +194,9 @@ static void do_dump(struct mountd *mountd, struct rpc_tcp_results *results)
 
 	res->n = 0;
 	for (uint32_t i = 0; i < all->n; i++)
-		if (server_may_mount(mountd->server, &mountd->client, all->mounts[i].path))
+		if (walk_may_mount(mountd->server, &mountd->client, all->mounts[i].path))
 			res->mounts[res->n++] = all->mounts[i];
-	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_dump_res, res};
+	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_dump_res, res, false};
 }
 
 static void do_export(struct mountd *mountd, struct rpc_tcp_results *results)
@@ -153,7 +209,7 @@ static void do_export(struct mountd *mountd, struct rpc_tcp_results *results)
 		if (mountd->client.rules[i])
 			snprintf(res->exports[res->n++].path, sizeof(res->exports[0].path), "%s",
 				 exports->all[i].name);
-	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_export_res, res};
+	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_export_res, res, false};
 }
 
 static bool may_connect(void *arg, const struct rpc_tcp_peer *peer)
@@ -165,24 +221,23 @@ static bool may_connect(void *arg, const struct rpc_tcp_peer *peer)
 	return client_may_connect(&client, &mountd->server->exports);
 }
 
-static enum accept_stat handle(void *arg, uint32_t proc, XDR *args, const struct rpc_tcp_peer *peer,
-			       const struct weir_rpc_auth *auth, struct rpc_tcp_results *results)
+static enum accept_stat handle(void *arg, const struct rpc_tcp_call *call, struct rpc_tcp_results *results)
 {
 	struct mountd *mountd = arg;
-	const char *host = peer->host;
+	const char *host = call->peer->host;
 
-	client_of_tcp(&mountd->client, host, peer->port, mountd->is_local, &mountd->server->exports);
+	client_of_tcp(&mountd->client, host, call->peer->port, mountd->is_local, &mountd->server->exports);
 
-	switch (proc) {
+	switch (call->proc) {
 	case MOUNT3_NULL:
 		return SUCCESS;
 	case MOUNT3_MNT:
-		return do_mnt(mountd, args, host, auth, results);
+		return do_mnt(mountd, call, results);
 	case MOUNT3_DUMP:
 		do_dump(mountd, results);
 		return SUCCESS;
 	case MOUNT3_UMNT:
-		return do_umnt(mountd, args, host);
+		return do_umnt(mountd, call->args, host);
 	case MOUNT3_UMNTALL:
 		forget_mounts(&mountd->mounts, host, NULL);
 		return SUCCESS;
@@ -198,20 +253,30 @@ static void *run(void *arg)
 {
 	struct mountd *mountd = arg;
 
-	while (!mountd->stop)
+	while (!mountd->stop) {
 		rpc_tcp_poll(mountd->tcp, POLL_MS);
+		walkers_poll(mountd->walkers);
+	}
 	return NULL;
 }
 
 int mountd_open(struct server *server, const char *host, uint32_t port, bool is_local, struct mountd **mountd)
 {
 	struct mountd *m = calloc(1, sizeof(*m));
-	struct rpc_tcp_program program = {MOUNT3_PROGRAM, MOUNT3_VERSION, may_connect, handle, m};
-	int rc = m ? rpc_tcp_create(host, port, &program, &m->tcp) : -ENOMEM;
+	const struct rpc_tcp_program program = {MOUNT3_PROGRAM, MOUNT3_VERSION, may_connect,
+						handle,		on_dropped,	m};
+	const struct walkers_user user = {on_walked, on_walker, m};
+	int rc = -ENOMEM;
 
+	if (m)
+		m->walkers = walkers_create(server, &user);
+	if (m && m->walkers)
+		rc = rpc_tcp_create(host, port, &program, &m->tcp);
 	if (rc != 0) {
 		fprintf(stderr, "weir-nfsd: MOUNT can't listen on %s, port %u: %s\n", host, port,
 			strerror(-rc));
+		if (m)
+			walkers_destroy(m->walkers);
 		free(m);
 		return rc;
 	}
@@ -232,27 +297,41 @@ int mountd_start(struct mountd *mountd)
 	return -rc;
 }
 
+/* Whether no thread of MOUNT runs any more; if not, *export is one that it waits for, or NULL. */
+static bool has_ended(struct mountd *mountd, const struct export **export)
+{
+	*export = NULL;
+	if (mountd->has_thread && pthread_tryjoin_np(mountd->thread, NULL) != 0)
+		return false;
+	mountd->has_thread = false;
+	*export = walkers_end(mountd->walkers);
+	return !*export;
+}
+
 bool mountd_stop(struct mountd *mountd)
 {
 	uint64_t end_ns = server_now_ns() + SERVER_DRAIN_S * 1000000000ull;
+	const struct export *export;
 
 	if (!mountd)
 		return true;
 	mountd->stop = true;
-	/* It may wait for an answer of a poller's. */
-	while (mountd->has_thread && pthread_tryjoin_np(mountd->thread, NULL) != 0) {
+	rpc_tcp_wake(mountd->tcp);
+	/* A walker may wait for an answer of a poller's. */
+	while (!has_ended(mountd, &export)) {
 		if (server_now_ns() >= end_ns) {
 			fprintf(stderr,
-				"weir-nfsd: MOUNT looks for a directory in a file system that has not "
-				"answered for %u seconds: ending without waiting for it. See 'dmesg' for the "
-				"disk, host or process that it waits for\n",
-				SERVER_DRAIN_S);
+				"weir-nfsd: MOUNT looks for a directory of export %s in a file system that "
+				"has not answered for %u seconds: ending without waiting for it. See 'dmesg' "
+				"for the disk, host or process that it waits for\n",
+				export ? export->name : "?", SERVER_DRAIN_S);
 			return false;
 		}
 		server_poll(mountd->server);
 		sched_yield();
 	}
 	rpc_tcp_destroy(mountd->tcp);
+	walkers_destroy(mountd->walkers);
 	free(mountd);
 	return true;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All descriptors are non-blocking. A connection's bytes are kept until there is a whole record (RFC 5531 section 11), which is
- * answered; what the socket does not take of the reply is kept too, and nothing more is read from there before it is gone. Each
- * connection gets one call answered in turn.
+ * answered; what the socket does not take of the reply is kept too, and nothing more is read from there before it is gone. Nor is
+ * anything read while a call is to be answered later. Each connection gets one call answered in turn.
  */
 #include "rpc_tcp.h"
 
@@ -14,22 +14,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "mount3.h"
+#include "tcp_listen.h"
 
 #define LAST_FRAGMENT	 0x80000000u
 #define MARK_BYTES	 4u
 #define NO_DESCRIPTOR_MS 50
+#define OTHER_FDS	 2u  /* that poll() waits for beside the connections */
 #define ACCEPTS_MAX	 16u /* in a row, before those that are there have their turn */
 
 struct conn {
 	int fd;
 	bool is_ended;	   /* the peer sends no more */
-	uint64_t since_ms; /* the latest whole call, or the connect */
-	uint64_t turn;	   /* the same, in the order in which they came */
+	uint64_t since_ms; /* the latest whole call, the connect, or a reply that came later */
+	uint64_t turn;	   /* the latest whole call, or the connect, in the order in which they came */
+	uint64_t later;	   /* the call that is to be answered later, or 0 */
+	uint32_t xid;	   /* of that call */
 	struct rpc_tcp_peer peer;
 	uint32_t have;
 	uint8_t in[RPC_TCP_CALL_MAX];
@@ -40,8 +45,9 @@ struct conn {
 struct rpc_tcp {
 	struct rpc_tcp_program program;
 	int fd;
+	int wake_fd; /* an eventfd */
 	uint32_t port;
-	uint64_t turns;
+	uint64_t turns, calls;
 	uint32_t n;
 	struct conn *conns[RPC_TCP_CONNS_MAX];
 	char reply[MARK_BYTES + RPC_TCP_REPLY_MAX];
@@ -130,14 +136,37 @@ static enum auth_stat check_auth(const struct weir_rpc_auth *auth)
 	return auth->flavor == AUTH_NONE ? AUTH_OK : AUTH_REJECTEDCRED;
 }
 
-/* A call that was decoded as far as its arguments. */
-static void accept_call(struct rpc_tcp *tcp, const struct conn *conn, const struct call_body *call,
-			const struct weir_rpc_auth *auth, XDR *args, struct rpc_msg *reply)
+static void accept_reply(struct rpc_msg *reply)
 {
-	struct rpc_tcp_results results = {(xdrproc_t)mount3_xdr_nothing, NULL};
-
 	reply->rm_reply.rp_stat = MSG_ACCEPTED;
 	reply->acpted_rply.ar_verf = _null_auth;
+}
+
+static void set_results(struct rpc_msg *reply, const struct rpc_tcp_results *results)
+{
+	reply->acpted_rply.ar_stat = SUCCESS;
+	reply->acpted_rply.ar_results.proc = results->filter;
+	reply->acpted_rply.ar_results.where = results->results;
+}
+
+static enum accept_stat handle(struct rpc_tcp *tcp, struct conn *conn, uint32_t proc,
+			       const struct weir_rpc_auth *auth, XDR *args, struct rpc_tcp_results *results)
+{
+	const struct rpc_tcp_call call = {++tcp->calls, proc, args, &conn->peer, auth};
+	enum accept_stat stat = tcp->program.handle(tcp->program.arg, &call, results);
+
+	if (stat == SUCCESS && results->is_later)
+		conn->later = call.id;
+	return stat;
+}
+
+/* A call that was decoded as far as its arguments. */
+static void accept_call(struct rpc_tcp *tcp, struct conn *conn, const struct call_body *call,
+			const struct weir_rpc_auth *auth, XDR *args, struct rpc_msg *reply)
+{
+	struct rpc_tcp_results results = {(xdrproc_t)mount3_xdr_nothing, NULL, false};
+
+	accept_reply(reply);
 	if (call->cb_prog != tcp->program.prog) {
 		reply->acpted_rply.ar_stat = PROG_UNAVAIL;
 	} else if (call->cb_vers != tcp->program.vers) {
@@ -145,18 +174,15 @@ static void accept_call(struct rpc_tcp *tcp, const struct conn *conn, const stru
 		reply->acpted_rply.ar_vers.low = tcp->program.vers;
 		reply->acpted_rply.ar_vers.high = tcp->program.vers;
 	} else {
-		reply->acpted_rply.ar_stat = tcp->program.handle(tcp->program.arg, (uint32_t)call->cb_proc,
-								 args, &conn->peer, auth, &results);
+		reply->acpted_rply.ar_stat = handle(tcp, conn, (uint32_t)call->cb_proc, auth, args, &results);
 	}
 	/* Of a union with ar_vers. */
-	if (reply->acpted_rply.ar_stat == SUCCESS) {
-		reply->acpted_rply.ar_results.proc = results.filter;
-		reply->acpted_rply.ar_results.where = results.results;
-	}
+	if (reply->acpted_rply.ar_stat == SUCCESS)
+		set_results(reply, &results);
 }
 
-/* Fill *reply; false: this was no call. */
-static bool answer(struct rpc_tcp *tcp, const struct conn *conn, XDR *args, struct rpc_msg *reply)
+/* Fill *reply, unless it comes later; false: this was no call. */
+static bool answer(struct rpc_tcp *tcp, struct conn *conn, XDR *args, struct rpc_msg *reply)
 {
 	char cred[MAX_AUTH_BYTES], verf[MAX_AUTH_BYTES];
 	struct rpc_msg msg = {.rm_direction = REPLY, .rm_call.cb_rpcvers = RPC_MSG_VERSION};
@@ -195,6 +221,8 @@ static void close_conn(struct rpc_tcp *tcp, uint32_t i)
 {
 	struct conn *conn = tcp->conns[i];
 
+	if (conn->later && tcp->program.dropped)
+		tcp->program.dropped(tcp->program.arg, conn->later);
 	close(conn->fd);
 	free(conn->out);
 	free(conn);
@@ -245,26 +273,41 @@ static bool receive(struct conn *conn)
 	return true;
 }
 
+/* The bytes of the reply in tcp->reply behind its mark; 0: it is too long. */
+static uint32_t encode(struct rpc_tcp *tcp, struct rpc_msg *reply)
+{
+	uint32_t bytes;
+	XDR xdrs;
+
+	xdrmem_create(&xdrs, tcp->reply + MARK_BYTES, RPC_TCP_REPLY_MAX, XDR_ENCODE);
+	bytes = xdr_replymsg(&xdrs, reply) ? xdr_getpos(&xdrs) : 0;
+	xdr_destroy(&xdrs);
+	set_mark(tcp->reply, bytes);
+	return bytes;
+}
+
 /* Answer the first record, of 'bytes'. Whether the connection goes on. */
 static bool serve_record(struct rpc_tcp *tcp, struct conn *conn, uint32_t bytes)
 {
-	uint32_t len = join_fragments(conn, bytes), reply_bytes;
+	uint32_t len = join_fragments(conn, bytes), reply_bytes = 0;
 	struct rpc_msg reply;
-	XDR args, results;
+	XDR args;
 	bool is_good;
 
 	xdrmem_create(&args, (char *)conn->in, len, XDR_DECODE);
-	xdrmem_create(&results, tcp->reply + MARK_BYTES, RPC_TCP_REPLY_MAX, XDR_ENCODE);
-	is_good = answer(tcp, conn, &args, &reply) && xdr_replymsg(&results, &reply);
-	reply_bytes = xdr_getpos(&results);
+	is_good = answer(tcp, conn, &args, &reply);
 	xdr_destroy(&args);
-	xdr_destroy(&results);
-	if (!is_good)
+	if (is_good && !conn->later)
+		reply_bytes = encode(tcp, &reply);
+	if (!is_good || (!conn->later && reply_bytes == 0))
 		return false;
 	conn->have -= bytes;
 	memmove(conn->in, conn->in + bytes, conn->have);
 	take_turn(tcp, conn);
-	set_mark(tcp->reply, reply_bytes);
+	if (conn->later) {
+		conn->xid = reply.rm_xid;
+		return true;
+	}
 	return send_reply(conn, tcp->reply, MARK_BYTES + reply_bytes);
 }
 
@@ -275,6 +318,8 @@ static bool serve_conn(struct rpc_tcp *tcp, struct conn *conn, short events)
 
 	if (events & (POLLERR | POLLNVAL))
 		return false;
+	if (conn->later)
+		return (events & POLLHUP) == 0;
 	if (conn->out)
 		return (events & (POLLOUT | POLLHUP)) == 0 || send_rest(conn);
 	if ((events & (POLLIN | POLLHUP)) && conn->have < sizeof(conn->in) && !conn->is_ended &&
@@ -414,6 +459,8 @@ static bool accept_one(struct rpc_tcp *tcp)
 static bool wants(const struct conn *conn, struct pollfd *fd)
 {
 	*fd = (struct pollfd){.fd = conn->fd};
+	if (conn->later)
+		return false;
 	if (conn->out)
 		fd->events = POLLOUT;
 	else if (!conn->is_ended && conn->have < sizeof(conn->in))
@@ -423,83 +470,87 @@ static bool wants(const struct conn *conn, struct pollfd *fd)
 
 void rpc_tcp_poll(struct rpc_tcp *tcp, int timeout_ms)
 {
-	struct pollfd fds[1 + RPC_TCP_CONNS_MAX];
+	struct pollfd fds[OTHER_FDS + RPC_TCP_CONNS_MAX];
 	bool is_ready = false;
+	uint64_t wakes;
 
 	close_quiet(tcp);
 	fds[0] = (struct pollfd){.fd = tcp->fd, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = tcp->wake_fd, .events = POLLIN};
 	for (uint32_t i = 0; i < tcp->n; i++)
-		is_ready |= wants(tcp->conns[i], &fds[1 + i]);
-	if (poll(fds, 1 + tcp->n, is_ready ? 0 : timeout_ms) < 0)
+		is_ready |= wants(tcp->conns[i], &fds[OTHER_FDS + i]);
+	if (poll(fds, OTHER_FDS + tcp->n, is_ready ? 0 : timeout_ms) < 0)
 		return;
+	if ((fds[1].revents & POLLIN) && read(tcp->wake_fd, &wakes, sizeof(wakes)) < 0)
+		return; /* the next poll() tells again */
 	/* From the end: the last takes the place of one that is closed. */
 	for (uint32_t i = tcp->n; i-- > 0;)
-		if (!serve_conn(tcp, tcp->conns[i], fds[1 + i].revents))
+		if (!serve_conn(tcp, tcp->conns[i], fds[OTHER_FDS + i].revents))
 			close_conn(tcp, i);
 	for (uint32_t i = 0; i < ACCEPTS_MAX && (fds[0].revents & POLLIN) && accept_one(tcp); i++)
 		;
 }
 
-/* A socket that listens there. 0 or -errno; *fd is to be closed if it is not -1. */
-static int listen_at(const struct addrinfo *at, int *fd)
+static uint32_t find_later(const struct rpc_tcp *tcp, uint64_t id)
 {
-	int one = 1, zero = 0;
+	uint32_t i = 0;
 
-	*fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*fd < 0)
-		return -errno;
-	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (at->ai_family == AF_INET6)
-		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
-	return bind(*fd, at->ai_addr, at->ai_addrlen) == 0 && listen(*fd, SOMAXCONN) == 0 ? 0 : -errno;
+	while (i < tcp->n && tcp->conns[i]->later != id)
+		i++;
+	return i;
 }
 
-/* Its descriptor or -errno. */
-static int make_socket(const char *host, uint32_t port)
+bool rpc_tcp_reply(struct rpc_tcp *tcp, uint64_t id, const struct rpc_tcp_results *results)
 {
-	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
-				       .ai_socktype = SOCK_STREAM};
-	struct addrinfo *found;
-	char service[16];
-	int fd, rc;
+	uint32_t i = find_later(tcp, id), bytes;
+	struct rpc_msg reply = {.rm_direction = REPLY};
+	struct conn *conn;
 
-	snprintf(service, sizeof(service), "%u", port);
-	if (getaddrinfo(host, service, &hints, &found) != 0)
-		return -EADDRNOTAVAIL;
-	rc = listen_at(found, &fd);
-	freeaddrinfo(found);
-	if (rc == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return rc;
+	if (i == tcp->n)
+		return false;
+	conn = tcp->conns[i];
+	reply.rm_xid = conn->xid;
+	accept_reply(&reply);
+	set_results(&reply, results);
+	bytes = encode(tcp, &reply);
+	conn->later = 0;
+	conn->since_ms = now_ms();
+	if (bytes > 0 && send_reply(conn, tcp->reply, MARK_BYTES + bytes))
+		return true;
+	close_conn(tcp, i);
+	return false;
 }
 
-static uint32_t port_of(int fd)
+void rpc_tcp_wake(struct rpc_tcp *tcp)
 {
-	struct sockaddr_storage addr;
-	socklen_t len = sizeof(addr);
+	const uint64_t one = 1;
 
-	if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
-		return 0;
-	if (addr.ss_family == AF_INET6)
-		return ntohs(((struct sockaddr_in6 *)&addr)->sin6_port);
-	return ntohs(((struct sockaddr_in *)&addr)->sin_port);
+	/* It fails if the counter is at its end: then it wakes already. */
+	if (write(tcp->wake_fd, &one, sizeof(one)) < 0)
+		return;
 }
 
 int rpc_tcp_create(const char *host, uint32_t port, const struct rpc_tcp_program *program,
 		   struct rpc_tcp **tcp)
 {
 	struct rpc_tcp *t = calloc(1, sizeof(*t));
-	int fd = t ? make_socket(host, port) : -ENOMEM;
+	int rc = 0;
 
-	if (fd < 0) {
+	if (!t)
+		return -ENOMEM;
+	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (t->wake_fd < 0)
+		rc = -errno;
+	t->fd = rc == 0 ? tcp_listen(host, port) : rc;
+	if (t->fd < 0) {
+		rc = t->fd;
+		if (t->wake_fd >= 0)
+			close(t->wake_fd);
 		free(t);
-		return fd;
+		return rc;
 	}
 	t->program = *program;
-	t->fd = fd;
-	t->port = port_of(fd);
+	t->port = tcp_listen_port(t->fd);
 	*tcp = t;
 	return 0;
 }
@@ -515,6 +566,7 @@ void rpc_tcp_destroy(struct rpc_tcp *tcp)
 		return;
 	while (tcp->n > 0)
 		close_conn(tcp, tcp->n - 1);
+	close(tcp->wake_fd);
 	close(tcp->fd);
 	free(tcp);
 }

@@ -30,6 +30,7 @@
 struct rpc_tcp_results {
 	xdrproc_t filter;
 	void *results;
+	bool is_later; /* instead, rpc_tcp_reply() will say */
 };
 
 /* Who calls: an address in numbers, and a port in host byte order. */
@@ -38,17 +39,26 @@ struct rpc_tcp_peer {
 	uint32_t port;
 };
 
+struct rpc_tcp_call {
+	uint64_t id; /* of no other call of this listener */
+	uint32_t proc;
+	XDR *args; /* to be decoded */
+	const struct rpc_tcp_peer *peer;
+	const struct weir_rpc_auth *auth; /* AUTH_NONE or a well-formed AUTH_SYS */
+};
+
 struct rpc_tcp_program {
 	uint32_t prog, vers;
 	/* Whether this peer may connect at all: NULL, everyone may. The connection of another is closed at once. */
 	bool (*may_connect)(void *arg, const struct rpc_tcp_peer *peer);
 	/*
-	 * Handle a call. 'auth' is its credential, which is AUTH_NONE or a well-formed AUTH_SYS;
-	 * 'args' is to be decoded. Returns SUCCESS with *results set, or an error of RPC:
-	 * PROC_UNAVAIL, GARBAGE_ARGS or SYSTEM_ERR.
+	 * Handle a call. Returns SUCCESS with *results set, or an error of RPC: PROC_UNAVAIL,
+	 * GARBAGE_ARGS or SYSTEM_ERR.
 	 */
-	enum accept_stat (*handle)(void *arg, uint32_t proc, XDR *args, const struct rpc_tcp_peer *peer,
-				   const struct weir_rpc_auth *auth, struct rpc_tcp_results *results);
+	enum accept_stat (*handle)(void *arg, const struct rpc_tcp_call *call,
+				   struct rpc_tcp_results *results);
+	/* The connection of a call that was to be answered later has ended. May be NULL. */
+	void (*dropped)(void *arg, uint64_t id);
 	void *arg;
 };
 
@@ -61,6 +71,13 @@ int rpc_tcp_create(const char *host, uint32_t port, const struct rpc_tcp_program
 uint32_t rpc_tcp_port(const struct rpc_tcp *tcp);
 /* Serve what there is, or wait for something for up to 'timeout_ms'. Waits for no peer. */
 void rpc_tcp_poll(struct rpc_tcp *tcp, int timeout_ms);
+/*
+ * Answer a call that was to be answered later. Until then, its connection serves no other call, and
+ * counts as quiet since this one. Returns false if the connection has ended.
+ */
+bool rpc_tcp_reply(struct rpc_tcp *tcp, uint64_t id, const struct rpc_tcp_results *results);
+/* Have rpc_tcp_poll() return. May be called on any thread. */
+void rpc_tcp_wake(struct rpc_tcp *tcp);
 /* Close all connections. NULL is allowed. */
 void rpc_tcp_destroy(struct rpc_tcp *tcp);
 

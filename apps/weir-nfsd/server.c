@@ -3,8 +3,6 @@
 #include "server.h"
 
 #include <errno.h>
-#include <sched.h>
-#include <semaphore.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -174,81 +172,6 @@ int server_add_region(struct server *server, struct weir_region *region)
 	for (uint32_t i = 0; rc == 0 && i < server->npollers; i++)
 		rc = weir_engine_add_region(server->pollers[i].engine, region);
 	return rc;
-}
-
-/* A walk on its way to the export's owner and back. */
-struct walk {
-	struct export *export;
-	struct cred cred;
-	const char *path;
-	struct handle_id id;
-	enum nfs3_status status;
-	sem_t done;
-};
-
-static void on_walk(struct weir_engine *engine, void *arg)
-{
-	struct walk *walk = arg;
-
-	(void)engine;
-	walk->status = walk->export->ops->walk(walk->export->fs, &walk->cred, walk->path, &walk->id);
-	sem_post(&walk->done);
-}
-
-/* The export whose name 'path' is, or starts with, the longest if there are several; *rest is what is below it. The slash in front
- * may be left out, as it may be where the export is named. */
-static struct export *export_above(struct exports *exports, const char *path, const char **rest)
-{
-	struct export *best = NULL;
-	size_t longest = 0;
-
-	for (uint32_t i = 0; i < exports->n; i++) {
-		const char *name = exports->all[i].name + (path[0] != '/');
-		size_t len = strlen(name);
-
-		if (len > longest && strncmp(path, name, len) == 0 &&
-		    (path[len] == '\0' || path[len] == '/')) {
-			best = &exports->all[i];
-			longest = len;
-		}
-	}
-	*rest = path + longest;
-	return best;
-}
-
-bool server_may_mount(struct server *server, const struct client *client, const char *path)
-{
-	const char *rest;
-	struct export *export = export_above(&server->exports, path, &rest);
-
-	return export && client_rules(client, &server->exports, export);
-}
-
-enum nfs3_status server_find(struct server *server, const struct client *client,
-			     const struct weir_rpc_auth *auth, const char *path, struct nfs3_fh *fh)
-{
-	struct walk walk = {.status = NFS3ERR_NOENT};
-	const struct export_rules *rules;
-
-	walk.export = export_above(&server->exports, path, &walk.path);
-	if (!walk.export)
-		return NFS3ERR_NOENT;
-	rules = client_rules(client, &server->exports, walk.export);
-	if (!rules || cred_of(auth, client, rules, &walk.cred) != WEIR_RPC_AUTH_OK)
-		return NFS3ERR_ACCES;
-	if (walk.export->ops->walk_waits) {
-		walk.status = walk.export->ops->walk(walk.export->fs, &walk.cred, walk.path, &walk.id);
-	} else {
-		sem_init(&walk.done, 0, 0);
-		while (weir_engine_post(walk.export->owner->engine, on_walk, &walk) != 0)
-			sched_yield(); /* a full mailbox empties */
-		while (sem_wait(&walk.done) != 0)
-			; /* a signal came */
-		sem_destroy(&walk.done);
-	}
-	if (walk.status == NFS3_OK)
-		handle_make(&server->key, walk.export, &walk.id, fh);
-	return walk.status;
 }
 
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,

@@ -37,7 +37,7 @@ int server_prepare(struct server *server);
 /* server->exports and server->stop are set, the rest zero. 0 or -errno, said on standard error; then server_drain() and server_stop() are to be called, too. */
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
 		 const char *state);
-/* What is under way when the server stops, and MOUNT's thread, may take so long. */
+/* What is under way when the server stops, and MOUNT's threads, may take so long. */
 #define SERVER_DRAIN_S 10u
 /*
  * Take no more calls, and let those that are under way come to their end. Returns false after a
@@ -57,16 +57,6 @@ int server_add_region(struct server *server, struct weir_region *region);
 uint64_t server_now_ns(void); /* the clock of the engine's polls */
 /* The handle of an export's root. */
 void server_root(struct server *server, const struct export *export, struct nfs3_fh *fh);
-/* Whether the client may mount what MOUNT calls 'path': false if that is no export, or one of others. */
-bool server_may_mount(struct server *server, const struct client *client, const char *path);
-/*
- * The handle of the directory that MOUNT names, which is an export or below one. Returns NFS3_OK
- * with *fh set, or the reason. NFS3ERR_ACCES: the client may not mount the export, or the user that
- * 'auth' names, squashed by the export's rules, may not search a directory on the way. Runs on any
- * thread but a poller's, and waits for a poller.
- */
-enum nfs3_status server_find(struct server *server, const struct client *client,
-			     const struct weir_rpc_auth *auth, const char *path, struct nfs3_fh *fh);
 
 static inline struct nfs3_time time_now(void)
 {

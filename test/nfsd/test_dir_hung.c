@@ -16,6 +16,7 @@
 
 #include "fixture.h"
 #include "fuse.h"
+#include "mount_client.h"
 
 #define OTHERS	20 /* calls that are made while others hang */
 #define THREADS 20 /* calls that threads carry out, more than there are */
@@ -62,16 +63,10 @@ static void look_up_files(void)
 	steady = files[FUSE_FILES - 1];
 }
 
-static struct sockaddr_in mount_address(in_port_t port)
-{
-	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
-
 /* A port for MOUNT that nobody uses at present. */
 static void find_port(void)
 {
-	struct sockaddr_in at = mount_address(0);
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(at);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -394,31 +389,48 @@ static void stop__does_not_wait_for_what_hangs(void **state)
 	c->server = 0;
 }
 
-/* A call of MNT for a directory below the export that hangs. Returns the socket. */
+static int join_mount(uint32_t host)
+{
+	return mount_connect(host, (uint32_t)strtoul(mount_port, NULL, 10));
+}
+
+/* MNT of a directory below the export that hangs. Returns the socket. */
 static int begin_mnt(void)
 {
-	const struct sockaddr_in at = mount_address(htons((in_port_t)strtoul(mount_port, NULL, 10)));
-	const char path[12] = "/hangs/f0";
-	const uint32_t words[] = {
-		htonl(0x80000000u | (11 * 4 + sizeof(path))), /* the mark of the only fragment */
-		htonl(1),				      /* XID */
-		0,
-		htonl(2),
-		htonl(100005),
-		htonl(3),
-		htonl(1), /* a CALL of MNT */
-		0,
-		0,
-		0,
-		0,	  /* AUTH_NONE, twice */
-		htonl(9), /* bytes of the path */
-	};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = join_mount(1);
 
-	assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
-	assert_int_equal(send(fd, words, sizeof(words), MSG_MORE), sizeof(words));
-	assert_int_equal(send(fd, path, sizeof(path), 0), sizeof(path));
+	mount_begin(fd, MOUNT3_MNT, "/hangs/d");
+	wait_withheld(1);
 	return fd;
+}
+
+static void mount__that_hangs_holds_no_other(void **state)
+{
+	struct mount_reply reply;
+	struct nfs3_fh below;
+	int hung, fds[2];
+
+	(void)state;
+	need_fuse();
+	assert_int_equal(client_mkdir(&other, vol, "below", &below), NFS3_OK);
+	fuse_withhold(FUSE_LOOKUP);
+	hung = begin_mnt();
+	for (uint32_t i = 0; i < 2; i++) {
+		fds[i] = join_mount(1 + i);
+		mount_call(fds[i], MOUNT3_NULL, NULL);
+		assert_int_equal(mount_call(fds[i], MOUNT3_EXPORT, NULL), 1);
+		assert_int_equal(mount_call(fds[i], MOUNT3_MNT, "/hangs"), MOUNT3_OK);
+		assert_int_equal(mount_call(fds[i], MOUNT3_MNT, "/vol/below"), MOUNT3_OK);
+		assert_int_equal(mount_call(fds[i], MOUNT3_DUMP, NULL), 1);
+	}
+	mount_end(hung, &reply);
+	assert_int_equal(reply.words[0], MOUNT3ERR_IO);
+	fuse_release();
+	assert_int_equal(mount_call(hung, MOUNT3_MNT, "/hangs/d"), MOUNT3_OK);
+	assert_int_equal(mount_call(fds[1], MOUNT3_MNT, "/hangs/f0"), MOUNT3ERR_NOTDIR);
+	close(hung);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 static void stop__does_not_wait_for_mount(void **state)
@@ -431,9 +443,8 @@ static void stop__does_not_wait_for_mount(void **state)
 	snprintf(path, sizeof(path), "%s/said", client_dir);
 	fuse_withhold(FUSE_LOOKUP);
 	fd = begin_mnt();
-	wait_withheld(1);
 	kill(c->server, SIGTERM);
-	assert_true(wait_for_text(path, "MOUNT looks for a directory"));
+	assert_true(wait_for_text(path, "MOUNT looks for a directory of export /hangs"));
 	fuse_release();
 	close(fd);
 	assert_int_equal(waitpid(c->server, &status, 0), c->server);
@@ -474,6 +485,7 @@ int main(int argc, char **argv)
 						teardown_hung),
 		cmocka_unit_test_setup_teardown(change__that_hangs_is_answered_at_its_end, setup_hung,
 						teardown_hung),
+		cmocka_unit_test_setup_teardown(mount__that_hangs_holds_no_other, setup_hung, teardown_hung),
 		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_what_hangs, setup_said,
 						teardown_hung),
 		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_mount, setup_said, teardown_hung),
