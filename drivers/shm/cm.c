@@ -435,10 +435,13 @@ void shm_disconnect(struct fabric_qp *fqp)
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 	struct shm_dev *dev;
 
+	if (qp->is_disconnected)
+		return;
 	shm_end(qp);
 	shm_qp_warm(qp);
 	if (!qp->sock)
 		return;
+	qp->is_disconnected = true;
 	dev = shm_dev_of(qp);
 	shm_lock(dev);
 	shm_event_drop(&qp->sock->events[0]);

@@ -176,8 +176,9 @@ struct shm_qp {
 	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet */
 	uint64_t wait_since;   /* ticks, while the peer's WRITEs are waited for: rdma.c; 0: they are not */
 	uint64_t wait_looked;  /* ticks of it, after which it is asked again whether the peer lives */
-	bool is_unseen;	    /* then: the peer may not have seen yet that there is something to be kept off */
-	uint64_t drain_end; /* how far rx may still be read when the peer has left; 0: it has not */
+	bool is_unseen; /* then: the peer may not have seen yet that there is something to be kept off */
+	bool is_disconnected;	 /* by this side */
+	uint64_t drain_end;	 /* how far rx may still be read when the peer has left; 0: it has not */
 	uint64_t drain_lane_end; /* the same of its lane */
 	uint64_t drain_lane_at;	 /* where the lane was then when it last went on, and ticks of that */
 	uint64_t drain_lane_since;

@@ -316,6 +316,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	limits_from_profile(profile, &engine->limits);
 	TAILQ_INIT(&engine->to_flush);
 	TAILQ_INIT(&engine->to_reap);
+	TAILQ_INIT(&engine->late);
 	TAILQ_INIT(&engine->lines);
 	TAILQ_INIT(&engine->spare_lines);
 	TAILQ_INIT(&engine->all);
@@ -455,9 +456,9 @@ void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep)
 	if (ep->is_flushing)
 		TAILQ_REMOVE(&engine->to_flush, ep, flush);
 	ep->is_flushing = false;
-	if (ep->is_to_reap)
-		TAILQ_REMOVE(&engine->to_reap, ep, reap);
-	ep->is_to_reap = false;
+	if (ep->is_to_reap || ep->is_late)
+		TAILQ_REMOVE(ep->is_late ? &engine->late : &engine->to_reap, ep, reap);
+	ep->is_to_reap = ep->is_late = false;
 	TAILQ_REMOVE(&engine->all, ep, all);
 	TAILQ_REMOVE(ep->snags.is_quiet ? &engine->quiet : &engine->ticking, ep, tick);
 }

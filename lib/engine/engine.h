@@ -68,6 +68,7 @@ struct engine_endpoint {
 	bool is_flushing; /* on the flush list */
 	bool is_reaping;  /* it ends: nothing more is delivered to it */
 	bool is_to_reap;  /* on the reap list */
+	bool is_late;	  /* it was too early for on_reap: on the list of those */
 	TAILQ_ENTRY(engine_endpoint) tick;
 	TAILQ_ENTRY(engine_endpoint) flush;
 	void (*on_flush)(struct engine_endpoint *ep); /* asked for by engine_want_flush() */
@@ -77,7 +78,6 @@ struct engine_endpoint {
 	void (*on_reap)(struct engine_endpoint *ep); /* asked for by engine_want_reap(): free yourself */
 	TAILQ_ENTRY(engine_endpoint) all;
 	TAILQ_ENTRY(engine_endpoint) reap;
-	uint64_t late_poll; /* number of the latest poll that was too early for on_reap */
 };
 
 TAILQ_HEAD(engine_endpoints, engine_endpoint);
@@ -126,7 +126,7 @@ struct weir_engine {
 	bool in_poll;
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
-	uint32_t nlate;			 /* of these, asked in vain in this poll */
+	struct engine_endpoints late;	 /* asked in vain: their turn comes at a later tick */
 	struct engine_lines lines;	 /* those with waiters */
 	struct engine_lines spare_lines; /* of these, the ones that wait for a last buffer */
 	uint64_t pulling_bytes;		 /* of Read chunks */
@@ -218,7 +218,7 @@ static inline void engine_want_flush(struct engine_endpoint *ep)
 
 /* on_reap when no completion of the endpoint can be in the engine's hands any more. */
 void engine_want_reap(struct engine_endpoint *ep);
-/* From on_reap, which could not be done yet: again at a later poll, in turn with others. */
+/* From on_reap, which could not be done yet: again at a later tick, in turn with others. */
 void engine_reap_again(struct engine_endpoint *ep);
 
 /* Queue for buffers; on_buffers is called, once, when some came back. One that was called and asks again keeps its turn.

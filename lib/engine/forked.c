@@ -192,6 +192,7 @@ static void in_child(void)
 		engine->msg_bytes = 0;
 		TAILQ_INIT(&engine->to_flush);
 		TAILQ_INIT(&engine->to_reap);
+		TAILQ_INIT(&engine->late);
 	}
 }
 

@@ -15,8 +15,6 @@
 /* Connection events are rare: look at them when there is nothing else, or after this many polls. */
 #define CM_EVERY 32u
 #define CM_BURST 8u
-/* Endpoints that could not end yet and are asked again in a poll: a peer may bring about as many as there can be. */
-#define REAP_LATE_FEW 4u
 
 static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 {
@@ -71,10 +69,7 @@ static void reap(struct weir_engine *engine)
 {
 	struct engine_endpoint *ep;
 
-	/* Behind one that was looked at in this poll, there may be others: their turn comes in the next ones. */
-	engine->nlate = 0;
-	while ((ep = TAILQ_FIRST(&engine->to_reap)) && ep->late_poll != engine->stats.polls &&
-	       engine->nlate < REAP_LATE_FEW) {
+	while ((ep = TAILQ_FIRST(&engine->to_reap))) {
 		TAILQ_REMOVE(&engine->to_reap, ep, reap);
 		ep->is_to_reap = false;
 		ep->on_reap(ep);
@@ -252,10 +247,8 @@ void engine_want_reap(struct engine_endpoint *ep)
 
 void engine_reap_again(struct engine_endpoint *ep)
 {
-	ep->late_poll = ep->engine->stats.polls;
-	ep->engine->nlate++;
-	ep->is_to_reap = true;
-	TAILQ_INSERT_TAIL(&ep->engine->to_reap, ep, reap);
+	ep->is_late = true;
+	TAILQ_INSERT_TAIL(&ep->engine->late, ep, reap);
 }
 
 void engine_wait_always(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter)

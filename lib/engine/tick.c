@@ -10,6 +10,7 @@
 
 #define QUIET_FEW    16u
 #define TICKING_MOST 128u
+#define LATE_FEW     16u
 
 void engine_tick_begin(struct engine_endpoint *ep)
 {
@@ -51,9 +52,23 @@ static void tick_ticking(struct weir_engine *engine)
 	}
 }
 
+/* A peer may bring about as many endpoints that cannot end yet as there can be. So a few of them are asked again, and none in each poll. */
+static void tick_late(struct weir_engine *engine)
+{
+	struct engine_endpoint *ep;
+
+	for (uint32_t i = 0; i < LATE_FEW && (ep = TAILQ_FIRST(&engine->late)); i++) {
+		TAILQ_REMOVE(&engine->late, ep, reap);
+		ep->is_late = false;
+		ep->is_to_reap = true;
+		TAILQ_INSERT_TAIL(&engine->to_reap, ep, reap);
+	}
+}
+
 void engine_tick(struct weir_engine *engine)
 {
 	engine->next_tick_ns = engine->now_ns + ENGINE_TICK_NS;
+	tick_late(engine);
 	if (engine->shared)
 		engine_shared_post(engine->shared); /* what the device did not take before */
 	tick_quiet(engine);

@@ -40,7 +40,7 @@ static _Atomic uint32_t nlocked, nforeign;
 /* The control threads read nothing meanwhile. */
 static _Atomic bool is_held;
 
-static _Thread_local uint32_t nlocks;
+static _Thread_local uint32_t nlocks, nshutdowns;
 static pthread_t main_thread;
 
 /* The functions of the C library, as the linker names them. */
@@ -172,6 +172,7 @@ int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 int __wrap_shutdown(int fd, int how)
 {
 	check_locks();
+	nshutdowns++;
 	return __real_shutdown(fd, how);
 }
 
@@ -549,6 +550,26 @@ static void message__waits_while_there_is_no_descriptor(void **state)
 	raw_fini(&raw);
 }
 
+/* A peer that seems to be busy for ever has its connection looked at again and again until it is quiet. */
+static void disconnect__again_makes_no_system_call(void **state)
+{
+	struct raw raw;
+
+	(void)state;
+	raw_init(&raw);
+	raw_pair(&raw, &b);
+	atomic_store(&raw.mark->busy, KEY);
+	nshutdowns = 0;
+	for (uint32_t i = 0; i < 100; i++) {
+		b.ops->disconnect(b.qp);
+		assert_false(b.ops->is_quiet(b.qp));
+	}
+	assert_int_equal(nshutdowns, 1);
+	atomic_store(&raw.mark->busy, 0);
+	END_WAIT(&b, NULL, b.ops->is_quiet(b.qp));
+	raw_fini(&raw);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -562,6 +583,7 @@ int main(void)
 		TEST(refused__user_cannot_pass_any),
 		TEST(message__with_many_leaves_none),
 		TEST(message__waits_while_there_is_no_descriptor),
+		TEST(disconnect__again_makes_no_system_call),
 	};
 
 	main_thread = pthread_self();

@@ -9,9 +9,9 @@
 
 #include "engine.h"
 
-#define N     100u
-#define FEW   4u  /* late ones in a poll */
-#define POLLS 31u /* connection events and mail, which there are none of here, are not looked at */
+#define N     96u
+#define FEW   16u /* late ones in a tick */
+#define POLLS 20u /* connection events and mail, which there are none of here, are not looked at */
 
 struct point {
 	struct engine_endpoint ep;
@@ -31,6 +31,13 @@ static void on_reap(struct engine_endpoint *ep)
 	point->nasked++;
 	if (point->is_late)
 		engine_reap_again(ep);
+}
+
+static bool on_tick(struct engine_endpoint *ep, uint64_t time_ns)
+{
+	(void)ep;
+	(void)time_ns;
+	return false;
 }
 
 static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
@@ -58,10 +65,11 @@ static int setup(void **state)
 	TAILQ_INIT(&engine.quiet);
 	TAILQ_INIT(&engine.to_flush);
 	TAILQ_INIT(&engine.to_reap);
-	busy = (struct engine_endpoint){.on_wc = on_wc};
+	TAILQ_INIT(&engine.late);
+	busy = (struct engine_endpoint){.on_wc = on_wc, .on_tick = on_tick};
 	engine_add(&engine, &busy);
 	for (uint32_t i = 0; i < N; i++) {
-		points[i] = (struct point){.ep.on_reap = on_reap};
+		points[i] = (struct point){.ep.on_reap = on_reap, .ep.on_tick = on_tick};
 		engine_add(&engine, &points[i].ep);
 	}
 	return 0;
@@ -89,34 +97,60 @@ static void reap__is_of_all_that_can_end(void **state)
 	assert_int_equal(poll_once(), 0);
 }
 
+/* The same behind a tick. */
+static uint32_t poll_tick(void)
+{
+	engine_tick(&engine);
+	return poll_once();
+}
+
+static void want_reaps(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		points[i].is_late = true;
+		engine_want_reap(&points[i].ep);
+	}
+}
+
 static void reap__of_late_ones_is_of_a_few_and_each_has_its_turn(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < N; i++) {
-		points[i].is_late = true;
-		engine_want_reap(&points[i].ep);
-	}
+	want_reaps(N);
+	assert_int_equal(poll_once(), N);
 	for (uint32_t round = 0; round < N / FEW; round++)
-		assert_int_equal(poll_once(), FEW);
+		assert_int_equal(poll_tick(), FEW);
 	for (uint32_t i = 0; i < N; i++) {
-		assert_int_equal(points[i].nasked, 1);
+		assert_int_equal(points[i].nasked, 2);
 		points[i].is_late = false;
 	}
-	assert_int_equal(poll_once(), N);
+	for (uint32_t round = 0; round < N / FEW; round++)
+		assert_int_equal(poll_tick(), FEW);
+	assert_int_equal(poll_tick(), 0);
 }
 
-static void reap__asks_no_one_twice_in_a_poll(void **state)
+/* However long a peer keeps its endpoints late, and however many polls there are meanwhile. */
+static void reap__asks_late_ones_once_a_tick(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < FEW - 1; i++) {
-		points[i].is_late = true;
-		engine_want_reap(&points[i].ep);
-	}
-	for (uint32_t round = 0; round < POLLS / 2; round++)
-		assert_int_equal(poll_once(), FEW - 1);
-	engine_want_reap(&points[N - 1].ep); /* behind them */
+	want_reaps(FEW);
 	assert_int_equal(poll_once(), FEW);
+	for (uint32_t i = 0; i < POLLS; i++)
+		assert_int_equal(poll_once(), 0);
+	engine_want_reap(&points[N - 1].ep); /* behind them */
+	assert_int_equal(poll_once(), 1);
+	assert_int_equal(poll_tick(), FEW);
+	assert_int_equal(poll_once(), 0);
 	assert_int_equal(points[N - 1].nasked, 1);
+}
+
+static void reap__leaves_a_late_one_that_is_removed(void **state)
+{
+	(void)state;
+	want_reaps(2);
+	assert_int_equal(poll_once(), 2);
+	engine_remove(&engine, &points[0].ep);
+	assert_int_equal(poll_tick(), 1);
+	assert_int_equal(points[0].nasked, 1);
 }
 
 int main(void)
@@ -124,7 +158,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(reap__is_of_all_that_can_end, setup),
 		cmocka_unit_test_setup(reap__of_late_ones_is_of_a_few_and_each_has_its_turn, setup),
-		cmocka_unit_test_setup(reap__asks_no_one_twice_in_a_poll, setup),
+		cmocka_unit_test_setup(reap__asks_late_ones_once_a_tick, setup),
+		cmocka_unit_test_setup(reap__leaves_a_late_one_that_is_removed, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
