@@ -23,6 +23,8 @@
 #define RAM_SIZE_MAX   (1ull << 40)
 #define RAM_SIZE_USUAL (256ull << 20)
 #define RAM_LINKS_MAX  65000u
+/* Of the mode: set-user-ID and set-group-ID. A WRITE by any but root clears them. */
+#define RAM_SET_IDS    06000u
 #define RAM_COOKIE_MAX (UINT64_MAX >> 1)
 /* A directory that moves may come to lie at most this many levels below the root. */
 #define RAM_MOVE_LEVELS_MAX 1024u
@@ -169,6 +171,11 @@ uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t 
 /* Where to write at 'offset', all within one chunk; NULL: no memory. */
 uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset, uint32_t len_bytes,
 			  uint32_t *block);
+/*
+ * Give a chunk that has a block another one with the same data. A WRITE that is being pulled to the
+ * old one finds that it is no longer the file's. False: no memory, and nothing has changed.
+ */
+bool ram_data_copy(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk);
 /* Write what fits; how much. */
 uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset, const uint8_t *data,
 			uint32_t len_bytes);
@@ -185,6 +192,11 @@ void ram_placement_done(struct ram_placement *placement);
 /* Is a WRITE being pulled to these bytes of this block of the file? */
 bool ram_placement_overlaps(const struct ram_inode *inode, uint32_t block, uint64_t from, uint64_t to,
 			    const struct ram_placement *except);
+/*
+ * Have what is still to come of WRITEs that are being pulled come to memory that is not the file's.
+ * Their handlers write it to the file. False: no memory, and some may still come to the file.
+ */
+bool ram_placements_divert(struct ram_fs *fs, struct ram_inode *inode);
 void ram_placements_forget(struct ram_inode *inode);
 void ram_placements_fini(struct ram_fs *fs);
 

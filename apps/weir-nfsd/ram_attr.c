@@ -64,6 +64,9 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 
 	if (!is_valid_time(attr->atime_how, &attr->atime) || !is_valid_time(attr->mtime_how, &attr->mtime))
 		return NFS3ERR_INVAL;
+	/* What comes from now on would be data that no WRITE has cleared the bits for. */
+	if (attr->set_mode && (attr->mode & RAM_SET_IDS) != 0 && !ram_placements_divert(fs, inode))
+		return NFS3ERR_JUKEBOX;
 	if (attr->set_size) {
 		if (to->type == NFS3_DIR)
 			return NFS3ERR_ISDIR;
@@ -78,7 +81,7 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 	}
 	/* Of another owner, whoever makes it so; or of other data, unless root changes them. */
 	if (to->type != NFS3_DIR && (attr->set_uid || attr->set_gid || (attr->set_size && cred->uid != 0)))
-		to->mode &= ~06000u;
+		to->mode &= ~RAM_SET_IDS;
 	if (attr->set_uid)
 		to->uid = attr->uid;
 	if (attr->set_gid)

@@ -63,8 +63,11 @@ static bool set_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk
 	return true;
 }
 
-/* A longer block for a chunk, with what the old one held and zeros behind it. A WRITE that is being pulled to the old
- * one has a reference to it, and will find that it is no longer the file's. */
+/*
+ * Another block for a chunk, no shorter than the old one, with what that held and zeros behind it. A
+ * WRITE that is being pulled to the old one has a reference to it, and will find that it is no longer
+ * the file's.
+ */
 static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk, uint32_t bytes)
 {
 	uint32_t old = ram_map_get(&inode->map, chunk), block = RAM_NONE, kept = 0;
@@ -93,6 +96,13 @@ static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t 
 		return RAM_NONE;
 	}
 	return block;
+}
+
+bool ram_data_copy(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk)
+{
+	uint32_t bytes = ram_block_bytes(&fs->blocks, ram_map_get(&inode->map, chunk));
+
+	return grow_block(fs, inode, chunk, bytes) != RAM_NONE;
 }
 
 uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset, uint32_t len_bytes,

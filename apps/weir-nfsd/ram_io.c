@@ -97,7 +97,7 @@ enum nfs3_status ram_write(struct ram_fs *fs, struct op *op)
 			ram_placement_done(placement);
 		if (count > 0) {
 			if (op->cred.uid != 0)
-				inode->attr.mode &= ~06000u;
+				inode->attr.mode &= ~RAM_SET_IDS;
 			ram_touch(inode, true);
 			inode->has_create_verf = false;
 		}

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WRITEs of back end ram whose data are pulled straight to their blocks: what one that is never
- * carried out leaves behind the file's end goes when its request does. The request is the test's.
+ * WRITEs of back end ram whose data are pulled straight to their blocks. What one that is never
+ * carried out leaves behind the file's end goes when its request does. What it leaves before the end
+ * shows in the file's times, and no set-user-ID or set-group-ID bit vouches for it. The request is
+ * the test's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +32,8 @@ static struct ram_fs fs;
 static struct ram_inode inodes[1], *file;
 static struct handle_id id;
 static uint8_t *memory;
-static const struct cred cred = {.uid = 7};
+static const struct cred cred = {.uid = 7}, root = {.uid = 0}, other = {.uid = 8};
+static const struct nfs3_time long_ago = {1, 0};
 
 void __wrap_weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg);
 void __wrap_weir_request_set_user(struct weir_request *req, void *user);
@@ -87,12 +90,17 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static int ask_as(struct write *write, const struct cred *who, uint64_t offset, uint32_t len_bytes)
+{
+	*write = (struct write){0};
+	return ram_place((struct fs *)&fs, (struct weir_request *)write, &id, who, offset, len_bytes,
+			 &write->place);
+}
+
 /* The data of a WRITE are on their way to where they are to be. */
 static void begin(struct write *write, uint64_t offset, uint32_t len_bytes)
 {
-	assert_int_equal(ram_place((struct fs *)&fs, (struct weir_request *)write, &id, &cred, offset,
-				   len_bytes, &write->place),
-			 0);
+	assert_int_equal(ask_as(write, &cred, offset, len_bytes), 0);
 	memset(write->place.data, 'w', len_bytes);
 }
 
@@ -114,6 +122,29 @@ static void expect(uint64_t offset, uint8_t byte)
 
 	assert_int_equal(ram_data_at(&fs, file, offset, 1, &block, &data), 1);
 	assert_int_equal(*data, byte);
+}
+
+/* The file has 'len_bytes' of 'o' since long ago. */
+static void fill(uint32_t len_bytes)
+{
+	static uint8_t data[2 * RAM_PAGE];
+
+	memset(data, 'o', sizeof(data));
+	assert_true(len_bytes <= sizeof(data));
+	assert_int_equal(ram_data_write(&fs, file, 0, data, len_bytes), len_bytes);
+	file->attr.mtime = file->attr.ctime = long_ago;
+}
+
+static bool is_long_ago(struct nfs3_time time)
+{
+	return time.seconds == long_ago.seconds && time.nseconds == long_ago.nseconds;
+}
+
+static enum nfs3_status set_mode(uint32_t mode)
+{
+	const struct nfs3_sattr attr = {.set_mode = true, .mode = mode};
+
+	return ram_apply(&fs, file, &root, &attr);
 }
 
 static void write__that_was_carried_out_stays(void **state)
@@ -192,13 +223,167 @@ static void write__to_a_file_that_goes_meanwhile(void **state)
 	assert_int_equal(fs.blocks.nfree, NPAGES_FREE);
 }
 
+static void write__that_never_was_changes_the_times(void **state)
+{
+	struct write write;
+
+	(void)state;
+	fill(RAM_PAGE);
+	begin(&write, RAM_PAGE - 1, 100);
+	/* Its reply, if there is one, names the times of before. */
+	assert_true(is_long_ago(file->attr.mtime) && is_long_ago(file->attr.ctime));
+	end(&write);
+	expect(RAM_PAGE - 1, 'w');
+	assert_int_equal(file->attr.size, RAM_PAGE);
+	assert_false(is_long_ago(file->attr.mtime));
+	assert_memory_equal(&file->attr.mtime, &file->attr.ctime, sizeof(long_ago));
+}
+
+/* The file grows, which copies what came, and another block is the file's when the request ends. */
+static void write__that_never_was_changes_the_times_of_a_copy(void **state)
+{
+	struct write write;
+	uint8_t byte = 'x';
+
+	(void)state;
+	fill(RAM_PAGE);
+	begin(&write, 0, 100);
+	assert_int_equal(ram_data_write(&fs, file, 2 * RAM_PAGE, &byte, 1), 1);
+	file->attr.mtime = file->attr.ctime = long_ago;
+	end(&write);
+	expect(0, 'w');
+	assert_false(is_long_ago(file->attr.mtime) || is_long_ago(file->attr.ctime));
+}
+
+static void write__that_never_was_behind_the_end_changes_nothing(void **state)
+{
+	struct nfs3_fattr before;
+	struct write write;
+
+	(void)state;
+	fill(100);
+	before = file->attr;
+	begin(&write, 100, 100);
+	end(&write);
+	assert_memory_equal(&file->attr, &before, sizeof(before));
+}
+
+static void write__that_was_carried_out_is_no_further_change(void **state)
+{
+	struct write write;
+
+	(void)state;
+	fill(RAM_PAGE);
+	begin(&write, 0, 100);
+	carry_out(&write, 0, 100);
+	end(&write);
+	assert_true(is_long_ago(file->attr.mtime) && is_long_ago(file->attr.ctime));
+}
+
+static void place__is_not_named_to_who_may_not_write(void **state)
+{
+	const uint32_t nfree = fs.blocks.nfree;
+	struct nfs3_fattr before;
+	struct write write;
+
+	(void)state;
+	fill(1);
+	before = file->attr;
+	assert_int_equal(ask_as(&write, &other, 0, 100), -1);
+	assert_int_equal(ask_as(&write, &other, 4 * GIB, 100), -1);
+	assert_null(write.on_sent);
+	assert_memory_equal(&file->attr, &before, sizeof(before));
+	assert_true(LIST_EMPTY(&file->placements));
+	assert_int_equal(fs.blocks.nfree, nfree - 1);
+}
+
+/* Its data may be pulled half way, and nobody would clear the bit. */
+static void place__is_not_named_in_a_set_user_id_file(void **state)
+{
+	static const uint32_t modes[] = {04777, 02777, 06777};
+	struct nfs3_fattr before;
+	struct write write;
+
+	(void)state;
+	fill(RAM_PAGE);
+	for (uint32_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		file->attr.mode = modes[i];
+		before = file->attr;
+		assert_int_equal(ask_as(&write, &cred, 0, 100), -1);
+		assert_int_equal(ask_as(&write, &other, 0, 100), -1);
+		assert_int_equal(ask_as(&write, &other, RAM_PAGE, 100), -1);
+		assert_null(write.on_sent);
+		assert_memory_equal(&file->attr, &before, sizeof(before));
+	}
+	/* Root's WRITEs clear none. */
+	assert_int_equal(ask_as(&write, &root, 0, 100), 0);
+	end(&write);
+	assert_int_equal(file->attr.mode, 06777);
+}
+
+/* Data that came before it are the file's. Those that come behind it are not, before or behind the end. */
+static void place__is_lost_by_a_file_that_becomes_set_user_id(void **state)
+{
+	struct write first, second;
+
+	(void)state;
+	fill(RAM_PAGE);
+	begin(&first, 0, 100);
+	begin(&second, RAM_PAGE - 1, 100);
+	assert_int_equal(set_mode(04755), NFS3_OK);
+	memset(first.place.data, 'l', 100);
+	memset(second.place.data, 'l', 100);
+	for (uint32_t i = 0; i < 100; i++)
+		expect(i, 'w');
+	expect(RAM_PAGE - 1, 'w');
+	assert_int_equal(ram_data_truncate(&fs, file, 2 * RAM_PAGE), NFS3_OK);
+	expect(RAM_PAGE, 0);
+	file->attr.mtime = file->attr.ctime = long_ago;
+	end(&first);
+	assert_int_equal(file->attr.mode, 04755);
+	assert_false(is_long_ago(file->attr.mtime));
+	/* The handler finds its data all the same. */
+	carry_out(&second, RAM_PAGE - 1, 100);
+	end(&second);
+	expect(RAM_PAGE - 1, 'l');
+	expect(RAM_PAGE + 98, 'l');
+	expect(0, 'w');
+}
+
+static void set_user_id__waits_when_there_is_no_memory_to_divert_to(void **state)
+{
+	struct write write;
+	uint32_t n = 0;
+
+	(void)state;
+	fill(RAM_PAGE);
+	begin(&write, 0, 100);
+	while (fs.blocks.nfree > 0)
+		assert_int_not_equal(ram_data_write(&fs, file, (++n) * (uint64_t)RAM_CHUNK, memory, 1), 0);
+	assert_int_equal(set_mode(04755), NFS3ERR_JUKEBOX);
+	assert_int_equal(file->attr.mode, 0600);
+	assert_int_equal(set_mode(0755), NFS3_OK);
+	end(&write);
+	assert_int_equal(set_mode(04755), NFS3_OK);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(write__that_was_carried_out_stays),    TEST(write__that_never_was_gives_its_block_back),
-		TEST(write__that_never_was_leaves_zeros),   TEST(write__beside_one_that_never_was),
+		TEST(write__that_was_carried_out_stays),
+		TEST(write__that_never_was_gives_its_block_back),
+		TEST(write__that_never_was_leaves_zeros),
+		TEST(write__beside_one_that_never_was),
 		TEST(write__to_a_file_that_goes_meanwhile),
+		TEST(write__that_never_was_changes_the_times),
+		TEST(write__that_never_was_changes_the_times_of_a_copy),
+		TEST(write__that_never_was_behind_the_end_changes_nothing),
+		TEST(write__that_was_carried_out_is_no_further_change),
+		TEST(place__is_not_named_to_who_may_not_write),
+		TEST(place__is_not_named_in_a_set_user_id_file),
+		TEST(place__is_lost_by_a_file_that_becomes_set_user_id),
+		TEST(set_user_id__waits_when_there_is_no_memory_to_divert_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
