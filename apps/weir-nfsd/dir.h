@@ -299,8 +299,37 @@ enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op);
  * dir_stable_begin() and dir_stable_end(). Both return 0 or -errno.
  */
 int dir_apply(const struct op *op, int fd, const struct nfs3_sattr *attr);
+/*
+ * Check the values, whoever the caller is. Returns 0, or -errno if a file of this type, which is
+ * that of st_mode, cannot have them.
+ */
+int dir_check_values(const struct op *op, mode_t type, const struct nfs3_sattr *attr);
 int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id, const struct stat *st,
 	       const struct nfs3_sattr *attr);
+
+/* dir_made.c: what a call has made, on a thread */
+struct dir_made {
+	int dir;
+	char name[NFS3_NAME_MAX + 1];
+	mode_t type; /* S_IFDIR and so on */
+	time_t since_s;
+};
+/* Before the object is made. */
+struct dir_made dir_made_begin(int dir, const struct nfs3_name *name, mode_t type);
+/*
+ * Open what was made by its name, with O_PATH. Returns a descriptor or -errno: -EIO if another
+ * object has taken its place.
+ */
+int dir_made_open(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
+		  const struct nfs3_name *name);
+/*
+ * Make the name stable. If that fails, or 'rc' is an error, remove the object again. 'fd' is a
+ * descriptor of it, or negative. Returns 0 or -errno. If the object stays, the status is none after
+ * which the client tries again.
+ */
+int dir_made_end(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd, int rc);
+/* The error of a call that has changed something: the client must not try again what was done. */
+int dir_final(int rc);
 
 /* dir_limits.c: at the start, when the root is open */
 void dir_limits_find(struct dir_fs *fs);

@@ -46,20 +46,16 @@ static bool sets_nothing(const struct nfs3_sattr *attr)
 	       attr->atime_how == NFS3_DONT_CHANGE && attr->mtime_how == NFS3_DONT_CHANGE;
 }
 
-/*
- * Check the values, whoever the caller is. Returns 0, or -errno if a file of this type and size
- * limit cannot have them.
- */
-static int check_values(const struct op *op, const struct stat *st, const struct nfs3_sattr *attr)
+int dir_check_values(const struct op *op, mode_t type, const struct nfs3_sattr *attr)
 {
 	if ((attr->atime_how == NFS3_SET_TO_CLIENT_TIME && attr->atime.nseconds >= 1000000000u) ||
 	    (attr->mtime_how == NFS3_SET_TO_CLIENT_TIME && attr->mtime.nseconds >= 1000000000u))
 		return -EINVAL;
 	if (!attr->set_size)
 		return 0;
-	if (S_ISDIR(st->st_mode))
+	if (S_ISDIR(type))
 		return -EISDIR;
-	if (!S_ISREG(st->st_mode))
+	if (!S_ISREG(type))
 		return -EINVAL;
 	return attr->size > ((const struct dir_fs *)op->export->fs)->file_max ? -EFBIG : 0;
 }
@@ -124,7 +120,7 @@ static int set_times(int fd, const struct nfs3_sattr *attr)
 
 static int check(const struct op *op, int fd, const struct stat *st, const struct nfs3_sattr *attr)
 {
-	int rc = check_values(op, st, attr);
+	int rc = dir_check_values(op, st->st_mode, attr);
 
 	return rc == 0 ? may_set(op, fd, st, attr) : rc;
 }

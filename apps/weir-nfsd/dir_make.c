@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LOOKUP and new names: CREATE, MKDIR, SYMLINK, MKNOD, LINK. Each new name is on the disk before it is told of. */
+/*
+ * LOOKUP and new names: CREATE, MKDIR, SYMLINK, MKNOD, LINK. Each new name is on the disk before it
+ * is told of. If the call fails, there is no new name.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -163,53 +166,82 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 	return rc == 0 ? made(fs, op, fd) : rc;
 }
 
+/* By the descriptor that the file was made with, as another one may not be left. */
+static int set_first_size(const struct op *op, int fd, uint64_t size)
+{
+	int rc = dir_become(&op->cred);
+
+	if (rc != 0)
+		return rc;
+	rc = ftruncate(fd, (off_t)size) == 0 ? 0 : -errno;
+	dir_become_self();
+	return rc;
+}
+
 static int create_new(struct dir_fs *fs, struct op *op, int fd)
 {
 	const struct nfs3_create_args *args = &op->args.create;
+	struct nfs3_sattr attr = args->attr;
 	struct timespec times[2];
-	int rc;
+	int rc = 0;
 
 	if (args->mode == NFS3_EXCLUSIVE) {
 		verf_times(args->verf, times);
 		rc = futimens(fd, times) == 0 ? 0 : -errno;
 	} else {
-		rc = apply_new(op, fd, &args->attr);
+		if (attr.set_size && attr.size > 0)
+			rc = set_first_size(op, fd, attr.size);
+		attr.set_size = false;
+		if (rc == 0)
+			rc = apply_new(op, fd, &attr);
 	}
 	if (rc == 0 && fsync(fd) != 0)
 		rc = -errno;
 	return rc == 0 ? made(fs, op, fd) : rc;
 }
 
-static int end_dir(struct dir_fs *fs, int dir, int rc, struct nfs3_wcc *wcc)
+static enum nfs3_status end_dir(struct dir_fs *fs, int dir, int rc, struct nfs3_wcc *wcc)
 {
-	if (rc == 0 && fsync(dir) != 0)
-		rc = -errno;
 	dir_post(fs, dir, &wcc->after);
 	close(dir);
-	return rc;
+	return dir_status(rc);
 }
 
-enum nfs3_status dir_create(struct dir_fs *fs, struct op *op)
+/* The values are checked first, so that no file is made that can't have them. */
+static int create(struct dir_fs *fs, struct op *op, int dir)
 {
 	const struct nfs3_create_args *args = &op->args.create;
 	const struct nfs3_name *name = &args->where.name;
-	int dir = dir_open_id(fs, &op->id, DIR_FLAGS), fd, rc;
-	mode_t mode = args->mode != NFS3_EXCLUSIVE ? first_mode(&args->attr, 0600) : 0600;
+	bool is_exclusive = args->mode == NFS3_EXCLUSIVE;
+	mode_t mode = is_exclusive ? 0600 : first_mode(&args->attr, 0600);
+	struct dir_made new = dir_made_begin(dir, name, S_IFREG);
+	int rc = is_exclusive ? 0 : dir_check_values(op, S_IFREG, &args->attr), fd;
 
-	if (dir < 0)
-		return dir_status(dir);
+	if (rc != 0)
+		return rc;
 	fd = open_as(op, dir, name, O_CREAT | O_EXCL | O_WRONLY, mode);
 	if (fd >= 0) {
-		rc = create_new(fs, op, fd);
+		rc = dir_made_end(fs, op, &new, fd, create_new(fs, op, fd));
 	} else if (fd == -EEXIST && args->mode != NFS3_GUARDED) {
 		fd = open_as(op, dir, name, O_PATH, 0);
 		rc = fd < 0 ? fd : create_existing(fs, op, fd);
+		if (rc == 0 && fsync(dir) != 0)
+			rc = -errno;
 	} else {
 		rc = fd;
 	}
 	if (fd >= 0)
 		close(fd);
-	return dir_status(end_dir(fs, dir, rc, &op->res.create.dir_wcc));
+	return rc;
+}
+
+enum nfs3_status dir_create(struct dir_fs *fs, struct op *op)
+{
+	int dir = dir_open_id(fs, &op->id, DIR_FLAGS);
+
+	if (dir < 0)
+		return dir_status(dir);
+	return end_dir(fs, dir, create(fs, op, dir), &op->res.create.dir_wcc);
 }
 
 static mode_t special_mode(enum nfs3_ftype type)
@@ -253,31 +285,47 @@ static int make_as(const struct op *op, int dir, const char *name, const struct 
 	return rc;
 }
 
-enum nfs3_status dir_make(struct dir_fs *fs, struct op *op)
+static mode_t type_to_make(const struct op *op)
+{
+	return op->proc == NFS3_MKDIR	  ? S_IFDIR
+	       : op->proc == NFS3_SYMLINK ? S_IFLNK
+					  : special_mode(op->args.mknod.type);
+}
+
+static int make(struct dir_fs *fs, struct op *op, int dir)
 {
 	const struct nfs3_name *name = &op->args.dirop.name;
 	struct nfs3_sattr attr = op->proc == NFS3_MKNOD ? op->args.mknod.attr : op->args.mkdir.attr;
+	struct dir_made new = dir_made_begin(dir, name, type_to_make(op));
+	int fd, rc;
+
+	attr.set_size = false;
+	rc = dir_check_values(op, new.type, &attr);
+	if (rc == 0)
+		rc = make_as(op, dir, new.name, &attr);
+	if (rc != 0)
+		return rc;
+	fd = dir_made_open(fs, op, &new, name);
+	rc = fd < 0 ? fd : apply_new(op, fd, &attr);
+	if (rc == 0)
+		rc = made(fs, op, fd);
+	rc = dir_made_end(fs, op, &new, fd, rc);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+enum nfs3_status dir_make(struct dir_fs *fs, struct op *op)
+{
 	enum nfs3_ftype type = op->proc == NFS3_MKNOD ? op->args.mknod.type : NFS3_DIR;
-	char text[NFS3_NAME_MAX + 1];
-	int dir, fd, rc;
+	int dir;
 
 	if (op->proc == NFS3_MKNOD && (type == NFS3_REG || type == NFS3_DIR || type == NFS3_LNK))
 		return NFS3ERR_BADTYPE;
 	dir = dir_open_id(fs, &op->id, DIR_FLAGS);
 	if (dir < 0)
 		return dir_status(dir);
-	dir_text(name, text);
-	rc = make_as(op, dir, text, &attr);
-	if (rc == 0) {
-		fd = dir_open_name(dir, name, O_PATH, 0);
-		attr.set_size = false;
-		rc = fd < 0 ? fd : apply_new(op, fd, &attr);
-		if (rc == 0)
-			rc = made(fs, op, fd);
-		if (fd >= 0)
-			close(fd);
-	}
-	return dir_status(end_dir(fs, dir, rc, &op->res.create.dir_wcc));
+	return end_dir(fs, dir, make(fs, op, dir), &op->res.create.dir_wcc);
 }
 
 static int link_as(const struct op *op, int fd, int dir, const char *name)
@@ -302,7 +350,7 @@ static int link_as(const struct op *op, int fd, int dir, const char *name)
 enum nfs3_status dir_link(struct dir_fs *fs, struct op *op)
 {
 	int fd = dir_open_id(fs, &op->id, O_PATH), dir, rc;
-	char text[NFS3_NAME_MAX + 1];
+	struct dir_made new;
 
 	if (fd < 0)
 		return dir_status(fd);
@@ -311,9 +359,11 @@ enum nfs3_status dir_link(struct dir_fs *fs, struct op *op)
 		close(fd);
 		return dir_status(dir);
 	}
-	dir_text(&op->args.link.link.name, text);
-	rc = link_as(op, fd, dir, text);
+	new = dir_made_begin(dir, &op->args.link.link.name, S_IFREG);
+	rc = link_as(op, fd, dir, new.name);
+	if (rc == 0)
+		rc = dir_made_end(fs, op, &new, fd, 0);
 	dir_post(fs, fd, &op->res.link.attr);
 	close(fd);
-	return dir_status(end_dir(fs, dir, rc, &op->res.link.dir_wcc));
+	return end_dir(fs, dir, rc, &op->res.link.dir_wcc);
 }

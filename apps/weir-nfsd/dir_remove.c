@@ -32,7 +32,7 @@ enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op)
 		dir_become_self();
 	}
 	if (rc == 0 && fsync(dir) != 0)
-		rc = -errno;
+		rc = dir_final(-errno);
 	dir_post(fs, dir, &op->res.wcc.wcc.after);
 	close(dir);
 	/* Not empty, by one of its two names. */
@@ -61,7 +61,7 @@ enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op)
 		dir_become_self();
 	}
 	if (rc == 0 && (fsync(to_dir) != 0 || fsync(from_dir) != 0))
-		rc = -errno;
+		rc = dir_final(-errno);
 	dir_post(fs, from_dir, &op->res.rename.from_wcc.after);
 	dir_post(fs, to_dir, &op->res.rename.to_wcc.after);
 	close(to_dir);

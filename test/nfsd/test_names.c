@@ -220,6 +220,43 @@ static void make__leaves_a_size_out(void **state)
 	assert_int_equal(c->res.create.attr.attr.type, NFS3_FIFO);
 }
 
+/* A time that is none. */
+static const struct nfs3_sattr bad_time = {.mtime_how = NFS3_SET_TO_CLIENT_TIME,
+					   .mtime = {.nseconds = 1000000000u}};
+
+static void expect_none_made(uint32_t proc, enum nfs3_status status)
+{
+	c->args.dirop.dir = root;
+	client_name(&c->args.dirop.name, "new");
+	assert_int_equal(client_call(c, proc), status);
+	assert_int_equal(client_lookup(c, &root, "new", NULL), NFS3ERR_NOENT);
+	memset(&c->args, 0, sizeof(c->args));
+}
+
+/* Values that an object can't have are told of before it is made. */
+static void make__of_bad_values_makes_nothing(void **state)
+{
+	(void)state;
+	memset(&c->args, 0, sizeof(c->args));
+	for (int mode = NFS3_UNCHECKED; mode <= NFS3_GUARDED; mode++) {
+		c->args.create.mode = mode;
+		c->args.create.attr = (struct nfs3_sattr){.set_size = true, .size = 1ull << 63};
+		expect_none_made(NFS3_CREATE, NFS3ERR_FBIG);
+		c->args.create.mode = mode;
+		c->args.create.attr = bad_time;
+		expect_none_made(NFS3_CREATE, NFS3ERR_INVAL);
+	}
+	c->args.mkdir.attr = bad_time;
+	expect_none_made(NFS3_MKDIR, NFS3ERR_INVAL);
+	c->args.mkdir.attr = bad_time;
+	memcpy(c->mem, "path", 4);
+	c->data_bytes = 4;
+	expect_none_made(NFS3_SYMLINK, NFS3ERR_INVAL);
+	c->args.mknod.type = NFS3_FIFO;
+	c->args.mknod.attr = bad_time;
+	expect_none_made(NFS3_MKNOD, NFS3ERR_INVAL);
+}
+
 /* ---- listing ---- */
 
 #define NFILES 1000u
@@ -359,6 +396,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(link__shares_the_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(mknod__kinds, setup, teardown),
 		cmocka_unit_test_setup_teardown(make__leaves_a_size_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(make__of_bad_values_makes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(readdir__lists_each_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(readdir__cookies_of_entries_that_are_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(readdir__bad_counts_and_cookies, setup, teardown),

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a call has just made. If the call fails after that, the object is removed again, because the
+ * client is told that there is none: it would try again, and hear that somebody else has made it.
+ *
+ * Only open(2) returns a descriptor of what it makes. After mkdirat() and the like, the object is
+ * opened by its name, where another process may have put another object in the meantime. The kernel
+ * does not tell which inode it has made. So an object that is older than the call, of another type,
+ * or of an owner that a new one does not get is not taken for it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dir.h"
+
+/* File systems round times of birth down, to two seconds at most. */
+#define BIRTH_ROUNDED_S 2
+
+struct dir_made dir_made_begin(int dir, const struct nfs3_name *name, mode_t type)
+{
+	struct dir_made made = {.dir = dir, .type = type};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	made.since_s = now.tv_sec;
+	dir_text(name, made.name);
+	return made;
+}
+
+/* Returns true if the object, which was found by its name, can be the one that was made. */
+static bool can_be_it(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
+		      const struct statx *x)
+{
+	struct stat parent;
+
+	if ((x->stx_mode & S_IFMT) != made->type)
+		return false;
+	/* Another host has a clock of its own, and may make root nobody. */
+	if (fs->is_remote)
+		return true;
+	if ((x->stx_mask & STATX_BTIME) && x->stx_btime.tv_sec + BIRTH_ROUNDED_S < made->since_s)
+		return false;
+	/* Some file systems have one owner for all their files. */
+	return x->stx_uid == op->cred.uid || (fstat(made->dir, &parent) == 0 && x->stx_uid == parent.st_uid);
+}
+
+int dir_made_open(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
+		  const struct nfs3_name *name)
+{
+	int fd = dir_open_name(made->dir, name, O_PATH, 0), rc = 0;
+	struct statx x;
+
+	if (fd < 0)
+		return fd;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &x) != 0)
+		rc = -errno;
+	else if (!can_be_it(fs, op, made, &x))
+		rc = -EIO;
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+/* Returns true if the name still leads to the object, of which 'fd' is a descriptor if there is one. */
+static bool is_there(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd)
+{
+	struct stat st, at;
+	struct statx x;
+
+	if (fd >= 0)
+		return fstat(fd, &st) == 0 && fstatat(made->dir, made->name, &at, AT_SYMLINK_NOFOLLOW) == 0 &&
+		       st.st_dev == at.st_dev && st.st_ino == at.st_ino;
+	return statx(made->dir, made->name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &x) == 0 &&
+	       can_be_it(fs, op, made, &x);
+}
+
+/* As the caller, who has no right to remove what others put there. Returns 0 or -errno. */
+static int undo(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd)
+{
+	int rc;
+
+	if (!is_there(fs, op, made, fd))
+		return -ESTALE;
+	rc = dir_become(&op->cred);
+	if (rc != 0)
+		return rc;
+	rc = unlinkat(made->dir, made->name, made->type == S_IFDIR ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
+	dir_become_self();
+	if (rc == 0)
+		fsync(made->dir); /* if it fails, the object may be there after a crash, as it may be in any case */
+	return rc;
+}
+
+int dir_made_end(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd, int rc)
+{
+	if (rc == 0 && fsync(made->dir) != 0)
+		rc = -errno;
+	if (rc == 0 || undo(fs, op, made, fd) == 0)
+		return rc;
+	return dir_final(rc);
+}
+
+int dir_final(int rc)
+{
+	return dir_status(rc) == NFS3ERR_JUKEBOX ? -EIO : rc;
+}
