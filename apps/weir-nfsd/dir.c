@@ -114,9 +114,8 @@ static int dir_open(struct export *export, struct server *server)
 	memcpy(fs->write_verf, server->write_verf, sizeof(fs->write_verf));
 	TAILQ_INIT(&fs->waiting);
 	TAILQ_INIT(&fs->watched);
-	TAILQ_INIT(&fs->queue);
 	TAILQ_INIT(&fs->by_age);
-	TAILQ_INIT(&fs->closing);
+	dir_lines_init(fs);
 	if (geteuid() != 0) {
 		fprintf(stderr,
 			"weir-nfsd: export %s: a directory can be served by root only, who may open files by "

@@ -27,14 +27,17 @@
 #include "ram_blocks.h"
 #include "server.h"
 
-#define DIR_THREADS  10u  /* four of them for one connection, five for one client: holds.h */
-#define DIR_TOGETHER 2u	  /* of the threads, those that may wait for one file or directory: dir_locks.c */
-#define DIR_GRANTS   4u	  /* callers of an open file whose rights are known */
-#define DIR_FDS	     256u /* of an export, where the process may have so many */
-#define DIR_BUCKETS  256u
-#define DIR_RING     256u
-#define DIR_PLACES   512u /* calls that the kernel has: 204 of one connection, 256 of one client */
-#define DIR_MEMORY   (64u << 20)
+#define DIR_THREADS   10u  /* four of them for one connection, five for one client: holds.h */
+#define DIR_TOGETHER  3u   /* of the threads, those that may wait for one file or directory: dir_locks.c */
+#define DIR_OF_CLIENT 2u   /* of these, those that work for one client */
+#define DIR_LINES     64u  /* of clients that wait for threads: dir_lines.c */
+#define DIR_LOOK      256u /* calls of a line among which a thread looks for one that can begin */
+#define DIR_GRANTS    4u   /* callers of an open file whose rights are known */
+#define DIR_FDS	      256u /* of an export, where the process may have so many */
+#define DIR_BUCKETS   256u
+#define DIR_RING      256u
+#define DIR_PLACES    512u /* calls that the kernel has: 204 of one connection, 256 of one client */
+#define DIR_MEMORY    (64u << 20)
 
 /*
  * A call that has waited for a thread, memory or the file system for as long as DIR_OVERDUE_NS is
@@ -112,9 +115,20 @@ struct dir_io {
  */
 struct dir_locks {
 	LIST_ENTRY(dir_locks) entry;
+	struct client_key client;
 	struct handle_id ids[2]; /* of length 0: none */
 	bool is_move; /* it moves a name between directories, for which a file system has one lock */
 };
+
+/* The jobs of a client that wait for a thread. */
+struct dir_line {
+	TAILQ_ENTRY(dir_line) entry;
+	struct client_key client;
+	struct op_list calls;
+	struct dir_fd_list closes;
+};
+
+TAILQ_HEAD(dir_line_list, dir_line);
 
 struct dir_fs {
 	struct server *server;
@@ -155,12 +169,13 @@ struct dir_fs {
 
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake;
-	struct op_list queue;
-	struct holds running; /* one for each call or close that a thread has */
+	struct dir_line lines[DIR_LINES];
+	struct dir_line_list by_turn; /* all lines, the least recently served first */
+	uint32_t nqueued;	      /* jobs in them */
+	struct holds running;	      /* one for each call or close that a thread has */
 	uint32_t nrunning;
 	LIST_HEAD(, dir_locks) locks; /* of the same calls and closes */
-	struct dir_fd_list closing;
-	uint32_t nclosing; /* of them, and those that threads have */
+	uint32_t nclosing;	      /* closes in lines, and those that threads have */
 	bool stop;
 	pthread_t threads[DIR_THREADS];
 	uint32_t nthreads;
@@ -212,9 +227,22 @@ int dir_become(const struct cred *cred);
 void dir_become_self(void);
 
 /*
- * dir_locks.c: calls and closes that may wait for one file or directory, whoever makes them, leave
- * threads to others. Any thread; fs->lock is held. dir_locks_allow() and dir_locks_add() are for a
- * call, or for the close of 'file' if 'op' is NULL.
+ * dir_lines.c: jobs that wait for a thread, in a line for each client. Any thread; fs->lock is held,
+ * except in dir_lines_init().
+ */
+void dir_lines_init(struct dir_fs *fs);
+void dir_lines_add_call(struct dir_fs *fs, struct op *op);
+void dir_lines_add_close(struct dir_fs *fs, struct dir_fd *file);
+/* The call has to be in a line. */
+void dir_lines_remove_call(struct dir_fs *fs, struct op *op);
+/* Remove a call, or the close of 'file' if 'op' is NULL, because a thread begins it: other lines go first. */
+void dir_lines_serve(struct dir_fs *fs, struct dir_line *line, struct op *op, struct dir_fd *file);
+
+/*
+ * dir_locks.c: calls and closes that may wait for one file or directory leave threads to others,
+ * and those of one client leave some of that file's threads to other clients. Any thread; fs->lock
+ * is held. dir_locks_allow() and dir_locks_add() are for a call, or for the close of 'file' if 'op'
+ * is NULL.
  */
 bool dir_locks_allow(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file);
 void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *op,

@@ -10,6 +10,10 @@
  * work on the same file or directory. Further calls wait in the queue, where they are answered
  * NFS3ERR_JUKEBOX when they are overdue (dir_watch.c).
  *
+ * One client could keep these few threads busy without any lock, by listing the directory again and
+ * again. So at most DIR_OF_CLIENT of them work for the same client. The rest is for other clients,
+ * even if none of them has a call for the directory.
+ *
  * A call that moves a name from one directory to another also takes a lock of the whole file
  * system, and waits for the directories with it in hand. So all such calls of an export count
  * together as well.
@@ -55,38 +59,41 @@ static void find_ids(const struct dir_fs *fs, const struct op *op, const struct 
 	}
 }
 
-static uint32_t count(const struct dir_fs *fs, const struct handle_id *id)
+static const struct client_key *client_of(const struct op *op, const struct dir_fd *file)
 {
-	const struct dir_locks *locks;
-	uint32_t n = 0;
-
-	if (!id || id->len_bytes == 0)
-		return 0;
-	LIST_FOREACH(locks, &fs->locks, entry)
-	n += is_same(&locks->ids[0], id) || is_same(&locks->ids[1], id);
-	return n;
+	return op ? &op->holder.client : &file->holder.client;
 }
 
-static uint32_t count_moves(const struct dir_fs *fs)
+/* Whether one more thread may work for this client on 'id', or move names if 'id' is NULL. */
+static bool has_room(const struct dir_fs *fs, const struct handle_id *id, const struct client_key *client)
 {
 	const struct dir_locks *locks;
-	uint32_t n = 0;
+	uint32_t n = 0, of_client = 0;
 
 	LIST_FOREACH(locks, &fs->locks, entry)
-	n += locks->is_move;
-	return n;
+	{
+		if (id ? !is_same(&locks->ids[0], id) && !is_same(&locks->ids[1], id) : !locks->is_move)
+			continue;
+		n++;
+		of_client += client_key_equal(&locks->client, client);
+	}
+	return n < DIR_TOGETHER && of_client < DIR_OF_CLIENT;
 }
 
 bool dir_locks_allow(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file)
 {
+	const struct client_key *client = client_of(op, file);
 	const struct handle_id *ids[2];
 
-	if (fs->nrunning < DIR_TOGETHER)
+	if (fs->nrunning < DIR_OF_CLIENT)
 		return true;
-	if (op && is_move(op) && count_moves(fs) >= DIR_TOGETHER)
+	if (op && is_move(op) && !has_room(fs, NULL, client))
 		return false;
 	find_ids(fs, op, file, ids);
-	return count(fs, ids[0]) < DIR_TOGETHER && count(fs, ids[1]) < DIR_TOGETHER;
+	for (int i = 0; i < 2; i++)
+		if (ids[i] && ids[i]->len_bytes > 0 && !has_room(fs, ids[i], client))
+			return false;
+	return true;
 }
 
 void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *op, const struct dir_fd *file)
@@ -101,6 +108,7 @@ void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *
 			locks->ids[i].len_bytes = 0;
 	}
 	locks->is_move = op && is_move(op);
+	locks->client = *client_of(op, file);
 	LIST_INSERT_HEAD(&fs->locks, locks, entry);
 }
 

@@ -93,27 +93,92 @@ static bool may_have_thread(const struct dir_fs *fs, const struct holder *holder
 struct job {
 	struct op *op;
 	struct dir_fd *file;
-	struct hold hold; /* of a thread, for the call's or the file's client */
+	struct dir_line *line; /* that it waits in */
+	struct hold hold;      /* of a thread, for the call's or the file's client */
 	struct dir_locks locks;
 };
 
-/* The lock is held. Returns whether there is a job that can begin now, which is then in *job. */
+static bool may_begin_call(const struct dir_fs *fs, const struct op *op)
+{
+	return may_have_thread(fs, &op->holder) && dir_locks_allow(fs, op, NULL);
+}
+
+static bool may_begin_close(const struct dir_fs *fs, const struct dir_fd *file)
+{
+	return may_have_thread(fs, &file->holder) && dir_locks_allow(fs, NULL, file);
+}
+
+/* Closes come first, because they make room for the files that calls open. */
+static bool find_job_in(const struct dir_fs *fs, struct dir_line *line, struct job *job)
+{
+	uint32_t n = 0;
+
+	job->line = line;
+	job->op = NULL;
+	TAILQ_FOREACH(job->file, &line->closes, age)
+	if (may_begin_close(fs, job->file))
+		return true;
+	TAILQ_FOREACH(job->op, &line->calls, entry)
+	{
+		if (n++ == DIR_LOOK)
+			break;
+		if (may_begin_call(fs, job->op))
+			return true;
+	}
+	job->op = NULL;
+	return false;
+}
+
+/*
+ * The lock is held. Returns whether there is a job that can begin now, which is then in *job: one of
+ * the client that was served least recently, of those that have one.
+ */
 static bool find_job(struct dir_fs *fs, struct job *job)
 {
+	struct dir_line *line;
+
 	job->op = NULL;
-	/* Closes come first, because they make room for the files that calls open. */
-	TAILQ_FOREACH(job->file, &fs->closing, age)
-	if (may_have_thread(fs, &job->file->holder) && dir_locks_allow(fs, NULL, job->file))
-		return true;
-	TAILQ_FOREACH(job->op, &fs->queue, entry)
-	if (may_have_thread(fs, &job->op->holder) && dir_locks_allow(fs, job->op, NULL))
+	job->file = NULL;
+	if (fs->nrunning == DIR_THREADS || fs->nqueued == 0)
+		return false;
+	TAILQ_FOREACH(line, &fs->by_turn, entry)
+	if (find_job_in(fs, line, job))
 		return true;
 	return false;
 }
 
-static bool has_jobs(const struct dir_fs *fs)
+static void begin_job(struct dir_fs *fs, struct job *job)
 {
-	return !TAILQ_EMPTY(&fs->closing) || !TAILQ_EMPTY(&fs->queue);
+	dir_lines_serve(fs, job->line, job->op, job->file);
+	if (job->op)
+		job->op->is_begun = true;
+	holds_add(&fs->running, &job->hold, job->file ? &job->file->holder : &job->op->holder, 1);
+	dir_locks_add(fs, &job->locks, job->op, job->file);
+	fs->nrunning++;
+}
+
+static void end_job(struct dir_fs *fs, struct job *job)
+{
+	if (job->hold.n == 0)
+		return;
+	holds_remove(&job->hold);
+	job->hold.n = 0;
+	dir_locks_remove(&job->locks);
+	fs->nrunning--;
+}
+
+/*
+ * Several threads may wait for what this one gave back. At the end, all wait for the last job.
+ * Otherwise none is woken for jobs that cannot begin: one client can have many of them.
+ */
+static void wake_next(struct dir_fs *fs)
+{
+	struct job next;
+
+	if (fs->stop)
+		pthread_cond_broadcast(&fs->wake);
+	else if (find_job(fs, &next))
+		pthread_cond_signal(&fs->wake);
 }
 
 /*
@@ -125,33 +190,12 @@ static bool next_job(struct dir_fs *fs, struct job *job)
 	bool is_found;
 
 	pthread_mutex_lock(&fs->lock);
-	if (job->hold.n > 0) {
-		holds_remove(&job->hold);
-		job->hold.n = 0;
-		dir_locks_remove(&job->locks);
-		fs->nrunning--;
-	}
-	while (!(is_found = find_job(fs, job)) && !(fs->stop && !has_jobs(fs)))
+	end_job(fs, job);
+	while (!(is_found = find_job(fs, job)) && !(fs->stop && fs->nqueued == 0))
 		pthread_cond_wait(&fs->wake, &fs->lock);
-	if (job->file)
-		TAILQ_REMOVE(&fs->closing, job->file, age);
-	else if (job->op)
-		TAILQ_REMOVE(&fs->queue, job->op, entry);
-	if (is_found) {
-		if (job->op)
-			job->op->is_begun = true;
-		holds_add(&fs->running, &job->hold, job->file ? &job->file->holder : &job->op->holder, 1);
-		dir_locks_add(fs, &job->locks, job->op, job->file);
-		fs->nrunning++;
-	}
-	/*
-	 * Several threads may wait for what this one gave back; at the end, all wait for the last
-	 * job.
-	 */
-	if (fs->stop)
-		pthread_cond_broadcast(&fs->wake);
-	else if (has_jobs(fs))
-		pthread_cond_signal(&fs->wake);
+	if (is_found)
+		begin_job(fs, job);
+	wake_next(fs);
 	pthread_mutex_unlock(&fs->lock);
 	return is_found;
 }
@@ -197,9 +241,11 @@ void dir_work_close(struct dir_fs *fs, struct dir_fd *file)
 		return;
 	}
 	pthread_mutex_lock(&fs->lock);
-	TAILQ_INSERT_TAIL(&fs->closing, file, age);
+	/* A job that cannot begin yet is found by the thread that ends another one. */
+	if (may_begin_close(fs, file))
+		pthread_cond_signal(&fs->wake);
+	dir_lines_add_close(fs, file);
 	fs->nclosing++;
-	pthread_cond_signal(&fs->wake);
 	pthread_mutex_unlock(&fs->lock);
 }
 
@@ -209,8 +255,9 @@ void dir_work(struct dir_fs *fs, struct op *op)
 	op->fs_state = DIR_WORKING;
 	op->is_begun = false;
 	pthread_mutex_lock(&fs->lock);
-	TAILQ_INSERT_TAIL(&fs->queue, op, entry);
-	pthread_cond_signal(&fs->wake);
+	if (may_begin_call(fs, op))
+		pthread_cond_signal(&fs->wake);
+	dir_lines_add_call(fs, op);
 	pthread_mutex_unlock(&fs->lock);
 }
 
@@ -220,8 +267,11 @@ bool dir_work_cancel(struct dir_fs *fs, struct op *op)
 
 	pthread_mutex_lock(&fs->lock);
 	is_queued = !op->is_begun;
-	if (is_queued)
-		TAILQ_REMOVE(&fs->queue, op, entry);
+	if (is_queued) {
+		dir_lines_remove_call(fs, op);
+		/* A thread may now look at a call that was too far back in the line. */
+		pthread_cond_signal(&fs->wake);
+	}
 	pthread_mutex_unlock(&fs->lock);
 	fs->nworking -= is_queued;
 	return is_queued;

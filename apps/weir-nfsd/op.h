@@ -28,6 +28,7 @@
 
 #define OPS_MAX 8192u /* of a poller */
 
+struct dir_line;
 struct op;
 struct poller;
 struct server;
@@ -111,7 +112,8 @@ struct op {
 	bool is_decided;	       /* a thread has decided whether the caller may do it */
 	bool is_settled;	       /* and the file had not changed shortly before that */
 	struct timespec decided_ctime; /* the file's at that time */
-	bool is_begun;		       /* a thread has it; under the lock of the threads' queue */
+	bool is_begun;		       /* a thread has it; under the threads' lock, as is 'line' */
+	struct dir_line *line;	       /* where it waits for a thread */
 	uint32_t fs_state;
 	bool is_watched;
 	uint64_t started_ns;

@@ -18,8 +18,11 @@
 #include "dir.h"
 #include "poller.h"
 
-#define SLOW  40u /* calls of a client, which end when the test says so */
-#define QUICK 20u /* of others, one at a time */
+#define SLOW  40u  /* calls of a client, which end when the test says so */
+#define OWN   SLOW /* connections: each is of a client of its own */
+#define QUICK 20u  /* of others, one at a time */
+#define HELD  (DIR_THREADS - 1)
+#define CROWD 4000u
 
 #define SLOW_FD 1000000 /* no file has this descriptor: its close ends when the test says so */
 
@@ -27,31 +30,50 @@ static struct dir_fs fs;
 static struct export export;
 static struct poller owner;
 static struct op slow[SLOW], quick[QUICK];
-static sem_t begun, go_on, done;
-static _Atomic int call_nice; /* of the thread that carried out the latest call */
-static uint32_t noverdue;     /* calls that were answered NFS3ERR_JUKEBOX */
+static struct op held[HELD]; /* calls that leave one thread to others until 'release' */
+static struct op crowd[CROWD];
+static struct op quick_kind; /* what the calls in quick[] are for */
+static sem_t begun, go_on, release, done;
+static _Atomic uint32_t nlooks; /* at jobs, for whether they may begin */
+static _Atomic int call_nice;	/* of the thread that carried out the latest call */
+static uint32_t noverdue;	/* calls that were answered NFS3ERR_JUKEBOX */
 
 int __real_close(int fd);
 int __wrap_close(int fd);
 void __wrap_dir_carry_out(struct dir_fs *of, struct op *op);
 int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg);
 void __wrap_op_fail(struct op *op, enum nfs3_status status);
+bool __real_dir_locks_allow(const struct dir_fs *of, const struct op *op, const struct dir_fd *file);
+bool __wrap_dir_locks_allow(const struct dir_fs *of, const struct op *op, const struct dir_fd *file);
 
-static void be_slow(void)
+static void wait_for(sem_t *sem, uint32_t n)
+{
+	while (n > 0)
+		n -= sem_wait(sem) == 0;
+}
+
+static void be_slow(sem_t *until)
 {
 	sem_post(&begun);
-	while (sem_wait(&go_on) != 0)
-		;
+	wait_for(until, 1);
 }
 
 void __wrap_dir_carry_out(struct dir_fs *of, struct op *op)
 {
 	(void)of;
 	call_nice = getpriority(PRIO_PROCESS, 0);
+	if (op >= held && op < held + HELD)
+		be_slow(&release);
 	if (op < slow || op >= slow + SLOW)
 		return;
 	op->id2.len_bytes = 0; /* as REMOVE and RENAME do */
-	be_slow();
+	be_slow(&go_on);
+}
+
+bool __wrap_dir_locks_allow(const struct dir_fs *of, const struct op *op, const struct dir_fd *file)
+{
+	nlooks++;
+	return __real_dir_locks_allow(of, op, file);
 }
 
 void __wrap_op_fail(struct op *op, enum nfs3_status status)
@@ -64,7 +86,7 @@ int __wrap_close(int fd)
 {
 	if (fd != SLOW_FD)
 		return __real_close(fd);
-	be_slow();
+	be_slow(&go_on);
 	sem_post(&done);
 	return 0;
 }
@@ -78,25 +100,20 @@ int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_e
 	return 0;
 }
 
-static void wait_for(sem_t *sem, uint32_t n)
-{
-	while (n > 0)
-		n -= sem_wait(sem) == 0;
-}
-
 static int setup(void **state)
 {
 	(void)state;
 	fs = (struct dir_fs){.export = &export};
 	export.owner = &owner;
-	TAILQ_INIT(&fs.queue);
-	TAILQ_INIT(&fs.closing);
+	dir_lines_init(&fs);
 	TAILQ_INIT(&fs.watched);
 	LIST_INIT(&fs.running);
 	LIST_INIT(&fs.locks);
 	noverdue = 0;
+	quick_kind = (struct op){.proc = NFS3_NULL};
 	sem_init(&begun, 0, 0);
 	sem_init(&go_on, 0, 0);
+	sem_init(&release, 0, 0);
 	sem_init(&done, 0, 0);
 	return dir_work_start(&fs);
 }
@@ -116,10 +133,26 @@ static struct holder holder_for(uint32_t conn, uint32_t user)
 	};
 }
 
+static struct handle_id id_of(uint8_t number)
+{
+	return (struct handle_id){.len_bytes = 1, .data = {number}};
+}
+
+/* A call of a client for what 'kind' names. */
+static void begin_kind(struct op *op, uint32_t conn, uint32_t user, const struct op *kind)
+{
+	*op = *kind;
+	op->export = &export;
+	op->holder = holder_for(conn, user);
+	dir_watch_begin(&fs, op);
+	dir_work(&fs, op);
+}
+
 static void begin(struct op *op, uint32_t conn, uint32_t user)
 {
-	*op = (struct op){.export = &export, .holder = holder_for(conn, user)};
-	dir_work(&fs, op);
+	static const struct op kind = {.proc = NFS3_NULL};
+
+	begin_kind(op, conn, user, &kind);
 }
 
 static void begin_call(uint32_t i, uint32_t conn, uint32_t user)
@@ -128,14 +161,21 @@ static void begin_call(uint32_t i, uint32_t conn, uint32_t user)
 }
 
 /* Close a file that a call of this client has opened. */
-static void begin_close(uint32_t i, uint32_t conn, uint32_t user)
+static void begin_close_of(const struct handle_id *id, uint32_t conn, uint32_t user)
 {
-	const struct handle_id id = {.len_bytes = 0};
 	const struct holder holder = holder_for(conn, user);
-	struct dir_fd *file = dir_fd_make(&holder, &id, i % 2 == 0, SLOW_FD);
+	struct dir_fd *file = dir_fd_make(&holder, id, false, SLOW_FD);
 
 	assert_non_null(file);
 	dir_work_close(&fs, file);
+}
+
+static void begin_close(uint32_t i, uint32_t conn, uint32_t user)
+{
+	const struct handle_id id = {.len_bytes = 0};
+
+	(void)i;
+	begin_close_of(&id, conn, user);
 }
 
 static void begin_either(uint32_t i, uint32_t conn, uint32_t user)
@@ -156,10 +196,10 @@ static void slow_jobs(void (*begin_slow)(uint32_t i, uint32_t conn, uint32_t use
 	int left;
 
 	for (uint32_t i = 0; i < SLOW; i++)
-		begin_slow(i, 100 + i % nconns, 1);
+		begin_slow(i, 100 + i % nconns, nconns == OWN ? 100 + i : 1);
 	wait_for(&begun, most);
 	for (uint32_t i = 0; i < QUICK; i++) {
-		begin(&quick[i], 200 + i, 2 + i % 2);
+		begin_kind(&quick[i], 200 + i, 2 + i % 2, &quick_kind);
 		wait_for(&done, 1);
 	}
 	sem_getvalue(&begun, &left);
@@ -218,36 +258,39 @@ static void threads__closes_of_others_overtake(void **state)
 	wait_for(&done, SLOW + 1);
 }
 
-static struct handle_id id_of(uint8_t number)
+static struct op kind_of(uint32_t proc, uint8_t first, uint8_t second)
 {
-	return (struct handle_id){.len_bytes = 1, .data = {number}};
+	return (struct op){.proc = proc, .id = id_of(first), .id2 = id_of(second)};
 }
 
 /* A call of a client of its own, for the files or directories 'first' and 'second'. */
 static void begin_for(struct op *op, uint32_t i, uint32_t proc, uint8_t first, uint8_t second)
 {
-	*op = (struct op){.export = &export,
-			  .holder = holder_for(100 + i, 100 + i),
-			  .proc = proc,
-			  .id = id_of(first),
-			  .id2 = id_of(second)};
-	dir_watch_begin(&fs, op);
-	dir_work(&fs, op);
+	const struct op kind = kind_of(proc, first, second);
+
+	begin_kind(op, 100 + i, 100 + i, &kind);
+}
+
+static void begin_listing(uint32_t i, uint32_t conn, uint32_t user)
+{
+	const struct op kind = kind_of(NFS3_READDIRPLUS, 1, 0);
+
+	begin_kind(&slow[i], conn, user, &kind);
 }
 
 static void begin_create(uint32_t i, uint32_t conn, uint32_t user)
 {
-	(void)conn;
-	(void)user;
-	begin_for(&slow[i], i, NFS3_CREATE, 1, 0);
+	const struct op kind = kind_of(NFS3_CREATE, 1, 0);
+
+	begin_kind(&slow[i], conn, user, &kind);
 }
 
 /* The directory is the second of what each call names. */
 static void begin_link(uint32_t i, uint32_t conn, uint32_t user)
 {
-	(void)conn;
-	(void)user;
-	begin_for(&slow[i], i, NFS3_LINK, (uint8_t)(100 + i), 1);
+	const struct op kind = kind_of(NFS3_LINK, (uint8_t)(100 + i), 1);
+
+	begin_kind(&slow[i], conn, user, &kind);
 }
 
 static void begin_create_or_link(uint32_t i, uint32_t conn, uint32_t user)
@@ -261,52 +304,90 @@ static void begin_create_or_link(uint32_t i, uint32_t conn, uint32_t user)
 /* No two calls name the same directory. */
 static void begin_move(uint32_t i, uint32_t conn, uint32_t user)
 {
-	(void)conn;
-	(void)user;
-	begin_for(&slow[i], i, NFS3_RENAME, (uint8_t)(2 * i), (uint8_t)(2 * i + 1));
+	const struct op kind = kind_of(NFS3_RENAME, (uint8_t)(2 * i), (uint8_t)(2 * i + 1));
+
+	begin_kind(&slow[i], conn, user, &kind);
 }
 
-/* Clients of their own close the same file. */
 static void begin_close_of_one(uint32_t i, uint32_t conn, uint32_t user)
 {
 	const struct handle_id id = id_of(1);
-	const struct holder holder = holder_for(100 + i, 100 + i);
-	struct dir_fd *file = dir_fd_make(&holder, &id, false, SLOW_FD);
 
-	(void)conn;
-	(void)user;
-	assert_non_null(file);
-	dir_work_close(&fs, file);
+	(void)i;
+	begin_close_of(&id, conn, user);
 }
 
 static void threads__that_wait_for_one_directory(void **state)
 {
 	(void)state;
-	slow_jobs(begin_create, 1, 2);
+	slow_jobs(begin_create, OWN, 3);
 }
 
 static void threads__that_wait_for_the_second_directory(void **state)
 {
 	(void)state;
-	slow_jobs(begin_link, 1, 2);
+	slow_jobs(begin_link, OWN, 3);
 }
 
 static void threads__that_wait_for_the_first_or_second_directory(void **state)
 {
 	(void)state;
-	slow_jobs(begin_create_or_link, 1, 2);
+	slow_jobs(begin_create_or_link, OWN, 3);
 }
 
 static void threads__that_move_between_directories(void **state)
 {
 	(void)state;
-	slow_jobs(begin_move, 1, 2);
+	slow_jobs(begin_move, OWN, 3);
 }
 
 static void threads__that_close_one_file(void **state)
 {
 	(void)state;
-	slow_jobs(begin_close_of_one, 1, 2);
+	slow_jobs(begin_close_of_one, OWN, 3);
+}
+
+static void begin_close_or_listing(uint32_t i, uint32_t conn, uint32_t user)
+{
+	if (i % 2 == 0)
+		begin_close_of_one(i, conn, user);
+	else
+		begin_listing(i, conn, user);
+}
+
+static void threads__of_one_client_leave_the_directory_to_others(void **state)
+{
+	(void)state;
+	quick_kind = kind_of(NFS3_LOOKUP, 1, 0);
+	slow_jobs(begin_listing, 8, 2);
+}
+
+static void threads__of_one_client_leave_the_second_directory_to_others(void **state)
+{
+	(void)state;
+	quick_kind = kind_of(NFS3_LINK, 250, 1);
+	slow_jobs(begin_link, 8, 2);
+}
+
+static void threads__of_one_client_leave_moves_to_others(void **state)
+{
+	(void)state;
+	quick_kind = kind_of(NFS3_RENAME, 250, 251);
+	slow_jobs(begin_move, 8, 2);
+}
+
+static void threads__that_close_for_one_client_leave_the_file_to_others(void **state)
+{
+	(void)state;
+	quick_kind = kind_of(NFS3_SETATTR, 1, 0);
+	slow_jobs(begin_close_of_one, 8, 2);
+}
+
+static void threads__closes_and_calls_of_one_client_leave_the_file_to_others(void **state)
+{
+	(void)state;
+	quick_kind = kind_of(NFS3_LOOKUP, 1, 0);
+	slow_jobs(begin_close_or_listing, 8, 2);
 }
 
 /* What needs no lock of the directory is carried out, as are changes of another one. */
@@ -314,8 +395,8 @@ static void threads__that_wait_for_one_directory_let_it_be_read(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < SLOW; i++)
-		begin_create(i, 0, 0);
-	wait_for(&begun, 2);
+		begin_create(i, 100 + i, 100 + i);
+	wait_for(&begun, 3);
 	for (uint32_t i = 0; i < QUICK; i++) {
 		begin_for(&quick[i], i, i % 2 == 0 ? NFS3_GETATTR : NFS3_CREATE, i % 2 == 0 ? 1 : 2, 0);
 		wait_for(&done, 1);
@@ -323,7 +404,7 @@ static void threads__that_wait_for_one_directory_let_it_be_read(void **state)
 	for (uint32_t i = 0; i < SLOW; i++)
 		sem_post(&go_on);
 	wait_for(&done, SLOW);
-	wait_for(&begun, SLOW - 2);
+	wait_for(&begun, SLOW - 3);
 }
 
 /*
@@ -334,17 +415,105 @@ static void threads__calls_for_one_directory_are_answered(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < SLOW; i++)
-		begin_create(i, 0, 0);
-	wait_for(&begun, 2);
+		begin_create(i, 100 + i, 100 + i);
+	wait_for(&begun, 3);
 	fs.now_ns = DIR_OVERDUE_NS - 1;
 	dir_watch_tick(&fs);
 	assert_int_equal(noverdue, 0);
 	fs.now_ns = DIR_OVERDUE_NS;
 	dir_watch_tick(&fs);
-	assert_int_equal(noverdue, SLOW - 2);
+	assert_int_equal(noverdue, SLOW - 3);
+	for (uint32_t i = 0; i < 3; i++)
+		sem_post(&go_on);
+	wait_for(&done, 3);
+}
+
+/* Have all threads but one work for clients of their own, after clients 1 and 2 were served. */
+static void hold_threads(void)
+{
+	for (uint32_t i = 1; i <= 2; i++) {
+		begin(&quick[i], i, i);
+		wait_for(&done, 1);
+	}
+	for (uint32_t i = 0; i < HELD; i++)
+		begin(&held[i], 100 + i, 100 + i);
+	wait_for(&begun, HELD);
+}
+
+static void release_threads(void)
+{
+	for (uint32_t i = 0; i < HELD; i++)
+		sem_post(&release);
+	wait_for(&done, HELD);
+}
+
+/* A client that has just been served does not go before another one, however early it asked. */
+static void take_turns(void (*begin_slow)(uint32_t i, uint32_t conn, uint32_t user))
+{
+	int ndone;
+
+	hold_threads();
+	for (uint32_t i = 0; i < SLOW; i++)
+		begin_slow(i, 1, 1);
+	wait_for(&begun, 1);
+	begin(&quick[0], 2, 2);
+	sem_post(&go_on);
+	wait_for(&done, 1);
+	wait_for(&begun, 1);
+	sem_getvalue(&done, &ndone);
+	for (uint32_t i = 1; i < SLOW; i++)
+		sem_post(&go_on);
+	wait_for(&done, SLOW);
+	release_threads();
+	assert_int_equal(ndone, 1);
+}
+
+static void turns__of_clients_for_the_only_thread(void **state)
+{
+	(void)state;
+	take_turns(begin_call);
+}
+
+static void turns__of_closes_and_calls_for_the_only_thread(void **state)
+{
+	(void)state;
+	take_turns(begin_close);
+}
+
+/* Each of many clients has a call, and all of them are carried out. */
+static void turns__of_more_clients_than_lines(void **state)
+{
+	(void)state;
+	hold_threads();
+	begin_call(0, 1, 1);
+	wait_for(&begun, 1);
+	for (uint32_t i = 0; i < 3 * DIR_LINES; i++)
+		begin(&crowd[i], 1000 + i, 1000 + i);
+	sem_post(&go_on);
+	wait_for(&done, 1 + 3 * DIR_LINES);
+	release_threads();
+}
+
+/* Calls that cannot begin cost a thread little, however many a client has. */
+static void turns__of_a_client_that_has_to_wait_take_few_looks(void **state)
+{
+	const struct op kind = kind_of(NFS3_LOOKUP, 1, 0);
+	uint32_t before;
+
+	(void)state;
+	begin_listing(0, 1, 1);
+	begin_listing(1, 1, 1);
+	wait_for(&begun, 2);
+	for (uint32_t i = 0; i < CROWD; i++)
+		begin_kind(&crowd[i], 1, 1, &kind);
+	before = nlooks;
+	begin_kind(&quick[0], 2, 2, &kind);
+	wait_for(&done, 1);
+	before = nlooks - before;
 	sem_post(&go_on);
 	sem_post(&go_on);
-	wait_for(&done, 2);
+	wait_for(&done, 2 + CROWD);
+	assert_true(before < CROWD);
 }
 
 /* The threads end after all files are closed, whoever opened them. */
@@ -394,6 +563,22 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads__that_wait_for_one_directory_let_it_be_read, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(threads__calls_for_one_directory_are_answered, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads__of_one_client_leave_the_directory_to_others, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads__of_one_client_leave_the_second_directory_to_others,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(threads__of_one_client_leave_moves_to_others, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(threads__that_close_for_one_client_leave_the_file_to_others,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			threads__closes_and_calls_of_one_client_leave_the_file_to_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(turns__of_clients_for_the_only_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(turns__of_closes_and_calls_for_the_only_thread, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(turns__of_more_clients_than_lines, setup, teardown),
+		cmocka_unit_test_setup_teardown(turns__of_a_client_that_has_to_wait_take_few_looks, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(stop__closes_all, setup, teardown),
 		cmocka_unit_test(threads__have_a_lower_priority),
