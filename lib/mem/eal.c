@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/select.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -20,6 +21,12 @@
 #define MEMORY_MB	256u /* of address space; taken page by page as it is used */
 #define LCORES_BYTES	4096u
 #define EAL_DESCRIPTORS 8u /* it opens five at the start */
+
+/* Those that were open before EAL was started. */
+struct descriptors {
+	int *fds;
+	uint32_t n, room;
+};
 
 /* "0@(2-5,7)": lcore 0 on the CPUs that this thread may use, so that EAL pins nobody to one of them. */
 static int lcore_unpinned(char *arg, size_t size)
@@ -58,32 +65,61 @@ static bool is_eals(const char *target)
 	return false;
 }
 
-/* Descriptors that are open, as far as the set reaches. */
-static void list_open(fd_set *open_fds)
+/*
+ * Call 'look' for each descriptor of this process. /proc knows them all, however many there are.
+ * Where it is not mounted, there is none.
+ */
+static void each_descriptor(void (*look)(int fd, struct descriptors *before), struct descriptors *before)
 {
-	FD_ZERO(open_fds);
-	for (int fd = 0; fd < FD_SETSIZE; fd++)
-		if (fcntl(fd, F_GETFD) >= 0)
-			FD_SET(fd, open_fds);
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		int fd = atoi(entry->d_name);
+
+		if (entry->d_name[0] != '.' && fd != dirfd(dir))
+			look(fd, before);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void note_descriptor(int fd, struct descriptors *open_before)
+{
+	int *fds;
+
+	if (open_before->n == open_before->room) {
+		fds = realloc(open_before->fds, (2 * (size_t)open_before->room + 64) * sizeof(*fds));
+		if (!fds)
+			return; /* it is left as it is only if it is not one of EAL's kinds */
+		open_before->fds = fds;
+		open_before->room = 2 * open_before->room + 64;
+	}
+	open_before->fds[open_before->n++] = fd;
+}
+
+static bool was_open(int fd, const struct descriptors *before)
+{
+	for (uint32_t i = 0; i < before->n; i++)
+		if (before->fds[i] == fd)
+			return true;
+	return false;
 }
 
 /* EAL opens its descriptors without FD_CLOEXEC. A program that is executed would keep EAL's memory. */
-static void close_on_exec(const fd_set *before)
+static void close_on_exec(int fd, struct descriptors *before)
 {
 	char path[32], target[64];
+	int flags = fcntl(fd, F_GETFD);
+	ssize_t n;
 
-	for (int fd = 0; fd < FD_SETSIZE; fd++) {
-		int flags = FD_ISSET(fd, before) ? -1 : fcntl(fd, F_GETFD);
-		ssize_t n;
-
-		if (flags < 0 || flags & FD_CLOEXEC)
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		n = readlink(path, target, sizeof(target) - 1);
-		target[n > 0 ? n : 0] = '\0';
-		if (is_eals(target))
-			(void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
-	}
+	if (flags < 0 || flags & FD_CLOEXEC)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	if (is_eals(target) && !was_open(fd, before))
+		(void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
 }
 
 /* EAL finds CPUs by /sys alone. Where it finds none, it prints its usage to standard output. */
@@ -131,7 +167,7 @@ static int eal_start(const struct mem_eal_options *options)
 	static char memory[16], lcores_option[] = "--lcores", lcores[LCORES_BYTES];
 	uint32_t memory_mb = options && options->memory_mb ? options->memory_mb : MEMORY_MB;
 	char *argv[RTE_DIM(fixed) + 4];
-	fd_set before;
+	struct descriptors before = {NULL, 0, 0};
 	int argc = 0;
 	int rc = 0;
 
@@ -156,12 +192,13 @@ static int eal_start(const struct mem_eal_options *options)
 	argv[argc++] = lcores_option;
 	argv[argc++] = lcores;
 	argv[argc] = NULL;
-	list_open(&before);
+	each_descriptor(note_descriptor, &before);
 	if (rte_eal_init(argc, argv) < 0) {
 		rc = rte_errno ? -rte_errno : -EIO;
 		MEM_LOG(ERR, "EAL did not start: %s", rte_strerror(-rc));
 	}
-	close_on_exec(&before);
+	each_descriptor(close_on_exec, &before);
+	free(before.fds);
 	return rc;
 }
 
