@@ -264,30 +264,49 @@ static void inherit(struct export_rules *rules, const struct export_rules *from)
 	rules->own = own.own;
 }
 
+/*
+ * Take the addresses that the client's name has. All of them count: for one that is left out, the
+ * rules of another entry would hold. Returns false if there are too many.
+ */
+static bool take_addrs(struct export_client *client, const struct addrinfo *found)
+{
+	for (const struct addrinfo *at = found; at; at = at->ai_next) {
+		const void *addr = at->ai_addr;
+
+		if (at->ai_family != AF_INET6 && at->ai_family != AF_INET)
+			continue;
+		if (client->naddrs == CLIENT_ADDRS_MAX)
+			return false;
+		client->addrs[client->naddrs++] =
+			at->ai_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_addr
+						  : mapped(&((const struct sockaddr_in *)addr)->sin_addr);
+	}
+	return true;
+}
+
 static int look_up(const struct export *export, struct export_client *client)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
 	struct addrinfo *found;
 	int rc = getaddrinfo(client->host, NULL, &hints, &found);
+	bool are_all;
 
 	if (rc != 0) {
 		fprintf(stderr,
 			"weir-nfsd: export %s: no address of client '%s' can be found: %s. Correct the name, "
-			"or "
-			"give its address\n",
+			"or give its address\n",
 			export->name, client->host, gai_strerror(rc));
 		return -ENOENT;
 	}
-	for (const struct addrinfo *at = found; at && client->naddrs < CLIENT_ADDRS_MAX; at = at->ai_next) {
-		const void *addr = at->ai_addr;
-
-		if (at->ai_family == AF_INET6)
-			client->addrs[client->naddrs++] = ((const struct sockaddr_in6 *)addr)->sin6_addr;
-		else if (at->ai_family == AF_INET)
-			client->addrs[client->naddrs++] =
-				mapped(&((const struct sockaddr_in *)addr)->sin_addr);
-	}
+	are_all = take_addrs(client, found);
 	freeaddrinfo(found);
+	if (!are_all) {
+		fprintf(stderr,
+			"weir-nfsd: export %s: client '%s' has more than %u addresses. List them, or give "
+			"their network, in place of the name\n",
+			export->name, client->host, CLIENT_ADDRS_MAX);
+		return -E2BIG;
+	}
 	return 0;
 }
 
@@ -295,13 +314,15 @@ int exports_complete(struct exports *exports)
 {
 	for (uint32_t i = 0; i < exports->n; i++) {
 		struct export *export = &exports->all[i];
+		int rc;
 
 		for (uint32_t j = 0; j < export->nclients; j++) {
 			struct export_client *client = &export->clients[j];
 
 			inherit(&client->rules, &export->rules);
-			if (client->host && look_up(export, client) != 0)
-				return -ENOENT;
+			rc = client->host ? look_up(export, client) : 0;
+			if (rc != 0)
+				return rc;
 		}
 	}
 	return 0;

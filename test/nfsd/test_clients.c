@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which clients may use an export, and by which rules. */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -291,6 +295,66 @@ static void clients__names_of_hosts_are_looked_up(void **state)
 	assert_int_equal(exports_complete(&exports), -2 /* ENOENT */);
 }
 
+/*
+ * A name that has 'many' addresses, 192.0.2.1 and the next ones. These two functions take the place
+ * of the C library's.
+ */
+static uint32_t many;
+
+int getaddrinfo(const char *restrict node, const char *restrict service,
+		const struct addrinfo *restrict hints, struct addrinfo **restrict found)
+{
+	static int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+	struct many {
+		struct addrinfo info;
+		struct sockaddr_in addr;
+	} * all;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+	if (many == 0)
+		return real(node, service, hints, found);
+	all = calloc(many, sizeof(*all));
+	assert_non_null(all);
+	for (uint32_t i = 0; i < many; i++) {
+		all[i].addr = (struct sockaddr_in){.sin_family = AF_INET};
+		all[i].addr.sin_addr.s_addr = htonl(0xc0000200u + i + 1);
+		all[i].info.ai_family = AF_INET;
+		all[i].info.ai_addr = (struct sockaddr *)&all[i].addr;
+		all[i].info.ai_next = i + 1 < many ? &all[i + 1].info : NULL;
+	}
+	*found = &all[0].info;
+	return 0;
+}
+
+void freeaddrinfo(struct addrinfo *found)
+{
+	static void (*real)(struct addrinfo *);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "freeaddrinfo");
+	if (many == 0)
+		real(found);
+	else
+		free(found);
+}
+
+/* The last address of a name counts as the first does: for neither, another entry's rules hold. */
+static void clients__all_addresses_of_a_name_count(void **state)
+{
+	many = CLIENT_ADDRS_MAX;
+	make("many.example(ro) *(rw)");
+	assert_int_equal(exports_complete(&exports), 0);
+	assert_true(at("192.0.2.1:1")->is_read_only);
+	assert_true(at("192.0.2.32:1")->is_read_only);
+	assert_false(at("192.0.2.33:1")->is_read_only);
+	teardown(state);
+	many++;
+	make("many.example(ro) *(rw)");
+	assert_int_equal(exports_complete(&exports), -E2BIG);
+	many = 0;
+}
+
 static void clients__that_are_none(void **state)
 {
 	static const char *const texts[] = {
@@ -435,6 +499,7 @@ int main(void)
 		cmocka_unit_test_teardown(clients__secure_port_of_a_host_that_says_nothing, teardown_ports),
 		cmocka_unit_test_teardown(clients__by_tcp, teardown),
 		cmocka_unit_test_teardown(clients__names_of_hosts_are_looked_up, teardown),
+		cmocka_unit_test_teardown(clients__all_addresses_of_a_name_count, teardown),
 		cmocka_unit_test_teardown(clients__that_are_none, teardown),
 		cmocka_unit_test(cred_of__a_user_of_this_host_is_itself),
 		cmocka_unit_test(cred_of__a_user_of_this_host_is_itself_without_credential),
