@@ -151,6 +151,11 @@ static inline void ram_after(const struct ram_inode *inode, struct nfs3_wcc *wcc
 struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes);
 enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes,
 			       uint32_t slot);
+/*
+ * Let an entry name another inode, which is a directory if and only if the present one is. This
+ * takes no memory, so that it cannot fail.
+ */
+void ram_entry_replace(struct ram_fs *fs, struct ram_dirent *entry, uint32_t slot);
 void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry);
 /* The index of the first place of 'dir' behind 'cookie'. */
 uint32_t ram_dir_seek(const struct ram_dir *dir, uint64_t cookie);

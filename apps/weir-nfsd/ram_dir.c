@@ -149,6 +149,14 @@ uint32_t ram_dir_live(struct ram_dir *dir, uint32_t i)
 	return live;
 }
 
+void ram_entry_replace(struct ram_fs *fs, struct ram_dirent *entry, uint32_t slot)
+{
+	entry->slot = slot;
+	if (fs->inodes[slot].attr.type == NFS3_DIR)
+		fs->inodes[slot].dir.parent = entry->dir;
+	ram_touch(&fs->inodes[entry->dir], true);
+}
+
 void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
 {
 	struct ram_dirent **at = bucket_of(fs, entry->dir, entry->name, entry->len_bytes);

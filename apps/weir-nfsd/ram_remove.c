@@ -125,15 +125,17 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 		status = check_move(fs, moved, to_dir);
 	if (status != NFS3_OK)
 		return status;
-	if (victim) {
-		ram_entry_remove(fs, old);
-		ram_inode_unlink(fs, victim);
-	}
-	/* In, then out, so that nothing is lost when there is no memory for the new name. */
-	status = ram_entry_add(fs, ram_slot(fs, to_dir), to->data, to->len_bytes, ram_slot(fs, moved));
+	/* The new name comes first, so that nothing is lost if there is no memory for it. */
+	if (victim)
+		ram_entry_replace(fs, old, ram_slot(fs, moved));
+	else
+		status =
+			ram_entry_add(fs, ram_slot(fs, to_dir), to->data, to->len_bytes, ram_slot(fs, moved));
 	if (status != NFS3_OK)
 		return status;
 	ram_entry_remove(fs, entry);
+	if (victim)
+		ram_inode_unlink(fs, victim);
 	ram_touch(moved, false);
 	return status;
 }

@@ -132,6 +132,35 @@ static void rename__that_fails_for_its_names_takes_no_walk(void **state)
 	assert_int_equal(do_rename(deep[0], "none", full, "x"), NFS3ERR_NOENT);
 }
 
+/*
+ * A name that is there already is given to what is renamed. This takes no place in the directory,
+ * so that no want of memory can make the call fail after the old target has gone.
+ */
+static void rename__over_a_name_takes_no_memory(void **state)
+{
+	struct ram_inode *dir = make(deep[0], NFS3_DIR, "to");
+	struct ram_inode *file = make(deep[0], NFS3_REG, "file"), *empty = make(deep[0], NFS3_DIR, "empty");
+	uint32_t nplaces, links, ninodes;
+
+	(void)state;
+	make(dir, NFS3_REG, "target");
+	make(dir, NFS3_DIR, "sub");
+	nplaces = dir->dir.nplaces;
+	links = dir->attr.nlink;
+	ninodes = fs.ninodes;
+	fs.nentries_max = fs.nentries;
+	assert_int_equal(do_rename(deep[0], "file", dir, "new"), NFS3ERR_NOSPC);
+	assert_int_equal(do_rename(deep[0], "file", dir, "target"), NFS3_OK);
+	assert_int_equal(do_rename(deep[0], "empty", dir, "sub"), NFS3_OK);
+	assert_int_equal(dir->dir.nplaces, nplaces);
+	assert_int_equal(dir->attr.nlink, links);
+	assert_int_equal(fs.ninodes, ninodes - 2);
+	assert_int_equal(file->attr.nlink, 1);
+	assert_int_equal(empty->dir.parent, ram_slot(&fs, dir));
+	assert_ptr_equal(&fs.inodes[ram_entry_find(&fs, ram_slot(&fs, dir), "target", 6)->slot], file);
+	assert_null(ram_entry_find(&fs, ram_slot(&fs, deep[0]), "file", 4));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -140,6 +169,7 @@ int main(void)
 		TEST(rename__of_a_directory_into_itself),
 		TEST(rename__below_the_limit),
 		TEST(rename__that_fails_for_its_names_takes_no_walk),
+		TEST(rename__over_a_name_takes_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
