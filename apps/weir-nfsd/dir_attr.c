@@ -95,16 +95,37 @@ static int set_size(const struct op *op, const char *path, uint64_t size)
 }
 
 /* As the caller. */
-static int set_rest(int fd, const char *path, const struct stat *st, const struct nfs3_sattr *attr)
+static int set_owner(const struct op *op, int fd, const struct nfs3_sattr *attr)
 {
-	int rc = 0;
+	int rc;
 
-	if (attr->set_uid || attr->set_gid)
-		rc = fchownat(fd, "", attr->set_uid ? attr->uid : (uid_t)-1,
-			      attr->set_gid ? attr->gid : (gid_t)-1, AT_EMPTY_PATH);
-	if (rc == 0 && attr->set_mode && !S_ISLNK(st->st_mode))
-		rc = chmod(path, attr->mode & 07777);
-	return rc == 0 ? 0 : -errno;
+	if (!attr->set_uid && !attr->set_gid)
+		return 0;
+	rc = dir_become(&op->cred);
+	if (rc != 0)
+		return rc;
+	if (fchownat(fd, "", attr->set_uid ? attr->uid : (uid_t)-1, attr->set_gid ? attr->gid : (gid_t)-1,
+		     AT_EMPTY_PATH) != 0)
+		rc = -errno;
+	dir_become_self();
+	return rc;
+}
+
+/* As the caller. */
+static int set_mode(const struct op *op, const char *path, const struct stat *st,
+		    const struct nfs3_sattr *attr)
+{
+	int rc;
+
+	if (!attr->set_mode || S_ISLNK(st->st_mode))
+		return 0;
+	rc = dir_become(&op->cred);
+	if (rc != 0)
+		return rc;
+	if (chmod(path, attr->mode & 07777) != 0)
+		rc = -errno;
+	dir_become_self();
+	return rc;
 }
 
 /* As ourselves: of others than the owner the kernel lets those who may write set both times to now, and not one. */
@@ -125,21 +146,20 @@ static int check(const struct op *op, int fd, const struct stat *st, const struc
 	return rc == 0 ? may_set(op, fd, st, attr) : rc;
 }
 
-/* check() has allowed it. */
+/*
+ * check() has allowed it. The kernel may still refuse an owner or a group, so that these come before
+ * the file is cut. The mode comes after that, because cutting clears set-user-ID bits.
+ */
 static int apply(const struct op *op, int fd, const struct stat *st, const struct nfs3_sattr *attr)
 {
 	char path[64];
-	int rc = 0;
+	int rc = set_owner(op, fd, attr);
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (attr->set_size)
+	if (rc == 0 && attr->set_size)
 		rc = set_size(op, path, attr->size);
 	if (rc == 0)
-		rc = dir_become(&op->cred);
-	if (rc == 0) {
-		rc = set_rest(fd, path, st, attr);
-		dir_become_self();
-	}
+		rc = set_mode(op, path, st, attr);
 	return rc == 0 ? set_times(fd, attr) : rc;
 }
 

@@ -252,6 +252,32 @@ static void rights__to_move_a_directory(void **state)
 	assert_int_equal(client_rename(c, &from, "e", &to, "d"), NFS3_OK);
 }
 
+/* A call that asks for two changes, of which the caller may make one, makes neither. */
+static void rights__a_refused_group_leaves_the_data(void **state)
+{
+	struct nfs3_fattr attr;
+	struct nfs3_fh file;
+
+	(void)state;
+	c->uid = c->gid = 1000;
+	assert_int_equal(client_create(c, &root, "f", &file), NFS3_OK);
+	assert_int_equal(client_write(c, &file, 0, 10, NFS3_UNSTABLE), NFS3_OK);
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.setattr.fh = file;
+	c->args.setattr.attr.set_size = c->args.setattr.attr.set_gid = true;
+	c->args.setattr.attr.gid = 4;
+	assert_int_equal(client_call(c, NFS3_SETATTR), NFS3ERR_PERM);
+	assert_int_equal(client_getattr(c, &file, &attr), NFS3_OK);
+	assert_int_equal(attr.size, 10);
+	/* Where both are allowed, the mode is the one that was asked for, although cutting clears bits. */
+	memset(&c->args, 0, sizeof(c->args));
+	c->args.setattr.fh = file;
+	c->args.setattr.attr.set_size = c->args.setattr.attr.set_mode = true;
+	c->args.setattr.attr.mode = 04755;
+	assert_int_equal(client_call(c, NFS3_SETATTR), NFS3_OK);
+	assert_int_equal(mode_of(&file), 04755);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +287,7 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test_setup_teardown(rights__to_list_are_not_rights_to_search, setup, teardown),
 		cmocka_unit_test_setup_teardown(rights__to_move_a_directory, setup, teardown),
+		cmocka_unit_test_setup_teardown(rights__a_refused_group_leaves_the_data, setup, teardown),
 	};
 
 	client_main(argc, argv);
