@@ -13,7 +13,7 @@
 #define EXPORT_PATH_BYTES  1024u
 #define EXPORT_CLIENTS_MAX 64u
 #define CLIENT_ADDRS_MAX   32u /* of one host's name */
-#define EXPORT_KEYS	   9u /* that export_set() knows, each of less than 16 bytes */
+#define EXPORT_KEYS	   9u  /* that export_set() knows, each of less than 16 bytes */
 
 struct dir_root;
 struct fs;
