@@ -26,6 +26,7 @@ static int apply_options(struct shm_dev *dev, const char *text)
 		return rc;
 	dev->ring_option_bytes = options.ring_kib << 10;
 	dev->options = options;
+	shm_overflow_read(&dev->overflow);
 	shm_users_warn(&options);
 	dev->rnr_ticks = options.rnr_retry == SHM_RNR_FOR_EVER
 				 ? UINT64_MAX

@@ -60,6 +60,7 @@
 #include "reap.h"
 #include "ring.h"
 #include "shm_options.h"
+#include "users.h"
 #include "sock.h"
 
 #define LKEY_BASE	1u /* lkeys are places + 1, so never 0 */
@@ -247,6 +248,7 @@ struct shm_dev {
 	struct shm_srq *srq;
 	uint32_t ring_option_bytes; /* 0: by need */
 	struct shm_options options;
+	struct shm_overflow overflow;	    /* when the device was opened */
 	struct log_rate log_no_descriptors; /* lines on connections that end for want of them */
 	struct log_rate log_untrusted;	    /* lines on listeners of others */
 	uint64_t rnr_ticks;		    /* that a message may wait for a receive; UINT64_MAX: for ever */

@@ -2,6 +2,8 @@
 #include "users.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +13,47 @@
 #include "alloc.h"
 #include "shm.h"
 
-#define ROOT 0u
+#define ROOT	    0u
+#define OVERFLOW_ID 65534u
+#define EVERYTHING  4294967295u /* IDs in a map of all: UINT32_MAX is none */
+
+uint32_t shm_overflow_of(const char *map, uint32_t overflow)
+{
+	uint64_t n = 0;
+	unsigned inner, outer, count;
+	int used;
+
+	for (; sscanf(map, "%u %u %u%n", &inner, &outer, &count, &used) == 3; map += used)
+		n += count;
+	return n >= EVERYTHING ? UINT32_MAX : overflow;
+}
+
+/* The text of a small file; empty if it cannot be read. */
+static void read_text(const char *path, char *text, size_t bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, bytes - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+static uint32_t read_overflow(const char *id_path, const char *map_path)
+{
+	char number[16], map[4096];
+	unsigned id;
+
+	read_text(id_path, number, sizeof(number));
+	read_text(map_path, map, sizeof(map));
+	return shm_overflow_of(map, sscanf(number, "%u", &id) == 1 ? id : OVERFLOW_ID);
+}
+
+void shm_overflow_read(struct shm_overflow *overflow)
+{
+	overflow->uid = read_overflow("/proc/sys/kernel/overflowuid", "/proc/self/uid_map");
+	overflow->gid = read_overflow("/proc/sys/kernel/overflowgid", "/proc/self/gid_map");
+}
 
 static bool has(const struct shm_ids *ids, uint32_t id)
 {
@@ -21,28 +63,45 @@ static bool has(const struct shm_ids *ids, uint32_t id)
 	return ids->any;
 }
 
-bool shm_users_may_connect(const struct shm_options *options, uint32_t own_uid, const struct weir_peer *who,
+/* Whether the user is this side's own, root, or one of those named. A number that many users share is nobody's. */
+static bool is_admitted(const struct shm_admission *own, const struct weir_peer *who,
+			const struct shm_ids *named)
+{
+	return who->has_credentials && who->uid != own->overflow.uid &&
+	       (who->uid == own->own_uid || who->uid == ROOT || has(named, who->uid));
+}
+
+bool shm_users_may_connect(const struct shm_admission *own, const struct weir_peer *who,
 			   const uint32_t *groups, uint32_t ngroups)
 {
-	if (options->peer_uids.any || options->peer_gids.any)
+	const struct shm_ids *gids = &own->options->peer_gids;
+
+	if (own->options->peer_uids.any || gids->any || is_admitted(own, who, &own->options->peer_uids))
 		return true;
 	if (!who->has_credentials)
 		return false;
-	if (who->uid == own_uid || who->uid == ROOT || has(&options->peer_uids, who->uid) ||
-	    has(&options->peer_gids, who->gid))
+	if (who->gid != own->overflow.gid && has(gids, who->gid))
 		return true;
 	for (uint32_t i = 0; i < ngroups; i++)
-		if (has(&options->peer_gids, groups[i]))
+		if (groups[i] != own->overflow.gid && has(gids, groups[i]))
 			return true;
 	return false;
 }
 
-bool shm_users_may_serve(const struct shm_options *options, uint32_t own_uid, const struct weir_peer *who)
+bool shm_users_may_serve(const struct shm_admission *own, const struct weir_peer *who)
 {
-	if (options->server_uids.any)
-		return true;
-	return who->has_credentials &&
-	       (who->uid == own_uid || who->uid == ROOT || has(&options->server_uids, who->uid));
+	return own->options->server_uids.any || is_admitted(own, who, &own->options->server_uids);
+}
+
+static struct shm_admission admission_of(const struct shm_dev *dev)
+{
+	return (struct shm_admission){&dev->options, geteuid(), dev->overflow};
+}
+
+/* This process itself needs no number to be known by. */
+static bool is_own_process(const struct weir_peer *who)
+{
+	return who->has_credentials && who->pid == getpid();
 }
 
 /* Supplementary groups of a socket's peer, to be freed; NULL: it has none, or they cannot be had. */
@@ -72,19 +131,30 @@ static bool may_log(struct log_rate *rate)
 
 bool shm_users_accept(struct shm_dev *dev, int fd)
 {
+	const struct shm_admission own = admission_of(dev);
 	struct weir_peer who;
 	uint32_t *groups = NULL, ngroups = 0;
 	bool may;
 
 	shm_sock_peer(fd, &who);
+	if (is_own_process(&who))
+		return true;
 	if (dev->options.peer_gids.n > 0)
 		groups = groups_of(fd, &ngroups);
-	may = shm_users_may_connect(&dev->options, geteuid(), &who, groups, ngroups);
+	may = shm_users_may_connect(&own, &who, groups, ngroups);
 	mem_free(groups);
 	if (may)
 		return true;
 	shm_count(dev, &dev->nrefused);
-	if (may_log(&dev->log_refused))
+	if (!may_log(&dev->log_refused))
+		return false;
+	if (who.has_credentials && who.uid == own.overflow.uid)
+		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
+			"weir: shm: connection refused: %s is of user %u, which stands for every user that "
+			"this user namespace has no number for. Map its user in the namespace, or run this "
+			"process outside of it\n",
+			who.address, who.uid);
+	else
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
 			"weir: shm: connection refused: %s is of user %u and group %u, and only this "
 			"process's user and "
@@ -95,13 +165,22 @@ bool shm_users_accept(struct shm_dev *dev, int fd)
 
 bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr)
 {
+	const struct shm_admission own = admission_of(dev);
 	struct weir_peer who;
 
 	shm_sock_peer(fd, &who);
-	if (shm_users_may_serve(&dev->options, geteuid(), &who))
+	if (is_own_process(&who) || shm_users_may_serve(&own, &who))
 		return true;
 	dev->fabric.stats.users_refused++;
-	if (may_log(&dev->log_untrusted))
+	if (!may_log(&dev->log_untrusted))
+		return false;
+	if (who.has_credentials && who.uid == own.overflow.uid)
+		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
+			"weir: shm: not connected to '%s': %s listens there, of user %u, which stands for "
+			"every user that this user namespace has no number for. Map its user in the "
+			"namespace, or run this process outside of it\n",
+			addr, who.address, who.uid);
+	else
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: not connected to '%s': %s listens there, of user %u, which is neither "
 			"this process's "

@@ -12,11 +12,34 @@
 
 struct shm_dev;
 
+/*
+ * What the kernel reports in place of each user, and each group, that has no number in this user
+ * namespace. UINT32_MAX: all have one.
+ */
+struct shm_overflow {
+	uint32_t uid, gid;
+};
+
+/* What /proc says. Where it cannot be read, there may be users and groups without a number. */
+void shm_overflow_read(struct shm_overflow *overflow);
+/*
+ * The number 'overflow' that a namespace needs, by the text of its uid_map or gid_map: UINT32_MAX if
+ * that maps every number.
+ */
+uint32_t shm_overflow_of(const char *map, uint32_t overflow);
+
+/* This side's user, and whom its options admit. */
+struct shm_admission {
+	const struct shm_options *options;
+	uint32_t own_uid;
+	struct shm_overflow overflow;
+};
+
 /* Whether a process may connect to a listener of this side. 'groups' are its supplementary ones. */
-bool shm_users_may_connect(const struct shm_options *options, uint32_t own_uid, const struct weir_peer *who,
+bool shm_users_may_connect(const struct shm_admission *own, const struct weir_peer *who,
 			   const uint32_t *groups, uint32_t ngroups);
 /* Whether this side may connect to a listener of that process. */
-bool shm_users_may_serve(const struct shm_options *options, uint32_t own_uid, const struct weir_peer *who);
+bool shm_users_may_serve(const struct shm_admission *own, const struct weir_peer *who);
 
 /* The same of a connected socket. What is refused is counted, and logged with the option that would allow it. */
 bool shm_users_accept(struct shm_dev *dev, int fd);		     /* control thread */

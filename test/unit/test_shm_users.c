@@ -33,18 +33,22 @@ static struct shm_options parsed(const char *text)
 	return options;
 }
 
+static struct shm_overflow overflow = {UINT32_MAX, UINT32_MAX};
+
 static bool connects(const char *text, const struct weir_peer *who, uint32_t ngroups)
 {
 	struct shm_options options = parsed(text);
+	const struct shm_admission side = {&options, OWN, overflow};
 
-	return shm_users_may_connect(&options, OWN, who, groups, ngroups);
+	return shm_users_may_connect(&side, who, groups, ngroups);
 }
 
 static bool serves(const char *text, const struct weir_peer *who)
 {
 	struct shm_options options = parsed(text);
+	const struct shm_admission side = {&options, OWN, overflow};
 
-	return shm_users_may_serve(&options, OWN, who);
+	return shm_users_may_serve(&side, who);
 }
 
 static void connect__own_user_and_root_by_default(void **state)
@@ -119,10 +123,45 @@ static void options__mode_is_octal(void **state)
 	assert_int_equal(parsed("mode=0777").mode, 0777);
 }
 
+/*
+ * In a user namespace, one number stands for every user that has none there. It names nobody, even
+ * if this side's own user has that number.
+ */
+static void connect__a_number_of_many_users_is_nobodys(void **state)
+{
+	(void)state;
+	overflow = (struct shm_overflow){OWN, GROUP};
+	assert_false(connects("", &own, 0));
+	assert_false(connects("peer_uid=1000", &own, 0));
+	assert_false(serves("", &own));
+	assert_false(serves("server_uid=1000", &own));
+	assert_false(connects("peer_gid=2001", &other, 0));
+	assert_true(connects("peer_gid=2002", &other, 2));
+	assert_true(connects("peer_uid=1001", &other, 0));
+	assert_true(connects("peer_uid=any", &own, 0));
+	assert_true(connects("", &root, 0));
+	overflow = (struct shm_overflow){5, 5};
+	assert_false(connects("peer_gid=5", &other, 1));
+	overflow = (struct shm_overflow){UINT32_MAX, UINT32_MAX};
+}
+
+static void overflow__is_none_where_every_number_is_mapped(void **state)
+{
+	(void)state;
+	assert_int_equal(shm_overflow_of("         0          0 4294967295\n", 65534), UINT32_MAX);
+	assert_int_equal(shm_overflow_of("0 0 2147483648\n2147483648 2147483648 2147483647\n", 65534),
+			 UINT32_MAX);
+	assert_int_equal(shm_overflow_of("         0     100000      65536\n", 65534), 65534);
+	assert_int_equal(shm_overflow_of("65534 1000 1\n", 65534), 65534);
+	assert_int_equal(shm_overflow_of("", 65534), 65534);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connect__own_user_and_root_by_default),
+		cmocka_unit_test(connect__a_number_of_many_users_is_nobodys),
+		cmocka_unit_test(overflow__is_none_where_every_number_is_mapped),
 		cmocka_unit_test(connect__others_are_listed),
 		cmocka_unit_test(serve__is_a_list_of_its_own),
 		cmocka_unit_test(options__what_is_no_list_is_refused),
