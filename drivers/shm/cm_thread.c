@@ -40,6 +40,30 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* The peer's memory is more than it may have mapped here, or than this process can map. */
+static void count_unmapped(struct shm_sock *sock, int error)
+{
+	struct shm_dev *dev = sock->dev;
+	uint32_t left_out;
+
+	shm_count(dev, &dev->nmaps_refused);
+	if (!log_rate_take(&dev->log_maps_refused, now_ns(), &left_out))
+		return;
+	if (error == -EDQUOT)
+		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
+			"weir: shm: a connection to %s ends: user %u's memory would take more than [limits] "
+			"map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
+			" allow; raise them if that is meant\n",
+			sock->who.address, sock->who.uid, dev->limits.map_bytes, dev->limits.mappings);
+	else
+		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
+			"weir: shm: a connection to %s ends: its memory cannot be mapped: %s. Raise the "
+			"limit "
+			"of address space (ulimit -v) or vm.max_map_count, or serve fewer connections\n",
+			sock->who.address,
+			error == -ENOSPC ? "too many mappings of peers' memory" : strerror(-error));
+}
+
 void shm_count_end(struct shm_sock *sock, int error)
 {
 	struct shm_dev *dev = sock->dev;
@@ -50,19 +74,11 @@ void shm_count_end(struct shm_sock *sock, int error)
 	if (error == -EMFILE && log_rate_take(&dev->log_no_descriptors, now_ns(), &left_out))
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: a connection to %s ends: its descriptors cannot be received. Raise the "
-			"limit "
-			"of open descriptors (ulimit -n), or let the security module of this host allow "
-			"them\n",
+			"limit of open descriptors (ulimit -n), or let the security module of this host "
+			"allow them\n",
 			sock->who.address);
-	if (error != -EDQUOT)
-		return;
-	shm_count(dev, &dev->nmaps_refused);
-	if (log_rate_take(&dev->log_maps_refused, now_ns(), &left_out))
-		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: user %u's memory would take more than [limits] "
-			"map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
-			" allow; raise them if that is meant\n",
-			sock->who.address, sock->who.uid, dev->limits.map_bytes, dev->limits.mappings);
+	if (error == -EDQUOT || error == -ENOMEM || error == -ENOSPC)
+		count_unmapped(sock, error);
 }
 
 /* What cannot be taken would be reported again at once. It is not watched until resume(). */

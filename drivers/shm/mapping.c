@@ -76,7 +76,8 @@ int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner,
 	p = mmap(NULL, whole, is_writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
 		 (off_t)offset);
 	if (p == MAP_FAILED) {
-		rc = errno == ENOMEM ? -ENOMEM : -EPROTO;
+		/* EAGAIN: RLIMIT_MEMLOCK, in a process that locks what it maps. */
+		rc = errno == ENOMEM || errno == EAGAIN ? -ENOMEM : -EPROTO;
 		shm_account_discharge(owner->account, whole);
 		return rc;
 	}

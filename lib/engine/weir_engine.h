@@ -74,7 +74,8 @@ struct weir_engine_stats {
 	uint64_t idle_timeouts; /**< connections that ended as no call came, by idle_timeout_ms */
 	/** Over shm, connections that were not made as the driver's options do not name the peer's user. */
 	uint64_t users_refused;
-	uint64_t maps_refused;	   /**< over shm, connections ended by map_bytes_peer or mappings_peer */
+	/** Over shm, connections that ended because their peer's memory may not be mapped, or cannot. */
+	uint64_t maps_refused;
 	uint64_t credits_exceeded; /**< connections ended, as the peer sent more than it was granted */
 	uint64_t
 		log_lines_left_out; /**< on connections that peers refused or ended: beyond five a second of either */

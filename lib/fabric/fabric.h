@@ -186,7 +186,7 @@ struct fabric_stats {
 	 * engine saw them.
 	 */
 	uint64_t requests_displaced;
-	uint64_t maps_refused;	  /* connections ended, as the peer's memory would take more than it may */
+	uint64_t maps_refused;	  /* connections ended, as the peer's memory may not or cannot be mapped */
 	uint64_t protocol_errors; /* the peer's ring, control message or key table made no sense */
 };
 

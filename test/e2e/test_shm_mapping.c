@@ -15,12 +15,14 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "eal.h"
 
 #define KEY (5u << KEY_INDEX_BITS | 9)
+#define GIB (UINT64_C(1) << 30)
 #define TIB (1ull << 40)
 
 static struct end a, b;
@@ -151,6 +153,49 @@ static void map_bytes_peer__one_past_it_ends_the_connection(void **state)
 	assert_int_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).error, -EDQUOT);
 	END_WAIT(&b, NULL, b.dev->stats.maps_refused == 1);
 	assert_int_equal(maps_of("too-large", NULL, NULL, NULL), 0);
+	b.nwcs = 0;
+	b.ops->qp_destroy(b.qp);
+	b.qp = honest;
+	end_works(&a, &b);
+}
+
+/* Let this process have 'more' bytes of address space beyond what it has. Returns the former limit. */
+static struct rlimit limit_address_space(uint64_t more)
+{
+	struct rlimit before, limit;
+	unsigned long pages;
+	FILE *statm = fopen("/proc/self/statm", "r");
+
+	assert_non_null(statm);
+	assert_int_equal(fscanf(statm, "%lu", &pages), 1);
+	fclose(statm);
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	limit = before;
+	limit.rlim_cur = pages * (uint64_t)sysconf(_SC_PAGESIZE) + more;
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+	return before;
+}
+
+/* A region that this process has no address space for ends the connection in the same way. */
+static void region__that_cannot_be_mapped_ends_the_connection_and_counts(void **state)
+{
+	struct fabric_qp *honest;
+	struct rlimit before;
+
+	(void)state;
+	open_with(64 * TIB >> 10, 0);
+	end_pair(&a, &b);
+	honest = b.qp;
+	b.ops->unlisten(b.listener);
+	set_region("no-room", 2 * GIB);
+	raw_pair(&raw, &b);
+	set_key(2 * GIB);
+	post_write();
+	before = limit_address_space(GIB);
+	raw_give_region(&raw, &b);
+	assert_int_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).error, -ENOMEM);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	END_WAIT(&b, NULL, b.dev->stats.maps_refused == 1);
 	b.nwcs = 0;
 	b.ops->qp_destroy(b.qp);
 	b.qp = honest;
@@ -383,6 +428,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(region__is_mapped_when_a_key_first_refers_to_it),
 		TEST(map_bytes_peer__one_past_it_ends_the_connection),
+		TEST(region__that_cannot_be_mapped_ends_the_connection_and_counts),
 		TEST(map_bytes_peer__of_many_connections_together),
 		TEST(mappings_peer__one_past_it_ends_the_connection),
 		TEST(hole__in_a_ring_ends_its_connection),
