@@ -197,6 +197,8 @@ static int move(struct shm_sock *sock, struct shm_dev *to)
 	sock->life = life_get(to, sock->fd, sock->who.pid);
 	guard_move(sock->rings.guard, to->wake_fd);
 	guard_move(sock->peer.keys_mapping.guard, to->wake_fd);
+	if (sock->offered)
+		guard_move(sock->offered->mapping.guard, to->wake_fd);
 	shm_lock(to);
 	rc = to->nsocks < to->max_connections ? 0 : -ENOSPC;
 	sock->dev = to;
@@ -213,13 +215,13 @@ static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void 
 {
 	shm_qp_set_rings(qp, sock->rings.base, sock->ring_bytes, false);
 	introduce(qp, SHM_ACCEPT, private_data, private_len, msg);
-	msg->has_lanes = lanes_take_place(shm_dev_of(qp), qp, sock->lanes_fd, sock->who.pid, sock->account,
+	if (!sock->offered)
+		return;
+	msg->has_lanes = lanes_take_place(shm_dev_of(qp), qp, sock->offered, sock->who.pid,
 					  sock->peer.conn_id, &msg->place);
+	sock->offered = NULL;
 	if (msg->has_lanes)
 		sock->lanes_tag = qp->lanes->tag;
-	if (sock->lanes_fd >= 0)
-		close(sock->lanes_fd); /* a memfd: that does not block */
-	sock->lanes_fd = -1;
 }
 
 /* To ACCEPTED, and say so. The socket is watched before that, so that READY is read before what the peer sends afterwards on

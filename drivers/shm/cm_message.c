@@ -4,8 +4,8 @@
  *
  * A message is looked at (MSG_PEEK) before it is taken from the socket's queue. The descriptors that come with it are then
  * copies: whatever the kernel drops because there is no room for it, here or in the process, is not the last reference, and
- * its close cannot block. Only when all of them are memfds is the message taken. Otherwise it stays where it is, and the
- * reaper closes the copies and the socket.
+ * its close cannot block. Only when all of them are memfds is the message taken. Otherwise it stays where it is. The reaper
+ * closes the copies in either case: the last one frees the file's pages.
  */
 #include <errno.h>
 #include <string.h>
@@ -60,11 +60,11 @@ int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const 
 	return sendmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static void drop_fds(int *fds, uint32_t nfds)
+/* Copies of what a message still has in the socket's queue. */
+static void drop_copies(const struct look *look)
 {
-	for (uint32_t i = 0; i < nfds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	for (uint32_t i = 0; i < look->nfds; i++)
+		close(look->fds[i]);
 }
 
 static enum shm_sock_state state_of(struct shm_sock *sock)
@@ -127,18 +127,6 @@ static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, int keys_
 	return 0;
 }
 
-/* Whether a descriptor is what lanes can be mapped from, later, by the engine's thread. */
-static int check_lanes(const struct shm_sock *sock, int fd)
-{
-	const struct mapping_owner owner = owner_of(sock);
-	struct shm_mapping mapping;
-	int rc = mapping_peer(&mapping, &owner, fd, 0, sizeof(struct lane_memory), true, false);
-
-	if (rc == 0)
-		mapping_release(&mapping);
-	return rc;
-}
-
 /* The socket becomes the engine's: this thread does not touch it any more until it is watched again. */
 static int hand_over(struct shm_sock *sock, const struct shm_msg *msg)
 {
@@ -159,7 +147,7 @@ static int hand_over(struct shm_sock *sock, const struct shm_msg *msg)
 	return rc;
 }
 
-static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, int *fds, uint32_t nfds)
+static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
 {
 	const struct mapping_owner owner = owner_of(sock);
 	int rc;
@@ -172,14 +160,8 @@ static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, int *fds, 
 	if (rc == 0)
 		rc = take_peer(sock, msg, fds[1]);
 	if (rc == 0 && msg->has_lanes)
-		rc = check_lanes(sock, fds[2]);
-	if (rc != 0)
-		return rc;
-	if (msg->has_lanes) {
-		sock->lanes_fd = fds[2];
-		fds[2] = -1;
-	}
-	return hand_over(sock, msg);
+		rc = lanes_map(sock->dev, sock->account, fds[2], &sock->offered);
+	return rc == 0 ? hand_over(sock, msg) : rc;
 }
 
 /* The peer has checked who this side is, and takes descriptors from it. */
@@ -271,7 +253,7 @@ static int on_goodbye(struct shm_sock *sock, uint32_t nfds)
 	return 0;
 }
 
-static int on_message(struct shm_sock *sock, const struct shm_msg *msg, int *fds, uint32_t nfds)
+static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
 {
 	switch (state_of(sock)) {
 	case SOCK_GREETING:
@@ -384,7 +366,7 @@ static int read_one(struct shm_sock *sock)
 	if (!are_memfds(sock, &look))
 		return -EPROTO;
 	if (look.flags & MSG_CTRUNC && look.nfds < FDS_ROOM) {
-		drop_fds(look.fds, look.nfds);
+		drop_copies(&look);
 		return wait_for_descriptors(sock);
 	}
 	sock->is_paused = false;
@@ -394,7 +376,7 @@ static int read_one(struct shm_sock *sock)
 		take(sock);
 		rc = on_message(sock, &look.msg, look.fds, look.nfds);
 	}
-	drop_fds(look.fds, look.nfds);
+	shm_leave_fds(look.fds, look.nfds, sock->account, false);
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "guard.h"
 #include "shm.h"
 
 _Static_assert(LANE_PLACES <= 1u << LANE_KIND_SHIFT, "a place is 16 bits of a tag");
@@ -38,7 +39,7 @@ void lanes_fork_child(void)
 	atomic_store(&numbers, 0);
 }
 
-static struct shm_lanes *lanes_new(struct shm_dev *dev, struct shm_account *account)
+static struct shm_lanes *lanes_new(struct shm_account *account)
 {
 	struct shm_lanes *lanes = mem_zalloc(sizeof(*lanes));
 
@@ -47,8 +48,8 @@ static struct shm_lanes *lanes_new(struct shm_dev *dev, struct shm_account *acco
 	shm_account_hold(account);
 	lanes->account = account;
 	lanes->tag = shm_next_id();
+	lanes->mapping.guard = GUARD_NONE;
 	lanes->fd = -1;
-	LIST_INSERT_HEAD(&dev->shared, lanes, entry);
 	return lanes;
 }
 
@@ -74,6 +75,14 @@ static void give_up(struct reap_job *job)
 	mem_free(lanes);
 }
 
+void lanes_give_up(struct shm_lanes *lanes)
+{
+	if (!lanes)
+		return;
+	lanes->job = (struct reap_job){.run = give_up, .account = lanes->account};
+	reap(&lanes->job);
+}
+
 static void lanes_unref(struct shm_dev *dev, struct shm_lanes *lanes)
 {
 	if (--lanes->refs > 0)
@@ -82,8 +91,7 @@ static void lanes_unref(struct shm_dev *dev, struct shm_lanes *lanes)
 		if (lanes->lanes[i])
 			drop_lane(dev, lanes, i);
 	LIST_REMOVE(lanes, entry);
-	lanes->job = (struct reap_job){.run = give_up, .account = lanes->account};
-	reap(&lanes->job);
+	lanes_give_up(lanes);
 }
 
 static void make_memory(struct shm_dev *dev, struct shm_lanes *lanes)
@@ -111,9 +119,10 @@ int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t 
 	if (lanes->pid == pid && strcmp(lanes->addr, addr) == 0)
 		break;
 	if (!lanes) {
-		lanes = lanes_new(dev, account);
+		lanes = lanes_new(account);
 		if (!lanes)
 			return -1;
+		LIST_INSERT_HEAD(&dev->shared, lanes, entry);
 		snprintf(lanes->addr, sizeof(lanes->addr), "%s", addr);
 		lanes->pid = pid;
 	}
@@ -206,43 +215,65 @@ static uint32_t count_of(const struct shm_dev *dev, pid_t pid)
 	return n;
 }
 
-/* Map what a peer offers, which the control thread has checked. */
-static void map_memory(struct shm_dev *dev, struct shm_lanes *lanes, int fd)
+int lanes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct shm_lanes **out)
 {
-	const struct mapping_owner owner = {lanes->account, &dev->limits, dev->wake_fd, lanes->tag};
+	struct mapping_owner owner = {account, &dev->limits, dev->wake_fd, 0};
+	struct shm_lanes *lanes = lanes_new(account);
+	struct stat st;
+	int rc;
 
-	if (mapping_peer(&lanes->mapping, &owner, fd, 0, sizeof(*lanes->memory), true, false) == 0)
-		lanes->memory = lanes->mapping.base;
+	if (!lanes)
+		return -ENOMEM;
+	owner.tag = lanes->tag;
+	rc = mapping_peer(&lanes->mapping, &owner, fd, 0, sizeof(*lanes->memory), true, false);
+	if (rc == 0 && fstat(fd, &st) != 0)
+		rc = -EPROTO;
+	if (rc != 0) {
+		lanes_give_up(lanes);
+		return rc;
+	}
+	lanes->memory = lanes->mapping.base;
+	lanes->file_dev = st.st_dev;
+	lanes->file_ino = st.st_ino;
+	*out = lanes;
+	return 0;
 }
 
-bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid, struct shm_account *account,
+/* What the device has of the file that is offered: from an earlier connection, or by this offer. NULL: it takes no more. */
+static struct shm_lanes *adopt(struct shm_dev *dev, struct shm_lanes *offered, pid_t pid)
+{
+	struct shm_lanes *lanes;
+
+	LIST_FOREACH(lanes, &dev->shared, entry)
+	if (lanes->file_ino == offered->file_ino && lanes->file_dev == offered->file_dev)
+		break;
+	if (!lanes && count_of(dev, pid) < LANE_COUNT) {
+		offered->pid = pid;
+		LIST_INSERT_HEAD(&dev->shared, offered, entry);
+		return offered;
+	}
+	lanes_give_up(offered);
+	return lanes;
+}
+
+bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, struct shm_lanes *offered, pid_t pid,
 		      uint32_t peer_conn_id, struct lane_place *place)
 {
 	struct shm_lanes *lanes;
 	struct shm_lane *lane;
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) != 0)
-		return false;
 	if (dev->number == LANE_NONE)
 		dev->number = lanes_number_take();
-	if (dev->number == LANE_NONE)
+	if (dev->number == LANE_NONE) {
+		lanes_give_up(offered);
 		return false;
-	LIST_FOREACH(lanes, &dev->shared, entry)
-	if (lanes->file_ino == st.st_ino && lanes->file_dev == st.st_dev)
-		break;
-	if (!lanes && count_of(dev, pid) < LANE_COUNT)
-		lanes = lanes_new(dev, account);
+	}
+	lanes = adopt(dev, offered, pid);
 	if (!lanes)
 		return false;
 	lanes->refs++;
 	qp->lanes = lanes;
-	lanes->pid = pid;
-	lanes->file_dev = st.st_dev;
-	lanes->file_ino = st.st_ino;
-	if (!lanes->memory)
-		map_memory(dev, lanes, fd);
-	if (!lanes->memory)
+	if (guard_is_lost(lanes->mapping.guard))
 		return false;
 	lane = lanes->lanes[dev->number];
 	if (!lane)

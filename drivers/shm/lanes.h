@@ -123,9 +123,14 @@ void lanes_fork_child(void);
  * borrowed, or -1. */
 int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pid,
 		struct shm_account *account);
-/* The accepting side: have a place of what 'fd' of the process 'pid' (0: unknown) offers. False: there is none. Here and below
- * the queue pair's conn_id and 'peer_conn_id' are known. */
-bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, int fd, pid_t pid, struct shm_account *account,
+/* The accepting side, on the control thread: map what a peer of a user offers, so that the engine's thread makes no call on
+ * the descriptor. Returns what mapping_peer() does. */
+int lanes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct shm_lanes **out);
+/* Leave to the reaper what lanes_map() has mapped, if anything. Any thread. */
+void lanes_give_up(struct shm_lanes *lanes);
+/* The accepting side: have a place of what the process 'pid' (0: unknown) offers. It takes over 'offered' in any case.
+ * False: there is no place. Here and below the queue pair's conn_id and 'peer_conn_id' are known. */
+bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, struct shm_lanes *offered, pid_t pid,
 		      uint32_t peer_conn_id, struct lane_place *place);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */
 void lanes_set_place(struct shm_dev *dev, struct shm_qp *qp, const struct lane_place *place);

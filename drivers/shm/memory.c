@@ -252,7 +252,7 @@ int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd)
 	int rc;
 
 	/* The engine's thread may have left one here that this one has replaced. */
-	mapping_release(&import->mapping);
+	shm_leave_mapping(&import->mapping, sock->account);
 	*import = (struct shm_import){
 		.id = msg->region.id,
 		.is_writable = msg->region.is_writable != 0,

@@ -33,8 +33,8 @@
  *   users.[ch]   whom it connects with
  *
  * Three kinds of threads know a device. The engine's thread owns everything on the data path and never waits. The control
- * thread reads from the sockets, checks what peers pass, and maps it. Both make no call that a peer can block: what could
- * block is left to the reaper.
+ * thread reads from the sockets, checks what peers pass, and maps it. Both make no call that a peer can block or draw out:
+ * what could is left to the reaper.
  *
  * dev->lock guards what the engine's thread and the control thread share: the lists of sockets and events, the states of
  * sockets, and the table of registrations. It is held for a few instructions at a time and never across a system call, so

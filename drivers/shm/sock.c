@@ -203,6 +203,7 @@ static void give_up(struct reap_job *job)
 		close(sock->rings_fd);
 	if (sock->lanes_fd >= 0)
 		close(sock->lanes_fd);
+	lanes_give_up(sock->offered);
 	mapping_release(&sock->rings);
 	mapping_release(&sock->fresh.mapping);
 	shm_peer_release(&sock->peer);
@@ -243,32 +244,71 @@ void shm_sock_drop(struct shm_sock *sock)
 	reap(&sock->job);
 }
 
-struct closing {
+/* What a peer has passed, without a connection that it goes with. */
+struct left {
 	struct reap_job job;
-	int fd;
+	struct shm_mapping mapping;
+	int fds[SHM_FDS_MAX + 1];
+	uint32_t nfds;
 };
 
-static void close_it(struct reap_job *job)
+static void give_up_left(struct reap_job *job)
 {
-	struct closing *closing = (struct closing *)job;
+	struct left *left = (struct left *)job;
 
-	close(closing->fd);
-	mem_free(closing);
+	for (uint32_t i = 0; i < left->nfds; i++)
+		close(left->fds[i]);
+	mapping_release(&left->mapping);
+	mem_free(left);
+}
+
+static struct left *left_new(void)
+{
+	struct left *left = mem_zalloc(sizeof(*left));
+
+	if (left)
+		left->mapping.guard = GUARD_NONE;
+	return left;
+}
+
+static void leave(struct left *left, struct shm_account *account, bool is_suspect)
+{
+	shm_account_hold(account);
+	left->job = (struct reap_job){.run = give_up_left, .account = account, .is_suspect = is_suspect};
+	reap(&left->job);
+}
+
+void shm_leave_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect)
+{
+	struct left *left = nfds > 0 ? left_new() : NULL;
+
+	for (uint32_t i = 0; i < nfds; i++) {
+		if (left)
+			left->fds[left->nfds++] = fds[i];
+		else
+			close(fds[i]);
+	}
+	if (left)
+		leave(left, account, is_suspect);
+}
+
+void shm_leave_mapping(struct shm_mapping *mapping, struct shm_account *account)
+{
+	struct left *left = mapping->base ? left_new() : NULL;
+
+	if (!left) {
+		mapping_release(mapping);
+		return;
+	}
+	left->mapping = *mapping;
+	*mapping = (struct shm_mapping){.guard = GUARD_NONE};
+	leave(left, account, false);
 }
 
 void shm_close_later(int fd, struct shm_account *account)
 {
-	struct closing *closing = mem_zalloc(sizeof(*closing));
-
 	(void)shutdown(fd, SHUT_RDWR);
-	if (!closing) {
-		close(fd);
-		return;
-	}
-	shm_account_hold(account);
-	closing->fd = fd;
-	closing->job = (struct reap_job){.run = close_it, .account = account, .is_suspect = true};
-	reap(&closing->job);
+	shm_leave_fds(&fd, 1, account, true);
 }
 
 void shm_sock_ended(struct shm_sock *sock, int error)

@@ -156,7 +156,9 @@ struct fabric_conn_req {
 	uint32_t ring_bytes;
 	struct shm_msg *hello; /* a connector's, until it is sent; with rings_fd */
 	int rings_fd;
-	int lanes_fd;		 /* that a HELLO offers or offered; -1 */
+	int lanes_fd; /* a connector's, that its HELLO offers, until it is sent; -1 */
+	struct shm_lanes
+		*offered;	 /* an acceptor's, what a HELLO has offered, until it is accepted; or NULL */
 	bool has_lanes;		 /* of a connector: offered; and once there was an ACCEPT: taken */
 	struct lane_place place; /* then */
 
@@ -215,7 +217,13 @@ bool shm_pass_rights(int fd, bool may_pass);
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *account);
 /* Free a socket that is in no list, on any thread; what it has goes to the reaper. */
 void shm_sock_drop(struct shm_sock *sock);
-/* Close a descriptor of a connected socket whose queue may hold descriptors, on the reaper's thread. */
+/*
+ * Leave to the reaper what a peer has passed: the last reference to a file frees all of its pages, which may be many. Only
+ * where there is no memory, the calling thread closes or unmaps it. At most SHM_FDS_MAX + 1 descriptors.
+ */
+void shm_leave_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect);
+void shm_leave_mapping(struct shm_mapping *mapping, struct shm_account *account);
+/* The same for a connected socket whose queue may hold descriptors. */
 void shm_close_later(int fd, struct shm_account *account);
 /* Have the control thread read from it, once it is in the lists of its device. Returns 0 or -errno. */
 int shm_sock_watch(struct shm_sock *sock);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What peers pass may be the last reference to a file of any size, whose pages are then freed by whoever closes or unmaps
+ * it. The reaper does that. The engine's thread, which is this test's main one, makes no call on it at all.
+ */
+#include "shm_raw.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "eal.h"
+
+#define KEY   (5u << KEY_INDEX_BITS | 9)
+#define FILES 64u
+
+static struct end b;
+static pthread_t main_thread;
+static bool is_engine; /* the main thread is in the driver */
+static _Atomic uint32_t nwrong, nfreed;
+
+/* Files that peers have passed. */
+static ino_t files[FILES];
+static _Atomic uint32_t nfiles;
+
+int __real_close(int fd);
+int __real_fstat(int fd, struct stat *st);
+int __real_fstatfs(int fd, struct statfs *fs);
+void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+int __real_munmap(void *addr, size_t len);
+
+int __wrap_close(int fd);
+int __wrap_fstat(int fd, struct stat *st);
+int __wrap_fstatfs(int fd, struct statfs *fs);
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+int __wrap_munmap(void *addr, size_t len);
+
+static bool is_passed(int fd)
+{
+	struct stat st;
+
+	if (fd < 0 || __real_fstat(fd, &st) != 0)
+		return false;
+	for (uint32_t i = 0; i < nfiles; i++)
+		if (files[i] == st.st_ino)
+			return true;
+	return false;
+}
+
+static bool is_main(void)
+{
+	return pthread_equal(pthread_self(), main_thread);
+}
+
+static bool is_reaper(void)
+{
+	char name[16] = "";
+
+	pthread_getname_np(pthread_self(), name, sizeof(name));
+	return strncmp(name, "weir-shm-reap", 13) == 0;
+}
+
+/* A call that looks at a file. */
+static void check_look(int fd)
+{
+	nwrong += is_main() && is_engine && is_passed(fd);
+}
+
+/* A call that may free it. The test itself does as it likes. */
+static void check_end(bool is_of_peer)
+{
+	if (!is_of_peer || (is_main() && !is_engine))
+		return;
+	nfreed++;
+	nwrong += !is_reaper();
+}
+
+int __wrap_close(int fd)
+{
+	check_end(is_passed(fd));
+	return __real_close(fd);
+}
+
+int __wrap_fstat(int fd, struct stat *st)
+{
+	check_look(fd);
+	return __real_fstat(fd, st);
+}
+
+int __wrap_fstatfs(int fd, struct statfs *fs)
+{
+	check_look(fd);
+	return __real_fstatfs(fd, fs);
+}
+
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	check_look(fd);
+	return __real_mmap(addr, len, prot, flags, fd, offset);
+}
+
+int __wrap_munmap(void *addr, size_t len)
+{
+	check_end(true);
+	return __real_munmap(addr, len);
+}
+
+static void add_file(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(__real_fstat(fd, &st), 0);
+	assert_true(nfiles < FILES);
+	files[nfiles] = st.st_ino;
+	nfiles++;
+}
+
+static void add_files(const struct raw *raw)
+{
+	for (uint32_t i = 0; i < raw->nfds; i++)
+		add_file(raw->fds[i]);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	nwrong = nfreed = nfiles = 0;
+	end_open(&b, "", 64);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	end_close(&b);
+	assert_int_equal(nwrong, 0);
+	return 0;
+}
+
+static void accept_one(void)
+{
+	END_WAIT(&b, NULL, b.nevents > 0);
+	is_engine = true;
+	b.qp = end_accept(&b, NULL, &b);
+	is_engine = false;
+}
+
+/* Of as many processes as lanes are taken of, and one more. */
+static void lanes__of_which_none_are_taken(void **state)
+{
+	static struct raw raws[LANE_COUNT + 1];
+	const char *addr = end_address();
+
+	(void)state;
+	end_listen(&b, addr);
+	for (uint32_t i = 0; i <= LANE_COUNT; i++) {
+		raw_init(&raws[i]);
+		raw_offer_lanes(&raws[i]);
+		add_file(raws[i].fds[2]);
+		raw_connect(&raws[i], addr);
+		raw_send(&raws[i], &raws[i].hello, sizeof(raws[i].hello), raws[i].fds, raws[i].nfds);
+		accept_one();
+		assert_true(raw_recv(&raws[i], NULL));
+		assert_int_equal(raws[i].answer.has_lanes, i < LANE_COUNT);
+		END_WAIT(&b, NULL, nfreed > i);
+		assert_int_equal(nwrong, 0);
+	}
+	for (uint32_t i = 0; i <= LANE_COUNT; i++)
+		raw_fini(&raws[i]);
+}
+
+/* Lanes that this side has already are not kept a second time. */
+static void lanes__that_are_offered_again(void **state)
+{
+	static struct raw raws[2];
+	const char *addr = end_address();
+	struct end_holdings before;
+
+	(void)state;
+	end_listen(&b, addr);
+	raw_init(&raws[0]);
+	raw_offer_lanes(&raws[0]);
+	add_file(raws[0].fds[2]);
+	raw_init(&raws[1]);
+	raws[1].fds[raws[1].nfds++] = fcntl(raws[0].fds[2], F_DUPFD_CLOEXEC, 0);
+	raws[1].hello.has_lanes = 1;
+	for (uint32_t i = 0; i < 2; i++) {
+		before = end_count();
+		raw_connect(&raws[i], addr);
+		raw_send(&raws[i], &raws[i].hello, sizeof(raws[i].hello), raws[i].fds, raws[i].nfds);
+		accept_one();
+		assert_true(raw_recv(&raws[i], NULL));
+		assert_int_equal(raws[i].answer.has_lanes, 1);
+		/* Rings and key table, the first time lanes; and two sockets, the first time a pidfd. */
+		END_WAIT(&b, NULL, end_count().maps == before.maps + 3 - i);
+	}
+	raw_fini(&raws[0]);
+	raw_fini(&raws[1]);
+}
+
+/* A message that is refused, and of which the peer keeps nothing. */
+static void refused__message_is_closed_by_the_reaper(void **state)
+{
+	const char *addr = end_address();
+	struct raw raw;
+
+	(void)state;
+	end_listen(&b, addr);
+	raw_init(&raw);
+	raw_offer_lanes(&raw);
+	add_files(&raw);
+	raw.hello.conn_id = KEY_ANY_CONN;
+	raw_connect(&raw, addr);
+	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+	while (raw.nfds > 0)
+		close(raw.fds[--raw.nfds]);
+	assert_false(raw_recv(&raw, &b));
+	END_WAIT(&b, NULL, nfreed >= 3 && b.dev->stats.protocol_errors == 1);
+	raw_fini(&raw);
+}
+
+static void name_region(struct raw *raw, uint32_t id)
+{
+	const struct key_entry entry = {.seq = 2 * id,
+					.key = KEY,
+					.access = FABRIC_REMOTE_WRITE,
+					.region = id,
+					.raddr = 4096,
+					.len = 4096};
+
+	raw->hello.region.id = id;
+	memcpy(&raw->keys[9], &entry, sizeof(entry));
+}
+
+/* Regions that take each other's place, and one that nobody has asked for. */
+static void regions__that_are_replaced(void **state)
+{
+	const struct fabric_wr wr = {
+		.op = FABRIC_WRITE, .flags = FABRIC_SIGNALED, .rkey = KEY, .raddr = 4096};
+	struct raw raw;
+
+	(void)state;
+	raw_init(&raw);
+	raw_pair(&raw, &b);
+	add_file(raw.region_fd);
+	raw_send_region(&raw);
+	END_WAIT(&b, NULL, nfreed > 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		name_region(&raw, RAW_REGION_ID + i * SHM_REGIONS_MAX);
+		end_post(&b, wr, end_sge(&b, 0, 4096));
+		raw_give_region(&raw, &b);
+		is_engine = true;
+		end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+		is_engine = false;
+	}
+	raw_fini(&raw);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(lanes__of_which_none_are_taken),
+		TEST(lanes__that_are_offered_again),
+		TEST(refused__message_is_closed_by_the_reaper),
+		TEST(regions__that_are_replaced),
+	};
+
+	main_thread = pthread_self();
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
