@@ -27,6 +27,24 @@ static bool is_transfer(const struct op *op)
 	return op->proc == NFS3_READ || op->proc == NFS3_WRITE || op->proc == NFS3_COMMIT;
 }
 
+/* What it changes is opened, and synced on the poller: dir_stable_begin(). */
+static bool is_change(const struct op *op)
+{
+	return op->proc == NFS3_SETATTR ||
+	       (op->proc == NFS3_CREATE && op->args.create.mode == NFS3_UNCHECKED &&
+		op->args.create.attr.set_size);
+}
+
+void dir_resume(struct dir_fs *fs, struct op *op)
+{
+	if (is_transfer(op))
+		dir_transfer(fs, op);
+	else if (dir_slot_take(fs, op))
+		dir_work(fs, op);
+	else
+		dir_wait(fs, op);
+}
+
 void dir_carry_out(struct dir_fs *fs, struct op *op)
 {
 	if (is_transfer(op))
@@ -51,7 +69,8 @@ void dir_worked(struct dir_fs *fs, struct op *op)
 		return;
 	}
 	if (op->fs_data)
-		dir_work_close(fs, op->fs_data); /* it failed after all */
+		dir_fd_discard(fs, op, op->fs_data); /* it failed after all */
+	dir_slot_release(op);
 	/* A file that has lost a name may be gone: it must not stay open. */
 	if (op->res.status == NFS3_OK && (op->proc == NFS3_REMOVE || op->proc == NFS3_RENAME))
 		dir_fd_forget(fs, &op->holder, &op->id2);
@@ -63,8 +82,8 @@ static void dir_start(struct fs *fs_, struct op *op)
 	struct dir_fs *fs = (struct dir_fs *)fs_;
 
 	dir_watch_begin(fs, op);
-	if (is_transfer(op))
-		dir_transfer(fs, op);
+	if (is_transfer(op) || is_change(op))
+		dir_resume(fs, op);
 	else if (op->proc == NFS3_READLINK && !dir_link_begin(fs, op))
 		dir_fail(fs, op, NFS3ERR_JUKEBOX);
 	else
@@ -112,9 +131,8 @@ static int dir_open(struct export *export, struct server *server)
 	fs->root_fd = -1;
 	fs->now_ns = server_now_ns();
 	memcpy(fs->write_verf, server->write_verf, sizeof(fs->write_verf));
-	TAILQ_INIT(&fs->waiting);
+	dir_users_init(fs);
 	TAILQ_INIT(&fs->watched);
-	TAILQ_INIT(&fs->by_age);
 	dir_lines_init(fs);
 	if (geteuid() != 0) {
 		fprintf(stderr,
@@ -205,7 +223,7 @@ static bool dir_is_busy(struct fs *fs_)
 {
 	struct dir_fs *fs = (struct dir_fs *)fs_;
 
-	return fs->nworking > 0 || fs->nios > 0 || !TAILQ_EMPTY(&fs->waiting) || fs->nfds > 0 ||
+	return fs->nworking > 0 || fs->nios > 0 || fs->nwaiting > 0 || fs->nfds > 0 ||
 	       dir_work_nclosing(fs) > 0;
 }
 

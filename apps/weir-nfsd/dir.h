@@ -66,10 +66,11 @@ struct dir_grant {
 /* An open file. */
 struct dir_fd {
 	struct handle_id id;
-	struct holder holder; /* whose thread closes it: whose call opened or removed it */
-	bool is_written;      /* open for writing, only; else for reading, only */
-	bool is_forgotten;    /* to be closed when it is no longer in use */
-	bool is_dirty;	      /* was written to since the start of the latest sync */
+	struct holder holder;  /* whose thread closes it: whose call opened or removed it */
+	struct dir_user *user; /* of 'holder', among whose files it counts; NULL: it does not count */
+	bool is_written;       /* open for writing, only; else for reading, only */
+	bool is_forgotten;     /* to be closed when it is no longer in use */
+	bool is_dirty;	       /* was written to since the start of the latest sync */
 	uint32_t
 		noverdue; /* WRITEs that were answered NFS3ERR_JUKEBOX, and that the kernel may still carry out */
 	uint64_t fresh_ns; /* when a thread last asked the file system for its attributes */
@@ -84,10 +85,23 @@ struct dir_fd {
 	struct dir_grant grants[DIR_GRANTS];
 	TAILQ_ENTRY(dir_fd) unbegun;
 	LIST_ENTRY(dir_fd) bucket;
-	TAILQ_ENTRY(dir_fd) age; /* the least recently used first; or of those to be closed */
+	TAILQ_ENTRY(dir_fd) age; /* of its client's; or of those to be closed */
 };
 
 TAILQ_HEAD(dir_fd_list, dir_fd);
+
+/* A client that has files open, or calls that wait: dir_users.c. */
+struct dir_user {
+	TAILQ_ENTRY(dir_user) entry;
+	struct client_key client;
+	uint32_t nopen;		   /* files: open, or with a thread that opens them */
+	uint32_t nleaving;	   /* of them, those that are closed when their last use or sync ends */
+	_Atomic uint32_t nclosing; /* further ones: with threads that close them, or in their queue */
+	struct dir_fd_list by_age; /* the open ones, the least recently used first */
+	struct op_list waiting;	   /* for memory, places in the ring, or a further open file */
+};
+
+TAILQ_HEAD(dir_user_list, dir_user);
 
 /* A READ, WRITE, COMMIT, or what SETATTR made stable, from its start to its reply, and a WRITE's memory before that. */
 struct dir_io {
@@ -147,7 +161,7 @@ struct dir_fs {
 	struct weir_region *region;
 	struct ram_blocks blocks;
 	struct holds holds; /* pages of 'blocks' */
-	bool has_room;	    /* something came back that calls in 'waiting' may wait for */
+	bool has_room;	    /* something came back that calls may wait for */
 	struct io_uring ring;
 	bool has_ring;
 	uint16_t personality; /* the ring's, for WRITEs of all but root */
@@ -156,11 +170,13 @@ struct dir_fs {
 	LIST_HEAD(, dir_io) free_ios;
 	uint8_t write_verf[NFS3_VERF_BYTES]; /* of dir_verf() */
 	atomic_bool has_lost;		     /* data that were written, as a sync has said */
-	struct op_list waiting;		     /* for memory or places in the ring */
+	struct dir_user_list users;	     /* those whose waiting calls come next first */
+	struct dir_user rest;		     /* all for whom there was no memory */
+	uint32_t nwaiting;		     /* calls of all users */
+	uint32_t nwaits;		     /* counts dir_wait() */
 	TAILQ_HEAD(, dir_fd) unbegun;	     /* whose sync waits for a place in the ring */
 
 	LIST_HEAD(, dir_fd) buckets[DIR_BUCKETS];
-	struct dir_fd_list by_age;
 	uint32_t nfds, nfds_max;
 	uint32_t npolls; /* since the clock was looked at */
 	uint64_t now_ns; /* what it said */
@@ -185,7 +201,7 @@ struct dir_fs {
 /* The states of a call, as the poller sees it: op->fs_state. */
 enum dir_state {
 	DIR_UNWATCHED, /* nowhere yet, or it is not answered before its end */
-	DIR_WAITING,   /* in fs->waiting */
+	DIR_WAITING,   /* in op->user->waiting */
 	DIR_WORKING,   /* with the threads, or in their queue */
 	DIR_IN_RING,   /* op->fs_data is the struct dir_io */
 	DIR_ANSWERED,  /* another took its place: see op_replace() */
@@ -252,6 +268,8 @@ void dir_locks_remove(struct dir_locks *locks);
 /* dir.c: on a thread; on the poller */
 void dir_carry_out(struct dir_fs *fs, struct op *op);
 void dir_worked(struct dir_fs *fs, struct op *op);
+/* Begin, or try again, what may have to open a file that stays open. The poller. */
+void dir_resume(struct dir_fs *fs, struct op *op);
 
 /*
  * dir_root.c: the exported directory. Both return 0 or -errno. dir_root_prepare() sets export->root,
@@ -384,8 +402,15 @@ struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is
  * caller's.
  */
 struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written, int fd);
-/* With a reference: this one, or that which was there already. */
-struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_fd *file);
+/* Keep open what the call has opened. With a reference: this one, or that which was there already. */
+struct dir_fd *dir_fd_add(struct dir_fs *fs, struct op *op, struct dir_fd *file);
+/* Close what the call has opened, because it is of no use. */
+void dir_fd_discard(struct dir_fs *fs, struct op *op, struct dir_fd *file);
+/*
+ * A file that several clients use counts for one that has few. Otherwise, one that goes round many
+ * files would have those of others closed.
+ */
+void dir_fd_used_by(struct dir_fs *fs, struct dir_fd *file, const struct holder *holder);
 void dir_fd_put(struct dir_fs *fs, struct dir_fd *file);
 /* The same file, opened for the other purpose, if it is; without a reference. */
 struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file);
@@ -396,12 +421,30 @@ struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file);
 void dir_fd_forget(struct dir_fs *fs, const struct holder *holder, const struct handle_id *id);
 void dir_fds_shrink(struct dir_fs *fs, uint32_t n);    /* close 'n', or all that are not in use */
 void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns); /* close some that are idle */
-/*
- * Returns true if the export may open one more file. It may not while too many files wait to be
- * closed, which a slow disk causes.
- */
-bool dir_fds_have_room(struct dir_fs *fs);
+/* Close the file that the client used least recently, of those that are not in use. False: all are. */
+bool dir_fd_drop_idle(struct dir_fs *fs, struct dir_user *user);
 void dir_fds_close(struct dir_fs *fs);
+
+/* dir_users.c: what clients have of the cache of open files, and calls that wait. The poller. */
+void dir_users_init(struct dir_fs *fs);
+void dir_users_free(struct dir_fs *fs); /* after dir_fds_close() */
+void dir_users_tick(struct dir_fs *fs); /* forget those that have nothing */
+struct dir_user *dir_user_of(struct dir_fs *fs, const struct holder *holder);
+struct dir_user *dir_user_of_most(struct dir_fs *fs); /* of the files that stay open */
+/*
+ * Let the call's client have one more open file, which the call then has. False: not now, because
+ * the client has its share, or too many files wait to be closed, which a slow disk causes.
+ */
+bool dir_slot_take(struct dir_fs *fs, struct op *op);
+/* Give it back, if the call has one, because the call has opened no file. */
+void dir_slot_release(struct op *op);
+/* A file takes the call's place, or a further one if the call has none. */
+struct dir_user *dir_slot_use(struct dir_fs *fs, struct op *op);
+/* Have the call wait: dir_resume() is called when it may go on, unless dir_wait_end() is called before. */
+void dir_wait(struct dir_fs *fs, struct op *op);
+void dir_wait_end(struct dir_fs *fs, struct op *op);
+/* Try one call of each client again. Returns how many could go on. */
+uint32_t dir_wait_retry(struct dir_fs *fs);
 
 /*
  * dir_watch.c: answers what takes too long. The poller. dir_watch_begin() is called first for each

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open files, so that a READ or WRITE need not open one: a bounded number, the least recently used is closed, and whichever was
- * not used for a while, as what is open can't be run as a program, unmounted or, when it was removed, given back.
+ * Open files, so that a READ or WRITE need not open one: a bounded number, which dir_users.c divides among clients. A file that
+ * was not used for a while is closed, as what is open can't be run as a program, unmounted or, when it was removed, given back.
  *
  * What is read and what is written are opened each for itself. Threads close, as the last close of a removed file frees it, which
  * may take long. A close counts as a job of the client that is the reason for it (holds.h).
@@ -38,18 +38,34 @@ struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file)
 	return find(fs, &file->id, !file->is_written);
 }
 
+static void set_forgotten(struct dir_fd *file)
+{
+	file->user->nleaving += !file->is_forgotten;
+	file->is_forgotten = true;
+}
+
+/* It counts among its client's until it is closed. */
+static void close_counted(struct dir_fs *fs, struct dir_fd *file)
+{
+	file->user->nopen--;
+	atomic_fetch_add_explicit(&file->user->nclosing, 1, memory_order_relaxed);
+	dir_work_close(fs, file);
+}
+
 /* What was written is synced first, or nobody could be told later of what was lost. Not of a file that is gone. */
 static void drop(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct stat st;
 
+	set_forgotten(file);
 	if (file->is_dirty && fs->has_ring && !(dir_stat(fs, file->fd, &st) == 0 && st.st_nlink == 0) &&
 	    dir_sync_and_close(fs, file))
 		return;
 	LIST_REMOVE(file, bucket);
-	TAILQ_REMOVE(&fs->by_age, file, age);
+	TAILQ_REMOVE(&file->user->by_age, file, age);
+	file->user->nleaving--;
 	fs->nfds--;
-	dir_work_close(fs, file);
+	close_counted(fs, file);
 }
 
 struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is_written)
@@ -58,11 +74,33 @@ struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is
 
 	if (!file)
 		return NULL;
-	TAILQ_REMOVE(&fs->by_age, file, age);
-	TAILQ_INSERT_TAIL(&fs->by_age, file, age);
+	TAILQ_REMOVE(&file->user->by_age, file, age);
+	TAILQ_INSERT_TAIL(&file->user->by_age, file, age);
 	file->used_ns = fs->now_ns;
 	file->refs++;
 	return file;
+}
+
+/* It is another client's from now on: its last, as was its use. */
+static void give_to(struct dir_fs *fs, struct dir_fd *file, const struct holder *holder)
+{
+	struct dir_user *from = file->user, *to = dir_user_of(fs, holder);
+
+	file->holder = *holder;
+	file->user = to;
+	TAILQ_REMOVE(&from->by_age, file, age);
+	TAILQ_INSERT_TAIL(&to->by_age, file, age);
+	from->nopen--;
+	to->nopen++;
+	from->nleaving -= file->is_forgotten;
+	to->nleaving += file->is_forgotten;
+}
+
+void dir_fd_used_by(struct dir_fs *fs, struct dir_fd *file, const struct holder *holder)
+{
+	if (!client_key_equal(&file->user->client, &holder->client) &&
+	    dir_user_of(fs, holder)->nopen < file->user->nopen)
+		give_to(fs, file, holder);
 }
 
 struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written, int fd)
@@ -79,21 +117,26 @@ struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *
 	return file;
 }
 
-struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_fd *file)
+void dir_fd_discard(struct dir_fs *fs, struct op *op, struct dir_fd *file)
+{
+	file->user = dir_slot_use(fs, op);
+	close_counted(fs, file);
+}
+
+struct dir_fd *dir_fd_add(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 {
 	struct dir_fd *other = dir_fd_get(fs, &file->id, file->is_written);
 
 	/* Two calls may have opened it at the same time. */
 	if (other) {
-		dir_work_close(fs, file);
+		dir_fd_discard(fs, op, file);
 		return other;
 	}
-	if (fs->nfds >= fs->nfds_max)
-		dir_fds_shrink(fs, fs->nfds + 1 - fs->nfds_max);
+	file->user = dir_slot_use(fs, op);
 	file->refs = 1;
 	file->used_ns = fs->now_ns;
 	LIST_INSERT_HEAD(&fs->buckets[bucket_of(&file->id)], file, bucket);
-	TAILQ_INSERT_TAIL(&fs->by_age, file, age);
+	TAILQ_INSERT_TAIL(&file->user->by_age, file, age);
 	fs->nfds++;
 	return file;
 }
@@ -112,51 +155,57 @@ void dir_fd_forget(struct dir_fs *fs, const struct holder *holder, const struct 
 
 		if (!file)
 			continue;
-		file->holder = *holder;
+		give_to(fs, file, holder);
 		if (file->refs == 0)
 			drop(fs, file);
 		else
-			file->is_forgotten = true;
+			set_forgotten(file);
 	}
 }
 
+bool dir_fd_drop_idle(struct dir_fs *fs, struct dir_user *user)
+{
+	struct dir_fd *file;
+
+	TAILQ_FOREACH(file, &user->by_age, age)
+	if (file->refs == 0) {
+		drop(fs, file);
+		return true;
+	}
+	return false;
+}
+
+/* Of the client that has the most: others have at most as many, so each is asked in the end. */
 void dir_fds_shrink(struct dir_fs *fs, uint32_t n)
 {
-	struct dir_fd *file = TAILQ_FIRST(&fs->by_age);
+	struct dir_user *user;
 
-	while (file && n > 0) {
-		struct dir_fd *next = TAILQ_NEXT(file, age);
-
-		if (file->refs == 0) {
-			drop(fs, file);
-			n--;
-		}
-		file = next;
-	}
-}
-
-/*
- * A file that nobody uses leaves a full cache when another one is added. Only files in use and
- * files that wait to be closed can therefore reach the limit.
- */
-bool dir_fds_have_room(struct dir_fs *fs)
-{
-	return fs->nfds + dir_work_nclosing(fs) < fs->nfds_max + DIR_THREADS;
+	while (n > 0 && dir_fd_drop_idle(fs, dir_user_of_most(fs)))
+		n--;
+	TAILQ_FOREACH(user, &fs->users, entry)
+	while (n > 0 && dir_fd_drop_idle(fs, user))
+		n--;
 }
 
 void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns)
 {
-	struct dir_fd *file = TAILQ_FIRST(&fs->by_age);
+	struct dir_user *user;
 
 	fs->now_ns = now_ns;
-	/* What is in use is not old for long. */
-	for (uint32_t n = 0; n < DIR_FDS_PER_TICK && file && now_ns - file->used_ns >= DIR_FD_IDLE_NS; n++) {
-		struct dir_fd *next = TAILQ_NEXT(file, age);
+	TAILQ_FOREACH(user, &fs->users, entry)
+	{
+		struct dir_fd *file = TAILQ_FIRST(&user->by_age), *next;
+		uint32_t n = 0;
 
-		if (file->refs == 0)
-			drop(fs, file);
-		file = next;
+		/* What is in use is not old for long. */
+		for (; file && n < DIR_FDS_PER_TICK && now_ns - file->used_ns >= DIR_FD_IDLE_NS; n++) {
+			next = TAILQ_NEXT(file, age);
+			if (file->refs == 0)
+				drop(fs, file);
+			file = next;
+		}
 	}
+	dir_users_tick(fs);
 }
 
 /* Half of what the process may have is for connections, and for what is open for the time of one call. */
@@ -176,8 +225,9 @@ void dir_fds_start(struct dir_fs *fs)
 
 void dir_fds_close(struct dir_fs *fs)
 {
-	struct dir_fd *file;
+	struct dir_user *user;
 
-	while ((file = TAILQ_FIRST(&fs->by_age)))
-		drop(fs, file);
+	TAILQ_FOREACH(user, &fs->users, entry)
+	while (!TAILQ_EMPTY(&user->by_age))
+		drop(fs, TAILQ_FIRST(&user->by_age));
 }

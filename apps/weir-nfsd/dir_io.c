@@ -8,7 +8,7 @@
  *                    wants a sync when it is done, and the reply waits for that
  *   COMMIT           a sync, see dir_sync.c
  *
- * A call that finds no memory or no place in the ring waits; each poll tries the first of them again.
+ * A call that finds no memory or no place in the ring waits; each poll tries one of each client again.
  *
  * The verifier is honest when it changes between the reply to a WRITE and that to a COMMIT if data were lost since the WRITE began. So a
  * WRITE is told the one of its start, a COMMIT that of its end, when all failures that its own sync can't know of are known here:
@@ -24,7 +24,6 @@
 #include "dir.h"
 
 #define CQES_PER_POLL 64u
-#define RETRY_POLLS   16u
 
 /* Completions say which call; those of syncs, with the lowest bit set, which file. */
 #define CQE_SYNC 1u
@@ -330,9 +329,7 @@ static void put_off(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 {
 	if (file)
 		dir_fd_put(fs, file);
-	op->is_decided = false; /* it may wait for long */
-	op->fs_state = DIR_WAITING;
-	TAILQ_INSERT_TAIL(&fs->waiting, op, entry);
+	dir_wait(fs, op);
 }
 
 static void refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file, enum nfs3_status status)
@@ -427,8 +424,10 @@ void dir_transfer(struct dir_fs *fs, struct op *op)
 	if (!file && op->proc == NFS3_COMMIT)
 		file = dir_fd_get(fs, &op->id, false);
 	if (file)
+		dir_fd_used_by(fs, file, &op->holder);
+	if (file)
 		begin(fs, op, file);
-	else if (dir_fds_have_room(fs))
+	else if (dir_slot_take(fs, op))
 		dir_work(fs, op);
 	else
 		put_off(fs, op, NULL);
@@ -446,11 +445,12 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 	}
 	if (file) {
 		/* A file that has just been opened has no references yet. */
-		file = file->refs > 0 ? file : dir_fd_add(fs, file);
+		file = file->refs > 0 ? file : dir_fd_add(fs, op, file);
 		file->fresh_ns = fs->now_ns;
 		begin(fs, op, file);
 		return;
 	}
+	dir_slot_release(op);
 	/* Too many may be open: there will be room when the client comes back. */
 	if (status == NFS3ERR_JUKEBOX)
 		dir_fds_shrink(fs, DIR_FDS_PER_TICK);
@@ -459,7 +459,7 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 
 void dir_settle(struct dir_fs *fs, struct op *op)
 {
-	struct dir_fd *file = dir_fd_add(fs, op->fs_data);
+	struct dir_fd *file = dir_fd_add(fs, op, op->fs_data);
 	struct dir_io *io = dir_io_take(fs);
 
 	if (!io) {
@@ -555,22 +555,6 @@ static void begin_unbegun(struct dir_fs *fs)
 	}
 }
 
-static uint32_t retry_waiting(struct dir_fs *fs)
-{
-	struct op *op = TAILQ_FIRST(&fs->waiting);
-
-	/* Calls that wait for what a peer does not give back would cost each poll something. */
-	if (!op || (!fs->has_room && fs->npolls % RETRY_POLLS != 0))
-		return 0;
-	fs->has_room = false;
-	TAILQ_REMOVE(&fs->waiting, op, entry);
-	dir_transfer(fs, op);
-	if (op == TAILQ_LAST(&fs->waiting, op_list))
-		return 0;
-	fs->has_room = true; /* it did not need all of it */
-	return 1;
-}
-
 uint32_t dir_poll(struct fs *fs_)
 {
 	struct dir_fs *fs = (struct dir_fs *)fs_;
@@ -588,7 +572,7 @@ uint32_t dir_poll(struct fs *fs_)
 	if (io_uring_sq_ready(&fs->ring) > 0)
 		io_uring_submit(&fs->ring);
 	if (fs->nios == 0)
-		return retry_waiting(fs);
+		return dir_wait_retry(fs);
 	if (!TAILQ_EMPTY(&fs->unbegun))
 		begin_unbegun(fs);
 	n = io_uring_peek_batch_cqe(&fs->ring, cqes, CQES_PER_POLL);
@@ -596,5 +580,5 @@ uint32_t dir_poll(struct fs *fs_)
 		on_cqe(fs, cqes[i]->user_data, cqes[i]->res);
 	io_uring_cq_advance(&fs->ring, n);
 	fs->has_room |= n > 0;
-	return n + retry_waiting(fs);
+	return n + dir_wait_retry(fs);
 }

@@ -181,6 +181,7 @@ void dir_io_stop(struct dir_fs *fs)
 		free(io);
 	}
 	dir_fds_close(fs);
+	dir_users_free(fs);
 	ram_blocks_fini(&fs->blocks);
 	weir_region_destroy(fs->region);
 }

@@ -61,6 +61,7 @@ static void on_working(struct dir_fs *fs, struct op *op)
 		if (op->fs_data)
 			dir_fd_put(fs, op->fs_data);
 		op->fs_data = NULL;
+		dir_slot_release(op);
 		op_fail(op, NFS3ERR_JUKEBOX);
 	} else if (!op_non_idempotent[op->proc]) {
 		answer_for(op);
@@ -72,7 +73,7 @@ static void on_overdue(struct dir_fs *fs, struct op *op)
 	end_watch(fs, op);
 	switch (op->fs_state) {
 	case DIR_WAITING:
-		TAILQ_REMOVE(&fs->waiting, op, entry);
+		dir_wait_end(fs, op);
 		op_fail(op, NFS3ERR_JUKEBOX);
 		break;
 	case DIR_WORKING:
@@ -104,7 +105,8 @@ void dir_watch_returned(struct dir_fs *fs, struct op *op)
 	if (file && file->refs > 0)
 		dir_fd_put(fs, file);
 	else if (file)
-		dir_work_close(fs, file);
+		dir_fd_discard(fs, op, file);
+	dir_slot_release(op);
 	/* READLINK's memory. */
 	if (op->on_sent)
 		op->on_sent(op->on_sent_arg);

@@ -77,6 +77,8 @@ static void close_file(struct dir_fs *fs, struct dir_fd *file)
 	if (file->is_dirty && !(fstat(file->fd, &st) == 0 && st.st_nlink == 0) && fsync(file->fd) != 0)
 		dir_lose(fs);
 	close(file->fd);
+	if (file->user)
+		atomic_fetch_sub_explicit(&file->user->nclosing, 1, memory_order_release);
 	free(file);
 }
 

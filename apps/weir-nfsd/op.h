@@ -29,6 +29,7 @@
 #define OPS_MAX 8192u /* of a poller */
 
 struct dir_line;
+struct dir_user;
 struct op;
 struct poller;
 struct server;
@@ -114,6 +115,8 @@ struct op {
 	struct timespec decided_ctime; /* the file's at that time */
 	bool is_begun;		       /* a thread has it; under the threads' lock, as is 'line' */
 	struct dir_line *line;	       /* where it waits for a thread */
+	struct dir_user *user;	       /* its client, while it waits or 'has_slot' */
+	bool has_slot;		       /* it may open one more file */
 	uint32_t fs_state;
 	bool is_watched;
 	uint64_t started_ns;
