@@ -238,7 +238,7 @@ static void make__of_bad_values_makes_nothing(void **state)
 {
 	(void)state;
 	memset(&c->args, 0, sizeof(c->args));
-	for (int mode = NFS3_UNCHECKED; mode <= NFS3_GUARDED; mode++) {
+	for (enum nfs3_createmode mode = NFS3_UNCHECKED; mode <= NFS3_GUARDED; mode++) {
 		c->args.create.mode = mode;
 		c->args.create.attr = (struct nfs3_sattr){.set_size = true, .size = 1ull << 63};
 		expect_none_made(NFS3_CREATE, NFS3ERR_FBIG);
