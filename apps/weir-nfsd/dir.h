@@ -40,6 +40,13 @@
 #define DIR_MEMORY    (64u << 20)
 
 /*
+ * WRITEs of a file that the kernel has at a time. It carries them out one after the other, because
+ * it locks the file, and each that waits for the lock has a thread. More than one hides the time
+ * from one WRITE's end to the next one's start.
+ */
+#define DIR_FILE_WRITES 4u
+
+/*
  * A call that has waited for a thread, memory or the file system for as long as DIR_OVERDUE_NS is
  * answered NFS3ERR_JUKEBOX, see dir_watch.c. One that takes longer than DIR_SLOW_NS shows that the
  * file system is slow, which it stays for DIR_CAREFUL_NS.
@@ -76,6 +83,8 @@ struct dir_fd {
 	uint64_t fresh_ns; /* when a thread last asked the file system for its attributes */
 	int fd;
 	uint32_t refs;
+	uint32_t nwriting;     /* WRITEs that the kernel has: DIR_FILE_WRITES at most */
+	struct op_list behind; /* WRITEs that wait until it has fewer */
 	uint64_t used_ns;
 	struct dir_ios syncing; /* those whom the sync that is under way is for */
 	struct dir_ios to_sync; /* and the next; see dir_sync.c */
@@ -203,6 +212,7 @@ enum dir_state {
 	DIR_UNWATCHED, /* nowhere yet, or it is not answered before its end */
 	DIR_WAITING,   /* in op->user->waiting */
 	DIR_WORKING,   /* with the threads, or in their queue */
+	DIR_BEHIND,    /* in the 'behind' of its file, which is op->fs_data */
 	DIR_IN_RING,   /* op->fs_data is the struct dir_io */
 	DIR_ANSWERED,  /* another took its place: see op_replace() */
 };
@@ -511,11 +521,12 @@ void dir_opened(struct dir_fs *fs, struct op *op);
 void dir_open_data(struct dir_fs *fs, struct op *op); /* on a thread */
 /* The verifier of WRITE and COMMIT: another one after each sync that failed, as what it lost may have been any client's. */
 const uint8_t *dir_verf(struct dir_fs *fs);
-/*
- * Let go of the call that op->fs_data has in the ring, so that it can be answered before its end.
- * Returns false if it can't be, because the kernel takes a WRITE's data from the message.
- */
-bool dir_io_let_go(struct op *op);
+/* The file's attributes in the reply of a READ, WRITE or COMMIT. */
+void dir_put_attr(struct op *op, const struct stat *st);
+/* Let go of the call that op->fs_data has in the ring, so that it can be answered before its end. */
+void dir_io_let_go(struct op *op);
+/* Take a WRITE out of the 'behind' of its file, so that it can be answered. */
+void dir_io_give_up(struct dir_fs *fs, struct op *op);
 uint32_t dir_poll(struct fs *fs);
 
 #endif

@@ -28,7 +28,7 @@
 /* Completions say which call; those of syncs, with the lowest bit set, which file. */
 #define CQE_SYNC 1u
 
-static void put_attr(struct op *op, const struct stat *st)
+void dir_put_attr(struct op *op, const struct stat *st)
 {
 	struct nfs3_post_op_attr *post = op->proc == NFS3_READ	  ? &op->res.read.attr
 					 : op->proc == NFS3_WRITE ? &op->res.write.wcc.after
@@ -47,7 +47,7 @@ static void post_attr(struct op *op, int fd, struct stat *st)
 	struct dir_fs *fs = (struct dir_fs *)op->export->fs;
 
 	if (dir_stat(fs, fd, st) == 0 && (!fs->is_remote || op->proc == NFS3_READ))
-		put_attr(op, st);
+		dir_put_attr(op, st);
 }
 
 /* ---- rights ---- */
@@ -71,61 +71,6 @@ static enum nfs3_status check_range(const struct op *op)
 	if (op->proc == NFS3_WRITE && (args->offset > max || op->data_bytes > max - args->offset))
 		return NFS3ERR_FBIG;
 	return NFS3_OK;
-}
-
-/*
- * The server opens the file as itself, because the caller may be the owner of a file whose mode
- * denies it. It does not open what is no regular file, because that might wait.
- */
-static int open_data(const struct dir_fs *fs, struct op *op)
-{
-	int fd = dir_open_id(fs, &op->id, O_PATH);
-	struct stat st;
-	int rc = 0;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) != 0)
-		rc = -errno;
-	else if (!S_ISREG(st.st_mode))
-		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-	else
-		rc = dir_decide(op, fd, &st);
-	if (rc != 0 && fstat(fd, &st) == 0)
-		put_attr(op, &st);
-	close(fd);
-	if (rc != 0)
-		return rc;
-	return dir_open_known(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
-}
-
-/* The file is open, and only the caller's right to use it is unknown. */
-static int decide(struct op *op)
-{
-	const struct dir_fd *file = op->fs_data;
-	struct stat st;
-
-	return fstat(file->fd, &st) != 0 ? -errno : dir_decide(op, file->fd, &st);
-}
-
-void dir_open_data(struct dir_fs *fs, struct op *op)
-{
-	int fd;
-
-	if (op->fs_data) {
-		op->res.status = dir_status(decide(op));
-		return;
-	}
-	fd = open_data(fs, op);
-	if (fd < 0) {
-		op->res.status = dir_status(fd);
-		return;
-	}
-	op->fs_data = dir_fd_make(&op->holder, &op->id, op->proc == NFS3_WRITE, fd);
-	if (!op->fs_data) {
-		close(fd);
-		op->res.status = NFS3ERR_JUKEBOX;
-	}
 }
 
 /* ---- ends ---- */
@@ -186,19 +131,25 @@ static bool has_place(const struct dir_fs *fs, const struct op *op)
 	       holds_allow(&fs->places, &op->holder, DIR_PLACES, DIR_PLACES - fs->nios, 1);
 }
 
-bool dir_io_let_go(struct op *op)
+void dir_io_let_go(struct op *op)
 {
 	struct dir_io *io = op->fs_data;
 
-	if (io->is_writing && io->block == RAM_NONE)
-		return false;
 	/* Data that were pulled to a block stay there, as the kernel may take them later. */
 	if (op->proc == NFS3_WRITE && weir_request_user(op->req) == io)
 		weir_request_on_sent(op->req, NULL, NULL);
 	io->file->noverdue += io->is_writing;
 	io->op = NULL;
 	op->fs_data = NULL;
-	return true;
+}
+
+void dir_io_give_up(struct dir_fs *fs, struct op *op)
+{
+	struct dir_fd *file = op->fs_data;
+
+	TAILQ_REMOVE(&file->behind, op, entry);
+	op->fs_data = NULL;
+	dir_fd_put(fs, file);
 }
 
 /* The end of a call without a client: it was answered before, or it never had one. */
@@ -271,16 +222,11 @@ static struct io_uring_sqe *next_sqe(struct dir_io *io)
 }
 
 /*
- * The kernel tries a call on the poller's thread first. It should not wait there, but it reads the
- * metadata that it needs for data that are not in memory, which a disk that hangs makes it wait
- * for. So it does not try where that is likely.
+ * A thread of the kernel's always carries it out. If the kernel tried it on the poller's thread
+ * first, and handed it to a thread only then, it would put it in one of 64 queues by the file's
+ * inode. Each queue is carried out one after the other, for all exports, so that a file that is
+ * kept locked would hold WRITEs of other files.
  */
-static void never_wait(const struct dir_fs *fs, struct io_uring_sqe *sqe)
-{
-	if (dir_is_careful(fs))
-		io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
-}
-
 static void queue_write(struct dir_io *io)
 {
 	const struct nfs3_write_args *args = &io->op->args.write;
@@ -292,10 +238,11 @@ static void queue_write(struct dir_io *io)
 	else
 		io_uring_prep_write(sqe, io->file->fd, io->op->data, count, args->offset);
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
-	never_wait(io->fs, sqe);
+	io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
 	if (io->op->cred.uid != 0)
 		sqe->personality = io->fs->personality;
 	io->is_writing = true;
+	io->file->nwriting++;
 }
 
 /* How much of a READ there is to do; 0: nothing. */
@@ -310,7 +257,11 @@ static uint32_t read_bytes(const struct op *op, const struct stat *st)
 	return count > left ? (uint32_t)left : count;
 }
 
-/* false: no memory now. */
+/*
+ * False: no memory now. The kernel tries it on the poller's thread first. It should not wait there,
+ * but it reads the metadata that it needs for data that are not in memory, which a disk that hangs
+ * makes it wait for. So it does not try where that is likely.
+ */
 static bool queue_read(struct dir_io *io, uint32_t count)
 {
 	struct io_uring_sqe *sqe;
@@ -321,7 +272,8 @@ static bool queue_read(struct dir_io *io, uint32_t count)
 	io_uring_prep_read_fixed(sqe, io->file->fd, ram_block_data(&io->fs->blocks, io->block), count,
 				 io->op->args.read.offset, 0);
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
-	never_wait(io->fs, sqe);
+	if (dir_is_careful(io->fs))
+		io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
 	return true;
 }
 
@@ -382,14 +334,20 @@ static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		dir_work(fs, op);
 		return;
 	}
+	/* Each would hold a thread of the kernel's while the file is locked. */
+	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && file->nwriting >= DIR_FILE_WRITES) {
+		op->fs_data = file;
+		op->fs_state = DIR_BEHIND;
+		TAILQ_INSERT_TAIL(&file->behind, op, entry);
+		return;
+	}
 	io = !has_place(fs, op) ? NULL : placed ? placed : dir_io_take(fs);
 	if (!io) {
 		put_off(fs, op, file);
 		return;
 	}
 	/* Only what is in memory of the export's own can be written after the reply. */
-	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && io->block == RAM_NONE && dir_is_careful(fs) &&
-	    !dir_keep_data(io, op)) {
+	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && io->block == RAM_NONE && !dir_keep_data(io, op)) {
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		put_off(fs, op, file);
 		return;
@@ -524,25 +482,53 @@ static void on_synced(struct dir_fs *fs, struct dir_fd *file, int result)
 	dir_fd_put(fs, file);
 }
 
-static void on_cqe(struct dir_fs *fs, uint64_t data, int result)
+/* The kernel has carried out a READ or a WRITE. */
+static void on_transferred(struct dir_io *io)
 {
-	struct dir_io *io = (struct dir_io *)(uintptr_t)data;
-
-	if (data & CQE_SYNC) {
-		on_synced(fs, (struct dir_fd *)(uintptr_t)(data & ~(uint64_t)CQE_SYNC), result);
-		return;
-	}
-	io->result = result;
 	if (!io->op) {
 		end_silently(io);
 		return;
 	}
 	io->is_writing = false;
 	/* One that was cut short, too: what was written is to be stable. */
-	if (io->op->proc == NFS3_WRITE && io->op->args.write.stable != NFS3_UNSTABLE && result > 0)
+	if (io->op->proc == NFS3_WRITE && io->op->args.write.stable != NFS3_UNSTABLE && io->result > 0)
 		want_sync(io);
 	else
 		finish(io);
+}
+
+/* The kernel has fewer WRITEs of the file. Each that begins here is counted, waits elsewhere, or is refused. */
+static void begin_behind(struct dir_fs *fs, struct dir_fd *file)
+{
+	struct op *op;
+
+	while (file->nwriting < DIR_FILE_WRITES && (op = TAILQ_FIRST(&file->behind))) {
+		TAILQ_REMOVE(&file->behind, op, entry);
+		op->fs_data = NULL;
+		begin(fs, op, file);
+	}
+}
+
+static void on_cqe(struct dir_fs *fs, uint64_t data, int result)
+{
+	struct dir_io *io = (struct dir_io *)(uintptr_t)data;
+	struct dir_fd *file;
+
+	if (data & CQE_SYNC) {
+		on_synced(fs, (struct dir_fd *)(uintptr_t)(data & ~(uint64_t)CQE_SYNC), result);
+		return;
+	}
+	io->result = result;
+	file = io->is_writing ? io->file : NULL;
+	if (file) {
+		file->nwriting--;
+		file->refs++;
+	}
+	on_transferred(io);
+	if (file) {
+		begin_behind(fs, file);
+		dir_fd_put(fs, file);
+	}
 }
 
 static void begin_unbegun(struct dir_fs *fs)

@@ -89,3 +89,58 @@ int dir_stable_end(int dir, int rc)
 	close(dir);
 	return rc;
 }
+
+/*
+ * The server opens the file as itself, because the caller may be the owner of a file whose mode
+ * denies it. It does not open what is no regular file, because that might wait.
+ */
+static int open_data(const struct dir_fs *fs, struct op *op)
+{
+	int fd = dir_open_id(fs, &op->id, O_PATH);
+	struct stat st;
+	int rc = 0;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) != 0)
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode))
+		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	else
+		rc = dir_decide(op, fd, &st);
+	if (rc != 0 && fstat(fd, &st) == 0)
+		dir_put_attr(op, &st);
+	close(fd);
+	if (rc != 0)
+		return rc;
+	return dir_open_known(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
+}
+
+/* The file is open, and only the caller's right to use it is unknown. */
+static int decide(struct op *op)
+{
+	const struct dir_fd *file = op->fs_data;
+	struct stat st;
+
+	return fstat(file->fd, &st) != 0 ? -errno : dir_decide(op, file->fd, &st);
+}
+
+void dir_open_data(struct dir_fs *fs, struct op *op)
+{
+	int fd;
+
+	if (op->fs_data) {
+		op->res.status = dir_status(decide(op));
+		return;
+	}
+	fd = open_data(fs, op);
+	if (fd < 0) {
+		op->res.status = dir_status(fd);
+		return;
+	}
+	op->fs_data = dir_fd_make(&op->holder, &op->id, op->proc == NFS3_WRITE, fd);
+	if (!op->fs_data) {
+		close(fd);
+		op->res.status = NFS3ERR_JUKEBOX;
+	}
+}

@@ -15,6 +15,7 @@ void dir_sync_init(struct dir_fd *file)
 {
 	TAILQ_INIT(&file->syncing);
 	TAILQ_INIT(&file->to_sync);
+	TAILQ_INIT(&file->behind);
 }
 
 bool dir_sync_want(struct dir_io *io)

@@ -79,9 +79,13 @@ static void on_overdue(struct dir_fs *fs, struct op *op)
 	case DIR_WORKING:
 		on_working(fs, op);
 		break;
+	case DIR_BEHIND:
+		dir_io_give_up(fs, op);
+		op_fail(op, NFS3ERR_JUKEBOX);
+		break;
 	case DIR_IN_RING:
-		if (dir_io_let_go(op))
-			op_fail(op, NFS3ERR_JUKEBOX);
+		dir_io_let_go(op);
+		op_fail(op, NFS3ERR_JUKEBOX);
 		break;
 	default:
 		break;

@@ -4,12 +4,14 @@
  * notices. Root only.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,10 +24,12 @@
 #define THREADS 20 /* calls that threads carry out, more than there are */
 #define READS                                                                                                \
 	12 /* that hang: more than the kernel has threads for on a small host, fewer than a connection's credits */
-#define TRIES	  1000
-#define WAITS	  60000 /* of a millisecond */
-#define STEADY	  "f63"
-#define EXIT_HUNG 4
+#define QUEUED	    24 /* WRITEs, fewer than a connection's credits */
+#define WRITES_FILE 4  /* that the kernel has of one file */
+#define TRIES	    1000
+#define WAITS	    60000 /* of a millisecond */
+#define STEADY	    "f63"
+#define EXIT_HUNG   4
 
 static bool is_mounted;
 static char hangs[96]; /* the directory */
@@ -288,6 +292,90 @@ static void write__in_a_message_is_to_be_tried_again(void **state)
 	write_hangs(FUSE_WRITE, true);
 }
 
+static void begin_write(const struct nfs3_fh *fh)
+{
+	set_file(fh);
+	c->args.write.count = 1024;
+	client_begin(c, NFS3_WRITE);
+}
+
+/*
+ * The kernel may put WRITEs into few queues by their files' inodes, one after the other. Of so many
+ * files, some would share a queue with one that hangs.
+ */
+static void writes__that_hang_hold_no_other_file(void **state)
+{
+	struct nfs3_fh fhs[QUEUED];
+
+	(void)state;
+	need_fuse();
+	for (uint32_t i = 0; i < QUEUED; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "other%u", i);
+		assert_int_equal(client_create(&other, vol, name, &fhs[i]), NFS3_OK);
+		assert_int_equal(client_write(&other, &fhs[i], 0, 1024, NFS3_UNSTABLE), NFS3_OK);
+	}
+	fuse_withhold(FUSE_WRITE);
+	for (uint32_t i = 0; i < QUEUED; i++)
+		begin_write(&files[i]);
+	wait_withheld(QUEUED);
+	for (uint32_t i = 0; i < QUEUED; i++)
+		assert_int_equal(client_write(&other, &fhs[i], 0, 1024, NFS3_UNSTABLE), NFS3_OK);
+	others_go_on();
+	all_are_to_come_back(QUEUED);
+}
+
+/* Threads of the server that the kernel has made for io_uring. */
+static uint32_t count_kernel_threads(void)
+{
+	char path[64], name[32];
+	const struct dirent *task;
+	uint32_t n = 0;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)c->server);
+	tasks = opendir(path);
+	assert_non_null(tasks);
+	while ((task = readdir(tasks))) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/comm", (int)c->server, task->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		n += fgets(name, sizeof(name), file) && strncmp(name, "iou-wrk", 7) == 0;
+		fclose(file);
+	}
+	closedir(tasks);
+	return n;
+}
+
+/* Each of them that waits for the file has a thread of the kernel's. */
+static void writes__of_one_file_are_few(void **state)
+{
+	uint32_t before, njukebox;
+
+	(void)state;
+	need_fuse();
+	before = count_kernel_threads();
+	fuse_withhold(FUSE_WRITE);
+	for (uint32_t i = 0; i < QUEUED; i++)
+		begin_write(&files[2]);
+	wait_withheld(1);
+	others_go_on();
+	assert_true(count_kernel_threads() <= before + WRITES_FILE + 2); /* of the others */
+	all_are_to_come_back(QUEUED);
+	fuse_release();
+	assert_int_equal(write_until_done(2), NFS3_OK);
+	/* All that wait begin, each when one before it has ended. */
+	njukebox = c->njukebox;
+	for (uint32_t i = 0; i < QUEUED; i++)
+		begin_write(&files[2]);
+	client_end(c, QUEUED);
+	assert_int_equal(c->njukebox, njukebox);
+}
+
 static void write__whose_sync_hangs_is_to_be_tried_again(void **state)
 {
 	(void)state;
@@ -479,6 +567,9 @@ int main(int argc, char **argv)
 						teardown_hung),
 		cmocka_unit_test_setup_teardown(write__in_a_message_is_to_be_tried_again, setup_hung,
 						teardown_hung),
+		cmocka_unit_test_setup_teardown(writes__that_hang_hold_no_other_file, setup_hung,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(writes__of_one_file_are_few, setup_hung, teardown_hung),
 		cmocka_unit_test_setup_teardown(write__whose_sync_hangs_is_to_be_tried_again, setup_hung,
 						teardown_hung),
 		cmocka_unit_test_setup_teardown(commit__that_hangs_is_to_be_tried_again, setup_hung,
