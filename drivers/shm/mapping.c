@@ -37,8 +37,21 @@ size_t mapping_hugepage_bytes(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC ? (size_t)fs.f_bsize : 0;
 }
 
+/*
+ * Whether a file has 'len' bytes, keeps that size, and has hardly any pages beyond: fallocate(2) may have put them past the
+ * end before the file was sealed. The peer can punch out all of its pages at once, and an access waits until the kernel is
+ * done. What the kernel rounds up to transparent hugepages, as far as one page table reaches, is let pass.
+ */
+static bool is_bounded(int fd, const struct stat *st, uint64_t len)
+{
+	size_t page = ordinary_page(), huge = page * (page / sizeof(uint64_t));
+
+	return fcntl(fd, F_GET_SEALS) & F_SEAL_GROW && (uint64_t)st->st_size <= round_up(len, page) &&
+	       (uint64_t)st->st_blocks * 512 <= round_up(len, huge);
+}
+
 /* The size of the pages that serve for 'len' bytes of the file, or 0 if they cannot be mapped. */
-static size_t page_for(int fd, uint64_t offset, uint64_t len, bool may_be_huge)
+static size_t page_for(int fd, uint64_t offset, uint64_t len, bool is_region)
 {
 	size_t huge, page = ordinary_page();
 	struct stat st;
@@ -46,9 +59,11 @@ static size_t page_for(int fd, uint64_t offset, uint64_t len, bool may_be_huge)
 	if (!mapping_is_memfd(fd) || fstat(fd, &st) != 0 || st.st_size < 0 || len == 0 ||
 	    offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset)
 		return 0;
+	if (!is_region && !is_bounded(fd, &st, len))
+		return 0;
 	huge = mapping_hugepage_bytes(fd);
 	if (huge)
-		page = may_be_huge ? huge : 0;
+		page = is_region ? huge : 0;
 	return page != 0 && offset % page == 0 ? page : 0;
 }
 
@@ -60,9 +75,9 @@ static void keep_from_children(void *base, size_t len)
 }
 
 int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner, int fd, uint64_t offset,
-		 uint64_t len, bool is_writable, bool may_be_huge)
+		 uint64_t len, bool is_writable, bool is_region)
 {
-	size_t page = page_for(fd, offset, len, may_be_huge), whole;
+	size_t page = page_for(fd, offset, len, is_region), whole;
 	void *p;
 	int rc;
 

@@ -35,16 +35,17 @@ struct mapping_owner {
 /* Whether a descriptor is of a memfd that cannot shrink. It makes no call that could block. */
 bool mapping_is_memfd(int fd);
 
-/* Map 'len' bytes of a peer's memfd from 'offset' on. With 'may_be_huge', it may consist of hugepages, and whole ones are
- * mapped.
+/*
+ * Map 'len' bytes of a peer's memfd from 'offset' on. That of a region may be larger, and may consist of hugepages, of which
+ * whole ones are mapped. Any other has to be of that size, and sealed against growing as well.
  *
  * Returns 0;
- * -EPROTO: it is no such memfd, or is too short, or of hugepages;
+ * -EPROTO: it is no such memfd, or not of that size;
  * -EDQUOT: the limits of its user forbid it;
  * -ENOSPC: there is no guard left;
  * -ENOMEM: the kernel refuses. */
 int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner, int fd, uint64_t offset,
-		 uint64_t len, bool is_writable, bool may_be_huge);
+		 uint64_t len, bool is_writable, bool is_region);
 /* Make a sealed memfd of this process's own, and map it. Peers that are given it can map it read-only with
  * 'read_only_for_others'. Its mode keeps other users from opening it again. Returns 0 or -errno. */
 int mapping_own(struct shm_mapping *mapping, const char *name, size_t len, bool read_only_for_others,

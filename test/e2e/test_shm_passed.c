@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What peers pass may be the last reference to a file of any size, whose pages are then freed by whoever closes or unmaps
- * it. The reaper does that. The engine's thread, which is this test's main one, makes no call on it at all.
+ * it. The reaper does that. The engine's thread, which is this test's main one, makes no call on it at all. Where a small
+ * file is enough, a larger one is refused.
  */
 #include "shm_raw.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -129,6 +131,7 @@ static int setup(void **state)
 {
 	(void)state;
 	nwrong = nfreed = nfiles = 0;
+	is_engine = false;
 	end_open(&b, "", 64);
 	return 0;
 }
@@ -260,15 +263,94 @@ static void regions__that_are_replaced(void **state)
 	raw_fini(&raw);
 }
 
+/* A file of 'len' bytes that is not bounded to them. False: there are no more ways. */
+static bool large_file(size_t len, unsigned how, int *fd)
+{
+	const int seals = how == 1 ? F_SEAL_SHRINK : F_SEAL_SHRINK | F_SEAL_GROW;
+
+	*fd = memfd_create("large", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_true(*fd >= 0);
+	assert_int_equal(ftruncate(*fd, (off_t)(how == 0 ? len + 4096 : len)), 0);
+	if (how == 2) /* pages past its end */
+		assert_int_equal(fallocate(*fd, FALLOC_FL_KEEP_SIZE, 0, 32 << 20), 0);
+	assert_int_equal(fcntl(*fd, F_ADD_SEALS, seals), 0);
+	return how < 3;
+}
+
+static void hello__with_a_file_that_is_not_bounded(void **state)
+{
+	const size_t bytes[] = {2 * ring_footprint(RAW_RING_BYTES), KEY_ENTRIES * sizeof(struct key_entry),
+				sizeof(struct lane_memory)};
+	const char *addr = end_address();
+	uint32_t nrefused = 0;
+	struct raw raw;
+	int fd;
+
+	(void)state;
+	end_listen(&b, addr);
+	for (uint32_t index = 0; index < 3; index++) {
+		for (unsigned how = 0; how < 4; how++) {
+			bool is_large = large_file(bytes[index], how, &fd);
+
+			raw_init(&raw);
+			raw_offer_lanes(&raw);
+			close(raw.fds[index]);
+			raw.fds[index] = fd;
+			raw_connect(&raw, addr);
+			raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+			nrefused += is_large;
+			if (is_large)
+				assert_false(raw_recv(&raw, &b));
+			else
+				accept_one();
+			END_WAIT(&b, NULL, b.dev->stats.protocol_errors == nrefused);
+			raw_fini(&raw);
+			if (is_large)
+				continue;
+			end_event(&b, NULL, FABRIC_CM_FAILED);
+			b.ops->qp_destroy(b.qp);
+			b.qp = NULL;
+		}
+	}
+	assert_int_equal(nrefused, 9);
+}
+
+static void accept__with_a_file_that_is_not_bounded(void **state)
+{
+	struct shm_msg msg;
+	struct raw raw;
+	int fd;
+
+	(void)state;
+	for (unsigned how = 0; large_file(KEY_ENTRIES * sizeof(struct key_entry), how, &fd); how++) {
+		const char *addr = end_address();
+		int listener = raw_listen(addr);
+
+		raw_init(&raw);
+		msg = raw.hello;
+		msg.type = SHM_ACCEPT;
+		b.qp = end_connect(&b, addr, &b);
+		raw_welcome(&raw, listener, &b);
+		raw_send(&raw, &msg, sizeof(msg), &fd, 1);
+		assert_int_equal(end_event(&b, NULL, FABRIC_CM_FAILED).error, -EPROTO);
+		END_WAIT(&b, NULL, b.dev->stats.protocol_errors == how + 1);
+		b.ops->qp_destroy(b.qp);
+		b.qp = NULL;
+		raw_fini(&raw);
+		close(fd);
+		close(listener);
+	}
+	close(fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(lanes__of_which_none_are_taken),
-		TEST(lanes__that_are_offered_again),
-		TEST(refused__message_is_closed_by_the_reaper),
-		TEST(regions__that_are_replaced),
+		TEST(lanes__of_which_none_are_taken),		TEST(lanes__that_are_offered_again),
+		TEST(refused__message_is_closed_by_the_reaper), TEST(regions__that_are_replaced),
+		TEST(hello__with_a_file_that_is_not_bounded),	TEST(accept__with_a_file_that_is_not_bounded),
 	};
 
 	main_thread = pthread_self();
