@@ -9,6 +9,7 @@
 #include "background.h"
 #include "client_rules.h"
 #include "fs.h"
+#include "log_output.h"
 #include "memory.h"
 #include "mountd.h"
 #include "options.h"
@@ -147,7 +148,10 @@ int main(int argc, char **argv)
 	if (memory_check(&options, &server.exports) != 0)
 		return EXIT_START;
 	catch_signals();
-	if (!options.is_foreground)
+	/* In the background, standard error is /dev/null. */
+	if (options.is_foreground)
+		log_output_start();
+	else
 		child = background_fork(&fd);
 	if (child < 0)
 		return EXIT_START;

@@ -4,6 +4,7 @@
 import ctypes
 import errno
 import os
+import select
 import signal
 import socket
 import struct
@@ -31,6 +32,29 @@ def processes_with(argument):
                     yield int(pid)
         except OSError:
             pass
+
+
+class Foreground(unittest.TestCase):
+    def test_it_waits_for_no_reader_of_its_messages(self):
+        """A pipe for standard error that is full: the server starts, although it has a warning to give, and ends."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(writer, b'x' * 512)
+        os.set_blocking(writer, True)
+        server = subprocess.Popen([SERVER, '--driver', 'shm', '--listen', unique('unread'), '--foreground', '--export', 'a=ram:4m',
+                                   '--driver-options', 'peer_uid=any'], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, stderr=writer)
+        os.close(writer)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        ready, _, _ = select.select([server.stdout], [], [], 60)
+        self.assertTrue(ready)
+        self.assertIn(b'handle', server.stdout.readline())
+        server.terminate()
+        self.assertEqual(server.wait(timeout=60), 0)
 
 
 class Background(unittest.TestCase):
