@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
  * so many jobs wait.
  */
 #define BACKLOG_MAX 256u
+#define RESERVE_MAX 128u /* descriptors */
 
 static bool is_full(struct fabric_listener *listener)
 {
@@ -106,17 +108,36 @@ static int send_welcome(const struct shm_sock *sock)
 }
 
 /*
+ * Descriptors that this process may still open, if 'fd' is the one opened last. The kernel gives out
+ * the lowest number, so that all below it are in use.
+ */
+static uint64_t descriptors_left(int fd, uint64_t *reserve)
+{
+	struct rlimit limit;
+
+	*reserve = 0;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return UINT64_MAX;
+	*reserve = limit.rlim_cur / 4 < RESERVE_MAX ? limit.rlim_cur / 4 : RESERVE_MAX;
+	return limit.rlim_cur > (uint64_t)fd ? limit.rlim_cur - (uint64_t)fd - 1 : 0;
+}
+
+/*
  * A connection of a user that may connect. It takes over the reference to the account. False: there
  * is no room, and the descriptor is still the caller's.
+ *
+ * One user's connections must not use up the descriptors of this process. So the last ones are for
+ * connections in whose place another ends, and the last half of these is for what greetings need.
  */
 static bool greet(struct fabric_listener *listener, int fd, struct shm_account *account)
 {
 	struct shm_dev *dev = listener->dev;
+	uint64_t reserve, left = descriptors_left(fd, &reserve);
 	struct shm_sock *sock;
 
 	while (is_full(listener) && make_room(listener, account))
 		;
-	if (is_full(listener)) {
+	if (is_full(listener) || (left < reserve / 2 && !make_room(listener, account))) {
 		shm_count(dev, &dev->ndisplaced);
 		return false;
 	}
@@ -124,6 +145,7 @@ static bool greet(struct fabric_listener *listener, int fd, struct shm_account *
 	if (!sock)
 		return false;
 	sock->listener = listener;
+	sock->is_crowded = left < reserve;
 	if (shm_sock_add(sock, SOCK_GREETING) != 0) {
 		sock->listener = NULL;
 		shm_sock_drop(sock);

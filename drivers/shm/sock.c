@@ -358,6 +358,7 @@ void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, 
 	if (kind == FABRIC_CM_REQUEST) {
 		event->event.req = sock;
 		event->event.listener_ctx = sock->listener->ctx;
+		event->event.is_crowded = sock->is_crowded;
 	}
 	if (msg && msg->private_len <= FABRIC_PRIVATE_DATA_MAX) {
 		event->event.private_len = msg->private_len;

@@ -137,6 +137,7 @@ struct fabric_conn_req {
 	struct fabric_listener *listener;
 	uint64_t deadline_ns; /* of the message that is due; CLOCK_MONOTONIC; UINT64_MAX: none is */
 	bool is_known;	      /* it is in dev->by_id */
+	bool is_crowded;      /* few descriptors were left when it was accepted */
 	uint32_t tasks;	      /* enum shm_task; not 0: it is in dev->tasks */
 	uint64_t visit;	      /* the control thread's latest round in which it was looked at */
 	uint64_t lanes_tag;   /* of the lanes that it uses, for guards; 0: none */

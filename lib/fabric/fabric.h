@@ -169,6 +169,8 @@ struct fabric_cm_event {
 	uint32_t private_len;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct weir_peer peer; /* REQUEST and ESTABLISHED: who the other side is */
+	/* REQUEST: this process has few descriptors left, so that another connection should end for this one. */
+	bool is_crowded;
 };
 
 /* What a driver counted since open. Each only grows. */

@@ -46,12 +46,21 @@ struct arrival {
 	struct engine_peer *account;
 	uint64_t deadline_ns;
 	uint32_t nfreed; /* the engine's, when there was no place the last time */
+	int why;	 /* there was none at first */
 	bool is_over;	 /* accepted or refused */
 };
+
+/* Whether the end of another connection would help. */
+static bool is_place_wanting(int rc)
+{
+	return rc == -EBUSY || rc == -ENOBUFS || rc == -EMFILE;
+}
 
 static const char *why_refused(int rc)
 {
 	switch (rc) {
+	case -EMFILE:
+		return "this process has few descriptors left: raise its limit (ulimit -n)";
 	case -EBUSY:
 		return "the profile's [limits] connections are all there";
 	case -ENOBUFS:
@@ -162,7 +171,7 @@ static bool evict_for(struct weir_engine *engine, const struct engine_peer *newc
 	engine_log_peer(
 		engine, &engine->ends,
 		"connection to %s ends: it makes room for a peer that has fewer, as no place is left (see "
-		"connections and recv_buffers in the profile)",
+		"connections and recv_buffers in the profile, and the limit of open descriptors)",
 		conn->peer);
 	conn_fail(conn, -ETIMEDOUT);
 	return true;
@@ -184,7 +193,7 @@ static bool on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 {
 	struct arrival *arrival = (struct arrival *)ep;
 	struct weir_engine *engine = ep->engine;
-	int rc = -EBUSY;
+	int rc = arrival->why;
 
 	if (arrival->is_over)
 		return false;
@@ -194,7 +203,7 @@ static bool on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	}
 	if (rc == 0) {
 		arrival_end(arrival);
-	} else if ((rc != -EBUSY && rc != -ENOBUFS) || now_ns >= arrival->deadline_ns) {
+	} else if (!is_place_wanting(rc) || now_ns >= arrival->deadline_ns) {
 		refuse_for(engine, &arrival->handover, rc);
 		arrival_end(arrival);
 	}
@@ -313,9 +322,27 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 	}
 	backlog_add(&engine->arrivals, &arrival->waiting, &key);
 	arrival->nfreed = engine->nfreed;
+	arrival->why = why;
 	arrival->deadline_ns = engine->now_ns + PLACE_WAIT_NS;
 	engine_add(engine, &arrival->ep);
 	return 0;
+}
+
+/* The request finds a place, or waits for one. 0, or what stands against that. */
+static int place(struct weir_engine *engine, const struct responder_handover *handover,
+		 struct engine_peer *account)
+{
+	bool is_crowded = handover->event.is_crowded;
+	int rc = engine->arrivals.n > 0 ? -EBUSY
+		 : is_crowded		? -EMFILE
+					: try_accept(engine, handover, account);
+
+	if (is_place_wanting(rc))
+		rc = await_place(engine, handover, account, rc);
+	/* A peer with none gets one of the last descriptors where no connection is to end for it. */
+	if (rc == -EMFILE && engine_peer_holds(account) == 0)
+		rc = try_accept(engine, handover, account);
+	return rc;
 }
 
 void responder_accept(struct weir_engine *engine, const struct responder_handover *handover)
@@ -328,9 +355,7 @@ void responder_accept(struct weir_engine *engine, const struct responder_handove
 		engine->stats.peer_limit_refused++;
 		rc = -EUSERS;
 	} else if (account) {
-		rc = engine->arrivals.n > 0 ? -EBUSY : try_accept(engine, handover, account);
-		if (rc == -EBUSY || rc == -ENOBUFS)
-			rc = await_place(engine, handover, account, rc);
+		rc = place(engine, handover, account);
 	}
 	if (rc != 0)
 		refuse_for(engine, handover, rc);

@@ -439,6 +439,63 @@ static void idle_timeout__is_bridged_by_reconnect(void **state)
 	assert_int_equal(ends[0].closed, 0);
 }
 
+/* The driver of the responder, as one that has few descriptors left. */
+static const struct fabric_ops *real_ops;
+static struct fabric_ops crowded_ops;
+
+static uint32_t crowded_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max)
+{
+	uint32_t n = real_ops->cm_poll(dev, events, max);
+
+	for (uint32_t i = 0; i < n; i++)
+		events[i].is_crowded = events[i].kind == FABRIC_CM_REQUEST;
+	return n;
+}
+
+static void become_crowded(void)
+{
+	real_ops = pair.server->ops;
+	crowded_ops = *real_ops;
+	crowded_ops.cm_poll = crowded_poll;
+	pair.server->ops = &crowded_ops;
+}
+
+/*
+ * Descriptors can run out before places do. Connections are to give way in the same way then, and a
+ * peer that has some gets no more.
+ */
+static void arrive__gives_way_where_descriptors_run_out(void **state)
+{
+	(void)state;
+	pair.server->profile.connections = 2 * PLACES;
+	fill();
+	become_crowded();
+	use(&ends[2]);
+	use(&ends[0]);
+	use(&ends[1]);
+	use(&ends[3]);
+	connect_one(other, &ends[4]);
+	use(&ends[4]);
+	assert_int_equal(ends[2].closed, 1);
+	assert_int_equal(stats().connections_evicted, 1);
+	is_refused(pair.client, &ends[5]);
+	assert_int_equal(pair.server->nconnections, PLACES);
+	use(&ends[0]);
+}
+
+/* The program itself may have taken most descriptors. */
+static void arrive__of_the_first_peer_has_one_of_the_last_descriptors(void **state)
+{
+	(void)state;
+	become_crowded();
+	connect_one(pair.client, &ends[0]);
+	use(&ends[0]);
+	is_refused(pair.client, &ends[1]);
+	connect_one(other, &ends[2]);
+	use(&ends[2]);
+	assert_int_equal(stats().connections_evicted, 0);
+}
+
 static int run(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -451,6 +508,8 @@ static int run(void)
 		T(arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle),
 		T(arrive__leaves_a_call_under_way_its_connection),
 		T(arrive__more_of_one_peer_than_connections_peer_is_refused),
+		T(arrive__gives_way_where_descriptors_run_out),
+		T(arrive__of_the_first_peer_has_one_of_the_last_descriptors),
 		T(idle_timeout__ends_a_connection_that_was_used_once),
 		T(idle_timeout__not_while_a_request_is_under_way),
 		T(idle_timeout__is_bridged_by_reconnect),
