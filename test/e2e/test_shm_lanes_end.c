@@ -2,7 +2,9 @@
 /* Lanes of the shm driver: how connections end beside others that wait, and what is left of them. */
 #include "shm_many.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -107,6 +109,23 @@ static void connect_from_elsewhere(void)
 	end_close(&c);
 }
 
+/* A namespace of processes, and one of users, which such a one takes. In it this user has its number. */
+static int enter_namespaces(void)
+{
+	char map[48];
+	int n = snprintf(map, sizeof(map), "%u %u 1\n", geteuid(), geteuid());
+	int fd, rc;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
+		return -1;
+	fd = open("/proc/self/uid_map", O_WRONLY);
+	if (fd < 0)
+		return -1;
+	rc = write(fd, map, (size_t)n) == n ? 0 : -1;
+	close(fd);
+	return rc;
+}
+
 /* From another PID namespace, processes that listen at one address, one after the other, can't be told from each other: none of them is
  * shown the memory of another one. */
 static void lane__is_with_a_process_that_is_known(void **state)
@@ -119,7 +138,7 @@ static void lane__is_with_a_process_that_is_known(void **state)
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failure here is the end of the process */
-		if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
+		if (enter_namespaces() != 0)
 			_exit(NOT_HERE);
 		child = fork();
 		if (child == 0) {
