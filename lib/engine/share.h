@@ -11,8 +11,10 @@
  *   - its connection holds at most twice what its peer could still take.
  *
  * So one peer holds at most half of a pool, and one connection two fifths. If n other peers want all that they can get, they
- * have half of what they would have without the peer that stalls. A peer that holds nothing needs only that there is enough:
- * each can go on, however large its request is. Nobody has to know who is active or who stalls.
+ * have half of what they would have without the peer that stalls. Nobody has to know who is active or who stalls.
+ *
+ * A peer that holds nothing may take more, so that large requests go on, too: one of what there is always, and several if half
+ * as many are left for others. A request that finds nothing taken by anybody needs only that there is enough (its caller looks).
  *
  * A request that may not take waits, as do later ones of its connection. Requests of others overtake it.
  */
@@ -42,7 +44,7 @@ static inline bool engine_share_allows(uint64_t conn, uint64_t peer, uint64_t fr
 	if (need > free)
 		return false;
 	if (peer == 0)
-		return true;
+		return need <= 1 || need <= 2 * left;
 	peer += need;
 	return peer <= left && (conn == 0 || conn + need <= 2 * (left - peer));
 }

@@ -42,7 +42,9 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 		req->buf_waiter.is_own = engine->nblocking == 0; /* behind others of its connection */
 		return false;
 	}
-	req->buf_waiter.is_own = !request_may_take(req->responder, ENGINE_SHARE_BULK, left, need);
+	/* Alone, a message may take them all: otherwise none of that size could be pulled. */
+	req->buf_waiter.is_own =
+		pool->in_use > 0 && !request_may_take(req->responder, ENGINE_SHARE_BULK, left, need);
 	return !req->buf_waiter.is_own;
 }
 

@@ -353,10 +353,30 @@ static void rule__leaves_half_to_others(void **state)
 		assert_in_range(2 * (other + 1), alone, UINT64_MAX);
 		assert_in_range(other, 1, UINT64_MAX);
 	}
-	/* One that needs more than a share gets it alone, and not more than there is. */
-	assert_true(engine_share_allows(0, 0, 8, 8));
+	/* A peer that holds nothing gets more than a share, and the last one, but leaves some to others. */
+	assert_true(engine_share_allows(0, 0, 9, 6));
+	assert_false(engine_share_allows(0, 0, 9, 7));
+	assert_true(engine_share_allows(0, 0, 1, 1));
+	assert_false(engine_share_allows(0, 0, 0, 1));
 	assert_false(engine_share_allows(0, 0, 8, 9));
 	assert_false(engine_share_allows(0, 1, 7, 7));
+}
+
+/* Each of many peers sends one large request and stalls: another one still gets one buffer. */
+static void rule__large_requests_of_many_peers_leave_one(void **state)
+{
+	(void)state;
+	for (uint64_t count = 2; count <= 64; count++) {
+		uint64_t free = count;
+
+		for (uint64_t need = count; need > 1;) {
+			if (engine_share_allows(0, 0, free, need))
+				free -= need;
+			else
+				need--;
+		}
+		assert_in_range(free, 1, count);
+	}
 }
 
 static int run(void)
@@ -366,6 +386,7 @@ static int run(void)
 #define T_R(name) cmocka_unit_test_setup_teardown(name, setup_replay, teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rule__leaves_half_to_others),
+		cmocka_unit_test(rule__large_requests_of_many_peers_leave_one),
 		T_F(replies__that_are_not_taken_leave_half_of_the_send_buffers),
 		T_F(replies__go_on_when_the_peer_does),
 		T_F(bulk__of_replies_that_are_not_taken),
