@@ -24,6 +24,14 @@ void reap_queue_init(struct reap_queue *queue)
 	STAILQ_INIT(&queue->jobs);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Carries out one job of the first user in the list, which then goes to the list's end. The lock is held, and given up
  * meanwhile. */
 static void serve(struct reap_queue *queue)
@@ -35,10 +43,12 @@ static void serve(struct reap_queue *queue)
 	STAILQ_REMOVE_HEAD(&ready, entry);
 	STAILQ_REMOVE_HEAD(&queue->jobs, entry);
 	queue->is_served = true;
+	queue->since_ns = now_ns();
 	pthread_mutex_unlock(&lock);
 	job->run(job);
 	pthread_mutex_lock(&lock);
 	queue->is_served = false;
+	queue->since_ns = 0;
 	if (!STAILQ_EMPTY(&queue->jobs))
 		STAILQ_INSERT_TAIL(&ready, queue, entry);
 	queue->nsuspects -= is_suspect;
@@ -176,7 +186,11 @@ void reap(struct reap_job *job)
 
 bool reap_is_refused(const struct reap_queue *queue)
 {
-	return queue->nsuspects >= REAP_SUSPECTS_MAX;
+	uint64_t since_ns = queue->since_ns, n = queue->njobs;
+
+	return queue->nsuspects >= REAP_SUSPECTS_MAX ||
+	       (n >= REAP_JOBS_MAX && since_ns != 0 &&
+		now_ns() - since_ns >= REAP_SLOW_NS / n * REAP_JOBS_MAX);
 }
 
 uint32_t reap_count(void)

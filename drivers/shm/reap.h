@@ -21,6 +21,12 @@
 #define REAP_WORKERS_MAX 64u
 /* A user with this many suspect jobs may not connect until some of them have ended. */
 #define REAP_SUSPECTS_MAX 16u
+/*
+ * Nor may a user with this many jobs of any kind, one of which has taken REAP_SLOW_NS, because what
+ * they give up stays open until that one ends. With more jobs, less time is enough.
+ */
+#define REAP_JOBS_MAX 64u
+#define REAP_SLOW_NS  1000000000u
 
 struct shm_account;
 
@@ -38,6 +44,7 @@ struct reap_queue {
 	bool is_served;
 	_Atomic uint32_t njobs; /* waiting, and the one that is carried out */
 	_Atomic uint32_t nsuspects;
+	_Atomic uint64_t since_ns; /* start of the job that is carried out, CLOCK_MONOTONIC; 0: none is */
 	STAILQ_ENTRY(reap_queue) entry;
 };
 
@@ -51,7 +58,7 @@ void reap_stop(uint32_t wait_ms);
 /* Queue a job, whose user is set. It never blocks and never fails. Any thread. */
 void reap(struct reap_job *job);
 
-/* Whether a user's suspect jobs keep it from connecting. */
+/* Whether a user's jobs keep it from connecting. */
 bool reap_is_refused(const struct reap_queue *queue);
 /* Jobs that have not ended, of all users. */
 uint32_t reap_count(void);
