@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Creating and destroying engines, and their regions. The work is in poll.c. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <rte_lcore.h>
 #include <rte_ring.h>
@@ -46,6 +48,21 @@ static void slot_put(uint32_t slot)
 	atomic_fetch_and(&slots_used, ~(1ull << slot));
 }
 
+/*
+ * Whether peers may be passed the descriptor of the memory's file. They get all of the file, so the
+ * region has to be all of it, and they have to be able to map it for writing.
+ */
+static bool may_be_passed(int fd, uint64_t fd_offset, size_t len)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	return fd_offset == 0 && fstat(fd, &st) == 0 &&
+	       (uint64_t)st.st_size < len + (uint64_t)st.st_blksize &&
+	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR &&
+	       (seals < 0 || !(seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)));
+}
+
 static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd, uint64_t fd_offset,
 			 struct mem_keys *keys)
 {
@@ -57,18 +74,24 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 	int rc = -EOPNOTSUPP;
 
 	if (remote) {
-		rc = engine->ops->mr_register(engine->dev, base, len, access | exposed, fd, fd_offset, &mr);
+		int passed = fd >= 0 && may_be_passed(fd, fd_offset, len) ? fd : -1;
+
+		rc = engine->ops->mr_register(engine->dev, base, len, access | exposed, passed, fd_offset,
+					      &mr);
 		may_bind = rc == 0 && engine->uses_windows;
 	}
 	/* Memory that can't be shared with another process still serves as a local source or target. Pools say so by their failure. */
 	if (rc == -EOPNOTSUPP && remote)
 		LOG(NOTICE,
 		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can be placed "
-		    "there, and "
-		    "arguments are copied, up to the profile's long_buffer_bytes. Use weir_region_create(), "
-		    "or adopt a "
-		    "shared mapping of a memfd that has F_SEAL_SHRINK (fcntl, F_ADD_SEALS)",
-		    base, engine->ops->name, fd < 0 ? "not of a memfd" : "of a memfd without F_SEAL_SHRINK");
+		    "there, and arguments are copied, up to the profile's long_buffer_bytes. Use "
+		    "weir_region_create(), or adopt a shared mapping of a whole memfd that has F_SEAL_SHRINK "
+		    "and no seal against writing (fcntl, F_ADD_SEALS)",
+		    base, engine->ops->name,
+		    fd < 0 ? "not of a memfd"
+			   : "of a memfd that lacks F_SEAL_SHRINK, that is larger than the region (peers "
+			     "would "
+			     "be given all of it), or that they cannot write to");
 	if (rc == -EOPNOTSUPP)
 		rc = engine->ops->mr_register(engine->dev, base, len, access, fd, fd_offset, &mr);
 	if (rc != 0)

@@ -51,9 +51,15 @@ struct weir_region_info {
 WEIR_API int weir_region_create(const struct weir_region_options *options, struct weir_region **region);
 
 /** Make a region of memory that the embedder owns, e.g. its page cache. 'fd' and 'fd_offset' name the
- *  memfd that it was mapped from, shared, or fd is -1: then drivers between processes can use it only as a local
- *  source or destination, not expose it; nor do they expose a memfd without F_SEAL_SHRINK. weir_engine_add_region() logs
- *  either. weir_call_result_item() then fails with -EOPNOTSUPP, and arguments that do not fit inline are copied, up to the
+ *  memfd that it was mapped from, shared, or fd is -1.
+ *
+ *  Drivers between processes pass the descriptor to peers, who can then read and write the whole
+ *  file. So they expose the region only if
+ *  - it is all of the memfd,
+ *  - the memfd has F_SEAL_SHRINK, and
+ *  - the memfd can be mapped for writing: opened O_RDWR, without F_SEAL_WRITE and F_SEAL_FUTURE_WRITE.
+ *  Other memory serves them as a local source or destination only, which weir_engine_add_region() logs.
+ *  weir_call_result_item() then fails with -EOPNOTSUPP, and arguments that do not fit inline are copied, up to the
  *  profile's long_buffer_bytes; longer ones make weir_call_submit() fail with -EOPNOTSUPP. 0; -EINVAL: not page-aligned, or zero length; -ENOMEM. */
 WEIR_API int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset,
 			       struct weir_region **region);

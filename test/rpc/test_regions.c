@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -56,6 +57,54 @@ static void add_region__says_when_memory_can_not_be_exposed(void **state)
 	weir_region_destroy(region);
 	munmap(base, 8192);
 	close(fd);
+}
+
+/* Of a part of a file, or of one that cannot be written to, peers would get too much, or nothing that serves. */
+static void add_region__exposes_no_more_than_the_region(void **state)
+{
+	static const struct {
+		size_t file_bytes;
+		uint64_t offset;
+		int seals;
+		bool is_exposed;
+	} files[] = {
+		{8192, 0, F_SEAL_SHRINK, true},
+		{8192 + 4096, 0, F_SEAL_SHRINK, false},
+		{8192 + 4096, 4096, F_SEAL_SHRINK, false},
+		{8192, 0, F_SEAL_SHRINK | F_SEAL_FUTURE_WRITE, false},
+	};
+	bool is_shm = strcmp(pair.driver, "shm") == 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		int fd = memfd_create("part", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		struct weir_region *region;
+		struct weir_call *call;
+		struct outcome outcome;
+		struct weir_call_params params;
+		void *base;
+
+		assert_true(fd >= 0);
+		assert_int_equal(ftruncate(fd, (off_t)files[i].file_bytes), 0);
+		base = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)files[i].offset);
+		assert_true(base != MAP_FAILED);
+		assert_int_equal(fcntl(fd, F_ADD_SEALS, files[i].seals), 0);
+		assert_int_equal(weir_region_adopt(base, 8192, fd, files[i].offset, &region), 0);
+		assert_int_equal(weir_engine_add_region(pair.client, region), 0);
+		if (i == 0)
+			pair_connect(&pair);
+		outcome_init(&outcome, &pair);
+		params = pair_params(PAIR_READ, &outcome);
+		call = weir_call_begin(pair.conn, &params);
+		assert_non_null(call);
+		assert_int_equal(weir_call_result_item(call, region, base, 4096),
+				 is_shm && !files[i].is_exposed ? -EOPNOTSUPP : 0);
+		weir_call_abandon(call);
+		weir_engine_remove_region(pair.client, region);
+		weir_region_destroy(region);
+		munmap(base, 8192);
+		close(fd);
+	}
 }
 
 /* An argument in memory that the driver can't expose: copied and counted where it can be, else refused with the cure. */
@@ -137,6 +186,7 @@ static int run(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(add_region__says_when_memory_can_not_be_exposed, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(add_region__exposes_no_more_than_the_region, setup, teardown),
 		cmocka_unit_test_setup_teardown(arg_item__in_memory_that_can_not_be_exposed, setup, teardown),
 	};
 
