@@ -34,6 +34,7 @@ struct session {
 	struct bench_clock clock;
 	uint64_t now_ns;
 	uint16_t mount_port; /* 0: MOUNT was not used */
+	uint32_t mount_uid;  /* whose MOUNT that is, where NFS is over shm */
 
 	struct weir_region *region;
 	uint8_t *slots; /* nslots of slot_bytes each: bulk data */

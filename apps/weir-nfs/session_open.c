@@ -8,9 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "listener.h"
 #include "session.h"
 #include "weir_ulb_nfs.h"
 #include "connect_hint.h"
+
+#define NOBODY_LISTENS UINT32_MAX /* a user that there is not */
 
 static int complain(int rc, const char *what, const char *why)
 {
@@ -71,6 +74,50 @@ static int find_address(struct session *session)
 	return 0;
 }
 
+/*
+ * Over shm, the server is a process of this host, and MOUNT is asked on a port of this host. The
+ * owner of that port is compared with the server's later (check_mount_owner()). It has to be the same
+ * before the call and after it. Over a network, MOUNT is as trustworthy as the network is.
+ */
+static int find_mount_owner(struct session *session, uint16_t port, bool is_after)
+{
+	uint32_t uid;
+	int rc;
+
+	if (session->options->has_ports)
+		return 0;
+	rc = listener_find(port, &uid);
+	/* Before the call, that nobody listens is for the connection to report. */
+	if (rc == -ENOENT && !is_after)
+		uid = NOBODY_LISTENS;
+	else if (rc != 0 || (is_after && uid != session->mount_uid))
+		return complain(
+			-EACCES, "MOUNT",
+			"who listens on its port can't be found out. Give the handle (--handle @FILE)");
+	session->mount_uid = uid;
+	return 0;
+}
+
+/* The handle is used only if who gave it may be believed: root, this user, or the server's user. */
+static int check_mount_owner(const struct session *session)
+{
+	char why[TCP_RPC_TEXT];
+	struct weir_peer peer;
+
+	if (session->mount_port == 0 || session->options->has_ports || session->mount_uid == 0 ||
+	    session->mount_uid == geteuid())
+		return 0;
+	if (weir_conn_peer(session->conn, &peer) == 0 && peer.has_credentials &&
+	    peer.uid == session->mount_uid)
+		return 0;
+	snprintf(why, sizeof(why),
+		 "user %u listens on TCP port %u, who is neither root, nor this user, nor the server's. Give "
+		 "the "
+		 "handle (--handle @FILE), or a --mount-port below 1024 to the server",
+		 session->mount_uid, session->mount_port);
+	return complain(-EACCES, "MOUNT", why);
+}
+
 static int find_root(struct session *session)
 {
 	struct mount_options mount = session->options->mount;
@@ -86,9 +133,15 @@ static int find_root(struct session *session)
 	rc = mount_find_port(&mount, &mount.port, why);
 	if (rc != 0)
 		return complain(rc, "MOUNT's port, from rpcbind", why);
+	rc = find_mount_owner(session, mount.port, false);
+	if (rc != 0)
+		return rc;
 	rc = mount_mnt(&mount, o->export, &res, why);
 	if (rc != 0)
 		return complain(rc, "MOUNT", why);
+	rc = find_mount_owner(session, mount.port, true);
+	if (rc != 0)
+		return rc;
 	if (res.status != MOUNT3_OK)
 		return complain(EXIT_NFS, o->export, mount_status_text(res.status));
 	/* None listed: the server does not say. */
@@ -208,6 +261,8 @@ int session_open(const struct nfs_options *options, uint32_t nslots, uint32_t sl
 		bench_clock_init(&session->clock);
 		rc = connect_first(session);
 	}
+	if (rc == 0)
+		rc = check_mount_owner(session);
 	if (rc != 0) {
 		session_close(session);
 		return rc;

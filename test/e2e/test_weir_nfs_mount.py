@@ -160,6 +160,42 @@ class Ports(Daemons):
         self.assertLess(time.monotonic() - begin, 30)
 
 
+class Strangers(Daemons):
+    """Over shm, any local user can answer on a port of this host."""
+
+    def listen(self, uid, host='127.0.0.1', port=0):
+        os.seteuid(uid)
+        try:
+            listener = socket.create_server((host, port), family=socket.AF_INET6 if ':' in host else socket.AF_INET)
+        finally:
+            os.seteuid(0)
+        daemon = Daemon(self.on_mount, listener)
+        self.addCleanup(daemon.close)
+        return listener.getsockname()[1]
+
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest('only root can take the part of another user')
+        super().setUp()
+
+    def client(self, port):
+        return Client(CLIENT, '--server', self.addr, '--export', '/x', '--mount-port', str(port))
+
+    def test_root_is_believed(self):
+        self.client(self.listen(0)).ok(self, 'ls')
+
+    def test_another_user_is_not(self):
+        self.client(self.listen(12345)).fails(self, TRANSPORT, 'MOUNT: user 12345 listens on TCP port', 'ls')
+
+    def test_a_user_of_the_other_family_is_not(self):
+        port = self.listen(0)
+        try:
+            self.listen(12345, '::1', port)
+        except OSError:
+            self.skipTest('this host has no IPv6')
+        self.client(port).fails(self, TRANSPORT, "can't be found out", 'ls')
+
+
 class Netids(Daemons):
     """NFS's own port: there is no device here to go on with, so that what was found has to be enough."""
 
