@@ -3,6 +3,7 @@
 """Programs where there is too little: of memory, by a cgroup's limit, and no /sys. They end before they take anything, with one
 line on standard error that says what is missing and what to do. Arguments: weir-bench, weir-nfsd."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,8 +37,13 @@ class NoRoom(unittest.TestCase):
             own = os.path.join(folder, 'own')
             with open(own, 'w', encoding='ascii') as file:
                 file.write(cgroup)
+            # Hugepages that were set aside count beside the limit, and are free or not as other tests use them.
+            meminfo = os.path.join(folder, 'meminfo')
+            with open('/proc/meminfo', encoding='ascii') as file, open(meminfo, 'w', encoding='ascii') as copy:
+                copy.write(re.sub(r'(HugePages_Free: *)\d+', r'\g<1>0', file.read()))
             # /proc/self is another folder for each process: the shell's becomes the program's by exec.
-            return self.run_with(f'mount --bind {folder}/cgroup /sys/fs/cgroup && mount --bind {own} /proc/$$/cgroup', command)
+            return self.run_with(f'mount --bind {folder}/cgroup /sys/fs/cgroup && mount --bind {meminfo} /proc/meminfo && '
+                                 f'mount --bind {own} /proc/$$/cgroup', command)
 
     def both_versions(self, command):
         used = str(4 << 20)
