@@ -118,7 +118,7 @@ static int connect_to(struct shm_dev *dev, const char *addr, const struct sockad
 	account = shm_account_of(&who);
 	if (!account)
 		rc = -ENOMEM;
-	else if (!shm_users_trust(dev, fd, addr) || reap_is_refused(&account->queue))
+	else if (!shm_users_trust(dev, fd, addr) || shm_users_server_behind(dev, account))
 		rc = -EACCES;
 	if (rc == 0) {
 		*out = shm_sock_new(dev, fd, account);

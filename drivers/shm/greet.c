@@ -193,7 +193,7 @@ void shm_greet(struct fabric_listener *listener)
 		}
 		shm_sock_peer(fd, &who);
 		account = shm_account_of(&who);
-		if (account && shm_users_accept(dev, fd) && !reap_is_refused(&account->queue) &&
+		if (account && shm_users_accept(dev, fd) && !shm_users_behind(dev, account) &&
 		    greet(listener, fd, account))
 			continue;
 		refuse(listener, fd, account);

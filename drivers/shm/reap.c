@@ -9,19 +9,28 @@
 #include <rte_lcore.h>
 
 #include "account.h"
+#include "limit.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t is_done = PTHREAD_COND_INITIALIZER;
-static STAILQ_HEAD(, reap_queue) ready = STAILQ_HEAD_INITIALIZER(ready); /* with jobs, and not served */
-static uint32_t ndevices, nworkers, nidle;
-static bool lacks_worker; /* the last attempt to start one failed */
+/* Lines with jobs that are not served, by is_suspect. */
+static STAILQ_HEAD(ready_lines, reap_line) ready[2] = {
+	STAILQ_HEAD_INITIALIZER(ready[0]),
+	STAILQ_HEAD_INITIALIZER(ready[1]),
+};
+static uint32_t ndevices;
+/* Workers; of these, those with nothing to do, and those with a suspect job. */
+static uint32_t nworkers, nidle, nsuspect;
+static uint32_t nstarting; /* workers that are not in 'nworkers' yet */
+static bool lacks_worker;  /* the last attempt to start one failed */
 static _Atomic uint32_t njobs;
 
 void reap_queue_init(struct reap_queue *queue)
 {
 	*queue = (struct reap_queue){0};
-	STAILQ_INIT(&queue->jobs);
+	STAILQ_INIT(&queue->lines[false].jobs);
+	STAILQ_INIT(&queue->lines[true].jobs);
 }
 
 static uint64_t now_ns(void)
@@ -32,27 +41,70 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Carries out one job of the first user in the list, which then goes to the list's end. The lock is held, and given up
- * meanwhile. */
-static void serve(struct reap_queue *queue)
+/*
+ * Whether a worker may begin a suspect job: another one has to be left to the other jobs while there
+ * are devices, and one more can be started for the next device. The lock is held.
+ */
+static bool may_block(void)
 {
-	struct reap_job *job = STAILQ_FIRST(&queue->jobs);
-	struct shm_account *account = job->account;
-	bool is_suspect = job->is_suspect;
+	return nsuspect + 1 < (ndevices > 0 ? nworkers : REAP_WORKERS_MAX);
+}
 
-	STAILQ_REMOVE_HEAD(&ready, entry);
-	STAILQ_REMOVE_HEAD(&queue->jobs, entry);
-	queue->is_served = true;
-	queue->since_ns = now_ns();
+/* The line to be served next. NULL: there is none, or none that may be. The lock is held. */
+static struct reap_line *next_line(void)
+{
+	struct reap_line *line = may_block() ? STAILQ_FIRST(&ready[true]) : NULL;
+
+	return line ? line : STAILQ_FIRST(&ready[false]);
+}
+
+/*
+ * Have the lines that are ready served, if there are any: wake a worker that is idle. If none of
+ * these may serve them, one is to be started, and is counted already. It sees to the others that
+ * wait. The lock is held.
+ */
+static bool call_worker(void)
+{
+	bool has_suspect = !STAILQ_EMPTY(&ready[true]);
+
+	if (!has_suspect && STAILQ_EMPTY(&ready[false]))
+		return false;
+	pthread_cond_signal(&has_work);
+	if ((nidle > 0 && (may_block() || !has_suspect)) || nstarting > 0 || nworkers >= REAP_WORKERS_MAX)
+		return false;
+	nstarting++;
+	return true;
+}
+
+static int start_worker(void);
+
+/*
+ * Carries out one job of a line, the first one in its list, which then goes to the list's end. The
+ * lock is held, and given up meanwhile.
+ */
+static void serve(struct reap_line *line)
+{
+	struct reap_job *job = STAILQ_FIRST(&line->jobs);
+	struct shm_account *account = job->account;
+	bool is_suspect = job->is_suspect, wants;
+
+	STAILQ_REMOVE_HEAD(&ready[is_suspect], entry);
+	STAILQ_REMOVE_HEAD(&line->jobs, entry);
+	line->is_served = true;
+	line->since_ns = now_ns();
+	nsuspect += is_suspect;
+	wants = call_worker(); /* this one may be busy for long */
 	pthread_mutex_unlock(&lock);
+	if (wants)
+		(void)start_worker();
 	job->run(job);
 	pthread_mutex_lock(&lock);
-	queue->is_served = false;
-	queue->since_ns = 0;
-	if (!STAILQ_EMPTY(&queue->jobs))
-		STAILQ_INSERT_TAIL(&ready, queue, entry);
-	queue->nsuspects -= is_suspect;
-	queue->njobs--;
+	nsuspect -= is_suspect;
+	line->is_served = false;
+	line->since_ns = 0;
+	if (!STAILQ_EMPTY(&line->jobs))
+		STAILQ_INSERT_TAIL(&ready[is_suspect], line, entry);
+	line->njobs--;
 	if (--njobs == 0)
 		pthread_cond_broadcast(&is_done);
 	pthread_mutex_unlock(&lock);
@@ -60,41 +112,20 @@ static void serve(struct reap_queue *queue)
 	pthread_mutex_lock(&lock);
 }
 
-static int start_worker(void);
-
-/* Whether a job would wait for a busy worker: then one is to be started, and is counted already. The lock is held. */
-static bool wants_worker(void)
-{
-	if (nidle > 0 || nworkers >= REAP_WORKERS_MAX)
-		return false;
-	nworkers++;
-	return true;
-}
-
 static void *work(void *arg)
 {
 	(void)arg;
 	pthread_mutex_lock(&lock);
+	nstarting--;
+	nworkers++;
 	for (;;) {
-		struct reap_queue *queue = STAILQ_FIRST(&ready);
+		struct reap_line *line = next_line();
 
-		if (queue && STAILQ_NEXT(queue, entry) && wants_worker()) {
-			/* This worker may be busy for long: another one has to serve the users that wait behind. */
-			int rc;
-
-			pthread_mutex_unlock(&lock);
-			rc = start_worker();
-			pthread_mutex_lock(&lock);
-			if (rc == 0)
-				continue;
-			/* If no other can be started, this one serves all of them. */
-			queue = STAILQ_FIRST(&ready);
-		}
-		if (queue) {
-			serve(queue);
+		if (line) {
+			serve(line);
 			continue;
 		}
-		if (nidle > 0 || ndevices == 0)
+		if (nidle >= REAP_WORKERS_MIN || ndevices == 0)
 			break;
 		nidle++;
 		pthread_cond_wait(&has_work, &lock);
@@ -121,26 +152,29 @@ static int start_worker(void)
 	pthread_mutex_lock(&lock);
 	lacks_worker = rc != 0;
 	if (rc != 0)
-		nworkers--;
+		nstarting--;
 	pthread_mutex_unlock(&lock);
+	mem_explain_limit(rc);
 	return rc;
 }
 
 int reap_start(void)
 {
-	bool wants;
-	int rc;
+	int rc = 0;
 
 	pthread_mutex_lock(&lock);
 	ndevices++;
-	wants = wants_worker();
-	pthread_mutex_unlock(&lock);
-	rc = wants ? start_worker() : 0;
-	if (rc != 0) {
-		pthread_mutex_lock(&lock);
-		ndevices--;
+	/* Workers that a job of a device of before blocks do not count. */
+	while (rc == 0 && nworkers + nstarting < nsuspect + REAP_WORKERS_MIN &&
+	       nworkers + nstarting < REAP_WORKERS_MAX) {
+		nstarting++;
 		pthread_mutex_unlock(&lock);
+		rc = start_worker();
+		pthread_mutex_lock(&lock);
 	}
+	if (rc != 0 && --ndevices == 0)
+		pthread_cond_broadcast(&has_work);
+	pthread_mutex_unlock(&lock);
 	return rc;
 }
 
@@ -162,23 +196,20 @@ void reap_stop(uint32_t wait_ms)
 
 void reap(struct reap_job *job)
 {
-	struct reap_queue *queue = &job->account->queue;
+	struct reap_line *line = &job->account->queue.lines[job->is_suspect];
 	bool wants = false;
 
 	pthread_mutex_lock(&lock);
 	njobs++;
-	queue->njobs++;
-	queue->nsuspects += job->is_suspect;
-	if (STAILQ_EMPTY(&queue->jobs) && !queue->is_served) {
-		STAILQ_INSERT_TAIL(&ready, queue, entry);
-		wants = wants_worker();
-		if (!wants)
-			pthread_cond_signal(&has_work);
-	} else if (lacks_worker && !queue->is_served) {
-		/* The queue waits, and the worker that it wanted could not be started. */
-		wants = wants_worker();
+	line->njobs++;
+	if (STAILQ_EMPTY(&line->jobs) && !line->is_served) {
+		STAILQ_INSERT_TAIL(&ready[job->is_suspect], line, entry);
+		wants = call_worker();
+	} else if (lacks_worker && !line->is_served) {
+		/* The line waits, and the worker that it wanted could not be started. */
+		wants = call_worker();
 	}
-	STAILQ_INSERT_TAIL(&queue->jobs, job, entry);
+	STAILQ_INSERT_TAIL(&line->jobs, job, entry);
 	pthread_mutex_unlock(&lock);
 	if (wants)
 		(void)start_worker(); /* if it fails, a worker that has ended its job takes over, or the next call tries again */
@@ -186,11 +217,16 @@ void reap(struct reap_job *job)
 
 bool reap_is_refused(const struct reap_queue *queue)
 {
-	uint64_t since_ns = queue->since_ns, n = queue->njobs;
+	uint64_t since_ns = queue->lines[false].since_ns, n = queue->lines[false].njobs;
 
-	return queue->nsuspects >= REAP_SUSPECTS_MAX ||
+	return queue->lines[true].njobs >= REAP_SUSPECTS_MAX ||
 	       (n >= REAP_JOBS_MAX && since_ns != 0 &&
 		now_ns() - since_ns >= REAP_SLOW_NS / n * REAP_JOBS_MAX);
+}
+
+uint32_t reap_queue_count(const struct reap_queue *queue)
+{
+	return queue->lines[false].njobs + queue->lines[true].njobs;
 }
 
 uint32_t reap_count(void)
@@ -206,8 +242,9 @@ void reap_fork_begin(void)
 void reap_fork_end(bool is_child)
 {
 	if (is_child) {
-		STAILQ_INIT(&ready);
-		ndevices = nworkers = nidle = 0;
+		STAILQ_INIT(&ready[false]);
+		STAILQ_INIT(&ready[true]);
+		ndevices = nworkers = nidle = nsuspect = nstarting = 0;
 		lacks_worker = false;
 		njobs = 0;
 		pthread_cond_init(&has_work, NULL);

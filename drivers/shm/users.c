@@ -10,6 +10,7 @@
 
 #include <rte_log.h>
 
+#include "account.h"
 #include "alloc.h"
 #include "shm.h"
 
@@ -188,6 +189,33 @@ bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr)
 			"server_uid=%u allows it\n",
 			addr, who.address, who.uid, who.uid);
 	return false;
+}
+
+static void log_behind(struct log_rate *rate, const char *what, const struct shm_account *account)
+{
+	if (may_log(rate))
+		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
+			"weir: shm: %s: %u connections, files or mappings of user %u are still to be "
+			"closed, and closing one takes long\n",
+			what, reap_queue_count(&account->queue), account->uid);
+}
+
+bool shm_users_behind(struct shm_dev *dev, const struct shm_account *account)
+{
+	if (!reap_is_refused(&account->queue))
+		return false;
+	shm_count(dev, &dev->nrefused);
+	log_behind(&dev->log_refused, "connection refused", account);
+	return true;
+}
+
+bool shm_users_server_behind(struct shm_dev *dev, const struct shm_account *account)
+{
+	if (!reap_is_refused(&account->queue))
+		return false;
+	dev->fabric.stats.users_refused++;
+	log_behind(&dev->log_untrusted, "not connected", account);
+	return true;
 }
 
 void shm_users_warn(const struct shm_options *options)

@@ -10,6 +10,7 @@
 #include "shm_options.h"
 #include "weir_peer.h"
 
+struct shm_account;
 struct shm_dev;
 
 /*
@@ -44,6 +45,12 @@ bool shm_users_may_serve(const struct shm_admission *own, const struct weir_peer
 /* The same of a connected socket. What is refused is counted, and logged with the option that would allow it. */
 bool shm_users_accept(struct shm_dev *dev, int fd);		     /* control thread */
 bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr); /* engine's thread */
+/*
+ * Whether a peer may not be connected with because too much that its user passed is still to be
+ * closed (reap.h). This is counted and logged likewise.
+ */
+bool shm_users_behind(struct shm_dev *dev, const struct shm_account *account);	      /* control thread */
+bool shm_users_server_behind(struct shm_dev *dev, const struct shm_account *account); /* engine's thread */
 
 /* What the log says at the start of a device of which any user may be the peer. */
 void shm_users_warn(const struct shm_options *options);

@@ -72,7 +72,10 @@ struct weir_engine_stats {
 	uint64_t
 		requests_displaced; /**< so did requests for connections, or were refused, before the engine saw them */
 	uint64_t idle_timeouts; /**< connections that ended as no call came, by idle_timeout_ms */
-	/** Over shm, connections that were not made as the driver's options do not name the peer's user. */
+	/**
+	 * Over shm, connections that were not made as the driver's options do not name the peer's user,
+	 * or as too much that this user passed before is still to be closed.
+	 */
 	uint64_t users_refused;
 	/** Over shm, connections that ended because their peer's memory may not be mapped, or cannot. */
 	uint64_t maps_refused;

@@ -182,7 +182,11 @@ struct fabric_stats {
 	uint64_t registrations;
 	uint64_t rnr; /* a message met no posted receive */
 	uint64_t remote_access_errors;
-	uint64_t users_refused; /* connections, as the peer's user may not be connected with */
+	/*
+	 * Connections, as the peer's user may not be connected with, be it only until what it passed is
+	 * closed.
+	 */
+	uint64_t users_refused;
 	/*
 	 * Requests for connections that gave way to others (backlog.h), or were refused, before the
 	 * engine saw them.

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connections that come and go while the close of a descriptor blocks: this process gives up what they
+ * had, whoever's they are, and also where it can make no more threads. The descriptors that block are
+ * of /dev/null; the reaper's close(2) of one is the test's to end.
+ */
+#include "shm_raw.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rte_lcore.h>
+#include <rte_log.h>
+
+#include "eal.h"
+
+#define OTHER_UID 54321u
+#define CONNECTS  300u
+#define FEW	  16u /* descriptors, or mappings */
+
+static struct end a, b;
+static sem_t may_close;
+static atomic_bool lacks_threads;
+
+/* The functions of the libraries, as the linker names them. */
+int __real_close(int fd);
+int __real_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
+				  void *(*run)(void *), void *arg);
+
+int __wrap_close(int fd);
+int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
+				  void *(*run)(void *), void *arg);
+
+static bool is_reaper(void)
+{
+	char name[16] = "";
+
+	pthread_getname_np(pthread_self(), name, sizeof(name));
+	return strncmp(name, "weir-shm-reap", 13) == 0;
+}
+
+int __wrap_close(int fd)
+{
+	struct stat st;
+
+	if (is_reaper() && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3))
+		while (sem_wait(&may_close) != 0)
+			;
+	return __real_close(fd);
+}
+
+/* As in a process at its RLIMIT_NPROC. */
+int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
+				  void *(*run)(void *), void *arg)
+{
+	return lacks_threads ? -EAGAIN : __real_rte_ctrl_thread_create(thread, name, attr, run, arg);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	end_open(&a, "", 128);
+	end_open(&b, "peer_uid=any", 128);
+	return sem_init(&may_close, 0, 0);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	lacks_threads = false;
+	end_close(&a);
+	end_close(&b);
+	return 0;
+}
+
+/* A HELLO whose rings are what blocks. */
+static void pass_blocking(const char *addr)
+{
+	struct raw raw;
+	int fds[2] = {open("/dev/null", O_RDWR | O_CLOEXEC)};
+
+	raw_init(&raw);
+	fds[1] = raw.fds[1];
+	raw_connect(&raw, addr);
+	raw_send(&raw, &raw.hello, sizeof(raw.hello), fds, 2);
+	close(fds[0]);
+	assert_false(raw_recv(&raw, NULL));
+	raw_fini(&raw);
+}
+
+static void end_blocking(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(sem_post(&may_close), 0);
+	END_WAIT(&b, &a, reap_count() == 0);
+}
+
+/* What an ordinary process does that asks for a connection and is rejected. */
+static void come_and_go(const char *addr)
+{
+	struct fabric_cm_event event;
+	struct raw raw;
+
+	raw_init(&raw);
+	raw_connect(&raw, addr);
+	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+	event = end_event(&b, NULL, FABRIC_CM_REQUEST);
+	assert_int_equal(b.ops->reject(b.dev, event.req, NULL, 0), 0);
+	raw_fini(&raw);
+}
+
+/* Has another user's process do that. Only root can. */
+static void by_other(void (*run)(const char *addr), const char *addr)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (setgroups(0, NULL) != 0 || setresgid(OTHER_UID, OTHER_UID, OTHER_UID) != 0 ||
+		    setresuid(OTHER_UID, OTHER_UID, OTHER_UID) != 0)
+			_exit(2);
+		run(addr);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* In a process of another user, a failed assertion must not go on with the parent's tests. */
+static void many_greetings(const char *addr)
+{
+	for (uint32_t i = 0; i < CONNECTS; i++) {
+		struct raw raw = {.fd = -1};
+
+		raw_connect_only(&raw, addr);
+		if (recv(raw.fd, &raw.answer, sizeof(raw.answer), 0) != sizeof(raw.answer))
+			_exit(1);
+		close(raw.fd);
+	}
+}
+
+static bool is_few_more(struct end_holdings before)
+{
+	struct end_holdings now = end_count();
+
+	return now.fds <= before.fds + FEW && now.maps <= before.maps + FEW;
+}
+
+static void churn__behind_a_close_that_blocks_leaves_nothing(void **state)
+{
+	const char *addr = end_address();
+	struct end_holdings before;
+
+	(void)state;
+	end_listen(&b, addr);
+	before = end_count();
+	pass_blocking(addr);
+	END_WAIT(&b, NULL, reap_count() == 1);
+	for (uint32_t i = 0; i < CONNECTS; i++)
+		come_and_go(addr);
+	END_WAIT(&b, NULL, is_few_more(before));
+	END_WAIT(&b, NULL, reap_count() == 1);
+	end_blocking(1);
+}
+
+/* Two users have a close that blocks, and there are two threads: other connections are closed all the same. */
+static void churn__is_closed_where_no_thread_can_be_made(void **state)
+{
+	const char *addr = end_address();
+	struct end_holdings before;
+	uint32_t nblocking = 1;
+
+	(void)state;
+	end_listen(&b, addr);
+	before = end_count();
+	lacks_threads = true;
+	pass_blocking(addr);
+	if (geteuid() == 0) {
+		by_other(pass_blocking, addr);
+		nblocking++;
+	}
+	END_WAIT(&b, NULL, reap_count() == nblocking);
+	for (uint32_t i = 0; i < CONNECTS; i++)
+		come_and_go(addr);
+	if (geteuid() == 0)
+		by_other(many_greetings, addr);
+	END_WAIT(&b, NULL, is_few_more(before));
+	END_WAIT(&b, NULL, reap_count() == nblocking);
+	end_blocking(nblocking);
+}
+
+static bool is_welcome(const char *addr)
+{
+	struct raw raw;
+	bool is;
+
+	raw_init(&raw);
+	raw_connect_only(&raw, addr);
+	is = raw_recv(&raw, NULL);
+	raw_fini(&raw);
+	return is;
+}
+
+/* What this process connects to is refused likewise. */
+static void refused__user_is_counted_and_logged(void **state)
+{
+	struct fabric_qp_attr attr = end_attr;
+	const char *addr = end_address();
+	struct fabric_qp *qp = NULL;
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *log = open_memstream(&text, &bytes);
+
+	(void)state;
+	assert_non_null(log);
+	end_listen(&b, addr);
+	for (uint32_t i = 0; i < REAP_SUSPECTS_MAX; i++) {
+		pass_blocking(addr);
+		END_WAIT(&b, NULL, reap_count() == i + 1);
+	}
+	rte_openlog_stream(log);
+	assert_false(is_welcome(addr));
+	assert_int_equal(a.ops->connect(a.dev, addr, &attr, NULL, 0, &qp), -EACCES);
+	assert_int_equal(a.dev->stats.users_refused, 1);
+	/* When this one is refused, the control thread has written its lines on those before. */
+	assert_false(is_welcome(addr));
+	END_WAIT(&b, NULL, b.dev->stats.users_refused == 3);
+	rte_openlog_stream(NULL);
+	fclose(log);
+	assert_non_null(strstr(text, "connection refused: 16 connections, files or mappings of user"));
+	assert_non_null(strstr(text, "not connected: 16 connections, files or mappings of user"));
+	free(text);
+	if (geteuid() == 0)
+		by_other(many_greetings, addr);
+	end_blocking(REAP_SUSPECTS_MAX);
+	assert_true(is_welcome(addr));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(churn__behind_a_close_that_blocks_leaves_nothing),
+		TEST(churn__is_closed_where_no_thread_can_be_made),
+		TEST(refused__user_is_counted_and_logged),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
