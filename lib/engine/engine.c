@@ -49,8 +49,9 @@ static void slot_put(uint32_t slot)
 }
 
 /*
- * Whether peers may be passed the descriptor of the memory's file. They get all of the file, so the
- * region has to be all of it, and they have to be able to map it for writing.
+ * Whether peers may be passed the descriptor of the memory's file. They get all of the file, and keep
+ * it, so the region has to be all of it for good, and they have to be able to map it for writing.
+ * st_blksize is not the size of a page: on tmpfs it may be that of a transparent hugepage.
  */
 static bool may_be_passed(int fd, uint64_t fd_offset, size_t len)
 {
@@ -58,9 +59,9 @@ static bool may_be_passed(int fd, uint64_t fd_offset, size_t len)
 	struct stat st;
 
 	return fd_offset == 0 && fstat(fd, &st) == 0 &&
-	       (uint64_t)st.st_size < len + (uint64_t)st.st_blksize &&
-	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR &&
-	       (seals < 0 || !(seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)));
+	       (uint64_t)st.st_size < len + mem_file_page_bytes(fd) &&
+	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR && seals >= 0 && seals & F_SEAL_GROW &&
+	       !(seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE));
 }
 
 static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd, uint64_t fd_offset,
@@ -86,12 +87,12 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can be placed "
 		    "there, and arguments are copied, up to the profile's long_buffer_bytes. Use "
 		    "weir_region_create(), or adopt a shared mapping of a whole memfd that has F_SEAL_SHRINK "
-		    "and no seal against writing (fcntl, F_ADD_SEALS)",
+		    "and F_SEAL_GROW, and no seal against writing (fcntl, F_ADD_SEALS)",
 		    base, engine->ops->name,
 		    fd < 0 ? "not of a memfd"
-			   : "of a memfd that lacks F_SEAL_SHRINK, that is larger than the region (peers "
-			     "would "
-			     "be given all of it), or that they cannot write to");
+			   : "of a memfd that lacks F_SEAL_SHRINK or F_SEAL_GROW, that is larger than "
+			     "the region (peers would be given all of it), or that they cannot write "
+			     "to");
 	if (rc == -EOPNOTSUPP)
 		rc = engine->ops->mr_register(engine->dev, base, len, access, fd, fd_offset, &mr);
 	if (rc != 0)

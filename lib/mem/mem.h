@@ -43,6 +43,9 @@ struct weir_region {
 	struct mem_keys keys[MEM_SLOTS_MAX];
 };
 
+/* The size of the pages that a file is mapped in: that of its hugepages, or else the ordinary one. */
+uint64_t mem_file_page_bytes(int fd);
+
 /* Register with one engine's device; idempotent. 0 or -errno. */
 int mem_region_register(struct weir_region *region, const struct mem_registrar *registrar);
 void mem_region_deregister(struct weir_region *region, const struct mem_registrar *registrar);

@@ -284,19 +284,26 @@ int weir_region_create(const struct weir_region_options *options, struct weir_re
 	return rc;
 }
 
+uint64_t mem_file_page_bytes(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC)
+		return (uint64_t)fs.f_bsize;
+	return page_ordinary();
+}
+
 /* Check the file behind adopted memory, and learn its page size. */
 static int file_check(int fd, uint64_t offset, size_t len, uint64_t *page)
 {
-	struct statfs fs;
 	struct stat st;
 
-	if (fstat(fd, &st) != 0 || fstatfs(fd, &fs) != 0)
+	if (fstat(fd, &st) != 0)
 		return -EINVAL;
 	/* A peer that maps more than there is would be killed when it touches it. */
 	if (S_ISREG(st.st_mode) && (offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset))
 		return -EINVAL;
-	if (fs.f_type == HUGETLBFS_MAGIC)
-		*page = (uint64_t)fs.f_bsize;
+	*page = mem_file_page_bytes(fd);
 	return 0;
 }
 

@@ -56,7 +56,7 @@ WEIR_API int weir_region_create(const struct weir_region_options *options, struc
  *  Drivers between processes pass the descriptor to peers, who can then read and write the whole
  *  file. So they expose the region only if
  *  - it is all of the memfd,
- *  - the memfd has F_SEAL_SHRINK, and
+ *  - the memfd has F_SEAL_SHRINK and F_SEAL_GROW, and
  *  - the memfd can be mapped for writing: opened O_RDWR, without F_SEAL_WRITE and F_SEAL_FUTURE_WRITE.
  *  Other memory serves them as a local source or destination only, which weir_engine_add_region() logs.
  *  weir_call_result_item() then fails with -EOPNOTSUPP, and arguments that do not fit inline are copied, up to the

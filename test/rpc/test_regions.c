@@ -68,10 +68,11 @@ static void add_region__exposes_no_more_than_the_region(void **state)
 		int seals;
 		bool is_exposed;
 	} files[] = {
-		{8192, 0, F_SEAL_SHRINK, true},
-		{8192 + 4096, 0, F_SEAL_SHRINK, false},
-		{8192 + 4096, 4096, F_SEAL_SHRINK, false},
-		{8192, 0, F_SEAL_SHRINK | F_SEAL_FUTURE_WRITE, false},
+		{8192, 0, F_SEAL_SHRINK | F_SEAL_GROW, true},
+		{8192, 0, F_SEAL_SHRINK, false}, /* what it grows by, peers would be given, too */
+		{8192 + 4096, 0, F_SEAL_SHRINK | F_SEAL_GROW, false},
+		{8192 + 4096, 4096, F_SEAL_SHRINK | F_SEAL_GROW, false},
+		{8192, 0, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE, false},
 	};
 	bool is_shm = strcmp(pair.driver, "shm") == 0;
 
