@@ -87,9 +87,10 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can be placed "
 		    "there, and arguments are copied, up to the profile's long_buffer_bytes. Use "
 		    "weir_region_create(), or adopt a shared mapping of a whole memfd that has F_SEAL_SHRINK "
-		    "and F_SEAL_GROW, and no seal against writing (fcntl, F_ADD_SEALS)",
+		    "and F_SEAL_GROW, and no seal against writing (fcntl, F_ADD_SEALS), where /proc is "
+		    "mounted",
 		    base, engine->ops->name,
-		    fd < 0 ? "not of a memfd"
+		    fd < 0 ? "not of a memfd, or /proc is not there to find that out"
 			   : "of a memfd that lacks F_SEAL_SHRINK or F_SEAL_GROW, that is larger than "
 			     "the region (peers would be given all of it), or that they cannot write "
 			     "to");

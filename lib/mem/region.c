@@ -25,6 +25,7 @@
 
 #include "alloc.h"
 #include "limit.h"
+#include "maps.h"
 #include "mem_log.h"
 #include "resize.h"
 
@@ -307,10 +308,26 @@ static int file_check(int fd, uint64_t offset, size_t len, uint64_t *page)
 	return 0;
 }
 
+/* Check what the memory is mapped from. *kept is the file if the memory is of it, or -1 if nobody can tell: peers that were given
+ * another file would not see this memory, and might see what is not for them. */
+static int mapping_check(void *base, size_t len, int fd, uint64_t offset, uint64_t page, int *kept)
+{
+	int rc;
+
+	*kept = -1;
+	if (fd < 0)
+		return 0;
+	rc = mem_maps_check(base, len, fd, offset, page);
+	if (rc == 0)
+		*kept = fd;
+	return rc == -ENODATA ? 0 : rc;
+}
+
 int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset, struct weir_region **out)
 {
 	uint64_t page = page_ordinary();
 	struct weir_region *region;
+	int rc;
 
 	if (!base || len_bytes == 0 || len_bytes - 1 > UINTPTR_MAX - (uintptr_t)base || fd < -1)
 		return -EINVAL;
@@ -318,6 +335,9 @@ int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset, 
 		return -EINVAL;
 	if ((uintptr_t)base % page != 0 || (fd >= 0 && fd_offset % page != 0))
 		return -EINVAL;
+	rc = mapping_check(base, len_bytes, fd, fd_offset, page, &fd);
+	if (rc != 0)
+		return rc;
 	region = mem_zalloc(sizeof(*region));
 	if (!region)
 		return -ENOMEM;

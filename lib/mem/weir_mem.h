@@ -51,16 +51,22 @@ struct weir_region_info {
 WEIR_API int weir_region_create(const struct weir_region_options *options, struct weir_region **region);
 
 /** Make a region of memory that the embedder owns, e.g. its page cache. 'fd' and 'fd_offset' name the
- *  memfd that it was mapped from, shared, or fd is -1.
+ *  memfd that it was mapped from, with MAP_SHARED and PROT_READ | PROT_WRITE, or fd is -1. Adjacent
+ *  mappings of the memfd serve as one does. They have to stay in place as long as the region is there.
  *
  *  Drivers between processes pass the descriptor to peers, who can then read and write the whole
  *  file. So they expose the region only if
  *  - it is all of the memfd,
+ *  - /proc is mounted, which says whether the memory is of that memfd,
  *  - the memfd has F_SEAL_SHRINK and F_SEAL_GROW, and
  *  - the memfd can be mapped for writing: opened O_RDWR, without F_SEAL_WRITE and F_SEAL_FUTURE_WRITE.
  *  Other memory serves them as a local source or destination only, which weir_engine_add_region() logs.
  *  weir_call_result_item() then fails with -EOPNOTSUPP, and arguments that do not fit inline are copied, up to the
- *  profile's long_buffer_bytes; longer ones make weir_call_submit() fail with -EOPNOTSUPP. 0; -EINVAL: not page-aligned, or zero length; -ENOMEM. */
+ *  profile's long_buffer_bytes; longer ones make weir_call_submit() fail with -EOPNOTSUPP.
+ *
+ *  0; -EINVAL: not page-aligned, zero length, past the end of the file, or memory that is not such a
+ *  mapping, as one that is private, of another file, at another offset or read-only (the log says
+ *  which, and what to do); -ENOMEM. */
 WEIR_API int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset,
 			       struct weir_region **region);
 
