@@ -61,6 +61,15 @@ static bool replace_all(const struct span *span)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }
 
+/* Async-signal-safe. */
+static bool place_spare(uintptr_t at, size_t len)
+{
+	if (mmap((void *)at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) == MAP_FAILED)
+		return false;
+	(void)madvise((void *)at, len, MADV_DONTFORK);
+	return true;
+}
+
 /* Replaces the part of a mapping around 'at' by memory that was taken beforehand, again and again the same. A shared
  * mapping of pages that are there is charged to no limit. Async-signal-safe. */
 static bool replace_part(const struct span *span, uintptr_t at)
@@ -72,14 +81,13 @@ static bool replace_part(const struct span *span, uintptr_t at)
 	if (!spare)
 		return false;
 	memset(spare, 0, SPARE_BYTES);
-	for (; from < to; from += SPARE_BYTES) {
-		size_t len = to - from < SPARE_BYTES ? to - from : SPARE_BYTES;
-
-		if (mmap((void *)from, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) ==
-		    MAP_FAILED)
+	/* The kernel replaces a hugepage only as a whole. What is past the end of the spare memory is lost as well, until
+	 * the loop gets there. */
+	if (unit > SPARE_BYTES && !place_spare(from, to - from))
+		return false;
+	for (; from < to; from += SPARE_BYTES)
+		if (!place_spare(from, to - from < SPARE_BYTES ? to - from : SPARE_BYTES))
 			return false;
-		(void)madvise((void *)from, len, MADV_DONTFORK);
-	}
 	return true;
 }
 
