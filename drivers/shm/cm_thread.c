@@ -58,8 +58,8 @@ static void count_unmapped(struct shm_sock *sock, int error)
 	else
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: a connection to %s ends: its memory cannot be mapped: %s. Raise the "
-			"limit "
-			"of address space (ulimit -v) or vm.max_map_count, or serve fewer connections\n",
+			"limit of address space (ulimit -v), that of locked memory (ulimit -l) where the "
+			"program calls mlockall(2), or vm.max_map_count, or serve fewer connections\n",
 			sock->who.address,
 			error == -ENOSPC ? "too many mappings of peers' memory" : strerror(-error));
 }

@@ -11,6 +11,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "unlocked.h"
+
 #define GUARDS_MAX  65536
 #define SPARE_BYTES 65536u /* of the memory that serves when no other can be had */
 
@@ -57,15 +59,19 @@ static bool read_guard(const struct guard *guard, struct span *span)
  * overcommit. Async-signal-safe. */
 static bool replace_all(const struct span *span)
 {
-	return mmap((void *)span->base, span->len, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+	return unlocked_replace((void *)span->base,
+				&(struct unlocked){.len = span->len,
+						   .prot = PROT_READ | PROT_WRITE,
+						   .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+						   .fd = -1});
 }
 
-/* Async-signal-safe. */
+/* A lock would count in RLIMIT_MEMLOCK, although it takes no page: the next piece could be refused. */
 static bool place_spare(uintptr_t at, size_t len)
 {
 	if (mmap((void *)at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) == MAP_FAILED)
 		return false;
+	(void)munlock((void *)at, len);
 	(void)madvise((void *)at, len, MADV_DONTFORK);
 	return true;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "guard.h"
+#include "unlocked.h"
 
 static size_t ordinary_page(void)
 {
@@ -88,10 +89,13 @@ int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner,
 	rc = shm_account_charge(owner->account, whole, owner->limits);
 	if (rc != 0)
 		return rc;
-	p = mmap(NULL, whole, is_writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
-		 (off_t)offset);
+	p = unlocked_map(&(struct unlocked){.len = whole,
+					    .prot = is_writable ? PROT_READ | PROT_WRITE : PROT_READ,
+					    .flags = MAP_SHARED,
+					    .fd = fd,
+					    .offset = (off_t)offset,
+					    .is_huge = page != ordinary_page()});
 	if (p == MAP_FAILED) {
-		/* EAGAIN: RLIMIT_MEMLOCK, in a process that locks what it maps. */
 		rc = errno == ENOMEM || errno == EAGAIN ? -ENOMEM : -EPROTO;
 		shm_account_discharge(owner->account, whole);
 		return rc;

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@
 #define KEY (5u << KEY_INDEX_BITS | 9)
 #define GIB (UINT64_C(1) << 30)
 #define TIB (1ull << 40)
+
+#define SPARSE_BYTES (256u << 20)
 
 static struct end a, b;
 static struct raw raw;
@@ -51,6 +54,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	munlockall(); /* a test that has failed may not have */
 	raw_fini(&raw);
 	end_close(&b);
 	end_close(&a);
@@ -403,6 +407,54 @@ static void hole__in_lanes_ends_their_connections(void **state)
 	close(fd);
 }
 
+/* The peer's rings are large ones of another file from now on. */
+static void set_rings(const char *name, uint32_t ring_bytes)
+{
+	const size_t len = 2 * ring_footprint(ring_bytes);
+
+	munmap(raw.rings, 2 * ring_footprint(RAW_RING_BYTES));
+	close(raw.fds[0]);
+	raw.fds[0] = named_memfd(name, len);
+	/* As much of it as raw_fini() unmaps: the driver's answers are not read. */
+	raw.rings = mmap(NULL, 2 * ring_footprint(RAW_RING_BYTES), PROT_READ | PROT_WRITE, MAP_SHARED,
+			 raw.fds[0], 0);
+	assert_ptr_not_equal(raw.rings, MAP_FAILED);
+	raw.hello.ring_bytes = ring_bytes;
+}
+
+static uint64_t bytes_of(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	return (uint64_t)st.st_blocks * 512;
+}
+
+/* A program that locks its memory makes no pages for the files of peers, which are sparse, before they are used. */
+static void files__take_no_memory_where_the_program_locks_its_own(void **state)
+{
+	(void)state;
+	open_with(0, 0);
+	set_rings("sparse-rings", SPARSE_BYTES / 4);
+	set_region("sparse-region", SPARSE_BYTES);
+	raw_offer_lanes(&raw);
+	set_key(SPARSE_BYTES);
+	if (mlockall(MCL_FUTURE) != 0) {
+		print_message("skipped: mlockall(2): %s; ulimit -l\n", strerror(errno));
+		skip();
+	}
+	raw_pair(&raw, &b);
+	assert_true(raw.answer.has_lanes);
+	post_write();
+	raw_give_region(&raw, &b);
+	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+	assert_int_equal(munlockall(), 0);
+	assert_int_equal(maps_of("sparse-region", NULL, NULL, NULL), 1);
+	assert_in_range(bytes_of(raw.region_fd), 4096, SPARSE_BYTES / 8);
+	assert_in_range(bytes_of(raw.fds[0]), 0, SPARSE_BYTES / 8);
+	assert_in_range(bytes_of(raw.fds[2]), 0, sizeof(struct lane_memory) / 2);
+}
+
 /* Memory of this process that a peer may write to, and punch holes into. */
 static void hole__in_own_memory_ends_all_connections(void **state)
 {
@@ -435,6 +487,7 @@ int main(void)
 		TEST(hole__in_a_key_table_ends_its_connection),
 		TEST(hole__in_a_region_ends_its_connection),
 		TEST(hole__in_lanes_ends_their_connections),
+		TEST(files__take_no_memory_where_the_program_locks_its_own),
 		TEST(hole__in_own_memory_ends_all_connections),
 	};
 

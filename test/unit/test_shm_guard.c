@@ -25,7 +25,8 @@
 #define TAG  77u
 #define SKIP 77
 
-#define HUGE_BYTES (2u << 20)
+#define HUGE_BYTES   (2u << 20)
+#define SPARSE_BYTES (256u << 20)
 
 static uint8_t *memory;
 static int file, wake;
@@ -165,6 +166,50 @@ static void lost_memory_needs_no_other(void **state)
 	assert_int_equal(exit_of_child(lose_pages), 0);
 	if (rc == SKIP) {
 		print_message("skipped: hugepages: this kernel has no file system of them\n");
+		skip();
+	}
+	assert_int_equal(rc, 0);
+}
+
+/* How many pages of a mapping are there. */
+static size_t pages_of(void *p, size_t len)
+{
+	static unsigned char present[SPARSE_BYTES / PAGE];
+	size_t n = 0;
+
+	if (mincore(p, len, present) != 0)
+		return SIZE_MAX;
+	for (size_t i = 0; i < len / PAGE; i++)
+		n += present[i] & 1;
+	return n;
+}
+
+static int lose_where_all_is_locked(void)
+{
+	uint8_t *p = mmap(NULL, SPARSE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	int guard = guard_set(p, SPARSE_BYTES, PAGE, wake, TAG);
+
+	if (p == MAP_FAILED || guard == GUARD_NONE)
+		return 1;
+	cut_off();
+	if (mlockall(MCL_FUTURE) != 0)
+		return SKIP;
+	p[SPARSE_BYTES - 1] = 1;
+	p[PAGE] = 1;
+	if (!guard_is_lost(guard) || p[SPARSE_BYTES - 1] != 1)
+		return 2;
+	/* A transparent hugepage may have served. */
+	return pages_of(p, SPARSE_BYTES) <= 2 * HUGE_BYTES / PAGE ? 0 : 3;
+}
+
+/* In a program that locks its memory, only what is accessed takes memory. */
+static void lost_memory_is_not_locked(void **state)
+{
+	int rc = exit_of_child(lose_where_all_is_locked);
+
+	(void)state;
+	if (rc == SKIP) {
+		print_message("skipped: mlockall(2) is not permitted (RLIMIT_MEMLOCK)\n");
 		skip();
 	}
 	assert_int_equal(rc, 0);
@@ -355,6 +400,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(child_has_a_spare_of_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_guards_of_a_place_go_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost_memory_needs_no_other, setup, teardown),
+		cmocka_unit_test_setup_teardown(lost_memory_is_not_locked, setup, teardown),
 		cmocka_unit_test_setup_teardown(guards_that_change_are_read_whole, setup, teardown),
 	};
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "unlocked.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+/* Of this much the kernel checks RLIMIT_MEMLOCK: the rest is added when it is unlocked. A multiple of every page size. */
+#define FIRST_BYTES 65536u
+
+static void *give_up(void *p, size_t len)
+{
+	int saved = errno;
+
+	munmap(p, len);
+	errno = saved;
+	return MAP_FAILED;
+}
+
+/*
+ * MCL_FUTURE takes no pages for what nobody may access, and mprotect(2) takes none for what is not locked. Nor does
+ * mremap(2), which lets an unlocked mapping grow past RLIMIT_MEMLOCK, unless it is of hugepages.
+ */
+void *unlocked_map(const struct unlocked *what)
+{
+	size_t len = what->is_huge || what->len < FIRST_BYTES ? what->len : FIRST_BYTES;
+	void *p = mmap(NULL, len, PROT_NONE, what->flags, what->fd, what->offset), *whole;
+
+	if (p == MAP_FAILED)
+		return p;
+	if (munlock(p, len) != 0)
+		return give_up(p, len);
+	if (len < what->len) {
+		whole = mremap(p, len, what->len, MREMAP_MAYMOVE);
+		if (whole == MAP_FAILED)
+			return give_up(p, len);
+		p = whole;
+	}
+	return mprotect(p, what->len, what->prot) == 0 ? p : give_up(p, what->len);
+}
+
+bool unlocked_replace(void *at, const struct unlocked *what)
+{
+	void *p = unlocked_map(what);
+
+	if (p == MAP_FAILED)
+		return false;
+	if (mremap(p, what->len, what->len, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
+		return true;
+	give_up(p, what->len);
+	return false;
+}
