@@ -464,6 +464,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 	dev = shm_dev_of(qp);
 	shm_end(qp);
 	shm_qp_warm(qp); /* cold ones are not in the list */
+	shm_stall_end(qp);
 	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nhot--;
 	dev->nqps--;

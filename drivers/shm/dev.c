@@ -54,6 +54,7 @@ static void shm_close(struct fabric_dev *fdev)
 		reap_stop(REAP_WAIT_MS);
 	key_table_destroy(&dev->keys);
 	mem_free(dev->cold.at);
+	mem_free(dev->stalls.at);
 	lanes_number_put(dev->number);
 	pthread_cond_destroy(&dev->is_unlistened);
 	pthread_mutex_destroy(&dev->lock);
@@ -230,11 +231,12 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	shm_copy_init();
 	shm_rdma_init(dev);
 	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));
+	dev->stalls.at = mem_zalloc(dev->max_connections * sizeof(dev->stalls.at[0]));
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_cond_init(&dev->is_unlistened, NULL);
 	dev->limits.map_bytes = config->map_bytes_peer ? config->map_bytes_peer : MAP_BYTES_DEFAULT;
 	dev->limits.mappings = config->mappings_peer ? config->mappings_peer : MAPPINGS_DEFAULT;
-	rc = dev->cold.at ? apply_options(dev, config->options) : -ENOMEM;
+	rc = dev->cold.at && dev->stalls.at ? apply_options(dev, config->options) : -ENOMEM;
 	if (rc == 0)
 		rc = key_table_create(&dev->keys);
 	if (rc == 0)

@@ -100,11 +100,15 @@ static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 	return n;
 }
 
-/* All receives of a queue pair in error come back, its own only. */
+/* All that was posted on a queue pair in error comes back; of receives, its own only. */
 static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
 	uint32_t n = 0;
 
+	if (qp->is_stalled) {
+		shm_stall_try(qp);
+		n = poll_done(qp, wcs, max);
+	}
 	while (n < max && !shm_recvs_empty(&qp->own)) {
 		wcs[n++] = (struct fabric_wc){
 			.wr_id = qp->own.wrs[qp->own.head++ & qp->own.mask].wr_id,
@@ -122,12 +126,10 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 {
 	uint32_t n = 0;
 
-	if (__builtin_expect(qp->npending > 0, 0) && qp->state != QP_CONNECTING)
-		shm_run_pending(qp);
 	if (qp->done_head != qp->done_tail)
 		n = poll_done(qp, wcs, max);
-	if (__builtin_expect(qp->is_switching, 0))
-		shm_lane_step(qp);
+	if (__builtin_expect(qp->is_switching, 0) && !qp->is_stalled && shm_lane_step(qp))
+		shm_stall_begin(qp);
 	if (is_first && n == 0 && qp->show_end > 0 && !qp->rx_in_lane) {
 		uint32_t few = shm_show_ring(qp, max);
 
@@ -143,10 +145,15 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 	return n;
 }
 
+/*
+ * There is nothing to poll until its peer does something or an event comes. stall.c tries the
+ * requests that wait for the peer. A queue pair in error is polled until these are flushed.
+ */
 static bool is_idle(const struct shm_qp *qp)
 {
-	return qp->state != QP_CONNECTING && qp->npending == 0 && qp->done_head == qp->done_tail &&
-	       (!qp->is_rnr || qp->state == QP_ERROR);
+	if (qp->done_head != qp->done_tail)
+		return false;
+	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr;
 }
 
 /* What lanes have; as poll_qp(). */
@@ -178,7 +185,7 @@ static void was_empty(struct shm_qp *qp)
 	const struct shm_dev *dev = shm_dev_of(qp);
 
 	if (qp->rx_in_lane) {
-		if ((qp->tx_in_lane || qp->state == QP_ERROR) && is_idle(qp))
+		if ((qp->tx_in_lane || qp->is_stalled || qp->state == QP_ERROR) && is_idle(qp))
 			cool(qp);
 		return;
 	}
@@ -197,6 +204,8 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 
 	if (__builtin_expect(dev->nlanes > 0, 0))
 		n = poll_lanes(dev, wcs, max, &shown);
+	if (__builtin_expect(dev->stalls.n > 0, 0))
+		shm_stalls_try(dev);
 	if (__builtin_expect(dev->cold.n > 0, 0))
 		scan(&dev->cold, COLD_SCAN);
 	share = dev->nhot > 1 ? HOT_SHARE : max;

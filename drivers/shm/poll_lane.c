@@ -41,20 +41,27 @@ static int put_control(struct shm_qp *qp, uint32_t kind)
 	return rc;
 }
 
-void shm_lane_step(struct shm_qp *qp)
+bool shm_lane_step(struct shm_qp *qp)
 {
+	int rc;
+
 	if (qp->state != QP_READY)
-		return;
+		return false;
 	if (qp->lane->is_connector && !qp->is_greeted) {
-		if (put_control(qp, LANE_HELLO) != 1)
-			return;
+		rc = put_control(qp, LANE_HELLO);
+		if (rc != 1)
+			return rc == 0;
 		qp->is_greeted = true;
 	}
 	if (qp->is_heard && !qp->tx_in_lane && qp->npending == 0) {
-		qp->tx_in_lane = put_control(qp, LANE_SWITCH) == 1;
+		rc = put_control(qp, LANE_SWITCH);
+		if (rc != 1)
+			return rc == 0;
+		qp->tx_in_lane = true;
 		shm_qp_settle(qp);
 	}
 	qp->is_switching = !(qp->tx_in_lane && qp->rx_in_lane);
+	return false;
 }
 
 enum took { TOOK, TOOK_NOTHING, MUST_WAIT };

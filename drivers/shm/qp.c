@@ -2,8 +2,8 @@
 /*
  * Work requests. One is carried out when it is posted: a Send is copied into the ring, a WRITE or READ is one
  * memcpy between our memory and the peer's mapping. Only when the ring is full, or an earlier request waits, does it
- * go to the pending queue, which poll() runs in order. So completions are in order, and a WRITE is visible before the Send behind it:
- * the Send's header is stored with release after it.
+ * go to the pending queue, which stall.c has tried in order. So completions are in order, and a
+ * WRITE is visible before the Send behind it: the Send's header is stored with release after it.
  */
 #include <errno.h>
 
@@ -263,6 +263,7 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 			pending->sges[i] = wr->sge[i];
 	}
 	qp->npending++;
+	shm_stall_begin(qp);
 	shm_qp_settle(qp);
 	return true;
 }

@@ -170,6 +170,29 @@ static void note_found(struct shm_qp *qp, uint32_t rkey, const struct key_range 
 	};
 }
 
+/*
+ * A key names a region that has not come. A peer can change the entry of the key, so that it names
+ * another region at each look, and the control thread would ask for each of them. So the request
+ * waits for the region that the key named first.
+ */
+static bool waits_for_other(const struct shm_qp *qp, uint32_t rkey, uint32_t region)
+{
+	return qp->region_since != 0 && qp->region_key == rkey && qp->region_id != region;
+}
+
+static int wait_for_region(struct shm_qp *qp, uint32_t rkey, uint32_t region)
+{
+	uint64_t now = rte_rdtsc();
+
+	if (qp->region_since == 0 || qp->region_key != rkey) {
+		qp->region_since = now;
+		qp->region_key = rkey;
+		qp->region_id = region;
+	}
+	return now - qp->region_since < REGION_WAIT_S * rte_get_tsc_hz() ? SHM_NOT_YET
+									 : FABRIC_ERR_REMOTE_ACCESS;
+}
+
 /* Where the peer's memory is mapped, of a key that is to be looked up. */
 static __attribute__((noinline)) int look_up(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
 					     uint32_t access, struct remote *remote)
@@ -183,17 +206,13 @@ static __attribute__((noinline)) int look_up(struct shm_qp *qp, uint32_t rkey, u
 		return FABRIC_ERR_REMOTE_ACCESS;
 	import = shm_import_find(&qp->peer->imports, range.region);
 	if (__builtin_expect(!import, 0)) {
+		if (waits_for_other(qp, rkey, range.region))
+			return FABRIC_ERR_REMOTE_ACCESS;
 		shm_rdma_forget(qp); /* the import in its place ends */
 		import = shm_peer_adopt(qp, range.region);
 	}
-	if (__builtin_expect(!import, 0)) {
-		uint64_t now = rte_rdtsc();
-
-		if (qp->region_since == 0)
-			qp->region_since = now;
-		return now - qp->region_since < REGION_WAIT_S * rte_get_tsc_hz() ? SHM_NOT_YET
-										 : FABRIC_ERR_REMOTE_ACCESS;
-	}
+	if (__builtin_expect(!import, 0))
+		return wait_for_region(qp, rkey, range.region);
 	qp->region_since = 0;
 	if (offset > import->len || len > import->len - offset ||
 	    (access & FABRIC_REMOTE_WRITE && !import->is_writable))

@@ -19,6 +19,7 @@
  *   recvs.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
  *   poll_lane.c  those of messages in lanes
+ *   stall.c      queue pairs that wait for what their peer is to do
  *   take.h       how a message gets into its receive
  *   cm.c         connecting: what the engine's thread does
  *   sock.[ch]    a connection's socket: its life, its end, and its events
@@ -175,10 +176,15 @@ struct shm_qp {
 	uint32_t cold_place;   /* in the device's list of cold ones */
 	uint64_t rnr_since;    /* ticks, where is_rnr */
 	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet */
+	uint32_t region_id;    /* of the region that is waited for */
+	uint32_t region_key;   /* that names it */
 	uint64_t wait_since;   /* ticks, while the peer's WRITEs are waited for: rdma.c; 0: they are not */
 	uint64_t wait_looked;  /* ticks of it, after which it is asked again whether the peer lives */
 	bool is_unseen; /* then: the peer may not have seen yet that there is something to be kept off */
 	bool is_disconnected;	 /* by this side */
+	bool is_stalled;	 /* it waits for its peer, and is in the device's list of stalls */
+	uint32_t stall_place;	 /* in that list */
+	uint64_t stalled_since;	 /* ticks; when it last went on, if it did */
 	uint64_t drain_end;	 /* how far rx may still be read when the peer has left; 0: it has not */
 	uint64_t drain_lane_end; /* the same of its lane */
 	uint64_t drain_lane_at;	 /* where the lane was then when it last went on, and ticks of that */
@@ -231,10 +237,23 @@ struct shm_colds {
 	uint32_t next; /* to be looked at */
 };
 
+/* A queue pair that waits for its peer, and when it is tried again, in ticks. */
+struct shm_stall {
+	uint64_t retry_at;
+	struct shm_qp *qp;
+};
+
+struct shm_stalls {
+	struct shm_stall *at; /* of max_connections */
+	uint32_t n;
+	uint32_t next; /* to be looked at */
+};
+
 struct shm_dev {
 	struct fabric_dev fabric;
 	TAILQ_HEAD(, shm_qp) hot;
 	struct shm_colds cold; /* neither hot nor in a lane */
+	struct shm_stalls stalls;
 	uint32_t nqps;
 	uint32_t nhot;
 	uint32_t nlanes;
@@ -390,6 +409,7 @@ void shm_qp_break(struct shm_qp *qp);
 void shm_qp_lose(struct shm_qp *qp, int error);
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
 bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len);
+/* What waits, in order, as far as it can be carried out. Returns whether anything was. */
 bool shm_run_pending(struct shm_qp *qp);
 void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes);
 
@@ -465,7 +485,7 @@ void shm_qp_warm(struct shm_qp *qp); /* it will be polled each time */
 /* Something was posted on one that is not hot. */
 static inline void shm_qp_stir(struct shm_qp *qp)
 {
-	if (!qp->tx_in_lane || qp->npending > 0 || qp->done_head != qp->done_tail)
+	if (!qp->tx_in_lane || qp->done_head != qp->done_tail)
 		shm_qp_warm(qp);
 }
 
@@ -474,8 +494,19 @@ static inline void shm_qp_stir(struct shm_qp *qp)
 uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max);
 /* What is sure to be taken, shown to its users one by one: as shm_show_ring(). */
 uint32_t shm_show_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max);
-/* A queue pair that has a lane and is not in it yet, or in one direction only: go on. */
-void shm_lane_step(struct shm_qp *qp);
+/*
+ * A queue pair that has a lane and is not in it yet, or in one direction only: go on. Returns
+ * whether that waits for room in the lane.
+ */
+bool shm_lane_step(struct shm_qp *qp);
+
+/* stall.c: a queue pair begins to wait for its peer, or does not wait any more. */
+void shm_stall_begin(struct shm_qp *qp);
+void shm_stall_end(struct shm_qp *qp);
+/* Try to go on with one that waits. Returns whether that was possible. */
+bool shm_stall_try(struct shm_qp *qp);
+/* Try those that are due, until one still has to wait. */
+void shm_stalls_try(struct shm_dev *dev);
 
 /* cm.c */
 struct sockaddr_un;

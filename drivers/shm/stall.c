@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs that wait for their peer: for room in a ring that it is to read, for a region that it
+ * is to pass, or for the end of a WRITE. A peer decides how many there are and how long they wait.
+ * Therefore a poll does not try all of them. It looks at a few in turn and tries those that are
+ * due, until one still has to wait. The pause between two tries is a small part of the time that
+ * was waited. So a short wait ends almost at once, and a long one costs next to nothing.
+ */
+#include <rte_cycles.h>
+
+#include "shm.h"
+
+#define FEW	     8u /* looked at in a poll */
+#define PAUSE_PART   8u /* a pause is this part of the time that was waited */
+#define PAUSE_MAX_MS 1
+
+void shm_stall_begin(struct shm_qp *qp)
+{
+	struct shm_stalls *stalls = &shm_dev_of(qp)->stalls;
+
+	if (qp->is_stalled)
+		return;
+	qp->is_stalled = true;
+	qp->stalled_since = rte_rdtsc();
+	qp->stall_place = stalls->n++;
+	stalls->at[qp->stall_place] = (struct shm_stall){.qp = qp};
+}
+
+void shm_stall_end(struct shm_qp *qp)
+{
+	struct shm_stalls *stalls = &shm_dev_of(qp)->stalls;
+	uint32_t place = qp->stall_place;
+
+	if (!qp->is_stalled)
+		return;
+	qp->is_stalled = false;
+	stalls->at[place] = stalls->at[--stalls->n];
+	stalls->at[place].qp->stall_place = place;
+}
+
+bool shm_stall_try(struct shm_qp *qp)
+{
+	bool goes_on = shm_run_pending(qp);
+	uint64_t pause, longest = rte_get_tsc_hz() / 1000 * PAUSE_MAX_MS, now = rte_rdtsc();
+	bool waits = qp->npending > 0 || (qp->is_switching && shm_lane_step(qp));
+
+	if (qp->done_head != qp->done_tail)
+		shm_qp_warm(qp);
+	if (!waits) {
+		shm_stall_end(qp);
+		return true;
+	}
+	if (goes_on)
+		qp->stalled_since = now;
+	pause = (now - qp->stalled_since) / PAUSE_PART;
+	if (pause > longest)
+		pause = longest;
+	shm_dev_of(qp)->stalls.at[qp->stall_place].retry_at = now + pause;
+	return goes_on;
+}
+
+void shm_stalls_try(struct shm_dev *dev)
+{
+	struct shm_stalls *stalls = &dev->stalls;
+	uint64_t now = rte_rdtsc();
+
+	for (uint32_t i = 0; i < FEW && i < stalls->n; i++) {
+		const struct shm_stall *stall;
+
+		if (++stalls->next >= stalls->n)
+			stalls->next = 0;
+		stall = &stalls->at[stalls->next];
+		if (now >= stall->retry_at && !shm_stall_try(stall->qp))
+			break;
+	}
+}
