@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiters for buffers, of which many wait for what their own peers hold. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine.h"
+#include "mailbox.h"
+
+#define N     60u
+#define POLLS 3200u
+
+struct request {
+	struct engine_waiter waiter;
+	struct engine_line line;
+	uint32_t ntries;
+	bool is_served;
+};
+
+static struct weir_engine engine;
+static struct fabric_dev device;
+static struct request requests[N + 1];
+
+static uint32_t poll_nothing(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max)
+{
+	(void)dev;
+	(void)wcs;
+	(void)max;
+	return 0;
+}
+
+static uint32_t cm_poll_nothing(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max)
+{
+	(void)dev;
+	(void)events;
+	(void)max;
+	return 0;
+}
+
+static const struct fabric_ops ops = {.poll = poll_nothing, .cm_poll = cm_poll_nothing};
+
+static void on_buffers(struct engine_waiter *waiter)
+{
+	struct request *request = (struct request *)waiter;
+
+	request->ntries++;
+	if (!request->is_served)
+		engine_wait_always(&engine, &request->line, waiter);
+}
+
+static void wait_for(struct request *request, bool is_own)
+{
+	*request = (struct request){.waiter = {.on_buffers = on_buffers, .is_own = is_own}};
+	TAILQ_INIT(&request->line.waiters);
+	engine_wait_always(&engine, &request->line, &request->waiter);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	engine = (struct weir_engine){
+		.ops = &ops, .dev = &device, .poll_budget = 1, .next_tick_ns = ENGINE_NEVER_NS};
+	TAILQ_INIT(&engine.to_flush);
+	TAILQ_INIT(&engine.to_reap);
+	TAILQ_INIT(&engine.lines);
+	TAILQ_INIT(&engine.spare_lines);
+	assert_int_equal(mailbox_create(&engine), 0);
+	for (uint32_t i = 0; i < N; i++)
+		wait_for(&requests[i], true);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	mailbox_destroy(&engine);
+	return 0;
+}
+
+static void poll_times(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		weir_engine_poll(&engine, 0, 1);
+}
+
+/* Most polls try one of them, however many there are, and each has its turn. */
+static void wake__of_those_who_wait_for_their_own_peer_is_of_a_few(void **state)
+{
+	uint32_t ntries = 0;
+
+	(void)state;
+	poll_times(POLLS);
+	for (uint32_t i = 0; i < N; i++) {
+		assert_in_range(requests[i].ntries, POLLS / N, POLLS / 16);
+		ntries += requests[i].ntries;
+	}
+	assert_in_range(ntries, POLLS, 3 * POLLS);
+}
+
+/* They keep nobody else waiting for longer than it takes all of them to have a turn. */
+static void wake__comes_to_others_behind_them(void **state)
+{
+	(void)state;
+	wait_for(&requests[N], false);
+	requests[N].is_served = true;
+	poll_times(N);
+	assert_int_equal(requests[N].ntries, 1);
+	assert_false(requests[N].waiter.is_waiting);
+
+	requests[N - 1].is_served = true;
+	poll_times(N);
+	assert_false(requests[N - 1].waiter.is_waiting);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(wake__of_those_who_wait_for_their_own_peer_is_of_a_few, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(wake__comes_to_others_behind_them, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
