@@ -175,7 +175,7 @@ static void wake_waiters(struct weir_engine *engine)
 		}
 		if (waiter->is_own || waiter->line->is_spare) {
 			passed = passed ? passed : waiter->line;
-			vain--;
+			vain -= !waiter->line->is_spare; /* others need what the reserve gives */
 			pass_by(engine, waiter);
 			continue;
 		}
