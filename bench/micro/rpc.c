@@ -97,7 +97,7 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 		call_next(micro);
 	else
 		submit(micro,
-		       weir_call_again(call, micro->in_turn ? next_conn(micro) : weir_call_conn(call)));
+		       weir_call_reuse(call, micro->in_turn ? next_conn(micro) : weir_call_conn(call)));
 }
 
 static void call_next(struct micro *micro)
@@ -276,7 +276,7 @@ static void usage(FILE *to)
 	      "--own-receives: as with shared_receives = off.\n"
 	      "--connections: so many are open; calls are made on the first, or with --in-turn each on the "
 	      "next.\n"
-	      "--begin: each call by weir_call_begin() in place of weir_call_again().\n"
+	      "--begin: each call by weir_call_begin() in place of weir_call_reuse().\n"
 	      "One thread makes RPCs and answers them, over shm. Prints nanoseconds per RPC, both sides "
 	      "together.\n"
 	      "For instructions: valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure "

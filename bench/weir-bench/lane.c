@@ -250,7 +250,7 @@ bool lane_next(struct lane *lane, struct weir_call *ended, uint64_t start_ticks)
 		client->turn = client->turn + 1 == client->nactive ? 0 : client->turn + 1;
 	}
 	if (ended && proc == lane->proc) {
-		call = weir_call_again(ended, lane->link->conn);
+		call = weir_call_reuse(ended, lane->link->conn);
 	} else {
 		lane->proc = proc;
 		call = begin(lane);

@@ -11,7 +11,7 @@
  * fork(2). An engine belongs to the process that made it. In a child:
  *   - Functions on that engine, and on its connections, listeners, calls and requests, fail with -ECHILD, or with errno ECHILD
  *     where they return a pointer or a count; those that return nothing do nothing. weir_conn_is_open() returns false, and
- *     weir_engine_stats() returns what had been counted. weir_call_again(), weir_call_args() and the functions that describe a call
+ *     weir_engine_stats() returns what had been counted. weir_call_reuse(), weir_call_args() and the functions that describe a call
  *     or results may still work on the child's copy; what they describe is refused by weir_call_submit(). No callback runs.
  *     The first such use logs one line.
  *   - weir_engine_destroy() lets go of the child's copy of the engine's memory. It tells peers nothing, and it frees neither

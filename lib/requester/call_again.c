@@ -94,7 +94,7 @@ static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_c
 	return conn == call->conn ? begin_same(call, requester_of(conn)) : begin_moved(call, conn);
 }
 
-struct weir_call *weir_call_again(struct weir_call *call, struct weir_conn *conn)
+struct weir_call *weir_call_reuse(struct weir_call *call, struct weir_conn *conn)
 {
 	if (__builtin_expect(call->state != CALL_ENDING || conn->state != CONN_OPEN, 0))
 		return again_otherwise(call, conn);

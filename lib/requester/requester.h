@@ -56,7 +56,7 @@ enum call_state {
 	CALL_REPLIED,
 	CALL_REVOKING,
 	CALL_SENDING,
-	CALL_ZOMBIE, /* from here on weir_call_again() takes it */
+	CALL_ZOMBIE, /* from here on weir_call_reuse() takes it */
 	CALL_LEAVING,
 	CALL_ENDING, /* from here on it is to be freed behind 'done' */
 	CALL_TAKEN,

@@ -11,7 +11,7 @@
  *     weir_call_result_item(call, region, buffer, len);    where a DDP-eligible result is to go
  *     weir_call_submit(call);
  *
- * and 'done' is called, once, from a later weir_engine_poll(); there weir_call_again() begins the next one like it.
+ * and 'done' is called, once, from a later weir_engine_poll(); there weir_call_reuse() begins the next one like it.
  * Owner's thread only.
  */
 
@@ -70,7 +70,7 @@ struct weir_result {
 
 /** Memory named in 'call' is the caller's again. It may begin and submit other calls, and close connections: 'call' holds
  *  its slot and the buffer that 'result' points into until this returns, its other buffers are free to whoever needs them (those that a
- *  device may still read follow when it is done); or it is begun again, by weir_call_again(), and is the next call then:
+ *  device may still read follow when it is done); or it is begun again, by weir_call_reuse(), and is the next call then:
  *  weir_call_conn() and weir_call_losses() say what they say of that. One that timed out keeps its slot and its credit until its
  *  reply comes after all, or the connection ends. */
 typedef void (*weir_call_done_fn)(struct weir_call *call, const struct weir_result *result, void *arg);
@@ -105,7 +105,7 @@ WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn, const struct 
  *  weir_call_begin(), and ENOBUFS also where another call was begun in this 'done' while the pool was dry, and got the buffer; EINVAL: 'done' is not
  *  being called, 'call' was had again already (neither is told of one that has timed out, or that a device has not let go of: it is the caller's
  *  to keep to that), or 'conn' is another engine's. */
-WEIR_API struct weir_call *weir_call_again(struct weir_call *call, struct weir_conn *conn);
+WEIR_API struct weir_call *weir_call_reuse(struct weir_call *call, struct weir_conn *conn);
 
 /** Encoder for the arguments, behind the RPC header. */
 WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);

@@ -249,8 +249,8 @@ static void fork_in_callback(struct outcome *outcome, struct weir_call *call,
 	if (forked != 0)
 		return;
 	step = "in a callback";
-	next = weir_call_again(call, pair.conn);
-	expect(!next || weir_call_submit(next) == -ECHILD, "weir_call_again");
+	next = weir_call_reuse(call, pair.conn);
+	expect(!next || weir_call_submit(next) == -ECHILD, "weir_call_reuse");
 	(void)outcome;
 }
 

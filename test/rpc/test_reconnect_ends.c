@@ -115,7 +115,7 @@ static void again_when_cancelled(struct outcome *outcome, struct weir_call *call
 	if (result->status != -ECANCELED)
 		return;
 	assert_false(weir_conn_is_open(pair.conn));
-	next = weir_call_again(call, pair.conn);
+	next = weir_call_reuse(call, pair.conn);
 	assert_non_null(next);
 	weir_xdr_put_u32(weir_call_args(next), 1);
 	assert_int_equal(weir_call_submit(next), 0);

@@ -287,7 +287,7 @@ static void submit(struct wsim_link *link, uint32_t id, struct weir_call *call, 
 }
 
 /* One like that, which has just ended: with other data. */
-static void call_again(struct wsim_link *link, struct weir_call *call, uint32_t first,
+static void call_reuse(struct wsim_link *link, struct weir_call *call, uint32_t first,
 		       const struct wsim_call *ended)
 {
 	struct wsim_side *side = link->side;
@@ -323,7 +323,7 @@ static void call_again(struct wsim_link *link, struct weir_call *call, uint32_t 
 	if (!to->conn)
 		to = link;
 	run->ncalls++;
-	next = weir_call_again(call, to->conn);
+	next = weir_call_reuse(call, to->conn);
 	wsim_note(run, "again", side->index, id, next == call);
 	if (!next) {
 		refused(run, id, -errno, false);
@@ -367,7 +367,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	}
 	/* The memory is the application's: it is used for something else at once. */
 	wsim_slot_put(plan->side, plan->slot);
-	call_again(link, call, first, plan);
+	call_reuse(link, call, first, plan);
 	act_in_callback(run, link);
 }
 

@@ -153,13 +153,13 @@ static void go_on(struct outcome *outcome, struct weir_call *call, const struct 
 	chain->xid = result->reply->xid;
 	if (++chain->round == ROUNDS)
 		return;
-	next = weir_call_again(call, weir_call_conn(call));
+	next = weir_call_reuse(call, weir_call_conn(call));
 	assert_non_null(next);
 	assert_ptr_equal(weir_call_conn(next), pair.conn);
 	assert_same_header(chain, next);
 	if (next == call) {
 		chain->nsame++;
-		assert_null(weir_call_again(call, weir_call_conn(call)));
+		assert_null(weir_call_reuse(call, weir_call_conn(call)));
 		assert_int_equal(errno, EINVAL);
 	}
 	submit(chain, next);
@@ -243,7 +243,7 @@ static void take_next(struct outcome *outcome, struct weir_call *call, const str
 	(void)result;
 	if (outcome->arg)
 		weir_conn_close(weir_call_conn(call));
-	next_call = weir_call_again(call, weir_call_conn(call));
+	next_call = weir_call_reuse(call, weir_call_conn(call));
 	next_errno = errno;
 }
 
@@ -257,10 +257,10 @@ static void again__not_but_in_done(void **state)
 	outcome_init(&outcome, &pair);
 	params = pair_params(PAIR_NULL, &outcome);
 	call = weir_call_begin(pair.conn, &params);
-	assert_null(weir_call_again(call, weir_call_conn(call)));
+	assert_null(weir_call_reuse(call, weir_call_conn(call)));
 	assert_int_equal(errno, EINVAL);
 	assert_int_equal(weir_call_submit(call), 0);
-	assert_null(weir_call_again(call, weir_call_conn(call)));
+	assert_null(weir_call_reuse(call, weir_call_conn(call)));
 	assert_int_equal(errno, EINVAL);
 	pair_until(&pair, &outcome.done, 1);
 }
@@ -349,9 +349,9 @@ static void go_round(struct outcome *outcome, struct weir_call *call, const stru
 	assert_ptr_equal(weir_call_conn(call), conns[chain->round % 2]);
 	if (++chain->round == ROUNDS)
 		return;
-	assert_null(weir_call_again(call, conns[2]));
+	assert_null(weir_call_reuse(call, conns[2]));
 	assert_int_equal(errno, EINVAL);
-	next = weir_call_again(call, conns[chain->round % 2]);
+	next = weir_call_reuse(call, conns[chain->round % 2]);
 	assert_non_null(next);
 	assert_ptr_equal(weir_call_conn(next), conns[chain->round % 2]);
 	assert_same_header(chain, next);
@@ -408,7 +408,7 @@ static void begin_another(struct outcome *outcome, struct weir_call *call, const
 		/* That was it. */
 		assert_null(weir_call_begin(weir_call_conn(call), &params));
 		assert_int_equal(errno, ENOBUFS);
-		assert_null(weir_call_again(call, weir_call_conn(call)));
+		assert_null(weir_call_reuse(call, weir_call_conn(call)));
 		assert_int_equal(errno, ENOBUFS);
 		weir_call_abandon(other);
 	}
@@ -511,7 +511,7 @@ static void begin_beside(struct outcome *outcome, struct weir_call *call, const 
 	(void)result;
 	assert_null(weir_call_begin(weir_call_conn(call), &params));
 	assert_int_equal(errno, EAGAIN);
-	next_call = weir_call_again(call, weir_call_conn(call));
+	next_call = weir_call_reuse(call, weir_call_conn(call));
 	next_errno = errno;
 	outcome->nwords = next_call == call;
 }
@@ -560,7 +560,7 @@ static int run(void)
 		T(buffers__are_not_asked_of_requesters_that_are_gone),
 	};
 
-	return cmocka_run_group_tests_name("call_again", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("call_reuse", tests, NULL, NULL);
 }
 
 int main(int argc, char **argv)
