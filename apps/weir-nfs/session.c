@@ -96,7 +96,7 @@ static void on_answer(struct op *op, const struct weir_call *call, const struct 
 		wait_again(op);
 		return;
 	}
-	if (error == 0 && weir_call_losses(call) > 0 && op_is_own_echo(op)) {
+	if (error == 0 && weir_call_retransmits(call) > 0 && op_is_own_echo(op)) {
 		op->is_echo = true;
 		op->res.status = NFS3_OK;
 	}

@@ -58,7 +58,7 @@ static inline void call_set_building(struct weir_call *call)
 	call->awaits = CALL_AWAITS_ANY;
 	call->is_send_done = false;
 	call->is_exposed = false;
-	call->losses = 0;
+	call->retransmits = 0;
 	call->sends_app_memory = false;
 	call->is_stale = false;
 	call->avoids_extension = false;

@@ -430,7 +430,7 @@ static uint32_t sges_max(const struct weir_call *call)
 /* The first one queued, which is no plain call. */
 static __attribute__((noinline)) enum resend when_to_send(struct weir_call *call)
 {
-	enum resend when = call->is_stale || call->losses > 0 ? call_resend(call) : RESEND_NOW;
+	enum resend when = call->is_stale || call->retransmits > 0 ? call_resend(call) : RESEND_NOW;
 
 	return when == RESEND_NOW && call->more > 0 ? call_claim_credits(call) : when;
 }
@@ -442,7 +442,7 @@ void requester_pump(struct weir_conn *conn)
 
 	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
 	       conn_can_send(conn) && !requester_has_trial(conn)) {
-		if (__builtin_expect(call->is_stale || call->losses > 0 || call->more > 0, 0)) {
+		if (__builtin_expect(call->is_stale || call->retransmits > 0 || call->more > 0, 0)) {
 			enum resend when = when_to_send(call);
 
 			if (when == RESEND_OTHER)
@@ -460,7 +460,7 @@ void requester_pump(struct weir_conn *conn)
 				break; /* for windows, the next tick tries again */
 		}
 		TAILQ_REMOVE(&req->queue, call, queue);
-		if (__builtin_expect(call->losses > 0, 0))
+		if (__builtin_expect(call->retransmits > 0, 0))
 			call_note_resent(call);
 	}
 }

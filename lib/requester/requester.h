@@ -99,7 +99,7 @@ struct weir_call {
 	bool is_exposed; /* the header names memory of ours */
 	uint32_t xid;
 	uint32_t slot;
-	uint16_t losses;       /* connections that were lost while it was in flight */
+	uint16_t retransmits;  /* connections that were lost while it was in flight */
 	bool sends_app_memory; /* the Send gathers from the application's memory */
 	bool is_stale;	       /* QUEUED: the header is to be made, for the present connection */
 	bool avoids_extension; /* it was refused, or can't be had now */

@@ -25,7 +25,7 @@ static void put_behind_older(struct requester *req, struct weir_call *call)
 
 	TAILQ_FOREACH(other, &req->queue, queue)
 	{
-		if (other->losses == 0 || other->deadline_ns > call->deadline_ns) {
+		if (other->retransmits == 0 || other->deadline_ns > call->deadline_ns) {
 			TAILQ_INSERT_BEFORE(other, call, queue);
 			return;
 		}
@@ -57,7 +57,7 @@ static void hold(struct weir_call *call)
 	call->is_send_done = false;
 	call->is_refused = false;
 	call->sends_app_memory = false;
-	call->losses++; /* the profile's bound of 'resends' is below its own */
+	call->retransmits++; /* the profile's bound of 'resends' is below its own */
 	note_stale(call);
 	call->state = CALL_QUEUED;
 	put_behind_older(req, call);
@@ -78,7 +78,7 @@ static void end_or_keep(struct weir_call *call, int error)
 	if (engine->now_ns >= call->deadline_ns) {
 		engine->stats.calls_timed_out += call->deadline_ns != 0; /* else that was said before */
 		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
-	} else if (call->losses > resends) {
+	} else if (call->retransmits > resends) {
 		engine->stats.calls_given_up++;
 		call_fail(call, resends == 0 ? error : -ENOTRECOVERABLE);
 	}
@@ -201,7 +201,7 @@ enum resend call_resend(struct weir_call *call)
 	struct requester *req = requester_of(call->conn);
 	int rc;
 
-	if (call->losses >= LOSSES_TRIAL && has_others_in_flight(req))
+	if (call->retransmits >= LOSSES_TRIAL && has_others_in_flight(req))
 		return RESEND_LATER;
 	if (!call->is_stale)
 		return RESEND_NOW;
@@ -221,13 +221,13 @@ void call_note_resent(struct weir_call *call)
 	struct weir_conn *conn = call->conn;
 
 	conn->ep.engine->stats.calls_resent++;
-	if (call->losses < LOSSES_TRIAL)
+	if (call->retransmits < LOSSES_TRIAL)
 		return;
 	conn->ep.snags.has_trial = true;
 	requester_of(conn)->trial_xid = call->xid;
 }
 
-uint32_t weir_call_losses(const struct weir_call *call)
+uint32_t weir_call_retransmits(const struct weir_call *call)
 {
-	return call->losses;
+	return call->retransmits;
 }

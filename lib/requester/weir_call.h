@@ -71,7 +71,7 @@ struct weir_result {
 /** Memory named in 'call' is the caller's again. It may begin and submit other calls, and close connections: 'call' holds
  *  its slot and the buffer that 'result' points into until this returns, its other buffers are free to whoever needs them (those that a
  *  device may still read follow when it is done); or it is begun again, by weir_call_reuse(), and is the next call then:
- *  weir_call_conn() and weir_call_losses() say what they say of that. One that timed out keeps its slot and its credit until its
+ *  weir_call_conn() and weir_call_retransmits() say what they say of that. One that timed out keeps its slot and its credit until its
  *  reply comes after all, or the connection ends. */
 typedef void (*weir_call_done_fn)(struct weir_call *call, const struct weir_result *result, void *arg);
 
@@ -153,7 +153,7 @@ WEIR_API int weir_result_opaque(const struct weir_call *call, const struct weir_
 
 /** Connections that were lost while the call was in flight, each time to send it again: above 0, what it did may have been done
  *  before the run that answered. */
-WEIR_API uint32_t weir_call_losses(const struct weir_call *call);
+WEIR_API uint32_t weir_call_retransmits(const struct weir_call *call);
 
 /** End a call that was submitted before its reply comes: 'done' follows, with -ECANCELED or with how the call ended meanwhile,
  *  from one of the next polls. What it exposed is invalidated first; with the exposure policy 'pool', where that can't be, a

@@ -37,7 +37,7 @@ static void check_read(struct outcome *outcome, struct weir_call *call, const st
 	assert_int_equal(len, BYTES);
 	for (uint32_t i = 0; i < len; i++)
 		assert_int_equal(data[i], pair_byte(i));
-	outcome->bytes = weir_call_losses(call);
+	outcome->bytes = weir_call_retransmits(call);
 }
 
 static void check_write(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
@@ -53,7 +53,7 @@ static void check_write(struct outcome *outcome, struct weir_call *call, const s
 	assert_int_equal(value, bytes);
 	weir_xdr_get_u32(result->results, &value);
 	assert_int_equal(value, sum);
-	outcome->bytes = weir_call_losses(call);
+	outcome->bytes = weir_call_retransmits(call);
 }
 
 static void start_read(uint32_t i)

@@ -74,10 +74,10 @@ static void check_reply(struct wsim_run *run, uint32_t id, struct weir_call *cal
 	const struct weir_rpc_reply_header *reply = result->reply;
 	const struct wsim_call *plan = &run->calls[id];
 
-	if (weir_call_losses(call) > run->profile.resends)
+	if (weir_call_retransmits(call) > run->profile.resends)
 		wsim_violation(run, "call %u: sent again too often", id);
 	run->counts.rpc_errors += plan->answer != ANSWER_OK || plan->had_no_buffer;
-	bool ran_again = plan->is_remade && weir_call_losses(call) > 0 && plan->handled > 1;
+	bool ran_again = plan->is_remade && weir_call_retransmits(call) > 0 && plan->handled > 1;
 
 	if (plan->handled == 0 || plan->replied == 0 ||
 	    (!ran_again && (plan->handled != 1 || plan->replied != 1)))
@@ -156,7 +156,7 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		return;
 	case -ENOTRECOVERABLE:
 		run->counts.lost++;
-		if (!plan->is_remade || weir_call_losses(call) <= run->profile.resends ||
+		if (!plan->is_remade || weir_call_retransmits(call) <= run->profile.resends ||
 		    !may_end_connections(run))
 			wsim_violation(run, "call %u: given up too early", id);
 		return;
