@@ -138,7 +138,7 @@ static void refuse(struct weir_request *req)
 	}
 	weir_request_set_user(req, NULL);
 	weir_request_release_args(req);
-	if (weir_request_wait(req) != 0)
+	if (weir_request_retry_when_buffers(req) != 0)
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 }
 
@@ -160,7 +160,7 @@ void op_handle(struct weir_request *req, void *arg)
 		return;
 	}
 	if (weir_request_header(req)->proc == NFS3_NULL) {
-		if (weir_request_results(req, 0) || weir_request_wait(req) != 0)
+		if (weir_request_results(req, 0) || weir_request_retry_when_buffers(req) != 0)
 			weir_request_reply(req);
 		return;
 	}

@@ -141,7 +141,7 @@ void op_reply(struct op *op)
 		/* No buffer is free. What was done can't be called off: op_handle() comes back with it. */
 		weir_request_set_user(op->req, op);
 		weir_request_release_args(op->req);
-		if (weir_request_wait(op->req) == 0)
+		if (weir_request_retry_when_buffers(op->req) == 0)
 			return;
 	}
 	if (out) {

@@ -154,7 +154,7 @@ void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, ui
 		dispatch(req, kind);
 }
 
-int weir_request_wait(struct weir_request *req)
+int weir_request_retry_when_buffers(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 

@@ -116,11 +116,11 @@ WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uin
  *  were, when buffers are back; connections take turns. 0: it will be, and is to return now. Else it is to reply with
  *  an error. -EMSGSIZE: there is no buffer of that size, ever. -ENOBUFS: too many wait (the profile's waiting_requests), or its
  *  own arguments are in buffers that others wait for. -ENOTCONN: the engine is gone. -ECHILD: after fork. */
-WEIR_API int weir_request_wait(struct weir_request *req);
+WEIR_API int weir_request_retry_when_buffers(struct weir_request *req);
 
 /** The call was carried out, and its arguments are not needed any more: buffers that they were pulled to go back.
  *  weir_request_args() are none after this, nor are there the credential and the verifier of weir_request_header(). From
- *  then on weir_request_wait() is not refused with -ENOBUFS, since an error would be wrong by now. */
+ *  then on weir_request_retry_when_buffers() is not refused with -ENOBUFS, since an error would be wrong by now. */
 WEIR_API void weir_request_release_args(struct weir_request *req);
 /** Whether that was done: the handler is called again, for the reply alone. */
 WEIR_API bool weir_request_is_carried_out(const struct weir_request *req);

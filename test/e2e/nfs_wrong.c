@@ -423,7 +423,7 @@ static void handle(struct weir_request *req, void *arg)
 		return;
 	out = weir_request_results(req, 16384);
 	if (!out) { /* a client may have more calls under way than its share of the buffers is for */
-		if (weir_request_wait(req) != 0)
+		if (weir_request_retry_when_buffers(req) != 0)
 			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;
 	}

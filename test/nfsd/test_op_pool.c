@@ -59,7 +59,7 @@ struct weir_xdr_out *WRAP(request_results)(struct weir_request *req, uint32_t ma
 void WRAP(request_reply)(struct weir_request *req);
 void WRAP(request_reply_error)(struct weir_request *req, enum weir_rpc_accept_stat stat);
 void WRAP(request_release_args)(struct weir_request *req);
-int WRAP(request_wait)(struct weir_request *req);
+int WRAP(request_retry_when_buffers)(struct weir_request *req);
 int WRAP(conn_peer)(const struct weir_conn *conn, struct weir_peer *peer);
 void *WRAP(conn_user)(const struct weir_conn *conn);
 void WRAP(conn_set_user)(struct weir_conn *conn, void *user);
@@ -139,7 +139,7 @@ void WRAP(request_release_args)(struct weir_request *req)
 	request.is_carried_out = true;
 }
 
-int WRAP(request_wait)(struct weir_request *req)
+int WRAP(request_retry_when_buffers)(struct weir_request *req)
 {
 	(void)req;
 	request.nwaits++;

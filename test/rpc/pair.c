@@ -102,7 +102,7 @@ static void handle_big(struct weir_request *req, struct pair *pair)
 	}
 	out = weir_request_results(req, count + 8);
 	if (!out) {
-		if (weir_request_wait(req) != 0)
+		if (weir_request_retry_when_buffers(req) != 0)
 			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;
 	}
@@ -117,7 +117,7 @@ static void reply_write(struct weir_request *req, struct pair_results *results)
 	if (!out) {
 		weir_request_set_user(req, results);
 		weir_request_release_args(req);
-		if (weir_request_wait(req) != 0)
+		if (weir_request_retry_when_buffers(req) != 0)
 			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;
 	}

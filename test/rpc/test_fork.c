@@ -142,7 +142,7 @@ static void try_each(void)
 	weir_region_destroy(region);
 	errno = 0;
 	expect(!weir_request_results(pair.later[0], 4) && errno == ECHILD, "weir_request_results");
-	expect(weir_request_wait(pair.later[0]) == -ECHILD, "weir_request_wait");
+	expect(weir_request_retry_when_buffers(pair.later[0]) == -ECHILD, "weir_request_retry_when_buffers");
 	weir_request_reply_error(pair.later[0], WEIR_RPC_SYSTEM_ERR);
 	errno = 0;
 	expect(weir_engine_poll(pair.client, 0, pair.now_ns) == 0 && errno == ECHILD, "weir_engine_poll");
