@@ -151,7 +151,7 @@ void op_handle(struct weir_request *req, void *arg)
 	struct caller *caller;
 	struct op *op;
 
-	if (weir_request_is_carried_out(req)) { /* there was no buffer for the reply */
+	if (weir_request_args_released(req)) { /* there was no buffer for the reply */
 		op = weir_request_user(req);
 		if (op)
 			op_reply(op);

@@ -166,8 +166,8 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 	if (req->reply || !req->may_wait)
 		return -EMSGSIZE;
 	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it. */
-	req->buf_waiter.is_own = req->is_carried_out || req->waits_for_share;
-	if (req->is_carried_out) {
+	req->buf_waiter.is_own = req->args_released || req->waits_for_share;
+	if (req->args_released) {
 		engine_wait_always(responder->engine, &responder->line, &req->buf_waiter);
 		return 0;
 	}
@@ -188,18 +188,18 @@ void weir_request_release_args(struct weir_request *req)
 	req->rpc.cred = (struct weir_rpc_auth){.flavor = forbids ? req->rpc.cred.flavor : WEIR_RPC_AUTH_NONE};
 	req->rpc.verf = (struct weir_rpc_auth){0};
 	req->past.kind = 0;
-	req->is_carried_out = true;
+	req->args_released = true;
 	req->marks.is_plain = false;
 }
 
-bool weir_request_is_carried_out(const struct weir_request *req)
+bool weir_request_args_released(const struct weir_request *req)
 {
-	return req->is_carried_out;
+	return req->args_released;
 }
 
 void request_handle_again(struct weir_request *req)
 {
-	if (req->is_carried_out) {
+	if (req->args_released) {
 		req->program->handle(req, req->program->arg);
 		return;
 	}

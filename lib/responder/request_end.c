@@ -311,7 +311,7 @@ static inline void put_free(struct weir_request *req)
 	struct request_pool *pool = req->responder->pool;
 
 	req->credit = 0;
-	req->is_carried_out = false;
+	req->args_released = false;
 	req->user = NULL;
 	req->on_sent = NULL;
 	req->state = REQUEST_FREE;

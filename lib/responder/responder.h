@@ -126,7 +126,7 @@ struct weir_request {
 	bool is_group;	      /* it came in several transmissions: the first is what 'hdr' is of */
 	bool is_apart;	      /* its reply is one of these, or has results that are placed */
 	bool is_long;	      /* its reply goes to the Reply chunk */
-	bool is_carried_out;  /* HANDLING: its arguments are gone, the reply is still to be made */
+	bool args_released;   /* HANDLING: its arguments are gone, the reply is still to be made */
 	bool may_wait;	      /* there was no buffer for the reply, and there may be one later */
 	bool waits_for_share; /* there was one, which is not for this connection */
 	union {

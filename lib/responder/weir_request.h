@@ -123,7 +123,7 @@ WEIR_API int weir_request_retry_when_buffers(struct weir_request *req);
  *  then on weir_request_retry_when_buffers() is not refused with -ENOBUFS, since an error would be wrong by now. */
 WEIR_API void weir_request_release_args(struct weir_request *req);
 /** Whether that was done: the handler is called again, for the reply alone. */
-WEIR_API bool weir_request_is_carried_out(const struct weir_request *req);
+WEIR_API bool weir_request_args_released(const struct weir_request *req);
 
 /** Append variable-length opaque results without copying: count word here, data by a Write chunk where the requester offered
  *  one and the binding allows it, else in the message. 'data' stays unchanged until on_sent. 0; -EINVAL; -E2BIG: more than 8. */

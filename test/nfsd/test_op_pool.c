@@ -32,7 +32,7 @@ static struct {
 	struct conn *conn;
 	struct weir_rpc_call_header header;
 	void *user;
-	bool is_carried_out, has_buffer;
+	bool args_released, has_buffer;
 	uint32_t nforgotten, nwaits, nreplies, nerrors;
 	struct weir_xdr_in args;
 	struct weir_xdr_out out;
@@ -47,7 +47,7 @@ static uint32_t ntaken;
 #define REQ	 ((struct weir_request *)&request)
 #define WRAP(fn) __wrap_weir_##fn
 
-bool WRAP(request_is_carried_out)(const struct weir_request *req);
+bool WRAP(request_args_released)(const struct weir_request *req);
 void *WRAP(request_user)(const struct weir_request *req);
 void WRAP(request_set_user)(struct weir_request *req, void *user);
 const struct weir_rpc_call_header *WRAP(request_header)(const struct weir_request *req);
@@ -64,10 +64,10 @@ int WRAP(conn_peer)(const struct weir_conn *conn, struct weir_peer *peer);
 void *WRAP(conn_user)(const struct weir_conn *conn);
 void WRAP(conn_set_user)(struct weir_conn *conn, void *user);
 
-bool WRAP(request_is_carried_out)(const struct weir_request *req)
+bool WRAP(request_args_released)(const struct weir_request *req)
 {
 	(void)req;
-	return request.is_carried_out;
+	return request.args_released;
 }
 
 void *WRAP(request_user)(const struct weir_request *req)
@@ -136,7 +136,7 @@ void WRAP(request_reply_error)(struct weir_request *req, enum weir_rpc_accept_st
 void WRAP(request_release_args)(struct weir_request *req)
 {
 	(void)req;
-	request.is_carried_out = true;
+	request.args_released = true;
 }
 
 int WRAP(request_retry_when_buffers)(struct weir_request *req)
@@ -318,7 +318,7 @@ static void call__without_an_op_or_a_buffer_waits_without_its_arguments(void **s
 	op_handle(REQ, &server);
 	assert_int_equal(request.nreplies + request.nerrors, 0);
 	assert_int_equal(request.nwaits, 1);
-	assert_true(request.is_carried_out);
+	assert_true(request.args_released);
 	request.has_buffer = true;
 	op_handle(REQ, &server);
 	assert_jukebox();

@@ -133,7 +133,7 @@ static void handle_write(struct weir_request *req, struct pair *pair)
 	struct pair_results *results;
 	const void *data = NULL;
 
-	if (weir_request_is_carried_out(req)) {
+	if (weir_request_args_released(req)) {
 		assert_int_equal(weir_xdr_remaining(args), 0);
 		reply_write(req, weir_request_user(req));
 		return;
