@@ -129,7 +129,7 @@ static void refuse(struct weir_request *req)
 
 	memset(&res, 0, sizeof(res));
 	res.status = NFS3ERR_JUKEBOX;
-	weir_request_forget(req);
+	weir_request_skip_replay_cache(req);
 	out = weir_request_results(req, NFS3_RESULTS_XDR_MAX);
 	if (out) {
 		op_procs[weir_request_header(req)->proc].put(out, &res);

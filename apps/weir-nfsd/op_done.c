@@ -129,7 +129,7 @@ void op_reply(struct op *op)
 
 	/* 'Try again' must not be what a second try gets. */
 	if (op->res.status == NFS3ERR_JUKEBOX)
-		weir_request_forget(op->req);
+		weir_request_skip_replay_cache(op->req);
 	if (waits)
 		weir_request_on_sent(op->req, on_sent_away, op);
 	else if (op->on_sent)

@@ -172,11 +172,11 @@ void request_keep_reply(struct weir_request *req, const struct piece *pieces, ui
 		LIST_REMOVE(other, duplicate);
 		replay(other, pieces, npieces);
 	}
-	if (req->forgets)
+	if (req->skips_replay_cache)
 		request_drc_forget(req->responder->drc, entry);
 	else if (!request_drc_done(req->responder->drc, entry, pieces, npieces))
 		req->responder->engine->stats.replies_not_kept++;
-	req->forgets = false;
+	req->skips_replay_cache = false;
 }
 
 void request_keep_error(struct weir_request *req, const struct weir_rpc_reply_header *reply)
@@ -191,7 +191,7 @@ void request_keep_error(struct weir_request *req, const struct weir_rpc_reply_he
 	request_keep_reply(req, &piece, 1);
 }
 
-void weir_request_forget(struct weir_request *req)
+void weir_request_skip_replay_cache(struct weir_request *req)
 {
-	req->forgets = req->replay != NULL;
+	req->skips_replay_cache = req->replay != NULL;
 }

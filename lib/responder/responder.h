@@ -174,7 +174,7 @@ struct weir_request {
 	const uint8_t *stream; /* the Payload stream as it came: inline, or pulled */
 	uint32_t stream_bytes;
 
-	bool forgets;			    /* the reply is not to be kept after all */
+	bool skips_replay_cache;	    /* the reply is not to be kept after all */
 	LIST_ENTRY(weir_request) duplicate; /* DUPLICATE: in the entry of the other */
 
 	struct piece pieces[REQUEST_PIECES_MAX];

@@ -147,7 +147,7 @@ WEIR_API void weir_request_on_sent(struct weir_request *req, void (*fn)(void *ar
 
 /** Of a procedure that is not idempotent, before the reply: the call had no effect, and is to be carried out when it comes
  *  once more, such as after a reply that says 'try again later'. */
-WEIR_API void weir_request_forget(struct weir_request *req);
+WEIR_API void weir_request_skip_replay_cache(struct weir_request *req);
 
 /** Send what weir_request_results() started. When it can't be conveyed by what the requester offered, the requester gets
  *  RDMA_ERROR with ERR_CHUNK (RFC 8166 section 4.5.3). */

@@ -54,7 +54,7 @@ const struct weir_rpc_call_header *WRAP(request_header)(const struct weir_reques
 struct weir_engine *WRAP(request_engine)(const struct weir_request *req);
 struct weir_conn *WRAP(request_conn)(const struct weir_request *req);
 struct weir_xdr_in *WRAP(request_args)(struct weir_request *req);
-void WRAP(request_forget)(struct weir_request *req);
+void WRAP(request_skip_replay_cache)(struct weir_request *req);
 struct weir_xdr_out *WRAP(request_results)(struct weir_request *req, uint32_t max_bytes);
 void WRAP(request_reply)(struct weir_request *req);
 void WRAP(request_reply_error)(struct weir_request *req, enum weir_rpc_accept_stat stat);
@@ -106,7 +106,7 @@ struct weir_xdr_in *WRAP(request_args)(struct weir_request *req)
 	return &request.args;
 }
 
-void WRAP(request_forget)(struct weir_request *req)
+void WRAP(request_skip_replay_cache)(struct weir_request *req)
 {
 	(void)req;
 	request.nforgotten++;

@@ -226,7 +226,7 @@ static void handle(struct weir_request *req, void *arg)
 		break;
 	case PAIR_FAIL:
 		if (pair->forgets)
-			weir_request_forget(req);
+			weir_request_skip_replay_cache(req);
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		break;
 	case PAIR_DENY:

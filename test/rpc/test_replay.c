@@ -289,7 +289,7 @@ static void replay__of_a_reply_that_could_not_be_sent(void **state)
 	assert_int_equal(pair.handled, 1);
 }
 
-static void forget__what_had_no_effect_runs_again(void **state)
+static void skip_replay_cache__what_had_no_effect_runs_again(void **state)
 {
 	(void)state;
 	pair.forgets = true;
@@ -400,7 +400,7 @@ static int run(void)
 		TEST(replay__idempotent_ones_run_again),
 		TEST(duplicate__waits_for_the_first),
 		TEST(replay__of_a_reply_that_could_not_be_sent),
-		TEST(forget__what_had_no_effect_runs_again),
+		TEST(skip_replay_cache__what_had_no_effect_runs_again),
 		TEST(place__is_not_asked),
 		SMALL(cache__full_of_calls_that_run),
 		SMALL(cache__too_long_a_reply),
