@@ -487,7 +487,7 @@ bool dir_take_block(struct dir_io *io, const struct holder *holder, uint32_t byt
  */
 bool dir_keep_data(struct dir_io *io, struct op *op);
 int dir_place(struct fs *fs, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
-	      uint64_t offset, uint32_t len_bytes, struct weir_place *place);
+	      uint64_t offset, uint32_t len_bytes, struct weir_arg_sink *place);
 /* Memory for a READLINK's path, before it goes to a thread. */
 bool dir_link_begin(struct dir_fs *fs, struct op *op);
 

@@ -44,7 +44,8 @@ struct fs_ops {
 	/* Where WRITE's data are to be pulled to: all 'len_bytes' of them are data. 0 with *place set; -1: to a buffer of
 	 * weir's. 'cred' is who writes. The request's user pointer and on_sent are the back end's then. */
 	int (*place)(struct fs *fs, struct weir_request *req, const struct handle_id *id,
-		     const struct cred *cred, uint64_t offset, uint32_t len_bytes, struct weir_place *place);
+		     const struct cred *cred, uint64_t offset, uint32_t len_bytes,
+		     struct weir_arg_sink *place);
 	/* Completions, when there can be any; the work done. */
 	uint32_t (*poll)(struct fs *fs);
 	/*

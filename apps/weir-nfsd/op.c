@@ -197,7 +197,8 @@ void op_handle(struct weir_request *req, void *arg)
 		carry_out(op);
 }
 
-int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_place *place, void *arg)
+int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_arg_sink *place,
+	     void *arg)
 {
 	const struct weir_rpc_call_header *header = weir_request_header(req);
 	struct weir_xdr_in in = *weir_request_args(req);

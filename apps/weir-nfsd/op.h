@@ -130,7 +130,7 @@ TAILQ_HEAD(op_list, op);
 void op_handle(struct weir_request *req, void *arg);
 /* A connection has ended: what is known of its client goes. */
 void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
-int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_place *place,
+int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_arg_sink *place,
 	     void *arg);
 
 /* The back end has filled op->res (zeroed before), and more of 'op' as its procedure says. */

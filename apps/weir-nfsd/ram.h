@@ -191,7 +191,7 @@ void ram_data_free(struct ram_fs *fs, struct ram_inode *inode);
 
 /* ram_place.c: WRITE's data, straight to their blocks */
 int ram_place(struct fs *fs, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
-	      uint64_t offset, uint32_t len_bytes, struct weir_place *place);
+	      uint64_t offset, uint32_t len_bytes, struct weir_arg_sink *place);
 /* The WRITE was carried out. */
 void ram_placement_done(struct ram_placement *placement);
 /* Is a WRITE being pulled to these bytes of this block of the file? */

@@ -108,7 +108,7 @@ static int start_listening(struct server *server, const char *addr)
 		.nprocs = NFS3_NPROCS,
 		.ulb = weir_ulb_nfs(NFS3_VERSION),
 		.handle = op_handle,
-		.place = op_place,
+		.arg_sink = op_place,
 		.arg = server,
 		.non_idempotent = op_non_idempotent,
 	};

@@ -79,22 +79,23 @@ static int place_item(struct weir_request *req, uint32_t i)
 {
 	const struct weir_program *program = req->program;
 	struct reassemble_chunk *chunk = &req->chunks[i];
-	struct weir_place place = {NULL, NULL};
+	struct weir_arg_sink sink = {NULL, NULL};
 	const struct mem_keys *keys;
 
 	/* Memory of the program's is not written to by a call that may prove to be a duplicate. */
-	if (!program->place || (program->non_idempotent && program->non_idempotent[req->rpc.proc]) ||
-	    program->place(req, i - req->hdr.has_position_zero, chunk->len_bytes, &place, program->arg) != 0)
+	if (!program->arg_sink || (program->non_idempotent && program->non_idempotent[req->rpc.proc]) ||
+	    program->arg_sink(req, i - req->hdr.has_position_zero, chunk->len_bytes, &sink, program->arg) !=
+		    0)
 		return 1;
-	keys = engine_keys(req->responder->engine, place.region);
-	if (keys->lkey == 0 || !mem_region_covers(place.region, place.data, chunk->len_bytes))
+	keys = engine_keys(req->responder->engine, sink.region);
+	if (keys->lkey == 0 || !mem_region_covers(sink.region, sink.data, chunk->len_bytes))
 		return -EINVAL;
 	if (req->chunk_bufs[i]) {
 		mem_pool_put(req->chunk_bufs[i]);
 		req->chunk_bufs[i] = NULL;
 		request_count_bulk(req);
 	}
-	chunk->dst = place.data;
+	chunk->dst = sink.data;
 	chunk->lkey = keys->lkey;
 	return 0;
 }
@@ -403,7 +404,7 @@ static inline int place_one(struct weir_request *req)
 
 	if (engine->pulling_bytes > 0)
 		return 1;
-	if (req->program->place)
+	if (req->program->arg_sink)
 		rc = place_item(req, 0);
 	req->has_asked = rc >= 0;
 	if (rc <= 0)

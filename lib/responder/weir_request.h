@@ -31,17 +31,17 @@ struct weir_listener;
 typedef void (*weir_handler_fn)(struct weir_request *req, void *arg);
 
 /** Where a directly placed argument is to go: memory in a region that the engine knows. */
-struct weir_place {
+struct weir_arg_sink {
 	const struct weir_region *region;
 	void *data;
 };
 
 /** Asked before a Read chunk is pulled: name the destination of item number 'item' (0 for the first), of 'len_bytes' bytes
  *  (which may include up to 3 of roundup padding). weir_request_args() reads the arguments that came inline, up to the
- *  first item. 0, with *place set; anything else: weir takes a buffer of its own. Not asked of calls with items that came in
+ *  first item. 0, with *sink set; anything else: weir takes a buffer of its own. Not asked of calls with items that came in
  *  the receive, by version 2's extension. */
-typedef int (*weir_place_fn)(struct weir_request *req, uint32_t item, uint32_t len_bytes,
-			     struct weir_place *place, void *arg);
+typedef int (*weir_arg_sink_fn)(struct weir_request *req, uint32_t item, uint32_t len_bytes,
+				struct weir_arg_sink *sink, void *arg);
 
 /** An RPC program. */
 struct weir_program {
@@ -51,12 +51,12 @@ struct weir_program {
 	uint32_t nprocs;	    /**< procedures 0 to nprocs - 1; others are answered PROC_UNAVAIL */
 	const struct weir_ulb *ulb; /**< what is DDP-eligible; NULL: nothing */
 	weir_handler_fn handle;	    /**< procedure 0 too */
-	weir_place_fn place;	    /**< may be NULL */
+	weir_arg_sink_fn arg_sink;  /**< may be NULL */
 	void *arg;
 	/** For each procedure, whether carrying it out twice does more than once does: true has weir keep its replies, in a cache
 	 *  of the profile's replay_entries and replay_bytes. A call that comes once more, by this or another connection of
 	 *  its peer, is answered from there and not given to the program; while the first is being carried out, when
-	 *  that is replied to. Such a procedure's 'place' is not asked. NULL: all may be carried out twice. The same call
+	 *  that is replied to. Such a procedure's 'arg_sink' is not asked. NULL: all may be carried out twice. The same call
 	 *  is one of the same XID, credential and arguments, from the same address, ports apart. Not copied. */
 	const bool *non_idempotent;
 };

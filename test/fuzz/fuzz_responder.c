@@ -154,13 +154,13 @@ static void handle(struct weir_request *req, void *arg)
 	}
 }
 
-static int place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_place *where, void *arg)
+static int place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *sink, void *arg)
 {
 	(void)arg;
 	if (weir_request_header(req)->proc != PLACED || len > ITEM_MAX)
 		return -1;
-	where->region = regions[1];
-	where->data = memory[1] + item * ITEM_MAX;
+	sink->region = regions[1];
+	sink->data = memory[1] + item * ITEM_MAX;
 	return 0;
 }
 
@@ -285,7 +285,7 @@ static void start(void)
 		.nprocs = NPROCS,
 		.ulb = &ulb,
 		.handle = handle,
-		.place = place,
+		.arg_sink = place,
 	};
 	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
 	struct weir_profile profile;

@@ -24,7 +24,7 @@
 struct write {
 	void (*on_sent)(void *arg);
 	void *arg;
-	struct weir_place place;
+	struct weir_arg_sink place;
 };
 
 static struct export export;

@@ -260,7 +260,7 @@ uint32_t pair_recvs_at_rest(const struct pair *pair)
 	return pair->profile.shared_receives ? pair->profile.recv_buffers : 0;
 }
 
-static int place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_place *where, void *arg)
+static int place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *sink, void *arg)
 {
 	struct pair *pair = arg;
 
@@ -269,8 +269,8 @@ static int place(struct weir_request *req, uint32_t item, uint32_t len, struct w
 	if (!pair->place_writes)
 		return -1;
 	assert_true(len <= 1u << 20 && item < 2);
-	where->region = pair->server_region;
-	where->data = pair->server_mem + 65536 + item * (2u << 20);
+	sink->region = pair->server_region;
+	sink->data = pair->server_mem + 65536 + item * (2u << 20);
 	return 0;
 }
 
@@ -323,7 +323,7 @@ void pair_server_start(struct pair *pair)
 		.nprocs = PAIR_NPROCS,
 		.ulb = &ulb,
 		.handle = handle,
-		.place = place,
+		.arg_sink = place,
 		.arg = pair,
 		.non_idempotent = pair_non_idempotent,
 	};

@@ -182,7 +182,7 @@ void wsim_handle(struct weir_request *req, void *arg)
 
 /* Memory of the application's for an argument. It is taken as a whole for the call, and never given back before the
  * reply: here the table's, which nobody may change, would show a stray write, so scratch memory is used. */
-int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_place *place, void *arg)
+int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *place, void *arg)
 {
 	struct wsim_run *run = arg;
 	struct wsim_side *side = side_of(req, run);

@@ -199,7 +199,7 @@ static int listen(struct wsim_side *side)
 		.nprocs = WSIM_NPROCS,
 		.ulb = &wsim_ulb,
 		.handle = wsim_handle,
-		.place = wsim_place,
+		.arg_sink = wsim_place,
 		.arg = run,
 		.non_idempotent = run->keeps_replies ? wsim_non_idempotent : NULL,
 	};

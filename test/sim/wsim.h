@@ -241,7 +241,7 @@ uint32_t wsim_marker(uint32_t call, uint32_t item);
 
 /* handle.c */
 void wsim_handle(struct weir_request *req, void *arg);
-int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_place *place, void *arg);
+int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *place, void *arg);
 /* Reply to what is due by then. */
 void wsim_reply_due(struct wsim_run *run, uint64_t now_ns);
 void wsim_reply_all_of(struct wsim_side *side);
