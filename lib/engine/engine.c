@@ -503,10 +503,10 @@ void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stat
 	const struct fabric_stats *dev = &engine->dev->stats;
 
 	*stats = engine->stats;
-	stats->send_dry = engine->send_pool->empty;
-	stats->recv_dry = engine->recv_pool->empty;
-	stats->long_dry = engine->long_pool->empty;
-	stats->bulk_dry = engine->bulk_pool->empty;
+	stats->send_pool_empty = engine->send_pool->empty;
+	stats->recv_pool_empty = engine->recv_pool->empty;
+	stats->long_pool_empty = engine->long_pool->empty;
+	stats->bulk_pool_empty = engine->bulk_pool->empty;
 	stats->bulk_copies += dev->bulk_copies;
 	stats->allocations = mem_alloc_count();
 	stats->registrations = dev->registrations;

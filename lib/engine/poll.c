@@ -265,7 +265,7 @@ void engine_wait_always(struct weir_engine *engine, struct engine_line *line, st
 		engine->waits_again = true;
 		return;
 	}
-	engine->stats.buffers_waited++;
+	engine->stats.buffer_waits++;
 	waiter->line = line;
 	line_add(engine, waiter, false);
 }
@@ -278,7 +278,7 @@ bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, s
 	uint64_t peers = line->peer ? line->peer->held.n[ENGINE_SHARE_WAITERS] : 0;
 
 	if (is_new && !engine_share_allows(line->nwaiting, peers, left, 1)) {
-		engine->stats.waits_refused++;
+		engine->stats.waits_rejected++;
 		return false;
 	}
 	engine_wait_always(engine, line, waiter);

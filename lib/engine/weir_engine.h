@@ -49,18 +49,18 @@ struct weir_engine_stats {
 	uint64_t calls_queued;	    /**< calls that had to wait for a credit */
 	uint64_t replays; /**< calls that had been carried out before and were answered from the cache */
 	/** Requests, and messages to be sent, that had to wait for a buffer, or for others of their connection. */
-	uint64_t buffers_waited;
+	uint64_t buffer_waits;
 	/** Times that something was there, but not for this connection or peer, which has its share. */
 	uint64_t shares_used_up;
-	uint64_t waits_refused; /**< requests that could not wait, as too many did */
+	uint64_t waits_rejected; /**< requests that could not wait, as too many did */
 	uint64_t
 		replays_refused; /**< calls not carried out, as all of replay_entries were of others that are */
-	uint64_t replies_not_kept; /**< replies too long to be kept in replay_bytes */
+	uint64_t replay_cache_overflows; /**< replies too long to be kept in replay_bytes */
 	/** Times that a buffer was asked for and none was free, of send_buffers and its like. */
-	uint64_t send_dry, recv_dry, long_dry, bulk_dry;
+	uint64_t send_pool_empty, recv_pool_empty, long_pool_empty, bulk_pool_empty;
 
 	uint64_t limits_exceeded; /**< messages over the profile's limits on chunks, segments and bytes */
-	uint64_t pulls_waited; /**< calls that waited for others to be pulled, by pull_bytes and its like */
+	uint64_t pull_waits; /**< calls that waited for others to be pulled, by pull_bytes and its like */
 	uint64_t connect_timeouts; /**< connections that ended as they took too long, by connect_timeout_ms */
 	uint64_t first_call_timeouts; /**< the same by first_call_timeout_ms */
 	uint64_t pull_timeouts;	      /**< by pull_timeout_ms */
@@ -87,7 +87,7 @@ struct weir_engine_stats {
 	uint64_t windows_bound;	    /**< memory windows that calls have opened */
 	uint64_t keys_ended_local;  /**< of their keys, those that this side invalidated */
 	uint64_t keys_ended_remote; /**< and those that the responder did, with its reply (RFC 8797) */
-	uint64_t windows_waited;    /**< times that a call had to wait for windows */
+	uint64_t window_waits;	    /**< times that a call had to wait for windows */
 
 	uint64_t connections_opened, connections_lost; /**< each remaking counts */
 	uint64_t connections_v2;   /**< of those opened by connecting, the ones that speak version 2 */

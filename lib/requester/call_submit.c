@@ -356,7 +356,7 @@ void call_wait_windows(struct weir_call *call)
 {
 	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
 
-	engine_of(call)->stats.windows_waited++;
+	engine_of(call)->stats.window_waits++;
 	if (header_buf->pool == engine_of(call)->spare_pool)
 		call_make_stale(call); /* others need it meanwhile */
 }

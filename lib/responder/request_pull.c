@@ -340,7 +340,7 @@ static int admit(struct weir_request *req)
 		engine->pulling_bytes += req->pull_bytes;
 		return 0;
 	}
-	engine->stats.pulls_waited += engine->waking != &req->buf_waiter;
+	engine->stats.pull_waits += engine->waking != &req->buf_waiter;
 	req->buf_waiter.is_own = is_own;
 	return engine_wait_buffers(engine, &responder->line, &req->buf_waiter) ? -EAGAIN : -ENOBUFS;
 }

@@ -160,7 +160,7 @@ static struct responder *next_waiting(struct request_pool *pool)
 	TAILQ_FOREACH(responder, &pool->waiting, waiting)
 	if (conn_can_send(responder->conn))
 		break;
-	return request_pool_is_dry(pool) ? NULL : responder;
+	return request_pool_is_empty(pool) ? NULL : responder;
 }
 
 void request_pool_serve(struct request_pool *pool)

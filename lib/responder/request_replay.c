@@ -175,7 +175,7 @@ void request_keep_reply(struct weir_request *req, const struct piece *pieces, ui
 	if (req->skips_replay_cache)
 		request_drc_forget(req->responder->drc, entry);
 	else if (!request_drc_done(req->responder->drc, entry, pieces, npieces))
-		req->responder->engine->stats.replies_not_kept++;
+		req->responder->engine->stats.replay_cache_overflows++;
 	req->skips_replay_cache = false;
 }
 

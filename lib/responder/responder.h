@@ -209,7 +209,7 @@ struct request_pool {
 	struct weir_request *requests;
 };
 
-static inline bool request_pool_is_dry(const struct request_pool *pool)
+static inline bool request_pool_is_empty(const struct request_pool *pool)
 {
 	return !pool->free && pool->nused == pool->nrequests;
 }

@@ -348,8 +348,8 @@ static void expect_not_dry(const struct pair *pair, const struct weir_engine *en
 
 	weir_engine_stats(engine, &stats);
 	if (pair->is_never_dry) {
-		assert_int_equal(stats.long_dry, 0);
-		assert_int_equal(stats.bulk_dry, 0);
+		assert_int_equal(stats.long_pool_empty, 0);
+		assert_int_equal(stats.bulk_pool_empty, 0);
 	}
 }
 

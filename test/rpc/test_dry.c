@@ -179,11 +179,11 @@ static void begin__with_no_buffer_left_is_refused(void **state)
 		assert_non_null(calls[i]);
 	}
 	weir_engine_stats(pair.client, &stats);
-	assert_int_equal(stats.send_dry, 0);
+	assert_int_equal(stats.send_pool_empty, 0);
 	assert_null(begin(pair.conn, pair_done, NULL));
 	assert_int_equal(errno, ENOBUFS);
 	weir_engine_stats(pair.client, &stats);
-	assert_int_equal(stats.send_dry, 1);
+	assert_int_equal(stats.send_pool_empty, 1);
 	for (uint32_t i = 0; i < CALLS; i++)
 		weir_call_abandon(calls[i]);
 }

@@ -124,7 +124,7 @@ static void call__waits_for_windows(void **state)
 			pair.client->windows_free[pair.client->nwindows_free++] = taken[--n];
 	}
 	weir_engine_stats(pair.client, &stats);
-	assert_true(stats.windows_waited > 0);
+	assert_true(stats.window_waits > 0);
 }
 
 static void cancel__one_that_waits_for_a_credit(void **state)

@@ -186,13 +186,13 @@ static void wait__is_bounded_and_past_it_is_an_error(void **state)
 	pair_settle(&pair);
 	weir_engine_stats(pair.server, &stats);
 	assert_int_equal(pair.server->nwaiting, 3);
-	assert_int_equal(stats.waits_refused, 0);
+	assert_int_equal(stats.waits_rejected, 0);
 	submit_big(3);
 	pair_until(&pair, &outcomes[3].done, 1);
 	assert_int_equal(outcomes[3].status, 0);
 	assert_int_equal(outcomes[3].reply.accept_stat, WEIR_RPC_SYSTEM_ERR);
 	weir_engine_stats(pair.server, &stats);
-	assert_int_equal(stats.waits_refused, 1);
+	assert_int_equal(stats.waits_rejected, 1);
 	mem_pool_put(all);
 	for (uint32_t i = 0; i < 3; i++) {
 		pair_until(&pair, &outcomes[i].done, 1);
@@ -296,7 +296,7 @@ static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
 	mem_pool_put(bulk);
 	assert_int_equal(pair.server->pulling_bytes, 0);
 	weir_engine_stats(pair.server, &stats);
-	assert_int_equal(stats.waits_refused, 0);
+	assert_int_equal(stats.waits_rejected, 0);
 	put_sends();
 	for (uint32_t i = 0; i < 5; i++) {
 		uint32_t sum = 0;

@@ -179,10 +179,10 @@ static void pull_bytes__of_a_connection(void **state)
 	write_call(pair.conn, 0);
 	write_call(pair.conn, 1);
 	assert_int_equal(pair.server->pulling_bytes, 2 * ITEM);
-	assert_int_equal(stats_of(pair.server).pulls_waited, 0);
+	assert_int_equal(stats_of(pair.server).pull_waits, 0);
 	write_call(pair.conn, 2);
 	assert_int_equal(pair.server->pulling_bytes, 2 * ITEM);
-	assert_int_equal(stats_of(pair.server).pulls_waited, 1);
+	assert_int_equal(stats_of(pair.server).pull_waits, 1);
 	expect_done(3);
 }
 
@@ -200,10 +200,10 @@ static void pull_bytes__of_an_engine(void **state)
 	write_call(first, 1);
 	write_call(pair.conn, 2);
 	assert_int_equal(pair.server->pulling_bytes, 3 * ITEM);
-	assert_int_equal(stats_of(pair.server).pulls_waited, 0);
+	assert_int_equal(stats_of(pair.server).pull_waits, 0);
 	write_call(pair.conn, 3);
 	assert_int_equal(pair.server->pulling_bytes, 3 * ITEM);
-	assert_int_equal(stats_of(pair.server).pulls_waited, 1);
+	assert_int_equal(stats_of(pair.server).pull_waits, 1);
 	expect_done(4);
 }
 
@@ -272,7 +272,7 @@ static void first_call_timeout__not_of_one_whose_call_waits_for_a_request(void *
 	nused = pool->nused;
 	pool->free = NULL;
 	pool->nused = pool->nrequests;
-	assert_true(request_pool_is_dry(pool));
+	assert_true(request_pool_is_empty(pool));
 	outcome_init(&outcomes[0], &pair);
 	params = pair_params(PAIR_NULL, &outcomes[0]);
 	call = weir_call_begin(pair.conn, &params);

@@ -84,7 +84,7 @@ static void recv_buffers__too_few_for_one_more_connection(void **state)
 	pair_until(&pair, &pair.closed, 1);
 	assert_int_equal(pair.close_error, -ECONNREFUSED);
 	assert_int_equal(stats_of(pair.server).connections_refused, 1);
-	assert_in_range(stats_of(pair.server).recv_dry, 1, 2);
+	assert_in_range(stats_of(pair.server).recv_pool_empty, 1, 2);
 	mem_pool_put(recvs[--n]);
 	pair_connect(&pair);
 	assert_int_equal(pool->in_use, pool->count);
@@ -150,13 +150,13 @@ static void bulk_buffers__one_call_past_them_waits(void **state)
 	pair_until(&pair, &outcomes[0].done, 1);
 	pair_settle(&pair); /* and its buffer came back */
 	stats = stats_of(pair.server);
-	assert_int_equal(stats.buffers_waited, 0);
+	assert_int_equal(stats.buffer_waits, 0);
 	take_all_but(0);
 	write_call(1, ITEM);
 	pair_settle(&pair);
 	assert_int_equal(outcomes[1].done, 0);
-	assert_int_equal(stats_of(pair.server).buffers_waited, 1);
-	assert_in_range(stats_of(pair.server).bulk_dry, stats.bulk_dry + 1, UINT64_MAX);
+	assert_int_equal(stats_of(pair.server).buffer_waits, 1);
+	assert_in_range(stats_of(pair.server).bulk_pool_empty, stats.bulk_pool_empty + 1, UINT64_MAX);
 	put_all();
 	pair_until(&pair, &outcomes[1].done, 1);
 	assert_int_equal(outcomes[1].status, 0);
@@ -202,13 +202,13 @@ static void windows__one_call_past_them_waits(void **state)
 		weir_xdr_put_u32(weir_call_args(call), i);
 		assert_int_equal(
 			weir_call_result_item(call, pair.client_region, pair.client_mem + 64 * i, 64), 0);
-		assert_int_equal(stats_of(pair.client).windows_waited, 0);
+		assert_int_equal(stats_of(pair.client).window_waits, 0);
 		assert_int_equal(weir_call_submit(call), 0);
 	}
 	pair_settle(&pair);
 	assert_int_equal(pair.client->nwindows_free, 0);
 	assert_int_equal(pair.nlater, WINDOWS);
-	assert_in_range(stats_of(pair.client).windows_waited, 1, UINT64_MAX);
+	assert_in_range(stats_of(pair.client).window_waits, 1, UINT64_MAX);
 	pair_release_later(&pair);
 	for (uint32_t i = 0; i < WINDOWS; i++) {
 		pair_until(&pair, &ends[i].done, 1);

@@ -206,7 +206,7 @@ static void replies__that_are_not_taken_leave_half_of_the_send_buffers(void **st
 	assert_in_range(left(pair.server->send_pool), before / 2, before - 2);
 	for (uint32_t i = 0; i < CALLS; i++)
 		one_call(PAIR_NULL, 0);
-	assert_int_equal(server().send_dry, 0);
+	assert_int_equal(server().send_pool_empty, 0);
 	expect_stalled();
 }
 
@@ -241,7 +241,7 @@ static void bulk__of_replies_that_are_not_taken(void **state)
 	assert_in_range(left(pair.server->bulk_pool), BULK / 2, BULK - 2);
 	for (uint32_t i = 0; i < CALLS; i++)
 		one_call(PAIR_BIG, BIG);
-	assert_int_equal(server().bulk_dry, 0);
+	assert_int_equal(server().bulk_pool_empty, 0);
 	expect_stalled();
 }
 
@@ -290,7 +290,7 @@ static void waiters__of_one_connection_leave_places_for_others(void **state)
 		send_big(100 + i);
 	raw_settle(&raw);
 	assert_in_range(pair.server->nwaiting, 2, WAITERS / 2);
-	assert_in_range(server().waits_refused, 1, WAITERS);
+	assert_in_range(server().waits_rejected, 1, WAITERS);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct weir_call_params params;
 		struct weir_call *call;

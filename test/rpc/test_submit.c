@@ -57,7 +57,7 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 	assert_int_equal(weir_call_submit(call), 0); /* has the one buffer until it is answered */
 	pair_settle(&pair);
 	weir_engine_stats(pair.client, &stats);
-	assert_int_equal(stats.long_dry, 0);
+	assert_int_equal(stats.long_pool_empty, 0);
 	call = begin(&outcome, PAIR_ECHO);
 	weir_xdr_put_u32(weir_call_args(call), 4 * 40);
 	for (uint32_t i = 0; i < 40; i++) {
@@ -66,7 +66,7 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 		assert_int_equal(call->npieces, 0);
 	}
 	weir_engine_stats(pair.client, &stats);
-	assert_int_equal(stats.long_dry, 40);
+	assert_int_equal(stats.long_pool_empty, 40);
 	pair_release_later(&pair);
 	pair_until(&pair, &holder.done, 1);
 	assert_int_equal(weir_call_submit(call), 0);

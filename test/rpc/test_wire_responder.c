@@ -399,7 +399,7 @@ static void pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_tak
 	expect_err_chunk(65, 1);
 	weir_engine_stats(pair.server, &after);
 	assert_int_equal(after.reads, before.reads);
-	assert_int_equal(after.buffers_waited, before.buffers_waited);
+	assert_int_equal(after.buffer_waits, before.buffer_waits);
 }
 
 static void pull__4_5_3_a_bad_key_ends_this_connection_only(void **state)
