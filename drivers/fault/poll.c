@@ -133,13 +133,13 @@ static bool may_go(struct fault_dev *dev, const struct fault_cqe *cqe, bool has_
 
 /* Whether what waits first is a message that may be shown, and then is, as every other one of these. What that brings about may add to what
  * waits. */
-static bool show_first(struct fault_dev *dev)
+static bool deliver_first(struct fault_dev *dev)
 {
 	struct fault_cqe cqe = dev->cq[0];
 	struct fabric_recv_wr wr;
-	struct fabric_user *user;
+	struct fabric_receiver *receiver;
 
-	if (!dev->base.may_show || !cqe.qp || !cqe.qp->is_shared || cqe.wc.op != FABRIC_RECV ||
+	if (!dev->base.may_deliver || !cqe.qp || !cqe.qp->is_shared || cqe.wc.op != FABRIC_RECV ||
 	    cqe.wc.status != FABRIC_OK || cqe.wc.inv_rkey != 0 || !may_go(dev, &cqe, true))
 		return false;
 	dev->was_shown = !dev->was_shown;
@@ -147,9 +147,9 @@ static bool show_first(struct fault_dev *dev)
 		return false;
 	memmove(dev->cq, dev->cq + 1, --dev->ncq * sizeof(dev->cq[0]));
 	wr = fault_srq_take(dev->srq, cqe.wc.wr_id);
-	dev->base.nshown++;
-	user = cqe.wc.qp_ctx;
-	if (user->show(user, cqe.wc.wr_id, cqe.wc.byte_len))
+	dev->base.ndelivered++;
+	receiver = cqe.wc.qp_ctx;
+	if (receiver->deliver(receiver, cqe.wc.wr_id, cqe.wc.byte_len))
 		fault_srq_put_back(dev->srq, &wr);
 	return true;
 }
@@ -158,16 +158,16 @@ uint32_t fault_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max
 {
 	struct fault_dev *dev = (struct fault_dev *)fdev;
 	struct fabric_wc its[FAULT_BURST];
-	uint32_t n = dev->ops->poll(dev->inner, its, FAULT_BURST), kept = 0, shown = 0;
+	uint32_t n = dev->ops->poll(dev->inner, its, FAULT_BURST), kept = 0, delivered = 0;
 
 	dev->polls++;
 	for (uint32_t i = 0; i < n; i++)
 		take(dev, &its[i]);
 	fault_sync(dev);
 	reorder(dev);
-	while (shown < max && dev->ncq > 0 && show_first(dev))
-		shown++;
-	max -= shown;
+	while (delivered < max && dev->ncq > 0 && deliver_first(dev))
+		delivered++;
+	max -= delivered;
 	n = 0;
 	for (uint32_t i = 0; i < dev->ncq; i++) {
 		struct fault_cqe *cqe = &dev->cq[i];

@@ -122,7 +122,7 @@ static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t ma
 
 /* How many completions. Where none is in front of them messages are shown, which *shown counts. */
 static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max, bool is_first,
-			       uint32_t *shown)
+			       uint32_t *delivered)
 {
 	uint32_t n = 0;
 
@@ -130,10 +130,10 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 		n = poll_done(qp, wcs, max);
 	if (__builtin_expect(qp->is_switching, 0) && !qp->is_stalled && shm_lane_step(qp))
 		shm_stall_begin(qp);
-	if (is_first && n == 0 && qp->show_end > 0 && !qp->rx_in_lane) {
-		uint32_t few = shm_show_ring(qp, max);
+	if (is_first && n == 0 && qp->deliver_end > 0 && !qp->rx_in_lane) {
+		uint32_t few = shm_deliver_ring(qp, max);
 
-		*shown += few;
+		*delivered += few;
 		max -= few;
 	}
 	if (__builtin_expect(qp->state == QP_READY, 1)) {
@@ -157,20 +157,20 @@ static bool is_idle(const struct shm_qp *qp)
 }
 
 /* What lanes have; as poll_qp(). */
-static uint32_t poll_lanes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max, uint32_t *shown)
+static uint32_t poll_lanes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max, uint32_t *delivered)
 {
 	uint32_t n = 0, most = max, few = dev->nlanes < LANES_FEW ? dev->nlanes : LANES_FEW;
 
 	dev->npolls++;
 	if (!TAILQ_EMPTY(&dev->hot))
 		most = (max + dev->npolls % 2) / 2;
-	for (uint32_t i = 0; i < few && n + *shown < most; i++) {
+	for (uint32_t i = 0; i < few && n + *delivered < most; i++) {
 		struct shm_lane *lane = TAILQ_FIRST(&dev->lanes);
 
 		if (n == 0 && ring_look(&lane->rx) != 0)
-			*shown += shm_show_lane(dev, lane, most - *shown);
+			*delivered += shm_deliver_lane(dev, lane, most - *delivered);
 		if (ring_look(&lane->rx) != 0)
-			n += shm_poll_lane(dev, lane, wcs + n, most - n - *shown);
+			n += shm_poll_lane(dev, lane, wcs + n, most - n - *delivered);
 		if (dev->nlanes > 1) {
 			TAILQ_REMOVE(&dev->lanes, lane, entry);
 			TAILQ_INSERT_TAIL(&dev->lanes, lane, entry);
@@ -200,21 +200,21 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct shm_qp *qp, *next;
-	uint32_t n = 0, shown = 0, share, vain = 0;
+	uint32_t n = 0, delivered = 0, share, vain = 0;
 
 	if (__builtin_expect(dev->nlanes > 0, 0))
-		n = poll_lanes(dev, wcs, max, &shown);
+		n = poll_lanes(dev, wcs, max, &delivered);
 	if (__builtin_expect(dev->stalls.n > 0, 0))
 		shm_stalls_try(dev);
 	if (__builtin_expect(dev->cold.n > 0, 0))
 		scan(&dev->cold, COLD_SCAN);
 	share = dev->nhot > 1 ? HOT_SHARE : max;
-	for (qp = TAILQ_FIRST(&dev->hot); qp && n + shown < max; qp = next) {
-		uint32_t before = n + shown, left = max - before;
+	for (qp = TAILQ_FIRST(&dev->hot); qp && n + delivered < max; qp = next) {
+		uint32_t before = n + delivered, left = max - before;
 
-		n += poll_qp(qp, wcs + n, left < share ? left : share, n == 0, &shown);
+		n += poll_qp(qp, wcs + n, left < share ? left : share, n == 0, &delivered);
 		next = TAILQ_NEXT(qp, entry);
-		if (n + shown > before) {
+		if (n + delivered > before) {
 			qp->empty_polls = 0;
 			continue;
 		}
@@ -229,6 +229,6 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 		}
 	}
 	if (__builtin_expect(dev->cold.n > 0, 0))
-		scan(&dev->cold, (n + shown) / HOT_SHARE + vain);
+		scan(&dev->cold, (n + delivered) / HOT_SHARE + vain);
 	return n;
 }

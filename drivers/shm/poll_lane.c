@@ -160,7 +160,7 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 }
 
 /* What the next message will take of its user, where it has come: of many users in turn each is one that the caches have lost. */
-static inline void fetch_user(const struct shm_lane *lane, const struct ring_place *next)
+static inline void fetch_receiver(const struct shm_lane *lane, const struct ring_place *next)
 {
 	const struct shm_qp *qp;
 
@@ -168,23 +168,23 @@ static inline void fetch_user(const struct shm_lane *lane, const struct ring_pla
 		return;
 	qp = lane->qps[ring_tag_in(next->cell) & (LANE_PLACES - 1)];
 	if (qp) {
-		const char *user = qp->fabric.ctx;
+		const char *receiver = qp->fabric.ctx;
 
-		__builtin_prefetch(user);
-		__builtin_prefetch(user + FABRIC_USER_LINES_AT);
-		__builtin_prefetch(user + FABRIC_USER_LINES_AT + 64);
+		__builtin_prefetch(receiver);
+		__builtin_prefetch(receiver + FABRIC_RECEIVER_LINES_AT);
+		__builtin_prefetch(receiver + FABRIC_RECEIVER_LINES_AT + 64);
 	}
 }
 
 /* The next message, of 'len' bytes. False: it is not sure to be taken. */
-static inline __attribute__((always_inline)) bool show_sure(struct shm_lane *lane, struct ring_place *next,
-							    uint32_t len)
+static inline __attribute__((always_inline)) bool deliver_sure(struct shm_lane *lane, struct ring_place *next,
+							       uint32_t len)
 {
 	uint64_t tag = ring_tag_in(next->cell);
 	struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
 	struct fabric_recv_wr *wr;
 
-	if (__builtin_expect(!qp || qp->lane_tag != tag || !qp->rx_in_lane || len >= qp->show_end, 0))
+	if (__builtin_expect(!qp || qp->lane_tag != tag || !qp->rx_in_lane || len >= qp->deliver_end, 0))
 		return false;
 	wr = take_top(qp->recvs);
 	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
@@ -197,12 +197,12 @@ static inline __attribute__((always_inline)) bool show_sure(struct shm_lane *lan
 		*next = ring_place_of(&lane->rx);
 	}
 	shm_dev_of(qp)->fabric.stats.recvs++;
-	fetch_user(lane, next); /* while this one is dealt with */
-	take_show(qp, wr, len);
+	fetch_receiver(lane, next); /* while this one is dealt with */
+	take_deliver(qp, wr, len);
 	return true;
 }
 
-uint32_t shm_show_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max)
+uint32_t shm_deliver_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max)
 {
 	struct ring_place next = ring_place_of(&lane->rx);
 	uint32_t n;
@@ -213,10 +213,10 @@ uint32_t shm_show_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max)
 
 		if (__builtin_expect(len > RING_LEN_MASK, 0))
 			break;
-		if (__builtin_expect(!show_sure(lane, &next, (uint32_t)len - RING_TAG), 0))
+		if (__builtin_expect(!deliver_sure(lane, &next, (uint32_t)len - RING_TAG), 0))
 			break;
 	}
-	dev->fabric.nshown += n;
+	dev->fabric.ndelivered += n;
 	return n;
 }
 

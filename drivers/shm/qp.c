@@ -34,7 +34,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	}
 	qp->is_blocked = true;
 	qp->fabric.ctx = attr->ctx;
-	qp->shows = attr->srq && dev->fabric.may_show;
+	qp->delivers = attr->srq && dev->fabric.may_deliver;
 	shm_rdma_forget(qp);
 	qp->fabric.max_inline = attr->max_inline < SHM_MSG_MAX ? attr->max_inline : SHM_MSG_MAX;
 	qp->max_send_wr = attr->max_send_wr;

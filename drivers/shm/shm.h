@@ -154,14 +154,14 @@ struct shm_qp {
 	bool is_switching; /* it has a lane, and one of them is not so yet */
 	bool is_greeted;   /* a connector's: HELLO was put */
 	bool is_heard;	   /* the peer takes messages in the lane */
-	bool shows;	   /* messages, which is what its ctx is for */
+	bool delivers;	   /* messages, which is what its ctx is for */
 	uint32_t done_head, done_tail;
 	uint32_t peer_max_msg_bytes;
 
 	_Alignas(64) struct ring_reader rx;
 	struct shm_recvs *recvs; /* that its messages take */
-	uint32_t show_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
-	uint32_t few_show_end; /* the same of RING_FEW cells at most */
+	uint32_t deliver_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
+	uint32_t few_deliver_end; /* the same of RING_FEW cells at most */
 
 	_Alignas(64) struct ring_writer tx;
 	uint32_t
@@ -418,13 +418,14 @@ static inline void shm_qp_settle(struct shm_qp *qp)
 {
 	bool is_clear = qp->state == QP_READY && qp->npending == 0;
 	uint32_t max = qp->peer_max_msg_bytes < RING_FEW_MAX ? qp->peer_max_msg_bytes : RING_FEW_MAX;
-	bool is_shown = qp->shows && qp->state == QP_READY && !qp->is_rnr && qp->done_head == qp->done_tail;
+	bool is_shown =
+		qp->delivers && qp->state == QP_READY && !qp->is_rnr && qp->done_head == qp->done_tail;
 
 	qp->is_blocked = !is_clear;
 	qp->few_max = is_clear && !qp->tx_in_lane && qp->is_hot ? max : 0;
 	qp->lane_few_max = is_clear && qp->tx_in_lane && max > RING_TAG ? max - RING_TAG : 0;
-	qp->show_end = is_shown ? qp->rx.max_msg + 1 : 0;
-	qp->few_show_end = qp->show_end <= RING_FEW_MAX ? qp->show_end : RING_FEW_MAX + 1;
+	qp->deliver_end = is_shown ? qp->rx.max_msg + 1 : 0;
+	qp->few_deliver_end = qp->deliver_end <= RING_FEW_MAX ? qp->deliver_end : RING_FEW_MAX + 1;
 }
 
 /* rdma.c */
@@ -492,8 +493,8 @@ static inline void shm_qp_stir(struct shm_qp *qp)
 /* poll_lane.c */
 /* Messages of a lane, up to 'max' completions. */
 uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max);
-/* What is sure to be taken, shown to its users one by one: as shm_show_ring(). */
-uint32_t shm_show_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max);
+/* What is sure to be taken, shown to its users one by one: as shm_deliver_ring(). */
+uint32_t shm_deliver_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max);
 /*
  * A queue pair that has a lane and is not in it yet, or in one direction only: go on. Returns
  * whether that waits for room in the lane.

@@ -136,7 +136,7 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 }
 
 /* Apart from the rest of a poll, which it would have to keep its registers for. */
-__attribute__((noinline)) uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max)
+__attribute__((noinline)) uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max)
 {
 	struct fabric_dev *dev = qp->fabric.dev;
 	struct ring_reader *rx = &qp->rx;
@@ -148,19 +148,20 @@ __attribute__((noinline)) uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max
 		struct fabric_recv_wr *wr = take_top(qp->recvs);
 		uint64_t len = ring_header(next.cell) ^ next.header;
 
-		if (__builtin_expect(
-			    len < qp->few_show_end && next.at < rx->flat_end && wr->len >= RING_FEW_MAX, 1)) {
+		if (__builtin_expect(len < qp->few_deliver_end && next.at < rx->flat_end &&
+					     wr->len >= RING_FEW_MAX,
+				     1)) {
 			ring_take_few(&next, 0, wr->addr, (uint32_t)len);
 			rx->head = next.at;
-		} else if (len < qp->show_end && ring_takes_whole(wr->len, (uint32_t)len)) {
+		} else if (len < qp->deliver_end && ring_takes_whole(wr->len, (uint32_t)len)) {
 			ring_take_turn(rx, wr->addr, (uint32_t)len);
 			next = ring_place_of(rx);
 		} else {
 			break;
 		}
-		take_show(qp, wr, (uint32_t)len);
+		take_deliver(qp, wr, (uint32_t)len);
 	}
-	dev->nshown += max - left;
+	dev->ndelivered += max - left;
 	dev->stats.recvs += max - left;
 	return max - left;
 }

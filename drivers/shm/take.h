@@ -14,7 +14,7 @@ bool shm_may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t le
 bool shm_took(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc, uint32_t len,
 	      uint32_t inv_rkey);
 /* What is sure to be taken of the own ring, shown to the user one by one: how many. The next message is none of these, or there is none. */
-uint32_t shm_show_ring(struct shm_qp *qp, uint32_t max);
+uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max);
 
 /* From the own ring. */
 uint32_t shm_take_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max);
@@ -39,11 +39,11 @@ static inline struct fabric_recv_wr *take_top(const struct shm_recvs *recvs)
 }
 
 /* The message in 'wr', which was next, is shown. The receive stays in its place meanwhile, and those that are posted go behind it. */
-static inline void take_show(struct shm_qp *qp, struct fabric_recv_wr *wr, uint32_t len)
+static inline void take_deliver(struct shm_qp *qp, struct fabric_recv_wr *wr, uint32_t len)
 {
-	struct fabric_user *user = qp->fabric.ctx;
+	struct fabric_receiver *receiver = qp->fabric.ctx;
 
-	if (__builtin_expect(!user->show(user, wr->wr_id, len), 0)) {
+	if (__builtin_expect(!receiver->deliver(receiver, wr->wr_id, len), 0)) {
 		*wr = *qp->recvs->top;
 		shm_recvs_take_of(qp->recvs, true);
 	}

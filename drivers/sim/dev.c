@@ -246,22 +246,22 @@ static struct fabric_wc take_next(struct sim_dev *dev, struct sim_qp *qp)
 static bool show_next(struct sim_dev *dev, struct sim_qp *qp)
 {
 	const struct sim_cqe *cqe = &dev->cq[dev->cq_head];
-	struct fabric_user *user;
+	struct fabric_receiver *receiver;
 	struct fabric_recv_wr wr;
 	struct fabric_wc wc;
 
-	if (!dev->base.may_show || !qp || !qp->srq || cqe->wc.op != FABRIC_RECV ||
+	if (!dev->base.may_deliver || !qp || !qp->srq || cqe->wc.op != FABRIC_RECV ||
 	    cqe->wc.status != FABRIC_OK || cqe->wc.inv_rkey != 0)
 		return false;
 	dev->was_shown = !dev->was_shown;
 	if (!dev->was_shown)
 		return false;
 	wr = sim_rq_at(qp, cqe->position)->wr;
-	user = qp->base.ctx;
+	receiver = qp->base.ctx;
 	wc = take_next(dev, qp);
 	dev->srq->used++; /* it keeps its place */
-	dev->base.nshown++;
-	if (user->show(user, wc.wr_id, wc.byte_len))
+	dev->base.ndelivered++;
+	if (receiver->deliver(receiver, wc.wr_id, wc.byte_len))
 		sim_srq_put_back(dev->srq, &wr);
 	else
 		dev->srq->used--;
@@ -271,15 +271,15 @@ static bool show_next(struct sim_dev *dev, struct sim_qp *qp)
 uint32_t sim_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 {
 	struct sim_dev *dev = (struct sim_dev *)fdev;
-	uint32_t n = 0, shown = 0;
+	uint32_t n = 0, delivered = 0;
 
 	if (dev->world->runs_itself && dev->cq_count == 0)
 		sim_step(dev->world);
-	while (n + shown < max && dev->cq_count > 0 && !dev->is_dead) {
+	while (n + delivered < max && dev->cq_count > 0 && !dev->is_dead) {
 		struct sim_qp *qp = sim_world_qp(dev->world, dev->cq[dev->cq_head].qp);
 
 		if (n == 0 && show_next(dev, qp))
-			shown++;
+			delivered++;
 		else
 			wcs[n++] = take_next(dev, qp);
 	}

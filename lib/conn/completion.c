@@ -53,20 +53,20 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 }
 
 /* As all of this, so that who shows has no stack frame for it. */
-__attribute__((noinline)) bool conn_hold_shown(struct weir_conn *conn)
+__attribute__((noinline)) bool conn_hold_delivered(struct weir_conn *conn)
 {
-	struct mem_buf *buf = conn->shared->shown;
+	struct mem_buf *buf = conn->shared->delivering;
 
-	conn->shared->shown = NULL;
+	conn->shared->delivering = NULL;
 	buf->owner = conn;
 	conn->ep.snags.nheld++;
 	return false;
 }
 
 /* Out of line, too: what the roles do quickly needs none of it. */
-__attribute__((noinline)) bool conn_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+__attribute__((noinline)) bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
-	struct weir_conn *conn = (struct weir_conn *)user;
+	struct weir_conn *conn = (struct weir_conn *)receiver;
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
 
 	if (__builtin_expect(conn->ep.is_reaping, 0))
@@ -77,12 +77,12 @@ __attribute__((noinline)) bool conn_show(struct fabric_user *user, uint64_t wr_i
 		conn_share_exceeded(conn);
 		return false;
 	}
-	conn_show_begin(conn, buf);
+	conn_deliver_begin(conn, buf);
 	if (__builtin_expect(conn->state <= CONN_AGREEING, 0))
 		conn_on_early(conn, buf, len, 0);
 	else
 		conn->role->on_message(conn, buf, len, 0);
-	return conn_show_end(conn);
+	return conn_deliver_end(conn);
 }
 
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)

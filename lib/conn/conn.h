@@ -50,8 +50,8 @@ struct conn_role {
 	/* A message of 'len' bytes came; the role owns 'buf' until conn_recv_done(). 'inv_rkey': the key that
 	 * the peer invalidated with it, or 0. */
 	void (*on_message)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
-	/* The same of a message that the device shows (driver.h); conn_show, or what does better. */
-	bool (*show)(struct fabric_user *user, uint64_t wr_id, uint32_t len);
+	/* The same of a message that the device shows (driver.h); conn_deliver, or what does better. */
+	bool (*deliver)(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
 	/* Where receives are shared: nothing came for a while, and nothing is held. May be NULL. */
 	void (*on_idle)(struct weir_conn *conn);
@@ -151,8 +151,8 @@ struct weir_conn {
 	struct engine_peer_member member; /* of that account, until the connection ends */
 };
 
-_Static_assert(offsetof(struct weir_conn, qp) == FABRIC_USER_LINES_AT &&
-		       offsetof(struct weir_conn, extra_bytes) <= FABRIC_USER_LINES_AT + 128,
+_Static_assert(offsetof(struct weir_conn, qp) == FABRIC_RECEIVER_LINES_AT &&
+		       offsetof(struct weir_conn, extra_bytes) <= FABRIC_RECEIVER_LINES_AT + 128,
 	       "what a message takes is where drivers look for it");
 
 /* Whether what is sent goes at once, nothing is queued in front of it, and time matters: is_slow is false while it is open, by version 1 alone, with
@@ -166,7 +166,7 @@ static inline bool conn_is_clear(const struct weir_conn *conn)
 static inline void conn_set_role(struct weir_conn *conn, const struct conn_role *role)
 {
 	conn->role = role;
-	conn->ep.user.show = role->show;
+	conn->ep.receiver.deliver = role->deliver;
 }
 
 /* Make the object with receives for so many credits taken from the pool, and as many more; the caller connects or accepts.
@@ -209,8 +209,8 @@ static inline void conn_put_shared(struct weir_conn *conn, struct mem_buf *buf)
 {
 	struct engine_shared *shared = conn->shared;
 
-	if (buf == shared->shown) {
-		shared->shown = NULL;
+	if (buf == shared->delivering) {
+		shared->delivering = NULL;
 		return;
 	}
 	conn->ep.snags.nheld--;
@@ -224,23 +224,23 @@ static inline uint32_t conn_held_max(const struct weir_conn *conn)
 }
 
 /* A message that the device shows has no holder, and is not accounted for, as long as it is shown: most are done with by then. */
-static inline void conn_show_begin(struct weir_conn *conn, struct mem_buf *buf)
+static inline void conn_deliver_begin(struct weir_conn *conn, struct mem_buf *buf)
 {
 	conn->was_heard = true;
-	conn->shared->shown = buf;
+	conn->shared->delivering = buf;
 }
 
 /* It was not done with: it is the connection's, as behind a completion. Returns what the device is to be told, which is false. */
-bool conn_hold_shown(struct weir_conn *conn);
+bool conn_hold_delivered(struct weir_conn *conn);
 
 /* What the device is to be told. */
-static inline bool conn_show_end(struct weir_conn *conn)
+static inline bool conn_deliver_end(struct weir_conn *conn)
 {
-	return __builtin_expect(!conn->shared->shown, 1) ? true : conn_hold_shown(conn);
+	return __builtin_expect(!conn->shared->delivering, 1) ? true : conn_hold_delivered(conn);
 }
 
-/* Whether a message that is shown needs nothing but the role: else it is conn_show()'s. */
-static inline bool conn_shows_quick(const struct weir_conn *conn)
+/* Whether a message that is shown needs nothing but the role: else it is conn_deliver()'s. */
+static inline bool conn_delivers_quick(const struct weir_conn *conn)
 {
 	return __builtin_expect(conn->ep.snags.any == 0, 1) ||
 	       (conn_is_clear(conn) && conn->ep.snags.nheld < conn_held_max(conn));
@@ -392,7 +392,7 @@ void conn_opened(struct weir_conn *conn);
 /* The endpoint's functions, one file each. */
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* completion.c */
 /* What the device shows, of any kind. */
-bool conn_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
+bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* connect.c */
 bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
 /* A message came before it is open. */

@@ -61,7 +61,7 @@ struct engine_snags {
 /* What the engine drives: a connection or a listener. The first member of its owner. The functions
  * are never NULL. What a completion takes comes first: the first line. */
 struct engine_endpoint {
-	struct fabric_user user; /* a connection's: the device may show it messages */
+	struct fabric_receiver receiver; /* a connection's: the device may show it messages */
 	void (*on_wc)(struct engine_endpoint *ep, const struct fabric_wc *wc);
 	struct weir_engine *engine;
 	struct engine_snags snags;

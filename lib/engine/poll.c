@@ -21,7 +21,7 @@
 static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 {
 	uint32_t want = budget < ENGINE_WC_BURST ? budget : ENGINE_WC_BURST;
-	uint32_t shown = engine->dev->nshown, n = engine->ops->poll(engine->dev, engine->wcs, want);
+	uint32_t delivered = engine->dev->ndelivered, n = engine->ops->poll(engine->dev, engine->wcs, want);
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct engine_endpoint *ep = engine->wcs[i].qp_ctx;
@@ -33,7 +33,7 @@ static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 			engine_shared_put(engine->shared, (struct mem_buf *)(uintptr_t)engine->wcs[i].wr_id);
 		}
 	}
-	return n + (engine->dev->nshown - shown);
+	return n + (engine->dev->ndelivered - delivered);
 }
 
 static uint32_t poll_events(struct weir_engine *engine)

@@ -134,7 +134,7 @@ int engine_shared_create(struct weir_engine *engine)
 	if (rc != 0)
 		return rc;
 	attr.ctx = &shared->ep;
-	engine->dev->may_show = true;
+	engine->dev->may_deliver = true;
 	rc = engine->ops->srq_create(engine->dev, &attr, &shared->srq);
 	if (rc != 0)
 		return rc;

@@ -20,9 +20,9 @@ struct engine_shared {
 	uint32_t slack; /* so many free ones may wait for more */
 	uint32_t
 		few; /* more are posted at the end of a poll: in its midst they would come out of the order in which they were taken */
-	struct mem_buf *shown; /* by the device, just now, and not done with; NULL: none is */
-	uint64_t *free;	       /* as the device knows them: wr_id */
-	struct mem_buf **bufs; /* all of them */
+	struct mem_buf *delivering; /* by the device, just now, and not done with; NULL: none is */
+	uint64_t *free;		    /* as the device knows them: wr_id */
+	struct mem_buf **bufs;	    /* all of them */
 };
 
 /* What the profile says of this engine's device. */

@@ -45,11 +45,11 @@
  * flushes none of what waits there. A receive that a queue pair had taken, and whose completion was not polled when
  * it was destroyed, completes FLUSHED with the shared queue's ctx. Each takes a place until its completion is polled.
  *
- * Messages that are shown: where the device's may_show was set, ctx of queue pairs with shared receives is a struct fabric_user, and a driver
+ * Messages that are shown: where the device's may_deliver was set, ctx of queue pairs with shared receives is a struct fabric_receiver, and a driver
  * may, from within poll, show a message by its function in place of a completion, when it is in its receive and no completion of
  * that queue pair that came before it is still to be handed over. Most messages are done with before that function returns: their
  * receive then never left the queue, which is what this saves. The function may call any op of the device but poll, cm_poll and close,
- * and qp_destroy for none but a queue pair that it has made itself. What is shown counts in 'nshown', and as a completion of those that
+ * and qp_destroy for none but a queue pair that it has made itself. What is shown counts in 'ndelivered', and as a completion of those that
  * poll may give.
  *
  * Memory: sge.lkey must be of a registration that covers the buffer, except with INLINE. Keys can't be guessed where the

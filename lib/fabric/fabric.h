@@ -197,22 +197,22 @@ struct fabric_stats {
 };
 
 /* What ctx of queue pairs points to where messages are shown: driver.h. */
-struct fabric_user {
+struct fabric_receiver {
 	/* True: the message is done with, and its receive is as if nothing had come; false: the receive is the user's, as behind a
 	 * completion. */
-	bool (*show)(struct fabric_user *user, uint64_t wr_id, uint32_t len);
+	bool (*deliver)(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 };
 
 /* It is the start of something larger, of which a message that is shown takes the first cache line, and two that begin so many
  * bytes behind it: a driver may fetch them ahead. */
-#define FABRIC_USER_LINES_AT 192u
+#define FABRIC_RECEIVER_LINES_AT 192u
 
 struct fabric_dev {
 	const struct fabric_ops *ops;
 	struct fabric_dev_attr attr;
 	struct fabric_stats stats;
-	bool may_show;	 /* the user's to set, before there is a queue pair: messages may be shown */
-	uint32_t nshown; /* messages that were; wraps */
+	bool may_deliver;    /* the user's to set, before there is a queue pair: messages may be shown */
+	uint32_t ndelivered; /* messages that were; wraps */
 };
 
 struct fabric_srq {

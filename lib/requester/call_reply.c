@@ -346,14 +346,14 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 }
 
 /* The same of what the device shows, of PLAIN_SHORT_REPLY bytes or more: done with when it is plain. 'msg' is what 'buf' has;
- * conn_shows_quick() leaves no version 2. */
+ * conn_delivers_quick() leaves no version 2. */
 static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 						 const uint8_t *msg)
 {
 	struct requester *req = requester_of(conn);
 
 	if (!plain_is_short_reply_within(msg) || !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
-		return conn_show(&conn->ep.user, (uintptr_t)buf, len);
+		return conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 	go_on(req);
 	return true;
 }
@@ -365,19 +365,19 @@ static __attribute__((noinline)) bool show_one_chunk(struct weir_conn *conn, str
 
 	if (!plain_is_chunk_reply(msg, len, &conn->ep.engine->limits) ||
 	    !take_plain(conn, req, msg, len, RDMA1_ONE_CHUNK_SIZE))
-		return conn_show(&conn->ep.user, (uintptr_t)buf, len);
+		return conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 	go_on(req);
 	return true;
 }
 
-bool requester_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
-	struct weir_conn *conn = (struct weir_conn *)user;
+	struct weir_conn *conn = (struct weir_conn *)receiver;
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
 	const uint8_t *msg = buf->data;
 
-	if (__builtin_expect(!conn_shows_quick(conn) || len < PLAIN_SHORT_REPLY, 0))
-		return conn_show(user, wr_id, len);
+	if (__builtin_expect(!conn_delivers_quick(conn) || len < PLAIN_SHORT_REPLY, 0))
+		return conn_deliver(receiver, wr_id, len);
 	if (plain_has_chunk(msg))
 		return show_one_chunk(conn, buf, len, msg);
 	return show_short(conn, buf, len, msg);

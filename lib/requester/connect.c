@@ -18,7 +18,7 @@
 static const struct conn_role requester_role = {
 	.on_open = requester_on_open,
 	.on_message = requester_on_message,
-	.show = requester_show,
+	.deliver = requester_deliver,
 	.on_tick = requester_on_tick,
 	.is_idle = requester_is_idle,
 	.on_suspend = requester_on_suspend,

@@ -383,7 +383,7 @@ bool call_must_wait(const struct weir_call *call);
 /* The reply that waited: look at it once more. */
 void call_take_reply(struct weir_call *call);
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
-bool requester_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
+bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 /* reply_v2.c: where version 2 may be spoken, a message of either version came. True: it is dealt with, its buffer too. */
 bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
 			  struct rdma1_header *hdr, enum rdma1_verdict *verdict);

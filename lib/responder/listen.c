@@ -120,7 +120,7 @@ static bool is_drained(struct weir_conn *conn)
 static const struct conn_role draining_role = {
 	.on_open = on_open,
 	.on_message = on_message_draining,
-	.show = conn_show,
+	.deliver = conn_deliver,
 	.on_tick = on_tick,
 	.is_idle = is_drained,
 	.on_lost = responder_on_lost,
@@ -136,7 +136,7 @@ static void on_drain(struct weir_conn *conn)
 const struct conn_role responder_role = {
 	.on_open = on_open,
 	.on_message = responder_on_message,
-	.show = responder_show,
+	.deliver = responder_deliver,
 	.on_tick = on_tick,
 	.on_idle = on_idle,
 	.on_drain = on_drain,

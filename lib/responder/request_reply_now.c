@@ -13,7 +13,7 @@ static inline bool is_even(const struct weir_request *req, const struct responde
 {
 	const struct engine_shared *shared = conn->shared;
 
-	return req->msg == shared->shown && shared->nfree <= shared->slack &&
+	return req->msg == shared->delivering && shared->nfree <= shared->slack &&
 	       TAILQ_EMPTY(&responder->pool->waiting) &&
 	       credit_share_is_even(&shared->credits, &conn->share, req->hdr.credit);
 }
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void send(struct weir_request *req,
 						       bool is_even)
 {
 	if (is_even) {
-		conn->shared->shown = NULL;
+		conn->shared->delivering = NULL;
 	} else {
 		conn_put_shared(conn, req->msg);
 		credit_share_sent(&conn->shared->credits, &conn->share, granted);

@@ -101,19 +101,19 @@ static __attribute__((noinline)) void receive_first(struct weir_request *req)
 	request_receive(req, req->responder->conn, req->msg, req->msg_bytes);
 }
 
-bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
-	struct weir_conn *conn = (struct weir_conn *)user;
+	struct weir_conn *conn = (struct weir_conn *)receiver;
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
 	struct responder *responder = responder_of(conn);
 	struct request_pool *pool = responder->pool;
 	struct weir_request *req = pool->free;
 
-	if (__builtin_expect(!conn_shows_quick(conn) || responder->hold, 0))
-		return conn_show(user, wr_id, len);
+	if (__builtin_expect(!conn_delivers_quick(conn) || responder->hold, 0))
+		return conn_deliver(receiver, wr_id, len);
 	if (__builtin_expect(!req, 0))
-		return conn_show(user, wr_id, len);
-	conn_show_begin(conn, buf);
+		return conn_deliver(receiver, wr_id, len);
+	conn_deliver_begin(conn, buf);
 	pool->free = req->next_free;
 	responder->nbusy++;
 	req->responder = responder;
@@ -121,5 +121,5 @@ bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
 	req->msg_bytes = len;
 	if (!receive_again(req, responder, conn, buf->data, len))
 		receive_first(req);
-	return conn_show_end(conn);
+	return conn_deliver_end(conn);
 }

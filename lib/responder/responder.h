@@ -340,7 +340,7 @@ void request_end_pending(struct weir_request *req);
 void request_count_none(struct weir_request *req);
 
 /* request_show.c: what the device shows */
-bool responder_show(struct fabric_user *user, uint64_t wr_id, uint32_t len);
+bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 /* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without chunks, of RDMA1_ONE_CHUNK_SIZE with one Write
  * chunk of one segment; or in place of that number the one for one Read segment. Tables of programs lie further apart than that. */
 #define REQUEST_KIND_READ (RDMA1_ONE_READ_SIZE + 1)

@@ -356,8 +356,8 @@ void conf_read(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t fl
 int driver_conformance(struct driver_harness *harness)
 {
 	const struct conformance_tests *const parts[] = {
-		&conformance_cm,  &conformance_send, &conformance_rdma,	 &conformance_window,
-		&conformance_srq, &conformance_show, &conformance_domain};
+		&conformance_cm,  &conformance_send,	&conformance_rdma,  &conformance_window,
+		&conformance_srq, &conformance_deliver, &conformance_domain};
 	struct CMUnitTest tests[128];
 	size_t n = 0;
 

@@ -105,6 +105,6 @@ struct conformance_tests {
 };
 
 extern const struct conformance_tests conformance_cm, conformance_send, conformance_rdma, conformance_window,
-	conformance_srq, conformance_show, conformance_domain;
+	conformance_srq, conformance_deliver, conformance_domain;
 
 #endif

@@ -10,12 +10,12 @@
 #define MANY   40u
 
 struct viewer {
-	struct fabric_user user; /* its queue pair's ctx */
+	struct fabric_receiver receiver; /* its queue pair's ctx */
 	struct conf *c;
 	struct fabric_srq *srq;
 	struct fabric_qp *qp[2]; /* at a and b */
 	uint32_t nseen;		 /* messages that came, shown or not */
-	uint32_t nshown;
+	uint32_t ndelivered;
 	uint32_t held;	  /* receives that are the user's, a bit each */
 	bool keeps;	  /* what is shown is not done with at once */
 	bool answers;	  /* and posts, while it is looked at: a Send, and what is held */
@@ -71,14 +71,14 @@ static void build(struct conf *c)
 	c->ops->unlisten(listener);
 }
 
-static bool show(struct fabric_user *user, uint64_t wr_id, uint32_t len)
+static bool show(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
-	struct viewer *viewer = (struct viewer *)user;
+	struct viewer *viewer = (struct viewer *)receiver;
 	struct conf *c = viewer->c;
 
 	assert_int_equal(viewer->in_show++, 0);
 	look(viewer, wr_id, len);
-	viewer->nshown++;
+	viewer->ndelivered++;
 	if (viewer->answers) {
 		post_held(viewer);
 		conf_send(c, viewer->qp[1], viewer->nseen, viewer->flags, conf_sge(&c->b, PLACES * ROOM, 8));
@@ -114,8 +114,8 @@ static struct viewer *viewer_open(struct conf *c, struct viewer *viewer)
 {
 	const struct fabric_srq_attr attr = {.max_wr = PLACES, .ctx = viewer};
 
-	*viewer = (struct viewer){.user = {show}, .c = c};
-	c->b.dev->may_show = true;
+	*viewer = (struct viewer){.receiver = {show}, .c = c};
+	c->b.dev->may_deliver = true;
 	assert_int_equal(c->ops->srq_create(c->b.dev, &attr, &viewer->srq), 0);
 	conf_listen(c);
 	connect_viewer(viewer);
@@ -126,7 +126,7 @@ static struct viewer *viewer_open(struct conf *c, struct viewer *viewer)
 
 static void viewer_close(struct viewer *viewer)
 {
-	assert_int_equal(viewer->c->b.dev->nshown, viewer->nshown);
+	assert_int_equal(viewer->c->b.dev->ndelivered, viewer->ndelivered);
 	for (uint32_t i = 0; i < CONF_QPS_MAX; i++)
 		conf_destroy(viewer->c, viewer->c->qps[i]);
 	viewer->c->ops->srq_destroy(viewer->srq);
@@ -136,9 +136,9 @@ static void viewer_close(struct viewer *viewer)
 static void assert_shown(const struct viewer *viewer, uint32_t before, uint32_t n)
 {
 	if (viewer->c->harness->shows)
-		assert_in_range(viewer->nshown - before, n / 2, n);
+		assert_in_range(viewer->ndelivered - before, n / 2, n);
 	else
-		assert_int_equal(viewer->nshown, 0);
+		assert_int_equal(viewer->ndelivered, 0);
 }
 
 /* From a place of its own in a's memory. */
@@ -187,7 +187,7 @@ static void exchange(struct viewer *viewer, uint32_t first, uint32_t n, bool eac
 	}
 }
 
-static void show__done_with_takes_no_receive(void **state)
+static void deliver__done_with_takes_no_receive(void **state)
 {
 	struct viewer viewer;
 
@@ -197,7 +197,7 @@ static void show__done_with_takes_no_receive(void **state)
 }
 
 /* As a completion does: no other message gets it until it is posted again. */
-static void show__not_done_with_takes_the_receive(void **state)
+static void deliver__not_done_with_takes_the_receive(void **state)
 {
 	struct viewer viewer;
 
@@ -210,7 +210,7 @@ static void show__not_done_with_takes_the_receive(void **state)
 }
 
 /* By turns, so that receives come back in any order. */
-static void show__done_with_or_not(void **state)
+static void deliver__done_with_or_not(void **state)
 {
 	struct viewer viewer;
 
@@ -223,7 +223,7 @@ static void show__done_with_or_not(void **state)
 }
 
 /* Others may go another way than the first (over shm by a lane): until it does, and when it does. */
-static void show__of_another_connection(void **state)
+static void deliver__of_another_connection(void **state)
 {
 	struct viewer viewer;
 	uint32_t before;
@@ -231,7 +231,7 @@ static void show__of_another_connection(void **state)
 	viewer_open(*state, &viewer);
 	exchange(&viewer, 0, 3, true);
 	connect_viewer(&viewer);
-	before = viewer.nshown;
+	before = viewer.ndelivered;
 	for (uint32_t i = 3; i < 3 + MANY; i++) {
 		viewer.keeps = i * 7 % 5 < 2;
 		exchange(&viewer, i, 1, i % 3 == 0);
@@ -240,7 +240,7 @@ static void show__of_another_connection(void **state)
 	viewer_close(&viewer);
 }
 
-static void show__may_post(void **state)
+static void deliver__may_post(void **state)
 {
 	struct conf *c = *state;
 	struct viewer viewer;
@@ -255,14 +255,14 @@ static void show__may_post(void **state)
 		conf_settle(c);
 		take_completed(&viewer);
 		assert_int_equal(viewer.nseen, i + 1);
-		assert_int_equal(c->a.nwcs, viewer.nshown); /* the answers */
+		assert_int_equal(c->a.nwcs, viewer.ndelivered); /* the answers */
 		if (viewer.held == (1u << PLACES) - 1)
 			post_held(&viewer);
 	}
 	viewer_close(&viewer);
 }
 
-static void show__may_make_other_things(void **state)
+static void deliver__may_make_other_things(void **state)
 {
 	struct viewer viewer;
 
@@ -275,7 +275,7 @@ static void show__may_make_other_things(void **state)
 	viewer_close(&viewer);
 }
 
-static void show__may_end_the_connection(void **state)
+static void deliver__may_end_the_connection(void **state)
 {
 	struct conf *c = *state;
 	struct viewer viewer;
@@ -294,7 +294,7 @@ static void show__may_end_the_connection(void **state)
 }
 
 /* What poll may give counts what it shows. */
-static void show__counts_as_a_completion(void **state)
+static void deliver__counts_as_a_completion(void **state)
 {
 	struct conf *c = *state;
 	struct viewer viewer;
@@ -316,7 +316,7 @@ static void show__counts_as_a_completion(void **state)
 }
 
 /* Neither is one that answers what was posted while another was looked at. */
-static void show__is_behind_what_it_has_completed(void **state)
+static void deliver__is_behind_what_it_has_completed(void **state)
 {
 	struct conf *c = *state;
 	struct viewer viewer;
@@ -349,12 +349,12 @@ static void show__is_behind_what_it_has_completed(void **state)
 		post_held(&viewer);
 	}
 	if (c->harness->shows)
-		assert_true(viewer.nshown > 0);
+		assert_true(viewer.ndelivered > 0);
 	viewer_close(&viewer);
 }
 
 /* A message that answers a Send is not seen before that has completed, where both are there: of drivers whose Sends complete at once. */
-static void show__is_behind_completions(void **state)
+static void deliver__is_behind_completions(void **state)
 {
 	struct conf *c = *state;
 	struct viewer viewer;
@@ -393,16 +393,16 @@ static void show__is_behind_completions(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(show__done_with_takes_no_receive),
-	cmocka_unit_test(show__not_done_with_takes_the_receive),
-	cmocka_unit_test(show__done_with_or_not),
-	cmocka_unit_test(show__of_another_connection),
-	cmocka_unit_test(show__may_post),
-	cmocka_unit_test(show__may_make_other_things),
-	cmocka_unit_test(show__may_end_the_connection),
-	cmocka_unit_test(show__counts_as_a_completion),
-	cmocka_unit_test(show__is_behind_completions),
-	cmocka_unit_test(show__is_behind_what_it_has_completed),
+	cmocka_unit_test(deliver__done_with_takes_no_receive),
+	cmocka_unit_test(deliver__not_done_with_takes_the_receive),
+	cmocka_unit_test(deliver__done_with_or_not),
+	cmocka_unit_test(deliver__of_another_connection),
+	cmocka_unit_test(deliver__may_post),
+	cmocka_unit_test(deliver__may_make_other_things),
+	cmocka_unit_test(deliver__may_end_the_connection),
+	cmocka_unit_test(deliver__counts_as_a_completion),
+	cmocka_unit_test(deliver__is_behind_completions),
+	cmocka_unit_test(deliver__is_behind_what_it_has_completed),
 };
 
-const struct conformance_tests conformance_show = {tests, sizeof(tests) / sizeof(tests[0])};
+const struct conformance_tests conformance_deliver = {tests, sizeof(tests) / sizeof(tests[0])};
