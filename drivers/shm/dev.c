@@ -193,9 +193,9 @@ const struct fabric_ops shm_ops = {
 	.srq_destroy = shm_srq_destroy,
 	.srq_post_recv = shm_srq_post_recv,
 	.srq_post_again = shm_srq_post_again,
-	.send_now = shm_send_now,
-	.write_now = shm_write_now,
-	.read_now = shm_read_now,
+	.send_direct = shm_send_direct,
+	.write_direct = shm_write_direct,
+	.read_direct = shm_read_direct,
 };
 
 static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)

@@ -312,14 +312,14 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 static __attribute__((noinline, flatten)) bool send_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	ring_write_one(&qp->tx, data, len);
-	qp->fabric.dev->stats.sends_now++;
+	qp->fabric.dev->stats.sends_direct++;
 	return true;
 }
 
 static __attribute__((noinline, flatten)) bool send_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	ring_write_two(&qp->tx, data, len);
-	qp->fabric.dev->stats.sends_now++;
+	qp->fabric.dev->stats.sends_direct++;
 	return true;
 }
 
@@ -327,7 +327,7 @@ static __attribute__((noinline, flatten)) bool send_three(struct shm_qp *qp, con
 							  uint32_t len)
 {
 	ring_write_three(&qp->tx, data, len);
-	qp->fabric.dev->stats.sends_now++;
+	qp->fabric.dev->stats.sends_direct++;
 	return true;
 }
 
@@ -340,7 +340,7 @@ static __attribute__((noinline)) bool stir(struct shm_qp *qp)
 /* Nothing is pending on it, and its messages go by a lane: of what shm_qp_stir() asks for, completions are left. */
 static inline bool sent_by_lane(struct shm_qp *qp)
 {
-	qp->fabric.dev->stats.sends_now++;
+	qp->fabric.dev->stats.sends_direct++;
 	return __builtin_expect(qp->is_hot || qp->done_head == qp->done_tail, 1) ? true : stir(qp);
 }
 
@@ -391,13 +391,13 @@ static __attribute__((noinline)) bool send_any(struct shm_qp *qp, const uint8_t 
 		return false;
 	if (ring_put_one(&qp->tx, data, len) != 1)
 		return false;
-	qp->fabric.dev->stats.sends_now++;
+	qp->fabric.dev->stats.sends_direct++;
 	if (!qp->is_hot)
 		shm_qp_stir(qp);
 	return true;
 }
 
-bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
+bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 

@@ -347,7 +347,7 @@ static __attribute__((noinline)) bool write_now_any(struct shm_qp *qp, struct fa
 	return true;
 }
 
-bool shm_write_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
+bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 	uint8_t *to;
@@ -373,7 +373,7 @@ static __attribute__((noinline)) bool read_now_any(struct shm_qp *qp, struct fab
 	return true;
 }
 
-bool shm_read_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
+bool shm_read_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 	const uint8_t *from;

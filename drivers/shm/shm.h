@@ -408,7 +408,7 @@ void shm_qp_break(struct shm_qp *qp);
 /* The same where no completion says so: by an event. */
 void shm_qp_lose(struct shm_qp *qp, int error);
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
-bool shm_send_now(struct fabric_qp *fqp, const void *data, uint32_t len);
+bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len);
 /* What waits, in order, as far as it can be carried out. Returns whether anything was. */
 bool shm_run_pending(struct shm_qp *qp);
 void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes);
@@ -434,8 +434,8 @@ void shm_rdma_init(struct shm_dev *dev);
 void shm_rdma_forget(
 	struct shm_qp *qp); /* the key that was looked up last, before any is and when an import ends */
 int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
-bool shm_write_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
-bool shm_read_now(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
+bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
+bool shm_read_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr);
 /* To ERROR. The peer may no longer touch memory by this queue pair; what it is about to write: shm_is_quiet(). */
 void shm_end(struct shm_qp *qp);

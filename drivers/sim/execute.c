@@ -408,7 +408,7 @@ static struct sim_qp *peer_now(const struct sim_qp *qp)
 	return peer && peer->state != SIM_BROKEN && !peer->dev->is_dead ? peer : NULL;
 }
 
-bool sim_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
+bool sim_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len)
 {
 	struct sim_qp *qp = (struct sim_qp *)fqp, *peer = peer_now(qp);
 	struct sim_rwr *rwr;
@@ -426,7 +426,7 @@ bool sim_send_now(struct fabric_qp *fqp, const void *data, uint32_t len)
 		memcpy(rwr->wr.addr, data, len);
 	rwr->len = len;
 	rwr->inv_rkey = 0;
-	qp->dev->base.stats.sends_now++;
+	qp->dev->base.stats.sends_direct++;
 	peer->dev->base.stats.recvs++;
 	receive_done(peer, FABRIC_OK);
 	return true;
@@ -454,12 +454,12 @@ static bool rdma_now(struct fabric_qp *fqp, bool is_read, struct fabric_sge loca
 	return true;
 }
 
-bool sim_write_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
+bool sim_write_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	return rdma_now(qp, false, local, rkey, raddr);
 }
 
-bool sim_read_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
+bool sim_read_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	return rdma_now(qp, true, local, rkey, raddr);
 }

@@ -75,9 +75,9 @@ uint32_t sim_reads_most(const struct sim_world *world);
 
 /* The contract's short cuts, for those who put them into a table of ops of their own; sim's own has none, so that what is
  * sent over it can be seen to be posted. They succeed only when nothing is outstanding in the send queue. */
-bool sim_send_now(struct fabric_qp *qp, const void *data, uint32_t len);
-bool sim_write_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
-bool sim_read_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
+bool sim_send_direct(struct fabric_qp *qp, const void *data, uint32_t len);
+bool sim_write_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
+bool sim_read_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 
 /* Windows of the device that are bound over some of [base, base + len): who may still reach memory that was lent. */
 uint32_t sim_windows_over(const struct fabric_dev *dev, const void *base, uint64_t len);

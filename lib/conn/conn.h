@@ -324,24 +324,26 @@ void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric
  * done. A Send goes ahead of no work request that was queued before it. */
 bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes); /* one that is not clear */
 
-static inline bool conn_send_now(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
+static inline bool conn_send_direct(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 {
 	if (!conn_is_clear(conn))
 		return conn_send_slow(conn, data, bytes);
 	engine_shared_top_up(conn->shared);
-	return conn->ops->send_now(conn->qp, data, bytes);
+	return conn->ops->send_direct(conn->qp, data, bytes);
 }
 
-static inline bool conn_write_now(struct weir_conn *conn, struct fabric_sge sge, uint32_t rkey,
-				  uint64_t raddr)
+static inline bool conn_write_direct(struct weir_conn *conn, struct fabric_sge sge, uint32_t rkey,
+				     uint64_t raddr)
 {
-	return conn->ops->write_now && conn_can_send(conn) &&
-	       conn->ops->write_now(conn->qp, sge, rkey, raddr);
+	return conn->ops->write_direct && conn_can_send(conn) &&
+	       conn->ops->write_direct(conn->qp, sge, rkey, raddr);
 }
 
-static inline bool conn_read_now(struct weir_conn *conn, struct fabric_sge sge, uint32_t rkey, uint64_t raddr)
+static inline bool conn_read_direct(struct weir_conn *conn, struct fabric_sge sge, uint32_t rkey,
+				    uint64_t raddr)
 {
-	return conn->ops->read_now && conn_can_send(conn) && conn->ops->read_now(conn->qp, sge, rkey, raddr);
+	return conn->ops->read_direct && conn_can_send(conn) &&
+	       conn->ops->read_direct(conn->qp, sge, rkey, raddr);
 }
 
 /* Make a message that is gathered from more elements than the device takes one element, in *spill: if it is NULL, a buffer

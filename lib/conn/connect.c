@@ -95,7 +95,7 @@ void conn_opened(struct weir_conn *conn)
 {
 	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
 	conn->ep.snags.is_slow =
-		!(conn->ops->send_now && conn->shared && !conn->v2 && !conn->remote_invalidation);
+		!(conn->ops->send_direct && conn->shared && !conn->v2 && !conn->remote_invalidation);
 	conn->deadline_ns = 0;
 	conn->counted = true;
 	conn->heard = false;

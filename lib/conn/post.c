@@ -207,10 +207,10 @@ static void post_batch(struct weir_conn *conn)
 
 bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 {
-	if (conn->ep.snags.nwrs > 0 || !conn->ops->send_now || !conn_can_send(conn))
+	if (conn->ep.snags.nwrs > 0 || !conn->ops->send_direct || !conn_can_send(conn))
 		return false;
 	conn_top_up(conn);
-	return conn->ops->send_now(conn->qp, data, bytes);
+	return conn->ops->send_direct(conn->qp, data, bytes);
 }
 
 void conn_on_flush(struct engine_endpoint *ep)

@@ -510,8 +510,8 @@ void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stat
 	stats->bulk_copies += dev->bulk_copies;
 	stats->allocations = mem_alloc_count();
 	stats->registrations = dev->registrations;
-	stats->doorbells = dev->doorbells + dev->sends_now;
-	stats->sends = dev->sends + dev->sends_now;
+	stats->doorbells = dev->doorbells + dev->sends_direct;
+	stats->sends = dev->sends + dev->sends_direct;
 	stats->recvs = dev->recvs;
 	stats->writes = dev->writes;
 	stats->reads = dev->reads;

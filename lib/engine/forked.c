@@ -132,7 +132,7 @@ static uint32_t dead_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_i
 	return n;
 }
 
-static bool dead_send_now(struct fabric_qp *qp, const void *data, uint32_t len)
+static bool dead_send_direct(struct fabric_qp *qp, const void *data, uint32_t len)
 {
 	(void)qp, (void)data, (void)len;
 	return false;
@@ -169,9 +169,9 @@ static const struct fabric_ops dead_ops = {
 	.srq_destroy = dead_srq_destroy,
 	.srq_post_recv = dead_srq_post_recv,
 	.srq_post_again = dead_srq_post_again,
-	.send_now = dead_send_now,
-	.write_now = dead_rdma_now,
-	.read_now = dead_rdma_now,
+	.send_direct = dead_send_direct,
+	.write_direct = dead_rdma_now,
+	.read_direct = dead_rdma_now,
 };
 
 /* In the child, inside fork(). */

@@ -168,9 +168,10 @@ struct fabric_ops {
 	 * its order with what was; without a completion and without a place in the queue. The local memory is the
 	 * caller's again on return. False: it can't be done so now, and nothing happened; the caller posts it, and an
 	 * error, if that is why, shows there. */
-	bool (*send_now)(struct fabric_qp *qp, const void *data, uint32_t len); /* as INLINE: no key needed */
-	bool (*write_now)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
-	bool (*read_now)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
+	bool (*send_direct)(struct fabric_qp *qp, const void *data,
+			    uint32_t len); /* as INLINE: no key needed */
+	bool (*write_direct)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
+	bool (*read_direct)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 };
 
 /* Registry: the drivers built in, by name. NULL when there is none of that name. */

@@ -177,8 +177,8 @@ struct fabric_cm_event {
 struct fabric_stats {
 	uint64_t doorbells; /* posts that told the device or peer something */
 	uint64_t sends, recvs, writes, reads;
-	uint64_t sends_now;   /* by send_now(): each rang a doorbell, too, and is in neither of those */
-	uint64_t bulk_copies; /* copies of bulk data beyond the one transfer that RDMA itself is */
+	uint64_t sends_direct; /* by send_direct(): each rang a doorbell, too, and is in neither of those */
+	uint64_t bulk_copies;  /* copies of bulk data beyond the one transfer that RDMA itself is */
 	uint64_t registrations;
 	uint64_t rnr; /* a message met no posted receive */
 	uint64_t remote_access_errors;

@@ -259,7 +259,7 @@ static __attribute__((noinline)) bool prepare_copied(struct weir_call *call)
 
 	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || !is_xdr ||
 	    item->len > COPIED_MAX || reduce_is_bulk(item->len, conn->ep.engine->chunk_bytes) ||
-	    !conn->ops->send_now || (size_t)(call->out.end - call->out.p) < bytes ||
+	    !conn->ops->send_direct || (size_t)(call->out.end - call->out.p) < bytes ||
 	    RDMA1_HEADER_MIN + front + bytes + behind > conn->send_inline ||
 	    RDMA1_HEADER_MIN + call->reply_max_bytes > conn->recv_inline)
 		return false;
@@ -410,7 +410,7 @@ static inline bool transmit_now(struct weir_conn *conn, struct requester *req, s
 {
 	uint32_t bytes = call->header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
 
-	if (!conn_send_now(conn, call->header, bytes))
+	if (!conn_send_direct(conn, call->header, bytes))
 		return false;
 	credit_take(&req->credits);
 	call->state = CALL_SENT;

@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) int submit_now(struct weir_call *ca
 	credit_take(&req->credits);
 	call->plan.use_write_list = writes_result;
 	call_set_plain(call, writes_result, reads_item, CALL_SENT, true);
-	if (__builtin_expect(conn->ops->send_now(conn->qp, msg, bytes), 1))
+	if (__builtin_expect(conn->ops->send_direct(conn->qp, msg, bytes), 1))
 		return 0;
 	return submit_after_all(call);
 }

@@ -187,7 +187,7 @@ static void post_reads(struct weir_request *req)
 		while (!in_stage(req, &seg));
 		chunk = chunk_at(req, seg.position);
 		sge = (struct fabric_sge){chunk->dst + chunk->filled, seg.target.length, chunk->lkey};
-		if (req->has_posted || !conn_read_now(conn, sge, seg.target.handle, seg.target.offset)) {
+		if (req->has_posted || !conn_read_direct(conn, sge, seg.target.handle, seg.target.offset)) {
 			if (!conn_tx_reserve(conn, 1, 1)) {
 				conn_wait_tx(conn, &req->tx_waiter, 1);
 				return;
@@ -431,7 +431,7 @@ static inline bool pull_now(struct weir_request *req, const struct rdma1_segment
 	if (args > req->stream + chunk->position - WEIR_XDR_UNIT)
 		return false;
 	req->nparts = reassemble_one(req->stream, req->stream_bytes, chunk, req->parts);
-	if (req->nparts == 0 || !conn_read_now(req->responder->conn, sge, seg->handle, seg->offset))
+	if (req->nparts == 0 || !conn_read_direct(req->responder->conn, sge, seg->handle, seg->offset))
 		return false;
 	xdr_in_init_at(&req->args, req->parts, req->nparts, req->stream_bytes, args);
 	return true;

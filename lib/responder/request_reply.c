@@ -86,12 +86,12 @@ static inline bool transmit_now(struct weir_request *req, struct weir_conn *conn
 		const struct reduce_xfer *xfer = &req->xfers[0];
 		const struct fabric_sge sge = {xfer->local, xfer->len, xfer->lkey};
 
-		if (!conn_write_now(conn, sge, xfer->handle, xfer->offset))
+		if (!conn_write_direct(conn, sge, xfer->handle, xfer->offset))
 			return false;
 		req->nxfers = 0;
 	}
 	give_back_receive(req, conn);
-	if (!conn_send_now(conn, req->header, bytes)) {
+	if (!conn_send_direct(conn, req->header, bytes)) {
 		if (conn->shared)
 			credit_share_waits(&conn->share);
 		return false;

@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) void send(struct weir_request *req,
 	}
 	req->msg = NULL;
 	conn->ep.engine->stats.replies_sent++;
-	if (__builtin_expect(conn->ops->send_now(conn->qp, header, bytes), 1))
+	if (__builtin_expect(conn->ops->send_direct(conn->qp, header, bytes), 1))
 		release(req, is_short, is_even);
 	else
 		queue(req, header_bytes, reduced);
@@ -133,7 +133,7 @@ static inline bool write_item(const struct weir_request *req, const struct weir_
 	const struct piece *item = &req->pieces[1];
 	const struct fabric_sge sge = {item->base, item->len, item->lkey};
 
-	return conn->ops->write_now(conn->qp, sge, seg->handle, seg->offset);
+	return conn->ops->write_direct(conn->qp, sge, seg->handle, seg->offset);
 }
 
 static inline void encode_chunk(const struct weir_request *req, const struct rdma1_segment *seg,

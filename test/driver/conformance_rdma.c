@@ -416,24 +416,24 @@ static void write_and_read_now__do_all_or_nothing(void **state)
 	const uint64_t end = c->b.mr.raddr + MEM_BYTES;
 
 	conf_pair(c);
-	if (!c->ops->write_now || !c->ops->read_now)
+	if (!c->ops->write_direct || !c->ops->read_direct)
 		return;
 	/* The first access to a region may have to wait until it can be reached. */
 	conf_write(c, c->qp[0], 1, SIGNAL, conf_sge(&c->a, 0, 8), c->b.mr.rkey, c->b.mr.raddr);
 	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_OK);
 	conf_fill(sge.addr, sge.len, 1);
-	assert_true(c->ops->write_now(c->qp[0], sge, c->b.mr.rkey, c->b.mr.raddr + 7));
+	assert_true(c->ops->write_direct(c->qp[0], sge, c->b.mr.rkey, c->b.mr.raddr + 7));
 	assert_true(conf_filled(c->b.mem + 7, 5000, 1));
 	conf_fill(c->b.mem + 9, 5000, 2);
-	assert_true(c->ops->read_now(c->qp[0], sge, c->b.mr.rkey, c->b.mr.raddr + 9));
+	assert_true(c->ops->read_direct(c->qp[0], sge, c->b.mr.rkey, c->b.mr.raddr + 9));
 	assert_true(conf_filled(sge.addr, 5000, 2));
 
 	bad.lkey ^= 0x5a5a5a5a;
-	assert_false(c->ops->write_now(c->qp[0], bad, c->b.mr.rkey, c->b.mr.raddr));
-	assert_false(c->ops->write_now(c->qp[0], sge, c->b.mr.rkey ^ 0x5a5a5a5a, c->b.mr.raddr));
-	assert_false(c->ops->write_now(c->qp[0], sge, c->b.mr.rkey, end - 4999));
-	assert_false(c->ops->read_now(c->qp[0], sge, c->b.mr.rkey, c->b.mr.raddr - 1));
-	assert_false(c->ops->read_now(c->qp[0], sge, c->b.mr.rkey, UINT64_MAX - 100));
+	assert_false(c->ops->write_direct(c->qp[0], bad, c->b.mr.rkey, c->b.mr.raddr));
+	assert_false(c->ops->write_direct(c->qp[0], sge, c->b.mr.rkey ^ 0x5a5a5a5a, c->b.mr.raddr));
+	assert_false(c->ops->write_direct(c->qp[0], sge, c->b.mr.rkey, end - 4999));
+	assert_false(c->ops->read_direct(c->qp[0], sge, c->b.mr.rkey, c->b.mr.raddr - 1));
+	assert_false(c->ops->read_direct(c->qp[0], sge, c->b.mr.rkey, UINT64_MAX - 100));
 	assert_true(conf_filled(sge.addr, 5000, 2));
 	conf_settle(c);
 	assert_int_equal(c->a.nwcs + c->b.nwcs, 0); /* nor is the connection lost */
@@ -455,9 +455,9 @@ static void touches_nothing_behind_the_end(struct conf *c, bool destroys)
 	if (destroys)
 		conf_destroy(c, c->qp[1]);
 	conf_fill(c->b.mem, 4096, 2); /* another's data, in the meantime */
-	if (c->ops->write_now && c->ops->read_now) {
-		assert_false(c->ops->write_now(c->qp[0], local, c->b.mr.rkey, c->b.mr.raddr));
-		assert_false(c->ops->read_now(c->qp[0], local, c->b.mr.rkey, c->b.mr.raddr));
+	if (c->ops->write_direct && c->ops->read_direct) {
+		assert_false(c->ops->write_direct(c->qp[0], local, c->b.mr.rkey, c->b.mr.raddr));
+		assert_false(c->ops->read_direct(c->qp[0], local, c->b.mr.rkey, c->b.mr.raddr));
 	}
 	conf_write(c, c->qp[0], 2, SIGNAL, local, c->b.mr.rkey, c->b.mr.raddr);
 	conf_read(c, c->qp[0], 3, SIGNAL, local, c->b.mr.rkey, c->b.mr.raddr);

@@ -122,9 +122,9 @@ static void send_now__goes_behind_what_was_posted(void **state)
 	uint32_t n = 0;
 
 	conf_pair(c);
-	if (!c->ops->send_now) {
-		assert_null(c->ops->write_now);
-		assert_null(c->ops->read_now);
+	if (!c->ops->send_direct) {
+		assert_null(c->ops->write_direct);
+		assert_null(c->ops->read_direct);
 		return;
 	}
 	for (uint32_t i = 0; i < 32; i++)
@@ -137,7 +137,7 @@ static void send_now__goes_behind_what_was_posted(void **state)
 		if (n % 3 == 0)
 			conf_send(c, c->qp[0], n, 0, conf_sge(&c->a, n * 512, len));
 		else
-			assert_true(c->ops->send_now(c->qp[0], unregistered, len));
+			assert_true(c->ops->send_direct(c->qp[0], unregistered, len));
 		memset(unregistered, 0, sizeof(unregistered));
 		n++;
 	}
@@ -157,15 +157,15 @@ static void send_now__refuses(void **state)
 	uint32_t n = 0;
 
 	conf_pair(c);
-	if (!c->ops->send_now)
+	if (!c->ops->send_direct)
 		return;
-	assert_false(c->ops->send_now(c->qp[0], large, c->attr.max_msg_bytes + 1));
+	assert_false(c->ops->send_direct(c->qp[0], large, c->attr.max_msg_bytes + 1));
 	/* A ring that is full, and one behind whose work requests it would have to wait, however short it is. */
-	while (n < 65536 && c->ops->send_now(c->qp[0], large, c->attr.max_msg_bytes))
+	while (n < 65536 && c->ops->send_direct(c->qp[0], large, c->attr.max_msg_bytes))
 		n++;
 	assert_in_range(n, 1, 65535);
 	conf_send(c, c->qp[0], 7, SIGNAL, conf_sge(&c->a, 0, c->attr.max_msg_bytes));
-	assert_false(c->ops->send_now(c->qp[0], large, 1));
+	assert_false(c->ops->send_direct(c->qp[0], large, 1));
 	for (uint32_t i = 0; i < n; i++) {
 		conf_recv(c, c->qp[1], &c->b, i, 0, c->attr.max_msg_bytes);
 		conf_expect(c, &c->b, i, FABRIC_RECV, FABRIC_OK);
@@ -174,11 +174,11 @@ static void send_now__refuses(void **state)
 	assert_int_equal(conf_expect(c, &c->b, 7, FABRIC_RECV, FABRIC_OK).byte_len, c->attr.max_msg_bytes);
 	conf_expect(c, &c->a, 7, FABRIC_SEND, FABRIC_OK);
 	/* And nothing stands in its way again. */
-	assert_true(c->ops->send_now(c->qp[0], large, 1));
+	assert_true(c->ops->send_direct(c->qp[0], large, 1));
 	conf_recv(c, c->qp[1], &c->b, 8, 0, 1);
 	assert_int_equal(conf_expect(c, &c->b, 8, FABRIC_RECV, FABRIC_OK).byte_len, 1);
 	c->ops->disconnect(c->qp[0]);
-	assert_false(c->ops->send_now(c->qp[0], large, 1));
+	assert_false(c->ops->send_direct(c->qp[0], large, 1));
 }
 
 static void send__both_ways_at_once(void **state)

@@ -73,7 +73,7 @@ void connect_many(uint32_t n)
 void send_now_on(uint32_t i)
 {
 	end_recv(&b, qps[1][i], i, 0, 100);
-	assert_true(a.ops->send_now(qps[0][i], a.mem, 10));
+	assert_true(a.ops->send_direct(qps[0][i], a.mem, 10));
 }
 
 void expect_in_one_poll(uint32_t i)

@@ -58,7 +58,7 @@ static void lane__is_each_devices_own(void **state)
 		const struct fabric_recv_wr wr = {i, c.mem, 100, c.mr.lkey};
 
 		assert_int_equal(c.ops->post_recv(qps[1][i], &wr, 1), 1);
-		assert_true(a.ops->send_now(qps[0][i], a.mem, 10));
+		assert_true(a.ops->send_direct(qps[0][i], a.mem, 10));
 		assert_int_equal(c.ops->poll(c.dev, c.wcs, 2), 1);
 		send_now_on(i == 5 ? 2 : i - 2);
 		expect_in_one_poll(i == 5 ? 2 : i - 2);
@@ -155,7 +155,7 @@ static bool send_next(uint32_t side, uint32_t i)
 	memset(data, (int)(stream->sent * 3 + i), len);
 	memcpy(data, &stream->sent, 4);
 	is_sent = len <= 256 && random() % 4 == 0 ? from->ops->post_send(qps[1 - side][i], &wr, 1) == 1
-						  : from->ops->send_now(qps[1 - side][i], data, len);
+						  : from->ops->send_direct(qps[1 - side][i], data, len);
 	stream->sent += is_sent;
 	return is_sent;
 }
@@ -267,8 +267,8 @@ static void rnr__makes_the_lane_wait(void **state)
 	(void)state;
 	connect_many(3);
 	end_recv(&b, qps[1][2], 2, 0, 100);
-	assert_true(a.ops->send_now(qps[0][1], a.mem, 10));
-	assert_true(a.ops->send_now(qps[0][2], a.mem, 10));
+	assert_true(a.ops->send_direct(qps[0][1], a.mem, 10));
+	assert_true(a.ops->send_direct(qps[0][2], a.mem, 10));
 	for (uint32_t i = 0; i < 100; i++)
 		assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 0);
 	assert_int_equal(b.dev->stats.rnr, 1);
@@ -276,7 +276,7 @@ static void rnr__makes_the_lane_wait(void **state)
 	expect_in_one_poll(1);
 	expect_in_one_poll(2);
 	/* One that comes to its end does not make the others wait any more. */
-	assert_true(a.ops->send_now(qps[0][1], a.mem, 10));
+	assert_true(a.ops->send_direct(qps[0][1], a.mem, 10));
 	send_now_on(2);
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 0);
 	b.ops->disconnect(qps[1][1]);
@@ -288,7 +288,7 @@ static void receive__is_too_short(void **state)
 	(void)state;
 	connect_many(3);
 	end_recv(&b, qps[1][1], 1, 0, 20);
-	assert_true(a.ops->send_now(qps[0][1], a.mem, 21));
+	assert_true(a.ops->send_direct(qps[0][1], a.mem, 21));
 	send_now_on(2);
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 2);
 	assert_int_equal(b.wcs[0].status, FABRIC_ERR_LOCAL_LEN);
@@ -298,7 +298,7 @@ static void receive__is_too_short(void **state)
 		end_recv(&b, qps[1][2], 2, 0, len);
 		b.mem[len] = 0x77;
 		memset(a.mem, 1 + (int)len, 60);
-		assert_true(a.ops->send_now(qps[0][2], a.mem, len));
+		assert_true(a.ops->send_direct(qps[0][2], a.mem, len));
 		expect_in_one_poll(2);
 		assert_memory_equal(b.mem, a.mem, len);
 		assert_int_equal(b.mem[len], 0x77);
@@ -417,7 +417,7 @@ static void end__message_is_delivered_before_it(void **state)
 	connect_many(10);
 	end_recv(&a, qps[0][5], 5, 0, 2048);
 	memset(b.mem, 0x5a, 100);
-	assert_true(b.ops->send_now(qps[1][5], b.mem, 100));
+	assert_true(b.ops->send_direct(qps[1][5], b.mem, 100));
 	b.ops->qp_destroy(qps[1][5]);
 	qps[1][5] = end_connect(&a, many_addr, &qps[1][5]); /* a's end of the next one, for the moment */
 	qps[0][20] = end_accept(&b, NULL, &qps[0][20]);
@@ -450,8 +450,8 @@ static void end__leaves_nothing_to_the_next(void **state)
 	connect_many(4);
 	for (uint32_t round = 0; round < 50; round++) {
 		/* Unread, from either side. */
-		assert_true(a.ops->send_now(qps[0][2], a.mem, 100));
-		assert_true(b.ops->send_now(qps[1][2], b.mem, 100));
+		assert_true(a.ops->send_direct(qps[0][2], a.mem, 100));
+		assert_true(b.ops->send_direct(qps[1][2], b.mem, 100));
 		destroy(2);
 		connect_next(2);
 		assert_int_equal(qp_of(1, 2)->lane_tag & LANE_KIND_MASK, 1);
@@ -507,7 +507,7 @@ static void end__does_without_meanwhile(void **state)
 		send_now_on(2);
 		expect_in_one_poll(2);
 		end_recv(&a, qps[0][2], 0, 0, 100);
-		assert_true(b.ops->send_now(qps[1][2], b.mem, 10));
+		assert_true(b.ops->send_direct(qps[1][2], b.mem, 10));
 		assert_int_equal(a.ops->poll(a.dev, a.wcs, 1), 1);
 	}
 	a.nevents = 0;

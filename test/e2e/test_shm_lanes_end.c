@@ -22,7 +22,7 @@ static void end__waits_for_no_receive_of_others(void **state)
 	(void)state;
 	connect_many(4);
 	for (uint32_t i = 2; i < 4; i++) {
-		assert_true(a.ops->send_now(qps[0][1], a.mem, 10));
+		assert_true(a.ops->send_direct(qps[0][1], a.mem, 10));
 		send_now_on(i);
 		a.ops->qp_destroy(qps[0][i]);
 		qps[0][i] = NULL;
@@ -53,7 +53,7 @@ static void rnr__end_is_told(void **state)
 	end_listen(&b, many_addr);
 	connect_many(4);
 	for (uint32_t i = 0; i < 2; i++) { /* by its own ring, by the lane */
-		assert_true(a.ops->send_now(qps[0][i], a.mem, 10));
+		assert_true(a.ops->send_direct(qps[0][i], a.mem, 10));
 		assert_ptr_equal(end_event(&b, &a, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[1][i]);
 		assert_ptr_equal(end_event(&a, &b, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[0][i]);
 	}
@@ -66,7 +66,7 @@ static void rnr__is_over_at_the_end(void **state)
 {
 	(void)state;
 	connect_many(3);
-	assert_true(a.ops->send_now(qps[0][1], a.mem, 10));
+	assert_true(a.ops->send_direct(qps[0][1], a.mem, 10));
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 0);
 	assert_true(qp_of(1, 1)->is_rnr);
 	b.ops->disconnect(qps[1][1]);

@@ -210,7 +210,7 @@ static void hostile__marks(void **state)
 	assert_true(qp->tx_in_lane);
 	mark = ring_shared_of(&qp->lane->tx.cells);
 	atomic_store(&mark->head, ring_tail(&qp->lane->tx) + LANE_BYTES);
-	while (b.ops->send_now(b.qp, b.mem, 100))
+	while (b.ops->send_direct(b.qp, b.mem, 100))
 		assert_in_range(sent++, 0, LANE_BYTES / RING_CELL);
 	assert_int_equal(qp->state, QP_READY);
 	b.ops->post_send(b.qp, &wr, 1);

@@ -162,7 +162,7 @@ static void turn_send(struct turns *turns, uint32_t n)
 
 	memset(data, (int)n, turn_len(n));
 	memcpy(data, &n, 4);
-	turns->nwrong += !turns->end.ops->send_now(turns->qps[n % CONNS], data, turn_len(n));
+	turns->nwrong += !turns->end.ops->send_direct(turns->qps[n % CONNS], data, turn_len(n));
 }
 
 /* What came on a connection; its number. */

@@ -18,9 +18,9 @@ static inline void short_cuts_add(struct pair *pair)
 	if (strncmp(pair->driver, "sim", 3) != 0)
 		return;
 	ops = *pair->server->ops;
-	ops.send_now = sim_send_now;
-	ops.write_now = sim_write_now;
-	ops.read_now = sim_read_now;
+	ops.send_direct = sim_send_direct;
+	ops.write_direct = sim_write_direct;
+	ops.read_direct = sim_read_direct;
 	pair->client->ops = pair->server->ops = &ops;
 }
 

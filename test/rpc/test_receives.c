@@ -52,9 +52,9 @@ static uint32_t count_sends(struct watch *watch, struct fabric_qp *qp, const str
 	return watch->ops->post_send(qp, wrs, n);
 }
 
-static bool count_send_now(struct watch *watch, struct fabric_qp *qp, const void *data, uint32_t len)
+static bool count_send_direct(struct watch *watch, struct fabric_qp *qp, const void *data, uint32_t len)
 {
-	if (!watch->ops->send_now(qp, data, len))
+	if (!watch->ops->send_direct(qp, data, len))
 		return false;
 	note_sends(watch, 1);
 	return true;
@@ -84,14 +84,14 @@ static uint32_t server_post_send(struct fabric_qp *qp, const struct fabric_wr *w
 	return count_sends(&server, qp, wrs, n);
 }
 
-static bool server_send_now(struct fabric_qp *qp, const void *data, uint32_t len)
+static bool server_send_direct(struct fabric_qp *qp, const void *data, uint32_t len)
 {
-	return count_send_now(&server, qp, data, len);
+	return count_send_direct(&server, qp, data, len);
 }
 
-static bool client_send_now(struct fabric_qp *qp, const void *data, uint32_t len)
+static bool client_send_direct(struct fabric_qp *qp, const void *data, uint32_t len)
 {
-	return count_send_now(&client, qp, data, len);
+	return count_send_direct(&client, qp, data, len);
 }
 
 static uint32_t server_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max)
@@ -132,9 +132,9 @@ static int setup(void **state)
 	client.watched.post_recv = client_post_recv;
 	client.watched.post_send = client_post_send;
 	client.watched.poll = client_poll;
-	if (server.ops->send_now) {
-		server.watched.send_now = server_send_now;
-		client.watched.send_now = client_send_now;
+	if (server.ops->send_direct) {
+		server.watched.send_direct = server_send_direct;
+		client.watched.send_direct = client_send_direct;
 	}
 	pair_connect(&pair);
 	return 0;

@@ -123,33 +123,33 @@ static void draw_faults(struct wsim_run *run)
 /* The driver's ops, with short cuts: those of sim, when nothing stands between. */
 static struct fabric_ops ops_now;
 
-static bool send_now(struct fabric_qp *qp, const void *data, uint32_t len)
+static bool send_direct(struct fabric_qp *qp, const void *data, uint32_t len)
 {
 	struct fabric_qp *inner = fault_inner_qp(qp);
 
-	return inner && sim_send_now(inner, data, len);
+	return inner && sim_send_direct(inner, data, len);
 }
 
-static bool write_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
+static bool write_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	struct fabric_qp *inner = fault_inner_qp(qp);
 
-	return inner && sim_write_now(inner, local, rkey, raddr);
+	return inner && sim_write_direct(inner, local, rkey, raddr);
 }
 
-static bool read_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
+static bool read_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
 {
 	struct fabric_qp *inner = fault_inner_qp(qp);
 
-	return inner && sim_read_now(inner, local, rkey, raddr);
+	return inner && sim_read_direct(inner, local, rkey, raddr);
 }
 
 static void add_short_cuts(struct weir_engine *engine)
 {
 	ops_now = *engine->dev->ops;
-	ops_now.send_now = send_now;
-	ops_now.write_now = write_now;
-	ops_now.read_now = read_now;
+	ops_now.send_direct = send_direct;
+	ops_now.write_direct = write_direct;
+	ops_now.read_direct = read_direct;
 	engine->ops = &ops_now;
 }
 

@@ -10,7 +10,7 @@
 
 static struct pair pair;
 static struct fabric_ops ops;
-static bool (*send_now)(struct fabric_qp *qp, const void *data, uint32_t len);
+static bool (*send_direct)(struct fabric_qp *qp, const void *data, uint32_t len);
 static uint32_t nrefused;
 
 /* All Sends go the long way. */
@@ -28,8 +28,8 @@ static int setup(void **state)
 	(void)state;
 	pair_start(&pair, NULL);
 	ops = *pair.client->ops;
-	send_now = ops.send_now;
-	assert_non_null(send_now);
+	send_direct = ops.send_direct;
+	assert_non_null(send_direct);
 	pair.client->ops = &ops;
 	pair_connect(&pair);
 	return 0;
@@ -97,11 +97,11 @@ static void refused__is_as_if_nobody_had_tried(void **state)
 		struct outcome outcome;
 
 		/* Behind one that was sent: none is quiet. */
-		ops.send_now = send_now;
+		ops.send_direct = send_direct;
 		pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 		before = look();
 		call = describe(proc, &outcome);
-		ops.send_now = refuse;
+		ops.send_direct = refuse;
 		assert_int_equal(weir_call_submit(call), 0);
 		assert_in_range(nrefused - was_refused, 1, 2);
 		assert_false(call->is_send_done); /* it is in the batch */
