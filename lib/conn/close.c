@@ -20,7 +20,7 @@ void conn_end(struct weir_conn *conn, int error)
 	if (conn->state == CONN_CLOSED)
 		return;
 	conn->state = CONN_CLOSED;
-	conn->ep.snags.is_slow = true;
+	conn->ep.blockers.no_direct_send = true;
 	conn->error = error;
 	conn->is_ending = true;
 	conn->ep.engine->nending++;
@@ -35,7 +35,7 @@ void conn_fail(struct weir_conn *conn, int error)
 		conn_end(conn, error);
 	} else if (conn->state < CONN_LOST) {
 		conn->state = CONN_LOST;
-		conn->ep.snags.is_slow = true;
+		conn->ep.blockers.no_direct_send = true;
 		conn->error = error;
 		engine_want_reap(&conn->ep);
 	}
@@ -72,12 +72,12 @@ void weir_conn_shutdown(struct weir_conn *conn)
 /* What was not posted will not be. */
 static void drop_batch(struct weir_conn *conn)
 {
-	for (uint32_t i = 0; i < conn->ep.snags.nwrs; i++)
+	for (uint32_t i = 0; i < conn->ep.blockers.nbatched; i++)
 		if (conn->batch->txs[i])
 			conn->batch->txs[i]->done(conn->batch->txs[i], conn->error);
-	if (conn->ep.snags.nwrs > 0)
+	if (conn->ep.blockers.nbatched > 0)
 		batch_put(conn->ep.engine->batches, conn->batch);
-	conn->ep.snags.nwrs = 0;
+	conn->ep.blockers.nbatched = 0;
 }
 
 /* The device is out of it, and who waits for something of the device is told. */
@@ -144,7 +144,7 @@ void conn_on_reap(struct engine_endpoint *ep)
 	/* Others are reaped when their engine is destroyed. */
 	if (conn->state != CONN_CLOSED && (conn->state != CONN_LOST || ep->engine->is_ending)) {
 		conn->state = CONN_CLOSED;
-		conn->ep.snags.is_slow = true;
+		conn->ep.blockers.no_direct_send = true;
 		conn->error = -ECONNABORTED;
 	}
 	detach(conn);

@@ -49,7 +49,7 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 {
 	buf->owner = conn;
 	conn->was_heard = true;
-	return ++conn->ep.snags.nheld <= conn_held_max(conn);
+	return ++conn->ep.blockers.nrecv_held <= conn_held_max(conn);
 }
 
 /* As all of this, so that who shows has no stack frame for it. */
@@ -59,7 +59,7 @@ __attribute__((noinline)) bool conn_hold_delivered(struct weir_conn *conn)
 
 	conn->shared->delivering = NULL;
 	buf->owner = conn;
-	conn->ep.snags.nheld++;
+	conn->ep.blockers.nrecv_held++;
 	return false;
 }
 
@@ -72,7 +72,7 @@ __attribute__((noinline)) bool conn_deliver(struct fabric_receiver *receiver, ui
 	if (__builtin_expect(conn->ep.is_reaping, 0))
 		return true;
 	engine_want_ticks(&conn->ep);
-	if (__builtin_expect(conn->ep.snags.nheld >= conn_held_max(conn), 0)) {
+	if (__builtin_expect(conn->ep.blockers.nrecv_held >= conn_held_max(conn), 0)) {
 		take_shared(conn, buf);
 		conn_share_exceeded(conn);
 		return false;

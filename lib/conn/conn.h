@@ -155,11 +155,11 @@ _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_RECEIVER_LINES_AT &&
 		       offsetof(struct weir_conn, extra_bytes) <= FABRIC_RECEIVER_LINES_AT + 128,
 	       "what a message takes is where drivers look for it");
 
-/* Whether what is sent goes at once, nothing is queued in front of it, and time matters: is_slow is false while it is open, by version 1 alone, with
+/* Whether what is sent goes at once, nothing is queued in front of it, and time matters: no_direct_send is false while it is open, by version 1 alone, with
  * shared receives and a driver that sends at once, and nobody ends keys from afar. */
 static inline bool conn_is_clear(const struct weir_conn *conn)
 {
-	return conn->ep.snags.sending == 0;
+	return conn->ep.blockers.sending == 0;
 }
 
 /* Of another role from now on. */
@@ -213,7 +213,7 @@ static inline void conn_put_shared(struct weir_conn *conn, struct mem_buf *buf)
 		shared->delivering = NULL;
 		return;
 	}
-	conn->ep.snags.nheld--;
+	conn->ep.blockers.nrecv_held--;
 	engine_shared_put(shared, buf);
 }
 
@@ -242,8 +242,8 @@ static inline bool conn_deliver_end(struct weir_conn *conn)
 /* Whether a message that is shown needs nothing but the role: else it is conn_deliver()'s. */
 static inline bool conn_delivers_quick(const struct weir_conn *conn)
 {
-	return __builtin_expect(conn->ep.snags.any == 0, 1) ||
-	       (conn_is_clear(conn) && conn->ep.snags.nheld < conn_held_max(conn));
+	return __builtin_expect(conn->ep.blockers.any == 0, 1) ||
+	       (conn_is_clear(conn) && conn->ep.blockers.nrecv_held < conn_held_max(conn));
 }
 
 static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
@@ -286,7 +286,7 @@ static inline bool conn_takes_calls(const struct weir_conn *conn)
 /* Places left in the send queue, what is in the batch counted as taken. */
 static inline uint32_t conn_tx_room(const struct weir_conn *conn)
 {
-	return conn->sq_size - (uint32_t)(conn->sq_posted - conn->sq_retired) - conn->ep.snags.nwrs;
+	return conn->sq_size - (uint32_t)(conn->sq_posted - conn->sq_retired) - conn->ep.blockers.nbatched;
 }
 
 /* Whether 'nwrs' work requests with 'nsges' elements fit now: posts the batch if that makes room. */

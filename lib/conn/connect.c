@@ -94,7 +94,7 @@ static void deliver_early(struct weir_conn *conn)
 void conn_opened(struct weir_conn *conn)
 {
 	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
-	conn->ep.snags.is_slow =
+	conn->ep.blockers.no_direct_send =
 		!(conn->ops->send_direct && conn->shared && !conn->v2 && !conn->remote_invalidation);
 	conn->deadline_ns = 0;
 	conn->counted = true;

@@ -56,7 +56,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	conn = mem_zalloc(sizeof(*conn));
 	if (!conn)
 		return -ENOMEM;
-	conn->ep.snags.is_slow = true;
+	conn->ep.blockers.no_direct_send = true;
 	engine->nconnections++;
 	conn->peer_account = account;
 	account->refs++;

@@ -10,13 +10,13 @@
 
 static bool fits_batch(const struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
-	return conn->ep.snags.nwrs + nwrs <= CONN_BATCH && conn->nsges + nsges <= CONN_BATCH_SGES;
+	return conn->ep.blockers.nbatched + nwrs <= CONN_BATCH && conn->nsges + nsges <= CONN_BATCH_SGES;
 }
 
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
 	/* More than once: what a flush completes may put new work into the batch. */
-	while (__builtin_expect(!fits_batch(conn, nwrs, nsges), 0) && conn->ep.snags.nwrs > 0 &&
+	while (__builtin_expect(!fits_batch(conn, nwrs, nsges), 0) && conn->ep.blockers.nbatched > 0 &&
 	       conn_can_send(conn))
 		conn_on_flush(&conn->ep);
 	return conn_can_send(conn) && fits_batch(conn, nwrs, nsges) && conn_tx_room(conn) >= nwrs;
@@ -28,9 +28,9 @@ static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op, co
 {
 	struct fabric_wr *wr;
 
-	if (conn->ep.snags.nwrs == 0)
+	if (conn->ep.blockers.nbatched == 0)
 		conn->batch = batch_take(conn->ep.engine->batches);
-	wr = &conn->batch->wrs[conn->ep.snags.nwrs];
+	wr = &conn->batch->wrs[conn->ep.blockers.nbatched];
 	wr->op = op;
 	wr->flags = 0;
 	wr->sge = &conn->batch->sges[conn->nsges];
@@ -38,7 +38,7 @@ static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op, co
 	for (uint32_t i = 0; i < nsges; i++)
 		wr->sge[i] = sges[i];
 	conn->nsges += nsges;
-	conn->batch->txs[conn->ep.snags.nwrs++] = tx;
+	conn->batch->txs[conn->ep.blockers.nbatched++] = tx;
 	engine_want_flush(&conn->ep);
 	return wr;
 }
@@ -50,7 +50,7 @@ void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t n
 
 	if (bytes <= conn->max_inline) {
 		wr->flags = FABRIC_INLINE;
-		conn->alone |= (uint64_t)is_alone << (conn->ep.snags.nwrs - 1);
+		conn->alone |= (uint64_t)is_alone << (conn->ep.blockers.nbatched - 1);
 	}
 }
 
@@ -157,26 +157,26 @@ void conn_post_recvs(struct weir_conn *conn)
  * queue behind the last signalled one, so that who waits for up to three quarters is woken. */
 static void choose_signals(struct weir_conn *conn)
 {
-	uint64_t unsignalled = conn->sq_posted + conn->ep.snags.nwrs - conn->sq_signalled;
+	uint64_t unsignalled = conn->sq_posted + conn->ep.blockers.nbatched - conn->sq_signalled;
 	struct conn_batch *batch = conn->batch;
 
-	for (uint32_t i = conn->ep.snags.nwrs; i-- > 0;) {
+	for (uint32_t i = conn->ep.blockers.nbatched; i-- > 0;) {
 		if (batch->txs[i] && !(conn->alone >> i & 1)) {
 			batch->wrs[i].flags |= FABRIC_SIGNALED;
-			unsignalled = conn->ep.snags.nwrs - 1 - i;
+			unsignalled = conn->ep.blockers.nbatched - 1 - i;
 			break;
 		}
 	}
 	/* The last ones of a connection are waited for before it is closed. */
 	if (unsignalled >= conn->sq_size / 4 || conn->state == CONN_DRAINING)
-		batch->wrs[conn->ep.snags.nwrs - 1].flags |= FABRIC_SIGNALED;
+		batch->wrs[conn->ep.blockers.nbatched - 1].flags |= FABRIC_SIGNALED;
 }
 
 static void post_batch(struct weir_conn *conn)
 {
 	struct conn_tx *inline_done[CONN_BATCH];
 	struct conn_batch *batch = conn->batch;
-	uint32_t ninline = 0, n = conn->ep.snags.nwrs;
+	uint32_t ninline = 0, n = conn->ep.blockers.nbatched;
 
 	choose_signals(conn);
 	for (uint32_t i = 0; i < n; i++) {
@@ -192,7 +192,7 @@ static void post_batch(struct weir_conn *conn)
 		}
 		conn->sq[position % conn->sq_size] = tx;
 	}
-	conn->ep.snags.nwrs = 0;
+	conn->ep.blockers.nbatched = 0;
 	conn->nsges = 0;
 	conn->alone = 0;
 	if (conn->ops->post_send(conn->qp, batch->wrs, n) != n) {
@@ -207,7 +207,7 @@ static void post_batch(struct weir_conn *conn)
 
 bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 {
-	if (conn->ep.snags.nwrs > 0 || !conn->ops->send_direct || !conn_can_send(conn))
+	if (conn->ep.blockers.nbatched > 0 || !conn->ops->send_direct || !conn_can_send(conn))
 		return false;
 	conn_top_up(conn);
 	return conn->ops->send_direct(conn->qp, data, bytes);
@@ -220,7 +220,7 @@ void conn_on_flush(struct engine_endpoint *ep)
 	if (!conn->qp || conn->state >= CONN_LOST)
 		return;
 	conn_top_up(conn);
-	if (conn->ep.snags.nwrs > 0 && conn_can_send(conn))
+	if (conn->ep.blockers.nbatched > 0 && conn_can_send(conn))
 		post_batch(conn);
 }
 

@@ -15,7 +15,7 @@ __attribute__((noinline)) void conn_share_exceeded(struct weir_conn *conn)
 	conn->ep.engine->stats.credits_exceeded++;
 	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
 			"connection to %s ends: it has %u messages under way, and credits for %u", conn->peer,
-			conn->ep.snags.nheld, conn->share.size);
+			conn->ep.blockers.nrecv_held, conn->share.size);
 	conn_fail(conn, -EPROTO);
 }
 
@@ -26,7 +26,7 @@ void conn_share_reset(struct weir_conn *conn)
 	for (uint32_t i = 0; i < shared->nbufs; i++)
 		if (shared->bufs[i]->owner == conn)
 			engine_shared_put(shared, shared->bufs[i]);
-	conn->ep.snags.nheld = 0;
+	conn->ep.blockers.nrecv_held = 0;
 }
 
 void conn_share_leave(struct weir_conn *conn)
@@ -50,7 +50,7 @@ void conn_share_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	if (!conn->role->on_idle || now_ns < conn->share_tick_ns)
 		return;
-	if (conn->ep.snags.nheld == 0 && !conn->was_heard && conn->share_tick_ns != 0)
+	if (conn->ep.blockers.nrecv_held == 0 && !conn->was_heard && conn->share_tick_ns != 0)
 		conn->role->on_idle(conn);
 	conn->was_heard = false;
 	conn->share_tick_ns = now_ns + SHARE_IDLE_NS;

@@ -347,7 +347,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	TAILQ_INIT(&engine->all);
 	backlog_init(&engine->arrivals, ENGINE_REQUESTS_MAX);
 	TAILQ_INIT(&engine->ticking);
-	TAILQ_INIT(&engine->quiet);
+	TAILQ_INIT(&engine->idle);
 	TAILQ_INIT(&engine->orphans);
 	engine->registrar = (struct mem_registrar){
 		.ctx = engine, .slot = engine->slot, .reg = registrar_reg, .dereg = registrar_dereg};
@@ -472,7 +472,7 @@ void engine_add(struct weir_engine *engine, struct engine_endpoint *ep)
 {
 	ep->engine = engine;
 	TAILQ_INSERT_TAIL(&engine->all, ep, all);
-	TAILQ_INSERT_TAIL(&engine->quiet, ep, tick);
+	TAILQ_INSERT_TAIL(&engine->idle, ep, tick);
 	engine_tick_begin(ep);
 }
 
@@ -485,7 +485,7 @@ void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep)
 		TAILQ_REMOVE(ep->is_late ? &engine->late : &engine->to_reap, ep, reap);
 	ep->is_to_reap = ep->is_late = false;
 	TAILQ_REMOVE(&engine->all, ep, all);
-	TAILQ_REMOVE(ep->snags.is_quiet ? &engine->quiet : &engine->ticking, ep, tick);
+	TAILQ_REMOVE(ep->blockers.is_idle ? &engine->idle : &engine->ticking, ep, tick);
 }
 
 uint64_t weir_engine_now(const struct weir_engine *engine)

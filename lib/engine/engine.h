@@ -39,21 +39,21 @@ struct batch_pool;
 struct call_pool;
 struct kept_replies;
 
-/* What keeps a message from the shortest way, all in one word: most of the time it is 0. But for 'is_quiet' it is the owner's. */
-struct engine_snags {
+/* What keeps a message from the shortest way, all in one word: most of the time it is 0. But for 'is_idle' it is the owner's. */
+struct engine_blockers {
 	union {
 		uint64_t any;
 		struct {
 			union {
 				uint32_t sending;
 				struct {
-					bool is_quiet; /* on the list of those, else on that of those that tick */
-					bool is_slow;
-					bool has_trial; /* of a requester's: a call was sent alone */
-					uint8_t nwrs;	/* queued in front of what is sent */
+					bool is_idle; /* on the list of those, else on that of those that tick */
+					bool no_direct_send;
+					bool has_probe;	  /* of a requester's: a call was sent alone */
+					uint8_t nbatched; /* queued in front of what is sent */
 				};
 			};
-			uint32_t nheld; /* messages that came and hold their receive */
+			uint32_t nrecv_held; /* messages that came and hold their receive */
 		};
 	};
 };
@@ -64,7 +64,7 @@ struct engine_endpoint {
 	struct fabric_receiver receiver; /* a connection's: the device may show it messages */
 	void (*on_wc)(struct engine_endpoint *ep, const struct fabric_wc *wc);
 	struct weir_engine *engine;
-	struct engine_snags snags;
+	struct engine_blockers blockers;
 	bool is_flushing; /* on the flush list */
 	bool is_reaping;  /* it ends: nothing more is delivered to it */
 	bool is_to_reap;  /* on the reap list */
@@ -180,7 +180,7 @@ struct weir_engine {
 	uint32_t nregions; /* the application's */
 	struct weir_region *regions[ENGINE_REGIONS_MAX];
 	struct engine_endpoints all;
-	struct engine_endpoints ticking, quiet; /* together, all */
+	struct engine_endpoints ticking, idle; /* together, all */
 	struct engine_orphans orphans;
 	struct batch_pool *batches;	   /* lib/conn's; NULL: there is no connection */
 	struct call_pool *calls;	   /* lib/requester's; NULL: there is none on this engine */
@@ -203,7 +203,7 @@ void engine_tick(struct weir_engine *engine);
  * tick.c's TICKING_MOST that are busy, for each so many. A completion asks for it. */
 static inline void engine_want_ticks(struct engine_endpoint *ep)
 {
-	if (__builtin_expect(ep->snags.is_quiet, 0))
+	if (__builtin_expect(ep->blockers.is_idle, 0))
 		engine_tick_begin(ep);
 }
 

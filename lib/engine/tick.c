@@ -14,24 +14,24 @@
 
 void engine_tick_begin(struct engine_endpoint *ep)
 {
-	TAILQ_REMOVE(&ep->engine->quiet, ep, tick);
+	TAILQ_REMOVE(&ep->engine->idle, ep, tick);
 	TAILQ_INSERT_TAIL(&ep->engine->ticking, ep, tick);
-	ep->snags.is_quiet = false;
+	ep->blockers.is_idle = false;
 }
 
 /* Those that become quiet in this tick come behind 'last'. */
 static void tick_quiet(struct weir_engine *engine)
 {
-	const struct engine_endpoint *last = TAILQ_LAST(&engine->quiet, engine_endpoints);
+	const struct engine_endpoint *last = TAILQ_LAST(&engine->idle, engine_endpoints);
 	struct engine_endpoint *ep = NULL;
 
-	for (uint32_t i = 0; i < QUIET_FEW && ep != last && (ep = TAILQ_FIRST(&engine->quiet)); i++) {
+	for (uint32_t i = 0; i < QUIET_FEW && ep != last && (ep = TAILQ_FIRST(&engine->idle)); i++) {
 		bool matters = !ep->is_reaping && ep->on_tick(ep, engine->now_ns);
 
-		if (!ep->snags.is_quiet)
+		if (!ep->blockers.is_idle)
 			continue; /* it asked for that itself */
-		TAILQ_REMOVE(&engine->quiet, ep, tick);
-		TAILQ_INSERT_TAIL(&engine->quiet, ep, tick);
+		TAILQ_REMOVE(&engine->idle, ep, tick);
+		TAILQ_INSERT_TAIL(&engine->idle, ep, tick);
 		if (matters)
 			engine_tick_begin(ep);
 	}
@@ -47,8 +47,8 @@ static void tick_ticking(struct weir_engine *engine)
 		bool matters = ep->is_reaping || ep->on_tick(ep, engine->now_ns);
 
 		TAILQ_REMOVE(&engine->ticking, ep, tick);
-		TAILQ_INSERT_TAIL(matters ? &engine->ticking : &engine->quiet, ep, tick);
-		ep->snags.is_quiet = !matters;
+		TAILQ_INSERT_TAIL(matters ? &engine->ticking : &engine->idle, ep, tick);
+		ep->blockers.is_idle = !matters;
 	}
 }
 

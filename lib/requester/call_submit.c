@@ -491,7 +491,7 @@ int call_submit_any(struct weir_call *call)
 		return -EINVAL;
 	if (__builtin_expect(call->out.failed, 0))
 		return -ENOSPC;
-	if (__builtin_expect(conn->ep.snags.is_quiet, 0))
+	if (__builtin_expect(conn->ep.blockers.is_idle, 0))
 		wake(conn);
 	is_plain = prepare_plain(call);
 	if (!is_plain) {

@@ -220,7 +220,7 @@ struct requester {
 
 	struct weir_conn *conn;
 	uint32_t
-		trial_xid; /* of a call that was sent alone, while 'has_trial' of the connection's snags is set */
+		trial_xid; /* of a call that was sent alone, while 'has_probe' of the connection's blockers is set */
 	uint32_t
 		credits_max; /* 'wanted' at most: it follows the connection's share where receives are shared */
 	uint32_t reply_recvs;	 /* that calls may reserve for the transmissions of their replies */

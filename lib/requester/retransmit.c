@@ -110,7 +110,7 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 			call_release(call);
 	}
 	credit_requester_init(&req->credits, req->credits.wanted);
-	conn->ep.snags.has_trial = false;
+	conn->ep.blockers.has_probe = false;
 	/* Callbacks from here on: they may begin calls, and close the connection, which then ends the others. */
 	for (uint32_t i = 0; i < req->nslots && conn->state == CONN_LOST; i++)
 		if (is_in_state(req, i, CALL_QUEUED))
@@ -146,14 +146,14 @@ static bool has_others_in_flight(const struct requester *req)
 bool requester_has_trial(struct weir_conn *conn)
 {
 	struct requester *req = requester_of(conn);
-	struct engine_snags *snags = &conn->ep.snags;
+	struct engine_blockers *blockers = &conn->ep.blockers;
 	const struct weir_call *call;
 
-	if (__builtin_expect(!snags->has_trial, 1))
+	if (__builtin_expect(!blockers->has_probe, 1))
 		return false;
 	call = call_find(req, req->trial_xid);
-	snags->has_trial = call && (call->state == CALL_SENT || call->state == CALL_REPLIED);
-	return snags->has_trial;
+	blockers->has_probe = call && (call->state == CALL_SENT || call->state == CALL_REPLIED);
+	return blockers->has_probe;
 }
 
 /* It tries again: at a tick, and where the send pool is dry at its turn, too, when it may have the reserve. */
@@ -223,7 +223,7 @@ void call_note_resent(struct weir_call *call)
 	conn->ep.engine->stats.calls_resent++;
 	if (call->retransmits < LOSSES_TRIAL)
 		return;
-	conn->ep.snags.has_trial = true;
+	conn->ep.blockers.has_probe = true;
 	requester_of(conn)->trial_xid = call->xid;
 }
 

@@ -110,7 +110,7 @@ static bool is_drained(struct weir_conn *conn)
 
 	if (!is_idle(conn))
 		return false;
-	if (conn->ep.snags.nwrs == 0 && conn->sq_retired == conn->sq_posted)
+	if (conn->ep.blockers.nbatched == 0 && conn->sq_retired == conn->sq_posted)
 		return true;
 	if (responder->linger_until_ns == 0)
 		responder->linger_until_ns = now_ns + LINGER_NS;

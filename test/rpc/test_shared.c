@@ -419,7 +419,7 @@ static void reply__finds_the_ring_full(void **state)
 		}
 		pair_settle(&pair);
 		assert_int_equal(pair.server_conn->share.unsent, 0);
-		assert_int_equal(pair.server_conn->ep.snags.nheld, 0);
+		assert_int_equal(pair.server_conn->ep.blockers.nrecv_held, 0);
 		assert_int_equal(pair.server->send_pool->in_use, in_use);
 		expect_within(pair.server);
 		expect_within(pair.client);
@@ -524,7 +524,7 @@ static void reply__passed_by_others_grants_what_it_says(void **state)
 	pair_release_later(&pair);
 	raw_settle(&raw);
 	assert_int_equal(pair.server_conn->share.unsent, 0);
-	assert_int_equal(pair.server_conn->ep.snags.nheld, 0);
+	assert_int_equal(pair.server_conn->ep.blockers.nrecv_held, 0);
 	raw_close(&raw);
 }
 

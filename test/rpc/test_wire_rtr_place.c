@@ -424,7 +424,8 @@ static void result__5_4_that_waited_is_sent_again_once(void **state)
 	raw_settle(&raw);
 	conn = pair.server_conn;
 	size = conn->sq_size;
-	conn->sq_size = (uint32_t)(conn->sq_posted - conn->sq_retired) + conn->ep.snags.nwrs; /* no room */
+	conn->sq_size =
+		(uint32_t)(conn->sq_posted - conn->sq_retired) + conn->ep.blockers.nbatched; /* no room */
 	send_read(3000, TBSN, 0, 0);
 	raw_settle(&raw);
 	assert_int_equal(pair.handled, 1);

@@ -62,7 +62,7 @@ static int setup(void **state)
 	engine = (struct weir_engine){.ops = &ops, .dev = &device, .poll_budget = 1};
 	TAILQ_INIT(&engine.all);
 	TAILQ_INIT(&engine.ticking);
-	TAILQ_INIT(&engine.quiet);
+	TAILQ_INIT(&engine.idle);
 	TAILQ_INIT(&engine.to_flush);
 	TAILQ_INIT(&engine.to_reap);
 	TAILQ_INIT(&engine.late);

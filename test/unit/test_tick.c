@@ -41,7 +41,7 @@ static int setup(void **state)
 	engine = (struct weir_engine){.now_ns = 5};
 	TAILQ_INIT(&engine.all);
 	TAILQ_INIT(&engine.ticking);
-	TAILQ_INIT(&engine.quiet);
+	TAILQ_INIT(&engine.idle);
 	for (uint32_t i = 0; i < N; i++) {
 		points[i] = (struct point){.ep.on_tick = on_tick};
 		engine_add(&engine, &points[i].ep);
@@ -70,7 +70,7 @@ static void tick__of_new_ones_is_of_all(void **state)
 	assert_int_equal(tick(), N);
 }
 
-static void tick__of_quiet_ones_is_of_a_few_and_each_has_its_turn(void **state)
+static void tick__of_idle_ones_is_of_a_few_and_each_has_its_turn(void **state)
 {
 	uint32_t seen[N] = {0};
 
@@ -103,10 +103,10 @@ static void tick__finds_those_that_did_not_ask(void **state)
 	points[50].matters = true;
 	for (uint32_t round = 0; round < N / FEW + 1; round++)
 		tick();
-	assert_false(points[50].ep.snags.is_quiet);
+	assert_false(points[50].ep.blockers.is_idle);
 	points[50].matters = false;
 	tick();
-	assert_true(points[50].ep.snags.is_quiet);
+	assert_true(points[50].ep.blockers.is_idle);
 }
 
 static void want_ticks__has_one_looked_at_next(void **state)
@@ -117,7 +117,7 @@ static void want_ticks__has_one_looked_at_next(void **state)
 	engine_want_ticks(&points[60].ep);
 	tick();
 	assert_int_equal(points[60].nticks, 1);
-	assert_true(points[60].ep.snags.is_quiet);
+	assert_true(points[60].ep.blockers.is_idle);
 }
 
 static void want_ticks__may_be_asked_in_a_tick(void **state)
@@ -176,7 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(tick__of_new_ones_is_of_all, setup),
-		cmocka_unit_test_setup(tick__of_quiet_ones_is_of_a_few_and_each_has_its_turn, setup),
+		cmocka_unit_test_setup(tick__of_idle_ones_is_of_a_few_and_each_has_its_turn, setup),
 		cmocka_unit_test_setup(tick__is_of_each_to_which_time_matters, setup),
 		cmocka_unit_test_setup(tick__finds_those_that_did_not_ask, setup),
 		cmocka_unit_test_setup(want_ticks__has_one_looked_at_next, setup),
