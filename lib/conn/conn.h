@@ -157,7 +157,7 @@ _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_RECEIVER_LINES_AT &&
 
 /* Whether what is sent goes at once, nothing is queued in front of it, and time matters: no_direct_send is false while it is open, by version 1 alone, with
  * shared receives and a driver that sends at once, and nobody ends keys from afar. */
-static inline bool conn_is_clear(const struct weir_conn *conn)
+static inline bool conn_can_send_direct(const struct weir_conn *conn)
 {
 	return conn->ep.blockers.sending == 0;
 }
@@ -240,10 +240,10 @@ static inline bool conn_deliver_end(struct weir_conn *conn)
 }
 
 /* Whether a message that is shown needs nothing but the role: else it is conn_deliver()'s. */
-static inline bool conn_delivers_quick(const struct weir_conn *conn)
+static inline bool conn_can_deliver_direct(const struct weir_conn *conn)
 {
 	return __builtin_expect(conn->ep.blockers.any == 0, 1) ||
-	       (conn_is_clear(conn) && conn->ep.blockers.nrecv_held < conn_held_max(conn));
+	       (conn_can_send_direct(conn) && conn->ep.blockers.nrecv_held < conn_held_max(conn));
 }
 
 static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
@@ -326,7 +326,7 @@ bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 
 static inline bool conn_send_direct(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 {
-	if (!conn_is_clear(conn))
+	if (!conn_can_send_direct(conn))
 		return conn_send_slow(conn, data, bytes);
 	engine_shared_top_up(conn->shared);
 	return conn->ops->send_direct(conn->qp, data, bytes);

@@ -346,7 +346,7 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 }
 
 /* The same of what the device shows, of PLAIN_SHORT_REPLY bytes or more: done with when it is plain. 'msg' is what 'buf' has;
- * conn_delivers_quick() leaves no version 2. */
+ * conn_can_deliver_direct() leaves no version 2. */
 static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 						 const uint8_t *msg)
 {
@@ -376,7 +376,7 @@ bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
 	const uint8_t *msg = buf->data;
 
-	if (__builtin_expect(!conn_delivers_quick(conn) || len < PLAIN_SHORT_REPLY, 0))
+	if (__builtin_expect(!conn_can_deliver_direct(conn) || len < PLAIN_SHORT_REPLY, 0))
 		return conn_deliver(receiver, wr_id, len);
 	if (plain_has_chunk(msg))
 		return show_one_chunk(conn, buf, len, msg);

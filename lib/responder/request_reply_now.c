@@ -167,7 +167,7 @@ static __attribute__((noinline)) void reply_item_uneven(struct weir_request *req
 /* Whether a plain request's reply can be sent at once. */
 static inline bool is_quick(const struct weir_request *req, const struct weir_conn *conn)
 {
-	return conn_is_clear(conn) && req->reply && !req->out.failed;
+	return conn_can_send_direct(conn) && req->reply && !req->out.failed;
 }
 
 /* What fills_chunk() says, of a call that was told to have the chunk as it came. */

@@ -109,7 +109,7 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	struct request_pool *pool = responder->pool;
 	struct weir_request *req = pool->free;
 
-	if (__builtin_expect(!conn_delivers_quick(conn) || responder->hold, 0))
+	if (__builtin_expect(!conn_can_deliver_direct(conn) || responder->hold, 0))
 		return conn_deliver(receiver, wr_id, len);
 	if (__builtin_expect(!req, 0))
 		return conn_deliver(receiver, wr_id, len);
