@@ -350,7 +350,7 @@ static inline bool conn_read_direct(struct weir_conn *conn, struct fabric_sge sg
  * by engine_spare_get(); else one that has the first element at its start already. The caller puts it back when the Send is
  * done. 0; or -ENOBUFS: 'waiter' waits now. */
 int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill,
-		   struct engine_line *line, struct engine_waiter *waiter);
+		   struct engine_wait_queue *queue, struct engine_waiter *waiter);
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 

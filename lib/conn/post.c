@@ -108,7 +108,7 @@ void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rk
 }
 
 int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill,
-		   struct engine_line *line, struct engine_waiter *waiter)
+		   struct engine_wait_queue *queue, struct engine_waiter *waiter)
 {
 	struct weir_engine *engine = conn->ep.engine;
 	uint32_t first = *spill ? 1 : 0, bytes = first ? sges[0].len : 0;
@@ -117,7 +117,7 @@ int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *ns
 	if (!buf)
 		buf = engine_spare_get(engine, waiter);
 	if (!buf) {
-		engine_wait_always(engine, line, waiter);
+		engine_wait_unbounded(engine, queue, waiter);
 		return -ENOBUFS;
 	}
 	for (uint32_t i = first; i < *nsges; i++) {

@@ -342,8 +342,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	TAILQ_INIT(&engine->to_flush);
 	TAILQ_INIT(&engine->to_reap);
 	TAILQ_INIT(&engine->late);
-	TAILQ_INIT(&engine->lines);
-	TAILQ_INIT(&engine->spare_lines);
+	TAILQ_INIT(&engine->wait_queues);
+	TAILQ_INIT(&engine->spare_queues);
 	TAILQ_INIT(&engine->all);
 	backlog_init(&engine->arrivals, ENGINE_REQUESTS_MAX);
 	TAILQ_INIT(&engine->ticking);

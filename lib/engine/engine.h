@@ -82,22 +82,22 @@ struct engine_endpoint {
 
 TAILQ_HEAD(engine_endpoints, engine_endpoint);
 
-struct engine_line;
+struct engine_wait_queue;
 
 /* Something that waits until a pool has buffers again. */
 struct engine_waiter {
 	void (*on_buffers)(struct engine_waiter *waiter);
 	TAILQ_ENTRY(engine_waiter) entry;
-	struct engine_line *line;
+	struct engine_wait_queue *wait_queue;
 	bool is_waiting;
 	bool is_own; /* it waits for what its own connection or peer holds: others need not wait behind it */
 	bool blocks; /* it is waiting, and others wait behind it */
 };
 
 /* What waits of one connection. Lines have turns, so that many waiters of one don't keep others waiting. */
-struct engine_line {
+struct engine_wait_queue {
 	TAILQ_HEAD(, engine_waiter) waiters;
-	TAILQ_ENTRY(engine_line) entry;
+	TAILQ_ENTRY(engine_wait_queue) entry;
 	bool is_spare;		  /* for a last buffer: see spare.h */
 	struct engine_peer *peer; /* whose waiters are counted; NULL: nobody's */
 	uint32_t nwaiting;
@@ -105,7 +105,7 @@ struct engine_line {
 		failed_poll; /* number of the latest poll in which one of them woke and found that it still has to wait */
 };
 
-TAILQ_HEAD(engine_lines, engine_line);
+TAILQ_HEAD(engine_wait_queues, engine_wait_queue);
 
 /* What outlives its connection, held by the application: told before the engine's buffers go. */
 struct engine_orphan {
@@ -126,18 +126,18 @@ struct weir_engine {
 	bool in_poll;
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
-	struct engine_endpoints late;	 /* asked in vain: their turn comes at a later tick */
-	struct engine_lines lines;	 /* those with waiters */
-	struct engine_lines spare_lines; /* of these, the ones that wait for a last buffer */
-	uint64_t pulling_bytes;		 /* of Read chunks */
-	struct log_rate refusals, ends;	 /* lines on connections that peers bring about */
-	uint32_t nwaiting;		 /* in 'lines' */
-	uint32_t nblocking;		 /* of these, those that others wait behind */
-	uint32_t npending;		 /* replies that are queued or posted */
-	struct engine_waiter *waking;	 /* whose turn it is */
-	bool waits_again;		 /* that one */
-	bool spare_turn;		 /* it is of the spare lines */
-	bool spare_given;		 /* and got what it waited for */
+	struct engine_endpoints late;		/* asked in vain: their turn comes at a later tick */
+	struct engine_wait_queues wait_queues;	/* those with waiters */
+	struct engine_wait_queues spare_queues; /* of these, the ones that wait for a last buffer */
+	uint64_t pulling_bytes;			/* of Read chunks */
+	struct log_rate refusals, ends;		/* lines on connections that peers bring about */
+	uint32_t nwaiting;			/* in 'wait_queues' */
+	uint32_t nblocking;			/* of these, those that others wait behind */
+	uint32_t npending;			/* replies that are queued or posted */
+	struct engine_waiter *waking;		/* whose turn it is */
+	bool waits_again;			/* that one */
+	bool spare_turn;			/* it is of the spare lines */
+	bool spare_given;			/* and got what it waited for */
 	struct rte_ring *mailbox;
 	struct weir_engine_stats stats;
 	struct fabric_wc wcs[ENGINE_WC_BURST];
@@ -223,14 +223,16 @@ void engine_reap_again(struct engine_endpoint *ep);
 
 /* Queue for buffers; on_buffers is called, once, when some came back. One that was called and asks again keeps its turn.
  * False: more wait already than the profile's waiting_requests allow. */
-bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter);
+bool engine_wait_buffers(struct weir_engine *engine, struct engine_wait_queue *queue,
+			 struct engine_waiter *waiter);
 /* The same without that limit, for what can't be refused any more, and is bounded by what is waiting: one of a request each. */
-void engine_wait_always(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter);
+void engine_wait_unbounded(struct weir_engine *engine, struct engine_wait_queue *queue,
+			   struct engine_waiter *waiter);
 /* Whether others have been waiting for longer: who is new queues behind them, and behind all of its own line. */
-static inline bool engine_has_waiters(const struct weir_engine *engine, const struct engine_line *line,
+static inline bool engine_has_waiters(const struct weir_engine *engine, const struct engine_wait_queue *queue,
 				      const struct engine_waiter *but)
 {
-	return (engine->nblocking | line->nwaiting) > 0 && engine->waking != but;
+	return (engine->nblocking | queue->nwaiting) > 0 && engine->waking != but;
 }
 
 void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter);

@@ -78,47 +78,48 @@ static void reap(struct weir_engine *engine)
 	}
 }
 
-static inline struct engine_lines *lines_of(struct weir_engine *engine, const struct engine_line *line)
+static inline struct engine_wait_queues *queues_of(struct weir_engine *engine,
+						   const struct engine_wait_queue *queue)
 {
-	return line->is_spare ? &engine->spare_lines : &engine->lines;
+	return queue->is_spare ? &engine->spare_queues : &engine->wait_queues;
 }
 
-static void line_add(struct weir_engine *engine, struct engine_waiter *waiter, bool first)
+static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, bool first)
 {
-	struct engine_line *line = waiter->line;
-	struct engine_lines *lines = lines_of(engine, line);
+	struct engine_wait_queue *queue = waiter->wait_queue;
+	struct engine_wait_queues *queues = queues_of(engine, queue);
 
-	if (TAILQ_EMPTY(&line->waiters)) {
+	if (TAILQ_EMPTY(&queue->waiters)) {
 		if (first)
-			TAILQ_INSERT_HEAD(lines, line, entry);
+			TAILQ_INSERT_HEAD(queues, queue, entry);
 		else
-			TAILQ_INSERT_TAIL(lines, line, entry);
+			TAILQ_INSERT_TAIL(queues, queue, entry);
 	}
 	if (first)
-		TAILQ_INSERT_HEAD(&line->waiters, waiter, entry);
+		TAILQ_INSERT_HEAD(&queue->waiters, waiter, entry);
 	else
-		TAILQ_INSERT_TAIL(&line->waiters, waiter, entry);
+		TAILQ_INSERT_TAIL(&queue->waiters, waiter, entry);
 	waiter->is_waiting = true;
-	if (line->is_spare)
+	if (queue->is_spare)
 		return;
 	waiter->blocks = !waiter->is_own;
 	engine->nblocking += waiter->blocks;
 	engine->nwaiting++;
-	line->nwaiting++;
-	if (line->peer)
-		line->peer->held.n[ENGINE_SHARE_WAITERS]++;
+	queue->nwaiting++;
+	if (queue->peer)
+		queue->peer->held.n[ENGINE_SHARE_WAITERS]++;
 }
 
 /* The first of a line, which is the last one in turn then. Whether it waits again; it may be gone, else. */
-static bool wake_first(struct weir_engine *engine, struct engine_line *line)
+static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *queue)
 {
-	struct engine_lines *lines = lines_of(engine, line);
-	struct engine_waiter *waiter = TAILQ_FIRST(&line->waiters);
+	struct engine_wait_queues *queues = queues_of(engine, queue);
+	struct engine_waiter *waiter = TAILQ_FIRST(&queue->waiters);
 
 	engine_wait_cancel(engine, waiter);
-	if (!TAILQ_EMPTY(&line->waiters)) {
-		TAILQ_REMOVE(lines, line, entry);
-		TAILQ_INSERT_TAIL(lines, line, entry);
+	if (!TAILQ_EMPTY(&queue->waiters)) {
+		TAILQ_REMOVE(queues, queue, entry);
+		TAILQ_INSERT_TAIL(queues, queue, entry);
 	}
 	engine->waking = waiter;
 	engine->waits_again = false;
@@ -131,21 +132,21 @@ static bool wake_first(struct weir_engine *engine, struct engine_line *line)
 /* It found too little, and is the first one in turn the next time, too. */
 static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 {
-	struct engine_line *line = waiter->line;
+	struct engine_wait_queue *queue = waiter->wait_queue;
 
-	if (!TAILQ_EMPTY(&line->waiters)) {
-		TAILQ_REMOVE(lines_of(engine, line), line, entry);
-		TAILQ_INSERT_HEAD(lines_of(engine, line), line, entry);
+	if (!TAILQ_EMPTY(&queue->waiters)) {
+		TAILQ_REMOVE(queues_of(engine, queue), queue, entry);
+		TAILQ_INSERT_HEAD(queues_of(engine, queue), queue, entry);
 	}
-	line_add(engine, waiter, true);
+	queue_add(engine, waiter, true);
 }
 
 /* One of the first line waits for its own connection or peer. The line is the last one in turn, and in this poll no other of
  * it is tried: what many such waiters cost does not grow with their number. */
 static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
 {
-	waiter->line->failed_poll = engine->stats.polls;
-	line_add(engine, waiter, false);
+	waiter->wait_queue->failed_poll = engine->stats.polls;
+	queue_add(engine, waiter, false);
 }
 
 /* The first of each line in turn, until one finds too little: it goes first the next time, so that one that needs much
@@ -153,29 +154,29 @@ static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
  * pass a few by, and the next poll goes on behind these. */
 static void wake_waiters(struct weir_engine *engine)
 {
-	const struct engine_line *passed = NULL; /* the first of those passed by since one was served */
+	const struct engine_wait_queue *passed = NULL; /* the first of those passed by since one was served */
 	uint32_t vain = engine->stats.polls % CM_EVERY == 0 ? engine->nwaiting : WAKE_VAIN_FEW;
 
 	for (uint32_t tries = engine->nwaiting; tries > 0 && vain > 0; tries--) {
-		struct engine_line *line = TAILQ_FIRST(&engine->lines);
+		struct engine_wait_queue *queue = TAILQ_FIRST(&engine->wait_queues);
 		struct engine_waiter *waiter;
 
-		if (!line || line == passed)
+		if (!queue || queue == passed)
 			break;
-		if (line->failed_poll == engine->stats.polls) {
-			TAILQ_REMOVE(&engine->lines, line, entry);
-			TAILQ_INSERT_TAIL(&engine->lines, line, entry);
-			passed = passed ? passed : line;
+		if (queue->failed_poll == engine->stats.polls) {
+			TAILQ_REMOVE(&engine->wait_queues, queue, entry);
+			TAILQ_INSERT_TAIL(&engine->wait_queues, queue, entry);
+			passed = passed ? passed : queue;
 			continue;
 		}
-		waiter = TAILQ_FIRST(&line->waiters);
-		if (!wake_first(engine, line)) {
+		waiter = TAILQ_FIRST(&queue->waiters);
+		if (!wake_first(engine, queue)) {
 			passed = NULL;
 			continue;
 		}
-		if (waiter->is_own || waiter->line->is_spare) {
-			passed = passed ? passed : waiter->line;
-			vain -= !waiter->line->is_spare; /* others need what the reserve gives */
+		if (waiter->is_own || waiter->wait_queue->is_spare) {
+			passed = passed ? passed : waiter->wait_queue;
+			vain -= !waiter->wait_queue->is_spare; /* others need what the reserve gives */
 			pass_by(engine, waiter);
 			continue;
 		}
@@ -187,23 +188,23 @@ static void wake_waiters(struct weir_engine *engine)
 /* Those that wait for a last buffer, before others could take it; one that got it and wants another goes to the end. */
 static void wake_spare_waiters(struct weir_engine *engine)
 {
-	const struct engine_line *line, *last = TAILQ_LAST(&engine->spare_lines, engine_lines);
+	const struct engine_wait_queue *queue, *last = TAILQ_LAST(&engine->spare_queues, engine_wait_queues);
 
 	engine->spare_turn = true;
 	do {
 		struct engine_waiter *waiter;
 
-		line = TAILQ_FIRST(&engine->spare_lines);
-		waiter = TAILQ_FIRST(&line->waiters);
+		queue = TAILQ_FIRST(&engine->spare_queues);
+		waiter = TAILQ_FIRST(&queue->waiters);
 		engine->spare_given = false;
-		if (!wake_first(engine, TAILQ_FIRST(&engine->spare_lines)))
+		if (!wake_first(engine, TAILQ_FIRST(&engine->spare_queues)))
 			continue;
 		if (!engine->spare_given) {
 			keep_turn(engine, waiter);
 			break;
 		}
-		line_add(engine, waiter, false);
-	} while (line != last && !TAILQ_EMPTY(&engine->spare_lines));
+		queue_add(engine, waiter, false);
+	} while (queue != last && !TAILQ_EMPTY(&engine->spare_queues));
 	engine->spare_turn = false;
 }
 
@@ -227,9 +228,9 @@ uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t 
 		work += mailbox_poll(engine);
 		if (now_ns >= engine->next_tick_ns)
 			engine_tick(engine);
-		if (!TAILQ_EMPTY(&engine->spare_lines))
+		if (!TAILQ_EMPTY(&engine->spare_queues))
 			wake_spare_waiters(engine);
-		if (!TAILQ_EMPTY(&engine->lines))
+		if (!TAILQ_EMPTY(&engine->wait_queues))
 			wake_waiters(engine);
 	}
 	if (!TAILQ_EMPTY(&engine->to_flush))
@@ -256,32 +257,34 @@ void engine_reap_again(struct engine_endpoint *ep)
 	TAILQ_INSERT_TAIL(&ep->engine->late, ep, reap);
 }
 
-void engine_wait_always(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter)
+void engine_wait_unbounded(struct weir_engine *engine, struct engine_wait_queue *queue,
+			   struct engine_waiter *waiter)
 {
 	if (waiter->is_waiting)
 		return;
 	if (waiter == engine->waking) {
-		waiter->line = line;
+		waiter->wait_queue = queue;
 		engine->waits_again = true;
 		return;
 	}
 	engine->stats.buffer_waits++;
-	waiter->line = line;
-	line_add(engine, waiter, false);
+	waiter->wait_queue = queue;
+	queue_add(engine, waiter, false);
 }
 
-bool engine_wait_buffers(struct weir_engine *engine, struct engine_line *line, struct engine_waiter *waiter)
+bool engine_wait_buffers(struct weir_engine *engine, struct engine_wait_queue *queue,
+			 struct engine_waiter *waiter)
 {
 	bool is_new = !waiter->is_waiting && waiter != engine->waking;
 	uint32_t most = engine->profile.waiting_requests;
 	uint32_t left = engine->nwaiting < most ? most - engine->nwaiting : 0;
-	uint64_t peers = line->peer ? line->peer->held.n[ENGINE_SHARE_WAITERS] : 0;
+	uint64_t peers = queue->peer ? queue->peer->held.n[ENGINE_SHARE_WAITERS] : 0;
 
-	if (is_new && !engine_share_allows(line->nwaiting, peers, left, 1)) {
+	if (is_new && !engine_share_allows(queue->nwaiting, peers, left, 1)) {
 		engine->stats.waits_rejected++;
 		return false;
 	}
-	engine_wait_always(engine, line, waiter);
+	engine_wait_unbounded(engine, queue, waiter);
 	return true;
 }
 
@@ -292,14 +295,14 @@ void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter
 	if (!waiter->is_waiting)
 		return;
 	waiter->is_waiting = false;
-	if (!waiter->line->is_spare) {
+	if (!waiter->wait_queue->is_spare) {
 		engine->nblocking -= waiter->blocks;
 		engine->nwaiting--;
-		waiter->line->nwaiting--;
-		if (waiter->line->peer)
-			waiter->line->peer->held.n[ENGINE_SHARE_WAITERS]--;
+		waiter->wait_queue->nwaiting--;
+		if (waiter->wait_queue->peer)
+			waiter->wait_queue->peer->held.n[ENGINE_SHARE_WAITERS]--;
 	}
-	TAILQ_REMOVE(&waiter->line->waiters, waiter, entry);
-	if (TAILQ_EMPTY(&waiter->line->waiters))
-		TAILQ_REMOVE(lines_of(engine, waiter->line), waiter->line, entry);
+	TAILQ_REMOVE(&waiter->wait_queue->waiters, waiter, entry);
+	if (TAILQ_EMPTY(&waiter->wait_queue->waiters))
+		TAILQ_REMOVE(queues_of(engine, waiter->wait_queue), waiter->wait_queue, entry);
 }

@@ -29,13 +29,13 @@ static inline uint32_t engine_spares(const struct weir_engine *engine)
 	return ENGINE_SPARES + 1 + p->transmissions;
 }
 
-/* NULL: 'waiter' is to wait, in a line with 'is_spare', by engine_wait_always(). */
+/* NULL: 'waiter' is to wait, in a line with 'is_spare', by engine_wait_unbounded(). */
 static inline struct mem_buf *engine_spare_get(struct weir_engine *engine, const struct engine_waiter *waiter)
 {
 	bool is_its_turn = engine->spare_turn && engine->waking == waiter;
 	struct mem_buf *buf;
 
-	if (!is_its_turn && !TAILQ_EMPTY(&engine->spare_lines))
+	if (!is_its_turn && !TAILQ_EMPTY(&engine->spare_queues))
 		return NULL;
 	buf = mem_pool_get(engine->send_pool);
 	if (!buf && is_its_turn)

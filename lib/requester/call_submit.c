@@ -391,7 +391,7 @@ static bool transmit(struct weir_call *call)
 		struct requester *req = requester_of(conn);
 
 		if (conn_linearise(conn, sges, &n, call->header_buf ? &call->header_buf : &call->spill,
-				   &req->line, &req->buf_waiter) != 0)
+				   &req->wait_queue, &req->buf_waiter) != 0)
 			return false;
 		call->has_extra = true;
 	}

@@ -50,9 +50,9 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 		return NULL;
 	}
 	TAILQ_INIT(&req->queue);
-	TAILQ_INIT(&req->line.waiters);
+	TAILQ_INIT(&req->wait_queue.waiters);
 	req->buf_waiter.on_buffers = requester_on_buffers;
-	req->line.is_spare = true;
+	req->wait_queue.is_spare = true;
 	req->credits_max = credits;
 	credit_requester_init(&req->credits, credits);
 	/* Uses start at random: XIDs of an earlier connection are not soon met again. */

@@ -226,7 +226,8 @@ struct requester {
 	uint32_t reply_recvs;	 /* that calls may reserve for the transmissions of their replies */
 	uint32_t reply_reserved; /* of these, by calls that are prepared and not done with */
 	uint32_t in_flight_peak; /* seen at ticks, since the share was last looked at */
-	struct engine_line line; /* of the one that waits for a buffer to send the first of the queue with: */
+	struct engine_wait_queue
+		wait_queue; /* of the one that waits for a buffer to send the first of the queue with: */
 	struct engine_waiter buf_waiter;
 };
 
@@ -235,7 +236,7 @@ _Static_assert(offsetof(struct requester, conn) == 64, "a line");
 /* For one buffer more, to send the first of the queue with. */
 static inline void requester_wait(struct weir_conn *conn, struct requester *req)
 {
-	engine_wait_always(conn->ep.engine, &req->line, &req->buf_waiter);
+	engine_wait_unbounded(conn->ep.engine, &req->wait_queue, &req->buf_waiter);
 }
 
 /* The results as the reducer takes them: 'list' has CALL_ITEMS_MAX places. */

@@ -168,14 +168,15 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it. */
 	req->buf_waiter.is_own = req->args_released || req->waits_for_share;
 	if (req->args_released) {
-		engine_wait_always(responder->engine, &responder->line, &req->buf_waiter);
+		engine_wait_unbounded(responder->engine, &responder->wait_queue, &req->buf_waiter);
 		return 0;
 	}
 	/* What it holds, others may be waiting for. */
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		if (req->chunk_bufs[i])
 			return -ENOBUFS;
-	return engine_wait_buffers(responder->engine, &responder->line, &req->buf_waiter) ? 0 : -ENOBUFS;
+	return engine_wait_buffers(responder->engine, &responder->wait_queue, &req->buf_waiter) ? 0
+												: -ENOBUFS;
 }
 
 void weir_request_release_args(struct weir_request *req)

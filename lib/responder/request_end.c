@@ -93,11 +93,11 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 		mem_free(responder);
 		return NULL;
 	}
-	TAILQ_INIT(&responder->line.waiters);
-	TAILQ_INIT(&responder->spare_line.waiters);
-	responder->spare_line.is_spare = true;
+	TAILQ_INIT(&responder->wait_queue.waiters);
+	TAILQ_INIT(&responder->spare_queue.waiters);
+	responder->spare_queue.is_spare = true;
 	responder->account = engine_peer_ref(account);
-	responder->line.peer = account;
+	responder->wait_queue.peer = account;
 	responder->engine = engine;
 	responder->keeps = true;
 	responder->credits.limit = credits;
@@ -189,7 +189,7 @@ static void end_waiting(struct responder *responder)
 	responder->engine = &no_engine;
 	responder->pool->engine = NULL;
 	responder->nbusy++; /* they may be the last ones */
-	while ((waiter = TAILQ_FIRST(&responder->line.waiters))) {
+	while ((waiter = TAILQ_FIRST(&responder->wait_queue.waiters))) {
 		engine_wait_cancel(engine, waiter);
 		waiter->on_buffers(waiter);
 	}
@@ -249,7 +249,7 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 		weir_xdr_in_init(&req->args, NULL, 0);
 		weir_xdr_out_init(&req->out, NULL, 0);
 	}
-	responder->line.peer = NULL;
+	responder->wait_queue.peer = NULL;
 	engine_peer_put(responder->engine, responder->account);
 	responder->account = NULL;
 	end_waiting(responder);

@@ -38,7 +38,7 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 		pool->empty++;
 		return false;
 	}
-	if (engine_has_waiters(engine, &req->responder->line, &req->buf_waiter)) {
+	if (engine_has_waiters(engine, &req->responder->wait_queue, &req->buf_waiter)) {
 		req->buf_waiter.is_own = engine->nblocking == 0; /* behind others of its connection */
 		return false;
 	}
@@ -60,8 +60,8 @@ int request_own_buffers(struct weir_request *req, uint32_t which)
 	if (need > pool->count)
 		return -EFBIG;
 	if (need > 0 && !may_take_bulk(req, need))
-		return engine_wait_buffers(engine, &req->responder->line, &req->buf_waiter) ? -EAGAIN
-											    : -ENOBUFS;
+		return engine_wait_buffers(engine, &req->responder->wait_queue, &req->buf_waiter) ? -EAGAIN
+												  : -ENOBUFS;
 	for (uint32_t i = 0; i < req->nchunks; i++) {
 		if (!(which >> i & 1))
 			continue;
@@ -342,7 +342,7 @@ static int admit(struct weir_request *req)
 	}
 	engine->stats.pull_waits += engine->waking != &req->buf_waiter;
 	req->buf_waiter.is_own = is_own;
-	return engine_wait_buffers(engine, &responder->line, &req->buf_waiter) ? -EAGAIN : -ENOBUFS;
+	return engine_wait_buffers(engine, &responder->wait_queue, &req->buf_waiter) ? -EAGAIN : -ENOBUFS;
 }
 
 void request_pull_tick(struct responder *responder, uint64_t now_ns)
@@ -410,7 +410,7 @@ static inline int place_one(struct weir_request *req)
 	if (rc <= 0)
 		return rc;
 	if (chunk->len_bytes > engine->profile.bulk_buffer_bytes || pool->in_use == pool->count ||
-	    (engine->nblocking | responder->line.nwaiting) > 0 ||
+	    (engine->nblocking | responder->wait_queue.nwaiting) > 0 ||
 	    (pool == engine->bulk_pool && !request_may_take_bulk(responder, pool)))
 		return 1;
 	req->chunk_bufs[0] = mem_pool_get(pool);

@@ -225,7 +225,7 @@ static void note_wait(struct weir_request *req)
 void request_wait_spare(struct weir_request *req)
 {
 	note_wait(req);
-	engine_wait_always(req->responder->engine, &req->responder->spare_line, &req->buf_waiter);
+	engine_wait_unbounded(req->responder->engine, &req->responder->spare_queue, &req->buf_waiter);
 }
 
 /* False: it waits for a buffer. */
@@ -233,7 +233,7 @@ static bool linearise(struct weir_request *req, struct fabric_sge *sges, uint32_
 {
 	struct mem_buf **buf = req->header_buf ? &req->header_buf : &req->spill;
 
-	if (conn_linearise(req->responder->conn, sges, nsges, buf, &req->responder->spare_line,
+	if (conn_linearise(req->responder->conn, sges, nsges, buf, &req->responder->spare_queue,
 			   &req->buf_waiter) == 0)
 		return true;
 	note_wait(req);
@@ -246,7 +246,7 @@ void request_wait_tick(struct responder *responder, uint64_t now_ns)
 	uint64_t timeout_ns = engine->profile.send_timeout_ms * 1000000ull;
 	const struct engine_waiter *waiter;
 
-	TAILQ_FOREACH(waiter, &responder->spare_line.waiters, entry)
+	TAILQ_FOREACH(waiter, &responder->spare_queue.waiters, entry)
 	{
 		const struct weir_request *req =
 			(const struct weir_request *)((const char *)waiter -

@@ -244,8 +244,8 @@ struct responder {
 	struct weir_request *gathering; /* the open group's; NULL: there is none */
 	uint32_t npulling;		/* requests in the PULL states, and JOIN */
 	uint64_t next_pull_tick_ns;
-	struct engine_line line;       /* requests that wait for buffers */
-	struct engine_line spare_line; /* replies that wait for a last one: spare.h */
+	struct engine_wait_queue wait_queue;  /* requests that wait for buffers */
+	struct engine_wait_queue spare_queue; /* replies that wait for a last one: spare.h */
 };
 
 static inline struct responder *responder_of(const struct weir_conn *conn)

@@ -510,7 +510,7 @@ static void reserve__has_what_a_reply_of_the_most_transmissions_takes(void **sta
 	assert_int_equal(pair.server->spare_pool->in_use, 0);
 	if (pair.world)
 		assert_in_range(pair.server->spare_pool->in_use_peak, 8, 10);
-	assert_true(TAILQ_EMPTY(&pair.server->spare_lines));
+	assert_true(TAILQ_EMPTY(&pair.server->spare_queues));
 	conn_group_put_bufs(&taken);
 	expect_idle();
 }

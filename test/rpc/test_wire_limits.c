@@ -147,7 +147,7 @@ static void expect_close(const struct words *m, uint32_t left)
 	weir_engine_stats(pair.server, &stats);
 	assert_int_equal(stats.send_timeouts, 1);
 	assert_int_equal(pool->count - pool->in_use, left);
-	assert_true(TAILQ_EMPTY(&pair.server->spare_lines));
+	assert_true(TAILQ_EMPTY(&pair.server->spare_queues));
 	give_back();
 	mem_pool_put(spare);
 	pair_connect(&pair);
@@ -190,7 +190,7 @@ static void expect_answers(uint32_t n, uint32_t at, uint32_t want)
 	assert_int_equal(raw.disconnected, 0);
 	assert_int_equal(pair.server->spare_pool->in_use, 0);
 	assert_int_equal(pair.server->spare_pool->in_use_peak, 1);
-	assert_true(TAILQ_EMPTY(&pair.server->spare_lines));
+	assert_true(TAILQ_EMPTY(&pair.server->spare_queues));
 	give_back();
 }
 
@@ -326,7 +326,7 @@ static void dry__each_wait_has_its_own_time(void **state)
 	assert_non_null(spare);
 	send_calls(&m, 1);
 	pass_ms(TIMEOUT_MS / 4);
-	assert_false(TAILQ_EMPTY(&pair.server->spare_lines));
+	assert_false(TAILQ_EMPTY(&pair.server->spare_queues));
 	assert_int_equal(pair.server_closed, 0);
 	mem_pool_put(spare);
 	expect_answers(1, 12, 5);

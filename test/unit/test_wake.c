@@ -15,7 +15,7 @@
 
 struct request {
 	struct engine_waiter waiter;
-	struct engine_line line;
+	struct engine_wait_queue queue;
 	uint32_t ntries;
 	bool is_served;
 };
@@ -48,14 +48,14 @@ static void on_buffers(struct engine_waiter *waiter)
 
 	request->ntries++;
 	if (!request->is_served)
-		engine_wait_always(&engine, &request->line, waiter);
+		engine_wait_unbounded(&engine, &request->queue, waiter);
 }
 
 static void wait_for(struct request *request, bool is_own)
 {
 	*request = (struct request){.waiter = {.on_buffers = on_buffers, .is_own = is_own}};
-	TAILQ_INIT(&request->line.waiters);
-	engine_wait_always(&engine, &request->line, &request->waiter);
+	TAILQ_INIT(&request->queue.waiters);
+	engine_wait_unbounded(&engine, &request->queue, &request->waiter);
 }
 
 static int setup(void **state)
@@ -65,8 +65,8 @@ static int setup(void **state)
 		.ops = &ops, .dev = &device, .poll_budget = 1, .next_tick_ns = ENGINE_NEVER_NS};
 	TAILQ_INIT(&engine.to_flush);
 	TAILQ_INIT(&engine.to_reap);
-	TAILQ_INIT(&engine.lines);
-	TAILQ_INIT(&engine.spare_lines);
+	TAILQ_INIT(&engine.wait_queues);
+	TAILQ_INIT(&engine.spare_queues);
 	assert_int_equal(mailbox_create(&engine), 0);
 	for (uint32_t i = 0; i < N; i++)
 		wait_for(&requests[i], true);
