@@ -347,7 +347,7 @@ static inline bool conn_read_direct(struct weir_conn *conn, struct fabric_sge sg
 }
 
 /* Make a message that is gathered from more elements than the device takes one element, in *spill: if it is NULL, a buffer
- * by engine_spare_get(); else one that has the first element at its start already. The caller puts it back when the Send is
+ * by engine_reserve_get(); else one that has the first element at its start already. The caller puts it back when the Send is
  * done. 0; or -ENOBUFS: 'waiter' waits now. */
 int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill,
 		   struct engine_wait_queue *queue, struct engine_waiter *waiter);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "spare.h"
+#include "reserve.h"
 
 #define HEADER_STRIDE 64u /* in the buffer of a group's headers */
 
@@ -224,18 +224,18 @@ bool conn_group_take_bufs(struct weir_conn *conn, const struct conn_group_out *o
 			  const struct engine_waiter *waiter, struct mem_buf **bufs)
 {
 	struct weir_engine *engine = conn->ep.engine;
-	bool spare_given = engine->spare_given;
+	bool reserve_given = engine->reserve_given;
 	uint32_t wanted = 1;
 	struct gathered g;
 
 	for (uint32_t i = 0; i < out->count; i++)
 		wanted += gather(conn, out, i, &g) && is_spilled(conn, &g);
 	for (; wanted > 0; wanted--) {
-		struct mem_buf *buf = engine_spare_get(engine, waiter);
+		struct mem_buf *buf = engine_reserve_get(engine, waiter);
 
 		if (!buf) {
 			conn_group_put_bufs(bufs);
-			engine->spare_given = spare_given;
+			engine->reserve_given = reserve_given;
 			return false;
 		}
 		buf->user[0] = (uintptr_t)*bufs;

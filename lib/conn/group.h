@@ -83,7 +83,7 @@ struct conn_group_out {
 uint32_t conn_group_sges(const struct weir_conn *conn, const struct conn_group_out *out);
 
 /* The buffers that it needs beside those of its payload, linked by user[0]: one for the headers, and one for each transmission that the
- * device can't gather, of which it takes what is in front of data that are placed. All of them, by engine_spare_get(), or none: false. The caller puts them back when the Sends are done. */
+ * device can't gather, of which it takes what is in front of data that are placed. All of them, by engine_reserve_get(), or none: false. The caller puts them back when the Sends are done. */
 bool conn_group_take_bufs(struct weir_conn *conn, const struct conn_group_out *out,
 			  const struct engine_waiter *waiter, struct mem_buf **bufs);
 void conn_group_put_bufs(struct mem_buf **bufs);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "log.h"
-#include "spare.h"
+#include "reserve.h"
 
 static bool fits_batch(const struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
@@ -115,7 +115,7 @@ int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *ns
 	struct mem_buf *buf = *spill;
 
 	if (!buf)
-		buf = engine_spare_get(engine, waiter);
+		buf = engine_reserve_get(engine, waiter);
 	if (!buf) {
 		engine_wait_unbounded(engine, queue, waiter);
 		return -ENOBUFS;

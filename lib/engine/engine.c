@@ -19,8 +19,8 @@
 #include "mailbox.h"
 #include "peer.h"
 #include "rdma2.h"
+#include "reserve.h"
 #include "shared.h"
-#include "spare.h"
 #include "windows.h"
 
 #define PAGE 4096u
@@ -192,8 +192,8 @@ static int pools_create(struct weir_engine *engine)
 
 	rc = pool_create(engine, "send", p->send_buffers, send_bytes, true, &engine->send_pool);
 	if (rc == 0)
-		rc = pool_create(engine, "spare", engine_spares(engine), send_bytes, true,
-				 &engine->spare_pool);
+		rc = pool_create(engine, "spare", engine_reserve_bufs(engine), send_bytes, true,
+				 &engine->reserve_pool);
 	if (rc == 0)
 		rc = recv_pool_create(engine);
 	if (rc == 0)
@@ -343,7 +343,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	TAILQ_INIT(&engine->to_reap);
 	TAILQ_INIT(&engine->late);
 	TAILQ_INIT(&engine->wait_queues);
-	TAILQ_INIT(&engine->spare_queues);
+	TAILQ_INIT(&engine->reserve_queues);
 	TAILQ_INIT(&engine->all);
 	backlog_init(&engine->arrivals, ENGINE_REQUESTS_MAX);
 	TAILQ_INIT(&engine->ticking);
@@ -422,7 +422,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	mem_pool_destroy(engine->bulk_pool, &engine->registrar);
 	mem_pool_destroy(engine->long_pool, &engine->registrar);
 	mem_pool_destroy(engine->recv_pool, &engine->registrar);
-	mem_pool_destroy(engine->spare_pool, &engine->registrar);
+	mem_pool_destroy(engine->reserve_pool, &engine->registrar);
 	mem_pool_destroy(engine->send_pool, &engine->registrar);
 	mailbox_destroy(engine);
 	engine_peers_destroy(engine);

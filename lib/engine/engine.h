@@ -98,7 +98,7 @@ struct engine_waiter {
 struct engine_wait_queue {
 	TAILQ_HEAD(, engine_waiter) waiters;
 	TAILQ_ENTRY(engine_wait_queue) entry;
-	bool is_spare;		  /* for a last buffer: see spare.h */
+	bool is_reserve;	  /* for a last buffer: see reserve.h */
 	struct engine_peer *peer; /* whose waiters are counted; NULL: nobody's */
 	uint32_t nwaiting;
 	uint64_t
@@ -126,25 +126,25 @@ struct weir_engine {
 	bool in_poll;
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
-	struct engine_endpoints late;		/* asked in vain: their turn comes at a later tick */
-	struct engine_wait_queues wait_queues;	/* those with waiters */
-	struct engine_wait_queues spare_queues; /* of these, the ones that wait for a last buffer */
-	uint64_t pulling_bytes;			/* of Read chunks */
-	struct log_rate refusals, ends;		/* lines on connections that peers bring about */
-	uint32_t nwaiting;			/* in 'wait_queues' */
-	uint32_t nblocking;			/* of these, those that others wait behind */
-	uint32_t npending;			/* replies that are queued or posted */
-	struct engine_waiter *waking;		/* whose turn it is */
-	bool waits_again;			/* that one */
-	bool spare_turn;			/* it is of the spare lines */
-	bool spare_given;			/* and got what it waited for */
+	struct engine_endpoints late;		  /* asked in vain: their turn comes at a later tick */
+	struct engine_wait_queues wait_queues;	  /* those with waiters */
+	struct engine_wait_queues reserve_queues; /* of these, the ones that wait for a last buffer */
+	uint64_t pulling_bytes;			  /* of Read chunks */
+	struct log_rate refusals, ends;		  /* lines on connections that peers bring about */
+	uint32_t nwaiting;			  /* in 'wait_queues' */
+	uint32_t nblocking;			  /* of these, those that others wait behind */
+	uint32_t npending;			  /* replies that are queued or posted */
+	struct engine_waiter *waking;		  /* whose turn it is */
+	bool waits_again;			  /* that one */
+	bool reserve_turn;			  /* it is of the spare lines */
+	bool reserve_given;			  /* and got what it waited for */
 	struct rte_ring *mailbox;
 	struct weir_engine_stats stats;
 	struct fabric_wc wcs[ENGINE_WC_BURST];
 
 	/* the connections' */
 	struct mem_pool *send_pool;    /* private: Sends of one message, with headroom */
-	struct mem_pool *spare_pool;   /* private: one more of those, see spare.h */
+	struct mem_pool *reserve_pool; /* private: one more of those, see reserve.h */
 	struct mem_pool *recv_pool;    /* private: Receives */
 	struct engine_shared *shared;  /* shared.h; NULL: each connection has receives of its own */
 	struct mem_pool *long_pool;    /* exposed: Long Calls and Reply chunks of requesters */

@@ -235,7 +235,7 @@ __attribute__((cold)) int engine_fork_refuse(void)
 void engine_fork_destroy(struct weir_engine *engine)
 {
 	struct mem_pool **pools[] = {&engine->gap_pool,	 &engine->control_pool, &engine->bulk_pool,
-				     &engine->long_pool, &engine->recv_pool,	&engine->spare_pool,
+				     &engine->long_pool, &engine->recv_pool,	&engine->reserve_pool,
 				     &engine->send_pool};
 
 	while (engine->nregions > 0)

@@ -81,7 +81,7 @@ static void reap(struct weir_engine *engine)
 static inline struct engine_wait_queues *queues_of(struct weir_engine *engine,
 						   const struct engine_wait_queue *queue)
 {
-	return queue->is_spare ? &engine->spare_queues : &engine->wait_queues;
+	return queue->is_reserve ? &engine->reserve_queues : &engine->wait_queues;
 }
 
 static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, bool first)
@@ -100,7 +100,7 @@ static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, 
 	else
 		TAILQ_INSERT_TAIL(&queue->waiters, waiter, entry);
 	waiter->is_waiting = true;
-	if (queue->is_spare)
+	if (queue->is_reserve)
 		return;
 	waiter->blocks = !waiter->is_own;
 	engine->nblocking += waiter->blocks;
@@ -174,9 +174,9 @@ static void wake_waiters(struct weir_engine *engine)
 			passed = NULL;
 			continue;
 		}
-		if (waiter->is_own || waiter->wait_queue->is_spare) {
+		if (waiter->is_own || waiter->wait_queue->is_reserve) {
 			passed = passed ? passed : waiter->wait_queue;
-			vain -= !waiter->wait_queue->is_spare; /* others need what the reserve gives */
+			vain -= !waiter->wait_queue->is_reserve; /* others need what the reserve gives */
 			pass_by(engine, waiter);
 			continue;
 		}
@@ -186,26 +186,27 @@ static void wake_waiters(struct weir_engine *engine)
 }
 
 /* Those that wait for a last buffer, before others could take it; one that got it and wants another goes to the end. */
-static void wake_spare_waiters(struct weir_engine *engine)
+static void wake_reserve_waiters(struct weir_engine *engine)
 {
-	const struct engine_wait_queue *queue, *last = TAILQ_LAST(&engine->spare_queues, engine_wait_queues);
+	const struct engine_wait_queue *queue,
+		*last = TAILQ_LAST(&engine->reserve_queues, engine_wait_queues);
 
-	engine->spare_turn = true;
+	engine->reserve_turn = true;
 	do {
 		struct engine_waiter *waiter;
 
-		queue = TAILQ_FIRST(&engine->spare_queues);
+		queue = TAILQ_FIRST(&engine->reserve_queues);
 		waiter = TAILQ_FIRST(&queue->waiters);
-		engine->spare_given = false;
-		if (!wake_first(engine, TAILQ_FIRST(&engine->spare_queues)))
+		engine->reserve_given = false;
+		if (!wake_first(engine, TAILQ_FIRST(&engine->reserve_queues)))
 			continue;
-		if (!engine->spare_given) {
+		if (!engine->reserve_given) {
 			keep_turn(engine, waiter);
 			break;
 		}
 		queue_add(engine, waiter, false);
-	} while (queue != last && !TAILQ_EMPTY(&engine->spare_queues));
-	engine->spare_turn = false;
+	} while (queue != last && !TAILQ_EMPTY(&engine->reserve_queues));
+	engine->reserve_turn = false;
 }
 
 uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t now_ns)
@@ -228,8 +229,8 @@ uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t 
 		work += mailbox_poll(engine);
 		if (now_ns >= engine->next_tick_ns)
 			engine_tick(engine);
-		if (!TAILQ_EMPTY(&engine->spare_queues))
-			wake_spare_waiters(engine);
+		if (!TAILQ_EMPTY(&engine->reserve_queues))
+			wake_reserve_waiters(engine);
 		if (!TAILQ_EMPTY(&engine->wait_queues))
 			wake_waiters(engine);
 	}
@@ -295,7 +296,7 @@ void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter
 	if (!waiter->is_waiting)
 		return;
 	waiter->is_waiting = false;
-	if (!waiter->wait_queue->is_spare) {
+	if (!waiter->wait_queue->is_reserve) {
 		engine->nblocking -= waiter->blocks;
 		engine->nwaiting--;
 		waiter->wait_queue->nwaiting--;

@@ -7,7 +7,7 @@
 
 #include "forked.h"
 #include "log.h"
-#include "spare.h"
+#include "reserve.h"
 
 static struct weir_engine *engine_of(const struct weir_call *call)
 {
@@ -22,9 +22,9 @@ int call_place_header(struct weir_call *call, uint32_t bytes)
 		return 0;
 	}
 	/* One that is being sent again may have the reserve: it goes out at once. */
-	call->header_buf = call->is_stale
-				   ? engine_spare_get(engine_of(call), &requester_of(call->conn)->buf_waiter)
-				   : mem_pool_get(engine_of(call)->send_pool);
+	call->header_buf =
+		call->is_stale ? engine_reserve_get(engine_of(call), &requester_of(call->conn)->buf_waiter)
+			       : mem_pool_get(engine_of(call)->send_pool);
 	if (!call->header_buf)
 		return -ENOBUFS;
 	call->header = call->header_buf->data;
@@ -357,7 +357,7 @@ void call_wait_windows(struct weir_call *call)
 	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
 
 	engine_of(call)->stats.window_waits++;
-	if (header_buf->pool == engine_of(call)->spare_pool)
+	if (header_buf->pool == engine_of(call)->reserve_pool)
 		call_make_stale(call); /* others need it meanwhile */
 }
 

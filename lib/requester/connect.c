@@ -52,7 +52,7 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	TAILQ_INIT(&req->queue);
 	TAILQ_INIT(&req->wait_queue.waiters);
 	req->buf_waiter.on_buffers = requester_on_buffers;
-	req->wait_queue.is_spare = true;
+	req->wait_queue.is_reserve = true;
 	req->credits_max = credits;
 	credit_requester_init(&req->credits, credits);
 	/* Uses start at random: XIDs of an earlier connection are not soon met again. */

@@ -84,7 +84,7 @@ static void on_tick(struct weir_conn *conn, uint64_t now_ns)
 		request_group_tick(responder, now_ns);
 	if (responder->npulling > 0)
 		request_pull_tick(responder, now_ns);
-	if (!TAILQ_EMPTY(&responder->spare_queue.waiters))
+	if (!TAILQ_EMPTY(&responder->reserve_queue.waiters))
 		request_wait_tick(responder, now_ns);
 }
 

@@ -94,8 +94,8 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 		return NULL;
 	}
 	TAILQ_INIT(&responder->wait_queue.waiters);
-	TAILQ_INIT(&responder->spare_queue.waiters);
-	responder->spare_queue.is_spare = true;
+	TAILQ_INIT(&responder->reserve_queue.waiters);
+	responder->reserve_queue.is_reserve = true;
 	responder->account = engine_peer_ref(account);
 	responder->wait_queue.peer = account;
 	responder->engine = engine;

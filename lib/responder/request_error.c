@@ -6,12 +6,12 @@
  */
 #include "responder.h"
 
-#include "spare.h"
+#include "reserve.h"
 
 static bool take_buffer(struct weir_request *req)
 {
 	if (!req->reply)
-		req->reply = engine_spare_get(req->responder->engine, &req->buf_waiter);
+		req->reply = engine_reserve_get(req->responder->engine, &req->buf_waiter);
 	return req->reply && request_take_buffer(req, req->error_bytes);
 }
 
@@ -24,7 +24,7 @@ void request_send_error(struct weir_request *req)
 		return;
 	}
 	if (!take_buffer(req)) {
-		request_wait_spare(req);
+		request_wait_reserve(req);
 		return;
 	}
 	req->error_bytes = 0;

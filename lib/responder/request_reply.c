@@ -10,7 +10,7 @@
 
 #include "group.h"
 #include "place.h"
-#include "spare.h"
+#include "reserve.h"
 #include "wire.h"
 
 /* The elements of the Send; returns how many. */
@@ -222,10 +222,10 @@ static void note_wait(struct weir_request *req)
 		req->wait_ns = now_ns ? now_ns : 1;
 }
 
-void request_wait_spare(struct weir_request *req)
+void request_wait_reserve(struct weir_request *req)
 {
 	note_wait(req);
-	engine_wait_unbounded(req->responder->engine, &req->responder->spare_queue, &req->buf_waiter);
+	engine_wait_unbounded(req->responder->engine, &req->responder->reserve_queue, &req->buf_waiter);
 }
 
 /* False: it waits for a buffer. */
@@ -233,7 +233,7 @@ static bool linearise(struct weir_request *req, struct fabric_sge *sges, uint32_
 {
 	struct mem_buf **buf = req->header_buf ? &req->header_buf : &req->spill;
 
-	if (conn_linearise(req->responder->conn, sges, nsges, buf, &req->responder->spare_queue,
+	if (conn_linearise(req->responder->conn, sges, nsges, buf, &req->responder->reserve_queue,
 			   &req->buf_waiter) == 0)
 		return true;
 	note_wait(req);
@@ -246,7 +246,7 @@ void request_wait_tick(struct responder *responder, uint64_t now_ns)
 	uint64_t timeout_ns = engine->profile.send_timeout_ms * 1000000ull;
 	const struct engine_waiter *waiter;
 
-	TAILQ_FOREACH(waiter, &responder->spare_queue.waiters, entry)
+	TAILQ_FOREACH(waiter, &responder->reserve_queue.waiters, entry)
 	{
 		const struct weir_request *req =
 			(const struct weir_request *)((const char *)waiter -
@@ -363,7 +363,7 @@ static int plan_reply(struct weir_request *req)
 		req->header = req->out.start - plan.header_bytes;
 		memcpy(req->header, scratch, plan.header_bytes);
 	} else if (rc == -ENOSPC) {
-		req->header_buf = engine_spare_get(engine, &req->buf_waiter);
+		req->header_buf = engine_reserve_get(engine, &req->buf_waiter);
 		if (!req->header_buf)
 			return -ENOBUFS;
 		req->header = req->header_buf->data;
@@ -455,7 +455,7 @@ static void reply_by_plan(struct weir_request *req)
 
 	req->must_plan = rc == -ENOBUFS;
 	if (req->must_plan) {
-		request_wait_spare(req);
+		request_wait_reserve(req);
 		return;
 	}
 	/* NOSPC: by the extension, whose entries are longer than the directions that they answer. */

@@ -244,8 +244,8 @@ struct responder {
 	struct weir_request *gathering; /* the open group's; NULL: there is none */
 	uint32_t npulling;		/* requests in the PULL states, and JOIN */
 	uint64_t next_pull_tick_ns;
-	struct engine_wait_queue wait_queue;  /* requests that wait for buffers */
-	struct engine_wait_queue spare_queue; /* replies that wait for a last one: spare.h */
+	struct engine_wait_queue wait_queue;	/* requests that wait for buffers */
+	struct engine_wait_queue reserve_queue; /* replies that wait for a last one: reserve.h */
 };
 
 static inline struct responder *responder_of(const struct weir_conn *conn)
@@ -444,7 +444,7 @@ void request_close_piece(struct weir_request *req);
 void request_on_room(struct conn_waiter *waiter);
 void request_transmit(struct weir_request *req);
 /* The reply is made but for a buffer, which it waits for; and it is its turn. */
-void request_wait_spare(struct weir_request *req);
+void request_wait_reserve(struct weir_request *req);
 void request_reply_again(struct weir_request *req);
 /* The connection ends when one waits for too long. */
 void request_wait_tick(struct responder *responder, uint64_t now_ns);

@@ -348,7 +348,7 @@ static struct balance balance_of(const struct weir_engine *engine)
 	return (struct balance){
 		engine->nconnections,
 		{engine->send_pool->in_use, engine->recv_pool->in_use, engine->long_pool->in_use,
-		 engine->bulk_pool->in_use, engine->control_pool->in_use, engine->spare_pool->in_use},
+		 engine->bulk_pool->in_use, engine->control_pool->in_use, engine->reserve_pool->in_use},
 	};
 }
 

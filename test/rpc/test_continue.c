@@ -507,10 +507,10 @@ static void reserve__has_what_a_reply_of_the_most_transmissions_takes(void **sta
 	pair_settle(&pair);
 	assert_int_equal(server().continued_replies, WAITING);
 	assert_int_equal(server().send_timeouts, 0);
-	assert_int_equal(pair.server->spare_pool->in_use, 0);
+	assert_int_equal(pair.server->reserve_pool->in_use, 0);
 	if (pair.world)
-		assert_in_range(pair.server->spare_pool->in_use_peak, 8, 10);
-	assert_true(TAILQ_EMPTY(&pair.server->spare_queues));
+		assert_in_range(pair.server->reserve_pool->in_use_peak, 8, 10);
+	assert_true(TAILQ_EMPTY(&pair.server->reserve_queues));
 	conn_group_put_bufs(&taken);
 	expect_idle();
 }

@@ -61,10 +61,10 @@ static void expect_no_timeout(void)
 	weir_engine_stats(pair.client, &stats);
 	assert_int_equal(stats.calls_timed_out, 0);
 	assert_int_equal(stats.calls_failed, 0);
-	assert_int_equal(pair.client->spare_pool->in_use, 0);
-	assert_int_equal(pair.client->spare_pool->in_use_peak, 1);
+	assert_int_equal(pair.client->reserve_pool->in_use, 0);
+	assert_int_equal(pair.client->reserve_pool->in_use_peak, 1);
 	assert_int_equal(pair.client->send_pool->in_use_peak, BUFFERS);
-	assert_true(TAILQ_EMPTY(&pair.client->spare_queues));
+	assert_true(TAILQ_EMPTY(&pair.client->reserve_queues));
 }
 
 /* All in the hands of calls that are being made; then all are submitted, with nothing in flight that could bring one back. */
@@ -195,10 +195,10 @@ static void close__of_a_connection_whose_calls_wait(void **state)
 
 	(void)state;
 	submit_all();
-	assert_false(TAILQ_EMPTY(&pair.client->spare_queues));
+	assert_false(TAILQ_EMPTY(&pair.client->reserve_queues));
 	weir_conn_close(pair.conn);
 	pair_until(&pair, &pair.closed, 1);
-	assert_true(TAILQ_EMPTY(&pair.client->spare_queues));
+	assert_true(TAILQ_EMPTY(&pair.client->reserve_queues));
 	for (uint32_t i = 0; i < CALLS; i++)
 		assert_int_equal(outcomes[i].done, 1);
 	pair_connect(&pair);

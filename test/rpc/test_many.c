@@ -271,7 +271,8 @@ static struct holdings look(void)
 		now.buffers[i * 4 + 2] = engines[i]->long_pool->in_use;
 		now.buffers[i * 4 + 3] = engines[i]->bulk_pool->in_use;
 		assert_true(TAILQ_EMPTY(&engines[i]->orphans));
-		assert_true(TAILQ_EMPTY(&engines[i]->wait_queues) && TAILQ_EMPTY(&engines[i]->spare_queues));
+		assert_true(TAILQ_EMPTY(&engines[i]->wait_queues) &&
+			    TAILQ_EMPTY(&engines[i]->reserve_queues));
 	}
 	now.heap_bytes = mallinfo2().uordblks;
 	if (pair.world) /* it numbers queue pairs, and forgets none of the numbers */

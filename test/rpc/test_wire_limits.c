@@ -138,7 +138,7 @@ static void expect_close(const struct words *m, uint32_t left)
 	struct outcome outcome;
 
 	leave_buffers(left);
-	spare = mem_pool_get(pair.server->spare_pool);
+	spare = mem_pool_get(pair.server->reserve_pool);
 	assert_non_null(spare);
 	raw_send_words(&raw, m);
 	raw_until(&raw, &raw.disconnected, 1);
@@ -147,7 +147,7 @@ static void expect_close(const struct words *m, uint32_t left)
 	weir_engine_stats(pair.server, &stats);
 	assert_int_equal(stats.send_timeouts, 1);
 	assert_int_equal(pool->count - pool->in_use, left);
-	assert_true(TAILQ_EMPTY(&pair.server->spare_queues));
+	assert_true(TAILQ_EMPTY(&pair.server->reserve_queues));
 	give_back();
 	mem_pool_put(spare);
 	pair_connect(&pair);
@@ -188,9 +188,9 @@ static void expect_answers(uint32_t n, uint32_t at, uint32_t want)
 	}
 	raw_settle(&raw);
 	assert_int_equal(raw.disconnected, 0);
-	assert_int_equal(pair.server->spare_pool->in_use, 0);
-	assert_int_equal(pair.server->spare_pool->in_use_peak, 1);
-	assert_true(TAILQ_EMPTY(&pair.server->spare_queues));
+	assert_int_equal(pair.server->reserve_pool->in_use, 0);
+	assert_int_equal(pair.server->reserve_pool->in_use_peak, 1);
+	assert_true(TAILQ_EMPTY(&pair.server->reserve_queues));
 	give_back();
 }
 
@@ -322,11 +322,11 @@ static void dry__each_wait_has_its_own_time(void **state)
 	expect_by_reserve(&m, 0, 5, 12, 5);
 	pass_ms(2 * TIMEOUT_MS);
 	leave_buffers(0);
-	spare = mem_pool_get(pair.server->spare_pool);
+	spare = mem_pool_get(pair.server->reserve_pool);
 	assert_non_null(spare);
 	send_calls(&m, 1);
 	pass_ms(TIMEOUT_MS / 4);
-	assert_false(TAILQ_EMPTY(&pair.server->spare_queues));
+	assert_false(TAILQ_EMPTY(&pair.server->reserve_queues));
 	assert_int_equal(pair.server_closed, 0);
 	mem_pool_put(spare);
 	expect_answers(1, 12, 5);

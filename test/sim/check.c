@@ -17,7 +17,7 @@ static void count_buf(const struct weir_engine *engine, const struct mem_buf *bu
 	if (!buf)
 		return;
 	owned->send += buf->pool == engine->send_pool;
-	owned->spare += buf->pool == engine->spare_pool;
+	owned->spare += buf->pool == engine->reserve_pool;
 	owned->recv += buf->pool == engine->recv_pool;
 	owned->lng += buf->pool == engine->long_pool;
 	owned->bulk += buf->pool == engine->bulk_pool;
@@ -198,7 +198,7 @@ static void check_side(struct wsim_side *side)
 		wsim_violation(side->run, "engine %u: programs have %u requests, %u are known to them",
 			       side->index, handling, held);
 	check_pool(side, "send", side->engine->send_pool, owned.send);
-	check_pool(side, "spare", side->engine->spare_pool, owned.spare);
+	check_pool(side, "spare", side->engine->reserve_pool, owned.spare);
 	if (shared) {
 		owned.recv = shared->nbufs;
 		if (shared->credits.shared > shared->credits.capacity)
@@ -269,7 +269,7 @@ void wsim_check_rest(struct wsim_run *run)
 		if (side->engine->nconnections != 0)
 			wsim_violation(run, "engine %u: %u connections are left", i,
 				       side->engine->nconnections);
-		if (side->engine->send_pool->in_use != 1 || side->engine->spare_pool->in_use != 0 ||
+		if (side->engine->send_pool->in_use != 1 || side->engine->reserve_pool->in_use != 0 ||
 		    !receives_are_back(side->engine) || side->engine->long_pool->in_use != 0 ||
 		    side->engine->bulk_pool->in_use != 0)
 			wsim_violation(run, "engine %u: buffers are left", i);

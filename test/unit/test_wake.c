@@ -66,7 +66,7 @@ static int setup(void **state)
 	TAILQ_INIT(&engine.to_flush);
 	TAILQ_INIT(&engine.to_reap);
 	TAILQ_INIT(&engine.wait_queues);
-	TAILQ_INIT(&engine.spare_queues);
+	TAILQ_INIT(&engine.reserve_queues);
 	assert_int_equal(mailbox_create(&engine), 0);
 	for (uint32_t i = 0; i < N; i++)
 		wait_for(&requests[i], true);

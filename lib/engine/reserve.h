@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SPARE_H
-#define SPARE_H
+#ifndef RESERVE_H
+#define RESERVE_H
 
 /*
  * The one send buffer that a message may need beyond the one that it was written to: for a header that does not fit in front
@@ -18,29 +18,30 @@
 
 #include "engine.h"
 
-#define ENGINE_SPARES 1u
+#define ENGINE_RESERVE_BUFS 1u
 
-static inline uint32_t engine_spares(const struct weir_engine *engine)
+static inline uint32_t engine_reserve_bufs(const struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
 
 	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_CONTINUATION))
-		return ENGINE_SPARES;
-	return ENGINE_SPARES + 1 + p->transmissions;
+		return ENGINE_RESERVE_BUFS;
+	return ENGINE_RESERVE_BUFS + 1 + p->transmissions;
 }
 
-/* NULL: 'waiter' is to wait, in a line with 'is_spare', by engine_wait_unbounded(). */
-static inline struct mem_buf *engine_spare_get(struct weir_engine *engine, const struct engine_waiter *waiter)
+/* NULL: 'waiter' is to wait, in a line with 'is_reserve', by engine_wait_unbounded(). */
+static inline struct mem_buf *engine_reserve_get(struct weir_engine *engine,
+						 const struct engine_waiter *waiter)
 {
-	bool is_its_turn = engine->spare_turn && engine->waking == waiter;
+	bool is_its_turn = engine->reserve_turn && engine->waking == waiter;
 	struct mem_buf *buf;
 
-	if (!is_its_turn && !TAILQ_EMPTY(&engine->spare_queues))
+	if (!is_its_turn && !TAILQ_EMPTY(&engine->reserve_queues))
 		return NULL;
 	buf = mem_pool_get(engine->send_pool);
 	if (!buf && is_its_turn)
-		buf = mem_pool_get(engine->spare_pool);
-	engine->spare_given |= buf != NULL;
+		buf = mem_pool_get(engine->reserve_pool);
+	engine->reserve_given |= buf != NULL;
 	return buf;
 }
 
