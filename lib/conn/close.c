@@ -135,7 +135,7 @@ void conn_on_reap(struct engine_endpoint *ep)
 
 	if (!is_quiet(conn)) {
 		if (!ep->engine->is_ending) {
-			engine_reap_again(ep);
+			engine_reap_retry(ep);
 			return;
 		}
 		wait_quiet(conn);

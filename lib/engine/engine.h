@@ -219,7 +219,7 @@ static inline void engine_want_flush(struct engine_endpoint *ep)
 /* on_reap when no completion of the endpoint can be in the engine's hands any more. */
 void engine_want_reap(struct engine_endpoint *ep);
 /* From on_reap, which could not be done yet: again at a later tick, in turn with others. */
-void engine_reap_again(struct engine_endpoint *ep);
+void engine_reap_retry(struct engine_endpoint *ep);
 
 /* Queue for buffers; on_buffers is called, once, when some came back. One that was called and asks again keeps its turn.
  * False: more wait already than the profile's waiting_requests allow. */

@@ -252,7 +252,7 @@ void engine_want_reap(struct engine_endpoint *ep)
 	}
 }
 
-void engine_reap_again(struct engine_endpoint *ep)
+void engine_reap_retry(struct engine_endpoint *ep)
 {
 	ep->is_late = true;
 	TAILQ_INSERT_TAIL(&ep->engine->late, ep, reap);

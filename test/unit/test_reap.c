@@ -30,7 +30,7 @@ static void on_reap(struct engine_endpoint *ep)
 
 	point->nasked++;
 	if (point->is_late)
-		engine_reap_again(ep);
+		engine_reap_retry(ep);
 }
 
 static bool on_tick(struct engine_endpoint *ep, uint64_t time_ns)
@@ -112,7 +112,7 @@ static void want_reaps(uint32_t n)
 	}
 }
 
-static void reap__of_late_ones_is_of_a_few_and_each_has_its_turn(void **state)
+static void reap__of_retried_ones_is_of_a_few_and_each_has_its_turn(void **state)
 {
 	(void)state;
 	want_reaps(N);
@@ -157,7 +157,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(reap__is_of_all_that_can_end, setup),
-		cmocka_unit_test_setup(reap__of_late_ones_is_of_a_few_and_each_has_its_turn, setup),
+		cmocka_unit_test_setup(reap__of_retried_ones_is_of_a_few_and_each_has_its_turn, setup),
 		cmocka_unit_test_setup(reap__asks_late_ones_once_a_tick, setup),
 		cmocka_unit_test_setup(reap__leaves_a_late_one_that_is_removed, setup),
 	};
