@@ -164,7 +164,7 @@ void conn_free(struct weir_conn *conn)
 
 	for (uint32_t i = 0; i < conn->nrecvs; i++)
 		mem_pool_put(conn->recvs[i]);
-	if (conn->shared)
+	if (conn->srq)
 		conn_share_leave(conn);
 	engine_remove(engine, &conn->ep);
 	engine_peer_leave(engine, &conn->member);

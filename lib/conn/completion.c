@@ -27,8 +27,8 @@ static __attribute__((noinline)) void on_failure(struct weir_conn *conn, const s
 {
 	struct weir_engine *engine = conn->ep.engine;
 
-	if (conn->shared && wc->op == FABRIC_RECV)
-		engine_shared_put(conn->shared, (struct mem_buf *)(uintptr_t)wc->wr_id);
+	if (conn->srq && wc->op == FABRIC_RECV)
+		engine_srq_put(conn->srq, (struct mem_buf *)(uintptr_t)wc->wr_id);
 	/* The event that says why the connection was not established follows, or its time-out. */
 	if (wc->status == FABRIC_ERR_FLUSHED && conn->state == CONN_CONNECTING)
 		return;
@@ -55,9 +55,9 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 /* As all of this, so that who shows has no stack frame for it. */
 __attribute__((noinline)) bool conn_hold_delivered(struct weir_conn *conn)
 {
-	struct mem_buf *buf = conn->shared->delivering;
+	struct mem_buf *buf = conn->srq->delivering;
 
-	conn->shared->delivering = NULL;
+	conn->srq->delivering = NULL;
 	buf->owner = conn;
 	conn->ep.blockers.nrecv_held++;
 	return false;
@@ -97,7 +97,7 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 		conn_retire(conn, wc->wr_id, 0);
 		return;
 	}
-	if (conn->shared && __builtin_expect(!take_shared(conn, (struct mem_buf *)(uintptr_t)wc->wr_id), 0)) {
+	if (conn->srq && __builtin_expect(!take_shared(conn, (struct mem_buf *)(uintptr_t)wc->wr_id), 0)) {
 		conn_share_exceeded(conn);
 		return;
 	}

@@ -20,7 +20,7 @@
 #include "cm_private.h"
 #include "engine.h"
 #include "peer.h"
-#include "shared.h"
+#include "shared_recv.h"
 #include "weir_conn.h"
 
 #define CONN_MSG_SGES 16u
@@ -76,8 +76,8 @@ struct weir_conn {
 	const struct fabric_ops *ops;
 	const struct conn_role *role;
 	void *role_data;
-	struct engine_shared *shared; /* where receives are shared; NULL: they are not */
-	struct conn_v2 *v2;	      /* NULL: no other than version 1 is spoken */
+	struct engine_srq *srq; /* where receives are shared; NULL: they are not */
+	struct conn_v2 *v2;	/* NULL: no other than version 1 is spoken */
 	enum conn_state state;
 	uint32_t send_inline; /* threshold for what this side sends */
 	uint32_t recv_inline; /* and for what it receives */
@@ -198,8 +198,8 @@ void conn_post_recvs(struct weir_conn *conn);
 /* Before anything is sent that grants credits. */
 static inline void conn_top_up(struct weir_conn *conn)
 {
-	if (conn->shared)
-		engine_shared_top_up(conn->shared);
+	if (conn->srq)
+		engine_srq_top_up(conn->srq);
 	else if (conn->nrecv_free > conn->recv_slack)
 		conn_post_recvs(conn);
 }
@@ -207,14 +207,14 @@ static inline void conn_top_up(struct weir_conn *conn)
 /* Where receives are shared: the message is done with. */
 static inline void conn_put_shared(struct weir_conn *conn, struct mem_buf *buf)
 {
-	struct engine_shared *shared = conn->shared;
+	struct engine_srq *srq = conn->srq;
 
-	if (buf == shared->delivering) {
-		shared->delivering = NULL;
+	if (buf == srq->delivering) {
+		srq->delivering = NULL;
 		return;
 	}
 	conn->ep.blockers.nrecv_held--;
-	engine_shared_put(shared, buf);
+	engine_srq_put(srq, buf);
 }
 
 /* The most messages that it may hold: more than that no peer sends that keeps to its credits. */
@@ -227,7 +227,7 @@ static inline uint32_t conn_held_max(const struct weir_conn *conn)
 static inline void conn_deliver_begin(struct weir_conn *conn, struct mem_buf *buf)
 {
 	conn->was_heard = true;
-	conn->shared->delivering = buf;
+	conn->srq->delivering = buf;
 }
 
 /* It was not done with: it is the connection's, as behind a completion. Returns what the device is to be told, which is false. */
@@ -236,7 +236,7 @@ bool conn_hold_delivered(struct weir_conn *conn);
 /* What the device is to be told. */
 static inline bool conn_deliver_end(struct weir_conn *conn)
 {
-	return __builtin_expect(!conn->shared->delivering, 1) ? true : conn_hold_delivered(conn);
+	return __builtin_expect(!conn->srq->delivering, 1) ? true : conn_hold_delivered(conn);
 }
 
 /* Whether a message that is shown needs nothing but the role: else it is conn_deliver()'s. */
@@ -250,7 +250,7 @@ static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
 {
 	if (conn->state >= CONN_LOST)
 		return; /* all buffers go back together, when it is reaped */
-	if (conn->shared) {
+	if (conn->srq) {
 		conn_put_shared(conn, buf);
 		return;
 	}
@@ -328,7 +328,7 @@ static inline bool conn_send_direct(struct weir_conn *conn, const uint8_t *data,
 {
 	if (!conn_can_send_direct(conn))
 		return conn_send_slow(conn, data, bytes);
-	engine_shared_top_up(conn->shared);
+	engine_srq_top_up(conn->srq);
 	return conn->ops->send_direct(conn->qp, data, bytes);
 }
 

@@ -95,7 +95,7 @@ void conn_opened(struct weir_conn *conn)
 {
 	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
 	conn->ep.blockers.no_direct_send =
-		!(conn->ops->send_direct && conn->shared && !conn->v2 && !conn->remote_invalidation);
+		!(conn->ops->send_direct && conn->srq && !conn->v2 && !conn->remote_invalidation);
 	conn->deadline_ns = 0;
 	conn->counted = true;
 	conn->heard = false;
@@ -218,7 +218,7 @@ bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	}
 	if (!conn->was_open || conn->state >= CONN_LOST)
 		return true;
-	if (conn->shared)
+	if (conn->srq)
 		conn_share_tick(conn, now_ns);
 	if (sends_late(conn, now_ns) || (conn->drains && closes_late(conn, now_ns)))
 		return true;

@@ -90,7 +90,7 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 /* Where receives are shared, only replies grant more than each connection has. */
 uint32_t conn_first_grant(const struct weir_conn *conn, uint32_t wanted)
 {
-	if (conn->shared || wanted == 0)
+	if (conn->srq || wanted == 0)
 		return 1;
 	return wanted < conn->credits ? wanted : conn->credits;
 }

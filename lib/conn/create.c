@@ -78,8 +78,8 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 
 	/* A side that calls decides for itself what it has under way. */
 	receives = account->key.kind == ENGINE_PEER_OURS ? NULL : &account->receives;
-	if (engine->shared && credit_share_join(&engine->shared->credits, &conn->share, receives))
-		conn->shared = engine->shared;
+	if (engine->srq && credit_share_join(&engine->srq->credits, &conn->share, receives))
+		conn->srq = engine->srq;
 	conn->sq_size = credits * SQ_PER_CREDIT > SQ_MIN ? credits * SQ_PER_CREDIT : SQ_MIN;
 	if (conn->sq_size > dev->max_send_wr)
 		conn->sq_size = dev->max_send_wr;
@@ -92,9 +92,9 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 		rc = conn_v2_create(conn);
 	if (rc == 0)
 		conn_set_version(conn, RDMA1_VERSION);
-	if (rc == 0 && !engine->shared)
+	if (rc == 0 && !engine->srq)
 		rc = take_receives(conn, engine_recvs(credits) + nreply_recvs);
-	else if (rc == 0 && !conn->shared)
+	else if (rc == 0 && !conn->srq)
 		rc = -ENOBUFS;
 	if (rc != 0) {
 		conn_free(conn);
@@ -111,7 +111,7 @@ void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
 	*attr = (struct fabric_qp_attr){
 		.max_send_wr = conn->sq_size,
 		.max_recv_wr = engine_recvs(conn->credits) + conn->nreply_recvs,
-		.srq = conn->shared ? conn->shared->srq : NULL,
+		.srq = conn->srq ? conn->srq->fabric : NULL,
 		.max_sge = conn->max_sge,
 		.max_inline = engine->profile.inline_bytes,
 		.max_msg_bytes = engine->recv_buffer.length,

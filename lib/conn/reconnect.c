@@ -64,7 +64,7 @@ static void reset(struct weir_conn *conn)
 	conn->nsges = 0;
 	conn->alone = 0;
 	conn->early = NULL;
-	if (conn->shared) {
+	if (conn->srq) {
 		conn_share_reset(conn);
 		return;
 	}

@@ -21,29 +21,29 @@ __attribute__((noinline)) void conn_share_exceeded(struct weir_conn *conn)
 
 void conn_share_reset(struct weir_conn *conn)
 {
-	struct engine_shared *shared = conn->shared;
+	struct engine_srq *srq = conn->srq;
 
-	for (uint32_t i = 0; i < shared->nbufs; i++)
-		if (shared->bufs[i]->owner == conn)
-			engine_shared_put(shared, shared->bufs[i]);
+	for (uint32_t i = 0; i < srq->nbufs; i++)
+		if (srq->bufs[i]->owner == conn)
+			engine_srq_put(srq, srq->bufs[i]);
 	conn->ep.blockers.nrecv_held = 0;
 }
 
 void conn_share_leave(struct weir_conn *conn)
 {
-	struct engine_shared *shared = conn->shared;
+	struct engine_srq *srq = conn->srq;
 	uint32_t nkept = 0;
 
 	conn_share_reset(conn);
-	for (uint32_t i = 0; i < shared->nbufs; i++) {
-		struct mem_buf *buf = shared->bufs[i];
+	for (uint32_t i = 0; i < srq->nbufs; i++) {
+		struct mem_buf *buf = srq->bufs[i];
 
 		nkept += buf->owner == &conn->share;
 		if (buf->owner == &conn->share)
-			buf->owner = shared; /* whose it was is forgotten with the connection */
+			buf->owner = srq; /* whose it was is forgotten with the connection */
 	}
-	credit_share_leave(&shared->credits, &conn->share, nkept);
-	conn->shared = NULL;
+	credit_share_leave(&srq->credits, &conn->share, nkept);
+	conn->srq = NULL;
 }
 
 void conn_share_tick(struct weir_conn *conn, uint64_t now_ns)
@@ -58,7 +58,7 @@ void conn_share_tick(struct weir_conn *conn, uint64_t now_ns)
 
 void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg)
 {
-	if (conn->shared) {
+	if (conn->srq) {
 		msg->owner = &conn->share;
 		return;
 	}
@@ -72,11 +72,11 @@ void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg)
 
 void conn_put_kept(struct weir_engine *engine, struct mem_buf *msg)
 {
-	if (!engine->shared) {
+	if (!engine->srq) {
 		mem_pool_put(msg);
 		return;
 	}
-	if (msg->owner == engine->shared) /* else its connection has yet to leave */
-		credit_pool_return(&engine->shared->credits);
-	engine_shared_put(engine->shared, msg);
+	if (msg->owner == engine->srq) /* else its connection has yet to leave */
+		credit_pool_return(&engine->srq->credits);
+	engine_srq_put(engine->srq, msg);
 }

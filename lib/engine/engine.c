@@ -20,7 +20,7 @@
 #include "peer.h"
 #include "rdma2.h"
 #include "reserve.h"
-#include "shared.h"
+#include "shared_recv.h"
 #include "windows.h"
 
 #define PAGE 4096u
@@ -367,8 +367,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		rc = mailbox_create(engine);
 	if (rc == 0)
 		rc = pools_create(engine);
-	if (rc == 0 && engine_shared_is_wanted(engine))
-		rc = engine_shared_create(engine);
+	if (rc == 0 && engine_srq_is_wanted(engine))
+		rc = engine_srq_create(engine);
 	if (rc != 0) {
 		weir_engine_destroy(engine);
 		return rc;
@@ -412,7 +412,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	engine_windows_destroy(engine);
 	while (engine->nregions > 0)
 		weir_engine_remove_region(engine, engine->regions[0]);
-	engine_shared_destroy(engine);
+	engine_srq_destroy(engine);
 	if (engine->zeros)
 		mem_pool_put(engine->zeros);
 	if (engine->gap)

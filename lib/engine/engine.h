@@ -33,7 +33,7 @@
 #define ENGINE_NEVER_NS (UINT64_MAX / 2)
 
 struct weir_engine;
-struct engine_shared;
+struct engine_srq;
 struct engine_peers;
 struct batch_pool;
 struct call_pool;
@@ -146,7 +146,7 @@ struct weir_engine {
 	struct mem_pool *send_pool;    /* private: Sends of one message, with headroom */
 	struct mem_pool *reserve_pool; /* private: one more of those, see reserve.h */
 	struct mem_pool *recv_pool;    /* private: Receives */
-	struct engine_shared *shared;  /* shared.h; NULL: each connection has receives of its own */
+	struct engine_srq *srq;	       /* shared_recv.h; NULL: each connection has receives of its own */
 	struct mem_pool *long_pool;    /* exposed: Long Calls and Reply chunks of requesters */
 	struct mem_pool *bulk_pool;    /* private: pulled chunks, long results, copies of Long Replies */
 	struct mem_pool *control_pool; /* private: ENGINE_CONTROLS a connection; NULL: version 1 alone */
@@ -260,14 +260,14 @@ static inline uint32_t engine_reply_recvs(const struct weir_profile *profile, ui
 
 /* Of a queue of so many receives that connections share: those that may be free and not posted yet, and the messages
  * that it can take in at any time. */
-static inline uint32_t engine_shared_slack(uint32_t nbufs)
+static inline uint32_t engine_srq_slack(uint32_t nbufs)
 {
 	return nbufs / 8 < 32 ? nbufs / 8 : 32;
 }
 
-static inline uint32_t engine_shared_capacity(uint32_t nbufs)
+static inline uint32_t engine_srq_capacity(uint32_t nbufs)
 {
-	return nbufs - engine_shared_slack(nbufs) - nbufs / 16 - ENGINE_RECV_RESERVE;
+	return nbufs - engine_srq_slack(nbufs) - nbufs / 16 - ENGINE_RECV_RESERVE;
 }
 
 /* What 'auto' asks of a profile: receives for all connections that there may be, and as many as one asks for, twice, for the one that
@@ -276,7 +276,7 @@ static inline bool engine_may_share(const struct weir_profile *profile)
 {
 	return profile->shared_receives == WEIR_SHARED_RECEIVES_AUTO &&
 	       profile->protection != WEIR_PROTECTION_CONNECTION &&
-	       engine_shared_capacity(profile->recv_buffers) >= profile->connections + 2 * profile->credits;
+	       engine_srq_capacity(profile->recv_buffers) >= profile->connections + 2 * profile->credits;
 }
 
 /* Whether data may be placed by Sends; not so with a device that gathers too few elements: a peer that is told of targets takes it

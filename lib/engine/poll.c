@@ -10,7 +10,7 @@
 #include "mailbox.h"
 #include "peer.h"
 #include "planted.h"
-#include "shared.h"
+#include "shared_recv.h"
 
 /* Connection events are rare: look at them when there is nothing else, or after this many polls. */
 #define CM_EVERY 32u
@@ -29,8 +29,8 @@ static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 		if (__builtin_expect(!ep->is_reaping, 1)) {
 			engine_want_ticks(ep);
 			ep->on_wc(ep, &engine->wcs[i]);
-		} else if (engine->shared && engine->wcs[i].op == FABRIC_RECV) {
-			engine_shared_put(engine->shared, (struct mem_buf *)(uintptr_t)engine->wcs[i].wr_id);
+		} else if (engine->srq && engine->wcs[i].op == FABRIC_RECV) {
+			engine_srq_put(engine->srq, (struct mem_buf *)(uintptr_t)engine->wcs[i].wr_id);
 		}
 	}
 	return n + (engine->dev->ndelivered - delivered);

@@ -8,7 +8,7 @@
 static const struct profile_key *few_receives(const struct weir_profile *profile, char *why, size_t why_bytes)
 {
 	uint32_t needed = engine_recvs(profile->credits) + engine_reply_recvs(profile, profile->credits);
-	uint32_t capacity = engine_shared_capacity(profile->recv_buffers);
+	uint32_t capacity = engine_srq_capacity(profile->recv_buffers);
 
 	if (profile->shared_receives == WEIR_SHARED_RECEIVES_ON) {
 		if (capacity >= profile->connections)

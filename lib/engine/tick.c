@@ -6,7 +6,7 @@
  * tick, so many of these: a deadline may be late then by one tick for each of those.
  */
 #include "engine.h"
-#include "shared.h"
+#include "shared_recv.h"
 
 #define QUIET_FEW    16u
 #define TICKING_MOST 128u
@@ -69,8 +69,8 @@ void engine_tick(struct weir_engine *engine)
 {
 	engine->next_tick_ns = engine->now_ns + ENGINE_TICK_NS;
 	tick_late(engine);
-	if (engine->shared)
-		engine_shared_post(engine->shared); /* what the device did not take before */
+	if (engine->srq)
+		engine_srq_post(engine->srq); /* what the device did not take before */
 	tick_quiet(engine);
 	tick_ticking(engine);
 }

@@ -299,8 +299,8 @@ static __attribute__((noinline)) void release_group(struct weir_call *call)
 
 	conn_group_put_bufs(&call->group_bufs);
 	put_buf(&call->reply_join);
-	if (conn->shared && call->reply_reserved > 0)
-		credit_share_reduce(&conn->shared->credits, &conn->share, call->reply_reserved);
+	if (conn->srq && call->reply_reserved > 0)
+		credit_share_reduce(&conn->srq->credits, &conn->share, call->reply_reserved);
 	requester_of(conn)->reply_reserved -= call->reply_reserved;
 	call->reply_reserved = 0;
 	call->rtr_base = 0;

@@ -146,7 +146,7 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	struct requester *req = requester_of(conn);
 
-	if (conn->shared)
+	if (conn->srq)
 		requester_share_tick(conn, now_ns);
 	if (conn->v2 && conn_group_is_late(conn, now_ns))
 		requester_drop_group(conn);

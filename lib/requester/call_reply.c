@@ -159,7 +159,7 @@ bool call_must_wait(const struct weir_call *call)
 
 static __attribute__((noinline)) void send_more(struct weir_conn *conn)
 {
-	if (conn->shared)
+	if (conn->srq)
 		requester_share_grow(conn);
 	requester_pump(conn);
 }

@@ -477,7 +477,7 @@ void requester_on_buffers(struct engine_waiter *waiter)
 static __attribute__((noinline)) void wake(struct weir_conn *conn)
 {
 	engine_tick_begin(&conn->ep);
-	if (conn->shared)
+	if (conn->srq)
 		requester_share_wake(conn);
 }
 

@@ -10,7 +10,7 @@ static inline bool may_submit_now(const struct weir_call *call, const struct wei
 				  const struct requester *req)
 {
 	return call->state == CALL_BUILDING && !call->out.failed && conn_can_send_direct(conn) &&
-	       conn->shared->nfree <= conn->shared->slack && TAILQ_EMPTY(&req->queue) &&
+	       conn->srq->nfree <= conn->srq->slack && TAILQ_EMPTY(&req->queue) &&
 	       req->credits.granted > req->credits.in_flight;
 }
 

@@ -104,7 +104,7 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 	conn->exposes = true;
 	/* Keys of the policy 'pool' are to live on: nobody else may end them. */
 	conn->may_invalidate = engine->uses_windows && engine_may_invalidate(engine);
-	if (conn->shared)
+	if (conn->srq)
 		requester_share_start(conn);
 	if (options) {
 		conn->on_event = options->on_event;

@@ -113,7 +113,7 @@ static bool take_receives(struct weir_call *call, uint32_t count)
 
 	if (count > req->reply_recvs - req->reply_reserved)
 		return false;
-	if (count > 0 && conn->shared && !credit_share_extend(&conn->shared->credits, &conn->share, count))
+	if (count > 0 && conn->srq && !credit_share_extend(&conn->srq->credits, &conn->share, count))
 		return false;
 	req->reply_reserved += count;
 	call->reply_reserved = count;

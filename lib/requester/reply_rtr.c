@@ -178,7 +178,7 @@ void call_finish_group(struct weir_call *call)
 	conn_chain_done(conn, chain);
 	if (TAILQ_EMPTY(&req->queue))
 		return;
-	if (conn->shared)
+	if (conn->srq)
 		requester_share_grow(conn);
 	requester_pump(conn);
 }

@@ -12,9 +12,9 @@ static void resize(struct weir_conn *conn, uint32_t wanted)
 	/* Besides what calls have reserved for replies. */
 	uint32_t reserved = req->reply_reserved;
 
-	credits->wanted = credit_share_resize(&conn->shared->credits, &conn->share, wanted + reserved,
-					      least + reserved) -
-			  reserved;
+	credits->wanted =
+		credit_share_resize(&conn->srq->credits, &conn->share, wanted + reserved, least + reserved) -
+		reserved;
 	if (credits->granted > credits->wanted)
 		credits->granted = credits->wanted;
 }

@@ -90,7 +90,7 @@ static void on_tick(struct weir_conn *conn, uint64_t now_ns)
 
 static void on_idle(struct weir_conn *conn)
 {
-	credit_share_idle(&conn->shared->credits, &conn->share);
+	credit_share_idle(&conn->srq->credits, &conn->share);
 }
 
 /* After weir_conn_shutdown(): a call that comes now is not taken. */

@@ -52,11 +52,11 @@ static struct request_pool *pool_get(struct weir_engine *engine, uint32_t nreque
 	struct request_pool *pool = engine->requests;
 
 	if (!pool) {
-		pool = pool_create(engine->shared ? engine->shared->nbufs * REQUESTS_PER_RECEIVE + nrequests
-						  : nrequests);
+		pool = pool_create(engine->srq ? engine->srq->nbufs * REQUESTS_PER_RECEIVE + nrequests
+					       : nrequests);
 		if (!pool)
 			return NULL;
-		if (engine->shared) {
+		if (engine->srq) {
 			pool->engine = engine;
 			engine->requests = pool;
 		}

@@ -39,7 +39,7 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 static inline uint32_t grant_share(struct weir_request *req, struct weir_conn *conn)
 {
 	if (req->credit == 0)
-		req->credit = credit_share_grant(&conn->shared->credits, &conn->share, req->hdr.credit,
+		req->credit = credit_share_grant(&conn->srq->credits, &conn->share, req->hdr.credit,
 						 req->responder->credits.limit);
 	return req->credit;
 }
@@ -48,7 +48,7 @@ static inline uint32_t grant_share(struct weir_request *req, struct weir_conn *c
  * looked up anew each time. */
 static inline uint32_t grant(struct weir_request *req, struct weir_conn *conn)
 {
-	if (conn->shared)
+	if (conn->srq)
 		return grant_share(req, conn);
 	return credit_grant(&req->responder->credits, req->hdr.credit);
 }
@@ -61,7 +61,7 @@ uint32_t request_grant(struct weir_request *req)
 static inline void give_back_receive(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!req->msg) {
-		if (conn->shared)
+		if (conn->srq)
 			credit_share_goes(&conn->share); /* it could not be sent when it was given back */
 		return;
 	}
@@ -70,8 +70,8 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 	else
 		conn_recv_done(conn, req->msg);
 	req->msg = NULL;
-	if (conn->shared)
-		credit_share_sent(&conn->shared->credits, &conn->share, req->credit);
+	if (conn->srq)
+		credit_share_sent(&conn->srq->credits, &conn->share, req->credit);
 }
 
 /* A plain reply in one go, if the driver can: its Write, then the message, which lies in one piece. False: what is
@@ -92,7 +92,7 @@ static inline bool transmit_now(struct weir_request *req, struct weir_conn *conn
 	}
 	give_back_receive(req, conn);
 	if (!conn_send_direct(conn, req->header, bytes)) {
-		if (conn->shared)
+		if (conn->srq)
 			credit_share_waits(&conn->share);
 		return false;
 	}

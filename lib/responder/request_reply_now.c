@@ -11,11 +11,11 @@
 static inline bool is_even(const struct weir_request *req, const struct responder *responder,
 			   const struct weir_conn *conn)
 {
-	const struct engine_shared *shared = conn->shared;
+	const struct engine_srq *srq = conn->srq;
 
-	return req->msg == shared->delivering && shared->nfree <= shared->slack &&
+	return req->msg == srq->delivering && srq->nfree <= srq->slack &&
 	       TAILQ_EMPTY(&responder->pool->waiting) &&
-	       credit_share_is_even(&shared->credits, &conn->share, req->hdr.credit);
+	       credit_share_is_even(&srq->credits, &conn->share, req->hdr.credit);
 }
 
 /* request_release() of such a one, whose receive was given back. 'is_even' and 'is_short' are constants, here and below. */
@@ -44,7 +44,7 @@ static inline uint32_t grant(const struct weir_request *req, struct responder *r
 {
 	if (is_even)
 		return req->hdr.credit;
-	return credit_share_grant(&conn->shared->credits, &conn->share, req->hdr.credit,
+	return credit_share_grant(&conn->srq->credits, &conn->share, req->hdr.credit,
 				  responder->credits.limit);
 }
 
@@ -70,11 +70,11 @@ static inline __attribute__((always_inline)) void send(struct weir_request *req,
 						       bool is_even)
 {
 	if (is_even) {
-		conn->shared->delivering = NULL;
+		conn->srq->delivering = NULL;
 	} else {
 		conn_put_shared(conn, req->msg);
-		credit_share_sent(&conn->shared->credits, &conn->share, granted);
-		engine_shared_top_up(conn->shared);
+		credit_share_sent(&conn->srq->credits, &conn->share, granted);
+		engine_srq_top_up(conn->srq);
 	}
 	req->msg = NULL;
 	conn->ep.engine->stats.replies_sent++;

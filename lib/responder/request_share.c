@@ -54,7 +54,7 @@ static uint64_t pending_left(const struct responder *responder)
 	uint64_t left = pool->count - pool->in_use;
 	uint64_t most = responder->pool->nrequests / 2;
 
-	if (!engine->shared)
+	if (!engine->srq)
 		return left;
 	most = engine->npending < most ? most - engine->npending : 0;
 	return left < most ? left : most;

@@ -8,7 +8,7 @@
 #include "engine.h"
 #include "compound.h"
 #include "requester.h"
-#include "shared.h"
+#include "shared_recv.h"
 #include "sim.h"
 
 #define CALLS 32
@@ -285,7 +285,7 @@ static void shared__what_is_reserved_is_of_the_share(void **state)
 	pair_start(&pair, share_eight);
 	pair_connect(&pair);
 	req = requester_of(pair.conn);
-	pool = &pair.client->shared->credits;
+	pool = &pair.client->srq->credits;
 	submit_later(&outcomes[0]);
 	assert_int_equal(req->reply_reserved, 5);
 	assert_int_equal(pair.conn->share.size, req->credits.wanted + 5);

@@ -123,10 +123,10 @@ static void add_engine(struct ranges *ranges, const struct weir_engine *engine)
 		add(ranges, "requests", engine->requests->requests,
 		    engine->requests->nused * sizeof(engine->requests->requests[0]));
 	}
-	if (engine->shared) {
-		add(ranges, "shared receives", engine->shared, sizeof(*engine->shared));
-		add(ranges, "free receives", engine->shared->free,
-		    engine->shared->nbufs * sizeof(engine->shared->free[0]));
+	if (engine->srq) {
+		add(ranges, "shared receives", engine->srq, sizeof(*engine->srq));
+		add(ranges, "free receives", engine->srq->free,
+		    engine->srq->nbufs * sizeof(engine->srq->free[0]));
 		add(ranges, "shared receive queue", dev->srq, sizeof(*dev->srq));
 		add_recvs(ranges, "posted receives", &dev->srq->recvs);
 	}

@@ -8,7 +8,7 @@
 
 #include "raw.h"
 #include "responder.h"
-#include "shared.h"
+#include "shared_recv.h"
 
 #define CONNS	 12u
 #define CALLS	 24u
@@ -79,14 +79,14 @@ static void submit(struct weir_conn *conn, uint32_t proc, struct outcome *outcom
 
 static void expect_within(const struct weir_engine *engine)
 {
-	const struct engine_shared *shared = engine->shared;
+	const struct engine_srq *srq = engine->srq;
 	uint32_t nheld = 0;
 
-	for (uint32_t i = 0; i < shared->nbufs; i++)
-		nheld += shared->bufs[i]->owner != NULL;
-	assert_in_range(shared->credits.shared, 0, shared->credits.capacity);
+	for (uint32_t i = 0; i < srq->nbufs; i++)
+		nheld += srq->bufs[i]->owner != NULL;
+	assert_in_range(srq->credits.shared, 0, srq->credits.capacity);
 	/* What is granted and did not come yet finds a receive. */
-	assert_true(shared->credits.shared - nheld <= shared->nbufs - nheld - shared->slack);
+	assert_true(srq->credits.shared - nheld <= srq->nbufs - nheld - srq->slack);
 	assert_int_equal(engine->dev->stats.rnr, 0);
 }
 
@@ -99,14 +99,13 @@ static void idle__connections_take_no_receives_and_no_requests(void **state)
 	connect_all();
 	assert_int_equal(pair.server->recv_pool->in_use, taken);
 	assert_int_equal(pair.client->recv_pool->in_use, taken);
-	assert_int_equal(pair.server->shared->credits.shared, CONNS); /* one credit each */
+	assert_int_equal(pair.server->srq->credits.shared, CONNS); /* one credit each */
 	/* Nor does a requester's keep what it would begin with. */
-	for (uint32_t polls = 0; pair.client->shared->credits.shared > CONNS && pair_wait(&pair, polls);
-	     polls++)
+	for (uint32_t polls = 0; pair.client->srq->credits.shared > CONNS && pair_wait(&pair, polls); polls++)
 		pair_poll(&pair);
-	assert_int_equal(pair.client->shared->credits.shared, CONNS);
+	assert_int_equal(pair.client->srq->credits.shared, CONNS);
 	submit(conns[0], PAIR_NULL, &outcome);
-	assert_int_equal(pair.client->shared->credits.shared, CONNS - 1 + CREDITS);
+	assert_int_equal(pair.client->srq->credits.shared, CONNS - 1 + CREDITS);
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(pair.server->requests->refs, CONNS);
 }
@@ -165,9 +164,9 @@ static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 	/* What the program has of it, it keeps; and the receives with it. */
 	raw_settle(&raw);
 	assert_int_equal(pair.nlater, 1 + ENGINE_RECV_RESERVE);
-	assert_int_equal(pair.server->shared->credits.shared, CONNS + pair.nlater);
+	assert_int_equal(pair.server->srq->credits.shared, CONNS + pair.nlater);
 	pair_release_later(&pair);
-	assert_int_equal(pair.server->shared->credits.shared, CONNS);
+	assert_int_equal(pair.server->srq->credits.shared, CONNS);
 	for (uint32_t i = 0; i < CONNS; i++) {
 		submit(conns[i], PAIR_NULL, &outcome);
 		pair_until(&pair, &outcome.done, 1);
@@ -188,8 +187,8 @@ static void idle__gives_credits_back(void **state)
 		submit(conns[0], PAIR_NULL, &outcomes[i]);
 	for (uint32_t i = 0; i < CALLS; i++)
 		pair_until(&pair, &outcomes[i].done, 1);
-	assert_true(pair.server->shared->credits.shared > CONNS);
-	assert_true(pair.client->shared->credits.shared > CONNS);
+	assert_true(pair.server->srq->credits.shared > CONNS);
+	assert_true(pair.client->srq->credits.shared > CONNS);
 	/* The requester knows by itself. The responder has to say so, with replies: one call now and then does it. */
 	for (uint32_t i = 0; i < 12; i++) {
 		for (uint64_t until = pair.now_ns + 2500000000u; pair.now_ns < until;)
@@ -199,8 +198,8 @@ static void idle__gives_credits_back(void **state)
 	}
 	for (uint64_t until = pair.now_ns + 2500000000u; pair.now_ns < until;)
 		pair_poll(&pair);
-	assert_int_equal(pair.client->shared->credits.shared, CONNS);
-	assert_int_equal(pair.server->shared->credits.shared, CONNS);
+	assert_int_equal(pair.client->srq->credits.shared, CONNS);
+	assert_int_equal(pair.server->srq->credits.shared, CONNS);
 }
 
 /* Calls that wait for credits are demand, however slow the replies are that bring these. */
@@ -232,7 +231,7 @@ static void slow__replies_do_not_keep_calls_one_by_one(void **state)
 static void connection__that_finds_no_receive_left_is_refused(void **state)
 {
 	const struct weir_connect_options options = {.on_event = on_event};
-	struct credit_pool *pool = &pair.client->shared->credits;
+	struct credit_pool *pool = &pair.client->srq->credits;
 	uint32_t shared = pool->shared;
 
 	(void)state;
@@ -270,14 +269,14 @@ static void automatic__shares_over_shm(void **state)
 
 	(void)state;
 	pair_start(&pair, choose);
-	assert_int_equal(pair.client->shared != NULL, is_shm);
-	assert_int_equal(pair.server->shared != NULL, is_shm);
+	assert_int_equal(pair.client->srq != NULL, is_shm);
+	assert_int_equal(pair.server->srq != NULL, is_shm);
 	pair_stop(&pair);
 	pair_start(&pair, choose_with_few);
-	assert_null(pair.client->shared);
+	assert_null(pair.client->srq);
 	pair_stop(&pair);
 	pair_start(&pair, choose_with_domains);
-	assert_null(pair.client->shared);
+	assert_null(pair.client->srq);
 }
 
 static void patient(struct weir_profile *profile)

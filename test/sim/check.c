@@ -156,7 +156,7 @@ static void check_side(struct wsim_side *side)
 {
 	const struct wsim_run *run = side->run;
 	struct owned owned = {.send = 1}; /* the zeros */
-	const struct engine_shared *shared = side->engine->shared;
+	const struct engine_srq *srq = side->engine->srq;
 	uint32_t nconns = 0, handling = 0, held = 0;
 	const struct engine_endpoint *ep;
 
@@ -169,7 +169,7 @@ static void check_side(struct wsim_side *side)
 		nconns++;
 		owned.recv += conn->nrecvs;
 		if (conn->sq_posted - conn->sq_retired > conn->sq_size ||
-		    (!conn->shared && conn->nrecv_free > conn->nrecvs))
+		    (!conn->srq && conn->nrecv_free > conn->nrecvs))
 			wsim_violation(side->run, "a queue holds more than it can");
 		if (side->is_requester)
 			check_requester(side, conn, &owned);
@@ -199,11 +199,11 @@ static void check_side(struct wsim_side *side)
 			       side->index, handling, held);
 	check_pool(side, "send", side->engine->send_pool, owned.send);
 	check_pool(side, "spare", side->engine->reserve_pool, owned.spare);
-	if (shared) {
-		owned.recv = shared->nbufs;
-		if (shared->credits.shared > shared->credits.capacity)
+	if (srq) {
+		owned.recv = srq->nbufs;
+		if (srq->credits.shared > srq->credits.capacity)
 			wsim_violation(side->run, "engine %u: shares of %u receives, where there are %u",
-				       side->index, shared->credits.shared, shared->credits.capacity);
+				       side->index, srq->credits.shared, srq->credits.capacity);
 	}
 	check_pool(side, "receive", side->engine->recv_pool, owned.recv);
 	check_pool(side, "long", side->engine->long_pool, owned.lng);
@@ -220,14 +220,14 @@ static void check_side(struct wsim_side *side)
 /* With no connection left. Those that are shared stay with the engine, and none is held. */
 static bool receives_are_back(const struct weir_engine *engine)
 {
-	const struct engine_shared *shared = engine->shared;
+	const struct engine_srq *srq = engine->srq;
 
-	if (!shared)
+	if (!srq)
 		return engine->recv_pool->in_use == 0;
-	for (uint32_t i = 0; i < shared->nbufs; i++)
-		if (shared->bufs[i]->owner)
+	for (uint32_t i = 0; i < srq->nbufs; i++)
+		if (srq->bufs[i]->owner)
 			return false;
-	return engine->recv_pool->in_use == shared->nbufs && shared->credits.shared == 0;
+	return engine->recv_pool->in_use == srq->nbufs && srq->credits.shared == 0;
 }
 
 /* Memory of calls that are over: nobody has written to it since, and no window opens it. With the policy 'window' that is all

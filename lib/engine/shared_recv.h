@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef ENGINE_SHARED_H
-#define ENGINE_SHARED_H
+#ifndef ENGINE_SHARED_RECV_H
+#define ENGINE_SHARED_RECV_H
 
 /*
  * One queue of receives for all connections of an engine, by the profile's shared_receives: all of its recv_buffers. A
@@ -11,9 +11,9 @@
 #include "credit_share.h"
 #include "engine.h"
 
-struct engine_shared {
+struct engine_srq {
 	struct engine_endpoint ep; /* of receives whose connection ended before their completion was seen */
-	struct fabric_srq *srq;
+	struct fabric_srq *fabric;
 	struct credit_pool credits;
 	uint32_t nbufs;
 	uint32_t nfree;
@@ -26,27 +26,27 @@ struct engine_shared {
 };
 
 /* What the profile says of this engine's device. */
-bool engine_shared_is_wanted(const struct weir_engine *engine);
-int engine_shared_create(struct weir_engine *engine);
+bool engine_srq_is_wanted(const struct weir_engine *engine);
+int engine_srq_create(struct weir_engine *engine);
 /* After the last connection. */
-void engine_shared_destroy(struct weir_engine *engine);
+void engine_srq_destroy(struct weir_engine *engine);
 /* Post all that is free. */
-void engine_shared_post(struct engine_shared *shared);
+void engine_srq_post(struct engine_srq *srq);
 
 /* Before anything is sent that grants credits. */
-static inline void engine_shared_top_up(struct engine_shared *shared)
+static inline void engine_srq_top_up(struct engine_srq *srq)
 {
-	if (shared->nfree > shared->slack)
-		engine_shared_post(shared);
+	if (srq->nfree > srq->slack)
+		engine_srq_post(srq);
 }
 
 /* The message is done with. */
-static inline void engine_shared_put(struct engine_shared *shared, struct mem_buf *buf)
+static inline void engine_srq_put(struct engine_srq *srq, struct mem_buf *buf)
 {
 	buf->owner = NULL;
-	shared->free[shared->nfree++] = (uintptr_t)buf;
-	if (shared->nfree > shared->few)
-		engine_want_flush(&shared->ep);
+	srq->free[srq->nfree++] = (uintptr_t)buf;
+	if (srq->nfree > srq->few)
+		engine_want_flush(&srq->ep);
 }
 
 #endif
