@@ -48,7 +48,7 @@ static __attribute__((noinline)) void on_failure(struct weir_conn *conn, const s
 static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 {
 	buf->owner = conn;
-	conn->was_heard = true;
+	conn->active_since_tick = true;
 	return ++conn->ep.blockers.nrecv_held <= conn_held_max(conn);
 }
 

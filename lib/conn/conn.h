@@ -84,8 +84,8 @@ struct weir_conn {
 
 	struct credit_share share; /* where receives are shared */
 	uint32_t extra_bytes;	   /* of a transport header of its version, in front of what version 1 has */
-	bool was_heard;		   /* where receives are shared: since its share was last looked at */
-	bool heard;		   /* the role has got an answer, or a call, since it was opened */
+	bool active_since_tick;	   /* where receives are shared: since its share was last looked at */
+	bool got_message;	   /* the role has got an answer, or a call, since it was opened */
 	bool remote_invalidation;  /* both sides have said so: a responder may end a key with its reply */
 	bool remakes;		   /* it connects again when it is lost */
 
@@ -226,7 +226,7 @@ static inline uint32_t conn_held_max(const struct weir_conn *conn)
 /* A message that the device shows has no holder, and is not accounted for, as long as it is shown: most are done with by then. */
 static inline void conn_deliver_begin(struct weir_conn *conn, struct mem_buf *buf)
 {
-	conn->was_heard = true;
+	conn->active_since_tick = true;
 	conn->srq->delivering = buf;
 }
 

@@ -98,7 +98,7 @@ void conn_opened(struct weir_conn *conn)
 		!(conn->ops->send_direct && conn->srq && !conn->v2 && !conn->remote_invalidation);
 	conn->deadline_ns = 0;
 	conn->counted = true;
-	conn->heard = false;
+	conn->got_message = false;
 	conn->is_up = true;
 	conn->opened_ns = conn->ep.engine->now_ns;
 	conn->ep.engine->stats.connections_opened++;

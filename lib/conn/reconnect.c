@@ -76,8 +76,9 @@ static bool was_of_use(const struct weir_conn *conn)
 {
 	const struct weir_engine *engine = conn->ep.engine;
 
-	return conn->is_up && (conn->heard || engine->now_ns - conn->opened_ns >=
-						      engine->profile.reconnect_delay_max_ms * NS_PER_MS);
+	return conn->is_up &&
+	       (conn->got_message ||
+		engine->now_ns - conn->opened_ns >= engine->profile.reconnect_delay_max_ms * NS_PER_MS);
 }
 
 void conn_suspend(struct weir_conn *conn)

@@ -50,9 +50,9 @@ void conn_share_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	if (!conn->role->on_idle || now_ns < conn->share_tick_ns)
 		return;
-	if (conn->ep.blockers.nrecv_held == 0 && !conn->was_heard && conn->share_tick_ns != 0)
+	if (conn->ep.blockers.nrecv_held == 0 && !conn->active_since_tick && conn->share_tick_ns != 0)
 		conn->role->on_idle(conn);
-	conn->was_heard = false;
+	conn->active_since_tick = false;
 	conn->share_tick_ns = now_ns + SHARE_IDLE_NS;
 }
 

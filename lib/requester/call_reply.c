@@ -260,7 +260,7 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 			conn_fail(conn, -EPROTO);
 		return;
 	}
-	conn->heard = true;
+	conn->got_message = true;
 	if ((call->state != CALL_ZOMBIE || PLANTED(1)) &&
 	    !find_content(call, &hdr, buf->data, len, &content)) {
 		refuse_chunks(call, &hdr);
@@ -305,7 +305,7 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 			return false;
 		view->item_bytes = seg.length;
 	}
-	conn->was_heard = conn->heard = true;
+	conn->active_since_tick = conn->got_message = true;
 	if (!credit_reply(&req->credits, wire_get_u32(msg + 8)))
 		conn->ep.engine->stats.zero_grants++;
 	view->result.nitems = has_chunk;

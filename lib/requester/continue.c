@@ -260,7 +260,7 @@ void call_requeue(struct weir_call *call)
 
 void call_refused(struct weir_call *call)
 {
-	call->conn->heard = true;
+	call->conn->got_message = true;
 	if (call->state == CALL_ZOMBIE) {
 		/* It was given up, and is not carried out. */
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);

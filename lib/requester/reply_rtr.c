@@ -162,7 +162,7 @@ void call_finish_group(struct weir_call *call)
 	struct rtr_header rtr;
 	uint32_t credit = decode_again(conn, chain, call->reply_bytes, &rtr);
 
-	conn->heard = true;
+	conn->got_message = true;
 	credit_lost(&req->credits, call->more);
 	if (!credit_reply(&req->credits, credit))
 		conn->ep.engine->stats.zero_grants++;

@@ -32,7 +32,7 @@ void requester_share_wake(struct weir_conn *conn)
 		return;
 	requester_share_start(conn);
 	/* While unused it held no receives for what the peer had granted with its properties, which is as good as ever. */
-	if (conn->v2 && !conn->heard)
+	if (conn->v2 && !conn->got_message)
 		credit_first(&requester_of(conn)->credits, conn->v2->granted);
 }
 
@@ -53,7 +53,7 @@ void requester_share_tick(struct weir_conn *conn, uint64_t now_ns)
 	if (req->credits.in_flight > req->in_flight_peak)
 		req->in_flight_peak = req->credits.in_flight;
 	/* Opened and not used yet: thousands of them would keep the start's part from those that are used. */
-	if (!conn->heard && req->nactive == 0 && req->credits.wanted > 1)
+	if (!conn->got_message && req->nactive == 0 && req->credits.wanted > 1)
 		resize(conn, 1);
 	if (now_ns < conn->share_tick_ns)
 		return;

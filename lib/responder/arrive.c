@@ -122,7 +122,7 @@ static struct weir_conn *conn_of(struct engine_peer_member *member)
 /* What came since the latest tick counts as well. */
 static bool is_idle(struct weir_conn *conn)
 {
-	return !conn->heard && conn->role->is_idle(conn);
+	return !conn->got_message && conn->role->is_idle(conn);
 }
 
 static struct weir_conn *longest_idle(struct weir_engine *engine, struct engine_peer *peer)

@@ -66,9 +66,9 @@ static void on_tick(struct weir_conn *conn, uint64_t now_ns)
 	struct weir_engine *engine = conn->ep.engine;
 	struct responder *responder = responder_of(conn);
 
-	if (conn->heard || !is_idle(conn)) {
-		responder->was_called |= conn->heard;
-		conn->heard = false;
+	if (conn->got_message || !is_idle(conn)) {
+		responder->was_called |= conn->got_message;
+		conn->got_message = false;
 		engine_peer_touch(engine, &conn->member, now_ns);
 	}
 	if (responder->was_called) {

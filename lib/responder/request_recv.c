@@ -39,7 +39,7 @@ void request_count_refused(struct weir_engine *engine, uint32_t reason)
 
 static inline void count(struct weir_conn *conn)
 {
-	conn->heard = true;
+	conn->got_message = true;
 	conn->ep.engine->stats.requests_received++;
 }
 
@@ -134,7 +134,7 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 static __attribute__((noinline)) void receive_later(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
 	/* It can't be judged yet, which is not to be counted as its silence. */
-	conn->heard = true;
+	conn->got_message = true;
 	put_in_backlog(responder_of(conn), buf, len);
 }
 

@@ -125,7 +125,7 @@ static void begin_group(struct weir_request *req)
 		request_release(req);
 		return;
 	}
-	responder->conn->heard = true;
+	responder->conn->got_message = true;
 	responder->engine->stats.requests_received++;
 	req->nparts = conn_chain_parts(req->msg, req->parts, &req->stream_bytes);
 	if (req->rtr.nitems > 0) {

@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) bool take_again(struct weir_request
 	req->marks = (struct request_marks){.is_plain = true,
 					    .is_short = header_bytes == RDMA1_HEADER_MIN,
 					    .has_one_chunk = has_one_chunk};
-	conn->heard = true;
+	conn->got_message = true;
 	conn->ep.engine->stats.requests_received++;
 	if (__builtin_expect(proc >= program->nprocs, 0)) {
 		request_reply_not_found(req);
