@@ -8,7 +8,7 @@
  * one for each connection that there can be. Memory of those that were never used is never touched.
  */
 
-#include "agree.h"
+#include "negotiate.h"
 
 #define CONN_BATCH	64u
 #define CONN_BATCH_SGES 128u

@@ -30,7 +30,7 @@ void conn_end(struct weir_conn *conn, int error)
 
 void conn_fail(struct weir_conn *conn, int error)
 {
-	conn_agree_on_fail(conn);
+	conn_negotiate_on_fail(conn);
 	if (!conn->remakes || !conn->was_open) {
 		conn_end(conn, error);
 	} else if (conn->state < CONN_LOST) {
@@ -60,7 +60,7 @@ void weir_conn_shutdown(struct weir_conn *conn)
 		return;
 	conn->drains = true;
 	engine_want_ticks(&conn->ep);
-	if (conn->state <= CONN_AGREEING && !conn->was_open) {
+	if (conn->state <= CONN_NEGOTIATING && !conn->was_open) {
 		conn_end(conn, -ECONNABORTED);
 	} else if (conn->state == CONN_OPEN) {
 		conn->state = CONN_DRAINING;

@@ -15,10 +15,10 @@
  * grant never exceeds what is posted.
  */
 
-#include "agree.h"
 #include "batch.h"
 #include "cm_private.h"
 #include "engine.h"
+#include "negotiate.h"
 #include "peer.h"
 #include "shared_recv.h"
 #include "weir_conn.h"
@@ -28,8 +28,8 @@
 _Static_assert(CONN_BATCH <= 64, "weir_conn.alone has a bit for each");
 
 enum conn_state {
-	CONN_CONNECTING, /* or accepted and not yet established */
-	CONN_AGREEING,	 /* established; the peer is being asked for version 2: agree.c */
+	CONN_CONNECTING,  /* or accepted and not yet established */
+	CONN_NEGOTIATING, /* established; the peer is being asked for version 2: negotiate.c */
 	CONN_OPEN,
 	CONN_DRAINING, /* open; ends when no call is in flight */
 	CONN_WAITING,  /* was open, has no queue pair, connects again when its pause is over: reconnect.c */
@@ -259,7 +259,7 @@ static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
 		engine_want_flush(&conn->ep);
 }
 
-/* share.c: where receives are shared */
+/* srq_share.c: where receives are shared */
 /* The peer has more under way than it was granted, and the connection ends. */
 void conn_share_exceeded(struct weir_conn *conn);
 /* All messages that it holds are done with. */
@@ -354,28 +354,28 @@ int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *ns
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 
-/* agree.c: which version is spoken. At conn_create(), 0 or -ENOMEM, -ENOBUFS; and its reverse. */
+/* negotiate.c: which version is spoken. At conn_create(), 0 or -ENOMEM, -ENOBUFS; and its reverse. */
 int conn_v2_create(struct weir_conn *conn);
 void conn_v2_destroy(struct weir_conn *conn);
 /* As conn_v2_create() left it, for the next connection of one that is remade. */
 void conn_v2_reset(struct weir_conn *conn);
-/* Whether a connection that was just established has to ask; then it is AGREEING, or failed. */
-bool conn_agree_begin(struct weir_conn *conn);
-void conn_agree_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
-void conn_agree_on_fail(struct weir_conn *conn);
-void conn_agree_on_tick(struct weir_conn *conn, uint64_t now_ns);
+/* Whether a connection that was just established has to ask; then it is NEGOTIATING, or failed. */
+bool conn_negotiate_begin(struct weir_conn *conn);
+void conn_negotiate_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
+void conn_negotiate_on_fail(struct weir_conn *conn);
+void conn_negotiate_on_tick(struct weir_conn *conn, uint64_t now_ns);
 /* From here on it speaks 'vers', with that version's thresholds. */
 void conn_set_version(struct weir_conn *conn, uint32_t vers);
 /* The range of versions that this side understands. */
 void conn_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high);
 
-/* group.h: whether messages may be parts of others */
+/* continuation.h: whether messages may be parts of others */
 static inline bool conn_has_extension(const struct weir_conn *conn)
 {
 	return conn->v2 && conn->ep.engine->profile.extension != WEIR_EXTENSION_OFF;
 }
 
-/* control.c: messages of version 2 that belong to no call */
+/* properties.c: messages of version 2 that belong to no call */
 /* An accepted message of one of the property procedures came. What asks for an answer gets it. */
 void conn_on_properties(struct weir_conn *conn, const struct rdma2_header *hdr);
 /* Answer a message by RDMA2_ERROR; where that can't be sent now it is dropped, and counted. */
@@ -392,17 +392,17 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit);
 void conn_opened(struct weir_conn *conn);
 
 /* The endpoint's functions, one file each. */
-void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* completion.c */
+void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* receive.c */
 /* What the device shows, of any kind. */
 bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* connect.c */
 bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
 /* A message came before it is open. */
 void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
-void conn_on_flush(struct engine_endpoint *ep); /* post.c */
+void conn_on_flush(struct engine_endpoint *ep); /* send_queue.c */
 void conn_on_reap(struct engine_endpoint *ep);	/* close.c */
 void conn_suspend(struct weir_conn *conn);	/* reconnect.c */
 void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns);
-void conn_retire(struct weir_conn *conn, uint64_t position, int error); /* post.c */
+void conn_retire(struct weir_conn *conn, uint64_t position, int error); /* send_queue.c */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Set-up. A connecting side: conn_connect() -> CONNECTING -> ESTABLISHED (its event brings the peer's
- * private data) -> OPEN, by way of AGREEING where version 2 is asked for (agree.c); or REJECTED, FAILED, or the
+ * private data) -> OPEN, by way of AGREEING where version 2 is asked for (negotiate.c); or REJECTED, FAILED, or the
  * deadline -> CLOSED. An accepting side knows the peer's private data from the request, and waits for ESTABLISHED
  * as well; messages that come earlier are kept until then. Receives are posted before either side can send.
  */
@@ -70,8 +70,8 @@ __attribute__((noinline)) void conn_on_early(struct weir_conn *conn, struct mem_
 {
 	struct mem_buf **end = &conn->early;
 
-	if (conn->state == CONN_AGREEING) {
-		conn_agree_on_message(conn, buf, len);
+	if (conn->state == CONN_NEGOTIATING) {
+		conn_negotiate_on_message(conn, buf, len);
 		return;
 	}
 	while (*end)
@@ -121,7 +121,7 @@ static void established(struct weir_conn *conn, const struct fabric_cm_event *ev
 	set_identity(conn, event);
 	if (event->private_len > 0)
 		conn_peer_private_data(conn, event->private_data, event->private_len);
-	if (!conn_agree_begin(conn))
+	if (!conn_negotiate_begin(conn))
 		conn_opened(conn);
 }
 
@@ -211,8 +211,8 @@ bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 			conn->ep.engine->stats.connect_timeouts++;
 			conn_fail(conn, -ETIMEDOUT);
 		}
-	} else if (conn->state == CONN_AGREEING) {
-		conn_agree_on_tick(conn, now_ns);
+	} else if (conn->state == CONN_NEGOTIATING) {
+		conn_negotiate_on_tick(conn, now_ns);
 	} else if (conn->state == CONN_WAITING) {
 		conn_on_retry_tick(conn, now_ns);
 	}

@@ -10,7 +10,7 @@
  *
  * What the responder refuses was not carried out, and goes by the base protocol, too (section 5.4).
  */
-#include "group.h"
+#include "continuation.h"
 #include "requester.h"
 
 static struct weir_engine *engine_of(const struct weir_call *call)

@@ -11,7 +11,7 @@
  * would cost more to copy than to write, by the profile, is written, and several transmissions that cost more than the chunks that they
  * save are not made. A result that is shorter than DIRECT_MIN comes in the message, which is less work for the responder than a Write.
  */
-#include "place.h"
+#include "placement.h"
 #include "requester.h"
 #include "rtr_reduce.h"
 

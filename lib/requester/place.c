@@ -3,7 +3,7 @@
  * Calls with data that their one Send lays into targets of the responder's receive (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section
  * 3.3): header and what is left of the message, zeros, then the data from where they lie.
  */
-#include "place.h"
+#include "placement.h"
 #include "requester.h"
 
 #define SGES_MAX (2 * CALL_PIECES_MAX + 1)

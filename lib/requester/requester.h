@@ -33,8 +33,8 @@
 #include <stddef.h>
 
 #include "conn.h"
+#include "continuation.h"
 #include "credit.h"
-#include "group.h"
 #include "reduce.h"
 #include "rtr.h"
 #include "rtr_choice.h"

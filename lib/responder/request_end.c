@@ -3,7 +3,7 @@
 #include "responder.h"
 
 #include "alloc.h"
-#include "group.h"
+#include "continuation.h"
 
 /* Requests for each receive: those whose replies are on their way no longer hold one. */
 #define REQUESTS_PER_RECEIVE 2u

@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#include "group.h"
-#include "place.h"
+#include "continuation.h"
+#include "placement.h"
 #include "reserve.h"
 #include "wire.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "group.h"
+#include "continuation.h"
 #include "responder.h"
 
 #define KEPT 32u

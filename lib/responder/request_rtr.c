@@ -10,8 +10,8 @@
  */
 #include <errno.h>
 
-#include "group.h"
-#include "place.h"
+#include "continuation.h"
+#include "placement.h"
 #include "responder.h"
 #include "rtr_place.h"
 #include "rtr_reduce.h"

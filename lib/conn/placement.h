@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef PLACE_H
-#define PLACE_H
+#ifndef PLACEMENT_H
+#define PLACEMENT_H
 
 /*
  * Data that are placed by the Sends of the message that they are of (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3): laid into
@@ -30,7 +30,7 @@ uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sge
 
 /* ---- coming in ---- */
 
-/* Of an item that rtr_place() has accepted, in a message whose receives 'chain' has (group.h): where it lies; NULL: in several
+/* Of an item that rtr_place() has accepted, in a message whose receives 'chain' has (continuation.h): where it lies; NULL: in several
  * runs of bytes. */
 uint8_t *conn_find_placed(const struct weir_engine *engine, const struct rtr_item *item,
 			  const struct mem_buf *chain);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "place.h"
+#include "placement.h"
 
 #include <string.h>
 
-#include "group.h"
+#include "continuation.h"
 
 struct gather {
 	struct fabric_sge *sges;

@@ -78,7 +78,7 @@ __attribute__((noinline)) bool conn_deliver(struct fabric_receiver *receiver, ui
 		return false;
 	}
 	conn_deliver_begin(conn, buf);
-	if (__builtin_expect(conn->state <= CONN_AGREEING, 0))
+	if (__builtin_expect(conn->state <= CONN_NEGOTIATING, 0))
 		conn_on_early(conn, buf, len, 0);
 	else
 		conn->role->on_message(conn, buf, len, 0);
@@ -101,7 +101,7 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 		conn_share_exceeded(conn);
 		return;
 	}
-	if (__builtin_expect(conn->state <= CONN_AGREEING, 0))
+	if (__builtin_expect(conn->state <= CONN_NEGOTIATING, 0))
 		conn_on_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len, wc->inv_rkey);
 	else
 		conn->role->on_message(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len,

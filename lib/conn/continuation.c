@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "group.h"
+#include "continuation.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef GROUP_H
-#define GROUP_H
+#ifndef CONTINUATION_H
+#define CONTINUATION_H
 
 /*
  * Message continuation on connections (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 4).
@@ -14,7 +14,7 @@
 
 #include "conn.h"
 #include "piece.h"
-#include "place.h"
+#include "placement.h"
 #include "rtr_group.h"
 #include "weir_xdr.h"
 

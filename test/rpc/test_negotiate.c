@@ -105,7 +105,7 @@ static void expect_call(uint32_t vers)
 	assert_int_equal(outcome.status, 0);
 }
 
-static void agree__7_2_err_vers_leads_to_version_1_on_the_same_connection(void **state)
+static void negotiate__7_2_err_vers_leads_to_version_1_on_the_same_connection(void **state)
 {
 	/* Responders echo the version, or say theirs. */
 	for (uint32_t vers = 1; vers <= 2; vers++) {
@@ -121,7 +121,7 @@ static void agree__7_2_err_vers_leads_to_version_1_on_the_same_connection(void *
 	}
 }
 
-static void agree__version_2_alone_ends_the_connection(void **state)
+static void negotiate__version_2_alone_ends_the_connection(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_V2, WEIR_RECONNECT_OFF);
 
@@ -132,7 +132,7 @@ static void agree__version_2_alone_ends_the_connection(void **state)
 	assert_int_equal(opened, 0);
 }
 
-static void agree__neither_version_ends_the_connection(void **state)
+static void negotiate__neither_version_ends_the_connection(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF);
 
@@ -142,7 +142,7 @@ static void agree__neither_version_ends_the_connection(void **state)
 	assert_int_equal(close_error, -EPROTONOSUPPORT);
 }
 
-static void agree__7_1_connprop_grants_and_opens(void **state)
+static void negotiate__7_1_connprop_grants_and_opens(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF), r = {0};
 	static struct outcome outcomes[4]; /* some calls end with the connection, behind this function */
@@ -166,7 +166,7 @@ static void agree__7_1_connprop_grants_and_opens(void **state)
 	assert_int_equal(raw.nmsgs, 3); /* the fourth waits */
 }
 
-static void agree__without_properties_it_is_version_2_all_the_same(void **state)
+static void negotiate__without_properties_it_is_version_2_all_the_same(void **state)
 {
 	for (uint32_t err = 4; err <= 5; err++) {
 		struct words m = begin(WEIR_PROTOCOL_V2, WEIR_RECONNECT_OFF), r = {0};
@@ -181,7 +181,7 @@ static void agree__without_properties_it_is_version_2_all_the_same(void **state)
 	}
 }
 
-static void agree__5_1_1_properties_that_are_none_are_told_so(void **state)
+static void negotiate__5_1_1_properties_that_are_none_are_told_so(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF), r = {0}, e = {0};
 
@@ -207,7 +207,7 @@ static void agree__5_1_1_properties_that_are_none_are_told_so(void **state)
 	expect_call(2);
 }
 
-static void agree__7_2_silence_is_version_1(void **state)
+static void negotiate__7_2_silence_is_version_1(void **state)
 {
 	struct words r = {0}, m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF);
 
@@ -226,7 +226,7 @@ static void agree__7_2_silence_is_version_1(void **state)
 }
 
 /* There is nothing to go back to: a responder that is slow may take all of the time. */
-static void agree__version_2_alone_waits_for_a_slow_responder(void **state)
+static void negotiate__version_2_alone_waits_for_a_slow_responder(void **state)
 {
 	struct words r = {0}, m = begin(WEIR_PROTOCOL_V2, WEIR_RECONNECT_OFF);
 	uint64_t end = pair.now_ns + 2000000000ull; /* of 4 s */
@@ -248,7 +248,7 @@ static void drop_peer(void)
 	raw.qp = NULL;
 }
 
-static void agree__7_2_one_that_was_refused_is_remade_without_asking(void **state)
+static void negotiate__7_2_one_that_was_refused_is_remade_without_asking(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_ON);
 
@@ -264,7 +264,7 @@ static void agree__7_2_one_that_was_refused_is_remade_without_asking(void **stat
 	expect_call(1);
 }
 
-static void agree__7_2_one_that_is_lost_while_it_asks_is_remade_without(void **state)
+static void negotiate__7_2_one_that_is_lost_while_it_asks_is_remade_without(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_ON), r = {0};
 
@@ -285,7 +285,7 @@ static void agree__7_2_one_that_is_lost_while_it_asks_is_remade_without(void **s
 	expect_call(1);
 }
 
-static void agree__version_1_says_nothing_of_it(void **state)
+static void negotiate__version_1_says_nothing_of_it(void **state)
 {
 	(void)state;
 	begin(WEIR_PROTOCOL_V1, WEIR_RECONNECT_OFF);
@@ -355,22 +355,22 @@ static int run(void)
 {
 #define T(name) cmocka_unit_test_teardown(name, teardown)
 	const struct CMUnitTest tests[] = {
-		T(agree__7_2_err_vers_leads_to_version_1_on_the_same_connection),
-		T(agree__version_2_alone_ends_the_connection),
-		T(agree__neither_version_ends_the_connection),
-		T(agree__7_1_connprop_grants_and_opens),
-		T(agree__without_properties_it_is_version_2_all_the_same),
-		T(agree__5_1_1_properties_that_are_none_are_told_so),
-		T(agree__7_2_silence_is_version_1),
-		T(agree__version_2_alone_waits_for_a_slow_responder),
-		T(agree__7_2_one_that_was_refused_is_remade_without_asking),
-		T(agree__7_2_one_that_is_lost_while_it_asks_is_remade_without),
-		T(agree__version_1_says_nothing_of_it),
+		T(negotiate__7_2_err_vers_leads_to_version_1_on_the_same_connection),
+		T(negotiate__version_2_alone_ends_the_connection),
+		T(negotiate__neither_version_ends_the_connection),
+		T(negotiate__7_1_connprop_grants_and_opens),
+		T(negotiate__without_properties_it_is_version_2_all_the_same),
+		T(negotiate__5_1_1_properties_that_are_none_are_told_so),
+		T(negotiate__7_2_silence_is_version_1),
+		T(negotiate__version_2_alone_waits_for_a_slow_responder),
+		T(negotiate__7_2_one_that_was_refused_is_remade_without_asking),
+		T(negotiate__7_2_one_that_is_lost_while_it_asks_is_remade_without),
+		T(negotiate__version_1_says_nothing_of_it),
 		T(requester__answers_what_asks_for_an_answer),
 		T(requester__6_2_4_an_error_ends_the_call),
 	};
 
-	return cmocka_run_group_tests_name("agree", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("negotiate", tests, NULL, NULL);
 }
 
 int main(int argc, char **argv)

@@ -135,7 +135,7 @@ void conn_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high)
 	*high = protocol == WEIR_PROTOCOL_V1 ? RDMA1_VERSION : RDMA2_VERSION;
 }
 
-bool conn_agree_begin(struct weir_conn *conn)
+bool conn_negotiate_begin(struct weir_conn *conn)
 {
 	const struct weir_engine *engine = conn->ep.engine;
 	const uint64_t timeout_ns = engine->profile.connect_timeout_ms * 1000000ull;
@@ -143,7 +143,7 @@ bool conn_agree_begin(struct weir_conn *conn)
 
 	if (!v2 || !conn->exposes || (v2->is_off && engine->profile.protocol == WEIR_PROTOCOL_AUTO))
 		return false;
-	conn->state = CONN_AGREEING;
+	conn->state = CONN_NEGOTIATING;
 	if (engine->profile.protocol == WEIR_PROTOCOL_AUTO)
 		conn->deadline_ns = engine->now_ns + timeout_ns / 4;
 	else if (conn->deadline_ns == 0) /* the clock had not been seen when the set-up began */
@@ -154,7 +154,7 @@ bool conn_agree_begin(struct weir_conn *conn)
 	return true;
 }
 
-static void agreed(struct weir_conn *conn)
+static void negotiated(struct weir_conn *conn)
 {
 	conn_set_version(conn, RDMA2_VERSION);
 	conn_opened(conn);
@@ -184,10 +184,10 @@ static void on_error(struct weir_conn *conn, const struct rdma1_header *hdr)
 		return;
 	}
 	conn->v2->has_no_properties = true;
-	agreed(conn);
+	negotiated(conn);
 }
 
-void conn_agree_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+void conn_negotiate_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
 	struct weir_engine *engine = conn->ep.engine;
 	enum rdma2_verdict verdict;
@@ -200,7 +200,7 @@ void conn_agree_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t
 	} else if (verdict == RDMA2_V_OK && hdr.lists.proc == RDMA2_CONNPROP) {
 		conn->v2->granted = hdr.lists.credit;
 		conn_on_properties(conn, &hdr);
-		agreed(conn);
+		negotiated(conn);
 	} else {
 		/* One of version 2 that can't be made sense of is told so; it may be followed by a better one. */
 		if (hdr.lists.vers == RDMA2_VERSION && verdict != RDMA2_V_OK && verdict != RDMA2_V_DROP)
@@ -210,13 +210,13 @@ void conn_agree_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t
 	conn_recv_done(conn, buf);
 }
 
-void conn_agree_on_fail(struct weir_conn *conn)
+void conn_negotiate_on_fail(struct weir_conn *conn)
 {
-	if (conn->state == CONN_AGREEING)
+	if (conn->state == CONN_NEGOTIATING)
 		conn->v2->is_off = true;
 }
 
-void conn_agree_on_tick(struct weir_conn *conn, uint64_t now_ns)
+void conn_negotiate_on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	if (now_ns < conn->deadline_ns)
 		return;

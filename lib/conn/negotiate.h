@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef AGREE_H
-#define AGREE_H
+#ifndef NEGOTIATE_H
+#define NEGOTIATE_H
 
 /* What a connection has besides where version 2 may be spoken. */
 
