@@ -31,7 +31,7 @@ void conn_end(struct weir_conn *conn, int error)
 void conn_fail(struct weir_conn *conn, int error)
 {
 	conn_negotiate_on_fail(conn);
-	if (!conn->remakes || !conn->was_open) {
+	if (!conn->reconnects || !conn->was_open) {
 		conn_end(conn, error);
 	} else if (conn->state < CONN_LOST) {
 		conn->state = CONN_LOST;

@@ -87,7 +87,7 @@ struct weir_conn {
 	bool active_since_tick;	   /* where receives are shared: since its share was last looked at */
 	bool got_message;	   /* the role has got an answer, or a call, since it was opened */
 	bool remote_invalidation;  /* both sides have said so: a responder may end a key with its reply */
-	bool remakes;		   /* it connects again when it is lost */
+	bool reconnects;	   /* it connects again when it is lost */
 
 	/* the batch */
 	uint32_t nsges; /* of ep.snags.nwrs work requests */
@@ -280,7 +280,7 @@ static inline bool conn_can_send(const struct weir_conn *conn)
 static inline bool conn_takes_calls(const struct weir_conn *conn)
 {
 	return conn->state == CONN_OPEN ||
-	       (conn->remakes && conn->was_open && !conn->drains && conn->state != CONN_CLOSED);
+	       (conn->reconnects && conn->was_open && !conn->drains && conn->state != CONN_CLOSED);
 }
 
 /* Places left in the send queue, what is in the batch counted as taken. */
@@ -349,8 +349,8 @@ static inline bool conn_read_direct(struct weir_conn *conn, struct fabric_sge sg
 /* Make a message that is gathered from more elements than the device takes one element, in *spill: if it is NULL, a buffer
  * by engine_reserve_get(); else one that has the first element at its start already. The caller puts it back when the Send is
  * done. 0; or -ENOBUFS: 'waiter' waits now. */
-int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill,
-		   struct engine_wait_queue *queue, struct engine_waiter *waiter);
+int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges,
+		       struct mem_buf **spill, struct engine_wait_queue *queue, struct engine_waiter *waiter);
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 

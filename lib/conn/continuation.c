@@ -255,7 +255,7 @@ void conn_group_put_bufs(struct mem_buf **bufs)
 }
 
 /* One element of those in front. */
-static void linearise(struct weir_conn *conn, struct mem_buf *buf, struct gathered *g)
+static void coalesce_sges(struct weir_conn *conn, struct mem_buf *buf, struct gathered *g)
 {
 	uint32_t bytes = 0, n = 1;
 
@@ -291,7 +291,7 @@ void conn_send_group(struct weir_conn *conn, const struct conn_group_out *out)
 			g.sges[0] = (struct fabric_sge){header, put_next(out, i, g.payload_bytes, header),
 							headers->lkey};
 		if (is_spilled(conn, &g)) {
-			linearise(conn, buf, &g);
+			coalesce_sges(conn, buf, &g);
 			buf = conn_chain_next(buf);
 		}
 		conn_send(conn, g.sges, g.n, g.bytes, i + 1 == out->count ? out->tx : NULL, false);

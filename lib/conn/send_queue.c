@@ -107,8 +107,8 @@ void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rk
 	wr->raddr = raddr;
 }
 
-int conn_linearise(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges, struct mem_buf **spill,
-		   struct engine_wait_queue *queue, struct engine_waiter *waiter)
+int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges,
+		       struct mem_buf **spill, struct engine_wait_queue *queue, struct engine_waiter *waiter)
 {
 	struct weir_engine *engine = conn->ep.engine;
 	uint32_t first = *spill ? 1 : 0, bytes = first ? sges[0].len : 0;

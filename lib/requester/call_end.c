@@ -92,7 +92,7 @@ static bool is_stuck(const struct weir_conn *conn)
 	const struct requester *req = requester_of(conn);
 	uint32_t with_zombies = 0;
 
-	if (!conn->remakes || conn->state != CONN_OPEN || credit_available(&req->credits) > 0)
+	if (!conn->reconnects || conn->state != CONN_OPEN || credit_available(&req->credits) > 0)
 		return false;
 	for (uint32_t i = 0; i < req->nslots; i++)
 		if (req->slots[i].call->state == CALL_ZOMBIE)

@@ -390,8 +390,8 @@ static bool transmit(struct weir_call *call)
 	if (__builtin_expect(n > conn->max_sge, 0)) {
 		struct requester *req = requester_of(conn);
 
-		if (conn_linearise(conn, sges, &n, call->header_buf ? &call->header_buf : &call->spill,
-				   &req->wait_queue, &req->buf_waiter) != 0)
+		if (conn_coalesce_sges(conn, sges, &n, call->header_buf ? &call->header_buf : &call->spill,
+				       &req->wait_queue, &req->buf_waiter) != 0)
 			return false;
 		call->has_extra = true;
 	}

@@ -110,7 +110,7 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 		conn->on_event = options->on_event;
 		conn->arg = options->arg;
 	}
-	conn->remakes = how == WEIR_RECONNECT_ON;
+	conn->reconnects = how == WEIR_RECONNECT_ON;
 	rc = conn_connect(conn, addr);
 	if (rc != 0) {
 		mem_explain_limit(rc);

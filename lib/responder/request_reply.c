@@ -229,12 +229,12 @@ void request_wait_reserve(struct weir_request *req)
 }
 
 /* False: it waits for a buffer. */
-static bool linearise(struct weir_request *req, struct fabric_sge *sges, uint32_t *nsges)
+static bool coalesce_sges(struct weir_request *req, struct fabric_sge *sges, uint32_t *nsges)
 {
 	struct mem_buf **buf = req->header_buf ? &req->header_buf : &req->spill;
 
-	if (conn_linearise(req->responder->conn, sges, nsges, buf, &req->responder->reserve_queue,
-			   &req->buf_waiter) == 0)
+	if (conn_coalesce_sges(req->responder->conn, sges, nsges, buf, &req->responder->reserve_queue,
+			       &req->buf_waiter) == 0)
 		return true;
 	note_wait(req);
 	return false;
@@ -280,7 +280,7 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
 		return;
 	}
-	if (__builtin_expect(nsges + apart > conn->max_sge, 0) && !linearise(req, sges, &nsges))
+	if (__builtin_expect(nsges + apart > conn->max_sge, 0) && !coalesce_sges(req, sges, &nsges))
 		return;
 	if (places) { /* that this can be was found out before */
 		const struct conn_placed placed = {req->pieces, req->npieces, req->placed, 1};

@@ -18,7 +18,7 @@
 static struct pair pair;
 static struct outcome outcomes[NCALLS];
 
-static inline void remade(struct weir_profile *profile)
+static inline void reconnecting(struct weir_profile *profile)
 {
 	profile->reconnect = WEIR_RECONNECT_ON;
 	profile->reconnect_delay_ms = 2;
@@ -28,14 +28,14 @@ static inline void remade(struct weir_profile *profile)
 
 static inline void given_up(struct weir_profile *profile)
 {
-	remade(profile);
+	reconnecting(profile);
 	profile->reconnect_give_up_ms = 400;
 }
 
 static inline int setup(void **state)
 {
 	(void)state;
-	pair_start(&pair, remade);
+	pair_start(&pair, reconnecting);
 	pair_connect(&pair);
 	return 0;
 }

@@ -25,7 +25,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static void remade(struct weir_profile *profile)
+static void reconnecting(struct weir_profile *profile)
 {
 	profile->reconnect = WEIR_RECONNECT_ON;
 	profile->reconnect_delay_ms = 1;
@@ -38,7 +38,7 @@ static int setup_remade(void **state)
 
 	(void)state;
 	pair_non_idempotent = non_idempotent;
-	pair_start(&pair, remade);
+	pair_start(&pair, reconnecting);
 	pair_non_idempotent = NULL;
 	pair_connect(&pair);
 	memset(memory, 0, sizeof(memory));

@@ -19,7 +19,7 @@ static const bool non_idempotent[PAIR_NPROCS] = {
 	[PAIR_FAIL] = true,  [PAIR_DENY] = true,  [PAIR_BIG] = true,
 };
 
-static void remade(struct weir_profile *profile)
+static void reconnecting(struct weir_profile *profile)
 {
 	profile->reconnect = WEIR_RECONNECT_ON;
 	profile->reconnect_delay_ms = 1;
@@ -29,7 +29,7 @@ static void remade(struct weir_profile *profile)
 
 static void small_cache(struct weir_profile *profile)
 {
-	remade(profile);
+	reconnecting(profile);
 	profile->replay_entries = 5; /* two calls of one connection may be carried out at a time (share.h) */
 	profile->replay_bytes = 4096;
 }
@@ -47,7 +47,7 @@ static int start(void (*change)(struct weir_profile *profile))
 static int setup(void **state)
 {
 	(void)state;
-	return start(remade);
+	return start(reconnecting);
 }
 
 static int setup_small(void **state)

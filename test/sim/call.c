@@ -77,7 +77,7 @@ static void check_reply(struct wsim_run *run, uint32_t id, struct weir_call *cal
 	if (weir_call_retransmits(call) > run->profile.resends)
 		wsim_violation(run, "call %u: sent again too often", id);
 	run->counts.rpc_errors += plan->answer != ANSWER_OK || plan->had_no_buffer;
-	bool ran_again = plan->is_remade && weir_call_retransmits(call) > 0 && plan->handled > 1;
+	bool ran_again = plan->reconnects && weir_call_retransmits(call) > 0 && plan->handled > 1;
 
 	if (plan->handled == 0 || plan->replied == 0 ||
 	    (!ran_again && (plan->handled != 1 || plan->replied != 1)))
@@ -142,7 +142,7 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 	case -EPROTO:
 	case -EIO:
 		run->counts.lost++;
-		if (result->status == -ENOBUFS && plan->is_remade && run->is_tight)
+		if (result->status == -ENOBUFS && plan->reconnects && run->is_tight)
 			return;
 		if (!is_closed)
 			wsim_violation(run, "call %u: ended with %d, but the connection goes on", id,
@@ -156,14 +156,14 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		return;
 	case -ENOTRECOVERABLE:
 		run->counts.lost++;
-		if (!plan->is_remade || weir_call_retransmits(call) <= run->profile.resends ||
+		if (!plan->reconnects || weir_call_retransmits(call) <= run->profile.resends ||
 		    !may_end_connections(run))
 			wsim_violation(run, "call %u: given up too early", id);
 		return;
 	default:
 		/* Why the latest attempt to remake the connection failed. */
 		run->counts.lost++;
-		if (!plan->is_remade || !is_closed || !may_end_connections(run))
+		if (!plan->reconnects || !is_closed || !may_end_connections(run))
 			wsim_violation(run, "call %u: ended with %d", id, result->status);
 	}
 }
@@ -265,7 +265,7 @@ static void submit(struct wsim_link *link, uint32_t id, struct weir_call *call, 
 	plan->side = side;
 	plan->slot = (uint32_t)wsim_slot_get(side);
 	plan->begun_ns = weir_engine_now(side->engine);
-	plan->is_remade = link->is_remade;
+	plan->reconnects = link->reconnects;
 	rc = describe(link, id, call);
 	if (rc == 0) {
 		/* A time-out may end other calls in here, but not this one. */

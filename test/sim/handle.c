@@ -149,7 +149,7 @@ static void check_runs(struct wsim_run *run, uint32_t id, const struct wsim_side
 	bool has_died = plan->handled > 0 && plan->ran_life != run->sides[plan->ran_side].life;
 
 	if (plan->handled++ > 0 &&
-	    (!plan->is_remade || (run->keeps_replies && wsim_non_idempotent[plan->proc] && !has_died)))
+	    (!plan->reconnects || (run->keeps_replies && wsim_non_idempotent[plan->proc] && !has_died)))
 		wsim_violation(run, "call %u: its handler ran %u times%s", id, plan->handled,
 			       was_here ? "" : ", on two engines");
 	plan->ran_side = side->index;

@@ -111,13 +111,13 @@ static void print_json(const struct wsim_run *r)
 	       "\", \"calls\": %" PRIu64 ", \"replies\": %" PRIu64 ", \"refused\": %" PRIu64
 	       ", \"timed_out\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"err_chunk\": %" PRIu64
 	       ", \"handled\": %" PRIu64 ", \"orphans\": %" PRIu64 ", \"connections\": %" PRIu64
-	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 ", \"remade\": %" PRIu64
+	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 ", \"reconnected\": %" PRIu64
 	       ", \"resent\": %" PRIu64 ", \"given_up\": %" PRIu64 ", \"replays\": %" PRIu64
 	       ", \"continued\": %" PRIu64 ", \"directed\": %" PRIu64 ", \"placed\": %" PRIu64
 	       ", \"fallbacks\": %" PRIu64 ", \"cancelled\": %" PRIu64 ", \"proven\": %" PRIu64 "}\n",
 	       r->options.seed, r->options.steps, r->options.level, r->is_violated ? "false" : "true",
 	       r->hash, c->calls, c->ok, c->refused, c->timed_out, c->lost, c->err_chunk, c->handled,
-	       c->orphans, c->opened, c->kills, c->faults, c->remade, c->resent, c->given_up, c->replays,
+	       c->orphans, c->opened, c->kills, c->faults, c->reconnected, c->resent, c->given_up, c->replays,
 	       c->continued, c->directed, c->placed, c->fallbacks, c->cancelled, c->proven);
 }
 

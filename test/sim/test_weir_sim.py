@@ -53,7 +53,7 @@ class Levels(unittest.TestCase):
 
     def test_with_faults_they_befall(self):
         runs = results('--seeds', '1..30', '--faults', '3')
-        for what in ('injected', 'lost', 'timed_out', 'refused', 'kills', 'orphans', 'err_chunk', 'replies', 'remade',
+        for what in ('injected', 'lost', 'timed_out', 'refused', 'kills', 'orphans', 'err_chunk', 'replies', 'reconnected',
                      'resent', 'given_up', 'replays', 'cancelled'):
             self.assertGreater(sum(result[what] for result in runs), 0, what)
 
@@ -62,13 +62,13 @@ class Versions(unittest.TestCase):
     def test_faults_are_survived_by_each(self):
         for protocol in ('v2', 'mixed'):
             runs = results('--seeds', '1..40', '--protocol', protocol)
-            for what in ('injected', 'replies', 'lost', 'remade', 'resent', 'replays'):
+            for what in ('injected', 'replies', 'lost', 'reconnected', 'resent', 'replays'):
                 self.assertGreater(sum(result[what] for result in runs), 0, what)
 
     def test_calls_and_replies_are_continued_under_faults(self):
         for protocol in ('v2', 'mixed'):
             runs = results('--seeds', '1..40', '--protocol', protocol, '--extension', 'continuation')
-            for what in ('injected', 'replies', 'lost', 'remade', 'resent', 'replays', 'continued', 'fallbacks'):
+            for what in ('injected', 'replies', 'lost', 'reconnected', 'resent', 'replays', 'continued', 'fallbacks'):
                 self.assertGreater(sum(result[what] for result in runs), 0, what)
         for result in results('--seeds', '1..5', '--protocol', 'v2'):
             self.assertEqual(result['continued'], 0)
@@ -78,7 +78,7 @@ class Versions(unittest.TestCase):
             runs = results('--seeds', '1..40', '--protocol', protocol, '--extension', extension)
             if extension != 'direction':
                 self.assertGreater(sum(run['placed'] for run in runs), 0)
-            for what in ('injected', 'replies', 'lost', 'remade', 'resent', 'replays', 'directed'):
+            for what in ('injected', 'replies', 'lost', 'reconnected', 'resent', 'replays', 'directed'):
                 self.assertGreater(sum(result[what] for result in runs), 0, what)
 
 

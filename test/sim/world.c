@@ -246,7 +246,7 @@ void wsim_count_side(struct wsim_side *side)
 	struct weir_engine_stats stats;
 
 	weir_engine_stats(side->engine, &stats);
-	counts->remade += stats.reconnects;
+	counts->reconnected += stats.reconnects;
 	counts->resent += stats.calls_resent;
 	counts->given_up += stats.reconnects_given_up + stats.calls_given_up;
 	counts->replays += stats.replays;
@@ -336,7 +336,7 @@ static void on_link(struct weir_conn *conn, enum weir_conn_event event, int erro
 		  link->side->index, (uint64_t)-error, 0);
 	if (link->conn != conn || (event == WEIR_CONN_OPEN && link->is_open))
 		wsim_violation(run, "a connection that is over has an event");
-	if (event == WEIR_CONN_LOST && (!link->is_remade || !link->is_open))
+	if (event == WEIR_CONN_LOST && (!link->reconnects || !link->is_open))
 		wsim_violation(run, "a connection is remade that was not asked to be, or not open");
 	if (event == WEIR_CONN_OPEN) {
 		link->is_open = true;
@@ -357,8 +357,8 @@ void wsim_link_connect(struct wsim_link *link)
 	int rc;
 
 	options.credits = 1 + wsim_below(run, link->side->profile.credits);
-	link->is_remade = wsim_chance(run, 60);
-	options.reconnect = link->is_remade ? WEIR_RECONNECT_ON : WEIR_RECONNECT_OFF;
+	link->reconnects = wsim_chance(run, 60);
+	options.reconnect = link->reconnects ? WEIR_RECONNECT_ON : WEIR_RECONNECT_OFF;
 	snprintf(addr, sizeof(addr), "responder-%u", link->responder);
 	rc = weir_connect(link->side->engine, addr, &options, &link->conn);
 	wsim_note(run, "connect", link->side->index, link->responder, (uint64_t)-rc);

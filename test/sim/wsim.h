@@ -68,7 +68,7 @@ struct wsim_call {
 	uint64_t timeout_ns; /* 0: the profile's */
 	uint32_t place;	     /* bit i: the handler names memory for argument i */
 	bool has_cred;
-	bool is_remade;	  /* its connection is remade when it is lost: it may be sent again */
+	bool reconnects;  /* its connection is remade when it is lost: it may be sent again */
 	bool use_scratch; /* results are sent from memory that is reused when they are sent */
 	bool has_ops;	  /* each argument is an operation, which may yield results: wsim_op_of() */
 
@@ -93,7 +93,7 @@ struct wsim_link {
 	struct wsim_side *side;
 	struct weir_conn *conn; /* NULL: none */
 	bool is_open;
-	bool is_remade; /* when it is lost */
+	bool reconnects; /* when it is lost */
 	uint32_t responder;
 };
 
@@ -150,8 +150,8 @@ struct wsim_options {
 
 struct wsim_counts {
 	uint64_t calls, ok, refused, timed_out, lost, err_chunk, rpc_errors, handled, orphans, opened, kills,
-		faults, remade, resent, given_up, replays, continued, directed, placed, fallbacks, cancelled,
-		proven;
+		faults, reconnected, resent, given_up, replays, continued, directed, placed, fallbacks,
+		cancelled, proven;
 };
 
 struct wsim_run {
