@@ -216,7 +216,7 @@ bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_resu
 		return false;
 	rtr_items_begin(reply, &it);
 	for (uint32_t i = 0; rtr_items_next(&it, &item); i++) {
-		if (!rtr_direct_result(type_of(results_by, &results[i]), item.type, &deregisters))
+		if (!rtr_directions_result(type_of(results_by, &results[i]), item.type, &deregisters))
 			return false;
 		item_bytes[i] = item.type == RTR_NOITEM ? 0 : RTR_REDUCE_INLINE;
 		if (item.type != RTR_EXRW)
@@ -284,10 +284,10 @@ static bool has_targets(const struct reply *reply, uint32_t len, uint32_t *ntbsn
 static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes)
 {
 	const struct rtr_reduce_reply *in = reply->in;
-	struct rtr_direct direct;
+	struct rtr_directions direct;
 	uint64_t at = 0;
 
-	if (in->npieces > REDUCE_PIECES_MAX || rtr_direct_init(&direct, in->request) != 0)
+	if (in->npieces > REDUCE_PIECES_MAX || rtr_directions_init(&direct, in->request) != 0)
 		return -EINVAL;
 	reply->nentries = reply->ntbsns = reply->placed = 0;
 	*reduced = 0;
@@ -305,7 +305,7 @@ static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes
 		if (at > UINT32_MAX)
 			return -EINVAL;
 		if (piece->kind != PIECE_ITEM ||
-		    !rtr_direct_next(&direct, in->args_at + piece->op, &item, &entry->index))
+		    !rtr_directions_next(&direct, in->args_at + piece->op, &item, &entry->index))
 			continue;
 		entry->piece = i;
 		entry->disp = (uint32_t)(at - bytes);
@@ -314,7 +314,7 @@ static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes
 		else if (!in->may_reduce)
 			entry->type = RTR_TOOSHORT;
 		else
-			entry->type = (enum rtr_type)rtr_direct_choose(
+			entry->type = (enum rtr_type)rtr_directions_choose(
 				&item, piece->len, has_targets(reply, piece->len, &entry->ntbsns), true);
 		if (entry->type == 0)
 			return -EMSGSIZE;
@@ -372,7 +372,7 @@ static void put_entries(struct reply *reply, struct weir_xdr_out *out)
 	struct rtr_set set;
 	uint32_t index = 0;
 
-	rtr_put_count(out, rtr_direct_count(reply->in->request));
+	rtr_put_count(out, rtr_directions_count(reply->in->request));
 	rtr_sets_begin(reply->in->request, &sets);
 	while (rtr_sets_next(&sets, &set)) {
 		while (rtr_rsditems_next(&set.items, &item)) {

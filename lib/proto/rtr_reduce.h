@@ -14,7 +14,7 @@
  */
 
 #include "reduce.h"
-#include "rtr_direct.h"
+#include "rtr_directions.h"
 #include "rtr_group.h"
 #include "rtr_place.h"
 

@@ -318,7 +318,7 @@ static int prepare(struct weir_call *call)
 	};
 	rc = reduce_call_plan(&in, &call->plan);
 	if (rc == 0 && __builtin_expect(conn->v2 != NULL, 0) &&
-	    (call_prepare_direct(call, &in) || call_prepare_group(call)))
+	    (call_prepare_directions(call, &in) || call_prepare_group(call)))
 		return 0;
 	if (rc == 0)
 		rc = write_header(call, &in);

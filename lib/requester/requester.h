@@ -140,7 +140,7 @@ struct weir_call {
 	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
 	bool is_hiding;	     /* exposures are being invalidated */
 
-	/* by the extension: continue.c, direct.c and place.c */
+	/* by the extension: continuation.c, directions.c and placement.c */
 	uint32_t rtr_base;	  /* of the operations that it is sent with; 0: by the base protocol */
 	uint32_t placed;	  /* pieces that are laid into targets of the peer's, bit i for piece i */
 	enum rtr_type results_by; /* what was asked for results with memory; 0: explicit RDMA */
@@ -309,17 +309,17 @@ bool requester_has_trial(struct weir_conn *conn);
 void requester_on_suspend(struct weir_conn *conn, int error);
 void requester_on_open(struct weir_conn *conn);
 
-/* direct.c: items and directions for results */
+/* directions.c: items and directions for results */
 /* Prepare the call so, where it is to be and its plan has chunks that can be had so. False: it is another way's. */
-bool call_prepare_direct(struct weir_call *call, const struct reduce_call_in *in);
+bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in *in);
 
-/* place.c: data placed by Sends */
+/* placement.c: data placed by Sends */
 /* Whether the device can gather the message, with its header in its place. */
 bool call_can_place(const struct weir_call *call);
 /* As transmit(), of a call with pieces that are placed. */
 bool call_transmit_placed(struct weir_call *call);
 
-/* continue.c: message continuation */
+/* continuation.c: message continuation */
 /* Of a call that is planned, all but its header written: what it takes to go in so many transmissions, with so many for its reply. NULL; or
  * the reason for which it can't be had now, a counter: what was taken is on the call, to be given back by call_release_extra(). */
 uint64_t *call_take_group(struct weir_call *call, uint32_t count, uint32_t reply_count);
@@ -367,7 +367,7 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 /* It is to be sent when there are. */
 void call_wait_windows(struct weir_call *call);
 
-/* reply_rtr.c */
+/* reply_ext.c */
 /* An accepted message of version 2 came. True: it belongs to the extension, and is dealt with, its buffer too. */
 bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			   const struct rdma2_header *hdr);
@@ -416,7 +416,7 @@ void call_drop_windows(struct weir_call *call);
 void call_give_up(struct weir_call *call);
 void call_complete(struct weir_call *call, const struct weir_result *result);
 void call_fail(struct weir_call *call, int status);
-/* share.c: where receives are shared */
+/* credits_wanted.c: where receives are shared */
 void requester_share_start(struct weir_conn *conn);
 void requester_share_wake(struct weir_conn *conn); /* a call is begun where none was under way for a while */
 void requester_share_grow(struct weir_conn *conn); /* calls wait for credits */

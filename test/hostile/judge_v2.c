@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "rpc_msg.h"
-#include "rtr_direct.h"
+#include "rtr_directions.h"
 #include "rtr_place.h"
 
 #define PIECES_MAX 16
@@ -86,13 +86,13 @@ static const char *judge_entries(const struct rtr_header *request, const struct 
 	struct rtr_set set;
 	bool deregisters;
 
-	if (reply->nitems != rtr_direct_count(request))
+	if (reply->nitems != rtr_directions_count(request))
 		return "other entries than directions";
 	rtr_items_begin(reply, &items);
 	rtr_sets_begin(request, &sets);
 	while (rtr_sets_next(&sets, &set)) {
 		while (rtr_rsditems_next(&set.items, &asked) && rtr_items_next(&items, &got)) {
-			if (!rtr_direct_result(asked.type, got.type, &deregisters))
+			if (!rtr_directions_result(asked.type, got.type, &deregisters))
 				return "an entry that Table 2 has not";
 			if (got.type == RTR_EXRW && !is_written_there(asked.segments, got.segments))
 				return "an entry of memory that was not offered";

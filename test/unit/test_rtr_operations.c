@@ -68,7 +68,7 @@ static void sets__7_4_one_for_each_operation_with_results(void **state)
 		assert_int_equal(set.end, expected[i].end);
 		assert_int_equal(set.items.left, expected[i].items);
 	}
-	assert_int_equal(rtr_direct_count(&d.rtr), 4);
+	assert_int_equal(rtr_directions_count(&d.rtr), 4);
 	rtr_msg_free(&d);
 }
 

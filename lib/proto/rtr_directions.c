@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rtr_direct.h"
+#include "rtr_directions.h"
 
-int rtr_direct_init(struct rtr_direct *direct, const struct rtr_header *request)
+int rtr_directions_init(struct rtr_directions *direct, const struct rtr_header *request)
 {
-	*direct = (struct rtr_direct){.request = request};
+	*direct = (struct rtr_directions){.request = request};
 	return request->nsets > RTR_DIRECT_SETS_MAX ? -E2BIG : 0;
 }
 
@@ -14,7 +14,8 @@ static void nth(struct rtr_iter items, uint32_t n, struct rtr_rsditem *item)
 		(void)rtr_rsditems_next(&items, item);
 }
 
-bool rtr_direct_next(struct rtr_direct *direct, uint32_t position, struct rtr_rsditem *item, uint32_t *index)
+bool rtr_directions_next(struct rtr_directions *direct, uint32_t position, struct rtr_rsditem *item,
+			 uint32_t *index)
 {
 	struct rtr_set set;
 	struct rtr_iter it;
@@ -34,7 +35,7 @@ bool rtr_direct_next(struct rtr_direct *direct, uint32_t position, struct rtr_rs
 	return false;
 }
 
-uint32_t rtr_direct_count(const struct rtr_header *request)
+uint32_t rtr_directions_count(const struct rtr_header *request)
 {
 	uint32_t count = 0;
 	struct rtr_set set;
@@ -56,7 +57,8 @@ static bool has_room(struct rdma1_segment_iter segments, uint32_t length)
 	return room >= length;
 }
 
-uint32_t rtr_direct_choose(const struct rtr_rsditem *item, uint32_t length, bool can_place, bool prefers_exrw)
+uint32_t rtr_directions_choose(const struct rtr_rsditem *item, uint32_t length, bool can_place,
+			       bool prefers_exrw)
 {
 	bool can_write = item->type != RTR_TBSN && has_room(item->segments, length);
 
@@ -78,7 +80,7 @@ uint32_t rtr_direct_choose(const struct rtr_rsditem *item, uint32_t length, bool
 	return can_place ? RTR_TBSN : 0;
 }
 
-bool rtr_direct_result(enum rtr_type asked, enum rtr_type got, bool *deregisters)
+bool rtr_directions_result(enum rtr_type asked, enum rtr_type got, bool *deregisters)
 {
 	*deregisters = asked != RTR_TBSN;
 	switch (got) {

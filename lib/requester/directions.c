@@ -2,7 +2,7 @@
 /*
  * Calls by the extension of which something is placed directly (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 3.3, 7.3 and 7.4):
  * what the base has in Read chunks are items, what it has in Write chunks are directions, of a Transmit Request; in one transmission,
- * or with message continuation in several, as continue.c has them, for data or payload that one has no room for. Where header,
+ * or with message continuation in several, as continuation.c has them, for data or payload that one has no room for. Where header,
  * message or reply are too long for that, or what several take can't be had now, it is one; and where that can't be, the base.
  *
  * Items are laid into targets of the responder's where all of them fit, and the message without them in front of those; else
@@ -293,7 +293,7 @@ static bool choose(struct direct *direct)
 	for (uint32_t i = 0; placed && i < 3; i++)
 		if (try(direct, ways[i]))
 			return true;
-	/* What has nothing but payload is continue.c's. */
+	/* What has nothing but payload is continuation.c's. */
 	if (!call->plan.reduced && !has_results(direct))
 		return false;
 	take_out(direct, call->plan.reduced, 0);
@@ -366,7 +366,7 @@ static uint64_t *prepare(struct direct *direct, uint32_t count_max, uint32_t rep
 	return wanting;
 }
 
-bool call_prepare_direct(struct weir_call *call, const struct reduce_call_in *in)
+bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in *in)
 {
 	struct weir_conn *conn = call->conn;
 	struct weir_engine *engine = conn->ep.engine;

@@ -3,7 +3,7 @@
  * Calls by the extension: Transmit Request (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9.2).
  *
  * Message continuation is for what the base protocol would have in a Position Zero Read chunk or a Reply chunk; calls with items or
- * directions, which direct.c makes, take here what several transmissions need. The call goes out in as many as it takes, each of which takes a credit, as it takes a receive of the responder's. For a reply that
+ * directions, which directions.c makes, take here what several transmissions need. The call goes out in as many as it takes, each of which takes a credit, as it takes a receive of the responder's. For a reply that
  * may not fit into one transmission, receives of this side's are reserved until the call is done with, one more than the reply may
  * have: the draft leaves open whether optxrq_rsbuf counts the first. Where credits, the limits of either side, receives or buffers
  * are too few, the call goes by the base protocol at once: nothing waits with half of what it needs (section 4.3).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Directions for results: whose they are, what is done with them, and what a requester makes of the answer. */
-#include "rtr_direct.h"
+#include "rtr_directions.h"
 #include "rtr_msg.h"
 
 /* Sets [40, 60) with two directions, [60, 60) with one, [64, 80) with one; each told by its minimum length. */
@@ -36,7 +36,7 @@ static void next__7_4_a_range_ties_directions_to_a_part_of_the_request(void **st
 	} asked[] = {{39, false, 0}, {64, true, 3},  {40, true, 0},  {59, true, 1}, {40, false, 0},
 		     {60, false, 0}, {63, false, 0}, {79, false, 0}, {80, false, 0}};
 	struct rtr_rsditem item;
-	struct rtr_direct direct;
+	struct rtr_directions direct;
 	struct rtr_decoded d;
 	uint32_t index;
 	struct msg m;
@@ -44,10 +44,10 @@ static void next__7_4_a_range_ties_directions_to_a_part_of_the_request(void **st
 	(void)state;
 	d = three_sets(&m);
 	assert_int_equal(d.verdict, RDMA2_V_OK);
-	assert_int_equal(rtr_direct_init(&direct, &d.rtr), 0);
-	assert_int_equal(rtr_direct_count(&d.rtr), 4);
+	assert_int_equal(rtr_directions_init(&direct, &d.rtr), 0);
+	assert_int_equal(rtr_directions_count(&d.rtr), 4);
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-		assert_int_equal(rtr_direct_next(&direct, asked[i].position, &item, &index),
+		assert_int_equal(rtr_directions_next(&direct, asked[i].position, &item, &index),
 				 asked[i].is_there);
 		if (!asked[i].is_there)
 			continue;
@@ -60,12 +60,12 @@ static void next__7_4_a_range_ties_directions_to_a_part_of_the_request(void **st
 static void init__more_sets_than_are_kept_are_refused(void **state)
 {
 	struct rtr_header request = {.nsets = RTR_DIRECT_SETS_MAX + 1};
-	struct rtr_direct direct;
+	struct rtr_directions direct;
 
 	(void)state;
-	assert_int_equal(rtr_direct_init(&direct, &request), -E2BIG);
+	assert_int_equal(rtr_directions_init(&direct, &request), -E2BIG);
 	request.nsets--;
-	assert_int_equal(rtr_direct_init(&direct, &request), 0);
+	assert_int_equal(rtr_directions_init(&direct, &request), 0);
 }
 
 /* One direction with two segments of 100 bytes each. */
@@ -100,9 +100,9 @@ static void choose__7_4_by_type_length_and_what_is_possible(void **state)
 		uint8_t wire[32];
 		struct rtr_rsditem item = direction(wire, cases[i].type, 0, 50);
 
-		assert_int_equal(
-			rtr_direct_choose(&item, cases[i].length, cases[i].can_place, cases[i].prefers_exrw),
-			cases[i].expected);
+		assert_int_equal(rtr_directions_choose(&item, cases[i].length, cases[i].can_place,
+						       cases[i].prefers_exrw),
+				 cases[i].expected);
 	}
 }
 
@@ -113,8 +113,8 @@ static void choose__7_4_what_is_shorter_than_the_minimum_goes_inline(void **stat
 		uint8_t wire[32];
 		struct rtr_rsditem item = direction(wire, type, 20, 50);
 
-		assert_int_equal(rtr_direct_choose(&item, 19, true, true), RTR_TOOSHORT);
-		assert_int_not_equal(rtr_direct_choose(&item, 20, true, true), RTR_TOOSHORT);
+		assert_int_equal(rtr_directions_choose(&item, 19, true, true), RTR_TOOSHORT);
+		assert_int_not_equal(rtr_directions_choose(&item, 20, true, true), RTR_TOOSHORT);
 	}
 }
 
@@ -124,9 +124,9 @@ static void choose__bysize_without_segments(void **state)
 	struct rtr_rsditem item = {.type = RTR_BYSIZE, .dsdov = 50};
 
 	(void)state;
-	assert_int_equal(rtr_direct_choose(&item, 51, true, false), RTR_TBSN);
-	assert_int_equal(rtr_direct_choose(&item, 51, false, false), 0);
-	assert_int_equal(rtr_direct_choose(&item, 0, false, false), RTR_EXRW);
+	assert_int_equal(rtr_directions_choose(&item, 51, true, false), RTR_TBSN);
+	assert_int_equal(rtr_directions_choose(&item, 51, false, false), 0);
+	assert_int_equal(rtr_directions_choose(&item, 0, false, false), RTR_EXRW);
 }
 
 static void result__table_2(void **state)
@@ -142,7 +142,7 @@ static void result__table_2(void **state)
 	(void)state;
 	for (uint32_t a = 0; a < 4; a++) {
 		for (uint32_t g = 0; g < 4; g++) {
-			assert_int_equal(rtr_direct_result(asked[a], got[g], &deregisters), valid[a][g]);
+			assert_int_equal(rtr_directions_result(asked[a], got[g], &deregisters), valid[a][g]);
 			assert_int_equal(deregisters, asked[a] != RTR_TBSN);
 		}
 	}
