@@ -122,7 +122,7 @@ static void time_out(struct weir_call *call)
 		   !PLANTED(8)) {
 		call->state = CALL_REVOKING;
 		call->deadline_ns = conn->ep.engine->now_ns + REVOKE_NS;
-		call_hide(call);
+		call_revoke(call);
 	} else if ((call->is_exposed || call->sends_app_memory) && !PLANTED(8)) {
 		conn_fail(conn, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 	} else {

@@ -49,7 +49,7 @@ call_encode_one_chunk(struct weir_call *call, const struct weir_conn *conn, uint
 	uint32_t header_bytes = RDMA1_ONE_CHUNK_SIZE + extra, bytes = call_plain_bytes(call, header_bytes);
 	uint8_t *header = call->out.start - header_bytes;
 
-	if (call->nresults != 1 || target->len == 0 || !call->may_reduce || call->exposures ||
+	if (call->nresults != 1 || target->len == 0 || !call->may_reduce || call->window_bindings ||
 	    !call_fits(call, conn, header_bytes, bytes))
 		return false;
 	if (extra == 0)
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) bool call_encode_one_read(struct we
 
 	/* An empty item is no piece. */
 	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || item->kind != PIECE_ITEM ||
-	    item->rkey == 0 || !call->may_reduce || call->exposures || conn->v2)
+	    item->rkey == 0 || !call->may_reduce || call->window_bindings || conn->v2)
 		return false;
 	if (!reduce_is_one_read(call->pieces[0].len, left_bytes, item->len, conn->send_inline,
 				conn->ep.engine->chunk_bytes, call->reply_max_bytes, conn->recv_inline))

@@ -14,9 +14,9 @@ static size_t calls_bytes(const struct call_pool *pool)
 	return pool->ncalls * sizeof(pool->calls[0]);
 }
 
-static size_t exposures_bytes(const struct call_pool *pool)
+static size_t window_bindings_bytes(const struct call_pool *pool)
 {
-	return (size_t)pool->ncalls * CALL_EXPOSURES_MAX * sizeof(pool->exposures[0]);
+	return (size_t)pool->ncalls * CALL_WINDOW_BINDINGS_MAX * sizeof(pool->window_bindings[0]);
 }
 
 static void set_reclaim(struct call_pool *pool, struct mem_buf *(*reclaim)(struct mem_pool *pool, void *arg))
@@ -32,7 +32,7 @@ static void set_reclaim(struct call_pool *pool, struct mem_buf *(*reclaim)(struc
 static void destroy(struct call_pool *pool)
 {
 	set_reclaim(pool, NULL);
-	mem_unreserve(pool->exposures, exposures_bytes(pool));
+	mem_unreserve(pool->window_bindings, window_bindings_bytes(pool));
 	mem_unreserve(pool->calls, calls_bytes(pool));
 	mem_free(pool);
 }
@@ -52,8 +52,8 @@ static struct call_pool *create(struct weir_engine *engine)
 	pool->ncalls = profile->send_buffers + profile->long_buffers + CALLS_IN_CALLBACKS;
 	pool->calls = mem_reserve(calls_bytes(pool));
 	if (has_own_keys)
-		pool->exposures = mem_reserve(exposures_bytes(pool));
-	if (!pool->calls || (has_own_keys && !pool->exposures)) {
+		pool->window_bindings = mem_reserve(window_bindings_bytes(pool));
+	if (!pool->calls || (has_own_keys && !pool->window_bindings)) {
 		destroy(pool);
 		return NULL;
 	}
@@ -86,10 +86,11 @@ struct weir_call *call_pool_next(struct call_pool *pool)
 		return NULL;
 	call = &pool->calls[pool->nused];
 	call->tx.done = call_on_sent;
-	call->inv_tx.done = call_on_hidden;
+	call->inv_tx.done = call_on_revoked;
 	call->inv_waiter.on_room = call_on_room;
-	if (pool->exposures)
-		call->exposures = &pool->exposures[(size_t)pool->nused * CALL_EXPOSURES_MAX];
+	if (pool->window_bindings)
+		call->window_bindings =
+			&pool->window_bindings[(size_t)pool->nused * CALL_WINDOW_BINDINGS_MAX];
 	pool->nused++;
 	return call;
 }

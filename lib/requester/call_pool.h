@@ -27,7 +27,8 @@ struct call_pool {
 	struct weir_call *free;
 	struct weir_call *ending; /* whose 'done' is being called; or was, it may be any */
 	struct weir_call *calls;
-	struct exposure *exposures; /* CALL_EXPOSURES_MAX for each; NULL: keys are the engine's */
+	struct window_binding
+		*window_bindings; /* CALL_WINDOW_BINDINGS_MAX for each; NULL: keys are the engine's */
 	struct call_view view;
 };
 

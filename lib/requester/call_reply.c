@@ -255,7 +255,7 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 		call->reply = buf;
 		call->reply_bytes = len;
 		if (call->nvalid > 0 && is_new)
-			call_hide(call);
+			call_revoke(call);
 		if (inv_rkey != 0)
 			conn_fail(conn, -EPROTO);
 		return;

@@ -148,29 +148,29 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 
 /* What the header names, in its order: the exposures that the windows of the call are to be bound over. For each segment
  * rkey is the key to bind over, and a placeholder in the header. */
-static void plan_exposures(struct weir_call *call, const struct segment_list *list)
+static void plan_window_bindings(struct weir_call *call, const struct segment_list *list)
 {
 	for (uint32_t i = 0; i < list->n; i++)
-		expose_add(call, list->base[i], list->segs[i].len, list->segs[i].rkey, FABRIC_REMOTE_READ,
-			   NULL);
+		call_windows_add(call, list->base[i], list->segs[i].len, list->segs[i].rkey,
+				 FABRIC_REMOTE_READ, NULL);
 	call_plan_chunks(call, call->plan.reduced, call->plan.use_write_list);
 	if (call->long_reply)
-		expose_add(call, call->long_reply->data, call->plan.reply_bytes, call->long_reply->rkey,
-			   FABRIC_REMOTE_WRITE, &call->reply_handle);
+		call_windows_add(call, call->long_reply->data, call->plan.reply_bytes, call->long_reply->rkey,
+				 FABRIC_REMOTE_WRITE, &call->reply_handle);
 }
 
 void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results)
 {
 	for (uint32_t i = 0; i < call->npieces; i++)
 		if (reduced & 1u << i)
-			expose_add(call, call->pieces[i].base, call->pieces[i].len, call->pieces[i].rkey,
-				   FABRIC_REMOTE_READ, NULL);
+			call_windows_add(call, call->pieces[i].base, call->pieces[i].len,
+					 call->pieces[i].rkey, FABRIC_REMOTE_READ, NULL);
 	for (uint32_t i = 0; i < call->nresults && writes_results; i++) {
 		struct call_result *result = &call->results[i];
 
 		if (result->target.len > 0)
-			expose_add(call, result->data, result->target.len, result->target.rkey,
-				   FABRIC_REMOTE_WRITE, &result->target.rkey);
+			call_windows_add(call, result->data, result->target.len, result->target.rkey,
+					 FABRIC_REMOTE_WRITE, &result->target.rkey);
 	}
 }
 
@@ -203,8 +203,8 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 	call->header_bytes += extra;
 	if (extra)
 		rdma2_write_over(call->header, RDMA1_CALL, 0);
-	if (rc == 0 && call->exposures)
-		plan_exposures(call, &list);
+	if (rc == 0 && call->window_bindings)
+		plan_window_bindings(call, &list);
 	return rc;
 }
 
@@ -395,8 +395,8 @@ static bool transmit(struct weir_call *call)
 			return false;
 		call->has_extra = true;
 	}
-	if (call->nexposures > 0) {
-		call_expose(call);
+	if (call->nwindow_bindings > 0) {
+		call_bind_windows(call);
 		if (call->spill) /* which begins with the header */
 			memcpy(call->spill->data, call->header, call->header_bytes);
 	}
@@ -451,7 +451,7 @@ void requester_pump(struct weir_conn *conn)
 				break;
 		}
 		if (!call->is_plain || !transmit_now(conn, req, call)) {
-			if (!conn_tx_reserve(conn, 1 + call->more + call->nexposures, sges_max(call)))
+			if (!conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings, sges_max(call)))
 				break;
 			/* Making room may have ended calls, and this one been sent from there. */
 			if (call != TAILQ_FIRST(&req->queue) || credit_available(&req->credits) <= call->more)
@@ -515,7 +515,7 @@ int call_submit_any(struct weir_call *call)
 		return engine_fork_refuse();
 	}
 	/* Making room may end calls, whose callbacks take credits: looked at again behind it. */
-	if (may_send && conn_tx_reserve(conn, 1 + call->more + call->nexposures, sges_max(call)) &&
+	if (may_send && conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings, sges_max(call)) &&
 	    TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > call->more && transmit(call))
 		return 0;
 	call->state = CALL_QUEUED;

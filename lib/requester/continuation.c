@@ -228,8 +228,8 @@ bool call_transmit_group(struct weir_call *call)
 
 	if (call_lacks_windows(call))
 		return call_wait_windows(call), false;
-	if (call->nexposures > 0)
-		call_expose(call);
+	if (call->nwindow_bindings > 0)
+		call_bind_windows(call);
 	group = group_of(call);
 	conn_send_group(call->conn, &group);
 	for (uint32_t i = 0; i < call->npieces; i++)
@@ -272,7 +272,7 @@ void call_refused(struct weir_call *call)
 		call->avoids_extension = true;
 		call->is_refused = true;
 		if (call->nvalid > 0)
-			call_hide(call);
+			call_revoke(call);
 		else if (call->is_send_done)
 			call_requeue(call);
 	}

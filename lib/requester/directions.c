@@ -392,7 +392,7 @@ bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in
 	direct.reduce.reply_count = direct.reply_count;
 	rtr_reduce_call_encode(&direct.reduce, call->xid, requester_of(conn)->credits.wanted, call->header);
 	names_results = call->plan.use_write_list && call->results_by != RTR_TBSN;
-	if (call->exposures)
+	if (call->window_bindings)
 		call_plan_chunks(call, call->plan.reduced & ~call->placed, names_results);
 	call->is_exposed = (call->plan.reduced & ~call->placed) || (names_results && call->nresults > 0);
 	engine->stats.extended_calls++;

@@ -51,8 +51,8 @@ bool call_transmit_placed(struct weir_call *call)
 	if (call_lacks_windows(call))
 		return call_wait_windows(call), false;
 	n = gather(call, sges, &bytes);
-	if (call->nexposures > 0)
-		call_expose(call);
+	if (call->nwindow_bindings > 0)
+		call_bind_windows(call);
 	call->sends_app_memory = true;
 	call_mark_sent(call);
 	call->conn->ep.engine->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);

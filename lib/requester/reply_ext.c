@@ -203,7 +203,7 @@ static void receive_reply(struct weir_conn *conn, uint32_t xid, struct mem_buf *
 		call->state = CALL_REPLIED;
 		call->is_reply_group = true;
 		if (call->nvalid > 0 && is_new)
-			call_hide(call);
+			call_revoke(call);
 	} else {
 		call_finish_group(call);
 	}

@@ -43,7 +43,7 @@
 #define CALL_ITEMS_MAX	8u
 #define CALL_PIECES_MAX (2u * CALL_ITEMS_MAX + 1u)
 /* Segments that a call can list: those of a Long Call, and a Write chunk for each result, and the Reply chunk. */
-#define CALL_EXPOSURES_MAX (2u * CALL_PIECES_MAX + CALL_ITEMS_MAX + 1u)
+#define CALL_WINDOW_BINDINGS_MAX (2u * CALL_PIECES_MAX + CALL_ITEMS_MAX + 1u)
 /* Slots for each credit asked for: calls may be queued beyond the credits. A slot is a call that a connection may have; the memory
  * of it is the engine's (call_pool.h). */
 #define CALL_SLOTS_PER_CREDIT 2u
@@ -70,8 +70,8 @@ enum call_awaits {
 	CALL_AWAITS_ONE_CHUNK,
 };
 
-/* A segment of the call's header, where keys are a call's or a connection's own: see expose.c. */
-struct exposure {
+/* A segment of the call's header, where keys are a call's or a connection's own: see call_windows.c. */
+struct window_binding {
 	struct fabric_mw *mw; /* NULL: none yet; with domains of connections none ever */
 	uint8_t *base;
 	uint32_t len;
@@ -131,14 +131,14 @@ struct weir_call {
 	struct weir_call *next_free; /* FREE */
 	struct reduce_call_plan plan;
 
-	struct exposure *exposures;
+	struct window_binding *window_bindings;
 	struct call_result results[CALL_ITEMS_MAX];
 	_Alignas(64) struct piece pieces[CALL_PIECES_MAX];
 
 	uint64_t stale_ns; /* since when it is stale */
 	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with its Sends */
 	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
-	bool is_hiding;	     /* exposures are being invalidated */
+	bool is_revoking;    /* exposures are being invalidated */
 
 	/* by the extension: continuation.c, directions.c and placement.c */
 	uint32_t rtr_base;	  /* of the operations that it is sent with; 0: by the base protocol */
@@ -163,15 +163,15 @@ struct weir_call {
 	struct mem_buf *spill;	    /* the message in one piece, when the device can't gather it */
 	struct mem_buf *reply;	    /* REPLIED: the message that came */
 	uint32_t reply_bytes;
-	uint32_t reply_handle; /* of the Reply chunk */
-	uint32_t nexposures;   /* 0 where keys are the engine's, and but between submit and the end */
-	struct conn_tx inv_tx; /* of the last invalidation */
+	uint32_t reply_handle;	   /* of the Reply chunk */
+	uint32_t nwindow_bindings; /* 0 where keys are the engine's, and but between submit and the end */
+	struct conn_tx inv_tx;	   /* of the last invalidation */
 	struct conn_waiter inv_waiter;
 	TAILQ_ENTRY(weir_call) queue;
 } __attribute__((aligned(64)));
 
 _Static_assert(offsetof(struct weir_call, out) == 64 && offsetof(struct weir_call, nitems) == 128 &&
-		       offsetof(struct weir_call, exposures) >= 192 &&
+		       offsetof(struct weir_call, window_bindings) >= 192 &&
 		       offsetof(struct weir_call, results[1]) <= 256,
 	       "a line each");
 
@@ -361,7 +361,7 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 {
 	const struct weir_engine *engine = call->conn->ep.engine;
 
-	return __builtin_expect(engine->nwindows_free < call->nexposures, 0) && !engine->own_domains;
+	return __builtin_expect(engine->nwindows_free < call->nwindow_bindings, 0) && !engine->own_domains;
 }
 
 /* It is to be sent when there are. */
@@ -393,18 +393,18 @@ void call_on_sent(struct conn_tx *tx, int error);
 /* REPLIED, and something that it waited for has come: goes on when nothing is left to wait for. */
 void call_resume(struct weir_call *call);
 
-/* expose.c */
+/* call_windows.c */
 /* Plan an exposure: of the next segment in the call's header. */
-void expose_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey, uint32_t access,
-		uint32_t *copy);
+void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey, uint32_t access,
+		      uint32_t *copy);
 /* Open what is planned, and write the keys into the header; there are windows for all, and conn_tx_reserve() has found
  * places. */
-void call_expose(struct weir_call *call);
+void call_bind_windows(struct weir_call *call);
 /* The peer has invalidated a key. False: it is none of the call's. */
 bool call_key_ended(struct weir_call *call, uint32_t rkey);
-/* Invalidate the keys that are still valid, of which there are some; call_on_hidden() follows. */
-void call_hide(struct weir_call *call);
-void call_on_hidden(struct conn_tx *tx, int error);
+/* Invalidate the keys that are still valid, of which there are some; call_on_revoked() follows. */
+void call_revoke(struct weir_call *call);
+void call_on_revoked(struct conn_tx *tx, int error);
 void call_on_room(struct conn_waiter *waiter);
 /* The queue pair is gone, and with it all keys. */
 void call_keys_gone(struct weir_call *call);

@@ -50,9 +50,9 @@ static void check_requester(struct wsim_side *side, const struct weir_conn *conn
 			in_flight += 1 + call->more;
 		reserved += call->reply_reserved;
 		nvalid = 0;
-		for (uint32_t j = 0; j < call->nexposures; j++) {
-			owned->windows += call->exposures[j].mw != NULL;
-			nvalid += call->exposures[j].is_valid;
+		for (uint32_t j = 0; j < call->nwindow_bindings; j++) {
+			owned->windows += call->window_bindings[j].mw != NULL;
+			nvalid += call->window_bindings[j].is_valid;
 		}
 		owned->keys += nvalid;
 		if (nvalid != call->nvalid)

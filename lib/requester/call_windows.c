@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exposure of a call's memory by windows (RFC 8166 section 8.1): each segment that its header lists is one exposure.
+ *
+ *   planned  by call_windows_add(), when the call is submitted; the header has placeholders for keys
+ *   open     call_bind_windows(), when it is sent: windows are bound, and their keys written into the header. The binds go
+ *            ahead of the Send, so the peer never has a key that does not hold yet
+ *   ended    by the responder, with its reply, or by call_revoke(): by a work request of ours, whose completion says so.
+ *            Or by the end of the queue pair
+ *   free     call_drop_windows(), when the call is over. One that is given up keeps its windows until the responder is done
+ *            with it: a late access must not meet the key of another call
+ *
+ * A call is not completed while one of its keys holds (sections 4.4.1 and 4.5.4).
+ *
+ * Where each connection is a protection domain, with the policy 'pool', the same plan serves to write the connection's keys
+ * into the header. Nothing is bound then, and nothing ended.
+ */
+#include "requester.h"
+
+#include "planted.h"
+#include "rdma2.h"
+#include "windows.h"
+#include "wire.h"
+
+_Static_assert(CALL_WINDOW_BINDINGS_MAX <= ENGINE_WINDOWS_MIN,
+	       "a call must not wait for more windows than there are");
+
+void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey, uint32_t access,
+		      uint32_t *copy)
+{
+	call->window_bindings[call->nwindow_bindings++] = (struct window_binding){
+		.base = base, .len = len, .lkey = lkey, .access = access, .copy = copy};
+}
+
+/* Where the header has keys. */
+static uint32_t find_handles(const struct weir_call *call, uint8_t *handles[CALL_WINDOW_BINDINGS_MAX])
+{
+	if (call->rtr_base != 0)
+		return rtr_handles(call->header, handles, CALL_WINDOW_BINDINGS_MAX);
+	return rdma1_handles(call->header + call->conn->extra_bytes, handles, CALL_WINDOW_BINDINGS_MAX);
+}
+
+/* The connection's keys, which hold as long as it does. */
+static void tell_keys(struct weir_call *call)
+{
+	const struct weir_conn *conn = call->conn;
+	uint8_t *handles[CALL_WINDOW_BINDINGS_MAX];
+	uint32_t n = find_handles(call, handles);
+
+	for (uint32_t i = 0; i < n && i < call->nwindow_bindings; i++) {
+		const struct window_binding *window_binding = &call->window_bindings[i];
+		uint32_t rkey = conn->ops->qp_rkey(conn->qp, window_binding->lkey);
+
+		wire_put_u32(handles[i], rkey);
+		if (window_binding->copy)
+			*window_binding->copy = rkey;
+	}
+}
+
+void call_bind_windows(struct weir_call *call)
+{
+	struct weir_engine *engine = call->conn->ep.engine;
+	uint8_t *handles[CALL_WINDOW_BINDINGS_MAX];
+	uint32_t n;
+
+	if (engine->own_domains) {
+		tell_keys(call);
+		return;
+	}
+	n = find_handles(call, handles);
+	for (uint32_t i = 0; i < n && i < call->nwindow_bindings; i++) {
+		struct window_binding *window_binding = &call->window_bindings[i];
+		struct fabric_sge sge = {window_binding->base, window_binding->len, window_binding->lkey};
+
+		window_binding->mw = engine_window_get(engine);
+		conn_bind(call->conn, window_binding->mw, &sge, window_binding->access);
+		window_binding->is_valid = true;
+		call->nvalid++;
+		wire_put_u32(handles[i], window_binding->mw->rkey);
+		if (window_binding->copy)
+			*window_binding->copy = window_binding->mw->rkey;
+	}
+	if (call->conn->vers == RDMA2_VERSION && call->rtr_base == 0 && call->conn->may_invalidate)
+		rdma2_set_inv_handle(call->header, call->window_bindings[0].mw->rkey);
+	engine->stats.windows_bound += call->nwindow_bindings;
+}
+
+static void all_ended(struct weir_call *call)
+{
+	call->is_exposed = false; /* a time-out need not end the connection for it */
+	call->is_revoking = false;
+	conn_wait_cancel(call->conn, &call->inv_waiter);
+}
+
+bool call_key_ended(struct weir_call *call, uint32_t rkey)
+{
+	for (uint32_t i = 0; i < call->nwindow_bindings; i++) {
+		struct window_binding *window_binding = &call->window_bindings[i];
+
+		if (!window_binding->mw || window_binding->mw->rkey != rkey)
+			continue;
+		/* Otherwise the call was given up, and both sides ended the key at the same time. */
+		if (window_binding->is_valid && !call->is_revoking) {
+			window_binding->is_valid = false;
+			call->conn->ep.engine->stats.keys_ended_remote++;
+			if (--call->nvalid == 0)
+				all_ended(call);
+		}
+		return true;
+	}
+	return false;
+}
+
+void call_revoke(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	uint32_t left = call->nvalid;
+
+	if (call->is_revoking)
+		return; /* it was refused, and is given up now */
+	if (!conn_tx_reserve(conn, left, 0)) {
+		conn_wait_tx(conn, &call->inv_waiter, left);
+		return;
+	}
+	call->is_revoking = true;
+	for (uint32_t i = 0; i < call->nwindow_bindings; i++) {
+		if (!call->window_bindings[i].is_valid)
+			continue;
+		if (PLANTED(13) && left > 1)
+			left--;
+		else
+			conn_local_inv(conn, call->window_bindings[i].mw->rkey, call->state != CALL_REPLIED,
+				       --left == 0 ? &call->inv_tx : NULL);
+	}
+}
+
+void call_on_room(struct conn_waiter *waiter)
+{
+	call_revoke((struct weir_call *)((char *)waiter - offsetof(struct weir_call, inv_waiter)));
+}
+
+void call_keys_gone(struct weir_call *call)
+{
+	for (uint32_t i = 0; i < call->nwindow_bindings; i++)
+		call->window_bindings[i].is_valid = false;
+	call->nvalid = 0;
+	all_ended(call);
+}
+
+void call_on_revoked(struct conn_tx *tx, int error)
+{
+	struct weir_call *call = (struct weir_call *)((char *)tx - offsetof(struct weir_call, inv_tx));
+
+	if (error != 0)
+		return; /* the connection is over, and ends its calls */
+	call->conn->ep.engine->stats.keys_ended_local += call->nvalid;
+	call_keys_gone(call);
+	if (call->state == CALL_REVOKING)
+		call_give_up(call);
+	else if (call->is_refused && call->state == CALL_SENT && call->is_send_done)
+		call_requeue(call);
+	else
+		call_resume(call);
+}
+
+void call_drop_windows(struct weir_call *call)
+{
+	for (uint32_t i = 0; i < call->nwindow_bindings; i++) {
+		struct window_binding *window_binding = &call->window_bindings[i];
+
+		if (window_binding->mw)
+			engine_window_put(call->conn->ep.engine, window_binding->mw);
+		if (window_binding->copy)
+			*window_binding->copy =
+				window_binding->lkey; /* as it was planned: it may be sent once more */
+	}
+	call->nwindow_bindings = 0;
+	call->nvalid = 0;
+	call->is_revoking = false;
+}
