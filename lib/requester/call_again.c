@@ -89,14 +89,14 @@ static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_c
 		errno = ENOTCONN;
 		return NULL;
 	}
-	if (call->state != CALL_ENDING)
+	if (call->state != CALL_COMPLETING_REUSABLE)
 		return begin_copy(call, conn);
 	return conn == call->conn ? begin_same(call, requester_of(conn)) : begin_moved(call, conn);
 }
 
 struct weir_call *weir_call_reuse(struct weir_call *call, struct weir_conn *conn)
 {
-	if (__builtin_expect(call->state != CALL_ENDING || conn->state != CONN_OPEN, 0))
+	if (__builtin_expect(call->state != CALL_COMPLETING_REUSABLE || conn->state != CONN_OPEN, 0))
 		return again_otherwise(call, conn);
 	if (conn == call->conn)
 		return begin_same(call, requester_of(conn));
@@ -111,12 +111,12 @@ struct mem_buf *call_reclaim(struct mem_pool *pool, void *arg)
 	struct weir_call *call = calls->ending;
 	struct mem_buf *buf;
 
-	if (!call || (call->state != CALL_ENDING && call->state != CALL_LEAVING) || !call->is_send_done ||
-	    !call->args || call->args->pool != pool)
+	if (!call || (call->state != CALL_COMPLETING_REUSABLE && call->state != CALL_COMPLETING) ||
+	    !call->is_send_done || !call->args || call->args->pool != pool)
 		return NULL;
 	buf = call->args;
 	call->args = NULL;
-	if (call->state == CALL_ENDING)
-		call->state = CALL_TAKEN;
+	if (call->state == CALL_COMPLETING_REUSABLE)
+		call->state = CALL_BUFFER_RECLAIMED;
 	return buf;
 }

@@ -16,7 +16,7 @@ static void complete_any(struct weir_call *call, const struct weir_result *resul
 
 	call->conn->ep.engine->stats.calls_completed++;
 	req->nactive--;
-	call->state = CALL_LEAVING;
+	call->state = CALL_COMPLETING;
 	/* Before 'done', since a call that it makes may need the buffers; it gets 'args' by call_reclaim(). */
 	call_release_unread(call);
 	req->pool->ending = call;
@@ -67,7 +67,7 @@ void call_give_up(struct weir_call *call)
 	stats->calls_failed++;
 	if (call->is_refused) { /* the responder does not have it: no reply is to come */
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
-		call->state = CALL_LEAVING;
+		call->state = CALL_COMPLETING;
 		call->done(call, &result, call->arg);
 		call->state = CALL_SENDING;
 		if (call->is_send_done)

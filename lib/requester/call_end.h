@@ -12,12 +12,12 @@ static inline __attribute__((always_inline)) void call_complete_plain(struct wei
 {
 	engine->stats.calls_completed++;
 	req->nactive--;
-	call->state = CALL_ENDING;
+	call->state = CALL_COMPLETING_REUSABLE;
 	req->pool->ending = call;
 	call->done(call, result, call->arg);
-	if (call->state < CALL_ENDING)
+	if (call->state < CALL_COMPLETING_REUSABLE)
 		return; /* it was had again */
-	if (call->state == CALL_ENDING) {
+	if (call->state == CALL_COMPLETING_REUSABLE) {
 		mem_pool_put(call->args);
 		call->args = NULL;
 	}

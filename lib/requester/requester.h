@@ -21,9 +21,9 @@
  *   SENDING  'done' has returned, but the device may still read our own buffer
  *   ZOMBIE   'done' was called with a time-out; nothing is exposed, but the responder still has the
  *            call, so the credit stays taken until the reply comes
- *   LEAVING  'done' is being called; then SENDING, or FREE: its Send's completion may come in there, and is not to free it
- *   ENDING   'done' is being called, and may have it again (call_again.c): BUILDING; not so when it is
- *   TAKEN    its buffer was needed elsewhere
+ *   COMPLETING  'done' is being called; then SENDING, or FREE: its Send's completion may come in there, and is not to free it
+ *   COMPLETING_REUSABLE  'done' is being called, and may have it again (call_again.c): BUILDING; not so when it is
+ *   BUFFER_RECLAIMED  its buffer was needed elsewhere
  *
  * A call ends by its reply, its time-out, weir_call_cancel(), or the end of the connection. When the connection is
  * remade, calls in flight are QUEUED again (retransmit.c). XIDs index: the low bits are the slot, the high bits count
@@ -57,9 +57,9 @@ enum call_state {
 	CALL_REVOKING,
 	CALL_SENDING,
 	CALL_ZOMBIE, /* from here on weir_call_reuse() takes it */
-	CALL_LEAVING,
-	CALL_ENDING, /* from here on it is to be freed behind 'done' */
-	CALL_TAKEN,
+	CALL_COMPLETING,
+	CALL_COMPLETING_REUSABLE, /* from here on it is to be freed behind 'done' */
+	CALL_BUFFER_RECLAIMED,
 };
 
 /* The reply that a call most likely gets, where its Send is done, and it holds nothing but its message: accepted, without chunks, or with the
