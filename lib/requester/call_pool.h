@@ -61,7 +61,7 @@ static inline void call_set_building(struct weir_call *call)
 	call->is_exposed = false;
 	call->retransmits = 0;
 	call->sends_app_memory = false;
-	call->is_stale = false;
+	call->needs_header = false;
 	call->avoids_extension = false;
 	call->is_cancelled = false;
 	call->has_extra = false;

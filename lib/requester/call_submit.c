@@ -22,9 +22,9 @@ int call_place_header(struct weir_call *call, uint32_t bytes)
 		return 0;
 	}
 	/* One that is being sent again may have the reserve: it goes out at once. */
-	call->header_buf =
-		call->is_stale ? engine_reserve_get(engine_of(call), &requester_of(call->conn)->buf_waiter)
-			       : mem_pool_get(engine_of(call)->send_pool);
+	call->header_buf = call->needs_header ? engine_reserve_get(engine_of(call),
+								   &requester_of(call->conn)->buf_waiter)
+					      : mem_pool_get(engine_of(call)->send_pool);
 	if (!call->header_buf)
 		return -ENOBUFS;
 	call->header = call->header_buf->data;
@@ -358,7 +358,7 @@ void call_wait_windows(struct weir_call *call)
 
 	engine_of(call)->stats.window_waits++;
 	if (header_buf->pool == engine_of(call)->reserve_pool)
-		call_make_stale(call); /* others need it meanwhile */
+		call_drop_header(call); /* others need it meanwhile */
 }
 
 /* False: it must wait for a buffer, and was not sent. */
@@ -430,7 +430,7 @@ static uint32_t sges_max(const struct weir_call *call)
 /* The first one queued, which is no plain call. */
 static __attribute__((noinline)) enum resend when_to_send(struct weir_call *call)
 {
-	enum resend when = call->is_stale || call->retransmits > 0 ? call_resend(call) : RESEND_NOW;
+	enum resend when = call->needs_header || call->retransmits > 0 ? call_resend(call) : RESEND_NOW;
 
 	return when == RESEND_NOW && call->more > 0 ? call_claim_credits(call) : when;
 }
@@ -441,8 +441,8 @@ void requester_pump(struct weir_conn *conn)
 	struct weir_call *call;
 
 	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
-	       conn_can_send(conn) && !requester_has_trial(conn)) {
-		if (__builtin_expect(call->is_stale || call->retransmits > 0 || call->more > 0, 0)) {
+	       conn_can_send(conn) && !requester_has_probe(conn)) {
+		if (__builtin_expect(call->needs_header || call->retransmits > 0 || call->more > 0, 0)) {
 			enum resend when = when_to_send(call);
 
 			if (when == RESEND_OTHER)
@@ -503,7 +503,7 @@ int call_submit_any(struct weir_call *call)
 	call_set_deadline(call, conn->ep.engine);
 	req->nactive++;
 	may_send =
-		TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 && !requester_has_trial(conn);
+		TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 && !requester_has_probe(conn);
 	if (is_plain) {
 		if (__builtin_expect(may_send && transmit_now(conn, req, call), 1))
 			return 0;
@@ -522,6 +522,6 @@ int call_submit_any(struct weir_call *call)
 	conn->ep.engine->stats.calls_queued++;
 	TAILQ_INSERT_TAIL(&req->queue, call, queue);
 	if (!conn_can_send(conn))
-		call_make_stale(call); /* its connection is remade, which may take long */
+		call_drop_header(call); /* its connection is remade, which may take long */
 	return 0;
 }

@@ -217,7 +217,7 @@ enum resend call_claim_credits(struct weir_call *call)
 		return RESEND_LATER;
 	engine_of(call)->stats.fallbacks_credits++;
 	call->avoids_extension = true;
-	call_make_stale(call);
+	call_drop_header(call);
 	return RESEND_OTHER;
 }
 
@@ -252,7 +252,7 @@ void call_requeue(struct weir_call *call)
 	credit_lost(&req->credits, 1 + call->more);
 	call->is_send_done = false;
 	call->sends_app_memory = false;
-	call_make_stale(call);
+	call_drop_header(call);
 	call->state = CALL_QUEUED;
 	TAILQ_INSERT_HEAD(&req->queue, call, queue);
 	requester_pump(call->conn);

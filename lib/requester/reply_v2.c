@@ -17,7 +17,7 @@ static void on_properties(struct weir_conn *conn, const struct rdma2_header *hdr
 	conn_on_properties(conn, hdr);
 	if (conn->send_inline >= before)
 		return;
-	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_make_stale(call);
+	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_drop_header(call);
 }
 
 static bool is_properties(uint32_t proc)

@@ -101,7 +101,7 @@ struct weir_call {
 	uint32_t slot;
 	uint16_t retransmits;  /* connections that were lost while it was in flight */
 	bool sends_app_memory; /* the Send gathers from the application's memory */
-	bool is_stale;	       /* QUEUED: the header is to be made, for the present connection */
+	bool needs_header;     /* QUEUED: the header is to be made, for the present connection */
 	bool avoids_extension; /* it was refused, or can't be had now */
 	bool is_cancelled;
 	bool has_extra; /* there may be buffers besides 'args' */
@@ -135,7 +135,7 @@ struct weir_call {
 	struct call_result results[CALL_ITEMS_MAX];
 	_Alignas(64) struct piece pieces[CALL_PIECES_MAX];
 
-	uint64_t stale_ns; /* since when it is stale */
+	uint64_t needs_header_ns; /* since when it is stale */
 	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with its Sends */
 	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
 	bool is_revoking;    /* exposures are being invalidated */
@@ -220,7 +220,7 @@ struct requester {
 
 	struct weir_conn *conn;
 	uint32_t
-		trial_xid; /* of a call that was sent alone, while 'has_probe' of the connection's blockers is set */
+		probe_xid; /* of a call that was sent alone, while 'has_probe' of the connection's blockers is set */
 	uint32_t
 		credits_max; /* 'wanted' at most: it follows the connection's share where receives are shared */
 	uint32_t reply_recvs;	 /* that calls may reserve for the transmissions of their replies */
@@ -302,10 +302,10 @@ enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER };
 /* Of the first one queued, which was lost or is stale. OTHER: the first one is another now, if any. */
 enum resend call_resend(struct weir_call *call);
 /* It holds no more than its message, until it is sent. */
-void call_make_stale(struct weir_call *call);
+void call_drop_header(struct weir_call *call);
 void call_note_resent(struct weir_call *call);
 /* Whether one that was sent alone is still SENT, under the same XID. */
-bool requester_has_trial(struct weir_conn *conn);
+bool requester_has_probe(struct weir_conn *conn);
 void requester_on_suspend(struct weir_conn *conn, int error);
 void requester_on_open(struct weir_conn *conn);
 

@@ -17,7 +17,7 @@
 
 #include "planted.h"
 
-#define LOSSES_TRIAL 2u
+#define RETRANSMITS_PROBE 2u
 
 static void put_behind_older(struct requester *req, struct weir_call *call)
 {
@@ -35,10 +35,10 @@ static void put_behind_older(struct requester *req, struct weir_call *call)
 
 static void note_stale(struct weir_call *call)
 {
-	if (call->is_stale)
+	if (call->needs_header)
 		return;
-	call->is_stale = true;
-	call->stale_ns = call->conn->ep.engine->now_ns;
+	call->needs_header = true;
+	call->needs_header_ns = call->conn->ep.engine->now_ns;
 }
 
 static void hold(struct weir_call *call)
@@ -117,7 +117,7 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 			end_or_keep(req->slots[i].call, error);
 }
 
-void call_make_stale(struct weir_call *call)
+void call_drop_header(struct weir_call *call)
 {
 	call_release_extra(call);
 	note_stale(call);
@@ -130,7 +130,7 @@ void requester_on_open(struct weir_conn *conn)
 	if (conn->v2)
 		credit_first(&requester_of(conn)->credits, conn->v2->granted);
 	/* Made for a connection that is no more. */
-	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_make_stale(call);
+	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_drop_header(call);
 	requester_pump(conn);
 }
 
@@ -143,7 +143,7 @@ static bool has_others_in_flight(const struct requester *req)
 	return false;
 }
 
-bool requester_has_trial(struct weir_conn *conn)
+bool requester_has_probe(struct weir_conn *conn)
 {
 	struct requester *req = requester_of(conn);
 	struct engine_blockers *blockers = &conn->ep.blockers;
@@ -151,7 +151,7 @@ bool requester_has_trial(struct weir_conn *conn)
 
 	if (__builtin_expect(!blockers->has_probe, 1))
 		return false;
-	call = call_find(req, req->trial_xid);
+	call = call_find(req, req->probe_xid);
 	blockers->has_probe = call && (call->state == CALL_SENT || call->state == CALL_REPLIED);
 	return blockers->has_probe;
 }
@@ -180,16 +180,16 @@ static enum resend without_buffers(struct weir_call *call)
 	if (has_others_in_flight(req))
 		return later(conn);
 	while ((other = TAILQ_NEXT(other, queue)))
-		call_make_stale(other);
+		call_drop_header(other);
 	for (other = call; other; other = TAILQ_NEXT(other, queue)) {
 		if (call_prepare(other) != 0)
 			continue;
-		other->is_stale = false;
+		other->needs_header = false;
 		TAILQ_REMOVE(&req->queue, other, queue);
 		TAILQ_INSERT_HEAD(&req->queue, other, queue);
 		return RESEND_OTHER;
 	}
-	since_ns = conn->opened_ns > call->stale_ns ? conn->opened_ns : call->stale_ns;
+	since_ns = conn->opened_ns > call->needs_header_ns ? conn->opened_ns : call->needs_header_ns;
 	if (engine->now_ns - since_ns < engine->profile.reconnect_delay_max_ms * 1000000ull)
 		return later(conn);
 	call_fail(call, -ENOBUFS);
@@ -201,9 +201,9 @@ enum resend call_resend(struct weir_call *call)
 	struct requester *req = requester_of(call->conn);
 	int rc;
 
-	if (call->retransmits >= LOSSES_TRIAL && has_others_in_flight(req))
+	if (call->retransmits >= RETRANSMITS_PROBE && has_others_in_flight(req))
 		return RESEND_LATER;
-	if (!call->is_stale)
+	if (!call->needs_header)
 		return RESEND_NOW;
 	rc = call_prepare(call);
 	if (rc == -ENOBUFS)
@@ -212,7 +212,7 @@ enum resend call_resend(struct weir_call *call)
 		call_fail(call, rc); /* the new connection's thresholds are too small for its header */
 		return RESEND_OTHER;
 	}
-	call->is_stale = false;
+	call->needs_header = false;
 	return RESEND_NOW;
 }
 
@@ -221,10 +221,10 @@ void call_note_resent(struct weir_call *call)
 	struct weir_conn *conn = call->conn;
 
 	conn->ep.engine->stats.calls_resent++;
-	if (call->retransmits < LOSSES_TRIAL)
+	if (call->retransmits < RETRANSMITS_PROBE)
 		return;
 	conn->ep.blockers.has_probe = true;
-	requester_of(conn)->trial_xid = call->xid;
+	requester_of(conn)->probe_xid = call->xid;
 }
 
 uint32_t weir_call_retransmits(const struct weir_call *call)
