@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void call_set_plain(struct weir_cal
 								 bool is_send_done)
 {
 	call->state = (uint8_t)state;
-	call->awaits = writes_result ? CALL_AWAITS_ONE_CHUNK : CALL_AWAITS_SHORT;
+	call->expected_reply = writes_result ? EXPECTED_REPLY_ONE_WRITE : EXPECTED_REPLY_INLINE;
 	call->is_send_done = is_send_done;
 	call->is_exposed = writes_result || reads_item;
 }

@@ -4,7 +4,7 @@
 #include "alloc.h"
 #include "rpc_msg.h"
 
-struct weir_call call_none;
+struct weir_call call_free_sentinel;
 
 /* A call whose callback runs may have had its buffer taken (call_reclaim()), by one that the callback has made. */
 #define CALLS_IN_CALLBACKS 64u

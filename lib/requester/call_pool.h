@@ -56,7 +56,7 @@ static inline struct weir_call *call_pool_take(struct call_pool *pool)
 static inline void call_set_building(struct weir_call *call)
 {
 	call->state = CALL_BUILDING;
-	call->awaits = CALL_AWAITS_ANY;
+	call->expected_reply = EXPECTED_REPLY_ANY;
 	call->is_send_done = false;
 	call->is_exposed = false;
 	call->retransmits = 0;
@@ -90,7 +90,7 @@ static inline void call_leave_slot(struct requester *req, const struct weir_call
 {
 	struct call_slot *slot = &req->slots[call->slot];
 
-	slot->call = &call_none;
+	slot->call = &call_free_sentinel;
 	slot->next_free = req->free_slot;
 	req->free_slot = call->slot;
 }

@@ -296,7 +296,8 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 	struct weir_call *call = slot->call;
 
 	/* Keys are only valid of one that has more than its message. */
-	if (slot->xid != xid || !call_awaits(call, has_chunk ? CALL_AWAITS_ONE_CHUNK : CALL_AWAITS_SHORT))
+	if (slot->xid != xid ||
+	    !call_expects(call, has_chunk ? EXPECTED_REPLY_ONE_WRITE : EXPECTED_REPLY_INLINE))
 		return false;
 	if (has_chunk) {
 		struct rdma1_segment seg = rdma1_take_one_chunk(msg);
@@ -388,7 +389,7 @@ void call_take_reply(struct weir_call *call)
 	struct weir_conn *conn = call->conn;
 
 	call->state = CALL_SENT;
-	call->awaits = CALL_AWAITS_ANY;
+	call->expected_reply = EXPECTED_REPLY_ANY;
 	if (__builtin_expect(conn->v2 != NULL, 0)) {
 		if (call->is_reply_group) {
 			call_finish_group(call);

@@ -348,7 +348,7 @@ void call_mark_sent(struct weir_call *call)
 {
 	credit_take(&requester_of(call->conn)->credits);
 	call->state = CALL_SENT;
-	call->awaits = CALL_AWAITS_ANY;
+	call->expected_reply = EXPECTED_REPLY_ANY;
 	engine_of(call)->stats.calls_sent++;
 }
 

@@ -20,7 +20,7 @@ static __attribute__((noinline)) int submit_after_all(struct weir_call *call)
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
 	struct requester *req = requester_of(call->conn);
 
-	stats->write_chunks -= call->awaits == CALL_AWAITS_ONE_CHUNK;
+	stats->write_chunks -= call->expected_reply == EXPECTED_REPLY_ONE_WRITE;
 	stats->read_chunks -= call->nitems;
 	stats->calls_sent--;
 	req->nactive--;

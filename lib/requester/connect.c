@@ -58,7 +58,7 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	/* Uses start at random: XIDs of an earlier connection are not soon met again. */
 	req->free_slot = CALL_NO_SLOT;
 	for (uint32_t slot = 0; slot <= slot_mask; slot++)
-		req->slots[slot].call = &call_none;
+		req->slots[slot].call = &call_free_sentinel;
 	for (uint32_t slot = nslots; slot-- > 0;) {
 		req->slots[slot].xid = ((uint32_t)rte_rand() & ~req->slot_mask) | slot;
 		req->slots[slot].next_free = req->free_slot;
@@ -134,7 +134,7 @@ void requester_on_lost(struct weir_conn *conn, int error)
 	for (uint32_t i = 0; i < req->nslots; i++) {
 		struct weir_call *call = req->slots[i].call;
 
-		if (call == &call_none)
+		if (call == &call_free_sentinel)
 			continue;
 		if ((call->state == CALL_QUEUED && !PLANTED(3)) || call->state == CALL_SENT ||
 		    call->state == CALL_REPLIED || call->state == CALL_REVOKING)

@@ -238,7 +238,7 @@ bool call_transmit_group(struct weir_call *call)
 	credit_take(&req->credits);
 	credit_take_more(&req->credits, call->more);
 	call->state = CALL_SENT;
-	call->awaits = CALL_AWAITS_ANY;
+	call->expected_reply = EXPECTED_REPLY_ANY;
 	engine_of(call)->stats.calls_sent++;
 	engine_of(call)->stats.continued_calls++;
 	engine_of(call)->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);

@@ -64,10 +64,10 @@ enum call_state {
 
 /* The reply that a call most likely gets, where its Send is done, and it holds nothing but its message: accepted, without chunks, or with the
  * Write chunk of one segment that its one result was offered. ANY: there is more to it. */
-enum call_awaits {
-	CALL_AWAITS_ANY,
-	CALL_AWAITS_SHORT,
-	CALL_AWAITS_ONE_CHUNK,
+enum expected_reply {
+	EXPECTED_REPLY_ANY,
+	EXPECTED_REPLY_INLINE,
+	EXPECTED_REPLY_ONE_WRITE,
 };
 
 /* A segment of the call's header, where keys are a call's or a connection's own: see call_windows.c. */
@@ -93,8 +93,8 @@ struct call_result {
 struct weir_call {
 	struct conn_tx tx; /* of the Send */
 	struct weir_conn *conn;
-	uint8_t state;	/* enum call_state */
-	uint8_t awaits; /* SENT: enum call_awaits */
+	uint8_t state;		/* enum call_state */
+	uint8_t expected_reply; /* SENT: enum expected_reply */
 	bool is_send_done;
 	bool is_exposed; /* the header names memory of ours */
 	uint32_t xid;
@@ -175,7 +175,7 @@ _Static_assert(offsetof(struct weir_call, out) == 64 && offsetof(struct weir_cal
 		       offsetof(struct weir_call, results[1]) <= 256,
 	       "a line each");
 
-_Static_assert(offsetof(struct weir_call, awaits) == offsetof(struct weir_call, state) + 1,
+_Static_assert(offsetof(struct weir_call, expected_reply) == offsetof(struct weir_call, state) + 1,
 	       "one word for both");
 _Static_assert(offsetof(struct weir_call, nresults) == offsetof(struct weir_call, nitems) + 4,
 	       "one word for both");
@@ -187,9 +187,9 @@ static inline bool call_is_bare(const struct weir_call *call)
 }
 
 /* Whether it is SENT, and awaits that. */
-static inline bool call_awaits(const struct weir_call *call, enum call_awaits awaits)
+static inline bool call_expects(const struct weir_call *call, enum expected_reply expected)
 {
-	const uint8_t wanted[2] = {CALL_SENT, (uint8_t)awaits};
+	const uint8_t wanted[2] = {CALL_SENT, (uint8_t)expected};
 	uint16_t is, shall;
 
 	memcpy(&is, &call->state, sizeof(is));
@@ -202,7 +202,7 @@ TAILQ_HEAD(call_queue, weir_call);
 #define CALL_NO_SLOT UINT32_MAX
 
 struct call_slot {
-	struct weir_call *call; /* of one that is free, call_none */
+	struct weir_call *call; /* of one that is free, call_free_sentinel */
 	uint32_t xid;		/* of its latest call */
 	uint32_t next_free;	/* CALL_NO_SLOT: none */
 };
@@ -257,7 +257,7 @@ static inline struct requester *requester_of(const struct weir_conn *conn)
 }
 
 /* FREE, for ever, and all engines': so that whatever is looked up has a state to be asked for. Never written. */
-extern struct weir_call call_none;
+extern struct weir_call call_free_sentinel;
 
 static inline const struct call_slot *call_slot_of(const struct requester *req, uint32_t xid)
 {
@@ -269,7 +269,7 @@ static inline struct weir_call *call_find(struct requester *req, uint32_t xid)
 {
 	const struct call_slot *slot = call_slot_of(req, xid);
 
-	return slot->xid == xid && slot->call != &call_none ? slot->call : NULL;
+	return slot->xid == xid && slot->call != &call_free_sentinel ? slot->call : NULL;
 }
 
 /* call_begin.c */

@@ -38,8 +38,8 @@ static void check_requester(struct wsim_side *side, const struct weir_conn *conn
 	for (uint32_t i = 0; i < req->nslots; i++) {
 		const struct weir_call *call = req->slots[i].call;
 
-		nfree += call == &call_none;
-		if (call == &call_none)
+		nfree += call == &call_free_sentinel;
+		if (call == &call_free_sentinel)
 			continue;
 		if (call->state == CALL_FREE || call->conn != conn || call->slot != i)
 			wsim_violation(side->run, "slot %u has a call that is not its own", i);
