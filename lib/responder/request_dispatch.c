@@ -118,20 +118,20 @@ static __attribute__((noinline)) void dispatch_if_new(struct weir_request *req)
 		req->program->handle(req, req->program->arg);
 }
 
-static inline __attribute__((always_inline)) void dispatch(struct weir_request *req, uintptr_t kind)
+static inline __attribute__((always_inline)) void dispatch(struct weir_request *req, uintptr_t shape)
 {
 	req->state = REQUEST_HANDLING;
 	if (__builtin_expect(req->program->non_idempotent != NULL, 0)) {
 		dispatch_if_new(req);
 		return;
 	}
-	req->past.kind = kind;
+	req->template.shape = shape;
 	req->program->handle(req, req->program->arg);
 }
 
-void request_dispatch(struct weir_request *req, uintptr_t kind)
+void request_dispatch(struct weir_request *req, uintptr_t shape)
 {
-	dispatch(req, kind);
+	dispatch(req, shape);
 }
 
 static __attribute__((noinline)) void dispatch_other(struct weir_request *req)
@@ -140,7 +140,7 @@ static __attribute__((noinline)) void dispatch_other(struct weir_request *req)
 		dispatch(req, 0);
 }
 
-void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t kind)
+void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t shape)
 {
 	weir_xdr_in_init(&req->args, req->msg->data + header_bytes, req->msg_bytes - header_bytes);
 	/* What is rare is called last, here and in what leads here, so that there is no stack frame to be made for it. */
@@ -148,10 +148,10 @@ void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, ui
 		dispatch_other(req);
 		return;
 	}
-	req->past.target = rpc_plain_target(req->args.p);
+	req->template.target = rpc_plain_target(req->args.p);
 	rpc_take_plain_call(&req->args, &req->rpc);
 	if (find_program(req))
-		dispatch(req, kind);
+		dispatch(req, shape);
 }
 
 int weir_request_retry_when_buffers(struct weir_request *req)
@@ -188,7 +188,7 @@ void weir_request_release_args(struct weir_request *req)
 	weir_xdr_in_init(&req->args, NULL, 0);
 	req->rpc.cred = (struct weir_rpc_auth){.flavor = forbids ? req->rpc.cred.flavor : WEIR_RPC_AUTH_NONE};
 	req->rpc.verf = (struct weir_rpc_auth){0};
-	req->past.kind = 0;
+	req->template.shape = 0;
 	req->args_released = true;
 	req->marks.is_plain = false;
 }

@@ -120,7 +120,7 @@ void responder_free(struct responder *responder)
 	forget_kept(responder);
 	/* Its programs may be gone with it, and others come where they were. */
 	for (uint32_t i = 0; i < responder->pool->nused; i++)
-		responder->pool->requests[i].past.kind = 0;
+		responder->pool->requests[i].template.shape = 0;
 	if (responder->is_orphan)
 		TAILQ_REMOVE(&responder->engine->orphans, &responder->orphan, entry);
 	engine_peer_put(responder->engine, responder->account);
@@ -243,7 +243,7 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 		req->msg = NULL;
 		put_bufs(req);
 		request_count_none(req);
-		req->past.kind = 0;
+		req->template.shape = 0;
 		req->rpc.cred = req->rpc.verf = (struct weir_rpc_auth){0};
 		req->npieces = req->nitems = req->piece_start = 0;
 		weir_xdr_in_init(&req->args, NULL, 0);

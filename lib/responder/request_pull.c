@@ -445,9 +445,9 @@ static inline void list_one(struct weir_request *req, const struct rdma1_read_se
 	req->has_asked = false;
 }
 
-/* It is PULL_ITEMS. 'kind' is what its past is when it was pulled at once: request_dispatch(). */
+/* It is PULL_ITEMS. 'shape' is what its past is when it was pulled at once: request_dispatch(). */
 static inline __attribute__((always_inline)) void
-pull_one(struct weir_request *req, const struct rdma1_read_segment *seg, uintptr_t kind)
+pull_one(struct weir_request *req, const struct rdma1_read_segment *seg, uintptr_t shape)
 {
 	const uint8_t *args = req->args.p; /* which the program may read on from */
 	int rc = place_one(req);
@@ -458,10 +458,10 @@ pull_one(struct weir_request *req, const struct rdma1_read_segment *seg, uintptr
 	}
 	if (__builtin_expect(rc == 0 && pull_now(req, &seg->target, args), 1)) {
 		req->responder->engine->stats.read_chunks++;
-		request_dispatch(req, kind);
+		request_dispatch(req, shape);
 		return;
 	}
-	req->past.kind = 0;
+	req->template.shape = 0;
 	req->nparts = 0;
 	begin(req);
 	req->pull_bytes = seg->target.length; /* wherever it goes */
@@ -471,7 +471,7 @@ pull_one(struct weir_request *req, const struct rdma1_read_segment *seg, uintptr
 void request_pull_one(struct weir_request *req, const struct rdma1_read_segment *seg)
 {
 	struct weir_xdr_in in;
-	uintptr_t kind = 0;
+	uintptr_t shape = 0;
 
 	list_one(req, seg);
 	if (!begin_items(req))
@@ -479,13 +479,13 @@ void request_pull_one(struct weir_request *req, const struct rdma1_read_segment 
 	/* What is kept holds for AUTH_NONE: credentials that are left behind would be the next call's. */
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (rpc_is_plain_call(&in)) {
-		kind = request_kind(req->responder->programs, REQUEST_KIND_READ);
-		req->past.target = rpc_plain_target(in.p);
+		shape = request_shape(req->responder->programs, REQUEST_SHAPE_ONE_READ);
+		req->template.target = rpc_plain_target(in.p);
 	}
-	pull_one(req, seg, kind);
+	pull_one(req, seg, shape);
 }
 
-void request_pull_again(struct weir_request *req, const struct rdma1_read_segment *seg)
+void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segment *seg)
 {
 	list_one(req, seg);
 	req->is_reading = false;
@@ -496,7 +496,7 @@ void request_pull_again(struct weir_request *req, const struct rdma1_read_segmen
 		return;
 	}
 	req->state = REQUEST_PULL_ITEMS;
-	pull_one(req, seg, req->past.kind);
+	pull_one(req, seg, req->template.shape);
 }
 
 void request_pull(struct weir_request *req)

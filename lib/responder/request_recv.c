@@ -92,7 +92,7 @@ static __attribute__((noinline)) void receive_chunked(struct weir_request *req, 
 	req->marks.is_plain = true;
 	count(req->responder->conn);
 	request_dispatch_inline(req, RDMA1_ONE_CHUNK_SIZE,
-				request_kind(req->responder->programs, RDMA1_ONE_CHUNK_SIZE));
+				request_shape(req->responder->programs, RDMA1_ONE_CHUNK_SIZE));
 }
 
 static inline __attribute__((always_inline)) void receive_v1(struct weir_request *req, struct weir_conn *conn)
@@ -107,7 +107,7 @@ static inline __attribute__((always_inline)) void receive_v1(struct weir_request
 	req->marks = (struct request_marks){.is_plain = true, .is_short = true};
 	count(conn);
 	request_dispatch_inline(req, RDMA1_HEADER_MIN,
-				request_kind(req->responder->programs, RDMA1_HEADER_MIN));
+				request_shape(req->responder->programs, RDMA1_HEADER_MIN));
 }
 
 /* On a connection where that may be of version 2. */
@@ -121,7 +121,7 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 {
 	req->msg = buf;
 	req->msg_bytes = len;
-	req->past.kind = 0;
+	req->template.shape = 0;
 	req->marks = (struct request_marks){0}; /* as its last one may have been */
 	if (__builtin_expect(conn->v2 != NULL, 0))
 		receive_any(req, conn);

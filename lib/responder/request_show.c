@@ -8,9 +8,10 @@
 #include "responder.h"
 
 /* What request_receive() does of a call of the kind that its request had, up to its procedure. False: there is no such one, which was answered. */
-static inline __attribute__((always_inline)) bool take_again(struct weir_request *req, struct weir_conn *conn,
-							     const uint8_t *msg, uint32_t len,
-							     uint32_t header_bytes, bool has_one_chunk)
+static inline __attribute__((always_inline)) bool take_repeat(struct weir_request *req,
+							      struct weir_conn *conn, const uint8_t *msg,
+							      uint32_t len, uint32_t header_bytes,
+							      bool has_one_chunk)
 {
 	const struct weir_program *program = req->program;
 	const uint8_t *call = msg + header_bytes;
@@ -41,58 +42,58 @@ static inline __attribute__((always_inline)) bool take_again(struct weir_request
 	return true;
 }
 
-static inline __attribute__((always_inline)) void handle_again(struct weir_request *req,
-							       struct weir_conn *conn, const uint8_t *msg,
-							       uint32_t len, uint32_t header_bytes)
+static inline __attribute__((always_inline)) void handle_repeat(struct weir_request *req,
+								struct weir_conn *conn, const uint8_t *msg,
+								uint32_t len, uint32_t header_bytes)
 {
 	const struct weir_program *program = req->program;
 
-	if (!take_again(req, conn, msg, len, header_bytes, header_bytes == RDMA1_ONE_CHUNK_SIZE))
+	if (!take_repeat(req, conn, msg, len, header_bytes, header_bytes == RDMA1_ONE_CHUNK_SIZE))
 		return;
 	req->state = REQUEST_HANDLING;
 	program->handle(req, program->arg);
 }
 
-/* The same of one with a Read segment. False: as receive_again(). */
-static __attribute__((noinline)) bool pull_again(struct weir_request *req, struct weir_conn *conn,
-						 const uint8_t *msg, uint32_t len)
+/* The same of one with a Read segment. False: as receive_repeat(). */
+static __attribute__((noinline)) bool pull_repeat(struct weir_request *req, struct weir_conn *conn,
+						  const uint8_t *msg, uint32_t len)
 {
 	const struct rdma1_read_segment seg = {.position = wire_get_u32(msg + 20),
 					       .target = rdma1_segment_at(msg + 24)};
 
-	if (!plain_is_read_call(msg, len, &conn->ep.engine->limits, req->past.target))
+	if (!plain_is_read_call(msg, len, &conn->ep.engine->limits, req->template.target))
 		return false;
 	req->hdr.reads = msg + RDMA1_FIXED_SIZE;
 	req->hdr.read_bytes = seg.target.length;
-	if (take_again(req, conn, msg, len, RDMA1_ONE_READ_SIZE, false))
-		request_pull_again(req, &seg);
+	if (take_repeat(req, conn, msg, len, RDMA1_ONE_READ_SIZE, false))
+		request_pull_repeat(req, &seg);
 	return true;
 }
 
 /* False: it is of another kind, and nothing was done. */
-static inline __attribute__((always_inline)) bool receive_again(struct weir_request *req,
-								struct responder *responder,
-								struct weir_conn *conn, const uint8_t *msg,
-								uint32_t len)
+static inline __attribute__((always_inline)) bool receive_repeat(struct weir_request *req,
+								 struct responder *responder,
+								 struct weir_conn *conn, const uint8_t *msg,
+								 uint32_t len)
 {
 	const struct program_table *programs = responder->programs;
-	const struct request_past *past = &req->past;
+	const struct request_template *template = &req->template;
 
 	if (len < PLAIN_SHORT_CALL)
 		return false;
 	if (!plain_has_chunk(msg)) {
-		if (past->kind != request_kind(programs, RDMA1_HEADER_MIN) ||
-		    !plain_is_short_call(msg, len, past->target))
+		if (template->shape != request_shape(programs, RDMA1_HEADER_MIN) ||
+		    !plain_is_short_call(msg, len, template->target))
 			return false;
-		handle_again(req, conn, msg, len, RDMA1_HEADER_MIN);
+		handle_repeat(req, conn, msg, len, RDMA1_HEADER_MIN);
 		return true;
 	}
-	if (past->kind != request_kind(programs, RDMA1_ONE_CHUNK_SIZE))
-		return past->kind == request_kind(programs, REQUEST_KIND_READ) &&
-		       pull_again(req, conn, msg, len);
-	if (!plain_is_chunk_call(msg, len, &conn->ep.engine->limits, past->target))
+	if (template->shape != request_shape(programs, RDMA1_ONE_CHUNK_SIZE))
+		return template->shape == request_shape(programs, REQUEST_SHAPE_ONE_READ) &&
+		       pull_repeat(req, conn, msg, len);
+	if (!plain_is_chunk_call(msg, len, &conn->ep.engine->limits, template->target))
 		return false;
-	handle_again(req, conn, msg, len, RDMA1_ONE_CHUNK_SIZE);
+	handle_repeat(req, conn, msg, len, RDMA1_ONE_CHUNK_SIZE);
 	return true;
 }
 
@@ -119,7 +120,7 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	req->responder = responder;
 	req->msg = buf;
 	req->msg_bytes = len;
-	if (!receive_again(req, responder, conn, buf->data, len))
+	if (!receive_repeat(req, responder, conn, buf->data, len))
 		receive_first(req);
 	return conn_deliver_end(conn);
 }

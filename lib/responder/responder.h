@@ -84,8 +84,8 @@ _Static_assert(sizeof(struct request_marks) == 4, "one word");
 
 /* Of the latest call that a request object had, when that was one that request_show.c knows: 'hdr', 'rpc' and 'args' are as it left them but
  * for what differs from call to call, so that the next one of its kind need not have the rest written again. */
-struct request_past {
-	uintptr_t kind;	 /* of which header, to which programs: request_kind(); 0: it was no such call */
+struct request_template {
+	uintptr_t shape; /* of which header, to which programs: request_shape(); 0: it was no such call */
 	uint64_t target; /* program and version, as they came */
 };
 
@@ -114,7 +114,7 @@ struct weir_request {
 	struct rdma1_header hdr; /* of either version: its lists are those of version 1 */
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in args;
-	struct request_past past;
+	struct request_template template;
 
 	void (*on_sent)(void *arg);
 	void *on_sent_arg;
@@ -343,9 +343,9 @@ void request_count_none(struct weir_request *req);
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 /* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without chunks, of RDMA1_ONE_CHUNK_SIZE with one Write
  * chunk of one segment; or in place of that number the one for one Read segment. Tables of programs lie further apart than that. */
-#define REQUEST_KIND_READ (RDMA1_ONE_READ_SIZE + 1)
+#define REQUEST_SHAPE_ONE_READ (RDMA1_ONE_READ_SIZE + 1)
 
-static inline uintptr_t request_kind(const struct program_table *programs, uint32_t number)
+static inline uintptr_t request_shape(const struct program_table *programs, uint32_t number)
 {
 	return (uintptr_t)programs + number;
 }
@@ -407,7 +407,7 @@ void request_pull(struct weir_request *req);
  * one pass, where it is as most of them are and has to wait for nothing. */
 void request_pull_one(struct weir_request *req, const struct rdma1_read_segment *seg);
 /* The same of one like the call before it: its RPC header is taken, its procedure is there. */
-void request_pull_again(struct weir_request *req, const struct rdma1_read_segment *seg);
+void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segment *seg);
 /* It is pulled, or will not be. */
 void request_pull_end(struct weir_request *req) __attribute__((noinline));
 /* The connection ends when one takes too long. */
@@ -418,9 +418,9 @@ void request_on_buffers(struct engine_waiter *waiter);
 /* request_dispatch.c: the RPC header, the program */
 /* Decode the RPC header at the start of 'in' and find the program; false: it was answered. */
 bool request_find_program(struct weir_request *req, struct weir_xdr_in *in);
-void request_dispatch(struct weir_request *req, uintptr_t kind);
-/* Both, of a call that is all here, behind a header of so many bytes. 'kind' is what its past is then; 0: nothing of use. */
-void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t kind);
+void request_dispatch(struct weir_request *req, uintptr_t shape);
+/* Both, of a call that is all here, behind a header of so many bytes. 'shape' is what its template is then; 0: nothing of use. */
+void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t shape);
 /* The call's header and program are known, and it has no such procedure. */
 void request_reply_not_found(struct weir_request *req);
 /* The handler that waits for buffers is called again. */
