@@ -68,8 +68,8 @@ static inline uint32_t credit_share_grant(struct credit_pool *pool, struct credi
 }
 
 /* Whether a grant of that, in a reply that is on its way at once, changes nothing: credit_share_grant() and credit_share_sent(). */
-static inline bool credit_share_is_even(const struct credit_pool *pool, const struct credit_share *share,
-					uint32_t requested)
+static inline bool credit_share_is_unchanged(const struct credit_pool *pool, const struct credit_share *share,
+					     uint32_t requested)
 {
 	return requested == share->steady && requested <= pool->left &&
 	       (share->unsent > 0 || requested >= share->size);

@@ -113,7 +113,7 @@ bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
 
 static __attribute__((noinline)) void dispatch_if_new(struct weir_request *req)
 {
-	req->marks.is_plain = false;
+	req->flags.is_plain = false;
 	if (request_is_new(req))
 		req->program->handle(req, req->program->arg);
 }
@@ -158,7 +158,7 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
-	req->marks.is_plain = false;
+	req->flags.is_plain = false;
 	if (!responder_engine(responder))
 		return -ENOTCONN;
 	if (engine_is_forked(responder->engine))
@@ -190,7 +190,7 @@ void weir_request_release_args(struct weir_request *req)
 	req->rpc.verf = (struct weir_rpc_auth){0};
 	req->template.shape = 0;
 	req->args_released = true;
-	req->marks.is_plain = false;
+	req->flags.is_plain = false;
 }
 
 bool weir_request_args_released(const struct weir_request *req)
@@ -246,7 +246,7 @@ void *weir_request_user(const struct weir_request *req)
 
 void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
 {
-	req->marks.is_plain = false;
+	req->flags.is_plain = false;
 	req->on_sent = fn;
 	req->on_sent_arg = arg;
 }

@@ -382,7 +382,7 @@ void responder_on_lost(struct weir_conn *conn, int error)
 
 		if (!is_of(req, responder))
 			continue;
-		req->marks.is_plain = false;
+		req->flags.is_plain = false;
 		if (req->state == REQUEST_HANDLING && req->is_group)
 			each_receive(req->msg, keep, conn);
 		else if (req->state == REQUEST_HANDLING)

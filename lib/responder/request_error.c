@@ -29,7 +29,7 @@ void request_send_error(struct weir_request *req)
 	}
 	req->error_bytes = 0;
 	if (!req->error_is_header) {
-		req->marks.is_plain = false; /* it may have waited, which its release is to end */
+		req->flags.is_plain = false; /* it may have waited, which its release is to end */
 		weir_xdr_put_opaque_fixed(&req->out, req->error, bytes);
 		weir_request_reply(req);
 		return;

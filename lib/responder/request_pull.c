@@ -556,7 +556,7 @@ void request_on_buffers(struct engine_waiter *waiter)
 	struct weir_request *req =
 		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, buf_waiter));
 
-	req->marks.is_plain = false;
+	req->flags.is_plain = false;
 	if (req->state == REQUEST_HANDLING)
 		request_handle_again(req);
 	else if (req->state == REQUEST_REPLYING)

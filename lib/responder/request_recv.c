@@ -65,7 +65,7 @@ static __attribute__((noinline)) void receive_listed(struct weir_request *req, s
 	verdict = rdma1_decode_chunked(req->msg->data, req->msg_bytes, RDMA1_CALL, &engine->limits, &req->hdr,
 				       &reason);
 	if (__builtin_expect(verdict == RDMA1_V_OK, 1)) {
-		req->marks.is_plain = true;
+		req->flags.is_plain = true;
 		request_begin(req);
 		return;
 	}
@@ -89,7 +89,7 @@ static __attribute__((noinline)) void receive_chunked(struct weir_request *req, 
 		return;
 	}
 	rdma1_take_one_chunk_msg(msg, &req->hdr);
-	req->marks.is_plain = true;
+	req->flags.is_plain = true;
 	count(req->responder->conn);
 	request_dispatch_inline(req, RDMA1_ONE_CHUNK_SIZE,
 				request_shape(req->responder->programs, RDMA1_ONE_CHUNK_SIZE));
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void receive_v1(struct weir_request
 		return;
 	}
 	rdma1_take_short(msg, &req->hdr);
-	req->marks = (struct request_marks){.is_plain = true, .is_short = true};
+	req->flags = (struct request_flags){.is_plain = true, .is_short = true};
 	count(conn);
 	request_dispatch_inline(req, RDMA1_HEADER_MIN,
 				request_shape(req->responder->programs, RDMA1_HEADER_MIN));
@@ -122,7 +122,7 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 	req->msg = buf;
 	req->msg_bytes = len;
 	req->template.shape = 0;
-	req->marks = (struct request_marks){0}; /* as its last one may have been */
+	req->flags = (struct request_flags){0}; /* as its last one may have been */
 	if (__builtin_expect(conn->v2 != NULL, 0))
 		receive_any(req, conn);
 	else

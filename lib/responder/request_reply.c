@@ -339,7 +339,7 @@ void request_on_room(struct conn_waiter *waiter)
 	struct weir_request *req =
 		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, tx_waiter));
 
-	req->marks.is_plain = false;
+	req->flags.is_plain = false;
 	if (req->state == REQUEST_REPLYING)
 		request_transmit(req);
 	else

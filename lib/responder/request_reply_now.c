@@ -8,23 +8,23 @@
 
 /* Whether the reply changes no account: it grants what the one before did, its call's receive is shown (conn.h), and nobody waits for
  * what is released by it. Most are so, which leaves to send it, and to release the request. */
-static inline bool is_even(const struct weir_request *req, const struct responder *responder,
-			   const struct weir_conn *conn)
+static inline bool grant_unchanged(const struct weir_request *req, const struct responder *responder,
+				   const struct weir_conn *conn)
 {
 	const struct engine_srq *srq = conn->srq;
 
 	return req->msg == srq->delivering && srq->nfree <= srq->slack &&
 	       TAILQ_EMPTY(&responder->pool->waiting) &&
-	       credit_share_is_even(&srq->credits, &conn->share, req->hdr.credit);
+	       credit_share_is_unchanged(&srq->credits, &conn->share, req->hdr.credit);
 }
 
-/* request_release() of such a one, whose receive was given back. 'is_even' and 'is_short' are constants, here and below. */
-static inline void release(struct weir_request *req, bool is_short, bool is_even)
+/* request_release() of such a one, whose receive was given back. 'grant_unchanged' and 'is_short' are constants, here and below. */
+static inline void release(struct weir_request *req, bool is_short, bool grant_unchanged)
 {
 	struct responder *responder = req->responder;
 	struct request_pool *pool = responder->pool;
 
-	if (!is_even && __builtin_expect(!TAILQ_EMPTY(&pool->waiting), 0)) {
+	if (!grant_unchanged && __builtin_expect(!TAILQ_EMPTY(&pool->waiting), 0)) {
 		request_release(req);
 		return;
 	}
@@ -40,9 +40,9 @@ static inline void release(struct weir_request *req, bool is_short, bool is_even
 }
 
 static inline uint32_t grant(const struct weir_request *req, struct responder *responder,
-			     struct weir_conn *conn, bool is_even)
+			     struct weir_conn *conn, bool grant_unchanged)
 {
-	if (is_even)
+	if (grant_unchanged)
 		return req->hdr.credit;
 	return credit_share_grant(&conn->srq->credits, &conn->share, req->hdr.credit,
 				  responder->credits.limit);
@@ -67,9 +67,9 @@ static __attribute__((noinline)) void queue(struct weir_request *req, uint32_t h
 static inline __attribute__((always_inline)) void send(struct weir_request *req, struct weir_conn *conn,
 						       uint8_t *header, uint32_t header_bytes, uint32_t bytes,
 						       uint32_t reduced, uint32_t granted, bool is_short,
-						       bool is_even)
+						       bool grant_unchanged)
 {
-	if (is_even) {
+	if (grant_unchanged) {
 		conn->srq->delivering = NULL;
 	} else {
 		conn_put_shared(conn, req->msg);
@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) void send(struct weir_request *req,
 	req->msg = NULL;
 	conn->ep.engine->stats.replies_sent++;
 	if (__builtin_expect(conn->ops->send_direct(conn->qp, header, bytes), 1))
-		release(req, is_short, is_even);
+		release(req, is_short, grant_unchanged);
 	else
 		queue(req, header_bytes, reduced);
 }
@@ -90,17 +90,18 @@ static inline uint32_t reply_bytes(const struct weir_request *req, uint32_t head
 }
 
 /* Without chunks in the reply, of so many bytes, which fit; 'is_short': nor in the call. */
-static inline __attribute__((always_inline)) void
-reply_short(struct weir_request *req, struct weir_conn *conn, uint32_t bytes, bool is_short, bool is_even)
+static inline __attribute__((always_inline)) void reply_short(struct weir_request *req,
+							      struct weir_conn *conn, uint32_t bytes,
+							      bool is_short, bool grant_unchanged)
 {
-	uint32_t granted = grant(req, req->responder, conn, is_even);
+	uint32_t granted = grant(req, req->responder, conn, grant_unchanged);
 	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
 
 	rdma1_encode_short_msg(header, req->hdr.xid, granted);
-	send(req, conn, header, RDMA1_HEADER_MIN, bytes, 0, granted, is_short, is_even);
+	send(req, conn, header, RDMA1_HEADER_MIN, bytes, 0, granted, is_short, grant_unchanged);
 }
 
-static __attribute__((noinline)) void reply_uneven(struct weir_request *req, struct weir_conn *conn)
+static __attribute__((noinline)) void reply_regrant(struct weir_request *req, struct weir_conn *conn)
 {
 	uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
 
@@ -143,14 +144,14 @@ static inline void encode_chunk(const struct weir_request *req, const struct rdm
 }
 
 static inline __attribute__((always_inline)) void
-send_with_item(struct weir_request *req, struct weir_conn *conn, uint32_t granted, bool is_even)
+send_with_item(struct weir_request *req, struct weir_conn *conn, uint32_t granted, bool grant_unchanged)
 {
 	conn->ep.engine->stats.write_chunks++;
 	send(req, conn, req->out.start - RDMA1_ONE_CHUNK_SIZE, RDMA1_ONE_CHUNK_SIZE,
-	     reply_bytes(req, RDMA1_ONE_CHUNK_SIZE), 1u << 1, granted, false, is_even);
+	     reply_bytes(req, RDMA1_ONE_CHUNK_SIZE), 1u << 1, granted, false, grant_unchanged);
 }
 
-static __attribute__((noinline)) void reply_item_uneven(struct weir_request *req, struct weir_conn *conn)
+static __attribute__((noinline)) void reply_item_regrant(struct weir_request *req, struct weir_conn *conn)
 {
 	struct rdma1_segment seg;
 	uint32_t granted;
@@ -165,7 +166,7 @@ static __attribute__((noinline)) void reply_item_uneven(struct weir_request *req
 }
 
 /* Whether a plain request's reply can be sent at once. */
-static inline bool is_quick(const struct weir_request *req, const struct weir_conn *conn)
+static inline bool can_reply_direct(const struct weir_request *req, const struct weir_conn *conn)
 {
 	return conn_can_send_direct(conn) && req->reply && !req->out.failed;
 }
@@ -175,7 +176,7 @@ static inline bool fills_one_chunk(const struct weir_request *req, const struct 
 {
 	const struct piece *item = &req->pieces[1];
 
-	return req->marks.has_one_chunk && req->npieces == 2 && item->kind == PIECE_ITEM &&
+	return req->flags.has_one_chunk && req->npieces == 2 && item->kind == PIECE_ITEM &&
 	       item->len - 1 < (uint32_t)req->hdr.write_bytes &&
 	       weir_xdr_out_len(&req->out) == req->pieces[0].len &&
 	       reply_bytes(req, RDMA1_ONE_CHUNK_SIZE) <= conn->send_inline;
@@ -200,23 +201,23 @@ static __attribute__((noinline)) void reply_bare(struct weir_request *req, struc
 {
 	uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
 
-	if (bytes <= conn->send_inline && is_even(req, req->responder, conn))
+	if (bytes <= conn->send_inline && grant_unchanged(req, req->responder, conn))
 		reply_short(req, conn, bytes, false, true);
 	else
-		reply_uneven(req, conn);
+		reply_regrant(req, conn);
 }
 
 /* Of a call with chunks, or with an item. */
 static __attribute__((noinline)) void reply_chunked(struct weir_request *req, struct weir_conn *conn)
 {
-	if (!is_quick(req, conn))
+	if (!can_reply_direct(req, conn))
 		request_reply_any(req, conn);
-	else if (fills_one_chunk(req, conn) && is_even(req, req->responder, conn))
+	else if (fills_one_chunk(req, conn) && grant_unchanged(req, req->responder, conn))
 		reply_item(req, conn);
 	else if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
 		reply_bare(req, conn);
 	else
-		reply_item_uneven(req, conn);
+		reply_item_regrant(req, conn);
 }
 
 /* Not one of those that most are. */
@@ -224,10 +225,10 @@ static __attribute__((noinline)) void reply_other(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
-	if (!req->marks.is_plain || !is_quick(req, conn))
+	if (!req->flags.is_plain || !can_reply_direct(req, conn))
 		request_reply_any(req, conn);
 	else
-		reply_uneven(req, conn);
+		reply_regrant(req, conn);
 }
 
 void weir_request_reply(struct weir_request *req)
@@ -238,13 +239,13 @@ void weir_request_reply(struct weir_request *req)
 	if (__builtin_expect(request_is_plain_short(req), 1)) {
 		uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
 
-		if (__builtin_expect(is_quick(req, conn) && bytes <= conn->send_inline &&
-					     is_even(req, responder, conn),
+		if (__builtin_expect(can_reply_direct(req, conn) && bytes <= conn->send_inline &&
+					     grant_unchanged(req, responder, conn),
 				     1)) {
 			reply_short(req, conn, bytes, true, true);
 			return;
 		}
-	} else if (req->marks.is_plain) {
+	} else if (req->flags.is_plain) {
 		reply_chunked(req, conn);
 		return;
 	}

@@ -31,7 +31,7 @@ static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 	if (req->reply && is_bulk) {
 		request_count(req->responder, ENGINE_SHARE_BULK, 1);
 		req->is_bulk_reply = true;
-		req->marks.is_plain = false; /* its release counts, too */
+		req->flags.is_plain = false; /* its release counts, too */
 	}
 	return req->reply != NULL;
 }
@@ -131,8 +131,8 @@ void request_close_piece(struct weir_request *req)
  * one word (bench/micro/check_waits.py). */
 static inline void mark_item(struct weir_request *req)
 {
-	if (__builtin_expect(req->marks.is_short, 0))
-		req->marks.is_short = false;
+	if (__builtin_expect(req->flags.is_short, 0))
+		req->flags.is_short = false;
 }
 
 /* One that is not the first. */

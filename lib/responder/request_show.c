@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) bool take_repeat(struct weir_reques
 	req->args.is_item = req->args.failed = false;
 	req->args.nparts = 0; /* and if the program has set it up with parts of its own */
 	req->args.later_bytes = 0;
-	req->marks = (struct request_marks){.is_plain = true,
+	req->flags = (struct request_flags){.is_plain = true,
 					    .is_short = header_bytes == RDMA1_HEADER_MIN,
 					    .has_one_chunk = has_one_chunk};
 	conn->got_message = true;

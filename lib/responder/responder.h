@@ -72,7 +72,7 @@ union request_reads {
 };
 
 /* One word, which is set as a whole: a load of what two stores wrote waits until both are in the cache. */
-struct request_marks {
+struct request_flags {
 	_Alignas(
 		4) bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it; its connection is there */
 	bool is_short;		  /* it came without chunks, and its reply has no items */
@@ -80,7 +80,7 @@ struct request_marks {
 	bool padding; /* false: they are compared as a whole, too */
 };
 
-_Static_assert(sizeof(struct request_marks) == 4, "one word");
+_Static_assert(sizeof(struct request_flags) == 4, "one word");
 
 /* Of the latest call that a request object had, when that was one that request_show.c knows: 'hdr', 'rpc' and 'args' are as it left them but
  * for what differs from call to call, so that the next one of its kind need not have the rest written again. */
@@ -137,7 +137,7 @@ struct weir_request {
 			bool is_pending;    /* it is counted in ENGINE_SHARE_REPLIES */
 		};
 	};
-	struct request_marks marks;
+	struct request_flags flags;
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
@@ -256,9 +256,9 @@ static inline struct responder *responder_of(const struct weir_conn *conn)
 /* Whether it is plain and short. */
 static inline bool request_is_plain_short(const struct weir_request *req)
 {
-	const struct request_marks wanted = {.is_plain = true, .is_short = true};
+	const struct request_flags wanted = {.is_plain = true, .is_short = true};
 
-	return memcmp(&req->marks, &wanted, sizeof(wanted)) == 0;
+	return memcmp(&req->flags, &wanted, sizeof(wanted)) == 0;
 }
 
 /* What the binding says of the request's procedure. */
