@@ -37,7 +37,7 @@ struct engine_srq;
 struct engine_peers;
 struct batch_pool;
 struct call_pool;
-struct kept_replies;
+struct placed_replies;
 
 /* What keeps a message from the shortest way, all in one word: most of the time it is 0. But for 'is_idle' it is the owner's. */
 struct engine_blockers {
@@ -182,10 +182,10 @@ struct weir_engine {
 	struct engine_endpoints all;
 	struct engine_endpoints ticking, idle; /* together, all */
 	struct engine_orphans orphans;
-	struct batch_pool *batches;	   /* lib/conn's; NULL: there is no connection */
-	struct call_pool *calls;	   /* lib/requester's; NULL: there is none on this engine */
-	struct request_pool *requests;	   /* lib/responder's, where receives are shared */
-	struct kept_replies *kept_replies; /* lib/responder's, where results are placed by Sends */
+	struct batch_pool *batches;	       /* lib/conn's; NULL: there is no connection */
+	struct call_pool *calls;	       /* lib/requester's; NULL: there is none on this engine */
+	struct request_pool *requests;	       /* lib/responder's, where receives are shared */
+	struct placed_replies *placed_replies; /* lib/responder's, where results are placed by Sends */
 	struct backlog arrivals; /* lib/responder's: requests for connections that wait for a place */
 	bool is_ending;		 /* weir_engine_destroy(): nothing new may begin */
 	bool is_forked;		 /* this process is a child of the one that made it: forked.h */

@@ -88,7 +88,7 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 		mem_free(responder);
 		return NULL;
 	}
-	if (!kept_replies_join(engine)) {
+	if (!placed_replies_join(engine)) {
 		pool_put(responder->pool);
 		mem_free(responder);
 		return NULL;
@@ -111,7 +111,7 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 static void forget_kept(struct responder *responder)
 {
 	if (responder->keeps)
-		kept_replies_leave(responder->engine, responder);
+		placed_replies_leave(responder->engine, responder);
 	responder->keeps = false;
 }
 

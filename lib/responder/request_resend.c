@@ -21,7 +21,7 @@ struct kept {
 	uint32_t bytes;
 };
 
-struct kept_replies {
+struct placed_replies {
 	uint32_t refs; /* responders */
 	uint32_t next; /* the one to be replaced */
 	uint32_t bytes_max;
@@ -34,9 +34,9 @@ static uint32_t header_bytes(void)
 	return RDMA1_HEADER_MIN + RDMA2_EXTRA;
 }
 
-bool kept_replies_join(struct weir_engine *engine)
+bool placed_replies_join(struct weir_engine *engine)
 {
-	struct kept_replies *all = engine->kept_replies;
+	struct placed_replies *all = engine->placed_replies;
 
 	if (!(engine->profile.extension & WEIR_EXTENSION_PLACEMENT) ||
 	    engine->profile.protocol == WEIR_PROTOCOL_V1)
@@ -51,15 +51,15 @@ bool kept_replies_join(struct weir_engine *engine)
 			mem_free(all);
 			return false;
 		}
-		engine->kept_replies = all;
+		engine->placed_replies = all;
 	}
 	all->refs++;
 	return true;
 }
 
-void kept_replies_leave(struct weir_engine *engine, const struct responder *responder)
+void placed_replies_leave(struct weir_engine *engine, const struct responder *responder)
 {
-	struct kept_replies *all = engine->kept_replies;
+	struct placed_replies *all = engine->placed_replies;
 
 	if (!all)
 		return;
@@ -68,7 +68,7 @@ void kept_replies_leave(struct weir_engine *engine, const struct responder *resp
 			all->kept[i].responder = NULL;
 	if (--all->refs > 0)
 		return;
-	engine->kept_replies = NULL;
+	engine->placed_replies = NULL;
 	mem_unreserve(all->data, (size_t)KEPT * all->bytes_max);
 	mem_free(all);
 }
@@ -76,7 +76,7 @@ void kept_replies_leave(struct weir_engine *engine, const struct responder *resp
 void request_keep_placed(struct weir_request *req)
 {
 	struct weir_engine *engine = req->responder->engine;
-	struct kept_replies *all = engine->kept_replies;
+	struct placed_replies *all = engine->placed_replies;
 	uint64_t bytes = conn_payload_bytes(req->pieces, req->npieces, 0);
 	struct kept *kept;
 	uint8_t *to;
@@ -98,7 +98,7 @@ void request_keep_placed(struct weir_request *req)
 	engine->stats.bulk_copies++;
 }
 
-static struct kept *find(struct kept_replies *all, const struct weir_request *req, const uint8_t **data)
+static struct kept *find(struct placed_replies *all, const struct weir_request *req, const uint8_t **data)
 {
 	for (uint32_t i = 0; all && i < KEPT; i++) {
 		*data = all->data + (size_t)i * all->bytes_max;
@@ -112,7 +112,7 @@ bool request_resend(struct weir_request *req)
 {
 	struct weir_engine *engine = req->responder->engine;
 	const uint8_t *data;
-	struct kept *kept = find(engine->kept_replies, req, &data);
+	struct kept *kept = find(engine->placed_replies, req, &data);
 
 	if (!kept || header_bytes() + kept->bytes > req->responder->conn->send_inline ||
 	    !request_take_buffer(req, kept->bytes))

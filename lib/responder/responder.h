@@ -239,7 +239,7 @@ struct responder {
 	struct engine_held held;	/* by all requests */
 	struct engine_orphan orphan;
 	bool is_orphan;			/* in the engine's list */
-	bool keeps;			/* it counts in the engine's kept_replies, if there are any */
+	bool keeps;			/* it counts in the engine's placed_replies, if there are any */
 	uint64_t linger_until_ns;	/* while draining: 0, or when Sends without completion have arrived */
 	struct weir_request *gathering; /* the open group's; NULL: there is none */
 	uint32_t npulling;		/* requests in the PULL states, and JOIN */
@@ -389,8 +389,8 @@ void request_send_group(struct weir_request *req);
 
 /* request_resend.c: replies that may have to be sent again */
 /* Before and after a responder of the engine's: false: there is no memory for that. */
-bool kept_replies_join(struct weir_engine *engine);
-void kept_replies_leave(struct weir_engine *engine, const struct responder *responder);
+bool placed_replies_join(struct weir_engine *engine);
+void placed_replies_leave(struct weir_engine *engine, const struct responder *responder);
 /* A reply with results in targets is on its way. */
 void request_keep_placed(struct weir_request *req);
 /* The requester has reported an error about the reply to the XID in 'hdr': send that by the base. False: it is not kept, or can't be
