@@ -64,7 +64,7 @@ static PART void measure_header_encode_short(void)
 static PART void measure_header_encode_one_chunk(void)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		rdma1_encode_one_chunk_msg(buf, i, 32, &segment);
+		rdma1_encode_one_write_msg(buf, i, 32, &segment);
 		BARRIER();
 	}
 }
@@ -112,7 +112,7 @@ static PART void measure_header_decode_short(void)
 
 static PART void measure_header_decode_one_chunk(void)
 {
-	decode(chunk_call, RDMA1_ONE_CHUNK_SIZE + 52);
+	decode(chunk_call, RDMA1_ONE_WRITE_SIZE + 52);
 }
 
 static PART void measure_header_decode_lists(void)
@@ -210,7 +210,7 @@ static PART void measure_reduce_reply_chunked(void)
 	struct reduce_xfer xfers[4];
 	struct reduce_reply_plan plan;
 
-	check(rdma1_decode(chunk_call, RDMA1_ONE_CHUNK_SIZE + 52, RDMA1_CALL, &rdma1_limits_default, &call,
+	check(rdma1_decode(chunk_call, RDMA1_ONE_WRITE_SIZE + 52, RDMA1_CALL, &rdma1_limits_default, &call,
 			   &reason) == RDMA1_V_OK);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		check(reduce_reply(&in, buf, sizeof(buf), xfers, 4, &plan) == 0 && plan.nxfers == 1);
@@ -313,8 +313,8 @@ static void set_up_messages(void)
 	check(rpc_reply_encode(&out, &reply) == 0);
 	rdma1_encode_short(short_call, 1, 32);
 	memcpy(short_call + RDMA1_HEADER_MIN, rpc_call, 40);
-	rdma1_encode_one_chunk(chunk_call, 1, 32, &segment);
-	memcpy(chunk_call + RDMA1_ONE_CHUNK_SIZE, rpc_call, 40);
+	rdma1_encode_one_write(chunk_call, 1, 32, &segment);
+	memcpy(chunk_call + RDMA1_ONE_WRITE_SIZE, rpc_call, 40);
 	list_bytes = encode_lists(list_call);
 	memcpy(list_call + list_bytes, rpc_call, 40);
 	pieces[0] = (struct piece){.base = rpc_call, .len = 48, .kind = PIECE_PLAIN, .lkey = 1};

@@ -22,7 +22,7 @@
 #define RDMA1_HEADER_MIN	28u   /* with three empty lists */
 #define RDMA1_ERR_CHUNK_SIZE	20u   /* RDMA_ERROR carrying ERR_CHUNK: shorter than HEADER_MIN */
 #define RDMA1_ERR_VERS_SIZE	28u   /* RDMA_ERROR carrying ERR_VERS */
-#define RDMA1_ONE_CHUNK_SIZE	52u   /* with one Write chunk of one segment */
+#define RDMA1_ONE_WRITE_SIZE	52u   /* with one Write chunk of one segment */
 #define RDMA1_ONE_READ_SIZE	52u   /* with one Read segment */
 #define RDMA1_SEGMENT_SIZE	16u   /* handle, length, offset */
 #define RDMA1_READ_SEGMENT_SIZE 24u   /* 'present' word, position, segment */
@@ -161,7 +161,7 @@ static inline void rdma1_take_short(const uint8_t *msg, struct rdma1_header *hdr
 }
 
 /* Whether the one segment of a message of the kind below is within the limits. */
-static inline bool rdma1_one_chunk_is_within(const uint8_t *msg, const struct rdma1_limits *limits)
+static inline bool rdma1_one_write_is_within(const uint8_t *msg, const struct rdma1_limits *limits)
 {
 	uint32_t bytes = wire_get_u32(msg + 32);
 
@@ -170,16 +170,16 @@ static inline bool rdma1_one_chunk_is_within(const uint8_t *msg, const struct rd
 }
 
 /* The same of a message with one Write chunk of one segment, within the limits, and no other chunk. */
-static inline bool rdma1_is_one_chunk_msg(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+static inline bool rdma1_is_one_write_msg(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 					  const struct rdma1_limits *limits)
 {
-	if (len < RDMA1_ONE_CHUNK_SIZE + RDMA1_RPC_PEEK)
+	if (len < RDMA1_ONE_WRITE_SIZE + RDMA1_RPC_PEEK)
 		return false;
 	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | wire_raw_u64(msg + 12) |
 	     (wire_raw_u64(msg + 20) ^ htobe64(0x0000000100000001u)) | wire_raw_u64(msg + 44) |
-	     rdma1_rpc_differs(msg + RDMA1_ONE_CHUNK_SIZE, wire_raw_u32(msg), direction)) != 0)
+	     rdma1_rpc_differs(msg + RDMA1_ONE_WRITE_SIZE, wire_raw_u32(msg), direction)) != 0)
 		return false;
-	return rdma1_one_chunk_is_within(msg, limits);
+	return rdma1_one_write_is_within(msg, limits);
 }
 
 static inline struct rdma1_segment rdma1_segment_at(const uint8_t *at)
@@ -189,16 +189,16 @@ static inline struct rdma1_segment rdma1_segment_at(const uint8_t *at)
 }
 
 /* And its segment. */
-static inline struct rdma1_segment rdma1_take_one_chunk(const uint8_t *msg)
+static inline struct rdma1_segment rdma1_take_one_write(const uint8_t *msg)
 {
 	return rdma1_segment_at(msg + 28);
 }
 
 /* And what rdma1_decode() says of it. */
-static inline void rdma1_take_one_chunk_msg(const uint8_t *msg, struct rdma1_header *hdr)
+static inline void rdma1_take_one_write_msg(const uint8_t *msg, struct rdma1_header *hdr)
 {
 	rdma1_take_short(msg, hdr);
-	hdr->header_bytes = RDMA1_ONE_CHUNK_SIZE;
+	hdr->header_bytes = RDMA1_ONE_WRITE_SIZE;
 	hdr->nwrite_chunks = 1;
 	hdr->write_bytes = wire_get_u32(msg + 32);
 }
@@ -298,8 +298,8 @@ static inline void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credi
 _Static_assert(RDMA1_MSG == 0, "as rdma1_encode_short() has it");
 
 /* The whole header of a message with one Write chunk of one segment and no other chunk, which is what a READ is, call
- * and reply, where the chunk goes back with its length as used: the other hot path. Always RDMA1_ONE_CHUNK_SIZE bytes. */
-static inline void rdma1_encode_one_chunk(uint8_t *buf, uint32_t xid, uint32_t credit,
+ * and reply, where the chunk goes back with its length as used: the other hot path. Always RDMA1_ONE_WRITE_SIZE bytes. */
+static inline void rdma1_encode_one_write(uint8_t *buf, uint32_t xid, uint32_t credit,
 					  const struct rdma1_segment *seg)
 {
 	wire_put_u32(buf, xid);
@@ -336,7 +336,7 @@ static inline __attribute__((always_inline)) void rdma1_encode_short_msg(uint8_t
 }
 
 static inline __attribute__((always_inline)) void
-rdma1_encode_one_chunk_msg(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_segment *seg)
+rdma1_encode_one_write_msg(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_segment *seg)
 {
 	rdma1_put_fixed(buf, xid, credit);
 	wire_put_four(buf + 16, 0, 1, 1, seg->handle);
@@ -358,9 +358,9 @@ rdma1_encode_one_read_msg(uint8_t *buf, uint32_t xid, uint32_t credit, const str
 
 /* Whether an accepted header has one Write chunk of one segment and no other chunk, and then its segment: with the three lists' ends, no other
  * list makes up that size. */
-static inline bool rdma1_is_one_chunk(const struct rdma1_header *hdr, struct rdma1_segment *seg)
+static inline bool rdma1_is_one_write(const struct rdma1_header *hdr, struct rdma1_segment *seg)
 {
-	if (hdr->header_bytes != RDMA1_ONE_CHUNK_SIZE || hdr->nwrite_chunks != 1)
+	if (hdr->header_bytes != RDMA1_ONE_WRITE_SIZE || hdr->nwrite_chunks != 1)
 		return false;
 	*seg = rdma1_segment_at(hdr->writes + 8);
 	return true;

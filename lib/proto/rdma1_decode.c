@@ -420,8 +420,8 @@ rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction dire
 {
 	bool has_reads = len >= RDMA1_HEADER_MIN && wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0;
 
-	if (!has_reads && rdma1_is_one_chunk_msg(msg, len, direction, limits)) {
-		rdma1_take_one_chunk_msg(msg, hdr);
+	if (!has_reads && rdma1_is_one_write_msg(msg, len, direction, limits)) {
+		rdma1_take_one_write_msg(msg, hdr);
 		*reason = RDMA1_R_NONE;
 		return RDMA1_V_OK;
 	}

@@ -42,20 +42,20 @@ call_encode_short(struct weir_call *call, const struct weir_conn *conn, uint32_t
 }
 
 static inline __attribute__((always_inline)) bool
-call_encode_one_chunk(struct weir_call *call, const struct weir_conn *conn, uint32_t extra)
+call_encode_one_write(struct weir_call *call, const struct weir_conn *conn, uint32_t extra)
 {
 	const struct target *target = &call->results[0].target;
 	const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
-	uint32_t header_bytes = RDMA1_ONE_CHUNK_SIZE + extra, bytes = call_plain_bytes(call, header_bytes);
+	uint32_t header_bytes = RDMA1_ONE_WRITE_SIZE + extra, bytes = call_plain_bytes(call, header_bytes);
 	uint8_t *header = call->out.start - header_bytes;
 
 	if (call->nresults != 1 || target->len == 0 || !call->may_reduce || call->window_bindings ||
 	    !call_fits(call, conn, header_bytes, bytes))
 		return false;
 	if (extra == 0)
-		rdma1_encode_one_chunk_msg(header, call->xid, requester_of(conn)->credits.wanted, &seg);
+		rdma1_encode_one_write_msg(header, call->xid, requester_of(conn)->credits.wanted, &seg);
 	else
-		rdma1_encode_one_chunk(header + extra, call->xid, requester_of(conn)->credits.wanted, &seg);
+		rdma1_encode_one_write(header + extra, call->xid, requester_of(conn)->credits.wanted, &seg);
 	if (extra > 0)
 		rdma2_write_over(header, RDMA1_CALL, 0);
 	return true;

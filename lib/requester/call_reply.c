@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#include "plain.h"
 #include "planted.h"
+#include "shape.h"
 
 /* A call that offered one Write chunk of one segment: that is the one, and there is no more in it than it can hold. */
 static inline bool is_one_offered(const struct weir_call *call, const struct rdma1_segment *seg)
@@ -33,7 +33,7 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 	struct rdma1_write_iter chunks;
 	struct rdma1_segment one;
 
-	if (call->plan.use_write_list && offers_one(call) && rdma1_is_one_chunk(hdr, &one)) {
+	if (call->plan.use_write_list && offers_one(call) && rdma1_is_one_write(hdr, &one)) {
 		item_bytes[0] = one.length;
 		return is_one_offered(call, &one);
 	}
@@ -289,7 +289,7 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 							     const uint8_t *msg, uint32_t len,
 							     uint32_t header_bytes)
 {
-	bool has_chunk = header_bytes == RDMA1_ONE_CHUNK_SIZE;
+	bool has_chunk = header_bytes == RDMA1_ONE_WRITE_SIZE;
 	struct call_view *view = &req->pool->view;
 	uint32_t xid = wire_get_u32(msg);
 	const struct call_slot *slot = call_slot_of(req, xid);
@@ -300,7 +300,7 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 	    !call_expects(call, has_chunk ? EXPECTED_REPLY_ONE_WRITE : EXPECTED_REPLY_INLINE))
 		return false;
 	if (has_chunk) {
-		struct rdma1_segment seg = rdma1_take_one_chunk(msg);
+		struct rdma1_segment seg = rdma1_take_one_write(msg);
 
 		if (!is_one_offered(call, &seg))
 			return false;
@@ -326,9 +326,9 @@ static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct me
 	conn_recv_done(conn, buf);
 }
 
-static __attribute__((noinline)) void on_one_chunk(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+static __attribute__((noinline)) void on_one_write(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
-	if (conn->v2 || !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_CHUNK_SIZE)) {
+	if (conn->v2 || !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_WRITE_SIZE)) {
 		on_other(conn, buf, len, 0);
 		return;
 	}
@@ -338,34 +338,34 @@ static __attribute__((noinline)) void on_one_chunk(struct weir_conn *conn, struc
 
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
 {
-	if (inv_rkey == 0 && plain_is_short_reply(buf->data, len))
+	if (inv_rkey == 0 && shape_is_inline_reply(buf->data, len))
 		on_short(conn, buf, len);
-	else if (inv_rkey == 0 && plain_is_chunk_reply(buf->data, len, &conn->ep.engine->limits))
-		on_one_chunk(conn, buf, len);
+	else if (inv_rkey == 0 && shape_is_one_write_reply(buf->data, len, &conn->ep.engine->limits))
+		on_one_write(conn, buf, len);
 	else
 		on_other(conn, buf, len, inv_rkey);
 }
 
-/* The same of what the device shows, of PLAIN_SHORT_REPLY bytes or more: done with when it is plain. 'msg' is what 'buf' has;
+/* The same of what the device shows, of SHAPE_INLINE_REPLY bytes or more: done with when it is plain. 'msg' is what 'buf' has;
  * conn_can_deliver_direct() leaves no version 2. */
 static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 						 const uint8_t *msg)
 {
 	struct requester *req = requester_of(conn);
 
-	if (!plain_is_short_reply_within(msg) || !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
+	if (!shape_is_inline_reply_within(msg) || !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
 		return conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 	go_on(req);
 	return true;
 }
 
-static __attribute__((noinline)) bool show_one_chunk(struct weir_conn *conn, struct mem_buf *buf,
+static __attribute__((noinline)) bool show_one_write(struct weir_conn *conn, struct mem_buf *buf,
 						     uint32_t len, const uint8_t *msg)
 {
 	struct requester *req = requester_of(conn);
 
-	if (!plain_is_chunk_reply(msg, len, &conn->ep.engine->limits) ||
-	    !take_plain(conn, req, msg, len, RDMA1_ONE_CHUNK_SIZE))
+	if (!shape_is_one_write_reply(msg, len, &conn->ep.engine->limits) ||
+	    !take_plain(conn, req, msg, len, RDMA1_ONE_WRITE_SIZE))
 		return conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 	go_on(req);
 	return true;
@@ -377,10 +377,10 @@ bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
 	const uint8_t *msg = buf->data;
 
-	if (__builtin_expect(!conn_can_deliver_direct(conn) || len < PLAIN_SHORT_REPLY, 0))
+	if (__builtin_expect(!conn_can_deliver_direct(conn) || len < SHAPE_INLINE_REPLY, 0))
 		return conn_deliver(receiver, wr_id, len);
-	if (plain_has_chunk(msg))
-		return show_one_chunk(conn, buf, len, msg);
+	if (shape_has_chunk(msg))
+		return show_one_write(conn, buf, len, msg);
 	return show_short(conn, buf, len, msg);
 }
 

@@ -227,11 +227,11 @@ static inline __attribute__((always_inline)) bool prepare_short(struct weir_call
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool prepare_one_chunk(struct weir_call *call, uint32_t extra)
+static inline __attribute__((always_inline)) bool prepare_one_write(struct weir_call *call, uint32_t extra)
 {
-	if (!call_encode_one_chunk(call, call->conn, extra))
+	if (!call_encode_one_write(call, call->conn, extra))
 		return false;
-	call_plan_plain(call, RDMA1_ONE_CHUNK_SIZE + extra, true, false, call->state, false);
+	call_plan_plain(call, RDMA1_ONE_WRITE_SIZE + extra, true, false, call->state, false);
 	engine_of(call)->stats.write_chunks++;
 	return true;
 }
@@ -280,7 +280,7 @@ static __attribute__((noinline)) bool prepare_plain_v2(struct weir_call *call)
 	if (call->nresults == 0)
 		return prepare_short(call, RDMA2_EXTRA);
 	/* Else it is to be a direction. */
-	return !call->conn->v2->asks && prepare_one_chunk(call, RDMA2_EXTRA);
+	return !call->conn->v2->asks && prepare_one_write(call, RDMA2_EXTRA);
 }
 
 static bool prepare_plain(struct weir_call *call)
@@ -290,7 +290,7 @@ static bool prepare_plain(struct weir_call *call)
 	if ((call->nitems | call->nresults) == 0)
 		return prepare_short(call, 0);
 	if (call->nitems == 0)
-		return prepare_one_chunk(call, 0);
+		return prepare_one_write(call, 0);
 	return prepare_one_read(call) || prepare_copied(call);
 }
 

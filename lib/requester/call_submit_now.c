@@ -53,13 +53,13 @@ static inline __attribute__((always_inline)) int submit_now(struct weir_call *ca
 }
 
 /* Each of those with more to it apart, so that it does not burden the others with its stack frame. */
-static __attribute__((noinline)) int submit_one_chunk(struct weir_call *call, struct weir_conn *conn,
+static __attribute__((noinline)) int submit_one_write(struct weir_call *call, struct weir_conn *conn,
 						      struct requester *req)
 {
-	const uint8_t *msg = call->out.start - RDMA1_ONE_CHUNK_SIZE;
-	uint32_t bytes = call_plain_bytes(call, RDMA1_ONE_CHUNK_SIZE);
+	const uint8_t *msg = call->out.start - RDMA1_ONE_WRITE_SIZE;
+	uint32_t bytes = call_plain_bytes(call, RDMA1_ONE_WRITE_SIZE);
 
-	if (!call_encode_one_chunk(call, conn, 0))
+	if (!call_encode_one_write(call, conn, 0))
 		return call_submit_any(call);
 	return submit_now(call, conn, req, msg, bytes, true, false);
 }
@@ -88,7 +88,7 @@ int weir_call_submit(struct weir_call *call)
 	if (call->nitems != 0)
 		return submit_one_read(call, conn, req);
 	if (call->nresults != 0)
-		return submit_one_chunk(call, conn, req);
+		return submit_one_write(call, conn, req);
 	if (__builtin_expect(!call_encode_short(call, conn, 0), 0))
 		return call_submit_any(call);
 	return submit_now(call, conn, req, msg, bytes, false, false);

@@ -84,15 +84,15 @@ static __attribute__((noinline)) void receive_chunked(struct weir_request *req, 
 	const uint8_t *msg = req->msg->data;
 
 	if (req->msg_bytes < RDMA1_HEADER_MIN || wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0 ||
-	    !rdma1_is_one_chunk_msg(msg, req->msg_bytes, RDMA1_CALL, &engine->limits)) {
+	    !rdma1_is_one_write_msg(msg, req->msg_bytes, RDMA1_CALL, &engine->limits)) {
 		receive_listed(req, engine);
 		return;
 	}
-	rdma1_take_one_chunk_msg(msg, &req->hdr);
+	rdma1_take_one_write_msg(msg, &req->hdr);
 	req->flags.is_plain = true;
 	count(req->responder->conn);
-	request_dispatch_inline(req, RDMA1_ONE_CHUNK_SIZE,
-				request_shape(req->responder->programs, RDMA1_ONE_CHUNK_SIZE));
+	request_dispatch_inline(req, RDMA1_ONE_WRITE_SIZE,
+				request_shape(req->responder->programs, RDMA1_ONE_WRITE_SIZE));
 }
 
 static inline __attribute__((always_inline)) void receive_v1(struct weir_request *req, struct weir_conn *conn)

@@ -399,18 +399,18 @@ static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_requ
 		req->nxfers = 0;
 		rdma1_encode_short(req->header + extra, req->hdr.xid, grant(req, conn));
 	} else if (req->npieces == 2 && req->pieces[1].kind == PIECE_ITEM &&
-		   weir_xdr_out_len(&req->out) == req->pieces[0].len && rdma1_is_one_chunk(&req->hdr, &seg) &&
+		   weir_xdr_out_len(&req->out) == req->pieces[0].len && rdma1_is_one_write(&req->hdr, &seg) &&
 		   req->pieces[1].len > 0 && req->pieces[1].len <= seg.length &&
-		   RDMA1_ONE_CHUNK_SIZE + extra + req->pieces[0].len <= room &&
+		   RDMA1_ONE_WRITE_SIZE + extra + req->pieces[0].len <= room &&
 		   !rpc_auth_forbids_reduction(&req->rpc.cred)) {
 		req->xfers[0] = (struct reduce_xfer){req->pieces[1].base, req->pieces[1].lkey,
 						     req->pieces[1].len, seg.handle, seg.offset};
-		req->header_bytes = RDMA1_ONE_CHUNK_SIZE + extra;
+		req->header_bytes = RDMA1_ONE_WRITE_SIZE + extra;
 		req->header = req->out.start - req->header_bytes;
 		req->reduced = 1u << 1;
 		req->nxfers = 1;
 		seg.length = req->pieces[1].len;
-		rdma1_encode_one_chunk(req->header + extra, req->hdr.xid, grant(req, conn), &seg);
+		rdma1_encode_one_write(req->header + extra, req->hdr.xid, grant(req, conn), &seg);
 		req->responder->engine->stats.write_chunks++;
 	} else {
 		return false;

@@ -119,8 +119,8 @@ static inline bool fills_chunk(const struct weir_request *req, const struct weir
 
 	if (req->npieces != 2 || item->kind != PIECE_ITEM || item->len == 0 ||
 	    weir_xdr_out_len(&req->out) != req->pieces[0].len ||
-	    reply_bytes(req, RDMA1_ONE_CHUNK_SIZE) > conn->send_inline ||
-	    !rdma1_is_one_chunk(&req->hdr, seg) || item->len > seg->length ||
+	    reply_bytes(req, RDMA1_ONE_WRITE_SIZE) > conn->send_inline ||
+	    !rdma1_is_one_write(&req->hdr, seg) || item->len > seg->length ||
 	    (req->rpc.cred.flavor != WEIR_RPC_AUTH_NONE && rpc_auth_forbids_reduction(&req->rpc.cred)))
 		return false;
 	seg->length = item->len;
@@ -140,15 +140,15 @@ static inline bool write_item(const struct weir_request *req, const struct weir_
 static inline void encode_chunk(const struct weir_request *req, const struct rdma1_segment *seg,
 				uint32_t granted)
 {
-	rdma1_encode_one_chunk_msg(req->out.start - RDMA1_ONE_CHUNK_SIZE, req->hdr.xid, granted, seg);
+	rdma1_encode_one_write_msg(req->out.start - RDMA1_ONE_WRITE_SIZE, req->hdr.xid, granted, seg);
 }
 
 static inline __attribute__((always_inline)) void
 send_with_item(struct weir_request *req, struct weir_conn *conn, uint32_t granted, bool grant_unchanged)
 {
 	conn->ep.engine->stats.write_chunks++;
-	send(req, conn, req->out.start - RDMA1_ONE_CHUNK_SIZE, RDMA1_ONE_CHUNK_SIZE,
-	     reply_bytes(req, RDMA1_ONE_CHUNK_SIZE), 1u << 1, granted, false, grant_unchanged);
+	send(req, conn, req->out.start - RDMA1_ONE_WRITE_SIZE, RDMA1_ONE_WRITE_SIZE,
+	     reply_bytes(req, RDMA1_ONE_WRITE_SIZE), 1u << 1, granted, false, grant_unchanged);
 }
 
 static __attribute__((noinline)) void reply_item_regrant(struct weir_request *req, struct weir_conn *conn)
@@ -172,14 +172,14 @@ static inline bool can_reply_direct(const struct weir_request *req, const struct
 }
 
 /* What fills_chunk() says, of a call that was told to have the chunk as it came. */
-static inline bool fills_one_chunk(const struct weir_request *req, const struct weir_conn *conn)
+static inline bool fills_one_write(const struct weir_request *req, const struct weir_conn *conn)
 {
 	const struct piece *item = &req->pieces[1];
 
-	return req->flags.has_one_chunk && req->npieces == 2 && item->kind == PIECE_ITEM &&
+	return req->flags.has_one_write && req->npieces == 2 && item->kind == PIECE_ITEM &&
 	       item->len - 1 < (uint32_t)req->hdr.write_bytes &&
 	       weir_xdr_out_len(&req->out) == req->pieces[0].len &&
-	       reply_bytes(req, RDMA1_ONE_CHUNK_SIZE) <= conn->send_inline;
+	       reply_bytes(req, RDMA1_ONE_WRITE_SIZE) <= conn->send_inline;
 }
 
 /* Such a one, which is even. The header before the item: the message is sent by loads that are wider than the stores which made it, and
@@ -212,7 +212,7 @@ static __attribute__((noinline)) void reply_chunked(struct weir_request *req, st
 {
 	if (!can_reply_direct(req, conn))
 		request_reply_any(req, conn);
-	else if (fills_one_chunk(req, conn) && grant_unchanged(req, req->responder, conn))
+	else if (fills_one_write(req, conn) && grant_unchanged(req, req->responder, conn))
 		reply_item(req, conn);
 	else if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
 		reply_bare(req, conn);

@@ -4,14 +4,14 @@
  * transport header but for XID, credits and segment, with AUTH_NONE. All of that is compared; what is equal was checked and decoded then, and stands. What is
  * left goes to the program in one pass. Any other call is request_recv.c's, which leaves behind what the next one is compared with.
  */
-#include "plain.h"
 #include "responder.h"
+#include "shape.h"
 
 /* What request_receive() does of a call of the kind that its request had, up to its procedure. False: there is no such one, which was answered. */
 static inline __attribute__((always_inline)) bool take_repeat(struct weir_request *req,
 							      struct weir_conn *conn, const uint8_t *msg,
 							      uint32_t len, uint32_t header_bytes,
-							      bool has_one_chunk)
+							      bool has_one_write)
 {
 	const struct weir_program *program = req->program;
 	const uint8_t *call = msg + header_bytes;
@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) bool take_repeat(struct weir_reques
 	req->hdr.xid = req->rpc.xid = wire_get_u32(msg);
 	req->hdr.credit = wire_get_u32(msg + 8);
 	/* Nobody looks at lists that are empty. */
-	if (has_one_chunk) {
+	if (has_one_write) {
 		req->hdr.writes = msg + RDMA1_FIXED_SIZE + 4;
 		req->hdr.write_bytes = wire_get_u32(msg + 32);
 	}
@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) bool take_repeat(struct weir_reques
 	req->args.later_bytes = 0;
 	req->flags = (struct request_flags){.is_plain = true,
 					    .is_short = header_bytes == RDMA1_HEADER_MIN,
-					    .has_one_chunk = has_one_chunk};
+					    .has_one_write = has_one_write};
 	conn->got_message = true;
 	conn->ep.engine->stats.requests_received++;
 	if (__builtin_expect(proc >= program->nprocs, 0)) {
@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void handle_repeat(struct weir_requ
 {
 	const struct weir_program *program = req->program;
 
-	if (!take_repeat(req, conn, msg, len, header_bytes, header_bytes == RDMA1_ONE_CHUNK_SIZE))
+	if (!take_repeat(req, conn, msg, len, header_bytes, header_bytes == RDMA1_ONE_WRITE_SIZE))
 		return;
 	req->state = REQUEST_HANDLING;
 	program->handle(req, program->arg);
@@ -61,7 +61,7 @@ static __attribute__((noinline)) bool pull_repeat(struct weir_request *req, stru
 	const struct rdma1_read_segment seg = {.position = wire_get_u32(msg + 20),
 					       .target = rdma1_segment_at(msg + 24)};
 
-	if (!plain_is_read_call(msg, len, &conn->ep.engine->limits, req->template.target))
+	if (!shape_is_one_read_call(msg, len, &conn->ep.engine->limits, req->template.target))
 		return false;
 	req->hdr.reads = msg + RDMA1_FIXED_SIZE;
 	req->hdr.read_bytes = seg.target.length;
@@ -79,21 +79,21 @@ static inline __attribute__((always_inline)) bool receive_repeat(struct weir_req
 	const struct program_table *programs = responder->programs;
 	const struct request_template *template = &req->template;
 
-	if (len < PLAIN_SHORT_CALL)
+	if (len < SHAPE_INLINE_CALL)
 		return false;
-	if (!plain_has_chunk(msg)) {
+	if (!shape_has_chunk(msg)) {
 		if (template->shape != request_shape(programs, RDMA1_HEADER_MIN) ||
-		    !plain_is_short_call(msg, len, template->target))
+		    !shape_is_inline_call(msg, len, template->target))
 			return false;
 		handle_repeat(req, conn, msg, len, RDMA1_HEADER_MIN);
 		return true;
 	}
-	if (template->shape != request_shape(programs, RDMA1_ONE_CHUNK_SIZE))
+	if (template->shape != request_shape(programs, RDMA1_ONE_WRITE_SIZE))
 		return template->shape == request_shape(programs, REQUEST_SHAPE_ONE_READ) &&
 		       pull_repeat(req, conn, msg, len);
-	if (!plain_is_chunk_call(msg, len, &conn->ep.engine->limits, template->target))
+	if (!shape_is_one_write_call(msg, len, &conn->ep.engine->limits, template->target))
 		return false;
-	handle_repeat(req, conn, msg, len, RDMA1_ONE_CHUNK_SIZE);
+	handle_repeat(req, conn, msg, len, RDMA1_ONE_WRITE_SIZE);
 	return true;
 }
 

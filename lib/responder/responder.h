@@ -76,7 +76,7 @@ struct request_flags {
 	_Alignas(
 		4) bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it; its connection is there */
 	bool is_short;		  /* it came without chunks, and its reply has no items */
-	bool has_one_chunk; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one segment, by version 1 */
+	bool has_one_write; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one segment, by version 1 */
 	bool padding; /* false: they are compared as a whole, too */
 };
 
@@ -341,7 +341,7 @@ void request_count_none(struct weir_request *req);
 
 /* request_show.c: what the device shows */
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-/* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without chunks, of RDMA1_ONE_CHUNK_SIZE with one Write
+/* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without chunks, of RDMA1_ONE_WRITE_SIZE with one Write
  * chunk of one segment; or in place of that number the one for one Read segment. Tables of programs lie further apart than that. */
 #define REQUEST_SHAPE_ONE_READ (RDMA1_ONE_READ_SIZE + 1)
 

@@ -37,7 +37,7 @@ static void check_one_chunk(const struct rdma1_header *hdr)
 	rdma1_writes_begin(hdr, &writes);
 	is_one = rdma1_writes_next(&writes, &chunk) && chunk.left == 1 && hdr->nwrite_chunks == 1 &&
 		 hdr->nread_segments == 0 && !hdr->has_reply_chunk;
-	REQUIRE(rdma1_is_one_chunk(hdr, &seg) == is_one);
+	REQUIRE(rdma1_is_one_write(hdr, &seg) == is_one);
 	if (is_one) {
 		REQUIRE(rdma1_segments_next(&chunk, &first));
 		REQUIRE(seg.handle == first.handle && seg.length == first.length &&

@@ -6,8 +6,8 @@
  */
 #include <stdlib.h>
 
-#include "plain.h"
 #include "rdma1_msg.h"
+#include "shape.h"
 
 #define HANDLE	     0xabcd0123u
 #define OFFSET	     UINT64_C(0x123456789abcdef0)
@@ -69,15 +69,15 @@ static struct seen by_the_short_cut(const uint8_t *msg, uint32_t len)
 {
 	struct seen seen = {0};
 
-	if (plain_is_short_reply(msg, len)) {
+	if (shape_is_inline_reply(msg, len)) {
 		seen.header_bytes = RDMA1_HEADER_MIN;
-	} else if (plain_is_chunk_reply(msg, len, limits)) {
-		seen.header_bytes = RDMA1_ONE_CHUNK_SIZE;
-		seen.seg = rdma1_take_one_chunk(msg);
+	} else if (shape_is_one_write_reply(msg, len, limits)) {
+		seen.header_bytes = RDMA1_ONE_WRITE_SIZE;
+		seen.seg = rdma1_take_one_write(msg);
 	} else {
 		return (struct seen){0};
 	}
-	assert_int_equal(plain_has_chunk(msg), seen.header_bytes == RDMA1_ONE_CHUNK_SIZE);
+	assert_int_equal(shape_has_chunk(msg), seen.header_bytes == RDMA1_ONE_WRITE_SIZE);
 	rpc_view_plain_reply(msg + seen.header_bytes, msg + len, wire_get_u32(msg + seen.header_bytes), &in,
 			     &reply);
 	seen.is_plain = true;

@@ -324,7 +324,7 @@ static void handles__of_all_segments_in_their_order(void **state)
 	rdma1_encode_short(buf, 7, 1);
 	assert_int_equal(rdma1_handles(buf, handles, 8), 0);
 	seg.handle = 9;
-	rdma1_encode_one_chunk(buf, 7, 1, &seg);
+	rdma1_encode_one_write(buf, 7, 1, &seg);
 	assert_int_equal(rdma1_handles(buf, handles, 8), 1);
 	assert_int_equal(handles[0][3], 9);
 }
@@ -334,20 +334,20 @@ static void encode_msg__4_5_1_is_the_header_and_the_xid(void **state)
 {
 	static const struct rdma1_segment seg = {0x81828384, 0x91929394, UINT64_C(0xa1a2a3a4a5a6a7a8)};
 	const struct rdma1_read_segment read = {0xb1b2b3b4, seg};
-	uint8_t plain[RDMA1_ONE_CHUNK_SIZE], buf[RDMA1_ONE_CHUNK_SIZE + 5];
+	uint8_t plain[RDMA1_ONE_WRITE_SIZE], buf[RDMA1_ONE_WRITE_SIZE + 5];
 	struct rdma1_writer w;
 
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
-		uint32_t bytes = i == 0 ? RDMA1_HEADER_MIN : RDMA1_ONE_CHUNK_SIZE;
+		uint32_t bytes = i == 0 ? RDMA1_HEADER_MIN : RDMA1_ONE_WRITE_SIZE;
 
 		memset(buf, 0xee, sizeof(buf));
 		if (i == 0) {
 			rdma1_encode_short(plain, 0x71727374, 0x61626364);
 			rdma1_encode_short_msg(buf, 0x71727374, 0x61626364);
 		} else if (i == 1) {
-			rdma1_encode_one_chunk(plain, 0x71727374, 0x61626364, &seg);
-			rdma1_encode_one_chunk_msg(buf, 0x71727374, 0x61626364, &seg);
+			rdma1_encode_one_write(plain, 0x71727374, 0x61626364, &seg);
+			rdma1_encode_one_write_msg(buf, 0x71727374, 0x61626364, &seg);
 		} else {
 			rdma1_write_begin(&w, plain, sizeof(plain), 0x71727374, 0x61626364, RDMA1_MSG);
 			rdma1_write_read_segment(&w, read.position, &read.target);

@@ -23,28 +23,28 @@ static uint32_t message(uint8_t *buf)
 {
 	const uint8_t xid[4] = {0x5e, 0xed, 0x00, 0x01};
 
-	rdma1_encode_one_chunk(buf, MSG_XID, MSG_CREDIT, &segment);
-	memcpy(buf + RDMA1_ONE_CHUNK_SIZE, xid, 4);
-	memset(buf + RDMA1_ONE_CHUNK_SIZE + 4, 0, 36);
-	return RDMA1_ONE_CHUNK_SIZE + 40;
+	rdma1_encode_one_write(buf, MSG_XID, MSG_CREDIT, &segment);
+	memcpy(buf + RDMA1_ONE_WRITE_SIZE, xid, 4);
+	memset(buf + RDMA1_ONE_WRITE_SIZE + 4, 0, 36);
+	return RDMA1_ONE_WRITE_SIZE + 40;
 }
 
 static void encode_one_chunk__is_what_the_writer_writes(void **state)
 {
-	uint8_t buf[RDMA1_ONE_CHUNK_SIZE + 1], other[RDMA1_ONE_CHUNK_SIZE];
+	uint8_t buf[RDMA1_ONE_WRITE_SIZE + 1], other[RDMA1_ONE_WRITE_SIZE];
 
 	(void)state;
 	memset(buf, 0xee, sizeof(buf));
-	rdma1_encode_one_chunk(buf, MSG_XID, MSG_CREDIT, &segment);
-	assert_int_equal(by_the_writer(other, sizeof(other)), RDMA1_ONE_CHUNK_SIZE);
+	rdma1_encode_one_write(buf, MSG_XID, MSG_CREDIT, &segment);
+	assert_int_equal(by_the_writer(other, sizeof(other)), RDMA1_ONE_WRITE_SIZE);
 	assert_memory_equal(buf, other, sizeof(other));
-	assert_int_equal(buf[RDMA1_ONE_CHUNK_SIZE], 0xee);
+	assert_int_equal(buf[RDMA1_ONE_WRITE_SIZE], 0xee);
 }
 
 static void encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_written(void **state)
 {
 	struct rdma1_segment used = segment;
-	uint8_t call[128], buf[RDMA1_ONE_CHUNK_SIZE + 1], want[RDMA1_ONE_CHUNK_SIZE];
+	uint8_t call[128], buf[RDMA1_ONE_WRITE_SIZE + 1], want[RDMA1_ONE_WRITE_SIZE];
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
 	uint32_t len = message(call);
@@ -54,17 +54,17 @@ static void encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_writte
 	assert_int_equal(rdma1_decode(call, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
 			 RDMA1_V_OK);
 	used.length = 77;
-	rdma1_encode_one_chunk(want, MSG_XID, 5, &used);
-	assert_true(rdma1_is_one_chunk(&hdr, &used));
+	rdma1_encode_one_write(want, MSG_XID, 5, &used);
+	assert_true(rdma1_is_one_write(&hdr, &used));
 	assert_memory_equal(&used, &segment, sizeof(used));
 	used.length = 77;
-	rdma1_encode_one_chunk(buf, MSG_XID, 5, &used);
+	rdma1_encode_one_write(buf, MSG_XID, 5, &used);
 	assert_memory_equal(buf, want, sizeof(want));
 	/* the call's own Write list, but for the length */
 	memcpy(want + 20, hdr.writes, sizeof(want) - 20);
 	memcpy(want + 32, buf + 32, 4);
 	assert_memory_equal(buf, want, sizeof(want));
-	assert_int_equal(buf[RDMA1_ONE_CHUNK_SIZE], 0xee);
+	assert_int_equal(buf[RDMA1_ONE_WRITE_SIZE], 0xee);
 }
 
 static void decode__4_3_2_one_chunk_is_found_and_iterates(void **state)
@@ -80,9 +80,9 @@ static void decode__4_3_2_one_chunk_is_found_and_iterates(void **state)
 	(void)state;
 	assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
 			 RDMA1_V_OK);
-	assert_int_equal(hdr.header_bytes, RDMA1_ONE_CHUNK_SIZE);
+	assert_int_equal(hdr.header_bytes, RDMA1_ONE_WRITE_SIZE);
 	assert_int_equal(hdr.write_bytes, 4096);
-	assert_true(rdma1_is_one_chunk(&hdr, &seg));
+	assert_true(rdma1_is_one_write(&hdr, &seg));
 	assert_memory_equal(&seg, &segment, sizeof(seg));
 	rdma1_writes_begin(&hdr, &chunks);
 	assert_true(rdma1_writes_next(&chunks, &segments));
@@ -99,7 +99,7 @@ static void decode__each_bit_of_one_chunk_is_looked_at(void **state)
 	uint32_t len = message(buf);
 
 	(void)state;
-	for (uint32_t bit = 0; bit < 8 * (RDMA1_ONE_CHUNK_SIZE + 4); bit++) {
+	for (uint32_t bit = 0; bit < 8 * (RDMA1_ONE_WRITE_SIZE + 4); bit++) {
 		uint32_t word = bit / 32;
 		struct rdma1_header hdr;
 		enum rdma1_reason reason;
@@ -149,7 +149,7 @@ static void decode__one_chunk_cut_anywhere_is_not_accepted(void **state)
 
 	(void)state;
 	message(buf);
-	for (uint32_t len = 0; len < RDMA1_ONE_CHUNK_SIZE + 4; len++)
+	for (uint32_t len = 0; len < RDMA1_ONE_WRITE_SIZE + 4; len++)
 		assert_int_not_equal(rdma1_decode(buf, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
 				     RDMA1_V_OK);
 }

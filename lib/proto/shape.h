@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef PLAIN_H
-#define PLAIN_H
+#ifndef SHAPE_H
+#define SHAPE_H
 
 /*
  * What most messages are of both headers together, transport and RPC, told by a few compares: an RDMA_MSG of version 1, with three empty
@@ -13,35 +13,36 @@
 #include "rpc_msg.h"
 
 /* Bytes of both headers. */
-#define PLAIN_SHORT_CALL  (RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN)
-#define PLAIN_SHORT_REPLY (RDMA1_HEADER_MIN + WEIR_RPC_REPLY_HEADER_MIN)
-#define PLAIN_CHUNK_CALL  (RDMA1_ONE_CHUNK_SIZE + WEIR_RPC_CALL_HEADER_MIN)
-#define PLAIN_READ_CALL	  (RDMA1_ONE_READ_SIZE + WEIR_RPC_CALL_HEADER_MIN)
-#define PLAIN_CHUNK_REPLY (RDMA1_ONE_CHUNK_SIZE + WEIR_RPC_REPLY_HEADER_MIN)
+#define SHAPE_INLINE_CALL     (RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN)
+#define SHAPE_INLINE_REPLY    (RDMA1_HEADER_MIN + WEIR_RPC_REPLY_HEADER_MIN)
+#define SHAPE_ONE_WRITE_CALL  (RDMA1_ONE_WRITE_SIZE + WEIR_RPC_CALL_HEADER_MIN)
+#define SHAPE_ONE_READ_CALL   (RDMA1_ONE_READ_SIZE + WEIR_RPC_CALL_HEADER_MIN)
+#define SHAPE_ONE_WRITE_REPLY (RDMA1_ONE_WRITE_SIZE + WEIR_RPC_REPLY_HEADER_MIN)
 
-/* Whether there is a chunk, of a message of PLAIN_SHORT_REPLY bytes or more that is one of these: a Write list, or the position of a Read
+/* Whether there is a chunk, of a message of SHAPE_INLINE_REPLY bytes or more that is one of these: a Write list, or the position of a Read
  * chunk, which is not zero. */
-static inline bool plain_has_chunk(const uint8_t *msg)
+static inline bool shape_has_chunk(const uint8_t *msg)
 {
 	return wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) != 0;
 }
 
 /* What transport headers of 'header_bytes' have in common, where what is to be zero in them is, and the XID behind them. */
-static inline bool plain_begins(const uint8_t *msg, uint32_t header_bytes)
+static inline bool shape_begins(const uint8_t *msg, uint32_t header_bytes)
 {
 	return wire_raw_u32(msg + 4) == htobe32(RDMA1_VERSION) &&
 	       wire_raw_u32(msg) == wire_raw_u32(msg + header_bytes);
 }
 
 /* One Write chunk of one segment follows, which is within the limits. */
-static inline bool plain_chunk_is_sound(const uint8_t *msg, const struct rdma1_limits *limits)
+static inline bool shape_write_is_sound(const uint8_t *msg, const struct rdma1_limits *limits)
 {
 	return wire_raw_u64(msg + 20) == htobe64(0x0000000100000001u) &&
-	       rdma1_one_chunk_is_within(msg, limits);
+	       rdma1_one_write_is_within(msg, limits);
 }
 
 /* One Read segment follows, of some bytes, within the limits and at a position that there is, in a message of 'len' bytes. */
-static inline bool plain_read_is_sound(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
+static inline bool shape_one_read_is_sound(const uint8_t *msg, uint32_t len,
+					   const struct rdma1_limits *limits)
 {
 	uint32_t position = wire_get_u32(msg + 20), bytes = wire_get_u32(msg + 28);
 
@@ -52,13 +53,13 @@ static inline bool plain_read_is_sound(const uint8_t *msg, uint32_t len, const s
 }
 
 /* 'target': rpc_plain_target() of the same program and version. */
-static inline bool plain_call_is_to(const uint8_t *at, uint64_t target)
+static inline bool shape_call_is_to(const uint8_t *at, uint64_t target)
 {
 	return wire_raw_u64(at + 4) == htobe64((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION) &&
 	       wire_raw_u64(at + 12) == target;
 }
 
-static inline bool plain_reply_is(const uint8_t *at)
+static inline bool shape_reply_is(const uint8_t *at)
 {
 	return wire_raw_u32(at + 4) == htobe32(WEIR_RPC_REPLY);
 }
@@ -68,7 +69,7 @@ static inline bool plain_reply_is(const uint8_t *at)
  * 16 and 8. A load of what two of them wrote waits until both are in the cache, so there is none; of messages in a lane, whose first cell has
  * 48 bytes, the last reply here has one.
  */
-static inline bool plain_short_call_has_zeros(const uint8_t *msg)
+static inline bool shape_inline_call_has_zeros(const uint8_t *msg)
 {
 	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 24) | wire_raw_u32(msg + 52) |
 			 wire_raw_u32(msg + 64);
@@ -76,7 +77,7 @@ static inline bool plain_short_call_has_zeros(const uint8_t *msg)
 	return (wire_raw_u64(msg + 16) | wire_raw_u64(msg + 56) | words) == 0;
 }
 
-static inline bool plain_chunk_call_has_zeros(const uint8_t *msg)
+static inline bool shape_one_write_call_has_zeros(const uint8_t *msg)
 {
 	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 16) | wire_raw_u32(msg + 44) |
 			 wire_raw_u32(msg + 48) | wire_raw_u32(msg + 76) | wire_raw_u32(msg + 88);
@@ -84,7 +85,7 @@ static inline bool plain_chunk_call_has_zeros(const uint8_t *msg)
 	return (wire_raw_u64(msg + 80) | words) == 0;
 }
 
-static inline bool plain_read_call_has_zeros(const uint8_t *msg)
+static inline bool shape_one_read_call_has_zeros(const uint8_t *msg)
 {
 	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 48) | wire_raw_u32(msg + 76) |
 			 wire_raw_u32(msg + 88);
@@ -92,7 +93,7 @@ static inline bool plain_read_call_has_zeros(const uint8_t *msg)
 	return (wire_raw_u64(msg + 40) | wire_raw_u64(msg + 80) | words) == 0;
 }
 
-static inline bool plain_short_reply_has_zeros(const uint8_t *msg)
+static inline bool shape_inline_reply_has_zeros(const uint8_t *msg)
 {
 	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 24) | wire_raw_u32(msg + 44) |
 			 wire_raw_u32(msg + 48);
@@ -100,7 +101,7 @@ static inline bool plain_short_reply_has_zeros(const uint8_t *msg)
 	return (wire_raw_u64(msg + 16) | wire_raw_u64(msg + 36) | words) == 0;
 }
 
-static inline bool plain_chunk_reply_has_zeros(const uint8_t *msg)
+static inline bool shape_one_write_reply_has_zeros(const uint8_t *msg)
 {
 	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 16) | wire_raw_u32(msg + 44) |
 			 wire_raw_u32(msg + 48);
@@ -108,45 +109,46 @@ static inline bool plain_chunk_reply_has_zeros(const uint8_t *msg)
 	return (wire_raw_u64(msg + 60) | wire_raw_u32(msg + 68) | wire_raw_u32(msg + 72) | words) == 0;
 }
 
-static inline bool plain_is_short_call(const uint8_t *msg, uint32_t len, uint64_t target)
+static inline bool shape_is_inline_call(const uint8_t *msg, uint32_t len, uint64_t target)
 {
-	return len >= PLAIN_SHORT_CALL && plain_short_call_has_zeros(msg) &&
-	       plain_begins(msg, RDMA1_HEADER_MIN) && plain_call_is_to(msg + RDMA1_HEADER_MIN, target);
+	return len >= SHAPE_INLINE_CALL && shape_inline_call_has_zeros(msg) &&
+	       shape_begins(msg, RDMA1_HEADER_MIN) && shape_call_is_to(msg + RDMA1_HEADER_MIN, target);
 }
 
-static inline bool plain_is_chunk_call(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits,
-				       uint64_t target)
+static inline bool shape_is_one_write_call(const uint8_t *msg, uint32_t len,
+					   const struct rdma1_limits *limits, uint64_t target)
 {
-	return len >= PLAIN_CHUNK_CALL && plain_chunk_call_has_zeros(msg) &&
-	       plain_begins(msg, RDMA1_ONE_CHUNK_SIZE) && plain_chunk_is_sound(msg, limits) &&
-	       plain_call_is_to(msg + RDMA1_ONE_CHUNK_SIZE, target);
+	return len >= SHAPE_ONE_WRITE_CALL && shape_one_write_call_has_zeros(msg) &&
+	       shape_begins(msg, RDMA1_ONE_WRITE_SIZE) && shape_write_is_sound(msg, limits) &&
+	       shape_call_is_to(msg + RDMA1_ONE_WRITE_SIZE, target);
 }
 
-static inline bool plain_is_read_call(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits,
-				      uint64_t target)
+static inline bool shape_is_one_read_call(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits,
+					  uint64_t target)
 {
-	return len >= PLAIN_READ_CALL && plain_read_call_has_zeros(msg) &&
-	       plain_begins(msg, RDMA1_ONE_READ_SIZE) && plain_read_is_sound(msg, len, limits) &&
-	       plain_call_is_to(msg + RDMA1_ONE_READ_SIZE, target);
+	return len >= SHAPE_ONE_READ_CALL && shape_one_read_call_has_zeros(msg) &&
+	       shape_begins(msg, RDMA1_ONE_READ_SIZE) && shape_one_read_is_sound(msg, len, limits) &&
+	       shape_call_is_to(msg + RDMA1_ONE_READ_SIZE, target);
 }
 
-/* Of a message of PLAIN_SHORT_REPLY bytes or more. */
-static inline bool plain_is_short_reply_within(const uint8_t *msg)
+/* Of a message of SHAPE_INLINE_REPLY bytes or more. */
+static inline bool shape_is_inline_reply_within(const uint8_t *msg)
 {
-	return plain_short_reply_has_zeros(msg) && plain_begins(msg, RDMA1_HEADER_MIN) &&
-	       plain_reply_is(msg + RDMA1_HEADER_MIN);
+	return shape_inline_reply_has_zeros(msg) && shape_begins(msg, RDMA1_HEADER_MIN) &&
+	       shape_reply_is(msg + RDMA1_HEADER_MIN);
 }
 
-static inline bool plain_is_short_reply(const uint8_t *msg, uint32_t len)
+static inline bool shape_is_inline_reply(const uint8_t *msg, uint32_t len)
 {
-	return len >= PLAIN_SHORT_REPLY && plain_is_short_reply_within(msg);
+	return len >= SHAPE_INLINE_REPLY && shape_is_inline_reply_within(msg);
 }
 
-static inline bool plain_is_chunk_reply(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
+static inline bool shape_is_one_write_reply(const uint8_t *msg, uint32_t len,
+					    const struct rdma1_limits *limits)
 {
-	return len >= PLAIN_CHUNK_REPLY && plain_chunk_reply_has_zeros(msg) &&
-	       plain_begins(msg, RDMA1_ONE_CHUNK_SIZE) && plain_chunk_is_sound(msg, limits) &&
-	       plain_reply_is(msg + RDMA1_ONE_CHUNK_SIZE);
+	return len >= SHAPE_ONE_WRITE_REPLY && shape_one_write_reply_has_zeros(msg) &&
+	       shape_begins(msg, RDMA1_ONE_WRITE_SIZE) && shape_write_is_sound(msg, limits) &&
+	       shape_reply_is(msg + RDMA1_ONE_WRITE_SIZE);
 }
 
 #endif
