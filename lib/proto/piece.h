@@ -28,7 +28,7 @@ struct piece {
 };
 
 /* Memory that the peer may write to: a Write chunk or Reply chunk (one segment each part). */
-struct target {
+struct remote_buf {
 	uint32_t rkey;
 	uint32_t len;
 	uint64_t raddr;

@@ -25,7 +25,7 @@ enum reduce_form { REDUCE_SHORT, REDUCE_CHUNKED, REDUCE_LONG };
 
 /* A DDP-eligible result that the requester is ready to take by a Write chunk (RFC 8166 3.4.6). */
 struct reduce_result {
-	const struct target *segments; /* nsegments 0: an empty Write chunk, 'return it inline' (4.3.2) */
+	const struct remote_buf *segments; /* nsegments 0: an empty Write chunk, 'return it inline' (4.3.2) */
 	uint32_t nsegments;
 	uint32_t max_bytes; /* what the item can be at most; <= sum of the segments when there are any */
 	/* By the extension: where in the call, with all items in it, the operation is that yields it. Ranges ascend with the results,
@@ -86,8 +86,8 @@ static inline bool reduce_is_one_read(uint32_t position, uint32_t left_bytes, ui
  * otherwise nlong is 0. 'reply' is the Reply chunk's one segment, or NULL when plan says no need.
  * Reduced pieces must have an rkey. 0, -ENOSPC or -EINVAL. */
 int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call_plan *plan, uint32_t xid,
-		       uint32_t credit, const struct target *long_segs, uint32_t nlong,
-		       const struct target *reply, uint8_t *buf, uint32_t size, uint32_t *len);
+		       uint32_t credit, const struct remote_buf *long_segs, uint32_t nlong,
+		       const struct remote_buf *reply, uint8_t *buf, uint32_t size, uint32_t *len);
 
 /* ---- replies ---- */
 

@@ -192,13 +192,13 @@ static void write_reads(struct rdma1_writer *w, const struct reduce_call_in *in,
 
 /* The Write list, and the Reply chunk if there is one. */
 static void write_results(struct rdma1_writer *w, const struct reduce_call_in *in,
-			  const struct reduce_call_plan *plan, const struct target *reply)
+			  const struct reduce_call_plan *plan, const struct remote_buf *reply)
 {
 	rdma1_write_list_end(w);
 	for (uint32_t i = 0; i < in->nresults && plan->use_write_list; i++) {
 		rdma1_write_chunk(w, in->results[i].nsegments);
 		for (uint32_t j = 0; j < in->results[i].nsegments; j++) {
-			const struct target *target = &in->results[i].segments[j];
+			const struct remote_buf *target = &in->results[i].segments[j];
 			const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
 
 			rdma1_write_segment(w, &seg);
@@ -216,8 +216,8 @@ static void write_results(struct rdma1_writer *w, const struct reduce_call_in *i
 }
 
 int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call_plan *plan, uint32_t xid,
-		       uint32_t credit, const struct target *long_segs, uint32_t nlong,
-		       const struct target *reply, uint8_t *buf, uint32_t size, uint32_t *len)
+		       uint32_t credit, const struct remote_buf *long_segs, uint32_t nlong,
+		       const struct remote_buf *reply, uint8_t *buf, uint32_t size, uint32_t *len)
 {
 	bool is_long = plan->form == REDUCE_LONG;
 	struct rdma1_writer w;

@@ -41,7 +41,7 @@ static inline void rpc_take_plain_call(struct weir_xdr_in *in, struct weir_rpc_c
 }
 
 /* What a plain call's header at 'at' has of program and version, as it came. */
-static inline uint64_t rpc_plain_target(const uint8_t *at)
+static inline uint64_t rpc_prog_vers(const uint8_t *at)
 {
 	return wire_raw_u64(at + 12);
 }

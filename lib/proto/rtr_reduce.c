@@ -109,7 +109,7 @@ uint32_t rtr_reduce_call_size(const struct rtr_reduce_call *call)
 	return bytes;
 }
 
-static struct rdma1_segment segment_of(const struct target *target)
+static struct rdma1_segment segment_of(const struct remote_buf *target)
 {
 	return (struct rdma1_segment){target->rkey, target->len, target->raddr};
 }
@@ -192,7 +192,7 @@ static bool is_answer(const struct rtr_item *item, const struct reduce_result *r
 	if (segments.left > result->nsegments)
 		return false;
 	for (uint32_t i = 0; rdma1_segments_next(&segments, &seg); i++) {
-		const struct target *offered = &result->segments[i];
+		const struct remote_buf *offered = &result->segments[i];
 
 		if (seg.handle != offered->rkey || seg.offset != offered->raddr || seg.length > offered->len)
 			return false;

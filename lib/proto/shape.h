@@ -52,11 +52,11 @@ static inline bool shape_one_read_is_sound(const uint8_t *msg, uint32_t len,
 	       bytes <= UINT64_MAX - wire_get_u64(msg + 32);
 }
 
-/* 'target': rpc_plain_target() of the same program and version. */
-static inline bool shape_call_is_to(const uint8_t *at, uint64_t target)
+/* 'prog_vers': rpc_prog_vers() of the same program and version. */
+static inline bool shape_call_is_to(const uint8_t *at, uint64_t prog_vers)
 {
 	return wire_raw_u64(at + 4) == htobe64((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION) &&
-	       wire_raw_u64(at + 12) == target;
+	       wire_raw_u64(at + 12) == prog_vers;
 }
 
 static inline bool shape_reply_is(const uint8_t *at)
@@ -109,26 +109,26 @@ static inline bool shape_one_write_reply_has_zeros(const uint8_t *msg)
 	return (wire_raw_u64(msg + 60) | wire_raw_u32(msg + 68) | wire_raw_u32(msg + 72) | words) == 0;
 }
 
-static inline bool shape_is_inline_call(const uint8_t *msg, uint32_t len, uint64_t target)
+static inline bool shape_is_inline_call(const uint8_t *msg, uint32_t len, uint64_t prog_vers)
 {
 	return len >= SHAPE_INLINE_CALL && shape_inline_call_has_zeros(msg) &&
-	       shape_begins(msg, RDMA1_HEADER_MIN) && shape_call_is_to(msg + RDMA1_HEADER_MIN, target);
+	       shape_begins(msg, RDMA1_HEADER_MIN) && shape_call_is_to(msg + RDMA1_HEADER_MIN, prog_vers);
 }
 
 static inline bool shape_is_one_write_call(const uint8_t *msg, uint32_t len,
-					   const struct rdma1_limits *limits, uint64_t target)
+					   const struct rdma1_limits *limits, uint64_t prog_vers)
 {
 	return len >= SHAPE_ONE_WRITE_CALL && shape_one_write_call_has_zeros(msg) &&
 	       shape_begins(msg, RDMA1_ONE_WRITE_SIZE) && shape_write_is_sound(msg, limits) &&
-	       shape_call_is_to(msg + RDMA1_ONE_WRITE_SIZE, target);
+	       shape_call_is_to(msg + RDMA1_ONE_WRITE_SIZE, prog_vers);
 }
 
 static inline bool shape_is_one_read_call(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits,
-					  uint64_t target)
+					  uint64_t prog_vers)
 {
 	return len >= SHAPE_ONE_READ_CALL && shape_one_read_call_has_zeros(msg) &&
 	       shape_begins(msg, RDMA1_ONE_READ_SIZE) && shape_one_read_is_sound(msg, len, limits) &&
-	       shape_call_is_to(msg + RDMA1_ONE_READ_SIZE, target);
+	       shape_call_is_to(msg + RDMA1_ONE_READ_SIZE, prog_vers);
 }
 
 /* Of a message of SHAPE_INLINE_REPLY bytes or more. */

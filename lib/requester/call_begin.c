@@ -274,7 +274,7 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 
 		if (keys->rkey == 0 || max_bytes == 0 || !mem_region_covers(region, data, max_bytes))
 			return keys->lkey != 0 && keys->rkey == 0 ? -EOPNOTSUPP : -EINVAL;
-		result->target = (struct target){
+		result->target = (struct remote_buf){
 			.rkey = keys->rkey,
 			.len = max_bytes,
 			.raddr = keys->raddr + (uint64_t)((uint8_t *)data - region->base),

@@ -44,7 +44,7 @@ call_encode_short(struct weir_call *call, const struct weir_conn *conn, uint32_t
 static inline __attribute__((always_inline)) bool
 call_encode_one_write(struct weir_call *call, const struct weir_conn *conn, uint32_t extra)
 {
-	const struct target *target = &call->results[0].target;
+	const struct remote_buf *target = &call->results[0].target;
 	const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
 	uint32_t header_bytes = RDMA1_ONE_WRITE_SIZE + extra, bytes = call_plain_bytes(call, header_bytes);
 	uint8_t *header = call->out.start - header_bytes;

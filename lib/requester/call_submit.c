@@ -32,7 +32,7 @@ int call_place_header(struct weir_call *call, uint32_t bytes)
 }
 
 /* Memory for the Reply chunk, and for the private copy of what arrives in it where that is needed. */
-static int offer_reply_chunk(struct weir_call *call, struct target *reply)
+static int offer_reply_chunk(struct weir_call *call, struct remote_buf *reply)
 {
 	struct weir_engine *engine = engine_of(call);
 
@@ -49,7 +49,7 @@ static int offer_reply_chunk(struct weir_call *call, struct target *reply)
 		if (!call->reply_copy)
 			return -ENOBUFS;
 	}
-	*reply = (struct target){
+	*reply = (struct remote_buf){
 		.rkey = call->long_reply->rkey,
 		.len = call->plan.reply_bytes,
 		.raddr = call->long_reply->raddr,
@@ -59,13 +59,13 @@ static int offer_reply_chunk(struct weir_call *call, struct target *reply)
 
 /* The segments of a Long Call, as they are listed. */
 struct segment_list {
-	struct target segs[2 * CALL_PIECES_MAX];
+	struct remote_buf segs[2 * CALL_PIECES_MAX];
 	uint8_t *base[2 * CALL_PIECES_MAX];
 	uint32_t n;
 	uint32_t copied; /* bytes of call->long_call in use */
 };
 
-static void list_segment(struct segment_list *list, uint8_t *base, struct target seg)
+static void list_segment(struct segment_list *list, uint8_t *base, struct remote_buf seg)
 {
 	list->base[list->n] = base;
 	list->segs[list->n++] = seg;
@@ -74,7 +74,7 @@ static void list_segment(struct segment_list *list, uint8_t *base, struct target
 /* Copy 'len' bytes (NULL: zeros) to memory that the peer may read. 0; -ENOBUFS; -EMSGSIZE. */
 static int list_copied(struct weir_call *call, struct segment_list *list, const uint8_t *src, uint32_t len)
 {
-	struct target *last = list->n > 0 ? &list->segs[list->n - 1] : NULL;
+	struct remote_buf *last = list->n > 0 ? &list->segs[list->n - 1] : NULL;
 	struct mem_buf *buf;
 	uint8_t *base;
 	uint64_t raddr;
@@ -96,7 +96,7 @@ static int list_copied(struct weir_call *call, struct segment_list *list, const 
 	if (last && last->rkey == buf->rkey && last->raddr + last->len == raddr)
 		last->len += len;
 	else
-		list_segment(list, base, (struct target){buf->rkey, len, raddr});
+		list_segment(list, base, (struct remote_buf){buf->rkey, len, raddr});
 	return 0;
 }
 
@@ -133,7 +133,7 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 			continue;
 		if (piece->rkey) {
 			list_segment(list, piece->base,
-				     (struct target){piece->rkey, piece->len, piece->raddr});
+				     (struct remote_buf){piece->rkey, piece->len, piece->raddr});
 		} else {
 			rc = list_copied(call, list, piece->base, piece->len);
 			engine->stats.bulk_copies += piece->kind != PIECE_PLAIN;
@@ -178,7 +178,7 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 {
 	uint32_t extra = call->conn->extra_bytes;
 	struct segment_list list;
-	struct target reply;
+	struct remote_buf reply;
 	int rc = 0;
 
 	list.n = 0;

@@ -83,7 +83,7 @@ struct window_binding {
 
 /* A DDP-eligible result that is ready to be taken. */
 struct call_result {
-	struct target target; /* len 0: it is asked for inline */
+	struct remote_buf target; /* len 0: it is asked for inline */
 	void *data;
 	uint32_t max_bytes;
 	uint32_t begin; /* where in the whole call the operation is that yields it; 0: there is none */

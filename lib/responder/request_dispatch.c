@@ -148,7 +148,7 @@ void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, ui
 		dispatch_other(req);
 		return;
 	}
-	req->template.target = rpc_plain_target(req->args.p);
+	req->template.target = rpc_prog_vers(req->args.p);
 	rpc_take_plain_call(&req->args, &req->rpc);
 	if (find_program(req))
 		dispatch(req, shape);

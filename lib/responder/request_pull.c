@@ -480,7 +480,7 @@ void request_pull_one(struct weir_request *req, const struct rdma1_read_segment 
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (rpc_is_plain_call(&in)) {
 		shape = request_shape(req->responder->programs, REQUEST_SHAPE_ONE_READ);
-		req->template.target = rpc_plain_target(in.p);
+		req->template.target = rpc_prog_vers(in.p);
 	}
 	pull_one(req, seg, shape);
 }

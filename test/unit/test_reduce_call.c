@@ -48,7 +48,7 @@ static void expect_plan(enum reduce_form form)
 	assert_true(plan.header_bytes + plan.inline_bytes <= in.call_inline_bytes);
 }
 
-static void encode(const struct target *segs, uint32_t nsegs, const struct target *reply)
+static void encode(const struct remote_buf *segs, uint32_t nsegs, const struct remote_buf *reply)
 {
 	assert_int_equal(
 		reduce_call_encode(&in, &plan, 7, 3, segs, nsegs, reply, header, sizeof(header), &header_len),
@@ -227,7 +227,7 @@ static void plan__3_5_3_long_call_without_room_to_list_its_items_keeps_them(void
 	assert_int_equal(plan.reduced, 0);
 	assert_int_equal(plan.header_bytes, 28 + RDMA1_READ_SEGMENT_SIZE);
 	assert_int_equal(plan.stream_bytes, stream + items * 104);
-	encode(&(const struct target){5, plan.stream_bytes, 0x5000}, 1, NULL);
+	encode(&(const struct remote_buf){5, plan.stream_bytes, 0x5000}, 1, NULL);
 	in.call_inline_bytes = 28 + RDMA1_READ_SEGMENT_SIZE;
 	expect_plan(REDUCE_LONG);
 	in.call_inline_bytes--;
@@ -236,7 +236,7 @@ static void plan__3_5_3_long_call_without_room_to_list_its_items_keeps_them(void
 
 static void plan__8_2_2_nothing_is_reduced_under_gss_integrity(void **state)
 {
-	static const struct target seg = {1, 500, 0x1000}, long_seg = {5, 4144, 0x5000};
+	static const struct remote_buf seg = {1, 500, 0x1000}, long_seg = {5, 4144, 0x5000};
 	const struct reduce_result result = {&seg, 1, 500};
 
 	(void)state;
@@ -258,7 +258,7 @@ static void plan__8_2_2_nothing_is_reduced_under_gss_integrity(void **state)
 
 static void plan__header_that_does_not_fit_is_too_large(void **state)
 {
-	struct target segs[64] = {{0}};
+	struct remote_buf segs[64] = {{0}};
 	const struct reduce_result result = {.segments = segs, .nsegments = 64};
 
 	(void)state;
@@ -272,7 +272,7 @@ static void plan__header_that_does_not_fit_is_too_large(void **state)
 
 static void plan__4_3_3_chunks_that_a_reply_can_not_return_are_too_large(void **state)
 {
-	static const struct target segs[64] = {{0}};
+	static const struct remote_buf segs[64] = {{0}};
 	const uint32_t returned = 28 + 8 + 64 * RDMA1_SEGMENT_SIZE;
 	const struct reduce_result result = {.segments = segs, .nsegments = 64};
 
@@ -327,8 +327,8 @@ static void plan__refuses_what_is_out_of_range(void **state)
 
 static void plan__3_4_6_write_chunk_holds_the_largest_item(void **state)
 {
-	static const struct target segs[] = {{1, 60, 0x1000}, {2, 40, 0x2000}};
-	static const struct target wide[] = {{1, UINT32_MAX, 0x1000}, {2, 2, 0x2000}};
+	static const struct remote_buf segs[] = {{1, 60, 0x1000}, {2, 40, 0x2000}};
+	static const struct remote_buf wide[] = {{1, UINT32_MAX, 0x1000}, {2, 2, 0x2000}};
 	struct reduce_result result = {.segments = segs, .nsegments = 2, .max_bytes = 100};
 
 	(void)state;
@@ -348,7 +348,7 @@ static void plan__3_4_6_write_chunk_holds_the_largest_item(void **state)
 
 static void plan__4_3_2_each_write_chunk_holds_the_largest_item(void **state)
 {
-	static const struct target seg = {1, 60, 0x1000};
+	static const struct remote_buf seg = {1, 60, 0x1000};
 	struct reduce_result results[] = {{&seg, 1, 60}, {.max_bytes = 100}, {&seg, 1, 60}};
 
 	(void)state;
@@ -374,7 +374,7 @@ static void plan__4_3_3_reply_chunk_when_the_largest_reply_exceeds_the_threshold
 
 static void plan__4_3_3_largest_reply_counts_the_items_that_come_inline(void **state)
 {
-	static const struct target seg = {1, 500, 0x1000};
+	static const struct remote_buf seg = {1, 500, 0x1000};
 	struct reduce_result results[] = {{.max_bytes = 301}, {&seg, 1, 500}};
 
 	(void)state;
@@ -422,7 +422,7 @@ static void encode__3_4_5_read_chunk_has_no_padding_and_its_unreduced_position(v
 
 static void encode__3_5_3_segments_of_a_long_call_have_position_zero(void **state)
 {
-	static const struct target segs[] = {{5, 40, 0x5000}, {6, 8, 0x6000}, {7, 1000, 0x7000}};
+	static const struct remote_buf segs[] = {{5, 40, 0x5000}, {6, 8, 0x6000}, {7, 1000, 0x7000}};
 
 	(void)state;
 	in.may_reduce = false;
@@ -441,9 +441,9 @@ static void encode__3_5_3_segments_of_a_long_call_have_position_zero(void **stat
 
 static void encode__3_4_6_write_chunk_is_as_given_without_room_for_padding(void **state)
 {
-	static const struct target segs[] = {{1, 60, 0x1000}, {2, 41, 0x2000}};
+	static const struct remote_buf segs[] = {{1, 60, 0x1000}, {2, 41, 0x2000}};
 	static const struct reduce_result results[] = {{segs, 2, 101}, {.max_bytes = 10}};
-	static const struct target reply = {3, 1200, 0x3000};
+	static const struct remote_buf reply = {3, 1200, 0x3000};
 
 	(void)state;
 	in.results = results;
@@ -466,7 +466,7 @@ static void encode__3_4_6_write_chunk_is_as_given_without_room_for_padding(void 
 
 static void encode__refuses_what_is_not_the_plans(void **state)
 {
-	static const struct target seg = {5, 40, 0x5000};
+	static const struct remote_buf seg = {5, 40, 0x5000};
 
 	(void)state;
 	expect_plan(REDUCE_SHORT);

@@ -22,7 +22,7 @@
 static struct long_memory {
 	uint8_t bytes[STREAM_MAX];
 	uint32_t used;
-	struct target segs[SEGS_MAX];
+	struct remote_buf segs[SEGS_MAX];
 	uint32_t nsegs;
 } long_memory;
 
@@ -49,7 +49,7 @@ static void make_long(const struct reduce_call_plan *plan)
 		uint32_t left = long_memory.used - at;
 		uint32_t len = i + 1 == long_memory.nsegs ? left : below(left + 1);
 
-		long_memory.segs[i] = (struct target){LONG_KEY, len, at};
+		long_memory.segs[i] = (struct remote_buf){LONG_KEY, len, at};
 		at += len;
 	}
 }
@@ -132,8 +132,8 @@ static enum reduce_form one_call(uint32_t *proc)
 {
 	static uint8_t got[STREAM_MAX];
 	const uint32_t inline_bytes = one_in(2) ? 1024 : 4096;
-	const struct target seg = {0x2000, 1 + below(6000), 0};
-	const struct target reply = {0x3000, 6000, 0};
+	const struct remote_buf seg = {0x2000, 1 + below(6000), 0};
+	const struct remote_buf reply = {0x3000, 6000, 0};
 	struct reduce_result results[3];
 	struct reduce_call_in in = {
 		.pieces = message.pieces,

@@ -12,7 +12,7 @@ static const struct piece pieces[] = {
 	{.base = stream, .len = 9, .kind = PIECE_ITEM, .rkey = 0x11, .raddr = 0x1000},
 	{.base = stream, .len = 4, .kind = PIECE_PLAIN},
 };
-static const struct target target = {0x21, 64, 0x3000};
+static const struct remote_buf target = {0x21, 64, 0x3000};
 static const struct reduce_call_plan plan = {
 	.form = REDUCE_CHUNKED, .use_write_list = true, .reduced = 2, .inline_bytes = 64};
 

@@ -16,7 +16,7 @@ static const struct piece pieces[] = {
 	{.base = stream, .len = 4, .kind = PIECE_PLAIN},
 	{.base = stream, .len = 8, .kind = PIECE_ITEM, .rkey = 0x12, .raddr = 0x2000},
 };
-static const struct target targets[3] = {{0x21, 64, 0x3000}, {0x22, 36, 0x4000}, {0x23, 60, 0x5000}};
+static const struct remote_buf targets[3] = {{0x21, 64, 0x3000}, {0x22, 36, 0x4000}, {0x23, 60, 0x5000}};
 static const struct reduce_result results[3] = {
 	{.segments = targets, .nsegments = 2, .max_bytes = 100},
 	{.max_bytes = 20},

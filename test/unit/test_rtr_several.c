@@ -16,7 +16,7 @@ static const struct piece pieces[] = {
 	{.base = stream, .len = 4000, .kind = PIECE_PLAIN},
 	{.base = stream, .len = 8, .kind = PIECE_ITEM, .rkey = 0x12, .raddr = 0x2000},
 };
-static const struct target targets[2] = {{0x21, 200, 0x3000}, {0x23, 60, 0x5000}};
+static const struct remote_buf targets[2] = {{0x21, 200, 0x3000}, {0x23, 60, 0x5000}};
 static const struct reduce_result results[2] = {
 	{.segments = targets, .nsegments = 1, .max_bytes = 200},
 	{.segments = targets + 1, .nsegments = 1, .max_bytes = 60},
