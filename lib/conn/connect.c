@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "planted.h"
+#include "seeded_bugs.h"
 
 static void set_deadline(struct weir_conn *conn)
 {
@@ -108,7 +108,7 @@ void conn_opened(struct weir_conn *conn)
 	conn->role->on_open(conn);
 	if (conn->on_event)
 		conn->on_event(conn, WEIR_CONN_OPEN, 0, conn->arg);
-	if (PLANTED(2) && conn->early)
+	if (SEEDED_BUG(2) && conn->early)
 		conn->role->on_message(conn, conn->early, (uint32_t)conn->early->user[1], 0);
 	deliver_early(conn);
 	engine_want_flush(&conn->ep);

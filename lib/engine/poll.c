@@ -9,7 +9,7 @@
 #include "forked.h"
 #include "mailbox.h"
 #include "peer.h"
-#include "planted.h"
+#include "seeded_bugs.h"
 #include "shared_recv.h"
 
 /* Connection events are rare: look at them when there is nothing else, or after this many polls. */
@@ -123,7 +123,7 @@ static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *que
 	}
 	engine->waking = waiter;
 	engine->waits_again = false;
-	if (!PLANTED(9))
+	if (!SEEDED_BUG(9))
 		waiter->on_buffers(waiter);
 	engine->waking = NULL;
 	return engine->waits_again;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "credit.h"
 
-#include "planted.h"
+#include "seeded_bugs.h"
 
 void credit_requester_init(struct credit_requester *book, uint32_t wanted)
 {
@@ -23,7 +23,7 @@ void credit_lost(struct credit_requester *book, uint32_t messages)
 
 uint32_t credit_grant(const struct credit_responder *book, uint32_t requested)
 {
-	uint32_t granted = requested < book->limit || PLANTED(10) ? requested : book->limit;
+	uint32_t granted = requested < book->limit || SEEDED_BUG(10) ? requested : book->limit;
 
 	return granted ? granted : 1;
 }

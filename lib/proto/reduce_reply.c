@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "reduce.h"
-#include "planted.h"
+#include "seeded_bugs.h"
 #include "weir_xdr.h"
 
 /* The transfers, as they are listed. */
@@ -124,7 +124,7 @@ static int fill_reply_chunk(const struct reduce_reply_in *in, struct xfer_list *
 		if (reduced & 1u << i)
 			continue;
 		rc = sink_put(&sink, list, piece->base, piece->lkey, piece->len);
-		if (rc == 0 && piece->kind != PIECE_PLAIN && !PLANTED(4))
+		if (rc == 0 && piece->kind != PIECE_PLAIN && !SEEDED_BUG(4))
 			rc = sink_put(&sink, list, in->zeros.base, in->zeros.lkey, weir_xdr_pad(piece->len));
 	}
 	return rc;

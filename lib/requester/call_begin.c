@@ -6,8 +6,8 @@
 
 #include "call_pool.h"
 #include "forked.h"
-#include "planted.h"
 #include "rpc_msg.h"
+#include "seeded_bugs.h"
 #include "ulb_find.h"
 #include "wire.h"
 
@@ -315,7 +315,7 @@ static __attribute__((noinline)) void release_group(struct weir_call *call)
 void call_release_sent(struct weir_call *call)
 {
 	put_buf(&call->header_buf);
-	if (PLANTED(6))
+	if (SEEDED_BUG(6))
 		call->spill = NULL;
 	put_buf(&call->spill);
 }

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "forked.h"
-#include "planted.h"
+#include "seeded_bugs.h"
 
 #define REVOKE_NS 1000000000u /* for the device to invalidate the keys of a call that is given up */
 
@@ -22,7 +22,7 @@ static void complete_any(struct weir_call *call, const struct weir_result *resul
 	req->pool->ending = call;
 	call->done(call, result, call->arg);
 	call->state = CALL_SENDING;
-	if (call->is_send_done || PLANTED(7))
+	if (call->is_send_done || SEEDED_BUG(7))
 		call_release(call);
 }
 
@@ -119,11 +119,11 @@ static void time_out(struct weir_call *call)
 		if (ends_conn)
 			conn_fail(conn, -ETIMEDOUT);
 	} else if (call->state == CALL_SENT && call->nvalid > 0 && may_keep_windows(conn->ep.engine) &&
-		   !PLANTED(8)) {
+		   !SEEDED_BUG(8)) {
 		call->state = CALL_REVOKING;
 		call->deadline_ns = conn->ep.engine->now_ns + REVOKE_NS;
 		call_revoke(call);
-	} else if ((call->is_exposed || call->sends_app_memory) && !PLANTED(8)) {
+	} else if ((call->is_exposed || call->sends_app_memory) && !SEEDED_BUG(8)) {
 		conn_fail(conn, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 	} else {
 		call_give_up(call);

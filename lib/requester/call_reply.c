@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "planted.h"
+#include "seeded_bugs.h"
 #include "shape.h"
 
 /* A call that offered one Write chunk of one segment: that is the one, and there is no more in it than it can hold. */
@@ -176,7 +176,7 @@ static inline void take_credits(struct requester *req, const struct weir_call *c
 {
 	if (__builtin_expect(call->has_extra, 0) && call->more > 0)
 		credit_lost(&req->credits, call->more);
-	if (!(PLANTED(5) && call->state == CALL_ZOMBIE) && !credit_reply(&req->credits, hdr->credit))
+	if (!(SEEDED_BUG(5) && call->state == CALL_ZOMBIE) && !credit_reply(&req->credits, hdr->credit))
 		req->conn->ep.engine->stats.zero_grants++;
 }
 
@@ -261,13 +261,13 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 		return;
 	}
 	conn->got_message = true;
-	if ((call->state != CALL_ZOMBIE || PLANTED(1)) &&
+	if ((call->state != CALL_ZOMBIE || SEEDED_BUG(1)) &&
 	    !find_content(call, &hdr, buf->data, len, &content)) {
 		refuse_chunks(call, &hdr);
 		goto done;
 	}
 	take_credits(req, call, &hdr);
-	if (call->state == CALL_ZOMBIE && !PLANTED(1)) {
+	if (call->state == CALL_ZOMBIE && !SEEDED_BUG(1)) {
 		call->state = CALL_SENDING;
 		if (call->is_send_done)
 			call_release(call);

@@ -17,8 +17,8 @@
  */
 #include "requester.h"
 
-#include "planted.h"
 #include "rdma2.h"
+#include "seeded_bugs.h"
 #include "windows.h"
 #include "wire.h"
 
@@ -126,7 +126,7 @@ void call_revoke(struct weir_call *call)
 	for (uint32_t i = 0; i < call->nwindow_bindings; i++) {
 		if (!call->window_bindings[i].is_valid)
 			continue;
-		if (PLANTED(13) && left > 1)
+		if (SEEDED_BUG(13) && left > 1)
 			left--;
 		else
 			conn_local_inv(conn, call->window_bindings[i].mw->rkey, call->state != CALL_REPLIED,

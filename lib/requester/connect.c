@@ -12,7 +12,7 @@
 #include "call_pool.h"
 #include "forked.h"
 #include "limit.h"
-#include "planted.h"
+#include "seeded_bugs.h"
 #include "windows.h"
 
 static const struct conn_role requester_role = {
@@ -136,7 +136,7 @@ void requester_on_lost(struct weir_conn *conn, int error)
 
 		if (call == &call_free_sentinel)
 			continue;
-		if ((call->state == CALL_QUEUED && !PLANTED(3)) || call->state == CALL_SENT ||
+		if ((call->state == CALL_QUEUED && !SEEDED_BUG(3)) || call->state == CALL_SENT ||
 		    call->state == CALL_REPLIED || call->state == CALL_REVOKING)
 			call_fail(call, error);
 		else

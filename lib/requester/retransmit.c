@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "planted.h"
+#include "seeded_bugs.h"
 
 #define RETRANSMITS_PROBE 2u
 
@@ -48,7 +48,7 @@ static void hold(struct weir_call *call)
 	credit_lost(&req->credits, 1 + call->more);
 	call_close_piece(call); /* one that went out by a short cut has none yet */
 	call_release_extra(call);
-	if (PLANTED(12)) {
+	if (SEEDED_BUG(12)) {
 		uint32_t xid = htobe32(call->xid += req->slot_mask + 1);
 
 		req->slots[call->slot].xid = call->xid;

@@ -13,7 +13,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "planted.h"
+#include "seeded_bugs.h"
 
 uint32_t request_peer_hash(const char *peer)
 {
@@ -149,7 +149,7 @@ bool request_is_new(struct weir_request *req)
 		}
 		return req->replay != NULL;
 	}
-	if (entry->state == DRC_BUSY && PLANTED(11))
+	if (entry->state == DRC_BUSY && SEEDED_BUG(11))
 		return true;
 	if (entry->state == DRC_BUSY) {
 		req->state = REQUEST_DUPLICATE;

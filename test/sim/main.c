@@ -14,7 +14,7 @@
 #include <rte_log.h>
 
 #include "../sanitizers.h"
-#include "planted.h"
+#include "seeded_bugs.h"
 #include "std_io.h"
 
 #define STEPS_DEFAULT 2000u
@@ -37,7 +37,7 @@ static const char usage[] =
 	"                    do, or speak version 1 alone\n"
 	"  --extension E     off (default), continuation, direction, placement or all: what is used of the\n"
 	"                    extension of version 2: with --protocol v2 or mixed\n"
-	"  --plant K         with the build option planted_bugs: the bug to plant, 1 to 13\n"
+	"  --plant K         with the build option seeded_bugs: the bug to plant, 1 to 13\n"
 	"  --verbose         a line for each seed;  --verbose trace: a line for each event\n"
 	"  --json            a JSON object for each seed, a line each\n"
 	"\n"
@@ -245,7 +245,7 @@ static bool set(struct settings *settings, int option, const char *text)
 		settings->options.level = (uint32_t)number;
 		return true;
 	case 'p':
-		if (!parse_only(text, PLANTED_BUGS, &number))
+		if (!parse_only(text, SEEDED_BUGS, &number))
 			return false;
 		settings->options.plant = (uint32_t)number;
 		return true;
@@ -363,8 +363,8 @@ int main(int argc, char **argv)
 			extensions[settings.options.extension]);
 		return 2;
 	}
-	if (!planted_select(settings.options.plant)) {
-		fprintf(stderr, "weir-sim: --plant needs a build with -Dplanted_bugs=true\n");
+	if (!seeded_bug_select(settings.options.plant)) {
+		fprintf(stderr, "weir-sim: --plant needs a build with -Dseeded_bugs=true\n");
 		return 2;
 	}
 	catch_crashes();

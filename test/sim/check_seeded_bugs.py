@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-sim finds each planted bug: with the seed that is known to, or by a search of at most 2,000. And it finds nothing
-with the same seeds when none is planted. Arguments: the program of a build with planted_bugs, the list of bugs."""
+"""weir-sim finds each seeded bug: with the seed that is known to, or by a search of at most 2,000. And it finds nothing
+with the same seeds when none is planted. Arguments: the program of a build with seeded_bugs, the list of bugs."""
 
 import re
 import subprocess

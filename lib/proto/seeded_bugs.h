@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SEEDED_BUGS_H
+#define SEEDED_BUGS_H
+
+/*
+ * Bugs that are planted to see that weir-sim finds them: PLANTED(k) is false, at compile time, but in a build
+ * with the option seeded_bugs, where it is true for the one that seeded_bug_select() has chosen.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SEEDED_BUGS 13u
+
+#ifdef WEIR_SEEDED_BUGS
+extern uint32_t seeded_bug;
+#define SEEDED_BUG(k) __builtin_expect(seeded_bug == (k), 0)
+static inline bool seeded_bug_select(uint32_t k)
+{
+	seeded_bug = k;
+	return true;
+}
+#else
+#define SEEDED_BUG(k) false
+static inline bool seeded_bug_select(uint32_t k)
+{
+	return k == 0;
+}
+#endif
+
+#endif
