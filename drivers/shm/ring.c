@@ -105,7 +105,7 @@ static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, con
 		memcpy(ring_cell_at(cells, at) + RING_HEADER, from, RING_DATA);
 		put_cell_header(cells, at, 0, memory_order_relaxed);
 	}
-	copy_short(ring_cell_at(cells, at) + RING_HEADER, from, left);
+	copy_small(ring_cell_at(cells, at) + RING_HEADER, from, left);
 	put_cell_header(cells, at, 0, memory_order_relaxed);
 	return at + RING_CELL;
 }
@@ -155,13 +155,13 @@ static inline __attribute__((always_inline)) void write_few(struct ring_writer *
 	if (is_tagged)
 		memcpy(first + RING_HEADER, &tag, RING_TAG);
 	if (n == 1) {
-		copy_short(to, data, len);
+		copy_small(to, data, len);
 	} else {
 		memcpy(to, data, first_bytes);
 		for (uint32_t i = 1; i < n - 1; i++)
 			memcpy(first + i * RING_CELL + RING_HEADER, data + first_bytes + (i - 1) * RING_DATA,
 			       RING_DATA);
-		copy_short(first + (n - 1) * RING_CELL + RING_HEADER,
+		copy_small(first + (n - 1) * RING_CELL + RING_HEADER,
 			   data + first_bytes + (n - 2) * RING_DATA, len - first_bytes - (n - 2) * RING_DATA);
 	}
 	for (uint32_t i = n - 1; i > 0; i--)
@@ -221,7 +221,7 @@ static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_
 	to = ring_cell_at(&cells, tail) + RING_HEADER;
 	if (tag)
 		memcpy(to, tag, RING_TAG);
-	copy_short(to + tag_bytes, data, len < first_bytes ? len : first_bytes);
+	copy_small(to + tag_bytes, data, len < first_bytes ? len : first_bytes);
 	put_cell_header(&cells, tail, RING_VALID | (len + tag_bytes), memory_order_release);
 	settle(ring, end);
 	if (len > first_bytes)
@@ -278,7 +278,7 @@ static inline void put_piece(const struct ring_cells *cells, struct cursor *curs
 		if (n == RING_DATA) /* of a known length it is a few moves */
 			memcpy(ring_cell_at(cells, cursor->at) + RING_HEADER, from, RING_DATA);
 		else
-			copy_short(ring_cell_at(cells, cursor->at) + RING_HEADER + cursor->used, from, n);
+			copy_small(ring_cell_at(cells, cursor->at) + RING_HEADER + cursor->used, from, n);
 		cursor->used += n;
 		from += n;
 		left -= n;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "copy_short.h"
+#include "copy_small.h"
 #include "fabric.h"
 
 #define RING_CELL      64u
@@ -310,7 +310,7 @@ static inline uint64_t ring_take_cells(const struct ring_reader *ring, uint64_t 
 		return ring_take_whole(ring, at, dst, len);
 	for (; end - dst > (ptrdiff_t)RING_DATA; dst += RING_DATA, at += RING_CELL)
 		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
-	copy_short(dst, ring_cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
+	copy_small(dst, ring_cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
 	return at + RING_CELL;
 }
 
@@ -362,7 +362,7 @@ static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8
 	if (__builtin_expect(size >= first, 1))
 		memcpy(dst, from, first);
 	else
-		copy_short(dst, from, len);
+		copy_small(dst, from, len);
 	at += RING_CELL;
 	if (len > first)
 		at = ring_take_cells(ring, at, dst + first, size - first, len - first);

@@ -8,7 +8,7 @@
  */
 #include "weir_xdr.h"
 
-#include "copy_short.h"
+#include "copy_small.h"
 #include "xdr_ref.h"
 
 static const uint8_t nothing[1];
@@ -188,8 +188,8 @@ static void put_padded(uint8_t *at, const void *src, uint32_t len_bytes)
 {
 	if (len_bytes % WEIR_XDR_UNIT != 0) /* the last word, of which the data leaves the padding */
 		memset(at + len_bytes / WEIR_XDR_UNIT * WEIR_XDR_UNIT, 0, WEIR_XDR_UNIT);
-	if (len_bytes - 1 < COPY_SHORT_MAX)
-		copy_short(at, src, len_bytes);
+	if (len_bytes - 1 < COPY_SMALL_MAX)
+		copy_small(at, src, len_bytes);
 	else if (len_bytes > 0)
 		memcpy(at, src, len_bytes);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef COPY_SHORT_H
-#define COPY_SHORT_H
+#ifndef COPY_SMALL_H
+#define COPY_SMALL_H
 
-/* Up to COPY_SHORT_MAX bytes of any length, in moves that may overlap: a call to memcpy() costs more than that. All is read before anything is
+/* Up to COPY_SMALL_MAX bytes of any length, in moves that may overlap: a call to memcpy() costs more than that. All is read before anything is
  * written. */
 
 #include <stdint.h>
 #include <string.h>
 
-#define COPY_SHORT_MAX 64u
+#define COPY_SMALL_MAX 64u
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
-static inline void copy_short(uint8_t *dst, const uint8_t *src, uint32_t len)
+static inline void copy_small(uint8_t *dst, const uint8_t *src, uint32_t len)
 {
 	if (len >= 32) {
 		bytes16 a, b, c, d;
