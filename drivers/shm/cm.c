@@ -71,7 +71,7 @@ static void qp_add(struct shm_dev *dev, struct shm_qp *qp)
 }
 
 /* What the control thread is to say when the peer is ready for it: rings, and the HELLO that they go with. */
-static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int lanes_fd, const void *private_data,
+static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd, const void *private_data,
 			 uint32_t private_len)
 {
 	size_t bytes = 2 * ring_footprint(sock->ring_bytes);
@@ -87,13 +87,13 @@ static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int lanes_fd,
 		return -ENOMEM;
 	introduce(qp, SHM_HELLO, private_data, private_len, sock->hello);
 	sock->hello->ring_bytes = sock->ring_bytes;
-	if (lanes_fd < 0)
+	if (mux_fd < 0)
 		return 0;
 	/* A second descriptor: the queue pair may end, and its lanes with it, before it is sent. */
-	sock->lanes_fd = fcntl(lanes_fd, F_DUPFD_CLOEXEC, 0);
-	sock->has_lanes = sock->lanes_fd >= 0;
-	sock->hello->has_lanes = sock->has_lanes;
-	sock->lanes_tag = qp->lanes->tag;
+	sock->mux_fd = fcntl(mux_fd, F_DUPFD_CLOEXEC, 0);
+	sock->has_mux = sock->mux_fd >= 0;
+	sock->hello->has_mux = sock->has_mux;
+	sock->mux_set_tag = qp->mux_set->tag;
 	return 0;
 }
 
@@ -157,7 +157,7 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		rc = connect_to(dev, addr, &sun, len, &sock);
 	if (rc == 0) {
 		sock->ring_bytes = ring_bytes_for(dev, attr);
-		rc = prepare_hello(sock, qp, lanes_offer(dev, qp, addr, sock->who.pid, sock->account),
+		rc = prepare_hello(sock, qp, mux_offer(dev, qp, addr, sock->who.pid, sock->account),
 				   private_data, private_len);
 	}
 	if (rc == 0) {
@@ -217,11 +217,11 @@ static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void 
 	introduce(qp, SHM_ACCEPT, private_data, private_len, msg);
 	if (!sock->offered)
 		return;
-	msg->has_lanes = lanes_take_place(shm_dev_of(qp), qp, sock->offered, sock->who.pid,
-					  sock->peer.conn_id, &msg->place);
+	msg->has_mux = mux_take_slot(shm_dev_of(qp), qp, sock->offered, sock->who.pid, sock->peer.conn_id,
+				     &msg->slot);
 	sock->offered = NULL;
-	if (msg->has_lanes)
-		sock->lanes_tag = qp->lanes->tag;
+	if (msg->has_mux)
+		sock->mux_set_tag = qp->mux_set->tag;
 }
 
 /* To ACCEPTED, and say so. The socket is watched before that, so that READY is read before what the peer sends afterwards on
@@ -311,8 +311,8 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 	event->qp_ctx = qp->fabric.ctx;
 	if (event->kind == FABRIC_CM_ESTABLISHED) {
 		qp->peer_max_msg_bytes = qp->peer->max_msg_bytes;
-		if (sock->has_lanes)
-			lanes_set_place(shm_dev_of(qp), qp, &sock->place);
+		if (sock->has_mux)
+			mux_set_slot(shm_dev_of(qp), qp, &sock->slot);
 		if (qp->state == QP_CONNECTING)
 			qp->state = QP_READY;
 		shm_qp_settle(qp);
@@ -324,18 +324,18 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 }
 
 /* Whether its lane has something that may be its, and goes on: it may wait for a receive of another one, for ever. */
-static bool lane_drains(struct shm_qp *qp)
+static bool mux_drains(struct shm_qp *qp)
 {
-	const struct ring_reader *rx = &qp->lane->rx;
+	const struct ring_reader *rx = &qp->mux->rx;
 	uint64_t now = rte_rdtsc();
 
-	if (qp->lane->is_broken || rx->head >= qp->drain_lane_end || ring_look(rx) == 0)
+	if (qp->mux->is_broken || rx->head >= qp->drain_mux_end || ring_look(rx) == 0)
 		return false;
-	if (qp->drain_lane_since == 0 || qp->drain_lane_at != rx->head) {
-		qp->drain_lane_at = rx->head;
-		qp->drain_lane_since = now;
+	if (qp->drain_mux_since == 0 || qp->drain_mux_at != rx->head) {
+		qp->drain_mux_at = rx->head;
+		qp->drain_mux_since = now;
 	}
-	return now - qp->drain_lane_since < DRAIN_WAIT_S * rte_get_tsc_hz();
+	return now - qp->drain_mux_since < DRAIN_WAIT_S * rte_get_tsc_hz();
 }
 
 /* Messages that came before the peer left are delivered before it is said to have. No more than the rings hold: a
@@ -348,12 +348,12 @@ static bool still_drains(const struct shm_event *event)
 		return false;
 	if (qp->drain_end == 0) {
 		qp->drain_end = qp->rx.head + ring_size(&qp->rx.cells);
-		qp->drain_lane_end = qp->lane ? qp->lane->rx.head + ring_size(&qp->lane->rx.cells) : 0;
+		qp->drain_mux_end = qp->mux ? qp->mux->rx.head + ring_size(&qp->mux->rx.cells) : 0;
 	}
 	if (shm_recvs_empty(qp->recvs))
 		return false;
-	return (!qp->rx_in_lane && ring_look(&qp->rx) != 0 && qp->rx.head < qp->drain_end) ||
-	       (qp->lane && lane_drains(qp));
+	return (!qp->rx_in_mux && ring_look(&qp->rx) != 0 && qp->rx.head < qp->drain_end) ||
+	       (qp->mux && mux_drains(qp));
 }
 
 /* Those that come meanwhile are taken in the next poll. */

@@ -152,31 +152,30 @@ static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int 
 	const struct mapping_owner owner = owner_of(sock);
 	int rc;
 
-	if (msg->type != SHM_HELLO || msg->has_lanes > 1 || nfds != 2u + msg->has_lanes ||
-	    !ring_bytes_ok(msg))
+	if (msg->type != SHM_HELLO || msg->has_mux > 1 || nfds != 2u + msg->has_mux || !ring_bytes_ok(msg))
 		return -EPROTO;
 	sock->ring_bytes = msg->ring_bytes;
 	rc = mapping_peer(&sock->rings, &owner, fds[0], 0, 2 * ring_footprint(msg->ring_bytes), true, false);
 	if (rc == 0)
 		rc = take_peer(sock, msg, fds[1]);
-	if (rc == 0 && msg->has_lanes)
-		rc = lanes_map(sock->dev, sock->account, fds[2], &sock->offered);
+	if (rc == 0 && msg->has_mux)
+		rc = muxes_map(sock->dev, sock->account, fds[2], &sock->offered);
 	return rc == 0 ? hand_over(sock, msg) : rc;
 }
 
 /* The peer has checked who this side is, and takes descriptors from it. */
 static int on_welcome(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nfds)
 {
-	int fds[SHM_FDS_MAX] = {sock->rings_fd, sock->dev->keys.fd, sock->lanes_fd};
+	int fds[SHM_FDS_MAX] = {sock->rings_fd, sock->dev->keys.fd, sock->mux_fd};
 	int rc;
 
 	if (msg->type != SHM_WELCOME || nfds != 0)
 		return -EPROTO;
-	rc = shm_sock_send(sock, sock->hello, fds, 2 + sock->hello->has_lanes);
+	rc = shm_sock_send(sock, sock->hello, fds, 2 + sock->hello->has_mux);
 	close(sock->rings_fd);
-	if (sock->lanes_fd >= 0)
-		close(sock->lanes_fd);
-	sock->rings_fd = sock->lanes_fd = -1;
+	if (sock->mux_fd >= 0)
+		close(sock->mux_fd);
+	sock->rings_fd = sock->mux_fd = -1;
 	mem_free(sock->hello);
 	sock->hello = NULL;
 	return rc == 0 ? enter(sock, SOCK_CALLING, SOCK_CONNECTING, -1, NULL) : -ECONNRESET;
@@ -192,14 +191,13 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 		return rc == 0 ? -ECONNRESET : rc;
 	}
 	if (msg->type != SHM_ACCEPT || nfds != 1 || msg->max_msg_bytes > ring_msg_max(sock->ring_bytes) ||
-	    msg->has_lanes > sock->has_lanes || msg->place.lane >= LANE_COUNT ||
-	    msg->place.place >= LANE_PLACES)
+	    msg->has_mux > sock->has_mux || msg->slot.mux >= MUX_COUNT || msg->slot.slot >= MUX_SLOTS)
 		return -EPROTO;
 	rc = take_peer(sock, msg, fds[0]);
 	if (rc != 0)
 		return rc;
-	sock->has_lanes = msg->has_lanes;
-	sock->place = msg->place;
+	sock->has_mux = msg->has_mux;
+	sock->slot = msg->slot;
 	if (shm_sock_send(sock, &ready, NULL, 0) != 0)
 		return -ECONNRESET;
 	return enter(sock, SOCK_CONNECTING, SOCK_OPEN, FABRIC_CM_ESTABLISHED, msg);

@@ -138,7 +138,7 @@ struct sight {
 	struct shm_sock *sock;
 	const struct shm_life *life;
 	uint64_t deadline_ns;
-	uint64_t lanes_tag;
+	uint64_t mux_set_tag;
 };
 
 /* The next socket of those that have not been looked at in this round. Those that are the engine's, or at their end, are left
@@ -158,7 +158,7 @@ static bool next_sock(struct shm_dev *dev, struct sight *sight)
 			sock->visit = dev->visit;
 			TAILQ_REMOVE(&dev->socks, sock, entry);
 			TAILQ_INSERT_TAIL(&dev->socks, sock, entry);
-			*sight = (struct sight){sock, sock->life, sock->deadline_ns, sock->lanes_tag};
+			*sight = (struct sight){sock, sock->life, sock->deadline_ns, sock->mux_set_tag};
 		}
 		shm_unlock(dev);
 	} while (is_left_out);
@@ -180,7 +180,7 @@ static void end_lost(struct shm_dev *dev, uint64_t tag)
 
 	begin_round(dev);
 	while (next_sock(dev, &sight)) {
-		if (!is_ours && (tag == 0 || (sight.sock->id != tag && sight.lanes_tag != tag)))
+		if (!is_ours && (tag == 0 || (sight.sock->id != tag && sight.mux_set_tag != tag)))
 			continue;
 		shm_count(dev, &dev->nerrors);
 		shm_sock_ended(sight.sock, is_ours ? -EIO : -EPROTO);

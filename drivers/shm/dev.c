@@ -55,7 +55,7 @@ static void shm_close(struct fabric_dev *fdev)
 	key_table_destroy(&dev->keys);
 	mem_free(dev->cold.at);
 	mem_free(dev->stalls.at);
-	lanes_number_put(dev->number);
+	mux_number_put(dev->number);
 	pthread_cond_destroy(&dev->is_unlistened);
 	pthread_mutex_destroy(&dev->lock);
 	mem_free(dev);
@@ -66,8 +66,8 @@ static void abandon_sock(const struct shm_sock *sock)
 	close(sock->fd);
 	if (sock->rings_fd >= 0)
 		close(sock->rings_fd);
-	if (sock->lanes_fd >= 0)
-		close(sock->lanes_fd);
+	if (sock->mux_fd >= 0)
+		close(sock->mux_fd);
 }
 
 /* The lock may be another thread's of the parent, for ever: then the lists are left alone. So is all that is not a descriptor. */
@@ -75,7 +75,7 @@ static void shm_abandon(struct fabric_dev *fdev)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	const struct fabric_listener *listener;
-	const struct shm_lanes *lanes;
+	const struct shm_mux_set *mux_set;
 	const struct shm_life *life;
 	const struct shm_sock *sock;
 
@@ -94,9 +94,9 @@ static void shm_abandon(struct fabric_dev *fdev)
 		abandon_sock(sock);
 	LIST_FOREACH(life, &dev->lives, entry)
 	close(life->fd);
-	LIST_FOREACH(lanes, &dev->shared, entry)
-	if (lanes->fd >= 0)
-		close(lanes->fd);
+	LIST_FOREACH(mux_set, &dev->shared, entry)
+	if (mux_set->fd >= 0)
+		close(mux_set->fd);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)
 		if (dev->mrs[i].shown)
 			close(dev->mrs[i].shown->fd);
@@ -124,7 +124,7 @@ static void fork_parent(void)
 static void fork_child(void)
 {
 	fork_end(true);
-	lanes_fork_child();
+	mux_fork_child();
 }
 
 static void watch_forks(void)
@@ -210,7 +210,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->fabric.ops = &shm_ops;
 	dev->fabric.attr = attr;
 	TAILQ_INIT(&dev->hot);
-	TAILQ_INIT(&dev->lanes);
+	TAILQ_INIT(&dev->muxes);
 	LIST_INIT(&dev->shared);
 	LIST_INIT(&dev->own);
 	LIST_INIT(&dev->lives);
@@ -227,7 +227,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->keys.fd = -1;
 	/* Requests for connections have sockets, too: else a peer that holds all connections would keep others from asking. */
 	dev->max_connections = (config->max_connections ? config->max_connections : 1) + config->max_requests;
-	dev->number = LANE_NONE;
+	dev->number = MUX_NONE;
 	shm_copy_init();
 	shm_rdma_init(dev);
 	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));

@@ -15,7 +15,7 @@
 #define COLD_SCAN  1u  /* looked at in a poll */
 #define COLD_AHEAD 16u /* fetched before they are */
 #define HOT_SHARE  8u  /* completions at a visit */
-#define LANES_FEW  8u  /* looked at in a poll */
+#define MUXES_FEW  8u  /* looked at in a poll */
 
 /* The header of a ring that nobody reads any more. */
 static const _Atomic uint64_t no_message;
@@ -27,7 +27,7 @@ void shm_qp_warm(struct shm_qp *qp)
 	qp->empty_polls = 0;
 	if (qp->is_hot)
 		return;
-	if (!qp->rx_in_lane) {
+	if (!qp->rx_in_mux) {
 		struct shm_colds *colds = &dev->cold;
 		uint32_t place = qp->cold_place;
 
@@ -50,7 +50,7 @@ static void cool(struct shm_qp *qp)
 	dev->nhot--;
 	qp->is_hot = false;
 	shm_qp_settle(qp);
-	if (qp->rx_in_lane)
+	if (qp->rx_in_mux)
 		return;
 	qp->cold_place = colds->n++;
 	colds->at[qp->cold_place] = (struct shm_cold){
@@ -128,16 +128,16 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 
 	if (qp->done_head != qp->done_tail)
 		n = poll_done(qp, wcs, max);
-	if (__builtin_expect(qp->is_switching, 0) && !qp->is_stalled && shm_lane_step(qp))
+	if (__builtin_expect(qp->is_switching, 0) && !qp->is_stalled && shm_mux_step(qp))
 		shm_stall_begin(qp);
-	if (is_first && n == 0 && qp->deliver_end > 0 && !qp->rx_in_lane) {
+	if (is_first && n == 0 && qp->deliver_end > 0 && !qp->rx_in_mux) {
 		uint32_t few = shm_deliver_ring(qp, max);
 
 		*delivered += few;
 		max -= few;
 	}
 	if (__builtin_expect(qp->state == QP_READY, 1)) {
-		if (!qp->rx_in_lane && ring_look(&qp->rx) != 0)
+		if (!qp->rx_in_mux && ring_look(&qp->rx) != 0)
 			n += shm_take_ring(qp, wcs + n, max - n);
 	} else if (qp->state == QP_ERROR) {
 		n += poll_flush(qp, wcs + n, max - n);
@@ -157,23 +157,23 @@ static bool is_idle(const struct shm_qp *qp)
 }
 
 /* What lanes have; as poll_qp(). */
-static uint32_t poll_lanes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max, uint32_t *delivered)
+static uint32_t poll_muxes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max, uint32_t *delivered)
 {
-	uint32_t n = 0, most = max, few = dev->nlanes < LANES_FEW ? dev->nlanes : LANES_FEW;
+	uint32_t n = 0, most = max, few = dev->nmuxes < MUXES_FEW ? dev->nmuxes : MUXES_FEW;
 
 	dev->npolls++;
 	if (!TAILQ_EMPTY(&dev->hot))
 		most = (max + dev->npolls % 2) / 2;
 	for (uint32_t i = 0; i < few && n + *delivered < most; i++) {
-		struct shm_lane *lane = TAILQ_FIRST(&dev->lanes);
+		struct shm_mux *mux = TAILQ_FIRST(&dev->muxes);
 
-		if (n == 0 && ring_look(&lane->rx) != 0)
-			*delivered += shm_deliver_lane(dev, lane, most - *delivered);
-		if (ring_look(&lane->rx) != 0)
-			n += shm_poll_lane(dev, lane, wcs + n, most - n - *delivered);
-		if (dev->nlanes > 1) {
-			TAILQ_REMOVE(&dev->lanes, lane, entry);
-			TAILQ_INSERT_TAIL(&dev->lanes, lane, entry);
+		if (n == 0 && ring_look(&mux->rx) != 0)
+			*delivered += shm_deliver_mux(dev, mux, most - *delivered);
+		if (ring_look(&mux->rx) != 0)
+			n += shm_poll_mux(dev, mux, wcs + n, most - n - *delivered);
+		if (dev->nmuxes > 1) {
+			TAILQ_REMOVE(&dev->muxes, mux, entry);
+			TAILQ_INSERT_TAIL(&dev->muxes, mux, entry);
 		}
 	}
 	return n;
@@ -184,8 +184,8 @@ static void was_empty(struct shm_qp *qp)
 {
 	const struct shm_dev *dev = shm_dev_of(qp);
 
-	if (qp->rx_in_lane) {
-		if ((qp->tx_in_lane || qp->is_stalled || qp->state == QP_ERROR) && is_idle(qp))
+	if (qp->rx_in_mux) {
+		if ((qp->tx_in_mux || qp->is_stalled || qp->state == QP_ERROR) && is_idle(qp))
 			cool(qp);
 		return;
 	}
@@ -202,8 +202,8 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 	struct shm_qp *qp, *next;
 	uint32_t n = 0, delivered = 0, share, vain = 0;
 
-	if (__builtin_expect(dev->nlanes > 0, 0))
-		n = poll_lanes(dev, wcs, max, &delivered);
+	if (__builtin_expect(dev->nmuxes > 0, 0))
+		n = poll_muxes(dev, wcs, max, &delivered);
 	if (__builtin_expect(dev->stalls.n > 0, 0))
 		shm_stalls_try(dev);
 	if (__builtin_expect(dev->cold.n > 0, 0))

@@ -46,7 +46,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 
 void shm_qp_free(struct shm_qp *qp)
 {
-	lanes_leave(shm_dev_of(qp), qp);
+	mux_leave(shm_dev_of(qp), qp);
 	shm_domain_destroy(qp);
 	mem_free(qp->pending_inlines);
 	mem_free(qp->pending);
@@ -121,8 +121,8 @@ static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
 /* As ring_put_one(). */
 static inline int put_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	if (__builtin_expect(qp->tx_in_lane, 0))
-		return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len);
+	if (__builtin_expect(qp->tx_in_mux, 0))
+		return ring_put_tagged(&qp->mux->tx, qp->mux_tag, data, len);
 	return ring_put_one(&qp->tx, data, len);
 }
 
@@ -132,12 +132,12 @@ static int put_gathered(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t 
 	uint32_t inv_rkey = wr->op == FABRIC_SEND_INV ? wr->rkey : 0;
 	struct fabric_sge sges[SHM_SGES_MAX + 1];
 
-	if (!qp->tx_in_lane)
+	if (!qp->tx_in_mux)
 		return ring_put(&qp->tx, wr->sge, wr->nsge, len, inv_rkey);
-	sges[0] = (struct fabric_sge){&qp->lane_tag, RING_TAG, 0};
+	sges[0] = (struct fabric_sge){&qp->mux_tag, RING_TAG, 0};
 	for (uint32_t i = 0; i < wr->nsge; i++)
 		sges[i + 1] = wr->sge[i];
-	return ring_put(&qp->lane->tx, sges, wr->nsge + 1, len + RING_TAG, inv_rkey);
+	return ring_put(&qp->mux->tx, sges, wr->nsge + 1, len + RING_TAG, inv_rkey);
 }
 
 static int do_send(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *bytes)
@@ -338,55 +338,54 @@ static __attribute__((noinline)) bool stir(struct shm_qp *qp)
 }
 
 /* Nothing is pending on it, and its messages go by a lane: of what shm_qp_stir() asks for, completions are left. */
-static inline bool sent_by_lane(struct shm_qp *qp)
+static inline bool sent_by_mux(struct shm_qp *qp)
 {
 	qp->fabric.dev->stats.sends_direct++;
 	return __builtin_expect(qp->is_hot || qp->done_head == qp->done_tail, 1) ? true : stir(qp);
 }
 
-static __attribute__((noinline, flatten)) bool lane_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline, flatten)) bool mux_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	ring_write_tagged_one(&qp->lane->tx, qp->lane_tag, data, len);
-	return sent_by_lane(qp);
+	ring_write_tagged_one(&qp->mux->tx, qp->mux_tag, data, len);
+	return sent_by_mux(qp);
 }
 
-static __attribute__((noinline, flatten)) bool lane_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline, flatten)) bool mux_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	ring_write_tagged_two(&qp->lane->tx, qp->lane_tag, data, len);
-	return sent_by_lane(qp);
+	ring_write_tagged_two(&qp->mux->tx, qp->mux_tag, data, len);
+	return sent_by_mux(qp);
 }
 
-static __attribute__((noinline, flatten)) bool lane_three(struct shm_qp *qp, const uint8_t *data,
-							  uint32_t len)
+static __attribute__((noinline, flatten)) bool mux_three(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	ring_write_tagged_three(&qp->lane->tx, qp->lane_tag, data, len);
-	return sent_by_lane(qp);
+	ring_write_tagged_three(&qp->mux->tx, qp->mux_tag, data, len);
+	return sent_by_mux(qp);
 }
 
-static __attribute__((noinline)) bool lane_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline)) bool mux_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	if (qp->is_blocked || len > qp->peer_max_msg_bytes)
 		return false;
-	return ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, len) == 1 && sent_by_lane(qp);
+	return ring_put_tagged(&qp->mux->tx, qp->mux_tag, data, len) == 1 && sent_by_mux(qp);
 }
 
-static __attribute__((noinline)) bool send_by_lane(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline)) bool send_by_mux(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	uint32_t bytes = len + RING_TAG;
 
-	if (__builtin_expect(len - 1 >= qp->lane_few_max || !ring_has_few(&qp->lane->tx), 0))
-		return lane_any(qp, data, len);
+	if (__builtin_expect(len - 1 >= qp->mux_few_max || !ring_has_few(&qp->mux->tx), 0))
+		return mux_any(qp, data, len);
 	if (bytes <= RING_DATA)
-		return lane_one(qp, data, len);
+		return mux_one(qp, data, len);
 	if (bytes <= 2 * RING_DATA)
-		return lane_two(qp, data, len);
-	return lane_three(qp, data, len);
+		return mux_two(qp, data, len);
+	return mux_three(qp, data, len);
 }
 
 static __attribute__((noinline)) bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	if (qp->tx_in_lane)
-		return send_by_lane(qp, data, len);
+	if (qp->tx_in_mux)
+		return send_by_mux(qp, data, len);
 	if (qp->is_blocked || len > qp->peer_max_msg_bytes)
 		return false;
 	if (ring_put_one(&qp->tx, data, len) != 1)

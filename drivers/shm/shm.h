@@ -18,7 +18,7 @@
  *   rdma.c       those that touch the peer's memory, and the end of that
  *   recvs.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
- *   poll_lane.c  those of messages in lanes
+ *   poll_mux.c  those of messages in lanes
  *   stall.c      queue pairs that wait for what their peer is to do
  *   take.h       how a message gets into its receive
  *   cm.c         connecting: what the engine's thread does
@@ -54,7 +54,7 @@
 #include "account.h"
 #include "driver.h"
 #include "keys.h"
-#include "lanes.h"
+#include "mux.h"
 #include "life.h"
 #include "log_rate.h"
 #include "mapping.h"
@@ -144,13 +144,13 @@ struct shm_found {
  * fourth. */
 struct shm_qp {
 	struct fabric_qp fabric;
-	uint64_t lane_tag;     /* of its messages in a lane, both ways */
-	struct shm_lane *lane; /* NULL: it has none */
+	uint64_t mux_tag;    /* of its messages in a lane, both ways */
+	struct shm_mux *mux; /* NULL: it has none */
 	enum shm_qp_state state;
 	bool is_hot;
 	bool is_rnr;	   /* a message waits for a receive */
-	bool rx_in_lane;   /* messages come by the lane only */
-	bool tx_in_lane;   /* and go by it */
+	bool rx_in_mux;	   /* messages come by the lane only */
+	bool tx_in_mux;	   /* and go by it */
 	bool is_switching; /* it has a lane, and one of them is not so yet */
 	bool is_greeted;   /* a connector's: HELLO was put */
 	bool is_heard;	   /* the peer takes messages in the lane */
@@ -166,7 +166,7 @@ struct shm_qp {
 	_Alignas(64) struct ring_writer tx;
 	uint32_t
 		few_max; /* of a message of RING_FEW cells that goes by tx with nothing else to be seen to: shm_qp_settle() */
-	uint32_t lane_few_max; /* the same by the lane */
+	uint32_t mux_few_max; /* the same by the lane */
 	uint32_t npending;
 
 	_Alignas(64) struct shm_found found;
@@ -181,14 +181,14 @@ struct shm_qp {
 	uint64_t wait_since;   /* ticks, while the peer's WRITEs are waited for: rdma.c; 0: they are not */
 	uint64_t wait_looked;  /* ticks of it, after which it is asked again whether the peer lives */
 	bool is_unseen; /* then: the peer may not have seen yet that there is something to be kept off */
-	bool is_disconnected;	 /* by this side */
-	bool is_stalled;	 /* it waits for its peer, and is in the device's list of stalls */
-	uint32_t stall_place;	 /* in that list */
-	uint64_t stalled_since;	 /* ticks; when it last went on, if it did */
-	uint64_t drain_end;	 /* how far rx may still be read when the peer has left; 0: it has not */
-	uint64_t drain_lane_end; /* the same of its lane */
-	uint64_t drain_lane_at;	 /* where the lane was then when it last went on, and ticks of that */
-	uint64_t drain_lane_since;
+	bool is_disconnected;	/* by this side */
+	bool is_stalled;	/* it waits for its peer, and is in the device's list of stalls */
+	uint32_t stall_place;	/* in that list */
+	uint64_t stalled_since; /* ticks; when it last went on, if it did */
+	uint64_t drain_end;	/* how far rx may still be read when the peer has left; 0: it has not */
+	uint64_t drain_mux_end; /* the same of its lane */
+	uint64_t drain_mux_at;	/* where the lane was then when it last went on, and ticks of that */
+	uint64_t drain_mux_since;
 	struct shm_recvs own; /* empty when they are shared */
 
 	/* send queue: places are taken at the post and given back by polled completions */
@@ -201,7 +201,7 @@ struct shm_qp {
 	struct shm_done *done;	     /* a queue of done_mask + 1, made with the first post */
 	uint32_t done_mask;
 
-	struct shm_lanes *lanes;
+	struct shm_mux_set *mux_set;
 	struct shm_qp *older; /* in the same place of its lane, which it had before */
 	uint32_t max_msg_bytes;
 	uint32_t conn_id;
@@ -256,11 +256,11 @@ struct shm_dev {
 	struct shm_stalls stalls;
 	uint32_t nqps;
 	uint32_t nhot;
-	uint32_t nlanes;
+	uint32_t nmuxes;
 	uint32_t npolls; /* with lanes */
-	uint32_t number; /* of the lane in which it accepts, or LANE_NONE */
-	TAILQ_HEAD(, shm_lane) lanes;
-	LIST_HEAD(, shm_lanes) shared;
+	uint32_t number; /* of the lane in which it accepts, or MUX_NONE */
+	TAILQ_HEAD(, shm_mux) muxes;
+	LIST_HEAD(, shm_mux_set) shared;
 	bool own_domains;
 	bool has_own_barrier;	 /* others can't make one for us: rdma.c */
 	LIST_HEAD(, shm_qp) own; /* queue pairs with keys of their own */
@@ -422,8 +422,8 @@ static inline void shm_qp_settle(struct shm_qp *qp)
 		qp->delivers && qp->state == QP_READY && !qp->is_rnr && qp->done_head == qp->done_tail;
 
 	qp->is_blocked = !is_clear;
-	qp->few_max = is_clear && !qp->tx_in_lane && qp->is_hot ? max : 0;
-	qp->lane_few_max = is_clear && qp->tx_in_lane && max > RING_TAG ? max - RING_TAG : 0;
+	qp->few_max = is_clear && !qp->tx_in_mux && qp->is_hot ? max : 0;
+	qp->mux_few_max = is_clear && qp->tx_in_mux && max > RING_TAG ? max - RING_TAG : 0;
 	qp->deliver_end = is_shown ? qp->rx.max_msg + 1 : 0;
 	qp->few_deliver_end = qp->deliver_end <= RING_FEW_MAX ? qp->deliver_end : RING_FEW_MAX + 1;
 }
@@ -486,20 +486,20 @@ void shm_qp_warm(struct shm_qp *qp); /* it will be polled each time */
 /* Something was posted on one that is not hot. */
 static inline void shm_qp_stir(struct shm_qp *qp)
 {
-	if (!qp->tx_in_lane || qp->done_head != qp->done_tail)
+	if (!qp->tx_in_mux || qp->done_head != qp->done_tail)
 		shm_qp_warm(qp);
 }
 
-/* poll_lane.c */
+/* poll_mux.c */
 /* Messages of a lane, up to 'max' completions. */
-uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max);
+uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max);
 /* What is sure to be taken, shown to its users one by one: as shm_deliver_ring(). */
-uint32_t shm_deliver_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max);
+uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max);
 /*
  * A queue pair that has a lane and is not in it yet, or in one direction only: go on. Returns
  * whether that waits for room in the lane.
  */
-bool shm_lane_step(struct shm_qp *qp);
+bool shm_mux_step(struct shm_qp *qp);
 
 /* stall.c: a queue pair begins to wait for its peer, or does not wait any more. */
 void shm_stall_begin(struct shm_qp *qp);

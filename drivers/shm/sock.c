@@ -75,7 +75,7 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *a
 	sock->id = shm_next_id();
 	sock->state = SOCK_DEAD;
 	sock->rings_fd = -1;
-	sock->lanes_fd = -1;
+	sock->mux_fd = -1;
 	sock->rings.guard = GUARD_NONE;
 	sock->fresh.mapping.guard = GUARD_NONE;
 	sock->events[0].sock = sock;
@@ -201,9 +201,9 @@ static void give_up(struct reap_job *job)
 		close(sock->foreign[i]);
 	if (sock->rings_fd >= 0)
 		close(sock->rings_fd);
-	if (sock->lanes_fd >= 0)
-		close(sock->lanes_fd);
-	lanes_give_up(sock->offered);
+	if (sock->mux_fd >= 0)
+		close(sock->mux_fd);
+	muxes_give_up(sock->offered);
 	mapping_release(&sock->rings);
 	mapping_release(&sock->fresh.mapping);
 	shm_peer_release(&sock->peer);

@@ -16,9 +16,9 @@
 #include "backlog.h"
 #include "fabric.h"
 #include "keys.h"
-#include "lanes.h"
 #include "life.h"
 #include "mapping.h"
+#include "mux.h"
 #include "reap.h"
 #include "weir_peer.h"
 
@@ -66,8 +66,8 @@ struct shm_msg {
 	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
 	uint32_t conn_id;	/* HELLO, ACCEPT: names this side of the connection in its key table */
 	uint32_t private_len;
-	uint32_t has_lanes; /* 1: HELLO: lanes are offered; ACCEPT: and 'place' is in one; else 0 */
-	struct lane_place place;
+	uint32_t has_mux; /* 1: HELLO: lanes are offered; ACCEPT: and 'slot' is in one; else 0 */
+	struct mux_slot slot;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct {
 		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used again */
@@ -140,7 +140,7 @@ struct fabric_conn_req {
 	bool is_crowded;      /* few descriptors were left when it was accepted */
 	uint32_t tasks;	      /* enum shm_task; not 0: it is in dev->tasks */
 	uint64_t visit;	      /* the control thread's latest round in which it was looked at */
-	uint64_t lanes_tag;   /* of the lanes that it uses, for guards; 0: none */
+	uint64_t mux_set_tag; /* of the lanes that it uses, for guards; 0: none */
 
 	/* the control thread's */
 	bool is_watched, is_waiting_to_send;
@@ -157,11 +157,11 @@ struct fabric_conn_req {
 	uint32_t ring_bytes;
 	struct shm_msg *hello; /* a connector's, until it is sent; with rings_fd */
 	int rings_fd;
-	int lanes_fd; /* a connector's, that its HELLO offers, until it is sent; -1 */
-	struct shm_lanes
-		*offered;	 /* an acceptor's, what a HELLO has offered, until it is accepted; or NULL */
-	bool has_lanes;		 /* of a connector: offered; and once there was an ACCEPT: taken */
-	struct lane_place place; /* then */
+	int mux_fd; /* a connector's, that its HELLO offers, until it is sent; -1 */
+	struct shm_mux_set
+		*offered;     /* an acceptor's, what a HELLO has offered, until it is accepted; or NULL */
+	bool has_mux;	      /* of a connector: offered; and once there was an ACCEPT: taken */
+	struct mux_slot slot; /* then */
 
 	/* A region on its way from the peer to the engine's thread. */
 	_Atomic uint32_t wanted; /* which; 0: none */

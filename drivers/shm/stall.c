@@ -42,7 +42,7 @@ bool shm_stall_try(struct shm_qp *qp)
 {
 	bool goes_on = shm_run_pending(qp);
 	uint64_t pause, longest = rte_get_tsc_hz() / 1000 * PAUSE_MAX_MS, now = rte_rdtsc();
-	bool waits = qp->npending > 0 || (qp->is_switching && shm_lane_step(qp));
+	bool waits = qp->npending > 0 || (qp->is_switching && shm_mux_step(qp));
 
 	if (qp->done_head != qp->done_tail)
 		shm_qp_warm(qp);

@@ -39,7 +39,7 @@ int many_teardown(void **state)
 	for (uint32_t i = 0; i < MANY; i++)
 		destroy(i);
 	a.qp = b.qp = NULL;
-	assert_int_equal(dev_of(&a)->nlanes + dev_of(&b)->nlanes, 0);
+	assert_int_equal(dev_of(&a)->nmuxes + dev_of(&b)->nmuxes, 0);
 	assert_true(LIST_EMPTY(&dev_of(&a)->shared) && LIST_EMPTY(&dev_of(&b)->shared));
 	end_close(&a);
 	end_close(&b);
@@ -54,11 +54,11 @@ void connect_next(uint32_t i)
 	end_event(&b, &a, FABRIC_CM_ESTABLISHED);
 }
 
-bool is_in_lane(uint32_t i)
+bool is_in_mux(uint32_t i)
 {
 	const struct shm_qp *left = qp_of(0, i), *right = qp_of(1, i);
 
-	return left->rx_in_lane && left->tx_in_lane && right->rx_in_lane && right->tx_in_lane;
+	return left->rx_in_mux && left->tx_in_mux && right->rx_in_mux && right->tx_in_mux;
 }
 
 void connect_many(uint32_t n)
@@ -66,7 +66,7 @@ void connect_many(uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		connect_next(i);
 		if (i > 0)
-			END_WAIT(&a, &b, is_in_lane(i));
+			END_WAIT(&a, &b, is_in_mux(i));
 	}
 }
 

@@ -23,7 +23,7 @@ int many_teardown(void **state);
 void connect_next(uint32_t i);
 /* Until all that can are in the lane. */
 void connect_many(uint32_t n);
-bool is_in_lane(uint32_t i);
+bool is_in_mux(uint32_t i);
 void destroy(uint32_t i);
 /* From a to b, as calls are sent: without a completion. */
 void send_now_on(uint32_t i);

@@ -50,33 +50,33 @@ void raw_init(struct raw *raw)
 	};
 }
 
-void raw_offer_lanes(struct raw *raw)
+void raw_offer_mux(struct raw *raw)
 {
-	void *lanes;
+	void *mux_set;
 
-	raw->fds[raw->nfds++] = raw_memfd(sizeof(*raw->lanes), &lanes);
-	raw->lanes = lanes;
-	raw->hello.has_lanes = 1;
+	raw->fds[raw->nfds++] = raw_memfd(sizeof(*raw->muxes), &mux_set);
+	raw->muxes = mux_set;
+	raw->hello.has_mux = 1;
 }
 
-void raw_begin_lane(struct raw *raw)
+void raw_begin_mux(struct raw *raw)
 {
-	const struct lane_place *place = &raw->answer.place;
-	struct lane_way *out = &raw->lanes->lanes[place->lane].to_acceptor,
-			*in = &raw->lanes->lanes[place->lane].to_connector;
+	const struct mux_slot *place = &raw->answer.slot;
+	struct mux_ring *out = &raw->muxes->muxes[place->mux].to_acceptor,
+			*in = &raw->muxes->muxes[place->mux].to_connector;
 
-	assert_true(raw->answer.has_lanes);
-	raw->lane_tag = lane_tag(RAW_CONN_ID, raw->answer.conn_id, place->place);
-	ring_writer_init(&raw->lane_tx, out, LANE_BYTES);
-	ring_writer_start(&raw->lane_tx, place->start);
-	ring_reader_init(&raw->lane_rx, in, LANE_BYTES, SHM_MSG_MAX + RING_TAG);
-	ring_reader_start(&raw->lane_rx, place->start);
+	assert_true(raw->answer.has_mux);
+	raw->mux_tag = mux_tag(RAW_CONN_ID, raw->answer.conn_id, place->slot);
+	ring_writer_init(&raw->mux_tx, out, MUX_BYTES);
+	ring_writer_start(&raw->mux_tx, place->start);
+	ring_reader_init(&raw->mux_rx, in, MUX_BYTES, SHM_MSG_MAX + RING_TAG);
+	ring_reader_start(&raw->mux_rx, place->start);
 }
 
 void raw_fini(struct raw *raw)
 {
-	if (raw->lanes)
-		munmap(raw->lanes, sizeof(*raw->lanes));
+	if (raw->muxes)
+		munmap(raw->muxes, sizeof(*raw->muxes));
 	if (raw->fd >= 0)
 		close(raw->fd);
 	for (uint32_t i = 0; i < raw->nfds; i++)

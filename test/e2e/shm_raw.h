@@ -16,17 +16,17 @@ struct raw {
 	int fd;
 	int fds[SHM_FDS_MAX + 1]; /* rings and key table: what a HELLO takes along; more are the test's */
 	uint32_t nfds;
-	int region_fd;	      /* of the region that 'hello' describes, although only a REGION passes it */
-	struct shm_msg hello; /* a good one */
-	struct lane_memory *lanes; /* NULL: none were offered */
+	int region_fd;		  /* of the region that 'hello' describes, although only a REGION passes it */
+	struct shm_msg hello;	  /* a good one */
+	struct mux_memory *muxes; /* NULL: none were offered */
 	uint8_t *rings;
 	struct key_entry *keys;
 	uint8_t *region;
 	struct shm_msg answer; /* the last that came */
 	struct ring_writer tx; /* to the driver under test */
-	struct ring_writer lane_tx;
-	struct ring_reader lane_rx;
-	uint64_t lane_tag;
+	struct ring_writer mux_tx;
+	struct ring_reader mux_rx;
+	uint64_t mux_tag;
 	struct ring_shared *mark; /* how far the driver under test believes that its messages were read */
 };
 
@@ -35,9 +35,9 @@ int raw_memfd(size_t len, void **map);
 void raw_init(struct raw *raw);
 void raw_fini(struct raw *raw);
 /* Have lanes in 'hello'. */
-void raw_offer_lanes(struct raw *raw);
+void raw_offer_mux(struct raw *raw);
 /* Have the lane that 'answer' names, from its beginning. */
-void raw_begin_lane(struct raw *raw);
+void raw_begin_mux(struct raw *raw);
 /* Connect, and wait for WELCOME. */
 void raw_connect(struct raw *raw, const char *addr);
 /* Connect only. */

@@ -315,14 +315,14 @@ static void cold__waits_for_a_share_of_a_flood_each(void **state)
 {
 	static struct fabric_qp *qps[2][MANY];
 	struct shm_dev *dev = (struct shm_dev *)b.dev;
-	uint32_t of_flood = 0, found = 0, unlucky = 1, numbers[LANE_COUNT], ntaken = 0;
+	uint32_t of_flood = 0, found = 0, unlucky = 1, numbers[MUX_COUNT], ntaken = 0;
 
 	(void)state;
-	while (ntaken < LANE_COUNT && (numbers[ntaken] = lanes_number_take()) != LANE_NONE)
+	while (ntaken < MUX_COUNT && (numbers[ntaken] = mux_number_take()) != MUX_NONE)
 		ntaken++;
 	connect_many(qps);
 	while (ntaken > 0)
-		lanes_number_put(numbers[--ntaken]);
+		mux_number_put(numbers[--ntaken]);
 	cool_down(&a);
 	cool_down(&b);
 	assert_int_equal(dev->cold.n, MANY);

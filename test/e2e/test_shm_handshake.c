@@ -115,22 +115,22 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 			raw->fds[raw->nfds++] = dup(raw->fds[1]);
 		break;
 	case 22: /* lanes without a file, of which there are two kinds at most */
-		msg->has_lanes = 1;
+		msg->has_mux = 1;
 		break;
 	case 23:
-		raw_offer_lanes(raw);
-		msg->has_lanes = 2;
+		raw_offer_mux(raw);
+		msg->has_mux = 2;
 		break;
 	case 24:
-		raw_offer_lanes(raw);
-		msg->has_lanes = 0;
+		raw_offer_mux(raw);
+		msg->has_mux = 0;
 		break;
 	case 25:
 	case 26: /* a file that is shorter, or could become so */
-		msg->has_lanes = 1;
-		raw->fds[raw->nfds] = how == 25 ? raw_memfd(sizeof(struct lane_memory) - 4096, NULL)
+		msg->has_mux = 1;
+		raw->fds[raw->nfds] = how == 25 ? raw_memfd(sizeof(struct mux_memory) - 4096, NULL)
 						: memfd_create("unsealed", MFD_CLOEXEC);
-		assert_int_equal(ftruncate(raw->fds[raw->nfds], sizeof(struct lane_memory)),
+		assert_int_equal(ftruncate(raw->fds[raw->nfds], sizeof(struct mux_memory)),
 				 how == 25 ? -1 : 0);
 		raw->nfds++;
 		break;
@@ -362,7 +362,7 @@ static void connect__to_one_that_answers_nonsense(void **state)
 		else if (wrong[i] == 5)
 			msg.type = SHM_READY;
 		else if (wrong[i] == 7)
-			msg.has_lanes = 1; /* which were not offered */
+			msg.has_mux = 1; /* which were not offered */
 		else
 			msg.type = SHM_WELCOME;
 		raw_send(&raw, &msg, sizeof(msg), raw.fds + 1, nfds);

@@ -390,17 +390,17 @@ static void hole__in_a_region_ends_its_connection(void **state)
 	close(fd);
 }
 
-static void hole__in_lanes_ends_their_connections(void **state)
+static void hole__in_muxes_ends_their_connections(void **state)
 {
 	int fd;
 
 	(void)state;
 	open_with(0, 0);
-	raw.fds[raw.nfds] = named_memfd("holey-lanes", sizeof(struct lane_memory));
+	raw.fds[raw.nfds] = named_memfd("holey-lanes", sizeof(struct mux_memory));
 	raw.nfds++;
-	raw.hello.has_lanes = 1;
+	raw.hello.has_mux = 1;
 	raw_pair(&raw, &b);
-	assert_true(raw.answer.has_lanes);
+	assert_true(raw.answer.has_mux);
 	fd = lose_file(raw.fds[2], "holey-lanes", NULL);
 	end_poll(&b);
 	expect_lost();
@@ -437,14 +437,14 @@ static void files__take_no_memory_where_the_program_locks_its_own(void **state)
 	open_with(0, 0);
 	set_rings("sparse-rings", SPARSE_BYTES / 4);
 	set_region("sparse-region", SPARSE_BYTES);
-	raw_offer_lanes(&raw);
+	raw_offer_mux(&raw);
 	set_key(SPARSE_BYTES);
 	if (mlockall(MCL_FUTURE) != 0) {
 		print_message("skipped: mlockall(2): %s; ulimit -l\n", strerror(errno));
 		skip();
 	}
 	raw_pair(&raw, &b);
-	assert_true(raw.answer.has_lanes);
+	assert_true(raw.answer.has_mux);
 	post_write();
 	raw_give_region(&raw, &b);
 	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
@@ -452,7 +452,7 @@ static void files__take_no_memory_where_the_program_locks_its_own(void **state)
 	assert_int_equal(maps_of("sparse-region", NULL, NULL, NULL), 1);
 	assert_in_range(bytes_of(raw.region_fd), 4096, SPARSE_BYTES / 8);
 	assert_in_range(bytes_of(raw.fds[0]), 0, SPARSE_BYTES / 8);
-	assert_in_range(bytes_of(raw.fds[2]), 0, sizeof(struct lane_memory) / 2);
+	assert_in_range(bytes_of(raw.fds[2]), 0, sizeof(struct mux_memory) / 2);
 }
 
 /* Memory of this process that a peer may write to, and punch holes into. */
@@ -486,7 +486,7 @@ int main(void)
 		TEST(hole__in_a_ring_ends_its_connection),
 		TEST(hole__in_a_key_table_ends_its_connection),
 		TEST(hole__in_a_region_ends_its_connection),
-		TEST(hole__in_lanes_ends_their_connections),
+		TEST(hole__in_muxes_ends_their_connections),
 		TEST(files__take_no_memory_where_the_program_locks_its_own),
 		TEST(hole__in_own_memory_ends_all_connections),
 	};

@@ -160,31 +160,31 @@ static void accept_one(void)
 }
 
 /* Of as many processes as lanes are taken of, and one more. */
-static void lanes__of_which_none_are_taken(void **state)
+static void muxes__of_which_none_are_taken(void **state)
 {
-	static struct raw raws[LANE_COUNT + 1];
+	static struct raw raws[MUX_COUNT + 1];
 	const char *addr = end_address();
 
 	(void)state;
 	end_listen(&b, addr);
-	for (uint32_t i = 0; i <= LANE_COUNT; i++) {
+	for (uint32_t i = 0; i <= MUX_COUNT; i++) {
 		raw_init(&raws[i]);
-		raw_offer_lanes(&raws[i]);
+		raw_offer_mux(&raws[i]);
 		add_file(raws[i].fds[2]);
 		raw_connect(&raws[i], addr);
 		raw_send(&raws[i], &raws[i].hello, sizeof(raws[i].hello), raws[i].fds, raws[i].nfds);
 		accept_one();
 		assert_true(raw_recv(&raws[i], NULL));
-		assert_int_equal(raws[i].answer.has_lanes, i < LANE_COUNT);
+		assert_int_equal(raws[i].answer.has_mux, i < MUX_COUNT);
 		END_WAIT(&b, NULL, nfreed > i);
 		assert_int_equal(nwrong, 0);
 	}
-	for (uint32_t i = 0; i <= LANE_COUNT; i++)
+	for (uint32_t i = 0; i <= MUX_COUNT; i++)
 		raw_fini(&raws[i]);
 }
 
 /* Lanes that this side has already are not kept a second time. */
-static void lanes__that_are_offered_again(void **state)
+static void muxes__that_are_offered_again(void **state)
 {
 	static struct raw raws[2];
 	const char *addr = end_address();
@@ -193,18 +193,18 @@ static void lanes__that_are_offered_again(void **state)
 	(void)state;
 	end_listen(&b, addr);
 	raw_init(&raws[0]);
-	raw_offer_lanes(&raws[0]);
+	raw_offer_mux(&raws[0]);
 	add_file(raws[0].fds[2]);
 	raw_init(&raws[1]);
 	raws[1].fds[raws[1].nfds++] = fcntl(raws[0].fds[2], F_DUPFD_CLOEXEC, 0);
-	raws[1].hello.has_lanes = 1;
+	raws[1].hello.has_mux = 1;
 	for (uint32_t i = 0; i < 2; i++) {
 		before = end_count();
 		raw_connect(&raws[i], addr);
 		raw_send(&raws[i], &raws[i].hello, sizeof(raws[i].hello), raws[i].fds, raws[i].nfds);
 		accept_one();
 		assert_true(raw_recv(&raws[i], NULL));
-		assert_int_equal(raws[i].answer.has_lanes, 1);
+		assert_int_equal(raws[i].answer.has_mux, 1);
 		/* Rings and key table, the first time lanes; and two sockets, the first time a pidfd. */
 		END_WAIT(&b, NULL, end_count().maps == before.maps + 3 - i);
 	}
@@ -221,7 +221,7 @@ static void refused__message_is_closed_by_the_reaper(void **state)
 	(void)state;
 	end_listen(&b, addr);
 	raw_init(&raw);
-	raw_offer_lanes(&raw);
+	raw_offer_mux(&raw);
 	add_files(&raw);
 	raw.hello.conn_id = KEY_ANY_CONN;
 	raw_connect(&raw, addr);
@@ -287,7 +287,7 @@ static bool large_file(size_t len, unsigned how, int *fd)
 static void hello__with_a_file_that_is_not_bounded(void **state)
 {
 	const size_t bytes[] = {2 * ring_footprint(RAW_RING_BYTES), KEY_ENTRIES * sizeof(struct key_entry),
-				sizeof(struct lane_memory)};
+				sizeof(struct mux_memory)};
 	const char *addr = end_address();
 	uint32_t nrefused = 0;
 	struct raw raw;
@@ -300,7 +300,7 @@ static void hello__with_a_file_that_is_not_bounded(void **state)
 			bool is_large = large_file(bytes[index], how, &fd);
 
 			raw_init(&raw);
-			raw_offer_lanes(&raw);
+			raw_offer_mux(&raw);
 			close(raw.fds[index]);
 			raw.fds[index] = fd;
 			raw_connect(&raw, addr);
@@ -353,7 +353,7 @@ static void accept__with_a_file_that_is_not_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(lanes__of_which_none_are_taken),		TEST(lanes__that_are_offered_again),
+		TEST(muxes__of_which_none_are_taken),		TEST(muxes__that_are_offered_again),
 		TEST(refused__message_is_closed_by_the_reaper), TEST(regions__that_are_replaced),
 		TEST(hello__with_a_file_that_is_not_bounded),	TEST(accept__with_a_file_that_is_not_bounded),
 	};

@@ -72,31 +72,31 @@ static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 }
 
 /* By the lane: right traffic, and now and then what names another queue pair, or none, or is of another kind. */
-static void serve_lane(uint32_t *xid)
+static void serve_mux(uint32_t *xid)
 {
-	uint64_t tag = raw.lane_tag;
+	uint64_t tag = raw.mux_tag;
 	uint8_t msg[256];
 	uint32_t word;
 
 	if (*xid == 0) {
-		ring_put_tagged(&raw.lane_tx, tag | LANE_HELLO << LANE_KIND_SHIFT, NULL, 0);
-		ring_put_tagged(&raw.lane_tx, tag | LANE_SWITCH << LANE_KIND_SHIFT, NULL, 0);
+		ring_put_tagged(&raw.mux_tx, tag | MUX_HELLO << MUX_KIND_SHIFT, NULL, 0);
+		ring_put_tagged(&raw.mux_tx, tag | MUX_SWITCH << MUX_KIND_SHIFT, NULL, 0);
 	}
 	if (random() % 64 == 0)
 		tag ^= 1ull << random() % 64;
-	ring_put_tagged(&raw.lane_tx, tag, msg, make_call(msg, ++*xid));
-	while ((word = ring_look(&raw.lane_rx)) != 0 && ring_msg_len(&raw.lane_rx, word) >= 0)
-		ring_drop(&raw.lane_rx, word);
+	ring_put_tagged(&raw.mux_tx, tag, msg, make_call(msg, ++*xid));
+	while ((word = ring_look(&raw.mux_rx)) != 0 && ring_msg_len(&raw.mux_rx, word) >= 0)
+		ring_drop(&raw.mux_rx, word);
 }
 
 /* Behind the header that is looked at next, which stays. */
-static void scribble_lane(void)
+static void scribble_mux(void)
 {
-	struct lane_way *way = &raw.lanes->lanes[raw.answer.place.lane].to_acceptor;
+	struct mux_ring *way = &raw.muxes->muxes[raw.answer.slot.mux].to_acceptor;
 
 	if (random() % 4 == 0)
-		raw_scribble((uint8_t *)way + (ring_tail(&raw.lane_tx) & (LANE_BYTES - 1)), 2048, 4);
-	raw_scribble((uint8_t *)raw.lane_rx.cells.base - sizeof(struct ring_shared), 4096, 1);
+		raw_scribble((uint8_t *)way + (ring_tail(&raw.mux_tx) & (MUX_BYTES - 1)), 2048, 4);
+	raw_scribble((uint8_t *)raw.mux_rx.cells.base - sizeof(struct ring_shared), 4096, 1);
 }
 
 /* The region is given to whoever asks for it. */
@@ -117,7 +117,7 @@ static void run_scribbler(enum target target, uint32_t seed)
 {
 	uint8_t *second = raw.rings + ring_footprint(RAW_RING_BYTES);
 	struct ring_reader rx;
-	uint32_t xid = 0, lane_xid = 0;
+	uint32_t xid = 0, mux_xid = 0;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	srandom(seed);
@@ -139,12 +139,12 @@ static void run_scribbler(enum target target, uint32_t seed)
 			raw_scribble(second, ring_footprint(RAW_RING_BYTES), 8);
 			break;
 		case LANES:
-			serve_lane(&lane_xid);
-			scribble_lane();
+			serve_mux(&mux_xid);
+			scribble_mux();
 			break;
 		default:
 			raw_scribble(raw.rings, 2 * ring_footprint(RAW_RING_BYTES), 64);
-			raw_scribble((uint8_t *)raw.lanes, sizeof(*raw.lanes), 64);
+			raw_scribble((uint8_t *)raw.muxes, sizeof(*raw.muxes), 64);
 			raw_scribble((uint8_t *)raw.keys, KEY_ENTRIES * sizeof(struct key_entry), 64);
 		}
 		raw_scribble(raw.region, RAW_REGION_BYTES, 16);
@@ -207,11 +207,11 @@ static pid_t attack(enum target target, uint32_t seed)
 
 	raw_init(&raw);
 	memcpy(&raw.keys[9], &good, sizeof(good));
-	raw_offer_lanes(&raw);
+	raw_offer_mux(&raw);
 	raw_connect(&raw, pair.addr);
 	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
 	recv_accept();
-	raw_begin_lane(&raw);
+	raw_begin_mux(&raw);
 	raw_send_type(&raw, SHM_READY);
 	ask_for_theirs();
 	pair_until(&pair, &pair.server_opened, opened + 1);

@@ -106,14 +106,14 @@ static struct raw *pair(void)
 }
 
 /* Its peer offers lanes, and has not said anything in its lane. */
-static struct raw *pair_with_lane(void)
+static struct raw *pair_with_mux(void)
 {
 	struct raw *raw = &raws[nraws];
 
 	raw_init(raw);
-	raw_offer_lanes(raw);
+	raw_offer_mux(raw);
 	raw_pair(raw, &b);
-	raw_begin_lane(raw);
+	raw_begin_mux(raw);
 	listen_no_more();
 	return raw;
 }
@@ -231,23 +231,23 @@ static void ring__that_stays_full_is_looked_at_now_and_then(void **state)
 }
 
 /* A connection that has no room in its lane cannot say that it goes over to it. */
-static void lane__that_stays_full_is_looked_at_now_and_then(void **state)
+static void mux__that_stays_full_is_looked_at_now_and_then(void **state)
 {
 	static const uint8_t data[MSG];
-	struct raw *raw = pair_with_lane();
-	uint64_t hello = raw->lane_tag | LANE_HELLO << LANE_KIND_SHIFT;
+	struct raw *raw = pair_with_mux();
+	uint64_t hello = raw->mux_tag | MUX_HELLO << MUX_KIND_SHIFT;
 	struct shm_qp *qp = (struct shm_qp *)b.qp;
 
 	(void)state;
-	while (ring_put_tagged(&qp->lane->tx, qp->lane_tag, data, sizeof(data)) == 1)
+	while (ring_put_tagged(&qp->mux->tx, qp->mux_tag, data, sizeof(data)) == 1)
 		;
-	while (ring_put_tagged(&qp->lane->tx, qp->lane_tag, NULL, 0) == 1)
+	while (ring_put_tagged(&qp->mux->tx, qp->mux_tag, NULL, 0) == 1)
 		;
-	assert_int_equal(ring_put_tagged(&raw->lane_tx, hello, NULL, 0), 1);
+	assert_int_equal(ring_put_tagged(&raw->mux_tx, hello, NULL, 0), 1);
 	poll_in_vain(TRIES);
-	assert_false(qp->tx_in_lane);
-	atomic_store(&ring_shared_of(&raw->lane_rx.cells)->head, ring_tail(&qp->lane->tx));
-	END_WAIT(&b, NULL, qp->tx_in_lane);
+	assert_false(qp->tx_in_mux);
+	atomic_store(&ring_shared_of(&raw->mux_rx.cells)->head, ring_tail(&qp->mux->tx));
+	END_WAIT(&b, NULL, qp->tx_in_mux);
 	assert_int_equal(dev()->stalls.n, 0);
 }
 
@@ -393,7 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(region__that_does_not_come_is_looked_for_now_and_then),
 		TEST(ring__that_stays_full_is_looked_at_now_and_then),
-		TEST(lane__that_stays_full_is_looked_at_now_and_then),
+		TEST(mux__that_stays_full_is_looked_at_now_and_then),
 		TEST(room__that_comes_early_is_found_in_a_few_polls),
 		TEST(room__that_comes_at_once_is_found_in_the_next_poll),
 		TEST(stalls__of_many_cost_no_more),

@@ -142,10 +142,10 @@ static void add_conn(struct ranges *ranges, const struct weir_conn *conn)
 	add(ranges, "queue pair", qp, sizeof(*qp));
 	add(ranges, "completions", qp->done, qp->done ? (qp->done_mask + 1) * sizeof(qp->done[0]) : 0);
 	add_recvs(ranges, "receive queue", &qp->own);
-	add(ranges, "lanes", qp->lanes, sizeof(*qp->lanes));
-	if (qp->lane) {
-		add(ranges, "lane", qp->lane, sizeof(*qp->lane));
-		add(ranges, "places of a lane", qp->lane->qps, LANE_PLACES * sizeof(qp->lane->qps[0]));
+	add(ranges, "lanes", qp->mux_set, sizeof(*qp->mux_set));
+	if (qp->mux) {
+		add(ranges, "lane", qp->mux, sizeof(*qp->mux));
+		add(ranges, "places of a lane", qp->mux->qps, MUX_SLOTS * sizeof(qp->mux->qps[0]));
 	}
 }
 
@@ -185,16 +185,16 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 }
 
 /* The same of the lane. All but the first connection have one. */
-static void add_lane(struct ranges *ranges, const struct weir_conn *conn)
+static void add_mux(struct ranges *ranges, const struct weir_conn *conn)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
-	const uint8_t *base = (const uint8_t *)qp->lanes->memory, *at = (const uint8_t *)(uintptr_t)LINE;
+	const uint8_t *base = (const uint8_t *)qp->mux_set->memory, *at = (const uint8_t *)(uintptr_t)LINE;
 
-	assert_true(qp->tx_in_lane && qp->rx_in_lane);
-	add(ranges, "cells of a lane", at + (qp->lane->tx.cells.base - base), ring_size(&qp->lane->tx.cells));
+	assert_true(qp->tx_in_mux && qp->rx_in_mux);
+	add(ranges, "cells of a lane", at + (qp->mux->tx.cells.base - base), ring_size(&qp->mux->tx.cells));
 	add(ranges, "reader's mark in a lane",
-	    at + ((const uint8_t *)ring_shared_of(&qp->lane->rx.cells) - base),
-	    sizeof(ring_shared_of(&qp->lane->rx.cells)->head));
+	    at + ((const uint8_t *)ring_shared_of(&qp->mux->rx.cells) - base),
+	    sizeof(ring_shared_of(&qp->mux->rx.cells)->head));
 }
 
 static void connect_and_call(void)
@@ -237,8 +237,8 @@ static void lines__are_of_one_engine(void **state)
 	}
 	for (uint32_t i = 1; i < CONNS; i++) {
 		client.n = server.n = 0;
-		add_lane(&client, conns[i]);
-		add_lane(&server, server_conns[i]);
+		add_mux(&client, conns[i]);
+		add_mux(&server, server_conns[i]);
 		assert_int_equal(client.n, 2);
 		expect_apart(&client, &server);
 	}

@@ -78,7 +78,7 @@ static void rnr__is_over_at_the_end(void **state)
 }
 
 /* Those that accept nothing leave the lanes to others. */
-static void lane__is_taken_by_who_accepts(void **state)
+static void mux__is_taken_by_who_accepts(void **state)
 {
 	static struct end others[DEVICES];
 
@@ -102,7 +102,7 @@ static void connect_from_elsewhere(void)
 	for (uint32_t i = 0; i < 2; i++) {
 		both[i] = end_connect(&c, many_addr, NULL);
 		end_event(&c, NULL, FABRIC_CM_ESTABLISHED);
-		assert_null(((struct shm_qp *)both[i])->lane);
+		assert_null(((struct shm_qp *)both[i])->mux);
 	}
 	c.ops->qp_destroy(both[0]);
 	c.ops->qp_destroy(both[1]);
@@ -128,7 +128,7 @@ static int enter_namespaces(void)
 
 /* From another PID namespace, processes that listen at one address, one after the other, can't be told from each other: none of them is
  * shown the memory of another one. */
-static void lane__is_with_a_process_that_is_known(void **state)
+static void mux__is_with_a_process_that_is_known(void **state)
 {
 	int status = -1;
 	pid_t child = fork();
@@ -167,8 +167,8 @@ int main(void)
 		TEST(end__waits_for_no_receive_of_others),
 		TEST(rnr__end_is_told),
 		TEST(rnr__is_over_at_the_end),
-		TEST(lane__is_taken_by_who_accepts),
-		TEST(lane__is_with_a_process_that_is_known),
+		TEST(mux__is_taken_by_who_accepts),
+		TEST(mux__is_with_a_process_that_is_known),
 	};
 
 	if (mem_eal_start(NULL) != 0)

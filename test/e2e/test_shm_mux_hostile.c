@@ -13,11 +13,11 @@ static struct raw raw;
 static struct shm_qp *raw_start(void)
 {
 	raw_init(&raw);
-	raw_offer_lanes(&raw);
+	raw_offer_mux(&raw);
 	b.ops->unlisten(b.listener);
 	raw_pair(&raw, &b);
 	qps[1][MANY - 1] = b.qp;
-	raw_begin_lane(&raw);
+	raw_begin_mux(&raw);
 	b.ops->unlisten(b.listener);
 	snprintf(many_addr, sizeof(many_addr), "%s", end_address());
 	end_listen(&b, many_addr);
@@ -29,12 +29,12 @@ static void raw_put(uint64_t tag, uint32_t len)
 {
 	static const uint8_t data[1024];
 
-	assert_int_equal(ring_put_tagged(&raw.lane_tx, tag, data, len), 1);
+	assert_int_equal(ring_put_tagged(&raw.mux_tx, tag, data, len), 1);
 }
 
 static void raw_say(uint32_t kind)
 {
-	raw_put(raw.lane_tag | kind << LANE_KIND_SHIFT, 0);
+	raw_put(raw.mux_tag | kind << MUX_KIND_SHIFT, 0);
 }
 
 static uint32_t poll_b(uint32_t polls)
@@ -60,14 +60,14 @@ static void hostile__tags_of_others_are_dropped(void **state)
 	struct shm_qp *qp = raw_start();
 
 	(void)state;
-	raw_say(LANE_HELLO);
-	raw_say(LANE_SWITCH);
+	raw_say(MUX_HELLO);
+	raw_say(MUX_SWITCH);
 	for (uint32_t bit = 0; bit < 64; bit++)
-		if (bit < LANE_KIND_SHIFT || bit >= LANE_TAG_SHIFT)
-			raw_put(raw.lane_tag ^ 1ull << bit, 100);
+		if (bit < MUX_KIND_SHIFT || bit >= MUX_TAG_SHIFT)
+			raw_put(raw.mux_tag ^ 1ull << bit, 100);
 	assert_int_equal(poll_b(4), 0);
 	end_recv(&b, b.qp, 1, 0, 100);
-	raw_put(raw.lane_tag, 100);
+	raw_put(raw.mux_tag, 100);
 	assert_int_equal(poll_b(1), 1);
 	assert_int_equal(qp->state, QP_READY);
 	raw_end(0);
@@ -79,12 +79,12 @@ static void hostile__wrong_kinds_end_their_connection(void **state)
 	for (uint32_t wrong = 0; wrong < 4; wrong++) {
 		struct shm_qp *qp = raw_start();
 
-		raw_say(LANE_HELLO);
+		raw_say(MUX_HELLO);
 		if (wrong == 0) { /* before SWITCH */
-			raw_put(raw.lane_tag, 10);
+			raw_put(raw.mux_tag, 10);
 		} else {
-			raw_say(LANE_SWITCH);
-			raw_say(wrong == 1 ? LANE_SWITCH : wrong == 2 ? 3 : LANE_KIND_MASK);
+			raw_say(MUX_SWITCH);
+			raw_say(wrong == 1 ? MUX_SWITCH : wrong == 2 ? 3 : MUX_KIND_MASK);
 		}
 		assert_int_equal(poll_b(2), 0);
 		assert_int_equal(qp->state, QP_ERROR);
@@ -109,15 +109,15 @@ static void hostile__headers(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		struct shm_qp *qp = raw_start();
-		const struct ring_writer *tx = &raw.lane_tx;
+		const struct ring_writer *tx = &raw.mux_tx;
 
-		raw_say(LANE_HELLO);
+		raw_say(MUX_HELLO);
 		assert_int_equal(poll_b(2), 0);
 		atomic_store(ring_header_at(&tx->cells, ring_tail(tx)),
 			     ring_number(ring_tail(tx)) | words[i]);
 		assert_int_equal(poll_b(2), 0);
 		assert_int_equal(qp->state, QP_ERROR);
-		assert_true(qp->lane->is_broken);
+		assert_true(qp->mux->is_broken);
 		assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).qp_ctx, &b);
 		raw_end(i + 1);
 		for (uint32_t n = 0; n < MANY; n++)
@@ -131,13 +131,13 @@ static void hostile__before_it_is_established(void **state)
 {
 	(void)state;
 	raw_init(&raw);
-	raw_offer_lanes(&raw);
+	raw_offer_mux(&raw);
 	raw_connect(&raw, many_addr);
 	raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
 	qps[1][0] = end_accept(&b, NULL, &b);
 	assert_true(raw_recv(&raw, &b));
-	raw_begin_lane(&raw);
-	raw_say(LANE_SWITCH);
+	raw_begin_mux(&raw);
+	raw_say(MUX_SWITCH);
 	assert_int_equal(poll_b(2), 0);
 	assert_int_equal(qp_of(1, 0)->state, QP_ERROR);
 	assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_FAILED).qp_ctx, &b);
@@ -150,15 +150,15 @@ static void hostile__lengths(void **state)
 	struct shm_qp *qp = raw_start();
 
 	(void)state;
-	raw_say(LANE_HELLO);
-	raw_say(LANE_SWITCH);
+	raw_say(MUX_HELLO);
+	raw_say(MUX_SWITCH);
 	end_recv(&b, b.qp, 1, 0, 8192);
 	assert_int_equal(poll_b(2), 0);
 	b.mem[qp->rx.max_msg + 1] = 0x77;
 	{
 		static uint8_t data[SHM_MSG_MAX];
 
-		assert_int_equal(ring_put_tagged(&raw.lane_tx, raw.lane_tag, data, qp->rx.max_msg + 1), 1);
+		assert_int_equal(ring_put_tagged(&raw.mux_tx, raw.mux_tag, data, qp->rx.max_msg + 1), 1);
 	}
 	assert_int_equal(poll_b(1), 1);
 	assert_int_equal(b.wcs[0].status, FABRIC_ERR_FATAL);
@@ -174,17 +174,17 @@ static void hostile__length_behind_good_ones(void **state)
 	struct fabric_wc wcs[32], none;
 
 	(void)state;
-	raw_say(LANE_HELLO);
-	raw_say(LANE_SWITCH);
+	raw_say(MUX_HELLO);
+	raw_say(MUX_SWITCH);
 	assert_int_equal(poll_b(2), 0);
 	for (uint32_t i = 0; i < 4; i++)
 		end_recv(&b, b.qp, i, 0, 8192);
 	for (uint32_t i = 0; i < 3; i++)
-		raw_put(raw.lane_tag, 10);
-	assert_int_equal(ring_put_tagged(&raw.lane_tx, raw.lane_tag, data, qp->rx.max_msg + 1), 1);
+		raw_put(raw.mux_tag, 10);
+	assert_int_equal(ring_put_tagged(&raw.mux_tx, raw.mux_tag, data, qp->rx.max_msg + 1), 1);
 	memset(wcs, 0x77, sizeof(wcs));
 	memset(&none, 0x77, sizeof(none));
-	assert_int_equal(shm_poll_lane(dev_of(&b), qp->lane, wcs, 16), 4);
+	assert_int_equal(shm_poll_mux(dev_of(&b), qp->mux, wcs, 16), 4);
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_int_equal(wcs[i].wr_id, i);
 		assert_int_equal(wcs[i].status, i < 3 ? FABRIC_OK : FABRIC_ERR_FATAL);
@@ -204,14 +204,14 @@ static void hostile__marks(void **state)
 	uint32_t sent = 0;
 
 	(void)state;
-	raw_say(LANE_HELLO);
-	raw_say(LANE_SWITCH);
+	raw_say(MUX_HELLO);
+	raw_say(MUX_SWITCH);
 	assert_int_equal(poll_b(2), 0);
-	assert_true(qp->tx_in_lane);
-	mark = ring_shared_of(&qp->lane->tx.cells);
-	atomic_store(&mark->head, ring_tail(&qp->lane->tx) + LANE_BYTES);
+	assert_true(qp->tx_in_mux);
+	mark = ring_shared_of(&qp->mux->tx.cells);
+	atomic_store(&mark->head, ring_tail(&qp->mux->tx) + MUX_BYTES);
 	while (b.ops->send_direct(b.qp, b.mem, 100))
-		assert_in_range(sent++, 0, LANE_BYTES / RING_CELL);
+		assert_in_range(sent++, 0, MUX_BYTES / RING_CELL);
 	assert_int_equal(qp->state, QP_READY);
 	b.ops->post_send(b.qp, &wr, 1);
 	while (b.ops->poll(b.dev, b.wcs, 4) > 0)
@@ -229,14 +229,14 @@ static void hostile__messages_for_nobody(void **state)
 	for (uint32_t round = 0; round < 200; round++) {
 		uint64_t before;
 
-		while (ring_put_tagged(&raw.lane_tx, raw.lane_tag ^ 0xff, NULL, 0) == 1)
+		while (ring_put_tagged(&raw.mux_tx, raw.mux_tag ^ 0xff, NULL, 0) == 1)
 			;
-		before = qp->lane->rx.head;
+		before = qp->mux->rx.head;
 		send_now_on(round % 3);
 		for (uint32_t polls = 0; b.ops->poll(b.dev, b.wcs, 2) == 0; polls++)
 			assert_in_range(polls, 0, 4);
 		assert_ptr_equal(b.wcs[0].qp_ctx, &qps[1][round % 3]);
-		assert_in_range(qp->lane->rx.head - before, 0, 5 * LANE_VAIN * RING_CELL);
+		assert_in_range(qp->mux->rx.head - before, 0, 5 * MUX_VAIN * RING_CELL);
 	}
 	raw_end(0);
 }
@@ -244,13 +244,13 @@ static void hostile__messages_for_nobody(void **state)
 /* An acceptor that gives the same place to all: so many are looked through for a message, and no more. */
 static void hostile__one_place_for_all(void **state)
 {
-	static struct raw raws[4 * LANE_OLDER];
+	static struct raw raws[4 * MUX_OLDER];
 	const char *addr = end_address();
 	int listener = raw_listen(addr);
 	uint32_t n = 0;
 
 	(void)state;
-	for (uint32_t i = 0; i < 4 * LANE_OLDER; i++) {
+	for (uint32_t i = 0; i < 4 * MUX_OLDER; i++) {
 		struct shm_msg msg;
 
 		qps[0][i] = end_connect(&a, addr, &qps[0][i]);
@@ -258,15 +258,15 @@ static void hostile__one_place_for_all(void **state)
 		raw_welcome(&raws[i], listener, &a);
 		msg = raws[i].hello;
 		msg.type = SHM_ACCEPT;
-		msg.has_lanes = raws[i].answer.has_lanes;
-		msg.place = (struct lane_place){.lane = 3, .place = 5, .start = 7};
+		msg.has_mux = raws[i].answer.has_mux;
+		msg.slot = (struct mux_slot){.mux = 3, .slot = 5, .start = 7};
 		raw_send(&raws[i], &msg, sizeof(msg), raws[i].fds + 1, 1);
 		end_event(&a, NULL, FABRIC_CM_ESTABLISHED);
 	}
-	for (const struct shm_qp *qp = qp_of(0, 1)->lane->qps[5]; qp; qp = qp->older)
+	for (const struct shm_qp *qp = qp_of(0, 1)->mux->qps[5]; qp; qp = qp->older)
 		n++;
-	assert_int_equal(n, LANE_OLDER);
-	for (uint32_t i = 0; i < 4 * LANE_OLDER; i++)
+	assert_int_equal(n, MUX_OLDER);
+	for (uint32_t i = 0; i < 4 * MUX_OLDER; i++)
 		raw_fini(&raws[i]);
 	close(listener);
 }
@@ -274,19 +274,19 @@ static void hostile__one_place_for_all(void **state)
 /* A memory of its own with each connection: more than so many are not taken. */
 static void hostile__memory_for_each_connection(void **state)
 {
-	static struct raw raws[LANE_COUNT + 2];
+	static struct raw raws[MUX_COUNT + 2];
 
 	(void)state;
-	for (uint32_t i = 0; i < LANE_COUNT + 2; i++) {
+	for (uint32_t i = 0; i < MUX_COUNT + 2; i++) {
 		raw_init(&raws[i]);
-		raw_offer_lanes(&raws[i]);
+		raw_offer_mux(&raws[i]);
 		b.ops->unlisten(b.listener);
 		raw_pair(&raws[i], &b);
 		qps[1][i] = b.qp;
-		assert_int_equal(raws[i].answer.has_lanes, i < LANE_COUNT);
+		assert_int_equal(raws[i].answer.has_mux, i < MUX_COUNT);
 	}
-	assert_int_equal(dev_of(&b)->nlanes, LANE_COUNT);
-	for (uint32_t i = 0; i < LANE_COUNT + 2; i++)
+	assert_int_equal(dev_of(&b)->nmuxes, MUX_COUNT);
+	for (uint32_t i = 0; i < MUX_COUNT + 2; i++)
 		raw_fini(&raws[i]);
 }
 

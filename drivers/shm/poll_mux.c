@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of lanes (lanes.h), and how a queue pair gets from its own rings to its lane. */
+/* Messages of lanes (mux.h), and how a queue pair gets from its own rings to its lane. */
 #include <errno.h>
 
 #include "take.h"
 
 /* What a tag names; NULL: nothing that there still is. */
-static struct shm_qp *find(const struct shm_lane *lane, uint64_t tag)
+static struct shm_qp *find(const struct shm_mux *mux, uint64_t tag)
 {
-	uint32_t place = tag & LANE_KIND_MASK;
-	struct shm_qp *qp = place < LANE_PLACES ? lane->qps[place] : NULL;
+	uint32_t place = tag & MUX_KIND_MASK;
+	struct shm_qp *qp = place < MUX_SLOTS ? mux->qps[place] : NULL;
 
-	while (qp && qp->lane_tag >> LANE_TAG_SHIFT != tag >> LANE_TAG_SHIFT)
+	while (qp && qp->mux_tag >> MUX_TAG_SHIFT != tag >> MUX_TAG_SHIFT)
 		qp = qp->older;
 	return qp;
 }
 
 /* The peer has written what can't be in a lane: all of its connections end. */
-static void break_lane(struct shm_dev *dev, struct shm_lane *lane)
+static void break_mux(struct shm_dev *dev, struct shm_mux *mux)
 {
-	lane->is_broken = true;
+	mux->is_broken = true;
 	dev->fabric.stats.protocol_errors++;
-	for (uint32_t place = 0, left = lane->nqps; place < LANE_PLACES && left > 0; place++)
-		for (struct shm_qp *qp = lane->qps[place]; qp; qp = qp->older, left--)
+	for (uint32_t place = 0, left = mux->nqps; place < MUX_SLOTS && left > 0; place++)
+		for (struct shm_qp *qp = mux->qps[place]; qp; qp = qp->older, left--)
 			shm_qp_lose(qp, -EPROTO);
 }
 
@@ -34,33 +34,33 @@ static void break_qp(struct shm_qp *qp)
 /* 1: put; 0: there is no room now; -1: the queue pair is at its end. */
 static int put_control(struct shm_qp *qp, uint32_t kind)
 {
-	int rc = ring_put_tagged(&qp->lane->tx, qp->lane_tag | kind << LANE_KIND_SHIFT, NULL, 0);
+	int rc = ring_put_tagged(&qp->mux->tx, qp->mux_tag | kind << MUX_KIND_SHIFT, NULL, 0);
 
 	if (rc < 0)
 		break_qp(qp);
 	return rc;
 }
 
-bool shm_lane_step(struct shm_qp *qp)
+bool shm_mux_step(struct shm_qp *qp)
 {
 	int rc;
 
 	if (qp->state != QP_READY)
 		return false;
-	if (qp->lane->is_connector && !qp->is_greeted) {
-		rc = put_control(qp, LANE_HELLO);
+	if (qp->mux->is_connector && !qp->is_greeted) {
+		rc = put_control(qp, MUX_HELLO);
 		if (rc != 1)
 			return rc == 0;
 		qp->is_greeted = true;
 	}
-	if (qp->is_heard && !qp->tx_in_lane && qp->npending == 0) {
-		rc = put_control(qp, LANE_SWITCH);
+	if (qp->is_heard && !qp->tx_in_mux && qp->npending == 0) {
+		rc = put_control(qp, MUX_SWITCH);
 		if (rc != 1)
 			return rc == 0;
-		qp->tx_in_lane = true;
+		qp->tx_in_mux = true;
 		shm_qp_settle(qp);
 	}
-	qp->is_switching = !(qp->tx_in_lane && qp->rx_in_lane);
+	qp->is_switching = !(qp->tx_in_mux && qp->rx_in_mux);
 	return false;
 }
 
@@ -70,8 +70,8 @@ enum took { TOOK, TOOK_NOTHING, MUST_WAIT };
 static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *wcs, uint32_t max,
 			    uint32_t *n)
 {
-	if (kind == LANE_SWITCH) {
-		if (qp->state != QP_READY || qp->rx_in_lane) {
+	if (kind == MUX_SWITCH) {
+		if (qp->state != QP_READY || qp->rx_in_mux) {
 			break_qp(qp);
 			return TOOK_NOTHING;
 		}
@@ -83,15 +83,15 @@ static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *
 	}
 	shm_qp_warm(qp);
 	qp->is_heard = true;
-	qp->rx_in_lane |= kind == LANE_SWITCH;
+	qp->rx_in_mux |= kind == MUX_SWITCH;
 	return TOOK_NOTHING;
 }
 
 /* The next message, which 'word' heads and which may be any. If it need not wait the reader is behind it. */
-static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct shm_lane *lane, uint32_t word,
+static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct shm_mux *mux, uint32_t word,
 						    struct fabric_wc *wcs, uint32_t max, uint32_t *n)
 {
-	struct ring_reader *rx = &lane->rx;
+	struct ring_reader *rx = &mux->rx;
 	int64_t len = ring_msg_len(rx, word) - RING_TAG;
 	const struct fabric_recv_wr *wr;
 	uint64_t at = rx->head, tag;
@@ -99,7 +99,7 @@ static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct 
 	struct shm_qp *qp;
 
 	if (len < 0) {
-		break_lane(dev, lane);
+		break_mux(dev, mux);
 		return MUST_WAIT;
 	}
 	if (word & RING_INV) {
@@ -107,20 +107,20 @@ static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct 
 		at += RING_CELL;
 	}
 	tag = ring_tag(rx, at);
-	kind = (uint32_t)tag >> LANE_KIND_SHIFT;
-	qp = find(lane, tag);
+	kind = (uint32_t)tag >> MUX_KIND_SHIFT;
+	qp = find(mux, tag);
 	if (!qp || qp->state == QP_ERROR) {
 		ring_drop(rx, word);
 		return TOOK_NOTHING;
 	}
-	if (kind == LANE_HELLO || kind == LANE_SWITCH) {
+	if (kind == MUX_HELLO || kind == MUX_SWITCH) {
 		enum took took = on_control(qp, kind, wcs, max, n);
 
 		if (took != MUST_WAIT)
 			ring_drop(rx, word);
 		return took;
 	}
-	if (kind != LANE_DATA || !qp->rx_in_lane) {
+	if (kind != MUX_DATA || !qp->rx_in_mux) {
 		break_qp(qp);
 		ring_drop(rx, word);
 		return TOOK_NOTHING;
@@ -139,14 +139,14 @@ static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct 
 }
 
 /* A message that is sure to be taken; else false. With the ring in registers. */
-static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lane, struct ring_reader *rx,
+static inline __attribute__((always_inline)) bool take_sure(struct shm_mux *mux, struct ring_reader *rx,
 							    uint32_t len, struct fabric_wc *wc)
 {
 	uint64_t tag = ring_tag(rx, rx->head);
-	struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
+	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
 	const struct fabric_recv_wr *wr;
 
-	if (__builtin_expect(!qp || qp->lane_tag != tag || !qp->rx_in_lane || qp->state != QP_READY, 0))
+	if (__builtin_expect(!qp || qp->mux_tag != tag || !qp->rx_in_mux || qp->state != QP_READY, 0))
 		return false;
 	wr = shm_recvs_next(qp->recvs);
 	if (__builtin_expect(
@@ -160,13 +160,13 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_lane *lan
 }
 
 /* What the next message will take of its user, where it has come: of many users in turn each is one that the caches have lost. */
-static inline void fetch_receiver(const struct shm_lane *lane, const struct ring_place *next)
+static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_place *next)
 {
 	const struct shm_qp *qp;
 
 	if (!ring_is_news(ring_header(next->cell), next->header))
 		return;
-	qp = lane->qps[ring_tag_in(next->cell) & (LANE_PLACES - 1)];
+	qp = mux->qps[ring_tag_in(next->cell) & (MUX_SLOTS - 1)];
 	if (qp) {
 		const char *receiver = qp->fabric.ctx;
 
@@ -177,55 +177,55 @@ static inline void fetch_receiver(const struct shm_lane *lane, const struct ring
 }
 
 /* The next message, of 'len' bytes. False: it is not sure to be taken. */
-static inline __attribute__((always_inline)) bool deliver_sure(struct shm_lane *lane, struct ring_place *next,
+static inline __attribute__((always_inline)) bool deliver_sure(struct shm_mux *mux, struct ring_place *next,
 							       uint32_t len)
 {
 	uint64_t tag = ring_tag_in(next->cell);
-	struct shm_qp *qp = lane->qps[tag & (LANE_PLACES - 1)];
+	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
 	struct fabric_recv_wr *wr;
 
-	if (__builtin_expect(!qp || qp->lane_tag != tag || !qp->rx_in_lane || len >= qp->deliver_end, 0))
+	if (__builtin_expect(!qp || qp->mux_tag != tag || !qp->rx_in_mux || len >= qp->deliver_end, 0))
 		return false;
 	wr = take_top(qp->recvs);
 	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
 		return false;
-	if (__builtin_expect(next->at < lane->rx.flat_end && len <= RING_FEW_MAX - RING_TAG, 1)) {
+	if (__builtin_expect(next->at < mux->rx.flat_end && len <= RING_FEW_MAX - RING_TAG, 1)) {
 		ring_take_few(next, RING_TAG, wr->addr, len);
-		lane->rx.head = next->at;
+		mux->rx.head = next->at;
 	} else {
-		ring_take_tagged_turn(&lane->rx, wr->addr, len);
-		*next = ring_place_of(&lane->rx);
+		ring_take_tagged_turn(&mux->rx, wr->addr, len);
+		*next = ring_place_of(&mux->rx);
 	}
 	shm_dev_of(qp)->fabric.stats.recvs++;
-	fetch_receiver(lane, next); /* while this one is dealt with */
+	fetch_receiver(mux, next); /* while this one is dealt with */
 	take_deliver(qp, wr, len);
 	return true;
 }
 
-uint32_t shm_deliver_lane(struct shm_dev *dev, struct shm_lane *lane, uint32_t max)
+uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max)
 {
-	struct ring_place next = ring_place_of(&lane->rx);
+	struct ring_place next = ring_place_of(&mux->rx);
 	uint32_t n;
 
-	ring_fetch(&lane->rx);
-	for (n = 0; n < max && !lane->is_broken; n++) {
+	ring_fetch(&mux->rx);
+	for (n = 0; n < max && !mux->is_broken; n++) {
 		uint64_t len = ring_header(next.cell) ^ next.header;
 
 		if (__builtin_expect(len > RING_LEN_MASK, 0))
 			break;
-		if (__builtin_expect(!deliver_sure(lane, &next, (uint32_t)len - RING_TAG), 0))
+		if (__builtin_expect(!deliver_sure(mux, &next, (uint32_t)len - RING_TAG), 0))
 			break;
 	}
 	dev->fabric.ndelivered += n;
 	return n;
 }
 
-uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric_wc *wcs, uint32_t max)
+uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max)
 {
-	struct ring_reader rx = lane->rx;
+	struct ring_reader rx = mux->rx;
 	uint32_t n = 0, vain = 0;
 
-	if (__builtin_expect(lane->is_broken, 0))
+	if (__builtin_expect(mux->is_broken, 0))
 		return 0;
 	ring_fetch(&rx);
 	while (n < max) {
@@ -235,7 +235,7 @@ uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric
 		enum took took;
 
 		if (__builtin_expect(len <= RING_LEN_MASK &&
-					     take_sure(lane, &rx, (uint32_t)len - RING_TAG, &wcs[n]),
+					     take_sure(mux, &rx, (uint32_t)len - RING_TAG, &wcs[n]),
 				     1)) {
 			n++;
 			continue;
@@ -243,13 +243,13 @@ uint32_t shm_poll_lane(struct shm_dev *dev, struct shm_lane *lane, struct fabric
 		word = ring_look(&rx);
 		if (word == 0)
 			break;
-		ring_reader_set(&lane->rx, &rx);
-		took = take_any(dev, lane, word, wcs, max, &n);
-		rx = lane->rx;
+		ring_reader_set(&mux->rx, &rx);
+		took = take_any(dev, mux, word, wcs, max, &n);
+		rx = mux->rx;
 		vain += took == TOOK_NOTHING;
-		if (took == MUST_WAIT || vain == LANE_VAIN)
+		if (took == MUST_WAIT || vain == MUX_VAIN)
 			break;
 	}
-	ring_reader_set(&lane->rx, &rx);
+	ring_reader_set(&mux->rx, &rx);
 	return n;
 }

@@ -8,32 +8,32 @@
 #define SOME  60u
 #define SLOTS 16u /* receives of a connection, each with memory of its own */
 
-static void lane__is_shared_by_all_but_the_first(void **state)
+static void mux__is_shared_by_all_but_the_first(void **state)
 {
 	(void)state;
 	connect_many(5);
-	assert_null(qp_of(0, 0)->lane);
-	assert_null(qp_of(1, 0)->lane);
+	assert_null(qp_of(0, 0)->mux);
+	assert_null(qp_of(1, 0)->mux);
 	for (uint32_t i = 1; i < 5; i++) {
-		assert_ptr_equal(qp_of(0, i)->lane, qp_of(0, 1)->lane);
-		assert_ptr_equal(qp_of(1, i)->lane, qp_of(1, 1)->lane);
-		assert_true(qp_of(0, i)->lane_tag == qp_of(1, i)->lane_tag);
-		assert_int_equal(qp_of(0, i)->lane_tag & LANE_KIND_MASK, i - 1);
+		assert_ptr_equal(qp_of(0, i)->mux, qp_of(0, 1)->mux);
+		assert_ptr_equal(qp_of(1, i)->mux, qp_of(1, 1)->mux);
+		assert_true(qp_of(0, i)->mux_tag == qp_of(1, i)->mux_tag);
+		assert_int_equal(qp_of(0, i)->mux_tag & MUX_KIND_MASK, i - 1);
 	}
 	/* A place is used again, though the other side still has its former user. */
 	b.ops->qp_destroy(qps[1][2]);
 	qps[1][2] = NULL;
 	end_event(&a, NULL, FABRIC_CM_DISCONNECTED);
 	connect_next(5);
-	assert_int_equal(qp_of(0, 5)->lane_tag & LANE_KIND_MASK, 1);
+	assert_int_equal(qp_of(0, 5)->mux_tag & MUX_KIND_MASK, 1);
 	assert_ptr_equal(qp_of(0, 5)->older, qp_of(0, 2));
-	END_WAIT(&a, &b, is_in_lane(5));
+	END_WAIT(&a, &b, is_in_mux(5));
 	send_now_on(5);
 	expect_in_one_poll(5);
 }
 
 /* One listens, others accept: each has a lane of its own. */
-static void lane__is_each_devices_own(void **state)
+static void mux__is_each_devices_own(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
 	struct fabric_cm_event event;
@@ -49,11 +49,11 @@ static void lane__is_each_devices_own(void **state)
 		assert_int_equal(c.ops->accept(c.dev, event.req, &attr, NULL, 0, &qps[1][i]), 0);
 		end_event(&a, &c, FABRIC_CM_ESTABLISHED);
 		end_event(&c, &a, FABRIC_CM_ESTABLISHED);
-		END_WAIT(&a, &c, is_in_lane(i));
+		END_WAIT(&a, &c, is_in_mux(i));
 	}
-	assert_int_equal(dev_of(&a)->nlanes, 2);
-	assert_int_equal(dev_of(&b)->nlanes, 1);
-	assert_int_equal(dev_of(&c)->nlanes, 1);
+	assert_int_equal(dev_of(&a)->nmuxes, 2);
+	assert_int_equal(dev_of(&b)->nmuxes, 1);
+	assert_int_equal(dev_of(&c)->nmuxes, 1);
 	for (uint32_t i = 3; i < 6; i++) {
 		const struct fabric_recv_wr wr = {i, c.mem, 100, c.mr.lkey};
 
@@ -94,10 +94,10 @@ static void many__messages_are_close(void **state)
 
 	(void)state;
 	connect_many(20);
-	tail = ring_tail(&qp_of(0, 1)->lane->tx);
+	tail = ring_tail(&qp_of(0, 1)->mux->tx);
 	for (uint32_t i = 1; i < 20; i++)
 		send_now_on(i);
-	assert_int_equal(ring_tail(&qp_of(0, 1)->lane->tx) - tail, 19 * RING_CELL);
+	assert_int_equal(ring_tail(&qp_of(0, 1)->mux->tx) - tail, 19 * RING_CELL);
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 64), 19);
 }
 
@@ -240,11 +240,11 @@ static void order__is_kept_from_the_first_message_on(void **state)
 	}
 	drain(24);
 	for (uint32_t i = 1; i < 24; i++)
-		assert_true(is_in_lane(i));
+		assert_true(is_in_mux(i));
 }
 
 /* More than the lane holds: what has no room waits at its sender, in order. */
-static void order__is_kept_where_the_lane_is_full(void **state)
+static void order__is_kept_where_the_mux_is_full(void **state)
 {
 	uint32_t refused = 0;
 
@@ -262,7 +262,7 @@ static void order__is_kept_where_the_lane_is_full(void **state)
 }
 
 /* A message waits for a receive; those behind it, of another connection, too. */
-static void rnr__makes_the_lane_wait(void **state)
+static void rnr__makes_the_mux_wait(void **state)
 {
 	(void)state;
 	connect_many(3);
@@ -315,7 +315,7 @@ static void send_inv_on(uint32_t i, uint32_t rkey, uint32_t len)
 }
 
 /* With a key that it invalidates, in one cell of payload or several: one that the receiver has given, and one that is none any more. */
-static void send_inv__goes_by_the_lane(void **state)
+static void send_inv__goes_by_the_mux(void **state)
 {
 	static const uint32_t lens[] = {1, RING_DATA - RING_TAG, RING_DATA - RING_TAG + 1, 200, 1000};
 	struct fabric_mw mw = {0};
@@ -357,7 +357,7 @@ static void flood(uint32_t n)
 
 /* The first connection floods; a message in the lane is found in the next poll, or in the one after it where a poll gives no more than one
  * completion: messages of the flood until then. */
-static void lane__waits_for_no_flood(void **state)
+static void mux__waits_for_no_flood(void **state)
 {
 	(void)state;
 	connect_many(20);
@@ -382,7 +382,7 @@ static void lane__waits_for_no_flood(void **state)
 }
 
 /* And a lane that is never empty leaves the others their half. */
-static void lane__leaves_half_to_others(void **state)
+static void mux__leaves_half_to_others(void **state)
 {
 	uint32_t of_flood = 0, all = 0, max = 16;
 
@@ -421,7 +421,7 @@ static void end__message_is_delivered_before_it(void **state)
 	b.ops->qp_destroy(qps[1][5]);
 	qps[1][5] = end_connect(&a, many_addr, &qps[1][5]); /* a's end of the next one, for the moment */
 	qps[0][20] = end_accept(&b, NULL, &qps[0][20]);
-	assert_int_equal(qp_of(0, 20)->lane_tag & LANE_KIND_MASK, 4);
+	assert_int_equal(qp_of(0, 20)->mux_tag & MUX_KIND_MASK, 4);
 	for (until = end_now_ns() + END_WAIT_NS; !has_ended && end_now_ns() < until;) {
 		end_step(&a, &b);
 		for (uint32_t i = 0; i < a.nwcs; i++)
@@ -454,8 +454,8 @@ static void end__leaves_nothing_to_the_next(void **state)
 		assert_true(b.ops->send_direct(qps[1][2], b.mem, 100));
 		destroy(2);
 		connect_next(2);
-		assert_int_equal(qp_of(1, 2)->lane_tag & LANE_KIND_MASK, 1);
-		END_WAIT(&a, &b, is_in_lane(2));
+		assert_int_equal(qp_of(1, 2)->mux_tag & MUX_KIND_MASK, 1);
+		END_WAIT(&a, &b, is_in_mux(2));
 		send_now_on(2);
 		expect_in_one_poll(2);
 	}
@@ -465,7 +465,7 @@ static void end__leaves_nothing_to_the_next(void **state)
 }
 
 /* All leave it but the first, which has none; the next ones begin a lane of their own. */
-static void end__lane_begins_anew(void **state)
+static void end__mux_begins_anew(void **state)
 {
 	(void)state;
 	connect_many(1);
@@ -474,19 +474,19 @@ static void end__lane_begins_anew(void **state)
 
 		for (uint32_t i = 1; i < 6; i++) {
 			connect_next(i);
-			END_WAIT(&a, &b, is_in_lane(i));
+			END_WAIT(&a, &b, is_in_mux(i));
 			for (uint32_t n = 0; n < 50 * round; n++) {
 				send_now_on(i);
 				expect_in_one_poll(i);
 			}
 		}
-		start = qp_of(1, 1)->lane->start;
+		start = qp_of(1, 1)->mux->start;
 		for (uint32_t i = 1; i < 6; i++)
 			destroy(i);
 		a.nevents = b.nevents = 0;
-		assert_int_equal(dev_of(&b)->nlanes, 0);
+		assert_int_equal(dev_of(&b)->nmuxes, 0);
 		connect_next(1);
-		assert_int_not_equal(qp_of(1, 1)->lane->start, start);
+		assert_int_not_equal(qp_of(1, 1)->mux->start, start);
 		destroy(1);
 		a.nevents = b.nevents = 0;
 	}
@@ -501,8 +501,8 @@ static void end__does_without_meanwhile(void **state)
 	qps[1][1] = NULL;
 	end_event(&a, NULL, FABRIC_CM_DISCONNECTED);
 	connect_next(2);
-	assert_null(qp_of(0, 2)->lane);
-	assert_non_null(qp_of(1, 2)->lane);
+	assert_null(qp_of(0, 2)->mux);
+	assert_non_null(qp_of(1, 2)->mux);
 	for (uint32_t i = 0; i < 50; i++) {
 		send_now_on(2);
 		expect_in_one_poll(2);
@@ -514,7 +514,7 @@ static void end__does_without_meanwhile(void **state)
 	destroy(1);
 	destroy(2);
 	connect_next(1);
-	END_WAIT(&a, &b, is_in_lane(1));
+	END_WAIT(&a, &b, is_in_mux(1));
 	a.nevents = 0;
 }
 
@@ -523,20 +523,20 @@ static void end__does_without_meanwhile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(lane__is_shared_by_all_but_the_first),
-		TEST(lane__is_each_devices_own),
+		TEST(mux__is_shared_by_all_but_the_first),
+		TEST(mux__is_each_devices_own),
 		TEST(many__are_found_in_one_poll),
 		TEST(many__messages_are_close),
 		TEST(order__is_kept_from_the_first_message_on),
-		TEST(order__is_kept_where_the_lane_is_full),
-		TEST(rnr__makes_the_lane_wait),
+		TEST(order__is_kept_where_the_mux_is_full),
+		TEST(rnr__makes_the_mux_wait),
 		TEST(receive__is_too_short),
-		TEST(send_inv__goes_by_the_lane),
-		TEST(lane__waits_for_no_flood),
-		TEST(lane__leaves_half_to_others),
+		TEST(send_inv__goes_by_the_mux),
+		TEST(mux__waits_for_no_flood),
+		TEST(mux__leaves_half_to_others),
 		TEST(end__message_is_delivered_before_it),
 		TEST(end__leaves_nothing_to_the_next),
-		TEST(end__lane_begins_anew),
+		TEST(end__mux_begins_anew),
 		TEST(end__does_without_meanwhile),
 	};
 

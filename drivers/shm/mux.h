@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef LANES_H
-#define LANES_H
+#ifndef MUX_H
+#define MUX_H
 
 /*
  * Lanes: one ring for all connections between two devices, but the first.
@@ -37,104 +37,104 @@
 #include "reap.h"
 #include "ring.h"
 
-#define LANE_PLACES 16384u /* queue pairs of a lane; more keep to their own rings */
-#define LANE_COUNT  16u	   /* of a memory; and memories of a process, in which it connects */
-#define LANE_NONE   UINT32_MAX
-#define LANE_BYTES  (256u << 10) /* of a ring */
-#define LANE_VAIN   64u		 /* messages in a poll that give no completion */
-#define LANE_OLDER  8u		 /* queue pairs in one place */
+#define MUX_SLOTS 16384u /* queue pairs of a lane; more keep to their own rings */
+#define MUX_COUNT 16u	 /* of a memory; and memories of a process, in which it connects */
+#define MUX_NONE  UINT32_MAX
+#define MUX_BYTES (256u << 10) /* of a ring */
+#define MUX_VAIN  64u	       /* messages in a poll that give no completion */
+#define MUX_OLDER 8u	       /* queue pairs in one place */
 
 /* A tag: the connection's number, what kind of message it is, and the place. */
-#define LANE_TAG_SHIFT	32u
-#define LANE_DATA	0u
-#define LANE_HELLO	1u
-#define LANE_SWITCH	2u
-#define LANE_KIND_SHIFT 16u
-#define LANE_KIND_MASK	0xffffu
+#define MUX_TAG_SHIFT  32u
+#define MUX_DATA       0u
+#define MUX_HELLO      1u
+#define MUX_SWITCH     2u
+#define MUX_KIND_SHIFT 16u
+#define MUX_KIND_MASK  0xffffu
 
 /* One direction. Pages that are never used are never there. */
-struct lane_way {
+struct mux_ring {
 	_Alignas(4096) struct ring_shared shared;
-	uint8_t cells[LANE_BYTES];
+	uint8_t cells[MUX_BYTES];
 };
 
-_Static_assert(offsetof(struct lane_way, cells) == sizeof(struct ring_shared),
+_Static_assert(offsetof(struct mux_ring, cells) == sizeof(struct ring_shared),
 	       "as ring_writer_init() has it");
 
-struct lane_memory {
+struct mux_memory {
 	struct {
-		struct lane_way to_acceptor, to_connector;
-	} lanes[LANE_COUNT];
+		struct mux_ring to_acceptor, to_connector;
+	} muxes[MUX_COUNT];
 };
 
 struct shm_dev;
 struct shm_qp;
 
 /* One side's view of a lane. */
-struct shm_lane {
+struct shm_mux {
 	struct ring_reader rx;
 	_Alignas(64) struct ring_writer tx;
-	struct shm_qp **qps; /* by place; LANE_PLACES */
+	struct shm_qp **qps; /* by place; MUX_SLOTS */
 	uint32_t nqps;
 	uint32_t free_from; /* no place below is free */
 	uint32_t start;	    /* lap in which it began */
 	bool is_connector;
 	bool is_broken; /* the peer has written what can't be: nothing is taken of it any more */
-	TAILQ_ENTRY(shm_lane) entry;
+	TAILQ_ENTRY(shm_mux) entry;
 };
 
 /* The memory that is shared with a peer. */
-struct shm_lanes {
+struct shm_mux_set {
 	struct reap_job job; /* first: it is freed by that */
 	struct shm_account *account;
 	struct shm_mapping mapping;
-	struct lane_memory *memory; /* NULL: there is one connection, or could be none */
-	uint64_t tag;		    /* what its guard says when the memory is lost */
-	uint32_t refs;		    /* queue pairs */
-	int fd;			    /* the connector's, to be offered again; -1 */
+	struct mux_memory *memory; /* NULL: there is one connection, or could be none */
+	uint64_t tag;		   /* what its guard says when the memory is lost */
+	uint32_t refs;		   /* queue pairs */
+	int fd;			   /* the connector's, to be offered again; -1 */
 	/* whose it is, and of the connector's, at what address; of the acceptor's, the file */
 	char addr[FABRIC_ADDR_MAX];
 	pid_t pid;
 	dev_t file_dev;
 	ino_t file_ino;
-	struct shm_lane *lanes[LANE_COUNT];
-	LIST_ENTRY(shm_lanes) entry;
+	struct shm_mux *muxes[MUX_COUNT];
+	LIST_ENTRY(shm_mux_set) entry;
 };
 
 /* What an acceptor says of the place that it gives. */
-struct lane_place {
-	uint32_t lane, place, start;
+struct mux_slot {
+	uint32_t mux, slot, start;
 };
 
 /* The same on both sides. The connection's number is of what either has drawn by chance, one multiplied (by an odd number, which loses
  * nothing), as their sum would be the same for a connection the other way round. */
-static inline uint64_t lane_tag(uint32_t connector_id, uint32_t acceptor_id, uint32_t place)
+static inline uint64_t mux_tag(uint32_t connector_id, uint32_t acceptor_id, uint32_t slot)
 {
-	return (uint64_t)(connector_id * 0x9e3779b1u + acceptor_id) << LANE_TAG_SHIFT | place;
+	return (uint64_t)(connector_id * 0x9e3779b1u + acceptor_id) << MUX_TAG_SHIFT | slot;
 }
 
-/* A number for a device that no other of the process has, or LANE_NONE. */
-uint32_t lanes_number_take(void);
-void lanes_number_put(uint32_t number);
+/* A number for a device that no other of the process has, or MUX_NONE. */
+uint32_t mux_number_take(void);
+void mux_number_put(uint32_t number);
 /* In a child, inside fork(2): the numbers that are taken are the parent's devices'. */
-void lanes_fork_child(void);
+void mux_fork_child(void);
 
 /* The connecting side, for a queue pair about to connect to 'addr', where the process 'pid' of a user listens. What to offer,
  * borrowed, or -1. */
-int lanes_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pid,
-		struct shm_account *account);
+int mux_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pid,
+	      struct shm_account *account);
 /* The accepting side, on the control thread: map what a peer of a user offers, so that the engine's thread makes no call on
  * the descriptor. Returns what mapping_peer() does. */
-int lanes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct shm_lanes **out);
-/* Leave to the reaper what lanes_map() has mapped, if anything. Any thread. */
-void lanes_give_up(struct shm_lanes *lanes);
+int muxes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct shm_mux_set **out);
+/* Leave to the reaper what muxes_map() has mapped, if anything. Any thread. */
+void muxes_give_up(struct shm_mux_set *mux_set);
 /* The accepting side: have a place of what the process 'pid' (0: unknown) offers. It takes over 'offered' in any case.
  * False: there is no place. Here and below the queue pair's conn_id and 'peer_conn_id' are known. */
-bool lanes_take_place(struct shm_dev *dev, struct shm_qp *qp, struct shm_lanes *offered, pid_t pid,
-		      uint32_t peer_conn_id, struct lane_place *place);
+bool mux_take_slot(struct shm_dev *dev, struct shm_qp *qp, struct shm_mux_set *offered, pid_t pid,
+		   uint32_t peer_conn_id, struct mux_slot *slot);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */
-void lanes_set_place(struct shm_dev *dev, struct shm_qp *qp, const struct lane_place *place);
+void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot *slot);
 /* It has nothing to do with lanes any more. */
-void lanes_leave(struct shm_dev *dev, struct shm_qp *qp);
+void mux_leave(struct shm_dev *dev, struct shm_qp *qp);
 
 #endif
