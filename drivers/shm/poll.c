@@ -10,7 +10,7 @@
  * looked at for each such share of it: its first message waits for as many as the others would have had in their turns. Lanes
  * have up to half of a poll, in turn, and those that are hot the other half.
  */
-#include "take.h"
+#include "recv.h"
 
 #define COLD_SCAN  1u  /* looked at in a poll */
 #define COLD_AHEAD 16u /* fetched before they are */
@@ -138,7 +138,7 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 	}
 	if (__builtin_expect(qp->state == QP_READY, 1)) {
 		if (!qp->rx_in_mux && ring_look(&qp->rx) != 0)
-			n += shm_take_ring(qp, wcs + n, max - n);
+			n += shm_recv_ring(qp, wcs + n, max - n);
 	} else if (qp->state == QP_ERROR) {
 		n += poll_flush(qp, wcs + n, max - n);
 	}

@@ -2,7 +2,7 @@
 /* Messages of lanes (mux.h), and how a queue pair gets from its own rings to its lane. */
 #include <errno.h>
 
-#include "take.h"
+#include "recv.h"
 
 /* What a tag names; NULL: nothing that there still is. */
 static struct shm_qp *find(const struct shm_mux *mux, uint64_t tag)
@@ -75,7 +75,7 @@ static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *
 			break_qp(qp);
 			return TOOK_NOTHING;
 		}
-		*n += shm_take_ring(qp, wcs + *n, max - *n);
+		*n += shm_recv_ring(qp, wcs + *n, max - *n);
 		if (qp->state != QP_READY)
 			return TOOK_NOTHING;
 		if (ring_look(&qp->rx) != 0)
@@ -88,8 +88,9 @@ static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *
 }
 
 /* The next message, which 'word' heads and which may be any. If it need not wait the reader is behind it. */
-static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct shm_mux *mux, uint32_t word,
-						    struct fabric_wc *wcs, uint32_t max, uint32_t *n)
+static __attribute__((noinline)) enum took mux_recv_slow(struct shm_dev *dev, struct shm_mux *mux,
+							 uint32_t word, struct fabric_wc *wcs, uint32_t max,
+							 uint32_t *n)
 {
 	struct ring_reader *rx = &mux->rx;
 	int64_t len = ring_msg_len(rx, word) - RING_TAG;
@@ -126,7 +127,7 @@ static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct 
 		return TOOK_NOTHING;
 	}
 	wr = shm_recvs_next(qp->recvs);
-	if (!shm_may_take(qp, wr, len <= qp->rx.max_msg ? len : -1, wcs, n)) {
+	if (!shm_recv_check(qp, wr, len <= qp->rx.max_msg ? len : -1, wcs, n)) {
 		/* It waits for a receive, or its queue pair is at its end. */
 		if (qp->state != QP_ERROR)
 			return MUST_WAIT;
@@ -134,13 +135,13 @@ static __attribute__((noinline)) enum took take_any(struct shm_dev *dev, struct 
 		return *n > before ? TOOK : TOOK_NOTHING;
 	}
 	ring_take_tagged(rx, at, wr->addr, wr->len, (uint32_t)len);
-	shm_took(qp, wr, &wcs[(*n)++], (uint32_t)len, inv_rkey);
+	shm_recv_complete(qp, wr, &wcs[(*n)++], (uint32_t)len, inv_rkey);
 	return TOOK;
 }
 
 /* A message that is sure to be taken; else false. With the ring in registers. */
-static inline __attribute__((always_inline)) bool take_sure(struct shm_mux *mux, struct ring_reader *rx,
-							    uint32_t len, struct fabric_wc *wc)
+static inline __attribute__((always_inline)) bool mux_recv_fast(struct shm_mux *mux, struct ring_reader *rx,
+								uint32_t len, struct fabric_wc *wc)
 {
 	uint64_t tag = ring_tag(rx, rx->head);
 	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
@@ -150,10 +151,10 @@ static inline __attribute__((always_inline)) bool take_sure(struct shm_mux *mux,
 		return false;
 	wr = shm_recvs_next(qp->recvs);
 	if (__builtin_expect(
-		    len >= take_sure_end(qp) || !take_is_sure(qp->recvs, wr, len, qp->recvs->is_shared), 0))
+		    len >= recv_fast_end(qp) || !recv_is_fast(qp->recvs, wr, len, qp->recvs->is_shared), 0))
 		return false;
 	ring_take_tagged_whole(rx, wr->addr, len);
-	take_received(qp, wr, wc, len, 0);
+	recv_fill_wc(qp, wr, wc, len, 0);
 	shm_recvs_take(qp->recvs);
 	shm_dev_of(qp)->fabric.stats.recvs++;
 	return true;
@@ -177,8 +178,8 @@ static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_p
 }
 
 /* The next message, of 'len' bytes. False: it is not sure to be taken. */
-static inline __attribute__((always_inline)) bool deliver_sure(struct shm_mux *mux, struct ring_place *next,
-							       uint32_t len)
+static inline __attribute__((always_inline)) bool mux_deliver_fast(struct shm_mux *mux,
+								   struct ring_place *next, uint32_t len)
 {
 	uint64_t tag = ring_tag_in(next->cell);
 	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
@@ -186,7 +187,7 @@ static inline __attribute__((always_inline)) bool deliver_sure(struct shm_mux *m
 
 	if (__builtin_expect(!qp || qp->mux_tag != tag || !qp->rx_in_mux || len >= qp->deliver_end, 0))
 		return false;
-	wr = take_top(qp->recvs);
+	wr = recv_top(qp->recvs);
 	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
 		return false;
 	if (__builtin_expect(next->at < mux->rx.flat_end && len <= RING_FEW_MAX - RING_TAG, 1)) {
@@ -198,7 +199,7 @@ static inline __attribute__((always_inline)) bool deliver_sure(struct shm_mux *m
 	}
 	shm_dev_of(qp)->fabric.stats.recvs++;
 	fetch_receiver(mux, next); /* while this one is dealt with */
-	take_deliver(qp, wr, len);
+	recv_deliver(qp, wr, len);
 	return true;
 }
 
@@ -213,7 +214,7 @@ uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max)
 
 		if (__builtin_expect(len > RING_LEN_MASK, 0))
 			break;
-		if (__builtin_expect(!deliver_sure(mux, &next, (uint32_t)len - RING_TAG), 0))
+		if (__builtin_expect(!mux_deliver_fast(mux, &next, (uint32_t)len - RING_TAG), 0))
 			break;
 	}
 	dev->fabric.ndelivered += n;
@@ -229,13 +230,13 @@ uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 		return 0;
 	ring_fetch(&rx);
 	while (n < max) {
-		/* As shm_take_ring() has it, with the tag. */
+		/* As shm_recv_ring() has it, with the tag. */
 		uint64_t len = ring_next(&rx) ^ RING_VALID;
 		uint32_t word;
 		enum took took;
 
 		if (__builtin_expect(len <= RING_LEN_MASK &&
-					     take_sure(mux, &rx, (uint32_t)len - RING_TAG, &wcs[n]),
+					     mux_recv_fast(mux, &rx, (uint32_t)len - RING_TAG, &wcs[n]),
 				     1)) {
 			n++;
 			continue;
@@ -244,7 +245,7 @@ uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 		if (word == 0)
 			break;
 		ring_reader_set(&mux->rx, &rx);
-		took = take_any(dev, mux, word, wcs, max, &n);
+		took = mux_recv_slow(dev, mux, word, wcs, max, &n);
 		rx = mux->rx;
 		vain += took == TOOK_NOTHING;
 		if (took == MUST_WAIT || vain == MUX_VAIN)

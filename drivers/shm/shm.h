@@ -20,7 +20,7 @@
  *   poll.c       completions
  *   poll_mux.c  those of messages in lanes
  *   stall.c      queue pairs that wait for what their peer is to do
- *   take.h       how a message gets into its receive
+ *   recv.h       how a message gets into its receive
  *   cm.c         connecting: what the engine's thread does
  *   sock.[ch]    a connection's socket: its life, its end, and its events
  *   life.[ch]    whether a peer's process lives

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "take.h"
+#include "recv.h"
 
 #include <errno.h>
 
@@ -35,8 +35,8 @@ static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_
 
 /* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next receive, takes it. If not, what that
  * means is done, and *n counts the completion that there may be. */
-bool shm_may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len, struct fabric_wc *wcs,
-		  uint32_t *n)
+bool shm_recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len, struct fabric_wc *wcs,
+		    uint32_t *n)
 {
 	if (__builtin_expect(shm_recvs_empty(qp->recvs), 0)) {
 		not_ready(qp);
@@ -62,12 +62,12 @@ bool shm_may_take(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t le
 	return true;
 }
 
-bool shm_took(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc, uint32_t len,
-	      uint32_t inv_rkey)
+bool shm_recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc, uint32_t len,
+		       uint32_t inv_rkey)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
 
-	take_received(qp, wr, wc, len, inv_rkey);
+	recv_fill_wc(qp, wr, wc, len, inv_rkey);
 	shm_recvs_take(qp->recvs);
 	if (inv_rkey != 0 && !key_invalidate(&dev->keys, inv_rkey, qp->conn_id)) {
 		wc->status = FABRIC_ERR_REMOTE_ACCESS;
@@ -79,23 +79,23 @@ bool shm_took(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_
 	return true;
 }
 
-#define TAKE_ENDS 2u /* nothing more is to be taken now */
+#define RECV_ENDS 2u /* nothing more is to be taken now */
 
-/* The message that 'word' heads, which may be any. 1 if that gives a completion, and TAKE_ENDS. */
-static __attribute__((noinline)) uint32_t take_any(struct shm_qp *qp, uint32_t word, struct fabric_wc *wc)
+/* The message that 'word' heads, which may be any. 1 if that gives a completion, and RECV_ENDS. */
+static __attribute__((noinline)) uint32_t recv_slow(struct shm_qp *qp, uint32_t word, struct fabric_wc *wc)
 {
 	const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
 	int64_t len = ring_msg_len(&qp->rx, word);
 	uint32_t n = 0, inv_rkey;
 
-	if (!shm_may_take(qp, wr, len, wc, &n))
-		return n | TAKE_ENDS;
+	if (!shm_recv_check(qp, wr, len, wc, &n))
+		return n | RECV_ENDS;
 	inv_rkey = ring_take(&qp->rx, word, wr->addr, wr->len, (uint32_t)len);
-	return shm_took(qp, wr, wc, (uint32_t)len, inv_rkey) ? 1 : 1 | TAKE_ENDS;
+	return shm_recv_complete(qp, wr, wc, (uint32_t)len, inv_rkey) ? 1 : 1 | RECV_ENDS;
 }
 
 /* What most messages are, in one pass, with the ring in registers. */
-static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *qp, struct fabric_wc *wcs,
+static inline __attribute__((always_inline)) uint32_t recv_ring(struct shm_qp *qp, struct fabric_wc *wcs,
 								uint32_t max, bool is_shared)
 {
 	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 	const struct fabric_wc *end = wcs + max;
 	struct ring_reader rx = qp->rx;
 	struct fabric_wc *wc = wcs;
-	uint32_t sure_end = take_sure_end(qp);
+	uint32_t sure_end = recv_fast_end(qp);
 
 	ring_fetch(&rx);
 	while (wc != end) {
@@ -112,10 +112,10 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 		uint64_t len = ring_next(&rx) ^ RING_VALID;
 		uint32_t word, took;
 
-		if (__builtin_expect(len < sure_end && take_is_sure(recvs, wr, (uint32_t)len, is_shared),
+		if (__builtin_expect(len < sure_end && recv_is_fast(recvs, wr, (uint32_t)len, is_shared),
 				     1)) {
 			ring_advance(&rx, ring_take_whole(&rx, rx.head, wr->addr, (uint32_t)len));
-			take_received(qp, wr, wc++, (uint32_t)len, 0);
+			recv_fill_wc(qp, wr, wc++, (uint32_t)len, 0);
 			shm_recvs_take_of(recvs, is_shared);
 			stats->recvs++;
 			continue;
@@ -124,12 +124,12 @@ static inline __attribute__((always_inline)) uint32_t take_ring(struct shm_qp *q
 		if (word == 0)
 			break;
 		ring_reader_set(&qp->rx, &rx);
-		took = take_any(qp, word, wc);
+		took = recv_slow(qp, word, wc);
 		wc += took & 1;
-		if (took & TAKE_ENDS)
+		if (took & RECV_ENDS)
 			return (uint32_t)(wc - wcs);
 		rx = qp->rx;
-		sure_end = take_sure_end(qp);
+		sure_end = recv_fast_end(qp);
 	}
 	ring_reader_set(&qp->rx, &rx);
 	return (uint32_t)(wc - wcs);
@@ -145,7 +145,7 @@ __attribute__((noinline)) uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t 
 
 	ring_fetch(rx);
 	for (left = max; left > 0; left--) {
-		struct fabric_recv_wr *wr = take_top(qp->recvs);
+		struct fabric_recv_wr *wr = recv_top(qp->recvs);
 		uint64_t len = ring_header(next.cell) ^ next.header;
 
 		if (__builtin_expect(len < qp->few_deliver_end && next.at < rx->flat_end &&
@@ -159,14 +159,14 @@ __attribute__((noinline)) uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t 
 		} else {
 			break;
 		}
-		take_deliver(qp, wr, (uint32_t)len);
+		recv_deliver(qp, wr, (uint32_t)len);
 	}
 	dev->ndelivered += max - left;
 	dev->stats.recvs += max - left;
 	return max - left;
 }
 
-uint32_t shm_take_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+uint32_t shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
-	return qp->recvs->is_shared ? take_ring(qp, wcs, max, true) : take_ring(qp, wcs, max, false);
+	return qp->recvs->is_shared ? recv_ring(qp, wcs, max, true) : recv_ring(qp, wcs, max, false);
 }
