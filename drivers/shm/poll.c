@@ -75,7 +75,7 @@ static void scan(struct shm_colds *colds, uint32_t few)
 		if (ahead < colds->n)
 			__builtin_prefetch((const void *)(uintptr_t)colds->at[ahead].header);
 		cold = &colds->at[colds->next];
-		if (ring_is_news(atomic_load_explicit(cold->header, memory_order_relaxed), cold->number))
+		if (ring_cell_ready(atomic_load_explicit(cold->header, memory_order_relaxed), cold->number))
 			shm_qp_warm(cold->qp);
 	}
 }

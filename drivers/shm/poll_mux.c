@@ -165,7 +165,7 @@ static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_p
 {
 	const struct shm_qp *qp;
 
-	if (!ring_is_news(ring_header(next->cell), next->header))
+	if (!ring_cell_ready(ring_header(next->cell), next->header))
 		return;
 	qp = mux->qps[ring_tag_in(next->cell) & (MUX_SLOTS - 1)];
 	if (qp) {
@@ -190,11 +190,11 @@ static inline __attribute__((always_inline)) bool mux_deliver_fast(struct shm_mu
 	wr = recv_top(qp->recvs);
 	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
 		return false;
-	if (__builtin_expect(next->at < mux->rx.flat_end && len <= RING_FEW_MAX - RING_TAG, 1)) {
-		ring_take_few(next, RING_TAG, wr->addr, len);
+	if (__builtin_expect(next->at < mux->rx.contig_end && len <= RING_SMALL_MAX - RING_TAG, 1)) {
+		ring_take_small(next, RING_TAG, wr->addr, len);
 		mux->rx.head = next->at;
 	} else {
-		ring_take_tagged_turn(&mux->rx, wr->addr, len);
+		ring_take_tagged_wrap(&mux->rx, wr->addr, len);
 		*next = ring_place_of(&mux->rx);
 	}
 	shm_dev_of(qp)->fabric.stats.recvs++;

@@ -373,7 +373,7 @@ static __attribute__((noinline)) bool send_by_mux(struct shm_qp *qp, const uint8
 {
 	uint32_t bytes = len + RING_TAG;
 
-	if (__builtin_expect(len - 1 >= qp->mux_few_max || !ring_has_few(&qp->mux->tx), 0))
+	if (__builtin_expect(len - 1 >= qp->mux_small_max || !ring_has_small_room(&qp->mux->tx), 0))
 		return mux_any(qp, data, len);
 	if (bytes <= RING_DATA)
 		return mux_one(qp, data, len);
@@ -401,7 +401,7 @@ bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len)
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
 	/* One of no bytes goes the long way, as all do where that maximum is 0. */
-	if (__builtin_expect(len - 1 >= qp->few_max || !ring_has_few(&qp->tx), 0))
+	if (__builtin_expect(len - 1 >= qp->small_max || !ring_has_small_room(&qp->tx), 0))
 		return send_any(qp, data, len);
 	if (len <= RING_DATA)
 		return send_one(qp, data, len);

@@ -148,13 +148,13 @@ __attribute__((noinline)) uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t 
 		struct fabric_recv_wr *wr = recv_top(qp->recvs);
 		uint64_t len = ring_header(next.cell) ^ next.header;
 
-		if (__builtin_expect(len < qp->few_deliver_end && next.at < rx->flat_end &&
-					     wr->len >= RING_FEW_MAX,
+		if (__builtin_expect(len < qp->small_deliver_end && next.at < rx->contig_end &&
+					     wr->len >= RING_SMALL_MAX,
 				     1)) {
-			ring_take_few(&next, 0, wr->addr, (uint32_t)len);
+			ring_take_small(&next, 0, wr->addr, (uint32_t)len);
 			rx->head = next.at;
 		} else if (len < qp->deliver_end && ring_takes_whole(wr->len, (uint32_t)len)) {
-			ring_take_turn(rx, wr->addr, (uint32_t)len);
+			ring_take_wrap(rx, wr->addr, (uint32_t)len);
 			next = ring_place_of(rx);
 		} else {
 			break;

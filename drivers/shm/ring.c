@@ -18,29 +18,29 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 	};
 }
 
-/* As far as both the lap's last cell and the next publication, which comes a cell later, are RING_FEW cells away: what is next then is in
+/* As far as both the lap's last cell and the next publication, which comes a cell later, are RING_SMALL_CELLS cells away: what is next then is in
  * this lap, too. */
-static uint64_t flat_end(const struct ring_reader *ring)
+static uint64_t contig_end(const struct ring_reader *ring)
 {
 	uint64_t lap_end = (ring->head | ring->cells.mask) + 1;
 
-	return (ring->publish_at < lap_end ? ring->publish_at : lap_end) - RING_FEW * RING_CELL;
+	return (ring->publish_at < lap_end ? ring->publish_at : lap_end) - RING_SMALL_CELLS * RING_CELL;
 }
 
-void ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
+void ring_take_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 {
 	ring_advance(ring, ring_take_whole(ring, ring->head, dst, len));
-	ring->flat_end = flat_end(ring);
+	ring->contig_end = contig_end(ring);
 }
 
-void ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len)
+void ring_take_tagged_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 {
 	ring_take_tagged_whole(ring, dst, len);
-	ring->flat_end = flat_end(ring);
+	ring->contig_end = contig_end(ring);
 }
 
 /* What is known of the reader is another, or the next message begins somewhere else. */
-static inline void settle(struct ring_writer *ring, uint64_t tail)
+static inline void ring_refresh(struct ring_writer *ring, uint64_t tail)
 {
 	uint64_t lap_end = (tail | ring->cells.mask) + 1;
 	uint64_t end = ring->full_at < lap_end ? ring->full_at : lap_end;
@@ -48,7 +48,7 @@ static inline void settle(struct ring_writer *ring, uint64_t tail)
 	ring->cell = ring_cell_at(&ring->cells, tail);
 	ring->header = ring_first_header(tail);
 	/* Where nothing is free this lies in front of the cell, maybe of all cells, where the shared part is. */
-	ring->few_end = ring->cell + (ptrdiff_t)(end - tail) - (RING_FEW - 1) * RING_CELL;
+	ring->small_end = ring->cell + (ptrdiff_t)(end - tail) - (RING_SMALL_CELLS - 1) * RING_CELL;
 }
 
 void ring_writer_start(struct ring_writer *ring, uint32_t laps)
@@ -56,14 +56,14 @@ void ring_writer_start(struct ring_writer *ring, uint32_t laps)
 	uint64_t tail = laps * ring_size(&ring->cells);
 
 	ring->full_at = tail + ring_size(&ring->cells);
-	settle(ring, tail);
+	ring_refresh(ring, tail);
 }
 
 void ring_reader_start(struct ring_reader *ring, uint32_t laps)
 {
 	ring->head = laps * ring_size(&ring->cells);
 	ring->publish_at = ring->head + ring_size(&ring->cells) / 4;
-	ring->flat_end = 0;
+	ring->contig_end = 0;
 	atomic_store_explicit(&ring_shared_of(&ring->cells)->head, ring->head, memory_order_release);
 }
 
@@ -74,7 +74,7 @@ static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint
 	if (head < ring_writer_head(ring) || head > tail || head % RING_CELL != 0)
 		return -1;
 	ring->full_at = head + ring_size(&ring->cells);
-	settle(ring, tail);
+	ring_refresh(ring, tail);
 	return ring->full_at - tail >= need;
 }
 
@@ -143,9 +143,9 @@ static inline void fetch_like(const uint8_t *end, uint32_t n)
 }
 
 /* 'n' cells; with a tag, or without. Both are constants. */
-static inline __attribute__((always_inline)) void write_few(struct ring_writer *ring, bool is_tagged,
-							    uint64_t tag, const uint8_t *data, uint32_t len,
-							    uint32_t n)
+static inline __attribute__((always_inline)) void write_small(struct ring_writer *ring, bool is_tagged,
+							      uint64_t tag, const uint8_t *data, uint32_t len,
+							      uint32_t n)
 {
 	const uint32_t tag_bytes = is_tagged ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
 	uint8_t *first = ring->cell;
@@ -176,32 +176,32 @@ static inline __attribute__((always_inline)) void write_few(struct ring_writer *
 
 void ring_write_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	write_few(ring, false, 0, data, len, 1);
+	write_small(ring, false, 0, data, len, 1);
 }
 
 void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	write_few(ring, false, 0, data, len, 2);
+	write_small(ring, false, 0, data, len, 2);
 }
 
 void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	write_few(ring, false, 0, data, len, 3);
+	write_small(ring, false, 0, data, len, 3);
 }
 
 void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
 {
-	write_few(ring, true, tag, data, len, 1);
+	write_small(ring, true, tag, data, len, 1);
 }
 
 void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
 {
-	write_few(ring, true, tag, data, len, 2);
+	write_small(ring, true, tag, data, len, 2);
 }
 
 void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
 {
-	write_few(ring, true, tag, data, len, 3);
+	write_small(ring, true, tag, data, len, 3);
 }
 
 /* Of any length, at any place. 'tag' is what is in front of it, RING_TAG bytes, or NULL. */
@@ -223,7 +223,7 @@ static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_
 		memcpy(to, tag, RING_TAG);
 	copy_small(to + tag_bytes, data, len < first_bytes ? len : first_bytes);
 	put_cell_header(&cells, tail, RING_VALID | (len + tag_bytes), memory_order_release);
-	settle(ring, end);
+	ring_refresh(ring, end);
 	if (len > first_bytes)
 		fetch_ahead(&cells, end);
 	return 1;
@@ -231,7 +231,7 @@ static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_
 
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
-	if (!ring_has_few(ring) || len > RING_FEW_MAX)
+	if (!ring_has_small_room(ring) || len > RING_SMALL_MAX)
 		return put_whole(ring, NULL, data, len);
 	if (len <= RING_DATA)
 		ring_write_one(ring, data, len);
@@ -246,7 +246,7 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 {
 	uint32_t bytes = len + RING_TAG;
 
-	if (!ring_has_few(ring) || bytes > RING_FEW_MAX)
+	if (!ring_has_small_room(ring) || bytes > RING_SMALL_MAX)
 		return put_whole(ring, &tag, data, len);
 	if (bytes <= RING_DATA)
 		ring_write_tagged_one(ring, tag, data, len);
@@ -304,7 +304,7 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	for (uint32_t i = 0; i < nsges; i++)
 		put_piece(&cells, &cursor, sges[i].addr, sges[i].len);
 	put_cell_header(&cells, tail, RING_VALID | (inv_rkey ? RING_INV : 0) | len, memory_order_release);
-	settle(ring, tail + need);
+	ring_refresh(ring, tail + need);
 	fetch_ahead(&cells, tail + need);
 	return 1;
 }

@@ -23,18 +23,18 @@
 #include "copy_small.h"
 #include "fabric.h"
 
-#define RING_CELL      64u
-#define RING_HEADER    8u
-#define RING_DATA      (RING_CELL - RING_HEADER)
-#define RING_WORD_BITS 19u /* of a header; those above are its cell's number */
-#define RING_VALID     0x40000u
-#define RING_INV       0x20000u /* a key to invalidate is all that the first cell has; the message follows */
-#define RING_LEN_MASK  0x1ffffu
-#define RING_BYTES_MIN 4096u
-#define RING_BYTES_MAX (64u << 20)
-#define RING_TAG       8u
-#define RING_FEW       3u /* cells that a message mostly takes at most, and bytes of it then */
-#define RING_FEW_MAX   (RING_FEW * RING_DATA)
+#define RING_CELL	 64u
+#define RING_HEADER	 8u
+#define RING_DATA	 (RING_CELL - RING_HEADER)
+#define RING_WORD_BITS	 19u /* of a header; those above are its cell's number */
+#define RING_VALID	 0x40000u
+#define RING_INV	 0x20000u /* a key to invalidate is all that the first cell has; the message follows */
+#define RING_LEN_MASK	 0x1ffffu
+#define RING_BYTES_MIN	 4096u
+#define RING_BYTES_MAX	 (64u << 20)
+#define RING_TAG	 8u
+#define RING_SMALL_CELLS 3u /* cells that a message mostly takes at most, and bytes of it then */
+#define RING_SMALL_MAX	 (RING_SMALL_CELLS * RING_DATA)
 
 /* The shared part, all of it the reader's to write; the cells follow it. */
 struct ring_shared {
@@ -54,7 +54,7 @@ struct ring_writer {
 	uint8_t *cell;	 /* that is written next; behind the last one, the first */
 	uint64_t header; /* ring_first_header() of that */
 	uint8_t *
-		few_end; /* a cell short of there and those behind it, RING_FEW, are free and lie in one piece; never too high */
+		small_end; /* a cell short of there and those behind it, RING_SMALL_CELLS, are free and lie in one piece; never too high */
 	uint64_t
 		full_at; /* bytes that may be written since the first: a size beyond the reader's head, as last seen */
 };
@@ -64,8 +64,8 @@ struct ring_reader {
 	uint64_t head;
 	uint64_t publish_at; /* the head that is to be published next */
 	uint64_t
-		flat_end; /* short of there, a few cells and the next one lie in one piece, and none of them is to be published behind; or an earlier one */
-	uint32_t max_msg; /* longest message that can be; at most ring_msg_max() */
+		contig_end; /* short of there, a few cells and the next one lie in one piece, and none of them is to be published behind; or an earlier one */
+	uint32_t max_msg;   /* longest message that can be; at most ring_msg_max() */
 };
 
 static inline uint8_t *ring_cell_at(const struct ring_cells *cells, uint64_t at)
@@ -107,9 +107,9 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 /* Both sides begin in another lap than the first. */
 void ring_writer_start(struct ring_writer *ring, uint32_t laps);
 void ring_reader_start(struct ring_reader *ring, uint32_t laps);
-/* ring_take_whole() of the next message and ring_advance(), and what 'flat_end' is then. */
-void ring_take_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len);
-void ring_take_tagged_turn(struct ring_reader *ring, uint8_t *dst, uint32_t len);
+/* ring_take_whole() of the next message and ring_advance(), and what 'contig_end' is then. */
+void ring_take_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len);
+void ring_take_tagged_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len);
 
 /* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
@@ -150,13 +150,13 @@ static inline uint64_t ring_tail(const struct ring_writer *ring)
 
 /* Whether there is room for a few cells, and they lie in one piece. False where it is not known, either: ring_put_one() and
  * ring_put_tagged() see to it. */
-static inline bool ring_has_few(const struct ring_writer *ring)
+static inline bool ring_has_small_room(const struct ring_writer *ring)
 {
-	return ring->cell < ring->few_end;
+	return ring->cell < ring->small_end;
 }
 
 /* Where there is: a message that lies in one piece and invalidates nothing, of one cell, which is up to RING_DATA, or of two or three, as
- * most are: up to RING_FEW_MAX bytes. */
+ * most are: up to RING_SMALL_MAX bytes. */
 void ring_write_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len);
@@ -165,7 +165,7 @@ void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t le
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 /* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
-/* And of one, two or three cells, with the tag, where ring_has_few(). */
+/* And of one, two or three cells, with the tag, where ring_has_small_room(). */
 void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
 void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
 void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
@@ -176,7 +176,7 @@ static inline _Atomic uint64_t *ring_header_at(const struct ring_cells *cells, u
 }
 
 /* Whether the cell with that number has come. */
-static inline bool ring_is_news(uint64_t header, uint64_t number)
+static inline bool ring_cell_ready(uint64_t header, uint64_t number)
 {
 	return (header ^ number) >> RING_WORD_BITS == 0;
 }
@@ -254,8 +254,8 @@ static inline void ring_step(struct ring_place *place, uint32_t n)
 }
 
 /* A message of a few cells in one piece, behind which the place is then. 'skipped', a constant, is what is in front of it in its first cell. */
-static inline __attribute__((always_inline)) void ring_take_few(struct ring_place *place, uint32_t skipped,
-								uint8_t *dst, uint32_t len)
+static inline __attribute__((always_inline)) void ring_take_small(struct ring_place *place, uint32_t skipped,
+								  uint8_t *dst, uint32_t len)
 {
 	const uint32_t first = RING_DATA - skipped;
 
@@ -282,12 +282,12 @@ static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t 
 	const uint8_t *end = dst + len;
 
 	/* One to three, as most are, that lie in one piece. */
-	if (__builtin_expect(len <= RING_FEW_MAX &&
-				     (at & cells.mask) + RING_FEW * RING_CELL <= ring_size(&cells),
+	if (__builtin_expect(len <= RING_SMALL_MAX &&
+				     (at & cells.mask) + RING_SMALL_CELLS * RING_CELL <= ring_size(&cells),
 			     1)) {
 		struct ring_place place = {.cell = ring_cell_at(&cells, at), .at = at};
 
-		ring_take_few(&place, 0, dst, len);
+		ring_take_small(&place, 0, dst, len);
 		return place.at;
 	}
 	do {

@@ -161,12 +161,12 @@ struct shm_qp {
 	_Alignas(64) struct ring_reader rx;
 	struct shm_recvs *recvs; /* that its messages take */
 	uint32_t deliver_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
-	uint32_t few_deliver_end; /* the same of RING_FEW cells at most */
+	uint32_t small_deliver_end; /* the same of RING_SMALL_CELLS cells at most */
 
 	_Alignas(64) struct ring_writer tx;
 	uint32_t
-		few_max; /* of a message of RING_FEW cells that goes by tx with nothing else to be seen to: shm_qp_settle() */
-	uint32_t mux_few_max; /* the same by the lane */
+		small_max; /* of a message of RING_SMALL_CELLS cells that goes by tx with nothing else to be seen to: shm_qp_settle() */
+	uint32_t mux_small_max; /* the same by the lane */
 	uint32_t npending;
 
 	_Alignas(64) struct shm_found found;
@@ -417,15 +417,15 @@ void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_sta
 static inline void shm_qp_settle(struct shm_qp *qp)
 {
 	bool is_clear = qp->state == QP_READY && qp->npending == 0;
-	uint32_t max = qp->peer_max_msg_bytes < RING_FEW_MAX ? qp->peer_max_msg_bytes : RING_FEW_MAX;
+	uint32_t max = qp->peer_max_msg_bytes < RING_SMALL_MAX ? qp->peer_max_msg_bytes : RING_SMALL_MAX;
 	bool is_shown =
 		qp->delivers && qp->state == QP_READY && !qp->is_rnr && qp->done_head == qp->done_tail;
 
 	qp->is_blocked = !is_clear;
-	qp->few_max = is_clear && !qp->tx_in_mux && qp->is_hot ? max : 0;
-	qp->mux_few_max = is_clear && qp->tx_in_mux && max > RING_TAG ? max - RING_TAG : 0;
+	qp->small_max = is_clear && !qp->tx_in_mux && qp->is_hot ? max : 0;
+	qp->mux_small_max = is_clear && qp->tx_in_mux && max > RING_TAG ? max - RING_TAG : 0;
 	qp->deliver_end = is_shown ? qp->rx.max_msg + 1 : 0;
-	qp->few_deliver_end = qp->deliver_end <= RING_FEW_MAX ? qp->deliver_end : RING_FEW_MAX + 1;
+	qp->small_deliver_end = qp->deliver_end <= RING_SMALL_MAX ? qp->deliver_end : RING_SMALL_MAX + 1;
 }
 
 /* rdma.c */

@@ -77,8 +77,8 @@ static void put__any_length_at_any_place_arrives(void **state)
 			assert_int_equal(put(data, len, len), 1);
 			expect_taken(data, len, len);
 			assert_int_equal(ring_peek(&reader), 0);
-			nflat += ring_has_few(&writer);
-			ncurved += !ring_has_few(&writer);
+			nflat += ring_has_small_room(&writer);
+			ncurved += !ring_has_small_room(&writer);
 			assert_int_equal(ring_put_one(&writer, data, len), 1);
 			expect_taken_to(len + start % RING_CELL, data, len, 0);
 			assert_int_equal(ring_peek(&reader), 0);
@@ -125,7 +125,7 @@ static void put__tagged_of_any_length_at_any_place_arrives(void **state)
 /* Messages of a few cells one after the other, of all lengths, through many laps. */
 static void place__is_that_of_the_next_message(void **state)
 {
-	uint8_t data[RING_FEW_MAX], got[RING_FEW_MAX];
+	uint8_t data[RING_SMALL_MAX], got[RING_SMALL_MAX];
 	uint32_t nfew = 0, nturns = 0;
 	struct ring_place next;
 
@@ -134,18 +134,18 @@ static void place__is_that_of_the_next_message(void **state)
 		data[i] = (uint8_t)(i * 7 + 1);
 	next = ring_place_of(&reader);
 	for (uint32_t i = 0; i < 20000; i++) {
-		uint32_t len = i * 13 % (RING_FEW_MAX + 1);
+		uint32_t len = i * 13 % (RING_SMALL_MAX + 1);
 
 		assert_true(next.at == reader.head && next.cell == ring_cell_at(&reader.cells, next.at));
 		assert_true(next.header == ring_first_header(next.at));
 		assert_int_equal(ring_put_one(&writer, data, len), 1);
 		assert_int_equal(ring_header(next.cell) ^ next.header, len);
-		if (next.at < reader.flat_end) {
-			ring_take_few(&next, 0, got, len);
+		if (next.at < reader.contig_end) {
+			ring_take_small(&next, 0, got, len);
 			reader.head = next.at;
 			nfew++;
 		} else {
-			ring_take_turn(&reader, got, len);
+			ring_take_wrap(&reader, got, len);
 			next = ring_place_of(&reader);
 			nturns++;
 		}
