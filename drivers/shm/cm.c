@@ -315,11 +315,11 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 			mux_set_slot(shm_dev_of(qp), qp, &sock->slot);
 		if (qp->state == QP_CONNECTING)
 			qp->state = QP_READY;
-		shm_qp_settle(qp);
+		shm_qp_update_limits(qp);
 	} else {
 		shm_end(qp);
 	}
-	shm_qp_warm(qp);
+	shm_qp_make_hot(qp);
 	return true;
 }
 
@@ -440,7 +440,7 @@ void shm_disconnect(struct fabric_qp *fqp)
 	if (qp->is_disconnected)
 		return;
 	shm_end(qp);
-	shm_qp_warm(qp);
+	shm_qp_make_hot(qp);
 	if (!qp->sock)
 		return;
 	qp->is_disconnected = true;
@@ -463,7 +463,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 		return;
 	dev = shm_dev_of(qp);
 	shm_end(qp);
-	shm_qp_warm(qp); /* cold ones are not in the list */
+	shm_qp_make_hot(qp); /* cold ones are not in the list */
 	shm_stall_end(qp);
 	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nhot--;

@@ -20,7 +20,7 @@
 /* The header of a ring that nobody reads any more. */
 static const _Atomic uint64_t no_message;
 
-void shm_qp_warm(struct shm_qp *qp)
+void shm_qp_make_hot(struct shm_qp *qp)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
 
@@ -37,10 +37,10 @@ void shm_qp_warm(struct shm_qp *qp)
 	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
 	dev->nhot++;
 	qp->is_hot = true;
-	shm_qp_settle(qp);
+	shm_qp_update_limits(qp);
 }
 
-static void cool(struct shm_qp *qp)
+static void make_cold(struct shm_qp *qp)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
 	struct shm_colds *colds = &dev->cold;
@@ -49,7 +49,7 @@ static void cool(struct shm_qp *qp)
 	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nhot--;
 	qp->is_hot = false;
-	shm_qp_settle(qp);
+	shm_qp_update_limits(qp);
 	if (qp->rx_in_mux)
 		return;
 	qp->cold_place = colds->n++;
@@ -76,7 +76,7 @@ static void scan(struct shm_colds *colds, uint32_t few)
 			__builtin_prefetch((const void *)(uintptr_t)colds->at[ahead].header);
 		cold = &colds->at[colds->next];
 		if (ring_cell_ready(atomic_load_explicit(cold->header, memory_order_relaxed), cold->number))
-			shm_qp_warm(cold->qp);
+			shm_qp_make_hot(cold->qp);
 	}
 }
 
@@ -96,7 +96,7 @@ static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 		};
 		qp->sq_used -= done->places;
 	}
-	shm_qp_settle(qp);
+	shm_qp_update_limits(qp);
 	return n;
 }
 
@@ -186,14 +186,14 @@ static void was_empty(struct shm_qp *qp)
 
 	if (qp->rx_in_mux) {
 		if ((qp->tx_in_mux || qp->is_stalled || qp->state == QP_ERROR) && is_idle(qp))
-			cool(qp);
+			make_cold(qp);
 		return;
 	}
 	if (dev->nqps == 1)
 		return;
 	qp->empty_polls++;
 	if (qp->empty_polls * dev->nhot > SHM_COLD_POLLS && is_idle(qp))
-		cool(qp);
+		make_cold(qp);
 }
 
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)

@@ -58,7 +58,7 @@ bool shm_mux_step(struct shm_qp *qp)
 		if (rc != 1)
 			return rc == 0;
 		qp->tx_in_mux = true;
-		shm_qp_settle(qp);
+		shm_qp_update_limits(qp);
 	}
 	qp->is_switching = !(qp->tx_in_mux && qp->rx_in_mux);
 	return false;
@@ -81,7 +81,7 @@ static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *
 		if (ring_look(&qp->rx) != 0)
 			return MUST_WAIT;
 	}
-	shm_qp_warm(qp);
+	shm_qp_make_hot(qp);
 	qp->is_heard = true;
 	qp->rx_in_mux |= kind == MUX_SWITCH;
 	return TOOK_NOTHING;

@@ -68,7 +68,7 @@ void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool 
 void shm_qp_break(struct shm_qp *qp)
 {
 	shm_end(qp);
-	shm_qp_warm(qp); /* flushes are to be polled */
+	shm_qp_make_hot(qp); /* flushes are to be polled */
 	if (qp->sock)
 		shm_disconnect(&qp->fabric);
 }
@@ -76,7 +76,7 @@ void shm_qp_break(struct shm_qp *qp)
 void shm_qp_lose(struct shm_qp *qp, int error)
 {
 	shm_end(qp);
-	shm_qp_warm(qp);
+	shm_qp_make_hot(qp);
 	if (qp->sock)
 		shm_sock_ended(qp->sock, error);
 }
@@ -96,7 +96,7 @@ void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_sta
 		.status = (uint8_t)status,
 	};
 	qp->unsignalled = 0;
-	shm_qp_settle(qp);
+	shm_qp_update_limits(qp);
 }
 
 static uint64_t sge_bytes(const struct fabric_wr *wr)
@@ -231,7 +231,7 @@ bool shm_run_pending(struct shm_qp *qp)
 		qp->pending_first = (qp->pending_first + 1) % qp->max_send_wr;
 		qp->npending--;
 	}
-	shm_qp_settle(qp);
+	shm_qp_update_limits(qp);
 	return qp->npending != before;
 }
 
@@ -264,7 +264,7 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 	}
 	qp->npending++;
 	shm_stall_begin(qp);
-	shm_qp_settle(qp);
+	shm_qp_update_limits(qp);
 	return true;
 }
 
@@ -304,7 +304,7 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 	}
 	shm_dev_of(qp)->fabric.stats.doorbells += i > 0;
 	if (__builtin_expect(!qp->is_hot, 0))
-		shm_qp_stir(qp);
+		shm_qp_kick(qp);
 	return i;
 }
 
@@ -333,11 +333,11 @@ static __attribute__((noinline, flatten)) bool send_three(struct shm_qp *qp, con
 
 static __attribute__((noinline)) bool stir(struct shm_qp *qp)
 {
-	shm_qp_stir(qp);
+	shm_qp_kick(qp);
 	return true;
 }
 
-/* Nothing is pending on it, and its messages go by a lane: of what shm_qp_stir() asks for, completions are left. */
+/* Nothing is pending on it, and its messages go by a lane: of what shm_qp_kick() asks for, completions are left. */
 static inline bool sent_by_mux(struct shm_qp *qp)
 {
 	qp->fabric.dev->stats.sends_direct++;
@@ -392,7 +392,7 @@ static __attribute__((noinline)) bool send_any(struct shm_qp *qp, const uint8_t 
 		return false;
 	qp->fabric.dev->stats.sends_direct++;
 	if (!qp->is_hot)
-		shm_qp_stir(qp);
+		shm_qp_kick(qp);
 	return true;
 }
 

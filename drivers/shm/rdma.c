@@ -72,7 +72,7 @@ void shm_end(struct shm_qp *qp)
 	if (qp->state == QP_ERROR)
 		return;
 	qp->state = QP_ERROR;
-	shm_qp_settle(qp);
+	shm_qp_update_limits(qp);
 	if (!qp->tx.cells.base)
 		return;
 	atomic_store(&ring_shared_of(&qp->rx.cells)->is_over, 1);

@@ -13,7 +13,7 @@ static void not_ready(struct shm_qp *qp)
 
 	if (!qp->is_rnr) {
 		qp->is_rnr = true;
-		shm_qp_settle(qp);
+		shm_qp_update_limits(qp);
 		qp->rnr_since = now;
 		dev->fabric.stats.rnr++;
 	}
@@ -44,7 +44,7 @@ bool shm_recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t 
 	}
 	if (__builtin_expect(qp->is_rnr, 0)) {
 		qp->is_rnr = false;
-		shm_qp_settle(qp);
+		shm_qp_update_limits(qp);
 	}
 	if (__builtin_expect(len < 0, 0)) {
 		shm_dev_of(qp)->fabric.stats.protocol_errors++;

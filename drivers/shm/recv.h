@@ -56,7 +56,7 @@ static inline uint32_t recv_fast_end(const struct shm_qp *qp)
 }
 
 /* Whether a message of 'len' bytes, less than that, is sure to be taken by 'wr', and by whole cells; else it is not known. A receive that
- * covers no registration has no length (recvs.c). */
+ * covers no registration has no length (srq.c). */
 static inline bool recv_is_fast(const struct shm_recvs *recvs, const struct fabric_recv_wr *wr, uint32_t len,
 				bool is_shared)
 {

@@ -16,7 +16,7 @@
  *   lanes.[ch]   one ring for many connections
  *   qp.c         work requests
  *   rdma.c       those that touch the peer's memory, and the end of that
- *   recvs.c      queues of receives, a queue pair's or shared
+ *   srq.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
  *   poll_mux.c  those of messages in lanes
  *   stall.c      queue pairs that wait for what their peer is to do
@@ -160,17 +160,18 @@ struct shm_qp {
 
 	_Alignas(64) struct ring_reader rx;
 	struct shm_recvs *recvs; /* that its messages take */
-	uint32_t deliver_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_settle() */
+	uint32_t
+		deliver_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_update_limits() */
 	uint32_t small_deliver_end; /* the same of RING_SMALL_CELLS cells at most */
 
 	_Alignas(64) struct ring_writer tx;
 	uint32_t
-		small_max; /* of a message of RING_SMALL_CELLS cells that goes by tx with nothing else to be seen to: shm_qp_settle() */
+		small_max; /* of a message of RING_SMALL_CELLS cells that goes by tx with nothing else to be seen to: shm_qp_update_limits() */
 	uint32_t mux_small_max; /* the same by the lane */
 	uint32_t npending;
 
 	_Alignas(64) struct shm_found found;
-	bool is_blocked; /* something stands in the way of what would be posted now: shm_qp_settle() */
+	bool is_blocked; /* something stands in the way of what would be posted now: shm_qp_update_limits() */
 
 	_Alignas(64) uint32_t empty_polls;
 	uint32_t cold_place;   /* in the device's list of cold ones */
@@ -414,7 +415,7 @@ bool shm_run_pending(struct shm_qp *qp);
 void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes);
 
 /* To be called after each change of what this asks for: a Send, and a message that is to be shown, are then asked for their length only. */
-static inline void shm_qp_settle(struct shm_qp *qp)
+static inline void shm_qp_update_limits(struct shm_qp *qp)
 {
 	bool is_clear = qp->state == QP_READY && qp->npending == 0;
 	uint32_t max = qp->peer_max_msg_bytes < RING_SMALL_MAX ? qp->peer_max_msg_bytes : RING_SMALL_MAX;
@@ -441,7 +442,7 @@ int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr);
 void shm_end(struct shm_qp *qp);
 bool shm_is_quiet(struct fabric_qp *qp);
 
-/* recvs.c */
+/* srq.c */
 int shm_recvs_init(struct shm_recvs *recvs, uint32_t max);
 void shm_recvs_fini(struct shm_recvs *recvs); /* also of one that is all zeros */
 uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n);
@@ -481,13 +482,13 @@ static inline void shm_recvs_take(struct shm_recvs *recvs)
 
 /* poll.c */
 uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
-void shm_qp_warm(struct shm_qp *qp); /* it will be polled each time */
+void shm_qp_make_hot(struct shm_qp *qp); /* it will be polled each time */
 
 /* Something was posted on one that is not hot. */
-static inline void shm_qp_stir(struct shm_qp *qp)
+static inline void shm_qp_kick(struct shm_qp *qp)
 {
 	if (!qp->tx_in_mux || qp->done_head != qp->done_tail)
-		shm_qp_warm(qp);
+		shm_qp_make_hot(qp);
 }
 
 /* poll_mux.c */

@@ -45,7 +45,7 @@ bool shm_stall_try(struct shm_qp *qp)
 	bool waits = qp->npending > 0 || (qp->is_switching && shm_mux_step(qp));
 
 	if (qp->done_head != qp->done_tail)
-		shm_qp_warm(qp);
+		shm_qp_make_hot(qp);
 	if (!waits) {
 		shm_stall_end(qp);
 		return true;

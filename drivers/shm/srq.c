@@ -74,7 +74,7 @@ uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, 
 
 	n = post(shm_dev_of(qp), &qp->own, wrs, n);
 	if (__builtin_expect(qp->state == QP_ERROR, 0))
-		shm_qp_warm(qp);
+		shm_qp_make_hot(qp);
 	return n;
 }
 
