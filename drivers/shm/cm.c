@@ -13,8 +13,8 @@
 #include <rte_cycles.h>
 
 #include "alloc.h"
-#include "guard.h"
 #include "shm.h"
+#include "sigbus_guard.h"
 #include "users.h"
 
 #define RING_DEFAULT_MAX (256u << 10)

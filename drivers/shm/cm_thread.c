@@ -26,8 +26,8 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
-#include "guard.h"
 #include "shm.h"
+#include "sigbus_guard.h"
 
 #define PAUSE_MS 10  /* before what waits for descriptors is tried again */
 #define SWEEP_MS 500 /* how often late ones are looked for, while a message is due */

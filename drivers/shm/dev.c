@@ -7,8 +7,8 @@
 
 #include "alloc.h"
 #include "copy.h"
-#include "guard.h"
 #include "shm.h"
+#include "sigbus_guard.h"
 #include "users.h"
 
 #define RNR_TRY_MS 1u

@@ -10,7 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "guard.h"
+#include "sigbus_guard.h"
 #include "unlocked.h"
 
 static size_t ordinary_page(void)

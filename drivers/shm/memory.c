@@ -10,8 +10,8 @@
 #include <rte_log.h>
 
 #include "alloc.h"
-#include "guard.h"
 #include "shm.h"
+#include "sigbus_guard.h"
 
 /* The name of a region's first byte: nothing of our address space shows. */
 uint64_t shm_region_raddr(uint32_t index)

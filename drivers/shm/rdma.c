@@ -149,16 +149,16 @@ static const struct key_entry no_entry;
 
 void shm_rdma_forget(struct shm_qp *qp)
 {
-	qp->found = (struct shm_found){.entry = &no_entry, .seq = 1};
+	qp->key_cache = (struct shm_key_cache){.entry = &no_entry, .seq = 1};
 }
 
 /* What the key opens, as far as all of that lies in the import: for the next time. */
-static void note_found(struct shm_qp *qp, uint32_t rkey, const struct key_range *range,
-		       const struct shm_import *import)
+static void key_cache_fill(struct shm_qp *qp, uint32_t rkey, const struct key_range *range,
+			   const struct shm_import *import)
 {
 	if (range->offset > import->len || range->len > import->len - range->offset)
 		return;
-	qp->found = (struct shm_found){
+	qp->key_cache = (struct shm_key_cache){
 		.entry = key_entry_of(&qp->peer->keys, rkey),
 		.raddr = range->raddr,
 		.len = range->len,
@@ -194,8 +194,8 @@ static int wait_for_region(struct shm_qp *qp, uint32_t rkey, uint32_t region)
 }
 
 /* Where the peer's memory is mapped, of a key that is to be looked up. */
-static __attribute__((noinline)) int look_up(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
-					     uint32_t access, struct remote *remote)
+static __attribute__((noinline)) int key_lookup(struct shm_qp *qp, uint32_t rkey, uint64_t raddr,
+						uint64_t len, uint32_t access, struct remote *remote)
 {
 	struct key_range range;
 	const struct shm_import *import;
@@ -217,7 +217,7 @@ static __attribute__((noinline)) int look_up(struct shm_qp *qp, uint32_t rkey, u
 	if (offset > import->len || len > import->len - offset ||
 	    (access & FABRIC_REMOTE_WRITE && !import->is_writable))
 		return FABRIC_ERR_REMOTE_ACCESS;
-	note_found(qp, rkey, &range, import);
+	key_cache_fill(qp, rkey, &range, import);
 	remote->at = import->base + offset;
 	remote->entry = key_entry_of(&qp->peer->keys, rkey);
 	remote->seq = range.seq;
@@ -225,37 +225,37 @@ static __attribute__((noinline)) int look_up(struct shm_qp *qp, uint32_t rkey, u
 }
 
 /* By the key that was looked up last, as most are. NULL: it is another, or not permitted, or the peer's end of the connection is over. */
-static inline uint8_t *find_again(const struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
-				  uint32_t access)
+static inline uint8_t *key_cache_get(const struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
+				     uint32_t access)
 {
-	const struct shm_found *found = &qp->found;
-	uint64_t at = raddr - found->raddr; /* wraps to a large number below it */
+	const struct shm_key_cache *cache = &qp->key_cache;
+	uint64_t at = raddr - cache->raddr; /* wraps to a large number below it */
 
 	if (__builtin_expect(
 		    atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over, memory_order_acquire) !=
 				    0 ||
-			    rkey != found->key ||
-			    atomic_load_explicit(&found->entry->seq, memory_order_acquire) != found->seq ||
-			    (found->access & access) != access || at > found->len || len > found->len - at,
+			    rkey != cache->key ||
+			    atomic_load_explicit(&cache->entry->seq, memory_order_acquire) != cache->seq ||
+			    (cache->access & access) != access || at > cache->len || len > cache->len - at,
 		    0))
 		return NULL;
-	return found->at + at;
+	return cache->at + at;
 }
 
 /* The same of any. */
 static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access,
 			      struct remote *remote)
 {
-	const struct shm_found *found = &qp->found;
+	const struct shm_key_cache *cache = &qp->key_cache;
 
-	remote->at = find_again(qp, rkey, raddr, len, access);
+	remote->at = key_cache_get(qp, rkey, raddr, len, access);
 	if (__builtin_expect(!remote->at, 0)) {
 		if (atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over, memory_order_acquire) != 0)
 			return FABRIC_ERR_RETRY;
-		return look_up(qp, rkey, raddr, len, access, remote);
+		return key_lookup(qp, rkey, raddr, len, access, remote);
 	}
-	remote->entry = found->entry;
-	remote->seq = found->seq;
+	remote->entry = cache->entry;
+	remote->seq = cache->seq;
 	return FABRIC_OK;
 }
 
@@ -355,7 +355,7 @@ bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t r
 	if (__builtin_expect(qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local), 0))
 		return false;
 	busy_begin(qp, rkey);
-	to = find_again(qp, rkey, raddr, local.len, FABRIC_REMOTE_WRITE);
+	to = key_cache_get(qp, rkey, raddr, local.len, FABRIC_REMOTE_WRITE);
 	if (__builtin_expect(!to, 0))
 		return write_now_any(qp, local, rkey, raddr);
 	shm_copy(to, local.addr, local.len);
@@ -380,11 +380,11 @@ bool shm_read_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rk
 
 	if (__builtin_expect(qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local), 0))
 		return false;
-	from = find_again(qp, rkey, raddr, local.len, FABRIC_REMOTE_READ);
+	from = key_cache_get(qp, rkey, raddr, local.len, FABRIC_REMOTE_READ);
 	if (__builtin_expect(!from, 0))
 		return read_now_any(qp, local, rkey, raddr);
 	shm_copy_to_used(local.addr, from, local.len);
-	if (__builtin_expect(check_read(qp, qp->found.entry, qp->found.seq) != FABRIC_OK, 0))
+	if (__builtin_expect(check_read(qp, qp->key_cache.entry, qp->key_cache.seq) != FABRIC_OK, 0))
 		return false;
 	shm_dev_of(qp)->fabric.stats.reads++;
 	return true;

@@ -131,7 +131,7 @@ struct shm_srq {
 };
 
 /* A key of the peer's as it was looked up last, all that it opens within one import, which stays as long as its entry has that 'seq'. */
-struct shm_found {
+struct shm_key_cache {
 	const struct key_entry *entry; /* never NULL; of a key that is none, one with another 'seq' */
 	uint64_t raddr, len;
 	uint8_t *at; /* where 'raddr' is mapped */
@@ -170,7 +170,7 @@ struct shm_qp {
 	uint32_t mux_small_max; /* the same by the lane */
 	uint32_t npending;
 
-	_Alignas(64) struct shm_found found;
+	_Alignas(64) struct shm_key_cache key_cache;
 	bool is_blocked; /* something stands in the way of what would be posted now: shm_qp_update_limits() */
 
 	_Alignas(64) uint32_t empty_polls;
@@ -216,7 +216,8 @@ struct shm_qp {
 
 _Static_assert(SHM_MSG_MAX + RING_TAG <= RING_LEN_MASK, "a header has room for the longest message's length");
 _Static_assert(offsetof(struct shm_qp, rx) == 64 && offsetof(struct shm_qp, tx) == 128 &&
-		       offsetof(struct shm_qp, found) == 192 && offsetof(struct shm_qp, empty_polls) == 256,
+		       offsetof(struct shm_qp, key_cache) == 192 &&
+		       offsetof(struct shm_qp, empty_polls) == 256,
 	       "a line each");
 
 /* A registration's key in a queue pair's own domain. */

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "guard.h"
 #include "shm.h"
+#include "sigbus_guard.h"
 
 #define GREETING_NS 5000000000ull  /* how long a HELLO or a READY may take: threads of control send them */
 #define ANSWER_NS   30000000000ull /* and an ACCEPT, which waits for the peer's engine */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef GUARD_H
-#define GUARD_H
+#ifndef SIGBUS_GUARD_H
+#define SIGBUS_GUARD_H
 
 /*
  * Memory that is shared with a peer can lose its pages. No seal keeps a peer that may write to a memfd from punching

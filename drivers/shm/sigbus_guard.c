@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "guard.h"
+#include "sigbus_guard.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "guard.h"
+#include "sigbus_guard.h"
 
 #define PAGE 4096u
 #define LEN  (4 * PAGE)
