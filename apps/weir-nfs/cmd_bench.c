@@ -17,7 +17,7 @@
 
 #define BLOCK_DEFAULT 4096u
 
-struct bench_lane {
+struct bench_slot {
 	struct bench *bench;
 	struct op op;
 	uint8_t *data;
@@ -34,7 +34,7 @@ struct bench {
 	uint32_t block_bytes;
 	uint32_t read_max, write_max; /* of one READ and WRITE, at most block_bytes */
 	uint64_t nblocks;
-	struct bench_lane *lanes;
+	struct bench_slot *slots;
 	uint64_t random;
 	uint64_t next_block; /* sequential */
 	uint32_t in_flight;
@@ -63,17 +63,17 @@ static uint64_t next_random(struct bench *bench)
 static void on_done(struct op *op);
 
 /* The block, or what a short answer left of it, as far as the server takes it in one. */
-static void submit_rest(struct bench_lane *lane)
+static void submit_rest(struct bench_slot *slot)
 {
-	struct bench *bench = lane->bench;
-	uint64_t offset = lane->offset + lane->done_bytes;
-	uint32_t count = bench->block_bytes - lane->done_bytes;
-	struct op *op = &lane->op;
+	struct bench *bench = slot->bench;
+	uint64_t offset = slot->offset + slot->done_bytes;
+	uint32_t count = bench->block_bytes - slot->done_bytes;
+	struct op *op = &slot->op;
 	uint32_t max = op->proc == NFS3_READ ? bench->read_max : bench->write_max;
 
 	if (count > max)
 		count = max;
-	op->item = lane->data + lane->done_bytes;
+	op->item = slot->data + slot->done_bytes;
 	op->item_bytes = count;
 	if (op->proc == NFS3_READ)
 		op->args.read = (struct nfs3_read_args){.fh = bench->fh, .offset = offset, .count = count};
@@ -87,36 +87,36 @@ static void submit_rest(struct bench_lane *lane)
 	session_submit(bench->session, op);
 }
 
-static void submit(struct bench_lane *lane, bool is_read, uint64_t offset)
+static void submit(struct bench_slot *slot, bool is_read, uint64_t offset)
 {
-	struct bench *bench = lane->bench;
+	struct bench *bench = slot->bench;
 
-	lane->op.proc = is_read ? NFS3_READ : NFS3_WRITE;
-	lane->op.done = on_done;
-	lane->op.arg = lane;
-	lane->offset = offset;
-	lane->done_bytes = 0;
-	lane->start_ns = bench_clock_ns(&bench->session->clock);
+	slot->op.proc = is_read ? NFS3_READ : NFS3_WRITE;
+	slot->op.done = on_done;
+	slot->op.arg = slot;
+	slot->offset = offset;
+	slot->done_bytes = 0;
+	slot->start_ns = bench_clock_ns(&bench->session->clock);
 	bench->in_flight++;
-	submit_rest(lane);
+	submit_rest(slot);
 }
 
 /* The next block of the file as it is made. */
-static void next_fill(struct bench_lane *lane)
+static void next_fill(struct bench_slot *slot)
 {
-	struct bench *bench = lane->bench;
+	struct bench *bench = slot->bench;
 	uint64_t offset = bench->next_block * bench->block_bytes;
 
 	if (bench->next_block == bench->nblocks)
 		return;
 	bench->next_block++;
-	bench_pattern_fill(lane->data, offset, bench->block_bytes);
-	submit(lane, false, offset);
+	bench_pattern_fill(slot->data, offset, bench->block_bytes);
+	submit(slot, false, offset);
 }
 
-static void next_load(struct bench_lane *lane)
+static void next_load(struct bench_slot *slot)
 {
-	struct bench *bench = lane->bench;
+	struct bench *bench = slot->bench;
 	bool is_read = next_random(bench) % 100 < bench->load->read_percent;
 	uint64_t block = next_random(bench) % bench->nblocks;
 
@@ -125,41 +125,41 @@ static void next_load(struct bench_lane *lane)
 		bench->next_block = (block + 1) % bench->nblocks;
 	}
 	if (bench->load->verify && is_read)
-		memset(lane->data, 0xa5, bench->block_bytes);
+		memset(slot->data, 0xa5, bench->block_bytes);
 	else if (bench->load->verify || !is_read)
-		bench_pattern_fill(lane->data, block * bench->block_bytes, bench->block_bytes);
-	submit(lane, is_read, block * bench->block_bytes);
+		bench_pattern_fill(slot->data, block * bench->block_bytes, bench->block_bytes);
+	submit(slot, is_read, block * bench->block_bytes);
 }
 
 /* A server may do less than it was asked for; it is asked for the rest then (RFC 1813 sections 3.3.6 and 3.3.7). */
-static bool is_short(struct bench_lane *lane)
+static bool is_short(struct bench_slot *slot)
 {
-	const struct op *op = &lane->op;
+	const struct op *op = &slot->op;
 	uint32_t count = op->proc == NFS3_READ ? op->res.read.count : op->res.write.count;
 
-	lane->done_bytes += count;
-	return lane->done_bytes < lane->bench->block_bytes && count > 0 &&
+	slot->done_bytes += count;
+	return slot->done_bytes < slot->bench->block_bytes && count > 0 &&
 	       !(op->proc == NFS3_READ && op->res.read.eof);
 }
 
 /* Whether all of a block went, and is what it must be. */
-static bool check(const struct bench_lane *lane)
+static bool check(const struct bench_slot *slot)
 {
-	const struct bench *bench = lane->bench;
+	const struct bench *bench = slot->bench;
 
-	if (lane->done_bytes != bench->block_bytes)
+	if (slot->done_bytes != bench->block_bytes)
 		return false;
-	return lane->op.proc == NFS3_WRITE || !bench->load->verify ||
-	       bench_pattern_matches(lane->data, lane->offset, bench->block_bytes);
+	return slot->op.proc == NFS3_WRITE || !bench->load->verify ||
+	       bench_pattern_matches(slot->data, slot->offset, bench->block_bytes);
 }
 
 static void on_done(struct op *op)
 {
-	struct bench_lane *lane = op->arg;
-	struct bench *bench = lane->bench;
+	struct bench_slot *slot = op->arg;
+	struct bench *bench = slot->bench;
 
-	if (op_result(op) == 0 && is_short(lane)) {
-		submit_rest(lane);
+	if (op_result(op) == 0 && is_short(slot)) {
+		submit_rest(slot);
 		return;
 	}
 	bench->in_flight--;
@@ -170,19 +170,19 @@ static void on_done(struct op *op)
 		bench->is_stopping = true;
 		return;
 	}
-	if (!check(lane))
+	if (!check(slot))
 		bench->verify_failures++;
 	if (bench->is_measuring) {
-		hist_add(&bench->rtt, bench_clock_ns(&bench->session->clock) - lane->start_ns);
+		hist_add(&bench->rtt, bench_clock_ns(&bench->session->clock) - slot->start_ns);
 		bench->reads += op->proc == NFS3_READ;
 		bench->writes += op->proc == NFS3_WRITE;
 	}
 	if (bench->is_stopping)
 		return;
 	if (bench->is_filling)
-		next_fill(lane);
+		next_fill(slot);
 	else
-		next_load(lane);
+		next_load(slot);
 }
 
 static void poll_until_idle(struct bench *bench)
@@ -226,7 +226,7 @@ static int make_file(struct bench *bench, const struct nfs3_fh *dir, const char 
 	bench->is_filling = true;
 	bench->next_block = 0;
 	for (uint32_t i = 0; i < bench->options->depth; i++)
-		next_fill(&bench->lanes[i]);
+		next_fill(&bench->slots[i]);
 	poll_until_idle(bench);
 	bench->is_filling = false;
 	bench->next_block = 0;
@@ -269,7 +269,7 @@ static void run_load(struct bench *bench)
 	uint64_t begin;
 
 	for (uint32_t i = 0; i < bench->options->depth && !bench->is_stopping; i++)
-		next_load(&bench->lanes[i]);
+		next_load(&bench->slots[i]);
 	run_for(bench, bench->load->warmup_seconds);
 	bench->is_measuring = true;
 	weir_engine_stats(engine, &bench->at_warm);
@@ -393,12 +393,12 @@ static int init(struct bench *bench, const struct nfs_options *options, struct s
 	bench->nblocks = bench->load->size_bytes / bench->block_bytes;
 	bench->random = 0x9e3779b97f4a7c15u;
 	hist_init(&bench->rtt);
-	bench->lanes = calloc(options->depth, sizeof(bench->lanes[0]));
-	if (!bench->lanes)
+	bench->slots = calloc(options->depth, sizeof(bench->slots[0]));
+	if (!bench->slots)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < options->depth; i++) {
-		bench->lanes[i].bench = bench;
-		bench->lanes[i].data = session->slots + (size_t)i * session->slot_bytes;
+		bench->slots[i].bench = bench;
+		bench->slots[i].data = session->slots + (size_t)i * session->slot_bytes;
 	}
 	return 0;
 }
@@ -418,6 +418,6 @@ int cmd_bench(const struct nfs_options *options)
 	if (status != EXIT_OK)
 		return status;
 	status = init(&bench, options, session) == 0 ? run(&bench) : EXIT_LOCAL;
-	free(bench.lanes);
+	free(bench.slots);
 	return cmd_close(session, status);
 }

@@ -26,25 +26,25 @@ int transfer_init(struct transfer *transfer, struct session *session)
 	const struct nfs3_fsinfo_res *res = &op.res.fsinfo;
 	int rc = session_call(session, &op);
 
-	*transfer = (struct transfer){.session = session, .nlanes = session->nslots};
+	*transfer = (struct transfer){.session = session, .nslots = session->nslots};
 	if (rc != 0)
 		return rc;
 	transfer->read_bytes = block_bytes(session, res->rtpref, res->rtmax);
 	transfer->write_bytes = block_bytes(session, res->wtpref, res->wtmax);
-	transfer->lanes = calloc(transfer->nlanes, sizeof(transfer->lanes[0]));
-	if (!transfer->lanes)
+	transfer->slots = calloc(transfer->nslots, sizeof(transfer->slots[0]));
+	if (!transfer->slots)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < transfer->nlanes; i++) {
-		transfer->lanes[i].transfer = transfer;
-		transfer->lanes[i].data = session->slots + (size_t)i * session->slot_bytes;
+	for (uint32_t i = 0; i < transfer->nslots; i++) {
+		transfer->slots[i].transfer = transfer;
+		transfer->slots[i].data = session->slots + (size_t)i * session->slot_bytes;
 	}
 	return 0;
 }
 
 void transfer_fini(struct transfer *transfer)
 {
-	free(transfer->lanes);
-	transfer->lanes = NULL;
+	free(transfer->slots);
+	transfer->slots = NULL;
 }
 
 static void fail(struct transfer *transfer, int error)
@@ -55,50 +55,50 @@ static void fail(struct transfer *transfer, int error)
 
 static void on_read(struct op *op);
 
-static void read_rest(struct lane *lane)
+static void read_rest(struct transfer_slot *slot)
 {
-	struct transfer *transfer = lane->transfer;
+	struct transfer *transfer = slot->transfer;
 
-	lane->op.proc = NFS3_READ;
-	lane->op.args.read = (struct nfs3_read_args){
+	slot->op.proc = NFS3_READ;
+	slot->op.args.read = (struct nfs3_read_args){
 		.fh = transfer->fh,
-		.offset = lane->offset + lane->got,
-		.count = lane->want - lane->got,
+		.offset = slot->offset + slot->got,
+		.count = slot->want - slot->got,
 	};
-	lane->op.item = lane->data + lane->got;
-	lane->op.item_bytes = lane->want - lane->got;
-	lane->op.done = on_read;
-	lane->op.arg = lane;
-	lane->is_busy = true;
+	slot->op.item = slot->data + slot->got;
+	slot->op.item_bytes = slot->want - slot->got;
+	slot->op.done = on_read;
+	slot->op.arg = slot;
+	slot->is_busy = true;
 	transfer->in_flight++;
-	session_submit(transfer->session, &lane->op);
+	session_submit(transfer->session, &slot->op);
 }
 
 static void on_read(struct op *op)
 {
-	struct lane *lane = op->arg;
-	struct transfer *transfer = lane->transfer;
+	struct transfer_slot *slot = op->arg;
+	struct transfer *transfer = slot->transfer;
 
-	lane->is_busy = false;
+	slot->is_busy = false;
 	transfer->in_flight--;
 	if (op_result(op) != 0) {
 		fail(transfer, op_result(op));
 		return;
 	}
-	lane->got += op->res.read.count;
+	slot->got += op->res.read.count;
 	transfer->progress.done += op->res.read.count;
-	lane->is_end = op->res.read.eof;
-	if (!lane->is_end && lane->got < lane->want && transfer->error == 0)
-		read_rest(lane);
+	slot->is_end = op->res.read.eof;
+	if (!slot->is_end && slot->got < slot->want && transfer->error == 0)
+		read_rest(slot);
 }
 
 /* READs for what the file was said to have; then, one by one, until the server says that this is its end. */
 static void issue_reads(struct transfer *transfer)
 {
-	while (transfer->nissued - transfer->nwritten < transfer->nlanes && transfer->error == 0) {
+	while (transfer->nissued - transfer->nwritten < transfer->nslots && transfer->error == 0) {
 		bool is_beyond = transfer->next_offset >= transfer->size;
 		uint64_t left = is_beyond ? UINT64_MAX : transfer->size - transfer->next_offset;
-		struct lane *lane = &transfer->lanes[transfer->nissued % transfer->nlanes];
+		struct transfer_slot *slot = &transfer->slots[transfer->nissued % transfer->nslots];
 
 		if (is_beyond && transfer->nissued != transfer->nwritten)
 			return;
@@ -106,30 +106,30 @@ static void issue_reads(struct transfer *transfer)
 			fail(transfer, NFS3ERR_FBIG);
 			return;
 		}
-		lane->offset = transfer->next_offset;
-		lane->want = left < transfer->read_bytes ? (uint32_t)left : transfer->read_bytes;
-		lane->got = 0;
-		lane->is_end = false;
-		transfer->next_offset += lane->want;
+		slot->offset = transfer->next_offset;
+		slot->want = left < transfer->read_bytes ? (uint32_t)left : transfer->read_bytes;
+		slot->got = 0;
+		slot->is_end = false;
+		transfer->next_offset += slot->want;
 		transfer->nissued++;
-		read_rest(lane);
+		read_rest(slot);
 	}
 }
 
 static void write_out(struct transfer *transfer, struct local_file *file)
 {
 	while (transfer->nwritten < transfer->nissued && !transfer->is_at_end && transfer->error == 0) {
-		struct lane *lane = &transfer->lanes[transfer->nwritten % transfer->nlanes];
+		struct transfer_slot *slot = &transfer->slots[transfer->nwritten % transfer->nslots];
 
-		if (lane->is_busy)
+		if (slot->is_busy)
 			return;
-		transfer->local_error = local_write(file, lane->data, lane->got);
+		transfer->local_error = local_write(file, slot->data, slot->got);
 		if (transfer->local_error != 0) {
 			fail(transfer, -ECANCELED);
 			return;
 		}
 		transfer->nwritten++;
-		transfer->is_at_end = lane->is_end;
+		transfer->is_at_end = slot->is_end;
 	}
 }
 

@@ -19,7 +19,7 @@ struct progress {
 	uint64_t shown_ns;
 };
 
-struct lane {
+struct transfer_slot {
 	struct op op;
 	struct transfer *transfer;
 	uint8_t *data;
@@ -33,8 +33,8 @@ struct lane {
 struct transfer {
 	struct session *session;
 	struct nfs3_fh fh;
-	uint32_t nlanes;
-	struct lane *lanes;
+	uint32_t nslots;
+	struct transfer_slot *slots;
 	uint32_t read_bytes; /* of one READ, WRITE */
 	uint32_t write_bytes;
 	uint32_t in_flight;

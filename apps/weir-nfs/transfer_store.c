@@ -12,24 +12,24 @@
 
 static void on_written(struct op *op);
 
-static void write_rest(struct lane *lane)
+static void write_rest(struct transfer_slot *slot)
 {
-	struct transfer *transfer = lane->transfer;
+	struct transfer *transfer = slot->transfer;
 
-	lane->op.proc = NFS3_WRITE;
-	lane->op.args.write = (struct nfs3_write_args){
+	slot->op.proc = NFS3_WRITE;
+	slot->op.args.write = (struct nfs3_write_args){
 		.fh = transfer->fh,
-		.offset = lane->offset + lane->got,
-		.count = lane->want - lane->got,
+		.offset = slot->offset + slot->got,
+		.count = slot->want - slot->got,
 		.stable = transfer->stable,
 	};
-	lane->op.item = lane->data + lane->got;
-	lane->op.item_bytes = lane->want - lane->got;
-	lane->op.done = on_written;
-	lane->op.arg = lane;
-	lane->is_busy = true;
+	slot->op.item = slot->data + slot->got;
+	slot->op.item_bytes = slot->want - slot->got;
+	slot->op.done = on_written;
+	slot->op.arg = slot;
+	slot->is_busy = true;
 	transfer->in_flight++;
-	session_submit(transfer->session, &lane->op);
+	session_submit(transfer->session, &slot->op);
 }
 
 /* All that is not on stable storage must have been written with one verifier. */
@@ -44,11 +44,11 @@ static void check_verf(struct transfer *transfer, const uint8_t verf[NFS3_VERF_B
 
 static void on_written(struct op *op)
 {
-	struct lane *lane = op->arg;
-	struct transfer *transfer = lane->transfer;
+	struct transfer_slot *slot = op->arg;
+	struct transfer *transfer = slot->transfer;
 	const struct nfs3_write_res *res = &op->res.write;
 
-	lane->is_busy = false;
+	slot->is_busy = false;
 	transfer->in_flight--;
 	if (op_result(op) != 0) {
 		transfer->error = transfer->error ? transfer->error : op_result(op);
@@ -58,16 +58,16 @@ static void on_written(struct op *op)
 		transfer->needs_commit = true;
 		check_verf(transfer, res->verf);
 	}
-	lane->got += res->count;
+	slot->got += res->count;
 	transfer->progress.done += res->count;
-	if (lane->got < lane->want && transfer->error == 0)
-		write_rest(lane);
+	if (slot->got < slot->want && transfer->error == 0)
+		write_rest(slot);
 }
 
 /* Fill a lane that is free and send it. False: 'fd' has no more, or can't be read. */
-static bool issue_write(struct transfer *transfer, struct lane *lane, int fd, bool is_seekable)
+static bool issue_write(struct transfer *transfer, struct transfer_slot *slot, int fd, bool is_seekable)
 {
-	ssize_t n = local_read(fd, lane->data, transfer->write_bytes,
+	ssize_t n = local_read(fd, slot->data, transfer->write_bytes,
 			       is_seekable ? (int64_t)transfer->next_offset : -1);
 
 	if (n < 0) {
@@ -76,11 +76,11 @@ static bool issue_write(struct transfer *transfer, struct lane *lane, int fd, bo
 	}
 	if (n <= 0)
 		return false;
-	lane->offset = transfer->next_offset;
-	lane->want = (uint32_t)n;
-	lane->got = 0;
+	slot->offset = transfer->next_offset;
+	slot->want = (uint32_t)n;
+	slot->got = 0;
 	transfer->next_offset += (uint64_t)n;
-	write_rest(lane);
+	write_rest(slot);
 	return true;
 }
 
@@ -105,9 +105,9 @@ static int pass(struct transfer *transfer, int fd, bool is_seekable)
 	transfer->is_verf_changed = false;
 	transfer->needs_commit = false;
 	while (more && transfer->error == 0 && !transfer->is_verf_changed) {
-		for (uint32_t i = 0; i < transfer->nlanes && more && transfer->error == 0; i++)
-			if (!transfer->lanes[i].is_busy)
-				more = issue_write(transfer, &transfer->lanes[i], fd, is_seekable);
+		for (uint32_t i = 0; i < transfer->nslots && more && transfer->error == 0; i++)
+			if (!transfer->slots[i].is_busy)
+				more = issue_write(transfer, &transfer->slots[i], fd, is_seekable);
 		session_poll(transfer->session);
 		progress_show(&transfer->progress, transfer->session->now_ns);
 	}

@@ -54,7 +54,7 @@ void bench_size_buffers(struct bench_options *o)
 {
 	struct weir_profile *p = &o->profile;
 	uint64_t message = (uint64_t)bench_largest_bytes(o) + p->inline_bytes + 4096;
-	uint64_t in_flight = bench_lanes(o, bench_active(o));
+	uint64_t in_flight = bench_load_slots(o, bench_active(o));
 	uint64_t buffers;
 	uint32_t per_connection;
 

@@ -42,12 +42,12 @@ int client_init(struct client *client)
 	const struct bench_options *options = client->options;
 	uint32_t stride = (bench_largest_bytes(options) + LANE_ALIGN) / LANE_ALIGN * LANE_ALIGN;
 	struct weir_region_options region = {
-		.len_bytes = (size_t)bench_lanes(options, client->nactive) * stride,
+		.len_bytes = (size_t)bench_load_slots(options, client->nactive) * stride,
 		.page_bytes = options->profile.page_bytes,
 		.numa_node = -1,
 	};
 	struct weir_region_info info;
-	uint32_t nlanes = 0;
+	uint32_t nslots = 0;
 	int rc;
 
 	/* Results are added up even when there is nothing else. */
@@ -78,19 +78,19 @@ int client_init(struct client *client)
 		link->is_gone = true;
 		if (i >= (options->takes_turns ? 1 : client->nactive))
 			continue;
-		link->lanes = calloc(options->depth, sizeof(link->lanes[0]));
-		if (!link->lanes)
+		link->slots = calloc(options->depth, sizeof(link->slots[0]));
+		if (!link->slots)
 			return -ENOMEM;
-		link->nlanes = options->depth;
-		for (uint32_t j = 0; j < link->nlanes; j++)
-			link->lanes[j] = (struct lane){
+		link->nslots = options->depth;
+		for (uint32_t j = 0; j < link->nslots; j++)
+			link->slots[j] = (struct load_slot){
 				.link = link,
-				.data = client->region_base + (size_t)nlanes++ * stride,
+				.data = client->region_base + (size_t)nslots++ * stride,
 			};
 	}
 	client->nblocks = options->read_bytes ? options->working_set_bytes / options->read_bytes : 0;
 	client->ngone = client->nlinks;
-	return pace_init(&client->pace, options, nlanes, (double)client->nactive / bench_active(options),
+	return pace_init(&client->pace, options, nslots, (double)client->nactive / bench_active(options),
 			 (double)client->number / client->nclients);
 }
 
@@ -99,7 +99,7 @@ void client_fini(struct client *client)
 	weir_engine_destroy(client->engine);
 	weir_region_destroy(client->region);
 	for (uint32_t i = 0; client->links && i < client->nlinks; i++)
-		free(client->links[i].lanes);
+		free(client->links[i].slots);
 	free(client->links);
 	pace_fini(&client->pace);
 }

@@ -18,7 +18,7 @@
 #include "requester.h"
 #include "weir_call.h"
 
-struct lane {
+struct load_slot {
 	struct link *link; /* of its latest call */
 	uint8_t *data;
 	uint64_t offset;      /* in the bench's sequence */
@@ -33,8 +33,8 @@ struct lane {
 struct link {
 	struct client *client;
 	struct weir_conn *conn;
-	struct lane *lanes;
-	uint32_t nlanes;
+	struct load_slot *slots;
+	uint32_t nslots;
 	uint64_t calls; /* of those measured */
 	bool is_open;
 	bool is_gone;
@@ -77,9 +77,9 @@ int client_connect(struct client *client);
 void client_disconnect(struct client *client);
 void client_fini(struct client *client);
 
-/* lane.c: make the lane's next call, whose round trip counts from 'start_ticks'. 'ended': its latest, whose 'done' is being called; or
+/* load_slot.c: make the lane's next call, whose round trip counts from 'start_ticks'. 'ended': its latest, whose 'done' is being called; or
  * NULL. False: no more are to be made. */
-bool lane_next(struct lane *lane, struct weir_call *ended, uint64_t start_ticks);
+bool load_slot_next(struct load_slot *slot, struct weir_call *ended, uint64_t start_ticks);
 
 /* load.c: warm-up, the measured time, and the end of calls in flight. */
 void client_load(struct client *client, bool shows_progress);

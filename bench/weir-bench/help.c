@@ -35,7 +35,7 @@ static const char *const lines[] = {
 	"",
 	"When calls are made:",
 	"  by default         closed loop: the end of a call makes the next",
-	"  --think TIME       closed loop, but a lane waits for so long between its calls: 500ns, 10us, 1ms, "
+	"  --think TIME       closed loop, but a slot waits for so long between its calls: 500ns, 10us, 1ms, "
 	"...",
 	"  --rate N           open loop: N calls a second in all, k and m (1000s) may follow, at times that "
 	"are",

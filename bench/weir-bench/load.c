@@ -5,8 +5,8 @@
 
 #include "client.h"
 #include "interrupt.h"
+#include "poll_timer.h"
 #include "steady.h"
-#include "turns.h"
 #include "worker.h"
 
 #define STEADY_INTERVAL_NS 100000000u
@@ -19,7 +19,7 @@
 struct loop {
 	struct client *client;
 	struct bench_idle idle;
-	struct bench_turns turns;
+	struct bench_poll_timer timer;
 	uint64_t series_from;  /* calls, at the latest interval's begin */
 	uint64_t series_ticks; /* when the next interval of the series begins; UINT64_MAX: not measuring */
 	bool shows_progress;
@@ -67,12 +67,12 @@ static void sample(struct loop *loop, uint64_t now)
 /* The turn before is over, and the next one begins: about now. */
 static inline uint64_t begin_turn(struct loop *loop)
 {
-	if (bench_turns_look(&loop->turns)) {
-		bench_turns_at(&loop->turns, rte_rdtsc());
-		if (__builtin_expect(loop->turns.now_ticks >= loop->series_ticks, 0))
-			sample(loop, loop->turns.now_ticks);
+	if (bench_poll_timer_look(&loop->timer)) {
+		bench_poll_timer_at(&loop->timer, rte_rdtsc());
+		if (__builtin_expect(loop->timer.now_ticks >= loop->series_ticks, 0))
+			sample(loop, loop->timer.now_ticks);
 	}
-	return loop->turns.now_ticks;
+	return loop->timer.now_ticks;
 }
 
 /* Whether the load is to end early: no call is left, a connection was lost, or a signal came. */
@@ -86,16 +86,16 @@ static void run_until(struct loop *loop, uint64_t until_ticks)
 {
 	struct client *client = loop->client;
 
-	bench_turns_resume(&loop->turns, rte_rdtsc());
+	bench_poll_timer_resume(&loop->timer, rte_rdtsc());
 	for (;;) {
 		uint64_t now = begin_turn(loop);
 
 		if (now >= until_ticks || is_over(client))
 			return;
 		if (client->pace.is_waiting)
-			loop->turns.work += pace_start_due(&client->pace, now);
-		loop->turns.work += weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
-		bench_idle(&loop->idle, loop->turns.work);
+			loop->timer.work += pace_start_due(&client->pace, now);
+		loop->timer.work += weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
+		bench_idle(&loop->idle, loop->timer.work);
 		if (loop->shows_progress && now >= loop->progress_ticks)
 			progress(loop, now);
 	}
@@ -109,8 +109,8 @@ static void run_out(struct loop *loop)
 
 	client->is_stopping = true;
 	while (client->in_flight > 0 && now < until) {
-		loop->turns.work = weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
-		bench_idle(&loop->idle, loop->turns.work);
+		loop->timer.work = weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
+		bench_idle(&loop->idle, loop->timer.work);
 		now = begin_turn(loop);
 	}
 	/* This side may have been off its core all the while, with replies to what it called. */
@@ -155,14 +155,14 @@ static void settle(struct loop *loop)
 	wait_for_others(loop, end);
 }
 
-static void start_lanes(struct client *client)
+static void start_slots(struct client *client)
 {
 	for (uint32_t i = 0; i < client->nlinks && !client->is_stopping; i++)
-		for (uint32_t j = 0; j < client->links[i].nlanes && !client->is_stopping; j++)
+		for (uint32_t j = 0; j < client->links[i].nslots && !client->is_stopping; j++)
 			if (client->pace.is_open_loop)
-				pace_put(&client->pace, &client->links[i].lanes[j]);
+				pace_put(&client->pace, &client->links[i].slots[j]);
 			else
-				lane_next(&client->links[i].lanes[j], NULL, rte_rdtsc());
+				load_slot_next(&client->links[i].slots[j], NULL, rte_rdtsc());
 }
 
 /* Arrivals that no lane has taken by the end: how long they have waited so far is the least that they would have taken.
@@ -196,19 +196,19 @@ static void measure(struct loop *loop)
 	instructions = bench_cpu_read(counter);
 	begin = rte_rdtsc();
 	until = options->calls_max ? UINT64_MAX : begin + ticks_of(options->seconds);
-	loop->turns.busy_ticks = 0;
+	loop->timer.busy_ticks = 0;
 	loop->series_from = client->completed;
 	loop->series_ticks = begin + bench_ns_to_ticks(r->series.interval_ns);
 	pace_restart(&client->pace, begin);
 	if (options->calls_max)
-		start_lanes(client);
+		start_slots(client);
 	run_until(loop, until);
 	if (options->calls_max)
 		run_out(loop); /* the last ones are measured, too */
 	end = rte_rdtsc();
 	r->is_cut_short = bench_interrupted(client->shared) &&
 			  (options->calls_max ? client->calls_left > 0 : end < until);
-	r->cpu = (struct bench_cpu){.busy_ticks = loop->turns.busy_ticks,
+	r->cpu = (struct bench_cpu){.busy_ticks = loop->timer.busy_ticks,
 				    .total_ticks = end - begin,
 				    .instructions = bench_cpu_read(counter) - instructions,
 				    .threads = 1,
@@ -242,10 +242,10 @@ void client_load(struct client *client, bool shows_progress)
 	struct loop loop = {.client = client, .series_ticks = UINT64_MAX, .shows_progress = shows_progress};
 
 	bench_idle_init(&loop.idle, options);
-	bench_turns_init(&loop.turns, loop.idle.yields || client->pace.is_waiting);
+	bench_poll_timer_init(&loop.timer, loop.idle.yields || client->pace.is_waiting);
 	if (options->calls_max == 0) {
 		pace_restart(&client->pace, rte_rdtsc());
-		start_lanes(client);
+		start_slots(client);
 		run_until(&loop, rte_rdtsc() + ticks_of(options->warmup_seconds));
 		if (options->steady_percent > 0)
 			settle(&loop);

@@ -11,7 +11,7 @@ static uint64_t data_bytes(const struct bench_options *o)
 	uint64_t largest = bench_largest_bytes(o), bytes = 0;
 
 	if (o->side != SIDE_RESPONDER)
-		bytes += bench_lanes(o, bench_active(o)) * largest;
+		bytes += bench_load_slots(o, bench_active(o)) * largest;
 	if (o->side != SIDE_REQUESTER)
 		bytes += o->working_set_bytes > largest ? o->working_set_bytes : largest;
 	return bytes;

@@ -109,7 +109,7 @@ static inline uint32_t bench_active(const struct bench_options *options)
 }
 
 /* Calls that may be in flight on so many connections with load. */
-static inline uint32_t bench_lanes(const struct bench_options *options, uint32_t active)
+static inline uint32_t bench_load_slots(const struct bench_options *options, uint32_t active)
 {
 	return options->takes_turns ? options->depth : options->depth * active;
 }

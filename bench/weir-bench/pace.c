@@ -6,12 +6,12 @@
 
 #include "client.h"
 
-int pace_init(struct pace *pace, const struct bench_options *options, uint32_t nlanes, double share,
+int pace_init(struct pace *pace, const struct bench_options *options, uint32_t nslots, double share,
 	      double phase)
 {
 	uint32_t room = 1;
 
-	while (room < nlanes)
+	while (room < nslots)
 		room *= 2;
 	*pace = (struct pace){
 		.is_open_loop = options->rate > 0,
@@ -45,9 +45,9 @@ void pace_restart(struct pace *pace, uint64_t now_ticks)
 	pace->due_ticks = pace_due(pace, 0);
 }
 
-void pace_put(struct pace *pace, struct lane *lane)
+void pace_put(struct pace *pace, struct load_slot *slot)
 {
-	pace->idle[pace->tail++ & pace->mask] = lane;
+	pace->idle[pace->tail++ & pace->mask] = slot;
 }
 
 static uint32_t start_arrivals(struct pace *pace, uint64_t now_ticks)
@@ -63,7 +63,7 @@ static uint32_t start_arrivals(struct pace *pace, uint64_t now_ticks)
 		}
 		pace->late += due <= pace->busy_ticks;
 		pace->due_ticks = pace_due(pace, ++pace->arrivals);
-		if (!lane_next(pace->idle[pace->head++ & pace->mask], NULL, due))
+		if (!load_slot_next(pace->idle[pace->head++ & pace->mask], NULL, due))
 			break;
 		n++;
 	}
@@ -76,7 +76,7 @@ static uint32_t start_thinkers(struct pace *pace, uint64_t now_ticks)
 	uint32_t n = 0;
 
 	while (pace->head != pace->tail && pace->idle[pace->head & pace->mask]->due_ticks <= now_ticks) {
-		if (!lane_next(pace->idle[pace->head++ & pace->mask], NULL, rte_rdtsc()))
+		if (!load_slot_next(pace->idle[pace->head++ & pace->mask], NULL, rte_rdtsc()))
 			break;
 		n++;
 	}

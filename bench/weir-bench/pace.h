@@ -15,14 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct lane;
+struct load_slot;
 struct bench_options;
 
 struct pace {
 	bool is_open_loop;
 	bool is_waiting; /* lanes do not go on at once: open loop, or time to think */
 	/* Lanes without a call, the longest idle first; the ring has room for all. */
-	struct lane **idle;
+	struct load_slot **idle;
 	uint32_t mask, head, tail;
 	uint64_t think_ticks;
 	/* Arrival number n, from 0, is due at begin + (n + phase) * ticks_per_call. */
@@ -36,7 +36,7 @@ struct pace {
 
 /* 'share' is the part of the rate that falls to this client, 'phase' (0 to 1) where in the interval it begins.
  * 0 or -ENOMEM. */
-int pace_init(struct pace *pace, const struct bench_options *options, uint32_t nlanes, double share,
+int pace_init(struct pace *pace, const struct bench_options *options, uint32_t nslots, double share,
 	      double phase);
 void pace_fini(struct pace *pace);
 
@@ -44,7 +44,7 @@ void pace_fini(struct pace *pace);
 void pace_restart(struct pace *pace, uint64_t now_ticks);
 
 /* A lane has no call. */
-void pace_put(struct pace *pace, struct lane *lane);
+void pace_put(struct pace *pace, struct load_slot *slot);
 
 /* Make the calls that are due by 'now_ticks'; how many. */
 uint32_t pace_start_due(struct pace *pace, uint64_t now_ticks);

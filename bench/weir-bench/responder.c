@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "poll_timer.h"
 #include "program.h"
-#include "turns.h"
 #include "weir_request.h"
 #include "worker.h"
 
@@ -194,25 +194,25 @@ static void serve_polls(struct server *server, const struct bench_clock *clock, 
 	struct bench_shared *shared = server->shared;
 	uint64_t warm = rte_rdtsc(), instructions = 0;
 	int counter = bench_cpu_open();
-	struct bench_turns turns;
+	struct bench_poll_timer timer;
 
-	bench_turns_init(&turns, idle->yields);
-	bench_turns_resume(&turns, warm);
+	bench_poll_timer_init(&timer, idle->yields);
+	bench_poll_timer_resume(&timer, warm);
 	while (!atomic_load_explicit(&shared->stop, memory_order_relaxed)) {
-		if (bench_turns_look(&turns))
-			bench_turns_at(&turns, rte_rdtsc());
-		turns.work = weir_engine_poll(server->engine, 0, bench_clock_at(clock, turns.now_ticks));
-		bench_idle(idle, turns.work);
+		if (bench_poll_timer_look(&timer))
+			bench_poll_timer_at(&timer, rte_rdtsc());
+		timer.work = weir_engine_poll(server->engine, 0, bench_clock_at(clock, timer.now_ticks));
+		bench_idle(idle, timer.work);
 		if (!server->was_warm && atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
 			weir_engine_stats(server->engine, &server->at_warm);
 			server->was_warm = true;
 			warm = rte_rdtsc();
-			bench_turns_resume(&turns, warm);
-			turns.busy_ticks = 0;
+			bench_poll_timer_resume(&timer, warm);
+			timer.busy_ticks = 0;
 			instructions = bench_cpu_read(counter);
 		}
 	}
-	server->cpu.busy_ticks = turns.busy_ticks;
+	server->cpu.busy_ticks = timer.busy_ticks;
 	server->cpu.total_ticks = rte_rdtsc() - warm;
 	server->cpu.instructions = bench_cpu_read(counter) - instructions;
 	server->cpu.threads = 1;

@@ -15,7 +15,7 @@ import unittest
 
 COMPARE, TIRPC, SPSC = sys.argv[1:4]
 del sys.argv[1:4]
-sys.path.insert(0, os.path.join(os.path.dirname(COMPARE), 'beside'))
+sys.path.insert(0, os.path.join(os.path.dirname(COMPARE), 'compare_lib'))
 sys.dont_write_bytecode = True
 
 import lines # noqa: E402

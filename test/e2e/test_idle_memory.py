@@ -7,7 +7,7 @@ import unittest
 
 COMPARE, BENCH = sys.argv[1:3]
 del sys.argv[1:3]
-sys.path.insert(0, os.path.join(os.path.dirname(COMPARE), 'beside'))
+sys.path.insert(0, os.path.join(os.path.dirname(COMPARE), 'compare_lib'))
 sys.dont_write_bytecode = True
 
 import tools # noqa: E402

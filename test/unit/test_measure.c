@@ -10,10 +10,10 @@
 #include "cpu.h"
 #include "metric.h"
 #include "number.h"
+#include "poll_timer.h"
 #include "range.h"
 #include "series.h"
 #include "steady.h"
-#include "turns.h"
 
 static void expect_range(const char *text, uint64_t kilo, uint32_t n, const uint64_t *values)
 {
@@ -247,74 +247,74 @@ static void cpu__instructions_are_known_only_of_all(void **state)
 }
 
 /* A turn that ends with that work at that time. Whether the clock was looked at. */
-static bool turn_ends(struct bench_turns *turns, uint32_t work, uint64_t at)
+static bool turn_ends(struct bench_poll_timer *timer, uint32_t work, uint64_t at)
 {
-	turns->work = work;
-	if (!bench_turns_look(turns))
+	timer->work = work;
+	if (!bench_poll_timer_look(timer))
 		return false;
-	bench_turns_at(turns, at);
+	bench_poll_timer_at(timer, at);
 	return true;
 }
 
-static void turns__one_idle_in_four_looks_and_each_busy_one(void **state)
+static void poll_timer__one_idle_in_four_looks_and_each_busy_one(void **state)
 {
-	struct bench_turns turns;
+	struct bench_poll_timer timer;
 
 	(void)state;
-	bench_turns_init(&turns, false);
-	bench_turns_resume(&turns, 1000);
+	bench_poll_timer_init(&timer, false);
+	bench_poll_timer_resume(&timer, 1000);
 	for (uint64_t at = 1010; at < 1040; at += 10)
-		assert_false(turn_ends(&turns, 0, at));
-	assert_int_equal(turns.now_ticks, 1000);
-	assert_true(turn_ends(&turns, 0, 1040));
-	assert_int_equal(turns.now_ticks, 1040);
-	assert_true(turn_ends(&turns, 1, 1140));
-	assert_true(turn_ends(&turns, 2, 1200));
-	assert_int_equal(turns.busy_ticks, 160);
-	assert_false(turn_ends(&turns, 0, 1210));
+		assert_false(turn_ends(&timer, 0, at));
+	assert_int_equal(timer.now_ticks, 1000);
+	assert_true(turn_ends(&timer, 0, 1040));
+	assert_int_equal(timer.now_ticks, 1040);
+	assert_true(turn_ends(&timer, 1, 1140));
+	assert_true(turn_ends(&timer, 2, 1200));
+	assert_int_equal(timer.busy_ticks, 160);
+	assert_false(turn_ends(&timer, 0, 1210));
 }
 
-static void turns__idle_ones_before_a_busy_one_are_not_its_time(void **state)
+static void poll_timer__idle_ones_before_a_busy_one_are_not_its_time(void **state)
 {
-	struct bench_turns turns;
+	struct bench_poll_timer timer;
 
 	(void)state;
-	bench_turns_init(&turns, false);
-	bench_turns_resume(&turns, 0);
+	bench_poll_timer_init(&timer, false);
+	bench_poll_timer_resume(&timer, 0);
 	/* As long as none was measured, they count as its time. */
-	assert_false(turn_ends(&turns, 0, 10));
-	assert_true(turn_ends(&turns, 1, 110));
-	assert_int_equal(turns.busy_ticks, 110);
+	assert_false(turn_ends(&timer, 0, 10));
+	assert_true(turn_ends(&timer, 1, 110));
+	assert_int_equal(timer.busy_ticks, 110);
 	for (uint64_t at = 120; at <= 150; at += 10)
-		turn_ends(&turns, 0, at);
+		turn_ends(&timer, 0, at);
 	/* Some that took long once, as the CPU was another's, are not what others take. */
 	for (uint64_t at = 1000; at <= 4000; at += 1000)
-		turn_ends(&turns, 0, at);
-	assert_int_equal(turns.now_ticks, 4000);
-	turn_ends(&turns, 0, 4010);
-	turn_ends(&turns, 0, 4020);
-	turn_ends(&turns, 0, 4030);
-	assert_true(turn_ends(&turns, 1, 4130));
-	assert_int_equal(turns.busy_ticks, 110 + 100);
+		turn_ends(&timer, 0, at);
+	assert_int_equal(timer.now_ticks, 4000);
+	turn_ends(&timer, 0, 4010);
+	turn_ends(&timer, 0, 4020);
+	turn_ends(&timer, 0, 4030);
+	assert_true(turn_ends(&timer, 1, 4130));
+	assert_int_equal(timer.busy_ticks, 110 + 100);
 	/* A clock of coarse steps may say less than they took. */
-	turn_ends(&turns, 0, 4140);
-	assert_true(turn_ends(&turns, 1, 4132));
-	assert_int_equal(turns.busy_ticks, 110 + 100);
+	turn_ends(&timer, 0, 4140);
+	assert_true(turn_ends(&timer, 1, 4132));
+	assert_int_equal(timer.busy_ticks, 110 + 100);
 }
 
-static void turns__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_turns(void **state)
+static void poll_timer__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_turns(void **state)
 {
-	struct bench_turns turns;
+	struct bench_poll_timer timer;
 
 	(void)state;
-	bench_turns_init(&turns, true);
-	bench_turns_resume(&turns, 0);
-	assert_true(turn_ends(&turns, 0, 50000));
-	assert_true(turn_ends(&turns, 1, 50100));
-	assert_int_equal(turns.busy_ticks, 100);
-	bench_turns_resume(&turns, 90000);
-	assert_true(turn_ends(&turns, 1, 90100));
-	assert_int_equal(turns.busy_ticks, 200);
+	bench_poll_timer_init(&timer, true);
+	bench_poll_timer_resume(&timer, 0);
+	assert_true(turn_ends(&timer, 0, 50000));
+	assert_true(turn_ends(&timer, 1, 50100));
+	assert_int_equal(timer.busy_ticks, 100);
+	bench_poll_timer_resume(&timer, 90000);
+	assert_true(turn_ends(&timer, 1, 90100));
+	assert_int_equal(timer.busy_ticks, 200);
 }
 
 int main(void)
@@ -333,9 +333,9 @@ int main(void)
 		cmocka_unit_test(series__intervals_double_when_there_are_many),
 		cmocka_unit_test(series__of_several_threads_add_up),
 		cmocka_unit_test(cpu__instructions_are_known_only_of_all),
-		cmocka_unit_test(turns__one_idle_in_four_looks_and_each_busy_one),
-		cmocka_unit_test(turns__idle_ones_before_a_busy_one_are_not_its_time),
-		cmocka_unit_test(turns__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_turns),
+		cmocka_unit_test(poll_timer__one_idle_in_four_looks_and_each_busy_one),
+		cmocka_unit_test(poll_timer__idle_ones_before_a_busy_one_are_not_its_time),
+		cmocka_unit_test(poll_timer__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

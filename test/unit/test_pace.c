@@ -12,21 +12,22 @@
 #define STARTED_MAX 64u
 
 static struct {
-	struct lane *lane;
+	struct load_slot *slot;
 	uint64_t ticks;
 } started[STARTED_MAX];
 static uint32_t nstarted, nallowed;
 
-bool lane_next(struct lane *lane, struct weir_call *ended, uint64_t start_ticks)
+bool load_slot_next(struct load_slot *slot, struct weir_call *ended, uint64_t start_ticks)
 {
 	assert_null(ended);
 	assert_true(nstarted < STARTED_MAX);
-	started[nstarted].lane = lane;
+	started[nstarted].slot = slot;
 	started[nstarted++].ticks = start_ticks;
 	return nstarted < nallowed;
 }
 
-static void set_up(struct pace *pace, const struct bench_options *options, struct lane *lanes, uint32_t n)
+static void set_up(struct pace *pace, const struct bench_options *options, struct load_slot *slots,
+		   uint32_t n)
 {
 	nstarted = 0;
 	nallowed = STARTED_MAX;
@@ -34,21 +35,21 @@ static void set_up(struct pace *pace, const struct bench_options *options, struc
 	pace->ticks_per_call = 100;
 	pace_restart(pace, 1000); /* due: 1050, 1150, 1250, ... */
 	for (uint32_t i = 0; i < n; i++)
-		pace_put(pace, &lanes[i]);
+		pace_put(pace, &slots[i]);
 }
 
 static const struct bench_options open_loop = {.rate = 1000};
 
 static void open_loop__calls_start_when_they_are_due(void **state)
 {
-	struct lane lanes[2];
+	struct load_slot slots[2];
 	struct pace pace;
 
 	(void)state;
-	set_up(&pace, &open_loop, lanes, 2);
+	set_up(&pace, &open_loop, slots, 2);
 	assert_int_equal(pace_start_due(&pace, 1049), 0);
 	assert_int_equal(pace_start_due(&pace, 1160), 2);
-	assert_ptr_equal(started[0].lane, &lanes[0]);
+	assert_ptr_equal(started[0].slot, &slots[0]);
 	assert_int_equal(started[0].ticks, 1050); /* not 1160: it counts from when it was due */
 	assert_int_equal(started[1].ticks, 1150);
 	assert_int_equal(pace.late, 0);
@@ -57,25 +58,25 @@ static void open_loop__calls_start_when_they_are_due(void **state)
 
 static void open_loop__what_finds_no_lane_waits_and_is_late(void **state)
 {
-	struct lane lanes[1];
+	struct load_slot slots[1];
 	struct pace pace;
 
 	(void)state;
-	set_up(&pace, &open_loop, lanes, 1);
+	set_up(&pace, &open_loop, slots, 1);
 	assert_int_equal(pace_start_due(&pace, 1260), 1); /* of three */
 	assert_int_equal(pace_start_due(&pace, 1270), 0);
-	pace_put(&pace, &lanes[0]);
+	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 1400), 1);
 	assert_int_equal(started[1].ticks, 1150);
 	assert_int_equal(pace.late, 1);
-	pace_put(&pace, &lanes[0]);
+	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 1400), 1);
 	assert_int_equal(started[2].ticks, 1250);
 	assert_int_equal(pace.late, 2);
-	pace_put(&pace, &lanes[0]);
+	pace_put(&pace, &slots[0]);
 	/* 1350 was due while the lane was busy; 1450 was not. */
 	assert_int_equal(pace_start_due(&pace, 1440), 1);
-	pace_put(&pace, &lanes[0]);
+	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 1451), 1);
 	assert_int_equal(started[4].ticks, 1450);
 	assert_int_equal(pace.late, 3);
@@ -84,11 +85,11 @@ static void open_loop__what_finds_no_lane_waits_and_is_late(void **state)
 
 static void open_loop__what_is_not_taken_by_the_end_is_counted(void **state)
 {
-	struct lane lanes[1];
+	struct load_slot slots[1];
 	struct pace pace;
 
 	(void)state;
-	set_up(&pace, &open_loop, lanes, 1);
+	set_up(&pace, &open_loop, slots, 1);
 	assert_int_equal(pace_untaken(&pace, 1050), 0); /* due at the end: not before it */
 	assert_int_equal(pace_untaken(&pace, 1051), 1);
 	pace_start_due(&pace, 1060);
@@ -100,14 +101,14 @@ static void open_loop__what_is_not_taken_by_the_end_is_counted(void **state)
 
 static void open_loop__a_restart_forgets_what_waited(void **state)
 {
-	struct lane lanes[1];
+	struct load_slot slots[1];
 	struct pace pace;
 
 	(void)state;
-	set_up(&pace, &open_loop, lanes, 1);
+	set_up(&pace, &open_loop, slots, 1);
 	pace_start_due(&pace, 9000);
 	pace_restart(&pace, 10000);
-	pace_put(&pace, &lanes[0]);
+	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 10000), 0);
 	assert_int_equal(pace_start_due(&pace, 10050), 1);
 	assert_int_equal(started[1].ticks, 10050);
@@ -117,11 +118,11 @@ static void open_loop__a_restart_forgets_what_waited(void **state)
 
 static void open_loop__no_more_after_the_last_call(void **state)
 {
-	struct lane lanes[4];
+	struct load_slot slots[4];
 	struct pace pace;
 
 	(void)state;
-	set_up(&pace, &open_loop, lanes, 4);
+	set_up(&pace, &open_loop, slots, 4);
 	nallowed = 2;
 	pace_start_due(&pace, 5000);
 	assert_int_equal(nstarted, 2);
@@ -131,19 +132,19 @@ static void open_loop__no_more_after_the_last_call(void **state)
 static void think__a_lane_waits_for_its_time(void **state)
 {
 	const struct bench_options options = {.think_ns = 1000};
-	struct lane lanes[3] = {{.due_ticks = 100}, {.due_ticks = 200}, {.due_ticks = 300}};
+	struct load_slot slots[3] = {{.due_ticks = 100}, {.due_ticks = 200}, {.due_ticks = 300}};
 	struct pace pace;
 
 	(void)state;
-	set_up(&pace, &options, lanes, 3);
+	set_up(&pace, &options, slots, 3);
 	assert_false(pace.is_open_loop);
 	assert_int_equal(pace_start_due(&pace, 99), 0);
 	assert_int_equal(pace_start_due(&pace, 200), 2);
-	assert_ptr_equal(started[1].lane, &lanes[1]);
-	lanes[0].due_ticks = 400;
-	pace_put(&pace, &lanes[0]);
+	assert_ptr_equal(started[1].slot, &slots[1]);
+	slots[0].due_ticks = 400;
+	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 399), 1);
-	assert_ptr_equal(started[2].lane, &lanes[2]);
+	assert_ptr_equal(started[2].slot, &slots[2]);
 	assert_int_equal(pace_start_due(&pace, 400), 1);
 	assert_int_equal(pace_untaken(&pace, UINT64_MAX), 0);
 	pace_fini(&pace);

@@ -51,40 +51,40 @@ static uint64_t choose_offset(struct client *client)
 }
 
 /* False: the results are not what they must be. */
-static bool check(struct lane *lane, const struct weir_call *call, const struct weir_result *result)
+static bool check(struct load_slot *slot, const struct weir_call *call, const struct weir_result *result)
 {
-	const struct bench_options *options = lane->link->client->options;
+	const struct bench_options *options = slot->link->client->options;
 	uint32_t len = 0, matched = 0;
 	const void *data;
 
-	switch (lane->proc) {
+	switch (slot->proc) {
 	case BENCH_READ:
-		if (weir_result_opaque(call, result, 0, &data, lane->len, &len) != 0 || len != lane->len)
+		if (weir_result_opaque(call, result, 0, &data, slot->len, &len) != 0 || len != slot->len)
 			return false;
-		return !options->verify || bench_pattern_matches(data, lane->offset, len);
+		return !options->verify || bench_pattern_matches(data, slot->offset, len);
 	case BENCH_ECHO:
 	case BENCH_LIST:
-		if (weir_xdr_get_opaque_ref(result->results, &data, lane->len, &len) != 0 || len != lane->len)
+		if (weir_xdr_get_opaque_ref(result->results, &data, slot->len, &len) != 0 || len != slot->len)
 			return false;
-		return !options->verify || bench_pattern_matches(data, lane->offset, len);
+		return !options->verify || bench_pattern_matches(data, slot->offset, len);
 	case BENCH_WRITE:
 		weir_xdr_get_u32(result->results, &matched);
-		return weir_xdr_get_u32(result->results, &len) == 0 && matched && len == lane->len;
+		return weir_xdr_get_u32(result->results, &len) == 0 && matched && len == slot->len;
 	default:
 		return weir_xdr_remaining(result->results) == 0;
 	}
 }
 
-static void count(struct lane *lane, uint64_t now_ticks)
+static void count(struct load_slot *slot, uint64_t now_ticks)
 {
-	struct client *client = lane->link->client;
+	struct client *client = slot->link->client;
 	struct bench_result *r = &client->result;
 
-	hist_add(&r->rtt, bench_ticks_to_ns(&client->clock, now_ticks - lane->start_ticks));
-	r->bytes += lane->proc == BENCH_NULL ? 0 : lane->len;
-	r->bytes += lane->proc == BENCH_ECHO ? lane->len : 0;
+	hist_add(&r->rtt, bench_ticks_to_ns(&client->clock, now_ticks - slot->start_ticks));
+	r->bytes += slot->proc == BENCH_NULL ? 0 : slot->len;
+	r->bytes += slot->proc == BENCH_ECHO ? slot->len : 0;
 	r->calls++;
-	lane->link->calls++;
+	slot->link->calls++;
 }
 
 /* What is kept of a call that failed. */
@@ -97,8 +97,8 @@ static int error_of(const struct weir_result *result)
 
 static void done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
-	struct lane *lane = arg;
-	struct client *client = lane->link->client;
+	struct load_slot *slot = arg;
+	struct client *client = slot->link->client;
 	struct bench_result *r = &client->result;
 	uint64_t now_ticks;
 
@@ -109,24 +109,24 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 		r->errors++;
 		if (r->first_error == 0)
 			r->first_error = error_of(result);
-		if (lane->link->is_gone ||
-		    (!weir_conn_is_open(lane->link->conn) && !client->options->reconnect))
+		if (slot->link->is_gone ||
+		    (!weir_conn_is_open(slot->link->conn) && !client->options->reconnect))
 			return;
 		now_ticks = rte_rdtsc();
 	} else {
-		if (__builtin_expect(!check(lane, call, result), 0))
+		if (__builtin_expect(!check(slot, call, result), 0))
 			r->verify_failures++;
 		now_ticks = rte_rdtsc();
 		client->completed++;
-		if (client->pace.is_open_loop ? lane->is_counted : client->is_measuring)
-			count(lane, now_ticks);
+		if (client->pace.is_open_loop ? slot->is_counted : client->is_measuring)
+			count(slot, now_ticks);
 	}
 	if (__builtin_expect(client->pace.is_waiting, 0)) {
-		lane->due_ticks = now_ticks + client->pace.think_ticks;
-		pace_put(&client->pace, lane);
+		slot->due_ticks = now_ticks + client->pace.think_ticks;
+		pace_put(&client->pace, slot);
 	} else if (!client->is_stopping) {
 		/* A look at the clock takes as long as a tenth of a call: with others in flight, one is for both. */
-		lane_next(lane, call, client->in_flight > 0 ? now_ticks : rte_rdtsc());
+		load_slot_next(slot, call, client->in_flight > 0 ? now_ticks : rte_rdtsc());
 	}
 }
 
@@ -145,96 +145,96 @@ static inline void zero(uint8_t *at, uint32_t len)
 	}
 }
 
-static int add_arguments(struct lane *lane, struct weir_call *call)
+static int add_arguments(struct load_slot *slot, struct weir_call *call)
 {
-	struct client *client = lane->link->client;
+	struct client *client = slot->link->client;
 	const struct bench_options *options = client->options;
 	struct weir_xdr_out *args = weir_call_args(call);
 	uint8_t *at;
 
-	switch (lane->proc) {
+	switch (slot->proc) {
 	case BENCH_READ:
-		lane->offset = choose_offset(client);
-		weir_xdr_put_u64(args, lane->offset);
-		weir_xdr_put_u32(args, lane->len);
+		slot->offset = choose_offset(client);
+		weir_xdr_put_u64(args, slot->offset);
+		weir_xdr_put_u32(args, slot->len);
 		if (options->verify)
-			memset(lane->data, 0xa5, lane->len);
+			memset(slot->data, 0xa5, slot->len);
 		/* Nothing to offer memory for, where nothing is to come. */
-		return lane->len == 0 ? 0
-				      : weir_call_result_item(call, client->region, lane->data, lane->len);
+		return slot->len == 0 ? 0
+				      : weir_call_result_item(call, client->region, slot->data, slot->len);
 	case BENCH_WRITE:
-		lane->offset = options->verify ? next_random(client) : 0;
+		slot->offset = options->verify ? next_random(client) : 0;
 		if (options->verify)
-			bench_pattern_fill(lane->data, lane->offset, lane->len);
-		weir_xdr_put_u64(args, lane->offset);
+			bench_pattern_fill(slot->data, slot->offset, slot->len);
+		weir_xdr_put_u64(args, slot->offset);
 		weir_xdr_put_u32(args, options->verify);
-		return weir_call_arg_item(call, client->region, lane->data, lane->len);
+		return weir_call_arg_item(call, client->region, slot->data, slot->len);
 	case BENCH_LIST:
-		lane->offset = 0;
-		weir_xdr_put_u64(args, lane->offset);
-		return weir_xdr_put_u32(args, lane->len);
+		slot->offset = 0;
+		weir_xdr_put_u64(args, slot->offset);
+		return weir_xdr_put_u32(args, slot->len);
 	case BENCH_ECHO:
 		if (options->verify) {
-			lane->offset = next_random(client);
-			bench_pattern_fill(lane->data, lane->offset, lane->len);
+			slot->offset = next_random(client);
+			bench_pattern_fill(slot->data, slot->offset, slot->len);
 		}
-		return weir_call_arg_item(call, client->region, lane->data, lane->len);
+		return weir_call_arg_item(call, client->region, slot->data, slot->len);
 	default:
-		at = weir_xdr_reserve(args, lane->len + weir_xdr_pad(lane->len));
+		at = weir_xdr_reserve(args, slot->len + weir_xdr_pad(slot->len));
 		if (at)
-			zero(at, lane->len + weir_xdr_pad(lane->len));
+			zero(at, slot->len + weir_xdr_pad(slot->len));
 		return 0;
 	}
 }
 
 /* What to make room for; also sets the length of the call's data. */
-static void size_call(struct lane *lane, struct weir_call_params *params)
+static void size_call(struct load_slot *slot, struct weir_call_params *params)
 {
-	const struct bench_options *options = lane->link->client->options;
+	const struct bench_options *options = slot->link->client->options;
 
-	lane->len = options->size_bytes;
-	switch (lane->proc) {
+	slot->len = options->size_bytes;
+	switch (slot->proc) {
 	case BENCH_NULL:
-		params->args_max_bytes = lane->len + 3;
+		params->args_max_bytes = slot->len + 3;
 		break;
 	case BENCH_ECHO:
 		params->args_max_bytes = 4;
-		params->results_max_bytes = 4 + lane->len + weir_xdr_pad(lane->len);
+		params->results_max_bytes = 4 + slot->len + weir_xdr_pad(slot->len);
 		break;
 	case BENCH_LIST:
 		params->args_max_bytes = 12;
-		params->results_max_bytes = 4 + lane->len + weir_xdr_pad(lane->len);
+		params->results_max_bytes = 4 + slot->len + weir_xdr_pad(slot->len);
 		break;
 	case BENCH_READ:
-		lane->len = options->read_bytes;
+		slot->len = options->read_bytes;
 		params->args_max_bytes = 12;
 		params->results_max_bytes = 4;
 		break;
 	default:
-		lane->len = options->write_bytes;
+		slot->len = options->write_bytes;
 		params->args_max_bytes = 16;
 		params->results_max_bytes = 8;
 	}
 }
 
-static struct weir_call *begin(struct lane *lane)
+static struct weir_call *begin(struct load_slot *slot)
 {
 	struct weir_call_params params = {
 		.prog = BENCH_PROG,
 		.vers = BENCH_VERS,
-		.proc = lane->proc,
+		.proc = slot->proc,
 		.ulb = &bench_ulb,
 		.done = done,
-		.arg = lane,
+		.arg = slot,
 	};
 
-	size_call(lane, &params);
-	return weir_call_begin(lane->link->conn, &params);
+	size_call(slot, &params);
+	return weir_call_begin(slot->link->conn, &params);
 }
 
-bool lane_next(struct lane *lane, struct weir_call *ended, uint64_t start_ticks)
+bool load_slot_next(struct load_slot *slot, struct weir_call *ended, uint64_t start_ticks)
 {
-	struct client *client = lane->link->client;
+	struct client *client = slot->link->client;
 	enum bench_proc proc;
 	struct weir_call *call;
 	int rc = 0;
@@ -246,19 +246,19 @@ bool lane_next(struct lane *lane, struct weir_call *ended, uint64_t start_ticks)
 	}
 	proc = choose_proc(client);
 	if (client->options->takes_turns) {
-		lane->link = &client->links[client->turn];
+		slot->link = &client->links[client->turn];
 		client->turn = client->turn + 1 == client->nactive ? 0 : client->turn + 1;
 	}
-	if (ended && proc == lane->proc) {
-		call = weir_call_reuse(ended, lane->link->conn);
+	if (ended && proc == slot->proc) {
+		call = weir_call_reuse(ended, slot->link->conn);
 	} else {
-		lane->proc = proc;
-		call = begin(lane);
+		slot->proc = proc;
+		call = begin(slot);
 	}
-	lane->start_ticks = start_ticks;
-	lane->is_counted = client->is_measuring;
+	slot->start_ticks = start_ticks;
+	slot->is_counted = client->is_measuring;
 	if (call) {
-		rc = add_arguments(lane, call);
+		rc = add_arguments(slot, call);
 		if (rc == 0)
 			rc = weir_call_submit(call);
 		if (rc != 0)
