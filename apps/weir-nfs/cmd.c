@@ -43,7 +43,7 @@ int cmd_walk(struct session *session, const char *what, const char *text, struct
 
 	if (rc == 0)
 		rc = tree_walk(session, &path, node, &last);
-	return rc == 0 ? EXIT_OK : tree_complain(what, text, rc);
+	return rc == 0 ? EXIT_OK : tree_report_error(what, text, rc);
 }
 
 int cmd_walk_parent(struct session *session, const char *what, const char *text, struct path *path,
@@ -60,7 +60,7 @@ int cmd_walk_parent(struct session *session, const char *what, const char *text,
 	}
 	if (rc == 0)
 		rc = tree_walk_parent(session, path, dir);
-	return rc == 0 ? EXIT_OK : tree_complain(what, text, rc);
+	return rc == 0 ? EXIT_OK : tree_report_error(what, text, rc);
 }
 
 const char *cmd_last_name(const struct path *path)

@@ -349,7 +349,7 @@ static int report(const struct bench *bench)
 	if (bench->load->json && report_json(bench) != 0)
 		return EXIT_LOCAL;
 	if (bench->first_error != 0)
-		return tree_complain("bench", bench->load->file, bench->first_error);
+		return tree_report_error("bench", bench->load->file, bench->first_error);
 	if (bench->verify_failures == 0)
 		return EXIT_OK;
 	fprintf(stderr, "weir-nfs: bench: %llu results were wrong\n",
@@ -368,18 +368,18 @@ static int run(struct bench *bench)
 		return status;
 	rc = ask_sizes(bench);
 	if (rc != 0)
-		return tree_complain("bench", file, rc);
+		return tree_report_error("bench", file, rc);
 	rc = make_file(bench, &dir.fh, cmd_last_name(&path));
 	if (rc == 0) {
 		run_load(bench);
 		status = report(bench);
 	} else {
-		status = tree_complain("bench", file, rc);
+		status = tree_report_error("bench", file, rc);
 	}
 	if (!bench->load->keep && bench->session->error == 0) {
 		rc = tree_remove(bench->session, &dir.fh, cmd_last_name(&path), false);
 		if (rc != 0 && status == EXIT_OK)
-			status = tree_complain("rm", file, rc);
+			status = tree_report_error("rm", file, rc);
 	}
 	return status;
 }

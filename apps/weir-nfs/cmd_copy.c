@@ -21,7 +21,7 @@ static int open_transfer(const struct nfs_options *options, struct session **ses
 	rc = transfer_init(transfer, *session);
 	if (rc == 0)
 		return EXIT_OK;
-	return cmd_close(*session, tree_complain("fsinfo", "/", rc));
+	return cmd_close(*session, tree_report_error("fsinfo", "/", rc));
 }
 
 static bool is_local_dir(const char *path)
@@ -51,7 +51,7 @@ static int get_to_stdout(struct transfer *transfer, const struct node *node, con
 	rc = transfer_fetch(transfer, node, &file, path);
 	if (rc == -ECANCELED && transfer->local_error)
 		return local_complain("standard output", transfer->local_error);
-	return rc == 0 ? EXIT_OK : tree_complain("get", path, rc);
+	return rc == 0 ? EXIT_OK : tree_report_error("get", path, rc);
 }
 
 static int get(const struct nfs_options *options, struct transfer *transfer, const char *remote,
@@ -129,7 +129,7 @@ static int find_target(struct session *session, const char *local, const char *r
 	int status, rc;
 
 	if (path_parse(remote, &path) != 0)
-		return tree_complain("put", remote, NFS3ERR_NAMETOOLONG);
+		return tree_report_error("put", remote, NFS3ERR_NAMETOOLONG);
 	rc = tree_walk(session, &path, &node, &last);
 	if (rc == 0 && node.attr.type == NFS3_DIR) {
 		*dir = node;
@@ -143,7 +143,7 @@ static int find_target(struct session *session, const char *local, const char *r
 		return EXIT_OK;
 	}
 	if (rc < 0 && rc != -ELOOP)
-		return tree_complain("put", remote, rc);
+		return tree_report_error("put", remote, rc);
 	status = cmd_walk_parent(session, "put", remote, &path, dir);
 	if (status == EXIT_OK)
 		snprintf(name, NAME_BYTES_MAX + 1, "%s", cmd_last_name(&path));

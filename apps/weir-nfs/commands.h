@@ -6,7 +6,7 @@
 
 #include "options.h"
 
-/* cmd_look.c: what only looks */
+/* cmd_list.c: what only looks */
 int cmd_ls(const struct nfs_options *options);
 int cmd_stat(const struct nfs_options *options);
 int cmd_readlink(const struct nfs_options *options);
@@ -19,7 +19,7 @@ int cmd_get(const struct nfs_options *options);
 int cmd_cat(const struct nfs_options *options);
 int cmd_put(const struct nfs_options *options);
 
-/* cmd_change.c: names and attributes */
+/* cmd_modify.c: names and attributes */
 int cmd_rm(const struct nfs_options *options);
 int cmd_rmdir(const struct nfs_options *options);
 int cmd_mkdir(const struct nfs_options *options);

@@ -49,7 +49,7 @@ static int get_file(struct transfer *transfer, const struct node *node, int dir_
 		local_abandon(&file);
 		return transfer->error == -ECANCELED && transfer->local_error
 			       ? local_complain(name, transfer->local_error)
-			       : tree_complain("get", path, rc);
+			       : tree_report_error("get", path, rc);
 	}
 	rc = local_finish(&file, node->attr.mode);
 	return rc == 0 ? EXIT_OK : local_complain(name, rc);
@@ -62,7 +62,7 @@ static int get_link(struct transfer *transfer, const struct node *node, int dir_
 	int rc = tree_readlink(transfer->session, &node->fh, target);
 
 	if (rc != 0)
-		return tree_complain("readlink", path, rc);
+		return tree_report_error("readlink", path, rc);
 	/* As a file would, it takes the place of what is there, a directory apart. */
 	if (unlinkat(dir_fd, name, 0) != 0 && errno != ENOENT)
 		return local_complain(name, -errno);
@@ -90,7 +90,7 @@ static int get_dir(struct transfer *transfer, const struct node *node, int dir_f
 	int fd, status = EXIT_OK, rc;
 
 	if (level == COPY_LEVELS_MAX)
-		return tree_complain("get", path, NFS3ERR_NAMETOOLONG);
+		return tree_report_error("get", path, NFS3ERR_NAMETOOLONG);
 	if (mkdirat(dir_fd, name, 0777) != 0 && errno != EEXIST)
 		return local_complain(name, -errno);
 	/*
@@ -101,13 +101,13 @@ static int get_dir(struct transfer *transfer, const struct node *node, int dir_f
 		return complain_dir(dir_fd, name, errno);
 	rc = dir_list(session, &node->fh, &list, false);
 	if (rc != 0)
-		status = tree_complain("ls", path, rc);
+		status = tree_report_error("ls", path, rc);
 	for (uint32_t i = 0; i < list.n && copy_can_go_on(session); i++) {
 		struct node child;
 
 		join(text, path, list.entries[i].name);
 		rc = dir_entry_node(session, &node->fh, &list.entries[i], &child);
-		status = copy_worse(status, rc != 0 ? tree_complain("lookup", text, rc)
+		status = copy_worse(status, rc != 0 ? tree_report_error("lookup", text, rc)
 						    : copy_get(transfer, &child, fd, list.entries[i].name,
 							       text, level + 1));
 	}
@@ -139,16 +139,16 @@ static int remove_content(struct session *session, const struct node *node, cons
 	int status = EXIT_OK, rc;
 
 	if (level == COPY_LEVELS_MAX)
-		return tree_complain("rm", path, NFS3ERR_NAMETOOLONG);
+		return tree_report_error("rm", path, NFS3ERR_NAMETOOLONG);
 	rc = dir_list(session, &node->fh, &list, false);
 	if (rc != 0)
-		status = tree_complain("ls", path, rc);
+		status = tree_report_error("ls", path, rc);
 	for (uint32_t i = 0; i < list.n && copy_can_go_on(session); i++) {
 		struct node child;
 
 		join(text, path, list.entries[i].name);
 		rc = dir_entry_node(session, &node->fh, &list.entries[i], &child);
-		status = copy_worse(status, rc != 0 ? tree_complain("lookup", text, rc)
+		status = copy_worse(status, rc != 0 ? tree_report_error("lookup", text, rc)
 						    : copy_remove(session, &node->fh, list.entries[i].name,
 								  &child, text, level + 1));
 	}
@@ -166,5 +166,5 @@ int copy_remove(struct session *session, const struct nfs3_fh *dir, const char *
 	if (status != EXIT_OK)
 		return status;
 	rc = tree_remove(session, dir, name, is_dir);
-	return rc == 0 ? EXIT_OK : tree_complain("rm", path, rc);
+	return rc == 0 ? EXIT_OK : tree_report_error("rm", path, rc);
 }

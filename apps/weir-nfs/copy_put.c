@@ -22,7 +22,7 @@ int copy_put_fd(struct transfer *transfer, int fd, uint32_t mode, const struct n
 		rc = transfer_store(transfer, &node.fh, fd, path);
 	if (rc == -ECANCELED && transfer->local_error)
 		return local_complain(path, transfer->local_error);
-	return rc == 0 ? EXIT_OK : tree_complain("put", path, rc);
+	return rc == 0 ? EXIT_OK : tree_report_error("put", path, rc);
 }
 
 static int put_file(struct transfer *transfer, int dir_fd, const char *name, int open_flags, uint32_t mode,
@@ -53,7 +53,7 @@ static int put_link(struct session *session, int dir_fd, const char *name, const
 		rc = tree_remove(session, dir, remote_name, false);
 		rc = rc == 0 ? tree_symlink(session, dir, remote_name, target) : rc;
 	}
-	return rc == 0 ? EXIT_OK : tree_complain("put", path, rc);
+	return rc == 0 ? EXIT_OK : tree_report_error("put", path, rc);
 }
 
 static int put_entries(struct transfer *transfer, DIR *entries, const struct nfs3_fh *dir, const char *path,
@@ -91,7 +91,7 @@ static int put_dir(struct transfer *transfer, int dir_fd, const char *name, uint
 		rc = rc == 0 && node.attr.type != NFS3_DIR ? NFS3ERR_NOTDIR : rc;
 	}
 	if (rc != 0)
-		return tree_complain("mkdir", path, rc);
+		return tree_report_error("mkdir", path, rc);
 	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (level > 0 ? O_NOFOLLOW : 0));
 	entries = fd < 0 ? NULL : fdopendir(fd);
 	if (!entries) {

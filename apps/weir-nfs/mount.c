@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int mount_find_port(const struct mount_options *options, uint16_t *port, char why[TCP_RPC_TEXT])
+int mount_find_port(const struct mount_options *options, uint16_t *port, char why[ONCRPC_CLIENT_TEXT])
 {
 	*port = options->port;
 	if (*port != 0)
@@ -16,14 +16,14 @@ int mount_find_port(const struct mount_options *options, uint16_t *port, char wh
 
 /* One call of MOUNT with a connection of its own. */
 static int call(const struct mount_options *options, uint32_t proc, xdrproc_t put, void *args, xdrproc_t get,
-		void *res, char why[TCP_RPC_TEXT])
+		void *res, char why[ONCRPC_CLIENT_TEXT])
 {
 	char name[] = "weir-nfs";
 	gid_t gids[WEIR_RPC_GIDS_MAX];
-	struct tcp_rpc rpc;
+	struct oncrpc_client rpc;
 	AUTH *auth;
-	int rc = tcp_rpc_open(&rpc, options->host, options->port, MOUNT3_PROGRAM, MOUNT3_VERSION,
-			      options->timeout_ms, true, why);
+	int rc = oncrpc_client_open(&rpc, options->host, options->port, MOUNT3_PROGRAM, MOUNT3_VERSION,
+				    options->timeout_ms, true, why);
 
 	if (rc != 0)
 		return rc;
@@ -34,13 +34,13 @@ static int call(const struct mount_options *options, uint32_t proc, xdrproc_t pu
 			auth_destroy(rpc.client->cl_auth);
 		rpc.client->cl_auth = auth;
 	}
-	rc = tcp_rpc_call(&rpc, proc, put, args, get, res, why);
-	tcp_rpc_close(&rpc);
+	rc = oncrpc_client_call(&rpc, proc, put, args, get, res, why);
+	oncrpc_client_close(&rpc);
 	return rc;
 }
 
 int mount_mnt(const struct mount_options *options, const char *path, struct mount3_mnt_res *res,
-	      char why[TCP_RPC_TEXT])
+	      char why[ONCRPC_CLIENT_TEXT])
 {
 	struct mount3_path arg;
 	int rc;
@@ -52,7 +52,7 @@ int mount_mnt(const struct mount_options *options, const char *path, struct moun
 	if (rc != 0)
 		return rc;
 	if (!nfs3_status_is_known(res->status) || (res->status == MOUNT3_OK && res->fh.len_bytes == 0)) {
-		snprintf(why, TCP_RPC_TEXT, "the answer has a status or a handle that is none");
+		snprintf(why, ONCRPC_CLIENT_TEXT, "the answer has a status or a handle that is none");
 		return -EPROTO;
 	}
 	return 0;
@@ -60,19 +60,20 @@ int mount_mnt(const struct mount_options *options, const char *path, struct moun
 
 void mount_umnt(const struct mount_options *options, const char *path)
 {
-	char why[TCP_RPC_TEXT];
+	char why[ONCRPC_CLIENT_TEXT];
 	struct mount3_path arg;
 
 	snprintf(arg.path, sizeof(arg.path), "%s", path);
-	(void)call(options, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, &arg, (xdrproc_t)tcp_rpc_void, NULL,
-		   why);
+	(void)call(options, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, &arg, (xdrproc_t)oncrpc_client_void,
+		   NULL, why);
 }
 
-int mount_exports(const struct mount_options *options, struct mount3_export_res *res, char why[TCP_RPC_TEXT])
+int mount_exports(const struct mount_options *options, struct mount3_export_res *res,
+		  char why[ONCRPC_CLIENT_TEXT])
 {
 	memset(res, 0, sizeof(*res));
-	return call(options, MOUNT3_EXPORT, (xdrproc_t)tcp_rpc_void, NULL, (xdrproc_t)mount3_xdr_export_res,
-		    res, why);
+	return call(options, MOUNT3_EXPORT, (xdrproc_t)oncrpc_client_void, NULL,
+		    (xdrproc_t)mount3_xdr_export_res, res, why);
 }
 
 const char *mount_status_text(uint32_t status)

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "mount3.h"
-#include "tcp_rpc.h"
+#include "oncrpc_client.h"
 #include "weir_rpc.h"
 
 struct mount_options {
@@ -22,17 +22,18 @@ struct mount_options {
 };
 
 /* Find MOUNT's port when options->port is 0. 0 and *port; or -errno with 'why' set. */
-int mount_find_port(const struct mount_options *options, uint16_t *port, char why[TCP_RPC_TEXT]);
+int mount_find_port(const struct mount_options *options, uint16_t *port, char why[ONCRPC_CLIENT_TEXT]);
 
 /* MNT 'path', at options->port. 0 with *res, whose status may be the server's refusal; or -errno with 'why' set. */
 int mount_mnt(const struct mount_options *options, const char *path, struct mount3_mnt_res *res,
-	      char why[TCP_RPC_TEXT]);
+	      char why[ONCRPC_CLIENT_TEXT]);
 
 /* UMNT: the server may forget us. It is advice only (RFC 1813 section 5.2.3), so that failing is no error. */
 void mount_umnt(const struct mount_options *options, const char *path);
 
 /* What the server exports. 0, or -errno with 'why' set. */
-int mount_exports(const struct mount_options *options, struct mount3_export_res *res, char why[TCP_RPC_TEXT]);
+int mount_exports(const struct mount_options *options, struct mount3_export_res *res,
+		  char why[ONCRPC_CLIENT_TEXT]);
 
 /* What a mount3_status means, for people. */
 const char *mount_status_text(uint32_t status);

@@ -22,7 +22,7 @@ static int complain(int rc, const char *what, const char *why)
 }
 
 /* The server's address as digits, which is what drivers take, and its family. */
-static int resolve(const char *host, char *numeric, size_t bytes, int *family, char why[TCP_RPC_TEXT])
+static int resolve(const char *host, char *numeric, size_t bytes, int *family, char why[ONCRPC_CLIENT_TEXT])
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
 	int rc = getaddrinfo(host, NULL, &hints, &list);
@@ -34,7 +34,7 @@ static int resolve(const char *host, char *numeric, size_t bytes, int *family, c
 		freeaddrinfo(list);
 	}
 	if (rc != 0)
-		snprintf(why, TCP_RPC_TEXT, "%s", gai_strerror(rc));
+		snprintf(why, ONCRPC_CLIENT_TEXT, "%s", gai_strerror(rc));
 	return rc == 0 ? 0 : -EHOSTUNREACH;
 }
 
@@ -48,7 +48,7 @@ static int find_address(struct session *session)
 		[PORT_RPCBIND] = "the port that rpcbind gave",
 	};
 	uint16_t port = o->port_from == PORT_GIVEN ? o->port : NFS3_PORT_RDMA;
-	char numeric[HOST_MAX], why[TCP_RPC_TEXT];
+	char numeric[HOST_MAX], why[ONCRPC_CLIENT_TEXT];
 	int family = AF_INET, rc;
 
 	if (!o->has_ports) {
@@ -101,7 +101,7 @@ static int find_mount_owner(struct session *session, uint16_t port, bool is_afte
 /* The handle is used only if who gave it may be believed: root, this user, or the server's user. */
 static int check_mount_owner(const struct session *session)
 {
-	char why[TCP_RPC_TEXT];
+	char why[ONCRPC_CLIENT_TEXT];
 	struct weir_peer peer;
 
 	if (session->mount_port == 0 || session->options->has_ports || session->mount_uid == 0 ||
@@ -123,7 +123,7 @@ static int find_root(struct session *session)
 	struct mount_options mount = session->options->mount;
 	const struct nfs_options *o = session->options;
 	struct mount3_mnt_res res;
-	char why[TCP_RPC_TEXT];
+	char why[ONCRPC_CLIENT_TEXT];
 	bool allows = false;
 	int rc;
 

@@ -231,7 +231,7 @@ const char *tree_strerror(int rc)
 	}
 }
 
-int tree_complain(const char *what, const char *path, int rc)
+int tree_report_error(const char *what, const char *path, int rc)
 {
 	char text[PATH_BYTES_MAX];
 

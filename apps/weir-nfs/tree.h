@@ -43,7 +43,7 @@ int tree_walk_parent(struct session *session, const struct path *path, struct no
 /* ---- what a failure is called ---- */
 
 /* Say "COMMAND PATH: why" for a result that is not 0; returns the exit status for it. */
-int tree_complain(const char *what, const char *path, int rc);
+int tree_report_error(const char *what, const char *path, int rc);
 const char *tree_strerror(int rc);
 
 #endif

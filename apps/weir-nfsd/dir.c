@@ -16,7 +16,7 @@ typedef enum nfs3_status (*dir_proc)(struct dir_fs *fs, struct op *op);
 static const dir_proc procs[NFS3_NPROCS] = {
 	[NFS3_GETATTR] = dir_getattr, [NFS3_SETATTR] = dir_setattr,   [NFS3_LOOKUP] = dir_lookup,
 	[NFS3_ACCESS] = dir_access,   [NFS3_READLINK] = dir_readlink, [NFS3_CREATE] = dir_create,
-	[NFS3_MKDIR] = dir_make,      [NFS3_SYMLINK] = dir_make,      [NFS3_MKNOD] = dir_make,
+	[NFS3_MKDIR] = dir_make_node, [NFS3_SYMLINK] = dir_make_node, [NFS3_MKNOD] = dir_make_node,
 	[NFS3_REMOVE] = dir_remove,   [NFS3_RMDIR] = dir_remove,      [NFS3_RENAME] = dir_rename,
 	[NFS3_LINK] = dir_link,	      [NFS3_READDIR] = dir_readdir,   [NFS3_READDIRPLUS] = dir_readdir,
 	[NFS3_FSSTAT] = dir_fsstat,   [NFS3_FSINFO] = dir_fsstat,     [NFS3_PATHCONF] = dir_fsstat,
@@ -65,7 +65,7 @@ void dir_worked(struct dir_fs *fs, struct op *op)
 		return;
 	}
 	if (op->res.status == NFS3_OK && op->fs_data) {
-		dir_settle(fs, op);
+		dir_sync_then_reply(fs, op);
 		return;
 	}
 	if (op->fs_data)
@@ -147,7 +147,7 @@ static int dir_open(struct export *export, struct server *server)
 	LIST_INIT(&fs->running);
 	LIST_INIT(&fs->locks);
 	LIST_INIT(&fs->places);
-	TAILQ_INIT(&fs->unbegun);
+	TAILQ_INIT(&fs->pending_syncs);
 	dir_fds_start(fs);
 	umask(0); /* modes are the clients' affair */
 	rc = dir_root_open(fs);
@@ -206,10 +206,10 @@ static enum nfs3_status dir_walk(struct fs *fs_, const struct cred *cred, const 
 
 	if (dir < 0)
 		return dir_status(-errno);
-	rc = dir_become(cred);
+	rc = dir_set_creds(cred);
 	if (rc == 0) {
 		dir = walk_as(dir, path, &status);
-		dir_become_self();
+		dir_reset_creds();
 	}
 	if (rc == 0 && status == NFS3_OK)
 		rc = dir < 0 ? dir : dir_id_of(fs, dir, "", id);

@@ -92,7 +92,7 @@ struct dir_fd {
 	uint32_t nlost;		/* syncs that failed */
 	uint32_t ngrants;
 	struct dir_grant grants[DIR_GRANTS];
-	TAILQ_ENTRY(dir_fd) unbegun;
+	TAILQ_ENTRY(dir_fd) pending_syncs;
 	LIST_ENTRY(dir_fd) bucket;
 	TAILQ_ENTRY(dir_fd) age; /* of its client's; or of those to be closed */
 };
@@ -183,7 +183,7 @@ struct dir_fs {
 	struct dir_user rest;		     /* all for whom there was no memory */
 	uint32_t nwaiting;		     /* calls of all users */
 	uint32_t nwaits;		     /* counts dir_wait() */
-	TAILQ_HEAD(, dir_fd) unbegun;	     /* whose sync waits for a place in the ring */
+	TAILQ_HEAD(, dir_fd) pending_syncs;  /* whose sync waits for a place in the ring */
 
 	LIST_HEAD(, dir_fd) buckets[DIR_BUCKETS];
 	uint32_t nfds, nfds_max;
@@ -218,7 +218,7 @@ enum dir_state {
 };
 
 /* A sync has failed: what it was to make stable may be lost, and the next one will not say so. Any thread. */
-static inline void dir_lose(struct dir_fs *fs)
+static inline void dir_mark_data_loss(struct dir_fs *fs)
 {
 	atomic_store_explicit(&fs->has_lost, true, memory_order_release);
 }
@@ -249,8 +249,8 @@ void dir_work_close(struct dir_fs *fs, struct dir_fd *file);
  * then refuses it its RDMA device. 0 or -errno. */
 int dir_obey_quotas(void);
 /* Act as a caller on this thread, and as oneself again. 0, or -EPERM: the kernel would not have it, and one is oneself. */
-int dir_become(const struct cred *cred);
-void dir_become_self(void);
+int dir_set_creds(const struct cred *cred);
+void dir_reset_creds(void);
 
 /*
  * dir_lines.c: jobs that wait for a thread, in a line for each client. Any thread; fs->lock is held,
@@ -336,7 +336,7 @@ bool dir_is_exempt(const struct op *op, const struct stat *st);
 bool dir_is_granted(const struct dir_fd *file, const struct op *op, const struct stat *st);
 void dir_grant(struct dir_fd *file, const struct op *op);
 
-/* dir_attr.c, dir_make.c, dir_remove.c, dir_list.c: procedures, on a thread */
+/* dir_attr.c, dir_create.c, dir_remove.c, dir_list.c: procedures, on a thread */
 enum nfs3_status dir_getattr(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_access(struct dir_fs *fs, struct op *op);
@@ -344,7 +344,7 @@ enum nfs3_status dir_fsstat(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_readlink(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_create(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_make(struct dir_fs *fs, struct op *op);
+enum nfs3_status dir_make_node(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_link(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op);
@@ -397,7 +397,7 @@ int dir_open_path(const char *path, int flags);
 /*
  * A change of the file 'id' is to outlive a crash of the host. Call dir_stable_begin() before the change, as a change that was
  * made and then reported as failed would be made twice, and dir_stable_end() with the result of the change after it. *dir is
- * for the latter. A regular file is left to dir_settle(), by op->fs_data. Both return 0 or -errno.
+ * for the latter. A regular file is left to dir_sync_then_reply(), by op->fs_data. Both return 0 or -errno.
  */
 int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st, const struct handle_id *id,
 		     int *dir);
@@ -510,7 +510,7 @@ struct dir_io *dir_sync_next(struct dir_fd *file);
 void dir_transfer(struct dir_fs *fs,
 		  struct op *op); /* READ, WRITE, COMMIT: opens the file first if it has to */
 /* What was carried out has changed op->fs_data, an open file: sync it, then reply. */
-void dir_settle(struct dir_fs *fs, struct op *op);
+void dir_sync_then_reply(struct dir_fs *fs, struct op *op);
 /* Sync a file that is dirty and in nobody's use, then close it. False: no memory. */
 bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file);
 /*

@@ -85,10 +85,10 @@ static int set_size(const struct op *op, const char *path, uint64_t size)
 
 	if (fd < 0)
 		return fd;
-	rc = dir_become(&op->cred);
+	rc = dir_set_creds(&op->cred);
 	if (rc == 0) {
 		rc = ftruncate(fd, (off_t)size) == 0 ? 0 : -errno;
-		dir_become_self();
+		dir_reset_creds();
 	}
 	close(fd);
 	return rc;
@@ -101,13 +101,13 @@ static int set_owner(const struct op *op, int fd, const struct nfs3_sattr *attr)
 
 	if (!attr->set_uid && !attr->set_gid)
 		return 0;
-	rc = dir_become(&op->cred);
+	rc = dir_set_creds(&op->cred);
 	if (rc != 0)
 		return rc;
 	if (fchownat(fd, "", attr->set_uid ? attr->uid : (uid_t)-1, attr->set_gid ? attr->gid : (gid_t)-1,
 		     AT_EMPTY_PATH) != 0)
 		rc = -errno;
-	dir_become_self();
+	dir_reset_creds();
 	return rc;
 }
 
@@ -119,12 +119,12 @@ static int set_mode(const struct op *op, const char *path, const struct stat *st
 
 	if (!attr->set_mode || S_ISLNK(st->st_mode))
 		return 0;
-	rc = dir_become(&op->cred);
+	rc = dir_set_creds(&op->cred);
 	if (rc != 0)
 		return rc;
 	if (chmod(path, attr->mode & 07777) != 0)
 		rc = -errno;
-	dir_become_self();
+	dir_reset_creds();
 	return rc;
 }
 
@@ -214,7 +214,7 @@ enum nfs3_status dir_access(struct dir_fs *fs, struct op *op)
 
 	if (fd < 0)
 		return dir_status(fd);
-	rc = fstat(fd, &st) != 0 ? -errno : dir_become(&op->cred);
+	rc = fstat(fd, &st) != 0 ? -errno : dir_set_creds(&op->cred);
 	if (rc == 0) {
 		uint32_t is_dir = S_ISDIR(st.st_mode);
 		struct cred_rights rights = {
@@ -223,7 +223,7 @@ enum nfs3_status dir_access(struct dir_fs *fs, struct op *op)
 			.can_change = dir_ask(fd, cred_change(is_dir)) == 0,
 		};
 
-		dir_become_self();
+		dir_reset_creds();
 		op->res.access.attr.is_set = true;
 		dir_fattr(fs, &st, &op->res.access.attr.attr);
 		op->res.access.access =

@@ -201,7 +201,7 @@ static void begin_sync(struct dir_fs *fs, struct dir_fd *file)
 	struct io_uring_sqe *sqe;
 
 	if (io_uring_sq_space_left(&fs->ring) == 0) {
-		TAILQ_INSERT_TAIL(&fs->unbegun, file, unbegun);
+		TAILQ_INSERT_TAIL(&fs->pending_syncs, file, pending_syncs);
 		return;
 	}
 	sqe = io_uring_get_sqe(&fs->ring);
@@ -415,7 +415,7 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 	dir_done(fs, op);
 }
 
-void dir_settle(struct dir_fs *fs, struct op *op)
+void dir_sync_then_reply(struct dir_fs *fs, struct op *op)
 {
 	struct dir_fd *file = dir_fd_add(fs, op, op->fs_data);
 	struct dir_io *io = dir_io_take(fs);
@@ -466,7 +466,7 @@ static void on_synced(struct dir_fs *fs, struct dir_fd *file, int result)
 
 	dir_sync_end(file, result < 0 ? result : 0);
 	if (result < 0)
-		dir_lose(fs);
+		dir_mark_data_loss(fs);
 	file->refs++;
 	while ((io = dir_sync_next(file))) {
 		if (!io->op) {
@@ -535,8 +535,8 @@ static void begin_unbegun(struct dir_fs *fs)
 {
 	struct dir_fd *file;
 
-	while ((file = TAILQ_FIRST(&fs->unbegun)) && io_uring_sq_space_left(&fs->ring) > 0) {
-		TAILQ_REMOVE(&fs->unbegun, file, unbegun);
+	while ((file = TAILQ_FIRST(&fs->pending_syncs)) && io_uring_sq_space_left(&fs->ring) > 0) {
+		TAILQ_REMOVE(&fs->pending_syncs, file, pending_syncs);
 		begin_sync(fs, file);
 	}
 }
@@ -559,7 +559,7 @@ uint32_t dir_poll(struct fs *fs_)
 		io_uring_submit(&fs->ring);
 	if (fs->nios == 0)
 		return dir_wait_retry(fs);
-	if (!TAILQ_EMPTY(&fs->unbegun))
+	if (!TAILQ_EMPTY(&fs->pending_syncs))
 		begin_unbegun(fs);
 	n = io_uring_peek_batch_cqe(&fs->ring, cqes, CQES_PER_POLL);
 	for (uint32_t i = 0; i < n; i++)

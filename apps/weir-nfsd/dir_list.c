@@ -139,13 +139,13 @@ enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op)
 	else
 		status = op_entries_begin(op);
 	if (status == NFS3_OK) {
-		rc = dir_become(&op->cred);
+		rc = dir_set_creds(&op->cred);
 		if (rc == 0) {
 			struct listing list = {fs, op, dir,
 					       st.st_ino == fs->root_ino && st.st_dev == fs->dev};
 
 			rc = fs->is_unsteady ? listing_sorted(&list) : list_as_is(&list);
-			dir_become_self();
+			dir_reset_creds();
 		}
 		status = rc == -EINVAL ? NFS3ERR_BAD_COOKIE : dir_status(rc);
 	}

@@ -85,11 +85,11 @@ static int undo(const struct dir_fs *fs, const struct op *op, const struct dir_m
 
 	if (!is_there(fs, op, made, fd))
 		return -ESTALE;
-	rc = dir_become(&op->cred);
+	rc = dir_set_creds(&op->cred);
 	if (rc != 0)
 		return rc;
 	rc = unlinkat(made->dir, made->name, made->type == S_IFDIR ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
-	dir_become_self();
+	dir_reset_creds();
 	if (rc == 0)
 		fsync(made->dir); /* if it fails, the object may be there after a crash, as it may be in any case */
 	return rc;

@@ -26,10 +26,10 @@ enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op)
 		return dir_status(dir);
 	dir_text(&op->args.dirop.name, text);
 	note_victim(fs, dir, text, &op->id2);
-	rc = dir_become(&op->cred);
+	rc = dir_set_creds(&op->cred);
 	if (rc == 0) {
 		rc = unlinkat(dir, text, op->proc == NFS3_RMDIR ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
-		dir_become_self();
+		dir_reset_creds();
 	}
 	if (rc == 0 && fsync(dir) != 0)
 		rc = dir_final(-errno);
@@ -55,10 +55,10 @@ enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op)
 	dir_text(&op->args.rename.from.name, from);
 	dir_text(&op->args.rename.to.name, to);
 	note_victim(fs, to_dir, to, &op->id2);
-	rc = dir_become(&op->cred);
+	rc = dir_set_creds(&op->cred);
 	if (rc == 0) {
 		rc = renameat(from_dir, from, to_dir, to) == 0 ? 0 : -errno;
-		dir_become_self();
+		dir_reset_creds();
 	}
 	if (rc == 0 && (fsync(to_dir) != 0 || fsync(from_dir) != 0))
 		rc = dir_final(-errno);

@@ -33,12 +33,12 @@ int dir_ask(int fd, uint32_t want)
 
 int dir_check(const struct cred *cred, int fd, uint32_t want)
 {
-	int rc = dir_become(cred);
+	int rc = dir_set_creds(cred);
 
 	if (rc != 0)
 		return rc;
 	rc = dir_ask(fd, want);
-	dir_become_self();
+	dir_reset_creds();
 	return rc;
 }
 

@@ -20,7 +20,7 @@ static void *become_writer(void *arg)
 
 	writer->rc = dir_obey_quotas();
 	if (writer->rc == 0)
-		writer->rc = dir_become(&nobody);
+		writer->rc = dir_set_creds(&nobody);
 	if (writer->rc == 0)
 		writer->rc = io_uring_register_personality(&writer->fs->ring);
 	return NULL;

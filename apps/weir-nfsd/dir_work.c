@@ -30,7 +30,7 @@ static bool has_become(const struct cred *cred)
 	return (uint32_t)setfsgid((gid_t)-1) == cred->gid && (uint32_t)setfsuid((uid_t)-1) == cred->uid;
 }
 
-int dir_become(const struct cred *cred)
+int dir_set_creds(const struct cred *cred)
 {
 	int rc = set_groups(cred->ngids, cred->gids);
 
@@ -39,11 +39,11 @@ int dir_become(const struct cred *cred)
 	setfsuid(cred->uid);
 	if (rc == 0 && has_become(cred))
 		return 0;
-	dir_become_self();
+	dir_reset_creds();
 	return -EPERM;
 }
 
-void dir_become_self(void)
+void dir_reset_creds(void)
 {
 	setfsuid(0);
 	setfsgid(0);
@@ -75,7 +75,7 @@ static void close_file(struct dir_fs *fs, struct dir_fd *file)
 
 	/* Not of a file that is gone. */
 	if (file->is_dirty && !(fstat(file->fd, &st) == 0 && st.st_nlink == 0) && fsync(file->fd) != 0)
-		dir_lose(fs);
+		dir_mark_data_loss(fs);
 	close(file->fd);
 	if (file->user)
 		atomic_fetch_sub_explicit(&file->user->nclosing, 1, memory_order_release);

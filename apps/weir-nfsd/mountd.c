@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "mount3.h"
-#include "rpc_tcp.h"
+#include "oncrpc_server.h"
 #include "server.h"
 #include "walkers.h"
 
@@ -20,7 +20,7 @@ struct mountd {
 	pthread_t thread;
 	bool has_thread;
 	atomic_bool stop;
-	struct rpc_tcp *tcp;
+	struct oncrpc_server *tcp;
 	struct walkers *walkers;
 	struct server *server;
 	bool is_local;	      /* NFS is served to this host alone */
@@ -105,7 +105,7 @@ static const struct weir_rpc_auth *believed(const struct mountd *mountd, const s
 
 /* *results are those of MNT, with *fh if the status is NFS3_OK. */
 static void set_mnt(struct mountd *mountd, enum nfs3_status status, const struct nfs3_fh *fh,
-		    struct rpc_tcp_results *results)
+		    struct oncrpc_server_results *results)
 {
 	struct mount3_mnt_res *res = &mountd->mnt;
 
@@ -113,11 +113,12 @@ static void set_mnt(struct mountd *mountd, enum nfs3_status status, const struct
 	res->status = status_of(status);
 	if (status == NFS3_OK)
 		res->fh = *fh;
-	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_mnt_res, res, false};
+	*results = (struct oncrpc_server_results){(xdrproc_t)mount3_xdr_mnt_res, res, false};
 }
 
 /* Whether the call is a walker's now. */
-static bool have_walked(struct mountd *mountd, const struct rpc_tcp_call *call, struct walkers_call *walk)
+static bool have_walked(struct mountd *mountd, const struct oncrpc_server_call *call,
+			struct walkers_call *walk)
 {
 	walk->id = call->id;
 	walk->client = client_key(&mountd->client);
@@ -126,8 +127,8 @@ static bool have_walked(struct mountd *mountd, const struct rpc_tcp_call *call, 
 }
 
 /* The root of an export is known. The way to any other directory may lead to what does not answer. */
-static enum accept_stat do_mnt(struct mountd *mountd, const struct rpc_tcp_call *call,
-			       struct rpc_tcp_results *results)
+static enum accept_stat do_mnt(struct mountd *mountd, const struct oncrpc_server_call *call,
+			       struct oncrpc_server_results *results)
 {
 	struct server *server = mountd->server;
 	struct walkers_call walk;
@@ -158,16 +159,16 @@ static void on_walked(void *arg, const struct walkers_call *call, enum nfs3_stat
 		      const struct nfs3_fh *fh)
 {
 	struct mountd *mountd = arg;
-	struct rpc_tcp_results results;
+	struct oncrpc_server_results results;
 
 	set_mnt(mountd, status, fh, &results);
-	if (rpc_tcp_reply(mountd->tcp, call->id, &results) && status == NFS3_OK)
+	if (oncrpc_server_reply(mountd->tcp, call->id, &results) && status == NFS3_OK)
 		note_mount(&mountd->mounts, call->host, call->walk.path);
 }
 
 static void on_walker(void *arg)
 {
-	rpc_tcp_wake(((struct mountd *)arg)->tcp);
+	oncrpc_server_wake(((struct mountd *)arg)->tcp);
 }
 
 static void on_dropped(void *arg, uint64_t id)
@@ -187,7 +188,7 @@ static enum accept_stat do_umnt(struct mountd *mountd, XDR *args, const char *ho
 }
 
 /* Of the list, what the client could mount itself. */
-static void do_dump(struct mountd *mountd, struct rpc_tcp_results *results)
+static void do_dump(struct mountd *mountd, struct oncrpc_server_results *results)
 {
 	const struct mount3_dump_res *all = &mountd->mounts;
 	struct mount3_dump_res *res = &mountd->shown;
@@ -196,10 +197,10 @@ static void do_dump(struct mountd *mountd, struct rpc_tcp_results *results)
 	for (uint32_t i = 0; i < all->n; i++)
 		if (walk_may_mount(mountd->server, &mountd->client, all->mounts[i].path))
 			res->mounts[res->n++] = all->mounts[i];
-	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_dump_res, res, false};
+	*results = (struct oncrpc_server_results){(xdrproc_t)mount3_xdr_dump_res, res, false};
 }
 
-static void do_export(struct mountd *mountd, struct rpc_tcp_results *results)
+static void do_export(struct mountd *mountd, struct oncrpc_server_results *results)
 {
 	const struct exports *exports = &mountd->server->exports;
 	struct mount3_export_res *res = &mountd->exports;
@@ -209,10 +210,10 @@ static void do_export(struct mountd *mountd, struct rpc_tcp_results *results)
 		if (mountd->client.rules[i])
 			snprintf(res->exports[res->n++].path, sizeof(res->exports[0].path), "%s",
 				 exports->all[i].name);
-	*results = (struct rpc_tcp_results){(xdrproc_t)mount3_xdr_export_res, res, false};
+	*results = (struct oncrpc_server_results){(xdrproc_t)mount3_xdr_export_res, res, false};
 }
 
-static bool may_connect(void *arg, const struct rpc_tcp_peer *peer)
+static bool may_connect(void *arg, const struct oncrpc_server_peer *peer)
 {
 	struct mountd *mountd = arg;
 	struct client client;
@@ -221,7 +222,8 @@ static bool may_connect(void *arg, const struct rpc_tcp_peer *peer)
 	return client_may_connect(&client, &mountd->server->exports);
 }
 
-static enum accept_stat handle(void *arg, const struct rpc_tcp_call *call, struct rpc_tcp_results *results)
+static enum accept_stat handle(void *arg, const struct oncrpc_server_call *call,
+			       struct oncrpc_server_results *results)
 {
 	struct mountd *mountd = arg;
 	const char *host = call->peer->host;
@@ -254,7 +256,7 @@ static void *run(void *arg)
 	struct mountd *mountd = arg;
 
 	while (!mountd->stop) {
-		rpc_tcp_poll(mountd->tcp, POLL_MS);
+		oncrpc_server_poll(mountd->tcp, POLL_MS);
 		walkers_poll(mountd->walkers);
 	}
 	return NULL;
@@ -263,15 +265,15 @@ static void *run(void *arg)
 int mountd_open(struct server *server, const char *host, uint32_t port, bool is_local, struct mountd **mountd)
 {
 	struct mountd *m = calloc(1, sizeof(*m));
-	const struct rpc_tcp_program program = {MOUNT3_PROGRAM, MOUNT3_VERSION, may_connect,
-						handle,		on_dropped,	m};
+	const struct oncrpc_server_program program = {MOUNT3_PROGRAM, MOUNT3_VERSION, may_connect,
+						      handle,	      on_dropped,     m};
 	const struct walkers_user user = {on_walked, on_walker, m};
 	int rc = -ENOMEM;
 
 	if (m)
 		m->walkers = walkers_create(server, &user);
 	if (m && m->walkers)
-		rc = rpc_tcp_create(host, port, &program, &m->tcp);
+		rc = oncrpc_server_create(host, port, &program, &m->tcp);
 	if (rc != 0) {
 		fprintf(stderr, "weir-nfsd: MOUNT can't listen on %s, port %u: %s\n", host, port,
 			strerror(-rc));
@@ -316,7 +318,7 @@ bool mountd_stop(struct mountd *mountd)
 	if (!mountd)
 		return true;
 	mountd->stop = true;
-	rpc_tcp_wake(mountd->tcp);
+	oncrpc_server_wake(mountd->tcp);
 	/* A walker may wait for an answer of a poller's. */
 	while (!has_ended(mountd, &export)) {
 		if (server_now_ns() >= end_ns) {
@@ -330,7 +332,7 @@ bool mountd_stop(struct mountd *mountd)
 		server_poll(mountd->server);
 		sched_yield();
 	}
-	rpc_tcp_destroy(mountd->tcp);
+	oncrpc_server_destroy(mountd->tcp);
 	walkers_destroy(mountd->walkers);
 	free(mountd);
 	return true;
@@ -338,5 +340,5 @@ bool mountd_stop(struct mountd *mountd)
 
 uint32_t mountd_port(const struct mountd *mountd)
 {
-	return mountd ? rpc_tcp_port(mountd->tcp) : 0;
+	return mountd ? oncrpc_server_port(mountd->tcp) : 0;
 }

@@ -3,7 +3,7 @@
 #define MOUNTD_H
 
 /*
- * MOUNT version 3 over TCP (rpc_tcp.h), in a thread of its own, which waits for no file system: it
+ * MOUNT version 3 over TCP (oncrpc_server.h), in a thread of its own, which waits for no file system: it
  * needs the exports' names and roots, which do not change. Exports can be mounted, and directories
  * below them, to which other threads walk (walkers.h).
  */

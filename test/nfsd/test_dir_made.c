@@ -258,7 +258,7 @@ static enum nfs3_status make_dir(void)
 {
 	new_op(NFS3_MKDIR);
 	op.args.mkdir.attr = all_attrs();
-	return dir_make(&fs, &op);
+	return dir_make_node(&fs, &op);
 }
 
 static enum nfs3_status make_symlink(void)
@@ -267,7 +267,7 @@ static enum nfs3_status make_symlink(void)
 	op.args.mkdir.attr = all_attrs();
 	op.data = (const uint8_t *)"path";
 	op.data_bytes = 4;
-	return dir_make(&fs, &op);
+	return dir_make_node(&fs, &op);
 }
 
 static enum nfs3_status make_fifo(void)
@@ -275,7 +275,7 @@ static enum nfs3_status make_fifo(void)
 	new_op(NFS3_MKNOD);
 	op.args.mknod.type = NFS3_FIFO;
 	op.args.mknod.attr = all_attrs();
-	return dir_make(&fs, &op);
+	return dir_make_node(&fs, &op);
 }
 
 static enum nfs3_status make_link(void)
@@ -410,7 +410,7 @@ static struct stat other_st;
 
 static void replace(void)
 {
-	dir_become_self(); /* the call may act as its caller at this time */
+	dir_reset_creds(); /* the call may act as its caller at this time */
 	assert_int_equal(renameat(dir_fd, "new", dir_fd, "away"), 0);
 	if (other_type == S_IFDIR)
 		assert_int_equal(__real_mkdirat(dir_fd, "new", 0700), 0);

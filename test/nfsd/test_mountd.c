@@ -19,7 +19,7 @@
 
 #include "fs.h"
 #include "mountd.h"
-#include "rpc_tcp.h"
+#include "oncrpc_server.h"
 #include "server.h"
 #include "walkers.h"
 
@@ -435,7 +435,7 @@ static void connection__that_waits_can_be_displaced(void **state)
 
 	(void)state;
 	settle(join(2));
-	for (uint32_t i = 0; i < RPC_TCP_CONNS_PEER; i++)
+	for (uint32_t i = 0; i < ONCRPC_SERVER_CONNS_PEER; i++)
 		last = join(1);
 	settle(last);
 	assert_true(mount_is_closed(hung));
@@ -448,7 +448,7 @@ static void connection__that_waits_can_be_displaced(void **state)
 /* Before each step it would be cut off by the step before. */
 static void connection__that_waits_is_not_quiet(void **state)
 {
-	const int64_t almost_s = RPC_TCP_QUIET_MS / 1000 - 1;
+	const int64_t almost_s = ONCRPC_SERVER_QUIET_MS / 1000 - 1;
 	int fd = join(1), other;
 
 	(void)state;

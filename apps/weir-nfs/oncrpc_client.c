@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tcp_rpc.h"
+#include "oncrpc_client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #define DUMP_NAME_MAX	 255u
 #define DUMP_ENTRIES_MAX 4096u
 
-bool_t tcp_rpc_void(XDR *xdrs, void *arg)
+bool_t oncrpc_client_void(XDR *xdrs, void *arg)
 {
 	(void)xdrs;
 	(void)arg;
@@ -61,7 +61,7 @@ static int connect_one(const struct addrinfo *info, uint32_t timeout_ms, bool us
 
 /* A connected socket, and the address that it is connected to. */
 static int connect_any(const char *host, uint16_t port, uint32_t timeout_ms, bool use_reserved,
-		       struct sockaddr_storage *peer, socklen_t *peer_bytes, char why[TCP_RPC_TEXT])
+		       struct sockaddr_storage *peer, socklen_t *peer_bytes, char why[ONCRPC_CLIENT_TEXT])
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list, *info;
 	char service[8];
@@ -70,7 +70,7 @@ static int connect_any(const char *host, uint16_t port, uint32_t timeout_ms, boo
 	snprintf(service, sizeof(service), "%u", port);
 	rc = getaddrinfo(host, service, &hints, &list);
 	if (rc != 0) {
-		snprintf(why, TCP_RPC_TEXT, "%.200s: %s", host, gai_strerror(rc));
+		snprintf(why, ONCRPC_CLIENT_TEXT, "%.200s: %s", host, gai_strerror(rc));
 		return -EHOSTUNREACH;
 	}
 	rc = -EHOSTUNREACH;
@@ -83,12 +83,12 @@ static int connect_any(const char *host, uint16_t port, uint32_t timeout_ms, boo
 	}
 	freeaddrinfo(list);
 	if (rc < 0)
-		snprintf(why, TCP_RPC_TEXT, "TCP port %u of %.200s: %s", port, host, strerror(-rc));
+		snprintf(why, ONCRPC_CLIENT_TEXT, "TCP port %u of %.200s: %s", port, host, strerror(-rc));
 	return rc;
 }
 
-int tcp_rpc_open(struct tcp_rpc *rpc, const char *host, uint16_t port, uint32_t prog, uint32_t vers,
-		 uint32_t timeout_ms, bool use_reserved, char why[TCP_RPC_TEXT])
+int oncrpc_client_open(struct oncrpc_client *rpc, const char *host, uint16_t port, uint32_t prog,
+		       uint32_t vers, uint32_t timeout_ms, bool use_reserved, char why[ONCRPC_CLIENT_TEXT])
 {
 	struct sockaddr_storage peer = {0};
 	struct netbuf addr = {.maxlen = sizeof(peer), .buf = &peer};
@@ -102,7 +102,7 @@ int tcp_rpc_open(struct tcp_rpc *rpc, const char *host, uint16_t port, uint32_t 
 	rpc->timeout = (struct timeval){.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
 	rpc->client = clnt_vc_create(fd, &addr, prog, vers, 0, 0);
 	if (!rpc->client) {
-		snprintf(why, TCP_RPC_TEXT, "TCP port %u of %.200s: %.80s", port, host,
+		snprintf(why, ONCRPC_CLIENT_TEXT, "TCP port %u of %.200s: %.80s", port, host,
 			 clnt_spcreateerror("RPC"));
 		close(fd);
 		return -EPROTO;
@@ -111,14 +111,14 @@ int tcp_rpc_open(struct tcp_rpc *rpc, const char *host, uint16_t port, uint32_t 
 	return 0;
 }
 
-int tcp_rpc_call(struct tcp_rpc *rpc, uint32_t proc, xdrproc_t put, void *args, xdrproc_t get, void *results,
-		 char why[TCP_RPC_TEXT])
+int oncrpc_client_call(struct oncrpc_client *rpc, uint32_t proc, xdrproc_t put, void *args, xdrproc_t get,
+		       void *results, char why[ONCRPC_CLIENT_TEXT])
 {
 	enum clnt_stat stat = clnt_call(rpc->client, proc, put, args, get, results, rpc->timeout);
 
 	if (stat == RPC_SUCCESS)
 		return 0;
-	snprintf(why, TCP_RPC_TEXT, "%s", clnt_sperrno(stat));
+	snprintf(why, ONCRPC_CLIENT_TEXT, "%s", clnt_sperrno(stat));
 	switch (stat) {
 	case RPC_TIMEDOUT:
 		return -ETIMEDOUT;
@@ -133,7 +133,7 @@ int tcp_rpc_call(struct tcp_rpc *rpc, uint32_t proc, xdrproc_t put, void *args, 
 	}
 }
 
-void tcp_rpc_close(struct tcp_rpc *rpc)
+void oncrpc_client_close(struct oncrpc_client *rpc)
 {
 	if (!rpc->client)
 		return;
@@ -149,36 +149,36 @@ static bool_t get_uaddr(XDR *xdrs, char **text)
 	return xdr_string(xdrs, text, UADDR_MAX - 1);
 }
 
-static int parse_uaddr(const char *uaddr, uint16_t *port, char why[TCP_RPC_TEXT])
+static int parse_uaddr(const char *uaddr, uint16_t *port, char why[ONCRPC_CLIENT_TEXT])
 {
 	if (uaddr_port(uaddr, port) == 0)
 		return 0;
-	snprintf(why, TCP_RPC_TEXT, "the universal address that came has no port");
+	snprintf(why, ONCRPC_CLIENT_TEXT, "the universal address that came has no port");
 	return -EPROTO;
 }
 
-static int not_registered(uint32_t prog, uint32_t vers, const char *netid, char why[TCP_RPC_TEXT])
+static int not_registered(uint32_t prog, uint32_t vers, const char *netid, char why[ONCRPC_CLIENT_TEXT])
 {
-	snprintf(why, TCP_RPC_TEXT, "program %u version %u is not registered for netid %s", prog, vers,
+	snprintf(why, ONCRPC_CLIENT_TEXT, "program %u version %u is not registered for netid %s", prog, vers,
 		 netid);
 	return -ENOENT;
 }
 
 int rpcbind_getaddr(const char *host, uint16_t rpcbind_port, uint32_t prog, uint32_t vers,
-		    uint32_t timeout_ms, uint16_t *port, char why[TCP_RPC_TEXT])
+		    uint32_t timeout_ms, uint16_t *port, char why[ONCRPC_CLIENT_TEXT])
 {
 	/* The netid is that of the transport that the question comes by, whatever is in it (RFC 1833 section 2.2.1). */
 	char netid[] = "tcp", empty[1] = "", text[UADDR_MAX] = "", *uaddr = text;
 	struct rpcb args = {
 		.r_prog = prog, .r_vers = vers, .r_netid = netid, .r_addr = empty, .r_owner = empty};
-	struct tcp_rpc rpc;
-	int rc = tcp_rpc_open(&rpc, host, rpcbind_port, RPCBPROG, RPCBVERS, timeout_ms, false, why);
+	struct oncrpc_client rpc;
+	int rc = oncrpc_client_open(&rpc, host, rpcbind_port, RPCBPROG, RPCBVERS, timeout_ms, false, why);
 
 	if (rc != 0)
 		return rc;
-	rc = tcp_rpc_call(&rpc, RPCBPROC_GETADDR, (xdrproc_t)xdr_rpcb, &args, (xdrproc_t)get_uaddr, &uaddr,
-			  why);
-	tcp_rpc_close(&rpc);
+	rc = oncrpc_client_call(&rpc, RPCBPROC_GETADDR, (xdrproc_t)xdr_rpcb, &args, (xdrproc_t)get_uaddr,
+				&uaddr, why);
+	oncrpc_client_close(&rpc);
 	if (rc != 0)
 		return rc;
 	return text[0] == '\0' ? not_registered(prog, vers, netid, why) : parse_uaddr(text, port, why);
@@ -221,17 +221,17 @@ static bool_t get_dump(XDR *xdrs, struct dump *dump)
 }
 
 int rpcbind_find(const char *host, uint16_t rpcbind_port, uint32_t prog, uint32_t vers, const char *netid,
-		 uint32_t timeout_ms, uint16_t *port, char why[TCP_RPC_TEXT])
+		 uint32_t timeout_ms, uint16_t *port, char why[ONCRPC_CLIENT_TEXT])
 {
 	struct dump dump = {.prog = prog, .vers = vers, .netid = netid};
-	struct tcp_rpc rpc;
-	int rc = tcp_rpc_open(&rpc, host, rpcbind_port, RPCBPROG, RPCBVERS, timeout_ms, false, why);
+	struct oncrpc_client rpc;
+	int rc = oncrpc_client_open(&rpc, host, rpcbind_port, RPCBPROG, RPCBVERS, timeout_ms, false, why);
 
 	if (rc != 0)
 		return rc;
-	rc = tcp_rpc_call(&rpc, RPCBPROC_DUMP, (xdrproc_t)tcp_rpc_void, NULL, (xdrproc_t)get_dump, &dump,
-			  why);
-	tcp_rpc_close(&rpc);
+	rc = oncrpc_client_call(&rpc, RPCBPROC_DUMP, (xdrproc_t)oncrpc_client_void, NULL, (xdrproc_t)get_dump,
+				&dump, why);
+	oncrpc_client_close(&rpc);
 	if (rc != 0)
 		return rc;
 	return dump.is_found ? parse_uaddr(dump.uaddr, port, why) : not_registered(prog, vers, netid, why);

@@ -147,7 +147,7 @@ int cmd_ls(const struct nfs_options *options)
 		putchar('\n');
 	}
 	if (rc != 0)
-		status = tree_complain("ls", text, rc);
+		status = tree_report_error("ls", text, rc);
 	return cmd_close(ls.session, status);
 }
 
@@ -202,7 +202,7 @@ int cmd_readlink(const struct nfs_options *options)
 			print_name(&out, target);
 			putchar('\n');
 		} else {
-			status = tree_complain("readlink", options->args[0], rc);
+			status = tree_report_error("readlink", options->args[0], rc);
 		}
 	}
 	return cmd_close(session, status);
@@ -227,7 +227,7 @@ int cmd_df(const struct nfs_options *options)
 		printf("files   %20" PRIu64 " %20" PRIu64 " %20" PRIu64 "\n", res->tfiles, res->ffiles,
 		       res->afiles);
 	} else {
-		status = tree_complain("df", "/", rc);
+		status = tree_report_error("df", "/", rc);
 	}
 	return cmd_close(session, status);
 }
@@ -260,7 +260,7 @@ int cmd_ping(const struct nfs_options *options)
 		printf("%s: %lu answers, min %.1f us, median %.1f us, max %.1f us\n", session->where, n,
 		       (double)rtt.min / 1e3, (double)hist_quantile(&rtt, 0.5) / 1e3, (double)rtt.max / 1e3);
 	else
-		status = tree_complain("ping", session->where, rc);
+		status = tree_report_error("ping", session->where, rc);
 	return cmd_close(session, status);
 }
 
@@ -268,7 +268,7 @@ int cmd_exports(const struct nfs_options *options)
 {
 	struct mount_options mount = options->mount;
 	static struct mount3_export_res res;
-	char why[TCP_RPC_TEXT], text[MOUNT3_PATH_MAX + 1];
+	char why[ONCRPC_CLIENT_TEXT], text[MOUNT3_PATH_MAX + 1];
 	int rc = mount_find_port(&mount, &mount.port, why);
 
 	if (rc == 0)

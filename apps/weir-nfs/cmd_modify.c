@@ -25,7 +25,7 @@ static int each(const struct nfs_options *options, int (*one)(struct session *se
 
 static int result(const char *what, const char *text, int rc)
 {
-	return rc == 0 ? EXIT_OK : tree_complain(what, text, rc);
+	return rc == 0 ? EXIT_OK : tree_report_error(what, text, rc);
 }
 
 static int rm_one(struct session *session, const char *text)
@@ -40,7 +40,7 @@ static int rm_one(struct session *session, const char *text)
 		return result("rm", text, tree_remove(session, &dir.fh, cmd_last_name(&path), false));
 	rc = tree_lookup(session, &dir.fh, cmd_last_name(&path), &node);
 	if (rc != 0)
-		return tree_complain("rm", text, rc);
+		return tree_report_error("rm", text, rc);
 	return copy_remove(session, &dir.fh, cmd_last_name(&path), &node, text, 0);
 }
 
@@ -87,7 +87,7 @@ static int make_all(struct session *session, const char *text, const struct path
 		if (rc == 0 && node.attr.type != NFS3_DIR)
 			rc = NFS3ERR_NOTDIR;
 		if (rc != 0)
-			return tree_complain("mkdir", text, rc);
+			return tree_report_error("mkdir", text, rc);
 		dir = node;
 	}
 	return EXIT_OK;
@@ -101,7 +101,7 @@ static int mkdir_one(struct session *session, const char *text)
 
 	if (session->options->flags & FLAG_PARENTS) {
 		if (path_parse(text, &path) != 0)
-			return tree_complain("mkdir", text, NFS3ERR_NAMETOOLONG);
+			return tree_report_error("mkdir", text, NFS3ERR_NAMETOOLONG);
 		return make_all(session, text, &path);
 	}
 	status = cmd_walk_parent(session, "mkdir", text, &path, &dir);
@@ -124,10 +124,10 @@ static int find_new_name(struct session *session, const char *what, const char *
 	int status, rc;
 
 	if (path_parse(text, &path) != 0)
-		return tree_complain(what, text, NFS3ERR_NAMETOOLONG);
+		return tree_report_error(what, text, NFS3ERR_NAMETOOLONG);
 	rc = tree_walk(session, &path, &node, &last);
 	if (rc < 0 && rc != -ELOOP)
-		return tree_complain(what, text, rc);
+		return tree_report_error(what, text, rc);
 	if (rc == 0 && node.attr.type == NFS3_DIR && own_name[0] != '\0') {
 		*dir = node;
 		snprintf(name, NAME_BYTES_MAX + 1, "%s", own_name);
@@ -184,7 +184,7 @@ static int ln_hard(struct session *session, const char *target, const char *text
 	if (status != EXIT_OK)
 		return status;
 	if (path_parse(target, &path) != 0)
-		return tree_complain("ln", target, NFS3ERR_NAMETOOLONG);
+		return tree_report_error("ln", target, NFS3ERR_NAMETOOLONG);
 	status = find_new_name(session, "ln", text, cmd_last_name(&path), &dir, name);
 	return status == EXIT_OK ? result("ln", text, tree_link(session, &node.fh, &dir.fh, name)) : status;
 }

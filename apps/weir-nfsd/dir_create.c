@@ -29,12 +29,12 @@ static bool is_name(const struct nfs3_name *name, const char *text)
 /* Open by name, as the caller. */
 static int open_as(const struct op *op, int dir, const struct nfs3_name *name, int flags, mode_t mode)
 {
-	int fd = dir_become(&op->cred);
+	int fd = dir_set_creds(&op->cred);
 
 	if (fd != 0)
 		return fd;
 	fd = dir_open_name(dir, name, flags, mode);
-	dir_become_self();
+	dir_reset_creds();
 	return fd;
 }
 
@@ -98,13 +98,13 @@ static int add_set_ids(const struct op *op, int fd, mode_t bits)
 	if ((bits & ~st.st_mode) == 0 || S_ISLNK(st.st_mode))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	rc = dir_become(&op->cred);
+	rc = dir_set_creds(&op->cred);
 	if (rc != 0)
 		return rc;
 	/* The other bits stay, and with them the access control list. */
 	if (chmod(path, (st.st_mode & 07777) | bits) != 0)
 		rc = -errno;
-	dir_become_self();
+	dir_reset_creds();
 	return rc;
 }
 
@@ -169,12 +169,12 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 /* By the descriptor that the file was made with, as another one may not be left. */
 static int set_first_size(const struct op *op, int fd, uint64_t size)
 {
-	int rc = dir_become(&op->cred);
+	int rc = dir_set_creds(&op->cred);
 
 	if (rc != 0)
 		return rc;
 	rc = ftruncate(fd, (off_t)size) == 0 ? 0 : -errno;
-	dir_become_self();
+	dir_reset_creds();
 	return rc;
 }
 
@@ -270,7 +270,7 @@ static int make_as(const struct op *op, int dir, const char *name, const struct 
 		memcpy(path, op->data, op->data_bytes);
 		path[op->data_bytes] = '\0';
 	}
-	rc = dir_become(&op->cred);
+	rc = dir_set_creds(&op->cred);
 	if (rc != 0)
 		return rc;
 	if (op->proc == NFS3_MKDIR)
@@ -281,7 +281,7 @@ static int make_as(const struct op *op, int dir, const char *name, const struct 
 		rc = mknodat(dir, name, special_mode(type) | mode, dev);
 	if (rc != 0)
 		rc = -errno;
-	dir_become_self();
+	dir_reset_creds();
 	return rc;
 }
 
@@ -315,7 +315,7 @@ static int make(struct dir_fs *fs, struct op *op, int dir)
 	return rc;
 }
 
-enum nfs3_status dir_make(struct dir_fs *fs, struct op *op)
+enum nfs3_status dir_make_node(struct dir_fs *fs, struct op *op)
 {
 	enum nfs3_ftype type = op->proc == NFS3_MKNOD ? op->args.mknod.type : NFS3_DIR;
 	int dir;
@@ -339,10 +339,10 @@ static int link_as(const struct op *op, int fd, int dir, const char *name)
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR; /* the kernel has the word that is meant for those who may not */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	rc = dir_become(&op->cred);
+	rc = dir_set_creds(&op->cred);
 	if (rc == 0) {
 		rc = linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
-		dir_become_self();
+		dir_reset_creds();
 	}
 	return rc;
 }

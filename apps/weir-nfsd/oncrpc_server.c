@@ -4,7 +4,7 @@
  * answered; what the socket does not take of the reply is kept too, and nothing more is read from there before it is gone. Nor is
  * anything read while a call is to be answered later. Each connection gets one call answered in turn.
  */
-#include "rpc_tcp.h"
+#include "oncrpc_server.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -35,22 +35,22 @@ struct conn {
 	uint64_t turn;	   /* the latest whole call, or the connect, in the order in which they came */
 	uint64_t later;	   /* the call that is to be answered later, or 0 */
 	uint32_t xid;	   /* of that call */
-	struct rpc_tcp_peer peer;
+	struct oncrpc_server_peer peer;
 	uint32_t have;
-	uint8_t in[RPC_TCP_CALL_MAX];
+	uint8_t in[ONCRPC_SERVER_CALL_MAX];
 	uint8_t *out; /* what is left to send, or NULL */
 	uint32_t out_bytes, out_sent;
 };
 
-struct rpc_tcp {
-	struct rpc_tcp_program program;
+struct oncrpc_server {
+	struct oncrpc_server_program program;
 	int fd;
 	int wake_fd; /* an eventfd */
 	uint32_t port;
 	uint64_t turns, calls;
 	uint32_t n;
-	struct conn *conns[RPC_TCP_CONNS_MAX];
-	char reply[MARK_BYTES + RPC_TCP_REPLY_MAX];
+	struct conn *conns[ONCRPC_SERVER_CONNS_MAX];
+	char reply[MARK_BYTES + ONCRPC_SERVER_REPLY_MAX];
 };
 
 static uint64_t now_ms(void)
@@ -82,10 +82,10 @@ static int record_bytes(const struct conn *conn)
 
 	do {
 		if (conn->have - at < MARK_BYTES)
-			return at + MARK_BYTES <= RPC_TCP_CALL_MAX ? 0 : -1;
+			return at + MARK_BYTES <= ONCRPC_SERVER_CALL_MAX ? 0 : -1;
 		mark = mark_at(conn->in + at);
 		at += MARK_BYTES;
-		if ((mark & ~LAST_FRAGMENT) > RPC_TCP_CALL_MAX - at)
+		if ((mark & ~LAST_FRAGMENT) > ONCRPC_SERVER_CALL_MAX - at)
 			return -1;
 		at += mark & ~LAST_FRAGMENT;
 		if (at > conn->have)
@@ -142,17 +142,18 @@ static void accept_reply(struct rpc_msg *reply)
 	reply->acpted_rply.ar_verf = _null_auth;
 }
 
-static void set_results(struct rpc_msg *reply, const struct rpc_tcp_results *results)
+static void set_results(struct rpc_msg *reply, const struct oncrpc_server_results *results)
 {
 	reply->acpted_rply.ar_stat = SUCCESS;
 	reply->acpted_rply.ar_results.proc = results->filter;
 	reply->acpted_rply.ar_results.where = results->results;
 }
 
-static enum accept_stat handle(struct rpc_tcp *tcp, struct conn *conn, uint32_t proc,
-			       const struct weir_rpc_auth *auth, XDR *args, struct rpc_tcp_results *results)
+static enum accept_stat handle(struct oncrpc_server *tcp, struct conn *conn, uint32_t proc,
+			       const struct weir_rpc_auth *auth, XDR *args,
+			       struct oncrpc_server_results *results)
 {
-	const struct rpc_tcp_call call = {++tcp->calls, proc, args, &conn->peer, auth};
+	const struct oncrpc_server_call call = {++tcp->calls, proc, args, &conn->peer, auth};
 	enum accept_stat stat = tcp->program.handle(tcp->program.arg, &call, results);
 
 	if (stat == SUCCESS && results->is_later)
@@ -161,10 +162,10 @@ static enum accept_stat handle(struct rpc_tcp *tcp, struct conn *conn, uint32_t 
 }
 
 /* A call that was decoded as far as its arguments. */
-static void accept_call(struct rpc_tcp *tcp, struct conn *conn, const struct call_body *call,
+static void accept_call(struct oncrpc_server *tcp, struct conn *conn, const struct call_body *call,
 			const struct weir_rpc_auth *auth, XDR *args, struct rpc_msg *reply)
 {
-	struct rpc_tcp_results results = {(xdrproc_t)mount3_xdr_nothing, NULL, false};
+	struct oncrpc_server_results results = {(xdrproc_t)mount3_xdr_nothing, NULL, false};
 
 	accept_reply(reply);
 	if (call->cb_prog != tcp->program.prog) {
@@ -182,7 +183,7 @@ static void accept_call(struct rpc_tcp *tcp, struct conn *conn, const struct cal
 }
 
 /* Fill *reply, unless it comes later; false: this was no call. */
-static bool answer(struct rpc_tcp *tcp, struct conn *conn, XDR *args, struct rpc_msg *reply)
+static bool answer(struct oncrpc_server *tcp, struct conn *conn, XDR *args, struct rpc_msg *reply)
 {
 	char cred[MAX_AUTH_BYTES], verf[MAX_AUTH_BYTES];
 	struct rpc_msg msg = {.rm_direction = REPLY, .rm_call.cb_rpcvers = RPC_MSG_VERSION};
@@ -211,13 +212,13 @@ static bool answer(struct rpc_tcp *tcp, struct conn *conn, XDR *args, struct rpc
 
 /* ---- connections ---- */
 
-static void take_turn(struct rpc_tcp *tcp, struct conn *conn)
+static void take_turn(struct oncrpc_server *tcp, struct conn *conn)
 {
 	conn->since_ms = now_ms();
 	conn->turn = ++tcp->turns;
 }
 
-static void close_conn(struct rpc_tcp *tcp, uint32_t i)
+static void close_conn(struct oncrpc_server *tcp, uint32_t i)
 {
 	struct conn *conn = tcp->conns[i];
 
@@ -274,12 +275,12 @@ static bool receive(struct conn *conn)
 }
 
 /* The bytes of the reply in tcp->reply behind its mark; 0: it is too long. */
-static uint32_t encode(struct rpc_tcp *tcp, struct rpc_msg *reply)
+static uint32_t encode(struct oncrpc_server *tcp, struct rpc_msg *reply)
 {
 	uint32_t bytes;
 	XDR xdrs;
 
-	xdrmem_create(&xdrs, tcp->reply + MARK_BYTES, RPC_TCP_REPLY_MAX, XDR_ENCODE);
+	xdrmem_create(&xdrs, tcp->reply + MARK_BYTES, ONCRPC_SERVER_REPLY_MAX, XDR_ENCODE);
 	bytes = xdr_replymsg(&xdrs, reply) ? xdr_getpos(&xdrs) : 0;
 	xdr_destroy(&xdrs);
 	set_mark(tcp->reply, bytes);
@@ -287,7 +288,7 @@ static uint32_t encode(struct rpc_tcp *tcp, struct rpc_msg *reply)
 }
 
 /* Answer the first record, of 'bytes'. Whether the connection goes on. */
-static bool serve_record(struct rpc_tcp *tcp, struct conn *conn, uint32_t bytes)
+static bool serve_record(struct oncrpc_server *tcp, struct conn *conn, uint32_t bytes)
 {
 	uint32_t len = join_fragments(conn, bytes), reply_bytes = 0;
 	struct rpc_msg reply;
@@ -312,7 +313,7 @@ static bool serve_record(struct rpc_tcp *tcp, struct conn *conn, uint32_t bytes)
 }
 
 /* Whether the connection goes on. */
-static bool serve_conn(struct rpc_tcp *tcp, struct conn *conn, short events)
+static bool serve_conn(struct oncrpc_server *tcp, struct conn *conn, short events)
 {
 	int bytes;
 
@@ -338,7 +339,7 @@ static bool is_of(const struct conn *conn, const char *host)
 	return strcmp(conn->peer.host, host) == 0;
 }
 
-static uint32_t count_of(const struct rpc_tcp *tcp, const char *host)
+static uint32_t count_of(const struct oncrpc_server *tcp, const char *host)
 {
 	uint32_t n = 0;
 
@@ -361,7 +362,7 @@ static bool goes_first(uint32_t a_count, const struct conn *a, uint32_t b_count,
  * its place, that counts for its address, so that no address takes the place of one that has no
  * more than itself.
  */
-static void close_of_largest(struct rpc_tcp *tcp, const char *newcomer)
+static void close_of_largest(struct oncrpc_server *tcp, const char *newcomer)
 {
 	uint32_t victim = 0, most = 0;
 
@@ -379,7 +380,7 @@ static void close_of_largest(struct rpc_tcp *tcp, const char *newcomer)
 	close_conn(tcp, victim);
 }
 
-static void close_quietest_of(struct rpc_tcp *tcp, const char *host)
+static void close_quietest_of(struct oncrpc_server *tcp, const char *host)
 {
 	uint32_t quietest = tcp->n;
 
@@ -391,7 +392,7 @@ static void close_quietest_of(struct rpc_tcp *tcp, const char *host)
 }
 
 /* Descriptors have run out: give one back, or leave it to others to do so, without spinning. */
-static void make_room(struct rpc_tcp *tcp)
+static void make_room(struct oncrpc_server *tcp)
 {
 	if (tcp->n > 0)
 		close_of_largest(tcp, NULL);
@@ -399,16 +400,16 @@ static void make_room(struct rpc_tcp *tcp)
 		poll(NULL, 0, NO_DESCRIPTOR_MS);
 }
 
-static void close_quiet(struct rpc_tcp *tcp)
+static void close_quiet(struct oncrpc_server *tcp)
 {
 	uint64_t now = now_ms();
 
 	for (uint32_t i = tcp->n; i-- > 0;)
-		if (now - tcp->conns[i]->since_ms > RPC_TCP_QUIET_MS)
+		if (now - tcp->conns[i]->since_ms > ONCRPC_SERVER_QUIET_MS)
 			close_conn(tcp, i);
 }
 
-static void find_peer(const struct sockaddr_storage *from, socklen_t len, struct rpc_tcp_peer *peer)
+static void find_peer(const struct sockaddr_storage *from, socklen_t len, struct oncrpc_server_peer *peer)
 {
 	char port[8] = "0";
 
@@ -418,10 +419,10 @@ static void find_peer(const struct sockaddr_storage *from, socklen_t len, struct
 	peer->port = (uint32_t)strtoul(port, NULL, 10);
 }
 
-static bool accept_one(struct rpc_tcp *tcp)
+static bool accept_one(struct oncrpc_server *tcp)
 {
 	struct sockaddr_storage from;
-	struct rpc_tcp_peer peer;
+	struct oncrpc_server_peer peer;
 	socklen_t len = sizeof(from);
 	int fd = accept4(tcp->fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK), one = 1;
 	struct conn *conn;
@@ -438,9 +439,9 @@ static bool accept_one(struct rpc_tcp *tcp)
 		close(fd);
 		return true;
 	}
-	if (count_of(tcp, peer.host) >= RPC_TCP_CONNS_PEER)
+	if (count_of(tcp, peer.host) >= ONCRPC_SERVER_CONNS_PEER)
 		close_quietest_of(tcp, peer.host);
-	else if (tcp->n == RPC_TCP_CONNS_MAX)
+	else if (tcp->n == ONCRPC_SERVER_CONNS_MAX)
 		close_of_largest(tcp, peer.host);
 	conn = calloc(1, sizeof(*conn));
 	if (!conn) {
@@ -468,9 +469,9 @@ static bool wants(const struct conn *conn, struct pollfd *fd)
 	return !conn->out && (conn->is_ended || record_bytes(conn) != 0);
 }
 
-void rpc_tcp_poll(struct rpc_tcp *tcp, int timeout_ms)
+void oncrpc_server_poll(struct oncrpc_server *tcp, int timeout_ms)
 {
-	struct pollfd fds[OTHER_FDS + RPC_TCP_CONNS_MAX];
+	struct pollfd fds[OTHER_FDS + ONCRPC_SERVER_CONNS_MAX];
 	bool is_ready = false;
 	uint64_t wakes;
 
@@ -491,7 +492,7 @@ void rpc_tcp_poll(struct rpc_tcp *tcp, int timeout_ms)
 		;
 }
 
-static uint32_t find_later(const struct rpc_tcp *tcp, uint64_t id)
+static uint32_t find_later(const struct oncrpc_server *tcp, uint64_t id)
 {
 	uint32_t i = 0;
 
@@ -500,7 +501,7 @@ static uint32_t find_later(const struct rpc_tcp *tcp, uint64_t id)
 	return i;
 }
 
-bool rpc_tcp_reply(struct rpc_tcp *tcp, uint64_t id, const struct rpc_tcp_results *results)
+bool oncrpc_server_reply(struct oncrpc_server *tcp, uint64_t id, const struct oncrpc_server_results *results)
 {
 	uint32_t i = find_later(tcp, id), bytes;
 	struct rpc_msg reply = {.rm_direction = REPLY};
@@ -521,7 +522,7 @@ bool rpc_tcp_reply(struct rpc_tcp *tcp, uint64_t id, const struct rpc_tcp_result
 	return false;
 }
 
-void rpc_tcp_wake(struct rpc_tcp *tcp)
+void oncrpc_server_wake(struct oncrpc_server *tcp)
 {
 	const uint64_t one = 1;
 
@@ -530,10 +531,10 @@ void rpc_tcp_wake(struct rpc_tcp *tcp)
 		return;
 }
 
-int rpc_tcp_create(const char *host, uint32_t port, const struct rpc_tcp_program *program,
-		   struct rpc_tcp **tcp)
+int oncrpc_server_create(const char *host, uint32_t port, const struct oncrpc_server_program *program,
+			 struct oncrpc_server **tcp)
 {
-	struct rpc_tcp *t = calloc(1, sizeof(*t));
+	struct oncrpc_server *t = calloc(1, sizeof(*t));
 	int rc = 0;
 
 	if (!t)
@@ -555,12 +556,12 @@ int rpc_tcp_create(const char *host, uint32_t port, const struct rpc_tcp_program
 	return 0;
 }
 
-uint32_t rpc_tcp_port(const struct rpc_tcp *tcp)
+uint32_t oncrpc_server_port(const struct oncrpc_server *tcp)
 {
 	return tcp->port;
 }
 
-void rpc_tcp_destroy(struct rpc_tcp *tcp)
+void oncrpc_server_destroy(struct oncrpc_server *tcp)
 {
 	if (!tcp)
 		return;
