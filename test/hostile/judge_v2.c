@@ -81,7 +81,7 @@ static bool is_written_there(struct rdma1_segment_iter offered, struct rdma1_seg
 static const char *judge_entries(const struct rtr_header *request, const struct rtr_header *reply)
 {
 	struct rtr_iter sets, items;
-	struct rtr_rsditem asked;
+	struct rtr_rsditem parsed_call;
 	struct rtr_item got;
 	struct rtr_set set;
 	bool deregisters;
@@ -91,10 +91,10 @@ static const char *judge_entries(const struct rtr_header *request, const struct 
 	rtr_items_begin(reply, &items);
 	rtr_sets_begin(request, &sets);
 	while (rtr_sets_next(&sets, &set)) {
-		while (rtr_rsditems_next(&set.items, &asked) && rtr_items_next(&items, &got)) {
-			if (!rtr_directions_result(asked.type, got.type, &deregisters))
+		while (rtr_rsditems_next(&set.items, &parsed_call) && rtr_items_next(&items, &got)) {
+			if (!rtr_directions_result(parsed_call.type, got.type, &deregisters))
 				return "an entry that Table 2 has not";
-			if (got.type == RTR_EXRW && !is_written_there(asked.segments, got.segments))
+			if (got.type == RTR_EXRW && !is_written_there(parsed_call.segments, got.segments))
 				return "an entry of memory that was not offered";
 		}
 	}

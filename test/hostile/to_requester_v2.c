@@ -5,7 +5,7 @@
  * same call by the base protocol, an error or a report, the end of the connection, or nothing. Where the call goes on it gets a good
  * answer then, and so do all that follow, whatever it connects again for: these it has to end well.
  */
-#include "asked.h"
+#include "parsed_call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,9 +24,9 @@ struct seen {
 	bool has_call; /* asked, and not answered */
 };
 
-static struct asked asked;    /* the latest call */
-static struct asked attacked; /* the one that the case is about */
-static struct asking asking;
+static struct parsed_call parsed_call; /* the latest call */
+static struct parsed_call attacked;    /* the one that the case is about */
+static struct parsing parsing;
 
 static enum came take_next(struct hostile *h, uint32_t ms, char detail[48])
 {
@@ -39,7 +39,7 @@ static enum came take_next(struct hostile *h, uint32_t ms, char detail[48])
 
 		switch (peer_wait(&h->peer, now < end ? (uint32_t)(end - now) : 0, &message)) {
 		case PEER_MESSAGE:
-			came = asking_take(h, &asking, &message, detail);
+			came = parsing_take(h, &parsing, &message, detail);
 			break;
 		case PEER_CLOSED:
 			return CAME_CLOSED;
@@ -68,7 +68,7 @@ static enum came wait_for(struct hostile *h, enum came wanted, char detail[48])
 
 static bool send_message(struct hostile *h, const uint8_t *bytes, uint32_t len)
 {
-	asking_note_sent(&asking, bytes, len);
+	parsing_note_sent(&parsing, bytes, len);
 	return peer_send(&h->peer, bytes, len);
 }
 
@@ -93,7 +93,7 @@ static bool send_properties(struct hostile *h, const char *text)
 {
 	struct values values = own_values(h);
 
-	values.xid = asking.xid;
+	values.xid = parsing.xid;
 	return send_text(h, text ? text : PROPERTIES_V2, &values, NULL, 0);
 }
 
@@ -112,9 +112,9 @@ static void note(struct seen *seen, enum outcome got, const char *detail)
 static void note_call(struct seen *seen, bool is_first)
 {
 	seen->has_call = true;
-	if (is_first || asked.xid != attacked.xid)
-		note(seen, GOT_ENDED, asked.vers == RDMA1_VERSION ? "by version 1" : "");
-	else if (asked.base)
+	if (is_first || parsed_call.xid != attacked.xid)
+		note(seen, GOT_ENDED, parsed_call.vers == RDMA1_VERSION ? "by version 1" : "");
+	else if (parsed_call.base)
 		note(seen, GOT_UNSOUND, "the call again, by the extension");
 	else
 		note(seen, GOT_AGAIN, "");
@@ -203,7 +203,7 @@ static void attack_first(struct hostile *h, const struct hostile_case *c, struct
 {
 	struct values values = own_values(h);
 
-	values.xid = asking.xid;
+	values.xid = parsing.xid;
 	attack(h, c, &values, seen);
 	observe(h, c, seen);
 	if (goes_on(seen))
@@ -214,7 +214,7 @@ static void attack_first(struct hostile *h, const struct hostile_case *c, struct
 static bool is_as_needed(const struct hostile_case *c)
 {
 	return c->properties || !c->call || strcmp(c->call, "echo") != 0 ||
-	       (asked.count >= ECHO_TRANSMISSIONS && asked.reply_count >= ECHO_TRANSMISSIONS);
+	       (parsed_call.count >= ECHO_TRANSMISSIONS && parsed_call.reply_count >= ECHO_TRANSMISSIONS);
 }
 
 static void attack_call(struct hostile *h, const struct hostile_case *c, struct seen *seen)
@@ -228,12 +228,12 @@ static void attack_call(struct hostile *h, const struct hostile_case *c, struct 
 	}
 	if (!is_as_needed(c)) {
 		snprintf(seen->detail, sizeof(seen->detail), "a call of %u transmissions, %u for its reply",
-			 asked.count, asked.reply_count);
+			 parsed_call.count, parsed_call.reply_count);
 		seen->got = GOT_UNTESTED;
 		seen->has_call = true;
 		return;
 	}
-	attacked = asked;
+	attacked = parsed_call;
 	values = asked_values(h, &attacked);
 	asked_write(h, &attacked); /* what is said to be there is there */
 	attack(h, c, &values, seen);
@@ -248,13 +248,13 @@ static bool open_connection(struct hostile *h, const struct hostile_case *c, str
 	static struct peer_message first;
 
 	seen->got = GOT_UNTESTED;
-	asking_begin(&asking, &asked);
+	parsing_begin(&parsing, &parsed_call);
 	if (!requester_connect(h, c)) {
 		snprintf(seen->detail, sizeof(seen->detail), "no connection came");
 		return false;
 	}
 	if (peer_wait(&h->peer, h->config.timeout_ms, &first) != PEER_MESSAGE ||
-	    asking_take(h, &asking, &first, seen->detail) != CAME_PROPERTIES) {
+	    parsing_take(h, &parsing, &first, seen->detail) != CAME_PROPERTIES) {
 		snprintf(seen->detail, sizeof(seen->detail), "no RDMA2_CONNPROP came");
 		return false;
 	}
@@ -268,7 +268,7 @@ static void accept_again(struct hostile *h)
 	uint8_t data[FABRIC_PRIVATE_DATA_MAX];
 
 	peer_disconnect(&h->peer);
-	asking_begin(&asking, &asked);
+	parsing_begin(&parsing, &parsed_call);
 	if (peer_wait_request(&h->peer, 1))
 		peer_accept(&h->peer, data, private_data(NULL, data));
 }
@@ -293,7 +293,7 @@ static int serve(struct hostile *h, int pid, struct seen *seen)
 			accept_again(h);
 		seen->has_call = false;
 		if (came == CAME_CALL)
-			asked_answer(h, &asked);
+			asked_answer(h, &parsed_call);
 		else if (came == CAME_PROPERTIES && strcmp(detail, "connection") == 0)
 			send_properties(h, NULL);
 		else if (came == CAME_UNSOUND)
@@ -376,7 +376,7 @@ static bool mutate(struct hostile *h, uint64_t seed, const char *call, struct se
 	const struct hostile_case *c = pick_base(call, &rng);
 	struct values values;
 
-	attacked = asked;
+	attacked = parsed_call;
 	values = asked_values(h, &attacked);
 	asked_write(h, &attacked);
 	if (!send_text(h, c->message, &values, &rng, rng_below(&rng, count_messages(c->message))))

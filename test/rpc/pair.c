@@ -342,12 +342,12 @@ void pair_server_start(struct pair *pair)
 }
 
 /* A test that was to have as many as it takes had them. */
-static void expect_not_dry(const struct pair *pair, const struct weir_engine *engine)
+static void expect_not_exhausted(const struct pair *pair, const struct weir_engine *engine)
 {
 	struct weir_engine_stats stats;
 
 	weir_engine_stats(engine, &stats);
-	if (pair->is_never_dry) {
+	if (pair->is_never_exhausted) {
 		assert_int_equal(stats.long_pool_empty, 0);
 		assert_int_equal(stats.bulk_pool_empty, 0);
 	}
@@ -357,7 +357,7 @@ void pair_server_stop(struct pair *pair)
 {
 	weir_listener_close(pair->listener);
 	weir_engine_poll(pair->server, 0, pair->now_ns + 1);
-	expect_not_dry(pair, pair->server);
+	expect_not_exhausted(pair, pair->server);
 	weir_engine_remove_region(pair->server, pair->server_region);
 	weir_engine_destroy(pair->server);
 	pair_memory_end(pair->server_region);
@@ -369,7 +369,7 @@ static void choose_buffers(struct pair *pair)
 {
 	struct weir_profile *profile = &pair->profile;
 
-	pair->is_never_dry =
+	pair->is_never_exhausted =
 		pair_buffers == PAIR_BUFFERS && profile->long_buffers == 0 && profile->bulk_buffers == 0;
 	if (profile->long_buffers == 0)
 		profile->long_buffers = pair_buffers;
@@ -446,7 +446,7 @@ void pair_stop(struct pair *pair)
 	pair->listener = NULL;
 	pair_poll(pair);
 	pair_release_later(pair);
-	expect_not_dry(pair, pair->client);
+	expect_not_exhausted(pair, pair->client);
 	weir_engine_remove_region(pair->client, pair->client_region);
 	weir_engine_destroy(pair->client);
 	if (pair->server)

@@ -68,7 +68,7 @@ struct pair {
 	uint64_t now_ns;
 	uint64_t wait_end_ns; /* pair_wait()'s */
 	struct sim_world *world;
-	bool is_never_dry; /* of long or bulk buffers, it is expected */
+	bool is_never_exhausted; /* of long or bulk buffers, it is expected */
 
 	int opened, lost, closed, close_error; /* the client's connection */
 	int server_opened, server_closed, server_close_error;

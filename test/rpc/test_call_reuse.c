@@ -414,7 +414,7 @@ static void begin_another(struct outcome *outcome, struct weir_call *call, const
 	}
 }
 
-static void buffer__of_a_call_that_ends_is_had_where_the_pool_is_dry(void **state)
+static void buffer__of_a_call_that_ends_is_had_where_the_pool_is_empty(void **state)
 {
 	struct mem_pool *pool = pair.client->send_pool;
 	uint32_t n = 0, in_use = pool->in_use;
@@ -554,7 +554,7 @@ static int run(void)
 		T(again__not_where_the_connection_closes),
 		T(again__what_timed_out),
 		cmocka_unit_test_setup_teardown(again__on_another_connection, setup_several, teardown),
-		T(buffer__of_a_call_that_ends_is_had_where_the_pool_is_dry),
+		T(buffer__of_a_call_that_ends_is_had_where_the_pool_is_empty),
 		T(again__while_all_slots_are_in_use),
 		T(buffer__of_a_call_in_whose_done_another_ended),
 		T(buffers__are_not_asked_of_requesters_that_are_gone),

@@ -424,7 +424,7 @@ static void few_buffers(struct weir_profile *profile)
 }
 
 /* With a device that gathers so little that each transmission takes a buffer. */
-static int setup_dry(void **state)
+static int setup_exhausted(void **state)
 {
 	static struct sim_options wires;
 
@@ -438,7 +438,7 @@ static int setup_dry(void **state)
 	return 0;
 }
 
-static int teardown_dry(void **state)
+static int teardown_exhausted(void **state)
 {
 	pair_wires = NULL;
 	return teardown(state);
@@ -532,7 +532,7 @@ static int run(void)
 		T(peer__without_the_extension_is_spoken_to_as_before),
 		T(orphan__keeps_the_receives_of_its_arguments),
 		cmocka_unit_test_setup_teardown(reserve__has_what_a_reply_of_the_most_transmissions_takes,
-						setup_dry, teardown_dry),
+						setup_exhausted, teardown_exhausted),
 	};
 
 	return cmocka_run_group_tests_name("continue", tests, NULL, NULL);

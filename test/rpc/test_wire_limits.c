@@ -239,7 +239,7 @@ static void error__4_5_4_that_can_not_be_sent_closes_the_connection(void **state
 }
 
 /* The handler finds no buffer and replies all the same: SYSTEM_ERR. */
-static void dry__errors_of_rpc_go_by_the_reserve(void **state)
+static void exhausted__errors_of_rpc_go_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_NULL, 0, 0);
 
@@ -247,7 +247,7 @@ static void dry__errors_of_rpc_go_by_the_reserve(void **state)
 	expect_by_reserve(&m, 0, 5, 12, 5);
 }
 
-static void dry__errors_of_the_transport_go_by_the_reserve(void **state)
+static void exhausted__errors_of_the_transport_go_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_NULL, 0, 0);
 
@@ -256,7 +256,7 @@ static void dry__errors_of_the_transport_go_by_the_reserve(void **state)
 	expect_by_reserve(&m, 0, 5, 3, 4);
 }
 
-static void dry__a_reply_with_a_long_header_goes_by_the_reserve(void **state)
+static void exhausted__a_reply_with_a_long_header_goes_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_READ, 40, 0);
 
@@ -264,7 +264,7 @@ static void dry__a_reply_with_a_long_header_goes_by_the_reserve(void **state)
 	expect_by_reserve(&m, 1, 1, 6, 40);
 }
 
-static void dry__a_reply_that_is_to_be_gathered_goes_by_the_reserve(void **state)
+static void exhausted__a_reply_that_is_to_be_gathered_goes_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_READ, 0, 100);
 
@@ -274,7 +274,7 @@ static void dry__a_reply_that_is_to_be_gathered_goes_by_the_reserve(void **state
 }
 
 /* A long header, and data inline behind it: both go into the one buffer. Calls behind it wait for a first one. */
-static void dry__a_reply_with_both_goes_by_the_reserve(void **state)
+static void exhausted__a_reply_with_both_goes_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_BIG, 40, 100);
 
@@ -284,7 +284,7 @@ static void dry__a_reply_with_both_goes_by_the_reserve(void **state)
 }
 
 /* Each holds a buffer, and none can be sent without another. */
-static void dry__replies_that_each_want_one_more_do_not_wait_for_each_other(void **state)
+static void exhausted__replies_that_each_want_one_more_do_not_wait_for_each_other(void **state)
 {
 	const struct words m = call(PAIR_LATER, 40, 7);
 	const int n = 6;
@@ -314,7 +314,7 @@ static void pass_ms(uint32_t ms)
 }
 
 /* What was answered after a wait leaves nothing behind that a later one would be taken for longer by. */
-static void dry__each_wait_has_its_own_time(void **state)
+static void exhausted__each_wait_has_its_own_time(void **state)
 {
 	struct words m = call(PAIR_NULL, 0, 0);
 
@@ -344,13 +344,13 @@ static int run(void)
 		T_HASTY(reply__4_5_4_as_does_one_without_memory_for_a_long_header),
 		T_HASTY(reply__4_5_4_as_does_one_without_memory_to_gather_it),
 		T_HASTY(error__4_5_4_that_can_not_be_sent_closes_the_connection),
-		T(dry__errors_of_rpc_go_by_the_reserve),
-		T_HASTY(dry__each_wait_has_its_own_time),
-		T(dry__errors_of_the_transport_go_by_the_reserve),
-		T(dry__a_reply_with_a_long_header_goes_by_the_reserve),
-		T(dry__a_reply_that_is_to_be_gathered_goes_by_the_reserve),
-		T(dry__a_reply_with_both_goes_by_the_reserve),
-		T(dry__replies_that_each_want_one_more_do_not_wait_for_each_other),
+		T(exhausted__errors_of_rpc_go_by_the_reserve),
+		T_HASTY(exhausted__each_wait_has_its_own_time),
+		T(exhausted__errors_of_the_transport_go_by_the_reserve),
+		T(exhausted__a_reply_with_a_long_header_goes_by_the_reserve),
+		T(exhausted__a_reply_that_is_to_be_gathered_goes_by_the_reserve),
+		T(exhausted__a_reply_with_both_goes_by_the_reserve),
+		T(exhausted__replies_that_each_want_one_more_do_not_wait_for_each_other),
 	};
 
 	return cmocka_run_group_tests_name("wire_limits", tests, NULL, NULL);

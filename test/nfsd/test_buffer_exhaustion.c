@@ -204,7 +204,7 @@ static void expect_replies(struct end *end, uint32_t n, uint32_t head)
 	}
 }
 
-static void dry__replies_wait_and_none_is_lost(void **state)
+static void exhausted__replies_wait_and_none_is_lost(void **state)
 {
 	struct nfs3_fh file;
 
@@ -260,7 +260,8 @@ static void stall__reads_leave_memory_for_others(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(dry__replies_wait_and_none_is_lost, setup_few, teardown_ends),
+		cmocka_unit_test_setup_teardown(exhausted__replies_wait_and_none_is_lost, setup_few,
+						teardown_ends),
 		cmocka_unit_test_setup_teardown(stall__reads_leave_memory_for_others, setup_patient,
 						teardown_ends),
 	};

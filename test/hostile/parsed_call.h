@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef ASKED_H
-#define ASKED_H
+#ifndef PARSED_CALL_H
+#define PARSED_CALL_H
 
 /*
  * What comes from a requester that speaks version 2: taken apart, and judged by what it was told; and answers that are right,
@@ -14,7 +14,7 @@
 #define ASKED_BYTES_MAX 65536u
 
 /* A call, whole. */
-struct asked {
+struct parsed_call {
 	uint32_t xid;
 	uint32_t vers;
 	uint32_t base; /* of its operation's numbers; 0: by RDMA2_MSG or RDMA2_NOMSG */
@@ -52,29 +52,29 @@ struct asked_part {
 };
 
 /* What is known of the other side of this connection. */
-struct asking {
+struct parsing {
 	struct rdma2_properties told; /* by this side, of itself */
 	bool has_told;
 	struct rtr_group group; /* of a call that has begun to come */
 	uint32_t nparts;
 	struct asked_part parts[RTR_TRANSMISSIONS_MAX];
-	uint32_t xid;	     /* of the latest properties */
-	struct asked *asked; /* the call that comes */
+	uint32_t xid;			 /* of the latest properties */
+	struct parsed_call *parsed_call; /* the call that comes */
 };
 
-void asking_begin(struct asking *asking, struct asked *asked);
+void parsing_begin(struct parsing *parsing, struct parsed_call *parsed_call);
 /* A message was sent: what it tells of this side. */
-void asking_note_sent(struct asking *asking, const uint8_t *bytes, uint32_t len);
+void parsing_note_sent(struct parsing *parsing, const uint8_t *bytes, uint32_t len);
 
 /* Take a message apart. A call that is whole is in *asking->asked. Else *detail says which error it is, or what is wrong. */
-enum came asking_take(struct hostile *h, struct asking *asking, const struct peer_message *message,
-		      char detail[48]);
+enum came parsing_take(struct hostile *h, struct parsing *parsing, const struct peer_message *message,
+		       char detail[48]);
 
 /* For a case's text. */
-struct values asked_values(const struct hostile *h, const struct asked *asked);
+struct values asked_values(const struct hostile *h, const struct parsed_call *parsed_call);
 /* Its data to the memory that it offers. */
-bool asked_write(struct hostile *h, const struct asked *asked);
+bool asked_write(struct hostile *h, const struct parsed_call *parsed_call);
 /* Its answer, as it should be. False: the connection is gone. */
-bool asked_answer(struct hostile *h, const struct asked *asked);
+bool asked_answer(struct hostile *h, const struct parsed_call *parsed_call);
 
 #endif
