@@ -2,7 +2,7 @@
 /* Load each profile given: those of this folder must be right. */
 #include <stdio.h>
 
-#include "weir_profile.h"
+#include <weir/profile.h>
 
 int main(int argc, char **argv)
 {

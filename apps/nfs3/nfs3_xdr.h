@@ -11,8 +11,9 @@
  * Gets are for a peer's bytes; puts trust the caller, apart from lengths, which are cut to their bounds.
  */
 
+#include <weir/xdr.h>
+
 #include "nfs3_types.h"
-#include "weir_xdr.h"
 
 /* Bytes of XDR, at most. */
 #define NFS3_FH_XDR_MAX	   (4u + NFS3_FH_MAX)

@@ -6,9 +6,10 @@
 
 #include <sys/types.h>
 
+#include <weir/rpc.h>
+
 #include "mount3.h"
 #include "oncrpc_client.h"
-#include "weir_rpc.h"
 
 struct mount_options {
 	const char *host;

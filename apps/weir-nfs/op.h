@@ -9,8 +9,9 @@
 
 #include <sys/queue.h>
 
+#include <weir/call.h>
+
 #include "nfs3_xdr.h"
-#include "weir_call.h"
 
 union op_args {
 	struct nfs3_fh fh;

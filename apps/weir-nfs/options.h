@@ -4,8 +4,9 @@
 
 /* What weir-nfs was asked to do. */
 
+#include <weir/engine.h>
+
 #include "mount.h"
-#include "weir_engine.h"
 
 #define NFS_DEPTH_MAX  1024u
 #define NFS_BLOCK_MIN  1u

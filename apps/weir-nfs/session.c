@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "session.h"
 
+#include <weir/binding_nfs.h>
+
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "weir_ulb_nfs.h"
 
 /* Pauses after answers of NFS3ERR_JUKEBOX to one op, which double from the first to the last: about a minute. */
 #define PAUSE_FIRST_NS 50000000ull

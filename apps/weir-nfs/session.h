@@ -18,10 +18,11 @@
 
 #include <signal.h>
 
+#include <weir/engine.h>
+
 #include "clock.h"
 #include "op.h"
 #include "options.h"
-#include "weir_engine.h"
 
 TAILQ_HEAD(op_queue, op);
 

@@ -8,9 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <weir/binding_nfs.h>
+
 #include "listener.h"
 #include "session.h"
-#include "weir_ulb_nfs.h"
 #include "connect_hint.h"
 
 #define NOBODY_LISTENS UINT32_MAX /* a user that there is not */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "caller.h"
 
-#include <stdlib.h>
+#include <weir/connection.h>
+#include <weir/request.h>
 
-#include "weir_conn.h"
-#include "weir_request.h"
+#include <stdlib.h>
 
 struct caller *caller_of(const struct weir_request *req, const struct exports *exports)
 {

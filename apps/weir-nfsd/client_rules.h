@@ -6,8 +6,9 @@
 
 #include <netinet/in.h>
 
+#include <weir/peer.h>
+
 #include "export.h"
-#include "weir_peer.h"
 
 /*
  * Which client this is, for counting what it holds. A client of this host is its user, any other

@@ -4,8 +4,9 @@
 
 /* Who makes a call, and what mode bits let them do. */
 
+#include <weir/rpc.h>
+
 #include "client_rules.h"
-#include "weir_rpc.h"
 
 struct cred {
 	uint32_t uid;

@@ -11,9 +11,10 @@
  * calls op_done(), before it returns or from a later poll(). FSINFO and PATHCONF get their constants from op.c.
  */
 
+#include <weir/request.h>
+
 #include "export.h"
 #include "handle.h"
-#include "weir_request.h"
 
 struct op;
 struct server;

@@ -13,7 +13,7 @@
 
 #include <rpc/rpc.h>
 
-#include "weir_rpc.h"
+#include <weir/rpc.h>
 
 /*
  * The most connections, and the most of one address. When one more comes, the quietest of its own

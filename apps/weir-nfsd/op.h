@@ -18,13 +18,14 @@
 #include <sys/queue.h>
 #include <time.h>
 
+#include <weir/connection.h>
+#include <weir/request.h>
+
 #include "caller.h"
 #include "cred.h"
 #include "fs.h"
 #include "handle.h"
 #include "nfs3_xdr.h"
-#include "weir_conn.h"
-#include "weir_request.h"
 
 #define OPS_MAX 8192u /* of a poller */
 

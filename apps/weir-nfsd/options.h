@@ -4,8 +4,9 @@
 
 /* The command line. */
 
+#include <weir/profile.h>
+
 #include "export.h"
-#include "weir_profile.h"
 
 struct options {
 	struct weir_profile profile;

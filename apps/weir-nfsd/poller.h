@@ -16,8 +16,9 @@
 
 #include <pthread.h>
 
+#include <weir/engine.h>
+
 #include "op.h"
-#include "weir_engine.h"
 
 #define POLLERS_MAX 64u
 

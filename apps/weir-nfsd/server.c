@@ -2,13 +2,14 @@
 /* Start and stop of all that the pollers own. */
 #include "server.h"
 
+#include <weir/binding_nfs.h>
+
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "op_table.h"
-#include "weir_ulb_nfs.h"
 
 #define REPLY_ROOM   8192u /* of a bulk buffer, for headers and attributes */
 #define TRANSFER_MAX (1u << 20)

@@ -6,9 +6,10 @@
 
 #include <jansson.h>
 
+#include <weir/engine.h>
+
 #include "hist.h"
 #include "metric.h"
-#include "weir_engine.h"
 
 /* a += b - c, counter by counter. */
 void bench_counters_add_difference(struct weir_engine_stats *a, const struct weir_engine_stats *b,

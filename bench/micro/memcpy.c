@@ -12,8 +12,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <weir/memory.h>
+
 #include "copy.h"
-#include "weir_mem.h"
 
 #define SPAN 0x100000u /* what of an address says how buffers lie to each other */
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weir/xdr.h>
+
 #include "credit.h"
 #include "eal.h"
 #include "mem.h"
@@ -15,7 +17,6 @@
 #include "requester.h"
 #include "ring.h"
 #include "rpc_msg.h"
-#include "weir_xdr.h"
 
 #define ROUNDS	      1000u
 #define INLINE_BYTES  4096u

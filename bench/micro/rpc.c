@@ -12,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <weir/call.h>
+#include <weir/engine.h>
+#include <weir/request.h>
+
 #include "../measure/clock.h"
-#include "weir_call.h"
-#include "weir_engine.h"
-#include "weir_request.h"
 
 #define PROG	   0x20000000u
 #define DATA_BYTES (1u << 20)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sides.h"
 
+#include <weir/engine.h>
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,7 +10,6 @@
 #include <string.h>
 
 #include "sim.h"
-#include "weir_engine.h"
 
 #define PROG	   0x20000000u
 #define ADDR	   "round-trips"

@@ -7,8 +7,8 @@
  * wire, half a round trip each way. What a call takes is then how often one side waits for the other.
  */
 
-#include "weir_call.h"
-#include "weir_request.h"
+#include <weir/call.h>
+#include <weir/request.h>
 
 #define TRIPS_BYTES_MAX (1u << 20) /* of data in a call or reply */
 

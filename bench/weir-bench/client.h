@@ -12,11 +12,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include <weir/call.h>
+
 #include "clock.h"
 #include "pace.h"
 #include "program.h"
 #include "requester.h"
-#include "weir_call.h"
 
 struct load_slot {
 	struct link *link; /* of its latest call */

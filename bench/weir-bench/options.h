@@ -4,9 +4,10 @@
 
 /* What weir-bench was asked to do. */
 
+#include <weir/engine.h>
+
 #include "metric.h"
 #include "range.h"
-#include "weir_engine.h"
 
 #define BENCH_LCORES_MAX      32u
 #define BENCH_CONNECTIONS_MAX 4096u

@@ -15,8 +15,9 @@
  * so each byte can be checked, by whoever receives it.
  */
 
+#include <weir/binding.h>
+
 #include "pattern.h"
-#include "weir_ulb.h"
 
 #define BENCH_PROG 0x20b3e1c4u /* in the range that RFC 5531 section 8.3 leaves to sites */
 #define BENCH_VERS 1u

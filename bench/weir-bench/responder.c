@@ -2,6 +2,8 @@
 /* The responder's side: the bench's program behind a listener, one engine a core. */
 #include "responder.h"
 
+#include <weir/request.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +11,6 @@
 
 #include "poll_timer.h"
 #include "program.h"
-#include "weir_request.h"
 #include "worker.h"
 
 /* What a responder that stands alone has to read from, whatever its requesters ask for. */

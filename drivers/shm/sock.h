@@ -12,6 +12,8 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include <weir/peer.h>
+
 #include "account.h"
 #include "backlog.h"
 #include "fabric.h"
@@ -20,7 +22,6 @@
 #include "mapping.h"
 #include "mux.h"
 #include "reap.h"
-#include "weir_peer.h"
 
 #define SHM_REGIONS_MAX 64u /* of one device, so of one peer */
 #define SHM_FDS_MAX	3u  /* with a message */

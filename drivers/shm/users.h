@@ -7,8 +7,9 @@
  * same user, to root, and to those that the options name. The kernel says who they are (SO_PEERCRED, SO_PEERGROUPS).
  */
 
+#include <weir/peer.h>
+
 #include "shm_options.h"
-#include "weir_peer.h"
 
 struct shm_account;
 struct shm_dev;

@@ -15,13 +15,14 @@
  * grant never exceeds what is posted.
  */
 
+#include <weir/connection.h>
+
 #include "batch.h"
 #include "cm_private.h"
 #include "engine.h"
 #include "negotiate.h"
 #include "peer.h"
 #include "shared_recv.h"
-#include "weir_conn.h"
 
 #define CONN_MSG_SGES 16u
 

@@ -12,11 +12,12 @@
  * What goes out in several transmissions is queued in one batch, which nothing of this side's can come between.
  */
 
+#include <weir/xdr.h>
+
 #include "conn.h"
 #include "piece.h"
 #include "placement.h"
 #include "rtr_group.h"
-#include "weir_xdr.h"
 
 /* ---- coming in ---- */
 

@@ -6,9 +6,9 @@
  *
  * They go past the batch, since one is sent before the connection is open.
  */
-#include "conn.h"
+#include <weir/xdr.h>
 
-#include "weir_xdr.h"
+#include "conn.h"
 
 static struct conn_control *find_free(const struct weir_conn *conn)
 {

@@ -6,13 +6,14 @@
 
 #include <sys/queue.h>
 
+#include <weir/engine.h>
+
 #include "backlog.h"
 #include "driver.h"
 #include "log_rate.h"
 #include "mem.h"
 #include "rdma1.h"
 #include "rtr_buffer.h"
-#include "weir_engine.h"
 
 #define ENGINE_WC_BURST	    64u
 #define ENGINE_TICK_NS	    1000000u /* how often deadlines are looked at */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "weir_profile.h"
+#include <weir/profile.h>
 
 #define CPU_MAX	     1023u
 #define SET_WORDS    ((CPU_MAX + 1) / 64)

@@ -4,7 +4,7 @@
 
 /* Lines that a peer can bring about: a few a second, and how many there were besides. */
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 #define LOG_RATE_LINES	   5u
 #define LOG_RATE_WINDOW_NS 1000000000u

@@ -17,9 +17,10 @@
 
 #include <sys/queue.h>
 
+#include <weir/peer.h>
+
 #include "credit_share.h"
 #include "share.h"
-#include "weir_peer.h"
 
 struct weir_engine;
 

@@ -4,7 +4,6 @@
  * no line numbers and takes the first of two equal keys. So the file is scanned first, strictly and line
  * by line, for sections and keys; values are then taken for what the scan has found, and only that.
  */
-#include "weir_profile.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,6 +15,8 @@
 #include <unistd.h>
 
 #include <rte_cfgfile.h>
+
+#include <weir/profile.h>
 
 #include "engine.h"
 #include "profile_keys.h"

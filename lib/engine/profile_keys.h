@@ -4,7 +4,7 @@
 
 /* The table of a profile's keys, and their values as text. */
 
-#include "weir_profile.h"
+#include <weir/profile.h>
 
 #define PROFILE_KEYS_MAX 96u
 

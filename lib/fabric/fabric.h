@@ -10,8 +10,8 @@
  * queue and connection manager channel, and is used on the engine's thread only.
  */
 
-#include "weir_common.h"
-#include "weir_peer.h"
+#include <weir/common.h>
+#include <weir/peer.h>
 
 #define FABRIC_PRIVATE_DATA_MAX 56u /* what rdma_cm leaves of a connection request on InfiniBand */
 #define FABRIC_ADDR_MAX		108u

@@ -9,7 +9,7 @@
 
 #include <rte_mempool.h>
 
-#include "weir_mem.h"
+#include <weir/memory.h>
 
 #define MEM_SLOTS_MAX 64u /* engines that a region can be registered with */
 

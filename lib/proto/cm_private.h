@@ -5,7 +5,7 @@
 /* What both sides tell each other while they connect (RFC 8797): Send and Receive sizes, from which the
  * inline thresholds follow, and whether remote invalidation is welcome. */
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 #define CM_PRIVATE_SIZE 8u
 #define CM_PRIVATE_UNIT 1024u	/* sizes travel in these steps */

@@ -7,7 +7,7 @@
  * responder's: what to grant. Kept per connection and per direction.
  */
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 struct credit_requester {
 	uint32_t wanted;    /* what each call asks for: calls that this side can hold in flight */

@@ -16,7 +16,7 @@
  * grant; when nothing was heard for long enough that the peer has all replies, at once.
  */
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 #define CREDIT_SHARE_START 16u /* the first grant, at most; from there it doubles */
 

@@ -7,7 +7,7 @@
  * padding after each item, is the unreduced Payload stream. The reducer decides how each piece travels.
  */
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 enum piece_kind {
 	PIECE_PLAIN,  /* XDR that the caller encoded; its length is a multiple of 4; never reduced */

@@ -12,7 +12,8 @@
 
 #include <stddef.h>
 
-#include "weir_common.h"
+#include <weir/common.h>
+
 #include "wire.h"
 
 #define RDMA1_VERSION 1u

@@ -8,8 +8,9 @@
  * and the four procedures that carry them. What a peer's values mean together is rdma2_prop_state.h's.
  */
 
+#include <weir/xdr.h>
+
 #include "rtr_buffer.h"
-#include "weir_xdr.h"
 
 enum rdma2_propid {
 	RDMA2_PROPID_RBSIZ = 1,
@@ -80,7 +81,7 @@ enum rdma2_disposition rdma2_disposition(const struct rdma2_propset *want, uint3
 
 /* Encoding. A message is its fixed part, then what its procedure has, in that order:
  * CONNPROP: set, subset (rdma_nochg). REQPROP, UPDPROP: set. RESPROP: subset (rdma_done), subset (rdma_rejected), set.
- * A set is its count and so many values; all puts fail as those of weir_xdr.h do, with out->failed set. */
+ * A set is its count and so many values; all puts fail as those of weir/xdr.h do, with out->failed set. */
 void rdma2_put_fixed(struct weir_xdr_out *out, uint32_t xid, uint32_t credit, uint32_t proc);
 void rdma2_put_prop_u32(struct weir_xdr_out *out, uint32_t which, uint32_t value);
 void rdma2_put_prop_buffer(struct weir_xdr_out *out, const struct rtr_buffer *buffer);

@@ -12,8 +12,9 @@
  * others are offsets in the unreduced stream all the same.
  */
 
+#include <weir/xdr.h>
+
 #include "rdma1.h"
-#include "weir_xdr.h"
 
 #define REASSEMBLE_CHUNKS_MAX 16u
 #define REASSEMBLE_PARTS_MAX  (2u * REASSEMBLE_CHUNKS_MAX + 1u)

@@ -7,8 +7,9 @@
  */
 #include <errno.h>
 
+#include <weir/xdr.h>
+
 #include "reduce.h"
-#include "weir_xdr.h"
 
 /* A Reply chunk of one segment adds its count and the segment; the word that says whether it is there always is. */
 #define REPLY_CHUNK_SIZE (4u + RDMA1_SEGMENT_SIZE)

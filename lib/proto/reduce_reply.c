@@ -8,9 +8,10 @@
  */
 #include <errno.h>
 
+#include <weir/xdr.h>
+
 #include "reduce.h"
 #include "seeded_bugs.h"
-#include "weir_xdr.h"
 
 /* The transfers, as they are listed. */
 struct xfer_list {

@@ -4,7 +4,8 @@
 
 /* RPC headers (RFC 5531 section 9): encode and decode, shared by requester, responder and tools. */
 
-#include "weir_rpc.h"
+#include <weir/rpc.h>
+
 #include "wire.h"
 
 /* Where the body of AUTH_NONE points in a header that was not decoded field by field: it has no bytes. */

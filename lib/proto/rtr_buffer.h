@@ -9,7 +9,7 @@
  * Targets are numbered: a TBSN (section 6.2) counts those of all transmissions of a group, used or not, from zero.
  */
 
-#include "weir_xdr.h"
+#include <weir/xdr.h>
 
 #define RTR_BUFFER_GROUPS_MAX 16u
 #define RTR_SEG_DDP	      1u /* XMRSFLAG_DDP */

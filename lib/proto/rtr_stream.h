@@ -7,7 +7,7 @@
  * transmissions and the items that were excised, as parts for an XDR decoder and without a copy.
  */
 
-#include "weir_xdr.h"
+#include <weir/xdr.h>
 
 /* An item whose bytes are here: placed by a Send, or pulled; or somewhere else. */
 struct rtr_stream_item {

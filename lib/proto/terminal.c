@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "terminal.h"
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 /* Ranges of code points that are not shown as they are. Of one byte each up to U+007F. */
 static const struct {

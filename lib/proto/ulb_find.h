@@ -2,7 +2,7 @@
 #ifndef ULB_FIND_H
 #define ULB_FIND_H
 
-#include "weir_ulb.h"
+#include <weir/binding.h>
 
 extern const struct weir_ulb_proc ulb_proc_none;
 

@@ -12,7 +12,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 /* As it is there: to compare with what is in that order, too. */
 static inline uint32_t wire_raw_u32(const uint8_t *at)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * XDR over parts: what does not fit into the inline paths of weir_xdr.h.
+ * XDR over parts: what does not fit into the inline paths of weir/xdr.h.
  *
  * The inline path of a get tests only is_item and the bytes of the present part. A decoder that failed
  * is therefore left with is_item set and nothing to take, which sends each later get down to
  * weir_xdr_get_bytes_slow(), where 'failed' is looked at.
  */
-#include "weir_xdr.h"
+
+#include <weir/xdr.h>
 
 #include "copy_small.h"
 #include "xdr_ref.h"

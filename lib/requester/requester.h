@@ -32,13 +32,14 @@
 
 #include <stddef.h>
 
+#include <weir/call.h>
+
 #include "conn.h"
 #include "continuation.h"
 #include "credit.h"
 #include "reduce.h"
 #include "rtr.h"
 #include "rtr_choice.h"
-#include "weir_call.h"
 
 #define CALL_ITEMS_MAX	8u
 #define CALL_PIECES_MAX (2u * CALL_ITEMS_MAX + 1u)

@@ -24,6 +24,8 @@
 
 #include <stddef.h>
 
+#include <weir/request.h>
+
 #include "conn.h"
 #include "credit.h"
 #include "drc.h"
@@ -33,7 +35,6 @@
 #include "rpc_msg.h"
 #include "rtr.h"
 #include "ulb_find.h"
-#include "weir_request.h"
 
 #define REQUEST_ITEMS_MAX  8u
 #define REQUEST_PIECES_MAX (2u * REQUEST_ITEMS_MAX + 1u)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations of a COMPOUND and the chunks that they use (RFC 8267). */
-#include "weir_ulb_nfs.h"
+#include <weir/binding_nfs.h>
 
 /* RFC 7530 section 16.2.1 */
 enum { OP_CREATE = 6, OP_READ = 25, OP_READLINK = 27, OP_WRITE = 38 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is DDP-eligible in NFS and its companions (RFC 8267). */
-#include "weir_ulb_nfs.h"
+#include <weir/binding_nfs.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

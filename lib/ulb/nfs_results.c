@@ -3,7 +3,7 @@
  * How long results can be (RFC 8166 section 6.2, RFC 8267), eligible items left out: their count words are
  * in. From the XDR of RFC 1094, RFC 1813, RFC 7530, RFC 8881 and RFC 7862.
  */
-#include "weir_ulb_nfs.h"
+#include <weir/binding_nfs.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -15,9 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <weir/binding_nfs.h>
+#include <weir/request.h>
+
 #include "nfs3_xdr.h"
-#include "weir_request.h"
-#include "weir_ulb_nfs.h"
 
 #define STORE_BYTES  (16u << 20)
 #define SHORT_BYTES  1000u

@@ -44,8 +44,9 @@ class Install(unittest.TestCase):
         return shlex.split(text)
 
     def test_all_public_headers_are_there_and_no_others(self):
-        installed = sorted(path.name for path in self.root.rglob('*.h'))
-        self.assertEqual(installed, sorted(path.name for path in (SOURCE / 'lib').rglob('weir_*.h')))
+        installed = sorted(path.relative_to(path.parents[1]) for path in self.root.rglob('*.h'))
+        self.assertEqual(installed, sorted(path.relative_to(SOURCE / 'lib/include')
+                                           for path in (SOURCE / 'lib/include').rglob('*.h')))
 
     def test_dissector_is_there(self):
         self.assertEqual([path.relative_to(self.root).parts[-3:] for path in self.root.rglob('*.lua')],
@@ -65,8 +66,8 @@ class Install(unittest.TestCase):
     def test_cpp_sees_functions_of_c(self):
         """All headers in a program of C++, which calls into the library. Debian's clang compiles it without more packages."""
         source = self.root / 'embedder.cc'
-        names = sorted(path.name for path in (SOURCE / 'lib').rglob('weir_*.h'))
-        source.write_text(''.join(f'#include <{name}>\n' for name in names) + 'int main()\n{\n'
+        names = sorted(path.name for path in (SOURCE / 'lib/include/weir').glob('*.h'))
+        source.write_text(''.join(f'#include <weir/{name}>\n' for name in names) + 'int main()\n{\n'
                           '\tstruct weir_xdr_in in;\n\tweir_xdr_in_init(&in, "", 0);\n'
                           '\treturn weir_profile_lcores("0", nullptr, 0) < 0 && weir_xdr_remaining(&in) == 0 ? 0 : 1;\n}\n',
                           encoding='utf-8')

@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "weir_call.h"
-#include "weir_request.h"
+#include <weir/call.h>
+#include <weir/request.h>
 
 #define PROG	0x20000077u
 #define LIMIT_S 60 /* the most that anything waits */

@@ -7,8 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <weir/profile.h>
+
 #include "fuzz.h"
-#include "weir_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

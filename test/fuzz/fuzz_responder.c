@@ -12,11 +12,12 @@
  */
 #include <rte_random.h>
 
+#include <weir/call.h>
+#include <weir/request.h>
+
 #include "engine.h"
 #include "fuzz_peer.h"
 #include "sim.h"
-#include "weir_call.h"
-#include "weir_request.h"
 
 #define PROG	     0x20000099u
 #define VERS	     3u

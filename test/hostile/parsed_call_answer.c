@@ -2,8 +2,9 @@
 /* Answers that are right. */
 #include <string.h>
 
+#include <weir/rpc.h>
+
 #include "parsed_call.h"
-#include "weir_rpc.h"
 
 #define CREDITS	    8u
 #define MESSAGE_LEN 4096u /* what every requester of version 2 takes */

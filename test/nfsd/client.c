@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client.h"
 
+#include <weir/binding_nfs.h>
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +13,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "weir_ulb_nfs.h"
 
 const char *client_program;
 const char *client_backend = "ram";

@@ -18,8 +18,9 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include <weir/call.h>
+
 #include "nfs3_xdr.h"
-#include "weir_call.h"
 
 #define CLIENT_MEM     (8u << 20)
 #define CLIENT_ENTRIES 4096u

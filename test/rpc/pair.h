@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "weir_call.h"
-#include "weir_request.h"
+#include <weir/call.h>
+#include <weir/request.h>
 
 struct sim_options;
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "weir_engine.h"
+#include <weir/engine.h>
 
 #define PAIR_MEMORY_BYTES (4u << 20)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each header compiles alone, and sees no header of a library below its own: lib/meson.build's order."""
+"""Each header compiles alone, and sees no header of a library below its own: lib/meson.build's order.
+A public header sees public headers only, and a library includes no public header of one below it."""
 
 import re
 import shlex
@@ -12,17 +13,42 @@ import tree
 FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-fsyntax-only', '-Wall', '-Wextra', '-Werror', '-Wno-unused-function', '-x', 'c', '-']
 
 
+# The library of each public header.
+PUBLIC = {'common': 'proto', 'xdr': 'proto', 'rpc': 'proto', 'binding': 'proto', 'memory': 'mem', 'peer': 'fabric',
+          'profile': 'engine', 'engine': 'engine', 'connection': 'conn', 'call': 'requester', 'request': 'responder',
+          'binding_nfs': 'ulb'}
+
+
 def lib_order():
     match = re.search(r'^lib_order = \[(.*?)\]', tree.text('lib/meson.build'), re.M | re.S)
     return re.findall(r"'(\w+)'", match.group(1))
 
 
 def includes(path, order):
-    """The project's include directories that a header may see, or None where it is none of a library's."""
+    """The project's include directories that a header may see."""
+    if path.parts[:2] == ('lib', 'include'):
+        return ['lib/include']
+    return ['lib/include'] + private_includes(path, order)
+
+
+def private_includes(path, order):
     if path.parts[0] == 'lib' and path.parts[1] in order:
         return ['lib/' + lib for lib in order[:order.index(path.parts[1]) + 1]]
     return ['lib/' + lib for lib in order] + ['drivers/shm', 'drivers/sim', 'apps/nfs3', 'bench/measure',
                                                     str(path.parent)]
+
+
+def check_order(path, order):
+    """Findings of the public headers that a file of a library includes."""
+    if path.parts[:2] == ('lib', 'include'):
+        lib = PUBLIC.get(path.stem)
+        if lib is None:
+            return [] if path.name == 'weir.h' else ['%s: add it to PUBLIC' % path]
+    else:
+        lib = path.parts[1]
+    return ['%s includes weir/%s.h, which belongs to a library below lib/%s' % (path, name, lib)
+            for name in re.findall(r'^#include <weir/(\w+)\.h>', tree.text(path), re.M)
+            if name not in PUBLIC or order.index(PUBLIC[name]) > order.index(lib)]
 
 
 def main():
@@ -33,12 +59,17 @@ def main():
     dpdk = ['-isystem' + flag[2:] if flag.startswith('-I') else flag for flag in dpdk]
     order = lib_order()
     findings = []
+    for path in tree.files('.c') + tree.files('.h'):
+        if path.parts[0] == 'lib' and path.parts[1] in order + ['include']:
+            findings += check_order(path, order)
     for path in tree.files('.h'):
         flags = ['-I' + name for name in includes(path, order)]
-        if path.parts[:2] != ('lib', 'proto'):
+        if path.parts[:2] not in (('lib', 'proto'), ('lib', 'include')):
             flags += dpdk
         # Twice, so that a missing include guard shows.
-        source = '#include "%s"\n' % path.name * 2
+        name = '<weir/%s>' if path.parts[:2] == ('lib', 'include') else '"%s"'
+        source = '#include ' + name % path.name + '\n'
+        source += source
         done = subprocess.run(compiler + flags + ['-I' + str(path.parent)] + FLAGS, input=source, text=True,
                               cwd=tree.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode != 0:

@@ -10,7 +10,7 @@ import tree
 
 TABLE = 'doc/limits.rst'
 KEYS = 'lib/engine/profile_keys.c'
-STATS = 'lib/engine/weir_engine.h'
+STATS = 'lib/include/weir/engine.h'
 # Sections of which each key with a number is a limit; others may have some.
 WHOLE = ('limits', 'memory')
 OTHERS = (('exposure', 'windows'), ('connection', 'credits'), ('connection', 'connect_timeout_ms'))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sizes of what the data path touches for each message, so that growth is a decision. It compiles, or not. */
+#include <weir/xdr.h>
+
 #include "fabric.h"
 #include "mem.h"
 #include "rdma1.h"
-#include "weir_xdr.h"
 
 #define CACHE_LINE 64
 

@@ -12,8 +12,9 @@
 
 #include <cmocka.h>
 
+#include <weir/xdr.h>
+
 #include "reduce.h"
-#include "weir_xdr.h"
 #include "wire.h"
 
 #define XID	   0x5eed0001u

@@ -11,8 +11,9 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <weir/memory.h>
+
 #include "resize.h"
-#include "weir_mem.h"
 
 #define LIMIT (1u << 20)
 

@@ -12,8 +12,9 @@
 
 #include <cmocka.h>
 
+#include <weir/engine.h>
+
 #include "profile_keys.h"
-#include "weir_engine.h"
 
 #define PROFILES 400
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "weir_ulb.h"
+#include <weir/binding.h>
 
 static const struct weir_ulb_proc procs[] = {
 	{.proc = 6, .arg_items_max = 0, .result_items_max = 1},

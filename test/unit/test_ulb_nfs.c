@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "weir_ulb_nfs.h"
+#include <weir/binding_nfs.h>
 
 static uint32_t args(const struct weir_ulb *ulb, uint32_t proc)
 {

@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "weir_xdr.h"
+#include <weir/xdr.h>
+
 #include "xdr_ref.h"
 
 /* ---- one buffer ---- */

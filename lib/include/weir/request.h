@@ -19,9 +19,9 @@
  * returns NULL: all that is left to do is to reply. All functions: owner's thread only.
  */
 
-#include "weir_conn.h"
-#include "weir_rpc.h"
-#include "weir_ulb.h"
+#include <weir/binding.h>
+#include <weir/connection.h>
+#include <weir/rpc.h>
 
 WEIR_BEGIN_DECLS
 
@@ -89,7 +89,7 @@ struct weir_listen_options {
 };
 
 /** Listen on 'addr', of the driver's form. 0; -EADDRINUSE; -EINVAL; -ENOMEM; -ECANCELED: the engine is being destroyed; -ECHILD:
- *  after fork, see weir_engine.h; or the driver's error. */
+ *  after fork, see weir/engine.h; or the driver's error. */
 WEIR_API int weir_listen(struct weir_engine *engine, const char *addr,
 			 const struct weir_listen_options *options, struct weir_listener **listener);
 
@@ -109,7 +109,7 @@ WEIR_API void weir_request_set_user(struct weir_request *req, void *user);
 WEIR_API void *weir_request_user(const struct weir_request *req);
 
 /** Start an accepted reply of status SUCCESS whose results, items left out, have at most 'max_bytes' of XDR.
- *  Encoder for the results; NULL when no buffer of that size is free, or, with errno ECHILD, after fork (weir_engine.h). */
+ *  Encoder for the results; NULL when no buffer of that size is free, or, with errno ECHILD, after fork (weir/engine.h). */
 WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes);
 
 /** After weir_request_results() has returned NULL: have the handler called again, from the start, with its arguments as they

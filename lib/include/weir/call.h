@@ -15,33 +15,14 @@
  * Owner's thread only.
  */
 
-#include "weir_conn.h"
-#include "weir_rpc.h"
-#include "weir_ulb.h"
+#include <weir/binding.h>
+#include <weir/connection.h>
+#include <weir/rpc.h>
 
 WEIR_BEGIN_DECLS
 
 struct weir_call;
 
-struct weir_connect_options {
-	weir_conn_event_fn on_event; /**< may be NULL */
-	void *arg;
-	/** Calls that the responder may have at a time, and what is asked of it; as many again may be queued. 0: the
-	 *  profile's. */
-	uint32_t credits;
-	/** What becomes of the connection when it is lost (weir_conn.h). A call that is sent again may be carried out again, by
-	 *  a responder that keeps no replies or has forgotten them: ON is for procedures that allow for that, or
-	 *  responders that declare those that do not (weir_program.non_idempotent). */
-	enum weir_reconnect reconnect;
-};
-
-/** Start to connect. The outcome is an event; gives up after the profile's connect_timeout_ms. 'addr'
- *  is of the driver's form (shm: a name, or a path that starts with '/').
- *  0 and *conn, or -EINVAL, -ENOMEM, -EBUSY (too many connections), -ECANCELED (the engine is being destroyed),
- *  -ECHILD (after fork, see weir_engine.h), -EOPNOTSUPP (the exposure policy is 'window', and the device has no memory windows), or
- *  the driver's error. */
-WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
-			  const struct weir_connect_options *options, struct weir_conn **conn);
 /** How a call ended. Valid during the callback only, with all it points to. */
 struct weir_result {
 	/** 0: a reply came, see 'reply'. -ETIMEDOUT, -ECANCELED: this call; or another one, whose end took the connection with
@@ -94,7 +75,7 @@ struct weir_call_params {
 
 /** Start to describe a call. NULL with errno: ENOTCONN (not open), EAGAIN (twice as many calls as credits were asked
  *  for are begun and not done, those queued for a credit included: wait for one to end), ENOBUFS (buffer pool is dry), EMSGSIZE (args_max_bytes or
- *  results_max_bytes is over the profile's long_buffer_bytes), ECHILD (after fork, see weir_engine.h), EINVAL. */
+ *  results_max_bytes is over the profile's long_buffer_bytes), ECHILD (after fork, see weir/engine.h), EINVAL. */
 WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params);
 
 /** As weir_call_begin() with the parameters of a call whose 'done' is being called, once, from there; 'call' ends as it does. Where a loop calls again
@@ -113,7 +94,7 @@ WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);
 /** Append variable-length opaque data by reference: the count word is encoded here, the data stay where they are, and
  *  must stay unchanged until 'done' (up to 512 bytes that go inline may be copied when the call is submitted). When the binding calls it
  *  DDP-eligible it may travel as a Read chunk: where not all fits inline, and the longest one from the profile's chunk_bytes on. It lies
- *  in 'region', which the engine knows. From a region that the device can't expose to peers (weir_mem.h) what does not fit inline is
+ *  in 'region', which the engine knows. From a region that the device can't expose to peers (weir/memory.h) what does not fit inline is
  *  copied, which bulk_copies counts, up to the profile's long_buffer_bytes.
  *  0; -EINVAL: not in the region, or the region was not added; -E2BIG: more than 8 items. */
 WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region *region, const void *data,
@@ -122,7 +103,7 @@ WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region
 /** Offer memory for the next DDP-eligible result, of at most 'max_bytes' (RFC 8166 section 3.4.6). Without
  *  eligible results in the binding, the offer is refused. 'data' NULL: an empty Write chunk, which asks for this item
  *  inline (4.3.2). The memory is the responder's until 'done'. 0; -EINVAL: not in a region that was
- *  added, or 'max_bytes' 0 with memory; -EOPNOTSUPP: the region is private, or the device can't expose it (weir_mem.h); -E2BIG: more than the binding allows. */
+ *  added, or 'max_bytes' 0 with memory; -EOPNOTSUPP: the region is private, or the device can't expose it (weir/memory.h); -E2BIG: more than the binding allows. */
 WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_region *region, void *data,
 				   uint32_t max_bytes);
 
@@ -138,7 +119,7 @@ WEIR_API int weir_call_operation(struct weir_call *call);
 /** Send it, or queue it until there is a credit. From here on 'done' is certain. 0; or the call is as it was, to be
  *  mended or abandoned: -ENOSPC: the arguments did not fit args_max_bytes; -EMSGSIZE: even the
  *  transport header does not fit inline, or the call or the reply is over long_buffer_bytes or bulk_buffer_bytes; -EOPNOTSUPP: an
- *  argument of weir_call_arg_item() is in memory that the device can't expose, and over long_buffer_bytes, so that it can't be copied; -ENOBUFS: no long buffer is free; -ECHILD: after fork, see weir_engine.h. */
+ *  argument of weir_call_arg_item() is in memory that the device can't expose, and over long_buffer_bytes, so that it can't be copied; -ENOBUFS: no long buffer is free; -ECHILD: after fork, see weir/engine.h. */
 WEIR_API int weir_call_submit(struct weir_call *call);
 
 /** Give up a call that was not submitted; 'done' is not called. One that is neither submitted nor given up when
@@ -159,7 +140,7 @@ WEIR_API uint32_t weir_call_retransmits(const struct weir_call *call);
  *  from one of the next polls. What it exposed is invalidated first; with the exposure policy 'pool', where that can't be, a
  *  call that named memory takes its connection with it (RFC 8166 sections 4.4.1 and 4.5.4), as its time-out would.
  *  The responder may run the call all the same; when it then uses a key that has ended, the connection ends, too.
- *  0; -EINVAL: not submitted, or being ended already; -ECHILD: after fork, see weir_engine.h. */
+ *  0; -EINVAL: not submitted, or being ended already; -ECHILD: after fork, see weir/engine.h. */
 WEIR_API int weir_call_cancel(struct weir_call *call);
 
 /** The connection that a call was begun on. Any time until its end. On the engine's thread. */

@@ -7,7 +7,7 @@
  * the library's work; an embedder sees what these structures hold.
  */
 
-#include "weir_xdr.h"
+#include <weir/xdr.h>
 
 WEIR_BEGIN_DECLS
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WEIR_ULB_NFS_H
-#define WEIR_ULB_NFS_H
+#ifndef WEIR_BINDING_NFS_H
+#define WEIR_BINDING_NFS_H
 
 /*
  * NFS over RPC-over-RDMA: upper-layer bindings (RFC 8267) for versions 2, 3 and 4 (minor versions 0, 1 and 2) and for
@@ -19,7 +19,7 @@
  * All functions: any thread, no side effects.
  */
 
-#include "weir_ulb.h"
+#include <weir/binding.h>
 
 WEIR_BEGIN_DECLS
 

@@ -20,7 +20,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 WEIR_BEGIN_DECLS
 

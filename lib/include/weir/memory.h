@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WEIR_MEM_H
-#define WEIR_MEM_H
+#ifndef WEIR_MEMORY_H
+#define WEIR_MEMORY_H
 
 /*
  * Memory that data is sent from and received into. A region is registered once, with every engine that
@@ -9,7 +9,7 @@
  * Control path: create, adopt, destroy may be called on any thread, not at the same time on one region.
  */
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 WEIR_BEGIN_DECLS
 

@@ -10,8 +10,8 @@
  * weir_profile_key_help() lists. Any thread.
  */
 
-#include "weir_common.h"
-#include "weir_mem.h" /* WEIR_PAGES_THP */
+#include <weir/common.h>
+#include <weir/memory.h> /* WEIR_PAGES_THP */
 
 WEIR_BEGIN_DECLS
 
@@ -124,7 +124,7 @@ struct weir_profile {
 		chunk_bytes; /**< 0: the driver's choice; the longest item is a Read chunk if it has so many bytes, even of a short message */
 	uint32_t call_timeout_ms; /**< 0: none */
 	uint32_t connect_timeout_ms;
-	enum weir_reconnect reconnect; /**< see weir_call.h */
+	enum weir_reconnect reconnect; /**< see weir/connection.h */
 	uint32_t reconnect_delay_ms;
 	uint32_t reconnect_delay_max_ms;
 	uint32_t reconnect_give_up_ms; /**< 0: never */

@@ -25,9 +25,9 @@
  * exec closes all descriptors of weir and, where weir started it, EAL. vfork(2) and posix_spawn(3) need no care.
  */
 
-#include "weir_common.h"
-#include "weir_mem.h"
-#include "weir_profile.h"
+#include <weir/common.h>
+#include <weir/memory.h>
+#include <weir/profile.h>
 
 WEIR_BEGIN_DECLS
 

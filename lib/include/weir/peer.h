@@ -9,7 +9,7 @@
  * connected, when the peer began to listen. A network address is as trustworthy as the network is.
  */
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 WEIR_BEGIN_DECLS
 

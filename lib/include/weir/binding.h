@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WEIR_ULB_H
-#define WEIR_ULB_H
+#ifndef WEIR_BINDING_H
+#define WEIR_BINDING_H
 
 /*
  * Upper-layer bindings as data (RFC 8166 section 6): which items of which procedure are DDP-eligible
@@ -8,7 +8,7 @@
  * program without one has no eligible items, and chunks for it are a violation (section 6.1).
  */
 
-#include "weir_common.h"
+#include <weir/common.h>
 
 WEIR_BEGIN_DECLS
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WEIR_CONN_H
-#define WEIR_CONN_H
+#ifndef WEIR_CONNECTION_H
+#define WEIR_CONNECTION_H
 
 /*
- * Connections. The side that connects is the requester: calls go out on what weir_connect() returns
- * (weir_call.h). The side that listens is the responder: requests come to the programs that the
- * listener was given (weir_request.h).
+ * Connections. The side that connects is the requester: calls (weir/call.h) go out on what weir_connect()
+ * returns. The side that listens is the responder: requests come to the programs that the
+ * listener was given (weir/request.h).
  *
  * Owner's thread only. A connection ends once, with one CLOSED event, after which it is gone; each call
  * on it has had its completion by then.
@@ -19,8 +19,8 @@
  * whatever the reason; not what was closed, shut down and done, or given up (the profile's reconnect_give_up_ms).
  */
 
-#include "weir_engine.h"
-#include "weir_peer.h"
+#include <weir/engine.h>
+#include <weir/peer.h>
 
 WEIR_BEGIN_DECLS
 
@@ -40,6 +40,26 @@ enum weir_conn_event {
  *  kernel tells no more), -ECONNRESET when the peer died or its end broke, -EPROTO when
  *  the peer broke the rules. */
 typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
+
+struct weir_connect_options {
+	weir_conn_event_fn on_event; /**< may be NULL */
+	void *arg;
+	/** Calls that the responder may have at a time, and what is asked of it; as many again may be queued. 0: the
+	 *  profile's. */
+	uint32_t credits;
+	/** What becomes of the connection when it is lost (weir/connection.h). A call that is sent again may be carried out again, by
+	 *  a responder that keeps no replies or has forgotten them: ON is for procedures that allow for that, or
+	 *  responders that declare those that do not (weir_program.non_idempotent). */
+	enum weir_reconnect reconnect;
+};
+
+/** Start to connect. The outcome is an event; gives up after the profile's connect_timeout_ms. 'addr'
+ *  is of the driver's form (shm: a name, or a path that starts with '/').
+ *  0 and *conn, or -EINVAL, -ENOMEM, -EBUSY (too many connections), -ECANCELED (the engine is being destroyed),
+ *  -ECHILD (after fork, see weir/engine.h), -EOPNOTSUPP (the exposure policy is 'window', and the device has no memory windows), or
+ *  the driver's error. */
+WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
+			  const struct weir_connect_options *options, struct weir_conn **conn);
 
 /** End a connection. Calls complete with -ECONNABORTED and CLOSED follows, within the present or next poll; over shm, within
  *  two seconds where the peer is writing to this side's memory just then, and does not go on. */
