@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench: READs and WRITEs of one file on the server, in a closed loop: each lane has one op in flight, and the next
+ * bench: READs and WRITEs of one file on the server, in a closed loop: each slot has one op in flight, and the next
  * follows from its end. The file is written first, with a sequence that is known, so that each byte can be checked;
  * WRITEs write the same bytes again, which makes checking independent of their order.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lanes, and fetching. */
+/* Slots, and fetching. */
 #include "transfer.h"
 
 #include <stdlib.h>

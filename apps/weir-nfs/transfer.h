@@ -3,8 +3,8 @@
 #define TRANSFER_H
 
 /*
- * Whole files, with several READs or WRITEs in flight. Each has a lane: a piece of the session's memory that data are
- * placed in or taken from directly, and the op. A lane that comes back short goes out again for what is missing.
+ * Whole files, with several READs or WRITEs in flight. Each has a slot: a piece of the session's memory that data are
+ * placed in or taken from directly, and the op. A slot that comes back short goes out again for what is missing.
  */
 
 #include "local.h"
@@ -43,7 +43,7 @@ struct transfer {
 	int local_error; /* -errno */
 	struct progress progress;
 
-	/* fetching: lanes are written out in order, as a ring */
+	/* fetching: slots are written out in order, as a ring */
 	uint64_t size;
 	uint64_t nissued;
 	uint64_t nwritten;
@@ -57,7 +57,7 @@ struct transfer {
 	uint8_t verf[NFS3_VERF_BYTES];
 };
 
-/* Lanes over the session's slots, with the sizes that the server (FSINFO) and the options want. 0; or as session_call(). */
+/* Slots over the session's slots, with the sizes that the server (FSINFO) and the options want. 0; or as session_call(). */
 int transfer_init(struct transfer *transfer, struct session *session);
 void transfer_fini(struct transfer *transfer);
 

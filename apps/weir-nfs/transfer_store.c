@@ -64,7 +64,7 @@ static void on_written(struct op *op)
 		write_rest(slot);
 }
 
-/* Fill a lane that is free and send it. False: 'fd' has no more, or can't be read. */
+/* Fill a slot that is free and send it. False: 'fd' has no more, or can't be read. */
 static bool issue_write(struct transfer *transfer, struct transfer_slot *slot, int fd, bool is_seekable)
 {
 	ssize_t n = local_read(fd, slot->data, transfer->write_bytes,

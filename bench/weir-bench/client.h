@@ -4,7 +4,7 @@
 
 /*
  * One engine of the requester's side, with its thread and its connections. Each of the first 'nactive' connections has
- * 'depth' lanes, or where they take turns the first has them all, and each call of a lane goes to the next connection. A lane has one call
+ * 'depth' slots, or where they take turns the first has them all, and each call of a slot goes to the next connection. A slot has one call
  * in flight at most, and memory of its own for bulk data. What it does after its call's end is the pace's: the
  * next call at once, or when its time has come.
  */
@@ -78,7 +78,7 @@ int client_connect(struct client *client);
 void client_disconnect(struct client *client);
 void client_fini(struct client *client);
 
-/* load_slot.c: make the lane's next call, whose round trip counts from 'start_ticks'. 'ended': its latest, whose 'done' is being called; or
+/* load_slot.c: make the slot's next call, whose round trip counts from 'start_ticks'. 'ended': its latest, whose 'done' is being called; or
  * NULL. False: no more are to be made. */
 bool load_slot_next(struct load_slot *slot, struct weir_call *ended, uint64_t start_ticks);
 

@@ -165,7 +165,7 @@ static void start_slots(struct client *client)
 				load_slot_next(&client->links[i].slots[j], NULL, rte_rdtsc());
 }
 
-/* Arrivals that no lane has taken by the end: how long they have waited so far is the least that they would have taken.
+/* Arrivals that no slot has taken by the end: how long they have waited so far is the least that they would have taken.
  * Very many are added up in steps. */
 static void count_untaken(struct client *client, uint64_t end_ticks)
 {

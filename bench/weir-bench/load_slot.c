@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A lane's calls: what they ask, and what their results must be. */
+/* A slot's calls: what they ask, and what their results must be. */
 #include <errno.h>
 #include <string.h>
 

@@ -59,7 +59,7 @@ struct bench_options {
 	bool takes_turns;		  /* depth is an lcore's, whose active connections take turns */
 	bool is_sequential;		  /* rather than random offsets in the working set */
 	uint64_t rate;			  /* open loop: calls a second in all; 0: closed loop */
-	uint64_t think_ns;		  /* closed loop: between a call's end and the lane's next */
+	uint64_t think_ns;		  /* closed loop: between a call's end and the slot's next */
 	uint32_t repeat;
 	double steady_percent; /* 0: don't wait for it */
 	double steady_seconds; /* the longest wait */

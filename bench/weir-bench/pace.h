@@ -7,8 +7,8 @@
  *
  * Closed loop: a call's end makes the next, at once or after a time to think.
  *
- * Open loop: arrivals are due at times that were fixed before, whatever became of earlier ones; a lane that is idle
- * takes each. An arrival that finds all lanes busy waits its turn and is late. Round trips are measured from the
+ * Open loop: arrivals are due at times that were fixed before, whatever became of earlier ones; a slot that is idle
+ * takes each. An arrival that finds all slots busy waits its turn and is late. Round trips are measured from the
  * time that was due, so that what a slow responder kept from being sent counts in full (no coordinated omission).
  */
 
@@ -20,8 +20,8 @@ struct bench_options;
 
 struct pace {
 	bool is_open_loop;
-	bool is_waiting; /* lanes do not go on at once: open loop, or time to think */
-	/* Lanes without a call, the longest idle first; the ring has room for all. */
+	bool is_waiting; /* slots do not go on at once: open loop, or time to think */
+	/* Slots without a call, the longest idle first; the ring has room for all. */
 	struct load_slot **idle;
 	uint32_t mask, head, tail;
 	uint64_t think_ticks;
@@ -30,7 +30,7 @@ struct pace {
 	uint64_t begin_ticks;
 	uint64_t arrivals;   /* taken since the beginning */
 	uint64_t due_ticks;  /* the next one */
-	uint64_t busy_ticks; /* the last time that one found no idle lane */
+	uint64_t busy_ticks; /* the last time that one found no idle slot */
 	uint64_t late;	     /* that found none */
 };
 
@@ -43,7 +43,7 @@ void pace_fini(struct pace *pace);
 /* Forget arrivals that were not taken; the next ones count from now. */
 void pace_restart(struct pace *pace, uint64_t now_ticks);
 
-/* A lane has no call. */
+/* A slot has no call. */
 void pace_put(struct pace *pace, struct load_slot *slot);
 
 /* Make the calls that are due by 'now_ticks'; how many. */

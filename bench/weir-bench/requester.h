@@ -17,7 +17,7 @@ struct bench_result {
 	uint64_t verify_failures;
 	uint64_t least_calls, most_calls; /* of 'calls', on one connection with load */
 	uint64_t idle_calls;		  /* on those without load */
-	uint64_t late;	  /* open loop: arrivals that found every lane busy; rtt has them all */
+	uint64_t late;	  /* open loop: arrivals that found every slot busy; rtt has them all */
 	uint64_t untaken; /* of these, those that were not sent by the end; calls is without them */
 	struct hist rtt;
 	struct series series;

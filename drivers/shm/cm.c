@@ -19,7 +19,7 @@
 
 #define RING_DEFAULT_MAX (256u << 10)
 #define RING_DEFAULT_MIN (16u << 10)
-/* How long a connection that the peer has left may wait for a lane that does not go on. */
+/* How long a connection that the peer has left may wait for a mux that does not go on. */
 #define DRAIN_WAIT_S 1
 
 static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp_attr *attr)
@@ -89,7 +89,7 @@ static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd, c
 	sock->hello->ring_bytes = sock->ring_bytes;
 	if (mux_fd < 0)
 		return 0;
-	/* A second descriptor: the queue pair may end, and its lanes with it, before it is sent. */
+	/* A second descriptor: the queue pair may end, and its muxes with it, before it is sent. */
 	sock->mux_fd = fcntl(mux_fd, F_DUPFD_CLOEXEC, 0);
 	sock->has_mux = sock->mux_fd >= 0;
 	sock->hello->has_mux = sock->has_mux;
@@ -209,7 +209,7 @@ static int move(struct shm_sock *sock, struct shm_dev *to)
 	return rc;
 }
 
-/* ACCEPT, with a place in a lane if there is one. */
+/* ACCEPT, with a place in a mux if there is one. */
 static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void *private_data,
 			   uint32_t private_len, struct shm_msg *msg)
 {
@@ -323,7 +323,7 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 	return true;
 }
 
-/* Whether its lane has something that may be its, and goes on: it may wait for a receive of another one, for ever. */
+/* Whether its mux has something that may be its, and goes on: it may wait for a receive of another one, for ever. */
 static bool mux_drains(struct shm_qp *qp)
 {
 	const struct ring_reader *rx = &qp->mux->rx;

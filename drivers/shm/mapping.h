@@ -3,7 +3,7 @@
 #define MAPPING_H
 
 /*
- * Mappings of memory that is shared with a peer: rings, key tables, lanes and regions. All of them are guarded (sigbus_guard.h).
+ * Mappings of memory that is shared with a peer: rings, key tables, muxes and regions. All of them are guarded (sigbus_guard.h).
  * Those of a peer's files are charged to the peer's user (account.h), and take no memory before it is used, even in a
  * program that locks its own (unlocked.h).
  *

@@ -135,7 +135,7 @@ int mux_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pi
 	return mux_set->fd;
 }
 
-/* A lane of which nothing is known yet, from that lap of its rings on. NULL: there is no room. */
+/* A mux of which nothing is known yet, from that lap of its rings on. NULL: there is no room. */
 static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t number,
 				 uint32_t start, bool is_connector)
 {
@@ -173,7 +173,7 @@ static void enter(struct shm_qp *qp, struct shm_mux *mux, uint32_t slot, uint64_
 	qp->is_switching = true;
 }
 
-/* A device that accepts drops a lane that it does not use, and begins the next one elsewhere. One that connects keeps it: the
+/* A device that accepts drops a mux that it does not use, and begins the next one elsewhere. One that connects keeps it: the
  * acceptor may still use it, and where they are in its rings has to agree. */
 static void leave_mux(struct shm_dev *dev, struct shm_qp *qp)
 {

@@ -3,22 +3,22 @@
 #define MUX_H
 
 /*
- * Lanes: one ring for all connections between two devices, but the first.
+ * Muxes: one ring for all connections between two devices, but the first.
  *
  * With a ring for each, those that are silent would have to be looked at as well, and each message of one that is seldom used would land in
- * lines, and in a page, that no cache has any more. A lane's ring is as one connection's: its next header is all that is looked at,
+ * lines, and in a page, that no cache has any more. A mux's ring is as one connection's: its next header is all that is looked at,
  * and messages of all connections follow each other in it, in the order in which they were sent. Each has a tag in front, which names the
  * queue pair by its place, and the connection by a number, so that what one connection has left is never of another one that has its
  * place by then. One alone needs no tag: the first connection keeps to its own ring.
  *
  * The connecting device makes the memory, for all connections to one listener's process, and offers it with each but the first. The accepting
- * device has a lane of it to itself, by its number within its process, and gives out the places. A lane that no queue pair of the
+ * device has a mux of it to itself, by its number within its process, and gives out the places. A mux that no queue pair of the
  * accepting side uses any more is begun anew, elsewhere in the laps of its rings, which it draws by chance: what lies in them has no number
  * of theirs then. The connecting side follows when no queue pair of its own uses the old one; until then it does without.
  *
- * Messages lie in a queue pair's own rings, whose reader polls it, until both sides have the lane:
+ * Messages lie in a queue pair's own rings, whose reader polls it, until both sides have the mux:
  *
- *   connector -> acceptor  HELLO   I have the lane
+ *   connector -> acceptor  HELLO   I have the mux
  *   acceptor -> connector  SWITCH  so have I, and nothing more of mine comes by the own ring
  *   connector -> acceptor  SWITCH  likewise
  *
@@ -37,7 +37,7 @@
 #include "reap.h"
 #include "ring.h"
 
-#define MUX_SLOTS 16384u /* queue pairs of a lane; more keep to their own rings */
+#define MUX_SLOTS 16384u /* queue pairs of a mux; more keep to their own rings */
 #define MUX_COUNT 16u	 /* of a memory; and memories of a process, in which it connects */
 #define MUX_NONE  UINT32_MAX
 #define MUX_BYTES (256u << 10) /* of a ring */
@@ -70,7 +70,7 @@ struct mux_memory {
 struct shm_dev;
 struct shm_qp;
 
-/* One side's view of a lane. */
+/* One side's view of a mux. */
 struct shm_mux {
 	struct ring_reader rx;
 	_Alignas(64) struct ring_writer tx;
@@ -134,7 +134,7 @@ bool mux_take_slot(struct shm_dev *dev, struct shm_qp *qp, struct shm_mux_set *o
 		   uint32_t peer_conn_id, struct mux_slot *slot);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */
 void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot *slot);
-/* It has nothing to do with lanes any more. */
+/* It has nothing to do with muxes any more. */
 void mux_leave(struct shm_dev *dev, struct shm_qp *qp);
 
 #endif

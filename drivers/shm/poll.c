@@ -2,12 +2,12 @@
 /*
  * Completions. A queue pair whose messages come by its own ring is hot, which is polled each time, or cold: it has nothing
  * outstanding but receives, and only the ring's next header is looked at, of a few in turn at each poll, fetched some looks before; as
- * many as hot ones were looked at in vain. One that is alone stays hot. One whose messages come by a lane, and which has nothing else to be
- * done for it, is in neither list: thousands cost no more than the lane.
+ * many as hot ones were looked at in vain. One that is alone stays hot. One whose messages come by a mux, and which has nothing else to be
+ * done for it, is in neither list: thousands cost no more than the mux.
  *
  * Where several are hot, none gives more than a few completions at a visit: a peer that sends without a pause takes no more of the
  * engine than one with as many calls under way as that. One that is alone gives all that it has, and a cold one is
- * looked at for each such share of it: its first message waits for as many as the others would have had in their turns. Lanes
+ * looked at for each such share of it: its first message waits for as many as the others would have had in their turns. Muxes
  * have up to half of a poll, in turn, and those that are hot the other half.
  */
 #include "recv.h"
@@ -156,7 +156,7 @@ static bool is_idle(const struct shm_qp *qp)
 	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr;
 }
 
-/* What lanes have; as poll_qp(). */
+/* What muxes have; as poll_qp(). */
 static uint32_t poll_muxes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max, uint32_t *delivered)
 {
 	uint32_t n = 0, most = max, few = dev->nmuxes < MUXES_FEW ? dev->nmuxes : MUXES_FEW;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of lanes (mux.h), and how a queue pair gets from its own rings to its lane. */
+/* Messages of muxes (mux.h), and how a queue pair gets from its own rings to its mux. */
 #include <errno.h>
 
 #include "recv.h"
@@ -15,7 +15,7 @@ static struct shm_qp *find(const struct shm_mux *mux, uint64_t tag)
 	return qp;
 }
 
-/* The peer has written what can't be in a lane: all of its connections end. */
+/* The peer has written what can't be in a mux: all of its connections end. */
 static void break_mux(struct shm_dev *dev, struct shm_mux *mux)
 {
 	mux->is_broken = true;

@@ -337,7 +337,7 @@ static __attribute__((noinline)) bool stir(struct shm_qp *qp)
 	return true;
 }
 
-/* Nothing is pending on it, and its messages go by a lane: of what shm_qp_kick() asks for, completions are left. */
+/* Nothing is pending on it, and its messages go by a mux: of what shm_qp_kick() asks for, completions are left. */
 static inline bool sent_by_mux(struct shm_qp *qp)
 {
 	qp->fabric.dev->stats.sends_direct++;

@@ -2,7 +2,7 @@
 #ifndef RECV_H
 #define RECV_H
 
-/* How a message gets into its receive, of a queue pair's own ring or of a lane. */
+/* How a message gets into its receive, of a queue pair's own ring or of a mux. */
 
 #include "shm.h"
 

@@ -13,12 +13,12 @@
  *   guard.[ch]   what happens when such memory loses its pages
  *   domain.c     keys of one connection
  *   copy.h       what RDMA Reads and Writes carry
- *   lanes.[ch]   one ring for many connections
+ *   muxes.[ch]   one ring for many connections
  *   qp.c         work requests
  *   rdma.c       those that touch the peer's memory, and the end of that
  *   srq.c      queues of receives, a queue pair's or shared
  *   poll.c       completions
- *   poll_mux.c  those of messages in lanes
+ *   poll_mux.c  those of messages in muxes
  *   stall.c      queue pairs that wait for what their peer is to do
  *   recv.h       how a message gets into its receive
  *   cm.c         connecting: what the engine's thread does
@@ -140,20 +140,20 @@ struct shm_key_cache {
 	uint32_t access;
 };
 
-/* The first three lines are what a message in or out takes, where it has no lane; else the first two. What READs and WRITEs take is the
+/* The first three lines are what a message in or out takes, where it has no mux; else the first two. What READs and WRITEs take is the
  * fourth. */
 struct shm_qp {
 	struct fabric_qp fabric;
-	uint64_t mux_tag;    /* of its messages in a lane, both ways */
+	uint64_t mux_tag;    /* of its messages in a mux, both ways */
 	struct shm_mux *mux; /* NULL: it has none */
 	enum shm_qp_state state;
 	bool is_hot;
 	bool is_rnr;	   /* a message waits for a receive */
-	bool rx_in_mux;	   /* messages come by the lane only */
+	bool rx_in_mux;	   /* messages come by the mux only */
 	bool tx_in_mux;	   /* and go by it */
-	bool is_switching; /* it has a lane, and one of them is not so yet */
+	bool is_switching; /* it has a mux, and one of them is not so yet */
 	bool is_greeted;   /* a connector's: HELLO was put */
-	bool is_heard;	   /* the peer takes messages in the lane */
+	bool is_heard;	   /* the peer takes messages in the mux */
 	bool delivers;	   /* messages, which is what its ctx is for */
 	uint32_t done_head, done_tail;
 	uint32_t peer_max_msg_bytes;
@@ -167,7 +167,7 @@ struct shm_qp {
 	_Alignas(64) struct ring_writer tx;
 	uint32_t
 		small_max; /* of a message of RING_SMALL_CELLS cells that goes by tx with nothing else to be seen to: shm_qp_update_limits() */
-	uint32_t mux_small_max; /* the same by the lane */
+	uint32_t mux_small_max; /* the same by the mux */
 	uint32_t npending;
 
 	_Alignas(64) struct shm_key_cache key_cache;
@@ -187,8 +187,8 @@ struct shm_qp {
 	uint32_t stall_place;	/* in that list */
 	uint64_t stalled_since; /* ticks; when it last went on, if it did */
 	uint64_t drain_end;	/* how far rx may still be read when the peer has left; 0: it has not */
-	uint64_t drain_mux_end; /* the same of its lane */
-	uint64_t drain_mux_at;	/* where the lane was then when it last went on, and ticks of that */
+	uint64_t drain_mux_end; /* the same of its mux */
+	uint64_t drain_mux_at;	/* where the mux was then when it last went on, and ticks of that */
 	uint64_t drain_mux_since;
 	struct shm_recvs own; /* empty when they are shared */
 
@@ -203,7 +203,7 @@ struct shm_qp {
 	uint32_t done_mask;
 
 	struct shm_mux_set *mux_set;
-	struct shm_qp *older; /* in the same place of its lane, which it had before */
+	struct shm_qp *older; /* in the same place of its mux, which it had before */
 	uint32_t max_msg_bytes;
 	uint32_t conn_id;
 	struct shm_peer *peer;
@@ -254,13 +254,13 @@ struct shm_stalls {
 struct shm_dev {
 	struct fabric_dev fabric;
 	TAILQ_HEAD(, shm_qp) hot;
-	struct shm_colds cold; /* neither hot nor in a lane */
+	struct shm_colds cold; /* neither hot nor in a mux */
 	struct shm_stalls stalls;
 	uint32_t nqps;
 	uint32_t nhot;
 	uint32_t nmuxes;
-	uint32_t npolls; /* with lanes */
-	uint32_t number; /* of the lane in which it accepts, or MUX_NONE */
+	uint32_t npolls; /* with muxes */
+	uint32_t number; /* of the mux in which it accepts, or MUX_NONE */
 	TAILQ_HEAD(, shm_mux) muxes;
 	LIST_HEAD(, shm_mux_set) shared;
 	bool own_domains;
@@ -493,13 +493,13 @@ static inline void shm_qp_kick(struct shm_qp *qp)
 }
 
 /* poll_mux.c */
-/* Messages of a lane, up to 'max' completions. */
+/* Messages of a mux, up to 'max' completions. */
 uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max);
 /* What is sure to be taken, shown to its users one by one: as shm_deliver_ring(). */
 uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max);
 /*
- * A queue pair that has a lane and is not in it yet, or in one direction only: go on. Returns
- * whether that waits for room in the lane.
+ * A queue pair that has a mux and is not in it yet, or in one direction only: go on. Returns
+ * whether that waits for room in the mux.
  */
 bool shm_mux_step(struct shm_qp *qp);
 

@@ -67,7 +67,7 @@ struct shm_msg {
 	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
 	uint32_t conn_id;	/* HELLO, ACCEPT: names this side of the connection in its key table */
 	uint32_t private_len;
-	uint32_t has_mux; /* 1: HELLO: lanes are offered; ACCEPT: and 'slot' is in one; else 0 */
+	uint32_t has_mux; /* 1: HELLO: muxes are offered; ACCEPT: and 'slot' is in one; else 0 */
 	struct mux_slot slot;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct {
@@ -76,7 +76,7 @@ struct shm_msg {
 		uint64_t len;
 		uint64_t fd_offset;
 	} region; /* WANT: its id; REGION: all of it */
-		  /* File descriptors: HELLO: rings, key table, lanes; ACCEPT: key table; REGION: region. */
+		  /* File descriptors: HELLO: rings, key table, muxes; ACCEPT: key table; REGION: region. */
 };
 
 /* By their places, up to the highest that was ever asked for: most peers are asked for few. The engine's. */
@@ -141,7 +141,7 @@ struct fabric_conn_req {
 	bool is_crowded;      /* few descriptors were left when it was accepted */
 	uint32_t tasks;	      /* enum shm_task; not 0: it is in dev->tasks */
 	uint64_t visit;	      /* the control thread's latest round in which it was looked at */
-	uint64_t mux_set_tag; /* of the lanes that it uses, for guards; 0: none */
+	uint64_t mux_set_tag; /* of the muxes that it uses, for guards; 0: none */
 
 	/* the control thread's */
 	bool is_watched, is_waiting_to_send;

@@ -3,7 +3,7 @@
 #define SEEDED_BUGS_H
 
 /*
- * Bugs that are planted to see that weir-sim finds them: PLANTED(k) is false, at compile time, but in a build
+ * Bugs that are seeded to see that weir-sim finds them: SEEDED_BUG(k) is false, at compile time, but in a build
  * with the option seeded_bugs, where it is true for the one that seeded_bug_select() has chosen.
  */
 

@@ -66,7 +66,7 @@ static inline bool shape_reply_is(const uint8_t *at)
 
 /*
  * Words that are zero in each. A message was most often just copied to where it is, from a ring's cells (drivers/shm/ring.h): in 56 bytes by moves of 16, 16,
- * 16 and 8. A load of what two of them wrote waits until both are in the cache, so there is none; of messages in a lane, whose first cell has
+ * 16 and 8. A load of what two of them wrote waits until both are in the cache, so there is none; of messages in a mux, whose first cell has
  * 48 bytes, the last reply here has one.
  */
 static inline bool shape_inline_call_has_zeros(const uint8_t *msg)

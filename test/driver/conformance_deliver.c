@@ -222,7 +222,7 @@ static void deliver__done_with_or_not(void **state)
 	viewer_close(&viewer);
 }
 
-/* Others may go another way than the first (over shm by a lane): until it does, and when it does. */
+/* Others may go another way than the first (over shm by a mux): until it does, and when it does. */
 static void deliver__of_another_connection(void **state)
 {
 	struct viewer viewer;

@@ -2,7 +2,7 @@
 #ifndef SHM_MANY_H
 #define SHM_MANY_H
 
-/* Many connections over shm, from a to b: all but the first have a lane. */
+/* Many connections over shm, from a to b: all but the first have a mux. */
 
 #include "shm_raw.h"
 
@@ -21,7 +21,7 @@ struct shm_dev *dev_of(const struct end *end);
 int many_setup(void **state);
 int many_teardown(void **state);
 void connect_next(uint32_t i);
-/* Until all that can are in the lane. */
+/* Until all that can are in the mux. */
 void connect_many(uint32_t n);
 bool is_in_mux(uint32_t i);
 void destroy(uint32_t i);

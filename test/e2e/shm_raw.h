@@ -34,9 +34,9 @@ struct raw {
 int raw_memfd(size_t len, void **map);
 void raw_init(struct raw *raw);
 void raw_fini(struct raw *raw);
-/* Have lanes in 'hello'. */
+/* Have muxes in 'hello'. */
 void raw_offer_mux(struct raw *raw);
-/* Have the lane that 'answer' names, from its beginning. */
+/* Have the mux that 'answer' names, from its beginning. */
 void raw_begin_mux(struct raw *raw);
 /* Connect, and wait for WELCOME. */
 void raw_connect(struct raw *raw, const char *addr);

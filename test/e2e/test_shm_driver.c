@@ -309,7 +309,7 @@ static void flood(struct fabric_qp *from, struct fabric_qp *to, uint32_t n)
 		n -= a.ops->poll(a.dev, a.wcs, n);
 }
 
-/* Without lanes: one floods, all others are cold, and the first message comes on the one whose turn was just over: it is found when
+/* Without muxes: one floods, all others are cold, and the first message comes on the one whose turn was just over: it is found when
  * each of the others could have had a share of the flood's length. */
 static void cold__waits_for_a_share_of_a_flood_each(void **state)
 {

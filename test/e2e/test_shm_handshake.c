@@ -114,7 +114,7 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 		while (raw->nfds <= SHM_FDS_MAX)
 			raw->fds[raw->nfds++] = dup(raw->fds[1]);
 		break;
-	case 22: /* lanes without a file, of which there are two kinds at most */
+	case 22: /* muxes without a file, of which there are two kinds at most */
 		msg->has_mux = 1;
 		break;
 	case 23:

@@ -396,12 +396,12 @@ static void hole__in_muxes_ends_their_connections(void **state)
 
 	(void)state;
 	open_with(0, 0);
-	raw.fds[raw.nfds] = named_memfd("holey-lanes", sizeof(struct mux_memory));
+	raw.fds[raw.nfds] = named_memfd("holey-muxes", sizeof(struct mux_memory));
 	raw.nfds++;
 	raw.hello.has_mux = 1;
 	raw_pair(&raw, &b);
 	assert_true(raw.answer.has_mux);
-	fd = lose_file(raw.fds[2], "holey-lanes", NULL);
+	fd = lose_file(raw.fds[2], "holey-muxes", NULL);
 	end_poll(&b);
 	expect_lost();
 	close(fd);

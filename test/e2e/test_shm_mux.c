@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lanes of the shm driver: one ring for many connections; in order, whatever happens meanwhile, and of how many one looks at, by count. */
+/* Muxes of the shm driver: one ring for many connections; in order, whatever happens meanwhile, and of how many one looks at, by count. */
 #include "shm_many.h"
 
 #include "eal.h"
@@ -32,7 +32,7 @@ static void mux__is_shared_by_all_but_the_first(void **state)
 	expect_in_one_poll(5);
 }
 
-/* One listens, others accept: each has a lane of its own. */
+/* One listens, others accept: each has a mux of its own. */
 static void mux__is_each_devices_own(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -214,7 +214,7 @@ static void drain(uint32_t n)
 	}
 }
 
-/* Both sides send from their first chance on, while they go over to the lane, polling now and then. */
+/* Both sides send from their first chance on, while they go over to the mux, polling now and then. */
 static void order__is_kept_from_the_first_message_on(void **state)
 {
 	(void)state;
@@ -243,7 +243,7 @@ static void order__is_kept_from_the_first_message_on(void **state)
 		assert_true(is_in_mux(i));
 }
 
-/* More than the lane holds: what has no room waits at its sender, in order. */
+/* More than the mux holds: what has no room waits at its sender, in order. */
 static void order__is_kept_where_the_mux_is_full(void **state)
 {
 	uint32_t refused = 0;
@@ -347,7 +347,7 @@ static void send_inv__goes_by_the_mux(void **state)
 	b.ops->mw_free(b.dev, &mw);
 }
 
-/* --- beside what has no lane --- */
+/* --- beside what has no mux --- */
 
 static void flood(uint32_t n)
 {
@@ -355,7 +355,7 @@ static void flood(uint32_t n)
 		send_now_on(0);
 }
 
-/* The first connection floods; a message in the lane is found in the next poll, or in the one after it where a poll gives no more than one
+/* The first connection floods; a message in the mux is found in the next poll, or in the one after it where a poll gives no more than one
  * completion: messages of the flood until then. */
 static void mux__waits_for_no_flood(void **state)
 {
@@ -381,7 +381,7 @@ static void mux__waits_for_no_flood(void **state)
 	}
 }
 
-/* And a lane that is never empty leaves the others their half. */
+/* And a mux that is never empty leaves the others their half. */
 static void mux__leaves_half_to_others(void **state)
 {
 	uint32_t of_flood = 0, all = 0, max = 16;
@@ -407,7 +407,7 @@ static void mux__leaves_half_to_others(void **state)
 
 /* --- ends --- */
 
-/* b's end goes, with a message of its left in the lane; and its place is another's then. */
+/* b's end goes, with a message of its left in the mux; and its place is another's then. */
 static void end__message_is_delivered_before_it(void **state)
 {
 	bool has_come = false, has_ended = false;
@@ -464,7 +464,7 @@ static void end__leaves_nothing_to_the_next(void **state)
 	a.nevents = b.nevents = 0;
 }
 
-/* All leave it but the first, which has none; the next ones begin a lane of their own. */
+/* All leave it but the first, which has none; the next ones begin a mux of their own. */
 static void end__mux_begins_anew(void **state)
 {
 	(void)state;
@@ -492,7 +492,7 @@ static void end__mux_begins_anew(void **state)
 	}
 }
 
-/* The same while the connecting side still has one of the lane before: it does without, and no message is lost. */
+/* The same while the connecting side still has one of the mux before: it does without, and no message is lost. */
 static void end__does_without_meanwhile(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lanes of the shm driver: how connections end beside others that wait, and what is left of them. */
+/* Muxes of the shm driver: how connections end beside others that wait, and what is left of them. */
 #include "shm_many.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "eal.h"
 
-#define DEVICES	 20u /* more than there are numbers of lanes */
+#define DEVICES	 20u /* more than there are numbers of muxes */
 #define NOT_HERE 77
 
 /* Its peer has left behind a message of another connection's, which waits for a receive: what it sent comes before the end, if it can, and
@@ -36,7 +36,7 @@ static void end__waits_for_no_receive_of_others(void **state)
 		}
 		assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[1][i]);
 	}
-	/* The lane goes on behind it. */
+	/* The mux goes on behind it. */
 	end_recv(&b, qps[1][1], 1, 0, 100);
 	END_WAIT(&b, NULL, b.nwcs == 2);
 	b.nwcs = 0;
@@ -52,7 +52,7 @@ static void rnr__end_is_told(void **state)
 	end_open(&b, "rnr_retry=1", MANY);
 	end_listen(&b, many_addr);
 	connect_many(4);
-	for (uint32_t i = 0; i < 2; i++) { /* by its own ring, by the lane */
+	for (uint32_t i = 0; i < 2; i++) { /* by its own ring, by the mux */
 		assert_true(a.ops->send_direct(qps[0][i], a.mem, 10));
 		assert_ptr_equal(end_event(&b, &a, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[1][i]);
 		assert_ptr_equal(end_event(&a, &b, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[0][i]);
@@ -77,7 +77,7 @@ static void rnr__is_over_at_the_end(void **state)
 	expect_in_one_poll(2);
 }
 
-/* Those that accept nothing leave the lanes to others. */
+/* Those that accept nothing leave the muxes to others. */
 static void mux__is_taken_by_who_accepts(void **state)
 {
 	static struct end others[DEVICES];

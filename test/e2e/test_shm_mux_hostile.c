@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lanes of the shm driver against peers that do it wrong: their connections end, and nothing else. */
+/* Muxes of the shm driver against peers that do it wrong: their connections end, and nothing else. */
 #include "shm_many.h"
 
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 
 static struct raw raw;
 
-/* With a lane, on which nothing was said yet. b's end is its 'qp'. */
+/* With a mux, on which nothing was said yet. b's end is its 'qp'. */
 static struct shm_qp *raw_start(void)
 {
 	raw_init(&raw);
@@ -96,7 +96,7 @@ static void hostile__wrong_kinds_end_their_connection(void **state)
 	}
 }
 
-/* What can't be a header: the lane is at its end, and all that are in it. */
+/* What can't be a header: the mux is at its end, and all that are in it. */
 static void hostile__headers(void **state)
 {
 	static const uint32_t words[] = {1,
@@ -220,7 +220,7 @@ static void hostile__marks(void **state)
 	raw_end(1);
 }
 
-/* It fills the lane with nothing, all the time: so much of it is looked at in a poll, and others are served. */
+/* It fills the mux with nothing, all the time: so much of it is looked at in a poll, and others are served. */
 static void hostile__messages_for_nobody(void **state)
 {
 	struct shm_qp *qp = raw_start();

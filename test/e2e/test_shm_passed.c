@@ -159,7 +159,7 @@ static void accept_one(void)
 	is_engine = false;
 }
 
-/* Of as many processes as lanes are taken of, and one more. */
+/* Of as many processes as muxes are taken of, and one more. */
 static void muxes__of_which_none_are_taken(void **state)
 {
 	static struct raw raws[MUX_COUNT + 1];
@@ -183,7 +183,7 @@ static void muxes__of_which_none_are_taken(void **state)
 		raw_fini(&raws[i]);
 }
 
-/* Lanes that this side has already are not kept a second time. */
+/* Muxes that this side has already are not kept a second time. */
 static void muxes__that_are_offered_again(void **state)
 {
 	static struct raw raws[2];
@@ -205,7 +205,7 @@ static void muxes__that_are_offered_again(void **state)
 		accept_one();
 		assert_true(raw_recv(&raws[i], NULL));
 		assert_int_equal(raws[i].answer.has_mux, 1);
-		/* Rings and key table, the first time lanes; and two sockets, the first time a pidfd. */
+		/* Rings and key table, the first time muxes; and two sockets, the first time a pidfd. */
 		END_WAIT(&b, NULL, end_count().maps == before.maps + 3 - i);
 	}
 	raw_fini(&raws[0]);

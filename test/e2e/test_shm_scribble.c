@@ -33,7 +33,7 @@ static _Atomic uint32_t *loops;	 /* of the process at work */
 static _Atomic uint32_t *ngiven; /* regions that the responder gave to it, which must be none */
 
 /* What a process does: all of it at random; or right messages, of which one part changes under the reader's eyes. */
-enum target { EVERYTHING, MESSAGES, KEYS, MARKS, LANES, TARGETS };
+enum target { EVERYTHING, MESSAGES, KEYS, MARKS, MUXES, TARGETS };
 
 static const struct key_entry good = {.key = KEY,
 				      .access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
@@ -71,7 +71,7 @@ static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 	}
 }
 
-/* By the lane: right traffic, and now and then what names another queue pair, or none, or is of another kind. */
+/* By the mux: right traffic, and now and then what names another queue pair, or none, or is of another kind. */
 static void serve_mux(uint32_t *xid)
 {
 	uint64_t tag = raw.mux_tag;
@@ -124,7 +124,7 @@ static void run_scribbler(enum target target, uint32_t seed)
 	ring_reader_init(&rx, second, RAW_RING_BYTES, 2048);
 	for (;; atomic_fetch_add(loops, 1)) {
 		serve_socket();
-		if (target != EVERYTHING && target != LANES)
+		if (target != EVERYTHING && target != MUXES)
 			serve_ring(&rx, &xid);
 		switch (target) {
 		case MESSAGES: /* behind the first header, which stays */
@@ -138,7 +138,7 @@ static void run_scribbler(enum target target, uint32_t seed)
 			raw_scribble((uint8_t *)raw.mark, sizeof(*raw.mark), 1);
 			raw_scribble(second, ring_footprint(RAW_RING_BYTES), 8);
 			break;
-		case LANES:
+		case MUXES:
 			serve_mux(&mux_xid);
 			scribble_mux();
 			break;
@@ -287,7 +287,7 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 	/* By the engine, and not for the end of the process. */
 	for (uint32_t target = 0; target < TARGETS; target++)
 		print_message("target %u: closed in %u rounds\n", target, nclosed[target]);
-	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0 && nclosed[LANES] > 0);
+	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0 && nclosed[MUXES] > 0);
 	pair_stop(&pair);
 }
 

@@ -105,7 +105,7 @@ static struct raw *pair(void)
 	return raw;
 }
 
-/* Its peer offers lanes, and has not said anything in its lane. */
+/* Its peer offers muxes, and has not said anything in its mux. */
 static struct raw *pair_with_mux(void)
 {
 	struct raw *raw = &raws[nraws];
@@ -230,7 +230,7 @@ static void ring__that_stays_full_is_looked_at_now_and_then(void **state)
 	end_wc(&b, NULL, FABRIC_SEND, FABRIC_OK);
 }
 
-/* A connection that has no room in its lane cannot say that it goes over to it. */
+/* A connection that has no room in its mux cannot say that it goes over to it. */
 static void mux__that_stays_full_is_looked_at_now_and_then(void **state)
 {
 	static const uint8_t data[MSG];

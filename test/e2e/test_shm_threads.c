@@ -129,7 +129,7 @@ static void order__a_write_is_there_before_the_send(void **state)
 #define ANSWERS 20000u
 #define DEPTH	4u /* messages under way, each on the next connection */
 
-/* Many connections in turn, whose messages go by a lane. */
+/* Many connections in turn, whose messages go by a mux. */
 struct turns {
 	struct end end;
 	const char *addr;

@@ -55,7 +55,7 @@ class ClosedLoop(Case):
     def test_lanes_think(self):
         result = self.measure('--think', '5ms', '--depth', '2', '--connections', '2', *BY_CALLS, '41')
         self.assertEqual((result['loop'], result['think_ns'], result['calls']), ('closed', 5000000, 41))
-        # 41 calls of 4 lanes: one lane at least has thought ten times.
+        # 41 calls of 4 slots: one slot at least has thought ten times.
         self.assertGreaterEqual(result['seconds'], 0.05)
 
     def test_a_number_of_calls_is_measured_to_the_end_of_the_last(self):
@@ -73,7 +73,7 @@ class ClosedLoop(Case):
                 self.assertEqual(result['errors'], 0)
                 if '--rate' in more:
                     continue  # round trips begin when they are due
-                # No lane has two calls at a time. A histogram's steps are of 1/64.
+                # No slot has two calls at a time. A histogram's steps are of 1/64.
                 self.assertLessEqual(rtt['max'], result['seconds'] * 1e9 * 65 / 64)
                 self.assertLessEqual(rtt['mean'] * calls, result['seconds'] * 1e9 * depth * connections * 65 / 64)
                 self.assertGreater(result['cpu']['requester']['busy_ratio'], 0)

@@ -12,7 +12,7 @@
 #define BUFFERS 16u	       /* the fewest that there can be; one has the engine's zeros */
 #define CALLS	(BUFFERS - 1u) /* so many have all of the others */
 #define ITEMS	6u	       /* with the padding of each, more than a driver gathers */
-#define LANES	3u
+#define FLOWS	3u
 #define ROUNDS	40
 
 static struct pair pair;
@@ -95,13 +95,13 @@ static void calls__that_each_want_one_more_do_not_wait_for_each_other(void **sta
 }
 
 /* One of several connections that call without a pause. */
-struct lane {
+struct flow {
 	struct weir_conn *conn;
 	uint32_t under_way;
 	int done;
 };
 
-static struct lane lanes[LANES];
+static struct flow flows[FLOWS];
 static int nopen;
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -114,23 +114,23 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
-	struct lane *lane = arg;
+	struct flow *flow = arg;
 
 	(void)call;
-	lane->under_way--;
-	lane->done += result->status == 0;
+	flow->under_way--;
+	flow->done += result->status == 0;
 }
 
 /* As many calls of each as it takes for all buffers to be with them. */
-static void fill_lanes(uint32_t most)
+static void fill_flows(uint32_t most)
 {
-	for (uint32_t i = 0; i < LANES; i++) {
-		while (lanes[i].under_way < most) {
-			struct weir_call *call = begin(lanes[i].conn, on_done, &lanes[i]);
+	for (uint32_t i = 0; i < FLOWS; i++) {
+		while (flows[i].under_way < most) {
+			struct weir_call *call = begin(flows[i].conn, on_done, &flows[i]);
 
 			if (!call)
 				break;
-			lanes[i].under_way++;
+			flows[i].under_way++;
 			assert_int_equal(weir_call_submit(call), 0);
 		}
 	}
@@ -143,24 +143,24 @@ static void calls__of_several_connections_take_turns(void **state)
 
 	(void)state;
 	nopen = 0;
-	for (uint32_t i = 0; i < LANES; i++) {
-		lanes[i] = (struct lane){0};
-		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lanes[i].conn), 0);
+	for (uint32_t i = 0; i < FLOWS; i++) {
+		flows[i] = (struct flow){0};
+		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &flows[i].conn), 0);
 	}
-	pair_until(&pair, &nopen, (int)LANES);
-	/* Until then a lane's calls wait for the responder's thread of control, and no turn of theirs comes. */
-	pair_until(&pair, &pair.server_opened, (int)LANES);
+	pair_until(&pair, &nopen, (int)FLOWS);
+	/* Until then a flow's calls wait for the responder's thread of control, and no turn of theirs comes. */
+	pair_until(&pair, &pair.server_opened, (int)FLOWS);
 	for (uint32_t polls = 0; least < ROUNDS && pair_wait(&pair, polls); polls++) {
-		fill_lanes(CALLS / LANES);
+		fill_flows(CALLS / FLOWS);
 		pair_poll(&pair);
-		least = lanes[0].done;
-		for (uint32_t i = 1; i < LANES; i++)
-			least = lanes[i].done < least ? lanes[i].done : least;
+		least = flows[0].done;
+		for (uint32_t i = 1; i < FLOWS; i++)
+			least = flows[i].done < least ? flows[i].done : least;
 	}
-	for (uint32_t i = 0; i < LANES; i++)
-		assert_in_range(lanes[i].done, ROUNDS, 2 * ROUNDS);
-	for (uint32_t i = 0; i < LANES; i++)
-		for (uint32_t polls = 0; lanes[i].under_way > 0 && pair_wait(&pair, polls); polls++)
+	for (uint32_t i = 0; i < FLOWS; i++)
+		assert_in_range(flows[i].done, ROUNDS, 2 * ROUNDS);
+	for (uint32_t i = 0; i < FLOWS; i++)
+		for (uint32_t polls = 0; flows[i].under_way > 0 && pair_wait(&pair, polls); polls++)
 			pair_poll(&pair);
 	pair_settle(&pair);
 	expect_no_timeout();

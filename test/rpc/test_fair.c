@@ -16,12 +16,12 @@ static struct pair pair;
 static int nopen;
 
 /* One of several that call without a pause. */
-struct lane {
+struct flow {
 	struct weir_conn *conn;
 	int done;
 };
 
-static struct lane lanes[MODEST + 1]; /* the last is greedy */
+static struct flow flows[MODEST + 1]; /* the last is greedy */
 
 static void one_bulk_buffer(struct weir_profile *profile)
 {
@@ -53,29 +53,29 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 	nopen += event == WEIR_CONN_OPEN;
 }
 
-static void write_call(struct lane *lane);
+static void write_call(struct flow *flow);
 
 static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
-	struct lane *lane = arg;
+	struct flow *flow = arg;
 
 	(void)call;
 	if (result->status != 0)
 		return; /* the engine ends */
-	lane->done++;
-	write_call(lane);
+	flow->done++;
+	write_call(flow);
 }
 
 /* Its data are pulled to a bulk buffer of the responder's. */
-static void write_call(struct lane *lane)
+static void write_call(struct flow *flow)
 {
 	struct outcome unused;
 	struct weir_call_params params = pair_params(PAIR_WRITE, &unused);
 	struct weir_call *call;
 
 	params.done = on_done;
-	params.arg = lane;
-	call = weir_call_begin(lane->conn, &params);
+	params.arg = flow;
+	call = weir_call_begin(flow->conn, &params);
 	assert_non_null(call);
 	weir_xdr_put_u32(weir_call_args(call), 1);
 	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM), 0);
@@ -90,27 +90,27 @@ static void pull__a_greedy_connection_starves_no_other(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i <= MODEST; i++) {
-		lanes[i] = (struct lane){0};
-		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lanes[i].conn), 0);
+		flows[i] = (struct flow){0};
+		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &flows[i].conn), 0);
 	}
 	pair_until(&pair, &nopen, MODEST + 1);
 	for (uint32_t i = 0; i < GREEDY; i++)
-		write_call(&lanes[MODEST]);
-	pair_until(&pair, &lanes[MODEST].done, GREEDY); /* it has all of its credits, and a queue */
-	lanes[MODEST].done = 0;
+		write_call(&flows[MODEST]);
+	pair_until(&pair, &flows[MODEST].done, GREEDY); /* it has all of its credits, and a queue */
+	flows[MODEST].done = 0;
 	for (uint32_t i = 0; i < MODEST; i++)
-		write_call(&lanes[i]);
+		write_call(&flows[i]);
 	for (uint32_t polls = 0; least < ROUNDS && pair_wait(&pair, polls); polls++) {
 		pair_poll(&pair);
-		least = lanes[0].done;
+		least = flows[0].done;
 		for (uint32_t i = 1; i < MODEST; i++)
-			least = lanes[i].done < least ? lanes[i].done : least;
+			least = flows[i].done < least ? flows[i].done : least;
 	}
 	assert_int_equal(least, ROUNDS);
 	/* One turn each: the greedy one has one call served where each other has one, but for those at the ends. */
 	for (uint32_t i = 0; i < MODEST; i++)
-		assert_in_range(lanes[i].done, ROUNDS, ROUNDS + ROUNDS / 2);
-	assert_in_range(lanes[MODEST].done, ROUNDS / 2, 2 * ROUNDS + (int)GREEDY);
+		assert_in_range(flows[i].done, ROUNDS, ROUNDS + ROUNDS / 2);
+	assert_in_range(flows[MODEST].done, ROUNDS / 2, 2 * ROUNDS + (int)GREEDY);
 }
 
 static struct outcome outcomes[2 * GREEDY + 1];

@@ -142,10 +142,10 @@ static void add_conn(struct ranges *ranges, const struct weir_conn *conn)
 	add(ranges, "queue pair", qp, sizeof(*qp));
 	add(ranges, "completions", qp->done, qp->done ? (qp->done_mask + 1) * sizeof(qp->done[0]) : 0);
 	add_recvs(ranges, "receive queue", &qp->own);
-	add(ranges, "lanes", qp->mux_set, sizeof(*qp->mux_set));
+	add(ranges, "muxes", qp->mux_set, sizeof(*qp->mux_set));
 	if (qp->mux) {
-		add(ranges, "lane", qp->mux, sizeof(*qp->mux));
-		add(ranges, "places of a lane", qp->mux->qps, MUX_SLOTS * sizeof(qp->mux->qps[0]));
+		add(ranges, "mux", qp->mux, sizeof(*qp->mux));
+		add(ranges, "places of a mux", qp->mux->qps, MUX_SLOTS * sizeof(qp->mux->qps[0]));
 	}
 }
 
@@ -184,15 +184,15 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 	    sizeof(ring_shared_of(&qp->rx.cells)->head));
 }
 
-/* The same of the lane. All but the first connection have one. */
+/* The same of the mux. All but the first connection have one. */
 static void add_mux(struct ranges *ranges, const struct weir_conn *conn)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
 	const uint8_t *base = (const uint8_t *)qp->mux_set->memory, *at = (const uint8_t *)(uintptr_t)LINE;
 
 	assert_true(qp->tx_in_mux && qp->rx_in_mux);
-	add(ranges, "cells of a lane", at + (qp->mux->tx.cells.base - base), ring_size(&qp->mux->tx.cells));
-	add(ranges, "reader's mark in a lane",
+	add(ranges, "cells of a mux", at + (qp->mux->tx.cells.base - base), ring_size(&qp->mux->tx.cells));
+	add(ranges, "reader's mark in a mux",
 	    at + ((const uint8_t *)ring_shared_of(&qp->mux->rx.cells) - base),
 	    sizeof(ring_shared_of(&qp->mux->rx.cells)->head));
 }

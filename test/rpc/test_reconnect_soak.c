@@ -18,7 +18,7 @@
 
 #define NLINKS 24u
 #define NKILLS 100u
-#define NLANES 4u
+#define NFLOWS 4u
 #define BYTES  6000u
 #define SLOT   8192u
 
@@ -26,9 +26,9 @@ static struct pair pair;
 
 struct link;
 
-struct lane {
+struct flow {
 	struct link *link;
-	uint32_t index; /* of all lanes: its memory */
+	uint32_t index; /* of all flows: its memory */
 	uint32_t proc;
 };
 
@@ -37,7 +37,7 @@ struct link {
 	bool is_open;
 	bool is_warm; /* it has had an answer since it was opened */
 	uint32_t losses;
-	struct lane lanes[NLANES];
+	struct flow flows[NFLOWS];
 };
 
 static struct link links[NLINKS];
@@ -67,24 +67,24 @@ static void many(struct weir_profile *profile)
 	profile->resends = 100;
 }
 
-static void lane_next(struct lane *lane);
+static void flow_next(struct flow *flow);
 
-static uint8_t *memory_of(const struct lane *lane)
+static uint8_t *memory_of(const struct flow *flow)
 {
-	return pair.client_mem + (size_t)lane->index * SLOT;
+	return pair.client_mem + (size_t)flow->index * SLOT;
 }
 
-static void check(const struct lane *lane, struct weir_call *call, const struct weir_result *result)
+static void check(const struct flow *flow, struct weir_call *call, const struct weir_result *result)
 {
 	const uint8_t *data = NULL;
 	uint32_t len = 0;
 
-	if (lane->proc == PAIR_WRITE) {
+	if (flow->proc == PAIR_WRITE) {
 		weir_xdr_get_u32(result->results, &len);
 		assert_int_equal(len, 3);
 		weir_xdr_get_u32(result->results, &len);
 		assert_int_equal(len, BYTES);
-	} else if (lane->proc != PAIR_NULL) {
+	} else if (flow->proc != PAIR_NULL) {
 		assert_int_equal(weir_result_opaque(call, result, 0, (const void **)&data, BYTES, &len), 0);
 		assert_int_equal(len, BYTES);
 		for (uint32_t i = 0; i < BYTES; i += 97)
@@ -94,18 +94,18 @@ static void check(const struct lane *lane, struct weir_call *call, const struct 
 
 static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
-	struct lane *lane = arg;
+	struct flow *flow = arg;
 
 	ndone++;
 	assert_int_equal(result->status, 0);
 	assert_int_equal(result->reply->accept_stat, WEIR_RPC_SUCCESS);
-	check(lane, call, result);
-	lane->link->is_warm = lane->link->is_open;
+	check(flow, call, result);
+	flow->link->is_warm = flow->link->is_open;
 	if (!is_stopping)
-		lane_next(lane);
+		flow_next(flow);
 }
 
-static void lane_next(struct lane *lane)
+static void flow_next(struct flow *flow)
 {
 	static const uint32_t procs[] = {PAIR_NULL, PAIR_READ, PAIR_WRITE, PAIR_BIG};
 	struct outcome unused;
@@ -113,23 +113,23 @@ static void lane_next(struct lane *lane)
 	struct weir_xdr_out *args;
 	struct weir_call *call;
 
-	lane->proc = procs[next_random(4)];
-	params = pair_params(lane->proc, &unused);
+	flow->proc = procs[next_random(4)];
+	params = pair_params(flow->proc, &unused);
 	params.done = on_done;
-	params.arg = lane;
-	params.results_max_bytes = lane->proc == PAIR_BIG ? BYTES + 8 : 64;
-	call = weir_call_begin(lane->link->conn, &params);
+	params.arg = flow;
+	params.results_max_bytes = flow->proc == PAIR_BIG ? BYTES + 8 : 64;
+	call = weir_call_begin(flow->link->conn, &params);
 	assert_non_null(call);
 	args = weir_call_args(call);
-	if (lane->proc == PAIR_WRITE) {
+	if (flow->proc == PAIR_WRITE) {
 		weir_xdr_put_u32(args, 1);
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, memory_of(lane), BYTES), 0);
+		assert_int_equal(weir_call_arg_item(call, pair.client_region, memory_of(flow), BYTES), 0);
 		weir_xdr_put_u32(args, 2);
-	} else if (lane->proc != PAIR_NULL) {
+	} else if (flow->proc != PAIR_NULL) {
 		weir_xdr_put_u32(args, BYTES);
-		if (lane->proc == PAIR_READ)
+		if (flow->proc == PAIR_READ)
 			assert_int_equal(
-				weir_call_result_item(call, pair.client_region, memory_of(lane), BYTES), 0);
+				weir_call_result_item(call, pair.client_region, memory_of(flow), BYTES), 0);
 	}
 	assert_int_equal(weir_call_submit(call), 0);
 	nstarted++;
@@ -198,9 +198,9 @@ static void run_load(uint32_t nkills)
 	for (uint32_t i = 0; !all_killed(0) && pair_wait(&pair, i); i++)
 		pair_poll(&pair);
 	for (uint32_t i = 0; i < NLINKS; i++) {
-		for (uint32_t j = 0; j < NLANES; j++) {
-			links[i].lanes[j] = (struct lane){.link = &links[i], .index = i * NLANES + j};
-			lane_next(&links[i].lanes[j]);
+		for (uint32_t j = 0; j < NFLOWS; j++) {
+			links[i].flows[j] = (struct flow){.link = &links[i], .index = i * NFLOWS + j};
+			flow_next(&links[i].flows[j]);
 		}
 	}
 	for (uint32_t i = 0; !all_killed(nkills) && pair_wait(&pair, i % 1000000); i++) {

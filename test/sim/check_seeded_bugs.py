@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """weir-sim finds each seeded bug: with the seed that is known to, or by a search of at most 2,000. And it finds nothing
-with the same seeds when none is planted. Arguments: the program of a build with seeded_bugs, the list of bugs."""
+with the same seeds when none is chosen. Arguments: the program of a build with seeded_bugs, the list of bugs."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ def check(number, seed, what):
     """None, or what is wrong."""
     clean = sim('--seed', seed)
     if clean.returncode != 0:
-        return 'seed %s finds something though nothing is planted: %s' % (seed, clean.stderr)
+        return 'seed %s finds something though no bug is chosen: %s' % (seed, clean.stderr)
     found = sim('--seed', seed, '--plant', number)
     if found.returncode == 0:
         found = sim('--seeds', SEARCH, '--plant', number)

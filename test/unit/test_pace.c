@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When weir-bench makes its calls, in ticks that the test gives: lanes here are busy until the test puts them back. */
+/* When weir-bench makes its calls, in ticks that the test gives: slots here are busy until the test puts them back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void open_loop__what_finds_no_lane_waits_and_is_late(void **state)
 	assert_int_equal(started[2].ticks, 1250);
 	assert_int_equal(pace.late, 2);
 	pace_put(&pace, &slots[0]);
-	/* 1350 was due while the lane was busy; 1450 was not. */
+	/* 1350 was due while the slot was busy; 1450 was not. */
 	assert_int_equal(pace_start_due(&pace, 1440), 1);
 	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 1451), 1);
