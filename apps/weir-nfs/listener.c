@@ -7,6 +7,10 @@
 #define RESERVED_PORTS 1024u
 #define LINE_BYTES     512u
 #define STATE_LISTEN   0x0a /* TCP_LISTEN of the kernel */
+#define OVERFLOW_PATH  "/proc/sys/kernel/overflowuid"
+#define OVERFLOW_UID   65534u
+#define MAP_PATH       "/proc/self/uid_map"
+#define ALL_UIDS       4294967295u /* UINT32_MAX is none */
 
 int listener_scan(FILE *table, uint16_t port, uint32_t *uid, bool *is_found)
 {
@@ -30,17 +34,40 @@ int listener_scan(FILE *table, uint16_t port, uint32_t *uid, bool *is_found)
 	return ferror(table) ? -EIO : 0;
 }
 
-static uint32_t reserved_ports(void)
+bool listener_is_known(FILE *map, uint32_t overflow, uint32_t uid)
 {
-	FILE *file = fopen(RESERVED_PATH, "re");
-	unsigned start = RESERVED_PORTS;
+	uint64_t n = 0;
+	unsigned count;
+
+	if (uid != overflow)
+		return true;
+	while (map && fscanf(map, "%*u %*u %u", &count) == 1)
+		n += count;
+	return n >= ALL_UIDS;
+}
+
+/* The number in a file, or 'otherwise'. */
+static uint32_t read_number(const char *path, uint32_t otherwise)
+{
+	FILE *file = fopen(path, "re");
+	unsigned number = otherwise;
 
 	if (!file)
-		return RESERVED_PORTS;
-	if (fscanf(file, "%u", &start) != 1)
-		start = RESERVED_PORTS;
+		return otherwise;
+	if (fscanf(file, "%u", &number) != 1)
+		number = otherwise;
 	fclose(file);
-	return start;
+	return number;
+}
+
+static bool is_known(uint32_t uid)
+{
+	FILE *map = fopen(MAP_PATH, "re");
+	bool is = listener_is_known(map, read_number(OVERFLOW_PATH, OVERFLOW_UID), uid);
+
+	if (map)
+		fclose(map);
+	return is;
 }
 
 int listener_find(uint16_t port, uint32_t *uid)
@@ -49,7 +76,7 @@ int listener_find(uint16_t port, uint32_t *uid)
 	bool is_found = false;
 
 	*uid = 0;
-	if (port < reserved_ports())
+	if (port < read_number(RESERVED_PATH, RESERVED_PORTS))
 		return 0;
 	for (int i = 0; i < 2; i++) {
 		FILE *table = fopen(paths[i], "re");
@@ -65,5 +92,7 @@ int listener_find(uint16_t port, uint32_t *uid)
 		if (rc != 0)
 			return rc;
 	}
-	return is_found ? 0 : -ENOENT;
+	if (!is_found)
+		return -ENOENT;
+	return is_known(*uid) ? 0 : -EACCES;
 }

@@ -16,7 +16,7 @@
  * Find the user of the sockets that listen on 'port', of IPv4 and IPv6. A port that the kernel
  * reserves for root is root's. Returns 0 with *uid set, or
  *   -ENOENT: nobody listens there;
- *   -EACCES: several users do;
+ *   -EACCES: several users do, or a user whom this user namespace does not know;
  *   another -errno: /proc does not say.
  */
 int listener_find(uint16_t port, uint32_t *uid);
@@ -26,5 +26,11 @@ int listener_find(uint16_t port, uint32_t *uid);
  * updated. Returns 0, -EACCES, or -EPROTO if the table has another form.
  */
 int listener_scan(FILE *table, uint16_t port, uint32_t *uid, bool *is_found);
+
+/*
+ * Whether 'uid' is who it seems to be. In a user namespace, the kernel shows all users that it does not
+ * map as 'overflow'. 'map' is a table in the form of /proc/self/uid_map, or NULL if there is none.
+ */
+bool listener_is_known(FILE *map, uint32_t overflow, uint32_t uid);
 
 #endif

@@ -63,11 +63,33 @@ static void scan__refuses_another_form(void **state)
 	assert_false(is_found);
 }
 
+static bool is_known(const char *text, uint32_t uid)
+{
+	FILE *map = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	bool is = listener_is_known(map, 65534, uid);
+
+	assert_non_null(map);
+	fclose(map);
+	return is;
+}
+
+static void known__is_nobody_only_where_all_users_are_mapped(void **state)
+{
+	(void)state;
+	assert_true(is_known("         0          0 4294967295\n", 65534));
+	assert_true(is_known("0 0 65534\n65534 65534 4294901761\n", 65534));
+	assert_false(is_known("         0     100000      65536\n", 65534));
+	assert_false(is_known("\n", 65534));
+	assert_false(listener_is_known(NULL, 65534, 65534));
+	assert_true(is_known("         0     100000      65536\n", 1000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scan__finds_the_listener_only),
 		cmocka_unit_test(scan__refuses_another_form),
+		cmocka_unit_test(known__is_nobody_only_where_all_users_are_mapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
