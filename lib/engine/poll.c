@@ -15,8 +15,9 @@
 /* Connection events are rare: look at them when there is nothing else, or after this many polls. */
 #define CM_EVERY 32u
 #define CM_BURST 8u
-/* Waiters that are tried in vain in a poll, but for those polls. */
-#define WAKE_VAIN_FEW 1u
+/* Waiters that are tried in vain in a poll, and in one of CM_EVERY polls. */
+#define WAKE_VAIN_FEW  1u
+#define WAKE_VAIN_MOST 8u
 
 static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 {
@@ -150,12 +151,12 @@ static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
 }
 
 /* The first of each line in turn, until one finds too little: it goes first the next time, so that one that needs much
- * gets it, too. Those that wait for their own peer may wait long, and there may be many of them: most polls
- * pass a few by, and the next poll goes on behind these. */
+ * gets it, too. Those that wait for their own peer may wait long, and there may be many of them: a poll passes
+ * a few by, and the next poll goes on behind these. */
 static void wake_waiters(struct weir_engine *engine)
 {
 	const struct engine_wait_queue *passed = NULL; /* the first of those passed by since one was served */
-	uint32_t vain = engine->stats.polls % CM_EVERY == 0 ? engine->nwaiting : WAKE_VAIN_FEW;
+	uint32_t vain = engine->stats.polls % CM_EVERY == 0 ? WAKE_VAIN_MOST : WAKE_VAIN_FEW;
 
 	for (uint32_t tries = engine->nwaiting; tries > 0 && vain > 0; tries--) {
 		struct engine_wait_queue *queue = TAILQ_FIRST(&engine->wait_queues);
