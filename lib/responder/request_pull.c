@@ -35,6 +35,9 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 
 	req->buf_waiter.is_own = false;
 	if (need > left) {
+		/* If none is left, others have nothing to gain by going first. */
+		req->buf_waiter.is_own = left > 0 && request_exceeds_share(req->responder, ENGINE_SHARE_BULK,
+									   pool->count, need);
 		pool->empty++;
 		return false;
 	}
@@ -334,6 +337,9 @@ static int admit(struct weir_request *req)
 		return 0;
 	if (!is_alone && req->pull_bytes <= left)
 		is_own |= !request_may_take(responder, ENGINE_SHARE_PULLED, left, req->pull_bytes);
+	if (!is_alone && left > 0 && req->pull_bytes > left)
+		is_own |= request_exceeds_share(responder, ENGINE_SHARE_PULLED, profile->pull_bytes,
+						req->pull_bytes);
 	if (!is_own && (is_alone || req->pull_bytes <= left)) {
 		req->is_pulling = true;
 		request_count(responder, ENGINE_SHARE_PULLED, (int64_t)req->pull_bytes);

@@ -18,6 +18,15 @@ bool request_may_take(const struct responder *responder, enum engine_share share
 	return may;
 }
 
+bool request_exceeds_share(const struct responder *responder, enum engine_share share, uint64_t count,
+			   uint64_t need)
+{
+	uint64_t conn = responder->held.n[share];
+	uint64_t peer = responder->account ? responder->account->held.n[share] : conn;
+
+	return peer > 0 && (peer > count || !engine_share_allows(conn, peer, count - peer, need));
+}
+
 bool request_may_take_reply(const struct weir_request *req, uint64_t free)
 {
 	const struct responder *responder = req->responder;

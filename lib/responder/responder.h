@@ -302,6 +302,12 @@ void request_pool_serve(struct request_pool *pool);
 /* request_share.c: what a connection holds of each pool, and may hold (share.h) */
 bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
 		      uint64_t need);
+/*
+ * Whether its peer holds so much that it could not take 'need' of the pool's 'count' even if nobody else
+ * held anything. It then waits for itself, and others need not wait behind it.
+ */
+bool request_exceeds_share(const struct responder *responder, enum engine_share share, uint64_t count,
+			   uint64_t need);
 /* One of bulk_pool. As long as three quarters of it are free, nobody has to look at shares. */
 static inline bool request_may_take_bulk(const struct responder *responder, const struct mem_pool *pool)
 {

@@ -106,6 +106,20 @@ static void send_later(uint32_t xid)
 	raw_send_words(&raw, &m);
 }
 
+/* A Long Call of 'n' chunks. Before its program is known, there has to be a buffer for each. */
+static void send_long(uint32_t xid, uint32_t n)
+{
+	struct words m = {0};
+
+	words_put(&m, 4, xid, 1, CREDITS, 1);
+	for (uint32_t i = 0; i < n; i++) {
+		words_put(&m, 2, 1, i == 0 ? 0 : 40 + (i - 1) * (512 + 4));
+		raw_put_segment(&raw, &m, 512, 512 * i);
+	}
+	words_put(&m, 3, 0, 0, 0);
+	raw_send_words(&raw, &m);
+}
+
 static void one_call(uint32_t proc, uint32_t word)
 {
 	struct outcome outcome;
@@ -267,6 +281,25 @@ static void bulk__of_calls_that_the_program_keeps(void **state)
 	expect_stalled();
 }
 
+/* What a peer could not get even if nobody else had a buffer is no reason for others to wait. */
+static void bulk__that_the_peer_itself_holds_keeps_nobody_waiting(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < BULK * 2 / 5; i++) /* a connection's share */
+		send_later(100 + i);
+	raw_settle(&raw);
+	assert_int_equal(left(pair.server->bulk_pool), BULK - BULK * 2 / 5);
+	send_long(200, BULK - BULK * 2 / 5 + 1);
+	raw_settle(&raw);
+	assert_int_equal(pair.server->nwaiting, 1);
+	assert_int_equal(pair.server->nblocking, 0);
+	for (uint32_t i = 0; i < CALLS; i++)
+		one_call(PAIR_BIG, BIG);
+	pair_release_later(&pair);
+	raw_settle(&raw);
+	expect_stalled();
+}
+
 static void take_bulk(void)
 {
 	while ((bufs[nbufs] = mem_pool_get(pair.server->bulk_pool)))
@@ -391,6 +424,7 @@ static int run(void)
 		T_F(replies__go_on_when_the_peer_does),
 		T_F(bulk__of_replies_that_are_not_taken),
 		T(bulk__of_calls_that_the_program_keeps),
+		T(bulk__that_the_peer_itself_holds_keeps_nobody_waiting),
 		T(waiters__of_one_connection_leave_places_for_others),
 		T_R(replays__that_are_carried_out_leave_entries_for_others),
 	};
