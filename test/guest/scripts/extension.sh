@@ -74,7 +74,7 @@ for extension in off continuation direction placement all; do
 done
 
 failed=
-for name in calls continue wire_rtr wire_rtr_requester wire_rtr_direct wire_rtr_place wire_rtr_placed; do
+for name in calls continue wire_rtr wire_rtr_requester wire_rtr_directions wire_rtr_place wire_rtr_placed; do
 	echo "== $name"
 	SECONDS=0
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" v2+all verbs "$ADDR4" || failed="$failed $name"
