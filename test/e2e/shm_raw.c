@@ -110,6 +110,18 @@ void raw_connect(struct raw *raw, const char *addr)
 	assert_int_equal(raw->answer.type, SHM_WELCOME);
 }
 
+bool raw_is_welcome(const char *addr)
+{
+	struct raw raw;
+	bool is;
+
+	raw_init(&raw);
+	raw_connect_only(&raw, addr);
+	is = raw_recv(&raw, NULL);
+	raw_fini(&raw);
+	return is;
+}
+
 void raw_welcome(struct raw *raw, int listener, struct end *polled)
 {
 	raw->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);

@@ -40,6 +40,8 @@ void raw_offer_mux(struct raw *raw);
 void raw_begin_mux(struct raw *raw);
 /* Connect, and wait for WELCOME. */
 void raw_connect(struct raw *raw, const char *addr);
+/* Connect and leave. Returns whether the listener at 'addr' sent anything before it closed the connection. */
+bool raw_is_welcome(const char *addr);
 /* Connect only. */
 void raw_connect_only(struct raw *raw, const char *addr);
 /* The other side of that, at a listener of raw_listen(): accept a connection, and receive its HELLO into 'answer'. */

@@ -203,18 +203,6 @@ static void churn__is_closed_where_no_thread_can_be_made(void **state)
 	end_blocking(nblocking);
 }
 
-static bool is_welcome(const char *addr)
-{
-	struct raw raw;
-	bool is;
-
-	raw_init(&raw);
-	raw_connect_only(&raw, addr);
-	is = raw_recv(&raw, NULL);
-	raw_fini(&raw);
-	return is;
-}
-
 /* What this process connects to is refused likewise. */
 static void refused__user_is_counted_and_logged(void **state)
 {
@@ -233,11 +221,11 @@ static void refused__user_is_counted_and_logged(void **state)
 		END_WAIT(&b, NULL, reap_count() == i + 1);
 	}
 	rte_openlog_stream(log);
-	assert_false(is_welcome(addr));
+	assert_false(raw_is_welcome(addr));
 	assert_int_equal(a.ops->connect(a.dev, addr, &attr, NULL, 0, &qp), -EACCES);
 	assert_int_equal(a.dev->stats.users_refused, 1);
 	/* When this one is refused, the control thread has written its lines on those before. */
-	assert_false(is_welcome(addr));
+	assert_false(raw_is_welcome(addr));
 	END_WAIT(&b, NULL, b.dev->stats.users_refused == 3);
 	rte_openlog_stream(NULL);
 	fclose(log);
@@ -247,7 +235,7 @@ static void refused__user_is_counted_and_logged(void **state)
 	if (geteuid() == 0)
 		by_other(many_greetings, addr);
 	end_blocking(REAP_SUSPECTS_MAX);
-	assert_true(is_welcome(addr));
+	assert_true(raw_is_welcome(addr));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -402,18 +402,6 @@ static bool is_other_welcome(const char *addr)
 	return WEXITSTATUS(status) == 0;
 }
 
-static bool is_welcome(const char *addr)
-{
-	struct raw raw;
-	bool is;
-
-	raw_init(&raw);
-	raw_connect_only(&raw, addr);
-	is = raw_recv(&raw, NULL);
-	raw_fini(&raw);
-	return is;
-}
-
 /* As many as it likes: the user is refused after some of them, until they are closed, and other users are not. */
 static void user__that_passes_many_is_refused(void **state)
 {
@@ -425,7 +413,7 @@ static void user__that_passes_many_is_refused(void **state)
 	end_pair(&a, &b);
 	b.ops->unlisten(b.listener);
 	end_listen(&b, addr);
-	while (is_welcome(addr)) {
+	while (raw_is_welcome(addr)) {
 		struct raw raw;
 
 		assert_in_range(n, 0, REAP_SUSPECTS_MAX);
@@ -442,7 +430,7 @@ static void user__that_passes_many_is_refused(void **state)
 	for (uint32_t i = 0; i < n; i++)
 		close(blocking[i].drain);
 	END_WAIT(&b, &a, reap_count() == 0);
-	assert_true(is_welcome(addr));
+	assert_true(raw_is_welcome(addr));
 }
 
 /* Before it is welcome, the kernel takes no descriptors from a peer. */
