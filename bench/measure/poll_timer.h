@@ -41,11 +41,11 @@ static inline bool bench_poll_timer_look(struct bench_poll_timer *timer)
 	return timer->work > 0 || ++timer->idle == BENCH_POLL_TIMER_IDLE || timer->looks_each;
 }
 
-/* It did. */
+/* Record the time of a turn for which bench_poll_timer_look() returned true. */
 static inline void bench_poll_timer_at(struct bench_poll_timer *timer, uint64_t now_ticks)
 {
 	uint64_t since = now_ticks - timer->now_ticks;
-	/* What those before one that found work took; where each looks, there are none. */
+	/* Estimated time of the idle turns since the latest look at the clock. It is 0 if each turn looks. */
 	uint64_t idle = timer->group_ticks * timer->idle / BENCH_POLL_TIMER_IDLE;
 
 	if (timer->work > 0)

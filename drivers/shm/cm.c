@@ -323,7 +323,10 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 	return true;
 }
 
-/* Whether its mux has something that may be its, and goes on: it may wait for a receive of another one, for ever. */
+/*
+ * Whether messages of this queue pair may still be in its mux, and the mux makes progress. A mux stops
+ * for as long as its first message waits for a receive, which may be one of another queue pair.
+ */
 static bool mux_drains(struct shm_qp *qp)
 {
 	const struct ring_reader *rx = &qp->mux->rx;

@@ -4,8 +4,8 @@
 
 /*
  * Mappings of memory that is shared with a peer: rings, key tables, muxes and regions. All of them are guarded (sigbus_guard.h).
- * Those of a peer's files are charged to the peer's user (account.h), and take no memory before it is used, even in a
- * program that locks its own (unlocked.h).
+ * A mapping of a peer's file is charged to the peer's user (account.h). It takes no memory before a page is accessed,
+ * even if the program has locked its own memory (unlocked.h).
  *
  * A received descriptor can be anything. fcntl(F_GET_SEALS) is the only call that is made on it before it is known to be
  * a sealed memfd: the kernel answers it from the descriptor itself, whereas fstat(2), mmap(2) or close(2) on a file of

@@ -113,7 +113,10 @@ int mux_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pi
 {
 	struct shm_mux_set *mux_set;
 
-	/* Where a process can't be named (it is of another PID namespace), the next one at the address could not be told from it. */
+	/*
+	 * A process of another PID namespace has no PID here. Without one, this process could not
+	 * distinguish it from a later process that listens at the same address.
+	 */
 	if (pid <= 0)
 		return -1;
 	LIST_FOREACH(mux_set, &dev->shared, entry)
@@ -205,7 +208,7 @@ static uint32_t random_start(void)
 	return start >> 1;
 }
 
-/* What a process shares with this device: each of its devices that connects has some, and each is looked at in turn. */
+/* The number of mux sets that a process shares with this device: one for each of its devices that connects. */
 static uint32_t count_of(const struct shm_dev *dev, pid_t pid)
 {
 	const struct shm_mux_set *mux_set;
@@ -240,7 +243,10 @@ int muxes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct s
 	return 0;
 }
 
-/* What the device has of the file that is offered: from an earlier connection, or by this offer. NULL: it takes no more. */
+/*
+ * The mux set of the file that a peer offers. It is the one that an earlier connection brought, or else
+ * the offered one. NULL: this device has as many mux sets of that process as it takes.
+ */
 static struct shm_mux_set *adopt(struct shm_dev *dev, struct shm_mux_set *offered, pid_t pid)
 {
 	struct shm_mux_set *mux_set;

@@ -70,7 +70,7 @@ struct mux_memory {
 struct shm_dev;
 struct shm_qp;
 
-/* One side's view of a mux. */
+/* A mux, as one of its two devices sees it. */
 struct shm_mux {
 	struct ring_reader rx;
 	_Alignas(64) struct ring_writer tx;
@@ -134,7 +134,7 @@ bool mux_take_slot(struct shm_dev *dev, struct shm_qp *qp, struct shm_mux_set *o
 		   uint32_t peer_conn_id, struct mux_slot *slot);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */
 void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot *slot);
-/* It has nothing to do with muxes any more. */
+/* A queue pair ends: its slot becomes free, and the mux set ends with its last queue pair. */
 void mux_leave(struct shm_dev *dev, struct shm_qp *qp);
 
 #endif

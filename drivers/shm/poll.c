@@ -156,7 +156,7 @@ static bool is_idle(const struct shm_qp *qp)
 	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr;
 }
 
-/* What muxes have; as poll_qp(). */
+/* Receive the messages that have come by muxes, of a few muxes in turn. Parameters are those of poll_qp(). */
 static uint32_t poll_muxes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max, uint32_t *delivered)
 {
 	uint32_t n = 0, most = max, few = dev->nmuxes < MUXES_FEW ? dev->nmuxes : MUXES_FEW;

@@ -4,7 +4,7 @@
 
 #include "recv.h"
 
-/* What a tag names; NULL: nothing that there still is. */
+/* The queue pair that a tag names, or NULL if it has ended. */
 static struct shm_qp *find(const struct shm_mux *mux, uint64_t tag)
 {
 	uint32_t place = tag & MUX_KIND_MASK;
@@ -128,7 +128,7 @@ static __attribute__((noinline)) enum took mux_recv_slow(struct shm_dev *dev, st
 	}
 	wr = shm_recvs_next(qp->recvs);
 	if (!shm_recv_check(qp, wr, len <= qp->rx.max_msg ? len : -1, wcs, n)) {
-		/* It waits for a receive, or its queue pair is at its end. */
+		/* The message has no receive. If its queue pair is in error, none will come. */
 		if (qp->state != QP_ERROR)
 			return MUST_WAIT;
 		ring_drop(rx, word);
@@ -160,7 +160,10 @@ static inline __attribute__((always_inline)) bool mux_recv_fast(struct shm_mux *
 	return true;
 }
 
-/* What the next message will take of its user, where it has come: of many users in turn each is one that the caches have lost. */
+/*
+ * If the next message has come, fetch what its receiver will access. Where many receivers take turns, the
+ * caches have lost each of them since its latest message.
+ */
 static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_place *next)
 {
 	const struct shm_qp *qp;

@@ -42,8 +42,9 @@ static uint64_t now_ns(void)
 }
 
 /*
- * Whether a worker may begin a suspect job: another one has to be left to the other jobs while there
- * are devices, and one more can be started for the next device. The lock is held.
+ * Whether a worker may begin a suspect job, which may block it. While there are devices, another worker
+ * has to be left to the other jobs. While there are none, a worker has to be left to start for the next
+ * device. The lock is held.
  */
 static bool may_block(void)
 {
