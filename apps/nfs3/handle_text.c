@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_BYTES                                                                                           \
-	(2u * HANDLE_TEXT_BYTES_MAX + 2u) /* with a newline, and one more to see what is too long */
+#define TEXT_BYTES                                                                                 \
+	(2u * HANDLE_TEXT_BYTES_MAX + 2u) /* with a newline, and one more to see what is too long  \
+					   */
 
 static int hex_digit(char c)
 {
@@ -36,7 +37,8 @@ static const char *parse(const char *text, size_t len, uint8_t *data, uint32_t *
 	return NULL;
 }
 
-/* All that the file has, as far as there is room: a shell's <(command) is a pipe. -1: errno says why. */
+/* All that the file has, as far as there is room: a shell's <(command) is a pipe. -1: errno says
+ * why. */
 static ssize_t read_file(const char *path, char text[TEXT_BYTES])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), error;
@@ -58,7 +60,8 @@ static ssize_t read_file(const char *path, char text[TEXT_BYTES])
 	return n < 0 ? -1 : (ssize_t)have;
 }
 
-const char *handle_text_read(const char *value, uint8_t data[HANDLE_TEXT_BYTES_MAX], uint32_t *len_bytes)
+const char *handle_text_read(const char *value, uint8_t data[HANDLE_TEXT_BYTES_MAX],
+			     uint32_t *len_bytes)
 {
 	char text[TEXT_BYTES];
 	const char *digits;
@@ -69,7 +72,8 @@ const char *handle_text_read(const char *value, uint8_t data[HANDLE_TEXT_BYTES_M
 		return digits ? parse(digits, strlen(digits), data, len_bytes) : "it is not set";
 	}
 	if (value[0] != '@')
-		return "a handle is a secret, and others can read this command line: expected @FILE, or the "
+		return "a handle is a secret, and others can read this command line: expected "
+		       "@FILE, or the "
 		       "environment variable " HANDLE_TEXT_VARIABLE;
 	len = read_file(value + 1, text);
 	return len < 0 ? strerror(errno) : parse(text, (size_t)len, data, len_bytes);

@@ -3,8 +3,9 @@
 #define HANDLE_TEXT_H
 
 /*
- * A file handle that a user names. It opens files, so that it is a secret, and command lines are no place for secrets: every user
- * of the host can read them. It is taken from a file or from the environment.
+ * A file handle that a user names. It opens files, so that it is a secret, and command lines are no
+ * place for secrets: every user of the host can read them. It is taken from a file or from the
+ * environment.
  */
 
 #include <stdint.h>
@@ -15,11 +16,13 @@
 /*
  * Read a handle of 1 to 64 bytes, in hexadecimal digits.
  *
- * value: "@FILE", the name of a file that has the digits and may end with a newline; NULL: the environment variable above has the
- *        digits.
+ * value: "@FILE", the name of a file that has the digits and may end with a newline; NULL: the
+ * environment variable above has the digits.
  *
- * Returns NULL with data and *len_bytes filled in, or what is wrong, which is to be printed behind the value.
+ * Returns NULL with data and *len_bytes filled in, or what is wrong, which is to be printed behind
+ * the value.
  */
-const char *handle_text_read(const char *value, uint8_t data[HANDLE_TEXT_BYTES_MAX], uint32_t *len_bytes);
+const char *handle_text_read(const char *value, uint8_t data[HANDLE_TEXT_BYTES_MAX],
+			     uint32_t *len_bytes);
 
 #endif

@@ -49,7 +49,8 @@ bool_t mount3_xdr_mnt_res(XDR *xdrs, struct mount3_mnt_res *res)
 	return TRUE;
 }
 
-/* The word before each entry of a list, and after the last; 'i' is the entry's index, *n their number. */
+/* The word before each entry of a list, and after the last; 'i' is the entry's index, *n their
+ * number. */
 static bool_t xdr_next(XDR *xdrs, uint32_t i, uint32_t *n, bool_t *more)
 {
 	*more = i < *n;

@@ -3,8 +3,9 @@
 #define MOUNT3_H
 
 /*
- * MOUNT version 3 (RFC 1813 appendix I), which goes over TCP by libtirpc: XDR filters of the xdrproc_t form. When
- * decoding, everything lands in the caller's structure, bounded: nothing is allocated, nothing has to be freed.
+ * MOUNT version 3 (RFC 1813 appendix I), which goes over TCP by libtirpc: XDR filters of the
+ * xdrproc_t form. When decoding, everything lands in the caller's structure, bounded: nothing is
+ * allocated, nothing has to be freed.
  */
 
 #include <rpc/rpc.h>

@@ -45,7 +45,8 @@ int nfs3_get_write_args(struct weir_xdr_in *in, struct nfs3_write_args *args)
 	uint32_t stable;
 
 	if (nfs3_get_fh(in, &args->fh) || weir_xdr_get_u64(in, &args->offset) ||
-	    weir_xdr_get_u32(in, &args->count) || nfs3_get_enum(in, NFS3_UNSTABLE, NFS3_FILE_SYNC, &stable))
+	    weir_xdr_get_u32(in, &args->count) ||
+	    nfs3_get_enum(in, NFS3_UNSTABLE, NFS3_FILE_SYNC, &stable))
 		return -EBADMSG;
 	args->stable = (enum nfs3_stable)stable;
 	return 0;
@@ -54,14 +55,16 @@ int nfs3_get_write_args(struct weir_xdr_in *in, struct nfs3_write_args *args)
 int nfs3_put_write_args(struct weir_xdr_out *out, const struct nfs3_write_args *args)
 {
 	return nfs3_out_result(nfs3_put_fh(out, &args->fh) || weir_xdr_put_u64(out, args->offset) ||
-			       weir_xdr_put_u32(out, args->count) || weir_xdr_put_u32(out, args->stable));
+			       weir_xdr_put_u32(out, args->count) ||
+			       weir_xdr_put_u32(out, args->stable));
 }
 
 int nfs3_get_create_args(struct weir_xdr_in *in, struct nfs3_create_args *args)
 {
 	uint32_t mode;
 
-	if (nfs3_get_dirop(in, &args->where) || nfs3_get_enum(in, NFS3_UNCHECKED, NFS3_EXCLUSIVE, &mode))
+	if (nfs3_get_dirop(in, &args->where) ||
+	    nfs3_get_enum(in, NFS3_UNCHECKED, NFS3_EXCLUSIVE, &mode))
 		return -EBADMSG;
 	args->mode = (enum nfs3_createmode)mode;
 	if (args->mode == NFS3_EXCLUSIVE)
@@ -85,7 +88,8 @@ int nfs3_get_mkdir_args(struct weir_xdr_in *in, struct nfs3_mkdir_args *args)
 
 int nfs3_put_mkdir_args(struct weir_xdr_out *out, const struct nfs3_mkdir_args *args)
 {
-	return nfs3_out_result(nfs3_put_dirop(out, &args->where) || nfs3_put_sattr(out, &args->attr));
+	return nfs3_out_result(nfs3_put_dirop(out, &args->where) ||
+			       nfs3_put_sattr(out, &args->attr));
 }
 
 static bool is_device(enum nfs3_ftype type)
@@ -102,7 +106,8 @@ int nfs3_get_mknod_args(struct weir_xdr_in *in, struct nfs3_mknod_args *args)
 {
 	uint32_t type;
 
-	/* Types that MKNOD can't make are within the union (its default arm): NFS3ERR_BADTYPE is the procedure's to say. */
+	/* Types that MKNOD can't make are within the union (its default arm): NFS3ERR_BADTYPE is
+	 * the procedure's to say. */
 	if (nfs3_get_dirop(in, &args->where) || nfs3_get_enum(in, NFS3_REG, NFS3_FIFO, &type))
 		return -EBADMSG;
 	args->type = (enum nfs3_ftype)type;
@@ -156,7 +161,8 @@ int nfs3_get_readdir_args(struct weir_xdr_in *in, struct nfs3_readdir_args *args
 
 int nfs3_put_readdir_args(struct weir_xdr_out *out, const struct nfs3_readdir_args *args, bool plus)
 {
-	return nfs3_out_result(nfs3_put_fh(out, &args->dir) || weir_xdr_put_u64(out, args->cookie) ||
+	return nfs3_out_result(nfs3_put_fh(out, &args->dir) ||
+			       weir_xdr_put_u64(out, args->cookie) ||
 			       weir_xdr_put_opaque_fixed(out, args->verf, NFS3_VERF_BYTES) ||
 			       (plus && weir_xdr_put_u32(out, args->dircount)) ||
 			       weir_xdr_put_u32(out, args->maxcount));

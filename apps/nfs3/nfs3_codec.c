@@ -21,7 +21,8 @@ int nfs3_get_fh(struct weir_xdr_in *in, struct nfs3_fh *fh)
 
 int nfs3_put_fh(struct weir_xdr_out *out, const struct nfs3_fh *fh)
 {
-	return weir_xdr_put_opaque(out, fh->data, fh->len_bytes < NFS3_FH_MAX ? fh->len_bytes : NFS3_FH_MAX);
+	return weir_xdr_put_opaque(out, fh->data,
+				   fh->len_bytes < NFS3_FH_MAX ? fh->len_bytes : NFS3_FH_MAX);
 }
 
 int nfs3_get_name(struct weir_xdr_in *in, struct nfs3_name *name)
@@ -36,18 +37,20 @@ int nfs3_get_name(struct weir_xdr_in *in, struct nfs3_name *name)
 
 int nfs3_put_name(struct weir_xdr_out *out, const struct nfs3_name *name)
 {
-	return weir_xdr_put_opaque(out, name->data,
-				   name->len_bytes < NFS3_NAME_MAX ? name->len_bytes : NFS3_NAME_MAX);
+	return weir_xdr_put_opaque(
+		out, name->data, name->len_bytes < NFS3_NAME_MAX ? name->len_bytes : NFS3_NAME_MAX);
 }
 
 int nfs3_get_time(struct weir_xdr_in *in, struct nfs3_time *time)
 {
-	return nfs3_in_result(weir_xdr_get_u32(in, &time->seconds) || weir_xdr_get_u32(in, &time->nseconds));
+	return nfs3_in_result(weir_xdr_get_u32(in, &time->seconds) ||
+			      weir_xdr_get_u32(in, &time->nseconds));
 }
 
 int nfs3_put_time(struct weir_xdr_out *out, const struct nfs3_time *time)
 {
-	return nfs3_out_result(weir_xdr_put_u32(out, time->seconds) || weir_xdr_put_u32(out, time->nseconds));
+	return nfs3_out_result(weir_xdr_put_u32(out, time->seconds) ||
+			       weir_xdr_put_u32(out, time->nseconds));
 }
 
 int nfs3_get_fattr(struct weir_xdr_in *in, struct nfs3_fattr *attr)
@@ -68,13 +71,14 @@ int nfs3_get_fattr(struct weir_xdr_in *in, struct nfs3_fattr *attr)
 
 int nfs3_put_fattr(struct weir_xdr_out *out, const struct nfs3_fattr *attr)
 {
-	return nfs3_out_result(weir_xdr_put_u32(out, attr->type) || weir_xdr_put_u32(out, attr->mode) ||
-			       weir_xdr_put_u32(out, attr->nlink) || weir_xdr_put_u32(out, attr->uid) ||
-			       weir_xdr_put_u32(out, attr->gid) || weir_xdr_put_u64(out, attr->size) ||
-			       weir_xdr_put_u64(out, attr->used) || weir_xdr_put_u32(out, attr->rdev.major) ||
-			       weir_xdr_put_u32(out, attr->rdev.minor) || weir_xdr_put_u64(out, attr->fsid) ||
-			       weir_xdr_put_u64(out, attr->fileid) || nfs3_put_time(out, &attr->atime) ||
-			       nfs3_put_time(out, &attr->mtime) || nfs3_put_time(out, &attr->ctime));
+	return nfs3_out_result(
+		weir_xdr_put_u32(out, attr->type) || weir_xdr_put_u32(out, attr->mode) ||
+		weir_xdr_put_u32(out, attr->nlink) || weir_xdr_put_u32(out, attr->uid) ||
+		weir_xdr_put_u32(out, attr->gid) || weir_xdr_put_u64(out, attr->size) ||
+		weir_xdr_put_u64(out, attr->used) || weir_xdr_put_u32(out, attr->rdev.major) ||
+		weir_xdr_put_u32(out, attr->rdev.minor) || weir_xdr_put_u64(out, attr->fsid) ||
+		weir_xdr_put_u64(out, attr->fileid) || nfs3_put_time(out, &attr->atime) ||
+		nfs3_put_time(out, &attr->mtime) || nfs3_put_time(out, &attr->ctime));
 }
 
 int nfs3_get_post_attr(struct weir_xdr_in *in, struct nfs3_post_op_attr *attr)
@@ -151,7 +155,8 @@ static int get_set_time(struct weir_xdr_in *in, enum nfs3_time_how *how, struct 
 	return *how == NFS3_SET_TO_CLIENT_TIME ? nfs3_get_time(in, time) : 0;
 }
 
-static int put_set_time(struct weir_xdr_out *out, enum nfs3_time_how how, const struct nfs3_time *time)
+static int put_set_time(struct weir_xdr_out *out, enum nfs3_time_how how,
+			const struct nfs3_time *time)
 {
 	if (weir_xdr_put_u32(out, how) != 0)
 		return -ENOSPC;
@@ -162,7 +167,8 @@ int nfs3_get_sattr(struct weir_xdr_in *in, struct nfs3_sattr *attr)
 {
 	if (get_optional_u32(in, &attr->set_mode, &attr->mode) ||
 	    get_optional_u32(in, &attr->set_uid, &attr->uid) ||
-	    get_optional_u32(in, &attr->set_gid, &attr->gid) || weir_xdr_get_bool(in, &attr->set_size) ||
+	    get_optional_u32(in, &attr->set_gid, &attr->gid) ||
+	    weir_xdr_get_bool(in, &attr->set_size) ||
 	    (attr->set_size && weir_xdr_get_u64(in, &attr->size)) ||
 	    get_set_time(in, &attr->atime_how, &attr->atime) ||
 	    get_set_time(in, &attr->mtime_how, &attr->mtime))

@@ -13,7 +13,8 @@ static int get_status(struct weir_xdr_in *in, enum nfs3_status *status)
 }
 
 /* The status, and the attributes that follow it in either case. */
-static int get_status_attr(struct weir_xdr_in *in, enum nfs3_status *status, struct nfs3_post_op_attr *attr)
+static int get_status_attr(struct weir_xdr_in *in, enum nfs3_status *status,
+			   struct nfs3_post_op_attr *attr)
 {
 	return nfs3_in_result(get_status(in, status) || nfs3_get_post_attr(in, attr));
 }
@@ -52,7 +53,8 @@ int nfs3_get_lookup_res(struct weir_xdr_in *in, struct nfs3_lookup_res *res)
 {
 	if (get_status(in, &res->status) != 0)
 		return -EBADMSG;
-	if (res->status == NFS3_OK && (nfs3_get_fh(in, &res->fh) || nfs3_get_post_attr(in, &res->attr)))
+	if (res->status == NFS3_OK &&
+	    (nfs3_get_fh(in, &res->fh) || nfs3_get_post_attr(in, &res->attr)))
 		return -EBADMSG;
 	return nfs3_get_post_attr(in, &res->dir_attr);
 }
@@ -61,7 +63,8 @@ int nfs3_put_lookup_res(struct weir_xdr_out *out, const struct nfs3_lookup_res *
 {
 	if (weir_xdr_put_u32(out, res->status) != 0)
 		return -ENOSPC;
-	if (res->status == NFS3_OK && (nfs3_put_fh(out, &res->fh) || nfs3_put_post_attr(out, &res->attr)))
+	if (res->status == NFS3_OK &&
+	    (nfs3_put_fh(out, &res->fh) || nfs3_put_post_attr(out, &res->attr)))
 		return -ENOSPC;
 	return nfs3_put_post_attr(out, &res->dir_attr);
 }
@@ -96,7 +99,8 @@ int nfs3_get_read_res(struct weir_xdr_in *in, struct nfs3_read_res *res)
 		return -EBADMSG;
 	if (res->status != NFS3_OK)
 		return 0;
-	return nfs3_in_result(weir_xdr_get_u32(in, &res->count) || weir_xdr_get_bool(in, &res->eof));
+	return nfs3_in_result(weir_xdr_get_u32(in, &res->count) ||
+			      weir_xdr_get_bool(in, &res->eof));
 }
 
 int nfs3_put_read_res(struct weir_xdr_out *out, const struct nfs3_read_res *res)
@@ -130,7 +134,8 @@ int nfs3_put_write_res(struct weir_xdr_out *out, const struct nfs3_write_res *re
 		return -ENOSPC;
 	if (res->status != NFS3_OK)
 		return 0;
-	return nfs3_out_result(weir_xdr_put_u32(out, res->count) || weir_xdr_put_u32(out, res->committed) ||
+	return nfs3_out_result(weir_xdr_put_u32(out, res->count) ||
+			       weir_xdr_put_u32(out, res->committed) ||
 			       weir_xdr_put_opaque_fixed(out, res->verf, NFS3_VERF_BYTES));
 }
 
@@ -138,7 +143,8 @@ int nfs3_get_create_res(struct weir_xdr_in *in, struct nfs3_create_res *res)
 {
 	if (get_status(in, &res->status) != 0)
 		return -EBADMSG;
-	if (res->status == NFS3_OK && (nfs3_get_post_fh(in, &res->fh) || nfs3_get_post_attr(in, &res->attr)))
+	if (res->status == NFS3_OK &&
+	    (nfs3_get_post_fh(in, &res->fh) || nfs3_get_post_attr(in, &res->attr)))
 		return -EBADMSG;
 	return nfs3_get_wcc(in, &res->dir_wcc);
 }
@@ -161,7 +167,8 @@ int nfs3_get_rename_res(struct weir_xdr_in *in, struct nfs3_rename_res *res)
 
 int nfs3_put_rename_res(struct weir_xdr_out *out, const struct nfs3_rename_res *res)
 {
-	return nfs3_out_result(weir_xdr_put_u32(out, res->status) || nfs3_put_wcc(out, &res->from_wcc) ||
+	return nfs3_out_result(weir_xdr_put_u32(out, res->status) ||
+			       nfs3_put_wcc(out, &res->from_wcc) ||
 			       nfs3_put_wcc(out, &res->to_wcc));
 }
 
@@ -183,10 +190,11 @@ int nfs3_get_fsstat_res(struct weir_xdr_in *in, struct nfs3_fsstat_res *res)
 		return -EBADMSG;
 	if (res->status != NFS3_OK)
 		return 0;
-	return nfs3_in_result(weir_xdr_get_u64(in, &res->tbytes) || weir_xdr_get_u64(in, &res->fbytes) ||
-			      weir_xdr_get_u64(in, &res->abytes) || weir_xdr_get_u64(in, &res->tfiles) ||
-			      weir_xdr_get_u64(in, &res->ffiles) || weir_xdr_get_u64(in, &res->afiles) ||
-			      weir_xdr_get_u32(in, &res->invarsec));
+	return nfs3_in_result(
+		weir_xdr_get_u64(in, &res->tbytes) || weir_xdr_get_u64(in, &res->fbytes) ||
+		weir_xdr_get_u64(in, &res->abytes) || weir_xdr_get_u64(in, &res->tfiles) ||
+		weir_xdr_get_u64(in, &res->ffiles) || weir_xdr_get_u64(in, &res->afiles) ||
+		weir_xdr_get_u32(in, &res->invarsec));
 }
 
 int nfs3_put_fsstat_res(struct weir_xdr_out *out, const struct nfs3_fsstat_res *res)
@@ -195,10 +203,11 @@ int nfs3_put_fsstat_res(struct weir_xdr_out *out, const struct nfs3_fsstat_res *
 		return -ENOSPC;
 	if (res->status != NFS3_OK)
 		return 0;
-	return nfs3_out_result(weir_xdr_put_u64(out, res->tbytes) || weir_xdr_put_u64(out, res->fbytes) ||
-			       weir_xdr_put_u64(out, res->abytes) || weir_xdr_put_u64(out, res->tfiles) ||
-			       weir_xdr_put_u64(out, res->ffiles) || weir_xdr_put_u64(out, res->afiles) ||
-			       weir_xdr_put_u32(out, res->invarsec));
+	return nfs3_out_result(
+		weir_xdr_put_u64(out, res->tbytes) || weir_xdr_put_u64(out, res->fbytes) ||
+		weir_xdr_put_u64(out, res->abytes) || weir_xdr_put_u64(out, res->tfiles) ||
+		weir_xdr_put_u64(out, res->ffiles) || weir_xdr_put_u64(out, res->afiles) ||
+		weir_xdr_put_u32(out, res->invarsec));
 }
 
 int nfs3_get_fsinfo_res(struct weir_xdr_in *in, struct nfs3_fsinfo_res *res)
@@ -207,11 +216,12 @@ int nfs3_get_fsinfo_res(struct weir_xdr_in *in, struct nfs3_fsinfo_res *res)
 		return -EBADMSG;
 	if (res->status != NFS3_OK)
 		return 0;
-	return nfs3_in_result(weir_xdr_get_u32(in, &res->rtmax) || weir_xdr_get_u32(in, &res->rtpref) ||
-			      weir_xdr_get_u32(in, &res->rtmult) || weir_xdr_get_u32(in, &res->wtmax) ||
-			      weir_xdr_get_u32(in, &res->wtpref) || weir_xdr_get_u32(in, &res->wtmult) ||
-			      weir_xdr_get_u32(in, &res->dtpref) || weir_xdr_get_u64(in, &res->maxfilesize) ||
-			      nfs3_get_time(in, &res->time_delta) || weir_xdr_get_u32(in, &res->properties));
+	return nfs3_in_result(
+		weir_xdr_get_u32(in, &res->rtmax) || weir_xdr_get_u32(in, &res->rtpref) ||
+		weir_xdr_get_u32(in, &res->rtmult) || weir_xdr_get_u32(in, &res->wtmax) ||
+		weir_xdr_get_u32(in, &res->wtpref) || weir_xdr_get_u32(in, &res->wtmult) ||
+		weir_xdr_get_u32(in, &res->dtpref) || weir_xdr_get_u64(in, &res->maxfilesize) ||
+		nfs3_get_time(in, &res->time_delta) || weir_xdr_get_u32(in, &res->properties));
 }
 
 int nfs3_put_fsinfo_res(struct weir_xdr_out *out, const struct nfs3_fsinfo_res *res)
@@ -234,7 +244,8 @@ int nfs3_get_pathconf_res(struct weir_xdr_in *in, struct nfs3_pathconf_res *res)
 		return -EBADMSG;
 	if (res->status != NFS3_OK)
 		return 0;
-	return nfs3_in_result(weir_xdr_get_u32(in, &res->linkmax) || weir_xdr_get_u32(in, &res->name_max) ||
+	return nfs3_in_result(weir_xdr_get_u32(in, &res->linkmax) ||
+			      weir_xdr_get_u32(in, &res->name_max) ||
 			      weir_xdr_get_bool(in, &res->no_trunc) ||
 			      weir_xdr_get_bool(in, &res->chown_restricted) ||
 			      weir_xdr_get_bool(in, &res->case_insensitive) ||
@@ -250,21 +261,24 @@ int nfs3_put_pathconf_res(struct weir_xdr_out *out, const struct nfs3_pathconf_r
 	return nfs3_out_result(
 		weir_xdr_put_u32(out, res->linkmax) || weir_xdr_put_u32(out, res->name_max) ||
 		nfs3_put_bool(out, res->no_trunc) || nfs3_put_bool(out, res->chown_restricted) ||
-		nfs3_put_bool(out, res->case_insensitive) || nfs3_put_bool(out, res->case_preserving));
+		nfs3_put_bool(out, res->case_insensitive) ||
+		nfs3_put_bool(out, res->case_preserving));
 }
 
 int nfs3_get_commit_res(struct weir_xdr_in *in, struct nfs3_commit_res *res)
 {
 	if (get_status(in, &res->status) || nfs3_get_wcc(in, &res->wcc))
 		return -EBADMSG;
-	return res->status == NFS3_OK ? weir_xdr_get_opaque_fixed(in, res->verf, NFS3_VERF_BYTES) : 0;
+	return res->status == NFS3_OK ? weir_xdr_get_opaque_fixed(in, res->verf, NFS3_VERF_BYTES)
+				      : 0;
 }
 
 int nfs3_put_commit_res(struct weir_xdr_out *out, const struct nfs3_commit_res *res)
 {
 	if (weir_xdr_put_u32(out, res->status) || nfs3_put_wcc(out, &res->wcc))
 		return -ENOSPC;
-	return res->status == NFS3_OK ? weir_xdr_put_opaque_fixed(out, res->verf, NFS3_VERF_BYTES) : 0;
+	return res->status == NFS3_OK ? weir_xdr_put_opaque_fixed(out, res->verf, NFS3_VERF_BYTES)
+				      : 0;
 }
 
 /* ---- directories (sections 3.3.16 and 3.3.17) ---- */
@@ -273,17 +287,20 @@ int nfs3_get_readdir_res(struct weir_xdr_in *in, struct nfs3_readdir_res *res)
 {
 	if (get_status_attr(in, &res->status, &res->dir_attr) != 0)
 		return -EBADMSG;
-	return res->status == NFS3_OK ? weir_xdr_get_opaque_fixed(in, res->verf, NFS3_VERF_BYTES) : 0;
+	return res->status == NFS3_OK ? weir_xdr_get_opaque_fixed(in, res->verf, NFS3_VERF_BYTES)
+				      : 0;
 }
 
 int nfs3_put_readdir_res(struct weir_xdr_out *out, const struct nfs3_readdir_res *res)
 {
 	if (put_status_attr(out, res->status, &res->dir_attr) != 0)
 		return -ENOSPC;
-	return res->status == NFS3_OK ? weir_xdr_put_opaque_fixed(out, res->verf, NFS3_VERF_BYTES) : 0;
+	return res->status == NFS3_OK ? weir_xdr_put_opaque_fixed(out, res->verf, NFS3_VERF_BYTES)
+				      : 0;
 }
 
-int nfs3_get_entry(struct weir_xdr_in *in, struct nfs3_entry *entry, bool plus, bool *more, bool *eof)
+int nfs3_get_entry(struct weir_xdr_in *in, struct nfs3_entry *entry, bool plus, bool *more,
+		   bool *eof)
 {
 	if (weir_xdr_get_bool(in, more) != 0)
 		return -EBADMSG;
@@ -296,7 +313,8 @@ int nfs3_get_entry(struct weir_xdr_in *in, struct nfs3_entry *entry, bool plus, 
 		return -EBADMSG;
 	if (!plus)
 		return 0;
-	return nfs3_in_result(nfs3_get_post_attr(in, &entry->attr) || nfs3_get_post_fh(in, &entry->fh));
+	return nfs3_in_result(nfs3_get_post_attr(in, &entry->attr) ||
+			      nfs3_get_post_fh(in, &entry->fh));
 }
 
 int nfs3_put_entry(struct weir_xdr_out *out, const struct nfs3_entry *entry, bool plus)
@@ -306,7 +324,8 @@ int nfs3_put_entry(struct weir_xdr_out *out, const struct nfs3_entry *entry, boo
 		return -ENOSPC;
 	if (!plus)
 		return 0;
-	return nfs3_out_result(nfs3_put_post_attr(out, &entry->attr) || nfs3_put_post_fh(out, &entry->fh));
+	return nfs3_out_result(nfs3_put_post_attr(out, &entry->attr) ||
+			       nfs3_put_post_fh(out, &entry->fh));
 }
 
 int nfs3_put_entries_end(struct weir_xdr_out *out, bool eof)

@@ -3,9 +3,10 @@
 #define NFS3_TYPES_H
 
 /*
- * NFS version 3 (RFC 1813) as C types: what both a client and a server need. Each procedure's arguments are a
- * struct nfs3_<procedure>_args, its results a struct nfs3_<procedure>_res, unless several share one.
- * Bulk data and symbolic link paths are in none of them: they are DDP-eligible, and go by weir's own calls.
+ * NFS version 3 (RFC 1813) as C types: what both a client and a server need. Each procedure's
+ * arguments are a struct nfs3_<procedure>_args, its results a struct nfs3_<procedure>_res, unless
+ * several share one. Bulk data and symbolic link paths are in none of them: they are DDP-eligible,
+ * and go by weir's own calls.
  */
 
 #include <stdbool.h>
@@ -112,8 +113,8 @@ struct nfs3_fh {
 	uint8_t data[NFS3_FH_MAX];
 };
 
-/* A file name: any bytes, not NUL-terminated. One longer than NFS3_NAME_MAX keeps its length, and 'data' is not set: the
- * protocol allows it, so that a server must answer NFS3ERR_NAMETOOLONG. */
+/* A file name: any bytes, not NUL-terminated. One longer than NFS3_NAME_MAX keeps its length, and
+ * 'data' is not set: the protocol allows it, so that a server must answer NFS3ERR_NAMETOOLONG. */
 struct nfs3_name {
 	uint32_t len_bytes; /* 0 to NFS3_PATH_MAX */
 	char data[NFS3_NAME_MAX];
@@ -185,7 +186,8 @@ struct nfs3_dirop {
 
 /* ---- arguments ---- */
 
-/* GETATTR, READLINK, FSSTAT, FSINFO and PATHCONF take a struct nfs3_fh; LOOKUP, REMOVE and RMDIR a struct nfs3_dirop. */
+/* GETATTR, READLINK, FSSTAT, FSINFO and PATHCONF take a struct nfs3_fh; LOOKUP, REMOVE and RMDIR a
+ * struct nfs3_dirop. */
 
 struct nfs3_setattr_args {
 	struct nfs3_fh fh;
@@ -256,7 +258,8 @@ struct nfs3_commit_args {
 	uint32_t count;
 };
 
-/* ---- results: fields that go with NFS3_OK only are ignored, or left as they were, otherwise ---- */
+/* ---- results: fields that go with NFS3_OK only are ignored, or left as they were, otherwise ----
+ */
 
 struct nfs3_getattr_res {
 	enum nfs3_status status;

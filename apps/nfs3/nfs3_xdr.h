@@ -3,12 +3,13 @@
 #define NFS3_XDR_H
 
 /*
- * Encode and decode what nfs3_types.h holds. Gets return 0 or -EBADMSG: the stream is exhausted, a bool above 1,
- * an enum value that RFC 1813 does not declare, or a length over its bound; what was decoded before the
- * failure may have been written. Puts return 0 or -ENOSPC. Neither takes or encodes bulk items: after the
- * arguments of WRITE and SYMLINK, and after NFS3_OK results of READ and READLINK, the caller does that
- * (weir_xdr_get_opaque_ref(), weir_call_arg_item(), weir_request_result_item(), weir_result_opaque()).
- * Gets are for a peer's bytes; puts trust the caller, apart from lengths, which are cut to their bounds.
+ * Encode and decode what nfs3_types.h holds. Gets return 0 or -EBADMSG: the stream is exhausted, a
+ * bool above 1, an enum value that RFC 1813 does not declare, or a length over its bound; what was
+ * decoded before the failure may have been written. Puts return 0 or -ENOSPC. Neither takes or
+ * encodes bulk items: after the arguments of WRITE and SYMLINK, and after NFS3_OK results of READ
+ * and READLINK, the caller does that (weir_xdr_get_opaque_ref(), weir_call_arg_item(),
+ * weir_request_result_item(), weir_result_opaque()). Gets are for a peer's bytes; puts trust the
+ * caller, apart from lengths, which are cut to their bounds.
  */
 
 #include <weir/xdr.h>
@@ -22,7 +23,7 @@
 #define NFS3_POST_ATTR_MAX (4u + NFS3_FATTR_XDR)
 #define NFS3_WCC_XDR_MAX   (4u + 24u + NFS3_POST_ATTR_MAX)
 #define NFS3_SATTR_XDR_MAX 60u
-#define NFS3_ARGS_XDR_MAX                                                                                    \
+#define NFS3_ARGS_XDR_MAX                                                                          \
 	(2u * (NFS3_FH_XDR_MAX + NFS3_NAME_XDR_MAX) + NFS3_SATTR_XDR_MAX) /* of any procedure */
 #define NFS3_RESULTS_XDR_MAX 512u /* of any procedure, without entries of a directory */
 
@@ -52,7 +53,8 @@ int nfs3_get_link_args(struct weir_xdr_in *in, struct nfs3_link_args *args);
 int nfs3_put_link_args(struct weir_xdr_out *out, const struct nfs3_link_args *args);
 /* 'plus': READDIRPLUS; else READDIR, whose dircount is neither sent nor set. */
 int nfs3_get_readdir_args(struct weir_xdr_in *in, struct nfs3_readdir_args *args, bool plus);
-int nfs3_put_readdir_args(struct weir_xdr_out *out, const struct nfs3_readdir_args *args, bool plus);
+int nfs3_put_readdir_args(struct weir_xdr_out *out, const struct nfs3_readdir_args *args,
+			  bool plus);
 int nfs3_get_commit_args(struct weir_xdr_in *in, struct nfs3_commit_args *args);
 int nfs3_put_commit_args(struct weir_xdr_out *out, const struct nfs3_commit_args *args);
 
@@ -89,9 +91,10 @@ int nfs3_put_pathconf_res(struct weir_xdr_out *out, const struct nfs3_pathconf_r
 int nfs3_get_commit_res(struct weir_xdr_in *in, struct nfs3_commit_res *res);
 int nfs3_put_commit_res(struct weir_xdr_out *out, const struct nfs3_commit_res *res);
 
-/* Entries of a directory, one at a time, after nfs3_get_readdir_res() of NFS3_OK. *more false: there was no further one, and
- * *eof says whether the directory ends here. */
-int nfs3_get_entry(struct weir_xdr_in *in, struct nfs3_entry *entry, bool plus, bool *more, bool *eof);
+/* Entries of a directory, one at a time, after nfs3_get_readdir_res() of NFS3_OK. *more false:
+ * there was no further one, and *eof says whether the directory ends here. */
+int nfs3_get_entry(struct weir_xdr_in *in, struct nfs3_entry *entry, bool plus, bool *more,
+		   bool *eof);
 int nfs3_put_entry(struct weir_xdr_out *out, const struct nfs3_entry *entry, bool plus);
 int nfs3_put_entries_end(struct weir_xdr_out *out, bool eof);
 /* Bytes that nfs3_put_entry() takes. */

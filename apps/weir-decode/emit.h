@@ -3,8 +3,8 @@
 #define EMIT_H
 
 /*
- * A tree of named values, written as JSON or as indented text. The same calls make both, so that the two
- * can't tell different stories.
+ * A tree of named values, written as JSON or as indented text. The same calls make both, so that
+ * the two can't tell different stories.
  */
 
 #include <stdbool.h>

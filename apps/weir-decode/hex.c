@@ -47,7 +47,8 @@ static bool ends_word(const struct reader *r)
 static int complain(const struct reader *r, char *error, size_t error_size)
 {
 	if (ends_word(r))
-		snprintf(error, error_size, "line %u: a word with an odd number of hex digits", r->line);
+		snprintf(error, error_size, "line %u: a word with an odd number of hex digits",
+			 r->line);
 	else if (isprint(r->c))
 		snprintf(error, error_size, "line %u: '%c' is not a hex digit", r->line, r->c);
 	else
@@ -92,8 +93,9 @@ int hex_read(FILE *from, uint8_t *buf, size_t size, size_t *len, char *error, si
 			if (byte < 0)
 				return complain(&r, error, error_size);
 			if (n == size) {
-				snprintf(error, error_size, "line %u: the message is longer than %zu bytes",
-					 r.line, size);
+				snprintf(error, error_size,
+					 "line %u: the message is longer than %zu bytes", r.line,
+					 size);
 				return -1;
 			}
 			buf[n++] = (uint8_t)byte;

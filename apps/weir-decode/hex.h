@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /* Read bytes written as hex digits until the end of the file: two digits a byte, words of any even
- * number of digits, with or without 0x, between white space; '#' starts a comment to the line's end.
- * Returns 0 and *len; or -1, with what is wrong in 'error'. */
+ * number of digits, with or without 0x, between white space; '#' starts a comment to the line's
+ * end. Returns 0 and *len; or -1, with what is wrong in 'error'. */
 int hex_read(FILE *from, uint8_t *buf, size_t size, size_t *len, char *error, size_t error_size);
 
 #endif

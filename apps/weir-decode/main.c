@@ -11,23 +11,27 @@
 #define MESSAGE_MAX (1u << 20)
 #define EXIT_USAGE  2
 
-static const char usage[] =
-	"usage: weir-decode [--direction call|reply] [--json] < message.hex\n"
-	"\n"
-	"Reads one RPC-over-RDMA message as hex digits from standard input, decodes it as the engine does,\n"
-	"and prints its transport header, its RPC header and the verdict on it. One of version 2, with the\n"
-	"extension rtrext-01, is shown by the names of its drafts.\n"
-	"\n"
-	"  -d, --direction call|reply  which side sent it (call); version 2 messages say that themselves\n"
-	"  -j, --json                  print JSON\n"
-	"  -h, --help                  print this\n"
-	"  -V, --version               print the version\n"
-	"\n"
-	"Hex digits stand in pairs; white space, 0x in front of a word and comments from '#' to the end\n"
-	"of a line are skipped.\n"
-	"\n"
-	"Exit status: 0 when the message could be judged, be it good or bad; 1 when the output can't be\n"
-	"written; 2 on bad usage or input that is not hex.\n";
+static const char usage[] = "usage: weir-decode [--direction call|reply] [--json] < message.hex\n"
+			    "\n"
+			    "Reads one RPC-over-RDMA message as hex digits from standard input, "
+			    "decodes it as the engine does,\n"
+			    "and prints its transport header, its RPC header and the verdict on "
+			    "it. One of version 2, with the\n"
+			    "extension rtrext-01, is shown by the names of its drafts.\n"
+			    "\n"
+			    "  -d, --direction call|reply  which side sent it (call); version 2 "
+			    "messages say that themselves\n"
+			    "  -j, --json                  print JSON\n"
+			    "  -h, --help                  print this\n"
+			    "  -V, --version               print the version\n"
+			    "\n"
+			    "Hex digits stand in pairs; white space, 0x in front of a word and "
+			    "comments from '#' to the end\n"
+			    "of a line are skipped.\n"
+			    "\n"
+			    "Exit status: 0 when the message could be judged, be it good or bad; 1 "
+			    "when the output can't be\n"
+			    "written; 2 on bad usage or input that is not hex.\n";
 
 static const struct option options[] = {
 	{"direction", required_argument, NULL, 'd'},
@@ -70,7 +74,8 @@ int main(int argc, char **argv)
 		switch (c) {
 		case 'd':
 			if (strcmp(optarg, "call") != 0 && strcmp(optarg, "reply") != 0) {
-				fprintf(stderr, "weir-decode: --direction is call or reply, not '%s'\n",
+				fprintf(stderr,
+					"weir-decode: --direction is call or reply, not '%s'\n",
 					optarg);
 				return EXIT_USAGE;
 			}
@@ -91,7 +96,9 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind < argc) {
-		fprintf(stderr, "weir-decode: '%s' is not expected: the message comes from standard input\n",
+		fprintf(stderr,
+			"weir-decode: '%s' is not expected: the message comes from standard "
+			"input\n",
 			argv[optind]);
 		return EXIT_USAGE;
 	}

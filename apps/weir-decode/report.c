@@ -96,8 +96,9 @@ static void report_transport(struct emit *e, const struct rdma1_header *hdr, boo
 	emit_close(e);
 }
 
-/* The RPC header is judged, too, where it came inline. A responder answers ERR_CHUNK when it is none of a call
- * (RFC 8166 section 4.5.2), and AUTH_ERROR when only what authenticates is wrong; a requester knows by the XID whose reply it is, and ends that call. */
+/* The RPC header is judged, too, where it came inline. A responder answers ERR_CHUNK when it is
+ * none of a call (RFC 8166 section 4.5.2), and AUTH_ERROR when only what authenticates is wrong; a
+ * requester knows by the XID whose reply it is, and ends that call. */
 static void judge_rpc(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 		      enum rdma1_verdict *verdict, enum rdma1_reason *reason)
 {
@@ -108,7 +109,8 @@ static void judge_rpc(const uint8_t *msg, uint32_t len, enum rdma1_direction dir
 		*verdict = RDMA1_V_ERR_CHUNK;
 }
 
-static void report_version_1(struct emit *e, const uint8_t *msg, uint32_t len, enum rdma1_direction direction)
+static void report_version_1(struct emit *e, const uint8_t *msg, uint32_t len,
+			     enum rdma1_direction direction)
 {
 	enum rdma1_verdict verdict;
 	enum rdma1_reason reason;
@@ -119,7 +121,8 @@ static void report_version_1(struct emit *e, const uint8_t *msg, uint32_t len, e
 	accepted = verdict == RDMA1_V_OK;
 	has_rpc = accepted && hdr.proc == RDMA1_MSG;
 	if (has_rpc)
-		judge_rpc(msg + hdr.header_bytes, len - hdr.header_bytes, direction, &verdict, &reason);
+		judge_rpc(msg + hdr.header_bytes, len - hdr.header_bytes, direction, &verdict,
+			  &reason);
 	emit_string(e, "verdict", verdicts[verdict]);
 	emit_string(e, "reason", rdma1_reason_name(reason));
 	emit_string(e, "reason_text", rdma1_reason_text(reason));
@@ -135,10 +138,13 @@ static void report_version_1(struct emit *e, const uint8_t *msg, uint32_t len, e
 		emit_none(e, "rpc");
 }
 
-/* The version tells which header it is; an error that a version 1 responder echoes has the same form in both. */
-void report_message(struct emit *e, const uint8_t *msg, uint32_t len, enum rdma1_direction direction)
+/* The version tells which header it is; an error that a version 1 responder echoes has the same
+ * form in both. */
+void report_message(struct emit *e, const uint8_t *msg, uint32_t len,
+		    enum rdma1_direction direction)
 {
-	if (len >= RDMA2_FIXED_SIZE && msg[4] == 0 && msg[5] == 0 && msg[6] == 0 && msg[7] == RDMA2_VERSION)
+	if (len >= RDMA2_FIXED_SIZE && msg[4] == 0 && msg[5] == 0 && msg[6] == 0 &&
+	    msg[7] == RDMA2_VERSION)
 		report_version_2(e, msg, len);
 	else
 		report_version_1(e, msg, len, direction);

@@ -12,9 +12,10 @@ static inline const char *name_in(const char *const *names, size_t n, uint32_t v
 	return value < n && names[value] ? names[value] : "unknown";
 }
 
-/* Decode the message as the engine would, and tell all of it to 'e'. The direction is that of a version 1 message; one of
- * version 2 says its own. */
-void report_message(struct emit *e, const uint8_t *msg, uint32_t len, enum rdma1_direction direction);
+/* Decode the message as the engine would, and tell all of it to 'e'. The direction is that of a
+ * version 1 message; one of version 2 says its own. */
+void report_message(struct emit *e, const uint8_t *msg, uint32_t len,
+		    enum rdma1_direction direction);
 
 /* One of version 2: the header, then what it carries. Fields have the names of the drafts. */
 void report_version_2(struct emit *e, const uint8_t *msg, uint32_t len);

@@ -81,7 +81,8 @@ static void report_auth(struct emit *e, const char *name, const struct weir_rpc_
 static void report_call_auth(struct emit *e, const struct weir_rpc_call_header *hdr, int rc)
 {
 	if (rc > 0) {
-		emit_string(e, "auth_error", name_in(auth_stats, COUNT_OF(auth_stats), (uint32_t)rc));
+		emit_string(e, "auth_error",
+			    name_in(auth_stats, COUNT_OF(auth_stats), (uint32_t)rc));
 		return;
 	}
 	report_auth(e, "cred", &hdr->cred);
@@ -127,15 +128,18 @@ static int report_reply(struct emit *e, struct weir_xdr_in *in)
 	emit_string(e, "reply_stat", name_in(reply_stats, COUNT_OF(reply_stats), hdr.reply_stat));
 	if (hdr.reply_stat == WEIR_RPC_MSG_ACCEPTED) {
 		report_auth(e, "verf", &hdr.verf);
-		emit_string(e, "accept_stat", name_in(accept_stats, COUNT_OF(accept_stats), hdr.accept_stat));
+		emit_string(e, "accept_stat",
+			    name_in(accept_stats, COUNT_OF(accept_stats), hdr.accept_stat));
 		if (hdr.accept_stat == WEIR_RPC_PROG_MISMATCH)
 			report_range(e, &hdr);
 	} else {
-		emit_string(e, "reject_stat", name_in(reject_stats, COUNT_OF(reject_stats), hdr.reject_stat));
+		emit_string(e, "reject_stat",
+			    name_in(reject_stats, COUNT_OF(reject_stats), hdr.reject_stat));
 		if (hdr.reject_stat == WEIR_RPC_MISMATCH)
 			report_range(e, &hdr);
 		else
-			emit_string(e, "auth_stat", name_in(auth_stats, COUNT_OF(auth_stats), hdr.auth_stat));
+			emit_string(e, "auth_stat",
+				    name_in(auth_stats, COUNT_OF(auth_stats), hdr.auth_stat));
 	}
 	return 0;
 }
@@ -150,7 +154,8 @@ void report_rpc(struct emit *e, const uint8_t *msg, uint32_t len, enum rdma1_dir
 	if (rc != 0) {
 		emit_object(e, "rpc");
 		emit_string(e, "error",
-			    direction == RDMA1_CALL ? "not an RPC call header" : "not an RPC reply header");
+			    direction == RDMA1_CALL ? "not an RPC call header"
+						    : "not an RPC reply header");
 	} else {
 		emit_u64(e, "inline_bytes_after", weir_xdr_remaining(&in));
 	}

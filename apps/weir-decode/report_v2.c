@@ -59,7 +59,8 @@ static void find_rpc(struct decoded *d)
 	}
 }
 
-/* An RPC header that is whole is judged too, as in version 1. That of a group may go on in the next transmission. */
+/* An RPC header that is whole is judged too, as in version 1. That of a group may go on in the next
+ * transmission. */
 static void judge_rpc(struct decoded *d)
 {
 	if (d->rpc_at == 0 || is_rpc_header(d->msg + d->rpc_at, d->rpc_len, d->hdr.direction) ||
@@ -75,7 +76,8 @@ static void decode(struct decoded *d)
 	d->verdict = rdma2_decode(d->msg, d->len, &rdma1_limits_default, &d->hdr, &d->reason);
 	d->is_header = d->verdict == RDMA2_V_OK;
 	if (d->is_header && d->hdr.lists.proc == RDMA2_OPTIONAL) {
-		d->verdict = rtr_decode(d->msg, d->len, &d->hdr, &rtr_limits_default, &d->rtr, &d->reason);
+		d->verdict = rtr_decode(d->msg, d->len, &d->hdr, &rtr_limits_default, &d->rtr,
+					&d->reason);
 		d->is_rtr = d->verdict == RDMA2_V_OK;
 	}
 	find_rpc(d);

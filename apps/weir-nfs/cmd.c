@@ -19,7 +19,8 @@ int cmd_open(const struct nfs_options *options, struct session **session)
 	return cmd_status(session_open(options, 0, 0, session));
 }
 
-int cmd_open_transfer(const struct nfs_options *options, uint32_t block_bytes, struct session **session)
+int cmd_open_transfer(const struct nfs_options *options, uint32_t block_bytes,
+		      struct session **session)
 {
 	uint32_t bytes = block_bytes ? block_bytes : BLOCK_DEFAULT;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench: READs and WRITEs of one file on the server, in a closed loop: each slot has one op in flight, and the next
- * follows from its end. The file is written first, with a sequence that is known, so that each byte can be checked;
- * WRITEs write the same bytes again, which makes checking independent of their order.
+ * bench: READs and WRITEs of one file on the server, in a closed loop: each slot has one op in
+ * flight, and the next follows from its end. The file is written first, with a sequence that is
+ * known, so that each byte can be checked; WRITEs write the same bytes again, which makes checking
+ * independent of their order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,13 +77,15 @@ static void submit_rest(struct bench_slot *slot)
 	op->item = slot->data + slot->done_bytes;
 	op->item_bytes = count;
 	if (op->proc == NFS3_READ)
-		op->args.read = (struct nfs3_read_args){.fh = bench->fh, .offset = offset, .count = count};
+		op->args.read =
+			(struct nfs3_read_args){.fh = bench->fh, .offset = offset, .count = count};
 	else
 		op->args.write = (struct nfs3_write_args){
 			.fh = bench->fh,
 			.offset = offset,
 			.count = count,
-			.stable = bench->options->flags & FLAG_SYNC ? NFS3_FILE_SYNC : NFS3_UNSTABLE,
+			.stable =
+				bench->options->flags & FLAG_SYNC ? NFS3_FILE_SYNC : NFS3_UNSTABLE,
 		};
 	session_submit(bench->session, op);
 }
@@ -131,7 +134,8 @@ static void next_load(struct bench_slot *slot)
 	submit(slot, is_read, block * bench->block_bytes);
 }
 
-/* A server may do less than it was asked for; it is asked for the rest then (RFC 1813 sections 3.3.6 and 3.3.7). */
+/* A server may do less than it was asked for; it is asked for the rest then (RFC 1813
+ * sections 3.3.6 and 3.3.7). */
 static bool is_short(struct bench_slot *slot)
 {
 	const struct op *op = &slot->op;
@@ -207,7 +211,8 @@ static int ask_sizes(struct bench *bench)
 
 	if (rc != 0)
 		return rc;
-	bench->read_max = res->rtmax > 0 && res->rtmax < bench->block_bytes ? res->rtmax : bench->block_bytes;
+	bench->read_max =
+		res->rtmax > 0 && res->rtmax < bench->block_bytes ? res->rtmax : bench->block_bytes;
 	bench->write_max =
 		res->wtmax > 0 && res->wtmax < bench->block_bytes ? res->wtmax : bench->block_bytes;
 	return 0;
@@ -238,9 +243,11 @@ static int make_file(struct bench *bench, const struct nfs3_fh *dir, const char 
 static void show(const struct bench *bench, uint64_t begin_ns, uint64_t until_ns)
 {
 	fprintf(stderr, "\r%5.1f / %.1f s  %s  %12llu calls  errors %llu  ",
-		(double)(bench->session->now_ns - begin_ns) / 1e9, (double)(until_ns - begin_ns) / 1e9,
+		(double)(bench->session->now_ns - begin_ns) / 1e9,
+		(double)(until_ns - begin_ns) / 1e9,
 		bench->is_measuring ? "measuring" : "warming up",
-		(unsigned long long)(bench->reads + bench->writes), (unsigned long long)bench->errors);
+		(unsigned long long)(bench->reads + bench->writes),
+		(unsigned long long)bench->errors);
 	fflush(stderr);
 }
 
@@ -297,14 +304,16 @@ static void report_text(const struct bench *bench)
 	       bench->options->profile.driver, bench->block_bytes,
 	       bench->load->is_sequential ? "sequential" : "random", bench->load->read_percent,
 	       bench->options->depth, bench->seconds);
-	printf("  reads        %12.0f /s   writes %12.0f /s   %9.3f GB/s\n", rate(bench, bench->reads),
-	       rate(bench, bench->writes), rate(bench, calls) * bench->block_bytes / 1e9);
+	printf("  reads        %12.0f /s   writes %12.0f /s   %9.3f GB/s\n",
+	       rate(bench, bench->reads), rate(bench, bench->writes),
+	       rate(bench, calls) * bench->block_bytes / 1e9);
 	bench_rtt_print(&bench->rtt);
-	printf("  errors %llu, verify failures %llu%s, reconnections %u\n", (unsigned long long)bench->errors,
-	       (unsigned long long)bench->verify_failures,
+	printf("  errors %llu, verify failures %llu%s, reconnections %u\n",
+	       (unsigned long long)bench->errors, (unsigned long long)bench->verify_failures,
 	       bench->load->verify ? "" : " (lengths only: --verify checks each byte)",
 	       bench->session->reconnects);
-	printf("  idle polls %.1f %%; since warm-up: %llu copies of bulk data, %llu allocations, %llu "
+	printf("  idle polls %.1f %%; since warm-up: %llu copies of bulk data, %llu allocations, "
+	       "%llu "
 	       "registrations\n",
 	       100 * bench_idle_ratio(stats), (unsigned long long)stats->bulk_copies,
 	       (unsigned long long)stats->allocations, (unsigned long long)stats->registrations);
@@ -331,11 +340,13 @@ static int report_json(const struct bench *bench)
 	json_object_set_new(root, "rpc_per_s", json_real(rate(bench, calls)));
 	json_object_set_new(root, "reads_per_s", json_real(rate(bench, bench->reads)));
 	json_object_set_new(root, "writes_per_s", json_real(rate(bench, bench->writes)));
-	json_object_set_new(root, "bytes_per_s", json_real(rate(bench, calls) * bench->block_bytes));
+	json_object_set_new(root, "bytes_per_s",
+			    json_real(rate(bench, calls) * bench->block_bytes));
 	json_object_set_new(root, "rtt_ns", bench_rtt_json(&bench->rtt));
 	json_object_set_new(root, "errors", json_integer((json_int_t)bench->errors));
 	json_object_set_new(root, "verify", json_boolean(bench->load->verify));
-	json_object_set_new(root, "verify_failures", json_integer((json_int_t)bench->verify_failures));
+	json_object_set_new(root, "verify_failures",
+			    json_integer((json_int_t)bench->verify_failures));
 	json_object_set_new(root, "reconnections", json_integer(bench->session->reconnects));
 	json_object_set_new(root, "idle_poll_ratio", json_real(bench_idle_ratio(&bench->stats)));
 	json_object_set_new(root, "counters", bench_counters_json(&bench->stats, NULL));

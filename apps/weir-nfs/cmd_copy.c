@@ -94,7 +94,8 @@ int cmd_get(const struct nfs_options *options)
 
 	if (status != EXIT_OK)
 		return status;
-	status = get(options, &transfer, options->args[0], options->nargs > 1 ? options->args[1] : ".");
+	status = get(options, &transfer, options->args[0],
+		     options->nargs > 1 ? options->args[1] : ".");
 	transfer_fini(&transfer);
 	return cmd_close(session, status);
 }
@@ -120,8 +121,8 @@ int cmd_cat(const struct nfs_options *options)
 }
 
 /* Where 'remote' says: into it when it is a directory, under the local name; else as it. */
-static int find_target(struct session *session, const char *local, const char *remote, struct node *dir,
-		       char name[NAME_BYTES_MAX + 1])
+static int find_target(struct session *session, const char *local, const char *remote,
+		       struct node *dir, char name[NAME_BYTES_MAX + 1])
 {
 	const char *slash = strrchr(local, '/');
 	struct path path, last;
@@ -135,7 +136,8 @@ static int find_target(struct session *session, const char *local, const char *r
 		*dir = node;
 		snprintf(name, NAME_BYTES_MAX + 1, "%s", slash ? slash + 1 : local);
 		/* "." and "..", "DIR/" and standard input have no name to go by. */
-		if (strcmp(local, "-") != 0 && (name[0] == '\0' || name_is_safe(name, strlen(name))))
+		if (strcmp(local, "-") != 0 &&
+		    (name[0] == '\0' || name_is_safe(name, strlen(name))))
 			return EXIT_OK;
 		if (strcmp(local, "-") == 0)
 			return refuse("put", remote, "a directory: say the file's name");
@@ -181,7 +183,8 @@ int cmd_put(const struct nfs_options *options)
 
 	if (status != EXIT_OK)
 		return status;
-	status = put(options, &transfer, options->args[0], options->nargs > 1 ? options->args[1] : "/");
+	status = put(options, &transfer, options->args[0],
+		     options->nargs > 1 ? options->args[1] : "/");
 	transfer_fini(&transfer);
 	return cmd_close(session, status);
 }

@@ -76,7 +76,8 @@ static int print_long(const struct ls *ls, const char *name, const struct node *
 
 	mode_text(attr, mode);
 	time_text(&attr->mtime, time, sizeof(time));
-	printf("%s %3u %5u %5u %12" PRIu64 " %s ", mode, attr->nlink, attr->uid, attr->gid, attr->size, time);
+	printf("%s %3u %5u %5u %12" PRIu64 " %s ", mode, attr->nlink, attr->uid, attr->gid,
+	       attr->size, time);
 	print_name(ls, name);
 	if (attr->type == NFS3_LNK) {
 		rc = tree_readlink(ls->session, &node->fh, target);
@@ -118,7 +119,8 @@ static int ls_dir(struct ls *ls, bool is_unsorted)
 	if (is_unsorted && !ls->is_long)
 		return dir_read(ls->session, ls->dir, print_entry, ls);
 	rc = dir_list(ls->session, ls->dir, &list, !is_unsorted);
-	for (uint32_t i = 0; i < list.n && (rc == 0 || rc == -EBADMSG) && ls->session->error == 0; i++) {
+	for (uint32_t i = 0; i < list.n && (rc == 0 || rc == -EBADMSG) && ls->session->error == 0;
+	     i++) {
 		int entry_rc = print_entry(&list.entries[i], ls);
 
 		rc = entry_rc ? entry_rc : rc;
@@ -130,7 +132,8 @@ static int ls_dir(struct ls *ls, bool is_unsorted)
 int cmd_ls(const struct nfs_options *options)
 {
 	const char *text = options->nargs > 0 ? options->args[0] : "/";
-	struct ls ls = {.is_long = options->flags & FLAG_LONG, .is_terminal = isatty(STDOUT_FILENO)};
+	struct ls ls = {.is_long = options->flags & FLAG_LONG,
+			.is_terminal = isatty(STDOUT_FILENO)};
 	struct node node;
 	int status = cmd_open(options, &ls.session), rc = 0;
 
@@ -222,10 +225,10 @@ int cmd_df(const struct nfs_options *options)
 		const struct nfs3_fsstat_res *res = &op.res.fsstat;
 
 		printf("        %20s %20s %20s\n", "total", "free", "available");
-		printf("bytes   %20" PRIu64 " %20" PRIu64 " %20" PRIu64 "\n", res->tbytes, res->fbytes,
-		       res->abytes);
-		printf("files   %20" PRIu64 " %20" PRIu64 " %20" PRIu64 "\n", res->tfiles, res->ffiles,
-		       res->afiles);
+		printf("bytes   %20" PRIu64 " %20" PRIu64 " %20" PRIu64 "\n", res->tbytes,
+		       res->fbytes, res->abytes);
+		printf("files   %20" PRIu64 " %20" PRIu64 " %20" PRIu64 "\n", res->tfiles,
+		       res->ffiles, res->afiles);
 	} else {
 		status = tree_report_error("df", "/", rc);
 	}
@@ -241,7 +244,8 @@ int cmd_ping(const struct nfs_options *options)
 	int status, rc = 0;
 
 	if (n == 0 || n > 1000000 || (end && *end != '\0')) {
-		fprintf(stderr, "weir-nfs: ping %s: expected a number from 1 to 1000000. See --help\n",
+		fprintf(stderr,
+			"weir-nfs: ping %s: expected a number from 1 to 1000000. See --help\n",
 			options->args[0]);
 		return EXIT_USAGE;
 	}
@@ -257,8 +261,9 @@ int cmd_ping(const struct nfs_options *options)
 		hist_add(&rtt, bench_clock_ns(&session->clock) - begin);
 	}
 	if (rc == 0)
-		printf("%s: %lu answers, min %.1f us, median %.1f us, max %.1f us\n", session->where, n,
-		       (double)rtt.min / 1e3, (double)hist_quantile(&rtt, 0.5) / 1e3, (double)rtt.max / 1e3);
+		printf("%s: %lu answers, min %.1f us, median %.1f us, max %.1f us\n",
+		       session->where, n, (double)rtt.min / 1e3,
+		       (double)hist_quantile(&rtt, 0.5) / 1e3, (double)rtt.max / 1e3);
 	else
 		status = tree_report_error("ping", session->where, rc);
 	return cmd_close(session, status);

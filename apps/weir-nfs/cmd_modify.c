@@ -11,7 +11,8 @@
 #include "number.h"
 
 /* Each argument in turn; what fails does not keep the others from being tried. */
-static int each(const struct nfs_options *options, int (*one)(struct session *session, const char *text))
+static int each(const struct nfs_options *options,
+		int (*one)(struct session *session, const char *text))
 {
 	struct session *session;
 	int status = cmd_open(options, &session);
@@ -37,7 +38,8 @@ static int rm_one(struct session *session, const char *text)
 	if (status != EXIT_OK)
 		return status;
 	if (!(session->options->flags & FLAG_RECURSIVE))
-		return result("rm", text, tree_remove(session, &dir.fh, cmd_last_name(&path), false));
+		return result("rm", text,
+			      tree_remove(session, &dir.fh, cmd_last_name(&path), false));
 	rc = tree_lookup(session, &dir.fh, cmd_last_name(&path), &node);
 	if (rc != 0)
 		return tree_report_error("rm", text, rc);
@@ -107,7 +109,8 @@ static int mkdir_one(struct session *session, const char *text)
 	status = cmd_walk_parent(session, "mkdir", text, &path, &dir);
 	if (status != EXIT_OK)
 		return status;
-	return result("mkdir", text, tree_mkdir(session, &dir.fh, cmd_last_name(&path), new_mode(), &node));
+	return result("mkdir", text,
+		      tree_mkdir(session, &dir.fh, cmd_last_name(&path), new_mode(), &node));
 }
 
 int cmd_mkdir(const struct nfs_options *options)
@@ -116,8 +119,8 @@ int cmd_mkdir(const struct nfs_options *options)
 }
 
 /* The name that something gets: 'text' itself, or, when that is a directory, 'own_name' in it. */
-static int find_new_name(struct session *session, const char *what, const char *text, const char *own_name,
-			 struct node *dir, char name[NAME_BYTES_MAX + 1])
+static int find_new_name(struct session *session, const char *what, const char *text,
+			 const char *own_name, struct node *dir, char name[NAME_BYTES_MAX + 1])
 {
 	struct path path, last;
 	struct node node;
@@ -151,7 +154,8 @@ int cmd_mv(const struct nfs_options *options)
 		return status;
 	status = cmd_walk_parent(session, "mv", options->args[0], &path, &from);
 	if (status == EXIT_OK)
-		status = find_new_name(session, "mv", options->args[1], cmd_last_name(&path), &to, name);
+		status = find_new_name(session, "mv", options->args[1], cmd_last_name(&path), &to,
+				       name);
 	if (status == EXIT_OK)
 		status = result("mv", options->args[0],
 				tree_rename(session, &from.fh, cmd_last_name(&path), &to.fh, name));
@@ -165,7 +169,8 @@ static int ln_symbolic(struct session *session, const char *target, const char *
 	int status;
 
 	if (target[0] == '\0' || strlen(target) > NFS3_PATH_MAX) {
-		fprintf(stderr, "weir-nfs: ln: expected a target of 1 to %u bytes\n", NFS3_PATH_MAX);
+		fprintf(stderr, "weir-nfs: ln: expected a target of 1 to %u bytes\n",
+			NFS3_PATH_MAX);
 		return EXIT_USAGE;
 	}
 	status = cmd_walk_parent(session, "ln", text, &path, &dir);
@@ -186,7 +191,8 @@ static int ln_hard(struct session *session, const char *target, const char *text
 	if (path_parse(target, &path) != 0)
 		return tree_report_error("ln", target, NFS3ERR_NAMETOOLONG);
 	status = find_new_name(session, "ln", text, cmd_last_name(&path), &dir, name);
-	return status == EXIT_OK ? result("ln", text, tree_link(session, &node.fh, &dir.fh, name)) : status;
+	return status == EXIT_OK ? result("ln", text, tree_link(session, &node.fh, &dir.fh, name))
+				 : status;
 }
 
 int cmd_ln(const struct nfs_options *options)
@@ -201,7 +207,8 @@ int cmd_ln(const struct nfs_options *options)
 	return cmd_close(session, status);
 }
 
-static int set_attr(const struct nfs_options *options, const char *what, const struct nfs3_sattr *attr)
+static int set_attr(const struct nfs_options *options, const char *what,
+		    const struct nfs3_sattr *attr)
 {
 	const char *text = options->args[1];
 	struct session *session;
@@ -224,7 +231,8 @@ int cmd_chmod(const struct nfs_options *options)
 
 	mode = strtoul(options->args[0], &end, 8);
 	if (end == options->args[0] || *end != '\0' || mode > 07777) {
-		fprintf(stderr, "weir-nfs: chmod %s: expected an octal mode, 0 to 7777. See --help\n",
+		fprintf(stderr,
+			"weir-nfs: chmod %s: expected an octal mode, 0 to 7777. See --help\n",
 			options->args[0]);
 		return EXIT_USAGE;
 	}

@@ -11,7 +11,8 @@
 
 int copy_worse(int a, int b)
 {
-	static const int weights[] = {[EXIT_OK] = 0, [EXIT_NFS] = 1, [EXIT_LOCAL] = 2, [EXIT_TRANSPORT] = 3};
+	static const int weights[] = {
+		[EXIT_OK] = 0, [EXIT_NFS] = 1, [EXIT_LOCAL] = 2, [EXIT_TRANSPORT] = 3};
 
 	return weights[a] >= weights[b] ? a : b;
 }
@@ -26,7 +27,8 @@ int copy_left_out(const char *what, const char *path)
 	char text[PATH_BYTES_MAX];
 
 	terminal_text(path, text, sizeof(text));
-	fprintf(stderr, "weir-nfs: %s %s: neither file, directory nor symbolic link: left out\n", what, text);
+	fprintf(stderr, "weir-nfs: %s %s: neither file, directory nor symbolic link: left out\n",
+		what, text);
 	return EXIT_OK;
 }
 
@@ -36,8 +38,8 @@ static void join(char text[PATH_BYTES_MAX], const char *path, const char *name)
 	snprintf(text, PATH_BYTES_MAX, "%s/%s", path, name);
 }
 
-static int get_file(struct transfer *transfer, const struct node *node, int dir_fd, const char *name,
-		    const char *path)
+static int get_file(struct transfer *transfer, const struct node *node, int dir_fd,
+		    const char *name, const char *path)
 {
 	struct local_file file;
 	int rc = local_begin(&file, dir_fd, name);
@@ -55,8 +57,8 @@ static int get_file(struct transfer *transfer, const struct node *node, int dir_
 	return rc == 0 ? EXIT_OK : local_complain(name, rc);
 }
 
-static int get_link(struct transfer *transfer, const struct node *node, int dir_fd, const char *name,
-		    const char *path)
+static int get_link(struct transfer *transfer, const struct node *node, int dir_fd,
+		    const char *name, const char *path)
 {
 	char target[NFS3_PATH_MAX + 1];
 	int rc = tree_readlink(transfer->session, &node->fh, target);
@@ -77,7 +79,8 @@ static int complain_dir(int dir_fd, const char *name, int error)
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(st.st_mode))
 		return local_complain(name, -error);
 	terminal_text(name, text, sizeof(text));
-	fprintf(stderr, "weir-nfs: %s: a symbolic link, which get -r does not follow: remove it\n", text);
+	fprintf(stderr, "weir-nfs: %s: a symbolic link, which get -r does not follow: remove it\n",
+		text);
 	return EXIT_LOCAL;
 }
 
@@ -107,9 +110,10 @@ static int get_dir(struct transfer *transfer, const struct node *node, int dir_f
 
 		join(text, path, list.entries[i].name);
 		rc = dir_entry_node(session, &node->fh, &list.entries[i], &child);
-		status = copy_worse(status, rc != 0 ? tree_report_error("lookup", text, rc)
-						    : copy_get(transfer, &child, fd, list.entries[i].name,
-							       text, level + 1));
+		status = copy_worse(status,
+				    rc != 0 ? tree_report_error("lookup", text, rc)
+					    : copy_get(transfer, &child, fd, list.entries[i].name,
+						       text, level + 1));
 	}
 	dir_list_free(&list);
 	close(fd);
@@ -132,7 +136,8 @@ int copy_get(struct transfer *transfer, const struct node *node, int dir_fd, con
 }
 
 /* What is in the directory 'node'. */
-static int remove_content(struct session *session, const struct node *node, const char *path, uint32_t level)
+static int remove_content(struct session *session, const struct node *node, const char *path,
+			  uint32_t level)
 {
 	char text[PATH_BYTES_MAX];
 	struct dir_list list;
@@ -148,16 +153,17 @@ static int remove_content(struct session *session, const struct node *node, cons
 
 		join(text, path, list.entries[i].name);
 		rc = dir_entry_node(session, &node->fh, &list.entries[i], &child);
-		status = copy_worse(status, rc != 0 ? tree_report_error("lookup", text, rc)
-						    : copy_remove(session, &node->fh, list.entries[i].name,
-								  &child, text, level + 1));
+		status = copy_worse(status,
+				    rc != 0 ? tree_report_error("lookup", text, rc)
+					    : copy_remove(session, &node->fh, list.entries[i].name,
+							  &child, text, level + 1));
 	}
 	dir_list_free(&list);
 	return status;
 }
 
-int copy_remove(struct session *session, const struct nfs3_fh *dir, const char *name, const struct node *node,
-		const char *path, uint32_t level)
+int copy_remove(struct session *session, const struct nfs3_fh *dir, const char *name,
+		const struct node *node, const char *path, uint32_t level)
 {
 	bool is_dir = node->attr.type == NFS3_DIR;
 	int status = is_dir ? remove_content(session, node, path, level) : EXIT_OK;

@@ -2,7 +2,8 @@
 #ifndef COPY_H
 #define COPY_H
 
-/* Files and trees, there and back. Each says what went wrong, goes on where it can, and returns the worst exit status. */
+/* Files and trees, there and back. Each says what went wrong, goes on where it can, and returns the
+ * worst exit status. */
 
 #include "dir.h"
 #include "transfer.h"
@@ -24,8 +25,8 @@ int copy_put(struct transfer *transfer, int dir_fd, const char *name, const stru
 int copy_put_fd(struct transfer *transfer, int fd, uint32_t mode, const struct nfs3_fh *dir,
 		const char *remote_name, const char *path);
 /* Remove 'name' with all below it. */
-int copy_remove(struct session *session, const struct nfs3_fh *dir, const char *name, const struct node *node,
-		const char *path, uint32_t level);
+int copy_remove(struct session *session, const struct nfs3_fh *dir, const char *name,
+		const struct node *node, const char *path, uint32_t level);
 
 /* Say that devices and the like are not copied. EXIT_OK. */
 int copy_left_out(const char *what, const char *path);

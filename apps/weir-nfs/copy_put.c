@@ -25,8 +25,9 @@ int copy_put_fd(struct transfer *transfer, int fd, uint32_t mode, const struct n
 	return rc == 0 ? EXIT_OK : tree_report_error("put", path, rc);
 }
 
-static int put_file(struct transfer *transfer, int dir_fd, const char *name, int open_flags, uint32_t mode,
-		    const struct nfs3_fh *dir, const char *remote_name, const char *path)
+static int put_file(struct transfer *transfer, int dir_fd, const char *name, int open_flags,
+		    uint32_t mode, const struct nfs3_fh *dir, const char *remote_name,
+		    const char *path)
 {
 	/* Not blocking: it may have become a FIFO since it was looked at. */
 	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | open_flags), status;
@@ -38,8 +39,8 @@ static int put_file(struct transfer *transfer, int dir_fd, const char *name, int
 	return status;
 }
 
-static int put_link(struct session *session, int dir_fd, const char *name, const struct nfs3_fh *dir,
-		    const char *remote_name, const char *path)
+static int put_link(struct session *session, int dir_fd, const char *name,
+		    const struct nfs3_fh *dir, const char *remote_name, const char *path)
 {
 	char target[NFS3_PATH_MAX + 1];
 	ssize_t n = readlinkat(dir_fd, name, target, sizeof(target) - 1);
@@ -56,8 +57,8 @@ static int put_link(struct session *session, int dir_fd, const char *name, const
 	return rc == 0 ? EXIT_OK : tree_report_error("put", path, rc);
 }
 
-static int put_entries(struct transfer *transfer, DIR *entries, const struct nfs3_fh *dir, const char *path,
-		       uint32_t level)
+static int put_entries(struct transfer *transfer, DIR *entries, const struct nfs3_fh *dir,
+		       const char *path, uint32_t level)
 {
 	int status = EXIT_OK;
 	struct dirent *entry;
@@ -75,7 +76,8 @@ static int put_entries(struct transfer *transfer, DIR *entries, const struct nfs
 }
 
 static int put_dir(struct transfer *transfer, int dir_fd, const char *name, uint32_t mode,
-		   const struct nfs3_fh *dir, const char *remote_name, const char *path, uint32_t level)
+		   const struct nfs3_fh *dir, const char *remote_name, const char *path,
+		   uint32_t level)
 {
 	struct session *session = transfer->session;
 	struct node node = {.fh = *dir};
@@ -92,7 +94,8 @@ static int put_dir(struct transfer *transfer, int dir_fd, const char *name, uint
 	}
 	if (rc != 0)
 		return tree_report_error("mkdir", path, rc);
-	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (level > 0 ? O_NOFOLLOW : 0));
+	fd = openat(dir_fd, name,
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC | (level > 0 ? O_NOFOLLOW : 0));
 	entries = fd < 0 ? NULL : fdopendir(fd);
 	if (!entries) {
 		status = local_complain(path, -errno);
@@ -115,8 +118,8 @@ int copy_put(struct transfer *transfer, int dir_fd, const char *name, const stru
 		return local_complain(path, -errno);
 	mode = st.st_mode & 07777;
 	if (S_ISREG(st.st_mode))
-		return put_file(transfer, dir_fd, name, level > 0 ? O_NOFOLLOW : 0, mode, dir, remote_name,
-				path);
+		return put_file(transfer, dir_fd, name, level > 0 ? O_NOFOLLOW : 0, mode, dir,
+				remote_name, path);
 	if (S_ISDIR(st.st_mode))
 		return put_dir(transfer, dir_fd, name, mode, dir, remote_name, path, level);
 	if (S_ISLNK(st.st_mode))

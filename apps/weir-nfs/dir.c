@@ -18,8 +18,9 @@ struct reader {
 	uint32_t nbad;
 	int rc; /* of 'take' */
 	uint64_t cookie;
-	/* Cookies are told apart from one that was seen earlier, which moves on each time that the listing has
-	 * become twice as long: one that comes again is met, however long the circle is. */
+	/* Cookies are told apart from one that was seen earlier, which moves on each time that the
+	 * listing has become twice as long: one that comes again is met, however long the circle
+	 * is. */
 	uint64_t marked;
 	uint64_t steps;
 	uint64_t next_mark;
@@ -42,7 +43,8 @@ static void take_entry(struct reader *reader, const struct nfs3_entry *from)
 	uint32_t len = from->name.len_bytes;
 	struct dir_entry entry;
 
-	if ((len == 1 && from->name.data[0] == '.') || (len == 2 && memcmp(from->name.data, "..", 2) == 0))
+	if ((len == 1 && from->name.data[0] == '.') ||
+	    (len == 2 && memcmp(from->name.data, "..", 2) == 0))
 		return;
 	/* One that is too long has no bytes here. */
 	if (len > NAME_BYTES_MAX || !name_is_safe(from->name.data, len)) {
@@ -117,16 +119,19 @@ int dir_read(struct session *session, const struct nfs3_fh *dir, dir_take_fn tak
 	do {
 		rc = read_page(session, &reader, &op);
 		/* A server need not have READDIRPLUS (RFC 1813 section 3.3.17). */
-		if (reader.plus && reader.steps == 0 && (rc == NFS3ERR_NOTSUPP || rc == -EOPNOTSUPP)) {
+		if (reader.plus && reader.steps == 0 &&
+		    (rc == NFS3ERR_NOTSUPP || rc == -EOPNOTSUPP)) {
 			reader.plus = false;
 			rc = read_page(session, &reader, &op);
 		}
 		if (rc == 0 && reader.nentries == 0 && !reader.is_end) {
-			fprintf(stderr, "weir-nfs: the server returned a directory's part without entries\n");
+			fprintf(stderr, "weir-nfs: the server returned a directory's part without "
+					"entries\n");
 			rc = -EBADMSG;
 		}
 		if (reader.is_circle)
-			fprintf(stderr, "weir-nfs: the directory goes round: a cookie came again\n");
+			fprintf(stderr,
+				"weir-nfs: the directory goes round: a cookie came again\n");
 		if (rc == 0)
 			rc = reader.rc;
 	} while (rc == 0 && !reader.is_end);
@@ -161,7 +166,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct dir_entry *)a)->name, ((const struct dir_entry *)b)->name);
 }
 
-int dir_list(struct session *session, const struct nfs3_fh *dir, struct dir_list *list, bool is_sorted)
+int dir_list(struct session *session, const struct nfs3_fh *dir, struct dir_list *list,
+	     bool is_sorted)
 {
 	int rc;
 
@@ -178,8 +184,8 @@ void dir_list_free(struct dir_list *list)
 	*list = (struct dir_list){0};
 }
 
-int dir_entry_node(struct session *session, const struct nfs3_fh *dir, const struct dir_entry *entry,
-		   struct node *node)
+int dir_entry_node(struct session *session, const struct nfs3_fh *dir,
+		   const struct dir_entry *entry, struct node *node)
 {
 	if (!entry->has_fh)
 		return tree_lookup(session, dir, entry->name, node);

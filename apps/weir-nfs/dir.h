@@ -2,7 +2,8 @@
 #ifndef DIR_H
 #define DIR_H
 
-/* Reading directories. What the server says is not believed: names are checked, and a listing that goes round ends. */
+/* Reading directories. What the server says is not believed: names are checked, and a listing that
+ * goes round ends. */
 
 #include "tree.h"
 
@@ -20,8 +21,9 @@ struct dir_entry {
 /* Takes an entry; anything but 0 ends the reading with that. */
 typedef int (*dir_take_fn)(const struct dir_entry *entry, void *arg);
 
-/* All entries but "." and "..", in the server's order, with attributes where the server has them cheaply. Names that are
- * none are said on standard error and left out; the result is -EBADMSG then. 0; or as session_call(). */
+/* All entries but "." and "..", in the server's order, with attributes where the server has them
+ * cheaply. Names that are none are said on standard error and left out; the result is -EBADMSG
+ * then. 0; or as session_call(). */
 int dir_read(struct session *session, const struct nfs3_fh *dir, dir_take_fn take, void *arg);
 
 struct dir_list {
@@ -30,12 +32,14 @@ struct dir_list {
 	struct dir_entry *entries;
 };
 
-/* The same into memory, by name if 'is_sorted'. -E2BIG: more than DIR_ENTRIES_MAX. *list is to be freed either way. */
-int dir_list(struct session *session, const struct nfs3_fh *dir, struct dir_list *list, bool is_sorted);
+/* The same into memory, by name if 'is_sorted'. -E2BIG: more than DIR_ENTRIES_MAX. *list is to be
+ * freed either way. */
+int dir_list(struct session *session, const struct nfs3_fh *dir, struct dir_list *list,
+	     bool is_sorted);
 void dir_list_free(struct dir_list *list);
 
 /* Handle and attributes of an entry, by LOOKUP where READDIRPLUS did not have both. */
-int dir_entry_node(struct session *session, const struct nfs3_fh *dir, const struct dir_entry *entry,
-		   struct node *node);
+int dir_entry_node(struct session *session, const struct nfs3_fh *dir,
+		   const struct dir_entry *entry, struct node *node);
 
 #endif

@@ -21,8 +21,9 @@ int listener_scan(FILE *table, uint16_t port, uint32_t *uid, bool *is_found)
 		return -EPROTO;
 	while (fgets(line, sizeof(line), table)) {
 		/* sl, local and remote address, state, queues, timer, retransmissions, user */
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %u", &at,
-			   &state, &owner) != 3)
+		if (sscanf(line,
+			   " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %u",
+			   &at, &state, &owner) != 3)
 			return -EPROTO;
 		if (state != STATE_LISTEN || at != port)
 			continue;

@@ -32,7 +32,8 @@ int local_begin(struct local_file *file, int dir_fd, const char *name)
 		n = snprintf(path, sizeof(path), "%.*s%s", (int)dir_len, name, file->temporary);
 		if (n < 0 || (size_t)n >= sizeof(path))
 			return -ENAMETOOLONG;
-		file->fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		file->fd = openat(dir_fd, path,
+				  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		file->is_temporary = file->fd >= 0;
 		if (file->fd >= 0)
 			return 0;
@@ -68,8 +69,8 @@ static void temporary_path(const struct local_file *file, char path[PATH_BYTES_M
 {
 	const char *slash = strrchr(file->name, '/');
 
-	snprintf(path, PATH_BYTES_MAX, "%.*s%s", slash ? (int)(slash - file->name) + 1 : 0, file->name,
-		 file->temporary);
+	snprintf(path, PATH_BYTES_MAX, "%.*s%s", slash ? (int)(slash - file->name) + 1 : 0,
+		 file->name, file->temporary);
 }
 
 int local_finish(struct local_file *file, uint32_t mode)

@@ -3,8 +3,8 @@
 #define LOCAL_H
 
 /*
- * Files here. A file that is being fetched has a name of its own, and gets its final one when it is whole; what
- * stands at the final name, a symbolic link too, is replaced and never written through.
+ * Files here. A file that is being fetched has a name of its own, and gets its final one when it is
+ * whole; what stands at the final name, a symbolic link too, is replaced and never written through.
  */
 
 #include <stdbool.h>
@@ -28,12 +28,14 @@ int local_begin(struct local_file *file, int dir_fd, const char *name);
 void local_begin_stdout(struct local_file *file);
 /* 0 or -errno. Takes all of it. */
 int local_write(struct local_file *file, const void *data, size_t len);
-/* It is whole: set its permissions ('mode' less the umask) and its name. 0 or -errno; it is closed either way. */
+/* It is whole: set its permissions ('mode' less the umask) and its name. 0 or -errno; it is closed
+ * either way. */
 int local_finish(struct local_file *file, uint32_t mode);
 /* It is not: forget it. */
 void local_abandon(struct local_file *file);
 
-/* Read up to 'len' bytes, fewer at the end only. Bytes, or -errno. 'offset' -1: where the last read ended. */
+/* Read up to 'len' bytes, fewer at the end only. Bytes, or -errno. 'offset' -1: where the last read
+ * ended. */
 ssize_t local_read(int fd, void *data, size_t len, int64_t offset);
 
 /* "weir-nfs: PATH: why"; returns EXIT_LOCAL. */

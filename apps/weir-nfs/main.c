@@ -8,13 +8,13 @@
 #include "std_io.h"
 
 static const struct command commands[] = {
-	{"ls", "[-l] [-U] [PATH]", "list a directory", cmd_ls, 0, 1, FLAG_LONG | FLAG_UNSORTED | FLAG_FOLLOW,
-	 true},
+	{"ls", "[-l] [-U] [PATH]", "list a directory", cmd_ls, 0, 1,
+	 FLAG_LONG | FLAG_UNSORTED | FLAG_FOLLOW, true},
 	{"stat", "PATH", "all attributes, and the handle", cmd_stat, 1, 1, FLAG_FOLLOW, true},
 	{"get", "[-r] REMOTE [LOCAL|-]", "fetch a file, or a tree", cmd_get, 1, 2,
 	 FLAG_RECURSIVE | FLAG_TRANSFER | FLAG_FOLLOW, true},
-	{"cat", "REMOTE...", "files to standard output", cmd_cat, 1, 1000000, FLAG_TRANSFER | FLAG_FOLLOW,
-	 true},
+	{"cat", "REMOTE...", "files to standard output", cmd_cat, 1, 1000000,
+	 FLAG_TRANSFER | FLAG_FOLLOW, true},
 	{"put", "[-r] LOCAL|- [REMOTE]", "store a file, or a tree", cmd_put, 1, 2,
 	 FLAG_RECURSIVE | FLAG_TRANSFER | FLAG_SYNC | FLAG_FOLLOW, true},
 	{"rm", "[-r] PATH...", "remove files, or trees", cmd_rm, 1, 1000000, FLAG_RECURSIVE, true},
@@ -28,8 +28,8 @@ static const struct command commands[] = {
 	{"df", "", "room on the server", cmd_df, 0, 0, 0, true},
 	{"ping", "[COUNT]", "NULL calls, and how long they take", cmd_ping, 0, 1, 0, false},
 	{"exports", "", "what MOUNT lists", cmd_exports, 0, 0, 0, false},
-	{"bench", "", "measure READs and WRITEs", cmd_bench, 0, 0, FLAG_TRANSFER | FLAG_SYNC | FLAG_BENCH,
-	 true},
+	{"bench", "", "measure READs and WRITEs", cmd_bench, 0, 0,
+	 FLAG_TRANSFER | FLAG_SYNC | FLAG_BENCH, true},
 };
 
 static void on_signal(int signo)
@@ -44,12 +44,14 @@ int main(int argc, char **argv)
 	int rc;
 
 	std_io_start();
-	rc = nfs_options_parse(argc, argv, commands, sizeof(commands) / sizeof(commands[0]), &options);
+	rc = nfs_options_parse(argc, argv, commands, sizeof(commands) / sizeof(commands[0]),
+			       &options);
 	if (rc > 0)
 		return std_io_finish("weir-nfs") == 0 ? EXIT_OK : EXIT_LOCAL;
 	if (rc != 0)
 		return EXIT_USAGE;
-	/* The first one ends what is under way in order, so that nothing is left behind; the second ends us. */
+	/* The first one ends what is under way in order, so that nothing is left behind; the second
+	 * ends us. */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	rc = options.command->run(&options);

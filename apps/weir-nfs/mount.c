@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int mount_find_port(const struct mount_options *options, uint16_t *port, char why[ONCRPC_CLIENT_TEXT])
+int mount_find_port(const struct mount_options *options, uint16_t *port,
+		    char why[ONCRPC_CLIENT_TEXT])
 {
 	*port = options->port;
 	if (*port != 0)
@@ -15,15 +16,15 @@ int mount_find_port(const struct mount_options *options, uint16_t *port, char wh
 }
 
 /* One call of MOUNT with a connection of its own. */
-static int call(const struct mount_options *options, uint32_t proc, xdrproc_t put, void *args, xdrproc_t get,
-		void *res, char why[ONCRPC_CLIENT_TEXT])
+static int call(const struct mount_options *options, uint32_t proc, xdrproc_t put, void *args,
+		xdrproc_t get, void *res, char why[ONCRPC_CLIENT_TEXT])
 {
 	char name[] = "weir-nfs";
 	gid_t gids[WEIR_RPC_GIDS_MAX];
 	struct oncrpc_client rpc;
 	AUTH *auth;
-	int rc = oncrpc_client_open(&rpc, options->host, options->port, MOUNT3_PROGRAM, MOUNT3_VERSION,
-				    options->timeout_ms, true, why);
+	int rc = oncrpc_client_open(&rpc, options->host, options->port, MOUNT3_PROGRAM,
+				    MOUNT3_VERSION, options->timeout_ms, true, why);
 
 	if (rc != 0)
 		return rc;
@@ -47,12 +48,14 @@ int mount_mnt(const struct mount_options *options, const char *path, struct moun
 
 	memset(res, 0, sizeof(*res));
 	snprintf(arg.path, sizeof(arg.path), "%s", path);
-	rc = call(options, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, &arg, (xdrproc_t)mount3_xdr_mnt_res, res,
-		  why);
+	rc = call(options, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, &arg,
+		  (xdrproc_t)mount3_xdr_mnt_res, res, why);
 	if (rc != 0)
 		return rc;
-	if (!nfs3_status_is_known(res->status) || (res->status == MOUNT3_OK && res->fh.len_bytes == 0)) {
-		snprintf(why, ONCRPC_CLIENT_TEXT, "the answer has a status or a handle that is none");
+	if (!nfs3_status_is_known(res->status) ||
+	    (res->status == MOUNT3_OK && res->fh.len_bytes == 0)) {
+		snprintf(why, ONCRPC_CLIENT_TEXT,
+			 "the answer has a status or a handle that is none");
 		return -EPROTO;
 	}
 	return 0;
@@ -64,8 +67,8 @@ void mount_umnt(const struct mount_options *options, const char *path)
 	struct mount3_path arg;
 
 	snprintf(arg.path, sizeof(arg.path), "%s", path);
-	(void)call(options, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, &arg, (xdrproc_t)oncrpc_client_void,
-		   NULL, why);
+	(void)call(options, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, &arg,
+		   (xdrproc_t)oncrpc_client_void, NULL, why);
 }
 
 int mount_exports(const struct mount_options *options, struct mount3_export_res *res,

@@ -2,7 +2,8 @@
 #ifndef MOUNT_H
 #define MOUNT_H
 
-/* The MOUNT protocol, version 3 (RFC 1813 appendix I), over TCP: from an export's name to its root's handle. */
+/* The MOUNT protocol, version 3 (RFC 1813 appendix I), over TCP: from an export's name to its
+ * root's handle. */
 
 #include <sys/types.h>
 
@@ -23,13 +24,16 @@ struct mount_options {
 };
 
 /* Find MOUNT's port when options->port is 0. 0 and *port; or -errno with 'why' set. */
-int mount_find_port(const struct mount_options *options, uint16_t *port, char why[ONCRPC_CLIENT_TEXT]);
+int mount_find_port(const struct mount_options *options, uint16_t *port,
+		    char why[ONCRPC_CLIENT_TEXT]);
 
-/* MNT 'path', at options->port. 0 with *res, whose status may be the server's refusal; or -errno with 'why' set. */
+/* MNT 'path', at options->port. 0 with *res, whose status may be the server's refusal; or -errno
+ * with 'why' set. */
 int mount_mnt(const struct mount_options *options, const char *path, struct mount3_mnt_res *res,
 	      char why[ONCRPC_CLIENT_TEXT]);
 
-/* UMNT: the server may forget us. It is advice only (RFC 1813 section 5.2.3), so that failing is no error. */
+/* UMNT: the server may forget us. It is advice only (RFC 1813 section 5.2.3), so that failing is no
+ * error. */
 void mount_umnt(const struct mount_options *options, const char *path);
 
 /* What the server exports. 0, or -errno with 'why' set. */

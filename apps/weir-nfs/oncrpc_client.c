@@ -39,7 +39,8 @@ static int wait_connected(int fd, uint32_t timeout_ms)
 
 static int connect_one(const struct addrinfo *info, uint32_t timeout_ms, bool use_reserved)
 {
-	int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP), rc = 0;
+	int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP),
+	    rc = 0;
 
 	if (fd < 0)
 		return -errno;
@@ -61,7 +62,8 @@ static int connect_one(const struct addrinfo *info, uint32_t timeout_ms, bool us
 
 /* A connected socket, and the address that it is connected to. */
 static int connect_any(const char *host, uint16_t port, uint32_t timeout_ms, bool use_reserved,
-		       struct sockaddr_storage *peer, socklen_t *peer_bytes, char why[ONCRPC_CLIENT_TEXT])
+		       struct sockaddr_storage *peer, socklen_t *peer_bytes,
+		       char why[ONCRPC_CLIENT_TEXT])
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list, *info;
 	char service[8];
@@ -83,12 +85,14 @@ static int connect_any(const char *host, uint16_t port, uint32_t timeout_ms, boo
 	}
 	freeaddrinfo(list);
 	if (rc < 0)
-		snprintf(why, ONCRPC_CLIENT_TEXT, "TCP port %u of %.200s: %s", port, host, strerror(-rc));
+		snprintf(why, ONCRPC_CLIENT_TEXT, "TCP port %u of %.200s: %s", port, host,
+			 strerror(-rc));
 	return rc;
 }
 
 int oncrpc_client_open(struct oncrpc_client *rpc, const char *host, uint16_t port, uint32_t prog,
-		       uint32_t vers, uint32_t timeout_ms, bool use_reserved, char why[ONCRPC_CLIENT_TEXT])
+		       uint32_t vers, uint32_t timeout_ms, bool use_reserved,
+		       char why[ONCRPC_CLIENT_TEXT])
 {
 	struct sockaddr_storage peer = {0};
 	struct netbuf addr = {.maxlen = sizeof(peer), .buf = &peer};
@@ -99,7 +103,8 @@ int oncrpc_client_open(struct oncrpc_client *rpc, const char *host, uint16_t por
 	if (fd < 0)
 		return fd;
 	addr.len = peer_bytes;
-	rpc->timeout = (struct timeval){.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+	rpc->timeout =
+		(struct timeval){.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
 	rpc->client = clnt_vc_create(fd, &addr, prog, vers, 0, 0);
 	if (!rpc->client) {
 		snprintf(why, ONCRPC_CLIENT_TEXT, "TCP port %u of %.200s: %.80s", port, host,
@@ -111,8 +116,8 @@ int oncrpc_client_open(struct oncrpc_client *rpc, const char *host, uint16_t por
 	return 0;
 }
 
-int oncrpc_client_call(struct oncrpc_client *rpc, uint32_t proc, xdrproc_t put, void *args, xdrproc_t get,
-		       void *results, char why[ONCRPC_CLIENT_TEXT])
+int oncrpc_client_call(struct oncrpc_client *rpc, uint32_t proc, xdrproc_t put, void *args,
+		       xdrproc_t get, void *results, char why[ONCRPC_CLIENT_TEXT])
 {
 	enum clnt_stat stat = clnt_call(rpc->client, proc, put, args, get, results, rpc->timeout);
 
@@ -157,31 +162,38 @@ static int parse_uaddr(const char *uaddr, uint16_t *port, char why[ONCRPC_CLIENT
 	return -EPROTO;
 }
 
-static int not_registered(uint32_t prog, uint32_t vers, const char *netid, char why[ONCRPC_CLIENT_TEXT])
+static int not_registered(uint32_t prog, uint32_t vers, const char *netid,
+			  char why[ONCRPC_CLIENT_TEXT])
 {
-	snprintf(why, ONCRPC_CLIENT_TEXT, "program %u version %u is not registered for netid %s", prog, vers,
-		 netid);
+	snprintf(why, ONCRPC_CLIENT_TEXT, "program %u version %u is not registered for netid %s",
+		 prog, vers, netid);
 	return -ENOENT;
 }
 
 int rpcbind_getaddr(const char *host, uint16_t rpcbind_port, uint32_t prog, uint32_t vers,
 		    uint32_t timeout_ms, uint16_t *port, char why[ONCRPC_CLIENT_TEXT])
 {
-	/* The netid is that of the transport that the question comes by, whatever is in it (RFC 1833 section 2.2.1). */
+	/* The netid is that of the transport that the question comes by, whatever is in it (RFC
+	 * 1833 section 2.2.1). */
 	char netid[] = "tcp", empty[1] = "", text[UADDR_MAX] = "", *uaddr = text;
-	struct rpcb args = {
-		.r_prog = prog, .r_vers = vers, .r_netid = netid, .r_addr = empty, .r_owner = empty};
+	struct rpcb args = {.r_prog = prog,
+			    .r_vers = vers,
+			    .r_netid = netid,
+			    .r_addr = empty,
+			    .r_owner = empty};
 	struct oncrpc_client rpc;
-	int rc = oncrpc_client_open(&rpc, host, rpcbind_port, RPCBPROG, RPCBVERS, timeout_ms, false, why);
+	int rc = oncrpc_client_open(&rpc, host, rpcbind_port, RPCBPROG, RPCBVERS, timeout_ms, false,
+				    why);
 
 	if (rc != 0)
 		return rc;
-	rc = oncrpc_client_call(&rpc, RPCBPROC_GETADDR, (xdrproc_t)xdr_rpcb, &args, (xdrproc_t)get_uaddr,
-				&uaddr, why);
+	rc = oncrpc_client_call(&rpc, RPCBPROC_GETADDR, (xdrproc_t)xdr_rpcb, &args,
+				(xdrproc_t)get_uaddr, &uaddr, why);
 	oncrpc_client_close(&rpc);
 	if (rc != 0)
 		return rc;
-	return text[0] == '\0' ? not_registered(prog, vers, netid, why) : parse_uaddr(text, port, why);
+	return text[0] == '\0' ? not_registered(prog, vers, netid, why)
+			       : parse_uaddr(text, port, why);
 }
 
 /* The list that DUMP returns, of which one entry is kept. */
@@ -198,7 +210,8 @@ static bool_t get_dump(XDR *xdrs, struct dump *dump)
 	if (xdrs->x_op != XDR_DECODE)
 		return TRUE; /* nothing was allocated */
 	for (uint32_t i = 0; i <= DUMP_ENTRIES_MAX; i++) {
-		char netid[DUMP_NAME_MAX + 1] = "", uaddr[UADDR_MAX] = "", owner[DUMP_NAME_MAX + 1] = "";
+		char netid[DUMP_NAME_MAX + 1] = "", uaddr[UADDR_MAX] = "",
+					   owner[DUMP_NAME_MAX + 1] = "";
 		char *netid_at = netid, *uaddr_at = uaddr, *owner_at = owner;
 		uint32_t prog = 0, vers = 0;
 		bool_t more = FALSE;
@@ -220,19 +233,22 @@ static bool_t get_dump(XDR *xdrs, struct dump *dump)
 	return FALSE;
 }
 
-int rpcbind_find(const char *host, uint16_t rpcbind_port, uint32_t prog, uint32_t vers, const char *netid,
-		 uint32_t timeout_ms, uint16_t *port, char why[ONCRPC_CLIENT_TEXT])
+int rpcbind_find(const char *host, uint16_t rpcbind_port, uint32_t prog, uint32_t vers,
+		 const char *netid, uint32_t timeout_ms, uint16_t *port,
+		 char why[ONCRPC_CLIENT_TEXT])
 {
 	struct dump dump = {.prog = prog, .vers = vers, .netid = netid};
 	struct oncrpc_client rpc;
-	int rc = oncrpc_client_open(&rpc, host, rpcbind_port, RPCBPROG, RPCBVERS, timeout_ms, false, why);
+	int rc = oncrpc_client_open(&rpc, host, rpcbind_port, RPCBPROG, RPCBVERS, timeout_ms, false,
+				    why);
 
 	if (rc != 0)
 		return rc;
-	rc = oncrpc_client_call(&rpc, RPCBPROC_DUMP, (xdrproc_t)oncrpc_client_void, NULL, (xdrproc_t)get_dump,
-				&dump, why);
+	rc = oncrpc_client_call(&rpc, RPCBPROC_DUMP, (xdrproc_t)oncrpc_client_void, NULL,
+				(xdrproc_t)get_dump, &dump, why);
 	oncrpc_client_close(&rpc);
 	if (rc != 0)
 		return rc;
-	return dump.is_found ? parse_uaddr(dump.uaddr, port, why) : not_registered(prog, vers, netid, why);
+	return dump.is_found ? parse_uaddr(dump.uaddr, port, why)
+			     : not_registered(prog, vers, netid, why);
 }

@@ -3,7 +3,8 @@
 
 uint32_t op_reply_count(const struct op *op)
 {
-	return op->proc == NFS3_READDIR || op->proc == NFS3_READDIRPLUS ? op->args.readdir.maxcount : 0;
+	return op->proc == NFS3_READDIR || op->proc == NFS3_READDIRPLUS ? op->args.readdir.maxcount
+									: 0;
 }
 
 static int put_args(const struct op *op, struct weir_xdr_out *out)
@@ -58,9 +59,10 @@ int op_put_args(const struct op *op, struct weir_call *call, const struct weir_r
 	return 0;
 }
 
-/* The opaque result, which is at op->item if it came by the Write chunk; else it is brought there. */
-static int get_item(const struct op *op, const struct weir_call *call, const struct weir_result *result,
-		    uint32_t *len)
+/* The opaque result, which is at op->item if it came by the Write chunk; else it is brought there.
+ */
+static int get_item(const struct op *op, const struct weir_call *call,
+		    const struct weir_result *result, uint32_t *len)
 {
 	const void *data;
 
@@ -86,7 +88,8 @@ static int get_read(struct op *op, const struct weir_call *call, const struct we
 	return res->count == 0 && !res->eof && op->args.read.count > 0 ? -EBADMSG : 0;
 }
 
-static int get_readlink(struct op *op, const struct weir_call *call, const struct weir_result *result)
+static int get_readlink(struct op *op, const struct weir_call *call,
+			const struct weir_result *result)
 {
 	if (nfs3_get_readlink_res(result->results, &op->res.readlink) != 0)
 		return -EBADMSG;
@@ -103,7 +106,8 @@ static int get_write(struct op *op, struct weir_xdr_in *in)
 		return -EBADMSG;
 	if (res->status != NFS3_OK)
 		return 0;
-	/* RFC 1813 section 3.3.7: at least one byte, never more than asked, and as stable as asked or more. */
+	/* RFC 1813 section 3.3.7: at least one byte, never more than asked, and as stable as asked
+	 * or more. */
 	if (res->count > op->args.write.count || (res->count == 0 && op->args.write.count > 0) ||
 	    res->committed < op->args.write.stable)
 		return -EBADMSG;

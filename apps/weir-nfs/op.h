@@ -3,8 +3,8 @@
 #define OP_H
 
 /*
- * One NFS procedure with all that is needed to send it again: its arguments stay here until it ended. Encoding
- * and decoding are in op.c; sending, waiting and sending again are in session.c.
+ * One NFS procedure with all that is needed to send it again: its arguments stay here until it
+ * ended. Encoding and decoding are in op.c; sending, waiting and sending again are in session.c.
  */
 
 #include <sys/queue.h>
@@ -48,10 +48,12 @@ union op_res {
 struct op {
 	uint32_t proc; /* enum nfs3_proc */
 	union op_args args;
-	/* READ and READLINK: where data go; WRITE and SYMLINK: where they are. In the session's memory. */
+	/* READ and READLINK: where data go; WRITE and SYMLINK: where they are. In the session's
+	 * memory. */
 	uint8_t *item;
 	uint32_t item_bytes; /* READLINK: in, the most that is taken, and out, what came */
-	/* READDIR and READDIRPLUS: takes the entries, from 'in', which ends with this call. 0; -EBADMSG. */
+	/* READDIR and READDIRPLUS: takes the entries, from 'in', which ends with this call. 0;
+	 * -EBADMSG. */
 	int (*take_entries)(struct op *op, struct weir_xdr_in *in);
 	void *entries_arg;
 	void (*done)(struct op *op);
@@ -70,7 +72,8 @@ struct op {
 	TAILQ_ENTRY(op) waiting;
 };
 
-/* 0: it ended well. Above 0: the server's NFS status. Below: -errno, nobody answered or not in a way that can be used. */
+/* 0: it ended well. Above 0: the server's NFS status. Below: -errno, nobody answered or not in a
+ * way that can be used. */
 static inline int op_result(const struct op *op)
 {
 	return op->error ? op->error : (int)op->res.status;
@@ -85,8 +88,8 @@ int op_put_args(const struct op *op, struct weir_call *call, const struct weir_r
 /* Results. 0; -EBADMSG: not decodable, or against the protocol. */
 int op_get_results(struct op *op, const struct weir_call *call, const struct weir_result *result);
 
-/* Whether the answer to a procedure that went out again is what its own first run, whose answer was lost, would
- * cause: a name that is there already, or is gone. */
+/* Whether the answer to a procedure that went out again is what its own first run, whose answer was
+ * lost, would cause: a name that is there already, or is gone. */
 bool op_is_own_echo(const struct op *op);
 
 #endif

@@ -93,34 +93,42 @@ static const struct option long_options[] = {
 static void help(const struct command *commands, uint32_t ncommands)
 {
 	puts("Usage: weir-nfs --server ADDR --export NAME [options] COMMAND [arguments]\n"
-	     "Use files of an NFSv3 server over RPC-over-RDMA version 1, without mounting anything.\n"
+	     "Use files of an NFSv3 server over RPC-over-RDMA version 1, without mounting "
+	     "anything.\n"
 	     "\n"
 	     "Commands:");
 	for (uint32_t i = 0; i < ncommands; i++)
 		printf("  %-8s %-32s %s\n", commands[i].name, commands[i].usage, commands[i].help);
 	puts("\n"
 	     "Where:\n"
-	     "  --server ADDR[:PORT]   host or address, [V6]:PORT; with the driver shm the responder's name\n"
-	     "  --port N|rpcbind       the port, when ADDR has none: N, or ask rpcbind for netid rdma or "
+	     "  --server ADDR[:PORT]   host or address, [V6]:PORT; with the driver shm the "
+	     "responder's name\n"
+	     "  --port N|rpcbind       the port, when ADDR has none: N, or ask rpcbind for netid "
+	     "rdma or "
 	     "rdma6;\n"
 	     "                         default: 20049\n"
 	     "  --export NAME          what to ask MOUNT for\n"
-	     "  --handle @FILE         the export's root handle, instead of asking MOUNT: hexadecimal digits "
+	     "  --handle @FILE         the export's root handle, instead of asking MOUNT: "
+	     "hexadecimal digits "
 	     "in\n"
-	     "                         FILE; default, without --export: the variable WEIR_NFS_HANDLE\n"
+	     "                         FILE; default, without --export: the variable "
+	     "WEIR_NFS_HANDLE\n"
 	     "  --mount-server HOST    where MOUNT is, if not at ADDR; with shm 127.0.0.1\n"
 	     "  --mount-port N         MOUNT's TCP port; default: ask rpcbind\n"
 	     "  --rpcbind-port N       default: 111\n"
-	     "  --uid N, --gid N       who to be, by AUTH_SYS; default: this process's, with its groups\n"
+	     "  --uid N, --gid N       who to be, by AUTH_SYS; default: this process's, with its "
+	     "groups\n"
 	     "\n"
 	     "How:\n"
 	     "  --driver NAME          one of those below; default: the profile's, else shm\n"
 	     "  --driver-options S     key=value,...\n"
 	     "  --profile FILE         an INI file, such as those in config/\n"
 	     "  --lcore N              core to pin to; default: none\n"
-	     "  --timeout SECONDS      for an answer, before it is tried again; default: the profile's, else "
+	     "  --timeout SECONDS      for an answer, before it is tried again; default: the "
+	     "profile's, else "
 	     "60\n"
-	     "  --retries N            times that a call, and a connection, is tried again; default 10\n"
+	     "  --retries N            times that a call, and a connection, is tried again; "
+	     "default 10\n"
 	     "  -q, --quiet            no progress line, no notices;  -v, --verbose: what is used\n"
 	     "\n"
 	     "Options of commands:\n"
@@ -128,19 +136,24 @@ static void help(const struct command *commands, uint32_t ncommands)
 	     "  -r                     get, put, rm: directories, too\n"
 	     "  -p                     mkdir: parents, too;  -s  ln: symbolic\n"
 	     "  -L                     follow symbolic links in PATH\n"
-	     "  --depth N              get, put, cat, bench: READs or WRITEs in flight, 1 to 1024; default "
+	     "  --depth N              get, put, cat, bench: READs or WRITEs in flight, 1 to 1024; "
+	     "default "
 	     "16\n"
-	     "  --block BYTES          the same: of each; k and m may follow; default: what the server "
+	     "  --block BYTES          the same: of each; k and m may follow; default: what the "
+	     "server "
 	     "prefers\n"
 	     "                         (bench: 4k)\n"
 	     "  --sync                 put, bench: WRITE FILE_SYNC, not UNSTABLE with COMMIT\n"
 	     "\n"
-	     "bench: --file PATH (default .weir-nfs-bench), --size BYTES (16m), --ratio PERCENT of READs "
+	     "bench: --file PATH (default .weir-nfs-bench), --size BYTES (16m), --ratio PERCENT of "
+	     "READs "
 	     "(100),\n"
-	     "  --sequential, --time SECONDS (5), --warmup SECONDS (1), --verify, --keep (the file), --json "
+	     "  --sequential, --time SECONDS (5), --warmup SECONDS (1), --verify, --keep (the "
+	     "file), --json "
 	     "FILE|-\n"
 	     "\n"
-	     "Exit status: 0; 1: the server answered with an NFS error, or bench --verify found wrong data; "
+	     "Exit status: 0; 1: the server answered with an NFS error, or bench --verify found "
+	     "wrong data; "
 	     "2: usage;\n"
 	     "3: no answer that can be used; 4: a local file can't be read or written.\n"
 	     "\n"
@@ -155,7 +168,8 @@ static int mistake(const char *what, const char *which)
 	return -1;
 }
 
-/* 'value' NULL: from the environment. What is on the command line by mistake is not printed again. */
+/* 'value' NULL: from the environment. What is on the command line by mistake is not printed again.
+ */
 static int parse_handle(const char *value, struct nfs3_fh *fh)
 {
 	const char *what = handle_text_read(value, fh->data, &fh->len_bytes);
@@ -296,7 +310,8 @@ static int apply(int opt, const char *value, struct nfs_options *o)
 			o->flags |= FLAG_BENCH;
 			return apply_bench(opt, value, &o->bench);
 		}
-		return opt >= OPT_SERVER && opt <= OPT_RPCBIND_PORT ? apply_server(opt, value, o) : 0;
+		return opt >= OPT_SERVER && opt <= OPT_RPCBIND_PORT ? apply_server(opt, value, o)
+								    : 0;
 	}
 }
 
@@ -334,9 +349,11 @@ static int check_server(struct nfs_options *o)
 		return mistake("no server was given: --server", "");
 	if (!o->has_ports) {
 		if (o->server[0] == '\0' || strlen(o->server) > 100)
-			return option_bad("server", o->server, "expected a name of 1 to 100 characters");
+			return option_bad("server", o->server,
+					  "expected a name of 1 to 100 characters");
 		if (o->port_from != PORT_WELL_KNOWN)
-			return mistake("--port: this driver's addresses have none: ", o->profile.driver);
+			return mistake("--port: this driver's addresses have none: ",
+				       o->profile.driver);
 		if (!o->mount.host)
 			o->mount.host = "127.0.0.1";
 		snprintf(o->host, sizeof(o->host), "%s", o->server);
@@ -355,7 +372,8 @@ static int check_server(struct nfs_options *o)
 	    getenv(HANDLE_TEXT_VARIABLE) && parse_handle(NULL, &o->handle) != 0)
 		return -1;
 	if (o->command->needs_export && !o->export && o->handle.len_bytes == 0)
-		return mistake("no export was given: --export, --handle or " HANDLE_TEXT_VARIABLE, "");
+		return mistake("no export was given: --export, --handle or " HANDLE_TEXT_VARIABLE,
+			       "");
 	return 0;
 }
 

@@ -83,8 +83,8 @@ struct command {
 	bool needs_export;
 };
 
-/* Parse argv over the profile named there and the defaults. 0: go on; 1: done (help); -1: a mistake, said on
- * standard error. */
+/* Parse argv over the profile named there and the defaults. 0: go on; 1: done (help); -1: a
+ * mistake, said on standard error. */
 int nfs_options_parse(int argc, char **argv, const struct command *commands, uint32_t ncommands,
 		      struct nfs_options *options);
 

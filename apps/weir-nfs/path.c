@@ -39,14 +39,16 @@ int path_splice(const struct path *path, uint32_t at, const char *target, struct
 	int n = 0;
 
 	for (uint32_t i = 0; i < at && target[0] != '/'; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s/", path_name(path, i));
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s/",
+					 path_name(path, i));
 	/* What lies in 'path' is bounded by its bytes; only the target can be too long. */
 	n = snprintf(text + used, sizeof(text) - used, "%s", target);
 	if (n < 0 || (size_t)n >= sizeof(text) - used - PATH_BYTES_MAX)
 		return -ENAMETOOLONG;
 	used += (size_t)n;
 	for (uint32_t i = at + 1; i < path->nnames; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "/%s", path_name(path, i));
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "/%s",
+					 path_name(path, i));
 	return path_parse(text, out);
 }
 

@@ -2,7 +2,8 @@
 #ifndef PATH_H
 #define PATH_H
 
-/* Paths on the server, as lists of names below the export's root. '..' is lexical: the server never sees it. */
+/* Paths on the server, as lists of names below the export's root. '..' is lexical: the server never
+ * sees it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +15,8 @@
 
 struct path {
 	uint32_t nnames;
-	uint16_t starts
-		[PATH_NAMES_MAX]; /* in 'bytes'; each 1 to NAME_BYTES_MAX bytes, no '/', not "." or ".." */
+	uint16_t starts[PATH_NAMES_MAX]; /* in 'bytes'; each 1 to NAME_BYTES_MAX bytes, no '/', not
+					    "." or ".." */
 	char bytes[PATH_BYTES_MAX];
 };
 
@@ -24,11 +25,12 @@ static inline const char *path_name(const struct path *path, uint32_t i)
 	return path->bytes + path->starts[i];
 }
 
-/* Take 'text' apart. '.' and empty names vanish, '..' takes one name back and stays at the root. 0; -ENAMETOOLONG. */
+/* Take 'text' apart. '.' and empty names vanish, '..' takes one name back and stays at the root. 0;
+ * -ENAMETOOLONG. */
 int path_parse(const char *text, struct path *path);
 
-/* What a symbolic link in 'path' at name 'at' stands for: its target in place of the names up to and with 'at'. An absolute
- * target starts at the export's root. 0; -ENAMETOOLONG. */
+/* What a symbolic link in 'path' at name 'at' stands for: its target in place of the names up to
+ * and with 'at'. An absolute target starts at the export's root. 0; -ENAMETOOLONG. */
 int path_splice(const struct path *path, uint32_t at, const char *target, struct path *out);
 
 /* "a/b/c" of the first 'nnames' names, or "/" of none; cut off when it does not fit. */

@@ -30,7 +30,8 @@ void progress_show(struct progress *progress, uint64_t now_ns)
 	terminal_text(progress->name, name, sizeof(name));
 	fprintf(stderr, "\r%-47s %9.1f MB", name, (double)progress->done / 1e6);
 	if (progress->total > 0)
-		fprintf(stderr, " %5.1f %%", 100.0 * (double)progress->done / (double)progress->total);
+		fprintf(stderr, " %5.1f %%",
+			100.0 * (double)progress->done / (double)progress->total);
 	fprintf(stderr, " %8.1f MB/s  ", seconds > 0 ? (double)progress->done / 1e6 / seconds : 0);
 	fflush(stderr);
 }

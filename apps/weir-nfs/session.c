@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Pauses after answers of NFS3ERR_JUKEBOX to one op, which double from the first to the last: about a minute. */
+/* Pauses after answers of NFS3ERR_JUKEBOX to one op, which double from the first to the last: about
+ * a minute. */
 #define PAUSE_FIRST_NS 50000000ull
 #define PAUSE_LAST_NS  5000000000ull
 #define DELAYS_MAX     16u
@@ -103,10 +104,12 @@ static void on_answer(struct op *op, const struct weir_call *call, const struct 
 	finish(op, error);
 }
 
-/* ERR_VERS (RFC 8166 section 4.5.1) is told from other RDMA_ERRORs: the user can do something about it. */
+/* ERR_VERS (RFC 8166 section 4.5.1) is told from other RDMA_ERRORs: the user can do something about
+ * it. */
 static int transport_error(const struct weir_result *result)
 {
-	return result->status == -EREMOTEIO && result->rdma_err == 1 ? -EPFNOSUPPORT : result->status;
+	return result->status == -EREMOTEIO && result->rdma_err == 1 ? -EPFNOSUPPORT
+								     : result->status;
 }
 
 static int why_lost(const struct session *session, int error)
@@ -140,7 +143,8 @@ static int start(struct op *op)
 		.prog = NFS3_PROGRAM,
 		.vers = NFS3_VERSION,
 		.proc = op->proc,
-		.results_max_bytes = weir_ulb_nfs_results_max(NFS3_VERSION, op->proc, op_reply_count(op)),
+		.results_max_bytes =
+			weir_ulb_nfs_results_max(NFS3_VERSION, op->proc, op_reply_count(op)),
 		.timeout_ns = UINT64_MAX, /* see check_patience() */
 		.cred = &session->cred,
 		.ulb = weir_ulb_nfs(NFS3_VERSION),
@@ -157,7 +161,8 @@ static int start(struct op *op)
 		rc = weir_call_submit(call);
 	if (rc != 0) {
 		weir_call_abandon(call);
-		/* A buffer comes back when another call ends; without another there is none to wait for. */
+		/* A buffer comes back when another call ends; without another there is none to wait
+		 * for. */
 		return rc == -ENOBUFS && session->in_flight > 0 ? -EAGAIN : rc;
 	}
 	op->sent_ns = session->now_ns;
@@ -185,7 +190,8 @@ static void pump(struct session *session)
 		}
 		if (rc != 0) {
 			finish(op, rc);
-			next = TAILQ_FIRST(&session->waiting); /* 'done' may have changed the list */
+			next = TAILQ_FIRST(
+				&session->waiting); /* 'done' may have changed the list */
 		}
 	}
 }
@@ -302,7 +308,8 @@ static void idle(struct session *session, uint32_t work)
 	session->empty_polls++;
 	if (how == WEIR_IDLE_SPIN || session->empty_polls % POLLS_BEFORE_YIELD != 0)
 		return;
-	if (how == WEIR_IDLE_SLEEP || (how == WEIR_IDLE_AUTO && session->empty_polls > POLLS_BEFORE_SLEEP))
+	if (how == WEIR_IDLE_SLEEP ||
+	    (how == WEIR_IDLE_AUTO && session->empty_polls > POLLS_BEFORE_SLEEP))
 		usleep(SLEEP_US);
 	else
 		sched_yield();

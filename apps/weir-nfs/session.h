@@ -3,17 +3,18 @@
 #define SESSION_H
 
 /*
- * A server as the commands see it: NFS procedures go out, and each ends once, whatever happens to the
- * connection.
+ * A server as the commands see it: NFS procedures go out, and each ends once, whatever happens to
+ * the connection.
  *
- * An op is waiting (for a slot or a buffer, or the server asked for patience) or in flight. The connection is one that weir
- * remakes when it is lost: ops in flight go out again, with the same XIDs, so that a server which keeps replies knows them.
- * A call without an answer for too long ends its connection (RFC 8166 has no other way to send again), and so is the same.
- * An op that was in flight on too many connections that were lost ends with an error; so do all ops when no connection
- * could be made for too long. --retries says how many, and how long.
+ * An op is waiting (for a slot or a buffer, or the server asked for patience) or in flight. The
+ * connection is one that weir remakes when it is lost: ops in flight go out again, with the same
+ * XIDs, so that a server which keeps replies knows them. A call without an answer for too long ends
+ * its connection (RFC 8166 has no other way to send again), and so is the same. An op that was in
+ * flight on too many connections that were lost ends with an error; so do all ops when no
+ * connection could be made for too long. --retries says how many, and how long.
  *
- * Procedures that are not idempotent go out again, too, as other NFS clients do: if the answer is then the one that
- * their own first run would cause (REMOVE: no such file), it is taken as success.
+ * Procedures that are not idempotent go out again, too, as other NFS clients do: if the answer is
+ * then the one that their own first run would cause (REMOVE: no such file), it is taken as success.
  */
 
 #include <signal.h>
@@ -64,8 +65,8 @@ struct session {
 /* Set by signals; a session then ends all its ops with -EINTR. */
 extern volatile sig_atomic_t session_interrupted;
 
-/* Find the server's port, connect, and learn the export's root. 'nslots' of 'slot_bytes' for bulk data. 0, or -errno
- * or a positive status that was said on standard error. */
+/* Find the server's port, connect, and learn the export's root. 'nslots' of 'slot_bytes' for bulk
+ * data. 0, or -errno or a positive status that was said on standard error. */
 int session_open(const struct nfs_options *options, uint32_t nslots, uint32_t slot_bytes,
 		 struct session **session);
 void session_close(struct session *session);

@@ -23,14 +23,15 @@ static int complain(int rc, const char *what, const char *why)
 }
 
 /* The server's address as digits, which is what drivers take, and its family. */
-static int resolve(const char *host, char *numeric, size_t bytes, int *family, char why[ONCRPC_CLIENT_TEXT])
+static int resolve(const char *host, char *numeric, size_t bytes, int *family,
+		   char why[ONCRPC_CLIENT_TEXT])
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
 	int rc = getaddrinfo(host, NULL, &hints, &list);
 
 	if (rc == 0) {
-		rc = getnameinfo(list->ai_addr, list->ai_addrlen, numeric, (socklen_t)bytes, NULL, 0,
-				 NI_NUMERICHOST);
+		rc = getnameinfo(list->ai_addr, list->ai_addrlen, numeric, (socklen_t)bytes, NULL,
+				 0, NI_NUMERICHOST);
 		*family = list->ai_family;
 		freeaddrinfo(list);
 	}
@@ -71,14 +72,15 @@ static int find_address(struct session *session)
 	}
 	if (!address_join(numeric, port, session->addr, sizeof(session->addr)))
 		return complain(-EINVAL, o->host, "the address is too long");
-	snprintf(session->where, sizeof(session->where), "%s (%s)", session->addr, from[o->port_from]);
+	snprintf(session->where, sizeof(session->where), "%s (%s)", session->addr,
+		 from[o->port_from]);
 	return 0;
 }
 
 /*
  * Over shm, the server is a process of this host, and MOUNT is asked on a port of this host. The
- * owner of that port is compared with the server's later (check_mount_owner()). It has to be the same
- * before the call and after it. Over a network, MOUNT is as trustworthy as the network is.
+ * owner of that port is compared with the server's later (check_mount_owner()). It has to be the
+ * same before the call and after it. Over a network, MOUNT is as trustworthy as the network is.
  */
 static int find_mount_owner(struct session *session, uint16_t port, bool is_after)
 {
@@ -92,9 +94,9 @@ static int find_mount_owner(struct session *session, uint16_t port, bool is_afte
 	if (rc == -ENOENT && !is_after)
 		uid = NOBODY_LISTENS;
 	else if (rc != 0 || (is_after && uid != session->mount_uid))
-		return complain(
-			-EACCES, "MOUNT",
-			"who listens on its port can't be found out. Give the handle (--handle @FILE)");
+		return complain(-EACCES, "MOUNT",
+				"who listens on its port can't be found out. Give the handle "
+				"(--handle @FILE)");
 	session->mount_uid = uid;
 	return 0;
 }
@@ -112,7 +114,8 @@ static int check_mount_owner(const struct session *session)
 	    peer.uid == session->mount_uid)
 		return 0;
 	snprintf(why, sizeof(why),
-		 "user %u listens on TCP port %u, who is neither root, nor this user, nor the server's. Give "
+		 "user %u listens on TCP port %u, who is neither root, nor this user, nor the "
+		 "server's. Give "
 		 "the "
 		 "handle (--handle @FILE), or a --mount-port below 1024 to the server",
 		 session->mount_uid, session->mount_port);
@@ -149,7 +152,8 @@ static int find_root(struct session *session)
 	for (uint32_t i = 0; i < res.nflavors; i++)
 		allows |= res.flavors[i] == AUTH_SYS;
 	if (!allows && res.nflavors > 0 && !o->quiet)
-		fprintf(stderr, "weir-nfs: the export does not list AUTH_SYS; trying all the same\n");
+		fprintf(stderr,
+			"weir-nfs: the export does not list AUTH_SYS; trying all the same\n");
 	session->root = res.fh;
 	session->mount_port = mount.port;
 	if (o->verbose)
@@ -224,7 +228,8 @@ static int connect_first(struct session *session)
 		char why[256];
 
 		snprintf(why, sizeof(why), "%s%s", strerror(-session->error),
-			 connect_hint(session->options->profile.driver, session->addr, session->error));
+			 connect_hint(session->options->profile.driver, session->addr,
+				      session->error));
 		return complain(session->error, session->where, why);
 	}
 	if (session->options->verbose)

@@ -92,7 +92,8 @@ static void on_read(struct op *op)
 		read_rest(slot);
 }
 
-/* READs for what the file was said to have; then, one by one, until the server says that this is its end. */
+/* READs for what the file was said to have; then, one by one, until the server says that this is
+ * its end. */
 static void issue_reads(struct transfer *transfer)
 {
 	while (transfer->nissued - transfer->nwritten < transfer->nslots && transfer->error == 0) {
@@ -118,8 +119,10 @@ static void issue_reads(struct transfer *transfer)
 
 static void write_out(struct transfer *transfer, struct local_file *file)
 {
-	while (transfer->nwritten < transfer->nissued && !transfer->is_at_end && transfer->error == 0) {
-		struct transfer_slot *slot = &transfer->slots[transfer->nwritten % transfer->nslots];
+	while (transfer->nwritten < transfer->nissued && !transfer->is_at_end &&
+	       transfer->error == 0) {
+		struct transfer_slot *slot =
+			&transfer->slots[transfer->nwritten % transfer->nslots];
 
 		if (slot->is_busy)
 			return;

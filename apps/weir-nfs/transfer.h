@@ -3,8 +3,9 @@
 #define TRANSFER_H
 
 /*
- * Whole files, with several READs or WRITEs in flight. Each has a slot: a piece of the session's memory that data are
- * placed in or taken from directly, and the op. A slot that comes back short goes out again for what is missing.
+ * Whole files, with several READs or WRITEs in flight. Each has a slot: a piece of the session's
+ * memory that data are placed in or taken from directly, and the op. A slot that comes back short
+ * goes out again for what is missing.
  */
 
 #include "local.h"
@@ -57,16 +58,19 @@ struct transfer {
 	uint8_t verf[NFS3_VERF_BYTES];
 };
 
-/* Slots over the session's slots, with the sizes that the server (FSINFO) and the options want. 0; or as session_call(). */
+/* Slots over the session's slots, with the sizes that the server (FSINFO) and the options want. 0;
+ * or as session_call(). */
 int transfer_init(struct transfer *transfer, struct session *session);
 void transfer_fini(struct transfer *transfer);
 
-/* Copy the file at 'node' to 'file', up to its end. 0; or as session_call(); -ECANCELED: see local_error. */
+/* Copy the file at 'node' to 'file', up to its end. 0; or as session_call(); -ECANCELED: see
+ * local_error. */
 int transfer_fetch(struct transfer *transfer, const struct node *node, struct local_file *file,
 		   const char *name);
 
-/* Copy 'fd' to the file 'fh', which is empty, and have it on stable storage. A regular file is sent again when the server
- * lost what it had not committed; what can't be read twice is written FILE_SYNC. Results as above. */
+/* Copy 'fd' to the file 'fh', which is empty, and have it on stable storage. A regular file is sent
+ * again when the server lost what it had not committed; what can't be read twice is written
+ * FILE_SYNC. Results as above. */
 int transfer_store(struct transfer *transfer, const struct nfs3_fh *fh, int fd, const char *name);
 
 /* progress.c: a line on the terminal, if standard error is one. */

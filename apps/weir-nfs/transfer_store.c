@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Storing: WRITE UNSTABLE and COMMIT, and again when the verifier says that the server lost something (RFC 1813
- * section 4.8). */
+/* Storing: WRITE UNSTABLE and COMMIT, and again when the verifier says that the server lost
+ * something (RFC 1813 section 4.8). */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,7 +65,8 @@ static void on_written(struct op *op)
 }
 
 /* Fill a slot that is free and send it. False: 'fd' has no more, or can't be read. */
-static bool issue_write(struct transfer *transfer, struct transfer_slot *slot, int fd, bool is_seekable)
+static bool issue_write(struct transfer *transfer, struct transfer_slot *slot, int fd,
+			bool is_seekable)
 {
 	ssize_t n = local_read(fd, slot->data, transfer->write_bytes,
 			       is_seekable ? (int64_t)transfer->next_offset : -1);
@@ -135,14 +136,16 @@ int transfer_store(struct transfer *transfer, const struct nfs3_fh *fh, int fd, 
 	transfer->stable = NFS3_UNSTABLE;
 	if (!is_seekable || transfer->session->options->flags & FLAG_SYNC)
 		transfer->stable = NFS3_FILE_SYNC;
-	progress_begin(&transfer->progress, transfer->session, name, is_seekable ? (uint64_t)st.st_size : 0);
+	progress_begin(&transfer->progress, transfer->session, name,
+		       is_seekable ? (uint64_t)st.st_size : 0);
 	for (uint32_t i = 0; i < PASSES_MAX; i++) {
 		transfer->progress.done = 0;
 		rc = pass(transfer, fd, is_seekable);
 		if (rc != 0 || !transfer->is_verf_changed)
 			break;
 		if (!quiet)
-			fprintf(stderr, "weir-nfs: the server restarted and lost data: sending again\n");
+			fprintf(stderr,
+				"weir-nfs: the server restarted and lost data: sending again\n");
 		rc = NFS3ERR_IO;
 	}
 	progress_end(&transfer->progress);

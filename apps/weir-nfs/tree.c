@@ -30,7 +30,8 @@ int tree_getattr(struct session *session, const struct nfs3_fh *fh, struct nfs3_
 	return rc;
 }
 
-int tree_lookup(struct session *session, const struct nfs3_fh *dir, const char *name, struct node *node)
+int tree_lookup(struct session *session, const struct nfs3_fh *dir, const char *name,
+		struct node *node)
 {
 	struct op op = {.proc = NFS3_LOOKUP};
 	int rc;
@@ -54,8 +55,8 @@ int tree_setattr(struct session *session, const struct nfs3_fh *fh, const struct
 }
 
 /* What CREATE and MKDIR made; the server may leave out the handle, or the attributes. */
-static int made(struct session *session, const struct op *op, const struct nfs3_fh *dir, const char *name,
-		struct node *node)
+static int made(struct session *session, const struct op *op, const struct nfs3_fh *dir,
+		const char *name, struct node *node)
 {
 	const struct nfs3_create_res *res = &op->res.create;
 
@@ -74,7 +75,8 @@ static int made(struct session *session, const struct op *op, const struct nfs3_
 int tree_create(struct session *session, const struct nfs3_fh *dir, const char *name,
 		const struct nfs3_sattr *attr, struct node *node)
 {
-	struct op op = {.proc = NFS3_CREATE, .args.create = {.mode = NFS3_UNCHECKED, .attr = *attr}};
+	struct op op = {.proc = NFS3_CREATE,
+			.args.create = {.mode = NFS3_UNCHECKED, .attr = *attr}};
 
 	set_dirop(&op.args.create.where, dir, name);
 	session_call(session, &op);
@@ -91,7 +93,8 @@ int tree_mkdir(struct session *session, const struct nfs3_fh *dir, const char *n
 	return made(session, &op, dir, name, node);
 }
 
-int tree_symlink(struct session *session, const struct nfs3_fh *dir, const char *name, const char *target)
+int tree_symlink(struct session *session, const struct nfs3_fh *dir, const char *name,
+		 const char *target)
 {
 	struct op op = {.proc = NFS3_SYMLINK,
 			.args.mkdir.attr = {.set_mode = true, .mode = 0777},
@@ -105,13 +108,16 @@ int tree_symlink(struct session *session, const struct nfs3_fh *dir, const char 
 
 int tree_readlink(struct session *session, const struct nfs3_fh *fh, char *target)
 {
-	struct op op = {
-		.proc = NFS3_READLINK, .args.fh = *fh, .item = session->path, .item_bytes = NFS3_PATH_MAX};
+	struct op op = {.proc = NFS3_READLINK,
+			.args.fh = *fh,
+			.item = session->path,
+			.item_bytes = NFS3_PATH_MAX};
 	int rc = session_call(session, &op);
 
 	if (rc != 0)
 		return rc;
-	/* The memory is the server's to write to for as long as it is connected: one look, at a copy. */
+	/* The memory is the server's to write to for as long as it is connected: one look, at a
+	 * copy. */
 	memcpy(target, session->path, op.item_bytes);
 	target[op.item_bytes] = '\0';
 	return strlen(target) == op.item_bytes ? 0 : -EBADMSG;
@@ -135,7 +141,8 @@ int tree_rename(struct session *session, const struct nfs3_fh *from, const char 
 	return session_call(session, &op);
 }
 
-int tree_link(struct session *session, const struct nfs3_fh *fh, const struct nfs3_fh *dir, const char *name)
+int tree_link(struct session *session, const struct nfs3_fh *fh, const struct nfs3_fh *dir,
+	      const char *name)
 {
 	struct op op = {.proc = NFS3_LINK, .args.link.fh = *fh};
 
@@ -144,8 +151,8 @@ int tree_link(struct session *session, const struct nfs3_fh *fh, const struct nf
 }
 
 /* Names 0 to 'nnames' of 'path'. *link is the index of the first symbolic link, or nnames. */
-static int walk_to_link(struct session *session, const struct path *path, uint32_t nnames, struct node *node,
-			uint32_t *link)
+static int walk_to_link(struct session *session, const struct path *path, uint32_t nnames,
+			struct node *node, uint32_t *link)
 {
 	int rc;
 
@@ -165,8 +172,8 @@ static int walk_to_link(struct session *session, const struct path *path, uint32
 }
 
 /* As tree_walk(), for the first names of 'path' only; the names behind them stay as they are. */
-static int walk(struct session *session, const struct path *path, uint32_t nbehind, struct node *node,
-		struct path *last)
+static int walk(struct session *session, const struct path *path, uint32_t nbehind,
+		struct node *node, struct path *last)
 {
 	bool follows = session->options->flags & FLAG_FOLLOW;
 	struct path own;
@@ -181,7 +188,8 @@ static int walk(struct session *session, const struct path *path, uint32_t nbehi
 			return rc;
 		/* A link: the end, unless it is to be followed, or to be gone through. */
 		if (!follows)
-			return at + 1 + nbehind == last->nnames && nbehind == 0 ? 0 : NFS3ERR_NOTDIR;
+			return at + 1 + nbehind == last->nnames && nbehind == 0 ? 0
+										: NFS3ERR_NOTDIR;
 		rc = tree_readlink(session, &node->fh, target);
 		if (rc != 0)
 			return rc;
@@ -194,7 +202,8 @@ static int walk(struct session *session, const struct path *path, uint32_t nbehi
 	return -ELOOP;
 }
 
-int tree_walk(struct session *session, const struct path *path, struct node *node, struct path *last)
+int tree_walk(struct session *session, const struct path *path, struct node *node,
+	      struct path *last)
 {
 	return walk(session, path, 0, node, last);
 }
@@ -217,7 +226,8 @@ const char *tree_strerror(int rc)
 	case EREMOTEIO:
 		return "the server could not carry it out (RPC or RDMA error)";
 	case EPFNOSUPPORT:
-		return "the server does not speak the version of RPC-over-RDMA that it was called by: set "
+		return "the server does not speak the version of RPC-over-RDMA that it was called "
+		       "by: set "
 		       "protocol "
 		       "to auto in the profile's [connection] (--profile)";
 	case EACCES:

@@ -43,7 +43,8 @@ int address_split(const char *text, char host[HOST_MAX], uint16_t *port)
 	}
 	if (end == begin || (size_t)(end - begin) >= HOST_MAX)
 		return -EINVAL;
-	if (colon && (parse_number(colon + 1, strlen(colon + 1), UINT16_MAX, &number) != 0 || number == 0))
+	if (colon &&
+	    (parse_number(colon + 1, strlen(colon + 1), UINT16_MAX, &number) != 0 || number == 0))
 		return -EINVAL;
 	memcpy(host, begin, (size_t)(end - begin));
 	host[end - begin] = '\0';

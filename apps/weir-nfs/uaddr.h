@@ -11,8 +11,8 @@
 #define HOST_MAX  256u /* with its NUL */
 #define UADDR_MAX 128u /* longest universal address that is believed, with its NUL */
 
-/* Split "HOST", "HOST:PORT", "[V6]", "[V6]:PORT" or a bare V6 address. 'port' is 0 when none was given.
- * 0; -EINVAL. */
+/* Split "HOST", "HOST:PORT", "[V6]", "[V6]:PORT" or a bare V6 address. 'port' is 0 when none was
+ * given. 0; -EINVAL. */
 int address_split(const char *text, char host[HOST_MAX], uint16_t *port);
 
 /* "HOST:PORT", with brackets around what has a colon. False: it does not fit. */

@@ -59,23 +59,28 @@ static const char *cause_of(int signo)
 {
 	switch (signo) {
 	case SIGKILL:
-		return "the kernel may have ended it for want of memory: see 'dmesg', give the service or "
+		return "the kernel may have ended it for want of memory: see 'dmesg', give the "
+		       "service or "
 		       "container more memory, or export less of it (ram:SIZE)";
 	case SIGBUS:
-		return "memory that was promised could not be had: see HugePages_Free in /proc/meminfo and "
+		return "memory that was promised could not be had: see HugePages_Free in "
+		       "/proc/meminfo and "
 		       "the "
 		       "limits of the memory and hugetlb control groups";
 	case SIGSYS:
-		return "a seccomp filter of the container or service forbids a system call: allow it there";
+		return "a seccomp filter of the container or service forbids a system call: allow "
+		       "it there";
 	case SIGXCPU:
-		return "the limit of CPU time was reached: see 'ulimit -t', which a server must not have";
+		return "the limit of CPU time was reached: see 'ulimit -t', which a server must "
+		       "not have";
 	case SIGXFSZ:
 		return "the limit of a file's size was reached: see 'ulimit -f'";
 	case SIGSEGV:
 	case SIGABRT:
 	case SIGILL:
 	case SIGFPE:
-		return "this is a fault of weir-nfsd: please report it with what --foreground prints";
+		return "this is a fault of weir-nfsd: please report it with what --foreground "
+		       "prints";
 	default:
 		return "somebody sent it";
 	}
@@ -102,7 +107,9 @@ int background_wait(pid_t child, int fd, const atomic_bool *stop, int failed)
 		}
 	}
 	if (WIFSIGNALED(status)) {
-		fprintf(stderr, "weir-nfsd: the server was ended by signal %d (%s) before it was ready: %s\n",
+		fprintf(stderr,
+			"weir-nfsd: the server was ended by signal %d (%s) before it was ready: "
+			"%s\n",
 			WTERMSIG(status), strsignal(WTERMSIG(status)), cause_of(WTERMSIG(status)));
 		return failed;
 	}

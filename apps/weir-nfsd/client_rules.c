@@ -24,7 +24,8 @@ void client_rules_read_ports(const char *path)
 
 	if (!file || fscanf(file, "%u", &ports) != 1)
 		fprintf(stderr,
-			"weir-nfsd: can't read %s, so no port of this host counts as root's alone: mount "
+			"weir-nfsd: can't read %s, so no port of this host counts as root's alone: "
+			"mount "
 			"/proc\n",
 			path);
 	host_ports = ports < PRIVILEGED_PORTS ? ports : PRIVILEGED_PORTS;
@@ -38,7 +39,8 @@ static bool parse_addr(const char *text, struct in6_addr *addr)
 	char host[INET6_ADDRSTRLEN + 16];
 	struct in_addr v4;
 
-	if (snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, "%"), text) >= (int)sizeof(host))
+	if (snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, "%"), text) >=
+	    (int)sizeof(host))
 		return false;
 	if (inet_pton(AF_INET6, host, addr) == 1)
 		return true;
@@ -62,7 +64,8 @@ static bool is_in_network(const struct in6_addr *addr, const struct export_clien
 		return false;
 	if (memcmp(addr, base, whole) != 0)
 		return false;
-	return rest == 0 || ((addr->s6_addr[whole] ^ base->s6_addr[whole]) & (0xff00u >> rest & 0xffu)) == 0;
+	return rest == 0 ||
+	       ((addr->s6_addr[whole] ^ base->s6_addr[whole]) & (0xff00u >> rest & 0xffu)) == 0;
 }
 
 static bool matches(const struct client *client, const struct export_client *entry)
@@ -85,8 +88,10 @@ static bool matches(const struct client *client, const struct export_client *ent
 	return false;
 }
 
-/* As exports(5) has it: a host comes before a network and that before everyone, and of one sort the first in the list wins. */
-static const struct export_rules *find_rules(const struct client *client, const struct export *export)
+/* As exports(5) has it: a host comes before a network and that before everyone, and of one sort the
+ * first in the list wins. */
+static const struct export_rules *find_rules(const struct client *client,
+					     const struct export *export)
 {
 	const struct export_client *best = NULL;
 
@@ -95,7 +100,8 @@ static const struct export_rules *find_rules(const struct client *client, const 
 	for (uint32_t i = 0; i < export->nclients; i++) {
 		const struct export_client *entry = &export->clients[i];
 
-		if ((!best || entry->kind / CLIENT_RANK < best->kind / CLIENT_RANK) && matches(client, entry))
+		if ((!best || entry->kind / CLIENT_RANK < best->kind / CLIENT_RANK) &&
+		    matches(client, entry))
 			best = entry;
 	}
 	return best ? &best->rules : NULL;
@@ -138,7 +144,8 @@ static void set_rules(struct client *client, const struct exports *exports)
 	for (uint32_t i = 0; i < exports->n; i++) {
 		const struct export_rules *rules = find_rules(client, &exports->all[i]);
 
-		client->rules[i] = rules && rules->needs_secure_port && !client->is_privileged ? NULL : rules;
+		client->rules[i] =
+			rules && rules->needs_secure_port && !client->is_privileged ? NULL : rules;
 	}
 }
 
@@ -159,9 +166,11 @@ static void set_addr(struct client *client, const char *text)
 	client->is_privileged = client->has_addr && is_privileged(client, port);
 }
 
-void client_of_peer(struct client *client, const struct weir_peer *peer, const struct exports *exports)
+void client_of_peer(struct client *client, const struct weir_peer *peer,
+		    const struct exports *exports)
 {
-	*client = (struct client){.is_local = peer->has_credentials, .has_uid = peer->has_credentials};
+	*client = (struct client){.is_local = peer->has_credentials,
+				  .has_uid = peer->has_credentials};
 	if (peer->has_credentials) {
 		client->uid = peer->uid;
 		client->gid = peer->gid;
@@ -197,7 +206,8 @@ struct client_key client_key(const struct client *client)
 
 bool client_key_equal(const struct client_key *a, const struct client_key *b)
 {
-	return a->kind == b->kind && a->uid == b->uid && memcmp(&a->addr, &b->addr, sizeof(a->addr)) == 0;
+	return a->kind == b->kind && a->uid == b->uid &&
+	       memcmp(&a->addr, &b->addr, sizeof(a->addr)) == 0;
 }
 
 bool client_may_connect(const struct client *client, const struct exports *exports)

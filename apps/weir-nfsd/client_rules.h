@@ -28,8 +28,8 @@ struct client {
 	bool has_uid;  /* the kernel says who it is: 'uid' and 'gid' */
 	uint32_t uid, gid;
 	bool is_privileged; /* its port is one that root alone can have; of this host: it is root */
-	const struct export_rules
-		*rules[EXPORTS_MAX]; /* in the order of the exports; NULL: it may not mount that one */
+	const struct export_rules *rules[EXPORTS_MAX]; /* in the order of the exports; NULL: it may
+							  not mount that one */
 };
 
 #define CLIENT_RULES_PORTS_PATH "/proc/sys/net/ipv4/ip_unprivileged_port_start"
@@ -43,14 +43,16 @@ struct client {
 void client_rules_read_ports(const char *path);
 
 /*
- * Fill in *client from what a connection's driver says of its peer, rules included. The exports outlive the client and do not
- * change.
+ * Fill in *client from what a connection's driver says of its peer, rules included. The exports
+ * outlive the client and do not change.
  */
-void client_of_peer(struct client *client, const struct weir_peer *peer, const struct exports *exports);
+void client_of_peer(struct client *client, const struct weir_peer *peer,
+		    const struct exports *exports);
 
 /*
- * Fill in *client from a TCP connection's peer: 'host' is its address in numbers, 'port' is in host byte order. With 'is_local'
- * the export's rules for 'local' apply as well: NFS is served over shm, and MOUNT to this host alone.
+ * Fill in *client from a TCP connection's peer: 'host' is its address in numbers, 'port' is in host
+ * byte order. With 'is_local' the export's rules for 'local' apply as well: NFS is served over shm,
+ * and MOUNT to this host alone.
  */
 void client_of_tcp(struct client *client, const char *host, uint32_t port, bool is_local,
 		   const struct exports *exports);

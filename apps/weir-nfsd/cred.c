@@ -3,7 +3,8 @@
 
 #include "nfs3_types.h"
 
-/* No user and no group has this number: it is how chown() and setfsuid() say "leave it". Taken for an id it would do so. */
+/* No user and no group has this number: it is how chown() and setfsuid() say "leave it". Taken for
+ * an id it would do so. */
 #define ID_OF_NOBODY UINT32_MAX
 
 static void make_anonymous(const struct export_rules *rules, struct cred *cred)
@@ -42,7 +43,8 @@ enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct c
 		sys.gid = client->gid;
 		sys.ngids = 0;
 	}
-	if (rules->squashes_all || sys.uid == ID_OF_NOBODY || (sys.uid == 0 && rules->squashes_root)) {
+	if (rules->squashes_all || sys.uid == ID_OF_NOBODY ||
+	    (sys.uid == 0 && rules->squashes_root)) {
 		make_anonymous(rules, cred);
 		return WEIR_RPC_AUTH_OK;
 	}
@@ -64,7 +66,8 @@ bool cred_in_group(const struct cred *cred, uint32_t gid)
 	return false;
 }
 
-bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir, uint32_t want)
+bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir,
+	      uint32_t want)
 {
 	if (cred->uid == 0)
 		return is_dir || !(want & MAY_EXEC) || (mode & 0111) != 0;
@@ -89,6 +92,7 @@ uint32_t cred_access(const struct cred_rights *rights, bool is_dir, bool is_read
 	if (rights->can_exec)
 		grant |= is_dir ? NFS3_ACCESS_LOOKUP : NFS3_ACCESS_EXECUTE;
 	if (!is_read_only && rights->can_change)
-		grant |= NFS3_ACCESS_MODIFY | NFS3_ACCESS_EXTEND | (is_dir ? NFS3_ACCESS_DELETE : 0);
+		grant |=
+			NFS3_ACCESS_MODIFY | NFS3_ACCESS_EXTEND | (is_dir ? NFS3_ACCESS_DELETE : 0);
 	return grant;
 }

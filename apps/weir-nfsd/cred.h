@@ -18,8 +18,8 @@ struct cred {
 enum { MAY_EXEC = 1, MAY_WRITE = 2, MAY_READ = 4 };
 
 /*
- * Decide as whom a call is carried out, by its RPC credential, by what the kernel knows of the client, and by the export's rules
- * for that client.
+ * Decide as whom a call is carried out, by its RPC credential, by what the kernel knows of the
+ * client, and by the export's rules for that client.
  *
  * If the kernel has named the user of a client on this host, and it is not root, the call is
  * carried out as that user and its group, whatever the credential says, AUTH_NONE included. Other
@@ -34,8 +34,10 @@ enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct c
 
 bool cred_in_group(const struct cred *cred, uint32_t gid);
 
-/* May they do all of 'want' to an object of this owner and mode? Root may, but execute only what someone may. */
-bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir, uint32_t want);
+/* May they do all of 'want' to an object of this owner and mode? Root may, but execute only what
+ * someone may. */
+bool cred_may(const struct cred *cred, uint32_t uid, uint32_t gid, uint32_t mode, bool is_dir,
+	      uint32_t want);
 
 /* Whether a caller has MAY_READ, MAY_EXEC, and all of cred_change(). */
 struct cred_rights {

@@ -14,12 +14,15 @@
 typedef enum nfs3_status (*dir_proc)(struct dir_fs *fs, struct op *op);
 
 static const dir_proc procs[NFS3_NPROCS] = {
-	[NFS3_GETATTR] = dir_getattr, [NFS3_SETATTR] = dir_setattr,   [NFS3_LOOKUP] = dir_lookup,
-	[NFS3_ACCESS] = dir_access,   [NFS3_READLINK] = dir_readlink, [NFS3_CREATE] = dir_create,
-	[NFS3_MKDIR] = dir_make_node, [NFS3_SYMLINK] = dir_make_node, [NFS3_MKNOD] = dir_make_node,
-	[NFS3_REMOVE] = dir_remove,   [NFS3_RMDIR] = dir_remove,      [NFS3_RENAME] = dir_rename,
-	[NFS3_LINK] = dir_link,	      [NFS3_READDIR] = dir_readdir,   [NFS3_READDIRPLUS] = dir_readdir,
-	[NFS3_FSSTAT] = dir_fsstat,   [NFS3_FSINFO] = dir_fsstat,     [NFS3_PATHCONF] = dir_fsstat,
+	[NFS3_GETATTR] = dir_getattr,	  [NFS3_SETATTR] = dir_setattr,
+	[NFS3_LOOKUP] = dir_lookup,	  [NFS3_ACCESS] = dir_access,
+	[NFS3_READLINK] = dir_readlink,	  [NFS3_CREATE] = dir_create,
+	[NFS3_MKDIR] = dir_make_node,	  [NFS3_SYMLINK] = dir_make_node,
+	[NFS3_MKNOD] = dir_make_node,	  [NFS3_REMOVE] = dir_remove,
+	[NFS3_RMDIR] = dir_remove,	  [NFS3_RENAME] = dir_rename,
+	[NFS3_LINK] = dir_link,		  [NFS3_READDIR] = dir_readdir,
+	[NFS3_READDIRPLUS] = dir_readdir, [NFS3_FSSTAT] = dir_fsstat,
+	[NFS3_FSINFO] = dir_fsstat,	  [NFS3_PATHCONF] = dir_fsstat,
 };
 
 static bool is_transfer(const struct op *op)
@@ -106,13 +109,17 @@ static void dir_close(struct fs *fs_)
 static const char *advice(bool is_ring, int rc)
 {
 	if (is_ring && (rc == -EPERM || rc == -EACCES || rc == -ENOSYS))
-		return ". This host has no io_uring for us, by which files are read and written: see sysctl "
-		       "kernel.io_uring_disabled, which is to be 0, and the seccomp filter of the container "
+		return ". This host has no io_uring for us, by which files are read and written: "
+		       "see sysctl "
+		       "kernel.io_uring_disabled, which is to be 0, and the seccomp filter of the "
+		       "container "
 		       "or service "
 		       "that this runs in. Back end ram does without";
 	if (is_ring && rc == -ENOMEM)
-		return ". The memory that io_uring reads and writes is locked, and this process may lock too "
-		       "little (RLIMIT_MEMLOCK): 'ulimit -l unlimited', LimitMEMLOCK=infinity of a systemd "
+		return ". The memory that io_uring reads and writes is locked, and this process "
+		       "may lock too "
+		       "little (RLIMIT_MEMLOCK): 'ulimit -l unlimited', LimitMEMLOCK=infinity of a "
+		       "systemd "
 		       "unit, or the capability CAP_IPC_LOCK lifts that";
 	return rc == -EOPNOTSUPP ? ". Its file system has no file handles" : "";
 }
@@ -136,7 +143,8 @@ static int dir_open(struct export *export, struct server *server)
 	dir_lines_init(fs);
 	if (geteuid() != 0) {
 		fprintf(stderr,
-			"weir-nfsd: export %s: a directory can be served by root only, who may open files by "
+			"weir-nfsd: export %s: a directory can be served by root only, who may "
+			"open files by "
 			"their handles\n",
 			export->name);
 		dir_close((struct fs *)fs);
@@ -164,8 +172,9 @@ static int dir_open(struct export *export, struct server *server)
 		rc = dir_work_start(fs);
 	}
 	if (rc != 0) {
-		fprintf(stderr, "weir-nfsd: export %s: can't serve %s: %s%s%s\n", export->name, export->path,
-			is_ring ? "io_uring: " : "", strerror(-rc), advice(is_ring, rc));
+		fprintf(stderr, "weir-nfsd: export %s: can't serve %s: %s%s%s\n", export->name,
+			export->path, is_ring ? "io_uring: " : "", strerror(-rc),
+			advice(is_ring, rc));
 		dir_close((struct fs *)fs);
 		return rc;
 	}

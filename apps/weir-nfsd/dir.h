@@ -27,8 +27,9 @@
 #include "ram_blocks.h"
 #include "server.h"
 
-#define DIR_THREADS   10u  /* four of them for one connection, five for one client: holds.h */
-#define DIR_TOGETHER  3u   /* of the threads, those that may wait for one file or directory: dir_locks.c */
+#define DIR_THREADS 10u /* four of them for one connection, five for one client: holds.h */
+#define DIR_TOGETHER                                                                               \
+	3u /* of the threads, those that may wait for one file or directory: dir_locks.c */
 #define DIR_OF_CLIENT 2u   /* of these, those that work for one client */
 #define DIR_LINES     64u  /* of clients that wait for threads: dir_lines.c */
 #define DIR_LOOK      256u /* calls of a line among which a thread looks for one that can begin */
@@ -54,8 +55,9 @@
 #define DIR_OVERDUE_NS (5ull * 1000000000u)
 #define DIR_SLOW_NS    (1ull * 1000000000u)
 #define DIR_CAREFUL_NS (60ull * 1000000000u)
-#define DIR_FRESH_NS                                                                                         \
-	(1ull * 1000000000u) /* the age of a remote file's attributes up to which the poller goes by them */
+#define DIR_FRESH_NS                                                                               \
+	(1ull * 1000000000u) /* the age of a remote file's attributes up to which the poller goes  \
+				by them */
 
 #define DIR_FD_IDLE_NS	 (3ull * 1000000000u) /* a file that was not used for this long is closed */
 #define DIR_FDS_PER_TICK 8u
@@ -73,13 +75,14 @@ struct dir_grant {
 /* An open file. */
 struct dir_fd {
 	struct handle_id id;
-	struct holder holder;  /* whose thread closes it: whose call opened or removed it */
-	struct dir_user *user; /* of 'holder', among whose files it counts; NULL: it does not count */
-	bool is_written;       /* open for writing, only; else for reading, only */
-	bool is_forgotten;     /* to be closed when it is no longer in use */
-	bool is_dirty;	       /* was written to since the start of the latest sync */
-	uint32_t
-		noverdue; /* WRITEs that were answered NFS3ERR_JUKEBOX, and that the kernel may still carry out */
+	struct holder holder; /* whose thread closes it: whose call opened or removed it */
+	/* of 'holder', among whose files it counts; NULL: it does not count */
+	struct dir_user *user;
+	bool is_written;   /* open for writing, only; else for reading, only */
+	bool is_forgotten; /* to be closed when it is no longer in use */
+	bool is_dirty;	   /* was written to since the start of the latest sync */
+	uint32_t noverdue; /* WRITEs that were answered NFS3ERR_JUKEBOX, and that the kernel may
+			      still carry out */
 	uint64_t fresh_ns; /* when a thread last asked the file system for its attributes */
 	int fd;
 	uint32_t refs;
@@ -103,20 +106,22 @@ TAILQ_HEAD(dir_fd_list, dir_fd);
 struct dir_user {
 	TAILQ_ENTRY(dir_user) entry;
 	struct client_key client;
-	uint32_t nopen;		   /* files: open, or with a thread that opens them */
-	uint32_t nleaving;	   /* of them, those that are closed when their last use or sync ends */
-	_Atomic uint32_t nclosing; /* further ones: with threads that close them, or in their queue */
+	uint32_t nopen;	   /* files: open, or with a thread that opens them */
+	uint32_t nleaving; /* of them, those that are closed when their last use or sync ends */
+	_Atomic uint32_t
+		nclosing; /* further ones: with threads that close them, or in their queue */
 	struct dir_fd_list by_age; /* the open ones, the least recently used first */
 	struct op_list waiting;	   /* for memory, places in the ring, or a further open file */
 };
 
 TAILQ_HEAD(dir_user_list, dir_user);
 
-/* A READ, WRITE, COMMIT, or what SETATTR made stable, from its start to its reply, and a WRITE's memory before that. */
+/* A READ, WRITE, COMMIT, or what SETATTR made stable, from its start to its reply, and a WRITE's
+ * memory before that. */
 struct dir_io {
 	struct dir_fs *fs;
-	struct op *
-		op; /* NULL: a WRITE whose data are being pulled; the sync of a file that is to be closed; or a call that was answered before its end */
+	struct op *op; /* NULL: a WRITE whose data are being pulled; the sync of a file that is to
+			  be closed; or a call that was answered before its end */
 	struct dir_fd *file;
 	struct hold place; /* in the kernel; n is 0 if nobody is charged for it */
 	bool is_writing;   /* a WRITE, whose data the kernel may take at any time */
@@ -124,11 +129,11 @@ struct dir_io {
 	struct hold hold;  /* of its pages, where there is one */
 	int result;	   /* bytes, or -errno */
 	int sync_result;
-	bool is_second; /* COMMIT: by the other of two open files */
-	uint32_t nlost; /* the file's, at its start */
-	uint8_t verf
-		[NFS3_VERF_BYTES]; /* WRITE's: of its start, as what is lost from then on may be its own */
-	LIST_ENTRY(dir_io) entry;  /* of the free ones */
+	bool is_second;		       /* COMMIT: by the other of two open files */
+	uint32_t nlost;		       /* the file's, at its start */
+	uint8_t verf[NFS3_VERF_BYTES]; /* WRITE's: of its start, as what is lost from then on may be
+					  its own */
+	LIST_ENTRY(dir_io) entry;      /* of the free ones */
 	TAILQ_ENTRY(dir_io) sync;
 };
 
@@ -140,7 +145,8 @@ struct dir_locks {
 	LIST_ENTRY(dir_locks) entry;
 	struct client_key client;
 	struct handle_id ids[2]; /* of length 0: none */
-	bool is_move; /* it moves a name between directories, for which a file system has one lock */
+	bool is_move; /* it moves a name between directories, for which a file system has one lock
+		       */
 };
 
 /* The jobs of a client that wait for a thread. */
@@ -159,7 +165,8 @@ struct dir_fs {
 	int root_fd;	  /* the directory there */
 	bool is_private;  /* there is such a mount, so nothing is ever mounted below root_fd */
 	int mount_id;	  /* of root_fd */
-	bool is_remote;	  /* the file system may wait for another host or process to tell attributes */
+	bool is_remote;	  /* the file system may wait for another host or process to tell attributes
+			   */
 	bool is_unsteady; /* the file system's offsets are not good as cookies, see dir_sorted.c */
 	dev_t dev;
 	ino_t root_ino;
@@ -217,7 +224,8 @@ enum dir_state {
 	DIR_ANSWERED,  /* another took its place: see op_replace() */
 };
 
-/* A sync has failed: what it was to make stable may be lost, and the next one will not say so. Any thread. */
+/* A sync has failed: what it was to make stable may be lost, and the next one will not say so. Any
+ * thread. */
 static inline void dir_mark_data_loss(struct dir_fs *fs)
 {
 	atomic_store_explicit(&fs->has_lost, true, memory_order_release);
@@ -245,23 +253,25 @@ uint32_t dir_work_nclosing(struct dir_fs *fs);
  * no threads any more, the file is closed at once. The poller.
  */
 void dir_work_close(struct dir_fs *fs, struct dir_fd *file);
-/* For good, on this thread and those that it makes: quotas bind all, who come from clients. Never on one that polls, as the kernel
- * then refuses it its RDMA device. 0 or -errno. */
+/* For good, on this thread and those that it makes: quotas bind all, who come from clients. Never
+ * on one that polls, as the kernel then refuses it its RDMA device. 0 or -errno. */
 int dir_obey_quotas(void);
-/* Act as a caller on this thread, and as oneself again. 0, or -EPERM: the kernel would not have it, and one is oneself. */
+/* Act as a caller on this thread, and as oneself again. 0, or -EPERM: the kernel would not have it,
+ * and one is oneself. */
 int dir_set_creds(const struct cred *cred);
 void dir_reset_creds(void);
 
 /*
- * dir_lines.c: jobs that wait for a thread, in a line for each client. Any thread; fs->lock is held,
- * except in dir_lines_init().
+ * dir_lines.c: jobs that wait for a thread, in a line for each client. Any thread; fs->lock is
+ * held, except in dir_lines_init().
  */
 void dir_lines_init(struct dir_fs *fs);
 void dir_lines_add_call(struct dir_fs *fs, struct op *op);
 void dir_lines_add_close(struct dir_fs *fs, struct dir_fd *file);
 /* The call has to be in a line. */
 void dir_lines_remove_call(struct dir_fs *fs, struct op *op);
-/* Remove a call, or the close of 'file' if 'op' is NULL, because a thread begins it: other lines go first. */
+/* Remove a call, or the close of 'file' if 'op' is NULL, because a thread begins it: other lines go
+ * first. */
 void dir_lines_serve(struct dir_fs *fs, struct dir_line *line, struct op *op, struct dir_fd *file);
 
 /*
@@ -282,8 +292,8 @@ void dir_worked(struct dir_fs *fs, struct op *op);
 void dir_resume(struct dir_fs *fs, struct op *op);
 
 /*
- * dir_root.c: the exported directory. Both return 0 or -errno. dir_root_prepare() sets export->root,
- * and prints the reason if it fails.
+ * dir_root.c: the exported directory. Both return 0 or -errno. dir_root_prepare() sets
+ * export->root, and prints the reason if it fails.
  */
 int dir_root_prepare(struct export *export);
 int dir_root_open(struct dir_fs *fs);
@@ -315,9 +325,9 @@ void dir_text(const struct nfs3_name *name, char text[NFS3_NAME_MAX + 1]);
  * dir_rights.c. Functions return 0, -EACCES or another -errno, and run on a worker thread, unless
  * their comments say otherwise.
  *
- * dir_ask() decides for the user that the thread acts as, and dir_check() for a caller. Both ask for
- * all of 'want' at once, because one entry of an access control list has to grant all of it. 'fd'
- * may be an O_PATH descriptor.
+ * dir_ask() decides for the user that the thread acts as, and dir_check() for a caller. Both ask
+ * for all of 'want' at once, because one entry of an access control list has to grant all of it.
+ * 'fd' may be an O_PATH descriptor.
  */
 int dir_ask(int fd, uint32_t want);
 int dir_check(const struct cred *cred, int fd, uint32_t want);
@@ -360,8 +370,8 @@ int dir_apply(const struct op *op, int fd, const struct nfs3_sattr *attr);
  * that of st_mode, cannot have them.
  */
 int dir_check_values(const struct op *op, mode_t type, const struct nfs3_sattr *attr);
-int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id, const struct stat *st,
-	       const struct nfs3_sattr *attr);
+int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id,
+	       const struct stat *st, const struct nfs3_sattr *attr);
 
 /* dir_made.c: what a call has made, on a thread */
 struct dir_made {
@@ -383,24 +393,27 @@ int dir_made_open(const struct dir_fs *fs, const struct op *op, const struct dir
  * descriptor of it, or negative. Returns 0 or -errno. If the object stays, the status is none after
  * which the client tries again.
  */
-int dir_made_end(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd, int rc);
+int dir_made_end(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd,
+		 int rc);
 /* The error of a call that has changed something: the client must not try again what was done. */
 int dir_final(int rc);
 
 /* dir_limits.c: at the start, when the root is open */
 void dir_limits_find(struct dir_fs *fs);
 
-/* dir_open.c: on a thread; none of these waits for another process. Descriptors, or -errno: -EAGAIN for a lease. */
+/* dir_open.c: on a thread; none of these waits for another process. Descriptors, or -errno: -EAGAIN
+ * for a lease. */
 /* Open for its data what is known to be a regular file, by its id or by a path. */
 int dir_open_known(const struct dir_fs *fs, const struct handle_id *id, int flags);
 int dir_open_path(const char *path, int flags);
 /*
- * A change of the file 'id' is to outlive a crash of the host. Call dir_stable_begin() before the change, as a change that was
- * made and then reported as failed would be made twice, and dir_stable_end() with the result of the change after it. *dir is
- * for the latter. A regular file is left to dir_sync_then_reply(), by op->fs_data. Both return 0 or -errno.
+ * A change of the file 'id' is to outlive a crash of the host. Call dir_stable_begin() before the
+ * change, as a change that was made and then reported as failed would be made twice, and
+ * dir_stable_end() with the result of the change after it. *dir is for the latter. A regular file
+ * is left to dir_sync_then_reply(), by op->fs_data. Both return 0 or -errno.
  */
-int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st, const struct handle_id *id,
-		     int *dir);
+int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st,
+		     const struct handle_id *id, int *dir);
 int dir_stable_end(int dir, int rc);
 
 /* dir_fds.c: open files, for the poller but for dir_fd_make() */
@@ -411,8 +424,10 @@ struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is
  * Any thread; 'holder' is who made the call that opened it. NULL: no memory, and 'fd' is still the
  * caller's.
  */
-struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written, int fd);
-/* Keep open what the call has opened. With a reference: this one, or that which was there already. */
+struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written,
+			   int fd);
+/* Keep open what the call has opened. With a reference: this one, or that which was there already.
+ */
 struct dir_fd *dir_fd_add(struct dir_fs *fs, struct op *op, struct dir_fd *file);
 /* Close what the call has opened, because it is of no use. */
 void dir_fd_discard(struct dir_fs *fs, struct op *op, struct dir_fd *file);
@@ -431,7 +446,8 @@ struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file);
 void dir_fd_forget(struct dir_fs *fs, const struct holder *holder, const struct handle_id *id);
 void dir_fds_shrink(struct dir_fs *fs, uint32_t n);    /* close 'n', or all that are not in use */
 void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns); /* close some that are idle */
-/* Close the file that the client used least recently, of those that are not in use. False: all are. */
+/* Close the file that the client used least recently, of those that are not in use. False: all are.
+ */
 bool dir_fd_drop_idle(struct dir_fs *fs, struct dir_user *user);
 void dir_fds_close(struct dir_fs *fs);
 
@@ -450,7 +466,8 @@ bool dir_slot_take(struct dir_fs *fs, struct op *op);
 void dir_slot_release(struct op *op);
 /* A file takes the call's place, or a further one if the call has none. */
 struct dir_user *dir_slot_use(struct dir_fs *fs, struct op *op);
-/* Have the call wait: dir_resume() is called when it may go on, unless dir_wait_end() is called before. */
+/* Have the call wait: dir_resume() is called when it may go on, unless dir_wait_end() is called
+ * before. */
 void dir_wait(struct dir_fs *fs, struct op *op);
 void dir_wait_end(struct dir_fs *fs, struct op *op);
 /* Try one call of each client again. Returns how many could go on. */
@@ -486,14 +503,16 @@ bool dir_take_block(struct dir_io *io, const struct holder *holder, uint32_t byt
  * False: as above.
  */
 bool dir_keep_data(struct dir_io *io, struct op *op);
-int dir_place(struct fs *fs, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
-	      uint64_t offset, uint32_t len_bytes, struct weir_arg_sink *place);
+int dir_place(struct fs *fs, struct weir_request *req, const struct handle_id *id,
+	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
+	      struct weir_arg_sink *place);
 /* Memory for a READLINK's path, before it goes to a thread. */
 bool dir_link_begin(struct dir_fs *fs, struct op *op);
 
 /* dir_ring.c */
-int dir_io_start(struct dir_fs *fs);   /* memory */
-int dir_ring_start(struct dir_fs *fs); /* then what the kernel is asked by; 0 or -errno, as of the others */
+int dir_io_start(struct dir_fs *fs); /* memory */
+int dir_ring_start(
+	struct dir_fs *fs); /* then what the kernel is asked by; 0 or -errno, as of the others */
 void dir_io_stop(struct dir_fs *fs);
 
 /* dir_sync.c: who waits for syncs of a file; no sync is made here */
@@ -502,7 +521,8 @@ void dir_sync_init(struct dir_fd *file);
 bool dir_sync_want(struct dir_io *io);
 /* One is about to begin, for all who want it. True: it may be one of data alone. */
 bool dir_sync_begin(struct dir_fd *file);
-/* It ended with 0 or -errno: then dir_sync_next() until it is NULL, which are to be ended, before another begins. */
+/* It ended with 0 or -errno: then dir_sync_next() until it is NULL, which are to be ended, before
+ * another begins. */
 void dir_sync_end(struct dir_fd *file, int result);
 struct dir_io *dir_sync_next(struct dir_fd *file);
 
@@ -514,16 +534,18 @@ void dir_sync_then_reply(struct dir_fs *fs, struct op *op);
 /* Sync a file that is dirty and in nobody's use, then close it. False: no memory. */
 bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file);
 /*
- * A worker has opened op->fs_data, or has decided that the caller may use it. If not, op->res.status
- * is the reason.
+ * A worker has opened op->fs_data, or has decided that the caller may use it. If not,
+ * op->res.status is the reason.
  */
 void dir_opened(struct dir_fs *fs, struct op *op);
 void dir_open_data(struct dir_fs *fs, struct op *op); /* on a thread */
-/* The verifier of WRITE and COMMIT: another one after each sync that failed, as what it lost may have been any client's. */
+/* The verifier of WRITE and COMMIT: another one after each sync that failed, as what it lost may
+ * have been any client's. */
 const uint8_t *dir_verf(struct dir_fs *fs);
 /* The file's attributes in the reply of a READ, WRITE or COMMIT. */
 void dir_put_attr(struct op *op, const struct stat *st);
-/* Let go of the call that op->fs_data has in the ring, so that it can be answered before its end. */
+/* Let go of the call that op->fs_data has in the ring, so that it can be answered before its end.
+ */
 void dir_io_let_go(struct op *op);
 /* Take a WRITE out of the 'behind' of its file, so that it can be answered. */
 void dir_io_give_up(struct dir_fs *fs, struct op *op);

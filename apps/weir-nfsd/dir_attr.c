@@ -65,12 +65,14 @@ int dir_check_values(const struct op *op, mode_t type, const struct nfs3_sattr *
  * server opens it as root, and an open breaks the leases of others. The kernel has the last word on
  * a new owner and on a mode, which are set as the caller. Returns 0 or -errno.
  */
-static int may_set(const struct op *op, int fd, const struct stat *st, const struct nfs3_sattr *attr)
+static int may_set(const struct op *op, int fd, const struct stat *st,
+		   const struct nfs3_sattr *attr)
 {
 	/* The owner may write whatever the mode says, because opening was the client's affair. */
 	if (dir_is_exempt(op, st))
 		return 0;
-	if (attr->set_mode || attr->set_uid || attr->set_gid || sets_time(attr, NFS3_SET_TO_CLIENT_TIME))
+	if (attr->set_mode || attr->set_uid || attr->set_gid ||
+	    sets_time(attr, NFS3_SET_TO_CLIENT_TIME))
 		return -EPERM;
 	return sets_nothing(attr) ? 0 : dir_check(&op->cred, fd, MAY_WRITE);
 }
@@ -104,8 +106,8 @@ static int set_owner(const struct op *op, int fd, const struct nfs3_sattr *attr)
 	rc = dir_set_creds(&op->cred);
 	if (rc != 0)
 		return rc;
-	if (fchownat(fd, "", attr->set_uid ? attr->uid : (uid_t)-1, attr->set_gid ? attr->gid : (gid_t)-1,
-		     AT_EMPTY_PATH) != 0)
+	if (fchownat(fd, "", attr->set_uid ? attr->uid : (uid_t)-1,
+		     attr->set_gid ? attr->gid : (gid_t)-1, AT_EMPTY_PATH) != 0)
 		rc = -errno;
 	dir_reset_creds();
 	return rc;
@@ -128,7 +130,8 @@ static int set_mode(const struct op *op, const char *path, const struct stat *st
 	return rc;
 }
 
-/* As ourselves: of others than the owner the kernel lets those who may write set both times to now, and not one. */
+/* As ourselves: of others than the owner the kernel lets those who may write set both times to now,
+ * and not one. */
 static int set_times(int fd, const struct nfs3_sattr *attr)
 {
 	const struct timespec times[2] = {time_for(attr->atime_how, &attr->atime),
@@ -147,8 +150,8 @@ static int check(const struct op *op, int fd, const struct stat *st, const struc
 }
 
 /*
- * check() has allowed it. The kernel may still refuse an owner or a group, so that these come before
- * the file is cut. The mode comes after that, because cutting clears set-user-ID bits.
+ * check() has allowed it. The kernel may still refuse an owner or a group, so that these come
+ * before the file is cut. The mode comes after that, because cutting clears set-user-ID bits.
  */
 static int apply(const struct op *op, int fd, const struct stat *st, const struct nfs3_sattr *attr)
 {
@@ -174,8 +177,8 @@ int dir_apply(const struct op *op, int fd, const struct nfs3_sattr *attr)
 	return rc == 0 ? apply(op, fd, &st, attr) : rc;
 }
 
-int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id, const struct stat *st,
-	       const struct nfs3_sattr *attr)
+int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id,
+	       const struct stat *st, const struct nfs3_sattr *attr)
 {
 	int dir, rc = check(op, fd, st, attr);
 
@@ -226,8 +229,8 @@ enum nfs3_status dir_access(struct dir_fs *fs, struct op *op)
 		dir_reset_creds();
 		op->res.access.attr.is_set = true;
 		dir_fattr(fs, &st, &op->res.access.attr.attr);
-		op->res.access.access =
-			op->args.access.access & cred_access(&rights, is_dir, op->rules->is_read_only);
+		op->res.access.access = op->args.access.access &
+					cred_access(&rights, is_dir, op->rules->is_read_only);
 	}
 	close(fd);
 	return dir_status(rc);

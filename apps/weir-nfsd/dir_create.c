@@ -27,7 +27,8 @@ static bool is_name(const struct nfs3_name *name, const char *text)
 }
 
 /* Open by name, as the caller. */
-static int open_as(const struct op *op, int dir, const struct nfs3_name *name, int flags, mode_t mode)
+static int open_as(const struct op *op, int dir, const struct nfs3_name *name, int flags,
+		   mode_t mode)
 {
 	int fd = dir_set_creds(&op->cred);
 
@@ -128,7 +129,8 @@ static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given)
 	return rc == 0 && given->set_mode ? add_set_ids(op, fd, given->mode & SET_IDS) : rc;
 }
 
-/* Exclusive: the verifier is kept as times, as any file system keeps those (RFC 1813 section 3.3.8). */
+/* Exclusive: the verifier is kept as times, as any file system keeps those (RFC 1813
+ * section 3.3.8). */
 static void verf_times(const uint8_t *verf, struct timespec times[2])
 {
 	uint32_t words[2];

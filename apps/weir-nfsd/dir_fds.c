@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open files, so that a READ or WRITE need not open one: a bounded number, which dir_users.c divides among clients. A file that
- * was not used for a while is closed, as what is open can't be run as a program, unmounted or, when it was removed, given back.
+ * Open files, so that a READ or WRITE need not open one: a bounded number, which dir_users.c
+ * divides among clients. A file that was not used for a while is closed, as what is open can't be
+ * run as a program, unmounted or, when it was removed, given back.
  *
- * What is read and what is written are opened each for itself. Threads close, as the last close of a removed file frees it, which
- * may take long. A close counts as a job of the client that is the reason for it (holds.h).
+ * What is read and what is written are opened each for itself. Threads close, as the last close of
+ * a removed file frees it, which may take long. A close counts as a job of the client that is the
+ * reason for it (holds.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,14 +54,15 @@ static void close_counted(struct dir_fs *fs, struct dir_fd *file)
 	dir_work_close(fs, file);
 }
 
-/* What was written is synced first, or nobody could be told later of what was lost. Not of a file that is gone. */
+/* What was written is synced first, or nobody could be told later of what was lost. Not of a file
+ * that is gone. */
 static void drop(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct stat st;
 
 	set_forgotten(file);
-	if (file->is_dirty && fs->has_ring && !(dir_stat(fs, file->fd, &st) == 0 && st.st_nlink == 0) &&
-	    dir_sync_and_close(fs, file))
+	if (file->is_dirty && fs->has_ring &&
+	    !(dir_stat(fs, file->fd, &st) == 0 && st.st_nlink == 0) && dir_sync_and_close(fs, file))
 		return;
 	LIST_REMOVE(file, bucket);
 	TAILQ_REMOVE(&file->user->by_age, file, age);
@@ -103,7 +106,8 @@ void dir_fd_used_by(struct dir_fs *fs, struct dir_fd *file, const struct holder 
 		give_to(fs, file, holder);
 }
 
-struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written, int fd)
+struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written,
+			   int fd)
 {
 	struct dir_fd *file = calloc(1, sizeof(*file));
 
@@ -198,7 +202,8 @@ void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns)
 		uint32_t n = 0;
 
 		/* What is in use is not old for long. */
-		for (; file && n < DIR_FDS_PER_TICK && now_ns - file->used_ns >= DIR_FD_IDLE_NS; n++) {
+		for (; file && n < DIR_FDS_PER_TICK && now_ns - file->used_ns >= DIR_FD_IDLE_NS;
+		     n++) {
 			next = TAILQ_NEXT(file, age);
 			if (file->refs == 0)
 				drop(fs, file);
@@ -208,7 +213,8 @@ void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns)
 	dir_users_tick(fs);
 }
 
-/* Half of what the process may have is for connections, and for what is open for the time of one call. */
+/* Half of what the process may have is for connections, and for what is open for the time of one
+ * call. */
 void dir_fds_start(struct dir_fs *fs)
 {
 	struct rlimit limit;

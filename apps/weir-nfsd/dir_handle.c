@@ -14,7 +14,8 @@
 #define TYPE_BYTES   4u
 #define HANDLE_BYTES (HANDLE_ID_MAX - TYPE_BYTES)
 
-/* Pauses of open_handle(), which double from the first to the last: a quarter of a second in all, in which a worker waits. */
+/* Pauses of open_handle(), which double from the first to the last: a quarter of a second in all,
+ * in which a worker waits. */
 #define PAUSES	       8u
 #define PAUSE_FIRST_US 1000u
 
@@ -26,8 +27,9 @@ union handle {
 };
 
 /*
- * Of a file that is gone the kernel says ESTALE, but for as long as the number of its inode is being given to a new file, when it
- * says ENOMEM, as of memory (Linux: iget_locked() returns NULL of both). Clients to whom that were passed on would wait for seconds.
+ * Of a file that is gone the kernel says ESTALE, but for as long as the number of its inode is
+ * being given to a new file, when it says ENOMEM, as of memory (Linux: iget_locked() returns NULL
+ * of both). Clients to whom that were passed on would wait for seconds.
  */
 static int open_handle(const struct dir_fs *fs, union handle *h, int flags)
 {
@@ -124,7 +126,8 @@ int dir_open_name(int dir, const struct nfs3_name *name, int flags, mode_t mode)
 	struct open_how how = {
 		.flags = (uint64_t)(unsigned)(flags | O_NOFOLLOW | O_CLOEXEC),
 		.mode = mode,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+			   RESOLVE_NO_XDEV,
 	};
 	char text[NFS3_NAME_MAX + 1];
 	long fd;

@@ -4,15 +4,17 @@
  *
  *   dir_transfer()   the file is open, or a thread opens it; rights; then the ring
  *   READ             into a block of memory, from which the reply is sent; freed when it was
- *   WRITE            from a block that the data were pulled to, or from the message. When it is to be stable, it
- *                    wants a sync when it is done, and the reply waits for that
+ *   WRITE            from a block that the data were pulled to, or from the message. When it is to
+ *                    be stable, it wants a sync when it is done, and the reply waits for that
  *   COMMIT           a sync, see dir_sync.c
  *
- * A call that finds no memory or no place in the ring waits; each poll tries one of each client again.
+ * A call that finds no memory or no place in the ring waits; each poll tries one of each client
+ * again.
  *
- * The verifier is honest when it changes between the reply to a WRITE and that to a COMMIT if data were lost since the WRITE began. So a
- * WRITE is told the one of its start, a COMMIT that of its end, when all failures that its own sync can't know of are known here:
- * the file is open twice at most, once for reading, and is synced by this thread's ring only.
+ * The verifier is honest when it changes between the reply to a WRITE and that to a COMMIT if data
+ * were lost since the WRITE began. So a WRITE is told the one of its start, a COMMIT that of its
+ * end, when all failures that its own sync can't know of are known here: the file is open twice at
+ * most, once for reading, and is synced by this thread's ring only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -185,7 +187,8 @@ static void finish(struct dir_io *io)
 	leave_ring(io);
 	io->file = NULL;
 	io->op = NULL;
-	/* One that came placed has its on_sent since then; the others give their memory back now. */
+	/* One that came placed has its on_sent since then; the others give their memory back now.
+	 */
 	op->on_sent = dir_io_release;
 	op->on_sent_mail = dir_io_mail;
 	op->on_sent_arg = io;
@@ -249,7 +252,8 @@ static void queue_write(struct dir_io *io)
 static uint32_t read_bytes(const struct op *op, const struct stat *st)
 {
 	const struct nfs3_read_args *args = &op->args.read;
-	uint64_t left = args->offset < (uint64_t)st->st_size ? (uint64_t)st->st_size - args->offset : 0;
+	uint64_t left =
+		args->offset < (uint64_t)st->st_size ? (uint64_t)st->st_size - args->offset : 0;
 	uint32_t count = args->count;
 
 	if (count > op->server->transfer_max)
@@ -269,8 +273,8 @@ static bool queue_read(struct dir_io *io, uint32_t count)
 	if (!dir_take_block(io, &io->op->holder, count))
 		return false;
 	sqe = next_sqe(io);
-	io_uring_prep_read_fixed(sqe, io->file->fd, ram_block_data(&io->fs->blocks, io->block), count,
-				 io->op->args.read.offset, 0);
+	io_uring_prep_read_fixed(sqe, io->file->fd, ram_block_data(&io->fs->blocks, io->block),
+				 count, io->op->args.read.offset, 0);
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
 	if (dir_is_careful(io->fs))
 		io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
@@ -300,7 +304,8 @@ static void refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file, enum n
  * Returns true if a worker thread has to look at the file before the call can continue. Either the
  * caller's right is undecided, or a remote file's attributes are older than DIR_FRESH_NS.
  */
-static bool needs_thread(struct dir_fs *fs, struct op *op, struct dir_fd *file, const struct stat *st)
+static bool needs_thread(struct dir_fs *fs, struct op *op, struct dir_fd *file,
+			 const struct stat *st)
 {
 	if (fs->is_remote && fs->now_ns - file->fresh_ns > DIR_FRESH_NS)
 		return true;
@@ -347,7 +352,8 @@ static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		return;
 	}
 	/* Only what is in memory of the export's own can be written after the reply. */
-	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && io->block == RAM_NONE && !dir_keep_data(io, op)) {
+	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && io->block == RAM_NONE &&
+	    !dir_keep_data(io, op)) {
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		put_off(fs, op, file);
 		return;
@@ -377,7 +383,8 @@ void dir_transfer(struct dir_fs *fs, struct op *op)
 
 	if (op->data_bytes > op->server->transfer_max)
 		op->data_bytes = op->server->transfer_max; /* the reply says how much was written */
-	/* A sync is one of the file, however it was opened; what went wrong with its data, who wrote them is told first. */
+	/* A sync is one of the file, however it was opened; what went wrong with its data, who
+	 * wrote them is told first. */
 	file = dir_fd_get(fs, &op->id, op->proc != NFS3_READ);
 	if (!file && op->proc == NFS3_COMMIT)
 		file = dir_fd_get(fs, &op->id, false);
@@ -443,7 +450,8 @@ bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file)
 	return true;
 }
 
-/* COMMIT: what this file's sync can't know of, as it was opened later, one of the other that is under way may. */
+/* COMMIT: what this file's sync can't know of, as it was opened later, one of the other that is
+ * under way may. */
 static bool needs_second(struct dir_io *io)
 {
 	struct dir_fd *other;
@@ -491,13 +499,15 @@ static void on_transferred(struct dir_io *io)
 	}
 	io->is_writing = false;
 	/* One that was cut short, too: what was written is to be stable. */
-	if (io->op->proc == NFS3_WRITE && io->op->args.write.stable != NFS3_UNSTABLE && io->result > 0)
+	if (io->op->proc == NFS3_WRITE && io->op->args.write.stable != NFS3_UNSTABLE &&
+	    io->result > 0)
 		want_sync(io);
 	else
 		finish(io);
 }
 
-/* The kernel has fewer WRITEs of the file. Each that begins here is counted, waits elsewhere, or is refused. */
+/* The kernel has fewer WRITEs of the file. Each that begins here is counted, waits elsewhere, or is
+ * refused. */
 static void begin_behind(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct op *op;

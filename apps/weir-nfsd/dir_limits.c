@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an export's file system can hold, and what the process may do. Found once at the start: the poller must not ask. */
+/* What an export's file system can hold, and what the process may do. Found once at the start: the
+ * poller must not ask. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +10,9 @@
 #include "dir.h"
 
 /*
- * The longest file. lseek() refuses an offset beyond it, writes nothing, and does not depend on RLIMIT_FSIZE or on free
- * space. Where no unnamed file can be made, the file system itself refuses what is too long, later.
+ * The longest file. lseek() refuses an offset beyond it, writes nothing, and does not depend on
+ * RLIMIT_FSIZE or on free space. Where no unnamed file can be made, the file system itself refuses
+ * what is too long, later.
  */
 static uint64_t file_max(int root_fd)
 {
@@ -45,9 +47,11 @@ static void say_process_limit(const struct dir_fs *fs)
 
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < fs->file_max)
 		fprintf(stderr,
-			"weir-nfsd: export %s: this process may write to the first %llu bytes of a file "
+			"weir-nfsd: export %s: this process may write to the first %llu bytes of a "
+			"file "
 			"(RLIMIT_FSIZE); "
-			"more is answered NFS3ERR_FBIG. 'ulimit -f unlimited', or LimitFSIZE=infinity of a "
+			"more is answered NFS3ERR_FBIG. 'ulimit -f unlimited', or "
+			"LimitFSIZE=infinity of a "
 			"systemd unit, lifts that\n",
 			fs->export->name, (unsigned long long)limit.rlim_cur);
 }

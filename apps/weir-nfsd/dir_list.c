@@ -62,7 +62,8 @@ static bool put(struct listing *list, const struct kernel_dirent *d, void *arg)
 }
 
 int listing_each(struct listing *list,
-		 bool (*take)(struct listing *list, const struct kernel_dirent *d, void *arg), void *arg)
+		 bool (*take)(struct listing *list, const struct kernel_dirent *d, void *arg),
+		 void *arg)
 {
 	_Alignas(struct kernel_dirent) uint8_t buf[LIST_BYTES];
 

@@ -23,11 +23,12 @@ struct listing {
 };
 
 /*
- * Call take() for each entry from the descriptor's present offset, until it returns false. Returns 1
- * if it did, 0 at the end of the directory, or -errno.
+ * Call take() for each entry from the descriptor's present offset, until it returns false. Returns
+ * 1 if it did, 0 at the end of the directory, or -errno.
  */
 int listing_each(struct listing *list,
-		 bool (*take)(struct listing *list, const struct kernel_dirent *d, void *arg), void *arg);
+		 bool (*take)(struct listing *list, const struct kernel_dirent *d, void *arg),
+		 void *arg);
 
 /* Add an entry to the reply. False: it does not fit. */
 bool listing_put(struct listing *list, const char *name, uint64_t ino, uint64_t cookie);

@@ -28,9 +28,10 @@
  * do.
  */
 static const bool takes_lock[NFS3_NPROCS] = {
-	[NFS3_SETATTR] = true, [NFS3_LOOKUP] = true, [NFS3_CREATE] = true,  [NFS3_MKDIR] = true,
-	[NFS3_SYMLINK] = true, [NFS3_MKNOD] = true,  [NFS3_REMOVE] = true,  [NFS3_RMDIR] = true,
-	[NFS3_RENAME] = true,  [NFS3_LINK] = true,   [NFS3_READDIR] = true, [NFS3_READDIRPLUS] = true,
+	[NFS3_SETATTR] = true, [NFS3_LOOKUP] = true,  [NFS3_CREATE] = true,
+	[NFS3_MKDIR] = true,   [NFS3_SYMLINK] = true, [NFS3_MKNOD] = true,
+	[NFS3_REMOVE] = true,  [NFS3_RMDIR] = true,   [NFS3_RENAME] = true,
+	[NFS3_LINK] = true,    [NFS3_READDIR] = true, [NFS3_READDIRPLUS] = true,
 };
 
 static bool is_same(const struct handle_id *a, const struct handle_id *b)
@@ -65,14 +66,16 @@ static const struct client_key *client_of(const struct op *op, const struct dir_
 }
 
 /* Whether one more thread may work for this client on 'id', or move names if 'id' is NULL. */
-static bool has_room(const struct dir_fs *fs, const struct handle_id *id, const struct client_key *client)
+static bool has_room(const struct dir_fs *fs, const struct handle_id *id,
+		     const struct client_key *client)
 {
 	const struct dir_locks *locks;
 	uint32_t n = 0, of_client = 0;
 
 	LIST_FOREACH(locks, &fs->locks, entry)
 	{
-		if (id ? !is_same(&locks->ids[0], id) && !is_same(&locks->ids[1], id) : !locks->is_move)
+		if (id ? !is_same(&locks->ids[0], id) && !is_same(&locks->ids[1], id)
+		       : !locks->is_move)
 			continue;
 		n++;
 		of_client += client_key_equal(&locks->client, client);
@@ -96,7 +99,8 @@ bool dir_locks_allow(const struct dir_fs *fs, const struct op *op, const struct 
 	return true;
 }
 
-void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *op, const struct dir_fd *file)
+void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *op,
+		   const struct dir_fd *file)
 {
 	const struct handle_id *ids[2];
 

@@ -44,7 +44,8 @@ static bool can_be_it(const struct dir_fs *fs, const struct op *op, const struct
 	if ((x->stx_mask & STATX_BTIME) && x->stx_btime.tv_sec + BIRTH_ROUNDED_S < made->since_s)
 		return false;
 	/* Some file systems have one owner for all their files. */
-	return x->stx_uid == op->cred.uid || (fstat(made->dir, &parent) == 0 && x->stx_uid == parent.st_uid);
+	return x->stx_uid == op->cred.uid ||
+	       (fstat(made->dir, &parent) == 0 && x->stx_uid == parent.st_uid);
 }
 
 int dir_made_open(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
@@ -65,16 +66,20 @@ int dir_made_open(const struct dir_fs *fs, const struct op *op, const struct dir
 	return rc;
 }
 
-/* Returns true if the name still leads to the object, of which 'fd' is a descriptor if there is one. */
-static bool is_there(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd)
+/* Returns true if the name still leads to the object, of which 'fd' is a descriptor if there is
+ * one. */
+static bool is_there(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
+		     int fd)
 {
 	struct stat st, at;
 	struct statx x;
 
 	if (fd >= 0)
-		return fstat(fd, &st) == 0 && fstatat(made->dir, made->name, &at, AT_SYMLINK_NOFOLLOW) == 0 &&
+		return fstat(fd, &st) == 0 &&
+		       fstatat(made->dir, made->name, &at, AT_SYMLINK_NOFOLLOW) == 0 &&
 		       st.st_dev == at.st_dev && st.st_ino == at.st_ino;
-	return statx(made->dir, made->name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &x) == 0 &&
+	return statx(made->dir, made->name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME,
+		     &x) == 0 &&
 	       can_be_it(fs, op, made, &x);
 }
 
@@ -88,14 +93,18 @@ static int undo(const struct dir_fs *fs, const struct op *op, const struct dir_m
 	rc = dir_set_creds(&op->cred);
 	if (rc != 0)
 		return rc;
-	rc = unlinkat(made->dir, made->name, made->type == S_IFDIR ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
+	rc = unlinkat(made->dir, made->name, made->type == S_IFDIR ? AT_REMOVEDIR : 0) == 0
+		     ? 0
+		     : -errno;
 	dir_reset_creds();
 	if (rc == 0)
-		fsync(made->dir); /* if it fails, the object may be there after a crash, as it may be in any case */
+		fsync(made->dir); /* if it fails, the object may be there after a crash, as it may
+				     be in any case */
 	return rc;
 }
 
-int dir_made_end(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd, int rc)
+int dir_made_end(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd,
+		 int rc)
 {
 	if (rc == 0 && fsync(made->dir) != 0)
 		rc = -errno;

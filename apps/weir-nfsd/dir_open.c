@@ -2,10 +2,12 @@
 /*
  * Descriptors for data.
  *
- * An open can wait: for the other end of a FIFO, for a device, and for as long as fs.lease-break-time while another process
- * of this host gives up its lease (fcntl(2), F_SETLEASE), which any user can take on their own files. So a file's type is
- * looked at before it is opened, and it is opened with O_NONBLOCK. Then an open that conflicts with a lease fails with
- * EAGAIN at once, the break of the lease has begun, and the client, which is told NFS3ERR_JUKEBOX, tries again.
+ * An open can wait: for the other end of a FIFO, for a device, and for as long as
+ * fs.lease-break-time while another process of this host gives up its lease (fcntl(2), F_SETLEASE),
+ * which any user can take on their own files. So a file's type is looked at before it is opened,
+ * and it is opened with O_NONBLOCK. Then an open that conflicts with a lease fails with EAGAIN at
+ * once, the break of the lease has begun, and the client, which is told NFS3ERR_JUKEBOX, tries
+ * again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +16,8 @@
 
 #include "dir.h"
 
-/* From here on the descriptor's reads and writes may wait, in io_uring's threads: its data are on a disk. */
+/* From here on the descriptor's reads and writes may wait, in io_uring's threads: its data are on a
+ * disk. */
 static int make_blocking(int fd, int flags)
 {
 	int rc;
@@ -55,8 +58,8 @@ static int open_file(const struct dir_fs *fs, const struct handle_id *id, int fl
 	return rc != 0 ? rc : dir_open_known(fs, id, flags);
 }
 
-int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st, const struct handle_id *id,
-		     int *dir)
+int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st,
+		     const struct handle_id *id, int *dir)
 {
 	int fd;
 

@@ -9,8 +9,10 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 
-/* The file that a name is about to lose, for the poller to close: op->id2, of length 0 when there is none. */
-static void note_victim(const struct dir_fs *fs, int dir, const char *name, struct handle_id *victim)
+/* The file that a name is about to lose, for the poller to close: op->id2, of length 0 when there
+ * is none. */
+static void note_victim(const struct dir_fs *fs, int dir, const char *name,
+			struct handle_id *victim)
 {
 	if (dir_id_of(fs, dir, name, victim) != 0)
 		victim->len_bytes = 0;
@@ -28,7 +30,8 @@ enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op)
 	note_victim(fs, dir, text, &op->id2);
 	rc = dir_set_creds(&op->cred);
 	if (rc == 0) {
-		rc = unlinkat(dir, text, op->proc == NFS3_RMDIR ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
+		rc = unlinkat(dir, text, op->proc == NFS3_RMDIR ? AT_REMOVEDIR : 0) == 0 ? 0
+											 : -errno;
 		dir_reset_creds();
 	}
 	if (rc == 0 && fsync(dir) != 0)

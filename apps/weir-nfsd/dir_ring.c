@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What READ, WRITE and COMMIT go by: the ring, the memory that it has registered, and as whom it writes. */
+/* What READ, WRITE and COMMIT go by: the ring, the memory that it has registered, and as whom it
+ * writes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,11 @@ static void *become_writer(void *arg)
 }
 
 /*
- * Who writes for all but root: nobody in particular, as the file is open, but without what root may: to keep set-user-ID bits
- * and to fill the blocks that are reserved for root.
+ * Who writes for all but root: nobody in particular, as the file is open, but without what root
+ * may: to keep set-user-ID bits and to fill the blocks that are reserved for root.
  *
- * By a thread of its own. The one that opened the RDMA device must never change what it may, not even for a while: the kernel
- * refuses it from then on.
+ * By a thread of its own. The one that opened the RDMA device must never change what it may, not
+ * even for a while: the kernel refuses it from then on.
  */
 static int register_writer(struct dir_fs *fs)
 {
@@ -105,7 +106,8 @@ static int make_restricted(struct io_uring *ring)
 
 	if (rc != 0)
 		return rc;
-	rc = ring_register(ring, IORING_REGISTER_RESTRICTIONS, allowed, sizeof(allowed) / sizeof(allowed[0]));
+	rc = ring_register(ring, IORING_REGISTER_RESTRICTIONS, allowed,
+			   sizeof(allowed) / sizeof(allowed[0]));
 	if (rc != 0)
 		io_uring_queue_exit(ring);
 	return rc;
@@ -117,7 +119,8 @@ static int make_ring(struct dir_fs *fs)
 	int rc = make_restricted(&fs->ring);
 
 	if (is_unknown(rc, &is_said,
-		       "this kernel can't restrict io_uring to the operations that exports need, so the "
+		       "this kernel can't restrict io_uring to the operations that exports need, "
+		       "so the "
 		       "sandbox does not bind io_uring. Linux 5.10 and later can"))
 		rc = io_uring_queue_init(DIR_RING, &fs->ring, 0);
 	fs->has_ring = rc == 0;
@@ -158,7 +161,8 @@ int dir_ring_start(struct dir_fs *fs)
 	if (rc == 0)
 		rc = limit_threads(fs);
 	if (is_unknown(rc, &is_said,
-		       "this kernel can't be told how many threads io_uring may have, so that calls that "
+		       "this kernel can't be told how many threads io_uring may have, so that "
+		       "calls that "
 		       "hang may hold up those of all exports. Linux 5.15 and later can"))
 		rc = 0;
 	if (rc == 0)

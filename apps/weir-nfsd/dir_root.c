@@ -136,7 +136,8 @@ static int bind_handles(struct dir_fs *fs)
 static int make_private(int dir)
 {
 	const struct mount_attr attr = {.propagation = MS_PRIVATE};
-	long fd = syscall(SYS_open_tree, dir, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	long fd = syscall(SYS_open_tree, dir, "",
+			  AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
@@ -160,17 +161,20 @@ int dir_root_prepare(struct export *export)
 		rc = root->host_fd < 0 ? -errno : 0;
 	}
 	if (rc != 0) {
-		fprintf(stderr, "weir-nfsd: export %s: can't open the directory %s: %s\n", export->name,
-			export->path, strerror(-rc));
+		fprintf(stderr, "weir-nfsd: export %s: can't open the directory %s: %s\n",
+			export->name, export->path, strerror(-rc));
 		free(root);
 		return rc;
 	}
 	root->mount_fd = make_private(root->host_fd);
 	if (root->mount_fd < 0)
 		fprintf(stderr,
-			"weir-nfsd: export %s: no private mount of %s can be made (%s): names that something "
-			"is mounted on will be refused, and directories that are moved out of it stay in "
-			"reach of who has their handles. A start with CAP_SYS_ADMIN, on Linux 5.12 or "
+			"weir-nfsd: export %s: no private mount of %s can be made (%s): names that "
+			"something "
+			"is mounted on will be refused, and directories that are moved out of it "
+			"stay in "
+			"reach of who has their handles. A start with CAP_SYS_ADMIN, on Linux 5.12 "
+			"or "
 			"later, avoids both\n",
 			export->name, export->path, strerror(-root->mount_fd));
 	export->root = root;
@@ -198,13 +202,16 @@ int dir_root_open(struct dir_fs *fs)
 	rc = dir_id_of(fs, fs->root_fd, "", &fs->root_id);
 	if (rc != 0)
 		return rc;
-	/* The kernel, or a filter of system calls, may lack the call that decides on callers' rights. */
+	/* The kernel, or a filter of system calls, may lack the call that decides on callers'
+	 * rights. */
 	rc = dir_ask(fs->root_fd, 0);
 	if (rc != 0) {
 		fprintf(stderr,
-			"weir-nfsd: export %s: faccessat2(2) fails (%s), by which callers' rights are looked "
+			"weir-nfsd: export %s: faccessat2(2) fails (%s), by which callers' rights "
+			"are looked "
 			"at. "
-			"It takes Linux 5.8, and a seccomp filter of the container or service that allows "
+			"It takes Linux 5.8, and a seccomp filter of the container or service that "
+			"allows "
 			"it\n",
 			fs->export->name, strerror(-rc));
 		return rc;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Syncs of one open file, one at a time: whoever wants one while one is under way gets the next, with all others that do.
+ * Syncs of one open file, one at a time: whoever wants one while one is under way gets the next,
+ * with all others that do.
  *
- * Not for speed alone. The kernel tells each open file once that data were lost, by the first sync that ends after it has noticed. Of
- * two at a time either may be the one that is told, and the other, whose data it was, would be taken for good. The same goes for
- * data that were written while a sync was under way, and had been written back when it failed: the next one is told nothing. So
- * a failure is one of all that began before it was known: they have taken down how many there were at their start.
+ * Not for speed alone. The kernel tells each open file once that data were lost, by the first sync
+ * that ends after it has noticed. Of two at a time either may be the one that is told, and the
+ * other, whose data it was, would be taken for good. The same goes for data that were written while
+ * a sync was under way, and had been written back when it failed: the next one is told nothing. So
+ * a failure is one of all that began before it was known: they have taken down how many there were
+ * at their start.
  */
 #include <errno.h>
 
@@ -27,7 +30,8 @@ bool dir_sync_want(struct dir_io *io)
 	return is_first && TAILQ_EMPTY(&file->syncing);
 }
 
-/* DATA_SYNC leaves times out; all else is the data and what GETATTR says of them (RFC 1813 section 3.3.7). */
+/* DATA_SYNC leaves times out; all else is the data and what GETATTR says of them (RFC 1813
+ * section 3.3.7). */
 static bool is_of_data(const struct dir_io *io)
 {
 	return io->op && io->op->proc == NFS3_WRITE && io->op->args.write.stable == NFS3_DATA_SYNC;
@@ -60,7 +64,8 @@ struct dir_io *dir_sync_next(struct dir_fd *file)
 	TAILQ_REMOVE(&file->syncing, io, sync);
 	io->sync_result = file->sync_result;
 	/* Others need not fail: COMMIT's verifier tells, and what SETATTR has set was set. */
-	if (io->sync_result == 0 && io->nlost != file->nlost && io->op && io->op->proc == NFS3_WRITE)
+	if (io->sync_result == 0 && io->nlost != file->nlost && io->op &&
+	    io->op->proc == NFS3_WRITE)
 		io->sync_result = -EIO;
 	return io;
 }

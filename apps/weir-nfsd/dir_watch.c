@@ -6,8 +6,10 @@
  * NFS3ERR_JUKEBOX, tries again after a while, and has its credits for other calls meanwhile.
  *
  *   it waits           it is taken back, whatever it is
- *   a thread has it    another struct op takes its place in the answer; what the thread brings back is thrown away
- *   the kernel has it  its struct dir_io goes on without it; a READ's memory stays where it is, as do a WRITE's data
+ *   a thread has it    another struct op takes its place in the answer; what the thread brings back
+ *                      is thrown away
+ *   the kernel has it  its struct dir_io goes on without it; a READ's memory stays where it is, as
+ *                      do a WRITE's data
  *
  * Two kinds of calls that have begun are answered at their end only. One that is not idempotent
  * would fail when it is tried again after it was carried out after all. And of a WRITE whose data

@@ -24,10 +24,12 @@ static int set_groups(uint32_t n, const uint32_t *gids)
 	return syscall(SYS_setgroups, (size_t)n, groups) == 0 ? 0 : -errno;
 }
 
-/* They return what was before, whether they did anything or not: asked with what is no id, they tell what is. */
+/* They return what was before, whether they did anything or not: asked with what is no id, they
+ * tell what is. */
 static bool has_become(const struct cred *cred)
 {
-	return (uint32_t)setfsgid((gid_t)-1) == cred->gid && (uint32_t)setfsuid((uid_t)-1) == cred->uid;
+	return (uint32_t)setfsgid((gid_t)-1) == cred->gid &&
+	       (uint32_t)setfsuid((uid_t)-1) == cred->uid;
 }
 
 int dir_set_creds(const struct cred *cred)
@@ -74,7 +76,8 @@ static void close_file(struct dir_fs *fs, struct dir_fd *file)
 	struct stat st;
 
 	/* Not of a file that is gone. */
-	if (file->is_dirty && !(fstat(file->fd, &st) == 0 && st.st_nlink == 0) && fsync(file->fd) != 0)
+	if (file->is_dirty && !(fstat(file->fd, &st) == 0 && st.st_nlink == 0) &&
+	    fsync(file->fd) != 0)
 		dir_mark_data_loss(fs);
 	close(file->fd);
 	if (file->user)
@@ -132,8 +135,8 @@ static bool find_job_in(const struct dir_fs *fs, struct dir_line *line, struct j
 }
 
 /*
- * The lock is held. Returns whether there is a job that can begin now, which is then in *job: one of
- * the client that was served least recently, of those that have one.
+ * The lock is held. Returns whether there is a job that can begin now, which is then in *job: one
+ * of the client that was served least recently, of those that have one.
  */
 static bool find_job(struct dir_fs *fs, struct job *job)
 {

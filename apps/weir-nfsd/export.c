@@ -41,7 +41,8 @@ static int set_size(struct export *export, const char *text, const char *where)
 		shift = 30;
 	if (!starts_with_digit(text) || errno != 0 || end[shift != 0] != '\0' ||
 	    number > RAM_SIZE_MAX >> shift || number << shift < RAM_SIZE_MIN)
-		return bad(where, "size", text, "expected bytes from 4m to 1024g; k, m or g may follow");
+		return bad(where, "size", text,
+			   "expected bytes from 4m to 1024g; k, m or g may follow");
 	export->size_bytes = number << shift;
 	return 0;
 }
@@ -112,11 +113,13 @@ int export_set(struct export *export, const char *key, const char *value, const 
 		return 0;
 	}
 	return bad(where, "key", key,
-		   "expected backend, size, clients, access, root_squash, all_squash, anonuid, anongid or "
+		   "expected backend, size, clients, access, root_squash, all_squash, anonuid, "
+		   "anongid or "
 		   "secure_port");
 }
 
-/* What a client can ask for, and a file of exports can say: no control characters, and no blank at the end. */
+/* What a client can ask for, and a file of exports can say: no control characters, and no blank at
+ * the end. */
 static bool is_name(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -154,7 +157,8 @@ struct export *export_make(struct exports *exports, const char *name, const char
 		n--;
 	if (n + 2 > sizeof(export->name) || !is_name(inner, n)) {
 		bad(where, "export", name,
-		    "expected a name of 1 to 254 bytes, no control characters, no blank at the end");
+		    "expected a name of 1 to 254 bytes, no control characters, no blank at the "
+		    "end");
 		return NULL;
 	}
 	snprintf(export->name, sizeof(export->name), "/%.*s", (int)n, inner);

@@ -81,7 +81,8 @@ struct exports {
 	struct export all[EXPORTS_MAX];
 };
 
-/* Add what "NAME=ram[:SIZE]" or "NAME=dir:PATH" says. 0, or -1 with the mistake said on standard error. */
+/* Add what "NAME=ram[:SIZE]" or "NAME=dir:PATH" says. 0, or -1 with the mistake said on standard
+ * error. */
 int export_add(struct exports *exports, const char *text);
 
 /* Add exports from an INI file, see export_file.c. 0, or -1 as above. */
@@ -98,8 +99,8 @@ int export_set_clients(struct export *export, const char *value, const char *whe
 int export_parse_id(const char *key, const char *value, const char *where, uint32_t *to);
 void export_set_flag(struct export_rules *rules, enum export_rule rule, bool value);
 
-/* When all are there: give clients the rules that they were not given themselves, and look up the names of hosts. 0, or
- * -ENOENT, which was said on standard error. Waits for a name server. */
+/* When all are there: give clients the rules that they were not given themselves, and look up the
+ * names of hosts. 0, or -ENOENT, which was said on standard error. Waits for a name server. */
 int exports_complete(struct exports *exports);
 
 /* Release what the list holds. */

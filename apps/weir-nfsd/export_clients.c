@@ -2,7 +2,8 @@
 /*
  * The key 'clients' of an export: who may use it, and how, much as in exports(5).
  *
- *     clients = 192.0.2.7(rw,no_root_squash) 198.51.100.0/24 2001:db8::/32(ro) build.example.org local uid:1000(ro) *(ro,all_squash)
+ *     clients = 192.0.2.7(rw,no_root_squash) 198.51.100.0/24 2001:db8::/32(ro) build.example.org
+ *     local uid:1000(ro) *(ro,all_squash)
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -72,7 +73,8 @@ static int set_option(struct export_rules *rules, const char *option, const char
 		return export_parse_id("anongid", option + 8, where, &rules->anon_gid);
 	}
 	return bad(where, "option", option,
-		   "expected, once each, ro, rw, root_squash, all_squash, secure_port (no_ may go before "
+		   "expected, once each, ro, rw, root_squash, all_squash, secure_port (no_ may go "
+		   "before "
 		   "these three), anonuid=N or anongid=N");
 }
 
@@ -153,7 +155,8 @@ static bool parse_network(const char *text, struct export_client *client)
 	snprintf(base, sizeof(base), "%.*s", (int)(slash - text), text);
 	if (!parse_addr(base, &client->addrs[0], &offset))
 		return false;
-	if (!parse_number(slash + 1, 128u - offset, &bits) && (offset == 0 || !parse_mask(slash + 1, &bits)))
+	if (!parse_number(slash + 1, 128u - offset, &bits) &&
+	    (offset == 0 || !parse_mask(slash + 1, &bits)))
 		return false;
 	/* ::ffff:192.0.2.0/24 would be a network of all IPv4 addresses, and more. */
 	if (offset + bits < 96 && IN6_IS_ADDR_V4MAPPED(&client->addrs[0]))
@@ -164,15 +167,17 @@ static bool parse_network(const char *text, struct export_client *client)
 	return true;
 }
 
-/* A name that can be looked up, and is no address with a mistake in it: no top-level domain begins with a digit. */
+/* A name that can be looked up, and is no address with a mistake in it: no top-level domain begins
+ * with a digit. */
 static bool is_host_name(const char *text)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 	const char *dot = strrchr(text, '.'), *last = dot ? dot + 1 : text;
 	size_t len = strlen(text);
 
-	return len > 0 && len <= HOST_NAME_MAX_BYTES && strspn(text, letters) == len && text[0] != '.' &&
-	       text[0] != '-' && *last != '\0' && (*last < '0' || *last > '9');
+	return len > 0 && len <= HOST_NAME_MAX_BYTES && strspn(text, letters) == len &&
+	       text[0] != '.' && text[0] != '-' && *last != '\0' && (*last < '0' || *last > '9');
 }
 
 static int set_client(struct export_client *client, const char *text, const char *where)
@@ -188,7 +193,8 @@ static int set_client(struct export_client *client, const char *text, const char
 		return export_parse_id("client", text + 4, where, &client->uid);
 	} else if (strchr(text, '/')) {
 		if (!parse_network(text, client))
-			return bad(where, "client", text, "expected ADDRESS/PREFIX, such as 192.0.2.0/24");
+			return bad(where, "client", text,
+				   "expected ADDRESS/PREFIX, such as 192.0.2.0/24");
 	} else if (parse_addr(text, &client->addrs[0], &offset)) {
 		client->kind = CLIENT_HOST;
 		client->naddrs = 1;
@@ -199,7 +205,8 @@ static int set_client(struct export_client *client, const char *text, const char
 			return bad(where, "client", text, strerror(ENOMEM));
 	} else {
 		return bad(where, "client", text,
-			   "expected an address, ADDRESS/PREFIX, the name of a host, local, uid:N or *, and "
+			   "expected an address, ADDRESS/PREFIX, the name of a host, local, uid:N "
+			   "or *, and "
 			   "options in parentheses right behind it");
 	}
 	return 0;
@@ -278,8 +285,9 @@ static bool take_addrs(struct export_client *client, const struct addrinfo *foun
 		if (client->naddrs == CLIENT_ADDRS_MAX)
 			return false;
 		client->addrs[client->naddrs++] =
-			at->ai_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_addr
-						  : mapped(&((const struct sockaddr_in *)addr)->sin_addr);
+			at->ai_family == AF_INET6
+				? ((const struct sockaddr_in6 *)addr)->sin6_addr
+				: mapped(&((const struct sockaddr_in *)addr)->sin_addr);
 	}
 	return true;
 }
@@ -293,7 +301,8 @@ static int look_up(const struct export *export, struct export_client *client)
 
 	if (rc != 0) {
 		fprintf(stderr,
-			"weir-nfsd: export %s: no address of client '%s' can be found: %s. Correct the name, "
+			"weir-nfsd: export %s: no address of client '%s' can be found: %s. Correct "
+			"the name, "
 			"or give its address\n",
 			export->name, client->host, gai_strerror(rc));
 		return -ENOENT;
@@ -302,7 +311,8 @@ static int look_up(const struct export *export, struct export_client *client)
 	freeaddrinfo(found);
 	if (!are_all) {
 		fprintf(stderr,
-			"weir-nfsd: export %s: client '%s' has more than %u addresses. List them, or give "
+			"weir-nfsd: export %s: client '%s' has more than %u addresses. List them, "
+			"or give "
 			"their network, in place of the name\n",
 			export->name, client->host, CLIENT_ADDRS_MAX);
 		return -E2BIG;

@@ -56,7 +56,8 @@ static int take_key(struct section *section, const char *key, const char *value,
 	return 0;
 }
 
-static int take_line(struct exports *exports, struct section *section, char *line, const char *where)
+static int take_line(struct exports *exports, struct section *section, char *line,
+		     const char *where)
 {
 	size_t n = strlen(line);
 	char *equals;

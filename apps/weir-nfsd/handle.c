@@ -12,7 +12,8 @@
 
 _Static_assert(crypto_shorthash_KEYBYTES == SECRET_BYTES, "SipHash-2-4's key");
 _Static_assert(crypto_shorthash_BYTES == MAC_BYTES, "SipHash-2-4's output");
-_Static_assert(HEAD_BYTES + HANDLE_ID_MAX + MAC_BYTES == NFS3_FH_MAX, "the longest id fills a handle");
+_Static_assert(HEAD_BYTES + HANDLE_ID_MAX + MAC_BYTES == NFS3_FH_MAX,
+	       "the longest id fills a handle");
 
 static void put_u32(uint8_t *at, uint32_t value)
 {
@@ -55,8 +56,8 @@ static uint64_t bound_to(const struct handle_key *key, const struct export *expo
 	return export->ops->is_volatile ? key->epoch : export->bound;
 }
 
-void handle_make(const struct handle_key *key, const struct export *export, const struct handle_id *id,
-		 struct nfs3_fh *fh)
+void handle_make(const struct handle_key *key, const struct export *export,
+		 const struct handle_id *id, struct nfs3_fh *fh)
 {
 	uint32_t signed_bytes = HEAD_BYTES + id->len_bytes;
 
@@ -71,8 +72,9 @@ void handle_make(const struct handle_key *key, const struct export *export, cons
 	fh->len_bytes = signed_bytes + MAC_BYTES;
 }
 
-enum nfs3_status handle_check(const struct handle_key *key, struct exports *exports, const struct nfs3_fh *fh,
-			      struct export **export, struct handle_id *id)
+enum nfs3_status handle_check(const struct handle_key *key, struct exports *exports,
+			      const struct nfs3_fh *fh, struct export **export,
+			      struct handle_id *id)
 {
 	uint32_t signed_bytes = fh->len_bytes - MAC_BYTES;
 	uint8_t mac[MAC_BYTES];
@@ -80,8 +82,8 @@ enum nfs3_status handle_check(const struct handle_key *key, struct exports *expo
 	uint64_t bound;
 
 	if (fh->len_bytes < HEAD_BYTES + MAC_BYTES || fh->len_bytes > NFS3_FH_MAX ||
-	    fh->data[0] != HANDLE_FORMAT || fh->data[1] != signed_bytes - HEAD_BYTES || fh->data[2] > 1 ||
-	    fh->data[3] != 0)
+	    fh->data[0] != HANDLE_FORMAT || fh->data[1] != signed_bytes - HEAD_BYTES ||
+	    fh->data[2] > 1 || fh->data[3] != 0)
 		return NFS3ERR_BADHANDLE;
 	is_volatile = fh->data[2] == 1;
 	bound = get_u64(fh->data + 8);
@@ -92,7 +94,8 @@ enum nfs3_status handle_check(const struct handle_key *key, struct exports *expo
 		return NFS3ERR_BADHANDLE;
 	*export = export_by_id(exports, get_u32(fh->data + 4));
 	/* The name was exported once, or it led to another directory or kind of back end. */
-	if (!*export || (*export)->ops->is_volatile != is_volatile || bound_to(key, *export) != bound)
+	if (!*export || (*export)->ops->is_volatile != is_volatile ||
+	    bound_to(key, *export) != bound)
 		return NFS3ERR_STALE;
 	id->len_bytes = fh->data[1];
 	memcpy(id->data, fh->data + HEAD_BYTES, id->len_bytes);

@@ -10,7 +10,8 @@
  *   byte  2      1 if the files end with the server, otherwise 0
  *   byte  3      0
  *   bytes 4-7    the export's id
- *   bytes 8-15   what the handle is bound to: the server's epoch, or the identity of the exported directory
+ *   bytes 8-15   what the handle is bound to: the server's epoch, or the identity of the exported
+ *                directory
  *   then         the back end's part
  *   then         8 bytes of SipHash-2-4 over all of that, under the server's secret
  *
@@ -39,18 +40,19 @@ struct handle_key {
 };
 
 /*
- * Compute export->bound, which handles of the export are bound to: a hash of the bytes that identify
- * the exported directory, under the secret of 'key'. Any thread.
+ * Compute export->bound, which handles of the export are bound to: a hash of the bytes that
+ * identify the exported directory, under the secret of 'key'. Any thread.
  */
 uint64_t handle_bind(const struct handle_key *key, const void *identity, uint32_t len_bytes);
 
 /* Handles of 'export'. */
-void handle_make(const struct handle_key *key, const struct export *export, const struct handle_id *id,
-		 struct nfs3_fh *fh);
+void handle_make(const struct handle_key *key, const struct export *export,
+		 const struct handle_id *id, struct nfs3_fh *fh);
 
 /* NFS3_OK with *export and *id set, NFS3ERR_BADHANDLE or NFS3ERR_STALE. */
-enum nfs3_status handle_check(const struct handle_key *key, struct exports *exports, const struct nfs3_fh *fh,
-			      struct export **export, struct handle_id *id);
+enum nfs3_status handle_check(const struct handle_key *key, struct exports *exports,
+			      const struct nfs3_fh *fh, struct export **export,
+			      struct handle_id *id);
 
 /* A secret of this start alone. */
 void handle_key_init(struct handle_key *key);

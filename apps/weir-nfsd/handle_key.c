@@ -3,9 +3,9 @@
  * The secret that handles are signed with, and its file.
  *
  * A client that knows the secret can make up a handle of any file of an exported file system. So
- * only this user may read the file or change its directory, and neither may be a symbolic link. A new
- * file gets its name when it is complete, and only if there is no file of that name. Two servers
- * that start at the same time both use the secret of the first one.
+ * only this user may read the file or change its directory, and neither may be a symbolic link. A
+ * new file gets its name when it is complete, and only if there is no file of that name. Two
+ * servers that start at the same time both use the secret of the first one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,8 @@ void handle_key_init(struct handle_key *key)
 
 static int bad_dir(const char *dir, const char *what, const char *cure)
 {
-	fprintf(stderr, "weir-nfsd: the state directory %s %s: %s, or name another one with --state\n", dir,
+	fprintf(stderr,
+		"weir-nfsd: the state directory %s %s: %s, or name another one with --state\n", dir,
 		what, cure);
 	return -EPERM;
 }
@@ -44,7 +45,8 @@ static size_t end_of_name(const char *path)
 {
 	size_t end = strlen(path);
 
-	while ((end > 1 && path[end - 1] == '/') || (end > 2 && path[end - 1] == '.' && path[end - 2] == '/'))
+	while ((end > 1 && path[end - 1] == '/') ||
+	       (end > 2 && path[end - 1] == '.' && path[end - 2] == '/'))
 		end--;
 	return end;
 }
@@ -65,7 +67,8 @@ static int open_dir(const char *path)
 	fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) && (st.st_mode & 022) == 0)
+	if (fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	    (st.st_mode & 022) == 0)
 		return fd;
 	close(fd);
 	return -EPERM;
@@ -78,11 +81,14 @@ static int find_dir(const char *path)
 
 	switch (fd) {
 	case -EPERM:
-		return bad_dir(path, "may be changed by other users, who could put a secret of theirs there",
-			       "let root, or the user who runs this server, own it, with mode 700");
+		return bad_dir(
+			path,
+			"may be changed by other users, who could put a secret of theirs there",
+			"let root, or the user who runs this server, own it, with mode 700");
 	case -ELOOP:
 	case -ENOTDIR:
-		return bad_dir(path, "is a symbolic link, or no directory", "name the directory itself");
+		return bad_dir(path, "is a symbolic link, or no directory",
+			       "name the directory itself");
 	default:
 		if (fd < 0)
 			bad_dir(path, strerror(-fd), "make it");
@@ -111,7 +117,8 @@ static int check_file(int fd, const char *dir)
 				"Remove it");
 	if ((st.st_mode & 077) != 0)
 		return bad_file(dir,
-				"may be read or changed by other users, who can make up handles of any file",
+				"may be read or changed by other users, who can make up handles of "
+				"any file",
 				"Remove it; or, if nobody can have read it, set its mode to 600");
 	if (st.st_size != SECRET_BYTES)
 		return bad_file(dir, "is not 16 bytes long", "Remove it");
@@ -122,7 +129,8 @@ static int check_file(int fd, const char *dir)
 static int load(struct handle_key *key, int dir, const char *path)
 {
 	uint8_t secret[SECRET_BYTES];
-	int fd = openat(dir, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), rc;
+	int fd = openat(dir, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY),
+	    rc;
 
 	if (fd < 0 && errno == ENOENT)
 		return -ENOENT;
@@ -141,7 +149,8 @@ static int load(struct handle_key *key, int dir, const char *path)
 
 static int write_file(const struct handle_key *key, int dir, const char *name)
 {
-	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), rc = 0;
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
+	    rc = 0;
 
 	if (fd < 0)
 		return -errno;
@@ -172,7 +181,8 @@ static int save(const struct handle_key *key, int dir, const char *path)
 		fprintf(stderr,
 			"weir-nfsd: can't make %s/" FILE_NAME
 			", the secret that file handles are signed with: "
-			"%s. Name another directory with --state, on a file system that has links and room\n",
+			"%s. Name another directory with --state, on a file system that has links "
+			"and room\n",
 			path, strerror(-rc));
 	return rc;
 }

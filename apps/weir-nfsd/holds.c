@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "holds.h"
 
-bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total, uint32_t free,
-		 uint32_t need)
+bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total,
+		 uint32_t free, uint32_t need)
 {
 	uint64_t conn = 0, peer = 0, left;
 	const struct hold *hold;

@@ -3,10 +3,11 @@
 #define HOLDS_H
 
 /*
- * What calls hold of a pool, by connection and peer, so that a peer that does not take its replies leaves enough to others. The
- * rule is that of the engine's own pools (doc/limits.rst): after a call has taken what it needs, its peer holds at most as much
- * as is free, and its connection at most twice what its peer could still take. A peer that holds nothing needs only that there
- * is enough. For one thread.
+ * What calls hold of a pool, by connection and peer, so that a peer that does not take its replies
+ * leaves enough to others. The rule is that of the engine's own pools (doc/limits.rst): after a
+ * call has taken what it needs, its peer holds at most as much as is free, and its connection at
+ * most twice what its peer could still take. A peer that holds nothing needs only that there is
+ * enough. For one thread.
  */
 
 #include <stdbool.h>
@@ -32,11 +33,13 @@ struct hold {
 
 LIST_HEAD(holds, hold);
 
-/* Whether 'holder' may take 'need' more, where 'free' of 'total' are free. Looks at all holds if a quarter or more is in use. */
-bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total, uint32_t free,
-		 uint32_t need);
+/* Whether 'holder' may take 'need' more, where 'free' of 'total' are free. Looks at all holds if a
+ * quarter or more is in use. */
+bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total,
+		 uint32_t free, uint32_t need);
 
-static inline void holds_add(struct holds *holds, struct hold *hold, const struct holder *holder, uint32_t n)
+static inline void holds_add(struct holds *holds, struct hold *hold, const struct holder *holder,
+			     uint32_t n)
 {
 	hold->holder = *holder;
 	hold->n = n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The C library's stream 'stderr' is replaced by one that asks poll(2) first. If a pipe, a socket or
- * a terminal is ready, it takes a message of PIPE_BUF bytes without a wait. O_NONBLOCK is no way to
- * this end: it would hold for all processes that share the descriptor's open file.
+ * The C library's stream 'stderr' is replaced by one that asks poll(2) first. If a pipe, a socket
+ * or a terminal is ready, it takes a message of PIPE_BUF bytes without a wait. O_NONBLOCK is no way
+ * to this end: it would hold for all processes that share the descriptor's open file.
  */
 #include "log_output.h"
 
@@ -33,9 +33,10 @@ static ssize_t put(void *cookie, const char *text, size_t bytes)
 
 	(void)cookie;
 	if (nlost > 0 && is_ready()) {
-		n = snprintf(line, sizeof(line),
-			     "weir-nfsd: %lu messages were lost, because nobody read standard error\n",
-			     nlost);
+		n = snprintf(
+			line, sizeof(line),
+			"weir-nfsd: %lu messages were lost, because nobody read standard error\n",
+			nlost);
 		nlost = 0;
 		(void)!write(STDERR_FILENO, line, (size_t)n);
 	}

@@ -61,7 +61,8 @@ static void print_handles(struct server *server)
 	fflush(stdout);
 }
 
-/* MOUNT is served where NFS is. shm's names are no network's: whoever they are for is on this host. */
+/* MOUNT is served where NFS is. shm's names are no network's: whoever they are for is on this host.
+ */
 static const char *mount_host(const struct options *options)
 {
 	static char host[UADDR_HOST_BYTES];
@@ -71,8 +72,8 @@ static const char *mount_host(const struct options *options)
 	return "127.0.0.1";
 }
 
-/* Before anything is opened: to give up a capability later would cost the RDMA device. Only MOUNT's port may need one that is
- * given up, and the private mounts of directories do. */
+/* Before anything is opened: to give up a capability later would cost the RDMA device. Only MOUNT's
+ * port may need one that is given up, and the private mounts of directories do. */
 static int begin_sandbox(const struct options *options, struct server *server)
 {
 	bool has_dir = false;
@@ -106,8 +107,8 @@ static int serve(const struct options *options, struct server *server, int fd)
 		/* Other drivers' addresses are no network's. */
 		bool is_ip = strcmp(options->profile.driver, "verbs") == 0;
 
-		rpcbind_init(&rpcbind, options->rpcbind, is_ip ? options->listen : NULL, mount_host(options),
-			     mountd_port(mountd));
+		rpcbind_init(&rpcbind, options->rpcbind, is_ip ? options->listen : NULL,
+			     mount_host(options), mountd_port(mountd));
 		if (options->has_rpcbind)
 			rpcbind_register(&rpcbind);
 		if (options->has_sandbox)
@@ -155,5 +156,6 @@ int main(int argc, char **argv)
 		child = background_fork(&fd);
 	if (child < 0)
 		return EXIT_START;
-	return child > 0 ? background_wait(child, fd, &stop, EXIT_START) : serve(&options, &server, fd);
+	return child > 0 ? background_wait(child, fd, &stop, EXIT_START)
+			 : serve(&options, &server, fd);
 }

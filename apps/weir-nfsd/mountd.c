@@ -30,10 +30,12 @@ struct mountd {
 	struct mount3_export_res exports;
 };
 
-static struct mount3_mount *find_mount(struct mount3_dump_res *mounts, const char *host, const char *path)
+static struct mount3_mount *find_mount(struct mount3_dump_res *mounts, const char *host,
+				       const char *path)
 {
 	for (uint32_t i = 0; i < mounts->n; i++)
-		if (strcmp(mounts->mounts[i].host, host) == 0 && strcmp(mounts->mounts[i].path, path) == 0)
+		if (strcmp(mounts->mounts[i].host, host) == 0 &&
+		    strcmp(mounts->mounts[i].path, path) == 0)
 			return &mounts->mounts[i];
 	return NULL;
 }
@@ -96,7 +98,8 @@ static uint32_t status_of(enum nfs3_status status)
  * users, but not MOUNT's, and any user of this host can claim to be another. A port that only root
  * can have tells that the claim is root's. Everybody else is anonymous.
  */
-static const struct weir_rpc_auth *believed(const struct mountd *mountd, const struct weir_rpc_auth *auth)
+static const struct weir_rpc_auth *believed(const struct mountd *mountd,
+					    const struct weir_rpc_auth *auth)
 {
 	static const struct weir_rpc_auth anonymous = {.flavor = WEIR_RPC_AUTH_NONE};
 
@@ -126,7 +129,8 @@ static bool have_walked(struct mountd *mountd, const struct oncrpc_server_call *
 	return walkers_add(mountd->walkers, walk) == 0;
 }
 
-/* The root of an export is known. The way to any other directory may lead to what does not answer. */
+/* The root of an export is known. The way to any other directory may lead to what does not answer.
+ */
 static enum accept_stat do_mnt(struct mountd *mountd, const struct oncrpc_server_call *call,
 			       struct oncrpc_server_results *results)
 {
@@ -139,7 +143,8 @@ static enum accept_stat do_mnt(struct mountd *mountd, const struct oncrpc_server
 	if (!mount3_xdr_path(call->args, &path))
 		return GARBAGE_ARGS;
 	trim(&path);
-	status = walk_begin(&walk.walk, server, &mountd->client, believed(mountd, call->auth), path.path);
+	status = walk_begin(&walk.walk, server, &mountd->client, believed(mountd, call->auth),
+			    path.path);
 	if (status == NFS3_OK && !walk_is_to_root(&walk.walk)) {
 		results->is_later = have_walked(mountd, call, &walk);
 		if (results->is_later)
@@ -228,7 +233,8 @@ static enum accept_stat handle(void *arg, const struct oncrpc_server_call *call,
 	struct mountd *mountd = arg;
 	const char *host = call->peer->host;
 
-	client_of_tcp(&mountd->client, host, call->peer->port, mountd->is_local, &mountd->server->exports);
+	client_of_tcp(&mountd->client, host, call->peer->port, mountd->is_local,
+		      &mountd->server->exports);
 
 	switch (call->proc) {
 	case MOUNT3_NULL:
@@ -262,7 +268,8 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int mountd_open(struct server *server, const char *host, uint32_t port, bool is_local, struct mountd **mountd)
+int mountd_open(struct server *server, const char *host, uint32_t port, bool is_local,
+		struct mountd **mountd)
 {
 	struct mountd *m = calloc(1, sizeof(*m));
 	const struct oncrpc_server_program program = {MOUNT3_PROGRAM, MOUNT3_VERSION, may_connect,
@@ -323,8 +330,10 @@ bool mountd_stop(struct mountd *mountd)
 	while (!has_ended(mountd, &export)) {
 		if (server_now_ns() >= end_ns) {
 			fprintf(stderr,
-				"weir-nfsd: MOUNT looks for a directory of export %s in a file system that "
-				"has not answered for %u seconds: ending without waiting for it. See 'dmesg' "
+				"weir-nfsd: MOUNT looks for a directory of export %s in a file "
+				"system that "
+				"has not answered for %u seconds: ending without waiting for it. "
+				"See 'dmesg' "
 				"for the disk, host or process that it waits for\n",
 				export ? export->name : "?", SERVER_DRAIN_S);
 			return false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All descriptors are non-blocking. A connection's bytes are kept until there is a whole record (RFC 5531 section 11), which is
- * answered; what the socket does not take of the reply is kept too, and nothing more is read from there before it is gone. Nor is
- * anything read while a call is to be answered later. Each connection gets one call answered in turn.
+ * All descriptors are non-blocking. A connection's bytes are kept until there is a whole record
+ * (RFC 5531 section 11), which is answered; what the socket does not take of the reply is kept too,
+ * and nothing more is read from there before it is gone. Nor is anything read while a call is to be
+ * answered later. Each connection gets one call answered in turn.
  */
 #include "oncrpc_server.h"
 
@@ -32,9 +33,9 @@ struct conn {
 	int fd;
 	bool is_ended;	   /* the peer sends no more */
 	uint64_t since_ms; /* the latest whole call, the connect, or a reply that came later */
-	uint64_t turn;	   /* the latest whole call, or the connect, in the order in which they came */
-	uint64_t later;	   /* the call that is to be answered later, or 0 */
-	uint32_t xid;	   /* of that call */
+	uint64_t turn;	/* the latest whole call, or the connect, in the order in which they came */
+	uint64_t later; /* the call that is to be answered later, or 0 */
+	uint32_t xid;	/* of that call */
 	struct oncrpc_server_peer peer;
 	uint32_t have;
 	uint8_t in[ONCRPC_SERVER_CALL_MAX];
@@ -175,7 +176,8 @@ static void accept_call(struct oncrpc_server *tcp, struct conn *conn, const stru
 		reply->acpted_rply.ar_vers.low = tcp->program.vers;
 		reply->acpted_rply.ar_vers.high = tcp->program.vers;
 	} else {
-		reply->acpted_rply.ar_stat = handle(tcp, conn, (uint32_t)call->cb_proc, auth, args, &results);
+		reply->acpted_rply.ar_stat =
+			handle(tcp, conn, (uint32_t)call->cb_proc, auth, args, &results);
 	}
 	/* Of a union with ar_vers. */
 	if (reply->acpted_rply.ar_stat == SUCCESS)
@@ -200,8 +202,8 @@ static bool answer(struct oncrpc_server *tcp, struct conn *conn, XDR *args, stru
 		reject_version(reply);
 		return true;
 	}
-	auth = (struct weir_rpc_auth){(uint32_t)msg.rm_call.cb_cred.oa_flavor, msg.rm_call.cb_cred.oa_length,
-				      (const uint8_t *)cred};
+	auth = (struct weir_rpc_auth){(uint32_t)msg.rm_call.cb_cred.oa_flavor,
+				      msg.rm_call.cb_cred.oa_length, (const uint8_t *)cred};
 	why = check_auth(&auth);
 	if (why != AUTH_OK)
 		reject_auth(reply, why);
@@ -250,8 +252,8 @@ static bool send_reply(struct conn *conn, const char *reply, uint32_t bytes)
 
 static bool send_rest(struct conn *conn)
 {
-	ssize_t n =
-		send(conn->fd, conn->out + conn->out_sent, conn->out_bytes - conn->out_sent, MSG_NOSIGNAL);
+	ssize_t n = send(conn->fd, conn->out + conn->out_sent, conn->out_bytes - conn->out_sent,
+			 MSG_NOSIGNAL);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
@@ -352,7 +354,8 @@ static uint32_t count_of(const struct oncrpc_server *tcp, const char *host)
  * Whether 'a' has to go before 'b': it is of the address that has more connections, or it has been
  * quiet for longer.
  */
-static bool goes_first(uint32_t a_count, const struct conn *a, uint32_t b_count, const struct conn *b)
+static bool goes_first(uint32_t a_count, const struct conn *a, uint32_t b_count,
+		       const struct conn *b)
 {
 	return a_count != b_count ? a_count > b_count : a->turn < b->turn;
 }
@@ -409,7 +412,8 @@ static void close_quiet(struct oncrpc_server *tcp)
 			close_conn(tcp, i);
 }
 
-static void find_peer(const struct sockaddr_storage *from, socklen_t len, struct oncrpc_server_peer *peer)
+static void find_peer(const struct sockaddr_storage *from, socklen_t len,
+		      struct oncrpc_server_peer *peer)
 {
 	char port[8] = "0";
 
@@ -424,7 +428,8 @@ static bool accept_one(struct oncrpc_server *tcp)
 	struct sockaddr_storage from;
 	struct oncrpc_server_peer peer;
 	socklen_t len = sizeof(from);
-	int fd = accept4(tcp->fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK), one = 1;
+	int fd = accept4(tcp->fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK),
+	    one = 1;
 	struct conn *conn;
 
 	if (fd < 0) {
@@ -501,7 +506,8 @@ static uint32_t find_later(const struct oncrpc_server *tcp, uint64_t id)
 	return i;
 }
 
-bool oncrpc_server_reply(struct oncrpc_server *tcp, uint64_t id, const struct oncrpc_server_results *results)
+bool oncrpc_server_reply(struct oncrpc_server *tcp, uint64_t id,
+			 const struct oncrpc_server_results *results)
 {
 	uint32_t i = find_later(tcp, id), bytes;
 	struct rpc_msg reply = {.rm_direction = REPLY};
@@ -531,8 +537,8 @@ void oncrpc_server_wake(struct oncrpc_server *tcp)
 		return;
 }
 
-int oncrpc_server_create(const char *host, uint32_t port, const struct oncrpc_server_program *program,
-			 struct oncrpc_server **tcp)
+int oncrpc_server_create(const char *host, uint32_t port,
+			 const struct oncrpc_server_program *program, struct oncrpc_server **tcp)
 {
 	struct oncrpc_server *t = calloc(1, sizeof(*t));
 	int rc = 0;

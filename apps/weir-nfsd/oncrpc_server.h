@@ -3,8 +3,9 @@
 #define ONCRPC_SERVER_H
 
 /*
- * A responder for ONC RPC over TCP (RFC 5531), one program of one version, that no peer can hold up: libtirpc's waits up to 35 s
- * for the rest of a record while it serves nobody else. XDR is libtirpc's. All calls of one thread.
+ * A responder for ONC RPC over TCP (RFC 5531), one program of one version, that no peer can hold
+ * up: libtirpc's waits up to 35 s for the rest of a record while it serves nobody else. XDR is
+ * libtirpc's. All calls of one thread.
  */
 
 #include <netdb.h>
@@ -22,9 +23,11 @@
  */
 #define ONCRPC_SERVER_CONNS_MAX	 64u
 #define ONCRPC_SERVER_CONNS_PEER 16u
-#define ONCRPC_SERVER_QUIET_MS	 15000u /* without a whole call, or with a reply that is not taken: cut off */
-#define ONCRPC_SERVER_CALL_MAX	 4096u	/* bytes of a call with its record marks; MNT's are 1,872 at most */
-#define ONCRPC_SERVER_REPLY_MAX	 (128u << 10) /* bytes of a reply; DUMP's are 83,000 at most */
+#define ONCRPC_SERVER_QUIET_MS                                                                     \
+	15000u /* without a whole call, or with a reply that is not taken: cut off */
+#define ONCRPC_SERVER_CALL_MAX                                                                     \
+	4096u /* bytes of a call with its record marks; MNT's are 1,872 at most */
+#define ONCRPC_SERVER_REPLY_MAX (128u << 10) /* bytes of a reply; DUMP's are 83,000 at most */
 
 /* What a handler answers: 'filter' is called with 'results' before the next call. */
 struct oncrpc_server_results {
@@ -49,7 +52,8 @@ struct oncrpc_server_call {
 
 struct oncrpc_server_program {
 	uint32_t prog, vers;
-	/* Whether this peer may connect at all: NULL, everyone may. The connection of another is closed at once. */
+	/* Whether this peer may connect at all: NULL, everyone may. The connection of another is
+	 * closed at once. */
 	bool (*may_connect)(void *arg, const struct oncrpc_server_peer *peer);
 	/*
 	 * Handle a call. Returns SUCCESS with *results set, or an error of RPC: PROC_UNAVAIL,
@@ -64,10 +68,10 @@ struct oncrpc_server_program {
 
 struct oncrpc_server;
 
-/* Listen on 'port' (0: any) of the address 'host', in numbers; "::" is IPv4's any address, too. 0 or -errno. '*program' is
- * copied. */
-int oncrpc_server_create(const char *host, uint32_t port, const struct oncrpc_server_program *program,
-			 struct oncrpc_server **tcp);
+/* Listen on 'port' (0: any) of the address 'host', in numbers; "::" is IPv4's any address, too. 0
+ * or -errno. '*program' is copied. */
+int oncrpc_server_create(const char *host, uint32_t port,
+			 const struct oncrpc_server_program *program, struct oncrpc_server **tcp);
 uint32_t oncrpc_server_port(const struct oncrpc_server *tcp);
 /* Serve what there is, or wait for something for up to 'timeout_ms'. Waits for no peer. */
 void oncrpc_server_poll(struct oncrpc_server *tcp, int timeout_ms);
@@ -75,7 +79,8 @@ void oncrpc_server_poll(struct oncrpc_server *tcp, int timeout_ms);
  * Answer a call that was to be answered later. Until then, its connection serves no other call, and
  * counts as quiet since this one. Returns false if the connection has ended.
  */
-bool oncrpc_server_reply(struct oncrpc_server *tcp, uint64_t id, const struct oncrpc_server_results *results);
+bool oncrpc_server_reply(struct oncrpc_server *tcp, uint64_t id,
+			 const struct oncrpc_server_results *results);
 /* Have oncrpc_server_poll() return. May be called on any thread. */
 void oncrpc_server_wake(struct oncrpc_server *tcp);
 /* Close all connections. NULL is allowed. */

@@ -65,7 +65,8 @@ void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error
 	caller_closed(conn);
 }
 
-/* A handle alone opens nothing: for a client that may not mount its export it is stale, as it is to the kernel's server. */
+/* A handle alone opens nothing: for a client that may not mount its export it is stale, as it is to
+ * the kernel's server. */
 static enum nfs3_status check_rules(struct op *op, const struct client *client)
 {
 	op->rules = client_rules(client, &op->server->exports, op->export);
@@ -179,7 +180,8 @@ void op_handle(struct weir_request *req, void *arg)
 	status = server->is_stopping ? NFS3ERR_JUKEBOX : check_handles(op);
 	if (status == NFS3_OK)
 		status = check_rules(op, client);
-	/* A credential is understood by an export's rules; without one, the first's will do to refuse nonsense. */
+	/* A credential is understood by an export's rules; without one, the first's will do to
+	 * refuse nonsense. */
 	auth = cred_of(&weir_request_header(req)->cred, client,
 		       op->rules ? op->rules : &server->exports.all[0].rules, &op->cred);
 	if (auth != WEIR_RPC_AUTH_OK) {
@@ -197,8 +199,8 @@ void op_handle(struct weir_request *req, void *arg)
 		carry_out(op);
 }
 
-int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_arg_sink *place,
-	     void *arg)
+int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
+	     struct weir_arg_sink *place, void *arg)
 {
 	const struct weir_rpc_call_header *header = weir_request_header(req);
 	struct weir_xdr_in in = *weir_request_args(req);
@@ -212,7 +214,8 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct
 	struct cred cred;
 	uint32_t count;
 
-	/* Only data, all of them and nothing else: padding in the chunk would overwrite what follows in the file. */
+	/* Only data, all of them and nothing else: padding in the chunk would overwrite what
+	 * follows in the file. */
 	if (header->proc != NFS3_WRITE || item != 0 || nfs3_get_write_args(&in, &args) != 0 ||
 	    weir_xdr_get_u32(&in, &count) != 0 || count != args.count || count != len_bytes ||
 	    weir_xdr_remaining(&in) != 0)
@@ -225,7 +228,8 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct
 	rules = client ? client_rules(client, &server->exports, export) : NULL;
 	if (!rules || rules->is_read_only)
 		return -1;
-	/* Where the data are to be is the owner's to say, who can't be asked here: it will take them from a buffer. */
+	/* Where the data are to be is the owner's to say, who can't be asked here: it will take
+	 * them from a buffer. */
 	if (export->owner != home_of(server, req))
 		return -1;
 	if (cred_of(&header->cred, client, rules, &cred) != WEIR_RPC_AUTH_OK)

@@ -9,10 +9,11 @@
  *   run()        owner: asks the back end
  *   back end     owner: fills 'res', at once or later, and calls
  *   op_done()    owner: hands it back
- *   op_reply()   home: encodes, replies, frees; without a buffer it waits, and op_handle() calls it again
+ *   op_reply()   home: encodes, replies, frees; without a buffer it waits, and op_handle() calls it
+ *                again
  *
- * Home and owner are pollers, see poller.h; most often the same. A call that ends early (bad handle, bad name, read-only) goes
- * to op_done() at home, without a back end.
+ * Home and owner are pollers, see poller.h; most often the same. A call that ends early (bad
+ * handle, bad name, read-only) goes to op_done() at home, without a back end.
  */
 
 #include <sys/queue.h>
@@ -100,8 +101,9 @@ struct op {
 	const struct weir_region *region;
 	const void *item;
 	uint32_t item_bytes;
-	void (*on_sent)(void *arg);				     /* or NULL; on the owner's thread */
-	void (*on_sent_mail)(struct weir_engine *engine, void *arg); /* the same, as a mailbox calls it */
+	void (*on_sent)(void *arg); /* or NULL; on the owner's thread */
+	void (*on_sent_mail)(struct weir_engine *engine,
+			     void *arg); /* the same, as a mailbox calls it */
 	void *on_sent_arg;
 	/* READDIR, READDIRPLUS: entries, encoded */
 	struct weir_xdr_out entries;
@@ -131,8 +133,8 @@ TAILQ_HEAD(op_list, op);
 void op_handle(struct weir_request *req, void *arg);
 /* A connection has ended: what is known of its client goes. */
 void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
-int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes, struct weir_arg_sink *place,
-	     void *arg);
+int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
+	     struct weir_arg_sink *place, void *arg);
 
 /* The back end has filled op->res (zeroed before), and more of 'op' as its procedure says. */
 void op_done(struct op *op);
@@ -152,7 +154,8 @@ void op_discard(struct op *op);
 /* A handle for a file of the op's export. */
 void op_make_fh(const struct op *op, const struct handle_id *id, struct nfs3_fh *fh);
 
-/* Prepare for op_entry(), after checking the count that the client gave: NFS3_OK, NFS3ERR_TOOSMALL, NFS3ERR_SERVERFAULT. */
+/* Prepare for op_entry(), after checking the count that the client gave: NFS3_OK, NFS3ERR_TOOSMALL,
+ * NFS3ERR_SERVERFAULT. */
 enum nfs3_status op_entries_begin(struct op *op);
 /* Add an entry; false: it does not fit any more, the reply ends before it. */
 bool op_entry(struct op *op, const struct nfs3_entry *entry);

@@ -39,7 +39,8 @@ bool op_entry(struct op *op, const struct nfs3_entry *entry)
 	uint32_t bytes = nfs3_entry_bytes(entry, plus);
 
 	/* dircount is advice: one entry goes in any case. */
-	if (bytes > op->entries_left || (names > op->names_left && weir_xdr_out_len(&op->entries) > 0))
+	if (bytes > op->entries_left ||
+	    (names > op->names_left && weir_xdr_out_len(&op->entries) > 0))
 		return false;
 	nfs3_put_entry(&op->entries, entry, plus);
 	op->entries_left -= bytes;
@@ -64,8 +65,8 @@ static void fill_constants(struct op *op)
 		res->dtpref = op->server->readdir_max;
 		res->maxfilesize = ops->file_max(fs);
 		res->time_delta = (struct nfs3_time){0, 1};
-		res->properties =
-			NFS3_FSF_LINK | NFS3_FSF_SYMLINK | NFS3_FSF_HOMOGENEOUS | NFS3_FSF_CANSETTIME;
+		res->properties = NFS3_FSF_LINK | NFS3_FSF_SYMLINK | NFS3_FSF_HOMOGENEOUS |
+				  NFS3_FSF_CANSETTIME;
 	} else if (op->proc == NFS3_PATHCONF) {
 		struct nfs3_pathconf_res *res = &op->res.pathconf;
 
@@ -134,11 +135,12 @@ void op_reply(struct op *op)
 		weir_request_on_sent(op->req, on_sent_away, op);
 	else if (op->on_sent)
 		weir_request_on_sent(op->req, op->on_sent, op->on_sent_arg);
-	out = weir_request_results(op->req,
-				   NFS3_RESULTS_XDR_MAX +
-					   (op->entries_buf ? (uint32_t)weir_xdr_out_len(&op->entries) : 0));
+	out = weir_request_results(
+		op->req, NFS3_RESULTS_XDR_MAX +
+				 (op->entries_buf ? (uint32_t)weir_xdr_out_len(&op->entries) : 0));
 	if (!out) {
-		/* No buffer is free. What was done can't be called off: op_handle() comes back with it. */
+		/* No buffer is free. What was done can't be called off: op_handle() comes back with
+		 * it. */
 		weir_request_set_user(op->req, op);
 		weir_request_release_args(op->req);
 		if (weir_request_retry_when_buffers(op->req) == 0)
@@ -165,7 +167,8 @@ void op_returned(struct weir_engine *engine, void *arg)
 
 void op_done(struct op *op)
 {
-	if (op->entries_buf && op->res.status == NFS3_OK && !op->eof && weir_xdr_out_len(&op->entries) == 0)
+	if (op->entries_buf && op->res.status == NFS3_OK && !op->eof &&
+	    weir_xdr_out_len(&op->entries) == 0)
 		op->res.status = NFS3ERR_TOOSMALL;
 	if (op->res.status == NFS3_OK)
 		fill_constants(op);

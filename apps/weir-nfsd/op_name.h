@@ -10,8 +10,8 @@ enum nfs3_status name_check(const struct nfs3_name *name);
 /* All names of an op whose procedure has any, and the rules for "." and "..". */
 enum nfs3_status name_check_op(const struct op *op);
 
-/* The next name in a path, behind which *path is left: NFS3_OK, at the end with a name of no bytes; NFS3ERR_NOENT: "." or "..",
- * which lead nowhere here; NFS3ERR_NAMETOOLONG. */
+/* The next name in a path, behind which *path is left: NFS3_OK, at the end with a name of no bytes;
+ * NFS3ERR_NOENT: "." or "..", which lead nowhere here; NFS3ERR_NAMETOOLONG. */
 enum nfs3_status name_next(const char **path, struct nfs3_name *name);
 
 #endif

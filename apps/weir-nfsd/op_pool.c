@@ -13,7 +13,8 @@ struct op *op_take(struct poller *home, struct caller *caller)
 {
 	struct op *op;
 
-	if (!holds_allow(&home->op_holds, &caller->ops.holder, OPS_MAX, OPS_MAX - home->nops_used, 1))
+	if (!holds_allow(&home->op_holds, &caller->ops.holder, OPS_MAX, OPS_MAX - home->nops_used,
+			 1))
 		return NULL;
 	op = TAILQ_FIRST(&home->free_ops);
 	if (op)

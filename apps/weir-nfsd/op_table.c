@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "op_table.h"
 
-#define GET(member, what)                                                                                    \
-	static int get_##member(struct weir_xdr_in *in, union op_args *args)                                 \
-	{                                                                                                    \
-		return nfs3_get_##what(in, &args->member);                                                   \
+#define GET(member, what)                                                                          \
+	static int get_##member(struct weir_xdr_in *in, union op_args *args)                       \
+	{                                                                                          \
+		return nfs3_get_##what(in, &args->member);                                         \
 	}
 
-#define PUT(member)                                                                                          \
-	static int put_##member(struct weir_xdr_out *out, const union op_res *res)                           \
-	{                                                                                                    \
-		return nfs3_put_##member##_res(out, &res->member);                                           \
+#define PUT(member)                                                                                \
+	static int put_##member(struct weir_xdr_out *out, const union op_res *res)                 \
+	{                                                                                          \
+		return nfs3_put_##member##_res(out, &res->member);                                 \
 	}
 
 GET(fh, fh)
@@ -77,8 +77,8 @@ const struct op_proc op_procs[NFS3_NPROCS] = {
 	[NFS3_COMMIT] = {get_commit, put_commit, true, false},
 };
 
-/* RFC 1813 section 4.7: a second run has another answer, or undoes what came in between. WRITE has the same, at the same
- * place. */
+/* RFC 1813 section 4.7: a second run has another answer, or undoes what came in between. WRITE has
+ * the same, at the same place. */
 const bool op_non_idempotent[NFS3_NPROCS] = {
 	[NFS3_SETATTR] = true, [NFS3_CREATE] = true, [NFS3_MKDIR] = true,
 	[NFS3_SYMLINK] = true, [NFS3_MKNOD] = true,  [NFS3_REMOVE] = true,

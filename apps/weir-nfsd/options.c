@@ -53,31 +53,40 @@ static void help(void)
 	     "Serve files by NFS version 3 over RPC-over-RDMA version 1.\n"
 	     "\n"
 	     "What:\n"
-	     "  --export NAME=ram[:SIZE]  files in memory, 256m unless SIZE says else; gone when this ends\n"
+	     "  --export NAME=ram[:SIZE]  files in memory, 256m unless SIZE says else; gone when "
+	     "this ends\n"
 	     "  --export NAME=dir:PATH    the files below the directory PATH (root only)\n"
 	     "                            --export may be given up to 32 times\n"
-	     "  --exports FILE            exports with options (clients, access, root_squash, all_squash, "
+	     "  --exports FILE            exports with options (clients, access, root_squash, "
+	     "all_squash, "
 	     "...)\n"
 	     "                            from an INI file, see doc/weir-nfsd.rst\n"
-	     "  --state DIR               where the secret of dir exports' handles is kept; default:\n"
+	     "  --state DIR               where the secret of dir exports' handles is kept; "
+	     "default:\n"
 	     "                            /var/lib/weir-nfsd\n"
 	     "\n"
 	     "Where:\n"
-	     "  --listen ADDR[:PORT]      with an IP driver the port is 20049 unless said; with shm a name\n"
+	     "  --listen ADDR[:PORT]      with an IP driver the port is 20049 unless said; with "
+	     "shm a name\n"
 	     "  --mount-port PORT         of MOUNT over TCP; default 0: any that is free\n"
-	     "  --no-mount                no MOUNT: clients are given the handles that are printed at start\n"
+	     "  --no-mount                no MOUNT: clients are given the handles that are printed "
+	     "at start\n"
 	     "  --no-rpcbind              don't register with rpcbind\n"
 	     "  --rpcbind PATH            rpcbind's local socket; default " RPCBIND_SOCKET "\n"
-	     "  --profile FILE            an INI file, such as those in config/; what follows wins\n"
+	     "  --profile FILE            an INI file, such as those in config/; what follows "
+	     "wins\n"
 	     "  --driver NAME             one of those below; default: the profile's, else shm\n"
 	     "  --driver-options S        key=value,...\n"
-	     "  --sandbox on|off          give up capabilities and system calls that serving does not need;\n"
+	     "  --sandbox on|off          give up capabilities and system calls that serving does "
+	     "not need;\n"
 	     "                            default: on. For debuggers: off\n"
 	     "  --foreground              stay in the foreground\n"
 	     "  --help, --version\n"
 	     "\n"
-	     "With driver shm, MOUNT is off unless --mount-port is given, and NFS not known to rpcbind.\n"
-	     "Exit status: 0; 1: it could not start; 2: usage; 3: the device went away; 4: at its end, a "
+	     "With driver shm, MOUNT is off unless --mount-port is given, and NFS not known to "
+	     "rpcbind.\n"
+	     "Exit status: 0; 1: it could not start; 2: usage; 3: the device went away; 4: at its "
+	     "end, a "
 	     "file\n"
 	     "system did not answer.\n"
 	     "\n"
@@ -105,7 +114,8 @@ static int parse_port(const char *text, uint32_t *port)
 	return 0;
 }
 
-static int apply(int opt, const char *value, struct options *o, struct exports *exports, bool *wants_mount)
+static int apply(int opt, const char *value, struct options *o, struct exports *exports,
+		 bool *wants_mount)
 {
 	switch (opt) {
 	case OPT_DRIVER:
@@ -210,8 +220,8 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 		return -1;
 	}
 	if (exports->n == 0) {
-		fprintf(stderr,
-			"weir-nfsd: nothing to serve: --export or --exports is missing. See --help\n");
+		fprintf(stderr, "weir-nfsd: nothing to serve: --export or --exports is missing. "
+				"See --help\n");
 		return -1;
 	}
 	if (weir_profile_check(&options->profile, why, sizeof(why)) != 0) {

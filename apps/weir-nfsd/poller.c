@@ -60,7 +60,8 @@ static uint32_t empty_outbox(struct poller *poller)
 	return n;
 }
 
-void poller_send(struct poller *from, struct poller *to, struct op *op, poller_mail_fn fn, void *arg)
+void poller_send(struct poller *from, struct poller *to, struct op *op, poller_mail_fn fn,
+		 void *arg)
 {
 	op->mail = (struct op_mail){to, fn, arg};
 	TAILQ_INSERT_TAIL(&from->outbox, op, entry);
@@ -84,7 +85,8 @@ uint32_t poller_poll(struct poller *poller)
 	return work;
 }
 
-/* A thread that was given a core polls on it; any other lets others run when there is nothing to do. */
+/* A thread that was given a core polls on it; any other lets others run when there is nothing to
+ * do. */
 static bool pin(const struct poller *poller)
 {
 	cpu_set_t set;

@@ -3,15 +3,17 @@
 #define POLLER_H
 
 /*
- * One thread for each lcore of the profile, with an engine of its own. Clients go to them in turn, and all connections of one
- * client to the same. An export's files belong to one of them, its owner; nobody else touches them:
+ * One thread for each lcore of the profile, with an engine of its own. Clients go to them in turn,
+ * and all connections of one client to the same. An export's files belong to one of them, its
+ * owner; nobody else touches them:
  *
  *   home    has the connection: decodes, checks, and hands the op to the export's owner
  *   owner   carries it out, and hands it back with its results
  *   home    encodes and replies; data go from where they lie, by the home's own engine
  *
- * Where home and owner are the same, as with one lcore, nothing is handed anywhere. Ops travel by the engines' mailboxes. One
- * that a full mailbox does not take waits in the sender's outbox, in its order.
+ * Where home and owner are the same, as with one lcore, nothing is handed anywhere. Ops travel by
+ * the engines' mailboxes. One that a full mailbox does not take waits in the sender's outbox, in
+ * its order.
  */
 
 #include <pthread.h>
@@ -46,7 +48,9 @@ uint32_t poller_poll(struct poller *poller);
 /* Poll until server->stop. */
 void poller_run(struct poller *poller);
 
-/* 'from', on its thread: have fn(engine, arg) run by 'to'. It takes op's place in the outbox until 'to' has room. */
-void poller_send(struct poller *from, struct poller *to, struct op *op, poller_mail_fn fn, void *arg);
+/* 'from', on its thread: have fn(engine, arg) run by 'to'. It takes op's place in the outbox until
+ * 'to' has room. */
+void poller_send(struct poller *from, struct poller *to, struct op *op, poller_mail_fn fn,
+		 void *arg);
 
 #endif

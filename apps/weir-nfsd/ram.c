@@ -81,8 +81,8 @@ static int ram_open(struct export *export, struct server *server)
 	LIST_INIT(&fs->free_placements);
 	rc = take_memory(fs);
 	if (rc != 0) {
-		fprintf(stderr, "weir-nfsd: export %s: no memory for %llu bytes: %s\n", export->name,
-			(unsigned long long)fs->size_bytes, strerror(-rc));
+		fprintf(stderr, "weir-nfsd: export %s: no memory for %llu bytes: %s\n",
+			export->name, (unsigned long long)fs->size_bytes, strerror(-rc));
 		ram_close((struct fs *)fs);
 		return rc;
 	}

@@ -3,8 +3,8 @@
 #define RAM_H
 
 /*
- * The back end 'ram': files in one region of memory that the engine knows, so that READ is answered from where the data lie and
- * WRITE is pulled to where they are to be. All within one thread.
+ * The back end 'ram': files in one region of memory that the engine knows, so that READ is answered
+ * from where the data lie and WRITE is pulled to where they are to be. All within one thread.
  *
  * A file is cut into chunks of 1 MiB. Each has a block of 4 KiB to 1 MiB, as long as it needs, or
  * none (a hole), which the file's map (ram_map.h) tells. A READ of a hole is answered from one
@@ -112,8 +112,8 @@ struct ram_fs {
 /* ram_inode.c */
 void ram_id_of(const struct ram_fs *fs, const struct ram_inode *inode, struct handle_id *id);
 struct ram_inode *ram_inode_of(struct ram_fs *fs, const struct handle_id *id); /* NULL: stale */
-struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32_t mode, uint32_t uid,
-				 uint32_t gid); /* NULL: no space */
+struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32_t mode,
+				 uint32_t uid, uint32_t gid); /* NULL: no space */
 void ram_inode_free(struct ram_fs *fs, struct ram_inode *inode);
 /* A name of it is gone: free it when that was the last. */
 void ram_inode_unlink(struct ram_fs *fs, struct ram_inode *inode);
@@ -139,7 +139,8 @@ static inline void ram_post(const struct ram_inode *inode, struct nfs3_post_op_a
 static inline void ram_before(const struct ram_inode *inode, struct nfs3_wcc *wcc)
 {
 	wcc->has_before = true;
-	wcc->before = (struct nfs3_wcc_attr){inode->attr.size, inode->attr.mtime, inode->attr.ctime};
+	wcc->before =
+		(struct nfs3_wcc_attr){inode->attr.size, inode->attr.mtime, inode->attr.ctime};
 }
 
 static inline void ram_after(const struct ram_inode *inode, struct nfs3_wcc *wcc)
@@ -148,9 +149,10 @@ static inline void ram_after(const struct ram_inode *inode, struct nfs3_wcc *wcc
 }
 
 /* ram_dir.c: entries of directories. No checks of rights. */
-struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes);
-enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes,
-			       uint32_t slot);
+struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *name,
+				  uint32_t len_bytes);
+enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name,
+			       uint32_t len_bytes, uint32_t slot);
 /*
  * Let an entry name another inode, which is a directory if and only if the present one is. This
  * takes no memory, so that it cannot fail.
@@ -170,33 +172,35 @@ uint32_t ram_dir_live(struct ram_dir *dir, uint32_t i);
 void ram_dir_fini(struct ram_dir *dir);
 
 /* ram_data.c: content of files */
-/* From where to read up to 'len_bytes' at 'offset', which is before the end: *block is not referenced. Returns how many. */
-uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t offset, uint32_t len_bytes,
-		     uint32_t *block, const uint8_t **data);
+/* From where to read up to 'len_bytes' at 'offset', which is before the end: *block is not
+ * referenced. Returns how many. */
+uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t offset,
+		     uint32_t len_bytes, uint32_t *block, const uint8_t **data);
 /* Where to write at 'offset', all within one chunk; NULL: no memory. */
-uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset, uint32_t len_bytes,
-			  uint32_t *block);
+uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset,
+			  uint32_t len_bytes, uint32_t *block);
 /*
  * Give a chunk that has a block another one with the same data. A WRITE that is being pulled to the
  * old one finds that it is no longer the file's. False: no memory, and nothing has changed.
  */
 bool ram_data_copy(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk);
 /* Write what fits; how much. */
-uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset, const uint8_t *data,
-			uint32_t len_bytes);
+uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset,
+			const uint8_t *data, uint32_t len_bytes);
 enum nfs3_status ram_data_truncate(struct ram_fs *fs, struct ram_inode *inode, uint64_t size);
 /* Give back the blocks behind the file's end, which WRITEs that were not carried out have left. */
 void ram_data_trim(struct ram_fs *fs, struct ram_inode *inode);
 void ram_data_free(struct ram_fs *fs, struct ram_inode *inode);
 
 /* ram_place.c: WRITE's data, straight to their blocks */
-int ram_place(struct fs *fs, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
-	      uint64_t offset, uint32_t len_bytes, struct weir_arg_sink *place);
+int ram_place(struct fs *fs, struct weir_request *req, const struct handle_id *id,
+	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
+	      struct weir_arg_sink *place);
 /* The WRITE was carried out. */
 void ram_placement_done(struct ram_placement *placement);
 /* Is a WRITE being pulled to these bytes of this block of the file? */
-bool ram_placement_overlaps(const struct ram_inode *inode, uint32_t block, uint64_t from, uint64_t to,
-			    const struct ram_placement *except);
+bool ram_placement_overlaps(const struct ram_inode *inode, uint32_t block, uint64_t from,
+			    uint64_t to, const struct ram_placement *except);
 /*
  * Have what is still to come of WRITEs that are being pulled come to memory that is not the file's.
  * Their handlers write it to the file. False: no memory, and some may still come to the file.
@@ -205,7 +209,8 @@ bool ram_placements_divert(struct ram_fs *fs, struct ram_inode *inode);
 void ram_placements_forget(struct ram_inode *inode);
 void ram_placements_fini(struct ram_fs *fs);
 
-/* Procedures: ram_attr.c, ram_io.c, ram_make.c, ram_remove.c, ram_list.c. Each fills op->res; the caller ends the op. */
+/* Procedures: ram_attr.c, ram_io.c, ram_make.c, ram_remove.c, ram_list.c. Each fills op->res; the
+ * caller ends the op. */
 enum nfs3_status ram_getattr(struct ram_fs *fs, struct op *op);
 enum nfs3_status ram_setattr(struct ram_fs *fs, struct op *op);
 enum nfs3_status ram_access(struct ram_fs *fs, struct op *op);

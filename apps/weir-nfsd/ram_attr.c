@@ -30,14 +30,16 @@ static enum nfs3_status may_set(const struct op *op, const struct ram_inode *ino
 		return NFS3ERR_PERM;
 	if (attr->set_gid && cred->uid != 0 && (!owner || !cred_in_group(cred, attr->gid)))
 		return NFS3ERR_PERM;
-	if (attr->atime_how == NFS3_SET_TO_CLIENT_TIME || attr->mtime_how == NFS3_SET_TO_CLIENT_TIME) {
+	if (attr->atime_how == NFS3_SET_TO_CLIENT_TIME ||
+	    attr->mtime_how == NFS3_SET_TO_CLIENT_TIME) {
 		if (!owner)
 			return NFS3ERR_PERM;
 	} else if (attr->atime_how != NFS3_DONT_CHANGE || attr->mtime_how != NFS3_DONT_CHANGE) {
 		if (!owner && !ram_may(op, inode, MAY_WRITE))
 			return NFS3ERR_ACCES;
 	}
-	/* The owner may write to what they have open, whatever the mode says: opening is the client's affair. */
+	/* The owner may write to what they have open, whatever the mode says: opening is the
+	 * client's affair. */
 	if (attr->set_size && !owner && !ram_may(op, inode, MAY_WRITE))
 		return NFS3ERR_ACCES;
 	return NFS3_OK;
@@ -62,7 +64,8 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 	struct nfs3_fattr *to = &inode->attr;
 	enum nfs3_status status;
 
-	if (!is_valid_time(attr->atime_how, &attr->atime) || !is_valid_time(attr->mtime_how, &attr->mtime))
+	if (!is_valid_time(attr->atime_how, &attr->atime) ||
+	    !is_valid_time(attr->mtime_how, &attr->mtime))
 		return NFS3ERR_INVAL;
 	/* What comes from now on would be data that no WRITE has cleared the bits for. */
 	if (attr->set_mode && (attr->mode & RAM_SET_IDS) != 0 && !ram_placements_divert(fs, inode))
@@ -80,7 +83,8 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 		to->mtime = time_now();
 	}
 	/* Of another owner, whoever makes it so; or of other data, unless root changes them. */
-	if (to->type != NFS3_DIR && (attr->set_uid || attr->set_gid || (attr->set_size && cred->uid != 0)))
+	if (to->type != NFS3_DIR &&
+	    (attr->set_uid || attr->set_gid || (attr->set_size && cred->uid != 0)))
 		to->mode &= ~RAM_SET_IDS;
 	if (attr->set_uid)
 		to->uid = attr->uid;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of a ram export: a buddy allocator over its region. A block's number is that of its first page. */
+/* Memory of a ram export: a buddy allocator over its region. A block's number is that of its first
+ * page. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -2,7 +2,8 @@
 #ifndef RAM_BLOCKS_H
 #define RAM_BLOCKS_H
 
-/* Memory of a region that data lie in: a buddy allocator of blocks of 4 KiB to 1 MiB, with references. For the poller. */
+/* Memory of a region that data lie in: a buddy allocator of blocks of 4 KiB to 1 MiB, with
+ * references. For the poller. */
 
 #include <stdint.h>
 
@@ -42,7 +43,8 @@ static inline uint32_t ram_block_pages(uint32_t bytes)
 	return pages;
 }
 
-/* A block of at least 'bytes', up to RAM_CHUNK, with one reference, its content undefined; RAM_NONE: no memory. */
+/* A block of at least 'bytes', up to RAM_CHUNK, with one reference, its content undefined;
+ * RAM_NONE: no memory. */
 uint32_t ram_block_get(struct ram_blocks *blocks, uint32_t bytes);
 void ram_block_ref(struct ram_blocks *blocks, uint32_t block);
 void ram_block_unref(struct ram_blocks *blocks, uint32_t block);

@@ -10,8 +10,8 @@ static uint64_t chunks_of(uint64_t size)
 	return size / RAM_CHUNK + (size % RAM_CHUNK != 0);
 }
 
-uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t offset, uint32_t len_bytes,
-		     uint32_t *block, const uint8_t **data)
+uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t offset,
+		     uint32_t len_bytes, uint32_t *block, const uint8_t **data)
 {
 	uint32_t inside = (uint32_t)(offset % RAM_CHUNK);
 
@@ -64,11 +64,12 @@ static bool set_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk
 }
 
 /*
- * Another block for a chunk, no shorter than the old one, with what that held and zeros behind it. A
- * WRITE that is being pulled to the old one has a reference to it, and will find that it is no longer
- * the file's.
+ * Another block for a chunk, no shorter than the old one, with what that held and zeros behind it.
+ * A WRITE that is being pulled to the old one has a reference to it, and will find that it is no
+ * longer the file's.
  */
-static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk, uint32_t bytes)
+static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk,
+			   uint32_t bytes)
 {
 	uint32_t old = ram_map_get(&inode->map, chunk), block = RAM_NONE, kept = 0;
 
@@ -85,12 +86,14 @@ static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t 
 		/* What lies behind the end may belong to a WRITE that is not done. */
 		if (chunk * RAM_CHUNK + kept > inode->attr.size) {
 			uint64_t start = chunk * RAM_CHUNK;
-			uint32_t valid = inode->attr.size > start ? (uint32_t)(inode->attr.size - start) : 0;
+			uint32_t valid =
+				inode->attr.size > start ? (uint32_t)(inode->attr.size - start) : 0;
 
 			memset(ram_block_data(&fs->blocks, block) + valid, 0, kept - valid);
 		}
 	}
-	memset(ram_block_data(&fs->blocks, block) + kept, 0, ram_block_bytes(&fs->blocks, block) - kept);
+	memset(ram_block_data(&fs->blocks, block) + kept, 0,
+	       ram_block_bytes(&fs->blocks, block) - kept);
 	if (!set_block(fs, inode, chunk, block)) {
 		ram_block_unref(&fs->blocks, block);
 		return RAM_NONE;
@@ -105,8 +108,8 @@ bool ram_data_copy(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk)
 	return grow_block(fs, inode, chunk, bytes) != RAM_NONE;
 }
 
-uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset, uint32_t len_bytes,
-			  uint32_t *block)
+uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset,
+			  uint32_t len_bytes, uint32_t *block)
 {
 	uint32_t inside = (uint32_t)(offset % RAM_CHUNK);
 	uint64_t chunk = offset / RAM_CHUNK;
@@ -117,8 +120,8 @@ uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t o
 	return *block == RAM_NONE ? NULL : ram_block_data(&fs->blocks, *block) + inside;
 }
 
-uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset, const uint8_t *data,
-			uint32_t len_bytes)
+uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset,
+			const uint8_t *data, uint32_t len_bytes)
 {
 	uint32_t done = 0;
 
@@ -143,7 +146,8 @@ uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t off
 }
 
 /* Zero what follows the new end in its chunk. */
-static enum nfs3_status cut_chunk(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk, uint32_t keep)
+static enum nfs3_status cut_chunk(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk,
+				  uint32_t keep)
 {
 	uint32_t block = ram_map_get(&inode->map, chunk), copy;
 	uint64_t start = chunk * RAM_CHUNK;
@@ -156,12 +160,14 @@ static enum nfs3_status cut_chunk(struct ram_fs *fs, struct ram_inode *inode, ui
 		memset(ram_block_data(&fs->blocks, block) + keep, 0, bytes - keep);
 		return NFS3_OK;
 	}
-	/* A WRITE is being pulled there: it must find its data when it is its turn, behind this call. */
+	/* A WRITE is being pulled there: it must find its data when it is its turn, behind this
+	 * call. */
 	copy = ram_block_get(&fs->blocks, bytes);
 	if (copy == RAM_NONE)
 		return NFS3ERR_JUKEBOX;
 	memcpy(ram_block_data(&fs->blocks, copy), ram_block_data(&fs->blocks, block), keep);
-	memset(ram_block_data(&fs->blocks, copy) + keep, 0, ram_block_bytes(&fs->blocks, copy) - keep);
+	memset(ram_block_data(&fs->blocks, copy) + keep, 0,
+	       ram_block_bytes(&fs->blocks, copy) - keep);
 	if (!set_block(fs, inode, chunk, copy)) {
 		ram_block_unref(&fs->blocks, copy);
 		return NFS3ERR_JUKEBOX;
@@ -173,8 +179,8 @@ enum nfs3_status ram_data_truncate(struct ram_fs *fs, struct ram_inode *inode, u
 {
 	if (size < inode->attr.size) {
 		if (size % RAM_CHUNK != 0) {
-			enum nfs3_status status =
-				cut_chunk(fs, inode, size / RAM_CHUNK, (uint32_t)(size % RAM_CHUNK));
+			enum nfs3_status status = cut_chunk(fs, inode, size / RAM_CHUNK,
+							    (uint32_t)(size % RAM_CHUNK));
 
 			if (status != NFS3_OK)
 				return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directories: all entries in one hash table, and each directory's in the order of their cookies. */
+/* Directories: all entries in one hash table, and each directory's in the order of their cookies.
+ */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "ram.h"
 
 /* Keyed, so that no client can choose names that all fall into one bucket. */
-static struct ram_dirent **bucket_of(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes)
+static struct ram_dirent **bucket_of(struct ram_fs *fs, uint32_t dir, const char *name,
+				     uint32_t len_bytes)
 {
 	uint8_t bytes[sizeof(dir) + NFS3_NAME_MAX];
 	uint64_t hash;
@@ -18,7 +20,8 @@ static struct ram_dirent **bucket_of(struct ram_fs *fs, uint32_t dir, const char
 	return &fs->buckets[hash & (fs->nbuckets - 1)];
 }
 
-struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes)
+struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *name,
+				  uint32_t len_bytes)
 {
 	struct ram_dirent *entry = *bucket_of(fs, dir, name, len_bytes);
 
@@ -88,8 +91,8 @@ static void compact(struct ram_dir *dir)
 	shrink(dir);
 }
 
-enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name, uint32_t len_bytes,
-			       uint32_t slot)
+enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name,
+			       uint32_t len_bytes, uint32_t slot)
 {
 	struct ram_dirent **bucket = bucket_of(fs, dir, name, len_bytes);
 	struct ram_inode *parent = &fs->inodes[dir];
@@ -161,7 +164,8 @@ void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
 {
 	struct ram_dirent **at = bucket_of(fs, entry->dir, entry->name, entry->len_bytes);
 	struct ram_inode *parent = &fs->inodes[entry->dir];
-	struct ram_place *place = &parent->dir.places[ram_dir_seek(&parent->dir, entry->cookie - 1)];
+	struct ram_place *place =
+		&parent->dir.places[ram_dir_seek(&parent->dir, entry->cookie - 1)];
 
 	while (*at != entry)
 		at = &(*at)->next;

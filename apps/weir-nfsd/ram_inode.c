@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inodes: a table of slots. A slot that is used again has the next generation, so that old handles are stale. */
+/* Inodes: a table of slots. A slot that is used again has the next generation, so that old handles
+ * are stale. */
 #include <endian.h>
 #include <string.h>
 
@@ -28,8 +29,8 @@ struct ram_inode *ram_inode_of(struct ram_fs *fs, const struct handle_id *id)
 	return inode->is_used && inode->generation == be32toh(words[1]) ? inode : NULL;
 }
 
-struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32_t mode, uint32_t uid,
-				 uint32_t gid)
+struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32_t mode,
+				 uint32_t uid, uint32_t gid)
 {
 	uint32_t slot = fs->free_slot, generation;
 	struct ram_inode *inode;

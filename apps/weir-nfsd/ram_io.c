@@ -3,7 +3,8 @@
 #include "ram.h"
 
 /* For 'how', or as the owner, who has opened the file at a client and may go on. */
-static enum nfs3_status may_transfer(const struct op *op, const struct ram_inode *inode, uint32_t how)
+static enum nfs3_status may_transfer(const struct op *op, const struct ram_inode *inode,
+				     uint32_t how)
 {
 	if (inode->attr.type == NFS3_DIR)
 		return NFS3ERR_ISDIR;
@@ -16,7 +17,8 @@ static enum nfs3_status may_transfer(const struct op *op, const struct ram_inode
 }
 
 /* Let the reply name memory of 'block'. */
-static void reply_from(struct ram_fs *fs, struct op *op, uint32_t block, const void *data, uint32_t len_bytes)
+static void reply_from(struct ram_fs *fs, struct op *op, uint32_t block, const void *data,
+		       uint32_t len_bytes)
 {
 	op->region = fs->region;
 	op->item = data;
@@ -83,7 +85,8 @@ enum nfs3_status ram_write(struct ram_fs *fs, struct op *op)
 		return NFS3ERR_STALE;
 	ram_before(inode, &res->wcc);
 	status = may_transfer(op, inode, MAY_WRITE);
-	if (status == NFS3_OK && (args->offset > RAM_FILE_MAX || count > RAM_FILE_MAX - args->offset))
+	if (status == NFS3_OK &&
+	    (args->offset > RAM_FILE_MAX || count > RAM_FILE_MAX - args->offset))
 		status = NFS3ERR_FBIG;
 	if (status == NFS3_OK && count > 0) {
 		struct ram_placement *placement = weir_request_user(op->req);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READDIR and READDIRPLUS (RFC 1813 sections 3.3.16 and 3.3.17). A cookie is an entry's for good: one whose entry is gone
- * goes on at the next. The verifier says which directory the cookies are of. */
+/* READDIR and READDIRPLUS (RFC 1813 sections 3.3.16 and 3.3.17). A cookie is an entry's for good:
+ * one whose entry is gone goes on at the next. The verifier says which directory the cookies are
+ * of. */
 #include <string.h>
 
 #include "ram.h"
@@ -35,18 +36,20 @@ static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 {
 	uint64_t cookie = op->args.readdir.cookie;
 	struct ram_dir *entries = &dir->dir;
-	/* Who may list the directory, but not search it, is told names, and nothing that LOOKUP would tell. */
+	/* Who may list the directory, but not search it, is told names, and nothing that LOOKUP
+	 * would tell. */
 	bool with_fh = op->proc == NFS3_READDIRPLUS && ram_may(op, dir, MAY_EXEC);
 
 	if (cookie < 1 && !put(fs, op, 1, ram_slot(fs, dir), ".", 1, with_fh))
 		return;
 	if (cookie < 2 && !put(fs, op, 2, dir->dir.parent, "..", 2, with_fh))
 		return;
-	for (uint32_t i = ram_dir_live(entries, ram_dir_seek(entries, cookie)); i < entries->nplaces;
-	     i = ram_dir_live(entries, i + 1)) {
+	for (uint32_t i = ram_dir_live(entries, ram_dir_seek(entries, cookie));
+	     i < entries->nplaces; i = ram_dir_live(entries, i + 1)) {
 		const struct ram_dirent *entry = entries->places[i].entry;
 
-		if (!put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes, with_fh))
+		if (!put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes,
+			 with_fh))
 			return;
 	}
 	op->eof = true;

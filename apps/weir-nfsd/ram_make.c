@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LOOKUP, and new names: CREATE, MKDIR, SYMLINK, MKNOD, LINK (RFC 1813 sections 3.3.3, 3.3.8 to 3.3.11, 3.3.15). */
+/* LOOKUP, and new names: CREATE, MKDIR, SYMLINK, MKNOD, LINK (RFC 1813 sections 3.3.3, 3.3.8
+ * to 3.3.11, 3.3.15). */
 #include <string.h>
 
 #include "ram.h"
@@ -33,7 +34,8 @@ static uint32_t find(struct ram_fs *fs, const struct ram_inode *dir, const struc
 	return entry ? entry->slot : RAM_NONE;
 }
 
-static void make_fh(struct ram_fs *fs, struct op *op, const struct ram_inode *inode, struct nfs3_fh *fh)
+static void make_fh(struct ram_fs *fs, struct op *op, const struct ram_inode *inode,
+		    struct nfs3_fh *fh)
 {
 	struct handle_id id;
 
@@ -71,7 +73,8 @@ static void made(struct ram_fs *fs, struct op *op, const struct ram_inode *inode
 	ram_post(inode, &res->attr);
 }
 
-/* A new inode with a name, owned by the caller; a directory that is set-gid gives its group. NULL with *status. */
+/* A new inode with a name, owned by the caller; a directory that is set-gid gives its group. NULL
+ * with *status. */
 static struct ram_inode *make(struct ram_fs *fs, struct op *op, struct ram_inode *dir,
 			      const struct nfs3_name *name, enum nfs3_ftype type,
 			      const struct nfs3_sattr *attr, enum nfs3_status *status)
@@ -81,7 +84,8 @@ static struct ram_inode *make(struct ram_fs *fs, struct op *op, struct ram_inode
 	struct ram_inode *inode;
 
 	/* ram_inode_make() may not move inodes: 'dir' stays. */
-	inode = ram_inode_make(fs, type, mode, op->cred.uid, inherits ? dir->attr.gid : op->cred.gid);
+	inode = ram_inode_make(fs, type, mode, op->cred.uid,
+			       inherits ? dir->attr.gid : op->cred.gid);
 	if (!inode) {
 		*status = NFS3ERR_NOSPC;
 		return NULL;
@@ -155,9 +159,10 @@ enum nfs3_status ram_create(struct ram_fs *fs, struct op *op)
 		status = create_existing(fs, op, &fs->inodes[slot]);
 	} else if (status == NFS3_OK) {
 		status = may_add(op, dir);
-		inode = status != NFS3_OK ? NULL
-					  : make(fs, op, dir, &args->where.name, NFS3_REG,
-						 args->mode == NFS3_EXCLUSIVE ? NULL : &args->attr, &status);
+		inode = status != NFS3_OK
+				? NULL
+				: make(fs, op, dir, &args->where.name, NFS3_REG,
+				       args->mode == NFS3_EXCLUSIVE ? NULL : &args->attr, &status);
 		if (inode) {
 			inode->has_create_verf = args->mode == NFS3_EXCLUSIVE;
 			memcpy(inode->create_verf, args->verf, NFS3_VERF_BYTES);
@@ -208,7 +213,8 @@ enum nfs3_status ram_make(struct ram_fs *fs, struct op *op)
 	if (!dir)
 		return NFS3ERR_STALE;
 	ram_before(dir, &op->res.create.dir_wcc);
-	status = op->proc == NFS3_MKNOD && type == NFS3_LNK ? NFS3ERR_BADTYPE : check_make(op, type);
+	status =
+		op->proc == NFS3_MKNOD && type == NFS3_LNK ? NFS3ERR_BADTYPE : check_make(op, type);
 	if (status == NFS3_OK)
 		status = may_search(op, dir);
 	if (status == NFS3_OK && find(fs, dir, &args->where.name) != RAM_NONE)
@@ -220,7 +226,8 @@ enum nfs3_status ram_make(struct ram_fs *fs, struct op *op)
 	if (inode && type == NFS3_LNK) {
 		status = set_path(fs, inode, op);
 		if (status != NFS3_OK) {
-			ram_entry_remove(fs, ram_entry_find(fs, ram_slot(fs, dir), args->where.name.data,
+			ram_entry_remove(fs, ram_entry_find(fs, ram_slot(fs, dir),
+							    args->where.name.data,
 							    args->where.name.len_bytes));
 			ram_inode_free(fs, inode);
 			inode = NULL;

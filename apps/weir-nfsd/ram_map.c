@@ -132,7 +132,8 @@ struct cut {
 };
 
 /* 'first' counts from the subtree's first chunk. The recursion is RAM_MAP_HEIGHT deep at most. */
-static void cut_entry(const struct cut *cut, union ram_entry *entry, uint32_t height, uint64_t first)
+static void cut_entry(const struct cut *cut, union ram_entry *entry, uint32_t height,
+		      uint64_t first)
 {
 	struct ram_node *node = entry->node;
 	uint32_t from;

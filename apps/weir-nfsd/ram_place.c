@@ -42,8 +42,8 @@ static struct ram_placement *placement_take(struct ram_fs *fs)
 	return placement;
 }
 
-bool ram_placement_overlaps(const struct ram_inode *inode, uint32_t block, uint64_t from, uint64_t to,
-			    const struct ram_placement *except)
+bool ram_placement_overlaps(const struct ram_inode *inode, uint32_t block, uint64_t from,
+			    uint64_t to, const struct ram_placement *except)
 {
 	const struct ram_placement *p;
 
@@ -58,7 +58,8 @@ void ram_placement_done(struct ram_placement *placement)
 	placement->is_done = true;
 }
 
-/* Zero what a WRITE that never was has left behind the file's end, unless another is on its way there. */
+/* Zero what a WRITE that never was has left behind the file's end, unless another is on its way
+ * there. */
 static void undo(struct ram_inode *inode, const struct ram_placement *p)
 {
 	struct ram_blocks *blocks = &p->fs->blocks;
@@ -75,7 +76,8 @@ static void undo(struct ram_inode *inode, const struct ram_placement *p)
 static void abandon(struct ram_inode *inode, const struct ram_placement *p)
 {
 	undo(inode, p);
-	/* Another WRITE that is on its way behind the end keeps its reference, and reserves again. */
+	/* Another WRITE that is on its way behind the end keeps its reference, and reserves again.
+	 */
 	ram_data_trim(p->fs, inode);
 	/*
 	 * Whether anything came is not known here. The file may have another block by now, with a
@@ -129,8 +131,9 @@ static bool may_place(const struct ram_inode *inode, const struct cred *cred)
 	return cred->uid == 0 || (inode->attr.mode & RAM_SET_IDS) == 0;
 }
 
-int ram_place(struct fs *fs_, struct weir_request *req, const struct handle_id *id, const struct cred *cred,
-	      uint64_t offset, uint32_t len_bytes, struct weir_arg_sink *place)
+int ram_place(struct fs *fs_, struct weir_request *req, const struct handle_id *id,
+	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
+	      struct weir_arg_sink *place)
 {
 	struct ram_fs *fs = (struct ram_fs *)fs_;
 	struct ram_inode *inode = ram_inode_of(fs, id);

@@ -129,8 +129,8 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 	if (victim)
 		ram_entry_replace(fs, old, ram_slot(fs, moved));
 	else
-		status =
-			ram_entry_add(fs, ram_slot(fs, to_dir), to->data, to->len_bytes, ram_slot(fs, moved));
+		status = ram_entry_add(fs, ram_slot(fs, to_dir), to->data, to->len_bytes,
+				       ram_slot(fs, moved));
 	if (status != NFS3_OK)
 		return status;
 	ram_entry_remove(fs, entry);

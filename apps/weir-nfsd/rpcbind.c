@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registration with rpcbind (RFC 1833 section 2.2.1), by its local socket, where it knows the caller's user. libtirpc's
- * rpcb_set() is not for netids other than those in its own table: it has no universal address for them. */
+/* Registration with rpcbind (RFC 1833 section 2.2.1), by its local socket, where it knows the
+ * caller's user. libtirpc's rpcb_set() is not for netids other than those in its own table: it has
+ * no universal address for them. */
 #include "rpcbind.h"
 
 #include <fcntl.h>
@@ -26,7 +27,8 @@ struct session {
 	uint64_t deadline_ns;
 };
 
-static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const char *host, uint32_t port)
+static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const char *host,
+		uint32_t port)
 {
 	struct rpcbind_entry *entry = &rpcbind->entries[rpcbind->n++];
 
@@ -35,10 +37,10 @@ static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const
 	uaddr_print(host, port, entry->uaddr, sizeof(entry->uaddr));
 }
 
-/* Universal addresses (RFC 5665 section 5.2.3) of rdma and rdma6 are those of IP (RFC 8166 section 7.1). For this host's
- * any address rpcbind gives a client the one that it came to. */
-static void add_families(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const char *netid6,
-			 const char *host, uint32_t port)
+/* Universal addresses (RFC 5665 section 5.2.3) of rdma and rdma6 are those of IP (RFC 8166
+ * section 7.1). For this host's any address rpcbind gives a client the one that it came to. */
+static void add_families(struct rpcbind *rpcbind, uint32_t prog, const char *netid,
+			 const char *netid6, const char *host, uint32_t port)
 {
 	bool is_v6 = strchr(host, ':') != NULL;
 
@@ -48,8 +50,8 @@ static void add_families(struct rpcbind *rpcbind, uint32_t prog, const char *net
 		add(rpcbind, prog, netid6, host, port);
 }
 
-void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen, const char *mount_host,
-		  uint32_t mount_port)
+void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen,
+		  const char *mount_host, uint32_t mount_port)
 {
 	char host[UADDR_HOST_BYTES];
 	uint32_t port;
@@ -61,8 +63,8 @@ void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen,
 
 		add_families(rpcbind, NFS3_PROGRAM, "rdma", "rdma6", host, port);
 		rpcbind->nfs_port = port;
-		snprintf(rpcbind->host, sizeof(rpcbind->host), is_v6 && !is_any ? "[%.45s]" : "%.45s",
-			 is_any ? "HOST" : host);
+		snprintf(rpcbind->host, sizeof(rpcbind->host),
+			 is_v6 && !is_any ? "[%.45s]" : "%.45s", is_any ? "HOST" : host);
 	}
 	if (mount_port > 0 && uaddr_split(mount_host, mount_port, host, &port))
 		add_families(rpcbind, MOUNT3_PROGRAM, "tcp", "tcp6", host, mount_port);
@@ -76,12 +78,12 @@ void rpcbind_advice(const struct rpcbind *rpcbind, char *text, size_t size)
 		snprintf(text, size, "weir-nfs --server %s:%u --handle @FILE", rpcbind->host,
 			 rpcbind->nfs_port);
 	else
-		snprintf(
-			text, size,
-			"mount -t nfs -o "
-			"vers=3,proto=rdma,port=%u,nolock,mountproto=tcp%s,mountport=%u %s:/EXPORT DIRECTORY",
-			rpcbind->nfs_port, rpcbind->host[0] == '[' ? "6" : "", rpcbind->mount_port,
-			rpcbind->host);
+		snprintf(text, size,
+			 "mount -t nfs -o "
+			 "vers=3,proto=rdma,port=%u,nolock,mountproto=tcp%s,mountport=%u "
+			 "%s:/EXPORT DIRECTORY",
+			 rpcbind->nfs_port, rpcbind->host[0] == '[' ? "6" : "", rpcbind->mount_port,
+			 rpcbind->host);
 }
 
 /* One that is stopped may have no place in its queue: that is not waited for. */
@@ -90,10 +92,12 @@ static bool connect_now(int fd, const char *path)
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int flags = fcntl(fd, F_GETFL);
 
-	if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path) >= (int)sizeof(addr.sun_path))
+	if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path) >=
+	    (int)sizeof(addr.sun_path))
 		return false;
 	return fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
-	       connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 && fcntl(fd, F_SETFL, flags) == 0;
+	       connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
+	       fcntl(fd, F_SETFL, flags) == 0;
 }
 
 static bool open_session(struct session *session, const char *path)
@@ -102,7 +106,8 @@ static bool open_session(struct session *session, const char *path)
 	struct netbuf netbuf = {.maxlen = sizeof(addr), .len = sizeof(addr), .buf = &addr};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	*session = (struct session){.deadline_ns = server_now_ns() + RPCBIND_PATIENCE_MS * 1000000ull};
+	*session =
+		(struct session){.deadline_ns = server_now_ns() + RPCBIND_PATIENCE_MS * 1000000ull};
 	if (fd < 0)
 		return false;
 	if (connect_now(fd, path))
@@ -147,7 +152,8 @@ static bool change(struct session *session, uint32_t proc, struct rpcbind_entry 
 			    .r_owner = owner};
 	bool_t is_done = FALSE;
 
-	return call(session, proc, (xdrproc_t)xdr_rpcb, &args, (xdrproc_t)xdr_bool, &is_done) && is_done;
+	return call(session, proc, (xdrproc_t)xdr_rpcb, &args, (xdrproc_t)xdr_bool, &is_done) &&
+	       is_done;
 }
 
 /* The address that is registered in an entry's place, or NULL. */
@@ -163,8 +169,8 @@ static const char *find(rpcblist *list, const struct rpcbind_entry *entry)
 	return NULL;
 }
 
-/* One with our own address is left from a server before us, since that address is ours now. Whether somebody listens at
- * another one can be asked of TCP only; without a way to ask, we leave it. */
+/* One with our own address is left from a server before us, since that address is ours now. Whether
+ * somebody listens at another one can be asked of TCP only; without a way to ask, we leave it. */
 static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
 {
 	if (strcmp(uaddr, entry->uaddr) == 0)
@@ -182,7 +188,8 @@ static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
 
 	terminal_text(uaddr, text, sizeof(text));
 	fprintf(stderr,
-		"weir-nfsd: rpcbind has %s for netid %s at %s, another server's: left as it is. If that "
+		"weir-nfsd: rpcbind has %s for netid %s at %s, another server's: left as it is. If "
+		"that "
 		"server is gone: ",
 		entry->prog == MOUNT3_PROGRAM ? "MOUNT" : "NFS", entry->netid, text);
 	if (entry->prog == MOUNT3_PROGRAM)
@@ -209,8 +216,8 @@ static bool register_one(struct session *session, rpcblist *list, struct rpcbind
 static bool get_list(struct session *session, rpcblist **list)
 {
 	*list = NULL;
-	return call(session, RPCBPROC_DUMP, (xdrproc_t)mount3_xdr_nothing, NULL, (xdrproc_t)xdr_rpcblist_ptr,
-		    list);
+	return call(session, RPCBPROC_DUMP, (xdrproc_t)mount3_xdr_nothing, NULL,
+		    (xdrproc_t)xdr_rpcblist_ptr, list);
 }
 
 void rpcbind_register(struct rpcbind *rpcbind)
@@ -231,7 +238,8 @@ void rpcbind_register(struct rpcbind *rpcbind)
 		return;
 	rpcbind_advice(rpcbind, advice, sizeof(advice));
 	fprintf(stderr,
-		"weir-nfsd: rpcbind does not run, does not answer or has not taken everything: clients must "
+		"weir-nfsd: rpcbind does not run, does not answer or has not taken everything: "
+		"clients must "
 		"be "
 		"told both ports: %s\n",
 		advice);

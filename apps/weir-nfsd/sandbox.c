@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* Each with the reason. The last one is a matter of limits only: memory may be lockable without it. */
+/* Each with the reason. The last one is a matter of limits only: memory may be lockable without it.
+ */
 static const unsigned kept[] = {
 	CAP_DAC_OVERRIDE,    /* the descriptors of files that any user may read or write */
 	CAP_DAC_READ_SEARCH, /* open_by_handle_at() */
@@ -26,12 +27,14 @@ static const unsigned kept[] = {
 
 static bool has(unsigned cap)
 {
-	return capng_have_capability(CAPNG_EFFECTIVE, cap) && capng_have_capability(CAPNG_PERMITTED, cap);
+	return capng_have_capability(CAPNG_EFFECTIVE, cap) &&
+	       capng_have_capability(CAPNG_PERMITTED, cap);
 }
 
 static int fail(const char *what)
 {
-	fprintf(stderr, "weir-nfsd: sandbox: %s: %s. --sandbox off does without\n", what, strerror(errno));
+	fprintf(stderr, "weir-nfsd: sandbox: %s: %s. --sandbox off does without\n", what,
+		strerror(errno));
 	return -EPERM;
 }
 
@@ -45,17 +48,20 @@ int sandbox_check_dir(void)
 	for (size_t i = 0; i < KEPT; i++)
 		if (kept[i] != CAP_IPC_LOCK && !has(kept[i]))
 			len += (size_t)snprintf(missing + len, sizeof(missing) - len, "%scap_%s",
-						len > 0 ? ", " : "", capng_capability_to_name(kept[i]));
+						len > 0 ? ", " : "",
+						capng_capability_to_name(kept[i]));
 	if (len == 0)
 		return 0;
 	fprintf(stderr,
-		"weir-nfsd: a directory export needs capabilities that this process lacks: %s. Start it as "
+		"weir-nfsd: a directory export needs capabilities that this process lacks: %s. "
+		"Start it as "
 		"root, and let its container or service keep them\n",
 		missing);
 	return -EPERM;
 }
 
-/* Only who may change capabilities may take some out of the bounding set. For others no-new-privs has the same effect. */
+/* Only who may change capabilities may take some out of the bounding set. For others no-new-privs
+ * has the same effect. */
 static int drop_bounding(void)
 {
 	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))

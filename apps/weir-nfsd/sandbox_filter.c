@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The system calls of a server that is up. What starts programs, follows or changes other processes, mounts, loads code or
- * makes a new ring of io_uring, whose operations no filter sees, is not among them.
+ * The system calls of a server that is up. What starts programs, follows or changes other
+ * processes, mounts, loads code or makes a new ring of io_uring, whose operations no filter sees,
+ * is not among them.
  */
 #include <errno.h>
 #include <sched.h>
@@ -17,35 +18,40 @@
 
 #include "sandbox.h"
 
-/* Calls whose arguments do not matter. A name that this kernel or libseccomp does not know is left out. */
+/* Calls whose arguments do not matter. A name that this kernel or libseccomp does not know is left
+ * out. */
 static const char *const plain[] = {
 	/* threads, time, and memory */
-	"sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_getscheduler",
-	"getpriority", "getcpu", "futex", "futex_waitv", "membarrier", "nanosleep", "clock_nanosleep",
-	"clock_gettime", "clock_getres", "gettimeofday", "time", "times", "set_robust_list", "rseq", "exit",
-	"exit_group", "restart_syscall", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait",
-	"sigaltstack", "munmap", "mremap", "madvise", "brk", "mlock", "mlock2", "munlock", "mincore", "msync",
-	"mbind", "get_mempolicy", "set_mempolicy", "memfd_create", "getrandom", "sysinfo", "uname",
+	"sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam",
+	"sched_getscheduler", "getpriority", "getcpu", "futex", "futex_waitv", "membarrier",
+	"nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time",
+	"times", "set_robust_list", "rseq", "exit", "exit_group", "restart_syscall", "rt_sigaction",
+	"rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "sigaltstack", "munmap", "mremap",
+	"madvise", "brk", "mlock", "mlock2", "munlock", "mincore", "msync", "mbind",
+	"get_mempolicy", "set_mempolicy", "memfd_create", "getrandom", "sysinfo", "uname",
 	"getrusage",
 	/* who we are, and as whom a worker acts */
-	"getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getresuid", "getresgid",
-	"getgroups", "setfsuid", "setfsgid", "setgroups", "capget", "capset", "pidfd_open",
+	"getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getresuid",
+	"getresgid", "getgroups", "setfsuid", "setfsgid", "setgroups", "capget", "capset",
+	"pidfd_open",
 	/* events, sockets */
-	"poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
-	"epoll_pwait2", "eventfd2", "signalfd4", "timerfd_create", "timerfd_settime", "timerfd_gettime",
-	"pipe2", "io_uring_enter", "socketpair", "connect", "accept", "accept4", "bind", "listen",
-	"getsockname", "getpeername", "getsockopt", "setsockopt", "sendto", "sendmsg", "sendmmsg", "recvfrom",
-	"recvmsg", "recvmmsg", "shutdown",
+	"poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait",
+	"epoll_pwait", "epoll_pwait2", "eventfd2", "signalfd4", "timerfd_create", "timerfd_settime",
+	"timerfd_gettime", "pipe2", "io_uring_enter", "socketpair", "connect", "accept", "accept4",
+	"bind", "listen", "getsockname", "getpeername", "getsockopt", "setsockopt", "sendto",
+	"sendmsg", "sendmmsg", "recvfrom", "recvmsg", "recvmmsg", "shutdown",
 	/* files */
-	"open", "openat", "openat2", "creat", "close", "close_range", "dup", "dup2", "dup3", "fcntl", "flock",
-	"read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "preadv2", "pwritev", "pwritev2",
-	"lseek", "fsync", "fdatasync", "sync_file_range", "syncfs", "fallocate", "truncate", "ftruncate",
-	"fadvise64", "copy_file_range", "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs",
-	"access", "faccessat", "faccessat2", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown",
-	"fchown", "fchownat", "utimensat", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat",
-	"mkdir", "mkdirat", "unlink", "unlinkat", "rmdir", "rename", "renameat", "renameat2", "readlink",
-	"readlinkat", "getdents64", "getcwd", "chdir", "umask", "name_to_handle_at", "open_by_handle_at",
-	"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"};
+	"open", "openat", "openat2", "creat", "close", "close_range", "dup", "dup2", "dup3",
+	"fcntl", "flock", "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv",
+	"preadv2", "pwritev", "pwritev2", "lseek", "fsync", "fdatasync", "sync_file_range",
+	"syncfs", "fallocate", "truncate", "ftruncate", "fadvise64", "copy_file_range", "stat",
+	"lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs", "access", "faccessat",
+	"faccessat2", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown",
+	"fchownat", "utimensat", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat",
+	"mkdir", "mkdirat", "unlink", "unlinkat", "rmdir", "rename", "renameat", "renameat2",
+	"readlink", "readlinkat", "getdents64", "getcwd", "chdir", "umask", "name_to_handle_at",
+	"open_by_handle_at", "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr",
+	"flistxattr"};
 
 #define IOCTL_TYPE_MASK 0xff00u
 #define IOCTL_TYPE_RDMA 0x1b00u /* RDMA_IOCTL_MAGIC */
@@ -55,7 +61,9 @@ static int allow_if(scmp_filter_ctx filter, const char *name, struct scmp_arg_cm
 {
 	int call = seccomp_syscall_resolve_name(name);
 
-	return call == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &test);
+	return call == __NR_SCMP_ERROR
+		       ? 0
+		       : seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &test);
 }
 
 /*
@@ -88,7 +96,8 @@ static int allow_some(scmp_filter_ctx filter)
 		{"prlimit64", SCMP_CMP64(0, SCMP_CMP_EQ, 0)},
 		{"prctl", SCMP_CMP64(0, SCMP_CMP_EQ, PR_SET_NAME)},
 		{"prctl", SCMP_CMP64(0, SCMP_CMP_EQ, PR_GET_NAME)},
-		/* shm's sockets and rpcbind's, MOUNT's, and what turns an interface's number into its name. */
+		/* shm's sockets and rpcbind's, MOUNT's, and what turns an interface's number into
+		   its name. */
 		{"socket", SCMP_CMP64(0, SCMP_CMP_EQ, AF_UNIX)},
 		{"socket", SCMP_CMP64(0, SCMP_CMP_EQ, AF_INET)},
 		{"socket", SCMP_CMP64(0, SCMP_CMP_EQ, AF_INET6)},
@@ -107,7 +116,8 @@ static int allow_some(scmp_filter_ctx filter)
 		rc = allow_own_priority(filter);
 	/* The C library goes back to clone(), whose flags the filter sees. */
 	return rc != 0 ? rc
-		       : seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0, NULL);
+		       : seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0,
+						NULL);
 }
 
 static int allow_plain(scmp_filter_ctx filter)
@@ -152,7 +162,8 @@ int sandbox_filter(void)
 	seccomp_release(filter);
 	if (rc != 0)
 		fprintf(stderr,
-			"weir-nfsd: sandbox: no filter of system calls: %s. The kernel may lack seccomp; "
+			"weir-nfsd: sandbox: no filter of system calls: %s. The kernel may lack "
+			"seccomp; "
 			"--sandbox off "
 			"does without\n",
 			strerror(-rc));

@@ -27,7 +27,8 @@ static int set_limits(struct server *server)
 	const struct weir_profile *profile = &server->profile;
 
 	if (profile->bulk_buffer_bytes < READDIR_MIN + REPLY_ROOM) {
-		fprintf(stderr, "weir-nfsd: the profile's bulk_buffer_bytes must be at least 12k\n");
+		fprintf(stderr,
+			"weir-nfsd: the profile's bulk_buffer_bytes must be at least 12k\n");
 		return -EINVAL;
 	}
 	server->transfer_max = smaller(profile->bulk_buffer_bytes, TRANSFER_MAX);
@@ -74,15 +75,17 @@ static int open_exports(struct server *server)
 	return 0;
 }
 
-/* Nothing can be had of the device any more, not even by the same name: engines would have to be made anew, and all that is
- * registered with them. That is a new start, which a supervisor tries until the device is back. */
+/* Nothing can be had of the device any more, not even by the same name: engines would have to be
+ * made anew, and all that is registered with them. That is a new start, which a supervisor tries
+ * until the device is back. */
 static void on_lost(struct weir_listener *listener, int error, void *arg)
 {
 	struct server *server = arg;
 
 	(void)listener;
 	fprintf(stderr,
-		"weir-nfsd: the device is gone, nobody can connect any more (%s): ending, to be started "
+		"weir-nfsd: the device is gone, nobody can connect any more (%s): ending, to be "
+		"started "
 		"again "
 		"when it is back\n",
 		strerror(-error));
@@ -90,7 +93,8 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 	atomic_store(server->stop, true);
 }
 
-/* Whoever may mount nothing has no use for a connection. The exports do not change: this may run on any thread. */
+/* Whoever may mount nothing has no use for a connection. The exports do not change: this may run on
+ * any thread. */
 static int may_connect(const struct weir_peer *peer, void *arg)
 {
 	struct server *server = arg;
@@ -156,11 +160,13 @@ static int make_pollers(struct server *server)
 		return -EINVAL;
 	}
 	if (n < 0) {
-		fprintf(stderr, "weir-nfsd: more than %u lcores: %s\n", POLLERS_MAX, server->profile.lcores);
+		fprintf(stderr, "weir-nfsd: more than %u lcores: %s\n", POLLERS_MAX,
+			server->profile.lcores);
 		return n;
 	}
 	for (uint32_t i = 0; rc == 0 && (int)i < (n > 0 ? n : 1); i++)
-		rc = poller_init(&server->pollers[server->npollers++], server, n > 0 ? (int)cpus[i] : -1);
+		rc = poller_init(&server->pollers[server->npollers++], server,
+				 n > 0 ? (int)cpus[i] : -1);
 	for (uint32_t i = 0; i < server->exports.n; i++)
 		server->exports.all[i].owner = &server->pollers[i % server->npollers];
 	return rc;
@@ -227,10 +233,14 @@ static void say_what_hangs(const struct server *server)
 
 		if (export->ops->is_busy && export->ops->is_busy(export->fs))
 			fprintf(stderr,
-				"weir-nfsd: export %s: the file system of %s has not answered for %u "
-				"seconds: ending without waiting for it. What was not stable may be lost, as "
-				"in a crash. See 'dmesg' and 'findmnt --target %s' for the disk, host or "
-				"process that it waits for; until that answers, the kernel may keep this "
+				"weir-nfsd: export %s: the file system of %s has not answered for "
+				"%u "
+				"seconds: ending without waiting for it. What was not stable may "
+				"be lost, as "
+				"in a crash. See 'dmesg' and 'findmnt --target %s' for the disk, "
+				"host or "
+				"process that it waits for; until that answers, the kernel may "
+				"keep this "
 				"process\n",
 				export->name, export->path, SERVER_DRAIN_S, export->path);
 	}

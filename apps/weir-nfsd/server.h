@@ -20,7 +20,8 @@ struct server {
 	struct weir_listener *listener;
 	struct exports exports;
 	struct handle_key key;
-	uint8_t write_verf[NFS3_VERF_BYTES]; /* of this start: data written UNSTABLE before it may be lost */
+	uint8_t write_verf[NFS3_VERF_BYTES]; /* of this start: data written UNSTABLE before it may
+						be lost */
 	uint32_t transfer_max;		     /* READ and WRITE, of any export */
 	uint32_t readdir_max;		     /* bytes of results of READDIR */
 	atomic_bool *stop;
@@ -34,7 +35,8 @@ struct server {
  * server_start(). Returns 0, or -errno, for which the reason was printed on standard error.
  */
 int server_prepare(struct server *server);
-/* server->exports and server->stop are set, the rest zero. 0 or -errno, said on standard error; then server_drain() and server_stop() are to be called, too. */
+/* server->exports and server->stop are set, the rest zero. 0 or -errno, said on standard error;
+ * then server_drain() and server_stop() are to be called, too. */
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
 		 const char *state);
 /* What is under way when the server stops, and MOUNT's threads, may take so long. */
@@ -47,8 +49,8 @@ int server_start(struct server *server, const struct weir_profile *profile, cons
 bool server_drain(struct server *server);
 /* Release everything, after server_drain(). */
 void server_stop(struct server *server);
-/* Poll, on this thread and as many more as there are lcores, until *server->stop, which is set here when the device is lost. 0,
- * or -errno, said on standard error: a thread could not be made. */
+/* Poll, on this thread and as many more as there are lcores, until *server->stop, which is set here
+ * when the device is lost. 0, or -errno, said on standard error: a thread could not be made. */
 int server_run(struct server *server);
 /* Before server_run(), or after it: poll all once. */
 void server_poll(struct server *server);

@@ -19,7 +19,8 @@ static int listen_at(const struct addrinfo *at, int *fd)
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (at->ai_family == AF_INET6)
 		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
-	return bind(*fd, at->ai_addr, at->ai_addrlen) == 0 && listen(*fd, SOMAXCONN) == 0 ? 0 : -errno;
+	return bind(*fd, at->ai_addr, at->ai_addrlen) == 0 && listen(*fd, SOMAXCONN) == 0 ? 0
+											  : -errno;
 }
 
 int tcp_listen(const char *host, uint32_t port)

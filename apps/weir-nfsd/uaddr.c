@@ -22,7 +22,8 @@ static bool normalize(char host[UADDR_HOST_BYTES])
 
 	if (rc != 0)
 		return false;
-	rc = getnameinfo(found->ai_addr, found->ai_addrlen, host, UADDR_HOST_BYTES, NULL, 0, NI_NUMERICHOST);
+	rc = getnameinfo(found->ai_addr, found->ai_addrlen, host, UADDR_HOST_BYTES, NULL, 0,
+			 NI_NUMERICHOST);
 	freeaddrinfo(found);
 	scope = strchr(host, '%');
 	if (scope)
@@ -30,7 +31,8 @@ static bool normalize(char host[UADDR_HOST_BYTES])
 	return rc == 0;
 }
 
-static bool split(const char *text, uint32_t port_usual, char host[UADDR_HOST_BYTES], uint32_t *port)
+static bool split(const char *text, uint32_t port_usual, char host[UADDR_HOST_BYTES],
+		  uint32_t *port)
 {
 	const char *colon = strchr(text, ':'), *end = text + strlen(text), *digits = NULL;
 

@@ -16,8 +16,8 @@ struct posted {
 	sem_t done;
 };
 
-/* The export whose name 'path' is, or starts with, the longest if there are several; *rest is what is below it. The slash in front
- * may be left out, as it may be where the export is named. */
+/* The export whose name 'path' is, or starts with, the longest if there are several; *rest is what
+ * is below it. The slash in front may be left out, as it may be where the export is named. */
 static struct export *export_above(struct exports *exports, const char *path, const char **rest)
 {
 	struct export *best = NULL;

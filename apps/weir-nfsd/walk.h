@@ -15,7 +15,8 @@ struct walk {
 	char path[MOUNT3_PATH_MAX + 1];
 };
 
-/* Whether the client may mount what MOUNT calls 'path': false if that is no export, or one of others. */
+/* Whether the client may mount what MOUNT calls 'path': false if that is no export, or one of
+ * others. */
 bool walk_may_mount(struct server *server, const struct client *client, const char *path);
 /*
  * Find the export that 'path' is in. Returns NFS3_OK with *walk set, or the reason. NFS3ERR_ACCES:

@@ -10,8 +10,8 @@
  *
  * Calls beyond these limits wait, clients in turn. They are not answered with an error at once,
  * because a walk usually takes far less than a millisecond, and because there is no status of MNT
- * that means "try again": Linux's mount(8) gives up at each of them. What waits too long is answered
- * NFS3ERR_IO, as is what walks too long.
+ * that means "try again": Linux's mount(8) gives up at each of them. What waits too long is
+ * answered NFS3ERR_IO, as is what walks too long.
  *
  * All functions are for one thread, that of MOUNT, or for another when that one has ended.
  */
@@ -35,7 +35,8 @@ struct walkers_call {
 };
 
 struct walkers_user {
-	/* The result of a call, with *fh if it is NFS3_OK. Called once for each, by walkers_poll(). */
+	/* The result of a call, with *fh if it is NFS3_OK. Called once for each, by walkers_poll().
+	 */
 	void (*answer)(void *arg, const struct walkers_call *call, enum nfs3_status status,
 		       const struct nfs3_fh *fh);
 	/* There is something to do for walkers_poll(). Called on any thread. */
@@ -49,7 +50,8 @@ struct walkers *walkers_create(struct server *server, const struct walkers_user 
 int walkers_add(struct walkers *walkers, const struct walkers_call *call);
 /* Nobody wants the answer to this call any more. It may have been answered. */
 void walkers_drop(struct walkers *walkers, uint64_t id);
-/* Answer what has ended or takes too long, and begin what may begin. To be called a few times a second, too. */
+/* Answer what has ended or takes too long, and begin what may begin. To be called a few times a
+ * second, too. */
 void walkers_poll(struct walkers *walkers);
 /*
  * Drop all calls, and release what has ended. Returns NULL if no thread is left, or an export that

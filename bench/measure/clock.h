@@ -2,7 +2,8 @@
 #ifndef CLOCK_H
 #define CLOCK_H
 
-/* Time by the CPU's time stamp counter, which is the same on all cores of the machines that matter. */
+/* Time by the CPU's time stamp counter, which is the same on all cores of the machines that matter.
+ */
 
 #include <rte_cycles.h>
 

@@ -6,10 +6,12 @@
 
 const char *connect_hint(const char *driver, const char *addr, int rc)
 {
-	/* Names are abstract ones of UNIX sockets, paths are not (unix(7), network_namespaces(7)). */
+	/* Names are abstract ones of UNIX sockets, paths are not (unix(7), network_namespaces(7)).
+	 */
 	if (strcmp(driver, "shm") != 0 || addr[0] == '/' || rc != -ECONNREFUSED)
 		return "";
-	return "; a name reaches only the same network namespace: across containers, let the other side "
+	return "; a name reaches only the same network namespace: across containers, let the other "
+	       "side "
 	       "listen at a "
 	       "path, such as /run/weir.sock";
 }

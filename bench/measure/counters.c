@@ -11,9 +11,9 @@ static const struct {
 	const char *name;
 	size_t offset;
 } counters[] = {
-#define COUNTER(field)                                                                                       \
-	{                                                                                                    \
-#field, offsetof(struct weir_engine_stats, field)                                            \
+#define COUNTER(field)                                                                             \
+	{                                                                                          \
+#field, offsetof(struct weir_engine_stats, field)                                  \
 	}
 	COUNTER(bulk_copies),
 	COUNTER(long_copies),
@@ -142,7 +142,8 @@ void bench_figures_print(const struct bench_figures *figures)
 {
 	printf("  round trip  ");
 	for (uint32_t m = METRIC_MIN; m < METRICS; m++)
-		printf(" %s%s %.0f", m == METRIC_MIN ? "" : " ", bench_metric_name(m), figures->values[m]);
+		printf(" %s%s %.0f", m == METRIC_MIN ? "" : " ", bench_metric_name(m),
+		       figures->values[m]);
 	printf(" ns\n");
 }
 
@@ -170,9 +171,10 @@ json_t *bench_counters_json(const struct weir_engine_stats *requester,
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < NCOUNTERS; i++)
-		json_object_set_new(object, counters[i].name,
-				    json_integer((json_int_t)((requester ? counter_get(requester, i) : 0) +
-							      (responder ? counter_get(responder, i) : 0))));
+		json_object_set_new(
+			object, counters[i].name,
+			json_integer((json_int_t)((requester ? counter_get(requester, i) : 0) +
+						  (responder ? counter_get(responder, i) : 0))));
 	return object;
 }
 

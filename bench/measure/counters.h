@@ -29,8 +29,8 @@ json_t *bench_rtt_json(const struct hist *rtt);
 void bench_figures_print(const struct bench_figures *figures);
 json_t *bench_figures_rtt_json(const struct bench_figures *figures);
 
-/* Write 'root' to the file at 'path', "-" being standard output, and free it. 0, or -EIO that was said on
- * standard error. */
+/* Write 'root' to the file at 'path', "-" being standard output, and free it. 0, or -EIO that was
+ * said on standard error. */
 int bench_json_write(json_t *root, const char *path);
 
 #endif

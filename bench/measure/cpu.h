@@ -3,8 +3,8 @@
 #define CPU_H
 
 /*
- * What polling threads cost: the time of polls that found work, by the time stamp counter, and instructions, by the
- * CPU's counter where this machine lets a process have one.
+ * What polling threads cost: the time of polls that found work, by the time stamp counter, and
+ * instructions, by the CPU's counter where this machine lets a process have one.
  */
 
 #include <stdbool.h>
@@ -12,7 +12,8 @@
 
 /* Of a measured time; those of several threads can be added up. */
 struct bench_cpu {
-	uint64_t busy_ticks;  /* of the time stamp counter, in turns of the poll loop that found work */
+	uint64_t busy_ticks; /* of the time stamp counter, in turns of the poll loop that found work
+			      */
 	uint64_t total_ticks; /* in all */
 	uint64_t instructions;
 	uint32_t threads;

@@ -2,7 +2,8 @@
 #ifndef HIST_H
 #define HIST_H
 
-/* A histogram of times in ns, log-linear: 64 steps to each power of two, so that a value is known to 1.6 %. */
+/* A histogram of times in ns, log-linear: 64 steps to each power of two, so that a value is known
+ * to 1.6 %. */
 
 #include <stdint.h>
 
@@ -49,8 +50,8 @@ static inline void hist_add(struct hist *hist, uint64_t ns)
 void hist_init(struct hist *hist);
 void hist_merge(struct hist *into, const struct hist *from);
 
-/* The value that 'fraction' (0 to 1) of the samples do not exceed, as the middle of its bucket, within
- * min and max. 0 when there are no samples. */
+/* The value that 'fraction' (0 to 1) of the samples do not exceed, as the middle of its bucket,
+ * within min and max. 0 when there are no samples. */
 uint64_t hist_quantile(const struct hist *hist, double fraction);
 
 double hist_mean(const struct hist *hist);

@@ -54,8 +54,9 @@ struct bench_spread bench_figures_spread(const struct bench_figures *runs, uint3
 	for (uint32_t i = 0; i < n; i++)
 		values[i] = runs[i].values[metric];
 	qsort(values, n, sizeof(values[0]), compare);
-	return (struct bench_spread){
-		.median = (values[(n - 1) / 2] + values[n / 2]) / 2, .min = values[0], .max = values[n - 1]};
+	return (struct bench_spread){.median = (values[(n - 1) / 2] + values[n / 2]) / 2,
+				     .min = values[0],
+				     .max = values[n - 1]};
 }
 
 /* Behind the number of a limit. 0: no such unit. */
@@ -89,14 +90,14 @@ int option_threshold(const char *option, const char *text, struct bench_threshol
 	uint32_t metric = 0;
 	char *unit;
 
-	while (metric < METRICS &&
-	       (strlen(metrics[metric].name) != len || strncmp(metrics[metric].name, text, len) != 0))
+	while (metric < METRICS && (strlen(metrics[metric].name) != len ||
+				    strncmp(metrics[metric].name, text, len) != 0))
 		metric++;
 	if (metric == METRICS || *at == '\0')
-		return option_bad(
-			option, text,
-			"expected p50, p90, p99, p999, p9999, min, mean, max, rate or bandwidth, then "
-			"<, <=, > or >=, then a limit");
+		return option_bad(option, text,
+				  "expected p50, p90, p99, p999, p9999, min, mean, max, rate or "
+				  "bandwidth, then "
+				  "<, <=, > or >=, then a limit");
 	threshold->text = text;
 	threshold->metric = (enum bench_metric)metric;
 	threshold->is_less = *at == '<';
@@ -105,10 +106,11 @@ int option_threshold(const char *option, const char *text, struct bench_threshol
 	threshold->limit = strtod(at, &unit);
 	if (unit == at || !(threshold->limit >= 0 && threshold->limit <= 1e18) ||
 	    unit_of(threshold->metric, unit) <= 0)
-		return option_bad(option, text,
-				  bench_metric_is_time(threshold->metric)
-					  ? "expected a limit with its unit, such as 5us; ns, us, ms or s"
-					  : "expected a limit such as 500000, 500k, 0.5M or 10GB/s");
+		return option_bad(
+			option, text,
+			bench_metric_is_time(threshold->metric)
+				? "expected a limit with its unit, such as 5us; ns, us, ms or s"
+				: "expected a limit such as 500000, 500k, 0.5M or 10GB/s");
 	threshold->limit *= unit_of(threshold->metric, unit);
 	return 0;
 }

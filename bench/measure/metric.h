@@ -45,7 +45,8 @@ struct bench_spread {
 struct bench_spread bench_figures_spread(const struct bench_figures *runs, uint32_t n,
 					 enum bench_metric metric);
 
-/* "METRIC<LIMIT", or with <=, > or >=. Times need a unit, ns, us, ms or s; rates may have k, m or g, powers of 1000. */
+/* "METRIC<LIMIT", or with <=, > or >=. Times need a unit, ns, us, ms or s; rates may have k, m or
+ * g, powers of 1000. */
 struct bench_threshold {
 	const char *text; /* as it was given */
 	enum bench_metric metric;

@@ -8,8 +8,8 @@
 
 int option_bad(const char *option, const char *value, const char *expected)
 {
-	fprintf(stderr, "%s: --%s '%s': %s. See --help\n", program_invocation_short_name, option, value,
-		expected);
+	fprintf(stderr, "%s: --%s '%s': %s. See --help\n", program_invocation_short_name, option,
+		value, expected);
 	return -1;
 }
 
@@ -45,7 +45,8 @@ int option_u64(const char *option, const char *text, uint64_t low, uint64_t high
 	const char *end;
 	uint64_t number;
 
-	if (!number_scaled(text, &end, 1024, &number) || *end != '\0' || number < low || number > high) {
+	if (!number_scaled(text, &end, 1024, &number) || *end != '\0' || number < low ||
+	    number > high) {
 		snprintf(expected, sizeof(expected), "expected a number from %llu to %llu",
 			 (unsigned long long)low, (unsigned long long)high);
 		return option_bad(option, text, expected);

@@ -14,8 +14,8 @@ int option_bad(const char *option, const char *value, const char *expected);
 int option_u64(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value);
 int option_u32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value);
 
-/* A number up to the first character that is none of it, with an optional k, m or g, 'kilo' being 1000 or 1024. False:
- * none is there, or it is too large. */
+/* A number up to the first character that is none of it, with an optional k, m or g, 'kilo' being
+ * 1000 or 1024. False: none is there, or it is too large. */
 bool number_scaled(const char *text, const char **end, uint64_t kilo, uint64_t *value);
 
 /* A time with its unit, ns, us, ms or s, fractions too, in nanoseconds: from 1 ns to a day. */

@@ -11,7 +11,8 @@
 
 static int refuse(const char *path, int error)
 {
-	fprintf(stderr, "%s: can't write '%s': %s\n", program_invocation_short_name, path, strerror(error));
+	fprintf(stderr, "%s: can't write '%s': %s\n", program_invocation_short_name, path,
+		strerror(error));
 	return -error;
 }
 

@@ -2,12 +2,14 @@
 #ifndef PATTERN_H
 #define PATTERN_H
 
-/* An endless sequence of bytes that whoever sends and whoever receives data know, so that each byte can be checked. */
+/* An endless sequence of bytes that whoever sends and whoever receives data know, so that each byte
+ * can be checked. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The sequence repeats with this period: long, and prime, so that no shift by a power of two fits. */
+/* The sequence repeats with this period: long, and prime, so that no shift by a power of two fits.
+ */
 #define BENCH_PERIOD 65521u
 
 /* Fill, or compare, 'len' bytes with the sequence from 'offset'. */

@@ -3,9 +3,10 @@
 #define POLL_TIMER_H
 
 /*
- * Turns of a poll loop: when one begins, and how much of the time was of those that found work. A look at the clock takes as long as
- * the rest of a turn that finds nothing, and what comes meanwhile waits for it: so of these one in four looks. One that
- * found work does; what it took is the time since the look before, less the idle turns between, each as long as the quickest.
+ * Turns of a poll loop: when one begins, and how much of the time was of those that found work. A
+ * look at the clock takes as long as the rest of a turn that finds nothing, and what comes
+ * meanwhile waits for it: so of these one in four looks. One that found work does; what it took is
+ * the time since the look before, less the idle turns between, each as long as the quickest.
  */
 
 #include <stdbool.h>
@@ -16,13 +17,15 @@
 struct bench_poll_timer {
 	uint64_t now_ticks;   /* the latest look at the clock */
 	uint64_t busy_ticks;  /* of turns that found work */
-	uint64_t group_ticks; /* of BENCH_POLL_TIMER_IDLE idle turns, at the least; 0: not known yet */
+	uint64_t group_ticks; /* of BENCH_POLL_TIMER_IDLE idle turns, at the least; 0: not known yet
+			       */
 	uint32_t work;	      /* of the turn that ends: the loop's to set */
 	uint32_t idle;	      /* turns since that look */
 	bool looks_each;
 };
 
-/* 'looks_each': where an idle turn may give the CPU away, so that no two are alike, or where calls wait for their time. */
+/* 'looks_each': where an idle turn may give the CPU away, so that no two are alike, or where calls
+ * wait for their time. */
 static inline void bench_poll_timer_init(struct bench_poll_timer *timer, bool looks_each)
 {
 	*timer = (struct bench_poll_timer){.looks_each = looks_each};
@@ -45,7 +48,8 @@ static inline bool bench_poll_timer_look(struct bench_poll_timer *timer)
 static inline void bench_poll_timer_at(struct bench_poll_timer *timer, uint64_t now_ticks)
 {
 	uint64_t since = now_ticks - timer->now_ticks;
-	/* Estimated time of the idle turns since the latest look at the clock. It is 0 if each turn looks. */
+	/* Estimated time of the idle turns since the latest look at the clock. It is 0 if each turn
+	 * looks. */
 	uint64_t idle = timer->group_ticks * timer->idle / BENCH_POLL_TIMER_IDLE;
 
 	if (timer->work > 0)

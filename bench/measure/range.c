@@ -43,8 +43,8 @@ static bool parse_steps(uint64_t from, const char *text, uint64_t kilo, const st
 	    text[0] != ':' || (text[1] != 'x' && text[1] != '+'))
 		return false;
 	multiplies = text[1] == 'x';
-	if (!number_scaled(text + 2, &text, kilo, &step) || *text != '\0' || step < 1u + multiplies ||
-	    (multiplies && from == 0))
+	if (!number_scaled(text + 2, &text, kilo, &step) || *text != '\0' ||
+	    step < 1u + multiplies || (multiplies && from == 0))
 		return false;
 	for (uint64_t value = from; value <= last;) {
 		if (!add(range, value, limits))
@@ -72,9 +72,9 @@ int option_range(const char *option, const char *text, uint64_t low, uint64_t hi
 		good = parse_list(text, kilo, &limits, range);
 	if (good)
 		return 0;
-	snprintf(
-		expected, sizeof(expected),
-		"expected a number from %llu to %llu, or up to %u of them as A,B,C, A:B:xFACTOR or A:B:+STEP",
-		(unsigned long long)low, (unsigned long long)high, BENCH_RANGE_MAX);
+	snprintf(expected, sizeof(expected),
+		 "expected a number from %llu to %llu, or up to %u of them as A,B,C, A:B:xFACTOR "
+		 "or A:B:+STEP",
+		 (unsigned long long)low, (unsigned long long)high, BENCH_RANGE_MAX);
 	return option_bad(option, text, expected);
 }

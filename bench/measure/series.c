@@ -33,7 +33,8 @@ void series_merge(struct series *into, const struct series *from)
 		halve(into);
 	while (other.interval_ns < into->interval_ns)
 		halve(&other);
-	/* One may have run an interval longer: it is known for both only up to the shorter one's end. */
+	/* One may have run an interval longer: it is known for both only up to the shorter one's
+	 * end. */
 	if (into->n == 0)
 		*into = other;
 	else if (other.n > 0) {

@@ -3,8 +3,9 @@
 #define SERIES_H
 
 /*
- * How many calls completed in each of a run's intervals. Intervals begin at 10 ms and get twice as long whenever there
- * would be too many, so that the memory is bounded and a run's length need not be known.
+ * How many calls completed in each of a run's intervals. Intervals begin at 10 ms and get twice as
+ * long whenever there would be too many, so that the memory is bounded and a run's length need not
+ * be known.
  */
 
 #include <stdint.h>

@@ -2,7 +2,8 @@
 #ifndef STEADY_H
 #define STEADY_H
 
-/* Whether a rate has settled: the latest few, of intervals of the same length, lie close together. */
+/* Whether a rate has settled: the latest few, of intervals of the same length, lie close together.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>

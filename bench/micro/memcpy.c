@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-memcpy: what one core copies between two sets of buffers of a size, in turn, in the same kind of
- * memory that weir uses for bulk data: the measure for READ and WRITE of that size. And the shm driver's copy beside it.
+ * weir-micro-memcpy: what one core copies between two sets of buffers of a size, in turn, in the
+ * same kind of memory that weir uses for bulk data: the measure for READ and WRITE of that size.
+ * And the shm driver's copy beside it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -42,11 +43,14 @@ static void *buffers(size_t bytes)
 
 static void help(void)
 {
-	puts("Usage: weir-micro-memcpy [--size BYTES] [--sources N] [--targets N] [--offset BYTES]\n"
+	puts("Usage: weir-micro-memcpy [--size BYTES] [--sources N] [--targets N] [--offset "
+	     "BYTES]\n"
 	     "                         [--by memcpy|shm] [--time SECONDS] [--core N]\n"
-	     "Copy from N source buffers to N target buffers, in turn; print the copies' rate as JSON. The\n"
+	     "Copy from N source buffers to N target buffers, in turn; print the copies' rate as "
+	     "JSON. The\n"
 	     "targets lie BYTES above their sources in the low 20 bits of the addresses.\n"
-	     "Defaults: 1048576 bytes, 1 source, 1 target, offset 0, by the C library, 1 s, not pinned.");
+	     "Defaults: 1048576 bytes, 1 source, 1 target, offset 0, by the C library, 1 s, not "
+	     "pinned.");
 }
 
 static unsigned long number(const char *option, const char *text, unsigned long max)
@@ -55,8 +59,8 @@ static unsigned long number(const char *option, const char *text, unsigned long 
 	unsigned long value = strtoul(text, &end, 10);
 
 	if (end == text || *end != '\0' || value > max || text[0] == '-') {
-		fprintf(stderr, "weir-micro-memcpy: --%s '%s': expected a number up to %lu\n", option, text,
-			max);
+		fprintf(stderr, "weir-micro-memcpy: --%s '%s': expected a number up to %lu\n",
+			option, text, max);
 		exit(2);
 	}
 	return value;
@@ -99,7 +103,8 @@ int main(int argc, char **argv)
 		case 'b':
 			by_shm = strcmp(optarg, "shm") == 0;
 			if (!by_shm && strcmp(optarg, "memcpy") != 0) {
-				fprintf(stderr, "weir-micro-memcpy: --by '%s': expected memcpy or shm\n",
+				fprintf(stderr,
+					"weir-micro-memcpy: --by '%s': expected memcpy or shm\n",
 					optarg);
 				return 2;
 			}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-parts: each part of the data path by itself, many times, in a function of its own, for callgrind to count
- * instructions by: bench/micro/check-budget does. Nothing here is timed.
+ * weir-micro-parts: each part of the data path by itself, many times, in a function of its own, for
+ * callgrind to count instructions by: bench/micro/check-budget does. Nothing here is timed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@
 /* What was written is used, and what is read may have changed. */
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
-static uint8_t short_call[INLINE_BYTES], chunk_call[INLINE_BYTES], list_call[INLINE_BYTES], buf[INLINE_BYTES];
+static uint8_t short_call[INLINE_BYTES], chunk_call[INLINE_BYTES], list_call[INLINE_BYTES],
+	buf[INLINE_BYTES];
 static uint32_t list_bytes;
 static uint8_t rpc_call[256], rpc_reply[256];
 static struct piece pieces[2];
@@ -165,7 +166,8 @@ static void plan_and_encode(const struct reduce_call_in *in, enum reduce_form fo
 
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		check(reduce_call_plan(in, &plan) == 0 && plan.form == form);
-		check(reduce_call_encode(in, &plan, i, 32, NULL, 0, NULL, buf, sizeof(buf), &len) == 0);
+		check(reduce_call_encode(in, &plan, i, 32, NULL, 0, NULL, buf, sizeof(buf), &len) ==
+		      0);
 		BARRIER();
 	}
 }
@@ -211,10 +213,11 @@ static PART void measure_reduce_reply_chunked(void)
 	struct reduce_xfer xfers[4];
 	struct reduce_reply_plan plan;
 
-	check(rdma1_decode(chunk_call, RDMA1_ONE_WRITE_SIZE + 52, RDMA1_CALL, &rdma1_limits_default, &call,
-			   &reason) == RDMA1_V_OK);
+	check(rdma1_decode(chunk_call, RDMA1_ONE_WRITE_SIZE + 52, RDMA1_CALL, &rdma1_limits_default,
+			   &call, &reason) == RDMA1_V_OK);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		check(reduce_reply(&in, buf, sizeof(buf), xfers, 4, &plan) == 0 && plan.nxfers == 1);
+		check(reduce_reply(&in, buf, sizeof(buf), xfers, 4, &plan) == 0 &&
+		      plan.nxfers == 1);
 		BARRIER();
 	}
 }
@@ -319,22 +322,30 @@ static void set_up_messages(void)
 	list_bytes = encode_lists(list_call);
 	memcpy(list_call + list_bytes, rpc_call, 40);
 	pieces[0] = (struct piece){.base = rpc_call, .len = 48, .kind = PIECE_PLAIN, .lkey = 1};
-	pieces[1] = (struct piece){
-		.base = data, .len = 4096, .kind = PIECE_ITEM, .lkey = 1, .rkey = 2, .raddr = 0x20000};
+	pieces[1] = (struct piece){.base = data,
+				   .len = 4096,
+				   .kind = PIECE_ITEM,
+				   .lkey = 1,
+				   .rkey = 2,
+				   .raddr = 0x20000};
 }
 
 static void set_up(void)
 {
 	/* More than DPDK keeps in a cache, so that there is one. */
-	const struct mem_pool_options options = {
-		.name = "parts", .count = 1024, .buf_bytes = 256, .page_bytes = 4096, .numa_node = -1};
+	const struct mem_pool_options options = {.name = "parts",
+						 .count = 1024,
+						 .buf_bytes = 256,
+						 .page_bytes = 4096,
+						 .numa_node = -1};
 	void *memory = aligned_alloc(RING_CELL, ring_footprint(RING_SIZE));
 
 	set_up_messages();
 	requester.nslots = SLOTS;
 	requester.slot_mask = 63;
 	requester.slots = slots;
-	if (!memory || mem_eal_start(NULL) != 0 || mem_pool_create(&options, &registrar, &pool) != 0) {
+	if (!memory || mem_eal_start(NULL) != 0 ||
+	    mem_pool_create(&options, &registrar, &pool) != 0) {
 		fprintf(stderr, "weir-micro-parts: no memory\n");
 		exit(1);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-pingpong: how long one 64-byte cache line takes from a core to another and back, each side waiting for the
- * other's word in its own line. What no message between those cores can be faster than.
+ * weir-micro-pingpong: how long one 64-byte cache line takes from a core to another and back, each
+ * side waiting for the other's word in its own line. What no message between those cores can be
+ * faster than.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -24,7 +25,8 @@
 
 #define WARMUP 10000u
 
-/* Two lines, one for each direction, not next to each other: no prefetcher takes one for the other. */
+/* Two lines, one for each direction, not next to each other: no prefetcher takes one for the other.
+ */
 struct lines {
 	_Alignas(256) struct {
 		uint64_t payload[7];
@@ -114,8 +116,9 @@ int main(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (opt) {
 		case 'c':
-			if (sscanf(optarg, "%lu,%lu", &cores[0], &cores[1]) != 2 || cores[0] >= CPU_SETSIZE ||
-			    cores[1] >= CPU_SETSIZE || cores[0] == cores[1])
+			if (sscanf(optarg, "%lu,%lu", &cores[0], &cores[1]) != 2 ||
+			    cores[0] >= CPU_SETSIZE || cores[1] >= CPU_SETSIZE ||
+			    cores[0] == cores[1])
 				return usage(2);
 			break;
 		case 'n':
@@ -133,7 +136,8 @@ int main(int argc, char **argv)
 		}
 	}
 	pin(cores[1]); /* the child's, which has no way to say that it can't */
-	lines = mmap(NULL, sizeof(*lines), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	lines = mmap(NULL, sizeof(*lines), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	child = lines == MAP_FAILED ? -1 : fork();
 	if (child < 0) {
 		perror("weir-micro-pingpong");
@@ -148,7 +152,8 @@ int main(int argc, char **argv)
 	hist_init(&hist);
 	ask(lines, iters + WARMUP, &hist);
 	waitpid(child, &status, 0);
-	printf(json ? "{\"rounds\": %lu, \"min_ns\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu, \"p999_ns\": "
+	printf(json ? "{\"rounds\": %lu, \"min_ns\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu, "
+		      "\"p999_ns\": "
 		      "%llu}\n"
 		    : "%lu round trips: min %llu, p50 %llu, p99 %llu, p99.9 %llu ns\n",
 	       iters, (unsigned long long)hist.min, (unsigned long long)hist_quantile(&hist, 0.5),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-rpc: whole RPCs on one thread. A requester's engine and a responder's, over shm, polled in turn: what an RPC
- * costs both sides together, without waiting for anything. Made to be counted, by
- * 'valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure'.
+ * weir-micro-rpc: whole RPCs on one thread. A requester's engine and a responder's, over shm,
+ * polled in turn: what an RPC costs both sides together, without waiting for anything. Made to be
+ * counted, by 'valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure'.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -22,8 +22,9 @@
 #define DATA_BYTES (1u << 20)
 #define WAIT_NS	   60000000000u /* under callgrind, beside other work */
 #define CONNS_MAX  4096u
-#define IDLE_POLLS                                                                                           \
-	10000u /* a millisecond each, after which connections count as idle, and their credits are the others' */
+#define IDLE_POLLS                                                                                 \
+	10000u /* a millisecond each, after which connections count as idle, and their credits are \
+		  the others' */
 
 enum { PROC_NULL, PROC_READ, PROC_WRITE, NPROCS };
 
@@ -56,8 +57,10 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* Apart, here and for calls, so that what is counted of a null RPC is no stack frame that only items need. */
-static __attribute__((noinline)) void handle_read(struct weir_request *req, const struct micro *micro)
+/* Apart, here and for calls, so that what is counted of a null RPC is no stack frame that only
+ * items need. */
+static __attribute__((noinline)) void handle_read(struct weir_request *req,
+						  const struct micro *micro)
 {
 	weir_request_results(req, 4);
 	weir_request_result_item(req, micro->source, micro->source_base, micro->size);
@@ -97,8 +100,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	if (micro->begins)
 		call_next(micro);
 	else
-		submit(micro,
-		       weir_call_reuse(call, micro->in_turn ? next_conn(micro) : weir_call_conn(call)));
+		submit(micro, weir_call_reuse(call, micro->in_turn ? next_conn(micro)
+								   : weir_call_conn(call)));
 }
 
 static void call_next(struct micro *micro)
@@ -158,7 +161,8 @@ static struct weir_region *region_of(struct weir_engine *engine, uint8_t **base)
 	struct weir_region_info info;
 	struct weir_region *region;
 
-	if (weir_region_create(&options, &region) != 0 || weir_engine_add_region(engine, region) != 0)
+	if (weir_region_create(&options, &region) != 0 ||
+	    weir_engine_add_region(engine, region) != 0)
 		die("no memory");
 	weir_region_info(region, &info);
 	*base = info.base;
@@ -181,12 +185,14 @@ static void connect_one(struct micro *micro, const char *name, struct weir_conn 
 
 	if (weir_connect(micro->requester, name, &options, conn) != 0)
 		die("can't connect");
-	for (uint32_t next = micro->nopen + 1; micro->nopen < next || stats.connections_opened < next;) {
+	for (uint32_t next = micro->nopen + 1;
+	     micro->nopen < next || stats.connections_opened < next;) {
 		now = bench_clock_ns(&micro->clock);
 		if (micro->is_closed || now > until)
 			die("can't connect");
 		poll_both(micro, now);
-		usleep(100); /* callgrind runs one thread at a time: the drivers' threads of control want to be it */
+		usleep(100); /* callgrind runs one thread at a time: the drivers' threads of control
+				want to be it */
 		weir_engine_stats(micro->responder, &stats);
 	}
 }
@@ -233,7 +239,8 @@ static void set_up(struct micro *micro, struct weir_listener **listener)
 
 static void run_calls(struct micro *micro, uint64_t calls)
 {
-	uint64_t now = bench_clock_ns(&micro->clock) + micro->ahead_ns, until = micro->completed + calls;
+	uint64_t now = bench_clock_ns(&micro->clock) + micro->ahead_ns,
+		 until = micro->completed + calls;
 
 	micro->left = calls;
 	for (uint32_t i = 0; i < micro->depth && micro->left > 0; i++)
@@ -270,17 +277,23 @@ static void __attribute__((noinline)) measure(struct micro *micro, uint64_t call
 
 static void usage(FILE *to)
 {
-	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] [--calls N]\n"
-	      "                      [--credits N] [--own-receives] [--connections N [--in-turn]] [--begin]\n"
+	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] "
+	      "[--calls N]\n"
+	      "                      [--credits N] [--own-receives] [--connections N [--in-turn]] "
+	      "[--begin]\n"
 	      "\n"
-	      "--credits: of a connection, 1 to 64 (default): with fewer than --depth, calls wait for them.\n"
+	      "--credits: of a connection, 1 to 64 (default): with fewer than --depth, calls wait "
+	      "for them.\n"
 	      "--own-receives: as with shared_receives = off.\n"
-	      "--connections: so many are open; calls are made on the first, or with --in-turn each on the "
+	      "--connections: so many are open; calls are made on the first, or with --in-turn "
+	      "each on the "
 	      "next.\n"
 	      "--begin: each call by weir_call_begin() in place of weir_call_reuse().\n"
-	      "One thread makes RPCs and answers them, over shm. Prints nanoseconds per RPC, both sides "
+	      "One thread makes RPCs and answers them, over shm. Prints nanoseconds per RPC, both "
+	      "sides "
 	      "together.\n"
-	      "For instructions: valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure "
+	      "For instructions: valgrind --tool=callgrind --collect-atstart=no "
+	      "--toggle-collect=measure "
 	      "weir-micro-rpc ...\n",
 	      to);
 }
@@ -293,7 +306,8 @@ static unsigned long number(const char *text, unsigned long min, unsigned long m
 	errno = 0;
 	value = strtoul(text, &end, 10);
 	if (errno || end == text || *end || value < min || value > max) {
-		fprintf(stderr, "weir-micro-rpc: '%s' is not a number from %lu to %lu\n", text, min, max);
+		fprintf(stderr, "weir-micro-rpc: '%s' is not a number from %lu to %lu\n", text, min,
+			max);
 		exit(2);
 	}
 	return value;

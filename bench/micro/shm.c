@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-shm: the shm driver alone, between two processes on two cores. Round trips of a Send as long as a small call
- * and one as long as its reply, one at a time; then as many as the depth allows at a time. With --connections, all
- * but one are idle: what they cost.
+ * weir-micro-shm: the shm driver alone, between two processes on two cores. Round trips of a Send
+ * as long as a small call and one as long as its reply, one at a time; then as many as the depth
+ * allows at a time. With --connections, all but one are idle: what they cost.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -53,8 +53,9 @@ static void die(const char *what)
 
 static void side_open(struct side *side, const struct options *options, uint32_t which)
 {
-	const struct fabric_dev_config config = {
-		.max_connections = (uint32_t)options->connections, .max_regions = 1, .numa_node = -1};
+	const struct fabric_dev_config config = {.max_connections = (uint32_t)options->connections,
+						 .max_regions = 1,
+						 .numa_node = -1};
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
@@ -69,8 +70,8 @@ static void side_open(struct side *side, const struct options *options, uint32_t
 	if (!side->mem || !side->qps || side->ops->open(&config, &side->dev) != 0)
 		die("no memory");
 	memset(side->mem, 1, 2 * SLOTS * SLOT_BYTES);
-	if (side->ops->mr_register(side->dev, side->mem, 2 * SLOTS * SLOT_BYTES, FABRIC_LOCAL_WRITE, -1, 0,
-				   &side->mr) != 0)
+	if (side->ops->mr_register(side->dev, side->mem, 2 * SLOTS * SLOT_BYTES, FABRIC_LOCAL_WRITE,
+				   -1, 0, &side->mr) != 0)
 		die("the memory can't be registered");
 }
 
@@ -100,7 +101,8 @@ static struct fabric_qp_attr qp_attr(struct fabric_qp **ctx)
 
 static void post_recv(struct side *side, struct fabric_qp *qp, uint32_t slot)
 {
-	const struct fabric_recv_wr wr = {slot, side->mem + slot * SLOT_BYTES, SLOT_BYTES, side->mr.lkey};
+	const struct fabric_recv_wr wr = {slot, side->mem + slot * SLOT_BYTES, SLOT_BYTES,
+					  side->mr.lkey};
 
 	if (side->ops->post_recv(qp, &wr, 1) != 1)
 		die("a receive was not taken");
@@ -114,7 +116,8 @@ static void post_sends(struct side *side, struct fabric_qp *qp, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t slot = SLOTS + side->sent++ % SLOTS;
 
-		sges[i] = (struct fabric_sge){side->mem + slot * SLOT_BYTES, side->len, side->mr.lkey};
+		sges[i] = (struct fabric_sge){side->mem + slot * SLOT_BYTES, side->len,
+					      side->mr.lkey};
 		wrs[i] = (struct fabric_wr){.op = FABRIC_SEND,
 					    .flags = side->sent % SIGNAL == 0 ? FABRIC_SIGNALED : 0,
 					    .sge = &sges[i],
@@ -234,7 +237,8 @@ static int usage(int status)
 	fputs("Usage: weir-micro-shm [--cores A,B] [--time SECONDS] [--depth N] [--connections N]\n"
 	      "                      [--request BYTES] [--reply BYTES] [--json]\n"
 	      "Round trips of two Sends over the shm driver, between two processes on two cores.\n"
-	      "Defaults: 0,1, 1 s for each of latency and rate, 128 at a time, 1, 132 and 60 bytes.\n",
+	      "Defaults: 0,1, 1 s for each of latency and rate, 128 at a time, 1, 132 and 60 "
+	      "bytes.\n",
 	      status ? stderr : stdout);
 	return status;
 }
@@ -273,8 +277,9 @@ static bool parse(int argc, char **argv, struct options *options, int *status)
 	}
 	ok = ok && options->cores[0] < CPU_SETSIZE && options->cores[1] < CPU_SETSIZE &&
 	     options->seconds > 0 && options->seconds < 3600 && options->depth > 0 &&
-	     options->depth <= SLOTS / 2 && options->connections > 0 && options->connections <= 65536 &&
-	     options->bytes[0] <= SLOT_BYTES && options->bytes[1] <= SLOT_BYTES;
+	     options->depth <= SLOTS / 2 && options->connections > 0 &&
+	     options->connections <= 65536 && options->bytes[0] <= SLOT_BYTES &&
+	     options->bytes[1] <= SLOT_BYTES;
 	if (!ok)
 		*status = usage(2);
 	return ok;
@@ -310,11 +315,13 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < options.connections; i++)
 		side.ops->qp_destroy(side.qps[i]);
 	waitpid(child, &status, 0);
-	printf(options.json ? "{\"round_trips\": %llu, \"min_ns\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu, "
-			      "\"per_s\": %.0f}\n"
-			    : "%llu round trips: min %llu, p50 %llu, p99 %llu ns; in batches %.0f/s\n",
+	printf(options.json
+		       ? "{\"round_trips\": %llu, \"min_ns\": %llu, \"p50_ns\": %llu, \"p99_ns\": "
+			 "%llu, "
+			 "\"per_s\": %.0f}\n"
+		       : "%llu round trips: min %llu, p50 %llu, p99 %llu ns; in batches %.0f/s\n",
 	       (unsigned long long)hist.count, (unsigned long long)hist.min,
-	       (unsigned long long)hist_quantile(&hist, 0.5), (unsigned long long)hist_quantile(&hist, 0.99),
-	       rate);
+	       (unsigned long long)hist_quantile(&hist, 0.5),
+	       (unsigned long long)hist_quantile(&hist, 0.99), rate);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-peer-spsc: a bare ring between two processes, one writer and one reader: DPDK's, with elements of 64 bytes and
- * nothing around it. Round trips through two of them, one at a time; then messages in one direction, in bursts.
+ * weir-peer-spsc: a bare ring between two processes, one writer and one reader: DPDK's, with
+ * elements of 64 bytes and nothing around it. Round trips through two of them, one at a time; then
+ * messages in one direction, in bursts.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -63,10 +64,11 @@ static void wait_a_little(void)
 static struct rte_ring *make_ring(void)
 {
 	ssize_t bytes = rte_ring_get_memsize_elem(ELEMENT, ROOM);
-	struct rte_ring *ring =
-		mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct rte_ring *ring = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (ring == MAP_FAILED || rte_ring_init(ring, "spsc", ROOM, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
+	if (ring == MAP_FAILED ||
+	    rte_ring_init(ring, "spsc", ROOM, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
 		fprintf(stderr, "weir-peer-spsc: no ring\n");
 		exit(1);
 	}
@@ -85,7 +87,8 @@ static void take(struct rte_ring *ring, struct element *element)
 		wait_a_little();
 }
 
-/* The other process: answers the round trips, then takes the bursts, and says that it has them all. */
+/* The other process: answers the round trips, then takes the bursts, and says that it has them all.
+ */
 static void answer(struct rte_ring *there, struct rte_ring *back)
 {
 	struct element elements[BURST];
@@ -145,7 +148,8 @@ static void measure(struct rte_ring *there, struct rte_ring *back)
 static int usage(int status)
 {
 	fputs("Usage: weir-peer-spsc [--iters N] [--cores A,B]\n"
-	      "Messages of 64 bytes through a ring of DPDK's; prints JSON. Defaults: 1000000, not pinned.\n",
+	      "Messages of 64 bytes through a ring of DPDK's; prints JSON. Defaults: 1000000, not "
+	      "pinned.\n",
 	      status ? stderr : stdout);
 	return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-peer-tirpc: the same null call by ONC RPC over sockets, with libtirpc, between two processes on two cores: what a
- * program has today that weir is to be put in the place of. One call at a time, as libtirpc makes them.
+ * weir-peer-tirpc: the same null call by ONC RPC over sockets, with libtirpc, between two processes
+ * on two cores: what a program has today that weir is to be put in the place of. One call at a
+ * time, as libtirpc makes them.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -78,7 +79,8 @@ static void connect_pair(bool is_unix, int ends[2])
 	listener = socket(AF_INET, SOCK_STREAM, 0);
 	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
 	if (listener < 0 || ends[0] < 0 || bind(listener, (struct sockaddr *)&addr, len) != 0 ||
-	    listen(listener, 1) != 0 || getsockname(listener, (struct sockaddr *)&addr, &len) != 0 ||
+	    listen(listener, 1) != 0 ||
+	    getsockname(listener, (struct sockaddr *)&addr, &len) != 0 ||
 	    connect(ends[0], (struct sockaddr *)&addr, len) != 0)
 		die("no TCP connection");
 	ends[1] = accept(listener, NULL, NULL);
@@ -150,18 +152,22 @@ static void measure(const struct options *options, int fd)
 		hist_add(&hist, now - before);
 		before = now;
 	}
-	printf("{\"transport\": \"%s\", \"size\": %u, \"calls\": %lu, \"rpc_per_s\": %.1f, \"p50_ns\": %llu, "
+	printf("{\"transport\": \"%s\", \"size\": %u, \"calls\": %lu, \"rpc_per_s\": %.1f, "
+	       "\"p50_ns\": %llu, "
 	       "\"p99_ns\": %llu}\n",
 	       options->is_unix ? "unix" : "tcp", size_bytes, options->calls,
 	       (double)options->calls * 1e9 / (double)(before - begin),
-	       (unsigned long long)hist_quantile(&hist, 0.5), (unsigned long long)hist_quantile(&hist, 0.99));
+	       (unsigned long long)hist_quantile(&hist, 0.5),
+	       (unsigned long long)hist_quantile(&hist, 0.99));
 	clnt_destroy(client);
 }
 
 static int usage(int status)
 {
-	fputs("Usage: weir-peer-tirpc [--transport tcp|unix] [--size BYTES] [--calls N] [--cores A,B]\n"
-	      "Null calls by libtirpc, one at a time; prints JSON. Defaults: unix, 64, 20000, not pinned.\n",
+	fputs("Usage: weir-peer-tirpc [--transport tcp|unix] [--size BYTES] [--calls N] [--cores "
+	      "A,B]\n"
+	      "Null calls by libtirpc, one at a time; prints JSON. Defaults: unix, 64, 20000, not "
+	      "pinned.\n",
 	      status ? stderr : stdout);
 	return status;
 }
@@ -187,7 +193,8 @@ int main(int argc, char **argv)
 			options.size = strtoul(optarg, NULL, 10);
 		else if (opt == 'n')
 			options.calls = strtoul(optarg, NULL, 10);
-		else if (opt != 'c' || sscanf(optarg, "%ld,%ld", &options.cores[0], &options.cores[1]) != 2 ||
+		else if (opt != 'c' ||
+			 sscanf(optarg, "%ld,%ld", &options.cores[0], &options.cores[1]) != 2 ||
 			 options.cores[0] >= CPU_SETSIZE || options.cores[1] >= CPU_SETSIZE)
 			return usage(2);
 	}

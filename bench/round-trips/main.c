@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-round-trips: how often the two sides of a call wait for each other, by version 1 and by each part of version 2's
- * extension. Counted over the simulated driver in virtual time, so that it comes out the same on every machine.
+ * weir-round-trips: how often the two sides of a call wait for each other, by version 1 and by each
+ * part of version 2's extension. Counted over the simulated driver in virtual time, so that it
+ * comes out the same on every machine.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -55,11 +56,13 @@ struct options {
 static void help(void)
 {
 	puts("Usage: weir-round-trips [options]\n"
-	     "Count the round trips of single calls, by version 1 of RPC-over-RDMA, by version 2, and by "
+	     "Count the round trips of single calls, by version 1 of RPC-over-RDMA, by version 2, "
+	     "and by "
 	     "each part\n"
 	     "of version 2's extension: over the simulated driver, in virtual time.\n"
 	     "\n"
-	     "  --size BYTES         of data; several as A,B,C, A:B:xFACTOR or A:B:+STEP, k and m may "
+	     "  --size BYTES         of data; several as A,B,C, A:B:xFACTOR or A:B:+STEP, k and m "
+	     "may "
 	     "follow;\n"
 	     "                       1 to 1m; default 1k,4k,8k,16k,64k\n"
 	     "  --rtt TIME           of the simulated wire: 2us, 1ms, ...; default 10us\n"
@@ -67,7 +70,8 @@ static void help(void)
 	     "  --csv                a row for each call, with the times and all that was counted\n"
 	     "  --help\n"
 	     "\n"
-	     "write: eligible data in the call. read: in the reply. long-call, long-reply: data that are not "
+	     "write: eligible data in the call. read: in the reply. long-call, long-reply: data "
+	     "that are not "
 	     "eligible.\n"
 	     "\n"
 	     "Exit status: 0; 1: a call failed or brought other data; 2: usage.");
@@ -95,11 +99,13 @@ static int parse(int argc, char **argv, struct options *options)
 	};
 	int rc = 0, c;
 
-	*options = (struct options){
-		.sizes = {5, {1024, 4096, 8192, 16384, 65536}}, .rtt_ns = 10000, .transmissions = 16};
+	*options = (struct options){.sizes = {5, {1024, 4096, 8192, 16384, 65536}},
+				    .rtt_ns = 10000,
+				    .transmissions = 16};
 	while (rc == 0 && (c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 's')
-			rc = option_range("size", optarg, 1, TRIPS_BYTES_MAX, 1024, &options->sizes);
+			rc = option_range("size", optarg, 1, TRIPS_BYTES_MAX, 1024,
+					  &options->sizes);
 		else if (c == 'r')
 			rc = option_rtt(optarg, &options->rtt_ns);
 		else if (c == 't')
@@ -143,18 +149,20 @@ static void print_csv(const struct options *options)
 			for (size_t way = 0; way < WAYS; way++) {
 				const struct trips_cost *cost = &costs[w][i][way];
 
-				printf("%s,%" PRIu64 ",%s,%.2f,%.0f,%" PRIu64 ",%" PRIu64 ",%" PRIu64
-				       ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+				printf("%s,%" PRIu64 ",%s,%.2f,%.0f,%" PRIu64 ",%" PRIu64
+				       ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
 				       works[w].name, options->sizes.values[i], ways[way].name,
-				       cost->round_trips, cost->round_trips * (double)options->rtt_ns,
-				       cost->lent, cost->messages, cost->writes, cost->reads, cost->copied,
+				       cost->round_trips,
+				       cost->round_trips * (double)options->rtt_ns, cost->lent,
+				       cost->messages, cost->writes, cost->reads, cost->copied,
 				       cost->fallbacks);
 			}
 }
 
 static void print_table(const struct options *options)
 {
-	puts("Round trips of a call, and in how many pieces the requester lent its memory (+n) for it.\n");
+	puts("Round trips of a call, and in how many pieces the requester lent its memory (+n) for "
+	     "it.\n");
 	printf("%-11s%9s", "call", "bytes");
 	for (size_t way = 0; way < WAYS; way++)
 		printf("%15s", ways[way].name);

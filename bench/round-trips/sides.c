@@ -67,14 +67,15 @@ static void handle(struct weir_request *req, void *arg)
 	switch (weir_request_header(req)->proc) {
 	case TRIPS_WRITE:
 	case TRIPS_CALL:
-		sides->arrived_right =
-			weir_xdr_get_opaque_ref(weir_request_args(req), &data, DATA_BYTES, &len) == 0 &&
-			len == sides->bytes && is_pattern(data, len);
+		sides->arrived_right = weir_xdr_get_opaque_ref(weir_request_args(req), &data,
+							       DATA_BYTES, &len) == 0 &&
+				       len == sides->bytes && is_pattern(data, len);
 		weir_request_results(req, 0);
 		break;
 	case TRIPS_READ:
 		if (!weir_request_results(req, 4) ||
-		    weir_request_result_item(req, sides->source, sides->source_base, sides->bytes) != 0)
+		    weir_request_result_item(req, sides->source, sides->source_base,
+					     sides->bytes) != 0)
 			sides->arrived_right = false;
 		break;
 	case TRIPS_REPLY:
@@ -115,13 +116,15 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	if (result->nitems > 0)
 		sides->is_right = weir_result_opaque(call, result, 0, &data, DATA_BYTES, &len) == 0;
 	else if (weir_xdr_remaining(result->results) > 0)
-		sides->is_right = weir_xdr_get_opaque_ref(result->results, &data, DATA_BYTES, &len) == 0;
+		sides->is_right =
+			weir_xdr_get_opaque_ref(result->results, &data, DATA_BYTES, &len) == 0;
 	else
 		return;
 	sides->is_right = sides->is_right && len == sides->bytes && is_pattern(data, len);
 }
 
-/* Both sides do what they can at this time; then the next thing happens. Time passes for that only. */
+/* Both sides do what they can at this time; then the next thing happens. Time passes for that only.
+ */
 static void step(struct trips_sides *sides)
 {
 	uint32_t work;
@@ -196,7 +199,8 @@ static void sum_up(const struct trips_sides *sides, struct sums *sums)
 	};
 }
 
-int trips_measure(struct trips_sides *sides, enum trips_work work, uint32_t bytes, struct trips_cost *cost)
+int trips_measure(struct trips_sides *sides, enum trips_work work, uint32_t bytes,
+		  struct trips_cost *cost)
 {
 	struct sums before, after;
 	uint64_t start;
@@ -257,7 +261,8 @@ static int start(struct trips_sides *sides, const struct weir_profile *profile)
 					     .handle = handle,
 					     .arg = sides};
 	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
-	const struct weir_connect_options options = {.on_event = on_event, .arg = sides, .credits = CREDITS};
+	const struct weir_connect_options options = {
+		.on_event = on_event, .arg = sides, .credits = CREDITS};
 	int rc = weir_engine_create(profile, &sides->requester);
 
 	if (rc == 0)
@@ -275,7 +280,8 @@ static int start(struct trips_sides *sides, const struct weir_profile *profile)
 	if (rc == 0 && !sides->is_open)
 		rc = -ECONNREFUSED;
 	if (rc == 0)
-		rc = call(sides, TRIPS_NULL, 0); /* with its reply come all credits (RFC 8166 3.3.3) */
+		rc = call(sides, TRIPS_NULL,
+			  0); /* with its reply come all credits (RFC 8166 3.3.3) */
 	return rc;
 }
 

@@ -3,8 +3,9 @@
 #define SIDES_H
 
 /*
- * A requester and a responder over the simulated driver, in one thread and in virtual time: all that takes time is the
- * wire, half a round trip each way. What a call takes is then how often one side waits for the other.
+ * A requester and a responder over the simulated driver, in one thread and in virtual time: all
+ * that takes time is the wire, half a round trip each way. What a call takes is then how often one
+ * side waits for the other.
  */
 
 #include <weir/call.h>
@@ -35,12 +36,14 @@ struct trips_cost {
 
 struct trips_sides;
 
-/* Both sides, connected, with all credits granted. 'rtt_ns': of the wire. NULL, with the reason said. */
+/* Both sides, connected, with all credits granted. 'rtt_ns': of the wire. NULL, with the reason
+ * said. */
 struct trips_sides *trips_sides_create(enum weir_protocol protocol, enum weir_extension extension,
 				       uint64_t rtt_ns, uint32_t transmissions);
 void trips_sides_destroy(struct trips_sides *sides);
 
 /* Make one call of 'bytes', and check what came of it. 0, or -1 with the reason said. */
-int trips_measure(struct trips_sides *sides, enum trips_work work, uint32_t bytes, struct trips_cost *cost);
+int trips_measure(struct trips_sides *sides, enum trips_work work, uint32_t bytes,
+		  struct trips_cost *cost);
 
 #endif

@@ -15,17 +15,19 @@
 static bool may_be_long(const struct bench_options *o)
 {
 	if (o->workload == WORKLOAD_NULL)
-		return (uint64_t)o->size_bytes + 256 > o->profile.inline_bytes; /* headers included */
+		return (uint64_t)o->size_bytes + 256 >
+		       o->profile.inline_bytes; /* headers included */
 	return o->workload != WORKLOAD_READ;
 }
 
-/* Each connection's own, or a queue of them for all: one for each, twice what is in flight, and twice what one may ask for, with what
- * such a queue keeps back. */
+/* Each connection's own, or a queue of them for all: one for each, twice what is in flight, and
+ * twice what one may ask for, with what such a queue keeps back. */
 static void size_receives(struct weir_profile *p, uint32_t own, uint64_t in_flight)
 {
 	uint64_t shared = (p->connections + 2 * in_flight + 2 * p->credits + RECEIVES_KEPT) * 9 / 8;
-	bool may_share = strcmp(p->driver, "shm") == 0 && p->protection != WEIR_PROTECTION_CONNECTION &&
-			 shared < own && shared <= SHARED_RECEIVES_MAX;
+	bool may_share = strcmp(p->driver, "shm") == 0 &&
+			 p->protection != WEIR_PROTECTION_CONNECTION && shared < own &&
+			 shared <= SHARED_RECEIVES_MAX;
 	uint64_t needed = own;
 
 	if (p->shared_receives == WEIR_SHARED_RECEIVES_ON ||
@@ -35,7 +37,8 @@ static void size_receives(struct weir_profile *p, uint32_t own, uint64_t in_flig
 		p->recv_buffers = (uint32_t)needed;
 }
 
-/* Those that a requester keeps for replies that are continued, where receives are each connection's own. */
+/* Those that a requester keeps for replies that are continued, where receives are each connection's
+ * own. */
 static uint32_t reply_receives(const struct weir_profile *p)
 {
 	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_CONTINUATION))
@@ -43,8 +46,10 @@ static uint32_t reply_receives(const struct weir_profile *p)
 	return p->credits > p->transmissions ? p->credits : p->transmissions;
 }
 
-/* Where nobody asked for as many, large ones are as many as are needed: all of them are touched before the first call. */
-static uint32_t not_too_many(const struct bench_options *o, uint32_t n, uint64_t bytes, uint64_t needed)
+/* Where nobody asked for as many, large ones are as many as are needed: all of them are touched
+ * before the first call. */
+static uint32_t not_too_many(const struct bench_options *o, uint32_t n, uint64_t bytes,
+			     uint64_t needed)
 {
 	return !o->has_profile && n > needed && n * bytes > LARGE_BYTES ? (uint32_t)needed : n;
 }
@@ -70,8 +75,9 @@ void bench_size_buffers(struct bench_options *o)
 		p->long_buffer_bytes = (message + 63) / 64 * 64;
 	if (p->bulk_buffer_bytes < message)
 		p->bulk_buffer_bytes = (message + 63) / 64 * 64;
-	/* A call that travels by chunks holds up to two of each, and one more is held by the call whose callback makes
-	 * the next one; at the responder, by replies whose Sends are not done yet. */
+	/* A call that travels by chunks holds up to two of each, and one more is held by the call
+	 * whose callback makes the next one; at the responder, by replies whose Sends are not done
+	 * yet. */
 	buffers = 2 * in_flight + (in_flight < BENCH_DEPTH_MAX ? in_flight : BENCH_DEPTH_MAX);
 	if (may_be_long(o) && buffers <= PROFILE_BUFFERS_MAX) {
 		if (p->long_buffers < buffers)
@@ -85,8 +91,8 @@ void bench_size_buffers(struct bench_options *o)
 	p->bulk_buffers = not_too_many(o, p->bulk_buffers, p->bulk_buffer_bytes, buffers);
 	/* A call names up to three segments: of the message, of its item, and for the reply. */
 	if (p->windows < 3 * in_flight)
-		p->windows =
-			3 * in_flight < PROFILE_WINDOWS_MAX ? (uint32_t)(3 * in_flight) : PROFILE_WINDOWS_MAX;
+		p->windows = 3 * in_flight < PROFILE_WINDOWS_MAX ? (uint32_t)(3 * in_flight)
+								 : PROFILE_WINDOWS_MAX;
 	if (p->read_bytes < message)
 		p->read_bytes = message;
 	if (p->write_bytes < message)

@@ -62,8 +62,8 @@ int client_init(struct client *client)
 	if (rc == 0)
 		rc = weir_engine_add_region(client->engine, client->region);
 	if (rc != 0) {
-		fprintf(stderr, "weir-bench: no memory for %zu bytes of data: %s\n", region.len_bytes,
-			strerror(-rc));
+		fprintf(stderr, "weir-bench: no memory for %zu bytes of data: %s\n",
+			region.len_bytes, strerror(-rc));
 		return rc;
 	}
 	weir_region_info(client->region, &info);
@@ -88,9 +88,11 @@ int client_init(struct client *client)
 				.data = client->region_base + (size_t)nslots++ * stride,
 			};
 	}
-	client->nblocks = options->read_bytes ? options->working_set_bytes / options->read_bytes : 0;
+	client->nblocks =
+		options->read_bytes ? options->working_set_bytes / options->read_bytes : 0;
 	client->ngone = client->nlinks;
-	return pace_init(&client->pace, options, nslots, (double)client->nactive / bench_active(options),
+	return pace_init(&client->pace, options, nslots,
+			 (double)client->nactive / bench_active(options),
 			 (double)client->number / client->nclients);
 }
 
@@ -109,7 +111,8 @@ static uint32_t poll_once(struct client *client)
 	return weir_engine_poll(client->engine, 0, bench_clock_ns(&client->clock));
 }
 
-/* A listener refuses what is more than its backlog (LISTENER_BACKLOG): all clients together stay below it. */
+/* A listener refuses what is more than its backlog (LISTENER_BACKLOG): all clients together stay
+ * below it. */
 static uint32_t max_connecting(const struct client *client)
 {
 	return client->nclients < CONNECTING_MAX ? CONNECTING_MAX / client->nclients : 1;
@@ -117,7 +120,8 @@ static uint32_t max_connecting(const struct client *client)
 
 static void poll_until_connecting(struct client *client, uint32_t few)
 {
-	while (client->nlinks - client->ngone - client->nopen > few && !bench_interrupted(client->shared))
+	while (client->nlinks - client->ngone - client->nopen > few &&
+	       !bench_interrupted(client->shared))
 		if (poll_once(client) == 0)
 			sched_yield();
 }
@@ -129,7 +133,8 @@ static int start_connecting(struct client *client)
 		struct weir_connect_options options = {
 			.on_event = on_event,
 			.arg = link,
-			.reconnect = client->options->reconnect ? WEIR_RECONNECT_ON : WEIR_RECONNECT_OFF,
+			.reconnect =
+				client->options->reconnect ? WEIR_RECONNECT_ON : WEIR_RECONNECT_OFF,
 		};
 		int rc;
 
@@ -168,12 +173,14 @@ int client_connect(struct client *client)
 	do {
 		client->result.first_error = 0;
 		rc = start_connecting(client);
-		/* Those begun before one that could not be are waited for: how many were taken is worth knowing. */
+		/* Those begun before one that could not be are waited for: how many were taken is
+		 * worth knowing. */
 		poll_until_connecting(client, 0);
 		if (client->nopen == client->nlinks)
 			return 0;
 		if (rc == 0)
-			rc = client->result.first_error ? client->result.first_error : -ECONNREFUSED;
+			rc = client->result.first_error ? client->result.first_error
+							: -ECONNREFUSED;
 		usleep(10000);
 	} while (retries-- > 0 && !client->shared->failed && !responder_is_gone(client->shared) &&
 		 !bench_interrupted(client->shared));
@@ -181,18 +188,21 @@ int client_connect(struct client *client)
 		return -EINTR;
 	if (client->shared->failed || responder_is_gone(client->shared))
 		return -ECANCELED; /* the other side said why */
-	fprintf(stderr, "weir-bench: can't connect to '%s': %s%s\n", client->shared->addr, strerror(-rc),
+	fprintf(stderr, "weir-bench: can't connect to '%s': %s%s\n", client->shared->addr,
+		strerror(-rc),
 		connect_hint(client->options->profile.driver, client->shared->addr, rc));
 	if (client->nopen > 0)
 		fprintf(stderr,
-			"weir-bench: %u of %u connections were taken: give the responder --connections %u, "
+			"weir-bench: %u of %u connections were taken: give the responder "
+			"--connections %u, "
 			"too\n",
 			client->nopen, client->nlinks, client->options->connections);
 	else if (rc == -ECONNREFUSED || rc == -ENOENT)
 		fprintf(stderr, "weir-bench: start the responder first: weir-bench --listen %s\n",
 			client->shared->addr);
 	else if (rc == -ETIMEDOUT)
-		fprintf(stderr, "weir-bench: the responder did not answer: see whether it still runs\n");
+		fprintf(stderr,
+			"weir-bench: the responder did not answer: see whether it still runs\n");
 	return rc;
 }
 
@@ -203,7 +213,8 @@ void client_disconnect(struct client *client)
 	for (uint32_t i = 0; i < client->nlinks; i++)
 		if (client->links[i].is_open)
 			weir_conn_shutdown(client->links[i].conn);
-	while (client->ngone < client->nlinks && bench_clock_ns(&client->clock) - begin < 1000000000ull)
+	while (client->ngone < client->nlinks &&
+	       bench_clock_ns(&client->clock) - begin < 1000000000ull)
 		if (poll_once(client) == 0)
 			sched_yield();
 }

@@ -3,10 +3,11 @@
 #define BENCH_CLIENT_H
 
 /*
- * One engine of the requester's side, with its thread and its connections. Each of the first 'nactive' connections has
- * 'depth' slots, or where they take turns the first has them all, and each call of a slot goes to the next connection. A slot has one call
- * in flight at most, and memory of its own for bulk data. What it does after its call's end is the pace's: the
- * next call at once, or when its time has come.
+ * One engine of the requester's side, with its thread and its connections. Each of the first
+ * 'nactive' connections has 'depth' slots, or where they take turns the first has them all, and
+ * each call of a slot goes to the next connection. A slot has one call in flight at most, and
+ * memory of its own for bulk data. What it does after its call's end is the pace's: the next call
+ * at once, or when its time has come.
  */
 
 #include <pthread.h>
@@ -44,7 +45,8 @@ struct link {
 struct client {
 	const struct bench_options *options;
 	struct bench_shared *shared;
-	_Atomic uint32_t *nsettled; /* clients whose warm-up is over, of 'nclients'; shared by all */
+	/* clients whose warm-up is over, of 'nclients'; shared by all */
+	_Atomic uint32_t *nsettled;
 	uint32_t nclients;
 	uint32_t number;
 	struct weir_engine *engine;
@@ -78,8 +80,8 @@ int client_connect(struct client *client);
 void client_disconnect(struct client *client);
 void client_fini(struct client *client);
 
-/* load_slot.c: make the slot's next call, whose round trip counts from 'start_ticks'. 'ended': its latest, whose 'done' is being called; or
- * NULL. False: no more are to be made. */
+/* load_slot.c: make the slot's next call, whose round trip counts from 'start_ticks'. 'ended': its
+ * latest, whose 'done' is being called; or NULL. False: no more are to be made. */
 bool load_slot_next(struct load_slot *slot, struct weir_call *ended, uint64_t start_ticks);
 
 /* load.c: warm-up, the measured time, and the end of calls in flight. */

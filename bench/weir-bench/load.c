@@ -21,7 +21,8 @@ struct loop {
 	struct bench_idle idle;
 	struct bench_poll_timer timer;
 	uint64_t series_from;  /* calls, at the latest interval's begin */
-	uint64_t series_ticks; /* when the next interval of the series begins; UINT64_MAX: not measuring */
+	uint64_t series_ticks; /* when the next interval of the series begins; UINT64_MAX: not
+				  measuring */
 	bool shows_progress;
 	uint64_t progress_ticks, progress_from_ticks, progress_from;
 };
@@ -94,7 +95,8 @@ static void run_until(struct loop *loop, uint64_t until_ticks)
 			return;
 		if (client->pace.is_waiting)
 			loop->timer.work += pace_start_due(&client->pace, now);
-		loop->timer.work += weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
+		loop->timer.work +=
+			weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
 		bench_idle(&loop->idle, loop->timer.work);
 		if (loop->shows_progress && now >= loop->progress_ticks)
 			progress(loop, now);
@@ -109,7 +111,8 @@ static void run_out(struct loop *loop)
 
 	client->is_stopping = true;
 	while (client->in_flight > 0 && now < until) {
-		loop->timer.work = weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
+		loop->timer.work =
+			weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
 		bench_idle(&loop->idle, loop->timer.work);
 		now = begin_turn(loop);
 	}
@@ -125,7 +128,8 @@ static void wait_for_others(struct loop *loop, uint64_t until_ticks)
 	uint64_t now = rte_rdtsc();
 
 	atomic_fetch_add(client->nsettled, 1);
-	while (atomic_load(client->nsettled) < client->nclients && now < until_ticks && !is_over(client)) {
+	while (atomic_load(client->nsettled) < client->nclients && now < until_ticks &&
+	       !is_over(client)) {
 		run_until(loop, now + bench_ns_to_ticks(TOGETHER_NS));
 		now = rte_rdtsc();
 	}
@@ -146,8 +150,8 @@ static void settle(struct loop *loop)
 
 		run_until(loop, now + bench_ns_to_ticks(STEADY_INTERVAL_NS));
 		now = rte_rdtsc();
-		settled = steady_add(&steady,
-				     (double)(client->completed - from) / seconds_of(now - from_ticks));
+		settled = steady_add(&steady, (double)(client->completed - from) /
+						      seconds_of(now - from_ticks));
 	}
 	client->result.settled = settled;
 	client->result.settle_spread = steady_spread(&steady);
@@ -165,8 +169,8 @@ static void start_slots(struct client *client)
 				load_slot_next(&client->links[i].slots[j], NULL, rte_rdtsc());
 }
 
-/* Arrivals that no slot has taken by the end: how long they have waited so far is the least that they would have taken.
- * Very many are added up in steps. */
+/* Arrivals that no slot has taken by the end: how long they have waited so far is the least that
+ * they would have taken. Very many are added up in steps. */
 static void count_untaken(struct client *client, uint64_t end_ticks)
 {
 	struct bench_result *r = &client->result;
@@ -239,7 +243,8 @@ static void check_complete(struct client *client)
 void client_load(struct client *client, bool shows_progress)
 {
 	const struct bench_options *options = client->options;
-	struct loop loop = {.client = client, .series_ticks = UINT64_MAX, .shows_progress = shows_progress};
+	struct loop loop = {
+		.client = client, .series_ticks = UINT64_MAX, .shows_progress = shows_progress};
 
 	bench_idle_init(&loop.idle, options);
 	bench_poll_timer_init(&loop.timer, loop.idle.yields || client->pace.is_waiting);

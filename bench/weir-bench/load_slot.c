@@ -29,7 +29,8 @@ static enum bench_proc choose_proc(struct client *client)
 	case WORKLOAD_LIST:
 		return BENCH_LIST;
 	default:
-		return next_random(client) % 100 < client->options->read_percent ? BENCH_READ : BENCH_WRITE;
+		return next_random(client) % 100 < client->options->read_percent ? BENCH_READ
+										 : BENCH_WRITE;
 	}
 }
 
@@ -51,7 +52,8 @@ static uint64_t choose_offset(struct client *client)
 }
 
 /* False: the results are not what they must be. */
-static bool check(struct load_slot *slot, const struct weir_call *call, const struct weir_result *result)
+static bool check(struct load_slot *slot, const struct weir_call *call,
+		  const struct weir_result *result)
 {
 	const struct bench_options *options = slot->link->client->options;
 	uint32_t len = 0, matched = 0;
@@ -59,12 +61,14 @@ static bool check(struct load_slot *slot, const struct weir_call *call, const st
 
 	switch (slot->proc) {
 	case BENCH_READ:
-		if (weir_result_opaque(call, result, 0, &data, slot->len, &len) != 0 || len != slot->len)
+		if (weir_result_opaque(call, result, 0, &data, slot->len, &len) != 0 ||
+		    len != slot->len)
 			return false;
 		return !options->verify || bench_pattern_matches(data, slot->offset, len);
 	case BENCH_ECHO:
 	case BENCH_LIST:
-		if (weir_xdr_get_opaque_ref(result->results, &data, slot->len, &len) != 0 || len != slot->len)
+		if (weir_xdr_get_opaque_ref(result->results, &data, slot->len, &len) != 0 ||
+		    len != slot->len)
 			return false;
 		return !options->verify || bench_pattern_matches(data, slot->offset, len);
 	case BENCH_WRITE:
@@ -90,7 +94,8 @@ static void count(struct load_slot *slot, uint64_t now_ticks)
 /* What is kept of a call that failed. */
 static int error_of(const struct weir_result *result)
 {
-	if (result->status == -EREMOTEIO && result->rdma_err == 1) /* ERR_VERS (RFC 8166 section 4.5.1) */
+	if (result->status == -EREMOTEIO &&
+	    result->rdma_err == 1) /* ERR_VERS (RFC 8166 section 4.5.1) */
 		return -EPROTONOSUPPORT;
 	return result->status ? result->status : -EIO;
 }
@@ -103,7 +108,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	uint64_t now_ticks;
 
 	client->in_flight--;
-	if (__builtin_expect(result->status != 0 || result->reply->reply_stat != WEIR_RPC_MSG_ACCEPTED ||
+	if (__builtin_expect(result->status != 0 ||
+				     result->reply->reply_stat != WEIR_RPC_MSG_ACCEPTED ||
 				     result->reply->accept_stat != WEIR_RPC_SUCCESS,
 			     0)) {
 		r->errors++;
@@ -125,7 +131,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 		slot->due_ticks = now_ticks + client->pace.think_ticks;
 		pace_put(&client->pace, slot);
 	} else if (!client->is_stopping) {
-		/* A look at the clock takes as long as a tenth of a call: with others in flight, one is for both. */
+		/* A look at the clock takes as long as a tenth of a call: with others in flight,
+		 * one is for both. */
 		load_slot_next(slot, call, client->in_flight > 0 ? now_ticks : rte_rdtsc());
 	}
 }
@@ -160,8 +167,9 @@ static int add_arguments(struct load_slot *slot, struct weir_call *call)
 		if (options->verify)
 			memset(slot->data, 0xa5, slot->len);
 		/* Nothing to offer memory for, where nothing is to come. */
-		return slot->len == 0 ? 0
-				      : weir_call_result_item(call, client->region, slot->data, slot->len);
+		return slot->len == 0
+			       ? 0
+			       : weir_call_result_item(call, client->region, slot->data, slot->len);
 	case BENCH_WRITE:
 		slot->offset = options->verify ? next_random(client) : 0;
 		if (options->verify)

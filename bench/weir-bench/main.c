@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-bench: RPCs over RPC-over-RDMA, measured. Runs each combination that was asked for, then reports. */
+/* weir-bench: RPCs over RPC-over-RDMA, measured. Runs each combination that was asked for, then
+ * reports. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,27 +12,36 @@
 #include "std_io.h"
 #include "worker.h"
 
-enum exit_status { EXIT_OK = 0, EXIT_LOAD = 1, EXIT_USAGE = 2, EXIT_THRESHOLD = 3, EXIT_INTERRUPTED = 128 };
+enum exit_status {
+	EXIT_OK = 0,
+	EXIT_LOAD = 1,
+	EXIT_USAGE = 2,
+	EXIT_THRESHOLD = 3,
+	EXIT_INTERRUPTED = 128
+};
 
 /* What to do about a status of calls; NULL: it says enough. */
 static const char *cure(const struct bench_options *options, int status)
 {
 	switch (-status) {
 	case ENOBUFS:
-		return "raise send_buffers, long_buffers and bulk_buffers in the profile's [memory], or "
+		return "raise send_buffers, long_buffers and bulk_buffers in the profile's "
+		       "[memory], or "
 		       "lower --depth or --connections";
 	case ETIMEDOUT:
-		return "the responder did not answer in time: see whether it still runs, and has a core to "
+		return "the responder did not answer in time: see whether it still runs, and has a "
+		       "core to "
 		       "itself";
 	case EPROTONOSUPPORT:
-		return "the responder does not speak the version of RPC-over-RDMA that it was called by: "
+		return "the responder does not speak the version of RPC-over-RDMA that it was "
+		       "called by: "
 		       "give both sides "
 		       "the same --protocol, or --protocol auto";
 	case EIO:
 	case EREMOTEIO:
-		return options->side == SIDE_REQUESTER
-			       ? "the responder refuses them: give it the same --size and --working-set"
-			       : NULL;
+		return options->side == SIDE_REQUESTER ? "the responder refuses them: give it the "
+							 "same --size and --working-set"
+						       : NULL;
 	default:
 		return NULL;
 	}
@@ -43,7 +53,8 @@ static void report_empty(const struct bench_results *results)
 	for (uint32_t i = 0; i < results->npoints; i++)
 		if (results->points[i].sum.calls == 0 && results->points[i].sum.errors == 0)
 			fprintf(stderr,
-				"weir-bench: no call was completed in the measured time%s: its figures say "
+				"weir-bench: no call was completed in the measured time%s: its "
+				"figures say "
 				"nothing; "
 				"give it more --time\n",
 				results->npoints > 1 ? " of a combination" : "");
@@ -53,9 +64,9 @@ static void report_empty(const struct bench_results *results)
 static void report_interrupt(const struct bench_results *results)
 {
 	if (results->npoints == 0)
-		fprintf(stderr,
-			"weir-bench: interrupted before anything was measured: there is no report; raise the "
-			"time limit, or lower --warmup\n");
+		fprintf(stderr, "weir-bench: interrupted before anything was measured: there is no "
+				"report; raise the "
+				"time limit, or lower --warmup\n");
 	else
 		fprintf(stderr, "weir-bench: interrupted: %u of %u runs are finished\n",
 			results->runs_finished, results->runs_asked);
@@ -83,7 +94,8 @@ static int report(struct bench_results *results)
 	if (errors > 0 && cure(options, first_error))
 		fprintf(stderr, "weir-bench: %s\n", cure(options, first_error));
 	if (failures > 0)
-		fprintf(stderr, "weir-bench: %llu results were wrong\n", (unsigned long long)failures);
+		fprintf(stderr, "weir-bench: %llu results were wrong\n",
+			(unsigned long long)failures);
 	if (errors > 0 || failures > 0)
 		return EXIT_LOAD;
 	if (bench_results_interrupted(results))
@@ -91,7 +103,8 @@ static int report(struct bench_results *results)
 	return bench_results_missed(results) > 0 ? EXIT_THRESHOLD : EXIT_OK;
 }
 
-/* All runs: the repetitions outermost, so that what the machine does meanwhile falls on all combinations alike. */
+/* All runs: the repetitions outermost, so that what the machine does meanwhile falls on all
+ * combinations alike. */
 static int run_all(struct bench_results *results)
 {
 	const struct bench_options *options = results->options;
@@ -104,9 +117,11 @@ static int run_all(struct bench_results *results)
 		struct bench_point *point = &results->points[i % results->npoints];
 
 		if (nruns > 1 && !options->quiet && isatty(STDERR_FILENO))
-			fprintf(stderr, "run %u of %u: size %u, depth %u, connections %u, rate %llu\n", i + 1,
-				nruns, point->options.size_bytes, point->options.depth,
-				point->options.connections, (unsigned long long)point->options.rate);
+			fprintf(stderr,
+				"run %u of %u: size %u, depth %u, connections %u, rate %llu\n",
+				i + 1, nruns, point->options.size_bytes, point->options.depth,
+				point->options.connections,
+				(unsigned long long)point->options.rate);
 		rc = sides_run(&sides, i, &point->options, &result);
 		if (bench_interrupted(sides.shared) && (rc != 0 || result.is_cut_short)) {
 			/* Finished runs are not mixed with a shorter one. */

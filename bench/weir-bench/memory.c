@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a load takes of memory, so that one that takes more than there is ends before it begins, and not by the kernel's hand. */
+/* What a load takes of memory, so that one that takes more than there is ends before it begins, and
+ * not by the kernel's hand. */
 #include <stdio.h>
 
 #include "options.h"
@@ -25,9 +26,10 @@ static uint64_t needed_bytes(const struct bench_options *o)
 
 	if (o->side == SIDE_BOTH && engines < 2)
 		engines = 2;
-	return data_bytes(o) + engines * ((uint64_t)p->long_buffers * p->long_buffer_bytes +
-					  (uint64_t)p->bulk_buffers * p->bulk_buffer_bytes +
-					  ((uint64_t)p->send_buffers + p->recv_buffers) * p->inline_bytes);
+	return data_bytes(o) +
+	       engines * ((uint64_t)p->long_buffers * p->long_buffer_bytes +
+			  (uint64_t)p->bulk_buffers * p->bulk_buffer_bytes +
+			  ((uint64_t)p->send_buffers + p->recv_buffers) * p->inline_bytes);
 }
 
 int bench_memory_check(const struct bench_options *options)
@@ -44,9 +46,11 @@ int bench_memory_check(const struct bench_options *options)
 		if (needed <= room.bytes)
 			continue;
 		fprintf(stderr,
-			"weir-bench: %u bytes at depth %u with %u connection%s take some %llu MiB of memory, "
+			"weir-bench: %u bytes at depth %u with %u connection%s take some %llu MiB "
+			"of memory, "
 			"of which %llu "
-			"are available (%s): lower --size, --depth or --connections, or raise that limit\n",
+			"are available (%s): lower --size, --depth or --connections, or raise that "
+			"limit\n",
 			bench_largest_bytes(&point), point.depth, point.connections,
 			point.connections == 1 ? "" : "s", (unsigned long long)needed >> 20,
 			(unsigned long long)room.bytes >> 20, room.limited_by);

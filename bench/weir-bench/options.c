@@ -177,7 +177,8 @@ static int parse_extension(const char *text, enum weir_extension *extension)
 			return 0;
 		}
 	}
-	return option_bad("extension", text, "expected off, continuation, direction, placement or all");
+	return option_bad("extension", text,
+			  "expected off, continuation, direction, placement or all");
 }
 
 static int parse_access(const char *text, bool *is_sequential)
@@ -204,15 +205,17 @@ static int parse_lcores(const char *text, struct bench_options *options)
 
 	if (n < 0 || *text == '\0')
 		return option_bad("lcores", text,
-				  n == -E2BIG	 ? "at most 32 cores"
-				  : n == -EEXIST ? "a core is named twice, and both sides or two "
-						   "threads would share it: name each once, or 'any'"
-						 : "expected a list such as 0,1 or 0-3, or 'any'");
+				  n == -E2BIG ? "at most 32 cores"
+				  : n == -EEXIST
+					  ? "a core is named twice, and both sides or two "
+					    "threads would share it: name each once, or 'any'"
+					  : "expected a list such as 0,1 or 0-3, or 'any'");
 	options->nlcores = (uint32_t)n;
 	return 0;
 }
 
-/* Cores that this process may use: the first two, one for each side; or none to pin to when there is one. */
+/* Cores that this process may use: the first two, one for each side; or none to pin to when there
+ * is one. */
 static void default_lcores(struct bench_options *options)
 {
 	cpu_set_t set;
@@ -220,7 +223,8 @@ static void default_lcores(struct bench_options *options)
 	CPU_ZERO(&set);
 	options->nlcores = 0;
 	if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) < 2) {
-		fprintf(stderr, "weir-bench: one core only: both sides share it and yield to each other. Two "
+		fprintf(stderr, "weir-bench: one core only: both sides share it and yield to each "
+				"other. Two "
 				"cores are "
 				"many times faster\n");
 		return;
@@ -277,7 +281,8 @@ static int apply(int opt, const char *value, struct bench_options *o)
 		o->has_write_size = true;
 		return option_u32("write-size", value, 0, BENCH_SIZE_MAX, &o->write_bytes);
 	case OPT_WORKING_SET:
-		return option_u32("working-set", value, 1, BENCH_WORKING_SET_MAX, &o->working_set_bytes);
+		return option_u32("working-set", value, 1, BENCH_WORKING_SET_MAX,
+				  &o->working_set_bytes);
 	case OPT_ACCESS:
 		return parse_access(value, &o->is_sequential);
 	case OPT_DEPTH:
@@ -314,8 +319,9 @@ static int apply(int opt, const char *value, struct bench_options *o)
 		if (option_u32("inline", value, 1024, 65536, &o->profile.inline_bytes) != 0)
 			return -1;
 		if (o->profile.inline_bytes % 1024 != 0)
-			return option_bad("inline", value,
-					  "expected a multiple of 1024: the peers tell each other KiB");
+			return option_bad(
+				"inline", value,
+				"expected a multiple of 1024: the peers tell each other KiB");
 		return 0;
 	case OPT_CHUNK:
 		if (option_u32("chunk", value, 0, 65536, &o->profile.chunk_bytes) != 0)
@@ -356,10 +362,12 @@ static int apply(int opt, const char *value, struct bench_options *o)
 static int check_together(const struct bench_options *o)
 {
 	if (o->use_threads && o->side != SIDE_BOTH)
-		return option_bad("threads", "", "both sides must be here: leave out --listen and --connect");
+		return option_bad("threads", "",
+				  "both sides must be here: leave out --listen and --connect");
 	if (o->think_ns > 0 && o->sweep.rates.n > 0)
-		return option_bad("think", "",
-				  "with --rate, calls come when they are due: leave out one of them");
+		return option_bad(
+			"think", "",
+			"with --rate, calls come when they are due: leave out one of them");
 	if ((o->has_read_size || o->has_write_size) && o->workload != WORKLOAD_MIXED)
 		return option_bad(o->has_read_size ? "read-size" : "write-size", "",
 				  "for --workload mixed; others have one --size");
@@ -378,8 +386,8 @@ static int check_together(const struct bench_options *o)
 	return 0;
 }
 
-/* First the profile, wherever it stands on the command line, then what is said over it. 0, 1 or -1 as for
- * bench_options_parse(). */
+/* First the profile, wherever it stands on the command line, then what is said over it. 0, 1 or -1
+ * as for bench_options_parse(). */
 static int parse_all(int argc, char **argv, struct bench_options *o, const char **lcores)
 {
 	char error[256];
@@ -398,7 +406,8 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 			puts("weir-bench " WEIR_VERSION);
 			return 1;
 		}
-		if (opt == OPT_PROFILE && weir_profile_load(optarg, &o->profile, error, sizeof(error)) != 0) {
+		if (opt == OPT_PROFILE &&
+		    weir_profile_load(optarg, &o->profile, error, sizeof(error)) != 0) {
 			fprintf(stderr, "weir-bench: %s\n", error);
 			return -1;
 		}
@@ -413,7 +422,8 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 		if (apply(opt, optarg, o) != 0)
 			return -1;
 	if (!bench_driver_is_for_load(o->profile.driver)) /* the profile's */
-		return option_bad("profile", o->profile.driver, "this driver is for tests, in virtual time");
+		return option_bad("profile", o->profile.driver,
+				  "this driver is for tests, in virtual time");
 	if (!*lcores && o->has_profile && o->profile.lcores[0] != '\0')
 		*lcores = o->profile.lcores;
 	return 0;
@@ -461,7 +471,8 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 		bench_options_point(o, i, &point);
 		if (o->active > point.connections) {
 			snprintf(error, sizeof(error), "%u", o->active);
-			return option_bad("active", error, "that many connections are needed: --connections");
+			return option_bad("active", error,
+					  "that many connections are needed: --connections");
 		}
 		if (weir_profile_check(&point.profile, error, sizeof(error)) != 0) {
 			fprintf(stderr, "weir-bench: %s\n", error);

@@ -56,10 +56,10 @@ struct bench_options {
 	uint32_t depth;			  /* calls in flight on each connection */
 	uint32_t connections;		  /* in all */
 	uint32_t active;		  /* of them with load, the others idle; 0: all */
-	bool takes_turns;		  /* depth is an lcore's, whose active connections take turns */
-	bool is_sequential;		  /* rather than random offsets in the working set */
-	uint64_t rate;			  /* open loop: calls a second in all; 0: closed loop */
-	uint64_t think_ns;		  /* closed loop: between a call's end and the slot's next */
+	bool takes_turns;   /* depth is an lcore's, whose active connections take turns */
+	bool is_sequential; /* rather than random offsets in the working set */
+	uint64_t rate;	    /* open loop: calls a second in all; 0: closed loop */
+	uint64_t think_ns;  /* closed loop: between a call's end and the slot's next */
 	uint32_t repeat;
 	double steady_percent; /* 0: don't wait for it */
 	double steady_seconds; /* the longest wait */
@@ -78,15 +78,17 @@ struct bench_options {
 	uint32_t lcores[BENCH_LCORES_MAX];
 };
 
-/* Parse argv over the profile named there and the defaults. 0: go on; 1: done (help), exit 0; -1: usage
- * error, said on standard error. */
+/* Parse argv over the profile named there and the defaults. 0: go on; 1: done (help), exit 0; -1:
+ * usage error, said on standard error. */
 int bench_options_parse(int argc, char **argv, struct bench_options *options);
 
 /* How many combinations there are, and one of them with the buffers that it needs. */
 uint32_t bench_options_points(const struct bench_options *options);
-void bench_options_point(const struct bench_options *options, uint32_t number, struct bench_options *point);
+void bench_options_point(const struct bench_options *options, uint32_t number,
+			 struct bench_options *point);
 
-/* Before anything is taken: 0, or -1, which was said, where there is less memory than the load takes. */
+/* Before anything is taken: 0, or -1, which was said, where there is less memory than the load
+ * takes. */
 int bench_memory_check(const struct bench_options *options);
 
 /* Raise the profile's buffers to what the load needs, where it leaves them to weir or has fewer. */

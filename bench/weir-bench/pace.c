@@ -75,7 +75,8 @@ static uint32_t start_thinkers(struct pace *pace, uint64_t now_ticks)
 {
 	uint32_t n = 0;
 
-	while (pace->head != pace->tail && pace->idle[pace->head & pace->mask]->due_ticks <= now_ticks) {
+	while (pace->head != pace->tail &&
+	       pace->idle[pace->head & pace->mask]->due_ticks <= now_ticks) {
 		if (!load_slot_next(pace->idle[pace->head++ & pace->mask], NULL, rte_rdtsc()))
 			break;
 		n++;
@@ -85,7 +86,8 @@ static uint32_t start_thinkers(struct pace *pace, uint64_t now_ticks)
 
 uint32_t pace_start_due(struct pace *pace, uint64_t now_ticks)
 {
-	return pace->is_open_loop ? start_arrivals(pace, now_ticks) : start_thinkers(pace, now_ticks);
+	return pace->is_open_loop ? start_arrivals(pace, now_ticks)
+				  : start_thinkers(pace, now_ticks);
 }
 
 uint64_t pace_untaken(const struct pace *pace, uint64_t end_ticks)
@@ -94,7 +96,8 @@ uint64_t pace_untaken(const struct pace *pace, uint64_t end_ticks)
 
 	if (!pace->is_open_loop || pace->due_ticks >= end_ticks)
 		return 0;
-	due = (uint64_t)((double)(end_ticks - pace->begin_ticks) / pace->ticks_per_call - pace->phase);
+	due = (uint64_t)((double)(end_ticks - pace->begin_ticks) / pace->ticks_per_call -
+			 pace->phase);
 	/* Numbers below 'due' are due before the end; rounding may have missed by one. */
 	while (due > 0 && pace_due(pace, due - 1) >= end_ticks)
 		due--;

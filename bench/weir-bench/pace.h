@@ -7,9 +7,10 @@
  *
  * Closed loop: a call's end makes the next, at once or after a time to think.
  *
- * Open loop: arrivals are due at times that were fixed before, whatever became of earlier ones; a slot that is idle
- * takes each. An arrival that finds all slots busy waits its turn and is late. Round trips are measured from the
- * time that was due, so that what a slow responder kept from being sent counts in full (no coordinated omission).
+ * Open loop: arrivals are due at times that were fixed before, whatever became of earlier ones; a
+ * slot that is idle takes each. An arrival that finds all slots busy waits its turn and is late.
+ * Round trips are measured from the time that was due, so that what a slow responder kept from
+ * being sent counts in full (no coordinated omission).
  */
 
 #include <stdbool.h>
@@ -34,8 +35,8 @@ struct pace {
 	uint64_t late;	     /* that found none */
 };
 
-/* 'share' is the part of the rate that falls to this client, 'phase' (0 to 1) where in the interval it begins.
- * 0 or -ENOMEM. */
+/* 'share' is the part of the rate that falls to this client, 'phase' (0 to 1) where in the interval
+ * it begins. 0 or -ENOMEM. */
 int pace_init(struct pace *pace, const struct bench_options *options, uint32_t nslots, double share,
 	      double phase);
 void pace_fini(struct pace *pace);

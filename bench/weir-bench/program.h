@@ -5,14 +5,15 @@
 /*
  * The bench's RPC program and its upper-layer binding.
  *
- *   NULL  (opaque padding[size])                      -> void
- *   ECHO  (opaque data<>)                             -> opaque data<>            nothing is DDP-eligible
- *   READ  (u64 offset, u32 count)                     -> opaque data<>            data is DDP-eligible
- *   WRITE (u64 seed, bool verify, opaque data<>)      -> bool matched, u32 count  data is DDP-eligible
- *   LIST  (u64 offset, u32 count)                     -> opaque data<>            nothing is DDP-eligible
+ *   NULL  (opaque padding[size])                  -> void
+ *   ECHO  (opaque data<>)                         -> opaque data<>            nothing is
+ * DDP-eligible READ  (u64 offset, u32 count)                 -> opaque data<>            data is
+ * DDP-eligible WRITE (u64 seed, bool verify, opaque data<>)  -> bool matched, u32 count  data is
+ * DDP-eligible LIST  (u64 offset, u32 count)                 -> opaque data<>            nothing is
+ * DDP-eligible
  *
- * READ and LIST return bytes of an endless sequence that both sides know, WRITE says where in it its data start:
- * so each byte can be checked, by whoever receives it.
+ * READ and LIST return bytes of an endless sequence that both sides know, WRITE says where in it
+ * its data start: so each byte can be checked, by whoever receives it.
  */
 
 #include <weir/binding.h>

@@ -2,7 +2,8 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-/* What was measured, for people and for programs. Nothing of this runs while something is measured. */
+/* What was measured, for people and for programs. Nothing of this runs while something is measured.
+ */
 
 #include <stdio.h>
 
@@ -10,7 +11,8 @@
 
 #include "results.h"
 
-/* Before the load: 0 if the files that were asked for can be written, else -EIO, said on standard error. */
+/* Before the load: 0 if the files that were asked for can be written, else -EIO, said on standard
+ * error. */
 int bench_report_check(const struct bench_options *options);
 
 /* All that was asked for. 0, or -EIO that was said. */

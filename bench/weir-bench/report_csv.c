@@ -14,10 +14,11 @@ static void write_run(FILE *file, const struct bench_point *point, uint32_t numb
 
 	fprintf(file, "%s,%s,%s,%u,%u,%u,%u,%u,%u,%u,%llu,%llu,%u,%.6f,%llu,%.1f,%.0f",
 		bench_workload_name(options->workload), options->profile.driver,
-		bench_exposure_name(point->sum.exposure), bench_largest_bytes(options), options->read_bytes,
-		options->write_bytes, options->depth, options->connections, bench_active(options),
-		(unsigned)options->takes_turns, (ull)options->rate, (ull)options->think_ns, number + 1,
-		run->seconds, (ull)run->calls, values[METRIC_RATE], values[METRIC_BANDWIDTH]);
+		bench_exposure_name(point->sum.exposure), bench_largest_bytes(options),
+		options->read_bytes, options->write_bytes, options->depth, options->connections,
+		bench_active(options), (unsigned)options->takes_turns, (ull)options->rate,
+		(ull)options->think_ns, number + 1, run->seconds, (ull)run->calls,
+		values[METRIC_RATE], values[METRIC_BANDWIDTH]);
 	for (uint32_t m = METRIC_MIN; m < METRICS; m++)
 		fprintf(file, ",%.0f", values[m]);
 	fprintf(file, ",%llu,%llu,%llu,%u\n", (ull)run->late, (ull)run->untaken, (ull)run->errors,
@@ -26,7 +27,8 @@ static void write_run(FILE *file, const struct bench_point *point, uint32_t numb
 
 int bench_report_csv(FILE *file, const struct bench_results *results)
 {
-	fputs("workload,driver,exposure,size,read_size,write_size,depth,connections,active,in_turn,offered_"
+	fputs("workload,driver,exposure,size,read_size,write_size,depth,connections,active,in_turn,"
+	      "offered_"
 	      "rpc_per_s,think_"
 	      "ns,run,"
 	      "seconds,calls,rpc_per_s,bytes_per_s",

@@ -6,7 +6,8 @@
 #include "report.h"
 #include "report_page.h"
 
-/* No '<' in it: one can only be in a string, where it may be escaped, and could end the script that holds the data. */
+/* No '<' in it: one can only be in a string, where it may be escaped, and could end the script that
+ * holds the data. */
 static void write_data(FILE *file, const char *json)
 {
 	for (; *json != '\0'; json++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures for programs, as doc/weir-bench.schema.json describes them: a key that is there stays, with its meaning. */
+/* Figures for programs, as doc/weir-bench.schema.json describes them: a key that is there stays,
+ * with its meaning. */
 #include "report.h"
 
 #define SCHEMA 2
@@ -13,7 +14,8 @@ static json_t *spread_json(const struct bench_point *point, enum bench_metric me
 {
 	struct bench_spread spread = bench_figures_spread(point->figures, point->nruns, metric);
 
-	return json_pack("{s:f, s:f, s:f}", "median", spread.median, "min", spread.min, "max", spread.max);
+	return json_pack("{s:f, s:f, s:f}", "median", spread.median, "min", spread.min, "max",
+			 spread.max);
 }
 
 static json_t *repeat_json(const struct bench_point *point)
@@ -31,7 +33,8 @@ static json_t *cpu_json(const struct bench_cpu *cpu, uint64_t rpcs)
 {
 	json_t *object = json_object();
 
-	json_object_set_new(object, "cycles_per_rpc", json_real(bench_per_rpc(cpu->busy_ticks, rpcs)));
+	json_object_set_new(object, "cycles_per_rpc",
+			    json_real(bench_per_rpc(cpu->busy_ticks, rpcs)));
 	json_object_set_new(object, "busy_ratio", json_real(bench_cpu_busy_ratio(cpu)));
 	json_object_set_new(object, "instructions_per_rpc",
 			    bench_cpu_has_instructions(cpu)
@@ -49,9 +52,10 @@ static json_t *thresholds_json(const struct bench_point *point)
 		double value;
 		bool meets = bench_point_meets(point, i, &value);
 
-		json_array_append_new(array, json_pack("{s:s, s:s, s:f, s:f, s:b}", "threshold", t->text,
-						       "metric", bench_metric_name(t->metric), "limit",
-						       t->limit, "value", value, "met", meets));
+		json_array_append_new(array,
+				      json_pack("{s:s, s:s, s:f, s:f, s:b}", "threshold", t->text,
+						"metric", bench_metric_name(t->metric), "limit",
+						t->limit, "value", value, "met", meets));
 	}
 	return array;
 }
@@ -63,8 +67,9 @@ static json_t *histogram_json(const struct hist *hist)
 
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
 		if (hist->buckets[i] > 0)
-			json_array_append_new(array, json_pack("[I, I]", (json_int_t)hist_bucket_low(i),
-							       (json_int_t)hist->buckets[i]));
+			json_array_append_new(array,
+					      json_pack("[I, I]", (json_int_t)hist_bucket_low(i),
+							(json_int_t)hist->buckets[i]));
 	return array;
 }
 
@@ -77,19 +82,21 @@ static json_t *run_json(const struct bench_point *point, uint32_t number)
 	json_object_set_new(object, "seconds", json_real(run->seconds));
 	json_object_set_new(object, "interrupted", json_boolean(run->is_cut_short));
 	set_u64(object, "calls", run->calls);
-	json_object_set_new(object, "rpc_per_s", json_real(point->figures[number].values[METRIC_RATE]));
+	json_object_set_new(object, "rpc_per_s",
+			    json_real(point->figures[number].values[METRIC_RATE]));
 	json_object_set_new(object, "bytes_per_s",
 			    json_real(point->figures[number].values[METRIC_BANDWIDTH]));
 	json_object_set_new(object, "rtt_ns", bench_figures_rtt_json(&point->figures[number]));
 	if (point->options.steady_percent > 0 && point->options.calls_max == 0)
 		json_object_set_new(object, "steady",
-				    json_pack("{s:b, s:f, s:f}", "reached", run->settled, "spread_percent",
-					      100 * run->settle_spread, "seconds", run->settle_seconds));
+				    json_pack("{s:b, s:f, s:f}", "reached", run->settled,
+					      "spread_percent", 100 * run->settle_spread, "seconds",
+					      run->settle_seconds));
 	for (uint32_t i = 0; i < run->series.n; i++)
 		json_array_append_new(rates, json_real((double)run->series.counts[i] * scale));
 	json_object_set_new(object, "throughput",
-			    json_pack("{s:f, s:o}", "interval_s", (double)run->series.interval_ns / 1e9,
-				      "rpc_per_s", rates));
+			    json_pack("{s:f, s:o}", "interval_s",
+				      (double)run->series.interval_ns / 1e9, "rpc_per_s", rates));
 	return object;
 }
 
@@ -109,7 +116,8 @@ static void add_options(json_t *root, const struct bench_options *options)
 	json_object_set_new(root, "inline_bytes", json_integer(options->profile.inline_bytes));
 	json_object_set_new(root, "chunk_bytes", json_integer(options->profile.chunk_bytes));
 	json_object_set_new(root, "working_set", json_integer(options->working_set_bytes));
-	json_object_set_new(root, "access", json_string(options->is_sequential ? "sequential" : "random"));
+	json_object_set_new(root, "access",
+			    json_string(options->is_sequential ? "sequential" : "random"));
 	json_object_set_new(root, "loop", json_string(options->rate > 0 ? "open" : "closed"));
 	if (options->rate > 0)
 		set_u64(root, "offered_rpc_per_s", options->rate);
@@ -118,7 +126,8 @@ static void add_options(json_t *root, const struct bench_options *options)
 
 static void add_counters(json_t *root, const struct bench_point *point)
 {
-	const struct weir_engine_stats *responder = point->responder.valid ? &point->responder.stats : NULL;
+	const struct weir_engine_stats *responder =
+		point->responder.valid ? &point->responder.stats : NULL;
 	const struct bench_result *sum = &point->sum;
 	json_t *cpu = json_object();
 
@@ -129,7 +138,8 @@ static void add_counters(json_t *root, const struct bench_point *point)
 	if (responder) {
 		json_object_set_new(root, "responder_idle_poll_ratio",
 				    json_real(bench_idle_ratio(responder)));
-		json_object_set_new(root, "responder_counters", bench_counters_json(NULL, responder));
+		json_object_set_new(root, "responder_counters",
+				    bench_counters_json(NULL, responder));
 		json_object_set_new(cpu, "responder",
 				    cpu_json(&point->responder.cpu, responder->replies_sent));
 	}
@@ -150,8 +160,9 @@ static void add_point(json_t *root, const struct bench_point *point)
 	json_object_set_new(root, "rtt_ns", bench_figures_rtt_json(&medians));
 	json_object_set_new(root, "rtt_histogram", histogram_json(&sum->rtt));
 	json_object_set_new(root, "calls_of_a_connection",
-			    json_pack("{s:I, s:I, s:I}", "least", (json_int_t)sum->least_calls, "most",
-				      (json_int_t)sum->most_calls, "idle", (json_int_t)sum->idle_calls));
+			    json_pack("{s:I, s:I, s:I}", "least", (json_int_t)sum->least_calls,
+				      "most", (json_int_t)sum->most_calls, "idle",
+				      (json_int_t)sum->idle_calls));
 	set_u64(root, "late", sum->late);
 	set_u64(root, "untaken", sum->untaken);
 	set_u64(root, "errors", sum->errors);
@@ -174,8 +185,10 @@ json_t *bench_report_json(const struct bench_results *results)
 	json_object_set_new(root, "driver", json_string(options->profile.driver));
 	json_object_set_new(root, "exposure",
 			    json_string(bench_exposure_name(results->points[0].sum.exposure)));
-	json_object_set_new(root, "protocol", json_string(bench_protocol_name(options->profile.protocol)));
-	json_object_set_new(root, "extension", json_string(bench_extension_name(options->profile.extension)));
+	json_object_set_new(root, "protocol",
+			    json_string(bench_protocol_name(options->profile.protocol)));
+	json_object_set_new(root, "extension",
+			    json_string(bench_extension_name(options->profile.extension)));
 	json_object_set_new(root, "workload", json_string(bench_workload_name(options->workload)));
 	json_object_set_new(root, "mode", json_string(bench_mode_name(options)));
 	json_object_set_new(root, "verify", json_boolean(options->verify));

@@ -32,8 +32,9 @@ static void print_spread(const struct bench_point *point, enum bench_metric metr
 {
 	struct bench_spread spread = bench_figures_spread(point->figures, point->nruns, metric);
 
-	printf("  of %u runs   %-9s %.6g %s, %.6g to %.6g\n", point->nruns, bench_metric_name(metric),
-	       spread.median / scale, unit, spread.min / scale, spread.max / scale);
+	printf("  of %u runs   %-9s %.6g %s, %.6g to %.6g\n", point->nruns,
+	       bench_metric_name(metric), spread.median / scale, unit, spread.min / scale,
+	       spread.max / scale);
 }
 
 static void print_pace(const struct bench_point *point)
@@ -41,12 +42,14 @@ static void print_pace(const struct bench_point *point)
 	const struct bench_options *options = &point->options;
 
 	if (options->rate > 0)
-		printf("  open loop    %llu calls a second were due; %llu were late, %llu of them not sent "
+		printf("  open loop    %llu calls a second were due; %llu were late, %llu of them "
+		       "not sent "
 		       "by the "
 		       "end\n",
 		       (ull)options->rate, (ull)point->sum.late, (ull)point->sum.untaken);
 	if (options->think_ns > 0)
-		printf("  closed loop  %llu ns between a call's end and the next\n", (ull)options->think_ns);
+		printf("  closed loop  %llu ns between a call's end and the next\n",
+		       (ull)options->think_ns);
 }
 
 static void print_steady(const struct bench_point *point)
@@ -60,11 +63,14 @@ static void print_steady(const struct bench_point *point)
 
 		if (run->settled)
 			printf("  steady       within %.1f %% after %.1f s of warm-up\n",
-			       100 * run->settle_spread, options->warmup_seconds + run->settle_seconds);
+			       100 * run->settle_spread,
+			       options->warmup_seconds + run->settle_seconds);
 		else
-			printf("  NOT STEADY   rates still vary by %.1f %% after %.1f s; %.1f %% was asked "
+			printf("  NOT STEADY   rates still vary by %.1f %% after %.1f s; %.1f %% "
+			       "was asked "
 			       "for\n",
-			       100 * run->settle_spread, options->warmup_seconds + run->settle_seconds,
+			       100 * run->settle_spread,
+			       options->warmup_seconds + run->settle_seconds,
 			       options->steady_percent);
 	}
 }
@@ -104,7 +110,8 @@ static void print_counters(const struct bench_point *point)
 	printf("\n  idle polls   requester %.1f %%", 100 * bench_idle_ratio(rq));
 	if (point->responder.valid)
 		printf(", responder %.1f %%", 100 * bench_idle_ratio(rs));
-	printf("\n  since warm-up: %llu copies of bulk data, %llu allocations, %llu registrations, %.2f "
+	printf("\n  since warm-up: %llu copies of bulk data, %llu allocations, %llu registrations, "
+	       "%.2f "
 	       "doorbells per RPC\n",
 	       (ull)(rq->bulk_copies + rs->bulk_copies), (ull)(rq->allocations + rs->allocations),
 	       (ull)(rq->registrations + rs->registrations),
@@ -126,8 +133,8 @@ static void print_point(const struct bench_point *point)
 	printf("%s, %s, %.2f s\n", options->takes_turns ? " in turn" : "",
 	       options->side != SIDE_BOTH ? "responder elsewhere" : bench_mode_name(options),
 	       point->sum.seconds);
-	printf("  calls        %12.0f RPC/s   %9.3f GB/s of bulk data\n", medians.values[METRIC_RATE],
-	       medians.values[METRIC_BANDWIDTH] / 1e9);
+	printf("  calls        %12.0f RPC/s   %9.3f GB/s of bulk data\n",
+	       medians.values[METRIC_RATE], medians.values[METRIC_BANDWIDTH] / 1e9);
 	bench_figures_print(&medians);
 	if (point->nruns > 1) {
 		print_spread(point, METRIC_RATE, 1, "RPC/s");
@@ -156,8 +163,8 @@ static void print_row(const struct bench_point *point)
 	       medians.values[METRIC_P50], medians.values[METRIC_P99], medians.values[METRIC_P999],
 	       medians.values[METRIC_MAX], (ull)point->sum.late, (ull)point->sum.errors);
 	for (uint32_t i = 0; i < point->nruns; i++)
-		unsettled +=
-			options->steady_percent > 0 && options->calls_max == 0 && !point->runs[i].settled;
+		unsettled += options->steady_percent > 0 && options->calls_max == 0 &&
+			     !point->runs[i].settled;
 	printf("%s\n", unsettled > 0 ? "  NOT STEADY" : "");
 }
 
@@ -166,16 +173,19 @@ static void print_table(const struct bench_results *results)
 	const struct bench_options *options = results->options;
 	const struct bench_point *first = &results->points[0];
 
-	printf("%s: driver %s, exposure %s, %s, %.2f s each", bench_workload_name(options->workload),
-	       options->profile.driver, bench_exposure_name(first->sum.exposure),
+	printf("%s: driver %s, exposure %s, %s, %.2f s each",
+	       bench_workload_name(options->workload), options->profile.driver,
+	       bench_exposure_name(first->sum.exposure),
 	       options->side != SIDE_BOTH ? "responder elsewhere" : bench_mode_name(options),
 	       options->seconds);
 	if (options->repeat > 1)
 		printf(", medians of %u runs", options->repeat);
-	printf("; round trips in ns\n%9s %6s %6s %10s %12s", "size", "depth", "conns", "rate", "RPC/s");
+	printf("; round trips in ns\n%9s %6s %6s %10s %12s", "size", "depth", "conns", "rate",
+	       "RPC/s");
 	if (options->repeat > 1)
 		printf(" %12s %12s", "least", "largest");
-	printf(" %9s %9s %9s %9s %9s %9s %7s\n", "GB/s", "p50", "p99", "p999", "max", "late", "errors");
+	printf(" %9s %9s %9s %9s %9s %9s %7s\n", "GB/s", "p50", "p99", "p999", "max", "late",
+	       "errors");
 	for (uint32_t i = 0; i < results->npoints; i++)
 		print_row(&results->points[i]);
 	for (uint32_t i = 0; i < results->npoints; i++)
@@ -207,6 +217,7 @@ int bench_report_text(const struct bench_results *results)
 		       bench_results_missed(results) == 1 ? "" : "s");
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return 0;
-	fprintf(stderr, "weir-bench: can't write the table to standard output: %s\n", strerror(errno));
+	fprintf(stderr, "weir-bench: can't write the table to standard output: %s\n",
+		strerror(errno));
 	return -1;
 }

@@ -12,7 +12,8 @@
 static void *run(void *arg)
 {
 	struct client *client = arg;
-	bool shows_progress = !client->options->quiet && isatty(STDERR_FILENO) && client->number == 0;
+	bool shows_progress =
+		!client->options->quiet && isatty(STDERR_FILENO) && client->number == 0;
 
 	client->rc = bench_worker_start(client->lcore);
 	if (client->rc != 0) {
@@ -23,7 +24,8 @@ static void *run(void *arg)
 	client->rc = client_connect(client);
 	if (client->rc == 0) {
 		client->result.connected = true;
-		if (client->options->side == SIDE_REQUESTER && !client->options->quiet && client->number == 0)
+		if (client->options->side == SIDE_REQUESTER && !client->options->quiet &&
+		    client->number == 0)
 			fprintf(stderr, "weir-bench: connected to '%s'\n", client->shared->addr);
 		client_load(client, shows_progress);
 		if (shows_progress)

@@ -32,7 +32,8 @@ struct bench_result {
 	int first_error;   /* status of the first call that failed, 0: none */
 };
 
-/* Run the load. 0, or a negative errno that was said on standard error; *result is filled either way. */
+/* Run the load. 0, or a negative errno that was said on standard error; *result is filled either
+ * way. */
 int bench_requester_run(const struct bench_options *options, struct bench_shared *shared,
 			const uint32_t *lcores, uint32_t nlcores, struct bench_result *result);
 

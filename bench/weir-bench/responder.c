@@ -179,7 +179,8 @@ static int server_init(struct server *server, struct server *first)
 	if (rc == 0)
 		rc = weir_engine_add_region(server->engine, server->cache);
 	if (rc != 0) {
-		fprintf(stderr, "weir-bench: no memory for the responder's data: %s\n", strerror(-rc));
+		fprintf(stderr, "weir-bench: no memory for the responder's data: %s\n",
+			strerror(-rc));
 		return rc;
 	}
 	weir_region_info(server->cache, &info);
@@ -190,7 +191,8 @@ static int server_init(struct server *server, struct server *first)
 	return 0;
 }
 
-static void serve_polls(struct server *server, const struct bench_clock *clock, struct bench_idle *idle)
+static void serve_polls(struct server *server, const struct bench_clock *clock,
+			struct bench_idle *idle)
 {
 	struct bench_shared *shared = server->shared;
 	uint64_t warm = rte_rdtsc(), instructions = 0;
@@ -202,9 +204,11 @@ static void serve_polls(struct server *server, const struct bench_clock *clock, 
 	while (!atomic_load_explicit(&shared->stop, memory_order_relaxed)) {
 		if (bench_poll_timer_look(&timer))
 			bench_poll_timer_at(&timer, rte_rdtsc());
-		timer.work = weir_engine_poll(server->engine, 0, bench_clock_at(clock, timer.now_ticks));
+		timer.work =
+			weir_engine_poll(server->engine, 0, bench_clock_at(clock, timer.now_ticks));
 		bench_idle(idle, timer.work);
-		if (!server->was_warm && atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
+		if (!server->was_warm &&
+		    atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
 			weir_engine_stats(server->engine, &server->at_warm);
 			server->was_warm = true;
 			warm = rte_rdtsc();
@@ -221,7 +225,8 @@ static void serve_polls(struct server *server, const struct bench_clock *clock, 
 	bench_cpu_close(counter);
 }
 
-/* Connections are spread over all: where one does not serve, none may. The requester says when it is over, if it is of this bench. */
+/* Connections are spread over all: where one does not serve, none may. The requester says when it
+ * is over, if it is of this bench. */
 static void server_failed(struct server *server)
 {
 	server->shared->failed++;
@@ -263,7 +268,8 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 	struct server *first = arg;
 
 	(void)listener;
-	fprintf(stderr, "weir-bench: the responder's device is gone, nobody can connect any more: %s\n",
+	fprintf(stderr,
+		"weir-bench: the responder's device is gone, nobody can connect any more: %s\n",
 		strerror(-error));
 	first->rc = error;
 	/* Else the requester says when it is over. */
@@ -319,7 +325,8 @@ int bench_responder_run(const struct bench_options *options, struct bench_shared
 	if (rc == 0) {
 		shared->responders_ready = n;
 		if (options->side == SIDE_RESPONDER && !options->quiet)
-			fprintf(stderr, "weir-bench: responder on '%s' (driver %s); end it with Ctrl-C\n",
+			fprintf(stderr,
+				"weir-bench: responder on '%s' (driver %s); end it with Ctrl-C\n",
 				shared->addr, options->profile.driver);
 		for (; started + 1 < n && rc == 0; started += rc == 0)
 			rc = server_start(&servers[started + 1]);
@@ -339,7 +346,8 @@ int bench_responder_run(const struct bench_options *options, struct bench_shared
 			continue;
 		weir_engine_stats(servers[i].engine, &now);
 		if (servers[i].was_warm) {
-			bench_counters_add_difference(&shared->responder.stats, &now, &servers[i].at_warm);
+			bench_counters_add_difference(&shared->responder.stats, &now,
+						      &servers[i].at_warm);
 			bench_cpu_add(&shared->responder.cpu, &servers[i].cpu);
 			shared->responder.valid = 1;
 		}

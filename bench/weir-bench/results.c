@@ -6,7 +6,8 @@
 
 int bench_results_init(struct bench_results *results, const struct bench_options *options)
 {
-	*results = (struct bench_results){.options = options, .npoints = bench_options_points(options)};
+	*results = (struct bench_results){.options = options,
+					  .npoints = bench_options_points(options)};
 	results->runs_asked = results->npoints * options->repeat;
 	results->points = calloc(results->npoints, sizeof(results->points[0]));
 	if (!results->points)
@@ -98,7 +99,8 @@ struct bench_figures bench_point_medians(const struct bench_point *point)
 
 	for (uint32_t m = 0; m < METRICS; m++)
 		medians.values[m] =
-			bench_figures_spread(point->figures, point->nruns, (enum bench_metric)m).median;
+			bench_figures_spread(point->figures, point->nruns, (enum bench_metric)m)
+				.median;
 	return medians;
 }
 

@@ -29,7 +29,8 @@ struct bench_results {
 	const struct bench_options *options;
 	uint32_t npoints;
 	struct bench_point *points;
-	uint32_t runs_asked, runs_finished; /* of all points; fewer are finished only after an interrupt */
+	uint32_t runs_asked,
+		runs_finished; /* of all points; fewer are finished only after an interrupt */
 };
 
 /* 0 or -ENOMEM. */

@@ -3,8 +3,8 @@
 #define SHARED_H
 
 /*
- * What the two sides of one bench tell each other beside their RPCs: memory that both map when weir-bench
- * starts both (made before the fork, or plain memory between threads).
+ * What the two sides of one bench tell each other beside their RPCs: memory that both map when
+ * weir-bench starts both (made before the fork, or plain memory between threads).
  */
 
 #include <stdatomic.h>
@@ -24,7 +24,8 @@ struct bench_counters {
 struct bench_shared {
 	_Atomic uint32_t runs_begun;	/* by the requester, when there are several */
 	_Atomic uint32_t runs_answered; /* by the responder: it is done with them */
-	_Atomic uint32_t interrupted;	/* by a signal: no run is to begin, and the present one ends */
+	_Atomic uint32_t
+		interrupted; /* by a signal: no run is to begin, and the present one ends */
 	/* Of the present run: */
 	_Atomic uint32_t responders_ready; /* listeners that are up */
 	_Atomic uint32_t failed;	   /* a side could not start */

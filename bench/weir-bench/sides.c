@@ -36,8 +36,8 @@ static void split_lcores(const struct bench_options *options, const uint32_t **r
 
 static struct bench_shared *share(const struct bench_options *options)
 {
-	struct bench_shared *shared =
-		mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct bench_shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+					   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (shared == MAP_FAILED) {
 		perror("weir-bench: mmap");
@@ -63,7 +63,8 @@ static int answer_runs(const struct sides *sides, uint32_t nruns)
 
 		while (shared->runs_begun <= i)
 			usleep(1000);
-		bench_options_point(sides->options, i % bench_options_points(sides->options), &point);
+		bench_options_point(sides->options, i % bench_options_points(sides->options),
+				    &point);
 		split_lcores(&point, &rq_lcores, &nrq, &rs_lcores, &nrs);
 		rc = bench_responder_run(&point, shared, rs_lcores, nrs);
 		shared->runs_answered = i + 1;
@@ -110,7 +111,8 @@ static bool child_is_gone(struct sides *sides)
 	return true;
 }
 
-/* It counts to the end of a run; one that does not come to it, as somebody has stopped it, is killed. */
+/* It counts to the end of a run; one that does not come to it, as somebody has stopped it, is
+ * killed. */
 static int wait_answered(struct sides *sides, uint32_t number)
 {
 	for (int ms = 0; sides->shared->runs_answered <= number; ms++) {
@@ -118,7 +120,8 @@ static int wait_answered(struct sides *sides, uint32_t number)
 			return -ECHILD;
 		if (ms == END_MS) {
 			fprintf(stderr,
-				"weir-bench: the responder's process does not end its run in %d s: killed\n",
+				"weir-bench: the responder's process does not end its run in %d s: "
+				"killed\n",
 				END_MS / 1000);
 			kill(sides->child, SIGKILL);
 			waitpid(sides->child, NULL, 0);
@@ -163,7 +166,8 @@ static void *responder_thread(void *arg)
 	return NULL;
 }
 
-static int run_threads(struct sides *sides, const struct bench_options *point, struct bench_result *result)
+static int run_threads(struct sides *sides, const struct bench_options *point,
+		       struct bench_result *result)
 {
 	struct responder_thread t = {.options = point, .shared = sides->shared};
 	const uint32_t *lcores;
@@ -223,7 +227,8 @@ int sides_run(struct sides *sides, uint32_t number, const struct bench_options *
 
 void sides_end(struct sides *sides)
 {
-	/* After its last run it ends by itself; when runs were left out, it waits for them: nothing of it is wanted any more. */
+	/* After its last run it ends by itself; when runs were left out, it waits for them: nothing
+	 * of it is wanted any more. */
 	if (sides->child > 0) {
 		kill(sides->child, SIGKILL);
 		waitpid(sides->child, NULL, 0);

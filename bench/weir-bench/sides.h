@@ -3,9 +3,9 @@
 #define BENCH_SIDES_H
 
 /*
- * The sides that run here. The requester's is this process, or its first thread; the responder's is a process that was
- * forked before anything else, or a thread, or elsewhere. Both go through the runs together: for each, they make
- * engines as it needs them.
+ * The sides that run here. The requester's is this process, or its first thread; the responder's is
+ * a process that was forked before anything else, or a thread, or elsewhere. Both go through the
+ * runs together: for each, they make engines as it needs them.
  */
 
 #include <sys/types.h>
@@ -18,7 +18,8 @@ struct sides {
 	pid_t child; /* 0: none, or none any more */
 };
 
-/* Start what lasts for all 'nruns' runs; run number n is of combination n % (their number). 0 or -errno. */
+/* Start what lasts for all 'nruns' runs; run number n is of combination n % (their number). 0 or
+ * -errno. */
 int sides_start(struct sides *sides, const struct bench_options *options, uint32_t nruns);
 void sides_end(struct sides *sides);
 

@@ -24,7 +24,8 @@ static uint64_t take(const struct bench_range *range, uint32_t *number)
 	return value;
 }
 
-void bench_options_point(const struct bench_options *options, uint32_t number, struct bench_options *point)
+void bench_options_point(const struct bench_options *options, uint32_t number,
+			 struct bench_options *point)
 {
 	*point = *options;
 	point->rate = take(&options->sweep.rates, &number);

@@ -19,7 +19,8 @@ static int run_on(uint32_t cpu)
 	rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 	if (rc != 0)
 		fprintf(stderr,
-			"weir-bench: can't run on core %u: %s. Name cores that this process may use "
+			"weir-bench: can't run on core %u: %s. Name cores that this process may "
+			"use "
 			"with --lcores, or --lcores any\n",
 			cpu, strerror(rc));
 	return -rc;
@@ -46,7 +47,8 @@ int bench_worker_start(uint32_t cpu)
 	if (rc != 0)
 		return rc;
 	if (rte_lcore_id() == LCORE_ID_ANY && rte_thread_register() != 0) {
-		fprintf(stderr, "weir-bench: no lcore id left for a thread: %s\n", rte_strerror(rte_errno));
+		fprintf(stderr, "weir-bench: no lcore id left for a thread: %s\n",
+			rte_strerror(rte_errno));
 		return -rte_errno;
 	}
 	return 0;
@@ -72,7 +74,8 @@ void bench_idle_init(struct bench_idle *idle, const struct bench_options *option
 		idle->yields = false;
 		break;
 	case WEIR_IDLE_AUTO:
-		/* A pinned thread sees one CPU, its own; unless another of ours was put there, too. */
+		/* A pinned thread sees one CPU, its own; unless another of ours was put there, too.
+		 */
 		if (options->nlcores > 0) {
 			idle->yields = false;
 			for (uint32_t i = 0; i < options->nlcores; i++)

@@ -10,8 +10,8 @@
 #include "clock.h"
 #include "options.h"
 
-/* Pin the calling thread to 'cpu' and make it known to DPDK, so that pools have a cache for it. 'cpu'
- * UINT32_MAX: not pinned. 0 or -errno, said on standard error. */
+/* Pin the calling thread to 'cpu' and make it known to DPDK, so that pools have a cache for it.
+ * 'cpu' UINT32_MAX: not pinned. 0 or -errno, said on standard error. */
 int bench_worker_start(uint32_t cpu);
 void bench_worker_stop(void);
 /* Whether threads can be pinned to each of --lcores: 0 or -errno, said on standard error. */

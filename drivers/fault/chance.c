@@ -179,7 +179,8 @@ int fault_kinds_parse(const char *text, uint32_t *kinds)
 
 int fault_status_parse(const char *text, int *status)
 {
-	int found = name_index(statuses, sizeof(statuses) / sizeof(statuses[0]), text, strlen(text));
+	int found =
+		name_index(statuses, sizeof(statuses) / sizeof(statuses[0]), text, strlen(text));
 
 	if (found < 0)
 		return -EINVAL;
@@ -189,8 +190,8 @@ int fault_status_parse(const char *text, int *status)
 
 enum fabric_status fault_status(struct fault_dev *dev, enum fabric_op op, int how)
 {
-	static const enum fabric_status send[] = {FABRIC_ERR_RNR, FABRIC_ERR_REMOTE_LEN, FABRIC_ERR_RETRY,
-						  FABRIC_ERR_FATAL};
+	static const enum fabric_status send[] = {FABRIC_ERR_RNR, FABRIC_ERR_REMOTE_LEN,
+						  FABRIC_ERR_RETRY, FABRIC_ERR_FATAL};
 	static const enum fabric_status rdma[] = {FABRIC_ERR_REMOTE_ACCESS, FABRIC_ERR_RETRY,
 						  FABRIC_ERR_REMOTE_ACCESS, FABRIC_ERR_FATAL};
 	static const enum fabric_status local[] = {FABRIC_ERR_LOCAL_PROT, FABRIC_ERR_LOCAL_LEN,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections. Events come from underneath, or are raised here when a fault ends a connection; all wait in one list
- * until they are due, those of one queue pair in order. Of FAILED, REJECTED and DISCONNECTED each queue pair has one.
+ * Connections. Events come from underneath, or are raised here when a fault ends a connection; all
+ * wait in one list until they are due, those of one queue pair in order. Of FAILED, REJECTED and
+ * DISCONNECTED each queue pair has one.
  */
 #include "fault_dev.h"
 
@@ -20,8 +21,8 @@ static uint64_t delay(struct fault_dev *dev, enum fault_kind kind, uint32_t most
 	return how >= 0 ? (uint64_t)how : 1 + fault_random(dev, most);
 }
 
-static void raise_event(struct fault_dev *dev, const struct fabric_cm_event *event, struct fault_qp *qp,
-			uint64_t late)
+static void raise_event(struct fault_dev *dev, const struct fabric_cm_event *event,
+			struct fault_qp *qp, uint64_t late)
 {
 	struct fault_event *held = &dev->events[dev->nevents++];
 
@@ -80,8 +81,8 @@ int fault_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, vo
 	if (fault_fires(dev, FAULT_LISTEN, &how))
 		return how > 0 ? -how : -EADDRINUSE;
 	if (dev->events_reserved < FAULT_REQUESTS_MAX) { /* the first listener */
-		events = realloc(dev->events,
-				 (dev->events_size + FAULT_REQUESTS_MAX) * sizeof(struct fault_event));
+		events = realloc(dev->events, (dev->events_size + FAULT_REQUESTS_MAX) *
+						      sizeof(struct fault_event));
 		if (!events)
 			return -ENOMEM;
 		dev->events = events;
@@ -165,8 +166,9 @@ int fault_connect(struct fabric_dev *fdev, const char *addr, const struct fabric
 	return 0;
 }
 
-int fault_accept(struct fabric_dev *fdev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
-		 const void *private_data, uint32_t private_len, struct fabric_qp **out)
+int fault_accept(struct fabric_dev *fdev, struct fabric_conn_req *req,
+		 const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
+		 struct fabric_qp **out)
 {
 	struct fault_dev *dev = (struct fault_dev *)fdev;
 	struct fabric_qp_attr its = *attr;
@@ -280,7 +282,8 @@ uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 
 	dev->cm_polls++;
 	/* Any of them may be a REQUEST; there is room for all others. */
-	if (dev->events_reserved >= FAULT_REQUESTS_MAX && room > FAULT_REQUESTS_MAX - dev->nrequests)
+	if (dev->events_reserved >= FAULT_REQUESTS_MAX &&
+	    room > FAULT_REQUESTS_MAX - dev->nrequests)
 		room = FAULT_REQUESTS_MAX - dev->nrequests;
 	room = room > 0 ? dev->ops->cm_poll(dev->inner, its, room) : 0;
 	for (uint32_t i = 0; i < room; i++)

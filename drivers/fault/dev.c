@@ -11,7 +11,9 @@
 
 #define INNER_OPTIONS_MAX 512u
 #define NAMES_MAX	  512u
-#define OPTIONS		  "over=DRIVER,seed=N,kinds=KIND+KIND...,nth=N,rate=N,status=STATUS and options of that driver"
+#define OPTIONS                                                                                    \
+	"over=DRIVER,seed=N,kinds=KIND+KIND...,nth=N,rate=N,status=STATUS and options of that "    \
+	"driver"
 
 struct options {
 	const char *over;
@@ -35,16 +37,16 @@ static int parse_number(const char *text, uint64_t *number)
 static int pass_on(struct options *options, const char *key, const char *value)
 {
 	size_t used = strlen(options->inner);
-	int n = snprintf(options->inner + used, INNER_OPTIONS_MAX - used, "%s%s=%s", used ? "," : "", key,
-			 value);
+	int n = snprintf(options->inner + used, INNER_OPTIONS_MAX - used, "%s%s=%s",
+			 used ? "," : "", key, value);
 
 	return n >= 0 && (size_t)n < INNER_OPTIONS_MAX - used ? 0 : -EINVAL;
 }
 
 static int refuse(const char *key, const char *value, const char *why, const char *names)
 {
-	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: fault: option '%s%s%s': %s%s\n", key, value ? "=" : "",
-		value ? value : "", why, names);
+	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: fault: option '%s%s%s': %s%s\n", key,
+		value ? "=" : "", value ? value : "", why, names);
 	return -EINVAL;
 }
 
@@ -59,7 +61,9 @@ static int parse_option(struct options *options, const char *key, const char *va
 	if (!value)
 		return refuse(key, NULL, "it has no value: expected " OPTIONS, "");
 	if (number)
-		return parse_number(value, number) == 0 ? 0 : refuse(key, value, "expected a number", "");
+		return parse_number(value, number) == 0
+			       ? 0
+			       : refuse(key, value, "expected a number", "");
 	if (strcmp(key, "over") == 0) {
 		options->over = value;
 		return 0;
@@ -88,12 +92,13 @@ static int refuse_driver(const char *over)
 	for (uint32_t i = 0; fabric_driver_at(i); i++)
 		if (fabric_driver_at(i) != &fault_ops)
 			fault_list_add(names, sizeof(names), fabric_driver_at(i)->name);
-	return refuse("over", over, over ? "expected one of " : "it is missing: expected one of ", names);
+	return refuse("over", over, over ? "expected one of " : "it is missing: expected one of ",
+		      names);
 }
 
 /*
- * Options, and the driver underneath that 'over' names in them. *args is to be freed when *options is
- * no longer needed.
+ * Options, and the driver underneath that 'over' names in them. *args is to be freed when *options
+ * is no longer needed.
  */
 static int parse_options(const char *text, struct options *options, struct rte_kvargs **args,
 			 const struct fabric_ops **inner)
@@ -161,7 +166,8 @@ static int fault_open(const struct fabric_dev_config *config, struct fabric_dev 
 	dev->rng = options.seed;
 	LIST_INIT(&dev->qps);
 	LIST_INIT(&dev->listeners);
-	fault_rate(&dev->base, options.kinds, options.rate < UINT32_MAX ? (uint32_t)options.rate : 0);
+	fault_rate(&dev->base, options.kinds,
+		   options.rate < UINT32_MAX ? (uint32_t)options.rate : 0);
 	for (uint32_t kind = 0; options.nth > 0 && kind < FAULT_NKINDS; kind++)
 		if (options.kinds >> kind & 1)
 			fault_at(&dev->base, kind, options.nth, options.how);
@@ -224,8 +230,8 @@ struct fabric_dev *fault_inner(struct fabric_dev *dev)
 	return ((struct fault_dev *)dev)->inner;
 }
 
-static int fault_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t access, int fd,
-			     uint64_t fd_offset, struct fabric_mr *mr)
+static int fault_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t access,
+			     int fd, uint64_t fd_offset, struct fabric_mr *mr)
 {
 	struct fault_dev *dev = (struct fault_dev *)fdev;
 	int how, rc;
@@ -284,9 +290,9 @@ static uint32_t fault_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
 
 const struct fabric_ops fault_ops = {
 	.name = "fault",
-	.summary =
-		"makes another driver fail, for tests: over, seed, kinds (joined by +), nth, rate, status; "
-		"others are that driver's",
+	.summary = "makes another driver fail, for tests: over, seed, kinds (joined by +), nth, "
+		   "rate, status; "
+		   "others are that driver's",
 	.options_check = check_options,
 	.open = fault_open,
 	.stop = fault_stop,

@@ -5,12 +5,14 @@
 /*
  * Inside the driver 'fault'.
  *
- * Each queue pair stands before one of the driver underneath. There every work request is signalled and its wr_id is
- * its position, so that it is known of each when it is done; completions for the user are made here, in the order posted,
- * and wait in the device's list until they are due. From the position where a work request is to fail ('doomed') nothing
- * is passed on any more: when all before it is done, it fails, and the connection underneath is ended.
+ * Each queue pair stands before one of the driver underneath. There every work request is signalled
+ * and its wr_id is its position, so that it is known of each when it is done; completions for the
+ * user are made here, in the order posted, and wait in the device's list until they are due. From
+ * the position where a work request is to fail ('doomed') nothing is passed on any more: when all
+ * before it is done, it fails, and the connection underneath is ended.
  *
- * chance.c: what fails when. dev.c: devices, options, memory. cm.c: connections. qp.c: what is posted. poll.c: what completes.
+ * chance.c: what fails when. dev.c: devices, options, memory. cm.c: connections. qp.c: what is
+ * posted. poll.c: what completes.
  */
 
 #include <sys/queue.h>
@@ -53,7 +55,8 @@ struct fault_qp {
 	bool has_end;	    /* FAILED, REJECTED or DISCONNECTED was raised */
 	uint64_t event_due; /* polls of the device: not before, as events keep their order */
 	uint64_t sq_due, rq_due;
-	uint64_t sq_blocked, rq_blocked; /* the poll in which a completion of the queue was left waiting */
+	uint64_t sq_blocked,
+		rq_blocked; /* the poll in which a completion of the queue was left waiting */
 
 	bool is_shared; /* its receives are */
 	uint32_t sq_size, rq_size, max_sge;
@@ -116,7 +119,8 @@ struct fault_dev {
 	struct fault_qps qps;
 	LIST_HEAD(, fabric_listener) listeners;
 	struct fault_srq *srq;
-	struct fault_cqe *cq; /* what waits, in the order in which it came; room for all that may complete */
+	/* what waits, in the order in which it came; room for all that may complete */
+	struct fault_cqe *cq;
 	uint32_t ncq, cq_size, cq_reserved;
 	bool was_shown; /* the latest message that could be: they are shown by turns */
 	struct fault_event *events;
@@ -131,7 +135,8 @@ uint64_t fault_random(struct fault_dev *dev, uint64_t limit); /* below it */
 bool fault_fires(struct fault_dev *dev, enum fault_kind kind, int *how);
 int fault_kinds_parse(const char *text, uint32_t *kinds);
 int fault_status_parse(const char *text, int *status);
-/* The names of all kinds, and of all statuses, with commas between them: what does not fit 'size' is cut. */
+/* The names of all kinds, and of all statuses, with commas between them: what does not fit 'size'
+ * is cut. */
 void fault_kinds_list(char *list, size_t size);
 void fault_statuses_list(char *list, size_t size);
 void fault_list_add(char *list, size_t size, const char *name); /* one more; NULL: nothing */
@@ -146,8 +151,9 @@ int fault_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, voi
 void fault_unlisten(struct fabric_listener *listener);
 int fault_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
 		  const void *private_data, uint32_t private_len, struct fabric_qp **qp);
-int fault_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
-		 const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int fault_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
+		 const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
+		 struct fabric_qp **qp);
 int fault_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 		 uint32_t private_len);
 uint32_t fault_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
@@ -169,7 +175,8 @@ int fault_reserve(struct fault_dev *dev, uint32_t ncqes, uint32_t nevents);
 void fault_sq_advance(struct fault_qp *qp); /* make the completions that can be made */
 
 /* srq.c */
-int fault_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
+int fault_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
+		     struct fabric_srq **srq);
 void fault_srq_destroy(struct fabric_srq *srq);
 uint32_t fault_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
 /* One that completes: as it was posted. And post it again, as it is done with. */
@@ -178,7 +185,8 @@ void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr);
 
 /* poll.c */
 void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position);
-/* Of a queue pair that goes, or with NULL those that are of none any more; its shared receives become such. */
+/* Of a queue pair that goes, or with NULL those that are of none any more; its shared receives
+ * become such. */
 void fault_cq_drop(const struct fault_qp *qp, struct fault_dev *dev);
 uint32_t fault_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 

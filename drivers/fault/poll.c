@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions: taken from underneath, turned into the user's, held until they are due. Those of one queue keep their order. */
+/* Completions: taken from underneath, turned into the user's, held until they are due. Those of one
+ * queue keep their order. */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -46,7 +47,8 @@ static void take_send(struct fault_qp *qp, const struct fabric_wc *wc)
 {
 	struct fault_swr *swr = fault_sq_at(qp, wc->wr_id);
 
-	/* WRITEs may have gone in another order: the failure is then that of the first that is not done. */
+	/* WRITEs may have gone in another order: the failure is then that of the first that is not
+	 * done. */
 	for (uint64_t position = qp->sq_completed; wc->status != FABRIC_OK; position++) {
 		swr = fault_sq_at(qp, position);
 		if (!swr->is_done)
@@ -94,7 +96,8 @@ static void take(struct fault_dev *dev, const struct fabric_wc *wc)
 		take_recv(qp, wc);
 	else
 		take_send(qp, wc);
-	if (wc->status == FABRIC_OK && qp->is_up && !qp->is_ended && fault_fires(dev, FAULT_DROP, &how))
+	if (wc->status == FABRIC_OK && qp->is_up && !qp->is_ended &&
+	    fault_fires(dev, FAULT_DROP, &how))
 		fault_break(qp, ECONNRESET);
 }
 
@@ -108,7 +111,8 @@ static void reorder(struct fault_dev *dev)
 
 		if (!cqe.qp || !before->qp)
 			continue;
-		if (cqe.qp == before->qp && (cqe.wc.op == FABRIC_RECV) == (before->wc.op == FABRIC_RECV))
+		if (cqe.qp == before->qp &&
+		    (cqe.wc.op == FABRIC_RECV) == (before->wc.op == FABRIC_RECV))
 			continue;
 		if (!fault_fires(dev, FAULT_REORDER, &how))
 			continue;
@@ -131,8 +135,8 @@ static bool may_go(struct fault_dev *dev, const struct fault_cqe *cqe, bool has_
 	return false;
 }
 
-/* Whether what waits first is a message that may be shown, and then is, as every other one of these. What that brings about may add to what
- * waits. */
+/* Whether what waits first is a message that may be shown, and then is, as every other one of
+ * these. What that brings about may add to what waits. */
 static bool deliver_first(struct fault_dev *dev)
 {
 	struct fault_cqe cqe = dev->cq[0];

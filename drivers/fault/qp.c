@@ -51,7 +51,8 @@ int fault_qp_create(struct fault_dev *dev, const struct fabric_qp_attr *attr, st
 	qp->late = UINT64_MAX;
 	qp->sq = calloc(qp->sq_size + 1u, sizeof(*qp->sq));
 	qp->scratch = calloc(qp->sq_size + 1u, sizeof(*qp->scratch));
-	if (!qp->sq || !qp->scratch || fault_reserve(dev, qp->sq_size + qp->rq_size, EVENTS_PER_QP) != 0) {
+	if (!qp->sq || !qp->scratch ||
+	    fault_reserve(dev, qp->sq_size + qp->rq_size, EVENTS_PER_QP) != 0) {
 		free(qp->scratch);
 		free(qp->sq);
 		free(qp);
@@ -127,7 +128,8 @@ static bool may_move(const struct fault_qp *qp, const struct fabric_wr *wr)
 {
 	uint64_t len = 0;
 
-	if (wr->op != FABRIC_WRITE || wr->nsge > qp->max_sge || wr->flags & (FABRIC_INLINE | FABRIC_FENCE))
+	if (wr->op != FABRIC_WRITE || wr->nsge > qp->max_sge ||
+	    wr->flags & (FABRIC_INLINE | FABRIC_FENCE))
 		return false;
 	for (uint32_t i = 0; i < wr->nsge; i++)
 		len += wr->sge[i].len;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receives. What was posted is remembered until its completion is polled, so that one whose message was shown can be posted again. */
+/* Shared receives. What was posted is remembered until its completion is polled, so that one whose
+ * message was shown can be posted again. */
 #include "fault_dev.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-int fault_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
+int fault_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr,
+		     struct fabric_srq **out)
 {
 	struct fault_dev *dev = (struct fault_dev *)fdev;
 	struct fabric_srq_attr its = *attr;

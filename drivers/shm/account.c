@@ -74,7 +74,8 @@ void shm_account_put(struct shm_account *account)
 		mem_free(account);
 }
 
-int shm_account_charge(struct shm_account *account, uint64_t bytes, const struct account_limits *limits)
+int shm_account_charge(struct shm_account *account, uint64_t bytes,
+		       const struct account_limits *limits)
 {
 	uint64_t before = atomic_load(&account->map_bytes);
 

@@ -3,9 +3,10 @@
 #define ACCOUNT_H
 
 /*
- * Users, which are what a peer is over shm: the processes of one UID. Each user has one account in this process, over all
- * devices. It counts what the user's connections hold here, and it queues what has to be given up for them (reap.h), so
- * that one user's limits and delays never concern another user.
+ * Users, which are what a peer is over shm: the processes of one UID. Each user has one account in
+ * this process, over all devices. It counts what the user's connections hold here, and it queues
+ * what has to be given up for them (reap.h), so that one user's limits and delays never concern
+ * another user.
  */
 
 #include <stdatomic.h>
@@ -34,8 +35,10 @@ struct shm_account *shm_account_get(uint32_t uid);
 void shm_account_hold(struct shm_account *account);
 void shm_account_put(struct shm_account *account); /* NULL is allowed */
 
-/* Charge a mapping of so many bytes. Returns -EDQUOT if it would exceed the limits, and 0 otherwise. Any thread. */
-int shm_account_charge(struct shm_account *account, uint64_t bytes, const struct account_limits *limits);
+/* Charge a mapping of so many bytes. Returns -EDQUOT if it would exceed the limits, and 0
+ * otherwise. Any thread. */
+int shm_account_charge(struct shm_account *account, uint64_t bytes,
+		       const struct account_limits *limits);
 void shm_account_discharge(struct shm_account *account, uint64_t bytes);
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connecting and leaving: what the engine's thread does of it. The rest is in cm_thread.c, listeners in listen.c. */
+/* Connecting and leaving: what the engine's thread does of it. The rest is in cm_thread.c,
+ * listeners in listen.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -70,9 +71,10 @@ static void qp_add(struct shm_dev *dev, struct shm_qp *qp)
 	dev->nqps++;
 }
 
-/* What the control thread is to say when the peer is ready for it: rings, and the HELLO that they go with. */
-static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd, const void *private_data,
-			 uint32_t private_len)
+/* What the control thread is to say when the peer is ready for it: rings, and the HELLO that they
+ * go with. */
+static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd,
+			 const void *private_data, uint32_t private_len)
 {
 	size_t bytes = 2 * ring_footprint(sock->ring_bytes);
 	int rc = mapping_own(&sock->rings, "weir-shm-rings", bytes, false, &sock->rings_fd);
@@ -97,9 +99,10 @@ static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd, c
 	return 0;
 }
 
-/* Connected to one that this side trusts. Until then nothing can be in the socket's queue, if the kernel can see to that. */
-static int connect_to(struct shm_dev *dev, const char *addr, const struct sockaddr_un *sun, socklen_t len,
-		      struct shm_sock **out)
+/* Connected to one that this side trusts. Until then nothing can be in the socket's queue, if the
+ * kernel can see to that. */
+static int connect_to(struct shm_dev *dev, const char *addr, const struct sockaddr_un *sun,
+		      socklen_t len, struct shm_sock **out)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc = 0;
 	bool refuses_rights = fd >= 0 && shm_pass_rights(fd, false);
@@ -180,7 +183,8 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	return 0;
 }
 
-/* A request that came to one device is accepted on another: its socket moves. Nobody else touches it. */
+/* A request that came to one device is accepted on another: its socket moves. Nobody else touches
+ * it. */
 static int move(struct shm_sock *sock, struct shm_dev *to)
 {
 	struct shm_dev *from = sock->dev;
@@ -217,15 +221,15 @@ static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void 
 	introduce(qp, SHM_ACCEPT, private_data, private_len, msg);
 	if (!sock->offered)
 		return;
-	msg->has_mux = mux_take_slot(shm_dev_of(qp), qp, sock->offered, sock->who.pid, sock->peer.conn_id,
-				     &msg->slot);
+	msg->has_mux = mux_take_slot(shm_dev_of(qp), qp, sock->offered, sock->who.pid,
+				     sock->peer.conn_id, &msg->slot);
 	sock->offered = NULL;
 	if (msg->has_mux)
 		sock->mux_set_tag = qp->mux_set->tag;
 }
 
-/* To ACCEPTED, and say so. The socket is watched before that, so that READY is read before what the peer sends afterwards on
- * another one. */
+/* To ACCEPTED, and say so. The socket is watched before that, so that READY is read before what the
+ * peer sends afterwards on another one. */
 static int say_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm_msg *msg)
 {
 	struct shm_dev *dev = sock->dev;
@@ -238,7 +242,8 @@ static int say_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm
 	LIST_INSERT_HEAD(&dev->by_id[sock->id % SHM_ID_LISTS], sock, same);
 	sock->is_known = true;
 	shm_sock_enter(sock, SOCK_ACCEPTED);
-	/* The end of its process was not looked for while it was a request, and is not reported again. */
+	/* The end of its process was not looked for while it was a request, and is not reported
+	 * again. */
 	if (sock->life && sock->life->has_ended)
 		shm_sock_task(sock, TASK_DEAD);
 	shm_unlock(dev);
@@ -247,8 +252,9 @@ static int say_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm
 	return rc == -EPIPE ? -ECONNRESET : rc;
 }
 
-int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const struct fabric_qp_attr *attr,
-	       const void *private_data, uint32_t private_len, struct fabric_qp **out)
+int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock,
+	       const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
+	       struct fabric_qp **out)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct shm_msg msg;
@@ -261,7 +267,8 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock, const stru
 	}
 	rc = move(sock, dev);
 	qp->conn_id = random_id();
-	if (rc == 0 && (guard_is_lost(sock->rings.guard) || guard_is_lost(sock->peer.keys_mapping.guard)))
+	if (rc == 0 &&
+	    (guard_is_lost(sock->rings.guard) || guard_is_lost(sock->peer.keys_mapping.guard)))
 		rc = -ECONNRESET;
 	if (rc == 0)
 		rc = shm_domain_create(qp);
@@ -324,8 +331,9 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 }
 
 /*
- * Whether messages of this queue pair may still be in its mux, and the mux makes progress. A mux stops
- * for as long as its first message waits for a receive, which may be one of another queue pair.
+ * Whether messages of this queue pair may still be in its mux, and the mux makes progress. A mux
+ * stops for as long as its first message waits for a receive, which may be one of another queue
+ * pair.
  */
 static bool mux_drains(struct shm_qp *qp)
 {
@@ -341,8 +349,9 @@ static bool mux_drains(struct shm_qp *qp)
 	return now - qp->drain_mux_since < DRAIN_WAIT_S * rte_get_tsc_hz();
 }
 
-/* Messages that came before the peer left are delivered before it is said to have. No more than the rings hold: a
- * peer that is only said to have left, or whose other connections go on, may still write. */
+/* Messages that came before the peer left are delivered before it is said to have. No more than the
+ * rings hold: a peer that is only said to have left, or whose other connections go on, may still
+ * write. */
 static bool still_drains(const struct shm_event *event)
 {
 	struct shm_qp *qp = event->sock->qp;
@@ -369,7 +378,8 @@ static void take_counts(struct shm_dev *dev)
 	dev->fabric.stats.maps_refused += atomic_exchange(&dev->nmaps_refused, 0);
 }
 
-/* From the list that is shared with the control thread, so that its lock is not held while they are dealt with. */
+/* From the list that is shared with the control thread, so that its lock is not held while they are
+ * dealt with. */
 static void take_events(struct shm_dev *dev, uint32_t max)
 {
 	shm_lock(dev);
@@ -420,7 +430,8 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 
 void shm_goodbye(struct fabric_qp *fqp)
 {
-	const struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_GOODBYE};
+	const struct shm_msg msg = {
+		.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_GOODBYE};
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
 	bool is_open;

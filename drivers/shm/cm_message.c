@@ -2,10 +2,11 @@
 /*
  * The messages on a connection's socket. They come from another process, which may send anything.
  *
- * A message is looked at (MSG_PEEK) before it is taken from the socket's queue. The descriptors that come with it are then
- * copies: whatever the kernel drops because there is no room for it, here or in the process, is not the last reference, and
- * its close cannot block. Only when all of them are memfds is the message taken. Otherwise it stays where it is. The reaper
- * closes the copies in either case: the last one frees the file's pages.
+ * A message is looked at (MSG_PEEK) before it is taken from the socket's queue. The descriptors
+ * that come with it are then copies: whatever the kernel drops because there is no room for it,
+ * here or in the process, is not the last reference, and its close cannot block. Only when all of
+ * them are memfds is the message taken. Otherwise it stays where it is. The reaper closes the
+ * copies in either case: the last one frees the file's pages.
  */
 #include <errno.h>
 #include <string.h>
@@ -39,7 +40,8 @@ struct look {
 	uint32_t nfds;
 };
 
-int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
+int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
+		  uint32_t nfds)
 {
 	union control control = {0};
 	struct iovec iov = {(void *)(uintptr_t)msg, sizeof(*msg)};
@@ -77,7 +79,8 @@ static enum shm_sock_state state_of(struct shm_sock *sock)
 	return state;
 }
 
-/* To another state, with an event, unless the engine's thread has ended it meanwhile. Returns 0 or -ECONNRESET. */
+/* To another state, with an event, unless the engine's thread has ended it meanwhile. Returns 0 or
+ * -ECONNRESET. */
 static int enter(struct shm_sock *sock, enum shm_sock_state from, enum shm_sock_state to, int kind,
 		 const struct shm_msg *msg)
 {
@@ -96,7 +99,8 @@ static int enter(struct shm_sock *sock, enum shm_sock_state from, enum shm_sock_
 
 static struct mapping_owner owner_of(const struct shm_sock *sock)
 {
-	return (struct mapping_owner){sock->account, &sock->dev->limits, sock->dev->wake_fd, sock->id};
+	return (struct mapping_owner){sock->account, &sock->dev->limits, sock->dev->wake_fd,
+				      sock->id};
 }
 
 static bool ring_bytes_ok(const struct shm_msg *msg)
@@ -114,11 +118,11 @@ static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, int keys_
 	struct shm_peer *peer = &sock->peer;
 	int rc;
 
-	if (msg->conn_id == KEY_ANY_CONN || msg->max_msg_bytes == 0 || msg->max_msg_bytes > SHM_MSG_MAX ||
-	    msg->private_len > FABRIC_PRIVATE_DATA_MAX)
+	if (msg->conn_id == KEY_ANY_CONN || msg->max_msg_bytes == 0 ||
+	    msg->max_msg_bytes > SHM_MSG_MAX || msg->private_len > FABRIC_PRIVATE_DATA_MAX)
 		return -EPROTO;
-	rc = mapping_peer(&peer->keys_mapping, &owner, keys_fd, 0, sizeof(struct key_entry) * KEY_ENTRIES,
-			  false, false);
+	rc = mapping_peer(&peer->keys_mapping, &owner, keys_fd, 0,
+			  sizeof(struct key_entry) * KEY_ENTRIES, false, false);
 	if (rc != 0)
 		return rc;
 	peer->keys.entries = peer->keys_mapping.base;
@@ -127,7 +131,8 @@ static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, int keys_
 	return 0;
 }
 
-/* The socket becomes the engine's: this thread does not touch it any more until it is watched again. */
+/* The socket becomes the engine's: this thread does not touch it any more until it is watched
+ * again. */
 static int hand_over(struct shm_sock *sock, const struct shm_msg *msg)
 {
 	struct shm_dev *dev = sock->dev;
@@ -152,10 +157,12 @@ static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int 
 	const struct mapping_owner owner = owner_of(sock);
 	int rc;
 
-	if (msg->type != SHM_HELLO || msg->has_mux > 1 || nfds != 2u + msg->has_mux || !ring_bytes_ok(msg))
+	if (msg->type != SHM_HELLO || msg->has_mux > 1 || nfds != 2u + msg->has_mux ||
+	    !ring_bytes_ok(msg))
 		return -EPROTO;
 	sock->ring_bytes = msg->ring_bytes;
-	rc = mapping_peer(&sock->rings, &owner, fds[0], 0, 2 * ring_footprint(msg->ring_bytes), true, false);
+	rc = mapping_peer(&sock->rings, &owner, fds[0], 0, 2 * ring_footprint(msg->ring_bytes),
+			  true, false);
 	if (rc == 0)
 		rc = take_peer(sock, msg, fds[1]);
 	if (rc == 0 && msg->has_mux)
@@ -181,17 +188,20 @@ static int on_welcome(struct shm_sock *sock, const struct shm_msg *msg, uint32_t
 	return rc == 0 ? enter(sock, SOCK_CALLING, SOCK_CONNECTING, -1, NULL) : -ECONNRESET;
 }
 
-static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
+static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
+		     uint32_t nfds)
 {
-	const struct shm_msg ready = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_READY};
+	const struct shm_msg ready = {
+		.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_READY};
 	int rc;
 
 	if (msg->type == SHM_REJECT && nfds == 0) {
 		rc = enter(sock, SOCK_CONNECTING, SOCK_DEAD, FABRIC_CM_REJECTED, msg);
 		return rc == 0 ? -ECONNRESET : rc;
 	}
-	if (msg->type != SHM_ACCEPT || nfds != 1 || msg->max_msg_bytes > ring_msg_max(sock->ring_bytes) ||
-	    msg->has_mux > sock->has_mux || msg->slot.mux >= MUX_COUNT || msg->slot.slot >= MUX_SLOTS)
+	if (msg->type != SHM_ACCEPT || nfds != 1 ||
+	    msg->max_msg_bytes > ring_msg_max(sock->ring_bytes) || msg->has_mux > sock->has_mux ||
+	    msg->slot.mux >= MUX_COUNT || msg->slot.slot >= MUX_SLOTS)
 		return -EPROTO;
 	rc = take_peer(sock, msg, fds[0]);
 	if (rc != 0)
@@ -203,8 +213,8 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 	return enter(sock, SOCK_CONNECTING, SOCK_OPEN, FABRIC_CM_ESTABLISHED, msg);
 }
 
-/* The peer's keys refer to a region of this side's that it has not got. Of one that is gone, or that is not for this peer,
- * nothing is said: the peer's request fails when it has waited. */
+/* The peer's keys refer to a region of this side's that it has not got. Of one that is gone, or
+ * that is not for this peer, nothing is said: the peer's request fails when it has waited. */
 static int on_want(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nfds)
 {
 	uint32_t place = msg->region.id % SHM_REGIONS_MAX;
@@ -217,7 +227,8 @@ static int on_want(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nf
 }
 
 /* One that was not asked for, or not any more, is not mapped. */
-static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
+static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
+		     uint32_t nfds)
 {
 	uint32_t id = msg->region.id;
 	int rc;
@@ -251,7 +262,8 @@ static int on_goodbye(struct shm_sock *sock, uint32_t nfds)
 	return 0;
 }
 
-static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds)
+static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
+		      uint32_t nfds)
 {
 	switch (state_of(sock)) {
 	case SOCK_GREETING:
@@ -275,7 +287,8 @@ static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const in
 	}
 }
 
-/* All descriptors of a message. There are none but those of SCM_RIGHTS as long as no option of the socket asks for others. */
+/* All descriptors of a message. There are none but those of SCM_RIGHTS as long as no option of the
+ * socket asks for others. */
 static void collect_fds(struct msghdr *hdr, struct look *look)
 {
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(hdr); cmsg; cmsg = CMSG_NXTHDR(hdr, cmsg)) {
@@ -286,7 +299,8 @@ static void collect_fds(struct msghdr *hdr, struct look *look)
 		    (cmsg->cmsg_type != SCM_RIGHTS && cmsg->cmsg_type != SCM_PIDFD))
 			continue;
 		for (uint32_t i = 0; i < count && look->nfds < FDS_ROOM; i++)
-			memcpy(&look->fds[look->nfds++], CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
+			memcpy(&look->fds[look->nfds++], CMSG_DATA(cmsg) + i * sizeof(int),
+			       sizeof(int));
 	}
 }
 
@@ -333,7 +347,8 @@ static bool are_memfds(struct shm_sock *sock, const struct look *look)
 static bool is_well_formed(const struct look *look)
 {
 	return look->n == (ssize_t)sizeof(look->msg) && !(look->flags & (MSG_TRUNC | MSG_CTRUNC)) &&
-	       look->nfds <= SHM_FDS_MAX && look->msg.magic == SHM_MAGIC && look->msg.version == SHM_VERSION;
+	       look->nfds <= SHM_FDS_MAX && look->msg.magic == SHM_MAGIC &&
+	       look->msg.version == SHM_VERSION;
 }
 
 /*

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control thread: it sleeps on a device's sockets, takes what peers say there (cm_message.c), and leaves an event for the
- * engine's thread. A socket's life:
+ * The control thread: it sleeps on a device's sockets, takes what peers say there (cm_message.c),
+ * and leaves an event for the engine's thread. A socket's life:
  *
  *   accepted:  GREETING -HELLO-> REQUEST -accept-> ACCEPTED -READY-> OPEN
  *   connected: CALLING -WELCOME-> CONNECTING -ACCEPT-> OPEN
  *
- * An end of file is how a peer leaves, or dies: the kernel closes its sockets. Anything that is not the message that
- * is due ends the connection. What a peer that says nothing can hold is bounded in number and time, and a peer that says
- * too much is read a few messages at a time.
+ * An end of file is how a peer leaves, or dies: the kernel closes its sockets. Anything that is not
+ * the message that is due ends the connection. What a peer that says nothing can hold is bounded in
+ * number and time, and a peer that says too much is read a few messages at a time.
  *
- * This thread makes no call that can block for longer than the kernel's own work takes. Where a peer's descriptors are
- * closed, that is the reaper's work (reap.h).
+ * This thread makes no call that can block for longer than the kernel's own work takes. Where a
+ * peer's descriptors are closed, that is the reaper's work (reap.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -51,15 +51,20 @@ static void count_unmapped(struct shm_sock *sock, int error)
 		return;
 	if (error == -EDQUOT)
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: user %u's memory would take more than [limits] "
+			"weir: shm: a connection to %s ends: user %u's memory would take more than "
+			"[limits] "
 			"map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
 			" allow; raise them if that is meant\n",
-			sock->who.address, sock->who.uid, dev->limits.map_bytes, dev->limits.mappings);
+			sock->who.address, sock->who.uid, dev->limits.map_bytes,
+			dev->limits.mappings);
 	else
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: its memory cannot be mapped: %s. Raise the "
-			"limit of address space (ulimit -v), that of locked memory (ulimit -l) where the "
-			"program calls mlockall(2), or vm.max_map_count, or serve fewer connections\n",
+			"weir: shm: a connection to %s ends: its memory cannot be mapped: %s. "
+			"Raise the "
+			"limit of address space (ulimit -v), that of locked memory (ulimit -l) "
+			"where the "
+			"program calls mlockall(2), or vm.max_map_count, or serve fewer "
+			"connections\n",
 			sock->who.address,
 			error == -ENOSPC ? "too many mappings of peers' memory" : strerror(-error));
 }
@@ -73,8 +78,10 @@ void shm_count_end(struct shm_sock *sock, int error)
 		shm_count(dev, &dev->nerrors);
 	if (error == -EMFILE && log_rate_take(&dev->log_no_descriptors, now_ns(), &left_out))
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: its descriptors cannot be received. Raise the "
-			"limit of open descriptors (ulimit -n), or let the security module of this host "
+			"weir: shm: a connection to %s ends: its descriptors cannot be received. "
+			"Raise the "
+			"limit of open descriptors (ulimit -n), or let the security module of this "
+			"host "
 			"allow them\n",
 			sock->who.address);
 	if (error == -EDQUOT || error == -ENOMEM || error == -ENOSPC)
@@ -114,8 +121,10 @@ static bool on_socket(struct shm_sock *sock, uint32_t events)
 	is_dead = sock->state == SOCK_DEAD;
 	shm_unlock(sock->dev);
 	if (is_dead) {
-		/* It would be reported again and again, until the engine's thread needs it no more. */
-		if (sock->is_watched && epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL) == 0)
+		/* It would be reported again and again, until the engine's thread needs it no more.
+		 */
+		if (sock->is_watched &&
+		    epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL) == 0)
 			sock->is_watched = false;
 		return true;
 	}
@@ -141,8 +150,8 @@ struct sight {
 	uint64_t mux_set_tag;
 };
 
-/* The next socket of those that have not been looked at in this round. Those that are the engine's, or at their end, are left
- * out. It stays until this thread frees it. False: there is none. */
+/* The next socket of those that have not been looked at in this round. Those that are the engine's,
+ * or at their end, are left out. It stays until this thread frees it. False: there is none. */
 static bool next_sock(struct shm_dev *dev, struct sight *sight)
 {
 	struct shm_sock *sock;
@@ -158,7 +167,8 @@ static bool next_sock(struct shm_dev *dev, struct sight *sight)
 			sock->visit = dev->visit;
 			TAILQ_REMOVE(&dev->socks, sock, entry);
 			TAILQ_INSERT_TAIL(&dev->socks, sock, entry);
-			*sight = (struct sight){sock, sock->life, sock->deadline_ns, sock->mux_set_tag};
+			*sight = (struct sight){sock, sock->life, sock->deadline_ns,
+						sock->mux_set_tag};
 		}
 		shm_unlock(dev);
 	} while (is_left_out);
@@ -187,7 +197,8 @@ static void end_lost(struct shm_dev *dev, uint64_t tag)
 	}
 }
 
-/* A peer's process has ended. What it sent before is taken, then its connections end: a child of its may have their sockets. */
+/* A peer's process has ended. What it sent before is taken, then its connections end: a child of
+ * its may have their sockets. */
 static void end_dead(struct shm_dev *dev, struct shm_life *life)
 {
 	struct sight sight;
@@ -239,8 +250,8 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 	}
 }
 
-/* End those whose message did not come. Returns whether any is still due, or may be: it looks at all, so not at each event
- * of thousands. */
+/* End those whose message did not come. Returns whether any is still due, or may be: it looks at
+ * all, so not at each event of thousands. */
 static bool sweep(struct shm_dev *dev)
 {
 	struct sight sight;
@@ -418,7 +429,8 @@ int shm_cm_start(struct shm_dev *dev)
 	rc = shm_watch(dev, dev->wake_fd, 0);
 	if (rc != 0)
 		return rc;
-	/* Signals are the application's threads' business; and this one's CPUs those that EAL gives to no lcore. */
+	/* Signals are the application's threads' business; and this one's CPUs those that EAL gives
+	 * to no lcore. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = rte_ctrl_thread_create(&dev->thread, "weir-shm-cm", NULL, control, dev);

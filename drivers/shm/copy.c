@@ -13,8 +13,9 @@
 #endif
 
 /* Sanitizers look into memcpy(), and not into an instruction. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                \
-	!HAS_FEATURE(address_sanitizer) && !HAS_FEATURE(thread_sanitizer) && !HAS_FEATURE(memory_sanitizer)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&      \
+	!HAS_FEATURE(address_sanitizer) && !HAS_FEATURE(thread_sanitizer) &&                       \
+	!HAS_FEATURE(memory_sanitizer)
 #define MAY_USE_STRING
 
 static _Atomic bool uses_string;

@@ -12,7 +12,8 @@
 #include "users.h"
 
 #define RNR_TRY_MS 1u
-/* How long a device that is closed waits until what its peers have passed is closed and unmapped. */
+/* How long a device that is closed waits until what its peers have passed is closed and unmapped.
+ */
 #define REAP_WAIT_MS	  1000u
 #define MAP_BYTES_DEFAULT (8ull << 40)
 #define MAPPINGS_DEFAULT  32768u
@@ -70,7 +71,8 @@ static void abandon_sock(const struct shm_sock *sock)
 		close(sock->mux_fd);
 }
 
-/* The lock may be another thread's of the parent, for ever: then the lists are left alone. So is all that is not a descriptor. */
+/* The lock may be another thread's of the parent, for ever: then the lists are left alone. So is
+ * all that is not a descriptor. */
 static void shm_abandon(struct fabric_dev *fdev)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
@@ -159,12 +161,14 @@ static const struct fabric_dev_attr attr = {
 const struct fabric_ops shm_ops = {
 	.name = "shm",
 	.attr_max = &attr,
-	.summary =
-		"processes or threads of one host (options: ring_kib=N; rnr_retry=0..7, 7: wait for ever; "
-		"peer_uid=N:N..., peer_gid=N:N...: users and groups that may connect, besides this user and "
-		"root, or any; server_uid=N:N...: whose listeners to connect to, likewise; mode=0660: of "
-		"socket "
-		"files, 0600 otherwise)",
+	.summary = "processes or threads of one host (options: ring_kib=N; rnr_retry=0..7, 7: wait "
+		   "for ever; "
+		   "peer_uid=N:N..., peer_gid=N:N...: users and groups that may connect, besides "
+		   "this user and "
+		   "root, or any; server_uid=N:N...: whose listeners to connect to, likewise; "
+		   "mode=0660: of "
+		   "socket "
+		   "files, 0600 otherwise)",
 	.options_check = check_options,
 	.open = shm_open_dev,
 	.stop = shm_stop,
@@ -225,8 +229,10 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->epoll_fd = -1;
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
-	/* Requests for connections have sockets, too: else a peer that holds all connections would keep others from asking. */
-	dev->max_connections = (config->max_connections ? config->max_connections : 1) + config->max_requests;
+	/* Requests for connections have sockets, too: else a peer that holds all connections would
+	 * keep others from asking. */
+	dev->max_connections =
+		(config->max_connections ? config->max_connections : 1) + config->max_requests;
 	dev->number = MUX_NONE;
 	shm_copy_init();
 	shm_rdma_init(dev);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs that are protection domains: an entry of the key table for each registration with remote rights, that is for
- * one connection. A queue pair that exposes nothing has none, and its peer is not given the regions either.
+ * Queue pairs that are protection domains: an entry of the key table for each registration with
+ * remote rights, that is for one connection. A queue pair that exposes nothing has none, and its
+ * peer is not given the regions either.
  */
 #include <errno.h>
 
@@ -36,7 +37,8 @@ static int add(struct shm_qp *qp, uint32_t place)
 		return 0;
 	if (key_take(keys, &own->ref) != 0) {
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: no keys for one more connection: all %u of the engine are in use, of "
+			"weir: shm: no keys for one more connection: all %u of the engine are in "
+			"use, of "
 			"which a "
 			"connection that makes calls takes one a region\n",
 			KEY_ENTRIES);
@@ -103,5 +105,7 @@ uint32_t shm_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)fqp;
 
-	return qp->own_keys && rkey - LKEY_BASE < SHM_REGIONS_MAX ? qp->own_keys[rkey - LKEY_BASE].key : 0;
+	return qp->own_keys && rkey - LKEY_BASE < SHM_REGIONS_MAX
+		       ? qp->own_keys[rkey - LKEY_BASE].key
+		       : 0;
 }

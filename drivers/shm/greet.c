@@ -42,12 +42,14 @@ static struct shm_sock *waiting_sock(struct backlog_entry *entry)
  * Of the connections that wait, the oldest one that is silent, of that peer if it is not NULL.
  * NULL: there is none.
  */
-static struct shm_sock *find_silent(const struct fabric_listener *listener, const struct backlog_peer *peer)
+static struct shm_sock *find_silent(const struct fabric_listener *listener,
+				    const struct backlog_peer *peer)
 {
 	struct backlog_entry *entry;
 
 	TAILQ_FOREACH(entry, &listener->backlog.entries, entry)
-	if (waiting_sock(entry)->state == SOCK_GREETING && (!peer || backlog_is_same(&entry->peer, peer)))
+	if (waiting_sock(entry)->state == SOCK_GREETING &&
+	    (!peer || backlog_is_same(&entry->peer, peer)))
 		return waiting_sock(entry);
 	return NULL;
 }
@@ -102,14 +104,15 @@ static bool make_room(struct fabric_listener *listener, const struct shm_account
 
 static int send_welcome(const struct shm_sock *sock)
 {
-	const struct shm_msg welcome = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WELCOME};
+	const struct shm_msg welcome = {
+		.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WELCOME};
 
 	return shm_sock_send(sock, &welcome, NULL, 0);
 }
 
 /*
- * Descriptors that this process may still open, if 'fd' is the one opened last. The kernel gives out
- * the lowest number, so that all below it are in use.
+ * Descriptors that this process may still open, if 'fd' is the one opened last. The kernel gives
+ * out the lowest number, so that all below it are in use.
  */
 static uint64_t descriptors_left(int fd, uint64_t *reserve)
 {

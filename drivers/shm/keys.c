@@ -23,8 +23,8 @@ static int populate(const struct key_table *table)
 int key_table_create(struct key_table *table)
 {
 	/* Others map it read-only: the seal refuses any new writable mapping, once we have ours. */
-	int rc = mapping_own(&table->mapping, "weir-shm-keys", sizeof(struct key_entry) * KEY_ENTRIES, true,
-			     &table->fd);
+	int rc = mapping_own(&table->mapping, "weir-shm-keys",
+			     sizeof(struct key_entry) * KEY_ENTRIES, true, &table->fd);
 
 	if (rc != 0)
 		return rc;
@@ -113,7 +113,8 @@ uint32_t key_new(struct key_table *table, struct key_ref ref)
 	return key;
 }
 
-void key_set(struct key_table *table, struct key_ref ref, uint32_t key, const struct key_range *range)
+void key_set(struct key_table *table, struct key_ref ref, uint32_t key,
+	     const struct key_range *range)
 {
 	struct key_entry *entry = &table->entries[ref.index];
 
@@ -138,7 +139,8 @@ bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id)
 {
 	struct key_entry *entry = &table->entries[key & (KEY_ENTRIES - 1)];
 
-	if (key == 0 || entry->is_lasting || atomic_load_explicit(&entry->key, memory_order_relaxed) != key ||
+	if (key == 0 || entry->is_lasting ||
+	    atomic_load_explicit(&entry->key, memory_order_relaxed) != key ||
 	    atomic_load_explicit(&entry->conn_id, memory_order_relaxed) != conn_id)
 		return false;
 	write_begin(entry);
@@ -150,6 +152,7 @@ bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id)
 void key_invalidate_all(struct key_table *table, uint32_t conn_id)
 {
 	for (uint32_t i = 0; i < KEY_ENTRIES && conn_id != KEY_ANY_CONN; i++)
-		key_invalidate(table, atomic_load_explicit(&table->entries[i].key, memory_order_relaxed),
+		key_invalidate(table,
+			       atomic_load_explicit(&table->entries[i].key, memory_order_relaxed),
 			       conn_id);
 }

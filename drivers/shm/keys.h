@@ -3,12 +3,13 @@
 #define KEYS_H
 
 /*
- * The key table of a device: what its peers may name, and how. It lives in a memfd that the owner writes and the
- * peers map read-only. A key's low bits find its entry; the high bits are random and new each time, so that keys
- * can be neither guessed nor met again. Each entry has a sequence count: odd while it is written.
+ * The key table of a device: what its peers may name, and how. It lives in a memfd that the owner
+ * writes and the peers map read-only. A key's low bits find its entry; the high bits are random and
+ * new each time, so that keys can be neither guessed nor met again. Each entry has a sequence
+ * count: odd while it is written.
  *
- * Nothing here keeps a peer from memory that it has mapped; the table is what an honest peer's driver obeys, and
- * invalidation takes effect with the next request that looks.
+ * Nothing here keeps a peer from memory that it has mapped; the table is what an honest peer's
+ * driver obeys, and invalidation takes effect with the next request that looks.
  */
 
 #include <stdatomic.h>
@@ -63,8 +64,8 @@ struct key_range {
 	uint64_t raddr;
 	uint64_t len;
 	uint64_t offset;
-	uint32_t
-		seq; /* of the entry when it was looked at: another one says that the key may have ended since */
+	uint32_t seq; /* of the entry when it was looked at: another one says that the key may have
+			 ended since */
 };
 
 int key_table_create(struct key_table *table);
@@ -76,11 +77,12 @@ void key_put(struct key_table *table, struct key_ref *ref);
 /* A key that the entry does not have now, to be set. */
 uint32_t key_new(struct key_table *table, struct key_ref ref);
 /* Let the entry's key be 'key', of key_new(), for 'range'; the one it had ends. */
-void key_set(struct key_table *table, struct key_ref ref, uint32_t key, const struct key_range *range);
+void key_set(struct key_table *table, struct key_ref ref, uint32_t key,
+	     const struct key_range *range);
 /* Whether the entry has a key that holds. */
 bool key_is_set(const struct key_table *table, struct key_ref ref);
-/* End the key of a window that is bound to connection 'conn_id'. False when it is not one: a registration's key, or
- * another connection's, or ended already. */
+/* End the key of a window that is bound to connection 'conn_id'. False when it is not one: a
+ * registration's key, or another connection's, or ended already. */
 bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id);
 /* End all keys of windows that are bound to a connection; there is no other for KEY_ANY_CONN. */
 void key_invalidate_all(struct key_table *table, uint32_t conn_id);
@@ -92,7 +94,8 @@ static inline const struct key_entry *key_entry_of(const struct key_table_view *
 }
 
 /* Look a peer's key up: false when it is unknown or has ended. */
-static inline bool key_find(const struct key_table_view *view, uint32_t key, struct key_range *range)
+static inline bool key_find(const struct key_table_view *view, uint32_t key,
+			    struct key_range *range)
 {
 	const struct key_entry *entry = key_entry_of(view, key);
 
@@ -109,7 +112,8 @@ static inline bool key_find(const struct key_table_view *view, uint32_t key, str
 		range->len = atomic_load_explicit(&entry->len, memory_order_acquire);
 		range->offset = atomic_load_explicit(&entry->offset, memory_order_acquire);
 		/* The loads above are acquires: this one comes after them. */
-		if ((seq & 1) == 0 && atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq) {
+		if ((seq & 1) == 0 &&
+		    atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq) {
 			range->seq = seq;
 			return found == key;
 		}
@@ -117,10 +121,10 @@ static inline bool key_find(const struct key_table_view *view, uint32_t key, str
 	return false;
 }
 
-/* Whether 'len' bytes at 'raddr' may be accessed in the way 'access' on connection 'conn_id'; *offset is
- * then where they are in the region. */
-static inline bool key_permits(const struct key_range *range, uint64_t raddr, uint64_t len, uint32_t access,
-			       uint32_t conn_id, uint64_t *offset)
+/* Whether 'len' bytes at 'raddr' may be accessed in the way 'access' on connection 'conn_id';
+ * *offset is then where they are in the region. */
+static inline bool key_permits(const struct key_range *range, uint64_t raddr, uint64_t len,
+			       uint32_t access, uint32_t conn_id, uint64_t *offset)
 {
 	uint64_t at = raddr - range->raddr; /* wraps to a large number below the range */
 

@@ -21,8 +21,8 @@ bool life_has_ended(const struct shm_life *life)
 	return poll(&look, 1, 0) == 1;
 }
 
-/* The socket knows the process itself. A PID may be another process's by now, if its own has ended: then that one is watched, and
- * the socket alone tells of the end. */
+/* The socket knows the process itself. A PID may be another process's by now, if its own has ended:
+ * then that one is watched, and the socket alone tells of the end. */
 static int open_pidfd(int sock, pid_t pid)
 {
 	socklen_t len = sizeof(int);

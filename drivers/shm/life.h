@@ -5,10 +5,11 @@
 /*
  * Whether a peer's process lives, by pidfd.
  *
- * The end of a peer's process closes its sockets, unless a child of it has them, too: such a child would hide the end for as long
- * as it lives. So the control thread also watches the process that made the connection. All connections of one process to a
- * device share one pidfd. Without a pidfd (the peer is in another PID namespace, and the kernel is older than Linux 6.5), the
- * socket alone tells of the end.
+ * The end of a peer's process closes its sockets, unless a child of it has them, too: such a child
+ * would hide the end for as long as it lives. So the control thread also watches the process that
+ * made the connection. All connections of one process to a device share one pidfd. Without a pidfd
+ * (the peer is in another PID namespace, and the kernel is older than Linux 6.5), the socket alone
+ * tells of the end.
  *
  * The device's lock guards the list of them. It is not held by the caller.
  */
@@ -31,7 +32,8 @@ struct shm_life {
 
 LIST_HEAD(shm_lives, shm_life);
 
-/* Of the process at the other end of a socket, 'pid' by SO_PEERCRED. NULL: it is this process, or cannot be watched. */
+/* Of the process at the other end of a socket, 'pid' by SO_PEERCRED. NULL: it is this process, or
+ * cannot be watched. */
 struct shm_life *life_get(struct shm_dev *dev, int sock, pid_t pid);
 void life_put(struct shm_dev *dev, struct shm_life *life); /* NULL is allowed */
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Listeners, and their files. What is at a path belongs to whoever listens on it: it is removed by that one, or, when its
- * process died without doing so, by the next that wants to listen there. A lock on a file beside it, PATH.lock, keeps two from
- * doing that at a time, and others from taking a socket that is bound, but does not listen yet, for one that was left. The lock
- * file is there only meanwhile.
+ * Listeners, and their files. What is at a path belongs to whoever listens on it: it is removed by
+ * that one, or, when its process died without doing so, by the next that wants to listen there. A
+ * lock on a file beside it, PATH.lock, keeps two from doing that at a time, and others from taking
+ * a socket that is bound, but does not listen yet, for one that was left. The lock file is there
+ * only meanwhile.
  *
- * Nobody but this user and root may open a socket file, unless the option 'mode' says otherwise. There is no moment at which
- * the mode is wider: a socket's file takes its mode from the socket, which has it before bind(), less the umask; and until
- * listen() nobody can connect. The umask itself is the whole process's and is not touched.
+ * Nobody but this user and root may open a socket file, unless the option 'mode' says otherwise.
+ * There is no moment at which the mode is wider: a socket's file takes its mode from the socket,
+ * which has it before bind(), less the umask; and until listen() nobody can connect. The umask
+ * itself is the whole process's and is not touched.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +31,9 @@
 #define LOCK_TRIES 16u
 #define MODE_BITS  07777u
 
-#define LISTEN_LOG(fmt, ...)                                                                                 \
-	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: shm: cannot listen: " fmt "\n", ##__VA_ARGS__)
+#define LISTEN_LOG(fmt, ...)                                                                       \
+	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: shm: cannot listen: " fmt "\n",             \
+		##__VA_ARGS__)
 
 struct path_lock {
 	int fd;
@@ -60,11 +63,13 @@ static int lock_path(struct path_lock *lock, const char *path)
 
 	snprintf(lock->path, sizeof(lock->path), "%s.lock", path);
 	for (uint32_t i = 0; i < LOCK_TRIES; i++) {
-		lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+		lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+				0600);
 		if (lock->fd < 0)
 			return -errno;
 		if (fstat(lock->fd, &held) != 0 || held.st_uid != geteuid()) {
-			LISTEN_LOG("%s is another user's: remove it, or choose a directory that only this "
+			LISTEN_LOG("%s is another user's: remove it, or choose a directory that "
+				   "only this "
 				   "user can "
 				   "write to",
 				   lock->path);
@@ -75,7 +80,8 @@ static int lock_path(struct path_lock *lock, const char *path)
 			close(lock->fd);
 			return -EADDRINUSE;
 		}
-		/* Whoever had it may have removed it after we opened it: then it keeps nobody out. */
+		/* Whoever had it may have removed it after we opened it: then it keeps nobody out.
+		 */
 		if (lstat(lock->path, &there) == 0 && held.st_dev == there.st_dev &&
 		    held.st_ino == there.st_ino)
 			return 0;
@@ -116,7 +122,8 @@ static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 	if (lstat(sun->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
 		return false;
 	if (st.st_uid != geteuid()) {
-		LISTEN_LOG("%s is another user's: remove it, or choose another path", sun->sun_path);
+		LISTEN_LOG("%s is another user's: remove it, or choose another path",
+			   sun->sun_path);
 		return false;
 	}
 	/* Without waiting: one whose queue is full listens, too, and may never take from it. */
@@ -133,14 +140,14 @@ static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 	return is_stale && unlink(sun->sun_path) == 0;
 }
 
-/* Its file, unless that is another's by now. Before the socket is closed: until then nobody takes the file for one that was left,
- * and no other has its number. */
+/* Its file, unless that is another's by now. Before the socket is closed: until then nobody takes
+ * the file for one that was left, and no other has its number. */
 static void remove_own(const struct fabric_listener *listener)
 {
 	struct stat st;
 
-	if (listener->addr[0] && lstat(listener->addr, &st) == 0 && st.st_dev == listener->file_dev &&
-	    st.st_ino == listener->file_ino)
+	if (listener->addr[0] && lstat(listener->addr, &st) == 0 &&
+	    st.st_dev == listener->file_dev && st.st_ino == listener->file_ino)
 		unlink(listener->addr);
 }
 
@@ -154,8 +161,8 @@ static int start_to_listen(struct fabric_listener *listener)
 	return listen(listener->fd, (int)listener->backlog.max) == 0 ? 0 : -errno;
 }
 
-/* The file as it was bound: its identity, and its mode, which the umask or a default ACL may have made narrower. Neither step
- * follows a link that somebody may have put there meanwhile. */
+/* The file as it was bound: its identity, and its mode, which the umask or a default ACL may have
+ * made narrower. Neither step follows a link that somebody may have put there meanwhile. */
 static int check_file(struct fabric_listener *listener, const char *path)
 {
 	uint32_t mode = listener->dev->options.mode;
@@ -168,7 +175,8 @@ static int check_file(struct fabric_listener *listener, const char *path)
 	if (fstat(fd, &st) != 0) {
 		rc = -errno;
 	} else if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid()) {
-		LISTEN_LOG("%s was replaced by another user: choose a directory that only this user can "
+		LISTEN_LOG("%s was replaced by another user: choose a directory that only this "
+			   "user can "
 			   "write to",
 			   path);
 		rc = -EACCES;
@@ -217,8 +225,8 @@ static int take_name(struct fabric_listener *listener, const struct sockaddr_un 
 	return rc == 0 ? start_to_listen(listener) : rc;
 }
 
-/* The control thread may just be accepting from it; so it is the one that closes it. That takes no longer than the kernel's own
- * work does, and the address is free then. */
+/* The control thread may just be accepting from it; so it is the one that closes it. That takes no
+ * longer than the kernel's own work does, and the address is free then. */
 static void close_on_control(struct fabric_listener *listener)
 {
 	struct shm_dev *dev = listener->dev;
@@ -254,7 +262,8 @@ int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 	/* Sockets inherit this when they are accepted. */
 	listener->refuses_rights = rc == 0 && shm_pass_rights(listener->fd, false);
 	if (rc == 0)
-		rc = addr[0] == '/' ? take_path(listener, &sun, len) : take_name(listener, &sun, len);
+		rc = addr[0] == '/' ? take_path(listener, &sun, len)
+				    : take_name(listener, &sun, len);
 	listener->id = shm_next_id();
 	if (rc == 0) {
 		shm_lock(dev);
@@ -292,7 +301,8 @@ void shm_unlisten(struct fabric_listener *listener)
 		next = TAILQ_NEXT(sock, entry);
 		if (sock->listener != listener)
 			continue;
-		/* A request that the engine has not been given yet is nobody's; one that it has, is the engine's. */
+		/* A request that the engine has not been given yet is nobody's; one that it has, is
+		 * the engine's. */
 		if (is_greeting || (!sock->qp && sock->events[0].is_queued))
 			shm_sock_release_locked(sock);
 		else

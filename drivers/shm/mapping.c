@@ -27,7 +27,8 @@ bool mapping_is_memfd(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	/* A memfd that can shrink would let its owner turn this side's accesses into SIGBUS at any time. */
+	/* A memfd that can shrink would let its owner turn this side's accesses into SIGBUS at any
+	 * time. */
 	return seals >= 0 && seals & F_SEAL_SHRINK;
 }
 
@@ -39,15 +40,17 @@ size_t mapping_hugepage_bytes(int fd)
 }
 
 /*
- * Whether a file has 'len' bytes, keeps that size, and has hardly any pages beyond: fallocate(2) may have put them past the
- * end before the file was sealed. The peer can punch out all of its pages at once, and an access waits until the kernel is
- * done. What the kernel rounds up to transparent hugepages, as far as one page table reaches, is let pass.
+ * Whether a file has 'len' bytes, keeps that size, and has hardly any pages beyond: fallocate(2)
+ * may have put them past the end before the file was sealed. The peer can punch out all of its
+ * pages at once, and an access waits until the kernel is done. What the kernel rounds up to
+ * transparent hugepages, as far as one page table reaches, is let pass.
  */
 static bool is_bounded(int fd, const struct stat *st, uint64_t len)
 {
 	size_t page = ordinary_page(), huge = page * (page / sizeof(uint64_t));
 
-	return fcntl(fd, F_GET_SEALS) & F_SEAL_GROW && (uint64_t)st->st_size <= round_up(len, page) &&
+	return fcntl(fd, F_GET_SEALS) & F_SEAL_GROW &&
+	       (uint64_t)st->st_size <= round_up(len, page) &&
 	       (uint64_t)st->st_blocks * 512 <= round_up(len, huge);
 }
 
@@ -68,15 +71,15 @@ static size_t page_for(int fd, uint64_t offset, uint64_t len, bool is_region)
 	return page != 0 && offset % page == 0 ? page : 0;
 }
 
-/* A child after fork is not to have a mapping: it would keep the memory, and could write to what is the parent's. Where this
- * fails, a child has the memory, but none of its functions touches it. */
+/* A child after fork is not to have a mapping: it would keep the memory, and could write to what is
+ * the parent's. Where this fails, a child has the memory, but none of its functions touches it. */
 static void keep_from_children(void *base, size_t len)
 {
 	(void)madvise(base, len, MADV_DONTFORK);
 }
 
-int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner, int fd, uint64_t offset,
-		 uint64_t len, bool is_writable, bool is_region)
+int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner, int fd,
+		 uint64_t offset, uint64_t len, bool is_writable, bool is_region)
 {
 	size_t page = page_for(fd, offset, len, is_region), whole;
 	void *p;
@@ -89,12 +92,13 @@ int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner,
 	rc = shm_account_charge(owner->account, whole, owner->limits);
 	if (rc != 0)
 		return rc;
-	p = unlocked_map(&(struct unlocked){.len = whole,
-					    .prot = is_writable ? PROT_READ | PROT_WRITE : PROT_READ,
-					    .flags = MAP_SHARED,
-					    .fd = fd,
-					    .offset = (off_t)offset,
-					    .is_huge = page != ordinary_page()});
+	p = unlocked_map(
+		&(struct unlocked){.len = whole,
+				   .prot = is_writable ? PROT_READ | PROT_WRITE : PROT_READ,
+				   .flags = MAP_SHARED,
+				   .fd = fd,
+				   .offset = (off_t)offset,
+				   .is_huge = page != ordinary_page()});
 	if (p == MAP_FAILED) {
 		rc = errno == ENOMEM || errno == EAGAIN ? -ENOMEM : -EPROTO;
 		shm_account_discharge(owner->account, whole);
@@ -112,7 +116,8 @@ int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner,
 	return -ENOSPC;
 }
 
-int mapping_own(struct shm_mapping *mapping, const char *name, size_t len, bool read_only_for_others, int *fd)
+int mapping_own(struct shm_mapping *mapping, const char *name, size_t len,
+		bool read_only_for_others, int *fd)
 {
 	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, rc;
 	void *p;

@@ -3,13 +3,15 @@
 #define MAPPING_H
 
 /*
- * Mappings of memory that is shared with a peer: rings, key tables, muxes and regions. All of them are guarded (sigbus_guard.h).
- * A mapping of a peer's file is charged to the peer's user (account.h). It takes no memory before a page is accessed,
- * even if the program has locked its own memory (unlocked.h).
+ * Mappings of memory that is shared with a peer: rings, key tables, muxes and regions. All of them
+ * are guarded (sigbus_guard.h). A mapping of a peer's file is charged to the peer's user
+ * (account.h). It takes no memory before a page is accessed, even if the program has locked its own
+ * memory (unlocked.h).
  *
- * A received descriptor can be anything. fcntl(F_GET_SEALS) is the only call that is made on it before it is known to be
- * a sealed memfd: the kernel answers it from the descriptor itself, whereas fstat(2), mmap(2) or close(2) on a file of
- * another kind may ask the file system's server, which can belong to the peer.
+ * A received descriptor can be anything. fcntl(F_GET_SEALS) is the only call that is made on it
+ * before it is known to be a sealed memfd: the kernel answers it from the descriptor itself,
+ * whereas fstat(2), mmap(2) or close(2) on a file of another kind may ask the file system's server,
+ * which can belong to the peer.
  */
 
 #include <stdbool.h>
@@ -37,23 +39,26 @@ struct mapping_owner {
 bool mapping_is_memfd(int fd);
 
 /*
- * Map 'len' bytes of a peer's memfd from 'offset' on. That of a region may be larger, and may consist of hugepages, of which
- * whole ones are mapped. Any other has to be of that size, and sealed against growing as well.
+ * Map 'len' bytes of a peer's memfd from 'offset' on. That of a region may be larger, and may
+ * consist of hugepages, of which whole ones are mapped. Any other has to be of that size, and
+ * sealed against growing as well.
  *
  * Returns 0;
  * -EPROTO: it is no such memfd, or not of that size;
  * -EDQUOT: the limits of its user forbid it;
  * -ENOSPC: there is no guard left;
  * -ENOMEM: the kernel refuses. */
-int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner, int fd, uint64_t offset,
-		 uint64_t len, bool is_writable, bool is_region);
-/* Make a sealed memfd of this process's own, and map it. Peers that are given it can map it read-only with
- * 'read_only_for_others'. Its mode keeps other users from opening it again. Returns 0 or -errno. */
-int mapping_own(struct shm_mapping *mapping, const char *name, size_t len, bool read_only_for_others,
-		int *fd);
+int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner, int fd,
+		 uint64_t offset, uint64_t len, bool is_writable, bool is_region);
+/* Make a sealed memfd of this process's own, and map it. Peers that are given it can map it
+ * read-only with 'read_only_for_others'. Its mode keeps other users from opening it again. Returns
+ * 0 or -errno. */
+int mapping_own(struct shm_mapping *mapping, const char *name, size_t len,
+		bool read_only_for_others, int *fd);
 /* Guard a mapping of mapping_own(). Returns 0 or -ENOSPC. */
 int mapping_guard(struct shm_mapping *mapping, int wake_fd, uint64_t tag);
-/* Unmap it, if there is one. It may take long where the mapping is the last one of a large memory. */
+/* Unmap it, if there is one. It may take long where the mapping is the last one of a large memory.
+ */
 void mapping_release(struct shm_mapping *mapping);
 
 /* The size of a memfd's pages if it consists of hugepages, else 0. */

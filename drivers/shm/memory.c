@@ -22,12 +22,14 @@ uint64_t shm_region_raddr(uint32_t index)
 /* Whether a peer may ever have to write: by the region's own key, or by a window. */
 static bool peers_write(uint32_t access)
 {
-	return access & FABRIC_REMOTE_WRITE || (access & FABRIC_BIND && access & FABRIC_LOCAL_WRITE);
+	return access & FABRIC_REMOTE_WRITE ||
+	       (access & FABRIC_BIND && access & FABRIC_LOCAL_WRITE);
 }
 
-/* A second descriptor of a memfd, for peers that are only to read. One that can do no more than that is not enough: the
- * peer could open the file again through /proc. So the file's mode must not let other users do that. A memfd that is sealed
- * against writing needs neither. Processes of the same user cannot be kept out: they could use ptrace(2) as well. */
+/* A second descriptor of a memfd, for peers that are only to read. One that can do no more than
+ * that is not enough: the peer could open the file again through /proc. So the file's mode must not
+ * let other users do that. A memfd that is sealed against writing needs neither. Processes of the
+ * same user cannot be kept out: they could use ptrace(2) as well. */
 static int for_readers(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -40,9 +42,11 @@ static int for_readers(int fd)
 		return -1;
 	if (st.st_mode & (S_IRWXG | S_IRWXO) && fchmod(fd, st.st_mode & S_IRWXU) != 0)
 		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
-			"weir: shm: peers of other users may open memory for writing that they are to read: "
+			"weir: shm: peers of other users may open memory for writing that they are "
+			"to read: "
 			"its "
-			"memfd is another user's, and its mode is %#o. Give it the mode 0600 (fchmod), or "
+			"memfd is another user's, and its mode is %#o. Give it the mode 0600 "
+			"(fchmod), or "
 			"the seal "
 			"F_SEAL_FUTURE_WRITE\n",
 			st.st_mode & 07777);
@@ -84,8 +88,9 @@ static void hide(struct shm_dev *dev, struct shm_mr *m)
 	m->shown = NULL;
 }
 
-/* Memory of this process that peers may write to is theirs to punch holes into as well. Without a guard, the next access to
- * one may end the process. The tag 0 says that it is this process's own. */
+/* Memory of this process that peers may write to is theirs to punch holes into as well. Without a
+ * guard, the next access to one may end the process. The tag 0 says that it is this process's own.
+ */
 static int guard_own(struct shm_dev *dev, void *addr, size_t len, int fd)
 {
 	size_t page = mapping_hugepage_bytes(fd), before;
@@ -110,8 +115,10 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	bool is_remote = access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE);
-	bool is_shared = is_remote || access & FABRIC_BIND, has_key = is_remote && !dev->own_domains;
-	struct key_range range = {.access = access, .is_lasting = true, .conn_id = KEY_ANY_CONN, .len = len};
+	bool is_shared = is_remote || access & FABRIC_BIND,
+	     has_key = is_remote && !dev->own_domains;
+	struct key_range range = {
+		.access = access, .is_lasting = true, .conn_id = KEY_ANY_CONN, .len = len};
 	struct shm_shown *shown = NULL;
 	int guard = GUARD_NONE;
 	struct shm_mr *m;
@@ -247,7 +254,8 @@ static int make_place(struct shm_imports *imports, uint32_t place)
 
 int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd)
 {
-	const struct mapping_owner owner = {sock->account, &sock->dev->limits, sock->dev->wake_fd, sock->id};
+	const struct mapping_owner owner = {sock->account, &sock->dev->limits, sock->dev->wake_fd,
+					    sock->id};
 	struct shm_import *import = &sock->fresh;
 	int rc;
 
@@ -327,7 +335,8 @@ bool shm_own_has_lost(struct shm_dev *dev)
 	shm_unlock(dev);
 	if (any)
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a peer took pages out of this process's memory, and no others are free: "
+			"weir: shm: a peer took pages out of this process's memory, and no others "
+			"are free: "
 			"all "
 			"connections end, and new ones need a new engine\n");
 	return any;
@@ -343,7 +352,8 @@ void shm_peer_release(struct shm_peer *peer)
 	peer->keys.entries = NULL;
 }
 
-const struct shm_shown *shm_shown_find(const struct shm_dev *dev, uint32_t place, struct shm_msg *msg)
+const struct shm_shown *shm_shown_find(const struct shm_dev *dev, uint32_t place,
+				       struct shm_msg *msg)
 {
 	const struct shm_mr *m = &dev->mrs[place];
 

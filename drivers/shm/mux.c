@@ -96,8 +96,8 @@ static void mux_set_unref(struct shm_dev *dev, struct shm_mux_set *mux_set)
 
 static void make_memory(struct shm_dev *dev, struct shm_mux_set *mux_set)
 {
-	if (mapping_own(&mux_set->mapping, "weir-shm-mux", sizeof(*mux_set->memory), false, &mux_set->fd) !=
-	    0)
+	if (mapping_own(&mux_set->mapping, "weir-shm-mux", sizeof(*mux_set->memory), false,
+			&mux_set->fd) != 0)
 		return;
 	if (mapping_guard(&mux_set->mapping, dev->wake_fd, mux_set->tag) == 0) {
 		mux_set->memory = mux_set->mapping.base;
@@ -176,8 +176,9 @@ static void enter(struct shm_qp *qp, struct shm_mux *mux, uint32_t slot, uint64_
 	qp->is_switching = true;
 }
 
-/* A device that accepts drops a mux that it does not use, and begins the next one elsewhere. One that connects keeps it: the
- * acceptor may still use it, and where they are in its rings has to agree. */
+/* A device that accepts drops a mux that it does not use, and begins the next one elsewhere. One
+ * that connects keeps it: the acceptor may still use it, and where they are in its rings has to
+ * agree. */
 static void leave_mux(struct shm_dev *dev, struct shm_qp *qp)
 {
 	struct shm_mux *mux = qp->mux;
@@ -208,7 +209,8 @@ static uint32_t random_start(void)
 	return start >> 1;
 }
 
-/* The number of mux sets that a process shares with this device: one for each of its devices that connects. */
+/* The number of mux sets that a process shares with this device: one for each of its devices that
+ * connects. */
 static uint32_t count_of(const struct shm_dev *dev, pid_t pid)
 {
 	const struct shm_mux_set *mux_set;
@@ -244,8 +246,8 @@ int muxes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct s
 }
 
 /*
- * The mux set of the file that a peer offers. It is the one that an earlier connection brought, or else
- * the offered one. NULL: this device has as many mux sets of that process as it takes.
+ * The mux set of the file that a peer offers. It is the one that an earlier connection brought, or
+ * else the offered one. NULL: this device has as many mux sets of that process as it takes.
  */
 static struct shm_mux_set *adopt(struct shm_dev *dev, struct shm_mux_set *offered, pid_t pid)
 {
@@ -311,8 +313,9 @@ void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot 
 		mux = begin_mux(dev, qp->mux_set, slot->mux, slot->start, true);
 	if (!mux || mux->is_broken)
 		return;
-	/* The place may have another one, with which the peer is done, and of which the end has not been heard yet; but for
-	 * each message that is not of the latest one, all are looked through. */
+	/* The place may have another one, with which the peer is done, and of which the end has not
+	 * been heard yet; but for each message that is not of the latest one, all are looked
+	 * through. */
 	for (const struct shm_qp *older = mux->qps[slot->slot]; older; older = older->older)
 		if (++n == MUX_OLDER)
 			return;

@@ -5,16 +5,20 @@
 /*
  * Muxes: one ring for all connections between two devices, but the first.
  *
- * With a ring for each, those that are silent would have to be looked at as well, and each message of one that is seldom used would land in
- * lines, and in a page, that no cache has any more. A mux's ring is as one connection's: its next header is all that is looked at,
- * and messages of all connections follow each other in it, in the order in which they were sent. Each has a tag in front, which names the
- * queue pair by its place, and the connection by a number, so that what one connection has left is never of another one that has its
- * place by then. One alone needs no tag: the first connection keeps to its own ring.
+ * With a ring for each, those that are silent would have to be looked at as well, and each message
+ * of one that is seldom used would land in lines, and in a page, that no cache has any more. A
+ * mux's ring is as one connection's: its next header is all that is looked at, and messages of all
+ * connections follow each other in it, in the order in which they were sent. Each has a tag in
+ * front, which names the queue pair by its place, and the connection by a number, so that what one
+ * connection has left is never of another one that has its place by then. One alone needs no tag:
+ * the first connection keeps to its own ring.
  *
- * The connecting device makes the memory, for all connections to one listener's process, and offers it with each but the first. The accepting
- * device has a mux of it to itself, by its number within its process, and gives out the places. A mux that no queue pair of the
- * accepting side uses any more is begun anew, elsewhere in the laps of its rings, which it draws by chance: what lies in them has no number
- * of theirs then. The connecting side follows when no queue pair of its own uses the old one; until then it does without.
+ * The connecting device makes the memory, for all connections to one listener's process, and offers
+ * it with each but the first. The accepting device has a mux of it to itself, by its number within
+ * its process, and gives out the places. A mux that no queue pair of the accepting side uses any
+ * more is begun anew, elsewhere in the laps of its rings, which it draws by chance: what lies in
+ * them has no number of theirs then. The connecting side follows when no queue pair of its own uses
+ * the old one; until then it does without.
  *
  * Messages lie in a queue pair's own rings, whose reader polls it, until both sides have the mux:
  *
@@ -22,7 +26,8 @@
  *   acceptor -> connector  SWITCH  so have I, and nothing more of mine comes by the own ring
  *   connector -> acceptor  SWITCH  likewise
  *
- * A message that waits for a receive makes those behind it wait. All but the memory is its engine's thread's.
+ * A message that waits for a receive makes those behind it wait. All but the memory is its engine's
+ * thread's.
  */
 
 #include <stdatomic.h>
@@ -106,8 +111,9 @@ struct mux_slot {
 	uint32_t mux, slot, start;
 };
 
-/* The same on both sides. The connection's number is of what either has drawn by chance, one multiplied (by an odd number, which loses
- * nothing), as their sum would be the same for a connection the other way round. */
+/* The same on both sides. The connection's number is of what either has drawn by chance, one
+ * multiplied (by an odd number, which loses nothing), as their sum would be the same for a
+ * connection the other way round. */
 static inline uint64_t mux_tag(uint32_t connector_id, uint32_t acceptor_id, uint32_t slot)
 {
 	return (uint64_t)(connector_id * 0x9e3779b1u + acceptor_id) << MUX_TAG_SHIFT | slot;
@@ -119,17 +125,18 @@ void mux_number_put(uint32_t number);
 /* In a child, inside fork(2): the numbers that are taken are the parent's devices'. */
 void mux_fork_child(void);
 
-/* The connecting side, for a queue pair about to connect to 'addr', where the process 'pid' of a user listens. What to offer,
- * borrowed, or -1. */
+/* The connecting side, for a queue pair about to connect to 'addr', where the process 'pid' of a
+ * user listens. What to offer, borrowed, or -1. */
 int mux_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pid,
 	      struct shm_account *account);
-/* The accepting side, on the control thread: map what a peer of a user offers, so that the engine's thread makes no call on
- * the descriptor. Returns what mapping_peer() does. */
+/* The accepting side, on the control thread: map what a peer of a user offers, so that the engine's
+ * thread makes no call on the descriptor. Returns what mapping_peer() does. */
 int muxes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct shm_mux_set **out);
 /* Leave to the reaper what muxes_map() has mapped, if anything. Any thread. */
 void muxes_give_up(struct shm_mux_set *mux_set);
-/* The accepting side: have a place of what the process 'pid' (0: unknown) offers. It takes over 'offered' in any case.
- * False: there is no place. Here and below the queue pair's conn_id and 'peer_conn_id' are known. */
+/* The accepting side: have a place of what the process 'pid' (0: unknown) offers. It takes over
+ * 'offered' in any case. False: there is no place. Here and below the queue pair's conn_id and
+ * 'peer_conn_id' are known. */
 bool mux_take_slot(struct shm_dev *dev, struct shm_qp *qp, struct shm_mux_set *offered, pid_t pid,
 		   uint32_t peer_conn_id, struct mux_slot *slot);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver's options: key=value, separated by commas; lists of numbers are separated by colons. */
+/* The driver's options: key=value, separated by commas; lists of numbers are separated by colons.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,10 @@
 static const char *const keys[] = {"ring_kib",	 "rnr_retry", "peer_uid", "peer_gid",
 				   "server_uid", "mode",      NULL};
 
-static const char *const expected = "ring_kib is 4 to 65536, rnr_retry 0 to 7, mode an octal number from "
-				    "0600 to 0777; peer_uid, peer_gid and "
-				    "server_uid are up to 32 numbers, separated by colons, or 'any'";
+static const char *const expected =
+	"ring_kib is 4 to 65536, rnr_retry 0 to 7, mode an octal number from "
+	"0600 to 0777; peer_uid, peer_gid and "
+	"server_uid are up to 32 numbers, separated by colons, or 'any'";
 
 /* One number, up to a character of 'ends' or the end of the text. NULL: it is none. */
 static const char *number(const char *text, int base, const char *ends, uint32_t *out)
@@ -100,15 +102,16 @@ int shm_options_parse(const char *text, struct shm_options *options)
 		return 0;
 	args = rte_kvargs_parse(text, keys);
 	if (!args)
-		return refuse(text, "expected ring_kib=N,rnr_retry=0..7,peer_uid=N:N...,peer_gid=N:N...,"
-				    "server_uid=N:N...,mode=0600");
+		return refuse(text,
+			      "expected ring_kib=N,rnr_retry=0..7,peer_uid=N:N...,peer_gid=N:N...,"
+			      "server_uid=N:N...,mode=0600");
 	for (uint32_t i = 0; keys[i] && rc == 0; i++)
 		rc = rte_kvargs_process(args, keys[i], values[i].parse, values[i].out);
 	has_ring = rte_kvargs_count(args, "ring_kib") > 0;
 	rte_kvargs_free(args);
 	if (rc != 0 || options->rnr_retry > SHM_RNR_FOR_EVER ||
-	    (has_ring &&
-	     (options->ring_kib < RING_BYTES_MIN / 1024 || options->ring_kib > RING_BYTES_MAX / 1024)))
+	    (has_ring && (options->ring_kib < RING_BYTES_MIN / 1024 ||
+			  options->ring_kib > RING_BYTES_MAX / 1024)))
 		return refuse(text, expected);
 	return 0;
 }

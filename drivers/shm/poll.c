@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions. A queue pair whose messages come by its own ring is hot, which is polled each time, or cold: it has nothing
- * outstanding but receives, and only the ring's next header is looked at, of a few in turn at each poll, fetched some looks before; as
- * many as hot ones were looked at in vain. One that is alone stays hot. One whose messages come by a mux, and which has nothing else to be
- * done for it, is in neither list: thousands cost no more than the mux.
+ * Completions. A queue pair whose messages come by its own ring is hot, which is polled each time,
+ * or cold: it has nothing outstanding but receives, and only the ring's next header is looked at,
+ * of a few in turn at each poll, fetched some looks before; as many as hot ones were looked at in
+ * vain. One that is alone stays hot. One whose messages come by a mux, and which has nothing else
+ * to be done for it, is in neither list: thousands cost no more than the mux.
  *
- * Where several are hot, none gives more than a few completions at a visit: a peer that sends without a pause takes no more of the
- * engine than one with as many calls under way as that. One that is alone gives all that it has, and a cold one is
- * looked at for each such share of it: its first message waits for as many as the others would have had in their turns. Muxes
- * have up to half of a poll, in turn, and those that are hot the other half.
+ * Where several are hot, none gives more than a few completions at a visit: a peer that sends
+ * without a pause takes no more of the engine than one with as many calls under way as that. One
+ * that is alone gives all that it has, and a cold one is looked at for each such share of it: its
+ * first message waits for as many as the others would have had in their turns. Muxes have up to
+ * half of a poll, in turn, and those that are hot the other half.
  */
 #include "recv.h"
 
@@ -75,7 +77,8 @@ static void scan(struct shm_colds *colds, uint32_t few)
 		if (ahead < colds->n)
 			__builtin_prefetch((const void *)(uintptr_t)colds->at[ahead].header);
 		cold = &colds->at[colds->next];
-		if (ring_cell_ready(atomic_load_explicit(cold->header, memory_order_relaxed), cold->number))
+		if (ring_cell_ready(atomic_load_explicit(cold->header, memory_order_relaxed),
+				    cold->number))
 			shm_qp_make_hot(cold->qp);
 	}
 }
@@ -121,8 +124,8 @@ static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t ma
 }
 
 /* How many completions. Where none is in front of them messages are shown, which *shown counts. */
-static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max, bool is_first,
-			       uint32_t *delivered)
+static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max,
+			       bool is_first, uint32_t *delivered)
 {
 	uint32_t n = 0;
 
@@ -156,8 +159,10 @@ static bool is_idle(const struct shm_qp *qp)
 	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr;
 }
 
-/* Receive the messages that have come by muxes, of a few muxes in turn. Parameters are those of poll_qp(). */
-static uint32_t poll_muxes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max, uint32_t *delivered)
+/* Receive the messages that have come by muxes, of a few muxes in turn. Parameters are those of
+ * poll_qp(). */
+static uint32_t poll_muxes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max,
+			   uint32_t *delivered)
 {
 	uint32_t n = 0, most = max, few = dev->nmuxes < MUXES_FEW ? dev->nmuxes : MUXES_FEW;
 

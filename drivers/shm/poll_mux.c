@@ -87,10 +87,11 @@ static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *
 	return TOOK_NOTHING;
 }
 
-/* The next message, which 'word' heads and which may be any. If it need not wait the reader is behind it. */
+/* The next message, which 'word' heads and which may be any. If it need not wait the reader is
+ * behind it. */
 static __attribute__((noinline)) enum took mux_recv_slow(struct shm_dev *dev, struct shm_mux *mux,
-							 uint32_t word, struct fabric_wc *wcs, uint32_t max,
-							 uint32_t *n)
+							 uint32_t word, struct fabric_wc *wcs,
+							 uint32_t max, uint32_t *n)
 {
 	struct ring_reader *rx = &mux->rx;
 	int64_t len = ring_msg_len(rx, word) - RING_TAG;
@@ -140,18 +141,20 @@ static __attribute__((noinline)) enum took mux_recv_slow(struct shm_dev *dev, st
 }
 
 /* A message that is sure to be taken; else false. With the ring in registers. */
-static inline __attribute__((always_inline)) bool mux_recv_fast(struct shm_mux *mux, struct ring_reader *rx,
-								uint32_t len, struct fabric_wc *wc)
+static inline __attribute__((always_inline)) bool
+mux_recv_fast(struct shm_mux *mux, struct ring_reader *rx, uint32_t len, struct fabric_wc *wc)
 {
 	uint64_t tag = ring_tag(rx, rx->head);
 	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
 	const struct fabric_recv_wr *wr;
 
-	if (__builtin_expect(!qp || qp->mux_tag != tag || !qp->rx_in_mux || qp->state != QP_READY, 0))
+	if (__builtin_expect(!qp || qp->mux_tag != tag || !qp->rx_in_mux || qp->state != QP_READY,
+			     0))
 		return false;
 	wr = shm_recvs_next(qp->recvs);
-	if (__builtin_expect(
-		    len >= recv_fast_end(qp) || !recv_is_fast(qp->recvs, wr, len, qp->recvs->is_shared), 0))
+	if (__builtin_expect(len >= recv_fast_end(qp) ||
+				     !recv_is_fast(qp->recvs, wr, len, qp->recvs->is_shared),
+			     0))
 		return false;
 	ring_take_tagged_whole(rx, wr->addr, len);
 	recv_fill_wc(qp, wr, wc, len, 0);
@@ -161,8 +164,8 @@ static inline __attribute__((always_inline)) bool mux_recv_fast(struct shm_mux *
 }
 
 /*
- * If the next message has come, fetch what its receiver will access. Where many receivers take turns, the
- * caches have lost each of them since its latest message.
+ * If the next message has come, fetch what its receiver will access. Where many receivers take
+ * turns, the caches have lost each of them since its latest message.
  */
 static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_place *next)
 {
@@ -181,19 +184,21 @@ static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_p
 }
 
 /* The next message, of 'len' bytes. False: it is not sure to be taken. */
-static inline __attribute__((always_inline)) bool mux_deliver_fast(struct shm_mux *mux,
-								   struct ring_place *next, uint32_t len)
+static inline __attribute__((always_inline)) bool
+mux_deliver_fast(struct shm_mux *mux, struct ring_place *next, uint32_t len)
 {
 	uint64_t tag = ring_tag_in(next->cell);
 	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
 	struct fabric_recv_wr *wr;
 
-	if (__builtin_expect(!qp || qp->mux_tag != tag || !qp->rx_in_mux || len >= qp->deliver_end, 0))
+	if (__builtin_expect(!qp || qp->mux_tag != tag || !qp->rx_in_mux || len >= qp->deliver_end,
+			     0))
 		return false;
 	wr = recv_top(qp->recvs);
 	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
 		return false;
-	if (__builtin_expect(next->at < mux->rx.contig_end && len <= RING_SMALL_MAX - RING_TAG, 1)) {
+	if (__builtin_expect(next->at < mux->rx.contig_end && len <= RING_SMALL_MAX - RING_TAG,
+			     1)) {
 		ring_take_small(next, RING_TAG, wr->addr, len);
 		mux->rx.head = next->at;
 	} else {
@@ -238,9 +243,10 @@ uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 		uint32_t word;
 		enum took took;
 
-		if (__builtin_expect(len <= RING_LEN_MASK &&
-					     mux_recv_fast(mux, &rx, (uint32_t)len - RING_TAG, &wcs[n]),
-				     1)) {
+		if (__builtin_expect(
+			    len <= RING_LEN_MASK &&
+				    mux_recv_fast(mux, &rx, (uint32_t)len - RING_TAG, &wcs[n]),
+			    1)) {
 			n++;
 			continue;
 		}

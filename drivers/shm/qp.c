@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Work requests. One is carried out when it is posted: a Send is copied into the ring, a WRITE or READ is one
- * memcpy between our memory and the peer's mapping. Only when the ring is full, or an earlier request waits, does it
- * go to the pending queue, which stall.c has tried in order. So completions are in order, and a
- * WRITE is visible before the Send behind it: the Send's header is stored with release after it.
+ * Work requests. One is carried out when it is posted: a Send is copied into the ring, a WRITE or
+ * READ is one memcpy between our memory and the peer's mapping. Only when the ring is full, or an
+ * earlier request waits, does it go to the pending queue, which stall.c has tried in order. So
+ * completions are in order, and a WRITE is visible before the Send behind it: the Send's header is
+ * stored with release after it.
  */
 #include <errno.h>
 
@@ -20,7 +21,8 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 	struct shm_qp *qp;
 
 	if (attr->max_send_wr == 0 || attr->max_send_wr > SHM_WRS_MAX || attr->max_recv_wr == 0 ||
-	    attr->max_recv_wr > SHM_WRS_MAX || attr->max_msg_bytes == 0 || attr->max_msg_bytes > SHM_MSG_MAX)
+	    attr->max_recv_wr > SHM_WRS_MAX || attr->max_msg_bytes == 0 ||
+	    attr->max_msg_bytes > SHM_MSG_MAX)
 		return -EINVAL;
 	qp = mem_zalloc(sizeof(*qp));
 	if (!qp)
@@ -81,9 +83,10 @@ void shm_qp_lose(struct shm_qp *qp, int error)
 		shm_sock_ended(qp->sock, error);
 }
 
-/* The request is over: a completion when it was asked for, or when it failed. Its place, and those of the silent
- * ones before it, are given back when that is polled. */
-void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes)
+/* The request is over: a completion when it was asked for, or when it failed. Its place, and those
+ * of the silent ones before it, are given back when that is polled. */
+void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status,
+		  uint32_t bytes)
 {
 	qp->unsignalled++;
 	if (status == FABRIC_OK && !(wr->flags & FABRIC_SIGNALED))
@@ -235,7 +238,8 @@ bool shm_run_pending(struct shm_qp *qp)
 	return qp->npending != before;
 }
 
-/* Keep a request for later, INLINE data with it. The room for all that there can be is taken the first time. */
+/* Keep a request for later, INLINE data with it. The room for all that there can be is taken the
+ * first time. */
 static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 {
 	uint32_t place = (qp->pending_first + qp->npending) % qp->max_send_wr;
@@ -244,13 +248,15 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 	if (!qp->pending)
 		qp->pending = mem_zalloc(qp->max_send_wr * sizeof(qp->pending[0]));
 	if (wr->flags & FABRIC_INLINE && !qp->pending_inlines)
-		qp->pending_inlines = mem_zalloc((size_t)qp->max_send_wr * qp->fabric.max_inline + 1);
+		qp->pending_inlines =
+			mem_zalloc((size_t)qp->max_send_wr * qp->fabric.max_inline + 1);
 	if (!qp->pending || (wr->flags & FABRIC_INLINE && !qp->pending_inlines))
 		return false;
 	pending = &qp->pending[place];
 	pending->wr = *wr;
 	if (wr->flags & FABRIC_INLINE) {
-		uint8_t *copy = qp->pending_inlines + (size_t)place * qp->fabric.max_inline, *at = copy;
+		uint8_t *copy = qp->pending_inlines + (size_t)place * qp->fabric.max_inline,
+			*at = copy;
 
 		for (uint32_t i = 0; i < wr->nsge; i++) {
 			memcpy(at, wr->sge[i].addr, wr->sge[i].len);
@@ -289,13 +295,16 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 		struct fabric_wr bind;
 
 		if (__builtin_expect(wr->op == FABRIC_BIND_MW && wr->mw && wr->mw->driver, 0)) {
-			/* The caller may name the key behind this, be it carried out now or later. */
+			/* The caller may name the key behind this, be it carried out now or later.
+			 */
 			bind = *wr;
-			bind.rkey = key_new(&shm_dev_of(qp)->keys, *(struct key_ref *)wr->mw->driver);
+			bind.rkey =
+				key_new(&shm_dev_of(qp)->keys, *(struct key_ref *)wr->mw->driver);
 			wr->mw->rkey = bind.rkey;
 			wr = &bind;
 		}
-		if (wr->nsge > SHM_SGES_MAX || (wr->flags & FABRIC_INLINE && sge_bytes(wr) > fqp->max_inline))
+		if (wr->nsge > SHM_SGES_MAX ||
+		    (wr->flags & FABRIC_INLINE && sge_bytes(wr) > fqp->max_inline))
 			break;
 		if (qp->npending > 0 || !run(qp, wr))
 			if (!defer(qp, wr))
@@ -309,14 +318,16 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 }
 
 /* Each apart, so that none has the others' stack frames. */
-static __attribute__((noinline, flatten)) bool send_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline, flatten)) bool send_one(struct shm_qp *qp, const uint8_t *data,
+							uint32_t len)
 {
 	ring_write_one(&qp->tx, data, len);
 	qp->fabric.dev->stats.sends_direct++;
 	return true;
 }
 
-static __attribute__((noinline, flatten)) bool send_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline, flatten)) bool send_two(struct shm_qp *qp, const uint8_t *data,
+							uint32_t len)
 {
 	ring_write_two(&qp->tx, data, len);
 	qp->fabric.dev->stats.sends_direct++;
@@ -337,26 +348,30 @@ static __attribute__((noinline)) bool stir(struct shm_qp *qp)
 	return true;
 }
 
-/* Nothing is pending on it, and its messages go by a mux: of what shm_qp_kick() asks for, completions are left. */
+/* Nothing is pending on it, and its messages go by a mux: of what shm_qp_kick() asks for,
+ * completions are left. */
 static inline bool sent_by_mux(struct shm_qp *qp)
 {
 	qp->fabric.dev->stats.sends_direct++;
 	return __builtin_expect(qp->is_hot || qp->done_head == qp->done_tail, 1) ? true : stir(qp);
 }
 
-static __attribute__((noinline, flatten)) bool mux_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline, flatten)) bool mux_one(struct shm_qp *qp, const uint8_t *data,
+						       uint32_t len)
 {
 	ring_write_tagged_one(&qp->mux->tx, qp->mux_tag, data, len);
 	return sent_by_mux(qp);
 }
 
-static __attribute__((noinline, flatten)) bool mux_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline, flatten)) bool mux_two(struct shm_qp *qp, const uint8_t *data,
+						       uint32_t len)
 {
 	ring_write_tagged_two(&qp->mux->tx, qp->mux_tag, data, len);
 	return sent_by_mux(qp);
 }
 
-static __attribute__((noinline, flatten)) bool mux_three(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline, flatten)) bool mux_three(struct shm_qp *qp, const uint8_t *data,
+							 uint32_t len)
 {
 	ring_write_tagged_three(&qp->mux->tx, qp->mux_tag, data, len);
 	return sent_by_mux(qp);
@@ -369,7 +384,8 @@ static __attribute__((noinline)) bool mux_any(struct shm_qp *qp, const uint8_t *
 	return ring_put_tagged(&qp->mux->tx, qp->mux_tag, data, len) == 1 && sent_by_mux(qp);
 }
 
-static __attribute__((noinline)) bool send_by_mux(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static __attribute__((noinline)) bool send_by_mux(struct shm_qp *qp, const uint8_t *data,
+						  uint32_t len)
 {
 	uint32_t bytes = len + RING_TAG;
 

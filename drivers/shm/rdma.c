@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RDMA Writes and Reads, which are copies by the CPU of whoever asks for them, and their end. A device that is told to end a key
- * or a queue pair is done with it when it says so. Here the peer is another thread, which may be in the midst of a copy,
- * or may not have heard yet. So each end says in the ring that it reads (ring.h):
+ * RDMA Writes and Reads, which are copies by the CPU of whoever asks for them, and their end. A
+ * device that is told to end a key or a queue pair is done with it when it says so. Here the peer
+ * is another thread, which may be in the midst of a copy, or may not have heard yet. So each end
+ * says in the ring that it reads (ring.h):
  *
- *   is_over  its end of the connection is over: nothing of its memory may be touched any more. Looked at before a copy, and
- *            behind one to our own memory: what was read may be another call's by then
- *   busy     it is in the midst of a WRITE: by which key. Who ends that key, or the connection, goes on when it is not
+ *   is_over  its end of the connection is over: nothing of its memory may be touched any more.
+ *            Looked at before a copy, and behind one to our own memory: what was read may be
+ *            another call's by then
+ *   busy     it is in the midst of a WRITE: by which key. Who ends that key, or the connection,
+ *            goes on when it is not
  *
- * The one says that it is busy and then looks whether it may; the other says that it may not and then looks whether it is busy.
- * Either needs a full barrier in between. That of the copying side would cost each WRITE; so the ending side, which is rare, makes
- * it for both, by membarrier(2), for which each process that copies has registered.
+ * The one says that it is busy and then looks whether it may; the other says that it may not and
+ * then looks whether it is busy. Either needs a full barrier in between. That of the copying side
+ * would cost each WRITE; so the ending side, which is rare, makes it for both, by membarrier(2),
+ * for which each process that copies has registered.
  *
- * A peer that does not keep to this can touch whatever it has mapped, now as ever: doc/exposure.rst.
+ * A peer that does not keep to this can touch whatever it has mapped, now as ever:
+ * doc/exposure.rst.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -33,10 +38,13 @@
 #define BUSY_WAIT_S 2
 /* Where there is no membarrier(2): by then, what a peer's CPU has done is to be seen. */
 #define UNSEEN_MS 1
-#define LOOK_MS	  1 /* a busy peer is asked by then whether it lives, and again after twice as long each time */
+#define LOOK_MS                                                                                    \
+	1 /* a busy peer is asked by then whether it lives, and again after twice as long each     \
+	     time */
 
 #ifdef __SANITIZE_THREAD__
-/* gcc's checker of races knows no fences, and refuses them. This is as strong, and one to it as well. */
+/* gcc's checker of races knows no fences, and refuses them. This is as strong, and one to it as
+ * well. */
 static inline void fence(memory_order order)
 {
 	static _Atomic uint32_t any;
@@ -50,7 +58,8 @@ static inline void fence(memory_order order)
 
 void shm_rdma_init(struct shm_dev *dev)
 {
-	dev->has_own_barrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
+	dev->has_own_barrier =
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
 }
 
 /* Everyone who copies has seen what we wrote, or we see that it copies. */
@@ -90,7 +99,8 @@ static bool is_peer_gone(struct shm_qp *qp, uint64_t waited)
 
 enum wait { WAIT_ON, WAIT_OVER, WAIT_LATE };
 
-/* Is the peer still in the midst of a WRITE by 'rkey' (0: by any) that it began before the wait did? */
+/* Is the peer still in the midst of a WRITE by 'rkey' (0: by any) that it began before the wait
+ * did? */
 static enum wait wait_look(struct shm_qp *qp, uint32_t rkey)
 {
 	uint64_t waited = rte_rdtsc() - qp->wait_since;
@@ -165,8 +175,8 @@ static void key_cache_fill(struct shm_qp *qp, uint32_t rkey, const struct key_ra
 		.at = import->base + range->offset,
 		.key = rkey,
 		.seq = range->seq,
-		.access =
-			import->is_writable ? range->access : range->access & ~(uint32_t)FABRIC_REMOTE_WRITE,
+		.access = import->is_writable ? range->access
+					      : range->access & ~(uint32_t)FABRIC_REMOTE_WRITE,
 	};
 }
 
@@ -195,14 +205,16 @@ static int wait_for_region(struct shm_qp *qp, uint32_t rkey, uint32_t region)
 
 /* Where the peer's memory is mapped, of a key that is to be looked up. */
 static __attribute__((noinline)) int key_lookup(struct shm_qp *qp, uint32_t rkey, uint64_t raddr,
-						uint64_t len, uint32_t access, struct remote *remote)
+						uint64_t len, uint32_t access,
+						struct remote *remote)
 {
 	struct key_range range;
 	const struct shm_import *import;
 	uint64_t offset;
 
 	if (!key_find(&qp->peer->keys, rkey, &range) ||
-	    !key_permits(&range, raddr, len, access, qp->peer->conn_id, &offset) || range.region == 0)
+	    !key_permits(&range, raddr, len, access, qp->peer->conn_id, &offset) ||
+	    range.region == 0)
 		return FABRIC_ERR_REMOTE_ACCESS;
 	import = shm_import_find(&qp->peer->imports, range.region);
 	if (__builtin_expect(!import, 0)) {
@@ -224,33 +236,36 @@ static __attribute__((noinline)) int key_lookup(struct shm_qp *qp, uint32_t rkey
 	return FABRIC_OK;
 }
 
-/* By the key that was looked up last, as most are. NULL: it is another, or not permitted, or the peer's end of the connection is over. */
-static inline uint8_t *key_cache_get(const struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
-				     uint32_t access)
+/* By the key that was looked up last, as most are. NULL: it is another, or not permitted, or the
+ * peer's end of the connection is over. */
+static inline uint8_t *key_cache_get(const struct shm_qp *qp, uint32_t rkey, uint64_t raddr,
+				     uint64_t len, uint32_t access)
 {
 	const struct shm_key_cache *cache = &qp->key_cache;
 	uint64_t at = raddr - cache->raddr; /* wraps to a large number below it */
 
-	if (__builtin_expect(
-		    atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over, memory_order_acquire) !=
-				    0 ||
-			    rkey != cache->key ||
-			    atomic_load_explicit(&cache->entry->seq, memory_order_acquire) != cache->seq ||
-			    (cache->access & access) != access || at > cache->len || len > cache->len - at,
-		    0))
+	if (__builtin_expect(atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
+						  memory_order_acquire) != 0 ||
+				     rkey != cache->key ||
+				     atomic_load_explicit(&cache->entry->seq,
+							  memory_order_acquire) != cache->seq ||
+				     (cache->access & access) != access || at > cache->len ||
+				     len > cache->len - at,
+			     0))
 		return NULL;
 	return cache->at + at;
 }
 
 /* The same of any. */
-static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access,
-			      struct remote *remote)
+static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
+			      uint32_t access, struct remote *remote)
 {
 	const struct shm_key_cache *cache = &qp->key_cache;
 
 	remote->at = key_cache_get(qp, rkey, raddr, len, access);
 	if (__builtin_expect(!remote->at, 0)) {
-		if (atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over, memory_order_acquire) != 0)
+		if (atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
+					 memory_order_acquire) != 0)
 			return FABRIC_ERR_RETRY;
 		return key_lookup(qp, rkey, raddr, len, access, remote);
 	}
@@ -263,9 +278,9 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 static inline int check_read(const struct shm_qp *qp, const struct key_entry *entry, uint32_t seq)
 {
 	fence(memory_order_acquire);
-	if (__builtin_expect(
-		    atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over, memory_order_relaxed) != 0,
-		    0))
+	if (__builtin_expect(atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
+						  memory_order_relaxed) != 0,
+			     0))
 		return FABRIC_ERR_RETRY;
 	if (__builtin_expect(atomic_load_explicit(&entry->seq, memory_order_relaxed) != seq, 0))
 		return FABRIC_ERR_REMOTE_ACCESS;
@@ -279,7 +294,8 @@ static inline void busy_begin(struct shm_qp *qp, uint32_t rkey)
 	if (__builtin_expect(shm_dev_of(qp)->has_own_barrier, 0))
 		fence(memory_order_seq_cst);
 	else
-		atomic_signal_fence(memory_order_seq_cst); /* the other side's membarrier(2) does the rest */
+		atomic_signal_fence(
+			memory_order_seq_cst); /* the other side's membarrier(2) does the rest */
 }
 
 static inline void busy_end(struct shm_qp *qp)
@@ -287,8 +303,8 @@ static inline void busy_end(struct shm_qp *qp)
 	atomic_store_explicit(&ring_shared_of(&qp->rx.cells)->busy, 0, memory_order_release);
 }
 
-static inline int write_all(struct shm_qp *qp, const struct fabric_sge *sges, uint32_t nsges, uint32_t rkey,
-			    uint64_t raddr, uint64_t len)
+static inline int write_all(struct shm_qp *qp, const struct fabric_sge *sges, uint32_t nsges,
+			    uint32_t rkey, uint64_t raddr, uint64_t len)
 {
 	struct remote remote;
 	int status;
@@ -303,8 +319,8 @@ static inline int write_all(struct shm_qp *qp, const struct fabric_sge *sges, ui
 	return status;
 }
 
-static inline int read_all(struct shm_qp *qp, const struct fabric_sge *sges, uint32_t nsges, uint32_t rkey,
-			   uint64_t raddr, uint64_t len)
+static inline int read_all(struct shm_qp *qp, const struct fabric_sge *sges, uint32_t nsges,
+			   uint32_t rkey, uint64_t raddr, uint64_t len)
 {
 	struct remote remote;
 	int status = find_remote(qp, rkey, raddr, len, FABRIC_REMOTE_READ, &remote);
@@ -338,8 +354,8 @@ int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32
 }
 
 /* By any other key than the latest, or one that can't be: all there is to it. */
-static __attribute__((noinline)) bool write_now_any(struct shm_qp *qp, struct fabric_sge local, uint32_t rkey,
-						    uint64_t raddr)
+static __attribute__((noinline)) bool write_now_any(struct shm_qp *qp, struct fabric_sge local,
+						    uint32_t rkey, uint64_t raddr)
 {
 	if (write_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
 		return false;
@@ -364,8 +380,8 @@ bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t r
 	return true;
 }
 
-static __attribute__((noinline)) bool read_now_any(struct shm_qp *qp, struct fabric_sge local, uint32_t rkey,
-						   uint64_t raddr)
+static __attribute__((noinline)) bool read_now_any(struct shm_qp *qp, struct fabric_sge local,
+						   uint32_t rkey, uint64_t raddr)
 {
 	if (read_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
 		return false;
@@ -384,7 +400,8 @@ bool shm_read_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rk
 	if (__builtin_expect(!from, 0))
 		return read_now_any(qp, local, rkey, raddr);
 	shm_copy_to_used(local.addr, from, local.len);
-	if (__builtin_expect(check_read(qp, qp->key_cache.entry, qp->key_cache.seq) != FABRIC_OK, 0))
+	if (__builtin_expect(check_read(qp, qp->key_cache.entry, qp->key_cache.seq) != FABRIC_OK,
+			     0))
 		return false;
 	shm_dev_of(qp)->fabric.stats.reads++;
 	return true;

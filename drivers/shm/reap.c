@@ -42,9 +42,9 @@ static uint64_t now_ns(void)
 }
 
 /*
- * Whether a worker may begin a suspect job, which may block it. While there are devices, another worker
- * has to be left to the other jobs. While there are none, a worker has to be left to start for the next
- * device. The lock is held.
+ * Whether a worker may begin a suspect job, which may block it. While there are devices, another
+ * worker has to be left to the other jobs. While there are none, a worker has to be left to start
+ * for the next device. The lock is held.
  */
 static bool may_block(void)
 {
@@ -71,7 +71,8 @@ static bool call_worker(void)
 	if (!has_suspect && STAILQ_EMPTY(&ready[false]))
 		return false;
 	pthread_cond_signal(&has_work);
-	if ((nidle > 0 && (may_block() || !has_suspect)) || nstarting > 0 || nworkers >= REAP_WORKERS_MAX)
+	if ((nidle > 0 && (may_block() || !has_suspect)) || nstarting > 0 ||
+	    nworkers >= REAP_WORKERS_MAX)
 		return false;
 	nstarting++;
 	return true;
@@ -213,7 +214,8 @@ void reap(struct reap_job *job)
 	STAILQ_INSERT_TAIL(&line->jobs, job, entry);
 	pthread_mutex_unlock(&lock);
 	if (wants)
-		(void)start_worker(); /* if it fails, a worker that has ended its job takes over, or the next call tries again */
+		(void)start_worker(); /* if it fails, a worker that has ended its job takes over, or
+					 the next call tries again */
 }
 
 bool reap_is_refused(const struct reap_queue *queue)

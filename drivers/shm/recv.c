@@ -33,10 +33,11 @@ static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_
 	shm_qp_break(qp);
 }
 
-/* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next receive, takes it. If not, what that
- * means is done, and *n counts the completion that there may be. */
-bool shm_recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len, struct fabric_wc *wcs,
-		    uint32_t *n)
+/* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next
+ * receive, takes it. If not, what that means is done, and *n counts the completion that there may
+ * be. */
+bool shm_recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len,
+		    struct fabric_wc *wcs, uint32_t *n)
 {
 	if (__builtin_expect(shm_recvs_empty(qp->recvs), 0)) {
 		not_ready(qp);
@@ -62,8 +63,8 @@ bool shm_recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t 
 	return true;
 }
 
-bool shm_recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc, uint32_t len,
-		       uint32_t inv_rkey)
+bool shm_recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc,
+		       uint32_t len, uint32_t inv_rkey)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
 
@@ -82,7 +83,8 @@ bool shm_recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struc
 #define RECV_ENDS 2u /* nothing more is to be taken now */
 
 /* The message that 'word' heads, which may be any. 1 if that gives a completion, and RECV_ENDS. */
-static __attribute__((noinline)) uint32_t recv_slow(struct shm_qp *qp, uint32_t word, struct fabric_wc *wc)
+static __attribute__((noinline)) uint32_t recv_slow(struct shm_qp *qp, uint32_t word,
+						    struct fabric_wc *wc)
 {
 	const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
 	int64_t len = ring_msg_len(&qp->rx, word);
@@ -95,8 +97,8 @@ static __attribute__((noinline)) uint32_t recv_slow(struct shm_qp *qp, uint32_t 
 }
 
 /* What most messages are, in one pass, with the ring in registers. */
-static inline __attribute__((always_inline)) uint32_t recv_ring(struct shm_qp *qp, struct fabric_wc *wcs,
-								uint32_t max, bool is_shared)
+static inline __attribute__((always_inline)) uint32_t
+recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max, bool is_shared)
 {
 	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 	struct shm_recvs *recvs = qp->recvs;
@@ -112,7 +114,8 @@ static inline __attribute__((always_inline)) uint32_t recv_ring(struct shm_qp *q
 		uint64_t len = ring_next(&rx) ^ RING_VALID;
 		uint32_t word, took;
 
-		if (__builtin_expect(len < sure_end && recv_is_fast(recvs, wr, (uint32_t)len, is_shared),
+		if (__builtin_expect(len < sure_end &&
+					     recv_is_fast(recvs, wr, (uint32_t)len, is_shared),
 				     1)) {
 			ring_advance(&rx, ring_take_whole(&rx, rx.head, wr->addr, (uint32_t)len));
 			recv_fill_wc(qp, wr, wc++, (uint32_t)len, 0);
@@ -168,5 +171,6 @@ __attribute__((noinline)) uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t 
 
 uint32_t shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
-	return qp->recvs->is_shared ? recv_ring(qp, wcs, max, true) : recv_ring(qp, wcs, max, false);
+	return qp->recvs->is_shared ? recv_ring(qp, wcs, max, true)
+				    : recv_ring(qp, wcs, max, false);
 }

@@ -18,13 +18,14 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 	};
 }
 
-/* As far as both the lap's last cell and the next publication, which comes a cell later, are RING_SMALL_CELLS cells away: what is next then is in
- * this lap, too. */
+/* As far as both the lap's last cell and the next publication, which comes a cell later, are
+ * RING_SMALL_CELLS cells away: what is next then is in this lap, too. */
 static uint64_t contig_end(const struct ring_reader *ring)
 {
 	uint64_t lap_end = (ring->head | ring->cells.mask) + 1;
 
-	return (ring->publish_at < lap_end ? ring->publish_at : lap_end) - RING_SMALL_CELLS * RING_CELL;
+	return (ring->publish_at < lap_end ? ring->publish_at : lap_end) -
+	       RING_SMALL_CELLS * RING_CELL;
 }
 
 void ring_take_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len)
@@ -47,7 +48,8 @@ static inline void ring_refresh(struct ring_writer *ring, uint64_t tail)
 
 	ring->cell = ring_cell_at(&ring->cells, tail);
 	ring->header = ring_first_header(tail);
-	/* Where nothing is free this lies in front of the cell, maybe of all cells, where the shared part is. */
+	/* Where nothing is free this lies in front of the cell, maybe of all cells, where the
+	 * shared part is. */
 	ring->small_end = ring->cell + (ptrdiff_t)(end - tail) - (RING_SMALL_CELLS - 1) * RING_CELL;
 }
 
@@ -64,12 +66,15 @@ void ring_reader_start(struct ring_reader *ring, uint32_t laps)
 	ring->head = laps * ring_size(&ring->cells);
 	ring->publish_at = ring->head + ring_size(&ring->cells) / 4;
 	ring->contig_end = 0;
-	atomic_store_explicit(&ring_shared_of(&ring->cells)->head, ring->head, memory_order_release);
+	atomic_store_explicit(&ring_shared_of(&ring->cells)->head, ring->head,
+			      memory_order_release);
 }
 
-static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint64_t tail, uint32_t need)
+static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint64_t tail,
+						  uint32_t need)
 {
-	uint64_t head = atomic_load_explicit(&ring_shared_of(&ring->cells)->head, memory_order_acquire);
+	uint64_t head =
+		atomic_load_explicit(&ring_shared_of(&ring->cells)->head, memory_order_acquire);
 
 	if (head < ring_writer_head(ring) || head > tail || head % RING_CELL != 0)
 		return -1;
@@ -78,7 +83,8 @@ static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint
 	return ring->full_at - tail >= need;
 }
 
-/* Whether the cells of a message that would begin at 'tail' fit, 'need' bytes: 1, 0, or -1 when the reader's mark makes no sense. */
+/* Whether the cells of a message that would begin at 'tail' fit, 'need' bytes: 1, 0, or -1 when the
+ * reader's mark makes no sense. */
 static inline int has_room(struct ring_writer *ring, uint64_t tail, uint32_t need)
 {
 	if (__builtin_expect(ring->full_at - tail >= need, 1))
@@ -115,15 +121,17 @@ static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, con
 static inline void fetch_for_write(const uint8_t *cell)
 {
 #ifdef __x86_64__
-	/* The compiler's own does not write where it is not told the processor. One that does not know it skips it. */
+	/* The compiler's own does not write where it is not told the processor. One that does not
+	 * know it skips it. */
 	__asm__ volatile("prefetchw %0" : : "m"(*cell));
 #else
 	__builtin_prefetch(cell, 1);
 #endif
 }
 
-/* The reader's core has the cells that it read a lap ago; to get them for writing takes longer than to write a message. So
- * some are fetched now, behind those that the reader fetches for itself; behind the ring's end, once in a lap, in vain. */
+/* The reader's core has the cells that it read a lap ago; to get them for writing takes longer than
+ * to write a message. So some are fetched now, behind those that the reader fetches for itself;
+ * behind the ring's end, once in a lap, in vain. */
 static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 {
 	const uint8_t *from = ring_cell_at(cells, end + AHEAD * RING_CELL);
@@ -132,8 +140,9 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 		fetch_for_write(from + i * RING_CELL);
 }
 
-/* Behind a message of 'n' cells, two or three: those of a message like it that comes after one or two others. All of them, or none: to
- * fetch a part, or where no message begins, costs more than it gains (doc/performance.md). */
+/* Behind a message of 'n' cells, two or three: those of a message like it that comes after one or
+ * two others. All of them, or none: to fetch a part, or where no message begins, costs more than it
+ * gains (doc/performance.md). */
 static inline void fetch_like(const uint8_t *end, uint32_t n)
 {
 	const uint8_t *from = end + (n == 2 ? 2 : 6) * RING_CELL;
@@ -143,8 +152,9 @@ static inline void fetch_like(const uint8_t *end, uint32_t n)
 }
 
 /* 'n' cells; with a tag, or without. Both are constants. */
-static inline __attribute__((always_inline)) void write_small(struct ring_writer *ring, bool is_tagged,
-							      uint64_t tag, const uint8_t *data, uint32_t len,
+static inline __attribute__((always_inline)) void write_small(struct ring_writer *ring,
+							      bool is_tagged, uint64_t tag,
+							      const uint8_t *data, uint32_t len,
 							      uint32_t n)
 {
 	const uint32_t tag_bytes = is_tagged ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
@@ -159,10 +169,11 @@ static inline __attribute__((always_inline)) void write_small(struct ring_writer
 	} else {
 		memcpy(to, data, first_bytes);
 		for (uint32_t i = 1; i < n - 1; i++)
-			memcpy(first + i * RING_CELL + RING_HEADER, data + first_bytes + (i - 1) * RING_DATA,
-			       RING_DATA);
+			memcpy(first + i * RING_CELL + RING_HEADER,
+			       data + first_bytes + (i - 1) * RING_DATA, RING_DATA);
 		copy_small(first + (n - 1) * RING_CELL + RING_HEADER,
-			   data + first_bytes + (n - 2) * RING_DATA, len - first_bytes - (n - 2) * RING_DATA);
+			   data + first_bytes + (n - 2) * RING_DATA,
+			   len - first_bytes - (n - 2) * RING_DATA);
 	}
 	for (uint32_t i = n - 1; i > 0; i--)
 		store_header(first + i * RING_CELL, header - RING_VALID + i * RING_NUMBER_STEP,
@@ -189,23 +200,27 @@ void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t le
 	write_small(ring, false, 0, data, len, 3);
 }
 
-void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
+			   uint32_t len)
 {
 	write_small(ring, true, tag, data, len, 1);
 }
 
-void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
+			   uint32_t len)
 {
 	write_small(ring, true, tag, data, len, 2);
 }
 
-void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
+void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
+			     uint32_t len)
 {
 	write_small(ring, true, tag, data, len, 3);
 }
 
 /* Of any length, at any place. 'tag' is what is in front of it, RING_TAG bytes, or NULL. */
-static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_t *data, uint32_t len)
+static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_t *data,
+		     uint32_t len)
 {
 	const struct ring_cells cells = ring->cells;
 	const uint32_t tag_bytes = tag ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
@@ -215,7 +230,8 @@ static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_
 
 	if (__builtin_expect(room != 1, 0))
 		return room;
-	/* The first cell last: the reader polls on it, and each of its looks would take the line away. */
+	/* The first cell last: the reader polls on it, and each of its looks would take the line
+	 * away. */
 	if (len > first_bytes)
 		end = put_rest(&cells, end, data + first_bytes, len - first_bytes);
 	to = ring_cell_at(&cells, tail) + RING_HEADER;
@@ -257,14 +273,15 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 	return 1;
 }
 
-/* Where the payload of a message goes on: so much of the cell at 'at' is used, and its header is written. */
+/* Where the payload of a message goes on: so much of the cell at 'at' is used, and its header is
+ * written. */
 struct cursor {
 	uint64_t at;
 	uint32_t used;
 };
 
-static inline void put_piece(const struct ring_cells *cells, struct cursor *cursor, const uint8_t *from,
-			     uint32_t left)
+static inline void put_piece(const struct ring_cells *cells, struct cursor *cursor,
+			     const uint8_t *from, uint32_t left)
 {
 	while (left > 0) {
 		uint32_t n;
@@ -278,7 +295,8 @@ static inline void put_piece(const struct ring_cells *cells, struct cursor *curs
 		if (n == RING_DATA) /* of a known length it is a few moves */
 			memcpy(ring_cell_at(cells, cursor->at) + RING_HEADER, from, RING_DATA);
 		else
-			copy_small(ring_cell_at(cells, cursor->at) + RING_HEADER + cursor->used, from, n);
+			copy_small(ring_cell_at(cells, cursor->at) + RING_HEADER + cursor->used,
+				   from, n);
 		cursor->used += n;
 		from += n;
 		left -= n;
@@ -303,7 +321,8 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	}
 	for (uint32_t i = 0; i < nsges; i++)
 		put_piece(&cells, &cursor, sges[i].addr, sges[i].len);
-	put_cell_header(&cells, tail, RING_VALID | (inv_rkey ? RING_INV : 0) | len, memory_order_release);
+	put_cell_header(&cells, tail, RING_VALID | (inv_rkey ? RING_INV : 0) | len,
+			memory_order_release);
 	ring_refresh(ring, tail + need);
 	fetch_ahead(&cells, tail + need);
 	return 1;

@@ -5,14 +5,15 @@
 /*
  * A one-way ring of messages in memory that two processes map, one writer, one reader.
  *
- * It is made of 64-byte cells: 8 bytes of header, 56 of payload. A message takes whole cells, which may wrap. Each
- * cell's header has its number, counted from 1 on through all laps, so that nothing of an earlier lap is ever taken for
- * news; the first cell's has the length, too, and is stored last, with release. So the reader polls one word,
- * the writer touches no line but the message's own, and a message of up to 56 bytes moves one cache line.
+ * It is made of 64-byte cells: 8 bytes of header, 56 of payload. A message takes whole cells, which
+ * may wrap. Each cell's header has its number, counted from 1 on through all laps, so that nothing
+ * of an earlier lap is ever taken for news; the first cell's has the length, too, and is stored
+ * last, with release. So the reader polls one word, the writer touches no line but the message's
+ * own, and a message of up to 56 bytes moves one cache line.
  *
- * Room: the reader publishes how far it got once a quarter of the ring; the writer looks only when its
- * last look no longer suffices. All other state is private. Each side takes what the other can write once, and
- * bounds it: a value that can't be ends the connection.
+ * Room: the reader publishes how far it got once a quarter of the ring; the writer looks only when
+ * its last look no longer suffices. All other state is private. Each side takes what the other can
+ * write once, and bounds it: a value that can't be ends the connection.
  */
 
 #include <stdatomic.h>
@@ -23,12 +24,13 @@
 #include "copy_small.h"
 #include "fabric.h"
 
-#define RING_CELL	 64u
-#define RING_HEADER	 8u
-#define RING_DATA	 (RING_CELL - RING_HEADER)
-#define RING_WORD_BITS	 19u /* of a header; those above are its cell's number */
-#define RING_VALID	 0x40000u
-#define RING_INV	 0x20000u /* a key to invalidate is all that the first cell has; the message follows */
+#define RING_CELL      64u
+#define RING_HEADER    8u
+#define RING_DATA      (RING_CELL - RING_HEADER)
+#define RING_WORD_BITS 19u /* of a header; those above are its cell's number */
+#define RING_VALID     0x40000u
+#define RING_INV                                                                                   \
+	0x20000u /* a key to invalidate is all that the first cell has; the message follows */
 #define RING_LEN_MASK	 0x1ffffu
 #define RING_BYTES_MIN	 4096u
 #define RING_BYTES_MAX	 (64u << 20)
@@ -51,21 +53,21 @@ struct ring_cells {
 
 struct ring_writer {
 	struct ring_cells cells;
-	uint8_t *cell;	 /* that is written next; behind the last one, the first */
-	uint64_t header; /* ring_first_header() of that */
-	uint8_t *
-		small_end; /* a cell short of there and those behind it, RING_SMALL_CELLS, are free and lie in one piece; never too high */
-	uint64_t
-		full_at; /* bytes that may be written since the first: a size beyond the reader's head, as last seen */
+	uint8_t *cell;	    /* that is written next; behind the last one, the first */
+	uint64_t header;    /* ring_first_header() of that */
+	uint8_t *small_end; /* a cell short of there and those behind it, RING_SMALL_CELLS, are free
+			       and lie in one piece; never too high */
+	uint64_t full_at;   /* bytes that may be written since the first: a size beyond the reader's
+			       head, as last seen */
 };
 
 struct ring_reader {
 	struct ring_cells cells; /* the shared part is in front of them */
 	uint64_t head;
 	uint64_t publish_at; /* the head that is to be published next */
-	uint64_t
-		contig_end; /* short of there, a few cells and the next one lie in one piece, and none of them is to be published behind; or an earlier one */
-	uint32_t max_msg;   /* longest message that can be; at most ring_msg_max() */
+	uint64_t contig_end; /* short of there, a few cells and the next one lie in one piece, and
+				none of them is to be published behind; or an earlier one */
+	uint32_t max_msg;    /* longest message that can be; at most ring_msg_max() */
 };
 
 static inline uint8_t *ring_cell_at(const struct ring_cells *cells, uint64_t at)
@@ -95,8 +97,8 @@ static inline uint32_t ring_cells_bytes(uint32_t len)
 	return len <= RING_DATA ? RING_CELL : (len + RING_DATA - 1) / RING_DATA * RING_CELL;
 }
 
-/* The longest message that a ring of 'size' can always take, with a key, however late the reader says how far it got.
- * More would never fit, or be read past the ring's end. */
+/* The longest message that a ring of 'size' can always take, with a key, however late the reader
+ * says how far it got. More would never fit, or be read past the ring's end. */
 static inline uint32_t ring_msg_max(uint32_t size)
 {
 	return (size / 2 / RING_CELL - 1) * RING_DATA;
@@ -116,13 +118,14 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	     uint32_t inv_rkey);
 
 #define RING_NUMBER_SHIFT (RING_WORD_BITS - 6) /* from bytes to where numbers are in a header */
-#define RING_NUMBER_STEP                                                                                     \
+#define RING_NUMBER_STEP                                                                           \
 	((uint64_t)RING_CELL << RING_NUMBER_SHIFT) /* from a cell's number to the next one's */
 
-_Static_assert(RING_VALID == 1u << (RING_WORD_BITS - 1) && RING_CELL == 64, "ring_number() counts cells");
+_Static_assert(RING_VALID == 1u << (RING_WORD_BITS - 1) && RING_CELL == 64,
+	       "ring_number() counts cells");
 
-/* The number of the cell at 'at', as its header has it. It comes again after 2^45 cells, when what had it was written over by each lap
- * since. */
+/* The number of the cell at 'at', as its header has it. It comes again after 2^45 cells, when what
+ * had it was written over by each lap since. */
 static inline uint64_t ring_number(uint64_t at)
 {
 	return (at + RING_CELL) << RING_NUMBER_SHIFT;
@@ -148,27 +151,31 @@ static inline uint64_t ring_tail(const struct ring_writer *ring)
 	return head + ((ring->header - ring_first_header(head)) >> RING_NUMBER_SHIFT);
 }
 
-/* Whether there is room for a few cells, and they lie in one piece. False where it is not known, either: ring_put_one() and
- * ring_put_tagged() see to it. */
+/* Whether there is room for a few cells, and they lie in one piece. False where it is not known,
+ * either: ring_put_one() and ring_put_tagged() see to it. */
 static inline bool ring_has_small_room(const struct ring_writer *ring)
 {
 	return ring->cell < ring->small_end;
 }
 
-/* Where there is: a message that lies in one piece and invalidates nothing, of one cell, which is up to RING_DATA, or of two or three, as
- * most are: up to RING_SMALL_MAX bytes. */
+/* Where there is: a message that lies in one piece and invalidates nothing, of one cell, which is
+ * up to RING_DATA, or of two or three, as most are: up to RING_SMALL_MAX bytes. */
 void ring_write_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 
 /* As ring_put() for a message in one piece that invalidates nothing. */
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-/* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring as a part of the message. */
+/* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring
+ * as a part of the message. */
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
 /* And of one, two or three cells, with the tag, where ring_has_small_room(). */
-void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
-void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
-void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
+void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
+			   uint32_t len);
+void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
+			   uint32_t len);
+void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
+			     uint32_t len);
 
 static inline _Atomic uint64_t *ring_header_at(const struct ring_cells *cells, uint64_t at)
 {
@@ -183,7 +190,8 @@ static inline bool ring_cell_ready(uint64_t header, uint64_t number)
 
 static inline uint64_t ring_header(const uint8_t *cell)
 {
-	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)cell, memory_order_acquire);
+	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)cell,
+				    memory_order_acquire);
 }
 
 /* The header of what is next, with its number taken off: when that has come, its word is left. */
@@ -204,8 +212,9 @@ static inline uint32_t ring_look(const struct ring_reader *ring)
 	return ring_word(ring_next(ring));
 }
 
-/* The rest of a short message was written before its header: fetch it along with that, not after. Before the first look of a poll only: behind a
- * message that is there others may just be written, and what was fetched of them would be fetched again. */
+/* The rest of a short message was written before its header: fetch it along with that, not after.
+ * Before the first look of a poll only: behind a message that is there others may just be written,
+ * and what was fetched of them would be fetched again. */
 static inline void ring_fetch(const struct ring_reader *ring)
 {
 	__builtin_prefetch(ring_cell_at(&ring->cells, ring->head + RING_CELL));
@@ -223,11 +232,13 @@ static inline int64_t ring_msg_len(const struct ring_reader *ring, uint32_t word
 {
 	uint32_t len = word & RING_LEN_MASK;
 
-	return (word & ~(RING_LEN_MASK | RING_INV)) == RING_VALID && len <= ring->max_msg ? (int64_t)len : -1;
+	return (word & ~(RING_LEN_MASK | RING_INV)) == RING_VALID && len <= ring->max_msg
+		       ? (int64_t)len
+		       : -1;
 }
 
-/* Whether a message of 'len' bytes may be taken by whole cells to where there is room for 'size': what is behind it in its last one is the
- * writer's own affair. */
+/* Whether a message of 'len' bytes may be taken by whole cells to where there is room for 'size':
+ * what is behind it in its last one is the writer's own affair. */
 static inline bool ring_takes_whole(uint32_t size, uint32_t len)
 {
 	return (uint64_t)len + RING_DATA <= size;
@@ -253,9 +264,10 @@ static inline void ring_step(struct ring_place *place, uint32_t n)
 	place->header += n * RING_NUMBER_STEP;
 }
 
-/* A message of a few cells in one piece, behind which the place is then. 'skipped', a constant, is what is in front of it in its first cell. */
-static inline __attribute__((always_inline)) void ring_take_small(struct ring_place *place, uint32_t skipped,
-								  uint8_t *dst, uint32_t len)
+/* A message of a few cells in one piece, behind which the place is then. 'skipped', a constant, is
+ * what is in front of it in its first cell. */
+static inline __attribute__((always_inline)) void
+ring_take_small(struct ring_place *place, uint32_t skipped, uint8_t *dst, uint32_t len)
 {
 	const uint32_t first = RING_DATA - skipped;
 
@@ -283,7 +295,8 @@ static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t 
 
 	/* One to three, as most are, that lie in one piece. */
 	if (__builtin_expect(len <= RING_SMALL_MAX &&
-				     (at & cells.mask) + RING_SMALL_CELLS * RING_CELL <= ring_size(&cells),
+				     (at & cells.mask) + RING_SMALL_CELLS * RING_CELL <=
+					     ring_size(&cells),
 			     1)) {
 		struct ring_place place = {.cell = ring_cell_at(&cells, at), .at = at};
 
@@ -320,7 +333,8 @@ static inline void ring_advance(struct ring_reader *ring, uint64_t at)
 	ring->head = at;
 	if (__builtin_expect(at >= ring->publish_at, 0)) {
 		ring->publish_at = at + ring_size(&ring->cells) / 4;
-		atomic_store_explicit(&ring_shared_of(&ring->cells)->head, at, memory_order_release);
+		atomic_store_explicit(&ring_shared_of(&ring->cells)->head, at,
+				      memory_order_release);
 	}
 }
 
@@ -352,9 +366,10 @@ static inline uint64_t ring_tag(const struct ring_reader *ring, uint64_t at)
 	return ring_tag_in(ring_cell_at(&ring->cells, at));
 }
 
-/* A message of 'len' bytes behind a tag, whose first cell of payload is at 'at': it is done with then. */
-static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8_t *dst, uint32_t size,
-				    uint32_t len)
+/* A message of 'len' bytes behind a tag, whose first cell of payload is at 'at': it is done with
+ * then. */
+static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8_t *dst,
+				    uint32_t size, uint32_t len)
 {
 	const uint32_t first = RING_DATA - RING_TAG;
 	const uint8_t *from = ring_cell_at(&ring->cells, at) + RING_HEADER + RING_TAG;
@@ -385,12 +400,13 @@ static inline void ring_take_tagged_whole(struct ring_reader *ring, uint8_t *dst
 /* Be done with the message that 'word' heads, of a length that can be, without taking it. */
 static inline void ring_drop(struct ring_reader *ring, uint32_t word)
 {
-	ring_advance(ring,
-		     ring->head + ring_cells_bytes(word & RING_LEN_MASK) + (word & RING_INV ? RING_CELL : 0));
+	ring_advance(ring, ring->head + ring_cells_bytes(word & RING_LEN_MASK) +
+				   (word & RING_INV ? RING_CELL : 0));
 }
 
-/* Copy the message of 'len' bytes that ring_peek() found with 'word' to 'dst', of 'size' bytes, and be done with it. What
- * 'dst' has behind the message is undefined then. Returns the key that it invalidates, or 0. */
+/* Copy the message of 'len' bytes that ring_peek() found with 'word' to 'dst', of 'size' bytes, and
+ * be done with it. What 'dst' has behind the message is undefined then. Returns the key that it
+ * invalidates, or 0. */
 uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len);
 
 #endif

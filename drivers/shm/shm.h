@@ -3,8 +3,8 @@
 #define SHM_H
 
 /*
- * The shm driver: RDMA semantics between processes of one host, or threads of one process, over memory that both
- * map. Inside the driver; the contract is driver.h.
+ * The shm driver: RDMA semantics between processes of one host, or threads of one process, over
+ * memory that both map. Inside the driver; the contract is driver.h.
  *
  *   ring.[ch]    one direction of messages
  *   keys.[ch]    the key table: what memory a peer may name, and the check of what it named
@@ -33,15 +33,17 @@
  *   options.c    what the user chooses
  *   users.[ch]   whom it connects with
  *
- * Three kinds of threads know a device. The engine's thread owns everything on the data path and never waits. The control
- * thread reads from the sockets, checks what peers pass, and maps it. Both make no call that a peer can block or draw out:
- * what could is left to the reaper.
+ * Three kinds of threads know a device. The engine's thread owns everything on the data path and
+ * never waits. The control thread reads from the sockets, checks what peers pass, and maps it. Both
+ * make no call that a peer can block or draw out: what could is left to the reaper.
  *
- * dev->lock guards what the engine's thread and the control thread share: the lists of sockets and events, the states of
- * sockets, and the table of registrations. It is held for a few instructions at a time and never across a system call, so
- * the engine's thread never waits for one that the control thread makes. The data path does not take it.
+ * dev->lock guards what the engine's thread and the control thread share: the lists of sockets and
+ * events, the states of sockets, and the table of registrations. It is held for a few instructions
+ * at a time and never across a system call, so the engine's thread never waits for one that the
+ * control thread makes. The data path does not take it.
  *
- * EAL must be there when a device is opened: it knows the clock's rate and where threads of control belong.
+ * EAL must be there when a device is opened: it knows the clock's rate and where threads of control
+ * belong.
  */
 
 #include <pthread.h>
@@ -73,7 +75,8 @@
 #define SHM_WRS_MAX	16384u
 #define SHM_SRQ_MAX	65536u
 #define SHM_ID_LISTS	1024u
-#define SHM_COLD_POLLS	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
+#define SHM_COLD_POLLS                                                                             \
+	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
 
 /* Of one that is not in use: no bytes, at an address at which nothing is. */
 #define SHM_NO_BASE ((uint8_t *)UINTPTR_MAX)
@@ -90,8 +93,8 @@ struct shm_mr {
 	int guard;
 };
 
-/* What peers are given of a registration. The control thread sends the descriptor, and closes it when the registration is
- * gone. */
+/* What peers are given of a registration. The control thread sends the descriptor, and closes it
+ * when the registration is gone. */
 struct shm_shown {
 	int fd;
 	bool is_writable;
@@ -122,7 +125,8 @@ struct shm_recvs {
 	struct fabric_recv_wr *top; /* where shared: wrs + tail - 1, which each message asks for */
 	uint32_t head, tail;
 	uint32_t max;
-	bool is_shared; /* the newest goes first: what was given back last is in the cache, however many are posted. 'head' stays 0 */
+	bool is_shared; /* the newest goes first: what was given back last is in the cache, however
+			   many are posted. 'head' stays 0 */
 };
 
 struct shm_srq {
@@ -130,9 +134,11 @@ struct shm_srq {
 	struct shm_recvs recvs;
 };
 
-/* A key of the peer's as it was looked up last, all that it opens within one import, which stays as long as its entry has that 'seq'. */
+/* A key of the peer's as it was looked up last, all that it opens within one import, which stays as
+ * long as its entry has that 'seq'. */
 struct shm_key_cache {
-	const struct key_entry *entry; /* never NULL; of a key that is none, one with another 'seq' */
+	/* never NULL; of a key that is none, one with another 'seq' */
+	const struct key_entry *entry;
 	uint64_t raddr, len;
 	uint8_t *at; /* where 'raddr' is mapped */
 	uint32_t key;
@@ -140,8 +146,8 @@ struct shm_key_cache {
 	uint32_t access;
 };
 
-/* The first three lines are what a message in or out takes, where it has no mux; else the first two. What READs and WRITEs take is the
- * fourth. */
+/* The first three lines are what a message in or out takes, where it has no mux; else the first
+ * two. What READs and WRITEs take is the fourth. */
 struct shm_qp {
 	struct fabric_qp fabric;
 	uint64_t mux_tag;    /* of its messages in a mux, both ways */
@@ -159,34 +165,39 @@ struct shm_qp {
 	uint32_t peer_max_msg_bytes;
 
 	_Alignas(64) struct ring_reader rx;
-	struct shm_recvs *recvs; /* that its messages take */
-	uint32_t
-		deliver_end; /* messages of less than so many bytes are shown; 0: none is; shm_qp_update_limits() */
+	struct shm_recvs *recvs;    /* that its messages take */
+	uint32_t deliver_end;	    /* messages of less than so many bytes are shown; 0: none is;
+				       shm_qp_update_limits() */
 	uint32_t small_deliver_end; /* the same of RING_SMALL_CELLS cells at most */
 
 	_Alignas(64) struct ring_writer tx;
-	uint32_t
-		small_max; /* of a message of RING_SMALL_CELLS cells that goes by tx with nothing else to be seen to: shm_qp_update_limits() */
+	uint32_t small_max; /* of a message of RING_SMALL_CELLS cells that goes by tx with nothing
+			       else to be seen to: shm_qp_update_limits() */
 	uint32_t mux_small_max; /* the same by the mux */
 	uint32_t npending;
 
 	_Alignas(64) struct shm_key_cache key_cache;
-	bool is_blocked; /* something stands in the way of what would be posted now: shm_qp_update_limits() */
+	bool is_blocked; /* something stands in the way of what would be posted now:
+			    shm_qp_update_limits() */
 
 	_Alignas(64) uint32_t empty_polls;
 	uint32_t cold_place;   /* in the device's list of cold ones */
 	uint64_t rnr_since;    /* ticks, where is_rnr */
-	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet */
+	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet
+				*/
 	uint32_t region_id;    /* of the region that is waited for */
 	uint32_t region_key;   /* that names it */
-	uint64_t wait_since;   /* ticks, while the peer's WRITEs are waited for: rdma.c; 0: they are not */
-	uint64_t wait_looked;  /* ticks of it, after which it is asked again whether the peer lives */
-	bool is_unseen; /* then: the peer may not have seen yet that there is something to be kept off */
+	uint64_t wait_since;   /* ticks, while the peer's WRITEs are waited for: rdma.c; 0: they are
+				  not */
+	uint64_t
+		wait_looked; /* ticks of it, after which it is asked again whether the peer lives */
+	bool is_unseen; /* then: the peer may not have seen yet that there is something to be kept
+			   off */
 	bool is_disconnected;	/* by this side */
 	bool is_stalled;	/* it waits for its peer, and is in the device's list of stalls */
 	uint32_t stall_place;	/* in that list */
 	uint64_t stalled_since; /* ticks; when it last went on, if it did */
-	uint64_t drain_end;	/* how far rx may still be read when the peer has left; 0: it has not */
+	uint64_t drain_end; /* how far rx may still be read when the peer has left; 0: it has not */
 	uint64_t drain_mux_end; /* the same of its mux */
 	uint64_t drain_mux_at;	/* where the mux was then when it last went on, and ticks of that */
 	uint64_t drain_mux_since;
@@ -214,7 +225,8 @@ struct shm_qp {
 	TAILQ_ENTRY(shm_qp) entry;
 };
 
-_Static_assert(SHM_MSG_MAX + RING_TAG <= RING_LEN_MASK, "a header has room for the longest message's length");
+_Static_assert(SHM_MSG_MAX + RING_TAG <= RING_LEN_MASK,
+	       "a header has room for the longest message's length");
 _Static_assert(offsetof(struct shm_qp, rx) == 64 && offsetof(struct shm_qp, tx) == 128 &&
 		       offsetof(struct shm_qp, key_cache) == 192 &&
 		       offsetof(struct shm_qp, empty_polls) == 256,
@@ -272,13 +284,14 @@ struct shm_dev {
 	struct shm_overflow overflow;	    /* when the device was opened */
 	struct log_rate log_no_descriptors; /* lines on connections that end for want of them */
 	struct log_rate log_untrusted;	    /* lines on listeners of others */
-	uint64_t rnr_ticks;		    /* that a message may wait for a receive; UINT64_MAX: for ever */
+	uint64_t rnr_ticks; /* that a message may wait for a receive; UINT64_MAX: for ever */
 	struct shm_mr mrs[SHM_REGIONS_MAX];
 	uint32_t region_ids; /* ids given out, in each place */
 	struct key_table keys;
 
-	struct account_limits limits;  /* of each user */
-	TAILQ_HEAD(, shm_event) taken; /* events that wait until the messages before them are delivered */
+	struct account_limits limits; /* of each user */
+	TAILQ_HEAD(, shm_event)
+	taken; /* events that wait until the messages before them are delivered */
 
 	/* shared with the control thread */
 	pthread_mutex_t lock;
@@ -303,10 +316,12 @@ struct shm_dev {
 	LIST_HEAD(, fabric_conn_req) by_id[SHM_ID_LISTS];
 	struct shm_lives lives;
 	TAILQ_HEAD(, fabric_listener) listeners;
-	struct fabric_listener *ending; /* the control thread is to close it, and then sets this to NULL */
+	/* the control thread is to close it, and then sets this to NULL */
+	struct fabric_listener *ending;
 
 	/* the control thread's */
-	bool has_paused;    /* sockets or listeners wait for descriptors, and are not watched meanwhile */
+	bool has_paused; /* sockets or listeners wait for descriptors, and are not watched meanwhile
+			  */
 	uint64_t resume_ns; /* when they are watched again */
 	uint64_t visit;	    /* counts its rounds over all sockets */
 	uint64_t next_sweep_ns;
@@ -333,7 +348,8 @@ static inline bool shm_local_ok(const struct shm_dev *dev, struct fabric_sge sge
 }
 
 /* NULL: it has not come, or another is in its place. */
-static inline const struct shm_import *shm_import_find(const struct shm_imports *imports, uint32_t id)
+static inline const struct shm_import *shm_import_find(const struct shm_imports *imports,
+						       uint32_t id)
 {
 	uint32_t place = id % SHM_REGIONS_MAX;
 
@@ -350,7 +366,8 @@ static inline void shm_unlock(struct shm_dev *dev)
 	pthread_mutex_unlock(&dev->lock);
 }
 
-/* Count an event on the control thread. The engine's thread puts it into the statistics (shm_cm_poll). */
+/* Count an event on the control thread. The engine's thread puts it into the statistics
+ * (shm_cm_poll). */
 static inline void shm_count(struct shm_dev *dev, _Atomic uint32_t *counter)
 {
 	atomic_fetch_add(counter, 1);
@@ -377,16 +394,18 @@ int shm_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t acc
 void shm_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int shm_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void shm_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
-/* The engine found a region that it has not got: take it over if it has come, else ask the peer for it. NULL: it has not come
- * yet, or there is no memory. */
+/* The engine found a region that it has not got: take it over if it has come, else ask the peer for
+ * it. NULL: it has not come yet, or there is no memory. */
 const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 void shm_peer_release(struct shm_peer *peer);
 /* On the control thread: map what the peer has sent. Returns what mapping_peer() does. */
 int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd);
 /* What a peer may be given for one that it asked for. The lock is held. NULL: nothing. */
-const struct shm_shown *shm_shown_find(const struct shm_dev *dev, uint32_t place, struct shm_msg *msg);
+const struct shm_shown *shm_shown_find(const struct shm_dev *dev, uint32_t place,
+				       struct shm_msg *msg);
 void shm_shown_free(struct shm_shown *shown);
-/* On the control thread: end the registrations whose memory has lost its pages. Returns whether there are any. */
+/* On the control thread: end the registrations whose memory has lost its pages. Returns whether
+ * there are any. */
 bool shm_own_has_lost(struct shm_dev *dev);
 /* A region's name, by its place. */
 uint64_t shm_region_raddr(uint32_t place);
@@ -394,8 +413,8 @@ uint64_t shm_region_raddr(uint32_t place);
 /* domain.c; on the engine's thread */
 int shm_own_domains(struct fabric_dev *dev);
 uint32_t shm_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
-/* The keys of a queue pair, whose conn_id is known, and of a registration: none where the device is one domain. 0, -ENOMEM or
- * -ENOSPC, logged. */
+/* The keys of a queue pair, whose conn_id is known, and of a registration: none where the device is
+ * one domain. 0, -ENOMEM or -ENOSPC, logged. */
 int shm_domain_create(struct shm_qp *qp);
 void shm_domain_destroy(struct shm_qp *qp);
 int shm_domain_add(struct shm_dev *dev, uint32_t place);
@@ -413,33 +432,39 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len);
 /* What waits, in order, as far as it can be carried out. Returns whether anything was. */
 bool shm_run_pending(struct shm_qp *qp);
-void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status, uint32_t bytes);
+void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status,
+		  uint32_t bytes);
 
-/* To be called after each change of what this asks for: a Send, and a message that is to be shown, are then asked for their length only. */
+/* To be called after each change of what this asks for: a Send, and a message that is to be shown,
+ * are then asked for their length only. */
 static inline void shm_qp_update_limits(struct shm_qp *qp)
 {
 	bool is_clear = qp->state == QP_READY && qp->npending == 0;
-	uint32_t max = qp->peer_max_msg_bytes < RING_SMALL_MAX ? qp->peer_max_msg_bytes : RING_SMALL_MAX;
-	bool is_shown =
-		qp->delivers && qp->state == QP_READY && !qp->is_rnr && qp->done_head == qp->done_tail;
+	uint32_t max =
+		qp->peer_max_msg_bytes < RING_SMALL_MAX ? qp->peer_max_msg_bytes : RING_SMALL_MAX;
+	bool is_shown = qp->delivers && qp->state == QP_READY && !qp->is_rnr &&
+			qp->done_head == qp->done_tail;
 
 	qp->is_blocked = !is_clear;
 	qp->small_max = is_clear && !qp->tx_in_mux && qp->is_hot ? max : 0;
 	qp->mux_small_max = is_clear && qp->tx_in_mux && max > RING_TAG ? max - RING_TAG : 0;
 	qp->deliver_end = is_shown ? qp->rx.max_msg + 1 : 0;
-	qp->small_deliver_end = qp->deliver_end <= RING_SMALL_MAX ? qp->deliver_end : RING_SMALL_MAX + 1;
+	qp->small_deliver_end =
+		qp->deliver_end <= RING_SMALL_MAX ? qp->deliver_end : RING_SMALL_MAX + 1;
 }
 
 /* rdma.c */
 #define SHM_NOT_YET (-1) /* how carrying out a request ended, beside a status */
 void shm_rdma_init(struct shm_dev *dev);
-void shm_rdma_forget(
-	struct shm_qp *qp); /* the key that was looked up last, before any is and when an import ends */
+void shm_rdma_forget(struct shm_qp *qp); /* the key that was looked up last, before any is and when
+					    an import ends */
 int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
-bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
+bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey,
+		      uint64_t raddr);
 bool shm_read_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr);
-/* To ERROR. The peer may no longer touch memory by this queue pair; what it is about to write: shm_is_quiet(). */
+/* To ERROR. The peer may no longer touch memory by this queue pair; what it is about to write:
+ * shm_is_quiet(). */
 void shm_end(struct shm_qp *qp);
 bool shm_is_quiet(struct fabric_qp *qp);
 
@@ -447,7 +472,8 @@ bool shm_is_quiet(struct fabric_qp *qp);
 int shm_recvs_init(struct shm_recvs *recvs, uint32_t max);
 void shm_recvs_fini(struct shm_recvs *recvs); /* also of one that is all zeros */
 uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n);
-int shm_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
+int shm_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
+		   struct fabric_srq **srq);
 void shm_srq_destroy(struct fabric_srq *srq);
 uint32_t shm_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
 uint32_t shm_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n);
@@ -457,9 +483,10 @@ static inline bool shm_recvs_empty(const struct shm_recvs *recvs)
 	return recvs->head == recvs->tail;
 }
 
-/* The next receive, of a shared queue that is empty the one of no length; and that a message has taken it. 'is_shared' is the queue's, for
- * those who know it. */
-static inline const struct fabric_recv_wr *shm_recvs_next_of(const struct shm_recvs *recvs, bool is_shared)
+/* The next receive, of a shared queue that is empty the one of no length; and that a message has
+ * taken it. 'is_shared' is the queue's, for those who know it. */
+static inline const struct fabric_recv_wr *shm_recvs_next_of(const struct shm_recvs *recvs,
+							     bool is_shared)
 {
 	return is_shared ? recvs->top : &recvs->wrs[recvs->head & recvs->mask];
 }
@@ -494,7 +521,8 @@ static inline void shm_qp_kick(struct shm_qp *qp)
 
 /* poll_mux.c */
 /* Messages of a mux, up to 'max' completions. */
-uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max);
+uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs,
+		      uint32_t max);
 /* What is sure to be taken, shown to its users one by one: as shm_deliver_ring(). */
 uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max);
 /*
@@ -513,15 +541,17 @@ void shm_stalls_try(struct shm_dev *dev);
 
 /* cm.c */
 struct sockaddr_un;
-/* "/path" is a socket in the file system, any other name an abstract one. Returns its length, or 0. */
+/* "/path" is a socket in the file system, any other name an abstract one. Returns its length, or 0.
+ */
 socklen_t shm_address(const char *addr, struct sockaddr_un *sun);
 int shm_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
 	       struct fabric_listener **listener);
 void shm_unlisten(struct fabric_listener *listener);
 int shm_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
 		const void *private_data, uint32_t private_len, struct fabric_qp **qp);
-int shm_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
-	       const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int shm_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
+	       const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
+	       struct fabric_qp **qp);
 int shm_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 	       uint32_t private_len);
 uint32_t shm_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);

@@ -19,12 +19,14 @@ struct shm_ids {
 };
 
 struct shm_options {
-	uint32_t ring_kib; /* 4 to 65536; 0: none was given, by need */
-	uint32_t
-		rnr_retry; /* 0 to 7: milliseconds that a message may wait for a receive, SHM_RNR_FOR_EVER: no limit */
-	struct shm_ids peer_uids, peer_gids; /* who may connect, besides this process's user and root */
-	struct shm_ids server_uids; /* whose listeners this side connects to, besides those of these two */
-	uint32_t mode;		    /* of socket files; 0600 and more */
+	uint32_t ring_kib;  /* 4 to 65536; 0: none was given, by need */
+	uint32_t rnr_retry; /* 0 to 7: milliseconds that a message may wait for a receive,
+			       SHM_RNR_FOR_EVER: no limit */
+	struct shm_ids peer_uids,
+		peer_gids; /* who may connect, besides this process's user and root */
+	struct shm_ids
+		server_uids; /* whose listeners this side connects to, besides those of these two */
+	uint32_t mode;	     /* of socket files; 0600 and more */
 };
 
 /* 'text' is "key=value,...", or NULL. 0, or -EINVAL, logged: a key or value that is none. */

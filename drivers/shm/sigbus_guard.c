@@ -16,8 +16,9 @@
 #define GUARDS_MAX  65536
 #define SPARE_BYTES 65536u /* of the memory that serves when no other can be had */
 
-/* The signal's handler reads a guard at any moment, on any thread. 'seq' is odd while a guard is changed, so that the
- * handler never combines the base of one mapping with the length of another. */
+/* The signal's handler reads a guard at any moment, on any thread. 'seq' is odd while a guard is
+ * changed, so that the handler never combines the base of one mapping with the length of another.
+ */
 static struct guard {
 	_Atomic uint32_t seq;
 	_Atomic int wake_fd;
@@ -44,7 +45,8 @@ static struct sigaction before;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t spare_once = PTHREAD_ONCE_INIT;
 
-/* Copies what a guard covers. Returns false if it is free, or is being changed: then nobody accesses its mapping. */
+/* Copies what a guard covers. Returns false if it is free, or is being changed: then nobody
+ * accesses its mapping. */
 static bool read_guard(const struct guard *guard, struct span *span)
 {
 	uint32_t seq = atomic_load(&guard->seq);
@@ -55,29 +57,32 @@ static bool read_guard(const struct guard *guard, struct span *span)
 	return seq % 2 == 0 && span->base != 0 && atomic_load(&guard->seq) == seq;
 }
 
-/* Replaces all of a mapping by anonymous memory. This fails where that memory would exceed a limit, such as strict
- * overcommit. Async-signal-safe. */
+/* Replaces all of a mapping by anonymous memory. This fails where that memory would exceed a limit,
+ * such as strict overcommit. Async-signal-safe. */
 static bool replace_all(const struct span *span)
 {
-	return unlocked_replace((void *)span->base,
-				&(struct unlocked){.len = span->len,
-						   .prot = PROT_READ | PROT_WRITE,
-						   .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-						   .fd = -1});
+	return unlocked_replace(
+		(void *)span->base,
+		&(struct unlocked){.len = span->len,
+				   .prot = PROT_READ | PROT_WRITE,
+				   .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				   .fd = -1});
 }
 
-/* A lock would count in RLIMIT_MEMLOCK, although it takes no page: the next piece could be refused. */
+/* A lock would count in RLIMIT_MEMLOCK, although it takes no page: the next piece could be refused.
+ */
 static bool place_spare(uintptr_t at, size_t len)
 {
-	if (mmap((void *)at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) == MAP_FAILED)
+	if (mmap((void *)at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) ==
+	    MAP_FAILED)
 		return false;
 	(void)munlock((void *)at, len);
 	(void)madvise((void *)at, len, MADV_DONTFORK);
 	return true;
 }
 
-/* Replaces the part of a mapping around 'at' by memory that was taken beforehand, again and again the same. A shared
- * mapping of pages that are there is charged to no limit. Async-signal-safe. */
+/* Replaces the part of a mapping around 'at' by memory that was taken beforehand, again and again
+ * the same. A shared mapping of pages that are there is charged to no limit. Async-signal-safe. */
 static bool replace_part(const struct span *span, uintptr_t at)
 {
 	size_t unit = span->page > SPARE_BYTES ? span->page : SPARE_BYTES;
@@ -87,8 +92,8 @@ static bool replace_part(const struct span *span, uintptr_t at)
 	if (!spare)
 		return false;
 	memset(spare, 0, SPARE_BYTES);
-	/* The kernel replaces a hugepage only as a whole. What is past the end of the spare memory is lost as well, until
-	 * the loop gets there. */
+	/* The kernel replaces a hugepage only as a whole. What is past the end of the spare memory
+	 * is lost as well, until the loop gets there. */
 	if (unit > SPARE_BYTES && !place_spare(from, to - from))
 		return false;
 	for (; from < to; from += SPARE_BYTES)
@@ -97,8 +102,8 @@ static bool replace_part(const struct span *span, uintptr_t at)
 	return true;
 }
 
-/* All guards that cover one address are lost together: several devices may have registered the same memory.
- * Async-signal-safe. */
+/* All guards that cover one address are lost together: several devices may have registered the same
+ * memory. Async-signal-safe. */
 static bool lose(uintptr_t at)
 {
 	const uint64_t one = 1;
@@ -122,8 +127,8 @@ static bool lose(uintptr_t at)
 	return found;
 }
 
-/* Does what SIGBUS did before. A handler that was set after this one, and that hands the signal on to it, comes back
- * here: then the signal ends the process. */
+/* Does what SIGBUS did before. A handler that was set after this one, and that hands the signal on
+ * to it, comes back here: then the signal ends the process. */
 static void hand_on(int signal, siginfo_t *info, void *context)
 {
 	static _Atomic pid_t handing_on;
@@ -141,7 +146,8 @@ static void hand_on(int signal, siginfo_t *info, void *context)
 			return;
 		}
 	}
-	/* The access is repeated, and ends the process. A signal that was sent by a process has to be raised again. */
+	/* The access is repeated, and ends the process. A signal that was sent by a process has to
+	 * be raised again. */
 	sigaction(SIGBUS, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	if (info->si_code <= 0)
 		raise(signal);
@@ -159,7 +165,8 @@ static void on_sigbus(int signal, siginfo_t *info, void *context)
 /* Each guard_set() checks the handler: an application may have set its own since. */
 static bool catch_sigbus(void)
 {
-	struct sigaction ours = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK}, now;
+	struct sigaction ours = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK},
+			 now;
 
 	sigemptyset(&ours.sa_mask);
 	if (sigaction(SIGBUS, NULL, &now) != 0)
@@ -170,7 +177,8 @@ static bool catch_sigbus(void)
 	return sigaction(SIGBUS, &ours, NULL) == 0;
 }
 
-/* Takes the spare memory with the first guard. Without it a loss may end the process, as it would without guards. */
+/* Takes the spare memory with the first guard. Without it a loss may end the process, as it would
+ * without guards. */
 static void take_spare(void)
 {
 	void *p;
@@ -260,11 +268,13 @@ bool guard_take_loss(int wake_fd, uint64_t *tag)
 {
 	int n = atomic_load(&nguards);
 
-	/* The handler counts each loss after it has marked it: without a count there is nothing to search for. */
+	/* The handler counts each loss after it has marked it: without a count there is nothing to
+	 * search for. */
 	if (atomic_load(&nlosses) == 0)
 		return false;
 	for (int i = 0; i < n; i++) {
-		if (!atomic_load(&guards[i].is_news) || atomic_load(&guards[i].wake_fd) != wake_fd ||
+		if (!atomic_load(&guards[i].is_news) ||
+		    atomic_load(&guards[i].wake_fd) != wake_fd ||
 		    !atomic_exchange(&guards[i].is_news, false))
 			continue;
 		*tag = atomic_load(&guards[i].tag);
@@ -278,7 +288,8 @@ void guard_fork_begin(void)
 	pthread_mutex_lock(&lock);
 }
 
-/* The fork has the lock, so no guard is half changed. The child's own engines may reuse the parent's addresses. */
+/* The fork has the lock, so no guard is half changed. The child's own engines may reuse the
+ * parent's addresses. */
 static void forget_all(void)
 {
 	int n = atomic_load(&nguards);

@@ -12,8 +12,9 @@
 #include "shm.h"
 #include "sigbus_guard.h"
 
-#define GREETING_NS 5000000000ull  /* how long a HELLO or a READY may take: threads of control send them */
-#define ANSWER_NS   30000000000ull /* and an ACCEPT, which waits for the peer's engine */
+#define GREETING_NS                                                                                \
+	5000000000ull /* how long a HELLO or a READY may take: threads of control send them */
+#define ANSWER_NS 30000000000ull /* and an ACCEPT, which waits for the peer's engine */
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */
@@ -67,7 +68,8 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *a
 
 	if (!sock)
 		return NULL;
-	/* Each message has the sender's credentials then, so that an empty one can be told from the end of the stream. */
+	/* Each message has the sender's credentials then, so that an empty one can be told from the
+	 * end of the stream. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	sock->dev = dev;
 	sock->fd = fd;
@@ -211,7 +213,8 @@ static void give_up(struct reap_job *job)
 	mem_free(sock);
 }
 
-/* Whether a socket that is shut down has no message left. Nothing can be added to its queue any more. */
+/* Whether a socket that is shut down has no message left. Nothing can be added to its queue any
+ * more. */
 static bool is_empty(int fd)
 {
 	for (uint32_t i = 0; i < 2; i++) {
@@ -220,7 +223,8 @@ static bool is_empty(int fd)
 		struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
 		ssize_t n = recvmsg(fd, &hdr, MSG_PEEK | MSG_DONTWAIT);
 
-		/* There is no room for the credentials that each message has, be it empty or not. */
+		/* There is no room for the credentials that each message has, be it empty or not.
+		 */
 		if (n >= 0)
 			return n == 0 && !(hdr.msg_flags & MSG_CTRUNC);
 		if (errno == EAGAIN)
@@ -274,7 +278,8 @@ static struct left *left_new(void)
 static void leave(struct left *left, struct shm_account *account, bool is_suspect)
 {
 	shm_account_hold(account);
-	left->job = (struct reap_job){.run = give_up_left, .account = account, .is_suspect = is_suspect};
+	left->job = (struct reap_job){
+		.run = give_up_left, .account = account, .is_suspect = is_suspect};
 	reap(&left->job);
 }
 
@@ -325,7 +330,8 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 		is_freed = true;
 		break;
 	case SOCK_CALLING: /* it has no place for us, and closed at once */
-		shm_event_push(sock, FABRIC_CM_FAILED, error == -ECONNRESET ? -ECONNREFUSED : error, NULL);
+		shm_event_push(sock, FABRIC_CM_FAILED, error == -ECONNRESET ? -ECONNREFUSED : error,
+			       NULL);
 		break;
 	case SOCK_CONNECTING:
 	case SOCK_ACCEPTED:
@@ -344,12 +350,14 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 	if (!is_freed && state != SOCK_DEAD)
 		shm_sock_enter(sock, SOCK_DEAD);
 	shm_unlock(dev);
-	/* The descriptor stays open until the socket is freed, by the control thread, which is this one or is told by epoll. */
+	/* The descriptor stays open until the socket is freed, by the control thread, which is this
+	 * one or is told by epoll. */
 	if (state != SOCK_DEAD)
 		(void)shutdown(sock->fd, SHUT_RDWR);
 }
 
-void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg)
+void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error,
+		    const struct shm_msg *msg)
 {
 	struct shm_event *event = &sock->events[sock->events[0].is_queued];
 	struct shm_dev *dev = sock->dev;

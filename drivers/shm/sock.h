@@ -3,7 +3,8 @@
 #define SOCK_H
 
 /*
- * Connections as the control thread knows them: sockets, the messages on them, the events made of them, and listeners.
+ * Connections as the control thread knows them: sockets, the messages on them, the events made of
+ * them, and listeners.
  */
 
 #include <stdatomic.h>
@@ -38,11 +39,12 @@ struct shm_import {
 	struct shm_mapping mapping;
 };
 
-/* What one side tells the other. On the wire between two processes of the same build and host: native byte order,
- * versioned.
+/* What one side tells the other. On the wire between two processes of the same build and host:
+ * native byte order, versioned.
  *
- * A connection begins with the acceptor's WELCOME. Until then the connector may not pass descriptors: the acceptor has not
- * checked its credentials, and lets the kernel refuse them (SO_PASSRIGHTS).
+ * A connection begins with the acceptor's WELCOME. Until then the connector may not pass
+ * descriptors: the acceptor has not checked its credentials, and lets the kernel refuse them
+ * (SO_PASSRIGHTS).
  *
  * A region is passed when a key first refers to it: WANT names it, and REGION is the answer. */
 enum shm_msg_type {
@@ -65,21 +67,23 @@ struct shm_msg {
 	uint16_t type;
 	uint32_t ring_bytes;	/* HELLO: of each of both directions */
 	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
-	uint32_t conn_id;	/* HELLO, ACCEPT: names this side of the connection in its key table */
+	uint32_t conn_id; /* HELLO, ACCEPT: names this side of the connection in its key table */
 	uint32_t private_len;
 	uint32_t has_mux; /* 1: HELLO: muxes are offered; ACCEPT: and 'slot' is in one; else 0 */
 	struct mux_slot slot;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct {
-		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used again */
+		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used
+				again */
 		uint32_t is_writable; /* else its descriptor is for reading only */
 		uint64_t len;
 		uint64_t fd_offset;
 	} region; /* WANT: its id; REGION: all of it */
-		  /* File descriptors: HELLO: rings, key table, muxes; ACCEPT: key table; REGION: region. */
+	/* File descriptors: HELLO: rings, key table, muxes; ACCEPT: key table; REGION: region. */
 };
 
-/* By their places, up to the highest that was ever asked for: most peers are asked for few. The engine's. */
+/* By their places, up to the highest that was ever asked for: most peers are asked for few. The
+ * engine's. */
 struct shm_imports {
 	struct shm_import *at;
 	uint32_t n;
@@ -115,15 +119,17 @@ struct shm_event {
 /* What the engine's thread leaves to the control thread. */
 enum shm_task {
 	TASK_WANT = 1, /* ask the peer for the region 'wanted' */
-	TASK_DEAD = 2, /* the peer's process has ended: take what it has sent, then end the connection */
+	TASK_DEAD = 2, /* the peer's process has ended: take what it has sent, then end the
+			  connection */
 	TASK_FREE = 4, /* nobody needs the socket any more */
 };
 
 /* A socket, and what one connection has through it. dev->lock guards what does not say otherwise.
  *
- * The control thread is the only one that closes or frees it; the engine's thread asks for that (TASK_FREE). Until then the
- * descriptor stays open, so that neither can use a number that is another file's by now. From REQUEST to accept the socket
- * is not watched: it is the engine's alone, and can move to another device. */
+ * The control thread is the only one that closes or frees it; the engine's thread asks for that
+ * (TASK_FREE). Until then the descriptor stays open, so that neither can use a number that is
+ * another file's by now. From REQUEST to accept the socket is not watched: it is the engine's
+ * alone, and can move to another device. */
 struct fabric_conn_req {
 	struct reap_job job; /* first: it is freed by that */
 	struct shm_dev *dev;
@@ -148,7 +154,7 @@ struct fabric_conn_req {
 	bool is_paused;	  /* its next message waits until descriptors can be received */
 	uint32_t npauses; /* of that message */
 	uint32_t asked;	  /* the region that the peer was asked for */
-	uint64_t due;	  /* regions, by place, that the peer has asked for and that are not sent yet */
+	uint64_t due; /* regions, by place, that the peer has asked for and that are not sent yet */
 	int foreign[SHM_FDS_MAX + 1]; /* descriptors that are no memfd, for the reaper */
 	uint32_t nforeign;
 
@@ -159,15 +165,15 @@ struct fabric_conn_req {
 	struct shm_msg *hello; /* a connector's, until it is sent; with rings_fd */
 	int rings_fd;
 	int mux_fd; /* a connector's, that its HELLO offers, until it is sent; -1 */
-	struct shm_mux_set
-		*offered;     /* an acceptor's, what a HELLO has offered, until it is accepted; or NULL */
+	struct shm_mux_set *offered; /* an acceptor's, what a HELLO has offered, until it is
+					accepted; or NULL */
 	bool has_mux;	      /* of a connector: offered; and once there was an ACCEPT: taken */
 	struct mux_slot slot; /* then */
 
 	/* A region on its way from the peer to the engine's thread. */
 	_Atomic uint32_t wanted; /* which; 0: none */
-	_Atomic bool
-		has_fresh; /* true: 'fresh' is the engine's to take, false: the control thread's to fill */
+	_Atomic bool has_fresh;	 /* true: 'fresh' is the engine's to take, false: the control
+				    thread's to fill */
 	struct shm_import fresh;
 
 	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
@@ -188,10 +194,13 @@ struct fabric_listener {
 	uint64_t id;
 	int fd;
 	bool is_listed; /* in dev->listeners */
-	bool is_paused; /* the control thread's: it is not watched, until descriptors can be had again */
-	bool refuses_rights; /* sockets accepted from it have no descriptors in their queues until they are let pass */
+	bool is_paused; /* the control thread's: it is not watched, until descriptors can be had
+			   again */
+	bool refuses_rights; /* sockets accepted from it have no descriptors in their queues until
+				they are let pass */
 	void *ctx;
-	struct backlog backlog; /* connections that the engine's thread has not been told of, by 'waiting' */
+	struct backlog backlog;	    /* connections that the engine's thread has not been told of, by
+				       'waiting' */
 	char addr[FABRIC_ADDR_MAX]; /* of a file that we made; else "" */
 	dev_t file_dev;
 	ino_t file_ino;
@@ -212,22 +221,25 @@ int shm_watch(struct shm_dev *dev, int fd, uint64_t id);
 void shm_sock_peer(int fd, struct weir_peer *who);
 /* The account of that user. NULL: no memory. */
 struct shm_account *shm_account_of(const struct weir_peer *who);
-/* Let the kernel refuse descriptors that a peer passes through this socket, and those accepted from it, or let it take them.
- * Returns whether it can refuse them: Linux 6.16 or newer. */
+/* Let the kernel refuse descriptors that a peer passes through this socket, and those accepted from
+ * it, or let it take them. Returns whether it can refuse them: Linux 6.16 or newer. */
 bool shm_pass_rights(int fd, bool may_pass);
-/* A socket, in no list yet. It takes over the descriptor and the reference to 'account' if it succeeds. NULL: no memory. */
+/* A socket, in no list yet. It takes over the descriptor and the reference to 'account' if it
+ * succeeds. NULL: no memory. */
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *account);
 /* Free a socket that is in no list, on any thread; what it has goes to the reaper. */
 void shm_sock_drop(struct shm_sock *sock);
 /*
- * Leave to the reaper what a peer has passed: the last reference to a file frees all of its pages, which may be many. Only
- * where there is no memory, the calling thread closes or unmaps it. At most SHM_FDS_MAX + 1 descriptors.
+ * Leave to the reaper what a peer has passed: the last reference to a file frees all of its pages,
+ * which may be many. Only where there is no memory, the calling thread closes or unmaps it. At most
+ * SHM_FDS_MAX + 1 descriptors.
  */
 void shm_leave_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect);
 void shm_leave_mapping(struct shm_mapping *mapping, struct shm_account *account);
 /* The same for a connected socket whose queue may hold descriptors. */
 void shm_close_later(int fd, struct shm_account *account);
-/* Have the control thread read from it, once it is in the lists of its device. Returns 0 or -errno. */
+/* Have the control thread read from it, once it is in the lists of its device. Returns 0 or -errno.
+ */
 int shm_sock_watch(struct shm_sock *sock);
 /* Into these lists, in this state. Returns 0, or -ENOSPC. */
 int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state);
@@ -235,20 +247,23 @@ int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state);
 void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state);
 /* Leave something to the control thread, which has to be woken then. The lock is held. */
 void shm_sock_task(struct shm_sock *sock, enum shm_task task);
-/* The engine's thread needs it no more: out of the lists, its events too, and freed by the control thread. */
+/* The engine's thread needs it no more: out of the lists, its events too, and freed by the control
+ * thread. */
 void shm_sock_release(struct shm_sock *sock);
 /* The same with the lock held; the control thread has to be woken then. */
 void shm_sock_release_locked(struct shm_sock *sock);
 /* The connection ends from the peer's side: the engine hears of it. The peer sees the end, too. */
 void shm_sock_ended(struct shm_sock *sock, int error);
 /* Both with the lock held. */
-void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error, const struct shm_msg *msg);
+void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error,
+		    const struct shm_msg *msg);
 void shm_event_drop(struct shm_event *event);
 
 /* cm_message.c; on the control thread, but for shm_sock_send() */
-int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds, uint32_t nfds);
-/* Read a few messages. Returns 0; -EAGAIN: there is none; SHM_HANDED_OVER: the socket is the engine's now; else the connection
- * is over. */
+int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
+		  uint32_t nfds);
+/* Read a few messages. Returns 0; -EAGAIN: there is none; SHM_HANDED_OVER: the socket is the
+ * engine's now; else the connection is over. */
 #define SHM_HANDED_OVER 1
 int shm_sock_read(struct shm_sock *sock);
 /* Send what is due, now or when the socket takes more. */

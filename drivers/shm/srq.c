@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queues of receives. A message takes its receive when it is polled, so one that a queue pair has taken is never left
- * behind by it, be it shared or not.
+ * Queues of receives. A message takes its receive when it is polled, so one that a queue pair has
+ * taken is never left behind by it, be it shared or not.
  */
 #include <errno.h>
 
@@ -28,7 +28,8 @@ void shm_recvs_fini(struct shm_recvs *recvs)
 }
 
 /* One that is not there covers nothing. */
-static void find_registration(const struct shm_dev *dev, uint32_t lkey, uint64_t *base, uint64_t *len)
+static void find_registration(const struct shm_dev *dev, uint32_t lkey, uint64_t *base,
+			      uint64_t *len)
 {
 	uint32_t index = lkey - LKEY_BASE;
 	bool is_there = index < SHM_REGIONS_MAX && dev->mrs[index].in_use;
@@ -37,8 +38,8 @@ static void find_registration(const struct shm_dev *dev, uint32_t lkey, uint64_t
 	*len = is_there ? dev->mrs[index].len : 0;
 }
 
-static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs, const struct fabric_recv_wr *wrs,
-		     uint32_t n)
+static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs,
+		     const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	uint32_t tail = recvs->tail, mask = recvs->mask, room = recvs->max - (tail - recvs->head);
 	struct fabric_recv_wr *places = recvs->wrs;
@@ -102,7 +103,8 @@ uint32_t shm_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_ids, uint
 	return n;
 }
 
-int shm_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
+int shm_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr,
+		   struct fabric_srq **out)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct shm_srq *srq;

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-/* Of this much the kernel checks RLIMIT_MEMLOCK: the rest is added when it is unlocked. A multiple of every page size. */
+/* Of this much the kernel checks RLIMIT_MEMLOCK: the rest is added when it is unlocked. A multiple
+ * of every page size. */
 #define FIRST_BYTES 65536u
 
 static void *give_up(void *p, size_t len)
@@ -17,8 +18,9 @@ static void *give_up(void *p, size_t len)
 }
 
 /*
- * MCL_FUTURE takes no pages for what nobody may access, and mprotect(2) takes none for what is not locked. Nor does
- * mremap(2), which lets an unlocked mapping grow past RLIMIT_MEMLOCK, unless it is of hugepages.
+ * MCL_FUTURE takes no pages for what nobody may access, and mprotect(2) takes none for what is not
+ * locked. Nor does mremap(2), which lets an unlocked mapping grow past RLIMIT_MEMLOCK, unless it is
+ * of hugepages.
  */
 void *unlocked_map(const struct unlocked *what)
 {

@@ -64,7 +64,8 @@ static bool has(const struct shm_ids *ids, uint32_t id)
 	return ids->any;
 }
 
-/* Whether the user is this side's own, root, or one of those named. A number that many users share is nobody's. */
+/* Whether the user is this side's own, root, or one of those named. A number that many users share
+ * is nobody's. */
 static bool is_admitted(const struct shm_admission *own, const struct weir_peer *who,
 			const struct shm_ids *named)
 {
@@ -77,7 +78,8 @@ bool shm_users_may_connect(const struct shm_admission *own, const struct weir_pe
 {
 	const struct shm_ids *gids = &own->options->peer_gids;
 
-	if (own->options->peer_uids.any || gids->any || is_admitted(own, who, &own->options->peer_uids))
+	if (own->options->peer_uids.any || gids->any ||
+	    is_admitted(own, who, &own->options->peer_uids))
 		return true;
 	if (!who->has_credentials)
 		return false;
@@ -105,14 +107,16 @@ static bool is_own_process(const struct weir_peer *who)
 	return who->has_credentials && who->pid == getpid();
 }
 
-/* Supplementary groups of a socket's peer, to be freed; NULL: it has none, or they cannot be had. */
+/* Supplementary groups of a socket's peer, to be freed; NULL: it has none, or they cannot be had.
+ */
 static uint32_t *groups_of(int fd, uint32_t *n)
 {
 	socklen_t len = 0;
 	uint32_t *groups;
 
 	*n = 0;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 || errno != ERANGE || len == 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 || errno != ERANGE ||
+	    len == 0)
 		return NULL;
 	groups = mem_zalloc(len);
 	if (groups && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) == 0)
@@ -127,7 +131,8 @@ static bool may_log(struct log_rate *rate)
 	uint32_t left_out;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return log_rate_take(rate, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, &left_out);
+	return log_rate_take(rate, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+			     &left_out);
 }
 
 bool shm_users_accept(struct shm_dev *dev, int fd)
@@ -151,13 +156,16 @@ bool shm_users_accept(struct shm_dev *dev, int fd)
 		return false;
 	if (who.has_credentials && who.uid == own.overflow.uid)
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
-			"weir: shm: connection refused: %s is of user %u, which stands for every user that "
-			"this user namespace has no number for. Map its user in the namespace, or run this "
+			"weir: shm: connection refused: %s is of user %u, which stands for every "
+			"user that "
+			"this user namespace has no number for. Map its user in the namespace, or "
+			"run this "
 			"process outside of it\n",
 			who.address, who.uid);
 	else
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
-			"weir: shm: connection refused: %s is of user %u and group %u, and only this "
+			"weir: shm: connection refused: %s is of user %u and group %u, and only "
+			"this "
 			"process's user and "
 			"root may connect. Driver option peer_uid=%u or peer_gid=%u allows it\n",
 			who.address, who.uid, who.gid, who.uid, who.gid);
@@ -177,13 +185,16 @@ bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr)
 		return false;
 	if (who.has_credentials && who.uid == own.overflow.uid)
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: not connected to '%s': %s listens there, of user %u, which stands for "
-			"every user that this user namespace has no number for. Map its user in the "
+			"weir: shm: not connected to '%s': %s listens there, of user %u, which "
+			"stands for "
+			"every user that this user namespace has no number for. Map its user in "
+			"the "
 			"namespace, or run this process outside of it\n",
 			addr, who.address, who.uid);
 	else
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: not connected to '%s': %s listens there, of user %u, which is neither "
+			"weir: shm: not connected to '%s': %s listens there, of user %u, which is "
+			"neither "
 			"this process's "
 			"nor root. If that server may have this process's memory, driver option "
 			"server_uid=%u allows it\n",
@@ -195,7 +206,8 @@ static void log_behind(struct log_rate *rate, const char *what, const struct shm
 {
 	if (may_log(rate))
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: %s: %u connections, files or mappings of user %u are still to be "
+			"weir: shm: %s: %u connections, files or mappings of user %u are still to "
+			"be "
 			"closed, and closing one takes long\n",
 			what, reap_queue_count(&account->queue), account->uid);
 }
@@ -222,7 +234,8 @@ void shm_users_warn(const struct shm_options *options)
 {
 	if (options->peer_uids.any || options->peer_gids.any || options->server_uids.any)
 		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
-			"weir: shm: %s=any: connections are made with every user of this machine, and each "
+			"weir: shm: %s=any: connections are made with every user of this machine, "
+			"and each "
 			"peer can reach "
 			"memory that is shared with it. List numbers instead, such as 1000:1001\n",
 			options->peer_uids.any	 ? "peer_uid"
@@ -232,12 +245,13 @@ void shm_users_warn(const struct shm_options *options)
 
 void shm_users_warn_of_mode(const struct shm_options *options, const char *path)
 {
-	bool names_others = options->peer_uids.any || options->peer_uids.n > 0 || options->peer_gids.any ||
-			    options->peer_gids.n > 0;
+	bool names_others = options->peer_uids.any || options->peer_uids.n > 0 ||
+			    options->peer_gids.any || options->peer_gids.n > 0;
 
 	if (names_others && !(options->mode & 0022))
 		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
-			"weir: shm: %s has mode %#o, so that users named by peer_uid and peer_gid cannot "
+			"weir: shm: %s has mode %#o, so that users named by peer_uid and peer_gid "
+			"cannot "
 			"open it: driver "
 			"option mode=0660 lets the file's group, mode=0666 everyone try\n",
 			path, options->mode);

@@ -3,8 +3,9 @@
 #define SHM_USERS_H
 
 /*
- * Whom this driver connects with. Both sides map each other's memory, so that a connection is given only to processes of the
- * same user, to root, and to those that the options name. The kernel says who they are (SO_PEERCRED, SO_PEERGROUPS).
+ * Whom this driver connects with. Both sides map each other's memory, so that a connection is given
+ * only to processes of the same user, to root, and to those that the options name. The kernel says
+ * who they are (SO_PEERCRED, SO_PEERGROUPS).
  */
 
 #include <weir/peer.h>
@@ -25,8 +26,8 @@ struct shm_overflow {
 /* What /proc says. Where it cannot be read, there may be users and groups without a number. */
 void shm_overflow_read(struct shm_overflow *overflow);
 /*
- * The number 'overflow' that a namespace needs, by the text of its uid_map or gid_map: UINT32_MAX if
- * that maps every number.
+ * The number 'overflow' that a namespace needs, by the text of its uid_map or gid_map: UINT32_MAX
+ * if that maps every number.
  */
 uint32_t shm_overflow_of(const char *map, uint32_t overflow);
 
@@ -43,15 +44,17 @@ bool shm_users_may_connect(const struct shm_admission *own, const struct weir_pe
 /* Whether this side may connect to a listener of that process. */
 bool shm_users_may_serve(const struct shm_admission *own, const struct weir_peer *who);
 
-/* The same of a connected socket. What is refused is counted, and logged with the option that would allow it. */
+/* The same of a connected socket. What is refused is counted, and logged with the option that would
+ * allow it. */
 bool shm_users_accept(struct shm_dev *dev, int fd);		     /* control thread */
 bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr); /* engine's thread */
 /*
  * Whether a peer may not be connected with because too much that its user passed is still to be
  * closed (reap.h). This is counted and logged likewise.
  */
-bool shm_users_behind(struct shm_dev *dev, const struct shm_account *account);	      /* control thread */
-bool shm_users_server_behind(struct shm_dev *dev, const struct shm_account *account); /* engine's thread */
+bool shm_users_behind(struct shm_dev *dev, const struct shm_account *account); /* control thread */
+bool shm_users_server_behind(struct shm_dev *dev,
+			     const struct shm_account *account); /* engine's thread */
 
 /* What the log says at the start of a device of which any user may be the peer. */
 void shm_users_warn(const struct shm_options *options);

@@ -4,12 +4,13 @@
  *
  *   connecting side                        accepting side
  *   connect: CONNECTING   -- REQUEST -->   event REQUEST
- *   event ESTABLISHED     <-- ANSWER --    accept: ACCEPTED, receives may be posted and met from now on
+ *   event ESTABLISHED     <-- ANSWER --    accept: ACCEPTED, receives may be posted and met
  *   CONNECTED             --  READY  -->   event ESTABLISHED: CONNECTED
  *
- * Every arrow takes its own time, and data does not wait for READY: the first message may be there before the
- * accepting side is told that the connection is. Private data waits in the connecting queue pair.
- * LOST comes to whoever is left, when the other side ended, died or broke; before ESTABLISHED it reads FAILED.
+ * Every arrow takes its own time, and data does not wait for READY: the first message may be there
+ * before the accepting side is told that the connection is. Private data waits in the connecting
+ * queue pair. LOST comes to whoever is left, when the other side ended, died or broke; before
+ * ESTABLISHED it reads FAILED.
  */
 #include "sim_world.h"
 
@@ -210,7 +211,8 @@ int sim_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 
 static struct fabric_conn_req *req_of(struct backlog_entry *waiting)
 {
-	return (struct fabric_conn_req *)((uintptr_t)waiting - offsetof(struct fabric_conn_req, waiting));
+	return (struct fabric_conn_req *)((uintptr_t)waiting -
+					  offsetof(struct fabric_conn_req, waiting));
 }
 
 /* Whether a request of this device may wait at the listener. Another may have to give way to it. */
@@ -255,12 +257,14 @@ static void request(struct sim_qp *qp)
 	entry->event.req = req;
 	entry->event.listener_ctx = listener->ctx;
 	add_private_data(entry, qp);
-	snprintf(entry->event.peer.address, sizeof(entry->event.peer.address), "sim-%u", qp->dev->number);
+	snprintf(entry->event.peer.address, sizeof(entry->event.peer.address), "sim-%u",
+		 qp->dev->number);
 	entry_add(listener->dev, entry, FABRIC_CM_REQUEST);
 }
 
-int sim_accept(struct fabric_dev *fdev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
-	       const void *private_data, uint32_t private_len, struct fabric_qp **out)
+int sim_accept(struct fabric_dev *fdev, struct fabric_conn_req *req,
+	       const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
+	       struct fabric_qp **out)
 {
 	struct sim_dev *dev = (struct sim_dev *)fdev;
 	struct sim_world *world = dev->world;
@@ -336,7 +340,8 @@ static void give_up(struct sim_qp *qp)
 	const struct sim_qp *peer = sim_world_qp(qp->dev->world, qp->peer);
 	struct sim_swr *swr;
 
-	if (!peer || !peer->dev->is_dead || qp->sq.completed == qp->sq.next || qp->state == SIM_BROKEN)
+	if (!peer || !peer->dev->is_dead || qp->sq.completed == qp->sq.next ||
+	    qp->state == SIM_BROKEN)
 		return;
 	swr = sim_sq_at(qp, qp->sq.completed);
 	if (sim_random_below(qp->dev->world, 2) == 0) {

@@ -48,7 +48,9 @@ static int parse_options(const char *text, struct dev_options *options)
 		return 0;
 	args = rte_kvargs_parse(text, names);
 	if (!args)
-		return refuse(text, "expected world=N,seed=N,rnr_retry=0..7,max_inline=N,max_rd_atomic=N");
+		return refuse(
+			text,
+			"expected world=N,seed=N,rnr_retry=0..7,max_inline=N,max_rd_atomic=N");
 	for (uint32_t i = 0; names[i] && rc == 0; i++)
 		rc = rte_kvargs_process(args, names[i], parse_number, values[i]);
 	rte_kvargs_free(args);
@@ -109,16 +111,17 @@ static int sim_open(const struct fabric_dev_config *config, struct fabric_dev **
 		.max_recv_wr = defaults->max_recv_wr,
 		.max_srq_wr = defaults->max_srq_wr,
 		.max_msg_bytes = defaults->max_msg_bytes,
-		.max_rd_atomic = options.max_rd_atomic == NUMBER_ABSENT ? defaults->max_rd_atomic
-									: (uint32_t)options.max_rd_atomic,
+		.max_rd_atomic = options.max_rd_atomic == NUMBER_ABSENT
+					 ? defaults->max_rd_atomic
+					 : (uint32_t)options.max_rd_atomic,
 		.has_mw = defaults->has_mw,
 		.has_send_inv = defaults->has_send_inv,
 		.revokes_access = true,
 	};
 	dev->world = world;
 	dev->number = ++world->dev_count;
-	dev->rnr_retry =
-		options.rnr_retry == NUMBER_ABSENT ? defaults->rnr_retry : (uint32_t)options.rnr_retry;
+	dev->rnr_retry = options.rnr_retry == NUMBER_ABSENT ? defaults->rnr_retry
+							    : (uint32_t)options.rnr_retry;
 	dev->regions_max = config->max_regions;
 	dev->qps_max = config->max_connections;
 	TAILQ_INIT(&dev->cm);
@@ -225,7 +228,8 @@ void sim_cq_drop(struct sim_dev *dev, uint32_t qp)
 	dev->cq_count = kept;
 }
 
-/* The next completion, which is taken from its queue. Only now are the places free: of this one and of those before it. */
+/* The next completion, which is taken from its queue. Only now are the places free: of this one and
+ * of those before it. */
 static struct fabric_wc take_next(struct sim_dev *dev, struct sim_qp *qp)
 {
 	const struct sim_cqe *cqe = &dev->cq[dev->cq_head];
@@ -242,7 +246,8 @@ static struct fabric_wc take_next(struct sim_dev *dev, struct sim_qp *qp)
 	return wc;
 }
 
-/* Whether the next completion is a message that may be shown, and then is, as every other one of these. */
+/* Whether the next completion is a message that may be shown, and then is, as every other one of
+ * these. */
 static bool show_next(struct sim_dev *dev, struct sim_qp *qp)
 {
 	const struct sim_cqe *cqe = &dev->cq[dev->cq_head];
@@ -288,7 +293,8 @@ uint32_t sim_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 
 const struct fabric_ops sim_ops = {
 	.name = "sim",
-	.summary = "simulated devices in one thread and virtual time, for tests: world, seed, rnr_retry, "
+	.summary = "simulated devices in one thread and virtual time, for tests: world, seed, "
+		   "rnr_retry, "
 		   "max_inline, "
 		   "max_rd_atomic",
 	.options_check = sim_options_check,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs that are protection domains: a key for each registration with remote rights, which no other queue pair has. */
+/* Queue pairs that are protection domains: a key for each registration with remote rights, which no
+ * other queue pair has. */
 #include "sim_world.h"
 
 #include <errno.h>

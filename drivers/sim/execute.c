@@ -2,13 +2,14 @@
 /*
  * What work requests do, once the device takes them up.
  *
- * They are taken up in order, one at a time; a READ beyond max_rd_atomic and a FENCE hold up what follows. From
- * then on each goes its own way: a WRITE in pieces that land in any order, a READ in pieces that come
- * back a round trip later, Sends in order and after all WRITEs before them. Buffers are read and written when a
- * piece lands, not before: what the contract leaves to the device until the completion is in use until then.
+ * They are taken up in order, one at a time; a READ beyond max_rd_atomic and a FENCE hold up what
+ * follows. From then on each goes its own way: a WRITE in pieces that land in any order, a READ in
+ * pieces that come back a round trip later, Sends in order and after all WRITEs before them.
+ * Buffers are read and written when a piece lands, not before: what the contract leaves to the
+ * device until the completion is in use until then.
  *
- * When a work request fails, those behind it have no effect any more, and those before it run to their end:
- * the connection breaks when its completion is made.
+ * When a work request fails, those behind it have no effect any more, and those before it run to
+ * their end: the connection breaks when its completion is made.
  */
 #include "sim_world.h"
 
@@ -31,7 +32,8 @@ static bool sges_ok(const struct sim_qp *qp, const struct sim_swr *swr)
 	if (swr->inline_data)
 		return true;
 	for (uint32_t i = 0; i < swr->wr.nsge; i++)
-		if (!sim_local_ok(qp->dev, swr->sges[i].lkey, swr->sges[i].addr, swr->sges[i].len, access))
+		if (!sim_local_ok(qp->dev, swr->sges[i].lkey, swr->sges[i].addr, swr->sges[i].len,
+				  access))
 			return false;
 	return true;
 }
@@ -61,7 +63,8 @@ bool sim_source_sum(const struct sim_qp *qp, const struct sim_swr *swr, uint64_t
 }
 
 /* Copy [offset, offset + len) of what the elements name: out of them, or into them. */
-static void copy(const struct sim_swr *swr, uint32_t offset, uint32_t len, uint8_t *linear, bool into)
+static void copy(const struct sim_swr *swr, uint32_t offset, uint32_t len, uint8_t *linear,
+		 bool into)
 {
 	if (swr->inline_data) {
 		memcpy(linear, swr->inline_data + offset, len);
@@ -88,7 +91,8 @@ static void copy(const struct sim_swr *swr, uint32_t offset, uint32_t len, uint8
 
 static void schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t position, uint64_t at_ns)
 {
-	const struct sim_event event = {.at_ns = at_ns, .wr = position, .qp = qp->number, .kind = kind};
+	const struct sim_event event = {
+		.at_ns = at_ns, .wr = position, .qp = qp->number, .kind = kind};
 
 	sim_schedule(qp->dev->world, &event);
 }
@@ -143,7 +147,8 @@ static void start_pieces(struct sim_qp *qp, uint64_t position, enum sim_event_ki
 	for (uint32_t left = pieces; left > 0; left--) {
 		uint32_t rest = swr->len - event.offset;
 
-		event.len = left == 1 ? rest : 1 + (uint32_t)sim_random_below(world, rest - left + 1);
+		event.len =
+			left == 1 ? rest : 1 + (uint32_t)sim_random_below(world, rest - left + 1);
 		event.at_ns = world->now_ns + wire(qp) + (kind == SIM_FETCH ? wire(qp) : 0);
 		if (kind == SIM_LAND && event.at_ns > qp->landed_ns)
 			qp->landed_ns = event.at_ns;
@@ -214,7 +219,8 @@ void sim_start(struct sim_qp *qp)
 	if (qp->is_starting || !can_start(qp))
 		return;
 	qp->is_starting = true;
-	schedule(qp, SIM_START, qp->sq.next, world->now_ns + sim_draw(world, &world->options.start));
+	schedule(qp, SIM_START, qp->sq.next,
+		 world->now_ns + sim_draw(world, &world->options.start));
 }
 
 static void finish_piece(struct sim_qp *qp, uint64_t position, uint64_t ack_ns)
@@ -439,13 +445,15 @@ static bool rdma_now(struct fabric_qp *fqp, bool is_read, struct fabric_sge loca
 	struct fabric_stats *stats = &qp->dev->base.stats;
 	uint8_t *remote;
 
-	if (!peer ||
-	    !sim_local_ok(qp->dev, local.lkey, local.addr, local.len, is_read ? FABRIC_LOCAL_WRITE : 0))
+	if (!peer || !sim_local_ok(qp->dev, local.lkey, local.addr, local.len,
+				   is_read ? FABRIC_LOCAL_WRITE : 0))
 		return false;
-	remote = sim_remote(peer, rkey, raddr, local.len, is_read ? FABRIC_REMOTE_READ : FABRIC_REMOTE_WRITE);
+	remote = sim_remote(peer, rkey, raddr, local.len,
+			    is_read ? FABRIC_REMOTE_READ : FABRIC_REMOTE_WRITE);
 	if (!remote)
 		return false;
-	sim_note(qp->dev->world, "rdma-now", qp->number, is_read ? FABRIC_READ : FABRIC_WRITE, local.len);
+	sim_note(qp->dev->world, "rdma-now", qp->number, is_read ? FABRIC_READ : FABRIC_WRITE,
+		 local.len);
 	if (is_read)
 		memmove(local.addr, remote, local.len);
 	else

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys, and what they open. Keys are a permutation of a counter, chosen by the seed: they look like chance,
- * and none comes back in the life of a world, so that the use of one that has ended is always noticed. They
- * are unique over all devices, so that a key used with the wrong device is noticed, too. And the addresses that
- * peers use are not the local ones, as nothing in the contract says that they are.
+ * Keys, and what they open. Keys are a permutation of a counter, chosen by the seed: they look like
+ * chance, and none comes back in the life of a world, so that the use of one that has ended is
+ * always noticed. They are unique over all devices, so that a key used with the wrong device is
+ * noticed, too. And the addresses that peers use are not the local ones, as nothing in the contract
+ * says that they are.
  */
 #include "sim_world.h"
 
@@ -164,7 +165,8 @@ void sim_mw_free(struct fabric_dev *dev, struct fabric_mw *user)
 	*user = (struct fabric_mw){0};
 }
 
-bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len, uint32_t access)
+bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len,
+		  uint32_t access)
 {
 	const struct sim_key *key = key_find(dev, lkey);
 
@@ -172,7 +174,8 @@ bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, ui
 	       is_within((uintptr_t)addr - (uintptr_t)key->base, len, key->len);
 }
 
-uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access)
+uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
+		    uint32_t access)
 {
 	const struct sim_key *key = qp->attr.exposes ? key_find(qp->dev, rkey) : NULL;
 
@@ -221,7 +224,8 @@ bool sim_window_invalidate(struct sim_qp *qp, uint32_t rkey, bool by_peer)
 	LIST_FOREACH(mw, &qp->dev->mws, entry)
 	if (mw->latest == rkey && mw->latest_qp == qp->number)
 		break;
-	/* Its owner may invalidate what the peer has invalidated meanwhile; a peer may not do it twice. */
+	/* Its owner may invalidate what the peer has invalidated meanwhile; a peer may not do it
+	 * twice. */
 	if (rkey == 0 || !mw || (by_peer && !mw->is_bound))
 		return false;
 	window_end(mw);

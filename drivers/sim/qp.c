@@ -138,7 +138,8 @@ void sim_qp_destroy(struct fabric_qp *qp)
 	sim_qp_free((struct sim_qp *)qp);
 }
 
-/* Both sides are over; this one at once, and the other, too, when it was its device that refused. */
+/* Both sides are over; this one at once, and the other, too, when it was its device that refused.
+ */
 static void break_both(struct sim_qp *qp, bool peer_at_once)
 {
 	struct sim_qp *peer = sim_world_qp(qp->dev->world, qp->peer);

@@ -5,13 +5,14 @@
 /*
  * Inside the simulated driver.
  *
- * All that happens later is an event in the world's heap, ordered by time and, at the same time, by when it was
- * made. Every event is about one queue pair, named by its number: numbers are not used twice, so that an
- * event outlives its queue pair without harm, and is then dropped without time passing.
+ * All that happens later is an event in the world's heap, ordered by time and, at the same time, by
+ * when it was made. Every event is about one queue pair, named by its number: numbers are not used
+ * twice, so that an event outlives its queue pair without harm, and is then dropped without time
+ * passing.
  *
- * world.c: chance, time, the heap. dev.c: devices, options, completions. memory.c: registrations, windows, who
- * may touch what. domain.c: keys of one queue pair. cm.c: set-up and end of connections. qp.c: the queues. srq.c: shared receives. execute.c: what work
- * requests do.
+ * world.c: chance, time, the heap. dev.c: devices, options, completions. memory.c: registrations,
+ * windows, who may touch what. domain.c: keys of one queue pair. cm.c: set-up and end of
+ * connections. qp.c: the queues. srq.c: shared receives. execute.c: what work requests do.
  */
 
 #include <sys/queue.h>
@@ -32,7 +33,8 @@ enum sim_event_kind {
 	SIM_NAK,	/* or that it failed */
 	SIM_RECV_DONE,	/* the next receive completes */
 	SIM_FLUSH,	/* all that is posted on a broken queue pair completes */
-	SIM_CM_REQUEST, /* the request reaches the listener; of the connecting queue pair, as the next two */
+	SIM_CM_REQUEST, /* the request reaches the listener; of the connecting queue pair, as the
+			   next two */
 	SIM_CM_ANSWER,
 	SIM_CM_TIMEOUT,
 	SIM_CM_READY, /* the accepting side hears that the other has heard */
@@ -95,7 +97,8 @@ struct sim_key {
 	uint64_t len;
 	uint64_t raddr; /* of 'base' */
 	uint32_t access;
-	uint32_t qp; /* of a window, or in a queue pair's own domain: the one that it is for; 0: all */
+	uint32_t qp; /* of a window, or in a queue pair's own domain: the one that it is for; 0: all
+		      */
 };
 
 LIST_HEAD(sim_keys, sim_key);
@@ -259,7 +262,8 @@ struct sim_qp {
 	struct sim_rq rq;
 	struct sim_srq *srq;
 	struct sim_own_keys own_keys;
-	uint32_t ncqes; /* completions that may wait; those of shared receives are the shared queue's */
+	uint32_t ncqes; /* completions that may wait; those of shared receives are the shared
+			   queue's */
 	uint64_t parked;
 	uint32_t reads;	    /* in flight */
 	uint32_t sends;	    /* started, and not with the peer yet */
@@ -304,7 +308,8 @@ uint32_t sim_key_make(struct sim_world *world);
 /* domain.c */
 int sim_own_domains(struct fabric_dev *dev);
 uint32_t sim_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
-/* A queue pair's keys of all registrations, of all queue pairs' of one, and their ends. 0 or -ENOMEM. */
+/* A queue pair's keys of all registrations, of all queue pairs' of one, and their ends. 0 or
+ * -ENOMEM. */
 int sim_domain_create(struct sim_qp *qp);
 void sim_domain_destroy(struct sim_qp *qp);
 int sim_domain_add(struct sim_dev *dev, struct sim_mr *mr);
@@ -313,9 +318,11 @@ void sim_domain_remove(struct sim_dev *dev, const struct sim_mr *mr);
 /* memory.c, too */
 void sim_key_enter(struct sim_dev *dev, struct sim_key *key);
 /* Whether [addr, addr + len) is in the registration of that lkey, with those rights. */
-bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len, uint32_t access);
+bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len,
+		  uint32_t access);
 /* Memory of 'qp's side that its peer names so; NULL when it may not. */
-uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len, uint32_t access);
+uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
+		    uint32_t access);
 bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr);
 bool sim_window_invalidate(struct sim_qp *qp, uint32_t rkey, bool by_peer);
 void sim_windows_of_qp_end(struct sim_qp *qp);
@@ -326,8 +333,9 @@ int sim_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void 
 void sim_unlisten(struct fabric_listener *listener);
 int sim_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
 		const void *private_data, uint32_t private_len, struct fabric_qp **qp);
-int sim_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
-	       const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int sim_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
+	       const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
+	       struct fabric_qp **qp);
 int sim_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 	       uint32_t private_len);
 uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
@@ -336,14 +344,17 @@ void sim_cm_run(struct sim_qp *qp, enum sim_event_kind kind);
 void sim_cm_lose(struct sim_qp *qp); /* it will notice after a while that the connection is over */
 
 /* srq.c */
-int sim_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
+int sim_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
+		   struct fabric_srq **srq);
 void sim_srq_destroy(struct fabric_srq *srq);
 uint32_t sim_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
-/* The receive that the next message to 'qp' takes, from the shared queue if it has one; NULL: none is posted. */
+/* The receive that the next message to 'qp' takes, from the shared queue if it has one; NULL: none
+ * is posted. */
 struct sim_rwr *sim_next_receive(struct sim_qp *qp);
 /* A receive whose message was shown and is done with. It has kept its place. */
 void sim_srq_put_back(struct sim_srq *srq, const struct fabric_recv_wr *wr);
-void sim_srq_take_back(struct sim_qp *qp); /* what it has taken and was not polled; the queue pair goes */
+void sim_srq_take_back(
+	struct sim_qp *qp); /* what it has taken and was not polled; the queue pair goes */
 
 /* qp.c */
 int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct sim_qp **qp);
@@ -358,8 +369,8 @@ void sim_qp_break(struct sim_qp *qp); /* into error: all that is posted will be 
 void sim_qp_flush(struct sim_qp *qp);
 void sim_sq_complete(struct sim_qp *qp); /* make the completions that can be made */
 void sim_rq_complete(struct sim_qp *qp);
-void sim_rq_wake_peer(
-	struct sim_qp *qp); /* a Send of the peer's may be waiting for a receive that is there now */
+void sim_rq_wake_peer(struct sim_qp *qp); /* a Send of the peer's may be waiting for a receive that
+					     is there now */
 
 static inline struct sim_swr *sim_sq_at(const struct sim_qp *qp, uint64_t position)
 {

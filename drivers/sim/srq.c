@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared receives. A receive waits in the shared queue until a message takes it; then it is moved to the receive queue
- * of the message's queue pair, and completes there like one of its own.
+ * Shared receives. A receive waits in the shared queue until a message takes it; then it is moved
+ * to the receive queue of the message's queue pair, and completes there like one of its own.
  */
 #include "sim_world.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-int sim_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
+int sim_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr,
+		   struct fabric_srq **out)
 {
 	struct sim_dev *dev = (struct sim_dev *)fdev;
 	struct sim_srq *srq;
@@ -110,7 +111,8 @@ void sim_srq_take_back(struct sim_qp *qp)
 			.status = FABRIC_ERR_FLUSHED,
 		};
 
-		dev->cq[(dev->cq_head + dev->cq_count++) & (dev->cq_size - 1)] = (struct sim_cqe){.wc = wc};
+		dev->cq[(dev->cq_head + dev->cq_count++) & (dev->cq_size - 1)] =
+			(struct sim_cqe){.wc = wc};
 		sim_note(dev->world, "take-back", qp->number, position, 0);
 	}
 }

@@ -238,8 +238,8 @@ void sim_note(struct sim_world *world, const char *what, uint32_t qp, uint64_t a
 	hash_word(world, b);
 	if (world->options.trace)
 		fprintf(world->options.trace,
-			"%12" PRIu64 " qp %-4" PRIu32 " %-12s %" PRIu64 " %" PRIu64 "\n", world->now_ns, qp,
-			what, a, b);
+			"%12" PRIu64 " qp %-4" PRIu32 " %-12s %" PRIu64 " %" PRIu64 "\n",
+			world->now_ns, qp, what, a, b);
 }
 
 static bool is_before(const struct sim_event *a, const struct sim_event *b)
@@ -276,7 +276,8 @@ static void heap_pop(struct sim_world *world)
 	uint32_t at = 0, child;
 
 	for (; (child = at * 2 + 1) < world->nevents; at = child) {
-		if (child + 1 < world->nevents && is_before(&world->heap[child + 1], &world->heap[child]))
+		if (child + 1 < world->nevents &&
+		    is_before(&world->heap[child + 1], &world->heap[child]))
 			child++;
 		if (!is_before(&world->heap[child], &last))
 			break;

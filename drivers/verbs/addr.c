@@ -68,11 +68,12 @@ int verbs_addr_parse(const char *text, struct sockaddr_storage *addr)
 		((struct sockaddr_in *)addr)->sin_port = htons(port);
 		return 0;
 	}
-	VERBS_LOG(ERR,
-		  "address '%s' is none: expected ADDR or ADDR:PORT in numbers, as 10.0.0.1:20049 or "
-		  "[fd00::1]:20049; "
-		  "without a port it is 20049\n",
-		  text);
+	VERBS_LOG(
+		ERR,
+		"address '%s' is none: expected ADDR or ADDR:PORT in numbers, as 10.0.0.1:20049 or "
+		"[fd00::1]:20049; "
+		"without a port it is 20049\n",
+		text);
 	return -EINVAL;
 }
 
@@ -99,7 +100,8 @@ struct backlog_peer verbs_addr_peer(const struct sockaddr *addr)
 	if (addr->sa_family == AF_INET6)
 		host = ((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr;
 	else
-		memcpy(host.s6_addr + 12, &((const struct sockaddr_in *)(const void *)addr)->sin_addr, 4);
+		memcpy(host.s6_addr + 12,
+		       &((const struct sockaddr_in *)(const void *)addr)->sin_addr, 4);
 	memcpy(peer.id, host.s6_addr, sizeof(peer.id));
 	return peer;
 }

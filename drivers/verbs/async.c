@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device tells of itself: what ends it ends each of its connections; the rest is for the log. */
+/* What a device tells of itself: what ends it ends each of its connections; the rest is for the
+ * log. */
 #include <errno.h>
 
 #include "verbs.h"
@@ -16,7 +17,8 @@ static void device_died(struct verbs_dev *dev)
 /* The queue pair broke without a completion of ours saying so. */
 static void qp_died(struct verbs_qp *qp, bool is_access)
 {
-	/* Without an identifier it is being destroyed, by one that waits for us to acknowledge this. */
+	/* Without an identifier it is being destroyed, by one that waits for us to acknowledge
+	 * this. */
 	if (!qp || !qp->link)
 		return;
 	if (is_access)
@@ -34,14 +36,16 @@ void verbs_async_event(struct ibv_context *context, struct ibv_async_event *even
 	switch (event->event_type) {
 	case IBV_EVENT_DEVICE_FATAL:
 	case IBV_EVENT_CQ_ERR:
-		VERBS_LOG(ERR, "%s: %s: its connections end\n", name, ibv_event_type_str(event->event_type));
+		VERBS_LOG(ERR, "%s: %s: its connections end\n", name,
+			  ibv_event_type_str(event->event_type));
 		verbs_hub_each(context, device_died);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
 	case IBV_EVENT_PATH_MIG_ERR:
-		qp_died(event->element.qp->qp_context, event->event_type == IBV_EVENT_QP_ACCESS_ERR);
+		qp_died(event->element.qp->qp_context,
+			event->event_type == IBV_EVENT_QP_ACCESS_ERR);
 		break;
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 		qp = event->element.qp->qp_context;

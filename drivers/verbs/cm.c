@@ -113,8 +113,9 @@ static int answer(struct verbs_dev *dev, struct verbs_link *link, struct verbs_q
 	return rc;
 }
 
-int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link, const struct fabric_qp_attr *attr,
-		 const void *private_data, uint32_t private_len, struct fabric_qp **out)
+int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link,
+		 const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
+		 struct fabric_qp **out)
 {
 	struct verbs_dev *dev = (struct verbs_dev *)fdev;
 	struct verbs_qp *qp = NULL;
@@ -129,7 +130,8 @@ int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link, const st
 		rc = -EINVAL;
 	} else if (link->id->verbs != dev->context) {
 		VERBS_LOG(ERR,
-			  "a request came by device %s, and %s was opened: choose it by driver option "
+			  "a request came by device %s, and %s was opened: choose it by driver "
+			  "option "
 			  "device=%s\n",
 			  ibv_get_device_name(link->id->verbs->device), dev->name,
 			  ibv_get_device_name(link->id->verbs->device));
@@ -138,8 +140,9 @@ int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link, const st
 	if (rc == 0)
 		rc = verbs_qp_create(dev, attr, &qp);
 	if (rc == 0) {
-		link->initiator_depth = least(link->initiator_depth,
-					      least(attr->max_rd_atomic, dev->fabric.attr.max_rd_atomic));
+		link->initiator_depth =
+			least(link->initiator_depth,
+			      least(attr->max_rd_atomic, dev->fabric.attr.max_rd_atomic));
 		rc = answer(dev, link, qp, private_data, private_len);
 	}
 	if (rc != 0) {

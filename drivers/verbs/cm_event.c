@@ -2,9 +2,10 @@
 /*
  * Connecting, on the hub's thread: each event of librdmacm's moves one identifier on.
  *
- * A connecting side: RESOLVING -> (address) -> (route) -> CONNECTING -> (response) -> OPEN. An accepting side: REQUEST ->
- * ACCEPTED, by the engine -> (established) -> OPEN. What ends it in between makes REJECTED or FAILED; from OPEN on,
- * DISCONNECTED; each once, and then it is DEAD, and waits for the engine to destroy it.
+ * A connecting side: RESOLVING -> (address) -> (route) -> CONNECTING -> (response) -> OPEN. An
+ * accepting side: REQUEST -> ACCEPTED, by the engine -> (established) -> OPEN. What ends it in
+ * between makes REJECTED or FAILED; from OPEN on, DISCONNECTED; each once, and then it is DEAD, and
+ * waits for the engine to destroy it.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -17,8 +18,8 @@
 #define REJ_INVALID_SERVICE_ID 8 /* nobody listens */
 #define REJ_CONSUMER_DEFINED   28
 
-void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int error, const void *private_data,
-		      uint32_t private_len)
+void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int error,
+		      const void *private_data, uint32_t private_len)
 {
 	struct verbs_event *e = link->events[0].is_queued ? &link->events[1] : &link->events[0];
 
@@ -31,10 +32,12 @@ void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int err
 	} else if (link->qp) {
 		e->event.qp_ctx = link->qp->fabric.ctx;
 	}
-	e->event.private_len = private_len < FABRIC_PRIVATE_DATA_MAX ? private_len : FABRIC_PRIVATE_DATA_MAX;
+	e->event.private_len =
+		private_len < FABRIC_PRIVATE_DATA_MAX ? private_len : FABRIC_PRIVATE_DATA_MAX;
 	if (e->event.private_len > 0)
 		memcpy(e->event.private_data, private_data, e->event.private_len);
-	verbs_addr_print(rdma_get_peer_addr(link->id), e->event.peer.address, sizeof(e->event.peer.address));
+	verbs_addr_print(rdma_get_peer_addr(link->id), e->event.peer.address,
+			 sizeof(e->event.peer.address));
 	e->link = link;
 	e->is_queued = true;
 	TAILQ_INSERT_TAIL(&link->dev->events, e, entry);
@@ -60,7 +63,8 @@ void verbs_link_ended(struct verbs_link *link, int error)
 	if (state == LINK_DEAD || state == LINK_REQUEST)
 		return; /* the engine learns it from accept */
 	if (state != LINK_OPEN) {
-		/* Receives are flushed when it is polled: they would tell of an end before the event tells why. */
+		/* Receives are flushed when it is polled: they would tell of an end before the
+		 * event tells why. */
 		verbs_event_push(link, FABRIC_CM_FAILED, error, NULL, 0);
 		return;
 	}
@@ -81,8 +85,9 @@ void verbs_dev_lost(struct verbs_dev *dev, int error)
 		if (listener->is_closing)
 			continue;
 		listener->is_closing = true;
-		e->event = (struct fabric_cm_event){
-			.kind = FABRIC_CM_UNLISTENED, .error = error, .listener_ctx = listener->ctx};
+		e->event = (struct fabric_cm_event){.kind = FABRIC_CM_UNLISTENED,
+						    .error = error,
+						    .listener_ctx = listener->ctx};
 		e->is_queued = true;
 		TAILQ_INSERT_TAIL(&dev->events, e, entry);
 		atomic_fetch_add(&dev->nevents, 1);
@@ -108,7 +113,8 @@ static void on_address(struct verbs_link *link)
 {
 	if (link->id->verbs != link->dev->context) {
 		VERBS_LOG(ERR,
-			  "the way to that address is by device %s, and %s was opened: choose it by driver "
+			  "the way to that address is by device %s, and %s was opened: choose it "
+			  "by driver "
 			  "option device=%s\n",
 			  ibv_get_device_name(link->id->verbs->device), link->dev->name,
 			  ibv_get_device_name(link->id->verbs->device));
@@ -146,7 +152,8 @@ static void on_response(struct verbs_link *link, const struct rdma_conn_param *p
 		return;
 	}
 	link->state = LINK_OPEN;
-	verbs_event_push(link, FABRIC_CM_ESTABLISHED, 0, param->private_data, param->private_data_len);
+	verbs_event_push(link, FABRIC_CM_ESTABLISHED, 0, param->private_data,
+			 param->private_data_len);
 }
 
 static void on_established(struct verbs_link *link, const struct rdma_conn_param *param)
@@ -162,11 +169,12 @@ static void on_established(struct verbs_link *link, const struct rdma_conn_param
 
 static void on_rejected(struct verbs_link *link, int status, const struct rdma_conn_param *param)
 {
-	bool by_peer =
-		status == REJ_CONSUMER_DEFINED || (status == -ECONNREFUSED && param->private_data_len > 0);
+	bool by_peer = status == REJ_CONSUMER_DEFINED ||
+		       (status == -ECONNREFUSED && param->private_data_len > 0);
 
 	if (link->state != LINK_CONNECTING || !by_peer) {
-		verbs_link_ended(link, status == REJ_INVALID_SERVICE_ID ? -ECONNREFUSED : -ECONNRESET);
+		verbs_link_ended(link,
+				 status == REJ_INVALID_SERVICE_ID ? -ECONNREFUSED : -ECONNRESET);
 		return;
 	}
 	link->state = LINK_DEAD;

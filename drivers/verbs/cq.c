@@ -16,7 +16,8 @@ static int cq_create(struct verbs_dev *dev, uint32_t places, uint32_t shared, st
 
 	if ((uint64_t)places + shared > max) {
 		VERBS_LOG(ERR,
-			  "%s: queues of %u places in all, where a completion queue has %u: lower credits\n",
+			  "%s: queues of %u places in all, where a completion queue has %u: lower "
+			  "credits\n",
 			  dev->name, places + shared, max);
 		return -EINVAL;
 	}
@@ -31,8 +32,8 @@ static int cq_create(struct verbs_dev *dev, uint32_t places, uint32_t shared, st
 	if (!cq->ibv) {
 		int rc = -errno;
 
-		VERBS_LOG(ERR, "%s: no completion queue of %u places: %s\n", dev->name, (uint32_t)size,
-			  strerror(-rc));
+		VERBS_LOG(ERR, "%s: no completion queue of %u places: %s\n", dev->name,
+			  (uint32_t)size, strerror(-rc));
 		mem_free(cq);
 		return rc;
 	}
@@ -66,7 +67,8 @@ int verbs_cq_get(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct
 
 void verbs_cq_put(struct verbs_cq *cq, uint32_t places)
 {
-	/* Given back when the queue was seen empty: completions of a destroyed queue pair may stay in it. */
+	/* Given back when the queue was seen empty: completions of a destroyed queue pair may stay
+	 * in it. */
 	cq->stale += places;
 }
 

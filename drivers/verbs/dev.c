@@ -22,7 +22,8 @@ static uint8_t active_port(struct ibv_context *context, const struct ibv_device_
 static void log_devices(void)
 {
 	for (uint32_t i = 0; verbs_hub_context(i); i++)
-		VERBS_LOG(ERR, "there is a device %s\n", ibv_get_device_name(verbs_hub_context(i)->device));
+		VERBS_LOG(ERR, "there is a device %s\n",
+			  ibv_get_device_name(verbs_hub_context(i)->device));
 }
 
 static int choose(struct verbs_dev *dev, const char *name, struct ibv_port_attr *port)
@@ -42,7 +43,8 @@ static int choose(struct verbs_dev *dev, const char *name, struct ibv_port_attr 
 		return 0;
 	}
 	VERBS_LOG(ERR,
-		  "no device%s%s with an active port: see 'rdma link'; its network interface has to be up\n",
+		  "no device%s%s with an active port: see 'rdma link'; its network interface has "
+		  "to be up\n",
 		  name[0] ? " " : "", name);
 	log_devices();
 	return -ENODEV;
@@ -64,16 +66,21 @@ static void fill_attr(struct verbs_dev *dev, const struct ibv_port_attr *port)
 		.max_sge = smaller((uint32_t)device->max_sge, FABRIC_SGE_MAX),
 		.max_send_wr = wrs,
 		.max_recv_wr = wrs,
-		.max_srq_wr = device->max_srq > 0 ? smaller((uint32_t)device->max_srq_wr, VERBS_SRQ_MAX) : 0,
+		.max_srq_wr = device->max_srq > 0
+				      ? smaller((uint32_t)device->max_srq_wr, VERBS_SRQ_MAX)
+				      : 0,
 		.max_msg_bytes = port->max_msg_sz,
 		.max_rd_atomic = smaller((uint32_t)device->max_qp_init_rd_atom, UINT8_MAX),
-		.has_mw = (flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0,
+		.has_mw = (flags &
+			   (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0,
 		.has_send_inv = (flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0,
 		.revokes_access = true,
 	};
 	if (device->max_sge_rd > 0)
-		dev->fabric.attr.max_sge = smaller(dev->fabric.attr.max_sge, (uint32_t)device->max_sge_rd);
-	/* rxe passes the kernel's flag, which is another one's in user space, and means nothing here. */
+		dev->fabric.attr.max_sge =
+			smaller(dev->fabric.attr.max_sge, (uint32_t)device->max_sge_rd);
+	/* rxe passes the kernel's flag, which is another one's in user space, and means nothing
+	 * here. */
 	dev->invalidated_flags =
 		IBV_WC_WITH_INV | (device->vendor_id == VENDOR_OF_RXE ? IBV_WC_IP_CSUM_OK : 0);
 	dev->responder_resources = (uint8_t)smaller((uint32_t)device->max_qp_rd_atom, UINT8_MAX);
@@ -142,7 +149,8 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 
 const struct fabric_ops verbs_ops = {
 	.name = "verbs",
-	.summary = "RDMA devices, by ADDR[:PORT] (options: device=NAME, default: the first that is active; "
+	.summary = "RDMA devices, by ADDR[:PORT] (options: device=NAME, default: the first that is "
+		   "active; "
 		   "rnr_retry=0..7, 7: wait for ever)",
 	.options_check = check_options,
 	.open = open_dev,

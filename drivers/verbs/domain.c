@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs that are protection domains, each with a registration of all that is registered with the device. They are
- * made with the queue pair, before it is connected. Where it exposes nothing they are for this side only.
+ * Queue pairs that are protection domains, each with a registration of all that is registered with
+ * the device. They are made with the queue pair, before it is connected. Where it exposes nothing
+ * they are for this side only.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,7 +32,8 @@ static int add(struct verbs_qp *qp, const struct verbs_mr *m)
 	uint32_t access = qp->exposes ? m->access : m->access & FABRIC_LOCAL_WRITE;
 	int rc;
 
-	qp->mrs[m->place] = ibv_reg_mr(qp->pd, m->addr, m->len, verbs_access_flags(qp->dev, access));
+	qp->mrs[m->place] =
+		ibv_reg_mr(qp->pd, m->addr, m->len, verbs_access_flags(qp->dev, access));
 	if (qp->mrs[m->place])
 		return 0;
 	rc = -errno;

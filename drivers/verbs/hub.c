@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One thread of the process, from the first device object to the last: it waits for what devices and librdmacm tell. */
+/* One thread of the process, from the first device object to the last: it waits for what devices
+ * and librdmacm tell. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -121,7 +122,8 @@ static int start_thread(void)
 	sigset_t all, old;
 	int rc;
 
-	/* Signals are the application's threads' business; and this one's CPUs those that EAL gives to no lcore. */
+	/* Signals are the application's threads' business; and this one's CPUs those that EAL gives
+	 * to no lcore. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	atomic_store(&hub.stops, false);
@@ -158,8 +160,10 @@ static void stop(void)
 static int no_devices(int error)
 {
 	VERBS_LOG(ERR,
-		  "no RDMA device on this machine (%s): for soft RoCE over a network interface, as root: "
-		  "modprobe -a rdma_rxe rdma_ucm && rdma link add rxe0 type rxe netdev INTERFACE; within one "
+		  "no RDMA device on this machine (%s): for soft RoCE over a network interface, as "
+		  "root: "
+		  "modprobe -a rdma_rxe rdma_ucm && rdma link add rxe0 type rxe netdev INTERFACE; "
+		  "within one "
 		  "machine, "
 		  "driver shm does without\n",
 		  strerror(error));

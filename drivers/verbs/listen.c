@@ -7,8 +7,8 @@
 #include "alloc.h"
 #include "verbs.h"
 
-/* librdmacm has one word for an address that no device has, and for a port that somebody has on all addresses, or on one when
- * all are asked for. Another port of the address tells which. */
+/* librdmacm has one word for an address that no device has, and for a port that somebody has on all
+ * addresses, or on one when all are asked for. Another port of the address tells which. */
 static int why_not_bound(const struct sockaddr_storage *addr, int rc)
 {
 	struct sockaddr_storage any_port = *addr;
@@ -29,7 +29,8 @@ static const char *what_to_do(int rc)
 {
 	switch (rc) {
 	case -EADDRINUSE:
-		return ": 'rdma resource show cm_id' says who listens there (nfsd is the kernel's NFS "
+		return ": 'rdma resource show cm_id' says who listens there (nfsd is the kernel's "
+		       "NFS "
 		       "server). End it, or "
 		       "name another port, as ADDR:PORT";
 	case -ENODEV:
@@ -60,8 +61,8 @@ static bool addr_of(const union ibv_gid *gid, struct sockaddr_storage *addr)
 	return true;
 }
 
-/* An identifier that is bound to the device, if there can be one: the removal of a device is told to those of its own, not to what
- * listens at all addresses, and waits for all who have it open. */
+/* An identifier that is bound to the device, if there can be one: the removal of a device is told
+ * to those of its own, not to what listens at all addresses, and waits for all who have it open. */
 static struct rdma_cm_id *watch_device(struct fabric_listener *listener)
 {
 	struct ibv_context *context = listener->dev->context;
@@ -73,7 +74,8 @@ static struct rdma_cm_id *watch_device(struct fabric_listener *listener)
 	if (ibv_query_port(context, listener->dev->port, &port) != 0)
 		return NULL;
 	for (int i = 0; i < port.gid_tbl_len; i++) {
-		if (ibv_query_gid(context, listener->dev->port, i, &gid) != 0 || !addr_of(&gid, &addr))
+		if (ibv_query_gid(context, listener->dev->port, i, &gid) != 0 ||
+		    !addr_of(&gid, &addr))
 			continue;
 		if (rdma_create_id(verbs_hub_channel(), &id, listener, RDMA_PS_TCP) != 0)
 			return NULL;

@@ -10,7 +10,8 @@ unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access)
 {
 	unsigned flags = 0;
 
-	if (access & (FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE)) /* the latter is not allowed alone */
+	if (access &
+	    (FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE)) /* the latter is not allowed alone */
 		flags |= IBV_ACCESS_LOCAL_WRITE;
 	if (access & FABRIC_REMOTE_READ)
 		flags |= IBV_ACCESS_REMOTE_READ;
@@ -24,8 +25,9 @@ unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access)
 void verbs_mr_explain(const struct verbs_dev *dev, size_t len, int rc)
 {
 	VERBS_LOG(ERR, "%s: %zu bytes can't be registered: %s%s\n", dev->name, len, strerror(-rc),
-		  rc == -ENOMEM ? "; registered memory is locked: raise the limit (ulimit -l unlimited)"
-				: "");
+		  rc == -ENOMEM
+			  ? "; registered memory is locked: raise the limit (ulimit -l unlimited)"
+			  : "");
 }
 
 int verbs_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t access, int fd,

@@ -12,8 +12,8 @@
 static const char *const keys[] = {"device", "rnr_retry", NULL};
 
 /*
- * What could be the name of a device: a file's name in /sys, of printable characters. rte_kvargs takes a comma between
- * brackets as part of a value; no device has any of these.
+ * What could be the name of a device: a file's name in /sys, of printable characters. rte_kvargs
+ * takes a comma between brackets as part of a value; no device has any of these.
  */
 static bool is_name(const char *text)
 {

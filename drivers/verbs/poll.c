@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions: found by what they were posted as, since a failed one says no more than its number. */
+/* Completions: found by what they were posted as, since a failed one says no more than its number.
+ */
 #include "verbs.h"
 
 #define BURST 32u
@@ -16,8 +17,8 @@ static enum fabric_status status_of(const struct ibv_wc *wc, enum fabric_op op)
 	case IBV_WC_MW_BIND_ERR:
 		return FABRIC_ERR_LOCAL_PROT;
 	case IBV_WC_LOC_QP_OP_ERR:
-		/* rxe's of a local key that is unknown, and of a message that was longer than its receive; our receives
-		 * have keys that are known. */
+		/* rxe's of a local key that is unknown, and of a message that was longer than its
+		 * receive; our receives have keys that are known. */
 		return op == FABRIC_RECV ? FABRIC_ERR_LOCAL_LEN : FABRIC_ERR_LOCAL_PROT;
 	case IBV_WC_REM_ACCESS_ERR:
 		return FABRIC_ERR_REMOTE_ACCESS;
@@ -113,7 +114,8 @@ static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	return 1;
 }
 
-static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabric_wc *wcs, uint32_t max)
+static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabric_wc *wcs,
+			uint32_t max)
 {
 	uint32_t want = max < BURST ? max : BURST, n = 0;
 	struct ibv_wc raw[BURST];

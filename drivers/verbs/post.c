@@ -18,7 +18,8 @@ static inline uint32_t room(const struct verbs_queue *queue, uint32_t n)
 	return n < left ? n : left;
 }
 
-static inline void take_place(struct verbs_queue *queue, uint64_t wr_id, enum fabric_op op, uint32_t len)
+static inline void take_place(struct verbs_queue *queue, uint64_t wr_id, enum fabric_op op,
+			      uint32_t len)
 {
 	queue->places[queue->posted++ & queue->mask] =
 		(struct verbs_place){.wr_id = wr_id, .op = op, .len = len};
@@ -164,7 +165,8 @@ static uint32_t ring(struct verbs_qp *qp, uint32_t n)
 	if (__builtin_expect(ibv_post_send(qp->ibv, wrs, &bad) == 0, 1))
 		return n;
 	if (!bad) {
-		/* They are in the queue, and what failed was the doorbell: they come back flushed. */
+		/* They are in the queue, and what failed was the doorbell: they come back flushed.
+		 */
 		verbs_qp_fail(qp);
 		verbs_link_break(qp);
 		return n;
@@ -219,8 +221,9 @@ uint32_t verbs_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uin
 	}
 	while (done < n) {
 		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
-		uint32_t took = wrs[done].op == FABRIC_BIND_MW ? post_bind(qp, &wrs[done])
-							       : post_send_chain(qp, wrs + done, want);
+		uint32_t took = wrs[done].op == FABRIC_BIND_MW
+					? post_bind(qp, &wrs[done])
+					: post_send_chain(qp, wrs + done, want);
 
 		if (took == 0)
 			break;

@@ -23,7 +23,8 @@ static int queue_init(struct verbs_queue *queue, uint32_t max)
 	return queue->places ? 0 : -ENOMEM;
 }
 
-/* An id whose place in the table is free. There is one: the table is larger than the connections. */
+/* An id whose place in the table is free. There is one: the table is larger than the connections.
+ */
 static int take_id(struct verbs_dev *dev, struct verbs_qp *qp)
 {
 	for (uint32_t i = 0; i <= dev->table_mask + 1; i++) {
@@ -65,7 +66,8 @@ static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
  */
 static unsigned access_of(const struct verbs_qp *qp)
 {
-	return IBV_ACCESS_LOCAL_WRITE | (qp->exposes ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0u);
+	return IBV_ACCESS_LOCAL_WRITE |
+	       (qp->exposes ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0u);
 }
 
 /* So that receives can be posted, before it is known where it is connected to. */
@@ -76,8 +78,9 @@ static int to_first_init(struct verbs_qp *qp)
 		.port_num = qp->dev->port,
 		.qp_access_flags = access_of(qp),
 	};
-	int rc = ibv_modify_qp(qp->ibv, &attr,
-			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	int rc =
+		ibv_modify_qp(qp->ibv, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 
 	return rc > 0 ? -rc : rc;
 }
@@ -90,8 +93,8 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 			.max_recv_wr = attr->max_recv_wr,
 			.max_send_sge = attr->max_sge,
 			.max_recv_sge = 1,
-			.max_inline_data =
-				attr->max_inline < most->max_inline ? attr->max_inline : most->max_inline},
+			.max_inline_data = attr->max_inline < most->max_inline ? attr->max_inline
+									       : most->max_inline},
 		.qp_type = IBV_QPT_RC,
 	};
 	struct verbs_srq *srq = (struct verbs_srq *)attr->srq;
@@ -136,8 +139,9 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 	qp->srq = srq;
 	if (srq)
 		verbs_srq_join(qp);
-	qp->fabric.max_inline =
-		init.cap.max_inline_data < most->max_inline ? init.cap.max_inline_data : most->max_inline;
+	qp->fabric.max_inline = init.cap.max_inline_data < most->max_inline
+					? init.cap.max_inline_data
+					: most->max_inline;
 	*out = qp;
 	return 0;
 }
@@ -178,7 +182,8 @@ void verbs_qp_fail(struct verbs_qp *qp)
 		return;
 	qp->state = QP_ERROR;
 	TAILQ_INSERT_TAIL(&qp->dev->broken, qp, broken);
-	/* Also when it is there already: rxe flushes receives at this call, and not those that come after it. */
+	/* Also when it is there already: rxe flushes receives at this call, and not those that come
+	 * after it. */
 	verbs_qp_to_error(qp);
 	qp->sq.kept = is_dead ? qp->sq.retired : qp->sq.posted;
 	qp->rq.kept = is_dead ? qp->rq.retired : qp->rq.posted;

@@ -17,7 +17,8 @@ static void srq_free(struct verbs_srq *srq)
 	mem_free(srq);
 }
 
-int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr, struct fabric_srq **out)
+int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr,
+		     struct fabric_srq **out)
 {
 	struct verbs_dev *dev = (struct verbs_dev *)fdev;
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = attr->max_wr, .max_sge = 1}};
@@ -43,8 +44,8 @@ int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr
 	if (!srq->ibv) {
 		int rc = -errno;
 
-		VERBS_LOG(ERR, "%s: no shared receive queue of %u places: %s\n", dev->name, attr->max_wr,
-			  strerror(-rc));
+		VERBS_LOG(ERR, "%s: no shared receive queue of %u places: %s\n", dev->name,
+			  attr->max_wr, strerror(-rc));
 		srq_free(srq);
 		return rc;
 	}
@@ -171,10 +172,11 @@ static bool is_done_taking(struct verbs_qp *qp)
 		return true;
 	if (monotonic_ns() - qp->left_ns < LAST_WAIT_NS)
 		return false;
-	VERBS_LOG(NOTICE,
-		  "%s: it does not say when it is done with the last shared receive of a connection "
-		  "(IBV_EVENT_QP_LAST_WQE_REACHED)\n",
-		  dev->name);
+	VERBS_LOG(
+		NOTICE,
+		"%s: it does not say when it is done with the last shared receive of a connection "
+		"(IBV_EVENT_QP_LAST_WQE_REACHED)\n",
+		dev->name);
 	dev->is_silent = true;
 	return true;
 }
@@ -204,7 +206,8 @@ void verbs_srq_reap(struct verbs_dev *dev, bool all)
 	}
 }
 
-bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *wr_id, struct verbs_qp **out)
+bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *wr_id,
+		    struct verbs_qp **out)
 {
 	struct verbs_srq *srq = dev->srq;
 	uint32_t slot = (uint32_t)raw->wr_id & VERBS_WR_POSITION;

@@ -3,7 +3,8 @@
 #define VERBS_H
 
 /*
- * The verbs driver: any device of libibverbs, connections by librdmacm. Inside the driver; the contract is driver.h.
+ * The verbs driver: any device of libibverbs, connections by librdmacm. Inside the driver; the
+ * contract is driver.h.
  *
  *   dev.c       open and close, what the device can do
  *   options.c   what the user chooses
@@ -21,16 +22,19 @@
  *   async.c     asynchronous events of a device
  *   hub.c       the thread that waits for both kinds of events
  *
- * A device object has one protection domain, or one of each queue pair, on one device of libibverbs. librdmacm keeps one context of each device of
- * libibverbs for the process, and so does the hub, with one thread, for all device objects. What that thread and the
- * engines' threads both touch is guarded by the hub's lock, which the data path never takes; cm_poll takes it when there is
- * an event.
+ * A device object has one protection domain, or one of each queue pair, on one device of
+ * libibverbs. librdmacm keeps one context of each device of libibverbs for the process, and so does
+ * the hub, with one thread, for all device objects. What that thread and the engines' threads both
+ * touch is guarded by the hub's lock, which the data path never takes; cm_poll takes it when there
+ * is an event.
  *
- * Who ends an object first takes it out of everything under the lock, then destroys it without: destroying waits for the
- * hub's thread to acknowledge the object's events, and that one may wait for the lock.
+ * Who ends an object first takes it out of everything under the lock, then destroys it without:
+ * destroying waits for the hub's thread to acknowledge the object's events, and that one may wait
+ * for the lock.
  *
- * Work requests go to the device until this side knows that the queue pair is in error. What is posted later never gets
- * there: it completes FLUSHED when all that the device has is back, as devices differ in what they do with it.
+ * Work requests go to the device until this side knows that the queue pair is in error. What is
+ * posted later never gets there: it completes FLUSHED when all that the device has is back, as
+ * devices differ in what they do with it.
  */
 
 #include <pthread.h>
@@ -53,7 +57,8 @@
 #define VERBS_RETRIES	 7u
 #define VERBS_RESOLVE_MS 2000
 
-#define VERBS_LOG(level, ...) rte_log(RTE_LOG_##level, RTE_LOGTYPE_USER1, "weir: verbs: " __VA_ARGS__)
+#define VERBS_LOG(level, ...)                                                                      \
+	rte_log(RTE_LOG_##level, RTE_LOGTYPE_USER1, "weir: verbs: " __VA_ARGS__)
 
 struct verbs_dev;
 struct verbs_qp;
@@ -87,11 +92,13 @@ struct verbs_queue {
 };
 
 /*
- * Shared receives complete in any order: each has a slot, which its completion carries, and the queue pair is found by
- * its number. A queue pair that used them is destroyed later than the user destroys it ('leaving'), since devices drop the
- * completions that it still has, and with them the receives: when the device has said that it is done with the last one
- * (IBV_EVENT_QP_LAST_WQE_REACHED), and the completion queue has been empty since. Some devices never say so; of such a one the
- * first queue pairs wait for a while, and the others for the empty completion queue alone.
+ * Shared receives complete in any order: each has a slot, which its completion carries, and the
+ * queue pair is found by its number. A queue pair that used them is destroyed later than the user
+ * destroys it ('leaving'), since devices drop the completions that it still has, and with them the
+ * receives: when the device has said that it is done with the last one
+ * (IBV_EVENT_QP_LAST_WQE_REACHED), and the completion queue has been empty since. Some devices
+ * never say so; of such a one the first queue pairs wait for a while, and the others for the empty
+ * completion queue alone.
  */
 struct verbs_srq {
 	struct fabric_srq fabric;
@@ -123,18 +130,20 @@ struct verbs_qp {
 	struct ibv_mr **mrs;	   /* what is registered there, by place */
 	bool exposes;		   /* its peer may have rights to registered memory */
 	TAILQ_ENTRY(verbs_qp) own; /* of those with domains */
-	uint32_t id;		   /* its completions carry; id & dev->table_mask is its place in the table */
+	uint32_t id; /* its completions carry; id & dev->table_mask is its place in the table */
 	enum verbs_qp_state state; /* as the engine's thread knows it */
 	struct verbs_queue sq, rq;
 	struct verbs_windows windows; /* bound by it */
 	struct verbs_srq *srq;
-	bool is_leaving;	   /* the user has destroyed it */
-	uint64_t left_ns;	   /* and when that was, by CLOCK_MONOTONIC */
-	_Atomic bool peer_left;	   /* in order; set by the hub's thread */
-	_Atomic bool may_take;	   /* it has been connected: it may have taken shared receives */
-	_Atomic bool has_last;	   /* the device is done with the last of them; set by the hub's thread */
-	bool saw_last;		   /* and the completion queue was looked at after that */
-	struct verbs_qp *next_num; /* of those with shared receives, in the same bucket of dev->by_num */
+	bool is_leaving;	/* the user has destroyed it */
+	uint64_t left_ns;	/* and when that was, by CLOCK_MONOTONIC */
+	_Atomic bool peer_left; /* in order; set by the hub's thread */
+	_Atomic bool may_take;	/* it has been connected: it may have taken shared receives */
+	_Atomic bool
+		has_last; /* the device is done with the last of them; set by the hub's thread */
+	bool saw_last;	  /* and the completion queue was looked at after that */
+	/* of those with shared receives, in the same bucket of dev->by_num */
+	struct verbs_qp *next_num;
 	TAILQ_ENTRY(verbs_qp) leaving;
 	struct fabric_conn_req *link; /* the lock's; NULL: being destroyed */
 	TAILQ_ENTRY(verbs_qp) broken; /* in dev->broken, when in error */
@@ -160,8 +169,8 @@ struct verbs_event {
 struct fabric_conn_req {
 	bool is_listener; /* false; first, as in a listener: an identifier's context is either */
 	struct rdma_cm_id *id;
-	struct verbs_dev *dev;		  /* that gets its events */
-	struct verbs_qp *qp;		  /* NULL until there is one, and again when it is destroyed */
+	struct verbs_dev *dev; /* that gets its events */
+	struct verbs_qp *qp;   /* NULL until there is one, and again when it is destroyed */
 	struct fabric_listener *listener; /* of a request that was not polled yet */
 	struct backlog_entry waiting;	  /* in that listener's backlog, then */
 	enum verbs_link_state state;
@@ -204,8 +213,8 @@ struct verbs_dev {
 	struct ibv_context *context; /* librdmacm's */
 	const char *name;
 	struct ibv_pd *pd;
-	struct ibv_sge
-		*own_sges; /* with keys of a queue pair's domain, as a chain takes them; NULL: one domain */
+	struct ibv_sge *own_sges;     /* with keys of a queue pair's domain, as a chain takes them;
+					 NULL: one domain */
 	struct verbs_mr **own_places; /* of max_places */
 	uint32_t max_places;
 	TAILQ_HEAD(, verbs_qp) own;
@@ -213,16 +222,19 @@ struct verbs_dev {
 	uint8_t port;
 	uint8_t rnr_retry;
 	uint8_t responder_resources;
-	uint32_t invalidated_flags; /* of a completion that says which key came with Send with Invalidate */
+	uint32_t invalidated_flags; /* of a completion that says which key came with Send with
+				       Invalidate */
 	uint32_t max_connections;
 	TAILQ_HEAD(, verbs_cq) cqs;
 	TAILQ_HEAD(, verbs_mr) mrs;
 	TAILQ_HEAD(, verbs_qp) broken;
 	TAILQ_HEAD(, verbs_qp) leaving;
-	bool is_silent; /* it does not say when it is done with the last shared receive of a queue pair */
+	bool is_silent; /* it does not say when it is done with the last shared receive of a queue
+			   pair */
 	struct verbs_srq *srq;
-	struct verbs_qp **by_num; /* those with shared receives, by their number; table_mask + 1 buckets */
-	struct verbs_qp **table;  /* by id */
+	/* those with shared receives, by their number; table_mask + 1 buckets */
+	struct verbs_qp **by_num;
+	struct verbs_qp **table; /* by id */
 	uint32_t table_mask;
 	uint32_t ids; /* given out; 0 is that of the shared receives */
 	struct ibv_send_wr wrs[VERBS_CHAIN];
@@ -255,7 +267,8 @@ int verbs_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t a
 void verbs_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int verbs_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void verbs_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
-/* Whether a window can be bound by this queue pair now; a window whose fate with another is unknown is made anew. */
+/* Whether a window can be bound by this queue pair now; a window whose fate with another is unknown
+ * is made anew. */
 bool verbs_mw_prepare(struct verbs_qp *qp, struct verbs_mw *mw);
 /* The queue pair ends, and what it bound with it. */
 void verbs_mw_drop(struct verbs_qp *qp);
@@ -270,7 +283,8 @@ uint32_t verbs_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
 /* In the domain of each queue pair. 0 or -errno, logged. */
 int verbs_domain_register(struct verbs_dev *dev, struct verbs_mr *m);
 void verbs_domain_deregister(struct verbs_dev *dev, const struct verbs_mr *m);
-/* The domain of a queue pair that is being made, and its end, when there is no queue pair any more. */
+/* The domain of a queue pair that is being made, and its end, when there is no queue pair any more.
+ */
 int verbs_domain_create(struct verbs_qp *qp);
 void verbs_domain_destroy(struct verbs_qp *qp);
 /* What the device knows memory by, over this queue pair. */
@@ -282,7 +296,8 @@ static inline uint32_t verbs_local_key(const struct verbs_qp *qp, uint32_t lkey)
 }
 
 /* The elements of a work request, the i-th of a chain, with such keys. */
-struct ibv_sge *verbs_domain_sges(const struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i);
+struct ibv_sge *verbs_domain_sges(const struct verbs_qp *qp, const struct fabric_wr *wr,
+				  uint32_t i);
 
 /* cq.c */
 /* 'shared': and for all shared receives. */
@@ -302,7 +317,8 @@ int verbs_qp_to_init(struct verbs_qp *qp, struct rdma_cm_id *id);
 int verbs_qp_to_ready(struct verbs_qp *qp, struct verbs_link *link);
 
 /* srq.c */
-int verbs_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr, struct fabric_srq **srq);
+int verbs_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
+		     struct fabric_srq **srq);
 void verbs_srq_destroy(struct fabric_srq *srq);
 uint32_t verbs_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
 /* Completions find it by its number, from here to there. */
@@ -310,10 +326,13 @@ void verbs_srq_join(struct verbs_qp *qp);
 void verbs_srq_part(struct verbs_qp *qp);
 /* The user is done with it: out of everything but what its receives need. */
 void verbs_srq_leave(struct verbs_qp *qp);
-/* Destroy those whose receives are back, or with 'all' every one that leaves. After a poll, as it goes by what was seen there. */
+/* Destroy those whose receives are back, or with 'all' every one that leaves. After a poll, as it
+ * goes by what was seen there. */
 void verbs_srq_reap(struct verbs_dev *dev, bool all);
-/* The slot of a completion: its queue pair, or NULL when that is gone; false: nothing was posted there. */
-bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *wr_id, struct verbs_qp **qp);
+/* The slot of a completion: its queue pair, or NULL when that is gone; false: nothing was posted
+ * there. */
+bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *wr_id,
+		    struct verbs_qp **qp);
 
 /* post.c */
 uint32_t verbs_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
@@ -339,8 +358,9 @@ void verbs_unlisten(struct fabric_listener *listener);
 /* cm.c */
 int verbs_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
 		  const void *private_data, uint32_t private_len, struct fabric_qp **qp);
-int verbs_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
-		 const void *private_data, uint32_t private_len, struct fabric_qp **qp);
+int verbs_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
+		 const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
+		 struct fabric_qp **qp);
 int verbs_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 		 uint32_t private_len);
 uint32_t verbs_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
@@ -354,12 +374,13 @@ struct rdma_conn_param verbs_conn_param(const struct verbs_link *link, const str
 					const void *private_data, uint32_t private_len);
 
 /* cm_event.c; the lock is held */
-void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int error, const void *private_data,
-		      uint32_t private_len);
+void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int error,
+		      const void *private_data, uint32_t private_len);
 void verbs_event_drop_all(struct verbs_link *link);
 /* It ended from the peer's or the device's side: the engine hears of it, once. */
 void verbs_link_ended(struct verbs_link *link, int error);
-/* It is gone or broken for good: no more connections by it, and those that listen hear of it, once. */
+/* It is gone or broken for good: no more connections by it, and those that listen hear of it, once.
+ */
 void verbs_dev_lost(struct verbs_dev *dev, int error);
 /* Without the lock: handle and acknowledge one event. */
 void verbs_cm_event(struct rdma_cm_event *event);

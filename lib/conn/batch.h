@@ -3,9 +3,10 @@
 #define BATCH_H
 
 /*
- * Batches of work requests, of all connections of an engine. A connection has one from the first work request that is queued until
- * they are posted, which is within a poll: so there are rarely more than are active at a time, and idle ones cost nothing. There is
- * one for each connection that there can be. Memory of those that were never used is never touched.
+ * Batches of work requests, of all connections of an engine. A connection has one from the first
+ * work request that is queued until they are posted, which is within a poll: so there are rarely
+ * more than are active at a time, and idle ones cost nothing. There is one for each connection that
+ * there can be. Memory of those that were never used is never touched.
  */
 
 #include "negotiate.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of a connection. conn_fail() marks it, whoever finds the reason; the reaper comes at the end of
- * the poll, when nothing polled can name it any more, and goes in this order: the device first, so that
- * nothing touches a buffer, neither from here nor from the peer, which may take until a later poll; then all that was posted is retired; then the role ends each call, once; then
- * the application is told; then memory. One that is to be remade is only suspended behind the second (reconnect.c).
+ * The end of a connection. conn_fail() marks it, whoever finds the reason; the reaper comes at the
+ * end of the poll, when nothing polled can name it any more, and goes in this order: the device
+ * first, so that nothing touches a buffer, neither from here nor from the peer, which may take
+ * until a later poll; then all that was posted is retired; then the role ends each call, once; then
+ * the application is told; then memory. One that is to be remade is only suspended behind the
+ * second (reconnect.c).
  */
 #include "conn.h"
 
@@ -116,8 +118,8 @@ static bool is_quiet(const struct weir_conn *conn)
 	return !conn->ops->is_quiet || conn->ops->is_quiet(conn->qp);
 }
 
-/* An engine that ends has nobody else to keep waiting. All its connections are over from here on, so that the time that
- * a peer can take is not that times their number. */
+/* An engine that ends has nobody else to keep waiting. All its connections are over from here on,
+ * so that the time that a peer can take is not that times their number. */
 static void wait_quiet(const struct weir_conn *conn)
 {
 	struct engine_endpoint *ep;

@@ -5,14 +5,14 @@
 /*
  * A connection, as its requester or responder sees it.
  *
- * Sending: work requests gather in a batch (batch.h), which is posted once per poll (conn_flush). Each may name a
- * conn_tx, whose 'done' is called once: when the device no longer needs the buffers, or when the
- * connection ends. Places in the send queue are counted here, so that a post is never refused; who
- * needs more places than there are waits (conn_wait_tx).
+ * Sending: work requests gather in a batch (batch.h), which is posted once per poll (conn_flush).
+ * Each may name a conn_tx, whose 'done' is called once: when the device no longer needs the
+ * buffers, or when the connection ends. Places in the send queue are counted here, so that a post
+ * is never refused; who needs more places than there are waits (conn_wait_tx).
  *
- * Receiving: the role gets each message in a buffer that it owns until conn_recv_done(). Buffers given
- * back are posted again, all but a few, before anything is sent; there are as many more than credits, so that a
- * grant never exceeds what is posted.
+ * Receiving: the role gets each message in a buffer that it owns until conn_recv_done(). Buffers
+ * given back are posted again, all but a few, before anything is sent; there are as many more than
+ * credits, so that a grant never exceeds what is posted.
  */
 
 #include <weir/connection.h>
@@ -33,7 +33,8 @@ enum conn_state {
 	CONN_NEGOTIATING, /* established; the peer is being asked for version 2: negotiate.c */
 	CONN_OPEN,
 	CONN_DRAINING, /* open; ends when no call is in flight */
-	CONN_WAITING,  /* was open, has no queue pair, connects again when its pause is over: reconnect.c */
+	CONN_WAITING,  /* was open, has no queue pair, connects again when its pause is over:
+			  reconnect.c */
 	/* No more than the reaper is to come: */
 	CONN_LOST,   /* connects again after that */
 	CONN_CLOSED, /* ends */
@@ -48,10 +49,12 @@ struct conn_waiter {
 
 struct conn_role {
 	void (*on_open)(struct weir_conn *conn);
-	/* A message of 'len' bytes came; the role owns 'buf' until conn_recv_done(). 'inv_rkey': the key that
-	 * the peer invalidated with it, or 0. */
-	void (*on_message)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
-	/* The same of a message that the device shows (driver.h); conn_deliver, or what does better. */
+	/* A message of 'len' bytes came; the role owns 'buf' until conn_recv_done(). 'inv_rkey':
+	 * the key that the peer invalidated with it, or 0. */
+	void (*on_message)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			   uint32_t inv_rkey);
+	/* The same of a message that the device shows (driver.h); conn_deliver, or what does
+	 * better. */
 	bool (*deliver)(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
 	/* Where receives are shared: nothing came for a while, and nothing is held. May be NULL. */
@@ -60,15 +63,17 @@ struct conn_role {
 	void (*on_drain)(struct weir_conn *conn);
 	/* No call is in flight (asked while draining). */
 	bool (*is_idle)(struct weir_conn *conn);
-	/* The device is out of it, but the connection is to be remade: on_open comes again, or on_lost. All buffers of
-	 * messages are the connection's again. NULL: of connections that are never remade. */
+	/* The device is out of it, but the connection is to be remade: on_open comes again, or
+	 * on_lost. All buffers of messages are the connection's again. NULL: of connections that
+	 * are never remade. */
 	void (*on_suspend)(struct weir_conn *conn, int error);
-	/* The device is out of it: end all calls or requests, give back all buffers, free the role. */
+	/* The device is out of it: end all calls or requests, give back all buffers, free the role.
+	 */
 	void (*on_lost)(struct weir_conn *conn, int error);
 };
 
-/* Of thousands of connections that are used in turn, each line that a message takes has to be fetched: these are the endpoint's first,
- * and the first of those behind it. */
+/* Of thousands of connections that are used in turn, each line that a message takes has to be
+ * fetched: these are the endpoint's first, and the first of those behind it. */
 struct weir_conn {
 	struct engine_endpoint ep;
 
@@ -84,17 +89,19 @@ struct weir_conn {
 	uint32_t recv_inline; /* and for what it receives */
 
 	struct credit_share share; /* where receives are shared */
-	uint32_t extra_bytes;	   /* of a transport header of its version, in front of what version 1 has */
-	bool active_since_tick;	   /* where receives are shared: since its share was last looked at */
-	bool got_message;	   /* the role has got an answer, or a call, since it was opened */
-	bool remote_invalidation;  /* both sides have said so: a responder may end a key with its reply */
-	bool reconnects;	   /* it connects again when it is lost */
+	uint32_t extra_bytes;	/* of a transport header of its version, in front of what version 1
+				   has */
+	bool active_since_tick; /* where receives are shared: since its share was last looked at */
+	bool got_message;	/* the role has got an answer, or a call, since it was opened */
+	bool remote_invalidation; /* both sides have said so: a responder may end a key with its
+				     reply */
+	bool reconnects;	  /* it connects again when it is lost */
 
 	/* the batch */
 	uint32_t nsges; /* of ep.snags.nwrs work requests */
 	uint32_t max_inline;
 	uint32_t max_sge;
-	uint64_t alone;		  /* bit i: nothing but Send i, which is INLINE, reads txs[i]'s buffers */
+	uint64_t alone; /* bit i: nothing but Send i, which is INLINE, reads txs[i]'s buffers */
 	struct conn_batch *batch; /* while there are some */
 
 	/* send queue accounting: positions count up, one a work request */
@@ -118,24 +125,26 @@ struct weir_conn {
 	/* where receives are shared; then the above is empty */
 	uint64_t share_tick_ns; /* when the share is looked at again */
 
-	struct mem_buf *early; /* messages that came before ESTABLISHED: user[0] the next, user[1] the
-			       * length and, above it, the invalidated key */
+	struct mem_buf *early; /* messages that came before ESTABLISHED: user[0] the next, user[1]
+				* the length and, above it, the invalidated key */
 
-	uint32_t vers;		  /* that it speaks; of a responder's connection: the latest call's */
+	uint32_t vers; /* that it speaks; of a responder's connection: the latest call's */
 	struct cm_private theirs; /* what the peer told at the set-up, or the defaults */
 	uint32_t credits;
-	uint32_t nreply_recvs; /* a requester's, besides those for its credits: engine_reply_recvs() */
+	uint32_t nreply_recvs; /* a requester's, besides those for its credits: engine_reply_recvs()
+				*/
 	bool exposes;	       /* it makes calls: the peer gets keys */
-	bool may_invalidate; /* this side's part in remote invalidation, which it tells the peer (RFC 8797) */
-	bool counted;	     /* in stats.connections_opened */
-	uint64_t deadline_ns; /* of the set-up; 0: none */
-	uint64_t drain_ns;    /* when it was first seen to drain; 0: not yet */
-	int error;	      /* why it ended, or was lost the latest time */
+	bool may_invalidate;   /* this side's part in remote invalidation, which it tells the peer
+				  (RFC 8797) */
+	bool counted;	       /* in stats.connections_opened */
+	uint64_t deadline_ns;  /* of the set-up; 0: none */
+	uint64_t drain_ns;     /* when it was first seen to drain; 0: not yet */
+	int error;	       /* why it ended, or was lost the latest time */
 
 	/* reconnect.c */
-	bool was_open;	      /* once: calls may be made from then on */
-	bool is_up;	      /* the application was told that it is open, and not yet that it was lost */
-	bool drains;	      /* weir_conn_shutdown() was called */
+	bool was_open; /* once: calls may be made from then on */
+	bool is_up;    /* the application was told that it is open, and not yet that it was lost */
+	bool drains;   /* weir_conn_shutdown() was called */
 	uint32_t attempts;    /* to connect, since it was of use */
 	uint64_t opened_ns;   /* the latest time */
 	uint64_t lost_ns;     /* when it was lost first since it was of use */
@@ -144,7 +153,8 @@ struct weir_conn {
 	weir_conn_event_fn on_event;
 	void *arg;
 	void *user;
-	char peer[WEIR_PEER_ADDRESS_BYTES]; /* its address: in logs, and where this side connects to */
+	char peer[WEIR_PEER_ADDRESS_BYTES]; /* its address: in logs, and where this side connects to
+					     */
 	bool has_identity;		    /* 'identity' is valid */
 	bool is_ending;			    /* it counts in the engine's nending */
 	struct weir_peer identity;
@@ -156,8 +166,9 @@ _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_RECEIVER_LINES_AT &&
 		       offsetof(struct weir_conn, extra_bytes) <= FABRIC_RECEIVER_LINES_AT + 128,
 	       "what a message takes is where drivers look for it");
 
-/* Whether what is sent goes at once, nothing is queued in front of it, and time matters: no_direct_send is false while it is open, by version 1 alone, with
- * shared receives and a driver that sends at once, and nobody ends keys from afar. */
+/* Whether what is sent goes at once, nothing is queued in front of it, and time matters:
+ * no_direct_send is false while it is open, by version 1 alone, with shared receives and a driver
+ * that sends at once, and nobody ends keys from afar. */
 static inline bool conn_can_send_direct(const struct weir_conn *conn)
 {
 	return conn->ep.blockers.sending == 0;
@@ -170,8 +181,9 @@ static inline void conn_set_role(struct weir_conn *conn, const struct conn_role 
 	conn->ep.receiver.deliver = role->deliver;
 }
 
-/* Make the object with receives for so many credits taken from the pool, and as many more; the caller connects or accepts.
- * The connection takes a reference of its own to the peer's 'account'. */
+/* Make the object with receives for so many credits taken from the pool, and as many more; the
+ * caller connects or accepts. The connection takes a reference of its own to the peer's 'account'.
+ */
 int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_t credits,
 		uint32_t nreply_recvs, const struct conn_role *role, void *role_data,
 		struct weir_conn **conn);
@@ -185,10 +197,11 @@ void conn_free(struct weir_conn *conn);
 
 /* Connect or accept a created one. On failure it is still the caller's. */
 int conn_connect(struct weir_conn *conn, const char *addr);
-int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struct fabric_cm_event *event);
+int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req,
+		const struct fabric_cm_event *event);
 
-/* It is lost: no more sends; the reaper does the rest, which is to remake it if it is of that kind, and was open. 'error' is
- * kept if it is the first. */
+/* It is lost: no more sends; the reaper does the rest, which is to remake it if it is of that kind,
+ * and was open. 'error' is kept if it is the first. */
 void conn_fail(struct weir_conn *conn, int error);
 /* It ends, of whatever kind it is. */
 void conn_end(struct weir_conn *conn, int error);
@@ -224,14 +237,16 @@ static inline uint32_t conn_held_max(const struct weir_conn *conn)
 	return conn->share.size + ENGINE_RECV_RESERVE;
 }
 
-/* A message that the device shows has no holder, and is not accounted for, as long as it is shown: most are done with by then. */
+/* A message that the device shows has no holder, and is not accounted for, as long as it is shown:
+ * most are done with by then. */
 static inline void conn_deliver_begin(struct weir_conn *conn, struct mem_buf *buf)
 {
 	conn->active_since_tick = true;
 	conn->srq->delivering = buf;
 }
 
-/* It was not done with: it is the connection's, as behind a completion. Returns what the device is to be told, which is false. */
+/* It was not done with: it is the connection's, as behind a completion. Returns what the device is
+ * to be told, which is false. */
 bool conn_hold_delivered(struct weir_conn *conn);
 
 /* What the device is to be told. */
@@ -287,17 +302,21 @@ static inline bool conn_takes_calls(const struct weir_conn *conn)
 /* Places left in the send queue, what is in the batch counted as taken. */
 static inline uint32_t conn_tx_room(const struct weir_conn *conn)
 {
-	return conn->sq_size - (uint32_t)(conn->sq_posted - conn->sq_retired) - conn->ep.blockers.nbatched;
+	return conn->sq_size - (uint32_t)(conn->sq_posted - conn->sq_retired) -
+	       conn->ep.blockers.nbatched;
 }
 
-/* Whether 'nwrs' work requests with 'nsges' elements fit now: posts the batch if that makes room. */
+/* Whether 'nwrs' work requests with 'nsges' elements fit now: posts the batch if that makes room.
+ */
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges);
 
-/* Add memory to the gather list of 'n' elements, to the one before it where they touch. Returns how many there are then. */
+/* Add memory to the gather list of 'n' elements, to the one before it where they touch. Returns how
+ * many there are then. */
 static inline uint32_t conn_gather(struct fabric_sge *sges, uint32_t n, uint8_t *base, uint32_t len,
 				   uint32_t lkey)
 {
-	if (n > 0 && sges[n - 1].lkey == lkey && (uint8_t *)sges[n - 1].addr + sges[n - 1].len == base) {
+	if (n > 0 && sges[n - 1].lkey == lkey &&
+	    (uint8_t *)sges[n - 1].addr + sges[n - 1].len == base) {
 		sges[n - 1].len += len;
 		return n;
 	}
@@ -305,25 +324,29 @@ static inline uint32_t conn_gather(struct fabric_sge *sges, uint32_t n, uint8_t 
 	return n + 1;
 }
 
-/* Queue a work request; conn_tx_reserve() has said that it fits. 'tx' may be NULL. 'is_alone': the Send is all that
- * 'tx' stands for, so that it is done at the post when the device takes the data along; not so when
- * Writes are queued before it for the same 'tx'. */
-void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
-	       struct conn_tx *tx, bool is_alone);
+/* Queue a work request; conn_tx_reserve() has said that it fits. 'tx' may be NULL. 'is_alone': the
+ * Send is all that 'tx' stands for, so that it is done at the post when the device takes the data
+ * along; not so when Writes are queued before it for the same 'tx'. */
+void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges,
+	       uint32_t bytes, struct conn_tx *tx, bool is_alone);
 void conn_write(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
 		struct conn_tx *tx);
 void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rkey, uint64_t raddr,
 	       struct conn_tx *tx);
-/* As conn_send() with 'is_alone' false, and ends 'rkey', which the peer named in the call that this replies to. */
-void conn_send_inv(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
-		   struct conn_tx *tx, uint32_t rkey);
+/* As conn_send() with 'is_alone' false, and ends 'rkey', which the peer named in the call that this
+ * replies to. */
+void conn_send_inv(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges,
+		   uint32_t bytes, struct conn_tx *tx, uint32_t rkey);
 /* End a key of a window of our own. 'in_use': the peer may be using it just now. */
 void conn_local_inv(struct weir_conn *conn, uint32_t rkey, bool in_use, struct conn_tx *tx);
 /* Bind a window, ahead of all that is queued, as its key is known when this is posted. */
-void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge, uint32_t access);
-/* The same without the batch, by drivers that can: done when this returns true, and nobody is called. False: nothing was
- * done. A Send goes ahead of no work request that was queued before it. */
-bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes); /* one that is not clear */
+void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge,
+	       uint32_t access);
+/* The same without the batch, by drivers that can: done when this returns true, and nobody is
+ * called. False: nothing was done. A Send goes ahead of no work request that was queued before it.
+ */
+bool conn_send_slow(struct weir_conn *conn, const uint8_t *data,
+		    uint32_t bytes); /* one that is not clear */
 
 static inline bool conn_send_direct(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 {
@@ -347,15 +370,17 @@ static inline bool conn_read_direct(struct weir_conn *conn, struct fabric_sge sg
 	       conn->ops->read_direct(conn->qp, sge, rkey, raddr);
 }
 
-/* Make a message that is gathered from more elements than the device takes one element, in *spill: if it is NULL, a buffer
- * by engine_reserve_get(); else one that has the first element at its start already. The caller puts it back when the Send is
- * done. 0; or -ENOBUFS: 'waiter' waits now. */
+/* Make a message that is gathered from more elements than the device takes one element, in *spill:
+ * if it is NULL, a buffer by engine_reserve_get(); else one that has the first element at its start
+ * already. The caller puts it back when the Send is done. 0; or -ENOBUFS: 'waiter' waits now. */
 int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges,
-		       struct mem_buf **spill, struct engine_wait_queue *queue, struct engine_waiter *waiter);
+		       struct mem_buf **spill, struct engine_wait_queue *queue,
+		       struct engine_waiter *waiter);
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 
-/* negotiate.c: which version is spoken. At conn_create(), 0 or -ENOMEM, -ENOBUFS; and its reverse. */
+/* negotiate.c: which version is spoken. At conn_create(), 0 or -ENOMEM, -ENOBUFS; and its reverse.
+ */
 int conn_v2_create(struct weir_conn *conn);
 void conn_v2_destroy(struct weir_conn *conn);
 /* As conn_v2_create() left it, for the next connection of one that is remade. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Set-up. A connecting side: conn_connect() -> CONNECTING -> ESTABLISHED (its event brings the peer's
- * private data) -> OPEN, by way of AGREEING where version 2 is asked for (negotiate.c); or REJECTED, FAILED, or the
- * deadline -> CLOSED. An accepting side knows the peer's private data from the request, and waits for ESTABLISHED
- * as well; messages that come earlier are kept until then. Receives are posted before either side can send.
+ * Set-up. A connecting side: conn_connect() -> CONNECTING -> ESTABLISHED (its event brings the
+ * peer's private data) -> OPEN, by way of AGREEING where version 2 is asked for (negotiate.c); or
+ * REJECTED, FAILED, or the deadline -> CLOSED. An accepting side knows the peer's private data from
+ * the request, and waits for ESTABLISHED as well; messages that come earlier are kept until then.
+ * Receives are posted before either side can send.
  */
 #include "conn.h"
 
@@ -18,7 +19,8 @@ static void set_deadline(struct weir_conn *conn)
 	struct weir_engine *engine = conn->ep.engine;
 
 	if (engine->now_ns != 0)
-		conn->deadline_ns = engine->now_ns + engine->profile.connect_timeout_ms * 1000000ull;
+		conn->deadline_ns =
+			engine->now_ns + engine->profile.connect_timeout_ms * 1000000ull;
 }
 
 static void set_identity(struct weir_conn *conn, const struct fabric_cm_event *event)
@@ -38,14 +40,16 @@ int conn_connect(struct weir_conn *conn, const char *addr)
 		strncpy(conn->peer, addr, sizeof(conn->peer) - 1);
 	conn_qp_attr(conn, &attr);
 	conn_private_data(conn, private_data);
-	rc = conn->ops->connect(conn->ep.engine->dev, addr, &attr, private_data, sizeof(private_data), &qp);
+	rc = conn->ops->connect(conn->ep.engine->dev, addr, &attr, private_data,
+				sizeof(private_data), &qp);
 	if (rc != 0)
 		return rc;
 	set_deadline(conn);
 	return conn_attach(conn, qp);
 }
 
-int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struct fabric_cm_event *event)
+int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req,
+		const struct fabric_cm_event *event)
 {
 	uint8_t private_data[CM_PRIVATE_SIZE];
 	struct fabric_qp_attr attr;
@@ -57,7 +61,8 @@ int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struc
 	conn_peer_private_data(conn, event->private_data, event->private_len);
 	conn_qp_attr(conn, &attr);
 	conn_private_data(conn, private_data);
-	rc = conn->ops->accept(conn->ep.engine->dev, req, &attr, private_data, sizeof(private_data), &qp);
+	rc = conn->ops->accept(conn->ep.engine->dev, req, &attr, private_data, sizeof(private_data),
+			       &qp);
 	if (rc != 0)
 		return rc;
 	set_deadline(conn);
@@ -65,8 +70,8 @@ int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req, const struc
 }
 
 /* An accepting side may see the first call before it is told that the connection is established. */
-__attribute__((noinline)) void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-					     uint32_t inv_rkey)
+__attribute__((noinline)) void conn_on_early(struct weir_conn *conn, struct mem_buf *buf,
+					     uint32_t len, uint32_t inv_rkey)
 {
 	struct mem_buf **end = &conn->early;
 
@@ -87,7 +92,8 @@ static void deliver_early(struct weir_conn *conn)
 
 	while ((buf = conn->early) && conn->state < CONN_LOST) {
 		conn->early = (struct mem_buf *)buf->user[0];
-		conn->role->on_message(conn, buf, (uint32_t)buf->user[1], (uint32_t)(buf->user[1] >> 32));
+		conn->role->on_message(conn, buf, (uint32_t)buf->user[1],
+				       (uint32_t)(buf->user[1] >> 32));
 	}
 }
 
@@ -159,14 +165,15 @@ static bool closes_late(struct weir_conn *conn, uint64_t now_ns)
 		return false;
 	conn->ep.engine->stats.close_timeouts++;
 	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
-			"connection to %s: closed with calls in flight, after the profile's close_timeout_ms",
+			"connection to %s: closed with calls in flight, after the profile's "
+			"close_timeout_ms",
 			conn->peer);
 	conn_end(conn, -ETIMEDOUT);
 	return true;
 }
 
-/* Work requests that do not complete: a peer that takes no message holds the buffers of all that are queued for it. (Messages that the
- * device takes along hold none, and are not waited for.) */
+/* Work requests that do not complete: a peer that takes no message holds the buffers of all that
+ * are queued for it. (Messages that the device takes along hold none, and are not waited for.) */
 static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 {
 	uint64_t timeout_ns = conn->ep.engine->profile.send_timeout_ms * 1000000ull;
@@ -185,19 +192,20 @@ static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 	if (timeout_ns == 0 || now_ns - conn->sq_seen_ns < timeout_ns)
 		return false;
 	conn->ep.engine->stats.send_timeouts++;
-	engine_log_peer(
-		conn->ep.engine, &conn->ep.engine->ends,
-		"connection to %s ends: nothing that was posted completed for the profile's send_timeout_ms",
-		conn->peer);
+	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
+			"connection to %s ends: nothing that was posted completed for the "
+			"profile's send_timeout_ms",
+			conn->peer);
 	conn_fail(conn, -ETIMEDOUT);
 	return true;
 }
 
-/* Open, and nothing under way: what is left are bounds on its silence, which may be noticed late. */
+/* Open, and nothing under way: what is left are bounds on its silence, which may be noticed late.
+ */
 static bool is_quiet(struct weir_conn *conn)
 {
-	return conn->state == CONN_OPEN && !conn->drains && conn->sq_signalled <= conn->sq_retired &&
-	       conn->role->is_idle(conn);
+	return conn->state == CONN_OPEN && !conn->drains &&
+	       conn->sq_signalled <= conn->sq_retired && conn->role->is_idle(conn);
 }
 
 bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)

@@ -31,8 +31,8 @@ void conn_chain_done(struct weir_conn *conn, struct mem_buf *chain)
 	}
 }
 
-uint32_t conn_chain_parts(const struct mem_buf *chain, struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX],
-			  uint32_t *bytes)
+uint32_t conn_chain_parts(const struct mem_buf *chain,
+			  struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX], uint32_t *bytes)
 {
 	uint32_t n = 0;
 
@@ -48,18 +48,21 @@ uint32_t conn_chain_parts(const struct mem_buf *chain, struct weir_xdr_part part
 	return n;
 }
 
-uint32_t conn_chain_received(const struct mem_buf *chain, struct rtr_received received[RTR_TRANSMISSIONS_MAX])
+uint32_t conn_chain_received(const struct mem_buf *chain,
+			     struct rtr_received received[RTR_TRANSMISSIONS_MAX])
 {
 	uint32_t n = 0;
 
 	for (; chain && n < RTR_TRANSMISSIONS_MAX; chain = conn_chain_next(chain))
-		received[n++] = (struct rtr_received){chain->msg_bytes, (uint32_t)(chain->user[1] >> 32) +
-										(uint32_t)chain->user[1]};
+		received[n++] =
+			(struct rtr_received){chain->msg_bytes, (uint32_t)(chain->user[1] >> 32) +
+									(uint32_t)chain->user[1]};
 	return n;
 }
 
-void conn_group_receive(struct weir_conn *conn, const struct rdma2_header *hdr, const struct rtr_header *rtr,
-			uint32_t count_max, uint32_t credit, struct rtr_step *step)
+void conn_group_receive(struct weir_conn *conn, const struct rdma2_header *hdr,
+			const struct rtr_header *rtr, uint32_t count_max, uint32_t credit,
+			struct rtr_step *step)
 {
 	struct weir_engine *engine = conn->ep.engine;
 	uint32_t base = conn->v2->group.opttype < RTR_BASE_TABLE ? RTR_BASE_XDR : RTR_BASE_TABLE;
@@ -85,7 +88,8 @@ bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns)
 {
 	uint64_t timeout_ns = conn->ep.engine->profile.group_timeout_ms * 1000000ull;
 
-	if (timeout_ns == 0 || !conn->v2->group.is_open || now_ns - conn->v2->group_since_ns < timeout_ns)
+	if (timeout_ns == 0 || !conn->v2->group.is_open ||
+	    now_ns - conn->v2->group_since_ns < timeout_ns)
 		return false;
 	conn->ep.engine->stats.group_timeouts++;
 	return conn_group_break(conn);
@@ -109,14 +113,14 @@ uint32_t conn_put_first(const struct conn_group_out *out, uint32_t pslen, uint8_
 	struct weir_xdr_out xdr;
 
 	if (out->direction == RDMA1_CALL) {
-		rtr_put_begin(&xdr, buf, RTR_XMTREQ_SIZE, out->xid, out->credit, RDMA1_CALL, out->base,
-			      RTR_XMTREQ);
+		rtr_put_begin(&xdr, buf, RTR_XMTREQ_SIZE, out->xid, out->credit, RDMA1_CALL,
+			      out->base, RTR_XMTREQ);
 		rtr_put_count(&xdr, 0); /* items */
 		rtr_put_count(&xdr, 0); /* directions */
 		rtr_put_request(&xdr, out->count, out->rsbuf, pslen);
 	} else {
-		rtr_put_begin(&xdr, buf, RTR_XMTRESP_SIZE, out->xid, out->credit, RDMA1_REPLY, out->base,
-			      RTR_XMTRESP);
+		rtr_put_begin(&xdr, buf, RTR_XMTRESP_SIZE, out->xid, out->credit, RDMA1_REPLY,
+			      out->base, RTR_XMTRESP);
 		rtr_put_count(&xdr, 0);
 		rtr_put_response(&xdr, out->count, pslen);
 	}
@@ -148,7 +152,8 @@ static void add_run(struct section *s, uint8_t *base, uint32_t len, uint32_t lke
 	uint64_t end = s->at + len < s->end ? s->at + len : s->end;
 
 	if (begin < end)
-		s->n = conn_gather(s->sges, s->n, base + (begin - s->at), (uint32_t)(end - begin), lkey);
+		s->n = conn_gather(s->sges, s->n, base + (begin - s->at), (uint32_t)(end - begin),
+				   lkey);
 	s->at += len;
 }
 
@@ -185,7 +190,8 @@ static bool gather(const struct weir_conn *conn, const struct conn_group_out *ou
 {
 	const struct conn_placed placed = {out->pieces, out->npieces, out->placed, out->count};
 	struct fabric_sge behind[CONN_MSG_SGES] = {{0}}; /* the first stands for what is in front */
-	uint32_t header_bytes = n == 0 ? out->split.header_bytes : RTR_XMTCONT_SIZE, offset, nbehind;
+	uint32_t header_bytes = n == 0 ? out->split.header_bytes : RTR_XMTCONT_SIZE, offset,
+		 nbehind;
 
 	g->sges[0] = (struct fabric_sge){0};
 	rtr_split_part(&out->split, n, &offset, &g->payload_bytes);
@@ -282,14 +288,15 @@ void conn_send_group(struct weir_conn *conn, const struct conn_group_out *out)
 
 		(void)gather(conn, out, i, &g); /* conn_group_sges() has said that it can be */
 		if (i == 0 && out->header)
-			g.sges[0] =
-				(struct fabric_sge){out->header, out->split.header_bytes, out->header_lkey};
+			g.sges[0] = (struct fabric_sge){out->header, out->split.header_bytes,
+							out->header_lkey};
 		else if (i == 0)
-			g.sges[0] = (struct fabric_sge){header, conn_put_first(out, g.payload_bytes, header),
-							headers->lkey};
+			g.sges[0] = (struct fabric_sge){
+				header, conn_put_first(out, g.payload_bytes, header),
+				headers->lkey};
 		else
-			g.sges[0] = (struct fabric_sge){header, put_next(out, i, g.payload_bytes, header),
-							headers->lkey};
+			g.sges[0] = (struct fabric_sge){
+				header, put_next(out, i, g.payload_bytes, header), headers->lkey};
 		if (is_spilled(conn, &g)) {
 			coalesce_sges(conn, buf, &g);
 			buf = conn_chain_next(buf);

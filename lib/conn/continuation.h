@@ -5,11 +5,13 @@
 /*
  * Message continuation on connections (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 4).
  *
- * A message that came in several transmissions is a chain of receives, which the role owns together: user[0] of each is the next
- * one, user[1] says where its section of the payload lies, and msg_bytes how much of it came. They are given back together. A
- * connection has one open group at most, of which lib/proto/rtr_group.h judges each transmission.
+ * A message that came in several transmissions is a chain of receives, which the role owns
+ * together: user[0] of each is the next one, user[1] says where its section of the payload lies,
+ * and msg_bytes how much of it came. They are given back together. A connection has one open group
+ * at most, of which lib/proto/rtr_group.h judges each transmission.
  *
- * What goes out in several transmissions is queued in one batch, which nothing of this side's can come between.
+ * What goes out in several transmissions is queued in one batch, which nothing of this side's can
+ * come between.
  */
 
 #include <weir/xdr.h>
@@ -22,7 +24,8 @@
 /* ---- coming in ---- */
 
 /* 'buf' is a transmission of so many bytes with that section, and the last one of its chain. */
-static inline void conn_chain_end(struct mem_buf *buf, uint32_t bytes, uint32_t offset, uint32_t len)
+static inline void conn_chain_end(struct mem_buf *buf, uint32_t bytes, uint32_t offset,
+				  uint32_t len)
 {
 	buf->msg_bytes = bytes;
 	buf->user[0] = 0;
@@ -39,18 +42,19 @@ void conn_chain_add(struct mem_buf *chain, struct mem_buf *buf);
 /* conn_recv_done() of each; NULL: there is none. */
 void conn_chain_done(struct weir_conn *conn, struct mem_buf *chain);
 /* The payload's sections; how many. 'bytes' is set to their sum. */
-uint32_t conn_chain_parts(const struct mem_buf *chain, struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX],
-			  uint32_t *bytes);
+uint32_t conn_chain_parts(const struct mem_buf *chain,
+			  struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX], uint32_t *bytes);
 /* What came of each of its transmissions; how many. */
 uint32_t conn_chain_received(const struct mem_buf *chain,
 			     struct rtr_received received[RTR_TRANSMISSIONS_MAX]);
 
-/* A message came, and rdma2_decode() accepted it: rtr_group_receive(), with its report sent and all of it counted. 'credit' is what
- * a report says. */
-void conn_group_receive(struct weir_conn *conn, const struct rdma2_header *hdr, const struct rtr_header *rtr,
-			uint32_t count_max, uint32_t credit, struct rtr_step *step);
-/* The open group does not go on: a message came that can't be told from it, or what it is for is no more. False: none was
- * open. */
+/* A message came, and rdma2_decode() accepted it: rtr_group_receive(), with its report sent and all
+ * of it counted. 'credit' is what a report says. */
+void conn_group_receive(struct weir_conn *conn, const struct rdma2_header *hdr,
+			const struct rtr_header *rtr, uint32_t count_max, uint32_t credit,
+			struct rtr_step *step);
+/* The open group does not go on: a message came that can't be told from it, or what it is for is no
+ * more. False: none was open. */
 bool conn_group_break(struct weir_conn *conn);
 /* The same of one that takes too long. */
 bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns);
@@ -79,12 +83,14 @@ struct conn_group_out {
 	struct conn_tx *tx;   /* of all together */
 };
 
-/* Gather elements of all its transmissions, headers included, at most CONN_GROUP_SGES; or CONN_PLACE_NEVER: they would be more, or the
- * device gathers too few for what is placed. */
+/* Gather elements of all its transmissions, headers included, at most CONN_GROUP_SGES; or
+ * CONN_PLACE_NEVER: they would be more, or the device gathers too few for what is placed. */
 uint32_t conn_group_sges(const struct weir_conn *conn, const struct conn_group_out *out);
 
-/* The buffers that it needs beside those of its payload, linked by user[0]: one for the headers, and one for each transmission that the
- * device can't gather, of which it takes what is in front of data that are placed. All of them, by engine_reserve_get(), or none: false. The caller puts them back when the Sends are done. */
+/* The buffers that it needs beside those of its payload, linked by user[0]: one for the headers,
+ * and one for each transmission that the device can't gather, of which it takes what is in front of
+ * data that are placed. All of them, by engine_reserve_get(), or none: false. The caller puts them
+ * back when the Sends are done. */
 bool conn_group_take_bufs(struct weir_conn *conn, const struct conn_group_out *out,
 			  const struct engine_waiter *waiter, struct mem_buf **bufs);
 void conn_group_put_bufs(struct mem_buf **bufs);
@@ -95,7 +101,8 @@ void conn_send_group(struct weir_conn *conn, const struct conn_group_out *out);
 /* Bytes of a message's payload without the pieces in 'reduced', roundup padding included. */
 uint64_t conn_payload_bytes(const struct piece *pieces, uint32_t npieces, uint32_t reduced);
 
-/* The header of the first transmission, to 'buf'. Returns its length, RTR_XMTREQ_SIZE or RTR_XMTRESP_SIZE. */
+/* The header of the first transmission, to 'buf'. Returns its length, RTR_XMTREQ_SIZE or
+ * RTR_XMTRESP_SIZE. */
 uint32_t conn_put_first(const struct conn_group_out *out, uint32_t pslen, uint8_t *buf);
 
 #endif

@@ -9,8 +9,8 @@
 #include "forked.h"
 #include "log.h"
 
-/* Work requests per credit in the send queue: a request may need several READs and WRITEs; who finds
- * it full waits. */
+/* Work requests per credit in the send queue: a request may need several READs and WRITEs; who
+ * finds it full waits. */
 #define SQ_PER_CREDIT 4u
 #define SQ_MIN	      64u
 
@@ -26,10 +26,10 @@ static int take_receives(struct weir_conn *conn, uint32_t count)
 		struct mem_buf *buf = mem_pool_get(engine->recv_pool);
 
 		if (!buf) {
-			engine_log_peer(
-				engine, &engine->refusals,
-				"no receive buffers left for another connection: raise recv_buffers in the "
-				"profile's [memory], or lower credits");
+			engine_log_peer(engine, &engine->refusals,
+					"no receive buffers left for another connection: raise "
+					"recv_buffers in the "
+					"profile's [memory], or lower credits");
 			return -ENOBUFS;
 		}
 		conn->recvs[conn->nrecvs] = buf;
@@ -39,7 +39,8 @@ static int take_receives(struct weir_conn *conn, uint32_t count)
 }
 
 int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_t credits,
-		uint32_t nreply_recvs, const struct conn_role *role, void *role_data, struct weir_conn **out)
+		uint32_t nreply_recvs, const struct conn_role *role, void *role_data,
+		struct weir_conn **out)
 {
 	const struct fabric_dev_attr *dev = &engine->dev->attr;
 	struct credit_group *receives;
@@ -49,8 +50,8 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	if (engine->nconnections >= engine->profile.connections)
 		return -EBUSY;
 	if (dev->max_send_wr < SQ_MIN) {
-		LOG(ERR, "driver %s: a send queue of %u places is too short for a reply", engine->ops->name,
-		    dev->max_send_wr);
+		LOG(ERR, "driver %s: a send queue of %u places is too short for a reply",
+		    engine->ops->name, dev->max_send_wr);
 		return -EOPNOTSUPP;
 	}
 	conn = mem_zalloc(sizeof(*conn));

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which version of the protocol a connection speaks (draft-cel-nfsv4-rpcrdma-version-two-03 section 7).
+ * Which version of the protocol a connection speaks (draft-cel-nfsv4-rpcrdma-version-two-03 section
+ * 7).
  *
- * A requester that is to speak version 2 begins with an RDMA2_CONNPROP, which is shorter than any threshold, and makes no call
- * until it is answered: no call can be lost by it.
+ * A requester that is to speak version 2 begins with an RDMA2_CONNPROP, which is shorter than any
+ * threshold, and makes no call until it is answered: no call can be lost by it.
  *
- *   AGREEING -> OPEN, version 2   RDMA2_CONNPROP came back, which grants the first credits; or an RDMA2_ERROR of version 2: a
- *                                 peer without properties
- *            -> OPEN, version 1   RDMA2_ERR_VERS came back, or nothing in a quarter of the time for the set-up; with
- *                                 protocol = v2 the connection fails instead, and there is all of the time, for a
- *                                 responder that is slow is better than none
+ *   AGREEING -> OPEN, version 2   RDMA2_CONNPROP came back, which grants the first credits; or an
+ *                                 RDMA2_ERROR of version 2: a peer without properties
+ *            -> OPEN, version 1   RDMA2_ERR_VERS came back, or nothing in a quarter of the time for
+ *                                 the set-up; with protocol = v2 the connection fails instead, and
+ *                                 there is all of the time, for a responder that is slow is better
+ *                                 than none
  *
- * A connection that was lost while it asked, or after it was refused, is remade without asking (section 7.2).
+ * A connection that was lost while it asked, or after it was refused, is remade without asking
+ * (section 7.2).
  *
  * A responder takes each call as it comes, in the versions of its profile.
  */
@@ -80,8 +83,9 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* What replies may be counted on to come inline: a peer says in its private data how much it sends, and sends the default at
- * least; one that doesn't hear what is received here sends no more than that (section 2.3). */
+/* What replies may be counted on to come inline: a peer says in its private data how much it sends,
+ * and sends the default at least; one that doesn't hear what is received here sends no more than
+ * that (section 2.3). */
 static uint32_t receives(const struct weir_conn *conn)
 {
 	uint32_t theirs = conn->theirs.send_bytes;
@@ -91,14 +95,15 @@ static uint32_t receives(const struct weir_conn *conn)
 	return min_u32(conn->ep.engine->msg_bytes, theirs);
 }
 
-/* Data are laid into the peer's targets: all of its buffer can be sent, so that TBSNs have no gaps. */
+/* Data are laid into the peer's targets: all of its buffer can be sent, so that TBSNs have no gaps.
+ */
 static bool can_place(const struct weir_conn *conn)
 {
 	const struct weir_engine *engine = conn->ep.engine;
 	const struct rtr_buffer *theirs = &conn->v2->peer.buffer;
 
-	return engine->profile.extension & WEIR_EXTENSION_PLACEMENT && rtr_buffer_targets(theirs) > 0 &&
-	       theirs->length <= engine->recv_buffer.length &&
+	return engine->profile.extension & WEIR_EXTENSION_PLACEMENT &&
+	       rtr_buffer_targets(theirs) > 0 && theirs->length <= engine->recv_buffer.length &&
 	       theirs->length <= conn->v2->peer.send_bytes_max;
 }
 
@@ -113,15 +118,19 @@ void conn_set_version(struct weir_conn *conn, uint32_t vers)
 		conn->send_inline = min_u32(engine->msg_bytes, conn->v2->peer.send_bytes_max);
 		conn->recv_inline = receives(conn);
 		conn->v2->extends = engine->profile.extension != WEIR_EXTENSION_OFF &&
-				    conn->v2->peer.rtrs & RDMA2_RTRS_XREQ && !conn->v2->is_extension_refused;
-		conn->v2->directs = conn->v2->extends && engine->profile.extension & WEIR_EXTENSION_DIRECTION;
-		conn->v2->asks = conn->v2->directs ||
-				 (conn->v2->extends && rtr_buffer_targets(&engine->recv_buffer) > 0);
+				    conn->v2->peer.rtrs & RDMA2_RTRS_XREQ &&
+				    !conn->v2->is_extension_refused;
+		conn->v2->directs =
+			conn->v2->extends && engine->profile.extension & WEIR_EXTENSION_DIRECTION;
+		conn->v2->asks =
+			conn->v2->directs ||
+			(conn->v2->extends && rtr_buffer_targets(&engine->recv_buffer) > 0);
 		conn->v2->places = can_place(conn);
 	} else {
 		conn->extra_bytes = 0;
 		if (conn->v2)
-			conn->v2->extends = conn->v2->directs = conn->v2->asks = conn->v2->places = false;
+			conn->v2->extends = conn->v2->directs = conn->v2->asks = conn->v2->places =
+				false;
 		conn->send_inline = cm_private_threshold(mine, conn->theirs.recv_bytes);
 		conn->recv_inline = cm_private_threshold(conn->theirs.send_bytes, mine);
 	}
@@ -195,15 +204,18 @@ void conn_negotiate_on_message(struct weir_conn *conn, struct mem_buf *buf, uint
 	uint32_t reason;
 
 	verdict = rdma2_decode(buf->data, len, &engine->limits, &hdr, &reason);
-	if (verdict == RDMA2_V_OK && hdr.lists.proc == RDMA2_ERROR && hdr.lists.xid == conn->v2->xid) {
+	if (verdict == RDMA2_V_OK && hdr.lists.proc == RDMA2_ERROR &&
+	    hdr.lists.xid == conn->v2->xid) {
 		on_error(conn, &hdr.lists);
 	} else if (verdict == RDMA2_V_OK && hdr.lists.proc == RDMA2_CONNPROP) {
 		conn->v2->granted = hdr.lists.credit;
 		conn_on_properties(conn, &hdr);
 		negotiated(conn);
 	} else {
-		/* One of version 2 that can't be made sense of is told so; it may be followed by a better one. */
-		if (hdr.lists.vers == RDMA2_VERSION && verdict != RDMA2_V_OK && verdict != RDMA2_V_DROP)
+		/* One of version 2 that can't be made sense of is told so; it may be followed by a
+		 * better one. */
+		if (hdr.lists.vers == RDMA2_VERSION && verdict != RDMA2_V_OK &&
+		    verdict != RDMA2_V_DROP)
 			conn_send_error(conn, &hdr, rdma2_verdict_err(verdict));
 		engine->stats.dropped++;
 	}

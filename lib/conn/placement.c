@@ -53,8 +53,9 @@ static bool add_piece(struct gather *g, const struct weir_conn *conn, const stru
 	return true;
 }
 
-uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sges, uint32_t n, uint32_t max,
-			    const struct conn_placed *placed, uint32_t transmission, uint32_t *bytes)
+uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sges, uint32_t n,
+			    uint32_t max, const struct conn_placed *placed, uint32_t transmission,
+			    uint32_t *bytes)
 {
 	struct gather g = {sges, n, max, *bytes};
 	uint32_t per_buffer = rtr_buffer_targets(&conn->v2->peer.buffer), tbsn = 0;
@@ -74,7 +75,8 @@ uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sge
 /* ---- coming in ---- */
 
 /* Those of a message in several transmissions; how many. */
-static uint32_t list_receives(const struct mem_buf *chain, const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX])
+static uint32_t list_receives(const struct mem_buf *chain,
+			      const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX])
 {
 	uint32_t n = 0;
 
@@ -104,8 +106,8 @@ uint8_t *conn_find_placed(const struct weir_engine *engine, const struct rtr_ite
 	return first ? first : chain->data; /* of no bytes */
 }
 
-void conn_copy_placed(struct weir_engine *engine, const struct rtr_item *item, const struct mem_buf *chain,
-		      uint8_t *to)
+void conn_copy_placed(struct weir_engine *engine, const struct rtr_item *item,
+		      const struct mem_buf *chain, uint8_t *to)
 {
 	const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX];
 	struct rtr_pieces it;
@@ -114,6 +116,7 @@ void conn_copy_placed(struct weir_engine *engine, const struct rtr_item *item, c
 	(void)list_receives(chain, bufs);
 	rtr_pieces_begin(item, &engine->recv_buffer, &it);
 	while (rtr_pieces_next(&it, &piece))
-		memcpy(to + piece.item_offset, bufs[piece.transmission]->data + piece.at, piece.len);
+		memcpy(to + piece.item_offset, bufs[piece.transmission]->data + piece.at,
+		       piece.len);
 	engine->stats.bulk_copies++;
 }

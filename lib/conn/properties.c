@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of version 2 that belong to no call: properties (draft-cel-nfsv4-rpcrdma-version-two-03 section 5.3) and errors.
- * They take no credit. Each side has receives for a few, besides those for its credits, so that few are sent: the properties
- * once, and one answer for a message that asks for one. Who asks for more at a time than ENGINE_CONTROLS gets no answer.
+ * Messages of version 2 that belong to no call: properties (draft-cel-nfsv4-rpcrdma-version-two-03
+ * section 5.3) and errors. They take no credit. Each side has receives for a few, besides those for
+ * its credits, so that few are sent: the properties once, and one answer for a message that asks
+ * for one. Who asks for more at a time than ENGINE_CONTROLS gets no answer.
  *
  * They go past the batch, since one is sent before the connection is open.
  */
@@ -31,9 +32,11 @@ static struct conn_control *begin(struct weir_conn *conn, struct weir_xdr_out *o
 	return control;
 }
 
-static bool send(struct weir_conn *conn, struct conn_control *control, const struct weir_xdr_out *out)
+static bool send(struct weir_conn *conn, struct conn_control *control,
+		 const struct weir_xdr_out *out)
 {
-	struct fabric_sge sge = {control->buf->data, (uint32_t)weir_xdr_out_len(out), control->buf->lkey};
+	struct fabric_sge sge = {control->buf->data, (uint32_t)weir_xdr_out_len(out),
+				 control->buf->lkey};
 	const struct fabric_wr wr = {.wr_id = conn->sq_posted,
 				     .op = FABRIC_SEND,
 				     .flags = FABRIC_SIGNALED |
@@ -41,7 +44,8 @@ static bool send(struct weir_conn *conn, struct conn_control *control, const str
 				     .sge = &sge,
 				     .nsge = 1};
 
-	if (out->failed) { /* an answer to a set of properties that is longer than any that could be known */
+	if (out->failed) { /* an answer to a set of properties that is longer than any that could be
+			      known */
 		conn->ep.engine->stats.dropped++;
 		return false;
 	}
@@ -72,10 +76,12 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 	rdma2_put_prop_u32(&out, RDMA2_PROPID_RBSIZ, engine->recv_buffer.length);
 	rdma2_put_prop_u32(&out, RDMA2_PROPID_BRS, RDMA2_BKREQSUP_NONE);
 	if (extends) {
-		uint32_t requests = conn->credits < engine->group_max ? conn->credits : engine->group_max;
+		uint32_t requests =
+			conn->credits < engine->group_max ? conn->credits : engine->group_max;
 
 		rdma2_put_prop_u32(&out, RDMA2_PROPID_RTRSUPP,
-				   RDMA2_RTRS_XREQ | RDMA2_RTRS_XRESP | (continues ? RDMA2_RTRS_XCONT : 0));
+				   RDMA2_RTRS_XREQ | RDMA2_RTRS_XRESP |
+					   (continues ? RDMA2_RTRS_XCONT : 0));
 		rdma2_put_prop_u32(&out, RDMA2_PROPID_REQRXLIM, requests);
 		rdma2_put_prop_u32(&out, RDMA2_PROPID_RESPSXLIM,
 				   continues ? engine->profile.transmissions : 1);
@@ -103,7 +109,8 @@ static void send_resprop(struct weir_conn *conn, const struct rdma2_header *hdr)
 
 	if (!control)
 		return;
-	rdma2_put_fixed(&out, hdr->lists.xid, conn_first_grant(conn, hdr->lists.credit), RDMA2_RESPROP);
+	rdma2_put_fixed(&out, hdr->lists.xid, conn_first_grant(conn, hdr->lists.credit),
+			RDMA2_RESPROP);
 	rdma2_put_subset_first(&out, 0);
 	rdma2_put_subset_first(&out, hdr->set.count);
 	weir_xdr_put_u32(&out, 0);
@@ -165,7 +172,8 @@ void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enu
 	send(conn, control, &out);
 }
 
-bool conn_send_report(struct weir_conn *conn, const struct rtr_report *report, uint32_t base, uint32_t credit)
+bool conn_send_report(struct weir_conn *conn, const struct rtr_report *report, uint32_t base,
+		      uint32_t credit)
 {
 	struct weir_xdr_out out;
 	struct conn_control *control = begin(conn, &out);

@@ -19,7 +19,8 @@ static const char *status_text(enum fabric_status status)
 		[FABRIC_ERR_FATAL] = "the connection broke",
 	};
 
-	return (size_t)status < sizeof(text) / sizeof(text[0]) && text[status] ? text[status] : "unknown";
+	return (size_t)status < sizeof(text) / sizeof(text[0]) && text[status] ? text[status]
+									       : "unknown";
 }
 
 /* Out of line, as all that is rare, so that the rest needs no stack frame. */
@@ -64,7 +65,8 @@ __attribute__((noinline)) bool conn_hold_delivered(struct weir_conn *conn)
 }
 
 /* Out of line, too: what the roles do quickly needs none of it. */
-__attribute__((noinline)) bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
+__attribute__((noinline)) bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id,
+					    uint32_t len)
 {
 	struct weir_conn *conn = (struct weir_conn *)receiver;
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
@@ -97,12 +99,14 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 		conn_retire(conn, wc->wr_id, 0);
 		return;
 	}
-	if (conn->srq && __builtin_expect(!take_shared(conn, (struct mem_buf *)(uintptr_t)wc->wr_id), 0)) {
+	if (conn->srq &&
+	    __builtin_expect(!take_shared(conn, (struct mem_buf *)(uintptr_t)wc->wr_id), 0)) {
 		conn_share_exceeded(conn);
 		return;
 	}
 	if (__builtin_expect(conn->state <= CONN_NEGOTIATING, 0))
-		conn_on_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len, wc->inv_rkey);
+		conn_on_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len,
+			      wc->inv_rkey);
 	else
 		conn->role->on_message(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len,
 				       wc->inv_rkey);

@@ -2,16 +2,20 @@
 /*
  * Remaking a connection that was lost (RFC 8166 section 4.5.3; RFC 8167 section 2.2).
  *
- *   OPEN -> LOST        conn_fail(): the peer left, a work request failed, a call's memory had to be taken back
- *        -> WAITING     the reaper has destroyed the queue pair. No buffer is the device's or the peer's any more; the role
- *                       keeps its calls; the receives stay the connection's
+ *   OPEN -> LOST        conn_fail(): the peer left, a work request failed, a call's memory had to
+ *                       be taken back
+ *        -> WAITING     the reaper has destroyed the queue pair. No buffer is the device's or the
+ *                       peer's any more; the role keeps its calls; the receives stay the
+ *                       connection's
  *        -> CONNECTING  the pause is over: a new queue pair, as at first
- *        -> OPEN        and the role sends again what it kept. Or LOST once more, or CLOSED when it was given up
+ *        -> OPEN        and the role sends again what it kept. Or LOST once more, or CLOSED when it
+ *                       was given up
  *
- * Pauses double from the profile's reconnect_delay_ms to reconnect_delay_max_ms, and are of half to all of that, by chance,
- * so that many requesters don't come back at the same moment. They begin anew when a connection was of use: it brought an
- * answer, or stood for longer than the longest pause. One that opens and is soon lost without an answer is one more
- * attempt that failed. Given up is after reconnect_give_up_ms of these.
+ * Pauses double from the profile's reconnect_delay_ms to reconnect_delay_max_ms, and are of half to
+ * all of that, by chance, so that many requesters don't come back at the same moment. They begin
+ * anew when a connection was of use: it brought an answer, or stood for longer than the longest
+ * pause. One that opens and is soon lost without an answer is one more attempt that failed. Given
+ * up is after reconnect_give_up_ms of these.
  */
 #include "conn.h"
 
@@ -52,7 +56,9 @@ static void pause_or_give_up(struct weir_conn *conn)
 	if (plan_attempt(conn))
 		return;
 	conn->ep.engine->stats.reconnects_given_up++;
-	LOG(NOTICE, "connection to %s: given up, nothing was answered for the profile's reconnect_give_up_ms",
+	LOG(NOTICE,
+	    "connection to %s: given up, nothing was answered for the profile's "
+	    "reconnect_give_up_ms",
 	    conn->peer);
 	conn_end(conn, conn->error);
 }
@@ -77,8 +83,8 @@ static bool was_of_use(const struct weir_conn *conn)
 	const struct weir_engine *engine = conn->ep.engine;
 
 	return conn->is_up &&
-	       (conn->got_message ||
-		engine->now_ns - conn->opened_ns >= engine->profile.reconnect_delay_max_ms * NS_PER_MS);
+	       (conn->got_message || engine->now_ns - conn->opened_ns >=
+					     engine->profile.reconnect_delay_max_ms * NS_PER_MS);
 }
 
 void conn_suspend(struct weir_conn *conn)

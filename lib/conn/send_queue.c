@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work requests: queued in the batch, posted at the flush, retired in order by their completions. */
+/* Work requests: queued in the batch, posted at the flush, retired in order by their completions.
+ */
 #include "conn.h"
 
 #include <errno.h>
@@ -10,21 +11,23 @@
 
 static bool fits_batch(const struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
-	return conn->ep.blockers.nbatched + nwrs <= CONN_BATCH && conn->nsges + nsges <= CONN_BATCH_SGES;
+	return conn->ep.blockers.nbatched + nwrs <= CONN_BATCH &&
+	       conn->nsges + nsges <= CONN_BATCH_SGES;
 }
 
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
 	/* More than once: what a flush completes may put new work into the batch. */
-	while (__builtin_expect(!fits_batch(conn, nwrs, nsges), 0) && conn->ep.blockers.nbatched > 0 &&
-	       conn_can_send(conn))
+	while (__builtin_expect(!fits_batch(conn, nwrs, nsges), 0) &&
+	       conn->ep.blockers.nbatched > 0 && conn_can_send(conn))
 		conn_on_flush(&conn->ep);
 	return conn_can_send(conn) && fits_batch(conn, nwrs, nsges) && conn_tx_room(conn) >= nwrs;
 }
 
 /* A work request at the end of the batch; its elements are copied. */
-static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op, const struct fabric_sge *sges,
-				   uint32_t nsges, struct conn_tx *tx)
+static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op,
+				   const struct fabric_sge *sges, uint32_t nsges,
+				   struct conn_tx *tx)
 {
 	struct fabric_wr *wr;
 
@@ -43,8 +46,8 @@ static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op, co
 	return wr;
 }
 
-void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
-	       struct conn_tx *tx, bool is_alone)
+void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges,
+	       uint32_t bytes, struct conn_tx *tx, bool is_alone)
 {
 	struct fabric_wr *wr = batch_add(conn, FABRIC_SEND, sges, nsges, tx);
 
@@ -54,8 +57,8 @@ void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t n
 	}
 }
 
-void conn_send_inv(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges, uint32_t bytes,
-		   struct conn_tx *tx, uint32_t rkey)
+void conn_send_inv(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t nsges,
+		   uint32_t bytes, struct conn_tx *tx, uint32_t rkey)
 {
 	struct fabric_wr *wr = batch_add(conn, FABRIC_SEND_INV, sges, nsges, tx);
 
@@ -72,7 +75,8 @@ void conn_local_inv(struct weir_conn *conn, uint32_t rkey, bool in_use, struct c
 	wr->flags |= in_use ? FABRIC_IN_USE : 0;
 }
 
-void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge, uint32_t access)
+void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric_sge *sge,
+	       uint32_t access)
 {
 	struct fabric_sge element = *sge;
 	const struct fabric_wr wr = {.wr_id = conn->sq_posted,
@@ -108,7 +112,8 @@ void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rk
 }
 
 int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges,
-		       struct mem_buf **spill, struct engine_wait_queue *queue, struct engine_waiter *waiter)
+		       struct mem_buf **spill, struct engine_wait_queue *queue,
+		       struct engine_waiter *waiter)
 {
 	struct weir_engine *engine = conn->ep.engine;
 	uint32_t first = *spill ? 1 : 0, bytes = first ? sges[0].len : 0;
@@ -152,9 +157,10 @@ void conn_post_recvs(struct weir_conn *conn)
 	}
 }
 
-/* Which of the batch to signal. Someone waits for the last one that has a conn_tx, and one completion
- * tells of all before it. And the device gives places back only by completions: never is a quarter of the
- * queue behind the last signalled one, so that who waits for up to three quarters is woken. */
+/* Which of the batch to signal. Someone waits for the last one that has a conn_tx, and one
+ * completion tells of all before it. And the device gives places back only by completions: never is
+ * a quarter of the queue behind the last signalled one, so that who waits for up to three quarters
+ * is woken. */
 static void choose_signals(struct weir_conn *conn)
 {
 	uint64_t unsignalled = conn->sq_posted + conn->ep.blockers.nbatched - conn->sq_signalled;
@@ -196,7 +202,9 @@ static void post_batch(struct weir_conn *conn)
 	conn->nsges = 0;
 	conn->alone = 0;
 	if (conn->ops->post_send(conn->qp, batch->wrs, n) != n) {
-		LOG(ERR, "connection to %s: the driver refused work requests that its queue has places for",
+		LOG(ERR,
+		    "connection to %s: the driver refused work requests that its queue has places "
+		    "for",
 		    conn->peer);
 		conn_fail(conn, -EIO);
 	}

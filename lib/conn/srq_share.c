@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection's part of the receives that all connections of its engine share. The share bounds what the peer may send
- * (lib/proto/credit_share.h); what it sends beyond that would be taken from the others, so it ends the connection.
+ * A connection's part of the receives that all connections of its engine share. The share bounds
+ * what the peer may send (lib/proto/credit_share.h); what it sends beyond that would be taken from
+ * the others, so it ends the connection.
  */
 #include <errno.h>
 
@@ -14,8 +15,8 @@ __attribute__((noinline)) void conn_share_exceeded(struct weir_conn *conn)
 {
 	conn->ep.engine->stats.credits_exceeded++;
 	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
-			"connection to %s ends: it has %u messages under way, and credits for %u", conn->peer,
-			conn->ep.blockers.nrecv_held, conn->share.size);
+			"connection to %s ends: it has %u messages under way, and credits for %u",
+			conn->peer, conn->ep.blockers.nrecv_held, conn->share.size);
 	conn_fail(conn, -EPROTO);
 }
 
@@ -50,7 +51,8 @@ void conn_share_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	if (!conn->role->on_idle || now_ns < conn->share_tick_ns)
 		return;
-	if (conn->ep.blockers.nrecv_held == 0 && !conn->active_since_tick && conn->share_tick_ns != 0)
+	if (conn->ep.blockers.nrecv_held == 0 && !conn->active_since_tick &&
+	    conn->share_tick_ns != 0)
 		conn->role->on_idle(conn);
 	conn->active_since_tick = false;
 	conn->share_tick_ns = now_ns + SHARE_IDLE_NS;

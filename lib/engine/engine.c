@@ -49,9 +49,9 @@ static void slot_put(uint32_t slot)
 }
 
 /*
- * Whether peers may be passed the descriptor of the memory's file. They get all of the file, and keep
- * it, so the region has to be all of it for good, and they have to be able to map it for writing.
- * st_blksize is not the size of a page: on tmpfs it may be that of a transparent hugepage.
+ * Whether peers may be passed the descriptor of the memory's file. They get all of the file, and
+ * keep it, so the region has to be all of it for good, and they have to be able to map it for
+ * writing. st_blksize is not the size of a page: on tmpfs it may be that of a transparent hugepage.
  */
 static bool may_be_passed(int fd, uint64_t fd_offset, size_t len)
 {
@@ -69,7 +69,8 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 {
 	struct weir_engine *engine = ctx;
 	uint32_t access = FABRIC_LOCAL_WRITE;
-	uint32_t exposed = engine->uses_windows ? FABRIC_BIND : FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
+	uint32_t exposed =
+		engine->uses_windows ? FABRIC_BIND : FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
 	bool may_bind = false;
 	struct fabric_mr mr;
 	int rc = -EOPNOTSUPP;
@@ -77,22 +78,28 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 	if (remote) {
 		int passed = fd >= 0 && may_be_passed(fd, fd_offset, len) ? fd : -1;
 
-		rc = engine->ops->mr_register(engine->dev, base, len, access | exposed, passed, fd_offset,
-					      &mr);
+		rc = engine->ops->mr_register(engine->dev, base, len, access | exposed, passed,
+					      fd_offset, &mr);
 		may_bind = rc == 0 && engine->uses_windows;
 	}
-	/* Memory that can't be shared with another process still serves as a local source or target. Pools say so by their failure. */
+	/* Memory that can't be shared with another process still serves as a local source or
+	 * target. Pools say so by their failure. */
 	if (rc == -EOPNOTSUPP && remote)
 		LOG(NOTICE,
-		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can be placed "
+		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can "
+		    "be placed "
 		    "there, and arguments are copied, up to the profile's long_buffer_bytes. Use "
-		    "weir_region_create(), or adopt a shared mapping of a whole memfd that has F_SEAL_SHRINK "
-		    "and F_SEAL_GROW, and no seal against writing (fcntl, F_ADD_SEALS), where /proc is "
+		    "weir_region_create(), or adopt a shared mapping of a whole memfd that has "
+		    "F_SEAL_SHRINK "
+		    "and F_SEAL_GROW, and no seal against writing (fcntl, F_ADD_SEALS), where "
+		    "/proc is "
 		    "mounted",
 		    base, engine->ops->name,
 		    fd < 0 ? "not of a memfd, or /proc is not there to find that out"
-			   : "of a memfd that lacks F_SEAL_SHRINK or F_SEAL_GROW, that is larger than "
-			     "the region (peers would be given all of it), or that they cannot write "
+			   : "of a memfd that lacks F_SEAL_SHRINK or F_SEAL_GROW, that is larger "
+			     "than "
+			     "the region (peers would be given all of it), or that they cannot "
+			     "write "
 			     "to");
 	if (rc == -EOPNOTSUPP)
 		rc = engine->ops->mr_register(engine->dev, base, len, access, fd, fd_offset, &mr);
@@ -108,8 +115,10 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 static void registrar_dereg(void *ctx, struct mem_keys *keys)
 {
 	struct weir_engine *engine = ctx;
-	struct fabric_mr mr = {
-		.lkey = keys->lkey, .rkey = keys->rkey, .raddr = keys->raddr, .driver = keys->driver[0]};
+	struct fabric_mr mr = {.lkey = keys->lkey,
+			       .rkey = keys->rkey,
+			       .raddr = keys->raddr,
+			       .driver = keys->driver[0]};
 
 	engine->ops->mr_deregister(engine->dev, &mr);
 	memset(keys, 0, sizeof(*keys));
@@ -117,8 +126,8 @@ static void registrar_dereg(void *ctx, struct mem_keys *keys)
 
 /* Byte 'align_at' of each buffer is aligned so; 0: as any. */
 static int pool_create_aligned(struct weir_engine *engine, const char *what, uint32_t count,
-			       uint64_t buf_bytes, uint32_t align, uint32_t align_at, bool is_private,
-			       struct mem_pool **pool)
+			       uint64_t buf_bytes, uint32_t align, uint32_t align_at,
+			       bool is_private, struct mem_pool **pool)
 {
 	static _Atomic uint32_t serial;
 	char name[24];
@@ -139,14 +148,15 @@ static int pool_create_aligned(struct weir_engine *engine, const char *what, uin
 	rc = mem_pool_create(&options, &engine->registrar, pool);
 	if (rc != 0)
 		LOG(ERR,
-		    "no memory for %u %s buffers of %u bytes (%s): lower the counts in the profile's "
+		    "no memory for %u %s buffers of %u bytes (%s): lower the counts in the "
+		    "profile's "
 		    "[memory]",
 		    count, what, options.buf_bytes, strerror(-rc));
 	return rc;
 }
 
-static int pool_create(struct weir_engine *engine, const char *what, uint32_t count, uint64_t buf_bytes,
-		       bool is_private, struct mem_pool **pool)
+static int pool_create(struct weir_engine *engine, const char *what, uint32_t count,
+		       uint64_t buf_bytes, bool is_private, struct mem_pool **pool)
 {
 	return pool_create_aligned(engine, what, count, buf_bytes, 0, 0, is_private, pool);
 }
@@ -159,7 +169,8 @@ static int recv_pool_create(struct weir_engine *engine)
 
 	return pool_create_aligned(engine, "recv", engine->profile.recv_buffers, buffer->length,
 				   has_targets ? targets->align : 0,
-				   has_targets ? buffer->groups[0].length : 0, true, &engine->recv_pool);
+				   has_targets ? buffer->groups[0].length : 0, true,
+				   &engine->recv_pool);
 }
 
 /* Zeros from a pool, in *buf. */
@@ -203,8 +214,8 @@ static int pools_create(struct weir_engine *engine)
 		rc = pool_create(engine, "bulk", p->bulk_buffers, p->bulk_buffer_bytes, true,
 				 &engine->bulk_pool);
 	if (rc == 0 && p->protocol != WEIR_PROTOCOL_V1)
-		rc = pool_create(engine, "control", p->connections * ENGINE_CONTROLS, ENGINE_CONTROL_BYTES,
-				 true, &engine->control_pool);
+		rc = pool_create(engine, "control", p->connections * ENGINE_CONTROLS,
+				 ENGINE_CONTROL_BYTES, true, &engine->control_pool);
 	if (rc == 0)
 		rc = gap_create(engine);
 	return rc == 0 ? zeros_take(engine->send_pool, &engine->zeros) : rc;
@@ -221,8 +232,9 @@ static uint32_t small_bytes(const struct weir_engine *engine)
 
 	if (long_bytes < ENGINE_HEADROOM)
 		return 0;
-	return long_bytes - ENGINE_HEADROOM < engine->msg_bytes ? (uint32_t)(long_bytes - ENGINE_HEADROOM)
-								: engine->msg_bytes;
+	return long_bytes - ENGINE_HEADROOM < engine->msg_bytes
+		       ? (uint32_t)(long_bytes - ENGINE_HEADROOM)
+		       : engine->msg_bytes;
 }
 
 static void limits_from_profile(const struct weir_profile *p, struct rdma1_limits *limits)
@@ -237,7 +249,8 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 	};
 }
 
-/* The structure of receives: lead, targets, and what is wanting of a message of the usual length. */
+/* The structure of receives: lead, targets, and what is wanting of a message of the usual length.
+ */
 static int structure_receives(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -263,7 +276,8 @@ static int structure_receives(struct weir_engine *engine)
 	if (buffer->length <= engine->dev->attr.max_msg_bytes)
 		return 0;
 	LOG(ERR,
-	    "driver %s: messages have at most %u bytes, and those with targets would have %u: lower targets "
+	    "driver %s: messages have at most %u bytes, and those with targets would have %u: "
+	    "lower targets "
 	    "or "
 	    "target_bytes in the profile's [connection]",
 	    engine->ops->name, engine->dev->attr.max_msg_bytes, buffer->length);
@@ -276,7 +290,8 @@ static uint32_t group_max(const struct weir_engine *engine)
 	const struct weir_profile *p = &engine->profile;
 	uint64_t fit = p->bulk_buffer_bytes / engine->recv_buffer.length;
 
-	if (!(p->extension & WEIR_EXTENSION_CONTINUATION) || p->protocol == WEIR_PROTOCOL_V1 || fit == 0)
+	if (!(p->extension & WEIR_EXTENSION_CONTINUATION) || p->protocol == WEIR_PROTOCOL_V1 ||
+	    fit == 0)
 		return 1;
 	return fit < p->transmissions ? (uint32_t)fit : p->transmissions;
 }
@@ -327,8 +342,10 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		return rc;
 	}
 	engine->profile = *profile;
-	/* What a peer may send inline it may bring by a chunk, too, and does where that is faster. */
-	engine->profile.bulk_buffer_bytes = larger(profile->bulk_buffer_bytes, profile->inline_bytes);
+	/* What a peer may send inline it may bring by a chunk, too, and does where that is faster.
+	 */
+	engine->profile.bulk_buffer_bytes =
+		larger(profile->bulk_buffer_bytes, profile->inline_bytes);
 	engine->msg_bytes = profile->inline_bytes;
 	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < RDMA2_INLINE_DEFAULT)
 		engine->msg_bytes = RDMA2_INLINE_DEFAULT;
@@ -349,8 +366,10 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	TAILQ_INIT(&engine->ticking);
 	TAILQ_INIT(&engine->idle);
 	TAILQ_INIT(&engine->orphans);
-	engine->registrar = (struct mem_registrar){
-		.ctx = engine, .slot = engine->slot, .reg = registrar_reg, .dereg = registrar_dereg};
+	engine->registrar = (struct mem_registrar){.ctx = engine,
+						   .slot = engine->slot,
+						   .reg = registrar_reg,
+						   .dereg = registrar_dereg};
 
 	rc = ops->open(&config, &engine->dev);
 	if (rc == 0)
@@ -397,8 +416,10 @@ void weir_engine_destroy(struct weir_engine *engine)
 		return;
 	}
 	engine->is_ending = true;
-	/* What was posted is run: a connection on its way to this engine must end, too. A bound, as it may post more. */
-	for (uint32_t i = 0; engine->mailbox && i < MAILBOX_ROUNDS_MAX && mailbox_poll(engine) > 0; i++)
+	/* What was posted is run: a connection on its way to this engine must end, too. A bound, as
+	 * it may post more. */
+	for (uint32_t i = 0; engine->mailbox && i < MAILBOX_ROUNDS_MAX && mailbox_poll(engine) > 0;
+	     i++)
 		;
 	/* Endpoints that close may make others close; each goes through the reap list. */
 	while ((ep = TAILQ_FIRST(&engine->all))) {

@@ -21,7 +21,8 @@
 #define ENGINE_REGIONS_MAX  48u
 #define ENGINE_REQUESTS_MAX 64u /* for connections, that a listener has waiting */
 #define ENGINE_ZEROS	    64u
-/* What a message with two results in targets is gathered from: all else, and for each of these zeros and the data. */
+/* What a message with two results in targets is gathered from: all else, and for each of these
+ * zeros and the data. */
 #define ENGINE_PLACE_SGES 5u
 /* Receives beyond the credits, for messages outside of any credit. */
 #define ENGINE_RECV_RESERVE 2u
@@ -40,7 +41,8 @@ struct batch_pool;
 struct call_pool;
 struct placed_replies;
 
-/* What keeps a message from the shortest way, all in one word: most of the time it is 0. But for 'is_idle' it is the owner's. */
+/* What keeps a message from the shortest way, all in one word: most of the time it is 0. But for
+ * 'is_idle' it is the owner's. */
 struct engine_blockers {
 	union {
 		uint64_t any;
@@ -48,9 +50,11 @@ struct engine_blockers {
 			union {
 				uint32_t sending;
 				struct {
-					bool is_idle; /* on the list of those, else on that of those that tick */
+					bool is_idle; /* on the list of those, else on that of those
+							 that tick */
 					bool no_direct_send;
-					bool has_probe;	  /* of a requester's: a call was sent alone */
+					bool has_probe;	  /* of a requester's: a call was sent alone
+							   */
 					uint8_t nbatched; /* queued in front of what is sent */
 				};
 			};
@@ -76,7 +80,8 @@ struct engine_endpoint {
 	/* Returns whether time matters to it: see engine_want_ticks(). */
 	bool (*on_tick)(struct engine_endpoint *ep, uint64_t now_ns);
 	void (*on_cm)(struct engine_endpoint *ep, const struct fabric_cm_event *event);
-	void (*on_reap)(struct engine_endpoint *ep); /* asked for by engine_want_reap(): free yourself */
+	void (*on_reap)(
+		struct engine_endpoint *ep); /* asked for by engine_want_reap(): free yourself */
 	TAILQ_ENTRY(engine_endpoint) all;
 	TAILQ_ENTRY(engine_endpoint) reap;
 };
@@ -91,19 +96,21 @@ struct engine_waiter {
 	TAILQ_ENTRY(engine_waiter) entry;
 	struct engine_wait_queue *wait_queue;
 	bool is_waiting;
-	bool is_own; /* it waits for what its own connection or peer holds: others need not wait behind it */
+	bool is_own; /* it waits for what its own connection or peer holds: others need not wait
+			behind it */
 	bool blocks; /* it is waiting, and others wait behind it */
 };
 
-/* What waits of one connection. Lines have turns, so that many waiters of one don't keep others waiting. */
+/* What waits of one connection. Lines have turns, so that many waiters of one don't keep others
+ * waiting. */
 struct engine_wait_queue {
 	TAILQ_HEAD(, engine_waiter) waiters;
 	TAILQ_ENTRY(engine_wait_queue) entry;
 	bool is_reserve;	  /* for a last buffer: see reserve.h */
 	struct engine_peer *peer; /* whose waiters are counted; NULL: nobody's */
 	uint32_t nwaiting;
-	uint64_t
-		failed_poll; /* number of the latest poll in which one of them woke and found that it still has to wait */
+	uint64_t failed_poll; /* number of the latest poll in which one of them woke and found that
+				 it still has to wait */
 };
 
 TAILQ_HEAD(engine_wait_queues, engine_wait_queue);
@@ -127,18 +134,19 @@ struct weir_engine {
 	bool in_poll;
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
-	struct engine_endpoints late;		  /* asked in vain: their turn comes at a later tick */
-	struct engine_wait_queues wait_queues;	  /* those with waiters */
-	struct engine_wait_queues reserve_queues; /* of these, the ones that wait for a last buffer */
-	uint64_t pulling_bytes;			  /* of Read chunks */
-	struct log_rate refusals, ends;		  /* lines on connections that peers bring about */
-	uint32_t nwaiting;			  /* in 'wait_queues' */
-	uint32_t nblocking;			  /* of these, those that others wait behind */
-	uint32_t npending;			  /* replies that are queued or posted */
-	struct engine_waiter *waking;		  /* whose turn it is */
-	bool waits_again;			  /* that one */
-	bool reserve_turn;			  /* it is of the spare lines */
-	bool reserve_given;			  /* and got what it waited for */
+	struct engine_endpoints late;	       /* asked in vain: their turn comes at a later tick */
+	struct engine_wait_queues wait_queues; /* those with waiters */
+	struct engine_wait_queues
+		reserve_queues;		/* of these, the ones that wait for a last buffer */
+	uint64_t pulling_bytes;		/* of Read chunks */
+	struct log_rate refusals, ends; /* lines on connections that peers bring about */
+	uint32_t nwaiting;		/* in 'wait_queues' */
+	uint32_t nblocking;		/* of these, those that others wait behind */
+	uint32_t npending;		/* replies that are queued or posted */
+	struct engine_waiter *waking;	/* whose turn it is */
+	bool waits_again;		/* that one */
+	bool reserve_turn;		/* it is of the spare lines */
+	bool reserve_given;		/* and got what it waited for */
 	struct rte_ring *mailbox;
 	struct weir_engine_stats stats;
 	struct fabric_wc wcs[ENGINE_WC_BURST];
@@ -147,28 +155,33 @@ struct weir_engine {
 	struct mem_pool *send_pool;    /* private: Sends of one message, with headroom */
 	struct mem_pool *reserve_pool; /* private: one more of those, see reserve.h */
 	struct mem_pool *recv_pool;    /* private: Receives */
-	struct engine_srq *srq;	       /* shared_recv.h; NULL: each connection has receives of its own */
-	struct mem_pool *long_pool;    /* exposed: Long Calls and Reply chunks of requesters */
-	struct mem_pool *bulk_pool;    /* private: pulled chunks, long results, copies of Long Replies */
-	struct mem_pool *control_pool; /* private: ENGINE_CONTROLS a connection; NULL: version 1 alone */
-	struct mem_buf *zeros;	       /* a few zero bytes with a local key, for roundup padding */
-	/* Where data may be placed by Sends: one private buffer of zeros, as long as any message, for what lies between the data, so that
-	 * each gap is one element; NULL: they are not. */
+	struct engine_srq *srq; /* shared_recv.h; NULL: each connection has receives of its own */
+	struct mem_pool *long_pool; /* exposed: Long Calls and Reply chunks of requesters */
+	/* private: pulled chunks, long results, copies of Long Replies */
+	struct mem_pool *bulk_pool;
+	/* private: ENGINE_CONTROLS a connection; NULL: version 1 alone */
+	struct mem_pool *control_pool;
+	struct mem_buf *zeros; /* a few zero bytes with a local key, for roundup padding */
+	/* Where data may be placed by Sends: one private buffer of zeros, as long as any message,
+	 * for what lies between the data, so that each gap is one element; NULL: they are not. */
 	struct mem_pool *gap_pool;
 	struct mem_buf *gap;
 	struct rdma1_limits limits;
 	struct weir_profile profile;
-	uint32_t
-		chunk_bytes; /* the longest item is a Read chunk if it has so many, even of a message that would fit inline; 0: none is */
-	uint32_t msg_bytes;   /* the longest message that buffers hold: inline_bytes, or version 2's 4096 */
+	uint32_t chunk_bytes; /* the longest item is a Read chunk if it has so many, even of a
+				 message that would fit inline; 0: none is */
+	uint32_t msg_bytes;   /* the longest message that buffers hold: inline_bytes, or version 2's
+				 4096 */
 	uint32_t small_bytes; /* a call or a reply of up to that is no matter of long buffers */
 	/* Of a receive: its length is msg_bytes at least, and more where it has targets. */
 	struct rtr_buffer recv_buffer;
-	uint32_t group_max; /* transmissions of a message that are taken in, 1 to RTR_TRANSMISSIONS_MAX */
-	uint32_t slot;	    /* of regions' key tables */
-	bool uses_windows;  /* the exposure policy: see windows.h */
-	bool own_domains;   /* each connection's keys are its own; without windows */
-	bool revokes_access; /* what a call exposed can't be changed by its peer when the call ends: no need to copy */
+	uint32_t group_max;  /* transmissions of a message that are taken in, 1 to
+				RTR_TRANSMISSIONS_MAX */
+	uint32_t slot;	     /* of regions' key tables */
+	bool uses_windows;   /* the exposure policy: see windows.h */
+	bool own_domains;    /* each connection's keys are its own; without windows */
+	bool revokes_access; /* what a call exposed can't be changed by its peer when the call ends:
+				no need to copy */
 	uint32_t nwindows;
 	uint32_t nwindows_free;
 	struct fabric_mw *windows;
@@ -183,13 +196,15 @@ struct weir_engine {
 	struct engine_endpoints all;
 	struct engine_endpoints ticking, idle; /* together, all */
 	struct engine_orphans orphans;
-	struct batch_pool *batches;	       /* lib/conn's; NULL: there is no connection */
-	struct call_pool *calls;	       /* lib/requester's; NULL: there is none on this engine */
-	struct request_pool *requests;	       /* lib/responder's, where receives are shared */
-	struct placed_replies *placed_replies; /* lib/responder's, where results are placed by Sends */
-	struct backlog arrivals; /* lib/responder's: requests for connections that wait for a place */
-	bool is_ending;		 /* weir_engine_destroy(): nothing new may begin */
-	bool is_forked;		 /* this process is a child of the one that made it: forked.h */
+	struct batch_pool *batches;    /* lib/conn's; NULL: there is no connection */
+	struct call_pool *calls;       /* lib/requester's; NULL: there is none on this engine */
+	struct request_pool *requests; /* lib/responder's, where receives are shared */
+	/* lib/responder's, where results are placed by Sends */
+	struct placed_replies *placed_replies;
+	struct backlog
+		arrivals; /* lib/responder's: requests for connections that wait for a place */
+	bool is_ending;	  /* weir_engine_destroy(): nothing new may begin */
+	bool is_forked;	  /* this process is a child of the one that made it: forked.h */
 	_Alignas(64) struct fabric_ops driver; /* what 'ops' points to */
 };
 
@@ -199,9 +214,10 @@ void engine_tick_begin(struct engine_endpoint *ep);
 /* Deadlines, when it is time. */
 void engine_tick(struct weir_engine *engine);
 
-/* on_tick at each tick again, until it says that time does not matter. Quiet endpoints have it a few at a time, so that
- * thousands cost what a few do: a deadline that nobody asked this for is late by one tick for each of those few; and one of more than
- * tick.c's TICKING_MOST that are busy, for each so many. A completion asks for it. */
+/* on_tick at each tick again, until it says that time does not matter. Quiet endpoints have it a
+ * few at a time, so that thousands cost what a few do: a deadline that nobody asked this for is
+ * late by one tick for each of those few; and one of more than tick.c's TICKING_MOST that are busy,
+ * for each so many. A completion asks for it. */
 static inline void engine_want_ticks(struct engine_endpoint *ep)
 {
 	if (__builtin_expect(ep->blockers.is_idle, 0))
@@ -222,15 +238,18 @@ void engine_want_reap(struct engine_endpoint *ep);
 /* From on_reap, which could not be done yet: again at a later tick, in turn with others. */
 void engine_reap_retry(struct engine_endpoint *ep);
 
-/* Queue for buffers; on_buffers is called, once, when some came back. One that was called and asks again keeps its turn.
- * False: more wait already than the profile's waiting_requests allow. */
+/* Queue for buffers; on_buffers is called, once, when some came back. One that was called and asks
+ * again keeps its turn. False: more wait already than the profile's waiting_requests allow. */
 bool engine_wait_buffers(struct weir_engine *engine, struct engine_wait_queue *queue,
 			 struct engine_waiter *waiter);
-/* The same without that limit, for what can't be refused any more, and is bounded by what is waiting: one of a request each. */
+/* The same without that limit, for what can't be refused any more, and is bounded by what is
+ * waiting: one of a request each. */
 void engine_wait_unbounded(struct weir_engine *engine, struct engine_wait_queue *queue,
 			   struct engine_waiter *waiter);
-/* Whether others have been waiting for longer: who is new queues behind them, and behind all of its own line. */
-static inline bool engine_has_waiters(const struct weir_engine *engine, const struct engine_wait_queue *queue,
+/* Whether others have been waiting for longer: who is new queues behind them, and behind all of its
+ * own line. */
+static inline bool engine_has_waiters(const struct weir_engine *engine,
+				      const struct engine_wait_queue *queue,
 				      const struct engine_waiter *but)
 {
 	return (engine->nblocking | queue->nwaiting) > 0 && engine->waking != but;
@@ -238,29 +257,33 @@ static inline bool engine_has_waiters(const struct weir_engine *engine, const st
 
 void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter);
 
-/* Receives that a connection may have free and not posted yet, so that they are posted some at a time. */
+/* Receives that a connection may have free and not posted yet, so that they are posted some at a
+ * time. */
 static inline uint32_t engine_recv_slack(uint32_t credits)
 {
 	return credits / 8;
 }
 
-/* Receives that a connection of so many credits takes: as many as the credits are always posted or in use. */
+/* Receives that a connection of so many credits takes: as many as the credits are always posted or
+ * in use. */
 static inline uint32_t engine_recvs(uint32_t credits)
 {
 	return credits + ENGINE_RECV_RESERVE + engine_recv_slack(credits);
 }
 
-/* The most that calls of a requester may reserve for replies that are continued. Where receives are shared, each reservation is of
- * those, as far as there are some left; else the connection takes as many besides engine_recvs(). */
+/* The most that calls of a requester may reserve for replies that are continued. Where receives are
+ * shared, each reservation is of those, as far as there are some left; else the connection takes as
+ * many besides engine_recvs(). */
 static inline uint32_t engine_reply_recvs(const struct weir_profile *profile, uint32_t credits)
 {
-	if (!(profile->extension & WEIR_EXTENSION_CONTINUATION) || profile->protocol == WEIR_PROTOCOL_V1)
+	if (!(profile->extension & WEIR_EXTENSION_CONTINUATION) ||
+	    profile->protocol == WEIR_PROTOCOL_V1)
 		return 0;
 	return credits > profile->transmissions ? credits : profile->transmissions;
 }
 
-/* Of a queue of so many receives that connections share: those that may be free and not posted yet, and the messages
- * that it can take in at any time. */
+/* Of a queue of so many receives that connections share: those that may be free and not posted yet,
+ * and the messages that it can take in at any time. */
 static inline uint32_t engine_srq_slack(uint32_t nbufs)
 {
 	return nbufs / 8 < 32 ? nbufs / 8 : 32;
@@ -271,24 +294,28 @@ static inline uint32_t engine_srq_capacity(uint32_t nbufs)
 	return nbufs - engine_srq_slack(nbufs) - nbufs / 16 - ENGINE_RECV_RESERVE;
 }
 
-/* What 'auto' asks of a profile: receives for all connections that there may be, and as many as one asks for, twice, for the one that
- * is busy alone gets half. Protection domains of connections and a queue of one domain don't go together. */
+/* What 'auto' asks of a profile: receives for all connections that there may be, and as many as one
+ * asks for, twice, for the one that is busy alone gets half. Protection domains of connections and
+ * a queue of one domain don't go together. */
 static inline bool engine_may_share(const struct weir_profile *profile)
 {
 	return profile->shared_receives == WEIR_SHARED_RECEIVES_AUTO &&
 	       profile->protection != WEIR_PROTECTION_CONNECTION &&
-	       engine_srq_capacity(profile->recv_buffers) >= profile->connections + 2 * profile->credits;
+	       engine_srq_capacity(profile->recv_buffers) >=
+		       profile->connections + 2 * profile->credits;
 }
 
-/* Whether data may be placed by Sends; not so with a device that gathers too few elements: a peer that is told of targets takes it
- * that results can be placed in its own. */
-static inline bool engine_places(const struct weir_profile *profile, const struct fabric_dev_attr *attr)
+/* Whether data may be placed by Sends; not so with a device that gathers too few elements: a peer
+ * that is told of targets takes it that results can be placed in its own. */
+static inline bool engine_places(const struct weir_profile *profile,
+				 const struct fabric_dev_attr *attr)
 {
-	return profile->extension & WEIR_EXTENSION_PLACEMENT && profile->protocol != WEIR_PROTOCOL_V1 &&
-	       attr->max_sge >= ENGINE_PLACE_SGES;
+	return profile->extension & WEIR_EXTENSION_PLACEMENT &&
+	       profile->protocol != WEIR_PROTOCOL_V1 && attr->max_sge >= ENGINE_PLACE_SGES;
 }
 
-/* A line that a peer can bring about, of the kind that 'rate' is of: a few a second, the others are counted. */
+/* A line that a peer can bring about, of the kind that 'rate' is of: a few a second, the others are
+ * counted. */
 void engine_log_peer(struct weir_engine *engine, struct log_rate *rate, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

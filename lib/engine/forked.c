@@ -7,7 +7,8 @@
 
 #include "log.h"
 
-/* By slot. An engine that a child has destroyed stays here: its connections stay reachable by it. */
+/* By slot. An engine that a child has destroyed stays here: its connections stay reachable by it.
+ */
 static _Atomic(struct weir_engine *) engines[MEM_SLOTS_MAX];
 
 static int dead_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
@@ -52,15 +53,16 @@ static int dead_connect(struct fabric_dev *dev, const char *addr, const struct f
 	return -ECHILD;
 }
 
-static int dead_accept(struct fabric_dev *dev, struct fabric_conn_req *req, const struct fabric_qp_attr *attr,
-		       const void *private_data, uint32_t private_len, struct fabric_qp **qp)
+static int dead_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
+		       const struct fabric_qp_attr *attr, const void *private_data,
+		       uint32_t private_len, struct fabric_qp **qp)
 {
 	(void)dev, (void)req, (void)attr, (void)private_data, (void)private_len, (void)qp;
 	return -ECHILD;
 }
 
-static int dead_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
-		       uint32_t private_len)
+static int dead_reject(struct fabric_dev *dev, struct fabric_conn_req *req,
+		       const void *private_data, uint32_t private_len)
 {
 	(void)dev, (void)req, (void)private_data, (void)private_len;
 	return -ECHILD;
@@ -120,7 +122,8 @@ static void dead_srq_destroy(struct fabric_srq *srq)
 	(void)srq;
 }
 
-static uint32_t dead_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n)
+static uint32_t dead_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs,
+				   uint32_t n)
 {
 	(void)srq, (void)wrs;
 	return n;
@@ -138,7 +141,8 @@ static bool dead_send_direct(struct fabric_qp *qp, const void *data, uint32_t le
 	return false;
 }
 
-static bool dead_rdma_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
+static bool dead_rdma_now(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey,
+			  uint64_t raddr)
 {
 	(void)qp, (void)local, (void)rkey, (void)raddr;
 	return false;
@@ -187,7 +191,8 @@ static void in_child(void)
 		if (engine->dev && engine->dev->ops->abandon)
 			engine->dev->ops->abandon(engine->dev);
 		engine->is_forked = true;
-		/* No message is that short: calls and results take the slow way to a buffer, which looks at is_forked. */
+		/* No message is that short: calls and results take the slow way to a buffer, which
+		 * looks at is_forked. */
 		engine->small_bytes = 0;
 		engine->msg_bytes = 0;
 		TAILQ_INIT(&engine->to_flush);
@@ -223,20 +228,21 @@ __attribute__((cold)) int engine_fork_refuse(void)
 	static atomic_flag done = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&done))
-		LOG(ERR,
-		    "this process is a child of the one that made the engine (fork), and can't use it: make "
-		    "engines in the process that uses them, after the fork, or call exec in the child");
+		LOG(ERR, "this process is a child of the one that made the engine (fork), and "
+			 "can't use it: make "
+			 "engines in the process that uses them, after the fork, or call exec in "
+			 "the child");
 	errno = ECHILD;
 	return -ECHILD;
 }
 
-/* Connections, calls and the engine itself stay, on the heap: another thread may have been changing their lists when the process
- * forked, and so may EAL's. */
+/* Connections, calls and the engine itself stay, on the heap: another thread may have been changing
+ * their lists when the process forked, and so may EAL's. */
 void engine_fork_destroy(struct weir_engine *engine)
 {
-	struct mem_pool **pools[] = {&engine->gap_pool,	 &engine->control_pool, &engine->bulk_pool,
-				     &engine->long_pool, &engine->recv_pool,	&engine->reserve_pool,
-				     &engine->send_pool};
+	struct mem_pool **pools[] = {
+		&engine->gap_pool,  &engine->control_pool, &engine->bulk_pool, &engine->long_pool,
+		&engine->recv_pool, &engine->reserve_pool, &engine->send_pool};
 
 	while (engine->nregions > 0)
 		weir_engine_remove_region(engine, engine->regions[0]);

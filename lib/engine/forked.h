@@ -5,13 +5,15 @@
 /*
  * Engines in a child after fork(2).
  *
- * A child has a copy of the engine's own memory, but the rings, the sockets and the device's contexts are the parent's as well.
- * The child must not touch them: one store to a ring would corrupt the parent's connections. So each engine has a table of
- * driver operations of its own (engine->driver). In the child, a handler of pthread_atfork(3) replaces each table by one whose
- * operations do nothing, before fork() returns there. This costs nothing on the data path, and it holds wherever the engine was
- * when the process forked, also inside a callback.
+ * A child has a copy of the engine's own memory, but the rings, the sockets and the device's
+ * contexts are the parent's as well. The child must not touch them: one store to a ring would
+ * corrupt the parent's connections. So each engine has a table of driver operations of its own
+ * (engine->driver). In the child, a handler of pthread_atfork(3) replaces each table by one whose
+ * operations do nothing, before fork() returns there. This costs nothing on the data path, and it
+ * holds wherever the engine was when the process forked, also inside a callback.
  *
- * The handler may run while other threads of the parent were in the midst of a change. It follows no list and takes no lock.
+ * The handler may run while other threads of the parent were in the midst of a change. It follows
+ * no list and takes no lock.
  */
 
 #include "engine.h"

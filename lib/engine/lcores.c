@@ -108,12 +108,13 @@ int weir_profile_lcores_check(const char *list, char *err, size_t err_bytes)
 
 	if (n == -EEXIST)
 		snprintf(err, err_bytes,
-			 "lcores %.64s: a CPU is named twice, and two threads would share it; name each once",
+			 "lcores %.64s: a CPU is named twice, and two threads would share it; name "
+			 "each once",
 			 list);
 	else if (n < 0)
 		snprintf(err, err_bytes,
-			 "lcores %.64s: expected CPUs from 0 to %u such as 0,1 or 0-3, or any", list,
-			 CPU_MAX);
+			 "lcores %.64s: expected CPUs from 0 to %u such as 0,1 or 0-3, or any",
+			 list, CPU_MAX);
 	if (n < 0)
 		return n;
 	if (sched_getaffinity(0, sizeof(set), &set) != 0)
@@ -124,16 +125,18 @@ int weir_profile_lcores_check(const char *list, char *err, size_t err_bytes)
 			continue;
 		if (there > 0 && cpus[i] >= (unsigned long)there)
 			snprintf(err, err_bytes,
-				 "lcores: this machine has no CPU %u; name some of %s, or any", cpus[i],
-				 usable);
+				 "lcores: this machine has no CPU %u; name some of %s, or any",
+				 cpus[i], usable);
 		else if (!is_online(cpus[i]))
 			snprintf(err, err_bytes,
-				 "lcores: CPU %u is offline; name some of %s, or any, or as root: echo 1 > "
+				 "lcores: CPU %u is offline; name some of %s, or any, or as root: "
+				 "echo 1 > "
 				 "/sys/devices/system/cpu/cpu%u/online",
 				 cpus[i], usable, cpus[i]);
 		else
 			snprintf(err, err_bytes,
-				 "lcores: this process may not use CPU %u; name some of %s, or any, or allow "
+				 "lcores: this process may not use CPU %u; name some of %s, or "
+				 "any, or allow "
 				 "it by "
 				 "taskset, or by the cpuset of its cgroup or container",
 				 cpus[i], usable);

@@ -8,7 +8,8 @@
 
 extern int weir_logtype;
 
-#define LOG(level, ...)		      rte_log_line(RTE_LOG_##level, __VA_ARGS__)
-#define rte_log_line(level, fmt, ...) rte_log(level, (uint32_t)weir_logtype, "weir: " fmt "\n", ##__VA_ARGS__)
+#define LOG(level, ...) rte_log_line(RTE_LOG_##level, __VA_ARGS__)
+#define rte_log_line(level, fmt, ...)                                                              \
+	rte_log(level, (uint32_t)weir_logtype, "weir: " fmt "\n", ##__VA_ARGS__)
 
 #endif

@@ -13,8 +13,9 @@
 #define MAILBOX_SIZE  1024u /* messages; a power of two */
 #define MAILBOX_BURST 32u
 
-/* On x86, rings order what they carry by the processor's own rules, which a thread sanitizer does not know: it is told that who
- * takes a message has seen all that its sender did, and to look away from the rings' insides. */
+/* On x86, rings order what they carry by the processor's own rules, which a thread sanitizer does
+ * not know: it is told that who takes a message has seen all that its sender did, and to look away
+ * from the rings' insides. */
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
 #define __SANITIZE_THREAD__ 1
@@ -29,7 +30,8 @@ __attribute__((visibility("default"))) const char *__tsan_default_suppressions(v
 
 const char *__tsan_default_suppressions(void)
 {
-	return "race:rte_ring_elem_pvt.h\nrace:rte_ring_rts_elem_pvt.h\nrace:rte_ring_generic_pvt.h\n"
+	return "race:rte_ring_elem_pvt.h\nrace:rte_ring_rts_elem_pvt.h\nrace:rte_ring_generic_pvt."
+	       "h\n"
 	       "race:rte_ring.h\nrace:rte_ring_elem.h\n";
 }
 #else
@@ -62,7 +64,8 @@ void mailbox_destroy(struct weir_engine *engine)
 	engine->mailbox = NULL;
 }
 
-int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg)
+int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
+		     void *arg)
 {
 	struct mail mail = {fn, arg};
 
@@ -81,7 +84,8 @@ uint32_t mailbox_poll(struct weir_engine *engine)
 
 	if (rte_ring_empty(engine->mailbox))
 		return 0;
-	n = rte_ring_dequeue_burst_elem(engine->mailbox, mails, sizeof(mails[0]), MAILBOX_BURST, NULL);
+	n = rte_ring_dequeue_burst_elem(engine->mailbox, mails, sizeof(mails[0]), MAILBOX_BURST,
+					NULL);
 	MAIL_TAKEN(engine->mailbox);
 	for (uint32_t i = 0; i < n; i++)
 		mails[i].fn(engine, mails[i].arg);

@@ -8,7 +8,8 @@
 
 struct weir_engine;
 
-#define MAILBOX_ROUNDS_MAX 64u /* of mailbox_poll(), until as much was run as the mailbox can hold, twice */
+#define MAILBOX_ROUNDS_MAX                                                                         \
+	64u /* of mailbox_poll(), until as much was run as the mailbox can hold, twice */
 
 int mailbox_create(struct weir_engine *engine);
 void mailbox_destroy(struct weir_engine *engine);

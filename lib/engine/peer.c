@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accounts of peers, in a hash table of chains. The table's size follows the profile's number of connections. */
+/* Accounts of peers, in a hash table of chains. The table's size follows the profile's number of
+ * connections. */
 #include "peer.h"
 
 #include <errno.h>
@@ -16,10 +17,11 @@
 LIST_HEAD(engine_peer_list, engine_peer);
 
 struct engine_peers {
-	uint64_t seed;			   /* so that a peer cannot choose addresses that share a chain */
+	uint64_t seed; /* so that a peer cannot choose addresses that share a chain */
 	struct engine_peer_list *by_count; /* accounts of peers that connect, by nconnections */
-	uint32_t count_max;		   /* the longest of these lists that is not empty; 0: all are */
-	struct engine_peer_members any;	   /* connections of these accounts, the longest idle one first */
+	uint32_t count_max; /* the longest of these lists that is not empty; 0: all are */
+	struct engine_peer_members
+		any; /* connections of these accounts, the longest idle one first */
 	uint32_t mask;
 	struct engine_peer_list lists[];
 };
@@ -34,7 +36,8 @@ int engine_peers_create(struct weir_engine *engine)
 	peers = mem_zalloc(sizeof(*peers) + nlists * sizeof(peers->lists[0]));
 	if (!peers)
 		return -ENOMEM;
-	peers->by_count = mem_zalloc((engine->profile.connections + 1) * sizeof(peers->by_count[0]));
+	peers->by_count =
+		mem_zalloc((engine->profile.connections + 1) * sizeof(peers->by_count[0]));
 	if (!peers->by_count) {
 		mem_free(peers);
 		return -ENOMEM;
@@ -151,7 +154,8 @@ static void recount(struct engine_peers *peers, struct engine_peer *peer, uint32
 	peer->nconnections = count;
 }
 
-void engine_peer_join(struct weir_engine *engine, struct engine_peer *peer, struct engine_peer_member *member)
+void engine_peer_join(struct weir_engine *engine, struct engine_peer *peer,
+		      struct engine_peer_member *member)
 {
 	peer->refs++;
 	member->peer = peer;
@@ -176,7 +180,8 @@ void engine_peer_leave(struct weir_engine *engine, struct engine_peer_member *me
 	engine_peer_put(engine, peer);
 }
 
-void engine_peer_touch(struct weir_engine *engine, struct engine_peer_member *member, uint64_t now_ns)
+void engine_peer_touch(struct weir_engine *engine, struct engine_peer_member *member,
+		       uint64_t now_ns)
 {
 	struct engine_peer *peer = member->peer;
 

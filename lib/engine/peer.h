@@ -3,10 +3,11 @@
 #define PEER_H
 
 /*
- * Accounts of peers: what an engine counts for each distinct peer, so that limits hold for a peer however many
- * connections it opens. A peer is a user (UID) where the kernel names one, as over shm, and a network address without its
- * port otherwise. An account exists as long as something refers to it: there are never more accounts than connections,
- * requests for connections included. Owner's thread only.
+ * Accounts of peers: what an engine counts for each distinct peer, so that limits hold for a peer
+ * however many connections it opens. A peer is a user (UID) where the kernel names one, as over
+ * shm, and a network address without its port otherwise. An account exists as long as something
+ * refers to it: there are never more accounts than connections, requests for connections included.
+ * Owner's thread only.
  *
  * When the table of connections is full, the peer that holds the most gives way:
  * engine_peer_largest(). Where all peers hold as few as the newcomer's peer would, the connection
@@ -27,7 +28,8 @@ struct weir_engine;
 enum engine_peer_kind {
 	ENGINE_PEER_ADDRESS = 1, /* it connected; the key is its address without the port */
 	ENGINE_PEER_USER,	 /* it connected; the key is its UID */
-	ENGINE_PEER_OURS,	 /* this side connects to it; the key is the address that this side named */
+	ENGINE_PEER_OURS, /* this side connects to it; the key is the address that this side named
+			   */
 };
 
 /* Compared as a whole: bytes that are not used are zero. */
@@ -64,7 +66,8 @@ struct engine_peers;
 /* The length of an address without its port. */
 uint32_t engine_peer_host_bytes(const char *address);
 
-/* The account of a peer that connects to this engine; it is made if there is none. NULL: no memory. */
+/* The account of a peer that connects to this engine; it is made if there is none. NULL: no memory.
+ */
 struct engine_peer *engine_peer_get(struct weir_engine *engine, const struct weir_peer *peer);
 /* The account of a peer that this engine connects to by 'address'. NULL: no memory. */
 struct engine_peer *engine_peer_get_ours(struct weir_engine *engine, const char *address);
@@ -78,15 +81,18 @@ static inline struct engine_peer *engine_peer_ref(struct engine_peer *peer)
 /* The reverse of these. The last one frees the account. NULL is allowed. */
 void engine_peer_put(struct weir_engine *engine, struct engine_peer *peer);
 
-/* A connection of the peer begins, and ends. Leaving twice is allowed. A member refers to its account. */
+/* A connection of the peer begins, and ends. Leaving twice is allowed. A member refers to its
+ * account. */
 void engine_peer_join(struct weir_engine *engine, struct engine_peer *peer,
 		      struct engine_peer_member *member);
 void engine_peer_leave(struct weir_engine *engine, struct engine_peer_member *member);
 
 /* The connection is of use now: it is the last one to go. */
-void engine_peer_touch(struct weir_engine *engine, struct engine_peer_member *member, uint64_t now_ns);
+void engine_peer_touch(struct weir_engine *engine, struct engine_peer_member *member,
+		       uint64_t now_ns);
 
-/* Of the peers that connect to this engine, one that has the most connections. NULL: there is none. */
+/* Of the peers that connect to this engine, one that has the most connections. NULL: there is none.
+ */
 struct engine_peer *engine_peer_largest(const struct weir_engine *engine);
 
 /*

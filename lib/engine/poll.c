@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The poll loop. One pass: completions, which run the handlers and callbacks to their end; connection
- * events and the mailbox; deadlines, once a tick; then one flush for each connection that has something
- * to send, so that a burst costs one doorbell; then those that ended are freed, when nothing that was
- * polled can name them any more.
+ * The poll loop. One pass: completions, which run the handlers and callbacks to their end;
+ * connection events and the mailbox; deadlines, once a tick; then one flush for each connection
+ * that has something to send, so that a burst costs one doorbell; then those that ended are freed,
+ * when nothing that was polled can name them any more.
  */
 #include "engine.h"
 #include "forked.h"
@@ -22,7 +22,8 @@
 static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 {
 	uint32_t want = budget < ENGINE_WC_BURST ? budget : ENGINE_WC_BURST;
-	uint32_t delivered = engine->dev->ndelivered, n = engine->ops->poll(engine->dev, engine->wcs, want);
+	uint32_t delivered = engine->dev->ndelivered,
+		 n = engine->ops->poll(engine->dev, engine->wcs, want);
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct engine_endpoint *ep = engine->wcs[i].qp_ctx;
@@ -31,7 +32,8 @@ static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 			engine_want_ticks(ep);
 			ep->on_wc(ep, &engine->wcs[i]);
 		} else if (engine->srq && engine->wcs[i].op == FABRIC_RECV) {
-			engine_srq_put(engine->srq, (struct mem_buf *)(uintptr_t)engine->wcs[i].wr_id);
+			engine_srq_put(engine->srq,
+				       (struct mem_buf *)(uintptr_t)engine->wcs[i].wr_id);
 		}
 	}
 	return n + (engine->dev->ndelivered - delivered);
@@ -45,7 +47,8 @@ static uint32_t poll_events(struct weir_engine *engine)
 	for (uint32_t i = 0; i < n; i++) {
 		bool is_request = events[i].kind == FABRIC_CM_REQUEST;
 		bool is_listeners = is_request || events[i].kind == FABRIC_CM_UNLISTENED;
-		struct engine_endpoint *ep = is_listeners ? events[i].listener_ctx : events[i].qp_ctx;
+		struct engine_endpoint *ep =
+			is_listeners ? events[i].listener_ctx : events[i].qp_ctx;
 
 		if (!ep->is_reaping) {
 			engine_want_ticks(ep);
@@ -111,7 +114,8 @@ static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, 
 		queue->peer->held.n[ENGINE_SHARE_WAITERS]++;
 }
 
-/* The first of a line, which is the last one in turn then. Whether it waits again; it may be gone, else. */
+/* The first of a line, which is the last one in turn then. Whether it waits again; it may be gone,
+ * else. */
 static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *queue)
 {
 	struct engine_wait_queues *queues = queues_of(engine, queue);
@@ -142,20 +146,22 @@ static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 	queue_add(engine, waiter, true);
 }
 
-/* One of the first line waits for its own connection or peer. The line is the last one in turn, and in this poll no other of
- * it is tried: what many such waiters cost does not grow with their number. */
+/* One of the first line waits for its own connection or peer. The line is the last one in turn, and
+ * in this poll no other of it is tried: what many such waiters cost does not grow with their
+ * number. */
 static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
 {
 	waiter->wait_queue->failed_poll = engine->stats.polls;
 	queue_add(engine, waiter, false);
 }
 
-/* The first of each line in turn, until one finds too little: it goes first the next time, so that one that needs much
- * gets it, too. Those that wait for their own peer may wait long, and there may be many of them: a poll passes
- * a few by, and the next poll goes on behind these. */
+/* The first of each line in turn, until one finds too little: it goes first the next time, so that
+ * one that needs much gets it, too. Those that wait for their own peer may wait long, and there may
+ * be many of them: a poll passes a few by, and the next poll goes on behind these. */
 static void wake_waiters(struct weir_engine *engine)
 {
-	const struct engine_wait_queue *passed = NULL; /* the first of those passed by since one was served */
+	const struct engine_wait_queue *passed =
+		NULL; /* the first of those passed by since one was served */
 	uint32_t vain = engine->stats.polls % CM_EVERY == 0 ? WAKE_VAIN_MOST : WAKE_VAIN_FEW;
 
 	for (uint32_t tries = engine->nwaiting; tries > 0 && vain > 0; tries--) {
@@ -177,7 +183,8 @@ static void wake_waiters(struct weir_engine *engine)
 		}
 		if (waiter->is_own || waiter->wait_queue->is_reserve) {
 			passed = passed ? passed : waiter->wait_queue;
-			vain -= !waiter->wait_queue->is_reserve; /* others need what the reserve gives */
+			vain -= !waiter->wait_queue
+					 ->is_reserve; /* others need what the reserve gives */
 			pass_by(engine, waiter);
 			continue;
 		}
@@ -186,7 +193,8 @@ static void wake_waiters(struct weir_engine *engine)
 	}
 }
 
-/* Those that wait for a last buffer, before others could take it; one that got it and wants another goes to the end. */
+/* Those that wait for a last buffer, before others could take it; one that got it and wants another
+ * goes to the end. */
 static void wake_reserve_waiters(struct weir_engine *engine)
 {
 	const struct engine_wait_queue *queue,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loading a profile. rte_cfgfile reads the values, but it skips lines that it does not understand, knows
- * no line numbers and takes the first of two equal keys. So the file is scanned first, strictly and line
- * by line, for sections and keys; values are then taken for what the scan has found, and only that.
+ * Loading a profile. rte_cfgfile reads the values, but it skips lines that it does not understand,
+ * knows no line numbers and takes the first of two equal keys. So the file is scanned first,
+ * strictly and line by line, for sections and keys; values are then taken for what the scan has
+ * found, and only that.
  */
 
 #include <ctype.h>
@@ -55,13 +56,14 @@ __attribute__((format(printf, 3, 4))) static int fail(const struct load *load, u
 	return -EINVAL;
 }
 
-static int fail_value(const struct load *load, uint32_t line, const struct profile_key *key, const char *why)
+static int fail_value(const struct load *load, uint32_t line, const struct profile_key *key,
+		      const char *why)
 {
 	char allowed[128];
 
 	profile_key_allowed(key, allowed, sizeof(allowed));
-	return fail(load, line, "[%s] %s: %s; allowed: %s; example: %s = %s", key->section, key->name, why,
-		    allowed, key->name, key->example ? key->example : key->initial);
+	return fail(load, line, "[%s] %s: %s; allowed: %s; example: %s = %s", key->section,
+		    key->name, why, allowed, key->name, key->example ? key->example : key->initial);
 }
 
 /* The keys of a section, or with NULL all sections. */
@@ -104,15 +106,16 @@ static int scan_section(struct load *load, char *text)
 	const char *name;
 
 	if (!end || end[1] != '\0')
-		return fail(load, load->line, "a section is [name] on a line of its own; example: [engine]");
+		return fail(load, load->line,
+			    "a section is [name] on a line of its own; example: [engine]");
 	*end = '\0';
 	name = strip(text + 1);
 	for (uint32_t i = 0; i < profile_nkeys; i++) {
 		if (strcmp(profile_keys[i].section, name) != 0)
 			continue;
 		if (load->seen[i])
-			return fail(load, load->line, "[%s]: a second time; put its keys into the first",
-				    name);
+			return fail(load, load->line,
+				    "[%s]: a second time; put its keys into the first", name);
 		load->seen[i] = is_known = true;
 	}
 	if (!is_known)
@@ -131,24 +134,24 @@ static int scan_key(struct load *load, char *text)
 	uint32_t *line;
 
 	if (!equals)
-		return fail(load, load->line, "'%.64s' is neither [section], key = value nor a comment (#)",
-			    text);
+		return fail(load, load->line,
+			    "'%.64s' is neither [section], key = value nor a comment (#)", text);
 	*equals = '\0';
 	name = strip(text);
 	value = strip(equals + 1);
 	if (load->section[0] == '\0')
-		return fail(load, load->line, "%.64s: stands before the first section; example: [engine]",
-			    name);
+		return fail(load, load->line,
+			    "%.64s: stands before the first section; example: [engine]", name);
 	key = profile_key_find(load->section, name);
 	if (!key)
-		return fail(load, load->line, "[%s] %.64s: no such key; known: %s", load->section, name,
-			    list_known(load->section, known, sizeof(known)));
+		return fail(load, load->line, "[%s] %.64s: no such key; known: %s", load->section,
+			    name, list_known(load->section, known, sizeof(known)));
 	if (strlen(value) >= CFG_VALUE_LEN)
 		return fail_value(load, load->line, key, "the value is longer than 255 characters");
 	line = &load->lines[key - profile_keys];
 	if (*line)
-		return fail(load, load->line, "[%s] %s: set in line %u already; remove one", key->section,
-			    name, *line);
+		return fail(load, load->line, "[%s] %s: set in line %u already; remove one",
+			    key->section, name, *line);
 	*line = load->line;
 	return 0;
 }
@@ -204,7 +207,8 @@ static int fail_driver(const struct load *load, uint32_t line, const char *name)
 	for (uint32_t i = 0; fabric_driver_at(i) && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 					 fabric_driver_at(i)->name);
-	return fail(load, line, "[engine] driver: no driver '%s' in this build; known: %s", name, known);
+	return fail(load, line, "[engine] driver: no driver '%s' in this build; known: %s", name,
+		    known);
 }
 
 /* What no single key's range says. */
@@ -215,7 +219,8 @@ static int check_together(const struct load *load, const struct weir_profile *pr
 	char why[192];
 
 	if (!ops)
-		return fail_driver(load, load->lines[profile_key_find("engine", "driver") - profile_keys],
+		return fail_driver(load,
+				   load->lines[profile_key_find("engine", "driver") - profile_keys],
 				   profile->driver);
 	/* Also where there are none: a driver may need some. */
 	if (ops->options_check && ops->options_check(profile->driver_options) != 0)
@@ -226,7 +231,8 @@ static int check_together(const struct load *load, const struct weir_profile *pr
 	return key ? fail_value(load, load->lines[key - profile_keys], key, why) : 0;
 }
 
-static int take_values(const struct load *load, struct rte_cfgfile *cfg, struct weir_profile *profile)
+static int take_values(const struct load *load, struct rte_cfgfile *cfg,
+		       struct weir_profile *profile)
 {
 	const struct profile_key *key;
 	char why[192];
@@ -239,8 +245,9 @@ static int take_values(const struct load *load, struct rte_cfgfile *cfg, struct 
 			continue;
 		value = rte_cfgfile_get_entry(cfg, key->section, key->name);
 		if (!value)
-			return fail(load, load->lines[i], "[%s] %s: the file changed while it was read",
-				    key->section, key->name);
+			return fail(load, load->lines[i],
+				    "[%s] %s: the file changed while it was read", key->section,
+				    key->name);
 		if (!profile_key_set(key, value, profile, why, sizeof(why)))
 			return fail_value(load, load->lines[i], key, why);
 	}
@@ -310,5 +317,6 @@ void weir_profile_defaults(struct weir_profile *profile)
 	memset(profile, 0, sizeof(*profile));
 	/* Each default is in its key's range: a unit test checks the table. */
 	for (uint32_t i = 0; i < profile_nkeys; i++)
-		(void)profile_key_set(&profile_keys[i], profile_keys[i].initial, profile, why, sizeof(why));
+		(void)profile_key_set(&profile_keys[i], profile_keys[i].initial, profile, why,
+				      sizeof(why));
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What no single key's range says: keys that do not go together, or that the driver does not serve. */
+/* What no single key's range says: keys that do not go together, or that the driver does not serve.
+ */
 #include <stdio.h>
 
 #include "engine.h"
 #include "profile_keys.h"
 
-static const struct profile_key *few_receives(const struct weir_profile *profile, char *why, size_t why_bytes)
+static const struct profile_key *few_receives(const struct weir_profile *profile, char *why,
+					      size_t why_bytes)
 {
-	uint32_t needed = engine_recvs(profile->credits) + engine_reply_recvs(profile, profile->credits);
+	uint32_t needed =
+		engine_recvs(profile->credits) + engine_reply_recvs(profile, profile->credits);
 	uint32_t capacity = engine_srq_capacity(profile->recv_buffers);
 
 	if (profile->shared_receives == WEIR_SHARED_RECEIVES_ON) {
@@ -19,7 +22,8 @@ static const struct profile_key *few_receives(const struct weir_profile *profile
 	} else {
 		if (engine_may_share(profile) || profile->recv_buffers >= needed)
 			return NULL;
-		snprintf(why, why_bytes, "%u are too few for one connection of %u credits, which takes %u",
+		snprintf(why, why_bytes,
+			 "%u are too few for one connection of %u credits, which takes %u",
 			 profile->recv_buffers, profile->credits, needed);
 	}
 	return profile_key_find("memory", "recv_buffers");
@@ -34,13 +38,15 @@ static const struct profile_key *over_driver(const struct weir_profile *profile,
 
 	if (profile->shared_receives == WEIR_SHARED_RECEIVES_ON && attr->max_srq_wr != 0 &&
 	    profile->recv_buffers > attr->max_srq_wr) {
-		snprintf(why, why_bytes, "driver %s shares at most %u, and shared_receives is on", driver,
-			 attr->max_srq_wr);
+		snprintf(why, why_bytes, "driver %s shares at most %u, and shared_receives is on",
+			 driver, attr->max_srq_wr);
 		return profile_key_find("memory", "recv_buffers");
 	}
-	if (engine_places(profile, attr) && attr->max_msg_bytes != 0 && receive > attr->max_msg_bytes) {
+	if (engine_places(profile, attr) && attr->max_msg_bytes != 0 &&
+	    receive > attr->max_msg_bytes) {
 		snprintf(why, why_bytes,
-			 "with lead_bytes and %u targets a message has %u bytes, and driver %s takes %u at "
+			 "with lead_bytes and %u targets a message has %u bytes, and driver %s "
+			 "takes %u at "
 			 "most",
 			 profile->targets, receive, driver, attr->max_msg_bytes);
 		return profile_key_find("connection", "target_bytes");
@@ -48,8 +54,9 @@ static const struct profile_key *over_driver(const struct weir_profile *profile,
 	return NULL;
 }
 
-const struct profile_key *profile_conflict(const struct weir_profile *profile, const struct fabric_ops *ops,
-					   char *why, size_t why_bytes)
+const struct profile_key *profile_conflict(const struct weir_profile *profile,
+					   const struct fabric_ops *ops, char *why,
+					   size_t why_bytes)
 {
 	const struct profile_key *key = few_receives(profile, why, why_bytes);
 	struct fabric_dev_attr attr = {0};
@@ -66,7 +73,8 @@ const struct profile_key *profile_conflict(const struct weir_profile *profile, c
 	if (profile->protection == WEIR_PROTECTION_CONNECTION && policy == WEIR_EXPOSURE_POOL &&
 	    profile->shared_receives == WEIR_SHARED_RECEIVES_ON) {
 		snprintf(why, why_bytes,
-			 "'connection' does not go with shared receives, which are of one domain, unless "
+			 "'connection' does not go with shared receives, which are of one domain, "
+			 "unless "
 			 "policy is "
 			 "window");
 		return profile_key_find("exposure", "protection");

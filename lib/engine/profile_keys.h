@@ -47,8 +47,8 @@ extern const uint32_t profile_nkeys;
 const struct profile_key *profile_key_find(const char *section, const char *name);
 
 /* Parse 'text' into the key's field. false: *profile is untouched, and 'why' says what is wrong. */
-bool profile_key_set(const struct profile_key *key, const char *text, struct weir_profile *profile, char *why,
-		     size_t why_bytes);
+bool profile_key_set(const struct profile_key *key, const char *text, struct weir_profile *profile,
+		     char *why, size_t why_bytes);
 
 /* Whether the field holds what profile_key_set() could have put there. */
 bool profile_key_check(const struct profile_key *key, const struct weir_profile *profile, char *why,
@@ -56,10 +56,11 @@ bool profile_key_check(const struct profile_key *key, const struct weir_profile 
 
 struct fabric_ops;
 
-/* Keys, each in its range, that do not go together, or that devices of the driver do not serve, whatever the machine. Returns
- * the key to blame, or NULL. */
-const struct profile_key *profile_conflict(const struct weir_profile *profile, const struct fabric_ops *ops,
-					   char *why, size_t why_bytes);
+/* Keys, each in its range, that do not go together, or that devices of the driver do not serve,
+ * whatever the machine. Returns the key to blame, or NULL. */
+const struct profile_key *profile_conflict(const struct weir_profile *profile,
+					   const struct fabric_ops *ops, char *why,
+					   size_t why_bytes);
 
 /* "1 to 1024", "auto, spin, yield or sleep". */
 void profile_key_allowed(const struct profile_key *key, char *text, size_t bytes);

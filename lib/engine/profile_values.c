@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* Append to what is in 'text'; cut at its end. */
-__attribute__((format(printf, 3, 4))) static void append(char *text, size_t bytes, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t bytes,
+							 const char *format, ...)
 {
 	size_t used = strlen(text);
 	va_list args;
@@ -94,15 +95,16 @@ static bool number_check(const struct profile_key *key, uint64_t value, char *wh
 		return false;
 	}
 	if (value % key->step != 0) {
-		snprintf(why, why_bytes, "%" PRIu64 " is not a multiple of %" PRIu64, value, key->step);
+		snprintf(why, why_bytes, "%" PRIu64 " is not a multiple of %" PRIu64, value,
+			 key->step);
 		return false;
 	}
 	return true;
 }
 
 /* Digits and, for sizes, a suffix. Signs, blanks, fractions and other bases are refused. */
-static bool number_parse(const struct profile_key *key, const char *text, uint64_t *value, char *why,
-			 size_t why_bytes)
+static bool number_parse(const struct profile_key *key, const char *text, uint64_t *value,
+			 char *why, size_t why_bytes)
 {
 	static const char suffixes[] = "kmg";
 	unsigned shift = 0;
@@ -144,8 +146,8 @@ static bool text_check(const struct profile_key *key, const char *text, char *wh
 	return true;
 }
 
-bool profile_key_set(const struct profile_key *key, const char *text, struct weir_profile *profile, char *why,
-		     size_t why_bytes)
+bool profile_key_set(const struct profile_key *key, const char *text, struct weir_profile *profile,
+		     char *why, size_t why_bytes)
 {
 	uint64_t value;
 
@@ -187,7 +189,8 @@ bool profile_key_check(const struct profile_key *key, const struct weir_profile 
 		for (const struct profile_choice *c = key->choices; c->word; c++)
 			if (c->value == field_get(key, profile))
 				return true;
-		snprintf(why, why_bytes, "%" PRIu64 " is none of the choices", field_get(key, profile));
+		snprintf(why, why_bytes, "%" PRIu64 " is none of the choices",
+			 field_get(key, profile));
 		return false;
 	case PROFILE_TEXT:
 		return text_check(key, (const char *)profile + key->offset, why, why_bytes);
@@ -204,7 +207,7 @@ int weir_profile_key_help(uint32_t index, char *line, size_t line_bytes)
 		return -ENOENT;
 	key = &profile_keys[index];
 	profile_key_allowed(key, allowed, sizeof(allowed));
-	snprintf(line, line_bytes, "[%s] %s = %s (%s): %s", key->section, key->name, key->initial, allowed,
-		 key->help);
+	snprintf(line, line_bytes, "[%s] %s = %s (%s): %s", key->section, key->name, key->initial,
+		 allowed, key->help);
 	return 0;
 }

@@ -3,17 +3,20 @@
 #define RESERVE_H
 
 /*
- * The one send buffer that a message may need beyond the one that it was written to: for a header that does not fit in front
- * of it, or for all of it, where the device can't gather it; or for an error, where there was none to write it to.
+ * The one send buffer that a message may need beyond the one that it was written to: for a header
+ * that does not fit in front of it, or for all of it, where the device can't gather it; or for an
+ * error, where there was none to write it to.
  *
- * It is one of the send pool. Where that is dry, each of its buffers may be with a message that waits for one more, so
- * that none would come back: then there is a reserve of one. Connections take turns at it, and those that wait for a first
- * buffer come behind them. A message takes it when it needs nothing more that another message could have, so that it comes
- * back with the Send's completion, or the end of the connection.
+ * It is one of the send pool. Where that is dry, each of its buffers may be with a message that
+ * waits for one more, so that none would come back: then there is a reserve of one. Connections
+ * take turns at it, and those that wait for a first buffer come behind them. A message takes it
+ * when it needs nothing more that another message could have, so that it comes back with the Send's
+ * completion, or the end of the connection.
  *
- * A reply that is continued over several messages needs more than one: one for their headers, one for that of the first, where it has
- * long lists, and one for each that the device can't gather. It takes all of them at once or none, and where messages are continued the
- * reserve is enough for one such reply.
+ * A reply that is continued over several messages needs more than one: one for their headers, one
+ * for that of the first, where it has long lists, and one for each that the device can't gather. It
+ * takes all of them at once or none, and where messages are continued the reserve is enough for one
+ * such reply.
  */
 
 #include "engine.h"

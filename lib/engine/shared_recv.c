@@ -94,8 +94,8 @@ bool engine_srq_is_wanted(const struct weir_engine *engine)
 
 	if (profile->shared_receives != WEIR_SHARED_RECEIVES_AUTO)
 		return profile->shared_receives == WEIR_SHARED_RECEIVES_ON;
-	/* Not with RDMA devices, which are those that can take memory back: that all receives which a queue pair had taken come back
-	 * when it ends was not yet seen on one. */
+	/* Not with RDMA devices, which are those that can take memory back: that all receives which
+	 * a queue pair had taken come back when it ends was not yet seen on one. */
 	return engine_may_share(profile) && !engine->dev->attr.revokes_access &&
 	       engine->dev->attr.max_srq_wr >= profile->recv_buffers;
 }
@@ -109,7 +109,8 @@ int engine_srq_create(struct weir_engine *engine)
 
 	if (engine->dev->attr.max_srq_wr < profile->recv_buffers) {
 		LOG(ERR,
-		    "driver %s: a shared receive queue has at most %u places here, and recv_buffers is %u: "
+		    "driver %s: a shared receive queue has at most %u places here, and "
+		    "recv_buffers is %u: "
 		    "lower "
 		    "it, or "
 		    "set shared_receives = off in the profile's [connection]",

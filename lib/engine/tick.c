@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Deadlines are looked at once a tick. Of thousands of connections most wait for nothing: each look would fetch what the
- * caches have long lost, a millisecond's worth of it in each millisecond. So those that said that time does not matter
- * to them are looked at a few at a time, in turn, until something happens to them. And where something happens to thousands in each
- * tick, so many of these: a deadline may be late then by one tick for each of those.
+ * Deadlines are looked at once a tick. Of thousands of connections most wait for nothing: each look
+ * would fetch what the caches have long lost, a millisecond's worth of it in each millisecond. So
+ * those that said that time does not matter to them are looked at a few at a time, in turn, until
+ * something happens to them. And where something happens to thousands in each tick, so many of
+ * these: a deadline may be late then by one tick for each of those.
  */
 #include "engine.h"
 #include "shared_recv.h"
@@ -25,7 +26,8 @@ static void tick_quiet(struct weir_engine *engine)
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->idle, engine_endpoints);
 	struct engine_endpoint *ep = NULL;
 
-	for (uint32_t i = 0; i < QUIET_FEW && ep != last && (ep = TAILQ_FIRST(&engine->idle)); i++) {
+	for (uint32_t i = 0; i < QUIET_FEW && ep != last && (ep = TAILQ_FIRST(&engine->idle));
+	     i++) {
 		bool matters = !ep->is_reaping && ep->on_tick(ep, engine->now_ns);
 
 		if (!ep->blockers.is_idle)
@@ -37,13 +39,15 @@ static void tick_quiet(struct weir_engine *engine)
 	}
 }
 
-/* Those that ask for ticks in this one have them from the next on: two may go on asking for each other's. */
+/* Those that ask for ticks in this one have them from the next on: two may go on asking for each
+ * other's. */
 static void tick_ticking(struct weir_engine *engine)
 {
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->ticking, engine_endpoints);
 	struct engine_endpoint *ep = NULL;
 
-	for (uint32_t i = 0; i < TICKING_MOST && ep != last && (ep = TAILQ_FIRST(&engine->ticking)); i++) {
+	for (uint32_t i = 0; i < TICKING_MOST && ep != last && (ep = TAILQ_FIRST(&engine->ticking));
+	     i++) {
 		bool matters = ep->is_reaping || ep->on_tick(ep, engine->now_ns);
 
 		TAILQ_REMOVE(&engine->ticking, ep, tick);
@@ -52,7 +56,8 @@ static void tick_ticking(struct weir_engine *engine)
 	}
 }
 
-/* A peer may bring about as many endpoints that cannot end yet as there can be. So a few of them are asked again, and none in each poll. */
+/* A peer may bring about as many endpoints that cannot end yet as there can be. So a few of them
+ * are asked again, and none in each poll. */
 static void tick_late(struct weir_engine *engine)
 {
 	struct engine_endpoint *ep;

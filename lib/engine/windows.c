@@ -15,9 +15,11 @@ static void say_pool(const struct weir_engine *engine)
 	if (atomic_flag_test_and_set(&said))
 		return;
 	LOG(WARNING,
-	    "exposure policy 'pool', as the profile asks: while it is connected, any peer of driver %s may "
+	    "exposure policy 'pool', as the profile asks: while it is connected, any peer of "
+	    "driver %s may "
 	    "read and "
-	    "write all memory of regions that are not private, at any time. Only for peers that are trusted",
+	    "write all memory of regions that are not private, at any time. Only for peers that "
+	    "are trusted",
 	    engine->ops->name);
 }
 
@@ -28,9 +30,11 @@ static void say_auto(const struct weir_engine *engine)
 	if (atomic_flag_test_and_set(&said))
 		return;
 	LOG(NOTICE,
-	    "driver %s can't take memory back from a peer that has mapped it: exposure policy 'pool'. "
+	    "driver %s can't take memory back from a peer that has mapped it: exposure policy "
+	    "'pool'. "
 	    "Connect only "
-	    "to processes that may see and change this one's data (policy = window: keys for one call)",
+	    "to processes that may see and change this one's data (policy = window: keys for one "
+	    "call)",
 	    engine->ops->name);
 }
 
@@ -42,15 +46,15 @@ static int domains_choose(struct weir_engine *engine)
 	if (engine->profile.protection != WEIR_PROTECTION_CONNECTION || engine->uses_windows)
 		return 0;
 	if (engine->profile.shared_receives == WEIR_SHARED_RECEIVES_ON) {
-		LOG(ERR,
-		    "a shared receive queue is of one protection domain: with shared_receives = on, either "
-		    "'protection = shared' or 'policy = window' in the profile's [exposure]");
+		LOG(ERR, "a shared receive queue is of one protection domain: with shared_receives "
+			 "= on, either "
+			 "'protection = shared' or 'policy = window' in the profile's [exposure]");
 		return -EINVAL;
 	}
 	rc = engine->ops->own_domains(engine->dev);
 	if (rc != 0)
-		LOG(ERR, "driver %s: no protection domain for each connection (%s)", engine->ops->name,
-		    strerror(-rc));
+		LOG(ERR, "driver %s: no protection domain for each connection (%s)",
+		    engine->ops->name, strerror(-rc));
 	engine->own_domains = rc == 0;
 	return rc;
 }
@@ -60,7 +64,8 @@ int engine_exposure_choose(struct weir_engine *engine)
 	enum weir_exposure policy = engine->profile.exposure;
 
 	if (policy == WEIR_EXPOSURE_AUTO)
-		policy = engine->dev->attr.revokes_access ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
+		policy = engine->dev->attr.revokes_access ? WEIR_EXPOSURE_WINDOW
+							  : WEIR_EXPOSURE_POOL;
 	engine->uses_windows = policy == WEIR_EXPOSURE_WINDOW;
 	engine->revokes_access = engine->uses_windows && engine->dev->attr.revokes_access;
 	if (engine->profile.exposure == WEIR_EXPOSURE_POOL)
@@ -96,9 +101,11 @@ int engine_windows_create(struct weir_engine *engine)
 		return 0;
 	if (!engine->dev->attr.has_mw) {
 		LOG(ERR,
-		    "driver %s: this device has no memory windows, so that calls can't expose memory for "
+		    "driver %s: this device has no memory windows, so that calls can't expose "
+		    "memory for "
 		    "their own time "
-		    "only. 'policy = pool' in the profile's [exposure] exposes it for as long as it is "
+		    "only. 'policy = pool' in the profile's [exposure] exposes it for as long as "
+		    "it is "
 		    "registered, to "
 		    "all peers",
 		    engine->ops->name);
@@ -108,7 +115,8 @@ int engine_windows_create(struct weir_engine *engine)
 	if (rc == 0)
 		return 0;
 	LOG(NOTICE,
-	    "driver %s: %u memory windows rather than %u (%s): see windows in the profile's [exposure]",
+	    "driver %s: %u memory windows rather than %u (%s): see windows in the profile's "
+	    "[exposure]",
 	    engine->ops->name, engine->nwindows, engine->profile.windows, strerror(-rc));
 	if (engine->nwindows >= ENGINE_WINDOWS_MIN)
 		return 0;

@@ -47,7 +47,8 @@ static uint32_t count_largest(const struct backlog *backlog, struct backlog_entr
 	return most;
 }
 
-struct backlog_entry *backlog_displaced(const struct backlog *backlog, const struct backlog_peer *peer)
+struct backlog_entry *backlog_displaced(const struct backlog *backlog,
+					const struct backlog_peer *peer)
 {
 	struct backlog_entry *own, *largest;
 	uint32_t nown = count(backlog, peer, &own);
@@ -56,7 +57,8 @@ struct backlog_entry *backlog_displaced(const struct backlog *backlog, const str
 	return most >= nown + 2 ? largest : own;
 }
 
-void backlog_add(struct backlog *backlog, struct backlog_entry *entry, const struct backlog_peer *peer)
+void backlog_add(struct backlog *backlog, struct backlog_entry *entry,
+		 const struct backlog_peer *peer)
 {
 	entry->peer = *peer;
 	entry->waits = true;

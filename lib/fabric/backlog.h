@@ -49,7 +49,8 @@ void backlog_init(struct backlog *backlog, uint32_t max);
  * the caller removes what gives way, and adds the newcomer. @param peer who makes the new request
  * @return a request that waits; NULL: none gives way, and the newcomer is refused
  */
-struct backlog_entry *backlog_displaced(const struct backlog *backlog, const struct backlog_peer *peer);
+struct backlog_entry *backlog_displaced(const struct backlog *backlog,
+					const struct backlog_peer *peer);
 
 /** Whether all places are taken. */
 static inline bool backlog_is_full(const struct backlog *backlog)
@@ -63,8 +64,10 @@ static inline bool backlog_is_same(const struct backlog_peer *a, const struct ba
 	return a->id[0] == b->id[0] && a->id[1] == b->id[1];
 }
 
-/** Add a request as the newest one. The entry is the caller's, and has to stay until it is removed. */
-void backlog_add(struct backlog *backlog, struct backlog_entry *entry, const struct backlog_peer *peer);
+/** Add a request as the newest one. The entry is the caller's, and has to stay until it is removed.
+ */
+void backlog_add(struct backlog *backlog, struct backlog_entry *entry,
+		 const struct backlog_peer *peer);
 
 /** Remove a request, wherever it is. Removing one that does not wait is allowed. */
 void backlog_remove(struct backlog *backlog, struct backlog_entry *entry);

@@ -11,8 +11,8 @@
 void *mem_zalloc(size_t bytes);
 void mem_free(void *p);
 
-/* The same for tables that are sized for the most there can be, of which little may ever be used: each page is taken when it
- * is first touched. Of whole pages, and not of the heap. */
+/* The same for tables that are sized for the most there can be, of which little may ever be used:
+ * each page is taken when it is first touched. Of whole pages, and not of the heap. */
 void *mem_reserve(size_t bytes);
 void mem_unreserve(void *p, size_t bytes); /* NULL is allowed */
 

@@ -28,7 +28,8 @@ struct descriptors {
 	uint32_t n, room;
 };
 
-/* "0@(2-5,7)": lcore 0 on the CPUs that this thread may use, so that EAL pins nobody to one of them. */
+/* "0@(2-5,7)": lcore 0 on the CPUs that this thread may use, so that EAL pins nobody to one of
+ * them. */
 static int lcore_unpinned(char *arg, size_t size)
 {
 	cpu_set_t set;
@@ -56,8 +57,9 @@ static int lcore_unpinned(char *arg, size_t size)
 /* Whether EAL opens descriptors of that kind. */
 static bool is_eals(const char *target)
 {
-	static const char *const kinds[] = {"pipe:[", "anon_inode:[eventpoll]", "anon_inode:[timerfd]",
-					    "anon_inode:[eventfd]", "/memfd:"};
+	static const char *const kinds[] = {"pipe:[", "anon_inode:[eventpoll]",
+					    "anon_inode:[timerfd]", "anon_inode:[eventfd]",
+					    "/memfd:"};
 
 	for (size_t i = 0; i < RTE_DIM(kinds); i++)
 		if (strncmp(target, kinds[i], strlen(kinds[i])) == 0)
@@ -69,7 +71,8 @@ static bool is_eals(const char *target)
  * Call 'look' for each descriptor of this process. /proc knows them all, however many there are.
  * Where it is not mounted, there is none.
  */
-static void each_descriptor(void (*look)(int fd, struct descriptors *before), struct descriptors *before)
+static void each_descriptor(void (*look)(int fd, struct descriptors *before),
+			    struct descriptors *before)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	const struct dirent *entry;
@@ -89,7 +92,8 @@ static void note_descriptor(int fd, struct descriptors *open_before)
 	int *fds;
 
 	if (open_before->n == open_before->room) {
-		fds = realloc(open_before->fds, (2 * (size_t)open_before->room + 64) * sizeof(*fds));
+		fds = realloc(open_before->fds,
+			      (2 * (size_t)open_before->room + 64) * sizeof(*fds));
 		if (!fds)
 			return; /* it is left as it is only if it is not one of EAL's kinds */
 		open_before->fds = fds;
@@ -106,7 +110,8 @@ static bool was_open(int fd, const struct descriptors *before)
 	return false;
 }
 
-/* EAL opens its descriptors without FD_CLOEXEC. A program that is executed would keep EAL's memory. */
+/* EAL opens its descriptors without FD_CLOEXEC. A program that is executed would keep EAL's memory.
+ */
 static void close_on_exec(int fd, struct descriptors *before)
 {
 	char path[32], target[64];
@@ -173,7 +178,8 @@ static int eal_start(const struct mem_eal_options *options)
 
 	snprintf(memory, sizeof(memory), "-m%u", memory_mb);
 	if (!finds_cpus()) {
-		MEM_LOG(ERR, "there is no /sys/devices/system/cpu, by which DPDK finds the CPUs: mount /sys "
+		MEM_LOG(ERR, "there is no /sys/devices/system/cpu, by which DPDK finds the CPUs: "
+			     "mount /sys "
 			     "(as root: mount -t "
 			     "sysfs -o ro sysfs /sys), or have the container's engine do so");
 		return -ENOENT;

@@ -12,7 +12,8 @@ static bool is_limited(int resource, unsigned long long *value)
 {
 	struct rlimit limit;
 
-	if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+	if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 ||
+	    limit.rlim_cur == RLIM_INFINITY)
 		return false;
 	*value = limit.rlim_cur;
 	return true;
@@ -25,7 +26,8 @@ static void explain_descriptors(void)
 
 	if (is_limited(RLIMIT_NOFILE, &value) && !atomic_flag_test_and_set(&done))
 		MEM_LOG(ERR,
-			"this process may have %llu descriptors open (RLIMIT_NOFILE), and has no more: "
+			"this process may have %llu descriptors open (RLIMIT_NOFILE), and has no "
+			"more: "
 			"'ulimit -n', or LimitNOFILE= of a systemd unit, raises that",
 			value);
 }
@@ -38,9 +40,11 @@ static void explain_memory(void)
 
 	if (is_limited(RLIMIT_AS, &value) && !atomic_flag_test_and_set(&done))
 		MEM_LOG(ERR,
-			"the address space of this process is limited to %llu MiB (RLIMIT_AS), which may be "
+			"the address space of this process is limited to %llu MiB (RLIMIT_AS), "
+			"which may be "
 			"too "
-			"little: 'ulimit -v unlimited', or LimitAS=infinity of a systemd unit, lifts that",
+			"little: 'ulimit -v unlimited', or LimitAS=infinity of a systemd unit, "
+			"lifts that",
 			value >> 20);
 }
 
@@ -51,7 +55,8 @@ static void explain_threads(void)
 
 	if (is_limited(RLIMIT_NPROC, &value) && !atomic_flag_test_and_set(&done))
 		MEM_LOG(ERR,
-			"this process's user may have %llu threads (RLIMIT_NPROC), which may be too few: "
+			"this process's user may have %llu threads (RLIMIT_NPROC), which may be "
+			"too few: "
 			"'ulimit -u', or LimitNPROC= and TasksMax= of a systemd unit, raises that",
 			value);
 }

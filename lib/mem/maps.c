@@ -2,9 +2,10 @@
 /*
  * What the kernel says that memory is mapped from.
  *
- * Files are told apart by the device and the inode in /proc, and both sides of the comparison come from there: a page of the
- * file is mapped once more, to learn what /proc calls it. fstat() is no substitute. On btrfs and overlayfs, st_dev and st_ino
- * differ from what /proc says, and a right mapping would be refused.
+ * Files are told apart by the device and the inode in /proc, and both sides of the comparison come
+ * from there: a page of the file is mapped once more, to learn what /proc calls it. fstat() is no
+ * substitute. On btrfs and overlayfs, st_dev and st_ino differ from what /proc says, and a right
+ * mapping would be refused.
  */
 #include "maps.h"
 
@@ -18,7 +19,8 @@
 
 #include "mem_log.h"
 
-/* /proc/self is the first thread, which has no memory any more if it has ended before the others. */
+/* /proc/self is the first thread, which has no memory any more if it has ended before the others.
+ */
 #define PATH "/proc/thread-self/maps"
 
 #define LINE_BYTES 160u /* more than all fields before the name have */
@@ -44,8 +46,8 @@ static int open_error(void)
 	return errno == ENOMEM || errno == EMFILE || errno == ENFILE ? -ENOMEM : -ENODATA;
 }
 
-/* The next line. The kernel has escaped newlines in names, which may be longer than the buffer. 0; -ENODATA: there is none,
- * or it is not as expected. */
+/* The next line. The kernel has escaped newlines in names, which may be longer than the buffer. 0;
+ * -ENODATA: there is none, or it is not as expected. */
 static int read_line(FILE *file, struct mapping *m)
 {
 	char line[LINE_BYTES];
@@ -58,15 +60,16 @@ static int read_line(FILE *file, struct mapping *m)
 			c = getc(file);
 		while (c != '\n' && c != EOF);
 	}
-	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64, &m->begin, &m->end,
-		      m->access, &m->offset, &m->major, &m->minor, &m->inode) == 7
+	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64, &m->begin,
+		      &m->end, m->access, &m->offset, &m->major, &m->minor, &m->inode) == 7
 		       ? 0
 		       : -ENODATA;
 }
 
 /*
- * The mapping that 'addr' is in, or the next one above it. Lines come in the order of their addresses. Where other threads
- * map and unmap at the same time, one may be repeated, but none is left out that is there all the time.
+ * The mapping that 'addr' is in, or the next one above it. Lines come in the order of their
+ * addresses. Where other threads map and unmap at the same time, one may be repeated, but none is
+ * left out that is there all the time.
  */
 static int find(FILE *file, uint64_t addr, struct mapping *m)
 {
@@ -116,8 +119,8 @@ static int check_range(FILE *file, const struct wanted *wanted)
 		if (fault) {
 			MEM_LOG(ERR,
 				"weir_region_adopt(): the %" PRIu64 " bytes at %#" PRIx64
-				" are not a shared mapping of the descriptor's file from offset %" PRIu64
-				" on: at %#" PRIx64
+				" are not a shared mapping of the descriptor's file from offset "
+				"%" PRIu64 " on: at %#" PRIx64
 				" they are %s. Map the file with MAP_SHARED and PROT_READ | "
 				"PROT_WRITE and pass that offset, or pass -1 for the descriptor",
 				wanted->len, wanted->begin, wanted->offset, addr, fault);
@@ -131,7 +134,8 @@ static int check_range(FILE *file, const struct wanted *wanted)
 /* Map a page of the file, to see what /proc calls it. */
 static int take_sample(int fd, size_t page, struct wanted *wanted)
 {
-	void *sample = mmap(NULL, page, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, (off_t)wanted->offset);
+	void *sample =
+		mmap(NULL, page, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, (off_t)wanted->offset);
 	FILE *file;
 	int rc;
 

@@ -15,9 +15,10 @@
 
 /* Keys that one registrar gave to a region. */
 struct mem_keys {
-	uint32_t lkey;	 /* 0: not registered */
-	uint32_t rkey;	 /* 0: no remote access. Where calls bind windows: lkey, for them to be bound over */
-	uint64_t raddr;	 /* the peer's name for the region's first byte */
+	uint32_t lkey;	/* 0: not registered */
+	uint32_t rkey;	/* 0: no remote access. Where calls bind windows: lkey, for them to be bound
+			   over */
+	uint64_t raddr; /* the peer's name for the region's first byte */
 	void *driver[2]; /* the registrar's own */
 };
 
@@ -43,7 +44,8 @@ struct weir_region {
 	struct mem_keys keys[MEM_SLOTS_MAX];
 };
 
-/* The size of the pages that a file is mapped in: that of its hugepages, or else the ordinary one. */
+/* The size of the pages that a file is mapped in: that of its hugepages, or else the ordinary one.
+ */
 uint64_t mem_file_page_bytes(int fd);
 
 /* Register with one engine's device; idempotent. 0 or -errno. */
@@ -79,8 +81,8 @@ struct mem_pool_options {
 	const char *name;   /* unique in the process, at most 20 characters */
 	uint32_t count;	    /* buffers, all taken at start: the limit */
 	uint32_t buf_bytes; /* rounded up to a cache line, or to 'align' */
-	uint32_t
-		align; /* a power of two, a page at most: byte 'align_at' of each buffer is so. 0: a cache line, from the start */
+	uint32_t align; /* a power of two, a page at most: byte 'align_at' of each buffer is so. 0:
+			   a cache line, from the start */
 	uint32_t align_at;
 	bool is_private;
 	uint64_t page_bytes; /* as weir_region_options */
@@ -97,7 +99,8 @@ struct mem_pool {
 	uint32_t in_use_peak;
 	uint64_t empty; /* gets that found nothing */
 
-	/* Asked where it is dry: a buffer that is in use, and that its holder can do without; NULL: there is none. May be NULL. */
+	/* Asked where it is dry: a buffer that is in use, and that its holder can do without; NULL:
+	 * there is none. May be NULL. */
 	struct mem_buf *(*reclaim)(struct mem_pool *pool, void *arg);
 	void *reclaim_arg;
 };
@@ -107,10 +110,12 @@ int mem_pool_create(const struct mem_pool_options *options, const struct mem_reg
 /* All buffers must be back. NULL is allowed. */
 void mem_pool_destroy(struct mem_pool *pool, const struct mem_registrar *registrar);
 
-/* In a child after fork: let go of the memory alone. What the descriptors are in is EAL's, whose locks may be held for ever. */
+/* In a child after fork: let go of the memory alone. What the descriptors are in is EAL's, whose
+ * locks may be held for ever. */
 void mem_pool_abandon(struct mem_pool *pool, const struct mem_registrar *registrar);
 
-/* mem_pool_get() where none has come back: one that was never used. Out of line, as it would burden each caller. */
+/* mem_pool_get() where none has come back: one that was never used. Out of line, as it would burden
+ * each caller. */
 struct mem_buf *mem_pool_get_slow(struct mem_pool *pool);
 
 /* Whether one has come back, which mem_pool_get_quick() then gives. */

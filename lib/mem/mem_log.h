@@ -2,13 +2,14 @@
 #ifndef MEM_LOG_H
 #define MEM_LOG_H
 
-/* The log of lib/mem: type "weir.mem", which --log-level=weir.mem:debug sets apart from the rest. */
+/* The log of lib/mem: type "weir.mem", which --log-level=weir.mem:debug sets apart from the rest.
+ */
 
 #include <rte_log.h>
 
 extern int mem_logtype;
 
-#define MEM_LOG(level, fmt, ...)                                                                             \
+#define MEM_LOG(level, fmt, ...)                                                                   \
 	rte_log(RTE_LOG_##level, (uint32_t)mem_logtype, "weir.mem: " fmt "\n", ##__VA_ARGS__)
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * Pools: descriptors on an rte_mempool, data in one region that is registered once.
  *
- * A pool belongs to one engine, not to an lcore, so that what comes back is kept in a list of the pool's own: the owner's thread need
- * not be one of EAL's, and no buffer is ever out of reach in the cache of another lcore. That list goes first, so that memory of
- * buffers that were never needed is never touched, and the peak is how many the rte_mempool has given.
+ * A pool belongs to one engine, not to an lcore, so that what comes back is kept in a list of the
+ * pool's own: the owner's thread need not be one of EAL's, and no buffer is ever out of reach in
+ * the cache of another lcore. That list goes first, so that memory of buffers that were never
+ * needed is never touched, and the peak is how many the rte_mempool has given.
  */
 #include "mem.h"
 
@@ -66,10 +67,11 @@ static int pool_init(struct mem_pool *pool, const struct mem_pool_options *optio
 	fill.keys = &pool->region->keys[registrar->slot];
 
 	/* NO_SPREAD: descriptors lie next to each other rather than spread over memory channels. */
-	pool->mp = rte_mempool_create(options->name, options->count, sizeof(struct mem_buf), 0, 0, NULL, NULL,
-				      buf_init, &fill, SOCKET_ID_ANY,
-				      RTE_MEMPOOL_F_SP_PUT | RTE_MEMPOOL_F_SC_GET | RTE_MEMPOOL_F_NO_SPREAD |
-					      RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+	pool->mp =
+		rte_mempool_create(options->name, options->count, sizeof(struct mem_buf), 0, 0,
+				   NULL, NULL, buf_init, &fill, SOCKET_ID_ANY,
+				   RTE_MEMPOOL_F_SP_PUT | RTE_MEMPOOL_F_SC_GET |
+					   RTE_MEMPOOL_F_NO_SPREAD | RTE_MEMPOOL_F_NO_IOVA_CONTIG);
 	return pool->mp ? 0 : -rte_errno;
 }
 
@@ -79,7 +81,8 @@ int mem_pool_create(const struct mem_pool_options *options, const struct mem_reg
 	struct mem_pool *pool;
 	int rc;
 
-	if (options->count == 0 || options->buf_bytes == 0 || options->buf_bytes > UINT32_MAX - 2 * PAGE)
+	if (options->count == 0 || options->buf_bytes == 0 ||
+	    options->buf_bytes > UINT32_MAX - 2 * PAGE)
 		return -EINVAL;
 	pool = mem_zalloc(sizeof(*pool));
 	if (!pool)
@@ -119,7 +122,8 @@ struct mem_buf *mem_pool_get_slow(struct mem_pool *pool)
 	void *buf;
 
 	if (rte_mempool_get(pool->mp, &buf) != 0) {
-		struct mem_buf *reclaimed = pool->reclaim ? pool->reclaim(pool, pool->reclaim_arg) : NULL;
+		struct mem_buf *reclaimed =
+			pool->reclaim ? pool->reclaim(pool, pool->reclaim_arg) : NULL;
 
 		pool->empty += reclaimed == NULL;
 		return reclaimed;

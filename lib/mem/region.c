@@ -2,10 +2,10 @@
 /*
  * Regions: what is mapped, and with which keys.
  *
- * A region is mapped once, at a size that never changes (the seals hold that for other processes, too:
- * nobody can truncate the file under a peer that has mapped it), and faulted in before it is handed out, so
- * that the data path meets no page fault. Hugepages are reserved by mmap and filled by
- * MADV_POPULATE_WRITE, both of which return an error where a plain touch would be a SIGBUS.
+ * A region is mapped once, at a size that never changes (the seals hold that for other processes,
+ * too: nobody can truncate the file under a peer that has mapped it), and faulted in before it is
+ * handed out, so that the data path meets no page fault. Hugepages are reserved by mmap and filled
+ * by MADV_POPULATE_WRITE, both of which return an error where a plain touch would be a SIGBUS.
  */
 #include "mem.h"
 
@@ -119,8 +119,8 @@ static int file_create(size_t len, uint64_t page)
 	if (fd < 0)
 		return -errno;
 	rc = mem_file_resize(fd, len);
-	/* Peers that may write are passed a descriptor that can. Its mode keeps other users from opening the file once more,
-	 * through /proc, with more rights than they were passed. */
+	/* Peers that may write are passed a descriptor that can. Its mode keeps other users from
+	 * opening the file once more, through /proc, with more rights than they were passed. */
 	if (rc == 0 && (fchmod(fd, S_IRUSR) != 0 ||
 			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0))
 		rc = -errno;
@@ -141,22 +141,25 @@ static int anonymous_flags(uint64_t page)
 	return flags;
 }
 
-/* Ordinary pages that the kernel may give 512 at a time, where it does so on request: much less work for it, and fewer misses of
- * the TLB. Of memory that is shared it does so only where an administrator has set it, and then unasked. */
+/* Ordinary pages that the kernel may give 512 at a time, where it does so on request: much less
+ * work for it, and fewer misses of the TLB. Of memory that is shared it does so only where an
+ * administrator has set it, and then unasked. */
 static void join_pages(void *base, size_t len)
 {
 	(void)madvise(base, len, MADV_HUGEPAGE); /* without it they serve as well */
 }
 
 /* Map 'region' with pages of one size. 0 or -errno, with nothing left behind. */
-static int region_map(struct weir_region *region, size_t len, uint64_t page, int node, bool may_join)
+static int region_map(struct weir_region *region, size_t len, uint64_t page, int node,
+		      bool may_join)
 {
 	bool is_joined = may_join && region->is_anonymous && page_fits(len, PAGE_2M);
 	int flags = MAP_SHARED;
 	void *base;
 	int rc;
 
-	/* Only of a whole number of large pages are all joined: Linux puts such mappings where they can be. */
+	/* Only of a whole number of large pages are all joined: Linux puts such mappings where they
+	 * can be. */
 	len = round_up(len, is_joined ? PAGE_2M : page);
 	if (region->is_anonymous) {
 		region->fd = -1;
@@ -212,9 +215,11 @@ static void notice_ordinary(size_t len)
 	if (atomic_flag_test_and_set(&done))
 		return;
 	MEM_LOG(NOTICE,
-		"no hugepages free for %zu MiB, ordinary pages serve instead (slower). To have hugepages, as "
+		"no hugepages free for %zu MiB, ordinary pages serve instead (slower). To have "
+		"hugepages, as "
 		"root: "
-		"echo %" PRIu64 " > /proc/sys/vm/nr_hugepages (more if other regions need some, too)",
+		"echo %" PRIu64
+		" > /proc/sys/vm/nr_hugepages (more if other regions need some, too)",
 		len >> 20, hugepages_now() + pages);
 }
 
@@ -249,9 +254,11 @@ static bool options_valid(const struct weir_region_options *options)
 
 	if (options->len_bytes == 0 || options->len_bytes > SIZE_MAX / 4)
 		return false;
-	if (page != 0 && page != WEIR_PAGES_THP && page != PAGE_4K && page != PAGE_2M && page != PAGE_1G)
+	if (page != 0 && page != WEIR_PAGES_THP && page != PAGE_4K && page != PAGE_2M &&
+	    page != PAGE_1G)
 		return false;
-	if (options->flags & ~(uint32_t)(WEIR_REGION_NO_HUGE | WEIR_REGION_PRIVATE | WEIR_REGION_UNSHARED))
+	if (options->flags &
+	    ~(uint32_t)(WEIR_REGION_NO_HUGE | WEIR_REGION_PRIVATE | WEIR_REGION_UNSHARED))
 		return false;
 	return options->numa_node >= -1;
 }
@@ -302,14 +309,16 @@ static int file_check(int fd, uint64_t offset, size_t len, uint64_t *page)
 	if (fstat(fd, &st) != 0)
 		return -EINVAL;
 	/* A peer that maps more than there is would be killed when it touches it. */
-	if (S_ISREG(st.st_mode) && (offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset))
+	if (S_ISREG(st.st_mode) &&
+	    (offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset))
 		return -EINVAL;
 	*page = mem_file_page_bytes(fd);
 	return 0;
 }
 
-/* Check what the memory is mapped from. *kept is the file if the memory is of it, or -1 if nobody can tell: peers that were given
- * another file would not see this memory, and might see what is not for them. */
+/* Check what the memory is mapped from. *kept is the file if the memory is of it, or -1 if nobody
+ * can tell: peers that were given another file would not see this memory, and might see what is not
+ * for them. */
 static int mapping_check(void *base, size_t len, int fd, uint64_t offset, uint64_t page, int *kept)
 {
 	int rc;
@@ -323,7 +332,8 @@ static int mapping_check(void *base, size_t len, int fd, uint64_t offset, uint64
 	return rc == -ENODATA ? 0 : rc;
 }
 
-int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset, struct weir_region **out)
+int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset,
+		      struct weir_region **out)
 {
 	uint64_t page = page_ordinary();
 	struct weir_region *region;
@@ -368,7 +378,8 @@ void weir_region_destroy(struct weir_region *region)
 		if (region->keys[slot].lkey != 0) {
 			/* A leak is the lesser evil: a device may still write there. */
 			MEM_LOG(ERR,
-				"region %p is destroyed while it is registered with an engine: kept mapped",
+				"region %p is destroyed while it is registered with an engine: "
+				"kept mapped",
 				(void *)region->base);
 			return;
 		}

@@ -88,16 +88,18 @@ static void look_at(const char *folder, const struct cgroup_names *names, struct
 	}
 }
 
-/* The cgroup at 'path' and those above it. In a container the path may be the host's, of which only the end, or nothing, is to be
- * seen here: what is not there has no limit, and the mount's root is looked at in any case. */
+/* The cgroup at 'path' and those above it. In a container the path may be the host's, of which only
+ * the end, or nothing, is to be seen here: what is not there has no limit, and the mount's root is
+ * looked at in any case. */
 static void look_up(const char *root, const struct cgroup_names *names, const char *path,
 		    struct mem_room *room)
 {
 	for (uint32_t i = 0; i < 2 && names->mounts[i]; i++) {
 		char folder[PATH_BYTES];
-		size_t top = (size_t)snprintf(folder, sizeof(folder), "%s%s", root, names->mounts[i]);
-		bool is_inside =
-			top < sizeof(folder) && !strstr(path, "/..") && top + strlen(path) < sizeof(folder);
+		size_t top =
+			(size_t)snprintf(folder, sizeof(folder), "%s%s", root, names->mounts[i]);
+		bool is_inside = top < sizeof(folder) && !strstr(path, "/..") &&
+				 top + strlen(path) < sizeof(folder);
 
 		if (is_inside)
 			snprintf(folder + top, sizeof(folder) - top, "%s", path);

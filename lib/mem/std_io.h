@@ -2,8 +2,8 @@
 #ifndef STD_IO_H
 #define STD_IO_H
 
-/* Standard input, output and error of programs. The library never includes this: a host process owns its descriptors and
- * its signals. */
+/* Standard input, output and error of programs. The library never includes this: a host process
+ * owns its descriptors and its signals. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 /*
- * Call this first in main(). It opens each of the descriptors 0 to 2 that is closed. Otherwise the next pipe, socket or file
- * of the program gets that number, and messages for the terminal are written into it.
+ * Call this first in main(). It opens each of the descriptors 0 to 2 that is closed. Otherwise the
+ * next pipe, socket or file of the program gets that number, and messages for the terminal are
+ * written into it.
  *
  * The substitutes are opened in the wrong direction. A read or write fails with EBADF, as on the
  * closed descriptor, so that a program which cannot write its results still reports that. SIGPIPE
@@ -25,7 +26,8 @@ static inline void std_io_start(void)
 	for (int fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
 			continue;
-		/* A container may have no /dev: any other file that cannot be written serves as well. */
+		/* A container may have no /dev: any other file that cannot be written serves as
+		 * well. */
 		if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
 			(void)!open("/", O_RDONLY | O_DIRECTORY);
 	}
@@ -33,7 +35,8 @@ static inline void std_io_start(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Write what standard output still buffers. Returns 0, or -1 after a message: some of the output is lost. */
+/* Write what standard output still buffers. Returns 0, or -1 after a message: some of the output is
+ * lost. */
 static inline int std_io_finish(const char *program)
 {
 	errno = 0;

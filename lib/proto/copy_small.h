@@ -2,8 +2,8 @@
 #ifndef COPY_SMALL_H
 #define COPY_SMALL_H
 
-/* Up to COPY_SMALL_MAX bytes of any length, in moves that may overlap: a call to memcpy() costs more than that. All is read before anything is
- * written. */
+/* Up to COPY_SMALL_MAX bytes of any length, in moves that may overlap: a call to memcpy() costs
+ * more than that. All is read before anything is written. */
 
 #include <stdint.h>
 #include <string.h>

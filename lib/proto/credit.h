@@ -10,8 +10,8 @@
 #include <weir/common.h>
 
 struct credit_requester {
-	uint32_t wanted;    /* what each call asks for: calls that this side can hold in flight */
-	uint32_t granted;   /* latest grant, clamped to 1..wanted; 1 until the first reply (3.3.3) */
+	uint32_t wanted;  /* what each call asks for: calls that this side can hold in flight */
+	uint32_t granted; /* latest grant, clamped to 1..wanted; 1 until the first reply (3.3.3) */
 	uint32_t in_flight; /* calls sent and not yet answered */
 };
 
@@ -36,15 +36,16 @@ static inline void credit_take(struct credit_requester *book)
 	book->in_flight++;
 }
 
-/* It takes 'more' messages than one, each of which takes a receive; only when so many are available, too. */
+/* It takes 'more' messages than one, each of which takes a receive; only when so many are
+ * available, too. */
 static inline void credit_take_more(struct credit_requester *book, uint32_t more)
 {
 	book->in_flight += more;
 }
 
-/* A reply (or RDMA_ERROR for a known XID) came, to a call that has its credit still, with its rdma_credit. A grant of zero counts as one
- * (3.3.1: it MUST NOT be zero), one above what was asked as that. Returns false when it was clamped up
- * from zero, for a counter. */
+/* A reply (or RDMA_ERROR for a known XID) came, to a call that has its credit still, with its
+ * rdma_credit. A grant of zero counts as one (3.3.1: it MUST NOT be zero), one above what was asked
+ * as that. Returns false when it was clamped up from zero, for a counter. */
 static inline bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
 {
 	book->in_flight--;
@@ -58,7 +59,8 @@ static inline bool credit_reply(struct credit_requester *book, uint32_t rdma_cre
 	return rdma_credit != 0;
 }
 
-/* A call of so many messages ended without a reply (connection lost), or all but one of them are answered for. */
+/* A call of so many messages ended without a reply (connection lost), or all but one of them are
+ * answered for. */
 void credit_lost(struct credit_requester *book, uint32_t messages);
 
 /* What to put into a reply: at most what was asked for, at most the receives posted, at least 1. */

@@ -24,7 +24,8 @@ static void set_size(struct credit_pool *pool, struct credit_share *share, uint3
 	share->steady = CREDIT_SHARE_NONE;
 }
 
-bool credit_share_join(struct credit_pool *pool, struct credit_share *share, struct credit_group *group)
+bool credit_share_join(struct credit_pool *pool, struct credit_share *share,
+		       struct credit_group *group)
 {
 	if (pool->to_join > 0 ? pool->shared >= pool->capacity : pool->left == 0)
 		return false;
@@ -57,7 +58,8 @@ void credit_pool_return(struct credit_pool *pool)
  * group has gained: a peer of many connections that are busy in turn is to get most of the queue.
  * Connections that are idle have gained nothing, and do not hold back the one that is busy.
  */
-static uint32_t growth(const struct credit_pool *pool, const struct credit_share *share, uint32_t wanted)
+static uint32_t growth(const struct credit_pool *pool, const struct credit_share *share,
+		       uint32_t wanted)
 {
 	const struct credit_group *group = share->group;
 	uint32_t most;
@@ -68,8 +70,8 @@ static uint32_t growth(const struct credit_pool *pool, const struct credit_share
 	return wanted < most ? wanted : most;
 }
 
-uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
-			     uint32_t limit)
+uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share,
+			     uint32_t requested, uint32_t limit)
 {
 	uint32_t most = pool->left, granted = requested < limit ? requested : limit;
 

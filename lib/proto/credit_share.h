@@ -3,10 +3,11 @@
 #define CREDIT_SHARE_H
 
 /*
- * Credits where connections share one queue of receives (RFC 8166 section 3.3.1: a grant is never more than what is
- * posted, and never 0). A connection's share is how many messages its peer may have under way, those counted that came
- * and still hold their receive. The sum of all shares stays within what the queue holds, whatever peers do within
- * their grants, and each member has at least one.
+ * Credits where connections share one queue of receives (RFC 8166 section 3.3.1: a grant is never
+ * more than what is posted, and never 0). A connection's share is how many messages its peer may
+ * have under way, those counted that came and still hold their receive. The sum of all shares stays
+ * within what the queue holds, whatever peers do within their grants, and each member has at least
+ * one.
  *
  * A grant may double with each reply, up to what nobody has: so one that is busy alone gets half of
  * the queue, n that are busy get the n+1st part each, and there is always something left for one
@@ -24,14 +25,16 @@
 
 struct credit_pool {
 	uint32_t capacity; /* messages that the queue can hold */
-	uint32_t shared;   /* sum of the shares, and of receives in use that their connections left behind */
+	uint32_t shared;   /* sum of the shares, and of receives in use that their connections left
+			      behind */
 	uint32_t to_join;  /* members that may still come: one is kept for each */
 	uint32_t left;	   /* what nobody has and nobody is to have */
 };
 
 /* What connections of one peer share among them. */
 struct credit_group {
-	uint32_t size; /* sum of what their shares have beyond the first message, which each connection has */
+	uint32_t size; /* sum of what their shares have beyond the first message, which each
+			  connection has */
 };
 
 struct credit_share {
@@ -39,25 +42,28 @@ struct credit_share {
 	uint32_t latest; /* grant */
 	uint32_t next;	 /* grant that would follow, at most */
 	uint32_t unsent; /* replies that have a grant and were not sent yet */
-	uint32_t
-		steady; /* what may be granted once more, and changes nothing, while as much is left; CREDIT_SHARE_NONE: nothing */
+	uint32_t steady; /* what may be granted once more, and changes nothing, while as much is
+			    left; CREDIT_SHARE_NONE: nothing */
 	struct credit_group *group; /* NULL: none */
 };
 
 void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t members_max);
 
-/* A connection comes, with a share of one, to others of its 'group', or NULL. False: there is no room for it. */
-bool credit_share_join(struct credit_pool *pool, struct credit_share *share, struct credit_group *group);
+/* A connection comes, with a share of one, to others of its 'group', or NULL. False: there is no
+ * room for it. */
+bool credit_share_join(struct credit_pool *pool, struct credit_share *share,
+		       struct credit_group *group);
 /* It goes; 'in_use' receives are left behind, each to be given back by credit_pool_return(). */
 void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use);
 void credit_pool_return(struct credit_pool *pool);
 
 /* Parts of the two below. */
-uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share, uint32_t requested,
-			     uint32_t limit);
+uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share,
+			     uint32_t requested, uint32_t limit);
 void credit_share_shrink(struct credit_pool *pool, struct credit_share *share);
 
-/* What to put into a reply: at most what was asked for, at most 'limit', which is always the same, at least 1. */
+/* What to put into a reply: at most what was asked for, at most 'limit', which is always the same,
+ * at least 1. */
 static inline uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share,
 					  uint32_t requested, uint32_t limit)
 {
@@ -67,24 +73,27 @@ static inline uint32_t credit_share_grant(struct credit_pool *pool, struct credi
 	return requested;
 }
 
-/* Whether a grant of that, in a reply that is on its way at once, changes nothing: credit_share_grant() and credit_share_sent(). */
-static inline bool credit_share_is_unchanged(const struct credit_pool *pool, const struct credit_share *share,
-					     uint32_t requested)
+/* Whether a grant of that, in a reply that is on its way at once, changes nothing:
+ * credit_share_grant() and credit_share_sent(). */
+static inline bool credit_share_is_unchanged(const struct credit_pool *pool,
+					     const struct credit_share *share, uint32_t requested)
 {
 	return requested == share->steady && requested <= pool->left &&
 	       (share->unsent > 0 || requested >= share->size);
 }
 
 /* That reply is on its way, and its call's receive was given back. */
-static inline void credit_share_sent(struct credit_pool *pool, struct credit_share *share, uint32_t granted)
+static inline void credit_share_sent(struct credit_pool *pool, struct credit_share *share,
+				     uint32_t granted)
 {
 	/* While another one is to be sent, which of the grants the peer has is open. */
 	if (--share->unsent == 0 && granted < share->size)
 		credit_share_shrink(pool, share);
 }
 
-/* It could not be sent after all: it waits, and others may pass it by, which grant what the peer does not go by when this one comes. And it
- * goes. What that call took of the share was settled before. */
+/* It could not be sent after all: it waits, and others may pass it by, which grant what the peer
+ * does not go by when this one comes. And it goes. What that call took of the share was settled
+ * before. */
 static inline void credit_share_waits(struct credit_share *share)
 {
 	share->unsent++;
@@ -98,12 +107,13 @@ static inline void credit_share_goes(struct credit_share *share)
 /* For long enough nothing came, nothing is in use, and the peer has got all replies. */
 void credit_share_idle(struct credit_pool *pool, struct credit_share *share);
 
-/* Of the side that calls, which knows what is under way: a share of 'wanted', or as much of it as there is; at least
- * 'in_flight'. Returns the share. */
+/* Of the side that calls, which knows what is under way: a share of 'wanted', or as much of it as
+ * there is; at least 'in_flight'. Returns the share. */
 uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *share, uint32_t wanted,
 			     uint32_t in_flight);
 
-/* Of the same side: so many more than its calls take, for one of them. False: there is no room. And its reverse. */
+/* Of the same side: so many more than its calls take, for one of them. False: there is no room. And
+ * its reverse. */
 bool credit_share_extend(struct credit_pool *pool, struct credit_share *share, uint32_t count);
 void credit_share_reduce(struct credit_pool *pool, struct credit_share *share, uint32_t count);
 

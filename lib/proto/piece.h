@@ -4,13 +4,14 @@
 
 /*
  * How a message that is to be sent is described: a list of pieces whose concatenation, with roundup
- * padding after each item, is the unreduced Payload stream. The reducer decides how each piece travels.
+ * padding after each item, is the unreduced Payload stream. The reducer decides how each piece
+ * travels.
  */
 
 #include <weir/common.h>
 
 enum piece_kind {
-	PIECE_PLAIN,  /* XDR that the caller encoded; its length is a multiple of 4; never reduced */
+	PIECE_PLAIN, /* XDR that the caller encoded; its length is a multiple of 4; never reduced */
 	PIECE_OPAQUE, /* bytes of an opaque that is not DDP-eligible: not reduced, padded */
 	PIECE_ITEM,   /* bytes of an opaque that the ULB calls DDP-eligible: may be reduced */
 };
@@ -21,8 +22,10 @@ struct piece {
 	enum piece_kind kind;
 	uint32_t lkey; /* local key; 0 when the memory is not registered */
 	union {
-		uint32_t rkey; /* of a call: the key by which the peer may read it; 0 when it may not */
-		uint32_t op;   /* of a reply: where in the call's arguments the operation is that yields it */
+		uint32_t rkey; /* of a call: the key by which the peer may read it; 0 when it may
+				  not */
+		uint32_t op;   /* of a reply: where in the call's arguments the operation is that
+				  yields it */
 	};
 	uint64_t raddr; /* the address by which the peer names 'base' */
 };

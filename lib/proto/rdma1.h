@@ -6,8 +6,8 @@
  * The transport header of RPC-over-RDMA version 1 (RFC 8166 section 4), both directions.
  *
  * Decoding checks the whole header, every count and every sum, before the caller takes anything for
- * it, and keeps positions into the caller's buffer rather than copies. The buffer must be memory that
- * no peer can write to, and must stay while the header is iterated.
+ * it, and keeps positions into the caller's buffer rather than copies. The buffer must be memory
+ * that no peer can write to, and must stay while the header is iterated.
  */
 
 #include <stddef.h>
@@ -19,15 +19,15 @@
 #define RDMA1_VERSION 1u
 
 /* Sizes in bytes. */
-#define RDMA1_FIXED_SIZE	16u   /* xid, vers, credit, proc */
-#define RDMA1_HEADER_MIN	28u   /* with three empty lists */
-#define RDMA1_ERR_CHUNK_SIZE	20u   /* RDMA_ERROR carrying ERR_CHUNK: shorter than HEADER_MIN */
-#define RDMA1_ERR_VERS_SIZE	28u   /* RDMA_ERROR carrying ERR_VERS */
-#define RDMA1_ONE_WRITE_SIZE	52u   /* with one Write chunk of one segment */
-#define RDMA1_ONE_READ_SIZE	52u   /* with one Read segment */
-#define RDMA1_SEGMENT_SIZE	16u   /* handle, length, offset */
-#define RDMA1_READ_SEGMENT_SIZE 24u   /* 'present' word, position, segment */
-#define RDMA1_RPC_PEEK		8u    /* XID and msg_type of the RPC message, which tell whose it is */
+#define RDMA1_FIXED_SIZE	16u /* xid, vers, credit, proc */
+#define RDMA1_HEADER_MIN	28u /* with three empty lists */
+#define RDMA1_ERR_CHUNK_SIZE	20u /* RDMA_ERROR carrying ERR_CHUNK: shorter than HEADER_MIN */
+#define RDMA1_ERR_VERS_SIZE	28u /* RDMA_ERROR carrying ERR_VERS */
+#define RDMA1_ONE_WRITE_SIZE	52u /* with one Write chunk of one segment */
+#define RDMA1_ONE_READ_SIZE	52u /* with one Read segment */
+#define RDMA1_SEGMENT_SIZE	16u /* handle, length, offset */
+#define RDMA1_READ_SEGMENT_SIZE 24u /* 'present' word, position, segment */
+#define RDMA1_RPC_PEEK		8u /* XID and msg_type of the RPC message, which tell whose it is */
 #define RDMA1_POSITION_MIN	40u   /* no Read chunk but Position Zero starts in the RPC header */
 #define RDMA1_INLINE_DEFAULT	1024u /* RFC 8166 section 3.3.3 */
 
@@ -57,7 +57,8 @@ enum rdma1_reason {
 	RDMA1_R_BAD_BOOL,  /* an 'item follows' word that is neither 0 nor 1 */
 	RDMA1_R_READ_LIST_IN_REPLY,
 	RDMA1_R_POSITION_UNALIGNED,
-	RDMA1_R_POSITION_BEYOND, /* a chunk outside of what the Payload stream can be, or in its RPC header */
+	RDMA1_R_POSITION_BEYOND, /* a chunk outside of what the Payload stream can be, or in its RPC
+				    header */
 	RDMA1_R_TOO_MANY_READS,
 	RDMA1_R_TOO_MANY_WRITES,
 	RDMA1_R_TOO_MANY_SEGMENTS,
@@ -69,8 +70,10 @@ enum rdma1_reason {
 	RDMA1_R_PAYLOAD_SHORT,	 /* a Payload stream, inline or in its chunk, that has no XID */
 	RDMA1_R_XID_MISMATCH,	 /* transport XID and RPC XID differ */
 	RDMA1_R_READS_OVERLAP,	 /* a Read chunk begins inside of the one before it */
-	RDMA1_R_OTHER_DIRECTION, /* a reply at a responder, or a call at a requester (RFC 8167 section 4) */
-	RDMA1_R_RPC_HEADER, /* never of rdma1_decode(): for those that decode the RPC message behind it */
+	RDMA1_R_OTHER_DIRECTION, /* a reply at a responder, or a call at a requester (RFC 8167
+				    section 4) */
+	RDMA1_R_RPC_HEADER, /* never of rdma1_decode(): for those that decode the RPC message behind
+			       it */
 	RDMA1_R_MAX
 };
 
@@ -129,14 +132,17 @@ struct rdma1_header {
 	uint32_t vers_high;
 };
 
-/* Whether the RPC message at 'at', of RDMA1_RPC_PEEK bytes or more, has this XID, as it came, and this direction. */
-static inline uint32_t rdma1_rpc_differs(const uint8_t *at, uint32_t raw_xid, enum rdma1_direction direction)
+/* Whether the RPC message at 'at', of RDMA1_RPC_PEEK bytes or more, has this XID, as it came, and
+ * this direction. */
+static inline uint32_t rdma1_rpc_differs(const uint8_t *at, uint32_t raw_xid,
+					 enum rdma1_direction direction)
 {
 	return (wire_raw_u32(at) ^ raw_xid) | (wire_raw_u32(at + 4) ^ htobe32((uint32_t)direction));
 }
 
-/* What rdma1_decode() does first, for those who have something shorter to do with such a message than with others: whether it is an RDMA_MSG of
- * version 1 with three empty lists, and an RPC message with the same XID and of that direction. Words are compared as they came. */
+/* What rdma1_decode() does first, for those who have something shorter to do with such a message
+ * than with others: whether it is an RDMA_MSG of version 1 with three empty lists, and an RPC
+ * message with the same XID and of that direction. Words are compared as they came. */
 static inline bool rdma1_is_short(const uint8_t *msg, uint32_t len, enum rdma1_direction direction)
 {
 	if (len < RDMA1_HEADER_MIN + RDMA1_RPC_PEEK)
@@ -170,8 +176,10 @@ static inline bool rdma1_one_write_is_within(const uint8_t *msg, const struct rd
 	       bytes <= limits->write_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 36);
 }
 
-/* The same of a message with one Write chunk of one segment, within the limits, and no other chunk. */
-static inline bool rdma1_is_one_write_msg(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+/* The same of a message with one Write chunk of one segment, within the limits, and no other chunk.
+ */
+static inline bool rdma1_is_one_write_msg(const uint8_t *msg, uint32_t len,
+					  enum rdma1_direction direction,
 					  const struct rdma1_limits *limits)
 {
 	if (len < RDMA1_ONE_WRITE_SIZE + RDMA1_RPC_PEEK)
@@ -185,8 +193,9 @@ static inline bool rdma1_is_one_write_msg(const uint8_t *msg, uint32_t len, enum
 
 static inline struct rdma1_segment rdma1_segment_at(const uint8_t *at)
 {
-	return (struct rdma1_segment){
-		.handle = wire_get_u32(at), .length = wire_get_u32(at + 4), .offset = wire_get_u64(at + 8)};
+	return (struct rdma1_segment){.handle = wire_get_u32(at),
+				      .length = wire_get_u32(at + 4),
+				      .offset = wire_get_u64(at + 8)};
 }
 
 /* And its segment. */
@@ -205,25 +214,27 @@ static inline void rdma1_take_one_write_msg(const uint8_t *msg, struct rdma1_hea
 }
 
 /* rdma1_decode() of a message that is not short. */
-enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len,
+					enum rdma1_direction direction,
 					const struct rdma1_limits *limits, struct rdma1_header *hdr,
 					enum rdma1_reason *reason);
 
-/* Decode and judge one received message of 'len' bytes, sent in 'direction'. When the verdict is not OK,
- * *reason says why, and *hdr holds xid, vers, credit and proc (when len >= 16) and zeros otherwise. The
- * XID of the RPC message is checked when it is in an RDMA_MSG.
+/* Decode and judge one received message of 'len' bytes, sent in 'direction'. When the verdict is
+ * not OK, *reason says why, and *hdr holds xid, vers, credit and proc (when len >= 16) and zeros
+ * otherwise. The XID of the RPC message is checked when it is in an RDMA_MSG.
  *
- * The direction comes first (RFC 8167 section 4): a message that shows the other one is dropped, and neither its XID
- * nor its credits mean anything to this side. RDMA_MSG shows it by the RPC message's msg_type. RDMA_NOMSG shows it by its
- * form: only a call has a Position Zero Read chunk, and only a reply has a Reply chunk and no Read list.
+ * The direction comes first (RFC 8167 section 4): a message that shows the other one is dropped,
+ * and neither its XID nor its credits mean anything to this side. RDMA_MSG shows it by the RPC
+ * message's msg_type. RDMA_NOMSG shows it by its form: only a call has a Position Zero Read chunk,
+ * and only a reply has a Reply chunk and no Read list.
  *
- * An RDMA_ERROR to a responder is dropped whatever its version: it has the same form in all (4.1.2), and
- * an error that answers an error would have no end. For the same reason a reply's ERR_VERS is accepted
- * with any version; responders echo the caller's. */
+ * An RDMA_ERROR to a responder is dropped whatever its version: it has the same form in all
+ * (4.1.2), and an error that answers an error would have no end. For the same reason a reply's
+ * ERR_VERS is accepted with any version; responders echo the caller's. */
 static inline enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len,
 					      enum rdma1_direction direction,
-					      const struct rdma1_limits *limits, struct rdma1_header *hdr,
-					      enum rdma1_reason *reason)
+					      const struct rdma1_limits *limits,
+					      struct rdma1_header *hdr, enum rdma1_reason *reason)
 {
 	if (!rdma1_is_short(msg, len, direction))
 		return rdma1_decode_chunked(msg, len, direction, limits, hdr, reason);
@@ -232,12 +243,12 @@ static inline enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len,
 	return RDMA1_V_OK;
 }
 
-/* The part of it that RDMA_MSG and RDMA_NOMSG have in both versions of the protocol: three chunk lists, from byte 'at' <=
- * len on, and what follows them. hdr has xid and proc, one of these two, and zeros; what it has when the reason is another
- * than RDMA1_R_NONE is not to be used. */
+/* The part of it that RDMA_MSG and RDMA_NOMSG have in both versions of the protocol: three chunk
+ * lists, from byte 'at' <= len on, and what follows them. hdr has xid and proc, one of these two,
+ * and zeros; what it has when the reason is another than RDMA1_R_NONE is not to be used. */
 enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t at,
-				     enum rdma1_direction direction, const struct rdma1_limits *limits,
-				     struct rdma1_header *hdr);
+				     enum rdma1_direction direction,
+				     const struct rdma1_limits *limits, struct rdma1_header *hdr);
 
 const char *rdma1_reason_text(enum rdma1_reason reason); /* a sentence, for people */
 const char *rdma1_reason_name(enum rdma1_reason reason); /* snake_case, for counters and JSON */
@@ -272,11 +283,12 @@ struct rdma1_writer {
 	bool failed;
 };
 
-void rdma1_write_begin(struct rdma1_writer *w, uint8_t *buf, uint32_t size, uint32_t xid, uint32_t credit,
-		       enum rdma1_proc proc);
-void rdma1_write_read_segment(struct rdma1_writer *w, uint32_t position, const struct rdma1_segment *seg);
+void rdma1_write_begin(struct rdma1_writer *w, uint8_t *buf, uint32_t size, uint32_t xid,
+		       uint32_t credit, enum rdma1_proc proc);
+void rdma1_write_read_segment(struct rdma1_writer *w, uint32_t position,
+			      const struct rdma1_segment *seg);
 void rdma1_write_list_end(struct rdma1_writer *w); /* ends the Read list, then the Write list */
-void rdma1_write_chunk(struct rdma1_writer *w, uint32_t nsegments);	  /* an entry of the Write list */
+void rdma1_write_chunk(struct rdma1_writer *w, uint32_t nsegments); /* an entry of the Write list */
 void rdma1_write_reply_chunk(struct rdma1_writer *w, uint32_t nsegments); /* instead of _no_reply */
 void rdma1_write_segment(struct rdma1_writer *w, const struct rdma1_segment *seg);
 void rdma1_write_no_reply_chunk(struct rdma1_writer *w);
@@ -298,8 +310,9 @@ static inline void rdma1_encode_short(uint8_t *buf, uint32_t xid, uint32_t credi
 
 _Static_assert(RDMA1_MSG == 0, "as rdma1_encode_short() has it");
 
-/* The whole header of a message with one Write chunk of one segment and no other chunk, which is what a READ is, call
- * and reply, where the chunk goes back with its length as used: the other hot path. Always RDMA1_ONE_WRITE_SIZE bytes. */
+/* The whole header of a message with one Write chunk of one segment and no other chunk, which is
+ * what a READ is, call and reply, where the chunk goes back with its length as used: the other hot
+ * path. Always RDMA1_ONE_WRITE_SIZE bytes. */
 static inline void rdma1_encode_one_write(uint8_t *buf, uint32_t xid, uint32_t credit,
 					  const struct rdma1_segment *seg)
 {
@@ -315,9 +328,11 @@ static inline void rdma1_encode_one_write(uint8_t *buf, uint32_t xid, uint32_t c
 }
 
 /*
- * The same in front of an RPC message that is about to be sent, whose XID, which is the header's (RFC 8166 section 4.5.1), is written along
- * with it: it stands in the words that are stored together. These are the ones that are loaded together to be sent, from the header's
- * start: what loads words of two stores waits until both are in the cache, behind all that was stored before them.
+ * The same in front of an RPC message that is about to be sent, whose XID, which is the header's
+ * (RFC 8166 section 4.5.1), is written along with it: it stands in the words that are stored
+ * together. These are the ones that are loaded together to be sent, from the header's start: what
+ * loads words of two stores waits until both are in the cache, behind all that was stored before
+ * them.
  */
 static inline void rdma1_put_fixed(uint8_t *buf, uint32_t xid, uint32_t credit)
 {
@@ -337,17 +352,20 @@ static inline __attribute__((always_inline)) void rdma1_encode_short_msg(uint8_t
 }
 
 static inline __attribute__((always_inline)) void
-rdma1_encode_one_write_msg(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_segment *seg)
+rdma1_encode_one_write_msg(uint8_t *buf, uint32_t xid, uint32_t credit,
+			   const struct rdma1_segment *seg)
 {
 	rdma1_put_fixed(buf, xid, credit);
 	wire_put_four(buf + 16, 0, 1, 1, seg->handle);
-	wire_put_four(buf + 32, seg->length, (uint32_t)(seg->offset >> 32), (uint32_t)seg->offset, 0);
+	wire_put_four(buf + 32, seg->length, (uint32_t)(seg->offset >> 32), (uint32_t)seg->offset,
+		      0);
 	wire_put_u64(buf + 48, xid);
 }
 
 /* And with one Read segment, which is what a WRITE's call is. */
 static inline __attribute__((always_inline)) void
-rdma1_encode_one_read_msg(uint8_t *buf, uint32_t xid, uint32_t credit, const struct rdma1_read_segment *read)
+rdma1_encode_one_read_msg(uint8_t *buf, uint32_t xid, uint32_t credit,
+			  const struct rdma1_read_segment *read)
 {
 	const struct rdma1_segment *seg = &read->target;
 
@@ -357,8 +375,8 @@ rdma1_encode_one_read_msg(uint8_t *buf, uint32_t xid, uint32_t credit, const str
 	wire_put_u64(buf + 48, xid);
 }
 
-/* Whether an accepted header has one Write chunk of one segment and no other chunk, and then its segment: with the three lists' ends, no other
- * list makes up that size. */
+/* Whether an accepted header has one Write chunk of one segment and no other chunk, and then its
+ * segment: with the three lists' ends, no other list makes up that size. */
 static inline bool rdma1_is_one_write(const struct rdma1_header *hdr, struct rdma1_segment *seg)
 {
 	if (hdr->header_bytes != RDMA1_ONE_WRITE_SIZE || hdr->nwrite_chunks != 1)
@@ -367,25 +385,26 @@ static inline bool rdma1_is_one_write(const struct rdma1_header *hdr, struct rdm
 	return true;
 }
 
-/* Whether an accepted RDMA_MSG of version 1 has one Read segment and no other chunk, which is what the call of a WRITE is, and then that
- * segment: nor does anything else make up that size. */
+/* Whether an accepted RDMA_MSG of version 1 has one Read segment and no other chunk, which is what
+ * the call of a WRITE is, and then that segment: nor does anything else make up that size. */
 static inline bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma1_read_segment *seg)
 {
-	if (hdr->header_bytes != RDMA1_ONE_READ_SIZE || hdr->nread_segments != 1 || hdr->has_position_zero)
+	if (hdr->header_bytes != RDMA1_ONE_READ_SIZE || hdr->nread_segments != 1 ||
+	    hdr->has_position_zero)
 		return false;
 	seg->position = wire_get_u32(hdr->reads + 4);
 	seg->target = rdma1_segment_at(hdr->reads + 8);
 	return true;
 }
 
-/* Where the handles stand in the header of a call that was encoded here, in the order of its segments: Read list, Write
- * list, Reply chunk. How many; at most 'max' are looked for. */
+/* Where the handles stand in the header of a call that was encoded here, in the order of its
+ * segments: Read list, Write list, Reply chunk. How many; at most 'max' are looked for. */
 uint32_t rdma1_handles(uint8_t *header, uint8_t **handles, uint32_t max);
 
-/* RDMA_ERROR (RFC 8166 section 4.5). 'vers' is copied from the message that failed. Return the length:
- * RDMA1_ERR_VERS_SIZE or RDMA1_ERR_CHUNK_SIZE; buf has room for RDMA1_ERR_VERS_SIZE. */
-uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit, uint32_t low,
-			       uint32_t high);
+/* RDMA_ERROR (RFC 8166 section 4.5). 'vers' is copied from the message that failed. Return the
+ * length: RDMA1_ERR_VERS_SIZE or RDMA1_ERR_CHUNK_SIZE; buf has room for RDMA1_ERR_VERS_SIZE. */
+uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit,
+			       uint32_t low, uint32_t high);
 uint32_t rdma1_encode_err_chunk(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit);
 
 #endif

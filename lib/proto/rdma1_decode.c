@@ -2,8 +2,9 @@
 /*
  * The transport header of version 1, read and judged (RFC 8166 sections 4.2 to 4.6).
  *
- * Each message is counted and checked in full here; what iterates it later checks nothing. A header of
- * three empty lists in front of an RPC message, the common case by far, is told by one comparison.
+ * Each message is counted and checked in full here; what iterates it later checks nothing. A header
+ * of three empty lists in front of an RPC message, the common case by far, is told by one
+ * comparison.
  */
 #include "rdma1.h"
 
@@ -63,10 +64,10 @@ static enum rdma1_reason count_segment(const struct rdma1_segment *seg, uint64_t
 	return RDMA1_R_NONE;
 }
 
-/* Add a segment to the chunk at 'position', a new one where there is none. Senders list positions in
- * ascending order, so that the search from the end mostly stops at once. */
-static enum rdma1_reason count_read_chunk(struct read_chunks *chunks, uint32_t max, uint32_t position,
-					  uint32_t length)
+/* Add a segment to the chunk at 'position', a new one where there is none. Senders list positions
+ * in ascending order, so that the search from the end mostly stops at once. */
+static enum rdma1_reason count_read_chunk(struct read_chunks *chunks, uint32_t max,
+					  uint32_t position, uint32_t length)
 {
 	uint32_t i = chunks->n;
 
@@ -79,7 +80,8 @@ static enum rdma1_reason count_read_chunk(struct read_chunks *chunks, uint32_t m
 	if (chunks->n >= max || chunks->n >= RDMA1_READ_CHUNKS_CAP)
 		return RDMA1_R_TOO_MANY_READS;
 	if (i < chunks->n)
-		memmove(&chunks->at[i + 1], &chunks->at[i], (chunks->n - i) * sizeof(chunks->at[0]));
+		memmove(&chunks->at[i + 1], &chunks->at[i],
+			(chunks->n - i) * sizeof(chunks->at[0]));
 	chunks->at[i].position = position;
 	chunks->at[i].bytes = length;
 	chunks->n++;
@@ -87,8 +89,8 @@ static enum rdma1_reason count_read_chunk(struct read_chunks *chunks, uint32_t m
 }
 
 static enum rdma1_reason decode_read_list(struct cursor *c, enum rdma1_direction direction,
-					  const struct rdma1_limits *limits, struct rdma1_header *hdr,
-					  struct read_chunks *chunks)
+					  const struct rdma1_limits *limits,
+					  struct rdma1_header *hdr, struct read_chunks *chunks)
 {
 	enum rdma1_reason reason;
 	bool present;
@@ -103,7 +105,8 @@ static enum rdma1_reason decode_read_list(struct cursor *c, enum rdma1_direction
 			return reason;
 		if (direction == RDMA1_REPLY)
 			return RDMA1_R_READ_LIST_IN_REPLY;
-		if (hdr->nread_segments >= limits->read_segments_max || hdr->nread_segments == UINT16_MAX)
+		if (hdr->nread_segments >= limits->read_segments_max ||
+		    hdr->nread_segments == UINT16_MAX)
 			return RDMA1_R_TOO_MANY_READS;
 		if (bytes_left(c) < RDMA1_READ_SEGMENT_SIZE - 4)
 			return RDMA1_R_TRUNCATED;
@@ -161,7 +164,8 @@ static enum rdma1_reason decode_write_list(struct cursor *c, const struct rdma1_
 		reason = get_present(c, &present);
 		if (reason != RDMA1_R_NONE || !present)
 			return reason;
-		if (hdr->nwrite_chunks >= limits->write_chunks_max || hdr->nwrite_chunks == UINT16_MAX)
+		if (hdr->nwrite_chunks >= limits->write_chunks_max ||
+		    hdr->nwrite_chunks == UINT16_MAX)
 			return RDMA1_R_TOO_MANY_WRITES;
 		reason = decode_chunk(c, limits, hdr, &nsegments);
 		if (reason != RDMA1_R_NONE)
@@ -185,10 +189,10 @@ static enum rdma1_reason decode_reply_chunk(struct cursor *c, const struct rdma1
 	return reason;
 }
 
-/* Is each Read chunk where a data item can be? The first one can't lie past the bytes that came as the
- * Payload stream, nor in the RPC header. Each chunk makes room for those after it: at most its own
- * length, rounded up (3.4.5: a position counts in the unreduced stream, padding included). The next
- * chunk begins behind that room: two items never share bytes of the stream. */
+/* Is each Read chunk where a data item can be? The first one can't lie past the bytes that came as
+ * the Payload stream, nor in the RPC header. Each chunk makes room for those after it: at most its
+ * own length, rounded up (3.4.5: a position counts in the unreduced stream, padding included). The
+ * next chunk begins behind that room: two items never share bytes of the stream. */
 static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint64_t stream_bytes)
 {
 	uint64_t reach = stream_bytes, taken = 0;
@@ -208,8 +212,8 @@ static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint6
 	return RDMA1_R_NONE;
 }
 
-/* Whether the RPC message says that it was sent in the other direction. A word that says neither is left to those
- * who decode the RPC message. */
+/* Whether the RPC message says that it was sent in the other direction. A word that says neither is
+ * left to those who decode the RPC message. */
 static bool is_of_other_direction(const struct cursor *c, enum rdma1_direction direction)
 {
 	uint32_t other = direction == RDMA1_CALL ? RDMA1_REPLY : RDMA1_CALL;
@@ -232,8 +236,8 @@ static enum rdma1_reason check_msg(const struct cursor *c, enum rdma1_direction 
 	return check_positions(chunks, bytes_left(c));
 }
 
-/* Whether an RDMA_NOMSG without a Read list has what only a Long Reply has: a Reply chunk that holds a message. A call
- * of that form can't exist. In version 2 the header names the direction. */
+/* Whether an RDMA_NOMSG without a Read list has what only a Long Reply has: a Reply chunk that
+ * holds a message. A call of that form can't exist. In version 2 the header names the direction. */
 static bool is_long_reply(const struct rdma1_header *hdr)
 {
 	return hdr->vers == RDMA1_VERSION && hdr->nread_segments == 0 && hdr->has_reply_chunk &&
@@ -255,8 +259,8 @@ static enum rdma1_reason check_nomsg_call(const struct cursor *c, const struct r
 	return check_positions(chunks, chunks->at[0].bytes);
 }
 
-/* RDMA_NOMSG reply: the Reply chunk holds it. What follows the header is of no use to anyone, so that
- * a reply is not refused for it. */
+/* RDMA_NOMSG reply: the Reply chunk holds it. What follows the header is of no use to anyone, so
+ * that a reply is not refused for it. */
 static enum rdma1_reason check_nomsg_reply(const struct rdma1_header *hdr)
 {
 	if (!hdr->has_reply_chunk)
@@ -265,8 +269,8 @@ static enum rdma1_reason check_nomsg_reply(const struct rdma1_header *hdr)
 }
 
 enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t at,
-				     enum rdma1_direction direction, const struct rdma1_limits *limits,
-				     struct rdma1_header *hdr)
+				     enum rdma1_direction direction,
+				     const struct rdma1_limits *limits, struct rdma1_header *hdr)
 {
 	struct cursor c = {.p = msg + at, .end = msg + len};
 	enum rdma1_reason reason;
@@ -292,8 +296,8 @@ enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t 
 	return check_nomsg_call(&c, hdr, &chunks);
 }
 
-/* RDMA_ERROR to a requester (4.5). With ERR_CHUNK it is shorter than the 28 bytes that section asks of
- * every message; responders do send it, and a requester that dropped it would wait for ever. */
+/* RDMA_ERROR to a requester (4.5). With ERR_CHUNK it is shorter than the 28 bytes that section asks
+ * of every message; responders do send it, and a requester that dropped it would wait for ever. */
 static enum rdma1_reason decode_error(const uint8_t *msg, uint32_t len, struct rdma1_header *hdr)
 {
 	uint32_t err;
@@ -318,7 +322,8 @@ static enum rdma1_reason decode_error(const uint8_t *msg, uint32_t len, struct r
 	return RDMA1_R_NONE;
 }
 
-static enum rdma1_reason decode_message(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
+static enum rdma1_reason decode_message(const uint8_t *msg, uint32_t len,
+					enum rdma1_direction direction,
 					const struct rdma1_limits *limits, struct rdma1_header *hdr)
 {
 	if (direction == RDMA1_REPLY && len >= RDMA1_FIXED_SIZE && hdr->proc == RDMA1_ERROR)
@@ -362,7 +367,8 @@ static enum rdma1_verdict judge(enum rdma1_reason reason, enum rdma1_direction d
 	}
 }
 
-/* All that is told in no shorter way. Kept out of line: it would burden rdma1_decode_chunked() with its stack frame. */
+/* All that is told in no shorter way. Kept out of line: it would burden rdma1_decode_chunked() with
+ * its stack frame. */
 static __attribute__((noinline)) enum rdma1_verdict
 decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
@@ -383,22 +389,26 @@ decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	return judge(*reason, direction);
 }
 
-/* As rdma1_is_short() of a call, but with a Read list of one segment, which is where an item of an RDMA_MSG can be, within the limits? */
-static inline bool is_one_read_message(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits)
+/* As rdma1_is_short() of a call, but with a Read list of one segment, which is where an item of an
+ * RDMA_MSG can be, within the limits? */
+static inline bool is_one_read_message(const uint8_t *msg, uint32_t len,
+				       const struct rdma1_limits *limits)
 {
 	uint32_t bytes, position;
 
 	if (len < RDMA1_ONE_READ_SIZE + RDMA1_RPC_PEEK)
 		return false;
-	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) | (wire_raw_u64(msg + 12) ^ htobe64(1)) |
-	     wire_raw_u64(msg + 40) | wire_raw_u32(msg + 48) |
+	if (((wire_raw_u32(msg + 4) ^ htobe32(RDMA1_VERSION)) |
+	     (wire_raw_u64(msg + 12) ^ htobe64(1)) | wire_raw_u64(msg + 40) |
+	     wire_raw_u32(msg + 48) |
 	     rdma1_rpc_differs(msg + RDMA1_ONE_READ_SIZE, wire_raw_u32(msg), RDMA1_CALL)) != 0)
 		return false;
 	position = wire_get_u32(msg + 20);
 	bytes = wire_get_u32(msg + 28);
-	return position % 4 == 0 && position >= RDMA1_POSITION_MIN && position <= len - RDMA1_ONE_READ_SIZE &&
-	       limits->read_segments_max >= 1 && limits->read_chunks_max >= 1 &&
-	       bytes <= limits->read_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 32);
+	return position % 4 == 0 && position >= RDMA1_POSITION_MIN &&
+	       position <= len - RDMA1_ONE_READ_SIZE && limits->read_segments_max >= 1 &&
+	       limits->read_chunks_max >= 1 && bytes <= limits->read_bytes_max &&
+	       bytes <= UINT64_MAX - wire_get_u64(msg + 32);
 }
 
 static enum rdma1_verdict decode_one_read(const uint8_t *msg, struct rdma1_header *hdr,
@@ -414,9 +424,11 @@ static enum rdma1_verdict decode_one_read(const uint8_t *msg, struct rdma1_heade
 	return RDMA1_V_OK;
 }
 
-__attribute__((noinline)) enum rdma1_verdict
-rdma1_decode_chunked(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
-		     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
+__attribute__((noinline)) enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len,
+								  enum rdma1_direction direction,
+								  const struct rdma1_limits *limits,
+								  struct rdma1_header *hdr,
+								  enum rdma1_reason *reason)
 {
 	bool has_reads = len >= RDMA1_HEADER_MIN && wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0;
 
@@ -492,23 +504,31 @@ static const struct {
 	[RDMA1_R_MSGP] = {"msgp", "RDMA_MSGP is not supported any more."},
 	[RDMA1_R_DONE] = {"done", "RDMA_DONE is not supported any more."},
 	[RDMA1_R_ERROR_TO_RESPONDER] = {"error_to_responder", "RDMA_ERROR came to a responder."},
-	[RDMA1_R_ERROR_MALFORMED] = {"error_malformed", "RDMA_ERROR carries an unknown error code."},
+	[RDMA1_R_ERROR_MALFORMED] = {"error_malformed",
+				     "RDMA_ERROR carries an unknown error code."},
 	[RDMA1_R_TRUNCATED] = {"truncated", "A chunk list runs past the end of the message."},
-	[RDMA1_R_BAD_BOOL] = {"bad_bool", "The word that says whether an entry follows is neither 0 nor 1."},
+	[RDMA1_R_BAD_BOOL] = {"bad_bool",
+			      "The word that says whether an entry follows is neither 0 nor 1."},
 	[RDMA1_R_READ_LIST_IN_REPLY] = {"read_list_in_reply", "A reply has a Read list."},
 	[RDMA1_R_POSITION_UNALIGNED] = {"position_unaligned",
 					"The position of a Read chunk is not a multiple of four."},
-	[RDMA1_R_POSITION_BEYOND] = {"position_beyond",
-				     "The position of a Read chunk is in the RPC header or past the stream."},
-	[RDMA1_R_TOO_MANY_READS] = {"too_many_reads", "The Read list is longer than the receiver accepts."},
+	[RDMA1_R_POSITION_BEYOND] =
+		{"position_beyond",
+		 "The position of a Read chunk is in the RPC header or past the stream."},
+	[RDMA1_R_TOO_MANY_READS] = {"too_many_reads",
+				    "The Read list is longer than the receiver accepts."},
 	[RDMA1_R_TOO_MANY_WRITES] = {"too_many_writes",
 				     "The Write list is longer than the receiver accepts."},
-	[RDMA1_R_TOO_MANY_SEGMENTS] = {"too_many_segments",
-				       "A Write or Reply chunk has more segments than the receiver accepts."},
-	[RDMA1_R_TOO_LARGE] = {"too_large", "The segments add up to more bytes than the receiver accepts."},
-	[RDMA1_R_SEGMENT_WRAP] = {"segment_wrap", "A segment reaches the end of the 64-bit address space."},
-	[RDMA1_R_NOMSG_WITHOUT_CHUNK] = {"nomsg_without_chunk",
-					 "RDMA_NOMSG without the chunk that would hold the RPC message."},
+	[RDMA1_R_TOO_MANY_SEGMENTS] =
+		{"too_many_segments",
+		 "A Write or Reply chunk has more segments than the receiver accepts."},
+	[RDMA1_R_TOO_LARGE] = {"too_large",
+			       "The segments add up to more bytes than the receiver accepts."},
+	[RDMA1_R_SEGMENT_WRAP] = {"segment_wrap",
+				  "A segment reaches the end of the 64-bit address space."},
+	[RDMA1_R_NOMSG_WITHOUT_CHUNK] =
+		{"nomsg_without_chunk",
+		 "RDMA_NOMSG without the chunk that would hold the RPC message."},
 	[RDMA1_R_NOMSG_WITH_PAYLOAD] = {"nomsg_with_payload",
 					"Bytes follow the header of an RDMA_NOMSG call."},
 	[RDMA1_R_MSG_WITH_POSITION_ZERO] = {"msg_with_position_zero",
@@ -516,9 +536,11 @@ static const struct {
 	[RDMA1_R_PAYLOAD_SHORT] = {"payload_short", "The RPC message is too short to have an XID."},
 	[RDMA1_R_XID_MISMATCH] = {"xid_mismatch",
 				  "The XIDs of the transport header and the RPC message differ."},
-	[RDMA1_R_READS_OVERLAP] = {"reads_overlap", "A Read chunk begins inside of the one before it."},
-	[RDMA1_R_OTHER_DIRECTION] = {"other_direction",
-				     "The message is a reply at a responder, or a call at a requester."},
+	[RDMA1_R_READS_OVERLAP] = {"reads_overlap",
+				   "A Read chunk begins inside of the one before it."},
+	[RDMA1_R_OTHER_DIRECTION] =
+		{"other_direction",
+		 "The message is a reply at a responder, or a call at a requester."},
 	[RDMA1_R_RPC_HEADER] = {"rpc_header", "The RPC header is malformed."},
 };
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transport header of version 1, written (RFC 8166 sections 4.2, 4.3 and 4.5; examples in 4.7). */
+/* The transport header of version 1, written (RFC 8166 sections 4.2, 4.3 and 4.5; examples in 4.7).
+ */
 #include "rdma1.h"
 
 #include "wire.h"
 
-static inline void put_fixed(uint8_t *at, uint32_t xid, uint32_t vers, uint32_t credit, uint32_t proc)
+static inline void put_fixed(uint8_t *at, uint32_t xid, uint32_t vers, uint32_t credit,
+			     uint32_t proc)
 {
 	wire_put_u32(at, xid);
 	wire_put_u32(at + 4, vers);
@@ -33,8 +35,8 @@ static uint8_t *take(struct rdma1_writer *w, size_t n)
 	return at;
 }
 
-void rdma1_write_begin(struct rdma1_writer *w, uint8_t *buf, uint32_t size, uint32_t xid, uint32_t credit,
-		       enum rdma1_proc proc)
+void rdma1_write_begin(struct rdma1_writer *w, uint8_t *buf, uint32_t size, uint32_t xid,
+		       uint32_t credit, enum rdma1_proc proc)
 {
 	uint8_t *at;
 
@@ -47,7 +49,8 @@ void rdma1_write_begin(struct rdma1_writer *w, uint8_t *buf, uint32_t size, uint
 		put_fixed(at, xid, RDMA1_VERSION, credit, (uint32_t)proc);
 }
 
-void rdma1_write_read_segment(struct rdma1_writer *w, uint32_t position, const struct rdma1_segment *seg)
+void rdma1_write_read_segment(struct rdma1_writer *w, uint32_t position,
+			      const struct rdma1_segment *seg)
 {
 	uint8_t *at = take(w, RDMA1_READ_SEGMENT_SIZE);
 
@@ -141,8 +144,8 @@ uint32_t rdma1_handles(uint8_t *header, uint8_t **handles, uint32_t max)
 	return n;
 }
 
-uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit, uint32_t low,
-			       uint32_t high)
+uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit,
+			       uint32_t low, uint32_t high)
 {
 	put_fixed(buf, xid, vers, credit, RDMA1_ERROR);
 	wire_put_u32(buf + 16, RDMA1_ERR_VERS);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transport header of version 2, read and judged (draft-cel-nfsv4-rpcrdma-version-two-03 section 6.2). */
+/* The transport header of version 2, read and judged (draft-cel-nfsv4-rpcrdma-version-two-03
+ * section 6.2). */
 #include "rdma2.h"
 
 #include "wire.h"
@@ -28,7 +29,8 @@ static bool chunk_has_handle(struct rdma1_segment_iter *chunk, uint32_t handle)
 	return false;
 }
 
-/* Is the handle one that the header itself names? What a peer asks to have invalidated is no other's business. */
+/* Is the handle one that the header itself names? What a peer asks to have invalidated is no
+ * other's business. */
 static bool has_handle(const struct rdma1_header *lists, uint32_t handle)
 {
 	struct rdma1_segment_iter chunk;
@@ -63,12 +65,13 @@ static uint32_t decode_chunks(const uint8_t *msg, uint32_t len, const struct rdm
 	if (lists->proc == RDMA2_MSG) {
 		if (len - lists->header_bytes < RPC_TYPE_SIZE)
 			return RDMA1_R_PAYLOAD_SHORT;
-		if (wire_get_u32(msg + lists->header_bytes + RPC_TYPE_AT) != (uint32_t)hdr->direction)
+		if (wire_get_u32(msg + lists->header_bytes + RPC_TYPE_AT) !=
+		    (uint32_t)hdr->direction)
 			return RDMA2_R_DIRECTION_MISMATCH;
 	}
 	hdr->inv_handle = wire_get_u32(msg + 20);
-	hdr->may_invalidate =
-		hdr->direction == RDMA1_CALL && hdr->inv_handle != 0 && has_handle(lists, hdr->inv_handle);
+	hdr->may_invalidate = hdr->direction == RDMA1_CALL && hdr->inv_handle != 0 &&
+			      has_handle(lists, hdr->inv_handle);
 	return RDMA1_R_NONE;
 }
 
@@ -154,7 +157,8 @@ static uint32_t decode_body(const uint8_t *msg, uint32_t len, const struct rdma1
 	switch (hdr->lists.proc) {
 	case RDMA2_MSG:
 	case RDMA2_NOMSG:
-		return len < RDMA2_HEADER_MIN ? RDMA1_R_TRUNCATED : decode_chunks(msg, len, limits, hdr);
+		return len < RDMA2_HEADER_MIN ? RDMA1_R_TRUNCATED
+					      : decode_chunks(msg, len, limits, hdr);
 	case RDMA2_ERROR:
 		return decode_error(msg, len, hdr);
 	case RDMA2_OPTIONAL:
@@ -246,23 +250,28 @@ static const struct {
 #define REASON(reason) [(reason)-RDMA2_R_VERSION]
 	REASON(RDMA2_R_VERSION) = {"version", "The version is not 2."},
 	REASON(RDMA2_R_PROC) = {"proc", "The procedure is none that version 2 defines."},
-	REASON(RDMA2_R_BAD_DIRECTION) = {"bad_direction", "The direction is neither CALL nor REPLY."},
+	REASON(RDMA2_R_BAD_DIRECTION) = {"bad_direction",
+					 "The direction is neither CALL nor REPLY."},
 	REASON(RDMA2_R_DIRECTION_MISMATCH) =
-		{"direction_mismatch", "The directions of the transport header and the RPC message differ."},
-	REASON(RDMA2_R_TRAILING) = {"trailing", "Bytes follow a structure that has to fill its place."},
+		{"direction_mismatch",
+		 "The directions of the transport header and the RPC message differ."},
+	REASON(RDMA2_R_TRAILING) = {"trailing",
+				    "Bytes follow a structure that has to fill its place."},
 	REASON(RDMA2_R_PROPERTY) = {"property", "A property's data is not of its type."},
 	REASON(RDMA2_R_PROPERTY_TWICE) = {"property_twice", "A property is given twice."},
 	REASON(RDMA2_R_OPTION) = {"option", "The optional operation is not known."},
-	REASON(RDMA2_R_PLACEMENT_TYPE) = {"placement_type",
-					  "A type of placement is unknown or has no place where it stands."},
-	REASON(RDMA2_R_ITEMS_ORDER) = {"items_order",
-				       "Directly placed items overlap, descend or are not aligned."},
+	REASON(RDMA2_R_PLACEMENT_TYPE) =
+		{"placement_type",
+		 "A type of placement is unknown or has no place where it stands."},
+	REASON(RDMA2_R_ITEMS_ORDER) =
+		{"items_order", "Directly placed items overlap, descend or are not aligned."},
 	REASON(RDMA2_R_ITEM_LENGTH) = {"item_length",
 				       "The length of an item and the sum of its segments differ."},
-	REASON(RDMA2_R_RANGES_ORDER) = {"ranges_order",
-					"Ranges of a request overlap, descend or end before they begin."},
-	REASON(RDMA2_R_TOO_MANY_ITEMS) = {"too_many_items",
-					  "There are more items or sets of them than the receiver accepts."},
+	REASON(RDMA2_R_RANGES_ORDER) =
+		{"ranges_order", "Ranges of a request overlap, descend or end before they begin."},
+	REASON(RDMA2_R_TOO_MANY_ITEMS) =
+		{"too_many_items",
+		 "There are more items or sets of them than the receiver accepts."},
 	REASON(RDMA2_R_REPORT) = {"report", "A report's error or identity is unknown."},
 #undef REASON
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transport header of version 2, written (draft-cel-nfsv4-rpcrdma-version-two-03 section 6.2). */
+/* The transport header of version 2, written (draft-cel-nfsv4-rpcrdma-version-two-03 section 6.2).
+ */
 #include "rdma2.h"
 
 #include "wire.h"
@@ -16,7 +17,8 @@ void rdma2_write_over(uint8_t *buf, enum rdma1_direction direction, uint32_t inv
 {
 	const uint8_t *from = buf + RDMA2_EXTRA;
 
-	put_fixed(buf, wire_get_u32(from), RDMA2_VERSION, wire_get_u32(from + 8), wire_get_u32(from + 12));
+	put_fixed(buf, wire_get_u32(from), RDMA2_VERSION, wire_get_u32(from + 8),
+		  wire_get_u32(from + 12));
 	wire_put_u32(buf + 16, (uint32_t)direction);
 	wire_put_u32(buf + 20, inv_handle);
 }
@@ -26,8 +28,8 @@ void rdma2_set_inv_handle(uint8_t *header, uint32_t inv_handle)
 	wire_put_u32(header + 20, inv_handle);
 }
 
-uint32_t rdma2_encode_error(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit, enum rdma2_err err,
-			    uint32_t first, uint32_t second)
+uint32_t rdma2_encode_error(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit,
+			    enum rdma2_err err, uint32_t first, uint32_t second)
 {
 	put_fixed(buf, xid, vers, credit, RDMA2_ERROR);
 	wire_put_u32(buf + 16, (uint32_t)err);

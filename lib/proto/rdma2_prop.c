@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Property lists, read and written (draft-cel-nfsv4-rpcrdma-version-two-03 sections 5.1 and 5.3). */
+/* Property lists, read and written (draft-cel-nfsv4-rpcrdma-version-two-03 sections 5.1 and 5.3).
+ */
 #include "rdma2_prop.h"
 
 #include "wire.h"
@@ -29,7 +30,8 @@ enum rdma2_propset_result rdma2_propset_get(struct weir_xdr_in *in, struct rdma2
 	uint32_t seen = 0; /* bits of known properties */
 	const void *data;
 
-	if (weir_xdr_get_u32(in, &set->count) != 0 || set->count > weir_xdr_remaining(in) / PROPVAL_SIZE_MIN)
+	if (weir_xdr_get_u32(in, &set->count) != 0 ||
+	    set->count > weir_xdr_remaining(in) / PROPVAL_SIZE_MIN)
 		return RDMA2_PROPSET_TRUNCATED;
 	set->p = in->p;
 	for (uint32_t i = 0; i < set->count; i++) {
@@ -96,7 +98,8 @@ static uint32_t entry_which(struct rdma2_propset set, uint32_t n)
 enum rdma2_disposition rdma2_disposition(const struct rdma2_propset *want, uint32_t n,
 					 const struct rdma2_propsubset *done,
 					 const struct rdma2_propsubset *rejected,
-					 const struct rdma2_propset *other, struct rdma2_propval *value)
+					 const struct rdma2_propset *other,
+					 struct rdma2_propval *value)
 {
 	bool is_done = rdma2_propsubset_has(done, n);
 	bool is_rejected = rdma2_propsubset_has(rejected, n);

@@ -63,7 +63,8 @@ static void set(struct rdma2_properties *props, const struct rdma2_propval *valu
 			props->rbsiz = RDMA2_RBSIZ_MIN;
 		break;
 	case RDMA2_PROPID_BRS:
-		props->bkreqsup = (enum rdma2_bkreqsup)rdma2_propval_u32(value, RDMA2_BKREQSUP_INLINE);
+		props->bkreqsup =
+			(enum rdma2_bkreqsup)rdma2_propval_u32(value, RDMA2_BKREQSUP_INLINE);
 		break;
 	case RDMA2_PROPID_RTRSUPP:
 		props->rtrs = rdma2_propval_u32(value, 0);

@@ -3,15 +3,17 @@
 #define RDMA2_PROP_STATE_H
 
 /*
- * The properties of one end of a connection that are in effect: the defaults, then what its RDMA2_CONNPROP and its
- * RDMA2_UPDPROP say (draft-cel-nfsv4-rpcrdma-version-two-03 section 5.3; draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 8).
- * Whatever a peer says, what is in here can be used as it is.
+ * The properties of one end of a connection that are in effect: the defaults, then what its
+ * RDMA2_CONNPROP and its RDMA2_UPDPROP say (draft-cel-nfsv4-rpcrdma-version-two-03 section 5.3;
+ * draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 8). Whatever a peer says, what is in here can be
+ * used as it is.
  */
 
 #include "rdma2_prop.h"
 
 #define RDMA2_RBSIZ_DEFAULT 4096u
-#define RDMA2_RBSIZ_MIN	    1024u /* a smaller one counts as this: version 1 asks as much of every receiver */
+#define RDMA2_RBSIZ_MIN                                                                            \
+	1024u /* a smaller one counts as this: version 1 asks as much of every receiver */
 
 struct rdma2_properties {
 	/* For use. */
@@ -20,7 +22,7 @@ struct rdma2_properties {
 	uint32_t rtrs;		      /* RDMA2_RTRS_*: operations that it takes */
 	uint32_t request_count_max;   /* transmissions of a request to it: 1 or more */
 	uint32_t response_count_max;  /* transmissions of a reply from it: 1 or more */
-	struct rtr_buffer buffer;     /* consistent always; no targets: nothing is placed by Sends */
+	struct rtr_buffer buffer; /* consistent always; no targets: nothing is placed by Sends */
 	/* As told. */
 	uint32_t rbsiz;		/* 0: not told */
 	struct rtr_buffer told; /* only when has_buffer */
@@ -31,12 +33,13 @@ struct rdma2_properties {
 /* What holds as long as nothing was told. */
 void rdma2_properties_init(struct rdma2_properties *props);
 
-/* An accepted RDMA2_CONNPROP. Properties that are not in it have the default and stay so; those in 'nochg' stay too, as
- * does the buffer's structure, by which TBSNs are counted. */
+/* An accepted RDMA2_CONNPROP. Properties that are not in it have the default and stay so; those in
+ * 'nochg' stay too, as does the buffer's structure, by which TBSNs are counted. */
 void rdma2_properties_start(struct rdma2_properties *props, const struct rdma2_propset *start,
 			    const struct rdma2_propsubset *nochg);
 
-/* An accepted RDMA2_UPDPROP. Returns how many known properties were not taken over because they may not change. */
+/* An accepted RDMA2_UPDPROP. Returns how many known properties were not taken over because they may
+ * not change. */
 uint32_t rdma2_properties_update(struct rdma2_properties *props, const struct rdma2_propset *now);
 
 #endif

@@ -13,7 +13,8 @@ static uint32_t find_place(const struct reassemble_chunk *chunks, uint32_t n, ui
 	return n;
 }
 
-int reassemble_chunks(const struct rdma1_header *hdr, struct reassemble_chunk *chunks, uint32_t max_chunks)
+int reassemble_chunks(const struct rdma1_header *hdr, struct reassemble_chunk *chunks,
+		      uint32_t max_chunks)
 {
 	struct rdma1_read_segment seg;
 	struct rdma1_read_iter it;
@@ -37,8 +38,9 @@ int reassemble_chunks(const struct rdma1_header *hdr, struct reassemble_chunk *c
 	return (int)n;
 }
 
-int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes, const struct reassemble_chunk *chunks,
-		     uint32_t nchunks, struct weir_xdr_part *parts, uint32_t max_parts)
+int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes,
+		     const struct reassemble_chunk *chunks, uint32_t nchunks,
+		     struct weir_xdr_part *parts, uint32_t max_parts)
 {
 	uint64_t unreduced = 0; /* offset in the unreduced stream that corresponds to 'taken' */
 	uint32_t taken = 0, n = 0;
@@ -48,26 +50,29 @@ int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes, const struct 
 		uint32_t before, count;
 
 		/* The inline bytes up to the chunk; the last of them are its count word. */
-		if (chunk->position < unreduced || chunk->position - unreduced > stream_bytes - taken)
+		if (chunk->position < unreduced ||
+		    chunk->position - unreduced > stream_bytes - taken)
 			return -EBADMSG;
 		before = (uint32_t)(chunk->position - unreduced);
 		if (before < WEIR_XDR_UNIT)
 			return -EBADMSG;
 		count = wire_get_u32(stream + taken + before - WEIR_XDR_UNIT);
-		if (count != chunk->len_bytes && (uint64_t)count + weir_xdr_pad(count) != chunk->len_bytes)
+		if (count != chunk->len_bytes &&
+		    (uint64_t)count + weir_xdr_pad(count) != chunk->len_bytes)
 			return -EBADMSG;
 		if (max_parts - n < 2)
 			return -EBADMSG;
 		parts[n++] = (struct weir_xdr_part){.base = stream + taken, .len_bytes = before};
-		parts[n++] = (struct weir_xdr_part){.base = chunk->dst, .len_bytes = count, .is_item = 1};
+		parts[n++] = (struct weir_xdr_part){
+			.base = chunk->dst, .len_bytes = count, .is_item = 1};
 		taken += before;
 		unreduced = (uint64_t)chunk->position + count + weir_xdr_pad(count);
 	}
 	if (taken < stream_bytes) {
 		if (n == max_parts)
 			return -EBADMSG;
-		parts[n++] =
-			(struct weir_xdr_part){.base = stream + taken, .len_bytes = stream_bytes - taken};
+		parts[n++] = (struct weir_xdr_part){.base = stream + taken,
+						    .len_bytes = stream_bytes - taken};
 	}
 	return (int)n;
 }

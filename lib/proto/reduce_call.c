@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a call travels (RFC 8166 section 3.5). Whole and inline when it fits: a Send costs less than a Send and
- * a READ, but for the longest item, if it has chunk_bytes, which goes by a Read chunk all the same. Else each DDP-eligible item
- * that the peer may read goes by a Read chunk of its own. Else what is left of the Payload stream goes by a Position Zero Read chunk,
- * and the Send holds the transport header alone.
+ * How a call travels (RFC 8166 section 3.5). Whole and inline when it fits: a Send costs less than
+ * a Send and a READ, but for the longest item, if it has chunk_bytes, which goes by a Read chunk
+ * all the same. Else each DDP-eligible item that the peer may read goes by a Read chunk of its own.
+ * Else what is left of the Payload stream goes by a Position Zero Read chunk, and the Send holds
+ * the transport header alone.
  */
 #include <errno.h>
 
@@ -11,7 +12,8 @@
 
 #include "reduce.h"
 
-/* A Reply chunk of one segment adds its count and the segment; the word that says whether it is there always is. */
+/* A Reply chunk of one segment adds its count and the segment; the word that says whether it is
+ * there always is. */
 #define REPLY_CHUNK_SIZE (4u + RDMA1_SEGMENT_SIZE)
 
 /* A Write chunk holds the largest item that can come (RFC 8166 sections 3.4.6 and 4.3.2). */
@@ -27,7 +29,8 @@ static bool check_result(const struct reduce_result *result)
 static bool check(const struct reduce_call_in *in, uint64_t *stream)
 {
 	*stream = 0;
-	if (in->npieces == 0 || in->npieces > REDUCE_PIECES_MAX || in->nresults > REDUCE_RESULT_ITEMS_MAX)
+	if (in->npieces == 0 || in->npieces > REDUCE_PIECES_MAX ||
+	    in->nresults > REDUCE_RESULT_ITEMS_MAX)
 		return false;
 	for (uint32_t i = 0; i < in->npieces; i++) {
 		const struct piece *piece = &in->pieces[i];
@@ -49,7 +52,8 @@ static bool is_reducible(const struct reduce_call_in *in, uint32_t i)
 	const struct piece *piece = &in->pieces[i];
 
 	/* Not the first: the RPC header and the item's count word come before it. */
-	return in->may_reduce && i > 0 && piece->kind == PIECE_ITEM && piece->len > 0 && piece->rkey != 0;
+	return in->may_reduce && i > 0 && piece->kind == PIECE_ITEM && piece->len > 0 &&
+	       piece->rkey != 0;
 }
 
 /* Bytes of the Write list with its chunks, its end left out. */
@@ -72,7 +76,8 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 		plan->use_write_list |= in->results[i].nsegments > 0;
 	for (uint32_t i = 0; i < in->nresults; i++)
 		if (!plan->use_write_list || in->results[i].nsegments == 0)
-			stream += (uint64_t)in->results[i].max_bytes + weir_xdr_pad(in->results[i].max_bytes);
+			stream += (uint64_t)in->results[i].max_bytes +
+				  weir_xdr_pad(in->results[i].max_bytes);
 	if (plan->use_write_list)
 		header += write_list_bytes(in);
 	plan->need_reply_chunk = header + stream > in->reply_inline_bytes;
@@ -86,18 +91,20 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	return 0;
 }
 
-/* Reduce an item. Returns the bytes of the Read list that it takes; *left are those of the stream without it. */
-static uint64_t reduce_item(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint32_t i,
-			    uint64_t *left)
+/* Reduce an item. Returns the bytes of the Read list that it takes; *left are those of the stream
+ * without it. */
+static uint64_t reduce_item(const struct reduce_call_in *in, struct reduce_call_plan *plan,
+			    uint32_t i, uint64_t *left)
 {
 	plan->reduced |= 1u << i;
 	*left -= (uint64_t)in->pieces[i].len + weir_xdr_pad(in->pieces[i].len);
 	return RDMA1_READ_SEGMENT_SIZE;
 }
 
-/* Reduce all that can be, which leaves *left bytes of the stream. Returns the bytes of the Read list, its end left
- * out. */
-static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint64_t *left)
+/* Reduce all that can be, which leaves *left bytes of the stream. Returns the bytes of the Read
+ * list, its end left out. */
+static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan,
+			     uint64_t *left)
 {
 	uint64_t list_bytes = 0;
 
@@ -107,9 +114,11 @@ static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call
 	return list_bytes;
 }
 
-/* The same where all would fit inline: of what has chunk_bytes, the longest alone. A peer that takes but one chunk of a call, or
- * has but one buffer for them, can carry it out as if all had gone inline. */
-static uint64_t reduce_longest(const struct reduce_call_in *in, struct reduce_call_plan *plan, uint64_t *left)
+/* The same where all would fit inline: of what has chunk_bytes, the longest alone. A peer that
+ * takes but one chunk of a call, or has but one buffer for them, can carry it out as if all had
+ * gone inline. */
+static uint64_t reduce_longest(const struct reduce_call_in *in, struct reduce_call_plan *plan,
+			       uint64_t *left)
 {
 	uint32_t longest = 0; /* which is no item */
 
@@ -216,9 +225,10 @@ static void write_results(struct rdma1_writer *w, const struct reduce_call_in *i
 	}
 }
 
-int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call_plan *plan, uint32_t xid,
-		       uint32_t credit, const struct remote_buf *long_segs, uint32_t nlong,
-		       const struct remote_buf *reply, uint8_t *buf, uint32_t size, uint32_t *len)
+int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call_plan *plan,
+		       uint32_t xid, uint32_t credit, const struct remote_buf *long_segs,
+		       uint32_t nlong, const struct remote_buf *reply, uint8_t *buf, uint32_t size,
+		       uint32_t *len)
 {
 	bool is_long = plan->form == REDUCE_LONG;
 	struct rdma1_writer w;
@@ -227,7 +237,8 @@ int reduce_call_encode(const struct reduce_call_in *in, const struct reduce_call
 		return -EINVAL;
 	rdma1_write_begin(&w, buf, size, xid, credit, is_long ? RDMA1_NOMSG : RDMA1_MSG);
 	for (uint32_t i = 0; i < nlong; i++) {
-		const struct rdma1_segment seg = {long_segs[i].rkey, long_segs[i].len, long_segs[i].raddr};
+		const struct rdma1_segment seg = {long_segs[i].rkey, long_segs[i].len,
+						  long_segs[i].raddr};
 
 		rdma1_write_read_segment(&w, 0, &seg);
 	}

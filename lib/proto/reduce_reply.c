@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a reply travels (RFC 8166 sections 3.5.3 and 4.3). Eligible items pair with the requester's Write chunks in
- * order; an empty chunk keeps its item in the Payload stream. What is left goes inline when it fits, else
- * all of it to the Reply chunk. All chunks are returned, with the lengths that were used.
+ * How a reply travels (RFC 8166 sections 3.5.3 and 4.3). Eligible items pair with the requester's
+ * Write chunks in order; an empty chunk keeps its item in the Payload stream. What is left goes
+ * inline when it fits, else all of it to the Reply chunk. All chunks are returned, with the lengths
+ * that were used.
  *
  * Transfers are only listed here: of a reply that turns out not to be conveyable none is posted.
  */
@@ -36,7 +37,8 @@ static void sink_init(struct sink *sink, const struct rdma1_segment_iter *segmen
 }
 
 /* The transfers that put 'len' bytes at the sink. 0; -EMSGSIZE: the chunk is full. */
-static int sink_put(struct sink *sink, struct xfer_list *list, uint8_t *local, uint32_t lkey, uint32_t len)
+static int sink_put(struct sink *sink, struct xfer_list *list, uint8_t *local, uint32_t lkey,
+		    uint32_t len)
 {
 	while (len > 0) {
 		uint32_t room = sink->seg.length - sink->used;
@@ -65,7 +67,8 @@ static int sink_put(struct sink *sink, struct xfer_list *list, uint8_t *local, u
 }
 
 /* Return a chunk's segments with 'used' bytes spread over them in order. */
-static void return_segments(struct rdma1_writer *w, struct rdma1_segment_iter segments, uint64_t used)
+static void return_segments(struct rdma1_writer *w, struct rdma1_segment_iter segments,
+			    uint64_t used)
 {
 	struct rdma1_segment seg;
 
@@ -111,7 +114,8 @@ static int pair_items(const struct reduce_reply_in *in, struct xfer_list *list, 
 }
 
 /* -EMSGSIZE also when there is no Reply chunk. */
-static int fill_reply_chunk(const struct reduce_reply_in *in, struct xfer_list *list, uint32_t reduced)
+static int fill_reply_chunk(const struct reduce_reply_in *in, struct xfer_list *list,
+			    uint32_t reduced)
 {
 	struct rdma1_segment_iter segments;
 	struct sink sink;
@@ -126,7 +130,8 @@ static int fill_reply_chunk(const struct reduce_reply_in *in, struct xfer_list *
 			continue;
 		rc = sink_put(&sink, list, piece->base, piece->lkey, piece->len);
 		if (rc == 0 && piece->kind != PIECE_PLAIN && !SEEDED_BUG(4))
-			rc = sink_put(&sink, list, in->zeros.base, in->zeros.lkey, weir_xdr_pad(piece->len));
+			rc = sink_put(&sink, list, in->zeros.base, in->zeros.lkey,
+				      weir_xdr_pad(piece->len));
 	}
 	return rc;
 }
@@ -174,8 +179,8 @@ static uint64_t header_bytes(const struct rdma1_header *call)
 	return bytes;
 }
 
-int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size, struct reduce_xfer *xfers,
-		 uint32_t max_xfers, struct reduce_reply_plan *plan)
+int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size,
+		 struct reduce_xfer *xfers, uint32_t max_xfers, struct reduce_reply_plan *plan)
 {
 	struct xfer_list list = {xfers, 0, in->first_xfer, max_xfers};
 	uint64_t stream = 0, header;
@@ -223,9 +228,10 @@ static uint32_t saturate(uint64_t value)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* What the last segment of a chunk lacks for 'need' bytes; *segment is that of its first one, and moved behind it. True: it lacks
- * some. */
-static bool chunk_lacks(struct rdma1_segment_iter chunk, uint64_t need, uint32_t *segment, uint32_t *bytes)
+/* What the last segment of a chunk lacks for 'need' bytes; *segment is that of its first one, and
+ * moved behind it. True: it lacks some. */
+static bool chunk_lacks(struct rdma1_segment_iter chunk, uint64_t need, uint32_t *segment,
+			uint32_t *bytes)
 {
 	struct rdma1_segment seg = {0};
 	uint64_t sum = 0;
@@ -259,8 +265,9 @@ void reduce_reply_lack(const struct reduce_reply_in *in, uint32_t *segment, uint
 	}
 	for (i = 0; i < in->npieces; i++)
 		if (!(reduced & 1u << i))
-			stream += in->pieces[i].len +
-				  (in->pieces[i].kind == PIECE_PLAIN ? 0 : weir_xdr_pad(in->pieces[i].len));
+			stream += in->pieces[i].len + (in->pieces[i].kind == PIECE_PLAIN
+							       ? 0
+							       : weir_xdr_pad(in->pieces[i].len));
 	rdma1_reply_begin(in->call, &segments);
 	if (segments.left > 0 && chunk_lacks(segments, stream, segment, bytes))
 		return;

@@ -62,9 +62,10 @@ static bool has_items(const struct weir_xdr_in *in)
 	return has;
 }
 
-/* As get_auth() of a call. Where items were taken out of the stream, one of them may be the reason: that is a fault of the
- * transport header, not of authentication. */
-static int get_call_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth, enum weir_rpc_auth_stat bad)
+/* As get_auth() of a call. Where items were taken out of the stream, one of them may be the reason:
+ * that is a fault of the transport header, not of authentication. */
+static int get_call_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth,
+			 enum weir_rpc_auth_stat bad)
 {
 	const struct weir_xdr_in begin = *in;
 
@@ -75,7 +76,8 @@ static int get_call_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth, enu
 }
 
 /* Any other. Out of line, as its like below: it would burden the plain one with its stack frame. */
-static __attribute__((noinline)) int decode_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
+static __attribute__((noinline)) int decode_call(struct weir_xdr_in *in,
+						 struct weir_rpc_call_header *hdr)
 {
 	uint32_t type;
 	int rc;
@@ -122,7 +124,8 @@ int rpc_call_encode(struct weir_xdr_out *out, const struct weir_rpc_call_header 
 
 static int get_accepted(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 {
-	if (get_auth(in, &hdr->verf) != 0 || get_enum(in, WEIR_RPC_SYSTEM_ERR, &hdr->accept_stat) != 0)
+	if (get_auth(in, &hdr->verf) != 0 ||
+	    get_enum(in, WEIR_RPC_SYSTEM_ERR, &hdr->accept_stat) != 0)
 		return -EBADMSG;
 	if (hdr->accept_stat == WEIR_RPC_PROG_MISMATCH)
 		return get_range(in, &hdr->low, &hdr->high);
@@ -138,7 +141,8 @@ static int get_denied(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 	return get_enum(in, WEIR_RPC_GSS_CTXPROBLEM, &hdr->auth_stat);
 }
 
-static __attribute__((noinline)) int decode_reply(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
+static __attribute__((noinline)) int decode_reply(struct weir_xdr_in *in,
+						  struct weir_rpc_reply_header *hdr)
 {
 	uint32_t type;
 
@@ -253,7 +257,8 @@ int weir_rpc_auth_sys_decode(const struct weir_rpc_auth *auth, struct weir_rpc_a
 		return -EBADMSG;
 	weir_xdr_in_init(&in, auth->body, auth->len_bytes);
 	if (weir_xdr_get_u32(&in, &sys->stamp) != 0 ||
-	    weir_xdr_get_opaque_ref(&in, &name, WEIR_RPC_MACHINE_NAME_MAX, &sys->name_len_bytes) != 0 ||
+	    weir_xdr_get_opaque_ref(&in, &name, WEIR_RPC_MACHINE_NAME_MAX, &sys->name_len_bytes) !=
+		    0 ||
 	    weir_xdr_get_u32(&in, &sys->uid) != 0 || weir_xdr_get_u32(&in, &sys->gid) != 0 ||
 	    weir_xdr_get_u32(&in, &sys->ngids) != 0 || sys->ngids > WEIR_RPC_GIDS_MAX)
 		return -EBADMSG;
@@ -264,7 +269,8 @@ int weir_rpc_auth_sys_decode(const struct weir_rpc_auth *auth, struct weir_rpc_a
 	return weir_xdr_remaining(&in) == 0 ? 0 : -EBADMSG;
 }
 
-int weir_rpc_auth_sys_encode(const struct weir_rpc_auth_sys *sys, uint8_t *buf, struct weir_rpc_auth *auth)
+int weir_rpc_auth_sys_encode(const struct weir_rpc_auth_sys *sys, uint8_t *buf,
+			     struct weir_rpc_auth *auth)
 {
 	struct weir_xdr_out out;
 

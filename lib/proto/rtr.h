@@ -3,19 +3,22 @@
 #define RTR_H
 
 /*
- * The operations of draft-dnoveck-nfsv4-rpcrdma-rtrext-01 (below, "section" is one of it), which RDMA2_OPTIONAL carries:
- * Transmit Request, Transmit Response, Transmit Continue and Report Error. Names are the draft's, without their prefixes.
+ * The operations of draft-dnoveck-nfsv4-rpcrdma-rtrext-01 (below, "section" is one of it), which
+ * RDMA2_OPTIONAL carries: Transmit Request, Transmit Response, Transmit Continue and Report Error.
+ * Names are the draft's, without their prefixes.
  *
- * rtr_decode() judges what can be judged of one message by itself: its XDR, and what its own fields say about each other.
- * How transmissions make a group, and whether receive buffers are as the message says, is rtr_group.h's.
+ * rtr_decode() judges what can be judged of one message by itself: its XDR, and what its own fields
+ * say about each other. How transmissions make a group, and whether receive buffers are as the
+ * message says, is rtr_group.h's.
  *
  * doc/version-2.rst lists what the draft leaves open, with what is done here.
  */
 
 #include "rdma2.h"
 
-/* Operations, as a distance from the first's rdma_opttype. The draft gives two sets of numbers: Table 4 has 5 to 8, its XDR
- * 1 to 4. Both are taken; requests are sent with the first, replies with what the request had. */
+/* Operations, as a distance from the first's rdma_opttype. The draft gives two sets of numbers:
+ * Table 4 has 5 to 8, its XDR 1 to 4. Both are taken; requests are sent with the first, replies
+ * with what the request had. */
 enum rtr_op { RTR_XMTREQ, RTR_XMTRESP, RTR_XMTCONT, RTR_REPTERR };
 #define RTR_BASE_TABLE 5u
 #define RTR_BASE_XDR   1u
@@ -87,12 +90,12 @@ struct rtr_header {
 	enum rdma1_direction direction;
 	uint32_t header_bytes; /* the payload starts here */
 	uint32_t room;	       /* bytes behind the header */
-	uint32_t pslen;	       /* of the payload in this transmission; not yet compared with 'room' */
-	uint32_t count;	       /* XMTREQ and XMTRESP: transmissions in the group; not yet judged */
-	uint32_t rsbuf;	       /* XMTREQ: transmissions that the reply may have, 1 or more */
-	uint32_t xnum;	       /* XMTCONT */
-	uint32_t itype;	       /* XMTCONT: opttype of the group's first transmission */
-	bool is_whole;	       /* XMTREQ: its first item, at displacement 0, is the payload */
+	uint32_t pslen; /* of the payload in this transmission; not yet compared with 'room' */
+	uint32_t count; /* XMTREQ and XMTRESP: transmissions in the group; not yet judged */
+	uint32_t rsbuf; /* XMTREQ: transmissions that the reply may have, 1 or more */
+	uint32_t xnum;	/* XMTCONT */
+	uint32_t itype; /* XMTCONT: opttype of the group's first transmission */
+	bool is_whole;	/* XMTREQ: its first item, at displacement 0, is the payload */
 	uint32_t nitems;
 	uint32_t nsets;
 	const uint8_t *items;	  /* optxrq_ddp, optxrs_ddp */
@@ -102,10 +105,12 @@ struct rtr_header {
 	struct rtr_report report; /* REPTERR */
 };
 
-/* Decode and judge what an accepted RDMA2_OPTIONAL of 'len' bytes carries. An operation that is none of these is
- * RDMA2_V_ERR_INVAL_OPTION. When the verdict is not OK, *rtr has op, base, xid and direction as far as these were known. */
+/* Decode and judge what an accepted RDMA2_OPTIONAL of 'len' bytes carries. An operation that is
+ * none of these is RDMA2_V_ERR_INVAL_OPTION. When the verdict is not OK, *rtr has op, base, xid and
+ * direction as far as these were known. */
 enum rdma2_verdict rtr_decode(const uint8_t *msg, uint32_t len, const struct rdma2_header *hdr,
-			      const struct rtr_limits *limits, struct rtr_header *rtr, uint32_t *reason);
+			      const struct rtr_limits *limits, struct rtr_header *rtr,
+			      uint32_t *reason);
 
 /* The payload's bytes in a transmission: pslen, or 0 for what has none. */
 static inline const uint8_t *rtr_payload(const struct rtr_header *rtr, const uint8_t *msg)
@@ -128,7 +133,8 @@ struct rtr_item { /* xmddp_mitem */
 	struct rtr_iter tbsns;
 };
 
-struct rtr_set { /* xmddp_rsdset: its rsditems are for results of the request's bytes [begin, end) */
+struct rtr_set { /* xmddp_rsdset: its rsditems are for results of the request's bytes [begin, end)
+		  */
 	uint32_t begin;
 	uint32_t end;
 	struct rtr_iter items;
@@ -148,8 +154,8 @@ void rtr_sets_begin(const struct rtr_header *rtr, struct rtr_iter *it);
 bool rtr_sets_next(struct rtr_iter *it, struct rtr_set *set);
 bool rtr_rsditems_next(struct rtr_iter *it, struct rtr_rsditem *item);
 
-/* Each segment of the items that are read, as a Read list would have it (RFC 8166 section 3.4.5): an item's displacement is what
- * a chunk's position is. */
+/* Each segment of the items that are read, as a Read list would have it (RFC 8166 section 3.4.5):
+ * an item's displacement is what a chunk's position is. */
 struct rtr_read_iter {
 	struct rtr_iter items;
 	struct rdma1_segment_iter segments;
@@ -159,30 +165,34 @@ struct rtr_read_iter {
 void rtr_reads_begin(const struct rtr_header *rtr, struct rtr_read_iter *it);
 bool rtr_reads_next(struct rtr_read_iter *it, struct rdma1_read_segment *seg);
 
-/* Where the handles stand in the header of a Transmit Request that was encoded here, in the order of its segments: items, then
- * directions. How many; at most 'max' are looked for. */
+/* Where the handles stand in the header of a Transmit Request that was encoded here, in the order
+ * of its segments: items, then directions. How many; at most 'max' are looked for. */
 uint32_t rtr_handles(uint8_t *header, uint8_t **handles, uint32_t max);
 
-/* Encoding, into a bounded output: out->failed says that something did not fit. Between begin and end stand
+/* Encoding, into a bounded output: out->failed says that something did not fit. Between begin and
+ * end stand
+ *
  *   XMTREQ: a count of items, the items; a count of sets, each with its rsditems; rtr_put_request()
  *   XMTRESP: a count of items, the items; rtr_put_response()
  *   XMTCONT: rtr_put_cont()
  *   REPTERR: rtr_put_report()
+ *
  * and the payload follows. Counts are put by rtr_put_count(). */
-void rtr_put_begin(struct weir_xdr_out *out, uint8_t *buf, uint32_t size, uint32_t xid, uint32_t credit,
-		   enum rdma1_direction direction, uint32_t base, enum rtr_op op);
+void rtr_put_begin(struct weir_xdr_out *out, uint8_t *buf, uint32_t size, uint32_t xid,
+		   uint32_t credit, enum rdma1_direction direction, uint32_t base, enum rtr_op op);
 void rtr_put_count(struct weir_xdr_out *out, uint32_t n);
 void rtr_put_item_exrw(struct weir_xdr_out *out, uint32_t disp, uint32_t length,
 		       const struct rdma1_segment *segments, uint32_t nsegments);
 void rtr_put_item_tbsn(struct weir_xdr_out *out, uint32_t disp, uint32_t length, uint32_t offset,
 		       uint32_t first, uint32_t ntbsns); /* consecutive TBSNs from 'first' on */
-void rtr_put_item_inline(struct weir_xdr_out *out, enum rtr_type type, uint32_t disp, uint32_t length);
+void rtr_put_item_inline(struct weir_xdr_out *out, enum rtr_type type, uint32_t disp,
+			 uint32_t length);
 void rtr_put_set(struct weir_xdr_out *out, uint32_t begin, uint32_t end, uint32_t nitems);
 void rtr_put_rsditem(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t dsdov,
 		     const struct rdma1_segment *segments, uint32_t nsegments);
 /* The same but for its segments, 'nsegments' of which follow by rtr_put_segment(): none of TBSN. */
-void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t dsdov,
-			   uint32_t nsegments);
+void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type,
+			   uint32_t dsdov, uint32_t nsegments);
 void rtr_put_segment(struct weir_xdr_out *out, const struct rdma1_segment *segment);
 void rtr_put_request(struct weir_xdr_out *out, uint32_t count, uint32_t rsbuf, uint32_t pslen);
 void rtr_put_response(struct weir_xdr_out *out, uint32_t count, uint32_t pslen);

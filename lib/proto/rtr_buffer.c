@@ -5,12 +5,13 @@
 
 void rtr_buffer_default(struct rtr_buffer *buffer, uint32_t length)
 {
-	*buffer = (struct rtr_buffer){.length = length, .ngroups = 1, .is_consistent = true, .sum = length};
+	*buffer = (struct rtr_buffer){
+		.length = length, .ngroups = 1, .is_consistent = true, .sum = length};
 	buffer->groups[0] = (struct rtr_buffer_group){.count = 1, .length = length};
 }
 
-/* Count a group in. Each is below 2^64 by itself, and so is the sum of as many as fit in a message; yet a count of
- * groups is not known to come from one. */
+/* Count a group in. Each is below 2^64 by itself, and so is the sum of as many as fit in a message;
+ * yet a count of groups is not known to come from one. */
 static void add_group(struct rtr_buffer *buffer, const struct rtr_buffer_group *group)
 {
 	uint64_t bytes = (uint64_t)group->count * group->length;

@@ -12,14 +12,16 @@ static uint64_t chunks(const struct rtr_costs *costs, const struct rtr_load *loa
 uint64_t rtr_cost_explicit(const struct rtr_costs *costs, const struct rtr_load *call,
 			   const struct rtr_load *reply)
 {
-	return chunks(costs, call) + (call->nchunks > 0 ? costs->round_trip_ns : 0) + chunks(costs, reply);
+	return chunks(costs, call) + (call->nchunks > 0 ? costs->round_trip_ns : 0) +
+	       chunks(costs, reply);
 }
 
 static uint64_t continued(const struct rtr_costs *costs, const struct rtr_load *load)
 {
 	if (load->count <= 1)
 		return 0;
-	return (uint64_t)(load->count - 1) * costs->message_ns + load->bytes / 1024 * costs->copy_ns;
+	return (uint64_t)(load->count - 1) * costs->message_ns +
+	       load->bytes / 1024 * costs->copy_ns;
 }
 
 uint64_t rtr_cost_continued(const struct rtr_costs *costs, const struct rtr_load *call,

@@ -3,12 +3,14 @@
 #define RTR_CHOICE_H
 
 /*
- * Which way a call takes, by version 2's extension or by explicit RDMA, where both would do: a model of what each costs. The
- * draft leaves the choice to the sender (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 4.3 and 5.1).
+ * Which way a call takes, by version 2's extension or by explicit RDMA, where both would do: a
+ * model of what each costs. The draft leaves the choice to the sender
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 4.3 and 5.1).
  *
- * Explicit RDMA costs three operations for a chunk: memory is exposed, read or written, and the exposure ended; Reads cost a
- * round trip besides. Message continuation costs a message for each further transmission, and a copy of what came apart and is
- * wanted in one piece. An argument that is placed by one Send costs nothing.
+ * Explicit RDMA costs three operations for a chunk: memory is exposed, read or written, and the
+ * exposure ended; Reads cost a round trip besides. Message continuation costs a message for each
+ * further transmission, and a copy of what came apart and is wanted in one piece. An argument that
+ * is placed by one Send costs nothing.
  */
 
 #include <stdbool.h>
@@ -24,9 +26,9 @@ struct rtr_costs {
 
 /* A call, or the longest reply to it. */
 struct rtr_load {
-	uint64_t
-		bytes; /* that come apart, where there are several transmissions, and are wanted in one piece */
-	uint32_t count;	  /* transmissions, 1 at least */
+	uint64_t bytes; /* that come apart, where there are several transmissions, and are wanted in
+			   one piece */
+	uint32_t count; /* transmissions, 1 at least */
 	uint32_t nchunks; /* that explicit RDMA needs for it, and this way does not */
 };
 
@@ -42,8 +44,8 @@ static inline bool rtr_choose_continued(const struct rtr_costs *costs, const str
 	return rtr_cost_continued(costs, call, reply) <= rtr_cost_explicit(costs, call, reply);
 }
 
-/* A result that is placed by a Send lies in a receive, from where it is copied to where it is wanted; one that is written costs a
- * chunk. Results of up to so many bytes are better placed. */
+/* A result that is placed by a Send lies in a receive, from where it is copied to where it is
+ * wanted; one that is written costs a chunk. Results of up to so many bytes are better placed. */
 uint32_t rtr_place_max(const struct rtr_costs *costs);
 
 #endif

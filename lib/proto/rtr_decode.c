@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The extension's operations, read and judged (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 7.3, 7.4 and 9). */
+/* The extension's operations, read and judged (draft-dnoveck-nfsv4-rpcrdma-rtrext-01
+ * sections 7.3, 7.4 and 9). */
 #include "rtr.h"
 
 #include "wire.h"
@@ -83,8 +84,9 @@ static uint32_t get_tbsns(struct weir_xdr_in *in)
 	return weir_xdr_get_bytes(in, NULL, n * TBSN_SIZE) == 0 ? RDMA1_R_NONE : RDMA1_R_TRUNCATED;
 }
 
-/* Where a placed item lies in the virtual stream: behind the RPC header and all items before it. 'reach' is the first
- * byte that the next one can have. No two are in one place, empty ones neither: a place says which item it is. */
+/* Where a placed item lies in the virtual stream: behind the RPC header and all items before it.
+ * 'reach' is the first byte that the next one can have. No two are in one place, empty ones
+ * neither: a place says which item it is. */
 static uint32_t place(struct rtr_header *rtr, uint32_t disp, uint32_t length, uint64_t *reach)
 {
 	if (disp % 4 != 0 || disp < *reach)
@@ -93,8 +95,8 @@ static uint32_t place(struct rtr_header *rtr, uint32_t disp, uint32_t length, ui
 	return round4((uint64_t)disp + (length > 0 ? length : 1), reach);
 }
 
-static uint32_t get_item(struct weir_xdr_in *in, const struct rtr_limits *limits, struct rtr_header *rtr,
-			 bool is_first, uint64_t *reach)
+static uint32_t get_item(struct weir_xdr_in *in, const struct rtr_limits *limits,
+			 struct rtr_header *rtr, bool is_first, uint64_t *reach)
 {
 	uint32_t disp = get(in), length = get(in), type = get(in), reason;
 
@@ -116,15 +118,16 @@ static uint32_t get_item(struct weir_xdr_in *in, const struct rtr_limits *limits
 	if (reason != RDMA1_R_NONE)
 		return reason;
 	if (is_first && disp == 0 && type == RTR_EXRW && rtr->op == RTR_XMTREQ) {
-		rtr->is_whole =
-			true; /* what a Position Zero Read chunk is (5.2): not in the stream, but the stream */
+		rtr->is_whole = true; /* what a Position Zero Read chunk is (5.2): not in the
+					 stream, but the stream */
 		rtr->item_bytes += length;
 		return RDMA1_R_NONE;
 	}
 	return place(rtr, disp, length, reach);
 }
 
-static uint32_t get_items(struct weir_xdr_in *in, const struct rtr_limits *limits, struct rtr_header *rtr)
+static uint32_t get_items(struct weir_xdr_in *in, const struct rtr_limits *limits,
+			  struct rtr_header *rtr)
 {
 	uint64_t reach = rtr->direction == RDMA1_CALL ? RTR_POSITION_CALL : RTR_POSITION_REPLY;
 
@@ -145,7 +148,8 @@ static uint32_t get_items(struct weir_xdr_in *in, const struct rtr_limits *limit
 
 /* ---- response directions ---- */
 
-static uint32_t get_rsditem(struct weir_xdr_in *in, const struct rtr_limits *limits, struct rtr_header *rtr)
+static uint32_t get_rsditem(struct weir_xdr_in *in, const struct rtr_limits *limits,
+			    struct rtr_header *rtr)
 {
 	uint32_t type, reason;
 	uint64_t sum;
@@ -172,8 +176,8 @@ static uint32_t get_rsditem(struct weir_xdr_in *in, const struct rtr_limits *lim
 }
 
 /* Ranges are half-open, disjoint and ascend (section 7.4). */
-static uint32_t get_set(struct weir_xdr_in *in, const struct rtr_limits *limits, struct rtr_header *rtr,
-			uint32_t *reach)
+static uint32_t get_set(struct weir_xdr_in *in, const struct rtr_limits *limits,
+			struct rtr_header *rtr, uint32_t *reach)
 {
 	uint32_t begin = get(in), end = get(in), n = get(in);
 
@@ -193,7 +197,8 @@ static uint32_t get_set(struct weir_xdr_in *in, const struct rtr_limits *limits,
 	return RDMA1_R_NONE;
 }
 
-static uint32_t get_sets(struct weir_xdr_in *in, const struct rtr_limits *limits, struct rtr_header *rtr)
+static uint32_t get_sets(struct weir_xdr_in *in, const struct rtr_limits *limits,
+			 struct rtr_header *rtr)
 {
 	uint32_t reach = 0;
 
@@ -214,7 +219,8 @@ static uint32_t get_sets(struct weir_xdr_in *in, const struct rtr_limits *limits
 
 /* ---- operations ---- */
 
-static uint32_t get_request(struct weir_xdr_in *in, const struct rtr_limits *limits, struct rtr_header *rtr)
+static uint32_t get_request(struct weir_xdr_in *in, const struct rtr_limits *limits,
+			    struct rtr_header *rtr)
 {
 	uint32_t reason = get_items(in, limits, rtr);
 
@@ -230,7 +236,8 @@ static uint32_t get_request(struct weir_xdr_in *in, const struct rtr_limits *lim
 	return RDMA1_R_NONE;
 }
 
-static uint32_t get_response(struct weir_xdr_in *in, const struct rtr_limits *limits, struct rtr_header *rtr)
+static uint32_t get_response(struct weir_xdr_in *in, const struct rtr_limits *limits,
+			     struct rtr_header *rtr)
 {
 	uint32_t reason = get_items(in, limits, rtr);
 
@@ -296,7 +303,8 @@ static uint32_t get_report(struct weir_xdr_in *in, struct rtr_report *report)
 	return RDMA1_R_NONE;
 }
 
-static uint32_t get_op(struct weir_xdr_in *in, const struct rtr_limits *limits, struct rtr_header *rtr)
+static uint32_t get_op(struct weir_xdr_in *in, const struct rtr_limits *limits,
+		       struct rtr_header *rtr)
 {
 	switch (rtr->op) {
 	case RTR_XMTREQ:
@@ -323,8 +331,8 @@ static uint32_t check_payload(const uint8_t *payload, const struct rtr_header *r
 								     : RDMA2_R_DIRECTION_MISMATCH;
 }
 
-static uint32_t decode(const uint8_t *msg, const struct rdma2_header *hdr, const struct rtr_limits *limits,
-		       struct rtr_header *rtr)
+static uint32_t decode(const uint8_t *msg, const struct rdma2_header *hdr,
+		       const struct rtr_limits *limits, struct rtr_header *rtr)
 {
 	struct weir_xdr_in in;
 	uint32_t reason;
@@ -358,7 +366,8 @@ static enum rdma2_verdict judge(uint32_t reason, const struct rtr_header *rtr)
 }
 
 enum rdma2_verdict rtr_decode(const uint8_t *msg, uint32_t len, const struct rdma2_header *hdr,
-			      const struct rtr_limits *limits, struct rtr_header *rtr, uint32_t *reason)
+			      const struct rtr_limits *limits, struct rtr_header *rtr,
+			      uint32_t *reason)
 {
 	struct rtr_header full;
 

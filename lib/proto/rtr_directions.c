@@ -87,7 +87,8 @@ bool rtr_directions_result(enum rtr_type asked, enum rtr_type got, bool *deregis
 	case RTR_EXRW:
 		return asked != RTR_TBSN;
 	case RTR_TBSN:
-		/* Table 2 has no need to deregister in this column, although CHOICE and BYSIZE have named memory. */
+		/* Table 2 has no need to deregister in this column, although CHOICE and BYSIZE have
+		 * named memory. */
 		return asked != RTR_EXRW;
 	default:
 		return true;

@@ -9,8 +9,8 @@ static void put(struct weir_xdr_out *out, uint32_t word)
 	(void)weir_xdr_put_u32(out, word); /* out->failed remembers */
 }
 
-void rtr_put_begin(struct weir_xdr_out *out, uint8_t *buf, uint32_t size, uint32_t xid, uint32_t credit,
-		   enum rdma1_direction direction, uint32_t base, enum rtr_op op)
+void rtr_put_begin(struct weir_xdr_out *out, uint8_t *buf, uint32_t size, uint32_t xid,
+		   uint32_t credit, enum rdma1_direction direction, uint32_t base, enum rtr_op op)
 {
 	weir_xdr_out_init(out, buf, size);
 	rdma2_put_fixed(out, xid, credit, RDMA2_OPTIONAL);
@@ -40,14 +40,16 @@ void rtr_put_segment(struct weir_xdr_out *out, const struct rdma1_segment *segme
 	(void)weir_xdr_put_u64(out, segment->offset);
 }
 
-static void put_segments(struct weir_xdr_out *out, const struct rdma1_segment *segments, uint32_t nsegments)
+static void put_segments(struct weir_xdr_out *out, const struct rdma1_segment *segments,
+			 uint32_t nsegments)
 {
 	put(out, nsegments);
 	for (uint32_t i = 0; i < nsegments; i++)
 		rtr_put_segment(out, &segments[i]);
 }
 
-void rtr_put_item_inline(struct weir_xdr_out *out, enum rtr_type type, uint32_t disp, uint32_t length)
+void rtr_put_item_inline(struct weir_xdr_out *out, enum rtr_type type, uint32_t disp,
+			 uint32_t length)
 {
 	put(out, disp);
 	put(out, length);
@@ -78,8 +80,8 @@ void rtr_put_set(struct weir_xdr_out *out, uint32_t begin, uint32_t end, uint32_
 	put(out, nitems);
 }
 
-void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type, uint32_t dsdov,
-			   uint32_t nsegments)
+void rtr_put_rsditem_begin(struct weir_xdr_out *out, uint32_t minlen, enum rtr_type type,
+			   uint32_t dsdov, uint32_t nsegments)
 {
 	put(out, minlen);
 	put(out, (uint32_t)type);

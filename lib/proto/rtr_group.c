@@ -10,7 +10,8 @@ void rtr_group_init(struct rtr_group *group)
 
 /* ---- what is wrong, with its values ---- */
 
-static void set_bad(struct rtr_step *step, const struct rdma2_header *hdr, uint32_t seq, enum rtr_err err)
+static void set_bad(struct rtr_step *step, const struct rdma2_header *hdr, uint32_t seq,
+		    enum rtr_err err)
 {
 	step->has_report = true;
 	step->report = (struct rtr_report){
@@ -63,8 +64,8 @@ static bool check_first_payload(const struct rtr_header *rtr, const struct rdma2
 	return false;
 }
 
-static bool check_first(const struct rtr_header *rtr, const struct rdma2_header *hdr, uint32_t count_max,
-			struct rtr_step *step)
+static bool check_first(const struct rtr_header *rtr, const struct rdma2_header *hdr,
+			uint32_t count_max, struct rtr_step *step)
 {
 	if (rtr->count == 0) {
 		report_compared(step, hdr, RTR_SEQ_FIRST, RTR_BADSEQ, 1, 0);
@@ -154,23 +155,27 @@ static bool has_no_direction(uint32_t proc)
 	return proc >= RDMA2_CONNPROP && proc <= RDMA2_UPDPROP;
 }
 
-/* The intruder is then dealt with as if there had been no group; a continuation that can't be decoded is the caller's to
- * answer, and ends the group without a report. */
+/* The intruder is then dealt with as if there had been no group; a continuation that can't be
+ * decoded is the caller's to answer, and ends the group without a report. */
 static void intrude(struct rtr_group *group, const struct rdma2_header *hdr, struct rtr_step *step)
 {
-	uint32_t expected = group->opttype - (group->direction == RDMA1_CALL ? RTR_XMTREQ : RTR_XMTRESP);
+	uint32_t expected =
+		group->opttype - (group->direction == RDMA1_CALL ? RTR_XMTREQ : RTR_XMTRESP);
 
 	if (hdr->lists.proc != RDMA2_OPTIONAL)
-		report_compared(step, hdr, RTR_SEQ_FIRST, RTR_BADHMT, RDMA2_OPTIONAL, hdr->lists.proc);
+		report_compared(step, hdr, RTR_SEQ_FIRST, RTR_BADHMT, RDMA2_OPTIONAL,
+				hdr->lists.proc);
 	else if (!is_cont_opttype(hdr->opttype))
-		report_compared(step, hdr, RTR_SEQ_FIRST, RTR_BADOMT, expected + RTR_XMTCONT, hdr->opttype);
+		report_compared(step, hdr, RTR_SEQ_FIRST, RTR_BADOMT, expected + RTR_XMTCONT,
+				hdr->opttype);
 	if (has_no_direction(hdr->lists.proc))
-		step->report.bad.direction = group->direction; /* it comes from where the group does */
+		step->report.bad.direction =
+			group->direction; /* it comes from where the group does */
 	fail_open(group, step);
 }
 
-void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr, const struct rtr_header *rtr,
-		       uint32_t count_max, struct rtr_step *step)
+void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr,
+		       const struct rtr_header *rtr, uint32_t count_max, struct rtr_step *step)
 {
 	bool is_cont = rtr && rtr->op == RTR_XMTCONT;
 	struct rtr_step first;
@@ -189,7 +194,8 @@ void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr, 
 		group->has_failed = false;
 	if (!rtr || rtr->op == RTR_REPTERR)
 		return;
-	/* A first transmission, of which a report that it intrudes says more than one of its own. */
+	/* A first transmission, of which a report that it intrudes says more than one of its own.
+	 */
 	first = (struct rtr_step){.take = RTR_TAKE_ALONE};
 	receive_first(group, hdr, rtr, count_max, &first);
 	step->take = first.take;
@@ -217,12 +223,14 @@ enum rdma1_direction rtr_report_direction(const struct rtr_report *report)
 
 static uint32_t room(const struct rtr_split *split, uint32_t header_bytes)
 {
-	return header_bytes < split->send_bytes_max ? (split->send_bytes_max - header_bytes) & ~3u : 0;
+	return header_bytes < split->send_bytes_max ? (split->send_bytes_max - header_bytes) & ~3u
+						    : 0;
 }
 
 uint32_t rtr_split_count(const struct rtr_split *split)
 {
-	uint32_t first = room(split, split->header_bytes), next = room(split, RTR_XMTCONT_SIZE), left;
+	uint32_t first = room(split, split->header_bytes), next = room(split, RTR_XMTCONT_SIZE),
+		 left;
 
 	if (first < PAYLOAD_MIN)
 		return 0;

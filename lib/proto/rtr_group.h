@@ -3,12 +3,14 @@
 #define RTR_GROUP_H
 
 /*
- * Message continuation (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 4.2 and 9.4): the receiver's side of transmission
- * groups, which come in order and without another message between. One of these stands for one connection.
+ * Message continuation (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 4.2 and 9.4): the receiver's
+ * side of transmission groups, which come in order and without another message between. One of
+ * these stands for one connection.
  *
- * The caller owns the receive buffers. Each message is put to rtr_group_receive(), which says whether its buffer is kept as
- * a part of the group, and whether those kept so far go back. When a group fails, its remaining transmissions are discarded
- * without a word, so that there is one report of it.
+ * The caller owns the receive buffers. Each message is put to rtr_group_receive(), which says
+ * whether its buffer is kept as a part of the group, and whether those kept so far go back. When a
+ * group fails, its remaining transmissions are discarded without a word, so that there is one
+ * report of it.
  *
  *   idle --first of many--> open --next--> open --last--> idle
  *   open --anything else--> failed (reported) --rest of it--> failed --anything else--> as idle
@@ -46,13 +48,14 @@ struct rtr_step {
 
 void rtr_group_init(struct rtr_group *group);
 
-/* A message that rdma2_decode() accepted. 'rtr' is what rtr_decode() accepted of it; NULL: it carries none, or a bad one, on
- * which the caller acts by itself. 'count_max' is how many transmissions a request to us, or the reply to 'xid', may have. */
-void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr, const struct rtr_header *rtr,
-		       uint32_t count_max, struct rtr_step *step);
+/* A message that rdma2_decode() accepted. 'rtr' is what rtr_decode() accepted of it; NULL: it
+ * carries none, or a bad one, on which the caller acts by itself. 'count_max' is how many
+ * transmissions a request to us, or the reply to 'xid', may have. */
+void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr,
+		       const struct rtr_header *rtr, uint32_t count_max, struct rtr_step *step);
 
-/* The group does not go on: its time is over. Its remaining transmissions, should they come, are discarded. False: none was
- * open. */
+/* The group does not go on: its time is over. Its remaining transmissions, should they come, are
+ * discarded. False: none was open. */
 bool rtr_group_abandon(struct rtr_group *group);
 
 /* The direction of the message that carries a report: to where the bad transmission came from. */
@@ -65,7 +68,8 @@ struct rtr_split {
 	uint32_t send_bytes_max;
 };
 
-/* How many transmissions it takes: 0 when no number of them does, because a header leaves no room. */
+/* How many transmissions it takes: 0 when no number of them does, because a header leaves no room.
+ */
 uint32_t rtr_split_count(const struct rtr_split *split);
 
 /* Which bytes of the payload transmission 'n' has. */

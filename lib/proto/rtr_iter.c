@@ -118,9 +118,10 @@ bool rtr_reads_next(struct rtr_read_iter *it, struct rdma1_read_segment *seg)
 	return rdma1_segments_next(&it->segments, &seg->target);
 }
 
-/* The iterators read, and what they are at is to be written: found again by its distance from the header's start. */
-static uint32_t note_handles(const struct rdma1_segment_iter *segments, uint8_t *header, uint8_t **handles,
-			     uint32_t n, uint32_t max)
+/* The iterators read, and what they are at is to be written: found again by its distance from the
+ * header's start. */
+static uint32_t note_handles(const struct rdma1_segment_iter *segments, uint8_t *header,
+			     uint8_t **handles, uint32_t n, uint32_t max)
 {
 	for (uint32_t i = 0; i < segments->left && n < max; i++)
 		handles[n++] = header + (segments->p - header) + (size_t)i * RDMA1_SEGMENT_SIZE;

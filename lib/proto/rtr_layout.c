@@ -50,7 +50,8 @@ int rtr_layout_plan(const struct rtr_layout_in *in, struct rtr_layout *layout)
 	/* What can't be sent in full would leave gaps in the numbers. */
 	if (!rtr_buffer_target(in->buffer, 0, &first) || in->send_bytes_max < in->buffer->length)
 		return -EMSGSIZE;
-	layout->lead_bytes = in->lead_max > 0 && in->lead_max < first.offset ? in->lead_max : first.offset;
+	layout->lead_bytes =
+		in->lead_max > 0 && in->lead_max < first.offset ? in->lead_max : first.offset;
 	layout->header_bytes = in->header_bytes;
 	layout->payload_bytes = in->payload_bytes;
 	layout->nitems = in->nitems;
@@ -66,7 +67,8 @@ int rtr_layout_plan(const struct rtr_layout_in *in, struct rtr_layout *layout)
 	return layout->count <= in->count_max ? 0 : -EMSGSIZE;
 }
 
-void rtr_layout_payload(const struct rtr_layout *layout, uint32_t n, uint32_t *offset, uint32_t *len)
+void rtr_layout_payload(const struct rtr_layout *layout, uint32_t n, uint32_t *offset,
+			uint32_t *len)
 {
 	struct rtr_split split = split_of(layout);
 
@@ -74,10 +76,12 @@ void rtr_layout_payload(const struct rtr_layout *layout, uint32_t n, uint32_t *o
 }
 
 /* The pieces of one item that are in transmission 'n', behind those that 'have' counts. */
-static uint32_t item_pieces(const struct rtr_layout *layout, const struct rtr_buffer *buffer, uint32_t item,
-			    uint32_t n, struct rtr_piece *pieces, uint32_t max, uint32_t have)
+static uint32_t item_pieces(const struct rtr_layout *layout, const struct rtr_buffer *buffer,
+			    uint32_t item, uint32_t n, struct rtr_piece *pieces, uint32_t max,
+			    uint32_t have)
 {
-	uint32_t tbsn = layout->items[item].first_tbsn, last = tbsn + layout->items[item].ntbsns, done = 0;
+	uint32_t tbsn = layout->items[item].first_tbsn, last = tbsn + layout->items[item].ntbsns,
+		 done = 0;
 
 	for (; tbsn < last; tbsn++) {
 		uint32_t len = layout->items[item].len - done;
@@ -88,7 +92,8 @@ static uint32_t item_pieces(const struct rtr_layout *layout, const struct rtr_bu
 			len = target.length;
 		if (tbsn / layout->targets == n) {
 			if (have < max)
-				pieces[have] = (struct rtr_piece){item, done, n, target.offset, len};
+				pieces[have] =
+					(struct rtr_piece){item, done, n, target.offset, len};
 			have++;
 		}
 		done += len;
@@ -96,8 +101,8 @@ static uint32_t item_pieces(const struct rtr_layout *layout, const struct rtr_bu
 	return have;
 }
 
-uint32_t rtr_layout_pieces(const struct rtr_layout *layout, const struct rtr_buffer *buffer, uint32_t n,
-			   struct rtr_piece *pieces, uint32_t max)
+uint32_t rtr_layout_pieces(const struct rtr_layout *layout, const struct rtr_buffer *buffer,
+			   uint32_t n, struct rtr_piece *pieces, uint32_t max)
 {
 	uint32_t have = 0;
 

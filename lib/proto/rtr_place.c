@@ -79,7 +79,8 @@ static int place_in(struct placing *p, const struct rtr_item *item, uint32_t ind
 	struct rtr_piece piece;
 	int rc = 0;
 
-	if (tbsn >= p->total || *taken == item->length) /* none of ours; or one more than it takes */
+	if (tbsn >= p->total ||
+	    *taken == item->length) /* none of ours; or one more than it takes */
 		return wrong(p, RTR_BADTBSN, tbsn, 0, highest(p));
 	(void)rtr_buffer_target(p->own, tbsn % p->per_buffer, &target);
 	if (start >= target.length || start % 4 != 0)
@@ -117,8 +118,9 @@ static int place_item(struct placing *p, struct rtr_item *item, uint32_t index)
 	return taken == item->length ? 0 : wrong(p, RTR_BADTBSN, tbsn, 0, highest(p));
 }
 
-int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own, const struct rtr_received *received,
-	      uint32_t nreceived, struct rtr_piece *pieces, uint32_t max, struct rtr_report *report)
+int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own,
+	      const struct rtr_received *received, uint32_t nreceived, struct rtr_piece *pieces,
+	      uint32_t max, struct rtr_report *report)
 {
 	/* A target beyond what came is none, whatever the header says. */
 	const uint32_t count = received && nreceived < rtr->count ? nreceived : rtr->count;
@@ -152,7 +154,8 @@ int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own, const 
 	return (int)p.npieces;
 }
 
-void rtr_pieces_begin(const struct rtr_item *item, const struct rtr_buffer *own, struct rtr_pieces *it)
+void rtr_pieces_begin(const struct rtr_item *item, const struct rtr_buffer *own,
+		      struct rtr_pieces *it)
 {
 	*it = (struct rtr_pieces){
 		.own = own, .tbsns = item->tbsns, .start = item->offset, .length = item->length};

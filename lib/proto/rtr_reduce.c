@@ -15,13 +15,15 @@ static uint64_t padded(uint32_t bytes)
 	return (uint64_t)bytes + weir_xdr_pad(bytes);
 }
 
-/* How a result is asked for: one without memory inline, which a direction by explicit RDMA says with a minimum. */
+/* How a result is asked for: one without memory inline, which a direction by explicit RDMA says
+ * with a minimum. */
 static enum rtr_type type_of(enum rtr_type results_by, const struct reduce_result *result)
 {
 	return result->nsegments > 0 && results_by != 0 ? results_by : RTR_EXRW;
 }
 
-static uint32_t direction_size(const struct rtr_reduce_call *call, const struct reduce_result *result)
+static uint32_t direction_size(const struct rtr_reduce_call *call,
+			       const struct reduce_result *result)
 {
 	enum rtr_type type = type_of(call->results_by, result);
 
@@ -60,8 +62,10 @@ static uint32_t count_sets(const struct reduce_call_in *in)
 	return sets;
 }
 
-/* A reply may have in it besides what the base protocol's would: entries, and results that are too short to be placed. */
-void rtr_reduce_reply_max(const struct rtr_reduce_call *call, uint32_t *header_bytes, uint64_t *payload_bytes)
+/* A reply may have in it besides what the base protocol's would: entries, and results that are too
+ * short to be placed. */
+void rtr_reduce_reply_max(const struct rtr_reduce_call *call, uint32_t *header_bytes,
+			  uint64_t *payload_bytes)
 {
 	const struct reduce_call_in *in = call->in;
 	uint32_t header = RTR_XMTRESP_SIZE + call->own_targets * TBSN_SIZE;
@@ -135,7 +139,8 @@ static uint32_t put_items(const struct rtr_reduce_call *call, struct weir_xdr_ou
 		}
 		at += piece->kind == PIECE_PLAIN
 			      ? piece->len
-			      : (uint32_t)padded(piece->len); /* reduce_call_plan() has bounded the sum */
+			      : (uint32_t)padded(
+					piece->len); /* reduce_call_plan() has bounded the sum */
 	}
 	return at;
 }
@@ -155,7 +160,8 @@ static void put_direction(const struct rtr_reduce_call *call, const struct reduc
 	}
 }
 
-void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, uint32_t credit, uint8_t *buf)
+void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, uint32_t credit,
+			    uint8_t *buf)
 {
 	const struct reduce_call_in *in = call->in;
 	uint32_t nresults = call->plan->use_write_list ? in->nresults : 0;
@@ -181,8 +187,8 @@ void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, ui
 	rtr_put_end(&out);
 }
 
-/* The segments of an entry against the ones that were offered: the same, none longer; those at the end that have nothing may
- * be left out. */
+/* The segments of an entry against the ones that were offered: the same, none longer; those at the
+ * end that have nothing may be left out. */
 static bool is_answer(const struct rtr_item *item, const struct reduce_result *result)
 {
 	struct rdma1_segment_iter segments = item->segments;
@@ -194,7 +200,8 @@ static bool is_answer(const struct rtr_item *item, const struct reduce_result *r
 	for (uint32_t i = 0; rdma1_segments_next(&segments, &seg); i++) {
 		const struct remote_buf *offered = &result->segments[i];
 
-		if (seg.handle != offered->rkey || seg.offset != offered->raddr || seg.length > offered->len)
+		if (seg.handle != offered->rkey || seg.offset != offered->raddr ||
+		    seg.length > offered->len)
 			return false;
 		/* What is there is in one piece. */
 		if (seg.length > 0 && sum < room)
@@ -216,7 +223,8 @@ bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_resu
 		return false;
 	rtr_items_begin(reply, &it);
 	for (uint32_t i = 0; rtr_items_next(&it, &item); i++) {
-		if (!rtr_directions_result(type_of(results_by, &results[i]), item.type, &deregisters))
+		if (!rtr_directions_result(type_of(results_by, &results[i]), item.type,
+					   &deregisters))
 			return false;
 		item_bytes[i] = item.type == RTR_NOITEM ? 0 : RTR_REDUCE_INLINE;
 		if (item.type != RTR_EXRW)
@@ -259,7 +267,8 @@ static uint32_t count_max(const struct rtr_reduce_reply *in)
 	return in->count_max > 0 ? in->count_max : 1;
 }
 
-/* Targets for so many bytes, none of which is in use, of all transmissions that there may be; no more than a receiver looks at. */
+/* Targets for so many bytes, none of which is in use, of all transmissions that there may be; no
+ * more than a receiver looks at. */
 static bool has_targets(const struct reply *reply, uint32_t len, uint32_t *ntbsns)
 {
 	uint64_t most = (uint64_t)reply->targets * count_max(reply->in);
@@ -280,7 +289,8 @@ static bool has_targets(const struct reply *reply, uint32_t len, uint32_t *ntbsn
 	return true;
 }
 
-/* Which items go where. 0, -EMSGSIZE or -EINVAL; 'inline_bytes' is set to what is left of the payload. */
+/* Which items go where. 0, -EMSGSIZE or -EINVAL; 'inline_bytes' is set to what is left of the
+ * payload. */
 static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes)
 {
 	const struct rtr_reduce_reply *in = reply->in;
@@ -315,7 +325,8 @@ static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes
 			entry->type = RTR_TOOSHORT;
 		else
 			entry->type = (enum rtr_type)rtr_directions_choose(
-				&item, piece->len, has_targets(reply, piece->len, &entry->ntbsns), true);
+				&item, piece->len, has_targets(reply, piece->len, &entry->ntbsns),
+				true);
 		if (entry->type == 0)
 			return -EMSGSIZE;
 		if (entry->type == RTR_EXRW || entry->type == RTR_TBSN) {
@@ -341,8 +352,8 @@ static const struct entry *find_entry(const struct reply *reply, uint32_t index)
 }
 
 /* An item that is written: its segments, each with the bytes that it gets, and the Writes. */
-static void put_written(struct reply *reply, const struct entry *entry, struct rdma1_segment_iter segments,
-			struct weir_xdr_out *out)
+static void put_written(struct reply *reply, const struct entry *entry,
+			struct rdma1_segment_iter segments, struct weir_xdr_out *out)
 {
 	const struct piece *piece = &reply->in->pieces[entry->piece];
 	struct rdma1_segment seg;
@@ -359,8 +370,9 @@ static void put_written(struct reply *reply, const struct entry *entry, struct r
 		if (seg.length == 0)
 			continue;
 		if (reply->nxfers++ >= reply->in->first_xfer && reply->nlisted < reply->max_xfers)
-			reply->xfers[reply->nlisted++] = (struct reduce_xfer){
-				piece->base + done, piece->lkey, seg.length, seg.handle, seg.offset};
+			reply->xfers[reply->nlisted++] =
+				(struct reduce_xfer){piece->base + done, piece->lkey, seg.length,
+						     seg.handle, seg.offset};
 		done += seg.length;
 	}
 }
@@ -384,7 +396,8 @@ static void put_entries(struct reply *reply, struct weir_xdr_out *out)
 				rtr_put_item_inline(out, RTR_TOOSHORT, entry->disp,
 						    reply->in->pieces[entry->piece].len);
 			else if (entry->type == RTR_TBSN)
-				rtr_put_item_tbsn(out, entry->disp, reply->in->pieces[entry->piece].len, 0,
+				rtr_put_item_tbsn(out, entry->disp,
+						  reply->in->pieces[entry->piece].len, 0,
 						  entry->first_tbsn, entry->ntbsns);
 			else
 				put_written(reply, entry, item.segments, out);
@@ -392,7 +405,8 @@ static void put_entries(struct reply *reply, struct weir_xdr_out *out)
 	}
 }
 
-/* How many transmissions it takes: 0, too many. Where something is placed, header and payload of each come before the first target. */
+/* How many transmissions it takes: 0, too many. Where something is placed, header and payload of
+ * each come before the first target. */
 static uint32_t split_reply(const struct reply *reply, struct rtr_split *split)
 {
 	uint32_t count, bulk = 0;
@@ -411,8 +425,8 @@ static uint32_t split_reply(const struct reply *reply, struct rtr_split *split)
 	return count <= count_max(reply->in) ? count : 0;
 }
 
-static int plan_reply(struct reply *reply, uint8_t *buf, uint32_t size, struct reduce_reply_plan *plan,
-		      struct rtr_reduce_form *form)
+static int plan_reply(struct reply *reply, uint8_t *buf, uint32_t size,
+		      struct reduce_reply_plan *plan, struct rtr_reduce_form *form)
 {
 	const struct rtr_reduce_reply *in = reply->in;
 	struct weir_xdr_out out;
@@ -429,8 +443,8 @@ static int plan_reply(struct reply *reply, uint8_t *buf, uint32_t size, struct r
 	if (out.failed)
 		return -ENOSPC;
 	/* Two words more: the number of transmissions, and what of the payload is in the first. */
-	form->split = (struct rtr_split){(uint32_t)inline_bytes, (uint32_t)weir_xdr_out_len(&out) + 8,
-					 in->inline_bytes};
+	form->split = (struct rtr_split){(uint32_t)inline_bytes,
+					 (uint32_t)weir_xdr_out_len(&out) + 8, in->inline_bytes};
 	form->count = split_reply(reply, &form->split);
 	form->placed = reply->placed;
 	if (form->count == 0)

@@ -20,7 +20,8 @@ static int add(struct stream *s, const uint8_t *base, uint32_t len, bool is_item
 {
 	if (s->n == s->max)
 		return -E2BIG;
-	s->parts[s->n++] = (struct weir_xdr_part){.base = base, .len_bytes = len, .is_item = is_item};
+	s->parts[s->n++] =
+		(struct weir_xdr_part){.base = base, .len_bytes = len, .is_item = is_item};
 	return 0;
 }
 
@@ -51,8 +52,8 @@ static int add_payload(struct stream *s, uint64_t end)
 }
 
 int rtr_stream_parts(const struct weir_xdr_part *sections, uint32_t nsections,
-		     const struct rtr_stream_item *items, uint32_t nitems, struct weir_xdr_part *parts,
-		     uint32_t max)
+		     const struct rtr_stream_item *items, uint32_t nitems,
+		     struct weir_xdr_part *parts, uint32_t max)
 {
 	struct stream s = {.section = sections, .left = nsections, .parts = parts, .max = max};
 	uint64_t excised = 0;
@@ -64,7 +65,8 @@ int rtr_stream_parts(const struct weir_xdr_part *sections, uint32_t nsections,
 		if (items[i].disp < excised + s.done + LENGTH_SIZE)
 			return -EBADMSG;
 		rc = add_payload(&s, end);
-		if (rc == 0 && (s.done != end || wire_get_u32(s.last - LENGTH_SIZE) != items[i].len))
+		if (rc == 0 &&
+		    (s.done != end || wire_get_u32(s.last - LENGTH_SIZE) != items[i].len))
 			rc = -EBADMSG;
 		if (rc == 0 && items[i].base)
 			rc = add(&s, items[i].base, items[i].len, true);

@@ -3,8 +3,9 @@
 #define SEEDED_BUGS_H
 
 /*
- * Bugs that are seeded to see that weir-sim finds them: SEEDED_BUG(k) is false, at compile time, but in a build
- * with the option seeded_bugs, where it is true for the one that seeded_bug_select() has chosen.
+ * Bugs that are seeded to see that weir-sim finds them: SEEDED_BUG(k) is false, at compile time,
+ * but in a build with the option seeded_bugs, where it is true for the one that seeded_bug_select()
+ * has chosen.
  */
 
 #include <stdbool.h>

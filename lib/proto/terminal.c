@@ -7,22 +7,24 @@
 static const struct {
 	uint32_t first, last;
 } unsafe[] = {
-	{0x00, 0x1f},	    /* C0 */
-	{0x7f, 0x9f},	    /* DEL, C1 */
-	{0xad, 0xad},	    /* soft hyphen */
-	{0x034f, 0x034f},   /* combining grapheme joiner */
-	{0x0600, 0x0605},   /* format characters of Arabic */
-	{0x061c, 0x061c},   /* Arabic letter mark */
-	{0x06dd, 0x06dd},   /* format */
-	{0x070f, 0x070f},   /* format */
-	{0x0890, 0x0891},   /* format */
-	{0x08e2, 0x08e2},   /* format */
-	{0x115f, 0x1160},   /* Hangul fillers, which are empty */
-	{0x17b4, 0x17b5},   /* inherent vowels, which are empty */
-	{0x180b, 0x180f},   /* Mongolian selectors and separator */
-	{0x200b, 0x200f},   /* zero width, and the marks of both directions */
-	{0x2028, 0x202e},   /* line and paragraph separators, bidirectional embeddings and overrides */
-	{0x2060, 0x206f},   /* invisible operators, bidirectional isolates, deprecated format characters */
+	{0x00, 0x1f},	  /* C0 */
+	{0x7f, 0x9f},	  /* DEL, C1 */
+	{0xad, 0xad},	  /* soft hyphen */
+	{0x034f, 0x034f}, /* combining grapheme joiner */
+	{0x0600, 0x0605}, /* format characters of Arabic */
+	{0x061c, 0x061c}, /* Arabic letter mark */
+	{0x06dd, 0x06dd}, /* format */
+	{0x070f, 0x070f}, /* format */
+	{0x0890, 0x0891}, /* format */
+	{0x08e2, 0x08e2}, /* format */
+	{0x115f, 0x1160}, /* Hangul fillers, which are empty */
+	{0x17b4, 0x17b5}, /* inherent vowels, which are empty */
+	{0x180b, 0x180f}, /* Mongolian selectors and separator */
+	{0x200b, 0x200f}, /* zero width, and the marks of both directions */
+	{0x2028,
+	 0x202e}, /* line and paragraph separators, bidirectional embeddings and overrides */
+	{0x2060,
+	 0x206f}, /* invisible operators, bidirectional isolates, deprecated format characters */
 	{0x3164, 0x3164},   /* Hangul filler */
 	{0xfdd0, 0xfdef},   /* noncharacters */
 	{0xfe00, 0xfe0f},   /* variation selectors */
@@ -48,7 +50,8 @@ static bool is_safe(uint32_t c)
 	return true;
 }
 
-/* The character at 'at', which ends with a NUL: how many bytes it has, which *code is of; 0: it is none. */
+/* The character at 'at', which ends with a NUL: how many bytes it has, which *code is of; 0: it is
+ * none. */
 static size_t take(const uint8_t *at, uint32_t *code)
 {
 	static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -68,7 +71,9 @@ static size_t take(const uint8_t *at, uint32_t *code)
 		*code = *code << 6 | (at[i] & 0x3f);
 	}
 	/* One form for each, none for surrogates, and none beyond the last. */
-	return *code < lowest[len] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff) ? 0 : len;
+	return *code < lowest[len] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff)
+		       ? 0
+		       : len;
 }
 
 void terminal_text(const char *text, char *out, size_t out_bytes)

@@ -6,7 +6,8 @@
 
 extern const struct weir_ulb_proc ulb_proc_none;
 
-/* weir_ulb_find(), in line. A table lists only the few procedures that have eligible items: a scan is as quick as it gets. */
+/* weir_ulb_find(), in line. A table lists only the few procedures that have eligible items: a scan
+ * is as quick as it gets. */
 static inline const struct weir_ulb_proc *ulb_find(const struct weir_ulb *ulb, uint32_t proc)
 {
 	const struct weir_ulb_proc *at, *end;

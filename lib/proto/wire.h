@@ -5,8 +5,8 @@
 /*
  * Big-endian words at any alignment: a received header starts where the device put it.
  *
- * The builtin copies: their sizes are constants, so that the checks of _FORTIFY_SOURCE have nothing to find, but would make
- * these functions too large for the compiler to inline.
+ * The builtin copies: their sizes are constants, so that the checks of _FORTIFY_SOURCE have nothing
+ * to find, but would make these functions too large for the compiler to inline.
  */
 
 #include <endian.h>
@@ -63,7 +63,8 @@ static inline void wire_put_u64(uint8_t *at, uint64_t value)
 
 typedef uint32_t wire_four __attribute__((vector_size(16)));
 
-/* Four words as one, also where the compiler knows what they are: it would make two stores of them. */
+/* Four words as one, also where the compiler knows what they are: it would make two stores of them.
+ */
 static inline wire_four wire_four_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	wire_four words = {htobe32(a), htobe32(b), htobe32(c), htobe32(d)};

@@ -2,8 +2,8 @@
 /*
  * XDR over parts: what does not fit into the inline paths of weir/xdr.h.
  *
- * The inline path of a get tests only is_item and the bytes of the present part. A decoder that failed
- * is therefore left with is_item set and nothing to take, which sends each later get down to
+ * The inline path of a get tests only is_item and the bytes of the present part. A decoder that
+ * failed is therefore left with is_item set and nothing to take, which sends each later get down to
  * weir_xdr_get_bytes_slow(), where 'failed' is looked at.
  */
 
@@ -42,7 +42,8 @@ static void settle(struct weir_xdr_in *in)
 		enter_next_part(in);
 }
 
-void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *parts, uint32_t nparts)
+void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *parts,
+			    uint32_t nparts)
 {
 	weir_xdr_in_init(in, nothing, 0);
 	in->next = parts;
@@ -136,13 +137,15 @@ static int get_joined(struct weir_xdr_in *in, const void **data, uint32_t count)
 	if (weir_xdr_get_opaque_fixed(in, to, count) != 0)
 		return -EBADMSG;
 	/* The next one is aligned as data in a message is. */
-	in->join += (size_t)(in->join_end - to) - count < WEIR_XDR_UNIT ? count : count + weir_xdr_pad(count);
+	in->join += (size_t)(in->join_end - to) - count < WEIR_XDR_UNIT
+			    ? count
+			    : count + weir_xdr_pad(count);
 	*data = to;
 	return 0;
 }
 
-static int get_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes, uint32_t *len_bytes,
-		   bool may_be_item)
+static int get_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes,
+		   uint32_t *len_bytes, bool may_be_item)
 {
 	const uint8_t *at;
 	uint32_t count;
@@ -158,7 +161,8 @@ static int get_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes
 		return get_joined(in, data, count);
 	}
 	if (in->is_item) {
-		/* In full or not at all; its padding is not in the stream (RFC 8166 section 3.4.4). */
+		/* In full or not at all; its padding is not in the stream (RFC 8166 section 3.4.4).
+		 */
 		if (!may_be_item || (size_t)(in->end - at) != count)
 			return fail(in);
 		in->is_item = false;
@@ -179,7 +183,8 @@ int weir_xdr_get_opaque_ref(struct weir_xdr_in *in, const void **data, uint32_t 
 	return get_ref(in, data, max_bytes, len_bytes, true);
 }
 
-int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes, uint32_t *len_bytes)
+int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes,
+		       uint32_t *len_bytes)
 {
 	return get_ref(in, data, max_bytes, len_bytes, false);
 }
@@ -187,7 +192,8 @@ int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_b
 /* 'len_bytes' of data and its padding, into room that is there. */
 static void put_padded(uint8_t *at, const void *src, uint32_t len_bytes)
 {
-	if (len_bytes % WEIR_XDR_UNIT != 0) /* the last word, of which the data leaves the padding */
+	if (len_bytes % WEIR_XDR_UNIT !=
+	    0) /* the last word, of which the data leaves the padding */
 		memset(at + len_bytes / WEIR_XDR_UNIT * WEIR_XDR_UNIT, 0, WEIR_XDR_UNIT);
 	if (len_bytes - 1 < COPY_SMALL_MAX)
 		copy_small(at, src, len_bytes);

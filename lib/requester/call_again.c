@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A call like one that ends. That has its slot still, and its buffer, with the RPC header: it begins anew as it is, under another XID;
- * on another connection in a slot of that. Where this can't be, as a device is not out of the buffer, or as it holds more than that
- * until 'done' returns, another call gets a copy of the header.
+ * A call like one that ends. That has its slot still, and its buffer, with the RPC header: it
+ * begins anew as it is, under another XID; on another connection in a slot of that. Where this
+ * can't be, as a device is not out of the buffer, or as it holds more than that until 'done'
+ * returns, another call gets a copy of the header.
  */
 #include <errno.h>
 
@@ -96,7 +97,8 @@ static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_c
 
 struct weir_call *weir_call_reuse(struct weir_call *call, struct weir_conn *conn)
 {
-	if (__builtin_expect(call->state != CALL_COMPLETING_REUSABLE || conn->state != CONN_OPEN, 0))
+	if (__builtin_expect(call->state != CALL_COMPLETING_REUSABLE || conn->state != CONN_OPEN,
+			     0))
 		return again_otherwise(call, conn);
 	if (conn == call->conn)
 		return begin_same(call, requester_of(conn));

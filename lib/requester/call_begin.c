@@ -11,7 +11,8 @@
 #include "ulb_find.h"
 #include "wire.h"
 
-/* What a reply's verifier may add, for flavors whose verifiers are not empty (RFC 8166 section 8.2.2). */
+/* What a reply's verifier may add, for flavors whose verifiers are not empty (RFC 8166
+ * section 8.2.2). */
 static uint32_t verifier_max(const struct weir_rpc_auth *cred)
 {
 	if (!cred || cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS)
@@ -24,7 +25,8 @@ static uint32_t auth_bytes(const struct weir_rpc_auth *auth)
 	return auth ? auth->len_bytes + weir_xdr_pad(auth->len_bytes) : 0;
 }
 
-/* The RPC header with AUTH_NONE twice, which most calls have: ten words, for which there is room. */
+/* The RPC header with AUTH_NONE twice, which most calls have: ten words, for which there is room.
+ */
 static inline void put_plain_header(struct weir_call *call, const struct weir_call_params *params)
 {
 	uint8_t *at = call->out.start;
@@ -41,7 +43,8 @@ static inline void put_plain_header(struct weir_call *call, const struct weir_ca
 }
 
 /* Any other. */
-static __attribute__((noinline)) int put_header(struct weir_call *call, const struct weir_call_params *params)
+static __attribute__((noinline)) int put_header(struct weir_call *call,
+						const struct weir_call_params *params)
 {
 	struct weir_rpc_call_header hdr = {
 		.xid = call->xid,
@@ -62,7 +65,8 @@ static __attribute__((noinline)) int put_header(struct weir_call *call, const st
 	return 0;
 }
 
-static inline uint64_t timeout_of(const struct weir_call_params *params, const struct weir_engine *engine)
+static inline uint64_t timeout_of(const struct weir_call_params *params,
+				  const struct weir_engine *engine)
 {
 	uint64_t timeout_ns = params->timeout_ns;
 
@@ -71,12 +75,13 @@ static inline uint64_t timeout_of(const struct weir_call_params *params, const s
 	return timeout_ns < ENGINE_NEVER_NS ? timeout_ns : ENGINE_NEVER_NS;
 }
 
-/* The buffer that the message is written to. One that can only go as a Long Call is written to memory that the
- * peer may read from the start. */
-static __attribute__((noinline)) struct mem_buf *take_any_buffer(struct weir_engine *engine,
-								 uint64_t stream_bytes, uint64_t reply_bytes)
+/* The buffer that the message is written to. One that can only go as a Long Call is written to
+ * memory that the peer may read from the start. */
+static __attribute__((noinline)) struct mem_buf *
+take_any_buffer(struct weir_engine *engine, uint64_t stream_bytes, uint64_t reply_bytes)
 {
-	struct mem_pool *pool = stream_bytes > engine->msg_bytes ? engine->long_pool : engine->send_pool;
+	struct mem_pool *pool =
+		stream_bytes > engine->msg_bytes ? engine->long_pool : engine->send_pool;
 	struct mem_buf *buf;
 
 	if (engine_is_forked(engine)) {
@@ -100,8 +105,8 @@ static inline struct mem_buf *take_buffer(struct weir_engine *engine, uint64_t s
 {
 	struct mem_pool *pool = engine->send_pool;
 
-	if (__builtin_expect(stream_bytes > engine->small_bytes || reply_bytes > engine->small_bytes ||
-				     !mem_pool_is_quick(pool),
+	if (__builtin_expect(stream_bytes > engine->small_bytes ||
+				     reply_bytes > engine->small_bytes || !mem_pool_is_quick(pool),
 			     0))
 		return take_any_buffer(engine, stream_bytes, reply_bytes);
 	return mem_pool_get_quick(pool);
@@ -120,7 +125,8 @@ static inline struct weir_call *take_slot(struct weir_conn *conn, struct request
 static inline void set_buffer(struct weir_call *call, struct mem_buf *args)
 {
 	call->args = args;
-	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM, args->size_bytes - ENGINE_HEADROOM);
+	weir_xdr_out_init(&call->out, args->data + ENGINE_HEADROOM,
+			  args->size_bytes - ENGINE_HEADROOM);
 }
 
 struct weir_call *call_take(struct weir_conn *conn, struct mem_buf *args)
@@ -215,7 +221,8 @@ int weir_call_arg_item(struct weir_call *call, const struct weir_region *region,
 	const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
 	bool is_eligible = call->nitems < ulb_find(call->ulb, call->proc)->arg_items_max;
 
-	if (call->state != CALL_BUILDING || keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
+	if (call->state != CALL_BUILDING || keys->lkey == 0 ||
+	    !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
 	if (call->nitems == CALL_ITEMS_MAX)
 		return -E2BIG;
@@ -272,7 +279,8 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 	if (data) {
 		const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
 
-		if (keys->rkey == 0 || max_bytes == 0 || !mem_region_covers(region, data, max_bytes))
+		if (keys->rkey == 0 || max_bytes == 0 ||
+		    !mem_region_covers(region, data, max_bytes))
 			return keys->lkey != 0 && keys->rkey == 0 ? -EOPNOTSUPP : -EINVAL;
 		result->target = (struct remote_buf){
 			.rkey = keys->rkey,

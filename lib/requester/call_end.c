@@ -7,7 +7,9 @@
 #include "forked.h"
 #include "seeded_bugs.h"
 
-#define REVOKE_NS 1000000000u /* for the device to invalidate the keys of a call that is given up */
+#define REVOKE_NS                                                                                  \
+	1000000000u /* for the device to invalidate the keys of a call that is given up            \
+		     */
 
 /* Of a call that holds more than its message, or whose Send is not done. */
 static void complete_any(struct weir_call *call, const struct weir_result *result)
@@ -17,7 +19,8 @@ static void complete_any(struct weir_call *call, const struct weir_result *resul
 	call->conn->ep.engine->stats.calls_completed++;
 	req->nactive--;
 	call->state = CALL_COMPLETING;
-	/* Before 'done', since a call that it makes may need the buffers; it gets 'args' by call_reclaim(). */
+	/* Before 'done', since a call that it makes may need the buffers; it gets 'args' by
+	 * call_reclaim(). */
 	call_release_unread(call);
 	req->pool->ending = call;
 	call->done(call, result, call->arg);
@@ -49,9 +52,11 @@ void call_fail(struct weir_call *call, int status)
 
 	if (call->state == CALL_QUEUED)
 		TAILQ_REMOVE(&req->queue, call, queue);
-	else if (call->state == CALL_SENT || call->state == CALL_REPLIED || call->state == CALL_REVOKING)
+	else if (call->state == CALL_SENT || call->state == CALL_REPLIED ||
+		 call->state == CALL_REVOKING)
 		credit_lost(&req->credits, 1 + call->more);
-	/* A call that was not sent has no Send to wait for; after the end of a connection none has. */
+	/* A call that was not sent has no Send to wait for; after the end of a connection none has.
+	 */
 	if (call->state == CALL_QUEUED || !call->conn->qp)
 		call->is_send_done = true;
 	call_complete(call, &result);
@@ -78,15 +83,16 @@ void call_give_up(struct weir_call *call)
 	call->done(call, &result, call->arg);
 }
 
-/* A call that is given up keeps its windows while the responder has it: not when that might leave other connections too
- * few. */
+/* A call that is given up keeps its windows while the responder has it: not when that might leave
+ * other connections too few. */
 static bool may_keep_windows(const struct weir_engine *engine)
 {
 	return engine->nwindows_free >= engine->nwindows / 2;
 }
 
-/* The credits are all with calls that were given up, and none comes back but with a reply to one of these: where nobody
- * answers them, nothing can be sent any more. A remade connection has its credits again. */
+/* The credits are all with calls that were given up, and none comes back but with a reply to one of
+ * these: where nobody answers them, nothing can be sent any more. A remade connection has its
+ * credits again. */
 static bool is_stuck(const struct weir_conn *conn)
 {
 	const struct requester *req = requester_of(conn);
@@ -100,15 +106,16 @@ static bool is_stuck(const struct weir_conn *conn)
 	return with_zombies > 0 && with_zombies == req->credits.in_flight;
 }
 
-/* Its time is over, or it was cancelled. Memory that the responder may still read or write goes back to the application
- * only when it can't any more: the keys are invalidated first, or the connection is ended (RFC 8166 sections 4.4.1
- * and 4.5.4). */
+/* Its time is over, or it was cancelled. Memory that the responder may still read or write goes
+ * back to the application only when it can't any more: the keys are invalidated first, or the
+ * connection is ended (RFC 8166 sections 4.4.1 and 4.5.4). */
 static void time_out(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 
 	if (call->state == CALL_REVOKING) {
-		conn_fail(conn, -ETIMEDOUT); /* the device does not get to it: the peer keeps it from that */
+		conn_fail(conn, -ETIMEDOUT); /* the device does not get to it: the peer keeps it
+						from that */
 		return;
 	}
 	conn->ep.engine->stats.calls_timed_out += !call->is_cancelled;
@@ -118,8 +125,8 @@ static void time_out(struct weir_call *call)
 		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 		if (ends_conn)
 			conn_fail(conn, -ETIMEDOUT);
-	} else if (call->state == CALL_SENT && call->nvalid > 0 && may_keep_windows(conn->ep.engine) &&
-		   !SEEDED_BUG(8)) {
+	} else if (call->state == CALL_SENT && call->nvalid > 0 &&
+		   may_keep_windows(conn->ep.engine) && !SEEDED_BUG(8)) {
 		call->state = CALL_REVOKING;
 		call->deadline_ns = conn->ep.engine->now_ns + REVOKE_NS;
 		call_revoke(call);
@@ -155,8 +162,8 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {
 		struct weir_call *call = req->slots[i].call;
 
-		if ((call->state == CALL_QUEUED || call->state == CALL_SENT || call->state == CALL_REPLIED ||
-		     call->state == CALL_REVOKING) &&
+		if ((call->state == CALL_QUEUED || call->state == CALL_SENT ||
+		     call->state == CALL_REPLIED || call->state == CALL_REVOKING) &&
 		    now_ns >= call->deadline_ns)
 			time_out(call);
 	}

@@ -4,11 +4,11 @@
 
 #include "call_pool.h"
 
-/* call_complete() of a call whose Send is done, and that has no more buffers than its message: what most calls end by. */
-static inline __attribute__((always_inline)) void call_complete_plain(struct weir_engine *engine,
-								      struct requester *req,
-								      struct weir_call *call,
-								      const struct weir_result *result)
+/* call_complete() of a call whose Send is done, and that has no more buffers than its message: what
+ * most calls end by. */
+static inline __attribute__((always_inline)) void
+call_complete_plain(struct weir_engine *engine, struct requester *req, struct weir_call *call,
+		    const struct weir_result *result)
 {
 	engine->stats.calls_completed++;
 	req->nactive--;

@@ -3,9 +3,10 @@
 #define CALL_PLAIN_H
 
 /*
- * What most calls are, told without a plan, which would be the same: short ones without chunks; those that one result may be written
- * of, to one segment; and those of which one item is to be read. What is not in a chunk lies in one piece, with the header in front of
- * it. Each call_encode_...() writes that header; false: the call is another, and nothing was written.
+ * What most calls are, told without a plan, which would be the same: short ones without chunks;
+ * those that one result may be written of, to one segment; and those of which one item is to be
+ * read. What is not in a chunk lies in one piece, with the header in front of it. Each
+ * call_encode_...() writes that header; false: the call is another, and nothing was written.
  */
 
 #include "rdma2.h"
@@ -14,7 +15,8 @@
 static inline bool call_fits(const struct weir_call *call, const struct weir_conn *conn,
 			     uint32_t header_bytes, uint32_t bytes)
 {
-	return bytes <= conn->send_inline && header_bytes + call->reply_max_bytes <= conn->recv_inline;
+	return bytes <= conn->send_inline &&
+	       header_bytes + call->reply_max_bytes <= conn->recv_inline;
 }
 
 /* How long the message is. */
@@ -27,7 +29,8 @@ static inline uint32_t call_plain_bytes(const struct weir_call *call, uint32_t h
 static inline __attribute__((always_inline)) bool
 call_encode_short(struct weir_call *call, const struct weir_conn *conn, uint32_t extra)
 {
-	uint32_t header_bytes = RDMA1_HEADER_MIN + extra, bytes = call_plain_bytes(call, header_bytes);
+	uint32_t header_bytes = RDMA1_HEADER_MIN + extra,
+		 bytes = call_plain_bytes(call, header_bytes);
 	uint8_t *header = call->out.start - header_bytes;
 
 	if (!call_fits(call, conn, header_bytes, bytes))
@@ -46,16 +49,19 @@ call_encode_one_write(struct weir_call *call, const struct weir_conn *conn, uint
 {
 	const struct remote_buf *target = &call->results[0].target;
 	const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
-	uint32_t header_bytes = RDMA1_ONE_WRITE_SIZE + extra, bytes = call_plain_bytes(call, header_bytes);
+	uint32_t header_bytes = RDMA1_ONE_WRITE_SIZE + extra,
+		 bytes = call_plain_bytes(call, header_bytes);
 	uint8_t *header = call->out.start - header_bytes;
 
 	if (call->nresults != 1 || target->len == 0 || !call->may_reduce || call->window_bindings ||
 	    !call_fits(call, conn, header_bytes, bytes))
 		return false;
 	if (extra == 0)
-		rdma1_encode_one_write_msg(header, call->xid, requester_of(conn)->credits.wanted, &seg);
+		rdma1_encode_one_write_msg(header, call->xid, requester_of(conn)->credits.wanted,
+					   &seg);
 	else
-		rdma1_encode_one_write(header + extra, call->xid, requester_of(conn)->credits.wanted, &seg);
+		rdma1_encode_one_write(header + extra, call->xid,
+				       requester_of(conn)->credits.wanted, &seg);
 	if (extra > 0)
 		rdma2_write_over(header, RDMA1_CALL, 0);
 	return true;
@@ -69,22 +75,25 @@ static inline __attribute__((always_inline)) bool call_encode_one_read(struct we
 	struct rdma1_read_segment read;
 
 	/* An empty item is no piece. */
-	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || item->kind != PIECE_ITEM ||
-	    item->rkey == 0 || !call->may_reduce || call->window_bindings || conn->v2)
+	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 ||
+	    item->kind != PIECE_ITEM || item->rkey == 0 || !call->may_reduce ||
+	    call->window_bindings || conn->v2)
 		return false;
 	if (!reduce_is_one_read(call->pieces[0].len, left_bytes, item->len, conn->send_inline,
-				conn->ep.engine->chunk_bytes, call->reply_max_bytes, conn->recv_inline))
+				conn->ep.engine->chunk_bytes, call->reply_max_bytes,
+				conn->recv_inline))
 		return false;
-	read = (struct rdma1_read_segment){call->pieces[0].len, {item->rkey, item->len, item->raddr}};
+	read = (struct rdma1_read_segment){call->pieces[0].len,
+					   {item->rkey, item->len, item->raddr}};
 	rdma1_encode_one_read_msg(call->out.start - RDMA1_ONE_READ_SIZE, call->xid,
 				  requester_of(conn)->credits.wanted, &read);
 	return true;
 }
 
 /* Its state, and what it awaits: one word. */
-static inline __attribute__((always_inline)) void call_set_plain(struct weir_call *call, bool writes_result,
-								 bool reads_item, enum call_state state,
-								 bool is_send_done)
+static inline __attribute__((always_inline)) void
+call_set_plain(struct weir_call *call, bool writes_result, bool reads_item, enum call_state state,
+	       bool is_send_done)
 {
 	call->state = (uint8_t)state;
 	call->expected_reply = writes_result ? EXPECTED_REPLY_ONE_WRITE : EXPECTED_REPLY_INLINE;
@@ -92,11 +101,11 @@ static inline __attribute__((always_inline)) void call_set_plain(struct weir_cal
 	call->is_exposed = writes_result || reads_item;
 }
 
-/* What a plan would say of such a call, whose header is written; 'state' is the call's from then on. */
-static inline __attribute__((always_inline)) void call_plan_plain(struct weir_call *call,
-								  uint32_t header_bytes, bool writes_result,
-								  bool reads_item, enum call_state state,
-								  bool is_send_done)
+/* What a plan would say of such a call, whose header is written; 'state' is the call's from then
+ * on. */
+static inline __attribute__((always_inline)) void
+call_plan_plain(struct weir_call *call, uint32_t header_bytes, bool writes_result, bool reads_item,
+		enum call_state state, bool is_send_done)
 {
 	call->header = call->out.start - header_bytes;
 	call->header_bytes = header_bytes;

@@ -6,7 +6,8 @@
 
 struct weir_call call_free_sentinel;
 
-/* A call whose callback runs may have had its buffer taken (call_reclaim()), by one that the callback has made. */
+/* A call whose callback runs may have had its buffer taken (call_reclaim()), by one that the
+ * callback has made. */
 #define CALLS_IN_CALLBACKS 64u
 
 static size_t calls_bytes(const struct call_pool *pool)
@@ -19,7 +20,8 @@ static size_t window_bindings_bytes(const struct call_pool *pool)
 	return (size_t)pool->ncalls * CALL_WINDOW_BINDINGS_MAX * sizeof(pool->window_bindings[0]);
 }
 
-static void set_reclaim(struct call_pool *pool, struct mem_buf *(*reclaim)(struct mem_pool *pool, void *arg))
+static void set_reclaim(struct call_pool *pool,
+			struct mem_buf *(*reclaim)(struct mem_pool *pool, void *arg))
 {
 	struct mem_pool *bufs[] = {pool->engine->send_pool, pool->engine->long_pool};
 
@@ -46,8 +48,9 @@ static struct call_pool *create(struct weir_engine *engine)
 	if (!pool)
 		return NULL;
 	pool->engine = engine;
-	pool->view.result = (struct weir_result){
-		.reply = &pool->view.reply, .results = &pool->view.in, .item_bytes = &pool->view.item_bytes};
+	pool->view.result = (struct weir_result){.reply = &pool->view.reply,
+						 .results = &pool->view.in,
+						 .item_bytes = &pool->view.item_bytes};
 	pool->view.reply.verf.body = rpc_no_body;
 	pool->ncalls = profile->send_buffers + profile->long_buffers + CALLS_IN_CALLBACKS;
 	pool->calls = mem_reserve(calls_bytes(pool));

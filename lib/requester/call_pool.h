@@ -3,15 +3,17 @@
 #define CALL_POOL_H
 
 /*
- * The calls of all requesters of an engine. A call is of a connection from weir_call_begin() until its slot there is free again,
- * so that connections that make none cost none, and the one that is taken next is the one that was given back last, whatever its
- * connection was: it is in the cache. Each call under way holds a buffer for its message, of which there are so many; that is
- * how many calls there are. Memory of those that were never used is never touched.
+ * The calls of all requesters of an engine. A call is of a connection from weir_call_begin() until
+ * its slot there is free again, so that connections that make none cost none, and the one that is
+ * taken next is the one that was given back last, whatever its connection was: it is in the cache.
+ * Each call under way holds a buffer for its message, of which there are so many; that is how many
+ * calls there are. Memory of those that were never used is never touched.
  */
 
 #include "requester.h"
 
-/* What 'done' is given of most replies. One is enough, as it is valid during the callback only; nearly all of it is set once. */
+/* What 'done' is given of most replies. One is enough, as it is valid during the callback only;
+ * nearly all of it is set once. */
 struct call_view {
 	struct weir_result result;
 	struct weir_rpc_reply_header reply; /* accepted, AUTH_NONE, SUCCESS */
@@ -27,8 +29,8 @@ struct call_pool {
 	struct weir_call *free;
 	struct weir_call *ending; /* whose 'done' is being called; or was, it may be any */
 	struct weir_call *calls;
-	struct window_binding
-		*window_bindings; /* CALL_WINDOW_BINDINGS_MAX for each; NULL: keys are the engine's */
+	struct window_binding *window_bindings; /* CALL_WINDOW_BINDINGS_MAX for each; NULL: keys are
+						   the engine's */
 	struct call_view view;
 };
 
@@ -39,7 +41,8 @@ void call_pool_put(struct call_pool *pool);
 /* One that was never used; NULL: there is none left. */
 struct weir_call *call_pool_next(struct call_pool *pool);
 
-/* The buffer of the call whose 'done' is being called, which can do without it: the application has others for what it does there then. */
+/* The buffer of the call whose 'done' is being called, which can do without it: the application has
+ * others for what it does there then. */
 struct mem_buf *call_reclaim(struct mem_pool *pool, void *arg);
 
 static inline struct weir_call *call_pool_take(struct call_pool *pool)
@@ -74,7 +77,8 @@ static inline void call_set_building(struct weir_call *call)
 }
 
 /* It gets the free slot of which there is one. */
-static inline void call_enter_slot(struct weir_conn *conn, struct requester *req, struct weir_call *call)
+static inline void call_enter_slot(struct weir_conn *conn, struct requester *req,
+				   struct weir_call *call)
 {
 	struct call_slot *slot = &req->slots[req->free_slot];
 

@@ -11,10 +11,12 @@
 #include "seeded_bugs.h"
 #include "shape.h"
 
-/* A call that offered one Write chunk of one segment: that is the one, and there is no more in it than it can hold. */
+/* A call that offered one Write chunk of one segment: that is the one, and there is no more in it
+ * than it can hold. */
 static inline bool is_one_offered(const struct weir_call *call, const struct rdma1_segment *seg)
 {
-	return seg->handle == call->results[0].target.rkey && seg->offset == call->results[0].target.raddr &&
+	return seg->handle == call->results[0].target.rkey &&
+	       seg->offset == call->results[0].target.raddr &&
 	       seg->length <= call->results[0].target.len;
 }
 
@@ -23,8 +25,8 @@ static inline bool offers_one(const struct weir_call *call)
 	return call->nresults == 1 && call->results[0].target.len > 0;
 }
 
-/* The returned Write list against the offered one: as many chunks, the same segments, none longer. A list
- * that was left out is taken as unused chunks. */
+/* The returned Write list against the offered one: as many chunks, the same segments, none longer.
+ * A list that was left out is taken as unused chunks. */
 static bool check_write_list(const struct weir_call *call, const struct rdma1_header *hdr,
 			     uint32_t *item_bytes)
 {
@@ -63,8 +65,8 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 	return true;
 }
 
-/* The Payload stream of a Long Reply, in memory that the peer can't change any more; NULL when the Reply chunk
- * is not the one that was offered. */
+/* The Payload stream of a Long Reply, in memory that the peer can't change any more; NULL when the
+ * Reply chunk is not the one that was offered. */
 static const uint8_t *long_reply_stream(struct weir_call *call, const struct rdma1_header *hdr)
 {
 	struct rdma1_segment_iter segments;
@@ -89,7 +91,8 @@ struct content {
 	uint32_t item_bytes[CALL_ITEMS_MAX];
 };
 
-/* The reply's chunks against those that the call offered, and where its Payload stream is. False: not sound, drop it. */
+/* The reply's chunks against those that the call offered, and where its Payload stream is. False:
+ * not sound, drop it. */
 static bool find_content(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
 			 uint32_t len, struct content *content)
 {
@@ -111,16 +114,18 @@ static bool find_content(struct weir_call *call, const struct rdma1_header *hdr,
 	return true;
 }
 
-/* The responder speaks other versions. It says so to each call, and here it is said to those who can change it. */
+/* The responder speaks other versions. It says so to each call, and here it is said to those who
+ * can change it. */
 static void log_versions(struct weir_conn *conn, const struct rdma1_header *hdr)
 {
 	struct weir_engine *engine = conn->ep.engine;
 
-	engine_log_peer(engine, &engine->ends,
-			"%s speaks versions %u to %u of RPC-over-RDMA, and was called by version %u: set "
-			"protocol to auto "
-			"in [connection] of the profile on either side",
-			conn->peer, hdr->vers_low, hdr->vers_high, conn->vers);
+	engine_log_peer(
+		engine, &engine->ends,
+		"%s speaks versions %u to %u of RPC-over-RDMA, and was called by version %u: set "
+		"protocol to auto "
+		"in [connection] of the profile on either side",
+		conn->peer, hdr->vers_low, hdr->vers_high, conn->vers);
 }
 
 /* The reply's content to the application. */
@@ -148,7 +153,8 @@ static void deliver(struct weir_call *call, const struct rdma1_header *hdr, stru
 
 bool call_waits_for_reply(const struct weir_call *call)
 {
-	return call->state == CALL_SENT || call->state == CALL_ZOMBIE || call->state == CALL_REVOKING;
+	return call->state == CALL_SENT || call->state == CALL_ZOMBIE ||
+	       call->state == CALL_REVOKING;
 }
 
 bool call_must_wait(const struct weir_call *call)
@@ -176,7 +182,8 @@ static inline void take_credits(struct requester *req, const struct weir_call *c
 {
 	if (__builtin_expect(call->has_extra, 0) && call->more > 0)
 		credit_lost(&req->credits, call->more);
-	if (!(SEEDED_BUG(5) && call->state == CALL_ZOMBIE) && !credit_reply(&req->credits, hdr->credit))
+	if (!(SEEDED_BUG(5) && call->state == CALL_ZOMBIE) &&
+	    !credit_reply(&req->credits, hdr->credit))
 		req->conn->ep.engine->stats.zero_grants++;
 }
 
@@ -186,7 +193,8 @@ static inline void take_credits(struct requester *req, const struct weir_call *c
  */
 static bool has_unoffered(const struct weir_call *call, const struct rdma1_header *hdr)
 {
-	uint32_t offered = call->plan.use_write_list && call->rtr_base == 0 ? call->nresults : 0, i = 0;
+	uint32_t offered = call->plan.use_write_list && call->rtr_base == 0 ? call->nresults : 0,
+		 i = 0;
 	struct rdma1_segment_iter segments;
 	struct rdma1_write_iter chunks;
 
@@ -205,7 +213,8 @@ static bool has_unoffered(const struct weir_call *call, const struct rdma1_heade
  * Otherwise the header is in error: nothing that it says is taken, its credits neither, and the
  * call goes on to wait for a reply (section 4.5).
  */
-static __attribute__((noinline)) void refuse_chunks(struct weir_call *call, const struct rdma1_header *hdr)
+static __attribute__((noinline)) void refuse_chunks(struct weir_call *call,
+						    const struct rdma1_header *hdr)
 {
 	const struct weir_result result = {.status = -EBADMSG};
 	struct requester *req = requester_of(call->conn);
@@ -219,8 +228,8 @@ static __attribute__((noinline)) void refuse_chunks(struct weir_call *call, cons
 	go_on(req);
 }
 
-static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-					       uint32_t inv_rkey)
+static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct mem_buf *buf,
+					       uint32_t len, uint32_t inv_rkey)
 {
 	struct requester *req = requester_of(conn);
 	struct weir_engine *engine = conn->ep.engine;
@@ -276,16 +285,19 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 	}
 	go_on(req);
 done:
-	/* A key that is not of the call that was replied to: another call's, or none that was in use (RFC 8797). */
+	/* A key that is not of the call that was replied to: another call's, or none that was in
+	 * use (RFC 8797). */
 	if (__builtin_expect(inv_rkey != 0, 0))
 		conn_fail(conn, -EPROTO);
 	conn_recv_done(conn, buf);
 }
 
-/* The reply that most calls get, to one that holds and awaits nothing else: accepted, without chunks, or with the Write chunk that was
- * offered; 'header_bytes' is a constant that says which; both headers were found to be such ones, and
- * there is no version 2. True: it is dealt with. Of any other nothing was done; and what is done here, the general way would do. */
-static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *conn, struct requester *req,
+/* The reply that most calls get, to one that holds and awaits nothing else: accepted, without
+ * chunks, or with the Write chunk that was offered; 'header_bytes' is a constant that says which;
+ * both headers were found to be such ones, and there is no version 2. True: it is dealt with. Of
+ * any other nothing was done; and what is done here, the general way would do. */
+static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *conn,
+							     struct requester *req,
 							     const uint8_t *msg, uint32_t len,
 							     uint32_t header_bytes)
 {
@@ -316,7 +328,8 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 }
 
 /* Each apart from the others, so that none burdens them with its stack frame. */
-static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct mem_buf *buf,
+					       uint32_t len)
 {
 	if (conn->v2 || !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_HEADER_MIN)) {
 		on_other(conn, buf, len, 0);
@@ -326,9 +339,11 @@ static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct me
 	conn_recv_done(conn, buf);
 }
 
-static __attribute__((noinline)) void on_one_write(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+static __attribute__((noinline)) void on_one_write(struct weir_conn *conn, struct mem_buf *buf,
+						   uint32_t len)
 {
-	if (conn->v2 || !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_WRITE_SIZE)) {
+	if (conn->v2 ||
+	    !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_WRITE_SIZE)) {
 		on_other(conn, buf, len, 0);
 		return;
 	}
@@ -336,24 +351,27 @@ static __attribute__((noinline)) void on_one_write(struct weir_conn *conn, struc
 	conn_recv_done(conn, buf);
 }
 
-void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			  uint32_t inv_rkey)
 {
 	if (inv_rkey == 0 && shape_is_inline_reply(buf->data, len))
 		on_short(conn, buf, len);
-	else if (inv_rkey == 0 && shape_is_one_write_reply(buf->data, len, &conn->ep.engine->limits))
+	else if (inv_rkey == 0 &&
+		 shape_is_one_write_reply(buf->data, len, &conn->ep.engine->limits))
 		on_one_write(conn, buf, len);
 	else
 		on_other(conn, buf, len, inv_rkey);
 }
 
-/* The same of what the device shows, of SHAPE_INLINE_REPLY bytes or more: done with when it is plain. 'msg' is what 'buf' has;
- * conn_can_deliver_direct() leaves no version 2. */
-static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-						 const uint8_t *msg)
+/* The same of what the device shows, of SHAPE_INLINE_REPLY bytes or more: done with when it is
+ * plain. 'msg' is what 'buf' has; conn_can_deliver_direct() leaves no version 2. */
+static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf,
+						 uint32_t len, const uint8_t *msg)
 {
 	struct requester *req = requester_of(conn);
 
-	if (!shape_is_inline_reply_within(msg) || !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
+	if (!shape_is_inline_reply_within(msg) ||
+	    !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
 		return conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 	go_on(req);
 	return true;
@@ -417,15 +435,15 @@ void call_on_sent(struct conn_tx *tx, int error)
 		call_release_sent(call); /* others may be waiting for it */
 	if (call->state == CALL_SENDING)
 		call_release(call);
-	else if (__builtin_expect(call->is_refused, 0) && call->state == CALL_SENT && call->nvalid == 0 &&
-		 error == 0)
+	else if (__builtin_expect(call->is_refused, 0) && call->state == CALL_SENT &&
+		 call->nvalid == 0 && error == 0)
 		call_requeue(call);
 	else if (error == 0)
 		call_resume(call);
 }
 
-int weir_result_opaque(const struct weir_call *call, const struct weir_result *result, uint32_t item,
-		       const void **data, uint32_t max_bytes, uint32_t *len_bytes)
+int weir_result_opaque(const struct weir_call *call, const struct weir_result *result,
+		       uint32_t item, const void **data, uint32_t max_bytes, uint32_t *len_bytes)
 {
 	uint32_t count;
 
@@ -434,8 +452,8 @@ int weir_result_opaque(const struct weir_call *call, const struct weir_result *r
 		return weir_xdr_get_opaque_ref(result->results, data, max_bytes, len_bytes);
 	if (weir_xdr_get_u32(result->results, &count) != 0 || count > max_bytes)
 		return -EBADMSG;
-	/* RFC 8166 section 6.1: an eligible result that was not put into the chunk that was there for it
-	 * ends the call with an error. */
+	/* RFC 8166 section 6.1: an eligible result that was not put into the chunk that was there
+	 * for it ends the call with an error. */
 	if (count != result->item_bytes[item])
 		return -EBADMSG;
 	*data = call->results[item].data;

@@ -22,16 +22,18 @@ int call_place_header(struct weir_call *call, uint32_t bytes)
 		return 0;
 	}
 	/* One that is being sent again may have the reserve: it goes out at once. */
-	call->header_buf = call->needs_header ? engine_reserve_get(engine_of(call),
-								   &requester_of(call->conn)->buf_waiter)
-					      : mem_pool_get(engine_of(call)->send_pool);
+	call->header_buf =
+		call->needs_header
+			? engine_reserve_get(engine_of(call), &requester_of(call->conn)->buf_waiter)
+			: mem_pool_get(engine_of(call)->send_pool);
 	if (!call->header_buf)
 		return -ENOBUFS;
 	call->header = call->header_buf->data;
 	return 0;
 }
 
-/* Memory for the Reply chunk, and for the private copy of what arrives in it where that is needed. */
+/* Memory for the Reply chunk, and for the private copy of what arrives in it where that is needed.
+ */
 static int offer_reply_chunk(struct weir_call *call, struct remote_buf *reply)
 {
 	struct weir_engine *engine = engine_of(call);
@@ -72,7 +74,8 @@ static void list_segment(struct segment_list *list, uint8_t *base, struct remote
 }
 
 /* Copy 'len' bytes (NULL: zeros) to memory that the peer may read. 0; -ENOBUFS; -EMSGSIZE. */
-static int list_copied(struct weir_call *call, struct segment_list *list, const uint8_t *src, uint32_t len)
+static int list_copied(struct weir_call *call, struct segment_list *list, const uint8_t *src,
+		       uint32_t len)
 {
 	struct remote_buf *last = list->n > 0 ? &list->segs[list->n - 1] : NULL;
 	struct mem_buf *buf;
@@ -101,23 +104,27 @@ static int list_copied(struct weir_call *call, struct segment_list *list, const 
 }
 
 /* An item that is too long to be copied, in memory that peers can't be given. */
-static __attribute__((cold)) int refuse_unexposed(const struct weir_engine *engine, const struct piece *piece)
+static __attribute__((cold)) int refuse_unexposed(const struct weir_engine *engine,
+						  const struct piece *piece)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&said))
 		LOG(ERR,
-		    "an argument of %u bytes is in memory that driver %s can't expose to peers, and too long "
+		    "an argument of %u bytes is in memory that driver %s can't expose to peers, "
+		    "and too long "
 		    "to be copied: "
-		    "use a region of weir_region_create() without WEIR_REGION_PRIVATE, or of a memfd with "
+		    "use a region of weir_region_create() without WEIR_REGION_PRIVATE, or of a "
+		    "memfd with "
 		    "F_SEAL_SHRINK; or "
 		    "raise long_buffer_bytes (%llu) in the profile's [memory]",
-		    piece->len, engine->ops->name, (unsigned long long)engine->profile.long_buffer_bytes);
+		    piece->len, engine->ops->name,
+		    (unsigned long long)engine->profile.long_buffer_bytes);
 	return -EOPNOTSUPP;
 }
 
-/* The Payload stream of a Long Call: data where they lie when the peer may read them there; what lies in our
- * private buffers, and padding, from a copy. */
+/* The Payload stream of a Long Call: data where they lie when the peer may read them there; what
+ * lies in our private buffers, and padding, from a copy. */
 static int list_segments(struct weir_call *call, struct segment_list *list)
 {
 	struct weir_engine *engine = engine_of(call);
@@ -146,8 +153,8 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 	return rc;
 }
 
-/* What the header names, in its order: the exposures that the windows of the call are to be bound over. For each segment
- * rkey is the key to bind over, and a placeholder in the header. */
+/* What the header names, in its order: the exposures that the windows of the call are to be bound
+ * over. For each segment rkey is the key to bind over, and a placeholder in the header. */
 static void plan_window_bindings(struct weir_call *call, const struct segment_list *list)
 {
 	for (uint32_t i = 0; i < list->n; i++)
@@ -155,8 +162,8 @@ static void plan_window_bindings(struct weir_call *call, const struct segment_li
 				 FABRIC_REMOTE_READ, NULL);
 	call_plan_chunks(call, call->plan.reduced, call->plan.use_write_list);
 	if (call->long_reply)
-		call_windows_add(call, call->long_reply->data, call->plan.reply_bytes, call->long_reply->rkey,
-				 FABRIC_REMOTE_WRITE, &call->reply_handle);
+		call_windows_add(call, call->long_reply->data, call->plan.reply_bytes,
+				 call->long_reply->rkey, FABRIC_REMOTE_WRITE, &call->reply_handle);
 }
 
 void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results)
@@ -169,8 +176,9 @@ void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_resu
 		struct call_result *result = &call->results[i];
 
 		if (result->target.len > 0)
-			call_windows_add(call, result->data, result->target.len, result->target.rkey,
-					 FABRIC_REMOTE_WRITE, &result->target.rkey);
+			call_windows_add(call, result->data, result->target.len,
+					 result->target.rkey, FABRIC_REMOTE_WRITE,
+					 &result->target.rkey);
 	}
 }
 
@@ -197,9 +205,10 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 		rc = call_place_header(call, call->plan.header_bytes + call->conn->extra_bytes);
 	if (rc != 0)
 		return rc;
-	rc = reduce_call_encode(in, &call->plan, call->xid, requester_of(call->conn)->credits.wanted,
-				list.segs, list.n, call->plan.need_reply_chunk ? &reply : NULL,
-				call->header + extra, call->plan.header_bytes, &call->header_bytes);
+	rc = reduce_call_encode(in, &call->plan, call->xid,
+				requester_of(call->conn)->credits.wanted, list.segs, list.n,
+				call->plan.need_reply_chunk ? &reply : NULL, call->header + extra,
+				call->plan.header_bytes, &call->header_bytes);
 	call->header_bytes += extra;
 	if (extra)
 		rdma2_write_over(call->header, RDMA1_CALL, 0);
@@ -219,7 +228,8 @@ static void count_forms(struct weir_call *call)
 }
 
 /* Of one that is not sent yet. */
-static inline __attribute__((always_inline)) bool prepare_short(struct weir_call *call, uint32_t extra)
+static inline __attribute__((always_inline)) bool prepare_short(struct weir_call *call,
+								uint32_t extra)
 {
 	if (!call_encode_short(call, call->conn, extra))
 		return false;
@@ -227,7 +237,8 @@ static inline __attribute__((always_inline)) bool prepare_short(struct weir_call
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool prepare_one_write(struct weir_call *call, uint32_t extra)
+static inline __attribute__((always_inline)) bool prepare_one_write(struct weir_call *call,
+								    uint32_t extra)
 {
 	if (!call_encode_one_write(call, call->conn, extra))
 		return false;
@@ -247,14 +258,16 @@ static bool prepare_one_read(struct weir_call *call)
 
 #define COPIED_MAX 512u /* bytes */
 
-/* A short item that goes inline, copied to where it belongs, so that all lies in one piece: that is less than gathering it. */
+/* A short item that goes inline, copied to where it belongs, so that all lies in one piece: that is
+ * less than gathering it. */
 static __attribute__((noinline)) bool prepare_copied(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
 	const struct piece *item = &call->pieces[1];
 	uint32_t bytes = item->len + weir_xdr_pad(item->len), front = call->piece_start;
 	size_t behind = weir_xdr_out_len(&call->out) - front;
-	bool is_xdr = ((front | (uint32_t)behind) & 3u) == 0; /* else it is refused, however it goes */
+	bool is_xdr =
+		((front | (uint32_t)behind) & 3u) == 0; /* else it is refused, however it goes */
 	uint8_t *at = call->out.start + front;
 
 	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || !is_xdr ||
@@ -390,7 +403,8 @@ static bool transmit(struct weir_call *call)
 	if (__builtin_expect(n > conn->max_sge, 0)) {
 		struct requester *req = requester_of(conn);
 
-		if (conn_coalesce_sges(conn, sges, &n, call->header_buf ? &call->header_buf : &call->spill,
+		if (conn_coalesce_sges(conn, sges, &n,
+				       call->header_buf ? &call->header_buf : &call->spill,
 				       &req->wait_queue, &req->buf_waiter) != 0)
 			return false;
 		call->has_extra = true;
@@ -406,7 +420,8 @@ static bool transmit(struct weir_call *call)
 }
 
 /* A plain call in one go, if the driver can; it is done with the message then. */
-static inline bool transmit_now(struct weir_conn *conn, struct requester *req, struct weir_call *call)
+static inline bool transmit_now(struct weir_conn *conn, struct requester *req,
+				struct weir_call *call)
 {
 	uint32_t bytes = call->header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
 
@@ -430,7 +445,8 @@ static uint32_t sges_max(const struct weir_call *call)
 /* The first one queued, which is no plain call. */
 static __attribute__((noinline)) enum resend when_to_send(struct weir_call *call)
 {
-	enum resend when = call->needs_header || call->retransmits > 0 ? call_resend(call) : RESEND_NOW;
+	enum resend when =
+		call->needs_header || call->retransmits > 0 ? call_resend(call) : RESEND_NOW;
 
 	return when == RESEND_NOW && call->more > 0 ? call_claim_credits(call) : when;
 }
@@ -442,7 +458,8 @@ void requester_pump(struct weir_conn *conn)
 
 	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
 	       conn_can_send(conn) && !requester_has_probe(conn)) {
-		if (__builtin_expect(call->needs_header || call->retransmits > 0 || call->more > 0, 0)) {
+		if (__builtin_expect(call->needs_header || call->retransmits > 0 || call->more > 0,
+				     0)) {
 			enum resend when = when_to_send(call);
 
 			if (when == RESEND_OTHER)
@@ -451,10 +468,12 @@ void requester_pump(struct weir_conn *conn)
 				break;
 		}
 		if (!call->is_plain || !transmit_now(conn, req, call)) {
-			if (!conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings, sges_max(call)))
+			if (!conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings,
+					     sges_max(call)))
 				break;
 			/* Making room may have ended calls, and this one been sent from there. */
-			if (call != TAILQ_FIRST(&req->queue) || credit_available(&req->credits) <= call->more)
+			if (call != TAILQ_FIRST(&req->queue) ||
+			    credit_available(&req->credits) <= call->more)
 				continue;
 			if (!transmit(call))
 				break; /* for windows, the next tick tries again */
@@ -467,7 +486,8 @@ void requester_pump(struct weir_conn *conn)
 
 void requester_on_buffers(struct engine_waiter *waiter)
 {
-	struct requester *req = (struct requester *)((char *)waiter - offsetof(struct requester, buf_waiter));
+	struct requester *req =
+		(struct requester *)((char *)waiter - offsetof(struct requester, buf_waiter));
 
 	if (!TAILQ_EMPTY(&req->queue)) /* nothing waits any more: no use for buffers */
 		requester_pump(TAILQ_FIRST(&req->queue)->conn);
@@ -502,8 +522,8 @@ int call_submit_any(struct weir_call *call)
 	}
 	call_set_deadline(call, conn->ep.engine);
 	req->nactive++;
-	may_send =
-		TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 && !requester_has_probe(conn);
+	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
+		   !requester_has_probe(conn);
 	if (is_plain) {
 		if (__builtin_expect(may_send && transmit_now(conn, req, call), 1))
 			return 0;
@@ -515,8 +535,10 @@ int call_submit_any(struct weir_call *call)
 		return engine_fork_refuse();
 	}
 	/* Making room may end calls, whose callbacks take credits: looked at again behind it. */
-	if (may_send && conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings, sges_max(call)) &&
-	    TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > call->more && transmit(call))
+	if (may_send &&
+	    conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings, sges_max(call)) &&
+	    TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > call->more &&
+	    transmit(call))
 		return 0;
 	call->state = CALL_QUEUED;
 	conn->ep.engine->stats.calls_queued++;

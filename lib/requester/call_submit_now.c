@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Submitting what most calls are (call_plain.h), by a connection that can send it at once: nothing is queued, there is a credit, and nothing else is
- * to be done. Any other call is call_submit.c's.
+ * Submitting what most calls are (call_plain.h), by a connection that can send it at once: nothing
+ * is queued, there is a credit, and nothing else is to be done. Any other call is call_submit.c's.
  */
 #include "call_plain.h"
 
@@ -30,12 +30,12 @@ static __attribute__((noinline)) int submit_after_all(struct weir_call *call)
 	return call_submit_any(call);
 }
 
-/* Its message is written, all of it. All there is to do comes before the driver's call, which most likely sends the message: nothing is
- * needed again behind it then. Of its plan the reply asks for no more than that. */
-static inline __attribute__((always_inline)) int submit_now(struct weir_call *call, struct weir_conn *conn,
-							    struct requester *req, const uint8_t *msg,
-							    uint32_t bytes, bool writes_result,
-							    bool reads_item)
+/* Its message is written, all of it. All there is to do comes before the driver's call, which most
+ * likely sends the message: nothing is needed again behind it then. Of its plan the reply asks for
+ * no more than that. */
+static inline __attribute__((always_inline)) int
+submit_now(struct weir_call *call, struct weir_conn *conn, struct requester *req,
+	   const uint8_t *msg, uint32_t bytes, bool writes_result, bool reads_item)
 {
 	struct weir_engine *engine = conn->ep.engine;
 
@@ -52,9 +52,10 @@ static inline __attribute__((always_inline)) int submit_now(struct weir_call *ca
 	return submit_after_all(call);
 }
 
-/* Each of those with more to it apart, so that it does not burden the others with its stack frame. */
-static __attribute__((noinline)) int submit_one_write(struct weir_call *call, struct weir_conn *conn,
-						      struct requester *req)
+/* Each of those with more to it apart, so that it does not burden the others with its stack frame.
+ */
+static __attribute__((noinline)) int submit_one_write(struct weir_call *call,
+						      struct weir_conn *conn, struct requester *req)
 {
 	const uint8_t *msg = call->out.start - RDMA1_ONE_WRITE_SIZE;
 	uint32_t bytes = call_plain_bytes(call, RDMA1_ONE_WRITE_SIZE);

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exposure of a call's memory by windows (RFC 8166 section 8.1): each segment that its header lists is one exposure.
+ * Exposure of a call's memory by windows (RFC 8166 section 8.1): each segment that its header lists
+ * is one exposure.
  *
- *   planned  by call_windows_add(), when the call is submitted; the header has placeholders for keys
- *   open     call_bind_windows(), when it is sent: windows are bound, and their keys written into the header. The binds go
- *            ahead of the Send, so the peer never has a key that does not hold yet
- *   ended    by the responder, with its reply, or by call_revoke(): by a work request of ours, whose completion says so.
- *            Or by the end of the queue pair
- *   free     call_drop_windows(), when the call is over. One that is given up keeps its windows until the responder is done
- *            with it: a late access must not meet the key of another call
+ *   planned  by call_windows_add(), when the call is submitted; the header has placeholders for
+ *            keys
+ *   open     call_bind_windows(), when it is sent: windows are bound, and their keys written into
+ *            the header. The binds go ahead of the Send, so the peer never has a key that does not
+ *            hold yet
+ *   ended    by the responder, with its reply, or by call_revoke(): by a work request of ours,
+ *            whose completion says so. Or by the end of the queue pair
+ *   free     call_drop_windows(), when the call is over. One that is given up keeps its windows
+ *            until the responder is done with it: a late access must not meet the key of another
+ *            call
  *
  * A call is not completed while one of its keys holds (sections 4.4.1 and 4.5.4).
  *
- * Where each connection is a protection domain, with the policy 'pool', the same plan serves to write the connection's keys
- * into the header. Nothing is bound then, and nothing ended.
+ * Where each connection is a protection domain, with the policy 'pool', the same plan serves to
+ * write the connection's keys into the header. Nothing is bound then, and nothing ended.
  */
 #include "requester.h"
 
@@ -25,19 +29,21 @@
 _Static_assert(CALL_WINDOW_BINDINGS_MAX <= ENGINE_WINDOWS_MIN,
 	       "a call must not wait for more windows than there are");
 
-void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey, uint32_t access,
-		      uint32_t *copy)
+void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
+		      uint32_t access, uint32_t *copy)
 {
 	call->window_bindings[call->nwindow_bindings++] = (struct window_binding){
 		.base = base, .len = len, .lkey = lkey, .access = access, .copy = copy};
 }
 
 /* Where the header has keys. */
-static uint32_t find_handles(const struct weir_call *call, uint8_t *handles[CALL_WINDOW_BINDINGS_MAX])
+static uint32_t find_handles(const struct weir_call *call,
+			     uint8_t *handles[CALL_WINDOW_BINDINGS_MAX])
 {
 	if (call->rtr_base != 0)
 		return rtr_handles(call->header, handles, CALL_WINDOW_BINDINGS_MAX);
-	return rdma1_handles(call->header + call->conn->extra_bytes, handles, CALL_WINDOW_BINDINGS_MAX);
+	return rdma1_handles(call->header + call->conn->extra_bytes, handles,
+			     CALL_WINDOW_BINDINGS_MAX);
 }
 
 /* The connection's keys, which hold as long as it does. */
@@ -70,7 +76,8 @@ void call_bind_windows(struct weir_call *call)
 	n = find_handles(call, handles);
 	for (uint32_t i = 0; i < n && i < call->nwindow_bindings; i++) {
 		struct window_binding *window_binding = &call->window_bindings[i];
-		struct fabric_sge sge = {window_binding->base, window_binding->len, window_binding->lkey};
+		struct fabric_sge sge = {window_binding->base, window_binding->len,
+					 window_binding->lkey};
 
 		window_binding->mw = engine_window_get(engine);
 		conn_bind(call->conn, window_binding->mw, &sge, window_binding->access);
@@ -99,7 +106,8 @@ bool call_key_ended(struct weir_call *call, uint32_t rkey)
 
 		if (!window_binding->mw || window_binding->mw->rkey != rkey)
 			continue;
-		/* Otherwise the call was given up, and both sides ended the key at the same time. */
+		/* Otherwise the call was given up, and both sides ended the key at the same time.
+		 */
 		if (window_binding->is_valid && !call->is_revoking) {
 			window_binding->is_valid = false;
 			call->conn->ep.engine->stats.keys_ended_remote++;
@@ -129,7 +137,8 @@ void call_revoke(struct weir_call *call)
 		if (SEEDED_BUG(13) && left > 1)
 			left--;
 		else
-			conn_local_inv(conn, call->window_bindings[i].mw->rkey, call->state != CALL_REPLIED,
+			conn_local_inv(conn, call->window_bindings[i].mw->rkey,
+				       call->state != CALL_REPLIED,
 				       --left == 0 ? &call->inv_tx : NULL);
 	}
 }
@@ -149,7 +158,8 @@ void call_keys_gone(struct weir_call *call)
 
 void call_on_revoked(struct conn_tx *tx, int error)
 {
-	struct weir_call *call = (struct weir_call *)((char *)tx - offsetof(struct weir_call, inv_tx));
+	struct weir_call *call =
+		(struct weir_call *)((char *)tx - offsetof(struct weir_call, inv_tx));
 
 	if (error != 0)
 		return; /* the connection is over, and ends its calls */
@@ -172,7 +182,8 @@ void call_drop_windows(struct weir_call *call)
 			engine_window_put(call->conn->ep.engine, window_binding->mw);
 		if (window_binding->copy)
 			*window_binding->copy =
-				window_binding->lkey; /* as it was planned: it may be sent once more */
+				window_binding
+					->lkey; /* as it was planned: it may be sent once more */
 	}
 	call->nwindow_bindings = 0;
 	call->nvalid = 0;

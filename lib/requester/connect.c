@@ -67,8 +67,8 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	return req;
 }
 
-int weir_connect(struct weir_engine *engine, const char *addr, const struct weir_connect_options *options,
-		 struct weir_conn **out)
+int weir_connect(struct weir_engine *engine, const char *addr,
+		 const struct weir_connect_options *options, struct weir_conn **out)
 {
 	uint32_t credits = options && options->credits ? options->credits : engine->profile.credits;
 	enum weir_reconnect how =
@@ -92,7 +92,8 @@ int weir_connect(struct weir_engine *engine, const char *addr, const struct weir
 		return -ENOMEM;
 	req->reply_recvs = engine_reply_recvs(&engine->profile, credits);
 	account = engine_peer_get_ours(engine, addr);
-	rc = account ? conn_create(engine, account, credits, req->reply_recvs, &requester_role, req, &conn)
+	rc = account ? conn_create(engine, account, credits, req->reply_recvs, &requester_role, req,
+				   &conn)
 		     : -ENOMEM;
 	engine_peer_put(engine, account);
 	if (rc != 0) {

@@ -2,11 +2,14 @@
 /*
  * Calls by the extension: Transmit Request (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9.2).
  *
- * Message continuation is for what the base protocol would have in a Position Zero Read chunk or a Reply chunk; calls with items or
- * directions, which directions.c makes, take here what several transmissions need. The call goes out in as many as it takes, each of which takes a credit, as it takes a receive of the responder's. For a reply that
- * may not fit into one transmission, receives of this side's are reserved until the call is done with, one more than the reply may
- * have: the draft leaves open whether optxrq_rsbuf counts the first. Where credits, the limits of either side, receives or buffers
- * are too few, the call goes by the base protocol at once: nothing waits with half of what it needs (section 4.3).
+ * Message continuation is for what the base protocol would have in a Position Zero Read chunk or a
+ * Reply chunk; calls with items or directions, which directions.c makes, take here what several
+ * transmissions need. The call goes out in as many as it takes, each of which takes a credit, as it
+ * takes a receive of the responder's. For a reply that may not fit into one transmission, receives
+ * of this side's are reserved until the call is done with, one more than the reply may have: the
+ * draft leaves open whether optxrq_rsbuf counts the first. Where credits, the limits of either
+ * side, receives or buffers are too few, the call goes by the base protocol at once: nothing waits
+ * with half of what it needs (section 4.3).
  *
  * What the responder refuses was not carried out, and goes by the base protocol, too (section 5.4).
  */
@@ -18,7 +21,8 @@ static struct weir_engine *engine_of(const struct weir_call *call)
 	return call->conn->ep.engine;
 }
 
-/* How a message of so many bytes is split, of which the headers of both operations leave the first as much. */
+/* How a message of so many bytes is split, of which the headers of both operations leave the first
+ * as much. */
 static uint32_t count_of(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max)
 {
 	const struct rtr_split split = {(uint32_t)payload_bytes, header_bytes, send_bytes_max};
@@ -51,12 +55,15 @@ static uint64_t reply_payload(const struct weir_call *call)
 	uint64_t bytes = (uint64_t)call->reply_max_bytes + weir_xdr_pad(call->reply_max_bytes);
 
 	for (uint32_t i = 0; i < call->nresults; i++)
-		bytes += (uint64_t)call->results[i].max_bytes + weir_xdr_pad(call->results[i].max_bytes);
+		bytes += (uint64_t)call->results[i].max_bytes +
+			 weir_xdr_pad(call->results[i].max_bytes);
 	return bytes;
 }
 
-/* Transmissions of a message, at most 'max': 0, there would be more. Of one that surely fits into one message it is 1. */
-static uint32_t plan(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max, uint32_t max)
+/* Transmissions of a message, at most 'max': 0, there would be more. Of one that surely fits into
+ * one message it is 1. */
+static uint32_t plan(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max,
+		     uint32_t max)
 {
 	uint32_t n = count_of(payload_bytes, header_bytes, send_bytes_max);
 
@@ -64,11 +71,13 @@ static uint32_t plan(uint64_t payload_bytes, uint32_t header_bytes, uint32_t sen
 }
 
 /* Whether explicit RDMA costs less, by the profile. */
-static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t count, uint32_t reply_count)
+static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t count,
+		      uint32_t reply_count)
 {
 	const struct rtr_costs costs = requester_costs(engine_of(call));
 	const struct rtr_load request = {bytes, count, call->plan.form == REDUCE_LONG};
-	const struct rtr_load reply = {reply_payload(call), reply_count, call->plan.need_reply_chunk};
+	const struct rtr_load reply = {reply_payload(call), reply_count,
+				       call->plan.need_reply_chunk};
 
 	return !rtr_choose_continued(&costs, &request, &reply);
 }
@@ -113,7 +122,8 @@ static bool take_receives(struct weir_call *call, uint32_t count)
 
 	if (count > req->reply_recvs - req->reply_reserved)
 		return false;
-	if (count > 0 && conn->srq && !credit_share_extend(&conn->srq->credits, &conn->share, count))
+	if (count > 0 && conn->srq &&
+	    !credit_share_extend(&conn->srq->credits, &conn->share, count))
 		return false;
 	req->reply_reserved += count;
 	call->reply_reserved = count;
@@ -162,14 +172,15 @@ bool call_prepare_group(struct weir_call *call)
 	if (!conn->v2->extends || call->avoids_extension ||
 	    !(engine->profile.extension & WEIR_EXTENSION_CONTINUATION))
 		return false;
-	/* What is placed directly goes with items and directions, or by explicit RDMA with all of its call. */
+	/* What is placed directly goes with items and directions, or by explicit RDMA with all of
+	 * its call. */
 	if (call->plan.reduced || (call->plan.use_write_list && call->nresults > 0) ||
 	    (call->plan.form == REDUCE_SHORT && !call->plan.need_reply_chunk))
 		return false;
 	payload_bytes = conn_payload_bytes(call->pieces, call->npieces, 0);
 	count = plan(payload_bytes, RTR_XMTREQ_SIZE, conn->send_inline, call_count_max(conn));
-	reply_count =
-		plan(reply_payload(call), RTR_XMTRESP_SIZE, conn->recv_inline, call_reply_count_max(conn));
+	reply_count = plan(reply_payload(call), RTR_XMTRESP_SIZE, conn->recv_inline,
+			   call_reply_count_max(conn));
 	call->has_lists = false;
 	call->lead_bytes = conn->send_inline;
 	if (count > 0 && reply_count > 0 && is_dearer(call, payload_bytes, count, reply_count))
@@ -203,7 +214,8 @@ static bool has_free(const struct mem_pool *pool, uint32_t count)
 /* Chunks for the call and for its reply. */
 static bool has_chunks(const struct weir_engine *engine)
 {
-	return has_free(engine->long_pool, 2) && (engine->revokes_access || has_free(engine->bulk_pool, 1));
+	return has_free(engine->long_pool, 2) &&
+	       (engine->revokes_access || has_free(engine->bulk_pool, 1));
 }
 
 enum resend call_claim_credits(struct weir_call *call)
@@ -212,7 +224,8 @@ enum resend call_claim_credits(struct weir_call *call)
 
 	if (credit_available(credits) > call->more)
 		return RESEND_NOW;
-	/* What is in flight brings them, and the base may not find what it needs: this call has what it needs else. */
+	/* What is in flight brings them, and the base may not find what it needs: this call has
+	 * what it needs else. */
 	if (credits->granted > call->more && !has_chunks(engine_of(call)))
 		return RESEND_LATER;
 	engine_of(call)->stats.fallbacks_credits++;
@@ -233,8 +246,8 @@ bool call_transmit_group(struct weir_call *call)
 	group = group_of(call);
 	conn_send_group(call->conn, &group);
 	for (uint32_t i = 0; i < call->npieces; i++)
-		call->sends_app_memory |=
-			call->pieces[i].kind != PIECE_PLAIN && (call->placed | ~group.reduced) & 1u << i;
+		call->sends_app_memory |= call->pieces[i].kind != PIECE_PLAIN &&
+					  (call->placed | ~group.reduced) & 1u << i;
 	credit_take(&req->credits);
 	credit_take_more(&req->credits, call->more);
 	call->state = CALL_SENT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where receives are shared: as many calls are under way as there are receives for their replies. */
+/* Where receives are shared: as many calls are under way as there are receives for their replies.
+ */
 #include "requester.h"
 
 #define SHARE_LOOK_NS 1000000000u
@@ -12,9 +13,9 @@ static void resize(struct weir_conn *conn, uint32_t wanted)
 	/* Besides what calls have reserved for replies. */
 	uint32_t reserved = req->reply_reserved;
 
-	credits->wanted =
-		credit_share_resize(&conn->srq->credits, &conn->share, wanted + reserved, least + reserved) -
-		reserved;
+	credits->wanted = credit_share_resize(&conn->srq->credits, &conn->share, wanted + reserved,
+					      least + reserved) -
+			  reserved;
 	if (credits->granted > credits->wanted)
 		credits->granted = credits->wanted;
 }
@@ -31,7 +32,8 @@ void requester_share_wake(struct weir_conn *conn)
 	if (requester_of(conn)->credits.wanted >= CREDIT_SHARE_START)
 		return;
 	requester_share_start(conn);
-	/* While unused it held no receives for what the peer had granted with its properties, which is as good as ever. */
+	/* While unused it held no receives for what the peer had granted with its properties, which
+	 * is as good as ever. */
 	if (conn->v2 && !conn->got_message)
 		credit_first(&requester_of(conn)->credits, conn->v2->granted);
 }
@@ -52,13 +54,16 @@ void requester_share_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (req->credits.in_flight > req->in_flight_peak)
 		req->in_flight_peak = req->credits.in_flight;
-	/* Opened and not used yet: thousands of them would keep the start's part from those that are used. */
+	/* Opened and not used yet: thousands of them would keep the start's part from those that
+	 * are used. */
 	if (!conn->got_message && req->nactive == 0 && req->credits.wanted > 1)
 		resize(conn, 1);
 	if (now_ns < conn->share_tick_ns)
 		return;
-	/* Calls that wait for credits are demand. What was asked for comes with a reply, which may take long. */
-	if (conn->share_tick_ns != 0 && req->in_flight_peak < req->credits.wanted && TAILQ_EMPTY(&req->queue))
+	/* Calls that wait for credits are demand. What was asked for comes with a reply, which may
+	 * take long. */
+	if (conn->share_tick_ns != 0 && req->in_flight_peak < req->credits.wanted &&
+	    TAILQ_EMPTY(&req->queue))
 		resize(conn, req->in_flight_peak);
 	req->in_flight_peak = req->credits.in_flight;
 	conn->share_tick_ns = now_ns + SHARE_LOOK_NS;

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls by the extension of which something is placed directly (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 3.3, 7.3 and 7.4):
- * what the base has in Read chunks are items, what it has in Write chunks are directions, of a Transmit Request; in one transmission,
- * or with message continuation in several, as continuation.c has them, for data or payload that one has no room for. Where header,
- * message or reply are too long for that, or what several take can't be had now, it is one; and where that can't be, the base.
+ * Calls by the extension of which something is placed directly
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 3.3, 7.3 and 7.4): what the base has in Read
+ * chunks are items, what it has in Write chunks are directions, of a Transmit Request; in one
+ * transmission, or with message continuation in several, as continuation.c has them, for data or
+ * payload that one has no room for. Where header, message or reply are too long for that, or what
+ * several take can't be had now, it is one; and where that can't be, the base.
  *
- * Items are laid into targets of the responder's where all of them fit, and the message without them in front of those; else
- * they name memory, exposed as a chunk's is. Results are asked for in targets of this side's where the longest of all of
- * them fit there and the responder is known to be able to; or, with memory named, by their size; or by explicit RDMA. One that
- * would cost more to copy than to write, by the profile, is written, and several transmissions that cost more than the chunks that they
- * save are not made. A result that is shorter than DIRECT_MIN comes in the message, which is less work for the responder than a Write.
+ * Items are laid into targets of the responder's where all of them fit, and the message without
+ * them in front of those; else they name memory, exposed as a chunk's is. Results are asked for in
+ * targets of this side's where the longest of all of them fit there and the responder is known to
+ * be able to; or, with memory named, by their size; or by explicit RDMA. One that would cost more
+ * to copy than to write, by the profile, is written, and several transmissions that cost more than
+ * the chunks that they save are not made. A result that is shorter than DIRECT_MIN comes in the
+ * message, which is less work for the responder than a Write.
  */
 #include "placement.h"
 #include "requester.h"
 #include "rtr_reduce.h"
 
-_Static_assert(WEIR_ITEM_INLINE == RTR_REDUCE_INLINE, "what a reply says goes to the application as it is");
+_Static_assert(WEIR_ITEM_INLINE == RTR_REDUCE_INLINE,
+	       "what a reply says goes to the application as it is");
 
 #define DIRECT_MIN 256u /* bytes: to copy them costs no more than to post a Write */
-#define PLACED_RESULTS_MAX                                                                                   \
-	(ENGINE_PLACE_SGES / 2) /* that are asked for by TBSN: with the rest, five gather elements */
+#define PLACED_RESULTS_MAX                                                                         \
+	(ENGINE_PLACE_SGES /                                                                       \
+	 2) /* that are asked for by TBSN: with the rest, five gather elements */
 
 struct direct {
 	struct weir_call *call;
@@ -67,7 +73,8 @@ static uint32_t choose_placed(const struct weir_call *call)
 	return placed;
 }
 
-/* Plan the call with those taken out of its payload, of which 'placed' are laid into targets: the layout has yet to be found. */
+/* Plan the call with those taken out of its payload, of which 'placed' are laid into targets: the
+ * layout has yet to be found. */
 static void take_out(struct direct *direct, uint32_t reduced, uint32_t placed)
 {
 	const struct weir_call *call = direct->call;
@@ -76,7 +83,8 @@ static void take_out(struct direct *direct, uint32_t reduced, uint32_t placed)
 	direct->plan.form = reduced ? REDUCE_CHUNKED : REDUCE_SHORT;
 	direct->plan.reduced = reduced;
 	direct->plan.need_reply_chunk = false;
-	direct->plan.inline_bytes = (uint32_t)conn_payload_bytes(call->pieces, call->npieces, reduced);
+	direct->plan.inline_bytes =
+		(uint32_t)conn_payload_bytes(call->pieces, call->npieces, reduced);
 }
 
 /* Header, and how many transmissions the items in targets and the payload take. */
@@ -106,7 +114,8 @@ static bool lay_out(struct direct *direct)
 		return false;
 	direct->reduce.layout = &direct->layout;
 	direct->bytes = direct->layout.header_bytes;
-	direct->split = (struct rtr_split){in.payload_bytes, direct->bytes, direct->layout.lead_bytes};
+	direct->split =
+		(struct rtr_split){in.payload_bytes, direct->bytes, direct->layout.lead_bytes};
 	direct->count = direct->layout.count;
 	return true;
 }
@@ -117,8 +126,8 @@ static bool size_call(struct direct *direct)
 		return lay_out(direct);
 	direct->reduce.layout = NULL;
 	direct->bytes = rtr_reduce_call_header(&direct->reduce);
-	direct->split =
-		(struct rtr_split){direct->plan.inline_bytes, direct->bytes, direct->whole.call_inline_bytes};
+	direct->split = (struct rtr_split){direct->plan.inline_bytes, direct->bytes,
+					   direct->whole.call_inline_bytes};
 	direct->count = rtr_split_count(&direct->split);
 	return direct->count > 0 && direct->count <= direct->count_max;
 }
@@ -142,7 +151,8 @@ static uint32_t size_reply(struct direct *direct, uint32_t min_bytes)
 	return count <= direct->reply_count_max ? count : 0;
 }
 
-/* With the minimum for results, where that needs no more transmissions than without. False: it does not fit. */
+/* With the minimum for results, where that needs no more transmissions than without. False: it does
+ * not fit. */
 static bool size_up(struct direct *direct)
 {
 	uint32_t least = size_reply(direct, 0);
@@ -153,7 +163,8 @@ static bool size_up(struct direct *direct)
 	return direct->reply_count > 0 && size_call(direct);
 }
 
-/* Targets of this side's for the longest results that memory is offered for, up to so many bytes of each. */
+/* Targets of this side's for the longest results that memory is offered for, up to so many bytes of
+ * each. */
 static uint32_t count_targets(const struct direct *direct, uint32_t most)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
@@ -212,14 +223,16 @@ static bool ask(struct direct *direct, enum rtr_type results_by)
 			direct->reduce.own_targets = (uint32_t)room;
 		return true;
 	}
-	/* There is no way back from this: the peer is one that places data, in messages as long as these. */
+	/* There is no way back from this: the peer is one that places data, in messages as long as
+	 * these. */
 	if (lead_bytes(own) < direct->lead)
 		direct->lead = lead_bytes(own);
 	return conn->v2->places && conn->v2->peer.send_bytes_max >= own->length &&
 	       direct->reduce.own_targets <= room && may_be_placed(direct, most);
 }
 
-/* Up to which length results come in targets, by their size: those of as many transmissions as the reply may have. */
+/* Up to which length results come in targets, by their size: those of as many transmissions as the
+ * reply may have. */
 static void set_size(struct direct *direct)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
@@ -237,9 +250,11 @@ static uint64_t apart_bytes(const struct direct *direct)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; direct->placed && i < direct->layout.nitems; i++) {
-		uint32_t first = direct->layout.items[i].first_tbsn, n = direct->layout.items[i].ntbsns;
+		uint32_t first = direct->layout.items[i].first_tbsn,
+			 n = direct->layout.items[i].ntbsns;
 
-		if (n > 0 && first / direct->layout.targets != (first + n - 1) / direct->layout.targets)
+		if (n > 0 &&
+		    first / direct->layout.targets != (first + n - 1) / direct->layout.targets)
 			bytes += direct->layout.items[i].len;
 	}
 	return bytes;
@@ -253,15 +268,18 @@ static bool is_worth_it(struct direct *direct)
 	const uint32_t chunks =
 		(uint32_t)__builtin_popcount(call->plan.reduced) + (call->plan.form == REDUCE_LONG);
 	const uint32_t left = (uint32_t)__builtin_popcount(direct->plan.reduced & ~direct->placed);
-	struct rtr_load request = {apart_bytes(direct), direct->count, chunks > left ? chunks - left : 0};
-	struct rtr_load reply = {call->reply_max_bytes, direct->reply_count, call->plan.need_reply_chunk};
+	struct rtr_load request = {apart_bytes(direct), direct->count,
+				   chunks > left ? chunks - left : 0};
+	struct rtr_load reply = {call->reply_max_bytes, direct->reply_count,
+				 call->plan.need_reply_chunk};
 
 	if (direct->count == 1 && direct->reply_count == 1)
 		return true;
 	if (rtr_split_count(&direct->split) > 1)
 		request.bytes += direct->split.payload_bytes;
 	for (uint32_t i = 0; i < call->nresults; i++) {
-		bool is_placed = direct->reduce.results_by == RTR_TBSN && call->results[i].target.len > 0;
+		bool is_placed =
+			direct->reduce.results_by == RTR_TBSN && call->results[i].target.len > 0;
 
 		if (is_placed || !call->plan.use_write_list || call->results[i].target.len == 0)
 			reply.bytes += call->results[i].max_bytes;
@@ -345,10 +363,13 @@ static uint64_t *take(struct direct *direct)
 		if (wanting)
 			return wanting;
 	}
-	return direct->count == 1 && call->placed && !call_can_place(call) ? &stats->fallbacks_limits : NULL;
+	return direct->count == 1 && call->placed && !call_can_place(call)
+		       ? &stats->fallbacks_limits
+		       : NULL;
 }
 
-/* By the best way within so many transmissions. NULL, or why it is none; the call is as it was then. */
+/* By the best way within so many transmissions. NULL, or why it is none; the call is as it was
+ * then. */
 static uint64_t *prepare(struct direct *direct, uint32_t count_max, uint32_t reply_count_max)
 {
 	const struct reduce_call_plan base = direct->call->plan;
@@ -370,7 +391,8 @@ bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in
 {
 	struct weir_conn *conn = call->conn;
 	struct weir_engine *engine = conn->ep.engine;
-	const uint32_t count_max = call_count_max(conn), reply_count_max = call_reply_count_max(conn);
+	const uint32_t count_max = call_count_max(conn),
+		       reply_count_max = call_reply_count_max(conn);
 	struct direct direct = {.call = call, .whole = *in};
 	uint64_t *wanting;
 	bool names_results;
@@ -390,11 +412,13 @@ bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in
 	direct.reduce.split = &direct.split;
 	direct.reduce.count = direct.count;
 	direct.reduce.reply_count = direct.reply_count;
-	rtr_reduce_call_encode(&direct.reduce, call->xid, requester_of(conn)->credits.wanted, call->header);
+	rtr_reduce_call_encode(&direct.reduce, call->xid, requester_of(conn)->credits.wanted,
+			       call->header);
 	names_results = call->plan.use_write_list && call->results_by != RTR_TBSN;
 	if (call->window_bindings)
 		call_plan_chunks(call, call->plan.reduced & ~call->placed, names_results);
-	call->is_exposed = (call->plan.reduced & ~call->placed) || (names_results && call->nresults > 0);
+	call->is_exposed =
+		(call->plan.reduced & ~call->placed) || (names_results && call->nresults > 0);
 	engine->stats.extended_calls++;
 	engine->stats.directed_calls++;
 	return true;

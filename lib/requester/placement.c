@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls with data that their one Send lays into targets of the responder's receive (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section
- * 3.3): header and what is left of the message, zeros, then the data from where they lie.
+ * Calls with data that their one Send lays into targets of the responder's receive
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3): header and what is left of the message,
+ * zeros, then the data from where they lie.
  */
 #include "placement.h"
 #include "requester.h"
@@ -11,7 +12,8 @@
 _Static_assert(CONN_MSG_SGES <= SGES_MAX, "what the device gathers fits");
 
 /* How many elements, or CONN_PLACE_NEVER: more than the device gathers. */
-static uint32_t gather(const struct weir_call *call, struct fabric_sge sges[SGES_MAX], uint32_t *bytes)
+static uint32_t gather(const struct weir_call *call, struct fabric_sge sges[SGES_MAX],
+		       uint32_t *bytes)
 {
 	const struct weir_conn *conn = call->conn;
 	const struct mem_buf *zeros = conn->ep.engine->zeros;
@@ -31,8 +33,9 @@ static uint32_t gather(const struct weir_call *call, struct fabric_sge sges[SGES
 			n = conn_gather(sges, n, zeros->data, pad, zeros->lkey);
 		*bytes += piece->len + pad;
 	}
-	return n > conn->max_sge ? CONN_PLACE_NEVER
-				 : conn_gather_placed(conn, sges, n, conn->max_sge, &placed, 0, bytes);
+	return n > conn->max_sge
+		       ? CONN_PLACE_NEVER
+		       : conn_gather_placed(conn, sges, n, conn->max_sge, &placed, 0, bytes);
 }
 
 bool call_can_place(const struct weir_call *call)

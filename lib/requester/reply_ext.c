@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What comes by the extension to a requester: Transmit Response with its continuations, and Report Error
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.3 to 9.5). A reply's transmissions are kept until the last of them is here, then
- * read where they lie.
+ * What comes by the extension to a requester: Transmit Response with its continuations, and Report
+ * Error (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.3 to 9.5). A reply's transmissions are
+ * kept until the last of them is here, then read where they lie.
  */
 #include <errno.h>
 
@@ -22,7 +22,8 @@ void requester_drop_group(struct weir_conn *conn)
 	conn_chain_done(conn, chain);
 }
 
-/* What the reply's entries say of the results that were asked for. Where nothing was, there are none. */
+/* What the reply's entries say of the results that were asked for. Where nothing was, there are
+ * none. */
 static bool judge_items(const struct weir_call *call, const struct rtr_header *rtr,
 			uint32_t item_bytes[CALL_ITEMS_MAX], struct weir_result *result)
 {
@@ -34,9 +35,9 @@ static bool judge_items(const struct weir_call *call, const struct rtr_header *r
 	return rtr_reduce_results(rtr, results, result->nitems, call->results_by, item_bytes);
 }
 
-/* A result that came in targets, where it lies; or, when that is in several runs of bytes, as a copy: in the memory that was offered
- * for it, or, where it is longer than that, in the buffer for what crosses transmissions, of which *joined bytes are in use. NULL: in
- * neither. */
+/* A result that came in targets, where it lies; or, when that is in several runs of bytes, as a
+ * copy: in the memory that was offered for it, or, where it is longer than that, in the buffer for
+ * what crosses transmissions, of which *joined bytes are in use. NULL: in neither. */
 static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item *item, uint32_t i,
 				  const struct mem_buf *chain, uint32_t *joined)
 {
@@ -70,10 +71,12 @@ static uint32_t count_placed(const struct rtr_header *rtr)
 	return n;
 }
 
-/* The reply's stream with the results that came in targets. How many parts; or below 0: it is wrong about them; -EAGAIN: which was
- * reported, once a call, and the responder may send it again, or say that it does not. */
-static int place_results(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *chain,
-			 struct weir_xdr_part parts[PARTS_MAX], uint32_t *joined)
+/* The reply's stream with the results that came in targets. How many parts; or below 0: it is wrong
+ * about them; -EAGAIN: which was reported, once a call, and the responder may send it again, or say
+ * that it does not. */
+static int place_results(struct weir_call *call, const struct rtr_header *rtr,
+			 const struct mem_buf *chain, struct weir_xdr_part parts[PARTS_MAX],
+			 uint32_t *joined)
 {
 	struct weir_conn *conn = call->conn;
 	struct weir_engine *engine = conn->ep.engine;
@@ -86,8 +89,8 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr, c
 	struct rtr_iter it;
 	int rc;
 
-	rc = rtr_place(rtr, &engine->recv_buffer, received, conn_chain_received(chain, received), NULL, 0,
-		       &report);
+	rc = rtr_place(rtr, &engine->recv_buffer, received, conn_chain_received(chain, received),
+		       NULL, 0, &report);
 	if (rc == -EBADMSG && !call->has_reported &&
 	    conn_send_report(conn, &report, rtr->base, requester_of(conn)->credits.wanted)) {
 		call->has_reported = true;
@@ -111,7 +114,8 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr, c
 }
 
 /* The call's results, to the application. False: another reply is to come. */
-static bool deliver(struct weir_call *call, const struct rtr_header *rtr, const struct mem_buf *chain)
+static bool deliver(struct weir_call *call, const struct rtr_header *rtr,
+		    const struct mem_buf *chain)
 {
 	struct weir_xdr_part parts[PARTS_MAX];
 	uint32_t item_bytes[CALL_ITEMS_MAX];
@@ -121,7 +125,8 @@ static bool deliver(struct weir_call *call, const struct rtr_header *rtr, const 
 	uint32_t bytes, joined = 0;
 	int n;
 
-	/* An entry that answers no direction of the call ends it (section 7.4): what was written is not known. */
+	/* An entry that answers no direction of the call ends it (section 7.4): what was written is
+	 * not known. */
 	if (!judge_items(call, rtr, item_bytes, &result))
 		n = -EBADMSG;
 	else if (count_placed(rtr) > 0)
@@ -132,7 +137,8 @@ static bool deliver(struct weir_call *call, const struct rtr_header *rtr, const 
 		return false;
 	weir_xdr_in_init_parts(&in, parts, n > 0 ? (uint32_t)n : 0);
 	if (call->reply_join)
-		xdr_in_join(&in, call->reply_join->data + joined, call->reply_join->size_bytes - joined);
+		xdr_in_join(&in, call->reply_join->data + joined,
+			    call->reply_join->size_bytes - joined);
 	if (n >= 0 && rpc_reply_decode(&in, &reply) == 0 && reply.xid == call->xid) {
 		result.status = 0;
 		result.reply = &reply;
@@ -240,8 +246,8 @@ static bool get_op(const struct mem_buf *buf, uint32_t len, const struct rdma2_h
 }
 
 /* A transmission of a reply, which is kept. */
-static void keep(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, const struct rtr_header *rtr,
-		 bool is_last)
+static void keep(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+		 const struct rtr_header *rtr, bool is_last)
 {
 	struct conn_v2 *v2 = conn->v2;
 	struct mem_buf *chain;

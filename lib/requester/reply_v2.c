@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages to a requester that may speak version 2. Replies and errors go on as those of version 1 do; properties, and what
- * the draft wants answered whoever receives it, are dealt with here. A call in reverse direction is dropped: the properties that
- * this side told say that it takes none.
+ * Messages to a requester that may speak version 2. Replies and errors go on as those of version 1
+ * do; properties, and what the draft wants answered whoever receives it, are dealt with here. A
+ * call in reverse direction is dropped: the properties that this side told say that it takes none.
  */
 #include "requester.h"
 
@@ -26,7 +26,8 @@ static bool is_properties(uint32_t proc)
 }
 
 /* True: it was no reply, and is dealt with. */
-static bool is_other(struct weir_conn *conn, enum rdma2_verdict verdict, const struct rdma2_header *hdr)
+static bool is_other(struct weir_conn *conn, enum rdma2_verdict verdict,
+		     const struct rdma2_header *hdr)
 {
 	if (verdict == RDMA2_V_DROP)
 		return false;
@@ -48,19 +49,21 @@ static bool is_late_answer(const struct weir_conn *conn, const struct mem_buf *b
 	struct rdma2_header hdr;
 	uint32_t reason;
 
-	return rdma2_decode(buf->data, len, &conn->ep.engine->limits, &hdr, &reason) == RDMA2_V_OK &&
+	return rdma2_decode(buf->data, len, &conn->ep.engine->limits, &hdr, &reason) ==
+		       RDMA2_V_OK &&
 	       hdr.lists.xid == conn->v2->xid &&
 	       (hdr.lists.proc == RDMA2_CONNPROP || hdr.lists.proc == RDMA2_ERROR);
 }
 
-/* The responder does not know the operation that a call was sent with, or its number: that of the draft's other table is tried
- * (RTR sections 9.1 and 9.2), then no other. */
+/* The responder does not know the operation that a call was sent with, or its number: that of the
+ * draft's other table is tried (RTR sections 9.1 and 9.2), then no other. */
 static bool is_refusal(struct weir_conn *conn, const struct rdma1_header *hdr)
 {
 	struct weir_call *call = call_find(requester_of(conn), hdr->xid);
 	struct conn_v2 *v2 = conn->v2;
 
-	if (hdr->proc != RDMA2_ERROR || hdr->err != RDMA2_ERR_INVAL_OPTION || !call || !call->rtr_base)
+	if (hdr->proc != RDMA2_ERROR || hdr->err != RDMA2_ERR_INVAL_OPTION || !call ||
+	    !call->rtr_base)
 		return false;
 	if (v2->rtr_base == call->rtr_base && v2->rtr_base == RTR_BASE_TABLE) {
 		v2->rtr_base = RTR_BASE_XDR;
@@ -99,15 +102,17 @@ static bool receive(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, u
 		   requester_receive_rtr(conn, buf, len, verdict_v2 == RDMA2_V_OK ? &full : NULL);
 	if (*is_kept || (inv_rkey == 0 && verdict_v2 == RDMA2_V_OK && is_refusal(conn, hdr)))
 		return true;
-	if (verdict_v2 == RDMA2_V_OK && full.direction == RDMA1_REPLY && full.lists.proc != RDMA2_OPTIONAL) {
+	if (verdict_v2 == RDMA2_V_OK && full.direction == RDMA1_REPLY &&
+	    full.lists.proc != RDMA2_OPTIONAL) {
 		*verdict = RDMA1_V_OK;
 		return false;
 	}
 	return inv_rkey == 0 && is_other(conn, verdict_v2, &full);
 }
 
-__attribute__((noinline)) bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-						    uint32_t inv_rkey, struct rdma1_header *hdr,
+__attribute__((noinline)) bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf,
+						    uint32_t len, uint32_t inv_rkey,
+						    struct rdma1_header *hdr,
 						    enum rdma1_verdict *verdict)
 {
 	bool is_kept = false;

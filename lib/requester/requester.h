@@ -14,20 +14,22 @@
  *
  * From SENT it may pass through
  *
- *   REPLIED  the reply is here, but the device may still read memory of the application for the Send, or keys
- *            of the call are still valid: the reply waits
- *   REVOKING the call is given up, timed out or cancelled, and its keys are being invalidated; then a ZOMBIE, or
- *            REPLIED, if the reply comes meanwhile
+ *   REPLIED  the reply is here, but the device may still read memory of the application for the
+ *            Send, or keys of the call are still valid: the reply waits
+ *   REVOKING the call is given up, timed out or cancelled, and its keys are being invalidated; then
+ *            a ZOMBIE, or REPLIED, if the reply comes meanwhile
  *   SENDING  'done' has returned, but the device may still read our own buffer
  *   ZOMBIE   'done' was called with a time-out; nothing is exposed, but the responder still has the
  *            call, so the credit stays taken until the reply comes
- *   COMPLETING  'done' is being called; then SENDING, or FREE: its Send's completion may come in there, and is not to free it
- *   COMPLETING_REUSABLE  'done' is being called, and may have it again (call_again.c): BUILDING; not so when it is
+ *   COMPLETING  'done' is being called; then SENDING, or FREE: its Send's completion may come in
+ *               there, and is not to free it
+ *   COMPLETING_REUSABLE  'done' is being called, and may have it again (call_again.c): BUILDING;
+ *                        not so when it is
  *   BUFFER_RECLAIMED  its buffer was needed elsewhere
  *
- * A call ends by its reply, its time-out, weir_call_cancel(), or the end of the connection. When the connection is
- * remade, calls in flight are QUEUED again (retransmit.c). XIDs index: the low bits are the slot, the high bits count
- * its uses, so a late reply never meets another call.
+ * A call ends by its reply, its time-out, weir_call_cancel(), or the end of the connection. When
+ * the connection is remade, calls in flight are QUEUED again (retransmit.c). XIDs index: the low
+ * bits are the slot, the high bits count its uses, so a late reply never meets another call.
  */
 
 #include <stddef.h>
@@ -43,10 +45,11 @@
 
 #define CALL_ITEMS_MAX	8u
 #define CALL_PIECES_MAX (2u * CALL_ITEMS_MAX + 1u)
-/* Segments that a call can list: those of a Long Call, and a Write chunk for each result, and the Reply chunk. */
+/* Segments that a call can list: those of a Long Call, and a Write chunk for each result, and the
+ * Reply chunk. */
 #define CALL_WINDOW_BINDINGS_MAX (2u * CALL_PIECES_MAX + CALL_ITEMS_MAX + 1u)
-/* Slots for each credit asked for: calls may be queued beyond the credits. A slot is a call that a connection may have; the memory
- * of it is the engine's (call_pool.h). */
+/* Slots for each credit asked for: calls may be queued beyond the credits. A slot is a call that a
+ * connection may have; the memory of it is the engine's (call_pool.h). */
 #define CALL_SLOTS_PER_CREDIT 2u
 
 enum call_state {
@@ -63,15 +66,17 @@ enum call_state {
 	CALL_BUFFER_RECLAIMED,
 };
 
-/* The reply that a call most likely gets, where its Send is done, and it holds nothing but its message: accepted, without chunks, or with the
- * Write chunk of one segment that its one result was offered. ANY: there is more to it. */
+/* The reply that a call most likely gets, where its Send is done, and it holds nothing but its
+ * message: accepted, without chunks, or with the Write chunk of one segment that its one result was
+ * offered. ANY: there is more to it. */
 enum expected_reply {
 	EXPECTED_REPLY_ANY,
 	EXPECTED_REPLY_INLINE,
 	EXPECTED_REPLY_ONE_WRITE,
 };
 
-/* A segment of the call's header, where keys are a call's or a connection's own: see call_windows.c. */
+/* A segment of the call's header, where keys are a call's or a connection's own: see
+ * call_windows.c. */
 struct window_binding {
 	struct fabric_mw *mw; /* NULL: none yet; with domains of connections none ever */
 	uint8_t *base;
@@ -87,10 +92,12 @@ struct call_result {
 	struct remote_buf target; /* len 0: it is asked for inline */
 	void *data;
 	uint32_t max_bytes;
-	uint32_t begin; /* where in the whole call the operation is that yields it; 0: there is none */
+	uint32_t begin; /* where in the whole call the operation is that yields it; 0: there is none
+			 */
 };
 
-/* What a call without chunks takes comes first, then what one with a result in a chunk takes, so that it is few lines. */
+/* What a call without chunks takes comes first, then what one with a result in a chunk takes, so
+ * that it is few lines. */
 struct weir_call {
 	struct conn_tx tx; /* of the Send */
 	struct weir_conn *conn;
@@ -123,8 +130,8 @@ struct weir_call {
 	uint32_t nresults;
 	uint32_t npieces;
 	uint32_t piece_start; /* offset in 'out' of the PLAIN piece that is being written */
-	uint32_t
-		op_at; /* where in the whole call the operation begins that is being written; 0: there is none */
+	uint32_t op_at;	  /* where in the whole call the operation begins that is being written; 0:
+			     there is none */
 	uint32_t args_at; /* offset in 'out' of the arguments: how long the RPC header is */
 	uint32_t header_bytes;
 	uint32_t nvalid; /* of the exposures, the keys that the peer may still use */
@@ -137,35 +144,38 @@ struct weir_call {
 	_Alignas(64) struct piece pieces[CALL_PIECES_MAX];
 
 	uint64_t needs_header_ns; /* since when it is stale */
-	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with its Sends */
+	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with
+			    its Sends */
 	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
 	bool is_revoking;    /* exposures are being invalidated */
 
 	/* by the extension: continuation.c, directions.c and placement.c */
-	uint32_t rtr_base;	  /* of the operations that it is sent with; 0: by the base protocol */
-	uint32_t placed;	  /* pieces that are laid into targets of the peer's, bit i for piece i */
+	uint32_t rtr_base; /* of the operations that it is sent with; 0: by the base protocol */
+	uint32_t placed;   /* pieces that are laid into targets of the peer's, bit i for piece i */
 	enum rtr_type results_by; /* what was asked for results with memory; 0: explicit RDMA */
 	uint32_t more;		  /* transmissions beyond the first, a credit each */
 	bool has_lists;		  /* its header has items or directions */
-	uint32_t
-		op_ends[CALL_ITEMS_MAX]; /* of results of operations that are not the last: where these end */
-	bool has_reported;		 /* an error about its reply */
-	uint32_t lead_bytes;		 /* header and payload of a transmission are no longer */
-	uint32_t group_sges;	    /* gather elements of all its transmissions, where there are several */
+	uint32_t op_ends[CALL_ITEMS_MAX]; /* of results of operations that are not the last: where
+					     these end */
+	bool has_reported;		  /* an error about its reply */
+	uint32_t lead_bytes;		  /* header and payload of a transmission are no longer */
+	uint32_t group_sges; /* gather elements of all its transmissions, where there are several */
 	uint32_t reply_reserved;    /* receives, of requester.reply_recvs */
 	uint32_t reply_count_max;   /* transmissions that its reply may have */
 	struct mem_buf *reply_join; /* for what crosses from one of them to the next */
 	struct mem_buf *group_bufs; /* of its own transmissions: conn_group_take_bufs() */
 
 	struct mem_buf *header_buf; /* when the header does not fit into the headroom */
-	struct mem_buf *long_call;  /* when the message had to be moved to memory that the peer may read */
+	/* when the message had to be moved to memory that the peer may read */
+	struct mem_buf *long_call;
 	struct mem_buf *long_reply; /* the Reply chunk */
 	struct mem_buf *reply_copy; /* its content, private, when the device can't revoke access */
 	struct mem_buf *spill;	    /* the message in one piece, when the device can't gather it */
 	struct mem_buf *reply;	    /* REPLIED: the message that came */
 	uint32_t reply_bytes;
 	uint32_t reply_handle;	   /* of the Reply chunk */
-	uint32_t nwindow_bindings; /* 0 where keys are the engine's, and but between submit and the end */
+	uint32_t nwindow_bindings; /* 0 where keys are the engine's, and but between submit and the
+				      end */
 	struct conn_tx inv_tx;	   /* of the last invalidation */
 	struct conn_waiter inv_waiter;
 	TAILQ_ENTRY(weir_call) queue;
@@ -220,15 +230,15 @@ struct requester {
 	struct call_pool *pool;
 
 	struct weir_conn *conn;
-	uint32_t
-		probe_xid; /* of a call that was sent alone, while 'has_probe' of the connection's blockers is set */
-	uint32_t
-		credits_max; /* 'wanted' at most: it follows the connection's share where receives are shared */
-	uint32_t reply_recvs;	 /* that calls may reserve for the transmissions of their replies */
+	uint32_t probe_xid; /* of a call that was sent alone, while 'has_probe' of the connection's
+			       blockers is set */
+	uint32_t credits_max; /* 'wanted' at most: it follows the connection's share where receives
+				 are shared */
+	uint32_t reply_recvs; /* that calls may reserve for the transmissions of their replies */
 	uint32_t reply_reserved; /* of these, by calls that are prepared and not done with */
 	uint32_t in_flight_peak; /* seen at ticks, since the share was last looked at */
-	struct engine_wait_queue
-		wait_queue; /* of the one that waits for a buffer to send the first of the queue with: */
+	struct engine_wait_queue wait_queue; /* of the one that waits for a buffer to send the first
+						of the queue with: */
 	struct engine_waiter buf_waiter;
 };
 
@@ -246,9 +256,9 @@ static inline void call_list_results(const struct weir_call *call, struct reduce
 	for (uint32_t i = 0; i < call->nresults; i++) {
 		const struct call_result *result = &call->results[i];
 
-		list[i] = (struct reduce_result){&result->target, result->target.len > 0, result->max_bytes,
-						 result->begin,
-						 result->begin < call->op_at ? call->op_ends[i] : 0};
+		list[i] = (struct reduce_result){
+			&result->target, result->target.len > 0, result->max_bytes, result->begin,
+			result->begin < call->op_at ? call->op_ends[i] : 0};
 	}
 }
 
@@ -257,7 +267,8 @@ static inline struct requester *requester_of(const struct weir_conn *conn)
 	return conn->role_data;
 }
 
-/* FREE, for ever, and all engines': so that whatever is looked up has a state to be asked for. Never written. */
+/* FREE, for ever, and all engines': so that whatever is looked up has a state to be asked for.
+ * Never written. */
 extern struct weir_call call_free_sentinel;
 
 static inline const struct call_slot *call_slot_of(const struct requester *req, uint32_t xid)
@@ -287,20 +298,21 @@ void call_close_piece(struct weir_call *call);
 int call_submit_any(struct weir_call *call);
 /* Where a transport header of so many bytes goes. 0 or -ENOBUFS. */
 int call_place_header(struct weir_call *call, uint32_t bytes);
-/* The memory that its chunks name, in their order, where keys are a call's or a connection's own: of those pieces, and of
- * results where they are to be written. */
+/* The memory that its chunks name, in their order, where keys are a call's or a connection's own:
+ * of those pieces, and of results where they are to be written. */
 void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results);
 /* Its Send is queued. */
 void call_mark_sent(struct weir_call *call);
 void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
 void requester_on_buffers(struct engine_waiter *waiter);
-/* Choose the call's form and write its header, with chunks where it needs some. 0; or it can't be sent so, and is as it was: the
- * application may add to it. */
+/* Choose the call's form and write its header, with chunks where it needs some. 0; or it can't be
+ * sent so, and is as it was: the application may add to it. */
 int call_prepare(struct weir_call *call);
 
 /* retransmit.c */
 enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER };
-/* Of the first one queued, which was lost or is stale. OTHER: the first one is another now, if any. */
+/* Of the first one queued, which was lost or is stale. OTHER: the first one is another now, if any.
+ */
 enum resend call_resend(struct weir_call *call);
 /* It holds no more than its message, until it is sent. */
 void call_drop_header(struct weir_call *call);
@@ -311,7 +323,8 @@ void requester_on_suspend(struct weir_conn *conn, int error);
 void requester_on_open(struct weir_conn *conn);
 
 /* directions.c: items and directions for results */
-/* Prepare the call so, where it is to be and its plan has chunks that can be had so. False: it is another way's. */
+/* Prepare the call so, where it is to be and its plan has chunks that can be had so. False: it is
+ * another way's. */
 bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in *in);
 
 /* placement.c: data placed by Sends */
@@ -321,16 +334,18 @@ bool call_can_place(const struct weir_call *call);
 bool call_transmit_placed(struct weir_call *call);
 
 /* continuation.c: message continuation */
-/* Of a call that is planned, all but its header written: what it takes to go in so many transmissions, with so many for its reply. NULL; or
- * the reason for which it can't be had now, a counter: what was taken is on the call, to be given back by call_release_extra(). */
+/* Of a call that is planned, all but its header written: what it takes to go in so many
+ * transmissions, with so many for its reply. NULL; or the reason for which it can't be had now, a
+ * counter: what was taken is on the call, to be given back by call_release_extra(). */
 uint64_t *call_take_group(struct weir_call *call, uint32_t count, uint32_t reply_count);
 /* The most that there may be, of the call and of its reply. */
 uint32_t call_count_max(const struct weir_conn *conn);
 uint32_t call_reply_count_max(const struct weir_conn *conn);
-/* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its message, or its reply, in a chunk. False: the base it is. */
+/* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its
+ * message, or its reply, in a chunk. False: the base it is. */
 bool call_prepare_group(struct weir_call *call);
-/* The plan is of a group, each transmission of which takes a credit. LATER: they are with calls in flight; OTHER: it is to be prepared once
- * more, by the base. */
+/* The plan is of a group, each transmission of which takes a credit. LATER: they are with calls in
+ * flight; OTHER: it is to be prepared once more, by the base. */
 enum resend call_claim_credits(struct weir_call *call);
 /* As transmit(). */
 bool call_transmit_group(struct weir_call *call);
@@ -342,11 +357,12 @@ static inline struct rtr_costs requester_costs(const struct weir_engine *engine)
 {
 	const struct weir_profile *profile = &engine->profile;
 
-	return (struct rtr_costs){profile->round_trip_ns, profile->operation_ns, profile->message_ns,
-				  profile->copy_ns};
+	return (struct rtr_costs){profile->round_trip_ns, profile->operation_ns,
+				  profile->message_ns, profile->copy_ns};
 }
 
-/* Of a call by the extension: whether it is not sent as others are; and sending it. False: it waits, as transmit() says. */
+/* Of a call by the extension: whether it is not sent as others are; and sending it. False: it
+ * waits, as transmit() says. */
 static inline bool call_goes_apart(const struct weir_call *call)
 {
 	return call->more > 0 || call->placed != 0;
@@ -362,14 +378,16 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 {
 	const struct weir_engine *engine = call->conn->ep.engine;
 
-	return __builtin_expect(engine->nwindows_free < call->nwindow_bindings, 0) && !engine->own_domains;
+	return __builtin_expect(engine->nwindows_free < call->nwindow_bindings, 0) &&
+	       !engine->own_domains;
 }
 
 /* It is to be sent when there are. */
 void call_wait_windows(struct weir_call *call);
 
 /* reply_ext.c */
-/* An accepted message of version 2 came. True: it belongs to the extension, and is dealt with, its buffer too. */
+/* An accepted message of version 2 came. True: it belongs to the extension, and is dealt with, its
+ * buffer too. */
 bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			   const struct rdma2_header *hdr);
 /* The reply, all of it, waited, and need not any more. */
@@ -379,16 +397,18 @@ void requester_drop_group(struct weir_conn *conn);
 
 /* call_reply.c */
 bool call_waits_for_reply(const struct weir_call *call);
-/* The application gets its memory back with 'done': not while the device may read it for the Send, nor while the peer
- * has a key for it. */
+/* The application gets its memory back with 'done': not while the device may read it for the Send,
+ * nor while the peer has a key for it. */
 bool call_must_wait(const struct weir_call *call);
 /* The reply that waited: look at it once more. */
 void call_take_reply(struct weir_call *call);
-void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			  uint32_t inv_rkey);
 bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-/* reply_v2.c: where version 2 may be spoken, a message of either version came. True: it is dealt with, its buffer too. */
-bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
-			  struct rdma1_header *hdr, enum rdma1_verdict *verdict);
+/* reply_v2.c: where version 2 may be spoken, a message of either version came. True: it is dealt
+ * with, its buffer too. */
+bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			  uint32_t inv_rkey, struct rdma1_header *hdr, enum rdma1_verdict *verdict);
 void call_on_sent(struct conn_tx *tx, int error);
 
 /* REPLIED, and something that it waited for has come: goes on when nothing is left to wait for. */
@@ -396,10 +416,10 @@ void call_resume(struct weir_call *call);
 
 /* call_windows.c */
 /* Plan an exposure: of the next segment in the call's header. */
-void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey, uint32_t access,
-		      uint32_t *copy);
-/* Open what is planned, and write the keys into the header; there are windows for all, and conn_tx_reserve() has found
- * places. */
+void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
+		      uint32_t access, uint32_t *copy);
+/* Open what is planned, and write the keys into the header; there are windows for all, and
+ * conn_tx_reserve() has found places. */
 void call_bind_windows(struct weir_call *call);
 /* The peer has invalidated a key. False: it is none of the call's. */
 bool call_key_ended(struct weir_call *call, uint32_t rkey);
@@ -419,7 +439,8 @@ void call_complete(struct weir_call *call, const struct weir_result *result);
 void call_fail(struct weir_call *call, int status);
 /* credits_wanted.c: where receives are shared */
 void requester_share_start(struct weir_conn *conn);
-void requester_share_wake(struct weir_conn *conn); /* a call is begun where none was under way for a while */
+void requester_share_wake(
+	struct weir_conn *conn); /* a call is begun where none was under way for a while */
 void requester_share_grow(struct weir_conn *conn); /* calls wait for credits */
 void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);
 

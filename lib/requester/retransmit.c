@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of a connection that is remade (lib/conn/reconnect.c). Its queue pair is gone, so that nobody reads or writes their
- * memory any more. A call that was SENT is QUEUED again, in front of those that never were, the oldest first: with its
- * message, which has been kept for this, and its XID. Its transport header, chunks and long buffers go: they are made anew
- * when it is sent, by what the new connection agreed on (call_resend).
+ * Calls of a connection that is remade (lib/conn/reconnect.c). Its queue pair is gone, so that
+ * nobody reads or writes their memory any more. A call that was SENT is QUEUED again, in front of
+ * those that never were, the oldest first: with its message, which has been kept for this, and its
+ * XID. Its transport header, chunks and long buffers go: they are made anew when it is sent, by
+ * what the new connection agreed on (call_resend).
  *
- * A call may be what the connection broke on, each time (RFC 8166 section 4.5.3). One that was lost twice is on trial: it is sent
- * when nothing else is in flight, and what is queued waits for its end, so that it takes no others with it. One that was
- * lost more often than the profile's 'resends' fails with -ENOTRECOVERABLE.
+ * A call may be what the connection broke on, each time (RFC 8166 section 4.5.3). One that was lost
+ * twice is on trial: it is sent when nothing else is in flight, and what is queued waits for its
+ * end, so that it takes no others with it. One that was lost more often than the profile's
+ * 'resends' fails with -ENOTRECOVERABLE.
  */
 #include "requester.h"
 
@@ -76,7 +78,8 @@ static void end_or_keep(struct weir_call *call, int error)
 	uint32_t resends = engine->profile.resends;
 
 	if (engine->now_ns >= call->deadline_ns) {
-		engine->stats.calls_timed_out += call->deadline_ns != 0; /* else that was said before */
+		engine->stats.calls_timed_out +=
+			call->deadline_ns != 0; /* else that was said before */
 		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 	} else if (call->retransmits > resends) {
 		engine->stats.calls_given_up++;
@@ -111,7 +114,8 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 	}
 	credit_requester_init(&req->credits, req->credits.wanted);
 	conn->ep.blockers.has_probe = false;
-	/* Callbacks from here on: they may begin calls, and close the connection, which then ends the others. */
+	/* Callbacks from here on: they may begin calls, and close the connection, which then ends
+	 * the others. */
 	for (uint32_t i = 0; i < req->nslots && conn->state == CONN_LOST; i++)
 		if (is_in_state(req, i, CALL_QUEUED))
 			end_or_keep(req->slots[i].call, error);
@@ -156,7 +160,8 @@ bool requester_has_probe(struct weir_conn *conn)
 	return blockers->has_probe;
 }
 
-/* It tries again: at a tick, and where the send pool is dry at its turn, too, when it may have the reserve. */
+/* It tries again: at a tick, and where the send pool is dry at its turn, too, when it may have the
+ * reserve. */
 static enum resend later(struct weir_conn *conn)
 {
 	const struct mem_pool *pool = conn->ep.engine->send_pool;
@@ -166,9 +171,10 @@ static enum resend later(struct weir_conn *conn)
 	return RESEND_LATER;
 }
 
-/* Calls that were sent, or could have been, had the buffers that they need; now others may have them, down to those behind
- * in the queue. While something is in flight, that brings buffers back. Else the first one that finds enough overtakes. If
- * none does, other connections of the engine may bring some, for a while. */
+/* Calls that were sent, or could have been, had the buffers that they need; now others may have
+ * them, down to those behind in the queue. While something is in flight, that brings buffers back.
+ * Else the first one that finds enough overtakes. If none does, other connections of the engine may
+ * bring some, for a while. */
 static enum resend without_buffers(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
@@ -189,7 +195,8 @@ static enum resend without_buffers(struct weir_call *call)
 		TAILQ_INSERT_HEAD(&req->queue, other, queue);
 		return RESEND_OTHER;
 	}
-	since_ns = conn->opened_ns > call->needs_header_ns ? conn->opened_ns : call->needs_header_ns;
+	since_ns =
+		conn->opened_ns > call->needs_header_ns ? conn->opened_ns : call->needs_header_ns;
 	if (engine->now_ns - since_ns < engine->profile.reconnect_delay_max_ms * 1000000ull)
 		return later(conn);
 	call_fail(call, -ENOBUFS);
@@ -209,7 +216,8 @@ enum resend call_resend(struct weir_call *call)
 	if (rc == -ENOBUFS)
 		return without_buffers(call);
 	if (rc != 0) {
-		call_fail(call, rc); /* the new connection's thresholds are too small for its header */
+		call_fail(call,
+			  rc); /* the new connection's thresholds are too small for its header */
 		return RESEND_OTHER;
 	}
 	call->needs_header = false;

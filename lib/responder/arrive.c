@@ -2,10 +2,11 @@
 /*
  * Requests for connections at the engine that is to have them.
  *
- * One peer must not keep the others out by holding every place. When no place is left, the newcomer's peer is compared with the
- * peer that holds the most connections. If the newcomer's holds at least two fewer, the connection of the other that was idle for
- * the longest time ends, and the newcomer waits until that one is freed. (With one fewer, two peers would take the last place
- * from each other for ever.)
+ * One peer must not keep the others out by holding every place. When no place is left, the
+ * newcomer's peer is compared with the peer that holds the most connections. If the newcomer's
+ * holds at least two fewer, the connection of the other that was idle for the longest time ends,
+ * and the newcomer waits until that one is freed. (With one fewer, two peers would take the last
+ * place from each other for ever.)
  *
  * Many peers that hold one connection each must not keep the others out either: one user can have
  * many UIDs, and one host many addresses. A newcomer whose peer holds none therefore takes the
@@ -41,7 +42,8 @@
  */
 struct arrival {
 	struct engine_endpoint ep;
-	struct backlog_entry waiting; /* in the engine's arrivals; its peer is the account's address */
+	struct backlog_entry
+		waiting; /* in the engine's arrivals; its peer is the account's address */
 	struct responder_handover handover;
 	struct engine_peer *account;
 	uint64_t deadline_ns;
@@ -72,7 +74,8 @@ static const char *why_refused(int rc)
 	}
 }
 
-void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover, const char *why)
+void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover,
+		      const char *why)
 {
 	engine->stats.connections_refused++;
 	engine_log_peer(engine, &engine->refusals, "connection from %s refused: %s",
@@ -80,14 +83,15 @@ void responder_refuse(struct weir_engine *engine, const struct responder_handove
 	engine->ops->reject(engine->dev, handover->event.req, NULL, 0);
 }
 
-static void refuse_for(struct weir_engine *engine, const struct responder_handover *handover, int rc)
+static void refuse_for(struct weir_engine *engine, const struct responder_handover *handover,
+		       int rc)
 {
 	mem_explain_limit(rc);
 	responder_refuse(engine, handover, why_refused(rc));
 }
 
-/* 0: the request has been dealt with. Else nothing was done about it: -EBUSY or -ENOBUFS, there is no place; -ENOMEM; or what
- * conn_create() said. */
+/* 0: the request has been dealt with. Else nothing was done about it: -EBUSY or -ENOBUFS, there is
+ * no place; -ENOMEM; or what conn_create() said. */
 static int try_accept(struct weir_engine *engine, const struct responder_handover *handover,
 		      struct engine_peer *account)
 {
@@ -170,7 +174,8 @@ static bool evict_for(struct weir_engine *engine, const struct engine_peer *newc
 	engine->stats.connections_evicted++;
 	engine_log_peer(
 		engine, &engine->ends,
-		"connection to %s ends: it makes room for a peer that has fewer, as no place is left (see "
+		"connection to %s ends: it makes room for a peer that has fewer, as no place is "
+		"left (see "
 		"connections and recv_buffers in the profile, and the limit of open descriptors)",
 		conn->peer);
 	conn_fail(conn, -ETIMEDOUT);
@@ -253,7 +258,8 @@ void responder_drop_arrivals(struct weir_engine *engine, const struct program_ta
 	{
 		struct arrival *arrival = (struct arrival *)ep;
 
-		if (ep->on_reap != on_reap || arrival->is_over || arrival->handover.programs != programs)
+		if (ep->on_reap != on_reap || arrival->is_over ||
+		    arrival->handover.programs != programs)
 			continue;
 		responder_refuse(engine, &arrival->handover, "nobody listens any more");
 		arrival_end(arrival);
@@ -264,7 +270,8 @@ void responder_drop_arrivals(struct weir_engine *engine, const struct program_ta
  * Of those that wait, when no more may, the one that gives way to a newcomer. NULL: none, as no
  * peer holds at least two more.
  */
-static struct arrival *find_displaced(const struct weir_engine *engine, const struct engine_peer *newcomer,
+static struct arrival *find_displaced(const struct weir_engine *engine,
+				      const struct engine_peer *newcomer,
 				      const struct backlog_peer *key)
 {
 	struct backlog_entry *entry = backlog_displaced(&engine->arrivals, key);
@@ -273,7 +280,8 @@ static struct arrival *find_displaced(const struct weir_engine *engine, const st
 	if (!entry)
 		return NULL;
 	arrival = (struct arrival *)((uintptr_t)entry - offsetof(struct arrival, waiting));
-	return engine_peer_holds(arrival->account) >= engine_peer_holds(newcomer) + 2 ? arrival : NULL;
+	return engine_peer_holds(arrival->account) >= engine_peer_holds(newcomer) + 2 ? arrival
+										      : NULL;
 }
 
 /* Have it wait for a place that becomes free, or is made free. 0, or what stands against that. */
@@ -282,7 +290,8 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 {
 	const struct backlog_peer key = {{(uintptr_t)account}};
 	struct arrival *arrival, *displaced = NULL;
-	bool has_free = engine->nending > engine->arrivals.n; /* soon, and not for those who wait already */
+	bool has_free =
+		engine->nending > engine->arrivals.n; /* soon, and not for those who wait already */
 
 	/*
 	 * Only where it came to, as it ends with the listener: on another engine it is refused, and
@@ -297,7 +306,8 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 		displaced = find_displaced(engine, account, &key);
 		if (!displaced)
 			return why;
-		has_free = engine->nending >= engine->arrivals.n; /* its turn becomes the newcomer's */
+		has_free =
+			engine->nending >= engine->arrivals.n; /* its turn becomes the newcomer's */
 	}
 	arrival = mem_zalloc(sizeof(*arrival));
 	if (!arrival)
@@ -317,7 +327,8 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 	account->refs++;
 	account->narriving++;
 	if (displaced) {
-		responder_refuse(engine, &displaced->handover, "it makes room for a peer that has fewer");
+		responder_refuse(engine, &displaced->handover,
+				 "it makes room for a peer that has fewer");
 		arrival_end(displaced);
 	}
 	backlog_add(&engine->arrivals, &arrival->waiting, &key);
@@ -339,7 +350,8 @@ static int place(struct weir_engine *engine, const struct responder_handover *ha
 
 	if (is_place_wanting(rc))
 		rc = await_place(engine, handover, account, rc);
-	/* A peer with none gets one of the last descriptors where no connection is to end for it. */
+	/* A peer with none gets one of the last descriptors where no connection is to end for it.
+	 */
 	if (rc == -EMFILE && engine_peer_holds(account) == 0)
 		rc = try_accept(engine, handover, account);
 	return rc;

@@ -94,7 +94,8 @@ struct drc_entry *request_drc_find(struct drc *drc, const struct drc_key *key)
 
 	LIST_FOREACH(entry, bucket_of(drc, key), bucket)
 	{
-		if (entry->key.xid == key->xid && memcmp(entry->key.hash, key->hash, DRC_HASH_BYTES) == 0)
+		if (entry->key.xid == key->xid &&
+		    memcmp(entry->key.hash, key->hash, DRC_HASH_BYTES) == 0)
 			return entry;
 	}
 	return NULL;
@@ -136,8 +137,8 @@ void request_drc_forget(struct drc *drc, struct drc_entry *entry)
 	TAILQ_INSERT_HEAD(&drc->free, entry, age);
 }
 
-/* 'len' bytes of the ring, in one piece. The oldest replies are those behind the head, up to the end and then from the
- * start: those in the way go. */
+/* 'len' bytes of the ring, in one piece. The oldest replies are those behind the head, up to the
+ * end and then from the start: those in the way go. */
 static uint32_t place(struct drc *drc, uint32_t len)
 {
 	struct drc_entry *oldest;
@@ -148,13 +149,15 @@ static uint32_t place(struct drc *drc, uint32_t len)
 			push_out_oldest(drc);
 		at = 0;
 	}
-	while ((oldest = TAILQ_FIRST(&drc->done)) && oldest->offset >= at && oldest->offset - at < len)
+	while ((oldest = TAILQ_FIRST(&drc->done)) && oldest->offset >= at &&
+	       oldest->offset - at < len)
 		push_out_oldest(drc);
 	drc->head = at + len;
 	return at;
 }
 
-bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces)
+bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces,
+		      uint32_t npieces)
 {
 	uint64_t bytes = sizeof(struct reply) + npieces * sizeof(struct stored_piece);
 	struct reply reply = {0, 0};
@@ -189,8 +192,8 @@ uint32_t request_drc_left(const struct drc *drc)
 	return drc->nleft;
 }
 
-uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
-			   uint32_t max)
+uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry,
+			   struct piece *pieces, uint32_t max)
 {
 	uint8_t *at = drc->ring + entry->offset, *bytes;
 	struct reply reply;

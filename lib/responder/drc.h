@@ -3,14 +3,14 @@
 #define DRC_H
 
 /*
- * A duplicate request cache: which calls were carried out, and what was replied, so that a call that comes once more is
- * not carried out once more. Kept are RPC replies, as pieces of the Payload stream; never a transport header, which
- * belongs to one message.
+ * A duplicate request cache: which calls were carried out, and what was replied, so that a call
+ * that comes once more is not carried out once more. Kept are RPC replies, as pieces of the Payload
+ * stream; never a transport header, which belongs to one message.
  *
- * An entry is BUSY while its call is carried out, then DONE. It is found by the XID and a hash, under a secret of the
- * cache's own, of who calls what with which arguments: nobody can make calls whose entries meet. Entries and bytes are
- * taken at the start. When either runs out, the oldest that is DONE goes: replies lie in a ring in the order of their age.
- * One engine's; no locks.
+ * An entry is BUSY while its call is carried out, then DONE. It is found by the XID and a hash,
+ * under a secret of the cache's own, of who calls what with which arguments: nobody can make calls
+ * whose entries meet. Entries and bytes are taken at the start. When either runs out, the oldest
+ * that is DONE goes: replies lie in a ring in the order of their age. One engine's; no locks.
  */
 
 #include <stdbool.h>
@@ -39,7 +39,8 @@ struct drc_entry {
 	TAILQ_ENTRY(drc_entry) age; /* DONE: oldest first; FREE */
 };
 
-/* For at most so many calls at a time, and replies of so many bytes, some for their bookkeeping. NULL: no memory. */
+/* For at most so many calls at a time, and replies of so many bytes, some for their bookkeeping.
+ * NULL: no memory. */
 struct drc *request_drc_create(uint32_t nentries, uint64_t nbytes);
 void request_drc_destroy(struct drc *drc); /* NULL is allowed */
 
@@ -53,13 +54,14 @@ struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key);
 /* Entries that are not BUSY. */
 uint32_t request_drc_left(const struct drc *drc);
 /* It is DONE: keep a copy of the reply. False: it is too long for the cache. */
-bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces, uint32_t npieces);
+bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces,
+		      uint32_t npieces);
 /* It never was: the call, when it comes once more, is a new one. */
 void request_drc_forget(struct drc *drc, struct drc_entry *entry);
 
-/* The reply of an entry that is DONE: its pieces, at most 'max', valid until the next request_drc_done(). How many;
- * 0: it was not kept. */
-uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
-			   uint32_t max);
+/* The reply of an entry that is DONE: its pieces, at most 'max', valid until the next
+ * request_drc_done(). How many; 0: it was not kept. */
+uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry,
+			   struct piece *pieces, uint32_t max);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Listening. Requests for connections come to the engine that listens; each goes to one of the engines in
- * turn: by a call when that is the same engine, by its mailbox when not. The connection is made there.
+ * Listening. Requests for connections come to the engine that listens; each goes to one of the
+ * engines in turn: by a call when that is the same engine, by its mailbox when not. The connection
+ * is made there.
  */
 #include "responder.h"
 
@@ -56,8 +57,9 @@ static void end_silent(struct weir_conn *conn, uint64_t *counter, const char *ke
 	struct weir_engine *engine = conn->ep.engine;
 
 	(*counter)++;
-	engine_log_peer(engine, &engine->ends, "connection to %s ends: no call came for the profile's %s",
-			conn->peer, key);
+	engine_log_peer(engine, &engine->ends,
+			"connection to %s ends: no call came for the profile's %s", conn->peer,
+			key);
 	conn_fail(conn, -ETIMEDOUT);
 }
 
@@ -94,15 +96,16 @@ static void on_idle(struct weir_conn *conn)
 }
 
 /* After weir_conn_shutdown(): a call that comes now is not taken. */
-static void on_message_draining(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+static void on_message_draining(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				uint32_t inv_rkey)
 {
 	(void)len;
 	(void)inv_rkey;
 	conn_recv_done(conn, buf);
 }
 
-/* All requests are answered and the answers are out. What was sent before the shutdown may have asked for no
- * completion: it is given time. */
+/* All requests are answered and the answers are out. What was sent before the shutdown may have
+ * asked for no completion: it is given time. */
 static bool is_drained(struct weir_conn *conn)
 {
 	struct responder *responder = responder_of(conn);
@@ -258,14 +261,14 @@ static int make_drcs(struct weir_listener *listener, const struct weir_profile *
 	return 0;
 }
 
-int weir_listen(struct weir_engine *engine, const char *addr, const struct weir_listen_options *options,
-		struct weir_listener **out)
+int weir_listen(struct weir_engine *engine, const char *addr,
+		const struct weir_listen_options *options, struct weir_listener **out)
 {
 	struct weir_listener *listener;
 	int rc;
 
-	if (!addr || !options || options->nprograms == 0 || options->nprograms > LISTENER_PROGRAMS_MAX ||
-	    options->nengines > LISTENER_ENGINES_MAX)
+	if (!addr || !options || options->nprograms == 0 ||
+	    options->nprograms > LISTENER_PROGRAMS_MAX || options->nengines > LISTENER_ENGINES_MAX)
 		return -EINVAL;
 	if (engine_is_forked(engine))
 		return engine_fork_refuse();

@@ -72,7 +72,8 @@ static inline __attribute__((always_inline)) bool find_program(struct weir_reque
 	return true;
 }
 
-/* Whether the message is a reply, which came in a Read chunk or in several transmissions: only its body shows it. */
+/* Whether the message is a reply, which came in a Read chunk or in several transmissions: only its
+ * body shows it. */
 static bool is_reply(struct weir_xdr_in in)
 {
 	uint32_t xid, type;
@@ -81,7 +82,8 @@ static bool is_reply(struct weir_xdr_in in)
 	       type == WEIR_RPC_REPLY;
 }
 
-/* Any other call than a plain one; out of line, as it is the rarer kind. False: it was answered, or dropped. */
+/* Any other call than a plain one; out of line, as it is the rarer kind. False: it was answered, or
+ * dropped. */
 static __attribute__((noinline)) bool decode_other(struct weir_request *req, struct weir_xdr_in *in)
 {
 	const struct weir_xdr_in begin = *in;
@@ -90,7 +92,8 @@ static __attribute__((noinline)) bool decode_other(struct weir_request *req, str
 	if (__builtin_expect(rc == 0, 1))
 		return true;
 	if (is_reply(begin)) {
-		/* RFC 8167 section 4: it answers no call of this side, and an RDMA_ERROR would answer nothing. */
+		/* RFC 8167 section 4: it answers no call of this side, and an RDMA_ERROR would
+		 * answer nothing. */
 		req->responder->engine->stats.dropped++;
 		request_release(req);
 	} else if (rc < 0 || req->rpc.xid != req->hdr.xid) {
@@ -118,7 +121,8 @@ static __attribute__((noinline)) void dispatch_if_new(struct weir_request *req)
 		req->program->handle(req, req->program->arg);
 }
 
-static inline __attribute__((always_inline)) void dispatch(struct weir_request *req, uintptr_t shape)
+static inline __attribute__((always_inline)) void dispatch(struct weir_request *req,
+							   uintptr_t shape)
 {
 	req->state = REQUEST_HANDLING;
 	if (__builtin_expect(req->program->non_idempotent != NULL, 0)) {
@@ -143,7 +147,8 @@ static __attribute__((noinline)) void dispatch_other(struct weir_request *req)
 void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t shape)
 {
 	weir_xdr_in_init(&req->args, req->msg->data + header_bytes, req->msg_bytes - header_bytes);
-	/* What is rare is called last, here and in what leads here, so that there is no stack frame to be made for it. */
+	/* What is rare is called last, here and in what leads here, so that there is no stack frame
+	 * to be made for it. */
 	if (__builtin_expect(!rpc_is_plain_call(&req->args), 0)) {
 		dispatch_other(req);
 		return;
@@ -165,7 +170,8 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 		return engine_fork_refuse();
 	if (req->reply || !req->may_wait)
 		return -EMSGSIZE;
-	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it. */
+	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it.
+	 */
 	req->buf_waiter.is_own = req->args_released || req->waits_for_share;
 	if (req->args_released) {
 		engine_wait_unbounded(responder->engine, &responder->wait_queue, &req->buf_waiter);
@@ -175,8 +181,9 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		if (req->chunk_bufs[i])
 			return -ENOBUFS;
-	return engine_wait_buffers(responder->engine, &responder->wait_queue, &req->buf_waiter) ? 0
-												: -ENOBUFS;
+	return engine_wait_buffers(responder->engine, &responder->wait_queue, &req->buf_waiter)
+		       ? 0
+		       : -ENOBUFS;
 }
 
 void weir_request_release_args(struct weir_request *req)
@@ -186,7 +193,8 @@ void weir_request_release_args(struct weir_request *req)
 
 	request_put_chunks(req);
 	weir_xdr_in_init(&req->args, NULL, 0);
-	req->rpc.cred = (struct weir_rpc_auth){.flavor = forbids ? req->rpc.cred.flavor : WEIR_RPC_AUTH_NONE};
+	req->rpc.cred = (struct weir_rpc_auth){.flavor = forbids ? req->rpc.cred.flavor
+								 : WEIR_RPC_AUTH_NONE};
 	req->rpc.verf = (struct weir_rpc_auth){0};
 	req->template.shape = 0;
 	req->args_released = true;

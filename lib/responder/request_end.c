@@ -8,7 +8,8 @@
 /* Requests for each receive: those whose replies are on their way no longer hold one. */
 #define REQUESTS_PER_RECEIVE 2u
 
-/* Stands for an engine that is gone, so that who makes replies needs no check: it has no buffer for any. */
+/* Stands for an engine that is gone, so that who makes replies needs no check: it has no buffer for
+ * any. */
 static struct weir_engine no_engine;
 
 struct weir_engine *responder_engine(const struct responder *responder)
@@ -46,14 +47,16 @@ static struct weir_request *pool_next(struct request_pool *pool)
 	return req;
 }
 
-/* The engine's, with the first connection, where receives are shared; else one for this connection. */
+/* The engine's, with the first connection, where receives are shared; else one for this connection.
+ */
 static struct request_pool *pool_get(struct weir_engine *engine, uint32_t nrequests)
 {
 	struct request_pool *pool = engine->requests;
 
 	if (!pool) {
-		pool = pool_create(engine->srq ? engine->srq->nbufs * REQUESTS_PER_RECEIVE + nrequests
-					       : nrequests);
+		pool = pool_create(engine->srq
+					   ? engine->srq->nbufs * REQUESTS_PER_RECEIVE + nrequests
+					   : nrequests);
 		if (!pool)
 			return NULL;
 		if (engine->srq) {
@@ -171,7 +174,8 @@ static __attribute__((noinline)) void put_extra(struct weir_request *req)
 static inline void put_bufs(struct weir_request *req)
 {
 	request_put_buf(&req->reply);
-	if (__builtin_expect(req->header_buf || req->spill || req->rtr_base != 0 || req->nchunks > 0, 0))
+	if (__builtin_expect(
+		    req->header_buf || req->spill || req->rtr_base != 0 || req->nchunks > 0, 0))
 		put_extra(req);
 }
 
@@ -198,7 +202,8 @@ static void end_waiting(struct responder *responder)
 }
 
 /* Each receive of a message that is one of several, by 'fn'. */
-static void each_receive(struct mem_buf *chain, void (*fn)(void *arg, struct mem_buf *buf), void *arg)
+static void each_receive(struct mem_buf *chain, void (*fn)(void *arg, struct mem_buf *buf),
+			 void *arg)
 {
 	while (chain) {
 		struct mem_buf *next = conn_chain_next(chain);
@@ -297,9 +302,10 @@ static void stop_waiting(struct weir_request *req)
 static inline bool has_little(const struct weir_request *req)
 {
 	const struct responder *responder = req->responder;
-	uintptr_t more = (uintptr_t)req->msg | (uintptr_t)req->on_sent | (uintptr_t)req->header_buf |
-			 (uintptr_t)req->spill | req->rtr_base | req->nchunks | req->any_counted |
-			 req->tx_waiter.is_waiting | req->buf_waiter.is_waiting |
+	uintptr_t more = (uintptr_t)req->msg | (uintptr_t)req->on_sent |
+			 (uintptr_t)req->header_buf | (uintptr_t)req->spill | req->rtr_base |
+			 req->nchunks | req->any_counted | req->tx_waiter.is_waiting |
+			 req->buf_waiter.is_waiting |
 			 (uintptr_t)TAILQ_FIRST(&responder->pool->waiting);
 
 	return more == 0 && responder->conn && req->state != REQUEST_DUPLICATE &&

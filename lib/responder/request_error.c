@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replies that are errors, of RPC or of the transport. Each is a few words, made at once and kept in the request until there
- * is a buffer to send it in: a requester must learn that there will be no other answer (RFC 8166 section 4.5.4), also where
- * the send pool is dry.
+ * Replies that are errors, of RPC or of the transport. Each is a few words, made at once and kept
+ * in the request until there is a buffer to send it in: a requester must learn that there will be
+ * no other answer (RFC 8166 section 4.5.4), also where the send pool is dry.
  */
 #include "responder.h"
 
@@ -94,7 +94,8 @@ static void send_header(struct weir_request *req, uint32_t bytes)
 _Static_assert(RDMA1_ERR_VERS_SIZE <= REQUEST_ERROR_MAX, "the longest of version 1's");
 _Static_assert(RDMA2_ERROR_SIZE_MAX <= REQUEST_ERROR_MAX, "the longest of version 2's");
 
-/* RDMA_ERROR (RFC 8166 section 4.5): header only. In a header of version 2, ERR_CHUNK is RDMA2_ERR_BAD_XDR. */
+/* RDMA_ERROR (RFC 8166 section 4.5): header only. In a header of version 2, ERR_CHUNK is
+ * RDMA2_ERR_BAD_XDR. */
 void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict)
 {
 	uint32_t credit, low, high;
@@ -106,13 +107,15 @@ void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict 
 	credit = request_grant(req);
 	conn_versions(req->responder->conn, &low, &high);
 	if (verdict == RDMA1_V_ERR_VERS)
-		send_header(req, rdma1_encode_err_vers(req->error, req->hdr.xid, req->hdr.vers, credit, low,
-						       high));
+		send_header(req, rdma1_encode_err_vers(req->error, req->hdr.xid, req->hdr.vers,
+						       credit, low, high));
 	else
-		send_header(req, rdma1_encode_err_chunk(req->error, req->hdr.xid, req->hdr.vers, credit));
+		send_header(req, rdma1_encode_err_chunk(req->error, req->hdr.xid, req->hdr.vers,
+							credit));
 }
 
-void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first, uint32_t second)
+void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first,
+			    uint32_t second)
 {
 	uint32_t credit;
 
@@ -121,6 +124,6 @@ void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32
 		return;
 	}
 	credit = request_grant(req);
-	send_header(req,
-		    rdma2_encode_error(req->error, req->hdr.xid, req->hdr.vers, credit, err, first, second));
+	send_header(req, rdma2_encode_error(req->error, req->hdr.xid, req->hdr.vers, credit, err,
+					    first, second));
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Read chunks. A Long Call takes two stages: its Position Zero chunk is pulled, then the RPC header in it
- * says whose call it is; other calls start with the second: each further chunk is pulled to where the program wants it.
- * Each stage first finds all its buffers, then posts its READs; it may have to wait for either, and comes
- * back to request_pull(). The last READ of a stage carries the request's conn_tx: completions come in order.
+ * Read chunks. A Long Call takes two stages: its Position Zero chunk is pulled, then the RPC header
+ * in it says whose call it is; other calls start with the second: each further chunk is pulled to
+ * where the program wants it. Each stage first finds all its buffers, then posts its READs; it may
+ * have to wait for either, and comes back to request_pull(). The last READ of a stage carries the
+ * request's conn_tx: completions come in order.
  */
 #include "responder.h"
 
@@ -11,7 +12,7 @@
 
 #include "xdr_ref.h"
 
-/* The binding knows how many items of a call are eligible; more is a violation (RFC 8166 section 6.1). */
+/* A binding says how many items are eligible; more is a violation (RFC 8166 section 6.1). */
 static bool items_allowed(const struct weir_request *req)
 {
 	uint32_t items = req->nchunks - req->hdr.has_position_zero;
@@ -19,11 +20,12 @@ static bool items_allowed(const struct weir_request *req)
 	return items <= request_ulb(req)->arg_items_max;
 }
 
-/* The same of a call with any credential: where that protects the whole message, nothing is eligible (section 8.2.2). */
+/* The same of a call with any credential: where that protects the whole message, nothing is
+ * eligible (section 8.2.2). */
 static bool items_allowed_by_any(const struct weir_request *req)
 {
-	return items_allowed(req) &&
-	       (!rpc_auth_forbids_items(&req->rpc.cred) || req->nchunks == req->hdr.has_position_zero);
+	return items_allowed(req) && (!rpc_auth_forbids_items(&req->rpc.cred) ||
+				      req->nchunks == req->hdr.has_position_zero);
 }
 
 /* Else it is to wait: for others, or for its own share. */
@@ -36,18 +38,20 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 	req->buf_waiter.is_own = false;
 	if (need > left) {
 		/* If none is left, others have nothing to gain by going first. */
-		req->buf_waiter.is_own = left > 0 && request_exceeds_share(req->responder, ENGINE_SHARE_BULK,
-									   pool->count, need);
+		req->buf_waiter.is_own =
+			left > 0 &&
+			request_exceeds_share(req->responder, ENGINE_SHARE_BULK, pool->count, need);
 		pool->empty++;
 		return false;
 	}
 	if (engine_has_waiters(engine, &req->responder->wait_queue, &req->buf_waiter)) {
-		req->buf_waiter.is_own = engine->nblocking == 0; /* behind others of its connection */
+		req->buf_waiter.is_own =
+			engine->nblocking == 0; /* behind others of its connection */
 		return false;
 	}
 	/* Alone, a message may take them all: otherwise none of that size could be pulled. */
-	req->buf_waiter.is_own =
-		pool->in_use > 0 && !request_may_take(req->responder, ENGINE_SHARE_BULK, left, need);
+	req->buf_waiter.is_own = pool->in_use > 0 &&
+				 !request_may_take(req->responder, ENGINE_SHARE_BULK, left, need);
 	return !req->buf_waiter.is_own;
 }
 
@@ -63,8 +67,9 @@ int request_own_buffers(struct weir_request *req, uint32_t which)
 	if (need > pool->count)
 		return -EFBIG;
 	if (need > 0 && !may_take_bulk(req, need))
-		return engine_wait_buffers(engine, &req->responder->wait_queue, &req->buf_waiter) ? -EAGAIN
-												  : -ENOBUFS;
+		return engine_wait_buffers(engine, &req->responder->wait_queue, &req->buf_waiter)
+			       ? -EAGAIN
+			       : -ENOBUFS;
 	for (uint32_t i = 0; i < req->nchunks; i++) {
 		if (!(which >> i & 1))
 			continue;
@@ -77,7 +82,7 @@ int request_own_buffers(struct weir_request *req, uint32_t which)
 	return 0;
 }
 
-/* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: it named memory that is none. */
+/* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
 static int place_item(struct weir_request *req, uint32_t i)
 {
 	const struct weir_program *program = req->program;
@@ -86,9 +91,10 @@ static int place_item(struct weir_request *req, uint32_t i)
 	const struct mem_keys *keys;
 
 	/* Memory of the program's is not written to by a call that may prove to be a duplicate. */
-	if (!program->arg_sink || (program->non_idempotent && program->non_idempotent[req->rpc.proc]) ||
-	    program->arg_sink(req, i - req->hdr.has_position_zero, chunk->len_bytes, &sink, program->arg) !=
-		    0)
+	if (!program->arg_sink ||
+	    (program->non_idempotent && program->non_idempotent[req->rpc.proc]) ||
+	    program->arg_sink(req, i - req->hdr.has_position_zero, chunk->len_bytes, &sink,
+			      program->arg) != 0)
 		return 1;
 	keys = engine_keys(req->responder->engine, sink.region);
 	if (keys->lkey == 0 || !mem_region_covers(sink.region, sink.data, chunk->len_bytes))
@@ -107,12 +113,13 @@ static int find_buffers(struct weir_request *req)
 {
 	uint32_t own = 0;
 
-	/* A Long Call's program is not known yet: a buffer for each item that one of ours can hold, too. */
+	/* A Long Call's program is not known yet: a buffer for each item that can fit one. */
 	if (req->state == REQUEST_PULL_CALL) {
 		own = 1;
 		for (uint32_t i = 1; i < req->nchunks; i++)
 			if (!req->chunks[i].dst &&
-			    req->chunks[i].len_bytes <= req->responder->engine->profile.bulk_buffer_bytes)
+			    req->chunks[i].len_bytes <=
+				    req->responder->engine->profile.bulk_buffer_bytes)
 				own |= 1u << i;
 		return request_own_buffers(req, own);
 	}
@@ -189,8 +196,10 @@ static void post_reads(struct weir_request *req)
 			reads_next(req, &next, &seg);
 		while (!in_stage(req, &seg));
 		chunk = chunk_at(req, seg.position);
-		sge = (struct fabric_sge){chunk->dst + chunk->filled, seg.target.length, chunk->lkey};
-		if (req->has_posted || !conn_read_direct(conn, sge, seg.target.handle, seg.target.offset)) {
+		sge = (struct fabric_sge){chunk->dst + chunk->filled, seg.target.length,
+					  chunk->lkey};
+		if (req->has_posted ||
+		    !conn_read_direct(conn, sge, seg.target.handle, seg.target.offset)) {
 			if (!conn_tx_reserve(conn, 1, 1)) {
 				conn_wait_tx(conn, &req->tx_waiter, 1);
 				return;
@@ -251,7 +260,8 @@ static bool begin_items(struct weir_request *req)
 	return false;
 }
 
-/* All is here: the unreduced Payload stream, as parts. 'nread' chunks were read, besides those of a Long Call. */
+/* All is here: the unreduced Payload stream, as parts. 'nread' chunks were read, besides those of a
+ * Long Call. */
 static inline __attribute__((always_inline)) void
 finish_as(struct weir_request *req, int nparts, uint32_t nread, uint32_t nlong, const bool may_join)
 {
@@ -273,10 +283,11 @@ finish_as(struct weir_request *req, int nparts, uint32_t nread, uint32_t nlong, 
 		request_dispatch(req, 0);
 }
 
-static inline __attribute__((always_inline)) int reassemble(struct weir_request *req, uint32_t first)
+static inline __attribute__((always_inline)) int reassemble(struct weir_request *req,
+							    uint32_t first)
 {
-	return reassemble_parts(req->stream, req->stream_bytes, req->chunks + first, req->nchunks - first,
-				req->parts, REASSEMBLE_PARTS_MAX);
+	return reassemble_parts(req->stream, req->stream_bytes, req->chunks + first,
+				req->nchunks - first, req->parts, REASSEMBLE_PARTS_MAX);
 }
 
 /* Of a call by the extension. */
@@ -304,7 +315,8 @@ static void begin(struct weir_request *req)
 
 	req->pull_bytes = 0;
 	for (uint32_t i = 0; i < req->nchunks; i++)
-		req->pull_bytes += req->chunks[i].dst ? 0 : req->chunks[i].len_bytes; /* in place already */
+		req->pull_bytes +=
+			req->chunks[i].dst ? 0 : req->chunks[i].len_bytes; /* in place already */
 	req->pull_since_ns = now_ns ? now_ns : 1;
 	req->is_pulling = false;
 	req->responder->npulling++;
@@ -321,15 +333,17 @@ void request_pull_end(struct weir_request *req)
 	req->responder->engine->pulling_bytes -= req->pull_bytes;
 }
 
-/* Within what may be pulled at a time; one call alone always is. 0; -EAGAIN: waits; -ENOBUFS: too many do. */
+/* Within what may be pulled at a time; one call alone always is. 0; -EAGAIN: waits; -ENOBUFS: too
+ * many do. */
 static int admit(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 	struct weir_engine *engine = responder->engine;
 	const struct weir_profile *profile = &engine->profile;
 	uint64_t pulled = responder->held.n[ENGINE_SHARE_PULLED];
-	uint64_t left =
-		engine->pulling_bytes < profile->pull_bytes ? profile->pull_bytes - engine->pulling_bytes : 0;
+	uint64_t left = engine->pulling_bytes < profile->pull_bytes
+				? profile->pull_bytes - engine->pulling_bytes
+				: 0;
 	bool is_alone = engine->pulling_bytes == 0;
 	bool is_own = pulled > 0 && pulled + req->pull_bytes > profile->pull_bytes_connection;
 
@@ -348,7 +362,8 @@ static int admit(struct weir_request *req)
 	}
 	engine->stats.pull_waits += engine->waking != &req->buf_waiter;
 	req->buf_waiter.is_own = is_own;
-	return engine_wait_buffers(engine, &responder->wait_queue, &req->buf_waiter) ? -EAGAIN : -ENOBUFS;
+	return engine_wait_buffers(engine, &responder->wait_queue, &req->buf_waiter) ? -EAGAIN
+										     : -ENOBUFS;
 }
 
 void request_pull_tick(struct responder *responder, uint64_t now_ns)
@@ -367,39 +382,44 @@ void request_pull_tick(struct responder *responder, uint64_t now_ns)
 		    req->responder != responder || now_ns - req->pull_since_ns < timeout_ns)
 			continue;
 		engine->stats.pull_timeouts++;
-		engine_log_peer(
-			engine, &engine->ends,
-			"connection to %s ends: a call was not pulled within the profile's pull_timeout_ms",
-			responder->conn->peer);
+		engine_log_peer(engine, &engine->ends,
+				"connection to %s ends: a call was not pulled within the profile's "
+				"pull_timeout_ms",
+				responder->conn->peer);
 		conn_fail(responder->conn, -ETIMEDOUT);
 		return;
 	}
 }
 
-/* What it can't have now it may have later; of what it can never have, the requester is told another way. */
+/* What it can't have now it may have later; of what it can never have, the requester is told
+ * another way. */
 static void refuse(struct weir_request *req, int rc)
 {
 	req->responder->engine->stats.limits_exceeded += rc == -EFBIG;
 	if (rc == -ENOBUFS && req->state == REQUEST_PULL_ITEMS)
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-	else if (req->hdr.vers == RDMA2_VERSION) /* its header can be parsed: it is no RDMA2_ERR_BAD_XDR */
+	else if (req->hdr.vers ==
+		 RDMA2_VERSION) /* its header can be parsed: it is no RDMA2_ERR_BAD_XDR */
 		request_reply_error_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
 	else
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 }
 
-/* An item that could have come inline goes to a buffer for a message, of which there are many, while half of them are free: programs that
- * keep short calls for a while keep as many as when they came inline. */
+/* An item that could have come inline goes to a buffer for a message, of which there are many,
+ * while half of them are free: programs that keep short calls for a while keep as many as when they
+ * came inline. */
 static inline struct mem_pool *pool_for(const struct weir_engine *engine, uint32_t len_bytes)
 {
 	const uint64_t headers = RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN;
 	const struct mem_pool *pool = engine->send_pool;
 
-	return len_bytes + headers <= engine->msg_bytes && pool->in_use < pool->count / 2 ? engine->send_pool
-											  : engine->bulk_pool;
+	return len_bytes + headers <= engine->msg_bytes && pool->in_use < pool->count / 2
+		       ? engine->send_pool
+		       : engine->bulk_pool;
 }
 
-/* Where the one item goes, and it is admitted, as request_pull() would have it. 0; 1: it is to see to that; -EINVAL. */
+/* Where the one item goes, and it is admitted, as request_pull() would have it. 0; 1: it is to see
+ * to that; -EINVAL. */
 static inline int place_one(struct weir_request *req)
 {
 	const struct responder *responder = req->responder;
@@ -427,17 +447,21 @@ static inline int place_one(struct weir_request *req)
 	return 0;
 }
 
-/* All of the item is here at once, if the driver can do that, and the arguments are as they have to be. False: it is to be pulled. */
-static inline bool pull_now(struct weir_request *req, const struct rdma1_segment *seg, const uint8_t *args)
+/* All of the item is here at once, if the driver can do that, and the arguments are as they have to
+ * be. False: it is to be pulled. */
+static inline bool pull_now(struct weir_request *req, const struct rdma1_segment *seg,
+			    const uint8_t *args)
 {
 	const struct reassemble_chunk *chunk = &req->chunks[0];
 	const struct fabric_sge sge = {chunk->dst, chunk->len_bytes, chunk->lkey};
 
-	/* The RPC header was decoded as if nothing had been taken out of it, nor had its count word. */
+	/* The RPC header was decoded as if nothing had been taken out of it, nor had its count
+	 * word. */
 	if (args > req->stream + chunk->position - WEIR_XDR_UNIT)
 		return false;
 	req->nparts = reassemble_one(req->stream, req->stream_bytes, chunk, req->parts);
-	if (req->nparts == 0 || !conn_read_direct(req->responder->conn, sge, seg->handle, seg->offset))
+	if (req->nparts == 0 ||
+	    !conn_read_direct(req->responder->conn, sge, seg->handle, seg->offset))
 		return false;
 	xdr_in_init_at(&req->args, req->parts, req->nparts, req->stream_bytes, args);
 	return true;
@@ -445,8 +469,8 @@ static inline bool pull_now(struct weir_request *req, const struct rdma1_segment
 
 static inline void list_one(struct weir_request *req, const struct rdma1_read_segment *seg)
 {
-	req->chunks[0] =
-		(struct reassemble_chunk){.position = seg->position, .len_bytes = seg->target.length};
+	req->chunks[0] = (struct reassemble_chunk){.position = seg->position,
+						   .len_bytes = seg->target.length};
 	req->nchunks = 1;
 	req->has_asked = false;
 }
@@ -482,7 +506,8 @@ void request_pull_one(struct weir_request *req, const struct rdma1_read_segment 
 	list_one(req, seg);
 	if (!begin_items(req))
 		return;
-	/* What is kept holds for AUTH_NONE: credentials that are left behind would be the next call's. */
+	/* What is kept holds for AUTH_NONE: credentials that are left behind would be the next
+	 * call's. */
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (rpc_is_plain_call(&in)) {
 		shape = request_shape(req->responder->programs, REQUEST_SHAPE_ONE_READ);
@@ -511,8 +536,9 @@ void request_pull(struct weir_request *req)
 
 	if (req->state == REQUEST_FREE) {
 		req->has_asked = false;
-		rc = req->rtr.nitems > 0 ? request_list_items(req)
-					 : reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
+		rc = req->rtr.nitems > 0
+			     ? request_list_items(req)
+			     : reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
 		if (rc < 0) {
 			refuse(req, rc);
 			return;

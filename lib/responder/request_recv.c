@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A message came: judged once and in full (RFC 8166 section 4.5), then pulled, dispatched, answered or dropped. */
+/* A message came: judged once and in full (RFC 8166 section 4.5), then pulled, dispatched, answered
+ * or dropped. */
 #include "responder.h"
 
 /* Behind those that wait already: their order is kept. */
@@ -57,13 +58,14 @@ void request_begin(struct weir_request *req)
 }
 
 /* One with chunks, or of another form. */
-static __attribute__((noinline)) void receive_listed(struct weir_request *req, struct weir_engine *engine)
+static __attribute__((noinline)) void receive_listed(struct weir_request *req,
+						     struct weir_engine *engine)
 {
 	enum rdma1_verdict verdict;
 	enum rdma1_reason reason;
 
-	verdict = rdma1_decode_chunked(req->msg->data, req->msg_bytes, RDMA1_CALL, &engine->limits, &req->hdr,
-				       &reason);
+	verdict = rdma1_decode_chunked(req->msg->data, req->msg_bytes, RDMA1_CALL, &engine->limits,
+				       &req->hdr, &reason);
 	if (__builtin_expect(verdict == RDMA1_V_OK, 1)) {
 		req->flags.is_plain = true;
 		request_begin(req);
@@ -79,7 +81,8 @@ static __attribute__((noinline)) void receive_listed(struct weir_request *req, s
 }
 
 /* The call of a READ has a Write chunk, and no Read list; that of a WRITE has one. */
-static __attribute__((noinline)) void receive_chunked(struct weir_request *req, struct weir_engine *engine)
+static __attribute__((noinline)) void receive_chunked(struct weir_request *req,
+						      struct weir_engine *engine)
 {
 	const uint8_t *msg = req->msg->data;
 
@@ -95,7 +98,8 @@ static __attribute__((noinline)) void receive_chunked(struct weir_request *req, 
 				request_shape(req->responder->programs, RDMA1_ONE_WRITE_SIZE));
 }
 
-static inline __attribute__((always_inline)) void receive_v1(struct weir_request *req, struct weir_conn *conn)
+static inline __attribute__((always_inline)) void receive_v1(struct weir_request *req,
+							     struct weir_conn *conn)
 {
 	const uint8_t *msg = req->msg->data;
 
@@ -117,7 +121,8 @@ static __attribute__((noinline)) void receive_any(struct weir_request *req, stru
 		receive_v1(req, conn);
 }
 
-void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf,
+		     uint32_t len)
 {
 	req->msg = buf;
 	req->msg_bytes = len;
@@ -129,16 +134,18 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 		receive_v1(req, conn);
 }
 
-/* All requests wait for their Sends, or are other connections', or the peer has to take replies first. The receive stays taken:
- * this is bounded. */
-static __attribute__((noinline)) void receive_later(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+/* All requests wait for their Sends, or are other connections', or the peer has to take replies
+ * first. The receive stays taken: this is bounded. */
+static __attribute__((noinline)) void receive_later(struct weir_conn *conn, struct mem_buf *buf,
+						    uint32_t len)
 {
 	/* It can't be judged yet, which is not to be counted as its silence. */
 	conn->got_message = true;
 	put_in_backlog(responder_of(conn), buf, len);
 }
 
-void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey)
+void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			  uint32_t inv_rkey)
 {
 	struct responder *responder = responder_of(conn);
 	struct weir_request *req = NULL;
@@ -167,7 +174,8 @@ void request_pool_serve(struct request_pool *pool)
 {
 	struct responder *responder;
 
-	/* A request that is answered at once is released in here: a loop, so that the stack does not grow with the backlog. */
+	/* A request that is answered at once is released in here: a loop, so that the stack does
+	 * not grow with the backlog. */
 	if (pool->is_serving)
 		return;
 	pool->is_serving = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A message came to a responder that may speak version 2: judged as that version's draft says (section 6.2), properties and
- * operations dealt with; calls go on as those of version 1 do, with what the header has more.
+ * A message came to a responder that may speak version 2: judged as that version's draft says
+ * (section 6.2), properties and operations dealt with; calls go on as those of version 1 do, with
+ * what the header has more.
  */
 #include "responder.h"
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of procedures that their program declares not to be idempotent: each is looked up in the duplicate request cache
- * before the program gets it (RFC 8166 section 4.5.3: a requester that has lost its connection sends its calls again).
+ * Calls of procedures that their program declares not to be idempotent: each is looked up in the
+ * duplicate request cache before the program gets it (RFC 8166 section 4.5.3: a requester that has
+ * lost its connection sends its calls again).
  *
- * One that is new is carried out, and its reply kept when it is made, whether there is still a connection to send it on or
- * not. One that was carried out is answered from the cache: its reply is laid out in a buffer of this request, whose own
- * chunks say how it travels. One that is being carried out waits (DUPLICATE) and is answered with the other.
+ * One that is new is carried out, and its reply kept when it is made, whether there is still a
+ * connection to send it on or not. One that was carried out is answered from the cache: its reply
+ * is laid out in a buffer of this request, whose own chunks say how it travels. One that is being
+ * carried out waits (DUPLICATE) and is answered with the other.
  */
 #include "responder.h"
 
@@ -24,7 +26,8 @@ uint32_t request_peer_hash(const char *peer)
 	return hash;
 }
 
-/* All arguments as one stream, however they came: an item with its padding is as it would have been inline. */
+/* All arguments as one stream, however they came: an item with its padding is as it would have been
+ * inline. */
 static void hash_args(crypto_generichash_state *state, const struct weir_xdr_in *args)
 {
 	static const uint8_t zeros[4];
@@ -66,8 +69,8 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 	crypto_generichash_state state;
 
 	key->xid = req->rpc.xid;
-	crypto_generichash_init(&state, request_drc_secret(responder->drc), crypto_generichash_KEYBYTES,
-				DRC_HASH_BYTES);
+	crypto_generichash_init(&state, request_drc_secret(responder->drc),
+				crypto_generichash_KEYBYTES, DRC_HASH_BYTES);
 	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
 	crypto_generichash_update(&state, (const uint8_t *)responder->conn->peer, words[3]);
 	if (words[5] > 0)
@@ -76,7 +79,8 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 	crypto_generichash_final(&state, key->hash, DRC_HASH_BYTES);
 }
 
-/* Lay the reply out in a buffer of the request: what was encoded, then the items. False: there is no buffer. */
+/* Lay the reply out in a buffer of the request: what was encoded, then the items. False: there is
+ * no buffer. */
 static bool copy_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
 {
 	uint64_t bytes = 0;
@@ -120,7 +124,8 @@ static void replay(struct weir_request *req, const struct piece *pieces, uint32_
 	} else if (copy_reply(req, pieces, npieces)) {
 		weir_request_reply(req);
 	} else {
-		/* To be asked for once more, on another connection, when there are buffers (RFC 8166 section 4.5.4). */
+		/* To be asked for once more, on another connection, when there are buffers (RFC
+		 * 8166 section 4.5.4). */
 		conn_fail(req->responder->conn, -ENOBUFS);
 		request_release(req);
 	}
@@ -139,7 +144,8 @@ bool request_is_new(struct weir_request *req)
 	entry = request_drc_find(drc, &key);
 	if (!entry) {
 		req->op = 0;
-		if (request_may_take(req->responder, ENGINE_SHARE_REPLAYS, request_drc_left(drc), 1))
+		if (request_may_take(req->responder, ENGINE_SHARE_REPLAYS, request_drc_left(drc),
+				     1))
 			req->replay = request_drc_add(drc, &key);
 		if (req->replay)
 			request_count(req->responder, ENGINE_SHARE_REPLAYS, 1);
@@ -187,7 +193,8 @@ void request_keep_error(struct weir_request *req, const struct weir_rpc_reply_he
 
 	weir_xdr_out_init(&out, bytes, sizeof(bytes));
 	rpc_reply_encode(&out, reply);
-	piece = (struct piece){.base = bytes, .len = (uint32_t)weir_xdr_out_len(&out), .kind = PIECE_PLAIN};
+	piece = (struct piece){
+		.base = bytes, .len = (uint32_t)weir_xdr_out_len(&out), .kind = PIECE_PLAIN};
 	request_keep_reply(req, &piece, 1);
 }
 

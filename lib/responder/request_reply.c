@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replies. The program has made its results and named its items (request_results.c); then the reducer says what goes
- * where: Writes first, the Send behind them, all in one post. The receive goes back before, so that the credit that the
- * reply grants is real (RFC 8166 section 3.3.1).
+ * Replies. The program has made its results and named its items (request_results.c); then the
+ * reducer says what goes where: Writes first, the Send behind them, all in one post. The receive
+ * goes back before, so that the credit that the reply grants is real (RFC 8166 section 3.3.1).
  */
 #include "responder.h"
 
@@ -44,8 +44,8 @@ static inline uint32_t grant_share(struct weir_request *req, struct weir_conn *c
 	return req->credit;
 }
 
-/* What the reply grants. 'conn' is the request's, here and below: what is written through pointers to bytes would have it
- * looked up anew each time. */
+/* What the reply grants. 'conn' is the request's, here and below: what is written through pointers
+ * to bytes would have it looked up anew each time. */
 static inline uint32_t grant(struct weir_request *req, struct weir_conn *conn)
 {
 	if (conn->srq)
@@ -62,7 +62,8 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 {
 	if (!req->msg) {
 		if (conn->srq)
-			credit_share_goes(&conn->share); /* it could not be sent when it was given back */
+			credit_share_goes(
+				&conn->share); /* it could not be sent when it was given back */
 		return;
 	}
 	if (__builtin_expect(req->is_group, 0))
@@ -74,8 +75,8 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 		credit_share_sent(&conn->srq->credits, &conn->share, req->credit);
 }
 
-/* A plain reply in one go, if the driver can: its Write, then the message, which lies in one piece. False: what is
- * left of it is to be queued. */
+/* A plain reply in one go, if the driver can: its Write, then the message, which lies in one piece.
+ * False: what is left of it is to be queued. */
 static inline bool transmit_now(struct weir_request *req, struct weir_conn *conn)
 {
 	uint32_t bytes = req->header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
@@ -122,16 +123,17 @@ static struct reduce_reply_in reply_in(struct weir_request *req)
 }
 
 /* The reducer's header, in the call's version. */
-static int reduce(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf, uint32_t size,
-		  struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
+static int reduce(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+		  uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
 {
 	uint32_t extra = extra_bytes(req);
 	int rc;
 
 	if (__builtin_expect(req->rtr.nsets > 0, 0))
 		return request_reduce_rtr(req, in, buf, size, xfers, plan);
-	rc = size < extra ? -ENOSPC
-			  : reduce_reply(in, buf + extra, size - extra, xfers, REQUEST_XFERS_MAX, plan);
+	rc = size < extra
+		     ? -ENOSPC
+		     : reduce_reply(in, buf + extra, size - extra, xfers, REQUEST_XFERS_MAX, plan);
 	if (rc != 0 || extra == 0)
 		return rc;
 	rdma2_write_over(buf, RDMA1_REPLY, 0);
@@ -157,9 +159,9 @@ static void post_writes(struct weir_request *req)
 	}
 }
 
-/* A requester may offer chunks of more segments than Writes are listed at a time: post them, list the next, until those
- * that are left go with the Send. False: it waits for places in the send queue. The call's header, which the
- * lists are made from, is there until the Send. */
+/* A requester may offer chunks of more segments than Writes are listed at a time: post them, list
+ * the next, until those that are left go with the Send. False: it waits for places in the send
+ * queue. The call's header, which the lists are made from, is there until the Send. */
 static bool write_ahead(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -187,8 +189,9 @@ static bool write_ahead(struct weir_request *req)
 	return true;
 }
 
-/* The one key of the requester's that the reply ends; 0: none. Version 2's calls name it (section 6.2.3 of its draft); of others
- * it is the first that the call named (RFC 8797 section 4.1). */
+/* The one key of the requester's that the reply ends; 0: none. Version 2's calls name it
+ * (section 6.2.3 of its draft); of others it is the first that the call named (RFC 8797
+ * section 4.1). */
 static uint32_t key_to_end(const struct weir_request *req)
 {
 	const struct weir_conn *conn = req->responder->conn;
@@ -225,7 +228,8 @@ static void note_wait(struct weir_request *req)
 void request_wait_reserve(struct weir_request *req)
 {
 	note_wait(req);
-	engine_wait_unbounded(req->responder->engine, &req->responder->reserve_queue, &req->buf_waiter);
+	engine_wait_unbounded(req->responder->engine, &req->responder->reserve_queue,
+			      &req->buf_waiter);
 }
 
 /* False: it waits for a buffer. */
@@ -233,8 +237,8 @@ static bool coalesce_sges(struct weir_request *req, struct fabric_sge *sges, uin
 {
 	struct mem_buf **buf = req->header_buf ? &req->header_buf : &req->spill;
 
-	if (conn_coalesce_sges(req->responder->conn, sges, nsges, buf, &req->responder->reserve_queue,
-			       &req->buf_waiter) == 0)
+	if (conn_coalesce_sges(req->responder->conn, sges, nsges, buf,
+			       &req->responder->reserve_queue, &req->buf_waiter) == 0)
 		return true;
 	note_wait(req);
 	return false;
@@ -254,18 +258,20 @@ void request_wait_tick(struct responder *responder, uint64_t now_ns)
 
 		if (timeout_ns == 0 || now_ns - req->wait_ns < timeout_ns)
 			continue;
-		/* A reply that can't be sent must not be lost in silence (RFC 8166 section 4.5.4). */
+		/* A reply that can't be sent must not be lost in silence (RFC 8166 section 4.5.4).
+		 */
 		engine->stats.send_timeouts++;
-		engine_log_peer(
-			engine, &engine->ends,
-			"connection to %s ends: a reply found no buffer for the profile's send_timeout_ms",
-			responder->conn->peer);
+		engine_log_peer(engine, &engine->ends,
+				"connection to %s ends: a reply found no buffer for the profile's "
+				"send_timeout_ms",
+				responder->conn->peer);
 		conn_fail(responder->conn, -ENOBUFS);
 		return;
 	}
 }
 
-static inline __attribute__((always_inline)) void transmit(struct weir_request *req, const bool places)
+static inline __attribute__((always_inline)) void transmit(struct weir_request *req,
+							   const bool places)
 {
 	struct weir_conn *conn = req->responder->conn;
 	struct fabric_sge sges[2 * REQUEST_PIECES_MAX + 1];
@@ -275,7 +281,8 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 	if (__builtin_expect(req->xfers_after > 0, 0) && !write_ahead(req))
 		return;
 	nsges = gather_reply(req, sges, &bytes);
-	if (__builtin_expect(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges + apart), 0)) {
+	if (__builtin_expect(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges + apart),
+			     0)) {
 		req->state = REQUEST_REPLYING;
 		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
 		return;
@@ -346,7 +353,8 @@ void request_on_room(struct conn_waiter *waiter)
 		request_pull(req);
 }
 
-/* The reducer's part: the header to its place, the list of Writes. 0; -EMSGSIZE; or what stops it for good. */
+/* The reducer's part: the header to its place, the list of Writes. 0; -EMSGSIZE; or what stops it
+ * for good. */
 static int plan_reply(struct weir_request *req)
 {
 	struct weir_engine *engine = req->responder->engine;
@@ -383,10 +391,10 @@ static int plan_reply(struct weir_request *req)
 	return 0;
 }
 
-/* A reply without chunks, or with one item for the one Write chunk of one segment: nothing to plan. 'extra' is a constant, so
- * that version 1 does not pay for version 2. */
-static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_request *req,
-								struct weir_conn *conn, uint32_t extra)
+/* A reply without chunks, or with one item for the one Write chunk of one segment: nothing to plan.
+ * 'extra' is a constant, so that version 1 does not pay for version 2. */
+static inline __attribute__((always_inline)) bool
+plan_plain_as(struct weir_request *req, struct weir_conn *conn, uint32_t extra)
 {
 	uint32_t room = conn->send_inline;
 	struct rdma1_segment seg;
@@ -399,8 +407,9 @@ static inline __attribute__((always_inline)) bool plan_plain_as(struct weir_requ
 		req->nxfers = 0;
 		rdma1_encode_short(req->header + extra, req->hdr.xid, grant(req, conn));
 	} else if (req->npieces == 2 && req->pieces[1].kind == PIECE_ITEM &&
-		   weir_xdr_out_len(&req->out) == req->pieces[0].len && rdma1_is_one_write(&req->hdr, &seg) &&
-		   req->pieces[1].len > 0 && req->pieces[1].len <= seg.length &&
+		   weir_xdr_out_len(&req->out) == req->pieces[0].len &&
+		   rdma1_is_one_write(&req->hdr, &seg) && req->pieces[1].len > 0 &&
+		   req->pieces[1].len <= seg.length &&
 		   RDMA1_ONE_WRITE_SIZE + extra + req->pieces[0].len <= room &&
 		   !rpc_auth_forbids_reduction(&req->rpc.cred)) {
 		req->xfers[0] = (struct reduce_xfer){req->pieces[1].base, req->pieces[1].lkey,
@@ -458,7 +467,8 @@ static void reply_by_plan(struct weir_request *req)
 		request_wait_reserve(req);
 		return;
 	}
-	/* NOSPC: by the extension, whose entries are longer than the directions that they answer. */
+	/* NOSPC: by the extension, whose entries are longer than the directions that they answer.
+	 */
 	if (__builtin_expect(rc == -EMSGSIZE || rc == -ENOSPC, 0)) {
 		reply_too_long(req);
 		return;
@@ -515,7 +525,8 @@ static __attribute__((noinline)) void reply_rare(struct weir_request *req)
 
 void request_reply_any(struct weir_request *req, struct weir_conn *conn)
 {
-	if (__builtin_expect(req->replay || !req->reply || req->out.failed || request_is_gone(req), 0))
+	if (__builtin_expect(req->replay || !req->reply || req->out.failed || request_is_gone(req),
+			     0))
 		reply_rare(req);
 	else
 		reply_other(req, conn);

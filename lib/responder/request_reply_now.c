@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What most replies are, carried out in one go: of a request that has waited for nothing, by a connection that is clear (conn.h), without chunks or
- * with one item for the one Write chunk of one segment. What a reply is that goes the general way, it is here, too
- * (request_reply.c).
+ * What most replies are, carried out in one go: of a request that has waited for nothing, by a
+ * connection that is clear (conn.h), without chunks or with one item for the one Write chunk of one
+ * segment. What a reply is that goes the general way, it is here, too (request_reply.c).
  */
 #include "responder.h"
 
-/* Whether the reply changes no account: it grants what the one before did, its call's receive is shown (conn.h), and nobody waits for
- * what is released by it. Most are so, which leaves to send it, and to release the request. */
-static inline bool grant_unchanged(const struct weir_request *req, const struct responder *responder,
-				   const struct weir_conn *conn)
+/* Whether the reply changes no account: it grants what the one before did, its call's receive is
+ * shown (conn.h), and nobody waits for what is released by it. Most are so, which leaves to send
+ * it, and to release the request. */
+static inline bool grant_unchanged(const struct weir_request *req,
+				   const struct responder *responder, const struct weir_conn *conn)
 {
 	const struct engine_srq *srq = conn->srq;
 
@@ -18,7 +19,8 @@ static inline bool grant_unchanged(const struct weir_request *req, const struct 
 	       credit_share_is_unchanged(&srq->credits, &conn->share, req->hdr.credit);
 }
 
-/* request_release() of such a one, whose receive was given back. 'grant_unchanged' and 'is_short' are constants, here and below. */
+/* request_release() of such a one, whose receive was given back. 'grant_unchanged' and 'is_short'
+ * are constants, here and below. */
 static inline void release(struct weir_request *req, bool is_short, bool grant_unchanged)
 {
 	struct responder *responder = req->responder;
@@ -49,7 +51,8 @@ static inline uint32_t grant(const struct weir_request *req, struct responder *r
 }
 
 /* The driver can't send it now: it is queued. */
-static __attribute__((noinline)) void queue(struct weir_request *req, uint32_t header_bytes, uint32_t reduced)
+static __attribute__((noinline)) void queue(struct weir_request *req, uint32_t header_bytes,
+					    uint32_t reduced)
 {
 	req->header = req->out.start - header_bytes;
 	req->header_bytes = header_bytes;
@@ -62,12 +65,12 @@ static __attribute__((noinline)) void queue(struct weir_request *req, uint32_t h
 	request_transmit(req);
 }
 
-/* The header is made, and pieces in 'reduced', a bit each, are where they belong. Behind the call of the driver as little as can be is
- * needed again of what is known here: that is what makes a stack frame. */
-static inline __attribute__((always_inline)) void send(struct weir_request *req, struct weir_conn *conn,
-						       uint8_t *header, uint32_t header_bytes, uint32_t bytes,
-						       uint32_t reduced, uint32_t granted, bool is_short,
-						       bool grant_unchanged)
+/* The header is made, and pieces in 'reduced', a bit each, are where they belong. Behind the call
+ * of the driver as little as can be is needed again of what is known here: that is what makes a
+ * stack frame. */
+static inline __attribute__((always_inline)) void
+send(struct weir_request *req, struct weir_conn *conn, uint8_t *header, uint32_t header_bytes,
+     uint32_t bytes, uint32_t reduced, uint32_t granted, bool is_short, bool grant_unchanged)
 {
 	if (grant_unchanged) {
 		conn->srq->delivering = NULL;
@@ -91,8 +94,9 @@ static inline uint32_t reply_bytes(const struct weir_request *req, uint32_t head
 
 /* Without chunks in the reply, of so many bytes, which fit; 'is_short': nor in the call. */
 static inline __attribute__((always_inline)) void reply_short(struct weir_request *req,
-							      struct weir_conn *conn, uint32_t bytes,
-							      bool is_short, bool grant_unchanged)
+							      struct weir_conn *conn,
+							      uint32_t bytes, bool is_short,
+							      bool grant_unchanged)
 {
 	uint32_t granted = grant(req, req->responder, conn, grant_unchanged);
 	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
@@ -101,7 +105,8 @@ static inline __attribute__((always_inline)) void reply_short(struct weir_reques
 	send(req, conn, header, RDMA1_HEADER_MIN, bytes, 0, granted, is_short, grant_unchanged);
 }
 
-static __attribute__((noinline)) void reply_regrant(struct weir_request *req, struct weir_conn *conn)
+static __attribute__((noinline)) void reply_regrant(struct weir_request *req,
+						    struct weir_conn *conn)
 {
 	uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
 
@@ -121,7 +126,8 @@ static inline bool fills_chunk(const struct weir_request *req, const struct weir
 	    weir_xdr_out_len(&req->out) != req->pieces[0].len ||
 	    reply_bytes(req, RDMA1_ONE_WRITE_SIZE) > conn->send_inline ||
 	    !rdma1_is_one_write(&req->hdr, seg) || item->len > seg->length ||
-	    (req->rpc.cred.flavor != WEIR_RPC_AUTH_NONE && rpc_auth_forbids_reduction(&req->rpc.cred)))
+	    (req->rpc.cred.flavor != WEIR_RPC_AUTH_NONE &&
+	     rpc_auth_forbids_reduction(&req->rpc.cred)))
 		return false;
 	seg->length = item->len;
 	return true;
@@ -140,18 +146,22 @@ static inline bool write_item(const struct weir_request *req, const struct weir_
 static inline void encode_chunk(const struct weir_request *req, const struct rdma1_segment *seg,
 				uint32_t granted)
 {
-	rdma1_encode_one_write_msg(req->out.start - RDMA1_ONE_WRITE_SIZE, req->hdr.xid, granted, seg);
+	rdma1_encode_one_write_msg(req->out.start - RDMA1_ONE_WRITE_SIZE, req->hdr.xid, granted,
+				   seg);
 }
 
-static inline __attribute__((always_inline)) void
-send_with_item(struct weir_request *req, struct weir_conn *conn, uint32_t granted, bool grant_unchanged)
+static inline __attribute__((always_inline)) void send_with_item(struct weir_request *req,
+								 struct weir_conn *conn,
+								 uint32_t granted,
+								 bool grant_unchanged)
 {
 	conn->ep.engine->stats.write_chunks++;
 	send(req, conn, req->out.start - RDMA1_ONE_WRITE_SIZE, RDMA1_ONE_WRITE_SIZE,
 	     reply_bytes(req, RDMA1_ONE_WRITE_SIZE), 1u << 1, granted, false, grant_unchanged);
 }
 
-static __attribute__((noinline)) void reply_item_regrant(struct weir_request *req, struct weir_conn *conn)
+static __attribute__((noinline)) void reply_item_regrant(struct weir_request *req,
+							 struct weir_conn *conn)
 {
 	struct rdma1_segment seg;
 	uint32_t granted;
@@ -182,8 +192,9 @@ static inline bool fills_one_write(const struct weir_request *req, const struct 
 	       reply_bytes(req, RDMA1_ONE_WRITE_SIZE) <= conn->send_inline;
 }
 
-/* Such a one, which is even. The header before the item: the message is sent by loads that are wider than the stores which made it, and
- * wait for these to reach the cache; behind the item's, which fill the processor's store buffer, that takes a while. */
+/* Such a one, which is even. The header before the item: the message is sent by loads that are
+ * wider than the stores which made it, and wait for these to reach the cache; behind the item's,
+ * which fill the processor's store buffer, that takes a while. */
 static __attribute__((noinline)) void reply_item(struct weir_request *req, struct weir_conn *conn)
 {
 	struct rdma1_segment seg = rdma1_segment_at(req->hdr.writes + 8);
@@ -208,7 +219,8 @@ static __attribute__((noinline)) void reply_bare(struct weir_request *req, struc
 }
 
 /* Of a call with chunks, or with an item. */
-static __attribute__((noinline)) void reply_chunked(struct weir_request *req, struct weir_conn *conn)
+static __attribute__((noinline)) void reply_chunked(struct weir_request *req,
+						    struct weir_conn *conn)
 {
 	if (!can_reply_direct(req, conn))
 		request_reply_any(req, conn);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replies that may have to be sent again (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 5.4): those with results that are placed by
- * Sends, of which a requester may report that it can't find them. The base has but one way to answer a Transmit Request, one
- * message with all of the reply in it, as no field of that names a Reply chunk: so replies that have no room in one are not kept.
+ * Replies that may have to be sent again (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 5.4): those
+ * with results that are placed by Sends, of which a requester may report that it can't find them.
+ * The base has but one way to answer a Transmit Request, one message with all of the reply in it,
+ * as no field of that names a Reply chunk: so replies that have no room in one are not kept.
  *
- * What the results lie in is the application's again when the Send is done, so that they are copied. The latest of an engine are
- * kept, KEPT of them, until others take their place, one is sent again, or its connection ends.
+ * What the results lie in is the application's again when the Send is done, so that they are
+ * copied. The latest of an engine are kept, KEPT of them, until others take their place, one is
+ * sent again, or its connection ends.
  */
 #include <string.h>
 
@@ -81,7 +83,8 @@ void request_keep_placed(struct weir_request *req)
 	struct kept *kept;
 	uint8_t *to;
 
-	if (!all || header_bytes() + bytes > req->responder->conn->send_inline || bytes > all->bytes_max)
+	if (!all || header_bytes() + bytes > req->responder->conn->send_inline ||
+	    bytes > all->bytes_max)
 		return;
 	kept = &all->kept[all->next];
 	to = all->data + (size_t)all->next * all->bytes_max;
@@ -98,7 +101,8 @@ void request_keep_placed(struct weir_request *req)
 	engine->stats.bulk_copies++;
 }
 
-static struct kept *find(struct placed_replies *all, const struct weir_request *req, const uint8_t **data)
+static struct kept *find(struct placed_replies *all, const struct weir_request *req,
+			 const uint8_t **data)
 {
 	for (uint32_t i = 0; all && i < KEPT; i++) {
 		*data = all->data + (size_t)i * all->bytes_max;

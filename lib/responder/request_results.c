@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results: the program encodes them behind an RPC header in one of our buffers, and names its items. */
+/* Results: the program encodes them behind an RPC header in one of our buffers, and names its
+ * items. */
 #include "responder.h"
 
 #include <errno.h>
@@ -43,7 +44,8 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 
 	if (bytes > engine->msg_bytes)
 		pool = engine->bulk_pool;
-	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes && pool == engine->bulk_pool) {
+	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes &&
+	    pool == engine->bulk_pool) {
 		req->may_wait = false;
 		return false;
 	}
@@ -84,7 +86,8 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 	const struct weir_engine *engine = req->responder->engine;
 	uint64_t bytes = (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN;
 
-	/* If it has as many pending replies as it may have, calls that were handled before then wait with theirs. */
+	/* If it has as many pending replies as it may have, calls that were handled before then
+	 * wait with theirs. */
 	if (__builtin_expect(req->reply || bytes > engine->msg_bytes || req->responder->hold != 0 ||
 				     !mem_pool_is_quick(engine->send_pool),
 			     0))
@@ -105,8 +108,8 @@ static inline void set_piece(struct piece *piece, uint8_t *base, uint32_t len, e
 	piece->op = op;
 }
 
-static inline void add_piece(struct weir_request *req, uint8_t *base, uint32_t len, enum piece_kind kind,
-			     uint32_t lkey, uint32_t op)
+static inline void add_piece(struct weir_request *req, uint8_t *base, uint32_t len,
+			     enum piece_kind kind, uint32_t lkey, uint32_t op)
 {
 	set_piece(&req->pieces[req->npieces++], base, len, kind, lkey, op);
 }
@@ -127,8 +130,8 @@ void request_close_piece(struct weir_request *req)
 		close_piece_at(req, end);
 }
 
-/* Looked at first: most replies with items are to calls with a chunk, which are marked so already, and whose marks are read soon, as
- * one word (bench/micro/check_waits.py). */
+/* Looked at first: most replies with items are to calls with a chunk, which are marked so already,
+ * and whose marks are read soon, as one word (bench/micro/check_waits.py). */
 static inline void mark_item(struct weir_request *req)
 {
 	if (__builtin_expect(req->flags.is_short, 0))
@@ -139,7 +142,8 @@ static inline void mark_item(struct weir_request *req)
 static __attribute__((noinline)) int add_item(struct weir_request *req, uint8_t *base, uint32_t len,
 					      uint32_t lkey)
 {
-	enum piece_kind kind = req->nitems < request_ulb(req)->result_items_max ? PIECE_ITEM : PIECE_OPAQUE;
+	enum piece_kind kind =
+		req->nitems < request_ulb(req)->result_items_max ? PIECE_ITEM : PIECE_OPAQUE;
 
 	if (req->nitems == REQUEST_ITEMS_MAX)
 		return -E2BIG;
@@ -152,10 +156,11 @@ static __attribute__((noinline)) int add_item(struct weir_request *req, uint8_t 
 	return 0;
 }
 
-/* Out of line, so that a handler with results of both kinds makes its stack frame for those that have items. */
+/* Out of line, so that a handler with results of both kinds makes its stack frame for those that
+ * have items. */
 __attribute__((noinline)) int weir_request_result_item(struct weir_request *req,
-						       const struct weir_region *region, const void *data,
-						       uint32_t len_bytes)
+						       const struct weir_region *region,
+						       const void *data, uint32_t len_bytes)
 {
 	const struct mem_keys *keys = engine_keys(req->responder->engine, region);
 	uint8_t *base = (uint8_t *)(uintptr_t)data;
@@ -172,7 +177,8 @@ __attribute__((noinline)) int weir_request_result_item(struct weir_request *req,
 	mark_item(req);
 	set_piece(&req->pieces[0], req->out.start, end, PIECE_PLAIN, req->reply->lkey, 0);
 	set_piece(&req->pieces[1], base, len_bytes,
-		  request_ulb(req)->result_items_max > 0 ? PIECE_ITEM : PIECE_OPAQUE, keys->lkey, req->op);
+		  request_ulb(req)->result_items_max > 0 ? PIECE_ITEM : PIECE_OPAQUE, keys->lkey,
+		  req->op);
 	req->npieces = 2;
 	req->nitems = 1;
 	req->piece_start = end;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests by the extension: Transmit Request with its continuations (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.2 and 9.4), and
- * their replies, Transmit Response (9.3).
+ * Requests by the extension: Transmit Request with its continuations
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.2 and 9.4), and their replies, Transmit
+ * Response (9.3).
  *
- * The request object of a group's first transmission gathers the others (GATHER); those of the others are given back at once. When
- * the group is whole, its payload is read where it lies: the decoder goes from one receive to the next. Only an opaque that
- * crosses from one to the next and is wanted in one piece is put together, in a bulk buffer, which the request may have to
- * wait for (JOIN). From there on it is a request like others, but for its reply.
+ * The request object of a group's first transmission gathers the others (GATHER); those of the
+ * others are given back at once. When the group is whole, its payload is read where it lies: the
+ * decoder goes from one receive to the next. Only an opaque that crosses from one to the next and
+ * is wanted in one piece is put together, in a bulk buffer, which the request may have to wait for
+ * (JOIN). From there on it is a request like others, but for its reply.
  */
 #include <errno.h>
 
@@ -41,8 +43,9 @@ void request_group_break(struct responder *responder)
 
 /* ---- coming in ---- */
 
-/* Where the arguments begin of a call with so many bytes of payload, of which that many are behind its RPC header: nothing is taken
- * out of that. Without any, at its last byte: a position behind that is in no range, not even in that of the whole call. */
+/* Where the arguments begin of a call with so many bytes of payload, of which that many are behind
+ * its RPC header: nothing is taken out of that. Without any, at its last byte: a position behind
+ * that is in no range, not even in that of the whole call. */
 static uint32_t args_at(uint32_t bytes, uint32_t left)
 {
 	return bytes - (left > 0 ? left : 1);
@@ -64,7 +67,8 @@ static uint32_t find_args(const struct rtr_header *rtr, const uint8_t *msg)
 static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 {
 	const struct weir_profile *profile = &req->responder->engine->profile;
-	uint32_t most = profile->extension & WEIR_EXTENSION_CONTINUATION ? profile->transmissions : 1;
+	uint32_t most =
+		profile->extension & WEIR_EXTENSION_CONTINUATION ? profile->transmissions : 1;
 
 	conn_chain_end(req->msg, req->msg_bytes, rtr->header_bytes, rtr->pslen);
 	req->hdr.header_bytes = rtr->header_bytes;
@@ -94,7 +98,8 @@ static struct rtr_header header_of(const struct weir_request *req)
 	};
 }
 
-/* Whether items are not where the Sends of all transmissions, which are here, should have placed them: then that is reported. */
+/* Whether items are not where the Sends of all transmissions, which are here, should have placed
+ * them: then that is reported. */
 static bool is_group_misplaced(const struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -111,7 +116,8 @@ static bool is_group_misplaced(const struct weir_request *req)
 		return false;
 	conn->ep.engine->stats.groups_broken++;
 	if (rc == -EBADMSG)
-		(void)conn_send_report(conn, &report, req->rtr_base, conn_first_grant(conn, req->hdr.credit));
+		(void)conn_send_report(conn, &report, req->rtr_base,
+				       conn_first_grant(conn, req->hdr.credit));
 	return true;
 }
 
@@ -129,7 +135,8 @@ static void begin_group(struct weir_request *req)
 	responder->engine->stats.requests_received++;
 	req->nparts = conn_chain_parts(req->msg, req->parts, &req->stream_bytes);
 	if (req->rtr.nitems > 0) {
-		req->hdr.has_position_zero = true; /* the payload is no more contiguous than if it were one */
+		req->hdr.has_position_zero =
+			true; /* the payload is no more contiguous than if it were one */
 		req->state = REQUEST_FREE;
 		request_pull(req);
 		return;
@@ -233,8 +240,8 @@ static void take(struct weir_request *req, const struct rtr_header *rtr, enum rt
 	begin_group(req);
 }
 
-/* The requester could not make sense of a reply: it is sent again where it is kept. One that was continued has no Reply chunk to go to:
- * that call ends (section 5.4). */
+/* The requester could not make sense of a reply: it is sent again where it is kept. One that was
+ * continued has no Reply chunk to go to: that call ends (section 5.4). */
 static void on_report(struct weir_request *req, const struct rdma2_header *hdr,
 		      const struct rtr_report *report)
 {
@@ -252,14 +259,15 @@ static void on_report(struct weir_request *req, const struct rdma2_header *hdr,
 	request_release(req);
 }
 
-/* What is not done here: a whole call that is to be read. The requester is to go by the base protocol. */
+/* What is not done here: a whole call that is to be read. The requester is to go by the base
+ * protocol. */
 static bool is_beyond(const struct rtr_header *rtr)
 {
 	return rtr->op == RTR_XMTREQ && rtr->is_whole;
 }
 
-/* Items of a request that are placed by Sends: in targets that this side has told of, and there; the latter of the first of several
- * transmissions is not known yet. */
+/* Items of a request that are placed by Sends: in targets that this side has told of, and there;
+ * the latter of the first of several transmissions is not known yet. */
 static bool is_misplaced(const struct weir_request *req, const struct rtr_header *rtr,
 			 struct rtr_report *report)
 {
@@ -267,8 +275,8 @@ static bool is_misplaced(const struct weir_request *req, const struct rtr_header
 
 	if (rtr->op != RTR_XMTREQ || rtr->nitems == 0)
 		return false;
-	return rtr_place(rtr, &req->responder->engine->recv_buffer, rtr->count > 1 ? NULL : &received, 1,
-			 NULL, 0, report) < 0;
+	return rtr_place(rtr, &req->responder->engine->recv_buffer,
+			 rtr->count > 1 ? NULL : &received, 1, NULL, 0, report) < 0;
 }
 
 /* What a call may list is bounded as chunks are. */
@@ -327,7 +335,8 @@ bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hd
 		request_reply_error_v2(req, RDMA2_ERR_INVAL_OPTION, 0, 0);
 	} else if (is_misplaced(req, &rtr, &report)) {
 		(void)conn_group_break(conn);
-		(void)conn_send_report(conn, &report, rtr.base, conn_first_grant(conn, hdr->lists.credit));
+		(void)conn_send_report(conn, &report, rtr.base,
+				       conn_first_grant(conn, hdr->lists.credit));
 		request_release(req);
 	} else {
 		take(req, &rtr, step.take);
@@ -377,7 +386,8 @@ uint32_t request_collect_items(struct weir_request *req)
 	for (; rtr_items_next(&it, &item); i++) {
 		placed += item.type == RTR_TBSN;
 		if (item.type == RTR_TBSN && req->chunk_bufs[i])
-			conn_copy_placed(req->responder->engine, &item, req->msg, req->chunks[i].dst);
+			conn_copy_placed(req->responder->engine, &item, req->msg,
+					 req->chunks[i].dst);
 	}
 	req->responder->engine->stats.placed_received += placed;
 	return placed;
@@ -448,8 +458,9 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit)
 	return request_take_group(req, credit);
 }
 
-/* Elements that the results in targets take, behind one for all else of their transmission, which can be put into one buffer; or
- * all elements of several transmissions. False: the device gathers fewer. */
+/* Elements that the results in targets take, behind one for all else of their transmission, which
+ * can be put into one buffer; or all elements of several transmissions. False: the device gathers
+ * fewer. */
 static bool can_gather(struct weir_request *req, const struct reduce_reply_plan *plan)
 {
 	const struct weir_conn *conn = req->responder->conn;
@@ -468,7 +479,8 @@ static bool can_gather(struct weir_request *req, const struct reduce_reply_plan 
 	return n != CONN_PLACE_NEVER;
 }
 
-/* What the reducer has made of it; or, with rc other than 0, nothing. False: it can't be sent so. */
+/* What the reducer has made of it; or, with rc other than 0, nothing. False: it can't be sent so.
+ */
 static bool note_form(struct weir_request *req, int rc, const struct reduce_reply_plan *plan,
 		      const struct rtr_reduce_form *form)
 {
@@ -516,7 +528,8 @@ int request_take_group(struct weir_request *req, uint32_t credit)
 {
 	const struct conn_group_out group = group_of(req, credit);
 
-	if (!conn_group_take_bufs(req->responder->conn, &group, &req->buf_waiter, &req->group_bufs)) {
+	if (!conn_group_take_bufs(req->responder->conn, &group, &req->buf_waiter,
+				  &req->group_bufs)) {
 		/* Who waits holds none. */
 		if (req->header_buf)
 			mem_pool_put(req->header_buf);

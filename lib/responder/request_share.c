@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a connection and its peer hold of the pools that all connections share, and whether they may take more (share.h).
+ * What a connection and its peer hold of the pools that all connections share, and whether they may
+ * take more (share.h).
  *
- * Replies count from when they cannot be sent at once until their Sends complete. Each holds a request, a buffer, and what the
- * program keeps for it. If a connection has as many of them as it may have, its later messages wait in their receives, and
- * credits bound those. It goes on when the peer has taken some: what is counted per peer cannot stop a connection that has none.
+ * Replies count from when they cannot be sent at once until their Sends complete. Each holds a
+ * request, a buffer, and what the program keeps for it. If a connection has as many of them as it
+ * may have, its later messages wait in their receives, and credits bound those. It goes on when the
+ * peer has taken some: what is counted per peer cannot stop a connection that has none.
  */
 #include "responder.h"
 
@@ -18,8 +20,8 @@ bool request_may_take(const struct responder *responder, enum engine_share share
 	return may;
 }
 
-bool request_exceeds_share(const struct responder *responder, enum engine_share share, uint64_t count,
-			   uint64_t need)
+bool request_exceeds_share(const struct responder *responder, enum engine_share share,
+			   uint64_t count, uint64_t need)
 {
 	uint64_t conn = responder->held.n[share];
 	uint64_t peer = responder->account ? responder->account->held.n[share] : conn;
@@ -104,8 +106,8 @@ void request_end_pending(struct weir_request *req)
 	if ((responder->hold & RESPONDER_FULL) &&
 	    (responder->held.n[ENGINE_SHARE_REPLIES] == 0 ||
 	     engine_share_allows(responder->held.n[ENGINE_SHARE_REPLIES],
-				 responder->account->held.n[ENGINE_SHARE_REPLIES], pending_left(responder),
-				 1)))
+				 responder->account->held.n[ENGINE_SHARE_REPLIES],
+				 pending_left(responder), 1)))
 		go_on(responder);
 }
 

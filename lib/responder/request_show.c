@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the device shows (driver.h). Most calls are of the kind that their request object had before: to the same program, with the same
- * transport header but for XID, credits and segment, with AUTH_NONE. All of that is compared; what is equal was checked and decoded then, and stands. What is
- * left goes to the program in one pass. Any other call is request_recv.c's, which leaves behind what the next one is compared with.
+ * What the device shows (driver.h). Most calls are of the kind that their request object had
+ * before: to the same program, with the same transport header but for XID, credits and segment,
+ * with AUTH_NONE. All of that is compared; what is equal was checked and decoded then, and stands.
+ * What is left goes to the program in one pass. Any other call is request_recv.c's, which leaves
+ * behind what the next one is compared with.
  */
 #include "responder.h"
 #include "shape.h"
 
-/* What request_receive() does of a call of the kind that its request had, up to its procedure. False: there is no such one, which was answered. */
-static inline __attribute__((always_inline)) bool take_repeat(struct weir_request *req,
-							      struct weir_conn *conn, const uint8_t *msg,
-							      uint32_t len, uint32_t header_bytes,
-							      bool has_one_write)
+/* What request_receive() does of a call of the kind that its request had, up to its procedure.
+ * False: there is no such one, which was answered. */
+static inline __attribute__((always_inline)) bool
+take_repeat(struct weir_request *req, struct weir_conn *conn, const uint8_t *msg, uint32_t len,
+	    uint32_t header_bytes, bool has_one_write)
 {
 	const struct weir_program *program = req->program;
 	const uint8_t *call = msg + header_bytes;
@@ -43,8 +45,9 @@ static inline __attribute__((always_inline)) bool take_repeat(struct weir_reques
 }
 
 static inline __attribute__((always_inline)) void handle_repeat(struct weir_request *req,
-								struct weir_conn *conn, const uint8_t *msg,
-								uint32_t len, uint32_t header_bytes)
+								struct weir_conn *conn,
+								const uint8_t *msg, uint32_t len,
+								uint32_t header_bytes)
 {
 	const struct weir_program *program = req->program;
 
@@ -73,8 +76,8 @@ static __attribute__((noinline)) bool pull_repeat(struct weir_request *req, stru
 /* False: it is of another kind, and nothing was done. */
 static inline __attribute__((always_inline)) bool receive_repeat(struct weir_request *req,
 								 struct responder *responder,
-								 struct weir_conn *conn, const uint8_t *msg,
-								 uint32_t len)
+								 struct weir_conn *conn,
+								 const uint8_t *msg, uint32_t len)
 {
 	const struct program_table *programs = responder->programs;
 	const struct request_template *template = &req->template;

@@ -7,19 +7,23 @@
  *
  * A request's states, and what it holds in each:
  *
- *   FREE -> PULL_CALL   a Long Call: the Position Zero Read chunk is being read. Holds the message that came
- *        -> PULL_ITEMS  the other Read chunks are being read, to where the program said or to our buffers
+ *   FREE -> PULL_CALL   a Long Call: the Position Zero Read chunk is being read. Holds the message
+ *                       that came
+ *        -> PULL_ITEMS  the other Read chunks are being read, to where the program said or to our
+ *                       buffers
  *        -> HANDLING    the program has it
- *        -> REPLYING    the reply is made, and waits for places in the send queue, or for one more buffer
+ *        -> REPLYING    the reply is made, and waits for places in the send queue, or for one more
+ *                       buffer
  *        -> SENT        queued. The receive was given back; the reply's buffers wait for the Send
  *        -> FREE
  *
- * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. One that comes in several transmissions takes
- * others instead: GATHER, until the last is here, and JOIN, a buffer for what crosses from one to the next, or with items the PULL
- * states, in which it waits for that and theirs (request_rtr.c). A call that the program has already, since it
- * came before, is DUPLICATE until the program has replied to that, then goes on to REPLYING. In the PULL states it may
- * also wait for a buffer or for places. When the connection ends, requests that the program has stay
- * with it (orphans, without a connection) until it replies; all others are freed.
+ * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. One that comes in
+ * several transmissions takes others instead: GATHER, until the last is here, and JOIN, a buffer
+ * for what crosses from one to the next, or with items the PULL states, in which it waits for that
+ * and theirs (request_rtr.c). A call that the program has already, since it came before, is
+ * DUPLICATE until the program has replied to that, then goes on to REPLYING. In the PULL states it
+ * may also wait for a buffer or for places. When the connection ends, requests that the program has
+ * stay with it (orphans, without a connection) until it replies; all others are freed.
  */
 
 #include <stddef.h>
@@ -72,21 +76,25 @@ union request_reads {
 	struct rtr_read_iter items;
 };
 
-/* One word, which is set as a whole: a load of what two stores wrote waits until both are in the cache. */
+/* One word, which is set as a whole: a load of what two stores wrote waits until both are in the
+ * cache. */
 struct request_flags {
-	_Alignas(
-		4) bool is_plain; /* it came whole, has waited for nothing, and nobody asked for more than to handle it; its connection is there */
-	bool is_short;		  /* it came without chunks, and its reply has no items */
-	bool has_one_write; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one segment, by version 1 */
-	bool padding; /* false: they are compared as a whole, too */
+	_Alignas(4) bool is_plain; /* it came whole, has waited for nothing, and nobody asked for
+				      more than to handle it; its connection is there */
+	bool is_short;		   /* it came without chunks, and its reply has no items */
+	bool has_one_write; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one
+			       segment, by version 1 */
+	bool padding;	    /* false: they are compared as a whole, too */
 };
 
 _Static_assert(sizeof(struct request_flags) == 4, "one word");
 
-/* Of the latest call that a request object had, when that was one that request_show.c knows: 'hdr', 'rpc' and 'args' are as it left them but
- * for what differs from call to call, so that the next one of its kind need not have the rest written again. */
+/* Of the latest call that a request object had, when that was one that request_show.c knows: 'hdr',
+ * 'rpc' and 'args' are as it left them but for what differs from call to call, so that the next one
+ * of its kind need not have the rest written again. */
 struct request_template {
-	uintptr_t shape; /* of which header, to which programs: request_shape(); 0: it was no such call */
+	uintptr_t shape; /* of which header, to which programs: request_shape(); 0: it was no such
+			    call */
 	uint64_t target; /* program and version, as they came */
 };
 
@@ -133,7 +141,7 @@ struct weir_request {
 	union {
 		uint64_t any_counted;
 		struct {
-			uint32_t nbulk;	    /* of its chunk_bufs, those counted in ENGINE_SHARE_BULK */
+			uint32_t nbulk; /* of its chunk_bufs, those counted in ENGINE_SHARE_BULK */
 			bool is_bulk_reply; /* 'reply' counts there, too */
 			bool is_pending;    /* it is counted in ENGINE_SHARE_REPLIES */
 		};
@@ -145,20 +153,24 @@ struct weir_request {
 	/* by the extension, and of version 2 */
 	uint32_t reply_count_max; /* transmissions that its reply may have */
 	struct request_rtr rtr;
-	uint32_t op;		    /* where in the arguments the operation is whose results are being made */
-	uint32_t nsends;	    /* of a reply in several transmissions */
+	uint32_t op;	 /* where in the arguments the operation is whose results are being made */
+	uint32_t nsends; /* of a reply in several transmissions */
 	struct mem_buf *group_bufs; /* of these: conn_group_take_bufs() */
-	uint32_t inv_handle;	    /* version 2: which the requester offers to have invalidated; 0: none */
-	uint32_t placed;	    /* of 'reduced', those that are laid into targets of the requester's */
-	uint32_t apart_sges; /* gather elements that these take, or all of a reply in several transmissions */
-	uint32_t lead_bytes; /* of such a reply: header and payload of a transmission are no longer */
+	uint32_t
+		inv_handle; /* version 2: which the requester offers to have invalidated; 0: none */
+	uint32_t placed;    /* of 'reduced', those that are laid into targets of the requester's */
+	uint32_t apart_sges; /* gather elements that these take, or all of a reply in several
+				transmissions */
+	uint32_t lead_bytes; /* of such a reply: header and payload of a transmission are no longer
+			      */
 
 	/* the reply, where it is not sent at once */
-	uint32_t xfers_done;  /* of a reply with more than can be listed: those posted before them */
+	uint32_t xfers_done; /* of a reply with more than can be listed: those posted before them */
 	uint32_t xfers_after; /* and those behind them; 0 when they are posted, or never will be */
 	bool must_plan;	      /* REPLYING: there was no buffer for its header */
 	uint64_t wait_ns;     /* REPLYING: since when it waits for a buffer; 0: it does not */
-	uint32_t error_bytes; /* REPLYING: there was no buffer for what 'error' has; 0: it is no such reply */
+	uint32_t error_bytes; /* REPLYING: there was no buffer for what 'error' has; 0: it is no
+				 such reply */
 	bool error_is_header; /* RDMA_ERROR; false: an RPC reply */
 	uint8_t error[REQUEST_ERROR_MAX];
 
@@ -185,23 +197,25 @@ struct weir_request {
 	struct reduce_xfer xfers[REQUEST_XFERS_MAX];
 } __attribute__((aligned(64)));
 
-_Static_assert(offsetof(struct weir_request, out) == 64 && offsetof(struct weir_request, hdr) == 128,
+_Static_assert(offsetof(struct weir_request, out) == 64 &&
+		       offsetof(struct weir_request, hdr) == 128,
 	       "a line each");
 
 /* The programs of a listener, shared by its connections. */
 struct program_table {
 	uint32_t nprograms;
 	_Atomic uint32_t refs; /* listener and connections, of any engine */
-	uint32_t ndrcs;	       /* one for each engine of the listener; 0: no program has use for it */
+	uint32_t ndrcs; /* one for each engine of the listener; 0: no program has use for it */
 	struct drc *drcs[LISTENER_ENGINES_MAX];
 	struct weir_program programs[LISTENER_PROGRAMS_MAX];
 };
 
-/* Request objects: of one connection, or where receives are shared of all connections of an engine. Memory of those that were
- * never used is never touched. */
+/* Request objects: of one connection, or where receives are shared of all connections of an engine.
+ * Memory of those that were never used is never touched. */
 struct request_pool {
-	struct weir_engine *engine; /* whose connections share it; NULL: they don't, or it is gone */
-	uint32_t refs;		    /* responders */
+	/* whose connections share it; NULL: they don't, or it is gone */
+	struct weir_engine *engine;
+	uint32_t refs; /* responders */
 	bool is_serving;
 	struct weir_request *free;	 /* the latest used first: it is in the cache */
 	TAILQ_HEAD(, responder) waiting; /* those with a backlog, in turn */
@@ -218,7 +232,7 @@ static inline bool request_pool_is_empty(const struct request_pool *pool)
 /* Why messages have to wait for a request. */
 enum responder_hold {
 	RESPONDER_BACKLOG = 1, /* others of the connection wait already */
-	RESPONDER_FULL = 2,    /* replies that the peer has yet to take are as many as it may have */
+	RESPONDER_FULL = 2, /* replies that the peer has yet to take are as many as it may have */
 };
 
 struct responder {
@@ -239,9 +253,10 @@ struct responder {
 	struct engine_peer *account;	/* the connection's; NULL: the engine is gone */
 	struct engine_held held;	/* by all requests */
 	struct engine_orphan orphan;
-	bool is_orphan;			/* in the engine's list */
-	bool keeps;			/* it counts in the engine's placed_replies, if there are any */
-	uint64_t linger_until_ns;	/* while draining: 0, or when Sends without completion have arrived */
+	bool is_orphan;		  /* in the engine's list */
+	bool keeps;		  /* it counts in the engine's placed_replies, if there are any */
+	uint64_t linger_until_ns; /* while draining: 0, or when Sends without completion have
+				     arrived */
 	struct weir_request *gathering; /* the open group's; NULL: there is none */
 	uint32_t npulling;		/* requests in the PULL states, and JOIN */
 	uint64_t next_pull_tick_ns;
@@ -286,12 +301,15 @@ struct responder_handover {
 void responder_accept(struct weir_engine *engine, const struct responder_handover *handover);
 /* A listener ends: refuse the requests that came to it and wait for a place. */
 void responder_drop_arrivals(struct weir_engine *engine, const struct program_table *programs);
-void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover, const char *why);
+void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover,
+		      const char *why);
 
 /* request_recv.c: a message came */
-void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
+void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			  uint32_t inv_rkey);
 /* The same to a request that was taken for it. */
-void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
+void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf,
+		     uint32_t len);
 /* The header in req->hdr was accepted: on with what it brings. */
 void request_begin(struct weir_request *req);
 void request_count_refused(struct weir_engine *engine, uint32_t reason);
@@ -303,20 +321,22 @@ void request_pool_serve(struct request_pool *pool);
 bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
 		      uint64_t need);
 /*
- * Whether its peer holds so much that it could not take 'need' of the pool's 'count' even if nobody else
- * held anything. It then waits for itself, and others need not wait behind it.
+ * Whether its peer holds so much that it could not take 'need' of the pool's 'count' even if nobody
+ * else held anything. It then waits for itself, and others need not wait behind it.
  */
-bool request_exceeds_share(const struct responder *responder, enum engine_share share, uint64_t count,
-			   uint64_t need);
+bool request_exceeds_share(const struct responder *responder, enum engine_share share,
+			   uint64_t count, uint64_t need);
 /* One of bulk_pool. As long as three quarters of it are free, nobody has to look at shares. */
-static inline bool request_may_take_bulk(const struct responder *responder, const struct mem_pool *pool)
+static inline bool request_may_take_bulk(const struct responder *responder,
+					 const struct mem_pool *pool)
 {
 	return pool->in_use < pool->count / 4 ||
 	       request_may_take(responder, ENGINE_SHARE_BULK, pool->count - pool->in_use, 1);
 }
 
-/* The same for the buffer of a long reply. A request that holds such buffers already cannot wait for one, as others may wait for
- * what it holds. Its peer may have three quarters of the pool for that. */
+/* The same for the buffer of a long reply. A request that holds such buffers already cannot wait
+ * for one, as others may wait for what it holds. Its peer may have three quarters of the pool for
+ * that. */
 bool request_may_take_reply(const struct weir_request *req, uint64_t free);
 void request_count(struct responder *responder, enum engine_share share, int64_t change);
 static inline void request_count_one_bulk(struct weir_request *req)
@@ -348,8 +368,9 @@ void request_count_none(struct weir_request *req);
 
 /* request_show.c: what the device shows */
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-/* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without chunks, of RDMA1_ONE_WRITE_SIZE with one Write
- * chunk of one segment; or in place of that number the one for one Read segment. Tables of programs lie further apart than that. */
+/* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without
+ * chunks, of RDMA1_ONE_WRITE_SIZE with one Write chunk of one segment; or in place of that number
+ * the one for one Read segment. Tables of programs lie further apart than that. */
 #define REQUEST_SHAPE_ONE_READ (RDMA1_ONE_READ_SIZE + 1)
 
 static inline uintptr_t request_shape(const struct program_table *programs, uint32_t number)
@@ -357,11 +378,13 @@ static inline uintptr_t request_shape(const struct program_table *programs, uint
 	return (uintptr_t)programs + number;
 }
 
-/* request_recv_v2.c: where version 2 may be spoken. False: the message is of version 1, and has yet to be looked at. */
+/* request_recv_v2.c: where version 2 may be spoken. False: the message is of version 1, and has yet
+ * to be looked at. */
 bool request_receive_v2(struct weir_request *req) __attribute__((noinline));
 
 /* request_rtr.c: the extension */
-/* An accepted message of version 2 came. True: it belongs to the extension, or is wrong about it, and is dealt with. */
+/* An accepted message of version 2 came. True: it belongs to the extension, or is wrong about it,
+ * and is dealt with. */
 bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr);
 /* A message came that can't be told from a transmission of the open group. */
 void request_group_break(struct responder *responder);
@@ -369,26 +392,30 @@ void request_group_break(struct responder *responder);
 void request_drop_group(struct responder *responder);
 void request_group_tick(struct responder *responder, uint64_t now_ns);
 void request_join(struct weir_request *req);
-/* The payload of one in several transmissions, as far as it is no item, from its start; then where the arguments begin in it. */
+/* The payload of one in several transmissions, as far as it is no item, from its start; then where
+ * the arguments begin in it. */
 void request_read_sections(struct weir_request *req, struct weir_xdr_in *in);
 void request_note_args(struct weir_request *req, const struct weir_xdr_in *in);
 /* The same with its items, which are all here: as reassemble_parts(). */
 int request_list_sections(struct weir_request *req);
 /* The decoder, at the start of arguments that are in parts. */
 void request_read_parts(struct weir_request *req);
-/* Lay out the reply of a request by the extension: in one transmission, as request_transmit() sends any; or, nsends above 1, in several.
- * 0; -EMSGSIZE; or what stops it for good. */
+/* Lay out the reply of a request by the extension: in one transmission, as request_transmit() sends
+ * any; or, nsends above 1, in several. 0; -EMSGSIZE; or what stops it for good. */
 int request_plan_rtr(struct weir_request *req, uint32_t credit);
 /* The same of one with directions for its results: reduce_reply(), by them. */
 int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
-/* Its items, as reassemble_chunks() lists Read chunks: with their places, for those that lie where they can be used; of one in several
- * transmissions behind the buffer for what crosses them, in the place of a Position Zero chunk. Of a call that has items in targets, the
- * program is not asked for places. -E2BIG: too many. */
+/* Its items, as reassemble_chunks() lists Read chunks: with their places, for those that lie where
+ * they can be used; of one in several transmissions behind the buffer for what crosses them, in the
+ * place of a Position Zero chunk. Of a call that has items in targets, the program is not asked for
+ * places. -E2BIG: too many. */
 int request_list_items(struct weir_request *req);
-/* All of them are here: those in targets that are elsewhere than they were to be are copied. How many came in targets. */
+/* All of them are here: those in targets that are elsewhere than they were to be are copied. How
+ * many came in targets. */
 uint32_t request_collect_items(struct weir_request *req);
-/* A reply in several transmissions was laid out, its header is made: 0; -ENOBUFS: there are too few buffers now. */
+/* A reply in several transmissions was laid out, its header is made: 0; -ENOBUFS: there are too few
+ * buffers now. */
 int request_take_group(struct weir_request *req, uint32_t credit);
 /* False: it waits for places in the send queue. */
 bool request_group_fits(struct weir_request *req);
@@ -400,18 +427,19 @@ bool placed_replies_join(struct weir_engine *engine);
 void placed_replies_leave(struct weir_engine *engine, const struct responder *responder);
 /* A reply with results in targets is on its way. */
 void request_keep_placed(struct weir_request *req);
-/* The requester has reported an error about the reply to the XID in 'hdr': send that by the base. False: it is not kept, or can't be
- * sent now. */
+/* The requester has reported an error about the reply to the XID in 'hdr': send that by the base.
+ * False: it is not kept, or can't be sent now. */
 bool request_resend(struct weir_request *req);
 
 /* request_pull.c: Read chunks */
-/* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the queue, so that
- * no two requests can each hold what the other waits for. 0; -EAGAIN: waits; -ENOBUFS: too many do; -EFBIG: it can never have
- * them. */
+/* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the
+ * queue, so that no two requests can each hold what the other waits for. 0; -EAGAIN: waits;
+ * -ENOBUFS: too many do; -EFBIG: it can never have them. */
 int request_own_buffers(struct weir_request *req, uint32_t which);
 void request_pull(struct weir_request *req);
-/* As request_pull() of a call that has just come, with 'seg' for its one Read chunk, which is neither empty nor at Position Zero: in
- * one pass, where it is as most of them are and has to wait for nothing. */
+/* As request_pull() of a call that has just come, with 'seg' for its one Read chunk, which is
+ * neither empty nor at Position Zero: in one pass, where it is as most of them are and has to wait
+ * for nothing. */
 void request_pull_one(struct weir_request *req, const struct rdma1_read_segment *seg);
 /* The same of one like the call before it: its RPC header is taken, its procedure is there. */
 void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segment *seg);
@@ -426,7 +454,8 @@ void request_on_buffers(struct engine_waiter *waiter);
 /* Decode the RPC header at the start of 'in' and find the program; false: it was answered. */
 bool request_find_program(struct weir_request *req, struct weir_xdr_in *in);
 void request_dispatch(struct weir_request *req, uintptr_t shape);
-/* Both, of a call that is all here, behind a header of so many bytes. 'shape' is what its template is then; 0: nothing of use. */
+/* Both, of a call that is all here, behind a header of so many bytes. 'shape' is what its template
+ * is then; 0: nothing of use. */
 void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t shape);
 /* The call's header and program are known, and it has no such procedure. */
 void request_reply_not_found(struct weir_request *req);
@@ -434,7 +463,8 @@ void request_reply_not_found(struct weir_request *req);
 void request_handle_again(struct weir_request *req);
 
 /* request_replay.c: duplicates */
-/* Whether the program is to get it: no other call like it came before. Else it was answered or waits. */
+/* Whether the program is to get it: no other call like it came before. Else it was answered or
+ * waits. */
 bool request_is_new(struct weir_request *req);
 /* The reply of one that has an entry of the cache is made: keep it, and answer its duplicates. */
 void request_keep_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces);
@@ -470,7 +500,8 @@ uint32_t request_grant(struct weir_request *req);
 void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
 void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict);
 /* RDMA2_ERROR; 'first' and 'second' are its values, where it has some. */
-void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first, uint32_t second);
+void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first,
+			    uint32_t second);
 void request_send_error(struct weir_request *req);
 
 /* request_end.c */

@@ -19,7 +19,8 @@ enum weir_nfs4_eligible weir_ulb_nfs4_op(uint32_t op)
 	}
 }
 
-uint32_t weir_ulb_nfs4_pair(const uint32_t *ops, uint32_t nops, uint32_t nchunks, uint32_t *chunk_of)
+uint32_t weir_ulb_nfs4_pair(const uint32_t *ops, uint32_t nops, uint32_t nchunks,
+			    uint32_t *chunk_of)
 {
 	uint32_t used = 0;
 

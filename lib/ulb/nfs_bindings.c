@@ -18,7 +18,8 @@ static const struct weir_ulb_proc nfs3_procs[] = {
 	{.proc = 10, .arg_items_max = 1},   /* SYMLINK */
 };
 
-/* The protocol sets no bound to the operations of a COMPOUND: this is what a weir_request or weir_call holds. */
+/* The protocol sets no bound to the operations of a COMPOUND: this is what a weir_request or
+ * weir_call holds. */
 static const struct weir_ulb_proc nfs4_procs[] = {
 	{.proc = 1, .arg_items_max = 8, .result_items_max = 8}, /* COMPOUND */
 };
@@ -36,7 +37,8 @@ static const struct weir_ulb bindings[] = {
 const struct weir_ulb *weir_ulb_nfs_find(uint32_t prog, uint32_t vers)
 {
 	for (uint32_t i = 0; i < COUNT(bindings); i++)
-		if (bindings[i].prog == prog && vers >= bindings[i].vers_low && vers <= bindings[i].vers_high)
+		if (bindings[i].prog == prog && vers >= bindings[i].vers_low &&
+		    vers <= bindings[i].vers_high)
 			return &bindings[i];
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long results can be (RFC 8166 section 6.2, RFC 8267), eligible items left out: their count words are
- * in. From the XDR of RFC 1094, RFC 1813, RFC 7530, RFC 8881 and RFC 7862.
+ * How long results can be (RFC 8166 section 6.2, RFC 8267), eligible items left out: their count
+ * words are in. From the XDR of RFC 1094, RFC 1813, RFC 7530, RFC 8881 and RFC 7862.
  */
 #include <weir/binding_nfs.h>
 
@@ -82,8 +82,9 @@ static const uint32_t nfs3_max[] = {
 
 /* ---- version 4 ---- */
 
-#define NFS4_COMPOUND	    1u
-#define NFS4_TAG_MAX	    1024u /* a tag comes back as it was sent; longer ones are not for weir's clients */
+#define NFS4_COMPOUND 1u
+#define NFS4_TAG_MAX                                                                               \
+	1024u /* a tag comes back as it was sent; longer ones are not for weir's clients */
 #define NFS4_COMPOUND_WORDS (4u + 4u + NFS4_TAG_MAX + 4u) /* status, tag, count of results */
 
 enum {

@@ -24,8 +24,10 @@ static void side_open(struct conf *c, struct side *side, const char *more)
 {
 	const uint32_t all = FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
 	char options[128];
-	const struct fabric_dev_config config = {
-		.options = options, .max_connections = CONF_QPS_MAX, .max_regions = 16, .numa_node = -1};
+	const struct fabric_dev_config config = {.options = options,
+						 .max_connections = CONF_QPS_MAX,
+						 .max_regions = 16,
+						 .numa_node = -1};
 	const char *own = c->harness->options;
 
 	snprintf(options, sizeof(options), "%s%s%s", own, *own && *more ? "," : "", more);
@@ -35,9 +37,9 @@ static void side_open(struct conf *c, struct side *side, const char *more)
 		assert_int_equal(c->ops->own_domains(side->dev), 0);
 	side->fd = conf_memfd(MEM_BYTES + 2 * GUARD_BYTES, &side->map);
 	side->mem = side->map + GUARD_BYTES;
-	assert_int_equal(
-		c->ops->mr_register(side->dev, side->mem, MEM_BYTES, all, side->fd, GUARD_BYTES, &side->mr),
-		0);
+	assert_int_equal(c->ops->mr_register(side->dev, side->mem, MEM_BYTES, all, side->fd,
+					     GUARD_BYTES, &side->mr),
+			 0);
 	assert_int_not_equal(side->mr.lkey, 0);
 	assert_int_not_equal(side->mr.rkey, 0);
 }
@@ -112,7 +114,8 @@ static int teardown(void **state)
 static uint32_t side_poll(struct conf *c, struct side *side)
 {
 	uint32_t n = c->ops->poll(side->dev, side->wcs + side->nwcs, SIDE_WCS - side->nwcs);
-	uint32_t m = c->ops->cm_poll(side->dev, side->events + side->nevents, SIDE_EVENTS - side->nevents);
+	uint32_t m = c->ops->cm_poll(side->dev, side->events + side->nevents,
+				     SIDE_EVENTS - side->nevents);
 
 	side->nwcs += n;
 	side->nevents += m;
@@ -144,7 +147,8 @@ void conf_look_away(struct conf *c)
 
 void conf_listen(struct conf *c)
 {
-	assert_int_equal(c->ops->listen(c->b.dev, c->harness->addr, 16, &c->listener, &c->listener), 0);
+	assert_int_equal(c->ops->listen(c->b.dev, c->harness->addr, 16, &c->listener, &c->listener),
+			 0);
 }
 
 struct fabric_cm_event conf_event(struct conf *c, struct side *side, enum fabric_cm_kind kind)
@@ -182,7 +186,8 @@ struct fabric_qp *conf_connect(struct conf *c, void *ctx)
 	return keep(c, qp);
 }
 
-struct fabric_qp *conf_accept(struct conf *c, struct side *side, struct fabric_conn_req *req, void *ctx)
+struct fabric_qp *conf_accept(struct conf *c, struct side *side, struct fabric_conn_req *req,
+			      void *ctx)
 {
 	struct fabric_qp *qp;
 
@@ -306,8 +311,8 @@ struct fabric_sge conf_sge(const struct side *side, uint32_t offset, uint32_t le
 	return (struct fabric_sge){.addr = side->mem + offset, .len = len, .lkey = side->mr.lkey};
 }
 
-void conf_recv(struct conf *c, struct fabric_qp *qp, const struct side *side, uint64_t wr_id, uint32_t offset,
-	       uint32_t len)
+void conf_recv(struct conf *c, struct fabric_qp *qp, const struct side *side, uint64_t wr_id,
+	       uint32_t offset, uint32_t len)
 {
 	const struct fabric_recv_wr wr = {wr_id, side->mem + offset, len, side->mr.lkey};
 
@@ -319,7 +324,8 @@ void conf_post(struct conf *c, struct fabric_qp *qp, const struct fabric_wr *wr)
 	assert_int_equal(c->ops->post_send(qp, wr, 1), 1);
 }
 
-void conf_send(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags, struct fabric_sge sge)
+void conf_send(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags,
+	       struct fabric_sge sge)
 {
 	const struct fabric_wr wr = {
 		.wr_id = wr_id, .op = FABRIC_SEND, .flags = flags, .sge = &sge, .nsge = 1};
@@ -341,14 +347,14 @@ static void post_remote(struct conf *c, struct fabric_qp *qp, enum fabric_op op,
 	conf_post(c, qp, &wr);
 }
 
-void conf_write(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags, struct fabric_sge sge,
-		uint32_t rkey, uint64_t raddr)
+void conf_write(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags,
+		struct fabric_sge sge, uint32_t rkey, uint64_t raddr)
 {
 	post_remote(c, qp, FABRIC_WRITE, wr_id, flags, &sge, rkey, raddr);
 }
 
-void conf_read(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags, struct fabric_sge sge,
-	       uint32_t rkey, uint64_t raddr)
+void conf_read(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags,
+	       struct fabric_sge sge, uint32_t rkey, uint64_t raddr)
 {
 	post_remote(c, qp, FABRIC_READ, wr_id, flags, &sge, rkey, raddr);
 }

@@ -3,26 +3,27 @@
 #define CONFORMANCE_H
 
 /*
- * The driver contract (lib/fabric/driver.h) as tests, written once for all drivers. A driver brings a harness; each
- * test opens two devices with it, and closes all at its end.
+ * The driver contract (lib/fabric/driver.h) as tests, written once for all drivers. A driver brings
+ * a harness; each test opens two devices with it, and closes all at its end.
  */
 
 #include "driver.h"
 
 /* Where a driver falls short of the contract, and why that is borne. */
 enum driver_shortfall {
-	/* A Send completes when it is on its way: that it met no receive, or a short one, shows on the sending side
-	 * only as the end of the connection. */
+	/* A Send completes when it is on its way: that it met no receive, or a short one, shows on
+	 * the sending side only as the end of the connection. */
 	DRIVER_SENDS_UNANSWERED = 1,
-	/* Private data arrives at its full length, what was not sent as zeros: so InfiniBand's messages are. */
+	/* Private data arrives at its full length, what was not sent as zeros: so InfiniBand's
+	   messages are. */
 	DRIVER_PRIVATE_DATA_PADDED = 2,
 	/* That a message met no receive, only the sender is told. */
 	DRIVER_RNR_AT_SENDER = 4,
-	/* rxe has one code for a receive that is too short and for one that is not registered, and the peer of either
-	 * gets one that says nothing. */
+	/* rxe has one code for a receive that is too short and for one that is not registered, and
+	 * the peer of either gets one that says nothing. */
 	DRIVER_RECV_ERRORS_VAGUE = 8,
-	/* rxe answers a Send whose key it can't invalidate as if it had been one without, and invalidates the windows
-	 * of other connections, too. */
+	/* rxe answers a Send whose key it can't invalidate as if it had been one without, and
+	 * invalidates the windows of other connections, too. */
 	DRIVER_INVALIDATION_LAX = 16,
 	/* rxe checks what comes through a window against the bounds of the window's region. */
 	DRIVER_WINDOWS_UNBOUNDED = 32,
@@ -38,11 +39,13 @@ enum driver_shortfall {
 struct driver_harness {
 	const char *name; /* of the group of tests, so that a failure can be had again */
 	const struct fabric_ops *ops;
-	/* Before each test: fill in 'options' and 'addr'. After it, with all closed: check what is left. */
+	/* Before each test: fill in 'options' and 'addr'. After it, with all closed: check what is
+	 * left. */
 	void (*start)(struct driver_harness *harness);
 	void (*stop)(struct driver_harness *harness);
-	/* Called after polls that found nothing ('idle' in a row): let something happen, or time pass. false when
-	 * nothing more is to be expected. 'settling': the test waits for nothing, and looks that nothing comes. */
+	/* Called after polls that found nothing ('idle' in a row): let something happen, or time
+	 * pass. false when nothing more is to be expected. 'settling': the test waits for nothing,
+	 * and looks that nothing comes. */
 	bool (*progress)(struct driver_harness *harness, uint32_t idle, bool settling);
 	uint32_t shortfalls;  /* enum driver_shortfall */
 	bool shows;	      /* messages, half of those at least that it may show; false: none */

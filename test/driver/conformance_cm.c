@@ -29,15 +29,17 @@ static void connect__private_data_goes_both_ways(void **state)
 	conf_fill(back, sizeof(back), 2);
 	conf_listen(c);
 	c->attr.ctx = &c->a;
-	assert_int_equal(
-		c->ops->connect(c->a.dev, c->harness->addr, &c->attr, there, sizeof(there), &c->qps[0]), 0);
+	assert_int_equal(c->ops->connect(c->a.dev, c->harness->addr, &c->attr, there, sizeof(there),
+					 &c->qps[0]),
+			 0);
 	memset(there, 0, sizeof(there));
 	event = conf_event(c, &c->b, FABRIC_CM_REQUEST);
 	assert_int_equal(event.private_len, sizeof(there));
 	assert_true(conf_filled(event.private_data, sizeof(there), 1));
 	assert_true(strlen(event.peer.address) > 0);
 	c->attr.ctx = &c->b;
-	assert_int_equal(c->ops->accept(c->b.dev, event.req, &c->attr, back, sizeof(back), &c->qps[1]), 0);
+	assert_int_equal(
+		c->ops->accept(c->b.dev, event.req, &c->attr, back, sizeof(back), &c->qps[1]), 0);
 	memset(back, 0, sizeof(back));
 	event = conf_event(c, &c->a, FABRIC_CM_ESTABLISHED);
 	assert_ptr_equal(event.qp_ctx, &c->a);
@@ -46,7 +48,8 @@ static void connect__private_data_goes_both_ways(void **state)
 	assert_ptr_equal(event.qp_ctx, &c->b);
 }
 
-/* Who the peer is, REQUEST and both ESTABLISHED events say. Over shm both sides are this process. */
+/* Who the peer is, REQUEST and both ESTABLISHED events say. Over shm both sides are this process.
+ */
 static void identity_is(const struct conf *c, const struct weir_peer *peer)
 {
 	assert_true(strlen(peer->address) > 0 && strlen(peer->address) < sizeof(peer->address));
@@ -179,7 +182,8 @@ static void listen__twice_at_one_address_is_refused(void **state)
 	struct fabric_listener *second;
 
 	conf_listen(c);
-	assert_int_equal(c->ops->listen(c->a.dev, c->harness->addr, 16, NULL, &second), -EADDRINUSE);
+	assert_int_equal(c->ops->listen(c->a.dev, c->harness->addr, 16, NULL, &second),
+			 -EADDRINUSE);
 }
 
 static void unlisten__frees_the_address(void **state)
@@ -219,7 +223,8 @@ static void unlisten__ends_what_waits(void **state)
 		c->ops->reject(c->b.dev, c->b.events[0].req, NULL, 0);
 	c->b.nevents = 0;
 	WAIT_FOR(c, c->a.nevents > 0);
-	assert_true(c->a.events[0].kind == FABRIC_CM_FAILED || c->a.events[0].kind == FABRIC_CM_REJECTED);
+	assert_true(c->a.events[0].kind == FABRIC_CM_FAILED ||
+		    c->a.events[0].kind == FABRIC_CM_REJECTED);
 }
 
 static void accept__on_another_device(void **state)
@@ -350,7 +355,8 @@ static void disconnect__flushes_what_is_posted_later(void **state)
 	conf_event(c, &c->b, FABRIC_CM_DISCONNECTED);
 	conf_recv(c, c->qp[1], &c->b, 1, 0, 64);
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_ERR_FLUSHED);
-	conf_send(c, c->qp[1], 2, 0, conf_sge(&c->b, 0, 8)); /* unsignalled: a failure completes, too */
+	conf_send(c, c->qp[1], 2, 0,
+		  conf_sge(&c->b, 0, 8)); /* unsignalled: a failure completes, too */
 	conf_expect(c, &c->b, 2, FABRIC_SEND, FABRIC_ERR_FLUSHED);
 	conf_send(c, c->qp[0], 3, SIGNAL, conf_sge(&c->a, 0, 8));
 	conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_ERR_FLUSHED);
@@ -366,8 +372,10 @@ static void qp_destroy__drops_what_is_outstanding(void **state)
 		conf_recv(c, c->qp[1], &c->b, i, 65536 + i * 64, 64);
 	}
 	for (uint32_t i = 0; i < 4; i++) {
-		conf_write(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, 4096), c->b.mr.rkey, c->b.mr.raddr);
-		conf_read(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 8192, 4096), c->b.mr.rkey, c->b.mr.raddr);
+		conf_write(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, 4096), c->b.mr.rkey,
+			   c->b.mr.raddr);
+		conf_read(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 8192, 4096), c->b.mr.rkey,
+			  c->b.mr.raddr);
 		conf_send(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, 64));
 		conf_send(c, c->qp[1], i, SIGNAL, conf_sge(&c->b, 0, 64));
 	}
@@ -393,7 +401,8 @@ static void qp_destroy__before_the_answer(void **state)
 
 	conf_listen(c);
 	c->attr.ctx = &c->a;
-	assert_int_equal(c->ops->connect(c->a.dev, c->harness->addr, &c->attr, gone, sizeof(gone), &a), 0);
+	assert_int_equal(
+		c->ops->connect(c->a.dev, c->harness->addr, &c->attr, gone, sizeof(gone), &a), 0);
 	conf_recv(c, a, &c->a, 1, 0, 64);
 	c->ops->qp_destroy(a);
 	conf_settle(c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that are shown, at side b. Which a driver shows is its affair, and its harness says whether it does: what it does not, completes. */
+/* Messages that are shown, at side b. Which a driver shows is its affair, and its harness says
+ * whether it does: what it does not, completes. */
 #include "conformance_support.h"
 
 #include <string.h>
@@ -57,8 +58,8 @@ static void build(struct conf *c)
 	struct fabric_qp *qp;
 	struct fabric_mr mr;
 
-	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE, c->b.fd,
-					     GUARD_BYTES, &mr),
+	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE,
+					     c->b.fd, GUARD_BYTES, &mr),
 			 0);
 	c->ops->mr_deregister(c->b.dev, &mr);
 	if (c->listener) {
@@ -81,7 +82,8 @@ static bool show(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 	viewer->ndelivered++;
 	if (viewer->answers) {
 		post_held(viewer);
-		conf_send(c, viewer->qp[1], viewer->nseen, viewer->flags, conf_sge(&c->b, PLACES * ROOM, 8));
+		conf_send(c, viewer->qp[1], viewer->nseen, viewer->flags,
+			  conf_sge(&c->b, PLACES * ROOM, 8));
 	}
 	if (viewer->builds)
 		build(c);
@@ -168,7 +170,8 @@ static void take_completed(struct viewer *viewer)
 	c->b.nwcs = 0;
 }
 
-/* One message after the other, and what is held posted again when nothing else is left, or 'each' time. */
+/* One message after the other, and what is held posted again when nothing else is left, or 'each'
+ * time. */
 static void exchange(struct viewer *viewer, uint32_t first, uint32_t n, bool each)
 {
 	struct conf *c = viewer->c;
@@ -339,7 +342,8 @@ static void deliver__is_behind_what_it_has_completed(void **state)
 		for (uint32_t k = 0; k < c->b.nwcs; k++) {
 			if (c->b.wcs[k].op != FABRIC_SEND)
 				continue;
-			memmove(&c->b.wcs[k], &c->b.wcs[k + 1], (c->b.nwcs - k - 1) * sizeof(c->b.wcs[0]));
+			memmove(&c->b.wcs[k], &c->b.wcs[k + 1],
+				(c->b.nwcs - k - 1) * sizeof(c->b.wcs[0]));
 			c->b.nwcs--;
 			k--;
 		}
@@ -353,7 +357,8 @@ static void deliver__is_behind_what_it_has_completed(void **state)
 	viewer_close(&viewer);
 }
 
-/* A message that answers a Send is not seen before that has completed, where both are there: of drivers whose Sends complete at once. */
+/* A message that answers a Send is not seen before that has completed, where both are there: of
+ * drivers whose Sends complete at once. */
 static void deliver__is_behind_completions(void **state)
 {
 	struct conf *c = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs that are protection domains: b gives a keys for its memory, which hold over one connection. */
+/* Queue pairs that are protection domains: b gives a keys for its memory, which hold over one
+ * connection. */
 #include "conformance_support.h"
 
 #include <errno.h>
@@ -47,8 +48,12 @@ static void write_ok(struct conf *c, struct fabric_qp *qp, uint32_t rkey)
 static void refused(struct conf *c, enum fabric_op op, uint32_t rkey)
 {
 	struct fabric_sge sge = conf_sge(&c->a, 0, 8);
-	const struct fabric_wr wr = {
-		.wr_id = ACCESS, .op = op, .sge = &sge, .nsge = 1, .rkey = rkey, .raddr = c->b.mr.raddr};
+	const struct fabric_wr wr = {.wr_id = ACCESS,
+				     .op = op,
+				     .sge = &sge,
+				     .nsge = 1,
+				     .rkey = rkey,
+				     .raddr = c->b.mr.raddr};
 
 	memset(c->b.map, 0xbb, MEM_BYTES + 2 * GUARD_BYTES);
 	conf_post(c, c->qp[0], &wr);
@@ -134,8 +139,8 @@ static void mr_register__joins_the_domains_that_there_are(void **state)
 	assert_int_not_equal(rkey[0], rkey[1]);
 	for (uint32_t i = 0; i < 2; i++) {
 		memset(c->a.mem, 0, 300);
-		conf_read(c, i ? other[0] : c->qp[0], ACCESS, SIGNAL, conf_sge(&c->a, 0, 300), rkey[i],
-			  mr.raddr);
+		conf_read(c, i ? other[0] : c->qp[0], ACCESS, SIGNAL, conf_sge(&c->a, 0, 300),
+			  rkey[i], mr.raddr);
 		conf_expect(c, &c->a, ACCESS, FABRIC_READ, FABRIC_OK);
 		assert_true(conf_filled(c->a.mem, 300, 5));
 	}

@@ -18,8 +18,8 @@ static void write__is_there_when_the_send_completes(void **state)
 		conf_recv(c, c->qp[1], &c->b, round, 200000, 64);
 		for (uint32_t i = 0; i < 5; i++) {
 			conf_fill(c->a.mem + i * 20000, lens[i], round * 5 + i);
-			conf_write(c, c->qp[0], i, 0, conf_sge(&c->a, i * 20000, lens[i]), c->b.mr.rkey,
-				   c->b.mr.raddr + i * 20001);
+			conf_write(c, c->qp[0], i, 0, conf_sge(&c->a, i * 20000, lens[i]),
+				   c->b.mr.rkey, c->b.mr.raddr + i * 20001);
 		}
 		conf_send(c, c->qp[0], 9, SIGNAL, conf_sge(&c->a, 0, 1));
 		conf_expect(c, &c->b, round, FABRIC_RECV, FABRIC_OK);
@@ -79,8 +79,8 @@ static void write__inline_buffer_is_free_at_once(void **state)
 	conf_pair(c);
 	len = c->qp[0]->max_inline < 64 ? c->qp[0]->max_inline : 64;
 	conf_fill(unregistered, len, 1);
-	conf_write(c, c->qp[0], 1, FABRIC_INLINE | SIGNAL, (struct fabric_sge){unregistered, len, 0},
-		   c->b.mr.rkey, c->b.mr.raddr);
+	conf_write(c, c->qp[0], 1, FABRIC_INLINE | SIGNAL,
+		   (struct fabric_sge){unregistered, len, 0}, c->b.mr.rkey, c->b.mr.raddr);
 	memset(unregistered, 0, len);
 	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_OK);
 	assert_true(conf_filled(c->b.mem, len, 1));
@@ -97,7 +97,8 @@ static void read__gets_what_is_there(void **state)
 		memset(c->a.mem, 0xee, lens[i] + 1);
 		conf_read(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, lens[i]), c->b.mr.rkey,
 			  c->b.mr.raddr + 70000 + i);
-		assert_int_equal(conf_expect(c, &c->a, i, FABRIC_READ, FABRIC_OK).byte_len, lens[i]);
+		assert_int_equal(conf_expect(c, &c->a, i, FABRIC_READ, FABRIC_OK).byte_len,
+				 lens[i]);
 		assert_true(conf_filled(c->a.mem, lens[i], i));
 		assert_int_equal(c->a.mem[lens[i]], 0xee);
 	}
@@ -185,7 +186,8 @@ static void completions__keep_the_order_of_posts(void **state)
 	conf_pair(c);
 	for (uint32_t i = 0; i < 48; i += 3) {
 		conf_recv(c, c->qp[1], &c->b, i, 200000 + i * 64, 64);
-		conf_read(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, 2000), c->b.mr.rkey, c->b.mr.raddr);
+		conf_read(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, 2000), c->b.mr.rkey,
+			  c->b.mr.raddr);
 		conf_write(c, c->qp[0], i + 1, SIGNAL, conf_sge(&c->a, 8000, 2000), c->b.mr.rkey,
 			   c->b.mr.raddr + 4000);
 		conf_send(c, c->qp[0], i + 2, SIGNAL, conf_sge(&c->a, 8000, 64));
@@ -206,8 +208,10 @@ static void completion__tells_of_all_before_it(void **state)
 		conf_fill(c->b.mem, 6000, round);
 		conf_fill(c->a.mem, 6000, 50 + round);
 		memset(c->a.mem + 10000, 0, 6000);
-		conf_read(c, c->qp[0], 1, 0, conf_sge(&c->a, 10000, 6000), c->b.mr.rkey, c->b.mr.raddr);
-		conf_write(c, c->qp[0], 2, 0, conf_sge(&c->a, 0, 6000), c->b.mr.rkey, c->b.mr.raddr + 10000);
+		conf_read(c, c->qp[0], 1, 0, conf_sge(&c->a, 10000, 6000), c->b.mr.rkey,
+			  c->b.mr.raddr);
+		conf_write(c, c->qp[0], 2, 0, conf_sge(&c->a, 0, 6000), c->b.mr.rkey,
+			   c->b.mr.raddr + 10000);
 		conf_write(c, c->qp[0], 3, SIGNAL, conf_sge(&c->a, 0, 1), c->b.mr.rkey,
 			   c->b.mr.raddr + 20000);
 		conf_expect(c, &c->a, 3, FABRIC_WRITE, FABRIC_OK);
@@ -228,7 +232,8 @@ static void refused(struct conf *c, enum fabric_op op, uint32_t len, uint32_t rk
 	memset(c->b.map, 0xbb, MEM_BYTES + 2 * GUARD_BYTES);
 	conf_recv(c, c->qp[1], &c->b, 1, 0, 64);
 	conf_post(c, c->qp[0], &wr);
-	conf_send(c, c->qp[0], 8, FABRIC_FENCE | SIGNAL, conf_sge(&c->a, 0, 8)); /* or it passes the READ */
+	/* Without the fence it passes the READ. */
+	conf_send(c, c->qp[0], 8, FABRIC_FENCE | SIGNAL, conf_sge(&c->a, 0, 8));
 	conf_expect(c, &c->a, 7, op, FABRIC_ERR_REMOTE_ACCESS);
 	conf_expect(c, &c->a, 8, FABRIC_SEND, FABRIC_ERR_FLUSHED);
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_ERR_FLUSHED);
@@ -237,15 +242,16 @@ static void refused(struct conf *c, enum fabric_op op, uint32_t len, uint32_t rk
 		assert_int_equal(c->a.mem[i], 0xaa);
 	for (uint32_t i = 0; i < MEM_BYTES + 2 * GUARD_BYTES; i++)
 		assert_int_equal(c->b.map[i], 0xbb);
-	assert_true(c->a.dev->stats.remote_access_errors + c->b.dev->stats.remote_access_errors > 0);
+	assert_true(c->a.dev->stats.remote_access_errors + c->b.dev->stats.remote_access_errors >
+		    0);
 }
 
-#define REFUSED(name, op, len, rkey, raddr)                                                                  \
-	static void name(void **state)                                                                       \
-	{                                                                                                    \
-		struct conf *c = *state;                                                                     \
-                                                                                                             \
-		refused(c, op, len, rkey, raddr);                                                            \
+#define REFUSED(name, op, len, rkey, raddr)                                                        \
+	static void name(void **state)                                                             \
+	{                                                                                          \
+		struct conf *c = *state;                                                           \
+                                                                                                   \
+		refused(c, op, len, rkey, raddr);                                                  \
 	}
 
 REFUSED(write__unknown_key, FABRIC_WRITE, 8, c->b.mr.rkey ^ 0x5a5a5a5a, c->b.mr.raddr)
@@ -268,7 +274,8 @@ static void write__to_the_last_byte(void **state)
 	conf_pair(c);
 	memset(c->b.map, 0xee, MEM_BYTES + 2 * GUARD_BYTES);
 	conf_fill(c->a.mem, MEM_BYTES, 1);
-	conf_write(c, c->qp[0], 1, SIGNAL, conf_sge(&c->a, 0, MEM_BYTES), c->b.mr.rkey, c->b.mr.raddr);
+	conf_write(c, c->qp[0], 1, SIGNAL, conf_sge(&c->a, 0, MEM_BYTES), c->b.mr.rkey,
+		   c->b.mr.raddr);
 	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_OK);
 	assert_true(conf_filled(c->b.mem, MEM_BYTES, 1));
 	assert_int_equal(c->b.mem[-1], 0xee);
@@ -285,8 +292,10 @@ static void write__nothing_at_the_bounds(void **state)
 
 	conf_pair(c);
 	conf_write(c, c->qp[0], 1, SIGNAL, conf_sge(&c->a, 0, 0), c->b.mr.rkey, c->b.mr.raddr);
-	conf_write(c, c->qp[0], 2, SIGNAL, conf_sge(&c->a, 0, 0), c->b.mr.rkey, c->b.mr.raddr + MEM_BYTES);
-	conf_read(c, c->qp[0], 3, SIGNAL, conf_sge(&c->a, 0, 0), c->b.mr.rkey, c->b.mr.raddr + MEM_BYTES);
+	conf_write(c, c->qp[0], 2, SIGNAL, conf_sge(&c->a, 0, 0), c->b.mr.rkey,
+		   c->b.mr.raddr + MEM_BYTES);
+	conf_read(c, c->qp[0], 3, SIGNAL, conf_sge(&c->a, 0, 0), c->b.mr.rkey,
+		  c->b.mr.raddr + MEM_BYTES);
 	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_OK);
 	conf_expect(c, &c->a, 2, FABRIC_WRITE, FABRIC_OK);
 	conf_expect(c, &c->a, 3, FABRIC_READ, FABRIC_OK);
@@ -295,7 +304,8 @@ static void write__nothing_at_the_bounds(void **state)
 /* A second registration of b's memory, with fewer rights. */
 static void register_b(struct conf *c, uint32_t access, struct fabric_mr *mr)
 {
-	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, access, c->b.fd, GUARD_BYTES, mr),
+	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, access, c->b.fd,
+					     GUARD_BYTES, mr),
 			 0);
 }
 
@@ -324,7 +334,8 @@ static void mr_register__local_memory_has_no_rkey(void **state)
 	struct conf *c = *state;
 	struct fabric_mr mr;
 
-	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, 4096, FABRIC_LOCAL_WRITE, -1, 0, &mr), 0);
+	assert_int_equal(
+		c->ops->mr_register(c->b.dev, c->b.mem, 4096, FABRIC_LOCAL_WRITE, -1, 0, &mr), 0);
 	assert_int_not_equal(mr.lkey, 0);
 	assert_int_equal(mr.rkey, 0);
 	c->ops->mr_deregister(c->b.dev, &mr);
@@ -371,7 +382,8 @@ static void mr_register__again_and_again_while_connected(void **state)
 		int fd = conf_memfd(4096, &mem);
 
 		assert_int_equal(c->ops->mr_register(c->b.dev, mem, 4096,
-						     FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE, fd, 0, &mr),
+						     FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE, fd,
+						     0, &mr),
 				 0);
 		conf_fill(c->a.mem, 4096, i);
 		conf_write(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, 4096), mr.rkey, mr.raddr);
@@ -388,7 +400,8 @@ static void read__into_memory_that_is_not_registered(void **state)
 	struct conf *c = *state;
 
 	conf_pair(c);
-	conf_read(c, c->qp[0], 1, 0, conf_sge(&c->a, MEM_BYTES - 8, 9), c->b.mr.rkey, c->b.mr.raddr);
+	conf_read(c, c->qp[0], 1, 0, conf_sge(&c->a, MEM_BYTES - 8, 9), c->b.mr.rkey,
+		  c->b.mr.raddr);
 	conf_expect(c, &c->a, 1, FABRIC_READ, FABRIC_ERR_LOCAL_PROT);
 	conf_lost(c, &c->b);
 }
@@ -400,7 +413,8 @@ static void write__several_errors_tell_of_the_first(void **state)
 	conf_pair(c);
 	conf_write(c, c->qp[0], 1, SIGNAL, conf_sge(&c->a, 0, 4096), c->b.mr.rkey, c->b.mr.raddr);
 	for (uint32_t i = 2; i < 6; i++)
-		conf_write(c, c->qp[0], i, 0, conf_sge(&c->a, 0, 64), c->b.mr.rkey, c->b.mr.raddr - i);
+		conf_write(c, c->qp[0], i, 0, conf_sge(&c->a, 0, 64), c->b.mr.rkey,
+			   c->b.mr.raddr - i);
 	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_OK);
 	conf_expect(c, &c->a, 2, FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS);
 	for (uint32_t i = 3; i < 6; i++)
@@ -440,7 +454,7 @@ static void write_and_read_now__do_all_or_nothing(void **state)
 	conf_works(c, c->qp);
 }
 
-/* The peer has ended the connection, and this side does not know it yet: no memory of the peer's is touched by it any more. */
+/* The peer has ended the connection, and this side, which does not know it, touches none of it. */
 static void touches_nothing_behind_the_end(struct conf *c, bool destroys)
 {
 	const struct fabric_sge local = conf_sge(&c->a, 0, 4096);
@@ -487,8 +501,7 @@ static void qp_destroy__keeps_the_peer_off_before_it_hears(void **state)
 static void opens_nothing(struct conf *c, enum fabric_op op)
 {
 	struct fabric_sge sge = conf_sge(&c->a, 0, 8);
-	const struct fabric_wr wr = {
-		.wr_id = 7, .op = op, .sge = &sge, .nsge = 1, .rkey = c->b.mr.rkey, .raddr = c->b.mr.raddr};
+	struct fabric_wr wr = {.wr_id = 7, .op = op, .sge = &sge, .nsge = 1};
 
 	c->attr.exposes = false;
 	if (!(c->harness->shortfalls & DRIVER_UNEXPOSED_UNANSWERED)) {
@@ -498,6 +511,8 @@ static void opens_nothing(struct conf *c, enum fabric_op op)
 	conf_pair(c);
 	memset(c->a.mem, 0xaa, MEM_BYTES);
 	memset(c->b.map, 0xbb, MEM_BYTES + 2 * GUARD_BYTES);
+	wr.rkey = c->b.mr.rkey;
+	wr.raddr = c->b.mr.raddr;
 	conf_post(c, c->qp[0], &wr);
 	conf_settle(c);
 	assert_int_equal(c->a.nwcs, 0);
@@ -533,7 +548,8 @@ static void exposes__not_and_it_reads_and_writes_itself(void **state)
 	conf_read(c, c->qp[1], 1, SIGNAL, conf_sge(&c->b, 0, 5000), c->a.mr.rkey, c->a.mr.raddr);
 	conf_expect(c, &c->b, 1, FABRIC_READ, FABRIC_OK);
 	assert_true(conf_filled(c->b.mem, 5000, 1));
-	conf_write(c, c->qp[1], 2, SIGNAL, conf_sge(&c->b, 0, 5000), c->a.mr.rkey, c->a.mr.raddr + 10000);
+	conf_write(c, c->qp[1], 2, SIGNAL, conf_sge(&c->b, 0, 5000), c->a.mr.rkey,
+		   c->a.mr.raddr + 10000);
 	conf_expect(c, &c->b, 2, FABRIC_WRITE, FABRIC_OK);
 	assert_true(conf_filled(c->a.mem + 10000, 5000, 1));
 	conf_works(c, c->qp);

@@ -6,8 +6,9 @@
 
 static void send__sizes_from_zero_up(void **state)
 {
-	static const uint32_t sizes[] = {0,  1,	 2,   3,   5,	7,    8,    9,	  15,	16,   17,
-					 63, 64, 127, 255, 256, 1023, 1024, 4095, 4096, 8191, 16384};
+	static const uint32_t sizes[] = {0,    1,    2,	   3,	 5,    7,    8,	  9,
+					 15,   16,   17,   63,	 64,   127,  255, 256,
+					 1023, 1024, 4095, 4096, 8191, 16384};
 	struct conf *c = *state;
 
 	conf_pair(c);
@@ -52,7 +53,8 @@ static void send__arrives_in_order(void **state)
 		/* Never more on the way than there are receives. */
 		for (; sent < 400 && sent < got + 32 && sent < done + 32; sent++) {
 			memcpy(c->a.mem + sent % 64 * 64, &sent, sizeof(sent));
-			conf_send(c, c->qp[0], sent, SIGNAL, conf_sge(&c->a, sent % 64 * 64, 4 + sent % 60));
+			conf_send(c, c->qp[0], sent, SIGNAL,
+				  conf_sge(&c->a, sent % 64 * 64, 4 + sent % 60));
 		}
 		WAIT_FOR(c, c->a.nwcs + c->b.nwcs > 0);
 		if (c->a.nwcs > 0) {
@@ -71,8 +73,11 @@ static void send__gathers(void **state)
 {
 	struct conf *c = *state;
 	struct fabric_sge sges[4];
-	const struct fabric_wr wr = {
-		.wr_id = 1, .op = FABRIC_SEND, .flags = SIGNAL, .sge = sges, .nsge = c->attr.max_sge};
+	const struct fabric_wr wr = {.wr_id = 1,
+				     .op = FABRIC_SEND,
+				     .flags = SIGNAL,
+				     .sge = sges,
+				     .nsge = c->attr.max_sge};
 	uint32_t at = 0;
 
 	conf_pair(c);
@@ -114,7 +119,8 @@ static void send__inline_buffer_is_free_at_once(void **state)
 		conf_expect(c, &c->a, i, FABRIC_SEND, FABRIC_OK);
 }
 
-/* The short cut, where there is one: behind what was posted, without a completion or a place, or not at all. */
+/* The short cut, where there is one: behind what was posted, without a completion or a place, or
+ * not at all. */
 static void send_now__goes_behind_what_was_posted(void **state)
 {
 	struct conf *c = *state;
@@ -160,7 +166,8 @@ static void send_now__refuses(void **state)
 	if (!c->ops->send_direct)
 		return;
 	assert_false(c->ops->send_direct(c->qp[0], large, c->attr.max_msg_bytes + 1));
-	/* A ring that is full, and one behind whose work requests it would have to wait, however short it is. */
+	/* A ring that is full, and one behind whose work requests it would have to wait, however
+	 * short it is. */
 	while (n < 65536 && c->ops->send_direct(c->qp[0], large, c->attr.max_msg_bytes))
 		n++;
 	assert_in_range(n, 1, 65535);
@@ -171,7 +178,8 @@ static void send_now__refuses(void **state)
 		conf_expect(c, &c->b, i, FABRIC_RECV, FABRIC_OK);
 	}
 	conf_recv(c, c->qp[1], &c->b, 7, 0, c->attr.max_msg_bytes);
-	assert_int_equal(conf_expect(c, &c->b, 7, FABRIC_RECV, FABRIC_OK).byte_len, c->attr.max_msg_bytes);
+	assert_int_equal(conf_expect(c, &c->b, 7, FABRIC_RECV, FABRIC_OK).byte_len,
+			 c->attr.max_msg_bytes);
 	conf_expect(c, &c->a, 7, FABRIC_SEND, FABRIC_OK);
 	/* And nothing stands in its way again. */
 	assert_true(c->ops->send_direct(c->qp[0], large, 1));
@@ -206,7 +214,8 @@ static void send__both_ways_at_once(void **state)
 			assert_int_equal(wc.wr_id, wc.op == FABRIC_RECV ? recvs++ : 100 + sends++);
 		}
 		for (uint32_t i = 0; i < 32; i++)
-			assert_true(conf_filled(side[s]->mem + 65536 + i * 512, 512, (1 - s) * 100 + i));
+			assert_true(conf_filled(side[s]->mem + 65536 + i * 512, 512,
+						(1 - s) * 100 + i));
 	}
 }
 
@@ -326,7 +335,8 @@ static void send__finds_no_receive_and_may_not_wait(void **state)
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_OK);
 	conf_expect(c, &c->a, 2, FABRIC_SEND, FABRIC_OK);
 	not_ready(c);
-	assert_true((c->harness->shortfalls & DRIVER_RNR_AT_SENDER ? c->a : c->b).dev->stats.rnr > 0);
+	assert_true((c->harness->shortfalls & DRIVER_RNR_AT_SENDER ? c->a : c->b).dev->stats.rnr >
+		    0);
 }
 
 static void send__finds_no_receive_for_too_long(void **state)
@@ -449,7 +459,8 @@ static void error__ends_one_connection_only(void **state)
 
 	conf_connection(c, other, &ctx[0], &ctx[1]);
 	conf_pair(c);
-	conf_write(c, c->qp[0], 1, SIGNAL, conf_sge(&c->a, 0, 8), c->b.mr.rkey ^ 0x5a5a5a5a, c->b.mr.raddr);
+	conf_write(c, c->qp[0], 1, SIGNAL, conf_sge(&c->a, 0, 8), c->b.mr.rkey ^ 0x5a5a5a5a,
+		   c->b.mr.raddr);
 	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS);
 	conf_works(c, other);
 	conf_lost(c, &c->b);

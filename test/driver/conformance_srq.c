@@ -28,8 +28,8 @@ static void shared_close(struct conf *c, struct fabric_srq *srq)
 	c->ops->srq_destroy(srq);
 }
 
-static void shared_connection(struct conf *c, struct fabric_srq *srq, struct fabric_qp *qp[2], void *ctx_a,
-			      void *ctx_b)
+static void shared_connection(struct conf *c, struct fabric_srq *srq, struct fabric_qp *qp[2],
+			      void *ctx_a, void *ctx_b)
 {
 	struct fabric_cm_event event;
 
@@ -58,7 +58,8 @@ static void send_to(struct conf *c, struct fabric_qp *qp, uint32_t len, uint32_t
 	conf_expect(c, &c->a, seed, FABRIC_SEND, FABRIC_OK);
 }
 
-/* The next completion at b must be of a receive that is in *posted, a bit each, and is not there any more then. */
+/* The next completion at b must be of a receive that is in *posted, a bit each, and is not there
+ * any more then. */
 static struct fabric_wc expect_one_of(struct conf *c, uint32_t *posted, enum fabric_status status)
 {
 	struct fabric_wc wc = conf_wc(c, &c->b);
@@ -112,7 +113,8 @@ static void srq__takes_what_fits(void **state)
 	int ctx[2];
 
 	for (uint32_t i = 0; i <= PLACES; i++)
-		wrs[i] = (struct fabric_recv_wr){i, c->b.mem + (uint64_t)i * LEN, LEN, c->b.mr.lkey};
+		wrs[i] =
+			(struct fabric_recv_wr){i, c->b.mem + (uint64_t)i * LEN, LEN, c->b.mr.lkey};
 	assert_int_equal(c->ops->srq_create(c->b.dev, &one, &another), -EBUSY);
 	assert_int_equal(c->ops->srq_create(c->a.dev, &none, &another), -EINVAL);
 	assert_int_equal(c->ops->srq_create(c->a.dev, &many, &another), -EINVAL);
@@ -126,7 +128,8 @@ static void srq__takes_what_fits(void **state)
 	shared_close(c, srq);
 }
 
-/* Those that were taken, posted again in their order, are as they were; what is no such one is left to be posted anew. */
+/* Those that were taken, posted again in their order, are as they were; what is no such one is left
+ * to be posted anew. */
 static void srq__posts_again_what_was_taken(void **state)
 {
 	struct conf *c = *state;
@@ -148,7 +151,8 @@ static void srq__posts_again_what_was_taken(void **state)
 		for (n = 0; n < 1 + round; n++) {
 			send_to(c, qp[0], LEN - n, round * PLACES + n);
 			ids[n] = expect_one_of(c, &posted, FABRIC_OK).wr_id;
-			assert_true(conf_filled(c->b.mem + ids[n] * LEN, LEN - n, round * PLACES + n));
+			assert_true(
+				conf_filled(c->b.mem + ids[n] * LEN, LEN - n, round * PLACES + n));
 		}
 		ids[n] = never; /* the first that would be posted */
 		assert_int_equal(c->ops->srq_post_again(srq, ids, n + 1), 0);

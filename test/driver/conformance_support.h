@@ -45,17 +45,18 @@ struct conf {
 	bool own_domains; /* side_open() asks for them */
 };
 
-/* Poll both sides; when there was nothing, let something happen. false: nothing more is to be expected. */
+/* Poll both sides; when there was nothing, let something happen. false: nothing more is to be
+ * expected. */
 bool conf_round(struct conf *c, bool settling);
 void conf_settle(struct conf *c);
 /* Let things happen, and poll nothing. */
 void conf_look_away(struct conf *c);
 
-#define WAIT_FOR(c, condition)                                                                               \
-	do {                                                                                                 \
-		while (!(condition))                                                                         \
-			if (!conf_round(c, false))                                                           \
-				fail_msg("never came: %s", #condition);                                      \
+#define WAIT_FOR(c, condition)                                                                     \
+	do {                                                                                       \
+		while (!(condition))                                                               \
+			if (!conf_round(c, false))                                                 \
+				fail_msg("never came: %s", #condition);                            \
 	} while (0)
 
 /* Open the devices again, with more options. */
@@ -65,7 +66,8 @@ void conf_listen(struct conf *c);
 /* Wait for an event, which must be the next one, and of that kind. */
 struct fabric_cm_event conf_event(struct conf *c, struct side *side, enum fabric_cm_kind kind);
 struct fabric_qp *conf_connect(struct conf *c, void *ctx);
-struct fabric_qp *conf_accept(struct conf *c, struct side *side, struct fabric_conn_req *req, void *ctx);
+struct fabric_qp *conf_accept(struct conf *c, struct side *side, struct fabric_conn_req *req,
+			      void *ctx);
 void conf_destroy(struct conf *c, struct fabric_qp *qp);
 /* A connection, established: its queue pairs, at a and b. The contexts are what they are called. */
 void conf_connection(struct conf *c, struct fabric_qp *qp[2], void *ctx_a, void *ctx_b);
@@ -76,8 +78,8 @@ struct fabric_wc conf_wc(struct conf *c, struct side *side);
 /* The next completion must be this. */
 struct fabric_wc conf_expect(struct conf *c, struct side *side, uint64_t wr_id, enum fabric_op op,
 			     enum fabric_status status);
-/* A connection broke: 'told', whose fault it was not, has heard of it, once; the other side, which knows from its
- * completions, at most once. NULL: both know from completions. */
+/* A connection broke: 'told', whose fault it was not, has heard of it, once; the other side, which
+ * knows from its completions, at most once. NULL: both know from completions. */
 void conf_lost(struct conf *c, struct side *told);
 /* Both ways, a message goes through. */
 void conf_works(struct conf *c, struct fabric_qp *qp[2]);
@@ -89,22 +91,23 @@ void conf_fill(uint8_t *mem, uint32_t len, uint32_t seed);
 bool conf_filled(const uint8_t *mem, uint32_t len, uint32_t seed);
 
 struct fabric_sge conf_sge(const struct side *side, uint32_t offset, uint32_t len);
-void conf_recv(struct conf *c, struct fabric_qp *qp, const struct side *side, uint64_t wr_id, uint32_t offset,
-	       uint32_t len);
+void conf_recv(struct conf *c, struct fabric_qp *qp, const struct side *side, uint64_t wr_id,
+	       uint32_t offset, uint32_t len);
 /* Post one, which must be taken. */
 void conf_post(struct conf *c, struct fabric_qp *qp, const struct fabric_wr *wr);
-void conf_send(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags, struct fabric_sge sge);
-void conf_write(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags, struct fabric_sge sge,
-		uint32_t rkey, uint64_t raddr);
-void conf_read(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags, struct fabric_sge sge,
-	       uint32_t rkey, uint64_t raddr);
+void conf_send(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags,
+	       struct fabric_sge sge);
+void conf_write(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags,
+		struct fabric_sge sge, uint32_t rkey, uint64_t raddr);
+void conf_read(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags,
+	       struct fabric_sge sge, uint32_t rkey, uint64_t raddr);
 
 struct conformance_tests {
 	const struct CMUnitTest *tests;
 	size_t count;
 };
 
-extern const struct conformance_tests conformance_cm, conformance_send, conformance_rdma, conformance_window,
-	conformance_srq, conformance_deliver, conformance_domain;
+extern const struct conformance_tests conformance_cm, conformance_send, conformance_rdma,
+	conformance_window, conformance_srq, conformance_deliver, conformance_domain;
 
 #endif

@@ -21,8 +21,9 @@ static void window_start(struct conf *c, struct window *window)
 {
 	if (!c->b.dev->attr.has_mw)
 		skip();
-	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE | FABRIC_BIND,
-					     c->b.fd, GUARD_BYTES, &window->mr),
+	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES,
+					     FABRIC_LOCAL_WRITE | FABRIC_BIND, c->b.fd, GUARD_BYTES,
+					     &window->mr),
 			 0);
 	assert_int_equal(window->mr.rkey, 0);
 	window->raddr = window->mr.raddr + WINDOW_AT;
@@ -61,7 +62,8 @@ static void bind(struct conf *c, struct window *window, uint32_t access)
 
 static void invalidate(struct conf *c, uint32_t rkey)
 {
-	const struct fabric_wr wr = {.wr_id = INV, .op = FABRIC_LOCAL_INV, .flags = SIGNAL, .rkey = rkey};
+	const struct fabric_wr wr = {
+		.wr_id = INV, .op = FABRIC_LOCAL_INV, .flags = SIGNAL, .rkey = rkey};
 
 	conf_post(c, c->qp[1], &wr);
 	conf_expect(c, &c->b, INV, FABRIC_LOCAL_INV, FABRIC_OK);
@@ -70,8 +72,12 @@ static void invalidate(struct conf *c, uint32_t rkey)
 static void send_inv(struct conf *c, struct fabric_qp *qp, uint32_t rkey)
 {
 	struct fabric_sge sge = conf_sge(&c->a, 0, 16);
-	const struct fabric_wr wr = {
-		.wr_id = SEND, .op = FABRIC_SEND_INV, .flags = SIGNAL, .sge = &sge, .nsge = 1, .rkey = rkey};
+	const struct fabric_wr wr = {.wr_id = SEND,
+				     .op = FABRIC_SEND_INV,
+				     .flags = SIGNAL,
+				     .sge = &sge,
+				     .nsge = 1,
+				     .rkey = rkey};
 
 	conf_post(c, qp, &wr);
 }
@@ -119,7 +125,8 @@ static void bind__opens_part_of_a_region(void **state)
 }
 
 /* Bind with 'access', then one access that must be refused. */
-static void bound_refuses(struct conf *c, uint32_t access, enum fabric_op op, uint64_t delta, uint32_t len)
+static void bound_refuses(struct conf *c, uint32_t access, enum fabric_op op, uint64_t delta,
+			  uint32_t len)
 {
 	struct window window;
 
@@ -171,7 +178,8 @@ static void bind__is_for_one_connection(void **state)
 	conf_expect(c, &c->b, BIND, FABRIC_BIND_MW, FABRIC_OK);
 	refused(c, FABRIC_WRITE, window.mw.rkey, window.raddr, 8);
 	conf_works(c, other);
-	conf_write(c, other[0], ACCESS, SIGNAL, conf_sge(&c->a, 0, 8), window.mw.rkey, window.raddr);
+	conf_write(c, other[0], ACCESS, SIGNAL, conf_sge(&c->a, 0, 8), window.mw.rkey,
+		   window.raddr);
 	conf_expect(c, &c->a, ACCESS, FABRIC_WRITE, FABRIC_OK);
 	window_stop(c, &window);
 }
@@ -264,12 +272,14 @@ static void send_inv__ends_the_key_and_says_so(void **state)
 
 static void send_inv_refused(struct conf *c, uint32_t rkey)
 {
-	bool is_answered = !(c->harness->shortfalls & (DRIVER_SENDS_UNANSWERED | DRIVER_INVALIDATION_LAX));
+	bool is_answered =
+		!(c->harness->shortfalls & (DRIVER_SENDS_UNANSWERED | DRIVER_INVALIDATION_LAX));
 
 	conf_recv(c, c->qp[1], &c->b, RECV, 0, 64);
 	send_inv(c, c->qp[0], rkey);
 	assert_int_not_equal(conf_wc(c, &c->b).status, FABRIC_OK);
-	conf_expect(c, &c->a, SEND, FABRIC_SEND_INV, is_answered ? FABRIC_ERR_REMOTE_ACCESS : FABRIC_OK);
+	conf_expect(c, &c->a, SEND, FABRIC_SEND_INV,
+		    is_answered ? FABRIC_ERR_REMOTE_ACCESS : FABRIC_OK);
 	conf_lost(c, is_answered ? &c->b : &c->a);
 }
 
@@ -312,7 +322,8 @@ static void send_inv__of_another_connections_key(void **state)
 	bind_post(c, other[1], &window, both);
 	conf_expect(c, &c->b, BIND, FABRIC_BIND_MW, FABRIC_OK);
 	send_inv_refused(c, window.mw.rkey);
-	conf_write(c, other[0], ACCESS, SIGNAL, conf_sge(&c->a, 0, 8), window.mw.rkey, window.raddr);
+	conf_write(c, other[0], ACCESS, SIGNAL, conf_sge(&c->a, 0, 8), window.mw.rkey,
+		   window.raddr);
 	conf_expect(c, &c->a, ACCESS, FABRIC_WRITE, FABRIC_OK);
 	window_stop(c, &window);
 }
@@ -338,12 +349,17 @@ static void bind__outside_the_registration(void **state)
 	window_stop(c, &window);
 }
 
-static void bind_refused(struct conf *c, const struct window *window, uint32_t lkey, uint32_t access)
+static void bind_refused(struct conf *c, const struct window *window, uint32_t lkey,
+			 uint32_t access)
 {
 	struct fabric_sge sge = {c->b.mem + WINDOW_AT, WINDOW_LEN, lkey};
 	struct fabric_mw mw = window->mw;
-	const struct fabric_wr wr = {
-		.wr_id = BIND, .op = FABRIC_BIND_MW, .sge = &sge, .nsge = 1, .mw = &mw, .access = access};
+	const struct fabric_wr wr = {.wr_id = BIND,
+				     .op = FABRIC_BIND_MW,
+				     .sge = &sge,
+				     .nsge = 1,
+				     .mw = &mw,
+				     .access = access};
 
 	conf_post(c, c->qp[1], &wr);
 	conf_expect(c, &c->b, BIND, FABRIC_BIND_MW, FABRIC_ERR_LOCAL_PROT);
@@ -370,7 +386,8 @@ static void bind__over_memory_that_is_not_for_windows(void **state)
 
 	window_start(c, &window);
 	conf_pair(c);
-	bind_refused(c, &window, c->b.mr.lkey, FABRIC_REMOTE_READ); /* with remote rights of its own */
+	bind_refused(c, &window, c->b.mr.lkey,
+		     FABRIC_REMOTE_READ); /* with remote rights of its own */
 	window_stop(c, &window);
 }
 
@@ -381,9 +398,9 @@ static void bind__for_writes_over_memory_for_reads(void **state)
 	struct fabric_mr mr;
 
 	window_start(c, &window);
-	assert_int_equal(
-		c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_BIND, c->b.fd, GUARD_BYTES, &mr),
-		0);
+	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, FABRIC_BIND, c->b.fd,
+					     GUARD_BYTES, &mr),
+			 0);
 	conf_pair(c);
 	bind_refused(c, &window, mr.lkey, FABRIC_REMOTE_WRITE);
 	c->ops->mr_deregister(c->b.dev, &mr);
@@ -410,7 +427,8 @@ static void qp_destroy__ends_the_key(void **state)
 	conf_pair(c);
 	bind(c, &window, both);
 	write_ok(c, window.mw.rkey, window.raddr, 8, 1);
-	if (window.mw.rkey != rkey) /* the device may have made the window anew, with the first of its keys */
+	if (window.mw.rkey !=
+	    rkey) /* the device may have made the window anew, with the first of its keys */
 		refused(c, FABRIC_WRITE, rkey, window.raddr, 8);
 	window_stop(c, &window);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver contract over shm, with both devices in this process; with the argument "fault", over fault over shm. */
+/* The driver contract over shm, with both devices in this process; with the argument "fault", over
+ * fault over shm. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -26,7 +27,8 @@ static void start(struct driver_harness *harness)
 	static unsigned serial;
 
 	snprintf(harness->options, sizeof(harness->options), "%s", options);
-	snprintf(harness->addr, sizeof(harness->addr), "conformance-%d-%u", (int)getpid(), serial++);
+	snprintf(harness->addr, sizeof(harness->addr), "conformance-%d-%u", (int)getpid(),
+		 serial++);
 }
 
 static void stop(struct driver_harness *harness)
@@ -55,7 +57,8 @@ int main(int argc, char **argv)
 					 .start = start,
 					 .stop = stop,
 					 .progress = progress,
-					 .shortfalls = DRIVER_SENDS_UNANSWERED | DRIVER_UNEXPOSED_UNANSWERED,
+					 .shortfalls = DRIVER_SENDS_UNANSWERED |
+						       DRIVER_UNEXPOSED_UNANSWERED,
 					 .shows = true,
 					 .has_credentials = true};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver contract over sim: PROGRAM [FIRST-SEED [SEEDS [sim|fault|late]]]. "fault": over fault over sim, without
- * faults. "late": the same, with completions and events that come late and in another order, as the contract allows.
+ * The driver contract over sim: PROGRAM [FIRST-SEED [SEEDS [sim|fault|late]]]. "fault": over fault
+ * over sim, without faults. "late": the same, with completions and events that come late and in
+ * another order, as the contract allows.
  */
 #include <inttypes.h>
 #include <stdio.h>

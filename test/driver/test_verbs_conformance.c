@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver contract over verbs, with both devices in this process: PROGRAM ADDRESS [TEST-PATTERN]. The shortfalls are
- * InfiniBand's and those of soft RoCE (rxe of Linux 6.1), over which it runs.
+ * The driver contract over verbs, with both devices in this process: PROGRAM ADDRESS
+ * [TEST-PATTERN]. The shortfalls are InfiniBand's and those of soft RoCE (rxe of Linux 6.1), over
+ * which it runs.
  */
 #include <stdio.h>
 #include <time.h>
@@ -53,14 +54,15 @@ static bool progress(struct driver_harness *harness, uint32_t idle, bool settlin
 
 int main(int argc, char **argv)
 {
-	struct driver_harness harness = {.name = "verbs",
-					 .ops = fabric_driver_find("verbs"),
-					 .start = start,
-					 .stop = stop,
-					 .progress = progress,
-					 .shortfalls = DRIVER_PRIVATE_DATA_PADDED | DRIVER_RNR_AT_SENDER |
-						       DRIVER_RECV_ERRORS_VAGUE | DRIVER_INVALIDATION_LAX |
-						       DRIVER_WINDOWS_UNBOUNDED | DRIVER_WINDOW_KEYS_256};
+	struct driver_harness harness = {
+		.name = "verbs",
+		.ops = fabric_driver_find("verbs"),
+		.start = start,
+		.stop = stop,
+		.progress = progress,
+		.shortfalls = DRIVER_PRIVATE_DATA_PADDED | DRIVER_RNR_AT_SENDER |
+			      DRIVER_RECV_ERRORS_VAGUE | DRIVER_INVALIDATION_LAX |
+			      DRIVER_WINDOWS_UNBOUNDED | DRIVER_WINDOW_KEYS_256};
 
 	if (argc < 2) {
 		fprintf(stderr, "usage: %s ADDRESS [TEST-PATTERN]\n", argv[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that embeds weir, made of what is installed and nothing else: a requester and a responder in one
- * thread, one READ by a Write chunk. Prints "ok".
+ * A program that embeds weir, made of what is installed and nothing else: a requester and a
+ * responder in one thread, one READ by a Write chunk. Prints "ok".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,12 @@
 #define LIMIT 20u /* seconds */
 
 static const struct weir_ulb_proc procs[] = {{.proc = 1, .result_items_max = 1}};
-static const struct weir_ulb ulb = {
-	.name = "embedder", .prog = PROG, .vers_low = 1, .vers_high = 1, .procs = procs, .nprocs = 1};
+static const struct weir_ulb ulb = {.name = "embedder",
+				    .prog = PROG,
+				    .vers_low = 1,
+				    .vers_high = 1,
+				    .procs = procs,
+				    .nprocs = 1};
 
 static struct weir_region *server_region, *client_region;
 static struct weir_region_info server_info, client_info;
@@ -56,7 +60,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 
 	(void)arg;
 	check(result->status == 0, "the call failed");
-	check(weir_result_opaque(call, result, 0, &data, BYTES, &len) == 0 && len == BYTES, "the result");
+	check(weir_result_opaque(call, result, 0, &data, BYTES, &len) == 0 && len == BYTES,
+	      "the result");
 	check(memcmp(data, server_info.base, BYTES) == 0, "the data");
 	is_done = 1;
 }
@@ -74,12 +79,20 @@ static void region_make(struct weir_engine *engine, struct weir_region **region,
 
 int main(void)
 {
-	const struct weir_program program = {
-		.prog = PROG, .vers_low = 1, .vers_high = 1, .nprocs = 2, .ulb = &ulb, .handle = handle};
+	const struct weir_program program = {.prog = PROG,
+					     .vers_low = 1,
+					     .vers_high = 1,
+					     .nprocs = 2,
+					     .ulb = &ulb,
+					     .handle = handle};
 	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
 	const struct weir_connect_options connect = {.on_event = on_event};
-	const struct weir_call_params params = {
-		.prog = PROG, .vers = 1, .proc = 1, .results_max_bytes = 4, .ulb = &ulb, .done = done};
+	const struct weir_call_params params = {.prog = PROG,
+						.vers = 1,
+						.proc = 1,
+						.results_max_bytes = 4,
+						.ulb = &ulb,
+						.done = done};
 	struct weir_engine *engines[2];
 	struct weir_listener *listener;
 	struct weir_profile profile;
@@ -104,11 +117,13 @@ int main(void)
 		end_s = end_s ? end_s : (uint64_t)now.tv_sec + LIMIT;
 		for (int i = 0; i < 2; i++)
 			weir_engine_poll(engines[i], 0,
-					 (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+					 (uint64_t)now.tv_sec * 1000000000u +
+						 (uint64_t)now.tv_nsec);
 		if (is_open && !call) {
 			call = weir_call_begin(conn, &params);
 			check(call != NULL, "weir_call_begin");
-			check(weir_call_result_item(call, client_region, client_info.base, BYTES) == 0,
+			check(weir_call_result_item(call, client_region, client_info.base, BYTES) ==
+				      0,
 			      "weir_call_result_item");
 			check(weir_call_submit(call) == 0, "weir_call_submit");
 		}

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An NFSv3 responder that does things wrong, or in ways that are right but rare, for weir-nfs to cope with.
+ * An NFSv3 responder that does things wrong, or in ways that are right but rare, for weir-nfs to
+ * cope with.
  *
  *     nfs_wrong ADDR BYTES [WAY...]        says "ready" when it listens; SIGTERM ends it
  *
- * Its root directory has "file" (of BYTES bytes: byte i is i * 7 + i / 256), "link" and "sub". What is created is
- * "file" under another name. Handles are 8 bytes: an object, a level. The WAYs are those that has() is asked for below.
+ * Its root directory has "file" (of BYTES bytes: byte i is i * 7 + i / 256), "link" and "sub". What
+ * is created is "file" under another name. Handles are 8 bytes: an object, a level. The WAYs are
+ * those that has() is asked for below.
  */
 #include <errno.h>
 #include <signal.h>
@@ -246,7 +248,9 @@ static void do_remove(struct weir_xdr_out *out)
 static void do_readlink(struct weir_request *req, struct weir_xdr_out *out)
 {
 	struct nfs3_readlink_res res = {.status = NFS3_OK};
-	const char *target = has("link-to-itself") ? "link" : has("link-up") ? "../../sub/../file" : "file";
+	const char *target = has("link-to-itself") ? "link"
+			     : has("link-up")	   ? "../../sub/../file"
+						   : "file";
 	uint32_t len = (uint32_t)strlen(target);
 
 	if (has("link-with-nul")) {
@@ -259,8 +263,8 @@ static void do_readlink(struct weir_request *req, struct weir_xdr_out *out)
 	weir_request_result_item(req, region, lie, len);
 }
 
-static void put_name(struct weir_xdr_out *out, uint64_t *cookie, const char *name, uint32_t len, uint32_t id,
-		     uint32_t level, bool plus)
+static void put_name(struct weir_xdr_out *out, uint64_t *cookie, const char *name, uint32_t len,
+		     uint32_t id, uint32_t level, bool plus)
 {
 	struct nfs3_entry entry = {.fileid = id, .cookie = ++*cookie};
 
@@ -355,8 +359,11 @@ static void readdir(struct weir_xdr_in *in, struct weir_xdr_out *out, bool plus)
 
 static void fsinfo(struct weir_xdr_out *out)
 {
-	struct nfs3_fsinfo_res res = {
-		.status = NFS3_OK, .rtmax = 65536, .rtpref = 65536, .wtmax = 65536, .wtpref = 65536};
+	struct nfs3_fsinfo_res res = {.status = NFS3_OK,
+				      .rtmax = 65536,
+				      .rtpref = 65536,
+				      .wtmax = 65536,
+				      .wtpref = 65536};
 
 	if (has("fsinfo-zero"))
 		res.rtmax = res.rtpref = res.wtmax = res.wtpref = 0;
@@ -423,7 +430,8 @@ static void handle(struct weir_request *req, void *arg)
 	if (answer_wrong(req, proc))
 		return;
 	out = weir_request_results(req, 16384);
-	if (!out) { /* a client may have more calls under way than its share of the buffers is for */
+	if (!out) { /* a client may have more calls under way than its share of the buffers is for
+		     */
 		if (weir_request_retry_when_buffers(req) != 0)
 			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;
@@ -511,7 +519,8 @@ int main(int argc, char **argv)
 	weir_profile_defaults(&profile);
 	profile.page_bytes = 4096;
 	if (size > STORE_BYTES || weir_engine_create(&profile, &engine) != 0 ||
-	    weir_region_create(&options, &region) != 0 || weir_engine_add_region(engine, region) != 0 ||
+	    weir_region_create(&options, &region) != 0 ||
+	    weir_engine_add_region(engine, region) != 0 ||
 	    weir_listen(engine, argv[1], &listen, &listener) != 0)
 		return 1;
 	weir_region_info(region, &info);

@@ -38,8 +38,10 @@ const char *end_address(void)
 
 void end_open(struct end *end, const char *options, uint32_t max_connections)
 {
-	const struct fabric_dev_config config = {
-		.options = options, .max_connections = max_connections, .max_regions = 16, .numa_node = -1};
+	const struct fabric_dev_config config = {.options = options,
+						 .max_connections = max_connections,
+						 .max_regions = 16,
+						 .numa_node = -1};
 
 	end_open_as(end, &config);
 }
@@ -57,8 +59,8 @@ void end_open_as(struct end *end, const struct fabric_dev_config *config)
 	end->mem = mmap(NULL, END_MEM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, end->fd, 0);
 	assert_ptr_not_equal(end->mem, MAP_FAILED);
 	assert_int_equal(end->ops->mr_register(end->dev, end->mem, END_MEM_BYTES,
-					       FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE |
-						       FABRIC_BIND,
+					       FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ |
+						       FABRIC_REMOTE_WRITE | FABRIC_BIND,
 					       end->fd, 0, &end->mr),
 			 0);
 }
@@ -80,7 +82,8 @@ void end_close(struct end *end)
 uint32_t end_poll(struct end *end)
 {
 	uint32_t n = end->ops->poll(end->dev, end->wcs + end->nwcs, END_WCS - end->nwcs);
-	uint32_t m = end->ops->cm_poll(end->dev, end->events + end->nevents, END_EVENTS - end->nevents);
+	uint32_t m =
+		end->ops->cm_poll(end->dev, end->events + end->nevents, END_EVENTS - end->nevents);
 
 	end->nwcs += n;
 	end->nevents += m;
@@ -109,7 +112,8 @@ struct fabric_cm_event end_event(struct end *end, struct end *other, enum fabric
 	return event;
 }
 
-struct fabric_wc end_wc(struct end *end, struct end *other, enum fabric_op op, enum fabric_status status)
+struct fabric_wc end_wc(struct end *end, struct end *other, enum fabric_op op,
+			enum fabric_status status)
 {
 	struct fabric_wc wc;
 

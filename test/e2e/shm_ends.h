@@ -16,7 +16,8 @@
 #define END_MEM_BYTES (1u << 20)
 #define END_WCS	      512u
 #define END_EVENTS    64u
-#define END_WAIT_NS   10000000000u /* what is to come comes within this, however busy the machine is */
+#define END_WAIT_NS                                                                                \
+	10000000000u /* what is to come comes within this, however busy the machine is */
 
 struct end {
 	const struct fabric_ops *ops;
@@ -45,20 +46,22 @@ uint64_t end_now_ns(void);
 /* Poll: what came is added to the end's. The number. */
 uint32_t end_poll(struct end *end);
 /* Poll both ends, of which one may be NULL, until the condition holds. */
-#define END_WAIT(a, b, condition)                                                                            \
-	do {                                                                                                 \
-		uint64_t until = end_now_ns() + END_WAIT_NS;                                                 \
-		while (!(condition)) {                                                                       \
-			end_step(a, b);                                                                      \
-			if (end_now_ns() > until)                                                            \
-				fail_msg("never came: %s", #condition);                                      \
-		}                                                                                            \
+#define END_WAIT(a, b, condition)                                                                  \
+	do {                                                                                       \
+		uint64_t until = end_now_ns() + END_WAIT_NS;                                       \
+		while (!(condition)) {                                                             \
+			end_step(a, b);                                                            \
+			if (end_now_ns() > until)                                                  \
+				fail_msg("never came: %s", #condition);                            \
+		}                                                                                  \
 	} while (0)
 void end_step(struct end *a, struct end *b);
 
-/* The next event or completion, which must be of this kind. 'other' is polled as well, when there is one. */
+/* The next event or completion, which must be of this kind. 'other' is polled as well, when there
+ * is one. */
 struct fabric_cm_event end_event(struct end *end, struct end *other, enum fabric_cm_kind kind);
-struct fabric_wc end_wc(struct end *end, struct end *other, enum fabric_op op, enum fabric_status status);
+struct fabric_wc end_wc(struct end *end, struct end *other, enum fabric_op op,
+			enum fabric_status status);
 
 void end_listen(struct end *end, const char *addr);
 struct fabric_qp *end_connect(struct end *end, const char *addr, void *ctx);

@@ -91,7 +91,8 @@ static socklen_t address(const char *addr, struct sockaddr_un *sun)
 {
 	*sun = (struct sockaddr_un){.sun_family = AF_UNIX};
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			   (size_t)snprintf(sun->sun_path + 1, sizeof(sun->sun_path) - 1, "weir/%s", addr));
+			   (size_t)snprintf(sun->sun_path + 1, sizeof(sun->sun_path) - 1, "weir/%s",
+					    addr));
 }
 
 void raw_connect_only(struct raw *raw, const char *addr)
@@ -142,7 +143,8 @@ int raw_listen(const char *addr)
 	return fd;
 }
 
-bool raw_try_send(const struct raw *raw, const void *data, size_t len, const int *fds, uint32_t nfds)
+bool raw_try_send(const struct raw *raw, const void *data, size_t len, const int *fds,
+		  uint32_t nfds)
 {
 	union {
 		struct cmsghdr align;
@@ -186,13 +188,15 @@ void raw_scribble(uint8_t *base, size_t len, uint32_t times)
 		if (random() % 4 == 0)
 			put_header(base, at);
 		else
-			atomic_store((_Atomic uint32_t *)(void *)(base + at), random() % 2 ? word % 5 : word);
+			atomic_store((_Atomic uint32_t *)(void *)(base + at),
+				     random() % 2 ? word % 5 : word);
 	}
 }
 
 void raw_send_type(const struct raw *raw, enum shm_msg_type type)
 {
-	const struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = (uint16_t)type};
+	const struct shm_msg msg = {
+		.magic = SHM_MAGIC, .version = SHM_VERSION, .type = (uint16_t)type};
 
 	raw_send(raw, &msg, sizeof(msg), NULL, 0);
 }

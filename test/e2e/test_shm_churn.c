@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections that come and go while the close of a descriptor blocks: this process gives up what they
- * had, whoever's they are, and also where it can make no more threads. The descriptors that block are
- * of /dev/null; the reaper's close(2) of one is the test's to end.
+ * Connections that come and go while the close of a descriptor blocks: this process gives up what
+ * they had, whoever's they are, and also where it can make no more threads. The descriptors that
+ * block are of /dev/null; the reaper's close(2) of one is the test's to end.
  */
 #include "shm_raw.h"
 
@@ -55,7 +55,8 @@ int __wrap_close(int fd)
 {
 	struct stat st;
 
-	if (is_reaper() && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3))
+	if (is_reaper() && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+	    st.st_rdev == makedev(1, 3))
 		while (sem_wait(&may_close) != 0)
 			;
 	return __real_close(fd);
@@ -65,7 +66,8 @@ int __wrap_close(int fd)
 int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
 				  void *(*run)(void *), void *arg)
 {
-	return lacks_threads ? -EAGAIN : __real_rte_ctrl_thread_create(thread, name, attr, run, arg);
+	return lacks_threads ? -EAGAIN
+			     : __real_rte_ctrl_thread_create(thread, name, attr, run, arg);
 }
 
 static int setup(void **state)
@@ -177,7 +179,8 @@ static void churn__behind_a_close_that_blocks_leaves_nothing(void **state)
 	end_blocking(1);
 }
 
-/* Two users have a close that blocks, and there are two threads: other connections are closed all the same. */
+/* Two users have a close that blocks, and there are two threads: other connections are closed all
+ * the same. */
 static void churn__is_closed_where_no_thread_can_be_made(void **state)
 {
 	const char *addr = end_address();
@@ -229,7 +232,8 @@ static void refused__user_is_counted_and_logged(void **state)
 	END_WAIT(&b, NULL, b.dev->stats.users_refused == 3);
 	rte_openlog_stream(NULL);
 	fclose(log);
-	assert_non_null(strstr(text, "connection refused: 16 connections, files or mappings of user"));
+	assert_non_null(
+		strstr(text, "connection refused: 16 connections, files or mappings of user"));
 	assert_non_null(strstr(text, "not connected: 16 connections, files or mappings of user"));
 	free(text);
 	if (geteuid() == 0)

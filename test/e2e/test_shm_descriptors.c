@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that pass descriptors whose close(2) blocks: TCP sockets on loopback with SO_LINGER, whose data nobody takes. Only
- * the user who has passed them is concerned.
+ * Peers that pass descriptors whose close(2) blocks: TCP sockets on loopback with SO_LINGER, whose
+ * data nobody takes. Only the user who has passed them is concerned.
  *
- * The driver's system calls are wrapped. Each of them is checked on its way: whether the calling thread holds a lock, and
- * whether a descriptor that is no memfd is touched by any thread but the reaper's.
+ * The driver's system calls are wrapped. Each of them is checked on its way: whether the calling
+ * thread holds a lock, and whether a descriptor that is no memfd is touched by any thread but the
+ * reaper's.
  */
 #include "shm_raw.h"
 
@@ -39,7 +40,8 @@ static _Atomic uint32_t nlocked, nforeign;
 
 /* The control threads read nothing meanwhile. */
 static _Atomic bool is_held;
-/* The reaper closes nothing meanwhile: a close with something unread drops what the other end has. */
+/* The reaper closes nothing meanwhile: a close with something unread drops what the other end has.
+ */
 static _Atomic bool is_reaper_held;
 
 static _Thread_local uint32_t nlocks, nshutdowns;
@@ -95,7 +97,8 @@ static bool is_reaper(void)
 	return strncmp(name, "weir-shm-reap", 13) == 0;
 }
 
-/* Of a descriptor that a peer has passed, which the main thread of this test may touch as it likes. */
+/* Of a descriptor that a peer has passed, which the main thread of this test may touch as it likes.
+ */
 static void check_foreign(int fd)
 {
 	int saved = errno;
@@ -192,8 +195,8 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
 	return __real_write(fd, data, len);
 }
 
-/* Two ends of a TCP connection. The close of the last descriptor of 'blocks' takes LINGER_S seconds, or until 'drain' is
- * closed, whichever comes first. */
+/* Two ends of a TCP connection. The close of the last descriptor of 'blocks' takes LINGER_S
+ * seconds, or until 'drain' is closed, whichever comes first. */
 struct blocking {
 	int blocks, drain;
 };
@@ -224,10 +227,10 @@ static struct blocking blocking_new(void)
 	return b2;
 }
 
-/* Pass it, and give this side's descriptor up before the other side looks at the message: what was passed is the last one, whose
- * close blocks. */
-static void blocking_pass(struct blocking *blocking, const struct raw *raw, const struct shm_msg *msg,
-			  size_t len)
+/* Pass it, and give this side's descriptor up before the other side looks at the message: what was
+ * passed is the last one, whose close blocks. */
+static void blocking_pass(struct blocking *blocking, const struct raw *raw,
+			  const struct shm_msg *msg, size_t len)
 {
 	int fds[] = {blocking->blocks, raw->fds[1]};
 
@@ -256,7 +259,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A HELLO whose rings are what blocks. The descriptor is the reaper's then, and nobody else has one. */
+/* A HELLO whose rings are what blocks. The descriptor is the reaper's then, and nobody else has
+ * one. */
 static void pass_in_hello(struct raw *raw, const char *addr, struct blocking *blocking)
 {
 	raw_init(raw);
@@ -395,14 +399,16 @@ static bool is_other_welcome(const char *addr)
 		    setresuid(OTHER_UID, OTHER_UID, OTHER_UID) != 0)
 			_exit(2);
 		raw_connect_only(&raw, addr);
-		_exit(recv(raw.fd, &raw.answer, sizeof(raw.answer), 0) == sizeof(raw.answer) ? 0 : 1);
+		_exit(recv(raw.fd, &raw.answer, sizeof(raw.answer), 0) == sizeof(raw.answer) ? 0
+											     : 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
 	return WEXITSTATUS(status) == 0;
 }
 
-/* As many as it likes: the user is refused after some of them, until they are closed, and other users are not. */
+/* As many as it likes: the user is refused after some of them, until they are closed, and other
+ * users are not. */
 static void user__that_passes_many_is_refused(void **state)
 {
 	struct blocking blocking[RAWS];
@@ -545,7 +551,8 @@ static void message__waits_while_there_is_no_descriptor(void **state)
 	raw_fini(&raw);
 }
 
-/* A peer that seems to be busy for ever has its connection looked at again and again until it is quiet. */
+/* A peer that seems to be busy for ever has its connection looked at again and again until it is
+ * quiet. */
 static void disconnect__again_makes_no_system_call(void **state)
 {
 	struct raw raw;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What shm does beyond the contract that all drivers share: rings that are full, cold queue pairs, late announcements. */
+/* What shm does beyond the contract that all drivers share: rings that are full, cold queue pairs,
+ * late announcements. */
 #include "shm_raw.h"
 
 #include <errno.h>
@@ -132,10 +133,12 @@ static void full_ring__all_places_are_counted(void **state)
 	assert_int_equal(a.nwcs, end_attr.max_send_wr - waiting);
 }
 
-/* A WRITE behind a Send that waits is not done before it, and what is sent behind the WRITE not before that. */
+/* A WRITE behind a Send that waits is not done before it, and what is sent behind the WRITE not
+ * before that. */
 static void full_ring__order_is_kept(void **state)
 {
-	struct fabric_wr write = {.op = FABRIC_WRITE, .rkey = b.mr.rkey, .raddr = b.mr.raddr + 8192};
+	struct fabric_wr write = {
+		.op = FABRIC_WRITE, .rkey = b.mr.rkey, .raddr = b.mr.raddr + 8192};
 	uint32_t n;
 
 	(void)state;
@@ -299,7 +302,8 @@ static void cold__is_noticed_when_a_message_comes(void **state)
 static void flood(struct fabric_qp *from, struct fabric_qp *to, uint32_t n)
 {
 	struct fabric_sge sge = end_sge(&a, 0, 10);
-	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
 
 	for (uint32_t i = 0; i < n; i++) {
 		end_recv(&b, to, 2, 0, 100);
@@ -309,8 +313,9 @@ static void flood(struct fabric_qp *from, struct fabric_qp *to, uint32_t n)
 		n -= a.ops->poll(a.dev, a.wcs, n);
 }
 
-/* Without muxes: one floods, all others are cold, and the first message comes on the one whose turn was just over: it is found when
- * each of the others could have had a share of the flood's length. */
+/* Without muxes: one floods, all others are cold, and the first message comes on the one whose turn
+ * was just over: it is found when each of the others could have had a share of the flood's length.
+ */
 static void cold__waits_for_a_share_of_a_flood_each(void **state)
 {
 	static struct fabric_qp *qps[2][MANY];
@@ -398,7 +403,8 @@ static void cold__rnr_breaks_it(void **state)
 	}
 }
 
-/* Whatever waits for a receive, one of no bytes, too: when it was taken, the next that waits begins anew. */
+/* Whatever waits for a receive, one of no bytes, too: when it was taken, the next that waits begins
+ * anew. */
 static void rnr__is_over_when_the_message_is_taken(void **state)
 {
 	static const uint32_t lens[] = {10, 0, 0, 10, 0};
@@ -414,7 +420,8 @@ static void rnr__is_over_when_the_message_is_taken(void **state)
 	}
 }
 
-/* The connecting side makes the ring, the accepting side would take longer messages than it holds. */
+/* The connecting side makes the ring, the accepting side would take longer messages than it holds.
+ */
 static void max_msg__is_what_the_ring_holds(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -434,11 +441,13 @@ static void max_msg__is_what_the_ring_holds(void **state)
 	end_recv(&b, b.qp, 1, 0, 65536);
 	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, ring_msg_max(16384)));
 	assert_int_equal(end_wc(&b, &a, FABRIC_RECV, FABRIC_OK).byte_len, ring_msg_max(16384));
-	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&a, 0, ring_msg_max(16384) + 1));
+	end_post(&a, (struct fabric_wr){.op = FABRIC_SEND},
+		 end_sge(&a, 0, ring_msg_max(16384) + 1));
 	end_wc(&a, &b, FABRIC_SEND, FABRIC_ERR_REMOTE_LEN);
 }
 
-/* A peer that asks for many regions and does not look at its socket has each of them when it does, in its latest state. */
+/* A peer that asks for many regions and does not look at its socket has each of them when it does,
+ * in its latest state. */
 static void want__waits_for_a_slow_peer(void **state)
 {
 	struct fabric_mr mrs[SHM_REGIONS_MAX - 1];
@@ -450,7 +459,8 @@ static void want__waits_for_a_slow_peer(void **state)
 	raw_init(&raw);
 	raw_pair(&raw, &b);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX - 1; i++)
-		assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, b.fd, 0, &mrs[i]),
+		assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, b.fd, 0,
+						    &mrs[i]),
 				 0);
 	want = raw.hello;
 	want.type = SHM_WANT;
@@ -463,7 +473,8 @@ static void want__waits_for_a_slow_peer(void **state)
 	/* Those that are replaced now are not to be seen in their old state at the end. */
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX - 1; i++) {
 		b.ops->mr_deregister(b.dev, &mrs[i]);
-		assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, b.fd, 0, &mrs[i]),
+		assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, b.fd, 0,
+						    &mrs[i]),
 				 0);
 		want.region.id = ((struct shm_mr *)mrs[i].driver)->id;
 		raw_send(&raw, &want, sizeof(want), NULL, 0);
@@ -510,11 +521,15 @@ static void region__for_reading_is_mapped_so(void **state)
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	end_pair(&a, &b);
 	/* The memory is not looked at here: any address does. */
-	assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, fd, 4096, &mr), 0);
-	assert_int_equal(fcntl(((struct shm_mr *)mr.driver)->shown->fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, fd, 4096, &mr),
+			 0);
+	assert_int_equal(fcntl(((struct shm_mr *)mr.driver)->shown->fd, F_GETFL) & O_ACCMODE,
+			 O_RDONLY);
 	end_post(&a,
-		 (struct fabric_wr){
-			 .op = FABRIC_READ, .flags = FABRIC_SIGNALED, .rkey = mr.rkey, .raddr = mr.raddr},
+		 (struct fabric_wr){.op = FABRIC_READ,
+				    .flags = FABRIC_SIGNALED,
+				    .rkey = mr.rkey,
+				    .raddr = mr.raddr},
 		 end_sge(&a, 0, 4));
 	end_wc(&a, &b, FABRIC_READ, FABRIC_OK);
 	assert_memory_equal(a.mem, "here", 4);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a queue pair or of a key while the peer is in the midst of a WRITE or READ: nothing of it comes later. */
+/* The end of a queue pair or of a key while the peer is in the midst of a WRITE or READ: nothing of
+ * it comes later. */
 #include "shm_raw.h"
 
 #include <pthread.h>
@@ -88,7 +89,8 @@ static void disconnect__does_not_wait_for_ever(void **state)
 	assert_int_equal(b.dev->stats.protocol_errors, 1);
 }
 
-/* The peer is a process that dies in the midst of a WRITE. That is seen, not waited out: it counts as no error. */
+/* The peer is a process that dies in the midst of a WRITE. That is seen, not waited out: it counts
+ * as no error. */
 static void disconnect__of_a_peer_that_died_in_a_write(void **state)
 {
 	const char *addr = end_address();
@@ -123,7 +125,8 @@ static void disconnect__of_a_peer_that_died_in_a_write(void **state)
 
 static void post_inv(uint32_t rkey, uint32_t flags)
 {
-	const struct fabric_wr wr = {.op = FABRIC_LOCAL_INV, .flags = FABRIC_SIGNALED | flags, .rkey = rkey};
+	const struct fabric_wr wr = {
+		.op = FABRIC_LOCAL_INV, .flags = FABRIC_SIGNALED | flags, .rkey = rkey};
 
 	assert_int_equal(b.ops->post_send(b.qp, &wr, 1), 1);
 	for (int i = 0; i < 20; i++)
@@ -134,8 +137,11 @@ static void post_inv(uint32_t rkey, uint32_t flags)
 static uint32_t bind_window(struct fabric_mw *mw)
 {
 	struct fabric_sge sge = end_sge(&b, 0, 4096);
-	const struct fabric_wr wr = {
-		.op = FABRIC_BIND_MW, .sge = &sge, .nsge = 1, .mw = mw, .access = FABRIC_REMOTE_WRITE};
+	const struct fabric_wr wr = {.op = FABRIC_BIND_MW,
+				     .sge = &sge,
+				     .nsge = 1,
+				     .mw = mw,
+				     .access = FABRIC_REMOTE_WRITE};
 
 	assert_int_equal(b.ops->post_send(b.qp, &wr, 1), 1);
 	return mw->rkey;
@@ -184,7 +190,8 @@ static void local_inv__in_use_for_ever_breaks_the_connection(void **state)
 struct copier {
 	enum fabric_op op;
 	_Atomic uint32_t ndone;
-	uint32_t nwrong; /* READs that were said to be good, of memory that was used for something else */
+	uint32_t nwrong; /* READs that were said to be good, of memory that was used for something
+			    else */
 	enum fabric_status last;
 };
 
@@ -252,7 +259,8 @@ static void write__under_way_leaves_nothing_behind_the_end(void **state)
 }
 
 #ifndef __SANITIZE_THREAD__
-/* What is read meanwhile is thrown away: a race by its nature, which is no test for a checker of races. */
+/* What is read meanwhile is thrown away: a race by its nature, which is no test for a checker of
+ * races. */
 static void read__under_way_is_no_good_behind_the_end(void **state)
 {
 	(void)state;
@@ -263,15 +271,17 @@ static void read__under_way_is_no_good_behind_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(disconnect__tells_and_waits_for_a_write_under_way, start_raw,
+		cmocka_unit_test_setup_teardown(disconnect__tells_and_waits_for_a_write_under_way,
+						start_raw, stop_raw),
+		cmocka_unit_test_setup_teardown(disconnect__of_one_that_was_always_idle, start_raw,
 						stop_raw),
-		cmocka_unit_test_setup_teardown(disconnect__of_one_that_was_always_idle, start_raw, stop_raw),
-		cmocka_unit_test_setup_teardown(disconnect__does_not_wait_for_ever, start_raw, stop_raw),
+		cmocka_unit_test_setup_teardown(disconnect__does_not_wait_for_ever, start_raw,
+						stop_raw),
 		cmocka_unit_test(disconnect__of_a_peer_that_died_in_a_write),
-		cmocka_unit_test_setup_teardown(local_inv__in_use_waits_for_a_write_by_that_key, start_raw,
-						stop_raw),
-		cmocka_unit_test_setup_teardown(local_inv__in_use_for_ever_breaks_the_connection, start_raw,
-						stop_raw),
+		cmocka_unit_test_setup_teardown(local_inv__in_use_waits_for_a_write_by_that_key,
+						start_raw, stop_raw),
+		cmocka_unit_test_setup_teardown(local_inv__in_use_for_ever_breaks_the_connection,
+						start_raw, stop_raw),
 		cmocka_unit_test(write__under_way_leaves_nothing_behind_the_end),
 #ifndef __SANITIZE_THREAD__
 		cmocka_unit_test(read__under_way_is_no_good_behind_the_end),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of a process whose child lives on, as its peer sees it. The child has a copy of each socket if it was made by clone(2)
- * itself, which runs no handlers of pthread_atfork(3). And exec: the new program inherits no descriptor.
+ * The end of a process whose child lives on, as its peer sees it. The child has a copy of each
+ * socket if it was made by clone(2) itself, which runs no handlers of pthread_atfork(3). And exec:
+ * the new program inherits no descriptor.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -254,7 +255,8 @@ static void list_inherited(char *text, size_t size)
 		dup2(fds[1], 1);
 		/* The shell's own loop opens nothing, so that all it names was inherited. */
 		execl("/bin/sh", "sh", "-c",
-		      "i=3; while [ $i -lt 400 ]; do [ -e /proc/self/fd/$i ] && readlink /proc/$$/fd/$i; "
+		      "i=3; while [ $i -lt 400 ]; do [ -e /proc/self/fd/$i ] && readlink "
+		      "/proc/$$/fd/$i; "
 		      "i=$((i+1)); done; true",
 		      NULL);
 		_exit(1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that connect over shm and do it wrong. Each is cut off, counted, and leaves nothing behind; a good one
- * gets through afterwards.
+ * Peers that connect over shm and do it wrong. Each is cut off, counted, and leaves nothing behind;
+ * a good one gets through afterwards.
  */
 #include "shm_raw.h"
 
@@ -527,7 +527,8 @@ static void listen__without_descriptors_waits_for_some(void **state)
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	few = limit;
-	few.rlim_cur = (rlim_t)fd + 1; /* all below are in use: one is left, the connection's own end */
+	few.rlim_cur =
+		(rlim_t)fd + 1; /* all below are in use: one is left, the connection's own end */
 	close(fd);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	raw_connect_only(&raw, here);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that are connected over shm and write nonsense where they can write: into the rings, and into the key
- * table that the other side reads. It ends their connection, and nothing else.
+ * Peers that are connected over shm and write nonsense where they can write: into the rings, and
+ * into the key table that the other side reads. It ends their connection, and nothing else.
  */
 #include "shm_raw.h"
 
@@ -155,9 +155,10 @@ static void ring__scribbled_at_random(void **state)
 			raw_scribble(raw.rings, 2 * ring_footprint(RAW_RING_BYTES), 200);
 			b.ops->post_send(
 				b.qp,
-				&(struct fabric_wr){.op = FABRIC_SEND,
-						    .sge = &(struct fabric_sge){b.mem, 1000, b.mr.lkey},
-						    .nsge = 1},
+				&(struct fabric_wr){
+					.op = FABRIC_SEND,
+					.sge = &(struct fabric_sge){b.mem, 1000, b.mr.lkey},
+					.nsge = 1},
 				1);
 			end_poll(&b);
 			b.nwcs = 0;
@@ -184,10 +185,13 @@ static const struct key_entry good = {.key = 5u << KEY_INDEX_BITS | 9,
 				      .raddr = 4096,
 				      .len = RAW_REGION_BYTES};
 
-static void access_remote(enum fabric_op op, const struct key_entry *entry, uint64_t raddr, uint32_t len)
+static void access_remote(enum fabric_op op, const struct key_entry *entry, uint64_t raddr,
+			  uint32_t len)
 {
-	struct fabric_wr wr = {
-		.op = op, .flags = FABRIC_SIGNALED, .rkey = 5u << KEY_INDEX_BITS | 9, .raddr = raddr};
+	struct fabric_wr wr = {.op = op,
+			       .flags = FABRIC_SIGNALED,
+			       .rkey = 5u << KEY_INDEX_BITS | 9,
+			       .raddr = raddr};
 
 	raw_pair(&raw, &b);
 	memcpy(&raw.keys[9], entry, sizeof(*entry));
@@ -204,7 +208,8 @@ static void keys__a_good_one_gives_access(void **state)
 	assert_memory_equal(b.mem, raw.region, RAW_REGION_BYTES);
 }
 
-/* For each way in which a table can lie: the request fails, and nothing outside of the peer's file is touched. */
+/* For each way in which a table can lie: the request fails, and nothing outside of the peer's file
+ * is touched. */
 static void expect_refused(const struct key_entry *entry, uint64_t raddr, uint32_t len)
 {
 	access_remote(FABRIC_WRITE, entry, raddr, len);
@@ -294,7 +299,8 @@ static void post_rdma(enum fabric_op op, uint32_t rkey, uint64_t raddr, uint32_t
 	end_post(&b, wr, end_sge(&b, 0, len));
 }
 
-/* After a good access, which the driver may remember: one that is not, or whose key is not as it was. */
+/* After a good access, which the driver may remember: one that is not, or whose key is not as it
+ * was. */
 static void keys__that_gave_access_before(void **state)
 {
 	struct key_entry ended = good, bounded = good, readable = good, written = good;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer whose files are of hugepages, out of which it can take pages while others map them. Where this machine has no
- * hugepage free, what needs one says so and is left out.
+ * A peer whose files are of hugepages, out of which it can take pages while others map them. Where
+ * this machine has no hugepage free, what needs one says so and is left out.
  */
 #include "shm_raw.h"
 
@@ -79,7 +79,8 @@ static void skip_without_hugepages(void)
 {
 	if (huge_free() >= 4)
 		return;
-	print_message("SKIPPED: fewer than 4 hugepages are free: echo 64 > /proc/sys/vm/nr_hugepages\n");
+	print_message(
+		"SKIPPED: fewer than 4 hugepages are free: echo 64 > /proc/sys/vm/nr_hugepages\n");
 	skip();
 }
 
@@ -134,7 +135,8 @@ static void write_to_peer(void)
 
 static void punch(int fd)
 {
-	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, HUGE_BYTES), 0);
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, HUGE_BYTES),
+			 0);
 }
 
 static void region__of_part_of_a_hugepage_is_unmapped_again(void **state)
@@ -199,8 +201,8 @@ static void own__hugepage_that_is_gone_ends_all_connections(void **state)
 	own = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_ptr_not_equal(own, MAP_FAILED);
 	own[0] = 1;
-	assert_int_equal(b.ops->mr_register(b.dev, own, HUGE_BYTES, FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE,
-					    fd, 0, &mr),
+	assert_int_equal(b.ops->mr_register(b.dev, own, HUGE_BYTES,
+					    FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE, fd, 0, &mr),
 			 0);
 	raw_pair(&raw, &b);
 	punch(fd);

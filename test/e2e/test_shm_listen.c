@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listeners at paths: whose the file is, when it was left, and two that want it at a time; and devices that are full. */
+/* Listeners at paths: whose the file is, when it was left, and two that want it at a time; and
+ * devices that are full. */
 #include "shm_raw.h"
 
 #include <errno.h>
@@ -212,7 +213,8 @@ static void *race(void *arg)
 	struct racer *racer = arg;
 
 	pthread_barrier_wait(racer->barrier);
-	racer->rc = racer->end->ops->listen(racer->end->dev, path, 8, racer->end, &racer->end->listener);
+	racer->rc = racer->end->ops->listen(racer->end->dev, path, 8, racer->end,
+					    &racer->end->listener);
 	return NULL;
 }
 

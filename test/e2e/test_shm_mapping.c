@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of peers: when it is mapped, how much of it may be, and what happens where its pages cannot be had.
+ * Memory of peers: when it is mapped, how much of it may be, and what happens where its pages
+ * cannot be had.
  *
- * A page that cannot be had is what userfaultfd(2) makes of a hole, with UFFD_FEATURE_SIGBUS: the access raises SIGBUS, as it
- * does under strict overcommit or where a hugepage is missing.
+ * A page that cannot be had is what userfaultfd(2) makes of a hole, with UFFD_FEATURE_SIGBUS: the
+ * access raises SIGBUS, as it does under strict overcommit or where a hugepage is missing.
  */
 #include "shm_raw.h"
 
@@ -72,7 +73,8 @@ static uint32_t maps_of(const char *name, const void *except, uint8_t **at, size
 	while (fgets(line, sizeof(line), maps)) {
 		unsigned long from, to;
 
-		if (!strstr(line, name) || sscanf(line, "%lx-%lx", &from, &to) != 2 || (void *)from == except)
+		if (!strstr(line, name) || sscanf(line, "%lx-%lx", &from, &to) != 2 ||
+		    (void *)from == except)
 			continue;
 		n++;
 		if (at) {
@@ -163,7 +165,8 @@ static void map_bytes_peer__one_past_it_ends_the_connection(void **state)
 	end_works(&a, &b);
 }
 
-/* Let this process have 'more' bytes of address space beyond what it has. Returns the former limit. */
+/* Let this process have 'more' bytes of address space beyond what it has. Returns the former limit.
+ */
 static struct rlimit limit_address_space(uint64_t more)
 {
 	struct rlimit before, limit;
@@ -206,7 +209,8 @@ static void region__that_cannot_be_mapped_ends_the_connection_and_counts(void **
 	end_works(&a, &b);
 }
 
-/* Many connections, each of which offers as much as it likes: what they take together is bounded. */
+/* Many connections, each of which offers as much as it likes: what they take together is bounded.
+ */
 static void map_bytes_peer__of_many_connections_together(void **state)
 {
 	struct raw raws[20];
@@ -261,7 +265,8 @@ static void mappings_peer__one_past_it_ends_the_connection(void **state)
 	for (n = 0; n < 8 && b.dev->stats.maps_refused == 0; n++) {
 		raw_init(&raws[n]);
 		raw_connect(&raws[n], addr);
-		raw_send(&raws[n], &raws[n].hello, sizeof(raws[n].hello), raws[n].fds, raws[n].nfds);
+		raw_send(&raws[n], &raws[n].hello, sizeof(raws[n].hello), raws[n].fds,
+			 raws[n].nfds);
 		END_WAIT(&b, NULL, b.nevents == n + 1 || b.dev->stats.maps_refused == 1);
 	}
 	assert_int_equal(n, 5); /* rings and a key table each; the fifth finds no room */
@@ -272,7 +277,8 @@ static void mappings_peer__one_past_it_ends_the_connection(void **state)
 		raw_fini(&raws[--n]);
 }
 
-/* From now on an access to a page that the memory has not got raises SIGBUS. Returns what ends that, or -1: it cannot be had. */
+/* From now on an access to a page that the memory has not got raises SIGBUS. Returns what ends
+ * that, or -1: it cannot be had. */
 static int break_memory(void *base, size_t len)
 {
 	struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_SIGBUS};
@@ -289,7 +295,8 @@ static int break_memory(void *base, size_t len)
 
 static void punch(int fd, size_t len)
 {
-	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)len), 0);
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)len),
+			 0);
 }
 
 /* Punch holes into a peer's file, and let the driver's mapping of it have no pages. */
@@ -416,8 +423,8 @@ static void set_rings(const char *name, uint32_t ring_bytes)
 	close(raw.fds[0]);
 	raw.fds[0] = named_memfd(name, len);
 	/* As much of it as raw_fini() unmaps: the driver's answers are not read. */
-	raw.rings = mmap(NULL, 2 * ring_footprint(RAW_RING_BYTES), PROT_READ | PROT_WRITE, MAP_SHARED,
-			 raw.fds[0], 0);
+	raw.rings = mmap(NULL, 2 * ring_footprint(RAW_RING_BYTES), PROT_READ | PROT_WRITE,
+			 MAP_SHARED, raw.fds[0], 0);
 	assert_ptr_not_equal(raw.rings, MAP_FAILED);
 	raw.hello.ring_bytes = ring_bytes;
 }
@@ -430,7 +437,8 @@ static uint64_t bytes_of(int fd)
 	return (uint64_t)st.st_blocks * 512;
 }
 
-/* A program that locks its memory makes no pages for the files of peers, which are sparse, before they are used. */
+/* A program that locks its memory makes no pages for the files of peers, which are sparse, before
+ * they are used. */
 static void files__take_no_memory_where_the_program_locks_its_own(void **state)
 {
 	(void)state;

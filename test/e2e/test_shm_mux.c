@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Muxes of the shm driver: one ring for many connections; in order, whatever happens meanwhile, and of how many one looks at, by count. */
+/* Muxes of the shm driver: one ring for many connections; in order, whatever happens meanwhile, and
+ * of how many one looks at, by count. */
 #include "shm_many.h"
 
 #include "eal.h"
@@ -70,7 +71,8 @@ static void mux__is_each_devices_own(void **state)
 	end_close(&c);
 }
 
-/* Of many, each is found in the very next poll, be they used in whatever order, and none but the first is polled. */
+/* Of many, each is found in the very next poll, be they used in whatever order, and none but the
+ * first is polled. */
 static void many__are_found_in_one_poll(void **state)
 {
 	(void)state;
@@ -132,8 +134,8 @@ static void post_recvs(uint32_t side, uint32_t i)
 	struct stream *stream = &streams[side][i];
 
 	while (stream->posted - stream->got < SLOTS) {
-		const struct fabric_recv_wr wr = {stream->posted, slot_of(side, i, stream->posted), 1024,
-						  end_of(side)->mr.lkey};
+		const struct fabric_recv_wr wr = {stream->posted, slot_of(side, i, stream->posted),
+						  1024, end_of(side)->mr.lkey};
 
 		assert_int_equal(end_of(side)->ops->post_recv(qps[side][i], &wr, 1), 1);
 		stream->posted++;
@@ -148,14 +150,17 @@ static bool send_next(uint32_t side, uint32_t i)
 	uint8_t *data = from->mem + END_MEM_BYTES - 1024;
 	uint32_t len = len_of(side, i, stream->sent);
 	struct fabric_sge sges[2] = {{data, 3, from->mr.lkey}, {data + 3, len - 3, from->mr.lkey}};
-	const struct fabric_wr wr = {
-		.op = FABRIC_SEND, .sge = sges, .nsge = 2, .flags = FABRIC_SIGNALED | FABRIC_INLINE};
+	const struct fabric_wr wr = {.op = FABRIC_SEND,
+				     .sge = sges,
+				     .nsge = 2,
+				     .flags = FABRIC_SIGNALED | FABRIC_INLINE};
 	bool is_sent;
 
 	memset(data, (int)(stream->sent * 3 + i), len);
 	memcpy(data, &stream->sent, 4);
-	is_sent = len <= 256 && random() % 4 == 0 ? from->ops->post_send(qps[1 - side][i], &wr, 1) == 1
-						  : from->ops->send_direct(qps[1 - side][i], data, len);
+	is_sent = len <= 256 && random() % 4 == 0
+			  ? from->ops->post_send(qps[1 - side][i], &wr, 1) == 1
+			  : from->ops->send_direct(qps[1 - side][i], data, len);
 	stream->sent += is_sent;
 	return is_sent;
 }
@@ -214,7 +219,8 @@ static void drain(uint32_t n)
 	}
 }
 
-/* Both sides send from their first chance on, while they go over to the mux, polling now and then. */
+/* Both sides send from their first chance on, while they go over to the mux, polling now and then.
+ */
 static void order__is_kept_from_the_first_message_on(void **state)
 {
 	(void)state;
@@ -314,13 +320,17 @@ static void send_inv_on(uint32_t i, uint32_t rkey, uint32_t len)
 	a.qp = NULL;
 }
 
-/* With a key that it invalidates, in one cell of payload or several: one that the receiver has given, and one that is none any more. */
+/* With a key that it invalidates, in one cell of payload or several: one that the receiver has
+ * given, and one that is none any more. */
 static void send_inv__goes_by_the_mux(void **state)
 {
-	static const uint32_t lens[] = {1, RING_DATA - RING_TAG, RING_DATA - RING_TAG + 1, 200, 1000};
+	static const uint32_t lens[] = {1, RING_DATA - RING_TAG, RING_DATA - RING_TAG + 1, 200,
+					1000};
 	struct fabric_mw mw = {0};
-	struct fabric_wr bind = {
-		.op = FABRIC_BIND_MW, .mw = &mw, .flags = FABRIC_SIGNALED, .access = FABRIC_REMOTE_READ};
+	struct fabric_wr bind = {.op = FABRIC_BIND_MW,
+				 .mw = &mw,
+				 .flags = FABRIC_SIGNALED,
+				 .access = FABRIC_REMOTE_READ};
 
 	(void)state;
 	connect_many(3);
@@ -355,8 +365,8 @@ static void flood(uint32_t n)
 		send_now_on(0);
 }
 
-/* The first connection floods; a message in the mux is found in the next poll, or in the one after it where a poll gives no more than one
- * completion: messages of the flood until then. */
+/* The first connection floods; a message in the mux is found in the next poll, or in the one after
+ * it where a poll gives no more than one completion: messages of the flood until then. */
 static void mux__waits_for_no_flood(void **state)
 {
 	(void)state;
@@ -419,7 +429,8 @@ static void end__message_is_delivered_before_it(void **state)
 	memset(b.mem, 0x5a, 100);
 	assert_true(b.ops->send_direct(qps[1][5], b.mem, 100));
 	b.ops->qp_destroy(qps[1][5]);
-	qps[1][5] = end_connect(&a, many_addr, &qps[1][5]); /* a's end of the next one, for the moment */
+	qps[1][5] = end_connect(&a, many_addr,
+				&qps[1][5]); /* a's end of the next one, for the moment */
 	qps[0][20] = end_accept(&b, NULL, &qps[0][20]);
 	assert_int_equal(qp_of(0, 20)->mux_tag & MUX_KIND_MASK, 4);
 	for (until = end_now_ns() + END_WAIT_NS; !has_ended && end_now_ns() < until;) {
@@ -492,7 +503,8 @@ static void end__mux_begins_anew(void **state)
 	}
 }
 
-/* The same while the connecting side still has one of the mux before: it does without, and no message is lost. */
+/* The same while the connecting side still has one of the mux before: it does without, and no
+ * message is lost. */
 static void end__does_without_meanwhile(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Muxes of the shm driver: how connections end beside others that wait, and what is left of them. */
+/* Muxes of the shm driver: how connections end beside others that wait, and what is left of them.
+ */
 #include "shm_many.h"
 
 #include <fcntl.h>
@@ -15,8 +16,8 @@
 #define DEVICES	 20u /* more than there are numbers of muxes */
 #define NOT_HERE 77
 
-/* Its peer has left behind a message of another connection's, which waits for a receive: what it sent comes before the end, if it can, and
- * the end comes, be there such a receive or not. */
+/* Its peer has left behind a message of another connection's, which waits for a receive: what it
+ * sent comes before the end, if it can, and the end comes, be there such a receive or not. */
 static void end__waits_for_no_receive_of_others(void **state)
 {
 	(void)state;
@@ -31,8 +32,10 @@ static void end__waits_for_no_receive_of_others(void **state)
 		assert_int_equal(b.nwcs + b.nevents, 0);
 		if (i == 2) {
 			end_recv(&b, qps[1][1], 1, 0, 100);
-			assert_ptr_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).qp_ctx, &qps[1][1]);
-			assert_ptr_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).qp_ctx, &qps[1][2]);
+			assert_ptr_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).qp_ctx,
+					 &qps[1][1]);
+			assert_ptr_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).qp_ctx,
+					 &qps[1][2]);
 		}
 		assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[1][i]);
 	}
@@ -44,7 +47,8 @@ static void end__waits_for_no_receive_of_others(void **state)
 	expect_in_one_poll(1);
 }
 
-/* A message that was late for its receive: its side hears of the end, though nothing was posted that could come back. */
+/* A message that was late for its receive: its side hears of the end, though nothing was posted
+ * that could come back. */
 static void rnr__end_is_told(void **state)
 {
 	(void)state;
@@ -109,7 +113,8 @@ static void connect_from_elsewhere(void)
 	end_close(&c);
 }
 
-/* A namespace of processes, and one of users, which such a one takes. In it this user has its number. */
+/* A namespace of processes, and one of users, which such a one takes. In it this user has its
+ * number. */
 static int enter_namespaces(void)
 {
 	char map[48];
@@ -126,8 +131,8 @@ static int enter_namespaces(void)
 	return rc;
 }
 
-/* From another PID namespace, processes that listen at one address, one after the other, can't be told from each other: none of them is
- * shown the memory of another one. */
+/* From another PID namespace, processes that listen at one address, one after the other, can't be
+ * told from each other: none of them is shown the memory of another one. */
 static void mux__is_with_a_process_that_is_known(void **state)
 {
 	int status = -1;

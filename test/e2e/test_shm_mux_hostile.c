@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Muxes of the shm driver against peers that do it wrong: their connections end, and nothing else. */
+/* Muxes of the shm driver against peers that do it wrong: their connections end, and nothing else.
+ */
 #include "shm_many.h"
 
 #include <sys/socket.h>
@@ -126,7 +127,8 @@ static void hostile__headers(void **state)
 	}
 }
 
-/* The peer does it before this side has heard that there is a connection: it hears that there is none. */
+/* The peer does it before this side has heard that there is a connection: it hears that there is
+ * none. */
 static void hostile__before_it_is_established(void **state)
 {
 	(void)state;
@@ -158,7 +160,8 @@ static void hostile__lengths(void **state)
 	{
 		static uint8_t data[SHM_MSG_MAX];
 
-		assert_int_equal(ring_put_tagged(&raw.mux_tx, raw.mux_tag, data, qp->rx.max_msg + 1), 1);
+		assert_int_equal(
+			ring_put_tagged(&raw.mux_tx, raw.mux_tag, data, qp->rx.max_msg + 1), 1);
 	}
 	assert_int_equal(poll_b(1), 1);
 	assert_int_equal(b.wcs[0].status, FABRIC_ERR_FATAL);
@@ -166,7 +169,8 @@ static void hostile__lengths(void **state)
 	raw_end(1);
 }
 
-/* One that is too long behind some that are not: its completion is the next one, and behind it nothing is written. */
+/* One that is too long behind some that are not: its completion is the next one, and behind it
+ * nothing is written. */
 static void hostile__length_behind_good_ones(void **state)
 {
 	static uint8_t data[SHM_MSG_MAX];
@@ -220,7 +224,8 @@ static void hostile__marks(void **state)
 	raw_end(1);
 }
 
-/* It fills the mux with nothing, all the time: so much of it is looked at in a poll, and others are served. */
+/* It fills the mux with nothing, all the time: so much of it is looked at in a poll, and others are
+ * served. */
 static void hostile__messages_for_nobody(void **state)
 {
 	struct shm_qp *qp = raw_start();
@@ -241,7 +246,8 @@ static void hostile__messages_for_nobody(void **state)
 	raw_end(0);
 }
 
-/* An acceptor that gives the same place to all: so many are looked through for a message, and no more. */
+/* An acceptor that gives the same place to all: so many are looked through for a message, and no
+ * more. */
 static void hostile__one_place_for_all(void **state)
 {
 	static struct raw raws[4 * MUX_OLDER];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What peers pass may be the last reference to a file of any size, whose pages are then freed by whoever closes or unmaps
- * it. The reaper does that. The engine's thread, which is this test's main one, makes no call on it at all. Where a small
- * file is enough, a larger one is refused.
+ * What peers pass may be the last reference to a file of any size, whose pages are then freed by
+ * whoever closes or unmaps it. The reaper does that. The engine's thread, which is this test's main
+ * one, makes no call on it at all. Where a small file is enough, a larger one is refused.
  */
 #include "shm_raw.h"
 
@@ -172,7 +172,8 @@ static void muxes__of_which_none_are_taken(void **state)
 		raw_offer_mux(&raws[i]);
 		add_file(raws[i].fds[2]);
 		raw_connect(&raws[i], addr);
-		raw_send(&raws[i], &raws[i].hello, sizeof(raws[i].hello), raws[i].fds, raws[i].nfds);
+		raw_send(&raws[i], &raws[i].hello, sizeof(raws[i].hello), raws[i].fds,
+			 raws[i].nfds);
 		accept_one();
 		assert_true(raw_recv(&raws[i], NULL));
 		assert_int_equal(raws[i].answer.has_mux, i < MUX_COUNT);
@@ -201,11 +202,13 @@ static void muxes__that_are_offered_again(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		before = end_count();
 		raw_connect(&raws[i], addr);
-		raw_send(&raws[i], &raws[i].hello, sizeof(raws[i].hello), raws[i].fds, raws[i].nfds);
+		raw_send(&raws[i], &raws[i].hello, sizeof(raws[i].hello), raws[i].fds,
+			 raws[i].nfds);
 		accept_one();
 		assert_true(raw_recv(&raws[i], NULL));
 		assert_int_equal(raws[i].answer.has_mux, 1);
-		/* Rings and key table, the first time muxes; and two sockets, the first time a pidfd. */
+		/* Rings and key table, the first time muxes; and two sockets, the first time a
+		 * pidfd. */
 		END_WAIT(&b, NULL, end_count().maps == before.maps + 3 - i);
 	}
 	raw_fini(&raws[0]);
@@ -286,8 +289,8 @@ static bool large_file(size_t len, unsigned how, int *fd)
 
 static void hello__with_a_file_that_is_not_bounded(void **state)
 {
-	const size_t bytes[] = {2 * ring_footprint(RAW_RING_BYTES), KEY_ENTRIES * sizeof(struct key_entry),
-				sizeof(struct mux_memory)};
+	const size_t bytes[] = {2 * ring_footprint(RAW_RING_BYTES),
+				KEY_ENTRIES * sizeof(struct key_entry), sizeof(struct mux_memory)};
 	const char *addr = end_address();
 	uint32_t nrefused = 0;
 	struct raw raw;
@@ -327,7 +330,8 @@ static void accept__with_a_file_that_is_not_bounded(void **state)
 	int fd;
 
 	(void)state;
-	for (unsigned how = 0; large_file(KEY_ENTRIES * sizeof(struct key_entry), how, &fd); how++) {
+	for (unsigned how = 0; large_file(KEY_ENTRIES * sizeof(struct key_entry), how, &fd);
+	     how++) {
 		const char *addr = end_address();
 		int listener = raw_listen(addr);
 
@@ -353,9 +357,12 @@ static void accept__with_a_file_that_is_not_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(muxes__of_which_none_are_taken),		TEST(muxes__that_are_offered_again),
-		TEST(refused__message_is_closed_by_the_reaper), TEST(regions__that_are_replaced),
-		TEST(hello__with_a_file_that_is_not_bounded),	TEST(accept__with_a_file_that_is_not_bounded),
+		TEST(muxes__of_which_none_are_taken),
+		TEST(muxes__that_are_offered_again),
+		TEST(refused__message_is_closed_by_the_reaper),
+		TEST(regions__that_are_replaced),
+		TEST(hello__with_a_file_that_is_not_bounded),
+		TEST(accept__with_a_file_that_is_not_bounded),
 	};
 
 	main_thread = pthread_self();

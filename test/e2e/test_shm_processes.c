@@ -34,7 +34,9 @@ static void load(const char *addr)
 	memcpy(&raddr, a.mem + 8, 8);
 	for (;;) {
 		end_recv(&a, a.qp, 0, 0, 4096);
-		end_post(&a, (struct fabric_wr){.op = FABRIC_WRITE, .rkey = rkey, .raddr = raddr + 65536},
+		end_post(&a,
+			 (struct fabric_wr){
+				 .op = FABRIC_WRITE, .rkey = rkey, .raddr = raddr + 65536},
 			 end_sge(&a, 65536, 65536));
 		end_post(&a, send, end_sge(&a, 0, MESSAGE_LEN));
 		for (a.nwcs = 0; a.nwcs < 2;)
@@ -57,7 +59,8 @@ static pid_t start_load(const char *addr)
 	return child;
 }
 
-/* One peer that is killed while it is busy; it must be noticed in time, and leave nothing to be done. */
+/* One peer that is killed while it is busy; it must be noticed in time, and leave nothing to be
+ * done. */
 static void kill_one(const char *addr, uint32_t answers)
 {
 	struct fabric_wr send = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED};

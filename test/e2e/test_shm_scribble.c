@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that scribbles over everything that it can map of a connection over shm, at random and on purpose, all the
- * time, while the engine on the other side serves it and others: its connection ends, and nothing else.
+ * A process that scribbles over everything that it can map of a connection over shm, at random and
+ * on purpose, all the time, while the engine on the other side serves it and others: its connection
+ * ends, and nothing else.
  */
 #include "pair.h"
 #include "shm_raw.h"
@@ -21,8 +22,8 @@
 
 #define ROUNDS	   60u
 #define CALLS	   24u
-#define LOOKS	   300u			      /* of this process, and */
-#define LOOPS	   4000u		      /* of a process, until it is given up as not found out */
+#define LOOKS	   300u	 /* of this process, and */
+#define LOOPS	   4000u /* of a process, until it is given up as not found out */
 #define KEY	   (5u << KEY_INDEX_BITS | 9) /* of the entry below */
 #define READ_BYTES 4096u
 
@@ -32,7 +33,8 @@ static struct raw raw;
 static _Atomic uint32_t *loops;	 /* of the process at work */
 static _Atomic uint32_t *ngiven; /* regions that the responder gave to it, which must be none */
 
-/* What a process does: all of it at random; or right messages, of which one part changes under the reader's eyes. */
+/* What a process does: all of it at random; or right messages, of which one part changes under the
+ * reader's eyes. */
 enum target { EVERYTHING, MESSAGES, KEYS, MARKS, MUXES, TARGETS };
 
 static const struct key_entry good = {.key = KEY,
@@ -71,7 +73,8 @@ static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 	}
 }
 
-/* By the mux: right traffic, and now and then what names another queue pair, or none, or is of another kind. */
+/* By the mux: right traffic, and now and then what names another queue pair, or none, or is of
+ * another kind. */
 static void serve_mux(uint32_t *xid)
 {
 	uint64_t tag = raw.mux_tag;
@@ -145,7 +148,8 @@ static void run_scribbler(enum target target, uint32_t seed)
 		default:
 			raw_scribble(raw.rings, 2 * ring_footprint(RAW_RING_BYTES), 64);
 			raw_scribble((uint8_t *)raw.muxes, sizeof(*raw.muxes), 64);
-			raw_scribble((uint8_t *)raw.keys, KEY_ENTRIES * sizeof(struct key_entry), 64);
+			raw_scribble((uint8_t *)raw.keys, KEY_ENTRIES * sizeof(struct key_entry),
+				     64);
 		}
 		raw_scribble(raw.region, RAW_REGION_BYTES, 16);
 	}
@@ -181,9 +185,9 @@ static void recv_accept(void)
 {
 	int fd = recv_fd(SHM_ACCEPT);
 
-	assert_ptr_equal(
-		mmap(NULL, KEY_ENTRIES * sizeof(struct key_entry), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
-		MAP_FAILED);
+	assert_ptr_equal(mmap(NULL, KEY_ENTRIES * sizeof(struct key_entry), PROT_READ | PROT_WRITE,
+			      MAP_SHARED, fd, 0),
+			 MAP_FAILED);
 	close(fd);
 }
 
@@ -255,7 +259,8 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 	pair_connect(&pair);
 	call_honestly();
 	before = held();
-	loops = mmap(NULL, 2 * sizeof(*loops), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	loops = mmap(NULL, 2 * sizeof(*loops), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		     -1, 0);
 	assert_ptr_not_equal(loops, MAP_FAILED);
 	ngiven = loops + 1;
 	/* What is found out is chance: a target that has not been gets more rounds. */
@@ -269,7 +274,8 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 
 		/* On a busy machine, the scribbler may go round often before this thread looks. */
 		for (uint32_t i = 0;
-		     pair.server_closed == closed && (i < LOOKS || atomic_load(loops) < LOOPS); i++) {
+		     pair.server_closed == closed && (i < LOOKS || atomic_load(loops) < LOOPS);
+		     i++) {
 			call_honestly();
 			sched_yield();
 		}
@@ -287,7 +293,8 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 	/* By the engine, and not for the end of the process. */
 	for (uint32_t target = 0; target < TARGETS; target++)
 		print_message("target %u: closed in %u rounds\n", target, nclosed[target]);
-	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0 && nclosed[MUXES] > 0);
+	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0 &&
+		    nclosed[MUXES] > 0);
 	pair_stop(&pair);
 }
 

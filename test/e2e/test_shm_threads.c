@@ -39,8 +39,10 @@ static void check_messages(struct order *order)
 			const struct fabric_recv_wr recv = {slot, end->mem + 262144 + slot * 64, 64,
 							    end->mr.lkey};
 			struct fabric_sge sge = {end->mem + 262144 + slot * 64, 4, end->mr.lkey};
-			const struct fabric_wr answer = {
-				.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+			const struct fabric_wr answer = {.op = FABRIC_SEND,
+							 .flags = FABRIC_SIGNALED,
+							 .sge = &sge,
+							 .nsge = 1};
 
 			if (end->wcs[i].op != FABRIC_RECV)
 				continue;
@@ -104,7 +106,8 @@ static void order__a_write_is_there_before_the_send(void **state)
 						    .rkey = order.end.mr.rkey,
 						    .raddr = order.end.mr.raddr + at},
 				 end_sge(&a, at, written_len(sent)));
-			end_post(&a, (struct fabric_wr){.op = FABRIC_SEND, .flags = FABRIC_SIGNALED},
+			end_post(&a,
+				 (struct fabric_wr){.op = FABRIC_SEND, .flags = FABRIC_SIGNALED},
 				 end_sge(&a, 524288 + slot * 64, 4));
 			sent++;
 		}

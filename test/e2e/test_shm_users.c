@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers of other users over shm: who may connect, whom this side trusts with its memory, and who may open a socket file. A child of
- * the test takes the part of the other user, which needs root.
+ * Peers of other users over shm: who may connect, whom this side trusts with its memory, and who
+ * may open a socket file. A child of the test takes the part of the other user, which needs root.
  */
 #include "shm_raw.h"
 
@@ -335,7 +335,8 @@ static void listen__lock_of_another_user_is_not_taken(void **state)
 	end_listen(&end, path);
 }
 
-/* The log says who was refused and which option would help, and does so a bounded number of times. */
+/* The log says who was refused and which option would help, and does so a bounded number of times.
+ */
 static void refusal__log_names_the_remedy(void **state)
 {
 	char *text = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Run a program without membarrier(2), as on a kernel that was built without it: drivers/shm/rdma.c then has a barrier for each
- * WRITE, and waits where it would have made one for both sides.
+ * Run a program without membarrier(2), as on a kernel that was built without it: drivers/shm/rdma.c
+ * then has a barrier for each WRITE, and waits where it would have made one for both sides.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -32,7 +32,8 @@ int main(int argc, char **argv)
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-		fprintf(stderr, "without_membarrier: no filter of system calls here: %s\n", strerror(errno));
+		fprintf(stderr, "without_membarrier: no filter of system calls here: %s\n",
+			strerror(errno));
 		return SKIPPED;
 	}
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) != -1 || errno != ENOSYS) {

@@ -59,8 +59,8 @@ static inline uint64_t fuzz_u64(struct fuzz_in *in)
 	return high << 32 | fuzz_u32(in);
 }
 
-/* Memory of exactly 'len' bytes, with a copy of 'from' (NULL: nothing in it), so that a sanitizer sees each byte
- * that is touched before or behind it. */
+/* Memory of exactly 'len' bytes, with a copy of 'from' (NULL: nothing in it), so that a sanitizer
+ * sees each byte that is touched before or behind it. */
 static inline uint8_t *fuzz_copy(const void *from, size_t len)
 {
 	uint8_t *copy = malloc(len);

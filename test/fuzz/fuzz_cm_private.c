@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The private data of a connection's set-up (RFC 8797). The input's first 8 bytes are two sizes to encode, the rest
- * is what a peer sent.
+ * The private data of a connection's set-up (RFC 8797). The input's first 8 bytes are two sizes to
+ * encode, the rest is what a peer sent.
  *
- * What is found is what a plain search finds; its place does not matter; it is encoded to the same again. What was
- * never announced counts as version 1's default.
+ * What is found is what a plain search finds; its place does not matter; it is encoded to the same
+ * again. What was never announced counts as version 1's default.
  */
 #include "cm_private.h"
 #include "fuzz.h"
@@ -32,7 +32,8 @@ static bool expected(const uint8_t *data, size_t len, struct cm_private *theirs)
 	*theirs = (struct cm_private){1024, 1024, false};
 	if (!at || at[4] != 1)
 		return false;
-	*theirs = (struct cm_private){1024u + 1024u * at[6], 1024u + 1024u * at[7], (at[5] & 1) != 0};
+	*theirs =
+		(struct cm_private){1024u + 1024u * at[6], 1024u + 1024u * at[7], (at[5] & 1) != 0};
 	return true;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What weir-nfsd is told to serve. The input's first byte says how: by a file of exports (0), by --export (1), or by
- * a command line (2) whose arguments end with a zero byte each, and in which an argument "@" is a file that holds what
- * is behind the second zero byte in a row.
+ * What weir-nfsd is told to serve. The input's first byte says how: by a file of exports (0), by
+ * --export (1), or by a command line (2) whose arguments end with a zero byte each, and in which an
+ * argument "@" is a file that holds what is behind the second zero byte in a row.
  *
- * What is accepted is within its limits and without doubles; written to a file, it is read as the same. What is
- * refused is said why on standard error, and nothing else is said there. The library's log may come
- * before the program's line: there, a driver explains what it expects of its options.
+ * What is accepted is within its limits and without doubles; written to a file, it is read as the
+ * same. What is refused is said why on standard error, and nothing else is said there. The
+ * library's log may come before the program's line: there, a driver explains what it expects of its
+ * options.
  */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -37,7 +38,8 @@ static int make_file(const void *data, size_t size, char path[32])
 	return fd;
 }
 
-/* A program writes what is wrong to the stream 'stderr', and its help to 'stdout', which the C library lets one replace. */
+/* A program writes what is wrong to the stream 'stderr', and its help to 'stdout', which the C
+ * library lets one replace. */
 static void listen_to_program(void)
 {
 	static FILE *nowhere;
@@ -83,7 +85,8 @@ static void check_client(const struct export_client *client)
 	REQUIRE(client->rules.anon_uid != UINT32_MAX && client->rules.anon_gid != UINT32_MAX);
 }
 
-/* Nobody is let in whom no entry names: here, a peer of a network, of this host, and one of whom nothing is known. */
+/* Nobody is let in whom no entry names: here, a peer of a network, of this host, and one of whom
+ * nothing is known. */
 static void check_access(const struct exports *exports)
 {
 	static const struct weir_peer peers[] = {
@@ -124,7 +127,8 @@ static void check_export(const struct exports *exports, const struct export *exp
 	REQUIRE(export->ops == &ram_ops || export->path[0] != '\0');
 	REQUIRE(export->size_bytes >= RAM_SIZE_MIN && export->size_bytes <= RAM_SIZE_MAX);
 	REQUIRE(export->rules.anon_uid != UINT32_MAX && export->rules.anon_gid != UINT32_MAX);
-	REQUIRE(export->nclients <= EXPORT_CLIENTS_MAX && (export->nclients == 0) == !export->clients);
+	REQUIRE(export->nclients <= EXPORT_CLIENTS_MAX &&
+		(export->nclients == 0) == !export->clients);
 	for (uint32_t i = 0; i < export->nclients; i++)
 		check_client(&export->clients[i]);
 }
@@ -179,11 +183,14 @@ static void write_export(FILE *file, const struct export *export)
 	fprintf(file, "backend = %s%s\n", export->ops == &dir_ops ? "dir:" : "ram",
 		export->ops == &dir_ops ? export->path : "");
 	fprintf(file,
-		"access = %s\nroot_squash = %s\nall_squash = %s\nsecure_port = %s\nanonuid = %u\nanongid = "
+		"access = %s\nroot_squash = %s\nall_squash = %s\nsecure_port = %s\nanonuid = "
+		"%u\nanongid = "
 		"%u\n",
-		export->rules.is_read_only ? "ro" : "rw", export->rules.squashes_root ? "yes" : "no",
-		export->rules.squashes_all ? "yes" : "no", export->rules.needs_secure_port ? "yes" : "no",
-		export->rules.anon_uid, export->rules.anon_gid);
+		export->rules.is_read_only ? "ro" : "rw",
+		export->rules.squashes_root ? "yes" : "no",
+		export->rules.squashes_all ? "yes" : "no",
+		export->rules.needs_secure_port ? "yes" : "no", export->rules.anon_uid,
+		export->rules.anon_gid);
 	if (export->nclients > 0)
 		fputs("clients =", file);
 	for (uint32_t i = 0; i < export->nclients; i++)
@@ -200,10 +207,10 @@ static bool is_same_rules(const struct export_rules *a, const struct export_rule
 
 static bool is_same_client(const struct export_client *a, const struct export_client *b)
 {
-	return a->kind == b->kind && a->naddrs == b->naddrs && a->prefix == b->prefix && a->uid == b->uid &&
-	       memcmp(a->addrs, b->addrs, sizeof(a->addrs)) == 0 && !a->host == !b->host &&
-	       (!a->host || strcmp(a->host, b->host) == 0) && a->rules.own == b->rules.own &&
-	       is_same_rules(&a->rules, &b->rules);
+	return a->kind == b->kind && a->naddrs == b->naddrs && a->prefix == b->prefix &&
+	       a->uid == b->uid && memcmp(a->addrs, b->addrs, sizeof(a->addrs)) == 0 &&
+	       !a->host == !b->host && (!a->host || strcmp(a->host, b->host) == 0) &&
+	       a->rules.own == b->rules.own && is_same_rules(&a->rules, &b->rules);
 }
 
 static bool is_same(const struct export *a, const struct export *b)
@@ -214,16 +221,16 @@ static bool is_same(const struct export *a, const struct export *b)
 		if (!is_same_client(&a->clients[i], &b->clients[i]))
 			return false;
 	return strcmp(a->name, b->name) == 0 && a->id == b->id && a->ops == b->ops &&
-	       (a->ops == &ram_ops || strcmp(a->path, b->path) == 0) && a->size_bytes == b->size_bytes &&
-	       is_same_rules(&a->rules, &b->rules);
+	       (a->ops == &ram_ops || strcmp(a->path, b->path) == 0) &&
+	       a->size_bytes == b->size_bytes && is_same_rules(&a->rules, &b->rules);
 }
 
 static void check_written_again(const struct exports *exports)
 {
 	static char text[EXPORTS_MAX * 2048u + 64 * INPUT_MAX];
 	static struct exports again;
-	FILE *file =
-		fmemopen(text, sizeof(text), "w+"); /* which ends the text when nothing is written, too */
+	FILE *file = fmemopen(text, sizeof(text),
+			      "w+"); /* which ends the text when nothing is written, too */
 	char path[32];
 	int fd;
 
@@ -268,7 +275,10 @@ static bool is_size(const char *text)
 		number = number * 10 + (uint64_t)(text[i] - '0');
 	text += ndigits;
 	if (*text != '\0') {
-		shift = strchr("kK", *text) ? 10 : strchr("mM", *text) ? 20 : strchr("gG", *text) ? 30 : 64;
+		shift = strchr("kK", *text)   ? 10
+			: strchr("mM", *text) ? 20
+			: strchr("gG", *text) ? 30
+					      : 64;
 		text++;
 	}
 	return ndigits > 0 && shift < 64 && *text == '\0' && number <= RAM_SIZE_MAX &&

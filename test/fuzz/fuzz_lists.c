@@ -3,7 +3,8 @@
 
 #include "fuzz.h"
 
-static void encode_segments(struct rdma1_writer *w, struct rdma1_segment_iter chunk, uint64_t *bytes)
+static void encode_segments(struct rdma1_writer *w, struct rdma1_segment_iter chunk,
+			    uint64_t *bytes)
 {
 	struct rdma1_segment seg;
 
@@ -50,6 +51,7 @@ void fuzz_encode_lists(const struct rdma1_header *hdr, const struct rdma1_limits
 	REQUIRE(hdr->nwrite_chunks <= limits->write_chunks_max);
 	REQUIRE(hdr->nreply_segments <= limits->segments_per_chunk_max);
 	REQUIRE(read_bytes == hdr->read_bytes && read_bytes <= limits->read_bytes_max);
-	REQUIRE(write_bytes + reply_bytes == hdr->write_bytes && hdr->write_bytes <= limits->write_bytes_max);
+	REQUIRE(write_bytes + reply_bytes == hdr->write_bytes &&
+		hdr->write_bytes <= limits->write_bytes_max);
 	REQUIRE(reply_bytes == hdr->reply_bytes);
 }

@@ -2,8 +2,8 @@
 /*
  * Driver options. The input's first byte picks the driver, the rest is the text.
  *
- * What is accepted is in range, and said again in its shortest form means the same; a key that nobody knows is
- * refused in front of anything. A refused device is not opened.
+ * What is accepted is in range, and said again in its shortest form means the same; a key that
+ * nobody knows is refused in front of anything. A refused device is not opened.
  */
 #include <errno.h>
 
@@ -63,12 +63,13 @@ static void check_shm(const char *text)
 	REQUIRE(rc == 0 || rc == -EINVAL);
 	if (rc != 0)
 		return;
-	REQUIRE(options.ring_kib == 0 ||
-		(options.ring_kib >= RING_BYTES_MIN / 1024 && options.ring_kib <= RING_BYTES_MAX / 1024));
+	REQUIRE(options.ring_kib == 0 || (options.ring_kib >= RING_BYTES_MIN / 1024 &&
+					  options.ring_kib <= RING_BYTES_MAX / 1024));
 	REQUIRE(options.rnr_retry <= SHM_RNR_FOR_EVER);
 	snprintf(said, sizeof(said), "rnr_retry=%u", options.rnr_retry);
 	if (options.ring_kib != 0)
-		snprintf(said + strlen(said), sizeof(said) - strlen(said), ",ring_kib=%u", options.ring_kib);
+		snprintf(said + strlen(said), sizeof(said) - strlen(said), ",ring_kib=%u",
+			 options.ring_kib);
 	snprintf(said + strlen(said), sizeof(said) - strlen(said), ",mode=0%o", options.mode);
 	REQUIRE((options.mode & 0600) == 0600 && options.mode <= 0777);
 	REQUIRE(options.peer_uids.n <= SHM_IDS_MAX && options.peer_gids.n <= SHM_IDS_MAX &&

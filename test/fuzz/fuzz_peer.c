@@ -22,8 +22,9 @@ void peer_open(struct peer *peer, const char *options)
 	peer->base = aligned_alloc(4096, ALL_BYTES);
 	REQUIRE(peer->base != NULL);
 	REQUIRE(peer->ops->mr_register(peer->dev, peer->base, ALL_BYTES,
-				       FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE, -1, 0,
-				       &peer->mr) == 0);
+				       FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ |
+					       FABRIC_REMOTE_WRITE,
+				       -1, 0, &peer->mr) == 0);
 	peer->mem = peer->base + MEM_AT;
 }
 
@@ -34,7 +35,8 @@ void peer_listen(struct peer *peer, const char *addr)
 
 static void post_recv(struct peer *peer, uint32_t i)
 {
-	const struct fabric_recv_wr wr = {i, peer->base + i * PEER_MSG_MAX, PEER_MSG_MAX, peer->mr.lkey};
+	const struct fabric_recv_wr wr = {i, peer->base + i * PEER_MSG_MAX, PEER_MSG_MAX,
+					  peer->mr.lkey};
 
 	peer->ops->post_recv(peer->qp, &wr, 1);
 }
@@ -54,7 +56,8 @@ static struct fabric_qp_attr qp_attr(struct peer *peer)
 
 static uint32_t private_data(const struct peer *peer, uint8_t *buf)
 {
-	const struct cm_private mine = {.send_bytes = peer->inline_bytes, .recv_bytes = peer->inline_bytes};
+	const struct cm_private mine = {.send_bytes = peer->inline_bytes,
+					.recv_bytes = peer->inline_bytes};
 
 	if (peer->inline_bytes == 0)
 		return 0;
@@ -146,7 +149,8 @@ static void replace_words(const struct peer *peer, uint8_t *msg, uint32_t len)
 			continue;
 		wire_put_u32(msg + i, peer->mr.rkey);
 		if (i + 16 <= len)
-			wire_put_u64(msg + i + 8, peer->mr.raddr + MEM_AT + wire_get_u64(msg + i + 8));
+			wire_put_u64(msg + i + 8,
+				     peer->mr.raddr + MEM_AT + wire_get_u64(msg + i + 8));
 	}
 }
 

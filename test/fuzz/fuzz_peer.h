@@ -5,10 +5,12 @@
 /*
  * A peer of simulated hardware whose messages and memory are the fuzzer's.
  *
- * An input is a list of records: a big-endian length with two flags, then so many bytes. Words of a record
- * that stand for what the input can't know are replaced, where they are aligned to four bytes:
+ * An input is a list of records: a big-endian length with two flags, then so many bytes. Words of a
+ * record that stand for what the input can't know are replaced, where they are aligned to four
+ * bytes:
  *
- *   0xfeedbee0  a handle: the peer's key. The offset in its segment is then one in the peer's memory
+ *   0xfeedbee0  a handle: the peer's key. The offset in its segment is then one in the peer's
+ *               memory
  *   0xca11ccww  word ww of the latest message received but cc
  */
 
@@ -20,7 +22,9 @@
 #define PEER_RECVS     32u
 #define PEER_MEM_BYTES (64u << 10)
 
-#define PEER_RECORD_BURST  0x8000u /* the next record follows at once, without a poll between them */
+#define PEER_RECORD_BURST                                                                          \
+	0x8000u			   /* the next record follows at once, without a poll between them \
+				    */
 #define PEER_RECORD_MEMORY 0x4000u /* not a message, but what is in memory */
 #define PEER_RECORD_LENGTH 0x0fffu
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A profile's file. Besides crashes it looks for broken promises: what is loaded passes the check of a
- * profile made by hand and names lcores that parse; what is refused has a message with the file's name and
- * leaves the profile as it was.
+ * A profile's file. Besides crashes it looks for broken promises: what is loaded passes the check
+ * of a profile made by hand and names lcores that parse; what is refused has a message with the
+ * file's name and leaves the profile as it was.
  */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A received message, from its first byte to the arguments' decoder. The input's first byte picks the
- * direction (odd: a reply), the rest is the message.
+ * A received message, from its first byte to the arguments' decoder. The input's first byte picks
+ * the direction (odd: a reply), the rest is the message.
  *
- * Besides crashes it looks for broken promises: what an accepted header iterates is what was counted,
- * lies within the header and the limits, and is encoded to the same bytes again; what tight limits
- * accept, wide ones do too.
+ * Besides crashes it looks for broken promises: what an accepted header iterates is what was
+ * counted, lies within the header and the limits, and is encoded to the same bytes again; what
+ * tight limits accept, wide ones do too.
  */
 #include "fuzz.h"
 #include "fuzz_lists.h"
@@ -55,8 +55,8 @@ static void check_header(const uint8_t *msg, uint32_t len, const struct rdma1_li
 	REQUIRE(hdr->header_bytes <= len);
 	if (hdr->proc == RDMA1_ERROR) {
 		if (hdr->err == RDMA1_ERR_VERS)
-			n = rdma1_encode_err_vers(encoded, hdr->xid, hdr->vers, hdr->credit, hdr->vers_low,
-						  hdr->vers_high);
+			n = rdma1_encode_err_vers(encoded, hdr->xid, hdr->vers, hdr->credit,
+						  hdr->vers_low, hdr->vers_high);
 		else
 			n = rdma1_encode_err_chunk(encoded, hdr->xid, hdr->vers, hdr->credit);
 	} else {
@@ -107,8 +107,8 @@ static bool decode_header(const uint8_t *msg, uint32_t len, enum rdma1_direction
 
 /* ---- the message behind it ---- */
 
-/* Take all that is left, as opaques in place where they can be and as words where not, and touch each
- * byte of it for the sanitizer. */
+/* Take all that is left, as opaques in place where they can be and as words where not, and touch
+ * each byte of it for the sanitizer. */
 static void consume(struct weir_xdr_in *in)
 {
 	static volatile uint8_t sink;
@@ -144,15 +144,16 @@ static void decode_rpc(struct weir_xdr_in *in, enum rdma1_direction direction)
 			return;
 		REQUIRE(call.cred.len_bytes <= WEIR_RPC_AUTH_BODY_MAX);
 		REQUIRE(call.verf.len_bytes <= WEIR_RPC_AUTH_BODY_MAX);
-		REQUIRE(!rpc_auth_forbids_items(&call.cred) || rpc_auth_forbids_reduction(&call.cred));
+		REQUIRE(!rpc_auth_forbids_items(&call.cred) ||
+			rpc_auth_forbids_reduction(&call.cred));
 		if (weir_rpc_auth_sys_decode(&call.cred, &sys) == 0)
 			REQUIRE(sys.ngids <= WEIR_RPC_GIDS_MAX);
 	}
 	consume(in);
 }
 
-/* What the RDMA Reads of a call would bring: the message over and over, so that a Position Zero chunk
- * holds what a fuzzer can shape. */
+/* What the RDMA Reads of a call would bring: the message over and over, so that a Position Zero
+ * chunk holds what a fuzzer can shape. */
 static void pull(struct reassemble_chunk *chunk, const uint8_t *msg, uint32_t len)
 {
 	chunk->dst = malloc(chunk->len_bytes > 0 ? chunk->len_bytes : 1);
@@ -219,7 +220,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	weir_xdr_in_init(&in, msg + hdr.header_bytes, len - hdr.header_bytes);
 	decode_rpc(&in, direction);
 	if (direction == RDMA1_CALL && hdr.nread_chunks > 0 && hdr.read_bytes <= PULL_MAX) {
-		/* A Long Call has nothing behind its header: then the header is the shape of what is pulled. */
+		/* A Long Call has nothing behind its header: then the header is the shape of what
+		 * is pulled. */
 		if (hdr.has_position_zero)
 			reassemble(&hdr, msg, len);
 		else

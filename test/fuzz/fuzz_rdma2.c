@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A received message of version 2, and what it carries: properties, and operations of the extension. The input is the
- * message.
+ * A received message of version 2, and what it carries: properties, and operations of the
+ * extension. The input is the message.
  *
- * What is accepted is encoded to the same bytes again, and iterates what was counted; what replies and errors have wrong is
- * never answered; the properties that are in effect then can be used, whatever the peer says.
+ * What is accepted is encoded to the same bytes again, and iterates what was counted; what replies
+ * and errors have wrong is never answered; the properties that are in effect then can be used,
+ * whatever the peer says.
  */
 #include "fuzz.h"
 #include "fuzz_lists.h"
@@ -29,8 +30,8 @@ static void check_chunks(const uint8_t *msg, const struct rdma2_header *hdr)
 	const struct rdma1_header *lists = &hdr->lists;
 	struct rdma1_writer w;
 
-	rdma1_write_begin(&w, encoded + RDMA2_EXTRA, sizeof(encoded) - RDMA2_EXTRA, lists->xid, lists->credit,
-			  (enum rdma1_proc)lists->proc);
+	rdma1_write_begin(&w, encoded + RDMA2_EXTRA, sizeof(encoded) - RDMA2_EXTRA, lists->xid,
+			  lists->credit, (enum rdma1_proc)lists->proc);
 	fuzz_encode_lists(lists, &rdma1_limits_default, &w);
 	REQUIRE(!w.failed);
 	rdma2_write_over(encoded, hdr->direction, hdr->inv_handle);
@@ -81,7 +82,8 @@ static void check_properties(const uint8_t *msg, uint32_t len, const struct rdma
 	while (rdma2_propset_next(&left, &value)) {
 		REQUIRE(value.data >= msg && value.len_bytes <= (size_t)(msg + len - value.data));
 		(void)rdma2_propsubset_has(&hdr->subset, n);
-		(void)rdma2_disposition(&hdr->set, n++, &hdr->subset, &hdr->rejected, &hdr->set, &value);
+		(void)rdma2_disposition(&hdr->set, n++, &hdr->subset, &hdr->rejected, &hdr->set,
+					&value);
 	}
 	REQUIRE(n == hdr->set.count && left.p <= msg + len);
 	rdma2_properties_init(&props);
@@ -91,9 +93,11 @@ static void check_properties(const uint8_t *msg, uint32_t len, const struct rdma
 	rdma2_properties_start(&props, &hdr->set, &hdr->subset);
 	check_usable(&props);
 	again = props;
-	(void)rdma2_properties_update(&again, &hdr->set); /* the same values once more change nothing */
+	(void)rdma2_properties_update(&again,
+				      &hdr->set); /* the same values once more change nothing */
 	REQUIRE(again.send_bytes_max == props.send_bytes_max && again.rtrs == props.rtrs);
-	REQUIRE(again.request_count_max == props.request_count_max && again.bkreqsup == props.bkreqsup);
+	REQUIRE(again.request_count_max == props.request_count_max &&
+		again.bkreqsup == props.bkreqsup);
 }
 
 /* ---- the extension ---- */
@@ -134,7 +138,8 @@ static bool put_items(struct weir_xdr_out *out, const struct rtr_header *rtr)
 	rtr_items_begin(rtr, &it);
 	while (rtr_items_next(&it, &item)) {
 		if (item.type == RTR_EXRW)
-			rtr_put_item_exrw(out, item.disp, item.length, all, segments(&item.segments, all));
+			rtr_put_item_exrw(out, item.disp, item.length, all,
+					  segments(&item.segments, all));
 		else if (item.type != RTR_TBSN)
 			rtr_put_item_inline(out, item.type, item.disp, item.length);
 		else if (!put_tbsns(out, &item))
@@ -222,15 +227,16 @@ static void check_rtr(const uint8_t *msg, uint32_t len, const struct rdma2_heade
 
 	REQUIRE(rtr->header_bytes + rtr->room == len);
 	check_place(rtr, len);
-	rtr_put_begin(&out, encoded, sizeof(encoded), rtr->xid, hdr->lists.credit, rtr->direction, rtr->base,
-		      rtr->op);
+	rtr_put_begin(&out, encoded, sizeof(encoded), rtr->xid, hdr->lists.credit, rtr->direction,
+		      rtr->base, rtr->op);
 	switch (rtr->op) {
 	case RTR_XMTREQ:
 		if (!put_items(&out, rtr))
 			return;
 		put_sets(&out, rtr);
 		/* A reservation of 0 counts as 1. */
-		rtr_put_request(&out, rtr->count, rtr->rsbuf == 1 ? msg[rtr->header_bytes - 5] : rtr->rsbuf,
+		rtr_put_request(&out, rtr->count,
+				rtr->rsbuf == 1 ? msg[rtr->header_bytes - 5] : rtr->rsbuf,
 				rtr->pslen);
 		break;
 	case RTR_XMTRESP:
@@ -261,7 +267,8 @@ static void check_optional(const uint8_t *msg, uint32_t len, const struct rdma2_
 	if (verdict == RDMA2_V_OK)
 		check_rtr(msg, len, hdr, &rtr);
 	else
-		REQUIRE(verdict == RDMA2_V_DROP || (hdr->direction == RDMA1_CALL && rtr.op != RTR_REPTERR));
+		REQUIRE(verdict == RDMA2_V_DROP ||
+			(hdr->direction == RDMA1_CALL && rtr.op != RTR_REPTERR));
 }
 
 static void check_accepted(const uint8_t *msg, uint32_t len, const struct rdma2_header *hdr)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All of an engine against a hostile peer, over simulated hardware. The first byte of an input says who is
- * hostile: a requester (even) to our responder, or a responder (odd) to our requester; whether it announces inline
- * thresholds (bit 1); and whether our side speaks version 2 as well (bit 2), and its extension (bit 3): then a hostile
- * responder's first record answers the question for that. The rest is what it does, see fuzz_peer.h.
+ * All of an engine against a hostile peer, over simulated hardware. The first byte of an input says
+ * who is hostile: a requester (even) to our responder, or a responder (odd) to our requester;
+ * whether it announces inline thresholds (bit 1); and whether our side speaks version 2 as well
+ * (bit 2), and its extension (bit 3): then a hostile responder's first record answers the question
+ * for that. The rest is what it does, see fuzz_peer.h.
  *
- * Besides crashes it looks for broken promises: each call ends once; a second connection of the same engines
- * works on; when the hostile one is gone, so are its connection and all the buffers that it took.
+ * Besides crashes it looks for broken promises: each call ends once; a second connection of the
+ * same engines works on; when the hostile one is gone, so are its connection and all the buffers
+ * that it took.
  *
- * The same input does the same again: latencies are constant, and each run starts at a tick of the engines.
+ * The same input does the same again: latencies are constant, and each run starts at a tick of the
+ * engines.
  */
 #include <rte_random.h>
 
@@ -63,7 +66,8 @@ static void reply_items(struct weir_request *req, uint32_t nitems, const uint32_
 	struct weir_xdr_out *out = weir_request_results(req, 4 + 8 * nitems);
 
 	for (uint32_t i = 0; out && i < nitems; i++) {
-		REQUIRE(weir_request_result_item(req, regions[1], memory[1] + i * ITEM_MAX, lens[i]) == 0);
+		REQUIRE(weir_request_result_item(req, regions[1], memory[1] + i * ITEM_MAX,
+						 lens[i]) == 0);
 		weir_xdr_put_u32(out, i);
 	}
 	weir_request_reply(req);
@@ -155,7 +159,8 @@ static void handle(struct weir_request *req, void *arg)
 	}
 }
 
-static int place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *sink, void *arg)
+static int place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *sink,
+		 void *arg)
 {
 	(void)arg;
 	if (weir_request_header(req)->proc != PLACED || len > ITEM_MAX)
@@ -183,7 +188,8 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	if (result->status != 0 || result->reply->accept_stat != WEIR_RPC_SUCCESS)
 		return;
 	for (uint32_t i = 0; i < result->nitems; i++)
-		REQUIRE(result->item_bytes[i] <= ITEM_MAX || result->item_bytes[i] == WEIR_ITEM_INLINE);
+		REQUIRE(result->item_bytes[i] <= ITEM_MAX ||
+			result->item_bytes[i] == WEIR_ITEM_INLINE);
 	if (weir_result_opaque(call, result, 0, &data, ITEM_MAX, &len) == 0)
 		for (uint32_t i = 0; i < len; i++)
 			sum += ((const uint8_t *)data)[i];
@@ -221,11 +227,13 @@ static bool start_call(struct weir_conn *conn, uint32_t proc, struct call_end *e
 	if (is_long)
 		weir_xdr_put_opaque_fixed(weir_call_args(call), memory[0], 8900);
 	for (uint32_t i = 0; i < nargs; i++) {
-		REQUIRE(weir_call_arg_item(call, regions[0], memory[0] + i * ITEM_MAX, 5000 + i) == 0);
+		REQUIRE(weir_call_arg_item(call, regions[0], memory[0] + i * ITEM_MAX, 5000 + i) ==
+			0);
 		weir_xdr_put_u32(weir_call_args(call), i);
 	}
 	for (uint32_t i = 0; i < nresults; i++)
-		REQUIRE(weir_call_result_item(call, regions[0], memory[0] + (2 + i) * ITEM_MAX, 5001) == 0);
+		REQUIRE(weir_call_result_item(call, regions[0], memory[0] + (2 + i) * ITEM_MAX,
+					      5001) == 0);
 	if (weir_call_submit(call) == 0)
 		return true;
 	weir_call_abandon(call);
@@ -303,7 +311,8 @@ static void start(void)
 	REQUIRE(world != NULL);
 	weir_profile_defaults(&profile);
 	snprintf(profile.driver, sizeof(profile.driver), "sim");
-	snprintf(profile.driver_options, sizeof(profile.driver_options), "world=%u", sim_world_id(world));
+	snprintf(profile.driver_options, sizeof(profile.driver_options), "world=%u",
+		 sim_world_id(world));
 	profile.page_bytes = 4096;
 	profile.protocol = WEIR_PROTOCOL_AUTO; /* for its buffers: each input says what is spoken */
 	profile.extension = WEIR_EXTENSION_ALL;
@@ -349,7 +358,8 @@ static struct balance balance_of(const struct weir_engine *engine)
 	return (struct balance){
 		engine->nconnections,
 		{engine->send_pool->in_use, engine->recv_pool->in_use, engine->long_pool->in_use,
-		 engine->bulk_pool->in_use, engine->control_pool->in_use, engine->reserve_pool->in_use},
+		 engine->bulk_pool->in_use, engine->control_pool->in_use,
+		 engine->reserve_pool->in_use},
 	};
 }
 
@@ -387,7 +397,8 @@ static void against_responder(const uint8_t *data, size_t size)
 	release_later(); /* orphans by now */
 }
 
-/* Connect to the hostile responder; where the requester asks for version 2, the first record is the answer. */
+/* Connect to the hostile responder; where the requester asks for version 2, the first record is the
+ * answer. */
 static void ask(struct weir_conn **conn, const uint8_t **data, size_t *size)
 {
 	bool burst;

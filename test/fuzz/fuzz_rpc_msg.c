@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RPC headers (RFC 5531 section 9). The input's first byte picks the direction (odd: a reply), the next two where
- * the message is cut, and the rest is the message.
+ * RPC headers (RFC 5531 section 9). The input's first byte picks the direction (odd: a reply), the
+ * next two where the message is cut, and the rest is the message.
  *
- * What is accepted is encoded to the same bytes, padding apart, in just the room that it needs and in no less. It is
- * refused when it ends before its header does, and when part of the header was reduced. Cut in two it is judged the same,
- * but for a cut within what is taken in place.
+ * What is accepted is encoded to the same bytes, padding apart, in just the room that it needs and
+ * in no less. It is refused when it ends before its header does, and when part of the header was
+ * reduced. Cut in two it is judged the same, but for a cut within what is taken in place.
  */
 #include "fuzz.h"
 #include "rpc_msg.h"
@@ -26,7 +26,8 @@ static int decode(struct weir_xdr_in *in, struct header *hdr)
 
 static int encode(struct weir_xdr_out *out, const struct header *hdr)
 {
-	return hdr->is_reply ? rpc_reply_encode(out, &hdr->reply) : rpc_call_encode(out, &hdr->call);
+	return hdr->is_reply ? rpc_reply_encode(out, &hdr->reply)
+			     : rpc_call_encode(out, &hdr->call);
 }
 
 /* Only the version of a call of another one is known: there is nothing to encode. */
@@ -48,10 +49,12 @@ static bool is_same(const struct header *a, const struct header *b)
 		       a->reply.accept_stat == b->reply.accept_stat &&
 		       a->reply.reject_stat == b->reply.reject_stat &&
 		       a->reply.auth_stat == b->reply.auth_stat && a->reply.low == b->reply.low &&
-		       a->reply.high == b->reply.high && is_same_auth(&a->reply.verf, &b->reply.verf);
+		       a->reply.high == b->reply.high &&
+		       is_same_auth(&a->reply.verf, &b->reply.verf);
 	return a->call.xid == b->call.xid && a->call.rpcvers == b->call.rpcvers &&
-	       a->call.prog == b->call.prog && a->call.vers == b->call.vers && a->call.proc == b->call.proc &&
-	       is_same_auth(&a->call.cred, &b->call.cred) && is_same_auth(&a->call.verf, &b->call.verf);
+	       a->call.prog == b->call.prog && a->call.vers == b->call.vers &&
+	       a->call.proc == b->call.proc && is_same_auth(&a->call.cred, &b->call.cred) &&
+	       is_same_auth(&a->call.verf, &b->call.verf);
 }
 
 /* ---- encoded again ---- */
@@ -60,7 +63,8 @@ static bool is_same(const struct header *a, const struct header *b)
 static void clear_padding(uint8_t *copy, const uint8_t *msg, const struct weir_rpc_auth *auth)
 {
 	if (auth->len_bytes > 0)
-		memset(copy + (auth->body - msg) + auth->len_bytes, 0, weir_xdr_pad(auth->len_bytes));
+		memset(copy + (auth->body - msg) + auth->len_bytes, 0,
+		       weir_xdr_pad(auth->len_bytes));
 }
 
 static void check_encode(const struct header *hdr, const uint8_t *msg, uint32_t header_bytes)
@@ -98,7 +102,8 @@ static void check_encode(const struct header *hdr, const uint8_t *msg, uint32_t 
 /* Whether a cut at 'at' lies within what is taken in place. */
 static bool cuts_body(const struct weir_rpc_auth *auth, const uint8_t *msg, uint32_t at)
 {
-	return auth->len_bytes > 1 && msg + at > auth->body && msg + at < auth->body + auth->len_bytes;
+	return auth->len_bytes > 1 && msg + at > auth->body &&
+	       msg + at < auth->body + auth->len_bytes;
 }
 
 static bool cuts_any_body(const struct header *hdr, const uint8_t *msg, uint32_t at)
@@ -108,8 +113,9 @@ static bool cuts_any_body(const struct header *hdr, const uint8_t *msg, uint32_t
 	return cuts_body(&hdr->call.cred, msg, at) || cuts_body(&hdr->call.verf, msg, at);
 }
 
-/* The message cut at 'at'; the second piece is reduced or not. 'ok': the whole was accepted, as 'hdr'. A reduced piece
- * right behind the header may be refused with it: no count stands before that piece, so that nobody could take it. */
+/* The message cut at 'at'; the second piece is reduced or not. 'ok': the whole was accepted, as
+ * 'hdr'. A reduced piece right behind the header may be refused with it: no count stands before
+ * that piece, so that nobody could take it. */
 static void check_cut(const struct header *hdr, bool ok, const uint8_t *msg, uint32_t len,
 		      uint32_t header_bytes, uint32_t at, bool is_item)
 {
@@ -174,7 +180,8 @@ static void check_auth(const struct weir_rpc_auth *auth)
 	REQUIRE(auth->len_bytes <= WEIR_RPC_AUTH_BODY_MAX);
 	exact.body = body;
 	check_auth_sys(&exact);
-	/* RPCSEC_GSS forbids it unless it says, in version 1, that nothing of the data is protected (RFC 2203). */
+	/* RPCSEC_GSS forbids it unless it says, in version 1, that nothing of the data is protected
+	 * (RFC 2203). */
 	if (rpc_auth_forbids_reduction(&exact))
 		REQUIRE(auth->flavor == WEIR_RPC_AUTH_GSS || auth->flavor > WEIR_RPC_AUTH_DH);
 	else if (auth->flavor == WEIR_RPC_AUTH_GSS)
@@ -183,7 +190,8 @@ static void check_auth(const struct weir_rpc_auth *auth)
 	free(body);
 }
 
-static void check_accepted(const struct header *hdr, const uint8_t *msg, uint32_t header_bytes, uint32_t cut)
+static void check_accepted(const struct header *hdr, const uint8_t *msg, uint32_t header_bytes,
+			   uint32_t cut)
 {
 	if (hdr->is_reply) {
 		REQUIRE(hdr->reply.reply_stat <= WEIR_RPC_MSG_DENIED);

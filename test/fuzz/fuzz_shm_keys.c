@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The key table of driver shm: what an owner makes of it, and what a peer's table, which can say anything, is made of.
+ * The key table of driver shm: what an owner makes of it, and what a peer's table, which can say
+ * anything, is made of.
  *
- * An input is a list of steps, a byte each with what it needs behind it: entries taken, set, put back; keys ended, by one
- * or by connection; keys looked up, that hold, that held once, or any; and a table of a hostile peer's, scribbled over.
+ * An input is a list of steps, a byte each with what it needs behind it: entries taken, set, put
+ * back; keys ended, by one or by connection; keys looked up, that hold, that held once, or any; and
+ * a table of a hostile peer's, scribbled over.
  *
- * A key that was set and has not ended is found with just what it was set for; no other is. An access is permitted just
- * where a model with wider arithmetic says so. Of a hostile table, what is permitted lies within what its entry says, without
- * wrapping round, and an entry that is being written is never found.
+ * A key that was set and has not ended is found with just what it was set for; no other is. An
+ * access is permitted just where a model with wider arithmetic says so. Of a hostile table, what is
+ * permitted lies within what its entry says, without wrapping round, and an entry that is being
+ * written is never found.
  */
 #include "fabric.h"
 #include "fuzz.h"
@@ -143,7 +146,8 @@ static void step_set(struct run *run, struct own *own, struct fuzz_in *in)
 		return;
 	note_ended(run, own);
 	own->key = key_new(&run->table, own->ref);
-	REQUIRE(own->key >> KEY_INDEX_BITS != 0 && (own->key & (KEY_ENTRIES - 1)) == own->ref.index);
+	REQUIRE(own->key >> KEY_INDEX_BITS != 0 &&
+		(own->key & (KEY_ENTRIES - 1)) == own->ref.index);
 	REQUIRE(own->key != before || !key_is_set(&run->table, own->ref));
 	key_set(&run->table, own->ref, own->key, &range);
 	own->range = range;
@@ -193,7 +197,8 @@ static void step_look_up(struct run *run, struct fuzz_in *in)
 
 static void step_scribble(struct run *run, struct fuzz_in *in)
 {
-	size_t bytes = KEY_ENTRIES * sizeof(run->hostile[0]), at = fuzz_u16(in) * sizeof(run->hostile[0]);
+	size_t bytes = KEY_ENTRIES * sizeof(run->hostile[0]),
+	       at = fuzz_u16(in) * sizeof(run->hostile[0]);
 	size_t len = fuzz_u8(in);
 
 	at += fuzz_u8(in) % sizeof(run->hostile[0]);
@@ -229,7 +234,8 @@ static void check_all(struct run *run)
 		check_same(&found, &own->range);
 	}
 	for (uint32_t i = 0; i < ENDED_MAX; i++)
-		REQUIRE(owner_of(run, run->ended[i]) || !key_find(&run->view, run->ended[i], &found));
+		REQUIRE(owner_of(run, run->ended[i]) ||
+			!key_find(&run->view, run->ended[i], &found));
 }
 
 static void step(struct run *run, struct fuzz_in *in)

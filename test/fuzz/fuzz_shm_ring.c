@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ring of driver shm, each side against another that writes what it likes into the shared memory.
+ * The ring of driver shm, each side against another that writes what it likes into the shared
+ * memory.
  *
- * An input is a list of steps, a byte each with what it needs behind it: messages put and taken as they should be, and
- * bytes, headers with the right number and reader's marks that the hostile side stores, also between a look at a header and
- * the taking of its message.
+ * An input is a list of steps, a byte each with what it needs behind it: messages put and taken as
+ * they should be, and bytes, headers with the right number and reader's marks that the hostile side
+ * stores, also between a look at a header and the taking of its message.
  *
- * As long as nothing was scribbled, messages come in order and byte-exact, an empty ring takes any message, and a
- * full one nothing. Always, neither side touches memory outside the ring or behind the receiver's buffer, private state
- * stays what it must be, and a header or mark that can't be is refused.
+ * As long as nothing was scribbled, messages come in order and byte-exact, an empty ring takes any
+ * message, and a full one nothing. Always, neither side touches memory outside the ring or behind
+ * the receiver's buffer, private state stays what it must be, and a header or mark that can't be is
+ * refused.
  */
 #include "fuzz.h"
 #include "ring.h"
@@ -56,7 +58,8 @@ static bool is_mark_bad(const struct run *run)
 	       mark % RING_CELL != 0;
 }
 
-static int put_gathered(struct run *run, const struct message *msg, const uint8_t *data, struct fuzz_in *in)
+static int put_gathered(struct run *run, const struct message *msg, const uint8_t *data,
+			struct fuzz_in *in)
 {
 	struct fabric_sge sges[SGE_MAX];
 	uint32_t nsges = fuzz_u8(in) % SGE_MAX + 1, at = 0;
@@ -82,7 +85,8 @@ static void step_put(struct run *run, bool is_gathered, struct fuzz_in *in)
 	fill(data, msg.len, msg.first);
 	msg.has_key = is_gathered && (fuzz_u8(in) & 1);
 	need = ring_cells_bytes(msg.len) + (msg.has_key ? RING_CELL : 0);
-	rc = is_gathered ? put_gathered(run, &msg, data, in) : ring_put_one(&run->writer, data, msg.len);
+	rc = is_gathered ? put_gathered(run, &msg, data, in)
+			 : ring_put_one(&run->writer, data, msg.len);
 	used = ring_tail(&run->writer) - ring_writer_head(&run->writer);
 	free(data);
 	REQUIRE(rc == 1 || ring_tail(&run->writer) == tail);
@@ -108,7 +112,8 @@ static void check_reader(const struct run *run, uint64_t head_before)
 	REQUIRE(r->head - head_before <=
 		SIZE / 2); /* so that the next header is not one of those just read */
 	REQUIRE(r->publish_at > r->head && r->publish_at - r->head <= SIZE / 4);
-	REQUIRE(r->cells.base == run->memory + sizeof(struct ring_shared) && ring_size(&r->cells) == SIZE);
+	REQUIRE(r->cells.base == run->memory + sizeof(struct ring_shared) &&
+		ring_size(&r->cells) == SIZE);
 }
 
 static void expect_message(struct run *run, const uint8_t *got, uint32_t len, uint32_t key)

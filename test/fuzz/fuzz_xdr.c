@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The XDR decoder over parts, next to a model of it: a list of symbols, each a plain byte or a whole item.
+ * The XDR decoder over parts, next to a model of it: a list of symbols, each a plain byte or a
+ * whole item.
  *
  * An input is how the stream is cut, what is asked for, and the stream's bytes:
  *
@@ -8,8 +9,9 @@
  *   1 byte   number of gets; then of each its kind and an argument
  *   rest     the bytes; the last part has what is left
  *
- * The decoder and the model agree on each get: verdict, value and how much remains. They do again with each plain byte
- * in a part of its own. What was got is put into just the room that it needs, got again, and refused by one byte less.
+ * The decoder and the model agree on each get: verdict, value and how much remains. They do again
+ * with each plain byte in a part of its own. What was got is put into just the room that it needs,
+ * got again, and refused by one byte less.
  */
 #include "fuzz.h"
 #include "xdr_ref.h"
@@ -19,7 +21,18 @@
 #define SYMBOLS_MAX 4096u
 #define ITEM	    256u /* symbols from here on are items */
 
-enum { GET_U32, GET_U64, GET_BOOL, GET_BYTES, SKIP, GET_FIXED, GET_OPAQUE, GET_REF, GET_INLINE_REF, NKINDS };
+enum {
+	GET_U32,
+	GET_U64,
+	GET_BOOL,
+	GET_BYTES,
+	SKIP,
+	GET_FIXED,
+	GET_OPAQUE,
+	GET_REF,
+	GET_INLINE_REF,
+	NKINDS
+};
 
 struct get {
 	uint8_t kind;
@@ -160,7 +173,8 @@ static int model_ref(struct model *m, struct got *got, uint32_t max, bool may_be
 		return 0;
 	}
 	/* In place means in one piece. */
-	if (s->nsymbols - m->at < count || (count > 0 && s->part_of[m->at] != s->part_of[m->at + count - 1]))
+	if (s->nsymbols - m->at < count ||
+	    (count > 0 && s->part_of[m->at] != s->part_of[m->at + count - 1]))
 		return model_fail(m);
 	return model_padded(m, got->bytes, got->len);
 }
@@ -211,8 +225,9 @@ static void decoder_ref(struct weir_xdr_in *in, const struct get *get, struct go
 {
 	const void *data = NULL;
 
-	got->rc = get->kind == GET_REF ? weir_xdr_get_opaque_ref(in, &data, get->arg * 16u, &got->len)
-				       : xdr_get_inline_ref(in, &data, get->arg * 16u, &got->len);
+	got->rc = get->kind == GET_REF
+			  ? weir_xdr_get_opaque_ref(in, &data, get->arg * 16u, &got->len)
+			  : xdr_get_inline_ref(in, &data, get->arg * 16u, &got->len);
 	if (got->rc == 0 && got->len > 0)
 		memcpy(got->bytes, data, got->len);
 }
@@ -303,7 +318,8 @@ static void check_put(const struct get *get, const struct got *got)
 		REQUIRE(room[size - 1 - i] == 0);
 	if (size > 0) {
 		weir_xdr_out_init(&out, room, size - 1);
-		REQUIRE(put(&out, get->kind, got) == -ENOSPC && out.failed && weir_xdr_out_len(&out) == 0);
+		REQUIRE(put(&out, get->kind, got) == -ENOSPC && out.failed &&
+			weir_xdr_out_len(&out) == 0);
 	}
 	free(room);
 }

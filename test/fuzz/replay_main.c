@@ -15,7 +15,8 @@ static int replay_file(const char *path)
 
 	if (!file)
 		goto out;
-	if (fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0 || fseek(file, 0, SEEK_SET) != 0)
+	if (fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0 ||
+	    fseek(file, 0, SEEK_SET) != 0)
 		goto close;
 	data = malloc(size > 0 ? (size_t)size : 1);
 	if (!data || fread(data, 1, (size_t)size, file) != (size_t)size)

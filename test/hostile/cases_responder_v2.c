@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The same as cases_responder.c by version 2 (draft-cel-nfsv4-rpcrdma-version-two-03, "V2") and its extension
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01, "RTR"). What the drafts leave open is allowed either way; where doc/version-2.rst decides
- * which error it is, that one is.
+ * The same as cases_responder.c by version 2 (draft-cel-nfsv4-rpcrdma-version-two-03, "V2") and its
+ * extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-01, "RTR"). What the drafts leave open is allowed
+ * either way; where doc/version-2.rst decides which error it is, that one is.
  */
 #include "hostile.h"
 
@@ -16,7 +16,8 @@
 /* A call of three transmissions, of which this is the first. */
 #define FIRST_OF_3 REQUEST PLAIN "n:3 n:1 psl write:512 data:256 / "
 #define ANY_ERROR  (GOT_ERROR | GOT_RPC_ERROR)
-/* An item of 64 bytes at the start of the first target, and one of 4 bytes more than that has, in it and the second. */
+/* An item of 64 bytes at the start of the first target, and one of 4 bytes more than that has, in
+ * it and the second. */
 #define PLACED	     "item l:64 p:2 l:0 n:1 n:0 "
 #define LAID	     "write:64 to:0 fill:64"
 #define PLACED_IN_2  "item tl:4 p:2 l:0 n:2 "
@@ -43,11 +44,12 @@ const struct hostile_case responder_cases_v2[] = {
 	 MSG "b:0 b:0 b:1 n:1 seg:16384 read:8192", GOT_REPLY},
 	{"long-call", "V2 6.2", "A call in a Position Zero Read chunk.",
 	 NOMSG "b:1 pos:0 long b:0 b:0 b:0 | null", GOT_REPLY},
-	{"request", "RTR 9.2", "A NULL call by Transmit Request.", REQUEST PLAIN ONE "null", GOT_REPLY},
+	{"request", "RTR 9.2", "A NULL call by Transmit Request.", REQUEST PLAIN ONE "null",
+	 GOT_REPLY},
 	{"request-other-numbers", "RTR 9", "The same by the numbers of the XDR.",
 	 OPTION "p:1 opt " PLAIN ONE "null", GOT_REPLY},
-	{"request-inline", "RTR 9.2", "An argument in the payload.", REQUEST PLAIN ONE "write:512 data:512",
-	 GOT_REPLY},
+	{"request-inline", "RTR 9.2", "An argument in the payload.",
+	 REQUEST PLAIN ONE "write:512 data:512", GOT_REPLY},
 	{"request-item", "RTR 7.3", "An argument as an item by explicit RDMA.",
 	 REQUEST "n:1 item l:4096 p:1 n:1 seg:4096 n:0 " ONE "write:4096", GOT_REPLY},
 	{"request-item-segments", "RTR 7.3", "The same in eight segments.",
@@ -89,19 +91,22 @@ const struct hostile_case responder_cases_v2[] = {
 
 	/* ---- the base's header ---- */
 	{"short-15", "V2 6.2", "A message of 15 bytes.", MSG "none null cut:15", GOT_DROPPED},
-	{"short-20", "V2 6.2.4", "A message of 20 bytes.", MSG "none null cut:20", ERROR("BAD_XDR")},
+	{"short-20", "V2 6.2.4", "A message of 20 bytes.", MSG "none null cut:20",
+	 ERROR("BAD_XDR")},
 	{"version-1", "V2 7", "A call of version 1.", "xid v:1 c:8 p:msg none null",
 	 GOT_ERR_VERS | GOT_REPLY},
-	{"version-3", "V2 6.2.4", "Version 3.", "xid v:3 c:8 p:msg dir inv none null", GOT_ERR_VERS},
+	{"version-3", "V2 6.2.4", "Version 3.", "xid v:3 c:8 p:msg dir inv none null",
+	 GOT_ERR_VERS},
 	{"credits-0", "V2 6.2.1", "A request for no credits: one is granted.",
 	 "xid v:2 c:0 p:msg dir inv none null", GOT_REPLY, ONCE, "f6ab0e1801000303"},
-	{"proc-2", "V2 6.2.4", "A procedure that version 2 has not.", "xid v:2 c:8 p:2 dir inv none null",
+	{"proc-2", "V2 6.2.4", "A procedure that version 2 has not.",
+	 "xid v:2 c:8 p:2 dir inv none null", ERROR("INVAL_PROC")},
+	{"proc-10", "V2 6.2.4", "Another.", "xid v:2 c:8 p:10 dir inv none null",
 	 ERROR("INVAL_PROC")},
-	{"proc-10", "V2 6.2.4", "Another.", "xid v:2 c:8 p:10 dir inv none null", ERROR("INVAL_PROC")},
-	{"proc-often", "V2 6.2.4", "Two hundred of them.", "xid v:2 c:8 p:0xffffffff dir inv none null",
-	 GOT_ERROR, OFTEN},
-	{"direction-2", "V2 6.2.2", "A direction that there is not.", "xid v:2 c:8 p:msg dir:2 inv none null",
-	 ERROR("BAD_XDR")},
+	{"proc-often", "V2 6.2.4", "Two hundred of them.",
+	 "xid v:2 c:8 p:0xffffffff dir inv none null", GOT_ERROR, OFTEN},
+	{"direction-2", "V2 6.2.2", "A direction that there is not.",
+	 "xid v:2 c:8 p:msg dir:2 inv none null", ERROR("BAD_XDR")},
 	{"direction-reply", "V2 6.2.2", "A call in the direction of replies.",
 	 "xid v:2 c:8 p:msg dir:1 inv none null", GOT_DROPPED},
 	{"error", "V2 6.2.4", "RDMA2_ERROR.", "xid v:2 c:8 p:error err:2", GOT_DROPPED},
@@ -111,13 +116,14 @@ const struct hostile_case responder_cases_v2[] = {
 	 MSG "b:1 item seg:64 b:0 b:0 b:0 write:64 cut:40", ERROR("BAD_XDR")},
 	{"inv-handle", "V2 6.2.3", "A handle to be invalidated that the call does not name.",
 	 "xid v:2 c:8 p:msg dir inv:0xdeadbeef none null", GOT_REPLY},
-	{"connprop-again", "V2 7", "A second RDMA2_CONNPROP.", "xid v:2 c:8 p:6 n:0 n:0", GOT_DROPPED},
+	{"connprop-again", "V2 7", "A second RDMA2_CONNPROP.", "xid v:2 c:8 p:6 n:0 n:0",
+	 GOT_DROPPED},
 	{"connprop-cut", "V2 5.1.1", "One that ends in its first property.",
 	 "xid v:2 c:8 p:6 n:1 w:1 w:4 w:4096 n:0 cut:26", ERROR("BAD_XDR")},
 	{"reqprop-twice", "V2 5.1.1", "A change asked for with a property that is there twice.",
 	 "xid v:2 c:8 p:7 n:2 w:1 w:4 w:4096 w:1 w:4 w:8192", ERROR("BAD_XDR")},
-	{"updprop-max", "V2 5.1.1", "A set of 4294967295 properties.", "xid v:2 c:8 p:9 n:0xffffffff n:0",
-	 ERROR("BAD_XDR")},
+	{"updprop-max", "V2 5.1.1", "A set of 4294967295 properties.",
+	 "xid v:2 c:8 p:9 n:0xffffffff n:0", ERROR("BAD_XDR")},
 
 	/* ---- the extension's header ---- */
 	{"option-unknown", "RTR 9", "An operation that there is not.", OPTION "p:99 n:0",
@@ -125,10 +131,10 @@ const struct hostile_case responder_cases_v2[] = {
 	{"option-0", "RTR 9", "Operation 0.", OPTION "p:0 n:0", ERROR("INVAL_OPTION")},
 	{"optinfo-longer", "RTR 9", "An operation with a word too many.",
 	 OPTION "p:5 opt:4 " PLAIN ONE "null", ERROR("BAD_XDR")},
-	{"optinfo-shorter", "RTR 9", "One with a word too few.", OPTION "p:5 opt:-4 " PLAIN ONE "null",
-	 ERROR("BAD_XDR")},
-	{"optinfo-max", "RTR 9", "One of 4294967295 bytes.", OPTION "p:5 n:0xffffffff " PLAIN ONE "null",
-	 ERROR("BAD_XDR")},
+	{"optinfo-shorter", "RTR 9", "One with a word too few.",
+	 OPTION "p:5 opt:-4 " PLAIN ONE "null", ERROR("BAD_XDR")},
+	{"optinfo-max", "RTR 9", "One of 4294967295 bytes.",
+	 OPTION "p:5 n:0xffffffff " PLAIN ONE "null", ERROR("BAD_XDR")},
 	{"response", "RTR 9.3", "Transmit Response in the direction of calls.",
 	 OPTION "p:6 opt n:0 n:1 psl null", GOT_DROPPED | GOT_ERROR | GOT_REPORT},
 	{"payload-longer", "RTR 9.5", "A payload longer than the message.",
@@ -165,11 +171,13 @@ const struct hostile_case responder_cases_v2[] = {
 	 REQUEST "n:1 pos:68 l:64 p:1 n:1 h:1 l:64 o:0 n:0 " ONE GSS, ANY_ERROR},
 	{"read-chunks-overlap", "3.4.5",
 	 "Two Read chunks that share bytes of the stream, of no handle: nothing is pulled.",
-	 MSG "b:1 item h:1 l:64 o:0 b:1 item:32 h:1 l:8 o:0 b:0 b:0 b:0 write:64", ERROR("BAD_XDR")},
+	 MSG "b:1 item h:1 l:64 o:0 b:1 item:32 h:1 l:8 o:0 b:0 b:0 b:0 write:64",
+	 ERROR("BAD_XDR")},
 	{"cred-404", "RFC 5531 9", "A credential of 404 bytes: AUTH_BADCRED.",
 	 MSG "none call w:0 w:1 w:404 fill:404 w:0 w:0", GOT_RPC_ERROR, ONCE, NULL, "AUTH_ERROR 1"},
 	{"request-cred-404", "RFC 5531 9", "The same by Transmit Request.",
-	 REQUEST PLAIN ONE "call w:0 w:1 w:404 fill:404 w:0 w:0", GOT_RPC_ERROR, ONCE, NULL, "AUTH_ERROR 1"},
+	 REQUEST PLAIN ONE "call w:0 w:1 w:404 fill:404 w:0 w:0", GOT_RPC_ERROR, ONCE, NULL,
+	 "AUTH_ERROR 1"},
 	{"items-max", "RTR 6.2", "A list of 4294967295 items.",
 	 REQUEST "n:0xffffffff item l:4096 p:1 n:1 seg:4096 n:0 " ONE "write:4096", GOT_ERROR},
 	{"item-segments-max", "RTR 6.2", "An item of 4294967295 segments.",
@@ -177,17 +185,20 @@ const struct hostile_case responder_cases_v2[] = {
 	{"item-all", "RTR 5.2", "An item that is the whole call.",
 	 REQUEST "n:1 pos:0 long n:0 n:1 n:1 psl | null", GOT_REPLY | ANY_ERROR},
 	{"item-key", "RTR 7.3", "An item of a handle that there is not.",
-	 REQUEST "n:1 item l:4096 p:1 n:1 h:1 l:4096 o:0 n:0 " ONE "write:4096", GOT_CLOSED | ANY_ERROR},
+	 REQUEST "n:1 item l:4096 p:1 n:1 h:1 l:4096 o:0 n:0 " ONE "write:4096",
+	 GOT_CLOSED | ANY_ERROR},
 	{"direction-type", "RTR 7.4", "A direction of a type for replies only.",
 	 REQUEST "n:0 n:1 l:0 end n:1 l:0 p:5 " ONE "read:4096", ERROR("BAD_XDR")},
 	{"direction-no-room", "RTR 7.4", "A direction with less memory than the result takes.",
-	 REQUEST "n:0 n:1 l:0 end n:1 l:0 p:1 n:1 seg:100 " ONE "read:4096", ERROR("REPLY_RESOURCE")},
+	 REQUEST "n:0 n:1 l:0 end n:1 l:0 p:1 n:1 seg:100 " ONE "read:4096",
+	 ERROR("REPLY_RESOURCE")},
 	{"direction-by-size-no-memory", "RTR 7.4", "BYSIZE without a segment.",
 	 REQUEST "n:0 n:1 l:0 end n:1 l:0 p:4 l:100 n:0 " ONE "read:4096", GOT_REPLY | GOT_ERROR},
 	{"direction-elsewhere", "RTR 7.4",
 	 "A direction for another part of the call: the result comes inline.",
 	 REQUEST "n:0 n:1 l:0 l:4 n:1 l:0 p:1 n:1 seg:4096 " ONE "read:500", GOT_REPLY},
-	{"direction-placed-no-room", "RTR 7.4", "A result that is to come in targets, and has more bytes.",
+	{"direction-placed-no-room", "RTR 7.4",
+	 "A result that is to come in targets, and has more bytes.",
 	 DIRECTION("l:0 p:2 ") "read:8000", ERROR("REPLY_RESOURCE")},
 	{"direction-by-size-no-way", "RTR 7.4",
 	 "BYSIZE without a segment, for a result longer than all targets.",
@@ -222,7 +233,8 @@ const struct hostile_case responder_cases_v2[] = {
 
 	/* ---- items in targets ---- */
 	{"placed-number-beyond", "RTR 9.5",
-	 "A target by the number that it would have if the segment in front of the targets counted.",
+	 "A target by the number that it would have if the segment in front of the targets "
+	 "counted.",
 	 ITEM "item l:64 p:2 l:0 n:1 tn " NO_RESULTS "write:64 to:-1 fill:64", REPORT("BADTBSN")},
 	{"placed-number-max", "RTR 9.5", "Target 4294967295.",
 	 ITEM "item l:64 p:2 l:0 n:1 n:0xffffffff " NO_RESULTS LAID, REPORT("BADTBSN")},
@@ -232,7 +244,8 @@ const struct hostile_case responder_cases_v2[] = {
 	 ITEM PLACED_IN_2 "n:0 n:0 " NO_RESULTS LAID_IN_2, REPORT("BADOFF")},
 	{"placed-too-few", "RTR 9.5", "An item longer than its targets.",
 	 ITEM "item tl:4 p:2 l:0 n:1 n:0 " NO_RESULTS LAID_IN_2, REPORT("BADTBSN")},
-	{"placed-too-few-behind", "RTR 9.5", "An item that from its offset on is longer than its target.",
+	{"placed-too-few-behind", "RTR 9.5",
+	 "An item that from its offset on is longer than its target.",
 	 ITEM "item tl p:2 l:4 n:1 n:0 " NO_RESULTS "writet to:1 fill:4", REPORT("BADTBSN")},
 	{"placed-too-many", "RTR 9.5", "An item with a target more than it takes.",
 	 ITEM "item l:64 p:2 l:0 n:2 n:0 n:1 " NO_RESULTS LAID, REPORT("BADTBSN")},
@@ -249,15 +262,19 @@ const struct hostile_case responder_cases_v2[] = {
 	{"placed-under-payload", "RTR 9.5", "A target that the payload reaches into.",
 	 ITEM PLACED NO_RESULTS "write:64 fill:4000", REPORT("BADOFF")},
 	{"placed-in-payload", "RTR 9.5", "A payload whose length takes the placed data in.",
-	 ITEM "item l:1000 p:2 l:0 n:1 n:0 n:0 n:1 n:1 psl:1000 write:1000 to:0 fill:1000", REPORT("BADOFF")},
-	{"placed-payload-longer", "RTR 9.5", "A payload longer than the message, with placed data in it.",
+	 ITEM "item l:1000 p:2 l:0 n:1 n:0 n:0 n:1 n:1 psl:1000 write:1000 to:0 fill:1000",
+	 REPORT("BADOFF")},
+	{"placed-payload-longer", "RTR 9.5",
+	 "A payload longer than the message, with placed data in it.",
 	 ITEM PLACED "n:0 n:1 n:1 psl:8000 " LAID, REPORT("BADPL")},
 	{"placed-not-sent", "RTR 9.5", "An item in a target behind the message's end.",
 	 ITEM "item l:64 p:2 l:0 n:1 n:1 " NO_RESULTS LAID, REPORT("BADTBSN")},
 	{"placed-cut", "RTR 9.5", "An item that the message ends in.",
-	 ITEM "item l:1000 p:2 l:0 n:1 n:0 " NO_RESULTS "write:1000 to:0 fill:500", REPORT("BADTBSN")},
+	 ITEM "item l:1000 p:2 l:0 n:1 n:0 " NO_RESULTS "write:1000 to:0 fill:500",
+	 REPORT("BADTBSN")},
 	{"placed-length-max", "RTR 6.2", "An item of 4294967295 bytes.",
-	 ITEM "item l:0xffffffff p:2 l:0 n:1 n:0 " NO_RESULTS "write:0xffffffff to:0 fill:64", GOT_ERROR},
+	 ITEM "item l:0xffffffff p:2 l:0 n:1 n:0 " NO_RESULTS "write:0xffffffff to:0 fill:64",
+	 GOT_ERROR},
 	{"placed-word-longer", "RTR 6.2", "An item behind a length word that says more.",
 	 ITEM PLACED NO_RESULTS "write:128 to:0 fill:128", ANY_ERROR},
 	{"placed-word-shorter", "RTR 6.2", "An item behind a length word that says less.",
@@ -279,14 +296,16 @@ const struct hostile_case responder_cases_v2[] = {
 	 REQUEST "n:2 " PLACED "item:32 l:64 p:2 l:64 n:1 n:0 " NO_RESULTS "write:64 to:0 fill:128",
 	 ERROR("BAD_XDR")},
 	{"placed-overlap-there", "RTR 9.5", "Items that overlap in their target.",
-	 REQUEST "n:2 " PLACED "item:68 l:64 p:2 l:32 n:1 n:0 " NO_RESULTS "write:64 w:64 to:0 fill:128",
+	 REQUEST "n:2 " PLACED "item:68 l:64 p:2 l:32 n:1 n:0 " NO_RESULTS
+		 "write:64 w:64 to:0 fill:128",
 	 REPORT("BADOFF")},
 	{"placed-second-first", "RTR 9.5", "Items that descend in their target.",
 	 REQUEST "n:2 item l:64 p:2 l:64 n:1 n:0 item:68 l:64 p:2 l:0 n:1 n:0 " NO_RESULTS
 		 "write:64 w:64 to:0 fill:128",
 	 REPORT("BADOFF")},
 	{"placed-two", "RTR 7.3", "Two items where the procedure has one.",
-	 REQUEST "n:2 " PLACED "item:68 l:64 p:2 l:64 n:1 n:0 " NO_RESULTS "write:64 w:64 to:0 fill:128",
+	 REQUEST "n:2 " PLACED "item:68 l:64 p:2 l:64 n:1 n:0 " NO_RESULTS
+		 "write:64 w:64 to:0 fill:128",
 	 ANY_ERROR},
 	{"placed-not-eligible", "RTR 7.3", "An item where the procedure has none.",
 	 ITEM "item:44 l:64 p:2 l:0 n:1 n:0 " NO_RESULTS "read:64 w:64 to:0 fill:64", ANY_ERROR},
@@ -297,7 +316,8 @@ const struct hostile_case responder_cases_v2[] = {
 	 ITEM PLACED NO_RESULTS LAID, GOT_REPLY | GOT_CLOSED, BURST},
 	{"placed-wrong-often", "RTR 9.5", "Two hundred items in a target that there is not.",
 	 ITEM "item l:64 p:2 l:0 n:1 tn " NO_RESULTS LAID, REPORT_OFTEN("BADTBSN")},
-	{"placed-vanish", "RTR 3.3", "Connections that are closed behind a call with an item in a target.",
+	{"placed-vanish", "RTR 3.3",
+	 "Connections that are closed behind a call with an item in a target.",
 	 ITEM PLACED NO_RESULTS LAID, GOT_CLOSED, VANISH},
 
 	/* ---- transmission groups ---- */
@@ -328,7 +348,8 @@ const struct hostile_case responder_cases_v2[] = {
 	{"group-vanish", "RTR 4.2", "Connections that are closed with a call begun.",
 	 FIRST_OF_3 MSG "none null", GOT_CLOSED, VANISH},
 	{"group-burst", "RTR 4.2", "Forty-eight calls begun at once, whatever the credits are.",
-	 REQUEST PLAIN "n:8 n:1 psl write:512 data:256", GOT_REPORT | GOT_DROPPED | GOT_CLOSED, BURST},
+	 REQUEST PLAIN "n:8 n:1 psl write:512 data:256", GOT_REPORT | GOT_DROPPED | GOT_CLOSED,
+	 BURST},
 
 	/* ---- reports ---- */
 	{"report", "RTR 9.5", "A report of a reply that there is not.",

@@ -17,15 +17,18 @@ void expose(struct hostile *h)
 
 struct values own_values(const struct hostile *h)
 {
-	return (struct values){
-		.xid = h->xid, .key = h->peer.mr.rkey, .address = h->peer.mr.raddr, .targets = &h->theirs};
+	return (struct values){.xid = h->xid,
+			       .key = h->peer.mr.rkey,
+			       .address = h->peer.mr.raddr,
+			       .targets = &h->theirs};
 }
 
 uint32_t append_message(struct hostile *h, const struct values *values)
 {
 	uint32_t len = message_encode(&h->message, values, h->bytes + h->len, h->peer.exposed);
 
-	memcpy(h->canary + EXPOSED_LONG, h->peer.exposed + EXPOSED_LONG, EXPOSED_BYTES - EXPOSED_LONG);
+	memcpy(h->canary + EXPOSED_LONG, h->peer.exposed + EXPOSED_LONG,
+	       EXPOSED_BYTES - EXPOSED_LONG);
 	if (h->len == 0)
 		h->first_len = len;
 	h->len += len;
@@ -38,8 +41,8 @@ uint32_t make_message(struct hostile *h, const struct values *values)
 	return append_message(h, values);
 }
 
-/* What a segment names may have been written to: taken out of the comparison. Whatever the message was meant to be, one is
- * wherever three fields in a row can be read as one. */
+/* What a segment names may have been written to: taken out of the comparison. Whatever the message
+ * was meant to be, one is wherever three fields in a row can be read as one. */
 static void forgive(uint8_t *forgiven, const struct hostile *h, const uint8_t *segment)
 {
 	uint32_t len = wire_get_u32(segment + 4);
@@ -71,7 +74,8 @@ const char *parse_case(struct hostile *h, const char *text)
 	char one[CASE_TEXT_MAX];
 
 	snprintf(one, sizeof(one), "%.*s", next ? (int)(next - text) : (int)strlen(text), text);
-	if (strlen(one) < sizeof(one) - 1 && message_parse(&h->message, one, &h->parse, &error) == 0)
+	if (strlen(one) < sizeof(one) - 1 &&
+	    message_parse(&h->message, one, &h->parse, &error) == 0)
 		return next ? next + 3 : NULL;
 	fprintf(stderr, "weir-hostile: not understood: '%s', at '%s'\n", text, error);
 	exit(3);

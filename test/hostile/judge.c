@@ -7,7 +7,8 @@
 #include "rdma1.h"
 #include "rpc_msg.h"
 
-/* Nothing that fits the message is too much: it is the other side's answer to what was asked for. */
+/* Nothing that fits the message is too much: it is the other side's answer to what was asked for.
+ */
 const struct rdma1_limits judge_no_limits = {
 	.read_segments_max = UINT16_MAX,
 	.read_chunks_max = RDMA1_READ_CHUNKS_CAP,
@@ -18,8 +19,9 @@ const struct rdma1_limits judge_no_limits = {
 };
 
 static const char *const names[GOT_OUTCOMES] = {
-	"reply",      "RPC error", "ERR_VERS", "ERR_CHUNK", "dropped",	   "closed",	   "refused",
-	"call ended", "UNSOUND",   "DEAD",     "untested",  "RDMA2_ERROR", "Report Error", "sent again",
+	"reply",    "RPC error",   "ERR_VERS",	   "ERR_CHUNK",	 "dropped",
+	"closed",   "refused",	   "call ended",   "UNSOUND",	 "DEAD",
+	"untested", "RDMA2_ERROR", "Report Error", "sent again",
 };
 
 const char *outcome_name(enum outcome outcome)
@@ -34,7 +36,8 @@ void outcome_names(uint32_t set, char *text, size_t size)
 	text[0] = '\0';
 	for (uint32_t i = 0; i < GOT_OUTCOMES && at < size; i++)
 		if (set >> i & 1)
-			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "", names[i]);
+			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "",
+					       names[i]);
 }
 
 enum outcome judge_unsound(char detail[48], const char *why)
@@ -64,7 +67,8 @@ enum outcome judge_rpc(struct weir_xdr_in *in, uint32_t xid, char detail[48])
 	return GOT_RPC_ERROR;
 }
 
-/* An RPC message in the Reply chunk, which must be in one segment; those without a byte may name any place. */
+/* An RPC message in the Reply chunk, which must be in one segment; those without a byte may name
+ * any place. */
 enum outcome judge_long(const struct peer *peer, const struct rdma1_header *hdr, char detail[48])
 {
 	struct rdma1_segment_iter segments;
@@ -92,15 +96,15 @@ bool judge_was_sent(const struct sent *sent, uint32_t xid)
 	return false;
 }
 
-enum outcome judge_answer(const struct peer *peer, const struct peer_message *answer, const struct sent *sent,
-			  char detail[48])
+enum outcome judge_answer(const struct peer *peer, const struct peer_message *answer,
+			  const struct sent *sent, char detail[48])
 {
 	struct rdma1_header hdr;
 	enum rdma1_reason reason;
 	struct weir_xdr_in in;
 
-	if (rdma1_decode(answer->bytes, answer->len, RDMA1_REPLY, &judge_no_limits, &hdr, &reason) !=
-	    RDMA1_V_OK)
+	if (rdma1_decode(answer->bytes, answer->len, RDMA1_REPLY, &judge_no_limits, &hdr,
+			 &reason) != RDMA1_V_OK)
 		return judge_unsound(detail, rdma1_reason_name(reason));
 	if (!judge_was_sent(sent, hdr.xid))
 		return judge_unsound(detail, "an XID that was not sent");

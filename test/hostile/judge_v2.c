@@ -26,7 +26,8 @@ void judge_structure(const struct peer_message *message, struct rtr_buffer *stru
 	uint32_t reason;
 
 	*structure = (struct rtr_buffer){0};
-	if (rdma2_decode(message->bytes, message->len, &judge_no_limits, &hdr, &reason) != RDMA2_V_OK ||
+	if (rdma2_decode(message->bytes, message->len, &judge_no_limits, &hdr, &reason) !=
+		    RDMA2_V_OK ||
 	    hdr.lists.proc != RDMA2_CONNPROP)
 		return;
 	while (rdma2_propset_next(&hdr.set, &value)) {
@@ -39,11 +40,12 @@ void judge_structure(const struct peer_message *message, struct rtr_buffer *stru
 
 static enum outcome judge_error(const struct rdma2_header *hdr, char detail[48])
 {
-	static const char *const names[] = {"",		  "VERS",	  "BAD_XDR", "REPLY_RESOURCE",
-					    "INVAL_PROC", "INVAL_OPTION", "SYSTEM"};
+	static const char *const names[] = {
+		"", "VERS", "BAD_XDR", "REPLY_RESOURCE", "INVAL_PROC", "INVAL_OPTION", "SYSTEM"};
 
 	if (hdr->lists.err == RDMA2_ERR_VERS) {
-		snprintf(detail, 48, "versions %u to %u", hdr->lists.vers_low, hdr->lists.vers_high);
+		snprintf(detail, 48, "versions %u to %u", hdr->lists.vers_low,
+			 hdr->lists.vers_high);
 		return hdr->lists.vers_low <= 2 && hdr->lists.vers_high >= 2
 			       ? GOT_ERR_VERS
 			       : judge_unsound(detail, "ERR_VERS without version 2");
@@ -58,7 +60,8 @@ static bool get_request(const struct hostile *h, uint32_t xid, struct rtr_header
 	struct rdma2_header hdr;
 	uint32_t reason;
 
-	return rdma2_decode(h->bytes, h->first_len, &judge_no_limits, &hdr, &reason) == RDMA2_V_OK &&
+	return rdma2_decode(h->bytes, h->first_len, &judge_no_limits, &hdr, &reason) ==
+		       RDMA2_V_OK &&
 	       hdr.lists.proc == RDMA2_OPTIONAL && hdr.lists.xid == xid &&
 	       rtr_decode(h->bytes, h->first_len, &hdr, &rtr_limits_default, request, &reason) ==
 		       RDMA2_V_OK &&
@@ -91,10 +94,12 @@ static const char *judge_entries(const struct rtr_header *request, const struct 
 	rtr_items_begin(reply, &items);
 	rtr_sets_begin(request, &sets);
 	while (rtr_sets_next(&sets, &set)) {
-		while (rtr_rsditems_next(&set.items, &parsed_call) && rtr_items_next(&items, &got)) {
+		while (rtr_rsditems_next(&set.items, &parsed_call) &&
+		       rtr_items_next(&items, &got)) {
 			if (!rtr_directions_result(parsed_call.type, got.type, &deregisters))
 				return "an entry that Table 2 has not";
-			if (got.type == RTR_EXRW && !is_written_there(parsed_call.segments, got.segments))
+			if (got.type == RTR_EXRW &&
+			    !is_written_there(parsed_call.segments, got.segments))
 				return "an entry of memory that was not offered";
 		}
 	}
@@ -110,7 +115,8 @@ static bool is_zero(const uint8_t *bytes, uint32_t from, uint32_t to)
 }
 
 /* What was placed lies in targets of this side's, and zeros beside it. NULL: so it is. */
-static const char *judge_placement(const struct peer_message *answer, const struct rtr_header *reply)
+static const char *judge_placement(const struct peer_message *answer,
+				   const struct rtr_header *reply)
 {
 	const struct rtr_received received = {answer->len, reply->header_bytes + reply->pslen};
 	struct rtr_piece pieces[PIECES_MAX];
@@ -141,7 +147,8 @@ static enum outcome judge_operation(const struct hostile *h, const struct peer_m
 	struct weir_xdr_in in;
 	uint32_t reason;
 
-	if (rtr_decode(answer->bytes, answer->len, hdr, &rtr_limits_default, &rtr, &reason) != RDMA2_V_OK)
+	if (rtr_decode(answer->bytes, answer->len, hdr, &rtr_limits_default, &rtr, &reason) !=
+	    RDMA2_V_OK)
 		return judge_unsound(detail, rdma2_reason_name(reason));
 	if (rtr.op == RTR_REPTERR) {
 		snprintf(detail, 48, "%s", names[rtr.report.err]);
@@ -164,7 +171,8 @@ static enum outcome judge_operation(const struct hostile *h, const struct peer_m
 	return judge_rpc(&in, rtr.xid, detail);
 }
 
-enum outcome judge_answer_v2(const struct hostile *h, const struct peer_message *answer, char detail[48])
+enum outcome judge_answer_v2(const struct hostile *h, const struct peer_message *answer,
+			     char detail[48])
 {
 	struct rdma2_header hdr;
 	struct weir_xdr_in in;
@@ -188,6 +196,7 @@ enum outcome judge_answer_v2(const struct hostile *h, const struct peer_message 
 		return judge_unsound(detail, "a call");
 	if (hdr.lists.proc == RDMA2_NOMSG)
 		return judge_long(&h->peer, &hdr.lists, detail);
-	weir_xdr_in_init(&in, answer->bytes + hdr.lists.header_bytes, answer->len - hdr.lists.header_bytes);
+	weir_xdr_in_init(&in, answer->bytes + hdr.lists.header_bytes,
+			 answer->len - hdr.lists.header_bytes);
 	return judge_rpc(&in, hdr.lists.xid, detail);
 }

@@ -22,9 +22,11 @@ static const char usage[] =
 	"\n"
 	"  --connect ADDR       be a requester, of a responder at ADDR\n"
 	"  --listen ADDR        be a responder: requesters connect to ADDR\n"
-	"  --run COMMAND        with --listen: a shell command that is a requester, started for each case; "
+	"  --run COMMAND        with --listen: a shell command that is a requester, started for "
+	"each case; "
 	"it\n"
-	"                       may end with status 0 or 1; with v2 its WEIR_HOSTILE_CALL says what to call\n"
+	"                       may end with status 0 or 1; with v2 its WEIR_HOSTILE_CALL says "
+	"what to call\n"
 	"  --driver NAME        shm (default) or verbs\n"
 	"  --driver-options S   key=value,...\n"
 	"  --protocol P         v1 (default), or v2: version 2 and its extension\n"
@@ -84,8 +86,8 @@ static bool parse_handle(const char *value, struct handle *handle)
 
 static const struct hostile_case *find_case(const char *name)
 {
-	const struct hostile_case *const tables[] = {responder_cases, responder_cases_v2, requester_cases,
-						     requester_cases_v2};
+	const struct hostile_case *const tables[] = {responder_cases, responder_cases_v2,
+						     requester_cases, requester_cases_v2};
 
 	for (int i = 0; i < 4; i++)
 		for (const struct hostile_case *c = tables[i]; c->name; c++)
@@ -140,7 +142,8 @@ static bool parse_option(struct settings *s, int option, const char *text)
 		return parse_handle(text, &h.parse.root);
 	case 'k':
 		s->cases[s->ncases++] = text;
-		return s->ncases < CASES_CHOSEN_MAX && (strcmp(text, "all") == 0 || find_case(text));
+		return s->ncases < CASES_CHOSEN_MAX &&
+		       (strcmp(text, "all") == 0 || find_case(text));
 	case 'j':
 		s->json = text;
 		return true;
@@ -195,7 +198,8 @@ static bool parse_options(struct settings *s, int argc, char **argv)
 		if (option == '?')
 			return false;
 		if (!parse_option(s, option, optarg)) {
-			fprintf(stderr, "weir-hostile: not understood: '%s'\n", optarg ? optarg : "");
+			fprintf(stderr, "weir-hostile: not understood: '%s'\n",
+				optarg ? optarg : "");
 			return false;
 		}
 	}
@@ -217,7 +221,8 @@ static void list(void)
 		const struct hostile_case *cases;
 	} tables[] = {
 		{"Against a responder (--connect):", responder_cases},
-		{"Against a responder of version 2 (--connect, --protocol v2):", responder_cases_v2},
+		{"Against a responder of version 2 (--connect, --protocol v2):",
+		 responder_cases_v2},
 		{"Against a requester (--listen):", requester_cases},
 		{"Against a requester of version 2 (--listen, --protocol v2):", requester_cases_v2},
 	};
@@ -227,7 +232,8 @@ static void list(void)
 		printf("%s\n", tables[i].title);
 		for (const struct hostile_case *c = tables[i].cases; c->name; c++) {
 			outcome_names(c->allowed, allowed, sizeof(allowed));
-			printf("  %-24s %-13s %s Allowed: %s.\n", c->name, c->clause, c->what, allowed);
+			printf("  %-24s %-13s %s Allowed: %s.\n", c->name, c->clause, c->what,
+			       allowed);
 		}
 	}
 }
@@ -284,16 +290,18 @@ static void run_mutations(struct settings *s)
 			n = to_requester_mutated(&h, seed, s->count - i, &result);
 		s->outcomes[__builtin_ctz(result.got)] += n;
 		if (!(result.got & GOT_SURVIVED)) {
-			printf("FAILED  mutation %llu, of %s: %s%s%s\n        again: --seed %llu --count "
+			printf("FAILED  mutation %llu, of %s: %s%s%s\n        again: --seed %llu "
+			       "--count "
 			       "%u\n",
 			       (unsigned long long)seed, result.c->name, outcome_name(result.got),
-			       result.detail[0] ? ": " : "", result.detail, (unsigned long long)seed,
-			       n ? n : 1);
+			       result.detail[0] ? ": " : "", result.detail,
+			       (unsigned long long)seed, n ? n : 1);
 			s->has_failed = true;
 			json_array_append_new(s->failed,
-					      json_pack("{s:I, s:s, s:s, s:s}", "seed", (json_int_t)seed,
-							"base", result.c->name, "got",
-							outcome_name(result.got), "detail", result.detail));
+					      json_pack("{s:I, s:s, s:s, s:s}", "seed",
+							(json_int_t)seed, "base", result.c->name,
+							"got", outcome_name(result.got), "detail",
+							result.detail));
 		}
 		i += n ? n : 1;
 	}
@@ -301,7 +309,8 @@ static void run_mutations(struct settings *s)
 		printf("%u mutations from seed %llu on:", s->count, (unsigned long long)s->seed);
 		for (uint32_t i = 0; i < GOT_OUTCOMES; i++)
 			if (s->outcomes[i])
-				printf(" %u %s", s->outcomes[i], outcome_name((enum outcome)(1u << i)));
+				printf(" %u %s", s->outcomes[i],
+				       outcome_name((enum outcome)(1u << i)));
 		printf("\n");
 	}
 }
@@ -325,12 +334,14 @@ static int write_json(const struct settings *s)
 			json_object_set_new(outcomes, outcome_name((enum outcome)(1u << i)),
 					    json_integer(s->outcomes[i]));
 	all = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O}", "label", s->label ? s->label : "", "side",
-			s->connect ? "responder" : "requester", "protocol", h.is_v2 ? "v2" : "v1", "driver",
-			h.config.driver, "program", h.parse.program->name, "cases", s->results);
+			s->connect ? "responder" : "requester", "protocol", h.is_v2 ? "v2" : "v1",
+			"driver", h.config.driver, "program", h.parse.program->name, "cases",
+			s->results);
 	if (all && s->count > 0)
 		json_object_set_new(all, "mutations",
-				    json_pack("{s:I, s:i, s:O, s:O}", "seed", (json_int_t)s->seed, "count",
-					      (int)s->count, "outcomes", outcomes, "failed", s->failed));
+				    json_pack("{s:I, s:i, s:O, s:O}", "seed", (json_int_t)s->seed,
+					      "count", (int)s->count, "outcomes", outcomes,
+					      "failed", s->failed));
 	json_decref(outcomes);
 	rc = bench_output_write(s->json, dump, all);
 	json_decref(all);
@@ -349,7 +360,8 @@ static int start(const struct settings *s)
 	if (rc == 0 && s->listen) {
 		rc = peer_listen(&h.peer, s->listen);
 		if (rc != 0)
-			fprintf(stderr, "weir-hostile: can't listen at %s: %s\n", s->listen, strerror(-rc));
+			fprintf(stderr, "weir-hostile: can't listen at %s: %s\n", s->listen,
+				strerror(-rc));
 	}
 	return rc;
 }
@@ -372,7 +384,8 @@ int main(int argc, char **argv)
 		return std_io_finish("weir-hostile") == 0 ? 0 : EXIT_CANT;
 	}
 	if (s.is_table)
-		return report_table(argv + optind, argc - optind) == 0 && std_io_finish("weir-hostile") == 0
+		return report_table(argv + optind, argc - optind) == 0 &&
+				       std_io_finish("weir-hostile") == 0
 			       ? 0
 			       : EXIT_CANT;
 	if (s.json && bench_output_check(s.json) != 0)

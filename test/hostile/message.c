@@ -37,7 +37,8 @@ static int put_segment(struct parser *parser, uint64_t len)
 
 	/* Lengths that are beyond all memory don't move the next one. */
 	m->exposed += len < EXPOSED_LONG - at ? (uint32_t)len : 0;
-	return put(parser, FIELD_HANDLE, BASE_KEY, 0) || put(parser, FIELD_LENGTH, BASE_ZERO, len) ||
+	return put(parser, FIELD_HANDLE, BASE_KEY, 0) ||
+			       put(parser, FIELD_LENGTH, BASE_ZERO, len) ||
 			       put(parser, FIELD_OFFSET, BASE_ADDRESS, at)
 		       ? -EINVAL
 		       : 0;
@@ -269,7 +270,8 @@ static int parse_text(struct parser *parser, const char *text, const char **erro
 	}
 }
 
-int message_parse(struct message *message, const char *text, const struct parse *parse, const char **error)
+int message_parse(struct message *message, const char *text, const struct parse *parse,
+		  const char **error)
 {
 	struct parser parser = {.message = message, .parse = parse};
 	int rc;
@@ -306,7 +308,8 @@ static uint32_t bytes_of(const struct message *message, uint32_t first, uint32_t
 static uint32_t payload_at(const struct message *message)
 {
 	for (uint32_t i = 0; i < message->nsent; i++)
-		if (message->fields[i].base == BASE_PAYLOAD || message->fields[i].base == BASE_PAYLOAD_IS)
+		if (message->fields[i].base == BASE_PAYLOAD ||
+		    message->fields[i].base == BASE_PAYLOAD_IS)
 			return i + 1;
 	return message->nsent;
 }
@@ -350,7 +353,8 @@ static uint32_t target_at(const struct values *values, int64_t n)
 	return n < count ? target.offset : target.offset + target.length;
 }
 
-uint64_t field_value(const struct message *message, const struct field *field, const struct values *values)
+uint64_t field_value(const struct message *message, const struct field *field,
+		     const struct values *values)
 {
 	switch ((enum field_base)field->base) {
 	case BASE_XID:
@@ -370,7 +374,8 @@ uint64_t field_value(const struct message *message, const struct field *field, c
 	case BASE_CALL_ADDRESS:
 		return values->call_address + field->value;
 	case BASE_OPTINFO:
-		return bytes_of(message, (uint32_t)(field - message->fields) + 1, payload_at(message)) +
+		return bytes_of(message, (uint32_t)(field - message->fields) + 1,
+				payload_at(message)) +
 		       field->value;
 	case BASE_PAYLOAD:
 	case BASE_STREAM:
@@ -384,7 +389,8 @@ uint64_t field_value(const struct message *message, const struct field *field, c
 	}
 }
 
-static void put_bytes(const struct field *field, const struct values *values, uint8_t *out, uint32_t len)
+static void put_bytes(const struct field *field, const struct values *values, uint8_t *out,
+		      uint32_t len)
 {
 	uint32_t from = (uint32_t)(field->value >> 32);
 

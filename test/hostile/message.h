@@ -3,37 +3,53 @@
 #define MESSAGE_H
 
 /*
- * Messages as lists of fields that know what they are, so that a case is a line of text, and a mutation knows what it
- * changes. Tokens of that text, with blanks between them:
+ * Messages as lists of fields that know what they are, so that a case is a line of text, and a
+ * mutation knows what it changes. Tokens of that text, with blanks between them:
  *
- *   xid xid:N         transport XID (plus N)            v:N c:N       version, credits
- *   p:N               rdma_proc, or p:msg nomsg msgp done error       err:N         a word of RDMA_ERROR
- *   b:N n:N           'present' word, count of a list   none          b:0 b:0 b:0: three empty lists
- *   pos:N item item:N position: N, or where the DDP-eligible argument is (plus N)
- *   h h:N l:N o:N a:N handle of the memory exposed (plus N), length, offset in that memory, offset as it is
- *   seg:N             h l:N o:(the next N bytes)        segs:KxN      K of them
- *   reads:KxN         K entries of a Read list at 'item'              chunks:KxN    K Write chunks of a segment
- *   long              h l:(of what follows |) o:(where that is)
- *   ch cl cl:N co co:N  handle, length and offset of the first Write chunk's segment in the call that is answered
- *   wx wx:N w:N       word of the RPC message: XID (plus N), N        prog vers cred fh root arg   the program's
- *   wl:N              the same: the length of the call's Write chunk plus N
- *   null read:N write:N create  an RPC call of the program's; of write: up to the count, N, of its data
- *   void results good   an RPC reply without results; with as many bytes as were asked for; all of that message
- *   data:N            N bytes of XDR opaque data with padding         fill:N        N bytes of zeros
- *   cut:N             the message ends behind N bytes   |             what follows lies in exposed memory instead
+ *   xid xid:N    transport XID (plus N)
+ *   v:N c:N      version, credits
+ *   p:N          rdma_proc, or p:msg nomsg msgp done error
+ *   err:N        a word of RDMA_ERROR
+ *   b:N n:N      'present' word, count of a list
+ *   none         b:0 b:0 b:0: three empty lists
+ *   pos:N        position: N
+ *   item item:N  position: where the DDP-eligible argument is (plus N)
+ *   h h:N        handle of the memory exposed (plus N)
+ *   l:N o:N a:N  length, offset in that memory, offset as it is
+ *   seg:N        h l:N o:(the next N bytes)
+ *   segs:KxN     K of them
+ *   reads:KxN    K entries of a Read list at 'item'
+ *   chunks:KxN   K Write chunks of a segment
+ *   long         h l:(of what follows |) o:(where that is)
+ *   ch           handle of the first Write chunk's segment in the call that is answered
+ *   cl cl:N      its length
+ *   co co:N      its offset
+ *   wx wx:N w:N  word of the RPC message: XID (plus N), N
+ *   prog vers cred fh root arg  the program's
+ *   wl:N         the same: the length of the call's Write chunk plus N
+ *   null read:N write:N create  an RPC call of the program's; of write: up to the count, N, of its
+ *                data
+ *   void results good  an RPC reply without results; with as many bytes as were asked for; all of
+ *                that message
+ *   data:N       N bytes of XDR opaque data with padding
+ *   fill:N       N bytes of zeros
+ *   cut:N        the message ends behind N bytes
+ *   |            what follows lies in exposed memory instead
  *
  * and of version 2:
  *
- *   dir:N inv:N       rdma_direction, rdma_inv_handle
- *   opt opt:N         length of what RDMA2_OPTIONAL carries (plus N): up to 'psl', or to the end
- *   psl psl:N         length of the payload, which begins behind it (plus N); end end:N   the same, in a range
- *   plen:N            the same, and N is what it says
- *   tl:N tn:N         length of the other side's first target, plus N; how many targets it has, plus N
- *   writet:N          write, of as many bytes as tl:N says
- *   to:K              zeros up to the start of the other side's target K, below 0 counted from behind its last one. What follows is
- *                     no payload; nor is   junk:N   bytes that are not zero
- *   ans:FROMxN        N bytes of what the call asked for
- *   /                 what follows is another message, of the same XID
+ *   dir:N inv:N  rdma_direction, rdma_inv_handle
+ *   opt opt:N    length of what RDMA2_OPTIONAL carries (plus N): up to 'psl', or to the end
+ *   psl psl:N    length of the payload, which begins behind it (plus N)
+ *   end end:N    the same, in a range
+ *   plen:N       the same, and N is what it says
+ *   tl:N tn:N    length of the other side's first target, plus N; how many targets it has, plus N
+ *   writet:N     write, of as many bytes as tl:N says
+ *   to:K         zeros up to the start of the other side's target K, below 0 counted from behind
+ *                its last one. What follows is no payload
+ *   junk:N       bytes that are not zero, and no payload
+ *   ans:FROMxN   N bytes of what the call asked for
+ *   /            what follows is another message, of the same XID
  */
 
 #include "rtr_buffer.h"
@@ -92,7 +108,7 @@ struct field {
 
 struct message {
 	uint32_t nfields;
-	uint32_t nsent;	     /* fields of the message itself; those behind them are in exposed memory */
+	uint32_t nsent; /* fields of the message itself; those behind them are in exposed memory */
 	uint32_t item_bytes; /* of the RPC message in front of the DDP-eligible argument */
 	uint32_t cut_bytes;  /* or MESSAGE_UNCUT */
 	uint32_t exposed;    /* next offset for 'seg' */
@@ -126,7 +142,8 @@ struct parse {
 };
 
 /* 0, or -EINVAL with *error at the token that is not understood. */
-int message_parse(struct message *message, const char *text, const struct parse *parse, const char **error);
+int message_parse(struct message *message, const char *text, const struct parse *parse,
+		  const char **error);
 
 /* What this side has exposed, and what the call to be answered offers. */
 struct values {
@@ -137,13 +154,15 @@ struct values {
 	uint32_t call_length;
 	uint64_t call_address;
 	const struct rtr_buffer *targets; /* of the other side's receives; NULL: none are known */
-	const uint8_t *answer;		  /* what the call asked for: 'call_length' bytes; or NULL */
+	const uint8_t *answer; /* what the call asked for: 'call_length' bytes; or NULL */
 };
 
-/* The bytes of the message to 'out' of MESSAGE_MAX, and what lies in memory to 'exposed' of EXPOSED_BYTES. The length. */
+/* The bytes of the message to 'out' of MESSAGE_MAX, and what lies in memory to 'exposed' of
+ * EXPOSED_BYTES. The length. */
 uint32_t message_encode(const struct message *message, const struct values *values, uint8_t *out,
 			uint8_t *exposed);
-uint64_t field_value(const struct message *message, const struct field *field, const struct values *values);
+uint64_t field_value(const struct message *message, const struct field *field,
+		     const struct values *values);
 uint32_t field_bytes(const struct field *field);
 
 struct rng {

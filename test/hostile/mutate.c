@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mutations that know the grammar: a field gets a value that is a bound of its kind, or one of another field; lists lose,
- * repeat and exchange entries; the message is cut or grows. Random bytes would mostly fail at the first word.
+ * Mutations that know the grammar: a field gets a value that is a bound of its kind, or one of
+ * another field; lists lose, repeat and exchange entries; the message is cut or grows. Random bytes
+ * would mostly fail at the first word.
  */
 #include <string.h>
 
@@ -31,12 +32,16 @@ static const uint64_t bounds[FIELD_KINDS][BOUNDS_MAX] = {
 	[FIELD_PROC] = {0, 1, 2, 3, 4, 5, UINT32_MAX},
 	[FIELD_ERR] = {0, 1, 2, 3, UINT32_MAX},
 	[FIELD_PRESENT] = {0, 1, 2, UINT32_MAX, 1u << 24},
-	[FIELD_COUNT] = {0, 1, 2, 16, 255, 256, 257, 65535, 65536, 0x0fffffff, 0x10000000, UINT32_MAX},
+	[FIELD_COUNT] = {0, 1, 2, 16, 255, 256, 257, 65535, 65536, 0x0fffffff, 0x10000000,
+			 UINT32_MAX},
 	[FIELD_POSITION] = {0, 1, 4, 36, 40, 44, 1000, 0x7ffffffc, 0xfffffffc, UINT32_MAX},
 	[FIELD_HANDLE] = {0, 1, UINT32_MAX},
-	[FIELD_LENGTH] = {0, 1, 2, 3, 4, 8, 1024, 65536, 0x7fffffff, 0x80000000, 0xfffffffc, UINT32_MAX},
-	[FIELD_OFFSET] = {0, 1, UINT32_MAX, 1ull << 32, 1ull << 44, 1ull << 63, UINT64_MAX - 3, UINT64_MAX},
-	[FIELD_RPC] = {0, 1, 2, 3, 4, 400, 404, 65536, 0x7fffffff, 0x80000000, 0xfffffffd, UINT32_MAX},
+	[FIELD_LENGTH] = {0, 1, 2, 3, 4, 8, 1024, 65536, 0x7fffffff, 0x80000000, 0xfffffffc,
+			  UINT32_MAX},
+	[FIELD_OFFSET] = {0, 1, UINT32_MAX, 1ull << 32, 1ull << 44, 1ull << 63, UINT64_MAX - 3,
+			  UINT64_MAX},
+	[FIELD_RPC] = {0, 1, 2, 3, 4, 400, 404, 65536, 0x7fffffff, 0x80000000, 0xfffffffd,
+		       UINT32_MAX},
 	[FIELD_BYTES] = {0, 1, 3, 4, 512, 4096},
 };
 

@@ -79,7 +79,8 @@ static void go_on(struct stream *s, uint32_t position)
 
 static void add_read(struct stream *s, const struct rdma1_segment *seg)
 {
-	if (seg->length > EXPOSED_BYTES || !peer_read(&s->h->peer, seg->handle, seg->offset, seg->length))
+	if (seg->length > EXPOSED_BYTES ||
+	    !peer_read(&s->h->peer, seg->handle, seg->offset, seg->length))
 		s->has_failed = true;
 	else
 		add(s, s->h->peer.exposed, seg->length);
@@ -99,8 +100,8 @@ static void end(struct stream *s)
 
 /* ---- RDMA2_MSG and RDMA2_NOMSG, and those of version 1 ---- */
 
-static bool take_lists(struct hostile *h, struct parsed_call *parsed_call, const struct rdma1_header *hdr,
-		       const struct peer_message *message)
+static bool take_lists(struct hostile *h, struct parsed_call *parsed_call,
+		       const struct rdma1_header *hdr, const struct peer_message *message)
 {
 	struct stream s = {h, parsed_call, message->bytes + hdr->header_bytes,
 			   message->len - hdr->header_bytes, false};
@@ -121,8 +122,8 @@ static bool take_lists(struct hostile *h, struct parsed_call *parsed_call, const
 	add_padding(&s);
 	end(&s);
 	rdma1_writes_begin(hdr, &writes);
-	parsed_call->has_result =
-		rdma1_writes_next(&writes, &segments) && rdma1_segments_next(&segments, &parsed_call->result);
+	parsed_call->has_result = rdma1_writes_next(&writes, &segments) &&
+				  rdma1_segments_next(&segments, &parsed_call->result);
 	rdma1_reply_begin(hdr, &segments);
 	parsed_call->has_reply = rdma1_segments_next(&segments, &parsed_call->reply);
 	return !s.has_failed;
@@ -153,8 +154,9 @@ static void take_directions(struct parsed_call *parsed_call, const struct rtr_he
 			if (parsed_call->ndirections++ > 0)
 				continue;
 			parsed_call->results_by = item.type;
-			parsed_call->has_result = item.type != RTR_TBSN &&
-						  rdma1_segments_next(&item.segments, &parsed_call->result);
+			parsed_call->has_result =
+				item.type != RTR_TBSN &&
+				rdma1_segments_next(&item.segments, &parsed_call->result);
 		}
 	}
 }
@@ -200,8 +202,10 @@ static enum came take_whole(struct hostile *h, struct parsing *parsing, char det
 	decode_first(parsing, &rtr);
 	for (uint32_t i = 0; i < parsing->nparts; i++)
 		received[i] = (struct rtr_received){parsing->parts[i].message.len,
-						    parsing->parts[i].header_bytes + parsing->parts[i].pslen};
-	placed = rtr_place(&rtr, &parsing->told.buffer, received, parsing->nparts, NULL, 0, &report);
+						    parsing->parts[i].header_bytes +
+							    parsing->parts[i].pslen};
+	placed =
+		rtr_place(&rtr, &parsing->told.buffer, received, parsing->nparts, NULL, 0, &report);
 	if (placed == -EBADMSG)
 		return unsound(detail, "an item that is wrong about its place");
 	parsed_call->vers = RDMA2_VERSION;
@@ -216,7 +220,8 @@ static enum came take_whole(struct hostile *h, struct parsing *parsing, char det
 		struct rdma1_segment seg;
 
 		go_on(&s, item.disp);
-		if (item.type == RTR_TBSN && placed < 0) /* in targets that are too many to look at */
+		if (item.type == RTR_TBSN &&
+		    placed < 0) /* in targets that are too many to look at */
 			s.has_failed = true;
 		else if (item.type == RTR_TBSN)
 			add_placed(&s, &item, parsing);
@@ -273,7 +278,8 @@ static bool take_write(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 	(void)weir_xdr_get_u64(in, &seed);
 	is_known = get(in);
 	return take_data(parsed_call, in) &&
-	       (!is_known || bench_pattern_matches(parsed_call->answer, seed, parsed_call->answer_bytes));
+	       (!is_known ||
+		bench_pattern_matches(parsed_call->answer, seed, parsed_call->answer_bytes));
 }
 
 static bool take_read(struct parsed_call *parsed_call, struct weir_xdr_in *in)
@@ -325,8 +331,8 @@ static enum came take_v1(struct hostile *h, struct parsed_call *parsed_call,
 	struct rdma1_header hdr;
 	enum rdma1_reason reason;
 
-	if (rdma1_decode(message->bytes, message->len, RDMA1_CALL, &judge_no_limits, &hdr, &reason) !=
-	    RDMA1_V_OK)
+	if (rdma1_decode(message->bytes, message->len, RDMA1_CALL, &judge_no_limits, &hdr,
+			 &reason) != RDMA1_V_OK)
 		return unsound(detail, rdma1_reason_name(reason));
 	parsed_call->vers = RDMA1_VERSION;
 	parsed_call->base = parsed_call->rpc_bytes = parsed_call->ndirections = parsed_call->count =
@@ -337,8 +343,9 @@ static enum came take_v1(struct hostile *h, struct parsed_call *parsed_call,
 	return take_rpc(parsed_call, detail);
 }
 
-static enum came take_operation(struct hostile *h, struct parsing *parsing, const struct rdma2_header *hdr,
-				const struct peer_message *message, char detail[48])
+static enum came take_operation(struct hostile *h, struct parsing *parsing,
+				const struct rdma2_header *hdr, const struct peer_message *message,
+				char detail[48])
 {
 	static const char *const names[] = {"",	      "BADHMT", "BADOMT",  "BADCONT", "BADSEQ",
 					    "BADXID", "BADOFF", "BADTBSN", "BADPL"};
@@ -347,7 +354,8 @@ static enum came take_operation(struct hostile *h, struct parsing *parsing, cons
 	uint32_t reason;
 	enum came came;
 
-	if (rtr_decode(message->bytes, message->len, hdr, &rtr_limits_default, &rtr, &reason) != RDMA2_V_OK)
+	if (rtr_decode(message->bytes, message->len, hdr, &rtr_limits_default, &rtr, &reason) !=
+	    RDMA2_V_OK)
 		return unsound(detail, rdma2_reason_name(reason));
 	if (rtr.op == RTR_REPTERR) {
 		snprintf(detail, 48, "%s", names[rtr.report.err]);
@@ -371,8 +379,8 @@ static enum came take_operation(struct hostile *h, struct parsing *parsing, cons
 
 static enum came take_error(const struct rdma2_header *hdr, char detail[48])
 {
-	static const char *const names[] = {"",		  "VERS",	  "BAD_XDR", "REPLY_RESOURCE",
-					    "INVAL_PROC", "INVAL_OPTION", "SYSTEM"};
+	static const char *const names[] = {
+		"", "VERS", "BAD_XDR", "REPLY_RESOURCE", "INVAL_PROC", "INVAL_OPTION", "SYSTEM"};
 
 	snprintf(detail, 48, "%s", names[hdr->lists.err]);
 	return CAME_ERROR;
@@ -393,21 +401,22 @@ static enum came take_v2(struct hostile *h, struct parsing *parsing, const struc
 		if (hdr->direction != RDMA1_CALL)
 			return unsound(detail, "a reply");
 		parsed_call->vers = RDMA2_VERSION;
-		parsed_call->base = parsed_call->rpc_bytes = parsed_call->ndirections = parsed_call->count =
-			parsed_call->reply_count = 0;
+		parsed_call->base = parsed_call->rpc_bytes = parsed_call->ndirections =
+			parsed_call->count = parsed_call->reply_count = 0;
 		parsed_call->xid = hdr->lists.xid;
 		if (!take_lists(h, parsed_call, &hdr->lists, message))
 			return unsound(detail, "chunks that make no message");
 		return take_rpc(parsed_call, detail);
 	default:
 		parsing->xid = hdr->lists.xid;
-		snprintf(detail, 48, "%s", hdr->lists.proc == RDMA2_CONNPROP ? "connection" : "answer");
+		snprintf(detail, 48, "%s",
+			 hdr->lists.proc == RDMA2_CONNPROP ? "connection" : "answer");
 		return CAME_PROPERTIES;
 	}
 }
 
-enum came parsing_take(struct hostile *h, struct parsing *parsing, const struct peer_message *message,
-		       char detail[48])
+enum came parsing_take(struct hostile *h, struct parsing *parsing,
+		       const struct peer_message *message, char detail[48])
 {
 	struct rdma2_header hdr;
 	uint32_t reason;
@@ -416,7 +425,8 @@ enum came parsing_take(struct hostile *h, struct parsing *parsing, const struct 
 	if (message->len >= 16 && wire_get_u32(message->bytes + 4) == RDMA1_VERSION &&
 	    wire_get_u32(message->bytes + 12) != RDMA2_ERROR)
 		return take_v1(h, parsing->parsed_call, message, detail);
-	if (rdma2_decode(message->bytes, message->len, &judge_no_limits, &hdr, &reason) != RDMA2_V_OK)
+	if (rdma2_decode(message->bytes, message->len, &judge_no_limits, &hdr, &reason) !=
+	    RDMA2_V_OK)
 		return unsound(detail, rdma2_reason_name(reason));
 	if (hdr.lists.credit == 0)
 		return unsound(detail, "a request for no credits");

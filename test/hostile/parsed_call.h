@@ -3,8 +3,9 @@
 #define PARSED_CALL_H
 
 /*
- * What comes from a requester that speaks version 2: taken apart, and judged by what it was told; and answers that are right,
- * by the way in which the call wants them. Of the bench's program, whose data are known, so that they are right, too.
+ * What comes from a requester that speaks version 2: taken apart, and judged by what it was told;
+ * and answers that are right, by the way in which the call wants them. Of the bench's program,
+ * whose data are known, so that they are right, too.
  */
 
 #include "hostile.h"
@@ -66,9 +67,10 @@ void parsing_begin(struct parsing *parsing, struct parsed_call *parsed_call);
 /* A message was sent: what it tells of this side. */
 void parsing_note_sent(struct parsing *parsing, const uint8_t *bytes, uint32_t len);
 
-/* Take a message apart. A call that is whole is in *asking->asked. Else *detail says which error it is, or what is wrong. */
-enum came parsing_take(struct hostile *h, struct parsing *parsing, const struct peer_message *message,
-		       char detail[48]);
+/* Take a message apart. A call that is whole is in *asking->asked. Else *detail says which error it
+ * is, or what is wrong. */
+enum came parsing_take(struct hostile *h, struct parsing *parsing,
+		       const struct peer_message *message, char detail[48]);
 
 /* For a case's text. */
 struct values asked_values(const struct hostile *h, const struct parsed_call *parsed_call);

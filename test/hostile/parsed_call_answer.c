@@ -24,7 +24,8 @@ struct values asked_values(const struct hostile *h, const struct parsed_call *pa
 	return values;
 }
 
-static bool write_to(struct hostile *h, const struct rdma1_segment *seg, const uint8_t *bytes, uint32_t len)
+static bool write_to(struct hostile *h, const struct rdma1_segment *seg, const uint8_t *bytes,
+		     uint32_t len)
 {
 	if (len > seg->length || len > EXPOSED_BYTES)
 		return false;
@@ -104,7 +105,8 @@ static bool answer_by_base(struct hostile *h, const struct parsed_call *parsed_c
 		return false;
 	if (is_long && !write_to(h, &parsed_call->reply, rpc, len))
 		return false;
-	header = put_lists(h, parsed_call, parsed_call->has_result ? &chunk : NULL, is_long ? &reply : NULL);
+	header = put_lists(h, parsed_call, parsed_call->has_result ? &chunk : NULL,
+			   is_long ? &reply : NULL);
 	if (is_long)
 		return peer_send(&h->peer, h->bytes, header);
 	memcpy(h->bytes + header, rpc, len);
@@ -165,5 +167,6 @@ static bool answer_by_extension(struct hostile *h, const struct parsed_call *par
 
 bool asked_answer(struct hostile *h, const struct parsed_call *parsed_call)
 {
-	return parsed_call->base ? answer_by_extension(h, parsed_call) : answer_by_base(h, parsed_call);
+	return parsed_call->base ? answer_by_extension(h, parsed_call)
+				 : answer_by_base(h, parsed_call);
 }

@@ -23,14 +23,16 @@ uint64_t peer_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
 }
 
-static int map_memory(struct peer *peer, size_t len, uint32_t access, uint8_t **base, struct fabric_mr *mr)
+static int map_memory(struct peer *peer, size_t len, uint32_t access, uint8_t **base,
+		      struct fabric_mr *mr)
 {
 	int fd = memfd_create("weir-hostile", MFD_ALLOW_SEALING | MFD_CLOEXEC), rc;
 	void *p = MAP_FAILED;
 
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, (off_t)len) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+	if (ftruncate(fd, (off_t)len) == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
 		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	rc = p == MAP_FAILED ? -errno : 0;
 	if (rc == 0) {
@@ -51,8 +53,10 @@ static void unmap_memory(struct peer *peer, size_t len, uint8_t *base, struct fa
 
 int peer_open(struct peer *peer, const struct peer_config *config)
 {
-	const struct fabric_dev_config dev = {
-		.options = config->driver_options, .max_connections = 16, .max_regions = 4, .numa_node = -1};
+	const struct fabric_dev_config dev = {.options = config->driver_options,
+					      .max_connections = 16,
+					      .max_regions = 4,
+					      .numa_node = -1};
 	int rc;
 
 	memset(peer, 0, sizeof(*peer));
@@ -60,11 +64,12 @@ int peer_open(struct peer *peer, const struct peer_config *config)
 	peer->ops = fabric_driver_find(config->driver);
 	rc = peer->ops ? peer->ops->open(&dev, &peer->dev) : -ENODEV;
 	if (rc == 0)
-		rc = map_memory(peer, BUFFERS_BYTES, FABRIC_LOCAL_WRITE, &peer->buffers, &peer->buffers_mr);
+		rc = map_memory(peer, BUFFERS_BYTES, FABRIC_LOCAL_WRITE, &peer->buffers,
+				&peer->buffers_mr);
 	if (rc == 0)
 		rc = map_memory(peer, EXPOSED_BYTES,
-				FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE, &peer->exposed,
-				&peer->mr);
+				FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
+				&peer->exposed, &peer->mr);
 	if (rc != 0) {
 		fprintf(stderr, "weir-hostile: driver %s: %s\n", config->driver, strerror(-rc));
 		peer_close(peer);
@@ -88,8 +93,8 @@ void peer_close(struct peer *peer)
 
 static void post_recv(struct peer *peer, uint32_t i)
 {
-	const struct fabric_recv_wr wr = {i, peer->buffers + (size_t)i * PEER_RECV_BYTES, PEER_RECV_BYTES,
-					  peer->buffers_mr.lkey};
+	const struct fabric_recv_wr wr = {i, peer->buffers + (size_t)i * PEER_RECV_BYTES,
+					  PEER_RECV_BYTES, peer->buffers_mr.lkey};
 
 	peer->ops->post_recv(peer->qp, &wr, 1);
 }
@@ -103,7 +108,8 @@ static struct fabric_qp_attr attributes(struct peer *peer)
 		.max_send_wr = PEER_SENDS,
 		.max_recv_wr = PEER_RECVS,
 		.max_sge = 1,
-		.max_msg_bytes = dev->max_msg_bytes < MESSAGE_MAX ? dev->max_msg_bytes : MESSAGE_MAX,
+		.max_msg_bytes =
+			dev->max_msg_bytes < MESSAGE_MAX ? dev->max_msg_bytes : MESSAGE_MAX,
 		.max_rd_atomic = 4,
 		.ctx = peer,
 	};
@@ -181,7 +187,8 @@ static void poll_once(struct peer *peer)
 		sched_yield();
 }
 
-int peer_connect(struct peer *peer, const char *addr, const void *private_data, uint32_t private_len)
+int peer_connect(struct peer *peer, const char *addr, const void *private_data,
+		 uint32_t private_len)
 {
 	struct fabric_qp_attr attr = attributes(peer);
 	uint64_t end = peer_now_ms() + peer->config.timeout_ms;
@@ -275,17 +282,23 @@ static bool post(struct peer *peer, const struct fabric_wr *wr)
 bool peer_send(struct peer *peer, const uint8_t *bytes, uint32_t len)
 {
 	struct fabric_sge sge = {peer->buffers + SENDS_AT, len, peer->buffers_mr.lkey};
-	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
 
 	memcpy(sge.addr, bytes, len);
 	return post(peer, &wr);
 }
 
-static bool transfer(struct peer *peer, enum fabric_op op, uint32_t key, uint64_t address, uint32_t len)
+static bool transfer(struct peer *peer, enum fabric_op op, uint32_t key, uint64_t address,
+		     uint32_t len)
 {
 	struct fabric_sge sge = {peer->exposed, len, peer->mr.lkey};
-	const struct fabric_wr wr = {
-		.op = op, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1, .rkey = key, .raddr = address};
+	const struct fabric_wr wr = {.op = op,
+				     .flags = FABRIC_SIGNALED,
+				     .sge = &sge,
+				     .nsge = 1,
+				     .rkey = key,
+				     .raddr = address};
 
 	return post(peer, &wr);
 }

@@ -3,8 +3,9 @@
 #define PEER_H
 
 /*
- * The hostile side of a connection: bytes over any driver, without weir's protocol above it. Everything waits for an event,
- * up to a time; where a wait is over for lack of one, the caller says what that means.
+ * The hostile side of a connection: bytes over any driver, without weir's protocol above it.
+ * Everything waits for an event, up to a time; where a wait is over for lack of one, the caller
+ * says what that means.
  */
 
 #include "driver.h"
@@ -49,7 +50,8 @@ int peer_open(struct peer *peer, const struct peer_config *config);
 void peer_close(struct peer *peer);
 
 /* Connect: 0; -ECONNREFUSED: it was refused, or nobody listens; -ETIMEDOUT; or another -errno. */
-int peer_connect(struct peer *peer, const char *addr, const void *private_data, uint32_t private_len);
+int peer_connect(struct peer *peer, const char *addr, const void *private_data,
+		 uint32_t private_len);
 int peer_listen(struct peer *peer, const char *addr);
 /* A request has come; false: none within the time that is given. */
 bool peer_wait_request(struct peer *peer, uint32_t ms);
@@ -69,7 +71,8 @@ bool peer_write(struct peer *peer, uint32_t key, uint64_t address, uint32_t len)
 bool peer_read(struct peer *peer, uint32_t key, uint64_t address, uint32_t len);
 
 enum peer_event { PEER_MESSAGE, PEER_CLOSED, PEER_NOTHING };
-/* The next message, copied to *message; or the connection is closed and no message is left; or nothing for 'ms'. */
+/* The next message, copied to *message; or the connection is closed and no message is left; or
+ * nothing for 'ms'. */
 enum peer_event peer_wait(struct peer *peer, uint32_t ms, struct peer_message *message);
 
 uint64_t peer_now_ms(void);

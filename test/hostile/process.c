@@ -53,7 +53,8 @@ void requester_judge(const struct hostile *h, struct result *result, int status,
 		snprintf(result->detail, sizeof(result->detail), "it ended with status %d", status);
 	} else if (result->got == GOT_ENDED && status == 0) {
 		result->got = GOT_REPLY;
-	} else if (status == 1 && h->is_v2 && result->got & goes_on && !(result->c->allowed & GOT_ENDED)) {
+	} else if (status == 1 && h->is_v2 && result->got & goes_on &&
+		   !(result->c->allowed & GOT_ENDED)) {
 		snprintf(result->detail, sizeof(result->detail), "it failed, after: %s",
 			 outcome_name(result->got));
 		result->got = GOT_ENDED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RPC programs that calls can be of. A program needs a procedure whose result has one DDP-eligible item and one whose
- * arguments have one, besides NULL. */
+/* The RPC programs that calls can be of. A program needs a procedure whose result has one
+ * DDP-eligible item and one whose arguments have one, besides NULL. */
 #include "message.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ const struct program programs[] = {
 		.read = "call w:6 cred w:0 w:0 fh w:0 w:0 arg",
 		.write = "call w:7 cred w:0 w:0 fh w:0 w:0 arg w:0 arg",
 		/* CREATE of "weir-hostile", UNCHECKED, mode 0600 */
-		.create = "call w:8 cred w:0 w:0 root w:12 w:0x77656972 w:0x2d686f73 w:0x74696c65 w:0 "
+		.create = "call w:8 cred w:0 w:0 root w:12 w:0x77656972 w:0x2d686f73 w:0x74696c65 "
+			  "w:0 "
 			  "w:1 w:0x180 w:0 w:0 w:0 w:0 w:0",
 	},
 	{.name = NULL},

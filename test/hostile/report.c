@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What came of it: lines for people, JSON, and the table of doc/conformance.rst from several of those. */
+/* What came of it: lines for people, JSON, and the table of doc/conformance.rst from several of
+ * those. */
 #include "hostile.h"
 
 #include <errno.h>
@@ -40,8 +41,8 @@ json_t *report_json(const struct result *result)
 
 	outcome_names(result->c->allowed, allowed, sizeof(allowed));
 	return json_pack("{s:s, s:s, s:s, s:s, s:b}", "name", result->c->name, "got",
-			 outcome_name(result->got), "detail", result->detail, "allowed", allowed, "ok",
-			 result_is_met(result));
+			 outcome_name(result->got), "detail", result->detail, "allowed", allowed,
+			 "ok", result_is_met(result));
 }
 
 /* A case whose end nobody was there to tell of; what is run after it says nothing more. */
@@ -69,7 +70,8 @@ static void cell(const json_t *run, const char *name, char *text, size_t size)
 			continue;
 		}
 		if (is_dead(one)) {
-			snprintf(text, size, "%s", is_over ? "(it had stopped)" : "**stopped answering**");
+			snprintf(text, size, "%s",
+				 is_over ? "(it had stopped)" : "**stopped answering**");
 			return;
 		}
 		snprintf(text, size, "%s%s%s%s%s%s", is_ok ? "" : "**",
@@ -91,8 +93,8 @@ static bool is_of(const json_t *run, const char *side, const char *protocol)
 	       strcmp(spoken ? spoken : "v1", protocol) == 0;
 }
 
-static void table(json_t *const *runs, int nruns, const char *side, const char *protocol, const char *title,
-		  const struct hostile_case *cases)
+static void table(json_t *const *runs, int nruns, const char *side, const char *protocol,
+		  const char *title, const struct hostile_case *cases)
 {
 	char text[160];
 	int n = 0;
@@ -104,7 +106,8 @@ static void table(json_t *const *runs, int nruns, const char *side, const char *
 	printf("\n%s\n", title);
 	for (size_t i = 0; i < strlen(title); i++)
 		putchar('=');
-	printf("\n\n.. list-table::\n   :header-rows: 1\n\n   * - case\n     - clause\n     - allowed\n");
+	printf("\n\n.. list-table::\n   :header-rows: 1\n\n   * - case\n     - clause\n     - "
+	       "allowed\n");
 	for (int i = 0; i < nruns; i++)
 		if (is_of(runs[i], side, protocol))
 			printf("     - %s\n", label(runs[i]));
@@ -122,9 +125,11 @@ static void table(json_t *const *runs, int nruns, const char *side, const char *
 
 static void mutations(json_t *const *runs, int nruns)
 {
-	printf("\nMutations\n=========\n\nOf the cases that are right, by ``--seed`` and ``--count``. "
+	printf("\nMutations\n=========\n\nOf the cases that are right, by ``--seed`` and "
+	       "``--count``. "
 	       "'dropped' is also "
-	       "what was answered behind the call that\nfollowed; of a requester, what was followed by a "
+	       "what was answered behind the call that\nfollowed; of a requester, what was "
+	       "followed by a "
 	       "good "
 	       "answer.\n\n");
 	for (int i = 0; i < nruns; i++) {
@@ -149,25 +154,26 @@ static void mutations(json_t *const *runs, int nruns)
 	}
 }
 
-static const char *const introduction = ".. SPDX-License-Identifier: BSD-3-Clause\n"
-					".. Written by weir-hostile --table.\n"
-					"\n"
-					"===========\n"
-					"Conformance\n"
-					"===========\n"
-					"\n"
-					"What implementations do about bad input, as ``weir-hostile`` saw it "
-					"over the wire (``doc/weir-hostile.rst``). "
-					"Sections are of\nRFC 8166, unless they name another text (V2, RTR: "
-					"``doc/version-2.rst``). 'Allowed' is what the section, or a "
-					"SHOULD in it, permits; **this** is not. Other "
-					"implementations may have reasons:\nsome bound what a message may "
-					"hold below what the cases use. Written by::\n"
-					"\n"
-					"   test/hostile/results build out\n"
-					"   test/guest/run test/guest/scripts/hostile.sh\n"
-					"   build/test/hostile/weir-hostile --table out/*.json "
-					"build/guest-logs/*.json > doc/conformance.rst\n";
+static const char *const introduction =
+	".. SPDX-License-Identifier: BSD-3-Clause\n"
+	".. Written by weir-hostile --table.\n"
+	"\n"
+	"===========\n"
+	"Conformance\n"
+	"===========\n"
+	"\n"
+	"What implementations do about bad input, as ``weir-hostile`` saw it "
+	"over the wire (``doc/weir-hostile.rst``). "
+	"Sections are of\nRFC 8166, unless they name another text (V2, RTR: "
+	"``doc/version-2.rst``). 'Allowed' is what the section, or a "
+	"SHOULD in it, permits; **this** is not. Other "
+	"implementations may have reasons:\nsome bound what a message may "
+	"hold below what the cases use. Written by::\n"
+	"\n"
+	"   test/hostile/results build out\n"
+	"   test/guest/run test/guest/scripts/hostile.sh\n"
+	"   build/test/hostile/weir-hostile --table out/*.json "
+	"build/guest-logs/*.json > doc/conformance.rst\n";
 
 /* What --json writes, as far as the table needs it. */
 static bool is_results(const json_t *run)
@@ -225,7 +231,8 @@ int report_table(char *const *files, int nfiles)
 	int n, rc = -1;
 
 	if (nfiles < 1 || nfiles > COLUMNS_MAX) {
-		fprintf(stderr, "weir-hostile: --table takes 1 to %d files with results of --json\n",
+		fprintf(stderr,
+			"weir-hostile: --table takes 1 to %d files with results of --json\n",
 			COLUMNS_MAX);
 		return -1;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases against a requester, which connects here and makes calls: of READ of the bench's program, with one Write chunk. Its
- * first call gets the case's answer. What it does next is the outcome: another call (this one is over), the end of the
- * connection, or nothing; then a good answer follows, and so to the end of the process, whatever it connects again for.
+ * Cases against a requester, which connects here and makes calls: of READ of the bench's program,
+ * with one Write chunk. Its first call gets the case's answer. What it does next is the outcome:
+ * another call (this one is over), the end of the connection, or nothing; then a good answer
+ * follows, and so to the end of the process, whatever it connects again for.
  */
 #include "hostile.h"
 
@@ -16,8 +17,8 @@
 #define BURST_TIMES 48u
 
 /* What the call that came offers. False: it is not sound, or longer than it may be. */
-static bool take_call(const struct hostile *h, const struct hostile_case *c, const struct peer_message *call,
-		      struct values *values, char detail[48])
+static bool take_call(const struct hostile *h, const struct hostile_case *c,
+		      const struct peer_message *call, struct values *values, char detail[48])
 {
 	uint8_t data[FABRIC_PRIVATE_DATA_MAX];
 	struct rdma1_segment_iter segments;
@@ -28,8 +29,8 @@ static bool take_call(const struct hostile *h, const struct hostile_case *c, con
 	enum rdma1_reason reason;
 
 	cm_private_decode(data, private_data(c, data), &mine);
-	if (rdma1_decode(call->bytes, call->len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason) !=
-	    RDMA1_V_OK) {
+	if (rdma1_decode(call->bytes, call->len, RDMA1_CALL, &rdma1_limits_default, &hdr,
+			 &reason) != RDMA1_V_OK) {
 		snprintf(detail, 48, "a call: %s", rdma1_reason_name(reason));
 		return false;
 	}
@@ -51,7 +52,8 @@ static bool take_call(const struct hostile *h, const struct hostile_case *c, con
 /* A case's answer; the good one is not the same to a call without a chunk, as NULL is. */
 static const char *answer_text(const char *text, const struct values *values)
 {
-	return strcmp(text, "good") == 0 && values->call_length == 0 ? "xid v:1 c:8 p:msg none void" : text;
+	return strcmp(text, "good") == 0 && values->call_length == 0 ? "xid v:1 c:8 p:msg none void"
+								     : text;
 }
 
 static bool send_good(struct hostile *h, const struct values *values)
@@ -63,7 +65,9 @@ static bool send_good(struct hostile *h, const struct values *values)
 /* The case's answer. */
 static void attack(struct hostile *h, const struct hostile_case *c, const struct values *values)
 {
-	uint32_t times = c->delivery == OFTEN ? OFTEN_TIMES : c->delivery == BURST ? BURST_TIMES : 1;
+	uint32_t times = c->delivery == OFTEN	? OFTEN_TIMES
+			 : c->delivery == BURST ? BURST_TIMES
+						: 1;
 
 	parse_case(h, answer_text(c->message, values));
 	if (c->delivery == VANISH) {
@@ -80,7 +84,8 @@ static void attack(struct hostile *h, const struct hostile_case *c, const struct
 }
 
 /* What the requester does about it. A call that came meanwhile is left in *next. */
-static enum outcome observe(struct hostile *h, const struct hostile_case *c, struct peer_message *next)
+static enum outcome observe(struct hostile *h, const struct hostile_case *c,
+			    struct peer_message *next)
 {
 	bool may_drop = c->allowed & GOT_DROPPED;
 
@@ -97,9 +102,10 @@ static enum outcome observe(struct hostile *h, const struct hostile_case *c, str
 	}
 }
 
-/* Answer calls well until the process ends, taking new connections. Without a process: until the connection ends. */
-static int serve(struct hostile *h, const struct hostile_case *c, int pid, struct peer_message *call,
-		 struct result *result)
+/* Answer calls well until the process ends, taking new connections. Without a process: until the
+ * connection ends. */
+static int serve(struct hostile *h, const struct hostile_case *c, int pid,
+		 struct peer_message *call, struct result *result)
 {
 	uint64_t end = peer_now_ms() + 4 * h->config.timeout_ms;
 	struct values values;
@@ -144,7 +150,8 @@ bool requester_connect(struct hostile *h, const struct hostile_case *c)
 	return peer_accept(&h->peer, data, private_data(c, data)) == 0;
 }
 
-/* The first call of a connection; false: there is none. Who connects by itself may look first whether it can. */
+/* The first call of a connection; false: there is none. Who connects by itself may look first
+ * whether it can. */
 static bool wait_call(struct hostile *h, struct peer_message *call)
 {
 	return peer_wait(&h->peer, h->config.timeout_ms, call) == PEER_MESSAGE;
@@ -180,7 +187,8 @@ void to_requester_run(struct hostile *h, const struct hostile_case *c, struct re
 	peer_disconnect(&h->peer);
 }
 
-uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count, struct result *result)
+uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count,
+			      struct result *result)
 {
 	const struct hostile_case *c = requester_cases; /* the good answer */
 	int pid = requester_start(h, c);
@@ -205,7 +213,8 @@ uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count, 
 		parse_case(h, c->message);
 		message_mutate(&h->message, &rng);
 		n++;
-		if (!peer_send(&h->peer, h->bytes, make_message(h, &values)) || !send_good(h, &values))
+		if (!peer_send(&h->peer, h->bytes, make_message(h, &values)) ||
+		    !send_good(h, &values))
 			break;
 	}
 	if (peer_is_usable(&h->peer) && n < count && result->got == GOT_ENDED)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases against a requester that speaks version 2. It connects here, begins with RDMA2_CONNPROP and makes calls, one at a time.
- * That message, or the first call, gets the case's answer. What comes next is the outcome: another call (this one is over), the
- * same call by the base protocol, an error or a report, the end of the connection, or nothing. Where the call goes on it gets a good
+ * Cases against a requester that speaks version 2. It connects here, begins with RDMA2_CONNPROP and
+ * makes calls, one at a time. That message, or the first call, gets the case's answer. What comes
+ * next is the outcome: another call (this one is over), the same call by the base protocol, an
+ * error or a report, the end of the connection, or nothing. Where the call goes on it gets a good
  * answer then, and so do all that follow, whatever it connects again for: these it has to end well.
  */
 #include "parsed_call.h"
@@ -12,10 +13,12 @@
 
 #include "wire.h"
 
-#define OFTEN_TIMES	    200u
-#define BURST_TIMES	    48u
-#define ECHO_TRANSMISSIONS  3u
-#define MUTATIONS_OF_A_CALL 64u /* in a row: what is called follows from a mutation's number, too */
+#define OFTEN_TIMES	   200u
+#define BURST_TIMES	   48u
+#define ECHO_TRANSMISSIONS 3u
+#define MUTATIONS_OF_A_CALL                                                                        \
+	64u /* in a row: what is called follows from a mutation's number, too                      \
+	     */
 
 /* What became of the attack, so far. */
 struct seen {
@@ -73,8 +76,8 @@ static bool send_message(struct hostile *h, const uint8_t *bytes, uint32_t len)
 }
 
 /* The messages of a text; number 'mutated' of them changed by 'rng'. */
-static bool send_text(struct hostile *h, const char *text, const struct values *values, struct rng *rng,
-		      uint32_t mutated)
+static bool send_text(struct hostile *h, const char *text, const struct values *values,
+		      struct rng *rng, uint32_t mutated)
 {
 	h->len = 0;
 	for (uint32_t i = 0; text && i < CASE_MESSAGES_MAX; i++) {
@@ -99,8 +102,8 @@ static bool send_properties(struct hostile *h, const char *text)
 
 /* ---- looking ---- */
 
-/* The first thing counts, but a call that comes again, for that is what the others are followed by; and nothing is worse than what is
- * unsound. */
+/* The first thing counts, but a call that comes again, for that is what the others are followed by;
+ * and nothing is worse than what is unsound. */
 static void note(struct seen *seen, enum outcome got, const char *detail)
 {
 	if (seen->got && got != GOT_AGAIN && got != GOT_UNSOUND)
@@ -153,7 +156,8 @@ static bool look(struct hostile *h, uint32_t ms, bool is_first, struct seen *see
 }
 
 /* Until a call comes, if one does in time. */
-static void look_for_call(struct hostile *h, const struct hostile_case *c, uint32_t ms, struct seen *seen)
+static void look_for_call(struct hostile *h, const struct hostile_case *c, uint32_t ms,
+			  struct seen *seen)
 {
 	uint64_t end = peer_now_ms() + ms, now;
 
@@ -170,9 +174,11 @@ static void observe(struct hostile *h, const struct hostile_case *c, struct seen
 	bool may_drop = c->allowed & GOT_DROPPED;
 	uint64_t end = peer_now_ms() + (may_drop ? h->config.settle_ms : h->config.timeout_ms), now;
 
-	while (!seen->got && (now = peer_now_ms()) < end && look(h, (uint32_t)(end - now), c->is_first, seen))
+	while (!seen->got && (now = peer_now_ms()) < end &&
+	       look(h, (uint32_t)(end - now), c->is_first, seen))
 		;
-	/* It may have said what it does not like and be done with the call: a good answer would be one too many. */
+	/* It may have said what it does not like and be done with the call: a good answer would be
+	 * one too many. */
 	if (seen->got & errors && c->allowed & ends)
 		look_for_call(h, c, h->config.timeout_ms, seen);
 	if (!seen->got)
@@ -183,7 +189,9 @@ static void observe(struct hostile *h, const struct hostile_case *c, struct seen
 static void attack(struct hostile *h, const struct hostile_case *c, const struct values *values,
 		   struct seen *seen)
 {
-	uint32_t times = c->delivery == OFTEN ? OFTEN_TIMES : c->delivery == BURST ? BURST_TIMES : 1;
+	uint32_t times = c->delivery == OFTEN	? OFTEN_TIMES
+			 : c->delivery == BURST ? BURST_TIMES
+						: 1;
 
 	while (times-- > 0 && (c->message[0] == '\0' || send_text(h, c->message, values, NULL, 0)))
 		while (h->peer.count > 0 && look(h, 0, c->is_first, seen))
@@ -210,11 +218,13 @@ static void attack_first(struct hostile *h, const struct hostile_case *c, struct
 		send_properties(h, NULL);
 }
 
-/* What is said of transmissions is of those of ECHO: of a requester that has credits, receives and buffers for them. */
+/* What is said of transmissions is of those of ECHO: of a requester that has credits, receives and
+ * buffers for them. */
 static bool is_as_needed(const struct hostile_case *c)
 {
 	return c->properties || !c->call || strcmp(c->call, "echo") != 0 ||
-	       (parsed_call.count >= ECHO_TRANSMISSIONS && parsed_call.reply_count >= ECHO_TRANSMISSIONS);
+	       (parsed_call.count >= ECHO_TRANSMISSIONS &&
+		parsed_call.reply_count >= ECHO_TRANSMISSIONS);
 }
 
 static void attack_call(struct hostile *h, const struct hostile_case *c, struct seen *seen)
@@ -227,8 +237,9 @@ static void attack_call(struct hostile *h, const struct hostile_case *c, struct 
 		return;
 	}
 	if (!is_as_needed(c)) {
-		snprintf(seen->detail, sizeof(seen->detail), "a call of %u transmissions, %u for its reply",
-			 parsed_call.count, parsed_call.reply_count);
+		snprintf(seen->detail, sizeof(seen->detail),
+			 "a call of %u transmissions, %u for its reply", parsed_call.count,
+			 parsed_call.reply_count);
 		seen->got = GOT_UNTESTED;
 		seen->has_call = true;
 		return;
@@ -273,7 +284,8 @@ static void accept_again(struct hostile *h)
 		peer_accept(&h->peer, data, private_data(NULL, data));
 }
 
-/* Answer well until the process ends, taking new connections. Without a process: until the connection ends. */
+/* Answer well until the process ends, taking new connections. Without a process: until the
+ * connection ends. */
 static int serve(struct hostile *h, int pid, struct seen *seen)
 {
 	uint64_t end = peer_now_ms() + 4 * h->config.timeout_ms;
@@ -304,7 +316,8 @@ static int serve(struct hostile *h, int pid, struct seen *seen)
 	return status;
 }
 
-static void end_case(struct hostile *h, int pid, bool has_command, struct seen *seen, struct result *result)
+static void end_case(struct hostile *h, int pid, bool has_command, struct seen *seen,
+		     struct result *result)
 {
 	int status = serve(h, pid, seen);
 
@@ -368,8 +381,8 @@ static uint32_t count_messages(const char *text)
 	return n;
 }
 
-/* One call: a mutated answer, and a good one; where that would be a second one of several transmissions, which no requester takes, only
- * if the call is not over. */
+/* One call: a mutated answer, and a good one; where that would be a second one of several
+ * transmissions, which no requester takes, only if the call is not over. */
 static bool mutate(struct hostile *h, uint64_t seed, const char *call, struct seen *seen)
 {
 	struct rng rng = {seed};
@@ -386,7 +399,8 @@ static bool mutate(struct hostile *h, uint64_t seed, const char *call, struct se
 	return seen->has_call || asked_answer(h, &attacked);
 }
 
-uint32_t to_requester_v2_mutated(struct hostile *h, uint64_t seed, uint32_t count, struct result *result)
+uint32_t to_requester_v2_mutated(struct hostile *h, uint64_t seed, uint32_t count,
+				 struct result *result)
 {
 	static const char *const calls[] = {"read", "echo", "write", "read"};
 	const char *call = calls[seed / MUTATIONS_OF_A_CALL % 4];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases against a responder. Each has a connection of its own: the message is sent, and behind it a NULL call, the probe.
- * An answer that must come is waited for; where none may come, the probe's answer and some time after it say so. A
- * connection that was closed is followed by another one with a probe, for the responder may have died of it.
+ * Cases against a responder. Each has a connection of its own: the message is sent, and behind it a
+ * NULL call, the probe. An answer that must come is waited for; where none may come, the probe's
+ * answer and some time after it say so. A connection that was closed is followed by another one
+ * with a probe, for the responder may have died of it.
  */
 #include "hostile.h"
 
@@ -30,7 +31,8 @@ static enum outcome judge(struct hostile *h, const struct peer_message *answer, 
 		      (wire_get_u32(answer->bytes + 12) == RDMA2_ERROR &&
 		       wire_get_u32(answer->bytes + 16) == RDMA2_ERR_VERS));
 
-	return is_v2 ? judge_answer_v2(h, answer, detail) : judge_answer(&h->peer, answer, &h->sent, detail);
+	return is_v2 ? judge_answer_v2(h, answer, detail)
+		     : judge_answer(&h->peer, answer, &h->sent, detail);
 }
 
 static bool send_bytes(struct hostile *h, const uint8_t *bytes, uint32_t len)
@@ -62,13 +64,15 @@ static bool open_v2(struct hostile *h)
 
 	if (!send_other(h, PROPERTIES_V2) ||
 	    peer_wait(&h->peer, h->config.timeout_ms, &answer) != PEER_MESSAGE ||
-	    judge(h, &answer, detail) != GOT_REPLY || wire_get_u32(answer.bytes + 12) != RDMA2_CONNPROP)
+	    judge(h, &answer, detail) != GOT_REPLY ||
+	    wire_get_u32(answer.bytes + 12) != RDMA2_CONNPROP)
 		return false;
 	judge_structure(&answer, &h->theirs);
 	return true;
 }
 
-/* Connect, for as long as it takes the responder to be done with earlier ones. False: it does not take any. */
+/* Connect, for as long as it takes the responder to be done with earlier ones. False: it does not
+ * take any. */
 static bool connect_to(struct hostile *h, const struct hostile_case *c)
 {
 	uint64_t end = peer_now_ms() + h->config.timeout_ms;
@@ -142,14 +146,16 @@ static void judge_end(struct hostile *h, struct result *result)
 {
 	if (!exposure_is_kept(h)) {
 		result->got = GOT_UNSOUND;
-		snprintf(result->detail, sizeof(result->detail), "memory that was not offered was written");
+		snprintf(result->detail, sizeof(result->detail),
+			 "memory that was not offered was written");
 	}
 	if (result->got == GOT_CLOSED)
 		result->got = dead_or(h, GOT_CLOSED);
 }
 
 /* What comes, up to the probe's answer. The first counts, but an unsound one before all. */
-static enum outcome collect(struct hostile *h, uint32_t allowed, uint32_t settle_ms, char detail[48])
+static enum outcome collect(struct hostile *h, uint32_t allowed, uint32_t settle_ms,
+			    char detail[48])
 {
 	uint64_t end = peer_now_ms() + h->config.timeout_ms;
 	enum outcome got = GOT_DROPPED;
@@ -199,7 +205,9 @@ static enum outcome vanish(struct hostile *h, const struct hostile_case *c)
 /* Several times, with the receives of this side never short of what can come. */
 static enum outcome repeat(struct hostile *h, const struct hostile_case *c, char detail[48])
 {
-	uint32_t times = c->delivery == OFTEN ? OFTEN_TIMES : c->delivery == BURST ? BURST_TIMES : 1;
+	uint32_t times = c->delivery == OFTEN	? OFTEN_TIMES
+			 : c->delivery == BURST ? BURST_TIMES
+						: 1;
 	enum outcome got = GOT_DROPPED;
 
 	for (uint32_t i = 0; i < times; i++) {
@@ -253,9 +261,10 @@ static uint32_t count_messages(const char *text)
 	return n;
 }
 
-/* Whether what was sent last, of one message, has to be answered: then its answer is waited for. One that came later, when memory
- * is the next mutation's, could not be judged, and what it writes would seem to be written without an offer. A responder whose work
- * waits for a disk answers late. */
+/* Whether what was sent last, of one message, has to be answered: then its answer is waited for.
+ * One that came later, when memory is the next mutation's, could not be judged, and what it writes
+ * would seem to be written without an offer. A responder whose work waits for a disk answers late.
+ */
 static bool must_be_answered(const struct hostile *h)
 {
 	struct rdma2_header v2;
@@ -270,9 +279,10 @@ static bool must_be_answered(const struct hostile *h)
 	if (proc == RDMA1_NOMSG && wire_get_u32(h->peer.exposed + EXPOSED_LONG + 4) == RDMA1_REPLY)
 		return false;
 	if (!h->is_v2 || wire_get_u32(h->bytes + 4) == RDMA1_VERSION)
-		return rdma1_decode(h->bytes, h->first_len, RDMA1_CALL, &judge_no_limits, &v1, &reason_v1) !=
-		       RDMA1_V_DROP;
-	return rdma2_decode(h->bytes, h->first_len, &judge_no_limits, &v2, &reason) != RDMA2_V_DROP &&
+		return rdma1_decode(h->bytes, h->first_len, RDMA1_CALL, &judge_no_limits, &v1,
+				    &reason_v1) != RDMA1_V_DROP;
+	return rdma2_decode(h->bytes, h->first_len, &judge_no_limits, &v2, &reason) !=
+		       RDMA2_V_DROP &&
 	       proc <= RDMA2_NOMSG && v2.direction == RDMA1_CALL;
 }
 
@@ -302,12 +312,14 @@ void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *resul
 	send_probe(h);
 	result->got = collect(h, must ? ~(uint32_t)GOT_DROPPED : UINT32_MAX, 0, result->detail);
 	judge_end(h, result);
-	/* Nor may a connection bring an answer later that was not expected at all, as of the extension's messages. */
+	/* Nor may a connection bring an answer later that was not expected at all, as of the
+	 * extension's messages. */
 	if (result->got & BAD_ANSWERS || (result->got == GOT_DROPPED && (must || h->is_v2)))
 		peer_disconnect(&h->peer);
 }
 
-/* The handle in the results of CREATE (RFC 1813 section 3.3.8), behind the status and the word that says it is there. */
+/* The handle in the results of CREATE (RFC 1813 section 3.3.8), behind the status and the word that
+ * says it is there. */
 static int take_handle(struct hostile *h, const struct peer_message *answer)
 {
 	const uint32_t at = (h->is_v2 ? 36 : 28) + 24 + 8;
@@ -328,7 +340,8 @@ static enum outcome call(struct hostile *h, const char *text, struct peer_messag
 {
 	char detail[48];
 
-	if (!send_case(h, text, NULL, 0) || peer_wait(&h->peer, h->config.timeout_ms, answer) != PEER_MESSAGE)
+	if (!send_case(h, text, NULL, 0) ||
+	    peer_wait(&h->peer, h->config.timeout_ms, answer) != PEER_MESSAGE)
 		return GOT_DEAD;
 	return judge(h, answer, detail);
 }
@@ -340,14 +353,15 @@ int to_responder_prepare(struct hostile *h)
 
 	expose(h);
 	if (is_ready && h->parse.program->create)
-		is_ready = call(h, h->is_v2 ? HEAD_V2 "none create" : HEAD "none create", &answer) ==
-				   GOT_REPLY &&
+		is_ready = call(h, h->is_v2 ? HEAD_V2 "none create" : HEAD "none create",
+				&answer) == GOT_REPLY &&
 			   take_handle(h, &answer) == 0 &&
 			   call(h, h->is_v2 ? HEAD_V2 FILL : HEAD FILL, &answer) == GOT_REPLY;
 	peer_disconnect(&h->peer);
 	if (is_ready)
 		return 0;
-	fprintf(stderr, "weir-hostile: no responder of program %s answers at %s%s\n", h->parse.program->name,
-		h->addr, h->parse.program->create ? ", or it lets no file be made (--handle)" : "");
+	fprintf(stderr, "weir-hostile: no responder of program %s answers at %s%s\n",
+		h->parse.program->name, h->addr,
+		h->parse.program->create ? ", or it lets no file be made (--handle)" : "");
 	return -1;
 }

@@ -60,8 +60,8 @@ void client_main(int argc, char **argv)
 		fprintf(stderr, "usage: %s PATH-OF-WEIR-NFSD [ram|dir [two]]\n", argv[0]);
 		exit(2);
 	}
-	if (snprintf(client_dir, sizeof(client_dir), "%s/weir-nfsd-test-XXXXXX", tmp ? tmp : "/tmp") >=
-		    (int)sizeof(client_dir) ||
+	if (snprintf(client_dir, sizeof(client_dir), "%s/weir-nfsd-test-XXXXXX",
+		     tmp ? tmp : "/tmp") >= (int)sizeof(client_dir) ||
 	    !mkdtemp(client_dir)) {
 		perror("mkdtemp");
 		exit(2);
@@ -137,7 +137,8 @@ static uint32_t sections_of(const char *path)
 
 void client_start_server(struct client *c, const char *const *args)
 {
-	const char *argv[32] = {client_program, "--driver", "shm", "--foreground", "--listen", c->addr};
+	const char *argv[32] = {client_program, "--driver", "shm",
+				"--foreground", "--listen", c->addr};
 	bool has_profile = false;
 	uint32_t n = 6, nexports = 0;
 	int fds[2];
@@ -240,8 +241,10 @@ void client_export(char *text, size_t bytes)
 /* An engine and its memory, then a connection. */
 static void open_client(struct client *c, const struct weir_profile *profile)
 {
-	struct weir_region_options options = {
-		.len_bytes = CLIENT_MEM, .page_bytes = 4096, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
+	struct weir_region_options options = {.len_bytes = CLIENT_MEM,
+					      .page_bytes = 4096,
+					      .flags = WEIR_REGION_NO_HUGE,
+					      .numa_node = -1};
 	struct weir_region_info info;
 
 	assert_int_equal(weir_engine_create(profile, &c->engine), 0);
@@ -383,7 +386,8 @@ static void get_entries(struct client *c, struct weir_xdr_in *in, bool plus)
 
 	for (c->nentries = 0; more; c->nentries += more) {
 		assert_true(c->nentries < CLIENT_ENTRIES);
-		assert_int_equal(nfs3_get_entry(in, &c->entries[c->nentries], plus, &more, &c->eof), 0);
+		assert_int_equal(nfs3_get_entry(in, &c->entries[c->nentries], plus, &more, &c->eof),
+				 0);
 	}
 }
 
@@ -405,8 +409,9 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	if (c->res.status == NFS3_OK && (c->proc == NFS3_READ || c->proc == NFS3_READLINK)) {
 		uint8_t *to = c->mem + CLIENT_MEM / 2;
 
-		assert_int_equal(weir_result_opaque(call, result, 0, &data, CLIENT_MEM / 2, &c->data_bytes),
-				 0);
+		assert_int_equal(
+			weir_result_opaque(call, result, 0, &data, CLIENT_MEM / 2, &c->data_bytes),
+			0);
 		if (data != to && c->data_bytes > 0)
 			memcpy(to, data, c->data_bytes);
 		c->data = to;
@@ -419,7 +424,8 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 static struct weir_call *begin(struct client *c, uint32_t proc, uint32_t results_max)
 {
 	static uint8_t body[WEIR_RPC_AUTH_BODY_MAX];
-	struct weir_rpc_auth_sys sys = {.name = "test", .name_len_bytes = 4, .uid = c->uid, .gid = c->gid};
+	struct weir_rpc_auth_sys sys = {
+		.name = "test", .name_len_bytes = 4, .uid = c->uid, .gid = c->gid};
 	struct weir_rpc_auth cred;
 	struct weir_call_params params = {
 		.prog = NFS3_PROGRAM,
@@ -456,13 +462,14 @@ void client_begin(struct client *c, uint32_t proc)
 	call = begin(c, proc, max);
 	put_args(weir_call_args(call), proc, &c->args);
 	if (proc == NFS3_WRITE)
-		assert_int_equal(weir_call_arg_item(call, c->region, c->mem, c->args.write.count), 0);
+		assert_int_equal(weir_call_arg_item(call, c->region, c->mem, c->args.write.count),
+				 0);
 	else if (proc == NFS3_SYMLINK)
 		assert_int_equal(weir_call_arg_item(call, c->region, c->mem, c->data_bytes), 0);
 	else if ((proc == NFS3_READ || proc == NFS3_READLINK) && !c->sends_inline)
-		assert_int_equal(
-			weir_call_result_item(call, c->region, c->mem + CLIENT_MEM / 2, wants ? wants : 4),
-			0);
+		assert_int_equal(weir_call_result_item(call, c->region, c->mem + CLIENT_MEM / 2,
+						       wants ? wants : 4),
+				 0);
 	assert_int_equal(weir_call_submit(call), 0);
 }
 

@@ -3,8 +3,8 @@
 #define CLIENT_H
 
 /*
- * A client of weir-nfsd for tests: starts the server as a process, over shm, and makes one call at a time.
- * What is unexpected fails the test.
+ * A client of weir-nfsd for tests: starts the server as a process, over shm, and makes one call at
+ * a time. What is unexpected fails the test.
  */
 
 #include <setjmp.h>
@@ -91,18 +91,22 @@ struct client {
 	uint32_t njukebox; /* answers NFS3ERR_JUKEBOX so far */
 };
 
-/* Arguments of a test program: "kernel", an address and a root's handle, for a server that runs there already, over verbs; or the server's program; the back end: "ram", or "dir" in a new directory; and "two", for a
- * server on two lcores, one of which has the first export, and either the client, as its address, that is its process, falls. */
+/* Arguments of a test program: "kernel", an address and a root's handle, for a server that runs
+ * there already, over verbs; or the server's program; the back end: "ram", or "dir" in a new
+ * directory; and "two", for a server on two lcores, one of which has the first export, and either
+ * the client, as its address, that is its process, falls. */
 void client_main(int argc, char **argv);
 extern const char *client_program;
 extern const char *client_backend;
 extern bool client_has_two;
 extern char client_dir[64]; /* of "dir" */
 
-/* An export "vol" of client_backend, for --export. A new directory each time; client_main() removes them at exit. */
+/* An export "vol" of client_backend, for --export. A new directory each time; client_main() removes
+ * them at exit. */
 void client_export(char *text, size_t bytes);
 
-/* Start a server with these arguments, up to a NULL; --driver, --listen and --foreground are added, with "two" --profile, too. */
+/* Start a server with these arguments, up to a NULL; --driver, --listen and --foreground are added,
+ * with "two" --profile, too. */
 void client_start_server(struct client *c, const char *const *args);
 void client_kill_server(struct client *c, int signo); /* and wait for it */
 void client_connect(struct client *c);
@@ -113,8 +117,8 @@ void client_stop(struct client *c);
 /* Another client of the server of 'first'. */
 void client_join(struct client *c, const struct client *first);
 
-/* Make a call of 'proc' with c->args; 'data' of WRITE (args.write.count) and SYMLINK (data_bytes). Expects an accepted
- * reply. Returns the status, with the rest in c->res. */
+/* Make a call of 'proc' with c->args; 'data' of WRITE (args.write.count) and SYMLINK (data_bytes).
+ * Expects an accepted reply. Returns the status, with the rest in c->res. */
 enum nfs3_status client_call(struct client *c, uint32_t proc);
 /*
  * Begin a call, and wait for the ends of the 'n' calls that were begun. Their data and results
@@ -122,9 +126,11 @@ enum nfs3_status client_call(struct client *c, uint32_t proc);
  */
 void client_begin(struct client *c, uint32_t proc);
 void client_end(struct client *c, int n);
-/* The same for a call that may fail as a call: c->status, c->reply_stat and c->accept_stat say how. */
+/* The same for a call that may fail as a call: c->status, c->reply_stat and c->accept_stat say how.
+ */
 void client_try(struct client *c, uint32_t proc);
-/* The same for a call whose RPC may fail: c->status, c->reply_stat and c->accept_stat say how. 'raw' is sent as arguments. */
+/* The same for a call whose RPC may fail: c->status, c->reply_stat and c->accept_stat say how.
+ * 'raw' is sent as arguments. */
 void client_call_raw(struct client *c, uint32_t proc, const void *raw, uint32_t bytes);
 
 /* Short for what tests do most. Each returns the status. */
@@ -135,18 +141,21 @@ enum nfs3_status client_create(struct client *c, const struct nfs3_fh *dir, cons
 			       struct nfs3_fh *fh);
 enum nfs3_status client_mkdir(struct client *c, const struct nfs3_fh *dir, const char *name,
 			      struct nfs3_fh *fh);
-enum nfs3_status client_remove(struct client *c, uint32_t proc, const struct nfs3_fh *dir, const char *name);
+enum nfs3_status client_remove(struct client *c, uint32_t proc, const struct nfs3_fh *dir,
+			       const char *name);
 enum nfs3_status client_rename(struct client *c, const struct nfs3_fh *from_dir, const char *from,
 			       const struct nfs3_fh *to_dir, const char *to);
-enum nfs3_status client_getattr(struct client *c, const struct nfs3_fh *fh, struct nfs3_fattr *attr);
+enum nfs3_status client_getattr(struct client *c, const struct nfs3_fh *fh,
+				struct nfs3_fattr *attr);
 enum nfs3_status client_truncate(struct client *c, const struct nfs3_fh *fh, uint64_t size);
 enum nfs3_status client_symlink(struct client *c, const struct nfs3_fh *dir, const char *name,
 				const char *path, uint32_t path_bytes);
 /* Of c->mem, to and from the file. */
-enum nfs3_status client_write(struct client *c, const struct nfs3_fh *fh, uint64_t offset, uint32_t count,
-			      enum nfs3_stable stable);
-enum nfs3_status client_read(struct client *c, const struct nfs3_fh *fh, uint64_t offset, uint32_t count);
-enum nfs3_status client_readdir(struct client *c, const struct nfs3_fh *dir, bool plus, uint64_t cookie,
-				uint32_t count);
+enum nfs3_status client_write(struct client *c, const struct nfs3_fh *fh, uint64_t offset,
+			      uint32_t count, enum nfs3_stable stable);
+enum nfs3_status client_read(struct client *c, const struct nfs3_fh *fh, uint64_t offset,
+			     uint32_t count);
+enum nfs3_status client_readdir(struct client *c, const struct nfs3_fh *dir, bool plus,
+				uint64_t cookie, uint32_t count);
 
 #endif

@@ -58,7 +58,8 @@ enum nfs3_status client_mkdir(struct client *c, const struct nfs3_fh *dir, const
 	return made(c, NFS3_MKDIR, fh);
 }
 
-enum nfs3_status client_remove(struct client *c, uint32_t proc, const struct nfs3_fh *dir, const char *name)
+enum nfs3_status client_remove(struct client *c, uint32_t proc, const struct nfs3_fh *dir,
+			       const char *name)
 {
 	set_dirop(c, dir, name);
 	return client_call(c, proc);
@@ -102,21 +103,22 @@ enum nfs3_status client_symlink(struct client *c, const struct nfs3_fh *dir, con
 	return made(c, NFS3_SYMLINK, NULL);
 }
 
-enum nfs3_status client_write(struct client *c, const struct nfs3_fh *fh, uint64_t offset, uint32_t count,
-			      enum nfs3_stable stable)
+enum nfs3_status client_write(struct client *c, const struct nfs3_fh *fh, uint64_t offset,
+			      uint32_t count, enum nfs3_stable stable)
 {
 	c->args.write = (struct nfs3_write_args){*fh, offset, count, stable};
 	return client_call(c, NFS3_WRITE);
 }
 
-enum nfs3_status client_read(struct client *c, const struct nfs3_fh *fh, uint64_t offset, uint32_t count)
+enum nfs3_status client_read(struct client *c, const struct nfs3_fh *fh, uint64_t offset,
+			     uint32_t count)
 {
 	c->args.read = (struct nfs3_read_args){*fh, offset, count};
 	return client_call(c, NFS3_READ);
 }
 
-enum nfs3_status client_readdir(struct client *c, const struct nfs3_fh *dir, bool plus, uint64_t cookie,
-				uint32_t count)
+enum nfs3_status client_readdir(struct client *c, const struct nfs3_fh *dir, bool plus,
+				uint64_t cookie, uint32_t count)
 {
 	uint8_t verf[NFS3_VERF_BYTES] = {0};
 

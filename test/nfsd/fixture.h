@@ -2,7 +2,8 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
-/* What most test programs start from: a server, and a client that is connected to it. Each has its own, so included once. */
+/* What most test programs start from: a server, and a client that is connected to it. Each has its
+ * own, so included once. */
 
 #include "client.h"
 

@@ -66,7 +66,8 @@ static uint64_t node_of(const char *name)
 static void answer(const struct request *req, int error, const void *body, uint32_t bytes)
 {
 	static uint8_t out[sizeof(struct fuse_out_header) + ANSWER_MAX];
-	struct fuse_out_header header = {(uint32_t)sizeof(header) + bytes, error, req->header.unique};
+	struct fuse_out_header header = {(uint32_t)sizeof(header) + bytes, error,
+					 req->header.unique};
 
 	memcpy(out, &header, sizeof(header));
 	if (bytes > 0)
@@ -91,8 +92,8 @@ static void answer_init(const struct request *req)
 
 	memcpy(&in, req->body, sizeof(in));
 	out.max_readahead = in.max_readahead;
-	out.flags =
-		in.flags & (FUSE_EXPORT_SUPPORT | FUSE_BIG_WRITES | FUSE_ASYNC_READ | FUSE_PARALLEL_DIROPS);
+	out.flags = in.flags & (FUSE_EXPORT_SUPPORT | FUSE_BIG_WRITES | FUSE_ASYNC_READ |
+				FUSE_PARALLEL_DIROPS);
 	answer(req, 0, &out, sizeof(out));
 }
 
@@ -192,9 +193,11 @@ static void take(const uint8_t *in, size_t bytes)
 		abort();
 	memcpy(&req->header, in, sizeof(req->header));
 	body = bytes - sizeof(req->header);
-	memcpy(req->body, in + sizeof(req->header), body < sizeof(req->body) ? body : sizeof(req->body) - 1);
+	memcpy(req->body, in + sizeof(req->header),
+	       body < sizeof(req->body) ? body : sizeof(req->body) - 1);
 	pthread_mutex_lock(&lock);
-	if (is_withheld[req->header.opcode % OPCODES] && req->header.nodeid < NODE_FILE + FUSE_HANGS) {
+	if (is_withheld[req->header.opcode % OPCODES] &&
+	    req->header.nodeid < NODE_FILE + FUSE_HANGS) {
 		req->next = withheld;
 		withheld = req;
 		nwithheld++;
@@ -231,7 +234,8 @@ bool fuse_mount(const char *path)
 		return false;
 	fuse_fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options),
-		 "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions", fuse_fd);
+		 "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions",
+		 fuse_fd);
 	if (fuse_fd < 0 || mount("hangs", path, "fuse", 0, options) != 0)
 		return false;
 	snprintf(mounted, sizeof(mounted), "%s", path);

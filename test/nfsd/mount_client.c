@@ -31,8 +31,10 @@ uint32_t mount_begin(int fd, uint32_t proc, const char *path)
 	static uint32_t xid;
 	uint32_t len = path ? (uint32_t)strlen(path) : 0, bytes = 44;
 	uint8_t record[44 + 4 + MOUNT3_PATH_MAX] = {0};
-	/* The mark; XID, CALL, RPC version 2, program, version, procedure; AUTH_NONE, twice; a path. */
-	uint32_t words[12] = {0, ++xid, 0, 2, MOUNT3_PROGRAM, MOUNT3_VERSION, proc, 0, 0, 0, 0, len};
+	/* The mark; XID, CALL, RPC version 2, program, version, procedure; AUTH_NONE, twice; a
+	 * path. */
+	uint32_t words[12] = {0, ++xid, 0, 2,  MOUNT3_PROGRAM, MOUNT3_VERSION, proc, 0,
+			      0, 0,	0, len};
 
 	if (path)
 		bytes += 4 + (len + 3) / 4 * 4;

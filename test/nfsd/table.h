@@ -3,8 +3,9 @@
 #define TABLE_H
 
 /*
- * One course of calls for every server: weir-nfsd's two back ends, and with "kernel ADDR HANDLE" Linux's nfsd, over verbs. What each
- * answers is in one place. Where the two servers differ, the reason stands beside it. A course goes on after a wrong answer.
+ * One course of calls for every server: weir-nfsd's two back ends, and with "kernel ADDR HANDLE"
+ * Linux's nfsd, over verbs. What each answers is in one place. Where the two servers differ, the
+ * reason stands beside it. A course goes on after a wrong answer.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -28,7 +29,8 @@ static inline void differs(const char *what, uint64_t got, uint64_t ours, uint64
 	if (got == expected || expected == ANY)
 		return;
 	nwrong++;
-	print_message("%s: %llu, not %llu\n", what, (unsigned long long)got, (unsigned long long)expected);
+	print_message("%s: %llu, not %llu\n", what, (unsigned long long)got,
+		      (unsigned long long)expected);
 }
 
 static inline void is(const char *what, uint64_t got, uint64_t expected)
@@ -93,7 +95,8 @@ static inline enum nfs3_status set_mode(const struct nfs3_fh *fh, uint32_t mode)
 	return set(fh, &(struct nfs3_sattr){.set_mode = true, .mode = mode});
 }
 
-static inline enum nfs3_status make_link(const struct nfs3_fh *fh, const struct nfs3_fh *to, const char *name)
+static inline enum nfs3_status make_link(const struct nfs3_fh *fh, const struct nfs3_fh *to,
+					 const char *name)
 {
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.link.fh = *fh;
@@ -102,7 +105,8 @@ static inline enum nfs3_status make_link(const struct nfs3_fh *fh, const struct 
 	return client_call(c, NFS3_LINK);
 }
 
-static inline enum nfs3_status make_node(const struct nfs3_fh *at, const char *name, enum nfs3_ftype type)
+static inline enum nfs3_status make_node(const struct nfs3_fh *at, const char *name,
+					 enum nfs3_ftype type)
 {
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.mknod.where.dir = *at;
@@ -113,7 +117,8 @@ static inline enum nfs3_status make_node(const struct nfs3_fh *at, const char *n
 	return client_call(c, NFS3_MKNOD);
 }
 
-static inline enum nfs3_status create(const struct nfs3_fh *at, const char *name, enum nfs3_createmode mode)
+static inline enum nfs3_status create(const struct nfs3_fh *at, const char *name,
+				      enum nfs3_createmode mode)
 {
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.create.where.dir = *at;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * With few send buffers: a peer that calls and takes no reply holds its share of them (doc/limits.rst). Calls of another one are
- * carried out and answered meanwhile, once each, and when the first one takes its replies none of those is refused or lost.
+ * With few send buffers: a peer that calls and takes no reply holds its share of them
+ * (doc/limits.rst). Calls of another one are carried out and answered meanwhile, once each, and
+ * when the first one takes its replies none of those is refused or lost.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -10,15 +11,18 @@
 #include "nfs3_codec.h"
 #include "shm_ends.h"
 
-/* SENDS: buffers of the server, the least that a profile may ask for. READS: calls of the peer that takes nothing; some of
- * their replies fit its ring, and some of them may lie unread in the other ring when their Sends are done. They are long, and
- * hold their buffers until the Sends are done, as each reads to a chunk of SEGS segments. CALLS: of the other peer. */
-#define SENDS		16u
-#define READS		(SENDS + 48u) /* as many as the credits */
-#define SEGS		28u
-#define READ_BYTES	(4u * SEGS)
-#define UNREAD		40u	   /* of such calls: their replies fill the peer's ring */
-#define LONG_BYTES	(1u << 20) /* READS of so much hold all memory of a "dir" export, if they may */
+/* SENDS: buffers of the server, the least that a profile may ask for. READS: calls of the peer that
+ * takes nothing; some of their replies fit its ring, and some of them may lie unread in the other
+ * ring when their Sends are done. They are long, and hold their buffers until the Sends are done,
+ * as each reads to a chunk of SEGS segments. CALLS: of the other peer. */
+#define SENDS	   16u
+#define READS	   (SENDS + 48u) /* as many as the credits */
+#define SEGS	   28u
+#define READ_BYTES (4u * SEGS)
+#define UNREAD	   40u /* of such calls: their replies fill the peer's ring */
+#define LONG_BYTES                                                                                 \
+	(1u << 20) /* READS of so much hold all memory of a "dir" export, if they may              \
+		    */
 #define LONG_READS	16u
 #define SERVER_READS_US 100000u
 #define CALLS		60u
@@ -40,7 +44,8 @@ static const char *profile(const char *memory, const char *limits)
 	file = fopen(path, "w");
 	assert_non_null(file);
 	/* These ends send all at once, as one may who has credits of its own from the start. */
-	fprintf(file, "[memory]\n%s\n[limits]\n%s\n[connection]\nshared_receives = off\n", memory, limits);
+	fprintf(file, "[memory]\n%s\n[limits]\n%s\n[connection]\nshared_receives = off\n", memory,
+		limits);
 	if (client_has_two)
 		fputs("[engine]\nlcores = 0,1\nidle = yield\n", file);
 	fclose(file);
@@ -57,7 +62,8 @@ static void open_end(struct end *end, const char *options)
 static int setup_by(const char *memory, const char *limits)
 {
 	char export[128];
-	const char *args[] = {"--export", export, "--state", client_dir, "--profile", profile(memory, limits),
+	const char *args[] = {"--export", export,      "--state",
+			      client_dir, "--profile", profile(memory, limits),
 			      NULL};
 
 	client_export(export, sizeof(export));
@@ -134,7 +140,8 @@ static void send_read(uint32_t i, const struct nfs3_fh *fh, uint32_t bytes)
 	for (uint32_t n = 0; n < SEGS; n++) {
 		weir_xdr_put_u32(&out, hog.mr.rkey);
 		weir_xdr_put_u32(&out, segment);
-		weir_xdr_put_u64(&out, hog.mr.raddr + DATA_AT + (bytes == READ_BYTES ? n * segment : 0));
+		weir_xdr_put_u64(&out,
+				 hog.mr.raddr + DATA_AT + (bytes == READ_BYTES ? n * segment : 0));
 	}
 	weir_xdr_put_u32(&out, 0);
 	call_begin(&out, i, NFS3_READ);
@@ -194,7 +201,8 @@ static void expect_replies(struct end *end, uint32_t n, uint32_t head)
 			continue;
 		assert_true(end->wcs[i].byte_len > head + sizeof(words));
 		weir_xdr_in_init(&in, reply + head, end->wcs[i].byte_len - head);
-		for (uint32_t w = 0; w < 7; w++) /* xid, reply, accepted, no verifier, success; NFS3_OK */
+		for (uint32_t w = 0; w < 7;
+		     w++) /* xid, reply, accepted, no verifier, success; NFS3_OK */
 			assert_int_equal(weir_xdr_get_u32(&in, &words[w]), 0);
 		assert_true(words[0] < n && !came[words[0]]);
 		came[words[0]] = true;
@@ -214,7 +222,8 @@ static void exhausted__replies_wait_and_none_is_lost(void **state)
 	assert_int_equal(client_write(c, &file, 0, READ_BYTES, NFS3_FILE_SYNC), NFS3_OK);
 	for (uint32_t i = 0; i < READS; i++)
 		send_read(i, &file, READ_BYTES);
-	/* What a ring does not take has to be read by the server first. It tells nobody that it has read the rest, and has time for it. */
+	/* What a ring does not take has to be read by the server first. It tells nobody that it has
+	 * read the rest, and has time for it. */
 	END_WAIT(&hog, NULL, completed(&hog, FABRIC_SEND) == READS || hog.nevents > 0);
 	usleep(SERVER_READS_US);
 	post_recvs(&other, CALLS);
@@ -230,7 +239,8 @@ static void exhausted__replies_wait_and_none_is_lost(void **state)
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 }
 
-/* The replies of a peer that takes none hold memory that data were read to. It is not all that the export has. */
+/* The replies of a peer that takes none hold memory that data were read to. It is not all that the
+ * export has. */
 static void stall__reads_leave_memory_for_others(void **state)
 {
 	struct nfs3_fh file;

@@ -126,7 +126,8 @@ static void clients__precedence(void **state)
 		"*(anonuid=1) 192.0.2.0/24(anonuid=2) 192.0.0.0/16(anonuid=3) 192.0.2.7(anonuid=4)",
 		"192.0.2.7(anonuid=4) 192.0.2.0/24(anonuid=2) 192.0.0.0/16(anonuid=3) *(anonuid=1)",
 		"192.0.2.0/24(anonuid=2) 192.0.2.7(anonuid=4) *(anonuid=1) 192.0.0.0/16(anonuid=3)",
-		"192.0.2.7(anonuid=4) 192.0.2.7 192.0.2.0/24(anonuid=2) 192.0.0.0/16(anonuid=3) *(anonuid=1)",
+		"192.0.2.7(anonuid=4) 192.0.2.7 192.0.2.0/24(anonuid=2) 192.0.0.0/16(anonuid=3) "
+		"*(anonuid=1)",
 	};
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
@@ -413,8 +414,10 @@ static struct cred as(const struct client *client, const struct export_rules *ru
 
 static void cred_of__a_user_of_this_host_is_itself(void **state)
 {
-	const struct weir_rpc_auth_sys claims = {.uid = 1000, .gid = 1000, .ngids = 2, .gids = {0, 4}};
-	const struct client nobody = {.has_uid = true, .uid = 2000, .gid = 2001}, root = {.has_uid = true};
+	const struct weir_rpc_auth_sys claims = {
+		.uid = 1000, .gid = 1000, .ngids = 2, .gids = {0, 4}};
+	const struct client nobody = {.has_uid = true, .uid = 2000, .gid = 2001},
+			    root = {.has_uid = true};
 	const struct export_rules rules = {.squashes_root = false};
 	struct cred cred = as(&nobody, &rules, &claims);
 
@@ -491,12 +494,15 @@ int main(void)
 		cmocka_unit_test_teardown(clients__of_this_host, teardown),
 		cmocka_unit_test_teardown(clients__uid_is_no_other_user, teardown),
 		cmocka_unit_test_teardown(clients__precedence, teardown),
-		cmocka_unit_test_teardown(clients__networks_of_ipv6_have_no_ipv4_addresses, teardown),
+		cmocka_unit_test_teardown(clients__networks_of_ipv6_have_no_ipv4_addresses,
+					  teardown),
 		cmocka_unit_test_teardown(clients__inherit_what_they_are_not_given, teardown),
 		cmocka_unit_test_teardown(clients__secure_port, teardown),
-		cmocka_unit_test_teardown(clients__secure_port_of_this_host_is_one_that_the_kernel_reserves,
+		cmocka_unit_test_teardown(
+			clients__secure_port_of_this_host_is_one_that_the_kernel_reserves,
+			teardown_ports),
+		cmocka_unit_test_teardown(clients__secure_port_of_a_host_that_says_nothing,
 					  teardown_ports),
-		cmocka_unit_test_teardown(clients__secure_port_of_a_host_that_says_nothing, teardown_ports),
 		cmocka_unit_test_teardown(clients__by_tcp, teardown),
 		cmocka_unit_test_teardown(clients__names_of_hosts_are_looked_up, teardown),
 		cmocka_unit_test_teardown(clients__all_addresses_of_a_name_count, teardown),

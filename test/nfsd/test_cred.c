@@ -17,7 +17,8 @@ static struct cred as(uint32_t uid, uint32_t gid, uint32_t other_gid, bool squas
 	const struct export_rules rules = {
 		.squashes_root = squashes_root, .anon_uid = NOBODY, .anon_gid = NOGROUP};
 	static const struct client client;
-	const struct weir_rpc_auth_sys sys = {.uid = uid, .gid = gid, .ngids = 2, .gids = {5, other_gid}};
+	const struct weir_rpc_auth_sys sys = {
+		.uid = uid, .gid = gid, .ngids = 2, .gids = {5, other_gid}};
 	uint8_t body[WEIR_RPC_AUTH_BODY_MAX];
 	struct weir_rpc_auth auth;
 	struct cred cred;

@@ -51,8 +51,9 @@ static void expect_seed(uint64_t offset, uint32_t count, uint32_t seed)
 			uint8_t expected = seed ? byte_at(offset + done + i, seed) : 0;
 
 			if (c->data[i] != expected)
-				fail_msg("byte %llu is %u, not %u", (unsigned long long)(offset + done + i),
-					 c->data[i], expected);
+				fail_msg("byte %llu is %u, not %u",
+					 (unsigned long long)(offset + done + i), c->data[i],
+					 expected);
 		}
 		done += c->data_bytes;
 	}
@@ -149,9 +150,11 @@ static void truncate__what_comes_back_is_zeros(void **state)
 /* Holes read as zeros and take no space. Data around 2 and 4 GiB are where they were written. */
 static void sparse__files_beyond_2_and_4_gib(void **state)
 {
-	static const uint64_t offsets[] = {(1ull << 31) - 5, (1ull << 32) - 5, (6ull << 30) + 12345};
-	static const uint64_t holes[] = {0,	     (1ull << 31) - 5000, (1ull << 31) + 5000,	3ull << 30,
-					 5ull << 30, 7ull << 30,	  (1ull << 38) - 100000};
+	static const uint64_t offsets[] = {(1ull << 31) - 5, (1ull << 32) - 5,
+					   (6ull << 30) + 12345};
+	static const uint64_t holes[] = {
+		0,	    (1ull << 31) - 5000, (1ull << 31) + 5000,  3ull << 30,
+		5ull << 30, 7ull << 30,		 (1ull << 38) - 100000};
 	struct nfs3_fattr attr;
 
 	(void)state;
@@ -213,7 +216,8 @@ static void write__offsets_near_2_to_64_are_too_big(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		assert_int_equal(client_write(c, &file, offsets[i], 10, NFS3_FILE_SYNC), NFS3ERR_FBIG);
+		assert_int_equal(client_write(c, &file, offsets[i], 10, NFS3_FILE_SYNC),
+				 NFS3ERR_FBIG);
 		assert_true(c->res.write.wcc.after.is_set);
 	}
 	assert_int_equal(client_truncate(c, &file, UINT64_MAX), NFS3ERR_FBIG);
@@ -236,7 +240,8 @@ static void counts__above_rtmax_and_wtmax_are_cut(void **state)
 	assert_in_range(c->data_bytes, 1, rtmax);
 	assert_int_equal(client_read(c, &file, 0, UINT32_MAX), NFS3_OK);
 	assert_in_range(c->data_bytes, 1, rtmax);
-	/* A chunk that no buffer holds is refused as such; the connection stays, and so does the file. */
+	/* A chunk that no buffer holds is refused as such; the connection stays, and so does the
+	 * file. */
 	fill(0, 3u << 20, 2);
 	c->args.write = (struct nfs3_write_args){file, 0, 3u << 20, NFS3_UNSTABLE};
 	client_try(c, NFS3_WRITE);
@@ -327,8 +332,9 @@ static void data__random_operations_match_a_copy(void **state)
 				uint32_t rest = len - c->res.write.count;
 
 				memmove(c->mem, c->mem + c->res.write.count, rest);
-				assert_int_equal(client_write(c, &file, offset + len - rest, rest, 0),
-						 NFS3_OK);
+				assert_int_equal(
+					client_write(c, &file, offset + len - rest, rest, 0),
+					NFS3_OK);
 				assert_int_equal(c->res.write.count, rest);
 			}
 			size = offset + len > size ? offset + len : size;
@@ -339,8 +345,10 @@ static void data__random_operations_match_a_copy(void **state)
 			size = offset;
 		} else {
 			while (offset + done < size && done < len) {
-				assert_int_equal(client_read(c, &file, offset + done, len - done), NFS3_OK);
-				assert_true(c->data_bytes > 0 && offset + done + c->data_bytes <= size);
+				assert_int_equal(client_read(c, &file, offset + done, len - done),
+						 NFS3_OK);
+				assert_true(c->data_bytes > 0 &&
+					    offset + done + c->data_bytes <= size);
 				assert_memory_equal(c->data, copy + offset + done, c->data_bytes);
 				done += c->data_bytes;
 			}
@@ -352,22 +360,30 @@ static void data__random_operations_match_a_copy(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(write__each_length_is_read_back, setup_file, teardown),
-		cmocka_unit_test_setup_teardown(write__without_chunks_goes_in_the_message, setup_file,
+		cmocka_unit_test_setup_teardown(write__each_length_is_read_back, setup_file,
 						teardown),
-		cmocka_unit_test_setup_teardown(write__overwrites_leave_neighbours_alone, setup_file,
+		cmocka_unit_test_setup_teardown(write__without_chunks_goes_in_the_message,
+						setup_file, teardown),
+		cmocka_unit_test_setup_teardown(write__overwrites_leave_neighbours_alone,
+						setup_file, teardown),
+		cmocka_unit_test_setup_teardown(write__behind_the_end_leaves_zeros, setup_file,
 						teardown),
-		cmocka_unit_test_setup_teardown(write__behind_the_end_leaves_zeros, setup_file, teardown),
-		cmocka_unit_test_setup_teardown(truncate__what_comes_back_is_zeros, setup_file, teardown),
-		cmocka_unit_test_setup_teardown(sparse__files_beyond_2_and_4_gib, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(truncate__what_comes_back_is_zeros, setup_file,
+						teardown),
+		cmocka_unit_test_setup_teardown(sparse__files_beyond_2_and_4_gib, setup_file,
+						teardown),
 		cmocka_unit_test_setup_teardown(read__at_and_behind_the_end, setup_file, teardown),
 		cmocka_unit_test_setup_teardown(write__offsets_near_2_to_64_are_too_big, setup_file,
 						teardown),
-		cmocka_unit_test_setup_teardown(counts__above_rtmax_and_wtmax_are_cut, setup_file, teardown),
-		cmocka_unit_test_setup_teardown(commit__answers_the_writes_verifier, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(counts__above_rtmax_and_wtmax_are_cut, setup_file,
+						teardown),
+		cmocka_unit_test_setup_teardown(commit__answers_the_writes_verifier, setup_file,
+						teardown),
 		cmocka_unit_test_setup_teardown(data__of_what_is_no_file, setup_file, teardown),
-		cmocka_unit_test_setup_teardown(readlink__short_and_long_paths, setup_file, teardown),
-		cmocka_unit_test_setup_teardown(data__random_operations_match_a_copy, setup_file, teardown),
+		cmocka_unit_test_setup_teardown(readlink__short_and_long_paths, setup_file,
+						teardown),
+		cmocka_unit_test_setup_teardown(data__random_operations_match_a_copy, setup_file,
+						teardown),
 	};
 
 	client_main(argc, argv);

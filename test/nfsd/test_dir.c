@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the back end 'dir' does to its host: files that it has open, programs, what is removed there. */
+/* What the back end 'dir' does to its host: files that it has open, programs, what is removed
+ * there. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -55,7 +56,8 @@ static int setup_exported(void **state)
 	return 0;
 }
 
-/* May only so many descriptors be open: at first, and at most? The servers that are started from now on. */
+/* May only so many descriptors be open: at first, and at most? The servers that are started from
+ * now on. */
 static void limit_files(rlim_t soft, rlim_t hard)
 {
 	struct rlimit limit = {soft, hard};
@@ -93,7 +95,8 @@ static char *path_of(const char *name)
 	return path;
 }
 
-/* How many of the server's descriptors are for files of the export? Their paths do not tell, as it has a mount of its own. */
+/* How many of the server's descriptors are for files of the export? Their paths do not tell, as it
+ * has a mount of its own. */
 static int files_open(void)
 {
 	char path[300];
@@ -108,21 +111,24 @@ static int files_open(void)
 	assert_non_null(dir);
 	while ((entry = readdir(dir))) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%.20s", (int)c->server, entry->d_name);
-		n += atoi(entry->d_name) > STDERR_FILENO && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		     st.st_dev == root_st.st_dev;
+		n += atoi(entry->d_name) > STDERR_FILENO && stat(path, &st) == 0 &&
+		     S_ISREG(st.st_mode) && st.st_dev == root_st.st_dev;
 	}
 	closedir(dir);
 	return n;
 }
 
-/* What keeps a file open: the server's descriptors, its ring, and where each of its threads is. To standard error. */
+/* What keeps a file open: the server's descriptors, its ring, and where each of its threads is. To
+ * standard error. */
 static void tell_what_is_open(void)
 {
 	char command[600];
 
 	snprintf(command, sizeof(command),
-		 "cd /proc/%d; ls -l fd; grep -H . fdinfo/* | grep -v -e mnt_id -e Personalities | tail -80; "
-		 "for t in task/*; do grep -H . $t/comm $t/wchan $t/stack; grep State $t/status; done; "
+		 "cd /proc/%d; ls -l fd; grep -H . fdinfo/* | grep -v -e mnt_id -e Personalities | "
+		 "tail -80; "
+		 "for t in task/*; do grep -H . $t/comm $t/wchan $t/stack; grep State $t/status; "
+		 "done; "
 		 "uptime; dmesg | tail -20",
 		 (int)c->server);
 	if (system(command) != 0)
@@ -146,13 +152,14 @@ static void wait_until_closed(void)
 		assert_int_equal(client_getattr(c, &root, NULL), NFS3_OK);
 	if (files_open() == 0)
 		return;
-	print_message("open still after %d s and %lu calls\n", WAIT_MS / 1000, (unsigned long)ncalls);
+	print_message("open still after %d s and %lu calls\n", WAIT_MS / 1000,
+		      (unsigned long)ncalls);
 	tell_what_is_open();
 	/* Does it end when nobody calls? Whatever this finds, it came too late. */
 	for (end = now_ms() + WAIT_MS; files_open() > 0 && now_ms() < end;)
 		usleep(100000);
-	print_message("another %lu ms later %d are open\n", (unsigned long)(now_ms() + WAIT_MS - end),
-		      files_open());
+	print_message("another %lu ms later %d are open\n",
+		      (unsigned long)(now_ms() + WAIT_MS - end), files_open());
 	fail();
 }
 
@@ -160,8 +167,8 @@ static void copy_program(const char *from, const char *to)
 {
 	char command[600];
 
-	snprintf(command, sizeof(command), "cp %s %s && chmod 777 %s && chown 1000:1000 %s", from, to, to,
-		 to);
+	snprintf(command, sizeof(command), "cp %s %s && chmod 777 %s && chown 1000:1000 %s", from,
+		 to, to, to);
 	assert_int_equal(system(command), 0);
 }
 
@@ -307,7 +314,8 @@ static void limit__many_files(void **state)
 	}
 }
 
-/* ---- a disk that promises more than it has: what the page cache took can't be written back ---- */
+/* ---- a disk that promises more than it has: what the page cache took can't be written back ----
+ */
 
 #define TRIES	10
 #define SLOW_MS 1000 /* of a call: so slow a machine may find a file idle between two of them */
@@ -390,10 +398,12 @@ static void expect_other_verf(const struct nfs3_fh *fh, const uint8_t verf[NFS3_
 }
 
 /*
- * Lose data, then make a call that is to be told. It is not to be told if the file was synced before, which is so when nobody used
- * it for three seconds: in that case, of a machine that is too busy, the verifier has told it, and all is done again.
+ * Lose data, then make a call that is to be told. It is not to be told if the file was synced
+ * before, which is so when nobody used it for three seconds: in that case, of a machine that is too
+ * busy, the verifier has told it, and all is done again.
  */
-static void expect_told(const struct nfs3_fh *fh, enum nfs3_status (*call)(const struct nfs3_fh *fh),
+static void expect_told(const struct nfs3_fh *fh,
+			enum nfs3_status (*call)(const struct nfs3_fh *fh),
 			const struct nfs3_fh *other)
 {
 	uint8_t verf[NFS3_VERF_BYTES];
@@ -442,11 +452,12 @@ static int setup_small_disk(const char *features, const char *options)
 
 	make_directory();
 	snprintf(command, sizeof(command),
-		 "PATH=$PATH:/sbin:/usr/sbin; truncate -s 64M %s.disk && mkfs.ext4 -q -m 25 -O %s %s.disk && "
+		 "PATH=$PATH:/sbin:/usr/sbin; truncate -s 64M %s.disk && mkfs.ext4 -q -m 25 -O %s "
+		 "%s.disk && "
 		 "mount -o loop%s %s.disk %s",
 		 exported, features, exported, options, exported, exported);
-	has_disk = unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-		   system(command) == 0;
+	has_disk = unshare(CLONE_NEWNS) == 0 &&
+		   mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && system(command) == 0;
 	start_exported();
 	return 0;
 }
@@ -470,7 +481,8 @@ static int teardown_small_disk(void **state)
 	return 0;
 }
 
-/* Write until it fails: with what. Whether it may is known at the write, so that it need not be stable. */
+/* Write until it fails: with what. Whether it may is known at the write, so that it need not be
+ * stable. */
 static enum nfs3_status fill(const struct nfs3_fh *fh, enum nfs3_stable stable, uint64_t *offset)
 {
 	while (client_write(c, fh, *offset, 256u << 10, stable) == NFS3_OK)
@@ -520,8 +532,9 @@ static void space__that_is_reserved_is_roots(void **state)
 /* Not by libc, which names devices. */
 static int limit_user(uint32_t uid, uint64_t bytes, uint64_t files)
 {
-	struct if_dqblk limits = {
-		.dqb_bhardlimit = bytes / QIF_DQBLKSIZE, .dqb_ihardlimit = files, .dqb_valid = QIF_LIMITS};
+	struct if_dqblk limits = {.dqb_bhardlimit = bytes / QIF_DQBLKSIZE,
+				  .dqb_ihardlimit = files,
+				  .dqb_valid = QIF_LIMITS};
 	int fd = open(exported, O_RDONLY | O_DIRECTORY);
 	long rc = syscall(SYS_quotactl_fd, fd, QCMD(Q_SETQUOTA, USRQUOTA), uid, &limits);
 
@@ -536,8 +549,8 @@ static void quota__binds_users(void **state)
 
 	(void)state;
 	if (!has_disk || limit_user(1000, 2u << 20, 3) != 0) {
-		print_message(
-			"no disk with quotas can be made here (mount, mkfs.ext4, quota_v2): not tested\n");
+		print_message("no disk with quotas can be made here (mount, mkfs.ext4, quota_v2): "
+			      "not tested\n");
 		skip();
 	}
 	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
@@ -559,10 +572,12 @@ static void quota__binds_users(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(open__for_reading_leaves_a_program_runnable, setup_exported,
+		cmocka_unit_test_setup_teardown(open__for_reading_leaves_a_program_runnable,
+						setup_exported, teardown),
+		cmocka_unit_test_setup_teardown(open__of_a_program_that_runs, setup_exported,
 						teardown),
-		cmocka_unit_test_setup_teardown(open__of_a_program_that_runs, setup_exported, teardown),
-		cmocka_unit_test_setup_teardown(open__of_an_immutable_file, setup_exported, teardown),
+		cmocka_unit_test_setup_teardown(open__of_an_immutable_file, setup_exported,
+						teardown),
 		cmocka_unit_test_setup_teardown(remove__closes_the_file, setup_exported, teardown),
 		cmocka_unit_test_setup_teardown(limit__many_files, setup_soft, teardown_limit),
 		cmocka_unit_test_setup_teardown(limit__many_files, setup_hard, teardown_limit),
@@ -570,7 +585,8 @@ int main(int argc, char **argv)
 						teardown_disk),
 		cmocka_unit_test_setup_teardown(space__that_is_reserved_is_roots, setup_reserved,
 						teardown_small_disk),
-		cmocka_unit_test_setup_teardown(quota__binds_users, setup_quota, teardown_small_disk),
+		cmocka_unit_test_setup_teardown(quota__binds_users, setup_quota,
+						teardown_small_disk),
 	};
 
 	client_main(argc, argv);

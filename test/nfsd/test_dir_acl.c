@@ -50,7 +50,8 @@ static const char *path_of(const char *name)
  * "u::rw,u:4000:r": with these permissions, each of 3 bits; 'named' for NAMED. -1: no entry for it,
  * and no mask.
  */
-static int set_acl(const char *name, bool is_default, int user, int named, int group, int mask, int other)
+static int set_acl(const char *name, bool is_default, int user, int named, int group, int mask,
+		   int other)
 {
 	struct acl acl = {.version = 2};
 	const char *key = is_default ? "system.posix_acl_default" : "system.posix_acl_access";
@@ -195,7 +196,8 @@ static void acl__that_names_a_user(void **state)
 	need_acl("f");
 	find("f", &fh);
 	be(NAMED, NAMED);
-	assert_int_equal(access_to(&fh), NFS3_ACCESS_READ | NFS3_ACCESS_MODIFY | NFS3_ACCESS_EXTEND);
+	assert_int_equal(access_to(&fh),
+			 NFS3_ACCESS_READ | NFS3_ACCESS_MODIFY | NFS3_ACCESS_EXTEND);
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
 	assert_int_equal(client_write(c, &fh, 0, 1, NFS3_UNSTABLE), NFS3_OK);
 	assert_int_equal(commit(&fh), NFS3_OK);
@@ -283,7 +285,8 @@ static void acl__of_a_directory(void **state)
 	for (int bits = 0; bits < 8; bits++) {
 		bool lists = bits & 4, searches = bits & 1, changes = searches && bits & 2;
 		enum nfs3_status status;
-		uint32_t want = (lists ? NFS3_ACCESS_READ : 0) | (searches ? NFS3_ACCESS_LOOKUP : 0);
+		uint32_t want =
+			(lists ? NFS3_ACCESS_READ : 0) | (searches ? NFS3_ACCESS_LOOKUP : 0);
 
 		if (changes)
 			want |= NFS3_ACCESS_MODIFY | NFS3_ACCESS_EXTEND | NFS3_ACCESS_DELETE;
@@ -300,7 +303,8 @@ static void acl__of_a_directory(void **state)
 		status = searches ? NFS3_OK : NFS3ERR_ACCES;
 		assert_int_equal(client_lookup(c, &fh, "in", &in), status);
 		assert_int_equal(client_lookup(c, &fh, ".", &in), status);
-		assert_int_equal(client_create(c, &fh, "new", NULL), changes ? NFS3_OK : NFS3ERR_ACCES);
+		assert_int_equal(client_create(c, &fh, "new", NULL),
+				 changes ? NFS3_OK : NFS3ERR_ACCES);
 		if (changes)
 			assert_int_equal(client_remove(c, NFS3_REMOVE, &fh, "new"), NFS3_OK);
 		status = lists ? NFS3_OK : NFS3ERR_ACCES;
@@ -365,7 +369,8 @@ static uint32_t what_the_host_grants(const char *name, uint32_t uid, uint32_t gi
 		int granted = 0;
 
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		if (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+		if (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 ||
+		    setresuid(uid, uid, uid) != 0)
 			_exit(255);
 		granted |= open(path, O_RDONLY) >= 0 ? 1 : 0;
 		granted |= open(path, O_WRONLY) >= 0 ? 2 : 0;
@@ -416,13 +421,17 @@ static void rights__are_what_the_host_grants(void **state)
 		/* Without a list, and with ones that turn the bits around. */
 		for (int acl = 0; acl < 4; acl++) {
 			if (acl == 0)
-				assert_int_equal(set_acl("f", false, user, -1, group, -1, other), 0);
+				assert_int_equal(set_acl("f", false, user, -1, group, -1, other),
+						 0);
 			else if (acl == 1)
-				assert_int_equal(set_acl("f", false, user, other, group, 7, 7 - other), 0);
+				assert_int_equal(
+					set_acl("f", false, user, other, group, 7, 7 - other), 0);
 			else if (acl == 2)
-				assert_int_equal(set_acl("f", false, user, 7 - group, group, other, 0), 0);
+				assert_int_equal(
+					set_acl("f", false, user, 7 - group, group, other, 0), 0);
 			else
-				assert_int_equal(set_acl("f", false, user, group, 0, 7 - user, other), 0);
+				assert_int_equal(
+					set_acl("f", false, user, group, 0, 7 - user, other), 0);
 			for (uint32_t j = 0; j < sizeof(callers) / sizeof(callers[0]); j++)
 				compare(&fh, callers[j][0], callers[j][1]);
 		}

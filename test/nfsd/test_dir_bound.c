@@ -102,7 +102,8 @@ static void serve_dir(const char *name)
 {
 	char exports[300];
 
-	snprintf(exports, sizeof(exports), "[/vol]\nbackend = dir:%s\nroot_squash = no\n", in_base(name));
+	snprintf(exports, sizeof(exports), "[/vol]\nbackend = dir:%s\nroot_squash = no\n",
+		 in_base(name));
 	serve(exports);
 }
 
@@ -254,8 +255,10 @@ static void use_two_disks(const char *mkfs, unsigned mib)
 
 	snprintf(command, sizeof(command),
 		 "PATH=$PATH:/sbin:/usr/sbin; cd %s && mkdir disk disk2 && for i in 1 2; do "
-		 "truncate -s %uM $i.img && %s $i.img >mkfs.log 2>&1 && mount -o loop $i.img disk && "
-		 "mkdir -m 777 disk/sub && touch disk/top disk/sub/in && chmod 666 disk/top disk/sub/in && "
+		 "truncate -s %uM $i.img && %s $i.img >mkfs.log 2>&1 && mount -o loop $i.img disk "
+		 "&& "
+		 "mkdir -m 777 disk/sub && touch disk/top disk/sub/in && chmod 666 disk/top "
+		 "disk/sub/in && "
 		 "umount disk || exit 1; done; mount -o loop 1.img disk",
 		 base, mib, mkfs);
 	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
@@ -266,14 +269,16 @@ static void use_two_disks(const char *mkfs, unsigned mib)
 	serve_dir("disk");
 	take_handles(&h);
 	stop_server();
-	snprintf(command, sizeof(command), "cd %s && umount disk && mount -o loop 2.img disk", base);
+	snprintf(command, sizeof(command), "cd %s && umount disk && mount -o loop 2.img disk",
+		 base);
 	assert_int_equal(system(command), 0);
 	serve(NULL);
 	expect_stale(&h);
 	stop_server();
 	/* The first disk is good again, though its device has another number by now. */
 	snprintf(command, sizeof(command),
-		 "cd %s && umount disk && mount -o loop 2.img disk2 && mount -o loop 1.img disk", base);
+		 "cd %s && umount disk && mount -o loop 2.img disk2 && mount -o loop 1.img disk",
+		 base);
 	assert_int_equal(system(command), 0);
 	serve(NULL);
 	expect_good(&h);
@@ -302,8 +307,9 @@ static void handle__is_of_its_export_alone(void **state)
 	char exports[600];
 
 	(void)state;
-	snprintf(exports, sizeof(exports), "[/a]\nbackend = dir:%s\naccess = ro\n[/b]\nbackend = dir:%s\n",
-		 in_base("tree"), in_base("tree"));
+	snprintf(exports, sizeof(exports),
+		 "[/a]\nbackend = dir:%s\naccess = ro\n[/b]\nbackend = dir:%s\n", in_base("tree"),
+		 in_base("tree"));
 	serve(exports);
 	assert_int_equal(client_lookup(c, &c->roots[0], "top", &a), NFS3_OK);
 	assert_int_equal(client_lookup(c, &c->roots[1], "top", &b), NFS3_OK);
@@ -332,7 +338,8 @@ static void handle__is_stale_when_two_names_were_swapped(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		snprintf(exports, sizeof(exports), "[/a]\nbackend = dir:%s\n[/b]\nbackend = dir:%s\n",
+		snprintf(exports, sizeof(exports),
+			 "[/a]\nbackend = dir:%s\n[/b]\nbackend = dir:%s\n",
 			 in_base(i ? "other" : "tree"), in_base(i ? "tree" : "other"));
 		serve(exports);
 		if (i == 0)
@@ -349,8 +356,9 @@ static void handle__of_the_outer_export_ends_with_it(void **state)
 	char exports[600];
 
 	(void)state;
-	snprintf(exports, sizeof(exports), "[/outer]\nbackend = dir:%s\n[/inner]\nbackend = dir:%s\n",
-		 in_base("tree"), in_base("tree/sub"));
+	snprintf(exports, sizeof(exports),
+		 "[/outer]\nbackend = dir:%s\n[/inner]\nbackend = dir:%s\n", in_base("tree"),
+		 in_base("tree/sub"));
 	serve(exports);
 	outer = c->roots[0];
 	inner = c->roots[1];

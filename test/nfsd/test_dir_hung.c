@@ -22,8 +22,9 @@
 
 #define OTHERS	20 /* calls that are made while others hang */
 #define THREADS 20 /* calls that threads carry out, more than there are */
-#define READS                                                                                                \
-	12 /* that hang: more than the kernel has threads for on a small host, fewer than a connection's credits */
+#define READS                                                                                      \
+	12 /* that hang: more than the kernel has threads for on a small host, fewer than a        \
+	      connection's credits */
 #define QUEUED	    24 /* WRITEs, fewer than a connection's credits */
 #define WRITES_FILE 4  /* that the kernel has of one file */
 #define TRIES	    1000
@@ -84,7 +85,8 @@ static int setup_hung(void **state)
 {
 	static int serial;
 	char exports[96], dir[96];
-	const char *args[] = {"--exports", exports, "--state", client_dir, "--mount-port", mount_port, NULL};
+	const char *args[] = {"--exports",    exports,	  "--state", client_dir,
+			      "--mount-port", mount_port, NULL};
 	FILE *file;
 
 	(void)state;
@@ -272,7 +274,8 @@ static void write_hangs(uint32_t opcode, bool is_inline)
 	/* The first may still be written: a second must not come before it. */
 	before = fuse_answered(FUSE_WRITE);
 	if (opcode == FUSE_WRITE) {
-		assert_int_equal(client_write(c, &files[2], 0, 1024, NFS3_FILE_SYNC), NFS3ERR_JUKEBOX);
+		assert_int_equal(client_write(c, &files[2], 0, 1024, NFS3_FILE_SYNC),
+				 NFS3ERR_JUKEBOX);
 		assert_int_equal(fuse_answered(FUSE_WRITE), before);
 	}
 	fuse_release();
@@ -340,7 +343,8 @@ static uint32_t count_kernel_threads(void)
 	while ((task = readdir(tasks))) {
 		FILE *file;
 
-		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/comm", (int)c->server, task->d_name);
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/comm", (int)c->server,
+			 task->d_name);
 		file = fopen(path, "r");
 		if (!file)
 			continue;
@@ -558,29 +562,34 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(read__that_hangs_is_to_be_tried_again, setup_hung,
 						teardown_hung),
-		cmocka_unit_test_setup_teardown(reads__that_hang_leave_threads_to_others, setup_hung,
-						teardown_hung),
+		cmocka_unit_test_setup_teardown(reads__that_hang_leave_threads_to_others,
+						setup_hung, teardown_hung),
 		cmocka_unit_test_setup_teardown(attributes__that_hang_hold_no_other, setup_hung,
 						teardown_hung),
-		cmocka_unit_test_setup_teardown(threads__that_hang_are_few, setup_hung, teardown_hung),
+		cmocka_unit_test_setup_teardown(threads__that_hang_are_few, setup_hung,
+						teardown_hung),
 		cmocka_unit_test_setup_teardown(write__that_hangs_is_to_be_tried_again, setup_hung,
 						teardown_hung),
-		cmocka_unit_test_setup_teardown(write__in_a_message_is_to_be_tried_again, setup_hung,
-						teardown_hung),
+		cmocka_unit_test_setup_teardown(write__in_a_message_is_to_be_tried_again,
+						setup_hung, teardown_hung),
 		cmocka_unit_test_setup_teardown(writes__that_hang_hold_no_other_file, setup_hung,
 						teardown_hung),
-		cmocka_unit_test_setup_teardown(writes__of_one_file_are_few, setup_hung, teardown_hung),
-		cmocka_unit_test_setup_teardown(write__whose_sync_hangs_is_to_be_tried_again, setup_hung,
+		cmocka_unit_test_setup_teardown(writes__of_one_file_are_few, setup_hung,
 						teardown_hung),
+		cmocka_unit_test_setup_teardown(write__whose_sync_hangs_is_to_be_tried_again,
+						setup_hung, teardown_hung),
 		cmocka_unit_test_setup_teardown(commit__that_hangs_is_to_be_tried_again, setup_hung,
 						teardown_hung),
-		cmocka_unit_test_setup_teardown(change__that_hangs_is_answered_at_its_end, setup_hung,
+		cmocka_unit_test_setup_teardown(change__that_hangs_is_answered_at_its_end,
+						setup_hung, teardown_hung),
+		cmocka_unit_test_setup_teardown(mount__that_hangs_holds_no_other, setup_hung,
 						teardown_hung),
-		cmocka_unit_test_setup_teardown(mount__that_hangs_holds_no_other, setup_hung, teardown_hung),
 		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_what_hangs, setup_said,
 						teardown_hung),
-		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_mount, setup_said, teardown_hung),
-		cmocka_unit_test_setup_teardown(stop__after_all_came_back, setup_hung, teardown_hung),
+		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_mount, setup_said,
+						teardown_hung),
+		cmocka_unit_test_setup_teardown(stop__after_all_came_back, setup_hung,
+						teardown_hung),
 	};
 
 	client_main(argc, argv);

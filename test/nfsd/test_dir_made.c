@@ -56,41 +56,44 @@ static bool has_failed(void)
 }
 
 /* A system call that may fail. */
-#define WRAP(name, params, args)                                                                             \
-	int __real_##name params;                                                                            \
-	int __wrap_##name params;                                                                            \
-	int __wrap_##name params                                                                             \
-	{                                                                                                    \
-		return has_failed() ? -1 : __real_##name args;                                               \
+#define WRAP(name, params, args)                                                                   \
+	int __real_##name params;                                                                  \
+	int __wrap_##name params;                                                                  \
+	int __wrap_##name params                                                                   \
+	{                                                                                          \
+		return has_failed() ? -1 : __real_##name args;                                     \
 	}
 
 /* One that makes the object. */
-#define WRAP_MAKER(name, params, args)                                                                       \
-	int __real_##name params;                                                                            \
-	int __wrap_##name params;                                                                            \
-	int __wrap_##name params                                                                             \
-	{                                                                                                    \
-		int rc = __real_##name args;                                                                 \
-                                                                                                             \
-		assert_int_equal(rc, 0);                                                                     \
-		is_made = true;                                                                              \
-		if (on_made)                                                                                 \
-			on_made();                                                                           \
-		return rc;                                                                                   \
+#define WRAP_MAKER(name, params, args)                                                             \
+	int __real_##name params;                                                                  \
+	int __wrap_##name params;                                                                  \
+	int __wrap_##name params                                                                   \
+	{                                                                                          \
+		int rc = __real_##name args;                                                       \
+                                                                                                   \
+		assert_int_equal(rc, 0);                                                           \
+		is_made = true;                                                                    \
+		if (on_made)                                                                       \
+			on_made();                                                                 \
+		return rc;                                                                         \
 	}
 
 WRAP(fsync, (int fd), (fd))
 WRAP(chmod, (const char *path, mode_t mode), (path, mode))
 WRAP(ftruncate, (int fd, off_t size), (fd, size))
 WRAP(ftruncate64, (int fd, off_t size), (fd, size))
-WRAP(fchownat, (int fd, const char *path, uid_t uid, gid_t gid, int flags), (fd, path, uid, gid, flags))
+WRAP(fchownat, (int fd, const char *path, uid_t uid, gid_t gid, int flags),
+     (fd, path, uid, gid, flags))
 WRAP(futimens, (int fd, const struct timespec times[2]), (fd, times))
 WRAP(utimensat, (int fd, const char *path, const struct timespec times[2], int flags),
      (fd, path, times, flags))
 WRAP(unlinkat, (int fd, const char *path, int flags), (fd, path, flags))
-WRAP(name_to_handle_at, (int fd, const char *path, struct file_handle *handle, int *mount, int flags),
+WRAP(name_to_handle_at,
+     (int fd, const char *path, struct file_handle *handle, int *mount, int flags),
      (fd, path, handle, mount, flags))
-WRAP(statx, (int fd, const char *path, int flags, unsigned mask, struct statx *x), (fd, path, flags, mask, x))
+WRAP(statx, (int fd, const char *path, int flags, unsigned mask, struct statx *x),
+     (fd, path, flags, mask, x))
 WRAP_MAKER(mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode))
 WRAP_MAKER(mknodat, (int fd, const char *path, mode_t mode, dev_t dev), (fd, path, mode, dev))
 WRAP_MAKER(symlinkat, (const char *to, int fd, const char *path), (to, fd, path))
@@ -177,7 +180,8 @@ static int setup(void **state)
 	assert_int_equal(chmod(dir_path, 0777), 0);
 	dir_fd = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(__real_name_to_handle_at(dir_fd, "", &h.handle, &mount, AT_EMPTY_PATH), 0);
-	fs = (struct dir_fs){.server = &server, .export = &export, .root_fd = dir_fd, .mount_id = mount};
+	fs = (struct dir_fs){
+		.server = &server, .export = &export, .root_fd = dir_fd, .mount_id = mount};
 	fs.file_max = 1u << 20;
 	export.fs = (struct fs *)&fs;
 	umask(0);
@@ -294,7 +298,8 @@ static enum nfs3_status make_link(void)
 }
 
 static enum nfs3_status (*const makers[])(void) = {
-	create_guarded, create_unchecked, create_exclusive, make_dir, make_symlink, make_fifo, make_link,
+	create_guarded, create_unchecked, create_exclusive, make_dir,
+	make_symlink,	make_fifo,	  make_link,
 };
 
 #define NMAKERS (sizeof(makers) / sizeof(makers[0]))

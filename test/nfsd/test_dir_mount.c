@@ -279,7 +279,8 @@ static void expect_secrets(void)
 	assert_int_equal(stat(in_base("vol/tmp/secret"), &st), 0);
 }
 
-static enum nfs3_status make_link(const struct nfs3_fh *fh, const struct nfs3_fh *dir, const char *name)
+static enum nfs3_status make_link(const struct nfs3_fh *fh, const struct nfs3_fh *dir,
+				  const char *name)
 {
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.link.fh = *fh;

@@ -156,7 +156,8 @@ static void ring__makes_no_socket(void **state)
 
 static void ring__refuses_other_flags(void **state)
 {
-	const unsigned flags[] = {IOSQE_FIXED_FILE, IOSQE_IO_DRAIN, IOSQE_IO_LINK, IOSQE_IO_HARDLINK};
+	const unsigned flags[] = {IOSQE_FIXED_FILE, IOSQE_IO_DRAIN, IOSQE_IO_LINK,
+				  IOSQE_IO_HARDLINK};
 
 	(void)state;
 	need_root();

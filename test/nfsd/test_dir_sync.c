@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is told of a sync that failed: dir_sync.c, without files, by syncs that end as the test says. */
+/* Who is told of a sync that failed: dir_sync.c, without files, by syncs that end as the test says.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +106,8 @@ static void failure__is_of_writes_that_had_begun(void **state)
 	struct dir_io *writing;
 
 	(void)state;
-	writing = start(0, NFS3_WRITE, NFS3_FILE_SYNC); /* its data may be written at any time from now on */
+	writing = start(0, NFS3_WRITE,
+			NFS3_FILE_SYNC); /* its data may be written at any time from now on */
 	dir_sync_want(start(1, NFS3_COMMIT, 0));
 	dir_sync_begin(&file);
 	dir_sync_want(start(2, NFS3_WRITE, NFS3_DATA_SYNC));

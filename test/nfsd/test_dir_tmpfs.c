@@ -233,9 +233,9 @@ static void readdir__behind_the_last_entry(void **state)
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_tmpfs, teardown_tmpfs)
-#define HASHED(name)                                                                                         \
-	{                                                                                                    \
-#name "_hashed", name, setup_hashed, teardown_tmpfs, NULL                                    \
+#define HASHED(name)                                                                               \
+	{                                                                                          \
+#name "_hashed", name, setup_hashed, teardown_tmpfs, NULL                          \
 	}
 	const struct CMUnitTest tests[] = {
 		TEST(readdir__with_removals_sees_each_entry),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How clients of a dir export share its cache of open files, and the turns of the calls that wait. */
+/* How clients of a dir export share its cache of open files, and the turns of the calls that wait.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

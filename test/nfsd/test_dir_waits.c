@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a user of the host can do so that an open would wait: leases, FIFOs, devices, a file system that never answers. */
+/* What a user of the host can do so that an open would wait: leases, FIFOs, devices, a file system
+ * that never answers. */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -156,8 +157,9 @@ static void lease__of_a_writer_is_broken_by_all(void **state)
 		assert_int_equal(client_read(c, &files[i], 0, 4), NFS3ERR_JUKEBOX);
 		assert_int_equal(client_write(c, &files[i], 0, 4, NFS3_FILE_SYNC), NFS3ERR_JUKEBOX);
 		/* What is to be tried again was not done. */
-		assert_int_equal(set(&files[i], &(struct nfs3_sattr){.set_mode = true, .mode = 0600}),
-				 NFS3ERR_JUKEBOX);
+		assert_int_equal(
+			set(&files[i], &(struct nfs3_sattr){.set_mode = true, .mode = 0600}),
+			NFS3ERR_JUKEBOX);
 		assert_int_equal(client_getattr(c, &files[i], &attr), NFS3_OK);
 		assert_int_equal(attr.mode, 0644);
 	}
@@ -167,7 +169,8 @@ static void lease__of_a_writer_is_broken_by_all(void **state)
 	end_holder();
 	assert_int_equal(client_read(c, &files[0], 0, 4), NFS3_OK);
 	assert_memory_equal(c->data, "data", 4);
-	assert_int_equal(set(&files[0], &(struct nfs3_sattr){.set_mode = true, .mode = 0600}), NFS3_OK);
+	assert_int_equal(set(&files[0], &(struct nfs3_sattr){.set_mode = true, .mode = 0600}),
+			 NFS3_OK);
 }
 
 /* What a caller without any right to a file is told, although an open of it would have to wait. */
@@ -182,12 +185,16 @@ static void expect_nothing(int i)
 	assert_int_equal(client_truncate(c, fh, 0), NFS3ERR_ACCES);
 	assert_int_equal(client_truncate(c, fh, 100), NFS3ERR_ACCES);
 	assert_int_equal(create_empty(name_of(i)), NFS3ERR_ACCES);
-	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_mode = true, .mode = 0666}), NFS3ERR_PERM);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_mode = true, .mode = 0666}),
+			 NFS3ERR_PERM);
 	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_uid = true, .uid = 2000}), NFS3ERR_PERM);
 	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_gid = true, .gid = 2000}), NFS3ERR_PERM);
-	assert_int_equal(set(fh, &(struct nfs3_sattr){.mtime_how = NFS3_SET_TO_CLIENT_TIME}), NFS3ERR_PERM);
-	assert_int_equal(set(fh, &(struct nfs3_sattr){.mtime_how = NFS3_SET_TO_SERVER_TIME}), NFS3ERR_ACCES);
-	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_size = true, .set_mode = true}), NFS3ERR_PERM);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.mtime_how = NFS3_SET_TO_CLIENT_TIME}),
+			 NFS3ERR_PERM);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.mtime_how = NFS3_SET_TO_SERVER_TIME}),
+			 NFS3ERR_ACCES);
+	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_size = true, .set_mode = true}),
+			 NFS3ERR_PERM);
 	/* This sets nothing, which takes no right. */
 	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_mode = false}), NFS3_OK);
 }
@@ -235,7 +242,8 @@ static void open__of_what_is_no_file(void **state)
 		assert_int_equal(client_write(c, &fh, 0, 4, NFS3_UNSTABLE), NFS3ERR_INVAL);
 		assert_int_equal(client_truncate(c, &fh, 0), NFS3ERR_INVAL);
 		assert_int_equal(create_empty(name), NFS3ERR_EXIST);
-		assert_int_equal(set(&fh, &(struct nfs3_sattr){.set_mode = true, .mode = 0600}), NFS3_OK);
+		assert_int_equal(set(&fh, &(struct nfs3_sattr){.set_mode = true, .mode = 0600}),
+				 NFS3_OK);
 		c->args.commit = (struct nfs3_commit_args){fh, 0, 0};
 		assert_int_equal(client_call(c, NFS3_COMMIT), NFS3ERR_INVAL);
 	}
@@ -301,7 +309,8 @@ static void file_max__of_the_process(void **state)
 	assert_int_equal(attr.size, 64u << 20);
 }
 
-/* A FUSE file system whose process never answers, mounted below the export where all see it, the server too. */
+/* A FUSE file system whose process never answers, mounted below the export where all see it, the
+ * server too. */
 static bool mount_silent_fuse(int *fd)
 {
 	char options[64];
@@ -309,7 +318,8 @@ static bool mount_silent_fuse(int *fd)
 	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return false;
 	*fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", *fd);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
+		 *fd);
 	return *fd >= 0 && mount("silent", path_of("silent"), "fuse", 0, options) == 0;
 }
 
@@ -342,7 +352,8 @@ static int teardown_fuse(void **state)
 	return c ? teardown(state) : 0;
 }
 
-/* The calls are answered, whatever the answer is: the server never asks the file system that is mounted there. */
+/* The calls are answered, whatever the answer is: the server never asks the file system that is
+ * mounted there. */
 static void mount__below_that_never_answers(void **state)
 {
 	struct nfs3_fh fh;
@@ -370,17 +381,19 @@ static void mount__below_that_never_answers(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(lease__of_a_reader_is_broken_by_writes, setup_exported,
-						teardown_holder),
+		cmocka_unit_test_setup_teardown(lease__of_a_reader_is_broken_by_writes,
+						setup_exported, teardown_holder),
 		cmocka_unit_test_setup_teardown(lease__of_a_writer_is_broken_by_all, setup_exported,
 						teardown_holder),
 		cmocka_unit_test_setup_teardown(lease__is_not_broken_by_a_caller_without_rights,
 						setup_exported, teardown),
 		cmocka_unit_test_setup_teardown(open__of_what_is_no_file, setup_exported, teardown),
-		cmocka_unit_test_setup_teardown(file_max__of_the_file_system, setup_exported, teardown),
+		cmocka_unit_test_setup_teardown(file_max__of_the_file_system, setup_exported,
+						teardown),
 		cmocka_unit_test_setup_teardown(file_max__of_the_process, setup_limited, teardown),
 		/* Last: it leaves the mount namespace. */
-		cmocka_unit_test_setup_teardown(mount__below_that_never_answers, setup_fuse, teardown_fuse),
+		cmocka_unit_test_setup_teardown(mount__below_that_never_answers, setup_fuse,
+						teardown_fuse),
 	};
 
 	client_main(argc, argv);

@@ -41,10 +41,13 @@ static uint32_t noverdue;	/* calls that were answered NFS3ERR_JUKEBOX */
 int __real_close(int fd);
 int __wrap_close(int fd);
 void __wrap_dir_carry_out(struct dir_fs *of, struct op *op);
-int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg);
+int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
+			    void *arg);
 void __wrap_op_fail(struct op *op, enum nfs3_status status);
-bool __real_dir_locks_allow(const struct dir_fs *of, const struct op *op, const struct dir_fd *file);
-bool __wrap_dir_locks_allow(const struct dir_fs *of, const struct op *op, const struct dir_fd *file);
+bool __real_dir_locks_allow(const struct dir_fs *of, const struct op *op,
+			    const struct dir_fd *file);
+bool __wrap_dir_locks_allow(const struct dir_fs *of, const struct op *op,
+			    const struct dir_fd *file);
 
 static void wait_for(sem_t *sem, uint32_t n)
 {
@@ -91,7 +94,8 @@ int __wrap_close(int fd)
 	return 0;
 }
 
-int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg)
+int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
+			    void *arg)
 {
 	(void)engine;
 	(void)fn;
@@ -398,7 +402,8 @@ static void threads__that_wait_for_one_directory_let_it_be_read(void **state)
 		begin_create(i, 100 + i, 100 + i);
 	wait_for(&begun, 3);
 	for (uint32_t i = 0; i < QUICK; i++) {
-		begin_for(&quick[i], i, i % 2 == 0 ? NFS3_GETATTR : NFS3_CREATE, i % 2 == 0 ? 1 : 2, 0);
+		begin_for(&quick[i], i, i % 2 == 0 ? NFS3_GETATTR : NFS3_CREATE, i % 2 == 0 ? 1 : 2,
+			  0);
 		wait_for(&done, 1);
 	}
 	for (uint32_t i = 0; i < SLOW; i++)
@@ -545,42 +550,37 @@ static void threads__have_a_lower_priority(void **state)
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
 }
 
+#define cmocka_unit_test_with_export(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(threads__of_one_connection, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__of_one_client, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__that_close_for_one_connection, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__that_close_for_one_client, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__that_close_and_call_for_one_client, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__closes_of_others_overtake, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__that_wait_for_one_directory, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__that_wait_for_the_second_directory, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__that_wait_for_the_first_or_second_directory, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(threads__that_move_between_directories, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__that_close_one_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__that_wait_for_one_directory_let_it_be_read, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(threads__calls_for_one_directory_are_answered, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(threads__of_one_client_leave_the_directory_to_others, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(threads__of_one_client_leave_the_second_directory_to_others,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(threads__of_one_client_leave_moves_to_others, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(threads__that_close_for_one_client_leave_the_file_to_others,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			threads__closes_and_calls_of_one_client_leave_the_file_to_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(turns__of_clients_for_the_only_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(turns__of_closes_and_calls_for_the_only_thread, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(turns__of_more_clients_than_lines, setup, teardown),
-		cmocka_unit_test_setup_teardown(turns__of_a_client_that_has_to_wait_take_few_looks, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(stop__closes_all, setup, teardown),
+		cmocka_unit_test_with_export(threads__of_one_connection),
+		cmocka_unit_test_with_export(threads__of_one_client),
+		cmocka_unit_test_with_export(threads__that_close_for_one_connection),
+		cmocka_unit_test_with_export(threads__that_close_for_one_client),
+		cmocka_unit_test_with_export(threads__that_close_and_call_for_one_client),
+		cmocka_unit_test_with_export(threads__closes_of_others_overtake),
+		cmocka_unit_test_with_export(threads__that_wait_for_one_directory),
+		cmocka_unit_test_with_export(threads__that_wait_for_the_second_directory),
+		cmocka_unit_test_with_export(threads__that_wait_for_the_first_or_second_directory),
+		cmocka_unit_test_with_export(threads__that_move_between_directories),
+		cmocka_unit_test_with_export(threads__that_close_one_file),
+		cmocka_unit_test_with_export(threads__that_wait_for_one_directory_let_it_be_read),
+		cmocka_unit_test_with_export(threads__calls_for_one_directory_are_answered),
+		cmocka_unit_test_with_export(threads__of_one_client_leave_the_directory_to_others),
+		cmocka_unit_test_with_export(
+			threads__of_one_client_leave_the_second_directory_to_others),
+		cmocka_unit_test_with_export(threads__of_one_client_leave_moves_to_others),
+		cmocka_unit_test_with_export(
+			threads__that_close_for_one_client_leave_the_file_to_others),
+		cmocka_unit_test_with_export(
+			threads__closes_and_calls_of_one_client_leave_the_file_to_others),
+		cmocka_unit_test_with_export(turns__of_clients_for_the_only_thread),
+		cmocka_unit_test_with_export(turns__of_closes_and_calls_for_the_only_thread),
+		cmocka_unit_test_with_export(turns__of_more_clients_than_lines),
+		cmocka_unit_test_with_export(turns__of_a_client_that_has_to_wait_take_few_looks),
+		cmocka_unit_test_with_export(stop__closes_all),
 		cmocka_unit_test(threads__have_a_lower_priority),
 	};
 

@@ -18,8 +18,10 @@ static void put_zeros(struct weir_xdr_out *out, uint32_t n)
 		weir_xdr_put_u32(out, 0);
 }
 
-/* Arguments of 'proc' in the root, with names that the client's own encoder would not let out. 'second' is RENAME's. */
-static void call_named(uint32_t proc, const void *name, uint32_t len, const void *second, uint32_t second_len)
+/* Arguments of 'proc' in the root, with names that the client's own encoder would not let out.
+ * 'second' is RENAME's. */
+static void call_named(uint32_t proc, const void *name, uint32_t len, const void *second,
+		       uint32_t second_len)
 {
 	static uint8_t raw[8192];
 	struct weir_xdr_out out;
@@ -312,7 +314,8 @@ static void cookie__of_an_entry_that_is_gone_goes_on_behind_it(void **state)
 		assert_int_equal(client_readdir(c, &root, plus, 0, 16384), NFS3_OK);
 		res = c->res.readdir;
 		before = c->nentries;
-		/* The first that can be removed; what was listed behind it is listed still, it itself is not. */
+		/* The first that can be removed; what was listed behind it is listed still, it
+		 * itself is not. */
 		for (seen = 0; c->entries[seen].name.data[0] != 'f'; seen++)
 			;
 		cookie = c->entries[seen].cookie;
@@ -345,15 +348,21 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(names__that_are_none_do_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(names__that_are_too_long_do_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(names__of_255_bytes_work_everywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(handle__each_procedure_knows_a_stale_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(handle__the_second_is_checked_as_well, setup, teardown),
-		cmocka_unit_test_setup_teardown(write__counts_that_differ_are_garbage, setup, teardown),
-		cmocka_unit_test_setup_teardown(counts__above_wtmax_are_cut, setup_none, teardown),
-		cmocka_unit_test_setup_teardown(cookie__of_a_directory_that_is_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(cookie__of_an_entry_that_is_gone_goes_on_behind_it, setup,
+		cmocka_unit_test_setup_teardown(names__that_are_too_long_do_nothing, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(names__of_255_bytes_work_everywhere, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(handle__each_procedure_knows_a_stale_one, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(handle__the_second_is_checked_as_well, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(write__counts_that_differ_are_garbage, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(counts__above_wtmax_are_cut, setup_none, teardown),
+		cmocka_unit_test_setup_teardown(cookie__of_a_directory_that_is_gone, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(cookie__of_an_entry_that_is_gone_goes_on_behind_it,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(cookie__that_never_was, setup, teardown),
 	};
 

@@ -55,9 +55,12 @@ static void *posted_arg;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
-int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg);
+int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
+			    void *arg);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 {
@@ -72,12 +75,14 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 	return rc;
 }
 
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg)
 {
 	return has_no_threads ? EAGAIN : __real_pthread_create(thread, attr, fn, arg);
 }
 
-int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *), void *arg)
+int __wrap_weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
+			    void *arg)
 {
 	(void)engine;
 	posted_fn = fn;
@@ -121,8 +126,11 @@ static enum nfs3_status test_walk(struct fs *fs, const struct cred *cred, const 
 	return strstr(path, "none") ? NFS3ERR_NOENT : NFS3_OK;
 }
 
-static const struct fs_ops waiting_ops = {
-	.name = "waits", .is_volatile = true, .root = test_root, .walk = test_walk, .walk_waits = true};
+static const struct fs_ops waiting_ops = {.name = "waits",
+					  .is_volatile = true,
+					  .root = test_root,
+					  .walk = test_walk,
+					  .walk_waits = true};
 static const struct fs_ops poller_ops = {
 	.name = "poller", .is_volatile = true, .root = test_root, .walk = test_walk};
 

@@ -16,7 +16,8 @@ static void lookup__finds_what_was_made(void **state)
 	(void)state;
 	assert_int_equal(client_mkdir(c, &root, "dir", &dir), NFS3_OK);
 	assert_true(c->res.create.dir_wcc.after.is_set);
-	/* A directory of the host may change at any time: what was before is not told, rather than wrongly. */
+	/* A directory of the host may change at any time: what was before is not told, rather than
+	 * wrongly. */
 	assert_int_equal(c->res.create.dir_wcc.has_before, strcmp(client_backend, "ram") == 0);
 	assert_int_equal(client_create(c, &dir, "file", &file), NFS3_OK);
 	assert_int_equal(client_lookup(c, &dir, "file", &found), NFS3_OK);
@@ -141,7 +142,8 @@ static void rename__moves_and_replaces(void **state)
 	assert_int_equal(client_getattr(c, &sub, &attr), NFS3ERR_STALE);
 }
 
-static enum nfs3_status make_link(const struct nfs3_fh *fh, const struct nfs3_fh *dir, const char *name)
+static enum nfs3_status make_link(const struct nfs3_fh *fh, const struct nfs3_fh *dir,
+				  const char *name)
 {
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.link.fh = *fh;
@@ -201,14 +203,16 @@ static void mknod__kinds(void **state)
 	}
 }
 
-/* A directory, or a special file, has no size to be given; a client that sends one all the same means nothing by it. */
+/* A directory, or a special file, has no size to be given; a client that sends one all the same
+ * means nothing by it. */
 static void make__leaves_a_size_out(void **state)
 {
 	(void)state;
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.mkdir.where.dir = root;
 	client_name(&c->args.mkdir.where.name, "d");
-	c->args.mkdir.attr = (struct nfs3_sattr){.set_mode = true, .mode = 0755, .set_size = true, .size = 5};
+	c->args.mkdir.attr =
+		(struct nfs3_sattr){.set_mode = true, .mode = 0755, .set_size = true, .size = 5};
 	assert_int_equal(client_call(c, NFS3_MKDIR), NFS3_OK);
 	assert_int_equal(c->res.create.attr.attr.type, NFS3_DIR);
 	memset(&c->args, 0, sizeof(c->args));
@@ -390,7 +394,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(lookup__finds_what_was_made, setup, teardown),
 		cmocka_unit_test_setup_teardown(names__dot_and_dot_dot, setup, teardown),
-		cmocka_unit_test_setup_teardown(create__unchecked_guarded_exclusive, setup, teardown),
+		cmocka_unit_test_setup_teardown(create__unchecked_guarded_exclusive, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(remove__and_rmdir, setup, teardown),
 		cmocka_unit_test_setup_teardown(rename__moves_and_replaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(link__shares_the_file, setup, teardown),
@@ -398,7 +403,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(make__leaves_a_size_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(make__of_bad_values_makes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(readdir__lists_each_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(readdir__cookies_of_entries_that_are_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(readdir__cookies_of_entries_that_are_gone, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(readdir__bad_counts_and_cookies, setup, teardown),
 	};
 

@@ -171,8 +171,8 @@ static int setup(void **state)
 		struct conn *conn = &conns[i / CONNS][i % CONNS];
 
 		*conn = (struct conn){.user = NULL};
-		snprintf(conn->peer.address, sizeof(conn->peer.address), "192.0.2.%u:%u", i / CONNS + 1,
-			 1000 + i);
+		snprintf(conn->peer.address, sizeof(conn->peer.address), "192.0.2.%u:%u",
+			 i / CONNS + 1, 1000 + i);
 	}
 	home->server = &server;
 	server.npollers = 1;

@@ -189,8 +189,10 @@ static void ram_data_write__without_space_loses_nothing(void **state)
 	assert_int_equal(ram_data_write(&fs, &files[1], RAM_CHUNK - 1, data, 2), 0);
 	assert_int_equal(ram_data_truncate(&fs, &files[0], 0), NFS3_OK);
 	for (uint32_t i = 0; i < 2; i++)
-		assert_int_equal(ram_data_write(&fs, &files[0], i * MIB, data, RAM_CHUNK), RAM_CHUNK);
-	assert_int_equal(ram_data_write(&fs, &files[1], RAM_CHUNK - 100, data, RAM_CHUNK + 100), 100);
+		assert_int_equal(ram_data_write(&fs, &files[0], i * MIB, data, RAM_CHUNK),
+				 RAM_CHUNK);
+	assert_int_equal(ram_data_write(&fs, &files[1], RAM_CHUNK - 100, data, RAM_CHUNK + 100),
+			 100);
 	assert_int_equal(files[1].attr.size, RAM_CHUNK);
 	assert_int_equal(fs.blocks.nfree, 0);
 }

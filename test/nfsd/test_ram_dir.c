@@ -48,9 +48,9 @@ static void add(struct ram_inode *dir, const struct ram_inode *file, uint32_t n)
 	struct nfs3_name name;
 
 	name_of(n, &name);
-	assert_int_equal(
-		ram_entry_add(&fs, ram_slot(&fs, dir), name.data, name.len_bytes, ram_slot(&fs, file)),
-		NFS3_OK);
+	assert_int_equal(ram_entry_add(&fs, ram_slot(&fs, dir), name.data, name.len_bytes,
+				       ram_slot(&fs, file)),
+			 NFS3_OK);
 }
 
 static void take(struct ram_inode *dir, uint32_t n)

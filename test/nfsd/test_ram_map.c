@@ -148,7 +148,8 @@ static void cut__keeps_what_comes_before(void **state)
 		assert_int_equal(ngone, 1);
 		assert_int_equal(gone[0], 1000 + first);
 		for (uint32_t chunk = 0; chunk < 101; chunk++)
-			assert_int_equal(ram_map_get(&map, chunk), chunk < first ? 1000 + chunk : RAM_NONE);
+			assert_int_equal(ram_map_get(&map, chunk),
+					 chunk < first ? 1000 + chunk : RAM_NONE);
 	}
 	assert_int_equal(nodes.n, 0);
 }
@@ -195,15 +196,20 @@ static void map__of_random_operations_matches_a_copy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(get__of_an_empty_map_finds_holes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(get__of_an_empty_map_finds_holes, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(set__of_the_first_chunk_alone_takes_no_node, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(set__of_the_last_chunk_takes_one_path, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(set__beyond_the_last_chunk_is_refused, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(set__at_the_limit_changes_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(set__of_the_last_chunk_takes_one_path, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(set__beyond_the_last_chunk_is_refused, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(set__at_the_limit_changes_nothing, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(cut__lowers_the_tree, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cut__keeps_what_comes_before, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(map__of_random_operations_matches_a_copy, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(map__of_random_operations_matches_a_copy, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * WRITEs of back end ram whose data are pulled straight to their blocks. What one that is never
- * carried out leaves behind the file's end goes when its request does. What it leaves before the end
- * shows in the file's times, and no set-user-ID or set-group-ID bit vouches for it. The request is
- * the test's.
+ * carried out leaves behind the file's end goes when its request does. What it leaves before the
+ * end shows in the file's times, and no set-user-ID or set-group-ID bit vouches for it. The request
+ * is the test's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,8 +93,8 @@ static int tear_down(void **state)
 static int ask_as(struct write *write, const struct cred *who, uint64_t offset, uint32_t len_bytes)
 {
 	*write = (struct write){0};
-	return ram_place((struct fs *)&fs, (struct weir_request *)write, &id, who, offset, len_bytes,
-			 &write->place);
+	return ram_place((struct fs *)&fs, (struct weir_request *)write, &id, who, offset,
+			 len_bytes, &write->place);
 }
 
 /* The data of a WRITE are on their way to where they are to be. */
@@ -106,7 +106,8 @@ static void begin(struct write *write, uint64_t offset, uint32_t len_bytes)
 
 static void carry_out(struct write *write, uint64_t offset, uint32_t len_bytes)
 {
-	assert_int_equal(ram_data_write(&fs, file, offset, write->place.data, len_bytes), len_bytes);
+	assert_int_equal(ram_data_write(&fs, file, offset, write->place.data, len_bytes),
+			 len_bytes);
 	ram_placement_done(write->arg);
 }
 
@@ -321,7 +322,8 @@ static void place__is_not_named_in_a_set_user_id_file(void **state)
 	assert_int_equal(file->attr.mode, 06777);
 }
 
-/* Data that came before it are the file's. Those that come behind it are not, before or behind the end. */
+/* Data that came before it are the file's. Those that come behind it are not, before or behind the
+ * end. */
 static void place__is_lost_by_a_file_that_becomes_set_user_id(void **state)
 {
 	struct write first, second;
@@ -359,7 +361,8 @@ static void set_user_id__waits_when_there_is_no_memory_to_divert_to(void **state
 	fill(RAM_PAGE);
 	begin(&write, 0, 100);
 	while (fs.blocks.nfree > 0)
-		assert_int_not_equal(ram_data_write(&fs, file, (++n) * (uint64_t)RAM_CHUNK, memory, 1), 0);
+		assert_int_not_equal(
+			ram_data_write(&fs, file, (++n) * (uint64_t)RAM_CHUNK, memory, 1), 0);
 	assert_int_equal(set_mode(04755), NFS3ERR_JUKEBOX);
 	assert_int_equal(file->attr.mode, 0600);
 	assert_int_equal(set_mode(0755), NFS3_OK);

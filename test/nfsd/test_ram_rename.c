@@ -30,9 +30,9 @@ static struct ram_inode *make(struct ram_inode *dir, enum nfs3_ftype type, const
 	struct ram_inode *inode = ram_inode_make(&fs, type, 0777, 0, 0);
 
 	assert_non_null(inode);
-	assert_int_equal(
-		ram_entry_add(&fs, ram_slot(&fs, dir), name, (uint32_t)strlen(name), ram_slot(&fs, inode)),
-		NFS3_OK);
+	assert_int_equal(ram_entry_add(&fs, ram_slot(&fs, dir), name, (uint32_t)strlen(name),
+				       ram_slot(&fs, inode)),
+			 NFS3_OK);
 	return inode;
 }
 
@@ -59,8 +59,8 @@ static void set_name(struct nfs3_name *to, const char *name)
 	memcpy(to->data, name, to->len_bytes);
 }
 
-static enum nfs3_status do_rename(struct ram_inode *from_dir, const char *from, struct ram_inode *to_dir,
-				  const char *to)
+static enum nfs3_status do_rename(struct ram_inode *from_dir, const char *from,
+				  struct ram_inode *to_dir, const char *to)
 {
 	memset(&op, 0, sizeof(op));
 	op.proc = NFS3_RENAME;
@@ -139,7 +139,8 @@ static void rename__that_fails_for_its_names_takes_no_walk(void **state)
 static void rename__over_a_name_takes_no_memory(void **state)
 {
 	struct ram_inode *dir = make(deep[0], NFS3_DIR, "to");
-	struct ram_inode *file = make(deep[0], NFS3_REG, "file"), *empty = make(deep[0], NFS3_DIR, "empty");
+	struct ram_inode *file = make(deep[0], NFS3_REG, "file"),
+			 *empty = make(deep[0], NFS3_DIR, "empty");
 	uint32_t nplaces, links, ninodes;
 
 	(void)state;
@@ -157,7 +158,8 @@ static void rename__over_a_name_takes_no_memory(void **state)
 	assert_int_equal(fs.ninodes, ninodes - 2);
 	assert_int_equal(file->attr.nlink, 1);
 	assert_int_equal(empty->dir.parent, ram_slot(&fs, dir));
-	assert_ptr_equal(&fs.inodes[ram_entry_find(&fs, ram_slot(&fs, dir), "target", 6)->slot], file);
+	assert_ptr_equal(&fs.inodes[ram_entry_find(&fs, ram_slot(&fs, dir), "target", 6)->slot],
+			 file);
 	assert_null(ram_entry_find(&fs, ram_slot(&fs, deep[0]), "file", 4));
 }
 

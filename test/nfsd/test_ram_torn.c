@@ -52,11 +52,13 @@ static void set_mode(uint32_t mode)
 /* RPC of a WRITE to the start of the file as 'uid', up to the data. The number of bytes. */
 static uint32_t put_call(uint8_t *call, size_t bytes, uint32_t uid)
 {
-	const struct nfs3_write_args args = {.fh = file, .count = 2 * HALF, .stable = NFS3_UNSTABLE};
-	const uint32_t words[] = {/* a call */
-				  7, 0, 2, NFS3_PROGRAM, NFS3_VERSION, NFS3_WRITE,
-				  /* AUTH_SYS: stamp, no name, uid, gid, no more groups; AUTH_NONE */
-				  1, 20, 7, 0, uid, uid, 0, 0, 0};
+	const struct nfs3_write_args args = {
+		.fh = file, .count = 2 * HALF, .stable = NFS3_UNSTABLE};
+	const uint32_t words[] = {
+		/* a call */
+		7, 0, 2, NFS3_PROGRAM, NFS3_VERSION, NFS3_WRITE,
+		/* AUTH_SYS: stamp, no name, uid, gid, no more groups; AUTH_NONE */
+		1, 20, 7, 0, uid, uid, 0, 0, 0};
 	struct weir_xdr_out out;
 
 	weir_xdr_out_init(&out, call, bytes);

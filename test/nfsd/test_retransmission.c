@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that come twice (RFC 1813 section 4.7): a raw peer sends the very bytes of a call again, as a client does that has
- * lost the reply. Each procedure that can't be repeated is carried out once, and answered twice.
+ * Calls that come twice (RFC 1813 section 4.7): a raw peer sends the very bytes of a call again, as
+ * a client does that has lost the reply. Each procedure that can't be repeated is carried out once,
+ * and answered twice.
  */
 #include "fixture.h"
 #include "nfs3_codec.h"
@@ -41,12 +42,13 @@ static int teardown_raw(void **state)
 /* The message of a call as 'uid', up to its arguments. */
 static void call_begin(struct weir_xdr_out *out, uint32_t xid, uint32_t proc, uint32_t uid)
 {
-	const uint32_t words[] = {/* RPC-over-RDMA: version 1, 4 credits, RDMA_MSG, no chunks */
-				  xid, 1, 4, 0, 0, 0, 0,
-				  /* ONC RPC: a call */
-				  xid, 0, 2, NFS3_PROGRAM, NFS3_VERSION, proc,
-				  /* AUTH_SYS: stamp, no name, uid, gid, no more groups; AUTH_NONE */
-				  1, 20, 7, 0, uid, uid, 0, 0, 0};
+	const uint32_t words[] = {
+		/* RPC-over-RDMA: version 1, 4 credits, RDMA_MSG, no chunks */
+		xid, 1, 4, 0, 0, 0, 0,
+		/* ONC RPC: a call */
+		xid, 0, 2, NFS3_PROGRAM, NFS3_VERSION, proc,
+		/* AUTH_SYS: stamp, no name, uid, gid, no more groups; AUTH_NONE */
+		1, 20, 7, 0, uid, uid, 0, 0, 0};
 
 	weir_xdr_out_init(out, call, sizeof(call));
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -116,7 +118,8 @@ static void make_dirop(uint32_t xid, uint32_t proc, uint32_t uid, const char *na
 	client_name(&dirop.name, name);
 	call_begin(&out, xid, proc, uid);
 	nfs3_put_dirop(&out, &dirop);
-	if (proc == NFS3_MKDIR || proc == NFS3_SYMLINK || proc == NFS3_CREATE || proc == NFS3_MKNOD) {
+	if (proc == NFS3_MKDIR || proc == NFS3_SYMLINK || proc == NFS3_CREATE ||
+	    proc == NFS3_MKNOD) {
 		struct nfs3_sattr attr = {.set_mode = true, .mode = 0700};
 
 		if (proc == NFS3_CREATE)
@@ -239,7 +242,8 @@ static void again__only_what_is_the_same(void **state)
 	assert_int_equal(sent(&raw), NFS3_OK);
 }
 
-/* Both are there before either is answered: the second may be told to come again, and is not carried out. */
+/* Both are there before either is answered: the second may be told to come again, and is not
+ * carried out. */
 static void again__before_the_first_is_answered(void **state)
 {
 	(void)state;
@@ -262,13 +266,18 @@ static void again__before_the_first_is_answered(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(again__what_is_made_is_made_once, setup_raw, teardown_raw),
+		cmocka_unit_test_setup_teardown(again__what_is_made_is_made_once, setup_raw,
+						teardown_raw),
 		cmocka_unit_test_setup_teardown(again__what_is_removed_is_removed_once, setup_raw,
 						teardown_raw),
-		cmocka_unit_test_setup_teardown(again__rename_link_and_setattr, setup_raw, teardown_raw),
-		cmocka_unit_test_setup_teardown(again__on_another_connection, setup_raw, teardown_raw),
-		cmocka_unit_test_setup_teardown(again__only_what_is_the_same, setup_raw, teardown_raw),
-		cmocka_unit_test_setup_teardown(again__before_the_first_is_answered, setup_raw, teardown_raw),
+		cmocka_unit_test_setup_teardown(again__rename_link_and_setattr, setup_raw,
+						teardown_raw),
+		cmocka_unit_test_setup_teardown(again__on_another_connection, setup_raw,
+						teardown_raw),
+		cmocka_unit_test_setup_teardown(again__only_what_is_the_same, setup_raw,
+						teardown_raw),
+		cmocka_unit_test_setup_teardown(again__before_the_first_is_answered, setup_raw,
+						teardown_raw),
 	};
 
 	client_main(argc, argv);

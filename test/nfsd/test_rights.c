@@ -149,8 +149,9 @@ static void expect_made(uint32_t proc, const struct nfs3_fh *dir, const struct n
 		assert_int_equal(c->res.getattr.attr.uid, attr->uid);
 	if (attr->set_gid)
 		assert_int_equal(c->res.getattr.attr.gid, attr->gid);
-	assert_int_equal(client_remove(c, proc == NFS3_MKDIR ? NFS3_RMDIR : NFS3_REMOVE, dir, "new"),
-			 NFS3_OK);
+	assert_int_equal(
+		client_remove(c, proc == NFS3_MKDIR ? NFS3_RMDIR : NFS3_REMOVE, dir, "new"),
+		NFS3_OK);
 }
 
 /*
@@ -215,15 +216,19 @@ static void rights__to_list_are_not_rights_to_search(void **state)
 		c->uid = c->gid = 1000;
 		assert_int_equal(set_mode(&dir, 0700 | bits), NFS3_OK);
 		c->uid = c->gid = 2000;
-		assert_int_equal(client_lookup(c, &dir, "f", NULL), searches ? NFS3_OK : NFS3ERR_ACCES);
-		assert_int_equal(client_readdir(c, &dir, false, 0, 4096), lists ? NFS3_OK : NFS3ERR_ACCES);
-		assert_int_equal(client_readdir(c, &dir, true, 0, 4096), lists ? NFS3_OK : NFS3ERR_ACCES);
+		assert_int_equal(client_lookup(c, &dir, "f", NULL),
+				 searches ? NFS3_OK : NFS3ERR_ACCES);
+		assert_int_equal(client_readdir(c, &dir, false, 0, 4096),
+				 lists ? NFS3_OK : NFS3ERR_ACCES);
+		assert_int_equal(client_readdir(c, &dir, true, 0, 4096),
+				 lists ? NFS3_OK : NFS3ERR_ACCES);
 		for (uint32_t i = 0; lists && i < c->nentries; i++) {
 			const struct nfs3_entry *entry = &c->entries[i];
 
 			assert_true(searches || (!entry->fh.is_set && !entry->attr.is_set));
 			if (entry->name.data[0] == 'f')
-				assert_true(entry->fh.is_set == searches && entry->attr.is_set == searches);
+				assert_true(entry->fh.is_set == searches &&
+					    entry->attr.is_set == searches);
 			seen++;
 		}
 		assert_int_equal(seen, lists ? 3 : 0);
@@ -269,7 +274,8 @@ static void rights__a_refused_group_leaves_the_data(void **state)
 	assert_int_equal(client_call(c, NFS3_SETATTR), NFS3ERR_PERM);
 	assert_int_equal(client_getattr(c, &file, &attr), NFS3_OK);
 	assert_int_equal(attr.size, 10);
-	/* Where both are allowed, the mode is the one that was asked for, although cutting clears bits. */
+	/* Where both are allowed, the mode is the one that was asked for, although cutting clears
+	 * bits. */
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.setattr.fh = file;
 	c->args.setattr.attr.set_size = c->args.setattr.attr.set_mode = true;
@@ -282,12 +288,15 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rights__of_ids_that_are_none, setup, teardown),
-		cmocka_unit_test_setup_teardown(rights__a_change_takes_set_id_bits, setup, teardown),
-		cmocka_unit_test_setup_teardown(rights__of_a_new_file_include_its_set_id_bits, setup_root,
+		cmocka_unit_test_setup_teardown(rights__a_change_takes_set_id_bits, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(rights__to_list_are_not_rights_to_search, setup, teardown),
+		cmocka_unit_test_setup_teardown(rights__of_a_new_file_include_its_set_id_bits,
+						setup_root, teardown),
+		cmocka_unit_test_setup_teardown(rights__to_list_are_not_rights_to_search, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(rights__to_move_a_directory, setup, teardown),
-		cmocka_unit_test_setup_teardown(rights__a_refused_group_leaves_the_data, setup, teardown),
+		cmocka_unit_test_setup_teardown(rights__a_refused_group_leaves_the_data, setup,
+						teardown),
 	};
 
 	client_main(argc, argv);

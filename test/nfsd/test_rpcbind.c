@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is registered with rpcbind for an address that the NFS listener was given, and for MOUNT's port. */
+/* What is registered with rpcbind for an address that the NFS listener was given, and for MOUNT's
+ * port. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,8 +26,8 @@
 #define NFS   100003u
 #define MOUNT 100005u
 
-static void assert_entry(const struct rpcbind *rpcbind, uint32_t i, uint32_t prog, const char *netid,
-			 const char *uaddr)
+static void assert_entry(const struct rpcbind *rpcbind, uint32_t i, uint32_t prog,
+			 const char *netid, const char *uaddr)
 {
 	assert_true(i < rpcbind->n);
 	assert_int_equal(rpcbind->entries[i].prog, prog);
@@ -103,13 +104,15 @@ static void rpcbind_advice__names_both_ports(void **state)
 		const char *advice;
 	} cases[] = {
 		{"192.0.2.1", "192.0.2.1", 33329,
-		 "mount -t nfs -o vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=33329 "
+		 "mount -t nfs -o "
+		 "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=33329 "
 		 "192.0.2.1:/EXPORT DIRECTORY"},
 		{"[2001:db8::1]:258", "2001:db8::1", 2,
 		 "mount -t nfs -o vers=3,proto=rdma,port=258,nolock,mountproto=tcp6,mountport=2 "
 		 "[2001:db8::1]:/EXPORT DIRECTORY"},
 		{"0.0.0.0", "0.0.0.0", 33329,
-		 "mount -t nfs -o vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=33329 "
+		 "mount -t nfs -o "
+		 "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=33329 "
 		 "HOST:/EXPORT DIRECTORY"},
 		{"192.0.2.1", "192.0.2.1", 0, "weir-nfs --server 192.0.2.1:20049 --handle @FILE"},
 		{NULL, "127.0.0.1", 33329, "weir-nfs --mount-port 33329"},
@@ -119,7 +122,8 @@ static void rpcbind_advice__names_both_ports(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		rpcbind_init(&rpcbind, "", cases[i].listen, cases[i].mount_host, cases[i].mount_port);
+		rpcbind_init(&rpcbind, "", cases[i].listen, cases[i].mount_host,
+			     cases[i].mount_port);
 		rpcbind_advice(&rpcbind, advice, sizeof(advice));
 		assert_string_equal(advice, cases[i].advice);
 	}
@@ -127,9 +131,9 @@ static void rpcbind_advice__names_both_ports(void **state)
 
 static void uaddr_split__what_is_none(void **state)
 {
-	static const char *const texts[] = {"",		  "name",	   "1.2.3.4:0",	  "1.2.3.4:65536",
-					    "1.2.3.4:-1", "[::1",	   "[::1]:0",	  ":20049",
-					    "1.2.3.4.5",  "[1.2.3.4.x]:1", "::1::2:20049"};
+	static const char *const texts[] = {
+		"",	   "name",   "1.2.3.4:0", "1.2.3.4:65536", "1.2.3.4:-1",  "[::1",
+		"[::1]:0", ":20049", "1.2.3.4.5", "[1.2.3.4.x]:1", "::1::2:20049"};
 	char host[UADDR_HOST_BYTES];
 	uint32_t port;
 
@@ -184,8 +188,8 @@ static struct rpcb registered;
 static CLIENT rpcbind_client;
 static int rpcbind_fd;
 
-static enum clnt_stat answer(CLIENT *client, rpcproc_t proc, xdrproc_t put, void *args, xdrproc_t get,
-			     void *results, struct timeval timeout)
+static enum clnt_stat answer(CLIENT *client, rpcproc_t proc, xdrproc_t put, void *args,
+			     xdrproc_t get, void *results, struct timeval timeout)
 {
 	rpcblist *list;
 
@@ -196,8 +200,9 @@ static enum clnt_stat answer(CLIENT *client, rpcproc_t proc, xdrproc_t put, void
 	}
 	list = calloc(1, sizeof(*list));
 	assert_non_null(list);
-	list->rpcb_map = (struct rpcb){registered.r_prog, registered.r_vers, strdup(registered.r_netid),
-				       strdup(registered.r_addr), strdup("")};
+	list->rpcb_map =
+		(struct rpcb){registered.r_prog, registered.r_vers, strdup(registered.r_netid),
+			      strdup(registered.r_addr), strdup("")};
 	*(rpcblist **)results = list;
 	return RPC_SUCCESS;
 }
@@ -220,7 +225,8 @@ CLIENT *__wrap_clnt_vc_create(int fd, const struct netbuf *addr, rpcprog_t prog,
 CLIENT *__wrap_clnt_vc_create(int fd, const struct netbuf *addr, rpcprog_t prog, rpcvers_t vers,
 			      u_int send_size, u_int receive_size)
 {
-	static struct clnt_ops ops = {.cl_call = answer, .cl_control = control, .cl_destroy = destroy};
+	static struct clnt_ops ops = {
+		.cl_call = answer, .cl_control = control, .cl_destroy = destroy};
 
 	(void)addr, (void)prog, (void)vers, (void)send_size, (void)receive_size;
 	rpcbind_fd = fd;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What weir-nfsd may still do once it is up. Each case gives up its rights in a child, so that the next one has them. */
+/* What weir-nfsd may still do once it is up. Each case gives up its rights in a child, so that the
+ * next one has them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -67,9 +68,10 @@ static void check_refused(void)
 	refuse("execve()", execve("/bin/true", nothing, nothing));
 	refuse("execveat()", syscall(SYS_execveat, AT_FDCWD, "/bin/true", nothing, nothing, 0));
 	refuse("fork()", syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL));
-	refuse("memory that runs",
-	       mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1
-													 : 0);
+	refuse("memory that runs", mmap(NULL, 4096, PROT_READ | PROT_EXEC,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED
+					   ? -1
+					   : 0);
 	refuse("memory made to run", mprotect(page, 4096, PROT_READ | PROT_EXEC));
 	refuse("ptrace()", ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 	refuse("another process's memory", process_vm_readv(getppid(), &iov, 1, &iov, 1, 0));
@@ -118,12 +120,14 @@ static void check_all_threads(void)
 
 	sem_init(&meeting.go, 0, 0);
 	sem_init(&meeting.done, 0, 0);
-	require(pthread_create(&before, NULL, check_when_told, &meeting) == 0, "a thread before the filter");
+	require(pthread_create(&before, NULL, check_when_told, &meeting) == 0,
+		"a thread before the filter");
 	require(sandbox_filter() == 0, "the filter is installed");
 	sem_post(&meeting.go);
 	sem_wait(&meeting.done);
 	check_refused();
-	require(pthread_create(&after, NULL, say_done, &meeting.done) == 0, "a thread behind the filter");
+	require(pthread_create(&after, NULL, say_done, &meeting.done) == 0,
+		"a thread behind the filter");
 	sem_wait(&meeting.done);
 }
 

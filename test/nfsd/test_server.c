@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the server is beyond files: handles, callers' rights, exports' rules, the reply cache, MOUNT, restarts. */
+/* What the server is beyond files: handles, callers' rights, exports' rules, the reply cache,
+ * MOUNT, restarts. */
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,8 +26,8 @@ static void handle__each_byte_is_checked(void **state)
 			forged = file;
 			forged.data[i] ^= (uint8_t)(1u << bit);
 			status = client_getattr(c, &forged, NULL);
-			/* Another epoch can't be told from an earlier one of this server. Byte 2 says whether
-			 * bytes 8 to 15 are an epoch. */
+			/* Another epoch can't be told from an earlier one of this server. Byte 2
+			 * says whether bytes 8 to 15 are an epoch. */
 			assert_true(status == NFS3ERR_BADHANDLE ||
 				    (status == NFS3ERR_STALE && (i == 2 || (i >= 8 && i < 16))));
 		}
@@ -165,7 +166,8 @@ static void filesystem__says_what_it_can(void **state)
 	assert_true(c->res.fsstat.tbytes > 0 && c->res.fsstat.fbytes <= c->res.fsstat.tbytes);
 	c->args.fh = root;
 	assert_int_equal(client_call(c, NFS3_FSINFO), NFS3_OK);
-	assert_true(c->res.fsinfo.rtmax > 0 && c->res.fsinfo.dtpref > 0 && c->res.fsinfo.maxfilesize > 0);
+	assert_true(c->res.fsinfo.rtmax > 0 && c->res.fsinfo.dtpref > 0 &&
+		    c->res.fsinfo.maxfilesize > 0);
 	assert_true(c->res.fsinfo.attr.is_set);
 	c->args.fh = root;
 	assert_int_equal(client_call(c, NFS3_PATHCONF), NFS3_OK);
@@ -205,8 +207,9 @@ static void exports__rules_from_a_file(void **state)
 
 static void exports__read_only(void **state)
 {
-	static const uint32_t changes[] = {NFS3_SETATTR, NFS3_WRITE,  NFS3_CREATE, NFS3_MKDIR,	NFS3_SYMLINK,
-					   NFS3_MKNOD,	 NFS3_REMOVE, NFS3_RMDIR,  NFS3_RENAME, NFS3_LINK};
+	static const uint32_t changes[] = {NFS3_SETATTR, NFS3_WRITE, NFS3_CREATE, NFS3_MKDIR,
+					   NFS3_SYMLINK, NFS3_MKNOD, NFS3_REMOVE, NFS3_RMDIR,
+					   NFS3_RENAME,	 NFS3_LINK};
 	char path[96];
 	const char *args[] = {"--exports", path, "--export", "last=ram:8m", NULL};
 	FILE *file;
@@ -386,7 +389,8 @@ static void restart__of_ram_makes_handles_stale(void **state)
 	assert_int_equal(client_getattr(c, &c->roots[0], NULL), NFS3_OK);
 }
 
-/* The server is killed under writes that it has acknowledged as stable; the client goes on with its handles. */
+/* The server is killed under writes that it has acknowledged as stable; the client goes on with its
+ * handles. */
 static void restart__of_dir_loses_no_stable_byte(void **state)
 {
 	char export[128];
@@ -403,9 +407,9 @@ static void restart__of_dir_loses_no_stable_byte(void **state)
 	for (uint32_t round = 0; round < 5; round++) {
 		for (uint32_t i = 0; i < 20; i++) {
 			memset(c->mem, (int)(round * 20 + i + 1), 30000);
-			assert_int_equal(
-				client_write(c, &file, (round * 20 + i) * 30000ull, 30000, NFS3_FILE_SYNC),
-				NFS3_OK);
+			assert_int_equal(client_write(c, &file, (round * 20 + i) * 30000ull, 30000,
+						      NFS3_FILE_SYNC),
+					 NFS3_OK);
 			assert_int_equal(c->res.write.count, 30000);
 			assert_int_equal(c->res.write.committed, NFS3_FILE_SYNC);
 		}
@@ -459,18 +463,24 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(handle__each_byte_is_checked, setup, teardown),
 		cmocka_unit_test_setup_teardown(handle__of_any_length, setup, teardown),
-		cmocka_unit_test_setup_teardown(handle__each_procedure_refuses_a_forged_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(handle__each_procedure_refuses_a_forged_one, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(args__garbage_is_said_to_be, setup, teardown),
 		cmocka_unit_test_setup_teardown(rights__mode_bits_hold, setup, teardown),
 		cmocka_unit_test_setup_teardown(setattr__guard_and_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(filesystem__says_what_it_can, setup, teardown),
 		cmocka_unit_test_setup_teardown(exports__rules_from_a_file, setup_none, teardown),
 		cmocka_unit_test_setup_teardown(exports__read_only, setup_none, teardown),
-		cmocka_unit_test_setup_teardown(mount__gives_the_roots_handle, setup_none, teardown),
-		cmocka_unit_test_setup_teardown(mount__of_directories_below_an_export, setup_none, teardown),
-		cmocka_unit_test_setup_teardown(restart__of_ram_makes_handles_stale, setup_none, teardown),
-		cmocka_unit_test_setup_teardown(restart__of_dir_loses_no_stable_byte, setup_none, teardown),
-		cmocka_unit_test_setup_teardown(dir__nothing_outside_is_reached, setup_none, teardown),
+		cmocka_unit_test_setup_teardown(mount__gives_the_roots_handle, setup_none,
+						teardown),
+		cmocka_unit_test_setup_teardown(mount__of_directories_below_an_export, setup_none,
+						teardown),
+		cmocka_unit_test_setup_teardown(restart__of_ram_makes_handles_stale, setup_none,
+						teardown),
+		cmocka_unit_test_setup_teardown(restart__of_dir_loses_no_stable_byte, setup_none,
+						teardown),
+		cmocka_unit_test_setup_teardown(dir__nothing_outside_is_reached, setup_none,
+						teardown),
 	};
 
 	client_main(argc, argv);

@@ -115,7 +115,8 @@ static void procs__on_each_kind_of_file(void **state)
 			enum nfs3_status ours = rows[i].ours[kind], kernels = rows[i].kernels[kind];
 
 			snprintf(what, sizeof(what), "%s of %s", rows[i].name, kinds[kind]);
-			differs(what, call_with(rows[i].proc, &fhs[kind]), ours, kernels ? kernels : ours);
+			differs(what, call_with(rows[i].proc, &fhs[kind]), ours,
+				kernels ? kernels : ours);
 			if (rows[i].proc == NFS3_LINK && c->res.status == NFS3_OK)
 				client_remove(c, NFS3_REMOVE, &dir, "hard");
 		}
@@ -137,8 +138,10 @@ static void create__where_the_name_is_taken(void **state)
 			bool is_same = kind == REG && mode == NFS3_UNCHECKED;
 
 			snprintf(what, sizeof(what), "CREATE over %s, mode %d", kinds[kind], mode);
-			/* The kernel gives out what is there, whatever it is; its client looks at the type. */
-			differs(what, create(&dir, names[kind], mode), is_same ? NFS3_OK : NFS3ERR_EXIST,
+			/* The kernel gives out what is there, whatever it is; its client looks at
+			 * the type. */
+			differs(what, create(&dir, names[kind], mode),
+				is_same ? NFS3_OK : NFS3ERR_EXIST,
 				mode == NFS3_UNCHECKED ? NFS3_OK : NFS3ERR_EXIST);
 		}
 		snprintf(what, sizeof(what), "new names over %s", kinds[kind]);
@@ -171,7 +174,8 @@ static void create__exclusive(void **state)
 	   set(&fh, &(struct nfs3_sattr){.atime_how = NFS3_SET_TO_SERVER_TIME,
 					 .mtime_how = NFS3_SET_TO_SERVER_TIME}),
 	   NFS3_OK);
-	/* The verifier goes when the times that hold it do, or where it is kept beside them, when there are data. */
+	/* The verifier goes when the times that hold it do, or where it is kept beside them, when
+	 * there are data. */
 	is("CREATE of a file in use", create(&dir, "e", NFS3_EXCLUSIVE), NFS3ERR_EXIST);
 }
 
@@ -190,7 +194,8 @@ static void remove__what_is_and_what_is_not(void **state)
 	is("RMDIR of LNK", client_remove(c, NFS3_RMDIR, &dir, "lnk"), NFS3ERR_NOTDIR);
 	is("RMDIR, not empty", client_remove(c, NFS3_RMDIR, &dir, "dir"), NFS3ERR_NOTEMPTY);
 	/* INVAL (section 3.3.13). */
-	differs("RMDIR of .", client_remove(c, NFS3_RMDIR, &dir, "."), NFS3ERR_INVAL, NFS3ERR_ACCES);
+	differs("RMDIR of .", client_remove(c, NFS3_RMDIR, &dir, "."), NFS3ERR_INVAL,
+		NFS3ERR_ACCES);
 	is("RMDIR in it", client_remove(c, NFS3_RMDIR, &fhs[DIR], "sub"), NFS3_OK);
 	is("RMDIR", client_remove(c, NFS3_RMDIR, &dir, "dir"), NFS3_OK);
 	is("REMOVE of LNK", client_remove(c, NFS3_REMOVE, &dir, "lnk"), NFS3_OK);
@@ -211,11 +216,15 @@ static void rename__over_each_kind(void **state)
 	is("MKDIR", client_mkdir(c, &dir, "full", &other), NFS3_OK);
 	is("CREATE", client_create(c, &other, "f", NULL), NFS3_OK);
 	/* "Or is incompatible": EXIST (section 3.3.14); the kernel has the words of rename(2). */
-	differs("REG over DIR", client_rename(c, &dir, "reg", &dir, "full"), NFS3ERR_EXIST, NFS3ERR_ISDIR);
+	differs("REG over DIR", client_rename(c, &dir, "reg", &dir, "full"), NFS3ERR_EXIST,
+		NFS3ERR_ISDIR);
 	is("wcc", c->res.rename.from_wcc.after.is_set && c->res.rename.to_wcc.after.is_set, true);
-	differs("DIR over REG", client_rename(c, &dir, "dir", &dir, "reg"), NFS3ERR_EXIST, NFS3ERR_NOTDIR);
-	differs("DIR over LNK", client_rename(c, &dir, "dir", &dir, "lnk"), NFS3ERR_EXIST, NFS3ERR_NOTDIR);
-	is("DIR over one that is full", client_rename(c, &dir, "dir", &dir, "full"), NFS3ERR_NOTEMPTY);
+	differs("DIR over REG", client_rename(c, &dir, "dir", &dir, "reg"), NFS3ERR_EXIST,
+		NFS3ERR_NOTDIR);
+	differs("DIR over LNK", client_rename(c, &dir, "dir", &dir, "lnk"), NFS3ERR_EXIST,
+		NFS3ERR_NOTDIR);
+	is("DIR over one that is full", client_rename(c, &dir, "dir", &dir, "full"),
+	   NFS3ERR_NOTEMPTY);
 	is("DIR into itself", client_rename(c, &dir, "dir", &fhs[DIR], "x"), NFS3ERR_INVAL);
 	/* Not empty, is all that the host says of a directory above. */
 	is("DIR over one above", client_rename(c, &fhs[DIR], "sub", &dir, "dir"), NFS3ERR_NOTEMPTY);
@@ -303,15 +312,18 @@ static void data__at_the_ends(void **state)
 	is("count", c->res.read.count, 0);
 	is("eof", c->res.read.eof, true);
 	is("READ at 2^63", client_read(c, &file, 1ull << 63, 10), NFS3_OK);
-	is("WRITE at 2^64 - 1", client_write(c, &file, UINT64_MAX, 10, NFS3_UNSTABLE), NFS3ERR_FBIG);
+	is("WRITE at 2^64 - 1", client_write(c, &file, UINT64_MAX, 10, NFS3_UNSTABLE),
+	   NFS3ERR_FBIG);
 	is("WRITE at 2^63", client_write(c, &file, 1ull << 63, 10, NFS3_UNSTABLE), NFS3ERR_FBIG);
-	is("WRITE over 2^63", client_write(c, &file, (1ull << 63) - 5, 10, NFS3_UNSTABLE), NFS3ERR_FBIG);
+	is("WRITE over 2^63", client_write(c, &file, (1ull << 63) - 5, 10, NFS3_UNSTABLE),
+	   NFS3ERR_FBIG);
 	is("SETATTR to 2^64 - 1", client_truncate(c, &file, UINT64_MAX), NFS3ERR_FBIG);
 	is("size", attr_of(&file).size, 100);
 	is("WRITE of 0", client_write(c, &file, 1000, 0, NFS3_FILE_SYNC), NFS3_OK);
 	is("size", attr_of(&file).size, 100);
 	is("guard",
-	   set(&file, &(struct nfs3_sattr){.mtime_how = NFS3_SET_TO_CLIENT_TIME, .mtime = {1, 1000000000}}),
+	   set(&file, &(struct nfs3_sattr){.mtime_how = NFS3_SET_TO_CLIENT_TIME,
+					   .mtime = {1, 1000000000}}),
 	   NFS3ERR_INVAL);
 }
 
@@ -333,10 +345,12 @@ static void readdir__counts_and_cookies(void **state)
 		is("at the end", client_readdir(c, &sub, plus, last, 4096), NFS3_OK);
 		is("at the end", c->nentries, 0);
 		is("at the end", c->eof, true);
-		/* Not even one entry: TOOSMALL (section 3.3.16). The kernel gives more than it was asked for, or none. */
+		/* Not even one entry: TOOSMALL (section 3.3.16). The kernel gives more than it was
+		 * asked for, or none. */
 		differs("count 0", client_readdir(c, &sub, plus, 0, 0), NFS3ERR_TOOSMALL, NFS3_OK);
 		differs("count 8", client_readdir(c, &sub, plus, 0, 8), NFS3ERR_TOOSMALL, NFS3_OK);
-		differs("count 100", client_readdir(c, &sub, plus, 0, 100), NFS3ERR_TOOSMALL, NFS3_OK);
+		differs("count 100", client_readdir(c, &sub, plus, 0, 100), NFS3ERR_TOOSMALL,
+			NFS3_OK);
 	}
 }
 

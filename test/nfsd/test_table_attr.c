@@ -18,7 +18,8 @@ static void may(const char *call, uint32_t mode, uint64_t got, uint64_t expected
 static void names_at(uint32_t mode, const struct nfs3_fh *sub, bool runs, bool writes)
 {
 	enum nfs3_status changes = writes && runs ? NFS3_OK : NFS3ERR_ACCES;
-	/* The kernel looks whether one may before it looks for the name, this host's unlink() after. */
+	/* The kernel looks whether one may before it looks for the name, this host's unlink()
+	 * after. */
 	enum nfs3_status goes = changes == NFS3_OK     ? NFS3_OK
 				: runs && !is_kernel() ? NFS3ERR_NOENT
 						       : NFS3ERR_ACCES;
@@ -36,7 +37,8 @@ static void names_at(uint32_t mode, const struct nfs3_fh *sub, bool runs, bool w
 	if (c->res.status == NFS3_OK)
 		may("REMOVE", mode, client_remove(c, NFS3_REMOVE, sub, "old"), NFS3_OK);
 	else
-		may("REMOVE of what is there", mode, client_remove(c, NFS3_REMOVE, sub, "g"), NFS3ERR_ACCES);
+		may("REMOVE of what is there", mode, client_remove(c, NFS3_REMOVE, sub, "g"),
+		    NFS3ERR_ACCES);
 }
 
 static void rights__of_another_user(void **state)
@@ -62,11 +64,13 @@ static void rights__of_another_user(void **state)
 		is("COMMIT by the owner", commit(&file), NFS3_OK);
 		is("SETATTR by the owner", client_truncate(c, &file, 0), NFS3_OK);
 		as(2000);
-		may("READ", modes[i], client_read(c, &file, 0, 10), reads || runs ? NFS3_OK : NFS3ERR_ACCES);
+		may("READ", modes[i], client_read(c, &file, 0, 10),
+		    reads || runs ? NFS3_OK : NFS3ERR_ACCES);
 		may("WRITE", modes[i], client_write(c, &file, 0, 10, NFS3_UNSTABLE),
 		    writes ? NFS3_OK : NFS3ERR_ACCES);
 		may("COMMIT", modes[i], commit(&file), writes ? NFS3_OK : NFS3ERR_ACCES);
-		may("truncation", modes[i], client_truncate(c, &file, 0), writes ? NFS3_OK : NFS3ERR_ACCES);
+		may("truncation", modes[i], client_truncate(c, &file, 0),
+		    writes ? NFS3_OK : NFS3ERR_ACCES);
 		may("chmod", modes[i], set_mode(&file, 0777), NFS3ERR_PERM);
 		may("mtime now", modes[i], set(&file, &now), writes ? NFS3_OK : NFS3ERR_ACCES);
 		may("mtime then", modes[i], set(&file, &then), NFS3ERR_PERM);
@@ -112,15 +116,19 @@ static void attr__of_owner_and_group(void **state)
 	is("CREATE", client_create(c, &dir, "f", &file), NFS3_OK);
 	is("SETATTR", set_mode(&file, 06755), NFS3_OK);
 	is("mode", attr_of(&file).mode, 06755);
-	is("uid to another", set(&file, &(struct nfs3_sattr){.set_uid = true, .uid = 2000}), NFS3ERR_PERM);
-	is("gid to another", set(&file, &(struct nfs3_sattr){.set_gid = true, .gid = 2000}), NFS3ERR_PERM);
+	is("uid to another", set(&file, &(struct nfs3_sattr){.set_uid = true, .uid = 2000}),
+	   NFS3ERR_PERM);
+	is("gid to another", set(&file, &(struct nfs3_sattr){.set_gid = true, .gid = 2000}),
+	   NFS3ERR_PERM);
 	is("mode", attr_of(&file).mode, 06755);
 	is("to what they are",
-	   set(&file, &(struct nfs3_sattr){.set_uid = true, .uid = 1000, .set_gid = true, .gid = 1000}),
+	   set(&file,
+	       &(struct nfs3_sattr){.set_uid = true, .uid = 1000, .set_gid = true, .gid = 1000}),
 	   NFS3_OK);
 	is("mode after chown", attr_of(&file).mode, 0755);
 	as(0);
-	is("group of root's choice", set(&file, &(struct nfs3_sattr){.set_gid = true, .gid = 3000}), NFS3_OK);
+	is("group of root's choice", set(&file, &(struct nfs3_sattr){.set_gid = true, .gid = 3000}),
+	   NFS3_OK);
 	as(1000);
 	is("set-group-ID of a group of others", set_mode(&file, 02755), NFS3_OK);
 	is("is not set", attr_of(&file).mode, 0755);
@@ -129,11 +137,13 @@ static void attr__of_owner_and_group(void **state)
 	is("mode", attr_of(&file).mode, 06755);
 	is("WRITE by root", client_write(c, &file, 0, 10, NFS3_FILE_SYNC), NFS3_OK);
 	is("which takes nothing", attr_of(&file).mode, 06755);
-	is("chown by root", set(&file, &(struct nfs3_sattr){.set_uid = true, .uid = 2000}), NFS3_OK);
+	is("chown by root", set(&file, &(struct nfs3_sattr){.set_uid = true, .uid = 2000}),
+	   NFS3_OK);
 	is("which takes both", attr_of(&file).mode, 0755);
 	as(2000);
 	is("two at once",
-	   set(&file, &(struct nfs3_sattr){.set_mode = true, .mode = 04711, .set_size = true, .size = 3}),
+	   set(&file,
+	       &(struct nfs3_sattr){.set_mode = true, .mode = 04711, .set_size = true, .size = 3}),
 	   NFS3_OK);
 	is("mode", attr_of(&file).mode, 04711);
 	is("size", attr_of(&file).size, 3);

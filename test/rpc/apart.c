@@ -31,7 +31,8 @@ static bool order_is_there(int fd)
 {
 	struct order order;
 
-	return recv(fd, &order, sizeof(order), MSG_PEEK | MSG_DONTWAIT) >= 0; /* 0: the test has ended */
+	return recv(fd, &order, sizeof(order), MSG_PEEK | MSG_DONTWAIT) >=
+	       0; /* 0: the test has ended */
 }
 
 static void serve_one(int fd, const struct order *order)

@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "apart.h"
-#include "compound.h"
 #include "pair_memory.h"
+#include "pair_program.h"
 #include "sim.h"
 
 #define POLLS_MAX 4000000u     /* simulated: what is to come comes within so many */
 #define WAIT_NS	  20000000000u /* real: within this time, however busy the machine is */
-#define QUIET_NS                                                                                             \
-	200000000u /* real: nothing that a device has begun takes as long, however busy the machine is */
+/* In real time. Nothing that a device has begun takes as long, however busy the machine is. */
+#define QUIET_NS 200000000u
 
 const char *pair_driver = "sim";
 const char *pair_host = "127.0.0.1";
@@ -31,247 +31,9 @@ enum weir_extension pair_extension = WEIR_EXTENSION_OFF;
 const struct sim_options *pair_wires;
 uint32_t pair_buffers = PAIR_BUFFERS;
 
-static const struct weir_ulb_proc ulb_procs[] = {
-	{.proc = PAIR_READ, .result_items_max = 1},
-	{.proc = PAIR_WRITE, .arg_items_max = 1},
-	{.proc = PAIR_MULTI, .arg_items_max = 2, .result_items_max = 2},
-	{.proc = PAIR_LATER, .arg_items_max = 1},
-	{.proc = PAIR_FIXED, .result_items_max = 1},
-	{.proc = PAIR_COMPOUND, .result_items_max = COMPOUND_OPS_MAX},
-};
-
-static const struct weir_ulb ulb = {
-	.name = "pair",
-	.prog = PAIR_PROG,
-	.vers_low = PAIR_VERS,
-	.vers_high = PAIR_VERS,
-	.procs = ulb_procs,
-	.nprocs = sizeof(ulb_procs) / sizeof(ulb_procs[0]),
-};
-
-static void garbage(struct weir_request *req)
-{
-	weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
-}
-
-static void handle_echo(struct weir_request *req)
-{
-	struct weir_xdr_out *out;
-	const void *data;
-	uint32_t len;
-
-	if (weir_xdr_get_opaque_ref(weir_request_args(req), &data, PAIR_MEMORY_BYTES, &len) != 0) {
-		garbage(req);
-		return;
-	}
-	out = weir_request_results(req, 8 + len);
-	assert_non_null(out);
-	weir_xdr_put_opaque(out, data, len);
-	weir_request_reply(req);
-}
-
-static void handle_read(struct weir_request *req, struct pair *pair)
-{
-	uint32_t count;
-
-	if (weir_xdr_get_u32(weir_request_args(req), &count) != 0) {
-		garbage(req);
-		return;
-	}
-	assert_non_null(weir_request_results(req, 4));
-	assert_int_equal(weir_request_result_item(req, pair->server_region, pair->server_mem, count), 0);
-	weir_request_reply(req);
-}
-
-static void handle_fixed(struct weir_request *req, struct pair *pair)
-{
-	assert_non_null(weir_request_results(req, 4));
-	assert_int_equal(
-		weir_request_result_item(req, pair->server_region, pair->server_mem, PAIR_FIXED_BYTES), 0);
-	weir_request_reply(req);
-}
-
-static void handle_big(struct weir_request *req, struct pair *pair)
-{
-	struct weir_xdr_out *out;
-	uint32_t count;
-
-	if (weir_xdr_get_u32(weir_request_args(req), &count) != 0) {
-		garbage(req);
-		return;
-	}
-	out = weir_request_results(req, count + 8);
-	if (!out) {
-		if (weir_request_retry_when_buffers(req) != 0)
-			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		return;
-	}
-	weir_xdr_put_opaque(out, pair->server_mem, count);
-	weir_request_reply(req);
-}
-
-static void reply_write(struct weir_request *req, struct pair_results *results)
-{
-	struct weir_xdr_out *out = weir_request_results(req, 12);
-
-	if (!out) {
-		weir_request_set_user(req, results);
-		weir_request_release_args(req);
-		if (weir_request_retry_when_buffers(req) != 0)
-			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		return;
-	}
-	for (uint32_t i = 0; i < 3; i++)
-		weir_xdr_put_u32(out, results->words[i]);
-	weir_request_reply(req);
-}
-
-static void handle_write(struct weir_request *req, struct pair *pair)
-{
-	struct weir_xdr_in *args = weir_request_args(req);
-	uint32_t before = 0, after = 0, len = 0, sum = 0;
-	struct pair_results *results;
-	const void *data = NULL;
-
-	if (weir_request_args_released(req)) {
-		assert_int_equal(weir_xdr_remaining(args), 0);
-		reply_write(req, weir_request_user(req));
-		return;
-	}
-
-	weir_xdr_get_u32(args, &before);
-	weir_xdr_get_opaque_ref(args, &data, PAIR_MEMORY_BYTES, &len);
-	weir_xdr_get_u32(args, &after);
-	if (args->failed || weir_xdr_remaining(args) != 0) {
-		garbage(req);
-		return;
-	}
-	for (uint32_t i = 0; i < len; i++)
-		sum = sum * 33 + ((const uint8_t *)data)[i];
-	results = &pair->results[pair->nresults++ % PAIR_RESULTS_MAX];
-	*results = (struct pair_results){{before + after, len, sum}};
-	reply_write(req, results);
-}
-
-static void handle_multi(struct weir_request *req, struct pair *pair)
-{
-	struct weir_xdr_in *args = weir_request_args(req);
-	uint32_t a = 0, b = 0, c = 0, len[2] = {0};
-	const void *data[2] = {NULL};
-	struct weir_xdr_out *out;
-	uint8_t *mem = pair->server_mem + (1u << 20);
-
-	weir_xdr_get_u32(args, &a);
-	weir_xdr_get_opaque_ref(args, &data[0], 1u << 19, &len[0]);
-	weir_xdr_get_u32(args, &b);
-	weir_xdr_get_opaque_ref(args, &data[1], 1u << 19, &len[1]);
-	weir_xdr_get_u32(args, &c);
-	if (args->failed || weir_xdr_remaining(args) != 0) {
-		garbage(req);
-		return;
-	}
-	memcpy(mem, data[0], len[0]);
-	memcpy(mem + (1u << 19), data[1], len[1]);
-	out = weir_request_results(req, 32);
-	weir_xdr_put_u32(out, a);
-	if (a == PAIR_ABSENT)
-		assert_int_equal(weir_request_result_absent(req), 0);
-	else
-		weir_request_result_item(req, pair->server_region, mem, len[0]);
-	weir_xdr_put_u32(out, c);
-	weir_request_result_item(req, pair->server_region, mem + (1u << 19), len[1]);
-	weir_xdr_put_u32(out, b);
-	weir_request_reply(req);
-}
-
-static void handle(struct weir_request *req, void *arg)
-{
-	struct pair *pair = arg;
-	struct weir_xdr_out *out;
-
-	pair->handled++;
-	pair->cred_flavor = weir_request_header(req)->cred.flavor;
-	switch (weir_request_header(req)->proc) {
-	case PAIR_NULL:
-		weir_request_results(req, 0);
-		weir_request_reply(req);
-		break;
-	case PAIR_ECHO:
-		handle_echo(req);
-		break;
-	case PAIR_READ:
-		handle_read(req, pair);
-		break;
-	case PAIR_FIXED:
-		handle_fixed(req, pair);
-		break;
-	case PAIR_BIG:
-		handle_big(req, pair);
-		break;
-	case PAIR_WRITE:
-		handle_write(req, pair);
-		break;
-	case PAIR_COMPOUND:
-		compound_handle(req, pair);
-		break;
-	case PAIR_MULTI:
-		handle_multi(req, pair);
-		break;
-	case PAIR_LATER:
-		assert_true(pair->nlater < PAIR_LATER_MAX);
-		pair->later[pair->nlater++] = req;
-		break;
-	case PAIR_GARBAGE:
-		garbage(req);
-		break;
-	case PAIR_FAIL:
-		if (pair->forgets)
-			weir_request_skip_replay_cache(req);
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		break;
-	case PAIR_DENY:
-		weir_request_reply_denied(req, WEIR_RPC_AUTH_TOOWEAK);
-		break;
-	case PAIR_OVERRUN:
-		out = weir_request_results(req, 4);
-		while (weir_xdr_put_u32(out, 1) == 0)
-			;
-		weir_request_reply(req);
-		break;
-	}
-}
-
-void pair_release_later(struct pair *pair)
-{
-	for (uint32_t i = 0; i < pair->nlater; i++) {
-		struct weir_request *req = pair->later[i];
-		struct weir_xdr_out *out = weir_request_results(req, 4);
-		uint32_t value = 0;
-
-		weir_xdr_get_u32(weir_request_args(req), &value);
-		weir_xdr_put_u32(out, value + 1);
-		weir_request_reply(req);
-	}
-	pair->nlater = 0;
-}
-
 uint32_t pair_recvs_at_rest(const struct pair *pair)
 {
 	return pair->profile.shared_receives ? pair->profile.recv_buffers : 0;
-}
-
-static int place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *sink, void *arg)
-{
-	struct pair *pair = arg;
-
-	(void)req;
-	pair->asked++;
-	if (!pair->place_writes)
-		return -1;
-	assert_true(len <= 1u << 20 && item < 2);
-	sink->region = pair->server_region;
-	sink->data = pair->server_mem + 65536 + item * (2u << 20);
-	return 0;
 }
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -290,7 +52,8 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 	}
 }
 
-static void on_server_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+static void on_server_event(struct weir_conn *conn, enum weir_conn_event event, int error,
+			    void *arg)
 {
 	struct pair *pair = arg;
 
@@ -321,9 +84,9 @@ void pair_server_start(struct pair *pair)
 		.vers_low = PAIR_VERS,
 		.vers_high = PAIR_VERS,
 		.nprocs = PAIR_NPROCS,
-		.ulb = &ulb,
-		.handle = handle,
-		.arg_sink = place,
+		.ulb = &pair_ulb,
+		.handle = pair_handle,
+		.arg_sink = pair_arg_sink,
 		.arg = pair,
 		.non_idempotent = pair_non_idempotent,
 	};
@@ -369,8 +132,8 @@ static void choose_buffers(struct pair *pair)
 {
 	struct weir_profile *profile = &pair->profile;
 
-	pair->is_never_exhausted =
-		pair_buffers == PAIR_BUFFERS && profile->long_buffers == 0 && profile->bulk_buffers == 0;
+	pair->is_never_exhausted = pair_buffers == PAIR_BUFFERS && profile->long_buffers == 0 &&
+				   profile->bulk_buffers == 0;
 	if (profile->long_buffers == 0)
 		profile->long_buffers = pair_buffers;
 	if (profile->bulk_buffers == 0)
@@ -403,8 +166,8 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 	if (strcmp(pair_driver, "sim") == 0) {
 		pair->world = sim_world_create(pair_seed, pair_wires);
 		assert_non_null(pair->world);
-		snprintf(pair->profile.driver_options, sizeof(pair->profile.driver_options), "world=%u",
-			 sim_world_id(pair->world));
+		snprintf(pair->profile.driver_options, sizeof(pair->profile.driver_options),
+			 "world=%u", sim_world_id(pair->world));
 	}
 	pair->profile.shared_receives = WEIR_SHARED_RECEIVES_OFF;
 	if (pair_shared) {
@@ -455,7 +218,7 @@ void pair_stop(struct pair *pair)
 		apart_server_stop();
 	pair_memory_end(pair->client_region);
 	if (pair->world) {
-		/* No buffer was reused while the device might still read it, and nothing was left behind. */
+		/* No buffer was reused while the device might read it, and nothing was left. */
 		assert_int_equal(sim_sources_changed(pair->world), 0);
 		assert_int_equal(sim_world_objects(pair->world), 0);
 		sim_world_destroy(pair->world);
@@ -527,7 +290,7 @@ bool pair_unsettled(struct pair *pair, struct pair_quiet *quiet, uint32_t work)
 
 	if (++quiet->polls < 2000)
 		return true;
-	/* Of sim and shm everything happens in these polls; a device works beside them, at its own pace. */
+	/* In sim and shm everything happens in these polls; a device has its own pace. */
 	if (strcmp(pair->driver, "verbs") != 0)
 		return false;
 	now = real_ns();
@@ -576,7 +339,7 @@ struct weir_call_params pair_params(uint32_t proc, struct outcome *outcome)
 		.proc = proc,
 		.args_max_bytes = 64,
 		.results_max_bytes = 64,
-		.ulb = &ulb,
+		.ulb = &pair_ulb,
 		.done = pair_done,
 		.arg = outcome,
 	};

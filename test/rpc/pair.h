@@ -3,8 +3,9 @@
 #define PAIR_H
 
 /*
- * A requester and a responder in one thread (or apart: apart.h), over any driver, for tests of the whole: two engines that
- * are polled in turn, a connection, a test program with its binding, and memory.
+ * A requester and a responder in one thread (or apart: apart.h), over any driver, for tests of the
+ * whole: two engines that are polled in turn, a connection, a test program with its binding, and
+ * memory.
  */
 
 #include <setjmp.h>
@@ -27,9 +28,12 @@ enum pair_proc {
 	PAIR_NULL,
 	PAIR_ECHO,  /* opaque -> opaque, nothing eligible */
 	PAIR_READ,  /* u32 count -> opaque eligible: bytes pair_byte(0), (1), ... */
-	PAIR_WRITE, /* u32 before, opaque eligible, u32 after -> u32 before + after, u32 count, u32 checksum */
-	PAIR_MULTI, /* u32 a, opaque eligible, u32 b, opaque eligible, u32 c -> both opaque eligible, c between, b after */
-	PAIR_LATER, /* u32, perhaps an opaque eligible -> the same u32 + 1, replied when pair_release_later() is called */
+	PAIR_WRITE, /* u32 before, opaque eligible, u32 after -> u32 before + after, u32 count, u32
+		       checksum */
+	PAIR_MULTI, /* u32 a, opaque eligible, u32 b, opaque eligible, u32 c -> both opaque
+		       eligible, c between, b after */
+	PAIR_LATER, /* u32, perhaps an opaque eligible -> the same u32 + 1, replied when
+		       pair_release_later() is called */
 	PAIR_GARBAGE,  /* replies GARBAGE_ARGS */
 	PAIR_FAIL,     /* SYSTEM_ERR */
 	PAIR_DENY,     /* AUTH_TOOWEAK */
@@ -99,7 +103,8 @@ struct outcome {
 	struct weir_rpc_reply_header reply;
 	uint32_t nwords; /* results, as words, when the test asks for those */
 	uint32_t words[8];
-	void (*check)(struct outcome *outcome, struct weir_call *call, const struct weir_result *result);
+	void (*check)(struct outcome *outcome, struct weir_call *call,
+		      const struct weir_result *result);
 	void *arg;
 	uint32_t bytes;
 };
@@ -127,33 +132,36 @@ extern enum weir_extension pair_extension;
 /* The simulated world's, for the tests that want another; NULL: the usual. */
 extern const struct sim_options *pair_wires;
 
-/* Long buffers, and bulk ones, of either side, where the test's profile does not say. With PAIR_BUFFERS pair_stop() fails a test
- * that had need of more. */
+/* Long buffers, and bulk ones, of either side, where the test's profile does not say. With
+ * PAIR_BUFFERS pair_stop() fails a test that had need of more. */
 #define PAIR_BUFFERS	  2u
 #define PAIR_BUFFERS_MORE 12u
 extern uint32_t pair_buffers; /* PAIR_BUFFERS at first */
 
 /* A setup like 'setup' with PAIR_BUFFERS_MORE. */
-#define PAIR_SETUP_MORE(name, setup)                                                                         \
-	static int name(void **state)                                                                        \
-	{                                                                                                    \
-		int rc;                                                                                      \
-                                                                                                             \
-		pair_buffers = PAIR_BUFFERS_MORE;                                                            \
-		rc = setup(state);                                                                           \
-		pair_buffers = PAIR_BUFFERS;                                                                 \
-		return rc;                                                                                   \
+#define PAIR_SETUP_MORE(name, setup)                                                               \
+	static int name(void **state)                                                              \
+	{                                                                                          \
+		int rc;                                                                            \
+                                                                                                   \
+		pair_buffers = PAIR_BUFFERS_MORE;                                                  \
+		rc = setup(state);                                                                 \
+		pair_buffers = PAIR_BUFFERS;                                                       \
+		return rc;                                                                         \
 	}
 
 /* An address of the driver's kind that nobody listens at. */
 void pair_new_addr(char *addr, size_t size);
-/* Engines, listener and regions; then pair_connect(). 'change' may alter the profile first, or is NULL. */
+/* Engines, listener and regions; then pair_connect(). 'change' may alter the profile first, or is
+ * NULL. */
 void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile));
-/* The server alone, to be started again. Requests that wait for pair_release_later() are the test's to release. */
+/* The server alone, to be started again. Requests that wait for pair_release_later() are the test's
+ * to release. */
 void pair_server_stop(struct pair *pair);
 void pair_server_start(struct pair *pair);
 void pair_connect(struct pair *pair);
-int pair_connect_begin(struct pair *pair); /* the same, and wait for nothing; weir_connect()'s result */
+int pair_connect_begin(
+	struct pair *pair); /* the same, and wait for nothing; weir_connect()'s result */
 void pair_stop(struct pair *pair);
 
 /* Poll both engines once and let time pass: the simulation's, or the real one. The work done. */

@@ -2,12 +2,14 @@
 #ifndef PAIR_MAIN_H
 #define PAIR_MAIN_H
 
-/* main() of a test program that runs over any driver: PROGRAM [PROTOCOLS] [shared] [APART] DRIVER [FIRST-SEED [SEEDS]],
- * or PROGRAM [PROTOCOLS] [shared] verbs ADDRESS. APART: threads or processes, the server being in another one: for programs
- * that do not look at it. 'shared': with the profile's shared_receives. PROTOCOLS: v2: both sides speak
- * version 2, with v2+continuation, v2+direction, v2+placement or v2+all and those parts of its extension; auto-v1: the requester would, and the responder does not; v1-auto: the reverse; else they speak version 1.
- * DRIVER/window, DRIVER/pool: with that exposure policy rather than the driver's usual. DRIVER/own: with 'pool', and a
- * protection domain for each connection. */
+/* main() of a test program that runs over any driver: PROGRAM [PROTOCOLS] [shared] [APART] DRIVER
+ * [FIRST-SEED [SEEDS]], or PROGRAM [PROTOCOLS] [shared] verbs ADDRESS. APART: threads or processes,
+ * the server being in another one: for programs that do not look at it. 'shared': with the
+ * profile's shared_receives. PROTOCOLS: v2: both sides speak version 2, with v2+continuation,
+ * v2+direction, v2+placement or v2+all and those parts of its extension; auto-v1: the requester
+ * would, and the responder does not; v1-auto: the reverse; else they speak version 1.
+ * DRIVER/window, DRIVER/pool: with that exposure policy rather than the driver's usual. DRIVER/own:
+ * with 'pool', and a protection domain for each connection. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +28,8 @@ static bool pair_set_protocols(const char *word)
 		{"v2", WEIR_PROTOCOL_V2, WEIR_PROTOCOL_V2, WEIR_EXTENSION_OFF},
 		{"auto-v1", WEIR_PROTOCOL_AUTO, WEIR_PROTOCOL_V1, WEIR_EXTENSION_OFF},
 		{"v1-auto", WEIR_PROTOCOL_V1, WEIR_PROTOCOL_AUTO, WEIR_EXTENSION_OFF},
-		{"v2+continuation", WEIR_PROTOCOL_V2, WEIR_PROTOCOL_V2, WEIR_EXTENSION_CONTINUATION},
+		{"v2+continuation", WEIR_PROTOCOL_V2, WEIR_PROTOCOL_V2,
+		 WEIR_EXTENSION_CONTINUATION},
 		{"v2+direction", WEIR_PROTOCOL_V2, WEIR_PROTOCOL_V2, WEIR_EXTENSION_DIRECTION},
 		{"v2+placement", WEIR_PROTOCOL_V2, WEIR_PROTOCOL_V2, WEIR_EXTENSION_PLACEMENT},
 		{"v2+all", WEIR_PROTOCOL_V2, WEIR_PROTOCOL_V2, WEIR_EXTENSION_ALL},
@@ -69,8 +72,8 @@ static int pair_main(int argc, char **argv, int (*run)(void))
 		pair_driver = argv[1];
 		if (policy) {
 			*policy++ = '\0';
-			pair_exposure =
-				strcmp(policy, "window") == 0 ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
+			pair_exposure = strcmp(policy, "window") == 0 ? WEIR_EXPOSURE_WINDOW
+								      : WEIR_EXPOSURE_POOL;
 			if (strcmp(policy, "own") == 0)
 				pair_protection = WEIR_PROTECTION_CONNECTION;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The regions of pairs. Their memory is kept from one pair to the next, and adopted: to have the kernel give and take it each
- * time took more time than most tests have. */
+/* The regions of pairs. Their memory is kept from one pair to the next, and adopted: to have the
+ * kernel give and take it each time took more time than most tests have. */
 #include "pair_memory.h"
 
 #include <fcntl.h>
@@ -21,7 +21,8 @@ struct kept {
 };
 
 static struct kept kept[KEPT_MAX];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the server may be in a thread of its own */
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER; /* the server may be in a thread of its own */
 
 static void kept_make(struct kept *memory)
 {
@@ -29,7 +30,8 @@ static void kept_make(struct kept *memory)
 	assert_true(memory->fd >= 0);
 	assert_int_equal(ftruncate(memory->fd, PAIR_MEMORY_BYTES), 0);
 	assert_int_equal(fcntl(memory->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
-	memory->base = mmap(NULL, PAIR_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory->fd, 0);
+	memory->base =
+		mmap(NULL, PAIR_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, memory->fd, 0);
 	assert_ptr_not_equal(memory->base, MAP_FAILED);
 }
 
@@ -67,7 +69,8 @@ uint8_t *pair_memory_make(struct weir_engine *engine, bool is_pattern, struct we
 	if (!memory->base)
 		kept_make(memory);
 	fill(memory->base, is_pattern);
-	assert_int_equal(weir_region_adopt(memory->base, PAIR_MEMORY_BYTES, memory->fd, 0, region), 0);
+	assert_int_equal(weir_region_adopt(memory->base, PAIR_MEMORY_BYTES, memory->fd, 0, region),
+			 0);
 	assert_int_equal(weir_engine_add_region(engine, *region), 0);
 	return memory->base;
 }

@@ -9,7 +9,8 @@
 
 #define PAIR_MEMORY_BYTES (4u << 20)
 
-/* A region of the engine's of so many bytes, of zeros or of pair_byte(0), (1), ...; where it begins. */
+/* A region of the engine's of so many bytes, of zeros or of pair_byte(0), (1), ...; where it
+ * begins. */
 uint8_t *pair_memory_make(struct weir_engine *engine, bool is_pattern, struct weir_region **region);
 /* It is registered nowhere any more. */
 void pair_memory_end(struct weir_region *region);

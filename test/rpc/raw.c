@@ -17,7 +17,8 @@
 
 static void post_recv(struct raw *raw, uint32_t i)
 {
-	const struct fabric_recv_wr wr = {i, raw->base + (size_t)i * RAW_BUF, raw->msg_bytes, raw->mr.lkey};
+	const struct fabric_recv_wr wr = {i, raw->base + (size_t)i * RAW_BUF, raw->msg_bytes,
+					  raw->mr.lkey};
 
 	assert_int_equal(raw->ops->post_recv(raw->qp, &wr, 1), 1);
 }
@@ -61,10 +62,11 @@ void raw_open(struct raw *raw, struct pair *pair)
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
 	raw->base = mmap(NULL, ALL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_true(raw->base != MAP_FAILED);
-	assert_int_equal(raw->ops->mr_register(raw->dev, raw->base, ALL_BYTES,
-					       FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
-					       fd, 0, &raw->mr),
-			 0);
+	assert_int_equal(
+		raw->ops->mr_register(raw->dev, raw->base, ALL_BYTES,
+				      FABRIC_LOCAL_WRITE | FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
+				      fd, 0, &raw->mr),
+		0);
 	close(fd);
 	raw->mem = raw->base + MEM_AT;
 	raw->raddr = raw->mr.raddr + MEM_AT;
@@ -80,7 +82,8 @@ static void have_region_fetched(struct raw *raw)
 	uint32_t id = dev->mrs[raw->mr.lkey - LKEY_BASE].id;
 	struct shm_qp *qp = (struct shm_qp *)raw->pair->server_conn->qp;
 
-	for (uint32_t i = 0; !shm_import_find(&qp->peer->imports, id) && pair_wait(raw->pair, i); i++) {
+	for (uint32_t i = 0; !shm_import_find(&qp->peer->imports, id) && pair_wait(raw->pair, i);
+	     i++) {
 		shm_peer_adopt(qp, id);
 		raw_poll(raw);
 	}
@@ -202,7 +205,8 @@ uint32_t raw_poll(struct raw *raw)
 		if (wcs[i].op != FABRIC_RECV)
 			raw->status = wcs[i].status;
 		if (wcs[i].op != FABRIC_RECV)
-			raw->sent++; /* or flushed: what it caused may have ended the connection already */
+			raw->sent++; /* or flushed: what it caused may have ended the connection
+					already */
 		if (wcs[i].op != FABRIC_RECV || wcs[i].status != FABRIC_OK)
 			continue;
 		if (raw->ignores) {
@@ -212,7 +216,8 @@ uint32_t raw_poll(struct raw *raw)
 		assert_true(raw->nmsgs < (int)RAW_RECVS);
 		raw->inv_rkey = wcs[i].inv_rkey;
 		raw->len[raw->nmsgs] = wcs[i].byte_len;
-		memcpy(raw->msgs[raw->nmsgs++], raw->base + wcs[i].wr_id * RAW_BUF, wcs[i].byte_len);
+		memcpy(raw->msgs[raw->nmsgs++], raw->base + wcs[i].wr_id * RAW_BUF,
+		       wcs[i].byte_len);
 		if (!raw->stops)
 			post_recv(raw, (uint32_t)wcs[i].wr_id);
 	}
@@ -243,7 +248,8 @@ void raw_settle(struct raw *raw)
 void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len)
 {
 	struct fabric_sge sge = {raw->base + RAW_SEND_AT, len, raw->mr.lkey};
-	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
 	int sent = raw->sent;
 
 	memcpy(raw->base + RAW_SEND_AT, msg, len);
@@ -254,8 +260,11 @@ void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len)
 void raw_send_inv(struct raw *raw, const struct words *words, uint32_t handle)
 {
 	struct fabric_sge sge = {raw->base + RAW_SEND_AT, words->n * 4, raw->mr.lkey};
-	const struct fabric_wr wr = {
-		.op = FABRIC_SEND_INV, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1, .rkey = handle};
+	const struct fabric_wr wr = {.op = FABRIC_SEND_INV,
+				     .flags = FABRIC_SIGNALED,
+				     .sge = &sge,
+				     .nsge = 1,
+				     .rkey = handle};
 	int sent = raw->sent;
 
 	memcpy(raw->base + RAW_SEND_AT, words->w, words->n * 4);
@@ -267,8 +276,12 @@ enum fabric_status raw_access(struct raw *raw, enum fabric_op op, uint32_t handl
 			      uint32_t len)
 {
 	struct fabric_sge sge = {raw->mem, len, raw->mr.lkey};
-	const struct fabric_wr wr = {
-		.op = op, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1, .rkey = handle, .raddr = offset};
+	const struct fabric_wr wr = {.op = op,
+				     .flags = FABRIC_SIGNALED,
+				     .sge = &sge,
+				     .nsge = 1,
+				     .rkey = handle,
+				     .raddr = offset};
 	int sent = raw->sent;
 
 	assert_int_equal(raw->ops->post_send(raw->qp, &wr, 1), 1);

@@ -3,8 +3,8 @@
 #define RAW_H
 
 /*
- * A peer that says what a test wants it to say: bytes over a driver, without weir's protocol above it. Either
- * side of a connection to an engine of the pair under test.
+ * A peer that says what a test wants it to say: bytes over a driver, without weir's protocol above
+ * it. Either side of a connection to an engine of the pair under test.
  */
 
 #include "driver.h"
@@ -14,12 +14,12 @@
 #define RAW_BUF	    12288u /* the longest that it can be set to */
 #define RAW_RECVS   24u
 #define RAW_SEND_AT (RAW_RECVS * RAW_BUF) /* the send buffer, from 'base' */
-#define RAW_MEM	    (1u << 20)		  /* exposed memory, after the receives and the send buffer */
+#define RAW_MEM	    (1u << 20) /* exposed memory, after the receives and the send buffer */
 
 struct raw {
 	struct pair *pair;
-	uint32_t
-		msg_bytes; /* the longest message; as raw_open() set it, or, before a connection, as the test does */
+	uint32_t msg_bytes; /* the longest message; as raw_open() set it, or, before a connection,
+			       as the test does */
 	const struct fabric_ops *ops;
 	struct fabric_dev *dev;
 	struct fabric_qp *qp;
@@ -51,7 +51,8 @@ void raw_connect(struct raw *raw);		    /* to the pair's responder */
 void raw_listen(struct raw *raw, const char *addr); /* for the pair's requester */
 /* The same, at an address of its own, and the pair's requester has connected to it. */
 void raw_serve(struct raw *raw);
-/* As raw_serve(), by version 2: answers the requester's properties with these, whatever XID they have. */
+/* As raw_serve(), by version 2: answers the requester's properties with these, whatever XID they
+ * have. */
 void raw_serve_v2(struct raw *raw, const struct words *properties);
 void raw_close(struct raw *raw);
 /* The same, and pair_stop(). */
@@ -81,7 +82,8 @@ void raw_put_segment(const struct raw *raw, struct words *words, uint32_t len, u
 void raw_send_words(struct raw *raw, const struct words *words);
 /* Receive and turn into words; fails the test when the length is no multiple of 4. */
 void raw_recv_words(struct raw *raw, struct words *words);
-/* Send, and have the one answer, or none: of no words then. What it grants, which differs from one time to the next, reads 0. */
+/* Send, and have the one answer, or none: of no words then. What it grants, which differs from one
+ * time to the next, reads 0. */
 void raw_ask_words(struct raw *raw, const struct words *m, struct words *answer);
 
 #endif

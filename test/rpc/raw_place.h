@@ -2,7 +2,8 @@
 #ifndef RAW_PLACE_H
 #define RAW_PLACE_H
 
-/* A pair and a raw peer whose receives have three targets of 2,048 bytes behind a lead of 1,024; and what these say of that. */
+/* A pair and a raw peer whose receives have three targets of 2,048 bytes behind a lead of 1,024;
+ * and what these say of that. */
 
 #include <endian.h>
 
@@ -48,7 +49,8 @@ static inline void place_open(struct raw *raw, struct pair *pair)
 	place_open_as(raw, pair, WEIR_EXTENSION_PLACEMENT);
 }
 
-/* RDMA2_CONNPROP of a peer with such receives, which takes requests of so many transmissions and sends replies of as many. */
+/* RDMA2_CONNPROP of a peer with such receives, which takes requests of so many transmissions and
+ * sends replies of as many. */
 static inline struct words place_connprop_several(uint32_t xid, uint32_t credits, uint32_t limit)
 {
 	struct words m = {0};
@@ -75,13 +77,15 @@ static inline struct words place_connprop(uint32_t xid)
 	return m;
 }
 
-/* Lay an item's bytes, pair_byte(0) and so on, where it says; returns where the last of them ends, at least 'end'. */
+/* Lay an item's bytes, pair_byte(0) and so on, where it says; returns where the last of them ends,
+ * at least 'end'. */
 static inline uint32_t place_lay(uint8_t msg[BUFFER], const struct place_item *item, uint32_t end)
 {
 	uint32_t done = 0;
 
 	for (uint32_t i = 0; i < item->ntbsns; i++) {
-		uint32_t start = i == 0 ? item->offset : 0, at = LEAD + item->tbsns[i] * TARGET + start;
+		uint32_t start = i == 0 ? item->offset : 0,
+			 at = LEAD + item->tbsns[i] * TARGET + start;
 
 		for (; start < TARGET && done < item->len && at < BUFFER; start++, done++)
 			msg[at++] = pair_byte(done);

@@ -85,7 +85,8 @@ static inline void start_read(struct words *m, uint32_t count)
 	struct weir_call *call = begin(PAIR_READ);
 
 	weir_xdr_put_u32(weir_call_args(call), count);
-	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, count), 0);
+	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, count),
+			 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	memset(m, 0, sizeof(*m));
 	raw_recv_words(&raw, m);

@@ -2,8 +2,9 @@
 #ifndef SHORT_CUTS_H
 #define SHORT_CUTS_H
 
-/* The contract's short cuts (driver.h) for a pair over sim, whose driver has none of its own: before it connects. Where messages are shown,
- * they take what ways there are for those that are done with at once. */
+/* The contract's short cuts (driver.h) for a pair over sim, whose driver has none of its own:
+ * before it connects. Where messages are shown, they take what ways there are for those that are
+ * done with at once. */
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections that arrive when all places are taken, and connections that are not used: one peer must not keep the others
- * out. Further engines of the simulated world are the other peers. In virtual time.
+ * Connections that arrive when all places are taken, and connections that are not used: one peer
+ * must not keep the others out. Further engines of the simulated world are the other peers. In
+ * virtual time.
  */
 #include "pair_main.h"
 

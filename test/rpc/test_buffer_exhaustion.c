@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A requester whose send buffers are all with calls, each of which needs one more to be sent in: none waits for its
- * time-out, and connections take turns. test_wire_limits has the responder's side of it.
+ * A requester whose send buffers are all with calls, each of which needs one more to be sent in:
+ * none waits for its time-out, and connections take turns. test_wire_limits has the responder's
+ * side of it.
  */
 #include "pair_main.h"
 
@@ -49,8 +50,9 @@ static struct weir_call *begin(struct weir_conn *conn, weir_call_done_fn done, v
 	params.arg = arg;
 	call = weir_call_begin(conn, &params);
 	for (uint32_t i = 0; call && i < ITEMS; i++)
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + 100 * i, 5),
-				 0);
+		assert_int_equal(
+			weir_call_arg_item(call, pair.client_region, pair.client_mem + 100 * i, 5),
+			0);
 	return call;
 }
 
@@ -67,7 +69,8 @@ static void expect_no_timeout(void)
 	assert_true(TAILQ_EMPTY(&pair.client->reserve_queues));
 }
 
-/* All in the hands of calls that are being made; then all are submitted, with nothing in flight that could bring one back. */
+/* All in the hands of calls that are being made; then all are submitted, with nothing in flight
+ * that could bring one back. */
 static void submit_all(void)
 {
 	struct weir_call *calls[CALLS];
@@ -148,7 +151,8 @@ static void calls__of_several_connections_take_turns(void **state)
 		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &flows[i].conn), 0);
 	}
 	pair_until(&pair, &nopen, (int)FLOWS);
-	/* Until then a flow's calls wait for the responder's thread of control, and no turn of theirs comes. */
+	/* Until then a flow's calls wait for the responder's thread of control, and no turn of
+	 * theirs comes. */
 	pair_until(&pair, &pair.server_opened, (int)FLOWS);
 	for (uint32_t polls = 0; least < ROUNDS && pair_wait(&pair, polls); polls++) {
 		fill_flows(CALLS / FLOWS);

@@ -87,14 +87,15 @@ static void submit(struct chain *chain, struct weir_call *call)
 		break;
 	case PAIR_READ:
 		weir_xdr_put_u32(args, ITEM - chain->round);
-		assert_int_equal(
-			weir_call_result_item(call, pair.client_region, pair.client_mem + 8192, ITEM), 0);
+		assert_int_equal(weir_call_result_item(call, pair.client_region,
+						       pair.client_mem + 8192, ITEM),
+				 0);
 		break;
 	case PAIR_WRITE:
 		weir_xdr_put_u32(args, chain->round);
-		assert_int_equal(
-			weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM + chain->round),
-			0);
+		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem,
+						    ITEM + chain->round),
+				 0);
 		weir_xdr_put_u32(args, 7);
 		break;
 	case PAIR_BIG:
@@ -106,7 +107,8 @@ static void submit(struct chain *chain, struct weir_call *call)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-static void check(const struct chain *chain, struct weir_call *call, const struct weir_result *result)
+static void check(const struct chain *chain, struct weir_call *call,
+		  const struct weir_result *result)
 {
 	struct weir_xdr_in *in = result->results;
 	const void *data = NULL;
@@ -238,7 +240,8 @@ static void again__credential_and_verifier_stay(void **state)
 static struct weir_call *next_call;
 static int next_errno;
 
-static void take_next(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void take_next(struct outcome *outcome, struct weir_call *call,
+		      const struct weir_result *result)
 {
 	(void)result;
 	if (outcome->arg)
@@ -340,7 +343,8 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 	nopen += event == WEIR_CONN_OPEN;
 }
 
-static void go_round(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void go_round(struct outcome *outcome, struct weir_call *call,
+		     const struct weir_result *result)
 {
 	struct chain *chain = outcome->arg;
 	struct weir_call *next;
@@ -388,7 +392,8 @@ static void again__on_another_connection(void **state)
 static struct mem_buf *bufs[BUFS_MAX];
 
 /* In 'done', of a call whose buffer is the only one that may be free. */
-static void begin_another(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void begin_another(struct outcome *outcome, struct weir_call *call,
+			  const struct weir_result *result)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
 	struct call_pool *calls = pair.client->calls;
@@ -467,7 +472,8 @@ static void begin_another_behind(struct outcome *outcome, struct weir_call *call
 	struct mem_buf *inner;
 
 	call_fail(outcome->arg, -ECANCELED);
-	inner = mem_pool_is_quick(pool) ? mem_pool_get(pool) : NULL; /* the other's, which would do, too */
+	inner = mem_pool_is_quick(pool) ? mem_pool_get(pool)
+					: NULL; /* the other's, which would do, too */
 	begin_another(outcome, call, result);
 	if (inner)
 		mem_pool_put(inner);
@@ -504,7 +510,8 @@ static void buffer__of_a_call_in_whose_done_another_ended(void **state)
 	assert_int_equal(pool->in_use, in_use);
 }
 
-static void begin_beside(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void begin_beside(struct outcome *outcome, struct weir_call *call,
+			 const struct weir_result *result)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
 
@@ -553,7 +560,8 @@ static int run(void)
 		T(again__abandoned_gives_all_back),
 		T(again__not_where_the_connection_closes),
 		T(again__what_timed_out),
-		cmocka_unit_test_setup_teardown(again__on_another_connection, setup_several, teardown),
+		cmocka_unit_test_setup_teardown(again__on_another_connection, setup_several,
+						teardown),
 		T(buffer__of_a_call_that_ends_is_had_where_the_pool_is_empty),
 		T(again__while_all_slots_are_in_use),
 		T(buffer__of_a_call_in_whose_done_another_ended),

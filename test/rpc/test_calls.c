@@ -111,7 +111,8 @@ static void call__reply_may_come_later_and_out_of_order(void **state)
 	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 41);
 	assert_int_equal(weir_call_submit(call), 0);
-	/* One credit until the first reply (RFC 8166 section 3.3.3): the second call waits for it. */
+	/* One credit until the first reply (RFC 8166 section 3.3.3): the second call waits for it.
+	 */
 	pair_settle(&pair);
 	assert_int_equal(pair.nlater, 1);
 	pair_release_later(&pair);
@@ -130,7 +131,8 @@ static void call__reply_may_come_later_and_out_of_order(void **state)
 	assert_int_equal(later.words[0], 2);
 }
 
-static void check_multi(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_multi(struct outcome *outcome, struct weir_call *call,
+			const struct weir_result *result)
 {
 	const uint32_t *len = outcome->arg;
 	uint32_t a = 0, b = 0, c = 0, got[2];
@@ -176,14 +178,16 @@ static void multi(uint32_t len0, uint32_t len1, bool first_inline)
 	weir_xdr_put_u32(weir_call_args(call), 0xa);
 	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, len0), 0);
 	weir_xdr_put_u32(weir_call_args(call), 0xb);
-	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + (1u << 20), len1), 0);
+	assert_int_equal(
+		weir_call_arg_item(call, pair.client_region, pair.client_mem + (1u << 20), len1),
+		0);
 	weir_xdr_put_u32(weir_call_args(call), 0xc);
 	assert_int_equal(weir_call_result_item(call, pair.client_region,
 					       first_inline ? NULL : pair.client_mem + (2u << 20),
 					       len0 ? len0 : 4),
 			 0);
-	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem + (3u << 20),
-					       len1 ? len1 : 4),
+	assert_int_equal(weir_call_result_item(call, pair.client_region,
+					       pair.client_mem + (3u << 20), len1 ? len1 : 4),
 			 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcome.done, 1);
@@ -209,7 +213,8 @@ static void call__4_3_2_an_empty_write_chunk_asks_for_the_item_inline(void **sta
 	assert_int_equal(pair.closed, 0);
 }
 
-static void check_absent(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_absent(struct outcome *outcome, struct weir_call *call,
+			 const struct weir_result *result)
 {
 	uint32_t a = 0, c = 0, got = 0;
 	const void *data = NULL;
@@ -231,7 +236,8 @@ static void check_absent(struct outcome *outcome, struct weir_call *call, const 
 			 pair_extension & WEIR_EXTENSION_PLACEMENT ? WEIR_ITEM_INLINE : 2000);
 }
 
-/* RFC 8267: an operation that fails leaves its Write chunk unused, and the next one has the next. */
+/* RFC 8267: an operation that fails leaves its Write chunk unused, and the next one has the next.
+ */
 static void call__an_absent_item_leaves_its_write_chunk_unused(void **state)
 {
 	struct weir_call_params params;
@@ -250,10 +256,13 @@ static void call__an_absent_item_leaves_its_write_chunk_unused(void **state)
 	weir_xdr_put_u32(weir_call_args(call), PAIR_ABSENT);
 	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 5000), 0);
 	weir_xdr_put_u32(weir_call_args(call), 0xb);
-	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + 5000, 2000), 0);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + 5000, 2000),
+			 0);
 	weir_xdr_put_u32(weir_call_args(call), 0xc);
-	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem + 8192, 4096), 0);
-	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem + 16384, 4096), 0);
+	assert_int_equal(
+		weir_call_result_item(call, pair.client_region, pair.client_mem + 8192, 4096), 0);
+	assert_int_equal(
+		weir_call_result_item(call, pair.client_region, pair.client_mem + 16384, 4096), 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcome.done, 1);
 	for (uint32_t i = 0; i < 4096; i++)
@@ -288,7 +297,8 @@ static void call__items_go_where_the_program_says(void **state)
 	assert_int_equal(after.reads - before.reads, 1);
 }
 
-static void check_big(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_big(struct outcome *outcome, struct weir_call *call,
+		      const struct weir_result *result)
 {
 	const void *data;
 	uint32_t len;
@@ -387,7 +397,8 @@ static void call__3_5_3_a_long_call_takes_a_position_zero_chunk(void **state)
 
 static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 {
-	/* Version 2 grants with its properties, before the first call; where receives are shared, one. */
+	/* Version 2 grants with its properties, before the first call; where receives are shared,
+	 * one. */
 	const uint32_t first = weir_conn_version(pair.conn) == 2 && !pair_shared ? 16 : 1;
 	struct outcome outcomes[32];
 	struct weir_engine_stats stats;
@@ -424,7 +435,8 @@ static int rounds_left;
 
 static void few_buffers(struct weir_profile *profile)
 {
-	profile->long_buffers = 3; /* two for one call, and one for the reply that its callback looks at */
+	profile->long_buffers =
+		3; /* two for one call, and one for the reply that its callback looks at */
 	profile->bulk_buffers = 2;
 }
 
@@ -436,7 +448,8 @@ static int setup_few_buffers(void **state)
 	return 0;
 }
 
-/* A Long Call with a Long Reply: from memory of the application ('item') or from the arguments' buffer. */
+/* A Long Call with a Long Reply: from memory of the application ('item') or from the arguments'
+ * buffer. */
 static void echo_long(struct outcome *outcome, bool item)
 {
 	struct weir_call_params params = pair_params(PAIR_ECHO, outcome);
@@ -447,13 +460,15 @@ static void echo_long(struct outcome *outcome, bool item)
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
 	if (item)
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 70000), 0);
+		assert_int_equal(
+			weir_call_arg_item(call, pair.client_region, pair.client_mem, 70000), 0);
 	else
 		weir_xdr_put_opaque(weir_call_args(call), pair.client_mem, 70000);
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-static void echo_next(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void echo_next(struct outcome *outcome, struct weir_call *call,
+		      const struct weir_result *result)
 {
 	const void *data;
 	uint32_t len;
@@ -507,10 +522,14 @@ static void begin__refuses_what_it_cannot_do(void **state)
 
 	params = pair_params(PAIR_WRITE, &outcome);
 	call = weir_call_begin(pair.conn, &params);
-	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem - 1, 10), -EINVAL);
-	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, UINT32_MAX), -EINVAL);
-	assert_int_equal(weir_call_arg_item(call, pair.server_region, pair.server_mem, 10), -EINVAL);
-	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, 10), -E2BIG);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem - 1, 10),
+			 -EINVAL);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, UINT32_MAX),
+			 -EINVAL);
+	assert_int_equal(weir_call_arg_item(call, pair.server_region, pair.server_mem, 10),
+			 -EINVAL);
+	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, 10),
+			 -E2BIG);
 	weir_call_abandon(call);
 	params = pair_params(PAIR_NULL, &outcome);
 	while (n < 64 && (calls[n] = weir_call_begin(pair.conn, &params)))
@@ -535,28 +554,34 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(call__null_has_no_results, setup, teardown),
 		cmocka_unit_test_setup_teardown(call__accept_states_arrive, setup, teardown),
 		cmocka_unit_test_setup_teardown(call__denied_reply_says_why, setup, teardown),
-		cmocka_unit_test_setup_teardown(call__program_and_version_are_checked, setup, teardown),
-		cmocka_unit_test_setup_teardown(call__results_over_the_handlers_bound_are_a_system_error,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(call__reply_may_come_later_and_out_of_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(call__3_4_5_arguments_before_between_and_after_read_chunks,
-						setup_more, teardown),
-		cmocka_unit_test_setup_teardown(call__4_3_2_an_empty_write_chunk_asks_for_the_item_inline,
-						setup_more, teardown),
-		cmocka_unit_test_setup_teardown(call__an_absent_item_leaves_its_write_chunk_unused, setup,
+		cmocka_unit_test_setup_teardown(call__program_and_version_are_checked, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(call__items_go_where_the_program_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			call__4_3_3_a_reply_above_the_threshold_comes_by_the_reply_chunk, setup, teardown),
+			call__results_over_the_handlers_bound_are_a_system_error, setup, teardown),
+		cmocka_unit_test_setup_teardown(call__reply_may_come_later_and_out_of_order, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(
-			call__4_5_3_a_reply_chunk_too_small_is_err_chunk_and_the_connection_stays, setup,
+			call__3_4_5_arguments_before_between_and_after_read_chunks, setup_more,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			call__4_3_2_an_empty_write_chunk_asks_for_the_item_inline, setup_more,
+			teardown),
+		cmocka_unit_test_setup_teardown(call__an_absent_item_leaves_its_write_chunk_unused,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(call__items_go_where_the_program_says, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(
+			call__4_3_3_a_reply_above_the_threshold_comes_by_the_reply_chunk, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			call__4_5_3_a_reply_chunk_too_small_is_err_chunk_and_the_connection_stays,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(call__3_5_3_a_long_call_takes_a_position_zero_chunk,
 						setup_more, teardown),
-		cmocka_unit_test_setup_teardown(call__3_3_1_calls_beyond_the_credits_wait_their_turn, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(done__finds_the_buffers_of_its_call_free, setup_few_buffers,
-						teardown),
+		cmocka_unit_test_setup_teardown(
+			call__3_3_1_calls_beyond_the_credits_wait_their_turn, setup, teardown),
+		cmocka_unit_test_setup_teardown(done__finds_the_buffers_of_its_call_free,
+						setup_few_buffers, teardown),
 		cmocka_unit_test_setup_teardown(begin__refuses_what_it_cannot_do, setup, teardown),
 	};
 

@@ -10,7 +10,8 @@
 static struct pair pair;
 static struct outcome outcomes[16];
 
-#define SHORT_NS 50000000u /* a time-out that is to happen; none else may, however busy the machine is */
+#define SHORT_NS                                                                                   \
+	50000000u /* a time-out that is to happen; none else may, however busy the machine is */
 
 static int setup(void **state)
 {
@@ -111,7 +112,8 @@ static void timeout__4_4_1_and_4_5_4_memory_comes_back_only_when_the_peer_is_kep
 	outcome_init(&outcomes[0], &pair);
 	params = pair_params(PAIR_LATER, &outcomes[0]);
 	params.timeout_ns = SHORT_NS;
-	params.results_max_bytes = 100000; /* a Reply chunk: memory of ours in the responder's hands */
+	params.results_max_bytes =
+		100000; /* a Reply chunk: memory of ours in the responder's hands */
 	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 7);
 	assert_int_equal(weir_call_submit(call), 0);
@@ -208,7 +210,8 @@ static void shutdown__waits_for_what_is_in_flight(void **state)
 	assert_int_equal(pair.close_error, 0);
 }
 
-static void call_again(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void call_again(struct outcome *outcome, struct weir_call *call,
+		       const struct weir_result *result)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
 
@@ -259,7 +262,8 @@ static void destroy__requests_that_a_handler_holds_can_still_be_replied_to(void 
 
 static int teardown_held(void **state)
 {
-	struct weir_xdr_out *out = weir_request_results(pair.later[0], 4); /* before: it is left half done */
+	struct weir_xdr_out *out =
+		weir_request_results(pair.later[0], 4); /* before: it is left half done */
 
 	assert_non_null(out);
 	nheld = pair.nlater;
@@ -285,7 +289,8 @@ static int teardown_held(void **state)
 
 static int reconnects;
 
-static void on_event_reconnect(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+static void on_event_reconnect(struct weir_conn *conn, enum weir_conn_event event, int error,
+			       void *arg)
 {
 	const struct weir_connect_options options = {.on_event = on_event_reconnect};
 	struct weir_conn *next;
@@ -343,7 +348,8 @@ static void close__ends_a_call_that_is_being_made(void **state)
 	assert_int_equal(pair.client->recv_pool->in_use, pair_recvs_at_rest(&pair));
 }
 
-static void keep_calling(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void keep_calling(struct outcome *outcome, struct weir_call *call,
+			 const struct weir_result *result)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
 	struct weir_call *next;
@@ -485,28 +491,33 @@ static int run(void)
 			setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(timeout__a_call_that_still_waits_for_a_credit,
 						setup_connected, teardown),
-		cmocka_unit_test_setup_teardown(close__every_call_completes_once, setup_connected, teardown),
-		cmocka_unit_test_setup_teardown(close__the_responder_leaves, setup_connected, teardown),
-		cmocka_unit_test_setup_teardown(destroy__is_an_orderly_end, setup_connected, teardown),
-		cmocka_unit_test_setup_teardown(shutdown__waits_for_what_is_in_flight, setup_connected,
+		cmocka_unit_test_setup_teardown(close__every_call_completes_once, setup_connected,
 						teardown),
+		cmocka_unit_test_setup_teardown(close__the_responder_leaves, setup_connected,
+						teardown),
+		cmocka_unit_test_setup_teardown(destroy__is_an_orderly_end, setup_connected,
+						teardown),
+		cmocka_unit_test_setup_teardown(shutdown__waits_for_what_is_in_flight,
+						setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(close__a_callback_cannot_call_on_what_is_closed,
 						setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(destroy__with_everything_under_way, setup_connected,
 						teardown_busy),
 		cmocka_unit_test_setup_teardown(
-			destroy__requests_that_a_handler_holds_can_still_be_replied_to, setup_connected,
-			teardown_held),
+			destroy__requests_that_a_handler_holds_can_still_be_replied_to,
+			setup_connected, teardown_held),
 		cmocka_unit_test_setup_teardown(destroy__nothing_new_begins_while_it_runs, setup,
 						teardown_reconnecting),
-		cmocka_unit_test_setup_teardown(close__ends_a_call_that_is_being_made, setup_connected,
-						teardown),
-		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_ends_under_load, setup_connected,
-						teardown),
+		cmocka_unit_test_setup_teardown(close__ends_a_call_that_is_being_made,
+						setup_connected, teardown),
+		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_ends_under_load,
+						setup_connected, teardown),
 		cmocka_unit_test_setup_teardown(shutdown__of_a_responder_waits_for_its_requests,
 						setup_connected, teardown),
-		cmocka_unit_test_setup_teardown(post__runs_on_the_owners_poll_in_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(post__is_run_by_destroy_at_the_latest, setup, teardown),
+		cmocka_unit_test_setup_teardown(post__runs_on_the_owners_poll_in_order, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(post__is_run_by_destroy_at_the_latest, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(connect__limit_of_connections, setup, teardown),
 	};
 

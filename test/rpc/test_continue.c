@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies that are continued over several messages (rtrext-01 section 4), whole: what goes so, and what does not. */
+/* Calls and replies that are continued over several messages (rtrext-01 section 4), whole: what
+ * goes so, and what does not. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -75,7 +76,8 @@ static void expect_idle(void)
 	assert_int_equal(client().dropped + server().dropped, 0);
 }
 
-static void check_echo(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_echo(struct outcome *outcome, struct weir_call *call,
+		       const struct weir_result *result)
 {
 	const void *data;
 	uint32_t len;
@@ -103,7 +105,8 @@ static int echo(uint32_t bytes, bool by_reference, struct outcome *outcome)
 	assert_non_null(call);
 	if (by_reference) {
 		memcpy(pair.client_mem, pair.server_mem, bytes);
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, bytes), 0);
+		assert_int_equal(
+			weir_call_arg_item(call, pair.client_region, pair.client_mem, bytes), 0);
 	} else {
 		weir_xdr_put_opaque(weir_call_args(call), pair.server_mem, bytes);
 	}
@@ -112,8 +115,10 @@ static int echo(uint32_t bytes, bool by_reference, struct outcome *outcome)
 
 static void continue__4_2_each_size_without_explicit_rdma(void **state)
 {
-	/* Headers, RPC header and count word leave 4004 bytes of the first transmission, and 4056 of the others. */
-	static const uint32_t around[] = {4004, 4028, 4004 + 4056, 4028 + 4056, 4004 + 2 * 4056, 20000};
+	/* Headers, RPC header and count word leave 4004 bytes of the first transmission, and 4056
+	 * of the others. */
+	static const uint32_t around[] = {4004, 4028, 4004 + 4056, 4028 + 4056, 4004 + 2 * 4056,
+					  20000};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
@@ -126,7 +131,8 @@ static void continue__4_2_each_size_without_explicit_rdma(void **state)
 	assert_true(server().continued_replies > 40);
 	assert_int_equal(server().groups_received, client().continued_calls);
 	assert_int_equal(client().groups_received, server().continued_replies);
-	assert_int_equal(client().long_calls + client().long_replies + server().reads + server().writes, 0);
+	assert_int_equal(
+		client().long_calls + client().long_replies + server().reads + server().writes, 0);
 	expect_idle();
 }
 
@@ -170,7 +176,8 @@ static void limits__longer_ones_go_by_explicit_rdma(void **state)
 	expect_idle();
 }
 
-/* 12,288 bytes: 4 transmissions, so 3 messages more each way, and 12 copies of 1024 bytes; for chunks 6 operations and a trip. */
+/* 12,288 bytes: 4 transmissions, so 3 messages more each way, and 12 copies of 1024 bytes; for
+ * chunks 6 operations and a trip. */
 static void costs__what_chunks_do_for_less_goes_by_explicit_rdma(void **state)
 {
 	struct weir_profile *costs = &pair.client->profile;
@@ -311,7 +318,8 @@ static void shared__what_is_reserved_is_of_the_share(void **state)
 	assert_int_equal(pair.conn->share.size, req->credits.wanted);
 }
 
-/* The peer's properties brought it, and no reply another since: giving back receives that nobody uses does not end it. */
+/* The peer's properties brought it, and no reply another since: giving back receives that nobody
+ * uses does not end it. */
 static void shared__an_unused_connection_keeps_what_it_was_granted(void **state)
 {
 	const struct requester *req;
@@ -399,7 +407,8 @@ static void orphan__keeps_the_receives_of_its_arguments(void **state)
 	weir_conn_close(pair.server_conn);
 	pair_until(&pair, &pair.server_closed, 1);
 	pair_until(&pair, &pair.closed, 1);
-	assert_int_equal(pair.server->recv_pool->in_use, pair_recvs_at_rest(&pair) + (pair_shared ? 0 : 3));
+	assert_int_equal(pair.server->recv_pool->in_use,
+			 pair_recvs_at_rest(&pair) + (pair_shared ? 0 : 3));
 	/* They are read where they lie. */
 	weir_xdr_get_u32(weir_request_args(pair.later[0]), &value);
 	assert_int_equal(value, 7);
@@ -444,7 +453,8 @@ static int teardown_exhausted(void **state)
 	return teardown(state);
 }
 
-static void check_compound(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_compound(struct outcome *outcome, struct weir_call *call,
+			   const struct weir_result *result)
 {
 	uint32_t n = 0, kind, len;
 	const void *data;
@@ -455,8 +465,9 @@ static void check_compound(struct outcome *outcome, struct weir_call *call, cons
 	assert_int_equal(n, COMPOUND_OPS_MAX);
 	for (uint32_t op = 0; op < n; op++) {
 		weir_xdr_get_u32(result->results, &kind);
-		assert_int_equal(weir_xdr_get_opaque_ref(result->results, &data, COMPOUND_BYTES_MAX, &len),
-				 0);
+		assert_int_equal(
+			weir_xdr_get_opaque_ref(result->results, &data, COMPOUND_BYTES_MAX, &len),
+			0);
 		assert_int_equal(len, outcome->bytes);
 		for (uint32_t i = 0; i < len; i++)
 			assert_int_equal(((const uint8_t *)data)[i], compound_byte(op, i));
@@ -485,8 +496,9 @@ static void begin_compound(struct outcome *outcome, uint32_t bytes)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Each of the send buffers is with a reply that needs one for its headers and one for each of its transmissions besides, which are
- * nowhere but in the reserve: they take turns, and none waits for what another has. */
+/* Each of the send buffers is with a reply that needs one for its headers and one for each of its
+ * transmissions besides, which are nowhere but in the reserve: they take turns, and none waits for
+ * what another has. */
 static void reserve__has_what_a_reply_of_the_most_transmissions_takes(void **state)
 {
 	struct mem_pool *pool = pair.server->send_pool;
@@ -531,8 +543,9 @@ static int run(void)
 		T(timeout__what_was_reserved_stays_until_the_reply),
 		T(peer__without_the_extension_is_spoken_to_as_before),
 		T(orphan__keeps_the_receives_of_its_arguments),
-		cmocka_unit_test_setup_teardown(reserve__has_what_a_reply_of_the_most_transmissions_takes,
-						setup_exhausted, teardown_exhausted),
+		cmocka_unit_test_setup_teardown(
+			reserve__has_what_a_reply_of_the_most_transmissions_takes, setup_exhausted,
+			teardown_exhausted),
 	};
 
 	return cmocka_run_group_tests_name("continue", tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A protection domain for each connection (policy 'pool', 'protection = connection'): a key that one peer was given opens
- * nothing to another (RFC 8166 section 8.1). Two raw peers are the responders of one engine.
+ * A protection domain for each connection (policy 'pool', 'protection = connection'): a key that
+ * one peer was given opens nothing to another (RFC 8166 section 8.1). Two raw peers are the
+ * responders of one engine.
  */
 #include "pair_main.h"
 
@@ -86,7 +87,8 @@ static void finish(int i, const struct named *named)
 	struct words r = {0};
 
 	memset(raws[i].mem, 0x33, LEN);
-	assert_int_equal(raw_access(&raws[i], FABRIC_WRITE, named->handle, named->offset, LEN), FABRIC_OK);
+	assert_int_equal(raw_access(&raws[i], FABRIC_WRITE, named->handle, named->offset, LEN),
+			 FABRIC_OK);
 	words_put(&r, 5, named->xid, 1, 4, 4, 2);
 	raw_send_words(&raws[i], &r);
 	raw_until(&raws[i], &outcomes[i].done, 1);
@@ -105,7 +107,8 @@ static void key__each_connection_has_its_own(void **state)
 	assert_int_not_equal(named[0].handle, named[1].handle);
 	finish(0, &named[0]);
 	finish(1, &named[1]);
-	/* The next call on a connection names the same memory by the same key, which lives as long. */
+	/* The next call on a connection names the same memory by the same key, which lives as long.
+	 */
 	assert_int_equal(start_read(0).handle, named[0].handle);
 }
 
@@ -194,10 +197,10 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(key__each_connection_has_its_own, setup, teardown),
-		cmocka_unit_test_setup_teardown(key__8_1_is_refused_over_another_connection_to_write, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(key__8_1_is_refused_over_another_connection_to_read, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(
+			key__8_1_is_refused_over_another_connection_to_write, setup, teardown),
+		cmocka_unit_test_setup_teardown(key__8_1_is_refused_over_another_connection_to_read,
+						setup, teardown),
 		cmocka_unit_test(responder__has_no_keys),
 		cmocka_unit_test(policy__not_with_shared_receives),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exposure policies between two engines: what is chosen, who ends keys, what waits. What a peer may do with a key is in
- * test_windows.c.
+ * Exposure policies between two engines: what is chosen, who ends keys, what waits. What a peer may
+ * do with a key is in test_windows.c.
  */
 #include "pair_main.h"
 
@@ -65,14 +65,17 @@ static void multi(uint32_t n)
 		call = weir_call_begin(pair.conn, &params);
 		assert_non_null(call);
 		for (uint32_t j = 0; j < 8192; j++)
-			mem[j] = pair_byte(j); /* the same for all: the program has one place for them */
+			mem[j] = pair_byte(
+				j); /* the same for all: the program has one place for them */
 		weir_xdr_put_u32(weir_call_args(call), i);
 		assert_int_equal(weir_call_arg_item(call, pair.client_region, mem, LEN), 0);
 		weir_xdr_put_u32(weir_call_args(call), 2);
 		assert_int_equal(weir_call_arg_item(call, pair.client_region, mem + LEN, 3000), 0);
 		weir_xdr_put_u32(weir_call_args(call), 3);
-		assert_int_equal(weir_call_result_item(call, pair.client_region, mem + 8192, LEN), 0);
-		assert_int_equal(weir_call_result_item(call, pair.client_region, mem + 16384, 3000), 0);
+		assert_int_equal(weir_call_result_item(call, pair.client_region, mem + 8192, LEN),
+				 0);
+		assert_int_equal(weir_call_result_item(call, pair.client_region, mem + 16384, 3000),
+				 0);
 		assert_int_equal(weir_call_submit(call), 0);
 		if (i == 0)
 			pair_until(&pair, &outcomes[0].done, 1); /* more credits than one */
@@ -165,8 +168,8 @@ static void policy__auto_is_window_where_that_keeps_peers_out(void **state)
 	pair_exposure = WEIR_EXPOSURE_POOL;
 	pair_start(&pair, NULL);
 	assert_false(pair.client->uses_windows);
-	assert_false(
-		pair.client->revokes_access); /* keys hold on: what came is copied before it is checked */
+	assert_false(pair.client->revokes_access); /* keys hold on: what came is copied before it is
+						      checked */
 	pair_connect(&pair);
 	multi(2);
 	pair_stop(&pair);
@@ -256,8 +259,9 @@ static void policy__window_without_remote_invalidation_by_the_profile(void **sta
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(call__8797_one_key_ends_with_the_reply_and_the_others_here,
-						setup_pair, teardown_pair),
+		cmocka_unit_test_setup_teardown(
+			call__8797_one_key_ends_with_the_reply_and_the_others_here, setup_pair,
+			teardown_pair),
 		cmocka_unit_test_setup_teardown(call__waits_for_windows, setup_pair, teardown_pair),
 		cmocka_unit_test_setup_teardown(cancel__one_that_waits_for_a_credit, setup_pair,
 						teardown_pair),

@@ -107,7 +107,8 @@ static void pull__a_greedy_connection_starves_no_other(void **state)
 			least = flows[i].done < least ? flows[i].done : least;
 	}
 	assert_int_equal(least, ROUNDS);
-	/* One turn each: the greedy one has one call served where each other has one, but for those at the ends. */
+	/* One turn each: the greedy one has one call served where each other has one, but for those
+	 * at the ends. */
 	for (uint32_t i = 0; i < MODEST; i++)
 		assert_in_range(flows[i].done, ROUNDS, ROUNDS + ROUNDS / 2);
 	assert_in_range(flows[MODEST].done, ROUNDS / 2, 2 * ROUNDS + (int)GREEDY);
@@ -276,8 +277,8 @@ static void submit_write(uint32_t i)
 	pair_settle(&pair);
 }
 
-/* Calls that were carried out, more than may wait, three with the only buffer for their data: no reply is refused or
- * lost, and what they held is there for the next. */
+/* Calls that were carried out, more than may wait, three with the only buffer for their data: no
+ * reply is refused or lost, and what they held is there for the next. */
 static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
 {
 	struct weir_engine_stats stats;

@@ -85,7 +85,8 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 static void listener__is_told_that_its_device_is_gone(void **state)
 {
 	const struct weir_program program = {.prog = 1, .vers_high = 1, .nprocs = 1};
-	struct weir_listen_options options = {.programs = &program, .nprograms = 1, .on_lost = on_lost};
+	struct weir_listen_options options = {
+		.programs = &program, .nprograms = 1, .on_lost = on_lost};
 	struct weir_listener *kept, *closed;
 	struct outcome outcome;
 
@@ -117,8 +118,8 @@ static void engine__memory_refused_at_each_registration(void **state)
 
 	(void)state;
 	for (;; nth++) {
-		snprintf(profile.driver_options, sizeof(profile.driver_options), "%.200s,kinds=mr,nth=%u",
-			 pair.profile.driver_options, nth);
+		snprintf(profile.driver_options, sizeof(profile.driver_options),
+			 "%.200s,kinds=mr,nth=%u", pair.profile.driver_options, nth);
 		rc = weir_engine_create(&profile, &engine);
 		if (rc == 0)
 			break;
@@ -138,7 +139,8 @@ static void engine__memory_refused_at_each_registration(void **state)
 static struct outcome outcomes[NCALLS];
 static int nstarted;
 
-static void no_check(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void no_check(struct outcome *outcome, struct weir_call *call,
+		     const struct weir_result *result)
 {
 	(void)outcome;
 	(void)call;
@@ -163,12 +165,14 @@ static void start_calls(void)
 			continue;
 		if (procs[i] == PAIR_WRITE) {
 			weir_xdr_put_u32(weir_call_args(call), 1);
-			assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 20000),
+			assert_int_equal(weir_call_arg_item(call, pair.client_region,
+							    pair.client_mem, 20000),
 					 0);
 		}
 		weir_xdr_put_u32(weir_call_args(call), 20000);
 		if (procs[i] == PAIR_READ)
-			weir_call_result_item(call, pair.client_region, pair.client_mem + 65536, 20000);
+			weir_call_result_item(call, pair.client_region, pair.client_mem + 65536,
+					      20000);
 		assert_int_equal(weir_call_submit(call), 0);
 		nstarted++;
 	}
@@ -183,7 +187,8 @@ static int ndone(void)
 	return n;
 }
 
-/* A connection and its calls, with one fault; then everything works again. False: it was past the last occasion. */
+/* A connection and its calls, with one fault; then everything works again. False: it was past the
+ * last occasion. */
 static bool survive(struct weir_engine *engine, enum fault_kind kind, uint64_t nth)
 {
 	uint64_t injected = fault_injected(engine->dev, kind);
@@ -238,14 +243,16 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(listen__refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(listener__is_told_that_its_device_is_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(engine__memory_refused_at_each_registration, setup, teardown),
+		cmocka_unit_test_setup_teardown(listener__is_told_that_its_device_is_gone, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(engine__memory_refused_at_each_registration, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(fault__each_kind_at_each_occasion, setup, teardown),
 	};
 
 	const struct CMUnitTest own_receives[] = {
-		cmocka_unit_test_setup_teardown(connect__whose_receives_are_refused_leaves_nothing_behind,
-						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			connect__whose_receives_are_refused_leaves_nothing_behind, setup, teardown),
 	};
 
 	/* Shared ones are posted before. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fork(2) in a program that has engines: the child gets an error from each function and touches nothing of the parent's, and
- * the parent goes on as if nothing had happened.
+ * fork(2) in a program that has engines: the child gets an error from each function and touches
+ * nothing of the parent's, and the parent goes on as if nothing had happened.
  */
 #include "pair.h"
 
@@ -135,17 +135,20 @@ static void try_each(void)
 	expect(weir_call_submit(begun) == -ECHILD && errno == ECHILD, "weir_call_submit");
 	expect(weir_call_cancel(begun) == -ECHILD, "weir_call_cancel");
 	expect(weir_connect(pair.client, pair.addr, NULL, &conn) == -ECHILD, "weir_connect");
-	expect(weir_listen(pair.server, "weir-test-fork", &listen, &listener) == -ECHILD, "weir_listen");
+	expect(weir_listen(pair.server, "weir-test-fork", &listen, &listener) == -ECHILD,
+	       "weir_listen");
 	expect(weir_engine_post(pair.client, nothing, NULL) == -ECHILD, "weir_engine_post");
 	expect(weir_region_create(&options, &region) == 0, "weir_region_create");
 	expect(weir_engine_add_region(pair.client, region) == -ECHILD, "weir_engine_add_region");
 	weir_region_destroy(region);
 	errno = 0;
 	expect(!weir_request_results(pair.later[0], 4) && errno == ECHILD, "weir_request_results");
-	expect(weir_request_retry_when_buffers(pair.later[0]) == -ECHILD, "weir_request_retry_when_buffers");
+	expect(weir_request_retry_when_buffers(pair.later[0]) == -ECHILD,
+	       "weir_request_retry_when_buffers");
 	weir_request_reply_error(pair.later[0], WEIR_RPC_SYSTEM_ERR);
 	errno = 0;
-	expect(weir_engine_poll(pair.client, 0, pair.now_ns) == 0 && errno == ECHILD, "weir_engine_poll");
+	expect(weir_engine_poll(pair.client, 0, pair.now_ns) == 0 && errno == ECHILD,
+	       "weir_engine_poll");
 	weir_engine_stats(pair.client, &stats);
 	expect(stats.calls_sent > 0, "weir_engine_stats");
 	weir_conn_shutdown(pair.conn);
@@ -165,9 +168,11 @@ static void poll_on(void)
 {
 	for (uint32_t i = 0; i < POLLS; i++) {
 		errno = 0;
-		expect(weir_engine_poll(pair.client, 0, pair.now_ns) == 0 && errno == ECHILD, "client");
+		expect(weir_engine_poll(pair.client, 0, pair.now_ns) == 0 && errno == ECHILD,
+		       "client");
 		errno = 0;
-		expect(weir_engine_poll(pair.server, 0, pair.now_ns) == 0 && errno == ECHILD, "server");
+		expect(weir_engine_poll(pair.server, 0, pair.now_ns) == 0 && errno == ECHILD,
+		       "server");
 		/* Time-outs of the parent's calls are its own. */
 		pair.now_ns += 1000000000;
 	}
@@ -295,7 +300,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(fork__child_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(fork__child_destroys, setup, teardown),
 		cmocka_unit_test_setup_teardown(fork__child_ends_by_exit, setup, teardown),
-		cmocka_unit_test_setup_teardown(fork__child_makes_engines_of_its_own, setup, teardown),
+		cmocka_unit_test_setup_teardown(fork__child_makes_engines_of_its_own, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(fork__in_a_callback, setup, teardown),
 	};
 

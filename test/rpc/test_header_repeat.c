@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls like the one before them (request_show.c), of several listeners in turn: each reaches its own program, whatever was where its table
- * of programs is, and whatever a program did with the request object that the call before had. */
+/* Calls like the one before them (request_show.c), of several listeners in turn: each reaches its
+ * own program, whatever was where its table of programs is, and whatever a program did with the
+ * request object that the call before had. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -165,7 +166,8 @@ static struct answer ask(struct weir_conn *conn, uint32_t proc, uint32_t word, b
 
 	assert_non_null(call);
 	if (has_chunk)
-		assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, ITEM_BYTES),
+		assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem,
+						       ITEM_BYTES),
 				 0);
 	weir_xdr_put_u32(weir_call_args(call), word);
 	assert_int_equal(weir_call_submit(call), 0);
@@ -182,7 +184,8 @@ static void assert_answers(struct weir_conn *conn, const struct service *service
 		assert_int_equal(answer.id, service->id);
 		assert_int_equal(answer.word, i);
 		if (i % 5 == 4)
-			assert_int_equal(ask(conn, NPROCS + i, i, false).accept_stat, WEIR_RPC_PROC_UNAVAIL);
+			assert_int_equal(ask(conn, NPROCS + i, i, false).accept_stat,
+					 WEIR_RPC_PROC_UNAVAIL);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remote invalidation by version 2: a key ends with the reply when its call offers that, and the responder does so. */
+/* Remote invalidation by version 2: a key ends with the reply when its call offers that, and the
+ * responder does so. */
 #include "pair_main.h"
 
 #include "conn.h"
@@ -82,7 +83,8 @@ static void invalidate__6_2_3_only_what_the_call_offers(void **state)
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(invalidate__6_2_3_only_what_the_call_offers, setup, teardown),
+		cmocka_unit_test_setup_teardown(invalidate__6_2_3_only_what_the_call_offers, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("invalidate_v2", tests, NULL, NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * No cache line is written by two engines: what each of two engines of a process writes while calls are made between them over shm is
- * listed, memory of the heap, of pools and of the rings that both map, and no line may be in both lists. Heap objects are made in turn
- * by either, so that one that is not of whole lines has the other's beside it.
+ * No cache line is written by two engines: what each of two engines of a process writes while calls
+ * are made between them over shm is listed, memory of the heap, of pools and of the rings that both
+ * map, and no line may be in both lists. Heap objects are made in turn by either, so that one that
+ * is not of whole lines has the other's beside it.
  */
 #include "pair_main.h"
 
@@ -18,7 +19,8 @@
 #define CONNS	   3u
 #define CALLS	   40u
 
-/* What two processes map: the reader's word by itself, and cells that begin on a line, whichever ring of a connection. */
+/* What two processes map: the reader's word by itself, and cells that begin on a line, whichever
+ * ring of a connection. */
 _Static_assert(sizeof(struct ring_shared) % LINE == 0 && _Alignof(struct ring_shared) == LINE, "");
 _Static_assert(RING_CELL % LINE == 0 && RING_BYTES_MIN % RING_CELL == 0, "");
 /* What other engines' threads write of an engine: its mailbox's producer side. */
@@ -74,7 +76,8 @@ struct visit {
 	const char *what;
 };
 
-static void add_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *chunk, unsigned index)
+static void add_chunk(struct rte_mempool *mp, void *arg, struct rte_mempool_memhdr *chunk,
+		      unsigned index)
 {
 	struct visit *visit = arg;
 
@@ -111,7 +114,8 @@ static void add_engine(struct ranges *ranges, const struct weir_engine *engine)
 	add(ranges, "batches", engine->batches->batches,
 	    engine->batches->nused * sizeof(engine->batches->batches[0]));
 	add(ranges, "device", dev, sizeof(*dev));
-	add(ranges, "cold queue pairs", dev->cold.at, dev->max_connections * sizeof(dev->cold.at[0]));
+	add(ranges, "cold queue pairs", dev->cold.at,
+	    dev->max_connections * sizeof(dev->cold.at[0]));
 	add(ranges, "key table", dev->keys.entries, KEY_ENTRIES * sizeof(dev->keys.entries[0]));
 	if (engine->calls) {
 		add(ranges, "call pool", engine->calls, sizeof(*engine->calls));
@@ -140,7 +144,8 @@ static void add_conn(struct ranges *ranges, const struct weir_conn *conn)
 	add(ranges, "send queue", conn->sq, conn->sq_size * sizeof(conn->sq[0]));
 	add(ranges, "free receives", conn->recv_free, conn->nrecvs * sizeof(conn->recv_free[0]));
 	add(ranges, "queue pair", qp, sizeof(*qp));
-	add(ranges, "completions", qp->done, qp->done ? (qp->done_mask + 1) * sizeof(qp->done[0]) : 0);
+	add(ranges, "completions", qp->done,
+	    qp->done ? (qp->done_mask + 1) * sizeof(qp->done[0]) : 0);
 	add_recvs(ranges, "receive queue", &qp->own);
 	add(ranges, "muxes", qp->mux_set, sizeof(*qp->mux_set));
 	if (qp->mux) {
@@ -188,10 +193,12 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 static void add_mux(struct ranges *ranges, const struct weir_conn *conn)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
-	const uint8_t *base = (const uint8_t *)qp->mux_set->memory, *at = (const uint8_t *)(uintptr_t)LINE;
+	const uint8_t *base = (const uint8_t *)qp->mux_set->memory,
+		      *at = (const uint8_t *)(uintptr_t)LINE;
 
 	assert_true(qp->tx_in_mux && qp->rx_in_mux);
-	add(ranges, "cells of a mux", at + (qp->mux->tx.cells.base - base), ring_size(&qp->mux->tx.cells));
+	add(ranges, "cells of a mux", at + (qp->mux->tx.cells.base - base),
+	    ring_size(&qp->mux->tx.cells));
 	add(ranges, "reader's mark in a mux",
 	    at + ((const uint8_t *)ring_shared_of(&qp->mux->rx.cells) - base),
 	    sizeof(ring_shared_of(&qp->mux->rx.cells)->head));

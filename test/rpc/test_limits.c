@@ -71,7 +71,8 @@ static struct weir_engine_stats stats_of(const struct weir_engine *engine)
 	return stats;
 }
 
-/* Lists of a call: so many Read segments at so many positions, Write chunks, and segments in each. */
+/* Lists of a call: so many Read segments at so many positions, Write chunks, and segments in each.
+ */
 struct lists {
 	uint32_t nreads, npositions, nwrites, nsegs, read_bytes, write_bytes;
 	bool is_over;
@@ -83,14 +84,14 @@ static void send_lists(const struct lists *lists)
 
 	words_put(&m, 4, 9, 1, 8, 0);
 	for (uint32_t i = 0; i < lists->nreads; i++)
-		words_put(&m, 6, 1, 48 + 4 * (i % lists->npositions), raw.mr.rkey, lists->read_bytes,
-			  (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr);
+		words_put(&m, 6, 1, 48 + 4 * (i % lists->npositions), raw.mr.rkey,
+			  lists->read_bytes, (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr);
 	words_put(&m, 1, 0);
 	for (uint32_t i = 0; i < lists->nwrites; i++) {
 		words_put(&m, 2, 1, lists->nsegs);
 		for (uint32_t j = 0; j < lists->nsegs; j++)
-			words_put(&m, 4, raw.mr.rkey, lists->write_bytes, (uint32_t)(raw.raddr >> 32),
-				  (uint32_t)raw.raddr);
+			words_put(&m, 4, raw.mr.rkey, lists->write_bytes,
+				  (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr);
 	}
 	words_put(&m, 2, 0, 0);
 	words_put(&m, 10, 9, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_NULL, 0, 0, 0, 0);
@@ -366,7 +367,8 @@ static void send_timeout__of_a_peer_that_takes_nothing(void **state)
 	pair_stop(&pair);
 }
 
-/* The first tick of a connection, long after the start of the clock, finds a call that has not completed. */
+/* The first tick of a connection, long after the start of the clock, finds a call that has not
+ * completed. */
 static void send_timeout__begins_with_what_is_sent(void **state)
 {
 	struct sim_options wires;
@@ -386,7 +388,8 @@ static void send_timeout__begins_with_what_is_sent(void **state)
 	params.args_max_bytes = params.results_max_bytes = 604;
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
-	weir_xdr_put_opaque(weir_call_args(call), pair.client_mem, 600); /* more than a device takes along */
+	weir_xdr_put_opaque(weir_call_args(call), pair.client_mem,
+			    600); /* more than a device takes along */
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(outcomes[0].status, 0);
@@ -445,7 +448,8 @@ static uint32_t lines_with(const char *text, const char *what)
 	return n;
 }
 
-/* One that sends more than a receive takes, again and again, on a connection each: in less than a second. */
+/* One that sends more than a receive takes, again and again, on a connection each: in less than a
+ * second. */
 static void log__of_a_peer_that_misbehaves_again_and_again(void **state)
 {
 	static uint8_t message[2000];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a requester and its peer come to speak version 2, or version 1 after all (the draft's section 7). */
+/* How a requester and its peer come to speak version 2, or version 1 after all (the draft's section
+ * 7). */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -145,7 +146,8 @@ static void negotiate__neither_version_ends_the_connection(void **state)
 static void negotiate__7_1_connprop_grants_and_opens(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF), r = {0};
-	static struct outcome outcomes[4]; /* some calls end with the connection, behind this function */
+	static struct outcome
+		outcomes[4]; /* some calls end with the connection, behind this function */
 
 	(void)state;
 	words_put(&r, 6, m.w[0], 2, 3, 6, 1, 1);

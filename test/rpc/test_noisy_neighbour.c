@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Beside a peer that sends all that the driver takes, another connection of the same engine loses no call, and its calls
- * take at most twice as many of the engine's polls as alone, each of which serves the other peer a few times at most; where
- * it has calls enough under way, it is served as often as the other. Over shm: in sim a poll is an event, of whoever's.
+ * Beside a peer that sends all that the driver takes, another connection of the same engine loses
+ * no call, and its calls take at most twice as many of the engine's polls as alone, each of which
+ * serves the other peer a few times at most; where it has calls enough under way, it is served as
+ * often as the other. Over shm: in sim a poll is an event, of whoever's.
  */
 #include "pair_main.h"
 
@@ -37,7 +38,8 @@ static int teardown(void **state)
 static void post(uint32_t n, uint32_t len)
 {
 	struct fabric_sge sge = {raw.base + RAW_SEND_AT, len, raw.mr.lkey};
-	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
 
 	for (uint32_t i = 0; i < n; i++)
 		raw.ops->post_send(raw.qp, &wr, 1);
@@ -49,7 +51,8 @@ static void flood(uint32_t len)
 		post(BURST, len);
 }
 
-/* What CALLS honest calls take, one after the other, while messages of 'len' bytes go out, or none. */
+/* What CALLS honest calls take, one after the other, while messages of 'len' bytes go out, or none.
+ */
 static uint64_t measure(uint32_t len)
 {
 	uint64_t polls = 0;
@@ -80,8 +83,8 @@ static uint64_t served(const struct weir_engine_stats *stats)
 	return stats->requests_received + stats->errors_sent + stats->dropped;
 }
 
-/* The first message alone, until it was served: a driver fetches a region when it is first named. What is sent meanwhile
- * would be more than the one credit that the peer has. */
+/* The first message alone, until it was served: a driver fetches a region when it is first named.
+ * What is sent meanwhile would be more than the one credit that the peer has. */
 static void send_first(uint32_t len)
 {
 	struct weir_engine_stats before, after;
@@ -108,11 +111,14 @@ static void beside(const struct words *message)
 	weir_engine_stats(pair.server, &before);
 	under = measure(message->n * 4);
 	weir_engine_stats(pair.server, &after);
-	/* It was served meanwhile: more came of it than of the other, and no more at a time than its share. */
+	/* It was served meanwhile: more came of it than of the other, and no more at a time than
+	 * its share. */
 	assert_true(served(&after) > served(&before) + 2 * CALLS);
-	assert_true(served(&after) <= served(&before) + CALLS + SHARE * (after.polls - before.polls));
+	assert_true(served(&after) <=
+		    served(&before) + CALLS + SHARE * (after.polls - before.polls));
 	if (under > 2 * alone)
-		fail_msg("%llu beside it, %llu alone", (unsigned long long)under, (unsigned long long)alone);
+		fail_msg("%llu beside it, %llu alone", (unsigned long long)under,
+			 (unsigned long long)alone);
 }
 
 static void beside__calls_without_end(void **state)
@@ -149,14 +155,16 @@ static void beside__pulls_without_end(void **state)
 
 	(void)state;
 	words_put(&m, 4, 9, 1, 1, 0);
-	words_put(&m, 6, 1, 48, raw.mr.rkey, 65536, (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr);
+	words_put(&m, 6, 1, 48, raw.mr.rkey, 65536, (uint32_t)(raw.raddr >> 32),
+		  (uint32_t)raw.raddr);
 	words_put(&m, 3, 0, 0, 0);
 	words_put(&m, 10, 9, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_WRITE, 0, 0, 0, 0);
 	words_put(&m, 3, 100, 65536, 11);
 	beside(&m);
 }
 
-/* It has been silent for so long that the driver polls it less often than others, when it begins. */
+/* It has been silent for so long that the driver polls it less often than others, when it begins.
+ */
 static void beside__calls_after_a_silence(void **state)
 {
 	for (uint32_t i = 0; i < 10; i++)

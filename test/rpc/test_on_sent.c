@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program may do when memory of a reply is its own again: reply to others, whatever became of the connection. */
+/* What a program may do when memory of a reply is its own again: reply to others, whatever became
+ * of the connection. */
 #include "pair_main.h"
 
 #include "engine.h"
@@ -105,9 +106,10 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(on_sent__replies_to_another, setup, teardown),
-		cmocka_unit_test_setup_teardown(on_sent__replies_to_the_last_one_of_a_lost_connection, setup,
+		cmocka_unit_test_setup_teardown(
+			on_sent__replies_to_the_last_one_of_a_lost_connection, setup, teardown),
+		cmocka_unit_test_setup_teardown(on_sent__replies_while_the_connection_ends, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(on_sent__replies_while_the_connection_ends, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("on_sent", tests, NULL, NULL);

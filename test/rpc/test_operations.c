@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that are lists of operations (rtrext-01 section 7.4): whose result takes which memory, by each version and each part of the
- * extension. */
+/* Calls that are lists of operations (rtrext-01 section 7.4): whose result takes which memory, by
+ * each version and each part of the extension. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -85,10 +85,12 @@ static void check(struct outcome *got, struct weir_call *call, const struct weir
 			continue;
 		}
 		if (memory[op] || !tells_operations())
-			assert_int_equal(
-				weir_result_opaque(call, result, item++, &data, COMPOUND_BYTES_MAX, &len), 0);
+			assert_int_equal(weir_result_opaque(call, result, item++, &data,
+							    COMPOUND_BYTES_MAX, &len),
+					 0);
 		else
-			assert_int_equal(weir_xdr_get_opaque_ref(in, &data, COMPOUND_BYTES_MAX, &len), 0);
+			assert_int_equal(
+				weir_xdr_get_opaque_ref(in, &data, COMPOUND_BYTES_MAX, &len), 0);
 		assert_int_equal(len, asked[op].count);
 		for (uint32_t i = 0; i < len; i++)
 			assert_int_equal(((const uint8_t *)data)[i], compound_byte(op, i));
@@ -156,8 +158,10 @@ static uint8_t *memory_at(uint32_t op)
 
 static void operation__results_go_to_their_own_memory(void **state)
 {
-	static const struct compound_op ops[] = {
-		{COMPOUND_READ, 3000}, {COMPOUND_PLAIN, 0}, {COMPOUND_READ, 5001}, {COMPOUND_READ, 17}};
+	static const struct compound_op ops[] = {{COMPOUND_READ, 3000},
+						 {COMPOUND_PLAIN, 0},
+						 {COMPOUND_READ, 5001},
+						 {COMPOUND_READ, 17}};
 
 	(void)state;
 	for (uint32_t op = 0; op < 4; op++)
@@ -167,8 +171,10 @@ static void operation__results_go_to_their_own_memory(void **state)
 
 static void operation__one_that_fails_leaves_no_memory_to_the_next(void **state)
 {
-	static const struct compound_op ops[] = {
-		{COMPOUND_FAIL, 0}, {COMPOUND_READ, 9000}, {COMPOUND_FAIL, 0}, {COMPOUND_READ, 20000}};
+	static const struct compound_op ops[] = {{COMPOUND_FAIL, 0},
+						 {COMPOUND_READ, 9000},
+						 {COMPOUND_FAIL, 0},
+						 {COMPOUND_READ, 20000}};
 
 	(void)state;
 	for (uint32_t op = 0; op < 4; op++)
@@ -179,8 +185,10 @@ static void operation__one_that_fails_leaves_no_memory_to_the_next(void **state)
 /* The first one's data would take the memory, if that were the whole call's. */
 static void operation__one_without_memory_has_its_data_in_the_message(void **state)
 {
-	static const struct compound_op ops[] = {
-		{COMPOUND_READ, 600}, {COMPOUND_READ, 9000}, {COMPOUND_PLAIN, 0}, {COMPOUND_READ, 700}};
+	static const struct compound_op ops[] = {{COMPOUND_READ, 600},
+						 {COMPOUND_READ, 9000},
+						 {COMPOUND_PLAIN, 0},
+						 {COMPOUND_READ, 700}};
 
 	(void)state;
 	memory[1] = memory_at(1);

@@ -219,10 +219,12 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(conn_peer__names_either_side, setup, teardown),
-		cmocka_unit_test_setup_teardown(accept__refusal_is_the_peers_and_is_counted, setup, teardown),
-		cmocka_unit_test_setup_teardown(peer_account__is_of_all_connections_of_a_peer, setup,
+		cmocka_unit_test_setup_teardown(accept__refusal_is_the_peers_and_is_counted, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(expose__a_responder_gives_no_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(peer_account__is_of_all_connections_of_a_peer,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(expose__a_responder_gives_no_memory, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(replay__is_for_the_same_user_alone, setup_replay,
 						teardown_replay),
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The profile's [memory], and windows: the last one that there is, and one call or connection more, with its counter. */
+/* The profile's [memory], and windows: the last one that there is, and one call or connection more,
+ * with its counter. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -156,7 +157,8 @@ static void bulk_buffers__one_call_past_them_waits(void **state)
 	pair_settle(&pair);
 	assert_int_equal(outcomes[1].done, 0);
 	assert_int_equal(stats_of(pair.server).buffer_waits, 1);
-	assert_in_range(stats_of(pair.server).bulk_pool_empty, stats.bulk_pool_empty + 1, UINT64_MAX);
+	assert_in_range(stats_of(pair.server).bulk_pool_empty, stats.bulk_pool_empty + 1,
+			UINT64_MAX);
 	put_all();
 	pair_until(&pair, &outcomes[1].done, 1);
 	assert_int_equal(outcomes[1].status, 0);
@@ -200,8 +202,9 @@ static void windows__one_call_past_them_waits(void **state)
 		call = weir_call_begin(pair.conn, &params);
 		assert_non_null(call);
 		weir_xdr_put_u32(weir_call_args(call), i);
-		assert_int_equal(
-			weir_call_result_item(call, pair.client_region, pair.client_mem + 64 * i, 64), 0);
+		assert_int_equal(weir_call_result_item(call, pair.client_region,
+						       pair.client_mem + 64 * i, 64),
+				 0);
 		assert_int_equal(stats_of(pair.client).window_waits, 0);
 		assert_int_equal(weir_call_submit(call), 0);
 	}

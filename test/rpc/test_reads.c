@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RDMA Reads up to what the device has in flight at a time, and beyond: those wait, and none fails. */
+/* RDMA Reads up to what the device has in flight at a time, and beyond: those wait, and none fails.
+ */
 #include "pair_main.h"
 
 #include <string.h>
@@ -21,8 +22,8 @@ static void limit(struct weir_profile *profile)
 {
 	size_t used = strlen(profile->driver_options);
 
-	snprintf(profile->driver_options + used, sizeof(profile->driver_options) - used, ",max_rd_atomic=%u",
-		 LIMIT);
+	snprintf(profile->driver_options + used, sizeof(profile->driver_options) - used,
+		 ",max_rd_atomic=%u", LIMIT);
 }
 
 static int setup(void **state)
@@ -50,7 +51,8 @@ static void write_calls(uint32_t n)
 		call = weir_call_begin(pair.conn, &params);
 		assert_non_null(call);
 		weir_xdr_put_u32(weir_call_args(call), i);
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM), 0);
+		assert_int_equal(
+			weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM), 0);
 		weir_xdr_put_u32(weir_call_args(call), 1);
 		assert_int_equal(weir_call_submit(call), 0);
 	}
@@ -115,7 +117,8 @@ static void reads__of_one_chunk_at_the_limit_and_past_it(void **state)
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(reads__of_calls_at_the_limit_and_past_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(reads__of_calls_at_the_limit_and_past_it, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(reads__of_one_chunk_at_the_limit_and_past_it, setup,
 						teardown),
 	};

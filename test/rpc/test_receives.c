@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receives stand before anything can come for them: the driver's ops are watched, on either side. */
+/* Receives stand before anything can come for them: the driver's ops are watched, on either side.
+ */
 #include "pair_main.h"
 
 #include "engine.h"
@@ -17,13 +18,14 @@ static struct watch {
 	int posted; /* receives that stand */
 	int received;
 	int sent;
-	int min_at_send; /* the least that stood at a Send, or were taken by messages not answered yet */
+	int min_at_send; /* the least that stood at a Send, or were taken by messages not answered
+			    yet */
 	int max_in_flight;
 	bool is_short; /* fewer stood than messages may come */
 } server, client;
 
-static uint32_t count_posts(struct watch *watch, struct fabric_qp *qp, const struct fabric_recv_wr *wrs,
-			    uint32_t n)
+static uint32_t count_posts(struct watch *watch, struct fabric_qp *qp,
+			    const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	uint32_t taken = watch->ops->post_recv(qp, wrs, n);
 
@@ -52,7 +54,8 @@ static uint32_t count_sends(struct watch *watch, struct fabric_qp *qp, const str
 	return watch->ops->post_send(qp, wrs, n);
 }
 
-static bool count_send_direct(struct watch *watch, struct fabric_qp *qp, const void *data, uint32_t len)
+static bool count_send_direct(struct watch *watch, struct fabric_qp *qp, const void *data,
+			      uint32_t len)
 {
 	if (!watch->ops->send_direct(qp, data, len))
 		return false;
@@ -116,7 +119,8 @@ static uint32_t client_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint3
 
 static void watch(struct watch *watch, struct weir_engine *engine)
 {
-	*watch = (struct watch){.ops = engine->ops, .watched = *engine->ops, .min_at_send = INT32_MAX};
+	*watch = (struct watch){
+		.ops = engine->ops, .watched = *engine->ops, .min_at_send = INT32_MAX};
 	engine->ops = &watch->watched;
 }
 
@@ -195,10 +199,11 @@ static void call__3_3_1_a_receive_stands_for_each_reply_expected(void **state)
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(reply__3_3_1_receives_for_all_that_is_granted_stand_before_it,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(call__3_3_1_a_receive_stands_for_each_reply_expected, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(
+			reply__3_3_1_receives_for_all_that_is_granted_stand_before_it, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			call__3_3_1_a_receive_stands_for_each_reply_expected, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("receives", tests, NULL, NULL);

@@ -27,7 +27,8 @@ static void resend__same_xid_same_bytes(void **state)
 	assert_int_equal(stats().calls_given_up, 0);
 }
 
-static void check_read(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_read(struct outcome *outcome, struct weir_call *call,
+		       const struct weir_result *result)
 {
 	const uint8_t *data;
 	uint32_t len;
@@ -40,7 +41,8 @@ static void check_read(struct outcome *outcome, struct weir_call *call, const st
 	outcome->bytes = weir_call_retransmits(call);
 }
 
-static void check_write(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_write(struct outcome *outcome, struct weir_call *call,
+			const struct weir_result *result)
 {
 	uint32_t value, bytes = outcome->bytes, sum = 0;
 
@@ -62,8 +64,9 @@ static void start_read(uint32_t i)
 
 	outcomes[i].check = check_read;
 	weir_xdr_put_u32(weir_call_args(call), BYTES);
-	assert_int_equal(
-		weir_call_result_item(call, pair.client_region, pair.client_mem + (i + 1) * 65536, BYTES), 0);
+	assert_int_equal(weir_call_result_item(call, pair.client_region,
+					       pair.client_mem + (i + 1) * 65536, BYTES),
+			 0);
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
@@ -206,7 +209,8 @@ static void timeout__goes_on_while_it_is_remade(void **state)
 	warm_up();
 }
 
-/* A responder may have the memory of a call that timed out: the connection is lost for it, and other calls go on. */
+/* A responder may have the memory of a call that timed out: the connection is lost for it, and
+ * other calls go on. */
 static void timeout__of_exposed_memory_costs_the_others_nothing(void **state)
 {
 	struct weir_call *call;
@@ -273,11 +277,13 @@ static void give_up__after_its_time(void **state)
 	assert_int_equal(outcomes[0].status, pair.close_error);
 	assert_int_equal(stats().reconnects_given_up, 1);
 	assert_int_equal(stats().reconnects, 0);
-	/* Pauses of 2, 4, 8, 8... ms, each at least half of it: no more attempts than these have room for. */
+	/* Pauses of 2, 4, 8, 8... ms, each at least half of it: no more attempts than these have
+	 * room for. */
 	assert_true(stats().reconnect_attempts > 1 && stats().reconnect_attempts <= 102);
 }
 
-/* RFC 8166 section 4.5.3: a call that breaks each connection is not sent for ever; others are not taken along. */
+/* RFC 8166 section 4.5.3: a call that breaks each connection is not sent for ever; others are not
+ * taken along. */
 static void resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else(void **state)
 {
 	uint32_t breaks = 0;
@@ -289,7 +295,8 @@ static void resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else(voi
 		start_read(i);
 	start_later(8, 0);
 	while (breaks <= 4 && !outcomes[0].done) {
-		for (uint32_t i = 0; !outcomes[0].done && pair.nlater == 0 && pair_wait(&pair, i); i++)
+		for (uint32_t i = 0; !outcomes[0].done && pair.nlater == 0 && pair_wait(&pair, i);
+		     i++)
 			pair_poll(&pair);
 		for (uint32_t i = 0; i < pair.nlater; i++) {
 			uint32_t value = 0;
@@ -323,10 +330,12 @@ static void until_later_is(uint32_t value)
 	assert_int_equal(found, value);
 }
 
-/* One that was lost twice is sent alone: one that is made meanwhile waits for its end, though there are credits and nothing waits. */
+/* One that was lost twice is sent alone: one that is made meanwhile waits for its end, though there
+ * are credits and nothing waits. */
 static void resend__4_5_3_beside_what_was_lost_twice_nothing_is_sent(void **state)
 {
-	bool has_one = weir_conn_version(pair.conn) == 1 || pair_shared; /* credit until the first reply */
+	bool has_one =
+		weir_conn_version(pair.conn) == 1 || pair_shared; /* credit until the first reply */
 	uint32_t first = 0;
 
 	(void)state;
@@ -406,7 +415,8 @@ static void resend__by_the_new_connections_threshold(void **state)
 	assert_int_equal(outcomes[1].words[0], sizeof(bytes));
 	assert_int_equal(outcomes[1].words[1], 0x33333333);
 	/* Version 2 has no receivers of less than 4096. */
-	assert_int_equal(weir_conn_send_inline(pair.conn), weir_conn_version(pair.conn) == 2 ? 4096 : 1024);
+	assert_int_equal(weir_conn_send_inline(pair.conn),
+			 weir_conn_version(pair.conn) == 2 ? 4096 : 1024);
 	assert_int_equal(stats().long_calls, weir_conn_version(pair.conn) == 2 ? 0 : 1);
 }
 static void connect__once_more_after_each_pause(void **state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that are remade, and end: closed, shut down, reset, with their engine, or before they were there. */
+/* Connections that are remade, and end: closed, shut down, reset, with their engine, or before they
+ * were there. */
 #include "reconnect.h"
 
 static void close__while_it_is_remade(void **state)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many connections, each killed and remade many times under load: every call is answered, and at the end all is as it was
- * at the beginning: buffers, requests, connections, the driver's objects, files, mappings and the heap.
+ * Many connections, each killed and remade many times under load: every call is answered, and at
+ * the end all is as it was at the beginning: buffers, requests, connections, the driver's objects,
+ * files, mappings and the heap.
  */
 #include "pair_main.h"
 
@@ -85,7 +86,8 @@ static void check(const struct flow *flow, struct weir_call *call, const struct 
 		weir_xdr_get_u32(result->results, &len);
 		assert_int_equal(len, BYTES);
 	} else if (flow->proc != PAIR_NULL) {
-		assert_int_equal(weir_result_opaque(call, result, 0, (const void **)&data, BYTES, &len), 0);
+		assert_int_equal(
+			weir_result_opaque(call, result, 0, (const void **)&data, BYTES, &len), 0);
 		assert_int_equal(len, BYTES);
 		for (uint32_t i = 0; i < BYTES; i += 97)
 			assert_int_equal(data[i], pair_byte(i));
@@ -123,13 +125,15 @@ static void flow_next(struct flow *flow)
 	args = weir_call_args(call);
 	if (flow->proc == PAIR_WRITE) {
 		weir_xdr_put_u32(args, 1);
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, memory_of(flow), BYTES), 0);
+		assert_int_equal(
+			weir_call_arg_item(call, pair.client_region, memory_of(flow), BYTES), 0);
 		weir_xdr_put_u32(args, 2);
 	} else if (flow->proc != PAIR_NULL) {
 		weir_xdr_put_u32(args, BYTES);
 		if (flow->proc == PAIR_READ)
-			assert_int_equal(
-				weir_call_result_item(call, pair.client_region, memory_of(flow), BYTES), 0);
+			assert_int_equal(weir_call_result_item(call, pair.client_region,
+							       memory_of(flow), BYTES),
+					 0);
 	}
 	assert_int_equal(weir_call_submit(call), 0);
 	nstarted++;
@@ -184,7 +188,8 @@ static bool all_closed(void)
 /* Connect, load, kill each so often, and close in order. */
 static void run_load(uint32_t nkills)
 {
-	const struct weir_connect_options how = {.on_event = on_event, .reconnect = WEIR_RECONNECT_ON};
+	const struct weir_connect_options how = {.on_event = on_event,
+						 .reconnect = WEIR_RECONNECT_ON};
 
 	memset(links, 0, sizeof(links));
 	is_stopping = false;
@@ -199,7 +204,8 @@ static void run_load(uint32_t nkills)
 		pair_poll(&pair);
 	for (uint32_t i = 0; i < NLINKS; i++) {
 		for (uint32_t j = 0; j < NFLOWS; j++) {
-			links[i].flows[j] = (struct flow){.link = &links[i], .index = i * NFLOWS + j};
+			links[i].flows[j] =
+				(struct flow){.link = &links[i], .index = i * NFLOWS + j};
 			flow_next(&links[i].flows[j]);
 		}
 	}
@@ -248,7 +254,8 @@ static uint32_t count_files(void)
 
 /* What there is to be lost. */
 struct holdings {
-	uint32_t objects; /* the simulated hardware's: queue pairs, registrations, windows, events */
+	uint32_t
+		objects; /* the simulated hardware's: queue pairs, registrations, windows, events */
 	uint32_t files, mappings;
 	uint32_t nregions;
 	uint32_t buffers[8];
@@ -287,14 +294,16 @@ static struct holdings look_again(const struct holdings *before)
 	struct holdings now = look();
 
 	for (uint32_t tries = 0;
-	     tries < 10000 && (now.files != before->files || now.mappings != before->mappings); tries++) {
+	     tries < 10000 && (now.files != before->files || now.mappings != before->mappings);
+	     tries++) {
 		usleep(1000);
 		now = look();
 	}
 	return now;
 }
 
-/* Until nothing has gone for a while: what a driver gives up on another thread must not count as held. */
+/* Until nothing has gone for a while: what a driver gives up on another thread must not count as
+ * held. */
 static struct holdings look_settled(void)
 {
 	struct holdings now = look(), last;
@@ -339,10 +348,12 @@ static void conn__24_killed_and_remade_100_times_each_leave_nothing_behind(void 
 	assert_int_equal(client.connections_opened, client.connections_lost);
 	assert_int_equal(server.connections_opened, server.connections_lost);
 	assert_int_equal(client.calls_completed, ndone);
-	assert_int_equal(client.calls_failed + client.calls_given_up + client.reconnects_given_up, 0);
+	assert_int_equal(client.calls_failed + client.calls_given_up + client.reconnects_given_up,
+			 0);
 	assert_int_equal(client.calls_sent, ndone + client.calls_resent);
 	assert_true(client.calls_resent > NLINKS * NKILLS / 4);
-	assert_int_equal(client.rnr + server.rnr + client.protocol_errors + server.protocol_errors, 0);
+	assert_int_equal(client.rnr + server.rnr + client.protocol_errors + server.protocol_errors,
+			 0);
 	pair_stop(&pair);
 }
 

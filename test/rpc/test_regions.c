@@ -28,7 +28,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Where a driver can't expose memory that its owner may take away, the log says so, and what to do. */
+/* Where a driver can't expose memory that its owner may take away, the log says so, and what to do.
+ */
 static void add_region__says_when_memory_can_not_be_exposed(void **state)
 {
 	struct weir_region *region;
@@ -59,7 +60,8 @@ static void add_region__says_when_memory_can_not_be_exposed(void **state)
 	close(fd);
 }
 
-/* Of a part of a file, or of one that cannot be written to, peers would get too much, or nothing that serves. */
+/* Of a part of a file, or of one that cannot be written to, peers would get too much, or nothing
+ * that serves. */
 static void add_region__exposes_no_more_than_the_region(void **state)
 {
 	static const struct {
@@ -87,7 +89,8 @@ static void add_region__exposes_no_more_than_the_region(void **state)
 
 		assert_true(fd >= 0);
 		assert_int_equal(ftruncate(fd, (off_t)files[i].file_bytes), 0);
-		base = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)files[i].offset);
+		base = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			    (off_t)files[i].offset);
 		assert_true(base != MAP_FAILED);
 		assert_int_equal(fcntl(fd, F_ADD_SEALS, files[i].seals), 0);
 		assert_int_equal(weir_region_adopt(base, 8192, fd, files[i].offset, &region), 0);
@@ -108,7 +111,8 @@ static void add_region__exposes_no_more_than_the_region(void **state)
 	}
 }
 
-/* An argument in memory that the driver can't expose: copied and counted where it can be, else refused with the cure. */
+/* An argument in memory that the driver can't expose: copied and counted where it can be, else
+ * refused with the cure. */
 static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 {
 	const size_t bytes = 4u << 20;
@@ -153,7 +157,8 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
 	weir_engine_stats(pair.client, &after);
-	/* Version 2's extension sends the argument itself, without a chunk and so without that copy. */
+	/* Version 2's extension sends the argument itself, without a chunk and so without that
+	 * copy. */
 	if (pair_extension == WEIR_EXTENSION_OFF)
 		assert_int_equal(after.bulk_copies - before.bulk_copies, is_shm ? 1 : 0);
 
@@ -185,10 +190,12 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(add_region__says_when_memory_can_not_be_exposed, setup,
+		cmocka_unit_test_setup_teardown(add_region__says_when_memory_can_not_be_exposed,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(add_region__exposes_no_more_than_the_region, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(add_region__exposes_no_more_than_the_region, setup, teardown),
-		cmocka_unit_test_setup_teardown(arg_item__in_memory_that_can_not_be_exposed, setup, teardown),
+		cmocka_unit_test_setup_teardown(arg_item__in_memory_that_can_not_be_exposed, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("regions", tests, NULL, NULL);

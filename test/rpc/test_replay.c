@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The duplicate request cache in the whole: calls that are sent again run once, and are answered all the same. */
+/* The duplicate request cache in the whole: calls that are sent again run once, and are answered
+ * all the same. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -30,7 +31,8 @@ static void reconnecting(struct weir_profile *profile)
 static void small_cache(struct weir_profile *profile)
 {
 	reconnecting(profile);
-	profile->replay_entries = 5; /* two calls of one connection may be carried out at a time (share.h) */
+	profile->replay_entries =
+		5; /* two calls of one connection may be carried out at a time (share.h) */
 	profile->replay_bytes = 4096;
 }
 
@@ -114,7 +116,8 @@ static void lose_reply_once(void)
 	pair_until(&pair, &outcomes[0].done, 1);
 }
 
-static void check_echo(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_echo(struct outcome *outcome, struct weir_call *call,
+		       const struct weir_result *result)
 {
 	const void *data;
 	uint32_t len;
@@ -155,7 +158,8 @@ static void replay__long_call_and_reply(void **state)
 	assert_int_equal(replays(), 2);
 }
 
-static void check_items(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_items(struct outcome *outcome, struct weir_call *call,
+			const struct weir_result *result)
 {
 	const uint32_t words[] = {5, 7, 6};
 	const void *data;
@@ -175,7 +179,8 @@ static void check_items(struct outcome *outcome, struct weir_call *call, const s
 	assert_int_equal(weir_xdr_remaining(result->results), 0);
 }
 
-/* Two arguments by Read chunk, two results by Write chunk: those of the second call are used, not the first one's. */
+/* Two arguments by Read chunk, two results by Write chunk: those of the second call are used, not
+ * the first one's. */
 static void replay__chunks_are_the_new_calls(void **state)
 {
 	struct weir_call *call = begin(0, PAIR_MULTI, 64, 64);
@@ -350,7 +355,8 @@ static void cache__full_of_calls_that_run(void **state)
 /* A reply that is too long to be kept: what came of it is unknown, but it does not run twice. */
 static void cache__too_long_a_reply(void **state)
 {
-	/* An eighth of the cache, without the RPC header, the count, two words for the entry and three for its one piece. */
+	/* An eighth of the cache, without the RPC header, the count, two words for the entry and
+	 * three for its one piece. */
 	const uint32_t longest = 4096 / 8 - 24 - 4 - 20;
 	struct weir_engine_stats stats;
 	struct weir_call *call;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that share the receives of their engine: what each takes, and what its peer may not take from others. */
+/* Connections that share the receives of their engine: what each takes, and what its peer may not
+ * take from others. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -101,7 +102,8 @@ static void idle__connections_take_no_receives_and_no_requests(void **state)
 	assert_int_equal(pair.client->recv_pool->in_use, taken);
 	assert_int_equal(pair.server->srq->credits.shared, CONNS); /* one credit each */
 	/* Nor does a requester's keep what it would begin with. */
-	for (uint32_t polls = 0; pair.client->srq->credits.shared > CONNS && pair_wait(&pair, polls); polls++)
+	for (uint32_t polls = 0;
+	     pair.client->srq->credits.shared > CONNS && pair_wait(&pair, polls); polls++)
 		pair_poll(&pair);
 	assert_int_equal(pair.client->srq->credits.shared, CONNS);
 	submit(conns[0], PAIR_NULL, &outcome);
@@ -189,7 +191,8 @@ static void idle__gives_credits_back(void **state)
 		pair_until(&pair, &outcomes[i].done, 1);
 	assert_true(pair.server->srq->credits.shared > CONNS);
 	assert_true(pair.client->srq->credits.shared > CONNS);
-	/* The requester knows by itself. The responder has to say so, with replies: one call now and then does it. */
+	/* The requester knows by itself. The responder has to say so, with replies: one call now
+	 * and then does it. */
 	for (uint32_t i = 0; i < 12; i++) {
 		for (uint64_t until = pair.now_ns + 2500000000u; pair.now_ns < until;)
 			pair_poll(&pair);
@@ -284,8 +287,8 @@ static void patient(struct weir_profile *profile)
 	size_t used = strlen(profile->driver_options);
 
 	share(profile);
-	snprintf(profile->driver_options + used, sizeof(profile->driver_options) - used, "%srnr_retry=7",
-		 used > 0 ? "," : "");
+	snprintf(profile->driver_options + used, sizeof(profile->driver_options) - used,
+		 "%srnr_retry=7", used > 0 ? "," : "");
 }
 
 static int setup_patient(void **state)
@@ -303,14 +306,15 @@ static void send_scattered(uint32_t nsegs)
 
 	words_put(&m, 7, 5, 1, CREDITS, 0, 0, 1, nsegs);
 	for (uint32_t i = 0; i < nsegs; i++)
-		words_put(&m, 4, raw.mr.rkey, 8, (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr + 8 * i);
+		words_put(&m, 4, raw.mr.rkey, 8, (uint32_t)(raw.raddr >> 32),
+			  (uint32_t)raw.raddr + 8 * i);
 	words_put(&m, 2, 0, 0);
 	words_put(&m, 11, 5, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_READ, 0, 0, 0, 0, 8 * nsegs);
 	raw_send_words(&raw, &m);
 }
 
-/* Replies whose Writes wait for places in the send queue when their connection ends: the requests serve others then, which
- * know nothing of what was left. */
+/* Replies whose Writes wait for places in the send queue when their connection ends: the requests
+ * serve others then, which know nothing of what was left. */
 static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 {
 	static struct outcome outcomes[BURST];
@@ -339,7 +343,8 @@ static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 
 		ncut += req->tx_waiter.is_waiting && req->xfers_done > 0 && req->xfers_after > 0;
 	}
-	if (pair.world) /* shm's ring takes messages ahead of receives, and nothing waits behind them */
+	if (pair.world) /* shm's ring takes messages ahead of receives, and nothing waits behind
+			   them */
 		assert_in_range(ncut, 1, BURST);
 	raw_close(&raw);
 	pair_until(&pair, &pair.server_closed, 1);
@@ -371,12 +376,13 @@ static int setup_narrow(void **state)
 	return 0;
 }
 
-/* Replies that are answered at once, as long as the ring takes them; the others wait for it, with the credits that they grant, and
- * none is lost or granted twice. */
+/* Replies that are answered at once, as long as the ring takes them; the others wait for it, with
+ * the credits that they grant, and none is lost or granted twice. */
 static void reply__finds_the_ring_full(void **state)
 {
 	const uint32_t count = 2000, ncalls = 15, in_use = pair.server->send_pool->in_use;
-	bool reads = pair_exposure != WEIR_EXPOSURE_WINDOW; /* which the requester would have to bind first */
+	bool reads = pair_exposure !=
+		     WEIR_EXPOSURE_WINDOW; /* which the requester would have to bind first */
 	struct outcome outcomes[15];
 
 	(void)state;
@@ -392,18 +398,21 @@ static void reply__finds_the_ring_full(void **state)
 
 			outcome_init(&outcomes[i], &pair);
 			memset(pair.client_mem + i * 4096, 0, count);
-			params = pair_params(reads && i % 3 == 2 ? PAIR_READ : PAIR_BIG, &outcomes[i]);
+			params = pair_params(reads && i % 3 == 2 ? PAIR_READ : PAIR_BIG,
+					     &outcomes[i]);
 			params.results_max_bytes = 4 + count;
 			call = weir_call_begin(pair.conn, &params);
 			assert_non_null(call);
 			weir_xdr_put_u32(weir_call_args(call), count);
 			if (reads && i % 3 == 2)
 				assert_int_equal(weir_call_result_item(call, pair.client_region,
-								       pair.client_mem + i * 4096, count),
+								       pair.client_mem + i * 4096,
+								       count),
 						 0);
 			assert_int_equal(weir_call_submit(call), 0);
 		}
-		for (uint32_t i = 0; i < 8 && round >= 4; i++) /* before that it has too few credits */
+		for (uint32_t i = 0; i < 8 && round >= 4;
+		     i++) /* before that it has too few credits */
 			weir_engine_poll(pair.server, 0, pair.now_ns);
 		if (round >= 4) {
 			assert_int_equal(pair.server->stats.replies_sent, (round + 1) * ncalls);
@@ -414,7 +423,8 @@ static void reply__finds_the_ring_full(void **state)
 		for (uint32_t i = 0; i < ncalls; i++) {
 			assert_int_equal(outcomes[i].status, 0);
 			if (reads && i % 3 == 2)
-				assert_memory_equal(pair.client_mem + i * 4096, pair.server_mem, count);
+				assert_memory_equal(pair.client_mem + i * 4096, pair.server_mem,
+						    count);
 		}
 		pair_settle(&pair);
 		assert_int_equal(pair.server_conn->share.unsent, 0);
@@ -429,7 +439,8 @@ static void reply__finds_the_ring_full(void **state)
 static void put_words(const struct words *m)
 {
 	struct fabric_sge sge = {(uint8_t *)(uintptr_t)m->w, 4 * m->n, 0};
-	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_INLINE, .sge = &sge, .nsge = 1};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND, .flags = FABRIC_INLINE, .sge = &sge, .nsge = 1};
 
 	assert_int_equal(raw.ops->post_send(raw.qp, &wr, 1), 1);
 }
@@ -444,7 +455,8 @@ static void put_call(uint32_t xid, uint32_t credits, uint32_t proc)
 	put_words(&m);
 }
 
-/* The same in a row: of those that the device shows one behind the other none but the first has been looked at by a tick. */
+/* The same in a row: of those that the device shows one behind the other none but the first has
+ * been looked at by a tick. */
 static void excess__in_a_row_ends_the_connection(void **state)
 {
 	static struct outcome outcomes[CONNS];
@@ -486,8 +498,8 @@ static void put_read(uint32_t nsegs)
 	put_words(&m);
 }
 
-/* A reply waits for a place in the send queue, and later ones, which need none, pass it by, with less to grant: what it grants the peer may
- * use all the same. */
+/* A reply waits for a place in the send queue, and later ones, which need none, pass it by, with
+ * less to grant: what it grants the peer may use all the same. */
 static void reply__passed_by_others_grants_what_it_says(void **state)
 {
 	struct words r;
@@ -536,8 +548,8 @@ static int run(void)
 		T(excess__of_credits_ends_the_connection_and_no_other),
 		T(connection__that_finds_no_receive_left_is_refused),
 		cmocka_unit_test_teardown(automatic__shares_over_shm, teardown),
-		cmocka_unit_test_setup_teardown(reply__cut_off_amid_its_writes_is_forgotten, setup_patient,
-						teardown),
+		cmocka_unit_test_setup_teardown(reply__cut_off_amid_its_writes_is_forgotten,
+						setup_patient, teardown),
 	};
 	const struct CMUnitTest of_rings[] = {
 		cmocka_unit_test_setup_teardown(reply__finds_the_ring_full, setup_narrow, teardown),

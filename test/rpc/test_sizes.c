@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READ, WRITE and ECHO of each size from 1 to 4,100 bytes, each byte checked, with 1 KiB and 4 KiB inline; and WRITEs with Read chunks
- * wherever there can be, and only where there must be.
+ * READ, WRITE and ECHO of each size from 1 to 4,100 bytes, each byte checked, with 1 KiB and 4 KiB
+ * inline; and WRITEs with Read chunks wherever there can be, and only where there must be.
  */
 #include "pair_main.h"
 
@@ -77,7 +77,8 @@ static uint32_t next_size(uint32_t size)
 	return size + 13;
 }
 
-static void check_data(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_data(struct outcome *outcome, struct weir_call *call,
+		       const struct weir_result *result)
 {
 	const void *data;
 	uint32_t len;
@@ -105,7 +106,8 @@ static void read_one(uint32_t size, bool offers_chunk)
 	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), size);
 	if (offers_chunk)
-		assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, size), 0);
+		assert_int_equal(
+			weir_call_result_item(call, pair.client_region, pair.client_mem, size), 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcome.done, 1);
 	if (offers_chunk) /* not a byte behind it (RFC 8166 section 3.4.6) */
@@ -122,12 +124,13 @@ static void sizes__read(void **state)
 	}
 }
 
-/* Whether a WRITE's data go by a Read chunk. By version 2 none do that need not, and the extension has ways of its own. */
+/* Whether a WRITE's data go by a Read chunk. By version 2 none do that need not, and the extension
+ * has ways of its own. */
 static bool is_by_chunk(uint32_t size)
 {
 	uint32_t least = pair.conn->vers == RDMA1_VERSION ? pair.client->chunk_bytes : 0;
-	uint32_t bytes = RDMA1_HEADER_MIN + pair.conn->extra_bytes + WEIR_RPC_CALL_HEADER_MIN + 12 + size +
-			 weir_xdr_pad(size);
+	uint32_t bytes = RDMA1_HEADER_MIN + pair.conn->extra_bytes + WEIR_RPC_CALL_HEADER_MIN + 12 +
+			 size + weir_xdr_pad(size);
 
 	return bytes > pair.conn->send_inline || (least > 0 && size >= least);
 }
@@ -159,7 +162,8 @@ static void sizes__write(void **state)
 		params = pair_params(PAIR_WRITE, &outcome);
 		call = weir_call_begin(pair.conn, &params);
 		weir_xdr_put_u32(weir_call_args(call), size);
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, size), 0);
+		assert_int_equal(
+			weir_call_arg_item(call, pair.client_region, pair.client_mem, size), 0);
 		weir_xdr_put_u32(weir_call_args(call), 5);
 		assert_int_equal(weir_call_submit(call), 0);
 		pair_until(&pair, &outcome.done, 1);
@@ -189,7 +193,8 @@ static void sizes__echo(void **state)
 		params.results_max_bytes = 8 + size;
 		call = weir_call_begin(pair.conn, &params);
 		/* By reference: gathered inline, or a Long Call of several segments. */
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, size), 0);
+		assert_int_equal(
+			weir_call_arg_item(call, pair.client_region, pair.client_mem, size), 0);
 		assert_int_equal(weir_call_submit(call), 0);
 		pair_until(&pair, &outcome.done, 1);
 		assert_int_equal(outcome.status, 0);

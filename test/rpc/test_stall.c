@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that stalls, of each pool that its calls can take from: it gets its share of the pool and no more, and calls of
- * another connection go on. A raw peer stalls: it takes as many replies as it has receives and posts none again. Over sim the
- * other connection is another peer's. Over shm both are of one user, and only the connections differ.
+ * A peer that stalls, of each pool that its calls can take from: it gets its share of the pool and
+ * no more, and calls of another connection go on. A raw peer stalls: it takes as many replies as it
+ * has receives and posts none again. Over sim the other connection is another peer's. Over shm both
+ * are of one user, and only the connections differ.
  *
  * Each test counts what the pool has left and calls that complete. None of them measures time.
  */
@@ -43,10 +44,11 @@ static void few(struct weir_profile *profile)
 	profile->recv_buffers = 256;
 	profile->send_timeout_ms = 0; /* the peer stalls for as long as the test takes */
 	if (strcmp(pair_driver, "shm") == 0)
-		snprintf(profile->driver_options, sizeof(profile->driver_options), "ring_kib=8,rnr_retry=7");
+		snprintf(profile->driver_options, sizeof(profile->driver_options),
+			 "ring_kib=8,rnr_retry=7");
 	else
-		snprintf(profile->driver_options, sizeof(profile->driver_options), "world=%u,rnr_retry=7",
-			 sim_world_id(pair.world));
+		snprintf(profile->driver_options, sizeof(profile->driver_options),
+			 "world=%u,rnr_retry=7", sim_world_id(pair.world));
 }
 
 static struct weir_engine_stats server(void)
@@ -67,7 +69,8 @@ static void send_call(uint32_t xid, uint32_t proc, uint32_t word)
 	raw_send_words(&raw, &m);
 }
 
-/* A READ to a Write chunk of two segments. Its reply holds its buffer until the Send completes, with every driver. */
+/* A READ to a Write chunk of two segments. Its reply holds its buffer until the Send completes,
+ * with every driver. */
 static void send_read(uint32_t xid)
 {
 	struct words m = {0};
@@ -139,7 +142,8 @@ static void one_call(uint32_t proc, uint32_t word)
 	assert_int_equal(outcome.reply.accept_stat, WEIR_RPC_SUCCESS);
 }
 
-/* The raw peer has taken what it will ever take; its next calls, 'granted' of them, are within its credits. */
+/* The raw peer has taken what it will ever take; its next calls, 'granted' of them, are within its
+ * credits. */
 static void stall(void)
 {
 	raw_open(&raw, &pair);
@@ -208,7 +212,8 @@ static uint32_t left(const struct mem_pool *pool)
 	return pool->count - pool->in_use;
 }
 
-/* Send buffers and requests, by replies that wait to be taken. Calls go on to come as far as credits and receives allow. */
+/* Send buffers and requests, by replies that wait to be taken. Calls go on to come as far as
+ * credits and receives allow. */
 static void replies__that_are_not_taken_leave_half_of_the_send_buffers(void **state)
 {
 	uint32_t before = left(pair.server->send_pool);
@@ -359,7 +364,8 @@ static void replays__that_are_carried_out_leave_entries_for_others(void **state)
 	expect_stalled();
 }
 
-/* The rule itself: whatever one peer took while it could, another one that comes gets half of what it would have alone. */
+/* The rule itself: whatever one peer took while it could, another one that comes gets half of what
+ * it would have alone. */
 static void rule__leaves_half_to_others(void **state)
 {
 	(void)state;
@@ -386,7 +392,8 @@ static void rule__leaves_half_to_others(void **state)
 		assert_in_range(2 * (other + 1), alone, UINT64_MAX);
 		assert_in_range(other, 1, UINT64_MAX);
 	}
-	/* A peer that holds nothing gets more than a share, and the last one, but leaves some to others. */
+	/* A peer that holds nothing gets more than a share, and the last one, but leaves some to
+	 * others. */
 	assert_true(engine_share_allows(0, 0, 9, 6));
 	assert_false(engine_share_allows(0, 0, 9, 7));
 	assert_true(engine_share_allows(0, 0, 1, 1));

@@ -38,7 +38,8 @@ static struct weir_call *begin(struct outcome *outcome, uint32_t proc)
 	outcome_init(outcome, &pair);
 	params = pair_params(proc, outcome);
 	params.args_max_bytes = 400;
-	params.results_max_bytes = 3 * pair.profile.inline_bytes; /* a Reply chunk is to be offered */
+	params.results_max_bytes =
+		3 * pair.profile.inline_bytes; /* a Reply chunk is to be offered */
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
 	return call;
@@ -92,9 +93,9 @@ static void submit_gathered(uint32_t i)
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
 	for (uint32_t k = 0; k < 5; k++)
-		assert_int_equal(
-			weir_call_arg_item(call, pair.client_region, pair.client_mem + 1000 * i + 100 * k, 5),
-			0);
+		assert_int_equal(weir_call_arg_item(call, pair.client_region,
+						    pair.client_mem + 1000 * i + 100 * k, 5),
+				 0);
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
@@ -111,14 +112,16 @@ static struct words reply_to(uint32_t xid, uint32_t credit)
 static void post(const struct words *m, uint32_t slot)
 {
 	struct fabric_sge sge = {raw.mem + 4096 * slot, m->n * 4, raw.mr.lkey};
-	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
 
 	memcpy(sge.addr, m->w, sge.len);
 	assert_int_equal(raw.ops->post_send(raw.qp, &wr, 1), 1);
 }
 
-/* A responder that answers a call whose Send still waits in the batch, which it can, as XIDs follow each other: making
- * room for the next call then ends that one, from within. No call goes out twice, nor more than were granted. */
+/* A responder that answers a call whose Send still waits in the batch, which it can, as XIDs follow
+ * each other: making room for the next call then ends that one, from within. No call goes out
+ * twice, nor more than were granted. */
 static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 {
 	uint32_t xids[FIRST], seen[2];
@@ -148,13 +151,15 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 	}
 	for (uint32_t i = 0; i < 3; i++) {
 		/* The second is for one that is queued: its slot's next XID. */
-		const uint32_t answered[] = {seen[0], xids[FIRST - 3] + (seen[0] - xids[FIRST - 1]), seen[1]};
+		const uint32_t answered[] = {seen[0], xids[FIRST - 3] + (seen[0] - xids[FIRST - 1]),
+					     seen[1]};
 		const struct words reply = reply_to(answered[i], i == 0 ? 2 : 16);
 
 		post(&reply, i);
 	}
 	raw_settle(&raw);
-	assert_in_range(raw.nmsgs, 1, 17); /* the one that was answered, and as many as were granted then */
+	assert_in_range(raw.nmsgs, 1,
+			17); /* the one that was answered, and as many as were granted then */
 	for (int i = 0; i < raw.nmsgs; i++)
 		for (int j = 0; j < i; j++)
 			assert_memory_not_equal(raw.msgs[i], raw.msgs[j], 4);
@@ -186,13 +191,15 @@ static int setup_least(void **state)
 
 static void put_item(struct weir_call *call, uint32_t offset, uint32_t bytes)
 {
-	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + offset, bytes), 0);
+	assert_int_equal(
+		weir_call_arg_item(call, pair.client_region, pair.client_mem + offset, bytes), 0);
 }
 
 /* What fits inline is carried out whatever the responder has for chunks. */
 static void submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has(void **state)
 {
-	static const uint32_t sizes[][2] = {{512, 512}, {512, 4096}, {4096, 4096}, {4100, 40}, {6000, 5000}};
+	static const uint32_t sizes[][2] = {
+		{512, 512}, {512, 4096}, {4096, 4096}, {4100, 40}, {6000, 5000}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -231,7 +238,8 @@ static void keep(struct outcome *outcome, uint32_t value)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* A program that keeps short calls for a while, of which a Read chunk may be a part, has as many as credits, not as bulk buffers. */
+/* A program that keeps short calls for a while, of which a Read chunk may be a part, has as many as
+ * credits, not as bulk buffers. */
 static void submit__short_calls_that_are_kept_take_no_bulk_buffers(void **state)
 {
 	struct outcome kept[16];
@@ -284,14 +292,15 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(submit__a_reply_ahead_of_its_call_sends_none_twice),
-		cmocka_unit_test_setup_teardown(submit__refused_many_times_is_as_it_was, setup, teardown),
+		cmocka_unit_test_setup_teardown(submit__refused_many_times_is_as_it_was, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(
-			submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has, setup_least,
-			teardown),
-		cmocka_unit_test_setup_teardown(submit__short_calls_that_are_kept_take_no_bulk_buffers, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(submit__arguments_that_are_no_xdr_are_refused, setup,
-						teardown),
+			submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has,
+			setup_least, teardown),
+		cmocka_unit_test_setup_teardown(
+			submit__short_calls_that_are_kept_take_no_bulk_buffers, setup, teardown),
+		cmocka_unit_test_setup_teardown(submit__arguments_that_are_no_xdr_are_refused,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("submit", tests, NULL, NULL);

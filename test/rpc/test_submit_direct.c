@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plain calls that are about to be sent at once, and that the driver can't send then: they are as if nobody had tried. */
+/* Plain calls that are about to be sent at once, and that the driver can't send then: they are as
+ * if nobody had tried. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -42,7 +43,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void check_item(struct outcome *outcome, struct weir_call *call, const struct weir_result *result)
+static void check_item(struct outcome *outcome, struct weir_call *call,
+		       const struct weir_result *result)
 {
 	const void *data;
 
@@ -61,9 +63,11 @@ static struct weir_call *describe(uint32_t proc, struct outcome *outcome)
 	weir_xdr_put_u32(weir_call_args(call), proc == PAIR_READ ? ITEM : 3);
 	if (proc == PAIR_READ) {
 		outcome->check = check_item;
-		assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, ITEM), 0);
+		assert_int_equal(
+			weir_call_result_item(call, pair.client_region, pair.client_mem, ITEM), 0);
 	} else if (proc == PAIR_WRITE) {
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM), 0);
+		assert_int_equal(
+			weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM), 0);
 		weir_xdr_put_u32(weir_call_args(call), 4);
 	}
 	return call;
@@ -128,7 +132,8 @@ static void refused__is_as_if_nobody_had_tried(void **state)
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(refused__is_as_if_nobody_had_tried, setup, teardown),
+		cmocka_unit_test_setup_teardown(refused__is_as_if_nobody_had_tried, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("submit_now", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies whose data and payload take several transmissions (rtrext-01 sections 4 and 7), whole. */
+/* Calls and replies whose data and payload take several transmissions (rtrext-01 sections 4 and 7),
+ * whole. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -70,13 +71,15 @@ static void expect_idle(void)
 	assert_int_equal(pair.client->bulk_pool->in_use, 0);
 	assert_int_equal(pair.server->bulk_pool->in_use, 0);
 	assert_int_equal(pair.client->nwindows_free, pair.client->nwindows);
-	assert_int_equal(stats_of(pair.client).groups_broken + stats_of(pair.server).groups_broken, 0);
+	assert_int_equal(stats_of(pair.client).groups_broken + stats_of(pair.server).groups_broken,
+			 0);
 	assert_int_equal(stats_of(pair.client).dropped + stats_of(pair.server).dropped, 0);
 }
 
 static void expect_no_explicit_rdma(void)
 {
-	const struct weir_engine_stats server = stats_of(pair.server), client = stats_of(pair.client);
+	const struct weir_engine_stats server = stats_of(pair.server),
+				       client = stats_of(pair.client);
 
 	assert_int_equal(server.reads + server.writes, 0);
 	assert_int_equal(client.long_calls + client.long_replies + client.windows_bound, 0);
@@ -217,16 +220,18 @@ static void multi(const uint32_t lens[2], uint32_t how)
 
 		weir_xdr_put_u32(weir_call_args(call), 0xa + i);
 		if (how & 1u << i)
-			assert_int_equal(weir_call_arg_item(call, pair.client_region, data, lens[i]), 0);
+			assert_int_equal(
+				weir_call_arg_item(call, pair.client_region, data, lens[i]), 0);
 		else
 			weir_xdr_put_opaque(weir_call_args(call), data, lens[i]);
 	}
 	weir_xdr_put_u32(weir_call_args(call), 0xc);
 	for (uint32_t i = 0; i < 2; i++)
 		assert_int_equal(
-			weir_call_result_item(call, pair.client_region,
-					      how & 4u << i ? pair.client_mem + (1u << 20) + i * 65536 : NULL,
-					      how & 4u << i ? 30000 : lens[i]),
+			weir_call_result_item(
+				call, pair.client_region,
+				how & 4u << i ? pair.client_mem + (1u << 20) + i * 65536 : NULL,
+				how & 4u << i ? 30000 : lens[i]),
 			0);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcomes[0].done, 1);
@@ -292,7 +297,9 @@ static void credits__4_3_all_calls_find_their_way(void **state)
 		}
 	}
 	assert_true(stats_of(pair.client).continued_calls > 0);
-	assert_true(stats_of(pair.client).fallbacks_credits + stats_of(pair.client).fallbacks_buffers > 0);
+	assert_true(stats_of(pair.client).fallbacks_credits +
+			    stats_of(pair.client).fallbacks_buffers >
+		    0);
 	expect_idle();
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exposure policy 'window': what a peer may do with the keys that a call gives it, and until when (RFC 8166 sections
- * 4.4.1, 4.5.4 and 8.1; RFC 8797). Most tests have a raw peer for a responder, which does with keys what it wants.
+ * The exposure policy 'window': what a peer may do with the keys that a call gives it, and until
+ * when (RFC 8166 sections 4.4.1, 4.5.4 and 8.1; RFC 8797). Most tests have a raw peer for a
+ * responder, which does with keys what it wants.
  */
 #include "pair_main.h"
 
@@ -197,7 +198,8 @@ static void write_chunk__8_1_can_not_be_read(void **state)
 	assert_memory_equal(raw.mem, raw.mem + 1, LEN - 1);
 }
 
-static void check_ended(struct outcome *out, struct weir_call *call, const struct weir_result *result)
+static void check_ended(struct outcome *out, struct weir_call *call,
+			const struct weir_result *result)
 {
 	(void)out;
 	(void)result;
@@ -216,7 +218,8 @@ static void reply__its_keys_have_ended_before_the_call_does(void **state)
 	start_read(&outcome, 0, &m, &named);
 	outcome.check = check_ended;
 	memset(raw.mem, 0x33, LEN);
-	assert_int_equal(raw_access(&raw, FABRIC_WRITE, named.handle, named.offset, LEN), FABRIC_OK);
+	assert_int_equal(raw_access(&raw, FABRIC_WRITE, named.handle, named.offset, LEN),
+			 FABRIC_OK);
 	r = answer(&m);
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &outcome.done, 1);
@@ -313,7 +316,8 @@ static void timeout__a_late_reply_is_dropped(void **state)
 	start_read(&outcome, 20000000, &m, &named);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -ETIMEDOUT);
-	assert_int_equal(pair.client->nwindows - pair.client->nwindows_free, 1); /* its key can't come back */
+	assert_int_equal(pair.client->nwindows - pair.client->nwindows_free,
+			 1); /* its key can't come back */
 	r = answer(&m);
 	raw_send_words(&raw, &r);
 	raw_settle(&raw);
@@ -360,7 +364,8 @@ static void lost__4_4_1_all_keys_have_ended(void **state)
 		raw_poll(&raw);
 	assert_int_equal(outcome.done, 1);
 	/* Over RDMA a disconnect is an orderly end. */
-	assert_int_equal(outcome.status, strcmp(pair.driver, "verbs") == 0 ? -ESHUTDOWN : -ECONNRESET);
+	assert_int_equal(outcome.status,
+			 strcmp(pair.driver, "verbs") == 0 ? -ESHUTDOWN : -ECONNRESET);
 }
 
 #define RAW_TEST(name) cmocka_unit_test_setup_teardown(name, setup_plain, teardown)

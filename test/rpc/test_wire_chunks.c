@@ -73,7 +73,8 @@ static void call__3_4_6_a_write_chunk_has_no_room_for_padding(void **state)
 		struct words m, r = {0};
 
 		weir_xdr_put_u32(weir_call_args(call), max);
-		assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, max), 0);
+		assert_int_equal(
+			weir_call_result_item(call, pair.client_region, pair.client_mem, max), 0);
 		submit(call, &m);
 		assert_int_equal(m.w[6], 1);
 		assert_int_equal(m.w[8], max);
@@ -103,7 +104,8 @@ static void call__3_5_3_the_chunk_of_a_long_call_includes_roundup_padding(void *
 		struct weir_call *call = begin(PAIR_ECHO, 64);
 		struct words m, r = {0};
 
-		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, len), 0);
+		assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, len),
+				 0);
 		submit(call, &m);
 		assert_int_equal(position_zero_bytes(&m), 40 + 4 + (len + 3) / 4 * 4);
 		words_put(&r, 5, m.w[0], 1, 4, 4, 2);
@@ -119,7 +121,8 @@ static void call__3_4_2_an_empty_item_is_the_one_that_the_binding_allows(void **
 
 	(void)state;
 	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 0), 0);
-	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, BIG_BYTES), 0);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, BIG_BYTES),
+			 0);
 	submit(call, &m);
 	assert_int_equal(position_zero_bytes(&m), 40 + 4 + 4 + BIG_BYTES); /* not reduced */
 	words_put(&r, 5, m.w[0], 1, 4, 4, 2);
@@ -127,7 +130,8 @@ static void call__3_4_2_an_empty_item_is_the_one_that_the_binding_allows(void **
 	raw_until(&raw, &outcome.done, 1);
 }
 
-/* What a peer could do that has mapped the memory of the Reply chunk: change it when it is looked at. */
+/* What a peer could do that has mapped the memory of the Reply chunk: change it when it is looked
+ * at. */
 static void check_big(struct outcome *o, struct weir_call *call, const struct weir_result *result)
 {
 	const struct weir_region *exposed = pair.client->long_pool->region;
@@ -145,7 +149,8 @@ static void check_big(struct outcome *o, struct weir_call *call, const struct we
 		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
 }
 
-/* Start a call that offers a Reply chunk, and put a Long Reply into it. *m: the call; returns the reply. */
+/* Start a call that offers a Reply chunk, and put a Long Reply into it. *m: the call; returns the
+ * reply. */
 static struct words start_big(struct words *m)
 {
 	struct weir_call *call = begin(PAIR_BIG, 2 * BIG_BYTES);
@@ -166,11 +171,13 @@ static struct words start_big(struct words *m)
 	return r;
 }
 
-/* RFC 8166 section 8.2.2: a sender reduces nothing under RPCSEC_GSS integrity (service 2) or privacy (3). */
+/* RFC 8166 section 8.2.2: a sender reduces nothing under RPCSEC_GSS integrity (service 2) or
+ * privacy (3). */
 static void call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void **state)
 {
 	uint8_t gss[20] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7};
-	const struct weir_rpc_auth cred = {.flavor = WEIR_RPC_AUTH_GSS, .len_bytes = 20, .body = gss};
+	const struct weir_rpc_auth cred = {
+		.flavor = WEIR_RPC_AUTH_GSS, .len_bytes = 20, .body = gss};
 
 	(void)state;
 	for (gss[15] = 1; gss[15] <= 3; gss[15]++) {
@@ -189,15 +196,16 @@ static void call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void *
 			assert_non_null(call);
 			weir_xdr_put_u32(weir_call_args(call), BIG_BYTES);
 			if (writes)
-				assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem,
-								    BIG_BYTES),
+				assert_int_equal(weir_call_arg_item(call, pair.client_region,
+								    pair.client_mem, BIG_BYTES),
 						 0);
 			else
 				assert_int_equal(weir_call_result_item(call, pair.client_region,
 								       pair.client_mem, BIG_BYTES),
 						 0);
 			submit(call, &m);
-			/* A Long Call in place of the item, and a Long Reply in place of the result. */
+			/* A Long Call in place of the item, and a Long Reply in place of the
+			 * result. */
 			assert_int_equal(m.w[3], writes && !is_reduced);
 			assert_int_equal(m.w[4], writes);
 			if (writes)
@@ -258,7 +266,8 @@ static void reply__each_of_several_write_chunks_is_checked(void **state)
 	(void)state;
 	outcome.check = check_two;
 	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, 100), 0);
-	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem + 4096, 200), 0);
+	assert_int_equal(
+		weir_call_result_item(call, pair.client_region, pair.client_mem + 4096, 200), 0);
 	submit(call, &m);
 	assert_int_equal(m.w[5] & m.w[6] & m.w[11] & m.w[12], 1); /* two chunks of one segment */
 	words_put(&good, 5, m.w[0], 1, 4, 0, 0);

@@ -27,7 +27,8 @@ static int teardown(void **state)
 }
 
 /* More than the batch holds, so that it is posted in here. */
-static void fill_batch(struct outcome *outcome, struct weir_call *ended, const struct weir_result *result)
+static void fill_batch(struct outcome *outcome, struct weir_call *ended,
+		       const struct weir_result *result)
 {
 	(void)outcome;
 	(void)ended;
@@ -43,13 +44,16 @@ static void fill_batch(struct outcome *outcome, struct weir_call *ended, const s
 		assert_non_null(call);
 		for (uint32_t j = 0; j < 8; j++) {
 			weir_xdr_put_u32(weir_call_args(call), 1);
-			assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 8), 0);
+			assert_int_equal(
+				weir_call_arg_item(call, pair.client_region, pair.client_mem, 8),
+				0);
 		}
 		assert_int_equal(weir_call_submit(call), 0);
 	}
 }
 
-static void call_big(struct outcome *outcome, struct weir_call *ended, const struct weir_result *result)
+static void call_big(struct outcome *outcome, struct weir_call *ended,
+		     const struct weir_result *result)
 {
 	struct weir_call_params params;
 	struct weir_call *call;
@@ -70,7 +74,8 @@ static void post_reply(uint32_t xid, uint32_t at)
 {
 	struct words m = {0};
 	struct fabric_sge sge = {raw.base + RAW_SEND_AT + at, 13 * 4, raw.mr.lkey};
-	const struct fabric_wr wr = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
 
 	words_put(&m, 13, xid, 1, 16, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0);
 	memcpy(raw.base + RAW_SEND_AT + at, m.w, m.n * 4);

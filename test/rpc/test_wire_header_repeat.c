@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call like the one before it is told by a comparison with that (request_show.c): whatever bit of it is another, it is answered as it is
- * behind a call of another kind, where there is nothing to compare it with. */
+/* A call like the one before it is told by a comparison with that (request_show.c): whatever bit of
+ * it is another, it is answered as it is behind a call of another kind, where there is nothing to
+ * compare it with. */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -169,7 +170,8 @@ static void read__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 	make_read(&like);
 	assert_true(ask_behind(&like, &like));
 	for (uint32_t at = 0; at < CHUNK_WORDS; at++) {
-		/* What would end the connection, keys and where they lead, is for other tests, and so are lists. */
+		/* What would end the connection, keys and where they lead, is for other tests, and
+		 * so are lists. */
 		if (at > 3 && at < CHUNK_PAYLOAD && at != AT_LENGTH)
 			continue;
 		/* Of what is read there is so much. */
@@ -194,7 +196,8 @@ static void write__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 	assert_true(ask_behind(&like, &like));
 	for (uint32_t at = 0; at < WRITE_WORDS; at++) {
 		/* What would end the connection, a key and where it leads, is for other tests. */
-		if (at == WRITE_AT_POSITION + 1 || at == WRITE_AT_LENGTH + 1 || at == WRITE_AT_LENGTH + 2)
+		if (at == WRITE_AT_POSITION + 1 || at == WRITE_AT_LENGTH + 1 ||
+		    at == WRITE_AT_LENGTH + 2)
 			continue;
 		/* Of what is read there is so much. */
 		for (uint32_t bit = 0; bit < (at == WRITE_AT_LENGTH ? 12 : 32); bit++) {
@@ -230,7 +233,8 @@ static void write__8166_3_4_5_lengths_and_positions(void **state)
 			good += ask_behind(&like, &m);
 		}
 	}
-	/* The position that it has, and each length that the count says, or as much and padding: none. */
+	/* The position that it has, and each length that the count says, or as much and padding:
+	 * none. */
 	assert_int_equal(good, 1 + sizeof(words) / sizeof(words[0]));
 }
 

@@ -130,7 +130,8 @@ static void give_back(void)
 		mem_pool_put(bufs[--nbufs]);
 }
 
-/* Nor is there a reserve: when it has waited for long enough the connection ends, all buffers come back, the engine goes on. */
+/* Nor is there a reserve: when it has waited for long enough the connection ends, all buffers come
+ * back, the engine goes on. */
 static void expect_close(const struct words *m, uint32_t left)
 {
 	struct mem_pool *pool = pair.server->send_pool;
@@ -176,7 +177,8 @@ static void send_calls(const struct words *m, uint32_t n)
 	}
 }
 
-/* Each of 'n' calls is answered, word 'at' of the answer being 'want'; the reserve served each, and nothing ended. */
+/* Each of 'n' calls is answered, word 'at' of the answer being 'want'; the reserve served each, and
+ * nothing ended. */
 static void expect_answers(uint32_t n, uint32_t at, uint32_t want)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -194,7 +196,8 @@ static void expect_answers(uint32_t n, uint32_t at, uint32_t want)
 	give_back();
 }
 
-static void expect_by_reserve(const struct words *m, uint32_t left, uint32_t n, uint32_t at, uint32_t want)
+static void expect_by_reserve(const struct words *m, uint32_t left, uint32_t n, uint32_t at,
+			      uint32_t want)
 {
 	earn_credits();
 	leave_buffers(left);
@@ -273,7 +276,8 @@ static void exhausted__a_reply_that_is_to_be_gathered_goes_by_the_reserve(void *
 	expect_by_reserve(&m, 1, 1, 13, 100);
 }
 
-/* A long header, and data inline behind it: both go into the one buffer. Calls behind it wait for a first one. */
+/* A long header, and data inline behind it: both go into the one buffer. Calls behind it wait for a
+ * first one. */
 static void exhausted__a_reply_with_both_goes_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_BIG, 40, 100);
@@ -313,7 +317,8 @@ static void pass_ms(uint32_t ms)
 	assert_true(weir_engine_now(pair.server) >= until_ns);
 }
 
-/* What was answered after a wait leaves nothing behind that a later one would be taken for longer by. */
+/* What was answered after a wait leaves nothing behind that a later one would be taken for longer
+ * by. */
 static void exhausted__each_wait_has_its_own_time(void **state)
 {
 	struct words m = call(PAIR_NULL, 0, 0);

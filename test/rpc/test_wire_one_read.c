@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call with one Read segment is pulled in one pass, where it can be: it is answered as the same call is that lists an empty
- * segment more, which takes the steps that any call does. */
+/* A call with one Read segment is pulled in one pass, where it can be: it is answered as the same
+ * call is that lists an empty segment more, which takes the steps that any call does. */
 #include "pair_main.h"
 
 #include <endian.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The replies that a requester takes by its short cut, with one byte after the other changed: each has the same consequence as for
- * a call of which the short cut keeps away.
+ * The replies that a requester takes by its short cut, with one byte after the other changed: each
+ * has the same consequence as for a call of which the short cut keeps away.
  */
 #include "pair_main.h"
 
@@ -74,8 +74,9 @@ static void call(bool has_chunk, bool keeps_away, struct words *m)
 	assert_non_null(call);
 	weir_xdr_put_u32(weir_call_args(call), RESULT_BYTES);
 	if (has_chunk)
-		assert_int_equal(
-			weir_call_result_item(call, pair.client_region, pair.client_mem, RESULT_BYTES), 0);
+		assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem,
+						       RESULT_BYTES),
+				 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	call->has_extra |= keeps_away;
 	memset(m, 0, sizeof(*m));
@@ -148,7 +149,8 @@ static uint32_t change_each_byte(bool has_chunk, uint32_t bytes)
 static void reply__without_chunks_each_byte_changed(void **state)
 {
 	(void)state;
-	assert_int_equal(change_each_byte(false, 28 + 24), 8); /* credits, and the verifier's flavor */
+	assert_int_equal(change_each_byte(false, 28 + 24),
+			 8); /* credits, and the verifier's flavor */
 }
 
 static void reply__with_a_chunk_each_byte_changed(void **state)

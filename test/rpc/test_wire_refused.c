@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a responder must not process, on the wire: replies, credentials that are none, items that may not be reduced. */
+/* What a responder must not process, on the wire: replies, credentials that are none, items that
+ * may not be reduced. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -88,7 +89,8 @@ static void put_segment_of_mem(struct words *m, uint32_t len)
 	put_segment(m, raw.mr.rkey, len, raw.raddr);
 }
 
-/* RFC 8167 section 4: a reply answers no call of a responder's, which made none; an RDMA_ERROR would answer nothing, either. */
+/* RFC 8167 section 4: a reply answers no call of a responder's, which made none; an RDMA_ERROR
+ * would answer nothing, either. */
 static void receive__8167_4_a_reply_is_dropped(void **state)
 {
 	struct weir_engine_stats before, after;
@@ -119,7 +121,8 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 		} else {
 			words_put(&m, 1, 0);
 		}
-		if (form < 4 || form == 6) /* the last one has another XID in its transport header */
+		if (form < 4 ||
+		    form == 6) /* the last one has another XID in its transport header */
 			words_put(&m, 13, 9, 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7);
 		raw_send_words(&raw, &m);
 		raw_settle(&raw);
@@ -211,7 +214,8 @@ static void receive__5531_9_credentials_that_are_none_are_auth_error(void **stat
 	assert_int_equal(after.errors_sent, before.errors_sent);
 }
 
-/* Two items that share bytes of the stream: the header alone shows it, so that nothing is pulled. */
+/* Two items that share bytes of the stream: the header alone shows it, so that nothing is pulled.
+ */
 static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 {
 	struct weir_engine_stats before, after;
@@ -284,7 +288,8 @@ static void pull__8_2_2_items_under_gss_integrity_or_privacy_are_err_chunk(void 
 	}
 }
 
-/* Write chunks of such a call stay unused: the result comes with the rest of the reply, in the Reply chunk if need be. */
+/* Write chunks of such a call stay unused: the result comes with the rest of the reply, in the
+ * Reply chunk if need be. */
 static void reply__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void **state)
 {
 	(void)state;

@@ -205,7 +205,8 @@ static void credit__3_3_1_no_more_calls_than_granted_or_asked_for(void **state)
 	}
 }
 
-static void check_violation(struct outcome *o, struct weir_call *call, const struct weir_result *result)
+static void check_violation(struct outcome *o, struct weir_call *call,
+			    const struct weir_result *result)
 {
 	const void *data;
 	uint32_t len;
@@ -315,8 +316,8 @@ static void expect_credits(uint32_t want)
 	assert_int_equal(raw.nmsgs, 0);
 }
 
-/* RFC 8167 sections 4 and 4.1: XIDs and credits of the two directions have nothing to do with each other, and a message's direction is
- * looked at before either. */
+/* RFC 8167 sections 4 and 4.1: XIDs and credits of the two directions have nothing to do with each
+ * other, and a message's direction is looked at before either. */
 static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **state)
 {
 	struct weir_engine_stats before, after;
@@ -348,7 +349,8 @@ static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **st
 			words_put(&m, 1, 0);
 		}
 		if (form < 4)
-			words_put(&m, 11, call.w[0], 0, 2, PAIR_PROG, PAIR_VERS, PAIR_NULL, 0, 0, 0, 0, 0);
+			words_put(&m, 11, call.w[0], 0, 2, PAIR_PROG, PAIR_VERS, PAIR_NULL, 0, 0, 0,
+				  0, 0);
 		raw_send_words(&raw, &m);
 		expect_still_waiting();
 	}
@@ -410,8 +412,8 @@ static int run(void)
 		T(reply__4_5_and_4_2_4_unsound_headers_are_dropped_without_an_answer),
 		T(reply__for_hours_unsound_ones_cost_no_receive),
 		T(reply__without_a_call_is_dropped_and_counted),
-		cmocka_unit_test_setup_teardown(reply__to_no_call_that_there_can_be, setup_odd_credits,
-						teardown),
+		cmocka_unit_test_setup_teardown(reply__to_no_call_that_there_can_be,
+						setup_odd_credits, teardown),
 		T(reply__4_5_rdma_error_ends_the_call),
 		T(reply__4_5_an_rdma_error_that_cannot_be_decoded_is_dropped),
 		T(credit__3_3_1_a_grant_of_zero_is_taken_as_one),

@@ -210,8 +210,8 @@ static void grant__3_3_1_is_never_zero_nor_more_than_posted(void **state)
 }
 
 /* A WRITE call whose data are in a Read chunk of the given segments, each of 'len' bytes. */
-static struct words write_call(uint32_t xid, uint32_t proc, uint32_t position, uint32_t nsegs, uint32_t len,
-			       uint32_t count, uint32_t handle)
+static struct words write_call(uint32_t xid, uint32_t proc, uint32_t position, uint32_t nsegs,
+			       uint32_t len, uint32_t count, uint32_t handle)
 {
 	struct words m = {0};
 
@@ -259,7 +259,8 @@ static void pull__3_4_5_segments_are_concatenated_in_list_order(void **state)
 		raw.mem[i] = pair_byte(i + 3);
 	for (uint32_t nsegs = 1; nsegs <= 9; nsegs += 2) {
 		for (uint32_t len = 1; len < 12; len++) {
-			m = write_call(30 + nsegs, PAIR_WRITE, 48, nsegs, len, nsegs * len, raw.mr.rkey);
+			m = write_call(30 + nsegs, PAIR_WRITE, 48, nsegs, len, nsegs * len,
+				       raw.mr.rkey);
 			raw_send_words(&raw, &m);
 			expect_written(30 + nsegs, nsegs * len);
 		}
@@ -394,7 +395,8 @@ static void pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_tak
 	m = write_call(64, PAIR_WRITE, 48, 1, UINT32_MAX, UINT32_MAX, raw.mr.rkey);
 	raw_send_words(&raw, &m);
 	expect_err_chunk(64, 1);
-	m = write_call(65, PAIR_WRITE, 48, 9, 0x20000000, 0x20000000, raw.mr.rkey); /* wraps 32 bits */
+	m = write_call(65, PAIR_WRITE, 48, 9, 0x20000000, 0x20000000,
+		       raw.mr.rkey); /* wraps 32 bits */
 	raw_send_words(&raw, &m);
 	expect_err_chunk(65, 1);
 	weir_engine_stats(pair.server, &after);
@@ -416,7 +418,8 @@ static void pull__4_5_3_a_bad_key_ends_this_connection_only(void **state)
 	assert_int_equal(pair.closed, 0);
 }
 
-/* A READ of 'count' bytes with one Write chunk of segments of the given lengths, and a Reply chunk. */
+/* A READ of 'count' bytes with one Write chunk of segments of the given lengths, and a Reply chunk.
+ */
 static struct words read_call(uint32_t xid, uint32_t count, uint32_t nsegs, const uint32_t *lens,
 			      uint32_t reply_len)
 {
@@ -535,7 +538,8 @@ static void receive__far_more_calls_than_granted_harm_nobody_else(void **state)
 {
 	struct words m = null_call(100, 1);
 	struct fabric_sge sge = {raw.base + RAW_SEND_AT, 68, raw.mr.lkey};
-	const struct fabric_wr wr = {.op = FABRIC_SEND, .sge = &sge, .nsge = 1, .flags = FABRIC_SIGNALED};
+	const struct fabric_wr wr = {
+		.op = FABRIC_SEND, .sge = &sge, .nsge = 1, .flags = FABRIC_SIGNALED};
 	struct outcome outcome;
 
 	(void)state;
@@ -568,8 +572,9 @@ static int run(void)
 		T(grant__3_3_1_is_never_zero_nor_more_than_posted),
 		T(pull__3_4_5_segments_are_concatenated_in_list_order),
 		T(pull__3_4_5_roundup_padding_in_the_chunk_is_allowed),
-		cmocka_unit_test_setup_teardown(pull__long_calls_with_items_do_not_wait_for_each_other,
-						setup_two_bulk_buffers, teardown),
+		cmocka_unit_test_setup_teardown(
+			pull__long_calls_with_items_do_not_wait_for_each_other,
+			setup_two_bulk_buffers, teardown),
 		T(pull__4_5_2_a_chunk_that_does_not_fit_the_arguments_is_garbage_args),
 		T(pull__3_4_5_a_position_that_is_no_multiple_of_four_is_err_chunk),
 		T(pull__position_beyond_the_body_is_err_chunk),

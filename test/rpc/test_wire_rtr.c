@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a responder that has the extension's message continuation answers, on the wire (rtrext-01 sections 4, 9). */
+/* What a responder that has the extension's message continuation answers, on the wire (rtrext-01
+ * sections 4, 9). */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -70,7 +71,8 @@ static struct words xmtreq(uint32_t xid, uint32_t count, uint32_t rsbuf, uint32_
 	return m;
 }
 
-static struct words xmtcont(uint32_t xid, uint32_t direction, uint32_t xnum, uint32_t itype, uint32_t pslen)
+static struct words xmtcont(uint32_t xid, uint32_t direction, uint32_t xnum, uint32_t itype,
+			    uint32_t pslen)
 {
 	struct words m = {0};
 
@@ -109,8 +111,8 @@ static void expect_alive(void)
 }
 
 /* Report Error to the requester; 'lead': whether it names the group's first transmission. */
-static void expect_report(uint32_t xid, uint32_t direction, uint32_t seq, bool lead, uint32_t err, uint32_t n,
-			  const uint32_t *values)
+static void expect_report(uint32_t xid, uint32_t direction, uint32_t seq, bool lead, uint32_t err,
+			  uint32_t n, const uint32_t *values)
 {
 	struct words r = {0};
 	uint32_t at = 7;
@@ -181,7 +183,8 @@ static void receive__4_2_a_call_in_several_and_its_reply(void **state)
 	uint32_t words[1500];
 
 	(void)state;
-	/* ECHO of 6000 bytes that cross from each transmission to the next, one of which has none. */
+	/* ECHO of 6000 bytes that cross from each transmission to the next, one of which has none.
+	 */
 	for (uint32_t i = 0; i < 1500; i++)
 		words[i] = i * 0x01010101u;
 	put_rpc(&m, 9, PAIR_ECHO);
@@ -290,7 +293,8 @@ static void reply__5_2_has_no_more_transmissions_than_are_reserved(void **state)
 
 static void properties__8_are_told(void **state)
 {
-	static const uint32_t expect[] = {5, 1, 4, 4096, 2, 4, 0, 3, 4, 7, 5, 4, 4, 6, 4, 4, 1, 0x1f};
+	static const uint32_t expect[] = {5, 1, 4, 4096, 2, 4, 0, 3, 4,
+					  7, 5, 4, 4,	 6, 4, 4, 1, 0x1f};
 	struct words m = {0}, r = {0};
 
 	(void)state;
@@ -362,8 +366,8 @@ static void group__9_5_each_error_has_its_values(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct words m = xmtcont(wrong[i].xid, wrong[i].direction, wrong[i].xnum, wrong[i].itype,
-					 wrong[i].pslen);
+		struct words m = xmtcont(wrong[i].xid, wrong[i].direction, wrong[i].xnum,
+					 wrong[i].itype, wrong[i].pslen);
 
 		open_group();
 		raw_send_words(&raw, &m);
@@ -389,8 +393,12 @@ static void first__9_5_counts_and_payloads_are_bounded(void **state)
 	static const struct {
 		uint32_t count, pslen, err, nvalues, values[3];
 	} wrong[] = {
-		{0, 40, 4, 2, {1, 0}},	    {5, 40, 4, 2, {4, 5}},    {0xffffffff, 40, 4, 2, {4, 0xffffffff}},
-		{2, 44, 8, 3, {44, 8, 40}}, {1, 0, 8, 3, {0, 8, 40}}, {1, 38, 8, 3, {38, 8, 40}},
+		{0, 40, 4, 2, {1, 0}},
+		{5, 40, 4, 2, {4, 5}},
+		{0xffffffff, 40, 4, 2, {4, 0xffffffff}},
+		{2, 44, 8, 3, {44, 8, 40}},
+		{1, 0, 8, 3, {0, 8, 40}},
+		{1, 38, 8, 3, {38, 8, 40}},
 	};
 
 	(void)state;
@@ -415,8 +423,8 @@ static void first__a_whole_call_is_for_the_base_protocol(void **state)
 	for (uint32_t count = 1; count <= 2; count++) {
 		struct words m = {0};
 
-		words_put(&m, 20, 9, 2, 8, 5, CALL, XMTREQ, 52, 1, 0, 40, 1, 1, raw.mr.rkey, 40, 0, 0, 0,
-			  count, 1, 0);
+		words_put(&m, 20, 9, 2, 8, 5, CALL, XMTREQ, 52, 1, 0, 40, 1, 1, raw.mr.rkey, 40, 0,
+			  0, 0, count, 1, 0);
 		raw_send_words(&raw, &m);
 		expect_error(9, 5);
 		if (count == 1)
@@ -467,8 +475,8 @@ static void group__one_that_does_not_end_gives_its_buffers_back(void **state)
 		int before = (int)stats().group_timeouts;
 
 		open_group();
-		for (uint32_t polls = 0; (int)stats().group_timeouts == before && pair_wait(&pair, polls);
-		     polls++)
+		for (uint32_t polls = 0;
+		     (int)stats().group_timeouts == before && pair_wait(&pair, polls); polls++)
 			raw_poll(&raw);
 		assert_int_equal(stats().group_timeouts, before + 1);
 		m = xmtcont(9, CALL, 1, XMTREQ, 0);

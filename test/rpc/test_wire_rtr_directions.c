@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items and directions for results on the wire (rtrext-01 sections 7.3 and 7.4): what a responder makes of them, and a requester
- * whose responder says what a test wants. */
+/* Items and directions for results on the wire (rtrext-01 sections 7.3 and 7.4): what a responder
+ * makes of them, and a requester whose responder says what a test wants. */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -183,7 +183,8 @@ static void direction__7_4_of_an_operation_is_for_its_result_alone(void **state)
 		}
 		end_header(&m, 60);
 		words_put_rpc(&m, 9, PAIR_COMPOUND);
-		words_put(&m, 5, 2, i == 0 ? COMPOUND_FAIL : COMPOUND_READ, 300, COMPOUND_READ, 200);
+		words_put(&m, 5, 2, i == 0 ? COMPOUND_FAIL : COMPOUND_READ, 300, COMPOUND_READ,
+			  200);
 		memset(raw.mem, 0, 2000);
 		raw_send_words(&raw, &m);
 		raw_recv_words(&raw, &r);
@@ -208,7 +209,8 @@ static void direction__one_without_room_is_a_lack_of_resource(void **state)
 	expect_error(3);
 }
 
-/* In the reply each takes twelve bytes, where it took eight: more than a message, and than a buffer for headers. */
+/* In the reply each takes twelve bytes, where it took eight: more than a message, and than a buffer
+ * for headers. */
 static void direction__more_than_a_reply_has_room_to_answer(void **state)
 {
 	struct words m = header(9), again;
@@ -247,7 +249,8 @@ static void direction__errors_have_entries_too(void **state)
 	assert_int_equal(r.w[r.n - 1], 3);
 }
 
-/* WRITE of 200 bytes at position 48 of the call, as an item in two segments; or another procedure, or another item. */
+/* WRITE of 200 bytes at position 48 of the call, as an item in two segments; or another procedure,
+ * or another item. */
 static struct words write_call(uint32_t proc, uint32_t nitems, uint32_t type)
 {
 	struct words m = header(9);

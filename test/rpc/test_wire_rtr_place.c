@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that Sends place, on the wire (rtrext-01 sections 3.3, 7 and 8.3): what a responder makes of them. */
+/* Data that Sends place, on the wire (rtrext-01 sections 3.3, 7 and 8.3): what a responder makes of
+ * them. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -38,7 +39,8 @@ static int teardown(void **state)
 
 static void properties__8_3_tell_the_structure(void **state)
 {
-	static const uint32_t expected[] = {4, 40, BUFFER, 2, 1, LEAD, 0, 0, NUMBER, TARGET, 2048, 1};
+	static const uint32_t expected[] = {4, 40, BUFFER, 2,	   1,	 LEAD,
+					    0, 0,  NUMBER, TARGET, 2048, 1};
 	struct words m = place_connprop(3), r = {0};
 	struct mem_buf *taken = NULL;
 
@@ -68,7 +70,8 @@ static void properties__8_3_tell_the_structure(void **state)
 	}
 }
 
-/* WRITE of that item, whose bytes lie so; of the message, that many bytes are sent in all: 0: as many as it needs. */
+/* WRITE of that item, whose bytes lie so; of the message, that many bytes are sent in all: 0: as
+ * many as it needs. */
 static void send_write(const struct place_item *item, uint32_t pslen, uint32_t bytes)
 {
 	struct words m = {0};
@@ -142,9 +145,11 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 		{{200, TARGET, 1, {0}}, 52, 0, BADOFF, TARGET, 0, TARGET - 4},
 		{{200, 2, 1, {0}}, 52, 0, BADOFF, 2, 0, TARGET - 4},
 		{{200, UINT32_MAX & ~3u, 1, {0}}, 52, 0, BADOFF, UINT32_MAX & ~3u, 0, TARGET - 4},
-		{{200, 0, 1, {1}}, 52, LEAD + TARGET + 199, BADTBSN, 1, 0, 0}, /* its end did not come */
-		{{200, 0, 1, {0}}, LEAD, 0, BADOFF, 0, 72, TARGET - 4},	       /* payload in front of it */
-		{{200, 0, 1, {0}}, 4 * LEAD, 0, BADPL, 4 * LEAD, 8, LEAD + 200 - 72}, /* beyond the message */
+		{{200, 0, 1, {1}}, 52, LEAD + TARGET + 199, BADTBSN, 1, 0, 0}, /* its end did not
+										  come */
+		{{200, 0, 1, {0}}, LEAD, 0, BADOFF, 0, 72, TARGET - 4}, /* payload in front of it */
+		{{200, 0, 1, {0}}, 4 * LEAD, 0, BADPL, 4 * LEAD, 8, LEAD + 200 - 72}, /* beyond the
+											 message */
 	};
 
 	(void)state;
@@ -168,7 +173,8 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 	assert_int_equal(raw.nmsgs, 0);
 }
 
-/* RFC 8166 sections 6.1 and 8.2.2: under RPCSEC_GSS integrity (service 2) or privacy (3) nothing is an item, wherever it is. */
+/* RFC 8166 sections 6.1 and 8.2.2: under RPCSEC_GSS integrity (service 2) or privacy (3) nothing is
+ * an item, wherever it is. */
 static void item__8_2_2_under_gss_integrity_or_privacy_is_garbage(void **state)
 {
 	const uint64_t raddr = raw.raddr;
@@ -186,7 +192,8 @@ static void item__8_2_2_under_gss_integrity_or_privacy_is_garbage(void **state)
 		words_put(&m, 7, 9, 2, 8, 5, CALL, XMTREQ, 0);
 		words_put(&m, 4, 1, 68, 8, type);
 		if (type == EXRW)
-			words_put(&m, 5, 1, raw.mr.rkey, 8, (uint32_t)(raddr >> 32), (uint32_t)raddr);
+			words_put(&m, 5, 1, raw.mr.rkey, 8, (uint32_t)(raddr >> 32),
+				  (uint32_t)raddr);
 		else
 			words_put(&m, 3, 0, 1, 0);
 		words_put(&m, 4, 0, count, 1, count == 1 ? 72 : 68);
@@ -205,7 +212,8 @@ static void item__8_2_2_under_gss_integrity_or_privacy_is_garbage(void **state)
 		assert_int_equal(r.w[5], XMTRESP);
 		assert_int_equal(r.w[15], service == 1 ? WEIR_RPC_SUCCESS : WEIR_RPC_GARBAGE_ARGS);
 		assert_int_equal(pair.handled - handled, service == 1);
-		assert_int_equal(place_stats(pair.server).reads - reads, service == 1 && type == EXRW);
+		assert_int_equal(place_stats(pair.server).reads - reads,
+				 service == 1 && type == EXRW);
 	}
 }
 
@@ -239,7 +247,8 @@ static void send_read(uint32_t count, uint32_t type, uint32_t dsdov, uint32_t ro
 	if (type == BYSIZE)
 		words_put(&m, 1, dsdov);
 	if (type != TBSN)
-		words_put(&m, 5, 1, raw.mr.rkey, room, (uint32_t)(raw.raddr >> 32), (uint32_t)raw.raddr);
+		words_put(&m, 5, 1, raw.mr.rkey, room, (uint32_t)(raw.raddr >> 32),
+			  (uint32_t)raw.raddr);
 	words_put(&m, 3, 1, 1, 44);
 	m.w[6] = htobe32((m.n - 7) * 4);
 	words_put(&m, 11, read_xid, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_READ, 0, 0, 0, 0, count);
@@ -254,7 +263,8 @@ static void meet(void)
 	raw_recv_words(&raw, &r);
 }
 
-/* The reply's entry, whose targets start with the first; and the data in their places, zeros between. */
+/* The reply's entry, whose targets start with the first; and the data in their places, zeros
+ * between. */
 static void expect_placed(uint32_t count)
 {
 	uint8_t msg[RAW_BUF];
@@ -313,7 +323,8 @@ static void result__7_4_goes_another_way_where_it_has_to(void **state)
 	r.n = 0;
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[10], TOOSHORT);
-	send_read(NUMBER * TARGET + 1, TBSN, 0, 0); /* and no way at all: RDMA2_ERR_REPLY_RESOURCE */
+	send_read(NUMBER * TARGET + 1, TBSN, 0,
+		  0); /* and no way at all: RDMA2_ERR_REPLY_RESOURCE */
 	r.n = 0;
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[3], 4);
@@ -340,7 +351,8 @@ static void expect_no_other(uint32_t xid)
 	assert_int_equal(r.w[4], 6); /* RDMA2_ERR_SYSTEM */
 }
 
-/* By the base, where one message has room for it: 36 bytes of header and 28 in front of the data leave 4032. */
+/* By the base, where one message has room for it: 36 bytes of header and 28 in front of the data
+ * leave 4032. */
 static void result__5_4_is_sent_again_by_the_base(void **state)
 {
 	(void)state;
@@ -366,7 +378,8 @@ static void result__5_4_is_sent_again_by_the_base(void **state)
 		assert_int_equal(r.w[9], 9);
 		assert_int_equal(r.w[15], count);
 		for (uint32_t i = 0; i < count; i++)
-			assert_int_equal((uint8_t)(r.w[16 + i / 4] >> (24 - 8 * (i % 4))), pair_byte(i));
+			assert_int_equal((uint8_t)(r.w[16 + i / 4] >> (24 - 8 * (i % 4))),
+					 pair_byte(i));
 		for (uint32_t i = 0; i < count; i++)
 			pair.server_mem[i] = pair_byte(i);
 		expect_no_other(9); /* once */
@@ -424,8 +437,8 @@ static void result__5_4_that_waited_is_sent_again_once(void **state)
 	raw_settle(&raw);
 	conn = pair.server_conn;
 	size = conn->sq_size;
-	conn->sq_size =
-		(uint32_t)(conn->sq_posted - conn->sq_retired) + conn->ep.blockers.nbatched; /* no room */
+	conn->sq_size = (uint32_t)(conn->sq_posted - conn->sq_retired) +
+			conn->ep.blockers.nbatched; /* no room */
 	send_read(3000, TBSN, 0, 0);
 	raw_settle(&raw);
 	assert_int_equal(pair.handled, 1);
@@ -451,8 +464,9 @@ static int run(void)
 		T(item__3_3_is_used_where_it_lies),
 		T(item__in_targets_apart_is_put_together),
 		T(item__9_5_that_is_wrong_is_reported),
-		cmocka_unit_test_setup_teardown(item__8_2_2_under_gss_integrity_or_privacy_is_garbage,
-						setup_several, teardown),
+		cmocka_unit_test_setup_teardown(
+			item__8_2_2_under_gss_integrity_or_privacy_is_garbage, setup_several,
+			teardown),
 		T(item__of_another_length_than_the_message_says_is_garbage),
 		T(result__7_4_is_placed_where_it_was_asked_for),
 		T(result__7_4_goes_another_way_where_it_has_to),

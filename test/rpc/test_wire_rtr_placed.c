@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that Sends place (rtrext-01 sections 3.3, 7.3 and 7.4): a requester whose responder says what a test wants. */
+/* Data that Sends place (rtrext-01 sections 3.3, 7.3 and 7.4): a requester whose responder says
+ * what a test wants. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -133,8 +134,9 @@ static void write__too_long_goes_by_explicit_rdma(void **state)
 	params = pair_params(PAIR_WRITE, &outcome);
 	call = weir_call_begin(conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 5);
-	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, NUMBER * TARGET + 1),
-			 0);
+	assert_int_equal(
+		weir_call_arg_item(call, pair.client_region, pair.client_mem, NUMBER * TARGET + 1),
+		0);
 	weir_xdr_put_u32(weir_call_args(call), 6);
 	assert_int_equal(weir_call_submit(call), 0);
 	raw_recv_words(&raw, &m);
@@ -431,17 +433,20 @@ static void both__of_two_items_with_a_long_gap(void **state)
 	weir_xdr_put_u32(weir_call_args(call), 0xa);
 	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 363), 0);
 	weir_xdr_put_u32(weir_call_args(call), 0xb);
-	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + 8192, 4086), 0);
+	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem + 8192, 4086),
+			 0);
 	weir_xdr_put_u32(weir_call_args(call), 0xc);
 	for (uint32_t i = 0; i < 2; i++)
 		assert_int_equal(weir_call_result_item(call, pair.client_region,
-						       pair.client_mem + (1u << 20) + i * 8192, 5000),
+						       pair.client_mem + (1u << 20) + i * 8192,
+						       5000),
 				 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(place_stats(pair.client).placed_sent, 2);
 	assert_int_equal(place_stats(pair.client).placed_received, 2);
-	assert_int_equal(place_stats(pair.client).bulk_copies + place_stats(pair.server).bulk_copies, 0);
+	assert_int_equal(
+		place_stats(pair.client).bulk_copies + place_stats(pair.server).bulk_copies, 0);
 	assert_int_equal(place_stats(pair.client).fallbacks_limits, 0);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A requester that has the extension's message continuation, and a responder that says what a test wants (rtrext-01 sections 4, 5.4, 9). */
+/* A requester that has the extension's message continuation, and a responder that says what a test
+ * wants (rtrext-01 sections 4, 5.4, 9). */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -80,7 +81,8 @@ static struct weir_engine_stats stats(void)
 	return s;
 }
 
-static void check_opaque(struct outcome *o, struct weir_call *call, const struct weir_result *result)
+static void check_opaque(struct outcome *o, struct weir_call *call,
+			 const struct weir_result *result)
 {
 	const void *data;
 	uint32_t len;
@@ -438,7 +440,8 @@ static void reply__9_5_what_is_wrong_is_reported_and_the_call_goes_on(void **sta
 	expect_idle();
 }
 
-/* A reply that came before, and whose call had keys to end first, is not between the transmissions of another. */
+/* A reply that came before, and whose call had keys to end first, is not between the transmissions
+ * of another. */
 static void reply__one_that_waits_breaks_no_group(void **state)
 {
 	struct words r = {0}, m = {0};
@@ -510,7 +513,8 @@ static void reply__one_that_does_not_end_gives_its_buffers_back(void **state)
 		r = xmtresp(xid, 3, 28);
 		put_results(&r, xid, 0);
 		raw_send_words(&raw, &r);
-		for (uint32_t polls = 0; stats().group_timeouts == i && pair_wait(&pair, polls); polls++)
+		for (uint32_t polls = 0; stats().group_timeouts == i && pair_wait(&pair, polls);
+		     polls++)
 			raw_poll(&raw);
 		assert_int_equal(stats().group_timeouts, i + 1);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items and directions in calls and replies of several transmissions, on the wire (rtrext-01 sections 4, 7 and 9): what a responder
- * makes of them. */
+/* Items and directions in calls and replies of several transmissions, on the wire (rtrext-01
+ * sections 4, 7 and 9): what a responder makes of them. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -115,8 +115,9 @@ static void expect_alive(void)
 
 /* ---- explicit RDMA ---- */
 
-/* MULTI: its first argument is an item of 200 bytes, the second has 3000 in the payload, or is an item, too, at 'second'. The
- * payload is cut at 'cut'. Directions for both results, whose range ends at 'end'. */
+/* MULTI: its first argument is an item of 200 bytes, the second has 3000 in the payload, or is an
+ * item, too, at 'second'. The payload is cut at 'cut'. Directions for both results, whose range
+ * ends at 'end'. */
 static void send_multi(uint32_t cut, uint32_t second, uint32_t end)
 {
 	struct words all = {0}, m = header();
@@ -171,7 +172,8 @@ static void expect_multi(uint32_t first, uint32_t second, uint32_t second_from)
 
 static void items__7_3_displacements_are_of_the_whole_message(void **state)
 {
-	/* Behind the RPC header, in the arguments, in front of and behind the length words, and in the second argument. */
+	/* Behind the RPC header, in the arguments, in front of and behind the length words, and in
+	 * the second argument. */
 	static const uint32_t cuts[] = {8, 40, 44, 48, 52, 56, 60, 1000, 3056};
 
 	(void)state;
@@ -281,7 +283,8 @@ static void directions__7_4_of_another_part_of_the_call_are_not_used(void **stat
 	expect_calm();
 }
 
-/* An ECHO with a direction that nothing is for: the reply's payload takes two, with the entry in the first. */
+/* An ECHO with a direction that nothing is for: the reply's payload takes two, with the entry in
+ * the first. */
 static void directions__of_a_reply_in_several(void **state)
 {
 	struct words m, r = {0}, c = {0};
@@ -319,8 +322,9 @@ static void directions__of_a_reply_in_several(void **state)
 
 /* ---- targets ---- */
 
-/* WRITE of that item in two transmissions, the payload but for its last word in the first; of the second, that many bytes are sent
- * in all: 0: as many as it needs. In its payload are so many words more than there should be. */
+/* WRITE of that item in two transmissions, the payload but for its last word in the first; of the
+ * second, that many bytes are sent in all: 0: as many as it needs. In its payload are so many words
+ * more than there should be. */
 static void send_write(const struct place_item *item, uint32_t bytes, uint32_t more)
 {
 	struct words m = header();

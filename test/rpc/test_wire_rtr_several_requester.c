@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items and directions in calls and replies of several transmissions, on the wire (rtrext-01 sections 4, 5.4, 7 and 9): a requester
- * whose responder says what a test wants. */
+/* Items and directions in calls and replies of several transmissions, on the wire (rtrext-01
+ * sections 4, 5.4, 7 and 9): a requester whose responder says what a test wants. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -168,7 +168,8 @@ static void write__5_4_that_is_refused_goes_by_the_base(void **state)
 	uint32_t xid = begin_write(10000, 2);
 
 	(void)state;
-	words_put(&r, 18, xid, 2, 16, 5, REPLY, REPTERR, 44, xid, CALL, 1, 1, xid, CALL, 0, BADTBSN, 3, 0, 2);
+	words_put(&r, 18, xid, 2, 16, 5, REPLY, REPTERR, 44, xid, CALL, 1, 1, xid, CALL, 0, BADTBSN,
+		  3, 0, 2);
 	raw_send_words(&raw, &r);
 	raw_recv_words(&raw, &m);
 	assert_int_equal(m.w[0], xid);
@@ -228,7 +229,8 @@ static void write__4_3_without_the_credits_is_read(void **state)
 	reply_write(begin_write(2 * ALL_TARGETS, 2), 2 * ALL_TARGETS);
 }
 
-/* Two transmissions: a message, and a copy of 9 KiB, against a chunk of three operations and a round trip. */
+/* Two transmissions: a message, and a copy of 9 KiB, against a chunk of three operations and a
+ * round trip. */
 static void write__that_costs_more_than_a_read_is_read(void **state)
 {
 	struct weir_profile *costs = &pair.client->profile;
@@ -282,8 +284,9 @@ static void item__7_3_goes_with_a_long_payload(void **state)
 	assert_int_equal(m.n, 1024);
 	assert_int_equal(c.w[5], XMTCONT);
 	assert_int_equal(c.w[9], disp + 4 - (4096 - 80));
-	assert_int_equal(raw_access(&raw, FABRIC_READ, m.w[12], (uint64_t)m.w[14] << 32 | m.w[15], 9000),
-			 FABRIC_OK);
+	assert_int_equal(
+		raw_access(&raw, FABRIC_READ, m.w[12], (uint64_t)m.w[14] << 32 | m.w[15], 9000),
+		FABRIC_OK);
 	assert_int_equal(raw.mem[8999], 7);
 	assert_int_equal(requester_of(conn)->credits.in_flight, 2);
 	words_put(&r, 10, xid, 2, 16, 5, REPLY, XMTRESP, 12, 0, 1, 24);
@@ -311,7 +314,8 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 	o->arg = (void *)(uintptr_t)data;
 }
 
-/* READ of at most that many bytes, which asks for 'type', in replies of up to 'rsbuf' transmissions; its XID. */
+/* READ of at most that many bytes, which asks for 'type', in replies of up to 'rsbuf'
+ * transmissions; its XID. */
 static uint32_t begin_read(uint32_t max, uint32_t type, uint32_t rsbuf)
 {
 	struct weir_call_params params;
@@ -338,7 +342,8 @@ static uint32_t begin_read(uint32_t max, uint32_t type, uint32_t rsbuf)
 	return m.w[0];
 }
 
-/* The reply in two transmissions, with its data as that item says; of the second, that many bytes: 0: as many as it needs. */
+/* The reply in two transmissions, with its data as that item says; of the second, that many bytes:
+ * 0: as many as it needs. */
 static void send_read_reply(uint32_t xid, const struct place_item *item, uint32_t bytes)
 {
 	struct words m = {0};
@@ -364,8 +369,10 @@ static void send_read_reply(uint32_t xid, const struct place_item *item, uint32_
 
 static void read__7_4_comes_in_targets_of_several_transmissions(void **state)
 {
-	static const struct place_item items[] = {
-		{8000, 0, 4, {0, 1, 2, 3}}, {4000, 0, 2, {3, 4}}, {2000, 0, 1, {1}}, {3000, 0, 2, {5, 0}}};
+	static const struct place_item items[] = {{8000, 0, 4, {0, 1, 2, 3}},
+						  {4000, 0, 2, {3, 4}},
+						  {2000, 0, 1, {1}},
+						  {3000, 0, 2, {5, 0}}};
 
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++) {
@@ -423,7 +430,8 @@ static void read__9_5_whose_place_is_wrong_is_reported(void **state)
 	}
 }
 
-/* To be put together, and longer than the memory that was offered: no more of it is written than there is. */
+/* To be put together, and longer than the memory that was offered: no more of it is written than
+ * there is. */
 static void read__that_is_longer_than_its_memory_is_put_together_elsewhere(void **state)
 {
 	static const struct place_item item = {8000, 0, 4, {0, 1, 2, 3}};

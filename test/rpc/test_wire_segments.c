@@ -39,7 +39,8 @@ static void put_chunk(struct words *m, uint32_t nsegs, uint64_t at)
 		words_put(m, 4, raw.mr.rkey, SEG_BYTES, (uint32_t)(at >> 32), (uint32_t)at);
 }
 
-/* A call of READ with a Write chunk, or of BIG with a Reply chunk, of 'nsegs' segments at mem + xid * CALL_BYTES. */
+/* A call of READ with a Write chunk, or of BIG with a Reply chunk, of 'nsegs' segments at mem + xid
+ * * CALL_BYTES. */
 static void send_call(uint32_t xid, uint32_t proc, uint32_t nsegs, uint32_t count)
 {
 	uint64_t at = raw.raddr + xid * CALL_BYTES;
@@ -96,7 +97,8 @@ static void reply__3_4_6_a_write_chunk_may_have_any_number_of_segments(void **st
 	for (uint32_t nsegs = 1; nsegs <= SEGMENTS_MAX; nsegs++) {
 		memset(raw.mem, 0xee, 2 * CALL_BYTES);
 		send_call(1, PAIR_READ, nsegs, nsegs * SEG_BYTES - nsegs % SEG_BYTES);
-		assert_int_equal(expect_returned(5, nsegs, nsegs * SEG_BYTES - nsegs % SEG_BYTES), 1);
+		assert_int_equal(expect_returned(5, nsegs, nsegs * SEG_BYTES - nsegs % SEG_BYTES),
+				 1);
 		expect_spread(1, pair.server_mem, nsegs * SEG_BYTES - nsegs % SEG_BYTES);
 	}
 	assert_int_equal(raw.disconnected, 0);

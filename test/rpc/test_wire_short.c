@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call without chunks is taken in and answered by a path of its own: as the same call is that lists an empty Write chunk, which takes
- * the steps that any call does. */
+/* A call without chunks is taken in and answered by a path of its own: as the same call is that
+ * lists an empty Write chunk, which takes the steps that any call does. */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -86,7 +86,8 @@ static void echo__5531_9_each_bit_is_judged_as_with_chunks(void **state)
 				good += ask_both(&m) == 0;
 		}
 	}
-	/* What is granted, flavors, what is echoed, and its length where there is less of it; procedures beside it. */
+	/* What is granted, flavors, what is echoed, and its length where there is less of it;
+	 * procedures beside it. */
 	assert_in_range(good, 6 * 32, 7 * 32);
 }
 

@@ -68,7 +68,8 @@ static void expect_alive(void)
 	assert_int_equal(raw.disconnected, 0);
 }
 
-static void expect_error(const struct words *r, uint32_t xid, uint32_t vers, uint32_t err, uint32_t n)
+static void expect_error(const struct words *r, uint32_t xid, uint32_t vers, uint32_t err,
+			 uint32_t n)
 {
 	assert_int_equal(r->n, n);
 	assert_int_equal(r->w[0], xid);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection that ends while its peer's WRITE is under way: its calls' memory stays theirs until that is over, and the engine
- * serves others meanwhile. Over shm, where the peer's CPU does it: what the peer's driver says of itself is set here.
+ * A connection that ends while its peer's WRITE is under way: its calls' memory stays theirs until
+ * that is over, and the engine serves others meanwhile. Over shm, where the peer's CPU does it:
+ * what the peer's driver says of itself is set here.
  */
 #include "pair_main.h"
 

@@ -50,8 +50,9 @@ static void check_results(struct wsim_run *run, uint32_t id, struct weir_call *c
 			rc = weir_xdr_get_opaque_ref(result->results, &data, WSIM_ITEM_BYTES, &len);
 		if (rc != 0 || len != plan->results[i].len ||
 		    memcmp(data, wsim_content(id, i, true), len) != 0) {
-			wsim_violation(run, "call %u: result %u is not what was sent (%d, %u bytes of %u)",
-				       id, i, rc, len, plan->results[i].len);
+			wsim_violation(
+				run, "call %u: result %u is not what was sent (%d, %u bytes of %u)",
+				id, i, rc, len, plan->results[i].len);
 			return;
 		}
 		if (weir_xdr_get_u32(result->results, &value) != 0 || value != wsim_marker(id, i)) {
@@ -81,12 +82,14 @@ static void check_reply(struct wsim_run *run, uint32_t id, struct weir_call *cal
 
 	if (plan->handled == 0 || plan->replied == 0 ||
 	    (!ran_again && (plan->handled != 1 || plan->replied != 1)))
-		wsim_violation(run, "call %u: a reply came, but its handler ran %u times and replied %u", id,
-			       plan->handled, plan->replied);
+		wsim_violation(run,
+			       "call %u: a reply came, but its handler ran %u times and replied %u",
+			       id, plan->handled, plan->replied);
 	else if (plan->answer == ANSWER_DENIED && reply->reply_stat == WEIR_RPC_MSG_DENIED)
 		return;
 	else if (reply->reply_stat != WEIR_RPC_MSG_ACCEPTED ||
-		 (reply->accept_stat != (plan->had_no_buffer ? WEIR_RPC_SYSTEM_ERR : stats[plan->answer]) &&
+		 (reply->accept_stat !=
+			  (plan->had_no_buffer ? WEIR_RPC_SYSTEM_ERR : stats[plan->answer]) &&
 		  !(ran_again && reply->accept_stat == stats[plan->answer])))
 		wsim_violation(run, "call %u: the reply's status is %u, %u", id, reply->reply_stat,
 			       reply->accept_stat);
@@ -112,7 +115,8 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 			 const struct weir_result *result)
 {
 	const struct wsim_call *plan = &run->calls[id];
-	uint64_t timeout_ns = plan->timeout_ns ? plan->timeout_ns : run->profile.call_timeout_ms * MS;
+	uint64_t timeout_ns =
+		plan->timeout_ns ? plan->timeout_ns : run->profile.call_timeout_ms * MS;
 	bool is_closed = weir_call_conn(call)->state == CONN_CLOSED;
 
 	switch (result->status) {
@@ -120,7 +124,8 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		return;
 	case -EREMOTEIO:
 		run->counts.err_chunk++;
-		if (!is_for_want(weir_call_conn(call), result->rdma_err) || !wsim_may_be_err_chunk(run, plan))
+		if (!is_for_want(weir_call_conn(call), result->rdma_err) ||
+		    !wsim_may_be_err_chunk(run, plan))
 			wsim_violation(run, "call %u: RDMA_ERROR %u for what could be conveyed", id,
 				       result->rdma_err);
 		return;
@@ -131,7 +136,8 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		return;
 	case -ECANCELED:
 		run->counts.cancelled++;
-		/* Or another one was cancelled, whose memory nothing but the end of the connection could take back. */
+		/* Or another one was cancelled, whose memory nothing but the end of the connection
+		 * could take back. */
 		if (!plan->is_cancelled && !(is_closed && link_of(call)->side->ncancelled > 0))
 			wsim_violation(run, "call %u: cancelled by nobody", id);
 		return;
@@ -145,14 +151,15 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		if (result->status == -ENOBUFS && plan->reconnects && run->is_tight)
 			return;
 		if (!is_closed)
-			wsim_violation(run, "call %u: ended with %d, but the connection goes on", id,
-				       result->status);
+			wsim_violation(run, "call %u: ended with %d, but the connection goes on",
+				       id, result->status);
 		else if (!may_end_connections(run))
-			wsim_violation(run, "call %u: the connection was lost (%d) without a fault", id,
-				       result->status);
-		else if ((result->status == -EPROTO || result->status == -EIO) && run->options.level < 2)
-			wsim_violation(run, "call %u: a peer broke the rules, or the driver (%d)", id,
-				       result->status);
+			wsim_violation(run, "call %u: the connection was lost (%d) without a fault",
+				       id, result->status);
+		else if ((result->status == -EPROTO || result->status == -EIO) &&
+			 run->options.level < 2)
+			wsim_violation(run, "call %u: a peer broke the rules, or the driver (%d)",
+				       id, result->status);
 		return;
 	case -ENOTRECOVERABLE:
 		run->counts.lost++;
@@ -168,7 +175,8 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 	}
 }
 
-/* Of the latest. Its memory is the application's again when 'done' says so, which must follow, and not before. */
+/* Of the latest. Its memory is the application's again when 'done' says so, which must follow, and
+ * not before. */
 void wsim_call_cancel_some(struct wsim_run *run, uint32_t percent)
 {
 	struct wsim_call *plan;
@@ -192,7 +200,8 @@ void wsim_call_cancel_some(struct wsim_run *run, uint32_t percent)
 }
 
 /* Memory for the results of an operation, or, with WSIM_ITEMS, for all. */
-static int offer(struct wsim_side *side, const struct wsim_call *plan, uint32_t op, struct weir_call *call)
+static int offer(struct wsim_side *side, const struct wsim_call *plan, uint32_t op,
+		 struct weir_call *call)
 {
 	struct wsim_slot *slot = &side->slots[plan->slot];
 	uint32_t n = 0;
@@ -204,7 +213,8 @@ static int offer(struct wsim_side *side, const struct wsim_call *plan, uint32_t 
 		if (!plan->results[i].is_item)
 			continue;
 		if (op == WSIM_ITEMS || op == wsim_op_of(plan, i)) {
-			at = plan->offers[n] ? wsim_slot_item(side, plan->slot, WSIM_ITEMS + n) : NULL;
+			at = plan->offers[n] ? wsim_slot_item(side, plan->slot, WSIM_ITEMS + n)
+					     : NULL;
 			slot->used[WSIM_ITEMS + n] = plan->offers[n];
 			rc = weir_call_result_item(call, side->region, at, plan->offers[n]);
 		}

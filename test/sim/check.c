@@ -2,8 +2,9 @@
 /*
  * What must hold, at each step and at the end.
  *
- * The books are audited rather than trusted: each buffer that a pool counts as taken must be found with exactly as
- * many owners, each credit with a call that the responder has, each request that a program has with that program.
+ * The books are audited rather than trusted: each buffer that a pool counts as taken must be found
+ * with exactly as many owners, each credit with a call that the responder has, each request that a
+ * program has with that program.
  */
 #include "call_pool.h"
 #include "wsim.h"
@@ -12,7 +13,8 @@ struct owned {
 	uint32_t send, spare, recv, lng, bulk, windows, keys;
 };
 
-static void count_buf(const struct weir_engine *engine, const struct mem_buf *buf, struct owned *owned)
+static void count_buf(const struct weir_engine *engine, const struct mem_buf *buf,
+		      struct owned *owned)
 {
 	if (!buf)
 		return;
@@ -24,13 +26,15 @@ static void count_buf(const struct weir_engine *engine, const struct mem_buf *bu
 }
 
 /* Each names the next. */
-static void count_chain(const struct weir_engine *engine, const struct mem_buf *buf, struct owned *owned)
+static void count_chain(const struct weir_engine *engine, const struct mem_buf *buf,
+			struct owned *owned)
 {
 	for (; buf; buf = (const struct mem_buf *)(uintptr_t)buf->user[0])
 		count_buf(engine, buf, owned);
 }
 
-static void check_requester(struct wsim_side *side, const struct weir_conn *conn, struct owned *owned)
+static void check_requester(struct wsim_side *side, const struct weir_conn *conn,
+			    struct owned *owned)
 {
 	const struct requester *req = requester_of(conn);
 	uint32_t nfree = 0, nlisted = 0, nactive = 0, in_flight = 0, nvalid = 0, reserved = 0;
@@ -45,8 +49,8 @@ static void check_requester(struct wsim_side *side, const struct weir_conn *conn
 			wsim_violation(side->run, "slot %u has a call that is not its own", i);
 		nactive += call->state == CALL_QUEUED || call->state == CALL_SENT ||
 			   call->state == CALL_REPLIED || call->state == CALL_REVOKING;
-		if (call->state == CALL_SENT || call->state == CALL_REPLIED || call->state == CALL_REVOKING ||
-		    call->state == CALL_ZOMBIE)
+		if (call->state == CALL_SENT || call->state == CALL_REPLIED ||
+		    call->state == CALL_REVOKING || call->state == CALL_ZOMBIE)
 			in_flight += 1 + call->more;
 		reserved += call->reply_reserved;
 		nvalid = 0;
@@ -75,20 +79,23 @@ static void check_requester(struct wsim_side *side, const struct weir_conn *conn
 	for (uint32_t i = 0; i < req->pool->nused; i++) {
 		const struct weir_call *call = &req->pool->calls[i];
 
-		if (call->state == CALL_FREE &&
-		    (call->args || call->spill || call->long_reply || call->reply_join || call->group_bufs))
+		if (call->state == CALL_FREE && (call->args || call->spill || call->long_reply ||
+						 call->reply_join || call->group_bufs))
 			wsim_violation(side->run, "a call that is over has buffers");
 	}
 	if (nfree != nlisted)
-		wsim_violation(side->run, "%u slots of calls are free, %u are listed", nfree, nlisted);
+		wsim_violation(side->run, "%u slots of calls are free, %u are listed", nfree,
+			       nlisted);
 	if (nactive != req->nactive)
-		wsim_violation(side->run, "%u calls are under way, %u are counted", nactive, req->nactive);
+		wsim_violation(side->run, "%u calls are under way, %u are counted", nactive,
+			       req->nactive);
 	if (in_flight != req->credits.in_flight)
-		wsim_violation(side->run, "the responder has %u messages of calls, %u credits are taken",
+		wsim_violation(side->run,
+			       "the responder has %u messages of calls, %u credits are taken",
 			       in_flight, req->credits.in_flight);
 	if (reserved != req->reply_reserved || reserved > req->reply_recvs)
-		wsim_violation(side->run, "calls have reserved %u receives, %u are counted, of %u", reserved,
-			       req->reply_reserved, req->reply_recvs);
+		wsim_violation(side->run, "calls have reserved %u receives, %u are counted, of %u",
+			       reserved, req->reply_reserved, req->reply_recvs);
 	if (in_flight > req->credits.wanted || req->credits.granted == 0 ||
 	    req->credits.granted > req->credits.wanted)
 		wsim_violation(side->run, "%u calls in flight, %u granted, %u asked for", in_flight,
@@ -106,7 +113,8 @@ static void count_request(const struct weir_engine *engine, const struct weir_re
 		count_buf(engine, req->chunk_bufs[i], owned);
 }
 
-static uint32_t check_responder(struct wsim_side *side, const struct weir_conn *conn, struct owned *owned)
+static uint32_t check_responder(struct wsim_side *side, const struct weir_conn *conn,
+				struct owned *owned)
 {
 	const struct responder *responder = responder_of(conn);
 	uint32_t handling = 0, busy = 0;
@@ -122,15 +130,17 @@ static uint32_t check_responder(struct wsim_side *side, const struct weir_conn *
 		count_request(side->engine, req, owned);
 	}
 	if (busy != responder->nbusy)
-		wsim_violation(side->run, "%u requests are busy, %u were taken", busy, responder->nbusy);
+		wsim_violation(side->run, "%u requests are busy, %u were taken", busy,
+			       responder->nbusy);
 	return handling;
 }
 
-static void check_pool(struct wsim_side *side, const char *what, const struct mem_pool *pool, uint32_t owned)
+static void check_pool(struct wsim_side *side, const char *what, const struct mem_pool *pool,
+		       uint32_t owned)
 {
 	if (pool->in_use != owned)
-		wsim_violation(side->run, "engine %u: %u %s buffers are taken, %u have an owner", side->index,
-			       pool->in_use, what, owned);
+		wsim_violation(side->run, "engine %u: %u %s buffers are taken, %u have an owner",
+			       side->index, pool->in_use, what, owned);
 }
 
 /* Nothing went wrong that no fault could have brought about. */
@@ -192,25 +202,28 @@ static void check_side(struct wsim_side *side)
 		}
 	}
 	if (nconns != side->engine->nconnections)
-		wsim_violation(side->run, "engine %u: %u connections, %u counted", side->index, nconns,
-			       side->engine->nconnections);
+		wsim_violation(side->run, "engine %u: %u connections, %u counted", side->index,
+			       nconns, side->engine->nconnections);
 	if (handling != held)
-		wsim_violation(side->run, "engine %u: programs have %u requests, %u are known to them",
+		wsim_violation(side->run,
+			       "engine %u: programs have %u requests, %u are known to them",
 			       side->index, handling, held);
 	check_pool(side, "send", side->engine->send_pool, owned.send);
 	check_pool(side, "spare", side->engine->reserve_pool, owned.spare);
 	if (srq) {
 		owned.recv = srq->nbufs;
 		if (srq->credits.shared > srq->credits.capacity)
-			wsim_violation(side->run, "engine %u: shares of %u receives, where there are %u",
+			wsim_violation(side->run,
+				       "engine %u: shares of %u receives, where there are %u",
 				       side->index, srq->credits.shared, srq->credits.capacity);
 	}
 	check_pool(side, "receive", side->engine->recv_pool, owned.recv);
 	check_pool(side, "long", side->engine->long_pool, owned.lng);
 	check_pool(side, "bulk", side->engine->bulk_pool, owned.bulk);
 	if (side->engine->nwindows - side->engine->nwindows_free != owned.windows)
-		wsim_violation(side->run, "engine %u: %u windows are taken, %u have an owner", side->index,
-			       side->engine->nwindows - side->engine->nwindows_free, owned.windows);
+		wsim_violation(side->run, "engine %u: %u windows are taken, %u have an owner",
+			       side->index, side->engine->nwindows - side->engine->nwindows_free,
+			       owned.windows);
 	if (sim_windows_bound(wsim_device(side)) > owned.keys)
 		wsim_violation(side->run, "engine %u: %u windows are bound, for %u keys of calls",
 			       side->index, sim_windows_bound(wsim_device(side)), owned.keys);
@@ -230,8 +243,9 @@ static bool receives_are_back(const struct weir_engine *engine)
 	return engine->recv_pool->in_use == srq->nbufs && srq->credits.shared == 0;
 }
 
-/* Memory of calls that are over: nobody has written to it since, and no window opens it. With the policy 'window' that is all
- * that could; with 'pool' the keys of whole regions stay valid, by its definition. */
+/* Memory of calls that are over: nobody has written to it since, and no window opens it. With the
+ * policy 'window' that is all that could; with 'pool' the keys of whole regions stay valid, by its
+ * definition. */
 static void check_memory(struct wsim_side *side)
 {
 	uint32_t slot = side->run->step % WSIM_SLOTS; /* one a step */
@@ -241,7 +255,8 @@ static void check_memory(struct wsim_side *side)
 	if (!wsim_slot_is_calm(side, slot))
 		wsim_violation(side->run, "engine %u: memory of a call that is over was written to",
 			       side->index);
-	if (sim_windows_over(wsim_device(side), side->mem + slot * WSIM_SLOT_BYTES, WSIM_SLOT_BYTES) > 0)
+	if (sim_windows_over(wsim_device(side), side->mem + slot * WSIM_SLOT_BYTES,
+			     WSIM_SLOT_BYTES) > 0)
 		wsim_violation(side->run, "engine %u: a key opens memory of a call that is over",
 			       side->index);
 }
@@ -269,20 +284,24 @@ void wsim_check_rest(struct wsim_run *run)
 		if (side->engine->nconnections != 0)
 			wsim_violation(run, "engine %u: %u connections are left", i,
 				       side->engine->nconnections);
-		if (side->engine->send_pool->in_use != 1 || side->engine->reserve_pool->in_use != 0 ||
-		    !receives_are_back(side->engine) || side->engine->long_pool->in_use != 0 ||
-		    side->engine->bulk_pool->in_use != 0)
+		if (side->engine->send_pool->in_use != 1 ||
+		    side->engine->reserve_pool->in_use != 0 || !receives_are_back(side->engine) ||
+		    side->engine->long_pool->in_use != 0 || side->engine->bulk_pool->in_use != 0)
 			wsim_violation(run, "engine %u: buffers are left", i);
 		if (side->engine->nwindows_free != side->engine->nwindows)
 			wsim_violation(run, "engine %u: windows are left", i);
 		if (side->on_sent_done != side->on_sent_asked)
-			wsim_violation(run, "engine %u: %lu of %lu replies gave their memory back", i,
-				       (unsigned long)side->on_sent_done, (unsigned long)side->on_sent_asked);
+			wsim_violation(run, "engine %u: %lu of %lu replies gave their memory back",
+				       i, (unsigned long)side->on_sent_done,
+				       (unsigned long)side->on_sent_asked);
 		if (side->nslots_busy != 0)
-			wsim_violation(run, "engine %u: memory of %u calls is left", i, side->nslots_busy);
+			wsim_violation(run, "engine %u: memory of %u calls is left", i,
+				       side->nslots_busy);
 		for (uint32_t slot = 0; slot < WSIM_SLOTS; slot++)
 			if (!wsim_slot_is_calm(side, slot))
-				wsim_violation(run, "engine %u: memory of a call that is over was written to",
-					       i);
+				wsim_violation(
+					run,
+					"engine %u: memory of a call that is over was written to",
+					i);
 	}
 }

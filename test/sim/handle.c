@@ -34,9 +34,11 @@ static void check_args(struct wsim_run *run, uint32_t id, struct weir_xdr_in *ar
 		const void *data = NULL;
 
 		if (weir_xdr_get_opaque_ref(args, &data, WSIM_ITEM_BYTES, &len) != 0 ||
-		    len != plan->args[i].len || memcmp(data, wsim_content(id, i, false), len) != 0 ||
+		    len != plan->args[i].len ||
+		    memcmp(data, wsim_content(id, i, false), len) != 0 ||
 		    weir_xdr_get_u32(args, &marker) != 0 || marker != wsim_marker(id, i)) {
-			wsim_violation(run, "call %u: argument %u did not come as it was sent", id, i);
+			wsim_violation(run, "call %u: argument %u did not come as it was sent", id,
+				       i);
 			return;
 		}
 	}
@@ -140,8 +142,8 @@ static void reply(struct wsim_side *side, struct weir_request *req, uint32_t id)
 	weir_request_reply(req);
 }
 
-/* A call runs once. One that may be sent again may run again, but not if it is not idempotent: not but by a responder
- * that died, and its memory of the call with it. */
+/* A call runs once. One that may be sent again may run again, but not if it is not idempotent: not
+ * but by a responder that died, and its memory of the call with it. */
 static void check_runs(struct wsim_run *run, uint32_t id, const struct wsim_side *side)
 {
 	struct wsim_call *plan = &run->calls[id];
@@ -149,7 +151,8 @@ static void check_runs(struct wsim_run *run, uint32_t id, const struct wsim_side
 	bool has_died = plan->handled > 0 && plan->ran_life != run->sides[plan->ran_side].life;
 
 	if (plan->handled++ > 0 &&
-	    (!plan->reconnects || (run->keeps_replies && wsim_non_idempotent[plan->proc] && !has_died)))
+	    (!plan->reconnects ||
+	     (run->keeps_replies && wsim_non_idempotent[plan->proc] && !has_died)))
 		wsim_violation(run, "call %u: its handler ran %u times%s", id, plan->handled,
 			       was_here ? "" : ", on two engines");
 	plan->ran_side = side->index;
@@ -175,14 +178,17 @@ void wsim_handle(struct weir_request *req, void *arg)
 	check_runs(run, id, side);
 	check_args(run, id, args);
 	if (plan->delay_ns > 0 && run->nheld < WSIM_HELD)
-		run->held[run->nheld++] = (struct wsim_held){req, side, id, wsim_now(run) + plan->delay_ns};
+		run->held[run->nheld++] =
+			(struct wsim_held){req, side, id, wsim_now(run) + plan->delay_ns};
 	else
 		reply(side, req, id);
 }
 
-/* Memory of the application's for an argument. It is taken as a whole for the call, and never given back before the
- * reply: here the table's, which nobody may change, would show a stray write, so scratch memory is used. */
-int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *place, void *arg)
+/* Memory of the application's for an argument. It is taken as a whole for the call, and never given
+ * back before the reply: here the table's, which nobody may change, would show a stray write, so
+ * scratch memory is used. */
+int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *place,
+	       void *arg)
 {
 	struct wsim_run *run = arg;
 	struct wsim_side *side = side_of(req, run);
@@ -192,8 +198,8 @@ int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct wei
 
 	plan = side ? call_of(run, &args, &id) : NULL;
 	if (!plan || item >= WSIM_ITEMS || len > 8192) {
-		wsim_violation(run, "a place was asked for what is no argument (item %u, %u bytes)", item,
-			       len);
+		wsim_violation(run, "a place was asked for what is no argument (item %u, %u bytes)",
+			       item, len);
 		return -1;
 	}
 	if (!(plan->place >> item & 1))

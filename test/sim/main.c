@@ -26,22 +26,27 @@ static const char usage[] =
 	"  --seed N          run this seed (default: 1)\n"
 	"  --seeds A..B      run these seeds\n"
 	"  --fresh N         run N seeds that nobody has run before; the first is printed\n"
-	"  --seeds-from FILE run the seeds in a file: a line has a seed, and may have steps, level,\n"
+	"  --seeds-from FILE run the seeds in a file: a line has a seed, and may have steps, "
+	"level,\n"
 	"                    protocol and extension behind it\n"
 	"  --steps M         steps with faults, before all has to come to its end (default: 2000)\n"
-	"  --faults LEVEL    0: none. 1: delays, closes, time-outs. 2: and failures and lost connections.\n"
+	"  --faults LEVEL    0: none. 1: delays, closes, time-outs. 2: and failures and lost "
+	"connections.\n"
 	"                    3: and refused posts and resources, killed processes, much more often "
 	"(default)\n"
-	"  --protocol P      v1 (default), v2, or mixed: requesters that speak either version, responders "
+	"  --protocol P      v1 (default), v2, or mixed: requesters that speak either version, "
+	"responders "
 	"that\n"
 	"                    do, or speak version 1 alone\n"
-	"  --extension E     off (default), continuation, direction, placement or all: what is used of the\n"
+	"  --extension E     off (default), continuation, direction, placement or all: what is "
+	"used of the\n"
 	"                    extension of version 2: with --protocol v2 or mixed\n"
 	"  --plant K         with the build option seeded_bugs: the bug to plant, 1 to 13\n"
 	"  --verbose         a line for each seed;  --verbose trace: a line for each event\n"
 	"  --json            a JSON object for each seed, a line each\n"
 	"\n"
-	"Ends with status 1 at the first seed for which something did not hold, and says how to have it "
+	"Ends with status 1 at the first seed for which something did not hold, and says how to "
+	"have it "
 	"again.\n";
 
 static struct wsim_run run;
@@ -58,7 +63,8 @@ struct settings {
 static void on_crash(int signal)
 {
 	char text[96];
-	int n = snprintf(text, sizeof(text), "weir-sim: seed %" PRIu64 ", step %u: crashed (signal %d)\n",
+	int n = snprintf(text, sizeof(text),
+			 "weir-sim: seed %" PRIu64 ", step %u: crashed (signal %d)\n",
 			 run.options.seed, run.step, signal);
 
 	if (n > 0 && write(STDERR_FILENO, text, (size_t)n) < 0)
@@ -107,18 +113,21 @@ static void print_json(const struct wsim_run *r)
 {
 	const struct wsim_counts *c = &r->counts;
 
-	printf("{\"seed\": %" PRIu64 ", \"steps\": %u, \"faults\": %u, \"ok\": %s, \"hash\": \"%016" PRIx64
+	printf("{\"seed\": %" PRIu64
+	       ", \"steps\": %u, \"faults\": %u, \"ok\": %s, \"hash\": \"%016" PRIx64
 	       "\", \"calls\": %" PRIu64 ", \"replies\": %" PRIu64 ", \"refused\": %" PRIu64
 	       ", \"timed_out\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"err_chunk\": %" PRIu64
 	       ", \"handled\": %" PRIu64 ", \"orphans\": %" PRIu64 ", \"connections\": %" PRIu64
 	       ", \"kills\": %" PRIu64 ", \"injected\": %" PRIu64 ", \"reconnected\": %" PRIu64
 	       ", \"resent\": %" PRIu64 ", \"given_up\": %" PRIu64 ", \"replays\": %" PRIu64
 	       ", \"continued\": %" PRIu64 ", \"directed\": %" PRIu64 ", \"placed\": %" PRIu64
-	       ", \"fallbacks\": %" PRIu64 ", \"cancelled\": %" PRIu64 ", \"proven\": %" PRIu64 "}\n",
-	       r->options.seed, r->options.steps, r->options.level, r->is_violated ? "false" : "true",
-	       r->hash, c->calls, c->ok, c->refused, c->timed_out, c->lost, c->err_chunk, c->handled,
-	       c->orphans, c->opened, c->kills, c->faults, c->reconnected, c->resent, c->given_up, c->replays,
-	       c->continued, c->directed, c->placed, c->fallbacks, c->cancelled, c->proven);
+	       ", \"fallbacks\": %" PRIu64 ", \"cancelled\": %" PRIu64 ", \"proven\": %" PRIu64
+	       "}\n",
+	       r->options.seed, r->options.steps, r->options.level,
+	       r->is_violated ? "false" : "true", r->hash, c->calls, c->ok, c->refused,
+	       c->timed_out, c->lost, c->err_chunk, c->handled, c->orphans, c->opened, c->kills,
+	       c->faults, c->reconnected, c->resent, c->given_up, c->replays, c->continued,
+	       c->directed, c->placed, c->fallbacks, c->cancelled, c->proven);
 }
 
 static void add(struct wsim_counts *sum, const struct wsim_counts *counts)
@@ -190,8 +199,9 @@ static int run_seed(struct settings *settings, const struct wsim_options *option
 			"weir-sim: seed %" PRIu64 ", step %u: %s\n"
 			"again: weir-sim --seed %" PRIu64
 			" --steps %u --faults %u%s --extension %s%s --verbose trace\n",
-			options->seed, run.step, run.violation, options->seed, options->steps, options->level,
-			protocol_option(options), extensions[options->extension], plant);
+			options->seed, run.step, run.violation, options->seed, options->steps,
+			options->level, protocol_option(options), extensions[options->extension],
+			plant);
 	}
 	return rc;
 }
@@ -201,7 +211,8 @@ static int run_range(struct settings *settings)
 	struct wsim_options options = settings->options;
 	int rc = 0;
 
-	for (options.seed = settings->first; options.seed <= settings->last && rc == 0; options.seed++)
+	for (options.seed = settings->first; options.seed <= settings->last && rc == 0;
+	     options.seed++)
 		rc = run_seed(settings, &options);
 	return rc;
 }
@@ -267,7 +278,8 @@ static bool set_line(struct settings *settings, char *line)
 	static const char options[] = "smlPe";
 	char *rest = NULL;
 
-	for (const char *option = options; (line = strtok_r(rest ? NULL : line, " \t", &rest)); option++)
+	for (const char *option = options; (line = strtok_r(rest ? NULL : line, " \t", &rest));
+	     option++)
 		if (!*option || !set(settings, *option, line))
 			return false;
 	settings->options.seed = settings->first;
@@ -294,14 +306,17 @@ static int run_file(struct settings *settings)
 		if (line[strspn(line, " \t")] == '\0')
 			continue;
 		if (!set_line(&one, line)) {
-			fprintf(stderr, "weir-sim: %s:%u: not SEED [STEPS [LEVEL [PROTOCOL [EXTENSION]]]]\n",
+			fprintf(stderr,
+				"weir-sim: %s:%u: not SEED [STEPS [LEVEL [PROTOCOL "
+				"[EXTENSION]]]]\n",
 				settings->file, number);
 			rc = 2;
 			break;
 		}
 		if (!has_its_extension(&one.options)) {
 			fprintf(stderr,
-				"weir-sim: %s:%u: version 1 has no extension '%s': give the line v2 or "
+				"weir-sim: %s:%u: version 1 has no extension '%s': give the line "
+				"v2 or "
 				"mixed\n",
 				settings->file, number, extensions[one.options.extension]);
 			rc = 2;
@@ -330,8 +345,9 @@ int main(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	struct settings settings = {
-		.options = {.steps = STEPS_DEFAULT, .level = WSIM_LEVEL_MAX}, .first = 1, .last = 1};
+	struct settings settings = {.options = {.steps = STEPS_DEFAULT, .level = WSIM_LEVEL_MAX},
+				    .first = 1,
+				    .last = 1};
 	int option, rc;
 
 	std_io_start();
@@ -359,7 +375,8 @@ int main(int argc, char **argv)
 	}
 	if (!settings.file && !has_its_extension(&settings.options)) {
 		fprintf(stderr,
-			"weir-sim: version 1 has no extension '%s': add --protocol v2 or --protocol mixed\n",
+			"weir-sim: version 1 has no extension '%s': add --protocol v2 or "
+			"--protocol mixed\n",
 			extensions[settings.options.extension]);
 		return 2;
 	}
@@ -378,8 +395,9 @@ int main(int argc, char **argv)
 	if (!settings.is_json && rc == 0)
 		printf("%" PRIu64 " seeds, %" PRIu64 " calls, %" PRIu64 " replies, %" PRIu64
 		       " connections, %" PRIu64 " faults: 0 violations%s",
-		       settings.nseeds, settings.counts.calls, settings.counts.ok, settings.counts.opened,
-		       settings.counts.faults, settings.nseeds == 1 ? "" : "\n");
+		       settings.nseeds, settings.counts.calls, settings.counts.ok,
+		       settings.counts.opened, settings.counts.faults,
+		       settings.nseeds == 1 ? "" : "\n");
 	if (!settings.is_json && rc == 0 && settings.nseeds == 1)
 		printf(", hash %016" PRIx64 "\n", run.hash);
 	return std_io_finish("weir-sim") == 0 || rc != 0 ? rc : 2;

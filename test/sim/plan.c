@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a call is to carry, and what must come back. All data are places in one table that both sides know. */
+/* What a call is to carry, and what must come back. All data are places in one table that both
+ * sides know. */
 #include "wsim.h"
 
 #include <string.h>
@@ -17,7 +18,8 @@ static const struct weir_ulb_proc procs[] = {
 	{.proc = WSIM_TWO, .arg_items_max = 2, .result_items_max = 2},
 };
 
-const bool wsim_non_idempotent[WSIM_NPROCS] = {[WSIM_PLAIN] = true, [WSIM_WRITE] = true, [WSIM_TWO] = true};
+const bool wsim_non_idempotent[WSIM_NPROCS] = {
+	[WSIM_PLAIN] = true, [WSIM_WRITE] = true, [WSIM_TWO] = true};
 
 const struct weir_ulb wsim_ulb = {
 	.name = "weir-sim",
@@ -87,7 +89,8 @@ static uint32_t items(struct wsim_run *run, struct wsim_item *list, uint32_t mos
 	return n;
 }
 
-/* Memory for the results that may come by Write chunk: right, too much, or none, and now and then too little. */
+/* Memory for the results that may come by Write chunk: right, too much, or none, and now and then
+ * too little. */
 static void offer(struct wsim_run *run, struct wsim_call *call)
 {
 	const struct weir_ulb_proc *rules = weir_ulb_find(&wsim_ulb, call->proc);

@@ -59,12 +59,14 @@ void wsim_violation(struct wsim_run *run, const char *format, ...)
 
 void wsim_note(struct wsim_run *run, const char *what, uint32_t side, uint64_t a, uint64_t b)
 {
-	uint64_t words[5] = {sim_now(run->world), side, a, b, (uint64_t)what[0] << 8 | (uint64_t)what[1]};
+	uint64_t words[5] = {sim_now(run->world), side, a, b,
+			     (uint64_t)what[0] << 8 | (uint64_t)what[1]};
 
 	for (uint32_t i = 0; i < 5; i++)
 		run->hash = (run->hash ^ words[i]) * 0x9e3779b97f4a7c15ull + (run->hash >> 29);
 	if (run->options.trace)
-		fprintf(run->options.trace, "%12" PRIu64 " engine %u %-12s %" PRIu64 " %" PRIu64 "\n",
+		fprintf(run->options.trace,
+			"%12" PRIu64 " engine %u %-12s %" PRIu64 " %" PRIu64 "\n",
 			sim_now(run->world), side, what, a, b);
 }
 
@@ -89,14 +91,17 @@ static void pass_time(struct wsim_run *run)
 {
 	uint32_t what = wsim_below(run, 100);
 
-	/* Long ones are faults, too: engines that nobody polls meanwhile may run into each other's time limits. */
+	/* Long ones are faults, too: engines that nobody polls meanwhile may run into each other's
+	 * time limits. */
 	if (what < 2)
 		sim_run_until(run->world,
-			      sim_now(run->world) + wsim_random(run) % (run->is_calm ? MS / 2 : 2 * MS));
+			      sim_now(run->world) +
+				      wsim_random(run) % (run->is_calm ? MS / 2 : 2 * MS));
 	else if (what < 20)
 		sim_run_until(run->world, sim_now(run->world) + wsim_below(run, 20000));
 	else if (sim_next(run->world) - sim_now(run->world) > MS / 5 || !sim_step(run->world))
-		sim_run_until(run->world, sim_now(run->world) + MS / 10); /* not to a time limit at once */
+		sim_run_until(run->world,
+			      sim_now(run->world) + MS / 10); /* not to a time limit at once */
 }
 
 static struct wsim_side *any_requester(struct wsim_run *run)
@@ -252,7 +257,9 @@ static void reopen(struct wsim_run *run)
 	/* Ends that were under way are noticed; buffers come back with them. */
 	while ((sim_now(run->world) < end_ns || is_held_back(run)) && !run->is_violated) {
 		if (steps++ == CALM_STEPS)
-			wsim_violation(run, "no progress after the faults stopped: an event does not come");
+			wsim_violation(
+				run,
+				"no progress after the faults stopped: an event does not come");
 		step(run);
 	}
 	for (uint32_t i = 0; i < run->nrequesters; i++)
@@ -273,14 +280,16 @@ static void prove(struct wsim_run *run)
 				wsim_call_make(&run->sides[i].links[j], false);
 		until(run, is_done, "a new call does not end");
 		for (uint32_t i = first; i < run->ncalls; i++) {
-			run->counts.proven += run->calls[i].is_submitted && run->calls[i].status == 0;
+			run->counts.proven +=
+				run->calls[i].is_submitted && run->calls[i].status == 0;
 			if (run->calls[i].is_submitted && run->calls[i].status != 0 &&
 			    run->calls[i].status != -EREMOTEIO &&
-			    !(run->is_tight &&
-			      (run->calls[i].status == -ECONNRESET || run->calls[i].status == -ESHUTDOWN ||
-			       run->calls[i].status == -ENOTRECOVERABLE)))
-				wsim_violation(run, "call %u: ended with %d, long after the last fault", i,
-					       run->calls[i].status);
+			    !(run->is_tight && (run->calls[i].status == -ECONNRESET ||
+						run->calls[i].status == -ESHUTDOWN ||
+						run->calls[i].status == -ENOTRECOVERABLE)))
+				wsim_violation(run,
+					       "call %u: ended with %d, long after the last fault",
+					       i, run->calls[i].status);
 		}
 	}
 }
@@ -304,7 +313,8 @@ static void count_faults(struct wsim_run *run, const struct wsim_side *side)
 
 static void end(struct wsim_run *run)
 {
-	/* All on a side that broke the rules may be in any state: it is left to the end of the process. */
+	/* All on a side that broke the rules may be in any state: it is left to the end of the
+	 * process. */
 	if (run->is_violated)
 		return;
 	for (uint32_t i = run->nrequesters; i < wsim_nsides(run); i++) {
@@ -317,7 +327,8 @@ static void end(struct wsim_run *run)
 		wsim_side_destroy(&run->sides[i]);
 	}
 	if (sim_world_objects(run->world) != 0)
-		wsim_violation(run, "%u objects of the driver are left", sim_world_objects(run->world));
+		wsim_violation(run, "%u objects of the driver are left",
+			       sim_world_objects(run->world));
 	run->hash ^= sim_trace_hash(run->world);
 	sim_world_destroy(run->world);
 }

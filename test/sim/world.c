@@ -49,7 +49,8 @@ static void draw_profile(struct wsim_run *run)
 	/* Not drawn: the runs of seeds that are kept are to stay what they were. */
 	profile->shared_receives =
 		run->options.seed % 4 == 3 ? WEIR_SHARED_RECEIVES_ON : WEIR_SHARED_RECEIVES_OFF;
-	profile->recv_buffers += profile->connections * engine_reply_recvs(profile, profile->credits);
+	profile->recv_buffers +=
+		profile->connections * engine_reply_recvs(profile, profile->credits);
 	profile->send_buffers = is_tight ? 16 + wsim_below(run, 16) : 256;
 	profile->long_buffers = is_tight ? 1 + wsim_below(run, 4) : 20;
 	profile->bulk_buffers = is_tight ? WSIM_ITEMS + 1 + wsim_below(run, 4) : 20;
@@ -83,8 +84,9 @@ static void draw_side(struct wsim_side *side)
 
 	side->profile = run->profile;
 	if (run->options.mixes)
-		side->profile.protocol =
-			side->is_requester || wsim_chance(run, 50) ? WEIR_PROTOCOL_AUTO : WEIR_PROTOCOL_V1;
+		side->profile.protocol = side->is_requester || wsim_chance(run, 50)
+						 ? WEIR_PROTOCOL_AUTO
+						 : WEIR_PROTOCOL_V1;
 	if (wsim_chance(run, 50))
 		return;
 	side->profile.credits = 1 + wsim_below(run, run->profile.credits);
@@ -130,14 +132,16 @@ static bool send_direct(struct fabric_qp *qp, const void *data, uint32_t len)
 	return inner && sim_send_direct(inner, data, len);
 }
 
-static bool write_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
+static bool write_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey,
+			 uint64_t raddr)
 {
 	struct fabric_qp *inner = fault_inner_qp(qp);
 
 	return inner && sim_write_direct(inner, local, rkey, raddr);
 }
 
-static bool read_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr)
+static bool read_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey,
+			uint64_t raddr)
 {
 	struct fabric_qp *inner = fault_inner_qp(qp);
 
@@ -175,8 +179,8 @@ static void on_conn(struct weir_conn *conn, enum weir_conn_event event, int erro
 
 	while (side->engine != weir_conn_engine(conn))
 		side++;
-	wsim_note(run, event == WEIR_CONN_OPEN ? "accepted" : "accepted-end", side->index, (uint64_t)-error,
-		  0);
+	wsim_note(run, event == WEIR_CONN_OPEN ? "accepted" : "accepted-end", side->index,
+		  (uint64_t)-error, 0);
 	if (event == WEIR_CONN_OPEN) {
 		if (side->nconns == sizeof(side->conns) / sizeof(side->conns[0]))
 			wsim_violation(run, "engine %u: too many connections", side->index);
@@ -224,8 +228,9 @@ int wsim_side_create(struct wsim_run *run, uint32_t index)
 	struct weir_profile profile = side->profile;
 	int rc;
 
-	snprintf(profile.driver_options, sizeof(profile.driver_options), "over=sim,world=%u,seed=%u",
-		 sim_world_id(run->world), (unsigned)(wsim_random(run) >> 33));
+	snprintf(profile.driver_options, sizeof(profile.driver_options),
+		 "over=sim,world=%u,seed=%u", sim_world_id(run->world),
+		 (unsigned)(wsim_random(run) >> 33));
 	rc = weir_engine_create(&profile, &side->engine);
 	if (rc != 0)
 		return rc;
@@ -253,7 +258,8 @@ void wsim_count_side(struct wsim_side *side)
 	counts->continued += stats.continued_calls + stats.continued_replies;
 	counts->directed += stats.directed_calls;
 	counts->placed += stats.placed_received;
-	counts->fallbacks += stats.fallbacks_credits + stats.fallbacks_limits + stats.fallbacks_buffers;
+	counts->fallbacks +=
+		stats.fallbacks_credits + stats.fallbacks_limits + stats.fallbacks_buffers;
 }
 
 void wsim_side_destroy(struct wsim_side *side)
@@ -267,7 +273,8 @@ void wsim_side_destroy(struct wsim_side *side)
 	side->listener = NULL;
 }
 
-/* The process dies. What its application had is gone with it; the engine is only there to be taken down. */
+/* The process dies. What its application had is gone with it; the engine is only there to be taken
+ * down. */
 void wsim_side_kill(struct wsim_side *side)
 {
 	wsim_note(side->run, "kill", side->index, 0, 0);
@@ -304,9 +311,9 @@ int wsim_world_create(struct wsim_run *run)
 		side->is_requester = i < run->nrequesters;
 		side->nlinks = side->is_requester ? 1 + wsim_below(run, 3) : 0;
 		for (uint32_t j = 0; j < side->nlinks; j++)
-			side->links[j] = (struct wsim_link){.side = side,
-							    .responder = run->nrequesters +
-									 wsim_below(run, run->nresponders)};
+			side->links[j] = (struct wsim_link){
+				.side = side,
+				.responder = run->nrequesters + wsim_below(run, run->nresponders)};
 		draw_side(side);
 		rc = wsim_side_create(run, i);
 	}
@@ -376,7 +383,8 @@ int wsim_slot_get(struct wsim_side *side)
 		if (side->slots[i].is_busy)
 			continue;
 		if (!wsim_slot_is_calm(side, i))
-			wsim_violation(side->run, "engine %u: memory of a call that is over was written to",
+			wsim_violation(side->run,
+				       "engine %u: memory of a call that is over was written to",
 				       side->index);
 		side->slots[i] = (struct wsim_slot){.is_busy = true};
 		side->nslots_busy++;

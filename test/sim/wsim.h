@@ -3,16 +3,18 @@
 #define WSIM_H
 
 /*
- * weir-sim: requesters and responders with many connections, over fault over sim, in one thread and virtual time.
+ * weir-sim: requesters and responders with many connections, over fault over sim, in one thread and
+ * virtual time.
  *
- * A run is of a seed: it draws the size of everything, then takes steps. A step lets something happen in the simulated
- * world, polls some of the engines, and now and then has an application do something. Then all that must hold at any
- * time is checked. At the end the faults stop, everything has to come to its end within a bound, everyone has to be
- * able to call again, and when all is closed nothing may be left.
+ * A run is of a seed: it draws the size of everything, then takes steps. A step lets something
+ * happen in the simulated world, polls some of the engines, and now and then has an application do
+ * something. Then all that must hold at any time is checked. At the end the faults stop, everything
+ * has to come to its end within a bound, everyone has to be able to call again, and when all is
+ * closed nothing may be left.
  *
- * main.c: options, seeds, what is printed. run.c: the steps. world.c: engines, listeners, connections. plan.c: what a call
- * is to carry, and what must come back: the oracle. call.c: the requesters' application. handle.c: the responders'.
- * check.c: what must hold.
+ * main.c: options, seeds, what is printed. run.c: the steps. world.c: engines, listeners,
+ * connections. plan.c: what a call is to carry, and what must come back: the oracle. call.c: the
+ * requesters' application. handle.c: the responders'. check.c: what must hold.
  */
 
 #include <stdio.h>
@@ -61,7 +63,8 @@ struct wsim_call {
 	enum wsim_proc proc;
 	uint32_t nargs, nresults, noffers;
 	struct wsim_item args[WSIM_ITEMS], results[WSIM_ITEMS];
-	uint32_t offers[WSIM_ITEMS]; /* memory for the result items, in order; 0: an empty Write chunk */
+	uint32_t offers[WSIM_ITEMS]; /* memory for the result items, in order; 0: an empty Write
+					chunk */
 	bool is_short;		     /* fewer bytes were offered than come back */
 	enum wsim_answer answer;
 	uint64_t delay_ns;   /* until the handler replies; 0: at once */
@@ -78,7 +81,8 @@ struct wsim_call {
 	uint64_t begun_ns;
 	bool is_submitted;
 	struct weir_call *call; /* under way; else NULL */
-	uint32_t latest; /* where calls were had again, of those that began with this one; or this one */
+	uint32_t latest; /* where calls were had again, of those that began with this one; or this
+			    one */
 	bool is_cancelled;
 	bool had_no_buffer; /* the handler replied SYSTEM_ERR for want of one */
 	uint32_t done;
@@ -144,14 +148,15 @@ struct wsim_options {
 	uint32_t plant; /* 0: none */
 	enum weir_protocol protocol;
 	enum weir_extension extension;
-	bool mixes; /* each engine speaks a version of its own: requesters what their responder does, or either */
+	bool mixes;  /* each engine speaks a version of its own: requesters what their responder
+			does, or either */
 	FILE *trace; /* NULL: none */
 };
 
 struct wsim_counts {
-	uint64_t calls, ok, refused, timed_out, lost, err_chunk, rpc_errors, handled, orphans, opened, kills,
-		faults, reconnected, resent, given_up, replays, continued, directed, placed, fallbacks,
-		cancelled, proven;
+	uint64_t calls, ok, refused, timed_out, lost, err_chunk, rpc_errors, handled, orphans,
+		opened, kills, faults, reconnected, resent, given_up, replays, continued, directed,
+		placed, fallbacks, cancelled, proven;
 };
 
 struct wsim_run {
@@ -193,7 +198,8 @@ uint64_t wsim_random_of(uint64_t *state);
 /* A chance of 'percent' in 100. */
 bool wsim_chance(struct wsim_run *run, uint32_t percent);
 /* One that must hold does not: the first is kept, and ends the run. */
-__attribute__((format(printf, 2, 3))) void wsim_violation(struct wsim_run *run, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void wsim_violation(struct wsim_run *run, const char *format,
+							  ...);
 /* What the applications see goes into the trace and its hash. */
 void wsim_note(struct wsim_run *run, const char *what, uint32_t side, uint64_t a, uint64_t b);
 uint64_t wsim_now(const struct wsim_run *run);
@@ -224,7 +230,8 @@ void wsim_plan(struct wsim_run *run, struct wsim_call *call);
 uint8_t *wsim_table(size_t *bytes);
 /* What argument or result 'item' of a call holds: a place in the table. */
 const uint8_t *wsim_content(uint32_t call, uint32_t item, bool is_result);
-/* Of a call with operations: which of them yields a result, and where in the arguments it begins. */
+/* Of a call with operations: which of them yields a result, and where in the arguments it begins.
+ */
 uint32_t wsim_op_of(const struct wsim_call *call, uint32_t result);
 uint32_t wsim_op_at(const struct wsim_call *call, uint32_t op);
 bool wsim_is_eligible(const struct wsim_call *call, uint32_t item, bool is_result);
@@ -241,7 +248,8 @@ uint32_t wsim_marker(uint32_t call, uint32_t item);
 
 /* handle.c */
 void wsim_handle(struct weir_request *req, void *arg);
-int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *place, void *arg);
+int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *place,
+	       void *arg);
 /* Reply to what is due by then. */
 void wsim_reply_due(struct wsim_run *run, uint64_t now_ns);
 void wsim_reply_all_of(struct wsim_side *side);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes of what the data path touches for each message, so that growth is a decision. It compiles, or not. */
+/* Sizes of what the data path touches for each message, so that growth is a decision. It compiles,
+ * or not. */
 #include <weir/xdr.h>
 
 #include "fabric.h"
@@ -8,7 +9,7 @@
 
 #define CACHE_LINE 64
 
-#define AT_MOST(type, bytes)                                                                                 \
+#define AT_MOST(type, bytes)                                                                       \
 	_Static_assert(sizeof(type) <= (bytes), #type " has grown: see test/style/sizes.c")
 
 /* One cache line each: a buffer's descriptor, a decoder on the stack, a work request. */

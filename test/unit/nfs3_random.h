@@ -106,8 +106,9 @@ static inline void random_sattr(struct random *r, struct nfs3_sattr *attr)
 
 static inline enum nfs3_status random_status(struct random *r)
 {
-	static const enum nfs3_status some[] = {
-		NFS3_OK, NFS3_OK, NFS3_OK, NFS3ERR_PERM, NFS3ERR_STALE, NFS3ERR_BADHANDLE, NFS3ERR_JUKEBOX};
+	static const enum nfs3_status some[] = {NFS3_OK,	NFS3_OK,       NFS3_OK,
+						NFS3ERR_PERM,	NFS3ERR_STALE, NFS3ERR_BADHANDLE,
+						NFS3ERR_JUKEBOX};
 
 	return some[random_below(r, sizeof(some) / sizeof(some[0]))];
 }

@@ -101,8 +101,8 @@ static inline void msg_short(struct msg *m, uint32_t payload)
 	msg_payload(m, payload);
 }
 
-/* A call with one of everything: two Read chunks, the second in two segments, two Write chunks and a
- * Reply chunk, and 'payload' bytes. */
+/* A call with one of everything: two Read chunks, the second in two segments, two Write chunks and
+ * a Reply chunk, and 'payload' bytes. */
 static inline void msg_rich_call(struct msg *m, uint32_t payload)
 {
 	msg_begin(m, RDMA1_MSG);
@@ -122,11 +122,11 @@ static inline void msg_rich_call(struct msg *m, uint32_t payload)
 	msg_payload(m, payload);
 }
 
-/* Decode; and once more from memory that ends where the message does and is not aligned, so that ASan
- * sees a read past the end. */
+/* Decode; and once more from memory that ends where the message does and is not aligned, so that
+ * ASan sees a read past the end. */
 static inline enum rdma1_verdict msg_decode(const struct msg *m, enum rdma1_direction direction,
-					    const struct rdma1_limits *limits, struct rdma1_header *hdr,
-					    enum rdma1_reason *reason)
+					    const struct rdma1_limits *limits,
+					    struct rdma1_header *hdr, enum rdma1_reason *reason)
 {
 	uint8_t *exact = test_malloc(m->len + 1u);
 	enum rdma1_verdict verdict;
@@ -150,12 +150,14 @@ static inline void assert_verdict(const struct msg *m, enum rdma1_direction dire
 	assert_int_equal(got, verdict);
 }
 
-static inline void assert_call(const struct msg *m, enum rdma1_verdict verdict, enum rdma1_reason reason)
+static inline void assert_call(const struct msg *m, enum rdma1_verdict verdict,
+			       enum rdma1_reason reason)
 {
 	assert_verdict(m, RDMA1_CALL, &rdma1_limits_default, verdict, reason);
 }
 
-static inline void assert_reply(const struct msg *m, enum rdma1_verdict verdict, enum rdma1_reason reason)
+static inline void assert_reply(const struct msg *m, enum rdma1_verdict verdict,
+				enum rdma1_reason reason)
 {
 	assert_verdict(m, RDMA1_REPLY, &rdma1_limits_default, verdict, reason);
 }

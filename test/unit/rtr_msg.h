@@ -23,7 +23,8 @@ static inline struct rtr_decoded rtr_msg_decode(const struct msg *m)
 	assert_int_equal(d.base.verdict, RDMA2_V_OK);
 	assert_int_equal(d.base.hdr.lists.proc, RDMA2_OPTIONAL);
 	memset(&d.rtr, 0xff, sizeof(d.rtr));
-	d.verdict = rtr_decode(d.base.msg, m->len, &d.base.hdr, &rtr_limits_default, &d.rtr, &d.reason);
+	d.verdict =
+		rtr_decode(d.base.msg, m->len, &d.base.hdr, &rtr_limits_default, &d.rtr, &d.reason);
 	return d;
 }
 

@@ -14,10 +14,12 @@ static void side_open(struct side *side, const char *more)
 	char options[128];
 	const struct fabric_dev_config config = {.options = options};
 
-	snprintf(options, sizeof(options), "%sworld=%u%s", sim_net_options, sim_world_id(net.world), more);
+	snprintf(options, sizeof(options), "%sworld=%u%s", sim_net_options, sim_world_id(net.world),
+		 more);
 	assert_int_equal(net.ops->open(&config, &side->dev), 0);
-	assert_int_equal(net.ops->mr_register(side->dev, side->mem, MEM_BYTES, ALL_RIGHTS, -1, 0, &side->mr),
-			 0);
+	assert_int_equal(
+		net.ops->mr_register(side->dev, side->mem, MEM_BYTES, ALL_RIGHTS, -1, 0, &side->mr),
+		0);
 }
 
 void sim_net_open(uint64_t seed, const struct sim_options *options, const char *more)

@@ -35,7 +35,8 @@ struct net {
 };
 
 extern struct net net;
-/* The driver, and what its options begin with; "sim" and "" unless a test program says otherwise. */
+/* The driver, and what its options begin with; "sim" and "" unless a test program says otherwise.
+ */
 extern const char *sim_net_driver, *sim_net_options;
 
 /* A world with both devices, whose options get 'more' (",key=value") added. */

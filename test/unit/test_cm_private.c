@@ -12,7 +12,8 @@
 static void encode__is_the_exact_message(void **state)
 {
 	static const uint8_t want[] = {0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 0};
-	const struct cm_private mine = {.send_bytes = 4096, .recv_bytes = 1024, .remote_invalidation = true};
+	const struct cm_private mine = {
+		.send_bytes = 4096, .recv_bytes = 1024, .remote_invalidation = true};
 	uint8_t buf[CM_PRIVATE_SIZE];
 
 	(void)state;
@@ -40,7 +41,8 @@ static void encode__rounds_down_and_clamps(void **state)
 
 static void decode__finds_the_message_at_any_offset(void **state)
 {
-	const struct cm_private mine = {.send_bytes = 8192, .recv_bytes = 4096, .remote_invalidation = true};
+	const struct cm_private mine = {
+		.send_bytes = 8192, .recv_bytes = 4096, .remote_invalidation = true};
 	struct cm_private theirs;
 	uint8_t data[56];
 
@@ -67,7 +69,8 @@ static void expect_defaults(const uint8_t *data, uint32_t len)
 
 static void decode__without_a_valid_message_says_1024(void **state)
 {
-	const struct cm_private mine = {.send_bytes = 8192, .recv_bytes = 4096, .remote_invalidation = true};
+	const struct cm_private mine = {
+		.send_bytes = 8192, .recv_bytes = 4096, .remote_invalidation = true};
 	uint8_t data[CM_PRIVATE_SIZE];
 
 	(void)state;

@@ -175,7 +175,8 @@ static void extend__as_far_as_there_is_room(void **state)
 	(void)state;
 	credit_pool_init(&pool, 16, 2);
 	credit_share_join(&pool, &share, NULL);
-	assert_false(credit_share_extend(&pool, &share, 15)); /* one is kept for who may still come */
+	assert_false(
+		credit_share_extend(&pool, &share, 15)); /* one is kept for who may still come */
 	assert_true(credit_share_extend(&pool, &share, 14));
 	assert_int_equal(share.size, 15);
 	assert_int_equal(pool.shared, 15);
@@ -263,7 +264,8 @@ static void grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send(void **
 
 			step(&pool, &peers[below(n / 500 % MEMBERS + 1)]);
 			for (uint32_t i = 0; i < MEMBERS; i++) {
-				/* What may come at any time from now on: all that the peer may send. */
+				/* What may come at any time from now on: all that the peer may
+				 * send. */
 				uint32_t most = peers[i].on_the_way + peers[i].held +
 						credit_available(&peers[i].book);
 
@@ -303,7 +305,8 @@ static void grant__once_more_is_what_it_would_be(void **state)
 		} else if (what == 1) {
 			credit_share_idle(&pool, share);
 		} else if (unsent[m] < 4) {
-			uint32_t requested = random() % 8 ? ASKED / 4 : asked[(uint32_t)random() % 7];
+			uint32_t requested =
+				random() % 8 ? ASKED / 4 : asked[(uint32_t)random() % 7];
 			struct credit_pool pool_then = pool;
 			struct credit_share share_then = *share;
 			uint32_t anew = credit_share_change(&pool_then, &share_then, requested, 48);

@@ -118,7 +118,8 @@ static void done__of_no_bytes_and_too_many(void **state)
 	done(add(3), 3, BYTES / 8 - 31);
 	assert_int_equal(find(3)->state, DRC_DONE);
 	assert_int_equal(request_drc_reply(drc, find(3), &piece, 1), 0);
-	assert_int_equal(request_drc_reply(drc, find(2), &piece, 1), 0); /* nor what there is no room for */
+	assert_int_equal(request_drc_reply(drc, find(2), &piece, 1),
+			 0); /* nor what there is no room for */
 }
 
 static void add__oldest_that_is_done_goes(void **state)
@@ -161,7 +162,8 @@ static void done__round_the_ring(void **state)
 		for (uint32_t old = xid > 12 ? xid - 12 : 1; old <= xid; old++)
 			if (find(old))
 				expect_reply(old, bytes[old]);
-		/* The longest are of an eighth: of seven there is always room, the end of the ring apart. */
+		/* The longest are of an eighth: of seven there is always room, the end of the ring
+		 * apart. */
 		for (uint32_t old = xid > 5 ? xid - 5 : 1; old <= xid; old++)
 			assert_non_null(find(old));
 		assert_null(find(xid - ENTRIES));

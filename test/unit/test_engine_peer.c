@@ -117,7 +117,8 @@ static void peer_largest__follows_every_connection(void **state)
 	assert_null(engine_peer_largest(&engine));
 	for (uint32_t i = 0; i < 4; i++)
 		engine_peer_join(&engine, ours, &own[i]);
-	assert_null(engine_peer_largest(&engine)); /* connections that this side makes do not count */
+	assert_null(
+		engine_peer_largest(&engine)); /* connections that this side makes do not count */
 	engine_peer_join(&engine, few, &members[0]);
 	assert_ptr_equal(engine_peer_largest(&engine), few);
 	for (uint32_t i = 1; i < 4; i++)
@@ -159,14 +160,16 @@ static void peer_touch__makes_a_connection_the_last_to_go(void **state)
 
 static void peer_oldest__is_of_all_peers_that_connect(void **state)
 {
-	struct engine_peer *first = get_address("192.0.2.1:1"), *second = get_address("192.0.2.2:1"),
+	struct engine_peer *first = get_address("192.0.2.1:1"),
+			   *second = get_address("192.0.2.2:1"),
 			   *ours = engine_peer_get_ours(&engine, "192.0.2.3");
 	struct engine_peer_member members[3] = {0}, own = {0};
 
 	(void)state;
 	assert_null(engine_peer_oldest(&engine));
 	engine_peer_join(&engine, ours, &own);
-	assert_null(engine_peer_oldest(&engine)); /* connections that this side makes do not count */
+	assert_null(
+		engine_peer_oldest(&engine)); /* connections that this side makes do not count */
 	engine_peer_join(&engine, first, &members[0]);
 	engine_peer_join(&engine, second, &members[1]);
 	engine_peer_join(&engine, first, &members[2]);
@@ -191,16 +194,19 @@ static void peer_oldest__is_of_all_peers_that_connect(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(peer_get__address_without_its_port_is_the_peer, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(peer_get__address_without_its_port_is_the_peer,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(peer_get__others_are_other_peers, setup, teardown),
-		cmocka_unit_test_setup_teardown(peer_get__user_is_the_peer_whatever_the_process, setup,
+		cmocka_unit_test_setup_teardown(peer_get__user_is_the_peer_whatever_the_process,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(peer_put__the_last_one_frees_the_account, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(peer_put__the_last_one_frees_the_account, setup, teardown),
-		cmocka_unit_test_setup_teardown(peer_largest__follows_every_connection, setup, teardown),
-		cmocka_unit_test_setup_teardown(peer_touch__makes_a_connection_the_last_to_go, setup,
+		cmocka_unit_test_setup_teardown(peer_largest__follows_every_connection, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(peer_oldest__is_of_all_peers_that_connect, setup, teardown),
+		cmocka_unit_test_setup_teardown(peer_touch__makes_a_connection_the_last_to_go,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(peer_oldest__is_of_all_peers_that_connect, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("engine_peer", tests, NULL, NULL);

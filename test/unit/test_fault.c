@@ -57,7 +57,8 @@ static void open__options(void **state)
 					  "over=sim,status=well",
 					  "over=sim,unknown=1",
 					  "over"};
-	static const char *const good[] = {"over=sim", "over=sim,seed=7,kinds=wr+drop,rate=100,rnr_retry=7",
+	static const char *const good[] = {"over=sim",
+					   "over=sim,seed=7,kinds=wr+drop,rate=100,rnr_retry=7",
 					   "over=sim,kinds=all,nth=3,status=rnr"};
 	struct fabric_dev_config config = {0};
 	struct fabric_dev *dev;
@@ -109,8 +110,10 @@ static void open__refusals_name_the_option_and_what_there_is(void **state)
 	expect_refusal("over=fault", "option 'over=fault': expected one of ");
 	expect_refusal("over", "option 'over': it has no value: expected over=DRIVER,");
 	expect_refusal("over=sim,kinds=[wr", "option 'kinds=[wr': expected all");
-	expect_refusal("over=sim,kinds=wr+nonsense", "option 'kinds=wr+nonsense': expected all, or joined");
-	expect_refusal("over=sim,kinds=", "option 'kinds=': expected all, or joined by +: wr, late, recv,");
+	expect_refusal("over=sim,kinds=wr+nonsense",
+		       "option 'kinds=wr+nonsense': expected all, or joined");
+	expect_refusal("over=sim,kinds=",
+		       "option 'kinds=': expected all, or joined by +: wr, late, recv,");
 	expect_refusal("over=sim,kinds=none", ", mr, mw, unlistened");
 	expect_refusal("over=sim,seed=x", "option 'seed=x': expected a number");
 	expect_refusal("over=sim,rate=-1", "option 'rate=-1': expected a number");
@@ -325,8 +328,11 @@ static void prefix__takes_less_and_the_rest_later(void **state)
 	sge = (struct fabric_sge){net.a.mem, 8, net.a.mr.lkey};
 	for (uint32_t i = 0; i < 4; i++) {
 		recvs[i] = (struct fabric_recv_wr){i, net.b.mem + i * 64, 64, net.b.mr.lkey};
-		wr[i] = (struct fabric_wr){
-			.wr_id = i, .op = FABRIC_SEND, .flags = FABRIC_SIGNALED, .sge = &sge, .nsge = 1};
+		wr[i] = (struct fabric_wr){.wr_id = i,
+					   .op = FABRIC_SEND,
+					   .flags = FABRIC_SIGNALED,
+					   .sge = &sge,
+					   .nsge = 1};
 	}
 	assert_true(fault_at(net.b.dev, FAULT_PREFIX, 1, 1));
 	assert_int_equal(net.ops->post_recv(net.b.qp, recvs, 4), 1);
@@ -374,7 +380,8 @@ static uint64_t course(uint64_t seed, uint64_t *injected)
 	fault_rate(net.a.dev, kinds, 100);
 	fault_rate(net.b.dev, kinds, 100);
 	for (uint32_t i = 0; i < 10; i++) {
-		const struct fabric_recv_wr recv = {i, net.b.mem + 32768 + i * 64, 64, net.b.mr.lkey};
+		const struct fabric_recv_wr recv = {i, net.b.mem + 32768 + i * 64, 64,
+						    net.b.mr.lkey};
 
 		net.ops->post_recv(net.b.qp, &recv, 1);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the driver 'fault' does to connections, in each of their states, and to memory: each kind of fault, alone. */
+/* What the driver 'fault' does to connections, in each of their states, and to memory: each kind of
+ * fault, alone. */
 #include "sim_net.h"
 
 #include <errno.h>
@@ -73,7 +74,8 @@ static void failed__instead_of_established(void **state)
 	(void)state;
 	for (int rejected = 0; rejected < 2; rejected++) {
 		sim_net_open(1, NULL, "");
-		assert_true(fault_at(net.a.dev, rejected ? FAULT_REJECTED : FAULT_FAILED, 1, FAULT_SOME_HOW));
+		assert_true(fault_at(net.a.dev, rejected ? FAULT_REJECTED : FAULT_FAILED, 1,
+				     FAULT_SOME_HOW));
 		assert_int_equal(connect_a(), 0);
 		assert_int_equal(accept_b(next_event(net.b.dev, FABRIC_CM_REQUEST).req), 0);
 		next_event(net.a.dev, rejected ? FABRIC_CM_REJECTED : FABRIC_CM_FAILED);
@@ -219,7 +221,8 @@ static void listen_and_memory__fail(void **state)
 	assert_true(fault_at(net.a.dev, FAULT_MR, 2, FAULT_SOME_HOW));
 	assert_int_equal(net.ops->mr_register(net.a.dev, net.a.mem, 64, ALL_RIGHTS, -1, 0, &mr), 0);
 	net.ops->mr_deregister(net.a.dev, &mr);
-	assert_int_equal(net.ops->mr_register(net.a.dev, net.a.mem, 64, ALL_RIGHTS, -1, 0, &mr), -ENOMEM);
+	assert_int_equal(net.ops->mr_register(net.a.dev, net.a.mem, 64, ALL_RIGHTS, -1, 0, &mr),
+			 -ENOMEM);
 	assert_true(fault_at(net.a.dev, FAULT_MW, 1, FAULT_SOME_HOW));
 	assert_int_equal(net.ops->mw_alloc(net.a.dev, &mw), -ENOMEM);
 	assert_int_equal(net.ops->mw_alloc(net.a.dev, &mw), 0);

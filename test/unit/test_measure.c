@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What weir-bench computes with: ranges, times, thresholds, histograms, when a rate is steady, throughput over time. */
+/* What weir-bench computes with: ranges, times, thresholds, histograms, when a rate is steady,
+ * throughput over time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,11 +67,12 @@ static void range__the_last_step_does_not_wrap(void **state)
 	struct bench_range range;
 
 	(void)state;
-	assert_int_equal(option_range("n", "1:18446744073709551615:x4294967296", 0, UINT64_MAX, 1024, &range),
+	assert_int_equal(option_range("n", "1:18446744073709551615:x4294967296", 0, UINT64_MAX,
+				      1024, &range),
 			 0);
 	assert_int_equal(range.n, 2);
-	assert_int_equal(option_range("n", "1:18446744073709551615:+18446744073709551614", 0, UINT64_MAX,
-				      1024, &range),
+	assert_int_equal(option_range("n", "1:18446744073709551615:+18446744073709551614", 0,
+				      UINT64_MAX, 1024, &range),
 			 0);
 	assert_int_equal(range.n, 2);
 }
@@ -335,7 +337,8 @@ int main(void)
 		cmocka_unit_test(cpu__instructions_are_known_only_of_all),
 		cmocka_unit_test(poll_timer__one_idle_in_four_looks_and_each_busy_one),
 		cmocka_unit_test(poll_timer__idle_ones_before_a_busy_one_are_not_its_time),
-		cmocka_unit_test(poll_timer__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_turns),
+		cmocka_unit_test(
+			poll_timer__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

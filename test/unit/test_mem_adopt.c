@@ -49,8 +49,8 @@ static int file_new(size_t pages)
 
 static struct space space_new(void)
 {
-	struct space space = {
-		.all = mmap(NULL, (PAGES + 2) * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
+	struct space space = {.all = mmap(NULL, (PAGES + 2) * page, PROT_NONE,
+					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
 
 	assert_ptr_not_equal(space.all, MAP_FAILED);
 	space.base = space.all + page;
@@ -64,11 +64,13 @@ static void space_free(struct space space)
 }
 
 /* Map 'pages' of the file, from its page 'from' on, at page 'at' of the space. */
-static void map(struct space space, size_t at, size_t pages, int prot, int flags, int fd, size_t from)
+static void map(struct space space, size_t at, size_t pages, int prot, int flags, int fd,
+		size_t from)
 {
 	void *want = space.base + at * page;
 
-	assert_ptr_equal(mmap(want, pages * page, prot, flags | MAP_FIXED, fd, (off_t)(from * page)), want);
+	assert_ptr_equal(
+		mmap(want, pages * page, prot, flags | MAP_FIXED, fd, (off_t)(from * page)), want);
 }
 
 static int adopt(struct space space, int fd, size_t from)
@@ -205,7 +207,8 @@ static void adopt__adjacent_mappings_serve_as_one(void **state)
 	space_free(space);
 }
 
-/* A part of a mapping, whose beginning and end lie elsewhere, through another descriptor of the file. */
+/* A part of a mapping, whose beginning and end lie elsewhere, through another descriptor of the
+ * file. */
 static void adopt__a_part_of_a_mapping(void **state)
 {
 	int fd = file_new(PAGES + 2), again = dup(fd);
@@ -367,7 +370,8 @@ static void adopt__after_the_first_thread_has_ended(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* A process without descriptors to spare is told, instead of getting a region that peers are not given. */
+/* A process without descriptors to spare is told, instead of getting a region that peers are not
+ * given. */
 static void adopt__without_descriptors(void **state)
 {
 	struct space space = space_new();

@@ -134,7 +134,8 @@ static void get__aligned_as_it_was_asked_for(void **state)
 		assert_int_equal(mem_pool_create(&options, &registrar, &pool), 0);
 		for (uint32_t k = 0; k < 20; k++) {
 			bufs[k] = mem_pool_get(pool);
-			assert_int_equal(((uintptr_t)bufs[k]->data + cases[i].align_at) % cases[i].align, 0);
+			assert_int_equal(
+				((uintptr_t)bufs[k]->data + cases[i].align_at) % cases[i].align, 0);
 			assert_true(bufs[k]->size_bytes >= cases[i].bytes);
 		}
 		for (uint32_t k = 0; k < 20; k++)
@@ -214,7 +215,8 @@ static void get__owner_moves_to_another_thread(void **state)
 
 static void create__errors_leave_nothing(void **state)
 {
-	struct mem_pool_options options = {.name = "bad", .count = 8, .buf_bytes = 64, .numa_node = -1};
+	struct mem_pool_options options = {
+		.name = "bad", .count = 8, .buf_bytes = 64, .numa_node = -1};
 	struct mem_pool *pool = NULL, *other;
 
 	(void)state;
@@ -264,7 +266,8 @@ int main(void)
 		cmocka_unit_test(create__errors_leave_nothing),
 	};
 
-	if (sched_getaffinity(0, sizeof(cpus_before), &cpus_before) != 0 || mem_eal_start(NULL) != 0)
+	if (sched_getaffinity(0, sizeof(cpus_before), &cpus_before) != 0 ||
+	    mem_eal_start(NULL) != 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

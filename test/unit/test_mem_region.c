@@ -54,7 +54,8 @@ static size_t resident(void *base, size_t len)
 
 static void create__is_zeroed_faulted_in_and_rounded_up(void **state)
 {
-	static const uint32_t flags[] = {WEIR_REGION_NO_HUGE, WEIR_REGION_NO_HUGE | WEIR_REGION_PRIVATE};
+	static const uint32_t flags[] = {WEIR_REGION_NO_HUGE,
+					 WEIR_REGION_NO_HUGE | WEIR_REGION_PRIVATE};
 
 	(void)state;
 	for (size_t f = 0; f < RTE_DIM(flags); f++) {
@@ -246,9 +247,11 @@ static void create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for
 		assert_int_equal(region->page_bytes, page_ordinary());
 		assert_int_equal(is_joinable(region->base), cases[i].may);
 		weir_region_destroy(region);
-		/* Linux places what is to be joined where it can be, if it has a whole number of large pages. */
+		/* Linux places what is to be joined where it can be, if it has a whole number of
+		 * large pages. */
 		region = create(PAGE_2M + PAGE_2M / 4, WEIR_PAGES_THP, cases[i].flags);
-		assert_int_equal(region->len_bytes % PAGE_2M == 0, !(cases[i].flags & WEIR_REGION_NO_HUGE));
+		assert_int_equal(region->len_bytes % PAGE_2M == 0,
+				 !(cases[i].flags & WEIR_REGION_NO_HUGE));
 		weir_region_destroy(region);
 	}
 }
@@ -374,7 +377,8 @@ static void recorder_dereg(void *ctx, struct mem_keys *keys)
 static void register__once_per_slot(void **state)
 {
 	struct recorder a = {0}, b = {0};
-	struct mem_registrar ra = {.ctx = &a, .slot = 0, .reg = recorder_reg, .dereg = recorder_dereg};
+	struct mem_registrar ra = {
+		.ctx = &a, .slot = 0, .reg = recorder_reg, .dereg = recorder_dereg};
 	struct mem_registrar rb = {
 		.ctx = &b, .slot = MEM_SLOTS_MAX - 1, .reg = recorder_reg, .dereg = recorder_dereg};
 	struct weir_region *region = create(4096, 4096, 0);
@@ -399,7 +403,8 @@ static void register__once_per_slot(void **state)
 static void register__private_memory_is_not_exposed_and_errors_leave_no_key(void **state)
 {
 	struct recorder r = {0};
-	struct mem_registrar registrar = {.ctx = &r, .slot = 1, .reg = recorder_reg, .dereg = recorder_dereg};
+	struct mem_registrar registrar = {
+		.ctx = &r, .slot = 1, .reg = recorder_reg, .dereg = recorder_dereg};
 	struct weir_region *region = create(4096, 4096, WEIR_REGION_PRIVATE);
 
 	(void)state;
@@ -429,7 +434,8 @@ static void covers__bounds(void **state)
 	weir_region_destroy(region);
 }
 
-/* A peer of another user that was passed a descriptor for reading cannot open the file again for writing. */
+/* A peer of another user that was passed a descriptor for reading cannot open the file again for
+ * writing. */
 static void create__file_is_for_its_owner_only(void **state)
 {
 	const struct weir_region_options options = {
@@ -457,7 +463,8 @@ int main(void)
 		cmocka_unit_test(create__more_than_there_is),
 		cmocka_unit_test(create__hugepages_where_they_are_free),
 		cmocka_unit_test(create__too_few_hugepages_fall_back),
-		cmocka_unit_test(create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for),
+		cmocka_unit_test(
+			create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for),
 		cmocka_unit_test(create__no_page_that_is_mostly_wasted),
 		cmocka_unit_test(adopt__with_and_without_a_file),
 		cmocka_unit_test(adopt__bad_arguments),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A limit of a file's size meets the library's own memfds: an error, and no signal to the host process. */
+/* A limit of a file's size meets the library's own memfds: an error, and no signal to the host
+ * process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,9 +84,10 @@ static void region_create__leaves_a_signal_that_was_pending(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(region_create__beyond_the_limit, limit_files, lift_limit),
-		cmocka_unit_test_setup_teardown(region_create__leaves_a_signal_that_was_pending, limit_files,
+		cmocka_unit_test_setup_teardown(region_create__beyond_the_limit, limit_files,
 						lift_limit),
+		cmocka_unit_test_setup_teardown(region_create__leaves_a_signal_that_was_pending,
+						limit_files, lift_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much memory there is, from folders that stand for / of machines with memory cgroups of either version. */
+/* How much memory there is, from folders that stand for / of machines with memory cgroups of either
+ * version. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,8 +73,8 @@ static void room__nothing_says(void **state)
 static void room__of_the_machine(void **state)
 {
 	(void)state;
-	put("/proc/meminfo",
-	    "MemTotal: 9999999 kB\nMemAvailable: 1048576 kB\nHugePages_Free: 3\nHugepagesize: 2048 kB\n");
+	put("/proc/meminfo", "MemTotal: 9999999 kB\nMemAvailable: 1048576 kB\nHugePages_Free: "
+			     "3\nHugepagesize: 2048 kB\n");
 	expect(1030 * MIB, "/proc/meminfo");
 }
 
@@ -94,7 +95,8 @@ static void room__version_1(void **state)
 static void room__version_2(void **state)
 {
 	(void)state;
-	put("/proc/meminfo", "MemAvailable: 1048576 kB\nHugePages_Free: 1\nHugepagesize: 2048 kB\n");
+	put("/proc/meminfo",
+	    "MemAvailable: 1048576 kB\nHugePages_Free: 1\nHugepagesize: 2048 kB\n");
 	put("/proc/self/cgroup", "0::/system.slice/weir.service\n");
 	put("/sys/fs/cgroup/system.slice/memory.max", "max\n");
 	put("/sys/fs/cgroup/system.slice/weir.service/memory.max", "268435456\n");

@@ -70,7 +70,8 @@ static void path__nul_inside_is_refused(void **state)
 	struct mount3_path back;
 
 	(void)state;
-	assert_false(decode((xdrproc_t)mount3_xdr_path, &back, words((const uint32_t[]){4, 0x2f610062}, 2)));
+	assert_false(decode((xdrproc_t)mount3_xdr_path, &back,
+			    words((const uint32_t[]){4, 0x2f610062}, 2)));
 }
 
 static void mnt_res__round_trip_and_bounds(void **state)
@@ -144,10 +145,10 @@ static void lists__without_end_are_refused(void **state)
 static void export_res__groups_are_passed_over(void **state)
 {
 	(void)state;
-	assert_true(decode(
-		(xdrproc_t)mount3_xdr_export_res, &exports_back,
-		words((const uint32_t[]){1, 2, 0x2f610000, 1, 4, 0x67727031, 0, 1, 2, 0x2f620000, 0, 0},
-		      12)));
+	assert_true(decode((xdrproc_t)mount3_xdr_export_res, &exports_back,
+			   words((const uint32_t[]){1, 2, 0x2f610000, 1, 4, 0x67727031, 0, 1, 2,
+						    0x2f620000, 0, 0},
+				 12)));
 	assert_int_equal(exports_back.n, 2);
 	assert_string_equal(exports_back.exports[0].path, "/a");
 	assert_string_equal(exports_back.exports[1].path, "/b");

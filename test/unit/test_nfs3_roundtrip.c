@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each of NFSv3's arguments and results: what is encoded is decoded to the same, and nothing shorter is taken. */
+/* Each of NFSv3's arguments and results: what is encoded is decoded to the same, and nothing
+ * shorter is taken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,15 +56,15 @@ struct message {
 };
 
 /* The three functions of one member of the union. */
-#define MESSAGE(member, what)                                                                                \
-	static int put_##member(struct weir_xdr_out *out, const union any *any)                              \
-	{                                                                                                    \
-		return nfs3_put_##what(out, &any->member);                                                   \
-	}                                                                                                    \
-	static int get_##member(struct weir_xdr_in *in, union any *any)                                      \
-	{                                                                                                    \
-		return nfs3_get_##what(in, &any->member);                                                    \
-	}                                                                                                    \
+#define MESSAGE(member, what)                                                                      \
+	static int put_##member(struct weir_xdr_out *out, const union any *any)                    \
+	{                                                                                          \
+		return nfs3_put_##what(out, &any->member);                                         \
+	}                                                                                          \
+	static int get_##member(struct weir_xdr_in *in, union any *any)                            \
+	{                                                                                          \
+		return nfs3_get_##what(in, &any->member);                                          \
+	}                                                                                          \
 	static void fill_##member(struct random *r, union any *any)
 
 MESSAGE(fh, fh)
@@ -343,9 +344,9 @@ static int get_entryplus(struct weir_xdr_in *in, union any *any)
 	return nfs3_get_entry(in, &any->entry, true, &more, &eof);
 }
 
-#define ROW(member, max)                                                                                     \
-	{                                                                                                    \
-#member, max, fill_##member, put_##member, get_##member                                      \
+#define ROW(member, max)                                                                           \
+	{                                                                                          \
+#member, max, fill_##member, put_##member, get_##member                            \
 	}
 
 static const struct message messages[] = {
@@ -436,7 +437,8 @@ static void nfs3__each_truncation_is_refused(void **state)
 			uint32_t len = make(&messages[i], &r, &any, wire);
 
 			for (uint32_t cut = 0; cut < len; cut++) {
-				/* A buffer of its own, so that a sanitizer sees a read past its end. */
+				/* A buffer of its own, so that a sanitizer sees a read past its
+				 * end. */
 				uint8_t *part = malloc(cut ? cut : 1);
 				struct weir_xdr_in in;
 
@@ -444,7 +446,8 @@ static void nfs3__each_truncation_is_refused(void **state)
 				memcpy(part, wire, cut);
 				weir_xdr_in_init(&in, part, cut);
 				if (messages[i].get(&in, &any) != -EBADMSG)
-					fail_msg("%s: took %u of %u bytes", messages[i].name, cut, len);
+					fail_msg("%s: took %u of %u bytes", messages[i].name, cut,
+						 len);
 				free(part);
 			}
 		}
@@ -486,8 +489,8 @@ static void nfs3__random_bytes_do_no_harm(void **state)
 
 			/* Small numbers mostly: they get past lengths, bools and enums. */
 			for (uint32_t j = 0; j < 96; j++)
-				words[j] =
-					htobe32(random_below(&r, 4) ? random_below(&r, 9) : random_u32(&r));
+				words[j] = htobe32(random_below(&r, 4) ? random_below(&r, 9)
+								       : random_u32(&r));
 			weir_xdr_in_init(&in, words, random_below(&r, sizeof(words) + 1));
 			messages[i].get(&in, &any);
 		}

@@ -13,8 +13,9 @@ static struct weir_xdr_in in;
 static uint32_t wire[512];
 
 /* A decoder over these words. */
-#define WORDS(...)                                                                                           \
-	words((const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+#define WORDS(...)                                                                                 \
+	words((const uint32_t[]){__VA_ARGS__},                                                     \
+	      sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
 static struct weir_xdr_in *words(const uint32_t *values, size_t n)
 {
@@ -60,10 +61,10 @@ static void setattr_args__3_3_2_order(void **state)
 	struct nfs3_setattr_args a;
 
 	(void)state;
-	assert_int_equal(
-		nfs3_get_setattr_args(
-			WORDS(4, 0x61626364, 1, 0644, 1, 7, 1, 8, 1, 0, 4096, 1, 2, 9, 10, 1, 11, 12), &a),
-		0);
+	assert_int_equal(nfs3_get_setattr_args(WORDS(4, 0x61626364, 1, 0644, 1, 7, 1, 8, 1, 0, 4096,
+						     1, 2, 9, 10, 1, 11, 12),
+					       &a),
+			 0);
 	assert_int_equal(a.fh.len_bytes, 4);
 	assert_memory_equal(a.fh.data, "abcd", 4);
 	assert_true(a.attr.set_mode && a.attr.set_uid && a.attr.set_gid && a.attr.set_size);
@@ -88,9 +89,10 @@ static void write__3_3_7_order(void **state)
 	assert_true(a.offset == 0x100000002u);
 	assert_int_equal(a.count, 3);
 	assert_int_equal(a.stable, NFS3_FILE_SYNC);
-	assert_int_equal(nfs3_get_write_res(
-				 WORDS(0, 1, 0, 5, 6, 7, 8, 9, 1, FATTR, 33, 1, 0x30313233, 0x34353637), &r),
-			 0);
+	assert_int_equal(
+		nfs3_get_write_res(
+			WORDS(0, 1, 0, 5, 6, 7, 8, 9, 1, FATTR, 33, 1, 0x30313233, 0x34353637), &r),
+		0);
 	assert_true(r.wcc.has_before);
 	assert_int_equal(r.wcc.before.size, 5);
 	assert_int_equal(r.wcc.before.mtime.seconds, 6);
@@ -139,10 +141,12 @@ static void create_args__3_3_8_three_modes(void **state)
 	struct nfs3_create_args a;
 
 	(void)state;
-	assert_int_equal(nfs3_get_create_args(WORDS(0, 1, 0x61000000, 0, 1, 0600, 0, 0, 0, 0, 0), &a), 0);
+	assert_int_equal(
+		nfs3_get_create_args(WORDS(0, 1, 0x61000000, 0, 1, 0600, 0, 0, 0, 0, 0), &a), 0);
 	assert_int_equal(a.mode, NFS3_UNCHECKED);
 	assert_int_equal(a.attr.mode, 0600);
-	assert_int_equal(nfs3_get_create_args(WORDS(0, 1, 0x61000000, 2, 0x30313233, 0x34353637), &a), 0);
+	assert_int_equal(
+		nfs3_get_create_args(WORDS(0, 1, 0x61000000, 2, 0x30313233, 0x34353637), &a), 0);
 	assert_int_equal(a.mode, NFS3_EXCLUSIVE);
 	assert_memory_equal(a.verf, "01234567", 8);
 }
@@ -152,7 +156,8 @@ static void mknod_args__3_3_11_devices_have_numbers(void **state)
 	struct nfs3_mknod_args a;
 
 	(void)state;
-	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 4, 0, 0, 0, 0, 0, 0, 5, 6), &a), 0);
+	assert_int_equal(
+		nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 4, 0, 0, 0, 0, 0, 0, 5, 6), &a), 0);
 	assert_int_equal(a.rdev.major, 5);
 	assert_int_equal(a.rdev.minor, 6);
 	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 7, 0, 0, 0, 0, 0, 0), &a), 0);
@@ -169,17 +174,20 @@ static void readdir__3_3_16_and_17_order(void **state)
 	bool more, eof;
 
 	(void)state;
-	assert_int_equal(nfs3_get_readdir_args(WORDS(0, 1, 2, 0x30313233, 0x34353637, 512, 4096), &a, true),
-			 0);
+	assert_int_equal(
+		nfs3_get_readdir_args(WORDS(0, 1, 2, 0x30313233, 0x34353637, 512, 4096), &a, true),
+		0);
 	assert_true(a.cookie == 0x100000002u);
 	assert_int_equal(a.dircount, 512);
 	assert_int_equal(a.maxcount, 4096);
-	assert_int_equal(nfs3_get_readdir_args(WORDS(0, 1, 2, 0x30313233, 0x34353637, 512), &a, false), 0);
+	assert_int_equal(
+		nfs3_get_readdir_args(WORDS(0, 1, 2, 0x30313233, 0x34353637, 512), &a, false), 0);
 	assert_int_equal(a.maxcount, 512);
-	assert_int_equal(nfs3_get_readdir_res(WORDS(0, 0, 0x30313233, 0x34353637, 1, 0, 9, 2, 0x2e2e0000, 0,
-						    8, 1, FATTR, 1, 4, 0x61626364, 0, 1),
-					      &r),
-			 0);
+	assert_int_equal(
+		nfs3_get_readdir_res(WORDS(0, 0, 0x30313233, 0x34353637, 1, 0, 9, 2, 0x2e2e0000, 0,
+					   8, 1, FATTR, 1, 4, 0x61626364, 0, 1),
+				     &r),
+		0);
 	assert_int_equal(nfs3_get_entry(&in, &e, true, &more, &eof), 0);
 	assert_true(more);
 	assert_int_equal(e.fileid, 9);
@@ -200,7 +208,8 @@ static void filesystem__3_3_18_to_20_order(void **state)
 	struct nfs3_pathconf_res conf;
 
 	(void)state;
-	assert_int_equal(nfs3_get_fsstat_res(WORDS(0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 7), &stat), 0);
+	assert_int_equal(
+		nfs3_get_fsstat_res(WORDS(0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 7), &stat), 0);
 	assert_int_equal(stat.tbytes, 1);
 	assert_int_equal(stat.fbytes, 2);
 	assert_int_equal(stat.abytes, 3);
@@ -208,7 +217,8 @@ static void filesystem__3_3_18_to_20_order(void **state)
 	assert_int_equal(stat.ffiles, 5);
 	assert_int_equal(stat.afiles, 6);
 	assert_int_equal(stat.invarsec, 7);
-	assert_int_equal(nfs3_get_fsinfo_res(WORDS(0, 0, 1, 2, 3, 4, 5, 6, 7, 0, 8, 9, 10, 11), &info), 0);
+	assert_int_equal(
+		nfs3_get_fsinfo_res(WORDS(0, 0, 1, 2, 3, 4, 5, 6, 7, 0, 8, 9, 10, 11), &info), 0);
 	assert_int_equal(info.rtmax, 1);
 	assert_int_equal(info.rtmult, 3);
 	assert_int_equal(info.wtmax, 4);
@@ -229,7 +239,8 @@ static void rename_and_link__3_3_14_and_15_order(void **state)
 	struct nfs3_link_args link;
 
 	(void)state;
-	assert_int_equal(nfs3_get_rename_args(WORDS(4, 1, 1, 0x61000000, 4, 2, 1, 0x62000000), &rename), 0);
+	assert_int_equal(
+		nfs3_get_rename_args(WORDS(4, 1, 1, 0x61000000, 4, 2, 1, 0x62000000), &rename), 0);
 	assert_int_equal(rename.from.name.data[0], 'a');
 	assert_int_equal(rename.to.name.data[0], 'b');
 	assert_int_equal(rename.to.dir.data[3], 2);
@@ -285,17 +296,20 @@ static void enums__undeclared_values_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(nfs3_get_write_args(WORDS(0, 0, 0, 0, 3), &write), -EBADMSG);
-	assert_int_equal(nfs3_get_create_args(WORDS(0, 1, 0x61000000, 3, 0, 0, 0, 0, 0, 0), &create),
+	assert_int_equal(
+		nfs3_get_create_args(WORDS(0, 1, 0x61000000, 3, 0, 0, 0, 0, 0, 0), &create),
+		-EBADMSG);
+	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 0, 0, 0, 0, 0, 0, 0), &mknod),
 			 -EBADMSG);
-	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 0, 0, 0, 0, 0, 0, 0), &mknod), -EBADMSG);
-	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 8, 0, 0, 0, 0, 0, 0), &mknod), -EBADMSG);
+	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 8, 0, 0, 0, 0, 0, 0), &mknod),
+			 -EBADMSG);
 	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 0, 0, 0, 0, 3, 0, 0), &setattr), -EBADMSG);
 	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 0, 0, 0, 0, 0, 3, 0), &setattr), -EBADMSG);
 	assert_int_equal(nfs3_get_getattr_res(WORDS(3), &getattr), -EBADMSG);
 	assert_int_equal(nfs3_get_getattr_res(WORDS(10009), &getattr), -EBADMSG);
 	assert_int_equal(nfs3_get_getattr_res(WORDS(0xffffffff), &getattr), -EBADMSG);
-	assert_int_equal(nfs3_get_getattr_res(WORDS(0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
-						    17, 18, 19, 20, 21),
+	assert_int_equal(nfs3_get_getattr_res(WORDS(0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+						    14, 15, 16, 17, 18, 19, 20, 21),
 					      &getattr),
 			 -EBADMSG);
 	assert_int_equal(nfs3_get_write_res(WORDS(0, 0, 0, 4, 3, 0, 0), &write_res), -EBADMSG);
@@ -310,12 +324,15 @@ static void bools__above_one_are_refused(void **state)
 	bool more, eof;
 
 	(void)state;
-	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 2, 0, 0, 0, 0, 0, 0, 0), &setattr), -EBADMSG);
-	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 0, 0, 0, 0, 0, 0, 2, 0, 0), &setattr), -EBADMSG);
+	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 2, 0, 0, 0, 0, 0, 0, 0), &setattr),
+			 -EBADMSG);
+	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 0, 0, 0, 0, 0, 0, 2, 0, 0), &setattr),
+			 -EBADMSG);
 	assert_int_equal(nfs3_get_wcc_res(WORDS(0, 2, 0), &wcc), -EBADMSG);
 	assert_int_equal(nfs3_get_wcc_res(WORDS(0, 0, 2), &wcc), -EBADMSG);
 	assert_int_equal(nfs3_get_read_res(WORDS(0, 0, 0, 2), &read), -EBADMSG);
-	assert_int_equal(nfs3_get_entry(WORDS(2, 0, 0, 0, 0, 0), &entry, false, &more, &eof), -EBADMSG);
+	assert_int_equal(nfs3_get_entry(WORDS(2, 0, 0, 0, 0, 0), &entry, false, &more, &eof),
+			 -EBADMSG);
 	assert_int_equal(nfs3_get_entry(WORDS(0, 2), &entry, false, &more, &eof), -EBADMSG);
 }
 

@@ -11,18 +11,22 @@
 
 #include "listener.h"
 
-#define HEAD                                                                                                 \
-	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-#define LISTEN                                                                                               \
-	"   0: 0100007F:4E50 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 31337 "  \
+#define HEAD                                                                                       \
+	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "      \
+	"timeout inode\n"
+#define LISTEN                                                                                     \
+	"   0: 0100007F:4E50 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000       " \
+	" 0 31337 "                                                                                \
 	"1\n"
 /* A connection that nobody has accepted looks like root's. */
-#define ACCEPTED                                                                                             \
-	"   1: 0100007F:4E50 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 0 1\n"
-#define OTHER_PORT                                                                                           \
-	"   2: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 77 1\n"
-#define LISTEN6                                                                                              \
-	"   0: 00000000000000000000000001000000:4E50 00000000000000000000000000000000:0000 0A "              \
+#define ACCEPTED                                                                                   \
+	"   1: 0100007F:4E50 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0       " \
+	" 0 0 1\n"
+#define OTHER_PORT                                                                                 \
+	"   2: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0       " \
+	" 0 77 1\n"
+#define LISTEN6                                                                                    \
+	"   0: 00000000000000000000000001000000:4E50 00000000000000000000000000000000:0000 0A "    \
 	"00000000:00000000 00:00000000 00000000  1001        0 4711 1\n"
 
 static int scan(const char *text, uint32_t *uid, bool *is_found)

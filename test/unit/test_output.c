@@ -107,7 +107,8 @@ static void check__leaves_nothing_behind_and_all_as_it_was(void **state)
 	assert_int_equal(symlink("nothing", in_folder("link")), 0);
 	assert_int_equal(bench_output_check(in_folder("link")), 0);
 	assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
-	assert_int_equal(bench_output_check(in_folder("pipe")), 0); /* nobody reads, and nobody waits */
+	assert_int_equal(bench_output_check(in_folder("pipe")),
+			 0); /* nobody reads, and nobody waits */
 	assert_int_equal(count_files(), 3);
 }
 
@@ -212,14 +213,18 @@ static void is_one__by_any_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(check__leaves_nothing_behind_and_all_as_it_was, setup,
+		cmocka_unit_test_setup_teardown(check__leaves_nothing_behind_and_all_as_it_was,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(check__refuses_what_can_not_be_written, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(check__refuses_what_can_not_be_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(is_one__by_any_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(write__takes_the_place_of_what_was_there, setup, teardown),
+		cmocka_unit_test_setup_teardown(write__takes_the_place_of_what_was_there, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(write__goes_through_links, setup, teardown),
-		cmocka_unit_test_setup_teardown(write__that_fails_leaves_what_was_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(write__without_room_leaves_what_was_there, setup, teardown),
+		cmocka_unit_test_setup_teardown(write__that_fails_leaves_what_was_there, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(write__without_room_leaves_what_was_there, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

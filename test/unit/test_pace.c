@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When weir-bench makes its calls, in ticks that the test gives: slots here are busy until the test puts them back. */
+/* When weir-bench makes its calls, in ticks that the test gives: slots here are busy until the test
+ * puts them back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reply that a requester takes by its short cut: the one without chunks, and that with one Write chunk, in front of a plain RPC header. Whatever
- * byte of one is another, and wherever it is cut: the short cut takes it when the decoders of lists and of fields accept it as
- * just that, and reads from it what they do.
+ * The reply that a requester takes by its short cut: the one without chunks, and that with one
+ * Write chunk, in front of a plain RPC header. Whatever byte of one is another, and wherever it is
+ * cut: the short cut takes it when the decoders of lists and of fields accept it as just that, and
+ * reads from it what they do.
  */
 #include <stdlib.h>
 
@@ -47,11 +48,13 @@ static void put_reply(struct msg *m, bool has_chunk)
 static struct weir_rpc_reply_header reply;
 static struct weir_xdr_in in;
 
-/* What a reader may have done to the decoder: it failed, or is in the midst of parts that it was given. */
+/* What a reader may have done to the decoder: it failed, or is in the midst of parts that it was
+ * given. */
 static void leave_behind(void)
 {
 	static const uint8_t bytes[24];
-	static const struct weir_xdr_part parts[3] = {{bytes, 8, 0}, {bytes + 8, 8, 1}, {bytes + 16, 8, 0}};
+	static const struct weir_xdr_part parts[3] = {
+		{bytes, 8, 0}, {bytes + 8, 8, 1}, {bytes + 16, 8, 0}};
 	static uint32_t turn;
 	uint32_t word;
 
@@ -78,8 +81,8 @@ static struct seen by_the_short_cut(const uint8_t *msg, uint32_t len)
 		return (struct seen){0};
 	}
 	assert_int_equal(shape_has_chunk(msg), seen.header_bytes == RDMA1_ONE_WRITE_SIZE);
-	rpc_view_plain_reply(msg + seen.header_bytes, msg + len, wire_get_u32(msg + seen.header_bytes), &in,
-			     &reply);
+	rpc_view_plain_reply(msg + seen.header_bytes, msg + len,
+			     wire_get_u32(msg + seen.header_bytes), &in, &reply);
 	seen.is_plain = true;
 	seen.xid = wire_get_u32(msg);
 	seen.credit = wire_get_u32(msg + 8);
@@ -93,7 +96,8 @@ static struct seen by_the_short_cut(const uint8_t *msg, uint32_t len)
 	return seen;
 }
 
-/* The transport header by its lists, as rdma1_decode() does of what it does not know at first sight. */
+/* The transport header by its lists, as rdma1_decode() does of what it does not know at first
+ * sight. */
 static bool decode_lists(const uint8_t *msg, uint32_t len, struct rdma1_header *hdr)
 {
 	*hdr = (struct rdma1_header){0};
@@ -104,7 +108,8 @@ static bool decode_lists(const uint8_t *msg, uint32_t len, struct rdma1_header *
 	hdr->credit = wire_get_u32(msg + 8);
 	hdr->proc = wire_get_u32(msg + 12);
 	return hdr->vers == RDMA1_VERSION && hdr->proc == RDMA1_MSG &&
-	       rdma1_decode_lists(msg, len, RDMA1_FIXED_SIZE, RDMA1_REPLY, limits, hdr) == RDMA1_R_NONE;
+	       rdma1_decode_lists(msg, len, RDMA1_FIXED_SIZE, RDMA1_REPLY, limits, hdr) ==
+		       RDMA1_R_NONE;
 }
 
 /* The RPC header field by field, which it is in two parts. */
@@ -144,8 +149,9 @@ static struct seen by_the_decoders(const uint8_t *msg, uint32_t len)
 	seen.header_bytes = hdr.header_bytes;
 	seen.xid = hdr.xid;
 	seen.credit = hdr.credit;
-	seen.is_plain = seen.reply_stat == WEIR_RPC_MSG_ACCEPTED && seen.verf_flavor == WEIR_RPC_AUTH_NONE &&
-			seen.verf_bytes == 0 && seen.accept_stat == WEIR_RPC_SUCCESS;
+	seen.is_plain = seen.reply_stat == WEIR_RPC_MSG_ACCEPTED &&
+			seen.verf_flavor == WEIR_RPC_AUTH_NONE && seen.verf_bytes == 0 &&
+			seen.accept_stat == WEIR_RPC_SUCCESS;
 	return seen.is_plain ? seen : (struct seen){0};
 }
 
@@ -207,7 +213,8 @@ static void reply__each_byte_of_one_without_chunks(void **state)
 static void reply__each_byte_of_one_with_a_chunk(void **state)
 {
 	(void)state;
-	/* credits, results, handle and offset are free, and a length up to the limit, which 64 MiB are
+	/* credits, results, handle and offset are free, and a length up to the limit, which 64 MiB
+	 * are
 	 */
 	assert_in_range(check_each_byte(true), 24 * 255 + RESULT_BYTES, 28 * 255 + RESULT_BYTES);
 }

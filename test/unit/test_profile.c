@@ -189,7 +189,8 @@ static const struct {
 	{"[]\n", 1, {"no such section", "engine, memory"}},
 	{"[motor]\n",
 	 1,
-	 {"[motor]: no such section", "known: engine, memory, connection, costs, limits, exposure"}},
+	 {"[motor]: no such section",
+	  "known: engine, memory, connection, costs, limits, exposure"}},
 	{"[Engine]\n", 1, {"no such section"}},
 	{"[engine]\n[memory]\n[engine]\n", 3, {"[engine]: a second time"}},
 	{"[engine]\nspeed = 3\n", 2, {"[engine] speed: no such key", "known: lcores, idle"}},
@@ -223,7 +224,9 @@ static const struct {
 	{"[connection]\ninline_bytes = 4 k\n", 2, {"not a number of bytes"}},
 	{"[limits]\nread_bytes = 17179869185g\n", 2, {"too large"}}, /* 1 GiB, in 64 bits */
 	{"[limits]\nread_chunks = 65\n", 2, {"out of range", "1 to 64"}},
-	{"[engine]\nidle = nap\n", 2, {"'nap' is none of", "auto, spin, yield or sleep", "idle = auto"}},
+	{"[engine]\nidle = nap\n",
+	 2,
+	 {"'nap' is none of", "auto, spin, yield or sleep", "idle = auto"}},
 	{"[memory]\npages = 2048k\n", 2, {"none of the choices", "auto, thp, 4k, 2m or 1g"}},
 	{"[exposure]\npolicy = open\n", 2, {"auto, window or pool"}},
 	{"[exposure]\nprotection = yes\n", 2, {"shared or connection"}},
@@ -239,9 +242,15 @@ static const struct {
 	{"[engine]\nlcores = 0-1023\n", 2, {"not valid"}},
 	{"[engine]\nlcores = 99999999999999999999999\n", 2, {"not valid"}},
 	{"[engine]\ndriver =\n", 2, {"driver"}},
-	{"[engine]\n\ndriver_options = speed=9\n", 3, {"driver_options", "'speed=9'", "driver shm"}},
-	{"[engine]\ndriver_options = rnr_retry=8\ndriver = verbs\n", 2, {"driver_options", "driver verbs"}},
-	{"[engine]\ndriver_options = max_rd_atomic=0\ndriver = sim\n", 2, {"driver_options", "driver sim"}},
+	{"[engine]\n\ndriver_options = speed=9\n",
+	 3,
+	 {"driver_options", "'speed=9'", "driver shm"}},
+	{"[engine]\ndriver_options = rnr_retry=8\ndriver = verbs\n",
+	 2,
+	 {"driver_options", "driver verbs"}},
+	{"[engine]\ndriver_options = max_rd_atomic=0\ndriver = sim\n",
+	 2,
+	 {"driver_options", "driver sim"}},
 	{"[engine]\n\ndriver = infiniband\n", 3, {"no driver 'infiniband'", "known: shm, "}},
 	{"[engine]\ndriver = ../shm\n", 2, {"'../shm' is not valid"}},
 	/* relations */
@@ -260,8 +269,8 @@ static void load__bad_files_name_line_and_cure(void **state)
 		assert_int_equal(load(bad_files[i].text, &profile), -EINVAL);
 		snprintf(where, sizeof(where), ":%u: ", bad_files[i].line);
 		if (!strstr(err, where))
-			fail_msg("'%s' gives '%s', which does not name line %u", bad_files[i].text, err,
-				 bad_files[i].line);
+			fail_msg("'%s' gives '%s', which does not name line %u", bad_files[i].text,
+				 err, bad_files[i].line);
 		for (size_t w = 0; w < 3 && bad_files[i].says[w]; w++)
 			if (!strstr(err, bad_files[i].says[w]))
 				fail_msg("'%s' gives '%s', without '%s'", bad_files[i].text, err,
@@ -300,7 +309,8 @@ static void load__not_a_file(void **state)
 	struct weir_profile profile;
 
 	(void)state;
-	assert_int_equal(weir_profile_load("/nonexistent.ini", &profile, err, sizeof(err)), -ENOENT);
+	assert_int_equal(weir_profile_load("/nonexistent.ini", &profile, err, sizeof(err)),
+			 -ENOENT);
 	assert_non_null(strstr(err, "/nonexistent.ini: No such file"));
 	assert_int_equal(weir_profile_load("/tmp", &profile, err, sizeof(err)), -EINVAL);
 	assert_non_null(strstr(err, "not a regular file"));
@@ -331,7 +341,8 @@ static void load__a_short_error_buffer(void **state)
 	char small[8];
 
 	(void)state;
-	assert_int_equal(weir_profile_load("/nonexistent.ini", &profile, small, sizeof(small)), -ENOENT);
+	assert_int_equal(weir_profile_load("/nonexistent.ini", &profile, small, sizeof(small)),
+			 -ENOENT);
 	assert_int_equal(strlen(small), 7);
 	assert_int_equal(weir_profile_load("/nonexistent.ini", &profile, NULL, 0), -ENOENT);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What weir_profile_check() says of a profile is what weir_engine_create() does with it: of profiles at random, each key in its
- * range. Of those that the machine has no memory for, nothing is said. */
+/* What weir_profile_check() says of a profile is what weir_engine_create() does with it: of
+ * profiles at random, each key in its range. Of those that the machine has no memory for, nothing
+ * is said. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,11 +47,13 @@ static const struct {
 	uint64_t min, max;
 } bounds[] = {
 	/* What takes memory stays small, but what the rules are about. */
-	{"send_buffers", 16, 64},	   {"recv_buffers", 16, 70000},	  {"long_buffers", 1, 2},
-	{"long_buffer_bytes", 4096, 8192}, {"bulk_buffers", 1, 2},	  {"bulk_buffer_bytes", 4096, 8192},
-	{"inline_bytes", 1024, 2048},	   {"lead_bytes", 512, 65536},	  {"targets", 1, 64},
-	{"target_bytes", 512, 1u << 20},   {"connections", 1, 70000},	  {"replay_entries", 1, 16},
-	{"replay_bytes", 4096, 8192},	   {"waiting_requests", 1, 4096},
+	{"send_buffers", 16, 64},     {"recv_buffers", 16, 70000},
+	{"long_buffers", 1, 2},	      {"long_buffer_bytes", 4096, 8192},
+	{"bulk_buffers", 1, 2},	      {"bulk_buffer_bytes", 4096, 8192},
+	{"inline_bytes", 1024, 2048}, {"lead_bytes", 512, 65536},
+	{"targets", 1, 64},	      {"target_bytes", 512, 1u << 20},
+	{"connections", 1, 70000},    {"replay_entries", 1, 16},
+	{"replay_bytes", 4096, 8192}, {"waiting_requests", 1, 4096},
 };
 
 static void set(struct weir_profile *profile, const struct profile_key *key)
@@ -65,7 +68,8 @@ static void set(struct weir_profile *profile, const struct profile_key *key)
 
 		while (key->choices[n].word)
 			n++;
-		assert_true(profile_key_set(key, key->choices[draw(n)].word, profile, why, sizeof(why)));
+		assert_true(profile_key_set(key, key->choices[draw(n)].word, profile, why,
+					    sizeof(why)));
 		return;
 	}
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
@@ -82,7 +86,8 @@ static bool is_too_large(const struct weir_profile *p)
 {
 	uint64_t receive = p->lead_bytes + (uint64_t)p->targets * p->target_bytes;
 
-	if (!(p->extension & WEIR_EXTENSION_PLACEMENT) || p->protocol == WEIR_PROTOCOL_V1 || receive < 8192)
+	if (!(p->extension & WEIR_EXTENSION_PLACEMENT) || p->protocol == WEIR_PROTOCOL_V1 ||
+	    receive < 8192)
 		receive = 8192;
 	return p->recv_buffers * receive > 1u << 28;
 }
@@ -116,8 +121,9 @@ static void check__is_what_create_does(void **state)
 		if (made == -ENOMEM)
 			continue;
 		if (made != checked)
-			fail_msg("profile %u: weir_profile_check() %d (%s), weir_engine_create() %d", i,
-				 checked, err, made);
+			fail_msg(
+				"profile %u: weir_profile_check() %d (%s), weir_engine_create() %d",
+				i, checked, err, made);
 		naccepted += made == 0;
 		nrefused += made != 0;
 		weir_engine_destroy(engine);
@@ -138,16 +144,17 @@ static void check__what_create_refuses(void **state)
 		uint32_t recv_buffers, target_bytes;
 	} rules[] = {
 		{"no driver 'infiniband' in this build", .driver = "infiniband"},
-		{"driver_options: 'speed=9' are not valid for driver shm", .driver_options = "speed=9"},
+		{"driver_options: 'speed=9' are not valid for driver shm",
+		 .driver_options = "speed=9"},
 		{"driver_options: '' are not valid for driver fault", .driver = "fault"},
 		{"driver_options: 'over=none' are not valid for driver fault", .driver = "fault",
 		 .driver_options = "over=none"},
 		{"driver_options: 'over=fault' are not valid for driver fault", .driver = "fault",
 		 .driver_options = "over=fault"},
-		{"driver_options: 'over=shm,speed=9' are not valid for driver fault", .driver = "fault",
-		 .driver_options = "over=shm,speed=9"},
-		{"driver_options: 'over=shm,kinds=x' are not valid for driver fault", .driver = "fault",
-		 .driver_options = "over=shm,kinds=x"},
+		{"driver_options: 'over=shm,speed=9' are not valid for driver fault",
+		 .driver = "fault", .driver_options = "over=shm,speed=9"},
+		{"driver_options: 'over=shm,kinds=x' are not valid for driver fault",
+		 .driver = "fault", .driver_options = "over=shm,kinds=x"},
 		{"[exposure] protection: 'connection' does not go with",
 		 .protection = WEIR_PROTECTION_CONNECTION},
 		{"[exposure] protection: 'connection' does not go with",

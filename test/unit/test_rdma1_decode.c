@@ -23,8 +23,9 @@ static void decode__short_message_has_all_fields(void **state)
 		assert_int_equal(hdr.proc, RDMA1_MSG);
 		assert_int_equal(hdr.header_bytes, RDMA1_HEADER_MIN);
 		assert_int_equal(hdr.err | hdr.vers_low | hdr.vers_high, 0);
-		assert_int_equal(
-			hdr.nread_segments | hdr.nread_chunks | hdr.nwrite_chunks | hdr.nreply_segments, 0);
+		assert_int_equal(hdr.nread_segments | hdr.nread_chunks | hdr.nwrite_chunks |
+					 hdr.nreply_segments,
+				 0);
 		assert_false(hdr.has_reply_chunk || hdr.has_position_zero);
 		assert_ptr_equal(hdr.reads, m.buf + 16);
 		assert_ptr_equal(hdr.writes, m.buf + 20);
@@ -71,7 +72,8 @@ static void decode__lists_are_counted_and_iterated(void **state)
 
 	(void)state;
 	msg_rich_call(&m, 80);
-	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason), RDMA1_V_OK);
+	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
 	assert_int_equal(hdr.header_bytes, m.len - 80);
 	assert_int_equal(hdr.nread_segments, 3);
 	assert_int_equal(hdr.nread_chunks, 2);
@@ -123,8 +125,8 @@ static void decode__lists_are_counted_and_iterated(void **state)
 	assert_false(rdma1_segments_next(&chunk, &seg));
 }
 
-/* A reply whose Reply chunk came back unused, in front of an inline message: others took the body from
- * the wrong offset. 16 fixed, 4 Read list, 4 Write list, 8 + 2 * 16 Reply chunk. */
+/* A reply whose Reply chunk came back unused, in front of an inline message: others took the body
+ * from the wrong offset. 16 fixed, 4 Read list, 4 Write list, 8 + 2 * 16 Reply chunk. */
 static void decode__reply_chunk_in_an_inline_reply_moves_the_body(void **state)
 {
 	enum rdma1_reason reason;
@@ -139,7 +141,8 @@ static void decode__reply_chunk_in_an_inline_reply_moves_the_body(void **state)
 	msg_segment(&m, 1, 0, 0x1000);
 	msg_segment(&m, 2, 0, 0x2000);
 	msg_payload(&m, 24);
-	assert_int_equal(msg_decode(&m, RDMA1_REPLY, &rdma1_limits_default, &hdr, &reason), RDMA1_V_OK);
+	assert_int_equal(msg_decode(&m, RDMA1_REPLY, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
 	assert_int_equal(hdr.header_bytes, 64);
 }
 
@@ -194,14 +197,16 @@ static void decode__refused_header_keeps_what_an_answer_needs(void **state)
 	(void)state;
 	msg_rich_call(&m, 80);
 	msg_set_u32(&m, 4, 7);
-	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason), RDMA1_V_ERR_VERS);
+	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_ERR_VERS);
 	assert_int_equal(hdr.xid, MSG_XID);
 	assert_int_equal(hdr.vers, 7);
 	assert_int_equal(hdr.credit, MSG_CREDIT);
 
 	msg_rich_call(&m, 80);
 	m.len -= 80;
-	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason), RDMA1_V_ERR_CHUNK);
+	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_ERR_CHUNK);
 	assert_int_equal(hdr.xid, MSG_XID);
 	assert_int_equal(hdr.header_bytes, 0);
 	rdma1_reads_begin(&hdr, &reads);
@@ -222,7 +227,8 @@ static void decode__4_2_4_nomsg_call_needs_a_position_zero_chunk(void **state)
 	msg_end(&m);
 	msg_end(&m);
 	msg_end(&m);
-	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason), RDMA1_V_OK);
+	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
 	assert_true(hdr.has_position_zero);
 	assert_int_equal(hdr.nread_chunks, 1);
 	assert_int_equal(hdr.header_bytes, m.len);
@@ -298,7 +304,9 @@ static void decode__4_2_4_responder_discards_rdma_error(void **state)
 	msg_u32(&m, 1);
 	msg_u32(&m, 1);
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_ERROR_TO_RESPONDER);
-	msg_set_u32(&m, 4, 2); /* of any version: an answer to it would be an error that answers an error */
+	msg_set_u32(
+		&m, 4,
+		2); /* of any version: an answer to it would be an error that answers an error */
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_ERROR_TO_RESPONDER);
 	m.len = RDMA1_ERR_CHUNK_SIZE;
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_SHORT);
@@ -459,7 +467,8 @@ static void reason__each_has_a_name_and_a_sentence(void **state)
 		const char *name = rdma1_reason_name((enum rdma1_reason)i);
 		const char *text = rdma1_reason_text((enum rdma1_reason)i);
 
-		assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789"), strlen(name));
+		assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789"),
+				 strlen(name));
 		assert_true(strlen(name) > 0);
 		assert_int_equal(text[strlen(text) - 1], '.');
 		for (int j = 0; j < i; j++)
@@ -469,7 +478,8 @@ static void reason__each_has_a_name_and_a_sentence(void **state)
 	assert_string_equal(rdma1_reason_text((enum rdma1_reason) - 1), "Unknown reason.");
 }
 
-/* A header keeps counts in 16 bits: limits beyond are that many (RFC 8166 section 4.3 has no bound of its own). */
+/* A header keeps counts in 16 bits: limits beyond are that many (RFC 8166 section 4.3 has no bound
+ * of its own). */
 static void limits__counts_over_65535_mean_65535(void **state)
 {
 	struct rdma1_limits wide = rdma1_limits_default;
@@ -488,12 +498,14 @@ static void limits__counts_over_65535_mean_65535(void **state)
 
 		rdma1_write_begin(&w, msg, size, 7, 1, RDMA1_NOMSG);
 		for (uint32_t i = 0; i < n; i++)
-			rdma1_write_read_segment(&w, 0, &(struct rdma1_segment){1, i == 0 ? 64 : 0, 0x1000});
+			rdma1_write_read_segment(
+				&w, 0, &(struct rdma1_segment){1, i == 0 ? 64 : 0, 0x1000});
 		rdma1_write_list_end(&w);
 		rdma1_write_list_end(&w);
 		rdma1_write_no_reply_chunk(&w);
-		assert_int_equal(rdma1_decode(msg, rdma1_writer_len(&w), RDMA1_CALL, &wide, &hdr, &reason),
-				 verdict);
+		assert_int_equal(
+			rdma1_decode(msg, rdma1_writer_len(&w), RDMA1_CALL, &wide, &hdr, &reason),
+			verdict);
 		assert_int_equal(reason, n == 65535 ? RDMA1_R_NONE : RDMA1_R_TOO_MANY_READS);
 
 		rdma1_write_begin(&w, msg, size, 7, 1, RDMA1_NOMSG);
@@ -504,8 +516,9 @@ static void limits__counts_over_65535_mean_65535(void **state)
 		rdma1_write_list_end(&w);
 		rdma1_write_reply_chunk(&w, 1);
 		rdma1_write_segment(&w, &empty);
-		assert_int_equal(rdma1_decode(msg, rdma1_writer_len(&w), RDMA1_CALL, &wide, &hdr, &reason),
-				 verdict);
+		assert_int_equal(
+			rdma1_decode(msg, rdma1_writer_len(&w), RDMA1_CALL, &wide, &hdr, &reason),
+			verdict);
 		assert_int_equal(reason, n == 65535 ? RDMA1_R_NONE : RDMA1_R_TOO_MANY_WRITES);
 	}
 	free(msg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The version 1 transport header as it is written: the exact words of RFC 8166 section 4.7, the writer's
- * bounds, and that what is written is what is read. */
+/* The version 1 transport header as it is written: the exact words of RFC 8166 section 4.7, the
+ * writer's bounds, and that what is written is what is read. */
 #include "rdma1_msg.h"
 
 static void assert_bytes(const uint8_t *buf, uint32_t len, const struct msg *expected)
@@ -90,7 +90,8 @@ static void writer__every_size_too_small_fails_within_bounds(void **state)
 	write_call(&w, full, sizeof(full));
 	need = rdma1_writer_len(&w);
 	for (uint32_t size = 0; size <= need; size++) {
-		uint8_t *buf = test_malloc(size + 1u); /* test_free() checks what stands behind it */
+		uint8_t *buf =
+			test_malloc(size + 1u); /* test_free() checks what stands behind it */
 
 		memset(buf, 0xee, size + 1u);
 		write_call(&w, buf, size);
@@ -120,7 +121,8 @@ static void encode_err__4_5_fields_are_those_of_the_failing_request(void **state
 	msg_u32(&m, RDMA1_ERR_VERS);
 	msg_u32(&m, 1);
 	msg_u32(&m, 2);
-	assert_int_equal(rdma1_encode_err_vers(buf, MSG_XID, 77, MSG_CREDIT, 1, 2), RDMA1_ERR_VERS_SIZE);
+	assert_int_equal(rdma1_encode_err_vers(buf, MSG_XID, 77, MSG_CREDIT, 1, 2),
+			 RDMA1_ERR_VERS_SIZE);
 	assert_bytes(buf, RDMA1_ERR_VERS_SIZE, &m);
 }
 
@@ -271,9 +273,11 @@ static void round_trip(const struct shape *shape)
 		} else if (payload > 0) {
 			break;
 		}
-		assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
-				 RDMA1_V_OK);
-		assert_int_equal(hdr.header_bytes, len - (shape->proc == RDMA1_MSG ? 80 + payload : 0));
+		assert_int_equal(
+			rdma1_decode(buf, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			RDMA1_V_OK);
+		assert_int_equal(hdr.header_bytes,
+				 len - (shape->proc == RDMA1_MSG ? 80 + payload : 0));
 		check_shape(shape, &hdr);
 	}
 }
@@ -300,8 +304,8 @@ static void handles__of_all_segments_in_their_order(void **state)
 	(void)state;
 	rdma1_write_begin(&w, buf, sizeof(buf), 7, 1, RDMA1_NOMSG);
 	for (; seg.handle < 2; seg.handle++)
-		rdma1_write_read_segment(&w, 1,
-					 &seg); /* what stands before a handle is not 0, nor a length */
+		rdma1_write_read_segment(
+			&w, 1, &seg); /* what stands before a handle is not 0, nor a length */
 	rdma1_write_list_end(&w);
 	rdma1_write_chunk(&w, 2);
 	for (; seg.handle < 4; seg.handle++)
@@ -332,7 +336,8 @@ static void handles__of_all_segments_in_their_order(void **state)
 /* In front of a message: the same header, the message's XID, and nothing more. */
 static void encode_msg__4_5_1_is_the_header_and_the_xid(void **state)
 {
-	static const struct rdma1_segment seg = {0x81828384, 0x91929394, UINT64_C(0xa1a2a3a4a5a6a7a8)};
+	static const struct rdma1_segment seg = {0x81828384, 0x91929394,
+						 UINT64_C(0xa1a2a3a4a5a6a7a8)};
 	const struct rdma1_read_segment read = {0xb1b2b3b4, seg};
 	uint8_t plain[RDMA1_ONE_WRITE_SIZE], buf[RDMA1_ONE_WRITE_SIZE + 5];
 	struct rdma1_writer w;
@@ -349,7 +354,8 @@ static void encode_msg__4_5_1_is_the_header_and_the_xid(void **state)
 			rdma1_encode_one_write(plain, 0x71727374, 0x61626364, &seg);
 			rdma1_encode_one_write_msg(buf, 0x71727374, 0x61626364, &seg);
 		} else {
-			rdma1_write_begin(&w, plain, sizeof(plain), 0x71727374, 0x61626364, RDMA1_MSG);
+			rdma1_write_begin(&w, plain, sizeof(plain), 0x71727374, 0x61626364,
+					  RDMA1_MSG);
 			rdma1_write_read_segment(&w, read.position, &read.target);
 			rdma1_write_list_end(&w);
 			rdma1_write_list_end(&w);

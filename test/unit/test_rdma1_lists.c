@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chunk lists in the decoder: what is legal, what a receiver's limits refuse, and that nothing that a
- * peer can send makes it read past the message. */
+/* Chunk lists in the decoder: what is legal, what a receiver's limits refuse, and that nothing that
+ * a peer can send makes it read past the message. */
 #include "rdma1_msg.h"
 
 static const struct rdma1_limits tight = {
@@ -14,8 +14,8 @@ static const struct rdma1_limits tight = {
 
 static void assert_tight(const struct msg *m, enum rdma1_reason reason)
 {
-	assert_verdict(m, RDMA1_CALL, &tight, reason == RDMA1_R_NONE ? RDMA1_V_OK : RDMA1_V_ERR_CHUNK,
-		       reason);
+	assert_verdict(m, RDMA1_CALL, &tight,
+		       reason == RDMA1_R_NONE ? RDMA1_V_OK : RDMA1_V_ERR_CHUNK, reason);
 }
 
 /* An RDMA_MSG call: end the Read list, then no more chunks, then 'payload' bytes. */
@@ -81,7 +81,8 @@ static void reads__3_5_3_position_zero_segments_are_one_chunk(void **state)
 	msg_end(&m);
 	msg_end(&m);
 	msg_end(&m);
-	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason), RDMA1_V_OK);
+	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
 	assert_int_equal(hdr.nread_segments, 3);
 	assert_int_equal(hdr.nread_chunks, 2);
 	assert_true(hdr.has_position_zero);
@@ -164,7 +165,8 @@ static void reads__chunks_are_distinct_positions_in_any_order(void **state)
 	for (uint32_t i = 0; i < 8; i++)
 		msg_read(&m, positions[i], 1, 10, 0x1000);
 	finish(&m, 128);
-	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason), RDMA1_V_OK);
+	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
 	assert_int_equal(hdr.nread_segments, 8);
 	assert_int_equal(hdr.nread_chunks, 4);
 	assert_int_equal(hdr.read_bytes, 80);
@@ -206,7 +208,8 @@ static void reads__chunks_are_capped_whatever_the_limit(void **state)
 		if (n <= RDMA1_READ_CHUNKS_CAP)
 			assert_verdict(&m, RDMA1_CALL, &wide, RDMA1_V_OK, RDMA1_R_NONE);
 		else
-			assert_verdict(&m, RDMA1_CALL, &wide, RDMA1_V_ERR_CHUNK, RDMA1_R_TOO_MANY_READS);
+			assert_verdict(&m, RDMA1_CALL, &wide, RDMA1_V_ERR_CHUNK,
+				       RDMA1_R_TOO_MANY_READS);
 	}
 }
 
@@ -319,7 +322,8 @@ static void writes__4_3_2_empty_chunks_are_legal(void **state)
 	msg_end(&m);
 	msg_chunk(&m, 0);
 	msg_payload(&m, 40);
-	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason), RDMA1_V_OK);
+	assert_int_equal(msg_decode(&m, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			 RDMA1_V_OK);
 	assert_int_equal(hdr.nwrite_chunks, 1);
 	assert_int_equal(hdr.write_bytes, 0);
 	assert_true(hdr.has_reply_chunk);
@@ -512,7 +516,8 @@ static void walk(const struct msg *m, const struct rdma1_header *hdr)
 /* Flip each bit of a message, and put odd values in each word: the verdict holds its promises. */
 static void corrupt(const struct msg *good, enum rdma1_direction direction)
 {
-	static const uint32_t odd[] = {0, 1, 2, 3, 4, 5, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff};
+	static const uint32_t odd[] = {0, 1,	      2,	  3,	      4,
+				       5, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff};
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
 	struct msg m = *good;
@@ -527,7 +532,8 @@ static void corrupt(const struct msg *good, enum rdma1_direction direction)
 		for (uint32_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 			m = *good;
 			msg_set_u32(&m, at, odd[i]);
-			if (msg_decode(&m, direction, &rdma1_limits_default, &hdr, &reason) == RDMA1_V_OK)
+			if (msg_decode(&m, direction, &rdma1_limits_default, &hdr, &reason) ==
+			    RDMA1_V_OK)
 				walk(&m, &hdr);
 		}
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of a WRITE's call, one Read segment, has a path of its own: it accepts what the lists, read one by one, say is right,
- * and says the same of it. What it does not accept it leaves to them. */
+/* The shape of a WRITE's call, one Read segment, has a path of its own: it accepts what the lists,
+ * read one by one, say is right, and says the same of it. What it does not accept it leaves to
+ * them. */
 #include <stdlib.h>
 
 #include "rdma1_by_lists.h"
@@ -55,8 +56,9 @@ static void decode__3_4_5_one_read_is_found(void **state)
 
 	(void)state;
 	message(&m, POSITION, PAYLOAD);
-	assert_int_equal(rdma1_decode(m.buf, m.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
-			 RDMA1_V_OK);
+	assert_int_equal(
+		rdma1_decode(m.buf, m.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+		RDMA1_V_OK);
 	assert_int_equal(hdr.header_bytes, RDMA1_ONE_READ_SIZE);
 	assert_int_equal(hdr.read_bytes, 4096);
 	assert_true(rdma1_is_one_read(&hdr, &seg));
@@ -83,8 +85,9 @@ static void is_one_read__other_headers_of_that_size_are_not(void **state)
 	msg_read(&m, 0, 1, 100, 0);
 	for (uint32_t i = 0; i < 3; i++)
 		msg_end(&m);
-	assert_int_equal(rdma1_decode(m.buf, m.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
-			 RDMA1_V_OK);
+	assert_int_equal(
+		rdma1_decode(m.buf, m.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+		RDMA1_V_OK);
 	assert_int_equal(hdr.header_bytes, RDMA1_ONE_READ_SIZE);
 	assert_false(rdma1_is_one_read(&hdr, &seg));
 	/* a Write chunk of one segment */
@@ -95,8 +98,9 @@ static void is_one_read__other_headers_of_that_size_are_not(void **state)
 	msg_end(&m);
 	msg_end(&m);
 	msg_payload(&m, 40);
-	assert_int_equal(rdma1_decode(m.buf, m.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
-			 RDMA1_V_OK);
+	assert_int_equal(
+		rdma1_decode(m.buf, m.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+		RDMA1_V_OK);
 	assert_int_equal(hdr.header_bytes, RDMA1_ONE_READ_SIZE);
 	assert_false(rdma1_is_one_read(&hdr, &seg));
 }
@@ -119,8 +123,8 @@ static void decode__each_value_of_each_byte_of_one_read(void **state)
 		}
 		m.buf[at] = was;
 	}
-	/* Of credit, handle and offset all, but for the offset's first byte, where one wraps; of those that have one right value, one each;
-	 * the rest are positions and lengths. */
+	/* Of credit, handle and offset all, but for the offset's first byte, where one wraps; of
+	 * those that have one right value, one each; the rest are positions and lengths. */
 	assert_in_range(accepted, 16 * 256, 20 * 256);
 }
 

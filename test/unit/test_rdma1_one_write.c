@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of READ, one Write chunk of one segment, has a path of its own: it says what the general one says. */
+/* The shape of READ, one Write chunk of one segment, has a path of its own: it says what the
+ * general one says. */
 #include "rdma1_msg.h"
 
 static const struct rdma1_segment segment = {0xabcd0123, 4096, 0x123456789abcdef0};
@@ -127,14 +128,17 @@ static void decode__one_chunk_obeys_the_limits(void **state)
 	limits.write_bytes_max = 4096;
 	assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &limits, &hdr, &reason), RDMA1_V_OK);
 	limits.write_bytes_max = 4095;
-	assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &limits, &hdr, &reason), RDMA1_V_ERR_CHUNK);
+	assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &limits, &hdr, &reason),
+			 RDMA1_V_ERR_CHUNK);
 	assert_int_equal(reason, RDMA1_R_TOO_LARGE);
 	limits = rdma1_limits_default;
 	limits.write_chunks_max = 0;
-	assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &limits, &hdr, &reason), RDMA1_V_ERR_CHUNK);
+	assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &limits, &hdr, &reason),
+			 RDMA1_V_ERR_CHUNK);
 	limits = rdma1_limits_default;
 	limits.segments_per_chunk_max = 0;
-	assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &limits, &hdr, &reason), RDMA1_V_ERR_CHUNK);
+	assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &limits, &hdr, &reason),
+			 RDMA1_V_ERR_CHUNK);
 	memset(buf + 36, 0xff, 8); /* offset + length wraps */
 	assert_int_equal(rdma1_decode(buf, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
 			 RDMA1_V_ERR_CHUNK);
@@ -150,15 +154,17 @@ static void decode__one_chunk_cut_anywhere_is_not_accepted(void **state)
 	(void)state;
 	message(buf);
 	for (uint32_t len = 0; len < RDMA1_ONE_WRITE_SIZE + 4; len++)
-		assert_int_not_equal(rdma1_decode(buf, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
-				     RDMA1_V_OK);
+		assert_int_not_equal(
+			rdma1_decode(buf, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+			RDMA1_V_OK);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encode_one_chunk__is_what_the_writer_writes),
-		cmocka_unit_test(encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_written),
+		cmocka_unit_test(
+			encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_written),
 		cmocka_unit_test(decode__4_3_2_one_chunk_is_found_and_iterates),
 		cmocka_unit_test(decode__each_bit_of_one_chunk_is_looked_at),
 		cmocka_unit_test(decode__one_chunk_obeys_the_limits),

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that have a sound form and are refused: those of the other direction, and those whose Read chunks overlap. */
+/* Messages that have a sound form and are refused: those of the other direction, and those whose
+ * Read chunks overlap. */
 #include "rdma1_msg.h"
 
-/* RFC 8167 section 4: the direction comes before all else. With an XID of another call, an RDMA_ERROR would be the answer if it did not. */
+/* RFC 8167 section 4: the direction comes before all else. With an XID of another call, an
+ * RDMA_ERROR would be the answer if it did not. */
 static void decode__8167_4_the_other_direction_is_dropped(void **state)
 {
 	struct msg m;
@@ -11,7 +13,8 @@ static void decode__8167_4_the_other_direction_is_dropped(void **state)
 	for (uint32_t type = 0; type <= 2; type++) {
 		for (uint32_t chunks = 0; chunks < 3; chunks++) {
 			for (uint32_t bad_xid = 0; bad_xid < 2; bad_xid++) {
-				enum rdma1_reason call = bad_xid ? RDMA1_R_XID_MISMATCH : RDMA1_R_NONE;
+				enum rdma1_reason call =
+					bad_xid ? RDMA1_R_XID_MISMATCH : RDMA1_R_NONE;
 				enum rdma1_reason reply = call;
 				uint32_t at;
 
@@ -39,7 +42,8 @@ static void decode__8167_4_the_other_direction_is_dropped(void **state)
 					    : call == RDMA1_R_OTHER_DIRECTION ? RDMA1_V_DROP
 									      : RDMA1_V_ERR_CHUNK,
 					    call);
-				assert_reply(&m, reply == RDMA1_R_NONE ? RDMA1_V_OK : RDMA1_V_DROP, reply);
+				assert_reply(&m, reply == RDMA1_R_NONE ? RDMA1_V_OK : RDMA1_V_DROP,
+					     reply);
 			}
 		}
 	}
@@ -56,7 +60,8 @@ static void decode__8167_4_the_other_direction_is_dropped(void **state)
 	}
 }
 
-/* RDMA_NOMSG shows its direction by its form: a call has a Position Zero Read chunk, a reply a Reply chunk and no Read list. */
+/* RDMA_NOMSG shows its direction by its form: a call has a Position Zero Read chunk, a reply a
+ * Reply chunk and no Read list. */
 static void decode__8167_4_a_long_reply_is_no_call(void **state)
 {
 	struct msg m;
@@ -82,7 +87,8 @@ static void decode__8167_4_a_long_reply_is_no_call(void **state)
 	assert_reply(&m, RDMA1_V_DROP, RDMA1_R_READ_LIST_IN_REPLY);
 }
 
-/* RFC 8166 section 3.4.5: positions count in the unreduced stream, so that no two items can share bytes of it. */
+/* RFC 8166 section 3.4.5: positions count in the unreduced stream, so that no two items can share
+ * bytes of it. */
 static void reads__3_4_5_chunks_that_overlap_are_refused(void **state)
 {
 	struct msg m;
@@ -122,7 +128,8 @@ static void reads__3_4_5_chunks_that_overlap_are_refused(void **state)
 	assert_call(&m, RDMA1_V_OK, RDMA1_R_NONE);
 }
 
-/* Where a result is written is the requester's own affair: it may name a place twice, and handles don't tell where they lead. */
+/* Where a result is written is the requester's own affair: it may name a place twice, and handles
+ * don't tell where they lead. */
 static void writes__4_3_2_chunks_of_the_same_memory_are_legal(void **state)
 {
 	struct msg m;

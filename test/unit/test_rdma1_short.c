@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The short message, which is told by one comparison: that is what the decoder of lists would say of it. */
+/* The short message, which is told by one comparison: that is what the decoder of lists would say
+ * of it. */
 #include <stdlib.h>
 
 #include "rdma1_by_lists.h"
 
-/* What is told by one comparison is what the lists, read one by one, say as well; of mutations that are near to it, and others. */
+/* What is told by one comparison is what the lists, read one by one, say as well; of mutations that
+ * are near to it, and others. */
 static void decode__short_message_is_as_its_lists_say(void **state)
 {
 	uint32_t nshort = 0;
@@ -33,13 +35,14 @@ static void decode__short_message_is_as_its_lists_say(void **state)
 			assert_false(is_short);
 			continue;
 		}
-		full_reason = decode_by_lists(m.buf, m.len, direction, &rdma1_limits_default, &full);
+		full_reason =
+			decode_by_lists(m.buf, m.len, direction, &rdma1_limits_default, &full);
 		if (is_short) {
 			assert_int_equal(full_reason, RDMA1_R_NONE);
 			assert_same_header(&hdr, &full);
 		}
-		assert_true((msg_decode(&m, direction, &rdma1_limits_default, &hdr, &reason) == RDMA1_V_OK) ==
-			    (full_reason == RDMA1_R_NONE));
+		assert_true((msg_decode(&m, direction, &rdma1_limits_default, &hdr, &reason) ==
+			     RDMA1_V_OK) == (full_reason == RDMA1_R_NONE));
 		if (full_reason == RDMA1_R_NONE)
 			assert_same_header(&hdr, &full);
 	}

@@ -28,7 +28,8 @@ static void encode_error__is_vector_L(void **state)
 	assert_memory_equal(buf, m.buf, m.len);
 }
 
-/* The words at 16, 20 and 24 are where version 1 has them, so that a version 1 requester understands. */
+/* The words at 16, 20 and 24 are where version 1 has them, so that a version 1 requester
+ * understands. */
 static void encode_error__err_vers_is_that_of_version_1(void **state)
 {
 	uint8_t one[RDMA1_ERR_VERS_SIZE], two[RDMA2_ERROR_SIZE_MAX];

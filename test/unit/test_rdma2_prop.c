@@ -50,7 +50,9 @@ static void connprop__vector_J_has_all_six(void **state)
 static void connprop__vector_J_is_encoded(void **state)
 {
 	const struct rtr_buffer buffer = {
-		.length = 36864, .ngroups = 2, .groups = {{1, 4096, 8, 0}, {8, 4096, 4096, RTR_SEG_DDP}}};
+		.length = 36864,
+		.ngroups = 2,
+		.groups = {{1, 4096, 8, 0}, {8, 4096, 4096, RTR_SEG_DDP}}};
 	struct weir_xdr_out out;
 	uint8_t buf[200];
 	struct msg m;
@@ -62,7 +64,8 @@ static void connprop__vector_J_is_encoded(void **state)
 	(void)weir_xdr_put_u32(&out, 6);
 	rdma2_put_prop_u32(&out, RDMA2_PROPID_RBSIZ, 36864);
 	rdma2_put_prop_u32(&out, RDMA2_PROPID_BRS, RDMA2_BKREQSUP_INLINE);
-	rdma2_put_prop_u32(&out, RDMA2_PROPID_RTRSUPP, RDMA2_RTRS_XREQ | RDMA2_RTRS_XRESP | RDMA2_RTRS_XCONT);
+	rdma2_put_prop_u32(&out, RDMA2_PROPID_RTRSUPP,
+			   RDMA2_RTRS_XREQ | RDMA2_RTRS_XRESP | RDMA2_RTRS_XCONT);
 	rdma2_put_prop_buffer(&out, &buffer);
 	rdma2_put_prop_u32(&out, RDMA2_PROPID_REQRXLIM, 8);
 	rdma2_put_prop_u32(&out, RDMA2_PROPID_RESPSXLIM, 8);
@@ -216,7 +219,8 @@ static void subset__words_that_are_missing_are_zero(void **state)
 	d = msg2_decode(&m);
 	assert_int_equal(d.verdict, RDMA2_V_OK);
 	for (uint32_t n = 0; n < 200; n++) {
-		assert_int_equal(rdma2_propsubset_has(&d.hdr.subset, n), n == 0 || n == 31 || n == 33);
+		assert_int_equal(rdma2_propsubset_has(&d.hdr.subset, n),
+				 n == 0 || n == 31 || n == 33);
 		assert_false(rdma2_propsubset_has(&d.hdr.rejected, n));
 	}
 	msg2_free(&d);
@@ -242,8 +246,8 @@ static void put_subset_first__has_just_those(void **state)
 	}
 }
 
-/* Asked for: 1, 2, 3, 5, 6. Done: the first; rejected: the second; new value: the third. The fourth is in both subsets, the
- * fifth in none, and something is said of 4, which was not asked for. */
+/* Asked for: 1, 2, 3, 5, 6. Done: the first; rejected: the second; new value: the third. The fourth
+ * is in both subsets, the fifth in none, and something is said of 4, which was not asked for. */
 static void disposition__5_3_3_what_is_not_said_once_is_rejected(void **state)
 {
 	static const enum rdma2_disposition expected[] = {RDMA2_DONE, RDMA2_REJECTED, RDMA2_OTHER,
@@ -271,15 +275,15 @@ static void disposition__5_3_3_what_is_not_said_once_is_rejected(void **state)
 	got = msg2_decode(&m);
 	assert_int_equal(want.verdict | got.verdict, RDMA2_V_OK);
 	for (uint32_t n = 0; n < 5; n++) {
-		assert_int_equal(rdma2_disposition(&want.hdr.set, n, &got.hdr.subset, &got.hdr.rejected,
-						   &got.hdr.set, &value),
+		assert_int_equal(rdma2_disposition(&want.hdr.set, n, &got.hdr.subset,
+						   &got.hdr.rejected, &got.hdr.set, &value),
 				 expected[n]);
 		if (expected[n] == RDMA2_OTHER)
 			assert_int_equal(rdma2_propval_u32(&value, 0), 7);
 	}
-	assert_int_equal(
-		rdma2_disposition(&want.hdr.set, 5, &got.hdr.subset, &got.hdr.rejected, &got.hdr.set, &value),
-		RDMA2_REJECTED);
+	assert_int_equal(rdma2_disposition(&want.hdr.set, 5, &got.hdr.subset, &got.hdr.rejected,
+					   &got.hdr.set, &value),
+			 RDMA2_REJECTED);
 	msg2_free(&want);
 	msg2_free(&got);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Properties in effect: defaults, what may change, and what is made of values that contradict each other. */
+/* Properties in effect: defaults, what may change, and what is made of values that contradict each
+ * other. */
 #include "rdma2_msg.h"
 #include "rdma2_prop_state.h"
 
@@ -24,7 +25,8 @@ static void told_u32(struct told *t, uint32_t which, uint32_t value)
 }
 
 /* A structure of 'length' bytes, as it says, of one segment and of 'ntargets' targets. */
-static void told_buffer(struct told *t, uint32_t length, uint32_t first, uint32_t ntargets, uint32_t size)
+static void told_buffer(struct told *t, uint32_t length, uint32_t first, uint32_t ntargets,
+			uint32_t size)
 {
 	msg_u32(&t->m, RDMA2_PROPID_RBSTRUCT);
 	msg_u32(&t->m, 40);
@@ -179,8 +181,8 @@ static void settle__smaller_of_size_and_structure_bounds_sends(void **state)
 	}
 }
 
-/* Sums that differ, segments of no bytes, sums over 32 and over 64 bits: Sends stay within all that was said, and nothing
- * is placed by them. */
+/* Sums that differ, segments of no bytes, sums over 32 and over 64 bits: Sends stay within all that
+ * was said, and nothing is placed by them. */
 static void settle__contradicting_structures_have_no_targets(void **state)
 {
 	static const struct {

@@ -9,9 +9,11 @@
 
 #include "engine.h"
 
-#define N     96u
-#define FEW   16u /* late ones in a tick */
-#define POLLS 20u /* connection events and mail, which there are none of here, are not looked at */
+#define N   96u
+#define FEW 16u /* late ones in a tick */
+#define POLLS                                                                                      \
+	20u /* connection events and mail, which there are none of here, are not looked at         \
+	     */
 
 struct point {
 	struct engine_endpoint ep;
@@ -157,7 +159,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(reap__is_of_all_that_can_end, setup),
-		cmocka_unit_test_setup(reap__of_retried_ones_is_of_a_few_and_each_has_its_turn, setup),
+		cmocka_unit_test_setup(reap__of_retried_ones_is_of_a_few_and_each_has_its_turn,
+				       setup),
 		cmocka_unit_test_setup(reap__asks_late_ones_once_a_tick, setup),
 		cmocka_unit_test_setup(reap__leaves_a_late_one_that_is_removed, setup),
 	};

@@ -15,8 +15,9 @@ static int list(const struct msg *m, struct reassemble_chunk *chunks, uint32_t m
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
 
-	assert_int_equal(rdma1_decode(m->buf, m->len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
-			 RDMA1_V_OK);
+	assert_int_equal(
+		rdma1_decode(m->buf, m->len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+		RDMA1_V_OK);
 	return reassemble_chunks(&hdr, chunks, max);
 }
 
@@ -193,8 +194,9 @@ static void parts__4_5_2_chunks_that_overlap_are_refused(void **state)
 	(void)state;
 	put_count(40, 8);
 	put_count(44, 8);
-	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), -EBADMSG); /* in the other */
-	chunks[1].position = 52; /* right behind it: there is no count */
+	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5),
+			 -EBADMSG); /* in the other */
+	chunks[1].position = 52;    /* right behind it: there is no count */
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), -EBADMSG);
 	chunks[1].position = 56;
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), 5);
@@ -217,8 +219,8 @@ static void parts__4_5_2_position_does_not_wrap_behind_a_chunk(void **state)
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), -EBADMSG);
 }
 
-/* What has a shorter way for one chunk says what the general one says, or leaves it to that; and a decoder that is set up in the
- * middle goes on as one does that has read up to there. */
+/* What has a shorter way for one chunk says what the general one says, or leaves it to that; and a
+ * decoder that is set up in the middle goes on as one does that has read up to there. */
 static void one__3_4_5_is_as_parts_says(void **state)
 {
 	static uint8_t data[64];
@@ -259,9 +261,10 @@ static void one__3_4_5_is_as_parts_says(void **state)
 				const void *ref;
 
 				words[which] = 0;
-				rc[which] = i % 3 == 2 ? weir_xdr_get_opaque_ref(&in[which], &ref, 64,
-										 &words[which])
-						       : weir_xdr_get_u32(&in[which], &words[which]);
+				rc[which] = i % 3 == 2
+						    ? weir_xdr_get_opaque_ref(&in[which], &ref, 64,
+									      &words[which])
+						    : weir_xdr_get_u32(&in[which], &words[which]);
 			}
 			assert_int_equal(rc[0], rc[1]);
 			assert_int_equal(words[0], words[1]);
@@ -291,7 +294,8 @@ static uint32_t left_over_bytes;
 
 static void add_chunk(const uint8_t *base, uint32_t position, uint32_t len)
 {
-	foreign[nforeign++] = (struct foreign_chunk){base, position, 0, len, 1 + below(FOREIGN_CUTS_MAX)};
+	foreign[nforeign++] =
+		(struct foreign_chunk){base, position, 0, len, 1 + below(FOREIGN_CUTS_MAX)};
 }
 
 /* Make Read chunks of some items, be they empty, with roundup padding or without. */
@@ -306,10 +310,12 @@ static void reduce_some(void)
 		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
 
 		if (piece->kind == PIECE_ITEM && !one_in(4)) {
-			/* What lies behind the item in memory stands for the padding: it is not looked at. */
+			/* What lies behind the item in memory stands for the padding: it is not
+			 * looked at. */
 			add_chunk(piece->base, position, piece->len + (one_in(2) ? pad : 0));
 		} else {
-			memcpy(left_over + left_over_bytes, message.stream + position, piece->len + pad);
+			memcpy(left_over + left_over_bytes, message.stream + position,
+			       piece->len + pad);
 			left_over_bytes += piece->len + pad;
 		}
 		position += piece->len + pad;
@@ -336,7 +342,8 @@ static void list_foreign(struct msg *m)
 }
 
 /* Pull the segments to where their chunks are to be. */
-static void pull_foreign(const struct rdma1_header *hdr, struct reassemble_chunk *chunks, uint32_t n)
+static void pull_foreign(const struct rdma1_header *hdr, struct reassemble_chunk *chunks,
+			 uint32_t n)
 {
 	static uint8_t pulled[2 * STREAM_MAX];
 	struct rdma1_read_segment seg;
@@ -353,8 +360,8 @@ static void pull_foreign(const struct rdma1_header *hdr, struct reassemble_chunk
 
 		while (chunk->position != seg.position)
 			chunk++;
-		memcpy(chunk->dst + chunk->filled, foreign[seg.target.handle].base + seg.target.offset,
-		       seg.target.length);
+		memcpy(chunk->dst + chunk->filled,
+		       foreign[seg.target.handle].base + seg.target.offset, seg.target.length);
 		chunk->filled += seg.target.length;
 	}
 }
@@ -380,8 +387,9 @@ static void foreign_call(bool is_long)
 		inline_stream = memcpy(m.buf + m.len, left_over, left_over_bytes);
 		m.len += left_over_bytes;
 	}
-	assert_int_equal(rdma1_decode(m.buf, m.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
-			 RDMA1_V_OK);
+	assert_int_equal(
+		rdma1_decode(m.buf, m.len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+		RDMA1_V_OK);
 	n = reassemble_chunks(&hdr, chunks, REASSEMBLE_CHUNKS_MAX);
 	assert_int_equal(n, nforeign);
 	pull_foreign(&hdr, chunks, nforeign);
@@ -389,8 +397,8 @@ static void foreign_call(bool is_long)
 		assert_int_equal(chunks[0].position, 0);
 		inline_stream = chunks[0].dst;
 	}
-	n = reassemble_parts(inline_stream, left_over_bytes, chunks + is_long, nforeign - is_long, parts,
-			     REASSEMBLE_PARTS_MAX);
+	n = reassemble_parts(inline_stream, left_over_bytes, chunks + is_long, nforeign - is_long,
+			     parts, REASSEMBLE_PARTS_MAX);
 	assert_true(n >= 0);
 	expect_message(parts, (uint32_t)n);
 }
@@ -427,7 +435,8 @@ static void all__3_4_5_chunks_in_any_segments_and_order_make_the_message(void **
 
 /* ---- chunks as nobody should make them ---- */
 
-/* What is made of unsound chunks holds together: parts within what was given, whole, and fit for a decoder. */
+/* What is made of unsound chunks holds together: parts within what was given, whole, and fit for a
+ * decoder. */
 static void expect_sound(const uint8_t *base, uint32_t len, const struct reassemble_chunk *chunks,
 			 uint32_t nchunks, const struct weir_xdr_part *parts, uint32_t n)
 {
@@ -459,7 +468,8 @@ static void expect_sound(const uint8_t *base, uint32_t len, const struct reassem
 		uint32_t count;
 
 		if (parts[i].is_item) {
-			assert_int_equal(weir_xdr_get_opaque_ref(&in, &data, UINT32_MAX, &count), 0);
+			assert_int_equal(weir_xdr_get_opaque_ref(&in, &data, UINT32_MAX, &count),
+					 0);
 			assert_int_equal(count, parts[i].len_bytes);
 			assert_true(count == 0 || data == parts[i].base);
 		} else {
@@ -487,7 +497,8 @@ static void parts__4_5_2_random_positions_and_counts_never_lead_astray(void **st
 		n += below(3);
 		exact = test_malloc(4 * words + 1); /* its end is watched */
 		for (uint32_t i = 0; i < words; i++)
-			wire_put_u32(exact + 1 + 4 * i, one_in(9) ? UINT32_MAX - below(8) : below(9));
+			wire_put_u32(exact + 1 + 4 * i,
+				     one_in(9) ? UINT32_MAX - below(8) : below(9));
 		for (uint32_t i = 0; i < n; i++) {
 			position += 4 * below(6);
 			chunks[i] = (struct reassemble_chunk){
@@ -522,10 +533,10 @@ int main(void)
 		cmocka_unit_test(parts__4_5_2_chunks_that_overlap_are_refused),
 		cmocka_unit_test(parts__4_5_2_position_does_not_wrap_behind_a_chunk),
 		cmocka_unit_test(one__3_4_5_is_as_parts_says),
-		cmocka_unit_test_teardown(all__3_4_5_chunks_in_any_segments_and_order_make_the_message,
-					  print_seed),
-		cmocka_unit_test_teardown(parts__4_5_2_random_positions_and_counts_never_lead_astray,
-					  print_seed),
+		cmocka_unit_test_teardown(
+			all__3_4_5_chunks_in_any_segments_and_order_make_the_message, print_seed),
+		cmocka_unit_test_teardown(
+			parts__4_5_2_random_positions_and_counts_never_lead_astray, print_seed),
 	};
 
 	return cmocka_run_group_tests_name("reassemble", tests, NULL, NULL);

@@ -29,8 +29,12 @@ static int setup(void **state)
 	memset(&in, 0, sizeof(in));
 	memset(memory, 0x77, sizeof(memory));
 	pieces[0] = (struct piece){.base = memory, .len = 44, .kind = PIECE_PLAIN};
-	pieces[1] = (struct piece){
-		.base = memory, .len = 100, .kind = PIECE_ITEM, .lkey = 1, .rkey = 0x11, .raddr = 0x1000};
+	pieces[1] = (struct piece){.base = memory,
+				   .len = 100,
+				   .kind = PIECE_ITEM,
+				   .lkey = 1,
+				   .rkey = 0x11,
+				   .raddr = 0x1000};
 	pieces[2] = (struct piece){.base = memory, .len = 4, .kind = PIECE_PLAIN};
 	in.pieces = pieces;
 	in.npieces = 3;
@@ -50,9 +54,9 @@ static void expect_plan(enum reduce_form form)
 
 static void encode(const struct remote_buf *segs, uint32_t nsegs, const struct remote_buf *reply)
 {
-	assert_int_equal(
-		reduce_call_encode(&in, &plan, 7, 3, segs, nsegs, reply, header, sizeof(header), &header_len),
-		0);
+	assert_int_equal(reduce_call_encode(&in, &plan, 7, 3, segs, nsegs, reply, header,
+					    sizeof(header), &header_len),
+			 0);
 	assert_int_equal(header_len, plan.header_bytes + (nsegs > 1 ? (nsegs - 1) * 24 : 0));
 }
 
@@ -121,7 +125,8 @@ static void plan__the_longest_item_of_chunk_bytes_is_reduced_where_all_fits(void
 	assert_int_equal(plan.reduced, 1u << 1 | 1u << 3);
 }
 
-/* A segment is longer than an item of a few bytes: a header full of them would not fit where the items do. */
+/* A segment is longer than an item of a few bytes: a header full of them would not fit where the
+ * items do. */
 static void plan__items_shorter_than_segments_stay_where_the_list_does_not_fit(void **state)
 {
 	(void)state;
@@ -422,7 +427,8 @@ static void encode__3_4_5_read_chunk_has_no_padding_and_its_unreduced_position(v
 
 static void encode__3_5_3_segments_of_a_long_call_have_position_zero(void **state)
 {
-	static const struct remote_buf segs[] = {{5, 40, 0x5000}, {6, 8, 0x6000}, {7, 1000, 0x7000}};
+	static const struct remote_buf segs[] = {
+		{5, 40, 0x5000}, {6, 8, 0x6000}, {7, 1000, 0x7000}};
 
 	(void)state;
 	in.may_reduce = false;
@@ -470,14 +476,16 @@ static void encode__refuses_what_is_not_the_plans(void **state)
 
 	(void)state;
 	expect_plan(REDUCE_SHORT);
-	assert_int_equal(reduce_call_encode(&in, &plan, 7, 3, &seg, 1, NULL, header, 1024, &header_len),
-			 -EINVAL);
-	assert_int_equal(reduce_call_encode(&in, &plan, 7, 3, NULL, 0, &seg, header, 1024, &header_len),
-			 -EINVAL);
+	assert_int_equal(
+		reduce_call_encode(&in, &plan, 7, 3, &seg, 1, NULL, header, 1024, &header_len),
+		-EINVAL);
+	assert_int_equal(
+		reduce_call_encode(&in, &plan, 7, 3, NULL, 0, &seg, header, 1024, &header_len),
+		-EINVAL);
 	for (uint32_t size = 0; size < 28; size++)
-		assert_int_equal(
-			reduce_call_encode(&in, &plan, 7, 3, NULL, 0, NULL, header, size, &header_len),
-			-ENOSPC);
+		assert_int_equal(reduce_call_encode(&in, &plan, 7, 3, NULL, 0, NULL, header, size,
+						    &header_len),
+				 -ENOSPC);
 	encode(NULL, 0, NULL);
 }
 
@@ -494,7 +502,8 @@ static uint32_t near(uint32_t bytes)
 	}
 }
 
-/* Told without a plan, and encoded without a writer: that is the plan, and what the writer writes. */
+/* Told without a plan, and encoded without a writer: that is the plan, and what the writer writes.
+ */
 static void is_one_read__is_what_the_plan_says(void **state)
 {
 	uint32_t nyes = 0;
@@ -508,11 +517,12 @@ static void is_one_read__is_what_the_plan_says(void **state)
 		uint32_t left;
 
 		in.npieces = 2 + (uint32_t)random() % 2;
-		pieces[0].len =
-			(uint32_t)random() % 8 ? 40 + 4 * ((uint32_t)random() % 20) : near(INLINE_BYTES - 52);
+		pieces[0].len = (uint32_t)random() % 8 ? 40 + 4 * ((uint32_t)random() % 20)
+						       : near(INLINE_BYTES - 52);
 		pieces[2].len = 4 + (uint32_t)random() % 3 * 4 + (random() % 16 == 0);
 		left = pieces[0].len + (in.npieces == 3 ? pieces[2].len : 0);
-		pieces[1].len = random() % 2 ? near(INLINE_BYTES - 28 - left) : (uint32_t)random() % 1024;
+		pieces[1].len =
+			random() % 2 ? near(INLINE_BYTES - 28 - left) : (uint32_t)random() % 1024;
 		in.chunk_bytes = random() % 4 ? 0 : near(random() % 4 ? pieces[1].len : 8);
 		if (pieces[1].len == 0 || left < pieces[0].len)
 			continue;
@@ -529,8 +539,8 @@ static void is_one_read__is_what_the_plan_says(void **state)
 		assert_false(plan.use_write_list);
 		assert_int_equal(plan.inline_bytes, left);
 		encode(NULL, 0, NULL);
-		read = (struct rdma1_read_segment){pieces[0].len,
-						   {pieces[1].rkey, pieces[1].len, pieces[1].raddr}};
+		read = (struct rdma1_read_segment){
+			pieces[0].len, {pieces[1].rkey, pieces[1].len, pieces[1].raddr}};
 		rdma1_encode_one_read_msg(one, 7, 3, &read);
 		assert_int_equal(header_len, RDMA1_ONE_READ_SIZE);
 		assert_memory_equal(header, one, header_len);

@@ -27,7 +27,8 @@ static int setup(void **state)
 	(void)state;
 	memset(&in, 0, sizeof(in));
 	pieces[0] = (struct piece){.base = memory, .len = 28, .kind = PIECE_PLAIN, .lkey = 1};
-	pieces[1] = (struct piece){.base = memory + 1000, .len = 100, .kind = PIECE_ITEM, .lkey = 2};
+	pieces[1] =
+		(struct piece){.base = memory + 1000, .len = 100, .kind = PIECE_ITEM, .lkey = 2};
 	limits = rdma1_limits_default;
 	in.call = &hdr;
 	in.pieces = pieces;
@@ -63,7 +64,8 @@ static void call_end(uint32_t reply_nsegs, uint32_t reply_len)
 	else
 		call_chunk(reply_nsegs, reply_len);
 	msg_payload(&call, 40);
-	assert_int_equal(rdma1_decode(call.buf, call.len, RDMA1_CALL, &limits, &hdr, &reason), RDMA1_V_OK);
+	assert_int_equal(rdma1_decode(call.buf, call.len, RDMA1_CALL, &limits, &hdr, &reason),
+			 RDMA1_V_OK);
 }
 
 static int reply(void)
@@ -146,7 +148,8 @@ static void reduce_reply__3_4_6_segments_are_returned_with_the_items_length(void
 	assert_int_equal(xfers[2].offset, 0x30000);
 }
 
-/* The transfers of an item of 'len' bytes: where the one before ended, in local memory and in the segments. */
+/* The transfers of an item of 'len' bytes: where the one before ended, in local memory and in the
+ * segments. */
 static void expect_split(const uint32_t *room, uint32_t nsegs, uint32_t len)
 {
 	uint32_t seg = 0, used = 0, done = 0;
@@ -408,7 +411,8 @@ static void reduce_reply__bounds_of_the_callers_arrays_are_kept(void **state)
 
 			n = n < max ? n : max;
 			memset(xfers, 0x5a, sizeof(all));
-			assert_int_equal(reduce_reply(&in, header, sizeof(header), xfers, max, &plan), 0);
+			assert_int_equal(
+				reduce_reply(&in, header, sizeof(header), xfers, max, &plan), 0);
 			assert_int_equal(plan.nxfers, 15);
 			for (uint32_t i = 0; i < n; i++) {
 				assert_ptr_equal(xfers[i].local, all[in.first_xfer + i].local);

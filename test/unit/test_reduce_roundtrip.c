@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random messages, from their pieces over the wire's bytes and simulated memory to the stream again, against
- * the naive stream: all pieces one behind the other. A failure names its seed.
+ * Random messages, from their pieces over the wire's bytes and simulated memory to the stream
+ * again, against the naive stream: all pieces one behind the other. A failure names its seed.
  */
 #include <errno.h>
 
@@ -106,16 +106,17 @@ static uint32_t receive_call(uint8_t *out)
 	uint32_t stream_bytes, len = 0, first;
 	int nchunks, nparts;
 
-	assert_int_equal(rdma1_decode(wire, wire_len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
-			 RDMA1_V_OK);
+	assert_int_equal(
+		rdma1_decode(wire, wire_len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
+		RDMA1_V_OK);
 	nchunks = reassemble_chunks(&hdr, chunks, REASSEMBLE_CHUNKS_MAX);
 	assert_true(nchunks >= 0);
 	pull_all(&hdr, chunks, nchunks, pulled);
 	first = hdr.has_position_zero;
 	stream = first ? chunks[0].dst : wire + hdr.header_bytes;
 	stream_bytes = first ? chunks[0].len_bytes : wire_len - hdr.header_bytes;
-	nparts = reassemble_parts(stream, stream_bytes, chunks + first, (uint32_t)nchunks - first, parts,
-				  REASSEMBLE_PARTS_MAX);
+	nparts = reassemble_parts(stream, stream_bytes, chunks + first, (uint32_t)nchunks - first,
+				  parts, REASSEMBLE_PARTS_MAX);
 	assert_true(nparts >= 0);
 	expect_message(parts, (uint32_t)nparts);
 	for (int i = 0; i < nparts; i++) {
@@ -164,8 +165,8 @@ static enum reduce_form one_call(uint32_t *proc)
 	}
 	assert_true(plan.header_bytes + plan.inline_bytes <= inline_bytes);
 	assert_int_equal(reduce_call_encode(&in, &plan, XID, 5, long_memory.segs, nsegs,
-					    plan.need_reply_chunk ? &reply : NULL, wire, sizeof(wire),
-					    &wire_len),
+					    plan.need_reply_chunk ? &reply : NULL, wire,
+					    sizeof(wire), &wire_len),
 			 0);
 	assert_int_equal(wire_len, header_bytes);
 	send_inline(wire_len, plan.reduced, plan.inline_bytes);
@@ -177,7 +178,8 @@ static enum reduce_form one_call(uint32_t *proc)
 
 /* ---- replies ---- */
 
-/* The requester's memory: each segment with its own handle, in one array, with guards between them. */
+/* The requester's memory: each segment with its own handle, in one array, with guards between them.
+ */
 static struct chunk_memory {
 	struct rdma1_segment segs[SEGS_MAX];
 	uint32_t at[SEGS_MAX]; /* in 'bytes' */
@@ -268,7 +270,8 @@ static void push(const struct reduce_xfer *xfer)
 	assert_true(xfer->offset >= chunk->segs[i].offset);
 	assert_true(xfer->len > 0);
 	assert_true(xfer->offset - chunk->segs[i].offset + xfer->len <= chunk->segs[i].length);
-	memcpy(bytes + chunk->at[i] + (xfer->offset - chunk->segs[i].offset), xfer->local, xfer->len);
+	memcpy(bytes + chunk->at[i] + (xfer->offset - chunk->segs[i].offset), xfer->local,
+	       xfer->len);
 }
 
 /* Expect 'len' bytes from 'src' in a chunk: in its returned segments, and in its memory. */
@@ -293,7 +296,8 @@ static void expect_chunk(const struct chunk_memory *chunk, struct rdma1_segment_
 	assert_int_equal(len, 0);
 }
 
-/* The naive model: which pieces go to which chunk, and what is left. False: it can't be conveyed. */
+/* The naive model: which pieces go to which chunk, and what is left. False: it can't be conveyed.
+ */
 static bool model(uint32_t header_bytes, uint32_t inline_bytes, bool may_reduce, uint32_t *to_chunk,
 		  uint8_t *rest, uint32_t *rest_bytes)
 {
@@ -333,8 +337,9 @@ static void expect_received(const uint32_t *to_chunk, const uint8_t *rest, uint3
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
 
-	assert_int_equal(rdma1_decode(wire, wire_len, RDMA1_REPLY, &rdma1_limits_default, &hdr, &reason),
-			 RDMA1_V_OK);
+	assert_int_equal(
+		rdma1_decode(wire, wire_len, RDMA1_REPLY, &rdma1_limits_default, &hdr, &reason),
+		RDMA1_V_OK);
 	assert_int_equal(hdr.nwrite_chunks, nchunks);
 	assert_int_equal(hdr.has_reply_chunk, has_reply_chunk);
 	rdma1_writes_begin(&hdr, &writes);
@@ -349,7 +354,8 @@ static void expect_received(const uint32_t *to_chunk, const uint8_t *rest, uint3
 	}
 	rdma1_reply_begin(&hdr, &segments);
 	if (has_reply_chunk)
-		expect_chunk(&chunks[CHUNKS_MAX], segments, rest, form == REDUCE_LONG ? rest_bytes : 0);
+		expect_chunk(&chunks[CHUNKS_MAX], segments, rest,
+			     form == REDUCE_LONG ? rest_bytes : 0);
 	if (form != REDUCE_LONG) {
 		assert_int_equal(wire_len - hdr.header_bytes, rest_bytes);
 		assert_memory_equal(wire + hdr.header_bytes, rest, rest_bytes);
@@ -381,11 +387,13 @@ static bool one_reply(enum reduce_form *form, uint32_t *proc)
 	make_message(24, inline_bytes);
 	in.npieces = message.n;
 	call_len = make_call(call_buf, sizeof(call_buf) - RPC_HEADER);
-	assert_int_equal(rdma1_decode(call_buf, call_len, RDMA1_CALL, &rdma1_limits_default, &call, &reason),
-			 RDMA1_V_OK);
+	assert_int_equal(
+		rdma1_decode(call_buf, call_len, RDMA1_CALL, &rdma1_limits_default, &call, &reason),
+		RDMA1_V_OK);
 	rc = reduce_reply(&in, wire, sizeof(wire), xfers, XFERS_MAX, &plan);
 	/* The reply's header has the call's chunks, and so its length. */
-	if (!model(call_len - RPC_HEADER, inline_bytes, in.may_reduce, to_chunk, rest, &rest_bytes)) {
+	if (!model(call_len - RPC_HEADER, inline_bytes, in.may_reduce, to_chunk, rest,
+		   &rest_bytes)) {
 		assert_int_equal(rc, -EMSGSIZE);
 		return false;
 	}
@@ -468,10 +476,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(call__3_4_and_3_5_stream_arrives_byte_for_byte, teardown),
-		cmocka_unit_test_teardown(reply__3_4_6_and_4_3_stream_and_items_arrive_byte_for_byte,
-					  teardown),
-		cmocka_unit_test_teardown(all__4_6_1_and_4_6_2_only_rdma_msg_and_rdma_nomsg_are_made,
-					  teardown),
+		cmocka_unit_test_teardown(
+			reply__3_4_6_and_4_3_stream_and_items_arrive_byte_for_byte, teardown),
+		cmocka_unit_test_teardown(
+			all__4_6_1_and_4_6_2_only_rdma_msg_and_rdma_nomsg_are_made, teardown),
 	};
 
 	return cmocka_run_group_tests_name("reduce_roundtrip", tests, NULL, NULL);

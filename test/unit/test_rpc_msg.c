@@ -43,8 +43,8 @@ static const struct weir_rpc_call_header null_call = {
 
 static void call__exact_bytes(void **state)
 {
-	static const uint8_t expected[WEIR_RPC_CALL_HEADER_MIN] = {1, 2, 3,    4,    0, 0, 0, 0, 0, 0, 0, 2,
-								   0, 1, 0x86, 0xa3, 0, 0, 0, 3, 0, 0, 0, 7};
+	static const uint8_t expected[WEIR_RPC_CALL_HEADER_MIN] = {
+		1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 3, 0, 0, 0, 7};
 	uint8_t buf[64];
 
 	(void)state;
@@ -64,7 +64,8 @@ static void call__round_trip_of_every_body_length(void **state)
 		uint32_t len;
 
 		hdr.cred = (struct weir_rpc_auth){.flavor = 390000, .len_bytes = n, .body = body};
-		hdr.verf = (struct weir_rpc_auth){.flavor = 6, .len_bytes = 400 - n, .body = body + 1};
+		hdr.verf =
+			(struct weir_rpc_auth){.flavor = 6, .len_bytes = 400 - n, .body = body + 1};
 		len = encode_call(buf, sizeof(buf), &hdr);
 		assert_int_equal(len, 40 + n + weir_xdr_pad(n) + 400 - n + weir_xdr_pad(400 - n));
 		assert_int_equal(decode_call(buf, len, &got), 0);
@@ -203,7 +204,8 @@ static void reply__round_trip_of_every_status(void **state)
 		hdr = (struct weir_rpc_reply_header){.xid = 9 + i};
 		if (i < 6) {
 			hdr.accept_stat = i;
-			hdr.verf = (struct weir_rpc_auth){.flavor = 6, .len_bytes = i, .body = body};
+			hdr.verf =
+				(struct weir_rpc_auth){.flavor = 6, .len_bytes = i, .body = body};
 		} else {
 			hdr.reply_stat = WEIR_RPC_MSG_DENIED;
 			hdr.reject_stat = i == 6 ? WEIR_RPC_MISMATCH : WEIR_RPC_AUTH_ERROR;
@@ -295,15 +297,19 @@ static void auth_forbids_reduction__by_flavor_and_service(void **state)
 	struct weir_rpc_auth cred = {.flavor = WEIR_RPC_AUTH_GSS, .len_bytes = 20, .body = gss};
 
 	(void)state;
-	assert_false(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_NONE}));
-	assert_false(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_SYS}));
+	assert_false(
+		rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_NONE}));
+	assert_false(
+		rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_SYS}));
 	assert_true(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = 4711}));
-	/* Of a flavor that is not known nobody can say that it forbids it: the program refuses it, or takes it. */
+	/* Of a flavor that is not known nobody can say that it forbids it: the program refuses it,
+	 * or takes it. */
 	assert_false(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = 4711}));
 	assert_false(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_NONE}));
 	assert_true(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_GSS}));
 	assert_false(rpc_auth_forbids_items(&cred));
-	assert_true(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_GSS}));
+	assert_true(
+		rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_GSS}));
 	assert_false(rpc_auth_forbids_reduction(&cred));
 	for (cred.len_bytes = 0; cred.len_bytes < 16; cred.len_bytes++)
 		assert_true(rpc_auth_forbids_reduction(&cred));
@@ -385,7 +391,8 @@ static void auth_sys__bad_bodies_are_refused(void **state)
 	assert_int_equal(weir_rpc_auth_sys_encode(&sys, buf, &auth), -EINVAL);
 }
 
-/* An earlier put that did not fit leaves room that the header takes, and the message is no message all the same. */
+/* An earlier put that did not fit leaves room that the header takes, and the message is no message
+ * all the same. */
 static void encode__after_a_put_that_failed_is_no_success(void **state)
 {
 	struct weir_rpc_reply_header reply = {.xid = 7};
@@ -417,7 +424,8 @@ static void decode__after_a_get_that_failed_fails(void **state)
 	assert_int_equal(rpc_reply_decode(&in, &reply), -EBADMSG);
 }
 
-/* The same bytes, of which the XID is in a part of its own: so they are decoded word by word, whatever they are. */
+/* The same bytes, of which the XID is in a part of its own: so they are decoded word by word,
+ * whatever they are. */
 static void in_two_parts(struct weir_xdr_in *in, struct weir_xdr_part parts[2], const uint8_t *buf,
 			 uint32_t len)
 {
@@ -426,7 +434,8 @@ static void in_two_parts(struct weir_xdr_in *in, struct weir_xdr_part parts[2], 
 	weir_xdr_in_init_parts(in, parts, 2);
 }
 
-/* A header, as it is, or with some words changed, some to what is nearly right; and of any length. */
+/* A header, as it is, or with some words changed, some to what is nearly right; and of any length.
+ */
 static uint32_t mutate(uint8_t *buf, const uint8_t *header, uint32_t len)
 {
 	static const uint8_t last[] = {0, 1, 2, 3, 4, 5, 6, 8};

@@ -214,12 +214,17 @@ static void items__lie_one_behind_the_other(void **state)
 		uint32_t first, length, second;
 		uint32_t reason;
 	} cases[] = {
-		{40, 8, 48, RDMA1_R_NONE},	  {44, 5, 52, RDMA1_R_NONE},
+		{40, 8, 48, RDMA1_R_NONE},
+		{44, 5, 52, RDMA1_R_NONE},
 		{44, 5, 48, RDMA2_R_ITEMS_ORDER}, /* in the first's padding */
-		{44, 8, 44, RDMA2_R_ITEMS_ORDER}, {44, 8, 40, RDMA2_R_ITEMS_ORDER},
-		{46, 8, 60, RDMA2_R_ITEMS_ORDER}, {36, 8, 60, RDMA2_R_ITEMS_ORDER}, /* in the RPC header */
-		{44, 8, 0, RDMA2_R_ITEMS_ORDER},  {0xfffffff8, 8, 48, RDMA1_R_TOO_LARGE},
-		{44, 0, 44, RDMA2_R_ITEMS_ORDER}, {44, 0, 48, RDMA1_R_NONE},
+		{44, 8, 44, RDMA2_R_ITEMS_ORDER},
+		{44, 8, 40, RDMA2_R_ITEMS_ORDER},
+		{46, 8, 60, RDMA2_R_ITEMS_ORDER},
+		{36, 8, 60, RDMA2_R_ITEMS_ORDER}, /* in the RPC header */
+		{44, 8, 0, RDMA2_R_ITEMS_ORDER},
+		{0xfffffff8, 8, 48, RDMA1_R_TOO_LARGE},
+		{44, 0, 44, RDMA2_R_ITEMS_ORDER},
+		{44, 0, 48, RDMA1_R_NONE},
 	};
 
 	(void)state;
@@ -241,7 +246,8 @@ static void items__lie_one_behind_the_other(void **state)
 	}
 }
 
-/* A requester may send the roundup padding along (RFC 8166 section 3.4.4); a responder says what it wrote. */
+/* A requester may send the roundup padding along (RFC 8166 section 3.4.4); a responder says what it
+ * wrote. */
 static void items__length_and_segments_agree(void **state)
 {
 	struct msg m;
@@ -482,7 +488,8 @@ static void optinfo__has_to_be_filled(void **state)
 		for (uint32_t bytes = full + 1; bytes <= full + 4; bytes++) {
 			msg_set_u32(&m, 24, bytes);
 			m.len = 28 + full + 4;
-			assert_rtr(&m, drops ? RDMA2_V_DROP : RDMA2_V_ERR_BAD_XDR, RDMA2_R_TRAILING);
+			assert_rtr(&m, drops ? RDMA2_V_DROP : RDMA2_V_ERR_BAD_XDR,
+				   RDMA2_R_TRAILING);
 		}
 	}
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directions for results: whose they are, what is done with them, and what a requester makes of the answer. */
+/* Directions for results: whose they are, what is done with them, and what a requester makes of the
+ * answer. */
 #include "rtr_directions.h"
 #include "rtr_msg.h"
 
-/* Sets [40, 60) with two directions, [60, 60) with one, [64, 80) with one; each told by its minimum length. */
+/* Sets [40, 60) with two directions, [60, 60) with one, [64, 80) with one; each told by its minimum
+ * length. */
 static struct rtr_decoded three_sets(struct msg *m)
 {
 	static const uint32_t ranges[3][3] = {{40, 60, 2}, {60, 60, 1}, {64, 80, 1}};
@@ -69,12 +71,15 @@ static void init__more_sets_than_are_kept_are_refused(void **state)
 }
 
 /* One direction with two segments of 100 bytes each. */
-static struct rtr_rsditem direction(uint8_t *wire, enum rtr_type type, uint32_t minlen, uint32_t dsdov)
+static struct rtr_rsditem direction(uint8_t *wire, enum rtr_type type, uint32_t minlen,
+				    uint32_t dsdov)
 {
 	memset(wire, 0, 32);
 	wire[7] = wire[23] = 100;
-	return (struct rtr_rsditem){
-		.minlen = minlen, .type = type, .dsdov = dsdov, .segments = {wire, type == RTR_TBSN ? 0 : 2}};
+	return (struct rtr_rsditem){.minlen = minlen,
+				    .type = type,
+				    .dsdov = dsdov,
+				    .segments = {wire, type == RTR_TBSN ? 0 : 2}};
 }
 
 static void choose__7_4_by_type_length_and_what_is_possible(void **state)
@@ -142,7 +147,8 @@ static void result__table_2(void **state)
 	(void)state;
 	for (uint32_t a = 0; a < 4; a++) {
 		for (uint32_t g = 0; g < 4; g++) {
-			assert_int_equal(rtr_directions_result(asked[a], got[g], &deregisters), valid[a][g]);
+			assert_int_equal(rtr_directions_result(asked[a], got[g], &deregisters),
+					 valid[a][g]);
 			assert_int_equal(deregisters, asked[a] != RTR_TBSN);
 		}
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is encoded of the extension has the bytes of the vectors; and whatever is encoded is decoded to the same. */
+/* What is encoded of the extension has the bytes of the vectors; and whatever is encoded is decoded
+ * to the same. */
 #include "rtr_msg.h"
 
 static void assert_vector(const char *name, const uint8_t *buf, uint32_t len)
@@ -125,8 +126,8 @@ static uint32_t any_segments(struct rdma1_segment *segments, uint32_t n)
 	uint32_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		segments[i] =
-			(struct rdma1_segment){any(UINT32_MAX), any(5000), (uint64_t)any(UINT32_MAX) << 20};
+		segments[i] = (struct rdma1_segment){any(UINT32_MAX), any(5000),
+						     (uint64_t)any(UINT32_MAX) << 20};
 		sum += segments[i].length;
 	}
 	return sum;
@@ -148,8 +149,8 @@ static void any_item(struct an_item *item, bool is_request, uint32_t *reach)
 		item->first = any(100);
 	}
 	if (item->type <= RTR_TBSN)
-		*reach = item->disp +
-			 (item->length > 0 ? (item->length + 3) & ~3u : 4); /* never two in one place */
+		*reach = item->disp + (item->length > 0 ? (item->length + 3) & ~3u
+							: 4); /* never two in one place */
 }
 
 static void any_set(struct a_set *set, uint32_t *reach)
@@ -195,8 +196,9 @@ static void encode(const struct a_message *a, struct msg *m)
 {
 	struct weir_xdr_out out;
 
-	rtr_put_begin(&out, m->buf, sizeof(m->buf), a->xid, 32, a->is_request ? RDMA1_CALL : RDMA1_REPLY,
-		      a->base, a->is_request ? RTR_XMTREQ : RTR_XMTRESP);
+	rtr_put_begin(&out, m->buf, sizeof(m->buf), a->xid, 32,
+		      a->is_request ? RDMA1_CALL : RDMA1_REPLY, a->base,
+		      a->is_request ? RTR_XMTREQ : RTR_XMTRESP);
 	rtr_put_count(&out, a->nitems);
 	for (uint32_t i = 0; i < a->nitems; i++) {
 		const struct an_item *item = &a->items[i];
@@ -204,7 +206,8 @@ static void encode(const struct a_message *a, struct msg *m)
 		if (item->type == RTR_EXRW)
 			rtr_put_item_exrw(&out, item->disp, item->length, item->segments, item->n);
 		else if (item->type == RTR_TBSN)
-			rtr_put_item_tbsn(&out, item->disp, item->length, item->offset, item->first, item->n);
+			rtr_put_item_tbsn(&out, item->disp, item->length, item->offset, item->first,
+					  item->n);
 		else
 			rtr_put_item_inline(&out, item->type, item->disp, item->length);
 	}
@@ -219,14 +222,16 @@ static void encode(const struct a_message *a, struct msg *m)
 		for (uint32_t k = 0; k < a->sets[i].n; k++) {
 			const struct an_rsditem *item = &a->sets[i].items[k];
 
-			rtr_put_rsditem(&out, item->minlen, item->type, item->dsdov, item->segments, item->n);
+			rtr_put_rsditem(&out, item->minlen, item->type, item->dsdov, item->segments,
+					item->n);
 		}
 	}
 	rtr_put_request(&out, a->count, a->rsbuf, a->pslen);
 	m->len = rtr_put_end(&out);
 }
 
-static void assert_segments(struct rdma1_segment_iter it, const struct rdma1_segment *segments, uint32_t n)
+static void assert_segments(struct rdma1_segment_iter it, const struct rdma1_segment *segments,
+			    uint32_t n)
 {
 	struct rdma1_segment seg;
 
@@ -279,7 +284,8 @@ static void assert_sets(const struct rtr_header *rtr, const struct a_message *a)
 			assert_int_equal(item.type, a->sets[i].items[k].type);
 			assert_int_equal(item.minlen, a->sets[i].items[k].minlen);
 			assert_int_equal(item.dsdov, a->sets[i].items[k].dsdov);
-			assert_segments(item.segments, a->sets[i].items[k].segments, a->sets[i].items[k].n);
+			assert_segments(item.segments, a->sets[i].items[k].segments,
+					a->sets[i].items[k].n);
 		}
 		assert_false(rtr_rsditems_next(&set.items, &item));
 	}
@@ -314,7 +320,8 @@ static void roundtrip__what_is_encoded_is_decoded(void **state)
 	}
 }
 
-/* Changed bytes are refused, or iterate within the message: memory of just its size is what shows. */
+/* Changed bytes are refused, or iterate within the message: memory of just its size is what shows.
+ */
 static void roundtrip__changed_bytes_are_judged(void **state)
 {
 	uint32_t accepted = 0, refused = 0;

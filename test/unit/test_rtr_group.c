@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transmission groups: what makes one, each way to break one, and how a payload is split into one. */
+/* Transmission groups: what makes one, each way to break one, and how a payload is split into one.
+ */
 #include "rtr_group.h"
 #include "rtr_msg.h"
 
@@ -49,7 +50,8 @@ static struct rtr_step receive(struct rtr_group *group, const struct msg *m)
 
 	assert_int_equal(d.verdict, RDMA2_V_OK);
 	if (d.hdr.lists.proc == RDMA2_OPTIONAL)
-		is_rtr = rtr_decode(d.msg, m->len, &d.hdr, &rtr_limits_default, &rtr, &reason) == RDMA2_V_OK;
+		is_rtr = rtr_decode(d.msg, m->len, &d.hdr, &rtr_limits_default, &rtr, &reason) ==
+			 RDMA2_V_OK;
 	rtr_group_receive(group, &d.hdr, is_rtr ? &rtr : NULL, MAX, &step);
 	msg2_free(&d);
 	return step;
@@ -64,8 +66,9 @@ static void assert_taken(struct rtr_group *group, const struct msg *m, enum rtr_
 }
 
 /* The message is discarded, or whatever 'take' says, and reported. */
-static struct rtr_report assert_reported(struct rtr_group *group, const struct msg *m, enum rtr_take take,
-					 enum rtr_err err, uint32_t a, uint32_t b, uint32_t c)
+static struct rtr_report assert_reported(struct rtr_group *group, const struct msg *m,
+					 enum rtr_take take, enum rtr_err err, uint32_t a,
+					 uint32_t b, uint32_t c)
 {
 	bool was_open = group->is_open;
 	struct rtr_step step = receive(group, m);
@@ -92,7 +95,8 @@ static void open_group(struct rtr_group *group)
 	assert_true(group->is_open);
 }
 
-/* Transmissions that are left of the group of XID 7 are discarded without a word; the next group is a new one. */
+/* Transmissions that are left of the group of XID 7 are discarded without a word; the next group is
+ * a new one. */
 static void assert_recovers(struct rtr_group *group)
 {
 	struct msg m;
@@ -184,7 +188,8 @@ static void receive__badseq_of_gaps_and_repeats(void **state)
 	for (size_t i = 0; i < 4; i++) {
 		open_group(&group);
 		cont(&m, 7, numbers[i], 8, 8);
-		report = assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADSEQ, 1, numbers[i], 0);
+		report =
+			assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADSEQ, 1, numbers[i], 0);
 		assert_int_equal(report.lead.xid, 7);
 		assert_int_equal(report.lead.seq, 0);
 		assert_int_equal(report.bad.seq, numbers[i]);
@@ -333,7 +338,8 @@ static void receive__badhmt_of_a_message_between(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		open_group(&group);
 		vector_read(names[i], &m);
-		(void)assert_reported(&group, &m, RTR_TAKE_ALONE, RTR_BADHMT, RDMA2_OPTIONAL, procs[i], 0);
+		(void)assert_reported(&group, &m, RTR_TAKE_ALONE, RTR_BADHMT, RDMA2_OPTIONAL,
+				      procs[i], 0);
 		assert_recovers(&group);
 	}
 }
@@ -442,7 +448,8 @@ static void split__parts_are_the_payload_in_order(void **state)
 
 static void split__headers_that_leave_no_room(void **state)
 {
-	const struct rtr_split none = {100, 48, 55}, small = {8, 48, 56}, large = {0xfffffffc, 48, 4096};
+	const struct rtr_split none = {100, 48, 55}, small = {8, 48, 56},
+			       large = {0xfffffffc, 48, 4096};
 
 	(void)state;
 	assert_int_equal(rtr_split_count(&none), 0);

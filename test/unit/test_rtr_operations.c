@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls whose results are of operations, each with a set of its own (rtrext-01 section 7.4), made here and read again. */
+/* Calls whose results are of operations, each with a set of its own (rtrext-01 section 7.4), made
+ * here and read again. */
 #include "rtr_msg.h"
 #include "rtr_reduce.h"
 #include "wire.h"
@@ -50,7 +51,8 @@ static struct rtr_decoded make(const struct reduce_result *results, uint32_t n,
 static void sets__7_4_one_for_each_operation_with_results(void **state)
 {
 	/* In front of all operations; two of one; then one without; then the last. */
-	const struct reduce_result results[] = {result(0, 44), result(44, 52), result(44, 52), result(56, 0)};
+	const struct reduce_result results[] = {result(0, 44), result(44, 52), result(44, 52),
+						result(56, 0)};
 	static const struct {
 		uint32_t begin, end, items;
 	} expected[] = {{0, 44, 1}, {44, 52, 2}, {56, 60 + 12 + 4, 1}};
@@ -119,7 +121,8 @@ static void reply__7_4_of_an_operation_takes_the_memory_of_that(void **state)
 	uint32_t item_bytes[2];
 
 	(void)state;
-	assert_int_equal(rtr_reduce_reply(&reply, r.buf, sizeof(r.buf), xfers, 2, &reply_plan, &form), 0);
+	assert_int_equal(
+		rtr_reduce_reply(&reply, r.buf, sizeof(r.buf), xfers, 2, &reply_plan, &form), 0);
 	assert_int_equal(reply_plan.nxfers, 1);
 	memset(r.buf + reply_plan.header_bytes, 0, reply_plan.inline_bytes);
 	wire_put_u32(r.buf + reply_plan.header_bytes, XID);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items in target segments: each way to be wrong about them, and what one side lays out is what the other finds. */
+/* Items in target segments: each way to be wrong about them, and what one side lays out is what the
+ * other finds. */
 #include "rtr_msg.h"
 #include "rtr_place.h"
 
@@ -64,7 +65,8 @@ struct an_item {
 	int tbsns[5];
 };
 
-static struct rtr_decoded items(struct msg *m, uint32_t count, const struct an_item *item, uint32_t n)
+static struct rtr_decoded items(struct msg *m, uint32_t count, const struct an_item *item,
+				uint32_t n)
 {
 	rtr_msg_begin(m, RDMA1_CALL, 5);
 	msg_u32(m, n);
@@ -89,7 +91,8 @@ static struct rtr_decoded items(struct msg *m, uint32_t count, const struct an_i
 	return rtr_msg_decode(m);
 }
 
-/* The structure has eight targets; transmissions are received in full, with 4096 bytes of header and payload. */
+/* The structure has eight targets; transmissions are received in full, with 4096 bytes of header
+ * and payload. */
 static void place__each_way_to_be_wrong(void **state)
 {
 	static const struct {
@@ -192,7 +195,8 @@ static void place__without_targets_or_with_too_many(void **state)
 	rtr_msg_free(&d);
 }
 
-/* A target of a transmission that is not there is none, whatever the header counts: the last one there is, and the one behind it. */
+/* A target of a transmission that is not there is none, whatever the header counts: the last one
+ * there is, and the one behind it. */
 static void place__no_transmission_but_those_that_came(void **state)
 {
 	struct rtr_received received[RTR_TRANSMISSIONS_MAX + 1];
@@ -376,8 +380,8 @@ static struct rtr_decoded encode(const struct rtr_layout *layout, struct msg *m)
 	rtr_put_begin(&out, m->buf, sizeof(m->buf), 1, 1, RDMA1_CALL, RTR_BASE_TABLE, RTR_XMTREQ);
 	rtr_put_count(&out, layout->nitems);
 	for (uint32_t i = 0; i < layout->nitems; i++)
-		rtr_put_item_tbsn(&out, 44 + 10000 * i, layout->items[i].len, 0, layout->items[i].first_tbsn,
-				  layout->items[i].ntbsns);
+		rtr_put_item_tbsn(&out, 44 + 10000 * i, layout->items[i].len, 0,
+				  layout->items[i].first_tbsn, layout->items[i].ntbsns);
 	rtr_put_count(&out, 0);
 	rtr_put_request(&out, layout->count, 1, 0);
 	m->len = rtr_put_end(&out);
@@ -392,7 +396,8 @@ static uint32_t send_all(const struct rtr_layout *layout, const struct rtr_buffe
 	uint32_t n = 0, payload = 0;
 
 	for (uint32_t i = 0; i < layout->count; i++) {
-		uint32_t offset, len, more = rtr_layout_pieces(layout, buffer, i, sent + n, 256 - n);
+		uint32_t offset, len,
+			more = rtr_layout_pieces(layout, buffer, i, sent + n, 256 - n);
 
 		rtr_layout_payload(layout, i, &offset, &len);
 		assert_int_equal(offset, payload);
@@ -440,7 +445,8 @@ static void roundtrip__what_is_laid_out_is_found(void **state)
 		groups += layout.count > 1;
 		n = send_all(&layout, &buffer, received, sent);
 		d = encode(&layout, &m);
-		assert_int_equal(rtr_place(&d.rtr, &buffer, received, layout.count, found, 256, &report), n);
+		assert_int_equal(
+			rtr_place(&d.rtr, &buffer, received, layout.count, found, 256, &report), n);
 		for (uint32_t i = 0; i < n; i++) {
 			assert_int_equal(found[i].item, sent[i].item);
 			assert_int_equal(found[i].item_offset, sent[i].item_offset);
@@ -454,9 +460,9 @@ static void roundtrip__what_is_laid_out_is_found(void **state)
 			max--;
 		if (max > 0) {
 			received[max - 1].bytes--;
-			assert_int_equal(
-				rtr_place(&d.rtr, &buffer, received, layout.count, found, 256, &report),
-				-EBADMSG);
+			assert_int_equal(rtr_place(&d.rtr, &buffer, received, layout.count, found,
+						   256, &report),
+					 -EBADMSG);
 		}
 		rtr_msg_free(&d);
 	}

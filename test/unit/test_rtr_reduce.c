@@ -8,7 +8,7 @@
 
 #define XID 0x1234u
 
-/* 48 bytes of header and arguments, an item of 10, 4 bytes, an item of 8; results of 100 bytes, of none, and of 60. */
+/* 48 bytes of header and arguments, items of 10 and 8, 4 between; results of 100, 0 and 60. */
 static uint8_t stream[64];
 static const struct piece pieces[] = {
 	{.base = stream, .len = 48, .kind = PIECE_PLAIN},
@@ -16,7 +16,8 @@ static const struct piece pieces[] = {
 	{.base = stream, .len = 4, .kind = PIECE_PLAIN},
 	{.base = stream, .len = 8, .kind = PIECE_ITEM, .rkey = 0x12, .raddr = 0x2000},
 };
-static const struct remote_buf targets[3] = {{0x21, 64, 0x3000}, {0x22, 36, 0x4000}, {0x23, 60, 0x5000}};
+static const struct remote_buf targets[3] = {
+	{0x21, 64, 0x3000}, {0x22, 36, 0x4000}, {0x23, 60, 0x5000}};
 static const struct reduce_result results[3] = {
 	{.segments = targets, .nsegments = 2, .max_bytes = 100},
 	{.max_bytes = 20},
@@ -124,13 +125,15 @@ static void call__handles_are_where_keys_stand(void **state)
 
 static void call__what_does_not_fit_is_another_ways(void **state)
 {
-	/* Header, 2 items of 32, a range, directions of 44, 12 and 28; entries of 48, 16 and 32, and 16, 20 and 16 bytes inline. */
+	/* Header, 2 items of 32, a range, directions of 44, 12 and 28; entries of 48, 16 and 32,
+	 * and 16, 20 and 16 bytes inline. */
 	const uint32_t call_bytes = RTR_XMTREQ_SIZE + 64 + 12 + 84 + 52;
 	const uint32_t reply_bytes = RTR_XMTRESP_SIZE + 100 + 96 + 52;
 
 	(void)state;
 	for (uint32_t lack = 0; lack < 4; lack++) {
-		struct reduce_call_in in = call_in(call_bytes - (lack & 1), reply_bytes - (lack >> 1));
+		struct reduce_call_in in =
+			call_in(call_bytes - (lack & 1), reply_bytes - (lack >> 1));
 		const struct rtr_reduce_call call = {&in, &both, 16, RTR_BASE_TABLE};
 
 		assert_int_equal(rtr_reduce_call_size(&call), lack ? 0 : call_bytes - 52);
@@ -165,7 +168,7 @@ static void call__without_directions_results_are_in_the_reply(void **state)
 
 /* ---- replies ---- */
 
-/* The reply of three results to the call above; what it is made of, and what of it the requester makes. */
+/* The reply of three results to the call above, its parts, and what the requester sees in it. */
 struct reply {
 	struct rtr_decoded call;
 	struct piece pieces[6];
@@ -177,6 +180,21 @@ struct reply {
 	uint32_t item_bytes[3];
 };
 
+static int reduce(struct reply *r, const struct rtr_reduce_reply *in)
+{
+	return rtr_reduce_reply(in, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan, &r->form);
+}
+
+static void put_pieces(struct reply *r, const uint32_t lens[3])
+{
+	for (uint32_t i = 0; i < 3; i++) {
+		r->pieces[2 * i] = (struct piece){
+			.base = stream, .len = i == 0 ? 28 : 4, .kind = PIECE_PLAIN, .lkey = 1};
+		r->pieces[2 * i + 1] = (struct piece){
+			.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
+	}
+}
+
 static void make_reply(struct reply *r, uint32_t first, uint32_t second, uint32_t third,
 		       uint32_t inline_bytes)
 {
@@ -186,14 +204,9 @@ static void make_reply(struct reply *r, uint32_t first, uint32_t second, uint32_
 
 	encode(&in, &r->m);
 	r->call = rtr_msg_decode(&r->m);
-	for (uint32_t i = 0; i < 3; i++) {
-		r->pieces[2 * i] = (struct piece){
-			.base = stream, .len = i == 0 ? 28 : 4, .kind = PIECE_PLAIN, .lkey = 1};
-		r->pieces[2 * i + 1] =
-			(struct piece){.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
-	}
+	put_pieces(r, lens);
 	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 6, 40, inline_bytes, 9, true, 0};
-	r->rc = rtr_reduce_reply(&reply, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan, &r->form);
+	r->rc = reduce(r, &reply);
 }
 
 static void end_reply(struct reply *r)
@@ -227,7 +240,7 @@ static void reply__7_4_an_entry_for_each_direction(void **state)
 	(void)state;
 	make_reply(&r, 70, 9, 3, 1000);
 	assert_int_equal(r.rc, 0);
-	/* 64 and 6 bytes of the first are written; the second has no memory, the third is too short. */
+	/* 64 and 6 bytes are written; the second has no memory, the third is too short. */
 	assert_int_equal(r.plan.reduced, 2);
 	assert_int_equal(r.plan.inline_bytes, 28 + 4 + 12 + 4 + 4);
 	assert_int_equal(r.plan.nxfers, 2);
@@ -256,7 +269,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	r.pieces[1].len = 0;
 	/* The third is left out altogether. */
 	in = (struct rtr_reduce_reply){&r.call.rtr, r.pieces, 4, 40, 1000, 9, true, 0};
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form), 0);
+	assert_int_equal(reduce(&r, &in), 0);
 	assert_int_equal(r.plan.nxfers, 0);
 	assert_true(read_reply(&r));
 	assert_int_equal(r.item_bytes[0], 0);
@@ -266,7 +279,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	in.may_reduce = false;
 	in.npieces = 6;
 	r.pieces[1].lkey = 2;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form), 0);
+	assert_int_equal(reduce(&r, &in), 0);
 	assert_int_equal(r.plan.reduced, 0);
 	end_reply(&r);
 }
@@ -282,10 +295,9 @@ static void reply__a_range_is_for_its_operations(void **state)
 	/* The call's range ends at 72: what begins behind it has no direction. */
 	r.pieces[1].op = 72 - 40;
 	r.pieces[3].op = 71 - 40;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form), 0);
-	assert_int_equal(
-		r.plan.nxfers,
-		0); /* the second, of 9 bytes, is too short for the first direction, and the third's is none */
+	assert_int_equal(reduce(&r, &in), 0);
+	/* The second, of 9 bytes, is too short for the first direction; the third has none. */
+	assert_int_equal(r.plan.nxfers, 0);
 	assert_true(read_reply(&r));
 	assert_int_equal(r.item_bytes[0], RTR_REDUCE_INLINE);
 	assert_int_equal(r.item_bytes[1], RTR_REDUCE_INLINE);
@@ -307,37 +319,33 @@ static void reply__what_does_not_fit_is_refused(void **state)
 	make_reply(&r, 70, 9, 60, 1000);
 	bytes = r.plan.header_bytes + r.plan.inline_bytes;
 	in = (struct rtr_reduce_reply){&r.call.rtr, r.pieces, 6, 40, bytes, 9, true, 0};
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form), 0);
-	assert_int_equal(
-		rtr_reduce_reply(&in, r.m.buf, r.plan.header_bytes - 4, r.xfers, 4, &r.plan, &r.form),
-		-ENOSPC);
+	assert_int_equal(reduce(&r, &in), 0);
+	bytes = r.plan.header_bytes - 4;
+	r.rc = rtr_reduce_reply(&in, r.m.buf, bytes, r.xfers, 4, &r.plan, &r.form);
+	assert_int_equal(r.rc, -ENOSPC);
 	in.inline_bytes--;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
-			 -EMSGSIZE);
+	assert_int_equal(reduce(&r, &in), -EMSGSIZE);
 	/* The last of three Writes alone. */
 	in.inline_bytes++;
 	in.first_xfer = 2;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), &xfer, 1, &r.plan, &r.form), 0);
+	r.rc = rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), &xfer, 1, &r.plan, &r.form);
+	assert_int_equal(r.rc, 0);
 	assert_int_equal(r.plan.nxfers, 3);
 	assert_int_equal(xfer.handle, 0x23);
 	r.pieces[0].len = 27;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
-			 -EINVAL);
+	assert_int_equal(reduce(&r, &in), -EINVAL);
 	r.pieces[0].len = UINT32_MAX - 3;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
-			 -EINVAL);
+	assert_int_equal(reduce(&r, &in), -EINVAL);
 	/* An item whose padding is beyond 32 bits. */
 	r.pieces[0].len = 28;
 	r.pieces[1].len = UINT32_MAX - 1;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
-			 -EINVAL);
+	assert_int_equal(reduce(&r, &in), -EINVAL);
 	in.npieces = REDUCE_PIECES_MAX + 1;
-	assert_int_equal(rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), r.xfers, 4, &r.plan, &r.form),
-			 -EINVAL);
+	assert_int_equal(reduce(&r, &in), -EINVAL);
 	end_reply(&r);
 }
 
-/* Words of the first entry: displacement, length, type, count, then handle, length, and offset of two segments. */
+/* The first entry: displacement, length, type, count; handle, length, offset of two segments. */
 static void result__wrong_answers_are_told(void **state)
 {
 	static const struct {
@@ -378,20 +386,22 @@ static void result__wrong_answers_are_told(void **state)
 /* Behind a segment that is not full nothing can be, however much is before it. */
 static void result__a_hole_in_a_later_segment_is_told(void **state)
 {
-	static const struct reduce_result three = {.segments = targets, .nsegments = 3, .max_bytes = 160};
+	static const struct reduce_result three = {targets, 3, .max_bytes = 160};
 	struct rtr_header rtr;
 	uint32_t item_bytes;
 
 	(void)state;
 	for (uint32_t second = 35; second <= 36; second++) {
-		const uint32_t words[] = {28,	64 + second + 1, RTR_EXRW, 3,	   0x21, 64, 0, 0x3000,
-					  0x22, second,		 0,	   0x4000, 0x23, 1,  0, 0x5000};
+		const uint32_t words[] = {
+			28,   64 + second + 1, RTR_EXRW, 3,	 0x21, 64, 0, 0x3000,
+			0x22, second,	       0,	 0x4000, 0x23, 1,  0, 0x5000};
 		uint8_t wire[sizeof(words)];
 
 		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 			wire_put_u32(wire + 4 * i, words[i]);
 		rtr = (struct rtr_header){.op = RTR_XMTRESP, .nitems = 1, .items = wire};
-		assert_int_equal(rtr_reduce_results(&rtr, &three, 1, RTR_EXRW, &item_bytes), second == 36);
+		assert_int_equal(rtr_reduce_results(&rtr, &three, 1, RTR_EXRW, &item_bytes),
+				 second == 36);
 	}
 }
 
@@ -406,11 +416,12 @@ static const struct rtr_buffer buffer = {
 	.groups = {{.count = 1, .length = 256}, {.count = 2, .length = 64, .flags = RTR_SEG_DDP}},
 };
 
-/* The call above with its items in targets, and a direction of that type for each result with memory. */
+/* The call above, its items in targets, with a direction of that type for results with memory. */
 static uint32_t encode_placed(struct reduce_call_in *in, enum rtr_type results_by, struct msg *m)
 {
 	struct rtr_layout layout = {
-		.nitems = 2, .items = {{.first_tbsn = 0, .ntbsns = 1}, {.first_tbsn = 1, .ntbsns = 1}}};
+		.nitems = 2,
+		.items = {{.first_tbsn = 0, .ntbsns = 1}, {.first_tbsn = 1, .ntbsns = 1}}};
 	const struct rtr_reduce_call call = {.in = in,
 					     .plan = &both,
 					     .min_bytes = 16,
@@ -488,14 +499,10 @@ static uint32_t reply_placed(enum rtr_type results_by, const uint32_t lens[3], s
 
 	encode_placed(&in, results_by, &r->m);
 	r->call = rtr_msg_decode(&r->m);
-	for (uint32_t i = 0; i < 3; i++) {
-		r->pieces[2 * i] = (struct piece){
-			.base = stream, .len = i == 0 ? 28 : 4, .kind = PIECE_PLAIN, .lkey = 1};
-		r->pieces[2 * i + 1] =
-			(struct piece){.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
-	}
-	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 6, 40, 1000, 9, true, 0, &buffer};
-	r->rc = rtr_reduce_reply(&reply, r->m.buf, sizeof(r->m.buf), r->xfers, 4, &r->plan, &r->form);
+	put_pieces(r, lens);
+	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 6,	   40, 1000, 9,
+					  true,		0,	   &buffer};
+	r->rc = reduce(r, &reply);
 	if (r->rc == 0) {
 		memset(r->m.buf + r->plan.header_bytes, 0, r->plan.inline_bytes);
 		wire_put_u32(r->m.buf + r->plan.header_bytes, XID);
@@ -552,7 +559,7 @@ static void placed__not_behind_a_long_message(void **state)
 
 static void placed__what_was_not_asked_for_is_no_answer(void **state)
 {
-	static const uint32_t asked[] = {RTR_EXRW, RTR_TBSN, RTR_BYSIZE};
+	static const enum rtr_type asked[] = {RTR_EXRW, RTR_TBSN, RTR_BYSIZE};
 	uint32_t item_bytes;
 	uint8_t wire[64];
 
@@ -563,10 +570,10 @@ static void placed__what_was_not_asked_for_is_no_answer(void **state)
 
 		weir_xdr_out_init(&out, wire, sizeof(wire));
 		rtr_put_item_tbsn(&out, 28, 100, 0, 0, 2);
-		assert_int_equal(rtr_reduce_results(&rtr, results, 1, (enum rtr_type)asked[i], &item_bytes),
+		assert_int_equal(rtr_reduce_results(&rtr, results, 1, asked[i], &item_bytes),
 				 i != 0);
 		/* Nor without memory, in whatever way the others were. */
-		assert_false(rtr_reduce_results(&rtr, results + 1, 1, (enum rtr_type)asked[i], &item_bytes));
+		assert_false(rtr_reduce_results(&rtr, results + 1, 1, asked[i], &item_bytes));
 	}
 }
 

@@ -71,7 +71,8 @@ static void report__9_5_each_error_has_its_values(void **state)
 		if (is_known) {
 			assert_int_equal(rtr_report_nvalues(d.rtr.report.err), nvalues[err]);
 			for (uint32_t i = 0; i < 3; i++)
-				assert_int_equal(d.rtr.report.values[i], i < nvalues[err] ? 100 + i : 0);
+				assert_int_equal(d.rtr.report.values[i],
+						 i < nvalues[err] ? 100 + i : 0);
 			assert_int_equal(d.rtr.report.bad.seq, 2);
 			assert_true(d.rtr.report.has_lead);
 			assert_int_equal(d.rtr.report.lead.xid, 8);

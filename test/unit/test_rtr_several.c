@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies with items and directions in several transmissions, made here and read again. */
+/* Calls and replies with items and directions in several transmissions, made here and read again.
+ */
 #include <errno.h>
 
 #include "rtr_msg.h"
@@ -8,7 +9,8 @@
 
 #define XID 0x1234u
 
-/* 48 bytes of header and arguments, an item of 10, 4000 bytes, an item of 8; results of 200 bytes and of 60. */
+/* 48 bytes of header and arguments, an item of 10, 4000 bytes, an item of 8; results of 200 bytes
+ * and of 60. */
 static uint8_t stream[4096];
 static const struct piece pieces[] = {
 	{.base = stream, .len = 48, .kind = PIECE_PLAIN},
@@ -43,7 +45,8 @@ static const struct rtr_buffer buffer = {
 	.groups = {{.count = 1, .length = 256}, {.count = 2, .length = 64, .flags = RTR_SEG_DDP}},
 };
 
-/* The call, in as many transmissions as its payload takes; results are asked for by that. The first transmission is in 'm'. */
+/* The call, in as many transmissions as its payload takes; results are asked for by that. The first
+ * transmission is in 'm'. */
 static struct rtr_split encode(enum rtr_type results_by, uint32_t reply_count, struct msg *m)
 {
 	struct rtr_reduce_call call = {.in = &in,
@@ -54,7 +57,8 @@ static struct rtr_split encode(enum rtr_type results_by, uint32_t reply_count, s
 				       .dsdov = 200,
 				       .own_targets = 5,
 				       .reply_count = reply_count};
-	struct rtr_split split = {plan.inline_bytes, rtr_reduce_call_header(&call), in.call_inline_bytes};
+	struct rtr_split split = {plan.inline_bytes, rtr_reduce_call_header(&call),
+				  in.call_inline_bytes};
 
 	assert_int_equal(rtr_reduce_call_size(&call), 0); /* not in one */
 	call.split = &split;
@@ -101,8 +105,10 @@ static void call__counts_and_displacements_are_of_all_transmissions(void **state
 
 static void reply_max__is_what_one_transmission_has_to_hold(void **state)
 {
-	static const struct reduce_call_plan short_call = {
-		.form = REDUCE_CHUNKED, .use_write_list = true, .reduced = 2 | 8, .inline_bytes = 48};
+	static const struct reduce_call_plan short_call = {.form = REDUCE_CHUNKED,
+							   .use_write_list = true,
+							   .reduced = 2 | 8,
+							   .inline_bytes = 48};
 	static const enum rtr_type types[] = {RTR_EXRW, RTR_TBSN, RTR_BYSIZE};
 
 	(void)state;
@@ -140,9 +146,10 @@ struct reply {
 	int rc;
 };
 
-/* Two results of so many bytes, with 28, 4 and 'rest' bytes of XDR around them, in at most 'count_max' transmissions of 'inline_bytes'. */
-static void make_reply(struct reply *r, enum rtr_type results_by, const uint32_t lens[2], uint32_t rest,
-		       uint32_t inline_bytes, uint32_t count_max)
+/* Two results of so many bytes, with 28, 4 and 'rest' bytes of XDR around them, in at most
+ * 'count_max' transmissions of 'inline_bytes'. */
+static void make_reply(struct reply *r, enum rtr_type results_by, const uint32_t lens[2],
+		       uint32_t rest, uint32_t inline_bytes, uint32_t count_max)
 {
 	static const uint32_t between[] = {28, 4};
 	struct rtr_reduce_reply reply;
@@ -151,14 +158,14 @@ static void make_reply(struct reply *r, enum rtr_type results_by, const uint32_t
 	encode(results_by, count_max, &m);
 	r->call = rtr_msg_decode(&m);
 	for (uint32_t i = 0; i < 2; i++) {
-		r->pieces[2 * i] =
-			(struct piece){.base = stream, .len = between[i], .kind = PIECE_PLAIN, .lkey = 1};
-		r->pieces[2 * i + 1] =
-			(struct piece){.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
+		r->pieces[2 * i] = (struct piece){
+			.base = stream, .len = between[i], .kind = PIECE_PLAIN, .lkey = 1};
+		r->pieces[2 * i + 1] = (struct piece){
+			.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
 	}
 	r->pieces[4] = (struct piece){.base = stream, .len = rest, .kind = PIECE_PLAIN, .lkey = 1};
-	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 5,	    40,	      inline_bytes, 9,
-					  true,		0,	   &buffer, count_max};
+	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 5, 40, inline_bytes, 9, true, 0,
+					  &buffer,	count_max};
 	r->rc = rtr_reduce_reply(&reply, m.buf, sizeof(m.buf), r->xfers, 4, &r->plan, &r->form);
 	if (r->rc != 0)
 		return;
@@ -273,7 +280,8 @@ static void reply__7_results_take_targets_of_all_transmissions(void **state)
 	end_reply(&r);
 }
 
-/* Payload stays in front of the targets of each: more of it takes more transmissions, until nothing is placed. */
+/* Payload stays in front of the targets of each: more of it takes more transmissions, until nothing
+ * is placed. */
 static void reply__payload_is_in_front_of_the_targets_of_each(void **state)
 {
 	const uint32_t lens[2] = {64, 60};

@@ -53,7 +53,8 @@ static void make(struct message *a)
 		uint32_t left = a->payload.len - at,
 			 len = i + 1 == a->nsections ? left : 4 * any(left / 4 + 1);
 
-		a->sections[i] = (struct weir_xdr_part){.base = a->payload.buf + at, .len_bytes = len};
+		a->sections[i] =
+			(struct weir_xdr_part){.base = a->payload.buf + at, .len_bytes = len};
 		at += len;
 	}
 }
@@ -90,9 +91,9 @@ static void parts__are_decoded_as_the_whole_message(void **state)
 			}
 		}
 		assert_int_equal(weir_xdr_remaining(&in), 0);
-		assert_int_equal(
-			rtr_stream_parts(a.sections, a.nsections, a.items, a.nitems, parts, (uint32_t)n - 1),
-			-E2BIG);
+		assert_int_equal(rtr_stream_parts(a.sections, a.nsections, a.items, a.nitems, parts,
+						  (uint32_t)n - 1),
+				 -E2BIG);
 	}
 }
 
@@ -128,7 +129,8 @@ static void parts__items_lie_where_their_length_is(void **state)
 		msg_u32(&m, 8);
 		msg_u32(&m, 0);
 		section = (struct weir_xdr_part){.base = m.buf, .len_bytes = m.len};
-		assert_int_equal(rtr_stream_parts(&section, 1, items, cases[i].second == 0 ? 1 : 2, parts, 5),
+		assert_int_equal(rtr_stream_parts(&section, 1, items, cases[i].second == 0 ? 1 : 2,
+						  parts, 5),
 				 cases[i].expected);
 	}
 }

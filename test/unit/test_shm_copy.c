@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shm driver's copy: byte-exact, and not a byte further, wherever source and target lie to each other. */
+/* The shm driver's copy: byte-exact, and not a byte further, wherever source and target lie to each
+ * other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,8 @@ static void copies_exactly(void **state)
 				      2 * SHM_COPY_PIECE,
 				      2 * SHM_COPY_PIECE + 1,
 				      LONG};
-	uint8_t *src = aligned_alloc(SHM_COPY_SPAN, 4 * PAGE), *dst = aligned_alloc(SHM_COPY_SPAN, 4 * PAGE);
+	uint8_t *src = aligned_alloc(SHM_COPY_SPAN, 4 * PAGE),
+		*dst = aligned_alloc(SHM_COPY_SPAN, 4 * PAGE);
 
 	(void)state;
 	for (size_t i = 0; i < 4 * PAGE; i++)
@@ -54,7 +56,8 @@ static void copies_exactly_what_is_long(void **state)
 	static const size_t lens[] = {SHM_COPY_LONG - 1, SHM_COPY_LONG, SHM_COPY_LONG + 4097,
 				      4 * SHM_COPY_LONG};
 	const size_t room = 4 * SHM_COPY_LONG + 2 * PAGE;
-	uint8_t *src = aligned_alloc(SHM_COPY_SPAN, room), *dst = aligned_alloc(SHM_COPY_SPAN, room);
+	uint8_t *src = aligned_alloc(SHM_COPY_SPAN, room),
+		*dst = aligned_alloc(SHM_COPY_SPAN, room);
 
 	(void)state;
 	assert_non_null(src);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The key table: which key opens what, for whom, until when; and what is made of one that is being written. */
+/* The key table: which key opens what, for whom, until when; and what is made of one that is being
+ * written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +37,8 @@ static int setup(void **state)
 	(void)state;
 	if (key_table_create(&table) != 0)
 		return -1;
-	view.entries = mmap(NULL, KEY_ENTRIES * sizeof(struct key_entry), PROT_READ, MAP_SHARED, table.fd, 0);
+	view.entries = mmap(NULL, KEY_ENTRIES * sizeof(struct key_entry), PROT_READ, MAP_SHARED,
+			    table.fd, 0);
 	return view.entries == MAP_FAILED ? -1 : 0;
 }
 
@@ -60,7 +62,8 @@ static uint32_t set(struct key_ref ref)
 static void table__peers_cannot_write_it(void **state)
 {
 	(void)state;
-	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, table.fd, 0), MAP_FAILED);
+	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, table.fd, 0),
+			 MAP_FAILED);
 	assert_int_equal(fcntl(table.fd, F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL),
 			 F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }

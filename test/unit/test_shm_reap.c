@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reaper of driver shm: jobs that block hold up neither those that cannot nor, while threads can be
- * made, those of other users; and it says whom to keep from connecting, because it cannot close what
- * that user passed.
+ * The reaper of driver shm: jobs that block hold up neither those that cannot nor, while threads
+ * can be made, those of other users; and it says whom to keep from connecting, because it cannot
+ * close what that user passed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -94,11 +94,11 @@ static void queue(uint32_t uid, void (*run)(struct reap_job *job), bool is_suspe
 	reap(job);
 }
 
-#define WAIT(condition)                                                                                      \
-	do {                                                                                                 \
-		for (int n_ = 0; n_ < WAITS && !(condition); n_++)                                           \
-			poll(NULL, 0, 1);                                                                    \
-		assert_true(condition);                                                                      \
+#define WAIT(condition)                                                                            \
+	do {                                                                                       \
+		for (int n_ = 0; n_ < WAITS && !(condition); n_++)                                 \
+			poll(NULL, 0, 1);                                                          \
+		assert_true(condition);                                                            \
 	} while (0)
 
 static void end_blocked(uint32_t n)
@@ -169,7 +169,8 @@ static void ordinary_jobs__do_not_wait_for_one_that_blocks(void **state)
 	shm_account_put(user);
 }
 
-/* Whether or not more threads can be made, as many users as there are threads leave one for what cannot block. */
+/* Whether or not more threads can be made, as many users as there are threads leave one for what
+ * cannot block. */
 static void block_by_users(uint32_t nusers, uint32_t nserved)
 {
 	for (uint32_t i = 0; i < nusers; i++)
@@ -215,7 +216,8 @@ static void suspect_jobs__are_served_when_threads_can_be_made_again(void **state
 	WAIT(reap_count() == 0);
 }
 
-/* After the last device, no thread is kept free for anybody. The next device has one all the same. */
+/* After the last device, no thread is kept free for anybody. The next device has one all the same.
+ */
 static void suspect_jobs__are_served_after_the_last_device(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ring: every length at every place of the wrap, a full ring, and a peer that writes nonsense into it. */
+/* The ring: every length at every place of the wrap, a full ring, and a peer that writes nonsense
+ * into it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,8 +43,8 @@ static int put(const uint8_t *data, uint32_t len, uint32_t inv_rkey)
 	return ring_put(&writer, &sge, 1, len, inv_rkey);
 }
 
-/* Into a buffer of just the message's length, behind which nothing is touched; or into a larger one, of which not
- * a byte beyond its end is. */
+/* Into a buffer of just the message's length, behind which nothing is touched; or into a larger
+ * one, of which not a byte beyond its end is. */
 static void expect_taken_to(uint32_t size, const uint8_t *data, uint32_t len, uint32_t inv_rkey)
 {
 	uint8_t got[MAX_MSG + 2 * RING_CELL];
@@ -136,7 +137,8 @@ static void place__is_that_of_the_next_message(void **state)
 	for (uint32_t i = 0; i < 20000; i++) {
 		uint32_t len = i * 13 % (RING_SMALL_MAX + 1);
 
-		assert_true(next.at == reader.head && next.cell == ring_cell_at(&reader.cells, next.at));
+		assert_true(next.at == reader.head &&
+			    next.cell == ring_cell_at(&reader.cells, next.at));
 		assert_true(next.header == ring_first_header(next.at));
 		assert_int_equal(ring_put_one(&writer, data, len), 1);
 		assert_int_equal(ring_header(next.cell) ^ next.header, len);
@@ -165,7 +167,8 @@ static void put__numbers_come_again(void **state)
 	writer.full_at = begin + SIZE;
 	writer.header = ring_first_header(begin);
 	reader.head = reader.publish_at = begin;
-	for (uint32_t len = 0; ring_tail(&writer) - begin < 6 * (uint64_t)SIZE; len = (len + 61) % MAX_MSG) {
+	for (uint32_t len = 0; ring_tail(&writer) - begin < 6 * (uint64_t)SIZE;
+	     len = (len + 61) % MAX_MSG) {
 		assert_int_equal(ring_peek(&reader), 0);
 		assert_int_equal(ring_put_one(&writer, data, len), 1);
 		expect_taken(data, len, 0);
@@ -180,7 +183,8 @@ static void put__stale_payload_is_never_a_header(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i + 4 <= MAX_MSG; i += 4)
-		memcpy(data + i, &valid, 4); /* each word looks like the header of a message of 4 bytes */
+		memcpy(data + i, &valid,
+		       4); /* each word looks like the header of a message of 4 bytes */
 	for (uint32_t i = 0; i < 20000; i++) {
 		uint32_t len = i * 37 % MAX_MSG / 4 * 4;
 
@@ -205,7 +209,8 @@ static void put__full_ring_takes_nothing_until_the_reader_says(void **state)
 	assert_int_equal(ring_peek(&reader), 0);
 	while (put(data, sizeof(data), n) == 1)
 		n++;
-	assert_true(n - taken >= 8); /* three quarters at least: what is done with is published in quarters */
+	assert_true(n - taken >=
+		    8); /* three quarters at least: what is done with is published in quarters */
 }
 
 static void put__gathers_its_elements(void **state)
@@ -271,17 +276,22 @@ static void peek__headers_that_cannot_be_are_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(put__any_length_at_any_place_arrives, setup, teardown),
-		cmocka_unit_test_setup_teardown(put__tagged_of_any_length_at_any_place_arrives, setup,
+		cmocka_unit_test_setup_teardown(put__any_length_at_any_place_arrives, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(place__is_that_of_the_next_message, setup, teardown),
+		cmocka_unit_test_setup_teardown(put__tagged_of_any_length_at_any_place_arrives,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(place__is_that_of_the_next_message, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(put__numbers_come_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(put__stale_payload_is_never_a_header, setup, teardown),
-		cmocka_unit_test_setup_teardown(put__full_ring_takes_nothing_until_the_reader_says, setup,
+		cmocka_unit_test_setup_teardown(put__stale_payload_is_never_a_header, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(put__full_ring_takes_nothing_until_the_reader_says,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(put__gathers_its_elements, setup, teardown),
-		cmocka_unit_test_setup_teardown(put__a_mark_that_cannot_be_ends_the_writer, setup, teardown),
-		cmocka_unit_test_setup_teardown(peek__headers_that_cannot_be_are_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(put__a_mark_that_cannot_be_ends_the_writer, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(peek__headers_that_cannot_be_are_told, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

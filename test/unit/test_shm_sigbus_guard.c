@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Guarded memory whose pages are gone is zeros, and nobody else's SIGBUS is taken. A file that was cut off has no pages. */
+/* Guarded memory whose pages are gone is zeros, and nobody else's SIGBUS is taken. A file that was
+ * cut off has no pages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +92,8 @@ static void lost_memory_is_zeros(void **state)
 
 static void all_guards_of_a_place_go_together(void **state)
 {
-	int one = guard_set(memory, LEN, PAGE, wake, TAG), two = guard_set(memory, LEN, PAGE, wake, TAG);
+	int one = guard_set(memory, LEN, PAGE, wake, TAG),
+	    two = guard_set(memory, LEN, PAGE, wake, TAG);
 
 	(void)state;
 	assert_int_not_equal(one, two);
@@ -137,8 +139,8 @@ static int lose_without_memory(int big, size_t len, size_t page)
 	    setrlimit(RLIMIT_DATA, &none) != 0)
 		return 2;
 	/* So that the guard really has nothing else. */
-	if (mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) !=
-	    MAP_FAILED)
+	if (mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		 0) != MAP_FAILED)
 		return 3;
 	for (size_t at = 0; at < len; at += PAGE)
 		p[at] = 1;
@@ -157,7 +159,8 @@ static int lose_hugepages(void)
 	return big < 0 ? SKIP : lose_without_memory(big, 2 * HUGE_BYTES, HUGE_BYTES);
 }
 
-/* Where no memory can be had for what was lost, a little that was taken before serves, again and again. */
+/* Where no memory can be had for what was lost, a little that was taken before serves, again and
+ * again. */
 static void lost_memory_needs_no_other(void **state)
 {
 	int rc = exit_of_child(lose_hugepages);
@@ -230,8 +233,8 @@ static void *change_guards(void *arg)
 	return NULL;
 }
 
-/* What is lost while guards are changed is never the base of one with the length of another: the memory behind a short one
- * stays what it is. */
+/* What is lost while guards are changed is never the base of one with the length of another: the
+ * memory behind a short one stays what it is. */
 static void guards_that_change_are_read_whole(void **state)
 {
 	pthread_t thread;
@@ -254,8 +257,9 @@ static void guards_that_change_are_read_whole(void **state)
 		assert_true(guard_is_lost(guard));
 		guard_clear(guard);
 		assert_int_equal(ftruncate(file, LEN), 0);
-		assert_ptr_equal(mmap(memory, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0),
-				 memory);
+		assert_ptr_equal(
+			mmap(memory, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0),
+			memory);
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	for (uint32_t i = 0; i < LEN - PAGE; i++)
@@ -318,7 +322,8 @@ static void sigbus_elsewhere_goes_where_it_went(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 
-/* A child, which has guards of its own, reuses an address of its parent's guard: that guard must not answer there. */
+/* A child, which has guards of its own, reuses an address of its parent's guard: that guard must
+ * not answer there. */
 static void child_has_no_guard_of_its_parent(void **state)
 {
 	int guard = guard_set(memory, LEN, PAGE, wake, TAG), status;
@@ -394,7 +399,8 @@ static void child_has_a_spare_of_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(sigbus_elsewhere_goes_where_it_went, setup, teardown),
+		cmocka_unit_test_setup_teardown(sigbus_elsewhere_goes_where_it_went, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(lost_memory_is_zeros, setup, teardown),
 		cmocka_unit_test_setup_teardown(child_has_no_guard_of_its_parent, setup, teardown),
 		cmocka_unit_test_setup_teardown(child_has_a_spare_of_its_own, setup, teardown),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of others in a program that locks its own: it is not locked, no pages are made for it, and no limit is met. */
+/* Memory of others in a program that locks its own: it is not locked, no pages are made for it, and
+ * no limit is met. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@
 
 static struct unlocked sparse(int fd)
 {
-	return (struct unlocked){.len = LEN, .prot = PROT_READ | PROT_WRITE, .flags = MAP_SHARED, .fd = fd};
+	return (struct unlocked){
+		.len = LEN, .prot = PROT_READ | PROT_WRITE, .flags = MAP_SHARED, .fd = fd};
 }
 
 static uint64_t bytes_of(int fd)

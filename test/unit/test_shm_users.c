@@ -21,7 +21,8 @@
 
 static const struct weir_peer root = {.has_credentials = true};
 static const struct weir_peer own = {.has_credentials = true, .uid = OWN, .gid = OWN, .pid = 7};
-static const struct weir_peer other = {.has_credentials = true, .uid = OTHER, .gid = GROUP, .pid = 8};
+static const struct weir_peer other = {
+	.has_credentials = true, .uid = OTHER, .gid = GROUP, .pid = 8};
 static const struct weir_peer unknown = {.has_credentials = false, .uid = OWN};
 static const uint32_t groups[] = {5, MORE};
 
@@ -149,8 +150,9 @@ static void overflow__is_none_where_every_number_is_mapped(void **state)
 {
 	(void)state;
 	assert_int_equal(shm_overflow_of("         0          0 4294967295\n", 65534), UINT32_MAX);
-	assert_int_equal(shm_overflow_of("0 0 2147483648\n2147483648 2147483648 2147483647\n", 65534),
-			 UINT32_MAX);
+	assert_int_equal(
+		shm_overflow_of("0 0 2147483648\n2147483648 2147483648 2147483647\n", 65534),
+		UINT32_MAX);
 	assert_int_equal(shm_overflow_of("         0     100000      65536\n", 65534), 65534);
 	assert_int_equal(shm_overflow_of("65534 1000 1\n", 65534), 65534);
 	assert_int_equal(shm_overflow_of("", 65534), 65534);

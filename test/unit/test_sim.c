@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What sim promises beyond the driver contract: one seed, one course of events; time; keys; and ways to die. */
+/* What sim promises beyond the driver contract: one seed, one course of events; time; keys; and
+ * ways to die. */
 #include "sim_net.h"
 
 #include <errno.h>
@@ -94,7 +95,8 @@ static void mr_register__keys_and_addresses_are_nobodys_guess(void **state)
 	(void)state;
 	sim_net_open(1, NULL, "");
 	for (int i = 0; i < 300; i++) {
-		assert_int_equal(net.ops->mr_register(net.a.dev, net.a.mem, 64, ALL_RIGHTS, -1, 0, &mr), 0);
+		assert_int_equal(
+			net.ops->mr_register(net.a.dev, net.a.mem, 64, ALL_RIGHTS, -1, 0, &mr), 0);
 		assert_true(mr.raddr != (uintptr_t)net.a.mem);
 		keys[n++] = mr.lkey;
 		keys[n++] = mr.rkey;
@@ -133,7 +135,8 @@ static void mr_deregister__ends_what_is_on_its_way(void **state)
 	assert_true(seen[FABRIC_OK] > 0);
 	assert_true(seen[FABRIC_ERR_LOCAL_PROT] > 0);
 	assert_true(seen[FABRIC_ERR_REMOTE_ACCESS] > 0);
-	assert_int_equal(seen[FABRIC_OK] + seen[FABRIC_ERR_LOCAL_PROT] + seen[FABRIC_ERR_REMOTE_ACCESS],
+	assert_int_equal(seen[FABRIC_OK] + seen[FABRIC_ERR_LOCAL_PROT] +
+				 seen[FABRIC_ERR_REMOTE_ACCESS],
 			 SEEDS);
 }
 
@@ -159,7 +162,8 @@ static void bind__over_memory_without_a_key(void **state)
 	(void)state;
 	sim_net_start(1);
 	net.ops->mr_deregister(net.b.dev, &net.b.mr);
-	net.ops->mr_register(net.b.dev, net.b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE | FABRIC_BIND, -1, 0, &mr);
+	net.ops->mr_register(net.b.dev, net.b.mem, MEM_BYTES, FABRIC_LOCAL_WRITE | FABRIC_BIND, -1,
+			     0, &mr);
 	assert_int_equal(net.ops->mw_alloc(net.b.dev, &mw), 0);
 	bind(&mw, mr.lkey, 1);
 	sim_net_wc(&net.b, 1, FABRIC_OK);
@@ -284,7 +288,8 @@ static void sim_kill__peer_notices(void **state)
 		for (uint32_t i = 0; i < MEM_BYTES; i++)
 			assert_int_equal(b->mem[i], 0xdd);
 		/* Nothing works there any more, and its address is free. */
-		assert_int_equal(net.ops->cm_poll(b->dev, &event, 1) + net.ops->poll(b->dev, &wc, 1), 0);
+		assert_int_equal(
+			net.ops->cm_poll(b->dev, &event, 1) + net.ops->poll(b->dev, &wc, 1), 0);
 		assert_int_equal(net.ops->listen(b->dev, "c", 1, NULL, &listener), -ENODEV);
 		assert_int_equal(net.ops->listen(net.a.dev, "b", 1, NULL, &listener), 0);
 		net.ops->unlisten(listener);
@@ -313,7 +318,8 @@ static void sim_world_objects__counts_what_is_left(void **state)
 {
 	(void)state;
 	sim_net_open(1, NULL, "");
-	assert_int_equal(sim_world_objects(net.world), 5); /* two devices, two registrations, a listener */
+	assert_int_equal(sim_world_objects(net.world),
+			 5); /* two devices, two registrations, a listener */
 	sim_net_connect();
 	assert_int_equal(sim_world_objects(net.world), 7);
 	sim_world_destroy(net.world); /* frees them */
@@ -333,7 +339,8 @@ static void open__without_a_world_runs_by_polls(void **state)
 	assert_int_equal(ops->open(&config, &a), 0);
 	assert_int_equal(ops->open(&config, &b), 0);
 	assert_int_equal(ops->listen(b, "b", 1, NULL, &listener), 0);
-	assert_int_equal(ops->connect(a, "b", &(struct fabric_qp_attr){.max_send_wr = 1}, NULL, 0, &qp), 0);
+	assert_int_equal(
+		ops->connect(a, "b", &(struct fabric_qp_attr){.max_send_wr = 1}, NULL, 0, &qp), 0);
 	while (ops->cm_poll(b, &event, 1) == 0)
 		assert_true(polls++ < 100);
 	ops->reject(b, event.req, NULL, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each order of events that a real device might take is taken by sim with some seed, and not with every one. */
+/* Each order of events that a real device might take is taken by sim with some seed, and not with
+ * every one. */
 #include "sim_net.h"
 
 #include <string.h>
@@ -7,18 +8,18 @@
 #include "sim.h"
 
 /* Each of these runs with many seeds, and says how many showed what it looks for. */
-#define EACH_SEED(name, once)                                                                                \
-	static void name(void **state)                                                                       \
-	{                                                                                                    \
-		uint32_t seen = 0;                                                                           \
-                                                                                                             \
-		(void)state;                                                                                 \
-		for (uint64_t seed = 1; seed <= SEEDS; seed++) {                                             \
-			sim_net_start(seed);                                                                 \
-			seen += once();                                                                      \
-			sim_net_close();                                                                     \
-		}                                                                                            \
-		assert_in_range(seen, 1, SEEDS - 1);                                                         \
+#define EACH_SEED(name, once)                                                                      \
+	static void name(void **state)                                                             \
+	{                                                                                          \
+		uint32_t seen = 0;                                                                 \
+                                                                                                   \
+		(void)state;                                                                       \
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {                                   \
+			sim_net_start(seed);                                                       \
+			seen += once();                                                            \
+			sim_net_close();                                                           \
+		}                                                                                  \
+		assert_in_range(seen, 1, SEEDS - 1);                                               \
 	}
 
 static bool write_passes_write(void)

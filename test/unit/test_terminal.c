@@ -68,13 +68,15 @@ static void text__every_code_point(void **state)
 		shown += stays;
 		if (is_within(code, must_go, sizeof(must_go) / sizeof(must_go[0])))
 			assert_false(stays);
-		if (is_within(code, must_stay, sizeof(must_stay) / sizeof(must_stay[0])) && code != '?')
+		if (is_within(code, must_stay, sizeof(must_stay) / sizeof(must_stay[0])) &&
+		    code != '?')
 			assert_true(stays);
 	}
 	assert_in_range(shown, 1100000, 1110000);
 }
 
-/* Each pair of bytes: a control character never comes out, neither as one byte nor in UTF-8, whatever stands before it. */
+/* Each pair of bytes: a control character never comes out, neither as one byte nor in UTF-8,
+ * whatever stands before it. */
 static void text__every_pair_of_bytes(void **state)
 {
 	char text[4] = {0}, out[16];
@@ -90,7 +92,8 @@ static void text__every_pair_of_bytes(void **state)
 			assert_int_equal(out[2], 'x');
 			for (size_t i = 0; i < 2; i++) {
 				uint8_t c = (uint8_t)out[i];
-				bool is_second = i == 1 && first >= 0xc3 && first < 0xe0 && c == second;
+				bool is_second =
+					i == 1 && first >= 0xc3 && first < 0xe0 && c == second;
 
 				assert_true(c >= 0x20 && c != 0x7f);
 				assert_true(c < 0x80 || c >= 0xa0 || is_second);

@@ -20,8 +20,8 @@ static uint32_t results(const struct weir_ulb *ulb, uint32_t proc)
 }
 
 /* Exactly the four procedures, and each has exactly one item. */
-static void check_four(uint32_t vers, uint32_t nprocs, uint32_t read, uint32_t readlink, uint32_t write,
-		       uint32_t symlink)
+static void check_four(uint32_t vers, uint32_t nprocs, uint32_t read, uint32_t readlink,
+		       uint32_t write, uint32_t symlink)
 {
 	const struct weir_ulb *ulb = weir_ulb_nfs(vers);
 
@@ -71,7 +71,8 @@ static void ulb_nfs__companions_have_none(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(companions) / sizeof(companions[0]); i++) {
-		const struct weir_ulb *ulb = weir_ulb_nfs_find(companions[i].prog, companions[i].vers);
+		const struct weir_ulb *ulb =
+			weir_ulb_nfs_find(companions[i].prog, companions[i].vers);
 
 		assert_non_null(ulb);
 		for (uint32_t proc = 0; proc < 32; proc++) {
@@ -196,11 +197,11 @@ static void op_results_max__what_has_no_bound_says_so(void **state)
 static void op_results_max__known_operations(void **state)
 {
 	(void)state;
-	assert_int_equal(weir_ulb_nfs4_op_results_max(22, 0), 8);		 /* PUTFH */
-	assert_int_equal(weir_ulb_nfs4_op_results_max(10, 0), 8 + 4 + 128);	 /* GETFH */
-	assert_int_equal(weir_ulb_nfs4_op_results_max(25, 4096), 8 + 8);	 /* READ: eof, count word */
-	assert_int_equal(weir_ulb_nfs4_op_results_max(38, 0), 8 + 16);		 /* WRITE */
-	assert_int_equal(weir_ulb_nfs4_op_results_max(53, 0), 8 + 36);		 /* SEQUENCE */
+	assert_int_equal(weir_ulb_nfs4_op_results_max(22, 0), 8);	    /* PUTFH */
+	assert_int_equal(weir_ulb_nfs4_op_results_max(10, 0), 8 + 4 + 128); /* GETFH */
+	assert_int_equal(weir_ulb_nfs4_op_results_max(25, 4096), 8 + 8); /* READ: eof, count word */
+	assert_int_equal(weir_ulb_nfs4_op_results_max(38, 0), 8 + 16);	 /* WRITE */
+	assert_int_equal(weir_ulb_nfs4_op_results_max(53, 0), 8 + 36);	 /* SEQUENCE */
 	assert_int_equal(weir_ulb_nfs4_op_results_max(26, 1000), 8 + 16 + 1000); /* READDIR */
 	assert_int_equal(weir_ulb_nfs4_op_results_max(26, UINT32_MAX), WEIR_NFS_UNBOUNDED);
 	assert_true(weir_ulb_nfs_results_max(4, 1, 0) >= 12);

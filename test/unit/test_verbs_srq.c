@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When a queue pair that used shared receives may be destroyed (ibv_modify_qp, IBV_EVENT_QP_LAST_WQE_REACHED): not while the
- * device may still hold receives of the shared queue, nor while their completions were not polled. There is no device here: the
- * queue pair is made by hand, and what would destroy it is counted.
+ * When a queue pair that used shared receives may be destroyed (ibv_modify_qp,
+ * IBV_EVENT_QP_LAST_WQE_REACHED): not while the device may still hold receives of the shared queue,
+ * nor while their completions were not polled. There is no device here: the queue pair is made by
+ * hand, and what would destroy it is counted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +87,8 @@ static void poll_cq(bool is_empty)
 
 static void tell_last(struct verbs_qp *qp)
 {
-	struct ibv_async_event event = {.event_type = IBV_EVENT_QP_LAST_WQE_REACHED, .element.qp = &ibv};
+	struct ibv_async_event event = {.event_type = IBV_EVENT_QP_LAST_WQE_REACHED,
+					.element.qp = &ibv};
 
 	ibv.qp_context = qp;
 	verbs_async_event(&context, &event);

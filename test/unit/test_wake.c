@@ -32,7 +32,8 @@ static uint32_t poll_nothing(struct fabric_dev *dev, struct fabric_wc *wcs, uint
 	return 0;
 }
 
-static uint32_t cm_poll_nothing(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max)
+static uint32_t cm_poll_nothing(struct fabric_dev *dev, struct fabric_cm_event *events,
+				uint32_t max)
 {
 	(void)dev;
 	(void)events;
@@ -118,8 +119,8 @@ static void wake__comes_to_others_behind_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(wake__of_those_who_wait_for_their_own_peer_is_of_a_few, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(
+			wake__of_those_who_wait_for_their_own_peer_is_of_a_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(wake__comes_to_others_behind_them, setup, teardown),
 	};
 

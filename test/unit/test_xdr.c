@@ -117,7 +117,8 @@ static void get_opaque__every_residue(void **state)
 /* A count near 2^32, where count + padding wraps 32 bits. */
 static void get_opaque__huge_counts(void **state)
 {
-	static const uint32_t counts[] = {9, 0x7fffffff, 0x80000000, 0xfffffffc, 0xfffffffd, 0xffffffff};
+	static const uint32_t counts[] = {9,	      0x7fffffff, 0x80000000,
+					  0xfffffffc, 0xfffffffd, 0xffffffff};
 	uint8_t bytes[12] = {0};
 	const void *ref;
 	uint32_t got;
@@ -156,9 +157,10 @@ static void get_parts__cut_anywhere(void **state)
 		for (uint32_t b = a; b <= sizeof(bytes); b++) {
 			uint8_t *copies[3] = {malloc(a + 1), malloc(b - a + 1),
 					      malloc(sizeof(bytes) - b + 1)};
-			struct weir_xdr_part parts[3] = {{copies[0], a, 0},
-							 {copies[1], b - a, 0},
-							 {copies[2], (uint32_t)sizeof(bytes) - b, 0}};
+			struct weir_xdr_part parts[3] = {
+				{copies[0], a, 0},
+				{copies[1], b - a, 0},
+				{copies[2], (uint32_t)sizeof(bytes) - b, 0}};
 			struct weir_xdr_in in;
 
 			memcpy(copies[0], bytes, a);
@@ -216,15 +218,16 @@ static void get_opaque_ref__inline_data_over_parts_is_joined_where_there_is_memo
 	/* Cut in three, anywhere that words are. */
 	for (uint32_t i = 0; i <= sizeof(bytes); i += 4) {
 		for (uint32_t j = i; j <= sizeof(bytes); j += 4) {
-			const struct weir_xdr_part parts[] = {{bytes, i, 0},
-							      {bytes + i, j - i, 0},
-							      {bytes + j, (uint32_t)sizeof(bytes) - j, 0}};
+			const struct weir_xdr_part parts[] = {
+				{bytes, i, 0},
+				{bytes + i, j - i, 0},
+				{bytes + j, (uint32_t)sizeof(bytes) - j, 0}};
 
 			for (uint32_t room = 0; room <= sizeof(memory); room++) {
 				bool is_first = (i > 4 && i < 16) || (j > 4 && j < 16);
 				bool is_second = (i > 20 && i < 28) || (j > 20 && j < 28);
-				uint32_t need =
-					(is_first ? (is_second ? 12u : 11u) : 0u) + (is_second ? 6u : 0u);
+				uint32_t need = (is_first ? (is_second ? 12u : 11u) : 0u) +
+						(is_second ? 6u : 0u);
 				int rc;
 
 				memset(memory, 0xee, sizeof(memory));
@@ -300,8 +303,8 @@ static void get_opaque_ref__3_4_4_item_is_taken_in_place(void **state)
 	}
 }
 
-/* Optional data, and a union with an opaque arm: what says which one follows is in the stream, the arm alone in its chunk; a
- * chunk that begins with it is not taken for either. */
+/* Optional data, and a union with an opaque arm: what says which one follows is in the stream, the
+ * arm alone in its chunk; a chunk that begins with it is not taken for either. */
 static void get__3_4_4_discriminants_stay_in_the_stream(void **state)
 {
 	static const uint8_t item[] = {1, 2, 3, 4};
@@ -442,7 +445,8 @@ static void put__every_residue_is_padded_with_zeros(void **state)
 
 static void put__words(void **state)
 {
-	static const uint8_t expected[] = {1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18};
+	static const uint8_t expected[] = {1,	 2,    3,    4,	   0x11, 0x12,
+					   0x13, 0x14, 0x15, 0x16, 0x17, 0x18};
 	struct weir_xdr_out out;
 	uint8_t buf[12];
 
@@ -465,7 +469,8 @@ int main(void)
 		cmocka_unit_test(get_opaque__huge_counts),
 		cmocka_unit_test(get_parts__cut_anywhere),
 		cmocka_unit_test(get_opaque_ref__inline_data_over_two_parts_is_refused),
-		cmocka_unit_test(get_opaque_ref__inline_data_over_parts_is_joined_where_there_is_memory),
+		cmocka_unit_test(
+			get_opaque_ref__inline_data_over_parts_is_joined_where_there_is_memory),
 		cmocka_unit_test(get_opaque_ref__an_item_is_never_joined),
 		cmocka_unit_test(get_opaque_ref__3_4_4_item_is_taken_in_place),
 		cmocka_unit_test(get__3_4_4_discriminants_stay_in_the_stream),

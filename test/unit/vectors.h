@@ -12,7 +12,8 @@
 #define VECTORS "test/vectors/v2.txt" /* from the source's root; the build has the whole path */
 #endif
 
-/* Find the message 'name' and put it into *m. The test fails when it is not there or not of the length that it says. */
+/* Find the message 'name' and put it into *m. The test fails when it is not there or not of the
+ * length that it says. */
 static inline void vector_read(const char *name, struct msg *m)
 {
 	FILE *file = fopen(VECTORS, "r");

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /** Marks a function that libweir exports. A style check holds the set of functions so marked, the
- *  set that the shared library exports and the set with the prefix weir_ in public headers equal. */
+ * set that the shared library exports and the set with the prefix weir_ in public headers equal.
+ */
 #define WEIR_API __attribute__((visibility("default")))
 
 /** Around the declarations of each public header: in C++ they are C's. */

@@ -5,8 +5,9 @@
 /*
  * Who the other side of a connection is. Drivers find it out; applications and limits use it.
  *
- * Over shm the kernel vouches for the credentials (SO_PEERCRED): those that the peer had when it connected or, if this side
- * connected, when the peer began to listen. A network address is as trustworthy as the network is.
+ * Over shm the kernel vouches for the credentials (SO_PEERCRED): those that the peer had when it
+ * connected or, if this side connected, when the peer began to listen. A network address is as
+ * trustworthy as the network is.
  */
 
 #include <weir/common.h>
@@ -16,11 +17,12 @@ WEIR_BEGIN_DECLS
 #define WEIR_PEER_ADDRESS_BYTES 128u
 
 struct weir_peer {
-	char address[WEIR_PEER_ADDRESS_BYTES]; /**< in the driver's form: "192.0.2.1:1023", "process 4711" */
-	bool has_credentials;		       /**< uid, gid and pid are valid: the kernel named them */
-	uint32_t uid;			       /**< effective user */
-	uint32_t gid;			       /**< effective group */
-	int32_t pid; /**< 0: a process that this one's PID namespace does not show */
+	char address[WEIR_PEER_ADDRESS_BYTES]; /**< in the driver's form: "192.0.2.1:1023", "process
+						  4711" */
+	bool has_credentials; /**< uid, gid and pid are valid: the kernel named them */
+	uint32_t uid;	      /**< effective user */
+	uint32_t gid;	      /**< effective group */
+	int32_t pid;	      /**< 0: a process that this one's PID namespace does not show */
 };
 
 WEIR_END_DECLS

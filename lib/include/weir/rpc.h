@@ -3,8 +3,8 @@
 #define WEIR_RPC_H
 
 /*
- * ONC RPC message headers (RFC 5531 section 9): values and structures. Encoding and decoding them is
- * the library's work; an embedder sees what these structures hold.
+ * ONC RPC message headers (RFC 5531 section 9): values and structures. Encoding and decoding them
+ * is the library's work; an embedder sees what these structures hold.
  */
 
 #include <weir/xdr.h>
@@ -61,7 +61,7 @@ enum weir_rpc_auth_flavor {
 };
 
 /** opaque_auth: a credential or a verifier. 'body' points into the message that it came from, or to
- *  the caller's memory when a call is made; it is not NUL-terminated. */
+ * the caller's memory when a call is made; it is not NUL-terminated. */
 struct weir_rpc_auth {
 	uint32_t flavor;    /**< enum weir_rpc_auth_flavor, or any other value */
 	uint32_t len_bytes; /**< 0 to WEIR_RPC_AUTH_BODY_MAX */
@@ -101,11 +101,12 @@ struct weir_rpc_reply_header {
 };
 
 /** Decode the body of an AUTH_SYS credential, of 'auth'. 0, or -EBADMSG (bad length, name over 255,
- *  more than 16 groups, bytes left over), or -EINVAL when the flavor is another. */
-WEIR_API int weir_rpc_auth_sys_decode(const struct weir_rpc_auth *auth, struct weir_rpc_auth_sys *sys);
+ * more than 16 groups, bytes left over), or -EINVAL when the flavor is another. */
+WEIR_API int weir_rpc_auth_sys_decode(const struct weir_rpc_auth *auth,
+				      struct weir_rpc_auth_sys *sys);
 
-/** Encode 'sys' into 'buf' of WEIR_RPC_AUTH_BODY_MAX bytes and let *auth describe it; 'buf' must live
- *  as long as *auth is used. 0, or -EINVAL when a length is over its bound. */
+/** Encode 'sys' into 'buf' of WEIR_RPC_AUTH_BODY_MAX bytes and let *auth describe it; 'buf' must
+ * live as long as *auth is used. 0, or -EINVAL when a length is over its bound. */
 WEIR_API int weir_rpc_auth_sys_encode(const struct weir_rpc_auth_sys *sys, uint8_t *buf,
 				      struct weir_rpc_auth *auth);
 

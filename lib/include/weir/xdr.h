@@ -5,15 +5,16 @@
 /*
  * XDR (RFC 4506) over buffers that need not be contiguous.
  *
- * A decoder (weir_xdr_in) walks a list of parts. A part is either a piece of the Payload stream that
- * came inline or in a Long message, or a directly placed item: the content of one Read chunk (RFC 8166
- * section 3.4.5). An item can be taken only as the body of an opaque, in full and in place; any other
- * field that would reach into an item is an error, so that a peer can reduce nothing but what the
- * procedure's own decoder takes as DDP-eligible (RFC 8166 section 6.1).
+ * A decoder (weir_xdr_in) walks a list of parts. A part is either a piece of the Payload stream
+ * that came inline or in a Long message, or a directly placed item: the content of one Read chunk
+ * (RFC 8166 section 3.4.5). An item can be taken only as the body of an opaque, in full and in
+ * place; any other field that would reach into an item is an error, so that a peer can reduce
+ * nothing but what the procedure's own decoder takes as DDP-eligible (RFC 8166 section 6.1).
  *
  * All functions: owner's thread only, no allocation, no side effect on error other than setting
  * 'failed', which stays set (later gets fail too, so that a decoder may check once at its end).
- * Gets return 0, or -EBADMSG when the stream is exhausted or the value is out of its XDR type's range.
+ * Gets return 0, or -EBADMSG when the stream is exhausted or the value is out of its XDR type's
+ * range.
  */
 
 #include <endian.h>
@@ -45,11 +46,12 @@ struct weir_xdr_in {
 	const uint8_t *p;
 	const uint8_t *end;
 	const struct weir_xdr_part *next; /* parts after the present one */
-	uint32_t nparts;		  /* how many; and bools so wide that all three are one word */
-	uint16_t is_item;		  /* the present part is an item not yet taken */
+	uint32_t nparts;  /* how many; and bools so wide that all three are one word */
+	uint16_t is_item; /* the present part is an item not yet taken */
 	uint16_t failed;
 	uint64_t later_bytes; /* sum of the lengths of the parts after the present one */
-	uint8_t *join;	      /* of several parts: memory to put what crosses them together in, and its end */
+	uint8_t *join; /* of several parts: memory to put what crosses them together in, and its end
+			*/
 	uint8_t *join_end;
 };
 
@@ -98,7 +100,7 @@ static inline int weir_xdr_get_bytes(struct weir_xdr_in *in, void *dst, uint32_t
 }
 
 /** A word (RFC 4506 4.1, 4.2). 0, or -EBADMSG where the message ends before, or a
- *  chunk's data is next: *value is as it was then. */
+ * chunk's data is next: *value is as it was then. */
 static inline int weir_xdr_get_u32(struct weir_xdr_in *in, uint32_t *value)
 {
 	uint32_t be;
@@ -123,17 +125,19 @@ static inline int weir_xdr_get_u64(struct weir_xdr_in *in, uint64_t *value)
 /** bool (RFC 4506 section 4.4): a value above 1 is an error. */
 WEIR_API int weir_xdr_get_bool(struct weir_xdr_in *in, bool *value);
 
-/** Fixed-length opaque of 'len_bytes', with its padding; dst NULL: skip. Padding is not checked to be
- *  zero (RFC 8166 section 8.2.2: 'they don't have to be'). */
+/** Fixed-length opaque of 'len_bytes', with its padding; dst NULL: skip. Padding is not checked to
+ * be zero (RFC 8166 section 8.2.2: 'they don't have to be'). */
 WEIR_API int weir_xdr_get_opaque_fixed(struct weir_xdr_in *in, void *dst, uint32_t len_bytes);
 
 /** Variable-length opaque or string copied to dst: at most 'max_bytes', else error. */
-WEIR_API int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max_bytes, uint32_t *len_bytes);
+WEIR_API int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max_bytes,
+				 uint32_t *len_bytes);
 
-/** Variable-length opaque in place: *data points into the stream and is valid as long as its buffers.
- *  An item is contiguous always, and so is inline data but in a decoder that the caller made of several parts (there
- *  -EBADMSG: use weir_xdr_get_opaque()): where weir received them apart, it has memory to put the bytes together in. At most 'max_bytes', else error. An item must have exactly the length that the
- *  count says (RFC 8166 section 3.4.5). */
+/** Variable-length opaque in place: *data points into the stream and is valid as long as its
+ * buffers. An item is contiguous always, and so is inline data but in a decoder that the caller
+ * made of several parts (there -EBADMSG: use weir_xdr_get_opaque()): where weir received them
+ * apart, it has memory to put the bytes together in. At most 'max_bytes', else error. An item must
+ * have exactly the length that the count says (RFC 8166 section 3.4.5). */
 WEIR_API int weir_xdr_get_opaque_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes,
 				     uint32_t *len_bytes);
 
@@ -152,7 +156,8 @@ static inline size_t weir_xdr_out_len(const struct weir_xdr_out *out)
 	return (size_t)(out->p - out->start);
 }
 
-/** Take 'len_bytes' of the output for the caller to fill; NULL and 'failed' when they do not fit. */
+/** Take 'len_bytes' of the output for the caller to fill; NULL and 'failed' when they do not fit.
+ */
 static inline uint8_t *weir_xdr_reserve(struct weir_xdr_out *out, size_t len_bytes)
 {
 	uint8_t *at = out->p;
@@ -190,7 +195,8 @@ static inline int weir_xdr_put_u64(struct weir_xdr_out *out, uint64_t value)
 }
 
 /** Fixed-length opaque with zero padding. */
-WEIR_API int weir_xdr_put_opaque_fixed(struct weir_xdr_out *out, const void *src, uint32_t len_bytes);
+WEIR_API int weir_xdr_put_opaque_fixed(struct weir_xdr_out *out, const void *src,
+				       uint32_t len_bytes);
 
 /** Variable-length opaque: count, bytes, zero padding. */
 WEIR_API int weir_xdr_put_opaque(struct weir_xdr_out *out, const void *src, uint32_t len_bytes);
