@@ -244,7 +244,7 @@ static void dir_stop(struct fs *fs)
 static uint32_t dir_transfer_max(const struct fs *fs)
 {
 	(void)fs;
-	return RAM_CHUNK;
+	return BLOCK_POOL_MAX;
 }
 
 static uint64_t dir_file_max(const struct fs *fs)

@@ -23,8 +23,8 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
+#include "block_pool.h"
 #include "op.h"
-#include "ram_blocks.h"
 #include "server.h"
 
 #define DIR_THREADS 10u /* four of them for one connection, five for one client: holds.h */
@@ -125,7 +125,7 @@ struct dir_io {
 	struct dir_fd *file;
 	struct hold place; /* in the kernel; n is 0 if nobody is charged for it */
 	bool is_writing;   /* a WRITE, whose data the kernel may take at any time */
-	uint32_t block;	   /* RAM_NONE: none */
+	uint32_t block;	   /* BLOCK_POOL_NONE: none */
 	struct hold hold;  /* of its pages, where there is one */
 	int result;	   /* bytes, or -errno */
 	int sync_result;
@@ -175,8 +175,8 @@ struct dir_fs {
 	uint32_t link_max;
 
 	struct weir_region *region;
-	struct ram_blocks blocks;
-	struct holds holds; /* pages of 'blocks' */
+	struct block_pool pool;
+	struct holds holds; /* pages of 'pool' */
 	bool has_room;	    /* something came back that calls may wait for */
 	struct io_uring ring;
 	bool has_ring;

@@ -279,7 +279,7 @@ enum nfs3_status dir_readlink(struct dir_fs *fs, struct op *op)
 	else if (!S_ISLNK(st.st_mode))
 		rc = -EINVAL;
 	if (rc == 0) {
-		n = readlinkat(fd, "", (char *)(uintptr_t)op->item, RAM_PAGE);
+		n = readlinkat(fd, "", (char *)(uintptr_t)op->item, BLOCK_POOL_PAGE);
 		if (n < 0)
 			rc = -errno;
 		else

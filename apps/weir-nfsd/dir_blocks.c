@@ -14,7 +14,7 @@ struct dir_io *dir_io_take(struct dir_fs *fs)
 	else
 		io = malloc(sizeof(*io));
 	if (io)
-		*io = (struct dir_io){.fs = fs, .block = RAM_NONE};
+		*io = (struct dir_io){.fs = fs, .block = BLOCK_POOL_NONE};
 	return io;
 }
 
@@ -23,8 +23,8 @@ void dir_io_release(void *arg)
 {
 	struct dir_io *io = arg;
 
-	if (io->block != RAM_NONE) {
-		ram_block_unref(&io->fs->blocks, io->block);
+	if (io->block != BLOCK_POOL_NONE) {
+		block_pool_unref(&io->fs->pool, io->block);
 		holds_remove(&io->hold);
 		io->fs->has_room = true;
 	}
@@ -34,13 +34,13 @@ void dir_io_release(void *arg)
 bool dir_take_block(struct dir_io *io, const struct holder *holder, uint32_t bytes)
 {
 	struct dir_fs *fs = io->fs;
-	struct ram_blocks *blocks = &fs->blocks;
-	uint32_t pages = ram_block_pages(bytes);
+	struct block_pool *pool = &fs->pool;
+	uint32_t pages = block_pool_pages(bytes);
 
-	if (!holds_allow(&fs->holds, holder, blocks->npages, blocks->nfree, pages))
+	if (!holds_allow(&fs->holds, holder, pool->npages, pool->nfree, pages))
 		return false;
-	io->block = ram_block_get(blocks, bytes);
-	if (io->block == RAM_NONE)
+	io->block = block_pool_get(pool, bytes);
+	if (io->block == BLOCK_POOL_NONE)
 		return false;
 	holds_add(&fs->holds, &io->hold, holder, pages);
 	return true;
@@ -58,7 +58,7 @@ bool dir_keep_data(struct dir_io *io, struct op *op)
 
 	if (!dir_take_block(io, &op->holder, op->data_bytes))
 		return false;
-	to = ram_block_data(&io->fs->blocks, io->block);
+	to = block_pool_data(&io->fs->pool, io->block);
 	memcpy(to, op->data, op->data_bytes);
 	op->data = to;
 	return true;
@@ -75,7 +75,7 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	(void)cred;
 	(void)offset;
 	/* Nothing of the file is touched before the call itself is here, and looked at. */
-	if (len_bytes == 0 || len_bytes > RAM_CHUNK)
+	if (len_bytes == 0 || len_bytes > BLOCK_POOL_MAX)
 		return -1;
 	io = dir_io_take(fs);
 	if (!io)
@@ -87,7 +87,7 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	weir_request_set_user(req, io);
 	weir_request_on_sent(req, dir_io_release, io);
 	*place = (struct weir_arg_sink){.region = fs->region,
-					.data = ram_block_data(&fs->blocks, io->block)};
+					.data = block_pool_data(&fs->pool, io->block)};
 	return 0;
 }
 
@@ -97,12 +97,12 @@ bool dir_link_begin(struct dir_fs *fs, struct op *op)
 
 	if (!io)
 		return false;
-	if (!dir_take_block(io, &op->holder, RAM_PAGE)) {
+	if (!dir_take_block(io, &op->holder, BLOCK_POOL_PAGE)) {
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		return false;
 	}
 	op->region = fs->region;
-	op->item = ram_block_data(&fs->blocks, io->block);
+	op->item = block_pool_data(&fs->pool, io->block);
 	op->on_sent = dir_io_release;
 	op->on_sent_mail = dir_io_mail;
 	op->on_sent_arg = io;

@@ -84,7 +84,7 @@ static void end_read(struct op *op, struct dir_io *io, const struct stat *st)
 	res->count = (uint32_t)io->result;
 	res->eof = op->args.read.offset + res->count >= (uint64_t)st->st_size;
 	op->region = io->fs->region;
-	op->item = io->block != RAM_NONE ? ram_block_data(&io->fs->blocks, io->block) : NULL;
+	op->item = io->block != BLOCK_POOL_NONE ? block_pool_data(&io->fs->pool, io->block) : NULL;
 	op->item_bytes = res->count;
 }
 
@@ -236,7 +236,7 @@ static void queue_write(struct dir_io *io)
 	struct io_uring_sqe *sqe = next_sqe(io);
 	uint32_t count = io->op->data_bytes;
 
-	if (io->block != RAM_NONE)
+	if (io->block != BLOCK_POOL_NONE)
 		io_uring_prep_write_fixed(sqe, io->file->fd, io->op->data, count, args->offset, 0);
 	else
 		io_uring_prep_write(sqe, io->file->fd, io->op->data, count, args->offset);
@@ -273,7 +273,7 @@ static bool queue_read(struct dir_io *io, uint32_t count)
 	if (!dir_take_block(io, &io->op->holder, count))
 		return false;
 	sqe = next_sqe(io);
-	io_uring_prep_read_fixed(sqe, io->file->fd, ram_block_data(&io->fs->blocks, io->block),
+	io_uring_prep_read_fixed(sqe, io->file->fd, block_pool_data(&io->fs->pool, io->block),
 				 count, io->op->args.read.offset, 0);
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
 	if (dir_is_careful(io->fs))
@@ -352,7 +352,7 @@ static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		return;
 	}
 	/* Only what is in memory of the export's own can be written after the reply. */
-	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && io->block == RAM_NONE &&
+	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && io->block == BLOCK_POOL_NONE &&
 	    !dir_keep_data(io, op)) {
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		put_off(fs, op, file);

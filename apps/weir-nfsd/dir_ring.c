@@ -143,7 +143,7 @@ int dir_io_start(struct dir_fs *fs)
 	if (rc != 0)
 		return rc;
 	weir_region_info(fs->region, &info);
-	return ram_blocks_init(&fs->blocks, info.base, DIR_MEMORY);
+	return block_pool_init(&fs->pool, info.base, DIR_MEMORY);
 }
 
 int dir_ring_start(struct dir_fs *fs)
@@ -186,6 +186,6 @@ void dir_io_stop(struct dir_fs *fs)
 	}
 	dir_fds_close(fs);
 	dir_users_free(fs);
-	ram_blocks_fini(&fs->blocks);
+	block_pool_fini(&fs->pool);
 	weir_region_destroy(fs->region);
 }

@@ -22,7 +22,7 @@ static void ram_close(struct fs *fs_)
 	free(fs->inodes);
 	free(fs->buckets);
 	ram_placements_fini(fs);
-	ram_blocks_fini(&fs->blocks);
+	block_pool_fini(&fs->pool);
 	weir_region_destroy(fs->region);
 	free(fs);
 }
@@ -44,18 +44,18 @@ static int take_memory(struct ram_fs *fs)
 	if (rc != 0)
 		return rc;
 	weir_region_info(fs->region, &info);
-	rc = ram_blocks_init(&fs->blocks, info.base, fs->size_bytes);
+	rc = block_pool_init(&fs->pool, info.base, fs->size_bytes);
 	if (rc != 0)
 		return rc;
 	fs->inodes = calloc(fs->ninodes_max, sizeof(fs->inodes[0]));
 	fs->buckets = calloc(fs->nbuckets, sizeof(fs->buckets[0]));
 	if (!fs->inodes || !fs->buckets)
 		return -ENOMEM;
-	fs->zeros = ram_block_get(&fs->blocks, RAM_CHUNK);
+	fs->zeros = block_pool_get(&fs->pool, RAM_CHUNK);
 	root = ram_inode_make(fs, NFS3_DIR, 01777, 0, 0);
-	if (fs->zeros == RAM_NONE || !root)
+	if (fs->zeros == BLOCK_POOL_NONE || !root)
 		return -ENOMEM;
-	memset(ram_block_data(&fs->blocks, fs->zeros), 0, RAM_CHUNK);
+	memset(block_pool_data(&fs->pool, fs->zeros), 0, RAM_CHUNK);
 	root->dir.parent = ram_slot(fs, root);
 	return 0;
 }
@@ -69,11 +69,11 @@ static int ram_open(struct export *export, struct server *server)
 		return -ENOMEM;
 	fs->server = server;
 	fs->export = export;
-	fs->size_bytes = export->size_bytes / RAM_PAGE * RAM_PAGE;
-	fs->ninodes_max = (uint32_t)(fs->size_bytes / RAM_PAGE);
+	fs->size_bytes = export->size_bytes / BLOCK_POOL_PAGE * BLOCK_POOL_PAGE;
+	fs->ninodes_max = (uint32_t)(fs->size_bytes / BLOCK_POOL_PAGE);
 	fs->nentries_max = 2 * fs->ninodes_max;
 	fs->nodes.max = fs->ninodes_max;
-	fs->free_slot = RAM_NONE;
+	fs->free_slot = RAM_NO_SLOT;
 	fs->nbuckets = 1024;
 	while (fs->nbuckets < fs->ninodes_max)
 		fs->nbuckets *= 2;

@@ -14,14 +14,16 @@
  * pulled to.
  */
 
+#include "block_pool.h"
 #include "op.h"
-#include "ram_blocks.h"
 #include "ram_map.h"
 #include "server.h"
 
 #define RAM_SIZE_MIN   (4ull << 20)
 #define RAM_SIZE_MAX   (1ull << 40)
 #define RAM_SIZE_USUAL (256ull << 20)
+#define RAM_CHUNK      BLOCK_POOL_MAX /* a file's bytes that one block holds */
+#define RAM_NO_SLOT    UINT32_MAX     /* the number of no inode */
 #define RAM_LINKS_MAX  65000u
 /* Of the mode: set-user-ID and set-group-ID. A WRITE by any but root clears them. */
 #define RAM_SET_IDS    06000u
@@ -95,7 +97,7 @@ struct ram_fs {
 	struct server *server;
 	struct export *export;
 	struct weir_region *region;
-	struct ram_blocks blocks;
+	struct block_pool pool;
 	uint64_t size_bytes;
 	uint32_t zeros;		/* a block of zeros, for holes */
 	struct ram_nodes nodes; /* of all files' maps */

@@ -155,7 +155,7 @@ enum nfs3_status ram_fsstat(struct ram_fs *fs, struct op *op)
 	if (op->proc != NFS3_FSSTAT)
 		return NFS3_OK;
 	res->tbytes = fs->size_bytes;
-	res->fbytes = res->abytes = (uint64_t)fs->blocks.nfree * RAM_PAGE;
+	res->fbytes = res->abytes = (uint64_t)fs->pool.nfree * BLOCK_POOL_PAGE;
 	res->tfiles = fs->ninodes_max;
 	res->ffiles = res->afiles = fs->ninodes_max - fs->ninodes;
 	return NFS3_OK;

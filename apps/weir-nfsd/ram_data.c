@@ -18,13 +18,13 @@ uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t 
 	if (len_bytes > RAM_CHUNK - inside)
 		len_bytes = RAM_CHUNK - inside;
 	*block = ram_map_get(&inode->map, offset / RAM_CHUNK);
-	if (*block == RAM_NONE || inside >= ram_block_bytes(&fs->blocks, *block)) {
+	if (*block == BLOCK_POOL_NONE || inside >= block_pool_bytes(&fs->pool, *block)) {
 		*block = fs->zeros;
 		inside = 0;
 	}
-	if (len_bytes > ram_block_bytes(&fs->blocks, *block) - inside)
-		len_bytes = ram_block_bytes(&fs->blocks, *block) - inside;
-	*data = ram_block_data(&fs->blocks, *block) + inside;
+	if (len_bytes > block_pool_bytes(&fs->pool, *block) - inside)
+		len_bytes = block_pool_bytes(&fs->pool, *block) - inside;
+	*data = block_pool_data(&fs->pool, *block) + inside;
 	return len_bytes;
 }
 
@@ -38,8 +38,8 @@ static void release(void *arg, uint32_t block)
 {
 	const struct release *from = arg;
 
-	from->inode->attr.used -= ram_block_bytes(&from->fs->blocks, block);
-	ram_block_unref(&from->fs->blocks, block);
+	from->inode->attr.used -= block_pool_bytes(&from->fs->pool, block);
+	block_pool_unref(&from->fs->pool, block);
 }
 
 /* Make chunks from 'first' on a hole. */
@@ -57,8 +57,8 @@ static bool set_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk
 
 	if (!ram_map_set(&fs->nodes, &inode->map, chunk, block))
 		return false;
-	inode->attr.used += ram_block_bytes(&fs->blocks, block);
-	if (old != RAM_NONE)
+	inode->attr.used += block_pool_bytes(&fs->pool, block);
+	if (old != BLOCK_POOL_NONE)
 		release(&(struct release){fs, inode}, old);
 	return true;
 }
@@ -71,41 +71,41 @@ static bool set_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk
 static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk,
 			   uint32_t bytes)
 {
-	uint32_t old = ram_map_get(&inode->map, chunk), block = RAM_NONE, kept = 0;
+	uint32_t old = ram_map_get(&inode->map, chunk), block = BLOCK_POOL_NONE, kept = 0;
 
 	/* A file that is written in order fills this chunk as well. A hole may never be filled. */
-	if (chunk > 0 && ram_map_get(&inode->map, chunk - 1) != RAM_NONE)
-		block = ram_block_get(&fs->blocks, RAM_CHUNK);
-	if (block == RAM_NONE)
-		block = ram_block_get(&fs->blocks, bytes);
-	if (block == RAM_NONE)
-		return RAM_NONE;
-	if (old != RAM_NONE) {
-		kept = ram_block_bytes(&fs->blocks, old);
-		memcpy(ram_block_data(&fs->blocks, block), ram_block_data(&fs->blocks, old), kept);
+	if (chunk > 0 && ram_map_get(&inode->map, chunk - 1) != BLOCK_POOL_NONE)
+		block = block_pool_get(&fs->pool, RAM_CHUNK);
+	if (block == BLOCK_POOL_NONE)
+		block = block_pool_get(&fs->pool, bytes);
+	if (block == BLOCK_POOL_NONE)
+		return BLOCK_POOL_NONE;
+	if (old != BLOCK_POOL_NONE) {
+		kept = block_pool_bytes(&fs->pool, old);
+		memcpy(block_pool_data(&fs->pool, block), block_pool_data(&fs->pool, old), kept);
 		/* What lies behind the end may belong to a WRITE that is not done. */
 		if (chunk * RAM_CHUNK + kept > inode->attr.size) {
 			uint64_t start = chunk * RAM_CHUNK;
 			uint32_t valid =
 				inode->attr.size > start ? (uint32_t)(inode->attr.size - start) : 0;
 
-			memset(ram_block_data(&fs->blocks, block) + valid, 0, kept - valid);
+			memset(block_pool_data(&fs->pool, block) + valid, 0, kept - valid);
 		}
 	}
-	memset(ram_block_data(&fs->blocks, block) + kept, 0,
-	       ram_block_bytes(&fs->blocks, block) - kept);
+	memset(block_pool_data(&fs->pool, block) + kept, 0,
+	       block_pool_bytes(&fs->pool, block) - kept);
 	if (!set_block(fs, inode, chunk, block)) {
-		ram_block_unref(&fs->blocks, block);
-		return RAM_NONE;
+		block_pool_unref(&fs->pool, block);
+		return BLOCK_POOL_NONE;
 	}
 	return block;
 }
 
 bool ram_data_copy(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk)
 {
-	uint32_t bytes = ram_block_bytes(&fs->blocks, ram_map_get(&inode->map, chunk));
+	uint32_t bytes = block_pool_bytes(&fs->pool, ram_map_get(&inode->map, chunk));
 
-	return grow_block(fs, inode, chunk, bytes) != RAM_NONE;
+	return grow_block(fs, inode, chunk, bytes) != BLOCK_POOL_NONE;
 }
 
 uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset,
@@ -115,9 +115,9 @@ uint8_t *ram_data_reserve(struct ram_fs *fs, struct ram_inode *inode, uint64_t o
 	uint64_t chunk = offset / RAM_CHUNK;
 
 	*block = ram_map_get(&inode->map, chunk);
-	if (*block == RAM_NONE || ram_block_bytes(&fs->blocks, *block) < inside + len_bytes)
+	if (*block == BLOCK_POOL_NONE || block_pool_bytes(&fs->pool, *block) < inside + len_bytes)
 		*block = grow_block(fs, inode, chunk, inside + len_bytes);
-	return *block == RAM_NONE ? NULL : ram_block_data(&fs->blocks, *block) + inside;
+	return *block == BLOCK_POOL_NONE ? NULL : block_pool_data(&fs->pool, *block) + inside;
 }
 
 uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t offset,
@@ -153,23 +153,23 @@ static enum nfs3_status cut_chunk(struct ram_fs *fs, struct ram_inode *inode, ui
 	uint64_t start = chunk * RAM_CHUNK;
 	uint32_t bytes;
 
-	if (block == RAM_NONE || keep >= ram_block_bytes(&fs->blocks, block))
+	if (block == BLOCK_POOL_NONE || keep >= block_pool_bytes(&fs->pool, block))
 		return NFS3_OK;
-	bytes = ram_block_bytes(&fs->blocks, block);
+	bytes = block_pool_bytes(&fs->pool, block);
 	if (!ram_placement_overlaps(inode, block, start + keep, start + bytes, NULL)) {
-		memset(ram_block_data(&fs->blocks, block) + keep, 0, bytes - keep);
+		memset(block_pool_data(&fs->pool, block) + keep, 0, bytes - keep);
 		return NFS3_OK;
 	}
 	/* A WRITE is being pulled there: it must find its data when it is its turn, behind this
 	 * call. */
-	copy = ram_block_get(&fs->blocks, bytes);
-	if (copy == RAM_NONE)
+	copy = block_pool_get(&fs->pool, bytes);
+	if (copy == BLOCK_POOL_NONE)
 		return NFS3ERR_JUKEBOX;
-	memcpy(ram_block_data(&fs->blocks, copy), ram_block_data(&fs->blocks, block), keep);
-	memset(ram_block_data(&fs->blocks, copy) + keep, 0,
-	       ram_block_bytes(&fs->blocks, copy) - keep);
+	memcpy(block_pool_data(&fs->pool, copy), block_pool_data(&fs->pool, block), keep);
+	memset(block_pool_data(&fs->pool, copy) + keep, 0,
+	       block_pool_bytes(&fs->pool, copy) - keep);
 	if (!set_block(fs, inode, chunk, copy)) {
-		ram_block_unref(&fs->blocks, copy);
+		block_pool_unref(&fs->pool, copy);
 		return NFS3ERR_JUKEBOX;
 	}
 	return NFS3_OK;
@@ -199,7 +199,7 @@ void ram_data_trim(struct ram_fs *fs, struct ram_inode *inode)
 void ram_data_free(struct ram_fs *fs, struct ram_inode *inode)
 {
 	drop_chunks(fs, inode, 0);
-	if (inode->block != RAM_NONE)
-		ram_block_unref(&fs->blocks, inode->block);
-	inode->block = RAM_NONE;
+	if (inode->block != BLOCK_POOL_NONE)
+		block_pool_unref(&fs->pool, inode->block);
+	inode->block = BLOCK_POOL_NONE;
 }

@@ -35,7 +35,7 @@ struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32
 	uint32_t slot = fs->free_slot, generation;
 	struct ram_inode *inode;
 
-	if (slot != RAM_NONE)
+	if (slot != RAM_NO_SLOT)
 		fs->free_slot = fs->inodes[slot].next_free;
 	else if (fs->nslots < fs->ninodes_max)
 		slot = fs->nslots++;
@@ -43,7 +43,8 @@ struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32
 		return NULL;
 	inode = &fs->inodes[slot];
 	generation = inode->generation + 1;
-	*inode = (struct ram_inode){.is_used = true, .generation = generation, .block = RAM_NONE};
+	*inode = (struct ram_inode){
+		.is_used = true, .generation = generation, .block = BLOCK_POOL_NONE};
 	LIST_INIT(&inode->placements);
 	inode->attr = (struct nfs3_fattr){
 		.type = type,
@@ -58,7 +59,7 @@ struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32
 	inode->attr.mtime = inode->attr.ctime = inode->attr.atime;
 	if (type == NFS3_DIR) {
 		inode->dir.next_cookie = 3; /* 1 and 2 are "." and ".." */
-		inode->attr.size = inode->attr.used = RAM_PAGE;
+		inode->attr.size = inode->attr.used = BLOCK_POOL_PAGE;
 	}
 	fs->ninodes++;
 	return inode;

@@ -23,10 +23,10 @@ static void reply_from(struct ram_fs *fs, struct op *op, uint32_t block, const v
 	op->region = fs->region;
 	op->item = data;
 	op->item_bytes = len_bytes;
-	ram_block_ref(&fs->blocks, block);
-	op->on_sent = ram_block_release;
-	op->on_sent_mail = ram_block_mail;
-	op->on_sent_arg = &fs->blocks.blocks[block];
+	block_pool_ref(&fs->pool, block);
+	op->on_sent = block_pool_release;
+	op->on_sent_mail = block_pool_mail;
+	op->on_sent_arg = &fs->pool.blocks[block];
 }
 
 enum nfs3_status ram_read(struct ram_fs *fs, struct op *op)
@@ -68,7 +68,7 @@ enum nfs3_status ram_readlink(struct ram_fs *fs, struct op *op)
 	ram_post(inode, &op->res.readlink.attr);
 	if (inode->attr.type != NFS3_LNK)
 		return NFS3ERR_INVAL;
-	reply_from(fs, op, inode->block, ram_block_data(&fs->blocks, inode->block),
+	reply_from(fs, op, inode->block, block_pool_data(&fs->pool, inode->block),
 		   (uint32_t)inode->attr.size);
 	return NFS3_OK;
 }

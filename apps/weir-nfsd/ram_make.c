@@ -21,7 +21,7 @@ static enum nfs3_status may_add(const struct op *op, const struct ram_inode *dir
 	return status;
 }
 
-/* The slot of a name in a directory, "." and ".." too; RAM_NONE: there is none. */
+/* The slot of a name in a directory, "." and ".." too; RAM_NO_SLOT: there is none. */
 static uint32_t find(struct ram_fs *fs, const struct ram_inode *dir, const struct nfs3_name *name)
 {
 	struct ram_dirent *entry;
@@ -31,7 +31,7 @@ static uint32_t find(struct ram_fs *fs, const struct ram_inode *dir, const struc
 	if (name->len_bytes == 2 && name->data[0] == '.' && name->data[1] == '.')
 		return dir->dir.parent;
 	entry = ram_entry_find(fs, ram_slot(fs, dir), name->data, name->len_bytes);
-	return entry ? entry->slot : RAM_NONE;
+	return entry ? entry->slot : RAM_NO_SLOT;
 }
 
 static void make_fh(struct ram_fs *fs, struct op *op, const struct ram_inode *inode,
@@ -57,7 +57,7 @@ enum nfs3_status ram_lookup(struct ram_fs *fs, struct op *op)
 	if (status != NFS3_OK)
 		return status;
 	slot = find(fs, dir, &op->args.dirop.name);
-	if (slot == RAM_NONE)
+	if (slot == RAM_NO_SLOT)
 		return NFS3ERR_NOENT;
 	make_fh(fs, op, &fs->inodes[slot], &res->fh);
 	ram_post(&fs->inodes[slot], &res->attr);
@@ -154,8 +154,8 @@ enum nfs3_status ram_create(struct ram_fs *fs, struct op *op)
 		return NFS3ERR_STALE;
 	ram_before(dir, &op->res.create.dir_wcc);
 	status = may_search(op, dir);
-	slot = status == NFS3_OK ? find(fs, dir, &args->where.name) : RAM_NONE;
-	if (slot != RAM_NONE) {
+	slot = status == NFS3_OK ? find(fs, dir, &args->where.name) : RAM_NO_SLOT;
+	if (slot != RAM_NO_SLOT) {
 		status = create_existing(fs, op, &fs->inodes[slot]);
 	} else if (status == NFS3_OK) {
 		status = may_add(op, dir);
@@ -176,12 +176,12 @@ enum nfs3_status ram_create(struct ram_fs *fs, struct op *op)
 /* The path of a new symbolic link. */
 static enum nfs3_status set_path(struct ram_fs *fs, struct ram_inode *inode, const struct op *op)
 {
-	inode->block = ram_block_get(&fs->blocks, op->data_bytes);
-	if (inode->block == RAM_NONE)
+	inode->block = block_pool_get(&fs->pool, op->data_bytes);
+	if (inode->block == BLOCK_POOL_NONE)
 		return NFS3ERR_NOSPC;
-	memcpy(ram_block_data(&fs->blocks, inode->block), op->data, op->data_bytes);
+	memcpy(block_pool_data(&fs->pool, inode->block), op->data, op->data_bytes);
 	inode->attr.size = op->data_bytes;
-	inode->attr.used = ram_block_bytes(&fs->blocks, inode->block);
+	inode->attr.used = block_pool_bytes(&fs->pool, inode->block);
 	return NFS3_OK;
 }
 
@@ -217,7 +217,7 @@ enum nfs3_status ram_make(struct ram_fs *fs, struct op *op)
 		op->proc == NFS3_MKNOD && type == NFS3_LNK ? NFS3ERR_BADTYPE : check_make(op, type);
 	if (status == NFS3_OK)
 		status = may_search(op, dir);
-	if (status == NFS3_OK && find(fs, dir, &args->where.name) != RAM_NONE)
+	if (status == NFS3_OK && find(fs, dir, &args->where.name) != RAM_NO_SLOT)
 		status = NFS3ERR_EXIST;
 	if (status == NFS3_OK)
 		status = may_add(op, dir);
@@ -254,7 +254,7 @@ enum nfs3_status ram_link(struct ram_fs *fs, struct op *op)
 	status = may_search(op, dir);
 	if (status == NFS3_OK && inode->attr.type == NFS3_DIR)
 		status = NFS3ERR_ISDIR;
-	if (status == NFS3_OK && find(fs, dir, name) != RAM_NONE)
+	if (status == NFS3_OK && find(fs, dir, name) != RAM_NO_SLOT)
 		status = NFS3ERR_EXIST;
 	if (status == NFS3_OK)
 		status = may_add(op, dir);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "ram_blocks.h"
+#include "block_pool.h"
 
 /* The entry on the way to 'chunk' in a node that is 'height' levels above the blocks. */
 static uint32_t index_of(uint64_t chunk, uint32_t height)
@@ -27,13 +27,13 @@ uint32_t ram_map_get(const struct ram_map *map, uint64_t chunk)
 	union ram_entry entry = map->root;
 
 	if (!fits(chunk, map->height))
-		return RAM_NONE;
+		return BLOCK_POOL_NONE;
 	for (uint32_t height = map->height; height > 0; height--) {
 		if (!entry.node)
-			return RAM_NONE;
+			return BLOCK_POOL_NONE;
 		entry = entry.node->entries[index_of(chunk, height)];
 	}
-	return entry.block_plus_1 > 0 ? entry.block_plus_1 - 1 : RAM_NONE;
+	return entry.block_plus_1 > 0 ? entry.block_plus_1 - 1 : BLOCK_POOL_NONE;
 }
 
 /* The nodes that the map lacks for the chunk at this height, which is enough for the chunk. */

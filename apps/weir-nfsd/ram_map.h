@@ -47,7 +47,7 @@ struct ram_nodes {
  * Look up a chunk's block.
  *
  * @chunk: any number
- * Returns the block, or RAM_NONE if the chunk is a hole.
+ * Returns the block, or BLOCK_POOL_NONE if the chunk is a hole.
  */
 uint32_t ram_map_get(const struct ram_map *map, uint64_t chunk);
 
@@ -56,7 +56,7 @@ uint32_t ram_map_get(const struct ram_map *map, uint64_t chunk);
  *
  * @nodes: the export's limit
  * @chunk: any number
- * @block: not RAM_NONE
+ * @block: not BLOCK_POOL_NONE
  * Returns true, or false with the map unchanged if the chunk is not below RAM_MAP_CHUNKS, if the
  * limit on nodes is reached or if there is no memory. A chunk that has a block always gets the new
  * one.

@@ -62,14 +62,14 @@ void ram_placement_done(struct ram_placement *placement)
  * there. */
 static void undo(struct ram_inode *inode, const struct ram_placement *p)
 {
-	struct ram_blocks *blocks = &p->fs->blocks;
+	struct block_pool *pool = &p->fs->pool;
 	uint64_t from = p->offset > inode->attr.size ? p->offset : inode->attr.size;
 	uint64_t to = p->offset + p->len_bytes;
 
 	if (from >= to || ram_map_get(&inode->map, p->offset / RAM_CHUNK) != p->block ||
 	    ram_placement_overlaps(inode, p->block, from, to, p))
 		return;
-	memset(ram_block_data(blocks, p->block) + from % RAM_CHUNK, 0, to - from);
+	memset(block_pool_data(pool, p->block) + from % RAM_CHUNK, 0, to - from);
 }
 
 /* A WRITE that never was: what has come of its data? */
@@ -97,7 +97,7 @@ static void on_sent(void *arg)
 		if (!p->is_done)
 			abandon(inode, p);
 	}
-	ram_block_unref(&p->fs->blocks, p->block);
+	block_pool_unref(&p->fs->pool, p->block);
 	LIST_INSERT_HEAD(&p->fs->free_placements, p, entry);
 }
 
@@ -160,7 +160,7 @@ int ram_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 		LIST_INSERT_HEAD(&fs->free_placements, p, entry);
 		return -1;
 	}
-	ram_block_ref(&fs->blocks, p->block);
+	block_pool_ref(&fs->pool, p->block);
 	LIST_INSERT_HEAD(&inode->placements, p, entry);
 	weir_request_set_user(req, p);
 	weir_request_on_sent(req, on_sent, p);

@@ -16,7 +16,7 @@ int ram_fs_make(struct ram_fs *fs, struct export *export, uint32_t ninodes, stru
 		.nentries_max = 2 * ninodes,
 		.nbuckets = NBUCKETS,
 		.buckets = calloc(NBUCKETS, sizeof(struct ram_dirent *)),
-		.free_slot = RAM_NONE,
+		.free_slot = RAM_NO_SLOT,
 	};
 	if (!fs->inodes || !fs->buckets)
 		return -1;

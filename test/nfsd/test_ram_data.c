@@ -15,7 +15,7 @@
 #include "ram.h"
 
 #define NPAGES	    1024u
-#define ZEROS_PAGES (RAM_CHUNK / RAM_PAGE)
+#define ZEROS_PAGES (RAM_CHUNK / BLOCK_POOL_PAGE)
 #define NPAGES_FREE (NPAGES - ZEROS_PAGES) /* of an empty export */
 #define MIB	    (1ull << 20)
 #define GIB	    (1ull << 30)
@@ -29,14 +29,14 @@ static int set_up(void **state)
 {
 	(void)state;
 	fs = (struct ram_fs){.nodes = {.max = NPAGES}};
-	memory = aligned_alloc(RAM_PAGE, NPAGES * RAM_PAGE);
+	memory = aligned_alloc(BLOCK_POOL_PAGE, NPAGES * BLOCK_POOL_PAGE);
 	for (uint32_t i = 0; i < 3; i++)
-		files[i] = (struct ram_inode){.block = RAM_NONE};
-	if (!memory || ram_blocks_init(&fs.blocks, memory, NPAGES * RAM_PAGE) != 0)
+		files[i] = (struct ram_inode){.block = BLOCK_POOL_NONE};
+	if (!memory || block_pool_init(&fs.pool, memory, NPAGES * BLOCK_POOL_PAGE) != 0)
 		return -1;
-	memset(memory, 0xaa, NPAGES * RAM_PAGE);
-	fs.zeros = ram_block_get(&fs.blocks, RAM_CHUNK);
-	memset(ram_block_data(&fs.blocks, fs.zeros), 0, RAM_CHUNK);
+	memset(memory, 0xaa, NPAGES * BLOCK_POOL_PAGE);
+	fs.zeros = block_pool_get(&fs.pool, RAM_CHUNK);
+	memset(block_pool_data(&fs.pool, fs.zeros), 0, RAM_CHUNK);
 	return 0;
 }
 
@@ -48,15 +48,15 @@ static int tear_down(void **state)
 		assert_int_equal(files[i].attr.used, 0);
 	}
 	assert_int_equal(fs.nodes.n, 0);
-	assert_int_equal(fs.blocks.nfree, NPAGES_FREE);
-	ram_blocks_fini(&fs.blocks);
+	assert_int_equal(fs.pool.nfree, NPAGES_FREE);
+	block_pool_fini(&fs.pool);
 	free(memory);
 	return 0;
 }
 
 static uint64_t used_bytes(void)
 {
-	return (uint64_t)(NPAGES_FREE - fs.blocks.nfree) * RAM_PAGE;
+	return (uint64_t)(NPAGES_FREE - fs.pool.nfree) * BLOCK_POOL_PAGE;
 }
 
 static uint32_t write_byte(struct ram_inode *file, uint64_t offset)
@@ -81,7 +81,7 @@ static void ram_data_truncate__to_any_size_takes_nothing(void **state)
 	assert_int_equal(ram_data_truncate(&fs, &files[0], RAM_FILE_MAX), NFS3_OK);
 	assert_int_equal(files[0].attr.size, RAM_FILE_MAX);
 	assert_int_equal(files[0].attr.used, 0);
-	assert_int_equal(fs.blocks.nfree, NPAGES_FREE);
+	assert_int_equal(fs.pool.nfree, NPAGES_FREE);
 	assert_int_equal(fs.nodes.n, 0);
 	assert_int_equal(ram_data_truncate(&fs, &files[0], 1), NFS3_OK);
 	assert_int_equal(files[0].attr.size, 1);
@@ -97,7 +97,7 @@ static void ram_data_at__of_a_hole_is_the_shared_block_of_zeros(void **state)
 	(void)state;
 	assert_int_equal(write_byte(&files[0], RAM_FILE_MAX - 1), 1);
 	for (uint32_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		uint32_t free_before = fs.blocks.nfree;
+		uint32_t free_before = fs.pool.nfree;
 
 		n = ram_data_at(&fs, &files[0], offsets[i], UINT32_MAX, &block, &data);
 		if (i + 1 < sizeof(offsets) / sizeof(offsets[0]))
@@ -105,7 +105,7 @@ static void ram_data_at__of_a_hole_is_the_shared_block_of_zeros(void **state)
 		assert_true(n > 0 && n <= RAM_CHUNK - offsets[i] % RAM_CHUNK);
 		for (uint32_t at = 0; at + 1 < n; at++)
 			assert_int_equal(data[at], 0);
-		assert_int_equal(fs.blocks.nfree, free_before);
+		assert_int_equal(fs.pool.nfree, free_before);
 	}
 }
 
@@ -117,14 +117,14 @@ static void ram_data_write__in_holes_takes_blocks(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		assert_int_equal(write_byte(&files[0], offsets[i]), 1);
-		used += RAM_PAGE;
+		used += BLOCK_POOL_PAGE;
 		assert_int_equal(files[0].attr.used, used);
 		assert_int_equal(used_bytes(), used);
 	}
 	for (uint32_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		assert_int_equal(read_byte(&files[0], offsets[i]), 'x');
 		assert_int_equal(read_byte(&files[0], offsets[i] + 1), 0);
-		assert_int_equal(read_byte(&files[0], offsets[i] + RAM_PAGE), 0);
+		assert_int_equal(read_byte(&files[0], offsets[i] + BLOCK_POOL_PAGE), 0);
 	}
 	assert_int_equal(files[0].attr.size, RAM_FILE_MAX - MIB + 1);
 	/* Again, where there is a block: it takes none. */
@@ -154,7 +154,7 @@ static void ram_data_write__in_order_fills_chunks(void **state)
 	assert_int_equal(write_byte(&files[0], 0), 1);
 	assert_int_equal(write_byte(&files[0], MIB), 1);
 	/* A file that grows in order has blocks that need not be grown again. */
-	assert_int_equal(files[0].attr.used, RAM_PAGE + RAM_CHUNK);
+	assert_int_equal(files[0].attr.used, BLOCK_POOL_PAGE + RAM_CHUNK);
 	assert_int_equal(files[0].attr.used, used_bytes());
 }
 
@@ -169,11 +169,11 @@ static void ram_data_write__without_space_loses_nothing(void **state)
 	while (write_byte(&files[0], n * STRIDE) == 1)
 		n++;
 	assert_int_equal(n, NPAGES_FREE);
-	assert_int_equal(fs.blocks.nfree, 0);
+	assert_int_equal(fs.pool.nfree, 0);
 	assert_int_equal(write_byte(&files[0], n * STRIDE), 0);
 	assert_int_equal(write_byte(&files[1], 0), 0);
 	/* It would need a longer block. */
-	assert_int_equal(ram_data_write(&fs, &files[0], 0, data, RAM_PAGE + 1), 0);
+	assert_int_equal(ram_data_write(&fs, &files[0], 0, data, BLOCK_POOL_PAGE + 1), 0);
 	assert_int_equal(ram_data_write(&fs, &files[0], STRIDE - 1, data, 2), 0);
 	for (uint32_t i = 0; i < n; i++) {
 		assert_int_equal(read_byte(&files[0], i * STRIDE), 'x');
@@ -182,9 +182,9 @@ static void ram_data_write__without_space_loses_nothing(void **state)
 	}
 	assert_int_equal(files[0].attr.size, RAM_FILE_MAX);
 	assert_int_equal(files[1].attr.size, 0);
-	assert_int_equal(files[0].attr.used, (uint64_t)NPAGES_FREE * RAM_PAGE);
+	assert_int_equal(files[0].attr.used, (uint64_t)NPAGES_FREE * BLOCK_POOL_PAGE);
 	/* Over what is there, and of as much as there is space for. */
-	assert_int_equal(ram_data_write(&fs, &files[0], 0, data, RAM_PAGE), RAM_PAGE);
+	assert_int_equal(ram_data_write(&fs, &files[0], 0, data, BLOCK_POOL_PAGE), BLOCK_POOL_PAGE);
 	assert_int_equal(ram_data_truncate(&fs, &files[0], (n - 1) * STRIDE), NFS3_OK);
 	assert_int_equal(ram_data_write(&fs, &files[1], RAM_CHUNK - 1, data, 2), 0);
 	assert_int_equal(ram_data_truncate(&fs, &files[0], 0), NFS3_OK);
@@ -194,7 +194,7 @@ static void ram_data_write__without_space_loses_nothing(void **state)
 	assert_int_equal(ram_data_write(&fs, &files[1], RAM_CHUNK - 100, data, RAM_CHUNK + 100),
 			 100);
 	assert_int_equal(files[1].attr.size, RAM_CHUNK);
-	assert_int_equal(fs.blocks.nfree, 0);
+	assert_int_equal(fs.pool.nfree, 0);
 }
 
 static void ram_data_write__maps_of_all_files_are_limited(void **state)
@@ -228,7 +228,7 @@ static void ram_data_truncate__frees_what_lies_behind(void **state)
 	for (uint32_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		assert_int_equal(ram_data_truncate(&fs, &files[0], sizes[i]), NFS3_OK);
 		assert_int_equal(files[0].attr.size, sizes[i]);
-		assert_int_equal(used_bytes(), (uint64_t)pages[i] * RAM_PAGE);
+		assert_int_equal(used_bytes(), (uint64_t)pages[i] * BLOCK_POOL_PAGE);
 		assert_int_equal(files[0].attr.used, used_bytes());
 	}
 	assert_int_equal(fs.nodes.n, 0);
@@ -260,10 +260,10 @@ static void ram_data_trim__gives_back_what_lies_behind_the_end(void **state)
 	assert_int_equal(write_byte(&files[0], 10), 1);
 	assert_non_null(ram_data_reserve(&fs, &files[0], 11, 1, &block));
 	assert_non_null(ram_data_reserve(&fs, &files[0], 4 * GIB, 1, &block));
-	assert_int_equal(used_bytes(), 2 * RAM_PAGE);
+	assert_int_equal(used_bytes(), 2 * BLOCK_POOL_PAGE);
 	ram_data_trim(&fs, &files[0]);
-	assert_int_equal(used_bytes(), RAM_PAGE);
-	assert_int_equal(files[0].attr.used, RAM_PAGE);
+	assert_int_equal(used_bytes(), BLOCK_POOL_PAGE);
+	assert_int_equal(files[0].attr.used, BLOCK_POOL_PAGE);
 	assert_int_equal(fs.nodes.n, 0);
 	assert_int_equal(read_byte(&files[0], 10), 'x');
 }

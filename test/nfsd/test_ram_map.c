@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "ram_blocks.h"
+#include "block_pool.h"
 #include "ram_map.h"
 
 #define NODES_MAX 4096u
@@ -54,9 +54,9 @@ static int tear_down(void **state)
 static void get__of_an_empty_map_finds_holes(void **state)
 {
 	(void)state;
-	assert_int_equal(ram_map_get(&map, 0), RAM_NONE);
-	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), RAM_NONE);
-	assert_int_equal(ram_map_get(&map, UINT64_MAX), RAM_NONE);
+	assert_int_equal(ram_map_get(&map, 0), BLOCK_POOL_NONE);
+	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), BLOCK_POOL_NONE);
+	assert_int_equal(ram_map_get(&map, UINT64_MAX), BLOCK_POOL_NONE);
 	cut(0);
 	cut(UINT64_MAX);
 	assert_int_equal(ngone, 0);
@@ -68,7 +68,7 @@ static void set__of_the_first_chunk_alone_takes_no_node(void **state)
 	assert_true(ram_map_set(&nodes, &map, 0, 0));
 	assert_int_equal(nodes.n, 0);
 	assert_int_equal(ram_map_get(&map, 0), 0);
-	assert_int_equal(ram_map_get(&map, 1), RAM_NONE);
+	assert_int_equal(ram_map_get(&map, 1), BLOCK_POOL_NONE);
 	assert_true(ram_map_set(&nodes, &map, 0, 7));
 	assert_int_equal(ram_map_get(&map, 0), 7);
 	cut(1);
@@ -84,8 +84,8 @@ static void set__of_the_last_chunk_takes_one_path(void **state)
 	assert_true(ram_map_set(&nodes, &map, RAM_MAP_CHUNKS - 1, 5));
 	assert_int_equal(nodes.n, RAM_MAP_HEIGHT);
 	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), 5);
-	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 2), RAM_NONE);
-	assert_int_equal(ram_map_get(&map, 0), RAM_NONE);
+	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 2), BLOCK_POOL_NONE);
+	assert_int_equal(ram_map_get(&map, 0), BLOCK_POOL_NONE);
 	/* The root has been there already. */
 	assert_true(ram_map_set(&nodes, &map, 0, 6));
 	assert_int_equal(nodes.n, 2 * RAM_MAP_HEIGHT - 1);
@@ -113,7 +113,7 @@ static void set__at_the_limit_changes_nothing(void **state)
 	assert_int_equal(nodes.n, 3);
 	assert_int_equal(ram_map_get(&map, 0), 1);
 	assert_int_equal(ram_map_get(&map, 40), 2);
-	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), RAM_NONE);
+	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), BLOCK_POOL_NONE);
 	nodes.max = nodes.n;
 	/* What takes no node goes on: another block, and a neighbour of a chunk. */
 	assert_true(ram_map_set(&nodes, &map, 40, 4));
@@ -149,7 +149,7 @@ static void cut__keeps_what_comes_before(void **state)
 		assert_int_equal(gone[0], 1000 + first);
 		for (uint32_t chunk = 0; chunk < 101; chunk++)
 			assert_int_equal(ram_map_get(&map, chunk),
-					 chunk < first ? 1000 + chunk : RAM_NONE);
+					 chunk < first ? 1000 + chunk : BLOCK_POOL_NONE);
 	}
 	assert_int_equal(nodes.n, 0);
 }
@@ -177,12 +177,12 @@ static void map__of_random_operations_matches_a_copy(void **state)
 					    gone[i] >= chunk);
 			nblocks -= ngone;
 			for (uint32_t i = chunk; i < RAM_MAP_CHUNKS; i++) {
-				ngone -= copy[i] != RAM_NONE;
-				copy[i] = RAM_NONE;
+				ngone -= copy[i] != BLOCK_POOL_NONE;
+				copy[i] = BLOCK_POOL_NONE;
 			}
 			assert_int_equal(ngone, 0);
 		} else if (ram_map_set(&nodes, &map, chunk, chunk)) {
-			nblocks += copy[chunk] == RAM_NONE;
+			nblocks += copy[chunk] == BLOCK_POOL_NONE;
 			copy[chunk] = chunk;
 		}
 		assert_true(nodes.n <= RAM_MAP_HEIGHT * nblocks && nodes.n <= NODES_MAX);

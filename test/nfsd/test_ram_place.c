@@ -18,7 +18,7 @@
 #include "ram.h"
 
 #define NPAGES	    1024u
-#define NPAGES_FREE (NPAGES - RAM_CHUNK / RAM_PAGE) /* of an empty export */
+#define NPAGES_FREE (NPAGES - RAM_CHUNK / BLOCK_POOL_PAGE) /* of an empty export */
 #define GIB	    (1ull << 30)
 
 struct write {
@@ -61,16 +61,16 @@ static int set_up(void **state)
 		.nodes = {.max = NPAGES},
 		.inodes = inodes,
 		.ninodes_max = 1,
-		.free_slot = RAM_NONE,
-		.size_bytes = NPAGES * RAM_PAGE,
+		.free_slot = RAM_NO_SLOT,
+		.size_bytes = NPAGES * BLOCK_POOL_PAGE,
 	};
 	LIST_INIT(&fs.free_placements);
-	memory = aligned_alloc(RAM_PAGE, NPAGES * RAM_PAGE);
-	if (!memory || ram_blocks_init(&fs.blocks, memory, NPAGES * RAM_PAGE) != 0)
+	memory = aligned_alloc(BLOCK_POOL_PAGE, NPAGES * BLOCK_POOL_PAGE);
+	if (!memory || block_pool_init(&fs.pool, memory, NPAGES * BLOCK_POOL_PAGE) != 0)
 		return -1;
-	memset(memory, 0xaa, NPAGES * RAM_PAGE);
-	fs.zeros = ram_block_get(&fs.blocks, RAM_CHUNK);
-	memset(ram_block_data(&fs.blocks, fs.zeros), 0, RAM_CHUNK);
+	memset(memory, 0xaa, NPAGES * BLOCK_POOL_PAGE);
+	fs.zeros = block_pool_get(&fs.pool, RAM_CHUNK);
+	memset(block_pool_data(&fs.pool, fs.zeros), 0, RAM_CHUNK);
 	file = ram_inode_make(&fs, NFS3_REG, 0600, cred.uid, 7);
 	assert_non_null(file);
 	ram_id_of(&fs, file, &id);
@@ -83,9 +83,9 @@ static int tear_down(void **state)
 	if (file->is_used)
 		ram_inode_free(&fs, file);
 	assert_int_equal(fs.nodes.n, 0);
-	assert_int_equal(fs.blocks.nfree, NPAGES_FREE);
+	assert_int_equal(fs.pool.nfree, NPAGES_FREE);
 	ram_placements_fini(&fs);
-	ram_blocks_fini(&fs.blocks);
+	block_pool_fini(&fs.pool);
 	free(memory);
 	return 0;
 }
@@ -128,7 +128,7 @@ static void expect(uint64_t offset, uint8_t byte)
 /* The file has 'len_bytes' of 'o' since long ago. */
 static void fill(uint32_t len_bytes)
 {
-	static uint8_t data[2 * RAM_PAGE];
+	static uint8_t data[2 * BLOCK_POOL_PAGE];
 
 	memset(data, 'o', sizeof(data));
 	assert_true(len_bytes <= sizeof(data));
@@ -157,7 +157,7 @@ static void write__that_was_carried_out_stays(void **state)
 	carry_out(&write, 4 * GIB, 100);
 	end(&write);
 	assert_int_equal(file->attr.size, 4 * GIB + 100);
-	assert_int_equal(file->attr.used, RAM_PAGE);
+	assert_int_equal(file->attr.used, BLOCK_POOL_PAGE);
 	expect(4 * GIB + 99, 'w');
 	expect(4 * GIB - 1, 0);
 }
@@ -170,7 +170,7 @@ static void write__that_never_was_gives_its_block_back(void **state)
 	for (uint32_t i = 0; i < 10 * NPAGES; i++) {
 		begin(&write, (i % 1000) * GIB, 100);
 		end(&write);
-		assert_int_equal(fs.blocks.nfree, NPAGES_FREE);
+		assert_int_equal(fs.pool.nfree, NPAGES_FREE);
 		assert_int_equal(fs.nodes.n, 0);
 	}
 	assert_int_equal(file->attr.used, 0);
@@ -187,7 +187,7 @@ static void write__that_never_was_leaves_zeros(void **state)
 	begin(&write, 4 * GIB + 1, 1000);
 	end(&write);
 	assert_int_equal(file->attr.size, 4 * GIB + 1);
-	assert_int_equal(file->attr.used, RAM_PAGE);
+	assert_int_equal(file->attr.used, BLOCK_POOL_PAGE);
 	assert_int_equal(ram_data_truncate(&fs, file, 5 * GIB), NFS3_OK);
 	expect(4 * GIB, 'x');
 	for (uint32_t i = 1; i < 1001; i++)
@@ -206,7 +206,7 @@ static void write__beside_one_that_never_was(void **state)
 	carry_out(&second, 6 * GIB, 100);
 	end(&second);
 	assert_int_equal(file->attr.size, 6 * GIB + 100);
-	assert_int_equal(file->attr.used, RAM_PAGE);
+	assert_int_equal(file->attr.used, BLOCK_POOL_PAGE);
 	expect(4 * GIB, 0);
 	expect(6 * GIB, 'w');
 	expect(6 * GIB + 99, 'w');
@@ -219,9 +219,9 @@ static void write__to_a_file_that_goes_meanwhile(void **state)
 	(void)state;
 	begin(&write, 4 * GIB, 100);
 	ram_inode_free(&fs, file);
-	assert_int_equal(fs.blocks.nfree, NPAGES_FREE - 1);
+	assert_int_equal(fs.pool.nfree, NPAGES_FREE - 1);
 	end(&write);
-	assert_int_equal(fs.blocks.nfree, NPAGES_FREE);
+	assert_int_equal(fs.pool.nfree, NPAGES_FREE);
 }
 
 static void write__that_never_was_changes_the_times(void **state)
@@ -229,13 +229,13 @@ static void write__that_never_was_changes_the_times(void **state)
 	struct write write;
 
 	(void)state;
-	fill(RAM_PAGE);
-	begin(&write, RAM_PAGE - 1, 100);
+	fill(BLOCK_POOL_PAGE);
+	begin(&write, BLOCK_POOL_PAGE - 1, 100);
 	/* Its reply, if there is one, names the times of before. */
 	assert_true(is_long_ago(file->attr.mtime) && is_long_ago(file->attr.ctime));
 	end(&write);
-	expect(RAM_PAGE - 1, 'w');
-	assert_int_equal(file->attr.size, RAM_PAGE);
+	expect(BLOCK_POOL_PAGE - 1, 'w');
+	assert_int_equal(file->attr.size, BLOCK_POOL_PAGE);
 	assert_false(is_long_ago(file->attr.mtime));
 	assert_memory_equal(&file->attr.mtime, &file->attr.ctime, sizeof(long_ago));
 }
@@ -247,9 +247,9 @@ static void write__that_never_was_changes_the_times_of_a_copy(void **state)
 	uint8_t byte = 'x';
 
 	(void)state;
-	fill(RAM_PAGE);
+	fill(BLOCK_POOL_PAGE);
 	begin(&write, 0, 100);
-	assert_int_equal(ram_data_write(&fs, file, 2 * RAM_PAGE, &byte, 1), 1);
+	assert_int_equal(ram_data_write(&fs, file, 2 * BLOCK_POOL_PAGE, &byte, 1), 1);
 	file->attr.mtime = file->attr.ctime = long_ago;
 	end(&write);
 	expect(0, 'w');
@@ -274,7 +274,7 @@ static void write__that_was_carried_out_is_no_further_change(void **state)
 	struct write write;
 
 	(void)state;
-	fill(RAM_PAGE);
+	fill(BLOCK_POOL_PAGE);
 	begin(&write, 0, 100);
 	carry_out(&write, 0, 100);
 	end(&write);
@@ -283,7 +283,7 @@ static void write__that_was_carried_out_is_no_further_change(void **state)
 
 static void place__is_not_named_to_who_may_not_write(void **state)
 {
-	const uint32_t nfree = fs.blocks.nfree;
+	const uint32_t nfree = fs.pool.nfree;
 	struct nfs3_fattr before;
 	struct write write;
 
@@ -295,7 +295,7 @@ static void place__is_not_named_to_who_may_not_write(void **state)
 	assert_null(write.on_sent);
 	assert_memory_equal(&file->attr, &before, sizeof(before));
 	assert_true(LIST_EMPTY(&file->placements));
-	assert_int_equal(fs.blocks.nfree, nfree - 1);
+	assert_int_equal(fs.pool.nfree, nfree - 1);
 }
 
 /* Its data may be pulled half way, and nobody would clear the bit. */
@@ -306,13 +306,13 @@ static void place__is_not_named_in_a_set_user_id_file(void **state)
 	struct write write;
 
 	(void)state;
-	fill(RAM_PAGE);
+	fill(BLOCK_POOL_PAGE);
 	for (uint32_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		file->attr.mode = modes[i];
 		before = file->attr;
 		assert_int_equal(ask_as(&write, &cred, 0, 100), -1);
 		assert_int_equal(ask_as(&write, &other, 0, 100), -1);
-		assert_int_equal(ask_as(&write, &other, RAM_PAGE, 100), -1);
+		assert_int_equal(ask_as(&write, &other, BLOCK_POOL_PAGE, 100), -1);
 		assert_null(write.on_sent);
 		assert_memory_equal(&file->attr, &before, sizeof(before));
 	}
@@ -329,26 +329,26 @@ static void place__is_lost_by_a_file_that_becomes_set_user_id(void **state)
 	struct write first, second;
 
 	(void)state;
-	fill(RAM_PAGE);
+	fill(BLOCK_POOL_PAGE);
 	begin(&first, 0, 100);
-	begin(&second, RAM_PAGE - 1, 100);
+	begin(&second, BLOCK_POOL_PAGE - 1, 100);
 	assert_int_equal(set_mode(04755), NFS3_OK);
 	memset(first.place.data, 'l', 100);
 	memset(second.place.data, 'l', 100);
 	for (uint32_t i = 0; i < 100; i++)
 		expect(i, 'w');
-	expect(RAM_PAGE - 1, 'w');
-	assert_int_equal(ram_data_truncate(&fs, file, 2 * RAM_PAGE), NFS3_OK);
-	expect(RAM_PAGE, 0);
+	expect(BLOCK_POOL_PAGE - 1, 'w');
+	assert_int_equal(ram_data_truncate(&fs, file, 2 * BLOCK_POOL_PAGE), NFS3_OK);
+	expect(BLOCK_POOL_PAGE, 0);
 	file->attr.mtime = file->attr.ctime = long_ago;
 	end(&first);
 	assert_int_equal(file->attr.mode, 04755);
 	assert_false(is_long_ago(file->attr.mtime));
 	/* The handler finds its data all the same. */
-	carry_out(&second, RAM_PAGE - 1, 100);
+	carry_out(&second, BLOCK_POOL_PAGE - 1, 100);
 	end(&second);
-	expect(RAM_PAGE - 1, 'l');
-	expect(RAM_PAGE + 98, 'l');
+	expect(BLOCK_POOL_PAGE - 1, 'l');
+	expect(BLOCK_POOL_PAGE + 98, 'l');
 	expect(0, 'w');
 }
 
@@ -358,9 +358,9 @@ static void set_user_id__waits_when_there_is_no_memory_to_divert_to(void **state
 	uint32_t n = 0;
 
 	(void)state;
-	fill(RAM_PAGE);
+	fill(BLOCK_POOL_PAGE);
 	begin(&write, 0, 100);
-	while (fs.blocks.nfree > 0)
+	while (fs.pool.nfree > 0)
 		assert_int_not_equal(
 			ram_data_write(&fs, file, (++n) * (uint64_t)RAM_CHUNK, memory, 1), 0);
 	assert_int_equal(set_mode(04755), NFS3ERR_JUKEBOX);
