@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "fs.h"
-#include "ram.h"
+#include "ram/ram.h"
 
 #define ANONYMOUS 65534u
 

@@ -67,7 +67,7 @@ struct export
 	const struct fs_ops *ops;
 	uint64_t bound; /* dir: the directory's identity, which handles have, of handle_bind() */
 	char path[EXPORT_PATH_BYTES];  /* dir: the directory */
-	struct dir_root *root;	       /* dir: the same, opened, of dir_root.c */
+	struct dir_root *root;	       /* dir: the same, opened, of dir/root.c */
 	uint64_t size_bytes;	       /* ram: memory for data */
 	struct export_rules rules;     /* of clients that have none of their own */
 	uint32_t nclients;	       /* 0: everyone may use it */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "dir.h"
+#include "dir/dir.h"
 #include "options.h"
 #include "room.h"
 #include "server.h"

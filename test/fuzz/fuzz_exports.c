@@ -19,7 +19,7 @@
 #include "fs.h"
 #include "fuzz.h"
 #include "options.h"
-#include "ram.h"
+#include "ram/ram.h"
 
 #define INPUT_MAX 4096u
 #define ARGS_MAX  16u

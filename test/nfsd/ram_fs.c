@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "ram.h"
+#include "ram/ram.h"
 
 #define NBUCKETS 8192u
 

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "dir.h"
+#include "dir/dir.h"
 
 #define ROOT_FD 1000
 #define FD	1001

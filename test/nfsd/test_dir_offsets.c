@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dir.h"
+#include "dir/dir.h"
 
 static void tmpfs__is_steady_from_6_6(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is told of a sync that failed: dir_sync.c, without files, by syncs that end as the test says.
+/* Who is told of a sync that failed: dir/sync.c, without files, by syncs that end as the test says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include "dir.h"
+#include "dir/dir.h"
 
 #define NIOS 8u
 
@@ -26,7 +26,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Call number i begins: as in dir_io.c's begin(). */
+/* Call number i begins: as in dir/io.c's begin(). */
 static struct dir_io *start(uint32_t i, uint32_t proc, enum nfs3_stable stable)
 {
 	ops[i].proc = proc;

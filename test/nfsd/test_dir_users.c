@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dir.h"
+#include "dir/dir.h"
 
 #define MANY	 2000u /* files, far more than may be open */
 #define FEW	 40u

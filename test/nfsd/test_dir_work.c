@@ -15,7 +15,7 @@
 #include <sys/param.h>
 #include <sys/resource.h>
 
-#include "dir.h"
+#include "dir/dir.h"
 #include "poller.h"
 
 #define SLOW  40u  /* calls of a client, which end when the test says so */

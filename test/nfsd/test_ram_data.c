@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "ram.h"
+#include "ram/ram.h"
 
 #define NPAGES	    1024u
 #define ZEROS_PAGES (RAM_CHUNK / BLOCK_POOL_PAGE)

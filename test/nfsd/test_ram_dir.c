@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "ram.h"
+#include "ram/ram.h"
 #include "ram_fs.h"
 
 #define NINODES	     8192u

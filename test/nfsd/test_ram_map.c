@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "block_pool.h"
-#include "ram_map.h"
+#include "ram/map.h"
 
 #define NODES_MAX 4096u
 #define GONE_MAX  4096u

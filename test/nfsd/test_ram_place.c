@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "cred.h"
-#include "ram.h"
+#include "ram/ram.h"
 
 #define NPAGES	    1024u
 #define NPAGES_FREE (NPAGES - RAM_CHUNK / BLOCK_POOL_PAGE) /* of an empty export */

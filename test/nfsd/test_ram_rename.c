@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "ram.h"
+#include "ram/ram.h"
 #include "ram_fs.h"
 
 #define LEVELS_MAX 1024u /* as doc/weir-nfsd.rst says */

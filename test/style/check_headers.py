@@ -34,8 +34,10 @@ def includes(path, order):
 def private_includes(path, order):
     if path.parts[0] == 'lib' and path.parts[1] in order:
         return ['lib/' + lib for lib in order[:order.index(path.parts[1]) + 1]]
-    return ['lib/' + lib for lib in order] + ['drivers/shm', 'drivers/sim', 'apps/nfs3', 'bench/measure',
-                                                    str(path.parent)]
+    folders = ['lib/' + lib for lib in order] + ['drivers/shm', 'drivers/sim', 'apps/nfs3', 'bench/measure',
+                                                 str(path.parent)]
+    # A program's folders see its own folder.
+    return folders + ['/'.join(path.parts[:2])] if path.parts[0] == 'apps' else folders
 
 
 def check_order(path, order):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * READDIR and READDIRPLUS. Cookies are the file system's own offsets, which it keeps for as long as
- * it can; or see dir_sorted.c.
+ * it can; or see dir/list_sorted.c.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dir_list.h"
+#include "list.h"
 
 #define LIST_BYTES 16384u
 

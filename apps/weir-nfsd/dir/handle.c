@@ -236,7 +236,7 @@ void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post)
  * A local file system returns attributes from memory. Others, such as NFS and FUSE, may ask another
  * host or process, which may never answer. Their attributes are therefore read with
  * AT_STATX_DONT_SYNC, which returns what the kernel has. A worker thread refreshes that once in
- * DIR_FRESH_NS (dir_io.c).
+ * DIR_FRESH_NS (dir/io.c).
  */
 int dir_stat(const struct dir_fs *fs, int fd, struct stat *st)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "ram_map.h"
+#include "map.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * from where the data lie and WRITE is pulled to where they are to be. All within one thread.
  *
  * A file is cut into chunks of 1 MiB. Each has a block of 4 KiB to 1 MiB, as long as it needs, or
- * none (a hole), which the file's map (ram_map.h) tells. A READ of a hole is answered from one
+ * none (a hole), which the file's map (ram/map.h) tells. A READ of a hole is answered from one
  * block of zeros that all files share. A block in a reply that is being sent, or that a WRITE is
  * being pulled into, is referenced, so that it is not given to another file meanwhile, whatever
  * becomes of this one. Bytes of a block behind the file's end are zero, save where a WRITE is being
@@ -16,7 +16,7 @@
 
 #include "block_pool.h"
 #include "op.h"
-#include "ram_map.h"
+#include "map.h"
 #include "server.h"
 
 #define RAM_SIZE_MIN   (4ull << 20)
@@ -111,7 +111,7 @@ struct ram_fs {
 	uint32_t nplacements;
 };
 
-/* ram_inode.c */
+/* ram/inode.c */
 void ram_id_of(const struct ram_fs *fs, const struct ram_inode *inode, struct handle_id *id);
 struct ram_inode *ram_inode_of(struct ram_fs *fs, const struct handle_id *id); /* NULL: stale */
 struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32_t mode,
@@ -150,7 +150,7 @@ static inline void ram_after(const struct ram_inode *inode, struct nfs3_wcc *wcc
 	ram_post(inode, &wcc->after);
 }
 
-/* ram_dir.c: entries of directories. No checks of rights. */
+/* ram/dir.c: entries of directories. No checks of rights. */
 struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *name,
 				  uint32_t len_bytes);
 enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name,
@@ -173,7 +173,7 @@ uint32_t ram_dir_seek(const struct ram_dir *dir, uint64_t cookie);
 uint32_t ram_dir_live(struct ram_dir *dir, uint32_t i);
 void ram_dir_fini(struct ram_dir *dir);
 
-/* ram_data.c: content of files */
+/* ram/data.c: content of files */
 /* From where to read up to 'len_bytes' at 'offset', which is before the end: *block is not
  * referenced. Returns how many. */
 uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t offset,
@@ -194,7 +194,7 @@ enum nfs3_status ram_data_truncate(struct ram_fs *fs, struct ram_inode *inode, u
 void ram_data_trim(struct ram_fs *fs, struct ram_inode *inode);
 void ram_data_free(struct ram_fs *fs, struct ram_inode *inode);
 
-/* ram_place.c: WRITE's data, straight to their blocks */
+/* ram/placement.c: WRITE's data, straight to their blocks */
 int ram_place(struct fs *fs, struct weir_request *req, const struct handle_id *id,
 	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
 	      struct weir_arg_sink *place);
@@ -211,7 +211,7 @@ bool ram_placements_divert(struct ram_fs *fs, struct ram_inode *inode);
 void ram_placements_forget(struct ram_inode *inode);
 void ram_placements_fini(struct ram_fs *fs);
 
-/* Procedures: ram_attr.c, ram_io.c, ram_make.c, ram_remove.c, ram_list.c. Each fills op->res; the
+/* Procedures: ram/attr.c, ram/io.c, ram/create.c, ram/remove.c, ram/list.c. Each fills op->res; the
  * caller ends the op. */
 enum nfs3_status ram_getattr(struct ram_fs *fs, struct op *op);
 enum nfs3_status ram_setattr(struct ram_fs *fs, struct op *op);

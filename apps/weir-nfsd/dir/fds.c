@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open files, so that a READ or WRITE need not open one: a bounded number, which dir_users.c
+ * Open files, so that a READ or WRITE need not open one: a bounded number, which dir/users.c
  * divides among clients. A file that was not used for a while is closed, as what is open can't be
  * run as a program, unmounted or, when it was removed, given back.
  *

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dir_list.h"
+#include "list.h"
 
 #define KEPT 1024u /* of a call; more would hardly fit in a reply */
 

@@ -8,7 +8,7 @@
  * its own. Then each call for that directory holds its thread. The shares of clients (holds.h) do
  * not help, because each of many clients may make one such call. So at most DIR_TOGETHER threads
  * work on the same file or directory. Further calls wait in the queue, where they are answered
- * NFS3ERR_JUKEBOX when they are overdue (dir_watch.c).
+ * NFS3ERR_JUKEBOX when they are overdue (dir/watch.c).
  *
  * One client could keep these few threads busy without any lock, by listing the directory again and
  * again. So at most DIR_OF_CLIENT of them work for the same client. The rest is for other clients,

@@ -12,7 +12,7 @@
  *
  * A file's id is the kernel's own handle of it (name_to_handle_at()), good as long as the file is,
  * over restarts of this server and of the host. The exported directory is the root of a mount that
- * only this process has, see dir_root.c, so that nothing is mounted below it. Names are looked up
+ * only this process has, see dir/root.c, so that nothing is mounted below it. Names are looked up
  * one at a time with openat2(), which follows no symbolic link and crosses no mount; an id is given
  * out for files of that mount alone; ".." ends at the export's root. Together with handles that
  * can't be made up nothing outside is reached.
@@ -29,9 +29,9 @@
 
 #define DIR_THREADS 10u /* four of them for one connection, five for one client: holds.h */
 #define DIR_TOGETHER                                                                               \
-	3u /* of the threads, those that may wait for one file or directory: dir_locks.c */
+	3u /* of the threads, those that may wait for one file or directory: dir/locks.c */
 #define DIR_OF_CLIENT 2u   /* of these, those that work for one client */
-#define DIR_LINES     64u  /* of clients that wait for threads: dir_lines.c */
+#define DIR_LINES     64u  /* of clients that wait for threads: dir/lines.c */
 #define DIR_LOOK      256u /* calls of a line among which a thread looks for one that can begin */
 #define DIR_GRANTS    4u   /* callers of an open file whose rights are known */
 #define DIR_FDS	      256u /* of an export, where the process may have so many */
@@ -49,7 +49,7 @@
 
 /*
  * A call that has waited for a thread, memory or the file system for as long as DIR_OVERDUE_NS is
- * answered NFS3ERR_JUKEBOX, see dir_watch.c. One that takes longer than DIR_SLOW_NS shows that the
+ * answered NFS3ERR_JUKEBOX, see dir/watch.c. One that takes longer than DIR_SLOW_NS shows that the
  * file system is slow, which it stays for DIR_CAREFUL_NS.
  */
 #define DIR_OVERDUE_NS (5ull * 1000000000u)
@@ -90,7 +90,7 @@ struct dir_fd {
 	struct op_list behind; /* WRITEs that wait until it has fewer */
 	uint64_t used_ns;
 	struct dir_ios syncing; /* those whom the sync that is under way is for */
-	struct dir_ios to_sync; /* and the next; see dir_sync.c */
+	struct dir_ios to_sync; /* and the next; see dir/sync.c */
 	int sync_result;	/* of the latest, 0 or -errno */
 	uint32_t nlost;		/* syncs that failed */
 	uint32_t ngrants;
@@ -102,7 +102,7 @@ struct dir_fd {
 
 TAILQ_HEAD(dir_fd_list, dir_fd);
 
-/* A client that has files open, or calls that wait: dir_users.c. */
+/* A client that has files open, or calls that wait: dir/users.c. */
 struct dir_user {
 	TAILQ_ENTRY(dir_user) entry;
 	struct client_key client;
@@ -167,11 +167,12 @@ struct dir_fs {
 	int mount_id;	  /* of root_fd */
 	bool is_remote;	  /* the file system may wait for another host or process to tell attributes
 			   */
-	bool is_unsteady; /* the file system's offsets are not good as cookies, see dir_sorted.c */
+	bool is_unsteady; /* the file system's offsets are not good as cookies, see
+			     dir/list_sorted.c */
 	dev_t dev;
 	ino_t root_ino;
 	struct handle_id root_id;
-	uint64_t file_max; /* bytes of a file; see dir_limits.c */
+	uint64_t file_max; /* bytes of a file; see dir/limits.c */
 	uint32_t link_max;
 
 	struct weir_region *region;
@@ -238,7 +239,7 @@ static inline void dir_mark_data_loss(struct dir_fs *fs)
  */
 bool dir_tmpfs_is_steady(const char *release);
 
-/* dir_work.c */
+/* dir/worker.c */
 int dir_work_start(struct dir_fs *fs);
 void dir_work_stop(struct dir_fs *fs);
 /* Let a thread have the call: dir_carry_out() there, dir_worked() back on the poller. */
@@ -262,7 +263,7 @@ int dir_set_creds(const struct cred *cred);
 void dir_reset_creds(void);
 
 /*
- * dir_lines.c: jobs that wait for a thread, in a line for each client. Any thread; fs->lock is
+ * dir/lines.c: jobs that wait for a thread, in a line for each client. Any thread; fs->lock is
  * held, except in dir_lines_init().
  */
 void dir_lines_init(struct dir_fs *fs);
@@ -275,7 +276,7 @@ void dir_lines_remove_call(struct dir_fs *fs, struct op *op);
 void dir_lines_serve(struct dir_fs *fs, struct dir_line *line, struct op *op, struct dir_fd *file);
 
 /*
- * dir_locks.c: calls and closes that may wait for one file or directory leave threads to others,
+ * dir/locks.c: calls and closes that may wait for one file or directory leave threads to others,
  * and those of one client leave some of that file's threads to other clients. Any thread; fs->lock
  * is held. dir_locks_allow() and dir_locks_add() are for a call, or for the close of 'file' if 'op'
  * is NULL.
@@ -285,21 +286,21 @@ void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *
 		   const struct dir_fd *file);
 void dir_locks_remove(struct dir_locks *locks);
 
-/* dir.c: on a thread; on the poller */
+/* dir/backend.c: on a thread; on the poller */
 void dir_carry_out(struct dir_fs *fs, struct op *op);
 void dir_worked(struct dir_fs *fs, struct op *op);
 /* Begin, or try again, what may have to open a file that stays open. The poller. */
 void dir_resume(struct dir_fs *fs, struct op *op);
 
 /*
- * dir_root.c: the exported directory. Both return 0 or -errno. dir_root_prepare() sets
+ * dir/root.c: the exported directory. Both return 0 or -errno. dir_root_prepare() sets
  * export->root, and prints the reason if it fails.
  */
 int dir_root_prepare(struct export *export);
 int dir_root_open(struct dir_fs *fs);
 void dir_root_close(struct dir_fs *fs);
 
-/* dir_handle.c: any thread. Descriptors or -errno. */
+/* dir/handle.c: any thread. Descriptors or -errno. */
 int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags);
 int dir_open_name(int dir, const struct nfs3_name *name, int flags, mode_t mode);
 /*
@@ -322,7 +323,7 @@ enum nfs3_status dir_status(int error); /* of a negative errno; 0 is NFS3_OK */
 void dir_text(const struct nfs3_name *name, char text[NFS3_NAME_MAX + 1]);
 
 /*
- * dir_rights.c. Functions return 0, -EACCES or another -errno, and run on a worker thread, unless
+ * dir/rights.c. Functions return 0, -EACCES or another -errno, and run on a worker thread, unless
  * their comments say otherwise.
  *
  * dir_ask() decides for the user that the thread acts as, and dir_check() for a caller. Both ask
@@ -346,7 +347,7 @@ bool dir_is_exempt(const struct op *op, const struct stat *st);
 bool dir_is_granted(const struct dir_fd *file, const struct op *op, const struct stat *st);
 void dir_grant(struct dir_fd *file, const struct op *op);
 
-/* dir_attr.c, dir_create.c, dir_remove.c, dir_list.c: procedures, on a thread */
+/* dir/attr.c, dir/create.c, dir/remove.c, dir/list.c: procedures, on a thread */
 enum nfs3_status dir_getattr(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op);
 enum nfs3_status dir_access(struct dir_fs *fs, struct op *op);
@@ -373,7 +374,7 @@ int dir_check_values(const struct op *op, mode_t type, const struct nfs3_sattr *
 int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id,
 	       const struct stat *st, const struct nfs3_sattr *attr);
 
-/* dir_made.c: what a call has made, on a thread */
+/* dir/made.c: what a call has made, on a thread */
 struct dir_made {
 	int dir;
 	char name[NFS3_NAME_MAX + 1];
@@ -398,10 +399,10 @@ int dir_made_end(const struct dir_fs *fs, const struct op *op, const struct dir_
 /* The error of a call that has changed something: the client must not try again what was done. */
 int dir_final(int rc);
 
-/* dir_limits.c: at the start, when the root is open */
+/* dir/limits.c: at the start, when the root is open */
 void dir_limits_find(struct dir_fs *fs);
 
-/* dir_open.c: on a thread; none of these waits for another process. Descriptors, or -errno: -EAGAIN
+/* dir/open.c: on a thread; none of these waits for another process. Descriptors, or -errno: -EAGAIN
  * for a lease. */
 /* Open for its data what is known to be a regular file, by its id or by a path. */
 int dir_open_known(const struct dir_fs *fs, const struct handle_id *id, int flags);
@@ -416,7 +417,7 @@ int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st,
 		     const struct handle_id *id, int *dir);
 int dir_stable_end(int dir, int rc);
 
-/* dir_fds.c: open files, for the poller but for dir_fd_make() */
+/* dir/fds.c: open files, for the poller but for dir_fd_make() */
 void dir_fds_start(struct dir_fs *fs);
 /* With a reference; NULL: not open. */
 struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is_written);
@@ -451,7 +452,7 @@ void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns); /* close some that are id
 bool dir_fd_drop_idle(struct dir_fs *fs, struct dir_user *user);
 void dir_fds_close(struct dir_fs *fs);
 
-/* dir_users.c: what clients have of the cache of open files, and calls that wait. The poller. */
+/* dir/users.c: what clients have of the cache of open files, and calls that wait. The poller. */
 void dir_users_init(struct dir_fs *fs);
 void dir_users_free(struct dir_fs *fs); /* after dir_fds_close() */
 void dir_users_tick(struct dir_fs *fs); /* forget those that have nothing */
@@ -474,7 +475,7 @@ void dir_wait_end(struct dir_fs *fs, struct op *op);
 uint32_t dir_wait_retry(struct dir_fs *fs);
 
 /*
- * dir_watch.c: answers what takes too long. The poller. dir_watch_begin() is called first for each
+ * dir/watch.c: answers what takes too long. The poller. dir_watch_begin() is called first for each
  * call, and dir_done() or dir_fail() ends it. dir_watch_tick() answers what is overdue.
  * dir_watch_returned() takes back a call that was answered while a thread had it.
  */
@@ -485,14 +486,14 @@ void dir_done(struct dir_fs *fs, struct op *op);
 void dir_fail(struct dir_fs *fs, struct op *op, enum nfs3_status status);
 /*
  * Returns true if calls of this export may hang: the file system is remote, or a call was slow a
- * moment ago. The caller then takes the slower path on which dir_watch.c can answer for the call.
+ * moment ago. The caller then takes the slower path on which dir/watch.c can answer for the call.
  */
 static inline bool dir_is_careful(const struct dir_fs *fs)
 {
 	return fs->is_remote || fs->now_ns < fs->careful_until_ns;
 }
 
-/* dir_blocks.c: memory for data, on the poller */
+/* dir/blocks.c: memory for data, on the poller */
 struct dir_io *dir_io_take(struct dir_fs *fs);
 void dir_io_release(void *arg); /* a struct dir_io, as weir_request_on_sent() calls it */
 void dir_io_mail(struct weir_engine *engine, void *arg);
@@ -509,13 +510,13 @@ int dir_place(struct fs *fs, struct weir_request *req, const struct handle_id *i
 /* Memory for a READLINK's path, before it goes to a thread. */
 bool dir_link_begin(struct dir_fs *fs, struct op *op);
 
-/* dir_ring.c */
+/* dir/ring.c */
 int dir_io_start(struct dir_fs *fs); /* memory */
 int dir_ring_start(
 	struct dir_fs *fs); /* then what the kernel is asked by; 0 or -errno, as of the others */
 void dir_io_stop(struct dir_fs *fs);
 
-/* dir_sync.c: who waits for syncs of a file; no sync is made here */
+/* dir/sync.c: who waits for syncs of a file; no sync is made here */
 void dir_sync_init(struct dir_fd *file);
 /* Have io->file's next sync be for it. True: none is under way or asked for, so ask for one. */
 bool dir_sync_want(struct dir_io *io);
@@ -526,7 +527,7 @@ bool dir_sync_begin(struct dir_fd *file);
 void dir_sync_end(struct dir_fd *file, int result);
 struct dir_io *dir_sync_next(struct dir_fd *file);
 
-/* dir_io.c: data, on the poller */
+/* dir/io.c: data, on the poller */
 void dir_transfer(struct dir_fs *fs,
 		  struct op *op); /* READ, WRITE, COMMIT: opens the file first if it has to */
 /* What was carried out has changed op->fs_data, an open file: sync it, then reply. */

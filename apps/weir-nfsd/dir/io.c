@@ -6,7 +6,7 @@
  *   READ             into a block of memory, from which the reply is sent; freed when it was
  *   WRITE            from a block that the data were pulled to, or from the message. When it is to
  *                    be stable, it wants a sync when it is done, and the reply waits for that
- *   COMMIT           a sync, see dir_sync.c
+ *   COMMIT           a sync, see dir/sync.c
  *
  * A call that finds no memory or no place in the ring waits; each poll tries one of each client
  * again.

@@ -33,7 +33,7 @@ int listing_each(struct listing *list,
 /* Add an entry to the reply. False: it does not fit. */
 bool listing_put(struct listing *list, const char *name, uint64_t ino, uint64_t cookie);
 
-/* dir_sorted.c: list by cookies that are made of the names. 0 or -errno. */
+/* dir/list_sorted.c: list by cookies that are made of the names. 0 or -errno. */
 int listing_sorted(struct listing *list);
 
 #endif
