@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sum meson's test logs. Prints what failed, with the end of what it printed, and what passed only when it was run
-alone (see tools/run-tests), then as the last line 'N passed, N failed, N skipped'.
+"""Sum meson's test logs. Prints what failed, with the end of what it printed, and what passed only
+when it was run alone (see tools/run-tests), then as the last line 'N passed, N failed, N skipped'.
 
-A log is a file of JSON objects, one a line, with 'name' and 'result' (meson-logs/testlog.json). The exit
-status is 1 when a test failed, when nothing ran, or when a log is missing or empty: a run that did not
-happen is no success."""
+A log is a file of JSON objects, one a line, with 'name' and 'result' (meson-logs/testlog.json). The
+exit status is 1 when a test failed, when nothing ran, or when a log is missing or empty: a run that
+did not happen is no success."""
 
 import json
 import sys

@@ -6,7 +6,8 @@ MIB = 1 << 20
 
 
 def ask(peer, missing, say, measure):
-    """Have 'measure' ask a peer, if it is there. One that fails is missing from then on, without a cure, and said so: all others go on."""
+    """Have 'measure' ask a peer, if it is there. One that fails is missing from then on, without a
+    cure, and said so: all others go on."""
     if peer in missing:
         return
     try:
@@ -19,7 +20,8 @@ def ask(peer, missing, say, measure):
 def measure_round(tools, missing, goals, got, say):
     """One round, in which all run in turn: each figure is put behind those of the rounds before."""
     def ucx(name, test, size, count, figure, scale=1):
-        ask('ucx', missing, say, lambda: got[name].append(scale * tools.ucx(test, size, count)[figure]))
+        ask('ucx', missing, say,
+            lambda: got[name].append(scale * tools.ucx(test, size, count)[figure]))
 
     pingpong = tools.pingpong()
     got['pingpong'].append(pingpong['p50_ns'])
@@ -38,7 +40,8 @@ def measure_round(tools, missing, goals, got, say):
         got[f'tirpc_{transport}_lat'].append(result['p50_ns'])
         got[f'tirpc_{transport}'].append(result['rpc_per_s'])
     for provider in () if goals else ('shm', 'tcp'):
-        ask('libfabric', missing, say, lambda: got[f'fi_{provider}'].append(tools.libfabric(provider, 64, 20000)))
+        ask('libfabric', missing, say,
+            lambda: got[f'fi_{provider}'].append(tools.libfabric(provider, 64, 20000)))
     for workload in ('read', 'write'):
         got[f'{workload}4k'].append(tools.weir(workload, 4096, 32)['rpc_per_s'])
     ucx('ucx_4k', 'ucp_am_bw', 4096, 2000000, 'messages_per_s')
@@ -74,37 +77,47 @@ def measure(tools, missing, rounds, goals, say):
     if goals:
         got['idle_bytes'].append(tools.idle_connection_bytes(CONNECTIONS // 4))
     if goals:
-        ask('callgrind', missing, say, lambda: got['instructions'].append(tools.instructions('null', 64, 32)))
-        ask('callgrind', missing, say, lambda: got['instructions_begun'].append(tools.instructions('null', 64, 32, '--begin')))
+        ask('callgrind', missing, say,
+            lambda: got['instructions'].append(tools.instructions('null', 64, 32)))
+        ask('callgrind', missing, say,
+            lambda: got['instructions_begun'].append(tools.instructions('null', 64, 32, '--begin')))
     return got
 
 
 def print_bounds(table, got):
     """What weir holds itself to, and its other peers to look at."""
-    table.over('null 64 B depth 1, p50 over a raw ping-pong', got['null1'], got['pingpong'], 300, 'ns')
-    table.ratio('null 64 B depth 1, p50 to 2 x ucp_am_lat', got['null1'], got['ucx_lat'], 1.0, 'ns', least=False, peer='ucx',
-                below=True)
-    table.ratio('null 64 B depth 32 to ucp_am_bw -s 64', got['null32'], got['ucx_64'], 0.5, 'M/s', 1e6, peer='ucx')
-    table.ratio('read 4 KiB depth 32 to ucp_am_bw -s 4096', got['read4k'], got['ucx_4k'], 1.0, 'M/s', 1e6, peer='ucx')
+    table.over('null 64 B depth 1, p50 over a raw ping-pong', got['null1'], got['pingpong'], 300,
+               'ns')
+    table.ratio('null 64 B depth 1, p50 to 2 x ucp_am_lat', got['null1'], got['ucx_lat'], 1.0, 'ns',
+                least=False, peer='ucx', below=True)
+    table.ratio('null 64 B depth 32 to ucp_am_bw -s 64', got['null32'], got['ucx_64'], 0.5, 'M/s',
+                1e6, peer='ucx')
+    table.ratio('read 4 KiB depth 32 to ucp_am_bw -s 4096', got['read4k'], got['ucx_4k'], 1.0,
+                'M/s', 1e6, peer='ucx')
     table.ratio('read 1 MiB to memcpy', got['read1m'], got['memcpy_read'], 0.9, 'GB/s', 1e9)
     table.ratio('write 1 MiB to memcpy', got['write1m'], got['memcpy_write'], 0.9, 'GB/s', 1e9)
-    table.ratio('write 4 KiB depth 32 to ucp_put_bw -s 4096', got['write4k'], got['ucx_put_4k'], None, 'M/s', 1e6, peer='ucx')
-    table.ratio('null 64 B depth 1, p50 to a bare SPSC ring', got['null1'], got['spsc_lat'], None, 'ns', least=False)
-    table.ratio('null 64 B depth 32 to a bare SPSC ring', got['null32'], got['spsc_rate'], None, 'M/s', 1e6)
+    table.ratio('write 4 KiB depth 32 to ucp_put_bw -s 4096', got['write4k'], got['ucx_put_4k'],
+                None, 'M/s', 1e6, peer='ucx')
+    table.ratio('null 64 B depth 1, p50 to a bare SPSC ring', got['null1'], got['spsc_lat'], None,
+                'ns', least=False)
+    table.ratio('null 64 B depth 32 to a bare SPSC ring', got['null32'], got['spsc_rate'], None,
+                'M/s', 1e6)
     for provider in ('shm', 'tcp'):
-        table.ratio(f'null 64 B depth 1, p50 to fi_pingpong -p {provider}', got['null1'], got[f'fi_{provider}'], None, 'ns',
-                    least=False, peer='libfabric')
+        table.ratio(f'null 64 B depth 1, p50 to fi_pingpong -p {provider}', got['null1'],
+                    got[f'fi_{provider}'], None, 'ns', least=False, peer='libfabric')
     for transport in ('unix', 'tcp'):
-        table.ratio(f'null 64 B depth 1, p50 to libtirpc, {transport}', got['null1'], got[f'tirpc_{transport}_lat'], None,
-                    'ns', least=False)
-        table.ratio(f'null 64 B depth 32 to libtirpc, {transport}', got['null32'], got[f'tirpc_{transport}'], None, 'M/s', 1e6)
+        table.ratio(f'null 64 B depth 1, p50 to libtirpc, {transport}', got['null1'],
+                    got[f'tirpc_{transport}_lat'], None, 'ns', least=False)
+        table.ratio(f'null 64 B depth 32 to libtirpc, {transport}', got['null32'],
+                    got[f'tirpc_{transport}'], None, 'M/s', 1e6)
 
 
 def print_steady_work(table, tools):
     """What steady state is to do without."""
     for name in ('allocations', 'registrations', 'bulk_copies'):
         worst = max(counters[name] for counters in tools.counters)
-        table.line(f'{name.replace("_", " ")} after warm-up, worst run', str(worst), '', '', '= 0', worst == 0)
+        table.line(f'{name.replace("_", " ")} after warm-up, worst run', str(worst), '', '', '= 0',
+                   worst == 0)
     if 'strace' in table.missing:
         table.open('system calls of a loaded polling thread', 'strace not installed')
         return
@@ -124,22 +137,37 @@ ELSEWHERE = (
 
 def print_goals(table, got):
     """The speed to reach."""
-    table.over('null 64 B depth 1, p50 over a raw ping-pong', got['null1'], got['pingpong'], 180, 'ns')
-    table.ratio('null 64 B depth 1, p50 to 2 x ucp_am_lat', got['null1'], got['ucx_lat'], 0.8, 'ns', least=False, peer='ucx')
-    table.ratio('null 64 B depth 1, p99.9 to p50', got['null1_p999'], got['null1'], 3, 'ns', least=False)
-    table.ratio('a raw ping-pong, p99.9 to p50: the machine', got['pingpong_p999'], got['pingpong'], None, 'ns', least=False)
-    table.ratio('null 64 B depth 32 to ucp_am_bw -s 64', got['null32'], got['ucx_64'], 0.75, 'M/s', 1e6, peer='ucx')
-    table.at_most('null 64 B depth 32, instructions, first', got['instructions'], 700, '', peer='callgrind')
-    table.at_most('null 64 B depth 32, instructions, then', got['instructions'], 500, '', peer='callgrind')
-    table.at_most('the same, weir_call_begin() each time', got['instructions_begun'], None, '', peer='callgrind')
-    table.ratio('read 4 KiB depth 32 to ucp_am_bw -s 4096', got['read4k'], got['ucx_4k'], 1.5, 'M/s', 1e6, peer='ucx')
-    table.ratio('write 4 KiB depth 32 to ucp_am_bw -s 4096', got['write4k'], got['ucx_4k'], 1.2, 'M/s', 1e6, peer='ucx')
+    table.over('null 64 B depth 1, p50 over a raw ping-pong', got['null1'], got['pingpong'], 180,
+               'ns')
+    table.ratio('null 64 B depth 1, p50 to 2 x ucp_am_lat', got['null1'], got['ucx_lat'], 0.8, 'ns',
+                least=False, peer='ucx')
+    table.ratio('null 64 B depth 1, p99.9 to p50', got['null1_p999'], got['null1'], 3, 'ns',
+                least=False)
+    table.ratio('a raw ping-pong, p99.9 to p50: the machine', got['pingpong_p999'], got['pingpong'],
+                None, 'ns', least=False)
+    table.ratio('null 64 B depth 32 to ucp_am_bw -s 64', got['null32'], got['ucx_64'], 0.75, 'M/s',
+                1e6, peer='ucx')
+    table.at_most('null 64 B depth 32, instructions, first', got['instructions'], 700, '',
+                  peer='callgrind')
+    table.at_most('null 64 B depth 32, instructions, then', got['instructions'], 500, '',
+                  peer='callgrind')
+    table.at_most('the same, weir_call_begin() each time', got['instructions_begun'], None, '',
+                  peer='callgrind')
+    table.ratio('read 4 KiB depth 32 to ucp_am_bw -s 4096', got['read4k'], got['ucx_4k'], 1.5,
+                'M/s', 1e6, peer='ucx')
+    table.ratio('write 4 KiB depth 32 to ucp_am_bw -s 4096', got['write4k'], got['ucx_4k'], 1.2,
+                'M/s', 1e6, peer='ucx')
     table.ratio('read 1 MiB to memcpy', got['read1m'], got['memcpy_read'], 0.95, 'GB/s', 1e9)
     table.ratio('write 1 MiB to memcpy', got['write1m'], got['memcpy_write'], 0.95, 'GB/s', 1e9)
-    table.ratio('null 64 B depth 32 to libtirpc, unix', got['null32'], got['tirpc_unix'], 25, 'M/s', 1e6)
-    table.ratio('null 64 B depth 1, p50 to libtirpc, unix', got['null1'], got['tirpc_unix_lat'], 1 / 15, 'ns', least=False)
-    table.ratio('null 64 B depth 32: 4,096 connections, one active, to one', got['null32_idle'], got['beside_idle'], 0.95, 'M/s', 1e6)
-    table.ratio('null 64 B depth 32: 1,024 connections in turn to one', got['null32_turns'], got['beside_turns'], 0.75, 'M/s', 1e6)
-    table.at_most('memory of an idle connection, both sides', got['idle_bytes'], 2 * 24 * 1024, 'bytes')
+    table.ratio('null 64 B depth 32 to libtirpc, unix', got['null32'], got['tirpc_unix'], 25, 'M/s',
+                1e6)
+    table.ratio('null 64 B depth 1, p50 to libtirpc, unix', got['null1'], got['tirpc_unix_lat'],
+                1 / 15, 'ns', least=False)
+    table.ratio('null 64 B depth 32: 4,096 connections, one active, to one', got['null32_idle'],
+                got['beside_idle'], 0.95, 'M/s', 1e6)
+    table.ratio('null 64 B depth 32: 1,024 connections in turn to one', got['null32_turns'],
+                got['beside_turns'], 0.75, 'M/s', 1e6)
+    table.at_most('memory of an idle connection, both sides', got['idle_bytes'], 2 * 24 * 1024,
+                  'bytes')
     for what, where in ELSEWHERE:
         table.open(what, where)

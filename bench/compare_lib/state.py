@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The state of the two cores: how far apart they are just now.
 
-A host may move virtual CPUs, so that a cache line takes 120 ns to go to and fro at times, and 520 at others, for some seconds or a part of
-one. A weir that ran while they were near beside a peer that ran while they were far says nothing. So the state that is met most often is told
-by a raw ping-pong before all rounds, and each run is made in it: one that was not is made again.
+A host may move virtual CPUs, so that a cache line takes 120 ns to go to and fro at times, and 520
+at others, for some seconds or a part of one. A weir that ran while they were near beside a peer
+that ran while they were far says nothing. So the state that is met most often is told by a raw
+ping-pong before all rounds, and each run is made in it: one that was not is made again.
 """
 import functools
 import statistics
@@ -22,7 +23,8 @@ def is_like(ns, other):
 
 
 def most_often(looks):
-    """Of what was seen, the middle of what most is like: neither a mean of two states nor a rare one between them."""
+    """Of what was seen, the middle of what most is like: neither a mean of two states nor a rare
+    one between them."""
     alike = max(([other for other in looks if is_like(other, ns)] for ns in looks), key=len)
     return statistics.median_low(alike)
 
@@ -40,7 +42,8 @@ class State:
             sleep(PAUSE)
             looks.append(probe())
         self.ns = most_often(looks)
-        self.is_gone = False # it was not there in all the tries of the run before: no patience until it is seen again
+        # it was not there in all the tries of the run before: no patience until it is seen again
+        self.is_gone = False
 
     def is_here(self):
         return is_like(self.probe(), self.ns)
@@ -55,7 +58,8 @@ class State:
         return False
 
     def run(self, measure):
-        """What 'measure' gives of a run before and behind which the cores were in that state, or else of the last of TRIES."""
+        """What 'measure' gives of a run before and behind which the cores were in that state, or
+        else of the last of TRIES."""
         self.runs += 1
         seen = 0
         for attempt in range(1 if self.is_gone else TRIES):
@@ -75,7 +79,8 @@ class State:
         return self.unlike > self.runs * UNSURE
 
     def says(self):
-        return (f'the two cores: a ping-pong of {self.ns:.0f} ns; of {self.runs} runs {self.again} were made again because it took '
+        return (f'the two cores: a ping-pong of {self.ns:.0f} ns; of {self.runs} runs {self.again} '
+                'were made again because it took '
                 f'longer or shorter by {LIKE:g}, {self.unlike} were taken though it did')
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines: what, weir's figure, the peer's, their ratio or difference over the rounds, its bound, and whether it holds."""
+"""Lines: what, weir's figure, the peer's, their ratio or difference over the rounds, its bound, and
+whether it holds."""
 import operator
 import statistics
 
@@ -26,7 +27,8 @@ class Table:
             verdict = 'open' if holds is None else 'ok' if holds else 'NOT REACHED'
             self.failed += holds is False
             self.opened += holds is None
-        print(f'{what:58} {weir:>16} {peer:>20} {figure:>12} {bound:>12}  {verdict:12}{spread}'.rstrip(), flush=True)
+        line = f'{what:58} {weir:>16} {peer:>20} {figure:>12} {bound:>12}  {verdict:12}{spread}'
+        print(line.rstrip(), flush=True)
 
     def open(self, what, why, weir=''):
         self.line(what, weir, why, '', '', None)
@@ -36,7 +38,8 @@ class Table:
             return 'not measured'
         return f'{peer} not installed' if self.missing[peer] else f'{peer} failed'
 
-    def _compare(self, what, weirs, peers, take, show, bound, least, peer, unit, scale, below=False):
+    def _compare(self, what, weirs, peers, take, show, bound, least, peer, unit, scale,
+                 below=False):
         if peer in self.missing or not peers:
             own = f'{statistics.median(weirs) / scale:.3f} {unit}' if weirs else ''
             self.open(what, self.why_open(peer), own)
@@ -44,27 +47,32 @@ class Table:
         found = [take(w, p) for w, p in zip(weirs, peers)]
         middle = statistics.median(found)
         sign = '>=' if least else '<' if below else '<='
-        holds = bound is None or {'>=': operator.ge, '<=': operator.le, '<': operator.lt}[sign](middle, bound)
+        holds = bound is None or {'>=': operator.ge, '<=': operator.le,
+                                  '<': operator.lt}[sign](middle, bound)
         limit = '' if bound is None else f'{sign} {bound:.3g}'
-        self.line(what, f'{statistics.median(weirs) / scale:.3f} {unit}', f'{statistics.median(peers) / scale:.3f} {unit}',
-                  show(middle), limit, holds, f'  [{short(min(found))} {short(max(found))}]')
+        self.line(what, f'{statistics.median(weirs) / scale:.3f} {unit}',
+                  f'{statistics.median(peers) / scale:.3f} {unit}', show(middle), limit, holds,
+                  f'  [{short(min(found))} {short(max(found))}]')
 
     def ratio(self, what, weirs, peers, bound, unit, scale=1.0, least=True, peer='', below=False):
         """At least 'bound', or, where less is better, at most; 'below': less than that."""
-        self._compare(what, weirs, peers, lambda w, p: w / p, lambda v: f'x {short(v)}', bound, least, peer, unit, scale, below)
+        self._compare(what, weirs, peers, lambda w, p: w / p, lambda v: f'x {short(v)}', bound,
+                      least, peer, unit, scale, below)
 
     def over(self, what, weirs, peers, bound, unit, peer=''):
         """How much more than the peer's, which is to be so much at most."""
-        self._compare(what, weirs, peers, lambda w, p: w - p, lambda v: f'{v:+.0f} {unit}', bound, False, peer, unit, 1.0)
+        self._compare(what, weirs, peers, lambda w, p: w - p, lambda v: f'{v:+.0f} {unit}', bound,
+                      False, peer, unit, 1.0)
 
     def at_most(self, what, figures, bound, unit, peer=''):
-        """weir's own figure, for which 'peer' is what measures it; without a bound it is there to look at."""
+        """weir's own figure, for which 'peer' is what measures it; without a bound it is there to
+        look at."""
         if not figures:
             self.open(what, self.why_open(peer))
             return
         middle = statistics.median(figures)
-        self.line(what, f'{middle:.0f} {unit}', '', '', '' if bound is None else f'<= {bound:g}', bound is None or middle <= bound,
-                  f'  [{min(figures):.0f} {max(figures):.0f}]')
+        self.line(what, f'{middle:.0f} {unit}', '', '', '' if bound is None else f'<= {bound:g}',
+                  bound is None or middle <= bound, f'  [{min(figures):.0f} {max(figures):.0f}]')
 
     def finish(self):
         """The last line, and the exit status."""

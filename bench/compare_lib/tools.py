@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs weir's tools and its peers on two cores, and reads what they say. Each figure is a number in SI units or ns."""
+"""Runs weir's tools and its peers on two cores, and reads what they say. Each figure is a number in
+SI units or ns."""
 import json
 import os
 import pathlib
@@ -22,7 +23,8 @@ PEERS = {
 
 def missing_peers():
     """Names of peers that are not installed, each with what to do about it."""
-    return {name: cure for name, (programs, cure) in PEERS.items() if not all(map(shutil.which, programs))}
+    return {name: cure for name, (programs, cure) in PEERS.items()
+            if not all(map(shutil.which, programs))}
 
 
 class Hangs(RuntimeError):
@@ -35,11 +37,13 @@ PATIENCE = 120 # s for a program to end, besides those that it was told to take
 def run(argv, timeout=PATIENCE, env=None):
     full = dict(os.environ, **(env or {}))
     try:
-        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout, env=full)
+        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=timeout, env=full)
     except subprocess.TimeoutExpired:
         raise Hangs(f"{' '.join(argv)}: no end within {timeout} s") from None
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}")
+        raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: "
+                           f"{(done.stderr or done.stdout).strip()[-400:]}")
     return done.stdout
 
 
@@ -47,13 +51,16 @@ def read_by(read, text, program):
     """What 'read' makes of what a program said; a program that says something else has failed."""
     try:
         return read(text)
-    except (AttributeError, IndexError, ValueError): # of a pattern that is nowhere in it, a line or field, a number
-        raise RuntimeError(f'{program}: it does not say what was expected: {text.strip()[-400:]!r}') from None
+    # of a pattern that is nowhere in it, a line or field, a number
+    except (AttributeError, IndexError, ValueError):
+        raise RuntimeError(
+            f'{program}: it does not say what was expected: {text.strip()[-400:]!r}') from None
 
 
 def read_ucx(text):
     """The last line of ucx_perftest: its typical latency in us, and its messages per second."""
-    fields = [line.split() for line in text.splitlines() if line.split() and line.split()[0][0].isdigit()][-1]
+    fields = [line.split() for line in text.splitlines() if line.split() and
+              line.split()[0][0].isdigit()][-1]
     return {'typical_us': float(fields[1]), 'messages_per_s': float(fields[-1])}
 
 
@@ -69,7 +76,8 @@ def read_callgrind(text):
 
 
 def read_strace(text):
-    """System calls of 'strace -c -p', all together; None: it did not look from its beginning to its end.
+    """System calls of 'strace -c -p', all together; None: it did not look from its beginning to its
+    end.
 
     Of a thread that made none it prints no table, but that it attached and detached.
     """
@@ -117,8 +125,9 @@ class Tools:
 
     @in_one_state
     def weir(self, workload, size, depth, *more, share=1.0):
-        result = self.json_of(self.path('weir-bench', 'weir-bench'), '--workload', workload, '--size', str(size), '--depth',
-                              str(depth), '--time', str(self.time * share), '--warmup', '0.3', '--quiet', '--json', '-',
+        result = self.json_of(self.path('weir-bench', 'weir-bench'), '--workload', workload,
+                              '--size', str(size), '--depth', str(depth), '--time',
+                              str(self.time * share), '--warmup', '0.3', '--quiet', '--json', '-',
                               '--lcores', ','.join(self.cores), *more, seconds=self.time * share)
         if result['errors'] or result['verify_failures']:
             raise RuntimeError(f'{result["errors"]} errors in {workload}')
@@ -126,8 +135,8 @@ class Tools:
         return result
 
     def ping(self, count):
-        return self.json_of(self.path('micro', 'weir-micro-pingpong'), '--cores', ','.join(self.cores), '--iters', str(count),
-                            '--json')
+        return self.json_of(self.path('micro', 'weir-micro-pingpong'), '--cores',
+                            ','.join(self.cores), '--iters', str(count), '--json')
 
     @in_one_state
     def pingpong(self):
@@ -143,18 +152,21 @@ class Tools:
 
     @in_one_state
     def tirpc(self, transport):
-        return self.json_of(self.path('peers', 'weir-peer-tirpc'), '--transport', transport, '--cores', ','.join(self.cores))
+        return self.json_of(self.path('peers', 'weir-peer-tirpc'), '--transport', transport,
+                            '--cores', ','.join(self.cores))
 
     @in_one_state
     def memcpy(self, size, share=1.0):
-        return self.json_of(self.path('micro', 'weir-micro-memcpy'), '--size', str(size), '--sources', '1', '--targets', '1',
-                            '--time', str(self.time * share), '--core', self.cores[1], seconds=self.time * share)['bytes_per_s']
+        return self.json_of(self.path('micro', 'weir-micro-memcpy'), '--size', str(size),
+                            '--sources', '1', '--targets', '1', '--time', str(self.time * share),
+                            '--core', self.cores[1], seconds=self.time * share)['bytes_per_s']
 
     def beside_memcpy(self, size, workloads, turns):
-        """Short turns of each workload between two of memcpy, one buffer a side; yields (workload, result, memcpy).
+        """Short turns of each workload between two of memcpy, one buffer a side; yields (workload,
+        result, memcpy).
 
-        The speed of one copy changes by a quarter within a second on a shared machine: each turn is put beside the
-        mean of the copies just before and just after it.
+        The speed of one copy changes by a quarter within a second on a shared machine: each turn is
+        put beside the mean of the copies just before and just after it.
         """
         before = self.memcpy(size, share=0.3)
         for workload in workloads * turns:
@@ -165,8 +177,9 @@ class Tools:
 
     def between(self, server, client, env=None):
         """What the client says of a pair that finds each other on the loopback interface."""
-        listening = subprocess.Popen(['taskset', '-c', self.cores[1], *server], stdout=subprocess.DEVNULL,
-                                     stderr=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
+        listening = subprocess.Popen(['taskset', '-c', self.cores[1], *server],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     env=dict(os.environ, **(env or {})))
         try:
             for attempt in range(20):
                 time.sleep(0.1)
@@ -190,40 +203,49 @@ class Tools:
         self.port += 1
         env = {'UCX_TLS': 'posix,self', 'UCX_LOG_LEVEL': 'error'}
         return read_by(read_ucx, self.between(['ucx_perftest', '-p', str(self.port)],
-                                              ['ucx_perftest', '-p', str(self.port), '127.0.0.1', '-f', '-t', test, '-s', str(size),
-                                               '-n', str(count)], env), 'ucx_perftest')
+                                              ['ucx_perftest', '-p', str(self.port), '127.0.0.1',
+                                               '-f', '-t', test, '-s', str(size), '-n', str(count)],
+                                              env), 'ucx_perftest')
 
     @in_one_state
     def libfabric(self, provider, size, count):
         self.port += 1
         load = ['-p', provider, '-e', 'rdm', '-I', str(count), '-S', str(size)]
         return read_by(read_fi_pingpong, self.between(['fi_pingpong', '-B', str(self.port), *load],
-                                                      ['fi_pingpong', '-P', str(self.port), *load, '127.0.0.1']), 'fi_pingpong')
+                                                      ['fi_pingpong', '-P', str(self.port), *load,
+                                                       '127.0.0.1']), 'fi_pingpong')
 
     def instructions(self, workload, size, depth, *more, calls=5000):
         """Of one RPC, both sides together."""
         with tempfile.TemporaryDirectory() as folder:
-            said = run(['valgrind', '--log-fd=1', '--tool=callgrind', '--collect-atstart=no', '--toggle-collect=measure',
-                        f'--callgrind-out-file={folder}/out', self.path('micro', 'weir-micro-rpc'), '--workload', workload,
-                        '--size', str(size), '--depth', str(depth), '--calls', str(calls), *more])
+            said = run(['valgrind', '--log-fd=1', '--tool=callgrind', '--collect-atstart=no',
+                        '--toggle-collect=measure', f'--callgrind-out-file={folder}/out',
+                        self.path('micro', 'weir-micro-rpc'), '--workload', workload, '--size',
+                        str(size), '--depth', str(depth), '--calls', str(calls), *more])
         return read_by(read_callgrind, said, 'valgrind') / calls
 
     def memory_of(self, connections):
         """Bytes of both sides together with so many connections, of which one has load."""
         addr = f'weir-compare-{os.getpid()}'
         with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
-            profile.write('[memory]\npages = 4k\n') # so that the kernel counts each page that was touched
+            # so that the kernel counts each page that was touched
+            profile.write('[memory]\npages = 4k\n')
             profile.flush()
-            common = [self.path('weir-bench', 'weir-bench'), '--profile', profile.name, '--connections', str(connections), '--active', '1']
-            server = subprocess.Popen([*common, '--listen', addr, '--lcores', self.cores[1]], stderr=subprocess.PIPE, text=True)
+            common = [self.path('weir-bench', 'weir-bench'), '--profile', profile.name,
+                      '--connections', str(connections), '--active', '1']
+            server = subprocess.Popen([*common, '--listen', addr, '--lcores', self.cores[1]],
+                                      stderr=subprocess.PIPE, text=True)
             client = None
             try:
                 wait_for_line(server, 'responder on')
-                client = subprocess.Popen([*common, '--connect', addr, '--lcores', self.cores[0], '--time', '600'],
-                                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                client = subprocess.Popen([*common, '--connect', addr, '--lcores', self.cores[0],
+                                           '--time', '600'],
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                          text=True)
                 wait_for_line(client, 'connected')
                 time.sleep(0.5)
-                return sum(read_smaps_rollup(pathlib.Path(f'/proc/{p.pid}/smaps_rollup').read_text(encoding='ascii'))
+                return sum(read_smaps_rollup(
+                    pathlib.Path(f'/proc/{p.pid}/smaps_rollup').read_text(encoding='ascii'))
                            for p in (server, client))
             finally:
                 for process in filter(None, (client, server)):
@@ -235,7 +257,8 @@ class Tools:
         return (self.memory_of(connections + 1) - self.memory_of(1)) / connections
 
     def system_calls(self):
-        """System calls of both polling threads in one loaded second, by strace; for each, None: it could not look."""
+        """System calls of both polling threads in one loaded second, by strace; for each, None: it
+        could not look."""
         addr = f'weir-compare-{os.getpid()}'
         tool = self.path('weir-bench', 'weir-bench')
         server = subprocess.Popen([tool, '--listen', addr, '--lcores', self.cores[1], '--quiet'])
@@ -243,13 +266,15 @@ class Tools:
         total = {}
         try:
             time.sleep(1)
-            client = subprocess.Popen([tool, '--connect', addr, '--lcores', self.cores[0], '--workload', 'mixed', '--depth',
-                                       '32', '--time', '6', '--warmup', '1', '--quiet', '--json', '/dev/null'],
+            client = subprocess.Popen([tool, '--connect', addr, '--lcores', self.cores[0],
+                                       '--workload', 'mixed', '--depth', '32', '--time', '6',
+                                       '--warmup', '1', '--quiet', '--json', '/dev/null'],
                                       stdout=subprocess.DEVNULL)
             time.sleep(2.5)
             for name, process in (('requester', client), ('responder', server)):
                 # The process's first thread is the one that polls.
-                trace = subprocess.run(['timeout', '-s', 'INT', '1', 'strace', '-c', '-p', str(process.pid)],
+                trace = subprocess.run(['timeout', '-s', 'INT', '1', 'strace', '-c', '-p',
+                                        str(process.pid)],
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                 total[name] = read_strace(trace.stdout)
             if client.wait(timeout=20) != 0:

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Count the instructions of each part of the data path, and of whole RPCs, and compare them with the budget.
+"""Count the instructions of each part of the data path, and of whole RPCs, and compare them with
+the budget.
 
-callgrind counts: the same however busy the machine is, and on any CPU, as the C library is told to use nothing beyond what
-all of them have. They do depend on the compiler and its options, which is why only a build as the budget's is compared.
+callgrind counts: the same however busy the machine is, and on any CPU, as the C library is told to
+use nothing beyond what all of them have. They do depend on the compiler and its options, which is
+why only a build as the budget's is compared.
 """
 import argparse
 import os
@@ -16,24 +18,34 @@ import tempfile
 OVER = 0.03
 ROUNDS = 1000 # as in parts.c
 CALLS = 3000
-RPCS = {'rpc_null_64': ['--workload', 'null', '--size', '64'], 'rpc_read_4096': ['--workload', 'read', '--size', '4096'],
+RPCS = {'rpc_null_64': ['--workload', 'null', '--size', '64'],
+        'rpc_read_4096': ['--workload', 'read', '--size', '4096'],
         'rpc_write_4096': ['--workload', 'write', '--size', '4096'],
-        'rpc_write_256': ['--workload', 'write', '--size', '256'], # its data are copied to their place
-        'rpc_write_1024': ['--workload', 'write', '--size', '1024'], # they go by a chunk, though they would fit inline
-        'rpc_null_64_of_24_credits': ['--workload', 'null', '--size', '64', '--credits', '24'], # each call waits for one
-        'rpc_null_64_begun': ['--workload', 'null', '--size', '64', '--begin'], # each, in place of what ended being had again
-        # Beside idle connections, and on one after the other: what finding those with a message costs.
+        # its data are copied to their place
+        'rpc_write_256': ['--workload', 'write', '--size', '256'],
+        # they go by a chunk, though they would fit inline
+        'rpc_write_1024': ['--workload', 'write', '--size', '1024'],
+        # each call waits for one
+        'rpc_null_64_of_24_credits': ['--workload', 'null', '--size', '64', '--credits', '24'],
+        # each, in place of what ended being had again
+        'rpc_null_64_begun': ['--workload', 'null', '--size', '64', '--begin'],
+        # Beside idle connections, and on one after the other: what finding those with a message
+        # costs.
         'rpc_null_64_beside_255': ['--workload', 'null', '--size', '64', '--connections', '256'],
-        'rpc_null_64_256_in_turn': ['--workload', 'null', '--size', '64', '--connections', '256', '--in-turn']}
-# Which memcpy and memset the C library takes depends on the CPU otherwise, and on what valgrind shows of it.
+        'rpc_null_64_256_in_turn': ['--workload', 'null', '--size', '64', '--connections', '256',
+                                    '--in-turn']}
+# Which memcpy and memset the C library takes depends on the CPU otherwise, and on what valgrind
+# shows of it.
 TUNABLES = 'glibc.cpu.hwcaps=' + ','.join(f'-{feature}' for feature in (
-    'AVX512F', 'AVX512VL', 'AVX2', 'AVX', 'AVX_Fast_Unaligned_Load', 'ERMS', 'FSRM', 'SSSE3', 'SSE4_1', 'SSE4_2'))
+    'AVX512F', 'AVX512VL', 'AVX2', 'AVX', 'AVX_Fast_Unaligned_Load', 'ERMS', 'FSRM', 'SSSE3',
+    'SSE4_1', 'SSE4_2'))
 
 
 def callgrind(out, toggle, *command):
     """What callgrind says about a command of which it counts the functions of a name."""
-    done = subprocess.run(['valgrind', '--tool=callgrind', '--collect-atstart=no', f'--toggle-collect={toggle}',
-                           f'--callgrind-out-file={out}', *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    done = subprocess.run(['valgrind', '--tool=callgrind', '--collect-atstart=no',
+                           f'--toggle-collect={toggle}', f'--callgrind-out-file={out}', *command],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           env=dict(os.environ, GLIBC_TUNABLES=TUNABLES), timeout=300)
     if done.returncode != 0:
         sys.exit(f'{" ".join(command)}: exit {done.returncode}: {done.stdout.strip()[-800:]}')
@@ -44,10 +56,12 @@ def count_parts(program, folder):
     """Instructions a round, by the name behind 'measure_'."""
     out = os.path.join(folder, 'parts')
     callgrind(out, 'measure_*', program)
-    text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', '--auto=no', out],
+    text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', '--auto=no',
+                           out],
                           stdout=subprocess.PIPE, text=True, check=True).stdout
     counts = {}
-    # A function has a line for each file that it has instructions of; that of its own file includes all.
+    # A function has a line for each file that it has instructions of; that of its own file includes
+    # all.
     for amount, name in re.findall(r'^ *([\d,]+) \([ \d.]+%\)  \S+:measure_(\w+)', text, re.M):
         counts[name] = max(counts.get(name, 0), int(amount.replace(',', '')) / ROUNDS)
     return counts
@@ -56,14 +70,16 @@ def count_parts(program, folder):
 def count_rpcs(program, folder):
     counts = {}
     for name, load in RPCS.items():
-        said = callgrind(os.path.join(folder, name), 'measure', program, '--depth', '32', '--calls', str(CALLS), *load)
+        said = callgrind(os.path.join(folder, name), 'measure', program, '--depth', '32', '--calls',
+                         str(CALLS), *load)
         counts[name] = int(re.search(r'Collected : (\d+)', said).group(1)) / CALLS
     return counts
 
 
 def read_budget(path):
     with open(path, encoding='utf-8') as file:
-        return {name: float(amount) for name, amount in (line.split() for line in file if line[0] not in '#\n')}
+        return {name: float(amount)
+                for name, amount in (line.split() for line in file if line[0] not in '#\n')}
 
 
 def write_budget(path, counts):
@@ -93,11 +109,13 @@ def compare(counts, budget):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('budget')
     parser.add_argument('parts', help='weir-micro-parts')
     parser.add_argument('rpc', help='weir-micro-rpc')
-    parser.add_argument('--update', action='store_true', help='write what was counted to the budget')
+    parser.add_argument('--update', action='store_true',
+                        help='write what was counted to the budget')
     args = parser.parse_args()
     if not shutil.which('valgrind'):
         print('valgrind is not installed: apt-get install valgrind')
@@ -108,7 +126,8 @@ def main():
         write_budget(args.budget, counts)
     wrong = compare(counts, read_budget(args.budget))
     if wrong:
-        print(f'{wrong} over the budget by more than {100 * OVER:.0f} %. What costs more must be worth it: say so where you land it, '
+        print(f'{wrong} over the budget by more than {100 * OVER:.0f} %. What costs more must be '
+              'worth it: say so where you land it, '
               f'and run {os.path.basename(__file__)} with --update')
     return 1 if wrong else 0
 

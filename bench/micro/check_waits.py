@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Count the loads of an RPC that take what several stores wrote a moment ago, and compare them with what is allowed.
+"""Count the loads of an RPC that take what several stores wrote a moment ago, and compare them with
+what is allowed.
 
-A processor hands a load what one earlier store has, before that is in the cache. What two stores have, or one store and the cache,
-it waits for until all of it is there: behind whatever was stored before, lines of the other core's among it. No count of
-instructions shows that. Here lackey lists each load and store of the main program, and the last stores before a load stand for
-those that are not in the cache yet. What libraries load and store is left out.
+A processor hands a load what one earlier store has, before that is in the cache. What two stores
+have, or one store and the cache, it waits for until all of it is there: behind whatever was stored
+before, lines of the other core's among it. No count of instructions shows that. Here lackey lists
+each load and store of the main program, and the last stores before a load stand for those that are
+not in the cache yet. What libraries load and store is left out.
 """
 import argparse
 import collections
@@ -18,15 +20,18 @@ import sys
 WINDOW = 64 # stores: about what processors hold back
 CALLS = 200
 BASE = 0x108000 # where valgrind loads a program
-# What is left: arguments of 64 bytes, sent as soon as the program has encoded them, and ends of messages that are less than 16 bytes.
-RPCS = {'null': (6, ['--workload', 'null', '--size', '64']), 'read': (1, ['--workload', 'read', '--size', '4096']),
+# What is left: arguments of 64 bytes, sent as soon as the program has encoded them, and ends of
+# messages that are less than 16 bytes.
+RPCS = {'null': (6, ['--workload', 'null', '--size', '64']),
+        'read': (1, ['--workload', 'read', '--size', '4096']),
         'write': (3, ['--workload', 'write', '--size', '4096'])}
 
 
 def instructions(program):
     """Each instruction's function and text, by its address."""
     found, function = {}, None
-    text = subprocess.run(['objdump', '-d', '--no-show-raw-insn', program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    text = subprocess.run(['objdump', '-d', '--no-show-raw-insn', program], stdout=subprocess.PIPE,
+                          text=True, check=True).stdout
     for line in text.split('\n'):
         head = re.match(r'[0-9a-f]+ <(.*)>:$', line)
         if head:
@@ -40,10 +45,11 @@ def instructions(program):
 
 def waits(trace, known):
     """
-    How often a load, by its address and that of a store that it waits for, does so once 'measure' has begun; None if it
-    never does.
+    How often a load, by its address and that of a store that it waits for, does so once 'measure'
+    has begun; None if it never does.
     """
-    begins = {f'I  {address + BASE:08x}' for address, (function, _) in known.items() if function == 'measure'}
+    begins = {f'I  {address + BASE:08x}' for address, (function, _) in known.items()
+              if function == 'measure'}
     stores, found = collections.deque(maxlen=WINDOW), collections.Counter()
     if not any(line[:11] in begins for line in trace): # most of it is before that
         return None
@@ -72,8 +78,9 @@ def waits(trace, known):
 
 def count(program, known, load):
     reading, writing = os.pipe()
-    with subprocess.Popen(['valgrind', '--tool=lackey', '--trace-mem=yes', f'--log-fd={writing}', program, '--depth', '32', '--calls',
-                           str(CALLS), *load], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    with subprocess.Popen(['valgrind', '--tool=lackey', '--trace-mem=yes', f'--log-fd={writing}',
+                           program, '--depth', '32', '--calls', str(CALLS), *load],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                           pass_fds=(writing,)) as running:
         os.close(writing)
         with os.fdopen(reading, encoding='utf-8', errors='replace') as trace:
@@ -87,16 +94,19 @@ def count(program, known, load):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('program', help='weir-micro-rpc')
     program = parser.parse_args().program
     for tool in ('valgrind', 'objdump'):
         if not shutil.which(tool):
-            sys.exit(f'{tool} is not installed: apt-get install {"binutils" if tool == "objdump" else tool}')
+            sys.exit(f'{tool} is not installed: apt-get install '
+                     f'{"binutils" if tool == "objdump" else tool}')
     known = instructions(program)
     over = 0
     for name, (allowed, load) in RPCS.items():
-        found = {pair: times / CALLS for pair, times in count(program, known, load).items() if times / CALLS > 0.5}
+        found = {pair: times / CALLS for pair, times in count(program, known, load).items()
+                 if times / CALLS > 0.5}
         is_over = len(found) > allowed
         over += is_over
         print(f'{name:8} {len(found)} a call of {allowed} allowed{"  OVER" if is_over else ""}')

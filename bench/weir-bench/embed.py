@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turn the report's page into C: what comes before and behind the place of the figures, as arrays of bytes."""
+"""Turn the report's page into C: what comes before and behind the place of the figures, as arrays
+of bytes."""
 import sys
 
 PLACE = b'@DATA@'
@@ -18,7 +19,8 @@ def main():
     if len(parts) != 2:
         sys.exit(f'{page}: {PLACE.decode()} is to be there once, not {len(parts) - 1} times')
     with open(out, 'w', encoding='ascii') as file:
-        file.write('/* Made by embed.py. */\n' + array('page_head', parts[0]) + array('page_tail', parts[1]))
+        file.write('/* Made by embed.py. */\n' + array('page_head', parts[0]) +
+                   array('page_tail', parts[1]))
 
 
 main()

@@ -22,8 +22,8 @@ BY_CALLS = ['--quiet', '--lcores', 'any', '--calls']
 
 
 def run(*args, timeout=120):
-    return subprocess.run([BENCH, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout,
-                          stdin=subprocess.DEVNULL)
+    return subprocess.run([BENCH, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=timeout, stdin=subprocess.DEVNULL)
 
 
 def read_schema(path):
@@ -42,7 +42,8 @@ class Case(unittest.TestCase):
         self.validator.validate(result)
         for point in result['points']:
             self.assertEqual((point['errors'], point['verify_failures']), (0, 0))
-            self.assertEqual(sum(count for _, count in point['rtt_histogram']), point['calls'] + point['untaken'])
+            self.assertEqual(sum(count for _, count in point['rtt_histogram']),
+                             point['calls'] + point['untaken'])
         return result
 
     def refuses(self, text, *args):

@@ -20,8 +20,9 @@ class Client:
 
     def run(self, *args, data=None, cwd=None, timeout=60):
         feed = {'input': data} if data is not None else {'stdin': subprocess.DEVNULL}
-        return subprocess.run([*self.command, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, env=self.env,
-                              timeout=timeout, **feed)
+        return subprocess.run([*self.command, *args], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, cwd=cwd, env=self.env, timeout=timeout,
+                              **feed)
 
     def ok(self, case, *args, **kwargs):
         done = self.run(*args, **kwargs)
@@ -40,7 +41,8 @@ class Server:
     """A server that says a line on standard output when it is ready."""
 
     def __init__(self, *command, ready='ready', **options):
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, **options)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                        text=True, **options)
         self.line = line = self.process.stdout.readline()
         if ready not in line:
             self.process.kill()

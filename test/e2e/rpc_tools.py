@@ -30,7 +30,8 @@ class Reader:
 
 
 class Daemon(threading.Thread):
-    """RPC over TCP: answer(program, version, procedure, arguments) gives results, or raw bytes, or None for silence."""
+    """RPC over TCP: answer(program, version, procedure, arguments) gives results, or raw bytes, or
+    None for silence."""
 
     def __init__(self, answer, listener=None):
         super().__init__(daemon=True)
@@ -58,7 +59,8 @@ class Daemon(threading.Thread):
                     return
                 if len(head) < 4:
                     return
-                body = Reader(conn.recv(struct.unpack('>I', head)[0] & 0x7fffffff, socket.MSG_WAITALL))
+                body = Reader(conn.recv(struct.unpack('>I', head)[0] & 0x7fffffff,
+                                        socket.MSG_WAITALL))
                 xid, _, _, program, version, proc = (body.word() for _ in range(6))
                 self.credential = body.word(), body.opaque()
                 body.word()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/compare: what its tools say is read right, its tables judge, missing peers are named; and its own peers run."""
+"""bench/compare: what its tools say is read right, its tables judge, missing peers are named; and
+its own peers run."""
 import collections
 import contextlib
 import io
@@ -39,24 +40,29 @@ class Reading(unittest.TestCase):
 
     def test_ucx_perftest(self):
         text = ('+--------------+--------------+\n|              |       |\n'
-                '[thread 0]            1000000      0.134      0.135      0.135      452.02      452.02     7405933     7405933\n')
+                '[thread 0]            1000000      0.134      0.135      0.135      452.02      '
+                '452.02     7405933     7405933\n')
         # A run that is not by threads begins with the number of messages.
-        self.assertEqual(tools.read_ucx(text.replace('[thread 0] ', '')), {'typical_us': 0.134, 'messages_per_s': 7405933.0})
+        self.assertEqual(tools.read_ucx(text.replace('[thread 0] ', '')),
+                         {'typical_us': 0.134, 'messages_per_s': 7405933.0})
 
     def test_callgrind_and_strace(self):
-        self.assertEqual(tools.read_callgrind('==1== Events    : Ir\n==1== Collected : 3523230\n'), 3523230)
+        self.assertEqual(tools.read_callgrind('==1== Events    : Ir\n==1== Collected : 3523230\n'),
+                         3523230)
         attached, detached = 'strace: Process 1 attached\n', 'strace: Process 1 detached\n'
         total = ('% time     seconds  usecs/call     calls    errors syscall\n'
                  '100.00    0.000000           0         7           total\n')
         self.assertEqual(tools.read_strace(attached + total), 7)
         self.assertEqual(tools.read_strace(attached + detached + total), 7)
         self.assertEqual(tools.read_strace(attached + detached), 0)
-        for text in (attached, detached, total, '', 'strace: attach: ptrace(PTRACE_SEIZE, 1): No such process\n',
+        for text in (attached, detached, total, '',
+                     'strace: attach: ptrace(PTRACE_SEIZE, 1): No such process\n',
                      'strace: attach: ptrace(PTRACE_SEIZE, 1): Operation not permitted\n'):
             self.assertIsNone(tools.read_strace(text), text)
 
     def test_memory(self):
-        self.assertEqual(tools.read_smaps_rollup('55d0-7ffd ---p 00000000 00:00 0    [rollup]\nRss:    5000 kB\nPss:            1234 kB\n'
+        self.assertEqual(tools.read_smaps_rollup('55d0-7ffd ---p 00000000 00:00 0    [rollup]\n'
+                                                 'Rss:    5000 kB\nPss:            1234 kB\n'
                                                  'Pss_Dirty:       9 kB\n'), 1234 * 1024)
 
 
@@ -76,15 +82,21 @@ class Judging(unittest.TestCase):
         self.assertEqual(table.failed, 1)
 
     def test_less_is_better_for_times(self):
-        self.assertEqual(self.judge(lambda t: t.ratio('what', [7], [10], 0.8, 'ns', least=False))[1].failed, 0)
-        self.assertEqual(self.judge(lambda t: t.ratio('what', [9], [10], 0.8, 'ns', least=False))[1].failed, 1)
-        self.assertEqual(self.judge(Table.over, 'what', [400, 500], [300, 300], 150, 'ns')[1].failed, 0)
-        self.assertEqual(self.judge(Table.over, 'what', [400, 500], [300, 300], 149, 'ns')[1].failed, 1)
+        self.assertEqual(self.judge(lambda t: t.ratio('what', [7], [10], 0.8, 'ns',
+                                                      least=False))[1].failed, 0)
+        self.assertEqual(self.judge(lambda t: t.ratio('what', [9], [10], 0.8, 'ns',
+                                                      least=False))[1].failed, 1)
+        self.assertEqual(self.judge(Table.over, 'what', [400, 500], [300, 300], 150,
+                                    'ns')[1].failed, 0)
+        self.assertEqual(self.judge(Table.over, 'what', [400, 500], [300, 300], 149,
+                                    'ns')[1].failed, 1)
         self.assertEqual(self.judge(Table.at_most, 'what', [500], 500, '')[1].failed, 0)
         self.assertEqual(self.judge(Table.at_most, 'what', [501], 500, '')[1].failed, 1)
 
     def test_less_than_a_bound_is_not_the_bound(self):
-        below = lambda weir: lambda t: t.ratio('what', [weir], [10], 1.0, 'ns', least=False, below=True) # noqa: E731
+        def below(weir):
+            return lambda t: t.ratio('what', [weir], [10], 1.0, 'ns', least=False, below=True)
+
         (line,), table = self.judge(below(10))
         self.assertIn('< 1  NOT REACHED', line)
         self.assertEqual(table.failed, 1)
@@ -105,10 +117,12 @@ class Judging(unittest.TestCase):
         self.assertEqual((table.failed, table.opened), (1, 1))
 
     def test_a_missing_peer_is_named_and_leaves_its_line_open(self):
-        (line,), table = self.judge(lambda t: t.ratio('what', [7], [], 1.0, 'ns', peer='ucx'), missing={'ucx': 'cure'})
+        (line,), table = self.judge(lambda t: t.ratio('what', [7], [], 1.0, 'ns', peer='ucx'),
+                                    missing={'ucx': 'cure'})
         self.assertIn('ucx not installed', line)
         self.assertEqual((table.failed, table.opened), (0, 1))
-        (line,), table = self.judge(lambda t: t.at_most('what', [], 1, '', peer='callgrind'), missing={'callgrind': 'cure'})
+        (line,), table = self.judge(lambda t: t.at_most('what', [], 1, '', peer='callgrind'),
+                                    missing={'callgrind': 'cure'})
         self.assertIn('callgrind not installed', line)
 
     def test_a_line_without_a_bound_is_not_judged(self):
@@ -118,13 +132,16 @@ class Judging(unittest.TestCase):
 
 
 class Goals(unittest.TestCase):
-    GOOD = {'null1': 300, 'null1_p999': 800, 'pingpong': 150, 'pingpong_p999': 300, 'ucx_lat': 400, 'null32': 9e6, 'ucx_64': 1e7, 'instructions': 490,
-            'instructions_begun': 590, 'read4k': 3e6, 'write4k': 3e6, 'ucx_4k': 2e6, 'read1m': 4e10, 'memcpy_read': 4e10, 'write1m': 4e10,
-            'memcpy_write': 4e10, 'tirpc_unix': 1e5, 'tirpc_unix_lat': 6000,
-            'beside_idle': 9e6, 'null32_idle': 8.6e6, 'beside_turns': 9e6, 'null32_turns': 7e6, 'idle_bytes': 49152}
+    GOOD = {'null1': 300, 'null1_p999': 800, 'pingpong': 150, 'pingpong_p999': 300, 'ucx_lat': 400,
+            'null32': 9e6, 'ucx_64': 1e7, 'instructions': 490, 'instructions_begun': 590,
+            'read4k': 3e6, 'write4k': 3e6, 'ucx_4k': 2e6, 'read1m': 4e10, 'memcpy_read': 4e10,
+            'write1m': 4e10, 'memcpy_write': 4e10, 'tirpc_unix': 1e5, 'tirpc_unix_lat': 6000,
+            'beside_idle': 9e6, 'null32_idle': 8.6e6, 'beside_turns': 9e6, 'null32_turns': 7e6,
+            'idle_bytes': 49152}
 
     def goals(self, **changes):
-        got = collections.defaultdict(list, {key: [value] * 3 for key, value in {**self.GOOD, **changes}.items()})
+        got = collections.defaultdict(list, {key: [value] * 3
+                                             for key, value in {**self.GOOD, **changes}.items()})
         table = Table()
         text = printed(lines.print_goals, table, got)
         with contextlib.redirect_stdout(io.StringIO()):
@@ -137,23 +154,27 @@ class Goals(unittest.TestCase):
         self.assertEqual(len(text), 17 + len(lines.ELSEWHERE))
 
     def test_each_can_be_missed(self):
-        for change in ({'pingpong': 119}, {'ucx_lat': 370}, {'null1_p999': 901}, {'null32': 7.4e6}, {'instructions': 501}, {'read4k': 2.9e6},
-                       {'write4k': 2.3e6}, {'read1m': 3.7e10}, {'write1m': 3.7e10}, {'tirpc_unix': 4e5}, {'tirpc_unix_lat': 4000},
-                       {'null32_idle': 8.5e6}, {'null32_turns': 6.7e6}, {'idle_bytes': 49153}):
+        for change in ({'pingpong': 119}, {'ucx_lat': 370}, {'null1_p999': 901}, {'null32': 7.4e6},
+                       {'instructions': 501}, {'read4k': 2.9e6}, {'write4k': 2.3e6},
+                       {'read1m': 3.7e10}, {'write1m': 3.7e10}, {'tirpc_unix': 4e5},
+                       {'tirpc_unix_lat': 4000}, {'null32_idle': 8.5e6}, {'null32_turns': 6.7e6},
+                       {'idle_bytes': 49153}):
             with self.subTest(change=change):
                 _, table, status = self.goals(**change)
                 self.assertEqual((table.failed, status), (1, 1))
 
     def test_the_bounds_are_printed_of_the_same_figures(self):
         got = collections.defaultdict(list, {key: [value] for key, value in self.GOOD.items()})
-        got.update({key: [1] for key in ('ucx_put_4k', 'spsc_lat', 'spsc_rate', 'fi_shm', 'fi_tcp', 'tirpc_tcp', 'tirpc_tcp_lat')})
+        got.update({key: [1] for key in ('ucx_put_4k', 'spsc_lat', 'spsc_rate', 'fi_shm', 'fi_tcp',
+                                         'tirpc_tcp', 'tirpc_tcp_lat')})
         table = Table()
         text = printed(lines.print_bounds, table, got)
         self.assertEqual((table.failed, table.opened, len(text)), (0, 0, 15))
 
 
 class OneState(unittest.TestCase):
-    """Cores that are near or far as a script says; each look and each run takes the next of it, and the last for good."""
+    """Cores that are near or far as a script says; each look and each run takes the next of it, and
+    the last for good."""
     NEAR, FAR = 120, 520
 
     def cores(self, at_first, *then):
@@ -177,7 +198,8 @@ class OneState(unittest.TestCase):
             self.assertEqual(cores.ns, first)
 
     def test_one_that_is_rare_is_not_it_though_it_lies_between(self):
-        cores, _ = self.cores([self.FAR] * 8 + [230] * 3 + [110, 120, 121, 119, 120, 122, 118, 120, 125])
+        cores, _ = self.cores([self.FAR] * 8 + [230] * 3 +
+                              [110, 120, 121, 119, 120, 122, 118, 120, 125])
         self.assertEqual((state.LOOKS, cores.ns), (20, 120))
 
     def test_a_run_in_it_is_made_once(self):
@@ -217,7 +239,8 @@ class OneState(unittest.TestCase):
             self.assertEqual(cores.run(now), self.FAR)
         self.assertEqual((cores.runs, cores.again, cores.unlike), (100, state.TRIES - 1, 100))
         self.assertLessEqual(self.slept, state.TRIES * state.PATIENCE + 1e-6)
-        self.script = [120, 2, 120, self.FAR, self.FAR, 120, 3, 120] # seen again, it is waited for again
+        # seen again, it is waited for again
+        self.script = [120, 2, 120, self.FAR, self.FAR, 120, 3, 120]
         self.assertEqual((cores.run(now), cores.run(now)), (2, 3))
 
     def test_tools_measure_in_it_once_they_are_told(self):
@@ -243,15 +266,18 @@ class OneState(unittest.TestCase):
 
 class Peers(unittest.TestCase):
     def run_peer(self, *args):
-        done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
     def test_libtirpc_over_both_sockets(self):
         for transport in ('unix', 'tcp'):
             for size in ('0', '64', '4000'):
-                result = self.run_peer(TIRPC, '--transport', transport, '--calls', '50', '--size', size)
-                self.assertEqual((result['transport'], result['calls'], result['size']), (transport, 50, int(size)))
+                result = self.run_peer(TIRPC, '--transport', transport, '--calls', '50', '--size',
+                                       size)
+                self.assertEqual((result['transport'], result['calls'], result['size']),
+                                 (transport, 50, int(size)))
                 self.assertGreater(result['rpc_per_s'], 0)
                 self.assertGreater(result['p50_ns'], 0)
 
@@ -261,25 +287,30 @@ class Peers(unittest.TestCase):
         self.assertGreater(result['p50_ns'], 0)
 
     def test_mistakes(self):
-        for args in ([TIRPC, '--transport', 'udp'], [TIRPC, '--size', '9000'], [SPSC, '--iters', '0'], [SPSC, 'stray']):
+        for args in ([TIRPC, '--transport', 'udp'], [TIRPC, '--size', '9000'],
+                     [SPSC, '--iters', '0'], [SPSC, 'stray']):
             self.assertEqual(subprocess.run(args, stderr=subprocess.DEVNULL).returncode, 2)
 
     def test_nothing_built_is_said(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([sys.executable, COMPARE, '--build', folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            done = subprocess.run([sys.executable, COMPARE, '--build', folder],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertIn('nothing built', done.stderr)
 
     def test_cores_that_have_no_ping_pong_are_said(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in (('weir-bench', 'exit 0'), ('micro', 'echo no such core >&2\nexit 1')):
+            for name, text in (('weir-bench', 'exit 0'),
+                               ('micro', 'echo no such core >&2\nexit 1')):
                 os.makedirs(os.path.join(folder, 'bench', name))
-                program = os.path.join(folder, 'bench', name, 'weir-bench' if name == 'weir-bench' else 'weir-micro-pingpong')
+                program = os.path.join(folder, 'bench', name, 'weir-bench' if name == 'weir-bench'
+                                       else 'weir-micro-pingpong')
                 with open(program, 'w', encoding='ascii') as file:
                     file.write(f'#!/bin/sh\n{text}\n')
                     os.fchmod(file.fileno(), 0o700)
             for said in ('no such core', 'No such file'):
-                done = subprocess.run([sys.executable, COMPARE, '--build', folder, '--cores', '0,0'], stdout=subprocess.PIPE,
+                done = subprocess.run([sys.executable, COMPARE, '--build', folder, '--cores',
+                                       '0,0'], stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, text=True)
                 self.assertEqual(done.returncode, 1)
                 self.assertRegex(done.stderr, f'^compare: no ping-pong between cores 0,0.*{said}')
@@ -287,9 +318,10 @@ class Peers(unittest.TestCase):
                     os.unlink(program)
 
     def test_mistakes_in_options_are_said_before_anything_runs(self):
-        for args in (['--rounds', '0'], ['--rounds', '-1'], ['--time', '0'], ['--time', 'nan'], ['--cores', '0,1,2'], ['--cores', 'a,b']):
-            done = subprocess.run([sys.executable, COMPARE, *args, '--build', '/no/such'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  text=True)
+        for args in (['--rounds', '0'], ['--rounds', '-1'], ['--time', '0'], ['--time', 'nan'],
+                     ['--cores', '0,1,2'], ['--cores', 'a,b']):
+            done = subprocess.run([sys.executable, COMPARE, *args, '--build', '/no/such'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.assertEqual((done.returncode, done.stdout), (2, ''), args)
             self.assertIn(args[0], done.stderr)
 
@@ -301,7 +333,8 @@ class Peers(unittest.TestCase):
                     file.write(f'#!/bin/sh\necho $$ >{folder}/pid\nexec sleep 100\n')
                     os.fchmod(file.fileno(), 0o700)
             for number in (signal.SIGINT, signal.SIGTERM):
-                with subprocess.Popen([sys.executable, COMPARE, '--build', folder], stderr=subprocess.PIPE, text=True,
+                with subprocess.Popen([sys.executable, COMPARE, '--build', folder],
+                                      stderr=subprocess.PIPE, text=True,
                                       stdout=subprocess.DEVNULL) as compare:
                     path = os.path.join(folder, 'pid')
                     while not os.path.exists(path) or os.path.getsize(path) == 0:
@@ -336,8 +369,8 @@ runpy.run_path(sys.argv[0], run_name='__main__')
                 with open(os.path.join(folder, 'bench', name), 'w', encoding='ascii') as file:
                     file.write('#!/bin/sh\nexec sleep 100\n')
                     os.fchmod(file.fileno(), 0o700)
-            done = subprocess.run([sys.executable, '-c', script, COMPARE, '--build', folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  text=True)
+            done = subprocess.run([sys.executable, '-c', script, COMPARE, '--build', folder],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 128 + signal.SIGTERM)
         self.assertEqual(done.stderr.splitlines()[-1], 'compare: interrupted: no table')
         with self.assertRaises(ProcessLookupError):
@@ -398,7 +431,8 @@ runpy.run_path(sys.argv[0], run_name='__main__')
 
     def test_callgrind_too_may_fail_or_hang(self):
         self.assertEqual(self.with_valgrind('echo "==1== Collected : 5000"', 60), 500)
-        for text, seconds, said in (('echo no such tool', 60, 'not say what'), ('exit 1', 60, 'exit 1'), ('exec sleep 100', 0.1, 'no end')):
+        for text, seconds, said in (('echo no such tool', 60, 'not say what'),
+                                    ('exit 1', 60, 'exit 1'), ('exec sleep 100', 0.1, 'no end')):
             with self.assertRaisesRegex(RuntimeError, said):
                 self.with_valgrind(text, seconds)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/deps: which DPDK a small program is linked with, and whether with its archives, where there is another than the system's."""
+"""tools/deps: which DPDK a small program is linked with, and whether with its archives, where there
+is another than the system's."""
 
 import pathlib
 import re
@@ -20,11 +21,12 @@ VERSION = '99.11.0' # of a DPDK to come
 
 
 def variable(name):
-    return pathlib.Path(subprocess.run(['pkg-config', '--variable', name, 'libdpdk'], check=True, text=True,
-                                       stdout=subprocess.PIPE).stdout.strip())
+    return pathlib.Path(subprocess.run(['pkg-config', '--variable', name, 'libdpdk'], check=True,
+                                       text=True, stdout=subprocess.PIPE).stdout.strip())
 
 
-@unittest.skipUnless((variable('libdir') / 'librte_eal.a').exists(), 'DPDK is installed without archives')
+@unittest.skipUnless((variable('libdir') / 'librte_eal.a').exists(),
+                     'DPDK is installed without archives')
 class Archives(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -41,21 +43,27 @@ class Archives(unittest.TestCase):
         includes, system = variable('includedir'), variable('libdir')
         for path in variable('pcfiledir').glob('libdpdk*.pc'):
             text = path.read_text(encoding='utf-8')
-            for key, value in (('prefix=', self.libs.parent), ('libdir=', self.libs), ('includedir=', includes), ('Version: ', VERSION)):
+            for key, value in (('prefix=', self.libs.parent), ('libdir=', self.libs),
+                               ('includedir=', includes), ('Version: ', VERSION)):
                 text = re.sub(f'^{key}.*', f'{key}{value}', text, flags=re.M)
             (self.libs / path.name).write_text(text)
         for path in system.glob(pattern):
             (self.libs / path.name).symlink_to(path)
 
     def linked(self):
-        """The libraries of DPDK's that the program is linked with, and the folders that they are in."""
+        """The libraries of DPDK's that the program is linked with, and the folders that they are
+        in."""
         build = self.dir / 'build'
-        done = subprocess.run(['meson', 'setup', f'-Dpkg_config_path={self.libs}', build, self.dir], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100)
+        done = subprocess.run(['meson', 'setup', f'-Dpkg_config_path={self.libs}', build, self.dir],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stdout)
-        args = re.search(r'^ LINK_ARGS = (.*-.*)$', (build / 'build.ninja').read_text(encoding='utf-8'), re.M).group(1)
-        paths = [pathlib.Path(path) for path in re.findall(r'(?<= )/\S*/librte_\w+\.(?:a|so)\b', args)]
-        done = subprocess.run(['ninja', '-C', build], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100)
+        args = re.search(r'^ LINK_ARGS = (.*-.*)$',
+                         (build / 'build.ninja').read_text(encoding='utf-8'), re.M).group(1)
+        paths = [pathlib.Path(path)
+                 for path in re.findall(r'(?<= )/\S*/librte_\w+\.(?:a|so)\b', args)]
+        done = subprocess.run(['ninja', '-C', build], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stdout)
         return {path.name for path in paths}, {path.parent.resolve() for path in paths}
 
@@ -79,7 +87,8 @@ class Archives(unittest.TestCase):
     def test_archives_that_need_others_are_not_taken(self):
         self.other('librte_*.*')
         (self.libs / 'librte_kvargs.a').unlink()
-        subprocess.run(['ar', 'rc', self.libs / 'librte_kvargs.a'], check=True) # what was in it is elsewhere
+        # what was in it is elsewhere
+        subprocess.run(['ar', 'rc', self.libs / 'librte_kvargs.a'], check=True)
         names, folders = self.linked()
         self.assertIn('librte_eal.so', names)
         self.assertNotIn('librte_eal.a', names)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is installed has what makes a memory error harder to use: canaries, checked copies, addresses that cannot be guessed, linker tables
-that are read-only from the start, and a stack that cannot be run. Arguments: meson, the build, and whether it is optimized."""
+"""What is installed has what makes a memory error harder to use: canaries, checked copies,
+addresses that cannot be guessed, linker tables that are read-only from the start, and a stack that
+cannot be run. Arguments: meson, the build, and whether it is optimized."""
 import os
 import pathlib
 import re
@@ -16,8 +17,9 @@ PROGRAMS = {'weir-bench', 'weir-decode', 'weir-nfs', 'weir-nfsd'} # at least
 
 
 def output_of(*args, env=None):
-    return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, check=True,
-                          stdin=subprocess.DEVNULL, env={**os.environ, 'LC_ALL': 'C', **(env or {})}).stdout
+    return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=100, check=True, stdin=subprocess.DEVNULL,
+                          env={**os.environ, 'LC_ALL': 'C', **(env or {})}).stdout
 
 
 class Hardening(unittest.TestCase):
@@ -25,11 +27,14 @@ class Hardening(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.root = pathlib.Path(cls.folder.name)
-        output_of(*shlex.split(MESON), 'install', '-C', BUILD, '--no-rebuild', '--quiet', env={'DESTDIR': str(cls.root)})
-        files = [path for path in sorted(cls.root.rglob('*')) if path.is_file() and not path.is_symlink()]
+        output_of(*shlex.split(MESON), 'install', '-C', BUILD, '--no-rebuild', '--quiet',
+                  env={'DESTDIR': str(cls.root)})
+        files = [path for path in sorted(cls.root.rglob('*')) if path.is_file() and
+                 not path.is_symlink()]
         cls.elf = [path for path in files if path.read_bytes()[:4] == b'\x7fELF']
         cls.archives = [path for path in files if path.suffix == '.a']
-        cls.headers = {path: output_of('readelf', '-W', '-h', '-l', '-d', '--dyn-syms', str(path)) for path in cls.elf}
+        cls.headers = {path: output_of('readelf', '-W', '-h', '-l', '-d', '--dyn-syms', str(path))
+                       for path in cls.elf}
 
     @classmethod
     def tearDownClass(cls):
@@ -39,7 +44,8 @@ class Hardening(unittest.TestCase):
         """Of each program and shared library, readelf's lines have the pattern, or none has it."""
         for path, text in self.headers.items():
             with self.subTest(file=path.name):
-                (self.assertNotRegex if absent else self.assertRegex)(text, re.compile(pattern, re.M))
+                (self.assertNotRegex if absent
+                 else self.assertRegex)(text, re.compile(pattern, re.M))
 
     def test_all_programs_and_libraries_are_looked_at(self):
         names = {path.name for path in self.elf}
@@ -65,7 +71,8 @@ class Hardening(unittest.TestCase):
         self.each(r' UND __stack_chk_fail\b')
         for path in self.archives:
             with self.subTest(file=path.name):
-                # nm shows what a linker's plugin would make of the archive's intermediate code instead.
+                # nm shows what a linker's plugin would make of the archive's intermediate code
+                # instead.
                 self.assertRegex(output_of('readelf', '-Ws', str(path)), r' UND __stack_chk_fail\b')
 
     @unittest.skipUnless(OPTIMIZED == 'true', 'checked copies need the optimizer')

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a connection that carries no calls costs both sides together, with the default profile: counted by the kernel, in pages."""
+"""What a connection that carries no calls costs both sides together, with the default profile:
+counted by the kernel, in pages."""
 import os
 import sys
 import unittest

@@ -14,8 +14,9 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 
 def run(*args, env=None):
-    done = subprocess.run([*args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, check=False,
-                          stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+    done = subprocess.run([*args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=100, check=False, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **(env or {})})
     return done.returncode, done.stdout
 
 
@@ -31,7 +32,8 @@ class Install(unittest.TestCase):
         # The tree stands under DESTDIR and is used there.
         for path in cls.pc.values():
             lines = path.read_text(encoding='utf-8').splitlines()
-            moved = [f'prefix={cls.root}{line[7:]}' if line.startswith('prefix=') else line for line in lines]
+            moved = [f'prefix={cls.root}{line[7:]}' if line.startswith('prefix=') else line
+                     for line in lines]
             path.write_text('\n'.join(moved) + '\n', encoding='utf-8')
 
     @classmethod
@@ -39,7 +41,8 @@ class Install(unittest.TestCase):
         cls.folder.cleanup()
 
     def flags(self, name, *what):
-        status, text = run('pkg-config', *what, name, env={'PKG_CONFIG_PATH': str(self.pc[name].parent)})
+        status, text = run('pkg-config', *what, name,
+                           env={'PKG_CONFIG_PATH': str(self.pc[name].parent)})
         self.assertEqual(status, 0, text)
         return shlex.split(text)
 
@@ -49,13 +52,15 @@ class Install(unittest.TestCase):
                                            for path in (SOURCE / 'lib/include').rglob('*.h')))
 
     def test_dissector_is_there(self):
-        self.assertEqual([path.relative_to(self.root).parts[-3:] for path in self.root.rglob('*.lua')],
+        self.assertEqual([path.relative_to(self.root).parts[-3:]
+                          for path in self.root.rglob('*.lua')],
                          [('weir', 'wireshark', 'rpcrdma2.lua')])
 
     def embed(self, name):
         program = self.root / f'embedder-{name}'
-        status, text = run(*CC, '-std=gnu11', '-Wall', '-Wextra', '-Werror', str(SOURCE / 'test/e2e/embedder.c'), '-o',
-                           str(program), *self.flags(name, '--cflags', '--libs'))
+        status, text = run(*CC, '-std=gnu11', '-Wall', '-Wextra', '-Werror',
+                           str(SOURCE / 'test/e2e/embedder.c'), '-o', str(program),
+                           *self.flags(name, '--cflags', '--libs'))
         self.assertEqual(status, 0, text)
         library = next(self.root.rglob('libweir.so')).parent
         needs = run('ldd', str(program), env={'LD_LIBRARY_PATH': str(library)})[1]
@@ -64,15 +69,17 @@ class Install(unittest.TestCase):
         self.assertEqual((status, text.splitlines()[-1:]), (0, ['ok']), text)
 
     def test_cpp_sees_functions_of_c(self):
-        """All headers in a program of C++, which calls into the library. Debian's clang compiles it without more packages."""
+        """All headers in a program of C++, which calls into the library. Debian's clang compiles it
+        without more packages."""
         source = self.root / 'embedder.cc'
         names = sorted(path.name for path in (SOURCE / 'lib/include/weir').glob('*.h'))
         source.write_text(''.join(f'#include <weir/{name}>\n' for name in names) + 'int main()\n{\n'
                           '\tstruct weir_xdr_in in;\n\tweir_xdr_in_init(&in, "", 0);\n'
-                          '\treturn weir_profile_lcores("0", nullptr, 0) < 0 && weir_xdr_remaining(&in) == 0 ? 0 : 1;\n}\n',
-                          encoding='utf-8')
+                          '\treturn weir_profile_lcores("0", nullptr, 0) < 0 && '
+                          'weir_xdr_remaining(&in) == 0 ? 0 : 1;\n}\n', encoding='utf-8')
         program = self.root / 'embedder-cpp'
-        status, text = run('clang', '-x', 'c++', '-std=c++17', '-Wall', '-Wextra', '-Werror', str(source), '-o', str(program),
+        status, text = run('clang', '-x', 'c++', '-std=c++17', '-Wall', '-Wextra', '-Werror',
+                           str(source), '-o', str(program),
                            *self.flags('weir', '--cflags', '--libs'))
         self.assertEqual(status, 0, text)
         library = next(self.root.rglob('libweir.so')).parent

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs where there is too little: of memory, by a cgroup's limit, and no /sys. They end before they take anything, with one
-line on standard error that says what is missing and what to do. Arguments: weir-bench, weir-nfsd."""
+"""Programs where there is too little: of memory, by a cgroup's limit, and no /sys. They end before
+they take anything, with one line on standard error that says what is missing and what to do.
+Arguments: weir-bench, weir-nfsd."""
 import os
 import re
 import subprocess
@@ -12,19 +13,23 @@ import unittest
 BENCH, SERVER = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1:3]
 LIMIT = 128 << 20
-BENCH_LOAD = [BENCH, '--workload', 'read', '--size', '1m', '--depth', '512', '--lcores', 'any', '--time', '0.1', '--json', '-']
+BENCH_LOAD = [BENCH, '--workload', 'read', '--size', '1m', '--depth', '512', '--lcores', 'any',
+              '--time', '0.1', '--json', '-']
 
 
 def unshare_works():
-    return subprocess.run(['unshare', '-m', 'true'], stderr=subprocess.DEVNULL, check=False).returncode == 0
+    return subprocess.run(['unshare', '-m', 'true'], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
 
 
 @unittest.skipUnless(unshare_works(), 'needs a mount namespace of its own: run as root')
 class NoRoom(unittest.TestCase):
     def run_with(self, mounts, command):
         """Run 'command' where the shell command 'mounts' was run before, in a mount namespace."""
-        return subprocess.run(['unshare', '-m', 'sh', '-c', f'{mounts} && exec "$0" "$@"', *command], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
+        return subprocess.run(['unshare', '-m', 'sh', '-c', f'{mounts} && exec "$0" "$@"',
+                               *command], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                              timeout=60, check=False)
 
     def limited(self, files, cgroup, command):
         """Where the cgroup file system and /proc/self/cgroup hold what is given."""
@@ -37,18 +42,24 @@ class NoRoom(unittest.TestCase):
             own = os.path.join(folder, 'own')
             with open(own, 'w', encoding='ascii') as file:
                 file.write(cgroup)
-            # Hugepages that were set aside count beside the limit, and are free or not as other tests use them.
+            # Hugepages that were set aside count beside the limit, and are free or not as other
+            # tests use them.
             meminfo = os.path.join(folder, 'meminfo')
-            with open('/proc/meminfo', encoding='ascii') as file, open(meminfo, 'w', encoding='ascii') as copy:
+            with open('/proc/meminfo',
+                      encoding='ascii') as file, open(meminfo, 'w', encoding='ascii') as copy:
                 copy.write(re.sub(r'(HugePages_Free: *)\d+', r'\g<1>0', file.read()))
-            # /proc/self is another folder for each process: the shell's becomes the program's by exec.
-            return self.run_with(f'mount --bind {folder}/cgroup /sys/fs/cgroup && mount --bind {meminfo} /proc/meminfo && '
-                                 f'mount --bind {own} /proc/$$/cgroup', command)
+            # /proc/self is another folder for each process: the shell's becomes the program's by
+            # exec.
+            return self.run_with(f'mount --bind {folder}/cgroup /sys/fs/cgroup && mount --bind '
+                                 f'{meminfo} /proc/meminfo && mount --bind {own} /proc/$$/cgroup',
+                                 command)
 
     def both_versions(self, command):
         used = str(4 << 20)
-        yield self.limited({'memory/box/memory.limit_in_bytes': str(LIMIT), 'memory/box/memory.usage_in_bytes': used},
-                           '4:memory:/box/inner\n', command), '/sys/fs/cgroup/memory/box/memory.limit_in_bytes'
+        yield self.limited({'memory/box/memory.limit_in_bytes': str(LIMIT),
+                            'memory/box/memory.usage_in_bytes': used},
+                           '4:memory:/box/inner\n',
+                           command), '/sys/fs/cgroup/memory/box/memory.limit_in_bytes'
         yield self.limited({'box/memory.max': str(LIMIT), 'box/memory.current': used}, '0::/box\n',
                            command), '/sys/fs/cgroup/box/memory.max'
 
@@ -61,18 +72,21 @@ class NoRoom(unittest.TestCase):
 
     def test_weir_nfsd_in_a_memory_cgroup(self):
         for foreground in ([], ['--foreground']):
-            for done, limit in self.both_versions([SERVER, '--driver', 'shm', '--listen', f'no-room-{os.getpid()}', '--no-mount',
-                                                   '--no-rpcbind', '--export', 'a=ram:512m', *foreground]):
+            for done, limit in self.both_versions([SERVER, '--driver', 'shm', '--listen',
+                                                   f'no-room-{os.getpid()}', '--no-mount',
+                                                   '--no-rpcbind', '--export', 'a=ram:512m',
+                                                   *foreground]):
                 self.assertEqual((done.returncode, done.stdout), (1, ''), done.stderr)
                 self.assertIn('the exports in memory take 512 MiB', done.stderr)
                 self.assertIn('124 MiB are available', done.stderr)
                 self.assertIn(limit, done.stderr)
 
     def test_no_sys(self):
-        for command in (BENCH_LOAD[:1] + ['--calls', '10', '--lcores', 'any', '--json', '-', '--quiet'],
+        for command in (BENCH_LOAD[:1] + ['--calls', '10', '--lcores', 'any', '--json', '-',
+                                          '--quiet'],
                         BENCH_LOAD[:1] + ['--calls', '10', '--json', '-', '--quiet', '--threads'],
-                        [SERVER, '--driver', 'shm', '--listen', f'no-sys-{os.getpid()}', '--no-mount', '--no-rpcbind', '--export',
-                         'a=ram:8m', '--foreground']):
+                        [SERVER, '--driver', 'shm', '--listen', f'no-sys-{os.getpid()}',
+                         '--no-mount', '--no-rpcbind', '--export', 'a=ram:8m', '--foreground']):
             done = self.run_with('mount -t tmpfs none /sys', command)
             self.assertNotEqual(done.returncode, 0)
             self.assertEqual(done.stdout, '', command)

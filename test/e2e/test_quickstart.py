@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/quickstart in a tree that was moved with its build folder: it notices, and configures anew. Of the tree there is no more than
-quickstart and a small project, so that little is compiled. Argument: the source tree."""
+"""tools/quickstart in a tree that was moved with its build folder: it notices, and configures anew.
+Of the tree there is no more than quickstart and a small project, so that little is compiled.
+Argument: the source tree."""
 import os
 import shutil
 import subprocess
@@ -24,26 +25,31 @@ class Moved(unittest.TestCase):
         with open(os.path.join(self.first, 'main.c'), 'w', encoding='ascii') as file:
             file.write('int main(void)\n{\n\treturn FLAG;\n}\n')
         with open(os.path.join(self.first, 'meson.build'), 'w', encoding='ascii') as file:
-            file.write("project('small', 'c')\nexecutable('small', files('main.c'), c_args: '-DFLAG=' + get_option('flag'))\n")
+            file.write("project('small', 'c')\nexecutable('small', files('main.c'), c_args: "
+                       "'-DFLAG=' + get_option('flag'))\n")
         with open(os.path.join(self.first, 'meson_options.txt'), 'w', encoding='ascii') as file:
             file.write("option('flag', type: 'string', value: '0')\n")
 
     def setup(self, tree):
-        done = subprocess.run([os.path.join(tree, 'tools', 'quickstart'), 'setup'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        done = subprocess.run([os.path.join(tree, 'tools', 'quickstart'), 'setup'],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, text=True, timeout=120, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, ''), done.stderr)
         return done.stderr
 
     def check(self, tree, flag):
-        self.assertEqual(subprocess.run([os.path.join(tree, 'build', 'small')], check=False).returncode, flag)
+        self.assertEqual(subprocess.run([os.path.join(tree, 'build', 'small')],
+                                        check=False).returncode, flag)
 
     def test_moved(self):
-        subprocess.run(['meson', 'setup', '-Dflag=7', 'build'], cwd=self.first, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(['meson', 'setup', '-Dflag=7', 'build'], cwd=self.first,
+                       stdout=subprocess.DEVNULL, check=True)
         self.assertNotIn('another folder', self.setup(self.first))
         self.check(self.first, 7)
         os.rename(self.first, self.second)
         said = self.setup(self.second)
-        self.assertIn(f'build/ was configured in another folder ({self.first}): configuring it anew', said)
+        self.assertIn(f'build/ was configured in another folder ({self.first}): configuring it '
+                      'anew', said)
         self.check(self.second, 7)
         self.assertNotIn('another folder', self.setup(self.second))
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs under limits of their resources. None ends by a signal, and each says which limit it is and how to raise it.
-Arguments: weir-bench, weir-nfs, weir-nfsd, and whether the limit of address space can be tested."""
+"""Programs under limits of their resources. None ends by a signal, and each says which limit it is
+and how to raise it. Arguments: weir-bench, weir-nfs, weir-nfsd, and whether the limit of address
+space can be tested."""
 import os
 import resource
 import subprocess
@@ -25,8 +26,8 @@ def limiter(which, value):
 
 
 def run(command, **options):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=120,
-                          check=False, **options)
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, text=True, timeout=120, check=False, **options)
 
 
 class Process(unittest.TestCase):
@@ -46,15 +47,18 @@ class Process(unittest.TestCase):
             self.fail('no value was enough')
         self.assertGreater(refused, 1)
 
-    @unittest.skipUnless(HAS_AS, 'an instrumented program reserves address space that no limit leaves')
+    @unittest.skipUnless(HAS_AS,
+                         'an instrumented program reserves address space that no limit leaves')
     def test_address_space(self):
         for side in ([], ['--threads']):
-            self.refused_until_it_works([*CALLS, *side], resource.RLIMIT_AS, range(50 << 20, 4000 << 20, 50 << 20), '(RLIMIT_AS)',
+            self.refused_until_it_works([*CALLS, *side], resource.RLIMIT_AS,
+                                        range(50 << 20, 4000 << 20, 50 << 20), '(RLIMIT_AS)',
                                         'ulimit -v unlimited')
 
     def test_descriptors(self):
         for side in ([], ['--threads']):
-            self.refused_until_it_works([*CALLS, *side], resource.RLIMIT_NOFILE, [*range(5, 17), 256], '(RLIMIT_NOFILE)', 'ulimit -n')
+            self.refused_until_it_works([*CALLS, *side], resource.RLIMIT_NOFILE,
+                                        [*range(5, 17), 256], '(RLIMIT_NOFILE)', 'ulimit -n')
 
     def test_memory_that_is_locked(self):
         """shm locks nothing. An ordinary user may lock nothing at all, and needs nothing for it."""
@@ -80,12 +84,15 @@ class Process(unittest.TestCase):
 
 class Nfsd(unittest.TestCase):
     def serve(self, *args, **options):
-        return Server(SERVER, '--driver', 'shm', '--no-mount', '--no-rpcbind', '--foreground', *args, ready='export /a handle ', **options)
+        return Server(SERVER, '--driver', 'shm', '--no-mount', '--no-rpcbind', '--foreground',
+                      *args, ready='export /a handle ', **options)
 
     def refused(self, *args, **options):
-        return run([SERVER, '--driver', 'shm', '--listen', unique('limit'), '--no-mount', '--no-rpcbind', '--foreground', *args], **options)
+        return run([SERVER, '--driver', 'shm', '--listen', unique('limit'), '--no-mount',
+                    '--no-rpcbind', '--foreground', *args], **options)
 
-    @unittest.skipUnless(HAS_AS, 'an instrumented program reserves address space that no limit leaves')
+    @unittest.skipUnless(HAS_AS,
+                         'an instrumented program reserves address space that no limit leaves')
     def test_address_space(self):
         for value in range(100 << 20, 4000 << 20, 50 << 20):
             with tempfile.TemporaryFile('w+') as said:
@@ -100,19 +107,25 @@ class Nfsd(unittest.TestCase):
             return
         self.fail('no value was enough')
 
-    @unittest.skipUnless(HAS_AS, 'an instrumented program reserves address space that no limit leaves')
+    @unittest.skipUnless(HAS_AS,
+                         'an instrumented program reserves address space that no limit leaves')
     def test_connections_that_do_not_fit_are_refused(self):
         """A server that can map no more refuses, says why, and serves those that it has."""
         addr = unique('full')
         with tempfile.TemporaryFile('w+') as said:
-            server = self.serve('--listen', addr, '--export', 'a=ram:4m', preexec_fn=limiter(resource.RLIMIT_AS, 700 << 20), stderr=said)
+            server = self.serve('--listen', addr, '--export', 'a=ram:4m',
+                                preexec_fn=limiter(resource.RLIMIT_AS, 700 << 20), stderr=said)
             self.addCleanup(server.kill)
-            client = Client(CLIENT, '--driver', 'shm', '--server', addr, handle=server.line.split()[-1])
+            client = Client(CLIENT, '--driver', 'shm', '--server', addr,
+                            handle=server.line.split()[-1])
             holders = []
             for _ in range(64):
-                holders.append(subprocess.Popen([*client.command, 'bench', '--file', f'f{len(holders)}', '--size', '64k', '--time', '600',
-                                                 '--block', '4k', '--depth', '1'], env=client.env, stdout=subprocess.DEVNULL,
-                                                stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL))
+                holders.append(subprocess.Popen([*client.command, 'bench', '--file',
+                                                 f'f{len(holders)}', '--size', '64k', '--time',
+                                                 '600', '--block', '4k', '--depth', '1'],
+                                                env=client.env, stdout=subprocess.DEVNULL,
+                                                stderr=subprocess.DEVNULL,
+                                                stdin=subprocess.DEVNULL))
                 done = client.run('ls', timeout=100)
                 if done.returncode != 0:
                     break
@@ -164,23 +177,25 @@ class FullDisk(unittest.TestCase):
         for path in (self.disk, state):
             os.mkdir(path)
         addr = unique('disk')
-        command = [SERVER, '--driver', 'shm', '--listen', addr, '--export', f'a=dir:{self.disk}', '--state', state, '--foreground',
-                   '--no-mount', '--no-rpcbind']
+        command = [SERVER, '--driver', 'shm', '--listen', addr, '--export', f'a=dir:{self.disk}',
+                   '--state', state, '--foreground', '--no-mount', '--no-rpcbind']
         try:
-            self.server = Server('unshare', '-m', 'sh', '-c', f'mount -t tmpfs -o size=1m,mode=777 none {self.disk} && exec "$0" "$@"',
-                                 *command, ready='export /a handle ')
+            self.server = Server('unshare', '-m', 'sh', '-c', 'mount -t tmpfs -o size=1m,mode=777 '
+                                 f'none {self.disk} && exec "$0" "$@"', *command,
+                                 ready='export /a handle ')
         except RuntimeError as error:
             self.skipTest(f'no tmpfs can be mounted here: {error}')
         self.addCleanup(self.server.kill)
-        self.client = Client(CLIENT, '--driver', 'shm', '--server', addr, '--uid', '1000', '--gid', '1000',
-                             handle=self.server.line.split()[-1])
+        self.client = Client(CLIENT, '--driver', 'shm', '--server', addr, '--uid', '1000', '--gid',
+                             '1000', handle=self.server.line.split()[-1])
 
     def test_it_is_answered_nospc_and_nothing_is_lost(self):
         kept = os.urandom(300000)
         self.client.ok(self, 'put', '-', 'kept', data=kept)
         for sync in ([], ['--sync']):
             for _ in range(3):
-                self.client.fails(self, 1, 'no space left', 'put', *sync, '-', 'large', data=bytes(2 << 20))
+                self.client.fails(self, 1, 'no space left', 'put', *sync, '-', 'large',
+                                  data=bytes(2 << 20))
                 self.assertEqual(self.client.ok(self, 'cat', 'kept'), kept)
             self.client.ok(self, 'rm', 'large')
             # The space is there again.

@@ -25,13 +25,15 @@ class RoundTrips(unittest.TestCase):
 
     def expect(self, call, size, way, round_trips, lent):
         row = self.rows[call, size, way]
-        self.assertEqual((row['round_trips'], row['lent']), ('%.2f' % round_trips, str(lent)), (call, size, way))
+        self.assertEqual((row['round_trips'], row['lent']), ('%.2f' % round_trips, str(lent)),
+                         (call, size, way))
 
     def test_short_calls_take_one_by_any_way(self):
         for (call, size, way), row in self.rows.items():
             if size == 1024:
                 self.assertEqual(row['round_trips'], '1.00', row)
-                self.assertEqual(row['lent'], '1' if call == 'read' and way not in ('placement', 'all') else '0', row)
+                self.assertEqual(row['lent'], '1' if call == 'read' and
+                                 way not in ('placement', 'all') else '0', row)
 
     def test_what_is_placed_takes_one_and_lends_nothing(self):
         for way in ('placement', 'all'):
@@ -67,10 +69,12 @@ class RoundTrips(unittest.TestCase):
         self.assertEqual(self.rows['long-call', 65536, 'continuation']['fallbacks'], '1')
 
     def test_default_costs_decide_where_doc_says(self):
-        """doc/version-2.rst, Costs: a long call of 47 KiB is continued and one of 48 KiB is not, a long reply of 19 and of 20."""
+        """doc/version-2.rst, Costs: a long call of 47 KiB is continued and one of 48 KiB is not, a
+        long reply of 19 and of 20."""
         result = run('--csv', '--size', '19k,20k,26k,27k,47k,48k', '--rtt', '3us')
         self.assertEqual(result.returncode, 0, result.stderr)
-        lent = {(row['call'], int(row['bytes']) // 1024): row['lent'] for row in csv.DictReader(io.StringIO(result.stdout))
+        lent = {(row['call'], int(row['bytes']) // 1024): row['lent']
+                for row in csv.DictReader(io.StringIO(result.stdout))
                 if row['way'] == 'all'}
         for call, most in (('long-call', 47), ('long-reply', 19), ('read', 26)):
             self.assertEqual((lent[call, most], lent[call, most + 1]), ('0', '1'), call)
@@ -90,8 +94,8 @@ class RoundTrips(unittest.TestCase):
         self.assertRegex(result.stdout, r'long-reply +1048576 +1\.0 \+1 ')
 
     def test_mistakes(self):
-        for args in (['--size', '0'], ['--size', '2m'], ['--rtt', '1'], ['--rtt', '1ns'], ['--transmissions', '17'],
-                     ['--no-such'], ['8k']):
+        for args in (['--size', '0'], ['--size', '2m'], ['--rtt', '1'], ['--rtt', '1ns'],
+                     ['--transmissions', '17'], ['--no-such'], ['8k']):
             result = run(*args)
             self.assertEqual(result.returncode, 2, args)
             self.assertIn('weir-round-trips: ', result.stderr)

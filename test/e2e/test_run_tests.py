@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/run-tests and tools/count-tests.py, on a small project of meson's: what is run once more, and what is then said."""
+"""tools/run-tests and tools/count-tests.py, on a small project of meson's: what is run once more,
+and what is then said."""
 
 import pathlib
 import subprocess
@@ -16,7 +17,8 @@ foreach name, script : {%s}
 endforeach
 """
 # Passes from its second run on.
-SECOND = 'test -e %(dir)s/%(name)s && exit 0; touch %(dir)s/%(name)s; echo first try of %(name)s; exit 1'
+SECOND = ('test -e %(dir)s/%(name)s && exit 0; touch %(dir)s/%(name)s; echo first try of %(name)s; '
+          'exit 1')
 
 
 class RunTests(unittest.TestCase):
@@ -28,12 +30,13 @@ class RunTests(unittest.TestCase):
     def run_and_count(self, scripts, *arguments):
         """The status of run-tests, and that and the lines of count-tests.py."""
         (self.dir / 'meson.build').write_text(PROJECT % ', '.join(
-            "'%s': '%s'" % (name, script % {'dir': self.dir, 'name': name}) for name, script in scripts.items()))
+            "'%s': '%s'" % (name, script % {'dir': self.dir, 'name': name})
+            for name, script in scripts.items()))
         build = self.dir / 'build'
         subprocess.run(['meson', 'setup', build, self.dir], check=True, stdout=subprocess.DEVNULL)
         status = subprocess.run([TOOLS / 'run-tests', build, *arguments], check=False).returncode
-        count = subprocess.run([TOOLS / 'count-tests.py', build / 'meson-logs' / 'testlog.json'], check=False,
-                               stdout=subprocess.PIPE, text=True)
+        count = subprocess.run([TOOLS / 'count-tests.py', build / 'meson-logs' / 'testlog.json'],
+                               check=False, stdout=subprocess.PIPE, text=True)
         return status, count.returncode, count.stdout.splitlines()
 
     def test_all_pass(self):
@@ -48,7 +51,8 @@ class RunTests(unittest.TestCase):
         self.assertIn('first try of two', '\n'.join(lines))
 
     def test_second_run_fails(self):
-        status, count, lines = self.run_and_count({'one': 'exit 0', 'two': 'exit 1', 'three': SECOND})
+        status, count, lines = self.run_and_count({'one': 'exit 0', 'two': 'exit 1',
+                                                   'three': SECOND})
         self.assertEqual((status, count, lines[-1]), (1, 1, '2 passed, 1 failed, 0 skipped'))
 
     def check_report(self, report):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/stalls: a short run over shm. Calls are counted: while a client of each kind stalls, those of all others end."""
+"""bench/stalls: a short run over shm. Calls are counted: while a client of each kind stalls, those
+of all others end."""
 import json
 import subprocess
 import sys
@@ -14,12 +15,14 @@ CALLS = 2000
 
 
 def run(*args):
-    return subprocess.run([sys.executable, STALLS, '--build', BUILD, *args], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, STALLS, '--build', BUILD, *args], capture_output=True,
+                          text=True, check=False)
 
 
 class Stalls(unittest.TestCase):
     def test_calls_of_the_others_end(self):
-        done = run('--clients', str(CLIENTS), '--calls', str(CALLS), '--rounds', '1', '--before', '0.3', '--floor', '0', '--json', '-')
+        done = run('--clients', str(CLIENTS), '--calls', str(CALLS), '--rounds', '1', '--before',
+                   '0.3', '--floor', '0', '--json', '-')
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = json.loads(done.stdout)['lines']
         self.assertEqual(tuple(line['kind'] for line in lines), KINDS)
@@ -29,14 +32,17 @@ class Stalls(unittest.TestCase):
             self.assertGreater(line['p99_ns_stalled'], 0)
 
     def test_a_floor_that_is_not_met(self):
-        done = run('--kinds', 'idle', '--calls', '10', '--rounds', '1', '--before', '0.1', '--floor', '1e9')
+        done = run('--kinds', 'idle', '--calls', '10', '--rounds', '1', '--before', '0.1',
+                   '--floor', '1e9')
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn('below 1e+09% of their throughput: idle', done.stderr)
         self.assertIn('16 connections without calls', done.stdout)
 
     def test_usage(self):
-        for args, why in ((['--kinds', 'none'], '--kinds none'), (['--driver', 'verbs'], '--address'),
-                          (['--build', '/nonexistent'], 'build it'), (['--clients', '0'], 'more than 0')):
+        for args, why in ((['--kinds', 'none'], '--kinds none'),
+                          (['--driver', 'verbs'], '--address'),
+                          (['--build', '/nonexistent'], 'build it'),
+                          (['--clients', '0'], 'more than 0')):
             done = run(*args)
             self.assertEqual(done.returncode, 2, args)
             self.assertIn(why, done.stderr)

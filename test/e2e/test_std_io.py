@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs without standard input, output or error, and with a reader that went away. Arguments: the programs, as NAME=PATH."""
+"""Programs without standard input, output or error, and with a reader that went away. Arguments:
+the programs, as NAME=PATH."""
 import os
 import subprocess
 import sys
@@ -9,10 +10,12 @@ import unittest
 PROGRAMS = dict(argument.split('=', 1) for argument in sys.argv[1:] if '=' in argument)
 sys.argv[1:] = [argument for argument in sys.argv[1:] if '=' not in argument]
 # The status that each program documents for output that cannot be written.
-LOST = {'weir-nfsd': 1, 'weir-nfs': 4, 'weir-bench': 1, 'weir-decode': 1, 'weir-hostile': 2, 'weir-sim': 2, 'weir-round-trips': 1}
+LOST = {'weir-nfsd': 1, 'weir-nfs': 4, 'weir-bench': 1, 'weir-decode': 1, 'weir-hostile': 2,
+        'weir-sim': 2, 'weir-round-trips': 1}
 HELP = {'weir-hostile': '--list'}
-USAGE = {'weir-nfsd': ['--export', 'a=ram'], 'weir-nfs': ['no-such-command'], 'weir-bench': ['--no-such-option'],
-         'weir-decode': ['no-such-argument'], 'weir-hostile': ['--no-such-option'], 'weir-sim': ['--no-such-option'],
+USAGE = {'weir-nfsd': ['--export', 'a=ram'], 'weir-nfs': ['no-such-command'],
+         'weir-bench': ['--no-such-option'], 'weir-decode': ['no-such-argument'],
+         'weir-hostile': ['--no-such-option'], 'weir-sim': ['--no-such-option'],
          'weir-round-trips': ['--no-such-option']}
 
 
@@ -24,8 +27,8 @@ def closer(*fds):
 
 
 def run(*command, closed=(), stdout=subprocess.PIPE):
-    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60, check=False,
-                          preexec_fn=closer(*closed))
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                          timeout=60, check=False, preexec_fn=closer(*closed))
 
 
 class StandardIo(unittest.TestCase):
@@ -55,7 +58,8 @@ class StandardIo(unittest.TestCase):
     def test_figures_that_nobody_reads_are_an_error(self):
         reader, writer = os.pipe()
         os.close(reader)
-        done = run(PROGRAMS['weir-bench'], '--lcores', 'any', '--calls', '10', '--quiet', '--json', '-', stdout=writer)
+        done = run(PROGRAMS['weir-bench'], '--lcores', 'any', '--calls', '10', '--quiet', '--json',
+                   '-', stdout=writer)
         os.close(writer)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(b'Broken pipe', done.stderr)

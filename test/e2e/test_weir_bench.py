@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench as its users run it: each workload. What it measures by time has the machine for itself."""
+"""weir-bench as its users run it: each workload. What it measures by time has the machine for
+itself."""
 import itertools
 import json
 import os
@@ -9,8 +10,8 @@ import unittest
 
 from bench_tools import QUICK, run
 
-KEYS = {'driver', 'exposure', 'workload', 'size', 'depth', 'connections', 'seconds', 'rpc_per_s', 'bytes_per_s', 'rtt_ns', 'errors',
-        'verify_failures', 'idle_poll_ratio', 'counters'}
+KEYS = {'driver', 'exposure', 'workload', 'size', 'depth', 'connections', 'seconds', 'rpc_per_s',
+        'bytes_per_s', 'rtt_ns', 'errors', 'verify_failures', 'idle_poll_ratio', 'counters'}
 
 
 def measure(case, *args):
@@ -26,10 +27,13 @@ class Load(unittest.TestCase):
     def test_json_has_the_promised_keys(self):
         result = measure(self, '--workload', 'null')
         self.assertLessEqual(KEYS, set(result))
-        self.assertEqual(set(result['rtt_ns']), {'min', 'mean', 'p50', 'p90', 'p99', 'p999', 'p9999', 'max'})
-        values = [result['rtt_ns'][key] for key in ('min', 'p50', 'p90', 'p99', 'p999', 'p9999', 'max')]
+        self.assertEqual(set(result['rtt_ns']),
+                         {'min', 'mean', 'p50', 'p90', 'p99', 'p999', 'p9999', 'max'})
+        values = [result['rtt_ns'][key]
+                  for key in ('min', 'p50', 'p90', 'p99', 'p999', 'p9999', 'max')]
         self.assertEqual(values, sorted(values))
-        self.assertLessEqual({'bulk_copies', 'allocations', 'registrations', 'doorbells'}, set(result['counters']))
+        self.assertLessEqual({'bulk_copies', 'allocations', 'registrations', 'doorbells'},
+                             set(result['counters']))
 
     def test_continuation_with_receives_of_each_connections_own(self):
         with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
@@ -37,12 +41,13 @@ class Load(unittest.TestCase):
             profile.flush()
             for many in (('--depth', '1024'), ('--depth', '64', '--connections', '31')):
                 with self.subTest(many=many):
-                    measure(self, '--workload', 'list', '--size', '8k', '--profile', profile.name, '--protocol', 'v2',
-                            '--extension', 'continuation', *many)
+                    measure(self, '--workload', 'list', '--size', '8k', '--profile', profile.name,
+                            '--protocol', 'v2', '--extension', 'continuation', *many)
 
     def test_steady_state_does_no_work_twice(self):
         for workload, protocol in itertools.product(('null', 'read', 'write'), ('v1', 'v2')):
-            counters = measure(self, '--workload', workload, '--depth', '16', '--protocol', protocol)['counters']
+            counters = measure(self, '--workload', workload, '--depth', '16', '--protocol',
+                               protocol)['counters']
             for name in ('allocations', 'registrations', 'bulk_copies'):
                 self.assertEqual(counters[name], 0, (workload, name))
             self.assertLess(counters['doorbells'], 2.2 * counters['calls_completed'] + 100)
@@ -55,11 +60,13 @@ class Load(unittest.TestCase):
 
     def test_small_inline_threshold(self):
         for workload in ('echo', 'read', 'write'):
-            measure(self, '--workload', workload, '--inline', '1024', '--size', '3000', '--depth', '3')
+            measure(self, '--workload', workload, '--inline', '1024', '--size', '3000', '--depth',
+                    '3')
 
     def test_long_messages_at_depth(self):
         for load in (['echo', '--depth', '32'], ['echo', '--size', '100k', '--depth', '32'],
-                     ['echo', '--size', '64k', '--connections', '64'], ['null', '--size', '16k', '--depth', '64']):
+                     ['echo', '--size', '64k', '--connections', '64'],
+                     ['null', '--size', '16k', '--depth', '64']):
             with self.subTest(load=load):
                 measure(self, '--calls', '500', '--workload', *load)
 
@@ -68,11 +75,13 @@ class Load(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)['calls'], 1000)
         # By calls, not by time; and so many in all, whatever the number of threads.
-        done = run('--calls', '20001', '--time', '0.001', '--depth', '4', '--json', '-', '--lcores', 'any')
+        done = run('--calls', '20001', '--time', '0.001', '--depth', '4', '--json', '-', '--lcores',
+                   'any')
         self.assertEqual(json.loads(done.stdout)['calls'], 20001)
         for calls in ('1', '1001'):
             done = run('--calls', calls, '--connections', '2', '--lcores', 'any', '--json', '-')
-            self.assertEqual((done.returncode, json.loads(done.stdout)['calls']), (0, int(calls)), done.stderr)
+            self.assertEqual((done.returncode, json.loads(done.stdout)['calls']), (0, int(calls)),
+                             done.stderr)
 
     def test_table_and_json_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +91,8 @@ class Load(unittest.TestCase):
             self.assertIn('RPC/s', done.stdout)
             with open(path) as file:
                 self.assertEqual(json.load(file)['errors'], 0)
-            done = run('--json', os.path.join(folder, 'no', 'out.json'), '--lcores', 'any', '--time', '86400', timeout=60)
+            done = run('--json', os.path.join(folder, 'no', 'out.json'), '--lcores', 'any',
+                       '--time', '86400', timeout=60)
             self.assertEqual(done.returncode, 1)
             self.assertIn('out.json', done.stderr)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench as its users run it: both ways to have two sides, peers that die, mistakes. Most of it is waiting."""
+"""weir-bench as its users run it: both ways to have two sides, peers that die, mistakes. Most of it
+is waiting."""
 import json
 import os
 import signal
@@ -16,8 +17,9 @@ class Sides(unittest.TestCase):
     """Of a bench that starts both."""
 
     def start(self, *args):
-        return subprocess.Popen([BENCH, '--lcores', 'any', '--time', '600', *args], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        return subprocess.Popen([BENCH, '--lcores', 'any', '--time', '600', *args],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                stdin=subprocess.DEVNULL, text=True)
 
     def child_of(self, process):
         """The responder's process, once it serves: it has a listening socket by then."""
@@ -29,7 +31,8 @@ class Sides(unittest.TestCase):
         self.fail(process.stderr.read())
 
     def test_a_core_that_is_not_there(self):
-        for args in (['--lcores', '0,900'], ['--threads', '--lcores', '0,900'], ['--lcores', '0,1,900', '--time', '0.1'],
+        for args in (['--lcores', '0,900'], ['--threads', '--lcores', '0,900'],
+                     ['--lcores', '0,1,900', '--time', '0.1'],
                      ['--listen', 'weir-test-no-core', '--lcores', '0,900']):
             done = run(*args)
             self.assertEqual(done.returncode, 1, args)
@@ -51,8 +54,10 @@ class Sides(unittest.TestCase):
         self.assertIn('killed', said)
 
     def test_an_end_without_a_word(self):
-        done = subprocess.run(['prlimit', '--fsize=100000', BENCH, '--lcores', 'any', '--time', '0.1'],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        done = subprocess.run(['prlimit', '--fsize=100000', BENCH, '--lcores', 'any', '--time',
+                               '0.1'],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              timeout=60, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertNotEqual(done.stderr, '')
 
@@ -69,8 +74,8 @@ class Death(unittest.TestCase):
         self.server.stderr.close()
 
     def start(self, *args):
-        return subprocess.Popen([BENCH, '--lcores', 'any', *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                stdin=subprocess.DEVNULL)
+        return subprocess.Popen([BENCH, '--lcores', 'any', *args], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
 
     def wait_for_line(self, process, text):
         while line := process.stderr.readline().decode():
@@ -116,7 +121,8 @@ class Death(unittest.TestCase):
         text = client.stderr.read().decode()
         client.stderr.close()
         self.assertEqual(status, 1)
-        # It is told by the end of the socket, not by a time-out, long before its load would be over.
+        # It is told by the end of the socket, not by a time-out, long before its load would be
+        # over.
         self.assertIn('connection was lost: Connection reset', text)
         self.assertNotIn('did not complete', text)
         self.server = self.listen()
@@ -127,10 +133,11 @@ class Death(unittest.TestCase):
 
     def test_the_responder_is_killed_and_started_under_load(self):
         alone = self.files()
-        client = subprocess.Popen([BENCH, '--lcores', 'any', '--connect', self.addr, '--workload', 'mixed', '--depth', '16',
-                                   '--connections', '3', '--warmup', '0', '--time', '8', '--verify', '--reconnect', '--json',
-                                   '-'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        client = subprocess.Popen([BENCH, '--lcores', 'any', '--connect', self.addr, '--workload',
+                                   'mixed', '--depth', '16', '--connections', '3', '--warmup', '0',
+                                   '--time', '8', '--verify', '--reconnect', '--json', '-'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL)
         self.wait_for_line(client, 'connected to')
         remade = 0
         while remade < 3 and client.poll() is None:
@@ -153,7 +160,8 @@ class Death(unittest.TestCase):
         self.finish_one()
 
     def test_a_responder_that_is_made_for_less_is_named(self):
-        for load in (['--workload', 'read', '--size', '8m'], ['--workload', 'write', '--size', '2m']):
+        for load in (['--workload', 'read', '--size', '8m'],
+                     ['--workload', 'write', '--size', '2m']):
             client = self.start('--connect', self.addr, *load, '--time', '0.1', '--warmup', '0')
             self.assertEqual(client.wait(timeout=60), 1)
             self.assertIn('give it the same --size', client.stderr.read().decode())
@@ -167,7 +175,8 @@ class Death(unittest.TestCase):
     def test_a_responder_of_another_version_is_named(self):
         addr, self.addr = self.addr, self.addr + '-v2'
         server = self.listen('--protocol', 'v2')
-        client = self.start('--connect', self.addr, '--protocol', 'v1', '--time', '0.1', '--warmup', '0')
+        client = self.start('--connect', self.addr, '--protocol', 'v1', '--time', '0.1', '--warmup',
+                            '0')
         self.assertEqual(client.wait(timeout=60), 1)
         said = client.stderr.read().decode()
         client.stderr.close()
@@ -193,7 +202,8 @@ class Death(unittest.TestCase):
     def test_no_more_connect_at_a_time_than_a_listener_takes(self):
         def sockets(process):
             try:
-                names = [os.readlink(f'/proc/{process.pid}/fd/{fd}') for fd in os.listdir(f'/proc/{process.pid}/fd')]
+                names = [os.readlink(f'/proc/{process.pid}/fd/{fd}')
+                         for fd in os.listdir(f'/proc/{process.pid}/fd')]
             except OSError:
                 return 0 # it opens and closes them just now, or is gone
             return sum(name.startswith('socket:') for name in names)
@@ -203,7 +213,8 @@ class Death(unittest.TestCase):
         self.server.stderr.close()
         self.server = self.listen('--connections', '100')
         self.server.send_signal(signal.SIGSTOP)
-        client = self.start('--connect', self.addr, '--connections', '100', '--active', '1', '--calls', '10', '--warmup', '0')
+        client = self.start('--connect', self.addr, '--connections', '100', '--active', '1',
+                            '--calls', '10', '--warmup', '0')
         # What it connects waits in the listener's queue, which holds 64, until that one runs again.
         while sockets(client) < 32 and client.poll() is None:
             time.sleep(0.01)
@@ -251,21 +262,24 @@ class Mistakes(unittest.TestCase):
     def test_help_and_version(self):
         done = run('--help')
         self.assertEqual(done.returncode, 0)
-        for option in ('--driver', '--listen', '--connect', '--threads', '--size', '--depth', '--time', '--warmup',
-                       '--lcores', '--connections', '--inline', '--exposure', '--protocol', '--extension', '--verify', '--profile', '--json'):
+        for option in ('--driver', '--listen', '--connect', '--threads', '--size', '--depth',
+                       '--time', '--warmup', '--lcores', '--connections', '--inline', '--exposure',
+                       '--protocol', '--extension', '--verify', '--profile', '--json'):
             self.assertIn(option, done.stdout)
         self.assertIn('weir-bench', run('--version').stdout)
 
     def test_a_name_in_another_network_namespace(self):
         said = run('--connect', 'weir-test-nobody', '--time', '0.1').stderr
-        self.assertIn("can't connect to 'weir-test-nobody': Connection refused; a name reaches only the same network "
+        self.assertIn("can't connect to 'weir-test-nobody': Connection refused; a name reaches "
+                      "only the same network "
                       'namespace', said)
         self.assertIn('let the other side listen at a path', said)
         said = run('--connect', '/run/weir-test-nobody', '--time', '0.1').stderr
         self.assertNotIn('namespace', said)
 
     def test_a_driver_that_does_not_open(self):
-        for side in ([], ['--threads'], ['--connect', 'weir-test-nobody'], ['--listen', 'weir-test-nobody']):
+        for side in ([], ['--threads'], ['--connect', 'weir-test-nobody'],
+                     ['--listen', 'weir-test-nobody']):
             done = run(*side, '--driver-options', 'bogus=1', '--lcores', 'any', '--quiet')
             self.assertEqual((done.returncode, done.stdout), (2, ''), done.stderr)
             self.assertIn("driver_options: 'bogus=1' are not valid for driver shm", done.stderr)
@@ -277,10 +291,11 @@ class Mistakes(unittest.TestCase):
 
     def test_address_in_use(self):
         addr = f'weir-test-in-use-{os.getpid()}'
-        server = subprocess.Popen([BENCH, '--listen', addr, '--lcores', 'any'], stdin=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE)
+        server = subprocess.Popen([BENCH, '--listen', addr, '--lcores', 'any'],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            self.assertTrue(any(b'responder on' in line for line in server.stderr)) # behind the notice on exposure
+            # behind the notice on exposure
+            self.assertTrue(any(b'responder on' in line for line in server.stderr))
             done = run('--listen', addr, '--lcores', 'any')
             self.assertEqual(done.returncode, 1)
             self.assertIn(addr, done.stderr)

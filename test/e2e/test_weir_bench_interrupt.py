@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench is interrupted by signals: what was measured until then is reported, and marked. Every wait is for an event."""
+"""weir-bench is interrupted by signals: what was measured until then is reported, and marked. Every
+wait is for an event."""
 import csv
 import io
 import json
@@ -20,8 +21,8 @@ FOREVER = '600' # seconds; no test comes near to it
 
 
 def start(*args, **options):
-    return subprocess.Popen([BENCH, '--lcores', 'any', '--quiet', *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            stdin=subprocess.DEVNULL, text=True, **options)
+    return subprocess.Popen([BENCH, '--lcores', 'any', '--quiet', *args], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, **options)
 
 
 def ticks_of(pid):
@@ -52,7 +53,8 @@ class Case(unittest.TestCase):
     def wait_for_load(self, process, times=1):
         """Half a second of the CPU's time: without a warm-up, it measures by then."""
         before = ticks_of(process.pid)
-        self.wait_for(lambda: ticks_of(process.pid) >= before + times * os.sysconf('SC_CLK_TCK') // 2, process)
+        self.wait_for(lambda: ticks_of(process.pid) >= before +
+                      times * os.sysconf('SC_CLK_TCK') // 2, process)
 
     def end(self, process, status=INTERRUPTED):
         out, err = process.communicate(timeout=60)
@@ -75,7 +77,8 @@ class Single(Case):
         return self.end(process)
 
     def test_the_table_is_of_what_was_measured(self):
-        for how in (['--time', FOREVER], ['--time', FOREVER, '--threads'], ['--calls', '10000000000'], ['--time', FOREVER, '--rate', '10k']):
+        for how in (['--time', FOREVER], ['--time', FOREVER, '--threads'],
+                    ['--calls', '10000000000'], ['--time', FOREVER, '--rate', '10k']):
             with self.subTest(how=how):
                 out, err = self.cut_short(*how)
                 self.assertTrue(out.startswith('INTERRUPTED in the first of 1 runs'), out)
@@ -84,22 +87,27 @@ class Single(Case):
                 self.assertIn('interrupted: 0 of 1 runs are finished', err)
 
     def test_json_is_of_what_was_measured(self):
-        for how in (['--time', FOREVER], ['--time', FOREVER, '--threads', '--connections', '3'], ['--calls', '10000000000', '--depth', '8']):
+        for how in (['--time', FOREVER], ['--time', FOREVER, '--threads', '--connections', '3'],
+                    ['--calls', '10000000000', '--depth', '8']):
             with self.subTest(how=how):
                 out, _ = self.cut_short('--json', '-', *how)
                 result = self.parse(out)
-                self.assertEqual((result['interrupted'], result['runs_asked'], result['runs_finished']), (True, 1, 0))
-                self.assertEqual([run['interrupted'] for run in result['points'][0]['runs']], [True])
+                self.assertEqual((result['interrupted'], result['runs_asked'],
+                                  result['runs_finished']), (True, 1, 0))
+                self.assertEqual([run['interrupted'] for run in result['points'][0]['runs']],
+                                 [True])
                 self.assertGreater(result['calls'], 0)
                 self.assertGreater(result['rpc_per_s'], 0)
                 self.assertLess(result['seconds'], float(FOREVER))
                 self.assertEqual((result['errors'], result['verify_failures']), (0, 0))
-                self.assertEqual(sum(count for _, count in result['points'][0]['rtt_histogram']), result['calls'])
+                self.assertEqual(sum(count for _, count in result['points'][0]['rtt_histogram']),
+                                 result['calls'])
 
     def test_files_are_written(self):
         with tempfile.TemporaryDirectory() as folder:
             paths = {form: os.path.join(folder, form) for form in ('json', 'csv', 'html')}
-            out, _ = self.cut_short('--time', FOREVER, *(word for form, path in paths.items() for word in (f'--{form}', path)))
+            out, _ = self.cut_short('--time', FOREVER, *(word for form, path in paths.items()
+                                                         for word in (f'--{form}', path)))
             self.assertIn('INTERRUPTED', out)
             self.assertEqual(sorted(os.listdir(folder)), sorted(paths))
             with open(paths['json'], encoding='utf-8') as file:
@@ -126,14 +134,16 @@ class Single(Case):
         self.assertIn('responder_counters', result) # its process ended in order
 
     def test_timeout_sends_its_signal_twice(self):
-        done = subprocess.run(['timeout', '-s', 'INT', '2', BENCH, '--lcores', 'any', '--quiet', '--warmup', '0', '--time', FOREVER],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=60,
-                              check=False)
+        done = subprocess.run(['timeout', '-s', 'INT', '2', BENCH, '--lcores', 'any', '--quiet',
+                               '--warmup', '0', '--time', FOREVER],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 124, done.stderr) # timeout's own
         self.assertIn('INTERRUPTED', done.stdout)
 
     def test_nohup_is_respected(self):
-        process = start('--warmup', '0', '--time', FOREVER, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process = start('--warmup', '0', '--time', FOREVER,
+                        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         self.wait_for_load(process)
         process.send_signal(signal.SIGHUP)
         self.wait_for_load(process)
@@ -151,18 +161,20 @@ class Single(Case):
             self.assertIn('interrupted before anything was measured', err)
 
     def test_while_it_waits_for_a_steady_rate(self):
-        process = start('--warmup', '0', '--steady', '0.000001', '--steady-time', FOREVER, '--time', '1')
+        process = start('--warmup', '0', '--steady', '0.000001', '--steady-time', FOREVER, '--time',
+                        '1')
         self.wait_for_load(process)
         process.send_signal(signal.SIGINT)
         self.assertEqual(self.end(process)[0], '')
 
 
 class Several(Case):
-    """Runs that were finished are reported, and the one that was cut short is not mixed with them."""
+    """Runs that were finished are reported, and the one that was cut short is not mixed with
+    them."""
 
     def after_runs(self, count, *args):
-        """Interrupt it when so many runs are finished; the next one takes longer than any test. Where that many have not
-        come to their end yet, another try waits longer."""
+        """Interrupt it when so many runs are finished; the next one takes longer than any test.
+        Where that many have not come to their end yet, another try waits longer."""
         for times in (1, 2, 4, 8, 16, 32):
             process = start('--warmup', '0', '--calls', '300', *args)
             self.wait_for_load(process, times)
@@ -177,25 +189,32 @@ class Several(Case):
             with self.subTest(side=side), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, 'json')
                 out = self.after_runs(2, '--rate', '100k,10k,1', '--json', path, *side)
-                self.assertTrue(out.startswith('INTERRUPTED: the figures are of the 2 runs that were finished, of 3\n'), out)
+                self.assertTrue(out.startswith('INTERRUPTED: the figures are of the 2 runs that '
+                                               'were finished, of 3\n'), out)
                 with open(path, encoding='utf-8') as file:
                     result = self.parse(file.read())
-                self.assertEqual((result['interrupted'], result['runs_asked'], result['runs_finished']), (True, 3, 2))
-                self.assertEqual([(point['offered_rpc_per_s'], point['calls']) for point in result['points']],
+                self.assertEqual((result['interrupted'], result['runs_asked'],
+                                  result['runs_finished']), (True, 3, 2))
+                self.assertEqual([(point['offered_rpc_per_s'], point['calls'])
+                                  for point in result['points']],
                                  [(100000, 300), (10000, 300)])
-                self.assertFalse(any(run['interrupted'] for point in result['points'] for run in point['runs']))
+                self.assertFalse(any(run['interrupted'] for point in result['points']
+                                     for run in point['runs']))
                 self.assertEqual(len(out.splitlines()), 5, out) # with two lines of heads
 
     def test_repetitions_that_are_finished_count(self):
-        rows = list(csv.DictReader(io.StringIO(self.after_runs(1, '--rate', '100k,1', '--repeat', '3', '--csv', '-'))))
-        self.assertEqual([(row['offered_rpc_per_s'], row['run'], row['calls'], row['interrupted']) for row in rows],
+        rows = list(csv.DictReader(io.StringIO(self.after_runs(1, '--rate', '100k,1', '--repeat',
+                                                               '3', '--csv', '-'))))
+        self.assertEqual([(row['offered_rpc_per_s'], row['run'], row['calls'], row['interrupted'])
+                          for row in rows],
                          [('100000', '1', '300', '0')])
 
 
 class Again(Case):
     def listen(self):
         self.addr = f'weir-test-interrupt-{os.getpid()}'
-        server = subprocess.Popen([BENCH, '--lcores', 'any', '--listen', self.addr], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        server = subprocess.Popen([BENCH, '--lcores', 'any', '--listen', self.addr],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                   stdin=subprocess.DEVNULL, text=True)
         self.addCleanup(server.stderr.close)
         self.addCleanup(server.wait)
@@ -209,7 +228,8 @@ class Again(Case):
         self.wait_for(lambda: state_of(pid) == 'T', process)
 
     def interrupt_until_it_ends(self, process):
-        """The calls in flight are waited for, for ten seconds. Those who do not want to wait press Ctrl-C again."""
+        """The calls in flight are waited for, for ten seconds. Those who do not want to wait press
+        Ctrl-C again."""
         sent = 0
         while process.poll() is None:
             process.send_signal(signal.SIGINT)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How weir-bench measures: time to think, repetitions, steadiness, sweeps, thresholds; its JSON's schema."""
+"""How weir-bench measures: time to think, repetitions, steadiness, sweeps, thresholds; its JSON's
+schema."""
 import os
 import subprocess
 import sys
@@ -48,34 +49,45 @@ class ClosedLoop(Case):
             # The usual numbers of such buffers would be gigabytes.
             profile.write('[memory]\nlong_buffers = 1\nbulk_buffers = 1\n')
             profile.flush()
-            done = run('--workload', 'read', '--size', '64m', '--depth', '1', '--warmup', '0', '--time', '0.001', '--quiet',
-                       '--lcores', 'any', '--profile', profile.name)
+            done = run('--workload', 'read', '--size', '64m', '--depth', '1', '--warmup', '0',
+                       '--time', '0.001', '--quiet', '--lcores', 'any', '--profile', profile.name)
         self.assertIn('no call was completed', done.stderr)
 
     def test_lanes_think(self):
-        result = self.measure('--think', '5ms', '--depth', '2', '--connections', '2', *BY_CALLS, '41')
-        self.assertEqual((result['loop'], result['think_ns'], result['calls']), ('closed', 5000000, 41))
+        result = self.measure('--think', '5ms', '--depth', '2', '--connections', '2', *BY_CALLS,
+                              '41')
+        self.assertEqual((result['loop'], result['think_ns'], result['calls']),
+                         ('closed', 5000000, 41))
         # 41 calls of 4 slots: one slot at least has thought ten times.
         self.assertGreaterEqual(result['seconds'], 0.05)
 
     def test_a_number_of_calls_is_measured_to_the_end_of_the_last(self):
         """As much when all of them are in flight at once."""
-        for calls, depth, connections, lcores, more in ((1, 1, 1, 'any', []), (8, 8, 1, 'any', []), (64, 64, 1, 'any', []),
-                                                        (3, 8, 1, 'any', []), (100, 16, 3, 'any', []),
-                                                        (61, 16, 3, some_lcores(4), []), (200, 32, 5, some_lcores(6), []),
-                                                        (50, 8, 2, some_lcores(4), ['--think', '1ms']),
-                                                        (50, 8, 2, some_lcores(4), ['--rate', '5k'])):
-            with self.subTest(calls=calls, depth=depth, connections=connections, lcores=lcores, more=more):
-                result = self.measure('--calls', str(calls), '--depth', str(depth), '--connections', str(connections),
-                                      '--workload', 'read', '--size', '200k', '--lcores', lcores, '--quiet', *more)
+        for calls, depth, connections, lcores, more in ((1, 1, 1, 'any', []), (8, 8, 1, 'any', []),
+                                                        (64, 64, 1, 'any', []),
+                                                        (3, 8, 1, 'any', []),
+                                                        (100, 16, 3, 'any', []),
+                                                        (61, 16, 3, some_lcores(4), []),
+                                                        (200, 32, 5, some_lcores(6), []),
+                                                        (50, 8, 2, some_lcores(4),
+                                                         ['--think', '1ms']),
+                                                        (50, 8, 2, some_lcores(4),
+                                                         ['--rate', '5k'])):
+            with self.subTest(calls=calls, depth=depth, connections=connections, lcores=lcores,
+                              more=more):
+                result = self.measure('--calls', str(calls), '--depth', str(depth), '--connections',
+                                      str(connections), '--workload', 'read', '--size', '200k',
+                                      '--lcores', lcores, '--quiet', *more)
                 counters, rtt = result['requester_counters'], result['rtt_ns']
-                self.assertEqual((result['calls'], counters['calls_sent'], counters['calls_completed']), (calls,) * 3)
+                self.assertEqual((result['calls'], counters['calls_sent'],
+                                  counters['calls_completed']), (calls,) * 3)
                 self.assertEqual(result['errors'], 0)
                 if '--rate' in more:
                     continue  # round trips begin when they are due
                 # No slot has two calls at a time. A histogram's steps are of 1/64.
                 self.assertLessEqual(rtt['max'], result['seconds'] * 1e9 * 65 / 64)
-                self.assertLessEqual(rtt['mean'] * calls, result['seconds'] * 1e9 * depth * connections * 65 / 64)
+                self.assertLessEqual(rtt['mean'] * calls,
+                                     result['seconds'] * 1e9 * depth * connections * 65 / 64)
                 self.assertGreater(result['cpu']['requester']['busy_ratio'], 0)
                 self.assertLessEqual(result['cpu']['requester']['busy_ratio'], 1)
 
@@ -88,7 +100,8 @@ class ClosedLoop(Case):
 class Repetitions(Case):
     def test_medians_lie_between_least_and_largest(self):
         result = self.measure('--repeat', '3', '--workload', 'read', *BY_CALLS, '200')
-        self.assertEqual((result['calls'], result['repeat']['runs'], len(result['points'][0]['runs'])), (600, 3, 3))
+        self.assertEqual((result['calls'], result['repeat']['runs'],
+                          len(result['points'][0]['runs'])), (600, 3, 3))
         runs = result['points'][0]['runs']
         rates = sorted(run['rpc_per_s'] for run in runs)
         spread = result['repeat']['rate']
@@ -100,11 +113,12 @@ class Repetitions(Case):
     def test_over_threads_and_with_a_responder_elsewhere(self):
         self.assertEqual(self.measure('--repeat', '3', '--threads', *BY_CALLS, '50')['calls'], 150)
         addr = f'weir-test-repeat-{os.getpid()}'
-        server = subprocess.Popen([BENCH, '--listen', addr, '--lcores', 'any'], stdin=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE, text=True)
+        server = subprocess.Popen([BENCH, '--listen', addr, '--lcores', 'any'],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
             self.assertTrue(any('responder on' in line for line in server.stderr))
-            result = self.measure('--connect', addr, '--repeat', '2', '--size', '64,128', *BY_CALLS, '50')
+            result = self.measure('--connect', addr, '--repeat', '2', '--size', '64,128', *BY_CALLS,
+                                  '50')
             self.assertEqual([point['calls'] for point in result['points']], [100, 100])
         finally:
             server.terminate()
@@ -126,9 +140,11 @@ class Repetitions(Case):
 
 class Sweeps(Case):
     def test_all_combinations(self):
-        result = self.measure('--workload', 'read', '--size', '512:8k:x4', '--depth', '1:9:+4', '--verify', *BY_CALLS, '30')
+        result = self.measure('--workload', 'read', '--size', '512:8k:x4', '--depth', '1:9:+4',
+                              '--verify', *BY_CALLS, '30')
         combinations = [(point['size'], point['depth']) for point in result['points']]
-        self.assertEqual(combinations, [(size, depth) for size in (512, 2048, 8192) for depth in (1, 5, 9)])
+        self.assertEqual(combinations,
+                         [(size, depth) for size in (512, 2048, 8192) for depth in (1, 5, 9)])
         self.assertNotIn('rpc_per_s', result)
         rows = run('--rate', '5k,10k', '--connections', '1,2', *BY_CALLS, '30').stdout.splitlines()
         self.assertEqual(len(rows), 2 + 4)
@@ -136,8 +152,10 @@ class Sweeps(Case):
                          [['1', '5000'], ['1', '10000'], ['2', '5000'], ['2', '10000']])
 
     def test_idle_connections(self):
-        result = self.measure('--connections', '7', '--active', '2', '--depth', '3', *BY_CALLS, '401', '--lcores', some_lcores(4))
-        self.assertEqual((result['connections'], result['active'], result['in_turn'], result['calls']), (7, 2, False, 401))
+        result = self.measure('--connections', '7', '--active', '2', '--depth', '3', *BY_CALLS,
+                              '401', '--lcores', some_lcores(4))
+        self.assertEqual((result['connections'], result['active'], result['in_turn'],
+                          result['calls']), (7, 2, False, 401))
         calls = result['calls_of_a_connection']
         self.assertEqual((calls['least'] + calls['most'], calls['idle']), (401, 0))
         # Each of two threads has one of the two, and half of the calls. It takes four cores.
@@ -145,8 +163,8 @@ class Sweeps(Case):
             self.assertEqual((calls['least'], calls['most']), (200, 201))
 
     def test_connections_in_turn(self):
-        result = self.measure('--connections', '9', '--active', '5', '--in-turn', '--depth', '3', '--workload', 'mixed',
-                              '--verify', *BY_CALLS, '1003')
+        result = self.measure('--connections', '9', '--active', '5', '--in-turn', '--depth', '3',
+                              '--workload', 'mixed', '--verify', *BY_CALLS, '1003')
         calls = result['calls_of_a_connection']
         self.assertEqual((calls['least'], calls['most'], calls['idle']), (200, 201, 0))
         done = run('--connections', '2,4', '--active', '3')
@@ -154,9 +172,10 @@ class Sweeps(Case):
         self.assertIn("--active '3': that many connections are needed: --connections", done.stderr)
 
     def test_sizes_of_reads_and_writes(self):
-        result = self.measure('--workload', 'mixed', '--ratio', '50', '--read-size', '100', '--write-size', '70000',
-                              '--verify', *BY_CALLS, '400')
-        self.assertEqual((result['read_size'], result['write_size'], result['size']), (100, 70000, 70000))
+        result = self.measure('--workload', 'mixed', '--ratio', '50', '--read-size', '100',
+                              '--write-size', '70000', '--verify', *BY_CALLS, '400')
+        self.assertEqual((result['read_size'], result['write_size'], result['size']),
+                         (100, 70000, 70000))
         counters = result['requester_counters']
         moved = result['bytes_per_s'] * result['seconds']
         writes = round(moved / 70000)
@@ -166,8 +185,9 @@ class Sweeps(Case):
 
     def test_access_over_a_working_set(self):
         for access in ('random', 'sequential'):
-            result = self.measure('--workload', 'read', '--size', '3000', '--working-set', '1m', '--access', access, '--verify',
-                                  '--connections', '2', '--depth', '3', *BY_CALLS, '1000')
+            result = self.measure('--workload', 'read', '--size', '3000', '--working-set', '1m',
+                                  '--access', access, '--verify', '--connections', '2', '--depth',
+                                  '3', *BY_CALLS, '1000')
             self.assertEqual((result['access'], result['working_set']), (access, 1 << 20))
 
     def test_mistakes(self):
@@ -185,7 +205,8 @@ class Thresholds(Case):
         result = self.measure(*asked, *BY_CALLS, '50')
         self.assertEqual(result['thresholds_missed'], 0)
         self.assertEqual([t['met'] for t in result['thresholds']], [True, True])
-        result = self.measure(*asked, '--threshold', 'p50<1ns', '--size', '64,128', *BY_CALLS, '50', status=3)
+        result = self.measure(*asked, '--threshold', 'p50<1ns', '--size', '64,128', *BY_CALLS, '50',
+                              status=3)
         self.assertEqual(result['thresholds_missed'], 2)
         for point in result['points']:
             self.assertEqual([t['met'] for t in point['thresholds']], [True, True, False])

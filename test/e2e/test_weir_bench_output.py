@@ -17,18 +17,20 @@ BENCH = sys.argv.pop(1)
 QUICK = ['--quiet', '--lcores', 'any', '--calls']
 PLOTS = ('percentiles', 'histogram', 'throughput', 'sweep')
 CHROMIUM = shutil.which('chromium')
-FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-         '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--virtual-time-budget=5000',
-         '--enable-logging=stderr', '--host-resolver-rules=MAP * ~NOTFOUND', '--hide-scrollbars']
+FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+         '--disable-background-networking', '--disable-component-update', '--disable-sync',
+         '--disable-dev-shm-usage', '--virtual-time-budget=5000', '--enable-logging=stderr',
+         '--host-resolver-rules=MAP * ~NOTFOUND', '--hide-scrollbars']
 
 
 def run(*args):
-    return subprocess.run([BENCH, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
-                          stdin=subprocess.DEVNULL)
+    return subprocess.run([BENCH, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=120, stdin=subprocess.DEVNULL)
 
 
 class Dom(HTMLParser):
-    """What the tests ask of a page: its title, and how many of each element there are in each figure."""
+    """What the tests ask of a page: its title, and how many of each element there are in each
+    figure."""
 
     def __init__(self, text):
         super().__init__()
@@ -63,8 +65,10 @@ class Dom(HTMLParser):
 def browse(path, *args):
     """The page's DOM after its scripts, and what they said on the console."""
     with tempfile.TemporaryDirectory() as profile:
-        done = subprocess.run([CHROMIUM, *FLAGS, f'--user-data-dir={profile}', *args, '--dump-dom', f'file://{path}'],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        done = subprocess.run([CHROMIUM, *FLAGS, f'--user-data-dir={profile}', *args, '--dump-dom',
+                               f'file://{path}'],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=300, stdin=subprocess.DEVNULL)
     return Dom(done.stdout), [line for line in done.stderr.splitlines() if 'CONSOLE' in line]
 
 
@@ -72,13 +76,15 @@ class Csv(unittest.TestCase):
     def test_a_row_for_each_run_as_in_json(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'out.json')
-            done = run('--workload', 'mixed', '--size', '100,200', '--repeat', '2', '--json', path, '--csv', '-', *QUICK, '50')
+            done = run('--workload', 'mixed', '--size', '100,200', '--repeat', '2', '--json', path,
+                       '--csv', '-', *QUICK, '50')
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(path, encoding='utf-8') as file:
                 points = json.load(file)['points']
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
         self.assertEqual([(row['size'], row['run'], row['calls']) for row in rows],
-                         [(str(size), str(number), '50') for size in (100, 200) for number in (1, 2)])
+                         [(str(size), str(number), '50') for size in (100, 200)
+                          for number in (1, 2)])
         runs = [run for point in points for run in point['runs']]
         for row, result in zip(rows, runs):
             self.assertAlmostEqual(float(row['rpc_per_s']), result['rpc_per_s'], delta=0.06)
@@ -90,17 +96,21 @@ class Csv(unittest.TestCase):
             done = run(option, '/no/such/folder/out', '--time', '86400', '--lcores', 'any')
             self.assertEqual((done.returncode, done.stdout), (1, ''))
             self.assertIn('/no/such/folder/out', done.stderr)
-        for reports in (['--csv', '-', '--json', '-'], ['--csv', 'x', '--json', 'x'], ['--html', 'x', '--csv', 'x'], ['--html', '-'],
-                        ['--csv', '/dev/stdout', '--json', '/dev/stdout'], ['--csv', '/dev/shm/weir-x', '--json', '/dev/shm/weir-x']):
+        for reports in (['--csv', '-', '--json', '-'], ['--csv', 'x', '--json', 'x'],
+                        ['--html', 'x', '--csv', 'x'],
+                        ['--html', '-'], ['--csv', '/dev/stdout', '--json', '/dev/stdout'],
+                        ['--csv', '/dev/shm/weir-x', '--json', '/dev/shm/weir-x']):
             done = run(*reports, *QUICK, '5') # else one would be lost, or two be mixed
             self.assertEqual((done.returncode, done.stdout), (2, ''))
-        self.assertEqual(run('--csv', '/dev/null', '--json', '/dev/null', *QUICK, '5').returncode, 0)
+        self.assertEqual(run('--csv', '/dev/null', '--json', '/dev/null', *QUICK, '5').returncode,
+                         0)
 
     def test_a_report_stays_until_there_is_a_new_one(self):
         with tempfile.TemporaryDirectory() as folder:
             for option in ('--json', '--csv', '--html'):
                 path = os.path.join(folder, 'report')
-                fails = ['--connect', 'weir-test-nobody', '--quiet', '--lcores', 'any', option, path]
+                fails = ['--connect', 'weir-test-nobody', '--quiet', '--lcores', 'any', option,
+                         path]
                 self.assertEqual(run(*fails).returncode, 1)
                 self.assertEqual(os.listdir(folder), [])
                 with open(path, 'w', encoding='utf-8') as file:
@@ -122,8 +132,8 @@ class Csv(unittest.TestCase):
 class Table(unittest.TestCase):
     def test_one_that_can_not_be_written_is_said(self):
         with open('/dev/full', 'w', encoding='utf-8') as full:
-            done = subprocess.run([BENCH, *QUICK, '100'], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120,
-                                  stdin=subprocess.DEVNULL)
+            done = subprocess.run([BENCH, *QUICK, '100'], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, timeout=120, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 1)
         self.assertIn("can't write the table", done.stderr)
 
@@ -145,14 +155,16 @@ class Memory(unittest.TestCase):
     def test_more_than_there_is_is_said_before_it_is_taken(self):
         done = run(*QUICK, '100', '--workload', 'write', '--size', '4k,64m', '--depth', '1,1024')
         self.assertEqual((done.returncode, done.stdout), (1, ''), done.stderr)
-        self.assertRegex(done.stderr, r'67108864 bytes at depth 1024 with 1 connection take some \d+ MiB of memory, of which \d+ are available')
+        self.assertRegex(done.stderr, r'67108864 bytes at depth 1024 with 1 connection take some '
+                         r'\d+ MiB of memory, of which \d+ are available')
 
     def test_large_calls_take_what_they_need(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'json')
             done = run(*QUICK, '3', '--workload', 'write', '--size', '64m', '--json', path)
             self.assertEqual(done.returncode, 0, done.stderr)
-            wanted = [int(mib) for mib in re.findall(r'no hugepages free for (\d+) MiB', done.stderr)]
+            wanted = [int(mib)
+                      for mib in re.findall(r'no hugepages free for (\d+) MiB', done.stderr)]
             self.assertTrue(all(mib < 1024 for mib in wanted), done.stderr)
 
 
@@ -176,9 +188,11 @@ class Html(unittest.TestCase):
             text = file.read()
         self.assertEqual(Dom(text).references, [])
         # The one address is the name of SVG's elements, which nobody fetches.
-        self.assertEqual(set(re.findall(r'\w+://[^\s\'"<>]*', text)), {'http://www.w3.org/2000/svg'})
+        self.assertEqual(set(re.findall(r'\w+://[^\s\'"<>]*', text)),
+                         {'http://www.w3.org/2000/svg'})
         self.assertIsNone(re.search(r'@import|url\(|\bfetch\(|XMLHttpRequest|\bimport\(', text))
-        data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1)
+        data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text,
+                         re.S).group(1)
         self.assertEqual(json.loads(data)['points'][0]['calls'], 50)
 
     @unittest.skipUnless(CHROMIUM, 'chromium is not installed')
@@ -192,8 +206,9 @@ class Html(unittest.TestCase):
 
     @unittest.skipUnless(CHROMIUM, 'chromium is not installed')
     def test_all_four_plots_of_a_sweep(self):
-        dom, said = browse(self.page('--workload', 'read', '--size', '512:8k:x4', '--depth', '1,8', '--repeat', '2',
-                                     '--time', '0.1', '--warmup', '0.02', '--threshold', 'p50<1000s'))
+        dom, said = browse(self.page('--workload', 'read', '--size', '512:8k:x4', '--depth', '1,8',
+                                     '--repeat', '2', '--time', '0.1', '--warmup', '0.02',
+                                     '--threshold', 'p50<1000s'))
         self.assertEqual(said, [])
         self.assertEqual(dom.title, 'weir-bench: read over shm')
         self.assertEqual(set(dom.figures), set(PLOTS))
@@ -209,22 +224,27 @@ class Html(unittest.TestCase):
         self.assertEqual(len(curves['percentiles']), 6)
         self.assertEqual(len(curves['throughput']), 2)
         self.assertEqual(len(curves['sweep']), 2 * 2)
-        self.assertTrue(all(path.count('L') == 2 for path in curves['sweep']), curves['sweep']) # three sizes
+        # three sizes
+        self.assertTrue(all(path.count('L') == 2 for path in curves['sweep']), curves['sweep'])
         self.assertTrue(all(path.count('L') > 1 for path in curves['percentiles']))
         self.assertGreater([tag for tag, _ in dom.figures['histogram']].count('rect'), 1)
         self.assertEqual([tag for tag, _ in dom.figures['sweep']].count('circle'), 2 * 6)
 
     @unittest.skipUnless(CHROMIUM, 'chromium is not installed')
     def test_without_a_sweep_with_little_and_with_nothing(self):
-        for args, status in ((['--calls', '1'], 0), (['--rate', '100m', '--time', '0.1', '--warmup', '0'], 0),
-                             (['--rate', '1', '--time', '0.001', '--warmup', '0', '--threshold', 'p50<1ns'], 3)):
+        for args, status in ((['--calls', '1'], 0),
+                             (['--rate', '100m', '--time', '0.1', '--warmup', '0'], 0),
+                             (['--rate', '1', '--time', '0.001', '--warmup', '0', '--threshold',
+                               'p50<1ns'], 3)):
             with self.subTest(args=args):
                 dom, said = browse(self.page(*args, status=status))
                 self.assertEqual(said, [])
                 for name in PLOTS:
                     self.assertIn('svg', [tag for tag, _ in dom.figures[name]], name)
                     for tag, attrs in dom.figures[name]:
-                        self.assertFalse(re.search('NaN|Infinity|undefined', ' '.join(v or '' for v in attrs.values())), (name, tag))
+                        self.assertFalse(re.search('NaN|Infinity|undefined',
+                                                   ' '.join(v or '' for v in attrs.values())),
+                                         (name, tag))
 
 
 if __name__ == '__main__':

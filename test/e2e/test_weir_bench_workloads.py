@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench's workloads by number of calls: each size, protocol and extension, with all data checked. Nothing here depends on time."""
+"""weir-bench's workloads by number of calls: each size, protocol and extension, with all data
+checked. Nothing here depends on time."""
 import concurrent.futures
 import itertools
 import json
@@ -15,13 +16,16 @@ CALLS = 300
 
 
 def run(args):
-    return subprocess.run([BENCH, '--json', '-', '--verify', '--quiet', '--lcores', 'any', '--depth', '8', '--calls', str(CALLS), *args],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    return subprocess.run([BENCH, '--json', '-', '--verify', '--quiet', '--lcores', 'any',
+                           '--depth', '8', '--calls', str(CALLS), *args],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL)
 
 
 def options(load):
     """As weir-bench takes them. A mode that is empty is the usual one."""
-    return [word for name, value in load.items() for word in (f'--{name}', *([value] if value else []))]
+    return [word for name, value in load.items()
+            for word in (f'--{name}', *([value] if value else []))]
 
 
 def run_each(loads):
@@ -35,13 +39,15 @@ class Workloads(unittest.TestCase):
         """What a run says of itself, if all is well with it."""
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads(done.stdout)
-        self.assertEqual((result['errors'], result['verify_failures'], result['calls']), (0, 0, CALLS))
+        self.assertEqual((result['errors'], result['verify_failures'], result['calls']),
+                         (0, 0, CALLS))
         self.assertGreater(result['rpc_per_s'], 0)
         return result
 
     def test_over_processes_and_threads(self):
         loads = [{'workload': workload, 'size': size, **mode}
-                 for mode, workload, size in itertools.product(({}, {'threads': ''}), WORKLOADS, ('0', '1', '4096', '70001'))
+                 for mode, workload, size in itertools.product(({}, {'threads': ''}), WORKLOADS,
+                                                               ('0', '1', '4096', '70001'))
                  if (workload, size) != ('null', '70001')]
         for load, done in run_each(loads):
             with self.subTest(**load):
@@ -51,7 +57,8 @@ class Workloads(unittest.TestCase):
     def test_by_version_2(self):
         loads = [{'workload': workload, 'size': size, 'protocol': protocol}
                  for protocol, workload, size in itertools.product(('v2', 'auto'), WORKLOADS,
-                                                                   ('0', '1', '1000', '4096', '5000', '70001'))]
+                                                                   ('0', '1', '1000', '4096',
+                                                                    '5000', '70001'))]
         for load, done in run_each(loads):
             with self.subTest(**load):
                 result = self.check(done)
@@ -60,7 +67,8 @@ class Workloads(unittest.TestCase):
     def test_by_the_extension(self):
         sizes = {'continuation': ('0', '1', '1000', '4096', '5000', '16384', '31000', '70001'),
                  'direction': ('0', '255', '256', '70001'),
-                 'placement': ('0', '255', '4096', '8192', '70001'), 'all': ('1', '256', '4096', '70001')}
+                 'placement': ('0', '255', '4096', '8192', '70001'),
+                 'all': ('1', '256', '4096', '70001')}
         loads = [{'workload': workload, 'size': size, 'protocol': 'v2', 'extension': extension}
                  for extension in sizes for workload in WORKLOADS for size in sizes[extension]]
         for load, done in run_each(loads):
@@ -73,10 +81,13 @@ class Workloads(unittest.TestCase):
         counters = result['counters']
         if workload in ('read', 'write', 'mixed') and size == '70001':
             # Longer than the targets: of placement, results alone are asked for so, by their size.
-            directs = extension in ('direction', 'all') or (extension == 'placement' and workload != 'write')
+            directs = extension in ('direction',
+                                    'all') or (extension == 'placement' and workload != 'write')
             self.assertEqual(counters['directed_calls'] > 0, directs)
-        if workload in ('read', 'write') and size in ('4096', '8192') and extension in ('placement', 'all'):
-            self.assertGreater(counters['placed_sent' if workload == 'write' else 'placed_received'], 200)
+        if workload in ('read', 'write') and size in ('4096',
+                                                      '8192') and extension in ('placement', 'all'):
+            self.assertGreater(counters['placed_sent' if workload == 'write'
+                                        else 'placed_received'], 200)
             self.assertEqual(counters['writes'] + counters['reads'], 0)
             self.assertEqual(counters['bulk_copies'], 0)
         if extension in ('direction', 'placement'):

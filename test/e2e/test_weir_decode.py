@@ -36,7 +36,8 @@ def auth_sys(name, gids):
 def run(text, *args):
     if isinstance(text, str):
         text = text.encode()
-    return subprocess.run([PROGRAM, *args], input=text, capture_output=True, timeout=20, check=False)
+    return subprocess.run([PROGRAM, *args], input=text, capture_output=True, timeout=20,
+                          check=False)
 
 
 def decode(message, *args):
@@ -85,7 +86,8 @@ class Fields(unittest.TestCase):
         got = decode(fixed() + lists + rpc_call() + b'\0\0\3\xe9' * 2)
         transport = got['transport']
         self.assertEqual(transport['read_list'], [
-            {'position': 48, 'handle': '0x00000011', 'length': 1001, 'offset': '0x0000010000000000'}])
+            {'position': 48, 'handle': '0x00000011', 'length': 1001,
+             'offset': '0x0000010000000000'}])
         self.assertEqual([len(chunk) for chunk in transport['write_list']], [2, 0])
         self.assertEqual(transport['write_list'][0][1]['handle'], '0x00000022')
         self.assertEqual(transport['reply_chunk'][0]['length'], 7)
@@ -98,11 +100,13 @@ class Fields(unittest.TestCase):
         name = b'a"\\\n\xff\x00z'
         got = decode(fixed() + NO_LISTS + rpc_call(auth_sys(name, range(16))))
         rpc = got['rpc']
-        self.assertEqual((rpc['type'], rpc['prog'], rpc['vers'], rpc['proc']), ('CALL', 100003, 3, 7))
+        self.assertEqual((rpc['type'], rpc['prog'], rpc['vers'], rpc['proc']),
+                         ('CALL', 100003, 3, 7))
         self.assertEqual(rpc['xid'], '0x5eed0001')
         sys_cred = rpc['cred']['auth_sys']
         self.assertEqual(sys_cred['machine_name'], name.decode('latin-1'))
-        self.assertEqual((sys_cred['uid'], sys_cred['gid'], sys_cred['gids']), (1000, 100, list(range(16))))
+        self.assertEqual((sys_cred['uid'], sys_cred['gid'], sys_cred['gids']),
+                         (1000, 100, list(range(16))))
         self.assertEqual(rpc['verf']['flavor_name'], 'AUTH_NONE')
         self.assertTrue(rpc['may_reduce'])
 
@@ -111,38 +115,47 @@ class Fields(unittest.TestCase):
         self.assertIsNone(got['rpc']['cred']['auth_sys'])
 
     def test_not_an_rpc_header(self):
-        for body in (b'', struct.pack('>I', 2), struct.pack('>5I', 2, 0, 0, 0, 0), struct.pack('>4I', 0, 2, 1, 1)):
+        for body in (b'', struct.pack('>I', 2), struct.pack('>5I', 2, 0, 0, 0, 0),
+                     struct.pack('>4I', 0, 2, 1, 1)):
             got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + body)
             self.assertEqual((got['verdict'], got['reason']), ('err_chunk', 'rpc_header'), body)
             self.assertEqual(got['rpc'], {'error': 'not an RPC call header'})
             self.assertIn('read_list', got['transport'])
         # A requester ends the call that the XID names; it does not drop the reply.
-        got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + struct.pack('>I', 2), '--direction=reply')
+        got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + struct.pack('>I', 2),
+                     '--direction=reply')
         self.assertEqual((got['verdict'], got['reason']), ('ok', 'rpc_header'))
 
     def test_the_other_direction_is_dropped(self):
         message = fixed() + NO_LISTS + struct.pack('>I', XID)
-        for body, direction in ((struct.pack('>6I', 1, 0, 0, 0, 0, 0), 'call'), (rpc_call()[4:], 'reply')):
+        for body, direction in ((struct.pack('>6I', 1, 0, 0, 0, 0, 0), 'call'),
+                                (rpc_call()[4:], 'reply')):
             got = decode(message + body, '--direction', direction)
             self.assertEqual((got['verdict'], got['reason']), ('drop', 'other_direction'))
             self.assertIsNone(got['rpc'])
 
     def test_credentials_that_are_none(self):
-        for cred, error in ((struct.pack('>2I', 1, 404) + b'\0' * 412, 'AUTH_BADCRED'), (struct.pack('>2I', 1, 20), 'AUTH_BADCRED'),
-                            (struct.pack('>4I', 0, 0, 1, 404) + b'\0' * 404, 'AUTH_BADVERF'), (struct.pack('>2I', 0, 0), 'AUTH_BADVERF')):
+        for cred, error in ((struct.pack('>2I', 1, 404) + b'\0' * 412, 'AUTH_BADCRED'),
+                            (struct.pack('>2I', 1, 20), 'AUTH_BADCRED'),
+                            (struct.pack('>4I', 0, 0, 1, 404) + b'\0' * 404, 'AUTH_BADVERF'),
+                            (struct.pack('>2I', 0, 0), 'AUTH_BADVERF')):
             got = decode(fixed() + NO_LISTS + struct.pack('>6I', XID, 0, 2, 100003, 3, 7) + cred)
             self.assertEqual((got['verdict'], got['reason']), ('ok', 'none'))
-            self.assertEqual((got['rpc']['auth_error'], got['rpc']['prog'], got['rpc']['proc']), (error, 100003, 7))
+            self.assertEqual((got['rpc']['auth_error'], got['rpc']['prog'], got['rpc']['proc']),
+                             (error, 100003, 7))
 
     def test_replies(self):
         def reply(body):
-            return decode(fixed() + NO_LISTS + struct.pack('>2I', XID, 1) + body, '-d', 'reply')['rpc']
+            return decode(fixed() + NO_LISTS + struct.pack('>2I', XID, 1) + body, '-d',
+                          'reply')['rpc']
 
         self.assertEqual(reply(struct.pack('>4I', 0, 0, 0, 0))['accept_stat'], 'SUCCESS')
         mismatch = reply(struct.pack('>6I', 0, 0, 0, 2, 3, 4))
-        self.assertEqual((mismatch['accept_stat'], mismatch['low'], mismatch['high']), ('PROG_MISMATCH', 3, 4))
+        self.assertEqual((mismatch['accept_stat'], mismatch['low'], mismatch['high']),
+                         ('PROG_MISMATCH', 3, 4))
         denied = reply(struct.pack('>3I', 1, 1, 5))
-        self.assertEqual((denied['reject_stat'], denied['auth_stat']), ('AUTH_ERROR', 'AUTH_TOOWEAK'))
+        self.assertEqual((denied['reject_stat'], denied['auth_stat']),
+                         ('AUTH_ERROR', 'AUTH_TOOWEAK'))
         self.assertEqual(reply(struct.pack('>I', 9)), {'error': 'not an RPC reply header'})
 
     def test_rdma_errors(self):
@@ -159,7 +172,8 @@ class Fields(unittest.TestCase):
             message = bytearray(good)
             for _ in range(rng.randrange(1, 6)):
                 message[rng.randrange(len(message))] = rng.randrange(256)
-            decode(bytes(message[:rng.randrange(len(message) + 1)]), '-d', rng.choice(['call', 'reply']))
+            decode(bytes(message[:rng.randrange(len(message) + 1)]), '-d',
+                   rng.choice(['call', 'reply']))
 
 
 class Input(unittest.TestCase):
@@ -177,7 +191,8 @@ class Input(unittest.TestCase):
             self.assertEqual(json.loads(done.stdout), expected)
 
     def test_not_hex(self):
-        for text in ('hello', '5eed000', '0x', '0x5eed 0', '00\n0g', 'é', b'\xff', b'00\x00', '0x0x00'):
+        for text in ('hello', '5eed000', '0x', '0x5eed 0', '00\n0g', 'é', b'\xff', b'00\x00',
+                     '0x0x00'):
             done = run(text, '-j')
             self.assertEqual(done.returncode, 2, text)
             self.assertEqual(done.stdout, b'')
@@ -200,7 +215,8 @@ class Input(unittest.TestCase):
 
     def test_output_that_fails_is_told(self):
         with open('/dev/full', 'w', encoding='ascii') as full:
-            done = subprocess.run([PROGRAM], input=b'00', stdout=full, stderr=subprocess.PIPE, check=False)
+            done = subprocess.run([PROGRAM], input=b'00', stdout=full, stderr=subprocess.PIPE,
+                                  check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b'standard output', done.stderr)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfs on weir-nfsd, from memory over shm: every command, sizes around the boundaries, trees, a server that dies."""
+"""weir-nfs on weir-nfsd, from memory over shm: every command, sizes around the boundaries, trees, a
+server that dies."""
 import hashlib
 import json
 import os
@@ -54,11 +55,12 @@ class Served(unittest.TestCase):
         self.start()
 
     def start(self):
-        command = [SERVER, '--driver', 'shm', '--listen', self.addr, '--export', '/ram=ram:64m', '--foreground',
-                   '--no-rpcbind', '--no-mount', *self.profile(1)]
+        command = [SERVER, '--driver', 'shm', '--listen', self.addr, '--export', '/ram=ram:64m',
+                   '--foreground', '--no-rpcbind', '--no-mount', *self.profile(1)]
         self.server = Server(*command, ready='export /ram handle ')
         self.addCleanup(self.server.stop)
-        self.client = Client(CLIENT, '--server', self.addr, *self.profile(0), handle=self.server.line.split()[-1])
+        self.client = Client(CLIENT, '--server', self.addr, *self.profile(0),
+                             handle=self.server.line.split()[-1])
 
     def profile(self, side):
         if not self.SLEEPS:
@@ -67,7 +69,8 @@ class Served(unittest.TestCase):
         with open(path, 'w', encoding='utf-8') as file:
             file.write('[engine]\nidle = sleep\n')
             if self.PROTOCOLS:
-                file.write(f'[connection]\nprotocol = {self.PROTOCOLS[side]}\nextension = {self.EXTENSION}\n')
+                file.write(f'[connection]\nprotocol = {self.PROTOCOLS[side]}\nextension = '
+                           f'{self.EXTENSION}\n')
         return ['--profile', path]
 
     def ok(self, *args, **kwargs):
@@ -119,7 +122,8 @@ class Files(Served):
                 self.assertEqual(self.ok('get', 'piped', '-'), data_of(size))
                 self.write('file', data_of(size, 2))
                 self.ok('put', '--sync', 'file', 'synced')
-                self.assertEqual(self.ok('cat', 'synced', 'piped'), data_of(size, 2) + data_of(size))
+                self.assertEqual(self.ok('cat', 'synced', 'piped'),
+                                 data_of(size, 2) + data_of(size))
 
     def test_targets(self):
         self.write('in/file', b'content')
@@ -203,7 +207,8 @@ class Trees(Served):
         self.ok('put', 'file', 'data/.profile')
         for local in ((), ('.',), (here,), (here + '/',)):
             with self.subTest(local=local):
-                self.client.fails(self, LOCAL, 'symbolic link', 'get', '-r', 'data', *local, cwd=here)
+                self.client.fails(self, LOCAL, 'symbolic link', 'get', '-r', 'data', *local,
+                                  cwd=here)
                 self.client.fails(self, LOCAL, 'symbolic link', 'get', '-r', '/', *local, cwd=here)
                 self.assertEqual(os.listdir(self.path('home')), [])
         # The user may name a link to a directory.
@@ -242,7 +247,8 @@ class VersionsThatDiffer(Served):
     PROTOCOLS = ('v1', 'v2')
 
     def test_are_named(self):
-        done = self.client.fails(self, TRANSPORT, 'does not speak the version of RPC-over-RDMA', 'ls', cwd=self.folder)
+        done = self.client.fails(self, TRANSPORT, 'does not speak the version of RPC-over-RDMA',
+                                 'ls', cwd=self.folder)
         said = done.stderr.decode()
         self.assertIn('speaks versions 2 to 2 of RPC-over-RDMA, and was called by version 1', said)
         self.assertIn('set protocol to auto', said)
@@ -317,21 +323,22 @@ class Names(Served):
 
 class Bench(Served):
     def test_json_and_verify(self):
-        # weir-nfsd's READs end at each MiB of the file: the last but one comes to blocks that lie across. The last has blocks
-        # that are more than one READ or WRITE of it may have.
-        for options in ((), ('--ratio', '50'), ('--ratio', '0', '--sync', '--sequential'), ('--block', '64k'),
-                        ('--size', '3m', '--block', '100007', '--sequential'),
+        # weir-nfsd's READs end at each MiB of the file: the last but one comes to blocks that lie
+        # across. The last has blocks that are more than one READ or WRITE of it may have.
+        for options in ((), ('--ratio', '50'), ('--ratio', '0', '--sync', '--sequential'),
+                        ('--block', '64k'), ('--size', '3m', '--block', '100007', '--sequential'),
                         ('--size', '5m', '--block', '2500007', '--depth', '2', '--ratio', '50')):
             with self.subTest(options=options):
-                said = self.ok('bench', '--size', '1m', '--time', '0.3', '--warmup', '0.1', '--verify', '--json', '-',
-                               *options)
+                said = self.ok('bench', '--size', '1m', '--time', '0.3', '--warmup', '0.1',
+                               '--verify', '--json', '-', *options)
                 result = json.loads(said)
                 self.assertEqual((result['errors'], result['verify_failures']), (0, 0))
                 self.assertGreater(result['calls'], 0)
                 for name in ('bulk_copies', 'allocations', 'registrations'):
                     self.assertEqual(result['counters'][name], 0, name)
         self.assertEqual(self.ok('ls'), b'')
-        self.assertIn(b'reads', self.ok('bench', '--size', '64k', '--time', '0.1', '--keep', '--file', 'kept'))
+        self.assertIn(b'reads', self.ok('bench', '--size', '64k', '--time', '0.1', '--keep',
+                                        '--file', 'kept'))
         self.assertEqual(self.ok('ls'), b'kept\n')
 
 
@@ -339,7 +346,8 @@ class Death(Served):
     SLEEPS = False # what is in the folder is looked at, and who finds out when
 
     def begin(self, *args):
-        process = subprocess.Popen([*self.client.command, *args], cwd=self.folder, stdin=subprocess.DEVNULL, env=self.client.env,
+        process = subprocess.Popen([*self.client.command, *args], cwd=self.folder,
+                                   stdin=subprocess.DEVNULL, env=self.client.env,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         return process
@@ -383,21 +391,25 @@ class Death(Served):
         os.mkdir(exported)
         os.chmod(exported, 0o777) # root of the client is nobody here
         self.server.stop()
-        command = [SERVER, '--driver', 'shm', '--listen', self.addr, '--export', f'/dir=dir:{exported}', '--state', state,
-                   '--foreground', '--no-rpcbind', '--no-mount']
+        command = [SERVER, '--driver', 'shm', '--listen', self.addr, '--export',
+                   f'/dir=dir:{exported}', '--state', state, '--foreground', '--no-rpcbind',
+                   '--no-mount']
         server = Server(*command, ready='export /dir handle ')
         alone = len(os.listdir(f'/proc/{server.process.pid}/fd'))
-        client = Client(CLIENT, '--server', self.addr, '--retries', '100', handle=server.line.split()[-1])
-        process = subprocess.Popen([*client.command, 'bench', '--size', '1m', '--ratio', '50', '--depth', '8', '--time',
-                                    '3', '--verify', '--json', '-'], stdin=subprocess.DEVNULL,
-                                   env=client.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        client = Client(CLIENT, '--server', self.addr, '--retries', '100',
+                        handle=server.line.split()[-1])
+        process = subprocess.Popen([*client.command, 'bench', '--size', '1m', '--ratio', '50',
+                                    '--depth', '8', '--time', '3', '--verify', '--json', '-'],
+                                   stdin=subprocess.DEVNULL, env=client.env, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         while process.poll() is None and not os.listdir(exported):
             time.sleep(0.01)
         for _ in range(3):
             server.kill()
             server = Server(*command, ready='export /dir handle ')
-            while process.poll() is None and len(os.listdir(f'/proc/{server.process.pid}/fd')) <= alone:
+            while (process.poll() is None and
+                   len(os.listdir(f'/proc/{server.process.pid}/fd')) <= alone):
                 time.sleep(0.01) # until it has connected again
         self.addCleanup(server.stop)
         out, said = process.communicate(timeout=60)

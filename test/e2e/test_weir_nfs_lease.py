@@ -24,12 +24,14 @@ class Lease(unittest.TestCase):
                 file.write('before')
             os.chmod(folder, 0o755)
             os.chmod(path, 0o666)
-            server = Server(SERVER, '--driver', 'shm', '--listen', addr, '--export', f'vol=dir:{folder}', '--state', state,
-                            '--foreground', ready='export /vol handle ')
+            server = Server(SERVER, '--driver', 'shm', '--listen', addr, '--export',
+                            f'vol=dir:{folder}', '--state', state, '--foreground',
+                            ready='export /vol handle ')
             self.addCleanup(server.stop)
             broken = threading.Event()
             signal.signal(signal.SIGIO, lambda *_: broken.set())
-            client = Client(CLIENT, '--driver', 'shm', '--server', addr, handle=server.line.split()[-1])
+            client = Client(CLIENT, '--driver', 'shm', '--server', addr,
+                            handle=server.line.split()[-1])
             lease = os.open(path, os.O_RDONLY)
             fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_RDLCK)
             self.addCleanup(signal.signal, signal.SIGIO, signal.SIG_IGN)

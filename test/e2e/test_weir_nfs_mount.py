@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How weir-nfs finds a server's ports and an export's root: rpcbind and MOUNT over TCP, right, wrong and silent."""
+"""How weir-nfs finds a server's ports and an export's root: rpcbind and MOUNT over TCP, right,
+wrong and silent."""
 import os
 import shutil
 import socket
@@ -44,7 +45,8 @@ class Daemons(unittest.TestCase):
 
     def on_rpcbind(self, program, version, proc, args):
         if proc == 4:
-            return b''.join(word(1, *numbers) + b''.join(map(opaque, texts)) for *numbers, texts in self.dump) + word(0)
+            return b''.join(word(1, *numbers) + b''.join(map(opaque, texts))
+                            for *numbers, texts in self.dump) + word(0)
         wanted = args.word(), args.word(), args.opaque()
         self.wanted = wanted
         return opaque(self.uaddr if wanted[:2] == (MOUNT, 3) and wanted[2] == b'tcp' else b'')
@@ -52,7 +54,8 @@ class Daemons(unittest.TestCase):
 
 class Ports(Daemons):
     def client(self, *options):
-        return Client(CLIENT, '--server', self.addr, '--export', '/x', '--rpcbind-port', str(self.rpcbind.port), *options)
+        return Client(CLIENT, '--server', self.addr, '--export', '/x', '--rpcbind-port',
+                      str(self.rpcbind.port), *options)
 
     def test_rpcbind_then_mount_then_umount(self):
         self.client().ok(self, 'ls')
@@ -74,7 +77,8 @@ class Ports(Daemons):
         client, groups = self.client(), os.getgroups()[:16]
         if os.geteuid() == 0:
             groups = list(range(3000, 3016))
-            client.command = [shutil.which('setpriv'), '--groups', ','.join(map(str, groups + [3016])), *client.command]
+            client.command = [shutil.which('setpriv'), '--groups',
+                              ','.join(map(str, groups + [3016])), *client.command]
         client.ok(self, 'ls')
         self.assertEqual(self.groups(), (os.geteuid(), groups))
         # Another user's are not known.
@@ -128,7 +132,8 @@ class Ports(Daemons):
                 self.client().fails(self, TRANSPORT, 'MOUNT', 'ls')
 
     def test_addresses_that_are_none(self):
-        for uaddr in (b'127.0.0.1', b'x', b'1.2.3.4.256.1', b'1.2.3.4.0.0', b'1' * 5000, b'1.2.3.4.-1.5', b'.1.1'):
+        for uaddr in (b'127.0.0.1', b'x', b'1.2.3.4.256.1', b'1.2.3.4.0.0', b'1' * 5000,
+                      b'1.2.3.4.-1.5', b'.1.1'):
             with self.subTest(uaddr=uaddr[:20]):
                 self.uaddr = uaddr
                 self.client().fails(self, TRANSPORT, 'rpcbind', 'ls')
@@ -147,7 +152,8 @@ class Ports(Daemons):
             with self.subTest(results=results[:8]):
                 daemon = self.daemon(lambda *call, results=results: results)
                 self.client('--mount-port', str(daemon.port)).fails(self, TRANSPORT, 'MOUNT', 'ls')
-                self.client('--rpcbind-port', str(daemon.port)).fails(self, TRANSPORT, 'rpcbind', 'ls')
+                self.client('--rpcbind-port',
+                            str(daemon.port)).fails(self, TRANSPORT, 'rpcbind', 'ls')
 
     def test_silence_has_an_end(self):
         profile = self.enterContext(tempfile.NamedTemporaryFile('w', suffix='.ini'))
@@ -166,7 +172,8 @@ class Strangers(Daemons):
     def listen(self, uid, host='127.0.0.1', port=0):
         os.seteuid(uid)
         try:
-            listener = socket.create_server((host, port), family=socket.AF_INET6 if ':' in host else socket.AF_INET)
+            listener = socket.create_server((host, port), family=socket.AF_INET6 if ':' in host
+                                            else socket.AF_INET)
         finally:
             os.seteuid(0)
         daemon = Daemon(self.on_mount, listener)
@@ -185,7 +192,8 @@ class Strangers(Daemons):
         self.client(self.listen(0)).ok(self, 'ls')
 
     def test_another_user_is_not(self):
-        self.client(self.listen(12345)).fails(self, TRANSPORT, 'MOUNT: user 12345 listens on TCP port', 'ls')
+        self.client(self.listen(12345)).fails(self, TRANSPORT,
+                                              'MOUNT: user 12345 listens on TCP port', 'ls')
 
     def test_a_user_of_the_other_family_is_not(self):
         port = self.listen(0)
@@ -197,11 +205,12 @@ class Strangers(Daemons):
 
 
 class Netids(Daemons):
-    """NFS's own port: there is no device here to go on with, so that what was found has to be enough."""
+    """NFS's own port: there is no device here to go on with, so that what was found has to be
+    enough."""
 
     def find(self, text, server='127.0.0.1'):
-        client = Client(CLIENT, '--driver', 'verbs', '--server', server, '--port', 'rpcbind', '--rpcbind-port',
-                        str(self.rpcbind.port), '-v', handle='00')
+        client = Client(CLIENT, '--driver', 'verbs', '--server', server, '--port', 'rpcbind',
+                        '--rpcbind-port', str(self.rpcbind.port), '-v', handle='00')
         client.fails(self, TRANSPORT, text, 'ping')
         self.assertEqual(self.rpcbind.calls[-1], (RPCBIND, 3, 4))
 
@@ -243,40 +252,50 @@ class Mistakes(unittest.TestCase):
             return f'@{path}'
 
         good = ['--server', 'x', '--handle', at('00')]
-        for text, *args in (('no server', 'ls'), ('no export', '--server', 'x', 'ls'), ('no command', *good),
-                            ('no such command', *good, 'frobnicate'), ('usage', *good, 'stat'),
-                            ('usage', *good, 'mv', 'a'), ('does not take', *good, '-r', 'ls'),
-                            ('does not take', *good, '--verify', 'ls'), ('unrecognized', *good, '--no-such', 'ls'),
+        for text, *args in (('no server', 'ls'), ('no export', '--server', 'x', 'ls'),
+                            ('no command', *good), ('no such command', *good, 'frobnicate'),
+                            ('usage', *good, 'stat'), ('usage', *good, 'mv', 'a'),
+                            ('does not take', *good, '-r', 'ls'),
+                            ('does not take', *good, '--verify', 'ls'),
+                            ('unrecognized', *good, '--no-such', 'ls'),
                             ('hexadecimal', '--server', 'x', '--handle', at('0g'), 'ls'),
                             ('hexadecimal', '--server', 'x', '--handle', at('0'), 'ls'),
                             ('hexadecimal', '--server', 'x', '--handle', at(''), 'ls'),
                             ('hexadecimal', '--server', 'x', '--handle', at('00\n\n'), 'ls'),
                             ('No such file', '--server', 'x', '--handle', '@/no/such', 'ls'),
                             ('Is a directory', '--server', 'x', '--handle', '@/', 'ls'),
-                            ('others can read this command line', '--server', 'x', '--handle', '00', 'ls'),
+                            ('others can read this command line', '--server', 'x', '--handle', '00',
+                             'ls'),
                             ('hexadecimal', '--server', 'x', '--handle', at('00' * 65), 'ls'),
                             ('from 1 to 1024', *good, '--depth', '0', 'get', 'x'),
                             ('from 1 to 65535', *good, '--mount-port', '70000', 'ls'),
-                            ('have none', *good, '--port', '5', 'ls'), ('1 GiB', *good, '--depth', '1024', '--block',
-                                                                       '16m', 'get', 'x'),
-                            ('octal', *good, 'chmod', '9', 'x'), ('a number', *good, 'truncate', '1q', 'x'),
-                            ('a number', *good, 'ping', '0'), ('/no/such.ini', '--profile', '/no/such.ini', 'ls'),
-                            ('driver', *good, '--driver', 'none', 'ls'), ('one block', *good, 'bench', '--size', '1')):
+                            ('have none', *good, '--port', '5', 'ls'),
+                            ('1 GiB', *good, '--depth', '1024', '--block', '16m', 'get', 'x'),
+                            ('octal', *good, 'chmod', '9', 'x'),
+                            ('a number', *good, 'truncate', '1q', 'x'),
+                            ('a number', *good, 'ping', '0'),
+                            ('/no/such.ini', '--profile', '/no/such.ini', 'ls'),
+                            ('driver', *good, '--driver', 'none', 'ls'),
+                            ('one block', *good, 'bench', '--size', '1')):
             with self.subTest(args=args):
                 Client(CLIENT).fails(self, USAGE, text, *args)
 
     def test_a_handle_is_not_printed_again(self):
-        done = Client(CLIENT).fails(self, USAGE, 'WEIR_NFS_HANDLE', '--server', 'x', '--handle', '0108abcd', 'ls')
+        done = Client(CLIENT).fails(self, USAGE, 'WEIR_NFS_HANDLE', '--server', 'x', '--handle',
+                                    '0108abcd', 'ls')
         self.assertNotIn(b'0108abcd', done.stdout + done.stderr)
-        done = Client(CLIENT, handle='0108abcx').fails(self, USAGE, 'hexadecimal', '--server', 'x', 'ls')
+        done = Client(CLIENT, handle='0108abcx').fails(self, USAGE, 'hexadecimal', '--server', 'x',
+                                                       'ls')
         self.assertNotIn(b'0108abcx', done.stdout + done.stderr)
 
     def test_nobody_listens(self):
-        Client(CLIENT, '--server', unique('nobody'), handle='00').fails(self, TRANSPORT, 'refused', 'ls')
+        Client(CLIENT, '--server', unique('nobody'),
+               handle='00').fails(self, TRANSPORT, 'refused', 'ls')
 
     def test_help_and_version(self):
         said = Client(CLIENT).ok(self, '--help').decode()
-        for option in ('--driver', '--server', '--export', '--handle', '--depth', '--json', '--port', 'Exit status'):
+        for option in ('--driver', '--server', '--export', '--handle', '--depth', '--json',
+                       '--port', 'Exit status'):
             self.assertIn(option, said)
         self.assertIn('weir-nfs', Client(CLIENT).ok(self, '--version').decode())
 

@@ -26,7 +26,8 @@ class Wrong(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        return Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--timeout', '20', *options, handle=ROOT)
+        return Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--timeout', '20', *options,
+                      handle=ROOT)
 
     def stop(self):
         words = self.server.stop().split()
@@ -61,7 +62,8 @@ class Reads(Wrong):
         self.assertGreaterEqual(self.stop()['reads'], SIZE // 1000)
 
     def test_sizes_that_are_not_the_files(self):
-        for way in ('size-says-0', 'size-says-more', 'size-says-less', 'no-attributes', 'fsinfo-zero', 'fsinfo-huge'):
+        for way in ('size-says-0', 'size-says-more', 'size-says-less', 'no-attributes',
+                    'fsinfo-zero', 'fsinfo-huge'):
             with self.subTest(way=way):
                 client = self.start(way)
                 self.assertEqual(self.get(client), content(SIZE))
@@ -110,11 +112,13 @@ class Reads(Wrong):
 
 class Answers(Wrong):
     def test_answers_that_are_none(self):
-        for way, text in (('garbage', 'decoded'), ('truncated', 'decoded'), ('unknown-status', 'decoded'),
-                          ('fails', 'could not carry'), ('denies', 'credential'), ('version-4', 'no NFS version 3')):
+        for way, text in (('garbage', 'decoded'), ('truncated', 'decoded'),
+                          ('unknown-status', 'decoded'), ('fails', 'could not carry'),
+                          ('denies', 'credential'), ('version-4', 'no NFS version 3')):
             client = self.start(way)
-            for command in (('ls',), ('stat', 'file'), ('get', 'file', 'got'), ('put', CLIENT, 'new'), ('rm', 'file'),
-                            ('df',), ('mkdir', 'new'), ('bench', '--time', '0.1')):
+            for command in (('ls',), ('stat', 'file'), ('get', 'file', 'got'),
+                            ('put', CLIENT, 'new'), ('rm', 'file'), ('df',), ('mkdir', 'new'),
+                            ('bench', '--time', '0.1')):
                 with self.subTest(way=way, command=command):
                     client.fails(self, TRANSPORT, text, *command, cwd=self.folder)
             self.nothing_left()
@@ -174,7 +178,8 @@ class Writes(Wrong):
         self.assertEqual(self.stop()['commits'], 0)
 
     def test_wrong_answers(self):
-        for way, options in (('writes-more', ()), ('writes-nothing', ()), ('less-stable', ('--sync',))):
+        for way, options in (('writes-more', ()), ('writes-nothing', ()),
+                             ('less-stable', ('--sync',))):
             with self.subTest(way=way):
                 done = self.put(self.start(way, size=0), content(1000), *options)
                 self.assertEqual(done.returncode, TRANSPORT, done.stderr)
@@ -228,9 +233,11 @@ class Directories(Wrong):
         done = client.fails(self, TRANSPORT, '5 names that are none', 'ls')
         self.assertEqual(done.stdout, b'file\nlink\nsub\n')
         os.mkdir(os.path.join(self.folder, 'in'))
-        client.fails(self, TRANSPORT, '5 names that are none', 'get', '-r', '/', 'in/to', cwd=self.folder)
+        client.fails(self, TRANSPORT, '5 names that are none', 'get', '-r', '/', 'in/to',
+                     cwd=self.folder)
         self.assertEqual(os.listdir(self.folder), ['in'])
-        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, 'in', 'to'))), ['file', 'link', 'sub'])
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, 'in', 'to'))),
+                         ['file', 'link', 'sub'])
 
     def test_a_tree_without_a_bottom(self):
         client = self.start('without-bottom', size=3)

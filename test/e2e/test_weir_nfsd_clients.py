@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may use an export of weir-nfsd: what MOUNT answers to whom, and that a handle alone opens nothing. All addresses are loopback's."""
+"""Who may use an export of weir-nfsd: what MOUNT answers to whom, and that a handle alone opens
+nothing. All addresses are loopback's."""
 import contextlib
 import ctypes
 import fcntl
@@ -70,18 +71,21 @@ class Served(unittest.TestCase):
             file.write(self.EXPORTS.format(folder=self.folder))
         with socket.create_server(('127.0.0.1', 0)) as unused:
             self.port = unused.getsockname()[1]
-        self.server = Server(SERVER, '--driver', 'shm', *self.DRIVER, '--listen', self.addr, '--exports', path, '--no-rpcbind',
-                             '--state', os.path.join(self.folder, 'state'), '--mount-port', str(self.port), '--foreground',
-                             ready=' handle ')
+        self.server = Server(SERVER, '--driver', 'shm', *self.DRIVER, '--listen', self.addr,
+                             '--exports', path, '--no-rpcbind', '--state',
+                             os.path.join(self.folder, 'state'), '--mount-port', str(self.port),
+                             '--foreground', ready=' handle ')
         self.addCleanup(self.server.stop)
-        lines = [self.server.line] + [self.server.process.stdout.readline() for _ in range(self.EXPORTS.count('[') - 1)]
+        lines = [self.server.line] + [self.server.process.stdout.readline()
+                                      for _ in range(self.EXPORTS.count('[') - 1)]
         self.handles = {line.split()[2]: line.split()[-1] for line in lines}
 
     def prepare(self):
         """Whatever has to be in the folder when the server starts."""
 
     def connect(self, source, port=0):
-        conn = socket.create_connection(('127.0.0.1', self.port), timeout=60, source_address=(source, port))
+        conn = socket.create_connection(('127.0.0.1', self.port), timeout=60,
+                                        source_address=(source, port))
         self.addCleanup(conn.close)
         return conn
 
@@ -118,7 +122,8 @@ class Served(unittest.TestCase):
         return entries
 
     def client(self, name, *options, before=()):
-        client = Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--retries', '0', *options, handle=self.handles[name])
+        client = Client(CLIENT, '--driver', 'shm', '--server', self.addr, '--retries', '0',
+                        *options, handle=self.handles[name])
         client.command = [*before, *client.command]
         return client
 
@@ -147,7 +152,8 @@ clients = uid:0
     def test_others_are_refused(self):
         self.assertEqual(self.mount('127.0.0.2', '/one'), MNT_OK)
         self.assertEqual(self.mount('127.0.0.1', '/some'), MNT_OK)
-        for source, path in (('127.0.0.1', '/one'), ('127.0.0.1', 'one'), ('127.0.0.1', '/one/below'), ('127.0.0.2', '/root'),
+        for source, path in (('127.0.0.1', '/one'), ('127.0.0.1', 'one'),
+                             ('127.0.0.1', '/one/below'), ('127.0.0.2', '/root'),
                              ('127.0.0.2', '/user')):
             with self.subTest(source=source, path=path):
                 self.assertEqual(self.mount(source, path), MNT_ACCES)
@@ -162,7 +168,8 @@ clients = uid:0
 
     def test_who_may_mount_nothing_is_not_answered(self):
         # All that the table has room for, by addresses with their full share of it.
-        idle = [self.connect(f'127.0.0.{source}') for source in (1, 2, 3, 6) for _ in range(CONNS_PEER)]
+        idle = [self.connect(f'127.0.0.{source}') for source in (1, 2, 3, 6)
+                for _ in range(CONNS_PEER)]
         self.assertEqual(len(idle), CONNS)
         for conn in idle:
             self.results(conn, NULL)
@@ -231,22 +238,27 @@ clients = 127.0.0.1(no_root_squash) 127.0.0.2 127.0.0.3(all_squash) local(no_roo
         owner, other, root = auth_sys(1000, 1000), auth_sys(2000, 2000), auth_sys(0, 0)
         conns = {source: self.connect_as_root(f'127.0.0.{source}') for source in (1, 2, 3)}
         for source, auth, name, status in (
-                (1, owner, 'closed/below', MNT_OK), (1, other, 'closed/below', MNT_ACCES), (1, AUTH_NONE, 'closed/below', MNT_ACCES),
+                (1, owner, 'closed/below', MNT_OK), (1, other, 'closed/below', MNT_ACCES),
+                (1, AUTH_NONE, 'closed/below', MNT_ACCES),
                 # Nor can anybody else find out what is there.
                 (1, owner, 'closed/none', MNT_NOENT), (1, other, 'closed/none', MNT_ACCES),
                 # To open a directory takes the right to search the one that it is in.
-                (1, other, 'closed', MNT_OK), (1, other, 'none', MNT_NOENT), (1, other, 'open/below', MNT_OK),
-                (1, other, 'group/below', MNT_ACCES), (1, auth_sys(2000, 1000), 'group/below', MNT_OK),
+                (1, other, 'closed', MNT_OK), (1, other, 'none', MNT_NOENT),
+                (1, other, 'open/below', MNT_OK), (1, other, 'group/below', MNT_ACCES),
+                (1, auth_sys(2000, 1000), 'group/below', MNT_OK),
                 (1, auth_sys(2000, 2000, 3000, 1000), 'group/below', MNT_OK),
-                (1, root, 'closed/below', MNT_OK), (2, root, 'closed/below', MNT_ACCES), (2, root, 'open/below', MNT_OK),
-                (2, owner, 'closed/below', MNT_OK), (3, owner, 'closed/below', MNT_ACCES), (3, owner, 'open/below', MNT_OK)):
+                (1, root, 'closed/below', MNT_OK), (2, root, 'closed/below', MNT_ACCES),
+                (2, root, 'open/below', MNT_OK), (2, owner, 'closed/below', MNT_OK),
+                (3, owner, 'closed/below', MNT_ACCES), (3, owner, 'open/below', MNT_OK)):
             with self.subTest(source=source, auth=auth, name=name):
                 self.assertEqual(self.below(conns[source], auth, name), status)
 
     def test_mount_over_shm_believes_no_claim_of_a_user(self):
         conn = self.connect('127.0.0.1')
-        for auth in (auth_sys(0, 0), auth_sys(1000, 1000), auth_sys(os.geteuid(), os.getegid()), AUTH_NONE):
-            for name, status in (('closed/below', MNT_ACCES), ('group/below', MNT_ACCES), ('open/below', MNT_OK)):
+        for auth in (auth_sys(0, 0), auth_sys(1000, 1000), auth_sys(os.geteuid(), os.getegid()),
+                     AUTH_NONE):
+            for name, status in (('closed/below', MNT_ACCES), ('group/below', MNT_ACCES),
+                                 ('open/below', MNT_OK)):
                 with self.subTest(auth=auth, name=name):
                     self.assertEqual(self.below(conn, auth, name), status)
 
@@ -258,7 +270,8 @@ clients = 127.0.0.1(no_root_squash) 127.0.0.2 127.0.0.3(all_squash) local(no_roo
             with self.subTest(auth=auth):
                 conn.sendall(call(MNT, opaque(b'/vol'), auth))
                 mark, = struct.unpack('>I', read(conn, 4))
-                self.assertEqual(read(conn, mark & ~LAST), word(7, 1, 1, 1, 1)) # AUTH_ERROR, AUTH_BADCRED
+                # AUTH_ERROR, AUTH_BADCRED
+                self.assertEqual(read(conn, mark & ~LAST), word(7, 1, 1, 1, 1))
 
 
 @unittest.skipUnless(IS_ROOT, 'only root can serve a directory')
@@ -347,7 +360,8 @@ clients = local
 
     def owner(self, client):
         client.ok(self, 'mkdir', 'made')
-        line, = [line for line in client.ok(self, 'ls', '-l').decode().splitlines() if line.endswith('made')]
+        line, = [line for line in client.ok(self, 'ls', '-l').decode().splitlines()
+                 if line.endswith('made')]
         return line
 
     def test_read_only(self):
@@ -355,11 +369,13 @@ clients = local
         self.client('/ro').fails(self, NFS, 'read-only', 'mkdir', 'made')
 
     def test_all_are_squashed(self):
-        self.assertRegex(self.owner(self.client('/squash', '--uid', '1000', '--gid', '1000')), r'\b77 +78\b')
+        self.assertRegex(self.owner(self.client('/squash', '--uid', '1000', '--gid', '1000')),
+                         r'\b77 +78\b')
 
     @unittest.skipUnless(IS_ROOT, 'only root may name another user')
     def test_root_names_whom_it_likes(self):
-        self.assertRegex(self.owner(self.client('/plain', '--uid', '1000', '--gid', '1001')), r'\b1000 +1001\b')
+        self.assertRegex(self.owner(self.client('/plain', '--uid', '1000', '--gid', '1001')),
+                         r'\b1000 +1001\b')
 
 
 @unittest.skipUnless(IS_ROOT, 'only root can become another user')
@@ -388,7 +404,8 @@ clients = local(secure_port)
 
     def setUp(self):
         super().setUp()
-        self.before = (shutil.which('setpriv'), f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups')
+        self.before = (shutil.which('setpriv'), f'--reuid={NOBODY}', f'--regid={NOBODY}',
+                       '--clear-groups')
 
     def test_a_user_acts_as_itself(self):
         nobody = self.client('/mine', '--uid', '0', '--gid', '0', before=self.before)
@@ -404,7 +421,8 @@ clients = local(secure_port)
         self.assertEqual(self.client('/secret').ok(self, 'cat', 'file'), b'secret')
         for claim in (('--uid', '0', '--gid', '0'), ('--uid', '1000'), ()):
             with self.subTest(claim=claim):
-                self.client('/secret', *claim, before=self.before).fails(self, NFS, 'ermission denied', 'cat', 'file')
+                self.client('/secret', *claim,
+                            before=self.before).fails(self, NFS, 'ermission denied', 'cat', 'file')
 
 
 if __name__ == '__main__':

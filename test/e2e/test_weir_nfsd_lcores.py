@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfsd on two lcores, from memory over shm: several clients at a time, each on the lcore that its address falls to, work on two
-exports, one of each lcore. What they store is what they fetch, and the server ends well, calls under way or not."""
+"""weir-nfsd on two lcores, from memory over shm: several clients at a time, each on the lcore that
+its address falls to, work on two exports, one of each lcore. What they store is what they fetch,
+and the server ends well, calls under way or not."""
 import os
 import random
 import subprocess
@@ -25,8 +26,9 @@ class Lcores(unittest.TestCase):
         profile = os.path.join(self.folder, 'two.ini')
         with open(profile, 'w', encoding='ascii') as file:
             file.write('[engine]\nlcores = 0,1\nidle = yield\n')
-        self.server = Server(SERVER, '--driver', 'shm', '--listen', self.addr, '--export', '/a=ram:64m', '--export',
-                             '/b=ram:64m', '--profile', profile, '--foreground', ready='export /a handle ')
+        self.server = Server(SERVER, '--driver', 'shm', '--listen', self.addr, '--export',
+                             '/a=ram:64m', '--export', '/b=ram:64m', '--profile', profile,
+                             '--foreground', ready='export /a handle ')
         self.addCleanup(self.server.stop)
         second = self.server.process.stdout.readline()
         self.handles = [self.server.line.split()[-1], second.split()[-1]]
@@ -42,32 +44,38 @@ class Lcores(unittest.TestCase):
 
     def all_at_once(self, commands):
         """Each (export, arguments) at the same time; all must do well."""
-        running = [subprocess.Popen([*self.client(export).command, *args], stdin=subprocess.DEVNULL, env=self.client(export).env,
-                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for export, args in commands]
+        running = [subprocess.Popen([*self.client(export).command, *args], stdin=subprocess.DEVNULL,
+                                    env=self.client(export).env, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT) for export, args in commands]
         for (export, args), process in zip(commands, running):
             out, _ = process.communicate(timeout=240)
             self.assertEqual(process.returncode, OK, (export, args, out.decode(errors='replace')))
 
     def test_trees_by_several_clients(self):
         several = [(turn % 2, turn) for turn in range(CLIENTS)]
-        self.all_at_once([(export, ('put', '-r', self.tree, f'tree{turn}')) for export, turn in several])
+        self.all_at_once([(export, ('put', '-r', self.tree, f'tree{turn}'))
+                          for export, turn in several])
         # By another lcore than that which has stored it, as often as not.
         backs = [os.path.join(self.folder, f'back{turn}') for turn in range(CLIENTS)]
         for back in backs:
             os.mkdir(back)
-        self.all_at_once([(export, ('get', '-r', f'tree{turn}', backs[turn])) for export, turn in several])
+        self.all_at_once([(export, ('get', '-r', f'tree{turn}', backs[turn]))
+                          for export, turn in several])
         for turn, back in enumerate(backs):
-            subprocess.run(['diff', '-r', '--no-dereference', self.tree, os.path.join(back, f'tree{turn}')], check=True)
+            subprocess.run(['diff', '-r', '--no-dereference', self.tree,
+                            os.path.join(back, f'tree{turn}')], check=True)
         self.all_at_once([(export, ('rm', '-r', f'tree{turn}')) for export, turn in several])
         for export in range(2):
             self.assertEqual(self.client(export).ok(self, 'ls'), b'')
 
     def test_the_end_while_calls_are_under_way(self):
-        # Half of them read, half write, each a file of its own: what a READ gets of a WRITE under way is not defined.
-        loads = [subprocess.Popen([*self.client(turn % 2).command, '--retries', '1', '--timeout', '5', 'bench', '--file',
-                                   f'bench{turn}', '--size', '1m', '--ratio', '100' if turn < 2 else '0', '--time', '60'],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  env=self.client(turn % 2).env)
+        # Half of them read, half write, each a file of its own: what a READ gets of a WRITE under
+        # way is not defined.
+        loads = [subprocess.Popen([*self.client(turn % 2).command, '--retries', '1', '--timeout',
+                                   '5', 'bench', '--file', f'bench{turn}', '--size', '1m',
+                                   '--ratio', '100' if turn < 2 else '0', '--time', '60'],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, env=self.client(turn % 2).env)
                  for turn in range(CLIENTS)]
         try:
             # The files are there: the load runs.

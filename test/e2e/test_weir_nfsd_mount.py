@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfsd's MOUNT over TCP, as a peer sees it: right and wrong calls, records in pieces, and peers that try to hold it up."""
+"""weir-nfsd's MOUNT over TCP, as a peer sees it: right and wrong calls, records in pieces, and
+peers that try to hold it up."""
 import contextlib
 import os
 import re
@@ -42,14 +43,15 @@ class Mount(unittest.TestCase):
         self.addCleanup(profile.close)
         profile.write('[engine]\nidle = sleep\n') # nobody calls what it polls
         profile.flush()
-        self.server = Server(SERVER, '--driver', 'shm', '--listen', unique('mountd'), '--export', '/a=ram:4m', '--no-rpcbind',
-                             '--mount-port', str(self.port), '--profile', profile.name, '--foreground',
-                             ready='export /a handle ')
+        self.server = Server(SERVER, '--driver', 'shm', '--listen', unique('mountd'), '--export',
+                             '/a=ram:4m', '--no-rpcbind', '--mount-port', str(self.port),
+                             '--profile', profile.name, '--foreground', ready='export /a handle ')
         self.addCleanup(self.server.stop)
         self.handle = bytes.fromhex(self.server.line.split()[-1])
 
     def connect(self, source='127.0.0.1'):
-        conn = socket.create_connection(('127.0.0.1', self.port), timeout=PATIENCE, source_address=(source, 0))
+        conn = socket.create_connection(('127.0.0.1', self.port), timeout=PATIENCE,
+                                        source_address=(source, 0))
         self.addCleanup(conn.close)
         return conn
 
@@ -106,7 +108,8 @@ class Calls(Mount):
     def test_paths_that_are_none(self):
         for path, status in ((b'/b', 2), (b'', 2), (b'/a/..', 2), (b'/' + b'a' * 1023, 2)):
             with self.subTest(path=path[:10]):
-                self.assertEqual(self.ask(MNT, opaque(path))[:28], self.accepted(0, word(status))[:28])
+                self.assertEqual(self.ask(MNT, opaque(path))[:28],
+                                 self.accepted(0, word(status))[:28])
         for args in (opaque(b'/' + b'a' * 1024), b'', word(5), word(0xffffffff), opaque(b'/a\0')):
             with self.subTest(args=args[:10]):
                 self.assertEqual(self.ask(MNT, args), self.accepted(4))
@@ -119,8 +122,9 @@ class Calls(Mount):
         self.assertEqual(self.ask(NULL, rpcvers=3), word(7, 1, 1, 0, 2, 2))
 
     def test_what_is_no_call_ends_the_connection(self):
-        for data in (record(b''), record(b'1234'), record(call(NULL, direction=1)), record(call(NULL)[:-4]), word(4097),
-                     word(LAST | 0x7fffffff), word(0) * 1024, record(word(7, 0, 2, MOUNT, 3, 0, 0, 401) + bytes(500))):
+        for data in (record(b''), record(b'1234'), record(call(NULL, direction=1)),
+                     record(call(NULL)[:-4]), word(4097), word(LAST | 0x7fffffff), word(0) * 1024,
+                     record(word(7, 0, 2, MOUNT, 3, 0, 0, 401) + bytes(500))):
             with self.subTest(data=data[:16]):
                 conn = self.connect()
                 conn.sendall(data)
@@ -160,7 +164,8 @@ class Hostile(Mount):
             self.assertTrue(self.is_closed(conn))
 
     def test_an_address_displaces_its_own_connections(self):
-        others = [self.connect('127.0.0.2') for _ in range(CONNS_PEER)] + [self.connect('127.0.0.3')]
+        others = [self.connect('127.0.0.2')
+                  for _ in range(CONNS_PEER)] + [self.connect('127.0.0.3')]
         conns = [self.connect() for _ in range(CONNS + 20)]
         self.mounts()
         self.are_served(others)
@@ -178,7 +183,8 @@ class Hostile(Mount):
 
     def test_pieces_of_records_hold_nobody_up(self):
         quiet = []
-        for piece in (b'\x80', word(LAST | 60) + b'abcd', word(4), word(LAST)[:3], record(call(NULL)) + b'\x80'):
+        for piece in (b'\x80', word(LAST | 60) + b'abcd', word(4), word(LAST)[:3],
+                      record(call(NULL)) + b'\x80'):
             conn = self.connect()
             conn.sendall(piece)
             quiet.append(conn)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What weir-nfsd registers with rpcbind, beside other servers, and with an rpcbind that is silent, missing or unwilling."""
+"""What weir-nfsd registers with rpcbind, beside other servers, and with an rpcbind that is silent,
+missing or unwilling."""
 import os
 import signal
 import socket
@@ -45,7 +46,8 @@ class Rpcbind(unittest.TestCase):
         if self.is_silent:
             return None
         if proc == DUMP:
-            return b''.join(word(1, prog, vers) + opaque(netid) + opaque(uaddr) + opaque(b'superuser')
+            return b''.join(word(1, prog, vers) + opaque(netid) + opaque(uaddr) +
+                            opaque(b'superuser')
                             for (prog, vers, netid), uaddr in self.entries.items()) + word(0)
         key, uaddr = (args.word(), args.word(), args.opaque()), args.opaque()
         self.assertEqual(version, 3)
@@ -61,8 +63,9 @@ class Rpcbind(unittest.TestCase):
         os.dup2(stderr, 2)
         os.close(stderr)
         try:
-            server = Server(SERVER, '--driver', 'shm', '--listen', unique('rpcbind'), '--export', '/a=ram:4m', '--rpcbind',
-                            self.path, '--foreground', *(['--mount-port', str(port)] if port else []), *options,
+            server = Server(SERVER, '--driver', 'shm', '--listen', unique('rpcbind'), '--export',
+                            '/a=ram:4m', '--rpcbind', self.path, '--foreground',
+                            *(['--mount-port', str(port)] if port else []), *options,
                             ready='export /a handle ')
         finally:
             os.dup2(saved, 2)
@@ -75,7 +78,8 @@ class Rpcbind(unittest.TestCase):
             return [line for line in file if 'rpcbind' in line]
 
     def mounts(self):
-        return {netid: uaddr for (prog, vers, netid), uaddr in self.entries.items() if (prog, vers) == (MOUNT, 3)}
+        return {netid: uaddr for (prog, vers, netid), uaddr in self.entries.items()
+                if (prog, vers) == (MOUNT, 3)}
 
     def test_mount_and_nothing_else_over_shm(self):
         port = free_port()
@@ -113,7 +117,8 @@ class Rpcbind(unittest.TestCase):
         gone, port = free_port(), free_port()
         for left in (gone, port):
             with self.subTest(left=left):
-                self.entries.update({(MOUNT, 3, netid): uaddr for netid, uaddr in uaddrs(left).items()})
+                self.entries.update({(MOUNT, 3, netid): uaddr
+                                     for netid, uaddr in uaddrs(left).items()})
                 server = self.start(port)
                 self.assertEqual((self.mounts(), self.notices()), (uaddrs(port), []))
                 server.stop()
@@ -140,8 +145,8 @@ class Rpcbind(unittest.TestCase):
                     server.stop()
 
     def test_other_entries_stay(self):
-        others = {(MOUNT, 1, b'tcp'): b'0.0.0.0.8.1', (MOUNT, 3, b'udp'): b'0.0.0.0.8.1', (NFS3, 3, b'rdma'): b'0.0.0.0.8.1',
-                  (RPCBIND, 4, b'tcp'): b'0.0.0.0.0.111'}
+        others = {(MOUNT, 1, b'tcp'): b'0.0.0.0.8.1', (MOUNT, 3, b'udp'): b'0.0.0.0.8.1',
+                  (NFS3, 3, b'rdma'): b'0.0.0.0.8.1', (RPCBIND, 4, b'tcp'): b'0.0.0.0.0.111'}
         self.entries.update(others)
         self.start(free_port()).stop()
         self.assertEqual(self.entries, others)

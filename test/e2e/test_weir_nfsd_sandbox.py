@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfsd gives up what serving does not need: capabilities, new privileges and system calls, in each of its threads."""
+"""weir-nfsd gives up what serving does not need: capabilities, new privileges and system calls, in
+each of its threads."""
 import os
 import re
 import shutil
@@ -15,8 +16,8 @@ CLIENT, SERVER = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1:3]
 START, USAGE = 1, 2
 # In the order of their numbers in <linux/capability.h>, which the masks below are made of.
-KEPT = {'cap_chown': 0, 'cap_dac_override': 1, 'cap_dac_read_search': 2, 'cap_fowner': 3, 'cap_fsetid': 4, 'cap_setgid': 6,
-        'cap_setuid': 7, 'cap_ipc_lock': 14, 'cap_mknod': 27}
+KEPT = {'cap_chown': 0, 'cap_dac_override': 1, 'cap_dac_read_search': 2, 'cap_fowner': 3,
+        'cap_fsetid': 4, 'cap_setgid': 6, 'cap_setuid': 7, 'cap_ipc_lock': 14, 'cap_mknod': 27}
 NINE = sum(1 << number for number in KEPT.values())
 
 
@@ -26,7 +27,8 @@ def status_of(path):
 
 
 def threads_of(pid):
-    return [status_of(f'/proc/{pid}/task/{task}/status') for task in os.listdir(f'/proc/{pid}/task')]
+    return [status_of(f'/proc/{pid}/task/{task}/status')
+            for task in os.listdir(f'/proc/{pid}/task')]
 
 
 class Sandbox(unittest.TestCase):
@@ -38,15 +40,17 @@ class Sandbox(unittest.TestCase):
         self.addr = unique('sandbox')
 
     def serve(self, *options, before=()):
-        server = Server(*before, SERVER, '--driver', 'shm', '--listen', self.addr, '--state', os.path.join(self.folder, 'state'),
-                        '--no-rpcbind', '--foreground', *options, ready='export /a handle ')
+        server = Server(*before, SERVER, '--driver', 'shm', '--listen', self.addr, '--state',
+                        os.path.join(self.folder, 'state'), '--no-rpcbind', '--foreground',
+                        *options, ready='export /a handle ')
         self.addCleanup(server.stop)
         return server
 
     def copy_a_file(self, server):
         """In, and back."""
         data = os.urandom(300000)
-        client = Client(CLIENT, '--driver', 'shm', '--server', self.addr, handle=server.line.split()[-1])
+        client = Client(CLIENT, '--driver', 'shm', '--server', self.addr,
+                        handle=server.line.split()[-1])
         local = os.path.join(self.folder, 'local')
         with open(local, 'wb') as file:
             file.write(data)
@@ -60,7 +64,8 @@ class Sandbox(unittest.TestCase):
             self.assertEqual((thread['Seccomp'], thread['NoNewPrivs']), ('2', '1'), thread['Name'])
             for kind in ('CapEff', 'CapPrm'):
                 self.assertEqual(int(thread[kind], 16), capabilities, (thread['Name'], kind))
-            self.assertEqual((int(thread['CapInh'], 16), int(thread['CapAmb'], 16)), (0, 0), thread['Name'])
+            self.assertEqual((int(thread['CapInh'], 16), int(thread['CapAmb'], 16)), (0, 0),
+                             thread['Name'])
         return threads
 
     @unittest.skipUnless(os.geteuid() == 0, 'capabilities are root\'s')
@@ -91,13 +96,16 @@ class Sandbox(unittest.TestCase):
 
     def test_it_can_be_switched_off(self):
         mine = status_of('/proc/self/status')
-        for thread in threads_of(self.serve('--export', 'a=ram:16m', '--sandbox', 'off').process.pid):
+        for thread in threads_of(self.serve('--export', 'a=ram:16m', '--sandbox',
+                                            'off').process.pid):
             for kind in ('Seccomp', 'NoNewPrivs', 'CapEff', 'CapBnd'):
                 self.assertEqual(thread[kind], mine[kind], (thread['Name'], kind))
 
     def test_it_is_on_or_off(self):
-        done = subprocess.run([SERVER, '--listen', self.addr, '--export', 'a=ram', '--sandbox', 'maybe'], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60, check=False)
+        done = subprocess.run([SERVER, '--listen', self.addr, '--export', 'a=ram', '--sandbox',
+                               'maybe'], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60,
+                              check=False)
         self.assertEqual(done.returncode, USAGE)
         self.assertIn(b"--sandbox 'maybe': expected on or off", done.stderr)
 
@@ -109,10 +117,11 @@ class Sandbox(unittest.TestCase):
                 continue
             with self.subTest(missing=name):
                 without = f'--bounding-set=-{name.removeprefix("cap_")}'
-                done = subprocess.run([shutil.which('setpriv'), without, SERVER, '--driver', 'shm', '--listen', self.addr,
-                                       '--export', f'a=dir:{self.folder}', '--state', self.folder, '--foreground'],
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60,
-                                      check=False)
+                done = subprocess.run([shutil.which('setpriv'), without, SERVER, '--driver', 'shm',
+                                       '--listen', self.addr, '--export', f'a=dir:{self.folder}',
+                                       '--state', self.folder, '--foreground'],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      stdin=subprocess.DEVNULL, timeout=60, check=False)
                 self.assertEqual(done.returncode, START, done.stderr)
                 said, = done.stderr.decode().splitlines()
                 self.assertIn(f'capabilities that this process lacks: {name}. ', said)
@@ -121,7 +130,8 @@ class Sandbox(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, 'capabilities are root\'s')
     def test_memory_needs_none(self):
-        server = self.serve('--export', 'a=ram:16m', before=(shutil.which('setpriv'), '--bounding-set=-all'))
+        server = self.serve('--export', 'a=ram:16m',
+                            before=(shutil.which('setpriv'), '--bounding-set=-all'))
         self.bound(server, 0)
         self.copy_a_file(server)
 

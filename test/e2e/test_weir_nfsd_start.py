@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How weir-nfsd starts: in the background, and what it takes and refuses of names and of a file of exports."""
+"""How weir-nfsd starts: in the background, and what it takes and refuses of names and of a file of
+exports."""
 import ctypes
 import errno
 import os
@@ -36,7 +37,8 @@ def processes_with(argument):
 
 class Foreground(unittest.TestCase):
     def test_it_waits_for_no_reader_of_its_messages(self):
-        """A pipe for standard error that is full: the server starts, although it has a warning to give, and ends."""
+        """A pipe for standard error that is full: the server starts, although it has a warning to
+        give, and ends."""
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
         os.set_blocking(writer, False)
@@ -44,8 +46,10 @@ class Foreground(unittest.TestCase):
             while True:
                 os.write(writer, b'x' * 512)
         os.set_blocking(writer, True)
-        server = subprocess.Popen([SERVER, '--driver', 'shm', '--listen', unique('unread'), '--foreground', '--export', 'a=ram:4m',
-                                   '--driver-options', 'peer_uid=any'], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, stderr=writer)
+        server = subprocess.Popen([SERVER, '--driver', 'shm', '--listen', unique('unread'),
+                                   '--foreground', '--export', 'a=ram:4m',
+                                   '--driver-options', 'peer_uid=any'], stdout=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, stderr=writer)
         os.close(writer)
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait)
@@ -65,14 +69,16 @@ class Background(unittest.TestCase):
             with open(os.path.join(folder, 'exports'), 'w', encoding='ascii') as file:
                 file.write('[/a]\nbackend = ram:4m\n')
             # Whoever held one of these pipes would keep this from its end.
-            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', addr, '--exports', 'exports'], cwd=folder,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60,
-                                  check=True)
+            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', addr, '--exports',
+                                   'exports'], cwd=folder,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, timeout=60, check=True)
             self.assertIn(b'export /a handle ', done.stdout)
         pid, = processes_with(addr)
         try:
             self.assertEqual(os.readlink(f'/proc/{pid}/cwd'), '/')
-            self.assertEqual({os.readlink(f'/proc/{pid}/fd/{fd}') for fd in range(3)}, {'/dev/null'})
+            self.assertEqual({os.readlink(f'/proc/{pid}/fd/{fd}') for fd in range(3)},
+                             {'/dev/null'})
         finally:
             os.kill(pid, signal.SIGTERM)
             _, status = os.waitpid(pid, 0)
@@ -81,19 +87,23 @@ class Background(unittest.TestCase):
     def test_a_start_that_fails_is_told(self):
         with socket.create_server(('', 0)) as taken:
             port = str(taken.getsockname()[1])
-            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('taken'), '--export', 'a=ram:4m', '--mount-port',
-                                   port], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                                  timeout=60, check=False)
+            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('taken'),
+                                   '--export', 'a=ram:4m', '--mount-port', port],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, timeout=60, check=False)
         self.assertEqual(done.returncode, START)
         self.assertIn(b"MOUNT can't listen", done.stderr)
 
 
     def test_a_start_that_ends_by_a_signal_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
-            # listen() ends the process, as a seccomp filter of a service may have it: the child calls it, the parent does not.
-            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('signal'), '--export', 'a=ram:4m', '--mount-port', '0'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60, check=False,
-                                  cwd=folder, preexec_fn=lambda: filter_call(SYS_LISTEN, KILL_PROCESS))
+            # listen() ends the process, as a seccomp filter of a service may have it: the child
+            # calls it, the parent does not.
+            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('signal'),
+                                   '--export', 'a=ram:4m', '--mount-port', '0'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, timeout=60, check=False, cwd=folder,
+                                  preexec_fn=lambda: filter_call(SYS_LISTEN, KILL_PROCESS))
         self.assertEqual(done.returncode, START, done.stderr)
         self.assertIn(f'ended by signal {int(signal.SIGSYS)} ', done.stderr.decode())
         self.assertIn('seccomp filter', done.stderr.decode())
@@ -110,15 +120,18 @@ class Background(unittest.TestCase):
         self.assertIn('told to stop before it was ready', done.stderr)
 
     def start_and_signal(self, signo, to_parent):
-        """Start a server whose rpcbind accepts and never answers, and send a signal while it waits for that."""
+        """Start a server whose rpcbind accepts and never answers, and send a signal while it waits
+        for that."""
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         addr = unique('early')
         with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as silent:
             silent.bind(os.path.join(folder, 'rpcbind'))
             silent.listen()
-            with subprocess.Popen([SERVER, '--driver', 'shm', '--listen', addr, '--export', 'a=ram:4m', '--mount-port', '0',
-                                   '--rpcbind', os.path.join(folder, 'rpcbind')], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  stdin=subprocess.DEVNULL, text=True) as parent:
+            with subprocess.Popen([SERVER, '--driver', 'shm', '--listen', addr, '--export',
+                                   'a=ram:4m', '--mount-port', '0', '--rpcbind',
+                                   os.path.join(folder, 'rpcbind')], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                  text=True) as parent:
                 taken, _ = silent.accept() # the child waits now
                 child, = (pid for pid in processes_with(addr) if pid != parent.pid)
                 os.kill(parent.pid if to_parent else child, signo)
@@ -132,9 +145,11 @@ class Background(unittest.TestCase):
             port = str(taken.getsockname()[1])
             for closed in ([1, 2], [0, 1, 2]):
                 with self.subTest(closed=closed):
-                    done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('closed'), '--export', 'a=ram:4m',
-                                           '--mount-port', port], timeout=60, check=False, stdin=subprocess.DEVNULL,
-                                          preexec_fn=lambda: [os.close(fd) for fd in closed]) # pylint: disable=cell-var-from-loop
+                    done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('closed'),
+                                           '--export', 'a=ram:4m', '--mount-port', port],
+                                          timeout=60, check=False, stdin=subprocess.DEVNULL,
+                                          # pylint: disable=cell-var-from-loop
+                                          preexec_fn=lambda: [os.close(fd) for fd in closed])
                     self.assertEqual(done.returncode, START)
 
 
@@ -142,8 +157,8 @@ class Signals(unittest.TestCase):
     def ends_in_order(self, signo, **options):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'socket')
-            server = Server(SERVER, '--driver', 'shm', '--listen', path, '--export', 'a=ram:4m', '--foreground',
-                            ready='export /a handle ', **options)
+            server = Server(SERVER, '--driver', 'shm', '--listen', path, '--export', 'a=ram:4m',
+                            '--foreground', ready='export /a handle ', **options)
             self.addCleanup(server.kill)
             self.assertTrue(os.path.exists(path))
             server.process.send_signal(signo)
@@ -156,16 +171,17 @@ class Signals(unittest.TestCase):
                 self.ends_in_order(signo)
 
     def test_others_change_nothing(self):
-        server = Server(SERVER, '--driver', 'shm', '--listen', unique('others'), '--export', 'a=ram:4m', '--foreground',
-                        ready='export /a handle ')
+        server = Server(SERVER, '--driver', 'shm', '--listen', unique('others'), '--export',
+                        'a=ram:4m', '--foreground', ready='export /a handle ')
         self.addCleanup(server.kill)
         for signo in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGUSR1, signal.SIGUSR2):
             server.process.send_signal(signo)
         server.stop()
 
     def test_nohup_is_respected(self):
-        server = Server(SERVER, '--driver', 'shm', '--listen', unique('nohup'), '--export', 'a=ram:4m', '--foreground',
-                        ready='export /a handle ', preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        server = Server(SERVER, '--driver', 'shm', '--listen', unique('nohup'), '--export',
+                        'a=ram:4m', '--foreground', ready='export /a handle ',
+                        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         self.addCleanup(server.kill)
         server.process.send_signal(signal.SIGHUP)
         server.stop()
@@ -174,12 +190,15 @@ class Signals(unittest.TestCase):
 class Device(unittest.TestCase):
     def test_when_it_goes_the_server_ends(self):
         for lcores in ('any', '0,1'):
-            with self.subTest(lcores=lcores), tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
+            with self.subTest(lcores=lcores), tempfile.NamedTemporaryFile('w',
+                                                                          suffix='.ini') as profile:
                 profile.write(f'[engine]\nlcores = {lcores}\nidle = yield\n')
                 profile.flush()
-                done = subprocess.run([SERVER, '--driver', 'fault', '--driver-options', 'over=shm,kinds=unlistened,nth=200',
-                                       '--profile', profile.name, '--listen', unique('lost'), '--export', 'a=ram:4m',
-                                       '--no-mount', '--foreground'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                done = subprocess.run([SERVER, '--driver', 'fault', '--driver-options',
+                                       'over=shm,kinds=unlistened,nth=200', '--profile',
+                                       profile.name, '--listen', unique('lost'), '--export',
+                                       'a=ram:4m', '--no-mount', '--foreground'],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       stdin=subprocess.DEVNULL, timeout=60, check=False)
                 self.assertEqual(done.returncode, LOST, done.stderr)
                 self.assertIn(b'export /a handle', done.stdout)
@@ -187,14 +206,18 @@ class Device(unittest.TestCase):
 
 
 def filter_call(number, action):
-    """In a child, before it runs a program: a seccomp filter, as containers have, for one system call."""
+    """In a child, before it runs a program: a seccomp filter, as containers have, for one system
+    call."""
     load, jump_equal, ret, allow = 0x20, 0x15, 0x06, 0x7fff0000
     program = b''.join(struct.pack('=HBBI', *instruction) for instruction in
-                       [(load, 0, 0, 0), (jump_equal, 0, 1, number), (ret, 0, 0, action), (ret, 0, 0, allow)])
+                       [(load, 0, 0, 0), (jump_equal, 0, 1, number), (ret, 0, 0, action),
+                        (ret, 0, 0, allow)])
     code = ctypes.create_string_buffer(program, len(program))
-    header = ctypes.create_string_buffer(struct.pack('@HP', len(program) // 8, ctypes.addressof(code)))
+    header = ctypes.create_string_buffer(struct.pack('@HP', len(program) // 8,
+                                                     ctypes.addressof(code)))
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0):
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0,
+                  0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0):
         raise OSError(ctypes.get_errno(), 'seccomp')
 
 
@@ -203,10 +226,14 @@ class IoUring(unittest.TestCase):
     def test_its_refusal_is_named(self):
         for error in (errno.EPERM, errno.ENOSYS):
             with self.subTest(error=error), tempfile.TemporaryDirectory() as folder:
-                done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('ring'), '--export', f'a=dir:{folder}',
-                                       '--state', folder, '--foreground'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                      stdin=subprocess.DEVNULL, timeout=60, check=False,
-                                      preexec_fn=lambda: filter_call(SYS_IO_URING_SETUP, ERRNO | error))  # pylint: disable=cell-var-from-loop
+                done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('ring'),
+                                       '--export', f'a=dir:{folder}', '--state', folder,
+                                       '--foreground'], stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60,
+                                      check=False,
+                                      # pylint: disable=cell-var-from-loop
+                                      preexec_fn=lambda: filter_call(SYS_IO_URING_SETUP,
+                                                                     ERRNO | error))
                 self.assertEqual(done.returncode, START, done.stderr)
                 said = done.stderr.decode()
                 self.assertIn(f"can't serve {folder}: io_uring: {os.strerror(error)}", said)
@@ -219,36 +246,41 @@ class State(unittest.TestCase):
     def test_the_secret_is_a_regular_file(self):
         with tempfile.TemporaryDirectory() as folder:
             os.mkfifo(os.path.join(folder, 'secret'), 0o600) # nobody writes to it
-            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('secret'), '--export', f'a=dir:{folder}', '--state',
-                                   folder, '--foreground'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                                  timeout=60, check=False)
+            done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('secret'),
+                                   '--export', f'a=dir:{folder}', '--state', folder,
+                                   '--foreground'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, timeout=60, check=False)
             self.assertEqual(done.returncode, START, done.stderr)
-            self.assertIn('the secret that file handles are signed with, is not a regular file', done.stderr.decode())
+            self.assertIn('the secret that file handles are signed with, is not a regular file',
+                          done.stderr.decode())
 
 
 class Exports(unittest.TestCase):
     def refused(self, text, *options):
-        done = subprocess.run([SERVER, '--driver', 'shm', '--listen', 'x', *options], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60, check=False)
+        done = subprocess.run([SERVER, '--driver', 'shm', '--listen', 'x', *options],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, timeout=60, check=False)
         self.assertEqual(done.returncode, USAGE, done.stderr)
         self.assertIn(text, done.stderr.decode())
 
     def test_slashes_around_a_name_are_one_in_front(self):
         for name in ('a', '/a', 'a/', '/a/', '//a//'):
             with self.subTest(name=name):
-                Server(SERVER, '--driver', 'shm', '--listen', unique('names'), '--export', f'{name}=ram:4m', '--foreground',
-                       ready='export /a handle ').stop()
+                Server(SERVER, '--driver', 'shm', '--listen', unique('names'), '--export',
+                       f'{name}=ram:4m', '--foreground', ready='export /a handle ').stop()
         self.refused('was used before', '--export', 'a=ram', '--export', '/a/=ram')
         self.refused('1 to 254', '--export', '//=ram')
 
     def test_a_name_can_be_asked_for(self):
         for name in ('/a /', '/\r/', 'a\nb', 'a\033[2J'):
             with self.subTest(name=name):
-                self.refused('no control characters, no blank at the end', '--export', f'{name}=ram')
+                self.refused('no control characters, no blank at the end', '--export',
+                             f'{name}=ram')
 
     def test_a_key_goes_once(self):
         with tempfile.NamedTemporaryFile('w', suffix='.ini') as file:
-            file.write('[/a]\nbackend = ram\naccess = ro\n[/b]\naccess = rw\nbackend = ram\naccess = rw\n')
+            file.write('[/a]\nbackend = ram\naccess = ro\n[/b]\naccess = rw\nbackend = ram\naccess '
+                       '= rw\n')
             file.flush()
             self.refused(f'{file.name}:7: this export has that key already', '--exports', file.name)
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-hostile as a responder of version 2, over shm: every case against weir-bench, all of whose calls have to end, once, with an error
-or with data that are right; mutations; and against itself, to see that it finds what is wrong."""
+"""weir-hostile as a responder of version 2, over shm: every case against weir-bench, all of whose
+calls have to end, once, with an error or with data that are right; mutations; and against itself,
+to see that it finds what is wrong."""
 import os
 import subprocess
 import sys
@@ -13,14 +14,17 @@ HOSTILE, BENCH, CALLS = sys.argv[1:4]
 del sys.argv[1:4]
 PROFILE = os.path.join(os.path.dirname(__file__), '../../config/laptop.ini')
 # Status 95: a sanitizer found something. weir-hostile takes 0 and 1 of a requester for an answer.
-ENV = dict(os.environ, ASAN_OPTIONS='exitcode=95', UBSAN_OPTIONS='halt_on_error=1:exitcode=95:print_stacktrace=1',
+ENV = dict(os.environ, ASAN_OPTIONS='exitcode=95',
+           UBSAN_OPTIONS='halt_on_error=1:exitcode=95:print_stacktrace=1',
            LSAN_OPTIONS='exitcode=95')
-WAIT = ['--protocol', 'v2', '--timeout', '30000']  # what has to come, comes, however busy the machine is
+# what has to come, comes, however busy the machine is
+WAIT = ['--protocol', 'v2', '--timeout', '30000']
 
 
 def run(*args, timeout=500):
-    return subprocess.run([HOSTILE, *WAIT, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, timeout=timeout, env=ENV, check=False)
+    return subprocess.run([HOSTILE, *WAIT, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, stdin=subprocess.DEVNULL, timeout=timeout, env=ENV,
+                          check=False)
 
 
 class Attack(unittest.TestCase):
@@ -31,7 +35,8 @@ class Attack(unittest.TestCase):
         self.profile = tempfile.NamedTemporaryFile('w', suffix='.ini')
         self.addCleanup(self.profile.close)
         with open(PROFILE, encoding='utf-8') as laptop:
-            self.profile.write(laptop.read().replace('[connection]\n', '[connection]\nprotocol = auto\nextension = all\n'))
+            self.profile.write(laptop.read().replace('[connection]\n', '[connection]\nprotocol = '
+                                                     'auto\nextension = all\n'))
         self.profile.flush()
 
     def said(self):
@@ -39,7 +44,8 @@ class Attack(unittest.TestCase):
         return self.log.read()[-4000:]
 
     def attack(self, calls, *args):
-        requester = ' '.join([CALLS, BENCH, self.addr, self.profile.name, str(calls), '>>', self.log.name, '2>&1'])
+        requester = ' '.join([CALLS, BENCH, self.addr, self.profile.name, str(calls), '>>',
+                              self.log.name, '2>&1'])
         done = run('--listen', self.addr, '--run', 'exec ' + requester, *args)
         self.assertEqual(done.returncode, 0, done.stdout[-8000:] + done.stderr + self.said())
         return done.stdout
@@ -58,8 +64,9 @@ class Itself(Attack):
     """Each side against the other, which is as wrong as can be: it must be found."""
 
     def attack_itself(self, case, asks):
-        responder = subprocess.Popen([HOSTILE, *WAIT, '--listen', self.addr, '--case', case], stdin=subprocess.DEVNULL,
-                                     stdout=subprocess.DEVNULL, stderr=self.log, env=ENV)
+        responder = subprocess.Popen([HOSTILE, *WAIT, '--listen', self.addr, '--case', case],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                     stderr=self.log, env=ENV)
         try:
             return run('--connect', self.addr, '--case', asks)
         finally:
@@ -70,10 +77,12 @@ class Itself(Attack):
         for case, got in (('v2-entries-none', 'UNSOUND (other entries than directions)'),
                           ('v2-entry-written', 'UNSOUND (an entry that Table 2 has not)'),
                           ('v2-placed-twice', 'UNSOUND (an entry that is wrong about its place)'),
-                          ('v2-placed-number-max', 'UNSOUND (an entry that is wrong about its place)'),
+                          ('v2-placed-number-max',
+                           'UNSOUND (an entry that is wrong about its place)'),
                           ('v2-reply-padding', 'UNSOUND (padding that is not zero)'),
                           ('v2-payload-longer', 'UNSOUND (no reply)'),
-                          ('v2-error-system', 'RDMA2_ERROR (SYSTEM)'), ('v2-report', 'Report Error (BADTBSN)')):
+                          ('v2-error-system', 'RDMA2_ERROR (SYSTEM)'),
+                          ('v2-report', 'Report Error (BADTBSN)')):
             with self.subTest(case=case):
                 done = self.attack_itself(case, 'request-direction-placed')
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
@@ -81,8 +90,10 @@ class Itself(Attack):
                 self.assertIn(got, done.stdout)
 
     def test_mutations(self):
-        for command, says in (('kill -SEGV $$', 'status 139'), ('exit 96', 'status 96'), ('exit 1', 'no connection')):
-            done = run('--timeout', '2000', '--listen', self.addr, '--case', 'v2-reply', '--run', command)
+        for command, says in (('kill -SEGV $$', 'status 139'), ('exit 96', 'status 96'),
+                              ('exit 1', 'no connection')):
+            done = run('--timeout', '2000', '--listen', self.addr, '--case', 'v2-reply', '--run',
+                       command)
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertIn(says, done.stdout)
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-hostile over shm against weir's programs: every case and a few thousand mutations, while another connection of the
-same engine works on; and against itself, to see that it finds what is wrong."""
+"""weir-hostile over shm against weir's programs: every case and a few thousand mutations, while
+another connection of the same engine works on; and against itself, to see that it finds what is
+wrong."""
 import json
 import os
 import signal
@@ -16,7 +17,8 @@ del sys.argv[1:4]
 PROFILE = os.path.join(os.path.dirname(__file__), '../../config/laptop.ini')
 WAIT = ['--timeout', '30000']  # what has to come, comes, however busy the machine is
 # Status 99: a sanitizer found something. weir-hostile takes 0 and 1 of a requester for an answer.
-ENV = dict(os.environ, ASAN_OPTIONS='exitcode=99', UBSAN_OPTIONS='halt_on_error=1:exitcode=99:print_stacktrace=1',
+ENV = dict(os.environ, ASAN_OPTIONS='exitcode=99',
+           UBSAN_OPTIONS='halt_on_error=1:exitcode=99:print_stacktrace=1',
            LSAN_OPTIONS='exitcode=99')
 
 
@@ -25,8 +27,8 @@ def unique(what):
 
 
 def run(*args, timeout=300):
-    return subprocess.run([HOSTILE, *WAIT, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, timeout=timeout, env=ENV)
+    return subprocess.run([HOSTILE, *WAIT, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, stdin=subprocess.DEVNULL, timeout=timeout, env=ENV)
 
 
 def start(*command, **kwargs):
@@ -69,12 +71,14 @@ class Peer(unittest.TestCase):
 
 class Responder(Peer):
     def serve_bench(self, *args):
-        self.serve(BENCH, '--listen', self.addr, '--profile', PROFILE, '--lcores', 'any', '--quiet', *args)
+        self.serve(BENCH, '--listen', self.addr, '--profile', PROFILE, '--lcores', 'any', '--quiet',
+                   *args)
 
     def load(self, *args):
-        return start(BENCH, '--connect', self.addr, '--profile', PROFILE, '--lcores', 'any', '--quiet', '--verify',
-                     '--workload', 'mixed', '--size', '4096', '--depth', '4', '--warmup', '0', '--json', '-', *args,
-                     stdout=subprocess.PIPE, stderr=self.log, text=True)
+        return start(BENCH, '--connect', self.addr, '--profile', PROFILE, '--lcores', 'any',
+                     '--quiet', '--verify', '--workload', 'mixed', '--size', '4096', '--depth', '4',
+                     '--warmup', '0', '--json', '-', *args, stdout=subprocess.PIPE, stderr=self.log,
+                     text=True)
 
     def result(self, load):
         out, _ = load.communicate(timeout=120)
@@ -89,12 +93,15 @@ class Responder(Peer):
         said = self.attack('--connect', self.addr)
         self.assertEqual(said.count('ok  '), self.ncases())
         self.attack('--connect', self.addr, '--count', '2000', '--seed', '1')
-        self.attack('--connect', self.addr, '--count', '1', '--seed', '1795370041703028')  # an empty segment goes first
-        self.attack('--connect', self.addr, '--count', '1000', '--seed', str(time.time_ns() // 1000))
+        # an empty segment goes first
+        self.attack('--connect', self.addr, '--count', '1', '--seed', '1795370041703028')
+        self.attack('--connect', self.addr, '--count', '1000', '--seed',
+                    str(time.time_ns() // 1000))
         self.end()
 
     def test_bench_of_version_2(self):
-        self.serve(BENCH, '--listen', self.addr, '--profile', self.profile_of_version_2(), '--lcores', 'any', '--quiet')
+        self.serve(BENCH, '--listen', self.addr, '--profile', self.profile_of_version_2(),
+                   '--lcores', 'any', '--quiet')
         v2 = ['--connect', self.addr, '--protocol', 'v2']
         self.assertEqual(self.attack(*v2).count('ok  '), self.ncases('v2'))
         self.attack(*v2, '--count', '2000', '--seed', '1')
@@ -110,7 +117,8 @@ class Responder(Peer):
         self.end()
 
     def ncases(self, protocol='v1'):
-        v1, v2 = run('--list').stdout.split('Against a requester')[0].split('Against a responder of version 2')
+        v1, v2 = run('--list').stdout.split('Against a requester')[0].split(
+            'Against a responder of version 2')
         listed = (v1 if protocol == 'v1' else v2).splitlines()[1:]
         self.assertGreater(len(listed), 80)
         return len(listed)
@@ -120,7 +128,8 @@ class Responder(Peer):
         file = tempfile.NamedTemporaryFile('w', suffix='.ini')
         self.addCleanup(file.close)
         with open(PROFILE, encoding='utf-8') as laptop:
-            file.write(laptop.read().replace('[connection]\n', '[connection]\nprotocol = auto\nextension = all\n'))
+            file.write(laptop.read().replace('[connection]\n',
+                                             '[connection]\nprotocol = auto\nextension = all\n'))
         file.flush()
         return file.name
 
@@ -132,8 +141,8 @@ class Responder(Peer):
         return f'@{file.name}'
 
     def test_nfsd(self):
-        self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m', '--profile', PROFILE,
-                   '--foreground')
+        self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m',
+                   '--profile', PROFILE, '--foreground')
         handle = self.server.stdout.readline().split()[-1]
         nfs = ['--connect', self.addr, '--program', 'nfs', '--handle', self.file_of(handle)]
         self.attack(*nfs)
@@ -143,14 +152,16 @@ class Responder(Peer):
 
     @unittest.skipIf(os.geteuid() != 0, 'only root serves a directory')
     def test_nfsd_of_a_directory(self):
-        """Whose answers come late: threads make them. What a mutation gets is told from what the next one gets."""
+        """Whose answers come late: threads make them. What a mutation gets is told from what the
+        next one gets."""
         with tempfile.TemporaryDirectory() as folder:
             exports, served = os.path.join(folder, 'exports'), os.path.join(folder, 'served')
             os.mkdir(served)
             with open(exports, 'w', encoding='utf-8') as file:
                 file.write(f'[/files]\nbackend = dir:{served}\nroot_squash = no\n')
-            self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--exports', exports, '--state',
-                       os.path.join(folder, 'state'), '--no-mount', '--profile', PROFILE, '--foreground')
+            self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--exports', exports,
+                       '--state', os.path.join(folder, 'state'), '--no-mount', '--profile', PROFILE,
+                       '--foreground')
             handle = self.server.stdout.readline().split()[-1]
             nfs = ['--connect', self.addr, '--program', 'nfs', '--handle', self.file_of(handle)]
             self.attack(*nfs)
@@ -158,16 +169,18 @@ class Responder(Peer):
             self.end()
 
     def test_nfsd_of_version_2(self):
-        self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m', '--profile',
-                   self.profile_of_version_2(), '--foreground')
+        self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m',
+                   '--profile', self.profile_of_version_2(), '--foreground')
         handle = self.server.stdout.readline().split()[-1]
-        nfs = ['--connect', self.addr, '--protocol', 'v2', '--program', 'nfs', '--handle', self.file_of(handle)]
+        nfs = ['--connect', self.addr, '--protocol', 'v2', '--program', 'nfs', '--handle',
+               self.file_of(handle)]
         self.attack(*nfs)
         self.attack(*nfs, '--count', '2000', '--seed', '1')
         self.end()
 
     def test_others_lose_nothing(self):
-        """A connection of the same engine, with all data checked, while all cases run and mutations without end."""
+        """A connection of the same engine, with all data checked, while all cases run and mutations
+        without end."""
         self.serve_bench()
         self.attack('--connect', self.addr, '--case', 'null')  # it is up
         alone = self.result(self.load('--time', '1'))
@@ -175,7 +188,8 @@ class Responder(Peer):
         attacks = 0
         while load.poll() is None:
             seed = str(1000000 * attacks)
-            self.attack('--connect', self.addr, *([] if attacks == 0 else ['--count', '1000', '--seed', seed]))
+            self.attack('--connect', self.addr,
+                        *([] if attacks == 0 else ['--count', '1000', '--seed', seed]))
             attacks += 1
         under = self.result(load)
         print('beside weir-hostile: %.0f calls/s, alone: %.0f; %d attacks' %
@@ -185,21 +199,25 @@ class Responder(Peer):
 
 class Requester(Peer):
     def command(self, *args):
-        return ' '.join([BENCH, '--connect', self.addr, '--profile', os.path.abspath(PROFILE), '--lcores', 'any',
-                         '--quiet', *args, '>/dev/null', '2>&1'])
+        return ' '.join([BENCH, '--connect', self.addr, '--profile', os.path.abspath(PROFILE),
+                         '--lcores', 'any', '--quiet', *args, '>/dev/null', '2>&1'])
 
     def test_bench(self):
-        self.attack('--listen', self.addr, '--run', self.command('--workload', 'read', '--size', '1000', '--calls', '3'))
+        self.attack('--listen', self.addr, '--run',
+                    self.command('--workload', 'read', '--size', '1000', '--calls', '3'))
 
     def test_bench_with_mutations(self):
         read = self.command('--workload', 'read', '--size', '1000', '--calls', '400')
         self.attack('--listen', self.addr, '--count', '1500', '--seed', '1', '--run', read)
-        self.attack('--listen', self.addr, '--count', '500', '--seed', str(time.time_ns() // 1000), '--run', read)
+        self.attack('--listen', self.addr, '--count', '500', '--seed', str(time.time_ns() // 1000),
+                    '--run', read)
 
     def test_sends_no_more_than_the_responder_takes(self):
-        """Calls of 2000 bytes, of a requester whose inline threshold is 4096 and whose responder's is 1024."""
+        """Calls of 2000 bytes, of a requester whose inline threshold is 4096 and whose responder's
+        is 1024."""
         cases = ('absent', 'short', 'version-2', 'smallest')
-        self.attack('--listen', self.addr, *(word for name in cases for word in ('--case', 'accept-private-' + name)),
+        self.attack('--listen', self.addr,
+                    *(word for name in cases for word in ('--case', 'accept-private-' + name)),
                     '--run', self.command('--workload', 'null', '--size', '2000', '--calls', '3'))
 
 
@@ -207,8 +225,8 @@ class Itself(Peer):
     """Each side against the other, which is as wrong as can be: it must be found."""
 
     def attack_itself(self, case, *args):
-        responder = start(HOSTILE, *WAIT, '--listen', self.addr, '--case', case, stdout=subprocess.DEVNULL,
-                          stderr=self.log)
+        responder = start(HOSTILE, *WAIT, '--listen', self.addr, '--case', case,
+                          stdout=subprocess.DEVNULL, stderr=self.log)
         try:
             return run('--connect', self.addr, '--case', 'null', *args)
         finally:
@@ -226,8 +244,10 @@ class Itself(Peer):
                 self.assertIn(got, done.stdout)
 
     def test_finds_a_requester_that_crashes_or_stays(self):
-        for command, says in (('kill -SEGV $$', 'status 139'), ('exit 99', 'status 99'), ('exit 1', 'no connection')):
-            done = run('--timeout', '2000', '--listen', self.addr, '--case', 'reply', '--run', command)
+        for command, says in (('kill -SEGV $$', 'status 139'), ('exit 99', 'status 99'),
+                              ('exit 1', 'no connection')):
+            done = run('--timeout', '2000', '--listen', self.addr, '--case', 'reply', '--run',
+                       command)
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertIn(says, done.stdout)
 
@@ -236,9 +256,10 @@ class Usage(unittest.TestCase):
     def test_mistakes(self):
         for args in ([], ['--connect', 'a', '--listen', 'b'], ['--connect', 'a', '--run', 'true'],
                      ['--connect', 'a', '--protocol', 'v3'],
-                     ['--connect', 'a', '--program', 'none'], ['--connect', 'a', '--program', 'nfs'],
-                     ['--connect', 'a', '--handle', '123'], ['--connect', 'a', '--case', 'none'],
-                     ['--connect', 'a', '--count', '-1'], ['--connect', 'a', 'stray'], ['--no-such']):
+                     ['--connect', 'a', '--program', 'none'],
+                     ['--connect', 'a', '--program', 'nfs'], ['--connect', 'a', '--handle', '123'],
+                     ['--connect', 'a', '--case', 'none'], ['--connect', 'a', '--count', '-1'],
+                     ['--connect', 'a', 'stray'], ['--no-such']):
             with self.subTest(args=args):
                 self.assertEqual(run(*args).returncode, 2)
         self.assertEqual(run('--timeout', '200', '--connect', unique('nobody')).returncode, 3)
@@ -249,7 +270,8 @@ class Usage(unittest.TestCase):
         def made(name, side, case, got, ok):
             with open(name, 'w', encoding='utf-8') as file:
                 json.dump({'label': name, 'side': side, 'cases': [
-                    {'name': case, 'got': got, 'detail': 'why', 'allowed': 'reply', 'ok': ok}]}, file)
+                    {'name': case, 'got': got, 'detail': 'why', 'allowed': 'reply', 'ok': ok}]},
+                          file)
 
         with tempfile.TemporaryDirectory() as folder:
             names = [os.path.join(folder, name) for name in ('one', 'other', 'third')]
@@ -257,17 +279,20 @@ class Usage(unittest.TestCase):
             made(names[1], 'responder', 'short-27', 'closed', False)
             made(names[2], 'responder', 'short-27', 'DEAD', False)
             table = run('--table', *names).stdout
-        self.assertIn('     - dropped (why)\n     - **closed** (why)\n     - **stopped answering**\n', table)
+        self.assertIn('     - dropped (why)\n     - **closed** (why)\n     - **stopped '
+                      'answering**\n', table)
 
     def test_files_that_can_not_be(self):
         """They are no word on the other side, which 1 is."""
         def refuses(says, *args, out=subprocess.PIPE):
-            done = subprocess.run([HOSTILE, *args], stdout=out, stderr=subprocess.PIPE, text=True, timeout=60, env=ENV)
+            done = subprocess.run([HOSTILE, *args], stdout=out, stderr=subprocess.PIPE, text=True,
+                                  timeout=60, env=ENV)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(says, done.stderr)
             self.assertFalse(done.stdout)
 
-        good = {'label': 'one', 'side': 'responder', 'cases': [{'name': 'null', 'got': 'reply', 'detail': '', 'ok': True}]}
+        good = {'label': 'one', 'side': 'responder',
+                'cases': [{'name': 'null', 'got': 'reply', 'detail': '', 'ok': True}]}
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'results')
 
@@ -279,12 +304,15 @@ class Usage(unittest.TestCase):
             refuses('--table takes 1 to 12 files', '--table', *[path] * 13)
             refuses('/no/such', '--table', '/no/such')
             refuses(folder, '--table', folder)
-            for wrong in ([], {}, {'label': 'one'}, {**good, 'label': 1}, {**good, 'side': None}, {**good, 'cases': {}},
-                          {**good, 'cases': [{'name': 'null', 'got': 'reply'}]}, {**good, 'cases': ['null']}):
+            for wrong in ([], {}, {'label': 'one'}, {**good, 'label': 1}, {**good, 'side': None},
+                          {**good, 'cases': {}},
+                          {**good, 'cases': [{'name': 'null', 'got': 'reply'}]},
+                          {**good, 'cases': ['null']}):
                 write(wrong)
                 refuses(f'{path}: no results', '--table', path)
             # Nobody is attacked whose results could not be kept.
-            refuses("can't write '/no/such", '--connect', unique('nobody'), '--json', '/no/such/results')
+            refuses("can't write '/no/such", '--connect', unique('nobody'), '--json',
+                    '/no/such/results')
             refuses(f"can't write '{folder}'", '--connect', unique('nobody'), '--json', folder)
             write(good)
             refuses('/no/such', '--table', path, '/no/such')

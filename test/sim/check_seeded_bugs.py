@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-sim finds each seeded bug: with the seed that is known to, or by a search of at most 2,000. And it finds nothing
-with the same seeds when none is chosen. Arguments: the program of a build with seeded_bugs, the list of bugs."""
+"""weir-sim finds each seeded bug: with the seed that is known to, or by a search of at most 2,000.
+And it finds nothing with the same seeds when none is chosen. Arguments: the program of a build with
+seeded_bugs, the list of bugs."""
 
 import re
 import subprocess
@@ -12,7 +13,8 @@ SEARCH = '1..2000'
 
 
 def sim(*args):
-    return subprocess.run(sys.argv[1:2] + list(args), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.run(sys.argv[1:2] + list(args), text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
 
 
 def bugs(path):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-sim as a program: seeds replay exactly, options are checked, output can be read. Argument: the program."""
+"""weir-sim as a program: seeds replay exactly, options are checked, output can be read. Argument:
+the program."""
 
 import json
 import os
@@ -13,7 +14,8 @@ PROGRAM = None
 
 
 def sim(*args):
-    return subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+    return subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=100)
 
 
 def results(*args):
@@ -34,7 +36,8 @@ class Replay(unittest.TestCase):
         self.assertEqual(results('--seed', '7'), results('--seeds', '1..7')[6:])
 
     def test_the_trace_is_the_same(self):
-        once, again = (sim('--seed', '3', '--steps', '300', '--verbose', 'trace').stdout for _ in range(2))
+        once, again = (sim('--seed', '3', '--steps', '300', '--verbose', 'trace').stdout
+                       for _ in range(2))
         self.assertEqual(once, again)
         self.assertGreater(once.count('\n'), 300)
 
@@ -53,8 +56,8 @@ class Levels(unittest.TestCase):
 
     def test_with_faults_they_befall(self):
         runs = results('--seeds', '1..30', '--faults', '3')
-        for what in ('injected', 'lost', 'timed_out', 'refused', 'kills', 'orphans', 'err_chunk', 'replies', 'reconnected',
-                     'resent', 'given_up', 'replays', 'cancelled'):
+        for what in ('injected', 'lost', 'timed_out', 'refused', 'kills', 'orphans', 'err_chunk',
+                     'replies', 'reconnected', 'resent', 'given_up', 'replays', 'cancelled'):
             self.assertGreater(sum(result[what] for result in runs), 0, what)
 
 
@@ -67,26 +70,30 @@ class Versions(unittest.TestCase):
 
     def test_calls_and_replies_are_continued_under_faults(self):
         for protocol in ('v2', 'mixed'):
-            runs = results('--seeds', '1..40', '--protocol', protocol, '--extension', 'continuation')
-            for what in ('injected', 'replies', 'lost', 'reconnected', 'resent', 'replays', 'continued', 'fallbacks'):
+            runs = results('--seeds', '1..40', '--protocol', protocol, '--extension',
+                           'continuation')
+            for what in ('injected', 'replies', 'lost', 'reconnected', 'resent', 'replays',
+                         'continued', 'fallbacks'):
                 self.assertGreater(sum(result[what] for result in runs), 0, what)
         for result in results('--seeds', '1..5', '--protocol', 'v2'):
             self.assertEqual(result['continued'], 0)
 
     def test_results_are_directed_under_faults(self):
-        for protocol, extension in (('v2', 'direction'), ('v2', 'placement'), ('v2', 'all'), ('mixed', 'all')):
+        for protocol, extension in (('v2', 'direction'), ('v2', 'placement'), ('v2', 'all'),
+                                    ('mixed', 'all')):
             runs = results('--seeds', '1..40', '--protocol', protocol, '--extension', extension)
             if extension != 'direction':
                 self.assertGreater(sum(run['placed'] for run in runs), 0)
-            for what in ('injected', 'replies', 'lost', 'reconnected', 'resent', 'replays', 'directed'):
+            for what in ('injected', 'replies', 'lost', 'reconnected', 'resent', 'replays',
+                         'directed'):
                 self.assertGreater(sum(result[what] for result in runs), 0, what)
 
 
 class Options(unittest.TestCase):
     def test_wrong_ones_are_refused(self):
-        for args in (['--seed', 'x'], ['--seed', '-1'], ['--seeds', '9..1'], ['--seeds', '1-2'], ['--faults', '4'],
-                     ['--steps', '99999999999'], ['--fresh', '0'], ['--unknown'], ['stray'], ['--plant', '13'], ['--protocol', 'v3'],
-                     ['--extension', 'on'],
+        for args in (['--seed', 'x'], ['--seed', '-1'], ['--seeds', '9..1'], ['--seeds', '1-2'],
+                     ['--faults', '4'], ['--steps', '99999999999'], ['--fresh', '0'], ['--unknown'],
+                     ['stray'], ['--plant', '13'], ['--protocol', 'v3'], ['--extension', 'on'],
                      ['--seeds-from', '/nonexistent/seeds']):
             done = sim(*args)
             self.assertEqual(done.returncode, 2, args)
@@ -94,7 +101,8 @@ class Options(unittest.TestCase):
 
     def test_an_extension_is_of_version_2(self):
         for extension in ('continuation', 'direction', 'placement', 'all'):
-            for args in (['--extension', extension], ['--extension', extension, '--protocol', 'v1']):
+            for args in (['--extension', extension],
+                         ['--extension', extension, '--protocol', 'v1']):
                 done = sim(*args)
                 self.assertEqual((done.returncode, done.stdout), (2, ''), args)
                 self.assertIn(f"no extension '{extension}': add --protocol v2", done.stderr)
@@ -110,28 +118,32 @@ class Options(unittest.TestCase):
                 lines(text)
                 done = sim('--seeds-from', path, *args)
                 self.assertEqual(done.returncode, 2, text)
-                self.assertIn(f":{1 if args else 2}: version 1 has no extension 'all': give the line v2", done.stderr)
+                self.assertIn(f":{1 if args else 2}: version 1 has no extension 'all': give the "
+                              "line v2", done.stderr)
             lines('3 50 3 v2\n3 50 3 v1 off\n')  # each line is what is run
             self.assertEqual(len(results('--seeds-from', path, '--extension', 'all')), 2)
 
     def test_help_names_them(self):
         done = sim('--help')
         self.assertEqual(done.returncode, 0)
-        for option in ('--seed', '--seeds', '--fresh', '--seeds-from', '--steps', '--faults', '--plant', '--protocol', '--extension',
-                       '--json'):
+        for option in ('--seed', '--seeds', '--fresh', '--seeds-from', '--steps', '--faults',
+                       '--plant', '--protocol', '--extension', '--json'):
             self.assertIn(option, done.stdout)
 
     def test_seeds_from_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'seeds')
             with open(path, 'w', encoding='utf-8') as file:
-                file.write('# a comment\n\n3\n4 100\n5 50 0 # another\n2 2000 3 v2\n2 2000 3 v2 continuation\n')
+                file.write('# a comment\n\n3\n4 100\n5 50 0 # another\n2 2000 3 v2\n2 2000 3 v2 '
+                           'continuation\n')
             runs = results('--seeds-from', path)
             self.assertEqual([(r['seed'], r['steps'], r['faults']) for r in runs],
                              [(3, 2000, 3), (4, 100, 3), (5, 50, 0), (2, 2000, 3), (2, 2000, 3)])
             self.assertEqual(runs[3:], results('--seed', '2', '--protocol', 'v2') +
-                             results('--seed', '2', '--protocol', 'v2', '--extension', 'continuation'))
-            for wrong in ('nonsense', '3 steps', '3 100 4', '3 100 3 v3', '3 100 3 v2 on', '3 100 3 v2 off 1', '-3', '3x', '3 4x', '3 100 -1'):
+                             results('--seed', '2', '--protocol', 'v2', '--extension',
+                                     'continuation'))
+            for wrong in ('nonsense', '3 steps', '3 100 4', '3 100 3 v3', '3 100 3 v2 on',
+                          '3 100 3 v2 off 1', '-3', '3x', '3 4x', '3 100 -1'):
                 with open(path, 'w', encoding='utf-8') as file:
                     file.write(wrong + '\n')
                 self.assertEqual(sim('--seeds-from', path).returncode, 2, wrong)

@@ -7,9 +7,10 @@ import pathlib
 import re
 import sys
 
-# Each with how its rows are numbered, and how often its text says MUST, MUST NOT, SHOULD or SHOULD NOT (RFC 8166: in
-# sections 3.3 to 4.6, and of 6.1 and 8.2.2), so that no row can get lost; and whether it is of just what its text demands: then each row
-# says MUST or SHOULD, and none waits for its code.
+# Each with how its rows are numbered, and how often its text says MUST, MUST NOT, SHOULD or SHOULD
+# NOT (RFC 8166: in sections 3.3 to 4.6, and of 6.1 and 8.2.2), so that no row can get lost; and
+# whether it is of just what its text demands: then each row says MUST or SHOULD, and none waits for
+# its code.
 TABLES = {
     'doc/rfc8166-clauses.rst': (r'\d(\.\d)*-[a-z]', 71, True),
     'doc/version-2-clauses.rst': (r'(V2|RTR) \d+(\.\d)*-[a-z]', 31, False),
@@ -30,7 +31,8 @@ def parse_rows(text):
 
 
 def defines(path, name):
-    """Does the file define the C or Python function? A C one starts its line and is not a declaration."""
+    """Does the file define the C or Python function? A C one starts its line and is not a
+    declaration."""
     text = path.read_text(encoding='utf-8')
     if path.suffix == '.py':
         return re.search(r'^\s*def %s\(' % re.escape(name), text, re.M) is not None
@@ -38,9 +40,11 @@ def defines(path, name):
 
 
 def runs(path, name):
-    """Is the test in its file's list, by cmocka's macro or by one of the file's that stands for it?"""
+    """Is the test in its file's list, by cmocka's macro or by one of the file's that stands for
+    it?"""
     text = path.read_text(encoding='utf-8')
-    macros = [r'cmocka_unit_test\w*'] + re.findall(r'^#define (\w+)\(name[^)]*\)\s+cmocka_unit_test', text, re.M)
+    macros = ([r'cmocka_unit_test\w*'] +
+              re.findall(r'^#define (\w+)\(name[^)]*\)\s+cmocka_unit_test', text, re.M))
     return re.search(r'\b(?:%s)\(\s*%s\b' % ('|'.join(macros), re.escape(name)), text) is not None
 
 
@@ -107,9 +111,10 @@ def check_table(root, table):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--root', type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2],
-                        help='the source tree')
-    parser.add_argument('--allow-open', action='store_true', help="list cells of '-' instead of failing")
+    parser.add_argument('--root', type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parents[2], help='the source tree')
+    parser.add_argument('--allow-open', action='store_true',
+                        help="list cells of '-' instead of failing")
     args = parser.parse_args()
     errors, opened = [], []
     for table in TABLES:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The functions that libweir.so exports, those marked WEIR_API and those named weir_ in public headers
-(those in lib/include) are the same set. Argument: the shared library."""
+"""The functions that libweir.so exports, those marked WEIR_API and those named weir_ in public
+headers (those in lib/include) are the same set. Argument: the shared library."""
 
 import re
 import subprocess
@@ -18,7 +18,8 @@ def without_comments(text):
 
 def declared(text):
     """Function declarations as (name, is it marked WEIR_API)."""
-    return [(name, 'WEIR_API' in head.split()) for head, name in DECLARATION.findall(without_comments(text))]
+    return [(name, 'WEIR_API' in head.split())
+            for head, name in DECLARATION.findall(without_comments(text))]
 
 
 def main():
@@ -39,13 +40,16 @@ def main():
             findings += ['%s: %s is %s in a header that is not public' %
                          (path, name, 'marked WEIR_API' if is_marked else 'named weir_*')
                          for name, is_marked in functions if is_marked or name.startswith('weir_')]
-    findings += ['%s: in a public header without WEIR_API' % name for name in sorted(named - marked)]
+    findings += ['%s: in a public header without WEIR_API' % name
+                 for name in sorted(named - marked)]
     findings += ['%s: declared and not exported: it is not defined in any library' % name
                  for name in sorted(marked - exported)]
-    findings += ['%s: exported and in no public header' % name for name in sorted(exported - marked)]
+    findings += ['%s: exported and in no public header' % name
+                 for name in sorted(exported - marked)]
     if not exported:
         findings.append('%s exports nothing' % sys.argv[1])
-    tree.finish(findings, 'Public means: named weir_*, declared with WEIR_API in lib/include, defined. All three or none.')
+    tree.finish(findings, 'Public means: named weir_*, declared with WEIR_API in lib/include, '
+                'defined. All three or none.')
 
 
 main()

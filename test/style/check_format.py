@@ -15,8 +15,8 @@ def main():
         sys.exit(77)
     findings = []
     for path in tree.files('.c', '.h'):
-        done = subprocess.run(['clang-format', '--dry-run', '-Werror', str(path)], cwd=tree.ROOT, text=True,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        done = subprocess.run(['clang-format', '--dry-run', '-Werror', str(path)], cwd=tree.ROOT,
+                              text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         if done.returncode != 0:
             findings.append(done.stderr.splitlines()[0])
     tree.finish(findings, 'Run: clang-format -i FILE')

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each header compiles alone, and sees no header of a library below its own: lib/meson.build's order.
-A public header sees public headers only, and a library includes no public header of one below it."""
+"""Each header compiles alone, and sees no header of a library below its own: lib/meson.build's
+order. A public header sees public headers only, and a library includes no public header of one
+below it."""
 
 import re
 import shlex
@@ -10,13 +11,14 @@ import sys
 
 import tree
 
-FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-fsyntax-only', '-Wall', '-Wextra', '-Werror', '-Wno-unused-function', '-x', 'c', '-']
+FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-fsyntax-only', '-Wall', '-Wextra', '-Werror',
+         '-Wno-unused-function', '-x', 'c', '-']
 
 
 # The library of each public header.
-PUBLIC = {'common': 'proto', 'xdr': 'proto', 'rpc': 'proto', 'binding': 'proto', 'memory': 'mem', 'peer': 'fabric',
-          'profile': 'engine', 'engine': 'engine', 'connection': 'conn', 'call': 'requester', 'request': 'responder',
-          'binding_nfs': 'ulb'}
+PUBLIC = {'common': 'proto', 'xdr': 'proto', 'rpc': 'proto', 'binding': 'proto', 'memory': 'mem',
+          'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'connection': 'conn',
+          'call': 'requester', 'request': 'responder', 'binding_nfs': 'ulb'}
 
 
 def lib_order():
@@ -34,8 +36,8 @@ def includes(path, order):
 def private_includes(path, order):
     if path.parts[0] == 'lib' and path.parts[1] in order:
         return ['lib/' + lib for lib in order[:order.index(path.parts[1]) + 1]]
-    folders = ['lib/' + lib for lib in order] + ['drivers/shm', 'drivers/sim', 'apps/nfs3', 'bench/measure',
-                                                 str(path.parent)]
+    folders = ['lib/' + lib for lib in order] + ['drivers/shm', 'drivers/sim', 'apps/nfs3',
+                                                 'bench/measure', str(path.parent)]
     # A program's folders see its own folder.
     return folders + ['/'.join(path.parts[:2])] if path.parts[0] == 'apps' else folders
 
@@ -55,9 +57,10 @@ def check_order(path, order):
 
 def main():
     compiler = sys.argv[1:]
-    dpdk = shlex.split(subprocess.run(['pkg-config', '--cflags', 'libdpdk', 'libtirpc'], check=True, text=True,
-                                      stdout=subprocess.PIPE).stdout)
-    # As the build does, so that DPDK's own warnings are not ours. lib/proto has no dependency at all.
+    dpdk = shlex.split(subprocess.run(['pkg-config', '--cflags', 'libdpdk', 'libtirpc'], check=True,
+                                      text=True, stdout=subprocess.PIPE).stdout)
+    # As the build does, so that DPDK's own warnings are not ours. lib/proto has no dependency at
+    # all.
     dpdk = ['-isystem' + flag[2:] if flag.startswith('-I') else flag for flag in dpdk]
     order = lib_order()
     findings = []
@@ -72,11 +75,13 @@ def main():
         name = '<weir/%s>' if path.parts[:2] == ('lib', 'include') else '"%s"'
         source = '#include ' + name % path.name + '\n'
         source += source
-        done = subprocess.run(compiler + flags + ['-I' + str(path.parent)] + FLAGS, input=source, text=True,
-                              cwd=tree.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(compiler + flags + ['-I' + str(path.parent)] + FLAGS, input=source,
+                              text=True, cwd=tree.ROOT, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
         if done.returncode != 0:
             findings.append('%s does not compile alone:\n%s' % (path, done.stdout))
-    tree.finish(findings, 'Include what the header uses, from its own library or one above it in lib/meson.build.')
+    tree.finish(findings, 'Include what the header uses, from its own library or one above it in '
+                'lib/meson.build.')
 
 
 main()

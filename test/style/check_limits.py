@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hold the table of limits in doc/ to the tree: each key of a profile that is a limit has a row, and each row a counter, or an
-error that callers get, and tests that look at it."""
+"""Hold the table of limits in doc/ to the tree: each key of a profile that is a limit has a row,
+and each row a counter, or an error that callers get, and tests that look at it."""
 
 import re
 
@@ -56,7 +56,8 @@ def main():
         if match.groups() in seen:
             findings.append('%s:%d: listed twice' % (TABLE, number))
         seen.add(match.groups())
-        findings += ['%s:%d: %s' % (TABLE, number, what) for what in check_row(match.groups(), cells[2], cells[3], known)]
+        findings += ['%s:%d: %s' % (TABLE, number, what)
+                     for what in check_row(match.groups(), cells[2], cells[3], known)]
     findings += ['%s: no row for [%s] %s' % ((TABLE,) + key) for key in sorted(wanted - seen)]
     tree.finish(findings, 'A limit is a key, a counter and a test at the limit and one past it.')
 

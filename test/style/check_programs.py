@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What DPDK registers by constructors is in each program once: what is linked twice is registered twice, and EAL complains
-at each start when its table is full. Arguments: the programs."""
+"""What DPDK registers by constructors is in each program once: what is linked twice is registered
+twice, and EAL complains at each start when its table is full. Arguments: the programs."""
 
 import collections
 import re
@@ -15,7 +15,8 @@ CONSTRUCTOR = re.compile(r'mp_hdlr_init_\w+') # of mempools' handlers, RTE_MEMPO
 
 def constructors(program):
     out = subprocess.run(['nm', program], check=True, text=True, stdout=subprocess.PIPE).stdout
-    return [name for name in (line.split()[-1] for line in out.splitlines()) if CONSTRUCTOR.fullmatch(name)]
+    return [name for name in (line.split()[-1] for line in out.splitlines())
+            if CONSTRUCTOR.fullmatch(name)]
 
 
 def main():
@@ -24,7 +25,8 @@ def main():
         times = collections.Counter(constructors(program))
         findings += ['%s: %s is linked %d times' % (program, name, count)
                      for name, count in sorted(times.items()) if count > 1]
-    tree.finish(findings, 'tools/deps/meson.build says how programs are linked with archives of DPDK.')
+    tree.finish(findings,
+                'tools/deps/meson.build says how programs are linked with archives of DPDK.')
 
 
 main()

@@ -9,7 +9,8 @@ import sys
 
 import tree
 
-ALLOWED = re.compile(r'mem(cpy|set|cmp|move)|__mem(cpy|set|move)_chk|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|gcov)_\w+')
+ALLOWED = re.compile(r'mem(cpy|set|cmp|move)|__mem(cpy|set|move)_chk|__stack_chk_fail|'
+                     r'_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|gcov)_\w+')
 
 
 def main():
@@ -22,7 +23,8 @@ def main():
                 if not ALLOWED.fullmatch(name)]
     if not defined:
         findings.append('%s defines nothing' % sys.argv[1])
-    tree.finish(findings, 'Bytes and "now" come in, bytes and events go out: move the call to a layer above lib/proto.')
+    tree.finish(findings, 'Bytes and "now" come in, bytes and events go out: move the call to a '
+                'layer above lib/proto.')
 
 
 main()

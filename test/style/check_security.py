@@ -11,7 +11,8 @@ TABLE = 'doc/security.rst'
 
 
 def rows(text):
-    """The rows of the list-table as (line number, cells), without its header. Cells may have several lines."""
+    """The rows of the list-table as (line number, cells), without its header. Cells may have
+    several lines."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith('   * - '):
@@ -24,7 +25,8 @@ def rows(text):
 
 
 def check_test(reference):
-    """What is wrong with 'file:function', or with a file whose tests all belong to the row; or None."""
+    """What is wrong with 'file:function', or with a file whose tests all belong to the row; or
+    None."""
     if not reference.startswith('test/'):
         return '%s is not a test' % reference
     if ':' in reference:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules that can be read off the text: licence lines, lengths, calls and words that have no place here."""
+"""Rules that can be read off the text: licence lines, lengths, calls and words that have no place
+here."""
 
 import re
 
@@ -12,8 +13,8 @@ TAG = 'SPDX-License-Identifier: BSD-3-Clause'
 
 # What to use instead.
 BANNED_EVERYWHERE = {
-    'strcpy': 'snprintf', 'strcat': 'snprintf', 'sprintf': 'snprintf', 'vsprintf': 'vsnprintf', 'gets': 'fgets',
-    'alloca': 'a bounded array',
+    'strcpy': 'snprintf', 'strcat': 'snprintf', 'sprintf': 'snprintf', 'vsprintf': 'vsnprintf',
+    'gets': 'fgets', 'alloca': 'a bounded array',
 }
 BANNED_IN_LIBRARY = {
     'abort': 'an error code', 'assert': 'an error code, or _Static_assert', 'exit': 'an error code',
@@ -22,7 +23,8 @@ BANNED_IN_LIBRARY = {
 }
 # Written so that this file does not find itself.
 UNFINISHED = re.compile(r'\b(TO' r'DO|FIX' r'ME|XX' r'X|HA' r'CK)\b')
-COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
+                               re.S)
 
 
 def code_only(text):
@@ -65,12 +67,14 @@ def check_words(path, text):
 
 
 def check_negation(path, text):
-    """'set -e' passes over what '!' turns round: such a line checks nothing. In a condition it does."""
+    """'set -e' passes over what '!' turns round: such a line checks nothing. In a condition it
+    does."""
     if path.suffix != '.sh' and not (is_script(path, text) and 'sh' in text.split('\n', 1)[0]):
         return
     for number, line in enumerate(text.split('\n'), 1):
         if re.match(r'\s*! [^|&]*(\|[^|].*)?$', line):
-            yield number, '"! COMMAND" by itself can\'t fail: if COMMAND; then ..., or a function that fails'
+            yield number, ('"! COMMAND" by itself can\'t fail: if COMMAND; then ..., or a function '
+                           'that fails')
 
 
 def check_end(path, text):
@@ -90,7 +94,8 @@ def main():
             continue
         if path.suffix not in SOURCES and not is_script(path, text):
             continue
-        for check in (check_licence, check_length, check_calls, check_words, check_negation, check_end):
+        for check in (check_licence, check_length, check_calls, check_words, check_negation,
+                      check_end):
             findings += ['%s:%d: %s' % (path, number, what) for number, what in check(path, text)]
     tree.finish(findings, 'Each line says what to do.')
 

@@ -12,13 +12,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def files(*suffixes):
     """Tracked files as paths from the root, or all outside of builds where there is no git."""
     try:
-        out = subprocess.run(['git', '-c', 'safe.directory=*', 'ls-files', '-z'], cwd=ROOT, check=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        out = subprocess.run(['git', '-c', 'safe.directory=*', 'ls-files', '-z'], cwd=ROOT,
+                             check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
         paths = [pathlib.Path(os.fsdecode(name)) for name in out.split(b'\0') if name]
     except (OSError, subprocess.CalledProcessError):
         paths = [path.relative_to(ROOT) for path in ROOT.rglob('*') if path.is_file()]
         paths = [path for path in paths if not path.parts[0].startswith(('build', '.git'))]
-    return sorted(path for path in paths if (ROOT / path).is_file() and (not suffixes or path.suffix in suffixes))
+    return sorted(path for path in paths if (ROOT / path).is_file() and
+                  (not suffixes or path.suffix in suffixes))
 
 
 def text(path):
