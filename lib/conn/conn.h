@@ -30,7 +30,7 @@ _Static_assert(CONN_BATCH <= 64, "weir_conn.alone has a bit for each");
 
 enum conn_state {
 	CONN_CONNECTING,  /* or accepted and not yet established */
-	CONN_NEGOTIATING, /* established; the peer is being asked for version 2: negotiate.c */
+	CONN_NEGOTIATING, /* established; the peer is being asked for version 2: v2/negotiate.c */
 	CONN_OPEN,
 	CONN_DRAINING, /* open; ends when no call is in flight */
 	CONN_WAITING,  /* was open, has no queue pair, connects again when its pause is over:
@@ -379,7 +379,8 @@ int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 
-/* negotiate.c: which version is spoken. At conn_create(), 0 or -ENOMEM, -ENOBUFS; and its reverse.
+/* v2/negotiate.c: which version is spoken. At conn_create(), 0 or -ENOMEM, -ENOBUFS; and its
+ * reverse.
  */
 int conn_v2_create(struct weir_conn *conn);
 void conn_v2_destroy(struct weir_conn *conn);
@@ -395,13 +396,13 @@ void conn_set_version(struct weir_conn *conn, uint32_t vers);
 /* The range of versions that this side understands. */
 void conn_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high);
 
-/* continuation.h: whether messages may be parts of others */
+/* v2/continuation.h: whether messages may be parts of others */
 static inline bool conn_has_extension(const struct weir_conn *conn)
 {
 	return conn->v2 && conn->ep.engine->profile.extension != WEIR_EXTENSION_OFF;
 }
 
-/* properties.c: messages of version 2 that belong to no call */
+/* v2/properties.c: messages of version 2 that belong to no call */
 /* An accepted message of one of the property procedures came. What asks for an answer gets it. */
 void conn_on_properties(struct weir_conn *conn, const struct rdma2_header *hdr);
 /* Answer a message by RDMA2_ERROR; where that can't be sent now it is dropped, and counted. */

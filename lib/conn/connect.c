@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Set-up. A connecting side: conn_connect() -> CONNECTING -> ESTABLISHED (its event brings the
- * peer's private data) -> OPEN, by way of AGREEING where version 2 is asked for (negotiate.c); or
- * REJECTED, FAILED, or the deadline -> CLOSED. An accepting side knows the peer's private data from
- * the request, and waits for ESTABLISHED as well; messages that come earlier are kept until then.
- * Receives are posted before either side can send.
+ * peer's private data) -> OPEN, by way of AGREEING where version 2 is asked for (v2/negotiate.c);
+ * or REJECTED, FAILED, or the deadline -> CLOSED. An accepting side knows the peer's private data
+ * from the request, and waits for ESTABLISHED as well; messages that come earlier are kept until
+ * then. Receives are posted before either side can send.
  */
 #include "conn.h"
 

@@ -149,7 +149,7 @@ struct weir_call {
 	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
 	bool is_revoking;    /* exposures are being invalidated */
 
-	/* by the extension: continuation.c, directions.c and placement.c */
+	/* by the extension: continuation.c, directions.c and placement.c in v2/ */
 	uint32_t rtr_base; /* of the operations that it is sent with; 0: by the base protocol */
 	uint32_t placed;   /* pieces that are laid into targets of the peer's, bit i for piece i */
 	enum rtr_type results_by; /* what was asked for results with memory; 0: explicit RDMA */
@@ -322,18 +322,18 @@ bool requester_has_probe(struct weir_conn *conn);
 void requester_on_suspend(struct weir_conn *conn, int error);
 void requester_on_open(struct weir_conn *conn);
 
-/* directions.c: items and directions for results */
+/* v2/directions.c: items and directions for results */
 /* Prepare the call so, where it is to be and its plan has chunks that can be had so. False: it is
  * another way's. */
 bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in *in);
 
-/* placement.c: data placed by Sends */
+/* v2/placement.c: data placed by Sends */
 /* Whether the device can gather the message, with its header in its place. */
 bool call_can_place(const struct weir_call *call);
 /* As transmit(), of a call with pieces that are placed. */
 bool call_transmit_placed(struct weir_call *call);
 
-/* continuation.c: message continuation */
+/* v2/continuation.c: message continuation */
 /* Of a call that is planned, all but its header written: what it takes to go in so many
  * transmissions, with so many for its reply. NULL; or the reason for which it can't be had now, a
  * counter: what was taken is on the call, to be given back by call_release_extra(). */
@@ -385,7 +385,7 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 /* It is to be sent when there are. */
 void call_wait_windows(struct weir_call *call);
 
-/* reply_ext.c */
+/* v2/reply_ext.c */
 /* An accepted message of version 2 came. True: it belongs to the extension, and is dealt with, its
  * buffer too. */
 bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
@@ -405,7 +405,7 @@ void call_take_reply(struct weir_call *call);
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			  uint32_t inv_rkey);
 bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-/* reply_v2.c: where version 2 may be spoken, a message of either version came. True: it is dealt
+/* v2/reply.c: where version 2 may be spoken, a message of either version came. True: it is dealt
  * with, its buffer too. */
 bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			  uint32_t inv_rkey, struct rdma1_header *hdr, enum rdma1_verdict *verdict);

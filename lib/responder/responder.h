@@ -20,7 +20,7 @@
  * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. One that comes in
  * several transmissions takes others instead: GATHER, until the last is here, and JOIN, a buffer
  * for what crosses from one to the next, or with items the PULL states, in which it waits for that
- * and theirs (request_rtr.c). A call that the program has already, since it came before, is
+ * and theirs (v2/continuation.c). A call that the program has already, since it came before, is
  * DUPLICATE until the program has replied to that, then goes on to REPLYING. In the PULL states it
  * may also wait for a buffer or for places. When the connection ends, requests that the program has
  * stay with it (orphans, without a connection) until it replies; all others are freed.
@@ -378,11 +378,11 @@ static inline uintptr_t request_shape(const struct program_table *programs, uint
 	return (uintptr_t)programs + number;
 }
 
-/* request_recv_v2.c: where version 2 may be spoken. False: the message is of version 1, and has yet
+/* v2/recv.c: where version 2 may be spoken. False: the message is of version 1, and has yet
  * to be looked at. */
 bool request_receive_v2(struct weir_request *req) __attribute__((noinline));
 
-/* request_rtr.c: the extension */
+/* v2/continuation.c: the extension */
 /* An accepted message of version 2 came. True: it belongs to the extension, or is wrong about it,
  * and is dealt with. */
 bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr);
@@ -421,7 +421,7 @@ int request_take_group(struct weir_request *req, uint32_t credit);
 bool request_group_fits(struct weir_request *req);
 void request_send_group(struct weir_request *req);
 
-/* request_resend.c: replies that may have to be sent again */
+/* v2/resend.c: replies that may have to be sent again */
 /* Before and after a responder of the engine's: false: there is no memory for that. */
 bool placed_replies_join(struct weir_engine *engine);
 void placed_replies_leave(struct weir_engine *engine, const struct responder *responder);

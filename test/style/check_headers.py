@@ -33,11 +33,17 @@ def includes(path, order):
     return ['lib/include'] + private_includes(path, order)
 
 
+def with_version2(libs):
+    """The folders of libraries, each with that of what only version 2 needs."""
+    folders = [folder for lib in libs for folder in ('lib/' + lib, 'lib/' + lib + '/v2')]
+    return [folder for folder in folders if (tree.ROOT / folder).is_dir()]
+
+
 def private_includes(path, order):
     if path.parts[0] == 'lib' and path.parts[1] in order:
-        return ['lib/' + lib for lib in order[:order.index(path.parts[1]) + 1]]
-    folders = ['lib/' + lib for lib in order] + ['drivers/shm', 'drivers/sim', 'apps/nfs3',
-                                                 'bench/measure', str(path.parent)]
+        return with_version2(order[:order.index(path.parts[1]) + 1])
+    folders = with_version2(order) + ['drivers/shm', 'drivers/sim', 'apps/nfs3', 'bench/measure',
+                                      str(path.parent)]
     # A program's folders see its own folder.
     return folders + ['/'.join(path.parts[:2])] if path.parts[0] == 'apps' else folders
 

@@ -8,7 +8,7 @@
  * A message that came in several transmissions is a chain of receives, which the role owns
  * together: user[0] of each is the next one, user[1] says where its section of the payload lies,
  * and msg_bytes how much of it came. They are given back together. A connection has one open group
- * at most, of which lib/proto/rtr_group.h judges each transmission.
+ * at most, of which lib/proto/v2/rtr_group.h judges each transmission.
  *
  * What goes out in several transmissions is queued in one batch, which nothing of this side's can
  * come between.
