@@ -46,8 +46,10 @@ static void make_cold(struct shm_qp *qp)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
 	struct shm_colds *colds = &dev->cold;
-	bool is_ready = qp->state == QP_READY;
+	bool is_ready = qp->state == QP_READY && !qp->is_rnr;
 
+	if (qp->is_rnr)
+		shm_stall_begin(qp);
 	TAILQ_REMOVE(&dev->hot, qp, entry);
 	dev->nhot--;
 	qp->is_hot = false;
@@ -149,14 +151,15 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 }
 
 /*
- * There is nothing to poll until its peer does something or an event comes. stall.c tries the
- * requests that wait for the peer. A queue pair in error is polled until these are flushed.
+ * There is nothing to poll until its peer does something, a receive is posted, or an event comes.
+ * stall.c tries the requests that wait for the peer. A queue pair in error is polled until these
+ * are flushed. One that waits for a shared receive is polled, because many take these.
  */
 static bool is_idle(const struct shm_qp *qp)
 {
 	if (qp->done_head != qp->done_tail)
 		return false;
-	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr;
+	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr || !qp->recvs->is_shared;
 }
 
 /* Receive the messages that have come by muxes, of a few muxes in turn. Parameters are those of
@@ -197,7 +200,7 @@ static void was_empty(struct shm_qp *qp)
 	if (dev->nqps == 1)
 		return;
 	qp->empty_polls++;
-	if (qp->empty_polls * dev->nhot > SHM_COLD_POLLS && is_idle(qp))
+	if ((qp->is_rnr || qp->empty_polls * dev->nhot > SHM_COLD_POLLS) && is_idle(qp))
 		make_cold(qp);
 }
 

@@ -21,6 +21,15 @@ static void not_ready(struct shm_qp *qp)
 		shm_qp_lose(qp, -ETIMEDOUT);
 }
 
+bool shm_recv_is_awaited(struct shm_qp *qp)
+{
+	if (!qp->is_rnr || qp->state != QP_READY || qp->recvs->is_shared ||
+	    !shm_recvs_empty(qp->recvs))
+		return false;
+	not_ready(qp);
+	return qp->state == QP_READY;
+}
+
 static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_status status)
 {
 	*wc = (struct fabric_wc){

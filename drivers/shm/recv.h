@@ -19,6 +19,10 @@ bool shm_recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struc
  * message is none of these, or there is none. */
 uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max);
 
+/* Whether a message still waits for a receive of the queue pair's own. One that has waited too long
+ * ends the connection. */
+bool shm_recv_is_awaited(struct shm_qp *qp);
+
 /* From the own ring. */
 uint32_t shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max);
 

@@ -74,7 +74,7 @@ uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, 
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
 	n = post(shm_dev_of(qp), &qp->own, wrs, n);
-	if (__builtin_expect(qp->state == QP_ERROR, 0))
+	if (__builtin_expect(qp->state == QP_ERROR || qp->is_rnr, 0))
 		shm_qp_make_hot(qp);
 	return n;
 }

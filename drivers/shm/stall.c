@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Queue pairs that wait for their peer: for room in a ring that it is to read, for a region that it
- * is to pass, or for the end of a WRITE. A peer decides how many there are and how long they wait.
- * Therefore a poll does not try all of them. It looks at a few in turn and tries those that are
- * due, until one still has to wait. The pause between two tries is a small part of the time that
- * was waited. So a short wait ends almost at once, and a long one costs next to nothing.
+ * is to pass, or for the end of a WRITE. Queue pairs whose peer sent more messages than there are
+ * receives of their own are here, too: shm_post_recv() has them polled, and a try only finds that
+ * they waited too long. A peer decides how many there are and how long they wait. Therefore a poll
+ * does not try all of them. It looks at a few in turn and tries those that are due, until one still
+ * has to wait. The pause between two tries is a small part of the time that was waited. So a short
+ * wait ends almost at once, and a long one costs next to nothing.
  */
 #include <rte_cycles.h>
 
-#include "shm.h"
+#include "recv.h"
 
 #define FEW	     8u /* looked at in a poll */
 #define PAUSE_PART   8u /* a pause is this part of the time that was waited */
@@ -43,6 +45,8 @@ bool shm_stall_try(struct shm_qp *qp)
 	bool goes_on = shm_run_pending(qp);
 	uint64_t pause, longest = rte_get_tsc_hz() / 1000 * PAUSE_MAX_MS, now = rte_rdtsc();
 	bool waits = qp->npending > 0 || (qp->is_switching && shm_mux_step(qp));
+
+	waits |= shm_recv_is_awaited(qp);
 
 	if (qp->done_head != qp->done_tail)
 		shm_qp_make_hot(qp);

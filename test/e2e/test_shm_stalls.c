@@ -28,16 +28,20 @@ static struct fabric_qp *qps[RAWS];
 static uint32_t nraws;
 
 /* Calls by the thread that polls. */
-static _Thread_local uint32_t ntries, nwrites;
+static _Thread_local uint32_t ntries, nwrites, nreads, nlooks;
 
 const struct shm_import *__real_shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 int __real_ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 int __real_ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *at, uint32_t len);
 ssize_t __real_write(int fd, const void *data, size_t len);
+uint32_t __real_shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max);
+bool __real_shm_recv_is_awaited(struct shm_qp *qp);
 const struct shm_import *__wrap_shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 int __wrap_ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 int __wrap_ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *at, uint32_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
+uint32_t __wrap_shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max);
+bool __wrap_shm_recv_is_awaited(struct shm_qp *qp);
 
 const struct shm_import *__wrap_shm_peer_adopt(struct shm_qp *qp, uint32_t id)
 {
@@ -61,6 +65,18 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
 {
 	nwrites++;
 	return __real_write(fd, data, len);
+}
+
+uint32_t __wrap_shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+{
+	nreads++;
+	return __real_shm_recv_ring(qp, wcs, max);
+}
+
+bool __wrap_shm_recv_is_awaited(struct shm_qp *qp)
+{
+	nlooks++;
+	return __real_shm_recv_is_awaited(qp);
 }
 
 static int setup(void **state)
@@ -318,6 +334,56 @@ static void stalls__of_many_cost_no_more(void **state)
 	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
 }
 
+/* Connections whose peers have sent a message, which no receive is there for, and one more. */
+static struct raw *pair_overrun(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct raw *raw = pair();
+
+		assert_int_equal(ring_put_one(&raw->tx, raw->region, 64), 1);
+	}
+	return pair();
+}
+
+/* A poll looks at one of them at most, however many there are, until a receive is posted. */
+static void receives__that_are_not_there_keep_no_poll_busy(void **state)
+{
+	struct raw *other = pair_overrun(STALLED);
+
+	(void)state;
+	END_WAIT(&b, NULL, dev()->nhot == 0);
+	assert_int_equal(dev()->stalls.n, STALLED);
+	nreads = nlooks = 0;
+	for (uint32_t i = 0; i < POLLS; i++) {
+		uint32_t before = nlooks;
+
+		end_poll(&b);
+		assert_in_range(nlooks - before, 0, 1);
+	}
+	assert_int_equal(b.nwcs + b.nevents + nreads, 0);
+	assert_in_range(nlooks, 1, TRIES_MANY);
+
+	end_recv(&b, qps[1], 1, 0, 4096);
+	assert_int_equal(end_poll(&b), 1);
+	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
+	end_recv(&b, qps[STALLED], 1, 0, 4096);
+	assert_int_equal(ring_put_one(&other->tx, other->region, 64), 1);
+	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
+}
+
+/* Nothing is looked at but stalls, and the end comes all the same. */
+static void receives__that_do_not_come_in_time_end_the_connection(void **state)
+{
+	(void)state;
+	end_close(&b);
+	end_open(&b, "rnr_retry=1", RAWS);
+	pair_overrun(1);
+	END_WAIT(&b, NULL, dev()->stalls.n == 1);
+	END_WAIT(&b, NULL, ((struct shm_qp *)qps[0])->state == QP_ERROR);
+	assert_int_equal(((struct shm_qp *)qps[1])->state, QP_READY);
+	END_WAIT(&b, NULL, dev()->stalls.n == 0);
+}
+
 static void expect_flushed(enum fabric_op op, uint64_t n)
 {
 	for (uint64_t wr_id = 1; wr_id <= n; wr_id++)
@@ -397,6 +463,8 @@ int main(void)
 		TEST(room__that_comes_early_is_found_in_a_few_polls),
 		TEST(room__that_comes_at_once_is_found_in_the_next_poll),
 		TEST(stalls__of_many_cost_no_more),
+		TEST(receives__that_are_not_there_keep_no_poll_busy),
+		TEST(receives__that_do_not_come_in_time_end_the_connection),
 		TEST(stalls__are_flushed_in_order),
 		TEST(stalls__end_with_the_queue_pair),
 		TEST(region__that_changes_while_it_is_waited_for),
