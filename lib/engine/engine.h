@@ -98,7 +98,7 @@ struct engine_waiter {
 	bool is_waiting;
 	bool is_own; /* it waits for what its own connection or peer holds: others need not wait
 			behind it */
-	bool blocks; /* it is waiting, and others wait behind it */
+	bool blocks; /* it is waiting, and others may wait behind it */
 };
 
 /* What waits of one connection. Lines have turns, so that many waiters of one don't keep others
@@ -141,7 +141,11 @@ struct weir_engine {
 	uint64_t pulling_bytes;		/* of Read chunks */
 	struct log_rate refusals, ends; /* lines on connections that peers bring about */
 	uint32_t nwaiting;		/* in 'wait_queues' */
-	uint32_t nblocking;		/* of these, those that others wait behind */
+	uint32_t nblockers;		/* of these, those that may block: wait_queue.h */
+	uint32_t nblocking;		/* those that others wait behind: all of these, or none */
+	uint32_t ticks_blocked;		/* that have to come back, times three */
+	bool had_blockers;		/* since the latest tick */
+	bool blockers_rest;		/* none of them blocks */
 	uint32_t npending;		/* replies that are queued or posted */
 	struct engine_waiter *waking;	/* whose turn it is */
 	bool waits_again;		/* that one */

@@ -8,6 +8,7 @@
  */
 #include "engine.h"
 #include "shared_recv.h"
+#include "wait_queue.h"
 
 #define QUIET_FEW    16u
 #define TICKING_MOST 128u
@@ -74,6 +75,7 @@ void engine_tick(struct weir_engine *engine)
 {
 	engine->next_tick_ns = engine->now_ns + ENGINE_TICK_NS;
 	tick_late(engine);
+	engine_wait_tick(engine);
 	if (engine->srq)
 		engine_srq_post(engine->srq); /* what the device did not take before */
 	tick_quiet(engine);

@@ -317,6 +317,25 @@ static void put_bulk(void)
 		mem_pool_put(bufs[--nbufs]);
 }
 
+/* Of two peers, one holds buffers, and the other needs more than are left. A third one goes on. */
+static void bulk__that_two_peers_withhold_leaves_time_to_others(void **state)
+{
+	(void)state;
+	take_bulk();
+	for (uint32_t i = 0; i < 2; i++)
+		mem_pool_put(bufs[--nbufs]);
+	send_long(200, 3);
+	raw_settle(&raw);
+	assert_int_equal(pair.server->nblockers, 1);
+	for (uint32_t i = 0; i < CALLS; i++)
+		one_call(PAIR_BIG, BIG);
+	assert_int_equal(pair.server->nwaiting, 1);
+	put_bulk();
+	raw_settle(&raw);
+	assert_int_equal(pair.server->nwaiting, 0);
+	expect_stalled();
+}
+
 /* Places for requests that wait: the other connection's may wait, too. */
 static void waiters__of_one_connection_leave_places_for_others(void **state)
 {
@@ -432,6 +451,7 @@ static int run(void)
 		T_F(bulk__of_replies_that_are_not_taken),
 		T(bulk__of_calls_that_the_program_keeps),
 		T(bulk__that_the_peer_itself_holds_keeps_nobody_waiting),
+		T(bulk__that_two_peers_withhold_leaves_time_to_others),
 		T(waiters__of_one_connection_leave_places_for_others),
 		T_R(replays__that_are_carried_out_leave_entries_for_others),
 	};

@@ -9,9 +9,11 @@
 
 #include "engine.h"
 #include "mailbox.h"
+#include "wait_queue.h"
 
 #define N     60u
 #define POLLS 3200u
+#define TICKS 4096u
 
 struct request {
 	struct engine_waiter waiter;
@@ -59,9 +61,8 @@ static void wait_for(struct request *request, bool is_own)
 	engine_wait_unbounded(&engine, &request->queue, &request->waiter);
 }
 
-static int setup(void **state)
+static void setup_empty(void)
 {
-	(void)state;
 	engine = (struct weir_engine){
 		.ops = &ops, .dev = &device, .poll_budget = 1, .next_tick_ns = ENGINE_NEVER_NS};
 	TAILQ_INIT(&engine.to_flush);
@@ -69,6 +70,12 @@ static int setup(void **state)
 	TAILQ_INIT(&engine.wait_queues);
 	TAILQ_INIT(&engine.reserve_queues);
 	assert_int_equal(mailbox_create(&engine), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	setup_empty();
 	for (uint32_t i = 0; i < N; i++)
 		wait_for(&requests[i], true);
 	return 0;
@@ -116,12 +123,85 @@ static void wake__comes_to_others_behind_them(void **state)
 	assert_false(requests[N - 1].waiter.is_waiting);
 }
 
+/* How many of 'n' ticks are such in which others wait; *longest counts those in a row. */
+static uint32_t blocked_ticks(uint32_t n, bool comes_and_goes, uint32_t *longest)
+{
+	struct request *request = &requests[N];
+	uint32_t nblocked = 0, row = 0;
+
+	*longest = 0;
+	wait_for(request, false);
+	for (uint32_t i = 0; i < n; i++) {
+		engine_wait_tick(&engine);
+		row = engine.nblocking > 0 ? row + 1 : 0;
+		nblocked += row > 0;
+		*longest = row > *longest ? row : *longest;
+		assert_int_equal(engine.nblockers, 1);
+		if (comes_and_goes) {
+			engine_wait_cancel(&engine, &request->waiter);
+			assert_int_equal(engine.nblockers + engine.nblocking, 0);
+			engine_wait_unbounded(&engine, &request->queue, &request->waiter);
+		}
+	}
+	return nblocked;
+}
+
+/* One that finds too little keeps others waiting for a quarter of the time. */
+static void wake__of_one_that_blocks_leaves_time_to_others(void **state)
+{
+	uint32_t longest;
+
+	(void)state;
+	assert_in_range(blocked_ticks(TICKS, false, &longest), TICKS / 5, TICKS * 3 / 10);
+	assert_in_range(longest, 16, 33);
+}
+
+static void wake__of_one_that_comes_and_goes_leaves_time_to_others(void **state)
+{
+	uint32_t longest;
+
+	(void)state;
+	assert_in_range(blocked_ticks(TICKS, true, &longest), TICKS / 5, TICKS * 3 / 10);
+	assert_in_range(longest, 16, 33);
+}
+
+/* Who waits behind one that blocks is tried when that one has had its time. */
+static void wake__passes_one_by_that_has_blocked_for_long(void **state)
+{
+	(void)state;
+	teardown(NULL);
+	setup_empty();
+	wait_for(&requests[0], false);
+	wait_for(&requests[1], false);
+	requests[1].is_served = true;
+	poll_times(POLLS);
+	assert_int_equal(requests[1].ntries, 0);
+	for (uint32_t i = 0; i < TICKS && engine.nblocking > 0; i++)
+		engine_wait_tick(&engine);
+	poll_times(3);
+	assert_int_equal(requests[1].ntries, 1);
+	assert_true(requests[0].waiter.is_waiting);
+
+	/* It blocks again later, and is the only one that is tried. */
+	wait_for(&requests[1], false);
+	for (uint32_t i = 0; i < TICKS && engine.nblocking == 0; i++)
+		engine_wait_tick(&engine);
+	poll_times(3);
+	assert_int_equal(requests[1].ntries, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			wake__of_those_who_wait_for_their_own_peer_is_of_a_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(wake__comes_to_others_behind_them, setup, teardown),
+		cmocka_unit_test_setup_teardown(wake__of_one_that_blocks_leaves_time_to_others,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			wake__of_one_that_comes_and_goes_leaves_time_to_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(wake__passes_one_by_that_has_blocked_for_long,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
