@@ -9,6 +9,7 @@
 
 #include <weir/xdr.h>
 
+#include "compiler.h"
 #include "credit.h"
 #include "eal.h"
 #include "mem.h"
@@ -28,7 +29,7 @@
 #if defined(__has_attribute) && __has_attribute(noipa)
 #define PART __attribute__((noipa))
 #else
-#define PART __attribute__((noinline))
+#define PART out_of_line
 #endif
 
 /* What was written is used, and what is read may have changed. */

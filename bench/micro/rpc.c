@@ -17,6 +17,7 @@
 #include <weir/request.h>
 
 #include "../measure/clock.h"
+#include "compiler.h"
 
 #define PROG	   0x20000000u
 #define DATA_BYTES (1u << 20)
@@ -59,8 +60,7 @@ static void die(const char *what)
 
 /* Apart, here and for calls, so that what is counted of a null RPC is no stack frame that only
  * items need. */
-static __attribute__((noinline)) void handle_read(struct weir_request *req,
-						  const struct micro *micro)
+static out_of_line void handle_read(struct weir_request *req, const struct micro *micro)
 {
 	weir_request_results(req, 4);
 	weir_request_result_item(req, micro->source, micro->source_base, micro->size);
@@ -120,7 +120,7 @@ static void call_next(struct micro *micro)
 	submit(micro, weir_call_begin(next_conn(micro), &params));
 }
 
-static __attribute__((noinline)) int describe_item(struct micro *micro, struct weir_call *call)
+static out_of_line int describe_item(struct micro *micro, struct weir_call *call)
 {
 	if (micro->proc == PROC_READ)
 		return weir_call_result_item(call, micro->sink, micro->sink_base, micro->size);
@@ -270,7 +270,7 @@ static void run_first_call(struct micro *micro)
 }
 
 /* What is counted: a name of its own for --toggle-collect. */
-static void __attribute__((noinline)) measure(struct micro *micro, uint64_t calls)
+static out_of_line void measure(struct micro *micro, uint64_t calls)
 {
 	run_calls(micro, calls);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "compiler.h"
 #include "interrupt.h"
 #include "poll_timer.h"
 #include "steady.h"
@@ -70,7 +71,7 @@ static inline uint64_t begin_turn(struct loop *loop)
 {
 	if (bench_poll_timer_look(&loop->timer)) {
 		bench_poll_timer_at(&loop->timer, rte_rdtsc());
-		if (__builtin_expect(loop->timer.now_ticks >= loop->series_ticks, 0))
+		if (unlikely(loop->timer.now_ticks >= loop->series_ticks))
 			sample(loop, loop->timer.now_ticks);
 	}
 	return loop->timer.now_ticks;

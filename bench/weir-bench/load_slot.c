@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "compiler.h"
 
 static uint32_t next_random(struct client *client)
 {
@@ -108,10 +109,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	uint64_t now_ticks;
 
 	client->in_flight--;
-	if (__builtin_expect(result->status != 0 ||
-				     result->reply->reply_stat != WEIR_RPC_MSG_ACCEPTED ||
-				     result->reply->accept_stat != WEIR_RPC_SUCCESS,
-			     0)) {
+	if (unlikely(result->status != 0 || result->reply->reply_stat != WEIR_RPC_MSG_ACCEPTED ||
+		     result->reply->accept_stat != WEIR_RPC_SUCCESS)) {
 		r->errors++;
 		if (r->first_error == 0)
 			r->first_error = error_of(result);
@@ -120,14 +119,14 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 			return;
 		now_ticks = rte_rdtsc();
 	} else {
-		if (__builtin_expect(!check(slot, call, result), 0))
+		if (unlikely(!check(slot, call, result)))
 			r->verify_failures++;
 		now_ticks = rte_rdtsc();
 		client->completed++;
 		if (client->pace.is_open_loop ? slot->is_counted : client->is_measuring)
 			count(slot, now_ticks);
 	}
-	if (__builtin_expect(client->pace.is_waiting, 0)) {
+	if (unlikely(client->pace.is_waiting)) {
 		slot->due_ticks = now_ticks + client->pace.think_ticks;
 		pace_put(&client->pace, slot);
 	} else if (!client->is_stopping) {
@@ -140,7 +139,7 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 /* As memset(), whose call costs some 6 % of a null RPC at depth 32 (doc/performance.md). */
 static inline void zero(uint8_t *at, uint32_t len)
 {
-	if (__builtin_expect(len < 16 || len > 64, 0)) {
+	if (unlikely(len < 16 || len > 64)) {
 		memset(at, 0, len);
 		return;
 	}
@@ -274,7 +273,7 @@ bool load_slot_next(struct load_slot *slot, struct weir_call *ended, uint64_t st
 	} else {
 		rc = -errno;
 	}
-	if (__builtin_expect(rc != 0, 0)) {
+	if (unlikely(rc != 0)) {
 		client->result.errors++;
 		if (client->result.first_error == 0)
 			client->result.first_error = rc;

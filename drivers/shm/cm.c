@@ -14,6 +14,7 @@
 #include <rte_cycles.h>
 
 #include "alloc.h"
+#include "compiler.h"
 #include "shm.h"
 #include "sigbus_guard.h"
 #include "users.h"
@@ -408,9 +409,9 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 	struct shm_sock *sock;
 	uint32_t n = 0;
 
-	if (__builtin_expect(atomic_load_explicit(&dev->has_counts, memory_order_relaxed), 0))
+	if (unlikely(atomic_load_explicit(&dev->has_counts, memory_order_relaxed)))
 		take_counts(dev);
-	if (__builtin_expect(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0, 1))
+	if (likely(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0))
 		return 0;
 	take_events(dev, max);
 	for (event = TAILQ_FIRST(&dev->taken); event && n < max; event = next) {

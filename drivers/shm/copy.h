@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "compiler.h"
+
 #define SHM_COPY_PIECE 2048	    /* up to here, C libraries copy by vector registers */
 #define SHM_COPY_NEAR  256	    /* bytes */
 #define SHM_COPY_SPAN  4096	    /* bytes */
@@ -33,8 +35,7 @@ static inline void shm_copy_in_pieces(uint8_t *to, const uint8_t *from, size_t l
 }
 
 /* Out of line, so that who copies in one go has no stack frame for it. */
-static __attribute__((noinline, unused)) void shm_copy_apart(uint8_t *to, const uint8_t *from,
-							     size_t len)
+static out_of_line maybe_unused void shm_copy_apart(uint8_t *to, const uint8_t *from, size_t len)
 {
 	shm_copy_in_pieces(to, from, len);
 }
@@ -51,9 +52,9 @@ static inline void shm_copy(void *dst, const void *src, size_t len)
 {
 	size_t above = ((uintptr_t)dst - (uintptr_t)src) % SHM_COPY_SPAN;
 
-	if (__builtin_expect(above - 1 < SHM_COPY_NEAR - 1, 0))
+	if (unlikely(above - 1 < SHM_COPY_NEAR - 1))
 		shm_copy_apart(dst, src, len);
-	else if (__builtin_expect(len >= SHM_COPY_LONG, 0))
+	else if (unlikely(len >= SHM_COPY_LONG))
 		shm_copy_long(dst, src, len);
 	else
 		memcpy(dst, src, len);

@@ -14,6 +14,8 @@
  */
 #include "recv.h"
 
+#include "compiler.h"
+
 #define COLD_SCAN  1u  /* looked at in a poll */
 #define COLD_AHEAD 16u /* fetched before they are */
 #define HOT_SHARE  8u  /* completions at a visit */
@@ -133,7 +135,7 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 
 	if (qp->done_head != qp->done_tail)
 		n = poll_done(qp, wcs, max);
-	if (__builtin_expect(qp->is_switching, 0) && !qp->is_stalled && shm_mux_step(qp))
+	if (unlikely(qp->is_switching) && !qp->is_stalled && shm_mux_step(qp))
 		shm_stall_begin(qp);
 	if (is_first && n == 0 && qp->deliver_end > 0 && !qp->rx_in_mux) {
 		uint32_t few = shm_deliver_ring(qp, max);
@@ -141,7 +143,7 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 		*delivered += few;
 		max -= few;
 	}
-	if (__builtin_expect(qp->state == QP_READY, 1)) {
+	if (likely(qp->state == QP_READY)) {
 		if (!qp->rx_in_mux && ring_look(&qp->rx) != 0)
 			n += shm_recv_ring(qp, wcs + n, max - n);
 	} else if (qp->state == QP_ERROR) {
@@ -210,11 +212,11 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 	struct shm_qp *qp, *next;
 	uint32_t n = 0, delivered = 0, share, vain = 0;
 
-	if (__builtin_expect(dev->nmuxes > 0, 0))
+	if (unlikely(dev->nmuxes > 0))
 		n = poll_muxes(dev, wcs, max, &delivered);
-	if (__builtin_expect(dev->stalls.n > 0, 0))
+	if (unlikely(dev->stalls.n > 0))
 		shm_stalls_try(dev);
-	if (__builtin_expect(dev->cold.n > 0, 0))
+	if (unlikely(dev->cold.n > 0))
 		scan(&dev->cold, COLD_SCAN);
 	share = dev->nhot > 1 ? HOT_SHARE : max;
 	for (qp = TAILQ_FIRST(&dev->hot); qp && n + delivered < max; qp = next) {
@@ -229,14 +231,14 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 		vain++;
 		was_empty(qp);
 	}
-	if (__builtin_expect(qp != NULL, 0)) {
+	if (unlikely(qp != NULL)) {
 		/* The rest goes first the next time. */
 		while ((next = TAILQ_FIRST(&dev->hot)) != qp) {
 			TAILQ_REMOVE(&dev->hot, next, entry);
 			TAILQ_INSERT_TAIL(&dev->hot, next, entry);
 		}
 	}
-	if (__builtin_expect(dev->cold.n > 0, 0))
+	if (unlikely(dev->cold.n > 0))
 		scan(&dev->cold, (n + delivered) / HOT_SHARE + vain);
 	return n;
 }

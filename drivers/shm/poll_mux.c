@@ -2,6 +2,7 @@
 /* Messages of muxes (mux.h), and how a queue pair gets from its own rings to its mux. */
 #include <errno.h>
 
+#include "compiler.h"
 #include "recv.h"
 
 /* The queue pair that a tag names, or NULL if it has ended. */
@@ -89,9 +90,8 @@ static enum took on_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *
 
 /* The next message, which 'word' heads and which may be any. If it need not wait the reader is
  * behind it. */
-static __attribute__((noinline)) enum took mux_recv_slow(struct shm_dev *dev, struct shm_mux *mux,
-							 uint32_t word, struct fabric_wc *wcs,
-							 uint32_t max, uint32_t *n)
+static out_of_line enum took mux_recv_slow(struct shm_dev *dev, struct shm_mux *mux, uint32_t word,
+					   struct fabric_wc *wcs, uint32_t max, uint32_t *n)
 {
 	struct ring_reader *rx = &mux->rx;
 	int64_t len = ring_msg_len(rx, word) - RING_TAG;
@@ -141,20 +141,18 @@ static __attribute__((noinline)) enum took mux_recv_slow(struct shm_dev *dev, st
 }
 
 /* A message that is sure to be taken; else false. With the ring in registers. */
-static inline __attribute__((always_inline)) bool
-mux_recv_fast(struct shm_mux *mux, struct ring_reader *rx, uint32_t len, struct fabric_wc *wc)
+static hot_inline bool mux_recv_fast(struct shm_mux *mux, struct ring_reader *rx, uint32_t len,
+				     struct fabric_wc *wc)
 {
 	uint64_t tag = ring_tag(rx, rx->head);
 	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
 	const struct fabric_recv_wr *wr;
 
-	if (__builtin_expect(!qp || qp->mux_tag != tag || !qp->rx_in_mux || qp->state != QP_READY,
-			     0))
+	if (unlikely(!qp || qp->mux_tag != tag || !qp->rx_in_mux || qp->state != QP_READY))
 		return false;
 	wr = shm_recvs_next(qp->recvs);
-	if (__builtin_expect(len >= recv_fast_end(qp) ||
-				     !recv_is_fast(qp->recvs, wr, len, qp->recvs->is_shared),
-			     0))
+	if (unlikely(len >= recv_fast_end(qp) ||
+		     !recv_is_fast(qp->recvs, wr, len, qp->recvs->is_shared)))
 		return false;
 	ring_take_tagged_whole(rx, wr->addr, len);
 	recv_fill_wc(qp, wr, wc, len, 0);
@@ -184,21 +182,18 @@ static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_p
 }
 
 /* The next message, of 'len' bytes. False: it is not sure to be taken. */
-static inline __attribute__((always_inline)) bool
-mux_deliver_fast(struct shm_mux *mux, struct ring_place *next, uint32_t len)
+static hot_inline bool mux_deliver_fast(struct shm_mux *mux, struct ring_place *next, uint32_t len)
 {
 	uint64_t tag = ring_tag_in(next->cell);
 	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
 	struct fabric_recv_wr *wr;
 
-	if (__builtin_expect(!qp || qp->mux_tag != tag || !qp->rx_in_mux || len >= qp->deliver_end,
-			     0))
+	if (unlikely(!qp || qp->mux_tag != tag || !qp->rx_in_mux || len >= qp->deliver_end))
 		return false;
 	wr = recv_top(qp->recvs);
-	if (__builtin_expect(!ring_takes_whole(wr->len, len), 0))
+	if (unlikely(!ring_takes_whole(wr->len, len)))
 		return false;
-	if (__builtin_expect(next->at < mux->rx.contig_end && len <= RING_SMALL_MAX - RING_TAG,
-			     1)) {
+	if (likely(next->at < mux->rx.contig_end && len <= RING_SMALL_MAX - RING_TAG)) {
 		ring_take_small(next, RING_TAG, wr->addr, len);
 		mux->rx.head = next->at;
 	} else {
@@ -220,9 +215,9 @@ uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max)
 	for (n = 0; n < max && !mux->is_broken; n++) {
 		uint64_t len = ring_header(next.cell) ^ next.header;
 
-		if (__builtin_expect(len > RING_LEN_MASK, 0))
+		if (unlikely(len > RING_LEN_MASK))
 			break;
-		if (__builtin_expect(!mux_deliver_fast(mux, &next, (uint32_t)len - RING_TAG), 0))
+		if (unlikely(!mux_deliver_fast(mux, &next, (uint32_t)len - RING_TAG)))
 			break;
 	}
 	dev->fabric.ndelivered += n;
@@ -234,7 +229,7 @@ uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 	struct ring_reader rx = mux->rx;
 	uint32_t n = 0, vain = 0;
 
-	if (__builtin_expect(mux->is_broken, 0))
+	if (unlikely(mux->is_broken))
 		return 0;
 	ring_fetch(&rx);
 	while (n < max) {
@@ -243,10 +238,8 @@ uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 		uint32_t word;
 		enum took took;
 
-		if (__builtin_expect(
-			    len <= RING_LEN_MASK &&
-				    mux_recv_fast(mux, &rx, (uint32_t)len - RING_TAG, &wcs[n]),
-			    1)) {
+		if (likely(len <= RING_LEN_MASK &&
+			   mux_recv_fast(mux, &rx, (uint32_t)len - RING_TAG, &wcs[n]))) {
 			n++;
 			continue;
 		}

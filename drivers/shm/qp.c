@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "alloc.h"
+#include "compiler.h"
 #include "shm.h"
 
 static uint32_t power_of_two(uint32_t n)
@@ -124,7 +125,7 @@ static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
 /* As ring_put_one(). */
 static inline int put_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
-	if (__builtin_expect(qp->tx_in_mux, 0))
+	if (unlikely(qp->tx_in_mux))
 		return ring_put_tagged(&qp->mux->tx, qp->mux_tag, data, len);
 	return ring_put_one(&qp->tx, data, len);
 }
@@ -216,7 +217,7 @@ static bool run(struct shm_qp *qp, const struct fabric_wr *wr)
 	if (status == SHM_NOT_YET)
 		return false;
 	shm_complete(qp, wr, (enum fabric_status)status, bytes);
-	if (__builtin_expect(status != FABRIC_OK && qp->state != QP_ERROR, 0))
+	if (unlikely(status != FABRIC_OK && qp->state != QP_ERROR))
 		shm_qp_break(qp);
 	return true;
 }
@@ -275,7 +276,7 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 }
 
 /* A queue pair that only ever sends by short cuts has no completions. */
-static __attribute__((noinline)) bool make_done(struct shm_qp *qp)
+static out_of_line bool make_done(struct shm_qp *qp)
 {
 	qp->done = mem_zalloc((qp->done_mask + 1) * sizeof(qp->done[0]));
 	return qp->done != NULL;
@@ -288,13 +289,13 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 
 	if (qp->state == QP_CONNECTING)
 		return 0;
-	if (__builtin_expect(!qp->done, 0) && !make_done(qp))
+	if (unlikely(!qp->done) && !make_done(qp))
 		return 0;
 	for (i = 0; i < n && qp->sq_used < qp->max_send_wr; i++) {
 		const struct fabric_wr *wr = &wrs[i];
 		struct fabric_wr bind;
 
-		if (__builtin_expect(wr->op == FABRIC_BIND_MW && wr->mw && wr->mw->driver, 0)) {
+		if (unlikely(wr->op == FABRIC_BIND_MW && wr->mw && wr->mw->driver)) {
 			/* The caller may name the key behind this, be it carried out now or later.
 			 */
 			bind = *wr;
@@ -312,37 +313,37 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 		qp->sq_used++;
 	}
 	shm_dev_of(qp)->fabric.stats.doorbells += i > 0;
-	if (__builtin_expect(!qp->is_hot, 0))
+	if (unlikely(!qp->is_hot))
 		shm_qp_kick(qp);
 	return i;
 }
 
 /* Each apart, so that none has the others' stack frames. */
-static __attribute__((noinline, flatten)) bool send_one(struct shm_qp *qp, const uint8_t *data,
-							uint32_t len)
+static out_of_line inline_callees bool send_one(struct shm_qp *qp, const uint8_t *data,
+						uint32_t len)
 {
 	ring_write_one(&qp->tx, data, len);
 	qp->fabric.dev->stats.sends_direct++;
 	return true;
 }
 
-static __attribute__((noinline, flatten)) bool send_two(struct shm_qp *qp, const uint8_t *data,
-							uint32_t len)
+static out_of_line inline_callees bool send_two(struct shm_qp *qp, const uint8_t *data,
+						uint32_t len)
 {
 	ring_write_two(&qp->tx, data, len);
 	qp->fabric.dev->stats.sends_direct++;
 	return true;
 }
 
-static __attribute__((noinline, flatten)) bool send_three(struct shm_qp *qp, const uint8_t *data,
-							  uint32_t len)
+static out_of_line inline_callees bool send_three(struct shm_qp *qp, const uint8_t *data,
+						  uint32_t len)
 {
 	ring_write_three(&qp->tx, data, len);
 	qp->fabric.dev->stats.sends_direct++;
 	return true;
 }
 
-static __attribute__((noinline)) bool stir(struct shm_qp *qp)
+static out_of_line bool stir(struct shm_qp *qp)
 {
 	shm_qp_kick(qp);
 	return true;
@@ -353,43 +354,40 @@ static __attribute__((noinline)) bool stir(struct shm_qp *qp)
 static inline bool sent_by_mux(struct shm_qp *qp)
 {
 	qp->fabric.dev->stats.sends_direct++;
-	return __builtin_expect(qp->is_hot || qp->done_head == qp->done_tail, 1) ? true : stir(qp);
+	return likely(qp->is_hot || qp->done_head == qp->done_tail) ? true : stir(qp);
 }
 
-static __attribute__((noinline, flatten)) bool mux_one(struct shm_qp *qp, const uint8_t *data,
-						       uint32_t len)
+static out_of_line inline_callees bool mux_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	ring_write_tagged_one(&qp->mux->tx, qp->mux_tag, data, len);
 	return sent_by_mux(qp);
 }
 
-static __attribute__((noinline, flatten)) bool mux_two(struct shm_qp *qp, const uint8_t *data,
-						       uint32_t len)
+static out_of_line inline_callees bool mux_two(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	ring_write_tagged_two(&qp->mux->tx, qp->mux_tag, data, len);
 	return sent_by_mux(qp);
 }
 
-static __attribute__((noinline, flatten)) bool mux_three(struct shm_qp *qp, const uint8_t *data,
-							 uint32_t len)
+static out_of_line inline_callees bool mux_three(struct shm_qp *qp, const uint8_t *data,
+						 uint32_t len)
 {
 	ring_write_tagged_three(&qp->mux->tx, qp->mux_tag, data, len);
 	return sent_by_mux(qp);
 }
 
-static __attribute__((noinline)) bool mux_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static out_of_line bool mux_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	if (qp->is_blocked || len > qp->peer_max_msg_bytes)
 		return false;
 	return ring_put_tagged(&qp->mux->tx, qp->mux_tag, data, len) == 1 && sent_by_mux(qp);
 }
 
-static __attribute__((noinline)) bool send_by_mux(struct shm_qp *qp, const uint8_t *data,
-						  uint32_t len)
+static out_of_line bool send_by_mux(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	uint32_t bytes = len + RING_TAG;
 
-	if (__builtin_expect(len - 1 >= qp->mux_small_max || !ring_has_small_room(&qp->mux->tx), 0))
+	if (unlikely(len - 1 >= qp->mux_small_max || !ring_has_small_room(&qp->mux->tx)))
 		return mux_any(qp, data, len);
 	if (bytes <= RING_DATA)
 		return mux_one(qp, data, len);
@@ -398,7 +396,7 @@ static __attribute__((noinline)) bool send_by_mux(struct shm_qp *qp, const uint8
 	return mux_three(qp, data, len);
 }
 
-static __attribute__((noinline)) bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
+static out_of_line bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	if (qp->tx_in_mux)
 		return send_by_mux(qp, data, len);
@@ -417,7 +415,7 @@ bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len)
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
 	/* One of no bytes goes the long way, as all do where that maximum is 0. */
-	if (__builtin_expect(len - 1 >= qp->small_max || !ring_has_small_room(&qp->tx), 0))
+	if (unlikely(len - 1 >= qp->small_max || !ring_has_small_room(&qp->tx)))
 		return send_any(qp, data, len);
 	if (len <= RING_DATA)
 		return send_one(qp, data, len);

@@ -26,6 +26,7 @@
 
 #include <rte_cycles.h>
 
+#include "compiler.h"
 #include "copy.h"
 #include "shm.h"
 
@@ -204,9 +205,8 @@ static int wait_for_region(struct shm_qp *qp, uint32_t rkey, uint32_t region)
 }
 
 /* Where the peer's memory is mapped, of a key that is to be looked up. */
-static __attribute__((noinline)) int key_lookup(struct shm_qp *qp, uint32_t rkey, uint64_t raddr,
-						uint64_t len, uint32_t access,
-						struct remote *remote)
+static out_of_line int key_lookup(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
+				  uint32_t access, struct remote *remote)
 {
 	struct key_range range;
 	const struct shm_import *import;
@@ -217,13 +217,13 @@ static __attribute__((noinline)) int key_lookup(struct shm_qp *qp, uint32_t rkey
 	    range.region == 0)
 		return FABRIC_ERR_REMOTE_ACCESS;
 	import = shm_import_find(&qp->peer->imports, range.region);
-	if (__builtin_expect(!import, 0)) {
+	if (unlikely(!import)) {
 		if (waits_for_other(qp, rkey, range.region))
 			return FABRIC_ERR_REMOTE_ACCESS;
 		shm_rdma_forget(qp); /* the import in its place ends */
 		import = shm_peer_adopt(qp, range.region);
 	}
-	if (__builtin_expect(!import, 0))
+	if (unlikely(!import))
 		return wait_for_region(qp, rkey, range.region);
 	qp->region_since = 0;
 	if (offset > import->len || len > import->len - offset ||
@@ -244,14 +244,12 @@ static inline uint8_t *key_cache_get(const struct shm_qp *qp, uint32_t rkey, uin
 	const struct shm_key_cache *cache = &qp->key_cache;
 	uint64_t at = raddr - cache->raddr; /* wraps to a large number below it */
 
-	if (__builtin_expect(atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
-						  memory_order_acquire) != 0 ||
-				     rkey != cache->key ||
-				     atomic_load_explicit(&cache->entry->seq,
-							  memory_order_acquire) != cache->seq ||
-				     (cache->access & access) != access || at > cache->len ||
-				     len > cache->len - at,
-			     0))
+	if (unlikely(atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
+					  memory_order_acquire) != 0 ||
+		     rkey != cache->key ||
+		     atomic_load_explicit(&cache->entry->seq, memory_order_acquire) != cache->seq ||
+		     (cache->access & access) != access || at > cache->len ||
+		     len > cache->len - at))
 		return NULL;
 	return cache->at + at;
 }
@@ -263,7 +261,7 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 	const struct shm_key_cache *cache = &qp->key_cache;
 
 	remote->at = key_cache_get(qp, rkey, raddr, len, access);
-	if (__builtin_expect(!remote->at, 0)) {
+	if (unlikely(!remote->at)) {
 		if (atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
 					 memory_order_acquire) != 0)
 			return FABRIC_ERR_RETRY;
@@ -278,11 +276,10 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 static inline int check_read(const struct shm_qp *qp, const struct key_entry *entry, uint32_t seq)
 {
 	fence(memory_order_acquire);
-	if (__builtin_expect(atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
-						  memory_order_relaxed) != 0,
-			     0))
+	if (unlikely(atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
+					  memory_order_relaxed) != 0))
 		return FABRIC_ERR_RETRY;
-	if (__builtin_expect(atomic_load_explicit(&entry->seq, memory_order_relaxed) != seq, 0))
+	if (unlikely(atomic_load_explicit(&entry->seq, memory_order_relaxed) != seq))
 		return FABRIC_ERR_REMOTE_ACCESS;
 	return FABRIC_OK;
 }
@@ -291,7 +288,7 @@ static inline int check_read(const struct shm_qp *qp, const struct key_entry *en
 static inline void busy_begin(struct shm_qp *qp, uint32_t rkey)
 {
 	atomic_store_explicit(&ring_shared_of(&qp->rx.cells)->busy, rkey, memory_order_relaxed);
-	if (__builtin_expect(shm_dev_of(qp)->has_own_barrier, 0))
+	if (unlikely(shm_dev_of(qp)->has_own_barrier))
 		fence(memory_order_seq_cst);
 	else
 		atomic_signal_fence(
@@ -354,8 +351,8 @@ int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32
 }
 
 /* By any other key than the latest, or one that can't be: all there is to it. */
-static __attribute__((noinline)) bool write_now_any(struct shm_qp *qp, struct fabric_sge local,
-						    uint32_t rkey, uint64_t raddr)
+static out_of_line bool write_now_any(struct shm_qp *qp, struct fabric_sge local, uint32_t rkey,
+				      uint64_t raddr)
 {
 	if (write_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
 		return false;
@@ -368,11 +365,11 @@ bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t r
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 	uint8_t *to;
 
-	if (__builtin_expect(qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local), 0))
+	if (unlikely(qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local)))
 		return false;
 	busy_begin(qp, rkey);
 	to = key_cache_get(qp, rkey, raddr, local.len, FABRIC_REMOTE_WRITE);
-	if (__builtin_expect(!to, 0))
+	if (unlikely(!to))
 		return write_now_any(qp, local, rkey, raddr);
 	shm_copy(to, local.addr, local.len);
 	busy_end(qp);
@@ -380,8 +377,8 @@ bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t r
 	return true;
 }
 
-static __attribute__((noinline)) bool read_now_any(struct shm_qp *qp, struct fabric_sge local,
-						   uint32_t rkey, uint64_t raddr)
+static out_of_line bool read_now_any(struct shm_qp *qp, struct fabric_sge local, uint32_t rkey,
+				     uint64_t raddr)
 {
 	if (read_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
 		return false;
@@ -394,14 +391,13 @@ bool shm_read_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rk
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 	const uint8_t *from;
 
-	if (__builtin_expect(qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local), 0))
+	if (unlikely(qp->is_blocked || !shm_local_ok(shm_dev_of(qp), local)))
 		return false;
 	from = key_cache_get(qp, rkey, raddr, local.len, FABRIC_REMOTE_READ);
-	if (__builtin_expect(!from, 0))
+	if (unlikely(!from))
 		return read_now_any(qp, local, rkey, raddr);
 	shm_copy_to_used(local.addr, from, local.len);
-	if (__builtin_expect(check_read(qp, qp->key_cache.entry, qp->key_cache.seq) != FABRIC_OK,
-			     0))
+	if (unlikely(check_read(qp, qp->key_cache.entry, qp->key_cache.seq) != FABRIC_OK))
 		return false;
 	shm_dev_of(qp)->fabric.stats.reads++;
 	return true;

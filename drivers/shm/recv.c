@@ -5,6 +5,8 @@
 
 #include <rte_cycles.h>
 
+#include "compiler.h"
+
 /* A message waits and no receive is posted. */
 static void not_ready(struct shm_qp *qp)
 {
@@ -48,24 +50,24 @@ static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_
 bool shm_recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len,
 		    struct fabric_wc *wcs, uint32_t *n)
 {
-	if (__builtin_expect(shm_recvs_empty(qp->recvs), 0)) {
+	if (unlikely(shm_recvs_empty(qp->recvs))) {
 		not_ready(qp);
 		return false;
 	}
-	if (__builtin_expect(qp->is_rnr, 0)) {
+	if (unlikely(qp->is_rnr)) {
 		qp->is_rnr = false;
 		shm_qp_update_limits(qp);
 	}
-	if (__builtin_expect(len < 0, 0)) {
+	if (unlikely(len < 0)) {
 		shm_dev_of(qp)->fabric.stats.protocol_errors++;
 		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_FATAL);
 		return false;
 	}
-	if (__builtin_expect(wr->lkey == SHM_NO_LKEY, 0)) {
+	if (unlikely(wr->lkey == SHM_NO_LKEY)) {
 		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_LOCAL_PROT);
 		return false;
 	}
-	if (__builtin_expect((uint64_t)len > wr->len, 0)) {
+	if (unlikely((uint64_t)len > wr->len)) {
 		receive_failed(qp, &wcs[(*n)++], FABRIC_ERR_LOCAL_LEN);
 		return false;
 	}
@@ -92,8 +94,7 @@ bool shm_recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struc
 #define RECV_ENDS 2u /* nothing more is to be taken now */
 
 /* The message that 'word' heads, which may be any. 1 if that gives a completion, and RECV_ENDS. */
-static __attribute__((noinline)) uint32_t recv_slow(struct shm_qp *qp, uint32_t word,
-						    struct fabric_wc *wc)
+static out_of_line uint32_t recv_slow(struct shm_qp *qp, uint32_t word, struct fabric_wc *wc)
 {
 	const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
 	int64_t len = ring_msg_len(&qp->rx, word);
@@ -106,8 +107,8 @@ static __attribute__((noinline)) uint32_t recv_slow(struct shm_qp *qp, uint32_t 
 }
 
 /* What most messages are, in one pass, with the ring in registers. */
-static inline __attribute__((always_inline)) uint32_t
-recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max, bool is_shared)
+static hot_inline uint32_t recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max,
+				     bool is_shared)
 {
 	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
 	struct shm_recvs *recvs = qp->recvs;
@@ -123,9 +124,7 @@ recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max, bool is_shared
 		uint64_t len = ring_next(&rx) ^ RING_VALID;
 		uint32_t word, took;
 
-		if (__builtin_expect(len < sure_end &&
-					     recv_is_fast(recvs, wr, (uint32_t)len, is_shared),
-				     1)) {
+		if (likely(len < sure_end && recv_is_fast(recvs, wr, (uint32_t)len, is_shared))) {
 			ring_advance(&rx, ring_take_whole(&rx, rx.head, wr->addr, (uint32_t)len));
 			recv_fill_wc(qp, wr, wc++, (uint32_t)len, 0);
 			shm_recvs_take_of(recvs, is_shared);
@@ -148,7 +147,7 @@ recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max, bool is_shared
 }
 
 /* Apart from the rest of a poll, which it would have to keep its registers for. */
-__attribute__((noinline)) uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max)
+out_of_line uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max)
 {
 	struct fabric_dev *dev = qp->fabric.dev;
 	struct ring_reader *rx = &qp->rx;
@@ -160,9 +159,8 @@ __attribute__((noinline)) uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t 
 		struct fabric_recv_wr *wr = recv_top(qp->recvs);
 		uint64_t len = ring_header(next.cell) ^ next.header;
 
-		if (__builtin_expect(len < qp->small_deliver_end && next.at < rx->contig_end &&
-					     wr->len >= RING_SMALL_MAX,
-				     1)) {
+		if (likely(len < qp->small_deliver_end && next.at < rx->contig_end &&
+			   wr->len >= RING_SMALL_MAX)) {
 			ring_take_small(&next, 0, wr->addr, (uint32_t)len);
 			rx->head = next.at;
 		} else if (len < qp->deliver_end && ring_takes_whole(wr->len, (uint32_t)len)) {

@@ -4,6 +4,7 @@
 
 /* How a message gets into its receive, of a queue pair's own ring or of a mux. */
 
+#include "compiler.h"
 #include "shm.h"
 
 /* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next
@@ -51,7 +52,7 @@ static inline void recv_deliver(struct shm_qp *qp, struct fabric_recv_wr *wr, ui
 {
 	struct fabric_receiver *receiver = qp->fabric.ctx;
 
-	if (__builtin_expect(!receiver->deliver(receiver, wr->wr_id, len), 0)) {
+	if (unlikely(!receiver->deliver(receiver, wr->wr_id, len))) {
 		*wr = *qp->recvs->top;
 		shm_recvs_take_of(qp->recvs, true);
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ring.h"
 
+#include "compiler.h"
+
 void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size)
 {
 	*ring = (struct ring_writer){
@@ -70,8 +72,7 @@ void ring_reader_start(struct ring_reader *ring, uint32_t laps)
 			      memory_order_release);
 }
 
-static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint64_t tail,
-						  uint32_t need)
+static out_of_line int has_room_now(struct ring_writer *ring, uint64_t tail, uint32_t need)
 {
 	uint64_t head =
 		atomic_load_explicit(&ring_shared_of(&ring->cells)->head, memory_order_acquire);
@@ -87,7 +88,7 @@ static __attribute__((noinline)) int has_room_now(struct ring_writer *ring, uint
  * reader's mark makes no sense. */
 static inline int has_room(struct ring_writer *ring, uint64_t tail, uint32_t need)
 {
-	if (__builtin_expect(ring->full_at - tail >= need, 1))
+	if (likely(ring->full_at - tail >= need))
 		return 1;
 	return has_room_now(ring, tail, need);
 }
@@ -152,10 +153,8 @@ static inline void fetch_like(const uint8_t *end, uint32_t n)
 }
 
 /* 'n' cells; with a tag, or without. Both are constants. */
-static inline __attribute__((always_inline)) void write_small(struct ring_writer *ring,
-							      bool is_tagged, uint64_t tag,
-							      const uint8_t *data, uint32_t len,
-							      uint32_t n)
+static hot_inline void write_small(struct ring_writer *ring, bool is_tagged, uint64_t tag,
+				   const uint8_t *data, uint32_t len, uint32_t n)
 {
 	const uint32_t tag_bytes = is_tagged ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
 	uint8_t *first = ring->cell;
@@ -228,7 +227,7 @@ static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_
 	int room = has_room(ring, tail, ring_cells_bytes(len + tag_bytes));
 	uint8_t *to;
 
-	if (__builtin_expect(room != 1, 0))
+	if (unlikely(room != 1))
 		return room;
 	/* The first cell last: the reader polls on it, and each of its looks would take the line
 	 * away. */
@@ -312,7 +311,7 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	struct cursor cursor = {tail, 0};
 	int room = has_room(ring, tail, need);
 
-	if (__builtin_expect(room != 1, 0))
+	if (unlikely(room != 1))
 		return room;
 	if (inv_rkey) {
 		memcpy(ring_cell_at(&cells, cursor.at) + RING_HEADER, &inv_rkey, sizeof(inv_rkey));

@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "compiler.h"
 #include "copy_small.h"
 #include "fabric.h"
 
@@ -266,8 +267,8 @@ static inline void ring_step(struct ring_place *place, uint32_t n)
 
 /* A message of a few cells in one piece, behind which the place is then. 'skipped', a constant, is
  * what is in front of it in its first cell. */
-static inline __attribute__((always_inline)) void
-ring_take_small(struct ring_place *place, uint32_t skipped, uint8_t *dst, uint32_t len)
+static hot_inline void ring_take_small(struct ring_place *place, uint32_t skipped, uint8_t *dst,
+				       uint32_t len)
 {
 	const uint32_t first = RING_DATA - skipped;
 
@@ -294,10 +295,8 @@ static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t 
 	const uint8_t *end = dst + len;
 
 	/* One to three, as most are, that lie in one piece. */
-	if (__builtin_expect(len <= RING_SMALL_MAX &&
-				     (at & cells.mask) + RING_SMALL_CELLS * RING_CELL <=
-					     ring_size(&cells),
-			     1)) {
+	if (likely(len <= RING_SMALL_MAX &&
+		   (at & cells.mask) + RING_SMALL_CELLS * RING_CELL <= ring_size(&cells))) {
 		struct ring_place place = {.cell = ring_cell_at(&cells, at), .at = at};
 
 		ring_take_small(&place, 0, dst, len);
@@ -331,7 +330,7 @@ static inline uint64_t ring_take_cells(const struct ring_reader *ring, uint64_t 
 static inline void ring_advance(struct ring_reader *ring, uint64_t at)
 {
 	ring->head = at;
-	if (__builtin_expect(at >= ring->publish_at, 0)) {
+	if (unlikely(at >= ring->publish_at)) {
 		ring->publish_at = at + ring_size(&ring->cells) / 4;
 		atomic_store_explicit(&ring_shared_of(&ring->cells)->head, at,
 				      memory_order_release);
@@ -374,7 +373,7 @@ static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8
 	const uint32_t first = RING_DATA - RING_TAG;
 	const uint8_t *from = ring_cell_at(&ring->cells, at) + RING_HEADER + RING_TAG;
 
-	if (__builtin_expect(size >= first, 1))
+	if (likely(size >= first))
 		memcpy(dst, from, first);
 	else
 		copy_small(dst, from, len);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "alloc.h"
+#include "compiler.h"
 #include "shm.h"
 
 int shm_recvs_init(struct shm_recvs *recvs, uint32_t max)
@@ -53,12 +54,12 @@ static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs,
 
 		*wr = wrs[i];
 		/* Mostly all of one registration, which is looked up once. */
-		if (__builtin_expect(wr->lkey != lkey, 0)) {
+		if (unlikely(wr->lkey != lkey)) {
 			lkey = wr->lkey;
 			find_registration(dev, lkey, &base, &len);
 		}
 		at = (uintptr_t)wr->addr - base;
-		if (__builtin_expect(at > len || wr->len > len - at, 0)) {
+		if (unlikely(at > len || wr->len > len - at)) {
 			wr->lkey = SHM_NO_LKEY; /* the message that meets it fails */
 			wr->len = 0;
 		}
@@ -74,7 +75,7 @@ uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, 
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
 	n = post(shm_dev_of(qp), &qp->own, wrs, n);
-	if (__builtin_expect(qp->state == QP_ERROR || qp->is_rnr, 0))
+	if (unlikely(qp->state == QP_ERROR || qp->is_rnr))
 		shm_qp_make_hot(qp);
 	return n;
 }

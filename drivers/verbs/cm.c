@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "compiler.h"
 #include "verbs.h"
 
 void verbs_link_free(struct verbs_link *link)
@@ -187,7 +188,7 @@ uint32_t verbs_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 	struct verbs_event *e;
 	uint32_t n = 0;
 
-	if (__builtin_expect(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0, 1))
+	if (likely(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0))
 		return 0;
 	fdev->stats.remote_access_errors += atomic_exchange(&dev->nerrors, 0);
 	fdev->stats.requests_displaced += atomic_exchange(&dev->ndisplaced, 0);

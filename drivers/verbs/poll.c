@@ -3,6 +3,8 @@
  */
 #include "verbs.h"
 
+#include "compiler.h"
+
 #define BURST 32u
 
 static enum fabric_status status_of(const struct ibv_wc *wc, enum fabric_op op)
@@ -90,11 +92,11 @@ static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	const struct verbs_place *place;
 	uint32_t ahead;
 
-	if (__builtin_expect(!qp || qp->id != id, 0))
+	if (unlikely(!qp || qp->id != id))
 		return id == 0 ? take_shared(dev, raw, wc) : 0;
 	queue = raw->wr_id & VERBS_WR_RECV ? &qp->rq : &qp->sq;
 	ahead = ((uint32_t)raw->wr_id - queue->retired) & VERBS_WR_POSITION;
-	if (__builtin_expect(ahead >= queue->posted - queue->retired, 0))
+	if (unlikely(ahead >= queue->posted - queue->retired))
 		return 0; /* it was given up already */
 	place = &queue->places[(queue->retired + ahead) & queue->mask];
 	*wc = (struct fabric_wc){
@@ -104,7 +106,7 @@ static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 		.status = status_of(raw, place->op),
 	};
 	queue->retired += ahead + 1;
-	if (__builtin_expect(wc->status != FABRIC_OK, 0)) {
+	if (unlikely(wc->status != FABRIC_OK)) {
 		failed(qp, wc->status);
 	} else if (place->op == FABRIC_RECV) {
 		received(dev, raw, wc);
@@ -124,7 +126,7 @@ static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabri
 	for (int i = 0; i < got; i++)
 		n += take(dev, &raw[i], &wcs[n]);
 	cq->is_empty = got >= 0 && (uint32_t)got < want;
-	if (__builtin_expect(cq->stale > 0, 0) && cq->is_empty) {
+	if (unlikely(cq->stale > 0) && cq->is_empty) {
 		cq->used -= cq->stale;
 		cq->stale = 0;
 	}
@@ -162,7 +164,7 @@ uint32_t verbs_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max
 	TAILQ_FOREACH(cq, &dev->cqs, entry)
 	if (n < max)
 		n += poll_cq(dev, cq, wcs + n, max - n);
-	if (__builtin_expect(!TAILQ_EMPTY(&dev->leaving), 0) && n < max)
+	if (unlikely(!TAILQ_EMPTY(&dev->leaving)) && n < max)
 		verbs_srq_reap(dev, false);
 	TAILQ_FOREACH(qp, &dev->broken, broken)
 	{

@@ -2,6 +2,7 @@
 /* Work requests: all of one call go to the device in one chain. */
 #include <stddef.h>
 
+#include "compiler.h"
 #include "verbs.h"
 
 /* So that a list of ours is a list of theirs. */
@@ -55,10 +56,10 @@ uint32_t verbs_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs
 	struct verbs_qp *qp = (struct verbs_qp *)fqp;
 	uint32_t done = 0;
 
-	if (__builtin_expect(qp->srq != NULL, 0))
+	if (unlikely(qp->srq != NULL))
 		return 0;
 	n = room(&qp->rq, n);
-	if (__builtin_expect(qp->state == QP_ERROR, 0)) {
+	if (unlikely(qp->state == QP_ERROR)) {
 		for (; done < n; done++)
 			take_place(&qp->rq, wrs[done].wr_id, FABRIC_RECV, 0);
 		return n;
@@ -123,7 +124,7 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 			      (wr->flags & FABRIC_INLINE ? IBV_SEND_INLINE : 0u) |
 			      (wr->flags & FABRIC_FENCE ? IBV_SEND_FENCE : 0u),
 	};
-	if (__builtin_expect(qp->mrs != NULL, 0))
+	if (unlikely(qp->mrs != NULL))
 		out->sg_list = verbs_domain_sges(qp, wr, i);
 	switch (wr->op) {
 	case FABRIC_SEND:
@@ -162,7 +163,7 @@ static uint32_t ring(struct verbs_qp *qp, uint32_t n)
 
 	wrs[n - 1].next = NULL;
 	qp->dev->fabric.stats.doorbells++;
-	if (__builtin_expect(ibv_post_send(qp->ibv, wrs, &bad) == 0, 1))
+	if (likely(ibv_post_send(qp->ibv, wrs, &bad) == 0))
 		return n;
 	if (!bad) {
 		/* They are in the queue, and what failed was the doorbell: they come back flushed.
@@ -212,7 +213,7 @@ uint32_t verbs_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uin
 	uint32_t done = 0;
 
 	n = room(&qp->sq, n);
-	if (__builtin_expect(qp->state != QP_READY, 0)) {
+	if (unlikely(qp->state != QP_READY)) {
 		if (qp->state == QP_CONNECTING)
 			return 0;
 		for (; done < n; done++)

@@ -46,6 +46,7 @@
 #include <rte_log.h>
 
 #include "backlog.h"
+#include "compiler.h"
 #include "driver.h"
 #include "verbs_options.h"
 
@@ -290,7 +291,7 @@ void verbs_domain_destroy(struct verbs_qp *qp);
 /* What the device knows memory by, over this queue pair. */
 static inline uint32_t verbs_local_key(const struct verbs_qp *qp, uint32_t lkey)
 {
-	if (__builtin_expect(!qp->mrs, 1))
+	if (likely(!qp->mrs))
 		return lkey;
 	return lkey - 1 < qp->dev->max_places && qp->mrs[lkey - 1] ? qp->mrs[lkey - 1]->lkey : 0;
 }

@@ -9,6 +9,7 @@
  * there can be. Memory of those that were never used is never touched.
  */
 
+#include "compiler.h"
 #include "negotiate.h"
 
 #define CONN_BATCH	64u
@@ -36,7 +37,7 @@ static inline struct conn_batch *batch_take(struct batch_pool *pool)
 {
 	struct conn_batch *batch = pool->free;
 
-	if (__builtin_expect(!batch, 0))
+	if (unlikely(!batch))
 		return &pool->batches[pool->nused++];
 	pool->free = batch->next_free;
 	return batch;

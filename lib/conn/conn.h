@@ -19,6 +19,7 @@
 
 #include "batch.h"
 #include "cm_private.h"
+#include "compiler.h"
 #include "engine.h"
 #include "negotiate.h"
 #include "peer.h"
@@ -252,13 +253,13 @@ bool conn_hold_delivered(struct weir_conn *conn);
 /* What the device is to be told. */
 static inline bool conn_deliver_end(struct weir_conn *conn)
 {
-	return __builtin_expect(!conn->srq->delivering, 1) ? true : conn_hold_delivered(conn);
+	return likely(!conn->srq->delivering) ? true : conn_hold_delivered(conn);
 }
 
 /* Whether a message that is shown needs nothing but the role: else it is conn_deliver()'s. */
 static inline bool conn_can_deliver_direct(const struct weir_conn *conn)
 {
-	return __builtin_expect(conn->ep.blockers.any == 0, 1) ||
+	return likely(conn->ep.blockers.any == 0) ||
 	       (conn_can_send_direct(conn) && conn->ep.blockers.nrecv_held < conn_held_max(conn));
 }
 

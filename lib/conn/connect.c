@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "compiler.h"
 #include "seeded_bugs.h"
 
 static void set_deadline(struct weir_conn *conn)
@@ -70,8 +71,8 @@ int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req,
 }
 
 /* An accepting side may see the first call before it is told that the connection is established. */
-__attribute__((noinline)) void conn_on_early(struct weir_conn *conn, struct mem_buf *buf,
-					     uint32_t len, uint32_t inv_rkey)
+out_of_line void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			       uint32_t inv_rkey)
 {
 	struct mem_buf **end = &conn->early;
 

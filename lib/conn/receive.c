@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "compiler.h"
+
 static const char *status_text(enum fabric_status status)
 {
 	static const char *const text[] = {
@@ -24,7 +26,7 @@ static const char *status_text(enum fabric_status status)
 }
 
 /* Out of line, as all that is rare, so that the rest needs no stack frame. */
-static __attribute__((noinline)) void on_failure(struct weir_conn *conn, const struct fabric_wc *wc)
+static out_of_line void on_failure(struct weir_conn *conn, const struct fabric_wc *wc)
 {
 	struct weir_engine *engine = conn->ep.engine;
 
@@ -54,7 +56,7 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 }
 
 /* As all of this, so that who shows has no stack frame for it. */
-__attribute__((noinline)) bool conn_hold_delivered(struct weir_conn *conn)
+out_of_line bool conn_hold_delivered(struct weir_conn *conn)
 {
 	struct mem_buf *buf = conn->srq->delivering;
 
@@ -65,22 +67,21 @@ __attribute__((noinline)) bool conn_hold_delivered(struct weir_conn *conn)
 }
 
 /* Out of line, too: what the roles do quickly needs none of it. */
-__attribute__((noinline)) bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id,
-					    uint32_t len)
+out_of_line bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
 	struct weir_conn *conn = (struct weir_conn *)receiver;
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
 
-	if (__builtin_expect(conn->ep.is_reaping, 0))
+	if (unlikely(conn->ep.is_reaping))
 		return true;
 	engine_want_ticks(&conn->ep);
-	if (__builtin_expect(conn->ep.blockers.nrecv_held >= conn_held_max(conn), 0)) {
+	if (unlikely(conn->ep.blockers.nrecv_held >= conn_held_max(conn))) {
 		take_shared(conn, buf);
 		conn_share_exceeded(conn);
 		return false;
 	}
 	conn_deliver_begin(conn, buf);
-	if (__builtin_expect(conn->state <= CONN_NEGOTIATING, 0))
+	if (unlikely(conn->state <= CONN_NEGOTIATING))
 		conn_on_early(conn, buf, len, 0);
 	else
 		conn->role->on_message(conn, buf, len, 0);
@@ -91,7 +92,7 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 {
 	struct weir_conn *conn = (struct weir_conn *)ep;
 
-	if (__builtin_expect(wc->status != FABRIC_OK, 0)) {
+	if (unlikely(wc->status != FABRIC_OK)) {
 		on_failure(conn, wc);
 		return;
 	}
@@ -99,12 +100,11 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 		conn_retire(conn, wc->wr_id, 0);
 		return;
 	}
-	if (conn->srq &&
-	    __builtin_expect(!take_shared(conn, (struct mem_buf *)(uintptr_t)wc->wr_id), 0)) {
+	if (conn->srq && unlikely(!take_shared(conn, (struct mem_buf *)(uintptr_t)wc->wr_id))) {
 		conn_share_exceeded(conn);
 		return;
 	}
-	if (__builtin_expect(conn->state <= CONN_NEGOTIATING, 0))
+	if (unlikely(conn->state <= CONN_NEGOTIATING))
 		conn_on_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len,
 			      wc->inv_rkey);
 	else

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "compiler.h"
 #include "log.h"
 #include "reserve.h"
 
@@ -18,8 +19,8 @@ static bool fits_batch(const struct weir_conn *conn, uint32_t nwrs, uint32_t nsg
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
 	/* More than once: what a flush completes may put new work into the batch. */
-	while (__builtin_expect(!fits_batch(conn, nwrs, nsges), 0) &&
-	       conn->ep.blockers.nbatched > 0 && conn_can_send(conn))
+	while (unlikely(!fits_batch(conn, nwrs, nsges)) && conn->ep.blockers.nbatched > 0 &&
+	       conn_can_send(conn))
 		conn_on_flush(&conn->ep);
 	return conn_can_send(conn) && fits_batch(conn, nwrs, nsges) && conn_tx_room(conn) >= nwrs;
 }

@@ -6,12 +6,13 @@
  */
 #include <errno.h>
 
+#include "compiler.h"
 #include "conn.h"
 
 /* Without a message for so long, the peer has received all that was sent to it. */
 #define SHARE_IDLE_NS 1000000000u
 
-__attribute__((noinline)) void conn_share_exceeded(struct weir_conn *conn)
+out_of_line void conn_share_exceeded(struct weir_conn *conn)
 {
 	conn->ep.engine->stats.credits_exceeded++;
 	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,

@@ -9,6 +9,7 @@
 #include <weir/engine.h>
 
 #include "backlog.h"
+#include "compiler.h"
 #include "driver.h"
 #include "log_rate.h"
 #include "mem.h"
@@ -224,7 +225,7 @@ void engine_tick(struct weir_engine *engine);
  * for each so many. A completion asks for it. */
 static inline void engine_want_ticks(struct engine_endpoint *ep)
 {
-	if (__builtin_expect(ep->blockers.is_idle, 0))
+	if (unlikely(ep->blockers.is_idle))
 		engine_tick_begin(ep);
 }
 
@@ -320,8 +321,8 @@ static inline bool engine_places(const struct weir_profile *profile,
 
 /* A line that a peer can bring about, of the kind that 'rate' is of: a few a second, the others are
  * counted. */
-void engine_log_peer(struct weir_engine *engine, struct log_rate *rate, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+printf_like(3, 4) void engine_log_peer(struct weir_engine *engine, struct log_rate *rate,
+				       const char *format, ...);
 
 /* Whether keys may be ended with a reply, by either side's part in it (RFC 8797). */
 static inline bool engine_may_invalidate(const struct weir_engine *engine)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "compiler.h"
 #include "log.h"
 
 /* By slot. An engine that a child has destroyed stays here: its connections stay reachable by it.
@@ -223,7 +224,7 @@ void engine_fork_forget(struct weir_engine *engine)
 	atomic_store(&engines[engine->slot], NULL);
 }
 
-__attribute__((cold)) int engine_fork_refuse(void)
+cold_code int engine_fork_refuse(void)
 {
 	static atomic_flag done = ATOMIC_FLAG_INIT;
 

@@ -16,6 +16,7 @@
  * no list and takes no lock.
  */
 
+#include "compiler.h"
 #include "engine.h"
 
 /* Have the handler see the engine. engine->slot is set. 0 or -ENOMEM. */
@@ -25,7 +26,7 @@ void engine_fork_forget(struct weir_engine *engine);
 /* Whether this process is a child of the one that made the engine. */
 static inline bool engine_is_forked(const struct weir_engine *engine)
 {
-	return __builtin_expect(engine->is_forked, 0);
+	return unlikely(engine->is_forked);
 }
 
 /* Set errno to ECHILD, and log the cause, the first time in the process. Returns -ECHILD. */

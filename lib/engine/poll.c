@@ -12,6 +12,8 @@
 #include "shared_recv.h"
 #include "wait_queue.h"
 
+#include "compiler.h"
+
 /* Connection events are rare: look at them when there is nothing else, or after this many polls. */
 #define CM_EVERY 32u
 #define CM_BURST 8u
@@ -25,7 +27,7 @@ static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 	for (uint32_t i = 0; i < n; i++) {
 		struct engine_endpoint *ep = engine->wcs[i].qp_ctx;
 
-		if (__builtin_expect(!ep->is_reaping, 1)) {
+		if (likely(!ep->is_reaping)) {
 			engine_want_ticks(ep);
 			ep->on_wc(ep, &engine->wcs[i]);
 		} else if (engine->srq && engine->wcs[i].op == FABRIC_RECV) {

@@ -19,6 +19,7 @@
 
 #include <weir/profile.h>
 
+#include "compiler.h"
 #include "engine.h"
 #include "profile_keys.h"
 
@@ -36,8 +37,7 @@ struct load {
 };
 
 /* Write "path:line: " and the message. Returns -EINVAL, for the caller to return. */
-__attribute__((format(printf, 3, 4))) static int fail(const struct load *load, uint32_t line,
-						      const char *format, ...)
+static printf_like(3, 4) int fail(const struct load *load, uint32_t line, const char *format, ...)
 {
 	size_t used = 0;
 	va_list args;

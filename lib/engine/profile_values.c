@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler.h"
+
 /* Append to what is in 'text'; cut at its end. */
-__attribute__((format(printf, 3, 4))) static void append(char *text, size_t bytes,
-							 const char *format, ...)
+static printf_like(3, 4) void append(char *text, size_t bytes, const char *format, ...)
 {
 	size_t used = strlen(text);
 	va_list args;

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "compiler.h"
 #include "log.h"
 
 #define POST_BURST 32u
 
 /* Those that the device does not know, or not as the next ones. How many it took. */
-static __attribute__((noinline)) uint32_t post_anew(const struct engine_srq *srq)
+static out_of_line uint32_t post_anew(const struct engine_srq *srq)
 {
 	uint32_t n = srq->nfree < POST_BURST ? srq->nfree : POST_BURST;
 	struct fabric_recv_wr wrs[POST_BURST];

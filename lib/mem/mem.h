@@ -11,6 +11,8 @@
 
 #include <weir/memory.h>
 
+#include "compiler.h"
+
 #define MEM_SLOTS_MAX 64u /* engines that a region can be registered with */
 
 /* Keys that one registrar gave to a region. */
@@ -136,7 +138,7 @@ static inline struct mem_buf *mem_pool_get_quick(struct mem_pool *pool)
 /* NULL when the pool is dry. Owner's thread. */
 static inline struct mem_buf *mem_pool_get(struct mem_pool *pool)
 {
-	if (__builtin_expect(!mem_pool_is_quick(pool), 0))
+	if (unlikely(!mem_pool_is_quick(pool)))
 		return mem_pool_get_slow(pool);
 	return mem_pool_get_quick(pool);
 }

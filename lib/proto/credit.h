@@ -9,6 +9,8 @@
 
 #include <weir/common.h>
 
+#include "compiler.h"
+
 struct credit_requester {
 	uint32_t wanted;  /* what each call asks for: calls that this side can hold in flight */
 	uint32_t granted; /* latest grant, clamped to 1..wanted; 1 until the first reply (3.3.3) */
@@ -49,7 +51,7 @@ static inline void credit_take_more(struct credit_requester *book, uint32_t more
 static inline bool credit_reply(struct credit_requester *book, uint32_t rdma_credit)
 {
 	book->in_flight--;
-	if (__builtin_expect(rdma_credit == book->granted, 1))
+	if (likely(rdma_credit == book->granted))
 		return true; /* as most often, and no more than is wanted: it was found so */
 	if (rdma_credit - 1 < book->wanted) {
 		book->granted = rdma_credit;

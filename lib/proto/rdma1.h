@@ -14,6 +14,7 @@
 
 #include <weir/common.h>
 
+#include "compiler.h"
 #include "wire.h"
 
 #define RDMA1_VERSION 1u
@@ -344,16 +345,14 @@ static inline void rdma1_put_fixed(uint8_t *buf, uint32_t xid, uint32_t credit)
 	__builtin_memcpy(buf, &words, sizeof(words)); /* as in wire.h */
 }
 
-static inline __attribute__((always_inline)) void rdma1_encode_short_msg(uint8_t *buf, uint32_t xid,
-									 uint32_t credit)
+static hot_inline void rdma1_encode_short_msg(uint8_t *buf, uint32_t xid, uint32_t credit)
 {
 	rdma1_put_fixed(buf, xid, credit);
 	wire_put_four(buf + 16, 0, 0, 0, xid);
 }
 
-static inline __attribute__((always_inline)) void
-rdma1_encode_one_write_msg(uint8_t *buf, uint32_t xid, uint32_t credit,
-			   const struct rdma1_segment *seg)
+static hot_inline void rdma1_encode_one_write_msg(uint8_t *buf, uint32_t xid, uint32_t credit,
+						  const struct rdma1_segment *seg)
 {
 	rdma1_put_fixed(buf, xid, credit);
 	wire_put_four(buf + 16, 0, 1, 1, seg->handle);
@@ -363,9 +362,8 @@ rdma1_encode_one_write_msg(uint8_t *buf, uint32_t xid, uint32_t credit,
 }
 
 /* And with one Read segment, which is what a WRITE's call is. */
-static inline __attribute__((always_inline)) void
-rdma1_encode_one_read_msg(uint8_t *buf, uint32_t xid, uint32_t credit,
-			  const struct rdma1_read_segment *read)
+static hot_inline void rdma1_encode_one_read_msg(uint8_t *buf, uint32_t xid, uint32_t credit,
+						 const struct rdma1_read_segment *read)
 {
 	const struct rdma1_segment *seg = &read->target;
 

@@ -8,6 +8,8 @@
  */
 #include "rdma1.h"
 
+#include "compiler.h"
+
 const struct rdma1_limits rdma1_limits_default = {
 	.read_segments_max = 256,
 	.read_chunks_max = 16,
@@ -369,7 +371,7 @@ static enum rdma1_verdict judge(enum rdma1_reason reason, enum rdma1_direction d
 
 /* All that is told in no shorter way. Kept out of line: it would burden rdma1_decode_chunked() with
  * its stack frame. */
-static __attribute__((noinline)) enum rdma1_verdict
+static out_of_line enum rdma1_verdict
 decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
 {
@@ -424,11 +426,11 @@ static enum rdma1_verdict decode_one_read(const uint8_t *msg, struct rdma1_heade
 	return RDMA1_V_OK;
 }
 
-__attribute__((noinline)) enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len,
-								  enum rdma1_direction direction,
-								  const struct rdma1_limits *limits,
-								  struct rdma1_header *hdr,
-								  enum rdma1_reason *reason)
+out_of_line enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len,
+						    enum rdma1_direction direction,
+						    const struct rdma1_limits *limits,
+						    struct rdma1_header *hdr,
+						    enum rdma1_reason *reason)
 {
 	bool has_reads = len >= RDMA1_HEADER_MIN && wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0;
 

@@ -4,6 +4,7 @@
 
 #include "wire.h"
 
+#include "compiler.h"
 #include "xdr_ref.h"
 
 /* The part of an RPCSEC_GSS credential that comes before the handle (RFC 2203 section 5). */
@@ -76,8 +77,7 @@ static int get_call_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth,
 }
 
 /* Any other. Out of line, as its like below: it would burden the plain one with its stack frame. */
-static __attribute__((noinline)) int decode_call(struct weir_xdr_in *in,
-						 struct weir_rpc_call_header *hdr)
+static out_of_line int decode_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	uint32_t type;
 	int rc;
@@ -141,8 +141,7 @@ static int get_denied(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 	return get_enum(in, WEIR_RPC_GSS_CTXPROBLEM, &hdr->auth_stat);
 }
 
-static __attribute__((noinline)) int decode_reply(struct weir_xdr_in *in,
-						  struct weir_rpc_reply_header *hdr)
+static out_of_line int decode_reply(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 {
 	uint32_t type;
 

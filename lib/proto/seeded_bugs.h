@@ -11,11 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compiler.h"
+
 #define SEEDED_BUGS 13u
 
 #ifdef WEIR_SEEDED_BUGS
 extern uint32_t seeded_bug;
-#define SEEDED_BUG(k) __builtin_expect(seeded_bug == (k), 0)
+#define SEEDED_BUG(k) unlikely(seeded_bug == (k))
 static inline bool seeded_bug_select(uint32_t k)
 {
 	seeded_bug = k;

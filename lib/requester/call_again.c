@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "call_pool.h"
+#include "compiler.h"
 #include "wire.h"
 
 /* It is BUILDING: behind the RPC header, which is there but for its XID. */
@@ -36,7 +37,7 @@ static struct weir_call *begin_moved(struct weir_call *call, struct weir_conn *c
 {
 	struct requester *from = requester_of(call->conn), *to = requester_of(conn);
 
-	if (__builtin_expect(to->free_slot == CALL_NO_SLOT, 0)) {
+	if (unlikely(to->free_slot == CALL_NO_SLOT)) {
 		errno = EAGAIN;
 		return NULL;
 	}
@@ -78,8 +79,7 @@ static struct weir_call *begin_copy(const struct weir_call *call, struct weir_co
 	return copy;
 }
 
-static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_call *call,
-								   struct weir_conn *conn)
+static out_of_line struct weir_call *again_otherwise(struct weir_call *call, struct weir_conn *conn)
 {
 	/* First its state: one that is over may have outlived its connection. */
 	if (call->state < CALL_ZOMBIE || conn->ep.engine != call->conn->ep.engine) {
@@ -97,12 +97,11 @@ static __attribute__((noinline)) struct weir_call *again_otherwise(struct weir_c
 
 struct weir_call *weir_call_reuse(struct weir_call *call, struct weir_conn *conn)
 {
-	if (__builtin_expect(call->state != CALL_COMPLETING_REUSABLE || conn->state != CONN_OPEN,
-			     0))
+	if (unlikely(call->state != CALL_COMPLETING_REUSABLE || conn->state != CONN_OPEN))
 		return again_otherwise(call, conn);
 	if (conn == call->conn)
 		return begin_same(call, requester_of(conn));
-	if (__builtin_expect(conn->ep.engine != call->conn->ep.engine, 0))
+	if (unlikely(conn->ep.engine != call->conn->ep.engine))
 		return again_otherwise(call, conn);
 	return begin_moved(call, conn);
 }

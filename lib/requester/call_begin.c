@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "call_pool.h"
+#include "compiler.h"
 #include "forked.h"
 #include "rpc_msg.h"
 #include "seeded_bugs.h"
@@ -43,8 +44,7 @@ static inline void put_plain_header(struct weir_call *call, const struct weir_ca
 }
 
 /* Any other. */
-static __attribute__((noinline)) int put_header(struct weir_call *call,
-						const struct weir_call_params *params)
+static out_of_line int put_header(struct weir_call *call, const struct weir_call_params *params)
 {
 	struct weir_rpc_call_header hdr = {
 		.xid = call->xid,
@@ -77,8 +77,8 @@ static inline uint64_t timeout_of(const struct weir_call_params *params,
 
 /* The buffer that the message is written to. One that can only go as a Long Call is written to
  * memory that the peer may read from the start. */
-static __attribute__((noinline)) struct mem_buf *
-take_any_buffer(struct weir_engine *engine, uint64_t stream_bytes, uint64_t reply_bytes)
+static out_of_line struct mem_buf *take_any_buffer(struct weir_engine *engine,
+						   uint64_t stream_bytes, uint64_t reply_bytes)
 {
 	struct mem_pool *pool =
 		stream_bytes > engine->msg_bytes ? engine->long_pool : engine->send_pool;
@@ -105,9 +105,8 @@ static inline struct mem_buf *take_buffer(struct weir_engine *engine, uint64_t s
 {
 	struct mem_pool *pool = engine->send_pool;
 
-	if (__builtin_expect(stream_bytes > engine->small_bytes ||
-				     reply_bytes > engine->small_bytes || !mem_pool_is_quick(pool),
-			     0))
+	if (unlikely(stream_bytes > engine->small_bytes || reply_bytes > engine->small_bytes ||
+		     !mem_pool_is_quick(pool)))
 		return take_any_buffer(engine, stream_bytes, reply_bytes);
 	return mem_pool_get_quick(pool);
 }
@@ -117,7 +116,7 @@ static inline struct weir_call *take_slot(struct weir_conn *conn, struct request
 {
 	struct weir_call *call = call_pool_take(req->pool);
 
-	if (__builtin_expect(call != NULL, 1))
+	if (likely(call != NULL))
 		call_enter_slot(conn, req, call);
 	return call;
 }
@@ -149,24 +148,24 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	struct weir_call *call;
 	struct mem_buf *args;
 
-	if (__builtin_expect(conn->state != CONN_OPEN, 0) && !conn_takes_calls(conn)) {
+	if (unlikely(conn->state != CONN_OPEN) && !conn_takes_calls(conn)) {
 		errno = ENOTCONN;
 		return NULL;
 	}
-	if (__builtin_expect(!params->done, 0)) {
+	if (unlikely(!params->done)) {
 		errno = EINVAL;
 		return NULL;
 	}
-	if (__builtin_expect(req->free_slot == CALL_NO_SLOT, 0)) {
+	if (unlikely(req->free_slot == CALL_NO_SLOT)) {
 		errno = EAGAIN;
 		return NULL;
 	}
 	args = take_buffer(engine, (uint64_t)params->args_max_bytes + header_bytes, reply_bytes);
-	if (__builtin_expect(!args, 0))
+	if (unlikely(!args))
 		return NULL;
 
 	call = take_slot(conn, req);
-	if (__builtin_expect(!call, 0)) {
+	if (unlikely(!call)) {
 		mem_pool_put(args);
 		errno = ENOBUFS;
 		return NULL;
@@ -182,7 +181,7 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	call->reply_max_bytes = (uint32_t)reply_bytes;
 	if (!params->cred && !params->verf) {
 		put_plain_header(call, params);
-	} else if (__builtin_expect(put_header(call, params) != 0, 0)) {
+	} else if (unlikely(put_header(call, params) != 0)) {
 		weir_call_abandon(call);
 		errno = EINVAL;
 		return NULL;
@@ -301,7 +300,7 @@ static void put_buf(struct mem_buf **buf)
 }
 
 /* What it has by the extension. */
-static __attribute__((noinline)) void release_group(struct weir_call *call)
+static out_of_line void release_group(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 
@@ -335,7 +334,7 @@ void call_release_extra(struct weir_call *call)
 	put_buf(&call->long_reply);
 	put_buf(&call->reply_copy);
 	call_drop_windows(call);
-	if (__builtin_expect(call->conn->v2 != NULL, 0))
+	if (unlikely(call->conn->v2 != NULL))
 		release_group(call);
 	call->has_extra = false;
 }
@@ -353,7 +352,7 @@ void call_release_unread(struct weir_call *call)
 void call_release(struct weir_call *call)
 {
 	put_buf(&call->args);
-	if (__builtin_expect(call->has_extra, 0))
+	if (unlikely(call->has_extra))
 		call_release_extra(call);
 	call_free_slot(requester_of(call->conn), call);
 }

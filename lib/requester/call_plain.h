@@ -9,6 +9,7 @@
  * call_encode_...() writes that header; false: the call is another, and nothing was written.
  */
 
+#include "compiler.h"
 #include "rdma2.h"
 #include "requester.h"
 
@@ -26,8 +27,8 @@ static inline uint32_t call_plain_bytes(const struct weir_call *call, uint32_t h
 }
 
 /* 'extra' is a constant, here and below, so that version 1 does not pay for version 2. */
-static inline __attribute__((always_inline)) bool
-call_encode_short(struct weir_call *call, const struct weir_conn *conn, uint32_t extra)
+static hot_inline bool call_encode_short(struct weir_call *call, const struct weir_conn *conn,
+					 uint32_t extra)
 {
 	uint32_t header_bytes = RDMA1_HEADER_MIN + extra,
 		 bytes = call_plain_bytes(call, header_bytes);
@@ -44,8 +45,8 @@ call_encode_short(struct weir_call *call, const struct weir_conn *conn, uint32_t
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool
-call_encode_one_write(struct weir_call *call, const struct weir_conn *conn, uint32_t extra)
+static hot_inline bool call_encode_one_write(struct weir_call *call, const struct weir_conn *conn,
+					     uint32_t extra)
 {
 	const struct remote_buf *target = &call->results[0].target;
 	const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
@@ -67,8 +68,7 @@ call_encode_one_write(struct weir_call *call, const struct weir_conn *conn, uint
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool call_encode_one_read(struct weir_call *call,
-								       const struct weir_conn *conn)
+static hot_inline bool call_encode_one_read(struct weir_call *call, const struct weir_conn *conn)
 {
 	const struct piece *item = &call->pieces[1];
 	uint32_t left_bytes = (uint32_t)weir_xdr_out_len(&call->out);
@@ -91,9 +91,8 @@ static inline __attribute__((always_inline)) bool call_encode_one_read(struct we
 }
 
 /* Its state, and what it awaits: one word. */
-static inline __attribute__((always_inline)) void
-call_set_plain(struct weir_call *call, bool writes_result, bool reads_item, enum call_state state,
-	       bool is_send_done)
+static hot_inline void call_set_plain(struct weir_call *call, bool writes_result, bool reads_item,
+				      enum call_state state, bool is_send_done)
 {
 	call->state = (uint8_t)state;
 	call->expected_reply = writes_result ? EXPECTED_REPLY_ONE_WRITE : EXPECTED_REPLY_INLINE;
@@ -103,9 +102,9 @@ call_set_plain(struct weir_call *call, bool writes_result, bool reads_item, enum
 
 /* What a plan would say of such a call, whose header is written; 'state' is the call's from then
  * on. */
-static inline __attribute__((always_inline)) void
-call_plan_plain(struct weir_call *call, uint32_t header_bytes, bool writes_result, bool reads_item,
-		enum call_state state, bool is_send_done)
+static hot_inline void call_plan_plain(struct weir_call *call, uint32_t header_bytes,
+				       bool writes_result, bool reads_item, enum call_state state,
+				       bool is_send_done)
 {
 	call->header = call->out.start - header_bytes;
 	call->header_bytes = header_bytes;

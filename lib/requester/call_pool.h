@@ -10,6 +10,7 @@
  * calls there are. Memory of those that were never used is never touched.
  */
 
+#include "compiler.h"
 #include "requester.h"
 
 /* What 'done' is given of most replies. One is enough, as it is valid during the callback only;
@@ -49,7 +50,7 @@ static inline struct weir_call *call_pool_take(struct call_pool *pool)
 {
 	struct weir_call *call = pool->free;
 
-	if (__builtin_expect(!call, 0))
+	if (unlikely(!call))
 		return call_pool_next(pool);
 	pool->free = call->next_free;
 	return call;

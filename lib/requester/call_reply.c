@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "compiler.h"
 #include "seeded_bugs.h"
 #include "shape.h"
 
@@ -163,7 +164,7 @@ bool call_must_wait(const struct weir_call *call)
 	       ((call->sends_app_memory && !call->is_send_done) || call->nvalid > 0);
 }
 
-static __attribute__((noinline)) void send_more(struct weir_conn *conn)
+static out_of_line void send_more(struct weir_conn *conn)
 {
 	if (conn->srq)
 		requester_share_grow(conn);
@@ -173,14 +174,14 @@ static __attribute__((noinline)) void send_more(struct weir_conn *conn)
 /* A credit came back, maybe. */
 static inline void go_on(const struct requester *req)
 {
-	if (__builtin_expect(!TAILQ_EMPTY(&req->queue), 0))
+	if (unlikely(!TAILQ_EMPTY(&req->queue)))
 		send_more(req->conn);
 }
 
 static inline void take_credits(struct requester *req, const struct weir_call *call,
 				const struct rdma1_header *hdr)
 {
-	if (__builtin_expect(call->has_extra, 0) && call->more > 0)
+	if (unlikely(call->has_extra) && call->more > 0)
 		credit_lost(&req->credits, call->more);
 	if (!(SEEDED_BUG(5) && call->state == CALL_ZOMBIE) &&
 	    !credit_reply(&req->credits, hdr->credit))
@@ -213,8 +214,7 @@ static bool has_unoffered(const struct weir_call *call, const struct rdma1_heade
  * Otherwise the header is in error: nothing that it says is taken, its credits neither, and the
  * call goes on to wait for a reply (section 4.5).
  */
-static __attribute__((noinline)) void refuse_chunks(struct weir_call *call,
-						    const struct rdma1_header *hdr)
+static out_of_line void refuse_chunks(struct weir_call *call, const struct rdma1_header *hdr)
 {
 	const struct weir_result result = {.status = -EBADMSG};
 	struct requester *req = requester_of(call->conn);
@@ -228,8 +228,8 @@ static __attribute__((noinline)) void refuse_chunks(struct weir_call *call,
 	go_on(req);
 }
 
-static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct mem_buf *buf,
-					       uint32_t len, uint32_t inv_rkey)
+static out_of_line void on_other(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				 uint32_t inv_rkey)
 {
 	struct requester *req = requester_of(conn);
 	struct weir_engine *engine = conn->ep.engine;
@@ -239,7 +239,7 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 	struct content content;
 	struct weir_call *call;
 
-	if (__builtin_expect(conn->v2 != NULL, 0)) {
+	if (unlikely(conn->v2 != NULL)) {
 		if (requester_receive_v2(conn, buf, len, inv_rkey, &hdr, &verdict))
 			return;
 	} else {
@@ -255,7 +255,7 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 		engine->stats.replies_unmatched++;
 		goto done;
 	}
-	if (__builtin_expect(inv_rkey != 0, 0) && call_key_ended(call, inv_rkey))
+	if (unlikely(inv_rkey != 0) && call_key_ended(call, inv_rkey))
 		inv_rkey = 0;
 	if (call_must_wait(call)) {
 		bool is_new = call->state == CALL_SENT;
@@ -287,7 +287,7 @@ static __attribute__((noinline)) void on_other(struct weir_conn *conn, struct me
 done:
 	/* A key that is not of the call that was replied to: another call's, or none that was in
 	 * use (RFC 8797). */
-	if (__builtin_expect(inv_rkey != 0, 0))
+	if (unlikely(inv_rkey != 0))
 		conn_fail(conn, -EPROTO);
 	conn_recv_done(conn, buf);
 }
@@ -296,10 +296,8 @@ done:
  * chunks, or with the Write chunk that was offered; 'header_bytes' is a constant that says which;
  * both headers were found to be such ones, and there is no version 2. True: it is dealt with. Of
  * any other nothing was done; and what is done here, the general way would do. */
-static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *conn,
-							     struct requester *req,
-							     const uint8_t *msg, uint32_t len,
-							     uint32_t header_bytes)
+static hot_inline bool take_plain(struct weir_conn *conn, struct requester *req, const uint8_t *msg,
+				  uint32_t len, uint32_t header_bytes)
 {
 	bool has_chunk = header_bytes == RDMA1_ONE_WRITE_SIZE;
 	struct call_view *view = &req->pool->view;
@@ -328,8 +326,7 @@ static inline __attribute__((always_inline)) bool take_plain(struct weir_conn *c
 }
 
 /* Each apart from the others, so that none burdens them with its stack frame. */
-static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct mem_buf *buf,
-					       uint32_t len)
+static out_of_line void on_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
 	if (conn->v2 || !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_HEADER_MIN)) {
 		on_other(conn, buf, len, 0);
@@ -339,8 +336,7 @@ static __attribute__((noinline)) void on_short(struct weir_conn *conn, struct me
 	conn_recv_done(conn, buf);
 }
 
-static __attribute__((noinline)) void on_one_write(struct weir_conn *conn, struct mem_buf *buf,
-						   uint32_t len)
+static out_of_line void on_one_write(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
 	if (conn->v2 ||
 	    !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_WRITE_SIZE)) {
@@ -365,8 +361,8 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 
 /* The same of what the device shows, of SHAPE_INLINE_REPLY bytes or more: done with when it is
  * plain. 'msg' is what 'buf' has; conn_can_deliver_direct() leaves no version 2. */
-static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct mem_buf *buf,
-						 uint32_t len, const uint8_t *msg)
+static out_of_line bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				   const uint8_t *msg)
 {
 	struct requester *req = requester_of(conn);
 
@@ -377,8 +373,8 @@ static __attribute__((noinline)) bool show_short(struct weir_conn *conn, struct 
 	return true;
 }
 
-static __attribute__((noinline)) bool show_one_write(struct weir_conn *conn, struct mem_buf *buf,
-						     uint32_t len, const uint8_t *msg)
+static out_of_line bool show_one_write(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				       const uint8_t *msg)
 {
 	struct requester *req = requester_of(conn);
 
@@ -395,7 +391,7 @@ bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
 	const uint8_t *msg = buf->data;
 
-	if (__builtin_expect(!conn_can_deliver_direct(conn) || len < SHAPE_INLINE_REPLY, 0))
+	if (unlikely(!conn_can_deliver_direct(conn) || len < SHAPE_INLINE_REPLY))
 		return conn_deliver(receiver, wr_id, len);
 	if (shape_has_chunk(msg))
 		return show_one_write(conn, buf, len, msg);
@@ -408,7 +404,7 @@ void call_take_reply(struct weir_call *call)
 
 	call->state = CALL_SENT;
 	call->expected_reply = EXPECTED_REPLY_ANY;
-	if (__builtin_expect(conn->v2 != NULL, 0)) {
+	if (unlikely(conn->v2 != NULL)) {
 		if (call->is_reply_group) {
 			call_finish_group(call);
 			return;
@@ -431,12 +427,12 @@ void call_on_sent(struct conn_tx *tx, int error)
 	struct weir_call *call = (struct weir_call *)tx;
 
 	call->is_send_done = true;
-	if (__builtin_expect(call->has_extra, 0))
+	if (unlikely(call->has_extra))
 		call_release_sent(call); /* others may be waiting for it */
 	if (call->state == CALL_SENDING)
 		call_release(call);
-	else if (__builtin_expect(call->is_refused, 0) && call->state == CALL_SENT &&
-		 call->nvalid == 0 && error == 0)
+	else if (unlikely(call->is_refused) && call->state == CALL_SENT && call->nvalid == 0 &&
+		 error == 0)
 		call_requeue(call);
 	else if (error == 0)
 		call_resume(call);

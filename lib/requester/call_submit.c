@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "compiler.h"
 #include "forked.h"
 #include "log.h"
 #include "reserve.h"
@@ -104,8 +105,7 @@ static int list_copied(struct weir_call *call, struct segment_list *list, const 
 }
 
 /* An item that is too long to be copied, in memory that peers can't be given. */
-static __attribute__((cold)) int refuse_unexposed(const struct weir_engine *engine,
-						  const struct piece *piece)
+static cold_code int refuse_unexposed(const struct weir_engine *engine, const struct piece *piece)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
@@ -228,8 +228,7 @@ static void count_forms(struct weir_call *call)
 }
 
 /* Of one that is not sent yet. */
-static inline __attribute__((always_inline)) bool prepare_short(struct weir_call *call,
-								uint32_t extra)
+static hot_inline bool prepare_short(struct weir_call *call, uint32_t extra)
 {
 	if (!call_encode_short(call, call->conn, extra))
 		return false;
@@ -237,8 +236,7 @@ static inline __attribute__((always_inline)) bool prepare_short(struct weir_call
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool prepare_one_write(struct weir_call *call,
-								    uint32_t extra)
+static hot_inline bool prepare_one_write(struct weir_call *call, uint32_t extra)
 {
 	if (!call_encode_one_write(call, call->conn, extra))
 		return false;
@@ -260,7 +258,7 @@ static bool prepare_one_read(struct weir_call *call)
 
 /* A short item that goes inline, copied to where it belongs, so that all lies in one piece: that is
  * less than gathering it. */
-static __attribute__((noinline)) bool prepare_copied(struct weir_call *call)
+static out_of_line bool prepare_copied(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
 	const struct piece *item = &call->pieces[1];
@@ -286,7 +284,7 @@ static __attribute__((noinline)) bool prepare_copied(struct weir_call *call)
 	return prepare_short(call, 0);
 }
 
-static __attribute__((noinline)) bool prepare_plain_v2(struct weir_call *call)
+static out_of_line bool prepare_plain_v2(struct weir_call *call)
 {
 	if (call->nitems > 0)
 		return false;
@@ -298,7 +296,7 @@ static __attribute__((noinline)) bool prepare_plain_v2(struct weir_call *call)
 
 static bool prepare_plain(struct weir_call *call)
 {
-	if (__builtin_expect(call->conn->extra_bytes > 0, 0))
+	if (unlikely(call->conn->extra_bytes > 0))
 		return prepare_plain_v2(call);
 	if ((call->nitems | call->nresults) == 0)
 		return prepare_short(call, 0);
@@ -330,7 +328,7 @@ static int prepare(struct weir_call *call)
 		.may_reduce = call->may_reduce,
 	};
 	rc = reduce_call_plan(&in, &call->plan);
-	if (rc == 0 && __builtin_expect(conn->v2 != NULL, 0) &&
+	if (rc == 0 && unlikely(conn->v2 != NULL) &&
 	    (call_prepare_directions(call, &in) || call_prepare_group(call)))
 		return 0;
 	if (rc == 0)
@@ -349,7 +347,7 @@ int call_prepare(struct weir_call *call)
 	int rc = prepare(call);
 
 	call->is_plain = false;
-	if (__builtin_expect(rc != 0, 0)) {
+	if (unlikely(rc != 0)) {
 		call->npieces = npieces;
 		call->piece_start = piece_start;
 		call_release_extra(call);
@@ -384,7 +382,7 @@ static bool transmit(struct weir_call *call)
 	uint32_t bytes = call->header_bytes;
 	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
 
-	if (__builtin_expect(call->has_extra, 0) && call->rtr_base != 0 && call_goes_apart(call))
+	if (unlikely(call->has_extra) && call->rtr_base != 0 && call_goes_apart(call))
 		return call_transmit_apart(call);
 	if (call_lacks_windows(call))
 		return call_wait_windows(call), false;
@@ -400,7 +398,7 @@ static bool transmit(struct weir_call *call)
 		bytes += piece->len + pad;
 		call->sends_app_memory |= piece->kind != PIECE_PLAIN;
 	}
-	if (__builtin_expect(n > conn->max_sge, 0)) {
+	if (unlikely(n > conn->max_sge)) {
 		struct requester *req = requester_of(conn);
 
 		if (conn_coalesce_sges(conn, sges, &n,
@@ -437,13 +435,13 @@ static inline bool transmit_now(struct weir_conn *conn, struct requester *req,
 /* Elements that the Send of a call may need. */
 static uint32_t sges_max(const struct weir_call *call)
 {
-	if (__builtin_expect(call->more > 0, 0))
+	if (unlikely(call->more > 0))
 		return call->group_sges;
 	return call->npieces == 1 ? 2 : 2 * call->npieces + 1;
 }
 
 /* The first one queued, which is no plain call. */
-static __attribute__((noinline)) enum resend when_to_send(struct weir_call *call)
+static out_of_line enum resend when_to_send(struct weir_call *call)
 {
 	enum resend when =
 		call->needs_header || call->retransmits > 0 ? call_resend(call) : RESEND_NOW;
@@ -458,8 +456,7 @@ void requester_pump(struct weir_conn *conn)
 
 	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
 	       conn_can_send(conn) && !requester_has_probe(conn)) {
-		if (__builtin_expect(call->needs_header || call->retransmits > 0 || call->more > 0,
-				     0)) {
+		if (unlikely(call->needs_header || call->retransmits > 0 || call->more > 0)) {
 			enum resend when = when_to_send(call);
 
 			if (when == RESEND_OTHER)
@@ -479,7 +476,7 @@ void requester_pump(struct weir_conn *conn)
 				break; /* for windows, the next tick tries again */
 		}
 		TAILQ_REMOVE(&req->queue, call, queue);
-		if (__builtin_expect(call->retransmits > 0, 0))
+		if (unlikely(call->retransmits > 0))
 			call_note_resent(call);
 	}
 }
@@ -494,7 +491,7 @@ void requester_on_buffers(struct engine_waiter *waiter)
 }
 
 /* Before the call's header is made, which asks for credits. */
-static __attribute__((noinline)) void wake(struct weir_conn *conn)
+static out_of_line void wake(struct weir_conn *conn)
 {
 	engine_tick_begin(&conn->ep);
 	if (conn->srq)
@@ -507,17 +504,17 @@ int call_submit_any(struct weir_call *call)
 	struct requester *req = requester_of(conn);
 	bool is_plain, may_send;
 
-	if (__builtin_expect(call->state != CALL_BUILDING, 0))
+	if (unlikely(call->state != CALL_BUILDING))
 		return -EINVAL;
-	if (__builtin_expect(call->out.failed, 0))
+	if (unlikely(call->out.failed))
 		return -ENOSPC;
-	if (__builtin_expect(conn->ep.blockers.is_idle, 0))
+	if (unlikely(conn->ep.blockers.is_idle))
 		wake(conn);
 	is_plain = prepare_plain(call);
 	if (!is_plain) {
 		int rc = call_prepare(call);
 
-		if (__builtin_expect(rc != 0, 0))
+		if (unlikely(rc != 0))
 			return rc;
 	}
 	call_set_deadline(call, conn->ep.engine);
@@ -525,7 +522,7 @@ int call_submit_any(struct weir_call *call)
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
 		   !requester_has_probe(conn);
 	if (is_plain) {
-		if (__builtin_expect(may_send && transmit_now(conn, req, call), 1))
+		if (likely(may_send && transmit_now(conn, req, call)))
 			return 0;
 		call_close_piece(call); /* as transmit() wants it */
 		call->is_plain = true;

@@ -5,6 +5,8 @@
  */
 #include "call_plain.h"
 
+#include "compiler.h"
+
 /* Whether nothing stands in the way of a call that is about to be submitted. */
 static inline bool may_submit_now(const struct weir_call *call, const struct weir_conn *conn,
 				  const struct requester *req)
@@ -15,7 +17,7 @@ static inline bool may_submit_now(const struct weir_call *call, const struct wei
 }
 
 /* The driver could not send it now, which was taken for granted. */
-static __attribute__((noinline)) int submit_after_all(struct weir_call *call)
+static out_of_line int submit_after_all(struct weir_call *call)
 {
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
 	struct requester *req = requester_of(call->conn);
@@ -33,9 +35,9 @@ static __attribute__((noinline)) int submit_after_all(struct weir_call *call)
 /* Its message is written, all of it. All there is to do comes before the driver's call, which most
  * likely sends the message: nothing is needed again behind it then. Of its plan the reply asks for
  * no more than that. */
-static inline __attribute__((always_inline)) int
-submit_now(struct weir_call *call, struct weir_conn *conn, struct requester *req,
-	   const uint8_t *msg, uint32_t bytes, bool writes_result, bool reads_item)
+static hot_inline int submit_now(struct weir_call *call, struct weir_conn *conn,
+				 struct requester *req, const uint8_t *msg, uint32_t bytes,
+				 bool writes_result, bool reads_item)
 {
 	struct weir_engine *engine = conn->ep.engine;
 
@@ -47,15 +49,15 @@ submit_now(struct weir_call *call, struct weir_conn *conn, struct requester *req
 	credit_take(&req->credits);
 	call->plan.use_write_list = writes_result;
 	call_set_plain(call, writes_result, reads_item, CALL_SENT, true);
-	if (__builtin_expect(conn->ops->send_direct(conn->qp, msg, bytes), 1))
+	if (likely(conn->ops->send_direct(conn->qp, msg, bytes)))
 		return 0;
 	return submit_after_all(call);
 }
 
 /* Each of those with more to it apart, so that it does not burden the others with its stack frame.
  */
-static __attribute__((noinline)) int submit_one_write(struct weir_call *call,
-						      struct weir_conn *conn, struct requester *req)
+static out_of_line int submit_one_write(struct weir_call *call, struct weir_conn *conn,
+					struct requester *req)
 {
 	const uint8_t *msg = call->out.start - RDMA1_ONE_WRITE_SIZE;
 	uint32_t bytes = call_plain_bytes(call, RDMA1_ONE_WRITE_SIZE);
@@ -65,8 +67,8 @@ static __attribute__((noinline)) int submit_one_write(struct weir_call *call,
 	return submit_now(call, conn, req, msg, bytes, true, false);
 }
 
-static __attribute__((noinline)) int submit_one_read(struct weir_call *call, struct weir_conn *conn,
-						     struct requester *req)
+static out_of_line int submit_one_read(struct weir_call *call, struct weir_conn *conn,
+				       struct requester *req)
 {
 	const uint8_t *msg = call->out.start - RDMA1_ONE_READ_SIZE;
 	uint32_t bytes = call_plain_bytes(call, RDMA1_ONE_READ_SIZE);
@@ -83,14 +85,14 @@ int weir_call_submit(struct weir_call *call)
 	const uint8_t *msg = call->out.start - RDMA1_HEADER_MIN;
 	uint32_t bytes = call_plain_bytes(call, RDMA1_HEADER_MIN);
 
-	if (__builtin_expect(!may_submit_now(call, conn, req), 0))
+	if (unlikely(!may_submit_now(call, conn, req)))
 		return call_submit_any(call);
 	/* One by one: each was written by itself, and of late. */
 	if (call->nitems != 0)
 		return submit_one_read(call, conn, req);
 	if (call->nresults != 0)
 		return submit_one_write(call, conn, req);
-	if (__builtin_expect(!call_encode_short(call, conn, 0), 0))
+	if (unlikely(!call_encode_short(call, conn, 0)))
 		return call_submit_any(call);
 	return submit_now(call, conn, req, msg, bytes, false, false);
 }

@@ -36,6 +36,7 @@
 
 #include <weir/call.h>
 
+#include "compiler.h"
 #include "conn.h"
 #include "continuation.h"
 #include "credit.h"
@@ -179,7 +180,7 @@ struct weir_call {
 	struct conn_tx inv_tx;	   /* of the last invalidation */
 	struct conn_waiter inv_waiter;
 	TAILQ_ENTRY(weir_call) queue;
-} __attribute__((aligned(64)));
+} aligned_to(64);
 
 _Static_assert(offsetof(struct weir_call, out) == 64 && offsetof(struct weir_call, nitems) == 128 &&
 		       offsetof(struct weir_call, window_bindings) >= 192 &&
@@ -378,8 +379,7 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 {
 	const struct weir_engine *engine = call->conn->ep.engine;
 
-	return __builtin_expect(engine->nwindows_free < call->nwindow_bindings, 0) &&
-	       !engine->own_domains;
+	return unlikely(engine->nwindows_free < call->nwindow_bindings) && !engine->own_domains;
 }
 
 /* It is to be sent when there are. */

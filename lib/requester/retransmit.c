@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "compiler.h"
 #include "seeded_bugs.h"
 
 #define RETRANSMITS_PROBE 2u
@@ -153,7 +154,7 @@ bool requester_has_probe(struct weir_conn *conn)
 	struct engine_blockers *blockers = &conn->ep.blockers;
 	const struct weir_call *call;
 
-	if (__builtin_expect(!blockers->has_probe, 1))
+	if (likely(!blockers->has_probe))
 		return false;
 	call = call_find(req, req->probe_xid);
 	blockers->has_probe = call && (call->state == CALL_SENT || call->state == CALL_REPLIED);

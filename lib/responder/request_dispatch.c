@@ -2,6 +2,7 @@
 /* The RPC header of a call (RFC 5531 section 9), and which program is to have it. */
 #include "responder.h"
 
+#include "compiler.h"
 #include "forked.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static inline const struct weir_program *find(const struct program_table *table,
 }
 
 /* There is none, or it has no such procedure, or the call is of another version of RPC. */
-__attribute__((noinline)) void request_reply_not_found(struct weir_request *req)
+out_of_line void request_reply_not_found(struct weir_request *req)
 {
 	const struct program_table *table = req->responder->programs;
 	const struct weir_program *found = NULL;
@@ -56,16 +57,15 @@ __attribute__((noinline)) void request_reply_not_found(struct weir_request *req)
 }
 
 /* Of the call whose RPC header is decoded. False: it was answered. */
-static inline __attribute__((always_inline)) bool find_program(struct weir_request *req)
+static hot_inline bool find_program(struct weir_request *req)
 {
-	if (__builtin_expect(req->rpc.xid != req->hdr.xid, 0)) {
+	if (unlikely(req->rpc.xid != req->hdr.xid)) {
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return false;
 	}
 	req->program = find(req->responder->programs, &req->rpc);
-	if (__builtin_expect(req->rpc.rpcvers != WEIR_RPC_VERSION || !req->program ||
-				     req->rpc.proc >= req->program->nprocs,
-			     0)) {
+	if (unlikely(req->rpc.rpcvers != WEIR_RPC_VERSION || !req->program ||
+		     req->rpc.proc >= req->program->nprocs)) {
 		request_reply_not_found(req);
 		return false;
 	}
@@ -84,12 +84,12 @@ static bool is_reply(struct weir_xdr_in in)
 
 /* Any other call than a plain one; out of line, as it is the rarer kind. False: it was answered, or
  * dropped. */
-static __attribute__((noinline)) bool decode_other(struct weir_request *req, struct weir_xdr_in *in)
+static out_of_line bool decode_other(struct weir_request *req, struct weir_xdr_in *in)
 {
 	const struct weir_xdr_in begin = *in;
 	int rc = rpc_call_decode(in, &req->rpc);
 
-	if (__builtin_expect(rc == 0, 1))
+	if (likely(rc == 0))
 		return true;
 	if (is_reply(begin)) {
 		/* RFC 8167 section 4: it answers no call of this side, and an RDMA_ERROR would
@@ -107,25 +107,24 @@ static __attribute__((noinline)) bool decode_other(struct weir_request *req, str
 
 bool request_find_program(struct weir_request *req, struct weir_xdr_in *in)
 {
-	if (__builtin_expect(rpc_is_plain_call(in), 1))
+	if (likely(rpc_is_plain_call(in)))
 		rpc_take_plain_call(in, &req->rpc);
 	else if (!decode_other(req, in))
 		return false;
 	return find_program(req);
 }
 
-static __attribute__((noinline)) void dispatch_if_new(struct weir_request *req)
+static out_of_line void dispatch_if_new(struct weir_request *req)
 {
 	req->flags.is_plain = false;
 	if (request_is_new(req))
 		req->program->handle(req, req->program->arg);
 }
 
-static inline __attribute__((always_inline)) void dispatch(struct weir_request *req,
-							   uintptr_t shape)
+static hot_inline void dispatch(struct weir_request *req, uintptr_t shape)
 {
 	req->state = REQUEST_HANDLING;
-	if (__builtin_expect(req->program->non_idempotent != NULL, 0)) {
+	if (unlikely(req->program->non_idempotent != NULL)) {
 		dispatch_if_new(req);
 		return;
 	}
@@ -138,7 +137,7 @@ void request_dispatch(struct weir_request *req, uintptr_t shape)
 	dispatch(req, shape);
 }
 
-static __attribute__((noinline)) void dispatch_other(struct weir_request *req)
+static out_of_line void dispatch_other(struct weir_request *req)
 {
 	if (request_find_program(req, &req->args))
 		dispatch(req, 0);
@@ -149,7 +148,7 @@ void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, ui
 	weir_xdr_in_init(&req->args, req->msg->data + header_bytes, req->msg_bytes - header_bytes);
 	/* What is rare is called last, here and in what leads here, so that there is no stack frame
 	 * to be made for it. */
-	if (__builtin_expect(!rpc_is_plain_call(&req->args), 0)) {
+	if (unlikely(!rpc_is_plain_call(&req->args))) {
 		dispatch_other(req);
 		return;
 	}

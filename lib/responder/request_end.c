@@ -3,6 +3,7 @@
 #include "responder.h"
 
 #include "alloc.h"
+#include "compiler.h"
 #include "continuation.h"
 
 /* Requests for each receive: those whose replies are on their way no longer hold one. */
@@ -136,7 +137,7 @@ struct weir_request *request_take(struct responder *responder)
 {
 	struct weir_request *req = responder->pool->free;
 
-	if (__builtin_expect(!req, 0)) {
+	if (unlikely(!req)) {
 		req = pool_next(responder->pool);
 		if (!req)
 			return NULL;
@@ -149,7 +150,7 @@ struct weir_request *request_take(struct responder *responder)
 }
 
 /* What it has by the extension; the next one may be of a connection without. */
-static __attribute__((noinline)) void put_group(struct weir_request *req)
+static out_of_line void put_group(struct weir_request *req)
 {
 	conn_group_put_bufs(&req->group_bufs);
 	req->rtr_base = 0;
@@ -161,7 +162,7 @@ static __attribute__((noinline)) void put_group(struct weir_request *req)
 }
 
 /* Those that only some requests have. */
-static __attribute__((noinline)) void put_extra(struct weir_request *req)
+static out_of_line void put_extra(struct weir_request *req)
 {
 	request_put_buf(&req->header_buf);
 	request_put_buf(&req->spill);
@@ -174,8 +175,7 @@ static __attribute__((noinline)) void put_extra(struct weir_request *req)
 static inline void put_bufs(struct weir_request *req)
 {
 	request_put_buf(&req->reply);
-	if (__builtin_expect(
-		    req->header_buf || req->spill || req->rtr_base != 0 || req->nchunks > 0, 0))
+	if (unlikely(req->header_buf || req->spill || req->rtr_base != 0 || req->nchunks > 0))
 		put_extra(req);
 }
 
@@ -272,7 +272,7 @@ static void end_wait(struct weir_request *req)
 }
 
 /* Before its reply: later there is no message to give back any more. */
-static __attribute__((noinline)) void release_message(struct weir_request *req)
+static out_of_line void release_message(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
@@ -326,7 +326,7 @@ static inline void put_free(struct weir_request *req)
 }
 
 /* With all that it may have, and what its release leads to. */
-static __attribute__((noinline)) void release_all(struct weir_request *req)
+static out_of_line void release_all(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 	struct weir_conn *conn = responder->conn;
@@ -351,7 +351,7 @@ void request_release(struct weir_request *req)
 {
 	struct mem_buf *reply = req->reply;
 
-	if (__builtin_expect(!has_little(req), 0)) {
+	if (unlikely(!has_little(req))) {
 		release_all(req);
 		return;
 	}

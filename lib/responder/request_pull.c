@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "compiler.h"
 #include "xdr_ref.h"
 
 /* A binding says how many items are eligible; more is a violation (RFC 8166 section 6.1). */
@@ -145,7 +146,7 @@ static void reads_begin(const struct weir_request *req, union request_reads *it)
 {
 	const struct rtr_header rtr = {.items = req->rtr.items, .nitems = req->rtr.nitems};
 
-	if (__builtin_expect(rtr.nitems > 0, 0))
+	if (unlikely(rtr.nitems > 0))
 		rtr_reads_begin(&rtr, &it->items);
 	else
 		rdma1_reads_begin(&req->hdr, &it->list);
@@ -154,8 +155,8 @@ static void reads_begin(const struct weir_request *req, union request_reads *it)
 static inline bool reads_next(const struct weir_request *req, union request_reads *it,
 			      struct rdma1_read_segment *seg)
 {
-	return __builtin_expect(req->rtr.nitems > 0, 0) ? rtr_reads_next(&it->items, seg)
-							: rdma1_reads_next(&it->list, seg);
+	return unlikely(req->rtr.nitems > 0) ? rtr_reads_next(&it->items, seg)
+					     : rdma1_reads_next(&it->list, seg);
 }
 
 static void begin_reads(struct weir_request *req)
@@ -215,7 +216,7 @@ static void post_reads(struct weir_request *req)
 }
 
 /* The same of a call in several transmissions, which came with its payload. */
-static __attribute__((noinline)) bool begin_group_items(struct weir_request *req)
+static out_of_line bool begin_group_items(struct weir_request *req)
 {
 	struct weir_xdr_in in;
 
@@ -262,8 +263,8 @@ static bool begin_items(struct weir_request *req)
 
 /* All is here: the unreduced Payload stream, as parts. 'nread' chunks were read, besides those of a
  * Long Call. */
-static inline __attribute__((always_inline)) void
-finish_as(struct weir_request *req, int nparts, uint32_t nread, uint32_t nlong, const bool may_join)
+static hot_inline void finish_as(struct weir_request *req, int nparts, uint32_t nread,
+				 uint32_t nlong, const bool may_join)
 {
 	request_pull_end(req);
 	req->responder->engine->stats.read_chunks += nread;
@@ -283,15 +284,14 @@ finish_as(struct weir_request *req, int nparts, uint32_t nread, uint32_t nlong, 
 		request_dispatch(req, 0);
 }
 
-static inline __attribute__((always_inline)) int reassemble(struct weir_request *req,
-							    uint32_t first)
+static hot_inline int reassemble(struct weir_request *req, uint32_t first)
 {
 	return reassemble_parts(req->stream, req->stream_bytes, req->chunks + first,
 				req->nchunks - first, req->parts, REASSEMBLE_PARTS_MAX);
 }
 
 /* Of a call by the extension. */
-static __attribute__((noinline)) void finish_items(struct weir_request *req)
+static out_of_line void finish_items(struct weir_request *req)
 {
 	uint32_t placed = request_collect_items(req);
 
@@ -303,7 +303,7 @@ static void finish(struct weir_request *req)
 {
 	uint32_t first = req->hdr.has_position_zero;
 
-	if (__builtin_expect(req->rtr.nitems > 0, 0))
+	if (unlikely(req->rtr.nitems > 0))
 		finish_items(req);
 	else
 		finish_as(req, reassemble(req, first), req->nchunks - first, first, false);
@@ -476,17 +476,17 @@ static inline void list_one(struct weir_request *req, const struct rdma1_read_se
 }
 
 /* It is PULL_ITEMS. 'shape' is what its past is when it was pulled at once: request_dispatch(). */
-static inline __attribute__((always_inline)) void
-pull_one(struct weir_request *req, const struct rdma1_read_segment *seg, uintptr_t shape)
+static hot_inline void pull_one(struct weir_request *req, const struct rdma1_read_segment *seg,
+				uintptr_t shape)
 {
 	const uint8_t *args = req->args.p; /* which the program may read on from */
 	int rc = place_one(req);
 
-	if (__builtin_expect(rc < 0, 0)) {
+	if (unlikely(rc < 0)) {
 		refuse(req, rc);
 		return;
 	}
-	if (__builtin_expect(rc == 0 && pull_now(req, &seg->target, args), 1)) {
+	if (likely(rc == 0 && pull_now(req, &seg->target, args))) {
 		req->responder->engine->stats.read_chunks++;
 		request_dispatch(req, shape);
 		return;
@@ -522,7 +522,7 @@ void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segme
 	req->is_reading = false;
 	req->stream = req->msg->data + RDMA1_ONE_READ_SIZE;
 	req->stream_bytes = req->msg_bytes - RDMA1_ONE_READ_SIZE;
-	if (__builtin_expect(!items_allowed(req), 0)) {
+	if (unlikely(!items_allowed(req))) {
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return;
 	}

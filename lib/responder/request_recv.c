@@ -3,6 +3,8 @@
  * or dropped. */
 #include "responder.h"
 
+#include "compiler.h"
+
 /* Behind those that wait already: their order is kept. */
 static void put_in_backlog(struct responder *responder, struct mem_buf *buf, uint32_t len)
 {
@@ -58,15 +60,14 @@ void request_begin(struct weir_request *req)
 }
 
 /* One with chunks, or of another form. */
-static __attribute__((noinline)) void receive_listed(struct weir_request *req,
-						     struct weir_engine *engine)
+static out_of_line void receive_listed(struct weir_request *req, struct weir_engine *engine)
 {
 	enum rdma1_verdict verdict;
 	enum rdma1_reason reason;
 
 	verdict = rdma1_decode_chunked(req->msg->data, req->msg_bytes, RDMA1_CALL, &engine->limits,
 				       &req->hdr, &reason);
-	if (__builtin_expect(verdict == RDMA1_V_OK, 1)) {
+	if (likely(verdict == RDMA1_V_OK)) {
 		req->flags.is_plain = true;
 		request_begin(req);
 		return;
@@ -81,8 +82,7 @@ static __attribute__((noinline)) void receive_listed(struct weir_request *req,
 }
 
 /* The call of a READ has a Write chunk, and no Read list; that of a WRITE has one. */
-static __attribute__((noinline)) void receive_chunked(struct weir_request *req,
-						      struct weir_engine *engine)
+static out_of_line void receive_chunked(struct weir_request *req, struct weir_engine *engine)
 {
 	const uint8_t *msg = req->msg->data;
 
@@ -98,12 +98,11 @@ static __attribute__((noinline)) void receive_chunked(struct weir_request *req,
 				request_shape(req->responder->programs, RDMA1_ONE_WRITE_SIZE));
 }
 
-static inline __attribute__((always_inline)) void receive_v1(struct weir_request *req,
-							     struct weir_conn *conn)
+static hot_inline void receive_v1(struct weir_request *req, struct weir_conn *conn)
 {
 	const uint8_t *msg = req->msg->data;
 
-	if (__builtin_expect(!rdma1_is_short(msg, req->msg_bytes, RDMA1_CALL), 0)) {
+	if (unlikely(!rdma1_is_short(msg, req->msg_bytes, RDMA1_CALL))) {
 		receive_chunked(req, conn->ep.engine);
 		return;
 	}
@@ -115,7 +114,7 @@ static inline __attribute__((always_inline)) void receive_v1(struct weir_request
 }
 
 /* On a connection where that may be of version 2. */
-static __attribute__((noinline)) void receive_any(struct weir_request *req, struct weir_conn *conn)
+static out_of_line void receive_any(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!request_receive_v2(req))
 		receive_v1(req, conn);
@@ -128,7 +127,7 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 	req->msg_bytes = len;
 	req->template.shape = 0;
 	req->flags = (struct request_flags){0}; /* as its last one may have been */
-	if (__builtin_expect(conn->v2 != NULL, 0))
+	if (unlikely(conn->v2 != NULL))
 		receive_any(req, conn);
 	else
 		receive_v1(req, conn);
@@ -136,8 +135,7 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 
 /* All requests wait for their Sends, or are other connections', or the peer has to take replies
  * first. The receive stays taken: this is bounded. */
-static __attribute__((noinline)) void receive_later(struct weir_conn *conn, struct mem_buf *buf,
-						    uint32_t len)
+static out_of_line void receive_later(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
 	/* It can't be judged yet, which is not to be counted as its silence. */
 	conn->got_message = true;
@@ -151,9 +149,9 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	struct weir_request *req = NULL;
 
 	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
-	if (__builtin_expect(responder->hold == 0, 1))
+	if (likely(responder->hold == 0))
 		req = request_take(responder);
-	if (__builtin_expect(!req, 0))
+	if (unlikely(!req))
 		receive_later(conn, buf, len);
 	else
 		request_receive(req, conn, buf, len);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "compiler.h"
 #include "continuation.h"
 #include "placement.h"
 #include "reserve.h"
@@ -66,7 +67,7 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 				&conn->share); /* it could not be sent when it was given back */
 		return;
 	}
-	if (__builtin_expect(req->is_group, 0))
+	if (unlikely(req->is_group))
 		conn_chain_done(conn, req->msg);
 	else
 		conn_recv_done(conn, req->msg);
@@ -81,7 +82,7 @@ static inline bool transmit_now(struct weir_request *req, struct weir_conn *conn
 {
 	uint32_t bytes = req->header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
 
-	if (__builtin_expect(conn->remote_invalidation, 0))
+	if (unlikely(conn->remote_invalidation))
 		return false; /* the Send may be more than that */
 	if (req->nxfers == 1) {
 		const struct reduce_xfer *xfer = &req->xfers[0];
@@ -129,7 +130,7 @@ static int reduce(struct weir_request *req, const struct reduce_reply_in *in, ui
 	uint32_t extra = extra_bytes(req);
 	int rc;
 
-	if (__builtin_expect(req->rtr.nsets > 0, 0))
+	if (unlikely(req->rtr.nsets > 0))
 		return request_reduce_rtr(req, in, buf, size, xfers, plan);
 	rc = size < extra
 		     ? -ENOSPC
@@ -270,24 +271,22 @@ void request_wait_tick(struct responder *responder, uint64_t now_ns)
 	}
 }
 
-static inline __attribute__((always_inline)) void transmit(struct weir_request *req,
-							   const bool places)
+static hot_inline void transmit(struct weir_request *req, const bool places)
 {
 	struct weir_conn *conn = req->responder->conn;
 	struct fabric_sge sges[2 * REQUEST_PIECES_MAX + 1];
 	const uint32_t apart = places ? req->apart_sges : 0;
 	uint32_t nsges, bytes, rkey;
 
-	if (__builtin_expect(req->xfers_after > 0, 0) && !write_ahead(req))
+	if (unlikely(req->xfers_after > 0) && !write_ahead(req))
 		return;
 	nsges = gather_reply(req, sges, &bytes);
-	if (__builtin_expect(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges + apart),
-			     0)) {
+	if (unlikely(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges + apart))) {
 		req->state = REQUEST_REPLYING;
 		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
 		return;
 	}
-	if (__builtin_expect(nsges + apart > conn->max_sge, 0) && !coalesce_sges(req, sges, &nsges))
+	if (unlikely(nsges + apart > conn->max_sge) && !coalesce_sges(req, sges, &nsges))
 		return;
 	if (places) { /* that this can be was found out before */
 		const struct conn_placed placed = {req->pieces, req->npieces, req->placed, 1};
@@ -310,7 +309,7 @@ static inline __attribute__((always_inline)) void transmit(struct weir_request *
 }
 
 /* One by the extension that is continued, or has results that are placed. */
-static __attribute__((noinline)) void transmit_apart(struct weir_request *req)
+static out_of_line void transmit_apart(struct weir_request *req)
 {
 	if (req->nsends <= 1) {
 		transmit(req, true);
@@ -329,13 +328,13 @@ static __attribute__((noinline)) void transmit_apart(struct weir_request *req)
 
 void request_transmit(struct weir_request *req)
 {
-	if (__builtin_expect(request_is_gone(req), 0)) {
+	if (unlikely(request_is_gone(req))) {
 		request_release(req);
 		return;
 	}
 	if (!req->is_pending)
 		request_begin_pending(req);
-	if (__builtin_expect(req->is_apart, 0))
+	if (unlikely(req->is_apart))
 		transmit_apart(req);
 	else
 		transmit(req, false);
@@ -364,7 +363,7 @@ static int plan_reply(struct weir_request *req)
 	uint8_t scratch[ENGINE_HEADROOM];
 	int rc;
 
-	if (__builtin_expect(req->rtr_base != 0, 0) && req->rtr.nsets == 0)
+	if (unlikely(req->rtr_base != 0) && req->rtr.nsets == 0)
 		return request_plan_rtr(req, in.credit);
 	rc = reduce(req, &in, scratch, sizeof(scratch), req->xfers, &plan);
 	if (rc == 0) {
@@ -384,7 +383,7 @@ static int plan_reply(struct weir_request *req)
 	req->is_long = plan.form == REDUCE_LONG;
 	req->xfers_done = 0;
 	note_xfers(req, plan.nxfers);
-	if (__builtin_expect(req->nsends > 1, 0) && request_take_group(req, in.credit) != 0)
+	if (unlikely(req->nsends > 1) && request_take_group(req, in.credit) != 0)
 		return -ENOBUFS;
 	engine->stats.long_replies += req->is_long;
 	engine->stats.write_chunks += (uint32_t)__builtin_popcount(plan.reduced);
@@ -393,8 +392,8 @@ static int plan_reply(struct weir_request *req)
 
 /* A reply without chunks, or with one item for the one Write chunk of one segment: nothing to plan.
  * 'extra' is a constant, so that version 1 does not pay for version 2. */
-static inline __attribute__((always_inline)) bool
-plan_plain_as(struct weir_request *req, struct weir_conn *conn, uint32_t extra)
+static hot_inline bool plan_plain_as(struct weir_request *req, struct weir_conn *conn,
+				     uint32_t extra)
 {
 	uint32_t room = conn->send_inline;
 	struct rdma1_segment seg;
@@ -430,7 +429,7 @@ plan_plain_as(struct weir_request *req, struct weir_conn *conn, uint32_t extra)
 	return true;
 }
 
-static __attribute__((noinline)) bool plan_plain_v2(struct weir_request *req)
+static out_of_line bool plan_plain_v2(struct weir_request *req)
 {
 	/* With a handle to invalidate the Send is more than that. */
 	return req->inv_handle == 0 && req->rtr_base == 0 &&
@@ -439,8 +438,8 @@ static __attribute__((noinline)) bool plan_plain_v2(struct weir_request *req)
 
 static inline bool plan_plain(struct weir_request *req, struct weir_conn *conn)
 {
-	return __builtin_expect(req->hdr.vers == RDMA2_VERSION, 0) ? plan_plain_v2(req)
-								   : plan_plain_as(req, conn, 0);
+	return unlikely(req->hdr.vers == RDMA2_VERSION) ? plan_plain_v2(req)
+							: plan_plain_as(req, conn, 0);
 }
 
 /* The chunks are too small for the reply. */
@@ -469,11 +468,11 @@ static void reply_by_plan(struct weir_request *req)
 	}
 	/* NOSPC: by the extension, whose entries are longer than the directions that they answer.
 	 */
-	if (__builtin_expect(rc == -EMSGSIZE || rc == -ENOSPC, 0)) {
+	if (unlikely(rc == -EMSGSIZE || rc == -ENOSPC)) {
 		reply_too_long(req);
 		return;
 	}
-	if (__builtin_expect(rc != 0, 0)) {
+	if (unlikely(rc != 0)) {
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;
 	}
@@ -493,11 +492,11 @@ void request_reply_again(struct weir_request *req)
 		request_transmit(req);
 }
 
-static __attribute__((noinline)) void reply_other(struct weir_request *req, struct weir_conn *conn)
+static out_of_line void reply_other(struct weir_request *req, struct weir_conn *conn)
 {
 	if (plan_plain(req, conn)) {
 		req->responder->engine->stats.replies_sent++;
-		if (__builtin_expect(transmit_now(req, conn), 1))
+		if (likely(transmit_now(req, conn)))
 			return;
 		request_close_piece(req); /* as request_transmit() wants it */
 		request_transmit(req);
@@ -508,7 +507,7 @@ static __attribute__((noinline)) void reply_other(struct weir_request *req, stru
 }
 
 /* The connection is gone, or there are no results, or the reply is to be kept. */
-static __attribute__((noinline)) void reply_rare(struct weir_request *req)
+static out_of_line void reply_rare(struct weir_request *req)
 {
 	if (req->replay && req->reply && !req->out.failed) {
 		request_close_piece(req);
@@ -525,8 +524,7 @@ static __attribute__((noinline)) void reply_rare(struct weir_request *req)
 
 void request_reply_any(struct weir_request *req, struct weir_conn *conn)
 {
-	if (__builtin_expect(req->replay || !req->reply || req->out.failed || request_is_gone(req),
-			     0))
+	if (unlikely(req->replay || !req->reply || req->out.failed || request_is_gone(req)))
 		reply_rare(req);
 	else
 		reply_other(req, conn);

@@ -6,6 +6,8 @@
  */
 #include "responder.h"
 
+#include "compiler.h"
+
 /* Whether the reply changes no account: it grants what the one before did, its call's receive is
  * shown (conn.h), and nobody waits for what is released by it. Most are so, which leaves to send
  * it, and to release the request. */
@@ -26,7 +28,7 @@ static inline void release(struct weir_request *req, bool is_short, bool grant_u
 	struct responder *responder = req->responder;
 	struct request_pool *pool = responder->pool;
 
-	if (!grant_unchanged && __builtin_expect(!TAILQ_EMPTY(&pool->waiting), 0)) {
+	if (!grant_unchanged && unlikely(!TAILQ_EMPTY(&pool->waiting))) {
 		request_release(req);
 		return;
 	}
@@ -51,8 +53,7 @@ static inline uint32_t grant(const struct weir_request *req, struct responder *r
 }
 
 /* The driver can't send it now: it is queued. */
-static __attribute__((noinline)) void queue(struct weir_request *req, uint32_t header_bytes,
-					    uint32_t reduced)
+static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, uint32_t reduced)
 {
 	req->header = req->out.start - header_bytes;
 	req->header_bytes = header_bytes;
@@ -68,9 +69,9 @@ static __attribute__((noinline)) void queue(struct weir_request *req, uint32_t h
 /* The header is made, and pieces in 'reduced', a bit each, are where they belong. Behind the call
  * of the driver as little as can be is needed again of what is known here: that is what makes a
  * stack frame. */
-static inline __attribute__((always_inline)) void
-send(struct weir_request *req, struct weir_conn *conn, uint8_t *header, uint32_t header_bytes,
-     uint32_t bytes, uint32_t reduced, uint32_t granted, bool is_short, bool grant_unchanged)
+static hot_inline void send(struct weir_request *req, struct weir_conn *conn, uint8_t *header,
+			    uint32_t header_bytes, uint32_t bytes, uint32_t reduced,
+			    uint32_t granted, bool is_short, bool grant_unchanged)
 {
 	if (grant_unchanged) {
 		conn->srq->delivering = NULL;
@@ -81,7 +82,7 @@ send(struct weir_request *req, struct weir_conn *conn, uint8_t *header, uint32_t
 	}
 	req->msg = NULL;
 	conn->ep.engine->stats.replies_sent++;
-	if (__builtin_expect(conn->ops->send_direct(conn->qp, header, bytes), 1))
+	if (likely(conn->ops->send_direct(conn->qp, header, bytes)))
 		release(req, is_short, grant_unchanged);
 	else
 		queue(req, header_bytes, reduced);
@@ -93,10 +94,8 @@ static inline uint32_t reply_bytes(const struct weir_request *req, uint32_t head
 }
 
 /* Without chunks in the reply, of so many bytes, which fit; 'is_short': nor in the call. */
-static inline __attribute__((always_inline)) void reply_short(struct weir_request *req,
-							      struct weir_conn *conn,
-							      uint32_t bytes, bool is_short,
-							      bool grant_unchanged)
+static hot_inline void reply_short(struct weir_request *req, struct weir_conn *conn, uint32_t bytes,
+				   bool is_short, bool grant_unchanged)
 {
 	uint32_t granted = grant(req, req->responder, conn, grant_unchanged);
 	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
@@ -105,12 +104,11 @@ static inline __attribute__((always_inline)) void reply_short(struct weir_reques
 	send(req, conn, header, RDMA1_HEADER_MIN, bytes, 0, granted, is_short, grant_unchanged);
 }
 
-static __attribute__((noinline)) void reply_regrant(struct weir_request *req,
-						    struct weir_conn *conn)
+static out_of_line void reply_regrant(struct weir_request *req, struct weir_conn *conn)
 {
 	uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
 
-	if (__builtin_expect(bytes <= conn->send_inline, 1))
+	if (likely(bytes <= conn->send_inline))
 		reply_short(req, conn, bytes, false, false);
 	else
 		request_reply_any(req, conn);
@@ -150,18 +148,15 @@ static inline void encode_chunk(const struct weir_request *req, const struct rdm
 				   seg);
 }
 
-static inline __attribute__((always_inline)) void send_with_item(struct weir_request *req,
-								 struct weir_conn *conn,
-								 uint32_t granted,
-								 bool grant_unchanged)
+static hot_inline void send_with_item(struct weir_request *req, struct weir_conn *conn,
+				      uint32_t granted, bool grant_unchanged)
 {
 	conn->ep.engine->stats.write_chunks++;
 	send(req, conn, req->out.start - RDMA1_ONE_WRITE_SIZE, RDMA1_ONE_WRITE_SIZE,
 	     reply_bytes(req, RDMA1_ONE_WRITE_SIZE), 1u << 1, granted, false, grant_unchanged);
 }
 
-static __attribute__((noinline)) void reply_item_regrant(struct weir_request *req,
-							 struct weir_conn *conn)
+static out_of_line void reply_item_regrant(struct weir_request *req, struct weir_conn *conn)
 {
 	struct rdma1_segment seg;
 	uint32_t granted;
@@ -195,20 +190,20 @@ static inline bool fills_one_write(const struct weir_request *req, const struct 
 /* Such a one, which is even. The header before the item: the message is sent by loads that are
  * wider than the stores which made it, and wait for these to reach the cache; behind the item's,
  * which fill the processor's store buffer, that takes a while. */
-static __attribute__((noinline)) void reply_item(struct weir_request *req, struct weir_conn *conn)
+static out_of_line void reply_item(struct weir_request *req, struct weir_conn *conn)
 {
 	struct rdma1_segment seg = rdma1_segment_at(req->hdr.writes + 8);
 
 	seg.length = req->pieces[1].len;
 	encode_chunk(req, &seg, req->hdr.credit);
-	if (__builtin_expect(write_item(req, conn, &seg), 1))
+	if (likely(write_item(req, conn, &seg)))
 		send_with_item(req, conn, req->hdr.credit, true);
 	else
 		request_reply_any(req, conn);
 }
 
 /* Without chunks, of a call with some. */
-static __attribute__((noinline)) void reply_bare(struct weir_request *req, struct weir_conn *conn)
+static out_of_line void reply_bare(struct weir_request *req, struct weir_conn *conn)
 {
 	uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
 
@@ -219,8 +214,7 @@ static __attribute__((noinline)) void reply_bare(struct weir_request *req, struc
 }
 
 /* Of a call with chunks, or with an item. */
-static __attribute__((noinline)) void reply_chunked(struct weir_request *req,
-						    struct weir_conn *conn)
+static out_of_line void reply_chunked(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!can_reply_direct(req, conn))
 		request_reply_any(req, conn);
@@ -233,7 +227,7 @@ static __attribute__((noinline)) void reply_chunked(struct weir_request *req,
 }
 
 /* Not one of those that most are. */
-static __attribute__((noinline)) void reply_other(struct weir_request *req)
+static out_of_line void reply_other(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
@@ -248,12 +242,11 @@ void weir_request_reply(struct weir_request *req)
 	struct responder *responder = req->responder;
 	struct weir_conn *conn = responder->conn;
 
-	if (__builtin_expect(request_is_plain_short(req), 1)) {
+	if (likely(request_is_plain_short(req))) {
 		uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
 
-		if (__builtin_expect(can_reply_direct(req, conn) && bytes <= conn->send_inline &&
-					     grant_unchanged(req, responder, conn),
-				     1)) {
+		if (likely(can_reply_direct(req, conn) && bytes <= conn->send_inline &&
+			   grant_unchanged(req, responder, conn))) {
 			reply_short(req, conn, bytes, true, true);
 			return;
 		}

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "compiler.h"
 #include "forked.h"
 #include "wire.h"
 
@@ -71,8 +72,7 @@ static inline struct weir_xdr_out *put_header(struct weir_request *req)
 	return &req->out;
 }
 
-static __attribute__((noinline)) struct weir_xdr_out *results_in_other(struct weir_request *req,
-								       uint64_t bytes)
+static out_of_line struct weir_xdr_out *results_in_other(struct weir_request *req, uint64_t bytes)
 {
 	if (engine_is_forked(req->responder->engine)) {
 		engine_fork_refuse();
@@ -88,9 +88,8 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 
 	/* If it has as many pending replies as it may have, calls that were handled before then
 	 * wait with theirs. */
-	if (__builtin_expect(req->reply || bytes > engine->msg_bytes || req->responder->hold != 0 ||
-				     !mem_pool_is_quick(engine->send_pool),
-			     0))
+	if (unlikely(req->reply || bytes > engine->msg_bytes || req->responder->hold != 0 ||
+		     !mem_pool_is_quick(engine->send_pool)))
 		return results_in_other(req, bytes);
 	req->reply = mem_pool_get_quick(engine->send_pool);
 	begin_results(req);
@@ -134,13 +133,13 @@ void request_close_piece(struct weir_request *req)
  * and whose marks are read soon, as one word (bench/micro/check_waits.py). */
 static inline void mark_item(struct weir_request *req)
 {
-	if (__builtin_expect(req->flags.is_short, 0))
+	if (unlikely(req->flags.is_short))
 		req->flags.is_short = false;
 }
 
 /* One that is not the first. */
-static __attribute__((noinline)) int add_item(struct weir_request *req, uint8_t *base, uint32_t len,
-					      uint32_t lkey)
+static out_of_line int add_item(struct weir_request *req, uint8_t *base, uint32_t len,
+				uint32_t lkey)
 {
 	enum piece_kind kind =
 		req->nitems < request_ulb(req)->result_items_max ? PIECE_ITEM : PIECE_OPAQUE;
@@ -158,9 +157,8 @@ static __attribute__((noinline)) int add_item(struct weir_request *req, uint8_t 
 
 /* Out of line, so that a handler with results of both kinds makes its stack frame for those that
  * have items. */
-__attribute__((noinline)) int weir_request_result_item(struct weir_request *req,
-						       const struct weir_region *region,
-						       const void *data, uint32_t len_bytes)
+out_of_line int weir_request_result_item(struct weir_request *req, const struct weir_region *region,
+					 const void *data, uint32_t len_bytes)
 {
 	const struct mem_keys *keys = engine_keys(req->responder->engine, region);
 	uint8_t *base = (uint8_t *)(uintptr_t)data;
@@ -168,10 +166,10 @@ __attribute__((noinline)) int weir_request_result_item(struct weir_request *req,
 
 	if (keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
-	if (__builtin_expect(req->npieces > 0, 0))
+	if (unlikely(req->npieces > 0))
 		return add_item(req, base, len_bytes, keys->lkey);
 	/* The first, whose places are known, as most are. */
-	if (__builtin_expect(weir_xdr_put_u32(&req->out, len_bytes) != 0, 0))
+	if (unlikely(weir_xdr_put_u32(&req->out, len_bytes) != 0))
 		return 0;
 	end = (uint32_t)weir_xdr_out_len(&req->out);
 	mark_item(req);

@@ -9,11 +9,13 @@
 #include "responder.h"
 #include "shape.h"
 
+#include "compiler.h"
+
 /* What request_receive() does of a call of the kind that its request had, up to its procedure.
  * False: there is no such one, which was answered. */
-static inline __attribute__((always_inline)) bool
-take_repeat(struct weir_request *req, struct weir_conn *conn, const uint8_t *msg, uint32_t len,
-	    uint32_t header_bytes, bool has_one_write)
+static hot_inline bool take_repeat(struct weir_request *req, struct weir_conn *conn,
+				   const uint8_t *msg, uint32_t len, uint32_t header_bytes,
+				   bool has_one_write)
 {
 	const struct weir_program *program = req->program;
 	const uint8_t *call = msg + header_bytes;
@@ -37,17 +39,15 @@ take_repeat(struct weir_request *req, struct weir_conn *conn, const uint8_t *msg
 					    .has_one_write = has_one_write};
 	conn->got_message = true;
 	conn->ep.engine->stats.requests_received++;
-	if (__builtin_expect(proc >= program->nprocs, 0)) {
+	if (unlikely(proc >= program->nprocs)) {
 		request_reply_not_found(req);
 		return false;
 	}
 	return true;
 }
 
-static inline __attribute__((always_inline)) void handle_repeat(struct weir_request *req,
-								struct weir_conn *conn,
-								const uint8_t *msg, uint32_t len,
-								uint32_t header_bytes)
+static hot_inline void handle_repeat(struct weir_request *req, struct weir_conn *conn,
+				     const uint8_t *msg, uint32_t len, uint32_t header_bytes)
 {
 	const struct weir_program *program = req->program;
 
@@ -58,8 +58,8 @@ static inline __attribute__((always_inline)) void handle_repeat(struct weir_requ
 }
 
 /* The same of one with a Read segment. False: as receive_repeat(). */
-static __attribute__((noinline)) bool pull_repeat(struct weir_request *req, struct weir_conn *conn,
-						  const uint8_t *msg, uint32_t len)
+static out_of_line bool pull_repeat(struct weir_request *req, struct weir_conn *conn,
+				    const uint8_t *msg, uint32_t len)
 {
 	const struct rdma1_read_segment seg = {.position = wire_get_u32(msg + 20),
 					       .target = rdma1_segment_at(msg + 24)};
@@ -74,10 +74,8 @@ static __attribute__((noinline)) bool pull_repeat(struct weir_request *req, stru
 }
 
 /* False: it is of another kind, and nothing was done. */
-static inline __attribute__((always_inline)) bool receive_repeat(struct weir_request *req,
-								 struct responder *responder,
-								 struct weir_conn *conn,
-								 const uint8_t *msg, uint32_t len)
+static hot_inline bool receive_repeat(struct weir_request *req, struct responder *responder,
+				      struct weir_conn *conn, const uint8_t *msg, uint32_t len)
 {
 	const struct program_table *programs = responder->programs;
 	const struct request_template *template = &req->template;
@@ -100,7 +98,7 @@ static inline __attribute__((always_inline)) bool receive_repeat(struct weir_req
 	return true;
 }
 
-static __attribute__((noinline)) void receive_first(struct weir_request *req)
+static out_of_line void receive_first(struct weir_request *req)
 {
 	request_receive(req, req->responder->conn, req->msg, req->msg_bytes);
 }
@@ -113,9 +111,9 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	struct request_pool *pool = responder->pool;
 	struct weir_request *req = pool->free;
 
-	if (__builtin_expect(!conn_can_deliver_direct(conn) || responder->hold, 0))
+	if (unlikely(!conn_can_deliver_direct(conn) || responder->hold))
 		return conn_deliver(receiver, wr_id, len);
-	if (__builtin_expect(!req, 0))
+	if (unlikely(!req))
 		return conn_deliver(receiver, wr_id, len);
 	conn_deliver_begin(conn, buf);
 	pool->free = req->next_free;

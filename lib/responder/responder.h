@@ -30,6 +30,7 @@
 
 #include <weir/request.h>
 
+#include "compiler.h"
 #include "conn.h"
 #include "credit.h"
 #include "drc.h"
@@ -195,7 +196,7 @@ struct weir_request {
 	struct mem_buf *chunk_bufs[REASSEMBLE_CHUNKS_MAX];
 	struct weir_xdr_part parts[REQUEST_PARTS_MAX];
 	struct reduce_xfer xfers[REQUEST_XFERS_MAX];
-} __attribute__((aligned(64)));
+} aligned_to(64);
 
 _Static_assert(offsetof(struct weir_request, out) == 64 &&
 		       offsetof(struct weir_request, hdr) == 128,
@@ -359,7 +360,7 @@ static inline void request_count_no_chunks(struct weir_request *req)
 }
 
 /* After its chunk_bufs have changed: those of bulk_pool are counted. */
-void request_count_bulk(struct weir_request *req) __attribute__((noinline));
+out_of_line void request_count_bulk(struct weir_request *req);
 /* Its reply is made, and may have to wait for the peer. Until request_end_pending() it counts. */
 void request_begin_pending(struct weir_request *req);
 void request_end_pending(struct weir_request *req);
@@ -380,7 +381,7 @@ static inline uintptr_t request_shape(const struct program_table *programs, uint
 
 /* v2/recv.c: where version 2 may be spoken. False: the message is of version 1, and has yet
  * to be looked at. */
-bool request_receive_v2(struct weir_request *req) __attribute__((noinline));
+out_of_line bool request_receive_v2(struct weir_request *req);
 
 /* v2/continuation.c: the extension */
 /* An accepted message of version 2 came. True: it belongs to the extension, or is wrong about it,
@@ -444,7 +445,7 @@ void request_pull_one(struct weir_request *req, const struct rdma1_read_segment 
 /* The same of one like the call before it: its RPC header is taken, its procedure is there. */
 void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segment *seg);
 /* It is pulled, or will not be. */
-void request_pull_end(struct weir_request *req) __attribute__((noinline));
+out_of_line void request_pull_end(struct weir_request *req);
 /* The connection ends when one takes too long. */
 void request_pull_tick(struct responder *responder, uint64_t now_ns);
 void request_on_read(struct weir_request *req);
@@ -524,7 +525,7 @@ static inline void request_put_chunks(struct weir_request *req)
 	req->nparts = 0;
 	if (req->nbulk > 0)
 		request_count_no_chunks(req);
-	if (__builtin_expect(req->pull_since_ns != 0, 0))
+	if (unlikely(req->pull_since_ns != 0))
 		request_pull_end(req);
 }
 

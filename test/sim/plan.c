@@ -9,7 +9,7 @@
 #define PLACES	     (TABLE_BYTES - WSIM_ITEM_BYTES)
 #define INLINE_SMALL 200u
 
-static uint8_t table[TABLE_BYTES] __attribute__((aligned(4096)));
+static _Alignas(4096) uint8_t table[TABLE_BYTES];
 
 static const struct weir_ulb_proc procs[] = {
 	{.proc = WSIM_ITEMS8, .arg_items_max = WSIM_ITEMS, .result_items_max = WSIM_ITEMS},

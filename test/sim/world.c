@@ -10,7 +10,7 @@
 #define SIDE_BYTES (WSIM_SLOTS * WSIM_SLOT_BYTES + WSIM_PLACED * WSIM_ITEMS * 8192u)
 #define CALM	   0xa5u
 
-static uint8_t memory[WSIM_ENGINES][SIDE_BYTES] __attribute__((aligned(4096)));
+static _Alignas(4096) uint8_t memory[WSIM_ENGINES][SIDE_BYTES];
 
 uint32_t wsim_nsides(const struct wsim_run *run)
 {

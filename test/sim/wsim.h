@@ -19,6 +19,7 @@
 
 #include <stdio.h>
 
+#include "compiler.h"
 #include "conn.h"
 #include "requester.h"
 #include "responder.h"
@@ -198,8 +199,7 @@ uint64_t wsim_random_of(uint64_t *state);
 /* A chance of 'percent' in 100. */
 bool wsim_chance(struct wsim_run *run, uint32_t percent);
 /* One that must hold does not: the first is kept, and ends the run. */
-__attribute__((format(printf, 2, 3))) void wsim_violation(struct wsim_run *run, const char *format,
-							  ...);
+printf_like(2, 3) void wsim_violation(struct wsim_run *run, const char *format, ...);
 /* What the applications see goes into the trace and its hash. */
 void wsim_note(struct wsim_run *run, const char *what, uint32_t side, uint64_t a, uint64_t b);
 uint64_t wsim_now(const struct wsim_run *run);

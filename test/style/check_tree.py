@@ -21,6 +21,12 @@ BANNED_IN_LIBRARY = {
     '_exit': 'an error code', 'rte_panic': 'an error code', 'rte_exit': 'an error code',
     'RTE_VERIFY': 'an error code', 'printf': 'the log',
 }
+# lib/base/compiler.h has these. Headers that are installed can't include it.
+BANNED_ATTRIBUTES = {
+    'always_inline': 'hot_inline', 'noinline': 'out_of_line', 'flatten': 'inline_callees',
+    'cold': 'cold_code', 'unused': 'maybe_unused', 'format': 'printf_like()',
+    'aligned': '_Alignas or aligned_to()',
+}
 # Written so that this file does not find itself.
 UNFINISHED = re.compile(r'\b(TO' r'DO|FIX' r'ME|XX' r'X|HA' r'CK)\b')
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
@@ -59,6 +65,20 @@ def check_calls(path, text):
                 yield number, '%s(): use %s' % (name, banned[name])
 
 
+def check_attributes(path, text):
+    if path.suffix not in ('.c', '.h') or path.parts[:2] in (('lib', 'base'), ('lib', 'include')):
+        return
+    for number, line in enumerate(code_only(text).split('\n'), 1):
+        if '__builtin_expect' in line:
+            yield number, '__builtin_expect(): use likely() or unlikely() of lib/base/compiler.h'
+        for names in re.findall(r'__attribute__\s*\(\((.*?)\)\)', line):
+            for name in re.findall(r'\w+', names):
+                name = name.strip('_')
+                if name in BANNED_ATTRIBUTES:
+                    yield number, ('__attribute__((%s)): use %s (lib/base/compiler.h)'
+                                   % (name, BANNED_ATTRIBUTES[name]))
+
+
 def check_words(path, text):
     for number, line in enumerate(text.split('\n'), 1):
         match = UNFINISHED.search(line)
@@ -94,8 +114,8 @@ def main():
             continue
         if path.suffix not in SOURCES and not is_script(path, text):
             continue
-        for check in (check_licence, check_length, check_calls, check_words, check_negation,
-                      check_end):
+        for check in (check_licence, check_length, check_calls, check_attributes, check_words,
+                      check_negation, check_end):
             findings += ['%s:%d: %s' % (path, number, what) for number, what in check(path, text)]
     tree.finish(findings, 'Each line says what to do.')
 

@@ -6,6 +6,7 @@
  */
 #include "requester.h"
 
+#include "compiler.h"
 #include "rdma2.h"
 
 /* Calls that are queued were made for the threshold before. */
@@ -110,10 +111,9 @@ static bool receive(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, u
 	return inv_rkey == 0 && is_other(conn, verdict_v2, &full);
 }
 
-__attribute__((noinline)) bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf,
-						    uint32_t len, uint32_t inv_rkey,
-						    struct rdma1_header *hdr,
-						    enum rdma1_verdict *verdict)
+out_of_line bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				      uint32_t inv_rkey, struct rdma1_header *hdr,
+				      enum rdma1_verdict *verdict)
 {
 	bool is_kept = false;
 

@@ -6,6 +6,7 @@
  */
 #include "responder.h"
 
+#include "compiler.h"
 #include "wire.h"
 
 #define VERS_AT 4u
@@ -72,7 +73,7 @@ bool request_receive_v2(struct weir_request *req)
 	uint32_t reason;
 
 	if (is_version_1(req)) {
-		if (__builtin_expect(conn->v2->group.is_open, 0))
+		if (unlikely(conn->v2->group.is_open))
 			request_group_break(req->responder);
 		if (conn->vers != RDMA1_VERSION)
 			conn_set_version(conn, RDMA1_VERSION);
