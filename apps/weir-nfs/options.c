@@ -357,7 +357,7 @@ static int check_server(struct nfs_options *o)
 		if (!o->mount.host)
 			o->mount.host = "127.0.0.1";
 		snprintf(o->host, sizeof(o->host), "%s", o->server);
-	} else if (address_split(o->server, o->host, &port) != 0) {
+	} else if (address_split(o->server, o->host, sizeof(o->host), &port) != 0) {
 		return option_bad("server", o->server, "expected HOST, HOST:PORT or [V6]:PORT");
 	}
 	if (port != 0 && o->port_from != PORT_WELL_KNOWN)

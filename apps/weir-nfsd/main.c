@@ -65,9 +65,11 @@ static void print_handles(struct server *server)
  */
 static const char *mount_host(const struct options *options)
 {
-	static char host[UADDR_HOST_BYTES];
+	static char host[HOST_NUMERIC_MAX];
+	uint16_t port;
 
-	if (strcmp(options->profile.driver, "verbs") == 0 && uaddr_host(options->listen, host))
+	if (strcmp(options->profile.driver, "verbs") == 0 &&
+	    address_split(options->listen, host, sizeof(host), &port) == 0)
 		return host;
 	return "127.0.0.1";
 }

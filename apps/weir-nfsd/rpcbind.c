@@ -28,7 +28,7 @@ struct session {
 };
 
 static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const char *host,
-		uint32_t port)
+		uint16_t port)
 {
 	struct rpcbind_entry *entry = &rpcbind->entries[rpcbind->n++];
 
@@ -40,7 +40,7 @@ static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const
 /* Universal addresses (RFC 5665 section 5.2.3) of rdma and rdma6 are those of IP (RFC 8166
  * section 7.1). For this host's any address rpcbind gives a client the one that it came to. */
 static void add_families(struct rpcbind *rpcbind, uint32_t prog, const char *netid,
-			 const char *netid6, const char *host, uint32_t port)
+			 const char *netid6, const char *host, uint16_t port)
 {
 	bool is_v6 = strchr(host, ':') != NULL;
 
@@ -53,11 +53,11 @@ static void add_families(struct rpcbind *rpcbind, uint32_t prog, const char *net
 void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen,
 		  const char *mount_host, uint32_t mount_port)
 {
-	char host[UADDR_HOST_BYTES];
-	uint32_t port;
+	char host[HOST_NUMERIC_MAX];
+	uint16_t port;
 
 	*rpcbind = (struct rpcbind){.path = path, .mount_port = mount_port};
-	if (listen && uaddr_split(listen, NFS3_PORT_RDMA, host, &port)) {
+	if (listen && address_split_numeric(listen, NFS3_PORT_RDMA, host, &port)) {
 		bool is_v6 = strchr(host, ':') != NULL;
 		bool is_any = strcmp(host, "::") == 0 || strcmp(host, "0.0.0.0") == 0;
 
@@ -66,8 +66,8 @@ void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen,
 		snprintf(rpcbind->host, sizeof(rpcbind->host),
 			 is_v6 && !is_any ? "[%.45s]" : "%.45s", is_any ? "HOST" : host);
 	}
-	if (mount_port > 0 && uaddr_split(mount_host, mount_port, host, &port))
-		add_families(rpcbind, MOUNT3_PROGRAM, "tcp", "tcp6", host, mount_port);
+	if (mount_port > 0 && address_split_numeric(mount_host, (uint16_t)mount_port, host, &port))
+		add_families(rpcbind, MOUNT3_PROGRAM, "tcp", "tcp6", host, (uint16_t)mount_port);
 }
 
 void rpcbind_advice(const struct rpcbind *rpcbind, char *text, size_t size)

@@ -129,17 +129,17 @@ static void rpcbind_advice__names_both_ports(void **state)
 	}
 }
 
-static void uaddr_split__what_is_none(void **state)
+static void address_split_numeric__what_is_none(void **state)
 {
 	static const char *const texts[] = {
 		"",	   "name",   "1.2.3.4:0", "1.2.3.4:65536", "1.2.3.4:-1",  "[::1",
 		"[::1]:0", ":20049", "1.2.3.4.5", "[1.2.3.4.x]:1", "::1::2:20049"};
-	char host[UADDR_HOST_BYTES];
-	uint32_t port;
+	char host[HOST_NUMERIC_MAX];
+	uint16_t port;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		assert_false(uaddr_split(texts[i], 20049, host, &port));
+		assert_false(address_split_numeric(texts[i], 20049, host, &port));
 }
 
 /*
@@ -287,7 +287,7 @@ int main(void)
 		cmocka_unit_test(rpcbind_init__mount_alone_and_nothing),
 		cmocka_unit_test(rpcbind_init__mount_is_where_it_listens),
 		cmocka_unit_test(rpcbind_advice__names_both_ports),
-		cmocka_unit_test(uaddr_split__what_is_none),
+		cmocka_unit_test(address_split_numeric__what_is_none),
 		cmocka_unit_test(uaddr_answers__not_with_other_text),
 		cmocka_unit_test(rpcbind_register__anothers_address_steers_no_terminal),
 	};

@@ -16,7 +16,7 @@ static void check_split(const char *text, const char *host, uint16_t port)
 	char got[HOST_MAX];
 	uint16_t got_port = 1;
 
-	assert_int_equal(address_split(text, got, &got_port), 0);
+	assert_int_equal(address_split(text, got, sizeof(got), &got_port), 0);
 	assert_string_equal(got, host);
 	assert_int_equal(got_port, port);
 }
@@ -42,11 +42,11 @@ static void address_split__refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(address_split(bad[i], host, &port), -EINVAL);
+		assert_int_equal(address_split(bad[i], host, sizeof(host), &port), -EINVAL);
 	memset(longest, 'h', HOST_MAX);
 	longest[HOST_MAX] = '\0';
-	assert_int_equal(address_split(longest, host, &port), -EINVAL);
-	assert_int_equal(address_split(longest + 1, host, &port), 0);
+	assert_int_equal(address_split(longest, host, sizeof(host), &port), -EINVAL);
+	assert_int_equal(address_split(longest + 1, host, sizeof(host), &port), 0);
 }
 
 static void address_join__brackets(void **state)
