@@ -18,13 +18,6 @@ static bool_t xdr_text(XDR *xdrs, char *text, u_int max)
 	return strlen(text) == len;
 }
 
-bool_t mount3_xdr_nothing(XDR *xdrs, void *nothing)
-{
-	(void)xdrs;
-	(void)nothing;
-	return TRUE;
-}
-
 bool_t mount3_xdr_path(XDR *xdrs, struct mount3_path *path)
 {
 	return xdr_text(xdrs, path->path, MOUNT3_PATH_MAX);

@@ -70,8 +70,6 @@ struct mount3_export_res {
 	struct mount3_path exports[MOUNT3_LIST_MAX];
 };
 
-/* No arguments, or no results: xdr_void() is not of the form that is asked for. */
-bool_t mount3_xdr_nothing(XDR *xdrs, void *nothing);
 bool_t mount3_xdr_path(XDR *xdrs, struct mount3_path *path);
 bool_t mount3_xdr_mnt_res(XDR *xdrs, struct mount3_mnt_res *res);
 bool_t mount3_xdr_dump_res(XDR *xdrs, struct mount3_dump_res *res);

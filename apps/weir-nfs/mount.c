@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "oncrpc_void.h"
+#include "rpcbind_query.h"
+
 int mount_find_port(const struct mount_options *options, uint16_t *port,
 		    char why[ONCRPC_CLIENT_TEXT])
 {
@@ -67,15 +70,15 @@ void mount_umnt(const struct mount_options *options, const char *path)
 	struct mount3_path arg;
 
 	snprintf(arg.path, sizeof(arg.path), "%s", path);
-	(void)call(options, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, &arg,
-		   (xdrproc_t)oncrpc_client_void, NULL, why);
+	(void)call(options, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, &arg, (xdrproc_t)oncrpc_void,
+		   NULL, why);
 }
 
 int mount_exports(const struct mount_options *options, struct mount3_export_res *res,
 		  char why[ONCRPC_CLIENT_TEXT])
 {
 	memset(res, 0, sizeof(*res));
-	return call(options, MOUNT3_EXPORT, (xdrproc_t)oncrpc_client_void, NULL,
+	return call(options, MOUNT3_EXPORT, (xdrproc_t)oncrpc_void, NULL,
 		    (xdrproc_t)mount3_xdr_export_res, res, why);
 }
 

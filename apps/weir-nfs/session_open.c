@@ -11,6 +11,7 @@
 #include <weir/binding_nfs.h>
 
 #include "listener.h"
+#include "rpcbind_query.h"
 #include "session.h"
 #include "connect_hint.h"
 

@@ -4,17 +4,15 @@
  * no universal address for them. */
 #include "rpcbind.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <rpc/rpc.h>
 #include <rpc/rpcb_prot.h>
 
 #include "mount3.h"
+#include "oncrpc_client.h"
+#include "oncrpc_void.h"
 #include "server.h"
 #include "terminal.h"
 #include "uaddr.h"
@@ -23,7 +21,7 @@
 
 /* A connection to rpcbind, and until when we wait for it. */
 struct session {
-	CLIENT *client;
+	struct oncrpc_client rpc;
 	uint64_t deadline_ns;
 };
 
@@ -86,59 +84,25 @@ void rpcbind_advice(const struct rpcbind *rpcbind, char *text, size_t size)
 			 rpcbind->host);
 }
 
-/* One that is stopped may have no place in its queue: that is not waited for. */
-static bool connect_now(int fd, const char *path)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int flags = fcntl(fd, F_GETFL);
-
-	if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path) >=
-	    (int)sizeof(addr.sun_path))
-		return false;
-	return fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
-	       connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
-	       fcntl(fd, F_SETFL, flags) == 0;
-}
-
 static bool open_session(struct session *session, const char *path)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	struct netbuf netbuf = {.maxlen = sizeof(addr), .len = sizeof(addr), .buf = &addr};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	*session =
-		(struct session){.deadline_ns = server_now_ns() + RPCBIND_PATIENCE_MS * 1000000ull};
-	if (fd < 0)
-		return false;
-	if (connect_now(fd, path))
-		session->client = clnt_vc_create(fd, &netbuf, RPCBPROG, RPCBVERS, 0, 0);
-	if (session->client)
-		clnt_control(session->client, CLSET_FD_CLOSE, NULL);
-	else
-		close(fd);
-	return session->client != NULL;
-}
-
-static void close_session(struct session *session)
-{
-	if (!session->client)
-		return;
-	if (session->client->cl_auth)
-		auth_destroy(session->client->cl_auth);
-	clnt_destroy(session->client);
+	session->deadline_ns = server_now_ns() + RPCBIND_PATIENCE_MS * 1000000ull;
+	return oncrpc_client_open_local(&session->rpc, path, RPCBPROG, RPCBVERS,
+					RPCBIND_PATIENCE_MS) == 0;
 }
 
 static bool call(struct session *session, uint32_t proc, xdrproc_t put, void *args, xdrproc_t get,
 		 void *results)
 {
-	uint64_t now = server_now_ns(), left;
-	struct timeval timeout;
+	uint64_t now = server_now_ns(), left_us;
+	char why[ONCRPC_CLIENT_TEXT];
 
 	if (now >= session->deadline_ns)
 		return false;
-	left = (session->deadline_ns - now) / 1000u + 1u;
-	timeout = (struct timeval){(time_t)(left / 1000000u), (suseconds_t)(left % 1000000u)};
-	return clnt_call(session->client, proc, put, args, get, results, timeout) == RPC_SUCCESS;
+	left_us = (session->deadline_ns - now) / 1000u + 1u;
+	session->rpc.timeout =
+		(struct timeval){(time_t)(left_us / 1000000u), (suseconds_t)(left_us % 1000000u)};
+	return oncrpc_client_call(&session->rpc, proc, put, args, get, results, why) == 0;
 }
 
 /* SET or UNSET. Whether rpcbind did it. */
@@ -216,7 +180,7 @@ static bool register_one(struct session *session, rpcblist *list, struct rpcbind
 static bool get_list(struct session *session, rpcblist **list)
 {
 	*list = NULL;
-	return call(session, RPCBPROC_DUMP, (xdrproc_t)mount3_xdr_nothing, NULL,
+	return call(session, RPCBPROC_DUMP, (xdrproc_t)oncrpc_void, NULL,
 		    (xdrproc_t)xdr_rpcblist_ptr, list);
 }
 
@@ -233,7 +197,7 @@ void rpcbind_register(struct rpcbind *rpcbind)
 	for (uint32_t i = 0; is_good && i < rpcbind->n; i++)
 		is_good = register_one(&session, list, &rpcbind->entries[i]);
 	xdr_free((xdrproc_t)xdr_rpcblist_ptr, &list);
-	close_session(&session);
+	oncrpc_client_close(&session.rpc);
 	if (is_good)
 		return;
 	rpcbind_advice(rpcbind, advice, sizeof(advice));
@@ -266,5 +230,5 @@ void rpcbind_withdraw(struct rpcbind *rpcbind)
 		}
 	}
 	xdr_free((xdrproc_t)xdr_rpcblist_ptr, &list);
-	close_session(&session);
+	oncrpc_client_close(&session.rpc);
 }

@@ -11,6 +11,7 @@
 
 #include "fixture.h"
 #include "mount3.h"
+#include "oncrpc_void.h"
 
 /* ---- handles ---- */
 
@@ -274,20 +275,20 @@ static void mount__gives_the_roots_handle(void **state)
 	assert_int_equal(res.fh.len_bytes, root.len_bytes);
 	assert_memory_equal(res.fh.data, root.data, root.len_bytes);
 	assert_true(res.nflavors >= 1);
-	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)mount3_xdr_nothing, NULL,
+	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)oncrpc_void, NULL,
 				   (xdrproc_t)mount3_xdr_dump_res, (char *)&dump, wait),
 			 RPC_SUCCESS);
 	assert_int_equal(dump.n, 1);
 	assert_string_equal(dump.mounts[0].path, "/vol");
-	assert_int_equal(clnt_call(clnt, MOUNT3_EXPORT, (xdrproc_t)mount3_xdr_nothing, NULL,
+	assert_int_equal(clnt_call(clnt, MOUNT3_EXPORT, (xdrproc_t)oncrpc_void, NULL,
 				   (xdrproc_t)mount3_xdr_export_res, (char *)&exports, wait),
 			 RPC_SUCCESS);
 	assert_int_equal(exports.n, 1);
 	assert_string_equal(exports.exports[0].path, "/vol");
 	assert_int_equal(clnt_call(clnt, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
-				   (xdrproc_t)mount3_xdr_nothing, NULL, wait),
+				   (xdrproc_t)oncrpc_void, NULL, wait),
 			 RPC_SUCCESS);
-	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)mount3_xdr_nothing, NULL,
+	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)oncrpc_void, NULL,
 				   (xdrproc_t)mount3_xdr_dump_res, (char *)&dump, wait),
 			 RPC_SUCCESS);
 	assert_int_equal(dump.n, 0);
@@ -296,8 +297,8 @@ static void mount__gives_the_roots_handle(void **state)
 				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
 			 RPC_SUCCESS);
 	assert_int_equal(res.status, MOUNT3ERR_NOENT);
-	assert_int_equal(clnt_call(clnt, 9, (xdrproc_t)mount3_xdr_nothing, NULL,
-				   (xdrproc_t)mount3_xdr_nothing, NULL, wait),
+	assert_int_equal(clnt_call(clnt, 9, (xdrproc_t)oncrpc_void, NULL, (xdrproc_t)oncrpc_void,
+				   NULL, wait),
 			 RPC_PROCUNAVAIL);
 	clnt_destroy(clnt);
 }

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mount3.h"
+#include "oncrpc_void.h"
 #include "tcp_listen.h"
 
 #define LAST_FRAGMENT	 0x80000000u
@@ -166,7 +166,7 @@ static enum accept_stat handle(struct oncrpc_server *tcp, struct conn *conn, uin
 static void accept_call(struct oncrpc_server *tcp, struct conn *conn, const struct call_body *call,
 			const struct weir_rpc_auth *auth, XDR *args, struct rpc_msg *reply)
 {
-	struct oncrpc_server_results results = {(xdrproc_t)mount3_xdr_nothing, NULL, false};
+	struct oncrpc_server_results results = {(xdrproc_t)oncrpc_void, NULL, false};
 
 	accept_reply(reply);
 	if (call->cb_prog != tcp->program.prog) {

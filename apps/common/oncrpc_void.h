@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ONCRPC_VOID_H
+#define ONCRPC_VOID_H
+
+#include <rpc/rpc.h>
+
+/* The XDR filter of no arguments, or of no results. xdr_void() does not have an xdrproc_t's form.
+ */
+static inline bool_t oncrpc_void(XDR *xdrs, void *nothing)
+{
+	(void)xdrs;
+	(void)nothing;
+	return TRUE;
+}
+
+#endif
