@@ -1,47 +1,65 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --
 -- RPC-over-RDMA version 2 (draft-cel-nfsv4-rpcrdma-version-two-03) with the extension
--- draft-dnoveck-nfsv4-rpcrdma-rtrext-01 for Wireshark, which knows version 1 only. Fields have the names of the drafts.
+-- draft-dnoveck-nfsv4-rpcrdma-rtrext-01 for Wireshark, which knows version 1 only. Fields have the
+-- names of the drafts.
 --
--- It is a heuristic dissector of what InfiniBand, RoCE and iWARP carry. A message is taken when its version is 2 and its
--- body can be one of that procedure; all lengths are checked, and what is malformed is marked where it ends. RPC messages
--- are handed on where they are whole: a single transmission from which nothing was excised.
+-- It is a heuristic dissector of what InfiniBand, RoCE and iWARP carry. A message is taken when its
+-- version is 2 and its body can be one of that procedure; all lengths are checked, and what is
+-- malformed is marked where it ends. RPC messages are handed on where they are whole: a single
+-- transmission from which nothing was excised.
 --
--- A message that is longer than the path's MTU comes in several packets, which InfiniBand's dissector does not put together: that
--- is done here, and it is shown with its last packet.
+-- A message that is longer than the path's MTU comes in several packets, which InfiniBand's
+-- dissector does not put together: that is done here, and it is shown with its last packet.
 
 local p2 = Proto("rpcrdma2", "RPC-over-RDMA version 2")
 
 local PROCS = { [0] = "RDMA2_MSG", [1] = "RDMA2_NOMSG", [4] = "RDMA2_ERROR", [5] = "RDMA2_OPTIONAL",
   [6] = "RDMA2_CONNPROP", [7] = "RDMA2_REQPROP", [8] = "RDMA2_RESPROP", [9] = "RDMA2_UPDPROP" }
-local ERRORS = { "RDMA2_ERR_VERS", "RDMA2_ERR_BAD_XDR", "RDMA2_ERR_REPLY_RESOURCE", "RDMA2_ERR_INVAL_PROC",
-  "RDMA2_ERR_INVAL_OPTION", "RDMA2_ERR_SYSTEM" }
+local ERRORS = {
+  "RDMA2_ERR_VERS", "RDMA2_ERR_BAD_XDR", "RDMA2_ERR_REPLY_RESOURCE", "RDMA2_ERR_INVAL_PROC",
+  "RDMA2_ERR_INVAL_OPTION", "RDMA2_ERR_SYSTEM"
+}
 local DIRECTIONS = { [0] = "CALL", [1] = "REPLY" }
-local PROPERTIES = { "RDMA2_PROPID_RBSIZ", "RDMA2_PROPID_BRS", "XPROP_RTRSUPP", "XPROP_RBSTRUCT", "XPROP_REQRXLIM",
-  "XPROP_RESPSXLIM" }
-local BKREQSUPS = { [0] = "RDMA2_BKREQSUP_NONE", [1] = "RDMA2_BKREQSUP_INLINE", [2] = "RDMA2_BKREQSUP_GENL" }
+local PROPERTIES = {
+  "RDMA2_PROPID_RBSIZ", "RDMA2_PROPID_BRS", "XPROP_RTRSUPP", "XPROP_RBSTRUCT", "XPROP_REQRXLIM",
+  "XPROP_RESPSXLIM"
+}
+local BKREQSUPS = {
+  [0] = "RDMA2_BKREQSUP_NONE", [1] = "RDMA2_BKREQSUP_INLINE", [2] = "RDMA2_BKREQSUP_GENL"
+}
 -- Both sets of numbers that the draft gives.
 local OPERATIONS = { "ROPT_XMTREQ", "ROPT_XMTRESP", "ROPT_XMTCONT", "ROPT_REPTERR",
   "ROPT_XMTREQ", "ROPT_XMTRESP", "ROPT_XMTCONT", "ROPT_REPTERR" }
-local TYPES = { "XMDTYPE_EXRW", "XMDTYPE_TBSN", "XMDTYPE_CHOICE", "XMDTYPE_BYSIZE", "XMDTYPE_TOOSHORT", "XMDTYPE_NOITEM" }
-local REPORTS = { "OPTRERR_BADHMT", "OPTRERR_BADOMT", "OPTRERR_BADCONT", "OPTRERR_BADSEQ", "OPTRERR_BADXID",
-  "OPTRERR_BADOFF", "OPTRERR_BADTBSN", "OPTRERR_BADPL" }
+local TYPES = {
+  "XMDTYPE_EXRW", "XMDTYPE_TBSN", "XMDTYPE_CHOICE", "XMDTYPE_BYSIZE", "XMDTYPE_TOOSHORT",
+  "XMDTYPE_NOITEM"
+}
+local REPORTS = {
+  "OPTRERR_BADHMT", "OPTRERR_BADOMT", "OPTRERR_BADCONT", "OPTRERR_BADSEQ", "OPTRERR_BADXID",
+  "OPTRERR_BADOFF", "OPTRERR_BADTBSN", "OPTRERR_BADPL"
+}
 
 local f = {}
 local function word(name, shown, values)
   f[name] = ProtoField.uint32("rpcrdma2." .. name, name, shown, values)
 end
 local DEC, HEX = base.DEC, base.HEX
-for _, name in ipairs { "rdma_vers", "rdma_credit", "rdma_position", "rdma_length", "rdma_vers_low", "rdma_vers_high",
-  "rdma_segment_index", "rdma_length_needed", "rdma_optinfo_length", "rdma_data_length", "value", "xmrbuf_length",
-  "xmrgrp_count", "xmrseg_length", "xmrseg_align", "xmdmi_disp", "xmdmi_length", "xmdl_offset", "xmdl_bsnum",
-  "xmdrsdr_begin", "xmdrsdr_end", "xmdrsdi_minlen", "xmdrsdl_dsdov", "optxrq_count", "optxrq_rsbuf", "optxrq_pslen",
-  "optxrs_count", "optxrs_pslen", "optxc_xnum", "optxc_pslen", "xmsi_seq", "optri_expect", "optri_current",
-  "optri_value", "optri_min", "optri_max", "count" } do
+for _, name in ipairs {
+  "rdma_vers", "rdma_credit", "rdma_position", "rdma_length", "rdma_vers_low", "rdma_vers_high",
+  "rdma_segment_index", "rdma_length_needed", "rdma_optinfo_length", "rdma_data_length", "value",
+  "xmrbuf_length", "xmrgrp_count", "xmrseg_length", "xmrseg_align", "xmdmi_disp", "xmdmi_length",
+  "xmdl_offset", "xmdl_bsnum", "xmdrsdr_begin", "xmdrsdr_end", "xmdrsdi_minlen", "xmdrsdl_dsdov",
+  "optxrq_count", "optxrq_rsbuf", "optxrq_pslen", "optxrs_count", "optxrs_pslen", "optxc_xnum",
+  "optxc_pslen", "xmsi_seq", "optri_expect", "optri_current", "optri_value", "optri_min",
+  "optri_max", "count"
+} do
   word(name, DEC)
 end
-for _, name in ipairs { "rdma_xid", "rdma_inv_handle", "rdma_handle", "rdma_nochg", "rdma_done", "rdma_rejected",
-  "xpr_rtrs", "xmrseg_flags", "xmsi_xid" } do
+for _, name in ipairs {
+  "rdma_xid", "rdma_inv_handle", "rdma_handle", "rdma_nochg", "rdma_done", "rdma_rejected",
+  "xpr_rtrs", "xmrseg_flags", "xmsi_xid"
+} do
   word(name, HEX)
 end
 word("rdma_proc", DEC, PROCS)
@@ -66,10 +84,12 @@ for _, field in pairs(f) do
 end
 p2.fields = fields
 
-local malformed = ProtoExpert.new("rpcrdma2.malformed", "Malformed", expert.group.MALFORMED, expert.severity.ERROR)
+local malformed = ProtoExpert.new("rpcrdma2.malformed", "Malformed", expert.group.MALFORMED,
+  expert.severity.ERROR)
 p2.experts = { malformed }
 
--- A cursor over the bytes [at, last) of a message. What does not fit throws SHORT, which dissect() catches.
+-- A cursor over the bytes [at, last) of a message. What does not fit throws SHORT, which dissect()
+-- catches.
 local SHORT = {}
 local Cursor = {}
 Cursor.__index = Cursor
@@ -108,7 +128,8 @@ function Cursor:skip_pad(length)
   self.at = self.at + pad
 end
 
--- A counted array, each element of which takes 'least' bytes at least, so that a count can't outrun the message.
+-- A counted array, each element of which takes 'least' bytes at least, so that a count can't outrun
+-- the message.
 function Cursor:array(tree, name, least, element)
   local n = self:u32(tree)
   self:need(n * least)
@@ -173,7 +194,7 @@ local function error_body(c, tree)
   return ERRORS[err]
 end
 
--- Properties ---------------------------------------------------------------------------------------------------------
+-- Properties --------------------------------------------------------------------------------------
 
 local function structure(c, tree)
   c:u32(tree, "xmrbuf_length")
@@ -222,7 +243,7 @@ local function subset(c, tree, name)
   end)
 end
 
--- The extension ------------------------------------------------------------------------------------------------------
+-- The extension -----------------------------------------------------------------------------------
 
 -- Returns whether something was excised from the payload.
 local function items(c, tree, name)
@@ -304,7 +325,8 @@ local function report(c, tree)
   return REPORTS[err]
 end
 
--- What an operation leaves behind its header: the length of the payload, and whether that is a whole RPC message.
+-- What an operation leaves behind its header: the length of the payload, and whether that is a
+-- whole RPC message.
 local function operation(c, tree, opttype)
   local kind = (opttype - 1) % 4
   if kind == 0 or kind == 1 then
@@ -359,7 +381,7 @@ local function optional(c, tree, pinfo)
   end
 end
 
--- Messages -----------------------------------------------------------------------------------------------------------
+-- Messages ----------------------------------------------------------------------------------------
 
 local bodies = {
   [0] = function(c, tree)
@@ -416,8 +438,8 @@ function p2.dissector(tvb, pinfo, root)
   return tvb:len()
 end
 
--- Can it be one? The version and the words behind the procedure; version 1 has its own dissector. 'goes_on': this is the first
--- of several packets of it.
+-- Can it be one? The version and the words behind the procedure; version 1 has its own dissector.
+-- 'goes_on': this is the first of several packets of it.
 local function is_ours(tvb, goes_on)
   local length = goes_on and math.huge or tvb:len()
   if tvb:len() < 20 or tvb(4, 4):uint() ~= 2 then
@@ -437,17 +459,17 @@ local function is_ours(tvb, goes_on)
   return first <= length / 4 -- a count of properties or of words
 end
 
--- Messages in several packets ----------------------------------------------------------------------------------------
+-- Messages in several packets ---------------------------------------------------------------------
 
 -- Of InfiniBand and RoCE. iWARP's dissector puts together what it hands on.
-local bth_opcode, bth_qp, bth_psn = Field.new("infiniband.bth.opcode"), Field.new("infiniband.bth.destqp"),
-  Field.new("infiniband.bth.psn")
+local bth_opcode = Field.new("infiniband.bth.opcode")
+local bth_qp, bth_psn = Field.new("infiniband.bth.destqp"), Field.new("infiniband.bth.psn")
 
 -- Of Sends: which packet of a message it is.
 local FIRST, MIDDLE, LAST = 0, 1, { [2] = true, [3] = true, [22] = true }
 
--- Of a packet: 'key', the flow of which its message is; 'at', its PSN, and 'next', that of the one behind it; whether it is the first,
--- and the last, of its message. Nil: its message comes in one.
+-- Of a packet: 'key', the flow of which its message is; 'at', its PSN, and 'next', that of the one
+-- behind it; whether it is the first, and the last, of its message. Nil: its message comes in one.
 local function place_of(pinfo)
   local opcode, psn, qp = bth_opcode(), bth_psn(), bth_qp()
   if not opcode or not psn or not qp then
@@ -457,8 +479,8 @@ local function place_of(pinfo)
   if opcode ~= FIRST and opcode ~= MIDDLE and not LAST[opcode] then
     return nil
   end
-  return { key = string.format("%s>%s %u", pinfo.src, pinfo.dst, qp.value), at = psn, next = (psn + 1) % 2 ^ 24,
-    is_first = opcode == FIRST, is_last = LAST[opcode] or false }
+  return { key = string.format("%s>%s %u", pinfo.src, pinfo.dst, qp.value), at = psn,
+    next = (psn + 1) % 2 ^ 24, is_first = opcode == FIRST, is_last = LAST[opcode] or false }
 end
 
 -- Messages that are not whole yet, by flow; and, by packet, the message that it was of.

@@ -17,10 +17,14 @@ VECTORS = None
 
 def read_vectors(path):
     """The messages of test/vectors/v2.txt by their names."""
-    lines = [line for line in path.read_text(encoding='utf-8').splitlines() if line and
-             not line.startswith('#')]
-    return {title[0]: bytes.fromhex(words.replace(' ', ''))
-            for title, words in zip(lines[::2], lines[1::2])}
+    vectors = {}
+    for line in path.read_text(encoding='utf-8').splitlines():
+        if line.startswith(' '):
+            vectors[name] += bytes.fromhex(line)
+        elif line and not line.startswith('#'):
+            name = line[0]
+            vectors[name] = b''
+    return vectors
 
 
 def u32(*words):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts: the kernel's NFS server in the guest, over RDMA and TCP, with MOUNT and rpcbind. Exports /run/export.
+# Sourced by the scripts: the kernel's NFS server in the guest, over RDMA and TCP, with MOUNT and
+# rpcbind. Exports /run/export.
 
 knfsd_up() {
 	modprobe -a rpcrdma nfsd nfsv3 nfsv4

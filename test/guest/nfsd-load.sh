@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts, which set 'export': the kernel's NFS client works on weir-nfsd for long: thousands of files, random
-# I/O, git, tar and a compile, on its back end ram or dir.
+# Sourced by the scripts, which set 'export': the kernel's NFS client works on weir-nfsd for long:
+# thousands of files, random I/O, git, tar and a compile, on its back end ram or dir.
 FSX_SECONDS=120
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 rdma_up
@@ -51,7 +51,8 @@ names() {
 	ln -s "replaced" "$M/names/soft"
 	cmp "$M/names/soft" "$M/names/hard"
 	local length target
-	# Sizes on both sides of the inline threshold, 4,096 bytes here with the header, and of a long request's.
+	# Sizes on both sides of the inline threshold, 4,096 bytes here with the header, and of a
+	# long request's.
 	for length in 1000 3000 3900 4000 4075; do
 		target=$(printf 'x%.0s' $(seq "$length"))
 		ln -s "$target" "$M/names/soft $length"
@@ -64,9 +65,11 @@ names() {
 many_entries() {
 	mkdir "$M/many"
 	local name
-	while read -r name; do : > "$M/many/$name"; done < <(seq -f 'entry-%05.0f-with-a-name-that-is-not-so-short' 10000)
+	while read -r name; do : > "$M/many/$name"; done \
+		< <(seq -f 'entry-%05.0f-with-a-name-that-is-not-so-short' 10000)
 	drop
-	diff <(seq -f 'entry-%05.0f-with-a-name-that-is-not-so-short' 10000 | sort) <(ls -U "$M/many" | sort)
+	diff <(seq -f 'entry-%05.0f-with-a-name-that-is-not-so-short' 10000 | sort) \
+		<(ls -U "$M/many" | sort)
 	drop
 	[[ $(ls -l "$M/many" | tail -n +2 | wc -l) = 10000 ]]
 	rm -r "$M/many"
@@ -113,10 +116,11 @@ tar_both_ways() {
 	rm -r "$M/untarred" "$M/clone.tar" "$WORK/clone"
 }
 
-# weir's libraries and apps, all of them. Without optimization, which is the emulated CPU's work and not the mount's. The
-# guest has what it takes, as its root is the machine's that weir is built on.
+# weir's libraries and apps, all of them. Without optimization, which is the emulated CPU's work and
+# not the mount's. The guest has what it takes, as its root is the machine's that weir is built on.
 compile() {
-	local built=(lib/link/libweir.a "lib/link/libweir.so.$(version)" apps/weir-{decode/weir-decode,nfs/weir-nfs,nfsd/weir-nfsd})
+	local built=(lib/link/libweir.a "lib/link/libweir.so.$(version)" \
+		apps/weir-{decode/weir-decode,nfs/weir-nfs,nfsd/weir-nfsd})
 	meson setup "$M/build" "$M/clone" -Dguest=false -Doptimization=0 > "$WORK/meson.log" || {
 		tail -30 "$WORK/meson.log"
 		return 1
@@ -142,17 +146,20 @@ root_squash = no
 backend = dir:$WORK/dir
 root_squash = no
 END
-# The client's side of the load has work for both of the guest's CPUs: a server that polled them would be in its way.
+# The client's side of the load has work for both of the guest's CPUs: a server that polled them
+# would be in its way.
 sed 's/^idle = .*/idle = sleep/' "$WEIR_SOURCE/config/laptop.ini" > "$WORK/profile.ini"
 "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" --exports "$WORK/exports" \
-	--state "$WORK/state" --mount-port 20048 --no-rpcbind --profile "$WORK/profile.ini" --foreground &
+	--state "$WORK/state" --mount-port 20048 --no-rpcbind --profile "$WORK/profile.ini" \
+	--foreground &
 SERVER=$!
 trap 'umount -lf "$M" 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
 # Its memory is touched before it listens, which takes an emulated CPU a while.
 WAIT_SECONDS=180 wait_for "MOUNT's port" listens_tcp 20048
 file_tree make "$WORK/tree"
 file_tree sums "$WORK/tree" > "$WORK/sums"
-mount -t nfs -o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,mountaddr=$ADDR4" \
+mount -t nfs \
+	-o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,mountaddr=$ADDR4" \
 	"$ADDR4:/$export" "$M"
 grep -q "proto=rdma.*port=20049" /proc/mounts
 step "truncate, rename, links" names
@@ -169,9 +176,12 @@ rm -r "$M/clone"
 # All three kinds of chunk were in use, and no reply was bad.
 awk -v export="$export" '/xprt:[ \t]*rdma/ {
 	seen = 1
-	printf "note: %s: %s read chunks, %s write chunks, %s reply chunks, %s bad replies, %s bad XIDs, %s connects\n",
-		export, $13, $14, $15, $22, $10, $5
-	if ($13 == 0 || $14 == 0 || $15 == 0 || $22 != 0) { print "chunks not in use, or bad replies: " $0; exit 1 } }
+	printf "note: %s: %s read chunks, %s write chunks, %s reply chunks, ", export, $13, $14, $15
+	printf "%s bad replies, %s bad XIDs, %s connects\n", $22, $10, $5
+	if ($13 == 0 || $14 == 0 || $15 == 0 || $22 != 0) {
+		print "chunks not in use, or bad replies: " $0
+		exit 1
+	} }
 	END { if (!seen) { print "no RDMA transport"; exit 1 } }' /proc/self/mountstats
 umount "$M"
 kill -TERM "$SERVER"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts: soft RoCE in the guest. All of it can be repeated, as scripts share a boot.
+# Sourced by the scripts: soft RoCE in the guest. All of it can be repeated, as scripts share a
+# boot.
 ADDR4=10.77.0.1
 ADDR6=fd77::1
 DEVICE=rxe0

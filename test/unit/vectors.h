@@ -29,18 +29,17 @@ static inline void vector_read(const char *name, struct msg *m)
 	at = strstr(line, "  [");
 	assert_non_null(at);
 	assert_int_equal(sscanf(at, "  [%u bytes]", &expected), 1);
-	assert_non_null(fgets(line, sizeof(line), file));
-	fclose(file);
-	at = line;
-	for (;;) {
-		char *end;
-		unsigned long word = strtoul(at, &end, 16);
+	while (fgets(line, sizeof(line), file) && line[0] == ' ')
+		for (at = line;;) {
+			char *end;
+			unsigned long word = strtoul(at, &end, 16);
 
-		if (end == at)
-			break;
-		msg_u32(m, (uint32_t)word);
-		at = end;
-	}
+			if (end == at)
+				break;
+			msg_u32(m, (uint32_t)word);
+			at = end;
+		}
+	fclose(file);
 	assert_int_equal(m->len, expected);
 }
 

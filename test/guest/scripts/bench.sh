@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1200
-# weir-bench between two processes over verbs, by IPv4 and IPv6: each workload with all data checked; then the round trip of
-# a null call next to that of ib_send_lat. The figures are those of an emulated CPU; only their ratio says something.
+# weir-bench between two processes over verbs, by IPv4 and IPv6: each workload with all data
+# checked; then the round trip of a null call next to that of ib_send_lat. The figures are those of
+# an emulated CPU; only their ratio says something.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
 bench=$WEIR_BUILD/bench/weir-bench/weir-bench
@@ -27,8 +28,10 @@ end_responder() {
 
 # Checked data. Port 20049 is the default.
 responder "$ADDR4" 20049 --verify
-for load in 'null --size 64 --calls 300' 'echo --size 700 --calls 300' 'echo --size 20000 --calls 100' \
-	'read --size 4096 --calls 300' 'read --size 1m --depth 2 --calls 12' 'write --size 4096 --calls 300' \
+for load in 'null --size 64 --calls 300' 'echo --size 700 --calls 300' \
+	'echo --size 20000 --calls 100' \
+	'read --size 4096 --calls 300' 'read --size 1m --depth 2 --calls 12' \
+	'write --size 4096 --calls 300' \
 	'write --size 300000 --depth 2 --calls 30' 'mixed --size 8192 --calls 300'; do
 	echo "== $load"
 	requester "$ADDR4" --connections 3 --depth 4 --verify --workload $load
@@ -57,8 +60,8 @@ ls -l "/proc/$server/fd" >/run/fds.log
 fails grep infiniband /run/fds.log
 wait "$server"
 
-# A call of 68 bytes and its reply of 52, and a message of 68 bytes there and back: in turn, and each ratio is that of one
-# round, since the emulated CPU's speed changes from one to the next.
+# A call of 68 bytes and its reply of 52, and a message of 68 bytes there and back: in turn, and
+# each ratio is that of one round, since the emulated CPU's speed changes from one to the next.
 responder "$ADDR4" 20049
 for round in 1 2 3 4 5; do
 	requester "$ADDR4" --workload null --size 0 --time 1 --warmup 0.2 --json /run/null.json
@@ -76,6 +79,7 @@ PY
 done
 end_responder
 sort -n /run/rounds | sed -n 3p | while read -r ratio call send; do
-	echo "note: null call over verbs: $call us; ib_send_lat -s 68: 2 x $send us; ratio $ratio, the median of 5 rounds" \
+	echo "note: null call over verbs: $call us; ib_send_lat -s 68: 2 x $send us;" \
+		"ratio $ratio, the median of 5 rounds" \
 		"($(cut -d ' ' -f 1 /run/rounds | xargs))"
 done

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600
-# The other: the kernel's NFS/RDMA client, by all forms of message that version 1 has: short ones, READs and WRITEs by
-# chunks, a symbolic link over the inline threshold, and replies too long to go inline.
+# The other: the kernel's NFS/RDMA client, by all forms of message that version 1 has: short ones,
+# READs and WRITEs by chunks, a symbolic link over the inline threshold, and replies too long to go
+# inline.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up_over eth0 10.77.1.2
 modprobe -a rpcrdma nfsv3
@@ -10,16 +11,16 @@ reaches() { # PORT
 	(: <"/dev/tcp/10.77.1.1/$1") 2>/dev/null
 }
 wait_for "the other guest's MOUNT" reaches 20048
-mount -t nfs -o vers=3,retry=0,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,rsize=65536,wsize=65536 \
-	10.77.1.1:/scratch /run/m
+options=vers=3,retry=0,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048
+options+=,rsize=65536,wsize=65536
+mount -t nfs -o "$options" 10.77.1.1:/scratch /run/m
 dd if=/dev/urandom of=/run/data bs=64k count=8 status=none
 cp /run/data /run/m/data
 echo small >/run/m/small
 ln -s "$(printf 'long/%.0s' {1..815})" /run/m/link
 for i in {1..300}; do : >"/run/m/an-entry-with-a-rather-long-name-$i"; done
 umount /run/m
-mount -t nfs -o vers=3,retry=0,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,rsize=65536,wsize=65536 \
-	10.77.1.1:/scratch /run/m
+mount -t nfs -o "$options" 10.77.1.1:/scratch /run/m
 cmp /run/data /run/m/data
 [[ $(cat /run/m/small) == small ]]
 [[ $(readlink /run/m/link | wc -c) == 4076 ]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600
-# What the other scripts stand on works without weir: soft RoCE by IPv4 and IPv6, perftest, and the kernel's
-# NFS/RDMA client on the kernel's server.
+# What the other scripts stand on works without weir: soft RoCE by IPv4 and IPv6, perftest, and the
+# kernel's NFS/RDMA client on the kernel's server.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
 ibv_devinfo -v -d "$DEVICE"
@@ -24,7 +24,8 @@ echo "note: ib_send_lat -s 64: $(awk '$1 == 64 {print $5}' /run/lat.out) us typi
 knfsd_up
 mkdir -p /run/v3 /run/v4
 dd if=/dev/urandom of=/run/export/file bs=1M count=8 status=none
-mount -t nfs -o vers=3,retry=0,proto=rdma,port=20049,nolock,mountproto=tcp "$ADDR4:/run/export" /run/v3
+mount -t nfs -o vers=3,retry=0,proto=rdma,port=20049,nolock,mountproto=tcp "$ADDR4:/run/export" \
+	/run/v3
 mount -t nfs -o vers=4.1,retry=0,proto=rdma,port=20049 "$ADDR4:/" /run/v4
 [[ $(md5sum </run/v3/file) == $(md5sum </run/export/file) ]]
 [[ $(md5sum </run/v4/file) == $(md5sum </run/export/file) ]]

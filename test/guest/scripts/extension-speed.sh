@@ -1,24 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1200
-# By hand: what single calls of weir-bench take over verbs by version 1 and by the extension, in turn, by size of the data. The
-# profile's costs are zero, so that the extension is used wherever it can be: where version 1 is faster, its explicit RDMA wins. The
-# figures are those of an emulated CPU, where messages are dear and the wire is none; only their ratios say something. Each is the least
-# of the rounds' medians, as what else runs on the machine only adds to it.
+# By hand: what single calls of weir-bench take over verbs by version 1 and by the extension, in
+# turn, by size of the data. The profile's costs are zero, so that the extension is used wherever it
+# can be: where version 1 is faster, its explicit RDMA wins. The figures are those of an emulated
+# CPU, where messages are dear and the wire is none; only their ratios say something. Each is the
+# least of the rounds' medians, as what else runs on the machine only adds to it.
 #
-# A call takes a round trip, and one more where the responder reads memory that the requester lends it (+n: in how many pieces).
+# A call takes a round trip, and one more where the responder reads memory that the requester lends
+# it (+n: in how many pieces).
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
 # Packets of 4096 bytes, as RDMA devices have them.
 ip link set v0 mtu 9000
 ip link set v1 mtu 9000
 bench=$WEIR_BUILD/bench/weir-bench/weir-bench
-printf '[connection]\ntransmissions = 16\n[costs]\nround_trip_ns = 0\noperation_ns = 0\nmessage_ns = 0\ncopy_ns = 0\n' >/run/free.ini
+cat >/run/free.ini <<'END'
+[connection]
+transmissions = 16
+[costs]
+round_trip_ns = 0
+operation_ns = 0
+message_ns = 0
+copy_ns = 0
+END
 v1='--protocol v1'
 all='--protocol v2 --extension all'
 rounds='1 2 3 4 5'
 
 # One responder for both, since each polls: what is spoken is what both sides do.
-"$bench" --driver verbs --listen "$ADDR4" --lcores 0 --quiet --profile /run/free.ini --protocol auto --extension all &
+"$bench" --driver verbs --listen "$ADDR4" --lcores 0 --quiet --profile /run/free.ini \
+	--protocol auto --extension all &
 server=$!
 trap 'kill "$server" 2>/dev/null || true' EXIT
 wait_for "weir-bench's responder" listens 20049
@@ -29,8 +40,10 @@ for load in 'write 4096' 'write 8192' 'write 16384' 'write 32768' 'write 65536' 
 	read -r workload size <<<"$load"
 	for round in $rounds; do
 		for way in v1 all; do
-			"$bench" --driver verbs --connect "$ADDR4" --lcores 1 --quiet --profile /run/free.ini ${!way} \
-				--workload "$workload" --size "$size" --calls 200 --json "/run/$way.$round.json" >/dev/null
+			"$bench" --driver verbs --connect "$ADDR4" --lcores 1 --quiet \
+				--profile /run/free.ini ${!way} \
+				--workload "$workload" --size "$size" --calls 200 \
+				--json "/run/$way.$round.json" >/dev/null
 		done
 	done
 	python3 - "$workload" "$size" $rounds <<'PY'
@@ -45,8 +58,10 @@ for way in ('v1', 'all'):
     extended = sum(result['counters']['extended_calls'] for result in results)
     assert all(result['errors'] == 0 for result in results)
     assert (extended > 0.9 * calls) == (way == 'all'), (way, extended, calls)
-    cells.append('%7.0f %d +%-3.2g' % (min(times[way]), 1 + (workload == 'write' and lent > 0.5), lent))
-print('note: %-8s %7s   %s     %s     %.2f' % (workload, size, *cells, min(times['all']) / min(times['v1'])))
+    cells.append('%7.0f %d +%-3.2g' % (min(times[way]), 1 + (workload == 'write' and lent > 0.5),
+                                       lent))
+print('note: %-8s %7s   %s     %s     %.2f' %
+      (workload, size, *cells, min(times['all']) / min(times['v1'])))
 PY
 done
 kill -TERM "$server"

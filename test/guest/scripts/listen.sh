@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600
-# Where nobody can listen, and what is said of it: a port that is taken, by whatever address, and an address that no device has.
+# Where nobody can listen, and what is said of it: a port that is taken, by whatever address, and an
+# address that no device has.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
 rdma_up
 
-NFSD=("$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --export files=ram:4m --no-mount --no-rpcbind
+NFSD=("$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --export files=ram:4m --no-mount \
+	--no-rpcbind
 	--profile "$WEIR_SOURCE/config/laptop.ini" --foreground --listen)
 BENCH=("$WEIR_BUILD/bench/weir-bench/weir-bench" --driver verbs --quiet --listen)
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 3600
-# weir-nfs over verbs on the Linux kernel's NFS/RDMA server for long: 2,000 files of 0 to 8 MiB there and back, then random
-# reads and writes with all data checked. By hand: test/guest/run --memory 3072 SCRIPT. What else it can do is in nfs-client.sh.
+# weir-nfs over verbs on the Linux kernel's NFS/RDMA server for long: 2,000 files of 0 to 8 MiB
+# there and back, then random reads and writes with all data checked. By hand: test/guest/run
+# --memory 3072 SCRIPT. What else it can do is in nfs-client.sh.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -27,7 +28,8 @@ file_tree sums /run/tree >/run/sums
 [[ $(wc -l </run/sums) -eq 2000 ]]
 step '2,000 files put' nfs --quiet put -r /run/tree tree
 file_tree sums /run/export/tree | diff /run/sums -
-step '2,000 files put FILE_SYNC, in blocks of 10,007 bytes' nfs --quiet put -r --sync --block 10007 /run/tree again
+step '2,000 files put FILE_SYNC, in blocks of 10,007 bytes' nfs --quiet put -r --sync \
+	--block 10007 /run/tree again
 file_tree sums /run/export/again | diff /run/sums -
 rm -r /run/export/again
 step '2,000 files fetched' nfs --quiet get -r tree /run/back

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# weir-nfs over verbs on the Linux kernel's NFS/RDMA server: what fails, a server that restarts meanwhile, and bench.
+# weir-nfs over verbs on the Linux kernel's NFS/RDMA server: what fails, a server that restarts
+# meanwhile, and bench.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -27,7 +28,8 @@ cmp /run/large /run/export/large
 mkdir /run/into
 nfs get large /run/into/got 2>/run/said &
 get=$!
-wait_for 'the first bytes' eval '[[ -n $(find /run/into -type f -size +0) ]]' # under another name, until all are there
+# under another name, until all are there
+wait_for 'the first bytes' eval '[[ -n $(find /run/into -type f -size +0) ]]'
 knfsd_stop
 knfsd_start
 wait "$get" || { cat /run/said; false; }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1500
-# weir-nfs over verbs on the Linux kernel's NFS/RDMA server: its ports, trees there and back, all other commands.
+# weir-nfs over verbs on the Linux kernel's NFS/RDMA server: its ports, trees there and back, all
+# other commands.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -20,9 +21,11 @@ grep -q 'the port that was given' /run/said
 client --server "[$ADDR6]" ping
 client --server "$ADDR6" ls
 expect 3 client --server "$ADDR4:20050" ping
-expect 3 client --server "$ADDR4" --port rpcbind ping 2>/run/said # the kernel does not register rdma
+# the kernel does not register rdma
+expect 3 client --server "$ADDR4" --port rpcbind ping 2>/run/said
 grep -q 'not registered for netid rdma' /run/said
-expect 1 "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --server "$ADDR4" --export /run/nothing ls
+expect 1 "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --server "$ADDR4" \
+	--export /run/nothing ls
 [[ $(nfs exports) == /run/export ]]
 handle=$(nfs stat / | awk '$1 == "handle" {print $2}')
 WEIR_NFS_HANDLE=$handle "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --server "$ADDR4" ls

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1500
-# Exposure policies against the Linux kernel, both ways round: weir-nfs on its server, with windows, with and without
-# remote invalidation, and with long-lived keys; and its client on weir-nfsd, which ends the client's keys or leaves them to it.
+# Exposure policies against the Linux kernel, both ways round: weir-nfs on its server, with windows,
+# with and without remote invalidation, and with long-lived keys; and its client on weir-nfsd, which
+# ends the client's keys or leaves them to it.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -27,15 +28,17 @@ profile pool pool yes
 
 for name in window local pool; do
 	echo "== weir-nfs, $name"
-	nfs --profile "/run/$name.ini" put -r /run/tree tree 2>/run/said || { cat /run/said; false; }
+	nfs --profile "/run/$name.ini" put -r /run/tree tree \
+		2>/run/said || { cat /run/said; false; }
 	diff -r --no-dereference /run/tree /run/export/tree
 	rm -rf /run/back
 	mkdir /run/back
-	nfs --profile "/run/$name.ini" get -r tree /run/back 2>/run/said || { cat /run/said; false; }
+	nfs --profile "/run/$name.ini" get -r tree /run/back \
+		2>/run/said || { cat /run/said; false; }
 	diff -r --no-dereference /run/tree /run/back/tree
 	[[ $name != pool ]] || grep -q "exposure policy 'pool'" /run/said # is warned of
-	nfs --profile "/run/$name.ini" bench --size 1m --block 16k --ratio 50 --time 1 --warmup 0 --verify \
-		--json "/run/$name.json" 2>/run/said || { cat /run/said; false; }
+	nfs --profile "/run/$name.ini" bench --size 1m --block 16k --ratio 50 --time 1 --warmup 0 \
+		--verify --json "/run/$name.json" 2>/run/said || { cat /run/said; false; }
 	rm -r /run/export/tree
 done
 python3 -c "
@@ -43,12 +46,15 @@ import json
 for name in ('window', 'local', 'pool'):
     result = json.load(open('/run/%s.json' % name))
     c = result['counters']
-    print('note: weir-nfs on the kernel\'s server, %s: %d calls, %d windows, keys ended by the server %d, here %d'
-          % (name, result['calls'], c['windows_bound'], c['keys_ended_remote'], c['keys_ended_local']))
+    print('note: weir-nfs on the kernel\'s server, %s: %d calls, %d windows, '
+          'keys ended by the server %d, here %d' %
+          (name, result['calls'], c['windows_bound'], c['keys_ended_remote'],
+           c['keys_ended_local']))
     assert result['errors'] == 0 and result['verify_failures'] == 0 and result['calls'] > 20, result
     assert (c['windows_bound'] > 0) == (name != 'pool'), name
     assert (c['keys_ended_remote'] > 0) == (name == 'window'), name
-    assert c['keys_ended_local'] > 0 if name == 'local' else name == 'window' or c['keys_ended_local'] == 0, name
+    assert (c['keys_ended_local'] > 0 if name == 'local' else
+            name == 'window' or c['keys_ended_local'] == 0), name
 "
 knfsd_down
 
@@ -56,15 +62,18 @@ printf '[/ram]\nbackend = ram:64m\nroot_squash = no\n' >/run/exports
 MNT=/run/mnt
 mkdir $MNT
 SERVER=
-trap 'umount -lf $MNT 2>/dev/null || true; [[ -z $SERVER ]] || kill "$SERVER" 2>/dev/null || true' EXIT
+trap 'umount -lf $MNT 2>/dev/null || true; [[ -z $SERVER ]] || kill "$SERVER" 2>/dev/null || true' \
+	EXIT
 for name in window local; do
 	echo "== weir-nfsd, $name"
-	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" --exports /run/exports --mount-port 20048 \
+	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" \
+		--exports /run/exports --mount-port 20048 \
 		--no-rpcbind --profile "/run/$name.ini" --foreground &
 	SERVER=$!
-	wait_for "MOUNT's port, the first time" listens_tcp 20048 || wait_for "MOUNT's port" listens_tcp 20048
-	mount -t nfs -o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,mountaddr=$ADDR4" \
-		"$ADDR4:/ram" $MNT
+	wait_for "MOUNT's port, the first time" listens_tcp 20048 ||
+		wait_for "MOUNT's port" listens_tcp 20048
+	options="vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048"
+	mount -t nfs -o "$options,mountaddr=$ADDR4" "$ADDR4:/ram" $MNT
 	cp -a /run/tree $MNT/tree
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
@@ -72,7 +81,8 @@ for name in window local; do
 	# Of the client's counters: replies after which it had to invalidate keys itself.
 	awk '/xprt:[ \t]*rdma/ {print $27, $17}' /proc/self/mountstats >"/run/$name.inv"
 	read -r local_inv replies <"/run/$name.inv"
-	echo "note: the kernel's client on weir-nfsd, $name: local invalidations $local_inv (of $replies bytes of replies)"
+	echo "note: the kernel's client on weir-nfsd, $name: local invalidations $local_inv" \
+		"(of $replies bytes of replies)"
 	umount $MNT
 	kill "$SERVER"
 	wait "$SERVER" || true

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# What test/nfsd's table says of the kernel's server, whose answers weir-nfsd's are compared with: the course of calls, over RDMA.
+# What test/nfsd's table says of the kernel's server, whose answers weir-nfsd's are compared with:
+# the course of calls, over RDMA.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# Who may use an export over RDMA, by address: by MOUNT, by the kernel's client, and with a handle alone. A connection to one of the
-# guest's own addresses comes from that address, so that the guest is two clients. All of it goes by the server's sandbox.
+# Who may use an export over RDMA, by address: by MOUNT, by the kernel's client, and with a handle
+# alone. A connection to one of the guest's own addresses comes from that address, so that the guest
+# is two clients. All of it goes by the server's sandbox.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
 rdma_up
 modprobe -a rpcrdma nfsv3
-FIRST=$ADDR4 SECOND=10.77.2.1 # of another network: a second address of the same one would send from the first
+# of another network: a second address of the same one would send from the first
+FIRST=$ADDR4 SECOND=10.77.2.1
 ip addr add "$SECOND/24" dev v0
 mkdir -p /run/clients/mnt
 cat >/run/clients/exports <<END
@@ -20,13 +22,17 @@ clients = $FIRST/32(no_root_squash)
 backend = ram:16m
 clients = 192.0.2.0/24
 END
-"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen 0.0.0.0 --exports /run/clients/exports --mount-port 20048 \
-	--profile "$WEIR_SOURCE/config/laptop.ini" --foreground >/run/clients/said 2>/run/clients/notices &
+"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen 0.0.0.0 \
+	--exports /run/clients/exports --mount-port 20048 \
+	--profile "$WEIR_SOURCE/config/laptop.ini" --foreground >/run/clients/said \
+	2>/run/clients/notices &
 server=$!
 WAIT_SECONDS=180 wait_for "the server" grep -q 'export /far handle' /run/clients/said
 
 echo '== the sandbox, and the notice without rpcbind'
-cat "/proc/$server"/task/*/status | awk '/^Seccomp:|^NoNewPrivs:|^Cap(Eff|Prm|Bnd):/ {print $1, $2}' | sort -u | tee /run/clients/status
+cat "/proc/$server"/task/*/status |
+	awk '/^Seccomp:|^NoNewPrivs:|^Cap(Eff|Prm|Bnd):/ {print $1, $2}' | sort -u |
+	tee /run/clients/status
 diff /run/clients/status - <<END
 CapBnd: 00000000080040df
 CapEff: 00000000080040df
@@ -34,13 +40,15 @@ CapPrm: 00000000080040df
 NoNewPrivs: 1
 Seccomp: 2
 END
-grep -q 'mount -t nfs -o vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048 HOST:/EXPORT' /run/clients/notices
+options=vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048
+grep -q "mount -t nfs -o $options HOST:/EXPORT" /run/clients/notices
 
 echo '== lists'
 weir_nfs() { # ADDRESS ARGUMENT...
 	local address=$1
 	shift
-	"$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --timeout 20 --server "$address" --mount-port 20048 "$@"
+	"$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --timeout 20 --server "$address" \
+		--mount-port 20048 "$@"
 }
 [[ $(weir_nfs "$FIRST" exports | tr '\n' ' ') == '/shared /first ' ]]
 [[ $(weir_nfs "$SECOND" exports | tr '\n' ' ') == '/shared ' ]]
@@ -60,7 +68,8 @@ grep -qi 'read-only' /run/said
 
 echo '== mounts'
 mount_from() { # ADDRESS EXPORT
-	mount -t nfs -o vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,retry=0 "$1:$2" /run/clients/mnt
+	mount -t nfs -o vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,retry=0 \
+		"$1:$2" /run/clients/mnt
 }
 mount_from "$FIRST" /first
 echo hello >/run/clients/mnt/file

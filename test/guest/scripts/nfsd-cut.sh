@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# By hand: weir-nfsd's back end dir as after a power cut. The server is killed under FILE_SYNC writes of the kernel's client, and the
-# block device is copied as it is then, with nothing but a sync of the server's to have brought data there: what was acknowledged has to
-# be in that copy, names too. A local file that nobody has synced must not be, or the copy proves nothing.
+# By hand: weir-nfsd's back end dir as after a power cut. The server is killed under FILE_SYNC
+# writes of the kernel's client, and the block device is copied as it is then, with nothing but a
+# sync of the server's to have brought data there: what was acknowledged has to be in that copy,
+# names too. A local file that nobody has synced must not be, or the copy proves nothing.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 rdma_up
@@ -16,8 +17,10 @@ chmod 1777 /run/dir
 printf '[/dir]\nbackend = dir:/run/dir\nroot_squash = no\n' >/run/exports
 
 serve() {
-	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" --exports /run/exports --state /run/state \
-		--mount-port 20048 --no-rpcbind --profile "$WEIR_SOURCE/config/laptop.ini" --foreground >/run/said 2>&1 &
+	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" \
+		--exports /run/exports --state /run/state \
+		--mount-port 20048 --no-rpcbind --profile "$WEIR_SOURCE/config/laptop.ini" \
+		--foreground >/run/said 2>&1 &
 	SERVER=$!
 	WAIT_SECONDS=120 wait_for "weir-nfsd" grep -q handle /run/said
 }
@@ -30,7 +33,8 @@ copy_device() { # then it is mounted at /run/copy
 
 serve
 trap 'umount -lf /run/mnt 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
-mount -t nfs -o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048" "$ADDR4:/dir" /run/mnt
+mount -t nfs -o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048" "$ADDR4:/dir" \
+	/run/mnt
 writers=
 for k in 1 2 3; do
 	: >"/run/log$k"
@@ -47,7 +51,8 @@ for round in 1 2 3; do
 	copy_device
 	for k in 1 2 3; do
 		[[ $(wc -l <"/run/acknowledged$k") -gt 5 ]]
-		there=$(python3 "$WEIR_SOURCE/test/guest/sync-records" check "/run/copy/records$k" "/run/acknowledged$k")
+		there=$(python3 "$WEIR_SOURCE/test/guest/sync-records" check "/run/copy/records$k" \
+			"/run/acknowledged$k")
 		echo "note: round $round: $there acknowledged, in the copy"
 	done
 	serve
@@ -71,7 +76,8 @@ dd if=/dev/urandom of=/run/dir/unsynced bs=4k count=1 status=none
 copy_device
 (cd /run/copy/names && ls) >/run/there
 (cd /run/dir/names && ls) | diff - /run/there
-[[ $(cat /run/copy/names/g1) = 'data 1' && $(readlink /run/copy/names/link) = target && -d /run/copy/names/sub ]]
+[[ $(cat /run/copy/names/g1) = 'data 1' && $(readlink /run/copy/names/link) = target &&
+	-d /run/copy/names/sub ]]
 [[ $(stat -c %a /run/copy/names/f4) = 600 && $(stat -c %s /run/copy/names/f5) = 3 ]]
 for i in $(seq 6 20); do
 	[[ $(cat "/run/copy/names/f$i") = "data $i" ]]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1500
-# What back end dir does on file systems that the host of tests may lack: with quotas. None of its tests may be skipped here.
+# What back end dir does on file systems that the host of tests may lack: with quotas. None of its
+# tests may be skipped here.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 modprobe -a loop quota_v2 xfs
@@ -8,7 +9,8 @@ mkdir -p /run/tmp
 ext4_up 512 /run/tmp
 export TMPDIR=/run/tmp
 for name in dir dir_acl dir_bound dir_mount dir_tmpfs; do
-	"$WEIR_BUILD/test/nfsd/test_nfsd_$name" "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" dir >/run/tests 2>&1 || { cat /run/tests; exit 1; }
+	"$WEIR_BUILD/test/nfsd/test_nfsd_$name" "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" dir \
+		>/run/tests 2>&1 || { cat /run/tests; exit 1; }
 	cat /run/tests
 	fails grep SKIPPED /run/tests
 done

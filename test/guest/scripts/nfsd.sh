@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1800
-# The kernel's NFS client mounts weir-nfsd over RDMA: a tree of files goes in, comes back the same, and the protocol that it
-# took is what was asked for. Back ends ram and dir in turn. Then weir-nfs does the same. Both have rpcbind say where the
-# server is.
+# The kernel's NFS client mounts weir-nfsd over RDMA: a tree of files goes in, comes back the same,
+# and the protocol that it took is what was asked for. Back ends ram and dir in turn. Then weir-nfs
+# does the same. Both have rpcbind say where the server is.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -14,7 +14,8 @@ mkdir "$WORK/tree" "$WORK/dir" "$WORK/mnt"
 ext4_up 256 "$WORK/dir"
 
 # Sizes around those at which a message takes another form, and a few names.
-for size in 0 1 2 3 4 5 100 1000 1023 1024 1025 3000 4095 4096 4097 65535 65536 65537 1000003 1048576 3145731; do
+for size in 0 1 2 3 4 5 100 1000 1023 1024 1025 3000 4095 4096 4097 65535 65536 65537 1000003 \
+	1048576 3145731; do
 	head -c "$size" /dev/urandom > "$WORK/tree/file $size"
 done
 mkdir -p "$WORK/tree/a/b/c"
@@ -23,7 +24,8 @@ ln -s "$(printf 'x%.0s' {1..3000})" "$WORK/tree/a/long link"
 for i in {1..300}; do echo "$i" > "$WORK/tree/a/b/$i"; done
 
 sums() { # DIRECTORY
-	(cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum && find . -type l -printf '%p %l\n' | sort)
+	(cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum &&
+		find . -type l -printf '%p %l\n' | sort)
 }
 
 copy_and_check() { # the export is mounted on mnt
@@ -52,9 +54,10 @@ copy_and_check() { # the export is mounted on mnt
 
 serve() { # [ADDRESS]
 	rm -f "$WORK/said" "$WORK/notices"
-	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "${1:-$ADDR4}" --exports "$WORK/exports" \
-		--state "$WORK/state" --profile "$WEIR_SOURCE/config/laptop.ini" --foreground >"$WORK/said" \
-		2> >(tee "$WORK/notices" >&2) &
+	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "${1:-$ADDR4}" \
+		--exports "$WORK/exports" \
+		--state "$WORK/state" --profile "$WEIR_SOURCE/config/laptop.ini" \
+		--foreground >"$WORK/said" 2> >(tee "$WORK/notices" >&2) &
 	SERVER=$!
 	# Its memory is touched before it listens, which takes an emulated CPU a while.
 	WAIT_SECONDS=180 wait_for "the server" grep -q handle "$WORK/said"
@@ -65,7 +68,8 @@ registered() { # PROGRAM: netids and universal addresses that rpcbind has
 }
 
 ask() { # EXPORT COMMAND...
-	"$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --timeout 20 --port rpcbind --server "$ADDR4" --export "/$1" "${@:2}"
+	"$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --timeout 20 --port rpcbind \
+		--server "$ADDR4" --export "/$1" "${@:2}"
 }
 
 # weir-nfs on weir-nfsd over verbs, with rpcbind asked for the ports of both NFS and MOUNT.
@@ -86,12 +90,13 @@ has_more_than() { # RECORDS
 	(($(wc -l < "$WORK/acknowledged") > $1))
 }
 
-# The server is killed while the client writes FILE_SYNC: no byte that it acknowledged is lost, and the client carries on
-# with the next one.
+# The server is killed while the client writes FILE_SYNC: no byte that it acknowledged is lost, and
+# the client carries on with the next one.
 killed_under_writes() { # the export dir is mounted on mnt
 	local round written=0
 	: > "$WORK/acknowledged"
-	python3 "$WEIR_SOURCE/test/guest/sync-records" write "$WORK/mnt/records" "$WORK/acknowledged" &
+	python3 "$WEIR_SOURCE/test/guest/sync-records" write "$WORK/mnt/records" \
+		"$WORK/acknowledged" &
 	local writer=$!
 	for round in 1 2 3; do
 		WAIT_SECONDS=180 wait_for "records on server $round" has_more_than $((written + 20))
@@ -99,7 +104,8 @@ killed_under_writes() { # the export dir is mounted on mnt
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		written=$(wc -l < "$WORK/acknowledged")
-		check_records "$WORK/dir/records" # behind the back of the client, which has nobody to ask
+		# behind the back of the client, which has nobody to ask
+		check_records "$WORK/dir/records"
 		serve
 	done
 	kill -TERM "$writer"
@@ -110,7 +116,10 @@ killed_under_writes() { # the export dir is mounted on mnt
 	[[ $(stat -c %s "$WORK/mnt/records") = $(($(wc -l < "$WORK/acknowledged") * 4096)) ]]
 	# A COMMIT would mean that WRITEs were UNSTABLE.
 	awk '$1 == "WRITE:" { writes = $2 } $1 == "COMMIT:" { commits = $2 }
-		END { printf "note: killed under %d writes, %d commits\n", writes, commits; exit !(writes > 60 && commits == 0) }' \
+		END {
+			printf "note: killed under %d writes, %d commits\n", writes, commits
+			exit !(writes > 60 && commits == 0)
+		}' \
 		/proc/self/mountstats
 	rm "$WORK/mnt/records"
 }
@@ -138,8 +147,12 @@ for export in ram dir; do
 	copy_and_check
 	# Counters of the client: reads and writes went by chunks, and no reply was bad.
 	awk -v export="$export" '/xprt:[ \t]*rdma/ {
-		printf "note: %s: %s read chunks, %s write chunks, %s reply chunks\n", export, $13, $14, $15
-		if ($13 == 0 || $14 == 0 || $22 != 0) { print "no chunks, or bad replies: " $0; exit 1 } }' "/proc/self/mountstats"
+		printf "note: %s: %s read chunks, %s write chunks, %s reply chunks\n",
+			export, $13, $14, $15
+		if ($13 == 0 || $14 == 0 || $22 != 0) {
+			print "no chunks, or bad replies: " $0
+			exit 1
+		} }' "/proc/self/mountstats"
 	umount "$WORK/mnt"
 	copy_and_check_weir "$export"
 	kill -0 "$SERVER"
@@ -157,14 +170,16 @@ trap - EXIT
 expect 3 ask ram ping 2>"$WORK/ping"
 grep -q 'not registered for netid' "$WORK/ping"
 
-# What a server that was killed has left at another address stays, and the next one says how to be rid of it.
+# What a server that was killed has left at another address stays, and the next one says how to be
+# rid of it.
 serve 0.0.0.0
 kill -KILL "$SERVER"
 wait "$SERVER" || true
 serve
 wait_for "a notice" grep -q "NFS for netid rdma at 0.0.0.0.78.81, another server's" "$WORK/notices"
 [[ $(registered 100003) = "rdma 0.0.0.0.78.81" ]]
-$(sed -n "s/.*NFS for netid rdma .* If that server is gone: \(rpcinfo [-0-9A-Za-z ]*\).*/\1/p" "$WORK/notices")
+$(sed -n "s/.*NFS for netid rdma .* If that server is gone: \(rpcinfo [-0-9A-Za-z ]*\).*/\1/p" \
+	"$WORK/notices")
 [[ -z $(registered 100003) ]]
 kill -TERM "$SERVER"
 wait "$SERVER"

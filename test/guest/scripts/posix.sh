@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# What POSIX says of files (test/guest/posix), on the kernel's mount of weir-nfsd over RDMA. Both back
-# ends are tried at once, as either client waits for its replies most of the time.
+# What POSIX says of files (test/guest/posix), on the kernel's mount of weir-nfsd over RDMA. Both
+# back ends are tried at once, as either client waits for its replies most of the time.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 rdma_up
@@ -9,20 +9,31 @@ modprobe -a rpcrdma nfsv3
 mkdir -p /run/dir /run/mnt/ram /run/mnt/dir
 # Each call that changes a directory waits for the disk, and with a journal for a thread more.
 ext4_up 256 /run/dir -O ^has_journal
-printf '[/ram]\nbackend = ram:64m\nroot_squash = no\n[/dir]\nbackend = dir:/run/dir\nroot_squash = no\n' >/run/exports
-"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" --exports /run/exports --state /run/state \
-	--mount-port 20048 --no-rpcbind --profile "$WEIR_SOURCE/config/laptop.ini" --foreground >/run/said &
+cat >/run/exports <<'END'
+[/ram]
+backend = ram:64m
+root_squash = no
+[/dir]
+backend = dir:/run/dir
+root_squash = no
+END
+"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" --exports /run/exports \
+	--state /run/state \
+	--mount-port 20048 --no-rpcbind --profile "$WEIR_SOURCE/config/laptop.ini" \
+	--foreground >/run/said &
 SERVER=$!
-trap 'umount -lf /run/mnt/ram /run/mnt/dir 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
+trap 'umount -lf /run/mnt/ram /run/mnt/dir 2>/dev/null || true
+	kill "$SERVER" 2>/dev/null || true' EXIT
 # Its memory is touched before it listens, which takes an emulated CPU a while.
 WAIT_SECONDS=180 wait_for "weir-nfsd" grep -q handle /run/said
 
 try() { # EXPORT
 	local failed=
-	mount -t nfs -o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048,mountaddr=$ADDR4" \
-		"$ADDR4:/$1" "/run/mnt/$1"
+	local options="vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048"
+	mount -t nfs -o "$options,mountaddr=$ADDR4" "$ADDR4:/$1" "/run/mnt/$1"
 	mkdir "/run/mnt/$1/posix"
-	python3 "$WEIR_SOURCE/test/guest/posix" "/run/mnt/$1/posix" >"/run/posix-$1.out" || failed=yes
+	python3 "$WEIR_SOURCE/test/guest/posix" "/run/mnt/$1/posix" >"/run/posix-$1.out" ||
+		failed=yes
 	sed "s/^/note: $1: /" "/run/posix-$1.out"
 	rmdir "/run/mnt/$1/posix"
 	umount "/run/mnt/$1"

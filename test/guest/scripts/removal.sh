@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600
-# A device is taken away: both sides of a connection are told, whoever listens is, nothing hangs, the device can go, and when it is
-# back there is nothing in the way of a new start.
+# A device is taken away: both sides of a connection are told, whoever listens is, nothing hangs,
+# the device can go, and when it is back there is nothing in the way of a new start.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
 rdma_up
@@ -28,10 +28,12 @@ is_down() {
 }
 
 device_up
-"$bench" --driver verbs --driver-options device=rxe1 --listen 10.78.0.1 --quiet >/run/responder.log 2>&1 &
+"$bench" --driver verbs --driver-options device=rxe1 --listen 10.78.0.1 \
+	--quiet >/run/responder.log 2>&1 &
 responder=$!
 wait_for "weir-bench's responder" listens 20049
-"$bench" --driver verbs --driver-options device=rxe1 --connect 10.78.0.1 --time 100 --quiet >/run/requester.log 2>&1 &
+"$bench" --driver verbs --driver-options device=rxe1 --connect 10.78.0.1 --time 100 \
+	--quiet >/run/requester.log 2>&1 &
 requester=$!
 connected() { rdma resource show cm_id | grep -q 'state CONNECT'; }
 wait_for "a connection" connected
@@ -49,12 +51,15 @@ is_down
 # weir-nfsd with a client, and idle; the second time it is what a supervisor starts again.
 for address in 10.78.0.1 0.0.0.0; do
 	device_up
-	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --driver-options device=rxe1 --listen "$address" \
-		--export files=ram:16m --no-mount --profile "$WEIR_SOURCE/config/laptop.ini" --foreground >/run/said 2>&1 &
+	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --driver-options device=rxe1 \
+		--listen "$address" \
+		--export files=ram:16m --no-mount --profile "$WEIR_SOURCE/config/laptop.ini" \
+		--foreground >/run/said 2>&1 &
 	server=$!
 	WAIT_SECONDS=60 wait_for "weir-nfsd" grep -q 'export /files handle' /run/said
 	handle=$(awk '/export .files handle/ {print $NF}' /run/said)
-	WEIR_NFS_HANDLE=$handle "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --driver-options device=rxe1 --server 10.78.0.1 ls
+	WEIR_NFS_HANDLE=$handle "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs \
+		--driver-options device=rxe1 --server 10.78.0.1 ls
 	device_down
 	expect 3 wait "$server"
 	cat /run/said

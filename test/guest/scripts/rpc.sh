@@ -4,7 +4,8 @@
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
 failed=
-for name in calls completion_once receives wire_responder wire_refused wire_requester wire_limits sizes exposure windows; do
+for name in calls completion_once receives wire_responder wire_refused wire_requester wire_limits \
+	sizes exposure windows; do
 	echo "== $name"
 	SECONDS=0
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" verbs "$ADDR4" || failed="$failed $name"
@@ -14,9 +15,11 @@ for name in shared calls; do
 	echo "== $name, with shared receives"
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" shared verbs "$ADDR4" || failed="$failed $name-shared"
 done
-# The other exposure policy: 'window' is the usual one here; and with a protection domain for each connection.
+# The other exposure policy: 'window' is the usual one here; and with a protection domain for each
+# connection.
 for how in completion_once/pool peer/pool domains/own calls/own; do
 	echo "== ${how%/*}, ${how#*/}"
-	"$WEIR_BUILD/test/rpc/test_rpc_${how%/*}" "verbs/${how#*/}" "$ADDR4" || failed="$failed $how"
+	"$WEIR_BUILD/test/rpc/test_rpc_${how%/*}" "verbs/${how#*/}" "$ADDR4" ||
+		failed="$failed $how"
 done
 [[ -z $failed ]] || { echo "failed:$failed" >&2; exit 1; }
