@@ -16,7 +16,7 @@ FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-fsyntax-only', '-Wall', '-Wextra', '-W
 
 
 # The library of each public header.
-PUBLIC = {'common': 'proto', 'xdr': 'proto', 'rpc': 'proto', 'binding': 'proto', 'memory': 'mem',
+PUBLIC = {'common': 'base', 'xdr': 'proto', 'rpc': 'proto', 'binding': 'proto', 'memory': 'mem',
           'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'connection': 'conn',
           'call': 'requester', 'request': 'responder', 'binding_nfs': 'ulb'}
 
@@ -65,8 +65,8 @@ def main():
     compiler = sys.argv[1:]
     dpdk = shlex.split(subprocess.run(['pkg-config', '--cflags', 'libdpdk', 'libtirpc'], check=True,
                                       text=True, stdout=subprocess.PIPE).stdout)
-    # As the build does, so that DPDK's own warnings are not ours. lib/proto has no dependency at
-    # all.
+    # As the build does, so that DPDK's own warnings are not ours. lib/base and
+    # lib/proto have no dependency at all.
     dpdk = ['-isystem' + flag[2:] if flag.startswith('-I') else flag for flag in dpdk]
     order = lib_order()
     findings = []
@@ -75,7 +75,7 @@ def main():
             findings += check_order(path, order)
     for path in tree.files('.h'):
         flags = ['-I' + name for name in includes(path, order)]
-        if path.parts[:2] not in (('lib', 'proto'), ('lib', 'include')):
+        if path.parts[:2] not in (('lib', 'base'), ('lib', 'proto'), ('lib', 'include')):
             flags += dpdk
         # Twice, so that a missing include guard shows.
         name = '<weir/%s>' if path.parts[:2] == ('lib', 'include') else '"%s"'

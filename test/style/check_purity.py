@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lib/proto is sans-IO: its archive needs nothing but what a compiler may call on its own.
-Argument: the archive."""
+"""lib/base and lib/proto are sans-IO: their archives need nothing but what a compiler may call on
+its own, and what the archives before them define. Arguments: the archives, in the libraries'
+order."""
 
+import os
 import re
 import subprocess
 import sys
@@ -10,19 +12,29 @@ import sys
 import tree
 
 ALLOWED = re.compile(r'mem(cpy|set|cmp|move)|__mem(cpy|set|move)_chk|__stack_chk_fail|'
-                     r'_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|gcov)_\w+')
+                     r'__popcount[sdt]i2|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|gcov)_\w+')
+
+
+def symbols(archive):
+    """The names that an archive defines, and those that it needs."""
+    out = subprocess.run(['nm', archive], check=True, text=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL).stdout
+    rows = [line.split() for line in out.splitlines() if line.strip() and not line.endswith(':')]
+    return ({row[-1] for row in rows if row[-2] not in ('U', 'w')},
+            {row[-1] for row in rows if row[-2] in ('U', 'w')})
 
 
 def main():
-    out = subprocess.run(['nm', sys.argv[1]], check=True, text=True, stdout=subprocess.PIPE,
-                         stderr=subprocess.DEVNULL).stdout
-    rows = [line.split() for line in out.splitlines() if line.strip() and not line.endswith(':')]
-    undefined = {row[-1] for row in rows if row[-2] in ('U', 'w')}
-    defined = {row[-1] for row in rows if row[-2] not in ('U', 'w')}
-    findings = ['%s is called from lib/proto' % name for name in sorted(undefined - defined)
-                if not ALLOWED.fullmatch(name)]
-    if not defined:
-        findings.append('%s defines nothing' % sys.argv[1])
+    known = set()
+    findings = []
+    for archive in sys.argv[1:]:
+        name = 'lib/' + re.fullmatch(r'libweir_(\w+)\.a', os.path.basename(archive)).group(1)
+        defined, undefined = symbols(archive)
+        known |= defined
+        findings += ['%s is called from %s' % (symbol, name) for symbol in sorted(undefined - known)
+                     if not ALLOWED.fullmatch(symbol)]
+        if not defined:
+            findings.append('%s defines nothing' % archive)
     tree.finish(findings, 'Bytes and "now" come in, bytes and events go out: move the call to a '
                 'layer above lib/proto.')
 
