@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creating and destroying engines, and their regions. The work is in poll.c. */
+/* Creating and destroying engines. The work is in poll.c. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <rte_lcore.h>
 #include <rte_ring.h>
@@ -19,6 +17,7 @@
 #include "mailbox.h"
 #include "peer.h"
 #include "rdma2.h"
+#include "regions.h"
 #include "reserve.h"
 #include "shared_recv.h"
 #include "windows.h"
@@ -46,82 +45,6 @@ static int slot_take(uint32_t *slot)
 static void slot_put(uint32_t slot)
 {
 	atomic_fetch_and(&slots_used, ~(1ull << slot));
-}
-
-/*
- * Whether peers may be passed the descriptor of the memory's file. They get all of the file, and
- * keep it, so the region has to be all of it for good, and they have to be able to map it for
- * writing. st_blksize is not the size of a page: on tmpfs it may be that of a transparent hugepage.
- */
-static bool may_be_passed(int fd, uint64_t fd_offset, size_t len)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-	struct stat st;
-
-	return fd_offset == 0 && fstat(fd, &st) == 0 &&
-	       (uint64_t)st.st_size < len + mem_file_page_bytes(fd) &&
-	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR && seals >= 0 && seals & F_SEAL_GROW &&
-	       !(seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE));
-}
-
-static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd, uint64_t fd_offset,
-			 struct mem_keys *keys)
-{
-	struct weir_engine *engine = ctx;
-	uint32_t access = FABRIC_LOCAL_WRITE;
-	uint32_t exposed =
-		engine->uses_windows ? FABRIC_BIND : FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
-	bool may_bind = false;
-	struct fabric_mr mr;
-	int rc = -EOPNOTSUPP;
-
-	if (remote) {
-		int passed = fd >= 0 && may_be_passed(fd, fd_offset, len) ? fd : -1;
-
-		rc = engine->ops->mr_register(engine->dev, base, len, access | exposed, passed,
-					      fd_offset, &mr);
-		may_bind = rc == 0 && engine->uses_windows;
-	}
-	/* Memory that can't be shared with another process still serves as a local source or
-	 * target. Pools say so by their failure. */
-	if (rc == -EOPNOTSUPP && remote)
-		LOG(NOTICE,
-		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can "
-		    "be placed "
-		    "there, and arguments are copied, up to the profile's long_buffer_bytes. Use "
-		    "weir_region_create(), or adopt a shared mapping of a whole memfd that has "
-		    "F_SEAL_SHRINK "
-		    "and F_SEAL_GROW, and no seal against writing (fcntl, F_ADD_SEALS), where "
-		    "/proc is "
-		    "mounted",
-		    base, engine->ops->name,
-		    fd < 0 ? "not of a memfd, or /proc is not there to find that out"
-			   : "of a memfd that lacks F_SEAL_SHRINK or F_SEAL_GROW, that is larger "
-			     "than "
-			     "the region (peers would be given all of it), or that they cannot "
-			     "write "
-			     "to");
-	if (rc == -EOPNOTSUPP)
-		rc = engine->ops->mr_register(engine->dev, base, len, access, fd, fd_offset, &mr);
-	if (rc != 0)
-		return rc;
-	keys->lkey = mr.lkey;
-	keys->rkey = may_bind ? mr.lkey : mr.rkey;
-	keys->raddr = mr.raddr;
-	keys->driver[0] = mr.driver;
-	return 0;
-}
-
-static void registrar_dereg(void *ctx, struct mem_keys *keys)
-{
-	struct weir_engine *engine = ctx;
-	struct fabric_mr mr = {.lkey = keys->lkey,
-			       .rkey = keys->rkey,
-			       .raddr = keys->raddr,
-			       .driver = keys->driver[0]};
-
-	engine->ops->mr_deregister(engine->dev, &mr);
-	memset(keys, 0, sizeof(*keys));
 }
 
 /* Byte 'align_at' of each buffer is aligned so; 0: as any. */
@@ -366,10 +289,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	TAILQ_INIT(&engine->ticking);
 	TAILQ_INIT(&engine->idle);
 	TAILQ_INIT(&engine->orphans);
-	engine->registrar = (struct mem_registrar){.ctx = engine,
-						   .slot = engine->slot,
-						   .reg = registrar_reg,
-						   .dereg = registrar_dereg};
+	engine_regions_init(engine);
 
 	rc = ops->open(&config, &engine->dev);
 	if (rc == 0)
@@ -404,6 +324,22 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	return rc;
 }
 
+/* The end in a child of fork(2). Connections, calls and the engine itself stay, on the heap:
+ * another thread may have been changing their lists when the process forked, and so may EAL's. */
+static void abandon(struct weir_engine *engine)
+{
+	struct mem_pool **pools[] = {
+		&engine->gap_pool,  &engine->control_pool, &engine->bulk_pool, &engine->long_pool,
+		&engine->recv_pool, &engine->reserve_pool, &engine->send_pool};
+
+	while (engine->nregions > 0)
+		weir_engine_remove_region(engine, engine->regions[0]);
+	for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
+		mem_pool_abandon(*pools[i], &engine->registrar);
+		*pools[i] = NULL;
+	}
+}
+
 void weir_engine_destroy(struct weir_engine *engine)
 {
 	struct engine_orphan *orphan;
@@ -412,7 +348,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	if (!engine)
 		return;
 	if (engine_is_forked(engine)) {
-		engine_fork_destroy(engine);
+		abandon(engine);
 		return;
 	}
 	engine->is_ending = true;
@@ -458,35 +394,6 @@ void weir_engine_destroy(struct weir_engine *engine)
 		engine->ops->close(engine->dev);
 	slot_put(engine->slot);
 	mem_free(engine);
-}
-
-int weir_engine_add_region(struct weir_engine *engine, struct weir_region *region)
-{
-	uint32_t i = 0;
-	int rc;
-
-	if (engine_is_forked(engine))
-		return engine_fork_refuse();
-	while (i < engine->nregions && engine->regions[i] != region)
-		i++;
-	if (i == ENGINE_REGIONS_MAX)
-		return -ENOSPC;
-	rc = mem_region_register(region, &engine->registrar);
-	mem_explain_limit(rc);
-	if (rc == 0 && i == engine->nregions)
-		engine->regions[engine->nregions++] = region;
-	return rc;
-}
-
-void weir_engine_remove_region(struct weir_engine *engine, struct weir_region *region)
-{
-	for (uint32_t i = 0; i < engine->nregions; i++) {
-		if (engine->regions[i] == region) {
-			engine->regions[i] = engine->regions[--engine->nregions];
-			mem_region_deregister(region, &engine->registrar);
-			return;
-		}
-	}
 }
 
 void engine_add(struct weir_engine *engine, struct engine_endpoint *ep)

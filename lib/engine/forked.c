@@ -236,19 +236,3 @@ cold_code int engine_fork_refuse(void)
 	errno = ECHILD;
 	return -ECHILD;
 }
-
-/* Connections, calls and the engine itself stay, on the heap: another thread may have been changing
- * their lists when the process forked, and so may EAL's. */
-void engine_fork_destroy(struct weir_engine *engine)
-{
-	struct mem_pool **pools[] = {
-		&engine->gap_pool,  &engine->control_pool, &engine->bulk_pool, &engine->long_pool,
-		&engine->recv_pool, &engine->reserve_pool, &engine->send_pool};
-
-	while (engine->nregions > 0)
-		weir_engine_remove_region(engine, engine->regions[0]);
-	for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
-		mem_pool_abandon(*pools[i], &engine->registrar);
-		*pools[i] = NULL;
-	}
-}

@@ -32,7 +32,4 @@ static inline bool engine_is_forked(const struct weir_engine *engine)
 /* Set errno to ECHILD, and log the cause, the first time in the process. Returns -ECHILD. */
 int engine_fork_refuse(void);
 
-/* weir_engine_destroy() in the child: unmap the memory of the pools. */
-void engine_fork_destroy(struct weir_engine *engine);
-
 #endif

@@ -36,8 +36,6 @@
 #define NODES_MAX     1024u
 #define BITS_PER_LONG (8u * sizeof(long))
 
-RTE_LOG_REGISTER(mem_logtype, weir.mem, NOTICE)
-
 static uint64_t page_ordinary(void)
 {
 	return (uint64_t)sysconf(_SC_PAGESIZE);

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Find files of one target that call each other in a circle.
+
+A file calls another if its object has an undefined symbol that the other's object defines.
+Files in a circle can only be understood, tested and changed together. So there is to be none in
+lib, and elsewhere none of more than three files.
+"""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+import tree
+
+# Circles of up to three files that are wanted, and why.
+WANTED = {
+    ('drivers/shm', 'account reap'): 'an account ends with the last close of what its user passed',
+    ('drivers/verbs', 'domain memory'): 'a domain registers the memory that the device has',
+    ('drivers/verbs', 'qp srq'): 'a queue pair that leaves its receives is freed when these are',
+    ('drivers/verbs', 'async cm_event hub'): 'the hub runs the handlers of events, which lock it',
+    ('bench/weir-bench', 'load_slot pace'): 'a slot waits for its time, which begins its next call',
+    ('apps/weir-decode', 'report_rtr report_v2'): 'messages of the extension are ones of version 2',
+}
+
+# Circles that are larger than they may be: how many files the largest has. A number can only be
+# made smaller.
+TO_BE_OPENED = {
+    'lib/conn': 9,
+    'lib/requester': 13,
+    'lib/responder': 16,
+    'drivers/fault': 5,
+    'drivers/shm': 9,
+    'drivers/sim': 8,
+    'apps/weir-nfsd': 26,
+    'bench/weir-bench': 4,
+}
+
+DEFINED = 'TDBRVWC'
+
+
+def folder_of(target):
+    """The folder of the sources of a target's objects; None for tests and generated ones."""
+    parts = target.parts
+    name = target.name[:-len('.p')]
+    if parts[0] == 'lib' and name.startswith('libweir_'):
+        return 'lib/' + name[len('libweir_'):-len('.a')]
+    if parts[0] == 'drivers' and name.startswith('libweir_driver_'):
+        return 'drivers/' + name[len('libweir_driver_'):-len('.a')]
+    if parts[0] in ('apps', 'bench') and name == target.parent.name:
+        return str(target.parent)
+    return None
+
+
+def calls(objects):
+    """Of each file, the files of the same target that it calls."""
+    defined_in = {}
+    wanted_by = collections.defaultdict(set)
+    for path in objects:
+        name = path.name[:-len('.c.o')]
+        out = subprocess.run(['nm', '-P', str(path)], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+        for line in out.splitlines():
+            symbol, kind = line.split()[:2]
+            if kind in DEFINED:
+                defined_in[symbol] = name
+            elif kind == 'U':
+                wanted_by[name].add(symbol)
+    graph = {path.name[:-len('.c.o')]: set() for path in objects}
+    for name, symbols in wanted_by.items():
+        graph[name] = {defined_in[s] for s in symbols if defined_in.get(s, name) != name}
+    return graph
+
+
+def reachable(graph, start):
+    seen, todo = set(), [start]
+    while todo:
+        for name in graph[todo.pop()]:
+            if name not in seen:
+                seen.add(name)
+                todo.append(name)
+    return seen
+
+
+def circles(graph):
+    """Sets of files of which each one calls, by way of others, each other one."""
+    reach = {name: reachable(graph, name) for name in graph}
+    found = set()
+    for name in graph:
+        if name in reach[name]:
+            found.add(frozenset(other for other in reach[name] if name in reach[other]))
+    return sorted(sorted(circle) for circle in found)
+
+
+def check(folder, found):
+    """Findings on the circles of a folder."""
+    prefix = folder.rsplit('/', 1)[1] + '_'
+    largest = 0
+    for circle in found:
+        names = ' '.join(re.sub('^' + prefix, '', name) for name in circle)
+        if len(circle) <= 3 and (folder, names) in WANTED:
+            continue
+        largest = max(largest, len(circle))
+        if len(circle) > TO_BE_OPENED.get(folder, 0):
+            yield '%s: %d files call each other in a circle: %s' % (folder, len(circle), names)
+    if largest < TO_BE_OPENED.get(folder, 0):
+        yield '%s: the largest circle has %d files: write that into %s' % (
+            folder, largest, pathlib.Path(__file__).name)
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    findings = []
+    folders = set()
+    for target in sorted(build.glob('**/*.p')):
+        folder = folder_of(target.relative_to(build))
+        objects = sorted(target.glob('*.c.o'))
+        if not folder or not objects:
+            continue
+        folders.add(folder)
+        findings += check(folder, circles(calls(objects)))
+    for folder in sorted(set(TO_BE_OPENED) - folders):
+        findings.append('%s has no objects in %s' % (folder, build))
+    tree.finish(findings, 'Move what both need to a file that calls neither.')
+
+
+main()
